@@ -1,0 +1,66 @@
+/* SipHash with one compression and three finalisation rounds. */
+#include "base/hash.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/compiler.h"
+
+#define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
+
+static ALWAYS_INLINE void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = ROTL(v[1], 13) ^ v[0];
+	v[3] = ROTL(v[3], 16) ^ v[2];
+	v[0] = ROTL(v[0], 32);
+	v[2] += v[1];
+	v[0] += v[3];
+	v[1] = ROTL(v[1], 17) ^ v[2];
+	v[3] = ROTL(v[3], 21) ^ v[0];
+	v[2] = ROTL(v[2], 32);
+}
+
+uint64_t hash_bytes(const struct hash_key *key, const void *p, size_t n)
+{
+	const uint8_t *in = p;
+	uint64_t v[4] = { key->k0 ^ 0x736f6d6570736575, key->k1 ^ 0x646f72616e646f6d,
+			  key->k0 ^ 0x6c7967656e657261, key->k1 ^ 0x7465646279746573 };
+	uint64_t last = (uint64_t)n << 56;
+	uint64_t m;
+
+	for (; n >= 8; n -= 8, in += 8) {
+		memcpy(&m, in, 8);
+		v[3] ^= m;
+		sip_round(v);
+		v[0] ^= m;
+	}
+	m = 0;
+	memcpy(&m, in, n);
+	m |= last;
+	v[3] ^= m;
+	sip_round(v);
+	v[0] ^= m;
+	v[2] ^= 0xff;
+	sip_round(v);
+	sip_round(v);
+	sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static struct hash_key process_key;
+static pthread_once_t process_key_once = PTHREAD_ONCE_INIT;
+
+static void draw_process_key(void)
+{
+	if (getrandom(&process_key, sizeof(process_key), 0) != (ssize_t)sizeof(process_key))
+		process_key = (struct hash_key){ 0x9e3779b97f4a7c15, (uintptr_t)&process_key };
+}
+
+const struct hash_key *hash_process_key(void)
+{
+	pthread_once(&process_key_once, draw_process_key);
+	return &process_key;
+}

@@ -1,0 +1,24 @@
+/* Allocation for control code: aborts with a message instead of returning NULL. A process is killed
+ * by its memory limit long before malloc fails, and untested branches rot. Never used per query. */
+#pragma once
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+
+void *xmalloc(size_t n) MUST_CHECK __attribute__((malloc));
+void *xcalloc(size_t count, size_t size) MUST_CHECK __attribute__((malloc));
+void *xrealloc(void *p, size_t n) MUST_CHECK;
+/* realloc of `count` elements of `size` bytes, checked for overflow. */
+void *xreallocarray(void *p, size_t count, size_t size) MUST_CHECK;
+char *xstrdup(const char *s) MUST_CHECK __attribute__((malloc));
+char *xstrndup(const char *s, size_t n) MUST_CHECK __attribute__((malloc));
+void *xmemdup(const void *p, size_t n) MUST_CHECK __attribute__((malloc));
+char *xasprintf(const char *fmt, ...) MUST_CHECK PRINTF_LIKE(1, 2);
+
+/* For CLEANUP(freep) on any heap pointer. */
+static inline void freep(void *pp)
+{
+	free(*(void **)pp);
+}
