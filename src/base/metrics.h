@@ -1,0 +1,81 @@
+/* Metrics in Prometheus' text form. A *family* is a static table row (name, help, kind, labels); a
+ * *series* is one set of label values of a family. Each series has one row of cells per *slot*, so
+ * that workers count without sharing a cache line; a scrape sums the rows.
+ *
+ * Slot 0 is shared by all control threads (atomic adds); slots 1..METRICS_SLOTS-1 have one writer
+ * each (a worker), who adds with a plain load and store. Series are created once (a mutex, slow
+ * path) and live until the process ends or metrics_drop. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/strbuf.h"
+
+enum metrics_kind { METRICS_COUNTER, METRICS_GAUGE, METRICS_HISTOGRAM };
+enum { METRICS_MAX_LABELS = 8, METRICS_MAX_BUCKETS = 24 };
+
+struct metrics_family {
+	const char *name;
+	const char *help;
+	enum metrics_kind kind;
+	const char *labels[METRICS_MAX_LABELS]; /* NULL-terminated when shorter */
+	const double *buckets;			/* upper bounds, ascending, without +Inf */
+	size_t n_buckets;
+};
+
+struct metrics_series;
+
+/* How many worker slots every series has (beside slot 0). Call once, before the first series. */
+void metrics_init(unsigned worker_slots);
+
+/* Finds or creates. `values` has one text per label (NULL counts as ""). Thread-safe. The same
+ * family must always be passed by the same pointer or with equal contents. */
+struct metrics_series *metrics_get(const struct metrics_family *f, const char *const *values);
+/* Forgets a series; its memory stays valid until the process ends. */
+void metrics_drop(struct metrics_series *s);
+/* Forgets all series of a family. */
+void metrics_drop_family(const struct metrics_family *f);
+
+/* The cell row of a slot: cell 0 is the value (counter: integer count). Inline for the hot path. */
+_Atomic uint64_t *metrics_row(struct metrics_series *s, unsigned slot);
+
+static ALWAYS_INLINE void metrics_cell_add(_Atomic uint64_t *c, unsigned slot, uint64_t n)
+{
+	if (slot == 0)
+		atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+	else
+		atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+				      memory_order_relaxed);
+}
+
+static inline void metrics_add(struct metrics_series *s, unsigned slot, uint64_t n)
+{
+	metrics_cell_add(metrics_row(s, slot), slot, n);
+}
+
+/* Gauges live in slot 0 only. */
+void metrics_set(struct metrics_series *s, double v);
+/* Histogram: counts `v` (any unit; the buckets are in the same one). */
+void metrics_observe(struct metrics_series *s, unsigned slot, double v);
+
+/* Histogram on the hot path, when the caller already knows the bucket (0..n_buckets, the last being
+ * +Inf) and has the value as an integer in a unit of its own: row[bucket]++, and the sum kept as an
+ * integer in row[n_buckets + 1], multiplied by sum_scale of the series when scraped. */
+void metrics_set_sum_scale(struct metrics_series *s, double scale);
+
+/* Sum over all slots; for tests and for status pages. */
+double metrics_value(const struct metrics_series *s);
+
+/* Called at each scrape before rendering, e.g. to set gauges. */
+typedef void (*metrics_collect_fn)(void *ctx);
+void metrics_on_collect(metrics_collect_fn fn, void *ctx);
+void metrics_off_collect(metrics_collect_fn fn, void *ctx);
+
+/* All families, sorted by name, as Prometheus text 0.0.4. Thread-safe against workers. */
+void metrics_render(struct strbuf *out);
+
+/* Registers process_* (cpu seconds, fds, max fds, resident and virtual bytes, start time). */
+void metrics_add_process_collector(void);

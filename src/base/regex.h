@@ -1,0 +1,45 @@
+/* Regular expressions in Go's (RE2) syntax on PCRE2 with JIT. What RE2 and PCRE2 read differently
+ * is translated at load, what RE2 refuses is refused: look-around, back references, \k, possessive
+ * quantifiers, atomic groups, (?x), (?#...), (*VERB), \h, \Z, counts over 1000 (design.md section
+ * 5). Matching is unanchored; a match limit makes a bad pattern an error, not a hang. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/slice.h"
+#include "base/srcpos.h"
+
+struct regex;
+struct regex_scratch; /* match data; one per worker and regex user, never shared by threads */
+
+enum { REGEX_PATTERN_MAX = 10000, REGEX_MATCH_LIMIT = 10000 };
+
+/* `pattern` is kept as a copy. Errors as Go words them where possible:
+ * "error parsing regexp: missing closing ): `...`". */
+MUST_CHECK int regex_new(struct slice pattern, struct regex **ret, struct srcerr *reterr);
+void regex_free(struct regex *re);
+static inline void regex_freep(struct regex **re)
+{
+	regex_free(*re);
+}
+const char *regex_pattern(const struct regex *re);
+/* Groups without group 0. */
+unsigned regex_groups(const struct regex *re);
+/* Name of group i (1..regex_groups) or NULL. Renamed long names come back in full. */
+const char *regex_group_name(const struct regex *re, unsigned i);
+/* -1 when there is none. */
+int regex_group_index(const struct regex *re, struct slice name);
+/* True when the pattern matches any text (".*" or ""), so that matching may be skipped. */
+bool regex_matches_all(const struct regex *re);
+
+struct regex_scratch *regex_scratch_new(unsigned max_groups);
+void regex_scratch_free(struct regex_scratch *s);
+
+/* 1: matched, 0: no match, ERR_LIMIT: limit reached. Thread-safe with separate scratches; no
+ * allocation. */
+MUST_CHECK int regex_match(const struct regex *re, struct regex_scratch *s, struct slice subject);
+/* After a match: text of group i of the last subject; {NULL, 0} when it did not take part. */
+struct slice regex_group(const struct regex_scratch *s, unsigned i);
