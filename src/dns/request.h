@@ -1,0 +1,107 @@
+/* Reading a request: header, question and OPT, without allocation. What is refused here never
+ * reaches a plugin (spec 1.0 "Wire admission"). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "dns/name.h"
+
+enum { DNS_HEADER_BYTES = 12 };
+
+/* Header flag bits (second 16-bit word). */
+enum dns_flag {
+	DNS_FLAG_QR = 0x8000,
+	DNS_FLAG_AA = 0x0400,
+	DNS_FLAG_TC = 0x0200,
+	DNS_FLAG_RD = 0x0100,
+	DNS_FLAG_RA = 0x0080,
+	DNS_FLAG_Z = 0x0040,
+	DNS_FLAG_AD = 0x0020,
+	DNS_FLAG_CD = 0x0010,
+};
+
+/* A lower-cased question name with what look-ups by suffix need. label[i] is the offset of the i-th
+ * label from the left; hash[i] covers the suffix starting there; hash[n_labels] is the root's. */
+struct dns_qname {
+	uint8_t len;
+	uint8_t n_labels;
+	bool has_upper; /* as asked it has upper-case letters */
+	uint8_t label[DNS_LABELS_MAX + 1];
+	uint8_t wire[DNS_NAME_MAX + 1];
+	uint32_t hash[DNS_LABELS_MAX + 1];
+};
+
+struct dns_opt {
+	bool present;
+	bool dnssec_ok;
+	uint8_t version;
+	uint8_t ext_rcode;
+	uint16_t udp_size;
+	uint16_t z;		/* flag bits below DO */
+	const uint8_t *options; /* TLVs inside the message */
+	uint16_t options_len;
+};
+
+struct dns_request {
+	const uint8_t *msg;
+	size_t len;
+	uint16_t id;
+	uint16_t flags; /* all bits of the second header word */
+	uint8_t opcode;
+	uint16_t qtype;
+	uint16_t qclass;
+	const uint8_t *qname;  /* as asked, inside msg */
+	uint16_t question_len; /* name, type and class */
+	struct dns_opt opt;
+};
+
+enum dns_admit {
+	DNS_ADMIT_OK,
+	DNS_ADMIT_IGNORE,  /* too short for a header, or a response: stay silent */
+	DNS_ADMIT_FORMERR, /* bare header */
+	DNS_ADMIT_NOTIMP,  /* bare header, opcode kept */
+};
+
+/* `opcodes` has a bit for each opcode accepted beyond QUERY and NOTIFY. Pointers in `r` point into
+ * msg. On FORMERR and NOTIMP id, flags and opcode are valid. */
+enum dns_admit dns_request_parse(const uint8_t *msg, size_t n, uint16_t opcodes,
+				 struct dns_request *r);
+
+/* Lower-cases and hashes a wire name. */
+void dns_qname_set(struct dns_qname *q, const uint8_t *name);
+
+/* One option TLV after another: start with *pos = 0; false at the end. */
+struct dns_option {
+	uint16_t code;
+	uint16_t len;
+	const uint8_t *data;
+};
+bool dns_option_next(const struct dns_opt *o, size_t *pos, struct dns_option *ret);
+
+/* The hash used for suffixes, of a lower-case wire name. */
+uint32_t dns_name_hash(const uint8_t *lower_name);
+
+static inline uint16_t dns_get16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t dns_get32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static inline void dns_put16(uint8_t *p, uint16_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static inline void dns_put32(uint8_t *p, uint32_t v)
+{
+	dns_put16(p, (uint16_t)(v >> 16));
+	dns_put16(p + 2, (uint16_t)v);
+}
