@@ -53,8 +53,13 @@ void arena_reset(struct arena *a)
 
 void *arena_alloc_slow(struct arena *a, size_t n)
 {
-	if (a->chunk_bytes == 0)
-		return NULL;
+	if (a->chunk_bytes == 0) {
+		if (a->more == NULL || !a->more(a, n) || n > (size_t)(a->end - a->cur))
+			return NULL;
+		void *p = a->cur;
+		a->cur += n;
+		return p;
+	}
 	size_t payload = MAX(n, a->chunk_bytes);
 	struct arena_chunk *c = xmalloc(sizeof(*c) + payload);
 	c->next = a->chunks;

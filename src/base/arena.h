@@ -3,6 +3,7 @@
  * there is none) and is what parsers and configurations have. Nothing is freed one by one. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/compiler.h"

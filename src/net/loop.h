@@ -1,0 +1,61 @@
+/* The event loop of one thread: file descriptors (epoll, level-triggered), timers, and messages from
+ * other threads. Everything but loop_post and loop_stop is called on the loop's own thread (or
+ * before it runs). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+struct loop;
+
+/* Embed one per file descriptor. */
+struct loop_fd {
+	int fd;
+	void (*cb)(struct loop_fd *f, uint32_t events); /* EPOLLIN, EPOLLOUT, ... */
+};
+
+/* Embed one per timer. Zero-initialised: not running. */
+struct loop_timer {
+	void (*cb)(struct loop_timer *t);
+	uint64_t due_ns;
+	uint32_t heap_at; /* position + 1; 0: not running */
+};
+
+/* Embed one per message; freed or reused by the callback. */
+struct loop_msg {
+	struct loop_msg *next;
+	void (*cb)(struct loop_msg *m);
+};
+
+struct loop *loop_new(void);
+void loop_free(struct loop *l);
+
+/* Called at the end of each turn, after all events were handled. */
+void loop_set_after(struct loop *l, void (*fn)(void *ctx), void *ctx);
+
+MUST_CHECK int loop_fd_add(struct loop *l, struct loop_fd *f, uint32_t events);
+MUST_CHECK int loop_fd_mod(struct loop *l, struct loop_fd *f, uint32_t events);
+/* Safe inside callbacks: pending events of `f` in this turn are dropped. Does not close. */
+void loop_fd_del(struct loop *l, struct loop_fd *f);
+
+/* (Re)starts a timer. */
+void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t due_ns);
+void loop_timer_stop(struct loop *l, struct loop_timer *t);
+
+/* From any thread: m->cb runs on the loop's thread, in the order posted per sender. */
+void loop_post(struct loop *l, struct loop_msg *m);
+
+/* Makes the next epoll_wait return at once (there is work left). Loop's own thread. */
+void loop_again(struct loop *l);
+
+/* The time read when this turn began. loop_now_refresh reads the clock anew. */
+uint64_t loop_now(const struct loop *l);
+uint64_t loop_now_refresh(struct loop *l);
+
+/* Runs until loop_stop. */
+void loop_run(struct loop *l);
+/* One turn; waits for events only when `wait`. For tests and benchmarks. */
+void loop_turn(struct loop *l, bool wait);
+void loop_stop(struct loop *l); /* from any thread */

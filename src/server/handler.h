@@ -1,0 +1,151 @@
+/* The plugin interface: what a plugin is, what it may tell the server at load, and how a query
+ * passes through it. A plugin is one folder under plugin/ and one line in plugin/meson.build.
+ *
+ * Glossary
+ *   plugin      the code: one `const struct plugin` table per folder
+ *   instance    a plugin's place in one server block (struct plugin_inst), with its configuration;
+ *               all stanzas of that plugin in the block belong to one instance
+ *   block       a server block of the Corefile: zones, listeners and a chain of instances
+ *   chain       the instances of a block in the fixed order of plugin/meson.build
+ *   generation  everything built from one reading of the Corefile
+ *   verdict     what serve, respond and resume say shall happen next
+ *
+ * Life of an instance: parse (pure: reads words, fills conf; memory from the generation's arena) →
+ * prepare (opens files and resources; with dry, only checks) → commit (the generation is live) or
+ * abort → worker_init/worker_done on each worker's thread → teardown (after the last query).
+ * prepare may fail; then teardown is called for those already prepared and the old generation goes
+ * on as if nothing had happened.
+ *
+ * Life of a query: serve runs down the chain until one does not say V_NEXT; respond then runs for
+ * the instances above it, in reverse; after the reply was encoded done runs, in reverse, for each
+ * instance whose serve was entered. All of it on one worker thread; nothing may block. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/opt.h"
+#include "base/slice.h"
+#include "base/srcpos.h"
+
+struct block;
+struct generation;
+struct plugin_inst;
+struct query;
+struct server;
+struct setup;
+struct worker;
+
+enum verdict {
+	V_NEXT,	    /* serve: ask the next plugin. respond: leave the outcome as it is */
+	V_ANSWERED, /* q->resp holds the reply */
+	V_FAIL,	  /* nothing written: the server replies with q->rcode; q->err is a text or NULL */
+	V_DROP,	  /* no reply at all */
+	V_WAIT,	  /* query_resume(q) will be called (or was already) on this worker */
+	V_STREAM, /* q->stream_next is called for message after message (TCP only) */
+};
+
+/* What dry checks may and may not do, and where errors go. */
+struct prepare {
+	bool dry; /* `fairlead check`: read files, open no socket, start no thread */
+	struct srcerr *err;
+};
+
+/* Optional operations through which plugins meet; NULL: not offered. */
+struct plugin_ops {
+	/* For `ready`: true when this instance can answer. Any thread. */
+	bool (*ready)(struct plugin_inst *self);
+	/* For `metadata`: registers labels with query_meta_set. */
+	void (*metadata)(struct plugin_inst *self, struct query *q);
+	/* For `autopath @name`: the search path of the client, wire names into out; their number.
+	 */
+	int (*search_for_client)(struct plugin_inst *self, struct query *q, const uint8_t **out,
+				 size_t max);
+	/* For `transfer`: starts an outgoing transfer of a zone; ERR_NOTFOUND when not ours. */
+	int (*transfer)(struct plugin_inst *self, struct query *q, const uint8_t *zone,
+			uint32_t have_serial);
+	/* For `k8s_external`: addresses of a service by external name. */
+	int (*external)(struct plugin_inst *self, struct query *q, const uint8_t *zone);
+};
+
+struct plugin {
+	const char *name;
+	const struct opt *opts; /* rows for help and docs, and for setup_options */
+	size_t n_opts;
+	size_t conf_size;  /* self->conf, zeroed */
+	size_t state_size; /* query_state(q, self), zeroed at first use in a query */
+
+	int (*parse)(struct plugin_inst *self, struct setup *s);
+	int (*prepare)(struct plugin_inst *self, struct prepare *p);
+	void (*commit)(struct plugin_inst *self);
+	void (*abort)(struct plugin_inst *self);
+	int (*worker_init)(struct plugin_inst *self, struct worker *w);
+	void (*worker_done)(struct plugin_inst *self, struct worker *w);
+	void (*teardown)(struct plugin_inst *self);
+
+	void (*prefetch)(struct plugin_inst *self, struct query *q);
+	enum verdict (*serve)(struct plugin_inst *self, struct query *q);
+	enum verdict (*respond)(struct plugin_inst *self, struct query *q);
+	enum verdict (*resume)(struct plugin_inst *self, struct query *q);
+	void (*done)(struct plugin_inst *self, struct query *q);
+
+	struct plugin_ops ops;
+};
+
+struct plugin_inst {
+	const struct plugin *plugin;
+	struct block *block;
+	void *conf;
+	unsigned id;	    /* unique in its generation */
+	unsigned chain_at;  /* position in the chain; UINT_MAX when not a member */
+	unsigned state_at;  /* index of its query state */
+	void **worker_data; /* one pointer per worker slot, for worker_init to fill; index by
+			       query_slot(q) */
+	struct srcpos pos;  /* of the first stanza */
+	const char *stanza; /* canonical text of all its stanzas: equal text, equal meaning */
+};
+
+/* The ordered list of all plugins, ended by NULL (made by plugin/registry.c). */
+extern const struct plugin *const plugin_list[];
+
+/* Everything a plugin may tell the server about its block, at parse or prepare. */
+struct block_timeouts {
+	int64_t read_ns, write_ns, idle_ns; /* 0: default (3 s, 5 s, 10 s) */
+	uint64_t max_tcp_queries;	    /* 0: no limit */
+};
+
+typedef bool (*block_filter_fn)(void *ctx, struct query *q);
+
+struct block_conf {
+	const char *root;	/* folder for relative paths; "" when none */
+	const char *view;	/* name of the view; "" when none */
+	block_filter_fn filter; /* NULL: takes every query */
+	void *filter_ctx;
+	uint16_t opcodes;	   /* bits of opcodes accepted beyond QUERY and NOTIFY */
+	bool any_class;		   /* classes other than IN are admitted on its listeners */
+	const char *const *listen; /* IP texts (with %scope); none: all addresses */
+	size_t n_listen;
+	unsigned sockets; /* multisocket; 0: as many as CPUs */
+	struct block_timeouts timeouts;
+	int64_t deadline_ns; /* cancel; 0: none */
+	int64_t lameduck_ns; /* health */
+	bool debug;
+	/* reload; interval 0: off */
+	int64_t reload_ns, reload_jitter_ns;
+	const uint16_t *edns_echo; /* option codes echoed to clients */
+	size_t n_edns_echo;
+};
+
+/* What parse gets. */
+struct corefile_dir;
+struct setup {
+	struct arena *arena; /* lives as long as the generation */
+	struct block *block;
+	struct block_conf *conf;
+	const struct corefile_dir *const *dir; /* the stanzas, in file order */
+	size_t n_dir;
+	struct srcerr *err;
+};

@@ -1,0 +1,179 @@
+/* A query in flight. It is born in a slot of its worker's slab, never moves, and is touched by that
+ * worker's thread only. Memory from its arena needs no freeing. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "base/slice.h"
+#include "dns/request.h"
+#include "dns/resp.h"
+#include "net/addr.h"
+#include "net/loop.h"
+#include "server/handler.h"
+
+struct dns_rrtext;
+struct listener;
+struct regex_scratch;
+struct tcp_conn;
+struct block_zone;
+
+enum query_proto { QUERY_UDP, QUERY_TCP };
+
+enum sub_kind {
+	SUB_SERVER,   /* through the whole server: routed anew on the same listener */
+	SUB_BELOW,    /* through the chain below the asking plugin */
+	SUB_DETACHED, /* like SUB_BELOW, nobody waits; outlives its parent */
+};
+
+struct query_meta {
+	struct query_meta *next;
+	struct slice label;
+	struct slice (*value)(struct plugin_inst *self, struct query *q, struct slice label);
+	struct plugin_inst *self;
+};
+
+struct query {
+	/* What was asked. req.opt may be changed by plugins (bufsize). */
+	struct dns_request req;
+	const uint8_t *question; /* for the reply: name, type, class as the client asked */
+	uint16_t question_len;
+	enum query_proto proto;
+	union net_addr client;
+	union net_addr local; /* address that was asked, with the listener's port */
+
+	/* Where it went. */
+	struct block *block;
+	const struct block_zone *zone; /* longest zone of the block */
+	struct listener *listener;
+	struct generation *gen;
+	struct worker *worker;
+
+	/* What became of it. */
+	struct dns_resp resp; /* valid after V_ANSWERED; in done(): as sent (also after V_FAIL) */
+	uint16_t rcode;	      /* with V_FAIL */
+	const char *err;      /* with V_FAIL: text for `errors`, or NULL */
+	enum verdict outcome; /* V_ANSWERED, V_FAIL or V_DROP; set when the chain turned */
+	bool client_gone;     /* the connection closed; finish without sending */
+	bool is_sub;	      /* a sub-query */
+	bool written;	      /* in done(): a reply was made (outcome is not V_DROP) */
+	uint8_t depth;	      /* of sub-queries */
+	uint16_t wire_len;    /* in done(): bytes sent */
+
+	uint64_t start_ns;    /* when the batch it came in was received (monotonic) */
+	uint64_t deadline_ns; /* 0: none */
+
+	struct arena arena;
+	struct query_meta *meta;
+
+	/* Sub-queries asked by the plugin that waits; newest first; freed with this query. */
+	struct query *sub;
+	struct query *sub_next;
+
+	/* V_STREAM: fills q->resp with the next message; 1 more to come, 0 this was the last,
+	 * negative: break the connection. */
+	int (*stream_next)(struct plugin_inst *self, struct query *q);
+
+	/* ---- below: the server's own ---- */
+	uint16_t at;	  /* chain cursor */
+	uint16_t top;	  /* first index of the chain that this run covers */
+	uint16_t entered; /* instances below this index were entered */
+	bool up;	  /* direction of the cursor */
+	bool waiting;	  /* V_WAIT was returned */
+	bool resumed;	  /* query_resume was called */
+	bool detached;
+	bool in_stream;
+	void **state; /* per-instance states, allocated at first use */
+	struct query *parent;
+	struct query *next; /* free list, run queue */
+	struct tcp_conn *conn;
+	struct loop_timer timer;
+	uint8_t *big_block; /* 64 KB blocks taken for this query, chained */
+	uint8_t *msg_buf;   /* where the request lies: buf or a big block */
+	struct dns_qname qname;
+	uint8_t buf[]; /* request bytes, then the arena */
+};
+
+/* ---- for plugins ---- */
+
+/* The instance's zeroed bytes for this query (plugin->state_size), from serve to done; NULL when
+ * the arena is used up. */
+void *query_state(struct query *q, const struct plugin_inst *self);
+
+/* Starts q->resp as an empty NOERROR reply to q (AA not set). */
+void query_reply(struct query *q);
+
+/* V_FAIL with this code; err may be NULL. */
+enum verdict query_fail(struct query *q, uint16_t rcode, const char *err);
+/* The same with a text formatted into the arena. */
+enum verdict query_failf(struct query *q, uint16_t rcode, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* Continues a query that said V_WAIT; may come before V_WAIT was returned. Worker's thread only. */
+void query_resume(struct query *q);
+/* Resumes q at the given time (monotonic ns); to be followed by V_WAIT. */
+void query_resume_at(struct query *q, uint64_t due_ns);
+
+/* Asks another question on behalf of q: same client, flags and OPT, class IN. q is resumed when it
+ * is done (not for SUB_DETACHED): then q->sub is the finished sub-query, with outcome, rcode and
+ * resp; its records live as long as q. 0; ERR_LIMIT beyond the depth limit or when slots ran out.
+ */
+enum { QUERY_SUB_DEPTH_MAX = 10 };
+MUST_CHECK int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind,
+			 const uint8_t *name, uint16_t qtype);
+
+/* Is the sub-query's result a reply (its own or a plain failure written for it)? */
+static inline bool query_has_reply(const struct query *q)
+{
+	return q->outcome == V_ANSWERED;
+}
+
+/* The rcode a client gets (or would get). */
+static inline uint16_t query_rcode(const struct query *q)
+{
+	return q->outcome == V_ANSWERED ? q->resp.rcode : q->rcode;
+}
+
+/* Lower-cased question name as text with final dot, kept in the arena; "" when memory is gone. */
+struct slice query_name_text(struct query *q);
+/* Client address as text without port and brackets, in the arena. */
+struct slice query_client_text(struct query *q);
+/* "udp" or "tcp". */
+const char *query_proto_text(const struct query *q);
+/* EDNS size of the client as CoreDNS's state.Size(): at least 512; 65535 on TCP. */
+uint16_t query_udp_size(const struct query *q);
+/* Zone, view and server names as metrics label them ("example.org.", "", "dns://:53"). */
+const char *query_zone_label(const struct query *q);
+const char *query_view_label(const struct query *q);
+const char *query_server_label(const struct query *q);
+
+/* Metadata (only when the `metadata` plugin runs in this block). */
+void query_meta_set(struct query *q, struct plugin_inst *self, const char *label,
+		    struct slice (*value)(struct plugin_inst *self, struct query *q,
+					  struct slice label));
+/* The value, or {NULL, 0} when there is none. */
+struct slice query_meta_get(struct query *q, struct slice label);
+
+/* Services of the worker. Time: of this batch, or read anew after a wait. */
+uint64_t query_now(const struct query *q);
+struct loop *query_loop(struct query *q);
+struct rng *query_rng(struct query *q);
+/* The worker's index, from 0, and its slot for metrics and log rings (index + 1). */
+unsigned query_worker(const struct query *q);
+unsigned query_slot(const struct query *q);
+struct dns_rrtext *query_rrtext(struct query *q);
+/* Match data for patterns of up to QUERY_REGEX_GROUPS groups. */
+enum { QUERY_REGEX_GROUPS = 128 };
+struct regex_scratch *query_regex(struct query *q);
+/* A line into the worker's log ring (dropped and counted when full). */
+void query_log(struct query *q, enum log_level level, const char *area, struct slice text,
+	       struct slice json_extra);
+void query_logf(struct query *q, enum log_level level, const char *area, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
+
+/* A worker as plugins see it. */
+struct loop *worker_loop(struct worker *w);
+unsigned worker_slot(const struct worker *w);

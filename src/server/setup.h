@@ -1,0 +1,73 @@
+/* What plugins use to read their stanzas. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/opt.h"
+#include "corefile/corefile.h"
+#include "dns/name.h"
+#include "dns/request.h"
+#include "server/handler.h"
+
+/* Error unless the plugin has exactly one stanza in this block. */
+MUST_CHECK int setup_once(const struct setup *s);
+
+/* Defaults, then the arguments of `dir` by the '<' rows, then each line of its body by the others,
+ * into `conf` (offsets of the rows). `user` reaches OPT_FN rows as ctx->user. */
+MUST_CHECK int setup_options(struct setup *s, const struct corefile_dir *dir,
+			     const struct opt *rows, size_t n, void *conf, void *user);
+
+/* Only the lines of the body; the caller reads the arguments himself (call opt_defaults first). */
+MUST_CHECK int setup_body(struct setup *s, const struct corefile_dir *dir, const struct opt *rows,
+			  size_t n, void *conf, void *user);
+
+/* An error at a word: `return setup_error(s, &w, "...")`. */
+int setup_error(const struct setup *s, struct srcpos pos, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* A list of zones. */
+struct zone_list {
+	const uint8_t **wire; /* lower-case wire names, in order given */
+	const char **text;    /* lower-case FQDN texts */
+	size_t n;
+};
+
+/* Words to zones: CIDR networks expanded, lower-cased, made absolute. With n == 0: the zones of the
+ * block. */
+MUST_CHECK int setup_zones(struct setup *s, const struct word *w, size_t n, struct zone_list *ret);
+
+/* The longest zone of the list at or above the name: its index, or -1. */
+int zone_list_match(const struct zone_list *z, const struct dns_qname *q);
+
+/* `fallthrough [ZONES...]`. */
+struct fallthrough {
+	bool on;
+	bool all;
+	struct zone_list zones;
+};
+MUST_CHECK int setup_fallthrough(struct setup *s, const struct word *w, size_t n,
+				 struct fallthrough *ret);
+/* OPT_FN for a row whose offset points at a struct fallthrough and whose ctx->user is the setup. */
+int setup_fallthrough_opt(struct opt_ctx *ctx, const struct opt_line *line);
+bool fallthrough_covers(const struct fallthrough *f, const struct dns_qname *q);
+
+/* A path of the Corefile: relative ones below the block's root, in the arena. */
+const char *setup_path(const struct setup *s, const char *path);
+
+/* The block. */
+size_t block_n_zones(const struct block *b);
+const char *block_zone_text(const struct block *b, size_t i);
+const struct block_conf *block_conf(const struct block *b);
+/* The instance of the plugin of that name in this block, or NULL. After all parse calls. */
+struct plugin_inst *block_find(struct block *b, const char *plugin);
+/* All instances, in chain order; NULL past the end. */
+struct plugin_inst *block_inst(struct block *b, size_t i);
+/* The handler that follows `self` in the chain, or NULL. */
+struct plugin_inst *block_next(struct block *b, const struct plugin_inst *self);
+struct generation *block_generation(const struct block *b);
+/* Position of the block in its file, from 0, and the number of blocks. */
+size_t generation_n_blocks(const struct generation *g);
+struct block *generation_block(const struct generation *g, size_t i);
+/* The label of the block's first listener, e.g. "dns://:53". */
+const char *block_server_label(const struct block *b);

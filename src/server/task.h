@@ -1,0 +1,17 @@
+/* Background work of plugins: one thread for the whole process on which files are read again,
+ * probes are sent and timers fire. Nothing here runs on a worker. */
+#pragma once
+
+#include <stdint.h>
+
+struct task;
+
+typedef void (*task_fn)(void *ctx);
+
+/* Calls fn(ctx) every interval_ns on the background thread, first after one interval. */
+struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx);
+/* Calls fn(ctx) once after delay_ns. */
+struct task *task_after(uint64_t delay_ns, task_fn fn, void *ctx);
+/* Afterwards fn is not running and will not be called; frees the task. NULL is fine. Not from
+ * inside fn of a periodic task. */
+void task_stop(struct task *t);
