@@ -63,10 +63,12 @@ enum dns_admit {
 	DNS_ADMIT_IGNORE,  /* too short for a header, or a response: stay silent */
 	DNS_ADMIT_FORMERR, /* bare header */
 	DNS_ADMIT_NOTIMP,  /* bare header, opcode kept */
+	DNS_ADMIT_EMPTY,   /* a header that announces a question, and nothing else */
 };
 
 /* `opcodes` has a bit for each opcode accepted beyond QUERY and NOTIFY. Pointers in `r` point into
- * msg. On FORMERR and NOTIMP id, flags and opcode are valid. */
+ * msg. Except with IGNORE, id, flags and opcode are valid; on
+ * FORMERR question_len is 0 unless the question itself was read. */
 enum dns_admit dns_request_parse(const uint8_t *msg, size_t n, uint16_t opcodes,
 				 struct dns_request *r);
 

@@ -48,10 +48,11 @@ struct dns_resp {
 	bool has_opt;
 	bool opt_do;
 	uint16_t opt_udp_size;
+	uint16_t opt_z; /* flag bits below DO */
 	uint16_t options_len;
 	uint8_t *options; /* TLVs */
 
-	uint32_t full_size; /* uncompressed, before truncation; set when encoded */
+	uint32_t full_size; /* uncompressed, before truncation; travels with a wire form */
 };
 
 /* Empty NOERROR reply to `r`, as miekg's SetReply: opcode, and for QUERY the bits RD and CD copied.
@@ -82,6 +83,9 @@ MUST_CHECK int dns_resp_option(struct dns_resp *resp, struct arena *a, uint16_t 
 MUST_CHECK int dns_resp_ede(struct dns_resp *resp, struct arena *a, uint16_t info,
 			    struct slice text);
 
+/* Uncompressed size of the whole message, OPT included when the response has its own. */
+size_t dns_resp_size(const struct dns_resp *resp, size_t question_len);
+
 struct dns_encode {
 	uint16_t id;
 	const uint8_t *question; /* name, type, class, uncompressed; NULL: none */
@@ -91,8 +95,7 @@ struct dns_encode {
 };
 
 /* Writes the message into out[cap]. Names are compressed. What does not fit into `limit` is left
- * off record by record, answer first filled, and TC set; OPT is always kept. Sets full_size.
- * Returns the length, or ERR_SPACE when not even the question and OPT fit. */
+ * off record by record, answer first filled, and TC set; OPT is always kept. Returns the length, or ERR_SPACE when not even the question and OPT fit. */
 MUST_CHECK int dns_resp_encode(struct dns_resp *resp, const struct dns_encode *e, uint8_t *out,
 			       size_t cap);
 

@@ -37,7 +37,7 @@ const struct dns_zone_entry *dns_zoneset_same(const struct dns_zoneset *zs,
 
 /* All entries whose zone covers the name, in ascending seq; where one seq has several such zones,
  * once, with the longest. */
-enum { DNS_ZONESET_ITER_MAX = 16 };
+enum { DNS_ZONESET_ITER_MAX = DNS_LABELS_MAX + 1 };
 struct dns_zoneset_iter {
 	const struct dns_zoneset *zs;
 	unsigned n;

@@ -124,6 +124,9 @@ struct block_conf {
 	const char *view;	/* name of the view; "" when none */
 	block_filter_fn filter; /* NULL: takes every query */
 	void *filter_ctx;
+	/* Runs when a query is routed to the block, before its filter (metadata). */
+	void (*collect)(void *ctx, struct query *q);
+	void *collect_ctx;
 	uint16_t opcodes;	   /* bits of opcodes accepted beyond QUERY and NOTIFY */
 	bool any_class;		   /* classes other than IN are admitted on its listeners */
 	const char *const *listen; /* IP texts (with %scope); none: all addresses */

@@ -20,6 +20,8 @@ struct dns_rrtext;
 struct listener;
 struct regex_scratch;
 struct tcp_conn;
+struct big_block;
+struct listener_sock;
 struct block_zone;
 
 enum query_proto { QUERY_UDP, QUERY_TCP };
@@ -58,7 +60,6 @@ struct query {
 	uint16_t rcode;	      /* with V_FAIL */
 	const char *err;      /* with V_FAIL: text for `errors`, or NULL */
 	enum verdict outcome; /* V_ANSWERED, V_FAIL or V_DROP; set when the chain turned */
-	bool client_gone;     /* the connection closed; finish without sending */
 	bool is_sub;	      /* a sub-query */
 	bool written;	      /* in done(): a reply was made (outcome is not V_DROP) */
 	uint8_t depth;	      /* of sub-queries */
@@ -86,14 +87,14 @@ struct query {
 	bool waiting;	  /* V_WAIT was returned */
 	bool resumed;	  /* query_resume was called */
 	bool detached;
-	bool in_stream;
+	bool started;
 	void **state; /* per-instance states, allocated at first use */
 	struct query *parent;
-	struct query *next; /* free list, run queue */
-	struct tcp_conn *conn;
+	struct query *next;    /* free list, run queue */
+	struct tcp_conn *conn; /* NULL on UDP */
+	struct listener_sock *sock;
 	struct loop_timer timer;
-	uint8_t *big_block; /* 64 KB blocks taken for this query, chained */
-	uint8_t *msg_buf;   /* where the request lies: buf or a big block */
+	struct big_block *big; /* taken from the worker's pool for this query */
 	struct dns_qname qname;
 	uint8_t buf[]; /* request bytes, then the arena */
 };
@@ -125,11 +126,8 @@ enum { QUERY_SUB_DEPTH_MAX = 10 };
 MUST_CHECK int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind,
 			 const uint8_t *name, uint16_t qtype);
 
-/* Is the sub-query's result a reply (its own or a plain failure written for it)? */
-static inline bool query_has_reply(const struct query *q)
-{
-	return q->outcome == V_ANSWERED;
-}
+/* Its connection closed: whatever comes of it will not be sent. */
+bool query_client_gone(const struct query *q);
 
 /* The rcode a client gets (or would get). */
 static inline uint16_t query_rcode(const struct query *q)

@@ -1,0 +1,300 @@
+/* Writing a response: name compression, truncation record by record, OPT last.
+ *
+ * Nearly every reply has the question's name as its only owner, so that case is tested first (a
+ * pointer to offset 12) and the table of names is set up only when another name appears. */
+#include <string.h>
+
+#include "base/err.h"
+#include "dns/resp.h"
+
+enum {
+	COMP_SLOTS = 256, /* power of two */
+	COMP_MAX = 128,	  /* names remembered */
+	POINTER_MAX = 0x3fff,
+	OPT_FIXED_BYTES = 11,
+};
+
+struct encoder {
+	const struct dns_encode *in;
+	uint8_t *out;
+	size_t n;
+	size_t limit;
+	bool table_ready;
+	bool question_lower; /* the question is in lower case: qname's bytes are its bytes */
+	unsigned n_comp;
+	uint16_t comp[COMP_SLOTS]; /* offset of a name in out; 0: free */
+};
+
+static ALWAYS_INLINE uint32_t hash_step(uint32_t h, const uint8_t *label)
+{
+	for (unsigned i = 0; i <= label[0]; i++)
+		h = (h ^ label[i]) * 16777619U;
+	return h ^ h >> 15;
+}
+
+/* Is the name at `off` of the message exactly `name` (uncompressed, same case)? */
+static bool same_at(const struct encoder *e, size_t off, const uint8_t *name)
+{
+	for (;;) {
+		uint8_t len = e->out[off];
+		if (len > DNS_LABEL_MAX) {
+			off = (size_t)(len & 0x3f) << 8 | e->out[off + 1];
+			continue;
+		}
+		if (len != name[0] || memcmp(e->out + off, name, len + 1U) != 0)
+			return false;
+		if (len == 0)
+			return true;
+		off += len + 1U;
+		name += len + 1U;
+	}
+}
+
+/* Slot of a suffix: holding its offset, or free. */
+static unsigned comp_slot(const struct encoder *e, uint32_t hash, const uint8_t *name)
+{
+	unsigned i = hash & (COMP_SLOTS - 1);
+	while (e->comp[i] != 0 && !same_at(e, e->comp[i], name))
+		i = (i + 1) & (COMP_SLOTS - 1);
+	return i;
+}
+
+static unsigned label_offsets(const uint8_t *name, uint8_t at[DNS_LABELS_MAX + 1],
+			      uint32_t hash[DNS_LABELS_MAX + 1])
+{
+	unsigned n = 0;
+	for (size_t i = 0; name[i] != 0; i += name[i] + 1U)
+		at[n++] = (uint8_t)i;
+	uint32_t h = 2166136261U;
+	for (unsigned i = n; i-- > 0;) {
+		h = hash_step(h, name + at[i]);
+		hash[i] = h;
+	}
+	return n;
+}
+
+/* Remembers the first `upto` suffixes of a name that now stands at `off`. */
+static void comp_remember(struct encoder *e, size_t off, const uint8_t *name, const uint8_t *at,
+			  const uint32_t *hash, unsigned upto)
+{
+	for (unsigned i = 0; i < upto; i++) {
+		if (off + at[i] > POINTER_MAX || e->n_comp >= COMP_MAX)
+			return;
+		unsigned slot = comp_slot(e, hash[i], name + at[i]);
+		if (e->comp[slot] == 0) {
+			e->comp[slot] = (uint16_t)(off + at[i]);
+			e->n_comp++;
+		}
+	}
+}
+
+static void comp_init(struct encoder *e)
+{
+	uint8_t at[DNS_LABELS_MAX + 1];
+	uint32_t hash[DNS_LABELS_MAX + 1];
+	memset(e->comp, 0, sizeof(e->comp));
+	e->n_comp = 0;
+	e->table_ready = true;
+	if (e->in->question_len != 0) {
+		unsigned n = label_offsets(e->in->question, at, hash);
+		comp_remember(e, DNS_HEADER_BYTES, e->in->question, at, hash, n);
+	}
+}
+
+/* Appends a name, compressed; false when it does not fit. */
+static bool put_name(struct encoder *e, const uint8_t *name, size_t len)
+{
+	uint8_t at[DNS_LABELS_MAX + 1];
+	uint32_t hash[DNS_LABELS_MAX + 1];
+	if (!e->table_ready)
+		comp_init(e);
+	unsigned n = label_offsets(name, at, hash);
+	unsigned i = 0;
+	uint16_t found = 0;
+	for (; i < n && found == 0; i++)
+		found = e->comp[comp_slot(e, hash[i], name + at[i])];
+	if (found != 0)
+		i--;
+	size_t plain = found != 0 ? at[i] : len;
+	if (e->n + plain + (found != 0 ? 2 : 0) > e->limit)
+		return false;
+	size_t start = e->n;
+	memcpy(e->out + e->n, name, plain);
+	e->n += plain;
+	if (found != 0) {
+		dns_put16(e->out + e->n, (uint16_t)(0xc000 | found));
+		e->n += 2;
+	}
+	comp_remember(e, start, name, at, hash, i);
+	return true;
+}
+
+static bool is_question_name(const struct encoder *e, const struct dns_rr *rr)
+{
+	const struct dns_qname *q = e->in->qname;
+	return e->question_lower && rr->owner_len == q->len &&
+	       (rr->owner == q->wire || memcmp(rr->owner, q->wire, q->len) == 0);
+}
+
+/* Rdata whose names RFC 3597 allows to compress: fixed bytes, then that many names. */
+static const struct {
+	uint8_t type;
+	uint8_t fixed;
+	uint8_t names;
+} compressible[] = {
+	{ DNS_TYPE_NS, 0, 1 },	{ DNS_TYPE_CNAME, 0, 1 }, { DNS_TYPE_SOA, 0, 2 },
+	{ DNS_TYPE_PTR, 0, 1 }, { DNS_TYPE_MX, 2, 1 },
+};
+
+static bool put_bytes(struct encoder *e, const uint8_t *p, size_t n)
+{
+	if (e->n + n > e->limit)
+		return false;
+	if (n != 0)
+		memcpy(e->out + e->n, p, n);
+	e->n += n;
+	return true;
+}
+
+static bool put_rdata(struct encoder *e, const struct dns_rr *rr)
+{
+	size_t i = 0;
+	while (i < ARRAY_LEN(compressible) && compressible[i].type != rr->type)
+		i++;
+	if (i == ARRAY_LEN(compressible))
+		return put_bytes(e, rr->rdata, rr->rdlen);
+	const uint8_t *p = rr->rdata;
+	const uint8_t *end = p + rr->rdlen;
+	if (compressible[i].fixed > rr->rdlen || !put_bytes(e, p, compressible[i].fixed))
+		return false;
+	p += compressible[i].fixed;
+	for (unsigned k = 0; k < compressible[i].names && p < end; k++) {
+		size_t len = dns_name_len(p);
+		if (!put_name(e, p, len))
+			return false;
+		p += len;
+	}
+	return put_bytes(e, p, (size_t)(end - p));
+}
+
+static bool put_rr(struct encoder *e, const struct dns_rr *rr)
+{
+	if (is_question_name(e, rr)) {
+		if (e->n + 2 > e->limit)
+			return false;
+		dns_put16(e->out + e->n, 0xc000 | DNS_HEADER_BYTES);
+		e->n += 2;
+	} else if (!put_name(e, rr->owner, rr->owner_len)) {
+		return false;
+	}
+	if (e->n + 10 > e->limit)
+		return false;
+	uint8_t *p = e->out + e->n;
+	dns_put16(p, rr->type);
+	dns_put16(p + 2, rr->cls);
+	dns_put32(p + 4, rr->ttl);
+	e->n += 10;
+	if (!put_rdata(e, rr))
+		return false;
+	dns_put16(p + 8, (uint16_t)(e->out + e->n - p - 10));
+	return true;
+}
+
+static void put_opt(struct encoder *e, const struct dns_resp *r)
+{
+	uint8_t *p = e->out + e->n;
+	p[0] = 0;
+	dns_put16(p + 1, DNS_TYPE_OPT);
+	dns_put16(p + 3, r->opt_udp_size);
+	p[5] = (uint8_t)(r->rcode >> 4);
+	p[6] = 0;
+	dns_put16(p + 7, (uint16_t)((r->opt_do ? 0x8000 : 0) | r->opt_z));
+	dns_put16(p + 9, r->options_len);
+	if (r->options_len != 0)
+		memcpy(p + OPT_FIXED_BYTES, r->options, r->options_len);
+	e->n += OPT_FIXED_BYTES + (size_t)r->options_len;
+}
+
+static void put_header(const struct encoder *e, const struct dns_resp *r,
+		       const uint16_t count[DNS_SECTIONS], bool truncated)
+{
+	uint8_t *p = e->out;
+	uint16_t tc = truncated ? DNS_FLAG_TC : 0;
+	dns_put16(p, e->in->id);
+	dns_put16(p + 2, (uint16_t)(r->flags | tc | (r->rcode & 15)));
+	dns_put16(p + 4, e->in->question_len != 0);
+	dns_put16(p + 6, count[DNS_ANSWER]);
+	dns_put16(p + 8, count[DNS_AUTHORITY]);
+	dns_put16(p + 10, (uint16_t)(count[DNS_ADDITIONAL] + r->has_opt));
+}
+
+/* The records of a wire message fit unchanged: same question length, so pointers stay right. */
+static int encode_wire(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
+{
+	int off = dns_name_skip(r->msg, r->msg_len, DNS_HEADER_BYTES);
+	if (dns_get16(r->msg + 4) != 1 || off < 0 ||
+	    (size_t)off + 4 != DNS_HEADER_BYTES + (size_t)e->in->question_len)
+		return ERR_SPACE;
+	size_t start = (size_t)off + 4;
+	size_t at = start;
+	unsigned left = (unsigned)r->count[0] + r->count[1] + r->count[2];
+	for (; left > 0; left--) {
+		int end = dns_name_skip(r->msg, r->msg_len, at);
+		if (end < 0 || dns_get16(r->msg + end) == DNS_TYPE_OPT)
+			return ERR_SPACE; /* OPT in the middle: the caller opens it up */
+		at = (size_t)end + 10U + dns_get16(r->msg + end + 8);
+	}
+	if (at + opt_bytes > e->limit)
+		return ERR_SPACE;
+	memcpy(e->out + e->n, r->msg + start, at - start);
+	e->n += at - start;
+	put_header(e, r, r->count, false);
+	return 0;
+}
+
+static void encode_open(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
+{
+	uint16_t count[DNS_SECTIONS] = { 0 };
+	bool truncated = false;
+	e->limit -= opt_bytes;
+	for (int s = 0; s < DNS_SECTIONS && !truncated; s++) {
+		for (const struct dns_rr *rr = r->first[s]; rr != NULL; rr = rr->next) {
+			size_t before = e->n;
+			if (!put_rr(e, rr)) {
+				e->n = before;
+				truncated = true;
+				break;
+			}
+			count[s]++;
+		}
+		if (truncated)
+			break;
+	}
+	put_header(e, r, count, truncated);
+}
+
+int dns_resp_encode(struct dns_resp *r, const struct dns_encode *in, uint8_t *out, size_t cap)
+{
+	struct encoder e;
+	size_t opt_bytes = r->has_opt ? OPT_FIXED_BYTES + (size_t)r->options_len : 0;
+	e.in = in;
+	e.out = out;
+	e.limit = MIN(in->limit, cap);
+	e.table_ready = false;
+	e.question_lower = in->question_len != 0 && in->qname != NULL && !in->qname->has_upper;
+	e.n = DNS_HEADER_BYTES + (size_t)in->question_len;
+	if (e.n + opt_bytes > e.limit)
+		return ERR_SPACE;
+	if (in->question_len != 0)
+		memcpy(out + DNS_HEADER_BYTES, in->question, in->question_len);
+	if (r->msg != NULL) {
+		int err = encode_wire(r, &e, opt_bytes);
+		if (err < 0)
+			return err;
+	} else {
+		encode_open(r, &e, opt_bytes);
+	}
+	if (r->has_opt)
+		put_opt(&e, r);
+	return (int)e.n;
+}

@@ -1,0 +1,206 @@
+/* Reading header, question and OPT of a request; names lower-cased eight bytes at a time. */
+#include "dns/request.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "dns/types.h"
+
+enum { HASH_SEED = 0x51ed270b };
+
+/* Lower-cases the letters among eight bytes. Length bytes (at most 63) lie below 'A'. */
+static ALWAYS_INLINE uint64_t lower8(uint64_t w)
+{
+	uint64_t ones = 0x0101010101010101;
+	uint64_t low7 = w & (ones * 0x7f);
+	uint64_t ge_a = low7 + ones * (0x80 - 'A');
+	uint64_t gt_z = low7 + ones * (0x80 - 'Z' - 1);
+	uint64_t is_upper = (ge_a ^ gt_z) & ~w & (ones * 0x80);
+	return w | is_upper >> 2;
+}
+
+static ALWAYS_INLINE uint32_t mix(uint32_t h, uint64_t w)
+{
+	uint64_t x = (h ^ w) * 0x9e3779b97f4a7c15;
+	return (uint32_t)(x >> 32) ^ (uint32_t)x;
+}
+
+/* `p` points at a label's length byte. */
+static ALWAYS_INLINE uint32_t hash_label(uint32_t h, const uint8_t *p)
+{
+	size_t n = (size_t)p[0] + 1;
+	uint64_t w;
+	for (; n >= 8; n -= 8, p += 8) {
+		memcpy(&w, p, 8);
+		h = mix(h, w);
+	}
+	w = 0;
+	for (size_t i = 0; i < n; i++)
+		w = w << 8 | p[i];
+	return mix(h, w);
+}
+
+static void index_labels(struct dns_qname *q)
+{
+	unsigned n = 0;
+	for (size_t at = 0; q->wire[at] != 0; at += q->wire[at] + 1U)
+		q->label[n++] = (uint8_t)at;
+	q->n_labels = (uint8_t)n;
+	q->label[n] = (uint8_t)(q->len - 1);
+	uint32_t h = HASH_SEED;
+	q->hash[n] = h;
+	while (n-- > 0) {
+		h = hash_label(h, q->wire + q->label[n]);
+		q->hash[n] = h;
+	}
+}
+
+void dns_qname_set(struct dns_qname *q, const uint8_t *name)
+{
+	size_t n = dns_name_len(name);
+	uint64_t w, l, changed = 0;
+	size_t i = 0;
+	for (; i + 8 <= n; i += 8) {
+		memcpy(&w, name + i, 8);
+		l = lower8(w);
+		changed |= w ^ l;
+		memcpy(q->wire + i, &l, 8);
+	}
+	w = 0;
+	memcpy(&w, name + i, n - i);
+	l = lower8(w);
+	changed |= w ^ l;
+	memcpy(q->wire + i, &l, n - i);
+	q->len = (uint8_t)n;
+	q->has_upper = changed != 0;
+	index_labels(q);
+}
+
+uint32_t dns_name_hash(const uint8_t *lower_name)
+{
+	uint8_t at[DNS_LABELS_MAX + 1];
+	unsigned n = 0;
+	for (size_t i = 0; lower_name[i] != 0; i += lower_name[i] + 1U)
+		at[n++] = (uint8_t)i;
+	uint32_t h = HASH_SEED;
+	while (n-- > 0)
+		h = hash_label(h, lower_name + at[n]);
+	return h;
+}
+
+/* The question's name must stand there in full: pointers have nothing to point to yet. */
+static int plain_name_end(const uint8_t *msg, size_t n, size_t off)
+{
+	size_t start = off;
+	for (;;) {
+		if (off >= n || off - start >= DNS_NAME_MAX)
+			return ERR_PARSE;
+		uint8_t len = msg[off];
+		if (len == 0)
+			return (int)off + 1;
+		if (len > DNS_LABEL_MAX)
+			return ERR_PARSE;
+		off += len + 1U;
+	}
+}
+
+bool dns_option_next(const struct dns_opt *o, size_t *pos, struct dns_option *ret)
+{
+	if (*pos + 4 > o->options_len)
+		return false;
+	const uint8_t *p = o->options + *pos;
+	uint16_t len = dns_get16(p + 2);
+	if (*pos + 4 + len > o->options_len)
+		return false;
+	*ret = (struct dns_option){ .code = dns_get16(p), .len = len, .data = p + 4 };
+	*pos += 4U + len;
+	return true;
+}
+
+static int read_opt(const uint8_t *rr, const uint8_t *rdata, uint16_t rdlen, struct dns_opt *o)
+{
+	*o = (struct dns_opt){
+		.present = true,
+		.udp_size = dns_get16(rr + 2),
+		.ext_rcode = rr[4],
+		.version = rr[5],
+		.dnssec_ok = (rr[6] & 0x80) != 0,
+		.z = dns_get16(rr + 6) & 0x7fff,
+		.options = rdata,
+		.options_len = rdlen,
+	};
+	size_t pos = 0;
+	struct dns_option opt;
+	while (dns_option_next(o, &pos, &opt))
+		;
+	return pos == rdlen ? 0 : ERR_PARSE;
+}
+
+/* Walks the records after the question; only OPT is looked at. */
+static int read_records(struct dns_request *r, size_t off, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		int end = dns_name_skip(r->msg, r->len, off);
+		if (end < 0 || (size_t)end + 10 > r->len)
+			return ERR_PARSE;
+		const uint8_t *rr = r->msg + end;
+		uint16_t rdlen = dns_get16(rr + 8);
+		if ((size_t)end + 10 + rdlen > r->len)
+			return ERR_PARSE;
+		if (dns_get16(rr) == DNS_TYPE_OPT && read_opt(rr, rr + 10, rdlen, &r->opt) < 0)
+			return ERR_PARSE;
+		off = (size_t)end + 10 + rdlen;
+	}
+	return 0;
+}
+
+static enum dns_admit admit_header(const uint8_t *msg, uint16_t opcodes, struct dns_request *r)
+{
+	bool known = r->opcode == DNS_OPCODE_QUERY || r->opcode == DNS_OPCODE_NOTIFY;
+	bool opted_in = (opcodes >> r->opcode & 1) != 0;
+	if ((r->flags & DNS_FLAG_QR) != 0)
+		return DNS_ADMIT_IGNORE;
+	if (!known && !opted_in)
+		return DNS_ADMIT_NOTIMP;
+	if (dns_get16(msg + 4) != 1)
+		return DNS_ADMIT_FORMERR;
+	if (!opted_in &&
+	    (dns_get16(msg + 6) > 1 || dns_get16(msg + 8) > 1 || dns_get16(msg + 10) > 2))
+		return DNS_ADMIT_FORMERR;
+	return DNS_ADMIT_OK;
+}
+
+enum dns_admit dns_request_parse(const uint8_t *msg, size_t n, uint16_t opcodes,
+				 struct dns_request *r)
+{
+	if (n < DNS_HEADER_BYTES)
+		return DNS_ADMIT_IGNORE;
+	r->msg = msg;
+	r->len = n;
+	r->id = dns_get16(msg);
+	r->flags = dns_get16(msg + 2);
+	r->opcode = (uint8_t)(r->flags >> 11 & 15);
+	r->opt.present = false;
+	r->opt.udp_size = 0;
+	r->opt.dnssec_ok = false;
+	r->opt.options_len = 0;
+	r->question_len = 0;
+	enum dns_admit a = admit_header(msg, opcodes, r);
+	if (a != DNS_ADMIT_OK)
+		return a;
+	if (n == DNS_HEADER_BYTES)
+		return DNS_ADMIT_EMPTY;
+	int end = plain_name_end(msg, n, DNS_HEADER_BYTES);
+	if (end < 0 || (size_t)end + 4 > n)
+		return DNS_ADMIT_FORMERR;
+	r->qname = msg + DNS_HEADER_BYTES;
+	r->qtype = dns_get16(msg + end);
+	r->qclass = dns_get16(msg + end + 2);
+	r->question_len = (uint16_t)(end + 4 - DNS_HEADER_BYTES);
+	unsigned records = dns_get16(msg + 6);
+	records += dns_get16(msg + 8);
+	records += dns_get16(msg + 10);
+	if (records != 0 && read_records(r, (size_t)end + 4, records) < 0)
+		return DNS_ADMIT_FORMERR;
+	return DNS_ADMIT_OK;
+}

@@ -1,0 +1,129 @@
+/* Building and editing a response in its open form, and its EDNS options. */
+#include "dns/resp.h"
+
+#include <string.h>
+
+#include "base/err.h"
+
+enum { EDNS_CODE_EDE = 15, OWN_OPT_UDP_SIZE = 4096 };
+
+void dns_resp_reply(struct dns_resp *resp, const struct dns_request *r)
+{
+	uint16_t keep = r->opcode == DNS_OPCODE_QUERY ? DNS_FLAG_RD | DNS_FLAG_CD : 0;
+	*resp = (struct dns_resp){
+		.flags = (uint16_t)(DNS_FLAG_QR | r->opcode << 11 | (r->flags & keep)),
+	};
+}
+
+void dns_resp_link(struct dns_resp *resp, enum dns_section s, struct dns_rr *rr)
+{
+	rr->next = NULL;
+	if (resp->last[s] != NULL)
+		resp->last[s]->next = rr;
+	else
+		resp->first[s] = rr;
+	resp->last[s] = rr;
+	resp->count[s]++;
+}
+
+int dns_resp_add(struct dns_resp *resp, struct arena *a, enum dns_section s,
+		 const struct dns_rr *rr)
+{
+	struct dns_rr *copy = arena_memdup(a, rr, sizeof(*rr));
+	if (copy == NULL)
+		return ERR_SPACE;
+	if (copy->owner_len == 0)
+		copy->owner_len = (uint8_t)dns_name_len(copy->owner);
+	dns_resp_link(resp, s, copy);
+	return 0;
+}
+
+void dns_resp_clear(struct dns_resp *resp, enum dns_section s)
+{
+	resp->first[s] = resp->last[s] = NULL;
+	resp->count[s] = 0;
+}
+
+int dns_resp_option(struct dns_resp *resp, struct arena *a, uint16_t code, const void *data,
+		    uint16_t n)
+{
+	size_t len = resp->options_len + 4U + n;
+	if (len > UINT16_MAX)
+		return ERR_SPACE;
+	uint8_t *p = arena_alloc(a, len);
+	if (p == NULL)
+		return ERR_SPACE;
+	if (resp->options_len != 0)
+		memcpy(p, resp->options, resp->options_len);
+	dns_put16(p + resp->options_len, code);
+	dns_put16(p + resp->options_len + 2, n);
+	if (n != 0)
+		memcpy(p + resp->options_len + 4, data, n);
+	resp->options = p;
+	resp->options_len = (uint16_t)len;
+	if (!resp->has_opt) {
+		resp->has_opt = true;
+		resp->opt_udp_size = OWN_OPT_UDP_SIZE;
+	}
+	return 0;
+}
+
+int dns_resp_ede(struct dns_resp *resp, struct arena *a, uint16_t info, struct slice text)
+{
+	enum { EDE_TEXT_MAX = 512 };
+	uint8_t data[2 + EDE_TEXT_MAX];
+	size_t n = MIN(text.n, (size_t)EDE_TEXT_MAX);
+	dns_put16(data, info);
+	if (n != 0)
+		memcpy(data + 2, text.p, n);
+	int r = dns_resp_option(resp, a, EDNS_CODE_EDE, data, (uint16_t)(2 + n));
+	if (r == 0)
+		resp->opt_do = true; /* as CoreDNS's SetEdns0(4096, true) */
+	return r;
+}
+
+static int own_rr(struct dns_rr *rr, struct arena *a)
+{
+	rr->owner = arena_memdup(a, rr->owner, rr->owner_len);
+	rr->rdata = arena_memdup(a, rr->rdata, rr->rdlen);
+	return rr->owner == NULL || rr->rdata == NULL ? ERR_SPACE : 0;
+}
+
+int dns_resp_own(struct dns_resp *resp, struct arena *a)
+{
+	if (resp->msg != NULL) {
+		resp->msg = arena_memdup(a, resp->msg, resp->msg_len);
+		return resp->msg == NULL ? ERR_SPACE : 0;
+	}
+	for (int s = 0; s < DNS_SECTIONS; s++) {
+		struct dns_rr *rr = resp->first[s];
+		resp->first[s] = resp->last[s] = NULL;
+		resp->count[s] = 0;
+		while (rr != NULL) {
+			struct dns_rr *next = rr->next;
+			struct dns_rr *copy = arena_memdup(a, rr, sizeof(*rr));
+			if (copy == NULL || own_rr(copy, a) < 0)
+				return ERR_SPACE;
+			dns_resp_link(resp, (enum dns_section)s, copy);
+			rr = next;
+		}
+	}
+	if (resp->options_len != 0) {
+		resp->options = arena_memdup(a, resp->options, resp->options_len);
+		if (resp->options == NULL)
+			return ERR_SPACE;
+	}
+	return 0;
+}
+
+size_t dns_resp_size(const struct dns_resp *resp, size_t question_len)
+{
+	if (resp->msg != NULL)
+		return resp->full_size != 0 ? resp->full_size : resp->msg_len;
+	size_t n = DNS_HEADER_BYTES + question_len;
+	for (int s = 0; s < DNS_SECTIONS; s++) {
+		for (const struct dns_rr *rr = resp->first[s]; rr != NULL; rr = rr->next)
+			n += rr->owner_len + 10U + rr->rdlen;
+	}
+	return n + (resp->has_opt ? 11U + resp->options_len : 0);
+}

@@ -1,0 +1,154 @@
+/* Opening sockets, and the address a datagram was sent to. */
+#include "net/sock.h"
+
+#include <errno.h>
+#include <netinet/ip.h>
+#include <netinet/tcp.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static int set_int(int fd, int level, int name, int value)
+{
+	return setsockopt(fd, level, name, &value, sizeof(value)) == 0 ? 0 : -errno;
+}
+
+static int open_bound(const union net_addr *a, int type)
+{
+	int fd = socket(a->family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	int r = set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1);
+	if (r == 0 && type == SOCK_STREAM)
+		r = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (r == 0 && a->family == AF_INET6)
+		r = set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY,
+			    !IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr));
+	if (r == 0 && bind(fd, &a->sa, net_addr_len(a)) < 0)
+		r = -errno;
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+static int open_any(const union net_addr *a, int type)
+{
+	int fd = open_bound(a, type);
+	bool wild6 = a->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr);
+	if (wild6 && (fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL)) {
+		union net_addr v4 = { .v4 = { .sin_family = AF_INET } };
+		net_addr_set_port(&v4, net_addr_port(a));
+		fd = open_bound(&v4, type);
+	}
+	return fd;
+}
+
+int net_sock_udp(const union net_addr *a)
+{
+	int fd = open_any(a, SOCK_DGRAM);
+	if (fd < 0)
+		return fd;
+	/* A socket of one family takes the other's option or refuses it; both are right. */
+	IGNORE(set_int(fd, IPPROTO_IP, IP_PKTINFO, 1) < 0);
+	IGNORE(set_int(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) < 0);
+	/* Bursts while a worker is busy; the kernel caps it by net.core.rmem_max. */
+	IGNORE(set_int(fd, SOL_SOCKET, SO_RCVBUF, 1 << 20) < 0);
+	/* RFC 8085, and against fragmentation attacks: never fragment by path MTU discovery. */
+	IGNORE(set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT) < 0);
+	return fd;
+}
+
+int net_sock_tcp(const union net_addr *a, int backlog)
+{
+	int fd = open_any(a, SOCK_STREAM);
+	if (fd < 0)
+		return fd;
+	IGNORE(set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1) < 0); /* inherited; only a speed-up */
+	if (listen(fd, backlog) < 0) {
+		int r = -errno;
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+unsigned long net_raise_file_limit(void)
+{
+	struct rlimit l;
+	if (getrlimit(RLIMIT_NOFILE, &l) != 0)
+		return 0;
+	if (l.rlim_cur < l.rlim_max) {
+		rlim_t before = l.rlim_cur;
+		l.rlim_cur = l.rlim_max;
+		if (setrlimit(RLIMIT_NOFILE, &l) != 0)
+			l.rlim_cur = before;
+	}
+	return (unsigned long)l.rlim_cur;
+}
+
+static int kernel_recvmmsg(int fd, struct mmsghdr *v, unsigned n)
+{
+	return recvmmsg(fd, v, n, MSG_DONTWAIT, NULL);
+}
+
+static int kernel_sendmmsg(int fd, struct mmsghdr *v, unsigned n)
+{
+	return sendmmsg(fd, v, n, MSG_DONTWAIT);
+}
+
+const struct net_ops net_ops_kernel = { kernel_recvmmsg, kernel_sendmmsg };
+
+void net_pktinfo_get(struct msghdr *m, union net_addr *ret)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+			struct in_pktinfo i;
+			memcpy(&i, CMSG_DATA(c), sizeof(i));
+			ret->v4.sin_family = AF_INET;
+			ret->v4.sin_addr = i.ipi_addr;
+			return;
+		}
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			struct in6_pktinfo i;
+			memcpy(&i, CMSG_DATA(c), sizeof(i));
+			ret->v6.sin6_family = AF_INET6;
+			ret->v6.sin6_addr = i.ipi6_addr;
+			ret->v6.sin6_flowinfo = 0;
+			ret->v6.sin6_scope_id =
+				IN6_IS_ADDR_LINKLOCAL(&i.ipi6_addr) ? i.ipi6_ifindex : 0;
+			return;
+		}
+	}
+}
+
+static size_t put_cmsg(unsigned char *buf, int level, int type, const void *data, size_t n)
+{
+	struct cmsghdr c = { .cmsg_len = CMSG_LEN(n), .cmsg_level = level, .cmsg_type = type };
+	memset(buf, 0, CMSG_SPACE(n));
+	memcpy(buf, &c, sizeof(c));
+	memcpy(buf + CMSG_LEN(0), data, n);
+	return CMSG_SPACE(n);
+}
+
+size_t net_pktinfo_put(const union net_addr *local, sa_family_t socket_family,
+		       unsigned char buf[NET_PKTINFO_BYTES])
+{
+	if (local->family == AF_INET && socket_family == AF_INET) {
+		struct in_pktinfo i = { .ipi_spec_dst = local->v4.sin_addr };
+		return put_cmsg(buf, IPPROTO_IP, IP_PKTINFO, &i, sizeof(i));
+	}
+	struct in6_pktinfo i = { 0 };
+	if (local->family == AF_INET) {
+		i.ipi6_addr.s6_addr[10] = i.ipi6_addr.s6_addr[11] = 0xff;
+		memcpy(i.ipi6_addr.s6_addr + 12, &local->v4.sin_addr, 4);
+	} else if (local->family == AF_INET6) {
+		i.ipi6_addr = local->v6.sin6_addr;
+		i.ipi6_ifindex = local->v6.sin6_scope_id;
+	} else {
+		return 0;
+	}
+	return put_cmsg(buf, IPPROTO_IPV6, IPV6_PKTINFO, &i, sizeof(i));
+}

@@ -1,0 +1,32 @@
+/* Sockets of a DNS server: non-blocking, close-on-exec, SO_REUSEPORT; and the few socket calls of
+ * the hot path behind a table, so that tests and benchmarks can put a fake network in their place.
+ */
+#pragma once
+
+#include <sys/socket.h>
+
+#include "base/compiler.h"
+#include "net/addr.h"
+
+/* Bound sockets, or -errno. An unspecified IPv6 address is dual stack; where the machine has no
+ * IPv6 it becomes 0.0.0.0. UDP sockets report the address that was asked (IP_PKTINFO). */
+MUST_CHECK int net_sock_udp(const union net_addr *a);
+MUST_CHECK int net_sock_tcp(const union net_addr *a, int backlog);
+
+/* Raises the soft limit of open files to the hard one; the limit then in force. */
+unsigned long net_raise_file_limit(void);
+
+struct net_ops {
+	int (*recvmmsg)(int fd, struct mmsghdr *v, unsigned n);
+	int (*sendmmsg)(int fd, struct mmsghdr *v, unsigned n);
+};
+extern const struct net_ops net_ops_kernel;
+
+/* Control data for one datagram. */
+enum { NET_PKTINFO_BYTES = 64 };
+
+/* The address a datagram was sent to, from its control data; the port is left alone. */
+void net_pktinfo_get(struct msghdr *m, union net_addr *ret);
+/* Control data that makes a reply leave from `local`; its length. 0 when local is AF_UNSPEC. */
+size_t net_pktinfo_put(const union net_addr *local, sa_family_t socket_family,
+		       unsigned char buf[NET_PKTINFO_BYTES]);

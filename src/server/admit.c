@@ -1,0 +1,72 @@
+/* The admission rules of spec 1.0 and 1.15.1: what is answered before any plugin sees it. */
+#include "server/admit.h"
+
+#include "server/server_priv.h"
+
+static enum admit_result bare(struct query *q, uint16_t rcode)
+{
+	q->rcode = rcode;
+	return ADMIT_BARE;
+}
+
+static void prefetch(struct query *q)
+{
+	for (unsigned i = 0; i < q->block->n_prefetch; i++) {
+		struct plugin_inst *p = q->block->prefetcher[i];
+		p->plugin->prefetch(p, q);
+	}
+}
+
+/* Rejections that do have a question; rcode, or 0 when the query may be served. */
+static uint16_t refuse_code(struct query *q, const struct route *r)
+{
+	uint16_t rcode;
+	if (q->req.opt.present && q->req.opt.version != 0)
+		return DNS_RCODE_BADVERS;
+	if (q->req.qclass != DNS_CLASS_IN && !r->any_class)
+		return DNS_RCODE_REFUSED;
+	if (!route_query(q, r, &rcode))
+		return rcode;
+	if (slots_exhausted(q->worker)) {
+		q->block = NULL;
+		return DNS_RCODE_SERVFAIL;
+	}
+	return 0;
+}
+
+enum admit_result admit_parse(struct query *q, const unsigned char *msg, size_t n)
+{
+	const struct route *r = q->sock->route;
+	if (r == NULL)
+		return ADMIT_NONE;
+	switch (dns_request_parse(msg, n, r->opcodes, &q->req)) {
+	case DNS_ADMIT_IGNORE:
+		return ADMIT_NONE;
+	case DNS_ADMIT_FORMERR:
+		return bare(q, DNS_RCODE_FORMERR);
+	case DNS_ADMIT_NOTIMP:
+		return bare(q, DNS_RCODE_NOTIMP);
+	case DNS_ADMIT_EMPTY:
+		return bare(q, DNS_RCODE_SERVFAIL);
+	case DNS_ADMIT_OK:
+		break;
+	}
+	q->gen = q->worker->gen;
+	q->gen->w[q->worker->index].inflight++;
+	q->listener = q->sock->listener;
+	q->question = q->req.qname;
+	q->question_len = q->req.question_len;
+	dns_qname_set(&q->qname, q->req.qname);
+	q->rcode = refuse_code(q, r);
+	if (q->block != NULL && q->block->n_prefetch != 0)
+		prefetch(q);
+	return ADMIT_SERVE;
+}
+
+void admit_serve(struct query *q)
+{
+	if (q->rcode != 0)
+		chain_refuse(q, q->rcode);
+	else
+		chain_start(q);
+}

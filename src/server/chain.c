@@ -1,0 +1,285 @@
+/* The walk of a query down and up its chain, waits, and sub-queries. One loop, no recursion: a
+ * query that waits leaves the loop and comes back through the worker's run queue. */
+#include <string.h>
+
+#include "base/err.h"
+#include "server/server_priv.h"
+
+static void run_push(struct worker *w, struct query *q)
+{
+	q->next = NULL;
+	if (w->run_last != NULL)
+		w->run_last->next = q;
+	else
+		w->run_first = q;
+	w->run_last = q;
+}
+
+void query_resume(struct query *q)
+{
+	if (!q->waiting) {
+		q->resumed = true; /* latched until V_WAIT is returned */
+		return;
+	}
+	q->waiting = false;
+	run_push(q->worker, q);
+	loop_again(q->worker->loop);
+}
+
+static void timer_resume(struct loop_timer *t)
+{
+	query_resume(CONTAINER_OF(t, struct query, timer));
+}
+
+void query_resume_at(struct query *q, uint64_t due_ns)
+{
+	q->timer.cb = timer_resume;
+	loop_timer_set(q->worker->loop, &q->timer, due_ns);
+}
+
+static void release(struct query *q);
+
+static void release_subs(struct query *q)
+{
+	while (q->sub != NULL) {
+		struct query *s = q->sub;
+		q->sub = s->sub_next;
+		release(s);
+	}
+}
+
+/* Frees a query and its sub-queries; depth is bounded by QUERY_SUB_DEPTH_MAX. */
+static void release(struct query *q)
+{
+	struct worker *w = q->worker;
+	struct generation *g = q->gen;
+	release_subs(q);
+	slot_release(w, q);
+	if (g != NULL && --g->w[w->index].inflight == 0 && g->w[w->index].retiring)
+		worker_retire_check(w, g);
+}
+
+static void run_done(struct query *q)
+{
+	for (unsigned i = q->entered; i-- > q->top;) {
+		struct plugin_inst *p = q->block->chain[i];
+		if (p->plugin->done != NULL)
+			p->plugin->done(p, q);
+	}
+}
+
+static void finish_sub(struct query *q)
+{
+	struct query *parent = q->parent;
+	reply_complete(q);
+	run_done(q);
+	if (q->detached) {
+		release(q);
+		return;
+	}
+	q->sub_next = parent->sub;
+	parent->sub = q;
+	query_resume(parent);
+}
+
+static void finish(struct query *q)
+{
+	if (q->is_sub) {
+		finish_sub(q);
+		return;
+	}
+	reply_complete(q);
+	reply_send(q);
+	run_done(q);
+	if (q->conn != NULL)
+		tcp_query_done(q);
+	release(q);
+}
+
+void chain_stream_end(struct query *q)
+{
+	run_done(q);
+	if (q->conn != NULL)
+		tcp_query_done(q);
+	release(q);
+}
+
+/* What a verdict of the instance at the cursor means for the cursor. True: go on walking. */
+static bool turn(struct query *q, enum verdict v)
+{
+	switch (v) {
+	case V_NEXT:
+		if (!q->up)
+			q->at++;
+		return true;
+	case V_ANSWERED:
+	case V_FAIL:
+		q->outcome = v;
+		q->up = true;
+		return true;
+	case V_DROP:
+		q->outcome = v;
+		finish(q);
+		return false;
+	case V_WAIT:
+		q->waiting = true;
+		return false;
+	case V_STREAM:
+		q->outcome = V_ANSWERED;
+		tcp_stream(q);
+		return false;
+	}
+	return false;
+}
+
+/* Calls the instance at the cursor; moves an upward cursor first. V_NEXT when it has nothing to
+ * say. *ret_end: the chain is over. */
+static enum verdict step(struct query *q, bool *ret_end)
+{
+	*ret_end = false;
+	if (q->up) {
+		if (q->at == q->top) {
+			*ret_end = true;
+			return V_NEXT;
+		}
+		struct plugin_inst *p = q->block->chain[--q->at];
+		return p->plugin->respond != NULL ? p->plugin->respond(p, q) : V_NEXT;
+	}
+	if (q->at == q->block->n_chain)
+		return query_fail(q, DNS_RCODE_SERVFAIL, "no next plugin found");
+	struct plugin_inst *p = q->block->chain[q->at];
+	q->entered = (uint16_t)(q->at + 1);
+	return p->plugin->serve != NULL ? p->plugin->serve(p, q) : V_NEXT;
+}
+
+static enum verdict call_resume(struct query *q)
+{
+	struct plugin_inst *p = q->block->chain[q->at];
+	return p->plugin->resume(p, q);
+}
+
+static void walk(struct query *q, enum verdict v, bool have_verdict)
+{
+	for (;;) {
+		bool end = false;
+		if (!have_verdict)
+			v = step(q, &end);
+		if (end) {
+			finish(q);
+			return;
+		}
+		if (v == V_WAIT && q->resumed) {
+			q->resumed = false;
+			v = call_resume(q);
+			have_verdict = true;
+			continue;
+		}
+		if (!turn(q, v))
+			return;
+		have_verdict = false;
+	}
+}
+
+void chain_start(struct query *q)
+{
+	q->started = true;
+	walk(q, V_NEXT, false);
+}
+
+void chain_refuse(struct query *q, uint16_t rcode)
+{
+	if (q->gen->has_metrics)
+		report_dropped(q, &q->sock->route->dropped, rcode);
+	q->outcome = V_FAIL;
+	q->rcode = rcode;
+	q->entered = q->top = 0;
+	finish(q);
+}
+
+static void start_sub_server(struct query *q)
+{
+	uint16_t rcode;
+	if (q->sock->route != NULL && route_query(q, q->sock->route, &rcode))
+		chain_start(q);
+	else
+		chain_refuse(q, q->sock->route != NULL ? rcode : DNS_RCODE_REFUSED);
+}
+
+void chain_drain(struct worker *w)
+{
+	while (w->run_first != NULL) {
+		struct query *q = w->run_first;
+		w->run_first = q->next;
+		if (w->run_first == NULL)
+			w->run_last = NULL;
+		if (q->started)
+			walk(q, call_resume(q), true);
+		else if (q->block == NULL)
+			start_sub_server(q);
+		else
+			chain_start(q);
+	}
+}
+
+/* The sub-query's request: the parent's with another question. */
+static int build_request(struct query *s, const struct query *q, const uint8_t *name,
+			 uint16_t qtype)
+{
+	size_t name_len = dns_name_len(name);
+	size_t head = DNS_HEADER_BYTES + name_len + 4;
+	size_t rest = q->req.len - DNS_HEADER_BYTES - q->req.question_len;
+	uint8_t *p = s->buf;
+	/* What follows the question is kept only when it is the OPT alone (no pointers in it). */
+	if (head + rest > REQUEST_MAX || !q->req.opt.present)
+		rest = 0;
+	memcpy(p, q->req.msg, DNS_HEADER_BYTES);
+	memcpy(p + DNS_HEADER_BYTES, name, name_len);
+	dns_put16(p + head - 4, qtype);
+	dns_put16(p + head - 2, DNS_CLASS_IN);
+	if (rest != 0)
+		memcpy(p + head, q->req.msg + q->req.len - rest, rest);
+	else
+		memset(p + 6, 0, 6);
+	if (dns_request_parse(p, head + rest, UINT16_MAX, &s->req) != DNS_ADMIT_OK)
+		return ERR_INTERNAL;
+	s->req.opt.udp_size = q->req.opt.udp_size; /* as changed by bufsize */
+	s->question = s->req.qname;
+	s->question_len = s->req.question_len;
+	dns_qname_set(&s->qname, s->req.qname);
+	return 0;
+}
+
+int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, const uint8_t *name,
+	      uint16_t qtype)
+{
+	struct worker *w = q->worker;
+	if (q->depth + 1 > QUERY_SUB_DEPTH_MAX || slots_exhausted(w))
+		return ERR_LIMIT;
+	struct query *s = slot_take(w);
+	if (s == NULL)
+		return ERR_LIMIT;
+	if (build_request(s, q, name, qtype) < 0) {
+		slot_release(w, s);
+		return ERR_INTERNAL;
+	}
+	s->is_sub = true;
+	s->detached = kind == SUB_DETACHED;
+	s->parent = s->detached ? NULL : q;
+	s->depth = (uint8_t)(q->depth + 1);
+	s->proto = q->proto;
+	s->client = q->client;
+	s->local = q->local;
+	s->listener = q->listener;
+	s->sock = q->sock;
+	s->gen = q->gen;
+	s->gen->w[w->index].inflight++;
+	s->start_ns = query_now(q);
+	s->deadline_ns = q->deadline_ns;
+	if (kind != SUB_SERVER) {
+		s->block = q->block;
+		s->zone = q->zone;
+		s->top = s->at = s->entered = (uint16_t)(self->chain_at + 1);
+	}
+	run_push(w, s);
+	return 0;
+}

@@ -1,0 +1,425 @@
+/* From a Corefile to a generation: blocks and their keys, plugin set-up in chain order, routes per
+ * listener with the duplicate and overlap rules of spec 1.0. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "corefile/corefile.h"
+#include "corefile/key.h"
+#include "server/server_priv.h"
+
+struct builder {
+	struct server *srv;
+	struct generation *g;
+	struct srcerr *err;
+	struct map seen; /* "zone|listener" → block_zone; duplicates */
+	struct map wild; /* "zone|port" → unbound / bound mark; overlaps */
+	VEC(struct route *) routes;
+	VEC(struct plugin_inst *) inst;
+	VEC(const char *) shown;
+};
+
+/* A key's zone with its port, kept until listeners are known. */
+struct served {
+	const char *zone;
+	const uint8_t *wire;
+	uint16_t port;
+	struct srcpos pos;
+	bool fresh; /* not yet met in an earlier key of the block */
+};
+
+struct block_work {
+	VEC(struct served) served;
+};
+
+/* ---- keys ---- */
+
+static int add_served(struct builder *b, struct block_work *work, const char *zone, uint16_t port,
+		      struct srcpos pos)
+{
+	uint8_t wire[DNS_NAME_MAX];
+	int n = dns_name_from_text(slice_of(zone), wire);
+	if (n < 0)
+		return srcerr_set(b->err, pos, "'%s' is not a domain name", zone);
+	bool fresh = true;
+	for (size_t i = 0; i < work->served.n && fresh; i++)
+		fresh = strcmp(work->served.v[i].zone, zone) != 0;
+	vec_push(&work->served, (struct served){
+					.zone = zone,
+					.wire = arena_memdup(&b->g->arena, wire, (size_t)n),
+					.port = port,
+					.pos = pos,
+					.fresh = fresh,
+				});
+	return 0;
+}
+
+static int read_keys(struct builder *b, struct block *blk, struct block_work *work)
+{
+	const struct corefile_block *src = blk->src;
+	for (size_t i = 0; i < src->n_key; i++) {
+		struct corefile_key k;
+		int r = corefile_key_parse(&b->g->arena, &src->key[i], &k, b->err);
+		if (r < 0)
+			return r;
+		if (strcmp(k.scheme, "dns") != 0)
+			return srcerr_set(b->err, src->key[i].pos,
+					  "scheme '%s://' is not supported yet, use 'dns://'",
+					  k.scheme);
+		uint16_t port = k.has_port ? k.port : b->srv->opts.default_port;
+		for (size_t z = 0; z < k.n_zones; z++) {
+			r = add_served(b, work, k.zones[z], port, src->key[i].pos);
+			if (r < 0)
+				return r;
+		}
+	}
+	blk->zone_text = arena_alloc(&b->g->arena, (work->served.n + 1) * sizeof(char *));
+	blk->zone_wire = arena_alloc(&b->g->arena, (work->served.n + 1) * sizeof(uint8_t *));
+	for (size_t i = 0; i < work->served.n; i++) {
+		if (!work->served.v[i].fresh)
+			continue;
+		blk->zone_text[blk->n_zones] = work->served.v[i].zone;
+		blk->zone_wire[blk->n_zones++] = work->served.v[i].wire;
+	}
+	return 0;
+}
+
+/* ---- plugins ---- */
+
+static bool known_plugin(const char *name)
+{
+	for (size_t i = 0; plugin_list[i] != NULL; i++) {
+		if (strcmp(plugin_list[i]->name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int check_names(struct builder *b, const struct corefile_block *src)
+{
+	for (size_t i = 0; i < src->n_dir; i++) {
+		if (!known_plugin(src->dir[i].name.s))
+			return srcerr_set(b->err, src->dir[i].name.pos,
+					  "unknown directive '%s', expected the name of a plugin "
+					  "(see `fairlead dns -plugins`)",
+					  src->dir[i].name.s);
+	}
+	return 0;
+}
+
+/* Canonical text of the stanzas: equal text means equal configuration. */
+static void add_stanza_text(struct strbuf *t, const struct corefile_dir *d)
+{
+	strbuf_add_quoted(t, slice_of(d->name.s));
+	for (size_t i = 0; i < d->n_arg; i++) {
+		strbuf_addc(t, ' ');
+		strbuf_add_quoted(t, slice_of(d->arg[i].s));
+	}
+	if (d->has_body) {
+		strbuf_adds(t, " {\n");
+		for (size_t i = 0; i < d->n_body; i++)
+			add_stanza_text(t, &d->body[i]);
+		strbuf_addc(t, '}');
+	}
+	strbuf_addc(t, '\n');
+}
+
+static struct plugin_inst *new_inst(struct builder *b, struct block *blk, const struct plugin *p,
+				    const struct corefile_dir *const *dirs, size_t n)
+{
+	struct arena *a = &b->g->arena;
+	struct plugin_inst *in = arena_calloc(a, sizeof(*in));
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	for (size_t i = 0; i < n; i++)
+		add_stanza_text(&text, dirs[i]);
+	in->plugin = p;
+	in->block = blk;
+	in->conf = arena_calloc(a, p->conf_size);
+	in->id = (unsigned)b->inst.n;
+	in->pos = dirs[0]->name.pos;
+	in->stanza = arena_strndup(a, text.s, text.n);
+	in->chain_at = UINT32_MAX;
+	in->worker_data = arena_calloc(a, (b->srv->n_workers + 1) * sizeof(void *));
+	return in;
+}
+
+/* The instance of one plugin in one block, if it has stanzas there. */
+static int setup_one(struct builder *b, struct block *blk, const struct plugin *p)
+{
+	const struct corefile_block *src = blk->src;
+	struct arena *a = &b->g->arena;
+	const struct corefile_dir **dirs = arena_alloc(a, (src->n_dir + 1) * sizeof(*dirs));
+	size_t n = 0;
+	for (size_t i = 0; i < src->n_dir; i++) {
+		if (strcmp(src->dir[i].name.s, p->name) == 0)
+			dirs[n++] = &src->dir[i];
+	}
+	if (n == 0)
+		return 0;
+	struct plugin_inst *in = new_inst(b, blk, p, dirs, n);
+	struct setup s = {
+		.arena = a, .block = blk, .conf = &blk->conf, .dir = dirs, .n_dir = n, .err = b->err
+	};
+	int r = p->parse != NULL ? p->parse(in, &s) : 0;
+	if (r < 0)
+		return r;
+	vec_push(&b->inst, in);
+	blk->inst[blk->n_inst++] = in;
+	if (p->serve == NULL && p->respond == NULL && p->done == NULL)
+		return 0;
+	in->chain_at = blk->n_chain;
+	blk->chain[blk->n_chain++] = in;
+	in->state_at = blk->n_states++;
+	if (p->prefetch != NULL)
+		blk->prefetcher[blk->n_prefetch++] = in;
+	return 0;
+}
+
+/* Plugins outside, blocks inside: a plugin sees what those before it in the chain told any block.
+ */
+static int setup_plugins(struct builder *b)
+{
+	for (size_t i = 0; plugin_list[i] != NULL; i++) {
+		for (size_t k = 0; k < b->g->n_block; k++) {
+			int r = setup_one(b, &b->g->block[k], plugin_list[i]);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* ---- routes ---- */
+
+static const char *listener_label(struct builder *b, const char *ip, uint16_t port)
+{
+	const char *fmt_ip = ip;
+	if (strchr(ip, ':') != NULL)
+		fmt_ip = arena_printf(&b->g->arena, "[%s]", ip);
+	return arena_printf(&b->g->arena, "dns://%s:%u", fmt_ip, port);
+}
+
+static struct route *route_get(struct builder *b, const char *label, struct srcerr *err)
+{
+	for (size_t i = 0; i < b->routes.n; i++) {
+		if (strcmp(b->routes.v[i]->label, label) == 0)
+			return b->routes.v[i];
+	}
+	struct route *r = arena_calloc(&b->g->arena, sizeof(*r));
+	r->label = label;
+	if (net_addr_parse(slice_from(slice_of(label), strlen("dns://")), &r->addr) < 0) {
+		srcerr_set(err, (struct srcpos){ 0 }, "cannot listen on '%s'", label);
+		return NULL;
+	}
+	r->zones = dns_zoneset_new();
+	report_init(&r->dropped, label, "dropped", "");
+	vec_push(&b->routes, r);
+	return r;
+}
+
+/* Refuses a zone served twice on one listener, and a zone that is bound to an address in one block
+ * and to all addresses in another (spec 1.0 "Duplicate zone+port"). Views may repeat. */
+static int check_duplicate(struct builder *b, const struct block *blk, const struct served *sv,
+			   const char *ip, const char *label)
+{
+	const char *key = arena_printf(&b->g->arena, "%s|%s|%s", sv->zone, label, blk->conf.view);
+	if (map_set(&b->seen, slice_of(key), b) != NULL && blk->conf.filter == NULL)
+		return srcerr_set(b->err, sv->pos, "cannot serve %s on %s - it is already defined",
+				  sv->zone, label);
+	if (blk->conf.filter != NULL)
+		return 0;
+	static char bound, unbound;
+	char *mark = ip[0] == '\0' ? &unbound : &bound;
+	key = arena_printf(&b->g->arena, "%s|%u", sv->zone, sv->port);
+	const char *before = map_set(&b->wild, slice_of(key), mark);
+	if (before != NULL && before != mark)
+		return srcerr_set(b->err, sv->pos,
+				  "cannot serve %s on port %u - zone overlap listener capacity "
+				  "with a block that %s an address by 'bind'",
+				  sv->zone, sv->port, mark == &bound ? "does not give" : "gives");
+	return 0;
+}
+
+static void merge_conf(struct route *r, const struct block_conf *c)
+{
+	r->opcodes |= c->opcodes;
+	r->any_class |= c->any_class;
+	if (c->timeouts.read_ns != 0)
+		r->timeouts.read_ns = c->timeouts.read_ns;
+	if (c->timeouts.write_ns != 0)
+		r->timeouts.write_ns = c->timeouts.write_ns;
+	if (c->timeouts.idle_ns != 0)
+		r->timeouts.idle_ns = c->timeouts.idle_ns;
+	if (c->timeouts.max_tcp_queries != 0)
+		r->timeouts.max_tcp_queries = c->timeouts.max_tcp_queries;
+}
+
+static int add_route_zone(struct builder *b, struct block *blk, const struct served *sv,
+			  const char *ip)
+{
+	const char *label = listener_label(b, ip, sv->port);
+	int r = check_duplicate(b, blk, sv, ip, label);
+	if (r < 0)
+		return r;
+	struct route *rt = route_get(b, label, b->err);
+	if (rt == NULL)
+		return ERR_CONFIG;
+	struct block_zone *z = arena_calloc(&b->g->arena, sizeof(*z));
+	z->block = blk;
+	z->wire = sv->wire;
+	z->text = sv->zone;
+	z->route = rt;
+	report_init(&z->report, label, sv->zone, blk->conf.view);
+	if (blk->label == NULL)
+		blk->label = label;
+	dns_zoneset_add(rt->zones, sv->wire, (uint32_t)blk->index, z);
+	merge_conf(rt, &blk->conf);
+	vec_push(&b->shown,
+		 ip[0] == '\0' ? arena_printf(&b->g->arena, "%s:%u", sv->zone, sv->port)
+			       : arena_printf(&b->g->arena, "%s:%u on %s", sv->zone, sv->port, ip));
+	return 0;
+}
+
+static int add_routes(struct builder *b, struct block *blk, const struct block_work *work)
+{
+	for (size_t i = 0; i < work->served.n; i++) {
+		size_t n = blk->conf.n_listen;
+		for (size_t k = 0; k < MAX(n, (size_t)1); k++) {
+			const char *ip = n != 0 ? blk->conf.listen[k] : "";
+			int r = add_route_zone(b, blk, &work->served.v[i], ip);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static void collect_conf(struct generation *g)
+{
+	for (size_t i = 0; i < g->n_block; i++) {
+		const struct block_conf *c = &g->block[i].conf;
+		g->lameduck_ns = MAX(g->lameduck_ns, c->lameduck_ns);
+		if (c->reload_ns != 0 && g->reload_ns == 0) {
+			g->reload_ns = c->reload_ns;
+			g->reload_jitter_ns = c->reload_jitter_ns;
+		}
+		if (g->sockets == 0)
+			g->sockets = c->sockets;
+		if (c->n_edns_echo != 0) {
+			g->edns_echo = c->edns_echo;
+			g->n_edns_echo = c->n_edns_echo;
+		}
+		if (block_find(&g->block[i], "prometheus") != NULL)
+			g->has_metrics = true;
+		g->debug |= c->debug;
+	}
+}
+
+static void init_block(struct builder *b, size_t i)
+{
+	struct block *blk = &b->g->block[i];
+	struct arena *a = &b->g->arena;
+	blk->gen = b->g;
+	blk->index = i;
+	blk->src = &b->g->cf->block[i];
+	blk->conf.root = blk->conf.view = "";
+	size_t n = blk->src->n_dir + 1;
+	blk->inst = arena_calloc(a, n * sizeof(*blk->inst));
+	blk->chain = arena_calloc(a, n * sizeof(*blk->chain));
+	blk->prefetcher = arena_calloc(a, n * sizeof(*blk->prefetcher));
+}
+
+static int build(struct builder *b, struct block_work *work)
+{
+	struct generation *g = b->g;
+	for (size_t i = 0; i < g->n_block; i++) {
+		init_block(b, i);
+		int r = check_names(b, g->block[i].src);
+		if (r == 0)
+			r = read_keys(b, &g->block[i], &work[i]);
+		if (r < 0)
+			return r;
+	}
+	int r = setup_plugins(b);
+	for (size_t i = 0; i < g->n_block && r == 0; i++)
+		r = add_routes(b, &g->block[i], &work[i]);
+	return r;
+}
+
+static int prepare_all(struct generation *g, bool dry, struct srcerr *err)
+{
+	for (; g->n_prepared < g->n_inst; g->n_prepared++) {
+		struct plugin_inst *in = g->inst[g->n_prepared];
+		struct prepare p = { .dry = dry, .err = err };
+		int r = in->plugin->prepare != NULL ? in->plugin->prepare(in, &p) : 0;
+		if (r >= 0)
+			continue;
+		if (err->text[0] == '\0')
+			srcerr_set(err, in->pos, "%s: %s", in->plugin->name, err_str(r));
+		return r;
+	}
+	return 0;
+}
+
+int generation_build(struct server *srv, struct corefile *cf, bool dry, struct generation **ret,
+		     struct srcerr *err)
+{
+	struct generation *g =
+		xcalloc(1, sizeof(*g) + srv->n_workers * sizeof(struct generation_worker));
+	struct builder b = { .srv = srv, .g = g, .err = err };
+	struct block_work *work = xcalloc(cf->n_block + 1, sizeof(*work));
+	arena_init(&g->arena);
+	g->srv = srv;
+	g->cf = cf;
+	g->n_block = cf->n_block;
+	g->block = arena_calloc(&g->arena, (cf->n_block + 1) * sizeof(*g->block));
+	err->text[0] = '\0';
+
+	int r = build(&b, work);
+	g->route = arena_memdup(&g->arena, b.routes.v, b.routes.n * sizeof(*g->route));
+	g->n_route = b.routes.n;
+	g->inst = arena_memdup(&g->arena, b.inst.v, b.inst.n * sizeof(*g->inst));
+	g->n_inst = b.inst.n;
+	g->shown = arena_memdup(&g->arena, b.shown.v, b.shown.n * sizeof(*g->shown));
+	g->n_shown = b.shown.n;
+	collect_conf(g);
+	if (r >= 0)
+		r = prepare_all(g, dry, err);
+	for (size_t i = 0; i < cf->n_block; i++)
+		vec_done(&work[i].served);
+	free(work);
+	map_done(&b.seen);
+	map_done(&b.wild);
+	vec_done(&b.routes);
+	vec_done(&b.inst);
+	vec_done(&b.shown);
+	if (r < 0 || dry) {
+		generation_free(g, true);
+		return r;
+	}
+	*ret = g;
+	return 0;
+}
+
+void generation_free(struct generation *g, bool aborted)
+{
+	if (g == NULL)
+		return;
+	for (size_t i = g->n_prepared; i-- > 0;) {
+		struct plugin_inst *in = g->inst[i];
+		if (aborted && in->plugin->abort != NULL)
+			in->plugin->abort(in);
+		if (in->plugin->teardown != NULL)
+			in->plugin->teardown(in);
+	}
+	for (size_t i = 0; i < g->n_route; i++)
+		dns_zoneset_free(g->route[i]->zones);
+	corefile_free(g->cf);
+	arena_done(&g->arena);
+	free(g);
+}

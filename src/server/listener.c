@@ -1,0 +1,153 @@
+/* Opening and closing listeners: all sockets of a new listener are open before any worker is told
+ * of it, and one that is no longer used closes after the workers have left it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "server/server_priv.h"
+
+enum { BACKLOG = 4096 };
+
+struct listener *listener_find(struct server *srv, const char *label)
+{
+	struct listener *l = srv->listeners;
+	while (l != NULL && strcmp(l->label, label) != 0)
+		l = l->next;
+	return l;
+}
+
+static void close_sockets(struct server *srv, struct listener *l)
+{
+	for (unsigned i = 0; i < srv->n_workers; i++) {
+		if (l->sock[i].udp.fd >= 0)
+			close(l->sock[i].udp.fd);
+		if (l->sock[i].tcp.fd >= 0)
+			close(l->sock[i].tcp.fd);
+	}
+}
+
+static void listener_free(struct server *srv, struct listener *l)
+{
+	close_sockets(srv, l);
+	free(l->label);
+	free(l);
+}
+
+static sa_family_t socket_family(int fd)
+{
+	union net_addr a = { 0 };
+	socklen_t len = sizeof(a);
+	return getsockname(fd, &a.sa, &len) == 0 ? a.family : AF_UNSPEC;
+}
+
+static bool is_wildcard(const union net_addr *a)
+{
+	return a->family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr)
+				     : a->v4.sin_addr.s_addr == 0;
+}
+
+/* Port 0: the first socket's port is taken by all others. */
+static int fix_port(struct listener *l, int fd)
+{
+	union net_addr a = { 0 };
+	socklen_t len = sizeof(a);
+	if (net_addr_port(&l->addr) != 0)
+		return 0;
+	if (getsockname(fd, &a.sa, &len) != 0)
+		return -errno;
+	net_addr_set_port(&l->addr, net_addr_port(&a));
+	return 0;
+}
+
+static int open_sock(struct listener *l, struct listener_sock *s)
+{
+	s->udp.fd = net_sock_udp(&l->addr);
+	if (s->udp.fd < 0)
+		return s->udp.fd;
+	int r = fix_port(l, s->udp.fd);
+	if (r < 0)
+		return r;
+	s->tcp.fd = net_sock_tcp(&l->addr, BACKLOG);
+	if (s->tcp.fd < 0)
+		return s->tcp.fd;
+	s->family = socket_family(s->udp.fd);
+	return 0;
+}
+
+static int listener_open(struct server *srv, const struct route *rt, struct listener **ret)
+{
+	struct listener *l = xcalloc(1, sizeof(*l) + srv->n_workers * sizeof(l->sock[0]));
+	int r = 0;
+	l->label = xstrdup(rt->label);
+	l->addr = rt->addr;
+	for (unsigned i = 0; i < srv->n_workers; i++) {
+		struct listener_sock *s = &l->sock[i];
+		s->udp = (struct loop_fd){ .fd = -1, .cb = udp_readable };
+		s->tcp = (struct loop_fd){ .fd = -1, .cb = tcp_acceptable };
+		s->listener = l;
+		s->worker = &srv->worker[i];
+		s->wildcard = is_wildcard(&rt->addr);
+	}
+	for (unsigned i = 0; i < srv->n_workers && r == 0 && srv->opts.ops == NULL; i++)
+		r = open_sock(l, &l->sock[i]);
+	if (r < 0) {
+		listener_free(srv, l);
+		return r;
+	}
+	*ret = l;
+	return 0;
+}
+
+/* Opens what this generation needs and is not open yet; all or nothing. */
+int listeners_open(struct server *srv, struct generation *g, struct srcerr *err)
+{
+	struct listener *before = srv->listeners;
+	int r = 0;
+	for (size_t i = 0; i < g->n_route && r == 0; i++) {
+		struct route *rt = g->route[i];
+		rt->listener = listener_find(srv, rt->label);
+		if (rt->listener != NULL)
+			continue;
+		r = listener_open(srv, rt, &rt->listener);
+		if (r < 0) {
+			srcerr_set(err, (struct srcpos){ 0 }, "cannot listen on %s: %s", rt->label,
+				   err_str(r));
+			break;
+		}
+		rt->listener->next = srv->listeners;
+		srv->listeners = rt->listener;
+	}
+	while (r < 0 && srv->listeners != before) {
+		struct listener *l = srv->listeners;
+		srv->listeners = l->next;
+		listener_free(srv, l);
+	}
+	return r;
+}
+
+static bool uses(const struct generation *g, const struct listener *l)
+{
+	for (size_t i = 0; g != NULL && i < g->n_route; i++) {
+		if (g->route[i]->listener == l)
+			return true;
+	}
+	return false;
+}
+
+/* Closes listeners that `g` (NULL: nothing) does not use; no worker may use them any more. */
+void listeners_close_unused(struct server *srv, struct generation *g)
+{
+	struct listener **at = &srv->listeners;
+	while (*at != NULL) {
+		struct listener *l = *at;
+		if (uses(g, l)) {
+			at = &l->next;
+			continue;
+		}
+		*at = l->next;
+		listener_free(srv, l);
+	}
+}

@@ -1,0 +1,189 @@
+/* What plugins may ask of a query and of its worker. */
+#include "server/query.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/logq.h"
+#include "base/regex.h"
+#include "dns/rrtext.h"
+#include "server/server_priv.h"
+
+void *query_state(struct query *q, const struct plugin_inst *self)
+{
+	if (q->state == NULL) {
+		q->state = arena_calloc(&q->arena, q->block->n_states * sizeof(*q->state));
+		if (q->state == NULL)
+			return NULL;
+	}
+	void **at = &q->state[self->state_at];
+	if (*at == NULL)
+		*at = arena_calloc(&q->arena, self->plugin->state_size);
+	return *at;
+}
+
+void query_reply(struct query *q)
+{
+	dns_resp_reply(&q->resp, &q->req);
+}
+
+enum verdict query_fail(struct query *q, uint16_t rcode, const char *err)
+{
+	q->rcode = rcode;
+	q->err = err;
+	return V_FAIL;
+}
+
+enum verdict query_failf(struct query *q, uint16_t rcode, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	const char *copy = arena_strdup(&q->arena, text);
+	return query_fail(q, rcode, copy != NULL ? copy : "out of query memory");
+}
+
+bool query_client_gone(const struct query *q)
+{
+	return q->conn != NULL && tcp_conn_gone(q->conn);
+}
+
+struct slice query_name_text(struct query *q)
+{
+	char text[DNS_NAME_TEXT_MAX];
+	size_t n = dns_name_to_text(q->qname.wire, false, text);
+	const char *copy = arena_strndup(&q->arena, text, n);
+	return copy != NULL ? (struct slice){ copy, n } : SLICE("");
+}
+
+struct slice query_client_text(struct query *q)
+{
+	char text[NET_ADDR_TEXT_MAX];
+	size_t n = net_addr_ip_str(&q->client, text);
+	const char *copy = arena_strndup(&q->arena, text, n);
+	return copy != NULL ? (struct slice){ copy, n } : SLICE("");
+}
+
+const char *query_proto_text(const struct query *q)
+{
+	return q->proto == QUERY_UDP ? "udp" : "tcp";
+}
+
+uint16_t query_udp_size(const struct query *q)
+{
+	if (q->proto == QUERY_TCP)
+		return UINT16_MAX;
+	return q->req.opt.present ? MAX(q->req.opt.udp_size, (uint16_t)512) : 512;
+}
+
+const char *query_zone_label(const struct query *q)
+{
+	return q->zone != NULL ? q->zone->text : "";
+}
+
+const char *query_view_label(const struct query *q)
+{
+	return q->block != NULL ? q->block->conf.view : "";
+}
+
+const char *query_server_label(const struct query *q)
+{
+	return q->zone != NULL ? q->zone->route->label : q->listener->label;
+}
+
+void query_meta_set(struct query *q, struct plugin_inst *self, const char *label,
+		    struct slice (*value)(struct plugin_inst *self, struct query *q,
+					  struct slice label))
+{
+	struct query_meta *m = arena_alloc(&q->arena, sizeof(*m));
+	if (m == NULL)
+		return;
+	*m = (struct query_meta){
+		.next = q->meta, .label = slice_of(label), .value = value, .self = self
+	};
+	q->meta = m;
+}
+
+struct slice query_meta_get(struct query *q, struct slice label)
+{
+	for (const struct query_meta *m = q->meta; m != NULL; m = m->next) {
+		if (slice_eq(m->label, label))
+			return m->value(m->self, q, label);
+	}
+	return (struct slice){ NULL, 0 };
+}
+
+uint64_t query_now(const struct query *q)
+{
+	return loop_now(q->worker->loop);
+}
+
+struct loop *query_loop(struct query *q)
+{
+	return q->worker->loop;
+}
+
+struct rng *query_rng(struct query *q)
+{
+	return &q->worker->rng;
+}
+
+unsigned query_worker(const struct query *q)
+{
+	return q->worker->index;
+}
+
+unsigned query_slot(const struct query *q)
+{
+	return q->worker->index + 1;
+}
+
+struct dns_rrtext *query_rrtext(struct query *q)
+{
+	if (q->worker->rrtext == NULL)
+		q->worker->rrtext = dns_rrtext_new();
+	return q->worker->rrtext;
+}
+
+struct regex_scratch *query_regex(struct query *q)
+{
+	if (q->worker->regex == NULL)
+		q->worker->regex = regex_scratch_new(QUERY_REGEX_GROUPS);
+	return q->worker->regex;
+}
+
+void query_log(struct query *q, enum log_level level, const char *area, struct slice text,
+	       struct slice json_extra)
+{
+	char *p = logq_reserve(q->worker->srv->logq, q->worker->index, LOGQ_LINE_MAX);
+	if (p == NULL)
+		return;
+	size_t n = log_format_into(p, LOGQ_LINE_MAX, level, area, text, json_extra);
+	logq_commit(q->worker->srv->logq, q->worker->index, n);
+}
+
+void query_logf(struct query *q, enum log_level level, const char *area, const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	query_log(q, level, area, (struct slice){ text, MIN((size_t)n, sizeof(text) - 1) },
+		  SLICE(""));
+}
+
+struct loop *worker_loop(struct worker *w)
+{
+	return w->loop;
+}
+
+unsigned worker_slot(const struct worker *w)
+{
+	return w->index + 1;
+}

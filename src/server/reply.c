@@ -1,0 +1,223 @@
+/* From a finished query to bytes on the wire: the reply contract and EDNS rules of spec 1.0, and
+ * the worker's batch of outgoing datagrams. */
+#include <errno.h>
+#include <string.h>
+
+#include "server/server_priv.h"
+
+static bool echoed(const struct generation *g, uint16_t code)
+{
+	for (size_t i = 0; i < g->n_edns_echo; i++) {
+		if (g->edns_echo[i] == code)
+			return true;
+	}
+	return false;
+}
+
+static void echo_options(struct query *q)
+{
+	struct dns_option o;
+	size_t pos = 0;
+	while (dns_option_next(&q->req.opt, &pos, &o)) {
+		/* Without memory for it the option is left off: echoing is a courtesy. */
+		if (echoed(q->gen, o.code))
+			IGNORE(dns_resp_option(&q->resp, &q->arena, o.code, o.data, o.len) < 0);
+	}
+}
+
+/* A client that sent OPT gets one: its own size and DO, version 0. A reply that brought its own OPT
+ * keeps that one's options. */
+static void complete_edns(struct query *q)
+{
+	const struct dns_opt *o = &q->req.opt;
+	struct dns_resp *r = &q->resp;
+	if (!o->present)
+		return;
+	bool own = r->has_opt;
+	r->has_opt = true;
+	r->opt_udp_size = o->udp_size;
+	r->opt_do = own ? r->opt_do || o->dnssec_ok : o->dnssec_ok;
+	r->opt_z = own ? 0 : o->z & 0x7f00;
+	if (!own && o->options_len != 0 && q->gen->n_edns_echo != 0)
+		echo_options(q);
+}
+
+void reply_complete(struct query *q)
+{
+	q->written = q->outcome != V_DROP;
+	if (!q->written)
+		return;
+	if (q->outcome == V_FAIL) {
+		query_reply(q);
+		q->resp.rcode = q->rcode;
+	} else {
+		q->resp.full_size = (uint32_t)dns_resp_size(&q->resp, q->question_len);
+	}
+	complete_edns(q);
+}
+
+static struct dns_encode encode_args(const struct query *q, size_t limit)
+{
+	return (struct dns_encode){
+		.id = q->req.id,
+		.question = q->question,
+		.question_len = q->question_len,
+		.qname = q->question == q->req.qname ? &q->qname : NULL,
+		.limit = limit,
+	};
+}
+
+/* Encodes; what cannot be encoded becomes SERVFAIL, which always fits. */
+static size_t encode(struct query *q, size_t limit, uint8_t *out, size_t cap)
+{
+	struct dns_encode e = encode_args(q, limit);
+	int n = dns_resp_encode(&q->resp, &e, out, cap);
+	if (n < 0 && q->resp.msg != NULL && dns_resp_thaw(&q->resp, &q->arena) == 0)
+		n = dns_resp_encode(&q->resp, &e, out, cap);
+	if (n < 0) {
+		q->rcode = DNS_RCODE_SERVFAIL;
+		dns_resp_reply(&q->resp, &q->req);
+		q->resp.rcode = DNS_RCODE_SERVFAIL;
+		n = dns_resp_encode(&q->resp, &e, out, cap);
+	}
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* The next free entry of the batch; a full batch is sent first. */
+static struct tx_entry *tx_next(struct worker *w, const struct query *q)
+{
+	if (w->n_tx == BATCH)
+		reply_flush(w);
+	struct tx_entry *t = &w->tx_e[w->n_tx];
+	t->big = NULL;
+	t->fd = q->sock->udp.fd;
+	t->to = q->client;
+	if (q->sock->family == AF_INET6 && t->to.family == AF_INET) {
+		union net_addr a = { .v6 = { .sin6_family = AF_INET6 } };
+		a.v6.sin6_port = q->client.v4.sin_port;
+		a.v6.sin6_addr.s6_addr[10] = a.v6.sin6_addr.s6_addr[11] = 0xff;
+		memcpy(a.v6.sin6_addr.s6_addr + 12, &q->client.v4.sin_addr, 4);
+		t->to = a;
+	}
+	return t;
+}
+
+static void tx_commit(struct worker *w, struct tx_entry *t, const struct query *q, uint8_t *buf,
+		      size_t n)
+{
+	struct msghdr *m = &w->tx[w->n_tx].msg_hdr;
+	w->tx_iov[w->n_tx] = (struct iovec){ .iov_base = buf, .iov_len = n };
+	m->msg_name = &t->to;
+	m->msg_namelen = net_addr_len(&t->to);
+	m->msg_controllen = 0;
+	m->msg_control = NULL;
+	if (q->sock->wildcard) {
+		m->msg_control = t->control;
+		m->msg_controllen = net_pktinfo_put(&q->local, q->sock->family, t->control);
+	}
+	w->n_tx++;
+}
+
+static void send_udp(struct query *q)
+{
+	struct worker *w = q->worker;
+	struct tx_entry *t = tx_next(w, q);
+	uint8_t *buf = w->tx_buf[w->n_tx];
+	size_t cap = TX_BYTES;
+	size_t limit = query_udp_size(q);
+	size_t need = q->resp.full_size + 16U + q->resp.options_len;
+	if (need > TX_BYTES && limit > TX_BYTES) {
+		t->big = big_take(w);
+		if (t->big != NULL) {
+			buf = t->big->data;
+			cap = BIG_BYTES;
+		}
+	}
+	size_t n = encode(q, limit, buf, cap);
+	q->wire_len = (uint16_t)n;
+	tx_commit(w, t, q, buf, n);
+}
+
+static void send_tcp(struct query *q)
+{
+	uint8_t *out = q->worker->tcp_out;
+	size_t n = encode(q, UINT16_MAX, out + 2, UINT16_MAX);
+	dns_put16(out, (uint16_t)n);
+	q->wire_len = (uint16_t)n;
+	tcp_send(q, out, n + 2);
+}
+
+void reply_send(struct query *q)
+{
+	if (!q->written || query_client_gone(q))
+		return;
+	if (q->conn != NULL)
+		send_tcp(q);
+	else
+		send_udp(q);
+}
+
+/* miekg/dns copies the request's header bits into the replies it makes before any handler runs. */
+static size_t bare_message(const struct query *q, uint16_t rcode, uint8_t *out)
+{
+	uint16_t keep = DNS_FLAG_TC | DNS_FLAG_RD | DNS_FLAG_RA | DNS_FLAG_AD | DNS_FLAG_CD;
+	if (rcode == DNS_RCODE_SERVFAIL)
+		keep = DNS_FLAG_RD | DNS_FLAG_CD;
+	uint16_t flags = (uint16_t)(DNS_FLAG_QR | (q->req.flags & keep) | rcode);
+	if (rcode != DNS_RCODE_FORMERR)
+		flags |= (uint16_t)(q->req.opcode << 11);
+	memset(out, 0, DNS_HEADER_BYTES);
+	dns_put16(out, q->req.id);
+	dns_put16(out + 2, flags);
+	if (q->req.question_len == 0)
+		return DNS_HEADER_BYTES;
+	dns_put16(out + 4, 1);
+	memcpy(out + DNS_HEADER_BYTES, q->req.qname, q->req.question_len);
+	return DNS_HEADER_BYTES + (size_t)q->req.question_len;
+}
+
+void reply_bare(struct query *q, uint16_t rcode)
+{
+	struct worker *w = q->worker;
+	if (q->conn != NULL) {
+		size_t n = bare_message(q, rcode, w->tcp_out + 2);
+		dns_put16(w->tcp_out, (uint16_t)n);
+		tcp_send(q, w->tcp_out, n + 2);
+		return;
+	}
+	struct tx_entry *t = tx_next(w, q);
+	uint8_t *buf = w->tx_buf[w->n_tx];
+	tx_commit(w, t, q, buf, bare_message(q, rcode, buf));
+}
+
+/* Sends entries [from, to), which all leave by the same socket. A full socket buffer drops the
+ * rest: UDP clients ask again, waiting would stop everybody. */
+static void send_run(struct worker *w, unsigned from, unsigned to)
+{
+	while (from < to) {
+		int n = w->ops->sendmmsg(w->tx_e[from].fd, &w->tx[from], to - from);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			n = 1; /* this one cannot be sent (unreachable, odd address): go past it */
+		if (n <= 0)
+			return;
+		from += (unsigned)n;
+	}
+}
+
+void reply_flush(struct worker *w)
+{
+	unsigned from = 0;
+	for (unsigned i = 1; i <= w->n_tx; i++) {
+		if (i < w->n_tx && w->tx_e[i].fd == w->tx_e[from].fd)
+			continue;
+		send_run(w, from, i);
+		from = i;
+	}
+	for (unsigned i = 0; i < w->n_tx; i++) {
+		if (w->tx_e[i].big != NULL)
+			big_release(w, w->tx_e[i].big);
+	}
+	w->n_tx = 0;
+}

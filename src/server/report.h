@@ -1,0 +1,27 @@
+/* The request metrics of spec 1.7, counted on the hot path: one struct per (server, zone, view),
+ * whose series are looked up when first needed. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct metrics_series;
+struct query;
+
+enum { REPORT_TYPES = 20, REPORT_RCODES = 24, REPORT_PLUGINS = 1 };
+
+struct zone_report {
+	const char *server, *zone, *view;
+	_Atomic(struct metrics_series *) requests[2][2][REPORT_TYPES]; /* proto, family, type */
+	_Atomic(struct metrics_series *) request_size[2];
+	_Atomic(struct metrics_series *) response_size[2];
+	_Atomic(struct metrics_series *) duration;
+	_Atomic(struct metrics_series *) dnssec_ok;
+	_Atomic(struct metrics_series *) responses[REPORT_RCODES];
+};
+
+void report_init(struct zone_report *r, const char *server, const char *zone, const char *view);
+/* Counts a finished query. `plugin`: label of coredns_dns_responses_total. For prometheus' done. */
+void report_query(struct query *q, const char *plugin);
+/* Counts a query refused before any chain ran. */
+void report_dropped(struct query *q, struct zone_report *r, uint16_t rcode);

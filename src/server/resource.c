@@ -1,0 +1,55 @@
+/* The registry: a map from key to reference-counted value, under one mutex. */
+#include "server/resource.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards `all` and every refs field */
+static struct map all;
+
+int resource_get(const char *key, resource_make_fn make, void *arg, void (*free_fn)(void *value),
+		 struct resource **ret)
+{
+	int err = 0;
+	pthread_mutex_lock(&lock);
+	struct resource *r = map_get(&all, slice_of(key));
+	if (r == NULL) {
+		void *value = NULL;
+		err = make(arg, &value);
+		if (err >= 0) {
+			r = xcalloc(1, sizeof(*r));
+			r->key = xstrdup(key);
+			r->value = value;
+			r->free = free_fn;
+			map_set(&all, slice_of(key), r);
+		}
+	}
+	if (r != NULL) {
+		r->refs++;
+		*ret = r;
+	}
+	pthread_mutex_unlock(&lock);
+	return r != NULL ? 0 : err;
+}
+
+void resource_put(struct resource *r)
+{
+	if (r == NULL)
+		return;
+	pthread_mutex_lock(&lock);
+	bool last = --r->refs == 0;
+	if (last)
+		map_del(&all, slice_of(r->key));
+	if (last && all.n == 0)
+		map_done(&all);
+	pthread_mutex_unlock(&lock);
+	if (!last)
+		return;
+	if (r->free != NULL)
+		r->free(r->value);
+	free(r->key);
+	free(r);
+}

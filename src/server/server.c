@@ -1,0 +1,381 @@
+/* Start, reload, stop. The control thread talks to workers by messages and waits for their
+ * acknowledgements; nothing it does holds up a query. */
+#include "server/server.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/logq.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "base/rcu.h"
+#include "base/strbuf.h"
+#include "corefile/corefile.h"
+#include "server/server_priv.h"
+
+enum { DEFAULT_MAX_TCP = 10000, DEFAULT_MAX_WAITING = 20000 };
+
+/* ---- messages to workers ---- */
+
+struct order {
+	struct loop_msg msg;
+	struct worker *worker;
+	struct generation *gen;
+	void (*fn)(struct order *o);
+};
+
+static void ack(struct server *s, int err)
+{
+	pthread_mutex_lock(&s->lock);
+	s->acks++;
+	if (err < 0)
+		s->ack_error = err;
+	pthread_cond_broadcast(&s->cond);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void run_order(struct loop_msg *m)
+{
+	struct order *o = CONTAINER_OF(m, struct order, msg);
+	o->fn(o);
+}
+
+/* Gives every worker the same order and waits for all acknowledgements, or until the deadline
+ * (monotonic; 0: none). */
+static int order_all(struct server *s, void (*fn)(struct order *o), struct generation *g,
+		     uint64_t deadline_ns)
+{
+	struct order *o = xcalloc(s->n_workers, sizeof(*o));
+	s->acks = 0;
+	s->ack_error = 0;
+	for (unsigned i = 0; i < s->n_workers; i++) {
+		o[i] = (struct order){
+			.msg.cb = run_order, .worker = &s->worker[i], .gen = g, .fn = fn
+		};
+		if (s->opts.no_threads)
+			fn(&o[i]);
+		else
+			loop_post(s->worker[i].loop, &o[i].msg);
+	}
+	int r = 0;
+	pthread_mutex_lock(&s->lock);
+	while (s->acks < s->n_workers && r == 0) {
+		struct timespec at = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
+				       .tv_nsec = (long)(deadline_ns % NS_PER_S) };
+		if (deadline_ns == 0)
+			pthread_cond_wait(&s->cond, &s->lock);
+		else if (pthread_cond_timedwait(&s->cond, &s->lock, &at) == ETIMEDOUT)
+			r = ERR_TIMEOUT;
+	}
+	if (r == 0)
+		r = s->ack_error;
+	pthread_mutex_unlock(&s->lock);
+	if (r != ERR_TIMEOUT)
+		free(o); /* else a worker may still read it: it is left to the end of the process */
+	return r;
+}
+
+static void worker_uninit(struct worker *w, struct generation *g)
+{
+	struct generation_worker *gw = &g->w[w->index];
+	while (gw->n_inited > 0) {
+		struct plugin_inst *in = g->inst[--gw->n_inited];
+		if (in->plugin->worker_done != NULL)
+			in->plugin->worker_done(in, w);
+	}
+}
+
+static void order_init(struct order *o)
+{
+	struct generation *g = o->gen;
+	struct generation_worker *gw = &g->w[o->worker->index];
+	int r = 0;
+	for (; gw->n_inited < g->n_inst && r >= 0; gw->n_inited++) {
+		struct plugin_inst *in = g->inst[gw->n_inited];
+		if (in->plugin->worker_init != NULL)
+			r = in->plugin->worker_init(in, o->worker);
+		if (r < 0)
+			break;
+	}
+	ack(o->worker->srv, r);
+}
+
+static void order_uninit(struct order *o)
+{
+	worker_uninit(o->worker, o->gen);
+	ack(o->worker->srv, 0);
+}
+
+static void order_switch(struct order *o)
+{
+	worker_switch(o->worker, o->gen);
+	ack(o->worker->srv, 0);
+}
+
+void worker_retire_check(struct worker *w, struct generation *g)
+{
+	g->w[w->index].retiring = false;
+	worker_uninit(w, g);
+	ack(w->srv, 0);
+}
+
+static void order_retire(struct order *o)
+{
+	struct generation_worker *gw = &o->gen->w[o->worker->index];
+	if (gw->inflight == 0)
+		worker_retire_check(o->worker, o->gen);
+	else
+		gw->retiring = true; /* acknowledged by the last query */
+}
+
+static void order_close(struct order *o)
+{
+	tcp_close_all(o->worker, NULL);
+	ack(o->worker->srv, 0);
+}
+
+/* ---- machine ---- */
+
+static unsigned cgroup_cpus(void)
+{
+	FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
+	long long quota = 0, period = 0;
+	if (f == NULL)
+		return UINT32_MAX;
+	char line[64] = "";
+	if (fgets(line, sizeof(line), f) != NULL && ascii_isdigit(line[0])) {
+		char *end;
+		quota = strtoll(line, &end, 10);
+		period = strtoll(end, NULL, 10);
+	}
+	fclose(f);
+	if (quota <= 0 || period <= 0)
+		return UINT32_MAX;
+	return (unsigned)MAX((quota + period - 1) / period, 1LL);
+}
+
+unsigned server_default_workers(void)
+{
+	cpu_set_t set;
+	unsigned n = 1;
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		n = (unsigned)CPU_COUNT(&set);
+	return MAX(MIN(n, cgroup_cpus()), 1U);
+}
+
+/* ---- life ---- */
+
+static struct server *server_new(const struct server_opts *o)
+{
+	struct server *s = xcalloc(1, sizeof(*s));
+	pthread_condattr_t ca;
+	s->opts = *o;
+	if (s->opts.max_tcp == 0)
+		s->opts.max_tcp = DEFAULT_MAX_TCP;
+	if (s->opts.max_waiting == 0)
+		s->opts.max_waiting = DEFAULT_MAX_WAITING;
+	if (s->opts.default_port == 0)
+		s->opts.default_port = 53;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->clients_lock, NULL);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->cond, &ca);
+	pthread_condattr_destroy(&ca);
+	s->clients = client_table_new();
+	return s;
+}
+
+static void server_free(struct server *s)
+{
+	for (unsigned i = 0; s->worker != NULL && i < s->n_workers; i++) {
+		if (s->worker[i].loop != NULL)
+			worker_cleanup(&s->worker[i]);
+	}
+	listeners_close_unused(s, NULL);
+	logq_free(s->logq);
+	client_table_free(s->clients);
+	pthread_cond_destroy(&s->cond);
+	pthread_mutex_destroy(&s->lock);
+	pthread_mutex_destroy(&s->clients_lock);
+	free(s->worker);
+	free(s);
+}
+
+static void commit(struct generation *g)
+{
+	log_set_debug(g->debug);
+	for (size_t i = 0; i < g->n_inst; i++) {
+		if (g->inst[i]->plugin->commit != NULL)
+			g->inst[i]->plugin->commit(g->inst[i]);
+	}
+}
+
+/* Makes `g` the one that serves. On failure it is freed and all is as before. */
+static int go_live(struct server *s, struct generation *g, struct srcerr *err)
+{
+	int r = listeners_open(s, g, err);
+	if (r == 0) {
+		r = order_all(s, order_init, g, 0);
+		if (r < 0) {
+			IGNORE(order_all(s, order_uninit, g, 0)); /* always acknowledged */
+			srcerr_set(err, (struct srcpos){ 0 }, "a worker cannot start: %s",
+				   err_str(r));
+		}
+	}
+	if (r < 0) {
+		generation_free(g, true);
+		listeners_close_unused(s, s->gen);
+		return r;
+	}
+	struct generation *old = s->gen;
+	commit(g);
+	IGNORE(order_all(s, order_switch, g, 0)); /* always acknowledged */
+	s->gen = g;
+	if (old != NULL) {
+		IGNORE(order_all(s, order_retire, old, 0)); /* bounded by the queries' own limits */
+		generation_free(old, false);
+	}
+	listeners_close_unused(s, g);
+	return 0;
+}
+
+static int start_workers(struct server *s)
+{
+	s->worker = xcalloc(s->n_workers, sizeof(*s->worker));
+	s->logq = logq_new(s->n_workers, s->opts.log_fd != 0 ? s->opts.log_fd : 1);
+	for (unsigned i = 0; i < s->n_workers; i++) {
+		int r = worker_start(&s->worker[i], s, i);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* `multisocket` decides the number of workers, which must be known before its plugin is set up. */
+static unsigned peek_sockets(const struct corefile *cf)
+{
+	for (size_t i = 0; i < cf->n_block; i++) {
+		for (size_t k = 0; k < cf->block[i].n_dir; k++) {
+			const struct corefile_dir *d = &cf->block[i].dir[k];
+			uint64_t n = 0;
+			if (strcmp(d->name.s, "multisocket") != 0)
+				continue;
+			if (d->n_arg == 1 && slice_u64(slice_of(d->arg[0].s), &n) == 0)
+				return (unsigned)MIN(MAX(n, UINT64_C(1)), (uint64_t)WORKERS_MAX);
+			return server_default_workers();
+		}
+	}
+	return 0;
+}
+
+int server_start(const struct server_opts *o, struct corefile *cf, struct server **ret,
+		 struct srcerr *err)
+{
+	struct server *s = server_new(o);
+	unsigned sockets = peek_sockets(cf);
+	s->n_workers = o->workers != 0 ? o->workers
+		       : sockets != 0  ? sockets
+				       : server_default_workers();
+	metrics_init(s->n_workers);
+	struct generation *g = NULL;
+	int r = generation_build(s, cf, false, &g, err);
+	if (r < 0) {
+		server_free(s);
+		return r;
+	}
+	r = start_workers(s);
+	if (r < 0) {
+		srcerr_set(err, (struct srcpos){ 0 }, "cannot start workers: %s", err_str(r));
+		generation_free(g, true);
+	} else {
+		r = go_live(s, g, err);
+	}
+	if (r < 0) {
+		server_stop(s, 0);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+int server_reload(struct server *s, struct corefile *cf, struct srcerr *err)
+{
+	struct generation *g = NULL;
+	int r = generation_build(s, cf, false, &g, err);
+	if (r < 0)
+		return r;
+	if (g->sockets != 0 && g->sockets != s->n_workers && s->opts.workers == 0)
+		log_warn("server", "multisocket %u takes effect at the next start, %u workers now",
+			 g->sockets, s->n_workers);
+	return go_live(s, g, err);
+}
+
+int server_check(const struct server_opts *o, struct corefile *cf, struct srcerr *err)
+{
+	struct server *s = server_new(o);
+	s->n_workers = 1;
+	metrics_init(1);
+	int r = generation_build(s, cf, true, NULL, err);
+	server_free(s);
+	return r;
+}
+
+void server_stop(struct server *s, uint64_t grace_ns)
+{
+	if (s->worker != NULL && s->worker[s->n_workers - 1].loop != NULL) {
+		struct generation *g = s->gen;
+		uint64_t deadline = clock_mono_ns() + grace_ns;
+		IGNORE(order_all(s, order_switch, NULL, 0)); /* always acknowledged */
+		int r = g != NULL ? order_all(s, order_retire, g, deadline) : 0;
+		IGNORE(order_all(s, order_close, NULL, 0)); /* always acknowledged */
+		for (unsigned i = 0; i < s->n_workers && !s->opts.no_threads; i++) {
+			loop_stop(s->worker[i].loop);
+			pthread_join(s->worker[i].thread, NULL);
+		}
+		if (r == 0)
+			generation_free(g, false);
+		s->gen = NULL;
+	}
+	server_free(s);
+}
+
+int64_t server_lameduck_ns(const struct server *s)
+{
+	return s->gen->lameduck_ns;
+}
+
+void server_reload_interval(const struct server *s, int64_t *ret_interval_ns,
+			    int64_t *ret_jitter_ns)
+{
+	*ret_interval_ns = s->gen->reload_ns;
+	*ret_jitter_ns = s->gen->reload_jitter_ns;
+}
+
+void server_print_zones(const struct server *s, struct strbuf *out)
+{
+	for (size_t i = 0; i < s->gen->n_shown; i++)
+		strbuf_addf(out, "%s\n", s->gen->shown[i]);
+}
+
+const struct corefile *server_corefile(const struct server *s)
+{
+	return s->gen->cf;
+}
+
+void server_turn(struct server *s, unsigned worker, bool wait)
+{
+	loop_turn(s->worker[worker].loop, wait);
+}
+
+unsigned server_n_workers(const struct server *s)
+{
+	return s->n_workers;
+}

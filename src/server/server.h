@@ -1,0 +1,52 @@
+/* The DNS server: starts workers, serves a configuration, swaps it for another without losing a
+ * query, and stops. All functions are for the one control thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/srcpos.h"
+#include "server/confsrc.h"
+
+struct server;
+struct corefile;
+struct net_ops;
+
+struct server_opts {
+	uint16_t default_port;	   /* of keys without one; -dns.port */
+	unsigned workers;	   /* 0: multisocket, else from cpuset and cgroup quota */
+	uint32_t max_tcp;	   /* connections in all; 0: 10 000 */
+	uint32_t max_waiting;	   /* queries in flight per process; 0: 20 000 */
+	const struct net_ops *ops; /* NULL: the kernel's */
+	bool no_threads;	   /* tests and benchmarks: workers are driven by server_turn */
+	int log_fd;		   /* where query lines go; 0: standard output */
+};
+
+/* Builds the first generation, opens its listeners, starts the workers. */
+MUST_CHECK int server_start(const struct server_opts *o, struct corefile *cf, struct server **ret,
+			    struct srcerr *err);
+/* Swaps to another configuration; on failure the old one serves on. Takes over `cf` either way. */
+MUST_CHECK int server_reload(struct server *s, struct corefile *cf, struct srcerr *err);
+/* Stops listening, gives queries in flight up to grace_ns, frees all. */
+void server_stop(struct server *s, uint64_t grace_ns);
+/* Parses and dry-prepares only. Takes over `cf`. */
+MUST_CHECK int server_check(const struct server_opts *o, struct corefile *cf, struct srcerr *err);
+
+/* How long to go on serving after SIGTERM (health's lameduck; the longest of all blocks). */
+int64_t server_lameduck_ns(const struct server *s);
+/* reload plugin: interval 0 when off. */
+void server_reload_interval(const struct server *s, int64_t *ret_interval_ns,
+			    int64_t *ret_jitter_ns);
+/* One line per zone and listener, as CoreDNS prints at start ("example.org.:53 on 127.0.0.1"). */
+struct strbuf;
+void server_print_zones(const struct server *s, struct strbuf *out);
+/* Parsed configuration now live; for the hash of reload. */
+const struct corefile *server_corefile(const struct server *s);
+
+/* no_threads: one loop turn of worker i. */
+void server_turn(struct server *s, unsigned worker, bool wait);
+unsigned server_n_workers(const struct server *s);
+/* Workers this machine suggests: cpuset and cgroup quota. */
+unsigned server_default_workers(void);

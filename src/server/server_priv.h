@@ -1,0 +1,258 @@
+/* Inside of server/: generations, blocks, listeners and workers.
+ *
+ * Glossary
+ *   route          what one listener does in one generation: its zones and admission rules
+ *   block_zone     one zone of one block on one listener: the unit that metrics are labelled by
+ *   listener       an address and port that stays open over generations
+ *   listener_sock  a listener's sockets on one worker
+ *
+ * Threads: the control thread builds generations and opens listeners; each worker switches to a new
+ * generation by a message on its own loop, so a worker's view changes only between queries. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "dns/zoneset.h"
+#include "net/addr.h"
+#include "net/loop.h"
+#include "net/sock.h"
+#include "server/handler.h"
+#include "server/query.h"
+#include "server/report.h"
+#include "server/server.h"
+
+struct corefile;
+struct corefile_block;
+
+enum {
+	SLOT_BYTES = 4096,
+	REQUEST_MAX = 1232, /* UDP; longer ones get FORMERR */
+	BATCH = 64,
+	TX_BYTES = 1536, /* replies up to this need no block from the pool */
+	WORKERS_MAX = 1024,
+};
+
+struct block_zone {
+	struct block *block;
+	const uint8_t *wire;
+	const char *text;
+	struct route *route;
+	struct zone_report report;
+};
+
+struct block {
+	struct generation *gen;
+	size_t index;
+	const struct corefile_block *src;
+	struct block_conf conf;
+	const char **zone_text; /* of all keys, in order, without repeats */
+	const uint8_t **zone_wire;
+	size_t n_zones;
+	struct plugin_inst **inst; /* in chain order */
+	size_t n_inst;
+	struct plugin_inst **chain; /* those that handle queries */
+	unsigned n_chain;
+	unsigned n_states;
+	struct plugin_inst **prefetcher;
+	unsigned n_prefetch;
+	const char *label; /* of its first listener */
+};
+
+struct route {
+	struct listener *listener;
+	struct dns_zoneset *zones; /* → struct block_zone */
+	uint16_t opcodes;
+	bool any_class;
+	struct block_timeouts timeouts;
+	union net_addr addr;
+	const char *label; /* "dns://:53" */
+	struct zone_report dropped;
+};
+
+struct generation_worker {
+	uint32_t inflight;
+	bool retiring;
+	unsigned n_inited; /* instances whose worker_init ran */
+};
+
+struct generation {
+	struct arena arena;
+	struct server *srv;
+	struct corefile *cf;
+	struct block *block;
+	size_t n_block;
+	struct plugin_inst **inst; /* all of all blocks, in set-up order */
+	size_t n_inst;
+	size_t n_prepared;
+	struct route **route;
+	size_t n_route;
+	bool has_metrics; /* some block has `prometheus` */
+	bool debug;
+	const uint16_t *edns_echo;
+	size_t n_edns_echo;
+	const char **shown; /* "zone:port [on ip]", one per zone and listener */
+	size_t n_shown;
+	int64_t reload_ns, reload_jitter_ns, lameduck_ns;
+	unsigned sockets;
+	struct generation_worker w[]; /* one per worker; each touched by that worker only */
+};
+
+struct listener_sock {
+	struct loop_fd udp;
+	struct loop_fd tcp;
+	struct listener *listener;
+	struct worker *worker;
+	struct route *route; /* of the worker's current generation; NULL: not serving */
+	bool registered;
+	sa_family_t family; /* of the socket, which may have fallen back to IPv4 */
+	bool wildcard;
+};
+
+struct listener {
+	struct listener *next;
+	char *label;
+	union net_addr addr;
+	unsigned refs;		     /* generations that use it; control thread */
+	struct listener_sock sock[]; /* one per worker */
+};
+
+struct big_block {
+	struct big_block *next;
+	uint8_t data[];
+};
+
+struct tx_entry {
+	union net_addr to;
+	unsigned char control[NET_PKTINFO_BYTES] CACHE_ALIGNED;
+	struct big_block *big; /* holds the bytes when not in buf */
+	int fd;
+};
+
+struct conn_list {
+	struct tcp_conn *oldest, *newest; /* by time of last activity */
+	size_t n;
+};
+
+struct worker {
+	struct server *srv;
+	unsigned index;
+	pthread_t thread;
+	struct loop *loop;
+	struct generation *gen;
+	const struct net_ops *ops;
+	struct rng rng;
+	struct dns_rrtext *rrtext;
+	struct regex_scratch *regex;
+
+	/* slots */
+	struct query *free;
+	uint32_t n_slots, n_used;
+	VEC(void *) slabs;
+	struct big_block *free_big;
+	uint32_t n_big;
+
+	/* queries to (re)start */
+	struct query *run_first, *run_last;
+
+	/* receiving */
+	struct query *rx_q[BATCH];
+	struct mmsghdr rx[BATCH];
+	struct iovec rx_iov[BATCH];
+	unsigned char rx_control[BATCH][NET_PKTINFO_BYTES] CACHE_ALIGNED;
+
+	/* sending */
+	unsigned n_tx;
+	struct mmsghdr tx[BATCH];
+	struct iovec tx_iov[BATCH];
+	struct tx_entry tx_e[BATCH];
+	uint8_t (*tx_buf)[TX_BYTES];
+
+	/* TCP */
+	struct conn_list conns;
+	struct loop_timer conn_timer;
+	uint8_t *tcp_in;  /* scratch */
+	uint8_t *tcp_out; /* scratch */
+};
+
+struct logq;
+
+struct server {
+	struct server_opts opts;
+	unsigned n_workers;
+	struct worker *worker;
+	struct generation *gen; /* control thread */
+	struct listener *listeners;
+	struct logq *logq;
+
+	pthread_mutex_t lock; /* guards acks */
+	pthread_cond_t cond;
+	unsigned acks;
+	int ack_error;
+
+	pthread_mutex_t clients_lock; /* guards clients */
+	struct client_table *clients;
+	_Atomic uint32_t n_conns;
+	_Atomic bool stopping;
+};
+
+/* slab.c */
+struct query *slot_take(struct worker *w); /* NULL: at the cap */
+void slot_release(struct worker *w, struct query *q);
+struct big_block *big_take(struct worker *w); /* NULL: pool used up */
+void big_release(struct worker *w, struct big_block *b);
+bool slots_exhausted(const struct worker *w);
+void slab_done(struct worker *w);
+enum { BIG_BYTES = 65536 + 1024 };
+
+/* chain.c */
+void chain_start(struct query *q);
+void chain_drain(struct worker *w);
+/* The last message of a stream was sent, or its client is gone. */
+void chain_stream_end(struct query *q);
+/* Replies with rcode without running any chain; counted as zone `dropped`. */
+void chain_refuse(struct query *q, uint16_t rcode);
+/* route.c */
+/* Finds the block; true when q->block and q->zone are set, else *ret_rcode is to be replied. */
+bool route_query(struct query *q, const struct route *r, uint16_t *ret_rcode);
+
+/* reply.c: encodes and sends q->resp (or nothing after V_DROP), then frees the slot. */
+void reply_send(struct query *q);
+/* A reply without a parsed question: FORMERR, NOTIMP, SERVFAIL. */
+void reply_bare(struct query *q, uint16_t rcode);
+void reply_flush(struct worker *w);
+void reply_complete(struct query *q); /* EDNS and failure rules; before done and encoding */
+
+/* udp.c */
+void udp_readable(struct loop_fd *f, uint32_t events);
+void udp_prepare(struct worker *w);
+
+/* tcp.c */
+void tcp_acceptable(struct loop_fd *f, uint32_t events);
+void tcp_send(struct query *q, const uint8_t *msg, size_t n);
+void tcp_query_done(struct query *q);
+void tcp_close_all(struct worker *w, const struct listener_sock *only);
+bool tcp_conn_gone(const struct tcp_conn *c);
+void tcp_stream(struct query *q);
+struct client_table *client_table_new(void);
+void client_table_free(struct client_table *t);
+
+/* generation.c */
+MUST_CHECK int generation_build(struct server *srv, struct corefile *cf, bool dry,
+				struct generation **ret, struct srcerr *err);
+void generation_free(struct generation *g, bool aborted);
+/* listener.c */
+MUST_CHECK int listeners_open(struct server *srv, struct generation *g, struct srcerr *err);
+void listeners_close_unused(struct server *srv, struct generation *g);
+struct listener *listener_find(struct server *srv, const char *label);
+/* One per worker thread. */
+void worker_switch(struct worker *w, struct generation *g);
+void worker_retire_check(struct worker *w, struct generation *g);
+MUST_CHECK int worker_start(struct worker *w, struct server *srv, unsigned index);
+void worker_prepare(struct worker *w);
+void worker_cleanup(struct worker *w);

@@ -1,0 +1,200 @@
+/* Reading stanzas: options by table, zones, fallthrough, paths; and what a block tells. */
+#include "server/setup.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "corefile/key.h"
+#include "server/server_priv.h"
+
+int setup_error(const struct setup *s, struct srcpos pos, const char *fmt, ...)
+{
+	char text[sizeof(s->err->text)];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return srcerr_set(s->err, pos, "%s", text);
+}
+
+int setup_once(const struct setup *s)
+{
+	if (s->n_dir == 1)
+		return 0;
+	return setup_error(s, s->dir[1]->name.pos,
+			   "'%s' may stand only once in a server block, first at line %u",
+			   s->dir[1]->name.s, s->dir[0]->name.pos.line);
+}
+
+static struct opt_line as_line(const struct corefile_dir *d)
+{
+	return (struct opt_line){ .name = d->name, .arg = d->arg, .n_arg = d->n_arg };
+}
+
+int setup_body(struct setup *s, const struct corefile_dir *dir, const struct opt *rows, size_t n,
+	       void *conf, void *user)
+{
+	struct opt_ctx ctx = { .arena = s->arena, .conf = conf, .user = user, .err = s->err };
+	uint64_t seen = 0;
+	for (size_t i = 0; i < dir->n_body; i++) {
+		struct opt_line line = as_line(&dir->body[i]);
+		if (dir->body[i].has_body)
+			return setup_error(s, line.name.pos, "'%s' takes no block", line.name.s);
+		int r = opt_parse_line(rows, n, &line, &seen, &ctx);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int setup_options(struct setup *s, const struct corefile_dir *dir, const struct opt *rows, size_t n,
+		  void *conf, void *user)
+{
+	struct opt_ctx ctx = { .arena = s->arena, .conf = conf, .user = user, .err = s->err };
+	struct opt_line line = as_line(dir);
+	opt_defaults(rows, n, &ctx);
+	int r = opt_parse_args(rows, n, &line, &ctx);
+	return r < 0 ? r : setup_body(s, dir, rows, n, conf, user);
+}
+
+static int add_zone(struct setup *s, const char *text, struct srcpos pos, struct zone_list *z)
+{
+	uint8_t wire[DNS_NAME_MAX];
+	int n = dns_name_from_text(slice_of(text), wire);
+	if (n < 0)
+		return setup_error(s, pos, "'%s' is not a domain name", text);
+	dns_name_lower(wire, wire);
+	z->wire[z->n] = arena_memdup(s->arena, wire, (size_t)n);
+	z->text[z->n++] = arena_strdup(s->arena, text);
+	return 0;
+}
+
+static void zone_room(struct arena *a, struct zone_list *z, size_t extra)
+{
+	const uint8_t **wire = arena_alloc(a, (z->n + extra) * sizeof(*wire));
+	const char **text = arena_alloc(a, (z->n + extra) * sizeof(*text));
+	if (z->n != 0) {
+		memcpy(wire, z->wire, z->n * sizeof(*wire));
+		memcpy(text, z->text, z->n * sizeof(*text));
+	}
+	z->wire = wire;
+	z->text = text;
+}
+
+int setup_zones(struct setup *s, const struct word *w, size_t n, struct zone_list *ret)
+{
+	*ret = (struct zone_list){ 0 };
+	if (n == 0) {
+		ret->wire = s->block->zone_wire;
+		ret->text = s->block->zone_text;
+		ret->n = s->block->n_zones;
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *const *zones;
+		size_t n_zones;
+		int r = corefile_zones_expand(s->arena, &w[i], &zones, &n_zones, s->err);
+		if (r < 0)
+			return r;
+		zone_room(s->arena, ret, n_zones);
+		for (size_t k = 0; k < n_zones; k++) {
+			r = add_zone(s, zones[k], w[i].pos, ret);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+int zone_list_match(const struct zone_list *z, const struct dns_qname *q)
+{
+	int best = -1;
+	size_t best_len = 0;
+	for (size_t i = 0; i < z->n; i++) {
+		size_t len = dns_name_len(z->wire[i]);
+		if (len > best_len && dns_name_is_below(q->wire, z->wire[i])) {
+			best = (int)i;
+			best_len = len;
+		}
+	}
+	return best;
+}
+
+int setup_fallthrough(struct setup *s, const struct word *w, size_t n, struct fallthrough *ret)
+{
+	*ret = (struct fallthrough){ .on = true, .all = n == 0 };
+	return n == 0 ? 0 : setup_zones(s, w, n, &ret->zones);
+}
+
+int setup_fallthrough_opt(struct opt_ctx *ctx, const struct opt_line *line)
+{
+	return setup_fallthrough(ctx->user, line->arg, line->n_arg, ctx->field);
+}
+
+bool fallthrough_covers(const struct fallthrough *f, const struct dns_qname *q)
+{
+	return f->on && (f->all || zone_list_match(&f->zones, q) >= 0);
+}
+
+const char *setup_path(const struct setup *s, const char *path)
+{
+	if (path[0] == '/' || s->conf->root[0] == '\0')
+		return path;
+	return arena_printf(s->arena, "%s/%s", s->conf->root, path);
+}
+
+size_t block_n_zones(const struct block *b)
+{
+	return b->n_zones;
+}
+
+const char *block_zone_text(const struct block *b, size_t i)
+{
+	return b->zone_text[i];
+}
+
+const struct block_conf *block_conf(const struct block *b)
+{
+	return &b->conf;
+}
+
+struct plugin_inst *block_find(struct block *b, const char *plugin)
+{
+	for (size_t i = 0; i < b->n_inst; i++) {
+		if (strcmp(b->inst[i]->plugin->name, plugin) == 0)
+			return b->inst[i];
+	}
+	return NULL;
+}
+
+struct plugin_inst *block_inst(struct block *b, size_t i)
+{
+	return i < b->n_inst ? b->inst[i] : NULL;
+}
+
+struct plugin_inst *block_next(struct block *b, const struct plugin_inst *self)
+{
+	return self->chain_at + 1 < b->n_chain ? b->chain[self->chain_at + 1] : NULL;
+}
+
+struct generation *block_generation(const struct block *b)
+{
+	return b->gen;
+}
+
+size_t generation_n_blocks(const struct generation *g)
+{
+	return g->n_block;
+}
+
+struct block *generation_block(const struct generation *g, size_t i)
+{
+	return &g->block[i];
+}
+
+const char *block_server_label(const struct block *b)
+{
+	return b->label;
+}

@@ -1,0 +1,133 @@
+/* Query slots and 64 KB blocks of one worker: taken and given back without the allocator once the
+ * slab has grown to what the load needs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "server/server_priv.h"
+
+enum { SLOTS_PER_SLAB = 32, BIG_MAX = 64 };
+
+static void grow(struct worker *w)
+{
+	char *slab = aligned_alloc(64, (size_t)SLOTS_PER_SLAB * SLOT_BYTES);
+	if (slab == NULL)
+		abort();
+	vec_push(&w->slabs, slab);
+	for (int i = SLOTS_PER_SLAB; i-- > 0;) {
+		struct query *q = (struct query *)(void *)(slab + (size_t)i * SLOT_BYTES);
+		q->next = w->free;
+		w->free = q;
+	}
+	w->n_slots += SLOTS_PER_SLAB;
+}
+
+static uint32_t cap(const struct worker *w)
+{
+	uint32_t n = w->srv->opts.max_waiting / w->srv->n_workers;
+	return MAX(n, (uint32_t)BATCH) + 2 * BATCH;
+}
+
+bool slots_exhausted(const struct worker *w)
+{
+	/* The last two batches are kept for receiving and refusing. */
+	return w->n_used + 2 * BATCH > cap(w);
+}
+
+/* When the slot's own arena is used up the query goes on in a block of the pool. */
+static bool arena_more(struct arena *a, size_t n)
+{
+	struct query *q = CONTAINER_OF(a, struct query, arena);
+	if (n > BIG_BYTES)
+		return false;
+	struct big_block *b = big_take(q->worker);
+	if (b == NULL)
+		return false;
+	b->next = q->big;
+	q->big = b;
+	a->cur = (char *)b->data;
+	a->end = (char *)b->data + BIG_BYTES;
+	return true;
+}
+
+struct query *slot_take(struct worker *w)
+{
+	if (w->free == NULL) {
+		if (w->n_used >= cap(w))
+			return NULL;
+		grow(w);
+	}
+	struct query *q = w->free;
+	w->free = q->next;
+	w->n_used++;
+	q->worker = w;
+	q->big = NULL;
+	q->sub = NULL;
+	q->sub_next = NULL;
+	q->parent = NULL;
+	q->conn = NULL;
+	q->gen = NULL;
+	q->block = NULL;
+	q->zone = NULL;
+	q->meta = NULL;
+	q->state = NULL;
+	q->err = NULL;
+	q->stream_next = NULL;
+	q->rcode = 0;
+	q->outcome = V_NEXT;
+	q->is_sub = q->written = q->up = q->waiting = q->resumed = q->detached = q->started = false;
+	q->depth = 0;
+	q->wire_len = 0;
+	q->at = q->top = q->entered = 0;
+	q->deadline_ns = 0;
+	q->timer.heap_at = 0;
+	arena_init_fixed(&q->arena, q->buf + REQUEST_MAX + 8,
+			 SLOT_BYTES - sizeof(*q) - REQUEST_MAX - 8);
+	q->arena.more = arena_more;
+	return q;
+}
+
+void slot_release(struct worker *w, struct query *q)
+{
+	while (q->big != NULL) {
+		struct big_block *b = q->big;
+		q->big = b->next;
+		big_release(w, b);
+	}
+	if (q->timer.heap_at != 0)
+		loop_timer_stop(w->loop, &q->timer);
+	q->next = w->free;
+	w->free = q;
+	w->n_used--;
+}
+
+struct big_block *big_take(struct worker *w)
+{
+	struct big_block *b = w->free_big;
+	if (b != NULL) {
+		w->free_big = b->next;
+		return b;
+	}
+	if (w->n_big >= BIG_MAX)
+		return NULL;
+	w->n_big++;
+	return xmalloc(sizeof(*b) + BIG_BYTES);
+}
+
+void big_release(struct worker *w, struct big_block *b)
+{
+	b->next = w->free_big;
+	w->free_big = b;
+}
+
+void slab_done(struct worker *w)
+{
+	for (size_t i = 0; i < w->slabs.n; i++)
+		free(w->slabs.v[i]);
+	vec_done(&w->slabs);
+	while (w->free_big != NULL) {
+		struct big_block *b = w->free_big;
+		w->free_big = b->next;
+		free(b);
+	}
+}

@@ -1,0 +1,109 @@
+/* One background thread with a loop of its own; it starts with the first task. */
+#include "server/task.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "net/loop.h"
+
+struct task {
+	struct loop_timer timer;
+	struct loop_msg msg;  /* adds it */
+	struct loop_msg stop; /* the add may still be on its way */
+	uint64_t interval_ns;
+	bool once;
+	task_fn fn;
+	void *ctx;
+	bool stopped; /* under stop_lock */
+};
+
+static pthread_once_t start_once = PTHREAD_ONCE_INIT;
+static struct loop *loop;
+static pthread_t thread;
+static pthread_mutex_t stop_lock = PTHREAD_MUTEX_INITIALIZER; /* guards stopped of all tasks */
+static pthread_cond_t stop_cond = PTHREAD_COND_INITIALIZER;
+
+static void *run(void *arg)
+{
+	(void)arg;
+	loop_run(loop);
+	return NULL;
+}
+
+static void start(void)
+{
+	pthread_attr_t attr;
+	loop = loop_new();
+	if (loop == NULL)
+		abort();
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 * 1024);
+	if (pthread_create(&thread, &attr, run, NULL) != 0)
+		abort();
+	pthread_setname_np(thread, "background");
+	pthread_attr_destroy(&attr);
+}
+
+static void on_timer(struct loop_timer *t)
+{
+	struct task *k = CONTAINER_OF(t, struct task, timer);
+	if (!k->once)
+		loop_timer_set(loop, &k->timer, loop_now(loop) + k->interval_ns);
+	k->fn(k->ctx);
+}
+
+static void on_add(struct loop_msg *m)
+{
+	struct task *k = CONTAINER_OF(m, struct task, msg);
+	loop_timer_set(loop, &k->timer, clock_mono_ns() + k->interval_ns);
+}
+
+static void on_stop(struct loop_msg *m)
+{
+	struct task *k = CONTAINER_OF(m, struct task, stop);
+	loop_timer_stop(loop, &k->timer);
+	pthread_mutex_lock(&stop_lock);
+	k->stopped = true;
+	pthread_cond_broadcast(&stop_cond);
+	pthread_mutex_unlock(&stop_lock);
+}
+
+static struct task *add(uint64_t interval_ns, bool once, task_fn fn, void *ctx)
+{
+	pthread_once(&start_once, start);
+	struct task *k = xcalloc(1, sizeof(*k));
+	k->timer.cb = on_timer;
+	k->interval_ns = interval_ns;
+	k->once = once;
+	k->fn = fn;
+	k->ctx = ctx;
+	k->msg.cb = on_add;
+	loop_post(loop, &k->msg);
+	return k;
+}
+
+struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx)
+{
+	return add(interval_ns, false, fn, ctx);
+}
+
+struct task *task_after(uint64_t delay_ns, task_fn fn, void *ctx)
+{
+	return add(delay_ns, true, fn, ctx);
+}
+
+void task_stop(struct task *k)
+{
+	if (k == NULL)
+		return;
+	k->stop.cb = on_stop;
+	loop_post(loop, &k->stop);
+	pthread_mutex_lock(&stop_lock);
+	while (!k->stopped)
+		pthread_cond_wait(&stop_cond, &stop_lock);
+	pthread_mutex_unlock(&stop_lock);
+	free(k);
+}

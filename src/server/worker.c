@@ -1,0 +1,127 @@
+/* A worker: one thread, one loop, its sockets. It changes generation by messages from the control
+ * thread: first it initialises the new one's instances, then it switches, and when the last query
+ * of the old one is done it says so. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rcu.h"
+#include "base/regex.h"
+#include "dns/rrtext.h"
+#include "server/server_priv.h"
+
+static void after_turn(void *ctx)
+{
+	struct worker *w = ctx;
+	if (w->run_first != NULL)
+		chain_drain(w);
+	if (w->n_tx != 0)
+		reply_flush(w);
+}
+
+static void *thread_main(void *arg)
+{
+	struct worker *w = arg;
+	rcu_thread_register();
+	loop_run(w->loop);
+	rcu_thread_unregister();
+	return NULL;
+}
+
+void worker_prepare(struct worker *w)
+{
+	w->ops = w->srv->opts.ops != NULL ? w->srv->opts.ops : &net_ops_kernel;
+	w->tx_buf = xmalloc(BATCH * sizeof(*w->tx_buf));
+	w->tcp_in = xmalloc(2 + 65535);
+	w->tcp_out = xmalloc(2 + 65535);
+	rng_init(&w->rng);
+	udp_prepare(w);
+	loop_set_after(w->loop, after_turn, w);
+}
+
+int worker_start(struct worker *w, struct server *srv, unsigned index)
+{
+	w->srv = srv;
+	w->index = index;
+	w->loop = loop_new();
+	if (w->loop == NULL)
+		return ERR_INTERNAL;
+	worker_prepare(w);
+	if (srv->opts.no_threads)
+		return 0;
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 512 * 1024);
+	int r = pthread_create(&w->thread, &attr, thread_main, w);
+	pthread_attr_destroy(&attr);
+	if (r != 0)
+		return -r;
+	char name[16];
+	snprintf(name, sizeof(name), "worker-%u", index);
+	pthread_setname_np(w->thread, name);
+	return 0;
+}
+
+void worker_cleanup(struct worker *w)
+{
+	for (unsigned i = 0; i < BATCH; i++) {
+		if (w->rx_q[i] != NULL)
+			slot_release(w, w->rx_q[i]);
+	}
+	slab_done(w);
+	dns_rrtext_free(w->rrtext);
+	regex_scratch_free(w->regex);
+	free(w->tx_buf);
+	free(w->tcp_in);
+	free(w->tcp_out);
+	loop_free(w->loop);
+}
+
+static void sock_register(struct worker *w, struct listener_sock *s)
+{
+	if (s->registered || s->udp.fd < 0)
+		return;
+	if (loop_fd_add(w->loop, &s->udp, EPOLLIN) < 0 ||
+	    loop_fd_add(w->loop, &s->tcp, EPOLLIN) < 0)
+		log_error("server", "worker %u cannot watch %s", w->index, s->listener->label);
+	s->registered = true;
+}
+
+static void sock_unregister(struct worker *w, struct listener_sock *s)
+{
+	if (!s->registered)
+		return;
+	loop_fd_del(w->loop, &s->udp);
+	loop_fd_del(w->loop, &s->tcp);
+	s->registered = false;
+	s->route = NULL;
+	tcp_close_all(w, s);
+}
+
+static bool routed(const struct generation *g, const struct listener *l)
+{
+	for (size_t i = 0; g != NULL && i < g->n_route; i++) {
+		if (g->route[i]->listener == l)
+			return true;
+	}
+	return false;
+}
+
+/* On the worker's thread. NULL: stop serving. */
+void worker_switch(struct worker *w, struct generation *g)
+{
+	struct generation *old = w->gen;
+	for (size_t i = 0; g != NULL && i < g->n_route; i++) {
+		struct listener_sock *s = &g->route[i]->listener->sock[w->index];
+		s->route = g->route[i];
+		sock_register(w, s);
+	}
+	for (size_t i = 0; old != NULL && i < old->n_route; i++) {
+		if (!routed(g, old->route[i]->listener))
+			sock_unregister(w, &old->route[i]->listener->sock[w->index]);
+	}
+	w->gen = g;
+}
