@@ -2,7 +2,7 @@
  * *series* is one set of label values of a family. Each series has one row of cells per *slot*, so
  * that workers count without sharing a cache line; a scrape sums the rows.
  *
- * Slot 0 is shared by all control threads (atomic adds); slots 1..METRICS_SLOTS-1 have one writer
+ * Slot 0 is shared by all control threads (atomic adds); slots 1..worker_slots have one writer
  * each (a worker), who adds with a plain load and store. Series are created once (a mutex, slow
  * path) and live until the process ends or metrics_drop. */
 #pragma once
@@ -26,21 +26,37 @@ struct metrics_family {
 	size_t n_buckets;
 };
 
-struct metrics_series;
+/* Opaque but for metrics_row. Cells are cut from pages that hold many series side by side for each
+ * slot, so that a slot's cells share cache lines only with each other. */
+struct metrics_series {
+	_Atomic uint64_t *cells; /* of slot 0; those of slot i lie i * METRICS_PAGE_CELLS further */
+	const struct metrics_family *family;
+	double sum_scale;	  /* 0: a histogram's sum is kept as a double */
+	_Atomic uint32_t is_real; /* counter, gauge: cell 0 of slot 0 is a double */
+	uint32_t dropped;
+	const char *values; /* one terminated text per label, one after the other */
+};
+
+enum { METRICS_PAGE_CELLS = 256 };
 
 /* How many worker slots every series has (beside slot 0). Call once, before the first series. */
 void metrics_init(unsigned worker_slots);
 
 /* Finds or creates. `values` has one text per label (NULL counts as ""). Thread-safe. The same
- * family must always be passed by the same pointer or with equal contents. */
+ * family must always be passed by the same pointer or with equal contents; its texts and buckets
+ * are borrowed for ever. */
 struct metrics_series *metrics_get(const struct metrics_family *f, const char *const *values);
-/* Forgets a series; its memory stays valid until the process ends. */
+/* Forgets a series; its memory stays valid until the process ends. Asking for the same values again
+ * gives the same series, restarted from 0. */
 void metrics_drop(struct metrics_series *s);
 /* Forgets all series of a family. */
 void metrics_drop_family(const struct metrics_family *f);
 
 /* The cell row of a slot: cell 0 is the value (counter: integer count). Inline for the hot path. */
-_Atomic uint64_t *metrics_row(struct metrics_series *s, unsigned slot);
+static ALWAYS_INLINE _Atomic uint64_t *metrics_row(struct metrics_series *s, unsigned slot)
+{
+	return s->cells + (size_t)slot * METRICS_PAGE_CELLS;
+}
 
 static ALWAYS_INLINE void metrics_cell_add(_Atomic uint64_t *c, unsigned slot, uint64_t n)
 {
@@ -56,7 +72,8 @@ static inline void metrics_add(struct metrics_series *s, unsigned slot, uint64_t
 	metrics_cell_add(metrics_row(s, slot), slot, n);
 }
 
-/* Gauges live in slot 0 only. */
+/* Sets a gauge, or a counter that is kept elsewhere. A series is either set or added to, never
+ * both; a gauge that is added to may go down: metrics_add(s, slot, (uint64_t)-1). */
 void metrics_set(struct metrics_series *s, double v);
 /* Histogram: counts `v` (any unit; the buckets are in the same one). */
 void metrics_observe(struct metrics_series *s, unsigned slot, double v);
@@ -69,13 +86,19 @@ void metrics_set_sum_scale(struct metrics_series *s, double scale);
 /* Sum over all slots; for tests and for status pages. */
 double metrics_value(const struct metrics_series *s);
 
-/* Called at each scrape before rendering, e.g. to set gauges. */
+/* Called at each scrape before rendering, e.g. to set gauges; one at a time. After
+ * metrics_off_collect has returned it is not running any more, so neither may be called from within
+ * a callback. */
 typedef void (*metrics_collect_fn)(void *ctx);
 void metrics_on_collect(metrics_collect_fn fn, void *ctx);
 void metrics_off_collect(metrics_collect_fn fn, void *ctx);
 
-/* All families, sorted by name, as Prometheus text 0.0.4. Thread-safe against workers. */
+/* All families that have series, sorted by name, appended as Prometheus text 0.0.4. Thread-safe
+ * against workers. */
 void metrics_render(struct strbuf *out);
+
+/* A number as Prometheus' Go client prints it: 0.00025, 16000, 1e+06, +Inf. */
+void metrics_add_number(struct strbuf *out, double v);
 
 /* Registers process_* (cpu seconds, fds, max fds, resident and virtual bytes, start time). */
 void metrics_add_process_collector(void);
