@@ -1,7 +1,9 @@
 /* Regular expressions in Go's (RE2) syntax on PCRE2 with JIT. What RE2 and PCRE2 read differently
  * is translated at load, what RE2 refuses is refused: look-around, back references, \k, possessive
  * quantifiers, atomic groups, (?x), (?#...), (*VERB), \h, \Z, counts over 1000 (design.md section
- * 5). Matching is unanchored; a match limit makes a bad pattern an error, not a hang. */
+ * 5). Matching is unanchored; a match limit makes a bad pattern an error, not a hang. One thing is
+ * left different: a loop whose body can match nothing, as in (a*|b)*, ends at its first empty
+ * round, where Go would try the body's other branches. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +17,7 @@
 struct regex;
 struct regex_scratch; /* match data; one per worker and regex user, never shared by threads */
 
-enum { REGEX_PATTERN_MAX = 10000, REGEX_MATCH_LIMIT = 10000 };
+enum { REGEX_PATTERN_MAX = 10000, REGEX_MATCH_LIMIT = 10000, REGEX_HEAP_KB = 256 };
 
 /* `pattern` is kept as a copy. Errors as Go words them where possible:
  * "error parsing regexp: missing closing ): `...`". */
@@ -28,18 +30,23 @@ static inline void regex_freep(struct regex **re)
 const char *regex_pattern(const struct regex *re);
 /* Groups without group 0. */
 unsigned regex_groups(const struct regex *re);
-/* Name of group i (1..regex_groups) or NULL. Renamed long names come back in full. */
+/* Name of group i (1..regex_groups) or NULL. Names may be of any length and, as in Go, stand twice.
+ */
 const char *regex_group_name(const struct regex *re, unsigned i);
-/* -1 when there is none. */
+/* The first group of that name; -1 when there is none. */
 int regex_group_index(const struct regex *re, struct slice name);
 /* True when the pattern matches any text (".*" or ""), so that matching may be skipped. */
 bool regex_matches_all(const struct regex *re);
+/* True when a text of some 200 bytes was found that reaches the match limit: worth a warning. */
+bool regex_is_costly(const struct regex *re);
 
+/* For patterns of up to `max_groups` groups; further groups read as absent. */
 struct regex_scratch *regex_scratch_new(unsigned max_groups);
 void regex_scratch_free(struct regex_scratch *s);
 
-/* 1: matched, 0: no match, ERR_LIMIT: limit reached. Thread-safe with separate scratches; no
- * allocation. */
+/* 1: matched, 0: no match, ERR_LIMIT: limit reached. Thread-safe with separate scratches. Does not
+ * allocate; where the system forbids JIT, the scratch grows to at most REGEX_HEAP_KB once. Bytes
+ * that are not UTF-8 match nothing (in Go, any character). */
 MUST_CHECK int regex_match(const struct regex *re, struct regex_scratch *s, struct slice subject);
 /* After a match: text of group i of the last subject; {NULL, 0} when it did not take part. */
 struct slice regex_group(const struct regex_scratch *s, unsigned i);
