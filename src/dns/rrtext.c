@@ -1,0 +1,241 @@
+/* One record from text: reads owner, TTL, class and type in CoreDNS's order and spelling, then
+ * hands the rdata to the layout table, to libzscanner, or decodes RFC 3597 bytes. */
+#include "dns/rrtext.h"
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "dns/rrtext_priv.h"
+
+enum { DEFAULT_TTL_S = 3600 };
+
+struct head {
+	uint8_t owner[DNS_NAME_MAX];
+	uint8_t owner_len;
+	bool has_ttl;
+	bool has_class;
+	bool has_type;
+	uint16_t type;
+	uint16_t cls;
+	uint32_t ttl;
+};
+
+static bool is_directive(struct slice s)
+{
+	static const struct slice names[] = {
+		{ "$TTL", 4 }, { "$ORIGIN", 7 }, { "$INCLUDE", 8 }, { "$GENERATE", 9 }
+	};
+	for (size_t i = 0; s.n != 0 && s.p[0] == '$' && i < ARRAY_LEN(names); i++)
+		if (slice_eq_nocase(s, names[i]))
+			return true;
+	return false;
+}
+
+static int read_owner(struct rrtext_lexer *lx, struct head *h)
+{
+	struct rrtext_token t;
+	if (dns_rrtext_lex_next(lx, &t) != RRTEXT_WORD)
+		return dns_rrtext_fail(lx, "bad owner name");
+	if (is_directive(t.text))
+		return dns_rrtext_fail(lx, "directives are not allowed");
+	if (t.text.n == 1 && t.text.p[0] == '@')
+		t.text = SLICE(".");
+	int n = dns_name_from_text(t.text, h->owner);
+	if (n < 0)
+		return dns_rrtext_fail(lx, "bad owner name");
+	h->owner_len = (uint8_t)n;
+	return 0;
+}
+
+static int set_ttl(struct rrtext_lexer *lx, struct head *h, struct slice s)
+{
+	if (h->has_ttl || dns_rrtext_ttl(s, &h->ttl) < 0)
+		return dns_rrtext_fail(lx, "expected a TTL, class or record type");
+	h->has_ttl = true;
+	return 0;
+}
+
+static int set_class(struct rrtext_lexer *lx, struct head *h, int cls)
+{
+	if (h->has_class)
+		return dns_rrtext_fail(lx, "expected a TTL or record type");
+	h->has_class = true;
+	h->cls = (uint16_t)cls;
+	return 0;
+}
+
+/* A word that is no plain TTL: record type, class, or TTL that starts with a unit. */
+static int read_mnemonic(struct rrtext_lexer *lx, struct head *h, struct slice s)
+{
+	char upper[DNS_MNEMONIC_MAX];
+	struct slice u = { upper, MIN(s.n, sizeof(upper)) };
+	for (size_t i = 0; i < u.n; i++)
+		upper[i] = s.p[i] >= 'a' && s.p[i] <= 'z' ? (char)(s.p[i] & ~0x20) : s.p[i];
+	int cls = dns_class_parse(u, true);
+	int type = dns_type_parse(u, true);
+	/* ANY is both, and of no use as either. */
+	if (s.n > sizeof(upper) || (cls >= 0 && type >= 0))
+		return dns_rrtext_fail(lx, "unknown record type");
+	if (cls >= 0)
+		return set_class(lx, h, cls);
+	if (type < 0 && (slice_starts(u, SLICE("TYPE")) || slice_starts(u, SLICE("CLASS"))))
+		return dns_rrtext_fail(lx, "bad number of a type or class");
+	if (type < 0)
+		return set_ttl(lx, h, s);
+	h->type = (uint16_t)type;
+	h->has_type = true;
+	return 0;
+}
+
+static int read_head(struct rrtext_lexer *lx, struct head *h)
+{
+	h->ttl = DEFAULT_TTL_S;
+	h->cls = DNS_CLASS_IN;
+	h->has_ttl = h->has_class = h->has_type = false;
+	int r = read_owner(lx, h);
+	while (r == 0 && !h->has_type) {
+		struct slice s;
+		if ((r = dns_rrtext_word(lx, &s)) < 0)
+			return r;
+		if (ascii_isdigit(s.p[0]))
+			r = set_ttl(lx, h, s);
+		else if (s.n == 2 && s.p[0] == 'I' && s.p[1] == 'N')
+			r = set_class(lx, h, DNS_CLASS_IN);
+		else
+			r = read_mnemonic(lx, h, s);
+	}
+	return r;
+}
+
+/* RFC 3597 §5: \# length hexadecimal-data. */
+static int read_generic(struct rrtext_lexer *lx, uint16_t type, struct rrtext_out *out)
+{
+	const uint8_t *start = out->p;
+	const struct rrtext_layout *l = dns_rrtext_layout_find(type);
+	struct slice mark;
+	uint32_t len;
+	int r = dns_rrtext_word(lx, &mark);
+	if (r < 0 || (r = dns_rrtext_get_u(lx, UINT16_MAX, &len)) < 0 ||
+	    (r = dns_rrtext_put_hex_rest(lx, out)) < 0)
+		return r;
+	size_t n = (size_t)(out->p - start);
+	if (n != len)
+		return dns_rrtext_fail(lx, "record data is not as long as announced");
+	if (l != NULL && !dns_rrtext_layout_check(l, start, n))
+		return dns_rrtext_fail(lx, "record data does not fit the record type");
+	return 0;
+}
+
+/* Whether the next word is the mark of RFC 3597. */
+static bool is_generic(const struct rrtext_lexer *lx)
+{
+	struct rrtext_lexer ahead = *lx;
+	struct rrtext_token t;
+	const char *p = lx->p;
+	while (p < lx->end && (*p == ' ' || *p == '\t'))
+		p++;
+	if (p < lx->end && *p != '\\' && *p != '(')
+		return false;
+	return dns_rrtext_lex_next(&ahead, &t) == RRTEXT_WORD && slice_is(t.text, "\\#");
+}
+
+static int read_rdata(struct dns_rrtext *p, uint16_t type, struct rrtext_out *out)
+{
+	const struct rrtext_layout *l = dns_rrtext_layout_find(type);
+	if (UNLIKELY(is_generic(&p->lex)))
+		return read_generic(&p->lex, type, out);
+	if (LIKELY(l != NULL && !(p->force_scanner && dns_rrtext_scan_knows(type))))
+		return dns_rrtext_layout_write(l, &p->lex, out);
+	if (dns_rrtext_scan_knows(type))
+		return dns_rrtext_scan(p, type, out);
+	return dns_rrtext_fail(&p->lex, "record type has no text form but \\#");
+}
+
+static void set_error(struct dns_rrtext *p, struct slice text)
+{
+	unsigned line = 1;
+	const char *start = text.p;
+	for (const char *c = text.p; c < p->lex.at; c++) {
+		if (*c == '\n') {
+			line++;
+			start = c + 1;
+		}
+	}
+	snprintf(p->error, sizeof(p->error), "%s at line %u column %u",
+		 p->lex.error != NULL ? p->lex.error : "malformed record", line,
+		 (unsigned)(p->lex.at - start) + 1);
+}
+
+static int emit(const struct head *h, const struct dns_rrtext *p, size_t n, struct arena *a,
+		struct dns_rr *ret)
+{
+	uint8_t *m = arena_alloc(a, h->owner_len + n);
+	if (m == NULL)
+		return ERR_SPACE;
+	memcpy(m, h->owner, h->owner_len);
+	memcpy(m + h->owner_len, p->rdata, n);
+	*ret = (struct dns_rr){
+		.owner = m,
+		.owner_len = h->owner_len,
+		.rdata = m + h->owner_len,
+		.rdlen = (uint16_t)n,
+		.type = h->type,
+		.cls = h->cls,
+		.ttl = h->ttl,
+	};
+	return 0;
+}
+
+int dns_rrtext_parse(struct dns_rrtext *p, struct slice text, struct arena *a, struct dns_rr *ret)
+{
+	struct head h;
+	struct rrtext_out out = { p->rdata, p->rdata + sizeof(p->rdata) };
+	p->error[0] = '\0';
+	if (text.n > RRTEXT_MAX_BYTES) {
+		snprintf(p->error, sizeof(p->error), "text longer than %d bytes", RRTEXT_MAX_BYTES);
+		return ERR_PARSE;
+	}
+	if (text.n == 0)
+		return ERR_NOTFOUND;
+	int r = dns_rrtext_lex_start(&p->lex, text, p->joined);
+	if (r == ERR_NOTFOUND)
+		return r;
+	if (r == 0)
+		r = read_head(&p->lex, &h);
+	if (r == 0)
+		r = read_rdata(p, h.type, &out);
+	if (UNLIKELY(r < 0)) {
+		set_error(p, text);
+		return ERR_PARSE;
+	}
+	return emit(&h, p, (size_t)(out.p - p->rdata), a, ret);
+}
+
+const char *dns_rrtext_error(const struct dns_rrtext *p)
+{
+	return p->error;
+}
+
+struct dns_rrtext *dns_rrtext_new(void)
+{
+	/* Not zeroed: the buffers become resident only as far as texts need them. */
+	struct dns_rrtext *p = xmalloc(sizeof(*p));
+	p->force_scanner = false;
+	p->error[0] = '\0';
+	dns_rrtext_scan_init(p);
+	return p;
+}
+
+void dns_rrtext_free(struct dns_rrtext *p)
+{
+	if (p == NULL)
+		return;
+	zs_deinit(&p->scanner);
+	free(p);
+}
+
+void dns_rrtext_force_scanner(struct dns_rrtext *p, bool on)
+{
+	p->force_scanner = on;
+}

@@ -1,0 +1,305 @@
+/* Types whose text libzscanner reads. The record is written anew as one plain line for it: owner,
+ * TTL and class do not matter there, mnemonics it lacks become numbers, names and strings are
+ * escaped the way it insists on. */
+#include "base/err.h"
+#include "dns/rrtext_priv.h"
+
+enum { DEFAULT_TTL_S = 3600, NO_WORD = 0, TO_END = 255 };
+
+/* Words count from 1. */
+struct scan {
+	uint16_t type;
+	uint16_t as;	    /* the type with the same rdata that libzscanner knows */
+	uint8_t name;	    /* word that is a domain name */
+	uint8_t types_from; /* words that are record types */
+	uint8_t types_to;
+};
+
+/* clang-format off */
+static const struct scan scans[] = {
+	/* type  as     name     types */
+	{ 24,    46,    8,       1, 1 },             /* SIG */
+	{ 25,    25,    NO_WORD, 0, 0 },             /* KEY */
+	{ 29,    29,    NO_WORD, 0, 0 },             /* LOC */
+	{ 30,    47,    1,       2, TO_END },        /* NXT */
+	{ 35,    35,    6,       0, 0 },             /* NAPTR */
+	{ 37,    37,    NO_WORD, 0, 0 },             /* CERT */
+	{ 42,    42,    NO_WORD, 0, 0 },             /* APL */
+	{ 43,    43,    NO_WORD, 0, 0 },             /* DS */
+	{ 44,    44,    NO_WORD, 0, 0 },             /* SSHFP */
+	{ 45,    45,    4,       0, 0 },             /* IPSECKEY */
+	{ 46,    46,    8,       1, 1 },             /* RRSIG */
+	{ 47,    47,    1,       2, TO_END },        /* NSEC */
+	{ 48,    48,    NO_WORD, 0, 0 },             /* DNSKEY */
+	{ 49,    49,    NO_WORD, 0, 0 },             /* DHCID */
+	{ 50,    50,    NO_WORD, 6, TO_END },        /* NSEC3 */
+	{ 51,    51,    NO_WORD, 0, 0 },             /* NSEC3PARAM */
+	{ 52,    52,    NO_WORD, 0, 0 },             /* TLSA */
+	{ 53,    53,    NO_WORD, 0, 0 },             /* SMIMEA */
+	{ 57,    48,    NO_WORD, 0, 0 },             /* RKEY */
+	{ 59,    59,    NO_WORD, 0, 0 },             /* CDS */
+	{ 60,    60,    NO_WORD, 0, 0 },             /* CDNSKEY */
+	{ 61,    61,    NO_WORD, 0, 0 },             /* OPENPGPKEY */
+	{ 62,    62,    NO_WORD, 3, TO_END },        /* CSYNC */
+	{ 63,    63,    NO_WORD, 0, 0 },             /* ZONEMD */
+	{ 64,    64,    2,       0, 0 },             /* SVCB */
+	{ 65,    65,    2,       0, 0 },             /* HTTPS */
+	{ 104,   104,   NO_WORD, 0, 0 },             /* NID */
+	{ 106,   106,   NO_WORD, 0, 0 },             /* L64 */
+	{ 108,   108,   NO_WORD, 0, 0 },             /* EUI48 */
+	{ 109,   109,   NO_WORD, 0, 0 },             /* EUI64 */
+	{ 256,   256,   NO_WORD, 0, 0 },             /* URI */
+	{ 257,   257,   NO_WORD, 0, 0 },             /* CAA */
+	{ 32768, 43,    NO_WORD, 0, 0 },             /* TA */
+	{ 32769, 43,    NO_WORD, 0, 0 },             /* DLV */
+};
+
+/* Types of the layout table that libzscanner knows: read here only when a test says so. */
+static const struct scan known[] = {
+	{ 1,     1,     NO_WORD, 0, 0 },
+	{ 2,     2,     1,       0, 0 },
+	{ 5,     5,     1,       0, 0 },
+	{ 6,     6,     NO_WORD, 0, 0 },
+	{ 12,    12,    1,       0, 0 },
+	{ 15,    15,    2,       0, 0 },
+	{ 16,    16,    NO_WORD, 0, 0 },
+	{ 18,    18,    2,       0, 0 },
+	{ 21,    21,    2,       0, 0 },
+	{ 28,    28,    NO_WORD, 0, 0 },
+	{ 33,    33,    4,       0, 0 },
+	{ 36,    36,    2,       0, 0 },
+	{ 39,    39,    1,       0, 0 },
+	{ 99,    99,    NO_WORD, 0, 0 },
+	{ 105,   105,   NO_WORD, 0, 0 },
+	{ 107,   107,   2,       0, 0 },
+};
+/* clang-format on */
+
+struct line {
+	char *p;
+	const char *end;
+};
+
+static const struct scan *find_in(const struct scan *rows, size_t n, uint16_t type)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].type == type)
+			return &rows[i];
+	return NULL;
+}
+
+static const struct scan *find_scan(uint16_t type)
+{
+	const struct scan *s = find_in(scans, ARRAY_LEN(scans), type);
+	return s != NULL ? s : find_in(known, ARRAY_LEN(known), type);
+}
+
+bool dns_rrtext_scan_knows(uint16_t type)
+{
+	return find_scan(type) != NULL;
+}
+
+/* All of a scanner but its three large buffers, whose contents do not outlive a record. */
+static void copy_state(zs_scanner_t *to, const zs_scanner_t *from)
+{
+	const size_t path = offsetof(zs_scanner_t, path);
+	memcpy(to, from, offsetof(zs_scanner_t, buffer));
+	memcpy((char *)to + path, (const char *)from + path, offsetof(zs_scanner_t, r_data) - path);
+}
+
+void dns_rrtext_scan_init(struct dns_rrtext *p)
+{
+	/* Fails only for an origin that is no name. */
+	int r = zs_init(&p->scanner, ".", DNS_CLASS_IN, DEFAULT_TTL_S);
+	if (r != 0)
+		abort();
+	copy_state(&p->fresh, &p->scanner);
+}
+
+static void add(struct line *l, const char *s, size_t n)
+{
+	if (n > (size_t)(l->end - l->p))
+		n = (size_t)(l->end - l->p);
+	memcpy(l->p, s, n);
+	l->p += n;
+}
+
+static void add_str(struct line *l, const char *s)
+{
+	add(l, s, strlen(s));
+}
+
+static void add_decimal(struct line *l, uint8_t c)
+{
+	char d[4] = { '\\', (char)('0' + c / 100), (char)('0' + c / 10 % 10),
+		      (char)('0' + c % 10) };
+	add(l, d, sizeof(d));
+}
+
+static bool is_plain(int c, const char *others)
+{
+	return (c < 128 && (ascii_isalpha((char)c) || ascii_isdigit((char)c))) ||
+	       (c != 0 && c < 128 && strchr(others, c) != NULL);
+}
+
+static void add_name(struct line *l, const uint8_t *name)
+{
+	if (*name == 0)
+		add_str(l, ".");
+	while (*name != 0) {
+		const uint8_t *end = name + 1 + *name;
+		for (name++; name < end; name++) {
+			char c = (char)*name;
+			if (is_plain(*name, "-_"))
+				add(l, &c, 1);
+			else
+				add_decimal(l, *name);
+		}
+		add_str(l, ".");
+	}
+}
+
+/* Text with its escapes normalised; an escaped backslash keeps its form, because lists inside
+ * service parameters look for it. */
+static int add_text(struct rrtext_lexer *lx, struct line *l, struct slice s, const char *plain)
+{
+	for (size_t i = 0; i < s.n;) {
+		bool escaped = s.p[i] == '\\';
+		int c = dns_rrtext_byte(s, &i);
+		char ch = (char)c;
+		if (c < 0)
+			return dns_rrtext_fail(lx, "bad escape");
+		if (c == '\\')
+			add_str(l, "\\\\");
+		else if (!escaped && is_plain(c, plain))
+			add(l, &ch, 1);
+		else
+			add_decimal(l, (uint8_t)c);
+	}
+	return 0;
+}
+
+static const char word_plain[] = "-_*/.:+=,!@#$%&'<>?[]^`{|}~";
+static const char quoted_plain[] = " -_*/.:+=,!@#$%&'<>?[]^`{|}~;()";
+
+/* Service parameter keys newer than libzscanner. */
+static struct slice svcb_key(struct slice key)
+{
+	if (slice_is(key, "dohpath"))
+		return SLICE("key7");
+	if (slice_is(key, "ohttp"))
+		return SLICE("key8");
+	return key;
+}
+
+static int add_svcb_param(struct rrtext_lexer *lx, struct line *l, struct slice s)
+{
+	struct slice value = s;
+	struct slice key = slice_cut(&value, '=');
+	struct slice name = svcb_key(key);
+	if (slice_is(key, "ohttp") && value.n != 0)
+		return dns_rrtext_fail(lx, "parameter takes no value");
+	add(l, name.p, name.n);
+	/* "key=" alone means no value, which libzscanner takes only in quotes or without "=". */
+	if (value.n == 0)
+		return 0;
+	add_str(l, "=");
+	if (!slice_is(key, "mandatory"))
+		return add_text(lx, l, value, word_plain);
+	for (struct slice rest = value; rest.p != NULL;) {
+		name = svcb_key(slice_cut(&rest, ','));
+		add(l, name.p, name.n);
+		if (rest.p != NULL)
+			add_str(l, ",");
+	}
+	return 0;
+}
+
+static int add_name_word(struct rrtext_lexer *lx, struct line *l, struct slice s)
+{
+	uint8_t name[DNS_NAME_MAX];
+	if (slice_is(s, "@")) {
+		add_str(l, ".");
+		return 0;
+	}
+	if (dns_name_from_text(s, name) < 0)
+		return dns_rrtext_fail(lx, "bad domain name");
+	add_name(l, name);
+	return 0;
+}
+
+static int add_word(struct rrtext_lexer *lx, struct line *l, const struct scan *sc, unsigned i,
+		    struct slice s)
+{
+	char buf[DNS_MNEMONIC_MAX];
+	bool svcb = sc->as == DNS_TYPE_SVCB || sc->as == DNS_TYPE_HTTPS;
+	/* An IPSECKEY gateway may be an address. */
+	uint8_t ip[16];
+	if (i == sc->name && !(sc->as == 45 && (dns_rrtext_ip4(s, ip) || dns_rrtext_ip6(s, ip))))
+		return add_name_word(lx, l, s);
+	if (i >= sc->types_from && i <= sc->types_to) {
+		int t = dns_rrtext_type(s);
+		if (t < 0)
+			return dns_rrtext_fail(lx, "unknown record type");
+		snprintf(buf, sizeof(buf), "TYPE%d", t);
+		add_str(l, buf);
+		return 0;
+	}
+	if (svcb && i > sc->name)
+		return add_svcb_param(lx, l, s);
+	return add_text(lx, l, s, word_plain);
+}
+
+static int add_quoted(struct rrtext_lexer *lx, struct line *l, struct slice s)
+{
+	add_str(l, "\"");
+	int r = add_text(lx, l, s, quoted_plain);
+	add_str(l, "\"");
+	return r;
+}
+
+/* Writes the record's tokens behind the head. */
+static int build_line(struct rrtext_lexer *lx, struct line *l, const struct scan *sc)
+{
+	struct rrtext_token t;
+	enum rrtext_kind k;
+	bool svcb = sc->as == DNS_TYPE_SVCB || sc->as == DNS_TYPE_HTTPS;
+	bool texts = sc->as == DNS_TYPE_TXT || sc->as == 99;
+	unsigned i = 0;
+	while ((k = dns_rrtext_lex_next(lx, &t)) == RRTEXT_WORD || k == RRTEXT_QUOTED) {
+		int r;
+		if (t.glued && svcb && k == RRTEXT_QUOTED)
+			add_str(l, "=");
+		else if (t.glued && !texts)
+			return dns_rrtext_fail(lx, "missing blank between fields");
+		else
+			add_str(l, " ");
+		i++;
+		r = k == RRTEXT_WORD ? add_word(lx, l, sc, i, t.text) : add_quoted(lx, l, t.text);
+		if (r < 0)
+			return r;
+	}
+	return k == RRTEXT_END ? 0 : ERR_PARSE;
+}
+
+int dns_rrtext_scan(struct dns_rrtext *p, uint16_t type, struct rrtext_out *out)
+{
+	char buf[DNS_MNEMONIC_MAX];
+	const struct scan *sc = find_scan(type);
+	struct line l = { p->line, p->line + sizeof(p->line) - 1 };
+	zs_scanner_t *s = &p->scanner;
+	add_str(&l, ". 0 IN ");
+	add_str(&l, dns_type_str(sc->as, buf));
+	int r = build_line(&p->lex, &l, sc);
+	if (r < 0)
+		return r;
+	*l.p++ = '\n';
+	if (zs_set_input_string(s, p->line, (size_t)(l.p - p->line)) == 0 &&
+	    zs_parse_record(s) == 0 && s->state == ZS_STATE_DATA)
+		return dns_rrtext_put(&p->lex, out, s->r_data, s->r_data_length);
+	r = dns_rrtext_fail(&p->lex, s->error.code != 0 ? zs_strerror(s->error.code) : "no record");
+	/* What an error leaves behind would spoil the next record. Another zs_init() would do, but
+	 * it allocates. */
+	copy_state(s, &p->fresh);
+	return r;
+}
