@@ -16,6 +16,9 @@ static void check_zone(struct arena *a, const char *zone)
 	struct word w = { .s = zone };
 	size_t len = strlen(zone);
 	assert(len > 0 && zone[len - 1] == '.');
+	if (strstr(zone, "://") != NULL)
+		return; /* an unknown scheme is part of the zone; in lower case it may be a known
+			   one */
 	int r = corefile_zones_expand(a, &w, &again, &n, NULL);
 	/* The dot may be one character too many. */
 	assert((r == 0 && n == 1 && strcmp(again[0], zone) == 0) || len > 255);

@@ -76,9 +76,8 @@ static int check_cycle(struct corefile_stream *st, bool snippet, const char *nam
 		const struct corefile_frame *f = &st->frame[i];
 		if (f->snippet != snippet || f->name == NULL || strcmp(f->name, name) != 0)
 			continue;
-		return srcerr_set(st->err, at, "import cycle: %s '%s' imports itself%s",
-				  snippet ? "snippet" : "file", name,
-				  i + 1 == st->depth ? "" : " by way of others");
+		return srcerr_set(st->err, at, "import cycle: %s '%s' imports itself",
+				  snippet ? "snippet" : "file", name);
 	}
 	return 0;
 }
