@@ -55,7 +55,7 @@ def find_program(name, candidates):
         if found:
             return found
         if c:
-            tried.append(c)
+            tried.append(c.replace(ROOT + "/", ""))
     raise Missing(f"{name} not found (tried {', '.join(tried)})")
 
 

@@ -51,8 +51,11 @@ def markdown_of(scenario):
         lines += [f"- **{m['server']}**: " + " ".join(m["why"].split()) for m in failed] + [""]
     lines += table_of(scenario) + [""]
     for v in scenario["verdicts"]:
-        value = "not measured" if v["value"] is None else f"{v['value']:.2f}"
-        lines.append(f"- {'held' if v['held'] else '**MISSED**'}: {v['what']} (now {value})")
+        if v["value"] is None:
+            lines.append(f"- **not measured**: {v['what']}")
+            continue
+        word = "held" if v["held"] else "**MISSED**"
+        lines.append(f"- {word}: {v['what']} (now {v['value']:.2f})")
     for m in scenario["missing"]:
         if m["expected"]:
             lines.append(f"- left out: {m['server']}: {m['why']}")
