@@ -59,17 +59,22 @@ def find_program(name, candidates):
     raise Missing(f"{name} not found (tried {', '.join(tried)})")
 
 
-def own_tool(name, source):
+TOOLS = {"echo": ["echo.c"], "load": ["load.c", "queries.c"]}
+
+
+def own_tool(tool):
     """bench-echo or bench-load from the build; without a build, compiled aside with cc."""
+    name = "bench-" + tool
     built = os.path.join(BUILD, "tests", "bench", name)
     if os.access(built, os.X_OK):
         return built
     aside = os.path.join(BUILD, "bench", "bin", name)
-    source = os.path.join(HERE, source)
-    if not os.path.exists(aside) or os.path.getmtime(aside) < os.path.getmtime(source):
+    sources = [os.path.join(HERE, s) for s in TOOLS[tool]]
+    newest = max(os.path.getmtime(s) for s in sources)
+    if not os.path.exists(aside) or os.path.getmtime(aside) < newest:
         os.makedirs(os.path.dirname(aside), exist_ok=True)
         subprocess.run([os.environ.get("CC", "cc"), "-std=c17", "-D_GNU_SOURCE", "-O2",
-                        "-o", aside, source], check=True)
+                        "-o", aside, *sources], check=True)
     return aside
 
 
@@ -150,7 +155,7 @@ class Server:
 
     def _find(self):
         if "tool" in self.entry:
-            return own_tool("bench-" + self.entry["tool"], self.entry["tool"] + ".c")
+            return own_tool(self.entry["tool"])
         return find_program(self.name, self.entry["program"])
 
     def _fill(self, text):
@@ -288,7 +293,7 @@ def udp_counters():
 
 
 def run_load(port, args, seconds, cpu=None):
-    argv = [own_tool("bench-load", "load.c"), "--port", str(port), "--duration", str(seconds),
+    argv = [own_tool("load"), "--port", str(port), "--duration", str(seconds),
             *map(str, args)]
     r = subprocess.run(pinned(argv, cpu), stdout=subprocess.PIPE, text=True, check=False,
                        timeout=seconds + 90)

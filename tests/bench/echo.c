@@ -34,7 +34,7 @@ struct options {
 	const char *addr;
 	unsigned port;
 	unsigned batch;
-	unsigned reply_size; /* 0: as long as the query */
+	unsigned reply_size;   /* 0: as long as the query */
 	unsigned rcvbuf_bytes; /* 0: the system's default */
 };
 

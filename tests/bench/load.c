@@ -18,27 +18,24 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "queries.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 enum {
 	CHANNELS_MAX = 256,
 	BATCH_MAX = 256,
-	QUERY_MAX = 512,
 	REPLY_MAX = 33 * 64, /* an odd number of cache lines: see echo.c */
-	QUERIES_MAX = 4 << 20,
-	PATTERNS_MAX = 64,
 	/* Half of the id space, so that a late reply is not taken for a new query's. */
 	RING_MAX = 32768,
 	TCP_BUFFER = 256 * 1024,
@@ -53,27 +50,17 @@ enum {
 
 struct options {
 	const char *server;
-	const char *query_file;
-	const char *range;
-	uint64_t port, sockets, window, batch, rate, edns, timeout_ms, rcvbuf_bytes;
+	uint64_t port, sockets, window, batch, rate, timeout_ms, rcvbuf_bytes;
 	double duration_s;
-	bool tcp, sleep, rd;
-	const char *pattern[PATTERNS_MAX];
-	unsigned n_patterns;
-};
-
-struct query_list {
-	unsigned char *wire;
-	size_t wire_len, wire_size;
-	uint32_t *start; /* n + 1 offsets into wire */
-	size_t n, size, next;
+	bool tcp, sleep;
+	struct queries_opts queries;
 };
 
 struct channel {
 	int fd;
 	uint64_t head, tail; /* sequence numbers: next to send, oldest not settled */
-	uint32_t *sent_us; /* ring by sequence number; 0 when answered */
-	uint32_t ring; /* its size, a power of two */
+	uint32_t *sent_us;   /* ring by sequence number; 0 when answered */
+	uint32_t ring;	     /* its size, a power of two */
 	uint32_t n_open;
 	unsigned char *out, *in; /* TCP only */
 	size_t out_len, in_len;
@@ -90,7 +77,7 @@ struct stats {
 
 struct load {
 	struct options opt;
-	struct query_list list;
+	struct queries queries;
 	struct sockaddr_storage server;
 	socklen_t server_len;
 	uint64_t start_ns;
@@ -99,7 +86,7 @@ struct load {
 	struct channel chan[CHANNELS_MAX];
 	struct mmsghdr out[BATCH_MAX], in[BATCH_MAX];
 	struct iovec out_iov[BATCH_MAX], in_iov[BATCH_MAX];
-	unsigned char out_data[BATCH_MAX][QUERY_MAX + 64];
+	unsigned char out_data[BATCH_MAX][QUERIES_WIRE_MAX + 64];
 	unsigned char in_data[BATCH_MAX][REPLY_MAX];
 };
 
@@ -111,18 +98,6 @@ static void on_stop(int sig)
 	stopped = 1;
 }
 
-__attribute__((format(printf, 1, 2))) static _Noreturn void fail(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("bench-load: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(2);
-}
-
 static void *xcalloc(size_t n, size_t size)
 {
 	void *p = calloc(n, size);
@@ -130,21 +105,6 @@ static void *xcalloc(size_t n, size_t size)
 	if (p == NULL)
 		fail("out of memory");
 	return p;
-}
-
-static void *xrealloc(void *old, size_t size)
-{
-	void *p = realloc(old, size);
-
-	if (p == NULL)
-		fail("out of memory");
-	return p;
-}
-
-static void put16(unsigned char *p, unsigned v)
-{
-	p[0] = (unsigned char)(v >> 8);
-	p[1] = (unsigned char)v;
 }
 
 static unsigned get16(const unsigned char *p)
@@ -162,156 +122,6 @@ static void tick(struct load *l)
 	if (l->start_ns == 0)
 		l->start_ns = ns;
 	l->now_us = (uint32_t)((ns - l->start_ns) / 1000 + 1);
-}
-
-/* ---- queries ---- */
-
-static const struct rrtype {
-	const char *name;
-	uint16_t value;
-} rrtypes[] = {
-	{ "A", 1 },	{ "NS", 2 },	{ "CNAME", 5 }, { "SOA", 6 },	  { "PTR", 12 },
-	{ "MX", 15 },	{ "TXT", 16 },	{ "AAAA", 28 }, { "SRV", 33 },	  { "DS", 43 },
-	{ "SVCB", 64 }, { "HTTPS", 65 }, { "ANY", 255 }, { "DNSKEY", 48 }, { "NAPTR", 35 },
-};
-
-static unsigned parse_rrtype(const char *s)
-{
-	unsigned long v;
-	char *end;
-
-	for (size_t i = 0; i < ARRAY_LEN(rrtypes); i++)
-		if (strcasecmp(s, rrtypes[i].name) == 0)
-			return rrtypes[i].value;
-	if (strncasecmp(s, "TYPE", 4) == 0) {
-		v = strtoul(s + 4, &end, 10);
-		if (end != s + 4 && *end == '\0' && v <= 65535)
-			return (unsigned)v;
-	}
-	fail("unknown record type '%s'", s);
-}
-
-static size_t put_name(unsigned char *p, const char *name)
-{
-	size_t len = 0;
-
-	while (*name != '\0' && strcmp(name, ".") != 0) {
-		size_t n = strcspn(name, ".");
-
-		if (n == 0 || n > 63 || len + n + 2 > 255 || memchr(name, '\\', n) != NULL)
-			fail("cannot encode the name at '%s'", name);
-		p[len++] = (unsigned char)n;
-		memcpy(p + len, name, n);
-		len += n;
-		name += n;
-		if (*name == '.')
-			name++;
-	}
-	p[len++] = 0;
-	return len;
-}
-
-static size_t put_query(unsigned char *p, const struct options *o, const char *name, unsigned type)
-{
-	size_t len = DNS_HEADER_LEN;
-
-	memset(p, 0, DNS_HEADER_LEN);
-	p[2] = o->rd ? 1 : 0;
-	put16(p + 4, 1);
-	len += put_name(p + len, name);
-	put16(p + len, type);
-	put16(p + len + 2, 1);
-	len += 4;
-	if (o->edns > 0) {
-		put16(p + 10, 1);
-		memset(p + len, 0, 11);
-		put16(p + len + 1, 41);
-		put16(p + len + 3, (unsigned)o->edns);
-		len += 11;
-	}
-	return len;
-}
-
-static void list_add(struct query_list *q, const struct options *o, const char *name, unsigned type)
-{
-	if (q->n == QUERIES_MAX)
-		fail("more than %d queries", QUERIES_MAX);
-	if (q->n + 2 > q->size) {
-		q->size = q->size > 0 ? 2 * q->size : 1024;
-		q->start = xrealloc(q->start, q->size * sizeof(*q->start));
-	}
-	if (q->wire_len + QUERY_MAX > q->wire_size) {
-		q->wire_size = q->wire_size > 0 ? 2 * q->wire_size : 65536;
-		q->wire = xrealloc(q->wire, q->wire_size);
-	}
-	q->start[q->n++] = (uint32_t)q->wire_len;
-	q->wire_len += put_query(q->wire + q->wire_len, o, name, type);
-	q->start[q->n] = (uint32_t)q->wire_len;
-}
-
-/* "NAME TYPE", where {n} in NAME stands for each number from..to. */
-static void list_add_pattern(struct query_list *q, const struct options *o, const char *pattern,
-			     unsigned long from, unsigned long to)
-{
-	char name[300], type[32], full[400];
-	char *mark;
-	unsigned rrtype;
-
-	if (sscanf(pattern, "%299s %31s", name, type) != 2)
-		fail("'%s' is not 'NAME TYPE'", pattern);
-	rrtype = parse_rrtype(type);
-	mark = strstr(name, "{n}");
-	if (mark == NULL) {
-		list_add(q, o, name, rrtype);
-		return;
-	}
-	*mark = '\0';
-	for (unsigned long i = from; i <= to; i++) {
-		snprintf(full, sizeof(full), "%s%lu%s", name, i, mark + 3);
-		list_add(q, o, full, rrtype);
-	}
-}
-
-static void list_add_file(struct query_list *q, const struct options *o)
-{
-	char line[512];
-	FILE *f = fopen(o->query_file, "re");
-
-	if (f == NULL)
-		fail("cannot open '%s': %s", o->query_file, strerror(errno));
-	while (fgets(line, sizeof(line), f) != NULL) {
-		size_t skip = strspn(line, " \t\r\n");
-
-		if (line[skip] != '\0' && line[skip] != '#' && line[skip] != ';')
-			list_add_pattern(q, o, line + skip, 0, 0);
-	}
-	fclose(f);
-}
-
-static void list_build(struct query_list *q, const struct options *o)
-{
-	unsigned long from = 0, to = 999;
-
-	if (o->range != NULL && (sscanf(o->range, "%lu:%lu", &from, &to) != 2 || from > to))
-		fail("--range: '%s' is not FROM:TO", o->range);
-	for (unsigned i = 0; i < o->n_patterns; i++)
-		list_add_pattern(q, o, o->pattern[i], from, to);
-	if (o->query_file != NULL)
-		list_add_file(q, o);
-	if (q->n == 0)
-		fail("no queries: give --query 'NAME TYPE' or --queries FILE");
-}
-
-/* Copies the next query with this id; returns its length. */
-static size_t list_next(struct query_list *q, unsigned char *p, unsigned id)
-{
-	size_t i = q->next;
-	size_t len = q->start[i + 1] - q->start[i];
-
-	memcpy(p, q->wire + q->start[i], len);
-	put16(p, id);
-	q->next = i + 1 == q->n ? 0 : i + 1;
-	return len;
 }
 
 /* ---- following queries ---- */
@@ -452,7 +262,7 @@ static unsigned udp_send(struct load *l, struct channel *c, unsigned n)
 
 	for (unsigned i = 0; i < n; i++) {
 		l->out_iov[i].iov_len =
-			list_next(&l->list, l->out_data[i], (unsigned)(c->head & 0xffff));
+			queries_next(&l->queries, l->out_data[i], (unsigned)(c->head & 0xffff));
 		channel_opened(c, l->now_us);
 	}
 	while (done < n) {
@@ -545,11 +355,12 @@ static unsigned tcp_send(struct load *l, struct channel *c, unsigned n)
 
 	if (c->fd < 0)
 		tcp_reopen(l, c);
-	for (; done < n && c->out_len + QUERY_MAX < TCP_BUFFER; done++) {
+	for (; done < n && c->out_len + QUERIES_WIRE_MAX < TCP_BUFFER; done++) {
 		unsigned char *p = c->out + c->out_len;
-		size_t len = list_next(&l->list, p + 2, (unsigned)(c->head & 0xffff));
+		size_t len = queries_next(&l->queries, p + 2, (unsigned)(c->head & 0xffff));
 
-		put16(p, (unsigned)len);
+		p[0] = (unsigned char)(len >> 8);
+		p[1] = (unsigned char)len;
 		c->out_len += len + 2;
 		channel_opened(c, l->now_us);
 	}
@@ -744,19 +555,20 @@ static const struct opt {
 	{ "server", OPT_TEXT, FIELD(server), 0, 0, "address to ask (127.0.0.1)" },
 	{ "port", OPT_UINT, FIELD(port), 1, 65535, "port to ask (53)" },
 	{ "query", OPT_PATTERN, 0, 0, 0, "'NAME TYPE', {n} in it is numbered; may be repeated" },
-	{ "range", OPT_TEXT, FIELD(range), 0, 0, "FROM:TO of {n} (0:999)" },
-	{ "queries", OPT_TEXT, FIELD(query_file), 0, 0, "file of 'NAME TYPE' lines" },
+	{ "range", OPT_TEXT, FIELD(queries.range), 0, 0, "FROM:TO of {n} (0:999)" },
+	{ "queries", OPT_TEXT, FIELD(queries.file), 0, 0, "file of 'NAME TYPE' lines" },
 	{ "duration", OPT_SECONDS, FIELD(duration_s), 0, 0, "seconds to send (5)" },
 	{ "rate", OPT_UINT, FIELD(rate), 0, 50000000, "queries a second (0: saturate)" },
 	{ "window", OPT_UINT, FIELD(window), 1, 65536, "open queries when saturating (192)" },
 	{ "sockets", OPT_UINT, FIELD(sockets), 1, CHANNELS_MAX, "source ports (4)" },
 	{ "batch", OPT_UINT, FIELD(batch), 1, BATCH_MAX, "messages per system call (32)" },
 	{ "timeout-ms", OPT_UINT, FIELD(timeout_ms), 1, 60000, "a query is lost after (1000)" },
-	{ "edns", OPT_UINT, FIELD(edns), 0, 65535, "send an OPT record of this size (0: none)" },
+	{ "edns", OPT_UINT, FIELD(queries.edns), 0, 65535,
+	  "send an OPT record of this size (0: none)" },
 	{ "rcvbuf", OPT_UINT, FIELD(rcvbuf_bytes), 4096, 1u << 30, "receive buffer (8388608)" },
 	{ "tcp", OPT_FLAG, FIELD(tcp), 0, 0, "pipelined TCP instead of UDP" },
 	{ "sleep", OPT_FLAG, FIELD(sleep), 0, 0, "sleep, not spin, while nothing comes" },
-	{ "rd", OPT_FLAG, FIELD(rd), 0, 0, "set the RD bit" },
+	{ "rd", OPT_FLAG, FIELD(queries.rd), 0, 0, "set the RD bit" },
 #undef FIELD
 };
 
@@ -782,9 +594,9 @@ static void set_opt(struct options *o, const struct opt *row, const char *arg)
 		*(bool *)field = true;
 		return;
 	case OPT_PATTERN:
-		if (o->n_patterns == PATTERNS_MAX)
-			fail("more than %d patterns", PATTERNS_MAX);
-		o->pattern[o->n_patterns++] = arg;
+		if (o->queries.n_patterns == QUERIES_PATTERNS_MAX)
+			fail("more than %d patterns", QUERIES_PATTERNS_MAX);
+		o->queries.pattern[o->queries.n_patterns++] = arg;
 		return;
 	case OPT_SECONDS:
 		*(double *)field = strtod(arg, &end);
@@ -805,8 +617,13 @@ static void set_opt(struct options *o, const struct opt *row, const char *arg)
 static struct options parse_options(int argc, char **argv)
 {
 	struct option longopts[ARRAY_LEN(opts) + 1] = { 0 };
-	struct options o = { .server = "127.0.0.1", .port = 53, .sockets = 4, .window = 192,
-			     .batch = 32, .timeout_ms = 1000, .rcvbuf_bytes = 8 << 20,
+	struct options o = { .server = "127.0.0.1",
+			     .port = 53,
+			     .sockets = 4,
+			     .window = 192,
+			     .batch = 32,
+			     .timeout_ms = 1000,
+			     .rcvbuf_bytes = 8 << 20,
 			     .duration_s = 5 };
 	int i;
 
@@ -853,7 +670,7 @@ static void set_up(struct load *l)
 	while (ring < RING_MAX && (l->opt.rate > 0 || ring < 16 * l->opt.window / l->opt.sockets))
 		ring *= 2;
 	l->st.answers_min = l->st.bytes_min = UINT64_MAX;
-	list_build(&l->list, &l->opt);
+	queries_init(&l->queries, &l->opt.queries);
 	parse_server(l);
 	for (unsigned i = 0; i < BATCH_MAX; i++) {
 		l->out_iov[i].iov_base = l->out_data[i];
@@ -886,8 +703,7 @@ static void tear_down(struct load *l)
 		free(l->chan[i].out);
 		free(l->chan[i].in);
 	}
-	free(l->list.wire);
-	free(l->list.start);
+	queries_done(&l->queries);
 	free(l);
 }
 
@@ -898,8 +714,8 @@ static double ratio(uint64_t a, uint64_t b)
 
 static void print_rcodes(const struct stats *st)
 {
-	static const char *const names[RCODES] = { "NOERROR", "FORMERR",  "SERVFAIL", "NXDOMAIN",
-						   "NOTIMP",  "REFUSED",  "YXDOMAIN", "YXRRSET",
+	static const char *const names[RCODES] = { "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN",
+						   "NOTIMP",  "REFUSED", "YXDOMAIN", "YXRRSET",
 						   "NXRRSET", "NOTAUTH", "NOTZONE",  "RCODE11",
 						   "RCODE12", "RCODE13", "RCODE14",  "RCODE15" };
 	const char *sep = "";
