@@ -45,7 +45,7 @@ enum {
 	/* How far behind its schedule --rate may fall before queries are skipped, not bunched. */
 	RATE_SLACK_US = 2000,
 	RATE_TICK_US = 200,
-	SPIN_US = 20,
+	SPIN_US = 50,
 };
 
 struct options {

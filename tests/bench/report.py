@@ -7,6 +7,7 @@ from xml.sax.saxutils import escape
 
 COLOURS = {"fairlead": "#0b6e4f", "coredns": "#c1443c"}
 OTHER, ECHO = "#7d8ca3", "#c9ced6"
+USER_WATCH_S = 5  # of CPU time, that is 500 ticks, to tell user from system
 NOISY = 0.15  # the quartiles of the ratio lie further apart than this share of it
 
 
@@ -22,8 +23,8 @@ def remarks(row):
         said.append(f"lost {100 * row['lost'] / row['sent']:.2f} %")
     if row["echo_ratio_high"] - row["echo_ratio_low"] > NOISY * row["echo_ratio"]:
         said.append("noisy")
-    if row["user_ticks"] < 100:
-        said.append("user time from few ticks")
+    if row["user_watched_s"] < USER_WATCH_S:
+        said.append("user time rough")
     return ", ".join(said)
 
 
@@ -68,8 +69,8 @@ def markdown(result):
     m, o = result["machine"], result["options"]
     lines = ["# CPU per query, as multiples of a bare UDP echo", "",
              f"{m['date']}, {m['cpu']}, {m['cpus']} CPUs, Linux {m['kernel']}, load average at the"
-             f" start {m['load_average']:.2f}. {o['rounds']} interleaved rounds of {o['seconds']} s,"
-             f" window {o['window']} over {o['sockets']} source ports, server on CPU"
+             f" start {m['load_average']:.2f}. {o['rounds']} interleaved rounds of {o['seconds']}"
+             f" s, window {o['window']} over {o['sockets']} source ports, server on CPU"
              f" {o['server_cpu']}, client on CPU {o['client_cpu']}. Ratios of medians; compare"
              " within one run only.", ""]
     if o["quick"] or o["rounds"] < 10:
