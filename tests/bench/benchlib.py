@@ -5,6 +5,7 @@ process id, asking them one question, reading what they have cost, and running b
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -272,6 +273,24 @@ def user_system_ns(pid):
         fields = f.read().rpartition(")")[2].split()
     tick = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
     return int(fields[11]) * tick, int(fields[12]) * tick
+
+
+def busy_ns(cpus):
+    """What these CPUs have spent on anything at all, time stolen by the host included."""
+    names, ticks = {f"cpu{n}" for n in cpus}, 0
+    with open("/proc/stat", encoding="ascii") as f:
+        for line in f:
+            name, *fields = line.split()
+            if name in names:
+                user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
+                ticks += user + nice + system + irq + softirq + steal
+    return ticks * (1_000_000_000 // os.sysconf("SC_CLK_TCK"))
+
+
+def children_ns():
+    """CPU time of the ended children of this script, bench-load among them."""
+    r = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return int((r.ru_utime + r.ru_stime) * 1e9)
 
 
 def memory_kb(pid):

@@ -18,11 +18,13 @@ def microseconds(ns):
 def remarks(row):
     said = []
     if row["busy"] < 0.9:
-        said.append("client-bound: not saturated")
+        said.append("not saturated")
     if row["lost"] > 0.001 * row["sent"]:
         said.append(f"lost {100 * row['lost'] / row['sent']:.2f} %")
     if row["echo_ratio_high"] - row["echo_ratio_low"] > NOISY * row["echo_ratio"]:
         said.append("noisy")
+    if row["disturbed"] > 0:
+        said.append(f"{row['disturbed']} of {row['rounds']} rounds disturbed")
     if row["user_watched_s"] < USER_WATCH_S:
         said.append("user time rough")
     return ", ".join(said)
