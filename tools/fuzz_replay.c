@@ -24,7 +24,7 @@ static uint32_t next_random(void)
 /* An exact-size heap copy lets the address sanitizer see a read past the end. */
 static void run_once(const uint8_t *data, size_t n)
 {
-	uint8_t *copy = malloc(n != 0 ? n : 1);
+	uint8_t *copy = calloc(n != 0 ? n : 1, 1);
 	if (copy == NULL)
 		abort();
 	memcpy(copy, data, n);

@@ -17,6 +17,10 @@ struct arena {
 	char *start;		    /* fixed: the buffer's first byte */
 	struct arena_chunk *chunks; /* growing: newest first */
 	size_t chunk_bytes;	    /* 0: fixed */
+
+	/* Fixed: called when the buffer is used up; may put another buffer of at least n bytes into
+	 * cur and end (what was handed out before stays the caller's care) and return true. */
+	bool (*more)(struct arena *a, size_t n);
 };
 
 enum { ARENA_ALIGN = 8 };

@@ -206,8 +206,10 @@ static int parse_row(const struct opt *row, const struct opt_line *line, struct 
 	}
 	if (row->type == OPT_LIST)
 		return append_list(row, line, ctx);
-	if (row->type == OPT_FN)
+	if (row->type == OPT_FN) {
+		ctx->field = field(row, ctx);
 		return row->fn(ctx, line);
+	}
 	return parse_one[row->type](row, &line->arg[0], ctx);
 }
 

@@ -48,6 +48,7 @@ struct opt_ctx {
 	struct arena *arena; /* for what is kept: strings, lists */
 	void *conf;	     /* the struct the offsets point into */
 	void *user;	     /* for OPT_FN rows */
+	void *field;	     /* set before an OPT_FN row's function runs: conf + offset */
 	struct srcerr *err;
 };
 

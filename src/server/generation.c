@@ -10,6 +10,7 @@
 #include "corefile/corefile.h"
 #include "corefile/key.h"
 #include "server/server_priv.h"
+#include "server/setup.h"
 
 struct builder {
 	struct server *srv;

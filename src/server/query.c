@@ -158,11 +158,14 @@ struct regex_scratch *query_regex(struct query *q)
 void query_log(struct query *q, enum log_level level, const char *area, struct slice text,
 	       struct slice json_extra)
 {
-	char *p = logq_reserve(q->worker->srv->logq, q->worker->index, LOGQ_LINE_MAX);
+	struct worker *w = q->worker;
+	strbuf_reset(&w->line);
+	log_format_line(&w->line, level, area, text, json_extra);
+	char *p = logq_reserve(w->srv->logq, w->index, w->line.n);
 	if (p == NULL)
 		return;
-	size_t n = log_format_into(p, LOGQ_LINE_MAX, level, area, text, json_extra);
-	logq_commit(q->worker->srv->logq, q->worker->index, n);
+	memcpy(p, w->line.s, w->line.n);
+	logq_commit(w->srv->logq, w->index, w->line.n);
 }
 
 void query_logf(struct query *q, enum log_level level, const char *area, const char *fmt, ...)

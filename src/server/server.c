@@ -347,6 +347,19 @@ void server_stop(struct server *s, uint64_t grace_ns)
 	server_free(s);
 }
 
+static _Atomic bool stopping;
+
+void server_begin_shutdown(struct server *s)
+{
+	(void)s;
+	atomic_store(&stopping, true);
+}
+
+bool server_is_stopping(void)
+{
+	return atomic_load(&stopping);
+}
+
 int64_t server_lameduck_ns(const struct server *s)
 {
 	return s->gen->lameduck_ns;

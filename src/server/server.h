@@ -34,6 +34,10 @@ void server_stop(struct server *s, uint64_t grace_ns);
 /* Parses and dry-prepares only. Takes over `cf`. */
 MUST_CHECK int server_check(const struct server_opts *o, struct corefile *cf, struct srcerr *err);
 
+/* From now on plugin/ready says no; queries are served on until server_stop. */
+void server_begin_shutdown(struct server *s);
+/* True after that, in any thread of the process. */
+bool server_is_stopping(void);
 /* How long to go on serving after SIGTERM (health's lameduck; the longest of all blocks). */
 int64_t server_lameduck_ns(const struct server *s);
 /* reload plugin: interval 0 when off. */

@@ -150,6 +150,8 @@ struct worker {
 	struct dns_rrtext *rrtext;
 	struct regex_scratch *regex;
 
+	struct strbuf line; /* log line being made; keeps its memory */
+
 	/* slots */
 	struct query *free;
 	uint32_t n_slots, n_used;
@@ -198,7 +200,6 @@ struct server {
 	pthread_mutex_t clients_lock; /* guards clients */
 	struct client_table *clients;
 	_Atomic uint32_t n_conns;
-	_Atomic bool stopping;
 };
 
 /* slab.c */

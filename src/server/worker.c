@@ -1,6 +1,7 @@
 /* A worker: one thread, one loop, its sockets. It changes generation by messages from the control
  * thread: first it initialises the new one's instances, then it switches, and when the last query
  * of the old one is done it says so. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -33,6 +34,7 @@ static void *thread_main(void *arg)
 
 void worker_prepare(struct worker *w)
 {
+	strbuf_init(&w->line);
 	w->ops = w->srv->opts.ops != NULL ? w->srv->opts.ops : &net_ops_kernel;
 	w->tx_buf = xmalloc(BATCH * sizeof(*w->tx_buf));
 	w->tcp_in = xmalloc(2 + 65535);
@@ -72,6 +74,7 @@ void worker_cleanup(struct worker *w)
 			slot_release(w, w->rx_q[i]);
 	}
 	slab_done(w);
+	strbuf_done(&w->line);
 	dns_rrtext_free(w->rrtext);
 	regex_scratch_free(w->regex);
 	free(w->tx_buf);

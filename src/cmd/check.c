@@ -1,0 +1,62 @@
+/* `fairlead check`: reads Corefiles as a start would, files they name included, and opens no port.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "cmd/cmd.h"
+#include "cmd/flags.h"
+#include "confsource/confsource.h"
+#include "corefile/corefile.h"
+#include "server/confload.h"
+#include "server/server.h"
+
+static int load(void *ctx, struct strbuf *out, char *why, size_t why_n)
+{
+	return confsource_load(ctx, out, why, why_n);
+}
+
+static int check_file(const char *path)
+{
+	struct confsource *cs = confsource_new(path, 53);
+	struct confsrc src = { .ctx = cs, .name = confsource_name(cs), .load = load };
+	struct server_opts opts = { .default_port = 53 };
+	struct corefile *cf = NULL;
+	struct srcerr err = { 0 };
+	int r = confload(&src, &cf, &err);
+	if (r == 0)
+		r = server_check(&opts, cf, &err);
+	if (r < 0) {
+		char text[1024];
+		if (err.pos.file == NULL && strstr(err.text, path) == NULL)
+			err.pos = (struct srcpos){ .file = path, .line = 1, .col = 1 };
+		printf("%s\n", srcerr_str(&err, text, sizeof(text)));
+	}
+	confsource_free(cs);
+	return r;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	char why[256];
+	int at = flags_parse(NULL, 0, argc, argv, why, sizeof(why));
+	if (at == -2) {
+		printf("usage: fairlead check FILE...\n\n"
+		       "Validates Corefiles as a start would, without opening a port. Exit status "
+		       "0:\n"
+		       "all valid; 1: one line `file:line:col: text` per finding on standard "
+		       "output.\n");
+		return EXIT_DONE;
+	}
+	if (at < 0 || at >= argc) {
+		fprintf(stderr, "%s\nusage: fairlead check FILE...\n",
+			at < 0 ? why : "no file given");
+		return EXIT_USAGE;
+	}
+	int status = EXIT_DONE;
+	for (int i = at; i < argc; i++) {
+		if (check_file(argv[i]) < 0)
+			status = EXIT_FAILED;
+	}
+	return status;
+}

@@ -1,0 +1,105 @@
+/* `fairlead dns`: CoreDNS's flags in front of the server. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/log.h"
+#include "base/slice.h"
+#include "cmd/cmd.h"
+#include "cmd/flags.h"
+#include "confsource/confsource.h"
+#include "server/control.h"
+#include "server/handler.h"
+
+struct dns_flags {
+	const char *conf, *port, *pidfile, *log_format;
+	bool plugins, quiet, version;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void print_plugins(void)
+{
+	const char *names[256];
+	size_t n = 0;
+	for (; plugin_list[n] != NULL && n < ARRAY_LEN(names); n++)
+		names[n] = plugin_list[n]->name;
+	qsort(names, n, sizeof(names[0]), compare_names);
+	for (size_t i = 0; i < n; i++)
+		printf("%s\n", names[i]);
+}
+
+static int load(void *ctx, struct strbuf *out, char *why, size_t why_n)
+{
+	return confsource_load(ctx, out, why, why_n);
+}
+
+static int run(const struct dns_flags *f, uint16_t port)
+{
+	struct confsource *src = confsource_new(f->conf, port);
+	struct control_opts o = {
+		.src = { .ctx = src, .name = confsource_name(src), .load = load },
+		.server = { .default_port = port },
+		.pidfile = f->pidfile,
+		.quiet = f->quiet,
+		.version = "Fairlead-" FAIRLEAD_VERSION,
+	};
+	int status = control_run(&o);
+	confsource_free(src);
+	return status;
+}
+
+int cmd_dns(int argc, char **argv)
+{
+	struct dns_flags f = { .port = "53", .log_format = "text" };
+	const struct flag flags[] = {
+		{ "conf", NULL, &f.conf, "FILE", "Corefile to load, or stdin (default Corefile)" },
+		{ "dns.port", NULL, &f.port, "PORT", "port of keys that name none (default 53)" },
+		{ "log-format", NULL, &f.log_format, "FORMAT", "text or json (default text)" },
+		{ "p", NULL, &f.port, "PORT", "the same as -dns.port" },
+		{ "pidfile", NULL, &f.pidfile, "FILE", "where to write the process id" },
+		{ "plugins", &f.plugins, NULL, NULL, "list the plugins built in" },
+		{ "quiet", &f.quiet, NULL, NULL, "print no listener list and version at start" },
+		{ "version", &f.version, NULL, NULL, "show the version" },
+	};
+	char why[256];
+	uint64_t port;
+	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
+	if (at == -2) {
+		printf("usage: fairlead dns [FLAGS]\n");
+		flags_help(flags, ARRAY_LEN(flags), stdout);
+		return EXIT_DONE;
+	}
+	if (at < 0) {
+		fprintf(stderr, "%s\n", why);
+		flags_help(flags, ARRAY_LEN(flags), stderr);
+		return EXIT_USAGE;
+	}
+	if (at < argc) {
+		fprintf(stderr, "extra command line arguments: %s\n", argv[at]);
+		return EXIT_USAGE;
+	}
+	if (f.version) {
+		printf("Fairlead-%s\n", FAIRLEAD_VERSION);
+		return EXIT_DONE;
+	}
+	if (f.plugins) {
+		print_plugins();
+		return EXIT_DONE;
+	}
+	if (slice_u64(slice_of(f.port), &port) < 0 || port > 65535) {
+		fprintf(stderr, "-dns.port takes a number up to 65535, not '%s'\n", f.port);
+		return EXIT_USAGE;
+	}
+	if (strcmp(f.log_format, "json") == 0) {
+		log_set_format(LOG_JSON);
+	} else if (strcmp(f.log_format, "text") != 0) {
+		fprintf(stderr, "unknown log format \"%s\": expected text or json\n", f.log_format);
+		return EXIT_FAILED;
+	}
+	return run(&f, (uint16_t)port);
+}

@@ -1,0 +1,55 @@
+/* fairlead: picks the sub-command. A link named `coredns` behaves as `fairlead dns`. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "cmd/cmd.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "dns", cmd_dns, "the DNS server, with CoreDNS's flags and Corefile" },
+	{ "check", cmd_check,
+	  "validate Corefiles: file:line:col of what is wrong, no port opened" },
+};
+
+static void usage(FILE *f)
+{
+	fprintf(f, "usage: fairlead COMMAND [ARGUMENTS]\n\ncommands:\n");
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].help);
+	fprintf(f, "\n`fairlead COMMAND --help` tells more; `fairlead --version` the version.\n");
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 0 && strcmp(base_name(argv[0]), "coredns") == 0)
+		return cmd_dns(argc, argv);
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	const char *name = argv[1];
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		usage(stdout);
+		return EXIT_DONE;
+	}
+	if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
+		printf("fairlead %s\n", FAIRLEAD_VERSION);
+		return EXIT_DONE;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (strcmp(commands[i].name, name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "fairlead: unknown command '%s', try `fairlead --help`\n", name);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,93 @@
+/* Reading the Corefile's text. */
+#include "confsource/confsource.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct confsource {
+	char *path; /* NULL: the built-in default */
+	bool is_stdin;
+	bool have_stdin;
+	struct strbuf kept; /* standard input, or the default text */
+};
+
+struct confsource *confsource_new(const char *name, unsigned default_port)
+{
+	struct confsource *s = xcalloc(1, sizeof(*s));
+	strbuf_init(&s->kept);
+	if (name != NULL && strcmp(name, "stdin") == 0) {
+		s->is_stdin = true;
+		s->path = xstrdup("stdin");
+	} else if (name != NULL || access("Corefile", F_OK) == 0) {
+		s->path = xstrdup(name != NULL ? name : "Corefile");
+	} else {
+		strbuf_addf(&s->kept, ".:%u {\nwhoami\nlog\n}\n", default_port);
+	}
+	return s;
+}
+
+void confsource_free(struct confsource *s)
+{
+	if (s == NULL)
+		return;
+	strbuf_done(&s->kept);
+	free(s->path);
+	free(s);
+}
+
+const char *confsource_name(const struct confsource *s)
+{
+	return s->path != NULL ? s->path : "Corefile";
+}
+
+static int read_all(int fd, struct strbuf *out)
+{
+	char buf[16384];
+	for (;;) {
+		ssize_t n = read(fd, buf, sizeof(buf));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		if (out->n + (size_t)n > CONFSOURCE_MAX_BYTES)
+			return ERR_LIMIT;
+		strbuf_add(out, buf, (size_t)n);
+	}
+}
+
+static int load_file(const char *path, struct strbuf *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int r = read_all(fd, out);
+	close(fd);
+	return r;
+}
+
+int confsource_load(struct confsource *s, struct strbuf *out, char *why, size_t why_n)
+{
+	int r = 0;
+	strbuf_reset(out);
+	if (s->is_stdin && !s->have_stdin) {
+		r = read_all(STDIN_FILENO, &s->kept);
+		s->have_stdin = r == 0;
+	}
+	if (s->path == NULL || s->is_stdin)
+		strbuf_add_slice(out, strbuf_slice(&s->kept));
+	else
+		r = load_file(s->path, out);
+	if (r < 0)
+		snprintf(why, why_n, "cannot read '%s': %s", confsource_name(s), err_str(r));
+	return r;
+}

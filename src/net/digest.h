@@ -1,0 +1,9 @@
+/* Digests of bytes. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NET_SHA512_BYTES = 64 };
+
+void net_sha512(const void *p, size_t n, uint8_t out[NET_SHA512_BYTES]);

@@ -1,0 +1,18 @@
+/* The control thread of `fairlead dns`: start, signals, reloads, orderly end. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "server/confsrc.h"
+#include "server/server.h"
+
+struct control_opts {
+	struct confsrc src;
+	struct server_opts server;
+	const char *pidfile; /* NULL: none */
+	bool quiet;
+	const char *version; /* shown at start: name and version */
+};
+
+/* Serves until a signal ends it; the exit status. */
+int control_run(const struct control_opts *o);
