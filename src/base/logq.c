@@ -1,0 +1,274 @@
+/* Single-producer rings of whole lines and the thread that empties them. Positions only grow; a
+ * record is its length (4 bytes) and its bytes, padded to 8, and never wraps: where it would, a
+ * skip mark sends the reader to the ring's start. */
+#include "base/logq.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum {
+	HEADER_BYTES = 4,
+	BATCH_BYTES = 64 * 1024,
+	FIRST_NAP_NS = 100 * 1000,
+	LONGEST_NAP_NS = 10 * 1000 * 1000,
+	STOP_PATIENCE_MS = 1000, /* for a reader that stands still when the queue is freed */
+};
+
+#define SKIP UINT32_MAX
+
+struct ring {
+	CACHE_ALIGNED char *buf;
+	/* Producer. */
+	uint64_t reserved; /* where the reserved record starts */
+	uint64_t seen_tail;
+	_Atomic uint64_t head;
+	_Atomic uint64_t dropped;
+	/* Writer. */
+	CACHE_ALIGNED _Atomic uint64_t tail;
+};
+
+struct logq {
+	struct ring *rings;
+	unsigned slots;
+	int fd;
+	int wake_fd;
+	size_t chunk_bytes; /* what one write may hold without blocking after POLLOUT */
+	_Atomic uint64_t lost;
+	_Atomic bool stop;
+	pthread_t thread;
+	size_t batch_n;
+	char batch[BATCH_BYTES];
+};
+
+static uint64_t padded(size_t n)
+{
+	return (n + HEADER_BYTES + 7) & ~(uint64_t)7;
+}
+
+static char *at(const struct ring *r, uint64_t pos)
+{
+	return r->buf + (pos & (LOGQ_RING_BYTES - 1));
+}
+
+static void put_length(const struct ring *r, uint64_t pos, uint32_t n)
+{
+	memcpy(at(r, pos), &n, sizeof(n));
+}
+
+char *logq_reserve(struct logq *q, unsigned slot, size_t max)
+{
+	assert(slot < q->slots);
+	struct ring *r = &q->rings[slot];
+	uint64_t start = atomic_load_explicit(&r->head, memory_order_relaxed);
+	uint64_t to_end = LOGQ_RING_BYTES - (start & (LOGQ_RING_BYTES - 1));
+	bool wraps = to_end < padded(max);
+	uint64_t need = padded(max) + (wraps ? to_end : 0);
+	if (start + need - r->seen_tail > LOGQ_RING_BYTES)
+		r->seen_tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+	if (max > LOGQ_LINE_MAX || start + need - r->seen_tail > LOGQ_RING_BYTES) {
+		/* One writer: no locked instruction needed. */
+		uint64_t dropped = atomic_load_explicit(&r->dropped, memory_order_relaxed);
+		atomic_store_explicit(&r->dropped, dropped + 1, memory_order_relaxed);
+		return NULL;
+	}
+	if (wraps) {
+		put_length(r, start, SKIP);
+		start += to_end;
+	}
+	r->reserved = start;
+	return at(r, start) + HEADER_BYTES;
+}
+
+void logq_commit(struct logq *q, unsigned slot, size_t n)
+{
+	struct ring *r = &q->rings[slot];
+	if (n == 0)
+		return;
+	put_length(r, r->reserved, (uint32_t)n);
+	atomic_store_explicit(&r->head, r->reserved + padded(n), memory_order_release);
+}
+
+/* Copies whole lines from *pos on into the batch and moves *pos past them; how many. */
+static unsigned fill_batch(struct logq *q, const struct ring *r, uint64_t *pos, uint64_t head)
+{
+	unsigned lines = 0;
+	while (*pos < head) {
+		uint32_t n;
+		memcpy(&n, at(r, *pos), sizeof(n));
+		if (n == SKIP) {
+			*pos += LOGQ_RING_BYTES - (*pos & (LOGQ_RING_BYTES - 1));
+			continue;
+		}
+		if (q->batch_n > 0 && q->batch_n + n > q->chunk_bytes)
+			break;
+		memcpy(q->batch + q->batch_n, at(r, *pos) + HEADER_BYTES, n);
+		q->batch_n += n;
+		*pos += padded(n);
+		lines++;
+	}
+	return lines;
+}
+
+/* Waits for room, in steps, so that freeing the queue cannot hang on a reader that stands still. */
+static bool wait_writable(struct logq *q)
+{
+	enum { STEP_MS = 100 };
+	int waited_ms = 0;
+	while (true) {
+		struct pollfd p = { .fd = q->fd, .events = POLLOUT };
+		int r = poll(&p, 1, STEP_MS);
+		if (r > 0 || (r < 0 && errno != EINTR))
+			return true;
+		if (!atomic_load_explicit(&q->stop, memory_order_relaxed))
+			waited_ms = 0;
+		else if ((waited_ms += STEP_MS) >= STOP_PATIENCE_MS)
+			return false;
+	}
+}
+
+static bool write_batch(struct logq *q)
+{
+	size_t done = 0;
+	while (done < q->batch_n) {
+		if (!wait_writable(q))
+			return false;
+		size_t n = MIN(q->batch_n - done, q->chunk_bytes);
+		ssize_t w = write(q->fd, q->batch + done, n);
+		if (w >= 0)
+			done += (size_t)w;
+		else if (errno != EINTR && errno != EAGAIN)
+			return false;
+	}
+	return true;
+}
+
+/* False when there was nothing to do. */
+static bool drain(struct logq *q, struct ring *r)
+{
+	uint64_t pos = atomic_load_explicit(&r->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
+	if (pos == head)
+		return false;
+	while (pos < head) {
+		q->batch_n = 0;
+		unsigned lines = fill_batch(q, r, &pos, head);
+		if (!write_batch(q))
+			atomic_fetch_add_explicit(&q->lost, lines, memory_order_relaxed);
+		atomic_store_explicit(&r->tail, pos, memory_order_release);
+	}
+	return true;
+}
+
+static bool drain_all(struct logq *q)
+{
+	bool any = false;
+	for (unsigned i = 0; i < q->slots; i++)
+		any = drain(q, &q->rings[i]) || any;
+	return any;
+}
+
+static void nap(struct logq *q, long ns)
+{
+	struct pollfd p = { .fd = q->wake_fd, .events = POLLIN };
+	uint64_t count;
+	if (ppoll(&p, 1, &(struct timespec){ .tv_nsec = ns }, NULL) > 0)
+		IGNORE(read(q->wake_fd, &count, sizeof(count))); /* only resets it */
+}
+
+static void *writer(void *arg)
+{
+	struct logq *q = arg;
+	long nap_ns = FIRST_NAP_NS;
+	while (true) {
+		/* Read before draining, so that nothing committed before the stop is missed. */
+		bool stop = atomic_load_explicit(&q->stop, memory_order_acquire);
+		if (drain_all(q)) {
+			nap_ns = FIRST_NAP_NS;
+			continue;
+		}
+		if (stop)
+			return NULL;
+		nap(q, nap_ns);
+		nap_ns = MIN(nap_ns * 2, (long)LONGEST_NAP_NS);
+	}
+}
+
+static void wake(struct logq *q)
+{
+	static const uint64_t one = 1;
+	IGNORE(write(q->wake_fd, &one, sizeof(one))); /* full means it is awake */
+}
+
+struct logq *logq_new(unsigned slots, int fd)
+{
+	struct logq *q = xcalloc(1, sizeof(*q));
+	struct stat st;
+	bool is_pipe = fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+	q->slots = slots;
+	q->fd = fd;
+	/* A pipe that polls writable takes PIPE_BUF bytes for sure, and a longer line in two. */
+	q->chunk_bytes = is_pipe ? PIPE_BUF : BATCH_BYTES;
+	q->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	q->rings = aligned_alloc(64, slots * sizeof(struct ring));
+	if (q->wake_fd < 0 || q->rings == NULL)
+		abort();
+	memset(q->rings, 0, slots * sizeof(struct ring));
+	for (unsigned i = 0; i < slots; i++) {
+		q->rings[i].buf = mmap(NULL, LOGQ_RING_BYTES, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (q->rings[i].buf == MAP_FAILED)
+			abort();
+	}
+	if (pthread_create(&q->thread, NULL, writer, q) != 0)
+		abort();
+	return q;
+}
+
+void logq_free(struct logq *q)
+{
+	if (q == NULL)
+		return;
+	atomic_store_explicit(&q->stop, true, memory_order_release);
+	wake(q);
+	pthread_join(q->thread, NULL);
+	for (unsigned i = 0; i < q->slots; i++)
+		munmap(q->rings[i].buf, LOGQ_RING_BYTES);
+	close(q->wake_fd);
+	free(q->rings);
+	free(q);
+}
+
+uint64_t logq_dropped(const struct logq *q)
+{
+	uint64_t n = atomic_load_explicit(&q->lost, memory_order_relaxed);
+	for (unsigned i = 0; i < q->slots; i++)
+		n += atomic_load_explicit(&q->rings[i].dropped, memory_order_relaxed);
+	return n;
+}
+
+void logq_flush(struct logq *q)
+{
+	for (unsigned i = 0; i < q->slots; i++) {
+		uint64_t goal = atomic_load_explicit(&q->rings[i].head, memory_order_acquire);
+		while (atomic_load_explicit(&q->rings[i].tail, memory_order_acquire) < goal) {
+			wake(q);
+			nanosleep(&(struct timespec){ .tv_nsec = FIRST_NAP_NS }, NULL);
+		}
+	}
+}
