@@ -337,16 +337,22 @@ static bool read_quoted(struct parser *p)
 
 static bool read_escape(struct parser *p)
 {
-	/* Assertions that both dialects read alike; none can be repeated in PCRE2 as it stands. */
-	static const char same[] = "AbBz";
+	/* Assertions; none can be repeated in PCRE2 as it stands. ^ and $ (never multi-line there)
+	 * are used for \A and \z, since those also match beside a byte that is not UTF-8. */
+	static const char *const assertions[128] = {
+		['A'] = "^",
+		['b'] = "\\b",
+		['B'] = "\\B",
+		['z'] = "$",
+	};
 	struct slice s = p->in.rest;
-	char c = s.n > 1 ? s.p[1] : '\0';
+	unsigned char c = s.n > 1 ? (unsigned char)s.p[1] : 0;
 	const char *error = NULL;
 	uint32_t cp;
 	if (c == 'Q')
 		return read_quoted(p);
-	if (c != '\0' && strchr(same, c) != NULL) {
-		put_atom(p, (const char[]){ '\\', c, '\0' }, false);
+	if (c < 128 && assertions[c] != NULL) {
+		put_atom(p, assertions[c], false);
 		p->in.rest = slice_from(s, 2);
 		return true;
 	}
@@ -389,9 +395,9 @@ static bool read_sign(struct parser *p)
 	if (c == '.')
 		put_atom(p, p->flags.dot_all ? "(?s:.)" : ".", true);
 	else if (c == '^')
-		put_atom(p, p->flags.multi_line ? "(?:\\A|(?<=\\n))" : "\\A", false);
+		put_atom(p, p->flags.multi_line ? "(?:^|(?<=\\n))" : "^", false);
 	else
-		put_atom(p, p->flags.multi_line ? "(?=\\n|\\z)" : "\\z", false);
+		put_atom(p, p->flags.multi_line ? "(?=\\n|$)" : "$", false);
 	return true;
 }
 

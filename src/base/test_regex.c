@@ -206,6 +206,10 @@ static void subjects(void **state)
 	/* Not UTF-8: matches nothing, and does no harm. */
 	assert_int_equal(regex_match(re, s, SLICE("a\xff\xfe")), 0);
 	assert_int_equal(regex_match(re, s, SLICE("a\xc3")), 0);
+	assert_int_equal(regex_match(re, s,
+				     SLICE("\xff"
+					   "a")),
+			 0);
 	/* NUL is a character like others. */
 	assert_int_equal(regex_match(re, s, SLICE("a\0b")), 1);
 	assert_int_equal(regex_group(s, 3).n, 2);
