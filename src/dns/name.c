@@ -141,20 +141,25 @@ int dns_name_from_text(struct slice text, uint8_t out[DNS_NAME_MAX])
 		return 1;
 	}
 	for (size_t i = 0; i < text.n;) {
-		uint8_t c = (uint8_t)text.p[i++];
+		uint8_t c = 0;
+		for (; i < text.n && at < DNS_NAME_MAX; i++) {
+			c = (uint8_t)text.p[i];
+			if (c == '.' || c == '\\')
+				break;
+			out[at++] = c;
+		}
+		if (i == text.n)
+			break;
+		if (at >= DNS_NAME_MAX)
+			return ERR_PARSE;
+		i++;
 		if (c == '.') {
 			if (close_label(out, start, at) < 0)
 				return ERR_PARSE;
-			start = at;
-		} else if (c == '\\' && unescape(text, &i, &c) < 0) {
+			start = at++;
+		} else if (unescape(text, &i, &out[at++]) < 0) {
 			return ERR_PARSE;
 		}
-		/* Room is kept for the root label, unless this byte becomes it. */
-		if (at >= DNS_NAME_MAX)
-			return ERR_PARSE;
-		if (start != at)
-			out[at] = c;
-		at++;
 	}
 	if (at - start > 1) { /* no final dot */
 		if (close_label(out, start, at) < 0 || at >= DNS_NAME_MAX)

@@ -65,6 +65,24 @@ static int set_class(struct rrtext_lexer *lx, struct head *h, int cls)
 	return 0;
 }
 
+/* Spares the common types two searches. */
+static uint16_t hot_type(struct slice s)
+{
+	static const struct {
+		struct slice name;
+		uint16_t type;
+	} hot[] = {
+		{ { "A", 1 }, DNS_TYPE_A },	    { { "AAAA", 4 }, DNS_TYPE_AAAA },
+		{ { "CNAME", 5 }, DNS_TYPE_CNAME }, { { "TXT", 3 }, DNS_TYPE_TXT },
+		{ { "PTR", 3 }, DNS_TYPE_PTR },	    { { "SRV", 3 }, DNS_TYPE_SRV },
+		{ { "MX", 2 }, DNS_TYPE_MX },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(hot); i++)
+		if (slice_eq(s, hot[i].name))
+			return hot[i].type;
+	return 0;
+}
+
 /* A word that is no plain TTL: record type, class, or TTL that starts with a unit. */
 static int read_mnemonic(struct rrtext_lexer *lx, struct head *h, struct slice s)
 {
@@ -102,6 +120,8 @@ static int read_head(struct rrtext_lexer *lx, struct head *h)
 			r = set_ttl(lx, h, s);
 		else if (s.n == 2 && s.p[0] == 'I' && s.p[1] == 'N')
 			r = set_class(lx, h, DNS_CLASS_IN);
+		else if ((h->type = hot_type(s)) != 0)
+			h->has_type = true;
 		else
 			r = read_mnemonic(lx, h, s);
 	}
