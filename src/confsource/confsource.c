@@ -50,7 +50,7 @@ const char *confsource_name(const struct confsource *s)
 
 static int read_all(int fd, struct strbuf *out)
 {
-	char buf[16384];
+	char buf[8192];
 	for (;;) {
 		ssize_t n = read(fd, buf, sizeof(buf));
 		if (n < 0 && errno == EINTR)
