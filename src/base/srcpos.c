@@ -12,6 +12,7 @@ int srcerr_set(struct srcerr *e, struct srcpos pos, const char *fmt, ...)
 		return ERR_PARSE;
 	va_list ap;
 	e->pos = pos;
+	snprintf(e->file, sizeof(e->file), "%s", pos.file != NULL ? pos.file : "");
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);
 	va_end(ap);
@@ -20,9 +21,9 @@ int srcerr_set(struct srcerr *e, struct srcpos pos, const char *fmt, ...)
 
 const char *srcerr_str(const struct srcerr *e, char *out, size_t n)
 {
-	if (e->pos.file == NULL)
+	if (e->file[0] == '\0')
 		snprintf(out, n, "%s", e->text);
 	else
-		snprintf(out, n, "%s:%u:%u: %s", e->pos.file, e->pos.line, e->pos.col, e->text);
+		snprintf(out, n, "%s:%u:%u: %s", e->file, e->pos.line, e->pos.col, e->text);
 	return out;
 }

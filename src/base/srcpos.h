@@ -19,7 +19,8 @@ struct word {
 };
 
 struct srcerr {
-	struct srcpos pos;
+	struct srcpos pos; /* its file may be gone by the time the error is shown: */
+	char file[256];	   /* a copy; "" when no place is known */
 	char text[512];
 };
 

@@ -28,8 +28,12 @@ static int check_file(const char *path)
 		r = server_check(&opts, cf, &err);
 	if (r < 0) {
 		char text[1024];
-		if (err.pos.file == NULL && strstr(err.text, path) == NULL)
-			err.pos = (struct srcpos){ .file = path, .line = 1, .col = 1 };
+		if (err.file[0] == '\0' && strstr(err.text, path) == NULL) {
+			char copy[sizeof(err.text)];
+			snprintf(copy, sizeof(copy), "%s", err.text);
+			srcerr_set(&err, (struct srcpos){ .file = path, .line = 1, .col = 1 }, "%s",
+				   copy);
+		}
 		printf("%s\n", srcerr_str(&err, text, sizeof(text)));
 	}
 	confsource_free(cs);
