@@ -1,0 +1,316 @@
+"""Case files: TOML around a Corefile and lines of questions. README.md describes the format."""
+import os
+import random
+import re
+import shlex
+import struct
+import tomllib
+from dataclasses import dataclass, field
+
+import dns.name
+
+from lib import wire
+from lib.client import Ask
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+KEYS = {"about", "corefile", "files", "env", "args", "queries", "generate", "generator", "window", "silent_ok", "log",
+        "metrics", "mask"}
+GENERATOR_KEYS = {"seed", "names", "types", "classes", "sources", "ports", "tcp", "edns", "sizes", "options", "targets"}
+START_KEYS = {"name", "corefile", "directive", "files", "env", "ok", "differs", "error", "args"}
+SECTIONS = ("answer", "authority", "additional")
+
+
+class BadCase(Exception):
+    """A case file is wrong; the text says where."""
+
+
+@dataclass
+class Expect:
+    """What the indented lines under a question say."""
+    rcode: int = None
+    flags: tuple = None
+    opcode: int = None
+    edns: object = None  # wire.Edns, False: there must be none
+    sections: dict = field(default_factory=dict)
+    counts: dict = field(default_factory=dict)
+    silent: bool = False
+    replies: int = None
+    same: bool = False
+    compressed: bool = False
+    status: int = None
+    body: str = None
+
+    def full(self):
+        """The same with everything unsaid being absent: for replies that have nothing to be compared with."""
+        if not self.same and not self.silent:
+            self.edns = False if self.edns is None else self.edns
+            for s in SECTIONS:
+                if s not in self.counts:
+                    self.sections.setdefault(s, [])
+        return self
+
+
+@dataclass
+class Query:
+    where: str  # file:line
+    text: str
+    ask: Ask = None
+    get: tuple = None  # (port name, path)
+    differs: str = ""
+    expect: Expect = None
+
+
+def load(path):
+    with open(path, "rb") as f:
+        data = tomllib.load(f)
+    data["path"] = path
+    data["file"] = os.path.basename(path)
+    return data
+
+
+def answer_cases():
+    return [load_answers(p) for p in files("cases")]
+
+
+def files(folder):
+    folder = os.path.join(HERE, folder)
+    return [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if n.endswith(".toml")]
+
+
+def load_answers(path):
+    case = load(path)
+    unknown = set(case) - KEYS - {"path", "file"}
+    unknown |= set(case.get("generator", {})) - GENERATOR_KEYS
+    if unknown:
+        raise BadCase(f"{case['file']}: unknown keys {sorted(unknown)}")
+    for key in ("about", "corefile"):
+        if key not in case:
+            raise BadCase(f"{case['file']}: `{key}` is missing")
+    case["queries"] = list(parse_queries(case))
+    if case.get("generate"):
+        case["queries"] += generate(case)
+    if len(case["queries"]) > 65000:
+        raise BadCase(f"{case['file']}: more questions than ids")
+    for number, q in enumerate(case["queries"], 1):
+        if q.ask and len(q.ask.wire) >= 2:
+            q.ask = Ask(**{**vars(q.ask), "wire": struct.pack("!H", number) + q.ask.wire[2:]})
+    return case
+
+
+def start_cases():
+    out = []
+    for path in files("starts"):
+        data = load(path)
+        for n, row in enumerate(data["case"]):
+            unknown = set(row) - START_KEYS
+            if unknown or "ok" not in row or ("corefile" in row) == ("directive" in row):
+                raise BadCase(f"{data['file']}: case {n + 1}: needs `ok`, one of `corefile` and `directive`; {unknown}")
+            if "directive" in row:
+                row["corefile"] = ".:@PORT@ {\n" + row["directive"] + "\n}\n"
+            row["id"] = f"{data['file'][:-5]}: {row.get('name') or ' '.join(row['directive'].split())[:70]}"
+            out.append(row)
+    return out
+
+
+def parse_queries(case):
+    """The lines of `queries`, in order."""
+    first = next((i for i, l in enumerate(open(case["path"], encoding="utf-8"), 1)
+                  if re.match(r"queries\s*=", l)), 0)
+    port, query = "", None
+    for number, line in enumerate(case.get("queries", "").splitlines(), first + 1):
+        where = f"{case['file']}:{number}"
+        try:
+            stripped = line.strip()
+            if not stripped or stripped.startswith("#"):
+                continue
+            if line[0] in " \t":
+                if query is None:
+                    raise BadCase("an expectation without a question")
+                parse_expect(query[-1].expect, stripped)
+            elif stripped[0] == "[":
+                port = stripped.strip("[]")
+            else:
+                if query:
+                    yield from finish(query)
+                query = parse_question(where, stripped, port)
+        except Exception as e:  # of any parser below
+            raise BadCase(f"{where}: {e!r}: {line}") from e
+    if query:
+        yield from finish(query)
+
+
+def finish(group):
+    """A question and its repetitions share the expectation."""
+    expect = group[-1].expect
+    if group[0].differs:
+        expect.full()
+        if not (expect.same or expect.silent) and (expect.rcode is None or expect.flags is None):
+            raise BadCase(f"{group[0].where}: a difference must say rcode and flags, or `same`, or `silent`")
+    for q in group:
+        q.expect = expect
+    return group
+
+
+def parse_question(where, text, port):
+    tokens = text.split()
+    query = Query(where=where, text=text, expect=Expect())
+    if tokens[0] == "GET":
+        name, path = tokens[1].split("/", 1)
+        query.get = (name, "/" + path)
+        return [query]
+    opts = dict(tcp=False, source="", target="127.0.0.1", port=port)
+    q = dict(flags={"rd"}, options=[])
+    raw, pad, repeat = None, 0, 1
+    if tokens[0].startswith("raw="):
+        raw = parse_raw(tokens.pop(0)[4:])
+    else:
+        q["name"], q["rtype"] = tokens.pop(0), tokens.pop(0)
+    for t in tokens:
+        key, _, value = t.partition("=")
+        if t == "tcp":
+            opts["tcp"] = True
+        elif key == "edns":
+            q["edns"] = int(value or 1232)
+        elif t == "do":
+            q["do"] = True
+            q.setdefault("edns", 1232)
+        elif key == "ver":
+            q["version"] = int(value)
+            q.setdefault("edns", 1232)
+        elif key == "opt":
+            code, _, data = value.partition(":")
+            q["options"].append((int(code), bytes.fromhex(data)))
+            q.setdefault("edns", 1232)
+        elif key == "pad":
+            pad = int(value)
+            q.setdefault("edns", 1232)
+        elif key == "opcode":
+            q["opcode"] = int(value)
+        elif key == "src":
+            opts["source"] = value
+        elif key == "to":
+            opts["target"] = value
+        elif key == "differs":
+            query.differs = value
+        elif key == "class":
+            q["rclass"] = value
+        elif t[0] in "+-" and t[1:] in dict(wire.FLAGS):
+            (q["flags"].add if t[0] == "+" else q["flags"].discard)(t[1:])
+        elif re.fullmatch(r"x\d+", t):
+            repeat = int(t[1:])
+        elif t in ("IN", "CH", "HS", "ANY", "NONE"):
+            q["rclass"] = t
+        else:
+            raise BadCase(f"unknown word {t!r}")
+    if raw is None:
+        if pad:
+            size = len(wire.query(**q))
+            q["options"].append((12, bytes(pad - size - 4)))
+        raw = wire.query(**q)
+    query.ask = Ask(wire=raw, **opts)
+    return [Query(where=where, text=text, ask=query.ask, differs=query.differs, expect=query.expect)
+            for _ in range(repeat)]
+
+
+def parse_raw(text):
+    """Hex octets; `:` separates, `<name.>` is a name in wire form, `*N` repeats the octet before it."""
+    out = b""
+    for piece in re.findall(r"<[^>]*>|\*\d+|[0-9a-fA-F]+|:|.", text):
+        if piece[0] == "<":
+            out += dns.name.from_text(piece[1:-1]).to_wire()
+        elif piece[0] == "*":
+            out += out[-1:] * (int(piece[1:]) - 1)
+        elif piece != ":":
+            out += bytes.fromhex(piece)
+    return out
+
+
+def parse_expect(expect, line):
+    word, _, rest = line.partition(" ")
+    rest = rest.strip()
+    if word == "rcode":
+        expect.rcode = wire.rcode_value(rest)
+    elif word == "flags":
+        given = rest.split()
+        expect.flags = tuple(n for n, _ in wire.FLAGS if n in given)
+    elif word == "opcode":
+        expect.opcode = int(rest)
+    elif word == "edns":
+        fields = rest.split()
+        options = tuple(sorted((int(c), bytes.fromhex(d)) for c, _, d in
+                               (f[4:].partition(":") for f in fields if f.startswith("opt="))))
+        expect.edns = wire.Edns(int(fields[0]), 0, "do" in fields, 0, (expect.rcode or 0) >> 4, options)
+    elif word == "noedns":
+        expect.edns = False
+    elif word in SECTIONS:
+        if rest == "none":
+            expect.sections[word] = []
+        elif rest.isdigit():
+            expect.counts[word] = int(rest)
+        else:
+            expect.sections.setdefault(word, []).append(wire.parse_record_text(rest))
+    elif word == "empty":
+        for s in SECTIONS:
+            expect.sections[s] = []
+    elif word in ("silent", "same", "compressed"):
+        setattr(expect, word, True)
+    elif word == "replies":
+        expect.replies = int(rest)
+    elif word == "status":
+        expect.status = int(rest)
+    elif word == "body":
+        expect.body = shlex.split(rest)[0] if rest else ""
+    else:
+        raise BadCase(f"unknown expectation {word!r}")
+
+
+def generate(case):
+    """`generate` pseudo-random questions from what `generator` declares; the seed is fixed."""
+    g = case["generator"]
+    rng = random.Random(g.get("seed", 1))
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
+
+    def fill(m):
+        kind, lo, hi = m[1], m[2], m[3]
+        if kind == "n":
+            return str(rng.randint(int(lo or 0), int(hi or 255)))
+        if kind == "x":
+            return f"{rng.randrange(256):02x}"
+        return "".join(rng.choice(letters[:26]) for _ in range(rng.randint(1, 12)))
+
+    def draw(values):
+        """One of a list; an entry `value*5` counts five times."""
+        flat = []
+        for v in values:
+            text, star, times = str(v).rpartition("*")
+            flat += [text] * int(times) if star and times.isdigit() and text else [v]
+        return rng.choice(flat)
+
+    out = []
+    for _ in range(case["generate"]):
+        name = re.sub(r"\{([nxw])(?:(\d+)-(\d+))?\}", fill, draw(g["names"]))
+        dice = rng.random()
+        if dice < 0.12 and len(name) < 200:
+            sub = "".join(rng.choice(letters) for _ in range(rng.randint(1, 10)))
+            name = f"{sub}.{name}" if name != "." else sub + "."
+        if rng.random() < 0.3:
+            name = re.sub(r"\\[0-9]{3}|.", lambda m: m[0] if m[0][0] == "\\" or rng.random() < 0.5 else m[0].upper(), name)
+        flags = {f for f, p in (("rd", 0.8), ("ad", 0.15), ("cd", 0.15), ("ra", 0.02), ("aa", 0.02), ("tc", 0.02), ("z", 0.02))
+                 if rng.random() < p}
+        q = dict(name=name, rtype=str(draw(g.get("types", ["A"]))), rclass=str(draw(g.get("classes", ["IN"]))), flags=flags)
+        if rng.random() < g.get("edns", 0.45):
+            q["edns"] = int(draw(g.get("sizes", [0, 256, 512, 513, 800, 1232, 1400, 4096, 65535])))
+            q["do"] = rng.random() < 0.35
+            if rng.random() < 0.2:
+                options = g.get("options", ["3:", "10:0102030405060708", "12:0000", "8:0001180001020300", "65001:abcd"])
+                code, _, data = draw(options).partition(":")
+                q["options"] = [(int(code), bytes.fromhex(data))]
+        source, target = draw(g.get("sources", [""])), draw(g.get("targets", ["127.0.0.1"]))
+        ask = Ask(wire=wire.query(**q), tcp=rng.random() < g.get("tcp", 0.05), source="" if ":" in target else source,
+                  target=target, port=draw(g.get("ports", [""])))
+        text = f"{name} {q['rtype']} {q['rclass']} flags={','.join(sorted(flags))}"
+        text += f" edns={q['edns']}" + (" do" if q["do"] else "") if "edns" in q else ""
+        text += "".join(f" opt={c}:{d.hex()}" for c, d in q.get("options", ()))
+        text += " tcp" if ask.tcp else ""
+        out.append(Query(where=f"{case['file']}:generated", text=text, ask=ask, expect=Expect()))
+    return out

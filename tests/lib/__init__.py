@@ -1,0 +1,1 @@
+"""Helpers for tests that talk to a real server process: see README.md."""
