@@ -283,7 +283,7 @@ def generate(case):
         flat = []
         for v in values:
             text, star, times = str(v).rpartition("*")
-            flat += [text] * int(times) if star and times.isdigit() and text else [v]
+            flat += [text] * int(times) if star and times.isdigit() else [v]
         return rng.choice(flat)
 
     out = []

@@ -1,4 +1,5 @@
 """Ask two servers the same, and say where they differ."""
+import os
 import re
 import time
 from urllib.error import URLError
@@ -54,6 +55,8 @@ class Pair:
 
     def judge(self, query, reference, tested):
         expect = query.expect
+        if os.environ.get("DIFF_SHOW") == "1" and not query.where.endswith("generated"):
+            print(f"\n{query.where}: [{query.ask.port}] {query.text}\n    {show(reference)}")
         if query.differs:
             wrong = check(expect, tested, reference)
             if wrong and not self.case["self"]:

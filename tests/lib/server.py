@@ -146,6 +146,8 @@ class Server:
     def port(self, name=""):
         """Number of the DNS port @PORT:name@."""
         if name not in self.ports:
+            if self.process is not None:
+                raise KeyError(f"the Corefile has no @PORT:{name}@")
             self.ports[name] = Port()
         return self.ports[name].number
 
