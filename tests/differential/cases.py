@@ -86,6 +86,8 @@ def load_answers(path):
     for key in ("about", "corefile"):
         if key not in case:
             raise BadCase(f"{case['file']}: `{key}` is missing")
+    case["corefile"] = repeat_lines(case["corefile"])
+    case["queries"] = repeat_lines(case.get("queries", ""))
     case["queries"] = list(parse_queries(case))
     if case.get("generate"):
         case["queries"] += generate(case)
@@ -112,12 +114,26 @@ def start_cases():
     return out
 
 
+def repeat_lines(text):
+    """A line `@1..9@ text` becomes nine lines in which @i@ is the number; so does `@a,b,c@ text` with the words."""
+    out = []
+    for line in text.splitlines(keepends=True):
+        m = re.match(r"(\s*)@([\w.,-]*(?:\.\.|,)[\w.,-]*)@ (.*\n?)", line)
+        if not m:
+            out.append(line)
+            continue
+        span = re.fullmatch(r"(\d+)\.\.(\d+)", m[2])
+        words = [str(i) for i in range(int(span[1]), int(span[2]) + 1)] if span else m[2].split(",")
+        out += [m[1] + m[3].replace("@i@", w) for w in words]
+    return "".join(out)
+
+
 def parse_queries(case):
     """The lines of `queries`, in order."""
     first = next((i for i, l in enumerate(open(case["path"], encoding="utf-8"), 1)
                   if re.match(r"queries\s*=", l)), 0)
     port, query = "", None
-    for number, line in enumerate(case.get("queries", "").splitlines(), first + 1):
+    for number, line in enumerate(case["queries"].splitlines(), first + 1):
         where = f"{case['file']}:{number}"
         try:
             stripped = line.strip()
