@@ -100,16 +100,20 @@ def load_answers(path):
 
 
 def start_cases():
+    """All start cases: the directives of the lists `ok` and `refused`, and the tables `case`."""
     out = []
     for path in files("starts"):
         data = load(path)
-        for n, row in enumerate(data["case"]):
+        rows = [{"directive": d, "ok": good} for good in (True, False) for d in data.get("ok" if good else "refused", [])]
+        for n, row in enumerate(rows + data.get("case", []), 1):
             unknown = set(row) - START_KEYS
             if unknown or "ok" not in row or ("corefile" in row) == ("directive" in row):
-                raise BadCase(f"{data['file']}: case {n + 1}: needs `ok`, one of `corefile` and `directive`; {unknown}")
+                raise BadCase(f"{data['file']}: case {n}: needs `ok`, one of `corefile` and `directive`; {unknown}")
+            name = row.get("name") or " ".join(row.get("directive", row.get("corefile")).split())
             if "directive" in row:
                 row["corefile"] = ".:@PORT@ {\n" + row["directive"] + "\n}\n"
-            row["id"] = f"{data['file'][:-5]}: {row.get('name') or ' '.join(row['directive'].split())[:70]}"
+            row["corefile"] = repeat_lines(row["corefile"])
+            row["id"] = f"{data['file'][:-5]}: {'ok' if row['ok'] else 'refused'}: {name[:60]}"
             out.append(row)
     return out
 
