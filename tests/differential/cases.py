@@ -14,9 +14,11 @@ from lib.client import Ask
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEYS = {"about", "corefile", "files", "env", "args", "queries", "generate", "generator", "window", "silent_ok", "log",
-        "metrics", "mask"}
-GENERATOR_KEYS = {"seed", "names", "types", "classes", "sources", "ports", "tcp", "edns", "sizes", "options", "targets"}
+        "log_lines", "metrics", "mask"}
+GENERATOR_KEYS = {"seed", "names", "types", "classes", "sources", "ports", "tcp", "edns", "sizes", "options", "targets",
+                  "mutate"}
 START_KEYS = {"name", "corefile", "directive", "files", "env", "ok", "differs", "error", "args"}
+FLAG_SHARES = (("rd", 0.8), ("ad", 0.15), ("cd", 0.15), ("ra", 0.02), ("aa", 0.02), ("tc", 0.02), ("z", 0.02))
 SECTIONS = ("answer", "authority", "additional")
 
 
@@ -314,23 +316,48 @@ def generate(case):
             sub = "".join(rng.choice(letters) for _ in range(rng.randint(1, 10)))
             name = f"{sub}.{name}" if name != "." else sub + "."
         if rng.random() < 0.3:
-            name = re.sub(r"\\[0-9]{3}|.", lambda m: m[0] if m[0][0] == "\\" or rng.random() < 0.5 else m[0].upper(), name)
-        flags = {f for f, p in (("rd", 0.8), ("ad", 0.15), ("cd", 0.15), ("ra", 0.02), ("aa", 0.02), ("tc", 0.02), ("z", 0.02))
-                 if rng.random() < p}
-        q = dict(name=name, rtype=str(draw(g.get("types", ["A"]))), rclass=str(draw(g.get("classes", ["IN"]))), flags=flags)
+            name = re.sub(r"\\[0-9]{3}|.", lambda m: m[0] if m[0][0] == "\\" or rng.random() < 0.5 else m[0].upper(),
+                          name)
+        flags = {f for f, p in FLAG_SHARES if rng.random() < p}
+        q = dict(name=name, rtype=str(draw(g.get("types", ["A"]))), rclass=str(draw(g.get("classes", ["IN"]))),
+                 flags=flags)
         if rng.random() < g.get("edns", 0.45):
             q["edns"] = int(draw(g.get("sizes", [0, 256, 512, 513, 800, 1232, 1400, 4096, 65535])))
             q["do"] = rng.random() < 0.35
-            if rng.random() < 0.2:
+            if rng.random() < 0.2 and g.get("options") != []:
                 options = g.get("options", ["3:", "10:0102030405060708", "12:0000", "8:0001180001020300", "65001:abcd"])
                 code, _, data = draw(options).partition(":")
                 q["options"] = [(int(code), bytes.fromhex(data))]
         source, target = draw(g.get("sources", [""])), draw(g.get("targets", ["127.0.0.1"]))
-        ask = Ask(wire=wire.query(**q), tcp=rng.random() < g.get("tcp", 0.05), source="" if ":" in target else source,
+        packet = wire.query(**q)
+        mutant = rng.random() < g.get("mutate", 0)
+        if mutant:
+            packet = mutate(packet, rng)
+        ask = Ask(wire=packet, tcp=rng.random() < g.get("tcp", 0.05), source="" if ":" in target else source,
                   target=target, port=draw(g.get("ports", [""])))
         text = f"{name} {q['rtype']} {q['rclass']} flags={','.join(sorted(flags))}"
         text += f" edns={q['edns']}" + (" do" if q["do"] else "") if "edns" in q else ""
         text += "".join(f" opt={c}:{d.hex()}" for c, d in q.get("options", ()))
         text += " tcp" if ask.tcp else ""
+        text += f" mutated: {packet.hex()}" if mutant else ""
         out.append(Query(where=f"{case['file']}:generated", text=text, ask=ask, expect=Expect()))
     return out
+
+
+def mutate(packet, rng):
+    """The packet with one to three octets changed, put in or taken out behind the id, or with its end cut off."""
+    data = bytearray(packet)
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(2, len(data)) if len(data) > 2 else 2
+        kind = rng.random()
+        if kind < 0.3:
+            data[at:at + 1] = bytes([data[at] ^ 1 << rng.randrange(8)] if at < len(data) else [])
+        elif kind < 0.55:
+            data[at:at + 1] = bytes([rng.choice((0, 1, 0x3F, 0x40, 0xC0, 0xFF, rng.randrange(256)))])
+        elif kind < 0.7:
+            data[at:at] = bytes([rng.randrange(256)])
+        elif kind < 0.85:
+            del data[at:at + 1]
+        else:
+            del data[at:]
+    return bytes(data)

@@ -115,7 +115,8 @@ def compare(reference, tested):
         return ""
     left, right = (sum((m.text() if isinstance(m, wire.Message) else [m] for m in parse_all(r)), [])
                    for r in (reference, tested))
-    only = [f"CoreDNS only: {l}" for l in left if l not in right] + [f"Fairlead only: {l}" for l in right if l not in left]
+    only = [f"CoreDNS only: {l}" for l in left if l not in right]
+    only += [f"Fairlead only: {l}" for l in right if l not in left]
     return "\n".join(only) or f"CoreDNS: {show(reference)}\nFairlead: {show(tested)}"
 
 
@@ -189,15 +190,15 @@ def log_lines(server, case):
 
 
 def compare_logs(servers, case, timeout=5.0):
-    """Lines that only one server printed. Logs are written after the reply, so wait for them."""
+    """Lines that only one server printed. Logs are written after the reply, so wait for (`log_lines` of) them."""
     end = time.monotonic() + timeout
     while True:
         one, two = (log_lines(s, case) for s in servers)
-        if one == two or time.monotonic() > end:
+        if one == two and len(one) >= case.get("log_lines", 1) or time.monotonic() > end:
             break
         time.sleep(0.05)
-    if not one:
-        return ["the case compares logs, but CoreDNS logged nothing"]
+    if len(one) < case.get("log_lines", 1):
+        return [f"CoreDNS logged {len(one)} lines only, the case says {case.get('log_lines', 1)}"] + one
     only = []
     for name, mine, other in ((NAMES[0], one, two), (NAMES[1], two, one)):
         rest = list(other)

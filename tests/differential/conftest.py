@@ -20,7 +20,8 @@ def programs():
         return [coredns], [coredns]
     program = server.fairlead_program()
     if not os.access(program, os.X_OK):
-        pytest.fail(f"{program} does not exist: build it, or set DIFF_SELF=1 to compare CoreDNS with itself", pytrace=False)
+        pytest.fail(f"{program} does not exist: build it, or set DIFF_SELF=1 to compare CoreDNS with itself",
+                    pytrace=False)
     return [coredns], [program, "dns"]
 
 

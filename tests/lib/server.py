@@ -4,7 +4,8 @@
         reply = client.udp_ask(s.port(), wire.query("example.org."))
 
 Placeholders in the Corefile and in files beside it: @PORT@ the main DNS port (also given by -dns.port), @PORT:x@ more
-DNS ports (a file that has only such ones is taken not to use the main port), @HTTP:x@ TCP ports of HTTP end points, @DIR@ the folder that holds the Corefile and the files.
+DNS ports (a Corefile that has only such ones is taken not to use the main port), @HTTP:x@ TCP ports of HTTP end
+points, @DIR@ the folder that holds the Corefile and the files.
 """
 import fcntl
 import os

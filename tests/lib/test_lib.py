@@ -51,7 +51,8 @@ def test_malformed(packet):
 
 
 def test_query_round_trip():
-    msg = wire.parse(wire.query("Ab.c.", "MX", "CH", ident=9, flags=("rd", "cd"), edns=4096, do=True, options=[(10, b"xy")]))
+    msg = wire.parse(wire.query("Ab.c.", "MX", "CH", ident=9, flags=("rd", "cd"), edns=4096, do=True,
+                                options=[(10, b"xy")]))
     assert (msg.id, msg.flags, msg.rcode) == (9, ("rd", "cd"), 0)
     assert msg.question == b"\x02Ab\x01c\x00\x00\x0f\x00\x03"
     assert msg.edns == wire.Edns(4096, 0, True, 0, 0, ((10, b"xy"),))
