@@ -341,19 +341,6 @@ static int parse_all(struct parser *p, struct slice text, const struct corefile_
 	return 0;
 }
 
-/* File names in an error must outlive the arena. */
-static void detach_error(struct srcerr *e, const char *main_file, const char *caller_file)
-{
-	char place[sizeof(e->text)];
-	if (e->pos.file == main_file) {
-		e->pos.file = caller_file;
-		return;
-	}
-	srcerr_str(e, place, sizeof(place));
-	memcpy(e->text, place, sizeof(place));
-	e->pos.file = NULL;
-}
-
 int corefile_parse(const char *file_name, struct slice text, const struct corefile_source *src,
 		   struct corefile **ret, struct srcerr *reterr)
 {
@@ -366,7 +353,7 @@ int corefile_parse(const char *file_name, struct slice text, const struct corefi
 	p->main_file = arena_strdup(&cf->arena, file_name);
 	int r = parse_all(p, text, src);
 	if (r < 0 && reterr != NULL) {
-		detach_error(&err, p->main_file, file_name);
+		err.pos.file = NULL; /* gone with the arena; err.file is a copy */
 		*reterr = err;
 	}
 	corefile_stream_done(&p->st);

@@ -85,9 +85,7 @@ struct corefile_source {
 };
 
 /* Parses `text`, which was read from `file_name`; both are copied. `src` may be NULL. ERR_PARSE or
- * ERR_LIMIT with `reterr` (may be NULL) filled so that srcerr_str gives `file:line:col: text`. Its
- * pos.file is the caller's `file_name`; for an error inside an imported file it is NULL and the
- * text begins with the place, since the name of that file is gone with the parse. */
+ * ERR_LIMIT with `reterr` (may be NULL) filled so that srcerr_str gives `file:line:col: text`. */
 MUST_CHECK int corefile_parse(const char *file_name, struct slice text,
 			      const struct corefile_source *src, struct corefile **ret,
 			      struct srcerr *reterr);
