@@ -131,15 +131,18 @@ static int read_opt(const uint8_t *rr, const uint8_t *rdata, uint16_t rdlen, str
 	};
 	size_t pos = 0;
 	struct dns_option opt;
-	while (dns_option_next(o, &pos, &opt))
-		;
+	while (dns_option_next(o, &pos, &opt)) {
+		if (!dns_option_valid(&opt))
+			return ERR_PARSE;
+	}
 	return pos == rdlen ? 0 : ERR_PARSE;
 }
 
 /* Walks the records after the question; only OPT is looked at. */
 static int read_records(struct dns_request *r, size_t off, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++) {
+	/* Counts may promise more than there is, as long as the message ends with a record. */
+	for (unsigned i = 0; i < count && off < r->len; i++) {
 		int end = dns_name_skip(r->msg, r->len, off);
 		if (end < 0 || (size_t)end + 10 > r->len)
 			return ERR_PARSE;
@@ -170,8 +173,7 @@ static enum dns_admit admit_header(const uint8_t *msg, uint16_t opcodes, struct 
 	return DNS_ADMIT_OK;
 }
 
-enum dns_admit dns_request_parse(const uint8_t *msg, size_t n, uint16_t opcodes,
-				 struct dns_request *r)
+enum dns_admit dns_request_parse(uint8_t *msg, size_t n, uint16_t opcodes, struct dns_request *r)
 {
 	if (n < DNS_HEADER_BYTES)
 		return DNS_ADMIT_IGNORE;
@@ -191,8 +193,11 @@ enum dns_admit dns_request_parse(const uint8_t *msg, size_t n, uint16_t opcodes,
 	if (n == DNS_HEADER_BYTES)
 		return DNS_ADMIT_EMPTY;
 	int end = plain_name_end(msg, n, DNS_HEADER_BYTES);
-	if (end < 0 || (size_t)end + 4 > n)
+	if (end < 0 || (size_t)end + 1 == n || (size_t)end + 3 == n)
 		return DNS_ADMIT_FORMERR;
+	if ((size_t)end + 4 > n) {
+		memset(msg + n, 0, (size_t)end + 4 - n);
+	}
 	r->qname = msg + DNS_HEADER_BYTES;
 	r->qtype = dns_get16(msg + end);
 	r->qclass = dns_get16(msg + end + 2);

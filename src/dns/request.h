@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "dns/name.h"
 
-enum { DNS_HEADER_BYTES = 12 };
+enum { DNS_HEADER_BYTES = 12, DNS_REQUEST_SLACK = 4 };
 
 /* Header flag bits (second 16-bit word). */
 enum dns_flag {
@@ -66,11 +66,11 @@ enum dns_admit {
 	DNS_ADMIT_EMPTY,   /* a header that announces a question, and nothing else */
 };
 
-/* `opcodes` has a bit for each opcode accepted beyond QUERY and NOTIFY. Pointers in `r` point into
- * msg. Except with IGNORE, id, flags and opcode are valid; on
- * FORMERR question_len is 0 unless the question itself was read. */
-enum dns_admit dns_request_parse(const uint8_t *msg, size_t n, uint16_t opcodes,
-				 struct dns_request *r);
+/* `msg` must have room for DNS_REQUEST_SLACK bytes after its end: a question cut off behind its
+ * name counts as type and class 0 and is completed there. `opcodes` has a bit for each opcode
+ * accepted beyond QUERY and NOTIFY. Pointers in `r` point into msg. Except with IGNORE, id, flags
+ * and opcode are valid; on FORMERR question_len is 0 unless the question itself was read. */
+enum dns_admit dns_request_parse(uint8_t *msg, size_t n, uint16_t opcodes, struct dns_request *r);
 
 /* Lower-cases and hashes a wire name. */
 void dns_qname_set(struct dns_qname *q, const uint8_t *name);
@@ -82,6 +82,10 @@ struct dns_option {
 	const uint8_t *data;
 };
 bool dns_option_next(const struct dns_opt *o, size_t *pos, struct dns_option *ret);
+
+/* Is the option's data as its RFC wants it? A malformed one makes the request a FORMERR, as in
+ * miekg/dns. */
+bool dns_option_valid(const struct dns_option *o);
 
 /* The hash used for suffixes, of a lower-case wire name. */
 uint32_t dns_name_hash(const uint8_t *lower_name);

@@ -21,10 +21,10 @@ static void prefetch(struct query *q)
 static uint16_t refuse_code(struct query *q, const struct route *r)
 {
 	uint16_t rcode;
-	if (q->req.opt.present && q->req.opt.version != 0)
-		return DNS_RCODE_BADVERS;
 	if (q->req.qclass != DNS_CLASS_IN && !r->any_class)
 		return DNS_RCODE_REFUSED;
+	if (q->req.opt.present && q->req.opt.version != 0)
+		return DNS_RCODE_BADVERS;
 	if (!route_query(q, r, &rcode))
 		return rcode;
 	if (slots_exhausted(q->worker)) {
@@ -34,9 +34,9 @@ static uint16_t refuse_code(struct query *q, const struct route *r)
 	return 0;
 }
 
-enum admit_result admit_parse(struct query *q, const unsigned char *msg, size_t n)
+enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t n)
 {
-	const struct route *r = q->sock->route;
+	struct route *r = q->sock->route;
 	if (r == NULL)
 		return ADMIT_NONE;
 	switch (dns_request_parse(msg, n, r->opcodes, &q->req)) {
@@ -47,6 +47,10 @@ enum admit_result admit_parse(struct query *q, const unsigned char *msg, size_t 
 	case DNS_ADMIT_NOTIMP:
 		return bare(q, DNS_RCODE_NOTIMP);
 	case DNS_ADMIT_EMPTY:
+		q->req.qtype = 0;
+		q->outcome = V_FAIL;
+		if (q->worker->gen->has_metrics)
+			report_dropped(q, &r->dropped, DNS_RCODE_SERVFAIL);
 		return bare(q, DNS_RCODE_SERVFAIL);
 	case DNS_ADMIT_OK:
 		break;

@@ -188,7 +188,7 @@ void chain_start(struct query *q)
 
 void chain_refuse(struct query *q, uint16_t rcode)
 {
-	if (q->gen->has_metrics)
+	if (q->gen->has_metrics && rcode != DNS_RCODE_BADVERS)
 		report_dropped(q, &q->sock->route->dropped, rcode);
 	q->outcome = V_FAIL;
 	q->rcode = rcode;

@@ -33,6 +33,10 @@ static void complete_edns(struct query *q)
 	struct dns_resp *r = &q->resp;
 	if (!o->present)
 		return;
+	if (q->resp.rcode == DNS_RCODE_BADVERS) {
+		r->has_opt = true; /* a bare one */
+		return;
+	}
 	bool own = r->has_opt;
 	r->has_opt = true;
 	r->opt_udp_size = o->udp_size;

@@ -163,8 +163,10 @@ static void count_response(struct query *q, struct zone_report *r, uint16_t rcod
 	observe_at(s, slot, duration_bucket(ns), ARRAY_LEN(duration_bounds), ns);
 
 	unsigned row = MIN((unsigned)rcode, (unsigned)REPORT_RCODES - 1);
-	s = SERIES(&r->responses[row], &responses_family, r, dns_rcode_str(rcode, buf), plugin,
-		   NULL);
+	/* What the server wrote itself (failures, silence) has an empty plugin label. */
+	bool by_plugin = q->outcome == V_ANSWERED;
+	s = SERIES(&r->responses[by_plugin][row], &responses_family, r, dns_rcode_str(rcode, buf),
+		   by_plugin ? plugin : "", NULL);
 	metrics_add(s, slot, 1);
 }
 

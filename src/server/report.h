@@ -8,7 +8,7 @@
 struct metrics_series;
 struct query;
 
-enum { REPORT_TYPES = 20, REPORT_RCODES = 24, REPORT_PLUGINS = 1 };
+enum { REPORT_TYPES = 20, REPORT_RCODES = 24 };
 
 struct zone_report {
 	const char *server, *zone, *view;
@@ -17,7 +17,7 @@ struct zone_report {
 	_Atomic(struct metrics_series *) response_size[2];
 	_Atomic(struct metrics_series *) duration;
 	_Atomic(struct metrics_series *) dnssec_ok;
-	_Atomic(struct metrics_series *) responses[REPORT_RCODES];
+	_Atomic(struct metrics_series *) responses[2][REPORT_RCODES]; /* by the server, a plugin */
 };
 
 void report_init(struct zone_report *r, const char *server, const char *zone, const char *view);

@@ -9,20 +9,24 @@ static bool accepts(struct query *q, struct block *b)
 	return b->conf.filter == NULL || b->conf.filter(b->conf.filter_ctx, q);
 }
 
-/* Filters and collectors look at q->block and q->zone. */
+/* The first block of a zone that takes the query, or with `last` the last one. Filters and
+ * collectors look at q->block and q->zone. */
 static bool try_zone(struct query *q, const struct route *r, const struct dns_zone_entry *e,
-		     const struct block_zone **ret)
+		     bool last, const struct block_zone **ret)
 {
+	bool found = false;
 	for (; e != NULL; e = dns_zoneset_same(r->zones, e)) {
 		struct block_zone *z = e->value;
 		q->block = z->block;
 		q->zone = z;
-		if (z->block->n_chain == 0 || accepts(q, z->block)) {
-			*ret = z;
-			return true;
-		}
+		if (z->block->n_chain != 0 && !accepts(q, z->block))
+			continue;
+		*ret = z;
+		found = true;
+		if (!last || z->block->n_chain == 0)
+			break;
 	}
-	return false;
+	return found;
 }
 
 static const struct block_zone *find_zone(struct query *q, const struct route *r)
@@ -34,7 +38,7 @@ static const struct block_zone *find_zone(struct query *q, const struct route *r
 	while (label <= q->qname.n_labels &&
 	       (e = dns_zoneset_longest(r->zones, &q->qname, label, &label)) != NULL) {
 		bool root = label == q->qname.n_labels;
-		if (!(root && best != NULL) && try_zone(q, r, e, &z)) {
+		if (!(root && best != NULL) && try_zone(q, r, e, parent_side, &z)) {
 			best = z;
 			if (!parent_side || z->block->n_chain == 0)
 				break;

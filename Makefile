@@ -1,0 +1,49 @@
+# A thin front of Meson. `make` builds into build/, the program is build/fairlead.
+#
+#   make            build                    make bench      CPU per query against the bare echo and peers
+#   make run        serve an example         make bench-cpu  own work per query, in process
+#   make test       everything               make fmt        lay the code out (clang-format)
+#   make check      the two-minute loop      make install    program, man pages, link `coredns`
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+PORT   ?= 1053
+PYTEST  = /usr/bin/python3 -m pytest -q
+
+all: $(BUILD)/build.ninja
+	@meson compile -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	@tools/deps build
+	@meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_ARGS)
+
+deps:
+	@tools/deps build test
+
+run: all
+	@echo "serving examples/Corefile on 127.0.0.1:$(PORT); try: dig @127.0.0.1 -p $(PORT) ip-10-1-2-3.example.org"
+	@$(BUILD)/fairlead dns -conf examples/Corefile -dns.port $(PORT)
+
+# Unit tests, fuzz corpora and house rules; then the suites that start the program.
+test: deps all
+	@tools/run-tests $(BUILD)
+
+check: all
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
+
+bench: all
+	@tests/bench/run
+
+bench-cpu: all
+	@tests/bench/cpu
+
+fmt:
+	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'tools/*.[ch]' | xargs clang-format -i
+
+install: all
+	@meson install -C $(BUILD) --no-rebuild
+
+clean:
+	@rm -rf $(BUILD)
+
+.PHONY: all deps run test check bench bench-cpu fmt install clean
