@@ -1,0 +1,258 @@
+/* Type check of calls: parameter lists, the builtins' own rules, and predicates. */
+#include "expr/check_priv.h"
+
+#include <string.h>
+
+static int bad_argument(struct checker *c, const struct node *arg, enum shape want,
+			struct slice name)
+{
+	if (arg->type.shape == SHAPE_NIL)
+		return CHECK_ERROR(c, arg, "cannot use nil as argument (type %s) to call %.*s",
+				   expr_shape_name(want), (int)name.n, name.p);
+	return CHECK_ERROR(c, arg, "cannot use %s as argument (type %s) to call %.*s",
+			   type_name(arg->type), expr_shape_name(want), (int)name.n, name.p);
+}
+
+static bool fits(struct stype arg, enum shape want)
+{
+	if (want == SHAPE_ANY || is_unknown(arg))
+		return true;
+	if (want == SHAPE_FLOAT && arg.shape == SHAPE_INT)
+		return true;
+	return arg.shape != SHAPE_NIL && check_assignable(arg, of(want));
+}
+
+int check_params(struct checker *c, const struct node *n, struct slice name,
+		 const enum shape *params, unsigned n_params)
+{
+	if (n->n_args != n_params)
+		return CHECK_ERROR(c, n, "%s arguments to call %.*s",
+				   n->n_args > n_params ? "too many" : "not enough", (int)name.n,
+				   name.p);
+	for (unsigned i = 0; i < n_params; i++) {
+		if (!fits(n->args[i]->type, params[i]))
+			return bad_argument(c, n->args[i], params[i], name);
+	}
+	return 0;
+}
+
+static enum shape shape_of_letter(char letter)
+{
+	static const struct {
+		char letter;
+		enum shape shape;
+	} rows[] = { { 's', SHAPE_STRING }, { 'i', SHAPE_INT },	 { 'a', SHAPE_ANY },
+		     { 'L', SHAPE_LIST },   { 'I', SHAPE_INTS }, { 'F', SHAPE_FLOATS },
+		     { 'S', SHAPE_STRINGS } };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].letter == letter)
+			return rows[i].shape;
+	}
+	return SHAPE_ANY;
+}
+
+/* The overloads are tried in turn; when none fits, the last one's error stands. */
+static int check_typed(struct checker *c, struct node *n)
+{
+	const struct expr_builtin *b = n->builtin;
+	struct slice rest = slice_of(b->params);
+	int r = 0;
+	n->type = of((enum shape)b->result);
+	do {
+		struct slice list = slice_cut(&rest, ',');
+		enum shape params[EXPR_FUNC_ARGS_MAX];
+		for (size_t i = 0; i < list.n; i++)
+			params[i] = shape_of_letter(list.p[i]);
+		r = check_params(c, n, slice_of(b->name), params, (unsigned)list.n);
+	} while (r < 0 && rest.p != NULL);
+	return r;
+}
+
+static bool kind_fits(struct stype t, struct slice letters)
+{
+	if (is_unknown(t))
+		return true;
+	char letter = is_number(t) ? 'n' : is_array(t) ? 'l' : is_map(t) ? 'm' : '\0';
+	if (t.shape == SHAPE_STRING)
+		letter = 's';
+	return (letter != '\0' && slice_find(letters, letter) >= 0) ||
+	       (t.shape == SHAPE_INT && slice_find(letters, 'i') >= 0);
+}
+
+static int check_count(struct checker *c, const struct node *n)
+{
+	const struct expr_builtin *b = n->builtin;
+	if (n->n_args >= b->min_args && (n->n_args <= b->max_args || b->max_args == UINT8_MAX))
+		return 0;
+	if (b->result == RESULT_NUMBER)
+		return CHECK_ERROR(c, n, "not enough arguments to call %s", b->name);
+	return CHECK_ERROR(c, n, "invalid number of arguments (expected %s%u, got %u)",
+			   b->max_args > b->min_args ? "at least " : "", b->min_args, n->n_args);
+}
+
+static struct stype result_type(const struct node *n)
+{
+	int result = n->builtin->result;
+	struct stype arg = of(n->args[0]->type.shape);
+	if (result == RESULT_ARG || result == RESULT_NUMBER)
+		return is_unknown(arg) ? of(SHAPE_ANY) : arg;
+	if (result == RESULT_ELEM)
+		return check_elem(arg);
+	return of((enum shape)result);
+}
+
+static int check_kinds(struct checker *c, struct node *n)
+{
+	const struct expr_builtin *b = n->builtin;
+	struct slice rest = slice_of(b->params), letters = { NULL, 0 };
+	int r = check_count(c, n);
+	if (r < 0)
+		return r;
+	n->type = result_type(n);
+	for (uint32_t i = 0; i < n->n_args; i++) {
+		struct stype t = n->args[i]->type;
+		if (rest.p != NULL)
+			letters = slice_cut(&rest, ',');
+		/* max(list, 'x') is not looked at further: the list decides at run time. */
+		if (b->result == RESULT_NUMBER && (is_unknown(t) || is_array(t))) {
+			n->type = of(SHAPE_ANY);
+			return 0;
+		}
+		const char *name = t.shape == SHAPE_NIL ? "nil" : type_name(t);
+		if (kind_fits(t, letters))
+			continue;
+		if (i == 1 && b->pre_2 != NULL)
+			return CHECK_ERROR(c, n, "%s%s%s", b->pre_2, name, b->post_2);
+		return CHECK_ERROR(c, n, "%s%s%s", b->pre, name, b->post);
+	}
+	return 0;
+}
+
+static int check_get(struct checker *c, struct node *n)
+{
+	if (n->n_args != 2)
+		return CHECK_ERROR(c, n, "invalid number of arguments (expected 2, got %u)",
+				   n->n_args);
+	struct stype base = n->args[0]->type, key = n->args[1]->type;
+	n->type = of(SHAPE_UNKNOWN);
+	if (is_unknown(base))
+		return 0;
+	if (is_array(base)) {
+		if (key.shape != SHAPE_INT && !is_unknown(key))
+			return CHECK_ERROR(c, n->args[1], "non-integer slice index %s",
+					   type_name(key));
+	} else if (is_map(base)) {
+		struct stype want = of(base.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
+		if (!is_unknown(key) && !check_assignable(key, want))
+			return CHECK_ERROR(c, n->args[1], "cannot use %s to get an element from %s",
+					   type_name(key), type_name(base));
+	} else {
+		return CHECK_ERROR(c, n->args[0], "type %s does not support indexing",
+				   type_name(base));
+	}
+	n->type = check_elem(base);
+	return 0;
+}
+
+/* --- predicates --- */
+
+/* What a loop gives, its predicate being checked. */
+static struct stype loop_type(struct checker *c, const struct node *n, struct stype coll)
+{
+	struct stype out = n->n_args > 1 ? n->args[1]->type : of(SHAPE_UNKNOWN);
+	struct stype elem = is_unknown(coll) ? of(SHAPE_UNKNOWN) : check_elem(coll);
+	switch (n->builtin->loop) {
+	case LOOP_ALL:
+	case LOOP_NONE:
+	case LOOP_ANY:
+	case LOOP_ONE:
+		return of(SHAPE_BOOL);
+	case LOOP_FILTER:
+		return is_unknown(coll) ? of(SHAPE_LIST) : check_array_of(c, elem);
+	case LOOP_MAP:
+		return check_array_of(c, out);
+	case LOOP_COUNT:
+	case LOOP_FIND_INDEX:
+	case LOOP_FIND_LAST_INDEX:
+		return of(SHAPE_INT);
+	case LOOP_SUM:
+		return n->n_args > 1 ? of(out.shape) : elem;
+	case LOOP_FIND:
+	case LOOP_FIND_LAST:
+		return elem;
+	case LOOP_GROUP_BY:
+		return of(SHAPE_GROUPS);
+	case LOOP_SORT_BY:
+		return coll;
+	case LOOP_REDUCE:
+		return out;
+	}
+	return of(SHAPE_UNKNOWN);
+}
+
+static bool wants_bool(enum loop loop)
+{
+	return loop != LOOP_MAP && loop != LOOP_SUM && loop != LOOP_GROUP_BY &&
+	       loop != LOOP_SORT_BY && loop != LOOP_REDUCE;
+}
+
+static int check_predicate(struct checker *c, struct node *n, struct stype coll)
+{
+	enum loop loop = n->builtin->loop;
+	struct pred_scope s = { .up = c->pred,
+				.collection = coll,
+				.has_index = loop == LOOP_MAP || loop == LOOP_REDUCE,
+				.has_acc = loop == LOOP_REDUCE };
+	struct node *pred = n->args[1];
+	c->pred = &s;
+	int r = check_node(c, pred);
+	c->pred = s.up;
+	if (r < 0)
+		return r;
+	if (pred->type.shape == SHAPE_NIL)
+		return CHECK_ERROR(c, pred, "predicate should has %s input and one output param",
+				   loop == LOOP_REDUCE ? "two" : "one");
+	if (wants_bool(loop) && pred->type.shape != SHAPE_BOOL && !is_unknown(pred->type))
+		return CHECK_ERROR(c, pred, "predicate should return boolean (got %s)",
+				   type_name(pred->type));
+	return 0;
+}
+
+static int check_loop(struct checker *c, struct node *n)
+{
+	int r = check_node(c, n->args[0]);
+	if (r < 0)
+		return r;
+	struct stype coll = n->args[0]->type;
+	if (!is_array(coll) && !is_unknown(coll))
+		return CHECK_ERROR(c, n->args[0], "builtin %s takes only array (got %s)",
+				   n->builtin->name, type_name(coll));
+	if (n->n_args > 1)
+		r = check_predicate(c, n, coll);
+	if (r == 0 && n->n_args > 2)
+		r = check_node(c, n->args[2]);
+	if (r < 0)
+		return r;
+	if (n->n_args > 2 && n->builtin->loop == LOOP_SORT_BY &&
+	    n->args[2]->type.shape != SHAPE_STRING && !is_unknown(n->args[2]->type))
+		return CHECK_ERROR(c, n->args[2], "sortBy order argument must be a string (got %s)",
+				   type_name(n->args[2]->type));
+	n->type = loop_type(c, n, coll);
+	return 0;
+}
+
+int check_builtin(struct checker *c, struct node *n)
+{
+	static int (*const forms[])(struct checker *, struct node *) = {
+		[FORM_TYPED] = check_typed,
+		[FORM_KINDS] = check_kinds,
+		[FORM_GET] = check_get,
+	};
+	const struct expr_builtin *b = n->builtin;
+	if (b->form == FORM_REFUSED)
+		return CHECK_ERROR(c, n, "builtin %s is not supported: %s", b->name, b->pre);
+	if (b->form == FORM_LOOP)
+		return check_loop(c, n);
+	int r = check_args(c, n);
+	return r == 0 ? forms[b->form](c, n) : r;
+}

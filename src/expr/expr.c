@@ -1,0 +1,111 @@
+/* The public face: parse, ask, evaluate, free. */
+#include "expr/expr.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "expr/expr_priv.h"
+
+static const enum expr_type type_of_shape[SHAPE_COUNT] = {
+	[SHAPE_UNKNOWN] = EXPR_ANY,	[SHAPE_ANY] = EXPR_ANY,	    [SHAPE_NIL] = EXPR_NIL,
+	[SHAPE_BOOL] = EXPR_BOOL,	[SHAPE_INT] = EXPR_INT,	    [SHAPE_FLOAT] = EXPR_FLOAT,
+	[SHAPE_STRING] = EXPR_STRING,	[SHAPE_BYTES] = EXPR_BYTES, [SHAPE_LIST] = EXPR_LIST,
+	[SHAPE_STRINGS] = EXPR_STRINGS, [SHAPE_MAP] = EXPR_MAP,	    [SHAPE_ANYMAP] = EXPR_ANYMAP,
+	[SHAPE_GROUPS] = EXPR_ANYMAP,	[SHAPE_INTS] = EXPR_LIST,   [SHAPE_FLOATS] = EXPR_LIST,
+};
+
+int expr_parse(struct slice text, struct srcpos base, const struct expr_env *env, struct expr **ret,
+	       struct srcerr *reterr)
+{
+	if (text.n > EXPR_TEXT_MAX)
+		return srcerr_set(reterr, base, "expression is longer than %d bytes",
+				  EXPR_TEXT_MAX);
+	CLEANUP(expr_freep) struct expr *e = xcalloc(1, sizeof(*e));
+	arena_init(&e->arena);
+	e->text = (struct slice){ arena_strndup(&e->arena, text.p, text.n), text.n };
+	struct parser p = {
+		.lx = { .text = e->text, .arena = &e->arena, .err = reterr, .base = base },
+		.e = e,
+		.env = env
+	};
+	e->root = expr_parse_tree(&p);
+	if (e->root == NULL)
+		return ERR_PARSE;
+	int r = expr_check(&p, e->root);
+	if (r == 0)
+		r = expr_fold(&p, e->root);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(e);
+	return 0;
+}
+
+void expr_free(struct expr *e)
+{
+	if (e == NULL)
+		return;
+	expr_patterns_free(e->patterns);
+	arena_done(&e->arena);
+	free(e);
+}
+
+enum expr_type expr_type(const struct expr *e)
+{
+	return type_of_shape[e->root->type.shape];
+}
+
+bool expr_is_bool(const struct expr *e)
+{
+	return e->root->type.shape == SHAPE_BOOL;
+}
+
+const struct expr_value *expr_constant(const struct expr *e)
+{
+	return e->root->kind == NODE_CONST ? &e->root->val : NULL;
+}
+
+bool expr_uses_regex(const struct expr *e)
+{
+	return e->patterns != NULL;
+}
+
+unsigned expr_regex_groups(const struct expr *e)
+{
+	return e->max_groups;
+}
+
+bool expr_reserved_name(struct slice name)
+{
+	static const char *const words[] = { "true",	 "false",      "nil",	   "not",  "in",
+					     "or",	 "and",	       "matches",  "let",  "if",
+					     "contains", "startsWith", "endsWith", "else", "type" };
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (slice_is(name, words[i]))
+			return true;
+	}
+	return expr_find_builtin(name) != NULL;
+}
+
+int expr_eval(const struct expr *e, const struct expr_run *run, struct expr_value *ret,
+	      char *errtext, size_t n_errtext)
+{
+	struct ev ev = { .e = e, .run = run, .errtext = errtext, .n_errtext = n_errtext };
+	int r = 0;
+	if (n_errtext > 0)
+		errtext[0] = '\0';
+	if (e->n_slots > 0) {
+		ev.slots = expr_alloc_values(&ev, e->n_slots);
+		if (ev.slots == NULL)
+			return ERR_LIMIT;
+	}
+	r = expr_eval_node(&ev, e->root, ret);
+	if (r < 0 && ev.err_node != NULL && n_errtext > 0) {
+		unsigned line, col;
+		size_t used = strlen(errtext);
+		expr_line_col(e->text, ev.err_node->at, &line, &col);
+		snprintf(errtext + used, n_errtext - used, " (%u:%u)", line, col);
+	}
+	return r;
+}

@@ -1,0 +1,371 @@
+/* Private to the expression language: tokens, nodes, static types, the running evaluation and the
+ * table of builtins.
+ *
+ *	text --lex--> tokens --parse--> nodes --check--> typed nodes --fold--> constants folded
+ *
+ * Nodes live in the expression's own arena. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/slice.h"
+#include "base/srcpos.h"
+#include "expr/expr.h"
+
+struct regex;
+
+enum tok_kind { TOK_EOF, TOK_IDENT, TOK_NUMBER, TOK_STRING, TOK_BYTES, TOK_OP, TOK_BRACKET };
+
+struct tok {
+	enum tok_kind kind;
+	uint32_t at;	  /* byte offset, for errors */
+	struct slice val; /* text; of strings what they mean */
+};
+
+struct expr_lexer {
+	struct slice text;
+	size_t pos;
+	struct arena *arena; /* unescaped strings */
+	bool after_hash;     /* the last token was '#': a name right behind it belongs to it */
+	struct srcerr *err;
+	struct srcpos base;
+};
+
+/* Reads one token; ERR_PARSE with the error set. */
+MUST_CHECK int expr_lex(struct expr_lexer *lx, struct tok *ret);
+/* Sets the error "text (line:col)" for a byte offset. */
+int expr_error_at(const struct expr_lexer *lx, size_t at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void expr_line_col(struct slice text, size_t at, unsigned *ret_line, unsigned *ret_col);
+
+enum op {
+	OP_PIPE,
+	OP_OR,
+	OP_AND,
+	OP_EQ,
+	OP_NE,
+	OP_LT,
+	OP_GT,
+	OP_GE,
+	OP_LE,
+	OP_IN,
+	OP_MATCHES,
+	OP_CONTAINS,
+	OP_STARTS,
+	OP_ENDS,
+	OP_RANGE,
+	OP_ADD,
+	OP_SUB,
+	OP_MUL,
+	OP_DIV,
+	OP_MOD,
+	OP_POW,
+	OP_COALESCE,
+	OP_NOT,
+	OP_NEG,
+	OP_PLUS,
+};
+
+enum node_kind {
+	NODE_CONST,	/* val */
+	NODE_IDENT,	/* name; check turns it into LOCAL or VAR */
+	NODE_LOCAL,	/* index of a let slot */
+	NODE_VAR,	/* index of an environment variable */
+	NODE_UNARY,	/* op a */
+	NODE_BINARY,	/* a op b */
+	NODE_MEMBER,	/* a[b], a.b; optional: a?.b */
+	NODE_CHAIN,	/* a, nil when an optional member inside it met nil */
+	NODE_SLICE,	/* a[b:c], b and c may be NULL */
+	NODE_CALL,	/* name(args), or a(args) with a MEMBER */
+	NODE_BUILTIN,	/* builtin(args) */
+	NODE_PREDICATE, /* a, evaluated for each element */
+	NODE_ELEM,	/* # */
+	NODE_INDEX,	/* #index */
+	NODE_ACC,	/* #acc */
+	NODE_POINTER,	/* another #name: an error */
+	NODE_LET,	/* let index = a; b */
+	NODE_SEQ,	/* args, the last is the value */
+	NODE_COND,	/* a ? b : c */
+	NODE_ARRAY,	/* args */
+	NODE_MAP,	/* args: key, value, key, value ... */
+};
+enum { NODE_KINDS = NODE_MAP + 1 };
+
+/* Static types. ANY is a Go interface, UNKNOWN no type at all: expr-lang tells them apart when it
+ * unifies the two arms of a condition. */
+enum shape {
+	SHAPE_UNKNOWN,
+	SHAPE_ANY,
+	SHAPE_NIL,
+	SHAPE_BOOL,
+	SHAPE_INT,
+	SHAPE_FLOAT,
+	SHAPE_STRING,
+	SHAPE_BYTES,
+	SHAPE_LIST,    /* elem says of what */
+	SHAPE_STRINGS, /* Go []string */
+	SHAPE_MAP,     /* Go map[string]any */
+	SHAPE_ANYMAP,  /* Go map[any]any */
+	SHAPE_GROUPS,  /* Go map[any][]any */
+	SHAPE_INTS,    /* only the name of a parameter type: Go []int */
+	SHAPE_FLOATS,  /* the same: Go []float64 */
+};
+enum { SHAPE_COUNT = SHAPE_FLOATS + 1 };
+
+struct stype {
+	enum shape shape;
+	const struct stype *elem; /* LIST; NULL: ANY */
+};
+
+struct node {
+	enum node_kind kind;
+	enum op op;
+	uint32_t at; /* byte offset */
+	uint16_t height;
+	bool optional; /* MEMBER: ?. */
+	bool strict;   /* == and !=: both sides are statically int, or string */
+	bool checked;  /* nodes may have two parents: 1 < x < 5, a ?: b */
+	bool folded;
+	bool calls; /* some function of the environment is called below */
+	uint32_t n_args;
+	uint32_t index; /* LOCAL, VAR, LET; count: stop at this many (0: never) */
+	struct stype type;
+	struct node *a, *b, *c;
+	struct node **args;
+	const struct expr_builtin *builtin;
+	const struct expr_func *func;
+	struct regex *re;
+	union {
+		struct slice name;
+		struct expr_value val;
+	};
+};
+
+/* A compiled pattern, to be freed with the expression. */
+struct expr_pattern {
+	struct expr_pattern *next;
+	struct regex *re;
+};
+
+struct expr {
+	struct arena arena;
+	struct node *root;
+	struct slice text;
+	struct expr_pattern *patterns;
+	unsigned max_groups;
+	unsigned n_slots; /* let variables alive at once */
+};
+
+struct parser {
+	struct expr_lexer lx;
+	struct expr *e;
+	const struct expr_env *env;
+	struct tok cur, stash;
+	bool has_stash;
+	unsigned nesting;
+	unsigned predicates; /* predicates around the current place */
+	unsigned n_nodes;
+};
+
+/* Tokens to nodes, not yet checked; NULL with the error set. */
+struct node *expr_parse_tree(struct parser *p);
+/* Types all nodes and resolves names. */
+MUST_CHECK int expr_check(struct parser *p, struct node *n);
+/* Folds constants; turns constant patterns into regexes, refuses other patterns. */
+MUST_CHECK int expr_fold(struct parser *p, struct node *n);
+
+const struct expr_func *expr_find_func(const struct expr_env *env, struct slice name);
+const struct expr_var *expr_find_var(const struct expr_env *env, struct slice name);
+/* As Go writes the type. */
+const char *expr_shape_name(enum shape s);
+const char *expr_value_type_name(const struct expr_value *v);
+
+/* The one place that knows regexes. */
+MUST_CHECK int expr_pattern_new(struct parser *p, const struct node *n, struct slice pattern,
+				struct regex **ret);
+void expr_patterns_free(struct expr_pattern *p);
+/* 1, 0, or negative. */
+MUST_CHECK int expr_pattern_match(const struct regex *re, const struct expr_run *run,
+				  struct slice subject);
+
+/* The predicate loop that is running. */
+struct scope {
+	struct expr_value list;
+	size_t index;
+	struct expr_value acc; /* reduce; first the third argument of a call */
+};
+
+struct ev {
+	const struct expr *e;
+	const struct expr_run *run;
+	struct expr_value *slots;
+	struct scope *scope;
+	const struct node *err_node; /* innermost node that failed */
+	uint32_t steps;
+	uint32_t memory;
+	bool stop; /* an optional member met nil: unwind to its CHAIN */
+	char *errtext;
+	size_t n_errtext;
+};
+
+MUST_CHECK int expr_eval_node(struct ev *ev, const struct node *n, struct expr_value *ret);
+MUST_CHECK int expr_eval_loop(struct ev *ev, const struct node *n, struct expr_value *ret);
+/* 0, or 1 with nil when a map has no such key. */
+MUST_CHECK int expr_fetch(struct ev *ev, const struct expr_value *from,
+			  const struct expr_value *key, struct expr_value *ret);
+/* Arithmetic and order on two values, also used to fold. */
+MUST_CHECK int expr_arith(struct ev *ev, enum op op, const struct expr_value *a,
+			  const struct expr_value *b, struct expr_value *ret);
+/* <0 error, else 0 or 1: is a `op` b, for OP_LT, OP_GT, OP_LE, OP_GE. */
+MUST_CHECK int expr_order(struct ev *ev, enum op op, const struct expr_value *a,
+			  const struct expr_value *b);
+/* Loosely (1 == 1.0), as ==; <0: out of steps. */
+MUST_CHECK int expr_equal(struct ev *ev, const struct expr_value *a, const struct expr_value *b);
+
+/* Writes the reason; returns ERR_TYPE. */
+int expr_fail(struct ev *ev, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* "memory budget exceeded"; returns ERR_LIMIT. */
+int expr_no_memory(struct ev *ev);
+MUST_CHECK int expr_spend(struct ev *ev, size_t steps);
+MUST_CHECK int expr_grow(struct ev *ev, size_t units);
+/* From the arena; NULL with the reason written. */
+void *expr_alloc(struct ev *ev, size_t n);
+struct expr_value *expr_alloc_values(struct ev *ev, size_t n);
+/* Gives back what was allocated from `cur` on, when it is all of the arena's buffer that ends at
+ * `end`: both were read before. */
+void expr_release(struct ev *ev, char *cur, const char *end);
+/* Sets depth; fails when it is too large. `v` must be the arena's. */
+MUST_CHECK int expr_make_list(struct ev *ev, const struct expr_value *v, size_t n,
+			      struct expr_value *ret);
+/* Sorts the pairs; of equal keys the first (or last) stays. */
+MUST_CHECK int expr_make_map(struct ev *ev, enum expr_type type, struct expr_pair *v, size_t n,
+			     bool first_wins, struct expr_value *ret);
+/* Orders keys: by type, then by value. */
+int expr_key_cmp(const struct expr_value *a, const struct expr_value *b);
+/* Stable sort of `v` (and `along`, when not NULL, in the same order). */
+MUST_CHECK int expr_sort(struct ev *ev, struct expr_value *v, struct expr_value *along, size_t n,
+			 bool desc);
+
+static inline bool expr_is_list(const struct expr_value *v)
+{
+	return v->type == EXPR_LIST || v->type == EXPR_BYTES;
+}
+
+static inline bool expr_is_map(const struct expr_value *v)
+{
+	return v->type == EXPR_MAP || v->type == EXPR_ANYMAP;
+}
+
+static inline bool expr_is_number(const struct expr_value *v)
+{
+	return v->type == EXPR_INT || v->type == EXPR_FLOAT;
+}
+
+static inline double expr_to_float(const struct expr_value *v)
+{
+	return v->type == EXPR_INT ? (double)v->i : v->f;
+}
+
+/* As Go converts on amd64: what does not fit becomes the smallest integer. */
+int64_t expr_float_to_int(double f);
+
+/* Text written up to a limit; `p` NULL only measures. */
+struct out {
+	char *p;
+	size_t n;
+	size_t max;
+	bool full;
+};
+
+void expr_out(struct out *o, const char *p, size_t n);
+void expr_out_str(struct out *o, const char *s);
+void expr_out_value(struct out *o, const struct expr_value *v);
+enum { EXPR_FLOAT_BYTES = 352 };
+/* Shortest digits that read back the same; exponents outside [low, high) are written. */
+void expr_format_float(double f, int low, int high, char out[EXPR_FLOAT_BYTES]);
+/* Runs `write` to measure, allocates, runs it again. */
+typedef int (*expr_writer)(struct ev *ev, struct out *o, const struct expr_value *v);
+MUST_CHECK int expr_write(struct ev *ev, expr_writer write, const struct expr_value *v,
+			  struct expr_value *ret);
+
+enum builtin_form {
+	FORM_LOOP,    /* has a predicate */
+	FORM_TYPED,   /* overloads by parameter types */
+	FORM_KINDS,   /* one rule for all arguments */
+	FORM_GET,     /* get(): checked like an index */
+	FORM_REFUSED, /* known, not offered */
+};
+
+enum loop {
+	LOOP_ALL,
+	LOOP_NONE,
+	LOOP_ANY,
+	LOOP_ONE,
+	LOOP_FILTER,
+	LOOP_MAP,
+	LOOP_COUNT,
+	LOOP_SUM,
+	LOOP_FIND,
+	LOOP_FIND_INDEX,
+	LOOP_FIND_LAST,
+	LOOP_FIND_LAST_INDEX,
+	LOOP_GROUP_BY,
+	LOOP_SORT_BY,
+	LOOP_REDUCE,
+};
+
+/* Result types of FORM_KINDS beside the plain shapes. */
+enum { RESULT_ARG = 100, RESULT_ELEM, RESULT_NUMBER };
+
+typedef int (*expr_builtin_fn)(struct ev *ev, const struct expr_value *a, unsigned n,
+			       struct expr_value *ret);
+
+struct expr_builtin {
+	const char *name;
+	enum builtin_form form;
+	expr_builtin_fn fn;
+	/* LOOP: one letter per argument, e expression, p predicate, upper case when optional.
+	 * TYPED: parameter lists, one letter each: s i a, L []any, S []string, I []int, F
+	 * []float64. KINDS: accepted arguments: n number, s string, l list, m map. */
+	const char *params;
+	int result;
+	uint8_t min_args, max_args; /* KINDS; 255: any number */
+	enum loop loop;
+	const char *pre, *post;	    /* KINDS: the error around the type's name */
+	const char *pre_2, *post_2; /* the same for the second argument, when not as the first */
+};
+
+const struct expr_builtin *expr_find_builtin(struct slice name);
+
+/* The builtins' functions; the checker has counted the arguments. */
+#define EXPR_BUILTIN_FUNCS(X)                                                                     \
+	X(len)                                                                                    \
+	X(abs)                                                                                    \
+	X(ceil)                                                                                   \
+	X(floor)                                                                                  \
+	X(round)                                                                                  \
+	X(int)                                                                                    \
+	X(float)                                                                                  \
+	X(string) X(trim) X(trim_prefix) X(trim_suffix) X(upper) X(lower) X(split) X(split_after) \
+		X(replace) X(repeat) X(join) X(index_of) X(last_index_of) X(has_prefix)           \
+			X(has_suffix) X(max) X(min) X(mean) X(median) X(to_json) X(from_json)     \
+				X(to_base64) X(from_base64) X(first) X(last) X(get) X(take)       \
+					X(keys) X(values) X(to_pairs) X(from_pairs) X(reverse)    \
+						X(uniq) X(concat) X(flatten) X(sort) X(bitand)    \
+							X(bitor) X(bitxor) X(bitnand) X(bitshl)   \
+								X(bitshr) X(bitushr) X(bitnot)
+#define X(name)                                                                   \
+	int expr_fn_##name(struct ev *ev, const struct expr_value *a, unsigned n, \
+			   struct expr_value *ret);
+EXPR_BUILTIN_FUNCS(X)
+#undef X
+/* The declaration a builtin's definition repeats. */
+#define BUILTIN(name)                                                             \
+	int expr_fn_##name(struct ev *ev, const struct expr_value *a, unsigned n, \
+			   struct expr_value *ret)
+
+/* Fails unless argument `i` is of that type. */
+MUST_CHECK int expr_want(struct ev *ev, const struct expr_value *v, enum expr_type type);

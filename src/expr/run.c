@@ -1,0 +1,307 @@
+/* What every evaluation needs: failing with a reason, spending steps, memory from the arena, and
+ * building, sorting and comparing values within those limits. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "expr/expr_priv.h"
+
+int expr_fail(struct ev *ev, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(ev->errtext, ev->n_errtext, fmt, ap);
+	va_end(ap);
+	return ERR_TYPE;
+}
+
+int expr_no_memory(struct ev *ev)
+{
+	IGNORE(expr_fail(ev, "memory budget exceeded")); /* the code differs */
+	return ERR_LIMIT;
+}
+
+int expr_spend(struct ev *ev, size_t steps)
+{
+	if (steps <= EXPR_STEPS_MAX - ev->steps) {
+		ev->steps += (uint32_t)steps;
+		return 0;
+	}
+	IGNORE(expr_fail(ev, "evaluation takes too many steps")); /* the code differs */
+	return ERR_LIMIT;
+}
+
+int expr_grow(struct ev *ev, size_t units)
+{
+	if (units >= EXPR_MEMORY_MAX - ev->memory)
+		return expr_no_memory(ev);
+	ev->memory += (uint32_t)units;
+	return 0;
+}
+
+void *expr_alloc(struct ev *ev, size_t n)
+{
+	void *p = arena_alloc(ev->run->arena, n);
+	if (p == NULL)
+		IGNORE(expr_no_memory(ev)); /* NULL says it */
+	return p;
+}
+
+struct expr_value *expr_alloc_values(struct ev *ev, size_t n)
+{
+	if (n > EXPR_MEMORY_MAX) {
+		IGNORE(expr_no_memory(ev)); /* NULL says it */
+		return NULL;
+	}
+	return expr_alloc(ev, n * sizeof(struct expr_value));
+}
+
+void expr_release(struct ev *ev, char *cur, const char *end)
+{
+	struct arena *a = ev->run->arena;
+	if (a->end == end)
+		a->cur = cur;
+}
+
+int expr_want(struct ev *ev, const struct expr_value *v, enum expr_type type)
+{
+	if (v->type == type)
+		return 0;
+	struct expr_value want = { .type = type };
+	return expr_fail(ev, "interface conversion: %s, not %s", expr_value_type_name(v),
+			 expr_value_type_name(&want));
+}
+
+int expr_make_list(struct ev *ev, const struct expr_value *v, size_t n, struct expr_value *ret)
+{
+	unsigned depth = 0;
+	for (size_t i = 0; i < n; i++)
+		depth = MAX(depth, v[i].depth);
+	if (depth >= EXPR_VALUE_DEPTH_MAX)
+		return expr_fail(ev, "value is nested too deeply");
+	*ret = (struct expr_value){ .type = EXPR_LIST, .depth = (uint16_t)(depth + 1) };
+	ret->list.v = v;
+	ret->list.n = n;
+	return 0;
+}
+
+/* --- sorting --- */
+
+/* Merges two sorted runs; pairs of (key, companion), the companion may be absent. */
+struct sorter {
+	struct ev *ev;
+	struct expr_value *v, *along, *tmp, *tmp_along;
+	bool desc;
+};
+
+static void move(const struct sorter *s, size_t to, size_t from)
+{
+	s->tmp[to] = s->v[from];
+	if (s->along != NULL)
+		s->tmp_along[to] = s->along[from];
+}
+
+static int merge(const struct sorter *s, size_t lo, size_t mid, size_t hi)
+{
+	size_t i = lo, j = mid;
+	for (size_t k = lo; k < hi; k++) {
+		int second = i >= mid;
+		if (!second && j < hi)
+			second = s->desc ? expr_order(s->ev, OP_LT, &s->v[i], &s->v[j])
+					 : expr_order(s->ev, OP_LT, &s->v[j], &s->v[i]);
+		if (second < 0)
+			return second;
+		move(s, k, second ? j++ : i++);
+	}
+	return expr_spend(s->ev, hi - lo);
+}
+
+int expr_sort(struct ev *ev, struct expr_value *v, struct expr_value *along, size_t n, bool desc)
+{
+	struct sorter s = { .ev = ev, .v = v, .along = along, .desc = desc };
+	if (n < 2)
+		return 0;
+	s.tmp = expr_alloc_values(ev, n);
+	s.tmp_along = along != NULL ? expr_alloc_values(ev, n) : NULL;
+	if (s.tmp == NULL || (along != NULL && s.tmp_along == NULL))
+		return ERR_LIMIT;
+	for (size_t width = 1; width < n; width *= 2) {
+		for (size_t lo = 0; lo < n; lo += 2 * width) {
+			int r = merge(&s, lo, MIN(lo + width, n), MIN(lo + 2 * width, n));
+			if (r < 0)
+				return r;
+		}
+		memcpy(v, s.tmp, n * sizeof(*v));
+		if (along != NULL)
+			memcpy(along, s.tmp_along, n * sizeof(*along));
+	}
+	return 0;
+}
+
+/* Stable, so that the winner among equal keys is known; pairs mostly come in order. */
+static int sort_pairs(struct ev *ev, struct expr_pair *v, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct expr_pair p = v[i];
+		size_t lo = 0, hi = i;
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+			if (expr_key_cmp(&p.key, &v[mid].key) < 0)
+				hi = mid;
+			else
+				lo = mid + 1;
+		}
+		int r = expr_spend(ev, i - lo + 1);
+		if (r < 0)
+			return r;
+		memmove(v + lo + 1, v + lo, (i - lo) * sizeof(*v));
+		v[lo] = p;
+	}
+	return 0;
+}
+
+int expr_make_map(struct ev *ev, enum expr_type type, struct expr_pair *v, size_t n,
+		  bool first_wins, struct expr_value *ret)
+{
+	unsigned depth = 0;
+	size_t kept = 0;
+	int r = sort_pairs(ev, v, n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		depth = MAX(depth, v[i].value.depth);
+		if (kept > 0 && expr_key_cmp(&v[kept - 1].key, &v[i].key) == 0) {
+			if (!first_wins)
+				v[kept - 1] = v[i];
+		} else {
+			v[kept++] = v[i];
+		}
+	}
+	if (depth >= EXPR_VALUE_DEPTH_MAX)
+		return expr_fail(ev, "value is nested too deeply");
+	*ret = (struct expr_value){ .type = type, .depth = (uint16_t)(depth + 1) };
+	ret->map.v = v;
+	ret->map.n = kept;
+	return 0;
+}
+
+/* --- comparing --- */
+
+static int equal_maps(struct ev *ev, const struct expr_value *a, const struct expr_value *b);
+
+/* Go's reflect.DeepEqual, which is what values inside maps are compared by: 1 is not 1.0. */
+static int equal_deeply(struct ev *ev, const struct expr_value *a, const struct expr_value *b)
+{
+	int r = expr_spend(ev, 1);
+	if (r < 0)
+		return r;
+	if (a->type != b->type)
+		return 0;
+	if (expr_is_map(a))
+		return equal_maps(ev, a, b);
+	if (!expr_is_list(a))
+		return expr_equal(ev, a, b);
+	size_t n = expr_list_len(a);
+	if (n != expr_list_len(b))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		struct expr_value x = expr_list_at(a, i), y = expr_list_at(b, i);
+		r = equal_deeply(ev, &x, &y);
+		if (r <= 0)
+			return r;
+	}
+	return 1;
+}
+
+static int equal_maps(struct ev *ev, const struct expr_value *a, const struct expr_value *b)
+{
+	if (a->map.n != b->map.n)
+		return 0;
+	for (size_t i = 0; i < a->map.n; i++) {
+		if (expr_key_cmp(&a->map.v[i].key, &b->map.v[i].key) != 0)
+			return 0;
+		int r = equal_deeply(ev, &a->map.v[i].value, &b->map.v[i].value);
+		if (r <= 0)
+			return r;
+	}
+	return 1;
+}
+
+static int equal_lists(struct ev *ev, const struct expr_value *a, const struct expr_value *b)
+{
+	size_t n = expr_list_len(a);
+	if (n != expr_list_len(b))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		struct expr_value x = expr_list_at(a, i), y = expr_list_at(b, i);
+		int r = expr_equal(ev, &x, &y);
+		if (r <= 0)
+			return r;
+	}
+	return 1;
+}
+
+int expr_equal(struct ev *ev, const struct expr_value *a, const struct expr_value *b)
+{
+	int r = expr_spend(ev, 1);
+	if (r < 0)
+		return r;
+	if (a->type == EXPR_INT && b->type == EXPR_INT)
+		return a->i == b->i;
+	if (expr_is_number(a) && expr_is_number(b))
+		return expr_to_float(a) == expr_to_float(b);
+	if (expr_is_list(a) && expr_is_list(b))
+		return equal_lists(ev, a, b);
+	if (a->type != b->type)
+		return 0;
+	if (expr_is_map(a))
+		return equal_maps(ev, a, b);
+	if (a->type == EXPR_STRING)
+		return slice_eq(a->s, b->s);
+	return a->type == EXPR_NIL || a->b == b->b;
+}
+
+int expr_order(struct ev *ev, enum op op, const struct expr_value *a, const struct expr_value *b)
+{
+	bool lt, eq;
+	if (a->type == EXPR_STRING && b->type == EXPR_STRING) {
+		int c = slice_cmp(a->s, b->s);
+		lt = c < 0;
+		eq = c == 0;
+	} else if (a->type == EXPR_INT && b->type == EXPR_INT) {
+		lt = a->i < b->i;
+		eq = a->i == b->i;
+	} else if (expr_is_number(a) && expr_is_number(b)) {
+		double x = expr_to_float(a), y = expr_to_float(b);
+		if (x != x || y != y)
+			return 0; /* nothing is ordered with NaN */
+		lt = x < y;
+		eq = x == y;
+	} else {
+		static const char *const names[] = {
+			[OP_LT] = "<", [OP_GT] = ">", [OP_GE] = ">=", [OP_LE] = "<="
+		};
+		return expr_fail(ev, "invalid operation: %s %s %s", expr_value_type_name(a),
+				 names[op], expr_value_type_name(b));
+	}
+	return op == OP_LT ? lt : op == OP_LE ? lt || eq : op == OP_GT ? !lt && !eq : !lt;
+}
+
+int expr_write(struct ev *ev, expr_writer write, const struct expr_value *v, struct expr_value *ret)
+{
+	struct out o = { .max = EXPR_MEMORY_MAX };
+	int r = write(ev, &o, v);
+	if (r < 0)
+		return r;
+	if (o.full)
+		return expr_no_memory(ev);
+	r = expr_spend(ev, o.n / 16);
+	char *p = r == 0 ? expr_alloc(ev, o.n) : NULL;
+	if (p == NULL)
+		return ERR_LIMIT;
+	o = (struct out){ .p = p, .max = o.n };
+	r = write(ev, &o, v);
+	*ret = expr_string((struct slice){ p, o.n });
+	return r;
+}
