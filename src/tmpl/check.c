@@ -19,6 +19,9 @@ struct call_args {
 	const struct tmpl_type *final; /* NULL: first command */
 };
 
+/* As `bits` of TMPL_ANY: among what it may be is an object without a text. */
+enum { ANY_UNPRINTABLE = 1 };
+
 static const struct tmpl_type type_any = { .kind = TMPL_ANY };
 static const struct tmpl_type type_nil = { .kind = TMPL_NIL };
 static const struct call_args no_args = { NULL, 0, 0, NULL };
@@ -38,10 +41,22 @@ static bool same_type(const struct tmpl_type *a, const struct tmpl_type *b)
 	return a->kind < TMPL_LIST || a->kind == TMPL_ANY || a->cls == b->cls;
 }
 
+static bool is_unprintable(const struct tmpl_type *t)
+{
+	bool inner = t->kind == TMPL_LIST || t->kind == TMPL_MAP;
+	while (t->kind == TMPL_LIST || t->kind == TMPL_MAP)
+		t = t->kind == TMPL_LIST ? &t->list->elem : &t->map->elem;
+	if (t->kind == TMPL_ANY)
+		return t->bits == ANY_UNPRINTABLE;
+	return t->kind == TMPL_OBJECT && (inner || t->cls->text == NULL);
+}
+
 static void join(struct tmpl_type *a, const struct tmpl_type *b)
 {
-	if (!same_type(a, b))
-		*a = type_any;
+	if (same_type(a, b))
+		return;
+	uint8_t bits = is_unprintable(a) || is_unprintable(b) ? ANY_UNPRINTABLE : 0;
+	*a = (struct tmpl_type){ .kind = TMPL_ANY, .bits = bits };
 }
 
 static struct slice type_name(const struct tmpl_type *t)
@@ -63,12 +78,11 @@ static enum tmpl_kind wanted(const enum tmpl_kind *kinds, size_t n, size_t i)
 static int check_printable(struct checker *c, const struct tmpl_type *t, uint32_t pos)
 {
 	struct slice name = type_name(t);
-	bool inner = t->kind == TMPL_LIST || t->kind == TMPL_MAP;
-	while (t->kind == TMPL_LIST || t->kind == TMPL_MAP)
-		t = t->kind == TMPL_LIST ? &t->list->elem : &t->map->elem;
-	if (t->kind == TMPL_OBJECT && (inner || t->cls->text == NULL))
-		return FAIL(c, pos, "printing a %.*s is not supported", SHOW(name));
-	return 0;
+	if (!is_unprintable(t))
+		return 0;
+	if (t->kind == TMPL_ANY)
+		return FAIL(c, pos, "printing a value that may be an object is not supported");
+	return FAIL(c, pos, "printing a %.*s is not supported", SHOW(name));
 }
 
 static int check_kind(struct checker *c, const struct tmpl_type *t, enum tmpl_kind want,
@@ -314,7 +328,17 @@ static int check_value(struct checker *c, struct operand *o, const struct tmpl_t
 static void set_slot(struct checker *c, uint32_t slot, const struct tmpl_type *type)
 {
 	struct slot *s = &c->body->slots[slot];
-	s->type = s->assigned ? type_any : *type;
+	if (!s->assigned) {
+		s->type = *type;
+		return;
+	}
+	/* It may be used above the place where it is assigned, in a loop: check again. */
+	bool bad = is_unprintable(type);
+	if (bad && s->type.bits != ANY_UNPRINTABLE)
+		c->body->stale = true;
+	s->type.kind = TMPL_ANY;
+	if (bad)
+		s->type.bits = ANY_UNPRINTABLE;
 }
 
 static int check_pipe(struct checker *c, struct pipe *pipe, const struct tmpl_type *dot,

@@ -126,8 +126,10 @@ static bool has_prefix(struct slice s, unsigned *ret_base)
 	if (s.n < 2 || s.p[0] != '0')
 		return false;
 	char c = ascii_lower(s.p[1]);
-	*ret_base = c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 0;
-	return *ret_base != 0;
+	unsigned base = c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 0;
+	if (base != 0)
+		*ret_base = base;
+	return base != 0;
 }
 
 /* An underscore stands between two digits, or between the base prefix and a digit. */

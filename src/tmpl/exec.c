@@ -192,34 +192,46 @@ static int map_field(struct exec *ex, const struct tmpl_value *map, const struct
 	return r < 0 ? fail(ex, r, "%s", err_str(r)) : r;
 }
 
-/* Follows the fields of an operand from `v`, which becomes the result. */
-static int eval_steps(struct exec *ex, const struct tmpl_value *dot, const struct operand *o,
-		      const struct call_args *args, struct tmpl_value *v)
+static int no_field(struct exec *ex, const struct tmpl_value *v, const struct step *s, bool untyped)
 {
+	struct slice name = untyped ? SLICE("interface {}") : tmpl_type_name(v);
+	return fail(ex, ERR_TYPE, "can't evaluate field %.*s in type %.*s", SHOW(s->name),
+		    SHOW(name));
+}
+
+/* Follows the fields of an operand from `recv`, which must not change meanwhile. */
+static int eval_steps(struct exec *ex, const struct tmpl_value *dot, const struct operand *o,
+		      const struct call_args *args, const struct tmpl_value *recv,
+		      struct tmpl_value *ret)
+{
+	struct tmpl_value inner;
 	bool untyped = false; /* the last step was into a map of anything */
 	for (uint32_t i = 0; i < o->n_steps; i++) {
 		const struct step *s = &o->steps[i];
-		const struct call_args *a = i + 1 == o->n_steps ? args : &no_args;
-		struct tmpl_value recv = *v;
+		bool last = i + 1 == o->n_steps;
+		const struct call_args *a = last ? args : &no_args;
 		int r;
 		at(ex, o->pos, o->end);
-		if (recv.kind == TMPL_OBJECT) {
-			r = object_field(ex, dot, &recv, s, a, v);
-		} else if (recv.kind == TMPL_MAP) {
-			r = map_field(ex, &recv, s, a, v);
-			untyped = recv.map.type->elem.kind == TMPL_ANY;
-			if (r > 0 && v->kind == TMPL_NIL && i + 1 < o->n_steps)
+		if (recv->kind == TMPL_OBJECT) {
+			r = object_field(ex, dot, recv, s, a, ret);
+		} else if (recv->kind == TMPL_MAP) {
+			r = map_field(ex, recv, s, a, ret);
+			untyped = recv->map.type->elem.kind == TMPL_ANY;
+			if (r > 0 && ret->kind == TMPL_NIL && !last)
 				r = fail(ex, ERR_TYPE, "nil pointer evaluating interface {}.%.*s",
-					 SHOW(o->steps[i + 1].name));
-		} else if (recv.kind == TMPL_NIL) {
+					 SHOW(s[1].name));
+		} else if (recv->kind == TMPL_NIL) {
+			*ret = *recv;
 			return 0;
 		} else {
-			struct slice name = untyped ? SLICE("interface {}") : tmpl_type_name(&recv);
-			r = fail(ex, ERR_TYPE, "can't evaluate field %.*s in type %.*s",
-				 SHOW(s->name), SHOW(name));
+			r = no_field(ex, recv, s, untyped);
 		}
 		if (r < 0)
 			return r;
+		if (!last) {
+			inner = *ret;
+			recv = &inner;
+		}
 	}
 	return 0;
 }
@@ -227,15 +239,22 @@ static int eval_steps(struct exec *ex, const struct tmpl_value *dot, const struc
 static int eval_operand(struct exec *ex, const struct tmpl_value *dot, const struct operand *o,
 			const struct call_args *args, struct tmpl_value *ret)
 {
-	int r = 0;
+	struct tmpl_value base;
+	int r;
 	switch (o->kind) {
 	case OPERAND_FIELD:
+		return eval_steps(ex, dot, o, args, dot, ret);
 	case OPERAND_DOT:
 		*ret = *dot;
-		break;
+		return 0;
 	case OPERAND_VAR:
-		*ret = ex->vars[o->slot];
-		break;
+		if (o->n_steps == 0) {
+			*ret = ex->vars[o->slot];
+			return 0;
+		}
+		/* A copy: an argument may assign to the variable. */
+		base = ex->vars[o->slot];
+		return eval_steps(ex, dot, o, args, &base, ret);
 	case OPERAND_BOOL:
 	case OPERAND_NUMBER:
 	case OPERAND_STRING:
@@ -247,12 +266,10 @@ static int eval_operand(struct exec *ex, const struct tmpl_value *dot, const str
 	case OPERAND_PIPE:
 		return eval_pipe(ex, dot, o->pipe, ret);
 	case OPERAND_CHAIN:
-		r = eval_operand(ex, dot, o->base, &no_args, ret);
-		break;
+		r = eval_operand(ex, dot, o->base, &no_args, &base);
+		return r < 0 ? r : eval_steps(ex, dot, o, args, &base, ret);
 	}
-	if (r < 0 || o->n_steps == 0)
-		return r;
-	return eval_steps(ex, dot, o, args, ret);
+	return ERR_INTERNAL;
 }
 
 static int eval_pipe(struct exec *ex, const struct tmpl_value *dot, const struct pipe *pipe,

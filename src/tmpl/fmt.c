@@ -280,7 +280,7 @@ static void add_float(struct tmpl_out *o, const struct fmt *f, uint32_t verb, do
 	} libc[] = {
 		{ 'f', "%.*f", "%#.*f" }, { 'F', "%.*f", "%#.*f" }, { 'e', "%.*e", "%#.*e" },
 		{ 'E', "%.*E", "%#.*E" }, { 'g', "%.*g", "%#.*g" }, { 'G', "%.*G", "%#.*G" },
-		{ 'v', "%.*g", "%.*g" },  { 'x', "%.*a", "%#.*a" }, { 'X', "%.*A", "%#.*A" },
+		{ 'v', "%.*g", "%#.*g" }, { 'x', "%.*a", "%#.*a" }, { 'X', "%.*A", "%#.*A" },
 	};
 	bool has_prec = f->flags & FMT_PREC, hex = verb == 'x' || verb == 'X';
 	size_t start = o->n;
