@@ -25,7 +25,8 @@ static ALWAYS_INLINE uint32_t mix(uint32_t h, uint64_t w)
 	return (uint32_t)(x >> 32) ^ (uint32_t)x;
 }
 
-/* `p` points at a label's length byte. */
+/* `p` points at a label's length byte; HASH_OVERREAD bytes after the label may be read. */
+enum { HASH_OVERREAD = 8 };
 static ALWAYS_INLINE uint32_t hash_label(uint32_t h, const uint8_t *p)
 {
 	size_t n = (size_t)p[0] + 1;
@@ -34,10 +35,8 @@ static ALWAYS_INLINE uint32_t hash_label(uint32_t h, const uint8_t *p)
 		memcpy(&w, p, 8);
 		h = mix(h, w);
 	}
-	w = 0;
-	for (size_t i = 0; i < n; i++)
-		w = w << 8 | p[i];
-	return mix(h, w);
+	memcpy(&w, p, 8);
+	return mix(h, w & ((UINT64_C(1) << 8 * n) - 1));
 }
 
 static void index_labels(struct dns_qname *q)
@@ -78,14 +77,9 @@ void dns_qname_set(struct dns_qname *q, const uint8_t *name)
 
 uint32_t dns_name_hash(const uint8_t *lower_name)
 {
-	uint8_t at[DNS_LABELS_MAX + 1];
-	unsigned n = 0;
-	for (size_t i = 0; lower_name[i] != 0; i += lower_name[i] + 1U)
-		at[n++] = (uint8_t)i;
-	uint32_t h = HASH_SEED;
-	while (n-- > 0)
-		h = hash_label(h, lower_name + at[n]);
-	return h;
+	struct dns_qname q;
+	dns_qname_set(&q, lower_name);
+	return q.hash[0];
 }
 
 /* The question's name must stand there in full: pointers have nothing to point to yet. */

@@ -30,7 +30,7 @@ struct dns_qname {
 	uint8_t n_labels;
 	bool has_upper; /* as asked it has upper-case letters */
 	uint8_t label[DNS_LABELS_MAX + 1];
-	uint8_t wire[DNS_NAME_MAX + 1];
+	uint8_t wire[DNS_NAME_MAX + 9]; /* look-ups may read 8 bytes past a name */
 	uint32_t hash[DNS_LABELS_MAX + 1];
 };
 

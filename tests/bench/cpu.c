@@ -133,6 +133,13 @@ static void corefile_whoami(struct strbuf *t, unsigned n)
 	strbuf_adds(t, ". {\n whoami\n}\n");
 }
 
+/* No block takes the name: admission, routing and an empty reply, nothing else. */
+static void corefile_refused(struct strbuf *t, unsigned n)
+{
+	(void)n;
+	strbuf_adds(t, "other.example {\n whoami\n}\n");
+}
+
 static const struct scenario {
 	const char *name;
 	void (*corefile)(struct strbuf *t, unsigned n);
@@ -141,6 +148,7 @@ static const struct scenario {
 	uint16_t qtype;
 } scenarios[] = {
 	{ "whoami", corefile_whoami, 0, "host%u.example.org", DNS_TYPE_A },
+	{ "refused", corefile_refused, 0, "host%u.example.org", DNS_TYPE_AAAA },
 	{ "template-empty", corefile_empty, 0, "host%u.example.org", DNS_TYPE_AAAA },
 	{ "template-regex", corefile_regex, 0, "ip-10-1-2-%u.example.org", DNS_TYPE_A },
 	{ "zones-10", corefile_zones, 10, "host%u.example.org", DNS_TYPE_AAAA },
