@@ -58,6 +58,7 @@ enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t n)
 	q->gen = q->worker->gen;
 	q->gen->w[q->worker->index].inflight++;
 	q->listener = q->sock->listener;
+	q->route = r;
 	q->question = q->req.qname;
 	q->question_len = q->req.question_len;
 	dns_qname_set(&q->qname, q->req.qname);

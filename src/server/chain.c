@@ -189,7 +189,7 @@ void chain_start(struct query *q)
 void chain_refuse(struct query *q, uint16_t rcode)
 {
 	if (q->gen->has_metrics && rcode != DNS_RCODE_BADVERS)
-		report_dropped(q, &q->sock->route->dropped, rcode);
+		report_dropped(q, &q->route->dropped, rcode);
 	q->outcome = V_FAIL;
 	q->rcode = rcode;
 	q->entered = q->top = 0;
@@ -199,10 +199,10 @@ void chain_refuse(struct query *q, uint16_t rcode)
 static void start_sub_server(struct query *q)
 {
 	uint16_t rcode;
-	if (q->sock->route != NULL && route_query(q, q->sock->route, &rcode))
+	if (route_query(q, q->route, &rcode))
 		chain_start(q);
 	else
-		chain_refuse(q, q->sock->route != NULL ? rcode : DNS_RCODE_REFUSED);
+		chain_refuse(q, rcode);
 }
 
 void chain_drain(struct worker *w)
@@ -270,6 +270,7 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 	s->client = q->client;
 	s->local = q->local;
 	s->listener = q->listener;
+	s->route = q->route;
 	s->sock = q->sock;
 	s->gen = q->gen;
 	s->gen->w[w->index].inflight++;

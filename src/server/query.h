@@ -19,6 +19,7 @@
 struct dns_rrtext;
 struct listener;
 struct regex_scratch;
+struct route;
 struct tcp_conn;
 struct big_block;
 struct listener_sock;
@@ -52,6 +53,7 @@ struct query {
 	struct block *block;
 	const struct block_zone *zone; /* longest zone of the block */
 	struct listener *listener;
+	struct route *route; /* of its listener in its generation */
 	struct generation *gen;
 	struct worker *worker;
 
