@@ -57,7 +57,7 @@ struct http_route {
 	const char *path;      /* exact; NULL: every path */
 	unsigned methods;      /* HTTP_* bits; 0: GET and HEAD. Others are answered with 405 */
 	size_t max_body_bytes; /* longer ones are answered with 413 */
-	http_handler handle;   /* on the server's thread: must not wait for anything slow */
+	http_handler handle;   /* on the server's thread, which is no RCU reader; must not wait */
 	void *ctx;
 };
 
