@@ -37,8 +37,8 @@ static VEC(struct collector) collectors;
 void metrics_init(unsigned worker_slots)
 {
 	pthread_mutex_lock(&lock);
-	assert(pages.n == 0);
-	n_slots = worker_slots + 1;
+	assert(pages.n == 0 || worker_slots < n_slots);
+	n_slots = pages.n == 0 ? worker_slots + 1 : n_slots;
 	pthread_mutex_unlock(&lock);
 }
 

@@ -39,7 +39,8 @@ struct metrics_series {
 
 enum { METRICS_PAGE_CELLS = 256 };
 
-/* How many worker slots every series has (beside slot 0). Call once, before the first series. */
+/* How many worker slots every series has (beside slot 0). Call before the first series; a later
+ * call (another server in one process) may not ask for more. */
 void metrics_init(unsigned worker_slots);
 
 /* Finds or creates. `values` has one text per label (NULL counts as ""). Thread-safe. The same

@@ -160,8 +160,8 @@ int net_cidr_parse(struct slice s, struct net_cidr *ret)
 	*ret = (struct net_cidr){ .family = a.family, .bits = (uint8_t)bits };
 	for (size_t i = 0; i < n; i++) {
 		size_t left = bits > i * 8 ? bits - i * 8 : 0;
-		uint8_t mask = left >= 8 ? 0xff : (uint8_t)(0xff00U >> left);
-		ret->ip[i] = bytes[i] & mask;
+		unsigned mask = left >= 8 ? 0xff : 0xff00U >> left & 0xff;
+		ret->ip[i] = (uint8_t)(bytes[i] & mask);
 	}
 	return 0;
 }

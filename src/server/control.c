@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -206,7 +207,9 @@ static int lameduck(const struct control *c, const sigset_t *set)
 	int64_t ns = server_lameduck_ns(c->srv);
 	if (ns <= 0)
 		return -1;
-	log_info("plugin/health", "Going into lameduck mode for %.3gs", (double)ns / 1e9);
+	char text[32];
+	log_info("plugin/health", "Going into lameduck mode for %s",
+		 duration_str(ns, text, sizeof(text)));
 	uint64_t until = clock_mono_ns() + (uint64_t)ns;
 	struct control wait = { .next_check_ns = until };
 	for (;;) {

@@ -276,6 +276,7 @@ static int add_route_zone(struct builder *b, struct block *blk, const struct ser
 	report_init(&z->report, label, sv->zone, blk->conf.view);
 	if (blk->label == NULL)
 		blk->label = label;
+	blk->served[blk->n_served++] = z;
 	dns_zoneset_add(rt->zones, sv->wire, (uint32_t)blk->index, z);
 	merge_conf(rt, &blk->conf);
 	vec_push(&b->shown,
@@ -286,6 +287,8 @@ static int add_route_zone(struct builder *b, struct block *blk, const struct ser
 
 static int add_routes(struct builder *b, struct block *blk, const struct block_work *work)
 {
+	size_t n_pairs = work->served.n * MAX(blk->conf.n_listen, (size_t)1);
+	blk->served = arena_alloc(&b->g->arena, n_pairs * sizeof(*blk->served));
 	for (size_t i = 0; i < work->served.n; i++) {
 		size_t n = blk->conf.n_listen;
 		for (size_t k = 0; k < MAX(n, (size_t)1); k++) {

@@ -91,8 +91,8 @@ static NOINLINE struct metrics_series *make(_Atomic(struct metrics_series *) *at
 {
 	const char *values[] = { r->server, r->zone, r->view, a, b, c };
 	struct metrics_series *s = metrics_get(f, values);
-	if (f == &duration_family)
-		metrics_set_sum_scale(s, 1e-9);
+	if (f->kind == METRICS_HISTOGRAM)
+		metrics_set_sum_scale(s, f == &duration_family ? 1e-9 : 1);
 	atomic_store_explicit(at, s, memory_order_release);
 	return s;
 }

@@ -61,6 +61,8 @@ struct block {
 	unsigned n_states;
 	struct plugin_inst **prefetcher;
 	unsigned n_prefetch;
+	struct block_zone **served; /* every zone on every listener */
+	size_t n_served;
 	const char *label; /* of its first listener */
 };
 

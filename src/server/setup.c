@@ -194,6 +194,15 @@ struct block *generation_block(const struct generation *g, size_t i)
 	return &g->block[i];
 }
 
+bool block_served(const struct block *b, size_t i, const char **ret_server, const char **ret_zone)
+{
+	if (i >= b->n_served)
+		return false;
+	*ret_server = b->served[i]->route->label;
+	*ret_zone = b->served[i]->text;
+	return true;
+}
+
 const char *block_server_label(const struct block *b)
 {
 	return b->label;

@@ -69,5 +69,8 @@ struct generation *block_generation(const struct block *b);
 /* Position of the block in its file, from 0, and the number of blocks. */
 size_t generation_n_blocks(const struct generation *g);
 struct block *generation_block(const struct generation *g, size_t i);
+/* What the block serves: each of its zones on each of its listeners, labelled as in metrics; false
+ * past the end. After set-up (not in parse). */
+bool block_served(const struct block *b, size_t i, const char **ret_server, const char **ret_zone);
 /* The label of the block's first listener, e.g. "dns://:53". */
 const char *block_server_label(const struct block *b);

@@ -142,33 +142,19 @@ static int prometheus_prepare(struct plugin_inst *self, struct prepare *p)
 	return 0;
 }
 
-static void show_on(struct block *b, const char *server)
-{
-	const struct plugin_inst *inst;
-	for (size_t i = 0; (inst = block_inst(b, i)) != NULL; i++) {
-		if (inst->chain_at == UINT_MAX)
-			continue;
-		for (size_t z = 0; z < block_n_zones(b); z++) {
-			const char *const values[] = { server, block_zone_text(b, z),
-						       block_conf(b)->view, inst->plugin->name };
-			metrics_set(metrics_get(&plugin_enabled, values), 1);
-		}
-	}
-}
-
-/* Each handler, zone and address of the block; the port is that of its first listener. */
+/* Each handler, on each zone and listener of the block. */
 static void show_enabled(struct block *b)
 {
-	const struct block_conf *c = block_conf(b);
-	const char *label = block_server_label(b);
-	if (c->n_listen == 0)
-		show_on(b, label);
-	for (size_t i = 0; i < c->n_listen; i++) {
-		bool v6 = strchr(c->listen[i], ':') != NULL;
-		CLEANUP(freep)
-		char *server = xasprintf("dns://%s%s%s%s", v6 ? "[" : "", c->listen[i],
-					 v6 ? "]" : "", strrchr(label, ':'));
-		show_on(b, server);
+	const char *server, *zone;
+	const struct plugin_inst *inst;
+	for (size_t s = 0; block_served(b, s, &server, &zone); s++) {
+		for (size_t i = 0; (inst = block_inst(b, i)) != NULL; i++) {
+			if (inst->chain_at == UINT_MAX)
+				continue;
+			const char *const values[] = { server, zone, block_conf(b)->view,
+						       inst->plugin->name };
+			metrics_set(metrics_get(&plugin_enabled, values), 1);
+		}
 	}
 }
 
@@ -191,12 +177,11 @@ static void prometheus_teardown(struct plugin_inst *self)
 	resource_put(TAKE_PTR(c->shared));
 }
 
-/* CoreDNS names the handler right below, whichever wrote the reply, and none when the server had to
- * write it. */
+/* CoreDNS names the handler right below, whichever wrote the reply. */
 static void prometheus_done(struct plugin_inst *self, struct query *q)
 {
 	const struct prometheus_conf *c = self->conf;
-	report_query(q, q->outcome == V_ANSWERED ? c->below : "");
+	report_query(q, c->below);
 }
 
 const struct plugin prometheus_plugin = {
