@@ -36,9 +36,10 @@ BUILTIN(get)
 	}
 	if (!expr_is_list(&list))
 		return 0;
-	if (!expr_is_number(&a[1]))
-		return expr_fail(ev, "invalid operation: int(%s)", expr_value_type_name(&a[1]));
-	int64_t i = a[1].type == EXPR_INT ? a[1].i : expr_float_to_int(a[1].f);
+	int64_t i = 0;
+	int r = expr_to_int(ev, &a[1], &i);
+	if (r < 0)
+		return r;
 	size_t len = expr_list_len(&list);
 	if (i < 0)
 		i += (int64_t)len;
@@ -201,6 +202,9 @@ BUILTIN(concat)
 			return r;
 		len += expr_list_len(&a[i]);
 	}
+	*ret = expr_nil_list();
+	if (len == 0)
+		return 0;
 	int r = expr_grow(ev, len);
 	struct expr_value *v = r == 0 ? room(ev, len) : NULL;
 	if (v == NULL)
@@ -251,9 +255,7 @@ BUILTIN(sort)
 {
 	size_t len = expr_list_len(a);
 	bool desc = false;
-	int r = expr_want(ev, a, EXPR_LIST);
-	if (r == 0 && n > 1)
-		r = expr_want(ev, &a[1], EXPR_STRING);
+	int r = n > 1 ? expr_want(ev, &a[1], EXPR_STRING) : 0;
 	if (r < 0)
 		return r;
 	if (n > 1) {
@@ -261,6 +263,11 @@ BUILTIN(sort)
 		if (!desc && !slice_is(a[1].s, "asc"))
 			return expr_fail(ev, "invalid order %.*s, expected asc or desc",
 					 (int)MIN(a[1].s.n, 100U), a[1].s.p);
+	}
+	if (a->type != EXPR_LIST) {
+		/* expr-lang finds nothing to sort, and says nothing. */
+		*ret = expr_nil_list();
+		return 0;
 	}
 	r = expr_grow(ev, len);
 	struct expr_value *v = r == 0 ? room(ev, len) : NULL;

@@ -130,6 +130,46 @@ wrong:
 	return expr_fail(ev, "invalid operation: float(%.*s)", (int)MIN(a->s.n, 100U), a->s.p);
 }
 
+int expr_to_int(struct ev *ev, const struct expr_value *v, int64_t *ret)
+{
+	if (!expr_is_number(v))
+		return expr_fail(ev, "invalid operation: int(%s)", expr_value_type_name(v));
+	*ret = v->type == EXPR_INT ? v->i : expr_float_to_int(v->f);
+	return 0;
+}
+
+/* Squares fraction and exponent apart, as Go does; what is special is left to libc. */
+double expr_pow(double x, double y)
+{
+	double whole, part = modf(fabs(y), &whole), result = 1;
+	int power, result_power = 0;
+	if (!isfinite(x) || !isfinite(y) || x == 0 || whole >= 1048576 || fabs(y) == 0.5 ||
+	    (part != 0 && x < 0))
+		return pow(x, y);
+	if (part > 0.5) {
+		part--;
+		whole++;
+	}
+	if (part != 0)
+		result = exp(part * log(x));
+	double fraction = frexp(x, &power);
+	for (uint32_t i = (uint32_t)whole; i != 0; i >>= 1) {
+		if (power < -4096 || power > 4096)
+			return pow(x, y); /* overflows or vanishes */
+		if (i & 1) {
+			result *= fraction;
+			result_power += power;
+		}
+		fraction *= fraction;
+		power *= 2;
+		if (fraction < 0.5) {
+			fraction += fraction;
+			power--;
+		}
+	}
+	return y < 0 ? ldexp(1 / result, -result_power) : ldexp(result, result_power);
+}
+
 /* --- aggregates, which look into lists in lists --- */
 
 typedef int (*visit_fn)(struct ev *ev, void *state, const struct expr_value *v);

@@ -256,13 +256,14 @@ static size_t count_pieces(struct slice s, struct slice sep, int64_t limit)
 static int split(struct ev *ev, const struct expr_value *a, unsigned n, bool keep,
 		 struct expr_value *ret)
 {
+	int64_t limit = -1;
 	int r = want_strings(ev, a, 2);
 	if (r == 0 && n > 2)
-		r = expr_want(ev, &a[2], EXPR_INT);
-	if (r < 0)
+		r = expr_to_int(ev, &a[2], &limit);
+	*ret = expr_nil_list();
+	if (r < 0 || limit == 0)
 		return r;
-	int64_t limit = n > 2 ? a[2].i : -1;
-	size_t count = limit == 0 ? 0 : count_pieces(a[0].s, a[1].s, limit);
+	size_t count = count_pieces(a[0].s, a[1].s, limit);
 	r = expr_spend(ev, count + a[0].s.n / 16);
 	struct expr_value *v = r == 0 ? expr_alloc_values(ev, count) : NULL;
 	if (v == NULL)
@@ -318,12 +319,12 @@ static size_t replace_into(char *p, const struct expr_value *a, int64_t limit)
 
 BUILTIN(replace)
 {
+	int64_t limit = -1;
 	int r = want_strings(ev, a, 3);
 	if (r == 0 && n > 3)
-		r = expr_want(ev, &a[3], EXPR_INT);
+		r = expr_to_int(ev, &a[3], &limit);
 	if (r < 0)
 		return r;
-	int64_t limit = n > 3 ? a[3].i : -1;
 	size_t len = replace_into(NULL, a, limit);
 	r = expr_spend(ev, (a[0].s.n + len) / 16);
 	char *p = r == 0 ? expr_alloc(ev, len) : NULL;
@@ -336,14 +337,14 @@ BUILTIN(replace)
 
 BUILTIN(repeat)
 {
+	int64_t times = 0;
 	int r = want_strings(ev, a, 1);
 	if (r == 0)
-		r = expr_want(ev, &a[1], EXPR_INT);
+		r = expr_to_int(ev, &a[1], &times);
 	(void)n;
 	if (r < 0)
 		return r;
 	struct slice s = a[0].s;
-	int64_t times = a[1].i;
 	if (times < 0)
 		return expr_fail(
 			ev, "invalid argument for repeat (expected positive integer, got %lld)",

@@ -72,7 +72,7 @@ static int kind_of(struct stype t)
 	return is_map(t) ? SHAPE_MAP : (int)t.shape;
 }
 
-bool check_assignable(struct stype from, struct stype to)
+bool expr_check_assignable(struct stype from, struct stype to)
 {
 	if (from.shape == SHAPE_NIL && (to.shape == SHAPE_ANY || is_array(to) || is_map(to)))
 		return true;
@@ -86,10 +86,10 @@ static bool comparable(struct stype l, struct stype r)
 {
 	return is_unknown(l) || is_unknown(r) || l.shape == SHAPE_NIL || r.shape == SHAPE_NIL ||
 	       (is_number(l) && is_number(r)) || (is_array(l) && is_array(r)) ||
-	       check_assignable(l, r);
+	       expr_check_assignable(l, r);
 }
 
-struct stype check_elem(struct stype t)
+struct stype expr_check_elem(struct stype t)
 {
 	if (t.shape == SHAPE_LIST && t.elem != NULL)
 		return *t.elem;
@@ -100,16 +100,16 @@ struct stype check_elem(struct stype t)
 	return of(t.shape == SHAPE_GROUPS ? SHAPE_LIST : SHAPE_ANY);
 }
 
-struct stype check_array_of(struct checker *c, struct stype elem)
+struct stype expr_check_array_of(struct checker *c, struct stype elem)
 {
 	return (struct stype){ .shape = SHAPE_LIST,
 			       .elem = arena_memdup(&c->p->e->arena, &elem, sizeof(elem)) };
 }
 
-int check_args(struct checker *c, struct node *n)
+int expr_check_args(struct checker *c, const struct node *n)
 {
 	for (uint32_t i = 0; i < n->n_args; i++) {
-		int r = check_node(c, n->args[i]);
+		int r = expr_check_node(c, n->args[i]);
 		if (r < 0)
 			return r;
 	}
@@ -192,7 +192,7 @@ static int check_let(struct checker *c, struct node *n)
 	if (what != NULL)
 		return CHECK_ERROR(c, n, "cannot redeclare %s%.*s", what, (int)MIN(name.n, 200U),
 				   name.p);
-	int r = check_node(c, n->a);
+	int r = expr_check_node(c, n->a);
 	if (r < 0)
 		return r;
 	struct let_scope s = { .up = c->lets,
@@ -202,7 +202,7 @@ static int check_let(struct checker *c, struct node *n)
 	n->index = s.index;
 	c->p->e->n_slots = MAX(c->p->e->n_slots, s.index + 1);
 	c->lets = &s;
-	r = check_node(c, n->b);
+	r = expr_check_node(c, n->b);
 	c->lets = s.up;
 	n->type = n->b->type;
 	return r;
@@ -214,7 +214,8 @@ static int check_pointer(struct checker *c, struct node *n)
 	if (s == NULL)
 		return CHECK_ERROR(c, n, "cannot use pointer accessor outside predicate");
 	if (n->kind == NODE_ELEM)
-		n->type = is_unknown(s->collection) ? of(SHAPE_UNKNOWN) : check_elem(s->collection);
+		n->type = is_unknown(s->collection) ? of(SHAPE_UNKNOWN)
+						    : expr_check_elem(s->collection);
 	else if (n->kind == NODE_INDEX && s->has_index)
 		n->type = of(SHAPE_INT);
 	else if (n->kind == NODE_ACC && s->has_acc)
@@ -229,7 +230,7 @@ static int check_pointer(struct checker *c, struct node *n)
 
 static int check_unary(struct checker *c, struct node *n)
 {
-	int r = check_node(c, n->a);
+	int r = expr_check_node(c, n->a);
 	if (r < 0)
 		return r;
 	struct stype t = n->a->type;
@@ -303,7 +304,7 @@ static int check_ruled(struct checker *c, struct node *n)
 		return mismatch(c, n);
 	n->type = of(op_rules[n->op].result);
 	if (n->op == OP_RANGE)
-		n->type = check_array_of(c, of(SHAPE_INT));
+		n->type = expr_check_array_of(c, of(SHAPE_INT));
 	if (n->type.shape == SHAPE_UNKNOWN && !is_unknown(l) && !is_unknown(r))
 		n->type = l.shape == SHAPE_FLOAT ? l : r;
 	return 0;
@@ -315,15 +316,15 @@ static int check_in(struct checker *c, struct node *n)
 	n->type = of(SHAPE_BOOL);
 	if (is_map(r)) {
 		struct stype key = of(r.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
-		if (!is_unknown(l) && !check_assignable(l, key))
+		if (!is_unknown(l) && !expr_check_assignable(l, key))
 			return CHECK_ERROR(c, n, "cannot use %s as type %s in map key",
 					   type_name(l), type_name(key));
 		return 0;
 	}
 	if (is_array(r)) {
-		if (!comparable(l, check_elem(r)))
+		if (!comparable(l, expr_check_elem(r)))
 			return CHECK_ERROR(c, n, "cannot use %s as type %s in array", type_name(l),
-					   type_name(check_elem(r)));
+					   type_name(expr_check_elem(r)));
 		return 0;
 	}
 	if (is_unknown(r) || (is_unknown(l) && r.shape == SHAPE_STRING))
@@ -336,7 +337,7 @@ static void check_coalesce(struct node *n)
 	struct stype l = n->a->type, r = n->b->type;
 	if (l.shape == SHAPE_NIL)
 		n->type = r;
-	else if (r.shape == SHAPE_NIL || check_assignable(r, l))
+	else if (r.shape == SHAPE_NIL || expr_check_assignable(r, l))
 		n->type = l;
 	else
 		n->type = of(SHAPE_UNKNOWN);
@@ -344,9 +345,9 @@ static void check_coalesce(struct node *n)
 
 static int check_binary(struct checker *c, struct node *n)
 {
-	int r = check_node(c, n->a);
+	int r = expr_check_node(c, n->a);
 	if (r == 0)
-		r = check_node(c, n->b);
+		r = expr_check_node(c, n->b);
 	if (r < 0)
 		return r;
 	if (n->op == OP_MATCHES && n->b->kind == NODE_CONST && n->b->val.type == EXPR_STRING) {
@@ -370,15 +371,15 @@ static int check_binary(struct checker *c, struct node *n)
 
 static int check_cond(struct checker *c, struct node *n)
 {
-	int r = check_node(c, n->a);
+	int r = expr_check_node(c, n->a);
 	if (r < 0)
 		return r;
 	if (n->a->type.shape != SHAPE_BOOL && !is_unknown(n->a->type))
 		return CHECK_ERROR(c, n->a, "non-bool expression (type %s) used as condition",
 				   type_name(n->a->type));
-	r = check_node(c, n->b);
+	r = expr_check_node(c, n->b);
 	if (r == 0)
-		r = check_node(c, n->c);
+		r = expr_check_node(c, n->c);
 	if (r < 0)
 		return r;
 	struct stype t1 = n->b->type, t2 = n->c->type;
@@ -386,11 +387,11 @@ static int check_cond(struct checker *c, struct node *n)
 		n->type = t2;
 	else if (t2.shape == SHAPE_NIL)
 		n->type = t1;
-	else if (!check_assignable(t1, t2))
+	else if (!expr_check_assignable(t1, t2))
 		n->type = of(SHAPE_UNKNOWN);
 	else if (is_array(t1) && is_array(t2) &&
-		 (!check_assignable(check_elem(t1), check_elem(t2)) ||
-		  !check_assignable(check_elem(t2), check_elem(t1))))
+		 (!expr_check_assignable(expr_check_elem(t1), expr_check_elem(t2)) ||
+		  !expr_check_assignable(expr_check_elem(t2), expr_check_elem(t1))))
 		n->type = of(SHAPE_LIST);
 	else
 		n->type = t1;
@@ -443,9 +444,9 @@ static int check_member(struct checker *c, struct node *n, bool method)
 {
 	if (is_env(n->a) && is_text(n->b))
 		return check_env_member(c, n);
-	int r = check_node(c, n->a);
+	int r = expr_check_node(c, n->a);
 	if (r == 0)
-		r = check_node(c, n->b);
+		r = expr_check_node(c, n->b);
 	if (r < 0)
 		return r;
 	struct stype base = n->a->type, key = n->b->type;
@@ -454,7 +455,7 @@ static int check_member(struct checker *c, struct node *n, bool method)
 		return 0;
 	if (is_map(base)) {
 		struct stype want = of(base.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
-		if (!is_unknown(key) && !check_assignable(key, want))
+		if (!is_unknown(key) && !expr_check_assignable(key, want))
 			return CHECK_ERROR(c, n->b, "cannot use %s to get an element from %s",
 					   type_name(key), type_name(base));
 	} else if (is_array(base)) {
@@ -466,14 +467,14 @@ static int check_member(struct checker *c, struct node *n, bool method)
 	} else {
 		return no_member(c, n, method);
 	}
-	n->type = check_elem(base);
+	n->type = expr_check_elem(base);
 	return 0;
 }
 
 static int check_slice(struct checker *c, struct node *n)
 {
 	struct node *ends[] = { n->b, n->c };
-	int r = check_node(c, n->a);
+	int r = expr_check_node(c, n->a);
 	if (r < 0)
 		return r;
 	struct stype t = n->a->type;
@@ -482,7 +483,7 @@ static int check_slice(struct checker *c, struct node *n)
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		if (ends[i] == NULL)
 			continue;
-		r = check_node(c, ends[i]);
+		r = expr_check_node(c, ends[i]);
 		if (r < 0)
 			return r;
 		if (ends[i]->type.shape != SHAPE_INT && !is_unknown(ends[i]->type))
@@ -530,14 +531,11 @@ static int check_call(struct checker *c, struct node *n)
 	n->func = find_callee(c, n);
 	if (n->func == NULL)
 		return ERR_PARSE;
-	int r = check_args(c, n);
-	if (r < 0)
-		return r;
 	for (unsigned i = 0; i < n->func->n_args; i++)
 		params[i] = shape_of_type[n->func->args[i]];
-	r = check_params(c, n, n->name, params, n->func->n_args);
+	int r = expr_check_params(c, n, n->name, params, n->func->n_args);
 	n->type = of(shape_of_type[n->func->result]);
-	return r;
+	return r > 0 ? ERR_PARSE : r;
 }
 
 /* --- the rest --- */
@@ -553,26 +551,26 @@ static int check_array(struct checker *c, struct node *n)
 {
 	struct stype elem = of(SHAPE_UNKNOWN);
 	bool same = true;
-	int r = check_args(c, n);
+	int r = expr_check_args(c, n);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < n->n_args; i++) {
 		same = same && (i == 0 || kind_of(n->args[i]->type) == kind_of(elem));
 		elem = n->args[i]->type;
 	}
-	n->type = same ? check_array_of(c, elem) : of(SHAPE_LIST);
+	n->type = same ? expr_check_array_of(c, elem) : of(SHAPE_LIST);
 	return 0;
 }
 
 static int check_map(struct checker *c, struct node *n)
 {
 	n->type = of(SHAPE_MAP);
-	return check_args(c, n);
+	return expr_check_args(c, n);
 }
 
 static int check_seq(struct checker *c, struct node *n)
 {
-	int r = check_args(c, n);
+	int r = expr_check_args(c, n);
 	n->type = n->args[n->n_args - 1]->type;
 	return r;
 }
@@ -580,7 +578,7 @@ static int check_seq(struct checker *c, struct node *n)
 /* Chains and predicates are of the type of what they hold. */
 static int check_inner(struct checker *c, struct node *n)
 {
-	int r = check_node(c, n->a);
+	int r = expr_check_node(c, n->a);
 	n->type = n->a->type;
 	return r;
 }
@@ -599,7 +597,7 @@ static int (*const checks[NODE_KINDS])(struct checker *c, struct node *n) = {
 	[NODE_CHAIN] = check_inner,
 	[NODE_SLICE] = check_slice,
 	[NODE_CALL] = check_call,
-	[NODE_BUILTIN] = check_builtin,
+	[NODE_BUILTIN] = expr_check_builtin,
 	[NODE_PREDICATE] = check_inner,
 	[NODE_ELEM] = check_pointer,
 	[NODE_INDEX] = check_pointer,
@@ -612,7 +610,7 @@ static int (*const checks[NODE_KINDS])(struct checker *c, struct node *n) = {
 	[NODE_MAP] = check_map,
 };
 
-int check_node(struct checker *c, struct node *n)
+int expr_check_node(struct checker *c, struct node *n)
 {
 	if (n->checked)
 		return 0;
@@ -623,5 +621,5 @@ int check_node(struct checker *c, struct node *n)
 int expr_check(struct parser *p, struct node *n)
 {
 	struct checker c = { .p = p };
-	return check_node(&c, n);
+	return expr_check_node(&c, n);
 }

@@ -3,14 +3,17 @@
 
 #include <string.h>
 
-static int bad_argument(struct checker *c, const struct node *arg, enum shape want,
-			struct slice name)
+#include "base/err.h"
+
+static void bad_argument(struct checker *c, const struct node *arg, enum shape want,
+			 struct slice name)
 {
 	if (arg->type.shape == SHAPE_NIL)
-		return CHECK_ERROR(c, arg, "cannot use nil as argument (type %s) to call %.*s",
-				   expr_shape_name(want), (int)name.n, name.p);
-	return CHECK_ERROR(c, arg, "cannot use %s as argument (type %s) to call %.*s",
-			   type_name(arg->type), expr_shape_name(want), (int)name.n, name.p);
+		CHECK_ERROR(c, arg, "cannot use nil as argument (type %s) to call %.*s",
+			    expr_shape_name(want), (int)name.n, name.p);
+	else
+		CHECK_ERROR(c, arg, "cannot use %s as argument (type %s) to call %.*s",
+			    type_name(arg->type), expr_shape_name(want), (int)name.n, name.p);
 }
 
 static bool fits(struct stype arg, enum shape want)
@@ -19,19 +22,28 @@ static bool fits(struct stype arg, enum shape want)
 		return true;
 	if (want == SHAPE_FLOAT && arg.shape == SHAPE_INT)
 		return true;
-	return arg.shape != SHAPE_NIL && check_assignable(arg, of(want));
+	return arg.shape != SHAPE_NIL && expr_check_assignable(arg, of(want));
 }
 
-int check_params(struct checker *c, const struct node *n, struct slice name,
-		 const enum shape *params, unsigned n_params)
+int expr_check_params(struct checker *c, const struct node *n, struct slice name,
+		      const enum shape *params, unsigned n_params)
 {
-	if (n->n_args != n_params)
-		return CHECK_ERROR(c, n, "%s arguments to call %.*s",
-				   n->n_args > n_params ? "too many" : "not enough", (int)name.n,
-				   name.p);
+	int r = n->n_args != n_params ? expr_check_args(c, n) : 0;
+	if (r < 0)
+		return r;
+	if (n->n_args != n_params) {
+		CHECK_ERROR(c, n, "%s arguments to call %.*s",
+			    n->n_args > n_params ? "too many" : "not enough", (int)name.n, name.p);
+		return 1;
+	}
 	for (unsigned i = 0; i < n_params; i++) {
-		if (!fits(n->args[i]->type, params[i]))
-			return bad_argument(c, n->args[i], params[i], name);
+		r = expr_check_node(c, n->args[i]);
+		if (r < 0)
+			return r;
+		if (!fits(n->args[i]->type, params[i])) {
+			bad_argument(c, n->args[i], params[i], name);
+			return 1;
+		}
 	}
 	return 0;
 }
@@ -63,9 +75,9 @@ static int check_typed(struct checker *c, struct node *n)
 		enum shape params[EXPR_FUNC_ARGS_MAX];
 		for (size_t i = 0; i < list.n; i++)
 			params[i] = shape_of_letter(list.p[i]);
-		r = check_params(c, n, slice_of(b->name), params, (unsigned)list.n);
-	} while (r < 0 && rest.p != NULL);
-	return r;
+		r = expr_check_params(c, n, slice_of(b->name), params, (unsigned)list.n);
+	} while (r > 0 && rest.p != NULL);
+	return r > 0 ? ERR_PARSE : r;
 }
 
 static bool kind_fits(struct stype t, struct slice letters)
@@ -97,7 +109,7 @@ static struct stype result_type(const struct node *n)
 	if (result == RESULT_ARG || result == RESULT_NUMBER)
 		return is_unknown(arg) ? of(SHAPE_ANY) : arg;
 	if (result == RESULT_ELEM)
-		return check_elem(arg);
+		return expr_check_elem(arg);
 	return of((enum shape)result);
 }
 
@@ -143,14 +155,14 @@ static int check_get(struct checker *c, struct node *n)
 					   type_name(key));
 	} else if (is_map(base)) {
 		struct stype want = of(base.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
-		if (!is_unknown(key) && !check_assignable(key, want))
+		if (!is_unknown(key) && !expr_check_assignable(key, want))
 			return CHECK_ERROR(c, n->args[1], "cannot use %s to get an element from %s",
 					   type_name(key), type_name(base));
 	} else {
 		return CHECK_ERROR(c, n->args[0], "type %s does not support indexing",
 				   type_name(base));
 	}
-	n->type = check_elem(base);
+	n->type = expr_check_elem(base);
 	return 0;
 }
 
@@ -160,7 +172,7 @@ static int check_get(struct checker *c, struct node *n)
 static struct stype loop_type(struct checker *c, const struct node *n, struct stype coll)
 {
 	struct stype out = n->n_args > 1 ? n->args[1]->type : of(SHAPE_UNKNOWN);
-	struct stype elem = is_unknown(coll) ? of(SHAPE_UNKNOWN) : check_elem(coll);
+	struct stype elem = is_unknown(coll) ? of(SHAPE_UNKNOWN) : expr_check_elem(coll);
 	switch (n->builtin->loop) {
 	case LOOP_ALL:
 	case LOOP_NONE:
@@ -168,15 +180,17 @@ static struct stype loop_type(struct checker *c, const struct node *n, struct st
 	case LOOP_ONE:
 		return of(SHAPE_BOOL);
 	case LOOP_FILTER:
-		return is_unknown(coll) ? of(SHAPE_LIST) : check_array_of(c, elem);
+		return is_unknown(coll) ? of(SHAPE_LIST) : expr_check_array_of(c, elem);
 	case LOOP_MAP:
-		return check_array_of(c, out);
+		return expr_check_array_of(c, out);
 	case LOOP_COUNT:
 	case LOOP_FIND_INDEX:
 	case LOOP_FIND_LAST_INDEX:
 		return of(SHAPE_INT);
 	case LOOP_SUM:
-		return n->n_args > 1 ? of(out.shape) : elem;
+		if (n->n_args > 1)
+			return of(is_unknown(out) ? SHAPE_ANY : out.shape);
+		return elem;
 	case LOOP_FIND:
 	case LOOP_FIND_LAST:
 		return elem;
@@ -205,7 +219,7 @@ static int check_predicate(struct checker *c, struct node *n, struct stype coll)
 				.has_acc = loop == LOOP_REDUCE };
 	struct node *pred = n->args[1];
 	c->pred = &s;
-	int r = check_node(c, pred);
+	int r = expr_check_node(c, pred);
 	c->pred = s.up;
 	if (r < 0)
 		return r;
@@ -220,7 +234,7 @@ static int check_predicate(struct checker *c, struct node *n, struct stype coll)
 
 static int check_loop(struct checker *c, struct node *n)
 {
-	int r = check_node(c, n->args[0]);
+	int r = expr_check_node(c, n->args[0]);
 	if (r < 0)
 		return r;
 	struct stype coll = n->args[0]->type;
@@ -230,7 +244,7 @@ static int check_loop(struct checker *c, struct node *n)
 	if (n->n_args > 1)
 		r = check_predicate(c, n, coll);
 	if (r == 0 && n->n_args > 2)
-		r = check_node(c, n->args[2]);
+		r = expr_check_node(c, n->args[2]);
 	if (r < 0)
 		return r;
 	if (n->n_args > 2 && n->builtin->loop == LOOP_SORT_BY &&
@@ -241,7 +255,7 @@ static int check_loop(struct checker *c, struct node *n)
 	return 0;
 }
 
-int check_builtin(struct checker *c, struct node *n)
+int expr_check_builtin(struct checker *c, struct node *n)
 {
 	static int (*const forms[])(struct checker *, struct node *) = {
 		[FORM_TYPED] = check_typed,
@@ -253,6 +267,6 @@ int check_builtin(struct checker *c, struct node *n)
 		return CHECK_ERROR(c, n, "builtin %s is not supported: %s", b->name, b->pre);
 	if (b->form == FORM_LOOP)
 		return check_loop(c, n);
-	int r = check_args(c, n);
+	int r = b->form != FORM_TYPED ? expr_check_args(c, n) : 0;
 	return r == 0 ? forms[b->form](c, n) : r;
 }

@@ -25,12 +25,13 @@ struct checker {
 };
 
 /* Types `n`; ERR_PARSE with the error set. */
-MUST_CHECK int check_node(struct checker *c, struct node *n);
-MUST_CHECK int check_args(struct checker *c, struct node *n);
-MUST_CHECK int check_builtin(struct checker *c, struct node *n);
-/* One parameter list against the checked arguments of `n`; the error tells of the first misfit. */
-MUST_CHECK int check_params(struct checker *c, const struct node *n, struct slice name,
-			    const enum shape *params, unsigned n_params);
+MUST_CHECK int expr_check_node(struct checker *c, struct node *n);
+MUST_CHECK int expr_check_args(struct checker *c, const struct node *n);
+MUST_CHECK int expr_check_builtin(struct checker *c, struct node *n);
+/* Checks the arguments of `n` against a parameter list, from left to right. 1 when one does not
+ * fit, negative when one is wrong in itself; the error is set in both cases. */
+MUST_CHECK int expr_check_params(struct checker *c, const struct node *n, struct slice name,
+				 const enum shape *params, unsigned n_params);
 
 static inline struct stype of(enum shape s)
 {
@@ -57,9 +58,9 @@ static inline bool is_map(struct stype t)
 	return t.shape == SHAPE_MAP || t.shape == SHAPE_ANYMAP || t.shape == SHAPE_GROUPS;
 }
 
-bool check_assignable(struct stype from, struct stype to);
-struct stype check_elem(struct stype t);
-struct stype check_array_of(struct checker *c, struct stype elem);
+bool expr_check_assignable(struct stype from, struct stype to);
+struct stype expr_check_elem(struct stype t);
+struct stype expr_check_array_of(struct checker *c, struct stype elem);
 
 static inline const char *type_name(struct stype t)
 {

@@ -1,6 +1,5 @@
 /* Walks the checked tree. Every operator looks at the values it gets: static types only promise,
  * as find() and the arms of a condition may give nil or another type. */
-#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -62,15 +61,7 @@ int expr_arith(struct ev *ev, enum op op, const struct expr_value *a, const stru
 			  : op == OP_SUB ? x - y
 			  : op == OP_MUL ? x * y
 			  : op == OP_DIV ? x / y
-					 : pow(x, y));
-	return 0;
-}
-
-static int to_int(struct ev *ev, const struct expr_value *v, int64_t *ret)
-{
-	if (!expr_is_number(v))
-		return expr_fail(ev, "invalid operation: int(%s)", expr_value_type_name(v));
-	*ret = v->type == EXPR_INT ? v->i : expr_float_to_int(v->f);
+					 : expr_pow(x, y));
 	return 0;
 }
 
@@ -78,9 +69,9 @@ static int make_range(struct ev *ev, const struct expr_value *a, const struct ex
 		      struct expr_value *ret)
 {
 	int64_t from = 0, to = 0;
-	int r = to_int(ev, a, &from);
+	int r = expr_to_int(ev, a, &from);
 	if (r == 0)
-		r = to_int(ev, b, &to);
+		r = expr_to_int(ev, b, &to);
 	if (r < 0)
 		return r;
 	uint64_t n = to >= from ? (uint64_t)to - (uint64_t)from + 1 : 0;
@@ -131,7 +122,7 @@ static const char *find_bytes(struct slice in, struct slice what)
 static int string_test(struct ev *ev, enum op op, const struct expr_value *a,
 		       const struct expr_value *b)
 {
-	if (a->type == EXPR_NIL || b->type == EXPR_NIL)
+	if (expr_is_nil(a) || expr_is_nil(b))
 		return 0;
 	int r = expr_want(ev, a, EXPR_STRING);
 	if (r == 0)
@@ -147,7 +138,7 @@ static int string_test(struct ev *ev, enum op op, const struct expr_value *a,
 
 static int matches(struct ev *ev, const struct node *n, const struct expr_value *a)
 {
-	if (a->type == EXPR_NIL)
+	if (expr_is_nil(a))
 		return 0;
 	if (a->type != EXPR_BYTES) {
 		int r = expr_want(ev, a, EXPR_STRING);
@@ -216,7 +207,7 @@ static int eval_logic(struct ev *ev, const struct node *n, struct expr_value *re
 	if (r < 0)
 		return r;
 	if (n->op == OP_COALESCE)
-		return ret->type == EXPR_NIL ? expr_eval_node(ev, n->b, ret) : 0;
+		return expr_is_nil(ret) ? expr_eval_node(ev, n->b, ret) : 0;
 	r = expr_want(ev, ret, EXPR_BOOL);
 	if (r < 0 || ret->b == (n->op == OP_OR))
 		return r;
@@ -272,7 +263,7 @@ static int fetch_index(struct ev *ev, const struct expr_value *from, const struc
 {
 	struct expr_value list = *from;
 	int64_t i = 0;
-	int r = to_int(ev, key, &i);
+	int r = expr_to_int(ev, key, &i);
 	if (r < 0)
 		return r;
 	if (list.type == EXPR_STRING)
@@ -311,7 +302,7 @@ static int eval_member(struct ev *ev, const struct node *n, struct expr_value *r
 	int r = expr_eval_node(ev, n->a, &base);
 	if (r < 0)
 		return r;
-	if (ev->stop || (n->optional && base.type == EXPR_NIL)) {
+	if (ev->stop || (n->optional && expr_is_nil(&base))) {
 		ev->stop = true;
 		*ret = expr_nil();
 		return 0;
@@ -321,7 +312,7 @@ static int eval_member(struct ev *ev, const struct node *n, struct expr_value *r
 		r = expr_fetch(ev, &base, &key, ret);
 	if (r == 1 && n->a->type.shape == SHAPE_GROUPS) {
 		/* Go gives the zero value of a list there. */
-		*ret = (struct expr_value){ .type = EXPR_LIST, .depth = 1 };
+		*ret = expr_nil_list();
 	}
 	return MIN(r, 0);
 }
@@ -330,6 +321,8 @@ static int eval_chain(struct ev *ev, const struct node *n, struct expr_value *re
 {
 	int r = expr_eval_node(ev, n->a, ret);
 	ev->stop = false;
+	if (r == 0 && expr_is_nil(ret))
+		*ret = expr_nil();
 	return r;
 }
 
@@ -343,7 +336,7 @@ static int slice_end(struct ev *ev, const struct node *n, size_t len, size_t abs
 		return 0;
 	int r = expr_eval_node(ev, n, &v);
 	if (r == 0)
-		r = to_int(ev, &v, &i);
+		r = expr_to_int(ev, &v, &i);
 	if (r < 0)
 		return r;
 	if (i < 0)

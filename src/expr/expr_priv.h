@@ -254,6 +254,17 @@ static inline bool expr_is_list(const struct expr_value *v)
 	return v->type == EXPR_LIST || v->type == EXPR_BYTES;
 }
 
+/* nil, or a list that Go would not have made at all: a missing group, concat() of nothing. */
+static inline bool expr_is_nil(const struct expr_value *v)
+{
+	return v->type == EXPR_NIL || (v->type == EXPR_LIST && !v->range && v->list.v == NULL);
+}
+
+static inline struct expr_value expr_nil_list(void)
+{
+	return (struct expr_value){ .type = EXPR_LIST, .depth = 1 };
+}
+
 static inline bool expr_is_map(const struct expr_value *v)
 {
 	return v->type == EXPR_MAP || v->type == EXPR_ANYMAP;
@@ -271,6 +282,10 @@ static inline double expr_to_float(const struct expr_value *v)
 
 /* As Go converts on amd64: what does not fit becomes the smallest integer. */
 int64_t expr_float_to_int(double f);
+/* A number as an integer, floats cut; fails for other types. */
+MUST_CHECK int expr_to_int(struct ev *ev, const struct expr_value *v, int64_t *ret);
+/* x ** y with the last digits that Go's math.Pow gives. */
+double expr_pow(double x, double y);
 
 /* Text written up to a limit; `p` NULL only measures. */
 struct out {
@@ -341,22 +356,24 @@ struct expr_builtin {
 const struct expr_builtin *expr_find_builtin(struct slice name);
 
 /* The builtins' functions; the checker has counted the arguments. */
-#define EXPR_BUILTIN_FUNCS(X)                                                                     \
-	X(len)                                                                                    \
-	X(abs)                                                                                    \
-	X(ceil)                                                                                   \
-	X(floor)                                                                                  \
-	X(round)                                                                                  \
-	X(int)                                                                                    \
-	X(float)                                                                                  \
-	X(string) X(trim) X(trim_prefix) X(trim_suffix) X(upper) X(lower) X(split) X(split_after) \
-		X(replace) X(repeat) X(join) X(index_of) X(last_index_of) X(has_prefix)           \
-			X(has_suffix) X(max) X(min) X(mean) X(median) X(to_json) X(from_json)     \
-				X(to_base64) X(from_base64) X(first) X(last) X(get) X(take)       \
-					X(keys) X(values) X(to_pairs) X(from_pairs) X(reverse)    \
-						X(uniq) X(concat) X(flatten) X(sort) X(bitand)    \
-							X(bitor) X(bitxor) X(bitnand) X(bitshl)   \
-								X(bitshr) X(bitushr) X(bitnot)
+#define EXPR_BUILTIN_FUNCS(X)                                                                      \
+	X(len)                                                                                     \
+	X(abs)                                                                                     \
+	X(ceil)                                                                                    \
+	X(floor)                                                                                   \
+	X(round)                                                                                   \
+	X(int)                                                                                     \
+	X(float)                                                                                   \
+	X(string)                                                                                  \
+	X(trim)                                                                                    \
+	X(trim_prefix)                                                                             \
+	X(trim_suffix) X(upper) X(lower) X(split) X(split_after) X(replace) X(repeat) X(join)      \
+		X(index_of) X(last_index_of) X(has_prefix) X(has_suffix) X(max) X(min) X(mean)     \
+			X(median) X(to_json) X(from_json) X(to_base64) X(from_base64) X(first)     \
+				X(last) X(get) X(take) X(keys) X(values) X(to_pairs) X(from_pairs) \
+					X(reverse) X(uniq) X(concat) X(flatten) X(sort) X(bitand)  \
+						X(bitor) X(bitxor) X(bitnand) X(bitshl) X(bitshr)  \
+							X(bitushr) X(bitnot)
 #define X(name)                                                                   \
 	int expr_fn_##name(struct ev *ev, const struct expr_value *a, unsigned n, \
 			   struct expr_value *ret);

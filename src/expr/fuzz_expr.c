@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						{ { "vs", 2 }, EXPR_STRING, &values[1] },
 						{ { "va", 2 }, EXPR_ANY, NULL } };
 	const struct expr_env env = { test_env_funcs, TEST_ENV_FUNCS, vars, ARRAY_LEN(vars) };
-	char buf[16 * 1024], text[1024];
+	static char buf[16 * 1024];
+	char text[1024];
 	struct expr *e;
 	struct srcerr err;
 	struct arena a;

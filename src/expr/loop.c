@@ -12,7 +12,7 @@ static int loop_list(struct ev *ev, const struct node *n, struct expr_value *ret
 	if (ret->type == EXPR_STRING)
 		ret->type = EXPR_BYTES;
 	if (expr_is_map(ret) && ret->map.n == 0)
-		*ret = (struct expr_value){ .type = EXPR_LIST, .depth = 1 };
+		*ret = expr_nil_list();
 	if (!expr_is_list(ret))
 		return expr_fail(ev, "cannot loop over %s", expr_value_type_name(ret));
 	return 0;

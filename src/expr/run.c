@@ -253,13 +253,15 @@ int expr_equal(struct ev *ev, const struct expr_value *a, const struct expr_valu
 		return expr_to_float(a) == expr_to_float(b);
 	if (expr_is_list(a) && expr_is_list(b))
 		return equal_lists(ev, a, b);
+	if (expr_is_nil(a) && expr_is_nil(b))
+		return 1;
 	if (a->type != b->type)
 		return 0;
 	if (expr_is_map(a))
 		return equal_maps(ev, a, b);
 	if (a->type == EXPR_STRING)
 		return slice_eq(a->s, b->s);
-	return a->type == EXPR_NIL || a->b == b->b;
+	return a->b == b->b;
 }
 
 int expr_order(struct ev *ev, enum op op, const struct expr_value *a, const struct expr_value *b)

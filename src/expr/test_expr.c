@@ -233,7 +233,7 @@ static void limits_of_evaluation(void **state)
 		    "evaluation takes too many steps");
 	expect_text(slice_of("len(uniq(1..5000))"), 'R', "evaluation takes too many steps");
 	expect("reduce(1..70, [#acc])", 'R', "value is nested too deeply (1:15)");
-	expect("reduce(1..70, {a: #acc})", 'R', "value is nested too deeply (1:15)");
+	expect("reduce(1..70, ({a: #acc}))", 'R', "value is nested too deeply (1:16)");
 	/* Many paths to one leaf. */
 	expect_text(slice_of("len(string(reduce(1..60, [#acc, #acc], 1)))"), 'R',
 		    "memory budget exceeded");
