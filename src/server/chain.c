@@ -132,6 +132,14 @@ static bool turn(struct query *q, enum verdict v)
 	return false;
 }
 
+/* The last handler wanted to ask a next one. CoreDNS names it, and logs are searched for that. */
+static enum verdict end_of_chain(struct query *q)
+{
+	const struct block *b = q->block;
+	return query_failf(q, DNS_RCODE_SERVFAIL, "plugin/%s: no next plugin found",
+			   b->chain[b->n_chain - 1]->plugin->name);
+}
+
 /* Calls the instance at the cursor; moves an upward cursor first. V_NEXT when it has nothing to
  * say. *ret_end: the chain is over. */
 static enum verdict step(struct query *q, bool *ret_end)
@@ -146,7 +154,7 @@ static enum verdict step(struct query *q, bool *ret_end)
 		return p->plugin->respond != NULL ? p->plugin->respond(p, q) : V_NEXT;
 	}
 	if (q->at == q->block->n_chain)
-		return query_fail(q, DNS_RCODE_SERVFAIL, "no next plugin found");
+		return end_of_chain(q);
 	struct plugin_inst *p = q->block->chain[q->at];
 	q->entered = (uint16_t)(q->at + 1);
 	return p->plugin->serve != NULL ? p->plugin->serve(p, q) : V_NEXT;

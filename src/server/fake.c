@@ -14,6 +14,7 @@
 #include "base/logq.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "dns/dump.h"
@@ -120,6 +121,7 @@ struct fake *fake_new(const char *corefile)
 	log_set_fd(f->log_fd);
 	clock_set_source(&fake_clock);
 	current = f;
+	rcu_thread_register(); /* this thread plays the worker */
 	struct server_opts o = { .default_port = 53,
 				 .workers = 1,
 				 .no_threads = true,
@@ -153,6 +155,7 @@ void fake_free(struct fake *f)
 	log_set_debug(false);
 	close(f->log_fd);
 	clock_set_source(NULL);
+	rcu_thread_unregister();
 	free(f);
 	current = NULL;
 }

@@ -155,10 +155,9 @@ struct regex_scratch *query_regex(struct query *q)
 	return q->worker->regex;
 }
 
-void query_log(struct query *q, enum log_level level, const char *area, struct slice text,
-	       struct slice json_extra)
+void worker_log(struct worker *w, enum log_level level, const char *area, struct slice text,
+		struct slice json_extra)
 {
-	struct worker *w = q->worker;
 	strbuf_reset(&w->line);
 	log_format_line(&w->line, level, area, text, json_extra);
 	char *p = logq_reserve(w->srv->logq, w->index, w->line.n);
@@ -166,6 +165,12 @@ void query_log(struct query *q, enum log_level level, const char *area, struct s
 		return;
 	memcpy(p, w->line.s, w->line.n);
 	logq_commit(w->srv->logq, w->index, w->line.n);
+}
+
+void query_log(struct query *q, enum log_level level, const char *area, struct slice text,
+	       struct slice json_extra)
+{
+	worker_log(q->worker, level, area, text, json_extra);
 }
 
 void query_logf(struct query *q, enum log_level level, const char *area, const char *fmt, ...)

@@ -176,4 +176,7 @@ void query_logf(struct query *q, enum log_level level, const char *area, const c
 
 /* A worker as plugins see it. */
 struct loop *worker_loop(struct worker *w);
+/* As query_log, where there is no query: timers. Worker's thread only. */
+void worker_log(struct worker *w, enum log_level level, const char *area, struct slice text,
+		struct slice json_extra);
 unsigned worker_slot(const struct worker *w);
