@@ -47,7 +47,8 @@ struct control {
 	struct server *srv;
 	struct hash_text live;	/* of the configuration that serves */
 	struct hash_text tried; /* of the last one tried, good or bad */
-	uint64_t next_check_ns; /* 0: reload is off */
+	uint64_t period_ns;	/* between looks at the configuration; 0: reload is off */
+	uint64_t next_check_ns;
 	struct rng rng;
 };
 
@@ -63,17 +64,19 @@ static struct hash_text hash_of(const struct corefile *cf)
 	return t;
 }
 
-static void plan_check(struct control *c)
+/* Interval ± jitter/2, drawn once per configuration as CoreDNS does, so that servers that were
+ * started together look at different times. */
+static void draw_period(struct control *c)
 {
 	int64_t interval, jitter;
 	server_reload_interval(c->srv, &interval, &jitter);
-	if (interval == 0) {
-		c->next_check_ns = 0;
-		return;
-	}
-	/* interval ± jitter/2, as CoreDNS draws it */
 	int64_t drawn = jitter > 0 ? (int64_t)(rng_u64(&c->rng) % (uint64_t)jitter) : 0;
-	c->next_check_ns = clock_mono_ns() + (uint64_t)(interval + drawn - jitter / 2);
+	c->period_ns = (uint64_t)(interval + drawn - jitter / 2);
+}
+
+static void plan_check(struct control *c)
+{
+	c->next_check_ns = clock_mono_ns() + c->period_ns;
 }
 
 static void fatal(const struct srcerr *err)
@@ -103,52 +106,71 @@ static void print_banner(const struct control *c)
 	fflush(stdout);
 }
 
-static void failed(struct control *c, const char *who, const struct srcerr *err)
+static void failed(const char *what, const char *area, const struct srcerr *err)
 {
 	char text[1024];
-	(void)c;
-	log_error(NULL, "%s: reload failed, the old configuration serves on: %s", who,
-		  srcerr_str(err, text, sizeof(text)));
+	log_error(area, "%s: %s", what, srcerr_str(err, text, sizeof(text)));
 	metrics_add(metrics_get(&reload_failed_family, NULL), 0, 1);
 }
 
-static void set_version_info(struct control *c)
+static void tell_hash(const struct control *c)
+{
+	log_info("plugin/reload", "Running configuration SHA512 = %s", c->live.s);
+}
+
+static void set_version_info(const struct control *c)
 {
 	const char *values[] = { "sha512", c->live.s };
 	metrics_drop_family(&reload_version_family);
 	metrics_set(metrics_get(&reload_version_family, values), 1);
 }
 
-/* `only_changed`: do nothing when the text is the one tried last. */
-static void reload(struct control *c, const char *who, bool only_changed)
+/* Reads the configuration. NULL when it is to be left alone: it cannot be read or does not parse
+ * (which has no hash: said and counted once, not at every look), or when `only_changed` and it is
+ * the one tried last, good or bad. */
+static struct corefile *load(struct control *c, bool only_changed)
 {
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
-	int r = confload(&c->o->src, &cf, &err);
-	if (r < 0) {
-		/* A text that does not parse has no hash: say it once, not at every look. */
-		struct hash_text bad = { 0 };
-		snprintf(bad.s, sizeof(bad.s), "%.120s", err.text);
-		if (!only_changed || strcmp(bad.s, c->tried.s) != 0)
-			failed(c, who, &err);
-		c->tried = bad;
-		return;
-	}
-	struct hash_text h = hash_of(cf);
-	if (only_changed && strcmp(h.s, c->tried.s) == 0) {
-		corefile_free(cf);
-		return;
-	}
-	log_info(NULL, "Reloading");
+	struct hash_text h = { 0 };
+	bool bad = confload(&c->o->src, &cf, &err) < 0;
+	if (bad)
+		snprintf(h.s, sizeof(h.s), "%.120s", err.text);
+	else
+		h = hash_of(cf);
+	bool same = only_changed && strcmp(h.s, c->tried.s) == 0;
 	c->tried = h;
-	r = server_reload(c->srv, cf, &err);
-	if (r < 0) {
-		failed(c, who, &err);
+	if (bad && !same && only_changed)
+		failed("Corefile parse failed", "plugin/reload", &err);
+	else if (bad && !same)
+		failed("SIGUSR1", NULL, &err);
+	if (bad || !same)
+		return cf;
+	corefile_free(cf);
+	return NULL;
+}
+
+/* By a signal, or because the text has changed. */
+static void reload(struct control *c, bool by_signal)
+{
+	struct srcerr err = { 0 };
+	struct corefile *cf = load(c, !by_signal);
+	if (cf == NULL)
+		return;
+	log_info(NULL, "Reloading");
+	if (server_reload(c->srv, cf, &err) < 0) {
+		if (by_signal)
+			failed("SIGUSR1", NULL, &err);
+		else
+			failed("Corefile changed but reload failed", "plugin/reload", &err);
 		return;
 	}
-	c->live = h;
-	set_version_info(c);
-	log_info("plugin/reload", "Running configuration SHA512 = %s", h.s);
+	c->live = c->tried;
+	draw_period(c);
+	if (c->period_ns != 0) {
+		set_version_info(c);
+		tell_hash(c);
+	}
 	log_info(NULL, "Reloading complete");
 }
 
@@ -182,16 +204,18 @@ static int start(struct control *c)
 		return r;
 	}
 	print_banner(c);
+	draw_period(c);
 	plan_check(c);
-	if (c->next_check_ns != 0)
-		log_info("plugin/reload", "Running configuration SHA512 = %s", c->live.s);
+	metrics_get(&reload_failed_family, NULL); /* so that it is there, as 0, from the start */
+	if (c->period_ns != 0)
+		tell_hash(c);
 	return 0;
 }
 
 /* The next signal, or 0 when it is time to look at the configuration. */
 static int next_signal(const struct control *c, const sigset_t *set)
 {
-	if (c->next_check_ns == 0)
+	if (c->period_ns == 0)
 		return sigwaitinfo(set, NULL);
 	uint64_t now = clock_mono_ns();
 	uint64_t left = c->next_check_ns > now ? c->next_check_ns - now : 0;
@@ -211,7 +235,7 @@ static int lameduck(const struct control *c, const sigset_t *set)
 	log_info("plugin/health", "Going into lameduck mode for %s",
 		 duration_str(ns, text, sizeof(text)));
 	uint64_t until = clock_mono_ns() + (uint64_t)ns;
-	struct control wait = { .next_check_ns = until };
+	struct control wait = { .period_ns = (uint64_t)ns, .next_check_ns = until };
 	for (;;) {
 		int sig = next_signal(&wait, set);
 		if (sig == 0)
@@ -254,7 +278,7 @@ int control_run(const struct control_opts *o)
 	for (;;) {
 		switch (next_signal(&c, &set)) {
 		case 0:
-			reload(&c, "reload", true);
+			reload(&c, false);
 			plan_check(&c);
 			break;
 		case SIGTERM:
@@ -266,7 +290,7 @@ int control_run(const struct control_opts *o)
 			_exit(0);
 		case SIGUSR1:
 			log_info(NULL, "SIGUSR1: Reloading");
-			reload(&c, "SIGUSR1", false);
+			reload(&c, true);
 			plan_check(&c);
 			break;
 		case SIGUSR2:

@@ -308,7 +308,7 @@ static void collect_conf(struct generation *g)
 	for (size_t i = 0; i < g->n_block; i++) {
 		const struct block_conf *c = &g->block[i].conf;
 		g->lameduck_ns = MAX(g->lameduck_ns, c->lameduck_ns);
-		if (c->reload_ns != 0 && g->reload_ns == 0) {
+		if (c->reload_ns != 0) {
 			g->reload_ns = c->reload_ns;
 			g->reload_jitter_ns = c->reload_jitter_ns;
 		}
