@@ -114,7 +114,7 @@ extern const struct plugin *const plugin_list[];
 /* Everything a plugin may tell the server about its block, at parse or prepare. */
 struct block_timeouts {
 	int64_t read_ns, write_ns, idle_ns; /* 0: default (3 s, 5 s, 10 s) */
-	uint64_t max_tcp_queries;	    /* 0: no limit */
+	int64_t max_tcp_queries;	    /* 0: not said; -1: no limit */
 };
 
 typedef bool (*block_filter_fn)(void *ctx, struct query *q);
@@ -133,7 +133,6 @@ struct block_conf {
 	size_t n_listen;
 	unsigned sockets; /* multisocket; 0: as many as CPUs */
 	struct block_timeouts timeouts;
-	int64_t deadline_ns; /* cancel; 0: none */
 	int64_t lameduck_ns; /* health */
 	bool debug;
 	/* reload; interval 0: off */

@@ -63,7 +63,5 @@ bool route_query(struct query *q, const struct route *r, uint16_t *ret_rcode)
 		return false;
 	}
 	q->block = z->block;
-	if (z->block->conf.deadline_ns != 0)
-		q->deadline_ns = q->start_ns + (uint64_t)z->block->conf.deadline_ns;
 	return true;
 }

@@ -331,14 +331,14 @@ static void serve_message(struct tcp_conn *c, const uint8_t *msg, size_t n)
 static size_t serve_messages(struct tcp_conn *c, const uint8_t *p, size_t n)
 {
 	size_t used = 0;
-	uint64_t max = timeouts(c)->max_tcp_queries;
+	int64_t max = timeouts(c)->max_tcp_queries;
 	while (!c->closed && n - used >= 2) {
 		size_t len = dns_get16(p + used);
 		if (n - used < 2 + len)
 			break;
 		serve_message(c, p + used + 2, len);
 		used += 2 + len;
-		if (max != 0 && c->n_queries >= max) {
+		if (max > 0 && c->n_queries >= (uint64_t)max) {
 			c->eof = true;
 			break;
 		}

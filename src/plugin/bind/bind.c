@@ -1,0 +1,90 @@
+/* bind: the addresses a server block listens on, given as they are or by interface. Interfaces are
+ * looked at when the configuration is read. */
+#include <errno.h>
+#include <ifaddrs.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "plugin/bind/expand.h"
+#include "server/setup.h"
+
+struct bind_conf {
+	struct opt_list addrs, except;
+};
+
+static const struct opt bind_opts[] = {
+	{ "<address>", OPT_LIST, offsetof(struct bind_conf, addrs), .args = "ADDRESS|INTERFACE...",
+	  .help = "where to listen" },
+	{ "except", OPT_LIST, offsetof(struct bind_conf, except), .args = "ADDRESS|INTERFACE...",
+	  .help = "addresses left out" },
+};
+
+struct work {
+	struct bind_addrs all, line, except;
+};
+
+static bool contains(const struct bind_addrs *l, const char *text)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (strcmp(l->v[i], text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int add_line(struct setup *s, const struct corefile_dir *d, const struct ifaddrs *ifs,
+		    struct work *w)
+{
+	struct bind_conf c = { 0 };
+	w->line.n = w->except.n = 0;
+	if (d->n_arg == 0)
+		return setup_error(s, d->name.pos,
+				   "bind: expected at least one address or interface");
+	int r = setup_options(s, d, bind_opts, ARRAY_LEN(bind_opts), &c, NULL);
+	if (r == 0)
+		r = bind_expand(&c.addrs, ifs, s->arena, &w->line, s->err);
+	if (r == 0)
+		r = bind_expand(&c.except, ifs, s->arena, &w->except, s->err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < w->line.n; i++) {
+		if (contains(&w->except, w->line.v[i]))
+			continue;
+		if (w->all.n == BIND_MAX_ADDRESSES)
+			return setup_error(s, d->name.pos, "bind: more than %d addresses",
+					   BIND_MAX_ADDRESSES);
+		w->all.v[w->all.n++] = w->line.v[i];
+	}
+	return 0;
+}
+
+static int bind_parse(struct plugin_inst *self, struct setup *s)
+{
+	CLEANUP(freep) struct work *w = xcalloc(1, sizeof(*w));
+	struct ifaddrs *ifs = NULL;
+	int r = 0;
+	if (getifaddrs(&ifs) != 0)
+		log_warn("plugin/bind",
+			 "cannot list interfaces, names of them will not be known: %s",
+			 strerror(errno));
+	for (size_t i = 0; i < s->n_dir && r == 0; i++)
+		r = add_line(s, s->dir[i], ifs, w);
+	if (ifs != NULL)
+		freeifaddrs(ifs);
+	if (r < 0)
+		return r;
+	if (w->all.n == 0)
+		return setup_error(s, self->pos, "bind: no address is left to listen on");
+	s->conf->listen = arena_memdup(s->arena, w->all.v, w->all.n * sizeof(w->all.v[0]));
+	s->conf->n_listen = w->all.n;
+	return 0;
+}
+
+const struct plugin bind_plugin = {
+	.name = "bind",
+	.opts = bind_opts,
+	.n_opts = ARRAY_LEN(bind_opts),
+	.parse = bind_parse,
+};
