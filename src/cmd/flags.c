@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/compiler.h"
+
 static const struct flag *find(const struct flag *f, size_t n, const char *name, size_t len)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -14,15 +16,23 @@ static const struct flag *find(const struct flag *f, size_t n, const char *name,
 
 static int set_switch(const struct flag *f, const char *text, char *why, size_t why_n)
 {
-	if (text == NULL || strcmp(text, "true") == 0 || strcmp(text, "1") == 0)
+	/* The words of Go's strconv.ParseBool. */
+	static const char *const words[][6] = {
+		{ "0", "f", "F", "false", "FALSE", "False" },
+		{ "1", "t", "T", "true", "TRUE", "True" },
+	};
+	if (text == NULL) {
 		*f->set = true;
-	else if (strcmp(text, "false") == 0 || strcmp(text, "0") == 0)
-		*f->set = false;
-	else {
-		snprintf(why, why_n, "flag -%s is true or false, not '%s'", f->name, text);
-		return -1;
+		return 0;
 	}
-	return 0;
+	for (size_t i = 0; i < 2 * ARRAY_LEN(words[0]); i++) {
+		if (strcmp(text, words[i % 2][i / 2]) == 0) {
+			*f->set = i % 2 == 1;
+			return 0;
+		}
+	}
+	snprintf(why, why_n, "flag -%s is true or false, not '%s'", f->name, text);
+	return -1;
 }
 
 int flags_parse(const struct flag *f, size_t n, int argc, char **argv, char *why, size_t why_n)
@@ -32,6 +42,10 @@ int flags_parse(const struct flag *f, size_t n, int argc, char **argv, char *why
 		const char *name = argv[i] + (argv[i][1] == '-' ? 2 : 1);
 		if (name[0] == '\0')
 			return i + 1; /* `--` ends the flags */
+		if (name[0] == '-' || name[0] == '=') {
+			snprintf(why, why_n, "bad flag syntax: %s", argv[i]);
+			return -1;
+		}
 		size_t len = strcspn(name, "=");
 		const char *text = name[len] == '=' ? name + len + 1 : NULL;
 		const struct flag *x = find(f, n, name, len);
