@@ -174,15 +174,22 @@ static void reload(struct control *c, bool by_signal)
 	log_info(NULL, "Reloading complete");
 }
 
-static int write_pidfile(const char *path, struct srcerr *err)
+/* A server without its pid file still serves, as CoreDNS's does. */
+static void write_pidfile(const struct control *c)
 {
-	FILE *f = fopen(path, "we");
-	if (f == NULL)
-		return srcerr_set(err, (struct srcpos){ 0 }, "cannot write '%s': %s", path,
-				  strerror(errno));
-	fprintf(f, "%d\n", (int)getpid());
-	fclose(f);
-	return 0;
+	const char *path = c->o->pidfile;
+	FILE *f = path != NULL ? fopen(path, "we") : NULL;
+	bool ok = f != NULL && fprintf(f, "%d\n", (int)getpid()) > 0;
+	if (f != NULL)
+		ok = fclose(f) == 0 && ok;
+	if (path != NULL && !ok)
+		log_error(NULL, "Could not write pidfile: '%s': %s", path, strerror(errno));
+}
+
+static void remove_pidfile(const struct control *c)
+{
+	if (c->o->pidfile != NULL)
+		unlink(c->o->pidfile);
 }
 
 static int start(struct control *c)
@@ -194,15 +201,11 @@ static int start(struct control *c)
 		c->live = c->tried = hash_of(cf);
 		r = server_start(&c->o->server, cf, &c->srv, &err);
 	}
-	if (r == 0 && c->o->pidfile != NULL) {
-		r = write_pidfile(c->o->pidfile, &err);
-		if (r < 0)
-			server_stop(c->srv, 0);
-	}
 	if (r < 0) {
 		fatal(&err);
 		return r;
 	}
+	write_pidfile(c);
 	print_banner(c);
 	draw_period(c);
 	plan_check(c);
@@ -252,11 +255,12 @@ static int shut_down(struct control *c, const char *who, const sigset_t *set)
 	log_info(NULL, "%s: Shutting down servers then terminating", who);
 	server_begin_shutdown(c->srv);
 	int status = lameduck(c, set);
-	if (status >= 0)
+	if (status >= 0) {
+		remove_pidfile(c);
 		_exit(status);
+	}
 	server_stop(c->srv, STOP_GRACE_S * NS_PER_S);
-	if (c->o->pidfile != NULL)
-		unlink(c->o->pidfile);
+	remove_pidfile(c);
 	return 0;
 }
 
@@ -287,6 +291,7 @@ int control_run(const struct control_opts *o)
 			return shut_down(&c, "SIGINT", &set);
 		case SIGQUIT:
 			log_info(NULL, "SIGQUIT: Quitting process immediately");
+			remove_pidfile(&c);
 			_exit(0);
 		case SIGUSR1:
 			log_info(NULL, "SIGUSR1: Reloading");
