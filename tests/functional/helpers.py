@@ -1,0 +1,186 @@
+"""What the functional suite shares: the program and what it was built with, short questions, bounded waiting, network
+namespaces.
+
+Nothing waits for a fixed time: `eventually` asks again until its bound, and `quiet_for` is used only to see that
+nothing comes.
+"""
+import functools
+import os
+import re
+import resource
+import socket
+import subprocess
+import time
+
+import pytest
+
+from lib import client, server, wire
+
+WHOAMI = ".:@PORT@ {\n    whoami\n}\n"
+
+
+@functools.lru_cache(maxsize=None)
+def sanitizer():
+    """"address", "thread" or "": bounds of time and memory do not hold for such a build."""
+    with open(server.fairlead_program(), "rb") as f:
+        code = f.read()
+    return "address" if b"__asan_init" in code else "thread" if b"__tsan_init" in code else ""
+
+
+def slower(seconds):
+    """A bound on time, wider for a sanitizer build."""
+    return seconds * (6 if sanitizer() else 1)
+
+
+@functools.lru_cache(maxsize=None)
+def plugins():
+    done = subprocess.run(server.fairlead() + ["-plugins"], stdout=subprocess.PIPE, text=True, check=True)
+    return tuple(done.stdout.split())
+
+
+def needs(*names):
+    """Marks a test that makes no sense in a build without these plugins."""
+    missing = [n for n in names if n not in plugins()]
+    return pytest.mark.skipif(bool(missing), reason="this build has no " + ", ".join(missing))
+
+
+def needs_root():
+    return pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces, other users)")
+
+
+def raise_file_limit(wanted):
+    """The file limit is raised for good; skips when the hard one forbids."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < wanted:
+        pytest.skip(f"hard limit of open files is {hard}, {wanted} are needed")
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def run(*args, conf=None, cwd=None, stdin="", env=None, program=None, timeout=20):
+    """Runs the program to its end: (status, stdout, stderr). args[0] is the sub-command."""
+    done = subprocess.run([program or server.fairlead_program(), *args], input=stdin, cwd=cwd, timeout=slower(timeout),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, **(env or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+def eventually(check, seconds=5.0, what="condition"):
+    """Calls check() until it gives something true, and returns that."""
+    end = time.monotonic() + slower(seconds)
+    pause = 0.002
+    while True:
+        got = check()
+        if got:
+            return got
+        if time.monotonic() > end:
+            pytest.fail(f"{what}: not within {slower(seconds)} s", pytrace=True)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.05)
+
+
+def ask(port, name="example.org.", rtype="A", *, tcp=False, target="127.0.0.1", timeout=5.0, **kw):
+    """A question's parsed reply, or None."""
+    question = wire.query(name, rtype, ident=kw.pop("ident", 0x4242), **kw)
+    if tcp:
+        reply = client.tcp_ask(port, question, target=target, timeout=slower(timeout))[0]
+    else:
+        reply = client.udp_ask(port, question, target=target, timeout=slower(timeout))
+    return wire.parse(reply) if reply else None
+
+
+def answers(port, **kw):
+    """True when whoami (or anything) answers now; a closed port is False, not an error."""
+    try:
+        return ask(port, timeout=kw.pop("timeout", 1.0), **kw) is not None
+    except OSError:
+        return False
+
+
+def marker(text):
+    """A Corefile whose answer tells which version of it serves."""
+    return f'.:@PORT@ {{\n    template ANY ANY {{\n        answer "{{{{ .Name }}}} 0 IN TXT {text}"\n    }}\n}}\n'
+
+
+def marked(port, **kw):
+    """The text put there by `marker`, or None."""
+    reply = ask(port, "marker.example.", "TXT", **kw)
+    if reply is None or not reply.answer:
+        return None
+    data = reply.answer[0][4]
+    return data[1:1 + data[0]].decode()
+
+
+def rewrite(s, text):
+    """Puts another Corefile in place of a running server's, at once."""
+    temporary = s.conf + ".new"
+    with open(temporary, "w", encoding="utf-8", newline="") as f:
+        f.write(s.fill(text))
+    os.rename(temporary, s.conf)
+
+
+def status(pid, *fields):
+    """Numbers of /proc/PID/status in kB."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        found = dict(re.findall(r"^(\w+):\s+(\d+)", f.read(), re.M))
+    return [int(found[x]) for x in fields]
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def open_files(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def metric(text, start):
+    """Value of the line that begins with `start` (all labels given), or None."""
+    for line in text.splitlines():
+        if line.startswith(start) and line[len(start)] == " ":
+            return float(line.rsplit(" ", 1)[1])
+    return None
+
+
+class Namespace:
+    """A network namespace of its own, entered by commands with `wrap`. Needs root."""
+    count = 0
+
+    def __init__(self, *addresses):
+        Namespace.count += 1
+        self.name = f"fl-test-{os.getpid()}-{Namespace.count}"
+        self.ip("netns", "add", self.name)
+        self.inside("ip", "link", "set", "lo", "up")
+        self.inside("ip", "link", "add", "d0", "type", "dummy")
+        self.inside("ip", "link", "set", "d0", "up")
+        for a in addresses:
+            extra = ["nodad"] if ":" in a else []
+            self.inside("ip", "addr", "add", a, "dev", "d0", *extra)
+
+    @staticmethod
+    def ip(*args):
+        subprocess.run(["ip", *args], check=True, stdout=subprocess.DEVNULL)
+
+    def wrap(self, command):
+        return ["ip", "netns", "exec", self.name, *command]
+
+    def inside(self, *command, **kw):
+        return subprocess.run(self.wrap(command), check=True, **kw)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.ip("netns", "del", self.name)
+
+
+def quiet_for(sock, seconds=0.4):
+    """True when nothing arrives on the socket within the given time."""
+    sock.settimeout(seconds)
+    try:
+        sock.recv(65535)
+        return False
+    except (socket.timeout, BlockingIOError):
+        return True
