@@ -13,6 +13,7 @@ static const struct {
 	{ "dns", cmd_dns, "the DNS server, with CoreDNS's flags and Corefile" },
 	{ "check", cmd_check,
 	  "validate Corefiles: file:line:col of what is wrong, no port opened" },
+	{ "help", cmd_help, "options of a plugin: `fairlead help PLUGIN`" },
 };
 
 static void usage(FILE *f)
@@ -38,7 +39,8 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	const char *name = argv[1];
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+	    (strcmp(name, "help") == 0 && argc == 2)) {
 		usage(stdout);
 		return EXIT_DONE;
 	}

@@ -73,9 +73,10 @@ static int fake_recvmmsg(int fd, struct mmsghdr *v, unsigned n)
 	memcpy(m->msg_name, &f->in.from, sizeof(f->in.from));
 	m->msg_controllen = net_pktinfo_put(&f->in.to, f->in.to.family, m->msg_control);
 	/* The kernel reports the address asked; our writer fills the one to send from. */
-	if (f->in.to.family == AF_INET) {
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	if (f->in.to.family == AF_INET && c != NULL) {
 		struct in_pktinfo i = { .ipi_addr = f->in.to.v4.sin_addr };
-		memcpy(CMSG_DATA(CMSG_FIRSTHDR(m)), &i, sizeof(i));
+		memcpy(CMSG_DATA(c), &i, sizeof(i));
 	}
 	return 1;
 }

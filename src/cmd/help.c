@@ -1,0 +1,36 @@
+/* `fairlead help PLUGIN`: the options of a plugin, from the rows it parses them by. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/opt.h"
+#include "cmd/cmd.h"
+#include "server/handler.h"
+
+static const struct plugin *find(const char *name)
+{
+	for (size_t i = 0; plugin_list[i] != NULL; i++) {
+		if (strcmp(plugin_list[i]->name, name) == 0)
+			return plugin_list[i];
+	}
+	return NULL;
+}
+
+int cmd_help(int argc, char **argv)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (argc != 2) {
+		fprintf(stderr,
+			"usage: fairlead help PLUGIN (`fairlead dns -plugins` lists them)\n");
+		return EXIT_USAGE;
+	}
+	const struct plugin *p = find(argv[1]);
+	if (p == NULL) {
+		fprintf(stderr, "no plugin '%s', `fairlead dns -plugins` lists them\n", argv[1]);
+		return EXIT_FAILED;
+	}
+	if (p->n_opts == 0)
+		strbuf_adds(&text, "  (no options)\n");
+	opt_help(p->opts, p->n_opts, &text);
+	printf("%s\n%s", p->name, text.s);
+	return EXIT_DONE;
+}
