@@ -1,0 +1,142 @@
+/* Counters. Series are found by labels once; after that by a few comparisons in a list that hangs
+ * on the zone of the rule. Lists only grow, so workers read them without a lock. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "plugin/template/template_priv.h"
+
+struct template_count {
+	struct template_count *next;
+	const char *server; /* compared as a pointer: the listener's label in this generation */
+	const struct template_record *rec; /* NULL: a match */
+	enum template_failure what;
+	uint32_t cls, type; /* NUMBERLESS: without a mnemonic */
+	struct metrics_series *series;
+};
+
+enum { NUMBERLESS = 1 << 16 };
+
+static const struct metrics_family matches_family = {
+	.name = "coredns_template_matches_total",
+	.help = "Counter of template regex matches.",
+	.kind = METRICS_COUNTER,
+	.labels = { "server", "zone", "view", "class", "type" },
+};
+static const struct metrics_family failure_families[] = {
+	[TEMPLATE_FAILED] = {
+		.name = "coredns_template_template_failures_total",
+		.help = "Counter of go template failures.",
+		.kind = METRICS_COUNTER,
+		.labels = { "server", "zone", "view", "class", "type", "section", "template" },
+	},
+	[TEMPLATE_BAD_RECORD] = {
+		.name = "coredns_template_rr_failures_total",
+		.help = "Counter of mis-templated RRs.",
+		.kind = METRICS_COUNTER,
+		.labels = { "server", "zone", "view", "class", "type", "section", "template" },
+	},
+};
+static const struct metrics_family limit_family = {
+	.name = "fairlead_regex_limit_total",
+	.help = "Names on which a pattern reached its match limit.",
+	.kind = METRICS_COUNTER,
+	.labels = { "plugin" },
+};
+
+struct metrics_series *template_limit_series(void)
+{
+	return metrics_get(&limit_family, (const char *const[]){ "template" });
+}
+
+static struct template_count *find(struct template_count *c, const struct template_count *want)
+{
+	while (c != NULL &&
+	       (c->type != want->type || c->cls != want->cls || c->server != want->server ||
+		c->rec != want->rec || c->what != want->what))
+		c = c->next;
+	return c;
+}
+
+static struct metrics_series *get_series(const struct template_run *run,
+					 const struct template_count *want)
+{
+	static const char *const sections[] = { [DNS_ANSWER] = "answer",
+						[DNS_AUTHORITY] = "authority",
+						[DNS_ADDITIONAL] = "additional" };
+	/* Both texts come from static tables (or are ""), so they are terminated. */
+	const char *values[] = {
+		want->server,
+		run->zone->text,
+		query_view_label(run->q),
+		template_class_text(run).p,
+		template_type_text(run).p,
+		want->rec != NULL ? sections[want->rec->section] : NULL,
+		want->rec != NULL ? want->rec->text : NULL,
+	};
+	return metrics_get(want->rec != NULL ? &failure_families[want->what] : &matches_family,
+			   values);
+}
+
+/* Two workers may add the same labels at once: both then count into the same series. */
+static NOINLINE struct template_count *add(_Atomic(struct template_count *) *head,
+					   const struct template_run *run,
+					   struct template_count *want)
+{
+	if (template_class_text(run).n == 0)
+		want->cls = NUMBERLESS;
+	if (template_type_text(run).n == 0)
+		want->type = NUMBERLESS;
+	struct template_count *c = find(atomic_load_explicit(head, memory_order_acquire), want);
+	if (c != NULL)
+		return c;
+	c = xmemdup(want, sizeof(*want));
+	c->series = get_series(run, want);
+	c->next = atomic_load_explicit(head, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(head, &c->next, c, memory_order_release,
+						      memory_order_relaxed)) {
+	}
+	return c;
+}
+
+static void count(_Atomic(struct template_count *) *head, const struct template_run *run,
+		  const struct template_record *rec, enum template_failure what)
+{
+	struct template_count want = {
+		.server = query_server_label(run->q),
+		.rec = rec,
+		.what = what,
+		.cls = template_class(run),
+		.type = template_type(run),
+	};
+	struct template_count *c = find(atomic_load_explicit(head, memory_order_acquire), &want);
+	if (UNLIKELY(c == NULL))
+		c = add(head, run, &want);
+	metrics_add(c->series, query_slot(run->q), 1);
+}
+
+void template_count_match(const struct template_run *run)
+{
+	count(&run->zone->matches, run, NULL, TEMPLATE_FAILED);
+}
+
+void template_count_failure(const struct template_run *run, const struct template_record *rec,
+			    enum template_failure what)
+{
+	count(&run->zone->failures, run, rec, what);
+}
+
+static void free_list(struct template_count *c)
+{
+	while (c != NULL) {
+		struct template_count *next = c->next;
+		free(c);
+		c = next;
+	}
+}
+
+void template_count_done(struct template_zone *zone)
+{
+	free_list(atomic_load(&zone->matches));
+	free_list(atomic_load(&zone->failures));
+}
