@@ -19,11 +19,14 @@ static int load(void *ctx, struct strbuf *out, char *why, size_t why_n)
 static int check_file(const char *path)
 {
 	struct confsource *cs = confsource_new(path, 53);
-	struct confsrc src = { .ctx = cs, .name = confsource_name(cs), .load = load };
+	struct confsrc src = { .ctx = cs,
+			       .name = confsource_name(cs),
+			       .load = load,
+			       .fallback = confsource_default(cs) };
 	struct server_opts opts = { .default_port = 53 };
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
-	int r = confload(&src, &cf, &err);
+	int r = confload_start(&src, &cf, &err);
 	if (r == 0)
 		r = server_check(&opts, cf, &err);
 	if (r < 0) {

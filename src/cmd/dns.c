@@ -42,7 +42,10 @@ static int run(const struct dns_flags *f, uint16_t port)
 {
 	struct confsource *src = confsource_new(f->conf, port);
 	struct control_opts o = {
-		.src = { .ctx = src, .name = confsource_name(src), .load = load },
+		.src = { .ctx = src,
+			 .name = confsource_name(src),
+			 .load = load,
+			 .fallback = confsource_default(src) },
 		.server = { .default_port = port },
 		.pidfile = f->pidfile,
 		.quiet = f->quiet,

@@ -16,7 +16,8 @@ struct confsource {
 	char *path; /* NULL: the built-in default */
 	bool is_stdin;
 	bool have_stdin;
-	struct strbuf kept; /* standard input, or the default text */
+	struct strbuf kept; /* standard input */
+	struct strbuf fallback;
 };
 
 struct confsource *confsource_new(const char *name, unsigned default_port)
@@ -28,9 +29,9 @@ struct confsource *confsource_new(const char *name, unsigned default_port)
 		s->path = xstrdup("stdin");
 	} else if (name != NULL || access("Corefile", F_OK) == 0) {
 		s->path = xstrdup(name != NULL ? name : "Corefile");
-	} else {
-		strbuf_addf(&s->kept, ".:%u {\nwhoami\nlog\n}\n", default_port);
 	}
+	strbuf_init(&s->fallback);
+	strbuf_addf(&s->fallback, ".:%u {\nwhoami\nlog\n}\n", default_port);
 	return s;
 }
 
@@ -39,8 +40,14 @@ void confsource_free(struct confsource *s)
 	if (s == NULL)
 		return;
 	strbuf_done(&s->kept);
+	strbuf_done(&s->fallback);
 	free(s->path);
 	free(s);
+}
+
+const char *confsource_default(const struct confsource *s)
+{
+	return s->fallback.s;
 }
 
 const char *confsource_name(const struct confsource *s)
@@ -83,9 +90,9 @@ int confsource_load(struct confsource *s, struct strbuf *out, char *why, size_t 
 		r = read_all(STDIN_FILENO, &s->kept);
 		s->have_stdin = r == 0;
 	}
-	if (s->path == NULL || s->is_stdin)
+	if (s->is_stdin)
 		strbuf_add_slice(out, strbuf_slice(&s->kept));
-	else
+	else if (s->path != NULL)
 		r = load_file(s->path, out);
 	if (r < 0)
 		snprintf(why, why_n, "cannot read '%s': %s", confsource_name(s), err_str(r));

@@ -14,6 +14,8 @@ struct confsource;
  * `.:PORT { whoami; log }`. Never NULL. */
 struct confsource *confsource_new(const char *name, unsigned default_port);
 void confsource_free(struct confsource *s);
+/* What is served when there is no configuration: `.:PORT { whoami; log }`. */
+const char *confsource_default(const struct confsource *s);
 /* Shown in error positions. */
 const char *confsource_name(const struct confsource *s);
 /* The text now, replacing *out; standard input is read once and remembered. 0, or a negative code

@@ -77,11 +77,12 @@ static void source_warn(void *ctx, struct srcpos pos, const char *text)
 	log_warn(NULL, "%s:%u:%u: %s", pos.file, pos.line, pos.col, text);
 }
 
+static const struct corefile_source files = {
+	.glob = source_glob, .read = source_read, .env = source_env, .warn = source_warn
+};
+
 int confload(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
 {
-	static const struct corefile_source files = {
-		.glob = source_glob, .read = source_read, .env = source_env, .warn = source_warn
-	};
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	char why[256];
 	int r = src->load(src->ctx, &text, why, sizeof(why));
@@ -90,4 +91,13 @@ int confload(const struct confsrc *src, struct corefile **ret, struct srcerr *er
 		return r;
 	}
 	return corefile_parse(src->name, strbuf_slice(&text), &files, ret, err);
+}
+
+int confload_start(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
+{
+	int r = confload(src, ret, err);
+	if (r < 0 || (*ret)->n_block != 0 || src->fallback == NULL)
+		return r;
+	corefile_free(*ret);
+	return corefile_parse(src->name, slice_of(src->fallback), &files, ret, err);
 }

@@ -196,7 +196,7 @@ static int start(struct control *c)
 {
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
-	int r = confload(&c->o->src, &cf, &err);
+	int r = confload_start(&c->o->src, &cf, &err);
 	if (r == 0) {
 		c->live = c->tried = hash_of(cf);
 		r = server_start(&c->o->server, cf, &c->srv, &err);

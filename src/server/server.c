@@ -309,6 +309,11 @@ int server_start(const struct server_opts *o, struct corefile *cf, struct server
 int server_reload(struct server *s, struct corefile *cf, struct srcerr *err)
 {
 	struct generation *g = NULL;
+	if (cf->n_block == 0) {
+		/* A file cut short while it is written must not turn the service off. */
+		corefile_free(cf);
+		return srcerr_set(err, (struct srcpos){ 0 }, "the Corefile has no server block");
+	}
 	int r = generation_build(s, cf, false, &g, err);
 	if (r < 0)
 		return r;
