@@ -216,12 +216,11 @@ static void put_opt(struct encoder *e, const struct dns_resp *r)
 }
 
 static void put_header(const struct encoder *e, const struct dns_resp *r,
-		       const uint16_t count[DNS_SECTIONS], bool truncated)
+		       const uint16_t count[DNS_SECTIONS])
 {
 	uint8_t *p = e->out;
-	uint16_t tc = truncated ? DNS_FLAG_TC : 0;
 	dns_put16(p, e->in->id);
-	dns_put16(p + 2, (uint16_t)(r->flags | tc | (r->rcode & 15)));
+	dns_put16(p + 2, (uint16_t)(r->flags | (r->rcode & 15)));
 	dns_put16(p + 4, e->in->question_len != 0);
 	dns_put16(p + 6, count[DNS_ANSWER]);
 	dns_put16(p + 8, count[DNS_AUTHORITY]);
@@ -248,7 +247,7 @@ static int encode_wire(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
 		return ERR_SPACE;
 	memcpy(e->out + e->n, r->msg + start, at - start);
 	e->n += at - start;
-	put_header(e, r, r->count, false);
+	put_header(e, r, r->count);
 	return 0;
 }
 
@@ -270,7 +269,9 @@ static void encode_open(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
 		if (truncated)
 			break;
 	}
-	put_header(e, r, count, truncated);
+	if (truncated)
+		r->flags |= DNS_FLAG_TC; /* logs tell what was sent */
+	put_header(e, r, count);
 }
 
 int dns_resp_encode(struct dns_resp *r, const struct dns_encode *in, uint8_t *out, size_t cap)

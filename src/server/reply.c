@@ -31,13 +31,14 @@ static void complete_edns(struct query *q)
 {
 	const struct dns_opt *o = &q->req.opt;
 	struct dns_resp *r = &q->resp;
+	bool own = r->has_opt;
+	q->own_opt = own;
 	if (!o->present)
 		return;
 	if (q->resp.rcode == DNS_RCODE_BADVERS) {
 		r->has_opt = true; /* a bare one */
 		return;
 	}
-	bool own = r->has_opt;
 	r->has_opt = true;
 	r->opt_udp_size = o->udp_size;
 	r->opt_do = own ? r->opt_do || o->dnssec_ok : o->dnssec_ok;

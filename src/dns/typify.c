@@ -1,0 +1,136 @@
+/* Kinds of replies. Most are told by header and counts; records are looked at only where the
+ * authority section or signatures decide. */
+#include "dns/typify.h"
+
+#include "base/clock.h"
+#include "base/compiler.h"
+
+struct seen {
+	bool soa, ns;
+	bool check_time;
+	bool expired;
+	int64_t now_s;
+};
+
+static const struct {
+	const char *name;
+	enum dns_reply_class cls;
+} kinds[] = {
+	[DNS_KIND_NOERROR] = { "NOERROR", DNS_REPLY_SUCCESS },
+	[DNS_KIND_NXDOMAIN] = { "NXDOMAIN", DNS_REPLY_DENIAL },
+	[DNS_KIND_SERVER] = { "SERVERERROR", DNS_REPLY_ERROR },
+	[DNS_KIND_NODATA] = { "NODATA", DNS_REPLY_DENIAL },
+	[DNS_KIND_DELEGATION] = { "DELEGATION", DNS_REPLY_SUCCESS },
+	[DNS_KIND_META] = { "META", DNS_REPLY_ERROR },
+	[DNS_KIND_UPDATE] = { "UPDATE", DNS_REPLY_ERROR },
+	[DNS_KIND_OTHER] = { "OTHERERROR", DNS_REPLY_ERROR },
+};
+
+/* RFC 1982 arithmetic of the two times of an RRSIG, done as miekg/dns does it. */
+static bool signature_valid(const uint8_t *rdata, size_t n, int64_t now_s)
+{
+	const int64_t half = INT64_C(1) << 31;
+	if (n < 16)
+		return true;
+	int64_t expiration = dns_get32(rdata + 8);
+	int64_t inception = dns_get32(rdata + 12);
+	inception += (inception - now_s) / half * half;
+	expiration += (expiration - now_s) / half * half;
+	return inception <= now_s && now_s <= expiration;
+}
+
+static void see(struct seen *s, enum dns_section section, uint16_t type, const uint8_t *rdata,
+		size_t n)
+{
+	if (section == DNS_AUTHORITY) {
+		s->soa |= type == DNS_TYPE_SOA;
+		s->ns |= type == DNS_TYPE_NS;
+	}
+	if (s->check_time && type == DNS_TYPE_RRSIG && !signature_valid(rdata, n, s->now_s))
+		s->expired = true;
+}
+
+static void see_open(struct seen *s, const struct dns_resp *r)
+{
+	for (int i = 0; i < DNS_SECTIONS; i++) {
+		DNS_RR_FOREACH(rr, r, i)
+		see(s, (enum dns_section)i, rr->type, rr->rdata, rr->rdlen);
+	}
+}
+
+/* dns_resp_from_wire has checked the message; what does not fit here ends the walk. */
+static void see_wire(struct seen *s, const struct dns_resp *r)
+{
+	int at = DNS_HEADER_BYTES;
+	for (unsigned n = dns_get16(r->msg + 4); n > 0; n--) {
+		at = dns_name_skip(r->msg, r->msg_len, (size_t)at);
+		if (at < 0)
+			return;
+		at += 4;
+	}
+	for (int i = 0; i < DNS_SECTIONS; i++) {
+		for (unsigned n = dns_get16(r->msg + 6 + 2 * i); n > 0; n--) {
+			at = dns_name_skip(r->msg, r->msg_len, (size_t)at);
+			if (at < 0 || (size_t)at + 10 > r->msg_len)
+				return;
+			const uint8_t *p = r->msg + at;
+			size_t len = dns_get16(p + 8);
+			if ((size_t)at + 10 + len > r->msg_len)
+				return;
+			see(s, (enum dns_section)i, dns_get16(p), p + 10, len);
+			at += 10 + (int)len;
+		}
+	}
+}
+
+static struct seen look(const struct dns_resp *r)
+{
+	struct seen s = { .check_time = r->has_opt && r->opt_do };
+	if (s.check_time)
+		s.now_s = (int64_t)(clock_wall_ns() / NS_PER_S);
+	if (r->msg != NULL)
+		see_wire(&s, r);
+	else
+		see_open(&s, r);
+	return s;
+}
+
+enum dns_kind dns_resp_kind(const struct dns_resp *r, uint16_t qtype)
+{
+	unsigned opcode = r->flags >> 11 & 15;
+	if (opcode == DNS_OPCODE_UPDATE)
+		return DNS_KIND_UPDATE;
+	if (opcode == DNS_OPCODE_NOTIFY || qtype == DNS_TYPE_AXFR || qtype == DNS_TYPE_IXFR)
+		return DNS_KIND_META;
+	bool answer = r->count[DNS_ANSWER] != 0;
+	bool ok = r->rcode == DNS_RCODE_NOERROR;
+	struct seen s = { 0 };
+	if ((ok && !answer) || (r->has_opt && r->opt_do))
+		s = look(r);
+	if (s.expired || (answer && r->rcode == DNS_RCODE_NXDOMAIN))
+		return DNS_KIND_OTHER;
+	if (answer && ok)
+		return DNS_KIND_NOERROR;
+	if (ok)
+		return s.soa ? DNS_KIND_NODATA : s.ns ? DNS_KIND_DELEGATION : DNS_KIND_NOERROR;
+	if (r->rcode == DNS_RCODE_NXDOMAIN)
+		return DNS_KIND_NXDOMAIN;
+	if (r->rcode == DNS_RCODE_SERVFAIL || r->rcode == DNS_RCODE_NOTIMP)
+		return DNS_KIND_SERVER;
+	return DNS_KIND_OTHER;
+}
+
+enum dns_reply_class dns_kind_class(enum dns_kind kind)
+{
+	return kinds[kind].cls;
+}
+
+const char *dns_kind_str(enum dns_kind kind)
+{
+	return kinds[kind].name;
+}
+
+const char *dns_reply_class_str(enum dns_reply_class c)
+{
+	return c == DNS_REPLY_SUCCESS ? "success" : c == DNS_REPLY_DENIAL ? "denial" : "error";
+}
