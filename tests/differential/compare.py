@@ -172,6 +172,8 @@ def log_lines(server, case):
     for line in server.read("stdout").splitlines():
         if not re.match(r"\[(INFO|ERROR|WARNING|DEBUG)\] ", line) and not line.startswith("{"):
             continue
+        if line.startswith("{") and '"plugin":' not in line:
+            continue  # listeners, version, signals
         for name, port in server.ports.items():
             line = re.sub(rf"\b{port.number}\b", f"@PORT:{name}@", line)
         line = re.sub(r"\b\d+(\.\d+)?(e-\d+)?s\b", "@DURATION@", line)
