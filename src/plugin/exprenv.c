@@ -92,9 +92,25 @@ FN(fn_server_port)
 	return give_port(run, &query_of(run)->local, ret);
 }
 
+/* Bytes of a client-subnet option (RFC 7871) beyond its prefix: CoreDNS measures the request as it
+ * would write it, which is without them. */
+static size_t subnet_excess(const struct dns_opt *opt)
+{
+	enum { SUBNET = 8, FIXED = 4 };
+	struct dns_option o;
+	size_t pos = 0, excess = 0;
+	while (dns_option_next(opt, &pos, &o)) {
+		size_t need = o.len >= FIXED ? FIXED + (o.data[2] + 7U) / 8 : o.len;
+		if (o.code == SUBNET && o.len > need)
+			excess += o.len - need;
+	}
+	return excess;
+}
+
 FN(fn_size)
 {
-	*ret = expr_int((int64_t)query_of(run)->req.len);
+	const struct dns_request *r = &query_of(run)->req;
+	*ret = expr_int((int64_t)(r->len - subnet_excess(&r->opt)));
 	return 0;
 }
 

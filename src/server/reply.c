@@ -35,7 +35,7 @@ static void complete_edns(struct query *q)
 	q->own_opt = own;
 	if (!o->present)
 		return;
-	if (q->resp.rcode == DNS_RCODE_BADVERS) {
+	if (o->version != 0) {
 		r->has_opt = true; /* a bare one */
 		return;
 	}
