@@ -1,7 +1,6 @@
 /* `fairlead check`: reads Corefiles as a start would, files they name included, and opens no port.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/compiler.h"
 #include "cmd/cmd.h"
@@ -31,7 +30,7 @@ static int check_file(const char *path)
 		r = server_check(&opts, cf, &err);
 	if (r < 0) {
 		char text[1024];
-		if (err.file[0] == '\0' && strstr(err.text, path) == NULL) {
+		if (err.file[0] == '\0') {
 			char copy[sizeof(err.text)];
 			snprintf(copy, sizeof(copy), "%s", err.text);
 			srcerr_set(&err, (struct srcpos){ .file = path, .line = 1, .col = 1 }, "%s",
