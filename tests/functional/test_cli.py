@@ -126,7 +126,7 @@ def test_flags_that_take_text(serve, spelling):
     args = spelling.format(conf=s.conf, port=s.port()).split()
     p = subprocess.Popen(server.fairlead() + args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        eventually(lambda: answers(s.port()), what="an answer")
+        eventually(lambda: answers(s.port(), timeout=0.1), what="an answer")
     finally:
         p.send_signal(signal.SIGTERM)
         out, _ = p.communicate(timeout=20)
@@ -199,7 +199,7 @@ def test_corefile_on_stdin(serve):
     p.stdin.close()
     p.stdin = None
     try:
-        eventually(lambda: answers(s.port()), what="an answer")
+        eventually(lambda: answers(s.port(), timeout=0.1), what="an answer")
         p.send_signal(signal.SIGUSR1)  # the text was kept: standard input is at its end
         assert "Reloading complete" in read_until(p.stdout, "Reloading complete")
         assert answers(s.port())
@@ -228,7 +228,7 @@ def test_corefile_of_the_working_folder(serve):
     s = serve(start=False)
     p = subprocess.Popen(server.fairlead(), cwd=s.dir, stdout=subprocess.DEVNULL)
     try:
-        eventually(lambda: answers(s.port()), what="an answer")
+        eventually(lambda: answers(s.port(), timeout=0.1), what="an answer")
     finally:
         p.terminate()
         assert p.wait(20) == 0
@@ -240,7 +240,7 @@ def test_without_a_corefile_whoami_and_log(serve, tmp_path):
     p = subprocess.Popen(server.fairlead() + ["-dns.port", str(s.port())], cwd=tmp_path, stdout=subprocess.PIPE,
                          text=True)
     try:
-        eventually(lambda: answers(s.port()), what="an answer")
+        eventually(lambda: answers(s.port(), timeout=0.1), what="an answer")
         line = read_until(p.stdout, '"A IN example.org. udp')
         assert re.search(r'\[INFO\] 127\.0\.0\.1:\d+ - 16962 "A IN example\.org\. udp 29 false 512" NOERROR qr,aa,rd',
                          line)
@@ -287,7 +287,7 @@ def test_man_pages_are_installed_and_well_formed(installed, page):
     assert "/man/man1/" in path
     if shutil.which("groff") is None:
         pytest.skip("no groff here")
-    done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-P-cbou", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True)
     assert done.stderr == "" and "NAME" in done.stdout
 
