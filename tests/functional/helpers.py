@@ -144,36 +144,51 @@ def metric(text, start):
     return None
 
 
-class Namespace:
-    """A network namespace of its own, entered by commands with `wrap`. Needs root."""
+class Network:
+    """Two network namespaces joined by a cable: `server` has the addresses given, `client` one of each family next to
+    them. Needs root."""
     count = 0
 
     def __init__(self, *addresses):
-        Namespace.count += 1
-        self.name = f"fl-test-{os.getpid()}-{Namespace.count}"
-        self.ip("netns", "add", self.name)
-        self.inside("ip", "link", "set", "lo", "up")
-        self.inside("ip", "link", "add", "d0", "type", "dummy")
-        self.inside("ip", "link", "set", "d0", "up")
-        for a in addresses:
-            extra = ["nodad"] if ":" in a else []
-            self.inside("ip", "addr", "add", a, "dev", "d0", *extra)
+        Network.count += 1
+        base = f"fl-test-{os.getpid()}-{Network.count}"
+        self.names = [base + "-s", base + "-c"]
+        self.addresses = addresses
+
+    def __enter__(self):
+        server_ns, client_ns = self.names
+        try:
+            for name in self.names:
+                self.ip("netns", "add", name)
+                self.ip("-n", name, "link", "set", "lo", "up")
+            self.ip("link", "add", "e0", "netns", server_ns, "type", "veth", "peer", "name", "e0", "netns", client_ns)
+            for name in self.names:
+                self.ip("-n", name, "link", "set", "e0", "up")
+            for a in self.addresses:
+                self.add(server_ns, a)
+            self.add(client_ns, "192.0.2.250/24")
+            self.add(client_ns, "2001:db8::250/64")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def add(self, name, address):
+        self.ip("-n", name, "addr", "add", address, "dev", "e0", *(["nodad"] if ":" in address else []))
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], stderr=subprocess.DEVNULL, check=False)
 
     @staticmethod
     def ip(*args):
         subprocess.run(["ip", *args], check=True, stdout=subprocess.DEVNULL)
 
-    def wrap(self, command):
-        return ["ip", "netns", "exec", self.name, *command]
+    def server(self, *command):
+        return ["ip", "netns", "exec", self.names[0], *command]
 
-    def inside(self, *command, **kw):
-        return subprocess.run(self.wrap(command), check=True, **kw)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.ip("netns", "del", self.name)
+    def client(self, *command):
+        return ["ip", "netns", "exec", self.names[1], *command]
 
 
 def quiet_for(sock, seconds=0.4):
