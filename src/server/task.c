@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rcu.h"
 #include "net/loop.h"
 
 struct task {
@@ -29,7 +30,9 @@ static pthread_cond_t stop_cond = PTHREAD_COND_INITIALIZER;
 static void *run(void *arg)
 {
 	(void)arg;
+	rcu_thread_register(); /* tasks hand old tables to rcu_defer */
 	loop_run(loop);
+	rcu_thread_unregister();
 	return NULL;
 }
 
