@@ -153,8 +153,12 @@ int template_record_compile(struct template_rule *rule, struct template_record *
 {
 	struct strbuf text = STRBUF_INIT;
 	struct srcerr inner = { .text = "" };
-	int r = tmpl_parse(slice_of(rec->word.s), rec->word.pos, &template_envs[rec->section],
-			   &rec->tmpl, &inner);
+	struct srcpos at = rec->word.pos;
+	/* A word that holds blanks was quoted: its text starts behind the quote. */
+	if (strpbrk(rec->word.s, " \t\n") != NULL)
+		at.col++;
+	int r = tmpl_parse(slice_of(rec->word.s), at, &template_envs[rec->section], &rec->tmpl,
+			   &inner);
 	if (r < 0)
 		return srcerr_set(err, inner.pos, "could not compile template: %s", inner.text);
 	tmpl_text(rec->tmpl, &text);
