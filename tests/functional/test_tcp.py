@@ -42,6 +42,15 @@ def read_message(sock):
     return data[2:]
 
 
+def readable(socks, seconds):
+    """select() cannot take descriptors from 1024 on."""
+    poller = select.poll()
+    by_fd = {x.fileno(): x for x in socks}
+    for fd in by_fd:
+        poller.register(fd, select.POLLIN | select.POLLHUP)
+    return [by_fd[fd] for fd, _ in poller.poll(seconds * 1000)]
+
+
 def closed_within(sock, seconds):
     """Seconds until the server closed it; fails after the bound."""
     start = time.monotonic()
@@ -144,8 +153,7 @@ def test_default_read_time_out(serve, note):
     closed = {}
     at = 0
     while len(closed) < 2 and time.monotonic() - start < slower(8):
-        ready, _, _ = select.select([x for x in (silent, slow) if x not in closed], [], [], 0.5)
-        for sock in ready:
+        for sock in readable([x for x in (silent, slow) if x not in closed], 0.5):
             try:
                 assert sock.recv(100) == b""
             except ConnectionResetError:
@@ -199,11 +207,7 @@ def test_slow_clients_do_not_slow_others(serve, note):
 
 def count_open(socks):
     """How many the server has not closed."""
-    n = 0
-    poller = select.poll()
-    for x in socks:
-        poller.register(x, select.POLLIN | select.POLLHUP)
-    return len(socks) - len(poller.poll(0))
+    return len(socks) - len(readable(socks, 0))
 
 
 def open_many(port, n, source):
@@ -230,9 +234,8 @@ def test_ten_thousand_connections_of_one_client(serve, note):
     def others():
         while not stop.is_set():
             for tcp in (False, True):
-                start = time.monotonic()
-                assert answers(s.port(), tcp=tcp, timeout=10)
-                took.append(time.monotonic() - start)
+                began = time.monotonic()
+                took.append(time.monotonic() - began if answers(s.port(), tcp=tcp, timeout=3) else 1000.0)
             stop.wait(0.01)
     t = threading.Thread(target=others)
     t.start()
@@ -308,7 +311,7 @@ def test_low_file_limit(serve):
     before, start = cpu_seconds(s.process.pid), time.monotonic()
     while time.monotonic() - start < 0.5:
         assert answers(s.port())
-        select.select([], [], [], 0.05)
+        readable([], 0.05)
     assert cpu_seconds(s.process.pid) - before < slower(0.3), "it spins"
     for sock in socks:
         sock.close()

@@ -200,6 +200,13 @@ class Exchange:
             link.close()
 
 
+def wait_readable(sock, seconds):
+    """select() knows no descriptors from 1024 on."""
+    poller = select.poll()
+    poller.register(sock, select.POLLIN)
+    poller.poll(max(0.0, seconds) * 1000)
+
+
 def udp_ask(port, wire, target="127.0.0.1", source="", timeout=5.0):
     """One UDP question: the reply, or None when there is none in time."""
     link = Udp(target, port, source)
@@ -207,7 +214,7 @@ def udp_ask(port, wire, target="127.0.0.1", source="", timeout=5.0):
         link.send(wire)
         end = time.monotonic() + timeout
         while not link.replies[wire[:2]] and time.monotonic() < end:
-            select.select([link.sock], [], [], max(0.0, end - time.monotonic()))
+            wait_readable(link.sock, end - time.monotonic())
             link.receive()
         return link.replies[wire[:2]][0] if link.replies[wire[:2]] else None
     finally:
@@ -222,7 +229,7 @@ def tcp_ask(port, *wires, target="127.0.0.1", source="", timeout=5.0):
             link.send(wire)
         end = time.monotonic() + timeout
         while not link.closed and time.monotonic() < end and not all(link.replies[w[:2]] for w in wires):
-            select.select([link.sock], [], [], max(0.0, end - time.monotonic()))
+            wait_readable(link.sock, end - time.monotonic())
             link.receive()
         return [link.replies[w[:2]][0] if link.replies[w[:2]] else None for w in wires]
     finally:
