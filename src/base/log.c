@@ -2,6 +2,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+
+enum { PATIENCE_MS = 100 };
 
 static const struct {
 	const char *text;
@@ -100,19 +103,26 @@ void log_format_line(struct strbuf *b, enum log_level level, const char *area, s
 		strbuf_addc(b, '\n');
 }
 
-/* A line that cannot be written is lost: there is nowhere left to complain. */
+/* A reader that is behind gets a moment; while it stands still further lines wait no longer. Under
+ * the lock. */
+static bool wait_writable(int fd)
+{
+	static bool stuck;
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	stuck = poll(&p, 1, stuck ? 0 : PATIENCE_MS) == 0;
+	return !stuck;
+}
+
+/* A line that cannot be written is lost: there is nowhere left to complain, and no thread may wait
+ * for a reader. A pipe that polls writable takes PIPE_BUF bytes without blocking. */
 static void write_all(int fd, struct slice line)
 {
-	while (line.n > 0) {
-		ssize_t n = write(fd, line.p, line.n);
-		if (n >= 0) {
+	while (line.n > 0 && wait_writable(fd)) {
+		ssize_t n = write(fd, line.p, MIN(line.n, (size_t)PIPE_BUF));
+		if (n >= 0)
 			line = slice_from(line, (size_t)n);
-		} else if (errno == EAGAIN) {
-			struct pollfd p = { .fd = fd, .events = POLLOUT };
-			poll(&p, 1, -1);
-		} else if (errno != EINTR) {
+		else if (errno != EINTR && errno != EAGAIN)
 			return;
-		}
 	}
 }
 

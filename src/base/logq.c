@@ -52,6 +52,7 @@ struct logq {
 	_Atomic uint64_t lost;
 	_Atomic bool stop;
 	pthread_t thread;
+	int waited_ms; /* for the reader, since the stop */
 	size_t batch_n;
 	char batch[BATCH_BYTES];
 };
@@ -125,20 +126,21 @@ static unsigned fill_batch(struct logq *q, const struct ring *r, uint64_t *pos, 
 	return lines;
 }
 
-/* Waits for room, in steps, so that freeing the queue cannot hang on a reader that stands still. */
+/* Waits for room, in steps, so that freeing the queue cannot hang on a reader that stands still: it
+ * is waited for once, not for each batch. */
 static bool wait_writable(struct logq *q)
 {
 	enum { STEP_MS = 100 };
-	int waited_ms = 0;
 	while (true) {
+		bool patient = q->waited_ms < STOP_PATIENCE_MS;
 		struct pollfd p = { .fd = q->fd, .events = POLLOUT };
-		int r = poll(&p, 1, STEP_MS);
+		int r = poll(&p, 1, patient ? STEP_MS : 0);
 		if (r > 0 || (r < 0 && errno != EINTR))
 			return true;
-		if (!atomic_load_explicit(&q->stop, memory_order_relaxed))
-			waited_ms = 0;
-		else if ((waited_ms += STEP_MS) >= STOP_PATIENCE_MS)
+		if (!patient)
 			return false;
+		if (atomic_load_explicit(&q->stop, memory_order_relaxed))
+			q->waited_ms += STEP_MS;
 	}
 }
 
