@@ -1,6 +1,8 @@
 /* fairlead: picks the sub-command. A link named `coredns` behaves as `fairlead dns`. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "cmd/cmd.h"
@@ -30,8 +32,21 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+/* A standard stream that is closed at start would be the number of the next socket, and log lines
+ * would go there. */
+static void open_standard_streams(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	open_standard_streams();
 	if (argc > 0 && strcmp(base_name(argv[0]), "coredns") == 0)
 		return cmd_dns(argc, argv);
 	if (argc < 2) {
