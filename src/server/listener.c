@@ -87,6 +87,7 @@ static int listener_open(struct server *srv, const struct route *rt, struct list
 		struct listener_sock *s = &l->sock[i];
 		s->udp = (struct loop_fd){ .fd = -1, .cb = udp_readable };
 		s->tcp = (struct loop_fd){ .fd = -1, .cb = tcp_acceptable };
+		s->accept_timer.cb = tcp_accept_again;
 		s->listener = l;
 		s->worker = &srv->worker[i];
 		s->wildcard = is_wildcard(&rt->addr);

@@ -108,6 +108,7 @@ struct generation {
 struct listener_sock {
 	struct loop_fd udp;
 	struct loop_fd tcp;
+	struct loop_timer accept_timer; /* runs while new connections have to wait */
 	struct listener *listener;
 	struct worker *worker;
 	struct route *route; /* of the worker's current generation; NULL: not serving */
@@ -237,6 +238,7 @@ void udp_prepare(struct worker *w);
 
 /* tcp.c */
 void tcp_acceptable(struct loop_fd *f, uint32_t events);
+void tcp_accept_again(struct loop_timer *t);
 void tcp_send(struct query *q, const uint8_t *msg, size_t n);
 void tcp_query_done(struct query *q);
 void tcp_close_all(struct worker *w, const struct listener_sock *only);

@@ -19,6 +19,7 @@ enum {
 	MAX_OUT_BYTES = 512 * 1024, /* unsent; then the connection is closed */
 	STREAM_HIGH_BYTES = 128 * 1024,
 	ACCEPTS_PER_TURN = 32,
+	ACCEPT_PAUSE_NS = 100 * 1000 * 1000, /* when there is no descriptor to be had */
 };
 
 struct tcp_conn {
@@ -469,6 +470,27 @@ static void add_conn(struct listener_sock *s, int fd, const union net_addr *clie
 	make_room(w, c, of_client);
 }
 
+/* Out of descriptors: the longest-idle connection gives up its own. With none here (others hold
+ * them all) new ones stay in the kernel's queue for a while, as looking again at once would spin.
+ */
+static void make_descriptor(struct listener_sock *s)
+{
+	struct worker *w = s->worker;
+	if (w->conns.oldest != NULL) {
+		conn_close(w->conns.oldest);
+		return;
+	}
+	if (loop_fd_mod(w->loop, &s->tcp, 0) == 0)
+		loop_timer_set(w->loop, &s->accept_timer, loop_now(w->loop) + ACCEPT_PAUSE_NS);
+}
+
+void tcp_accept_again(struct loop_timer *t)
+{
+	struct listener_sock *s = CONTAINER_OF(t, struct listener_sock, accept_timer);
+	if (loop_fd_mod(s->worker->loop, &s->tcp, EPOLLIN) < 0)
+		loop_timer_set(s->worker->loop, t, loop_now(s->worker->loop) + ACCEPT_PAUSE_NS);
+}
+
 void tcp_acceptable(struct loop_fd *f, uint32_t events)
 {
 	struct listener_sock *s = CONTAINER_OF(f, struct listener_sock, tcp);
@@ -478,9 +500,9 @@ void tcp_acceptable(struct loop_fd *f, uint32_t events)
 		socklen_t len = sizeof(client);
 		int fd = accept4(f->fd, &client.sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) {
-			/* Out of descriptors: the longest-idle one gives up its own. */
-			if ((errno == EMFILE || errno == ENFILE) && s->worker->conns.oldest != NULL)
-				conn_close(s->worker->conns.oldest);
+			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			    errno == ENOMEM)
+				make_descriptor(s);
 			return;
 		}
 		add_conn(s, fd, &client);

@@ -99,6 +99,8 @@ static void sock_unregister(struct worker *w, struct listener_sock *s)
 		return;
 	loop_fd_del(w->loop, &s->udp);
 	loop_fd_del(w->loop, &s->tcp);
+	if (s->accept_timer.heap_at != 0)
+		loop_timer_stop(w->loop, &s->accept_timer);
 	s->registered = false;
 	s->route = NULL;
 	tcp_close_all(w, s);
