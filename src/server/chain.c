@@ -56,7 +56,7 @@ static void release(struct query *q)
 	release_subs(q);
 	slot_release(w, q);
 	if (g != NULL && --g->w[w->index].inflight == 0 && g->w[w->index].retiring)
-		worker_retire_check(w, g);
+		worker_leave(w, g);
 }
 
 static void run_done(struct query *q)

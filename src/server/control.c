@@ -23,7 +23,7 @@
 #include "net/sock.h"
 #include "server/confload.h"
 
-enum { STOP_GRACE_S = 5 };
+enum { STOP_GRACE_S = 5, REAP_MS = 200 };
 
 static const struct metrics_family reload_failed_family = {
 	.name = "coredns_reload_failed_total",
@@ -228,6 +228,21 @@ static int next_signal(const struct control *c, const sigset_t *set)
 	return sig < 0 && errno == EAGAIN ? 0 : sig;
 }
 
+/* As next_signal. Meanwhile a replaced configuration is freed when its last query is done. */
+static int next_event(const struct control *c, const sigset_t *set)
+{
+	while (server_reap(c->srv)) {
+		uint64_t soon = clock_mono_ns() + REAP_MS * NS_PER_MS;
+		struct control nap = { .period_ns = 1, .next_check_ns = soon };
+		if (c->period_ns != 0 && c->next_check_ns <= soon)
+			break;
+		int sig = next_signal(&nap, set);
+		if (sig != 0)
+			return sig;
+	}
+	return next_signal(c, set);
+}
+
 /* Serves on for the lameduck time; a further INT or QUIT cuts it short. Exit status or -1. */
 static int lameduck(const struct control *c, const sigset_t *set)
 {
@@ -280,7 +295,7 @@ int control_run(const struct control_opts *o)
 	if (start(&c) < 0)
 		return 1;
 	for (;;) {
-		switch (next_signal(&c, &set)) {
+		switch (next_event(&c, &set)) {
 		case 0:
 			reload(&c, false);
 			plan_check(&c);

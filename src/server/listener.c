@@ -138,13 +138,23 @@ static bool uses(const struct generation *g, const struct listener *l)
 	return false;
 }
 
-/* Closes listeners that `g` (NULL: nothing) does not use; no worker may use them any more. */
-void listeners_close_unused(struct server *srv, struct generation *g)
+static bool in_use(const struct server *srv, const struct listener *l)
+{
+	if (uses(srv->gen, l))
+		return true;
+	for (const struct generation *g = srv->retired; g != NULL; g = g->next) {
+		if (uses(g, l))
+			return true; /* a query that waits replies through its socket */
+	}
+	return false;
+}
+
+void listeners_close_unused(struct server *srv)
 {
 	struct listener **at = &srv->listeners;
 	while (*at != NULL) {
 		struct listener *l = *at;
-		if (uses(g, l)) {
+		if (in_use(srv, l)) {
 			at = &l->next;
 			continue;
 		}

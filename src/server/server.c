@@ -47,10 +47,8 @@ static void run_order(struct loop_msg *m)
 	o->fn(o);
 }
 
-/* Gives every worker the same order and waits for all acknowledgements, or until the deadline
- * (monotonic; 0: none). */
-static int order_all(struct server *s, void (*fn)(struct order *o), struct generation *g,
-		     uint64_t deadline_ns)
+/* Gives every worker the same order and waits for all acknowledgements; the first error of any. */
+static int order_all(struct server *s, void (*fn)(struct order *o), struct generation *g)
 {
 	struct order *o = xcalloc(s->n_workers, sizeof(*o));
 	s->acks = 0;
@@ -64,21 +62,12 @@ static int order_all(struct server *s, void (*fn)(struct order *o), struct gener
 		else
 			loop_post(s->worker[i].loop, &o[i].msg);
 	}
-	int r = 0;
 	pthread_mutex_lock(&s->lock);
-	while (s->acks < s->n_workers && r == 0) {
-		struct timespec at = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
-				       .tv_nsec = (long)(deadline_ns % NS_PER_S) };
-		if (deadline_ns == 0)
-			pthread_cond_wait(&s->cond, &s->lock);
-		else if (pthread_cond_timedwait(&s->cond, &s->lock, &at) == ETIMEDOUT)
-			r = ERR_TIMEOUT;
-	}
-	if (r == 0)
-		r = s->ack_error;
+	while (s->acks < s->n_workers)
+		pthread_cond_wait(&s->cond, &s->lock);
+	int r = s->ack_error;
 	pthread_mutex_unlock(&s->lock);
-	if (r != ERR_TIMEOUT)
-		free(o); /* else a worker may still read it: it is left to the end of the process */
+	free(o);
 	return r;
 }
 
@@ -119,20 +108,26 @@ static void order_switch(struct order *o)
 	ack(o->worker->srv, 0);
 }
 
-void worker_retire_check(struct worker *w, struct generation *g)
+void worker_leave(struct worker *w, struct generation *g)
 {
+	struct server *s = w->srv;
 	g->w[w->index].retiring = false;
 	worker_uninit(w, g);
-	ack(w->srv, 0);
+	reply_flush(w); /* the sockets may close from now on */
+	pthread_mutex_lock(&s->lock);
+	g->n_left++;
+	pthread_cond_broadcast(&s->cond);
+	pthread_mutex_unlock(&s->lock);
 }
 
 static void order_retire(struct order *o)
 {
 	struct generation_worker *gw = &o->gen->w[o->worker->index];
 	if (gw->inflight == 0)
-		worker_retire_check(o->worker, o->gen);
+		worker_leave(o->worker, o->gen);
 	else
-		gw->retiring = true; /* acknowledged by the last query */
+		gw->retiring = true; /* its last query leaves it */
+	ack(o->worker->srv, 0);
 }
 
 static void order_close(struct order *o)
@@ -199,7 +194,7 @@ static void server_free(struct server *s)
 		if (s->worker[i].loop != NULL)
 			worker_cleanup(&s->worker[i]);
 	}
-	listeners_close_unused(s, NULL);
+	listeners_close_unused(s);
 	logq_free(s->logq);
 	client_table_free(s->clients);
 	pthread_cond_destroy(&s->cond);
@@ -218,33 +213,88 @@ static void commit(struct generation *g)
 	}
 }
 
+/* ---- retirement: a replaced generation stays until its last query is done ---- */
+
+static bool all_left(struct server *s, const struct generation *g)
+{
+	pthread_mutex_lock(&s->lock);
+	bool yes = g->n_left == s->n_workers;
+	pthread_mutex_unlock(&s->lock);
+	return yes;
+}
+
+bool server_reap(struct server *s)
+{
+	struct generation **at = &s->retired;
+	while (*at != NULL) {
+		struct generation *g = *at;
+		if (!all_left(s, g)) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		generation_free(g, false);
+	}
+	listeners_close_unused(s);
+	return s->retired != NULL;
+}
+
+static void retire(struct server *s, struct generation *g)
+{
+	g->next = s->retired;
+	s->retired = g;
+	IGNORE(order_all(s, order_retire, g)); /* always acknowledged */
+}
+
+/* Waits until all retired generations are left, or the deadline (monotonic). */
+static void await_retired(struct server *s, uint64_t deadline_ns)
+{
+	struct timespec at = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
+			       .tv_nsec = (long)(deadline_ns % NS_PER_S) };
+	int r = s->opts.no_threads ? ETIMEDOUT : 0; /* nobody could leave while we wait */
+	for (struct generation *g = s->retired; g != NULL && r == 0; g = g->next) {
+		pthread_mutex_lock(&s->lock);
+		while (g->n_left < s->n_workers && r == 0)
+			r = pthread_cond_timedwait(&s->cond, &s->lock, &at);
+		pthread_mutex_unlock(&s->lock);
+	}
+}
+
 /* Makes `g` the one that serves. On failure it is freed and all is as before. */
 static int go_live(struct server *s, struct generation *g, struct srcerr *err)
 {
 	int r = listeners_open(s, g, err);
 	if (r == 0) {
-		r = order_all(s, order_init, g, 0);
+		r = order_all(s, order_init, g);
 		if (r < 0) {
-			IGNORE(order_all(s, order_uninit, g, 0)); /* always acknowledged */
+			IGNORE(order_all(s, order_uninit, g)); /* always acknowledged */
 			srcerr_set(err, (struct srcpos){ 0 }, "a worker cannot start: %s",
 				   err_str(r));
 		}
 	}
 	if (r < 0) {
 		generation_free(g, true);
-		listeners_close_unused(s, s->gen);
+		listeners_close_unused(s);
 		return r;
 	}
 	struct generation *old = s->gen;
 	commit(g);
-	IGNORE(order_all(s, order_switch, g, 0)); /* always acknowledged */
+	IGNORE(order_all(s, order_switch, g)); /* always acknowledged */
 	s->gen = g;
-	if (old != NULL) {
-		IGNORE(order_all(s, order_retire, old, 0)); /* bounded by the queries' own limits */
-		generation_free(old, false);
-	}
-	listeners_close_unused(s, g);
+	if (old != NULL)
+		retire(s, old);
+	server_reap(s);
 	return 0;
+}
+
+static void stop_threads(struct server *s)
+{
+	for (unsigned i = 0; s->worker != NULL && i < s->n_workers; i++) {
+		if (!s->worker[i].running)
+			continue;
+		loop_stop(s->worker[i].loop);
+		pthread_join(s->worker[i].thread, NULL);
+	}
 }
 
 static int start_workers(struct server *s)
@@ -335,20 +385,19 @@ int server_check(const struct server_opts *o, struct corefile *cf, struct srcerr
 
 void server_stop(struct server *s, uint64_t grace_ns)
 {
-	if (s->worker != NULL && s->worker[s->n_workers - 1].loop != NULL) {
+	uint64_t deadline = clock_mono_ns() + grace_ns;
+	if (s->gen != NULL) {
 		struct generation *g = s->gen;
-		uint64_t deadline = clock_mono_ns() + grace_ns;
-		IGNORE(order_all(s, order_switch, NULL, 0)); /* always acknowledged */
-		int r = g != NULL ? order_all(s, order_retire, g, deadline) : 0;
-		IGNORE(order_all(s, order_close, NULL, 0)); /* always acknowledged */
-		for (unsigned i = 0; i < s->n_workers && !s->opts.no_threads; i++) {
-			loop_stop(s->worker[i].loop);
-			pthread_join(s->worker[i].thread, NULL);
-		}
-		if (r == 0)
-			generation_free(g, false);
+		IGNORE(order_all(s, order_switch, NULL)); /* always acknowledged */
 		s->gen = NULL;
+		retire(s, g);
+		await_retired(s, deadline);
+		IGNORE(order_all(s, order_close, NULL)); /* always acknowledged */
+		server_reap(s);
 	}
+	stop_threads(s);
+	/* What queries still wait in is left to the end of the process: they cannot be resumed. */
+	s->retired = NULL;
 	server_free(s);
 }
 
@@ -391,6 +440,8 @@ const struct corefile *server_corefile(const struct server *s)
 void server_turn(struct server *s, unsigned worker, bool wait)
 {
 	loop_turn(s->worker[worker].loop, wait);
+	if (s->retired != NULL)
+		server_reap(s);
 }
 
 unsigned server_n_workers(const struct server *s)

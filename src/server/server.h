@@ -29,6 +29,9 @@ MUST_CHECK int server_start(const struct server_opts *o, struct corefile *cf, st
 			    struct srcerr *err);
 /* Swaps to another configuration; on failure the old one serves on. Takes over `cf` either way. */
 MUST_CHECK int server_reload(struct server *s, struct corefile *cf, struct srcerr *err);
+/* Frees replaced configurations whose last query is done; true when some are left, to be called
+ * again after a while. server_reload does it, too. */
+bool server_reap(struct server *s);
 /* Stops listening, gives queries in flight up to grace_ns, frees all. */
 void server_stop(struct server *s, uint64_t grace_ns);
 /* Parses and dry-prepares only. Takes over `cf`. */

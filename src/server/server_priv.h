@@ -102,6 +102,8 @@ struct generation {
 	size_t n_shown;
 	int64_t reload_ns, reload_jitter_ns, lameduck_ns;
 	unsigned sockets;
+	unsigned n_left;	      /* workers that have left it; guarded by srv->lock */
+	struct generation *next;      /* in srv->retired */
 	struct generation_worker w[]; /* one per worker; each touched by that worker only */
 };
 
@@ -121,7 +123,6 @@ struct listener {
 	struct listener *next;
 	char *label;
 	union net_addr addr;
-	unsigned refs;		     /* generations that use it; control thread */
 	struct listener_sock sock[]; /* one per worker */
 };
 
@@ -146,6 +147,7 @@ struct worker {
 	struct server *srv;
 	unsigned index;
 	pthread_t thread;
+	bool running; /* the thread was started */
 	struct loop *loop;
 	struct generation *gen;
 	const struct net_ops *ops;
@@ -191,11 +193,12 @@ struct server {
 	struct server_opts opts;
 	unsigned n_workers;
 	struct worker *worker;
-	struct generation *gen; /* control thread */
+	struct generation *gen;	    /* control thread */
+	struct generation *retired; /* replaced, with queries in flight; control thread */
 	struct listener *listeners;
 	struct logq *logq;
 
-	pthread_mutex_t lock; /* guards acks */
+	pthread_mutex_t lock; /* guards acks, ack_error and n_left of generations */
 	pthread_cond_t cond;
 	unsigned acks;
 	int ack_error;
@@ -253,11 +256,13 @@ MUST_CHECK int generation_build(struct server *srv, struct corefile *cf, bool dr
 void generation_free(struct generation *g, bool aborted);
 /* listener.c */
 MUST_CHECK int listeners_open(struct server *srv, struct generation *g, struct srcerr *err);
-void listeners_close_unused(struct server *srv, struct generation *g);
+/* Closes those that neither the live generation nor a retired one uses. */
+void listeners_close_unused(struct server *srv);
 struct listener *listener_find(struct server *srv, const char *label);
 /* One per worker thread. */
 void worker_switch(struct worker *w, struct generation *g);
-void worker_retire_check(struct worker *w, struct generation *g);
+/* The last query of a retiring generation is done on this worker. */
+void worker_leave(struct worker *w, struct generation *g);
 MUST_CHECK int worker_start(struct worker *w, struct server *srv, unsigned index);
 void worker_prepare(struct worker *w);
 void worker_cleanup(struct worker *w);

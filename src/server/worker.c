@@ -61,6 +61,7 @@ int worker_start(struct worker *w, struct server *srv, unsigned index)
 	pthread_attr_destroy(&attr);
 	if (r != 0)
 		return -r;
+	w->running = true;
 	char name[16];
 	snprintf(name, sizeof(name), "worker-%u", index);
 	pthread_setname_np(w->thread, name);
