@@ -176,10 +176,7 @@ enum dns_admit dns_request_parse(uint8_t *msg, size_t n, uint16_t opcodes, struc
 	r->id = dns_get16(msg);
 	r->flags = dns_get16(msg + 2);
 	r->opcode = (uint8_t)(r->flags >> 11 & 15);
-	r->opt.present = false;
-	r->opt.udp_size = 0;
-	r->opt.dnssec_ok = false;
-	r->opt.options_len = 0;
+	r->opt = (struct dns_opt){ 0 };
 	r->question_len = 0;
 	enum dns_admit a = admit_header(msg, opcodes, r);
 	if (a != DNS_ADMIT_OK)

@@ -169,11 +169,11 @@ static int setup_one(struct builder *b, struct block *blk, const struct plugin *
 		return r;
 	vec_push(&b->inst, in);
 	blk->inst[blk->n_inst++] = in;
+	in->state_at = blk->n_states++; /* filters and metadata may want one, too */
 	if (p->serve == NULL && p->respond == NULL && p->done == NULL)
 		return 0;
 	in->chain_at = blk->n_chain;
 	blk->chain[blk->n_chain++] = in;
-	in->state_at = blk->n_states++;
 	if (p->prefetch != NULL)
 		blk->prefetcher[blk->n_prefetch++] = in;
 	return 0;
@@ -226,16 +226,16 @@ static struct route *route_get(struct builder *b, const char *label, struct srce
 static int check_duplicate(struct builder *b, const struct block *blk, const struct served *sv,
 			   const char *ip, const char *label)
 {
-	const char *key = arena_printf(&b->g->arena, "%s|%s|%s", sv->zone, label, blk->conf.view);
-	if (map_set(&b->seen, slice_of(key), b) != NULL && blk->conf.filter == NULL)
+	const char *key = arena_printf(&b->g->arena, "%s|%s", sv->zone, label);
+	bool view = blk->conf.filter != NULL;
+	if (!view && map_set(&b->seen, slice_of(key), b) != NULL)
 		return srcerr_set(b->err, sv->pos, "cannot serve %s on %s - it is already defined",
 				  sv->zone, label);
-	if (blk->conf.filter != NULL)
-		return 0;
 	static char bound, unbound;
 	char *mark = ip[0] == '\0' ? &unbound : &bound;
 	key = arena_printf(&b->g->arena, "%s|%u", sv->zone, sv->port);
-	const char *before = map_set(&b->wild, slice_of(key), mark);
+	const char *before =
+		view ? map_get(&b->wild, slice_of(key)) : map_set(&b->wild, slice_of(key), mark);
 	if (before != NULL && before != mark)
 		return srcerr_set(b->err, sv->pos,
 				  "cannot serve %s on port %u - zone overlap listener capacity "
