@@ -17,6 +17,7 @@ static void run_push(struct worker *w, struct query *q)
 
 void query_resume(struct query *q)
 {
+	loop_timer_stop(q->worker->loop, &q->timer); /* the wait is over: no time-out any more */
 	if (!q->waiting) {
 		q->resumed = true; /* latched until V_WAIT is returned */
 		return;
@@ -41,6 +42,11 @@ static void release(struct query *q);
 
 static void release_subs(struct query *q)
 {
+	/* Those it did not wait for go on alone. */
+	for (struct query *s = q->running; s != NULL; s = s->sub_next) {
+		s->parent = NULL;
+		s->detached = true;
+	}
 	while (q->sub != NULL) {
 		struct query *s = q->sub;
 		q->sub = s->sub_next;
@@ -68,6 +74,14 @@ static void run_done(struct query *q)
 	}
 }
 
+static void unlink_running(struct query *parent, const struct query *s)
+{
+	struct query **at = &parent->running;
+	while (*at != s)
+		at = &(*at)->sub_next;
+	*at = s->sub_next;
+}
+
 static void finish_sub(struct query *q)
 {
 	struct query *parent = q->parent;
@@ -77,6 +91,7 @@ static void finish_sub(struct query *q)
 		release(q);
 		return;
 	}
+	unlink_running(parent, q);
 	q->sub_next = parent->sub;
 	parent->sub = q;
 	query_resume(parent);
@@ -107,6 +122,11 @@ void chain_stream_end(struct query *q)
 /* What a verdict of the instance at the cursor means for the cursor. True: go on walking. */
 static bool turn(struct query *q, enum verdict v)
 {
+	if (v != V_WAIT && (q->resumed || q->timer.heap_at != 0)) {
+		/* Nobody waited for it; it must not wake another plugin that waits later. */
+		q->resumed = false;
+		loop_timer_stop(q->worker->loop, &q->timer);
+	}
 	switch (v) {
 	case V_NEXT:
 		if (!q->up)
@@ -125,6 +145,11 @@ static bool turn(struct query *q, enum verdict v)
 		q->waiting = true;
 		return false;
 	case V_STREAM:
+		if (q->conn == NULL) {
+			q->outcome = query_fail(q, DNS_RCODE_SERVFAIL, "a stream needs TCP");
+			q->up = true;
+			return true;
+		}
 		q->outcome = V_ANSWERED;
 		tcp_stream(q);
 		return false;
@@ -229,28 +254,42 @@ void chain_drain(struct worker *w)
 	}
 }
 
-/* The sub-query's request: the parent's with another question. */
+/* The parent's OPT as plugins have left it; its options only when they fit. Returns the bytes. */
+static size_t put_opt(uint8_t *p, const struct dns_opt *o, size_t room)
+{
+	enum { FIXED = 11 };
+	uint16_t n = FIXED + (size_t)o->options_len <= room ? o->options_len : 0;
+	p[0] = 0;
+	dns_put16(p + 1, DNS_TYPE_OPT);
+	dns_put16(p + 3, o->udp_size);
+	p[5] = o->ext_rcode;
+	p[6] = o->version;
+	dns_put16(p + 7, (uint16_t)((o->dnssec_ok ? 0x8000 : 0) | o->z));
+	dns_put16(p + 9, n);
+	if (n != 0)
+		memcpy(p + FIXED, o->options, n);
+	return FIXED + (size_t)n;
+}
+
+/* The sub-query's request: header and OPT of the parent with another question. */
 static int build_request(struct query *s, const struct query *q, const uint8_t *name,
 			 uint16_t qtype)
 {
 	size_t name_len = dns_name_len(name);
-	size_t head = DNS_HEADER_BYTES + name_len + 4;
-	size_t rest = q->req.len - DNS_HEADER_BYTES - q->req.question_len;
+	size_t n = DNS_HEADER_BYTES + name_len + 4;
 	uint8_t *p = s->buf;
-	/* What follows the question is kept only when it is the OPT alone (no pointers in it). */
-	if (head + rest > REQUEST_MAX || !q->req.opt.present)
-		rest = 0;
-	memcpy(p, q->req.msg, DNS_HEADER_BYTES);
+	memset(p, 0, DNS_HEADER_BYTES);
+	dns_put16(p, q->req.id);
+	dns_put16(p + 2, q->req.flags);
+	p[5] = 1;
+	p[11] = q->req.opt.present;
 	memcpy(p + DNS_HEADER_BYTES, name, name_len);
-	dns_put16(p + head - 4, qtype);
-	dns_put16(p + head - 2, DNS_CLASS_IN);
-	if (rest != 0)
-		memcpy(p + head, q->req.msg + q->req.len - rest, rest);
-	else
-		memset(p + 6, 0, 6);
-	if (dns_request_parse(p, head + rest, UINT16_MAX, &s->req) != DNS_ADMIT_OK)
+	dns_put16(p + n - 4, qtype);
+	dns_put16(p + n - 2, DNS_CLASS_IN);
+	if (q->req.opt.present)
+		n += put_opt(p + n, &q->req.opt, REQUEST_MAX - n);
+	if (dns_request_parse(p, n, UINT16_MAX, &s->req) != DNS_ADMIT_OK)
 		return ERR_INTERNAL;
-	s->req.opt.udp_size = q->req.opt.udp_size; /* as changed by bufsize */
 	s->question = s->req.qname;
 	s->question_len = s->req.question_len;
 	dns_qname_set(&s->qname, s->req.qname);
@@ -272,7 +311,11 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 	}
 	s->is_sub = true;
 	s->detached = kind == SUB_DETACHED;
-	s->parent = s->detached ? NULL : q;
+	if (!s->detached) {
+		s->parent = q;
+		s->sub_next = q->running;
+		q->running = s;
+	}
 	s->depth = (uint8_t)(q->depth + 1);
 	s->proto = q->proto;
 	s->client = q->client;

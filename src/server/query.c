@@ -48,6 +48,8 @@ enum verdict query_failf(struct query *q, uint16_t rcode, const char *fmt, ...)
 
 bool query_client_gone(const struct query *q)
 {
+	while (q->parent != NULL)
+		q = q->parent;
 	return q->conn != NULL && tcp_conn_gone(q->conn);
 }
 

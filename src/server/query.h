@@ -74,9 +74,10 @@ struct query {
 	struct arena arena;
 	struct query_meta *meta;
 
-	/* Sub-queries asked by the plugin that waits; newest first; freed with this query. */
+	/* Finished sub-queries, newest first; freed with this query. */
 	struct query *sub;
 	struct query *sub_next;
+	struct query *running; /* sub-queries not finished yet, by sub_next */
 
 	/* V_STREAM: fills q->resp with the next message; 1 more to come, 0 this was the last,
 	 * negative: break the connection. */
@@ -116,15 +117,18 @@ enum verdict query_fail(struct query *q, uint16_t rcode, const char *err);
 /* The same with a text formatted into the arena. */
 enum verdict query_failf(struct query *q, uint16_t rcode, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-/* Continues a query that said V_WAIT; may come before V_WAIT was returned. Worker's thread only. */
+/* Continues a query that said V_WAIT; may come before V_WAIT was returned. Ends query_resume_at's
+ * timer; a resume that comes when another verdict was returned is forgotten. Worker's thread only.
+ */
 void query_resume(struct query *q);
-/* Resumes q at the given time (monotonic ns); to be followed by V_WAIT. */
+/* Resumes q at the given time (monotonic ns) unless it is resumed before; to be followed by V_WAIT.
+ */
 void query_resume_at(struct query *q, uint64_t due_ns);
 
 /* Asks another question on behalf of q: same client, flags and OPT, class IN. q is resumed when it
  * is done (not for SUB_DETACHED): then q->sub is the finished sub-query, with outcome, rcode and
- * resp; its records live as long as q. 0; ERR_LIMIT beyond the depth limit or when slots ran out.
- */
+ * resp; its records live as long as q. q need not wait for it: one that finishes after q is
+ * forgotten. 0; ERR_LIMIT beyond the depth limit or when slots ran out. */
 enum { QUERY_SUB_DEPTH_MAX = 10 };
 MUST_CHECK int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind,
 			 const uint8_t *name, uint16_t qtype);

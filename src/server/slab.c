@@ -30,8 +30,8 @@ static uint32_t cap(const struct worker *w)
 
 bool slots_exhausted(const struct worker *w)
 {
-	/* The last two batches are kept for receiving and refusing. */
-	return w->n_used + 2 * BATCH > cap(w);
+	/* One batch is always out for receiving, another is kept for refusing. */
+	return w->n_used + BATCH > cap(w);
 }
 
 /* When the slot's own arena is used up the query goes on in a block of the pool. */
@@ -64,6 +64,7 @@ struct query *slot_take(struct worker *w)
 	q->big = NULL;
 	q->sub = NULL;
 	q->sub_next = NULL;
+	q->running = NULL;
 	q->parent = NULL;
 	q->conn = NULL;
 	q->gen = NULL;
