@@ -223,7 +223,9 @@ static int render(const struct template_run *run, const struct template_record *
 		  size_t skip, struct rendering *out)
 {
 	for (size_t i = from; i < rec->n_op; i++) {
-		struct slice s = slice_from(op_text(run, &rec->op[i]), skip);
+		struct slice s = op_text(run, &rec->op[i]);
+		if (skip != 0)
+			s = slice_from(s, skip);
 		skip = 0;
 		if (s.n > out->cap - out->n)
 			return ERR_SPACE;

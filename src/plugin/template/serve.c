@@ -37,14 +37,17 @@ static int keep_groups(struct template_run *run, const struct template_matcher *
 	struct slice *g = arena_alloc(&run->q->arena, m->n_groups * sizeof(*g));
 	if (g == NULL)
 		return ERR_SPACE;
-	for (unsigned i = 0; m->re != NULL && i < m->n_groups; i++) {
-		g[i] = regex_group(query_regex(run->q), i);
+	run->group = g;
+	if (m->re == NULL) {
+		g[0] = run->name;
+		return 0;
+	}
+	const struct regex_scratch *s = query_regex(run->q);
+	for (unsigned i = 0; i < m->n_groups; i++) {
+		g[i] = regex_group(s, i);
 		if (g[i].p == NULL)
 			g[i] = SLICE("");
 	}
-	if (m->re == NULL)
-		g[0] = run->name;
-	run->group = g;
 	return 0;
 }
 
@@ -155,9 +158,9 @@ static bool chased(const struct query *q, const struct template_record *rec,
 /* Starts the look-up of a CNAME's target; false: goes on without. */
 static bool chase(struct template_run *run, const struct dns_rr *rr)
 {
-	struct template_run *kept = query_state(run->q, run->self);
-	if (kept == NULL ||
-	    query_sub(run->q, run->self, SUB_SERVER, rr->rdata, run->q->req.qtype) < 0)
+	struct query *q = run->q;
+	struct template_run *kept = query_state(q, run->self);
+	if (kept == NULL || query_sub(q, run->self, SUB_SERVER, rr->rdata, q->req.qtype) < 0)
 		return false;
 	*kept = *run;
 	return true;
@@ -226,6 +229,17 @@ enum verdict template_serve(struct plugin_inst *self, struct query *q)
 	return V_NEXT;
 }
 
+/* The target's record may be shared data, which does not outlast the next wait. */
+static int append_copy(struct query *q, const struct dns_rr *rr)
+{
+	struct dns_rr copy = *rr;
+	copy.owner = arena_memdup(&q->arena, rr->owner, rr->owner_len);
+	copy.rdata = arena_memdup(&q->arena, rr->rdata, rr->rdlen);
+	if (copy.owner == NULL || copy.rdata == NULL)
+		return ERR_SPACE;
+	return dns_resp_add(&q->resp, &q->arena, DNS_ANSWER, &copy);
+}
+
 /* The target's answer is added; that there is none is no failure of ours. */
 static int append(struct query *q, struct query *sub)
 {
@@ -235,7 +249,7 @@ static int append(struct query *q, struct query *sub)
 		(uint16_t)((q->resp.flags & ~DNS_FLAG_TC) | (sub->resp.flags & DNS_FLAG_TC));
 	DNS_RR_FOREACH(rr, &sub->resp, DNS_ANSWER)
 	{
-		if (dns_resp_add(&q->resp, &q->arena, DNS_ANSWER, rr) < 0)
+		if (append_copy(q, rr) < 0)
 			return ERR_SPACE;
 	}
 	return 0;
