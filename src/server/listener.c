@@ -22,10 +22,12 @@ struct listener *listener_find(struct server *srv, const char *label)
 static void close_sockets(struct server *srv, struct listener *l)
 {
 	for (unsigned i = 0; i < srv->n_workers; i++) {
-		if (l->sock[i].udp.fd >= 0)
-			close(l->sock[i].udp.fd);
-		if (l->sock[i].tcp.fd >= 0)
-			close(l->sock[i].tcp.fd);
+		struct listener_sock *s = &l->sock[i];
+		if (s->udp.fd >= 0)
+			close(s->udp.fd);
+		if (s->tcp.fd >= 0)
+			close(s->tcp.fd);
+		s->udp.fd = s->tcp.fd = -1;
 	}
 }
 
@@ -77,6 +79,23 @@ static int open_sock(struct listener *l, struct listener_sock *s)
 	return 0;
 }
 
+/* A port drawn for UDP (port 0) may be in use by TCP: then another is drawn. */
+static int open_all(struct server *srv, struct listener *l, uint16_t port)
+{
+	enum { DRAWS = 64 };
+	int r = -EADDRINUSE;
+	for (int draw = 0; draw < DRAWS && r == -EADDRINUSE; draw++) {
+		close_sockets(srv, l);
+		net_addr_set_port(&l->addr, port);
+		r = 0;
+		for (unsigned i = 0; i < srv->n_workers && r == 0; i++)
+			r = open_sock(l, &l->sock[i]);
+		if (port != 0)
+			break;
+	}
+	return r;
+}
+
 static int listener_open(struct server *srv, const struct route *rt, struct listener **ret)
 {
 	struct listener *l = xcalloc(1, sizeof(*l) + srv->n_workers * sizeof(l->sock[0]));
@@ -92,8 +111,8 @@ static int listener_open(struct server *srv, const struct route *rt, struct list
 		s->worker = &srv->worker[i];
 		s->wildcard = is_wildcard(&rt->addr);
 	}
-	for (unsigned i = 0; i < srv->n_workers && r == 0 && srv->opts.ops == NULL; i++)
-		r = open_sock(l, &l->sock[i]);
+	if (srv->opts.ops == NULL)
+		r = open_all(srv, l, net_addr_port(&rt->addr));
 	if (r < 0) {
 		listener_free(srv, l);
 		return r;
