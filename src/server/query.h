@@ -80,7 +80,8 @@ struct query {
 	struct query *running; /* sub-queries not finished yet, by sub_next */
 
 	/* V_STREAM: fills q->resp with the next message; 1 more to come, 0 this was the last,
-	 * negative: break the connection. */
+	 * negative: break the connection. What it takes from the arena (but its own query_state)
+	 * lasts until the message is sent. */
 	int (*stream_next)(struct plugin_inst *self, struct query *q);
 
 	/* ---- below: the server's own ---- */

@@ -132,7 +132,7 @@ static void order_retire(struct order *o)
 
 static void order_close(struct order *o)
 {
-	tcp_close_all(o->worker, NULL);
+	tcp_close_all(o->worker);
 	ack(o->worker->srv, 0);
 }
 

@@ -211,6 +211,13 @@ struct server {
 /* slab.c */
 struct query *slot_take(struct worker *w); /* NULL: at the cap */
 void slot_release(struct worker *w, struct query *q);
+/* What the query's arena hands out after the mark is given back by rewinding to it. */
+struct slot_mark {
+	char *cur, *end;
+	struct big_block *big;
+};
+struct slot_mark slot_mark(const struct query *q);
+void slot_rewind(struct query *q, struct slot_mark m);
 struct big_block *big_take(struct worker *w); /* NULL: pool used up */
 void big_release(struct worker *w, struct big_block *b);
 bool slots_exhausted(const struct worker *w);
@@ -244,7 +251,9 @@ void tcp_acceptable(struct loop_fd *f, uint32_t events);
 void tcp_accept_again(struct loop_timer *t);
 void tcp_send(struct query *q, const uint8_t *msg, size_t n);
 void tcp_query_done(struct query *q);
-void tcp_close_all(struct worker *w, const struct listener_sock *only);
+void tcp_close_all(struct worker *w);
+/* The listener is given up: its connections close when their replies are sent. */
+void tcp_leave(struct worker *w, const struct listener_sock *s);
 bool tcp_conn_gone(const struct tcp_conn *c);
 void tcp_stream(struct query *q);
 struct client_table *client_table_new(void);

@@ -102,6 +102,22 @@ void slot_release(struct worker *w, struct query *q)
 	w->n_used--;
 }
 
+struct slot_mark slot_mark(const struct query *q)
+{
+	return (struct slot_mark){ q->arena.cur, q->arena.end, q->big };
+}
+
+void slot_rewind(struct query *q, struct slot_mark m)
+{
+	while (q->big != m.big) {
+		struct big_block *b = q->big;
+		q->big = b->next;
+		big_release(q->worker, b);
+	}
+	q->arena.cur = m.cur;
+	q->arena.end = m.end;
+}
+
 struct big_block *big_take(struct worker *w)
 {
 	struct big_block *b = w->free_big;

@@ -17,7 +17,8 @@ enum {
 	READ_SCRATCH = 2 + 65535,
 	MAX_INFLIGHT = 128,	    /* per connection; then it is not read from */
 	MAX_OUT_BYTES = 512 * 1024, /* unsent; then the connection is closed */
-	STREAM_HIGH_BYTES = 128 * 1024,
+	HIGH_BYTES = 128 * 1024,    /* unsent; then nothing is read and streams pause */
+	STREAM_BURST = 16,	    /* messages before others have their turn */
 	ACCEPTS_PER_TURN = 32,
 	ACCEPT_PAUSE_NS = 100 * 1000 * 1000, /* when there is no descriptor to be had */
 };
@@ -25,21 +26,22 @@ enum {
 struct tcp_conn {
 	struct loop_fd io;
 	struct loop_timer timer;
-	struct listener_sock *sock;
+	struct listener_sock *sock; /* NULL: given up */
 	struct worker *worker;
 	struct tcp_conn *older, *newer; /* worker's list by last activity */
 	union net_addr client, local;
 	bool closed;
 	bool want_write;
-	bool paused;
-	bool eof; /* the client sends no more; replies are still due */
-	uint32_t inflight;
+	bool paused; /* too much in flight or unsent: not read from */
+	bool eof;    /* nothing more is read; replies are still due */
+	uint32_t events;
+	uint32_t inflight; /* queries, and one for who works on the struct */
 	uint64_t n_queries;
-	uint8_t *part; /* unfinished message */
+	uint8_t *part; /* unfinished message; when paused, also whole ones */
 	size_t part_n;
 	uint8_t *out; /* not sent yet */
 	size_t out_n, out_at;
-	struct query *stream;
+	struct query *stream; /* one after the other, by `next` */
 };
 
 /* ---- connections per client, over all workers ---- */
@@ -100,7 +102,8 @@ static void list_append(struct tcp_conn *c)
 static const struct block_timeouts *timeouts(const struct tcp_conn *c)
 {
 	static const struct block_timeouts none;
-	return c->sock->route != NULL ? &c->sock->route->timeouts : &none;
+	const struct route *r = c->sock != NULL ? c->sock->route : NULL;
+	return r != NULL ? &r->timeouts : &none;
 }
 
 static void set_timeout(struct tcp_conn *c, int64_t ns, uint64_t default_s)
@@ -117,6 +120,12 @@ static void conn_free(struct tcp_conn *c)
 }
 
 /* Queries in flight keep the struct alive; the last of them frees it. */
+static void let_go(struct tcp_conn *c)
+{
+	if (--c->inflight == 0 && c->closed)
+		conn_free(c);
+}
+
 static void conn_close(struct tcp_conn *c)
 {
 	if (c->closed)
@@ -128,12 +137,13 @@ static void conn_close(struct tcp_conn *c)
 	list_remove(c);
 	atomic_fetch_sub_explicit(&c->worker->srv->n_conns, 1, memory_order_relaxed);
 	client_count(c->worker->srv, &c->client, -1);
-	struct query *s = c->stream;
-	c->stream = NULL;
-	if (s != NULL)
+	c->inflight++;
+	while (c->stream != NULL) {
+		struct query *s = c->stream;
+		c->stream = s->next;
 		chain_stream_end(s);
-	else if (c->inflight == 0)
-		conn_free(c);
+	}
+	let_go(c);
 }
 
 bool tcp_conn_gone(const struct tcp_conn *c)
@@ -141,13 +151,10 @@ bool tcp_conn_gone(const struct tcp_conn *c)
 	return c->closed;
 }
 
-void tcp_close_all(struct worker *w, const struct listener_sock *only)
+void tcp_close_all(struct worker *w)
 {
-	for (struct tcp_conn *c = w->conns.oldest, *next; c != NULL; c = next) {
-		next = c->newer;
-		if (only == NULL || c->sock == only)
-			conn_close(c);
-	}
+	while (w->conns.oldest != NULL)
+		conn_close(w->conns.oldest);
 }
 
 static void on_timeout(struct loop_timer *t)
@@ -162,17 +169,39 @@ static void on_timeout(struct loop_timer *t)
 
 /* ---- writing ---- */
 
+static size_t unsent(const struct tcp_conn *c)
+{
+	return c->out_n - c->out_at;
+}
+
+static bool is_whole(const uint8_t *p, size_t n)
+{
+	return n >= 2 && n - 2 >= dns_get16(p);
+}
+
+/* What could go on at once (a message kept aside, a stream that let others pass) is called by
+ * writability, in the next turn. */
+static uint32_t wanted_events(const struct tcp_conn *c)
+{
+	bool kept = !c->paused && is_whole(c->part, c->part_n);
+	bool in = !c->paused && !c->eof && !kept;
+	bool out = c->want_write || c->stream != NULL || kept;
+	return (in ? (uint32_t)EPOLLIN : 0) | (out ? (uint32_t)EPOLLOUT : 0);
+}
+
 static void update_events(struct tcp_conn *c)
 {
-	uint32_t ev = (c->paused || c->eof ? 0 : (uint32_t)EPOLLIN) |
-		      (c->want_write ? (uint32_t)EPOLLOUT : 0);
+	uint32_t ev = wanted_events(c);
+	if (ev == c->events)
+		return;
+	c->events = ev;
 	if (loop_fd_mod(c->worker->loop, &c->io, ev) < 0)
 		conn_close(c);
 }
 
 static void keep_unsent(struct tcp_conn *c, const uint8_t *p, size_t n)
 {
-	if (c->out_n - c->out_at + n > MAX_OUT_BYTES) {
+	if (unsent(c) + n > MAX_OUT_BYTES) {
 		conn_close(c);
 		return;
 	}
@@ -209,10 +238,88 @@ void tcp_send(struct query *q, const uint8_t *msg, size_t n)
 		keep_unsent(c, msg + sent, n - (size_t)sent);
 }
 
+/* ---- streams ---- */
+
+/* One message of the first stream. Taken off the list meanwhile: closing ends those on it. */
+static void stream_step(struct tcp_conn *c)
+{
+	struct query *q = c->stream;
+	struct plugin_inst *p = q->block->chain[q->at];
+	struct slot_mark mark = slot_mark(q);
+	c->stream = q->next;
+	int r = q->stream_next(p, q);
+	if (r >= 0) {
+		reply_complete(q);
+		reply_send(q);
+	} else {
+		conn_close(c);
+	}
+	if (r <= 0 || c->closed) {
+		chain_stream_end(q);
+		return;
+	}
+	slot_rewind(q, mark);
+	q->next = c->stream;
+	c->stream = q;
+}
+
+static void stream_run(struct tcp_conn *c)
+{
+	c->inflight++;
+	for (int i = 0; i < STREAM_BURST && c->stream != NULL && unsent(c) <= HIGH_BYTES; i++)
+		stream_step(c);
+	if (!c->closed)
+		update_events(c);
+	let_go(c);
+}
+
+/* Several transfers on one connection go one after the other. */
+void tcp_stream(struct query *q)
+{
+	struct tcp_conn *c = q->conn;
+	if (c->closed) {
+		chain_stream_end(q);
+		return;
+	}
+	struct query **at = &c->stream;
+	while (*at != NULL)
+		at = &(*at)->next;
+	*at = q;
+	q->next = NULL;
+	/* Before the mark that each message is rewound to. */
+	IGNORE(query_state(q, q->block->chain[q->at]) == NULL);
+	if (c->stream == q)
+		stream_run(c);
+}
+
+/* ---- going on ---- */
+
+static void settle(struct tcp_conn *c)
+{
+	bool idle = c->inflight == 0 && c->out_n == 0;
+	if (c->eof && idle) {
+		conn_close(c);
+		return;
+	}
+	/* Once paused, it stays so until half of it is done. */
+	uint32_t max = c->paused ? MAX_INFLIGHT / 2 : MAX_INFLIGHT - 1;
+	c->paused = c->inflight > max || unsent(c) > HIGH_BYTES;
+	update_events(c);
+}
+
+void tcp_query_done(struct query *q)
+{
+	struct tcp_conn *c = q->conn;
+	c->inflight--;
+	if (!c->closed)
+		settle(c);
+	else if (c->inflight == 0)
+		conn_free(c);
+}
+
 static void write_more(struct tcp_conn *c)
 {
-	ssize_t n = send(c->io.fd, c->out + c->out_at, c->out_n - c->out_at,
-			 MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t n = send(c->io.fd, c->out + c->out_at, unsent(c), MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (n < 0) {
 		if (errno != EAGAIN && errno != EINTR)
 			conn_close(c);
@@ -227,65 +334,32 @@ static void write_more(struct tcp_conn *c)
 	c->out_n = c->out_at = 0;
 	c->want_write = false;
 	set_timeout(c, timeouts(c)->idle_ns, 10);
-	update_events(c);
-	if (c->closed)
-		return;
-	struct query *s = c->stream;
-	c->stream = NULL;
-	if (s != NULL)
-		tcp_stream(s);
-	else if (c->eof && c->inflight == 0)
-		conn_close(c);
+	settle(c);
 }
 
-/* One message after another until the client's buffer is full; then on when it is writable. */
-void tcp_stream(struct query *q)
+void tcp_leave(struct worker *w, const struct listener_sock *s)
 {
-	struct tcp_conn *c = q->conn;
-	struct plugin_inst *p = q->block->chain[q->at];
-	for (;;) {
-		if (c == NULL || c->closed) {
-			chain_stream_end(q);
-			return;
-		}
-		if (c->out_n - c->out_at > STREAM_HIGH_BYTES) {
-			c->stream = q;
-			return;
-		}
-		int r = q->stream_next(p, q);
-		if (r >= 0) {
-			reply_complete(q);
-			reply_send(q);
-		} else {
-			conn_close(c);
-		}
-		if (r <= 0) {
-			chain_stream_end(q);
-			return;
-		}
-	}
-}
-
-void tcp_query_done(struct query *q)
-{
-	struct tcp_conn *c = q->conn;
-	c->inflight--;
-	if (c->closed) {
-		if (c->inflight == 0)
-			conn_free(c);
-		return;
-	}
-	if (c->eof && c->inflight == 0 && c->out_n == 0) {
-		conn_close(c);
-		return;
-	}
-	if (c->paused && c->inflight <= MAX_INFLIGHT / 2) {
-		c->paused = false;
-		update_events(c);
+	for (struct tcp_conn *c = w->conns.oldest, *newer; c != NULL; c = newer) {
+		newer = c->newer;
+		if (c->sock != s)
+			continue;
+		c->sock = NULL;
+		c->eof = true;
+		c->part_n = 0;
+		settle(c);
 	}
 }
 
 /* ---- reading ---- */
+
+/* No memory for a long request: its header is enough for SERVFAIL. */
+static void refuse_large(struct query *q, const uint8_t *msg)
+{
+	q->req = (struct dns_request){ .id = dns_get16(msg), .flags = dns_get16(msg + 2) };
+	q->req.opcode = (uint8_t)(q->req.flags >> 11 & 15);
+	if ((q->req.flags & DNS_FLAG_QR) == 0)
+		reply_bare(q, DNS_RCODE_SERVFAIL);
+}
 
 static void serve_message(struct tcp_conn *c, const uint8_t *msg, size_t n)
 {
@@ -294,9 +368,11 @@ static void serve_message(struct tcp_conn *c, const uint8_t *msg, size_t n)
 	if (q == NULL)
 		return; /* at the hard cap: the client's own time-out tells it */
 	uint8_t *at = q->buf;
+	q->conn = c;
 	if (n > REQUEST_MAX) {
 		q->big = big_take(w);
 		if (q->big == NULL) {
+			refuse_large(q, msg);
 			slot_release(w, q);
 			return;
 		}
@@ -304,7 +380,6 @@ static void serve_message(struct tcp_conn *c, const uint8_t *msg, size_t n)
 		at = q->big->data;
 	}
 	memcpy(at, msg, n);
-	q->conn = c;
 	q->sock = c->sock;
 	q->proto = QUERY_TCP;
 	q->client = c->client;
@@ -327,21 +402,21 @@ static void serve_message(struct tcp_conn *c, const uint8_t *msg, size_t n)
 	slot_release(w, q);
 }
 
-/* Serves all whole messages of p[0..n); returns the bytes used. The connection may be closed (but
- * not freed: the caller holds a count) when this returns. */
+/* Serves whole messages of p[0..n) until too much is in flight; returns the bytes used. The
+ * connection may be closed (but not freed: the caller holds a count) when this returns. */
 static size_t serve_messages(struct tcp_conn *c, const uint8_t *p, size_t n)
 {
 	size_t used = 0;
 	int64_t max = timeouts(c)->max_tcp_queries;
-	while (!c->closed && n - used >= 2) {
-		size_t len = dns_get16(p + used);
-		if (n - used < 2 + len)
+	while (!c->closed && is_whole(p + used, n - used)) {
+		if (c->inflight > MAX_INFLIGHT || unsent(c) > HIGH_BYTES)
 			break;
+		size_t len = dns_get16(p + used);
 		serve_message(c, p + used + 2, len);
 		used += 2 + len;
 		if (max > 0 && c->n_queries >= (uint64_t)max) {
 			c->eof = true;
-			break;
+			return n; /* the rest is not looked at */
 		}
 	}
 	return used;
@@ -365,15 +440,24 @@ static void after_read(struct tcp_conn *c, bool progress)
 		const struct block_timeouts *t = timeouts(c);
 		set_timeout(c, c->part_n != 0 ? t->read_ns : t->idle_ns, c->part_n != 0 ? 3 : 10);
 	}
-	if (c->eof && c->inflight == 0 && c->out_n == 0) {
-		conn_close(c);
+	settle(c);
+}
+
+/* Serves what is in the worker's scratch and keeps the rest. */
+static void serve_scratch(struct tcp_conn *c, size_t have)
+{
+	const uint8_t *buf = c->worker->tcp_in;
+	c->inflight++; /* keeps the struct while messages are served */
+	size_t used = serve_messages(c, buf, have);
+	c->inflight--;
+	if (c->closed) {
+		if (c->inflight == 0)
+			conn_free(c);
 		return;
 	}
-	bool pause = c->inflight >= MAX_INFLIGHT;
-	if (pause != c->paused || c->eof) {
-		c->paused = pause;
-		update_events(c);
-	}
+	bool first_bytes = c->part_n == 0 && used < have;
+	keep_part(c, buf + used, have - used);
+	after_read(c, used > 0 || first_bytes);
 }
 
 static void read_some(struct tcp_conn *c)
@@ -388,40 +472,37 @@ static void read_some(struct tcp_conn *c)
 		return;
 	}
 	if (n == 0) {
-		if (c->inflight == 0 && c->out_n == 0) {
-			conn_close(c);
-			return;
-		}
 		c->eof = true;
+		settle(c);
+		return;
+	}
+	serve_scratch(c, c->part_n + (size_t)n);
+}
+
+/* Nothing is unsent, or it is being sent: what else was put off? */
+static void on_writable(struct tcp_conn *c)
+{
+	if (c->out_n != 0) {
+		write_more(c);
+	} else if (c->stream != NULL) {
+		stream_run(c);
+	} else if (!c->paused && is_whole(c->part, c->part_n)) {
+		memcpy(c->worker->tcp_in, c->part, c->part_n);
+		serve_scratch(c, c->part_n);
+	} else {
 		update_events(c);
-		return;
 	}
-	size_t have = c->part_n + (size_t)n;
-	c->inflight++; /* keeps the struct while messages are served */
-	size_t used = serve_messages(c, buf, have);
-	c->inflight--;
-	if (c->closed) {
-		if (c->inflight == 0)
-			conn_free(c);
-		return;
-	}
-	bool first_bytes = c->part_n == 0 && used < have;
-	keep_part(c, buf + used, have - used);
-	after_read(c, used > 0 || first_bytes);
 }
 
 static void on_io(struct loop_fd *f, uint32_t events)
 {
 	struct tcp_conn *c = CONTAINER_OF(f, struct tcp_conn, io);
-	if ((events & EPOLLERR) != 0) {
+	/* Hung up means both directions: no reply can be sent any more. */
+	if ((events & (EPOLLERR | EPOLLHUP)) != 0)
 		conn_close(c);
-		return;
-	}
-	if ((events & EPOLLOUT) != 0) {
-		write_more(c);
-		return; /* the read side comes with the next turn */
-	}
-	if ((events & (EPOLLIN | EPOLLHUP)) != 0)
+	else if ((events & EPOLLOUT) != 0)
+		on_writable(c); /* the read side comes with the next turn */
+	else if ((events & EPOLLIN) != 0)
 		read_some(c);
 }
 
@@ -458,7 +539,8 @@ static void add_conn(struct listener_sock *s, int fd, const union net_addr *clie
 	if (getsockname(fd, &c->local.sa, &len) != 0)
 		c->local = s->listener->addr;
 	net_addr_unmap(&c->local);
-	if (loop_fd_add(w->loop, &c->io, EPOLLIN) < 0) {
+	c->events = EPOLLIN;
+	if (loop_fd_add(w->loop, &c->io, c->events) < 0) {
 		close(fd);
 		free(c);
 		return;

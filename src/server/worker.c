@@ -104,7 +104,7 @@ static void sock_unregister(struct worker *w, struct listener_sock *s)
 		loop_timer_stop(w->loop, &s->accept_timer);
 	s->registered = false;
 	s->route = NULL;
-	tcp_close_all(w, s);
+	tcp_leave(w, s);
 }
 
 static bool routed(const struct generation *g, const struct listener *l)
