@@ -11,7 +11,6 @@ enum {
 	COMP_SLOTS = 256, /* power of two */
 	COMP_MAX = 128,	  /* names remembered */
 	POINTER_MAX = 0x3fff,
-	OPT_FIXED_BYTES = 11,
 };
 
 struct encoder {
@@ -211,8 +210,8 @@ static void put_opt(struct encoder *e, const struct dns_resp *r)
 	dns_put16(p + 7, (uint16_t)((r->opt_do ? 0x8000 : 0) | r->opt_z));
 	dns_put16(p + 9, r->options_len);
 	if (r->options_len != 0)
-		memcpy(p + OPT_FIXED_BYTES, r->options, r->options_len);
-	e->n += OPT_FIXED_BYTES + (size_t)r->options_len;
+		memcpy(p + DNS_OPT_BYTES, r->options, r->options_len);
+	e->n += DNS_OPT_BYTES + (size_t)r->options_len;
 }
 
 static void put_header(const struct encoder *e, const struct dns_resp *r,
@@ -277,7 +276,7 @@ static void encode_open(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
 int dns_resp_encode(struct dns_resp *r, const struct dns_encode *in, uint8_t *out, size_t cap)
 {
 	struct encoder e;
-	size_t opt_bytes = r->has_opt ? OPT_FIXED_BYTES + (size_t)r->options_len : 0;
+	size_t opt_bytes = r->has_opt ? DNS_OPT_BYTES + (size_t)r->options_len : 0;
 	e.in = in;
 	e.out = out;
 	e.limit = MIN(in->limit, cap);

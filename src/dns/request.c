@@ -132,21 +132,34 @@ static int read_opt(const uint8_t *rr, const uint8_t *rdata, uint16_t rdlen, str
 	return pos == rdlen ? 0 : ERR_PARSE;
 }
 
-/* Walks the records after the question; only OPT is looked at. */
-static int read_records(struct dns_request *r, size_t off, unsigned count)
+/* One record at *off: owner and data must be well formed; an OPT in the additional section is read.
+ */
+static int read_record(struct dns_request *r, size_t *off, bool additional)
 {
-	/* Counts may promise more than there is, as long as the message ends with a record. */
+	uint8_t owner[DNS_NAME_MAX];
+	int end = r->msg[*off] == 0 ? (int)*off + 1 : dns_name_unpack(r->msg, r->len, *off, owner);
+	if (end < 0 || (size_t)end + 10 > r->len)
+		return ERR_PARSE;
+	const uint8_t *rr = r->msg + end;
+	size_t rdata = (size_t)end + 10;
+	uint16_t type = dns_get16(rr);
+	uint16_t rdlen = dns_get16(rr + 8);
+	*off = rdata + rdlen;
+	if (*off > r->len)
+		return ERR_PARSE;
+	if (type == DNS_TYPE_OPT && additional)
+		return read_opt(rr, r->msg + rdata, rdlen, &r->opt);
+	return dns_rdata_valid(r->msg, rdata, rdlen, type) ? 0 : ERR_PARSE;
+}
+
+/* Counts may promise more than there is, as long as the message ends with a record. */
+static int read_records(struct dns_request *r, size_t off)
+{
+	unsigned before = (unsigned)dns_get16(r->msg + 6) + dns_get16(r->msg + 8);
+	unsigned count = before + dns_get16(r->msg + 10);
 	for (unsigned i = 0; i < count && off < r->len; i++) {
-		int end = dns_name_skip(r->msg, r->len, off);
-		if (end < 0 || (size_t)end + 10 > r->len)
+		if (read_record(r, &off, i >= before) < 0)
 			return ERR_PARSE;
-		const uint8_t *rr = r->msg + end;
-		uint16_t rdlen = dns_get16(rr + 8);
-		if ((size_t)end + 10 + rdlen > r->len)
-			return ERR_PARSE;
-		if (dns_get16(rr) == DNS_TYPE_OPT && read_opt(rr, rr + 10, rdlen, &r->opt) < 0)
-			return ERR_PARSE;
-		off = (size_t)end + 10 + rdlen;
 	}
 	return 0;
 }
@@ -193,10 +206,7 @@ enum dns_admit dns_request_parse(uint8_t *msg, size_t n, uint16_t opcodes, struc
 	r->qtype = dns_get16(msg + end);
 	r->qclass = dns_get16(msg + end + 2);
 	r->question_len = (uint16_t)(end + 4 - DNS_HEADER_BYTES);
-	unsigned records = dns_get16(msg + 6);
-	records += dns_get16(msg + 8);
-	records += dns_get16(msg + 10);
-	if (records != 0 && read_records(r, (size_t)end + 4, records) < 0)
+	if (read_records(r, (size_t)end + 4) < 0)
 		return DNS_ADMIT_FORMERR;
 	return DNS_ADMIT_OK;
 }

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "dns/name.h"
 
-enum { DNS_HEADER_BYTES = 12, DNS_REQUEST_SLACK = 4 };
+enum { DNS_HEADER_BYTES = 12, DNS_REQUEST_SLACK = 4, DNS_OPT_BYTES = 11 /* without options */ };
 
 /* Header flag bits (second 16-bit word). */
 enum dns_flag {
@@ -86,6 +86,9 @@ bool dns_option_next(const struct dns_opt *o, size_t *pos, struct dns_option *re
 /* Is the option's data as its RFC wants it? A malformed one makes the request a FORMERR, as in
  * miekg/dns. */
 bool dns_option_valid(const struct dns_option *o);
+
+/* Is the record data at `off` of a message as its type wants it? No data at all always is. */
+bool dns_rdata_valid(const uint8_t *msg, size_t off, uint16_t rdlen, uint16_t type);
 
 /* The hash used for suffixes, of a lower-case wire name. */
 uint32_t dns_name_hash(const uint8_t *lower_name);

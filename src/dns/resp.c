@@ -125,5 +125,5 @@ size_t dns_resp_size(const struct dns_resp *resp, size_t question_len)
 		for (const struct dns_rr *rr = resp->first[s]; rr != NULL; rr = rr->next)
 			n += rr->owner_len + 10U + rr->rdlen;
 	}
-	return n + (resp->has_opt ? 11U + resp->options_len : 0);
+	return n + (resp->has_opt ? DNS_OPT_BYTES + (size_t)resp->options_len : 0);
 }

@@ -85,16 +85,18 @@ int dns_resp_from_wire(struct dns_resp *resp, struct arena *a, uint8_t *msg, siz
 	return 0;
 }
 
+/* Opened rdata; without a buffer only its size is found. */
 struct rdata_out {
-	uint8_t buf[UINT16_MAX];
+	uint8_t *buf;
 	size_t n;
 };
 
 static int put_raw(struct rdata_out *o, const uint8_t *p, size_t n)
 {
-	if (o->n + n > sizeof(o->buf))
+	if (o->n + n > UINT16_MAX)
 		return ERR_SPACE;
-	memcpy(o->buf + o->n, p, n);
+	if (o->buf != NULL)
+		memcpy(o->buf + o->n, p, n);
 	o->n += n;
 	return 0;
 }
@@ -158,37 +160,59 @@ static int open_rdata(struct rdata_out *o, const uint8_t *msg, const struct wire
 	return off == rr->end ? 0 : ERR_PARSE;
 }
 
+static bool strings_valid(const uint8_t *p, size_t n)
+{
+	size_t at = 0;
+	while (at < n)
+		at += p[at] + 1U;
+	return at == n;
+}
+
+bool dns_rdata_valid(const uint8_t *msg, size_t off, uint16_t rdlen, uint16_t type)
+{
+	struct rdata_out size = { 0 };
+	if (rdlen == 0)
+		return true;
+	if (type == DNS_TYPE_TXT || type == DNS_TYPE_HINFO)
+		return strings_valid(msg + off, rdlen);
+	struct wire_rr rr = { .type = type, .rdlen = rdlen, .rdata_off = off, .end = off + rdlen };
+	return open_rdata(&size, msg, &rr) == 0;
+}
+
 static int open_rr(struct dns_resp *resp, struct arena *a, enum dns_section s,
-		   const struct wire_rr *w, struct rdata_out *scratch)
+		   const struct wire_rr *w)
 {
 	uint8_t owner[DNS_NAME_MAX];
+	struct rdata_out rdata = { 0 };
 	int r = dns_name_unpack(resp->msg, resp->msg_len, w->owner_off, owner);
 	if (r >= 0)
-		r = open_rdata(scratch, resp->msg, w);
+		r = open_rdata(&rdata, resp->msg, w);
 	if (r < 0)
 		return r;
 	struct dns_rr *rr = arena_alloc(a, sizeof(*rr));
-	if (rr == NULL)
-		return ERR_SPACE;
 	size_t owner_len = dns_name_len(owner);
+	const uint8_t *owner_copy = arena_memdup(a, owner, owner_len);
+	rdata.buf = arena_alloc(a, rdata.n);
+	if (rr == NULL || owner_copy == NULL || rdata.buf == NULL)
+		return ERR_SPACE;
+	r = open_rdata(&rdata, resp->msg, w);
+	if (r < 0)
+		return r;
 	*rr = (struct dns_rr){
-		.owner = arena_memdup(a, owner, owner_len),
+		.owner = owner_copy,
 		.owner_len = (uint8_t)owner_len,
-		.rdata = arena_memdup(a, scratch->buf, scratch->n),
-		.rdlen = (uint16_t)scratch->n,
+		.rdata = rdata.buf,
+		.rdlen = (uint16_t)rdata.n,
 		.ttl = w->ttl,
 		.type = w->type,
 		.cls = w->cls,
 	};
-	if (rr->owner == NULL || rr->rdata == NULL)
-		return ERR_SPACE;
 	dns_resp_link(resp, s, rr);
 	return 0;
 }
 
 int dns_resp_thaw(struct dns_resp *resp, struct arena *a)
 {
-	static _Thread_local struct rdata_out scratch;
 	if (resp->msg == NULL)
 		return 0;
 	const uint8_t *msg = resp->msg;
@@ -207,7 +231,7 @@ int dns_resp_thaw(struct dns_resp *resp, struct arena *a)
 			at = w.end;
 			if (s == DNS_ADDITIONAL && w.type == DNS_TYPE_OPT)
 				continue;
-			int r = open_rr(resp, a, (enum dns_section)s, &w, &scratch);
+			int r = open_rr(resp, a, (enum dns_section)s, &w);
 			if (r < 0)
 				return r;
 		}

@@ -35,7 +35,7 @@ static void complete_edns(struct query *q)
 	q->own_opt = own;
 	if (!o->present)
 		return;
-	if (o->version != 0) {
+	if (o->version != 0 && r->rcode == DNS_RCODE_BADVERS) {
 		r->has_opt = true; /* a bare one */
 		return;
 	}
@@ -167,7 +167,7 @@ static size_t bare_message(const struct query *q, uint16_t rcode, uint8_t *out)
 {
 	uint16_t keep = DNS_FLAG_TC | DNS_FLAG_RD | DNS_FLAG_RA | DNS_FLAG_AD | DNS_FLAG_CD;
 	if (rcode == DNS_RCODE_SERVFAIL)
-		keep = DNS_FLAG_RD | DNS_FLAG_CD;
+		keep = q->req.opcode == DNS_OPCODE_QUERY ? DNS_FLAG_RD | DNS_FLAG_CD : 0;
 	uint16_t flags = (uint16_t)(DNS_FLAG_QR | (q->req.flags & keep) | rcode);
 	if (rcode != DNS_RCODE_FORMERR)
 		flags |= (uint16_t)(q->req.opcode << 11);

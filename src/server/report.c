@@ -148,15 +148,15 @@ static void count_request(struct query *q, struct zone_report *r, unsigned slot)
 }
 
 static void count_response(struct query *q, struct zone_report *r, uint16_t rcode,
-			   const char *plugin, unsigned slot)
+			   const char *plugin, uint32_t size)
 {
+	unsigned slot = query_slot(q);
 	static const char *const protos[] = { "udp", "tcp" };
 	char buf[DNS_MNEMONIC_MAX];
 	unsigned p = q->proto == QUERY_TCP;
 	struct metrics_series *s =
 		SERIES(&r->response_size[p], &response_size_family, r, protos[p], NULL, NULL);
-	uint32_t n = q->outcome == V_ANSWERED ? q->resp.full_size : 0;
-	observe_at(s, slot, size_bucket(n), ARRAY_LEN(size_bounds), n);
+	observe_at(s, slot, size_bucket(size), ARRAY_LEN(size_bounds), size);
 
 	s = SERIES(&r->duration, &duration_family, r, NULL, NULL, NULL);
 	uint64_t ns = query_now(q) - q->start_ns;
@@ -177,12 +177,15 @@ void report_query(struct query *q, const char *plugin)
 	unsigned slot = query_slot(q);
 	count_request(q, r, slot);
 	uint16_t rcode = q->outcome == V_DROP ? (uint16_t)DNS_RCODE_NOERROR : query_rcode(q);
-	count_response(q, r, rcode, plugin, slot);
+	count_response(q, r, rcode, plugin, q->outcome == V_ANSWERED ? q->resp.full_size : 0);
 }
 
 void report_dropped(struct query *q, struct zone_report *r, uint16_t rcode)
 {
-	unsigned slot = query_slot(q);
-	count_request(q, r, slot);
-	count_response(q, r, rcode, "", slot);
+	/* What the server itself is about to send: header, question, OPT. */
+	uint32_t size = DNS_HEADER_BYTES + (uint32_t)q->req.question_len;
+	if (q->req.opt.present)
+		size += DNS_OPT_BYTES;
+	count_request(q, r, query_slot(q));
+	count_response(q, r, rcode, "", size);
 }

@@ -60,12 +60,11 @@ static enum admit_result receive_one(struct listener_sock *s, struct query *q, s
 	set_addresses(q, &m->msg_hdr);
 	if ((m->msg_hdr.msg_flags & MSG_TRUNC) == 0)
 		return admit_parse(q, q->buf, m->msg_len);
-	/* Longer than we receive: FORMERR, unless it is a response. */
-	q->req = (struct dns_request){ .msg = q->buf,
-				       .id = dns_get16(q->buf),
-				       .flags = dns_get16(q->buf + 2) };
+	/* Longer than we receive: FORMERR with the question, unless it is a response. */
+	if (dns_request_parse(q->buf, REQUEST_MAX, 0, &q->req) == DNS_ADMIT_IGNORE)
+		return ADMIT_NONE;
 	q->rcode = DNS_RCODE_FORMERR;
-	return (q->req.flags & DNS_FLAG_QR) != 0 ? ADMIT_NONE : ADMIT_BARE;
+	return ADMIT_BARE;
 }
 
 static void conclude(struct worker *w, struct query *q, enum admit_result a)

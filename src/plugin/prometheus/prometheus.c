@@ -142,12 +142,14 @@ static int prometheus_prepare(struct plugin_inst *self, struct prepare *p)
 	return 0;
 }
 
-/* Each handler, on each zone and listener of the block. */
+/* Each handler on each listener of the block's first zone: as CoreDNS shows it. */
 static void show_enabled(struct block *b)
 {
 	const char *server, *zone;
 	const struct plugin_inst *inst;
 	for (size_t s = 0; block_served(b, s, &server, &zone); s++) {
+		if (strcmp(zone, block_zone_text(b, 0)) != 0)
+			continue;
 		for (size_t i = 0; (inst = block_inst(b, i)) != NULL; i++) {
 			if (inst->chain_at == UINT_MAX)
 				continue;
