@@ -1,0 +1,274 @@
+/* loadbalance: puts the addresses of replies into another order each time, by chance or by the
+ * weights of a file, so that clients who take the first one spread over all. */
+#include "plugin/loadbalance/loadbalance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rcu.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "plugin/loadbalance/weights.h"
+#include "server/query.h"
+#include "server/setup.h"
+#include "server/task.h"
+
+#define AREA "plugin/loadbalance"
+
+struct table {
+	struct rcu_item rcu;
+	struct loadbalance_weights *weights;
+};
+
+struct networks {
+	const struct net_cidr *v;
+	size_t n;
+};
+
+struct loadbalance_conf {
+	const char *file; /* weighted; NULL: by chance */
+	struct srcpos file_pos;
+	int64_t reload_ns;
+	struct networks prefer;
+
+	_Atomic(struct table *) table; /* written in prepare, then by the background thread */
+	uint64_t text_hash;	       /* of the file's text when last read */
+	struct task *task;
+};
+
+/* ---- set-up ---- */
+
+static int parse_prefer(struct opt_ctx *ctx, const struct opt_line *line)
+{
+	struct networks *p = ctx->field;
+	struct net_cidr *v = arena_alloc(ctx->arena, (p->n + line->n_arg + 1) * sizeof(*v));
+	if (p->n != 0)
+		memcpy(v, p->v, p->n * sizeof(*v));
+	for (size_t i = 0; i < line->n_arg; i++) {
+		struct slice text = slice_of(line->arg[i].s);
+		if (slice_find(text, '/') < 0 || net_cidr_parse(text, &v[p->n + i]) < 0)
+			return srcerr_set(ctx->err, line->arg[i].pos,
+					  "prefer: expected a network such as 10.0.0.0/8, got '%s'",
+					  line->arg[i].s);
+	}
+	p->v = v;
+	p->n += line->n_arg;
+	return 0;
+}
+
+enum { ROW_POLICY, ROW_RELOAD, ROW_PREFER };
+
+static const struct opt loadbalance_opts[] = {
+	[ROW_POLICY] = { "<policy>", OPT_LIST, 0, .args = "round_robin | weighted FILE",
+			 .help = "order by chance (default), or by the weights of a file" },
+	[ROW_RELOAD] = { "reload", OPT_DURATION, offsetof(struct loadbalance_conf, reload_ns),
+			 .def = "30s", .repeatable = true,
+			 .help = "how often to read the weight file; 0: once" },
+	[ROW_PREFER] = { "prefer", OPT_FN, offsetof(struct loadbalance_conf, prefer),
+			 .fn = parse_prefer, .repeatable = true, .args = "CIDR...",
+			 .help = "addresses of these networks first" },
+};
+
+/* Of several stanzas the last one decides; networks add up until a weighted one comes. */
+static int parse_stanza(struct setup *s, const struct corefile_dir *d, struct loadbalance_conf *c)
+{
+	const char *policy = d->n_arg != 0 ? d->arg[0].s : "round_robin";
+	if (strcmp(policy, "round_robin") == 0) {
+		if (d->n_arg > 1)
+			return setup_error(s, d->arg[1].pos, "round_robin takes no arguments");
+		c->file = NULL;
+		return setup_body(s, d, &loadbalance_opts[ROW_PREFER], 1, c, s);
+	}
+	if (strcmp(policy, "weighted") != 0)
+		return setup_error(s, d->arg[0].pos, "expected round_robin or weighted, got '%s'",
+				   policy);
+	if (d->n_arg != 2)
+		return setup_error(s, d->arg[d->n_arg == 1 ? 0 : 2].pos,
+				   "expected one weight file behind 'weighted'");
+	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .err = s->err };
+	*c = (struct loadbalance_conf){ .file = setup_path(s, arena_strdup(s->arena, d->arg[1].s)),
+					.file_pos = d->arg[1].pos };
+	opt_defaults(&loadbalance_opts[ROW_RELOAD], 1, &ctx);
+	return setup_body(s, d, &loadbalance_opts[ROW_RELOAD], 1, c, s);
+}
+
+static int loadbalance_parse(struct plugin_inst *self, struct setup *s)
+{
+	for (size_t i = 0; i < s->n_dir; i++) {
+		int r = parse_stanza(s, s->dir[i], self->conf);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- the weight file ---- */
+
+static int read_all(int fd, struct strbuf *b)
+{
+	char buf[8192];
+	for (;;) {
+		ssize_t n = read(fd, buf, sizeof(buf));
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		strbuf_add(b, buf, (size_t)n);
+		if (b->n > LOADBALANCE_WEIGHTS_BYTES_MAX)
+			return ERR_LIMIT;
+	}
+}
+
+static void free_table(struct rcu_item *item)
+{
+	struct table *t = CONTAINER_OF(item, struct table, rcu);
+	loadbalance_weights_free(t->weights);
+	free(t);
+}
+
+static void publish(struct loadbalance_conf *c, struct loadbalance_weights *w)
+{
+	struct table *t = xcalloc(1, sizeof(*t));
+	struct table *old = rcu_get(&c->table);
+	t->weights = w;
+	rcu_publish(&c->table, t);
+	if (old != NULL)
+		rcu_defer(&old->rcu, free_table);
+}
+
+/* Reads the file when its text is new: 1. A text that was met before is not looked at again, be it
+ * good or bad: 0. ERR_NOTFOUND when it cannot be opened. */
+static int refresh(struct loadbalance_conf *c, struct srcerr *err)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct loadbalance_weights *w;
+	int fd = open(c->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		srcerr_set(err, c->file_pos, "cannot open weight file '%s': %s", c->file,
+			   err_str(-errno));
+		return ERR_NOTFOUND;
+	}
+	int r = read_all(fd, &text);
+	close(fd);
+	if (r < 0) {
+		srcerr_set(err, c->file_pos, "cannot read weight file '%s': %s", c->file,
+			   err_str(r));
+		return r;
+	}
+	uint64_t hash = hash_bytes(hash_process_key(), text.s, text.n);
+	if (hash == c->text_hash && rcu_get(&c->table) != NULL)
+		return 0;
+	c->text_hash = hash;
+	r = loadbalance_weights_parse(c->file, strbuf_slice(&text), &w, err);
+	if (r < 0)
+		return r;
+	publish(c, w);
+	return 1;
+}
+
+static void on_task(void *ctx)
+{
+	struct loadbalance_conf *c = ctx;
+	struct srcerr err = { 0 };
+	char text[1024];
+	int r = refresh(c, &err);
+	if (r < 0)
+		log_error(AREA, "%s; the weights stay as they are",
+			  srcerr_str(&err, text, sizeof(text)));
+	else if (r > 0)
+		log_info(AREA, "Successfully reloaded weight file %s", c->file);
+}
+
+static int loadbalance_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	struct loadbalance_conf *c = self->conf;
+	struct srcerr err = { 0 };
+	char period[64];
+	if (c->file == NULL)
+		return 0;
+	int r = refresh(c, &err);
+	if (r == ERR_NOTFOUND && c->reload_ns != 0) {
+		log_warn(AREA, "%s; will try again in %s", err.text,
+			 duration_str(c->reload_ns, period, sizeof(period)));
+		return 0;
+	}
+	if (r < 0) {
+		*p->err = err;
+		return r;
+	}
+	if (!p->dry)
+		log_info(AREA, "Successfully reloaded weight file %s", c->file);
+	return 0;
+}
+
+static void loadbalance_commit(struct plugin_inst *self)
+{
+	struct loadbalance_conf *c = self->conf;
+	if (c->file != NULL && c->reload_ns > 0)
+		c->task = task_every((uint64_t)c->reload_ns, on_task, c);
+}
+
+static void loadbalance_teardown(struct plugin_inst *self)
+{
+	struct loadbalance_conf *c = self->conf;
+	struct table *t = rcu_get(&c->table);
+	task_stop(c->task);
+	if (t != NULL)
+		free_table(&t->rcu);
+}
+
+/* ---- replies ---- */
+
+static void weigh(struct loadbalance_conf *c, struct query *q)
+{
+	rcu_enter();
+	const struct table *t = rcu_get(&c->table);
+	loadbalance_weigh(q, t != NULL ? t->weights : NULL);
+	rcu_leave();
+}
+
+static bool concerns(const struct query *q, uint16_t qtype)
+{
+	const struct dns_resp *r = &q->resp;
+	return q->outcome == V_ANSWERED && r->rcode == DNS_RCODE_NOERROR &&
+	       qtype != DNS_TYPE_AXFR && qtype != DNS_TYPE_IXFR &&
+	       (r->count[DNS_ANSWER] > 1 || r->count[DNS_AUTHORITY] > 1 ||
+		r->count[DNS_ADDITIONAL] > 1);
+}
+
+static enum verdict loadbalance_respond(struct plugin_inst *self, struct query *q)
+{
+	struct loadbalance_conf *c = self->conf;
+	uint16_t qtype = dns_get16(q->question + q->question_len - 4);
+	if (!concerns(q, qtype))
+		return V_NEXT;
+	/* Without memory to open the reply it keeps its order. */
+	if (dns_resp_thaw(&q->resp, &q->arena) < 0)
+		return V_NEXT;
+	if (c->file == NULL)
+		loadbalance_shuffle(q);
+	else if (qtype == DNS_TYPE_A || qtype == DNS_TYPE_AAAA || qtype == DNS_TYPE_SRV)
+		weigh(c, q);
+	if (c->prefer.n != 0)
+		loadbalance_prefer(q, c->prefer.v, c->prefer.n);
+	return V_NEXT;
+}
+
+const struct plugin loadbalance_plugin = {
+	.name = "loadbalance",
+	.opts = loadbalance_opts,
+	.n_opts = ARRAY_LEN(loadbalance_opts),
+	.conf_size = sizeof(struct loadbalance_conf),
+	.parse = loadbalance_parse,
+	.prepare = loadbalance_prepare,
+	.commit = loadbalance_commit,
+	.teardown = loadbalance_teardown,
+	.respond = loadbalance_respond,
+};
