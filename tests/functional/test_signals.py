@@ -283,3 +283,24 @@ def test_reload_plugin(serve):
     eventually(lambda: marked(s.port()) == "four", seconds=6, what="text put right")
     text = s.get("prom", "/metrics")[1]
     assert text.count("coredns_reload_version_info{") == 1
+
+
+# ---- files that plugins read again by themselves ----
+
+@needs("hosts")
+def test_hosts_file_is_read_again(serve):
+    s = serve("example:@PORT@ {\n hosts @DIR@/table {\n  reload 50ms\n }\n}\n", files={"table": "192.0.2.1 a.example\n"})
+    address = lambda: [socket.inet_ntoa(r[4]) for r in ask(s.port(), "a.example.").answer]
+    assert address() == ["192.0.2.1"]
+    path = os.path.join(s.dir, "table")
+    with open(path + ".new", "w", encoding="ascii") as f:
+        f.write("192.0.2.22 a.example\n")
+    os.rename(path + ".new", path)
+    eventually(lambda: address() == ["192.0.2.22"], what="the new address")
+    os.unlink(path)  # the old names stay
+    for _ in range(20):
+        assert address() == ["192.0.2.22"]
+    with open(path, "w", encoding="ascii") as f:
+        f.write("192.0.2.3 a.example a.example\n\x00\xff garbage\n")
+    eventually(lambda: address() != ["192.0.2.22"], what="the next address")
+    assert set(address()) == {"192.0.2.3"}
