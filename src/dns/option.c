@@ -53,7 +53,8 @@ static bool ede_ok(const struct dns_option *o)
 
 static bool reporting_ok(const struct dns_option *o)
 {
-	return dns_name_skip(o->data, o->len, 0) > 0;
+	uint8_t name[DNS_NAME_MAX];
+	return dns_name_unpack(o->data, o->len, 0, name) > 0; /* a pointer has no target here */
 }
 
 static const struct {

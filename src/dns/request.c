@@ -147,8 +147,9 @@ static int read_record(struct dns_request *r, size_t *off, bool additional)
 	*off = rdata + rdlen;
 	if (*off > r->len)
 		return ERR_PARSE;
-	if (type == DNS_TYPE_OPT && additional)
-		return read_opt(rr, r->msg + rdata, rdlen, &r->opt);
+	struct dns_opt elsewhere; /* it counts for nothing, but must be well formed */
+	if (type == DNS_TYPE_OPT)
+		return read_opt(rr, r->msg + rdata, rdlen, additional ? &r->opt : &elsewhere);
 	return dns_rdata_valid(r->msg, rdata, rdlen, type) ? 0 : ERR_PARSE;
 }
 
