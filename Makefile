@@ -29,7 +29,7 @@ test: deps all
 	@tools/run-tests $(BUILD)
 
 check: all
-	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs --no-suite bench
 
 bench: all
 	@tests/bench/run
