@@ -226,12 +226,25 @@ static void put_header(const struct encoder *e, const struct dns_resp *r,
 	dns_put16(p + 10, (uint16_t)(count[DNS_ADDITIONAL] + r->has_opt));
 }
 
-/* The records of a wire message fit unchanged: same question length, so pointers stay right. */
+/* Pointers of a wire message lead into its question: they stay right when the one we write differs
+ * in the case of its letters at most. */
+static bool same_question_name(const uint8_t *a, const uint8_t *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ascii_lower((char)a[i]) != ascii_lower((char)b[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The records of a wire message fit unchanged. */
 static int encode_wire(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
 {
 	int off = dns_name_skip(r->msg, r->msg_len, DNS_HEADER_BYTES);
 	if (dns_get16(r->msg + 4) != 1 || off < 0 ||
-	    (size_t)off + 4 != DNS_HEADER_BYTES + (size_t)e->in->question_len)
+	    (size_t)off + 4 != DNS_HEADER_BYTES + (size_t)e->in->question_len ||
+	    !same_question_name(r->msg + DNS_HEADER_BYTES, e->in->question,
+				(size_t)off - DNS_HEADER_BYTES))
 		return ERR_SPACE;
 	size_t start = (size_t)off + 4;
 	size_t at = start;

@@ -89,11 +89,25 @@ static int own_rr(struct dns_rr *rr, struct arena *a)
 	return rr->owner == NULL || rr->rdata == NULL ? ERR_SPACE : 0;
 }
 
+static int own_options(struct dns_resp *resp, struct arena *a)
+{
+	if (resp->options_len == 0)
+		return 0;
+	uint8_t *copy = arena_memdup(a, resp->options, resp->options_len);
+	if (copy == NULL)
+		return ERR_SPACE;
+	resp->options = copy;
+	return 0;
+}
+
 int dns_resp_own(struct dns_resp *resp, struct arena *a)
 {
 	if (resp->msg != NULL) {
-		resp->msg = arena_memdup(a, resp->msg, resp->msg_len);
-		return resp->msg == NULL ? ERR_SPACE : 0;
+		uint8_t *copy = arena_memdup(a, resp->msg, resp->msg_len);
+		if (copy == NULL)
+			return ERR_SPACE;
+		resp->msg = copy;
+		return own_options(resp, a);
 	}
 	for (int s = 0; s < DNS_SECTIONS; s++) {
 		struct dns_rr *rr = resp->first[s];
@@ -108,12 +122,7 @@ int dns_resp_own(struct dns_resp *resp, struct arena *a)
 			rr = next;
 		}
 	}
-	if (resp->options_len != 0) {
-		resp->options = arena_memdup(a, resp->options, resp->options_len);
-		if (resp->options == NULL)
-			return ERR_SPACE;
-	}
-	return 0;
+	return own_options(resp, a);
 }
 
 size_t dns_resp_size(const struct dns_resp *resp, size_t question_len)

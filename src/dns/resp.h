@@ -71,9 +71,10 @@ void dns_resp_clear(struct dns_resp *resp, enum dns_section s);
  * read out; `msg` is borrowed and must live as long as the query. ERR_PARSE leaves resp unchanged.
  */
 MUST_CHECK int dns_resp_from_wire(struct dns_resp *resp, struct arena *a, uint8_t *msg, size_t n);
-/* Wire form to open form; does nothing when open already. */
+/* Wire form to open form; does nothing when open already. On failure resp is unchanged. */
 MUST_CHECK int dns_resp_thaw(struct dns_resp *resp, struct arena *a);
-/* Copies records and options that point outside the arena into it (before a WAIT). */
+/* Copies records and options, which may point outside the arena, into it (before a WAIT). After
+ * ERR_SPACE the response is not to be used. */
 MUST_CHECK int dns_resp_own(struct dns_resp *resp, struct arena *a);
 
 /* Adds an EDNS option; makes has_opt true. */

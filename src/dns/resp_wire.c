@@ -127,6 +127,8 @@ static int naptr_header(const uint8_t *p, size_t n)
 static int open_rdata(struct rdata_out *o, const uint8_t *msg, const struct wire_rr *rr)
 {
 	const knot_rdata_descriptor_t *d = knot_get_rdata_descriptor(rr->type);
+	if (d->type_name == NULL) /* MB, MG, MR, PX...: names that may come compressed, too */
+		d = knot_get_obsolete_rdata_descriptor(rr->type);
 	size_t off = rr->rdata_off;
 	o->n = 0;
 	for (int i = 0; d->block_types[i] != KNOT_RDATA_WF_END && off < rr->end; i++) {
@@ -215,6 +217,7 @@ int dns_resp_thaw(struct dns_resp *resp, struct arena *a)
 {
 	if (resp->msg == NULL)
 		return 0;
+	struct dns_resp open = *resp; /* on failure the wire form stays as it was */
 	const uint8_t *msg = resp->msg;
 	size_t n = resp->msg_len;
 	int off = question_end(msg, n);
@@ -223,7 +226,7 @@ int dns_resp_thaw(struct dns_resp *resp, struct arena *a)
 	size_t at = (size_t)off;
 	for (int s = 0; s < DNS_SECTIONS; s++) {
 		unsigned count = dns_get16(msg + 6 + 2 * s);
-		resp->count[s] = 0;
+		dns_resp_clear(&open, (enum dns_section)s);
 		for (unsigned i = 0; i < count; i++) {
 			struct wire_rr w;
 			if (wire_rr_read(msg, n, at, &w) < 0)
@@ -231,12 +234,13 @@ int dns_resp_thaw(struct dns_resp *resp, struct arena *a)
 			at = w.end;
 			if (s == DNS_ADDITIONAL && w.type == DNS_TYPE_OPT)
 				continue;
-			int r = open_rr(resp, a, (enum dns_section)s, &w);
+			int r = open_rr(&open, a, (enum dns_section)s, &w);
 			if (r < 0)
 				return r;
 		}
 	}
-	resp->msg = NULL;
-	resp->msg_len = 0;
+	open.msg = NULL;
+	open.msg_len = 0;
+	*resp = open;
 	return 0;
 }
