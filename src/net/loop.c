@@ -158,9 +158,12 @@ void loop_timer_stop(struct loop *l, struct loop_timer *t)
 		heap_down(l, i, last);
 }
 
+/* As many as there are now at most: one that is due again at once must not stop the loop. */
 static void run_timers(struct loop *l)
 {
-	while (l->heap.n > 0 && l->heap.v[0]->due_ns <= l->now_ns) {
+	for (size_t n = l->heap.n; n > 0 && l->heap.n > 0; n--) {
+		if (l->heap.v[0]->due_ns > l->now_ns)
+			return;
 		struct loop_timer *t = l->heap.v[0];
 		loop_timer_stop(l, t);
 		t->cb(t);
