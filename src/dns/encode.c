@@ -160,11 +160,12 @@ static bool put_rdata(struct encoder *e, const struct dns_rr *rr)
 	size_t i = 0;
 	while (i < ARRAY_LEN(compressible) && compressible[i].type != rr->type)
 		i++;
-	if (i == ARRAY_LEN(compressible))
+	/* Too short for its type: no data at all, as in an update. */
+	if (i == ARRAY_LEN(compressible) || compressible[i].fixed > rr->rdlen)
 		return put_bytes(e, rr->rdata, rr->rdlen);
 	const uint8_t *p = rr->rdata;
 	const uint8_t *end = p + rr->rdlen;
-	if (compressible[i].fixed > rr->rdlen || !put_bytes(e, p, compressible[i].fixed))
+	if (!put_bytes(e, p, compressible[i].fixed))
 		return false;
 	p += compressible[i].fixed;
 	for (unsigned k = 0; k < compressible[i].names && p < end; k++) {

@@ -52,8 +52,14 @@ static void write_and_read(struct dns_resp *r, const struct dns_encode *e, struc
 	if (n < 0)
 		return; /* more than a message holds */
 	uint8_t *copy = arena_memdup(a, out, (size_t)n);
-	if (dns_resp_from_wire(&again, a, copy, (size_t)n) < 0 || dns_resp_thaw(&again, a) < 0)
+	if (dns_resp_from_wire(&again, a, copy, (size_t)n) < 0)
 		abort();
+	/* Names that run into the header or behind the last record change with those. */
+	if (dns_resp_thaw(&again, a) < 0) {
+		if (r->msg == NULL)
+			abort();
+		return;
+	}
 	bool cut = (again.flags & DNS_FLAG_TC) != 0 && (r->flags & DNS_FLAG_TC) == 0;
 	if (again.has_opt != r->has_opt || again.rcode % 16 != r->rcode % 16)
 		abort();

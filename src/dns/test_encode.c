@@ -282,6 +282,20 @@ static void test_root_and_no_question(void **state)
 					    "answer . 60 IN NS a.root.\n");
 }
 
+/* Not a record that does not fit: nothing is cut. */
+static void test_records_without_data(void **state)
+{
+	static const uint16_t types[] = { DNS_TYPE_A, DNS_TYPE_NS, DNS_TYPE_SOA, DNS_TYPE_MX };
+	struct dns_resp r;
+	struct dns_encode e = question("example.org", 512);
+	(void)state;
+	dns_resp_reply(&r, &plain);
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		add(&r, DNS_ANSWER, "example.org", types[i], "", 0);
+	assert_null(strstr(encode(&r, &e), " tc"));
+	assert_int_equal(n_bytes, 12 + 17 + 4 * 12);
+}
+
 static void test_extended_rcode(void **state)
 {
 	struct dns_resp r;
@@ -388,6 +402,7 @@ int main(void)
 		T(test_truncates_everywhere),
 		T(test_many_names),
 		T(test_root_and_no_question),
+		T(test_records_without_data),
 		T(test_extended_rcode),
 		T(test_wire_goes_through_unchanged),
 		T(test_wire_under_another_question_is_opened),
