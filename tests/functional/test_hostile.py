@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from helpers import (WHOAMI, answers, ask, cpu_seconds, eventually, needs, needs_root, rewrite, sanitizer, slower,
-                     status)
+from helpers import (WHOAMI, answers, ask, cpu_seconds, eventually, marked, marker, needs, needs_root, rewrite,
+                     sanitizer, slower, status)
 from lib import client, server, wire
 from test_reload_storm import load
 
@@ -236,3 +236,21 @@ def test_client_that_is_gone(serve):
         if i % 10 == 0:
             assert answers(s.port())
     assert answers(s.port())
+
+
+@needs("erratic", "template")
+def test_slow_queries_hold_up_neither_reloads_nor_the_end(serve):
+    """While queries of an old configuration wait, further reloads and signals are obeyed."""
+    s = serve(".:@PORT@ {\n erratic {\n  drop 0\n  delay 1 60s\n }\n}\n")
+    link = client.Udp("127.0.0.1", s.port())
+    link.send(wire.query("a.example.", ident=1))
+    eventually(lambda: waiting_bytes(s.port()) == 0, what="query taken from the socket")
+    for text in ("one", "two", "three"):
+        rewrite(s, marker(text))
+        s.process.send_signal(signal.SIGUSR1)
+        eventually(lambda: marked(s.port(), timeout=0.2) == text, seconds=3, what=text)
+    start = time.monotonic()
+    s.process.send_signal(signal.SIGTERM)
+    assert s.process.wait(slower(9)) == 0
+    assert time.monotonic() - start < slower(8)
+    link.close()
