@@ -38,7 +38,8 @@ uint64_t hash_bytes(const struct hash_key *key, const void *p, size_t n)
 		v[0] ^= m;
 	}
 	m = 0;
-	memcpy(&m, in, n);
+	if (n != 0)
+		memcpy(&m, in, n);
 	m |= last;
 	v[3] ^= m;
 	sip_round(v);
