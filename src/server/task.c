@@ -18,7 +18,9 @@ struct task {
 	bool once;
 	task_fn fn;
 	void *ctx;
-	bool stopped; /* under stop_lock */
+	bool added;	/* on the thread */
+	bool stopped;	/* under stop_lock */
+	bool abandoned; /* stopped on the thread before it was added: on_add frees it */
 };
 
 static pthread_once_t start_once = PTHREAD_ONCE_INIT;
@@ -26,10 +28,12 @@ static struct loop *loop;
 static pthread_t thread;
 static pthread_mutex_t stop_lock = PTHREAD_MUTEX_INITIALIZER; /* guards stopped of all tasks */
 static pthread_cond_t stop_cond = PTHREAD_COND_INITIALIZER;
+static _Thread_local bool on_thread;
 
 static void *run(void *arg)
 {
 	(void)arg;
+	on_thread = true;
 	rcu_thread_register(); /* tasks hand old tables to rcu_defer */
 	loop_run(loop);
 	rcu_thread_unregister();
@@ -55,12 +59,17 @@ static void on_timer(struct loop_timer *t)
 	struct task *k = CONTAINER_OF(t, struct task, timer);
 	if (!k->once)
 		loop_timer_set(loop, &k->timer, loop_now(loop) + k->interval_ns);
-	k->fn(k->ctx);
+	k->fn(k->ctx); /* may stop, and so free, its own task */
 }
 
 static void on_add(struct loop_msg *m)
 {
 	struct task *k = CONTAINER_OF(m, struct task, msg);
+	if (k->abandoned) {
+		free(k);
+		return;
+	}
+	k->added = true;
 	loop_timer_set(loop, &k->timer, clock_mono_ns() + k->interval_ns);
 }
 
@@ -102,6 +111,13 @@ void task_stop(struct task *k)
 {
 	if (k == NULL)
 		return;
+	if (on_thread) {
+		loop_timer_stop(loop, &k->timer);
+		k->abandoned = !k->added;
+		if (k->added)
+			free(k);
+		return;
+	}
 	k->stop.cb = on_stop;
 	loop_post(loop, &k->stop);
 	pthread_mutex_lock(&stop_lock);

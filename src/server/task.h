@@ -1,5 +1,6 @@
 /* Background work of plugins: one thread for the whole process on which files are read again,
- * probes are sent and timers fire. Nothing here runs on a worker. */
+ * probes are sent and timers fire. Nothing here runs on a worker. The thread is registered with
+ * base/rcu.h. */
 #pragma once
 
 #include <stdint.h>
@@ -12,6 +13,6 @@ typedef void (*task_fn)(void *ctx);
 struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx);
 /* Calls fn(ctx) once after delay_ns. */
 struct task *task_after(uint64_t delay_ns, task_fn fn, void *ctx);
-/* Afterwards fn is not running and will not be called; frees the task. NULL is fine. Not from
- * inside fn of a periodic task. */
+/* Afterwards fn is not running (unless it is the caller) and will not be called; frees the task,
+ * also one that has run once. NULL is fine. */
 void task_stop(struct task *t);

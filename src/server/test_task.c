@@ -1,0 +1,137 @@
+/* Background tasks: once, again and again, stopped from outside and from inside. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "server/handler.h"
+#include "server/task.h"
+
+const struct plugin *const plugin_list[] = { NULL };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned count; /* under lock */
+
+static void bump(void *ctx)
+{
+	(void)ctx;
+	pthread_mutex_lock(&lock);
+	count++;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_for(unsigned n)
+{
+	pthread_mutex_lock(&lock);
+	while (count < n)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static unsigned counted(void)
+{
+	pthread_mutex_lock(&lock);
+	unsigned n = count;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+static int zero(void **state)
+{
+	(void)state;
+	count = 0;
+	return 0;
+}
+
+static void fires_once(void **state)
+{
+	(void)state;
+	uint64_t begin = clock_mono_ns();
+	struct task *t = task_after(5 * NS_PER_MS, bump, NULL);
+	wait_for(1);
+	assert_true(clock_mono_ns() - begin >= 5 * NS_PER_MS);
+	struct task *other = task_every(NS_PER_MS, bump, NULL);
+	wait_for(10);
+	task_stop(other);
+	task_stop(t); /* frees it */
+	task_stop(NULL);
+}
+
+static void stopped_is_stopped(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		struct task *t = task_every(1, bump, NULL);
+		if (i % 2 == 0)
+			wait_for(counted() + 1);
+		task_stop(t);
+		unsigned n = counted();
+		struct task *long_one = task_after(3600 * NS_PER_S, bump, NULL);
+		task_stop(long_one); /* perhaps before it was added */
+		assert_int_equal(counted(), n);
+	}
+}
+
+/* An interval of nothing does not keep others from their turn. */
+static void busy_task_lets_others_run(void **state)
+{
+	(void)state;
+	struct task *busy = task_every(0, bump, NULL);
+	wait_for(100);
+	struct task *other = task_after(0, bump, NULL);
+	task_stop(other);
+	task_stop(busy);
+}
+
+static _Atomic(struct task *) self;
+static struct task *inner;
+
+static void stop_itself(void *ctx)
+{
+	struct task *t;
+	while ((t = atomic_load(&self)) == NULL)
+		;
+	/* One that was made here is not added yet. */
+	inner = task_after(0, bump, NULL);
+	task_stop(inner);
+	task_stop(t);
+	bump(ctx);
+}
+
+static void may_stop_itself(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		atomic_store(&self, NULL);
+		atomic_store(&self, i % 2 == 0 ? task_every(1, stop_itself, NULL)
+					       : task_after(1, stop_itself, NULL));
+		wait_for(i + 1);
+	}
+	/* Nothing of it is left to fire. */
+	struct task *last = task_after(NS_PER_MS, bump, NULL);
+	wait_for(101);
+	task_stop(last);
+	assert_int_equal(counted(), 101);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(fires_once, zero),
+		cmocka_unit_test_setup(stopped_is_stopped, zero),
+		cmocka_unit_test_setup(busy_task_lets_others_run, zero),
+		cmocka_unit_test_setup(may_stop_itself, zero),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
