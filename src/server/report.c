@@ -165,8 +165,12 @@ static void count_response(struct query *q, struct zone_report *r, uint16_t rcod
 	unsigned row = MIN((unsigned)rcode, (unsigned)REPORT_RCODES - 1);
 	/* What the server wrote itself (failures, silence) has an empty plugin label. */
 	bool by_plugin = q->outcome == V_ANSWERED;
-	s = SERIES(&r->responses[by_plugin][row], &responses_family, r, dns_rcode_str(rcode, buf),
-		   by_plugin ? plugin : "", NULL);
+	/* The last row is not one code's: those are rare, and looked up each time. */
+	_Atomic(struct metrics_series *) rare = NULL;
+	_Atomic(struct metrics_series *) *at =
+		row == REPORT_RCODES - 1 ? &rare : &r->responses[by_plugin][row];
+	s = SERIES(at, &responses_family, r, dns_rcode_str(rcode, buf), by_plugin ? plugin : "",
+		   NULL);
 	metrics_add(s, slot, 1);
 }
 
