@@ -42,7 +42,8 @@ static int source_read(void *ctx, const char *path, struct arena *a, struct slic
 {
 	struct stat st;
 	(void)ctx;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* A pipe without a writer must not hold us up. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	int r = fstat(fd, &st) == 0 ? 0 : -errno;
