@@ -48,6 +48,36 @@ static void dump_question(const uint8_t *msg, size_t n, struct strbuf *out)
 		    dns_type_str(dns_get16(msg + at), type));
 }
 
+/* libknot prints type bitmaps without looking at where they end. The offset of the bitmap, or the
+ * length of the data when this type has none; ERR_PARSE when it is too short. */
+static int bitmap_at(const struct dns_rr *rr)
+{
+	size_t at = 0;
+	switch (rr->type) {
+	case DNS_TYPE_NSEC:
+		return dns_name_skip(rr->rdata, rr->rdlen, 0);
+	case DNS_TYPE_NSEC3:
+		at = 4; /* then salt and next owner, each with its length */
+		for (int i = 0; i < 2 && at < rr->rdlen; i++)
+			at += rr->rdata[at] + 1U;
+		break;
+	case DNS_TYPE_CSYNC:
+		at = 6;
+		break;
+	default:
+		return rr->rdlen;
+	}
+	return at <= rr->rdlen ? (int)at : ERR_PARSE;
+}
+
+static bool bitmap_is_whole(const struct dns_rr *rr)
+{
+	int at = bitmap_at(rr);
+	while (at >= 0 && at < rr->rdlen)
+		at = at + 2 <= rr->rdlen ? at + 2 + rr->rdata[at + 1] : ERR_PARSE;
+	return at == rr->rdlen;
+}
+
 static void dump_rdata(const struct dns_rr *rr, struct strbuf *out)
 {
 	enum { TEXT_MAX = 256 * 1024 };
@@ -55,7 +85,8 @@ static void dump_rdata(const struct dns_rr *rr, struct strbuf *out)
 	knot_rrset_init(&set, (knot_dname_t *)(uintptr_t)rr->owner, rr->type, rr->cls, rr->ttl);
 	char *text = malloc(TEXT_MAX);
 	int n = -1;
-	if (text != NULL && knot_rrset_add_rdata(&set, rr->rdata, rr->rdlen, NULL) == KNOT_EOK)
+	if (text != NULL && bitmap_is_whole(rr) &&
+	    knot_rrset_add_rdata(&set, rr->rdata, rr->rdlen, NULL) == KNOT_EOK)
 		n = knot_rrset_txt_dump_data(&set, 0, text, TEXT_MAX, &KNOT_DUMP_STYLE_DEFAULT);
 	if (n >= 0)
 		strbuf_add(out, text, (size_t)n);
