@@ -20,7 +20,7 @@
 #include "corefile/corefile.h"
 #include "server/server_priv.h"
 
-enum { DEFAULT_MAX_TCP = 10000, DEFAULT_MAX_WAITING = 20000 };
+enum { DEFAULT_MAX_TCP = 10000, DEFAULT_MAX_WAITING = 20000, FILES_KEPT = 32 };
 
 /* ---- messages to workers ---- */
 
@@ -167,13 +167,22 @@ unsigned server_default_workers(void)
 
 /* ---- life ---- */
 
+/* Where the file limit is low, connections leave some descriptors to listeners and others: a worker
+ * that has no connection of its own to close could not take a new one. */
+static uint32_t default_max_tcp(void)
+{
+	unsigned long files = net_raise_file_limit();
+	unsigned long kept = FILES_KEPT + files / 8;
+	return (uint32_t)(files > kept ? MIN(files - kept, (unsigned long)DEFAULT_MAX_TCP) : 1);
+}
+
 static struct server *server_new(const struct server_opts *o)
 {
 	struct server *s = xcalloc(1, sizeof(*s));
 	pthread_condattr_t ca;
 	s->opts = *o;
 	if (s->opts.max_tcp == 0)
-		s->opts.max_tcp = DEFAULT_MAX_TCP;
+		s->opts.max_tcp = default_max_tcp();
 	if (s->opts.max_waiting == 0)
 		s->opts.max_waiting = DEFAULT_MAX_WAITING;
 	if (s->opts.default_port == 0)

@@ -17,7 +17,7 @@ struct net_ops;
 struct server_opts {
 	uint16_t default_port;	   /* of keys without one; -dns.port */
 	unsigned workers;	   /* 0: multisocket, else from cpuset and cgroup quota */
-	uint32_t max_tcp;	   /* connections in all; 0: 10 000 */
+	uint32_t max_tcp;	   /* connections in all; 0: 10 000 or what files allow */
 	uint32_t max_waiting;	   /* queries in flight per process; 0: 20 000 */
 	const struct net_ops *ops; /* NULL: the kernel's */
 	bool no_threads;	   /* tests and benchmarks: workers are driven by server_turn */
