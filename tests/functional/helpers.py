@@ -8,6 +8,7 @@ import functools
 import os
 import re
 import resource
+import shutil
 import socket
 import subprocess
 import time
@@ -16,6 +17,7 @@ import pytest
 
 from lib import client, server, wire
 
+SBIN = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
 WHOAMI = ".:@PORT@ {\n    whoami\n}\n"
 
 
@@ -45,7 +47,10 @@ def needs(*names):
 
 
 def needs_root():
-    return pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces, other users)")
+    """Marks a test with network namespaces or other users."""
+    missing = [x for x in ("ip", "setpriv", "sysctl") if shutil.which(x, path=SBIN) is None]
+    reason = f"needs {', '.join(missing)}" if missing else "needs root (network namespaces, other users)"
+    return pytest.mark.skipif(bool(missing) or os.geteuid() != 0, reason=reason)
 
 
 def raise_file_limit(wanted):
@@ -57,7 +62,7 @@ def raise_file_limit(wanted):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def run(*args, conf=None, cwd=None, stdin="", env=None, program=None, timeout=20):
+def run(*args, cwd=None, stdin="", env=None, program=None, timeout=20):
     """Runs the program to its end: (status, stdout, stderr). args[0] is the sub-command."""
     done = subprocess.run([program or server.fairlead_program(), *args], input=stdin, cwd=cwd, timeout=slower(timeout),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
