@@ -1,10 +1,16 @@
 /* The kernel's clocks, or a test's. */
 #include "base/clock.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
 
-static const struct clock_source *fake;
+static _Atomic(const struct clock_source *) replaced;
+
+static const struct clock_source *fake_source(void)
+{
+	return atomic_load_explicit(&replaced, memory_order_acquire);
+}
 
 static uint64_t read_ns(clockid_t id)
 {
@@ -15,20 +21,23 @@ static uint64_t read_ns(clockid_t id)
 
 void clock_set_source(const struct clock_source *source)
 {
-	fake = source;
+	atomic_store_explicit(&replaced, source, memory_order_release);
 }
 
 uint64_t clock_mono_ns(void)
 {
+	const struct clock_source *fake = fake_source();
 	return fake != NULL ? fake->mono_ns() : read_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t clock_wall_ns(void)
 {
+	const struct clock_source *fake = fake_source();
 	return fake != NULL ? fake->wall_ns() : read_ns(CLOCK_REALTIME);
 }
 
 uint64_t clock_coarse_ns(void)
 {
+	const struct clock_source *fake = fake_source();
 	return fake != NULL ? fake->mono_ns() : read_ns(CLOCK_MONOTONIC_COARSE);
 }

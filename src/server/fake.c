@@ -19,6 +19,7 @@
 #include "corefile/corefile.h"
 #include "dns/dump.h"
 #include "server/server_priv.h"
+#include "server/task.h"
 
 enum { QUEUE = 256, DATAGRAM_MAX = 65536 };
 
@@ -42,7 +43,7 @@ struct fake {
 
 static struct fake *current; /* net_ops have no context of their own */
 static char error_text[1024];
-static uint64_t now_ns = 1000 * NS_PER_S;
+static _Atomic uint64_t now_ns = 1000 * NS_PER_S; /* the background thread reads it, too */
 
 static uint64_t fake_mono(void)
 {
@@ -262,6 +263,7 @@ const uint8_t *fake_wire(const struct fake *f, size_t *ret_n)
 void fake_advance(struct fake *f, uint64_t ns)
 {
 	now_ns += ns;
+	task_sync();
 	server_turn(f->srv, 0, false);
 	server_turn(f->srv, 0, false);
 }

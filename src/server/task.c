@@ -2,6 +2,7 @@
 #include "server/task.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -24,9 +25,10 @@ struct task {
 };
 
 static pthread_once_t start_once = PTHREAD_ONCE_INIT;
+static _Atomic bool started;
 static struct loop *loop;
 static pthread_t thread;
-static pthread_mutex_t stop_lock = PTHREAD_MUTEX_INITIALIZER; /* guards stopped of all tasks */
+static pthread_mutex_t stop_lock = PTHREAD_MUTEX_INITIALIZER; /* guards stopped and done */
 static pthread_cond_t stop_cond = PTHREAD_COND_INITIALIZER;
 static _Thread_local bool on_thread;
 
@@ -51,6 +53,7 @@ static void start(void)
 	if (pthread_create(&thread, &attr, run, NULL) != 0)
 		abort();
 	pthread_setname_np(thread, "background");
+	atomic_store(&started, true);
 	pthread_attr_destroy(&attr);
 }
 
@@ -125,4 +128,37 @@ void task_stop(struct task *k)
 		pthread_cond_wait(&stop_cond, &stop_lock);
 	pthread_mutex_unlock(&stop_lock);
 	free(k);
+}
+
+/* Two messages: the timers of a turn run after its messages. */
+struct sync {
+	struct loop_msg first, second;
+	bool done; /* under stop_lock */
+};
+
+static void on_second(struct loop_msg *m)
+{
+	struct sync *s = CONTAINER_OF(m, struct sync, second);
+	pthread_mutex_lock(&stop_lock);
+	s->done = true;
+	pthread_cond_broadcast(&stop_cond);
+	pthread_mutex_unlock(&stop_lock);
+}
+
+static void on_first(struct loop_msg *m)
+{
+	struct sync *s = CONTAINER_OF(m, struct sync, first);
+	loop_post(loop, &s->second);
+}
+
+void task_sync(void)
+{
+	struct sync s = { .first.cb = on_first, .second.cb = on_second };
+	if (!atomic_load(&started))
+		return;
+	loop_post(loop, &s.first);
+	pthread_mutex_lock(&stop_lock);
+	while (!s.done)
+		pthread_cond_wait(&stop_cond, &stop_lock);
+	pthread_mutex_unlock(&stop_lock);
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "server/fake.h"
 
 static char path[] = "/tmp/test_hosts_XXXXXX";
@@ -82,6 +83,20 @@ static void answers_from_file_and_corefile(void **state)
 	assert_string_equal(ask(f, "a.test", "TXT"), "NOERROR qr aa rd\nquestion a.test. IN TXT\n");
 	assert_string_equal(ask(f, "b.test", "A"), "SERVFAIL qr rd\nquestion b.test. IN A\n");
 	assert_string_equal(fake_log(f), "");
+	fake_free(f);
+}
+
+static void reads_a_changed_file_again(void **state)
+{
+	(void)state;
+	write_file("192.0.2.1 a.test\n");
+	struct fake *f = start(". {\n hosts @ {\n reload 5s\n }\n}\n");
+	assert_non_null(strstr(ask(f, "a.test", "A"), "192.0.2.1\n"));
+	write_file("192.0.2.1 a.test\n192.0.2.99 a.test\n");
+	fake_advance(f, 4 * NS_PER_S);
+	assert_null(strstr(ask(f, "a.test", "A"), "192.0.2.99\n"));
+	fake_advance(f, 2 * NS_PER_S);
+	assert_non_null(strstr(ask(f, "a.test", "A"), "192.0.2.99\n"));
 	fake_free(f);
 }
 
@@ -179,6 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_from_file_and_corefile),
+		cmocka_unit_test(reads_a_changed_file_again),
 		cmocka_unit_test(falls_through),
 		cmocka_unit_test(keeps_to_its_zones),
 		cmocka_unit_test(counts_entries),
