@@ -151,7 +151,7 @@ static void print_set(struct strbuf *out, const struct named_set *set, bool nega
 {
 	bool in_set[ASCII] = { false };
 	for (const char *r = set->ranges; *r != '\0'; r += 2) {
-		for (int c = r[0]; c <= r[1]; c++)
+		for (int c = (unsigned char)r[0]; c <= (unsigned char)r[1]; c++)
 			in_set[c] = true;
 	}
 	if (strcmp(set->name, "ascii") == 0 || strcmp(set->name, "cntrl") == 0)

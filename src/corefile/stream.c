@@ -86,12 +86,12 @@ static int check_cycle(struct corefile_stream *st, bool snippet, const char *nam
 static int next_file(struct corefile_stream *st, struct corefile_frame *f)
 {
 	const char *path = f->file[f->next_file++];
-	struct corefile_toks *toks;
+	struct corefile_toks *toks = NULL;
 	f->name = NULL;
 	int r = check_cycle(st, false, path, f->import_pos);
 	if (r == 0)
 		r = load_file(st, path, f->import_pos, &toks);
-	if (r < 0)
+	if (r < 0 || toks == NULL)
 		return r;
 	f->name = path;
 	f->toks = *toks;

@@ -209,7 +209,7 @@ static int emit(const struct head *h, const struct dns_rrtext *p, size_t n, stru
 
 int dns_rrtext_parse(struct dns_rrtext *p, struct slice text, struct arena *a, struct dns_rr *ret)
 {
-	struct head h;
+	struct head h = { 0 };
 	struct rrtext_out out = { p->rdata, p->rdata + sizeof(p->rdata) };
 	p->error[0] = '\0';
 	if (text.n > RRTEXT_MAX_BYTES) {

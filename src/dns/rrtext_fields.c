@@ -301,7 +301,7 @@ static bool is_float(struct slice s)
 static int put_number(struct rrtext_lexer *lx, enum field f, struct rrtext_out *out)
 {
 	uint8_t b[4];
-	uint32_t v;
+	uint32_t v = 0;
 	int r = dns_rrtext_get_u(lx, f == F_U16 ? UINT16_MAX : UINT32_MAX, &v);
 	if (r < 0)
 		return r;

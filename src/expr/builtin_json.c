@@ -262,17 +262,17 @@ static int json_peek(struct json *j)
 
 static int hex4(struct json *j)
 {
-	int v = 0;
+	unsigned v = 0;
 	for (int i = 0; i < 4; i++, j->pos++) {
 		char c = j->pos < j->s.n ? j->s.p[j->pos] : '\0';
 		if (ascii_isdigit(c))
-			v = v << 4 | (c - '0');
+			v = v << 4 | (unsigned)(c - '0');
 		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			v = v << 4 | ((c | 0x20) - 'a' + 10);
+			v = v << 4 | (unsigned)((c | 0x20) - 'a' + 10);
 		else
 			return -1;
 	}
-	return v;
+	return (int)v;
 }
 
 /* After the backslash; bytes written to `out` or negative. */

@@ -216,7 +216,7 @@ static int eval_logic(struct ev *ev, const struct node *n, struct expr_value *re
 
 static int eval_binary(struct ev *ev, const struct node *n, struct expr_value *ret)
 {
-	struct expr_value a, b;
+	struct expr_value a = { 0 }, b = { 0 };
 	if (n->op == OP_AND || n->op == OP_OR || n->op == OP_COALESCE)
 		return eval_logic(ev, n, ret);
 	if (n->op == OP_IN && n->a->type.shape == SHAPE_INT && is_const_range(n->b))
@@ -298,7 +298,7 @@ int expr_fetch(struct ev *ev, const struct expr_value *from, const struct expr_v
 
 static int eval_member(struct ev *ev, const struct node *n, struct expr_value *ret)
 {
-	struct expr_value base, key;
+	struct expr_value base = { 0 }, key = { 0 };
 	int r = expr_eval_node(ev, n->a, &base);
 	if (r < 0)
 		return r;
@@ -347,7 +347,7 @@ static int slice_end(struct ev *ev, const struct node *n, size_t len, size_t abs
 
 static int eval_slice(struct ev *ev, const struct node *n, struct expr_value *ret)
 {
-	struct expr_value v;
+	struct expr_value v = { 0 };
 	size_t from = 0, to = 0;
 	int r = expr_eval_node(ev, n->a, &v);
 	if (r < 0)

@@ -1,5 +1,6 @@
 /* Opening and closing listeners: all sockets of a new listener are open before any worker is told
  * of it, and one that is no longer used closes after the workers have left it. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,17 +129,20 @@ int listeners_open(struct server *srv, struct generation *g, struct srcerr *err)
 	int r = 0;
 	for (size_t i = 0; i < g->n_route && r == 0; i++) {
 		struct route *rt = g->route[i];
-		rt->listener = listener_find(srv, rt->label);
-		if (rt->listener != NULL)
+		struct listener *l = listener_find(srv, rt->label);
+		rt->listener = l;
+		if (l != NULL)
 			continue;
-		r = listener_open(srv, rt, &rt->listener);
+		r = listener_open(srv, rt, &l);
 		if (r < 0) {
 			srcerr_set(err, (struct srcpos){ 0 }, "cannot listen on %s: %s", rt->label,
 				   err_str(r));
 			break;
 		}
-		rt->listener->next = srv->listeners;
-		srv->listeners = rt->listener;
+		assert(l != NULL);
+		rt->listener = l;
+		l->next = srv->listeners;
+		srv->listeners = l;
 	}
 	while (r < 0 && srv->listeners != before) {
 		struct listener *l = srv->listeners;

@@ -239,7 +239,7 @@ static int eval_steps(struct exec *ex, const struct tmpl_value *dot, const struc
 static int eval_operand(struct exec *ex, const struct tmpl_value *dot, const struct operand *o,
 			const struct call_args *args, struct tmpl_value *ret)
 {
-	struct tmpl_value base;
+	struct tmpl_value base = { 0 };
 	int r;
 	switch (o->kind) {
 	case OPERAND_FIELD:

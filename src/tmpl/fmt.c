@@ -190,7 +190,7 @@ static size_t shortest(double v, unsigned bits, char digits[18], int *ret_exp)
 /* %g and %v without precision: few digits, an exponent below 1e-4 and from 1e6 on. */
 static void add_shortest(struct tmpl_out *o, double v, unsigned bits, uint32_t verb)
 {
-	char digits[18], buf[16];
+	char digits[18] = "0", buf[16];
 	int exp;
 	size_t n = shortest(v, bits, digits, &exp);
 	if (exp < -4 || exp >= 6) {

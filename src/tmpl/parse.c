@@ -102,7 +102,7 @@ static int parse_name(struct parser *p, const char *context, struct slice *ret)
 
 static int parse_define(struct parser *p)
 {
-	struct slice name;
+	struct slice name = { NULL, 0 };
 	int r = parse_name(p, "define clause", &name);
 	if (r == 0)
 		r = expect_right(p, "define clause");
