@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/readfile.h"
 
 struct confsource {
 	char *path; /* NULL: the built-in default */
@@ -55,29 +56,12 @@ const char *confsource_name(const struct confsource *s)
 	return s->path != NULL ? s->path : "Corefile";
 }
 
-static int read_all(int fd, struct strbuf *out)
-{
-	char buf[8192];
-	for (;;) {
-		ssize_t n = read(fd, buf, sizeof(buf));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return 0;
-		if (out->n + (size_t)n > CONFSOURCE_MAX_BYTES)
-			return ERR_LIMIT;
-		strbuf_add(out, buf, (size_t)n);
-	}
-}
-
 static int load_file(const char *path, struct strbuf *out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	int r = read_all(fd, out);
+	int r = readfile_fd(fd, CONFSOURCE_MAX_BYTES, out);
 	close(fd);
 	return r;
 }
@@ -87,7 +71,7 @@ int confsource_load(struct confsource *s, struct strbuf *out, char *why, size_t 
 	int r = 0;
 	strbuf_reset(out);
 	if (s->is_stdin && !s->have_stdin) {
-		r = read_all(STDIN_FILENO, &s->kept);
+		r = readfile_fd(STDIN_FILENO, CONFSOURCE_MAX_BYTES, &s->kept);
 		s->have_stdin = r == 0;
 	}
 	if (s->is_stdin)

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/rcu.h"
+#include "base/readfile.h"
 #include "base/strbuf.h"
 #include "plugin/hosts/hostsfile.h"
 #include "server/query.h"
@@ -190,27 +191,12 @@ static void publish(struct hosts_conf *c, struct hostsfile *hosts)
 		rcu_defer(&old->rcu, free_table);
 }
 
-static int read_all(int fd, struct strbuf *b)
-{
-	char buf[8192];
-	for (;;) {
-		ssize_t n = read(fd, buf, sizeof(buf));
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return 0;
-		strbuf_add(b, buf, (size_t)n);
-		if (b->n > HOSTSFILE_BYTES_MAX)
-			return ERR_LIMIT;
-	}
-}
-
 static int load(const struct hosts_conf *c, int fd, struct hostsfile **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, name = STRBUF_INIT;
 	strbuf_adds(&name, "Hosts file ");
 	strbuf_add_quoted(&name, slice_of(c->path));
-	int r = read_all(fd, &text);
+	int r = readfile_fd(fd, HOSTSFILE_BYTES_MAX, &text);
 	return r < 0 ? r : parse_text(c, name.s, strbuf_slice(&text), ret);
 }
 

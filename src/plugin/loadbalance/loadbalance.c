@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rcu.h"
+#include "base/readfile.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "plugin/loadbalance/weights.h"
@@ -111,21 +112,6 @@ static int loadbalance_parse(struct plugin_inst *self, struct setup *s)
 
 /* ---- the weight file ---- */
 
-static int read_all(int fd, struct strbuf *b)
-{
-	char buf[8192];
-	for (;;) {
-		ssize_t n = read(fd, buf, sizeof(buf));
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return 0;
-		strbuf_add(b, buf, (size_t)n);
-		if (b->n > LOADBALANCE_WEIGHTS_BYTES_MAX)
-			return ERR_LIMIT;
-	}
-}
-
 static void free_table(struct rcu_item *item)
 {
 	struct table *t = CONTAINER_OF(item, struct table, rcu);
@@ -155,7 +141,7 @@ static int refresh(struct loadbalance_conf *c, struct srcerr *err)
 			   err_str(-errno));
 		return ERR_NOTFOUND;
 	}
-	int r = read_all(fd, &text);
+	int r = readfile_fd(fd, LOADBALANCE_WEIGHTS_BYTES_MAX, &text);
 	close(fd);
 	if (r < 0) {
 		srcerr_set(err, c->file_pos, "cannot read weight file '%s': %s", c->file,
