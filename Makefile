@@ -31,16 +31,23 @@ test: deps all
 check: all
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs --no-suite bench
 
+# The peers come from packages and, for CoreDNS, from tests/peers; a peer that cannot be had is named in the report.
 bench: all
+	@tools/deps bench
+	@tests/peers/build coredns || true
 	@tests/bench/run
 
-bench-cpu: all
+bench-cpu: deps all
 	@tests/bench/cpu
 
 fmt:
 	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'tools/*.[ch]' | xargs clang-format -i
 
+# A PREFIX given here holds also for a folder that was set up with another one.
 install: all
+ifneq ($(origin PREFIX),file)
+	@meson setup --reconfigure $(BUILD) --prefix=$(PREFIX) >/dev/null
+endif
 	@meson install -C $(BUILD) --no-rebuild
 
 clean:
