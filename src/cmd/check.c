@@ -1,8 +1,10 @@
 /* `fairlead check`: reads Corefiles as a start would, files they name included, and opens no port.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
 #include "confsource/confsource.h"
@@ -59,6 +61,8 @@ int cmd_check(int argc, char **argv)
 			at < 0 ? why : "no file given");
 		return EXIT_USAGE;
 	}
+	/* Standard output has findings only; plugins may have warnings besides. */
+	log_set_fd(STDERR_FILENO);
 	int status = EXIT_DONE;
 	for (int i = at; i < argc; i++) {
 		if (check_file(argv[i]) < 0)

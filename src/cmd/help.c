@@ -18,6 +18,10 @@ static const struct plugin *find(const char *name)
 int cmd_help(int argc, char **argv)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		printf("usage: fairlead help PLUGIN (`fairlead dns -plugins` lists them)\n");
+		return EXIT_DONE;
+	}
 	if (argc != 2) {
 		fprintf(stderr,
 			"usage: fairlead help PLUGIN (`fairlead dns -plugins` lists them)\n");

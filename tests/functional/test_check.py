@@ -71,6 +71,14 @@ def test_imports_globs_and_environment(tmp_path):
     assert status == 1 and "conf.d/a:2:2: " in out and "woami" in out
 
 
+@needs("hosts")
+def test_warnings_are_no_findings(tmp_path):
+    write(tmp_path, Corefile=". {\n hosts missing\n}\n")
+    status, out, err = run("check", "Corefile", cwd=tmp_path)
+    assert (status, out) == (0, "")
+    assert "[WARNING] plugin/hosts: " in err and "missing" in err
+
+
 @pytest.mark.parametrize("args", [[], ["-x", "Corefile"], ["--"]])
 def test_bad_usage(args):
     status, out, err = run("check", *args)

@@ -72,11 +72,22 @@ def test_bad_command_is_64(args):
 
 
 @pytest.mark.parametrize("args", [["--help"], ["-h"], ["help"], ["dns", "-h"], ["dns", "-help"], ["dns", "--help"],
-                                  ["check", "--help"]])
+                                  ["check", "--help"], ["help", "--help"]])
 def test_help_is_0_on_stdout(args):
     status, out, err = run(*args)
     assert status == 0 and err == ""
     assert "usage" in out.lower()
+
+
+@pytest.mark.parametrize("plugin,says", [("hosts", "ttl SECONDS"), ("health", "(default :8080)"), ("any", "(no options)")])
+def test_help_of_a_plugin_is_made_of_its_options(plugin, says):
+    status, out, err = run("help", plugin)
+    assert (status, err) == (0, "") and out.startswith(plugin + "\n") and says in out
+
+
+def test_help_of_no_plugin():
+    status, out, err = run("help", "nonsense")
+    assert (status, out) == (1, "") and "nonsense" in err
 
 
 @pytest.mark.parametrize("name", ["xml", "JSON", "", "text "])
