@@ -34,6 +34,7 @@ struct served {
 
 struct block_work {
 	VEC(struct served) served;
+	struct map zones; /* zones met so far */
 };
 
 /* ---- keys ---- */
@@ -45,9 +46,9 @@ static int add_served(struct builder *b, struct block_work *work, const char *zo
 	int n = dns_name_from_text(slice_of(zone), wire);
 	if (n < 0)
 		return srcerr_set(b->err, pos, "'%s' is not a domain name", zone);
-	bool fresh = true;
-	for (size_t i = 0; i < work->served.n && fresh; i++)
-		fresh = strcmp(work->served.v[i].zone, zone) != 0;
+	dns_name_lower(wire, wire);
+	bool fresh = !map_has(&work->zones, slice_of(zone));
+	IGNORE(map_set(&work->zones, slice_of(zone), work));
 	vec_push(&work->served, (struct served){
 					.zone = zone,
 					.wire = arena_memdup(&b->g->arena, wire, (size_t)n),
@@ -394,8 +395,10 @@ int generation_build(struct server *srv, struct corefile *cf, bool dry, struct g
 	collect_conf(g);
 	if (r >= 0)
 		r = prepare_all(g, dry, err);
-	for (size_t i = 0; i < cf->n_block; i++)
+	for (size_t i = 0; i < cf->n_block; i++) {
 		vec_done(&work[i].served);
+		map_done(&work[i].zones);
+	}
 	free(work);
 	map_done(&b.seen);
 	map_done(&b.wild);

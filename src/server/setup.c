@@ -71,10 +71,14 @@ static int add_zone(struct setup *s, const char *text, struct srcpos pos, struct
 	return 0;
 }
 
-static void zone_room(struct arena *a, struct zone_list *z, size_t extra)
+/* The arena keeps what is outgrown, so the room doubles. */
+static void zone_room(struct arena *a, struct zone_list *z, size_t *room, size_t extra)
 {
-	const uint8_t **wire = arena_alloc(a, (z->n + extra) * sizeof(*wire));
-	const char **text = arena_alloc(a, (z->n + extra) * sizeof(*text));
+	if (z->n + extra <= *room)
+		return;
+	*room = MAX(*room * 2, z->n + extra);
+	const uint8_t **wire = arena_alloc(a, *room * sizeof(*wire));
+	const char **text = arena_alloc(a, *room * sizeof(*text));
 	if (z->n != 0) {
 		memcpy(wire, z->wire, z->n * sizeof(*wire));
 		memcpy(text, z->text, z->n * sizeof(*text));
@@ -83,13 +87,47 @@ static void zone_room(struct arena *a, struct zone_list *z, size_t extra)
 	z->text = text;
 }
 
+/* The slot of a name: the one that has it, or a free one. */
+static size_t zone_slot(const struct zone_list *z, const uint32_t *slot, uint32_t hash,
+			const uint8_t *name, size_t len)
+{
+	size_t i = hash & (z->n_slot - 1);
+	for (; slot[i] != 0; i = (i + 1) & (z->n_slot - 1)) {
+		const uint8_t *zone = z->wire[slot[i] - 1];
+		if (dns_name_len(zone) == len && memcmp(zone, name, len) == 0)
+			break;
+	}
+	return i;
+}
+
+/* What a query is looked up in must not cost more for each zone there is. */
+static void index_zones(struct arena *a, struct zone_list *z)
+{
+	enum { SCAN_MAX = 8 };
+	if (z->n <= SCAN_MAX)
+		return;
+	for (z->n_slot = 2 * SCAN_MAX; z->n_slot < z->n * 2;)
+		z->n_slot *= 2;
+	uint32_t *slot = arena_calloc(a, z->n_slot * sizeof(*slot));
+	for (size_t i = 0; i < z->n; i++) {
+		const uint8_t *zone = z->wire[i];
+		size_t k = zone_slot(z, slot, dns_name_hash(zone), zone, dns_name_len(zone));
+		/* Of a zone that stands twice the first place counts. */
+		if (slot[k] == 0)
+			slot[k] = (uint32_t)i + 1;
+	}
+	z->slot = slot;
+}
+
 int setup_zones(struct setup *s, const struct word *w, size_t n, struct zone_list *ret)
 {
+	size_t room = 0;
 	*ret = (struct zone_list){ 0 };
 	if (n == 0) {
 		ret->wire = s->block->zone_wire;
 		ret->text = s->block->zone_text;
 		ret->n = s->block->n_zones;
+		index_zones(s->arena, ret);
 		return 0;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -98,18 +136,32 @@ int setup_zones(struct setup *s, const struct word *w, size_t n, struct zone_lis
 		int r = corefile_zones_expand(s->arena, &w[i], &zones, &n_zones, s->err);
 		if (r < 0)
 			return r;
-		zone_room(s->arena, ret, n_zones);
+		zone_room(s->arena, ret, &room, i == 0 ? n - 1 + n_zones : n_zones);
 		for (size_t k = 0; k < n_zones; k++) {
 			r = add_zone(s, zones[k], w[i].pos, ret);
 			if (r < 0)
 				return r;
 		}
 	}
+	index_zones(s->arena, ret);
 	return 0;
+}
+
+static int match_indexed(const struct zone_list *z, const struct dns_qname *q)
+{
+	for (unsigned i = 0; i <= q->n_labels; i++) {
+		size_t at = q->label[i];
+		size_t k = zone_slot(z, z->slot, q->hash[i], q->wire + at, q->len - at);
+		if (z->slot[k] != 0)
+			return (int)z->slot[k] - 1;
+	}
+	return -1;
 }
 
 int zone_list_match(const struct zone_list *z, const struct dns_qname *q)
 {
+	if (z->slot != NULL)
+		return match_indexed(z, q);
 	int best = -1;
 	size_t best_len = 0;
 	for (size_t i = 0; i < z->n; i++) {

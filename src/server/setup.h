@@ -31,6 +31,8 @@ struct zone_list {
 	const uint8_t **wire; /* lower-case wire names, in order given */
 	const char **text;    /* lower-case FQDN texts */
 	size_t n;
+	const uint32_t *slot; /* longer lists: hash table of index plus one, 0: free; else NULL */
+	size_t n_slot;	      /* power of two */
 };
 
 /* Words to zones: CIDR networks expanded, lower-cased, made absolute. With n == 0: the zones of the

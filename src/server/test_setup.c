@@ -86,11 +86,13 @@ static enum verdict z_serve(struct plugin_inst *self, struct query *q)
 
 static char z_zones[512];
 static size_t n_z_zones;
+static const struct zone_list *z_list;
 
 /* `z ZONES...`: expands them. */
 static int z_parse(struct plugin_inst *self, struct setup *s)
 {
 	struct zone_list *z = self->conf;
+	z_list = z;
 	int r = setup_zones(s, s->dir[0]->arg, s->dir[0]->n_arg, z);
 	if (r < 0)
 		return r;
@@ -204,6 +206,40 @@ static void longest_zone_of_a_list(void **state)
 	assert_int_equal(zone_list_match(&z, &q), -1);
 }
 
+/* A list that is looked up by hash finds the same: the longest, of equal ones the first. */
+static void longest_zone_of_a_long_list(void **state)
+{
+	enum { ZONES = 3000 };
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	(void)state;
+	strbuf_adds(&text, ". {\n z");
+	for (unsigned i = 0; i < ZONES; i++)
+		strbuf_addf(&text, " z%u.Example", i);
+	strbuf_adds(&text, " a.z7.example z7.example example\n}\n");
+	struct fake *f = fake_new(text.s);
+	assert_non_null(f);
+	static const struct {
+		const char *name;
+		int at;
+	} asks[] = {
+		{ "x.z2999.example", 2999 },
+		{ "z0.EXAMPLE", 0 },
+		{ "z7.example", 7 },
+		{ "b.a.z7.example", ZONES },
+		{ "z3000.example", ZONES + 2 },
+		{ "org", -1 },
+		{ ".", -1 },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(asks); i++) {
+		uint8_t name[DNS_NAME_MAX];
+		struct dns_qname q;
+		assert_true(dns_name_from_text(slice_of(asks[i].name), name) > 0);
+		dns_qname_set(&q, name);
+		assert_int_equal(zone_list_match(z_list, &q), asks[i].at);
+	}
+	fake_free(f);
+}
+
 static void errors(void **state)
 {
 	static const struct {
@@ -231,9 +267,12 @@ static void errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_stanzas),	  cmocka_unit_test(defaults),
-		cmocka_unit_test(expands_networks),	  cmocka_unit_test(errors),
+		cmocka_unit_test(reads_stanzas),
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(expands_networks),
+		cmocka_unit_test(errors),
 		cmocka_unit_test(longest_zone_of_a_list),
+		cmocka_unit_test(longest_zone_of_a_long_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,8 @@ from helpers import answers, ask, cpu_seconds, eventually, needs, sanitizer, sta
 from lib import server, wire
 
 ANON_KB, RSS_KB, FIRST_ANSWER_S = 4 * 1024, 12 * 1024, 0.050
+# With 10 000 zones; about a kilobyte each is kept.
+ZONES_KB = 24 * 1024
 TYPICAL = """.:@PORT@ {
     errors
     health 127.0.0.1:@HTTP:health@
@@ -46,6 +48,25 @@ def test_idle_memory(serve, note, name, corefile):
     if not sanitizer():
         assert anon <= ANON_KB
         assert rss <= RSS_KB
+
+
+ZONES = [f"z{i}.example" for i in range(10_000)]
+MANY = {
+    "one template": ".:@PORT@ {\n multisocket 2\n template IN A " + " ".join(ZONES) + " {\n rcode NXDOMAIN\n }\n}\n",
+    "hosts": ".:@PORT@ {\n multisocket 2\n hosts /dev/null " + " ".join(ZONES) + "\n}\n",
+    "one block": " ".join(z + ":@PORT@" for z in ZONES) + " {\n multisocket 2\n whoami\n}\n",
+}
+
+
+@needs("template", "hosts", "multisocket")
+@pytest.mark.parametrize("name", MANY)
+def test_memory_grows_with_the_zones_only(serve, note, name):
+    s = serve(MANY[name])
+    assert answers(s.port(), name="a.z9999.example.")
+    anon, = status(s.process.pid, "RssAnon")
+    note(f"memory, {name} with 10 000 zones", f"RssAnon {anon} kB")
+    if not sanitizer():
+        assert anon <= ZONES_KB
 
 
 def first_answer(s):
