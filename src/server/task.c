@@ -16,6 +16,7 @@ struct task {
 	struct loop_msg msg;  /* adds it */
 	struct loop_msg stop; /* the add may still be on its way */
 	uint64_t interval_ns;
+	uint64_t first_ns; /* when it is due first, counted from the call that made it */
 	bool once;
 	task_fn fn;
 	void *ctx;
@@ -73,7 +74,7 @@ static void on_add(struct loop_msg *m)
 		return;
 	}
 	k->added = true;
-	loop_timer_set(loop, &k->timer, clock_mono_ns() + k->interval_ns);
+	loop_timer_set(loop, &k->timer, k->first_ns);
 }
 
 static void on_stop(struct loop_msg *m)
@@ -92,6 +93,7 @@ static struct task *add(uint64_t interval_ns, bool once, task_fn fn, void *ctx)
 	struct task *k = xcalloc(1, sizeof(*k));
 	k->timer.cb = on_timer;
 	k->interval_ns = interval_ns;
+	k->first_ns = clock_mono_ns() + interval_ns;
 	k->once = once;
 	k->fn = fn;
 	k->ctx = ctx;

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "server/handler.h"
@@ -94,6 +95,41 @@ static void busy_task_lets_others_run(void **state)
 	task_stop(busy);
 }
 
+static _Atomic uint64_t ahead_ns; /* of the kernel's clock */
+
+static uint64_t moved_clock(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec + atomic_load(&ahead_ns);
+}
+
+static void hold(void *ctx)
+{
+	(void)ctx;
+	pthread_mutex_lock(&lock);
+	count++;
+	pthread_cond_broadcast(&changed);
+	while (count < 2)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+/* The time counts from the call, however late the thread gets to it. */
+static void late_thread_does_not_delay(void **state)
+{
+	(void)state;
+	struct task *busy = task_after(0, hold, NULL);
+	wait_for(1);
+	struct task *t = task_after(5 * NS_PER_S, bump, NULL);
+	atomic_fetch_add(&ahead_ns, 6 * NS_PER_S);
+	bump(NULL); /* lets the thread go on */
+	task_sync();
+	assert_int_equal(counted(), 3);
+	task_stop(t);
+	task_stop(busy);
+}
+
 static _Atomic(struct task *) self;
 static struct task *inner;
 
@@ -132,6 +168,9 @@ int main(void)
 		cmocka_unit_test_setup(stopped_is_stopped, zero),
 		cmocka_unit_test_setup(busy_task_lets_others_run, zero),
 		cmocka_unit_test_setup(may_stop_itself, zero),
+		cmocka_unit_test_setup(late_thread_does_not_delay, zero),
 	};
+	static const struct clock_source moved = { .mono_ns = moved_clock };
+	clock_set_source(&moved);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
