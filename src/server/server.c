@@ -370,8 +370,10 @@ int server_reload(struct server *s, struct corefile *cf, struct srcerr *err)
 	struct generation *g = NULL;
 	if (cf->n_block == 0) {
 		/* A file cut short while it is written must not turn the service off. */
+		int r = srcerr_set(err, (struct srcpos){ .file = cf->file[0], .line = 1, .col = 1 },
+				   "no server block, expected at least one at a reload");
 		corefile_free(cf);
-		return srcerr_set(err, (struct srcpos){ 0 }, "the Corefile has no server block");
+		return r;
 	}
 	int r = generation_build(s, cf, false, &g, err);
 	if (r < 0)

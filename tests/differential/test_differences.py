@@ -1,19 +1,26 @@
-"""docs/differences.md and the cases name the same intended differences."""
+"""docs/differences.md and the tests name the same intended differences: the first table has cases here, each row of the
+second one names a test elsewhere."""
 import os
 import re
 
 import cases
 from lib import server
 
+ROW = r"\| `([a-z0-9-]+)` \|.*"
+PROOF = r".*\| `([\w./-]+)`: `([^`]+)` \|$"
 
-def listed():
-    ids = []
+
+def rows():
+    """(id, None) of the first table; (id, (file, name of the test)) of the second."""
+    out, second = [], False
     with open(os.path.join(server.ROOT, "docs", "differences.md"), encoding="utf-8") as f:
         for line in f:
-            m = re.match(r"\| `([a-z0-9-]+)` \|", line)
-            if m:
-                ids.append(m[1])
-    return ids
+            second |= "proved by" in line
+            if m := re.match(ROW, line):
+                proof = re.match(PROOF, line)
+                assert bool(proof) == second, f"`{m[1]}` stands in the wrong table, or names no test"
+                out.append((m[1], proof.groups() if proof else None))
+    return out
 
 
 def used():
@@ -22,12 +29,37 @@ def used():
 
 
 def test_ids_are_unique():
-    assert len(listed()) == len(set(listed()))
+    ids = [i for i, _ in rows()]
+    assert len(ids) == len(set(ids)) > 20
 
 
 def test_every_difference_is_listed():
-    assert used() <= set(listed()), "in a case, but not in docs/differences.md"
+    assert used() <= {i for i, _ in rows()}, "in a case, but not in docs/differences.md"
 
 
 def test_every_listed_difference_has_a_case():
-    assert set(listed()) <= used(), "in docs/differences.md, but in no case"
+    assert {i for i, proof in rows() if not proof} == used(), "cases here prove the rows of the first table"
+
+
+def test_every_other_difference_names_its_test():
+    for name, proof in rows():
+        if not proof:
+            continue
+        path, test = proof
+        with open(os.path.join(server.ROOT, path), encoding="utf-8") as f:
+            text = f.read()
+        found = {".c": rf"(cmocka_unit_test\w*|TEST|T)\({test}\b|\b{test},", ".py": rf"^def {test}\(",
+                 ".scn": rf"^## {test}"}[os.path.splitext(path)[1]]
+        assert re.search(found, text, re.M), f"{name}: {path} has no test `{test}`"
+
+
+def test_pages_name_listed_differences_only():
+    """Pages of plugins point here with their ids, and tell of no other difference."""
+    known = {i for i, _ in rows()}
+    folder = os.path.join(server.ROOT, "docs", "plugins")
+    for page in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, page), encoding="utf-8") as f:
+            text = f.read()
+        for section in re.findall(r"^#+ Differences.*?(?=^#|\Z)", text, re.M | re.S):
+            ids = re.findall(r"`([a-z]+(?:-[a-z]+)+)`", section)
+            assert ids and set(ids) <= known, f"{page}: {set(ids) - known or 'no id'}"
