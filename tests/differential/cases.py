@@ -286,9 +286,20 @@ def parse_expect(expect, line):
         raise BadCase(f"unknown expectation {word!r}")
 
 
+def asked(case):
+    """A generator made of the case's own questions: their names with all their types, and all their ports. Names that
+    have an intended difference are left out."""
+    plain = [q for q in case["queries"] if q.ask and not q.text.startswith("raw=")]
+    differing = {q.text.split()[0] for q in plain if q.differs}
+    words = [q.text.split() for q in plain]
+    return {"names": sorted({w[0] for w in words} - differing), "types": sorted({w[1] for w in words}),
+            "places": sorted({(q.ask.port, q.ask.target) for q in plain}),
+            "options": ["3:", "10:0102030405060708", "12:0000", "8:00011800010203", "65001:abcd"]}
+
+
 def generate(case):
     """`generate` pseudo-random questions from what `generator` declares; the seed is fixed."""
-    g = case["generator"]
+    g = case.get("generator") or asked(case)
     rng = random.Random(g.get("seed", 1))
     letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
 
@@ -333,8 +344,10 @@ def generate(case):
         mutant = rng.random() < g.get("mutate", 0)
         if mutant:
             packet = mutate(packet, rng)
-        ask = Ask(wire=packet, tcp=rng.random() < g.get("tcp", 0.05), source="" if ":" in target else source,
-                  target=target, port=draw(g.get("ports", [""])))
+        tcp, port = rng.random() < g.get("tcp", 0.05), draw(g.get("ports", [""]))
+        if "places" in g:
+            port, target = rng.choice(g["places"])
+        ask = Ask(wire=packet, tcp=tcp, source="" if ":" in target else source, target=target, port=port)
         text = f"{name} {q['rtype']} {q['rclass']} flags={','.join(sorted(flags))}"
         text += f" edns={q['edns']}" + (" do" if q["do"] else "") if "edns" in q else ""
         text += "".join(f" opt={c}:{d.hex()}" for c, d in q.get("options", ()))
