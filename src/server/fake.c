@@ -72,7 +72,7 @@ static int fake_recvmmsg(int fd, struct mmsghdr *v, unsigned n)
 	v[0].msg_len = (unsigned)len;
 	m->msg_flags = len < f->in.n ? MSG_TRUNC : 0;
 	memcpy(m->msg_name, &f->in.from, sizeof(f->in.from));
-	m->msg_controllen = net_pktinfo_put(&f->in.to, f->in.to.family, m->msg_control);
+	m->msg_controllen = net_pktinfo_put(&f->in.to, m->msg_control);
 	/* The kernel reports the address asked; our writer fills the one to send from. */
 	struct cmsghdr *c = CMSG_FIRSTHDR(m);
 	if (f->in.to.family == AF_INET && c != NULL) {
@@ -228,7 +228,7 @@ void fake_send(struct fake *f, const struct fake_ask *a)
 			   &f->in.from) < 0 ||
 	    net_addr_parse(slice_of(a->local != NULL ? a->local : "192.0.2.53:53"), &f->in.to) < 0)
 		abort();
-	udp_readable(&s->udp, EPOLLIN);
+	udp_readable(&s->udp[0].io, EPOLLIN);
 	server_turn(f->srv, 0, false);
 }
 

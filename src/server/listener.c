@@ -24,11 +24,12 @@ static void close_sockets(struct server *srv, struct listener *l)
 {
 	for (unsigned i = 0; i < srv->n_workers; i++) {
 		struct listener_sock *s = &l->sock[i];
-		if (s->udp.fd >= 0)
-			close(s->udp.fd);
-		if (s->tcp.fd >= 0)
-			close(s->tcp.fd);
-		s->udp.fd = s->tcp.fd = -1;
+		int *fds[] = { &s->udp[0].io.fd, &s->udp[1].io.fd, &s->tcp.fd };
+		for (size_t k = 0; k < ARRAY_LEN(fds); k++) {
+			if (*fds[k] >= 0)
+				close(*fds[k]);
+			*fds[k] = -1;
+		}
 	}
 }
 
@@ -37,13 +38,6 @@ static void listener_free(struct server *srv, struct listener *l)
 	close_sockets(srv, l);
 	free(l->label);
 	free(l);
-}
-
-static sa_family_t socket_family(int fd)
-{
-	union net_addr a = { 0 };
-	socklen_t len = sizeof(a);
-	return getsockname(fd, &a.sa, &len) == 0 ? a.family : AF_UNSPEC;
 }
 
 static bool is_wildcard(const union net_addr *a)
@@ -65,19 +59,34 @@ static int fix_port(struct listener *l, int fd)
 	return 0;
 }
 
+static int open_udp(struct listener *l, struct udp_sock *u, const union net_addr *a)
+{
+	u->io.fd = net_sock_udp(a);
+	return u->io.fd < 0 ? u->io.fd : fix_port(l, u->io.fd);
+}
+
+/* All addresses: a socket of each family, as far as the machine has them. */
+static int open_udp_wildcard(struct listener *l, struct listener_sock *s)
+{
+	union net_addr v4 = { .v4 = { .sin_family = AF_INET } };
+	net_addr_set_port(&v4, net_addr_port(&l->addr));
+	int r4 = open_udp(l, &s->udp[0], &v4);
+	if (r4 < 0 && r4 != -EAFNOSUPPORT)
+		return r4;
+	int r6 = open_udp(l, &s->udp[1], &l->addr);
+	if (r6 == -EAFNOSUPPORT || r6 == -EADDRNOTAVAIL)
+		return r4;
+	return r6;
+}
+
 static int open_sock(struct listener *l, struct listener_sock *s)
 {
-	s->udp.fd = net_sock_udp(&l->addr);
-	if (s->udp.fd < 0)
-		return s->udp.fd;
-	int r = fix_port(l, s->udp.fd);
+	bool both = s->wildcard && l->addr.family == AF_INET6;
+	int r = both ? open_udp_wildcard(l, s) : open_udp(l, &s->udp[0], &l->addr);
 	if (r < 0)
 		return r;
 	s->tcp.fd = net_sock_tcp(&l->addr, BACKLOG);
-	if (s->tcp.fd < 0)
-		return s->tcp.fd;
-	s->family = socket_family(s->udp.fd);
-	return 0;
+	return s->tcp.fd < 0 ? s->tcp.fd : 0;
 }
 
 /* A port drawn for UDP (port 0) may be in use by TCP: then another is drawn. */
@@ -105,7 +114,9 @@ static int listener_open(struct server *srv, const struct route *rt, struct list
 	l->addr = rt->addr;
 	for (unsigned i = 0; i < srv->n_workers; i++) {
 		struct listener_sock *s = &l->sock[i];
-		s->udp = (struct loop_fd){ .fd = -1, .cb = udp_readable };
+		for (size_t k = 0; k < ARRAY_LEN(s->udp); k++)
+			s->udp[k] = (struct udp_sock){ .io = { .fd = -1, .cb = udp_readable },
+						       .of = s };
 		s->tcp = (struct loop_fd){ .fd = -1, .cb = tcp_acceptable };
 		s->accept_timer.cb = tcp_accept_again;
 		s->listener = l;

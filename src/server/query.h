@@ -23,6 +23,7 @@ struct route;
 struct tcp_conn;
 struct big_block;
 struct listener_sock;
+struct udp_sock;
 struct block_zone;
 
 enum query_proto { QUERY_UDP, QUERY_TCP };
@@ -98,6 +99,7 @@ struct query {
 	struct query *next;    /* free list, run queue */
 	struct tcp_conn *conn; /* NULL on UDP */
 	struct listener_sock *sock;
+	struct udp_sock *udp; /* where it came in and the reply leaves; NULL on TCP */
 	struct loop_timer timer;
 	struct big_block *big; /* taken from the worker's pool for this query */
 	struct dns_qname qname;

@@ -95,15 +95,8 @@ static struct tx_entry *tx_next(struct worker *w, const struct query *q)
 		reply_flush(w);
 	struct tx_entry *t = &w->tx_e[w->n_tx];
 	t->big = NULL;
-	t->fd = q->sock->udp.fd;
+	t->fd = q->udp->io.fd;
 	t->to = q->client;
-	if (q->sock->family == AF_INET6 && t->to.family == AF_INET) {
-		union net_addr a = { .v6 = { .sin6_family = AF_INET6 } };
-		a.v6.sin6_port = q->client.v4.sin_port;
-		a.v6.sin6_addr.s6_addr[10] = a.v6.sin6_addr.s6_addr[11] = 0xff;
-		memcpy(a.v6.sin6_addr.s6_addr + 12, &q->client.v4.sin_addr, 4);
-		t->to = a;
-	}
 	return t;
 }
 
@@ -118,7 +111,7 @@ static void tx_commit(struct worker *w, struct tx_entry *t, const struct query *
 	m->msg_control = NULL;
 	if (q->sock->wildcard) {
 		m->msg_control = t->control;
-		m->msg_controllen = net_pktinfo_put(&q->local, q->sock->family, t->control);
+		m->msg_controllen = net_pktinfo_put(&q->local, t->control);
 	}
 	w->n_tx++;
 }

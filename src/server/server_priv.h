@@ -107,15 +107,19 @@ struct generation {
 	struct generation_worker w[]; /* one per worker; each touched by that worker only */
 };
 
+struct udp_sock {
+	struct loop_fd io;
+	struct listener_sock *of;
+};
+
 struct listener_sock {
-	struct loop_fd udp;
+	struct udp_sock udp[2]; /* a wildcard has one for each family; fd -1: none */
 	struct loop_fd tcp;
 	struct loop_timer accept_timer; /* runs while new connections have to wait */
 	struct listener *listener;
 	struct worker *worker;
 	struct route *route; /* of the worker's current generation; NULL: not serving */
 	bool registered;
-	sa_family_t family; /* of the socket, which may have fallen back to IPv4 */
 	bool wildcard;
 };
 

@@ -67,6 +67,7 @@ struct query *slot_take(struct worker *w)
 	q->running = NULL;
 	q->parent = NULL;
 	q->conn = NULL;
+	q->udp = NULL;
 	q->gen = NULL;
 	q->block = NULL;
 	q->zone = NULL;

@@ -45,16 +45,15 @@ static void set_addresses(struct query *q, struct msghdr *m)
 	q->local = s->listener->addr;
 	if (s->wildcard) {
 		net_pktinfo_get(m, &q->local);
-		net_addr_unmap(&q->local);
 		net_addr_set_port(&q->local, net_addr_port(&s->listener->addr));
 	}
-	net_addr_unmap(&q->client);
 }
 
-static enum admit_result receive_one(struct listener_sock *s, struct query *q, struct mmsghdr *m,
+static enum admit_result receive_one(struct udp_sock *u, struct query *q, struct mmsghdr *m,
 				     uint64_t now)
 {
-	q->sock = s;
+	q->udp = u;
+	q->sock = u->of;
 	q->proto = QUERY_UDP;
 	q->start_ns = now;
 	set_addresses(q, &m->msg_hdr);
@@ -82,15 +81,15 @@ static void conclude(struct worker *w, struct query *q, enum admit_result a)
 	slot_release(w, q);
 }
 
-static int one_batch(struct worker *w, struct listener_sock *s)
+static int one_batch(struct worker *w, struct udp_sock *u)
 {
 	enum admit_result act[BATCH];
 	struct query *batch[BATCH];
-	int n = w->ops->recvmmsg(s->udp.fd, w->rx, refill(w));
+	int n = w->ops->recvmmsg(u->io.fd, w->rx, refill(w));
 	uint64_t now = loop_now(w->loop);
 	for (int i = 0; i < n; i++) {
 		batch[i] = w->rx_q[i];
-		act[i] = receive_one(s, batch[i], &w->rx[i], now);
+		act[i] = receive_one(u, batch[i], &w->rx[i], now);
 	}
 	for (int i = 0; i < n; i++) {
 		w->rx_q[i] = NULL;
@@ -101,13 +100,13 @@ static int one_batch(struct worker *w, struct listener_sock *s)
 
 void udp_readable(struct loop_fd *f, uint32_t events)
 {
-	struct listener_sock *s = CONTAINER_OF(f, struct listener_sock, udp);
-	struct worker *w = s->worker;
+	struct udp_sock *u = CONTAINER_OF(f, struct udp_sock, io);
+	struct worker *w = u->of->worker;
 	(void)events;
 	for (int i = 0; i < BATCHES_PER_TURN; i++) {
 		if (i > 0)
 			loop_now_refresh(w->loop);
-		int n = one_batch(w, s);
+		int n = one_batch(w, u);
 		chain_drain(w);
 		reply_flush(w);
 		if (n < BATCH)

@@ -86,11 +86,14 @@ void worker_cleanup(struct worker *w)
 
 static void sock_register(struct worker *w, struct listener_sock *s)
 {
-	if (s->registered || s->udp.fd < 0)
+	if (s->registered || s->tcp.fd < 0)
 		return;
-	if (loop_fd_add(w->loop, &s->udp, EPOLLIN) < 0 ||
-	    loop_fd_add(w->loop, &s->tcp, EPOLLIN) < 0)
-		log_error("server", "worker %u cannot watch %s", w->index, s->listener->label);
+	struct loop_fd *fds[] = { &s->udp[0].io, &s->udp[1].io, &s->tcp };
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+		if (fds[i]->fd >= 0 && loop_fd_add(w->loop, fds[i], EPOLLIN) < 0)
+			log_error("server", "worker %u cannot watch %s", w->index,
+				  s->listener->label);
+	}
 	s->registered = true;
 }
 
@@ -98,7 +101,8 @@ static void sock_unregister(struct worker *w, struct listener_sock *s)
 {
 	if (!s->registered)
 		return;
-	loop_fd_del(w->loop, &s->udp);
+	loop_fd_del(w->loop, &s->udp[0].io);
+	loop_fd_del(w->loop, &s->udp[1].io);
 	loop_fd_del(w->loop, &s->tcp);
 	if (s->accept_timer.heap_at != 0)
 		loop_timer_stop(w->loop, &s->accept_timer);

@@ -204,7 +204,7 @@ static void ask(struct server *srv, uint64_t n)
 	sent = 0;
 	to_send = n;
 	while (sent < to_send)
-		udp_readable(&sock->udp, EPOLLIN);
+		udp_readable(&sock->udp[0].io, EPOLLIN);
 }
 
 /* What callgrind counts (--toggle-collect) and strace brackets: between two marks by getppid(2). */
