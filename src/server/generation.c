@@ -19,6 +19,7 @@ struct builder {
 	struct map seen; /* "zone|listener" → block_zone; duplicates */
 	struct map wild; /* "zone|port" → unbound / bound mark; overlaps */
 	VEC(struct route *) routes;
+	struct map by_label; /* → struct route */
 	VEC(struct plugin_inst *) inst;
 	VEC(const char *) shown;
 };
@@ -206,11 +207,10 @@ static const char *listener_label(struct builder *b, const char *ip, uint16_t po
 
 static struct route *route_get(struct builder *b, const char *label, struct srcerr *err)
 {
-	for (size_t i = 0; i < b->routes.n; i++) {
-		if (strcmp(b->routes.v[i]->label, label) == 0)
-			return b->routes.v[i];
-	}
-	struct route *r = arena_calloc(&b->g->arena, sizeof(*r));
+	struct route *r = map_get(&b->by_label, slice_of(label));
+	if (r != NULL)
+		return r;
+	r = arena_calloc(&b->g->arena, sizeof(*r));
 	r->label = label;
 	if (net_addr_parse(slice_from(slice_of(label), strlen("dns://")), &r->addr) < 0) {
 		srcerr_set(err, (struct srcpos){ 0 }, "cannot listen on '%s'", label);
@@ -219,6 +219,7 @@ static struct route *route_get(struct builder *b, const char *label, struct srce
 	r->zones = dns_zoneset_new();
 	report_init(&r->dropped, label, "dropped", "");
 	vec_push(&b->routes, r);
+	map_set(&b->by_label, slice_of(label), r);
 	return r;
 }
 
@@ -402,6 +403,7 @@ int generation_build(struct server *srv, struct corefile *cf, bool dry, struct g
 	free(work);
 	map_done(&b.seen);
 	map_done(&b.wild);
+	map_done(&b.by_label);
 	vec_done(&b.routes);
 	vec_done(&b.inst);
 	vec_done(&b.shown);
