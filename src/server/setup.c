@@ -74,7 +74,7 @@ static int add_zone(struct setup *s, const char *text, struct srcpos pos, struct
 /* The arena keeps what is outgrown, so the room doubles. */
 static void zone_room(struct arena *a, struct zone_list *z, size_t *room, size_t extra)
 {
-	if (z->n + extra <= *room)
+	if (z->wire != NULL && z->n + extra <= *room)
 		return;
 	*room = MAX(*room * 2, z->n + extra);
 	const uint8_t **wire = arena_alloc(a, *room * sizeof(*wire));
