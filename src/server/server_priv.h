@@ -186,7 +186,6 @@ struct worker {
 
 	/* TCP */
 	struct conn_list conns;
-	struct loop_timer conn_timer;
 	uint8_t *tcp_in;  /* scratch */
 	uint8_t *tcp_out; /* scratch */
 };
