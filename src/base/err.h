@@ -15,7 +15,8 @@
 	X(CLOSED, 1010, "closed by peer")        \
 	X(TIMEOUT, 1011, "timed out")            \
 	X(BUSY, 1012, "busy")                    \
-	X(INTERNAL, 1013, "internal error")
+	X(INTERNAL, 1013, "internal error")      \
+	X(TLS, 1014, "TLS failure")
 
 enum err_code {
 #define X(name, number, text) ERR_##name = -(number),

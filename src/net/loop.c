@@ -24,8 +24,9 @@ struct loop {
 	bool again;
 	uint64_t now_ns;
 	VEC(struct loop_timer *) heap;
+	void (*before)(void *ctx);
 	void (*after)(void *ctx);
-	void *after_ctx;
+	void *around_ctx;
 	struct epoll_event ev[EVENTS_PER_TURN];
 	int n_ev;
 };
@@ -64,10 +65,11 @@ void loop_free(struct loop *l)
 	free(l);
 }
 
-void loop_set_after(struct loop *l, void (*fn)(void *ctx), void *ctx)
+void loop_set_around(struct loop *l, void (*before)(void *ctx), void (*after)(void *ctx), void *ctx)
 {
-	l->after = fn;
-	l->after_ctx = ctx;
+	l->before = before;
+	l->after = after;
+	l->around_ctx = ctx;
 }
 
 static int control(struct loop *l, int op, struct loop_fd *f, uint32_t events)
@@ -236,6 +238,8 @@ void loop_turn(struct loop *l, bool wait)
 	l->again = false;
 	l->n_ev = n > 0 ? n : 0;
 	loop_now_refresh(l);
+	if (l->before != NULL)
+		l->before(l->around_ctx);
 	for (int i = 0; i < l->n_ev; i++) {
 		struct loop_fd *f = l->ev[i].data.ptr;
 		if (f != NULL)
@@ -246,7 +250,7 @@ void loop_turn(struct loop *l, bool wait)
 		run_posted(l);
 	run_timers(l);
 	if (l->after != NULL)
-		l->after(l->after_ctx);
+		l->after(l->around_ctx);
 }
 
 void loop_run(struct loop *l)

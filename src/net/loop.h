@@ -32,8 +32,10 @@ struct loop_msg {
 struct loop *loop_new(void);
 void loop_free(struct loop *l);
 
-/* Called at the end of each turn, after all events were handled. */
-void loop_set_after(struct loop *l, void (*fn)(void *ctx), void *ctx);
+/* Called in each turn, `before` when it has waited and `after` when all events were handled. Either
+ * may be NULL. */
+void loop_set_around(struct loop *l, void (*before)(void *ctx), void (*after)(void *ctx),
+		     void *ctx);
 
 MUST_CHECK int loop_fd_add(struct loop *l, struct loop_fd *f, uint32_t events);
 MUST_CHECK int loop_fd_mod(struct loop *l, struct loop_fd *f, uint32_t events);

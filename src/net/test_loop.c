@@ -252,7 +252,14 @@ static void test_messages_from_threads(void **state)
 	loop_free(notes_loop);
 }
 
-static unsigned n_after;
+static unsigned n_before, n_after;
+
+static void before(void *ctx)
+{
+	(void)ctx;
+	assert_int_equal(n_before, n_after);
+	n_before++;
+}
 
 static void after(void *ctx)
 {
@@ -263,8 +270,8 @@ static void after(void *ctx)
 
 static void test_after_and_again(void **state)
 {
-	n_after = 0;
-	loop_set_after(*state, after, state);
+	n_before = n_after = 0;
+	loop_set_around(*state, before, after, state);
 	for (int i = 0; i < 3; i++)
 		loop_turn(*state, i > 0);
 	assert_int_equal(n_after, 3);

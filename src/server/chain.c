@@ -273,7 +273,7 @@ static size_t put_opt(uint8_t *p, const struct dns_opt *o, size_t room)
 
 /* The sub-query's request: header and OPT of the parent with another question. */
 static int build_request(struct query *s, const struct query *q, const uint8_t *name,
-			 uint16_t qtype)
+			 uint16_t qtype, uint16_t qclass)
 {
 	size_t name_len = dns_name_len(name);
 	size_t n = DNS_HEADER_BYTES + name_len + 4;
@@ -285,7 +285,7 @@ static int build_request(struct query *s, const struct query *q, const uint8_t *
 	p[11] = q->req.opt.present;
 	memcpy(p + DNS_HEADER_BYTES, name, name_len);
 	dns_put16(p + n - 4, qtype);
-	dns_put16(p + n - 2, DNS_CLASS_IN);
+	dns_put16(p + n - 2, qclass);
 	if (q->req.opt.present)
 		n += put_opt(p + n, &q->req.opt, REQUEST_MAX - n);
 	if (dns_request_parse(p, n, UINT16_MAX, &s->req) != DNS_ADMIT_OK)
@@ -305,7 +305,8 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 	struct query *s = slot_take(w);
 	if (s == NULL)
 		return ERR_LIMIT;
-	if (build_request(s, q, name, qtype) < 0) {
+	uint16_t qclass = kind == SUB_SERVER ? DNS_CLASS_IN : q->req.qclass;
+	if (build_request(s, q, name, qtype, qclass) < 0) {
 		slot_release(w, s);
 		return ERR_INTERNAL;
 	}
@@ -326,11 +327,13 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 	s->gen = q->gen;
 	s->gen->w[w->index].inflight++;
 	s->start_ns = query_now(q);
-	s->deadline_ns = q->deadline_ns;
+	s->deadline_ns = s->detached ? 0 : q->deadline_ns;
 	if (kind != SUB_SERVER) {
 		s->block = q->block;
 		s->zone = q->zone;
-		s->top = s->at = s->entered = (uint16_t)(self->chain_at + 1);
+		s->asker = self;
+		s->top = (uint16_t)(self->chain_at + (s->detached ? 0 : 1));
+		s->at = s->entered = s->top;
 	}
 	run_push(w, s);
 	return 0;

@@ -228,7 +228,9 @@ void fake_send(struct fake *f, const struct fake_ask *a)
 			   &f->in.from) < 0 ||
 	    net_addr_parse(slice_of(a->local != NULL ? a->local : "192.0.2.53:53"), &f->in.to) < 0)
 		abort();
+	rcu_enter(); /* as the worker's loop does */
 	udp_readable(&s->udp[0].io, EPOLLIN);
+	rcu_leave();
 	server_turn(f->srv, 0, false);
 }
 

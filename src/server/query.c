@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/logq.h"
 #include "base/regex.h"
 #include "dns/rrtext.h"
@@ -44,6 +45,23 @@ enum verdict query_failf(struct query *q, uint16_t rcode, const char *fmt, ...)
 	va_end(ap);
 	const char *copy = arena_strdup(&q->arena, text);
 	return query_fail(q, rcode, copy != NULL ? copy : "out of query memory");
+}
+
+int query_ask(struct query *q, const uint8_t *name, uint16_t qtype, uint16_t qclass)
+{
+	size_t len = dns_name_len(name);
+	uint8_t *question = arena_alloc(&q->arena, len + 4);
+	if (question == NULL)
+		return ERR_SPACE;
+	memcpy(question, name, len);
+	dns_put16(question + len, qtype);
+	dns_put16(question + len + 2, qclass);
+	q->req.qname = question;
+	q->req.question_len = (uint16_t)(len + 4);
+	q->req.qtype = qtype;
+	q->req.qclass = qclass;
+	dns_qname_set(&q->qname, question);
+	return 0;
 }
 
 bool query_client_gone(const struct query *q)
@@ -191,6 +209,16 @@ void query_logf(struct query *q, enum log_level level, const char *area, const c
 struct loop *worker_loop(struct worker *w)
 {
 	return w->loop;
+}
+
+const struct net_ops *worker_net_ops(struct worker *w)
+{
+	return w->ops;
+}
+
+struct rng *worker_rng(struct worker *w)
+{
+	return &w->rng;
 }
 
 unsigned worker_slot(const struct worker *w)

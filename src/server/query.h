@@ -31,7 +31,9 @@ enum query_proto { QUERY_UDP, QUERY_TCP };
 enum sub_kind {
 	SUB_SERVER,   /* through the whole server: routed anew on the same listener */
 	SUB_BELOW,    /* through the chain below the asking plugin */
-	SUB_DETACHED, /* like SUB_BELOW, nobody waits; outlives its parent */
+	SUB_DETACHED, /* nobody waits, outlives its parent; starts at the asking plugin itself,
+			 whose serve knows it by query_is_refresh and whose respond sees the outcome
+		       */
 };
 
 struct query_meta {
@@ -96,8 +98,9 @@ struct query {
 	bool started;
 	void **state; /* per-instance states, allocated at first use */
 	struct query *parent;
-	struct query *next;    /* free list, run queue */
-	struct tcp_conn *conn; /* NULL on UDP */
+	const struct plugin_inst *asker; /* of a sub-query; not SUB_SERVER */
+	struct query *next;		 /* free list, run queue */
+	struct tcp_conn *conn;		 /* NULL on UDP */
 	struct listener_sock *sock;
 	struct udp_sock *udp; /* where it came in and the reply leaves; NULL on TCP */
 	struct loop_timer timer;
@@ -128,13 +131,25 @@ void query_resume(struct query *q);
  */
 void query_resume_at(struct query *q, uint64_t due_ns);
 
-/* Asks another question on behalf of q: same client, flags and OPT, class IN. q is resumed when it
+/* Asks another question on behalf of q: same client, flags and OPT; class IN with
+ * SUB_SERVER, else q's. q is resumed when it
  * is done (not for SUB_DETACHED): then q->sub is the finished sub-query, with outcome, rcode and
  * resp; its records live as long as q. q need not wait for it: one that finishes after q is
  * forgotten. 0; ERR_LIMIT beyond the depth limit or when slots ran out. */
 enum { QUERY_SUB_DEPTH_MAX = 10 };
 MUST_CHECK int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind,
 			 const uint8_t *name, uint16_t qtype);
+
+/* Is q a SUB_DETACHED query of this instance? */
+static inline bool query_is_refresh(const struct query *q, const struct plugin_inst *self)
+{
+	return q->detached && q->asker == self;
+}
+
+/* Asks something else from here down the chain (and in what `done` and `respond` see from then on;
+ * ask the old question again to undo it, after dns_resp_own: records may point at q->qname). The
+ * reply keeps the question the client asked. `name` is copied. ERR_SPACE. */
+MUST_CHECK int query_ask(struct query *q, const uint8_t *name, uint16_t qtype, uint16_t qclass);
 
 /* Its connection closed: whatever comes of it will not be sent. */
 bool query_client_gone(const struct query *q);
@@ -188,3 +203,16 @@ struct loop *worker_loop(struct worker *w);
 void worker_log(struct worker *w, enum log_level level, const char *area, struct slice text,
 		struct slice json_extra);
 unsigned worker_slot(const struct worker *w);
+const struct net_ops *worker_net_ops(struct worker *w);
+struct rng *worker_rng(struct worker *w);
+
+/* Work put off to the end of the batch, so that what its queries want to send can leave together.
+ * fn runs once for each arming, before the replies leave; queries it resumes go on in the next
+ * turn. Embed one, zeroed but for fn; disarm it before it is freed. */
+struct worker_hook {
+	struct worker_hook *next;
+	void (*fn)(struct worker_hook *h);
+	bool armed;
+};
+void worker_hook_arm(struct worker *w, struct worker_hook *h);
+void worker_hook_disarm(struct worker *w, struct worker_hook *h);

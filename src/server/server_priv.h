@@ -168,6 +168,8 @@ struct worker {
 	struct big_block *free_big;
 	uint32_t n_big;
 
+	struct worker_hook *hooks; /* armed in this batch */
+
 	/* queries to (re)start */
 	struct query *run_first, *run_last;
 
@@ -276,5 +278,7 @@ void worker_switch(struct worker *w, struct generation *g);
 /* The last query of a retiring generation is done on this worker. */
 void worker_leave(struct worker *w, struct generation *g);
 MUST_CHECK int worker_start(struct worker *w, struct server *srv, unsigned index);
+/* The end of a batch: queries that can go on do, hooks run, replies leave. */
+void worker_flush(struct worker *w);
 void worker_prepare(struct worker *w);
 void worker_cleanup(struct worker *w);

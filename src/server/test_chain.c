@@ -501,8 +501,10 @@ static unsigned sub_records;
 
 static enum verdict ask_sub(struct plugin_inst *self, struct query *q)
 {
-	if (q->is_sub)
+	if (q->is_sub) {
+		assert_int_equal(query_is_refresh(q, self), sub_kind == SUB_DETACHED);
 		return self->plugin == &c_plugin ? answer(self, q) : V_NEXT;
+	}
 	sub_result = query_sub(q, self, sub_kind, sub_name, DNS_TYPE_A);
 	return sub_result < 0 || sub_kind == SUB_DETACHED ? V_NEXT : V_WAIT;
 }
@@ -621,8 +623,77 @@ static void detached_outlives_its_parent(void **state)
 	query_resume(held[0]);
 	query_resume(held[1]);
 	fake_advance(f, 0);
-	assert_string_equal(traced(), "c.resume(sub) c.done(sub) c.resume(sub) c.done(sub)");
+	assert_string_equal(traced(), "c.resume(sub) b.respond(sub) c.done(sub) b.done(sub) "
+				      "c.resume(sub) b.respond(sub) c.done(sub) b.done(sub)");
 	assert_int_equal(fake_inflight(f), 0);
+	fake_free(f);
+}
+
+static struct worker_hook hook;
+static unsigned n_hook;
+
+static void on_hook(struct worker_hook *h)
+{
+	assert_ptr_equal(h, &hook);
+	assert_int_equal(n_held, 3); /* all of the batch are there */
+	n_hook++;
+	while (n_held > 0)
+		query_resume(held[--n_held]);
+}
+
+static enum verdict hold_for_hook(struct plugin_inst *self, struct query *q)
+{
+	if (n_held < 2)
+		return hold(self, q);
+	worker_hook_arm(q->worker, &hook);
+	worker_hook_arm(q->worker, &hook); /* once is enough */
+	return hold(self, q);
+}
+
+/* A hook runs once for each arming, and not when it was disarmed. */
+static void hook_runs_at_the_end_of_the_batch(void **state)
+{
+	(void)state;
+	hook = (struct worker_hook){ .fn = on_hook };
+	n_hook = 0;
+	script.serve[1] = hold_for_hook;
+	struct fake *f = start(ABC);
+	assert_null(ask(f));
+	assert_null(ask(f));
+	assert_string_equal(ask(f), A_ANSWER);
+	assert_int_equal(n_hook, 1);
+	struct worker *w = fake_server(f)->worker;
+	worker_hook_arm(w, &hook);
+	worker_hook_disarm(w, &hook);
+	worker_hook_disarm(w, &hook);
+	fake_advance(f, 0);
+	assert_int_equal(n_hook, 1);
+	fake_free(f);
+}
+
+static enum verdict ask_other(struct plugin_inst *self, struct query *q)
+{
+	(void)self;
+	assert_int_equal(query_ask(q, sub_name, DNS_TYPE_MX, DNS_CLASS_IN), 0);
+	return V_NEXT;
+}
+
+static enum verdict check_asked(struct plugin_inst *self, struct query *q)
+{
+	assert_int_equal(q->req.qtype, DNS_TYPE_MX);
+	assert_memory_equal(q->req.qname, sub_name, sizeof(sub_name));
+	assert_memory_equal(q->qname.wire, sub_name, sizeof(sub_name));
+	return answer(self, q);
+}
+
+static void another_question_below_the_same_in_the_reply(void **state)
+{
+	(void)state;
+	script.serve[1] = ask_other;
+	script.serve[2] = check_asked;
+	struct fake *f = start(ABC);
+	assert_string_equal(ask(f), "NOERROR qr rd\nquestion example.org. IN A\n"
+				    "answer sub.example.org. 60 IN A 192.0.2.1\n");
 	fake_free(f);
 }
 
@@ -894,7 +965,7 @@ static void full_slots_are_servfail(void **state)
 static enum verdict sub_until_full(struct plugin_inst *self, struct query *q)
 {
 	if (q->is_sub)
-		return hold(self, q);
+		return V_NEXT;
 	int r, n = 0;
 	while ((r = query_sub(q, self, SUB_DETACHED, sub_name, DNS_TYPE_A)) == 0)
 		n++;
@@ -1049,6 +1120,8 @@ int main(void)
 		T(sub_server_goes_to_other_blocks_of_its_listener),
 		T(sub_server_refused_on_a_listener_with_metrics),
 		T(detached_outlives_its_parent),
+		T(hook_runs_at_the_end_of_the_batch),
+		T(another_question_below_the_same_in_the_reply),
 		T(two_sub_queries_at_once),
 		T(parent_gives_up_on_a_sub_query),
 		T(sub_query_times_out),

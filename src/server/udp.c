@@ -107,8 +107,7 @@ void udp_readable(struct loop_fd *f, uint32_t events)
 		if (i > 0)
 			loop_now_refresh(w->loop);
 		int n = one_batch(w, u);
-		chain_drain(w);
-		reply_flush(w);
+		worker_flush(w);
 		if (n < BATCH)
 			return;
 	}

@@ -14,13 +14,51 @@
 #include "dns/rrtext.h"
 #include "server/server_priv.h"
 
+/* One read section per turn: what a reply points at lives until it is encoded. */
+static void before_turn(void *ctx)
+{
+	(void)ctx;
+	rcu_enter();
+}
+
 static void after_turn(void *ctx)
 {
-	struct worker *w = ctx;
+	worker_flush(ctx);
+	rcu_leave();
+}
+
+void worker_flush(struct worker *w)
+{
 	if (w->run_first != NULL)
 		chain_drain(w);
+	while (w->hooks != NULL) {
+		struct worker_hook *h = w->hooks;
+		w->hooks = h->next;
+		h->armed = false;
+		h->fn(h);
+	}
 	if (w->n_tx != 0)
 		reply_flush(w);
+}
+
+void worker_hook_arm(struct worker *w, struct worker_hook *h)
+{
+	if (h->armed)
+		return;
+	h->armed = true;
+	h->next = w->hooks;
+	w->hooks = h;
+}
+
+void worker_hook_disarm(struct worker *w, struct worker_hook *h)
+{
+	struct worker_hook **at = &w->hooks;
+	if (!h->armed)
+		return;
+	while (*at != h)
+		at = &(*at)->next;
+	*at = h->next;
+	h->armed = false;
 }
 
 static void *thread_main(void *arg)
@@ -41,7 +79,7 @@ void worker_prepare(struct worker *w)
 	w->tcp_out = xmalloc(2 + 65535);
 	rng_init(&w->rng);
 	udp_prepare(w);
-	loop_set_after(w->loop, after_turn, w);
+	loop_set_around(w->loop, before_turn, after_turn, w);
 }
 
 int worker_start(struct worker *w, struct server *srv, unsigned index)

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "server/server_priv.h"
@@ -203,8 +204,10 @@ static void ask(struct server *srv, uint64_t n)
 	struct listener_sock *sock = &srv->gen->route[0]->listener->sock[0];
 	sent = 0;
 	to_send = n;
+	rcu_enter(); /* as the worker's loop does */
 	while (sent < to_send)
 		udp_readable(&sock->udp[0].io, EPOLLIN);
+	rcu_leave();
 }
 
 /* What callgrind counts (--toggle-collect) and strace brackets: between two marks by getppid(2). */

@@ -1,0 +1,141 @@
+/* The DNS client: questions to servers given by address, over UDP, TCP, TLS and HTTPS, on an event
+ * loop. It resolves nothing by itself: no cache, no recursion, no search list.
+ *
+ * Glossary
+ *   upstream  a server to ask and how to reach it. One object for all threads: its health, its
+ *             round-trip time and its counts are atomics
+ *   resolver  what one loop owns: sockets and connections to upstreams, exchanges in flight
+ *   exchange  one question on its way to one upstream, until its reply, an error or a time-out
+ *   probe     the question a health check asks
+ *
+ * UDP goes over a few connected sockets per resolver and upstream (random ports, random ids); TCP
+ * and TLS connections carry many questions at once and take replies in any order. Nothing blocks
+ * and nothing is allocated per exchange: the struct is the caller's. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/rng.h"
+#include "net/addr.h"
+#include "net/loop.h"
+#include "net/sock.h"
+
+struct net_tls_cred;
+struct resolver;
+struct resolve_link; /* a socket or connection */
+
+enum resolve_transport {
+	RESOLVE_PLAIN, /* UDP, or TCP when the exchange says so */
+	RESOLVE_TLS,
+	RESOLVE_HTTPS,
+};
+
+/* How an upstream is reached. Texts are copied. Zero durations and counts mean the default. */
+struct resolve_conf {
+	enum resolve_transport transport;
+	union net_addr addr;	   /* with port */
+	union net_addr source;	   /* AF_UNSPEC: the kernel's choice */
+	const char *server_name;   /* TLS: sent and verified; NULL or "": the address */
+	const char *http_host;	   /* HTTPS: authority; NULL: server_name or the address */
+	const char *http_path;	   /* HTTPS: NULL: "/dns-query" */
+	bool http_get;		   /* HTTPS: GET instead of POST */
+	struct net_tls_cred *cred; /* TLS, HTTPS: a reference is taken */
+	uint64_t expire_ns;	   /* idle connections close after; default 10 s */
+	uint64_t max_age_ns;	   /* connections are not used for longer; 0: no limit */
+	unsigned max_idle;	   /* connections kept per resolver while idle; 0: no limit */
+};
+
+enum resolve_health {
+	RESOLVE_UP,
+	RESOLVE_DOWN, /* more failures in a row than allowed */
+};
+
+struct resolve_upstream {
+	struct resolve_conf conf;
+	char text[NET_ADDR_TEXT_MAX];		 /* "192.0.2.1:53", the label of metrics */
+	_Atomic uint32_t fails;			 /* in a row; reset by a probe that was answered */
+	_Atomic bool probing;			 /* some resolver has a health check running */
+	_Atomic uint64_t srtt_ns;		 /* smoothed; 0: not measured */
+	_Atomic uint64_t dial_ns;		 /* smoothed time to connect */
+	_Atomic uint64_t conn_hits, conn_misses; /* exchanges on a link that was there, or not */
+	_Atomic unsigned refs;
+};
+
+struct resolve_upstream *resolve_upstream_new(const struct resolve_conf *c);
+struct resolve_upstream *resolve_upstream_ref(struct resolve_upstream *u);
+void resolve_upstream_unref(struct resolve_upstream *u); /* NULL is fine; any thread */
+
+/* One per loop (worker). `ops` carries UDP, so that benchmarks can fake the network. `arm` is
+ * called with `ctx` when something waits to be sent: call resolver_flush soon, at the latest at the
+ * end of the loop's turn (so a batch of questions leaves in few system calls). */
+struct resolver_env {
+	struct loop *loop;
+	const struct net_ops *ops;
+	struct rng *rng;
+	void (*arm)(void *ctx);
+	void *ctx;
+};
+struct resolver *resolver_new(const struct resolver_env *env);
+/* Ends all exchanges without calling them back. */
+void resolver_free(struct resolver *r);
+void resolver_flush(struct resolver *r);
+/* Closes sockets and connections to `u` that carry nothing; others close when their last exchange
+ * ends. Call before the upstream goes out of use on this loop. */
+void resolver_forget(struct resolver *r, struct resolve_upstream *u);
+
+enum resolve_result {
+	RESOLVE_OK,	  /* reply and reply_n are a message with our id and our question */
+	RESOLVE_TIMEOUT,  /* nothing came in time */
+	RESOLVE_NETWORK,  /* refused, unreachable, closed, handshake failed: `error` tells */
+	RESOLVE_GARBLED,  /* our id, but not a whole DNS message */
+	RESOLVE_MISMATCH, /* our id, another question */
+};
+
+/* Zero it, fill the first part, start it. It must stay where it is until done is called or it was
+ * cancelled. */
+struct resolve_exchange {
+	struct resolve_upstream *up;
+	uint8_t *msg; /* whole query; its id is overwritten; borrowed until the end */
+	uint16_t msg_n;
+	bool tcp;	      /* RESOLVE_PLAIN: over TCP */
+	bool random_case;     /* 0x20: letters of the question get random case, the reply must
+				 bring the same */
+	bool fresh;	      /* not over a connection that was there before */
+	uint64_t deadline_ns; /* monotonic; RESOLVE_TIMEOUT then */
+	void (*done)(struct resolve_exchange *x);
+
+	/* For done. The reply is valid only during the call. It has the id that was in msg when the
+	 * exchange started. */
+	enum resolve_result result;
+	int error;		/* RESOLVE_NETWORK: -errno or an ERR_ code */
+	const char *error_text; /* the same for people, static: "connection refused" */
+	uint8_t *reply;
+	uint16_t reply_n;
+	bool reply_tc; /* over UDP and too long to be read whole: only its header was kept */
+	bool reused;   /* went over a connection that was there before */
+	uint64_t rtt_ns;
+
+	/* ---- below: the resolver's own ---- */
+	uint16_t asked_id; /* the caller's */
+	uint16_t wire_id;
+	struct resolve_link *link;
+	struct resolve_exchange *next, *prev; /* by deadline */
+	struct resolve_exchange *hash_next;
+	uint64_t sent_ns;
+	uint8_t case_bits[32];
+};
+
+/* Starts it; done comes later, never from inside. Errors (no memory for a link, no descriptor) come
+ * through done as well. */
+void resolve_start(struct resolver *r, struct resolve_exchange *x);
+/* Forgets it; done is not called. Fine for one that is not running. */
+void resolve_cancel(struct resolver *r, struct resolve_exchange *x);
+
+/* For threads that may block (controllers): asks once over UDP, again over TCP when truncated.
+ * The reply is written into out[cap]; its length, or -ETIMEDOUT, another -errno, or ERR_PARSE. */
+MUST_CHECK int resolve_ask(const struct resolve_conf *c, uint8_t *msg, uint16_t n,
+			   uint64_t timeout_ns, uint8_t *out, size_t cap);
