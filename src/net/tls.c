@@ -1,0 +1,452 @@
+/* TLS sessions and credentials on GnuTLS. */
+#include "net/tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+#include "base/strbuf.h"
+
+enum { PEM_MAX_BYTES = 4 << 20, ALPN_MAX = 8, ERROR_TEXT_MAX = 192 };
+
+static const char *const priorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
+struct net_tls_cred {
+	gnutls_certificate_credentials_t x509;
+	gnutls_priority_t priority;
+	gnutls_datum_t ticket_key; /* servers: sessions resume on any thread */
+	enum net_tls_auth auth;
+	bool shared; /* the one that trusts the system and has no certificate */
+	_Atomic unsigned refs;
+};
+
+struct net_tls {
+	gnutls_session_t session;
+	struct net_tls_cred *cred;
+	char error[ERROR_TEXT_MAX];
+};
+
+/* ---- credentials ---- */
+
+static int fail(char *err, size_t err_n, int code, const char *what, const char *file,
+		const char *why)
+{
+	snprintf(err, err_n, "cannot %s '%s': %s", what, file, why);
+	return code;
+}
+
+static int load(const char *file, const char *what, struct strbuf *out, char *err, size_t err_n)
+{
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : readfile_fd(fd, PEM_MAX_BYTES, out);
+	if (fd >= 0)
+		close(fd);
+	return r < 0 ? fail(err, err_n, r, what, file, err_str(r)) : 0;
+}
+
+static gnutls_datum_t datum(struct strbuf *s)
+{
+	return (gnutls_datum_t){ .data = (unsigned char *)s->s, .size = (unsigned)s->n };
+}
+
+/* Keys are wiped: what a core dump does not hold cannot leak. */
+static void wipe(struct strbuf *s)
+{
+	if (s->n != 0)
+		explicit_bzero(s->s, s->n);
+	strbuf_done(s);
+}
+
+static int load_pair(struct net_tls_cred *c, const struct net_tls_files *f, char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
+	CLEANUP(wipe) struct strbuf key = STRBUF_INIT;
+	int r = load(f->cert, "read certificate", &cert, err, err_n);
+	if (r == 0)
+		r = load(f->key, "read key", &key, err, err_n);
+	if (r < 0)
+		return r;
+	gnutls_datum_t cd = datum(&cert), kd = datum(&key);
+	r = gnutls_certificate_set_x509_key_mem2(c->x509, &cd, &kd, GNUTLS_X509_FMT_PEM, NULL, 0);
+	if (r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
+		return fail(err, err_n, ERR_PARSE, "use certificate", f->cert,
+			    "its key does not belong to it");
+	if (r < 0)
+		return fail(err, err_n, ERR_PARSE, "use certificate and key", f->cert,
+			    gnutls_strerror(r));
+	return 0;
+}
+
+static int load_ca(struct net_tls_cred *c, const char *file, char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
+	int r = load(file, "read CA certificates", &pem, err, err_n);
+	if (r < 0)
+		return r;
+	gnutls_datum_t d = datum(&pem);
+	r = gnutls_certificate_set_x509_trust_mem(c->x509, &d, GNUTLS_X509_FMT_PEM);
+	if (r <= 0)
+		return fail(err, err_n, ERR_PARSE, "use CA certificates", file,
+			    r < 0 ? gnutls_strerror(r) : "there are none in it");
+	return 0;
+}
+
+static void cred_free(struct net_tls_cred *c)
+{
+	if (c->x509 != NULL)
+		gnutls_certificate_free_credentials(c->x509);
+	if (c->priority != NULL)
+		gnutls_priority_deinit(c->priority);
+	if (c->ticket_key.data != NULL) {
+		gnutls_memset(c->ticket_key.data, 0, c->ticket_key.size);
+		gnutls_free(c->ticket_key.data);
+	}
+	free(c);
+}
+
+static void cred_freep(struct net_tls_cred **c)
+{
+	if (*c != NULL)
+		cred_free(*c);
+}
+
+static struct net_tls_cred *cred_new(void)
+{
+	struct net_tls_cred *c = xcalloc(1, sizeof(*c));
+	atomic_init(&c->refs, 1);
+	if (gnutls_certificate_allocate_credentials(&c->x509) < 0 ||
+	    gnutls_priority_init(&c->priority, priorities, NULL) < 0)
+		abort(); /* no memory, or a constant of ours is wrong */
+	return c;
+}
+
+/* Called in a handshake that asked for a certificate; only some settings look at it. */
+static int verify_client(gnutls_session_t session)
+{
+	const struct net_tls *t = gnutls_session_get_ptr(session);
+	unsigned status = 0, n = 0;
+	if (t->cred->auth < NET_TLS_VERIFY_IF_GIVEN)
+		return 0;
+	if (gnutls_certificate_get_peers(session, &n) == NULL &&
+	    t->cred->auth == NET_TLS_VERIFY_IF_GIVEN)
+		return 0;
+	if (gnutls_certificate_verify_peers3(session, NULL, &status) < 0 || status != 0)
+		return GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR;
+	return 0;
+}
+
+int net_tls_server_cred(const struct net_tls_files *f, struct net_tls_cred **ret, char *err,
+			size_t err_n)
+{
+	CLEANUP(cred_freep) struct net_tls_cred *c = cred_new();
+	int r = load_pair(c, f, err, err_n);
+	if (r == 0 && f->ca != NULL)
+		r = load_ca(c, f->ca, err, err_n);
+	if (r < 0)
+		return r;
+	if (gnutls_session_ticket_key_generate(&c->ticket_key) < 0)
+		abort(); /* no randomness: nothing here can go on */
+	c->auth = f->auth;
+	gnutls_certificate_set_verify_function(c->x509, verify_client);
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+static pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER; /* guards system_cred */
+static struct net_tls_cred *system_cred;
+
+static int system_trust(struct net_tls_cred *c, char *err, size_t err_n)
+{
+	int r = gnutls_certificate_set_x509_system_trust(c->x509);
+	if (r > 0)
+		return 0;
+	snprintf(err, err_n, "the system has no CA certificates (package ca-certificates)");
+	return ERR_NOTFOUND;
+}
+
+/* The system's CA set takes megabytes: all who need nothing else share one. */
+static int system_client_cred(struct net_tls_cred **ret, char *err, size_t err_n)
+{
+	int r = 0;
+	pthread_mutex_lock(&system_lock);
+	if (system_cred == NULL) {
+		CLEANUP(cred_freep) struct net_tls_cred *c = cred_new();
+		r = system_trust(c, err, err_n);
+		if (r == 0) {
+			c->shared = true;
+			atomic_store(&c->refs, 0);
+			system_cred = TAKE_PTR(c);
+		}
+	}
+	if (r == 0)
+		*ret = net_tls_cred_ref(system_cred);
+	pthread_mutex_unlock(&system_lock);
+	return r;
+}
+
+int net_tls_client_cred(const struct net_tls_files *f, struct net_tls_cred **ret, char *err,
+			size_t err_n)
+{
+	if (f->cert == NULL && f->ca == NULL)
+		return system_client_cred(ret, err, err_n);
+	CLEANUP(cred_freep) struct net_tls_cred *c = cred_new();
+	int r = f->cert != NULL ? load_pair(c, f, err, err_n) : 0;
+	if (r == 0)
+		r = f->ca != NULL ? load_ca(c, f->ca, err, err_n) : system_trust(c, err, err_n);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+struct net_tls_cred *net_tls_cred_ref(struct net_tls_cred *c)
+{
+	atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+	return c;
+}
+
+void net_tls_cred_unref(struct net_tls_cred *c)
+{
+	if (c == NULL)
+		return;
+	bool shared = c->shared;
+	if (shared)
+		pthread_mutex_lock(&system_lock); /* nobody may find it between here and the end */
+	bool last = atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1;
+	if (last && shared)
+		system_cred = NULL;
+	if (shared)
+		pthread_mutex_unlock(&system_lock);
+	if (last)
+		cred_free(c);
+}
+
+/* ---- sessions ---- */
+
+static int set_alpn(gnutls_session_t s, const char *const *alpn, unsigned flags)
+{
+	gnutls_datum_t p[ALPN_MAX];
+	unsigned n = 0;
+	for (; alpn != NULL && alpn[n] != NULL && n < ALPN_MAX; n++) {
+		p[n].data = (unsigned char *)(uintptr_t)alpn[n]; /* GnuTLS only reads it */
+		p[n].size = (unsigned)strlen(alpn[n]);
+	}
+	return n != 0 ? gnutls_alpn_set_protocols(s, p, n, flags) : 0;
+}
+
+static void session_freep(struct net_tls **t)
+{
+	net_tls_free(*t);
+}
+
+static struct net_tls *session_new(struct net_tls_cred *c, int fd, unsigned flags)
+{
+	struct net_tls *t = xcalloc(1, sizeof(*t));
+	if (gnutls_init(&t->session, flags | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL) < 0)
+		abort(); /* no memory */
+	t->cred = net_tls_cred_ref(c);
+	gnutls_session_set_ptr(t->session, t);
+	gnutls_transport_set_int(t->session, fd);
+	gnutls_handshake_set_timeout(t->session, 0); /* the caller's timers watch over it */
+	return t;
+}
+
+static int common_setup(struct net_tls *t, const char *const *alpn, unsigned alpn_flags)
+{
+	int r = gnutls_priority_set(t->session, t->cred->priority);
+	if (r >= 0)
+		r = gnutls_credentials_set(t->session, GNUTLS_CRD_CERTIFICATE, t->cred->x509);
+	if (r >= 0)
+		r = set_alpn(t->session, alpn, alpn_flags);
+	return r < 0 ? ERR_TLS : 0;
+}
+
+int net_tls_accept(struct net_tls_cred *c, int fd, const char *const *alpn, struct net_tls **ret)
+{
+	static const gnutls_certificate_request_t request[] = {
+		[NET_TLS_NOCERT] = GNUTLS_CERT_IGNORE,
+		[NET_TLS_REQUEST] = GNUTLS_CERT_REQUEST,
+		[NET_TLS_REQUIRE] = GNUTLS_CERT_REQUIRE,
+		[NET_TLS_VERIFY_IF_GIVEN] = GNUTLS_CERT_REQUEST,
+		[NET_TLS_REQUIRE_AND_VERIFY] = GNUTLS_CERT_REQUIRE,
+	};
+	CLEANUP(session_freep) struct net_tls *t = session_new(c, fd, GNUTLS_SERVER);
+	int r = common_setup(t, alpn, GNUTLS_ALPN_MANDATORY | GNUTLS_ALPN_SERVER_PRECEDENCE);
+	if (r < 0)
+		return r;
+	gnutls_certificate_server_set_request(t->session, request[c->auth]);
+	if (gnutls_session_ticket_enable_server(t->session, &c->ticket_key) < 0)
+		return ERR_TLS;
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+static bool is_address(const char *name)
+{
+	uint8_t ip[16];
+	return inet_pton(AF_INET, name, ip) == 1 || inet_pton(AF_INET6, name, ip) == 1;
+}
+
+int net_tls_connect(struct net_tls_cred *c, int fd, const char *name, const char *const *alpn,
+		    const struct net_tls_ticket *resume, struct net_tls **ret)
+{
+	CLEANUP(session_freep) struct net_tls *t = session_new(c, fd, GNUTLS_CLIENT);
+	int r = common_setup(t, alpn, 0);
+	if (r < 0)
+		return r;
+	if (!is_address(name) &&
+	    gnutls_server_name_set(t->session, GNUTLS_NAME_DNS, name, strlen(name)) < 0)
+		return ERR_TLS;
+	gnutls_session_set_verify_cert(t->session, name, 0);
+	/* A ticket that is of no use means a whole handshake, nothing worse. */
+	if (resume != NULL && resume->p != NULL)
+		IGNORE(gnutls_session_set_data(t->session, resume->p, resume->n) < 0);
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+void net_tls_free(struct net_tls *t)
+{
+	if (t == NULL)
+		return;
+	gnutls_deinit(t->session);
+	net_tls_cred_unref(t->cred);
+	free(t);
+}
+
+/* Why the peer's certificate was refused, in GnuTLS's words. */
+static void explain_verification(struct net_tls *t)
+{
+	unsigned status = gnutls_session_get_verify_cert_status(t->session);
+	gnutls_datum_t text = { 0 };
+	if (status == 0 || status == UINT32_MAX ||
+	    gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0) < 0)
+		return;
+	snprintf(t->error, sizeof(t->error), "%.*s", (int)text.size, (const char *)text.data);
+	gnutls_free(text.data);
+	for (size_t n = strlen(t->error); n > 0 && t->error[n - 1] == ' '; n--)
+		t->error[n - 1] = '\0';
+}
+
+/* GnuTLS's code as ours. */
+static int result(struct net_tls *t, ssize_t r)
+{
+	switch (r) {
+	case GNUTLS_E_AGAIN:
+	case GNUTLS_E_INTERRUPTED:
+		return -EAGAIN;
+	case GNUTLS_E_PUSH_ERROR:
+	case GNUTLS_E_PULL_ERROR:
+		return errno != 0 ? -errno : -ECONNRESET;
+	case GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR:
+		snprintf(t->error, sizeof(t->error), "%s", gnutls_strerror((int)r));
+		explain_verification(t);
+		return ERR_TLS;
+	case GNUTLS_E_FATAL_ALERT_RECEIVED:
+		snprintf(t->error, sizeof(t->error), "the peer refused: %s",
+			 gnutls_alert_get_name(gnutls_alert_get(t->session)));
+		return ERR_TLS;
+	default:
+		snprintf(t->error, sizeof(t->error), "%s", gnutls_strerror((int)r));
+		return ERR_TLS;
+	}
+}
+
+int net_tls_handshake(struct net_tls *t)
+{
+	int r;
+	do {
+		errno = 0;
+		r = gnutls_handshake(t->session);
+	} while (r < 0 && r != GNUTLS_E_AGAIN && r != GNUTLS_E_INTERRUPTED &&
+		 gnutls_error_is_fatal(r) == 0);
+	if (r >= 0)
+		return 0;
+	if (gnutls_error_is_fatal(r) != 0 && r != GNUTLS_E_PUSH_ERROR && r != GNUTLS_E_PULL_ERROR) {
+		int e = result(t, r);
+		IGNORE(gnutls_alert_send_appropriate(t->session, r) < 0); /* as far as it goes */
+		return e;
+	}
+	return result(t, r);
+}
+
+ssize_t net_tls_recv(struct net_tls *t, void *buf, size_t n)
+{
+	errno = 0;
+	ssize_t r = gnutls_record_recv(t->session, buf, n);
+	if (r >= 0)
+		return r;
+	if (r == GNUTLS_E_PREMATURE_TERMINATION)
+		return 0;
+	return result(t, r);
+}
+
+ssize_t net_tls_send(struct net_tls *t, const void *buf, size_t n)
+{
+	errno = 0;
+	ssize_t r = gnutls_record_send(t->session, buf, n);
+	return r >= 0 ? r : result(t, r);
+}
+
+void net_tls_bye(struct net_tls *t)
+{
+	IGNORE(gnutls_bye(t->session, GNUTLS_SHUT_WR) < 0); /* a courtesy */
+}
+
+bool net_tls_wants_write(const struct net_tls *t)
+{
+	return gnutls_record_get_direction(t->session) == 1;
+}
+
+size_t net_tls_pending(const struct net_tls *t)
+{
+	return gnutls_record_check_pending(t->session);
+}
+
+const char *net_tls_alpn(const struct net_tls *t)
+{
+	gnutls_datum_t d = { 0 };
+	static const char *const known[] = { "dot", "h2", "http/1.1", "doq", "h3" };
+	if (gnutls_alpn_get_selected_protocol(t->session, &d) < 0)
+		return "";
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (strlen(known[i]) == d.size && memcmp(known[i], d.data, d.size) == 0)
+			return known[i];
+	}
+	return "";
+}
+
+const char *net_tls_error(const struct net_tls *t)
+{
+	return t->error;
+}
+
+bool net_tls_resumed(const struct net_tls *t)
+{
+	return gnutls_session_is_resumed(t->session) != 0;
+}
+
+void net_tls_ticket_take(struct net_tls *t, struct net_tls_ticket *ret)
+{
+	gnutls_datum_t d = { 0 };
+	*ret = (struct net_tls_ticket){ 0 };
+	/* TLS 1.3 sends tickets after the handshake: without one there is nothing to resume. */
+	if (gnutls_protocol_get_version(t->session) == GNUTLS_TLS1_3 &&
+	    (gnutls_session_get_flags(t->session) & GNUTLS_SFLAGS_SESSION_TICKET) == 0)
+		return;
+	if (gnutls_session_get_data2(t->session, &d) < 0)
+		return;
+	*ret = (struct net_tls_ticket){ .p = xmemdup(d.data, d.size), .n = d.size };
+	gnutls_free(d.data);
+}
