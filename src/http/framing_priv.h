@@ -1,0 +1,71 @@
+/* Inside of http/'s framing: what the two protocols have in common. */
+#pragma once
+
+#include "base/strbuf.h"
+#include "http/framing.h"
+
+struct framing_impl {
+	ssize_t (*feed)(struct http_framing *f, const uint8_t *p, size_t n, uint64_t now_ns);
+	void (*eof)(struct http_framing *f);
+	void (*fill)(struct http_framing *f); /* more bytes into f->out, if there are any */
+	int (*respond)(struct http_framing *f, uint32_t stream, const struct http_message *m);
+	int (*request)(struct http_framing *f, const struct http_message *m, void *user,
+		       uint32_t *ret_stream);
+	void (*cancel)(struct http_framing *f, uint32_t stream);
+	void (*end)(struct http_framing *f);
+	bool (*over)(const struct http_framing *f);
+	size_t (*pending)(const struct http_framing *f);
+	size_t (*unsent)(const struct http_framing *f); /* beyond f->out; may be NULL */
+	void (*free)(struct http_framing *f);
+};
+
+struct http_framing {
+	const struct framing_impl *impl;
+	struct http_framing_conf conf;
+	struct strbuf out;
+	size_t out_at; /* sent so far */
+};
+
+/* Header fields that messages carry, by their place in struct http_message. */
+struct http_field {
+	const char *name; /* lower case */
+	size_t offset;
+};
+enum { HTTP_N_FIELDS = 3 };
+extern const struct http_field http_fields[HTTP_N_FIELDS];
+
+static inline struct slice *http_field_of(struct http_message *m, const struct http_field *f)
+{
+	return (struct slice *)(void *)((char *)m + f->offset);
+}
+
+static inline struct slice http_field_get(const struct http_message *m, const struct http_field *f)
+{
+	return *(const struct slice *)(const void *)((const char *)m + f->offset);
+}
+
+/* May it stand in a start line, in a field? */
+bool http_target_clean(struct slice s);
+bool http_value_clean(struct slice s);
+/* Are all texts of a message that is to be sent clean? */
+bool http_message_clean(const struct http_message *m, enum http_role sender);
+
+struct http_framing *http_h1_new(void);
+struct http_framing *http_h2_new(const struct http_framing_conf *c);
+
+/* h1_head.c: the head of an HTTP/1.1 message, all its lines with the empty one. Slices point into
+ * it. */
+enum { HTTP_H1_NO_LENGTH = -1 };
+struct http_h1_head {
+	struct http_message m;
+	int64_t length; /* Content-Length, or HTTP_H1_NO_LENGTH */
+	bool chunked;
+	bool close; /* the connection ends after this message and its answer */
+	bool expects_continue;
+	unsigned refuse; /* with an error: the status that tells why */
+};
+/* ERR_PARSE or ERR_LIMIT, with ret->refuse. */
+MUST_CHECK int http_h1_head_parse(struct slice head, enum http_role reader,
+				  struct http_h1_head *ret);
+/* The reason of a status, "" for unknown ones. */
+const char *http_h1_reason(unsigned status);

@@ -1,0 +1,194 @@
+/* The head of an HTTP/1.1 message: request or status line and header fields. What two readers could
+ * understand differently (two lengths, a length beside chunks, folded lines) is refused. */
+#include <string.h>
+
+#include "base/err.h"
+#include "http/framing_priv.h"
+
+struct reason {
+	unsigned status;
+	const char *text;
+};
+
+static const struct reason reasons[] = {
+	{ 100, "Continue" },
+	{ 200, "OK" },
+	{ 400, "Bad Request" },
+	{ 404, "Not Found" },
+	{ 405, "Method Not Allowed" },
+	{ 413, "Request Entity Too Large" },
+	{ 414, "Request URI Too Long" },
+	{ 415, "Unsupported Media Type" },
+	{ 429, "Too Many Requests" },
+	{ 431, "Request Header Fields Too Large" },
+	{ 500, "Internal Server Error" },
+	{ 501, "Not Implemented" },
+	{ 503, "Service Unavailable" },
+	{ 505, "HTTP Version Not Supported" },
+};
+
+const char *http_h1_reason(unsigned status)
+{
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		if (reasons[i].status == status)
+			return reasons[i].text;
+	}
+	return "";
+}
+
+static int refuse(struct http_h1_head *h, unsigned status)
+{
+	h->refuse = status;
+	return status == 431 ? ERR_LIMIT : ERR_PARSE;
+}
+
+static bool is_token(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+		if (!ascii_isalpha(c) && !ascii_isdigit(c) &&
+		    memchr("!#$%&'*+-.^_`|~", c, 15) == NULL)
+			return false;
+	}
+	return s.n > 0;
+}
+
+/* The next line without its end. */
+static struct slice cut_line(struct slice *rest)
+{
+	struct slice line = slice_cut(rest, '\n');
+	if (line.n > 0 && line.p[line.n - 1] == '\r')
+		line.n--;
+	return line;
+}
+
+/* "HTTP/1.1" or "HTTP/1.0"; minor version, or negative. */
+static int version(struct slice s)
+{
+	if (s.n != 8 || !slice_starts(s, SLICE("HTTP/1.")) || !ascii_isdigit(s.p[7]))
+		return ERR_PARSE;
+	return s.p[7] - '0';
+}
+
+static int request_line(struct http_h1_head *h, struct slice line)
+{
+	h->m.method = slice_cut(&line, ' ');
+	h->m.target = slice_cut(&line, ' ');
+	int minor = version(line);
+	if (!is_token(h->m.method) || !http_target_clean(h->m.target))
+		return refuse(h, 400);
+	if (minor < 0)
+		return refuse(h, slice_starts(line, SLICE("HTTP/")) ? 505 : 400);
+	h->close = minor == 0;
+	return 0;
+}
+
+static int status_line(struct http_h1_head *h, struct slice line)
+{
+	int minor = version(slice_cut(&line, ' '));
+	struct slice code = slice_cut(&line, ' ');
+	uint64_t status;
+	if (minor < 0 || code.n != 3 || slice_u64(code, &status) < 0 || status < 100)
+		return ERR_PARSE;
+	h->m.status = (unsigned)status;
+	h->close = minor == 0;
+	return 0;
+}
+
+static int content_length(struct http_h1_head *h, struct slice value)
+{
+	uint64_t n;
+	if (slice_u64(value, &n) < 0 || n > INT64_MAX)
+		return refuse(h, 400);
+	if (h->length != HTTP_H1_NO_LENGTH && h->length != (int64_t)n)
+		return refuse(h, 400);
+	h->length = (int64_t)n;
+	return 0;
+}
+
+static int transfer_encoding(struct http_h1_head *h, struct slice value)
+{
+	if (h->chunked)
+		return refuse(h, 400);
+	h->chunked = slice_eq_nocase(value, SLICE("chunked"));
+	return h->chunked ? 0 : refuse(h, 501);
+}
+
+static int connection(struct http_h1_head *h, struct slice value)
+{
+	while (value.p != NULL) {
+		struct slice word = slice_trim(slice_cut(&value, ','));
+		if (slice_eq_nocase(word, SLICE("close")))
+			h->close = true;
+		else if (slice_eq_nocase(word, SLICE("keep-alive")))
+			h->close = false;
+	}
+	return 0;
+}
+
+static int expect(struct http_h1_head *h, struct slice value)
+{
+	h->expects_continue = slice_eq_nocase(value, SLICE("100-continue"));
+	return 0;
+}
+
+static int host(struct http_h1_head *h, struct slice value)
+{
+	if (h->m.authority.p != NULL)
+		return refuse(h, 400);
+	h->m.authority = value;
+	return 0;
+}
+
+/* Fields that decide about the message itself. */
+static const struct {
+	const char *name;
+	int (*read)(struct http_h1_head *h, struct slice value);
+} known[] = {
+	{ "content-length", content_length },
+	{ "transfer-encoding", transfer_encoding },
+	{ "connection", connection },
+	{ "expect", expect },
+	{ "host", host },
+};
+
+static int field(struct http_h1_head *h, struct slice line)
+{
+	struct slice value = line;
+	struct slice name = slice_cut(&value, ':');
+	if (value.p == NULL || !is_token(name) || !http_value_clean(value))
+		return refuse(h, 400); /* also a line that continues the one before */
+	value = slice_trim(value);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (slice_eq_nocase(name, slice_of(known[i].name)))
+			return known[i].read(h, value);
+	}
+	for (size_t i = 0; i < HTTP_N_FIELDS; i++) {
+		if (slice_eq_nocase(name, slice_of(http_fields[i].name)))
+			*http_field_of(&h->m, &http_fields[i]) = value;
+	}
+	return 0;
+}
+
+int http_h1_head_parse(struct slice head, enum http_role reader, struct http_h1_head *ret)
+{
+	*ret = (struct http_h1_head){ .length = HTTP_H1_NO_LENGTH, .refuse = 400 };
+	struct slice line = cut_line(&head);
+	bool old;
+	int r = reader == HTTP_ROLE_SERVER ? request_line(ret, line) : status_line(ret, line);
+	old = ret->close;
+	for (unsigned n = 0; r == 0; n++) {
+		line = cut_line(&head);
+		if (line.n == 0)
+			break;
+		r = n < HTTP_FIELDS_MAX ? field(ret, line) : refuse(ret, 431);
+	}
+	if (r < 0)
+		return r;
+	if (ret->chunked && ret->length != HTTP_H1_NO_LENGTH)
+		return refuse(ret, 400);
+	/* RFC 9112 3.2: a request of HTTP/1.1 names its host. */
+	if (reader == HTTP_ROLE_SERVER && !old && ret->m.authority.p == NULL)
+		return refuse(ret, 400);
+	return 0;
+}
