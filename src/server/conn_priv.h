@@ -1,0 +1,106 @@
+/* A connection of a client, whatever it speaks: how its bytes are moved (struct conn_io) and what
+ * they mean (struct conn_proto) are tables; limits, time-outs and life are the same for all.
+ *
+ * Files: conn.c (life, limits, accepting), conn_flow.c (reading and writing), conn_io.c (sockets
+ * and TLS), tcp.c (DNS messages with their length, streams of them), doh.c (HTTP). */
+#pragma once
+
+#include "server/server_priv.h"
+
+enum {
+	CONN_SCRATCH = 2 + 65535,
+	CONN_MAX_INFLIGHT = 128,	 /* per connection; then it is not read from */
+	CONN_MAX_OUT_BYTES = 512 * 1024, /* unsent; then the connection is closed */
+	CONN_HIGH_BYTES = 128 * 1024,	 /* unsent; then nothing is read and streams pause */
+};
+
+/* Bytes; 0 (recv): the peer sends no more; -EAGAIN; other negative: broken. */
+struct conn_io {
+	ssize_t (*recv)(struct tcp_conn *c, void *buf, size_t n);
+	ssize_t (*send)(struct tcp_conn *c, const void *buf, size_t n);
+	/* Bytes that no readiness will announce; NULL: never. */
+	bool (*has_more)(const struct tcp_conn *c);
+};
+
+/* What can be done with the bytes kept aside. */
+enum conn_part {
+	CONN_PART_SHORT, /* more are needed */
+	CONN_PART_READY, /* a message is whole */
+	CONN_PART_WAITS, /* not before a reply was sent */
+};
+
+struct conn_proto {
+	/* Takes what it can use of the bytes; the connection may be closed (but not freed) then. */
+	size_t (*input)(struct tcp_conn *c, const uint8_t *p, size_t n);
+	enum conn_part (*part)(const struct tcp_conn *c);
+	/* What is to be sent, and that n bytes of it were. */
+	struct slice (*out)(struct tcp_conn *c);
+	void (*sent)(struct tcp_conn *c, size_t n);
+	size_t (*unsent)(const struct tcp_conn *c);
+	void (*reply)(struct query *q, const uint8_t *msg, size_t n);
+	/* The query is over, with or without reply; NULL: nothing to do. */
+	void (*done)(struct query *q);
+	/* Nothing more is read; NULL: nothing to do. */
+	void (*end)(struct tcp_conn *c);
+	void (*free)(struct tcp_conn *c);
+};
+
+struct tcp_conn {
+	struct loop_fd io;
+	struct loop_timer timer;
+	const struct conn_io *how;
+	const struct conn_proto *proto;
+	struct listener_sock *sock; /* NULL: given up */
+	struct worker *worker;
+	struct tcp_conn *older, *newer; /* worker's list by last activity */
+	union net_addr client, local;
+	bool closed;
+	bool want_write;
+	bool gather; /* replies are collected and sent together when the input is used up */
+	bool paused; /* too much in flight or unsent: not read from */
+	bool eof;    /* nothing more is read; replies are still due */
+	uint32_t events;
+	uint32_t inflight; /* queries */
+	uint32_t holds;	   /* functions that work on the struct */
+	uint64_t n_queries;
+	uint8_t *part; /* unfinished message; when paused, also whole ones */
+	size_t part_n;
+	uint8_t *out; /* not sent yet */
+	size_t out_n, out_at;
+	struct query *stream; /* one after the other, by `next` */
+};
+
+extern const struct conn_io conn_io_plain;
+extern const struct conn_proto tcp_proto;
+
+static inline size_t conn_unsent(const struct tcp_conn *c)
+{
+	return c->proto->unsent(c);
+}
+
+/* conn.c */
+const struct block_timeouts *conn_timeouts(const struct tcp_conn *c);
+void conn_set_timeout(struct tcp_conn *c, int64_t ns, uint64_t default_s);
+/* Queries in flight and holds keep the struct alive; the last of them frees it. */
+void conn_hold(struct tcp_conn *c);
+void conn_let_go(struct tcp_conn *c);
+void conn_close(struct tcp_conn *c);
+/* It did something: it is now the one idle shortest. */
+void conn_touch(struct tcp_conn *c);
+
+/* conn_flow.c */
+void conn_io_ready(struct loop_fd *f, uint32_t events);
+void conn_on_timeout(struct loop_timer *t);
+void conn_update_events(struct tcp_conn *c);
+/* Closes, pauses or goes on, as it stands. */
+void conn_settle(struct tcp_conn *c);
+/* Sends what there is, and waits for writability where that is not all. */
+void conn_flush(struct tcp_conn *c);
+/* A request that came in on `c`: a slot with the message copied into it, counted; NULL when there
+ * is none to be had. For a long one without memory *ret_big_failed is set and the slot has no
+ * message.
+ */
+struct query *conn_query(struct tcp_conn *c, const uint8_t *msg, size_t n, uint8_t **ret_at);
+
+/* tcp.c */
+void tcp_stream_run(struct tcp_conn *c);
