@@ -47,21 +47,26 @@ struct resolve_conf {
 	uint64_t expire_ns;	   /* idle connections close after; default 10 s */
 	uint64_t max_age_ns;	   /* connections are not used for longer; 0: no limit */
 	unsigned max_idle;	   /* connections kept per resolver while idle; 0: no limit */
+	/* Health check (health.h): every interval (default 0.5 s) `NS` of `domain` (wire form,
+	 * NULL: the root; copied) with RD unless no_rec, over TCP when probe_tcp. */
+	uint64_t probe_interval_ns;
+	const uint8_t *probe_domain;
+	bool probe_no_rec;
+	bool probe_tcp;
 };
 
-enum resolve_health {
-	RESOLVE_UP,
-	RESOLVE_DOWN, /* more failures in a row than allowed */
-};
+/* What an exchange went over, as metrics name it: resolve_proto_name. */
+enum resolve_proto { RESOLVE_UDP, RESOLVE_TCP, RESOLVE_TCP_TLS, RESOLVE_DOH };
+const char *resolve_proto_name(enum resolve_proto p); /* "udp", "tcp", "tcp-tls", "https" */
 
 struct resolve_upstream {
 	struct resolve_conf conf;
-	char text[NET_ADDR_TEXT_MAX];		 /* "192.0.2.1:53", the label of metrics */
-	_Atomic uint32_t fails;			 /* in a row; reset by a probe that was answered */
-	_Atomic bool probing;			 /* some resolver has a health check running */
-	_Atomic uint64_t srtt_ns;		 /* smoothed; 0: not measured */
-	_Atomic uint64_t dial_ns;		 /* smoothed time to connect */
-	_Atomic uint64_t conn_hits, conn_misses; /* exchanges on a link that was there, or not */
+	char text[NET_ADDR_TEXT_MAX];	/* "192.0.2.1:53", the label of metrics */
+	_Atomic uint32_t fails;		/* probes in a row; reset by one that was answered */
+	_Atomic uint64_t failed_probes; /* in all */
+	_Atomic bool probing;		/* some resolver has a health check running */
+	_Atomic uint64_t srtt_ns;	/* smoothed; 0: not measured */
+	_Atomic uint64_t dial_ns;	/* smoothed time to connect */
 	_Atomic unsigned refs;
 };
 
@@ -86,6 +91,13 @@ void resolver_flush(struct resolver *r);
 /* Closes sockets and connections to `u` that carry nothing; others close when their last exchange
  * ends. Call before the upstream goes out of use on this loop. */
 void resolver_forget(struct resolver *r, struct resolve_upstream *u);
+
+struct resolver_stats {
+	uint64_t strays; /* messages with an id nobody waits for: late or forged; ignored */
+	uint64_t mismatched, garbled;
+	uint64_t opened; /* sockets and connections */
+};
+const struct resolver_stats *resolver_stats(const struct resolver *r);
 
 enum resolve_result {
 	RESOLVE_OK,	  /* reply and reply_n are a message with our id and our question */
@@ -116,17 +128,24 @@ struct resolve_exchange {
 	uint8_t *reply;
 	uint16_t reply_n;
 	bool reply_tc; /* over UDP and too long to be read whole: only its header was kept */
-	bool reused;   /* went over a connection that was there before */
-	uint64_t rtt_ns;
+	bool reused;   /* went over a socket or connection that was there before (a hit of the
+			  connection cache, in CoreDNS's metrics) */
+	enum resolve_proto proto; /* valid from resolve_start on */
+	uint64_t rtt_ns;	  /* RESOLVE_OK */
 
 	/* ---- below: the resolver's own ---- */
+	uint8_t state;
+	bool retried;
 	uint16_t asked_id; /* the caller's */
 	uint16_t wire_id;
+	uint16_t question_n; /* bytes of the one question; 0: none or several */
+	uint32_t link_after; /* only links opened later */
 	struct resolve_link *link;
 	struct resolve_exchange *next, *prev; /* by deadline */
 	struct resolve_exchange *hash_next;
+	struct resolve_exchange *q_next, *q_prev; /* waiting to be sent, or for done */
 	uint64_t sent_ns;
-	uint8_t case_bits[32];
+	uint8_t case_bits[32]; /* random_case: letters of the name that were flipped */
 };
 
 /* Starts it; done comes later, never from inside. Errors (no memory for a link, no descriptor) come

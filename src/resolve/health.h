@@ -1,0 +1,18 @@
+/* Health of upstreams (spec 1.5). Nobody is asked while all is well: a check starts when somebody
+ * saw an error, asks at once and then every interval until any DNS reply comes. One resolver of all
+ * threads runs it, the one that came first. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "resolve/resolve.h"
+
+/* After an exchange failed. Starts a check on this resolver's loop unless one runs somewhere. */
+void resolve_health_kick(struct resolver *r, struct resolve_upstream *u);
+
+/* More probes in a row failed than allowed; with max_fails 0 never. Any thread. */
+static inline bool resolve_upstream_down(const struct resolve_upstream *u, uint32_t max_fails)
+{
+	return max_fails != 0 && atomic_load_explicit(&u->fails, memory_order_relaxed) > max_fails;
+}
