@@ -138,7 +138,8 @@ struct resolve_exchange {
 	bool retried;
 	uint16_t asked_id; /* the caller's */
 	uint16_t wire_id;
-	uint16_t question_n; /* bytes of the one question; 0: none or several */
+	uint16_t question_n; /* bytes of the one question */
+	uint16_t slot;
 	uint32_t link_after; /* only links opened later */
 	struct resolve_link *link;
 	struct resolve_exchange *next, *prev; /* by deadline */

@@ -1,0 +1,192 @@
+/* What the files of resolve/ share: the resolver's parts and the steps of an exchange's life.
+ *
+ * Glossary
+ *   link   a UDP socket or a stream connection. Exchanges on it are found by their id
+ *   pool   the links of one resolver to one upstream
+ *   ready  an exchange that ended without a reply and whose done was not called yet
+ *
+ * done may start and cancel exchanges and forget upstreams. So every way in from the loop is
+ * wrapped in resolver_enter and resolver_leave, and links closed meanwhile are freed at the end. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "dns/request.h"
+#include "resolve/resolve.h"
+
+enum {
+	UDP_SOCKETS = 16,     /* per pool */
+	UDP_SOCKETS_ALL = 32, /* with those that are worn out and still wait for replies */
+	/* A socket's port is known to who saw one of its questions, so it is not kept for long.
+	 * Opening one costs 6 us: 3 ns for each of 2048 questions. */
+	UDP_USES = 2048,
+	UDP_INFLIGHT = 2048, /* per socket: far from using up the 65536 ids */
+	UDP_BATCH = 64,
+	UDP_RECV_BATCH = 32,
+	UDP_REPLY_MAX = 4096, /* longer ones are asked again over TCP */
+	ID_BUCKETS = 256,
+	WHEEL_SLOTS = 1024,
+	POOL_BUCKETS = 64,
+};
+#define UDP_AGE_NS (30 * NS_PER_S)
+
+enum exchange_state { X_IDLE, X_QUEUED, X_SENT, X_READY };
+
+struct xlist {
+	struct resolve_exchange *first, *last;
+};
+
+static inline void xlist_append(struct xlist *l, struct resolve_exchange *x)
+{
+	x->q_next = NULL;
+	x->q_prev = l->last;
+	*(l->last != NULL ? &l->last->q_next : &l->first) = x;
+	l->last = x;
+}
+
+static inline void xlist_remove(struct xlist *l, struct resolve_exchange *x)
+{
+	*(x->q_prev != NULL ? &x->q_prev->q_next : &l->first) = x->q_next;
+	*(x->q_next != NULL ? &x->q_next->q_prev : &l->last) = x->q_prev;
+}
+
+struct resolve_pool;
+
+struct resolve_link {
+	struct loop_fd io; /* fd -1: closed, freed when nobody works on it any more */
+	struct resolve_pool *pool;
+	void (*flush)(struct resolve_link *l);
+	void (*closed)(struct resolve_link *l); /* its descriptor is, the struct is still there */
+	struct resolve_link *next, *prev;	/* pool's list */
+	struct resolve_link *dirty_next;
+	bool dirty;    /* in the resolver's list of links with something to send */
+	bool draining; /* gets no more exchanges; closes when the last one ends */
+	uint32_t seq;
+	uint32_t inflight; /* exchanges with an id here */
+	uint32_t uses;
+	uint64_t opened_ns;
+	uint64_t idle_ns; /* when the last exchange ended */
+	struct xlist queued;
+	struct resolve_exchange *by_id[ID_BUCKETS];
+};
+
+struct resolve_pool {
+	struct resolver *r;
+	struct resolve_upstream *up; /* a reference */
+	struct resolve_pool *next;
+	struct resolve_link *links;
+	struct resolve_link *udp[UDP_SOCKETS];
+	struct resolve_link *udp_now; /* drawn for this batch */
+	uint32_t udp_batch;	      /* the batch it was drawn for */
+	unsigned n_udp;
+	bool forgotten;
+	uint64_t srtt_ns; /* this loop's; published when it moved */
+};
+
+/* Deadlines: a hashed wheel, so that starting and ending an exchange costs no heap operation. The
+ * one timer is set for the earliest deadline there was when it was set. */
+struct wheel {
+	struct loop_timer timer;
+	uint64_t tick; /* slots before it are empty, but for deadlines a whole turn later */
+	uint64_t used[WHEEL_SLOTS / 64];
+	struct resolve_exchange *slot[WHEEL_SLOTS];
+};
+
+struct resolver {
+	struct resolver_env env;
+	struct resolver_stats stats;
+	struct resolve_pool *pools[POOL_BUCKETS];
+	struct resolve_link *dirty;
+	struct resolve_link *grave;
+	struct xlist ready;
+	unsigned depth;
+	bool armed;
+	uint32_t batch; /* counts flushes */
+	uint32_t link_seq;
+	struct loop_timer sweep;
+	struct wheel wheel;
+	/* UDP's arrays; buffers come with the first datagram. */
+	struct mmsghdr tx[UDP_BATCH];
+	struct iovec tx_iov[UDP_BATCH];
+	struct mmsghdr rx[UDP_RECV_BATCH];
+	struct iovec rx_iov[UDP_RECV_BATCH];
+	uint8_t *rx_buf;
+};
+
+/* ---- resolver.c ---- */
+
+void resolver_enter(struct resolver *r);
+/* Calls what is ready back, frees closed links. */
+void resolver_leave(struct resolver *r);
+/* Something waits for resolver_flush. */
+void resolver_arm(struct resolver *r);
+
+/* ---- exchange.c ---- */
+
+/* Takes x off whatever it waits for and gives its message back as it was. */
+void exchange_detach(struct resolver *r, struct resolve_exchange *x);
+/* Ends x: done is called before the resolver is left. `code` is -errno or an ERR_ code. */
+void exchange_fail(struct resolver *r, struct resolve_exchange *x, enum resolve_result result,
+		   int code);
+/* Ends x with a message that came for it. `cut`: its end is missing. */
+void exchange_reply(struct resolver *r, struct resolve_exchange *x, uint8_t *msg, size_t n,
+		    bool cut);
+
+/* ---- link.c ---- */
+
+/* A link with this descriptor, in the loop and in the pool. Closes fd when that fails. */
+struct resolve_link *link_open(struct resolve_pool *p, int fd, uint32_t events, size_t size);
+void link_close(struct resolve_link *l);
+void link_dirty(struct resolve_link *l);
+/* Gives x a random id that is unique on the link. */
+void link_add(struct resolve_link *l, struct resolve_exchange *x);
+void link_remove(struct resolve_link *l, struct resolve_exchange *x);
+struct resolve_exchange *link_find(const struct resolve_link *l, uint16_t id);
+/* Ends all exchanges of a link. */
+void link_fail_all(struct resolve_link *l, enum resolve_result result, int code);
+/* Closes it now or when its last exchange ends. */
+void link_drain(struct resolve_link *l);
+/* Sets the timer that closes links nobody uses. */
+void link_sweep_at(struct resolver *r, uint64_t due_ns);
+void link_sweep(struct loop_timer *t);
+/* A descriptor connected (or connecting) to the pool's upstream, or -errno. */
+MUST_CHECK int link_socket(const struct resolve_conf *c, int type);
+
+/* ---- wheel.c ---- */
+
+void wheel_add(struct resolver *r, struct resolve_exchange *x);
+void wheel_remove(struct resolver *r, struct resolve_exchange *x);
+void wheel_fire(struct loop_timer *t);
+
+/* ---- udp.c ---- */
+
+void resolve_udp_enqueue(struct resolve_pool *p, struct resolve_exchange *x);
+void resolve_udp_prepare(struct resolver *r);
+
+/* ---- check.c ---- */
+
+enum check_result {
+	CHECK_OK,
+	CHECK_CUT,	/* the right question, but the message ends too early */
+	CHECK_GARBLED,	/* the right question, and something malformed behind it */
+	CHECK_MISMATCH, /* not a reply to this question */
+};
+
+/* Length of the question section of a query with one question, or ERR_PARSE. */
+MUST_CHECK int check_question(const uint8_t *query, size_t n);
+/* Is `reply` a reply to `query`, whose question has question_n bytes? Ids are not compared.
+ * `exact`: letters must have the same case. *ret_n: the message without what may follow it (set
+ * with CHECK_OK only). */
+enum check_result check_reply(const uint8_t *query, size_t question_n, const uint8_t *reply,
+			      size_t n, bool exact, size_t *ret_n);
+/* Flips the case of letters of the name at p where `bits` says so; twice is nothing. Bits of what
+ * is no letter are cleared. */
+void check_flip_case(uint8_t *p, size_t n, uint8_t bits[32]);
+
+/* ---- upstream.c ---- */
+
+const char *resolve_error_text(int code);
+/* A round trip was measured. */
+void upstream_measured(struct resolve_pool *p, uint64_t rtt_ns);

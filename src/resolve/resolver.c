@@ -1,0 +1,219 @@
+/* The resolver: its pools, starting exchanges, calling back. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "resolve/resolve_priv.h"
+
+/* ---- pools ---- */
+
+static struct resolve_pool **bucket_of(struct resolver *r, const struct resolve_upstream *u)
+{
+	uint64_t h = (uint64_t)(uintptr_t)u * UINT64_C(0x9e3779b97f4a7c15);
+	return &r->pools[h >> 58];
+}
+static_assert(POOL_BUCKETS == 1 << (64 - 58), "the hash's top bits name a bucket");
+
+static struct resolve_pool *pool_find(struct resolver *r, const struct resolve_upstream *u)
+{
+	struct resolve_pool *p = *bucket_of(r, u);
+	while (p != NULL && p->up != u)
+		p = p->next;
+	return p;
+}
+
+static struct resolve_pool *pool_get(struct resolver *r, struct resolve_upstream *u)
+{
+	struct resolve_pool *p = pool_find(r, u);
+	if (p != NULL)
+		return p;
+	struct resolve_pool **bucket = bucket_of(r, u);
+	p = xcalloc(1, sizeof(*p));
+	p->r = r;
+	p->up = resolve_upstream_ref(u);
+	p->next = *bucket;
+	*bucket = p;
+	return p;
+}
+
+static void pool_free(struct resolve_pool *p)
+{
+	struct resolve_pool **at = bucket_of(p->r, p->up);
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	resolve_upstream_unref(p->up);
+	free(p);
+}
+
+/* Closed links, and pools that were forgotten once nothing is left in them. */
+static void bury(struct resolver *r)
+{
+	while (r->grave != NULL) {
+		struct resolve_link *l = r->grave;
+		struct resolve_pool *p = l->pool;
+		r->grave = l->next;
+		free(l);
+		if (p->forgotten && p->links == NULL && r->grave == NULL)
+			pool_free(p);
+	}
+}
+
+/* ---- in and out ---- */
+
+void resolver_enter(struct resolver *r)
+{
+	r->depth++;
+}
+
+/* Only those that are ready now: an exchange that fails again at once, each time it is started
+ * anew, takes turns with everything else. */
+static void call_back(struct resolver *r)
+{
+	struct resolve_exchange *last = r->ready.last;
+	while (r->ready.first != NULL) {
+		struct resolve_exchange *x = r->ready.first;
+		xlist_remove(&r->ready, x);
+		x->state = X_IDLE;
+		bool was_last = x == last;
+		x->done(x);
+		if (was_last)
+			break;
+	}
+	if (r->ready.first != NULL)
+		resolver_arm(r);
+}
+
+void resolver_leave(struct resolver *r)
+{
+	if (r->depth == 1 && r->ready.first != NULL)
+		call_back(r);
+	if (--r->depth == 0)
+		bury(r);
+}
+
+void resolver_arm(struct resolver *r)
+{
+	if (r->armed)
+		return;
+	r->armed = true;
+	r->env.arm(r->env.ctx);
+}
+
+void resolver_flush(struct resolver *r)
+{
+	r->armed = false;
+	r->batch++;
+	resolver_enter(r);
+	while (r->dirty != NULL) {
+		struct resolve_link *l = r->dirty;
+		r->dirty = l->dirty_next;
+		l->dirty = false;
+		l->flush(l);
+	}
+	resolver_leave(r);
+}
+
+/* ---- starting and cancelling ---- */
+
+static void randomise_case(struct resolver *r, struct resolve_exchange *x)
+{
+	uint64_t *bits = (uint64_t *)(void *)x->case_bits;
+	for (size_t i = 0; i * 64 < x->question_n; i++)
+		bits[i] = rng_u64(r->env.rng);
+	check_flip_case(x->msg + DNS_HEADER_BYTES, x->question_n - 4U, x->case_bits);
+}
+
+void resolve_start(struct resolver *r, struct resolve_exchange *x)
+{
+	int question_n = check_question(x->msg, x->msg_n);
+	assert(x->state == X_IDLE && question_n > 0);
+	struct resolve_pool *p = pool_get(r, x->up);
+	p->forgotten = false;
+	x->question_n = (uint16_t)question_n;
+	x->asked_id = dns_get16(x->msg);
+	x->reply = NULL;
+	x->reply_n = 0;
+	x->reply_tc = x->retried = x->reused = false;
+	x->link = NULL;
+	x->link_after = x->fresh ? r->link_seq : 0;
+	x->state = X_SENT; /* until a link takes it */
+	wheel_add(r, x);
+	if (x->random_case)
+		randomise_case(r, x);
+	x->proto = RESOLVE_UDP;
+	resolve_udp_enqueue(p, x);
+}
+
+void resolve_cancel(struct resolver *r, struct resolve_exchange *x)
+{
+	if (x->state != X_IDLE)
+		exchange_detach(r, x);
+	if (r->depth == 0)
+		bury(r);
+}
+
+/* ---- the resolver itself ---- */
+
+struct resolver *resolver_new(const struct resolver_env *env)
+{
+	struct resolver *r = xcalloc(1, sizeof(*r));
+	r->env = *env;
+	r->wheel.timer.cb = wheel_fire;
+	r->wheel.tick = 0;
+	r->sweep.cb = link_sweep;
+	resolve_udp_prepare(r);
+	return r;
+}
+
+void resolver_forget(struct resolver *r, struct resolve_upstream *u)
+{
+	struct resolve_pool *p = pool_find(r, u);
+	if (p == NULL)
+		return;
+	p->forgotten = true;
+	for (struct resolve_link *l = p->links, *next; l != NULL; l = next) {
+		next = l->next;
+		link_drain(l);
+	}
+	if (r->depth != 0)
+		return;
+	if (p->links == NULL && r->grave == NULL)
+		pool_free(p);
+	else
+		bury(r);
+}
+
+void resolver_free(struct resolver *r)
+{
+	if (r == NULL)
+		return;
+	assert(r->depth == 0);
+	for (unsigned i = 0; i < WHEEL_SLOTS; i++) {
+		while (r->wheel.slot[i] != NULL)
+			exchange_detach(r, r->wheel.slot[i]);
+	}
+	while (r->ready.first != NULL)
+		exchange_detach(r, r->ready.first);
+	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
+		while (r->pools[i] != NULL) {
+			struct resolve_pool *p = r->pools[i];
+			while (p->links != NULL)
+				link_close(p->links);
+			p->forgotten = false;
+			bury(r);
+			pool_free(p);
+		}
+	}
+	loop_timer_stop(r->env.loop, &r->wheel.timer);
+	loop_timer_stop(r->env.loop, &r->sweep);
+	free(r->rx_buf);
+	free(r);
+}
+
+const struct resolver_stats *resolver_stats(const struct resolver *r)
+{
+	return &r->stats;
+}

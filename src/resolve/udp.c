@@ -1,0 +1,285 @@
+/* UDP: connected sockets on random ports, questions and replies in batches, ICMP errors. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <linux/errqueue.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "resolve/resolve_priv.h"
+
+enum { RECV_BATCHES_PER_TURN = 4, ERRORS_PER_TURN = 64, SEND_TRIES = 4 };
+
+static void udp_on_io(struct loop_fd *f, uint32_t events);
+static void udp_flush(struct resolve_link *l);
+
+void resolve_udp_prepare(struct resolver *r)
+{
+	for (unsigned i = 0; i < UDP_BATCH; i++)
+		r->tx[i].msg_hdr = (struct msghdr){ .msg_iov = &r->tx_iov[i], .msg_iovlen = 1 };
+	for (unsigned i = 0; i < UDP_RECV_BATCH; i++)
+		r->rx[i].msg_hdr = (struct msghdr){ .msg_iov = &r->rx_iov[i], .msg_iovlen = 1 };
+}
+
+/* ---- sockets ---- */
+
+static void set_option(int fd, int level, int name, int value)
+{
+	/* Without it the socket works all the same. */
+	IGNORE(setsockopt(fd, level, name, &value, sizeof(value)) != 0);
+}
+
+static void udp_closed(struct resolve_link *l)
+{
+	struct resolve_pool *p = l->pool;
+	for (unsigned i = 0; i < UDP_SOCKETS; i++) {
+		if (p->udp[i] == l)
+			p->udp[i] = NULL;
+	}
+	if (p->udp_now == l)
+		p->udp_now = NULL;
+	p->n_udp--;
+}
+
+static int udp_open(struct resolve_pool *p, struct resolve_link **ret)
+{
+	int fd = link_socket(&p->up->conf, SOCK_DGRAM);
+	if (fd < 0)
+		return fd;
+	if (p->up->conf.addr.family == AF_INET6) {
+		set_option(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
+	} else {
+		set_option(fd, IPPROTO_IP, IP_RECVERR, 1);
+		/* Forged "fragmentation needed" must not make questions fail (RFC 8085). */
+		set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT);
+	}
+	struct resolve_link *l = link_open(p, fd, EPOLLIN, sizeof(*l));
+	if (l == NULL)
+		return -ENOMEM;
+	l->io.cb = udp_on_io;
+	l->flush = udp_flush;
+	l->closed = udp_closed;
+	p->n_udp++;
+	link_sweep_at(p->r, l->opened_ns + p->up->conf.expire_ns);
+	*ret = l;
+	return 0;
+}
+
+static bool worn_out(const struct resolve_link *l, uint64_t now)
+{
+	return l->uses >= UDP_USES || now - l->opened_ns >= UDP_AGE_NS;
+}
+
+/* Any open socket with room, from the i-th on. */
+static struct resolve_link *any_socket(const struct resolve_pool *p, unsigned i)
+{
+	for (unsigned k = 0; k < UDP_SOCKETS; k++) {
+		struct resolve_link *l = p->udp[(i + k) % UDP_SOCKETS];
+		if (l != NULL && l->inflight < UDP_INFLIGHT)
+			return l;
+	}
+	return NULL;
+}
+
+static int draw(struct resolve_pool *p, struct resolve_link **ret)
+{
+	unsigned i = rng_below(p->r->env.rng, UDP_SOCKETS);
+	struct resolve_link *l = p->udp[i];
+	int r = ERR_BUSY;
+	if (l != NULL && p->n_udp < UDP_SOCKETS_ALL && worn_out(l, loop_now(p->r->env.loop))) {
+		p->udp[i] = NULL;
+		link_drain(l);
+	}
+	if (p->udp[i] == NULL && p->n_udp < UDP_SOCKETS_ALL) {
+		r = udp_open(p, &l);
+		p->udp[i] = r == 0 ? l : NULL;
+	}
+	*ret = any_socket(p, i);
+	return *ret != NULL ? 0 : r;
+}
+
+static int socket_for(struct resolve_pool *p, struct resolve_link **ret)
+{
+	struct resolve_link *l = p->udp_now;
+	if (l != NULL && p->udp_batch == p->r->batch && l->inflight < UDP_INFLIGHT) {
+		*ret = l;
+		return 0;
+	}
+	int r = draw(p, ret);
+	p->udp_now = *ret;
+	p->udp_batch = p->r->batch;
+	return r;
+}
+
+void resolve_udp_enqueue(struct resolve_pool *p, struct resolve_exchange *x)
+{
+	struct resolve_link *l = NULL;
+	int r = socket_for(p, &l);
+	if (l == NULL) {
+		exchange_fail(p->r, x, RESOLVE_NETWORK, r);
+		return;
+	}
+	link_add(l, x);
+	x->state = X_QUEUED;
+	xlist_append(&l->queued, x);
+	link_dirty(l);
+}
+
+/* ---- errors ---- */
+
+/* "Fragmentation needed" says nothing about who listens. */
+static bool is_final(const struct sock_extended_err *e)
+{
+	return e->ee_errno != EMSGSIZE && e->ee_origin != SO_EE_ORIGIN_TIMESTAMPING;
+}
+
+/* The error quotes the datagram it is about, if its sender kept enough of it. */
+static void one_error(struct resolve_link *l, struct msghdr *m, const uint8_t *quoted, size_t n)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
+		struct sock_extended_err e;
+		bool ours = (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
+			    (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR);
+		if (!ours || c->cmsg_len < CMSG_LEN(sizeof(e)))
+			continue;
+		memcpy(&e, CMSG_DATA(c), sizeof(e));
+		if (!is_final(&e))
+			continue;
+		struct resolve_exchange *x = n >= 2 ? link_find(l, dns_get16(quoted)) : NULL;
+		if (x != NULL && x->state == X_SENT)
+			exchange_fail(l->pool->r, x, RESOLVE_NETWORK, -(int)e.ee_errno);
+		else if (n < 2)
+			link_fail_all(l, RESOLVE_NETWORK, -(int)e.ee_errno);
+	}
+}
+
+static void udp_errors(struct resolve_link *l)
+{
+	for (int i = 0; i < ERRORS_PER_TURN && l->io.fd >= 0; i++) {
+		uint8_t quoted[2];
+		uint8_t control[512];
+		struct iovec iov = { .iov_base = quoted, .iov_len = sizeof(quoted) };
+		struct msghdr m = { .msg_iov = &iov,
+				    .msg_iovlen = 1,
+				    .msg_control = control,
+				    .msg_controllen = sizeof(control) };
+		ssize_t n = recvmsg(l->io.fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT);
+		if (n < 0)
+			return;
+		one_error(l, &m, quoted, (size_t)n);
+	}
+}
+
+/* ---- sending ---- */
+
+static unsigned gather(struct resolve_link *l)
+{
+	struct resolver *r = l->pool->r;
+	unsigned n = 0;
+	for (struct resolve_exchange *x = l->queued.first; x != NULL && n < UDP_BATCH;
+	     x = x->q_next)
+		r->tx_iov[n++] = (struct iovec){ .iov_base = x->msg, .iov_len = x->msg_n };
+	return n;
+}
+
+static void were_sent(struct resolve_link *l, int n)
+{
+	uint64_t now = loop_now(l->pool->r->env.loop);
+	struct resolve_exchange *x = l->queued.first;
+	for (; n > 0; n--, x = x->q_next) {
+		x->state = X_SENT;
+		x->sent_ns = now;
+	}
+	l->queued.first = x;
+	if (x != NULL)
+		x->q_prev = NULL;
+	else
+		l->queued.last = NULL;
+}
+
+static void watch_writable(struct resolve_link *l, bool on)
+{
+	uint32_t events = on ? EPOLLIN | EPOLLOUT : EPOLLIN;
+	if (loop_fd_mod(l->pool->r->env.loop, &l->io, events) < 0)
+		link_fail_all(l, RESOLVE_NETWORK, ERR_INTERNAL);
+}
+
+static void udp_flush(struct resolve_link *l)
+{
+	struct resolver *r = l->pool->r;
+	unsigned tries = 0;
+	while (l->queued.first != NULL) {
+		int n = r->env.ops->sendmmsg(l->io.fd, r->tx, gather(l));
+		if (n > 0) {
+			were_sent(l, n);
+			tries = 0;
+			continue;
+		}
+		int error = errno;
+		if (error == EAGAIN || error == EINTR) {
+			watch_writable(l, true);
+			return;
+		}
+		/* An error that is told here may be that of an earlier datagram. */
+		udp_errors(l);
+		if (++tries == SEND_TRIES && l->queued.first != NULL) {
+			exchange_fail(r, l->queued.first, RESOLVE_NETWORK, -error);
+			tries = 0;
+		}
+	}
+}
+
+/* ---- receiving ---- */
+
+static void make_buffers(struct resolver *r)
+{
+	r->rx_buf = xmalloc((size_t)UDP_RECV_BATCH * UDP_REPLY_MAX);
+	for (unsigned i = 0; i < UDP_RECV_BATCH; i++)
+		r->rx_iov[i] = (struct iovec){ .iov_base = r->rx_buf + (size_t)i * UDP_REPLY_MAX,
+					       .iov_len = UDP_REPLY_MAX };
+}
+
+static void take(struct resolve_link *l, uint8_t *msg, size_t n, bool cut)
+{
+	struct resolver *r = l->pool->r;
+	struct resolve_exchange *x = n >= DNS_HEADER_BYTES ? link_find(l, dns_get16(msg)) : NULL;
+	if (x == NULL || x->state != X_SENT) {
+		r->stats.strays++;
+		return;
+	}
+	exchange_reply(r, x, msg, n, cut);
+}
+
+static void udp_read(struct resolve_link *l)
+{
+	struct resolver *r = l->pool->r;
+	if (r->rx_buf == NULL)
+		make_buffers(r);
+	for (int k = 0; k < RECV_BATCHES_PER_TURN && l->io.fd >= 0; k++) {
+		int n = r->env.ops->recvmmsg(l->io.fd, r->rx, UDP_RECV_BATCH);
+		for (int i = 0; i < n && l->io.fd >= 0; i++)
+			take(l, r->rx_iov[i].iov_base, r->rx[i].msg_len,
+			     (r->rx[i].msg_hdr.msg_flags & MSG_TRUNC) != 0);
+		if (n < UDP_RECV_BATCH)
+			return;
+	}
+}
+
+static void udp_on_io(struct loop_fd *f, uint32_t events)
+{
+	struct resolve_link *l = CONTAINER_OF(f, struct resolve_link, io);
+	struct resolver *r = l->pool->r;
+	resolver_enter(r);
+	if ((events & EPOLLERR) != 0)
+		udp_errors(l);
+	if ((events & EPOLLIN) != 0 && l->io.fd >= 0)
+		udp_read(l);
+	if ((events & EPOLLOUT) != 0 && l->io.fd >= 0) {
+		watch_writable(l, false);
+		udp_flush(l);
+	}
+	resolver_leave(r);
+}

@@ -1,0 +1,105 @@
+/* Upstream objects: configuration with defaults, and what is measured. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "dns/name.h"
+#include "resolve/resolve_priv.h"
+
+static const char *dup_text(const char *s)
+{
+	return s != NULL && s[0] != '\0' ? xstrdup(s) : NULL;
+}
+
+struct resolve_upstream *resolve_upstream_new(const struct resolve_conf *c)
+{
+	struct resolve_upstream *u = xcalloc(1, sizeof(*u));
+	u->conf = *c;
+	u->conf.server_name = dup_text(c->server_name);
+	u->conf.http_host = dup_text(c->http_host);
+	u->conf.http_path = dup_text(c->http_path);
+	if (c->probe_domain != NULL)
+		u->conf.probe_domain = xmemdup(c->probe_domain, dns_name_len(c->probe_domain));
+	if (c->expire_ns == 0)
+		u->conf.expire_ns = 10 * NS_PER_S;
+	if (c->probe_interval_ns == 0)
+		u->conf.probe_interval_ns = NS_PER_S / 2;
+	net_addr_str(&c->addr, u->text);
+	atomic_init(&u->refs, 1);
+	return u;
+}
+
+struct resolve_upstream *resolve_upstream_ref(struct resolve_upstream *u)
+{
+	atomic_fetch_add_explicit(&u->refs, 1, memory_order_relaxed);
+	return u;
+}
+
+/* The struct's texts are const for readers; here they go. */
+static void free_const(const void *p)
+{
+	void *q;
+	memcpy(&q, &p, sizeof(q));
+	free(q);
+}
+
+void resolve_upstream_unref(struct resolve_upstream *u)
+{
+	if (u == NULL || atomic_fetch_sub_explicit(&u->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	free_const(u->conf.server_name);
+	free_const(u->conf.http_host);
+	free_const(u->conf.http_path);
+	free_const(u->conf.probe_domain);
+	free(u);
+}
+
+const char *resolve_proto_name(enum resolve_proto p)
+{
+	static const char *const names[] = {
+		[RESOLVE_UDP] = "udp",
+		[RESOLVE_TCP] = "tcp",
+		[RESOLVE_TCP_TLS] = "tcp-tls",
+		[RESOLVE_DOH] = "https",
+	};
+	return names[p];
+}
+
+/* As Go words them, since CoreDNS's users search their logs for these. */
+const char *resolve_error_text(int code)
+{
+	static const struct {
+		int code;
+		const char *text;
+	} texts[] = {
+		{ -ECONNREFUSED, "connection refused" },
+		{ -EHOSTUNREACH, "no route to host" },
+		{ -ENETUNREACH, "network is unreachable" },
+		{ -ECONNRESET, "connection reset by peer" },
+		{ -EPIPE, "broken pipe" },
+		{ -EMFILE, "too many open files" },
+		{ -ENFILE, "too many open files in system" },
+		{ -EADDRNOTAVAIL, "cannot assign requested address" },
+		{ -ETIMEDOUT, "i/o timeout" },
+		{ ERR_TIMEOUT, "i/o timeout" },
+		{ ERR_CLOSED, "EOF" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (texts[i].code == code)
+			return texts[i].text;
+	}
+	return err_str(code);
+}
+
+/* Smoothed by 1/8 as TCP does. All workers see the same upstream, so each publishes its own value,
+ * and only when it moved by more than an eighth: the line stays shared in every cache. */
+void upstream_measured(struct resolve_pool *p, uint64_t rtt_ns)
+{
+	uint64_t known = atomic_load_explicit(&p->up->srtt_ns, memory_order_relaxed);
+	p->srtt_ns = p->srtt_ns == 0 ? rtt_ns : p->srtt_ns - p->srtt_ns / 8 + rtt_ns / 8;
+	uint64_t moved = p->srtt_ns > known ? p->srtt_ns - known : known - p->srtt_ns;
+	if (moved > known / 8)
+		atomic_store_explicit(&p->up->srtt_ns, MAX(p->srtt_ns, 1), memory_order_relaxed);
+}

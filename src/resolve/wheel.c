@@ -1,0 +1,109 @@
+/* Deadlines of exchanges: a hashed wheel of lists and one loop timer. */
+#include <string.h>
+
+#include "base/err.h"
+#include "resolve/resolve_priv.h"
+
+/* 8.4 ms a slot, 8.6 s a turn. */
+enum { SLOT_SHIFT = 23 };
+
+static void mark(struct wheel *w, unsigned slot, bool used)
+{
+	uint64_t bit = UINT64_C(1) << (slot % 64);
+	if (used)
+		w->used[slot / 64] |= bit;
+	else
+		w->used[slot / 64] &= ~bit;
+}
+
+void wheel_add(struct resolver *r, struct resolve_exchange *x)
+{
+	struct wheel *w = &r->wheel;
+	/* One that is late already must not go into a slot behind us. */
+	uint64_t due = MAX(x->deadline_ns, loop_now(r->env.loop));
+	x->slot = (uint16_t)(due >> SLOT_SHIFT & (WHEEL_SLOTS - 1));
+	struct resolve_exchange *head = w->slot[x->slot];
+	x->prev = NULL;
+	x->next = head;
+	if (head != NULL)
+		head->prev = x;
+	else
+		mark(w, x->slot, true);
+	w->slot[x->slot] = x;
+	if (w->timer.heap_at == 0 || due < w->timer.due_ns)
+		loop_timer_set(r->env.loop, &w->timer, due);
+}
+
+void wheel_remove(struct resolver *r, struct resolve_exchange *x)
+{
+	struct wheel *w = &r->wheel;
+	if (x->next != NULL)
+		x->next->prev = x->prev;
+	if (x->prev != NULL) {
+		x->prev->next = x->next;
+		return;
+	}
+	w->slot[x->slot] = x->next;
+	if (x->next == NULL)
+		mark(w, x->slot, false);
+}
+
+/* The first slot in use at or after `tick`, as a tick, at most one turn later. */
+static uint64_t next_used(const struct wheel *w, uint64_t tick, uint64_t end)
+{
+	while (tick < end) {
+		unsigned slot = tick & (WHEEL_SLOTS - 1);
+		uint64_t bits = w->used[slot / 64] >> (slot % 64);
+		if (bits != 0)
+			return MIN(tick + (unsigned)__builtin_ctzll(bits), end);
+		tick += 64 - slot % 64;
+	}
+	return end;
+}
+
+static uint64_t earliest_in(const struct wheel *w, uint64_t tick)
+{
+	uint64_t best = UINT64_MAX;
+	for (const struct resolve_exchange *x = w->slot[tick & (WHEEL_SLOTS - 1)]; x != NULL;
+	     x = x->next)
+		best = MIN(best, x->deadline_ns);
+	return best;
+}
+
+static void set_timer(struct resolver *r, uint64_t now)
+{
+	struct wheel *w = &r->wheel;
+	uint64_t best = UINT64_MAX;
+	uint64_t end = w->tick + WHEEL_SLOTS;
+	for (uint64_t t = next_used(w, w->tick, end); t < end; t = next_used(w, t + 1, end)) {
+		best = MIN(best, earliest_in(w, t));
+		if (best >> SLOT_SHIFT <= t)
+			break; /* those of later slots are later */
+	}
+	/* A slot full of deadlines must not be walked for each one of them. */
+	if (best != UINT64_MAX)
+		loop_timer_set(r->env.loop, &w->timer, MAX(best, now + NS_PER_MS));
+}
+
+void wheel_fire(struct loop_timer *timer)
+{
+	struct wheel *w = CONTAINER_OF(timer, struct wheel, timer);
+	struct resolver *r = CONTAINER_OF(w, struct resolver, wheel);
+	uint64_t now = loop_now(r->env.loop);
+	uint64_t end = (now >> SLOT_SHIFT) + 1;
+	if (w->tick + WHEEL_SLOTS < end)
+		w->tick = end - WHEEL_SLOTS;
+	resolver_enter(r);
+	for (uint64_t t = next_used(w, w->tick, end); t < end; t = next_used(w, t + 1, end)) {
+		struct resolve_exchange *after;
+		for (struct resolve_exchange *x = w->slot[t & (WHEEL_SLOTS - 1)]; x != NULL;
+		     x = after) {
+			after = x->next;
+			if (x->deadline_ns <= now)
+				exchange_fail(r, x, RESOLVE_TIMEOUT, ERR_TIMEOUT);
+		}
+	}
+	w->tick = now >> SLOT_SHIFT;
+	set_timer(r, now);
+	resolver_leave(r);
+}
