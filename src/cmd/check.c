@@ -9,6 +9,7 @@
 #include "cmd/flags.h"
 #include "confsource/confsource.h"
 #include "corefile/corefile.h"
+#include "plugin/catalogue.h"
 #include "server/confload.h"
 #include "server/server.h"
 
@@ -24,7 +25,7 @@ static int check_file(const char *path)
 			       .name = confsource_name(cs),
 			       .load = load,
 			       .fallback = confsource_default(cs) };
-	struct server_opts opts = { .default_port = 53 };
+	struct server_opts opts = { .default_port = 53, .explain = catalogue_explain };
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
 	int r = confload_start(&src, &cf, &err);

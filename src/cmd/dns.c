@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "cmd/flags.h"
 #include "confsource/confsource.h"
+#include "plugin/catalogue.h"
 #include "server/control.h"
 #include "server/handler.h"
 
@@ -46,7 +47,7 @@ static int run(const struct dns_flags *f, uint16_t port)
 			 .name = confsource_name(src),
 			 .load = load,
 			 .fallback = confsource_default(src) },
-		.server = { .default_port = port },
+		.server = { .default_port = port, .explain = catalogue_explain },
 		.pidfile = f->pidfile,
 		.quiet = f->quiet,
 		.version = "Fairlead-" FAIRLEAD_VERSION,

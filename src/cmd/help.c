@@ -4,6 +4,7 @@
 
 #include "base/opt.h"
 #include "cmd/cmd.h"
+#include "plugin/catalogue.h"
 #include "server/handler.h"
 
 static const struct plugin *find(const char *name)
@@ -29,7 +30,8 @@ int cmd_help(int argc, char **argv)
 	}
 	const struct plugin *p = find(argv[1]);
 	if (p == NULL) {
-		fprintf(stderr, "no plugin '%s', `fairlead dns -plugins` lists them\n", argv[1]);
+		catalogue_explain(argv[1], &text);
+		fprintf(stderr, "%s\n", text.s);
 		return EXIT_FAILED;
 	}
 	if (p->n_opts == 0)

@@ -101,14 +101,24 @@ static bool known_plugin(const char *name)
 	return false;
 }
 
+static int unknown_plugin(struct builder *b, const struct word *name)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	if (b->srv->opts.explain != NULL)
+		b->srv->opts.explain(name->s, &why);
+	else
+		strbuf_addf(&why,
+			    "unknown directive '%s', expected the name of a plugin (see `fairlead "
+			    "dns -plugins`)",
+			    name->s);
+	return srcerr_set(b->err, name->pos, "%s", why.s);
+}
+
 static int check_names(struct builder *b, const struct corefile_block *src)
 {
 	for (size_t i = 0; i < src->n_dir; i++) {
 		if (!known_plugin(src->dir[i].name.s))
-			return srcerr_set(b->err, src->dir[i].name.pos,
-					  "unknown directive '%s', expected the name of a plugin "
-					  "(see `fairlead dns -plugins`)",
-					  src->dir[i].name.s);
+			return unknown_plugin(b, &src->dir[i].name);
 	}
 	return 0;
 }

@@ -13,6 +13,7 @@
 struct server;
 struct corefile;
 struct net_ops;
+struct strbuf;
 
 struct server_opts {
 	uint16_t default_port;	   /* of keys without one; -dns.port */
@@ -22,6 +23,8 @@ struct server_opts {
 	const struct net_ops *ops; /* NULL: the kernel's */
 	bool no_threads;	   /* tests and benchmarks: workers are driven by server_turn */
 	int log_fd;		   /* where query lines go; 0: standard output */
+	/* Appends the error for a directive that is no plugin; NULL: a plain one is made. */
+	void (*explain)(const char *name, struct strbuf *out);
 };
 
 /* Builds the first generation, opens its listeners, starts the workers. */
@@ -47,7 +50,6 @@ int64_t server_lameduck_ns(const struct server *s);
 void server_reload_interval(const struct server *s, int64_t *ret_interval_ns,
 			    int64_t *ret_jitter_ns);
 /* One line per zone and listener, as CoreDNS prints at start ("example.org.:53 on 127.0.0.1"). */
-struct strbuf;
 void server_print_zones(const struct server *s, struct strbuf *out);
 /* Parsed configuration now live; for the hash of reload. */
 const struct corefile *server_corefile(const struct server *s);

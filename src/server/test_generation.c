@@ -192,6 +192,22 @@ static void check_is_dry(void **state)
 	fail_prepare = false;
 }
 
+static void explain(const char *name, struct strbuf *out)
+{
+	strbuf_addf(out, "no '%s' here", name);
+}
+
+static void unknown_plugins_are_explained(void **state)
+{
+	struct server_opts o = { .explain = explain };
+	struct srcerr err = { 0 };
+	(void)state;
+	assert_true(server_check(&o, parse("a {\n first\n  nosuch x\n}\n"), &err) < 0);
+	assert_string_equal(err.text, "no 'nosuch' here");
+	assert_int_equal(err.pos.line, 3);
+	assert_int_equal(err.pos.col, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +215,7 @@ int main(void)
 		cmocka_unit_test(equal_stanzas_have_equal_texts),
 		cmocka_unit_test(blocks_are_collected),
 		cmocka_unit_test(check_is_dry),
+		cmocka_unit_test(unknown_plugins_are_explained),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

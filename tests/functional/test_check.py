@@ -23,6 +23,9 @@ def test_valid_is_silent(tmp_path):
 
 @pytest.mark.parametrize("text,place,says", [
     (". {\n  whoami\n  nonsense\n}\n", "3:3", "nonsense"),
+    (". {\n  whoami\n  on startup true\n}\n", "3:3", "use the service manager's hooks"),
+    (". {\n  fanout . 192.0.2.1 {\n    next\n  }\n}\n", "2:3", "use `forward`"),
+    (". {\n  whomai\n}\n", "2:3", "did you mean 'whoami'?"),
     (". {\n  whoami extra\n}\n", "2:10", "whoami"),
     ("example.org {\n  whoami\n}\nexample.org {\n  whoami\n}\n", "4:1", "already defined"),
     (". {\n  whoami\n", "2:3", "}"),
