@@ -136,7 +136,8 @@ void log_vmsg(enum log_level level, const char *area, const char *fmt, va_list a
 	strbuf_vaddf(&msg, fmt, ap);
 	log_format_line(&line, level, area, strbuf_slice(&msg), (struct slice){ NULL, 0 });
 	pthread_mutex_lock(&write_lock);
-	write_all(level == LOG_FATAL ? STDERR_FILENO : out_fd, strbuf_slice(&line));
+	bool to_stderr = level == LOG_FATAL && area == NULL;
+	write_all(to_stderr ? STDERR_FILENO : out_fd, strbuf_slice(&line));
 	pthread_mutex_unlock(&write_lock);
 	errno = saved_errno;
 }

@@ -25,7 +25,7 @@ enum log_format log_get_format(void);
 /* Debug lines are dropped unless switched on (the `debug` plugin). Callable at any time. */
 void log_set_debug(bool on);
 bool log_debug_enabled(void);
-/* Where lines go, default fd 1 (FATAL lines always go to fd 2). */
+/* Where lines go, default fd 1 (the program's own FATAL lines always go to fd 2). */
 void log_set_fd(int fd);
 
 void log_msg(enum log_level level, const char *area, const char *fmt, ...) PRINTF_LIKE(3, 4);

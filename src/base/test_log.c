@@ -114,6 +114,8 @@ static void fatal_goes_to_stderr(void **state)
 	assert_true(read(err[0], buf, sizeof(buf) - 1) > 0);
 	assert_string_equal(buf, "[FATAL] the end\n");
 	assert_string_equal(written(), "");
+	log_msg(LOG_FATAL, "plugin/x", "the end"); /* as CoreDNS: with the plugins' other lines */
+	assert_string_equal(written(), "[FATAL] plugin/x: the end\n");
 	close(saved);
 	close(err[0]);
 	close(err[1]);

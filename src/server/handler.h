@@ -86,6 +86,7 @@ struct plugin {
 	void (*worker_done)(struct plugin_inst *self, struct worker *w);
 	void (*teardown)(struct plugin_inst *self);
 
+	/* A first look at each query of a client that came to this block, before any serve. */
 	void (*prefetch)(struct plugin_inst *self, struct query *q);
 	enum verdict (*serve)(struct plugin_inst *self, struct query *q);
 	enum verdict (*respond)(struct plugin_inst *self, struct query *q);
