@@ -1,0 +1,166 @@
+/* loop: asks ourselves for a name that nobody else knows and ends the program when it is met a
+ * third time, because then somebody we forward to forwards to us.
+ *
+ * Queries are counted when they arrive and not when they pass this place of the chain: a cache
+ * above holds a second query for the name back until the first is answered, which it never is. */
+#include "plugin/loop/loop.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+#include "net/sock.h"
+#include "plugin/loop/probe.h"
+#include "server/query.h"
+#include "server/setup.h"
+
+enum { SEEN_MAX = 2 };
+static const uint64_t try_ns = 30 * NS_PER_S; /* from the start */
+static const uint64_t first_ns = NS_PER_S / 20;
+
+struct loop_conf {
+	const char *zone;
+	const char *name_text;
+	struct dns_qname name;
+	const char *address; /* as CoreDNS prints it: host, if bound, and port */
+	_Atomic uint32_t seen;
+	_Atomic bool off;
+	struct loop_probe probe; /* the first worker's */
+	uint64_t deadline_ns;
+};
+
+/* Two random numbers below the zone. ERR_PARSE when that is too long for a name. */
+static int make_name(struct loop_conf *c, struct arena *a)
+{
+	uint64_t r[2];
+	rng_secure(r, sizeof(r));
+	const char *zone = strcmp(c->zone, ".") == 0 ? "" : c->zone;
+	c->name_text = arena_printf(a, "%llu.%llu.%s", (unsigned long long)r[0] >> 2,
+				    (unsigned long long)r[1] >> 2, zone);
+	int n = dns_name_from_text(slice_of(c->name_text), c->probe.name);
+	if (n >= 0)
+		dns_qname_set(&c->name, c->probe.name);
+	return n;
+}
+
+static int loop_parse(struct plugin_inst *self, struct setup *s)
+{
+	struct loop_conf *c = self->conf;
+	const struct corefile_dir *d = s->dir[0];
+	int r = setup_once(s);
+	if (r < 0)
+		return r;
+	if (d->n_arg != 0)
+		return setup_error(s, d->arg[0].pos, "loop takes no arguments");
+	if (d->has_body)
+		return setup_error(s, d->name.pos, "loop takes no options");
+	c->zone = block_zone_text(s->block, 0);
+	c->off = make_name(c, s->arena) < 0;
+	return 0;
+}
+
+/* ---- counting ---- */
+
+static void give_up(const struct loop_conf *c, const struct query *q)
+{
+	char from[NET_ADDR_TEXT_MAX];
+	net_addr_str(&q->client, from);
+	log_msg(LOG_FATAL, "plugin/loop",
+		"Loop (%s -> %s) detected for zone \"%s\", see "
+		"https://coredns.io/plugins/loop#troubleshooting. Query: \"HINFO %s\"",
+		from, c->address, c->zone, c->name_text);
+	_exit(1);
+}
+
+static void loop_meet(struct plugin_inst *self, struct query *q)
+{
+	struct loop_conf *c = self->conf;
+	if (q->req.qtype != DNS_TYPE_HINFO || q->qname.len != c->name.len ||
+	    memcmp(q->qname.wire, c->name.wire, c->name.len) != 0 || atomic_load(&c->off))
+		return;
+	if (atomic_fetch_add(&c->seen, 1) + 1 > SEEN_MAX)
+		give_up(c, q);
+}
+
+static enum verdict loop_serve(struct plugin_inst *self, struct query *q)
+{
+	(void)self;
+	(void)q;
+	return V_NEXT;
+}
+
+/* ---- asking ---- */
+
+/* A reply to a query that was not met here came from the configuration before this one. */
+static bool over(struct loop_probe *p, bool answered)
+{
+	struct loop_conf *c = p->ctx;
+	bool last = (answered && atomic_load(&c->seen) > 0) || loop_now(p->loop) >= c->deadline_ns;
+	atomic_store(&c->seen, 0);
+	if (last)
+		atomic_store(&c->off, true);
+	return last;
+}
+
+/* Where the block listens first; all addresses: IPv4 loopback, as Go has it. */
+static bool set_target(struct loop_conf *c, const struct block *b)
+{
+	const char *at = strstr(block_server_label(b), "://");
+	c->address = at != NULL ? at + strlen("://") : "";
+	const char *to = c->address;
+	char local[NET_ADDR_TEXT_MAX];
+	if (to[0] == ':') {
+		snprintf(local, sizeof(local), "127.0.0.1%s", to);
+		to = local;
+	}
+	return net_addr_parse(slice_of(to), &c->probe.to) == 0;
+}
+
+static int loop_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	struct loop_conf *c = self->conf;
+	(void)p;
+	c->off = !set_target(c, self->block) || c->off;
+	return 0;
+}
+
+static int loop_worker_init(struct plugin_inst *self, struct worker *w)
+{
+	struct loop_conf *c = self->conf;
+	/* One asks for all; and on a network of a test's making nobody would hear it. */
+	if (worker_slot(w) != 1 || c->off || worker_net_ops(w) != &net_ops_kernel)
+		return 0;
+	c->probe.qtype = DNS_TYPE_HINFO;
+	c->probe.over = over;
+	c->probe.ctx = c;
+	c->deadline_ns = loop_now(worker_loop(w)) + try_ns;
+	loop_probe_start(&c->probe, worker_loop(w), first_ns);
+	return 0;
+}
+
+static void loop_worker_done(struct plugin_inst *self, struct worker *w)
+{
+	struct loop_conf *c = self->conf;
+	if (worker_slot(w) == 1)
+		loop_probe_stop(&c->probe);
+}
+
+const char *loop_name(const struct plugin_inst *self)
+{
+	const struct loop_conf *c = self->conf;
+	return c->name_text;
+}
+
+const struct plugin loop_plugin = {
+	.name = "loop",
+	.conf_size = sizeof(struct loop_conf),
+	.parse = loop_parse,
+	.prepare = loop_prepare,
+	.worker_init = loop_worker_init,
+	.worker_done = loop_worker_done,
+	.prefetch = loop_meet,
+	.serve = loop_serve,
+};
