@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "dns/rrwalk.h"
 
 struct seen {
 	bool soa, ns;
@@ -39,48 +40,15 @@ static bool signature_valid(const uint8_t *rdata, size_t n, int64_t now_s)
 	return inception <= now_s && now_s <= expiration;
 }
 
-static void see(struct seen *s, enum dns_section section, uint16_t type, const uint8_t *rdata,
-		size_t n)
+static void see(struct seen *s, const struct dns_rrwalk *w)
 {
-	if (section == DNS_AUTHORITY) {
-		s->soa |= type == DNS_TYPE_SOA;
-		s->ns |= type == DNS_TYPE_NS;
+	if (w->of == DNS_AUTHORITY) {
+		s->soa |= w->type == DNS_TYPE_SOA;
+		s->ns |= w->type == DNS_TYPE_NS;
 	}
-	if (s->check_time && type == DNS_TYPE_RRSIG && !signature_valid(rdata, n, s->now_s))
+	if (s->check_time && w->type == DNS_TYPE_RRSIG &&
+	    !signature_valid(w->rdata, w->rdlen, s->now_s))
 		s->expired = true;
-}
-
-static void see_open(struct seen *s, const struct dns_resp *r)
-{
-	for (int i = 0; i < DNS_SECTIONS; i++) {
-		DNS_RR_FOREACH(rr, r, i)
-		see(s, (enum dns_section)i, rr->type, rr->rdata, rr->rdlen);
-	}
-}
-
-/* dns_resp_from_wire has checked the message; what does not fit here ends the walk. */
-static void see_wire(struct seen *s, const struct dns_resp *r)
-{
-	int at = DNS_HEADER_BYTES;
-	for (unsigned n = dns_get16(r->msg + 4); n > 0; n--) {
-		at = dns_name_skip(r->msg, r->msg_len, (size_t)at);
-		if (at < 0)
-			return;
-		at += 4;
-	}
-	for (int i = 0; i < DNS_SECTIONS; i++) {
-		for (unsigned n = dns_get16(r->msg + 6 + 2 * i); n > 0; n--) {
-			at = dns_name_skip(r->msg, r->msg_len, (size_t)at);
-			if (at < 0 || (size_t)at + 10 > r->msg_len)
-				return;
-			const uint8_t *p = r->msg + at;
-			size_t len = dns_get16(p + 8);
-			if ((size_t)at + 10 + len > r->msg_len)
-				return;
-			see(s, (enum dns_section)i, dns_get16(p), p + 10, len);
-			at += 10 + (int)len;
-		}
-	}
 }
 
 static struct seen look(const struct dns_resp *r)
@@ -88,10 +56,10 @@ static struct seen look(const struct dns_resp *r)
 	struct seen s = { .check_time = r->has_opt && r->opt_do };
 	if (s.check_time)
 		s.now_s = (int64_t)(clock_wall_ns() / NS_PER_S);
-	if (r->msg != NULL)
-		see_wire(&s, r);
-	else
-		see_open(&s, r);
+	struct dns_rrwalk w;
+	dns_rrwalk_init(&w, r);
+	while (dns_rrwalk_next(&w))
+		see(&s, &w);
 	return s;
 }
 
