@@ -1,4 +1,5 @@
-/* xoshiro256** seeded by splitmix64 or the kernel, and the kernel's own bytes. */
+/* xoshiro256** seeded by splitmix64 or the kernel, ChaCha20 (RFC 8439) as a generator, and the
+ * kernel's own bytes. */
 #include "base/rng.h"
 
 #include <errno.h>
@@ -70,4 +71,77 @@ uint32_t rng_below(struct rng *r, uint32_t n)
 			m = (rng_u64(r) >> 32) * n;
 	}
 	return (uint32_t)(m >> 32);
+}
+
+/* ---- ChaCha20 ---- */
+
+static uint32_t rotl32(uint32_t x, int by)
+{
+	return x << by | x >> (32 - by);
+}
+
+static void quarter(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d)
+{
+	*a += *b;
+	*d = rotl32(*d ^ *a, 16);
+	*c += *d;
+	*b = rotl32(*b ^ *c, 12);
+	*a += *b;
+	*d = rotl32(*d ^ *a, 8);
+	*c += *d;
+	*b = rotl32(*b ^ *c, 7);
+}
+
+void rng_chacha20(const uint32_t key[8], uint32_t counter, const uint32_t nonce[3], uint8_t out[64])
+{
+	uint32_t in[16] = { 0x61707865, 0x3320646e, 0x79622d32, 0x6b206574 };
+	uint32_t x[16];
+	memcpy(in + 4, key, 8 * sizeof(*key));
+	in[12] = counter;
+	memcpy(in + 13, nonce, 3 * sizeof(*nonce));
+	memcpy(x, in, sizeof(x));
+	for (int i = 0; i < 10; i++) {
+		for (int k = 0; k < 4; k++)
+			quarter(&x[k], &x[4 + k], &x[8 + k], &x[12 + k]);
+		for (int k = 0; k < 4; k++)
+			quarter(&x[k], &x[4 + (k + 1) % 4], &x[8 + (k + 2) % 4],
+				&x[12 + (k + 3) % 4]);
+	}
+	for (int i = 0; i < 16; i++) {
+		uint32_t v = x[i] + in[i];
+		for (int k = 0; k < 4; k++)
+			out[4 * i + k] = (uint8_t)(v >> (8 * k));
+	}
+}
+
+/* The first bytes of what a key makes are the next key; nothing given out was made by a key that is
+ * still there. */
+void rng_strong_refill(struct rng_strong *r)
+{
+	static const uint32_t nonce[3];
+	for (uint32_t i = 0; i < RNG_STRONG_BYTES / 64; i++)
+		rng_chacha20(r->key, i, nonce, r->buf + 64 * (size_t)i);
+	memcpy(r->key, r->buf, sizeof(r->key));
+	memset(r->buf, 0, sizeof(r->key));
+	r->at = sizeof(r->key);
+}
+
+void rng_strong_init(struct rng_strong *r)
+{
+	rng_secure(r->key, sizeof(r->key));
+	rng_strong_refill(r);
+}
+
+void rng_strong_bytes(struct rng_strong *r, void *out, size_t n)
+{
+	uint8_t *p = out;
+	while (n > 0) {
+		if (r->at == RNG_STRONG_BYTES)
+			rng_strong_refill(r);
+		size_t take = RNG_STRONG_BYTES - r->at < n ? RNG_STRONG_BYTES - r->at : n;
+		memcpy(p, r->buf + r->at, take);
+		r->at += (uint32_t)take;
+		p += take;
+		n -= take;
+	}
 }

@@ -1,5 +1,6 @@
-/* Random numbers: a small fast generator per owner, seeded from the kernel. Not for secrets beyond
- * query ids and ports; those use rng_secure. */
+/* Random numbers, one generator per owner, seeded from the kernel. `rng` is small and fast and its
+ * numbers may be guessed from others of it: for shuffles and draws that anybody may see.
+ * `rng_strong` is for what a forger must not guess: query ids, sockets, cookies. */
 #pragma once
 
 #include <stddef.h>
@@ -14,5 +15,30 @@ void rng_init_seed(struct rng *r, uint64_t seed); /* for tests: repeatable */
 uint64_t rng_u64(struct rng *r);
 /* Uniform in [0, n), n > 0, without modulo bias. */
 uint32_t rng_below(struct rng *r, uint32_t n);
+
+/* ChaCha20 that forgets its key with every refill: numbers given out tell nothing about others,
+ * earlier or later. Few nanoseconds each, no system call after rng_strong_init. */
+enum { RNG_STRONG_BYTES = 512 };
+struct rng_strong {
+	uint32_t key[8];
+	uint32_t at; /* bytes of buf given out */
+	uint8_t buf[RNG_STRONG_BYTES];
+};
+void rng_strong_init(struct rng_strong *r);
+void rng_strong_bytes(struct rng_strong *r, void *out, size_t n);
+void rng_strong_refill(struct rng_strong *r);
+/* One block of RFC 8439. */
+void rng_chacha20(const uint32_t key[8], uint32_t counter, const uint32_t nonce[3],
+		  uint8_t out[64]);
+
+static inline uint16_t rng_strong_u16(struct rng_strong *r)
+{
+	if (r->at + 2 > RNG_STRONG_BYTES)
+		rng_strong_refill(r);
+	uint16_t v = (uint16_t)(r->buf[r->at] << 8 | r->buf[r->at + 1]);
+	r->at += 2;
+	return v;
+}
+
 /* Bytes from the kernel; aborts when it has none. */
 void rng_secure(void *buf, size_t n);

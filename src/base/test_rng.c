@@ -64,13 +64,56 @@ static void secure_fills(void **state)
 	assert_memory_not_equal(a + 268, b + 268, 32);
 }
 
+/* RFC 8439 section 2.3.2 */
+static void chacha_block(void **state)
+{
+	static const uint8_t want[] = {
+		0x10, 0xf1, 0xe7, 0xe4, 0xd1, 0x3b, 0x59, 0x15, 0x50, 0x0f, 0xdd, 0x1f, 0xa3,
+		0x20, 0x71, 0xc4, 0xc7, 0xd1, 0xf4, 0xc7, 0x33, 0xc0, 0x68, 0x03, 0x04, 0x22,
+		0xaa, 0x9a, 0xc3, 0xd4, 0x6c, 0x4e, 0xd2, 0x82, 0x64, 0x46, 0x07, 0x9f, 0xaa,
+		0x09, 0x14, 0xc2, 0xd7, 0x05, 0xd9, 0x8b, 0x02, 0xa2, 0xb5, 0x12, 0x9c, 0xd1,
+		0xde, 0x16, 0x4e, 0xb9, 0xcb, 0xd0, 0x83, 0xe8, 0xa2, 0x50, 0x3c, 0x4e,
+	};
+	static const uint32_t nonce[3] = { 0x09000000, 0x4a000000, 0 };
+	uint32_t key[8];
+	uint8_t out[64];
+	(void)state;
+	for (uint32_t i = 0; i < 8; i++)
+		key[i] = 0x03020100 + i * 0x04040404;
+	rng_chacha20(key, 1, nonce, out);
+	assert_memory_equal(out, want, sizeof(want));
+}
+
+/* Every refill has another key, and all values come. */
+static void strong_numbers(void **state)
+{
+	static unsigned char seen[65536];
+	struct rng_strong r, copy;
+	(void)state;
+	rng_strong_init(&r);
+	copy = r;
+	unsigned values = 0;
+	for (int i = 0; i < 65536 * 8; i++) {
+		uint16_t v = rng_strong_u16(&r);
+		values += seen[v] == 0;
+		seen[v] = 1;
+	}
+	assert_in_range(values, 65500, 65536); /* all but 22 in the mean */
+	assert_memory_not_equal(r.key, copy.key, sizeof(r.key));
+	unsigned char a[1300], b[1300];
+	rng_strong_bytes(&copy, a, 7);
+	rng_strong_bytes(&copy, a, sizeof(a));
+	rng_strong_bytes(&copy, b, sizeof(b));
+	assert_memory_not_equal(a, b, sizeof(a));
+	assert_memory_not_equal(a, a + 512, 256);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_sequence),
-		cmocka_unit_test(seeds),
-		cmocka_unit_test(below_is_even),
-		cmocka_unit_test(secure_fills),
+		cmocka_unit_test(known_sequence), cmocka_unit_test(seeds),
+		cmocka_unit_test(below_is_even),  cmocka_unit_test(secure_fills),
+		cmocka_unit_test(chacha_block),	  cmocka_unit_test(strong_numbers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
