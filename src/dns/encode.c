@@ -231,6 +231,8 @@ static void put_header(const struct encoder *e, const struct dns_resp *r,
  * in the case of its letters at most. */
 static bool same_question_name(const uint8_t *a, const uint8_t *b, size_t n)
 {
+	if (memcmp(a, b, n) == 0)
+		return true;
 	for (size_t i = 0; i < n; i++) {
 		if (ascii_lower((char)a[i]) != ascii_lower((char)b[i]))
 			return false;
@@ -238,9 +240,26 @@ static bool same_question_name(const uint8_t *a, const uint8_t *b, size_t n)
 	return true;
 }
 
+/* Copies the records, msg[start, end), behind the question. */
+static int put_body(struct dns_resp *r, struct encoder *e, size_t start, size_t end,
+		    size_t opt_bytes)
+{
+	if (end + opt_bytes > e->limit)
+		return ERR_SPACE;
+	memcpy(e->out + e->n, r->msg + start, end - start);
+	e->n += end - start;
+	put_header(e, r, r->count);
+	return 0;
+}
+
 /* The records of a wire message fit unchanged. */
 static int encode_wire(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
 {
+	size_t body = DNS_HEADER_BYTES + (size_t)e->in->question_len;
+	if (r->body_at != 0 && r->body_at == body &&
+	    same_question_name(r->msg + DNS_HEADER_BYTES, e->in->question,
+			       (size_t)e->in->question_len - 4))
+		return put_body(r, e, body, r->msg_len, opt_bytes);
 	int off = dns_name_skip(r->msg, r->msg_len, DNS_HEADER_BYTES);
 	if (dns_get16(r->msg + 4) != 1 || off < 0 ||
 	    (size_t)off + 4 != DNS_HEADER_BYTES + (size_t)e->in->question_len ||
@@ -256,12 +275,7 @@ static int encode_wire(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
 			return ERR_SPACE; /* OPT in the middle: the caller opens it up */
 		at = (size_t)end + 10U + dns_get16(r->msg + end + 8);
 	}
-	if (at + opt_bytes > e->limit)
-		return ERR_SPACE;
-	memcpy(e->out + e->n, r->msg + start, at - start);
-	e->n += at - start;
-	put_header(e, r, r->count);
-	return 0;
+	return put_body(r, e, start, at, opt_bytes);
 }
 
 static void encode_open(struct dns_resp *r, struct encoder *e, size_t opt_bytes)

@@ -43,6 +43,7 @@ struct dns_resp {
 	/* Wire form: msg != NULL. The counts above mirror its header (without OPT). */
 	uint8_t *msg;
 	uint32_t msg_len;
+	uint16_t body_at; /* not 0: its records stand from here to the end, no OPT among them */
 
 	/* OPT of this response; has_opt false: the server adds one when the request had one. */
 	bool has_opt;
@@ -77,6 +78,11 @@ MUST_CHECK int dns_resp_thaw(struct dns_resp *resp, struct arena *a);
  * ERR_SPACE the response is not to be used. */
 MUST_CHECK int dns_resp_own(struct dns_resp *resp, struct arena *a);
 
+/* The lowest TTL of its records, at most `max`. */
+uint32_t dns_resp_min_ttl(const struct dns_resp *resp, uint32_t max);
+/* Gives all records the same TTL; a message is changed in place. */
+void dns_resp_set_ttl(struct dns_resp *resp, uint32_t ttl);
+
 /* Adds an EDNS option; makes has_opt true. */
 MUST_CHECK int dns_resp_option(struct dns_resp *resp, struct arena *a, uint16_t code,
 			       const void *data, uint16_t n);
@@ -86,6 +92,9 @@ MUST_CHECK int dns_resp_ede(struct dns_resp *resp, struct arena *a, uint16_t inf
 
 /* Uncompressed size of the whole message, OPT included when the response has its own. */
 size_t dns_resp_size(const struct dns_resp *resp, size_t question_len);
+
+/* Wire form: the size it would have with all names written out, its OPT left out. */
+size_t dns_resp_open_size(const struct dns_resp *resp);
 
 struct dns_encode {
 	uint16_t id;

@@ -181,6 +181,29 @@ bool dns_rdata_valid(const uint8_t *msg, size_t off, uint16_t rdlen, uint16_t ty
 	return open_rdata(&size, msg, &rr) == 0;
 }
 
+size_t dns_resp_open_size(const struct dns_resp *resp)
+{
+	int off = question_end(resp->msg, resp->msg_len);
+	size_t at = (size_t)MAX(off, 0);
+	size_t size = at;
+	unsigned left = (unsigned)resp->count[0] + resp->count[1] + resp->count[2];
+	while (off >= 0 && left > 0) {
+		struct wire_rr w;
+		struct rdata_out rdata = { 0 };
+		uint8_t owner[DNS_NAME_MAX];
+		if (wire_rr_read(resp->msg, resp->msg_len, at, &w) < 0 ||
+		    dns_name_unpack(resp->msg, resp->msg_len, at, owner) < 0)
+			break;
+		at = w.end;
+		if (w.type == DNS_TYPE_OPT)
+			continue;
+		IGNORE(open_rdata(&rdata, resp->msg, &w) < 0); /* then as far as it was read */
+		size += dns_name_len(owner) + 10 + rdata.n;
+		left--;
+	}
+	return size;
+}
+
 static int open_rr(struct dns_resp *resp, struct arena *a, enum dns_section s,
 		   const struct wire_rr *w)
 {

@@ -341,6 +341,32 @@ static void test_wire_goes_through_unchanged(void **state)
 }
 
 /* A question of the same length but another name: pointers into it would rename the records. */
+/* With body_at the records are not walked; the same conditions hold. */
+static void test_wire_with_known_body(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *question;
+		size_t limit;
+		bool fits;
+	} rows[] = {
+		{ "www.example.org", 512, true },  { "WWW.example.ORG", 512, true },
+		{ "xxx.example.org", 512, false }, { "w.example.org", 512, false },
+		{ "www.example.org", 40, false },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct dns_resp w = wire_answer("www.example.org");
+		struct dns_encode e = question(rows[i].question, rows[i].limit);
+		w.has_opt = false;
+		w.msg_len -= DNS_OPT_BYTES + w.options_len;
+		CLEANUP(strbuf_done) struct strbuf walked = STRBUF_INIT;
+		strbuf_adds(&walked, encode(&w, &e));
+		w.body_at = DNS_HEADER_BYTES + 17 + 4;
+		assert_string_equal(encode(&w, &e), walked.s);
+		assert_int_equal(n_bytes > 0, rows[i].fits);
+	}
+}
+
 static void test_wire_under_another_question_is_opened(void **state)
 {
 	static const char *const names[] = { "abc.example.org", "abcd.example.org", "x.org" };
@@ -405,6 +431,7 @@ int main(void)
 		T(test_records_without_data),
 		T(test_extended_rcode),
 		T(test_wire_goes_through_unchanged),
+		T(test_wire_with_known_body),
 		T(test_wire_under_another_question_is_opened),
 		T(test_wire_that_does_not_fit_is_opened),
 		T(test_wire_with_opt_in_the_middle),
