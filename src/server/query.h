@@ -115,6 +115,12 @@ struct query {
  * the arena is used up. */
 void *query_state(struct query *q, const struct plugin_inst *self);
 
+/* The same if it was asked for before, else NULL. */
+static inline void *query_state_made(const struct query *q, const struct plugin_inst *self)
+{
+	return q->state != NULL ? q->state[self->state_at] : NULL;
+}
+
 /* Starts q->resp as an empty NOERROR reply to q (AA not set). */
 void query_reply(struct query *q);
 

@@ -1,0 +1,529 @@
+/* cache: answers from replies seen before (spec 1.4, 1.15.3). A hit is the stored message with the
+ * client's question and its TTLs lowered; everything else is in take.c, flight.c and keep.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "plugin/cache/cache_priv.h"
+
+#define FOLLOW_NS                                                                      \
+	(5 * NS_PER_S) /* no leader is waited for longer; those it asks take no longer \
+			*/
+
+/* ---- keys ---- */
+
+static uint8_t key_bits(const struct query *q)
+{
+	return (uint8_t)((q->req.opt.dnssec_ok ? STORE_DO : 0) |
+			 ((q->req.flags & DNS_FLAG_CD) != 0 ? STORE_CD : 0));
+}
+
+struct store_key cache_key(const struct cache_conf *c, const struct query *q)
+{
+	struct store_key k = {
+		.name = q->qname.wire,
+		.name_len = q->qname.len,
+		.bits = key_bits(q),
+		.qtype = q->req.qtype,
+		.qclass = q->req.qclass,
+	};
+	k.hash = store_hash(c->store, &k);
+	return k;
+}
+
+struct store_key cache_name_key(const struct cache_conf *c, const struct query *q, unsigned label)
+{
+	struct store_key k = {
+		.name = q->qname.wire + q->qname.label[label],
+		.name_len = (uint8_t)(q->qname.len - q->qname.label[label]),
+		.bits = key_bits(q),
+		.qtype = 0, /* no question has this type */
+		.qclass = q->req.qclass,
+	};
+	k.hash = store_hash(c->store, &k);
+	return k;
+}
+
+/* ---- choosing an entry ---- */
+
+static bool usable(const struct cache_conf *c, const struct store_entry *e, uint64_t now)
+{
+	if (e == NULL)
+		return false;
+	int64_t ttl = store_ttl(e, now);
+	return ttl > 0 || -ttl < (int64_t)c->stale_s;
+}
+
+/* Denials go before answers; but a failure gives way to an answer, and with prefer_positive any
+ * denial does. */
+static struct store_entry *choose(const struct cache_conf *c, struct store_entry *e[STORE_KINDS],
+				  uint64_t now)
+{
+	struct store_entry *answer = e[STORE_WEAK] != NULL ? e[STORE_WEAK] : e[STORE_SUCCESS];
+	if (c->prefer_positive && c->stale_s > 0 && usable(c, e[STORE_SUCCESS], now))
+		return e[STORE_SUCCESS];
+	if (usable(c, e[STORE_DENIAL], now)) {
+		if (e[STORE_DENIAL]->rcode == DNS_RCODE_SERVFAIL && usable(c, answer, now))
+			return answer;
+		return e[STORE_DENIAL];
+	}
+	return usable(c, answer, now) ? answer : NULL;
+}
+
+static struct store_entry *look_up(const struct cache_conf *c, const struct query *q,
+				   const struct store_key *k, uint64_t now)
+{
+	struct store_entry *e[STORE_KINDS];
+	bool found = store_get(c->store, k, e);
+	if (UNLIKELY(c->nxdomain_cut) && e[STORE_DENIAL] == NULL) {
+		struct store_entry *cut[STORE_KINDS];
+		struct store_key name = cache_name_key(c, q, 0);
+		found |= store_get(c->store, &name, cut);
+		e[STORE_DENIAL] = cut[STORE_DENIAL];
+	}
+	return found ? choose(c, e, now) : NULL;
+}
+
+/* RFC 8020: what is below a name that does not exist does not exist either. */
+static struct store_entry *look_above(const struct cache_conf *c, const struct query *q,
+				      uint64_t now)
+{
+	for (unsigned i = 1; i < q->qname.n_labels; i++) {
+		struct store_entry *e[STORE_KINDS];
+		struct store_key k = cache_name_key(c, q, i);
+		store_get(c->store, &k, e);
+		if (e[STORE_DENIAL] != NULL && store_ttl(e[STORE_DENIAL], now) > 0)
+			return e[STORE_DENIAL];
+	}
+	return NULL;
+}
+
+/* ---- replies ---- */
+
+static uint16_t reply_flags(const struct query *q, const struct store_entry *e)
+{
+	uint16_t flags = e->flags;
+	if (!q->req.opt.dnssec_ok && (q->req.flags & DNS_FLAG_AD) == 0)
+		flags &= (uint16_t)~DNS_FLAG_AD;
+	return (uint16_t)(DNS_FLAG_QR | flags | (q->req.flags & (DNS_FLAG_RD | DNS_FLAG_CD)));
+}
+
+/* Makes `resp` the entry's message with all TTLs set; false when memory is gone. */
+static bool make_reply(struct query *q, const struct store_entry *e, uint32_t ttl_s,
+		       struct dns_resp *resp)
+{
+	uint8_t *msg = arena_alloc(&q->arena, e->wire_len);
+	if (msg == NULL)
+		return false;
+	memcpy(msg, e->wire, e->wire_len);
+	const uint16_t *at = store_ttl_at(e);
+	for (unsigned i = 0; i < e->n_ttl; i++)
+		dns_put32(msg + at[i], ttl_s);
+	*resp = (struct dns_resp){
+		.flags = reply_flags(q, e),
+		.rcode = e->rcode,
+		.count = { e->count[0], e->count[1], e->count[2] },
+		.msg = msg,
+		.msg_len = e->wire_len,
+		.body_at = (uint16_t)(DNS_HEADER_BYTES + e->name_len + 4),
+		.full_size = e->full_size,
+	};
+	if (e->name_len != q->qname.len) /* a name above: its pointers lead into its own question */
+		return dns_resp_thaw(resp, &q->arena) == 0;
+	memcpy(msg + DNS_HEADER_BYTES, q->req.qname, (size_t)e->name_len + 4);
+	return true;
+}
+
+static enum verdict reply(struct query *q, const struct store_entry *e, uint32_t ttl_s)
+{
+	return make_reply(q, e, ttl_s, &q->resp)
+		       ? V_ANSWERED
+		       : query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
+}
+
+static void touch(struct store_entry *e)
+{
+	if (!atomic_load_explicit(&e->visited, memory_order_relaxed))
+		atomic_store_explicit(&e->visited, 1, memory_order_relaxed);
+}
+
+/* ---- refreshing ---- */
+
+static bool begin_refresh(struct store_entry *e, uint64_t now, int64_t recheck_ns)
+{
+	uint8_t idle = 0;
+	if (recheck_ns > 0 && now < atomic_load_explicit(&e->retry_ns, memory_order_relaxed))
+		return false;
+	return atomic_compare_exchange_strong(&e->refreshing, &idle, 1);
+}
+
+static bool start_refresh(struct plugin_inst *self, struct query *q, struct store_entry *e)
+{
+	if (query_sub(q, self, SUB_DETACHED, q->req.qname, q->req.qtype) == 0)
+		return true;
+	atomic_store(&e->refreshing, 0);
+	return false;
+}
+
+/* Counts the hit; hits too far apart are not counted together. */
+static bool wants_prefetch(const struct cache_conf *c, struct store_entry *e, uint64_t now)
+{
+	uint64_t last = atomic_load_explicit(&e->last_ns, memory_order_relaxed);
+	uint32_t hits = atomic_load_explicit(&e->hits, memory_order_relaxed);
+	bool gap = last == 0 || (int64_t)(now - last) > c->prefetch_gap_ns;
+	hits = gap ? 1 : hits + 1;
+	atomic_store_explicit(&e->last_ns, now, memory_order_relaxed);
+	atomic_store_explicit(&e->hits, hits, memory_order_relaxed);
+	uint64_t threshold = ((uint64_t)c->prefetch_percent * e->ttl_s + 99) / 100;
+	return (int64_t)hits >= c->prefetch && store_ttl(e, now) <= (int64_t)threshold;
+}
+
+static void prefetch_entry(struct plugin_inst *self, struct query *q, struct store_entry *e,
+			   int64_t recheck_ns)
+{
+	if (begin_refresh(e, query_now(q), recheck_ns) && start_refresh(self, q, e))
+		cache_count(self, q, CACHE_PREFETCHES);
+}
+
+/* ---- what has expired ---- */
+
+static uint32_t stale_ttl(const struct cache_conf *c, const struct store_entry *e)
+{
+	return c->stale_ttl_s != 0 ? c->stale_ttl_s : c->keepttl ? e->ttl_s : 0;
+}
+
+static enum verdict reply_stale(struct plugin_inst *self, struct query *q,
+				const struct store_entry *e)
+{
+	cache_count(self, q, CACHE_STALE);
+	return reply(q, e, stale_ttl(self->conf, e));
+}
+
+/* Waits for a refresh, of its own or one that others wait for already. */
+static enum verdict verify(struct plugin_inst *self, struct query *q, struct store_entry *e,
+			   const struct store_key *k)
+{
+	const struct cache_conf *c = self->conf;
+	struct cache_worker *w = cache_worker(self, q);
+	uint64_t now = query_now(q);
+	bool tracked = c->verify_ns > 0 || c->recheck_ns > 0;
+	if (tracked && !begin_refresh(e, now, c->recheck_ns))
+		return reply_stale(self, q, e);
+	struct pass *p = query_state(q, self);
+	bool joined = !tracked && flight_waits(w, k->hash);
+	if (p == NULL || !make_reply(q, e, stale_ttl(c, e), &p->stale) ||
+	    (!joined && !start_refresh(self, q, e))) {
+		if (tracked)
+			atomic_store(&e->refreshing, 0);
+		return reply_stale(self, q, e);
+	}
+	p->mode = PASS_VERIFY;
+	p->flags = q->req.flags;
+	flight_add(w, &p->flight, q, k->hash, false);
+	query_resume_at(q, now + (c->verify_ns > 0 ? (uint64_t)c->verify_ns : 2 * FOLLOW_NS));
+	return V_WAIT;
+}
+
+static enum verdict serve_stale(struct plugin_inst *self, struct query *q, struct store_entry *e,
+				const struct store_key *k)
+{
+	const struct cache_conf *c = self->conf;
+	if (c->verify)
+		return verify(self, q, e, k);
+	prefetch_entry(self, q, e, c->recheck_ns);
+	return reply_stale(self, q, e);
+}
+
+/* ---- down the chain ---- */
+
+static enum verdict go_down(struct query *q, struct pass *p, enum pass_mode mode)
+{
+	p->mode = mode;
+	p->flags = q->req.flags;
+	p->down = true;
+	q->req.flags |= DNS_FLAG_AD; /* what is stored must have been asked for with AD */
+	return V_NEXT;
+}
+
+static void come_up(struct query *q, struct pass *p)
+{
+	if (!p->down)
+		return;
+	p->down = false;
+	q->req.flags = p->flags;
+}
+
+static bool single_flight(const struct query *q)
+{
+	return q->req.qtype != DNS_TYPE_AXFR && q->req.qtype != DNS_TYPE_IXFR;
+}
+
+/* A sub-query waits for nobody: the leader might be waiting for it. */
+static enum verdict miss(struct plugin_inst *self, struct query *q, const struct store_key *k)
+{
+	struct cache_worker *w = cache_worker(self, q);
+	cache_count(self, q, CACHE_MISSES);
+	struct pass *p = query_state(q, self);
+	if (p == NULL)
+		return V_NEXT;
+	if (!single_flight(q))
+		return go_down(q, p, PASS_MISS);
+	const struct flight *leader = flight_leader(w, k->hash);
+	if (leader == NULL) {
+		flight_add(w, &p->flight, q, k->hash, true);
+		return go_down(q, p, PASS_MISS);
+	}
+	if (q->is_sub)
+		return go_down(q, p, PASS_MISS);
+	uint64_t due = query_now(q) + FOLLOW_NS;
+	p->mode = PASS_FOLLOW;
+	flight_add(w, &p->flight, q, k->hash, false);
+	query_resume_at(q, q->deadline_ns != 0 ? MIN(due, q->deadline_ns) : due);
+	return V_WAIT;
+}
+
+static enum verdict serve_refresh(struct plugin_inst *self, struct query *q,
+				  const struct store_key *k)
+{
+	const struct cache_conf *c = self->conf;
+	struct pass *p = query_state(q, self);
+	if (p == NULL)
+		return V_DROP;
+	const struct store_entry *e = look_up(c, q, k, query_now(q));
+	if (e != NULL) {
+		p->has_old = true;
+		p->was_stale = store_ttl(e, query_now(q)) <= 0;
+		p->old_kind = e->kind;
+		p->old_serial = e->serial;
+		p->old_hits = atomic_load_explicit(&e->hits, memory_order_relaxed);
+	}
+	return go_down(q, p, PASS_REFRESH);
+}
+
+static enum verdict hit(struct plugin_inst *self, struct query *q, struct store_entry *e,
+			const struct store_key *k, uint64_t now)
+{
+	const struct cache_conf *c = self->conf;
+	int64_t ttl = store_ttl(e, now);
+	cache_count(self, q, e->kind == STORE_DENIAL ? CACHE_HITS_DENIAL : CACHE_HITS_SUCCESS);
+	touch(e);
+	if (UNLIKELY(ttl <= 0))
+		return serve_stale(self, q, e, k);
+	if (c->prefetch > 0 && wants_prefetch(c, e, now))
+		prefetch_entry(self, q, e, 0);
+	return reply(q, e, c->keepttl ? e->ttl_s : (uint32_t)ttl);
+}
+
+/* The last entries of the batch come near while the first is served. */
+static void fetch_rest(const struct cache_conf *c, struct cache_worker *w)
+{
+	for (; w->n_fetched < w->n_near; w->n_fetched++)
+		store_prefetch_entry(c->store, w->near[w->n_fetched % NEAR_MAX]);
+	w->n_near = w->n_fetched = 0;
+}
+
+static bool concerns(const struct cache_conf *c, const struct query *q)
+{
+	return q->req.opcode == DNS_OPCODE_QUERY &&
+	       (c->all_names || zone_list_match(&c->zones, &q->qname) >= 0);
+}
+
+static enum verdict cache_serve(struct plugin_inst *self, struct query *q)
+{
+	const struct cache_conf *c = self->conf;
+	struct cache_worker *w = cache_worker(self, q);
+	if (w->n_near != 0)
+		fetch_rest(c, w);
+	if (!concerns(c, q))
+		return V_NEXT;
+	struct store_key k = cache_key(c, q);
+	if (UNLIKELY(query_is_refresh(q, self)))
+		return serve_refresh(self, q, &k);
+	uint64_t now = query_now(q);
+	cache_count(self, q, CACHE_REQUESTS);
+	struct store_entry *e = look_up(c, q, &k, now);
+	if (e == NULL && UNLIKELY(c->nxdomain_cut))
+		e = look_above(c, q, now);
+	return e != NULL ? hit(self, q, e, &k, now) : miss(self, q, &k);
+}
+
+static void cache_prefetch(struct plugin_inst *self, struct query *q)
+{
+	enum { AHEAD = 6 }; /* a bucket needs about the time of so many queries to come */
+	const struct cache_conf *c = self->conf;
+	struct cache_worker *w = cache_worker(self, q);
+	struct store_key k = cache_key(c, q);
+	store_prefetch(c->store, k.hash);
+	if (w->n_near - w->n_fetched > AHEAD)
+		store_prefetch_entry(c->store, w->near[w->n_fetched++ % NEAR_MAX]);
+	w->near[w->n_near++ % NEAR_MAX] = k.hash;
+}
+
+/* ---- after a wait ---- */
+
+static struct store_entry *fresh(const struct cache_conf *c, struct query *q)
+{
+	uint64_t now = query_now(q);
+	struct store_key k = cache_key(c, q);
+	struct store_entry *e = look_up(c, q, &k, now);
+	return e != NULL && store_ttl(e, now) > 0 ? e : NULL;
+}
+
+static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
+{
+	const struct cache_conf *c = self->conf;
+	struct pass *p = query_state_made(q, self);
+	if (p == NULL) /* it waited, so it has one */
+		return V_NEXT;
+	flight_remove(&p->flight);
+	if (p->mode == PASS_VERIFY && !p->refreshed) {
+		cache_count(self, q, CACHE_STALE);
+		q->resp = p->stale;
+		return V_ANSWERED;
+	}
+	struct store_entry *e = fresh(c, q);
+	if (e == NULL)
+		return go_down(q, p, PASS_MISS);
+	touch(e);
+	return reply(q, e, c->keepttl ? e->ttl_s : (uint32_t)store_ttl(e, query_now(q)));
+}
+
+/* ---- up the chain ---- */
+
+static void wake(struct plugin_inst *self, struct query *q, struct pass *p)
+{
+	uint64_t hash = p->flight.hash;
+	if (p->flight.at == NULL || !p->flight.leads)
+		return;
+	flight_remove(&p->flight);
+	flight_wake(self, cache_worker(self, q), hash, false);
+}
+
+static bool given_up(const struct query *q)
+{
+	return query_client_gone(q) || (q->deadline_ns != 0 && query_now(q) >= q->deadline_ns);
+}
+
+static void respond_refresh(struct plugin_inst *self, struct query *q, struct pass *p)
+{
+	const struct cache_conf *c = self->conf;
+	if (q->outcome != V_ANSWERED)
+		return;
+	p->refreshed = !p->was_stale || cache_refreshes(c, q);
+	if (p->refreshed || (c->prefer_positive && cache_matches(q, &q->resp)))
+		cache_take(self, q, p);
+}
+
+static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
+{
+	struct pass *p = query_state_made(q, self);
+	if (p == NULL || !p->down)
+		return V_NEXT;
+	come_up(q, p);
+	if (p->mode == PASS_REFRESH)
+		respond_refresh(self, q, p);
+	else if (q->outcome == V_ANSWERED)
+		cache_take(self, q, p);
+	else if (q->outcome == V_FAIL && q->rcode == DNS_RCODE_SERVFAIL && q->err != NULL &&
+		 !given_up(q))
+		cache_take_failure(self, q);
+	wake(self, q, p);
+	return V_NEXT;
+}
+
+/* The entry may be gone, or another may have its place. */
+static void end_refresh(struct plugin_inst *self, struct query *q, struct pass *p)
+{
+	const struct cache_conf *c = self->conf;
+	struct store_entry *e[STORE_KINDS];
+	struct store_key k = cache_key(c, q);
+	store_get(c->store, &k, e);
+	struct store_entry *old = p->has_old ? e[p->old_kind] : NULL;
+	if (old == NULL && p->has_old && c->nxdomain_cut) {
+		struct store_key cut = cache_name_key(c, q, 0);
+		store_get(c->store, &cut, e);
+		old = e[p->old_kind];
+	}
+	if (old != NULL && old->serial == p->old_serial) {
+		bool retry_later = p->was_stale && c->recheck_ns > 0 && !p->refreshed;
+		atomic_store(&old->retry_ns,
+			     retry_later ? query_now(q) + (uint64_t)c->recheck_ns : 0);
+		atomic_store(&old->refreshing, 0);
+	}
+	flight_wake(self, cache_worker(self, q), k.hash, p->refreshed);
+}
+
+/* However it ended: nobody may be left waiting for it. */
+static void cache_done(struct plugin_inst *self, struct query *q)
+{
+	struct pass *p = query_state_made(q, self);
+	if (p == NULL)
+		return;
+	come_up(q, p);
+	if (p->mode == PASS_REFRESH)
+		end_refresh(self, q, p);
+	wake(self, q, p);
+}
+
+/* ---- life ---- */
+
+static int cache_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	if (p->dry)
+		return 0;
+	cache_count_open(self);
+	return cache_keep_open(self);
+}
+
+static void cache_teardown(struct plugin_inst *self)
+{
+	struct cache_conf *c = self->conf;
+	if (c->store == NULL)
+		return;
+	cache_count_close(self);
+	cache_keep_close(self);
+}
+
+static int cache_worker_init(struct plugin_inst *self, struct worker *worker)
+{
+	const struct cache_conf *c = self->conf;
+	struct cache_worker *w = xcalloc(1, sizeof(*w));
+	w->cell = xcalloc(c->n_servers * CACHE_COUNTERS, sizeof(*w->cell));
+	w->scratch = xmalloc(UINT16_MAX);
+	self->worker_data[worker_slot(worker)] = w;
+	return 0;
+}
+
+static void cache_worker_done(struct plugin_inst *self, struct worker *worker)
+{
+	struct cache_worker *w = self->worker_data[worker_slot(worker)];
+	free(w->cell);
+	free(w->scratch);
+	free(w);
+}
+
+static void cache_commit(struct plugin_inst *self)
+{
+	cache_keep_commit(self);
+}
+
+const struct plugin cache_plugin = {
+	.name = "cache",
+	.opts = cache_opts,
+	.n_opts = CACHE_OPTS,
+	.conf_size = sizeof(struct cache_conf),
+	.state_size = sizeof(struct pass),
+	.parse = cache_parse,
+	.prepare = cache_prepare,
+	.commit = cache_commit,
+	.worker_init = cache_worker_init,
+	.worker_done = cache_worker_done,
+	.teardown = cache_teardown,
+	.prefetch = cache_prefetch,
+	.serve = cache_serve,
+	.respond = cache_respond,
+	.resume = cache_resume,
+	.done = cache_done,
+};

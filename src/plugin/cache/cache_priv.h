@@ -1,0 +1,163 @@
+/* Inside of the cache plugin.
+ *
+ * Glossary
+ *   entry     a stored reply (store.h)
+ *   pass      the way of one query past the cache when it is not simply answered from it
+ *   leader    the first query of a worker for something not stored; the chain below is asked for it
+ *   follower  a later one for the same, which waits for the leader's outcome
+ *   refresh   a query of our own (SUB_DETACHED) that brings an entry up to date
+ *   verify    serve_stale's second mode: a query that waits for a refresh before it takes an entry
+ *             that has expired */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dns/typify.h"
+#include "plugin/cache/store.h"
+#include "server/query.h"
+#include "server/setup.h"
+
+#define CACHE_AREA "plugin/cache"
+
+enum cache_counter {
+	CACHE_REQUESTS,
+	CACHE_HITS_SUCCESS,
+	CACHE_HITS_DENIAL,
+	CACHE_MISSES,
+	CACHE_PREFETCHES,
+	CACHE_DROPS,
+	CACHE_STALE,
+	CACHE_EVICTIONS_SUCCESS,
+	CACHE_EVICTIONS_DENIAL,
+};
+enum { CACHE_COUNTERS = CACHE_EVICTIONS_DENIAL + 1 };
+
+struct cache_limits {
+	int64_t capacity;
+	uint32_t max_ttl_s, min_ttl_s;
+};
+
+struct cache_server {
+	const char *label;
+	_Atomic bool has_stored; /* a query of this one */
+};
+
+struct cache_conf {
+	struct zone_list zones;
+	bool all_names; /* the root is one of them */
+	const char *zones_label;
+	struct cache_limits half[STORE_HALVES];
+	int64_t servfail_ns;
+	int64_t prefetch; /* 0: off */
+	int64_t prefetch_gap_ns;
+	unsigned prefetch_percent;
+	bool stale_given, policy_given;
+	uint32_t stale_s;
+	bool verify;
+	int64_t verify_ns;    /* 0: as long as it takes */
+	uint32_t stale_ttl_s; /* 0: none given */
+	int64_t recheck_ns;
+	bool prefer_positive;
+	struct zone_list except[STORE_HALVES]; /* disable */
+	bool keepttl;
+	bool nxdomain_cut;
+	int64_t memory; /* 0: by capacity */
+
+	struct cache_kept *kept;
+	struct store *store;
+	_Atomic uint32_t epoch;
+	struct cache_server *server; /* the block's listeners */
+	size_t n_servers;
+};
+
+/* A query in a list of those that lead or wait, by key. */
+struct flight {
+	struct flight *next;
+	struct flight **at; /* NULL: in no list */
+	uint64_t hash;
+	struct query *q;
+	bool leads;
+};
+
+enum { FLIGHT_LISTS = 1024, NEAR_MAX = 64 };
+
+struct cache_worker {
+	struct flight *flight[FLIGHT_LISTS];
+	/* Hashes of the batch whose entries are still to be brought near. */
+	uint64_t near[NEAR_MAX];
+	unsigned n_near, n_fetched;
+	_Atomic uint64_t **cell; /* counters, by listener */
+	uint8_t *scratch;	 /* a message being made */
+};
+
+enum pass_mode { PASS_NONE, PASS_MISS, PASS_FOLLOW, PASS_VERIFY, PASS_REFRESH };
+
+struct pass {
+	enum pass_mode mode;
+	uint16_t flags; /* header bits of the client */
+	bool down;	/* the query is below us, with AD set */
+	bool refreshed; /* refresh: it brought something good. verify: so did the refresh */
+	bool was_stale; /* refresh: the entry had expired */
+	bool has_old;	/* refresh: of the entry */
+	uint8_t old_kind;
+	uint32_t old_serial, old_hits;
+	struct flight flight;
+	struct dns_resp stale; /* verify: what else there is to answer */
+};
+
+/* conf.c */
+enum { CACHE_OPTS = 12 };
+extern const struct opt cache_opts[CACHE_OPTS];
+int cache_parse(struct plugin_inst *self, struct setup *s);
+
+/* kind.c: what a reply is to the cache. */
+struct cache_verdict {
+	enum dns_kind kind;
+	bool storable;
+	bool answers; /* holds what was asked for */
+};
+struct cache_verdict cache_judge(const struct query *q, const struct dns_resp *r);
+/* Its question is the one that was asked (a reply in open form has no other). */
+bool cache_matches(const struct query *q, const struct dns_resp *r);
+bool cache_has_question(const struct dns_resp *r);
+
+/* take.c: replies that come from below. */
+/* Gives all records one TTL, takes OPT off and stores it; false when it was not stored. */
+bool cache_take(struct plugin_inst *self, struct query *q, struct pass *p);
+/* Stores an empty SERVFAIL. */
+bool cache_take_failure(struct plugin_inst *self, struct query *q);
+/* May it take the place of an entry that has expired? */
+bool cache_refreshes(const struct cache_conf *c, const struct query *q);
+
+/* flight.c */
+struct flight *flight_leader(struct cache_worker *w, uint64_t hash);
+bool flight_waits(struct cache_worker *w, uint64_t hash);
+void flight_add(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash,
+		bool leads);
+void flight_remove(struct flight *f);
+/* Resumes all that wait for the key. */
+void flight_wake(struct plugin_inst *self, struct cache_worker *w, uint64_t hash, bool refreshed);
+
+/* count.c */
+void cache_count(struct plugin_inst *self, struct query *q, enum cache_counter what);
+void cache_count_stored(struct plugin_inst *self, struct query *q);
+void cache_count_open(struct plugin_inst *self);
+void cache_count_close(struct plugin_inst *self);
+
+/* keep.c: the store over reloads. */
+int cache_keep_open(struct plugin_inst *self);
+void cache_keep_commit(struct plugin_inst *self);
+void cache_keep_close(struct plugin_inst *self);
+
+/* cache.c */
+static inline struct cache_worker *cache_worker(struct plugin_inst *self, const struct query *q)
+{
+	return self->worker_data[query_slot(q)];
+}
+struct store_key cache_key(const struct cache_conf *c, const struct query *q);
+/* The key of a name's NXDOMAIN where it stands for all types (nxdomain_cut); `label` counts from
+ * the left. */
+struct store_key cache_name_key(const struct cache_conf *c, const struct query *q, unsigned label);

@@ -1,0 +1,316 @@
+/* The cache's stanza (spec 1.4). */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/err.h"
+#include "plugin/cache/cache_priv.h"
+
+enum {
+	CAPACITY = 10000,
+	MAX_TTL_S = 3600,
+	MIN_TTL_S = 5,
+	STALE_S = 3600,
+	PERCENT = 10,
+};
+#define SERVFAIL_NS	(5 * (int64_t)NS_PER_S)
+#define SERVFAIL_MAX_NS (300 * (int64_t)NS_PER_S)
+#define RECHECK_MAX_NS	(300 * (int64_t)NS_PER_S)
+#define MEMORY_MIN	((int64_t)1 << 20)
+#define MEMORY_MAX	((int64_t)1 << 40)
+
+static int bad(struct opt_ctx *ctx, const struct word *w, const char *text)
+{
+	return srcerr_set(ctx->err, w->pos, "'%s' %s", w->s, text);
+}
+
+/* As Go's Atoi: a sign, digits, 64 bits. */
+static bool number(const char *s, int64_t *ret)
+{
+	size_t sign = s[0] == '-' || s[0] == '+';
+	size_t n = strspn(s + sign, "0123456789");
+	uint64_t v = 0;
+	if (n == 0 || s[sign + n] != '\0')
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (__builtin_mul_overflow(v, 10U, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(s[sign + i] - '0'), &v) || v > INT64_MAX)
+			return false;
+	}
+	*ret = s[0] == '-' ? -(int64_t)v : (int64_t)v;
+	return true;
+}
+
+static int get_number(struct opt_ctx *ctx, const struct word *w, int64_t *ret)
+{
+	return number(w->s, ret) ? 0 : bad(ctx, w, "is not a number");
+}
+
+/* Seconds within what a TTL can say. */
+static int get_ttl(struct opt_ctx *ctx, const struct word *w, int64_t min, uint32_t *ret)
+{
+	int64_t v;
+	int r = get_number(ctx, w, &v);
+	if (r < 0)
+		return r;
+	if (v < min)
+		return bad(ctx, w, min == 0 ? "must not be negative" : "must be positive");
+	*ret = (uint32_t)MIN(v, (int64_t)INT32_MAX);
+	return 0;
+}
+
+static int get_duration(struct opt_ctx *ctx, const struct word *w, int64_t max, int64_t *ret)
+{
+	int64_t v;
+	if (duration_parse(slice_of(w->s), &v) < 0)
+		return bad(ctx, w, "is not a duration");
+	if (v < 0)
+		return bad(ctx, w, "must not be negative");
+	if (max != 0 && v > max)
+		return bad(ctx, w, "is more than 5 minutes");
+	*ret = v;
+	return 0;
+}
+
+/* success|denial CAPACITY [TTL [MINTTL]] */
+static int opt_limits(struct opt_ctx *ctx, const struct opt_line *l)
+{
+	struct cache_limits *h = ctx->field;
+	int r = get_number(ctx, &l->arg[0], &h->capacity);
+	if (r == 0 && l->n_arg > 1)
+		r = get_ttl(ctx, &l->arg[1], 1, &h->max_ttl_s);
+	if (r == 0 && l->n_arg > 2)
+		r = get_ttl(ctx, &l->arg[2], 0, &h->min_ttl_s);
+	return r;
+}
+
+static int get_percent(struct opt_ctx *ctx, const struct word *w, unsigned *ret)
+{
+	int64_t v;
+	size_t n = strlen(w->s);
+	if (n == 0 || w->s[n - 1] != '%')
+		return bad(ctx, w, "does not end in '%'");
+	char digits[32];
+	if (n > sizeof(digits))
+		return bad(ctx, w, "is not a number");
+	memcpy(digits, w->s, n - 1);
+	digits[n - 1] = '\0';
+	if (!number(digits, &v))
+		return bad(ctx, w, "is not a number");
+	if (v < 10 || v > 90)
+		return bad(ctx, w, "is not between 10% and 90%");
+	*ret = (unsigned)v;
+	return 0;
+}
+
+/* prefetch AMOUNT [GAP [PERCENTAGE%]] */
+static int opt_prefetch(struct opt_ctx *ctx, const struct opt_line *l)
+{
+	struct cache_conf *c = ctx->conf;
+	int r = get_number(ctx, &l->arg[0], &c->prefetch);
+	if (r == 0 && c->prefetch < 0)
+		return bad(ctx, &l->arg[0], "must not be negative");
+	if (r == 0 && l->n_arg > 1 &&
+	    duration_parse(slice_of(l->arg[1].s), &c->prefetch_gap_ns) < 0)
+		return bad(ctx, &l->arg[1], "is not a duration");
+	if (r == 0 && l->n_arg > 2)
+		r = get_percent(ctx, &l->arg[2], &c->prefetch_percent);
+	return r;
+}
+
+static int get_stale_ttl(struct opt_ctx *ctx, const struct word *w, uint32_t *ret)
+{
+	int64_t v;
+	int r = get_duration(ctx, w, 0, &v);
+	if (r < 0)
+		return r;
+	if (v % (int64_t)NS_PER_S != 0)
+		return bad(ctx, w, "is not a whole number of seconds");
+	if (v / (int64_t)NS_PER_S > (int64_t)UINT32_MAX)
+		return bad(ctx, w, "is more than a TTL can say");
+	*ret = (uint32_t)(v / (int64_t)NS_PER_S);
+	return 0;
+}
+
+/* The words after the mode: verify has its time-out first. */
+static int get_stale_times(struct opt_ctx *ctx, const struct word *w, size_t n)
+{
+	struct cache_conf *c = ctx->conf;
+	int r = 0;
+	if (c->verify && n > 0) {
+		r = get_duration(ctx, w, 0, &c->verify_ns);
+		w++;
+		n--;
+	}
+	if (r == 0 && n > 0)
+		r = get_stale_ttl(ctx, &w[0], &c->stale_ttl_s);
+	if (r == 0 && n > 1)
+		r = get_duration(ctx, &w[1], RECHECK_MAX_NS, &c->recheck_ns);
+	if (r == 0 && n > 2)
+		return bad(ctx, &w[2], "is one word too many");
+	return r;
+}
+
+/* serve_stale [DURATION [immediate [TTL [RECHECK]] | verify [TIMEOUT [TTL [RECHECK]]]]] */
+static int opt_serve_stale(struct opt_ctx *ctx, const struct opt_line *l)
+{
+	struct cache_conf *c = ctx->conf;
+	int64_t up_to = STALE_S * (int64_t)NS_PER_S;
+	c->stale_given = true;
+	c->verify = false;
+	c->verify_ns = c->recheck_ns = 0;
+	c->stale_ttl_s = 0;
+	int r = l->n_arg > 0 ? get_duration(ctx, &l->arg[0], 0, &up_to) : 0;
+	if (r < 0)
+		return r;
+	c->stale_s = (uint32_t)MIN(up_to / (int64_t)NS_PER_S, (int64_t)INT32_MAX);
+	if (l->n_arg < 2)
+		return 0;
+	c->verify = strcasecmp(l->arg[1].s, "verify") == 0;
+	if (!c->verify && strcasecmp(l->arg[1].s, "immediate") != 0)
+		return bad(ctx, &l->arg[1], "is neither 'immediate' nor 'verify'");
+	return get_stale_times(ctx, l->arg + 2, l->n_arg - 2);
+}
+
+static int opt_policy(struct opt_ctx *ctx, const struct opt_line *l)
+{
+	struct cache_conf *c = ctx->conf;
+	if (strcasecmp(l->arg[0].s, "prefer_positive") != 0)
+		return bad(ctx, &l->arg[0], "is not 'prefer_positive'");
+	c->prefer_positive = c->policy_given = true;
+	return 0;
+}
+
+/* RFC 2308 §7: no failure is kept longer than five minutes. */
+static int opt_servfail(struct opt_ctx *ctx, const struct opt_line *l)
+{
+	struct cache_conf *c = ctx->conf;
+	return get_duration(ctx, &l->arg[0], SERVFAIL_MAX_NS, &c->servfail_ns);
+}
+
+/* disable success|denial [ZONE...] */
+static int opt_disable(struct opt_ctx *ctx, const struct opt_line *l)
+{
+	static const struct word root = { .s = "." };
+	struct cache_conf *c = ctx->conf;
+	enum store_half half;
+	if (strcmp(l->arg[0].s, "success") == 0)
+		half = STORE_HALF_SUCCESS;
+	else if (strcmp(l->arg[0].s, "denial") == 0)
+		half = STORE_HALF_DENIAL;
+	else
+		return bad(ctx, &l->arg[0], "is neither 'success' nor 'denial'");
+	bool all = l->n_arg == 1;
+	return setup_zones(ctx->user, all ? &root : l->arg + 1, all ? 1 : l->n_arg - 1,
+			   &c->except[half]);
+}
+
+/* A number with K, M or G behind it. */
+static int opt_memory(struct opt_ctx *ctx, const struct opt_line *l)
+{
+	static const char units[] = "KMG";
+	struct cache_conf *c = ctx->conf;
+	const struct word *w = &l->arg[0];
+	size_t n = strlen(w->s);
+	char digits[32];
+	const char *unit = n > 0 ? strchr(units, w->s[n - 1]) : NULL;
+	int64_t v;
+	if (n == 0 || n >= sizeof(digits))
+		return bad(ctx, w, "is not a size");
+	memcpy(digits, w->s, n + 1);
+	if (unit != NULL)
+		digits[n - 1] = '\0';
+	if (!number(digits, &v) || v < 0 || v > MEMORY_MAX)
+		return bad(ctx, w, "is not a size");
+	if (unit != NULL)
+		v <<= 10 * (unit - units + 1);
+	if (v < MEMORY_MIN || v > MEMORY_MAX)
+		return bad(ctx, w, "is not between 1M and 1024G");
+	c->memory = v;
+	return 0;
+}
+
+const struct opt cache_opts[CACHE_OPTS] = {
+	{ "<ttl>", OPT_STRING, 0, .args = "SECONDS", .help = "longest time a reply is kept" },
+	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...",
+	  .help = "zones whose names are kept (default: those of the block)" },
+	{ "success", OPT_FN, offsetof(struct cache_conf, half[STORE_HALF_SUCCESS]), 1, 3,
+	  .fn = opt_limits, .repeatable = true, .args = "CAPACITY [TTL [MINTTL]]",
+	  .help = "answers: how many, how long at most and at least" },
+	{ "denial", OPT_FN, offsetof(struct cache_conf, half[STORE_HALF_DENIAL]), 1, 3,
+	  .fn = opt_limits, .repeatable = true, .args = "CAPACITY [TTL [MINTTL]]",
+	  .help = "denials: how many, how long at most and at least" },
+	{ "prefetch", OPT_FN, 0, 1, 3, .fn = opt_prefetch, .repeatable = true,
+	  .args = "AMOUNT [GAP [PERCENTAGE%]]",
+	  .help = "refresh what was asked for so often before it expires" },
+	{ "serve_stale", OPT_FN, 0, 0, 5, .fn = opt_serve_stale, .repeatable = true,
+	  .args = "[DURATION [immediate [TTL [RECHECK]] | verify [TIMEOUT [TTL [RECHECK]]]]]",
+	  .help = "answer with what has expired" },
+	{ "serve_stale_policy", OPT_FN, 0, 1, 1, .fn = opt_policy, .args = "prefer_positive",
+	  .help = "an expired answer goes before a denial" },
+	{ "servfail", OPT_FN, 0, 1, 1, .fn = opt_servfail, .repeatable = true, .args = "DURATION",
+	  .help = "how long failures are kept; 0: not at all" },
+	{ "disable", OPT_FN, 0, 1, INT32_MAX, .fn = opt_disable, .repeatable = true,
+	  .args = "success|denial [ZONE...]", .help = "keep none of them (for these zones)" },
+	{ "keepttl", OPT_FLAG, offsetof(struct cache_conf, keepttl), .repeatable = true,
+	  .help = "answers tell the TTL they had when they were stored" },
+	{ "nxdomain_cut", OPT_FLAG, offsetof(struct cache_conf, nxdomain_cut),
+	  .help = "a name that does not exist has no names below it (RFC 8020)" },
+	{ "memory", OPT_FN, 0, 1, 1, .fn = opt_memory, .args = "BYTES[K|M|G]",
+	  .help = "most memory for replies (default: 1 KB for each of CAPACITY, at least 16M)" },
+};
+
+static void defaults(struct cache_conf *c)
+{
+	c->half[STORE_HALF_SUCCESS] = (struct cache_limits){ CAPACITY, MAX_TTL_S, MIN_TTL_S };
+	c->half[STORE_HALF_DENIAL] = (struct cache_limits){ CAPACITY, MAX_TTL_S / 2, MIN_TTL_S };
+	c->servfail_ns = SERVFAIL_NS;
+	c->prefetch_gap_ns = 60 * (int64_t)NS_PER_S;
+	c->prefetch_percent = PERCENT;
+}
+
+/* cache [TTL] [ZONE...]: a first word that is a number is the TTL. */
+static int parse_args(struct cache_conf *c, struct setup *s, const struct corefile_dir *d)
+{
+	size_t at = 0;
+	int64_t ttl;
+	if (d->n_arg > 0 && number(d->arg[0].s, &ttl)) {
+		if (ttl <= 0)
+			return setup_error(s, d->arg[0].pos, "'%s' must be positive", d->arg[0].s);
+		uint32_t v = (uint32_t)MIN(ttl, (int64_t)INT32_MAX);
+		c->half[0].max_ttl_s = c->half[1].max_ttl_s = v;
+		at = 1;
+	}
+	return setup_zones(s, d->arg + at, d->n_arg - at, &c->zones);
+}
+
+static void label_zones(struct cache_conf *c, struct arena *a)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	for (size_t i = 0; i < c->zones.n; i++) {
+		strbuf_addf(&text, "%s%s", i != 0 ? "," : "", c->zones.text[i]);
+		c->all_names |= c->zones.wire[i][0] == 0;
+	}
+	c->zones_label = arena_strndup(a, text.s, text.n);
+}
+
+int cache_parse(struct plugin_inst *self, struct setup *s)
+{
+	struct cache_conf *c = self->conf;
+	int r = setup_once(s);
+	if (r < 0)
+		return r;
+	defaults(c);
+	r = parse_args(c, s, s->dir[0]);
+	if (r == 0)
+		r = setup_body(s, s->dir[0], cache_opts, CACHE_OPTS, c, s);
+	if (r < 0)
+		return r;
+	if (c->policy_given && !c->stale_given)
+		return setup_error(s, s->dir[0]->name.pos,
+				   "serve_stale_policy needs 'serve_stale' beside it");
+	label_zones(c, s->arena);
+	return 0;
+}

@@ -1,0 +1,137 @@
+/* Metrics, with CoreDNS's names. A series comes into being when it is first counted, as there. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "plugin/cache/cache_priv.h"
+
+#define COUNTER(what, text)                                                           \
+	{                                                                             \
+		.name = "coredns_cache_" what, .help = text, .kind = METRICS_COUNTER, \
+		.labels = { "server", "zones", "view" },                              \
+	}
+#define COUNTER_BY_TYPE(what, text)                                                   \
+	{                                                                             \
+		.name = "coredns_cache_" what, .help = text, .kind = METRICS_COUNTER, \
+		.labels = { "server", "type", "zones", "view" },                      \
+	}
+
+static const struct metrics_family entries_family = {
+	.name = "coredns_cache_entries",
+	.help = "The number of elements in the cache.",
+	.kind = METRICS_GAUGE,
+	.labels = { "server", "type", "zones", "view" },
+};
+static const struct metrics_family requests_family =
+	COUNTER("requests_total", "The count of cache requests.");
+static const struct metrics_family hits_family =
+	COUNTER_BY_TYPE("hits_total", "The count of cache hits.");
+static const struct metrics_family misses_family =
+	COUNTER("misses_total", "The count of cache misses. Deprecated, derive misses from cache "
+				"hits/requests counters.");
+static const struct metrics_family prefetch_family =
+	COUNTER("prefetch_total", "The number of times the cache has prefetched a cached item.");
+static const struct metrics_family drops_family =
+	COUNTER("drops_total", "The number responses that are not cached, because the reply is "
+			       "malformed.");
+static const struct metrics_family stale_family =
+	COUNTER("served_stale_total", "The number of requests served from stale cache entries.");
+static const struct metrics_family evictions_family =
+	COUNTER_BY_TYPE("evictions_total", "The count of cache evictions.");
+
+static const struct {
+	const struct metrics_family *family;
+	const char *type; /* NULL: has no such label */
+} counters[CACHE_COUNTERS] = {
+	[CACHE_REQUESTS] = { &requests_family, NULL },
+	[CACHE_HITS_SUCCESS] = { &hits_family, "success" },
+	[CACHE_HITS_DENIAL] = { &hits_family, "denial" },
+	[CACHE_MISSES] = { &misses_family, NULL },
+	[CACHE_PREFETCHES] = { &prefetch_family, NULL },
+	[CACHE_DROPS] = { &drops_family, NULL },
+	[CACHE_STALE] = { &stale_family, NULL },
+	[CACHE_EVICTIONS_SUCCESS] = { &evictions_family, "success" },
+	[CACHE_EVICTIONS_DENIAL] = { &evictions_family, "denial" },
+};
+
+static struct metrics_series *series(const struct plugin_inst *self, const struct metrics_family *f,
+				     const char *server, const char *type)
+{
+	const struct cache_conf *c = self->conf;
+	const char *view = block_conf(self->block)->view;
+	if (type != NULL)
+		return metrics_get(f, (const char *const[]){ server, type, c->zones_label, view });
+	return metrics_get(f, (const char *const[]){ server, c->zones_label, view });
+}
+
+/* The query's listener among the block's; labels are compared as pointers. */
+static size_t server_of(const struct cache_conf *c, const struct query *q)
+{
+	const char *label = query_server_label(q);
+	size_t i = 0;
+	while (i + 1 < c->n_servers && c->server[i].label != label)
+		i++;
+	return i;
+}
+
+void cache_count(struct plugin_inst *self, struct query *q, enum cache_counter what)
+{
+	const struct cache_conf *c = self->conf;
+	size_t i = server_of(c, q);
+	unsigned slot = query_slot(q);
+	_Atomic uint64_t **cell = &cache_worker(self, q)->cell[i * CACHE_COUNTERS + what];
+	if (UNLIKELY(*cell == NULL))
+		*cell = metrics_row(series(self, counters[what].family, c->server[i].label,
+					   counters[what].type),
+				    slot);
+	metrics_cell_add(*cell, slot, 1);
+}
+
+void cache_count_stored(struct plugin_inst *self, struct query *q)
+{
+	struct cache_conf *c = self->conf;
+	_Atomic bool *has = &c->server[server_of(c, q)].has_stored;
+	if (!atomic_load_explicit(has, memory_order_relaxed))
+		atomic_store_explicit(has, true, memory_order_relaxed);
+}
+
+static void collect(void *ctx)
+{
+	struct plugin_inst *self = ctx;
+	const struct cache_conf *c = self->conf;
+	static const char *const types[] = {
+		[STORE_HALF_SUCCESS] = "success", [STORE_HALF_DENIAL] = "denial"
+	};
+	for (size_t i = 0; i < c->n_servers; i++) {
+		if (!atomic_load_explicit(&c->server[i].has_stored, memory_order_relaxed))
+			continue;
+		for (int h = 0; h < STORE_HALVES; h++)
+			metrics_set(series(self, &entries_family, c->server[i].label, types[h]),
+				    (double)store_count(c->store, (enum store_half)h));
+	}
+}
+
+void cache_count_open(struct plugin_inst *self)
+{
+	struct cache_conf *c = self->conf;
+	const char *server, *zone;
+	size_t n = 0;
+	while (block_served(self->block, n, &server, &zone))
+		n++;
+	c->server = xcalloc(n + 1, sizeof(*c->server));
+	for (size_t i = 0; block_served(self->block, i, &server, &zone); i++) {
+		size_t k = 0;
+		while (k < c->n_servers && c->server[k].label != server)
+			k++;
+		if (k == c->n_servers)
+			c->server[c->n_servers++].label = server;
+	}
+	metrics_on_collect(collect, self);
+}
+
+void cache_count_close(struct plugin_inst *self)
+{
+	struct cache_conf *c = self->conf;
+	metrics_off_collect(collect, self);
+	free(c->server);
+}

@@ -1,0 +1,427 @@
+/* The store's table: look-up without locks, insertion under a shard's lock. */
+#include "plugin/cache/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "dns/name.h"
+#include "plugin/cache/store_priv.h"
+
+enum {
+	CAPACITY_MIN = 1024,
+	CAPACITY_MAX = 1 << 26,
+	SHARDS_MAX = 64,
+	SHARD_ENTRIES_MIN = 64, /* of the smaller half: fewer would make the limits uneven */
+	BUCKET_LOAD = 8,	/* entries per bucket when full: few buckets then overflow */
+	HUGE_PAGES_FROM = 8 << 20,
+};
+
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+#define TOP_BITS  UINT64_C(0x8080808080808080)
+
+__extension__ typedef unsigned __int128 u128;
+
+/* ---- hashing ---- */
+
+static ALWAYS_INLINE uint64_t mix(uint64_t a, uint64_t b)
+{
+	u128 m = (u128)a * b;
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+/* Keyed by a secret, so that nobody can choose names that share a bucket. */
+uint64_t store_hash(const struct store *s, const struct store_key *k)
+{
+	uint64_t h = s->seed[0] ^ ((uint64_t)k->qtype << 32 | (uint64_t)k->qclass << 16 |
+				   (uint64_t)k->bits << 8 | k->name_len);
+	uint64_t w;
+	size_t n = k->name_len;
+	const uint8_t *p = k->name;
+	for (; n > 8; n -= 8, p += 8) {
+		memcpy(&w, p, 8);
+		h = mix(h ^ w, s->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
+	}
+	memcpy(&w, p, 8);
+	w &= n < 8 ? (UINT64_C(1) << n * 8) - 1 : ~UINT64_C(0);
+	h = mix(h ^ w, s->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
+	return mix(h, s->seed[0] | 1);
+}
+
+static ALWAYS_INLINE struct shard *shard_of(const struct store *s, uint64_t hash)
+{
+	return &s->shard[hash >> 48 & (s->n_shards - 1)];
+}
+
+struct bucket *store_bucket_of(const struct shard *sh, uint64_t hash)
+{
+	return &sh->bucket[(hash & UINT32_MAX) * sh->n_buckets >> 32];
+}
+
+static ALWAYS_INLINE uint8_t tag_of(uint64_t hash)
+{
+	uint8_t tag = (uint8_t)(hash >> 40);
+	return tag != 0 ? tag : 1;
+}
+
+/* A top bit for each byte that equals the tag (and maybe for some above one that does). */
+static ALWAYS_INLINE uint64_t matching(uint64_t tags, uint8_t tag)
+{
+	uint64_t x = tags ^ EACH_BYTE * tag;
+	return (x - EACH_BYTE) & ~x & TOP_BITS;
+}
+
+/* ---- readers ---- */
+
+static ALWAYS_INLINE bool has_key(const struct store_entry *e, const struct store_key *k)
+{
+	return e->hash == k->hash && e->name_len == k->name_len && e->qtype == k->qtype &&
+	       e->qclass == k->qclass && e->bits == k->bits &&
+	       memcmp(e->wire + DNS_HEADER_BYTES, k->name, k->name_len) == 0;
+}
+
+/* The place of the next tag that fits from *m on, or NULL. */
+static ALWAYS_INLINE struct store_entry *next_match(struct bucket *b, unsigned word, uint64_t *m)
+{
+	while (*m != 0) {
+		unsigned i = word * 8 + (unsigned)__builtin_ctzll(*m) / 8;
+		*m &= *m - 1;
+		struct store_entry *e = i < BUCKET_PLACES ? rcu_get(&b->at[i]) : NULL;
+		if (e != NULL)
+			return e;
+	}
+	return NULL;
+}
+
+bool store_get(const struct store *s, const struct store_key *k,
+	       struct store_entry *ret[STORE_KINDS])
+{
+	struct bucket *b = store_bucket_of(shard_of(s, k->hash), k->hash);
+	uint8_t tag = tag_of(k->hash);
+	bool found = false;
+	ret[STORE_SUCCESS] = ret[STORE_DENIAL] = ret[STORE_WEAK] = NULL;
+	for (unsigned word = 0; word < 2; word++) {
+		uint64_t m =
+			matching(atomic_load_explicit(&b->tags[word], memory_order_relaxed), tag);
+		for (struct store_entry *e; (e = next_match(b, word, &m)) != NULL;) {
+			if (!has_key(e, k))
+				continue;
+			ret[e->kind] = e;
+			found = true;
+		}
+	}
+	return found;
+}
+
+void store_prefetch(const struct store *s, uint64_t hash)
+{
+	const char *b = (const char *)store_bucket_of(shard_of(s, hash), hash);
+	__builtin_prefetch(b);
+	__builtin_prefetch(b + 64);
+}
+
+void store_prefetch_entry(const struct store *s, uint64_t hash)
+{
+	enum { LINES = 4 };
+	struct bucket *b = store_bucket_of(shard_of(s, hash), hash);
+	for (unsigned word = 0; word < 2; word++) {
+		uint64_t m = matching(atomic_load_explicit(&b->tags[word], memory_order_relaxed),
+				      tag_of(hash));
+		const char *e = (const char *)next_match(b, word, &m);
+		for (int i = 0; e != NULL && i < LINES; i++)
+			__builtin_prefetch(e + (size_t)i * 64);
+	}
+}
+
+/* ---- writers ---- */
+
+static struct store_entry *find_kind(struct bucket *b, const struct store_key *k,
+				     enum store_kind kind, unsigned *ret_place)
+{
+	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
+		struct store_entry *e = atomic_load_explicit(&b->at[i], memory_order_relaxed);
+		if (e != NULL && e->kind == kind && has_key(e, k)) {
+			*ret_place = i;
+			return e;
+		}
+	}
+	return NULL;
+}
+
+/* The entry of a full bucket that is missed least: expired, else not visited, else the oldest. */
+static struct store_entry *weakest(struct bucket *b, uint64_t now_ns, uint32_t stale_s)
+{
+	struct store_entry *best = NULL;
+	int best_rank = 0;
+	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
+		struct store_entry *e = atomic_load_explicit(&b->at[i], memory_order_relaxed);
+		bool expired = store_ttl(e, now_ns) + (int64_t)stale_s <= 0;
+		int rank = expired ? 2 : !atomic_load_explicit(&e->visited, memory_order_relaxed);
+		atomic_store_explicit(&e->visited, 0, memory_order_relaxed);
+		if (best == NULL || rank > best_rank ||
+		    (rank == best_rank && e->stored_ns < best->stored_ns)) {
+			best = e;
+			best_rank = rank;
+		}
+	}
+	return best;
+}
+
+static bool free_place(const struct bucket *b, unsigned *ret)
+{
+	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
+		if (atomic_load_explicit(&b->at[i], memory_order_relaxed) == NULL) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void publish(struct bucket *b, unsigned i, struct store_entry *e)
+{
+	rcu_publish(&b->at[i], e);
+	uint64_t tags = atomic_load_explicit(&b->tags[i / 8], memory_order_relaxed);
+	tags &= ~(UINT64_C(0xff) << (i % 8 * 8));
+	tags |= (uint64_t)tag_of(e->hash) << (i % 8 * 8);
+	atomic_store_explicit(&b->tags[i / 8], tags, memory_order_release);
+}
+
+/* Where the TTLs stand; the number of records found. */
+static unsigned find_ttls(const uint8_t *msg, size_t n, size_t at, unsigned left, uint16_t *ret)
+{
+	unsigned found = 0;
+	for (; left > 0; left--) {
+		int end = dns_name_skip(msg, n, at);
+		if (end < 0 || (size_t)end + 10 > n)
+			break;
+		ret[found++] = (uint16_t)(end + 4);
+		at = (size_t)end + 10U + dns_get16(msg + end + 8);
+	}
+	return found;
+}
+
+static void fill(struct store_entry *e, const struct store_key *k, const struct store_value *v,
+		 unsigned records)
+{
+	*e = (struct store_entry){
+		.hash = k->hash,
+		.stored_ns = v->now_ns,
+		.ttl_s = v->ttl_s,
+		.full_size = v->full_size,
+		.qtype = k->qtype,
+		.qclass = k->qclass,
+		.flags = v->flags,
+		.rcode = v->rcode,
+		.wire_len = (uint16_t)v->msg_len,
+		.name_len = k->name_len,
+		.bits = k->bits,
+		.kind = (uint8_t)v->kind,
+		.last_ns = v->last_ns,
+		.hits = v->hits,
+	};
+	for (int i = 0; i < DNS_SECTIONS; i++)
+		e->count[i] = dns_get16(v->msg + 6 + 2 * i);
+	memcpy(e->wire, v->msg, v->msg_len);
+	uint16_t *at = (uint16_t *)(void *)(e->wire + (((size_t)v->msg_len + 1) & ~(size_t)1));
+	e->n_ttl = (uint16_t)find_ttls(v->msg, v->msg_len,
+				       DNS_HEADER_BYTES + (size_t)k->name_len + 4, records, at);
+}
+
+/* Makes room within the limits, replaced entry aside; the number of entries that had to go. */
+static unsigned make_room(struct store *s, struct shard *sh, const struct store_value *v,
+			  size_t bytes, bool replaces)
+{
+	enum { ROUNDS_MAX = 64 };
+	enum store_half half = store_half_of(v->kind);
+	size_t limit = sh->budget - sh->budget / 16; /* the rest is for those in limbo */
+	unsigned gone = 0;
+	if (!replaces && sh->n[half] >= sh->capacity[half])
+		gone += store_evict(sh, half, v->now_ns, s->stale_s);
+	for (int i = 0; i < ROUNDS_MAX && sh->live + bytes > limit; i++) {
+		if (!store_evict(sh, half, v->now_ns, s->stale_s) &&
+		    !store_evict(sh,
+				 half == STORE_HALF_DENIAL ? STORE_HALF_SUCCESS : STORE_HALF_DENIAL,
+				 v->now_ns, s->stale_s))
+			break;
+		gone++;
+	}
+	return gone;
+}
+
+static enum store_result put_locked(struct store *s, struct shard *sh, const struct store_key *k,
+				    const struct store_value *v)
+{
+	unsigned records =
+		(unsigned)dns_get16(v->msg + 6) + dns_get16(v->msg + 8) + dns_get16(v->msg + 10);
+	unsigned place = 0;
+	unsigned room =
+		store_room(sizeof(struct store_entry) + v->msg_len + 1 + (size_t)records * 2);
+	struct bucket *b = store_bucket_of(sh, k->hash);
+	if (store_room_bytes(room) > sh->budget / 4)
+		return STORE_REFUSED;
+	struct store_entry *old = find_kind(b, k, v->kind, &place);
+	unsigned gone = make_room(s, sh, v, store_room_bytes(room), old != NULL);
+	struct store_entry *e = store_take(sh, room);
+	if (e == NULL) {
+		store_hand_over(sh);
+		return STORE_BUSY;
+	}
+	fill(e, k, v, records);
+	e->room = (uint8_t)room;
+	e->serial = ++sh->serial;
+	old = find_kind(b, k, v->kind, &place); /* making room may have taken it */
+	if (old != NULL) {
+		e->visited = old->visited;
+		store_retire(sh, b, old);
+	} else if (!free_place(b, &place)) {
+		store_retire(sh, b, weakest(b, v->now_ns, s->stale_s));
+		gone++;
+		free_place(b, &place);
+	}
+	publish(b, place, e);
+	store_link(sh, e);
+	return gone != 0 ? STORE_KEPT_EVICTED : STORE_KEPT;
+}
+
+enum store_result store_put(struct store *s, const struct store_key *k, const struct store_value *v)
+{
+	struct shard *sh = shard_of(s, k->hash);
+	if (v->msg_len > UINT16_MAX || pthread_mutex_trylock(&sh->lock) != 0)
+		return STORE_BUSY;
+	enum store_result r = STORE_REFUSED;
+	if (v->epoch == atomic_load(&s->epoch))
+		r = put_locked(s, sh, k, v);
+	pthread_mutex_unlock(&sh->lock);
+	return r;
+}
+
+bool store_drop(struct store *s, const struct store_key *k, enum store_kind kind)
+{
+	struct shard *sh = shard_of(s, k->hash);
+	unsigned place;
+	if (pthread_mutex_trylock(&sh->lock) != 0)
+		return false;
+	struct bucket *b = store_bucket_of(sh, k->hash);
+	struct store_entry *e = find_kind(b, k, kind, &place);
+	if (e != NULL)
+		store_retire(sh, b, e);
+	pthread_mutex_unlock(&sh->lock);
+	return true;
+}
+
+static void flush_half(struct shard *sh, enum store_half half, const uint8_t *zone)
+{
+	struct store_entry *e = sh->sieve[half].newest;
+	while (e != NULL) {
+		struct store_entry *older = e->older;
+		if (dns_name_is_below(e->wire + DNS_HEADER_BYTES, zone))
+			store_retire(sh, store_bucket_of(sh, e->hash), e);
+		e = older;
+	}
+}
+
+void store_flush_zone(struct store *s, const uint8_t *zone)
+{
+	atomic_fetch_add(&s->epoch, 1);
+	for (uint32_t i = 0; i < s->n_shards; i++) {
+		struct shard *sh = &s->shard[i];
+		pthread_mutex_lock(&sh->lock);
+		for (int h = 0; h < STORE_HALVES; h++)
+			flush_half(sh, (enum store_half)h, zone);
+		pthread_mutex_unlock(&sh->lock);
+	}
+}
+
+uint32_t store_epoch(const struct store *s)
+{
+	return atomic_load(&s->epoch);
+}
+
+/* ---- life ---- */
+
+static uint32_t clamp(uint32_t capacity)
+{
+	return MIN(MAX(capacity, (uint32_t)CAPACITY_MIN), (uint32_t)CAPACITY_MAX);
+}
+
+static void map_table(struct store *s, size_t n_buckets)
+{
+	s->table_bytes = n_buckets * sizeof(struct bucket);
+	/* Pages come into being when touched: a large cache that stays empty costs nothing. */
+	s->table = mmap(NULL, s->table_bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (s->table == MAP_FAILED)
+		abort();
+	if (s->table_bytes >= HUGE_PAGES_FROM)
+		madvise(s->table, s->table_bytes, MADV_HUGEPAGE);
+}
+
+struct store *store_new(const struct store_conf *c)
+{
+	uint32_t cap[STORE_HALVES] = { clamp(c->capacity[0]), clamp(c->capacity[1]) };
+	struct store *s = xcalloc(1, sizeof(*s));
+	s->n_shards = SHARDS_MAX;
+	while (MIN(cap[0], cap[1]) / s->n_shards < SHARD_ENTRIES_MIN)
+		s->n_shards /= 2;
+	s->stale_s = c->stale_s;
+	s->seed[0] = hash_process_key()->k0;
+	s->seed[1] = hash_process_key()->k1;
+	s->shard = aligned_alloc(64, s->n_shards * sizeof(struct shard));
+	if (s->shard == NULL)
+		abort();
+	memset(s->shard, 0, s->n_shards * sizeof(struct shard));
+	uint32_t per_shard =
+		(cap[0] / s->n_shards + cap[1] / s->n_shards + BUCKET_LOAD - 1) / BUCKET_LOAD;
+	map_table(s, (size_t)per_shard * s->n_shards);
+	for (uint32_t i = 0; i < s->n_shards; i++) {
+		struct shard *sh = &s->shard[i];
+		pthread_mutex_init(&sh->lock, NULL);
+		sh->bucket = (struct bucket *)s->table + (size_t)i * per_shard;
+		sh->n_buckets = per_shard;
+		sh->budget = c->bytes / s->n_shards;
+		for (int h = 0; h < STORE_HALVES; h++)
+			sh->capacity[h] = cap[h] / s->n_shards;
+	}
+	return s;
+}
+
+void store_free(struct store *s)
+{
+	if (s == NULL)
+		return;
+	for (uint32_t i = 0; i < s->n_shards; i++) {
+		pthread_mutex_lock(&s->shard[i].lock);
+		s->shard[i].closing = true;
+		pthread_mutex_unlock(&s->shard[i].lock);
+	}
+	rcu_barrier_all(); /* what was handed over before is back */
+	for (uint32_t i = 0; i < s->n_shards; i++)
+		store_shard_done(&s->shard[i]);
+	munmap(s->table, s->table_bytes);
+	free(s->shard);
+	free(s);
+}
+
+size_t store_count(const struct store *s, enum store_half half)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < s->n_shards; i++)
+		n += atomic_load_explicit(&s->shard[i].n[half], memory_order_relaxed);
+	return n;
+}
+
+size_t store_bytes(const struct store *s)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < s->n_shards; i++)
+		n += atomic_load_explicit(&s->shard[i].taken, memory_order_relaxed);
+	return n;
+}
+
+size_t store_table_bytes(const struct store *s)
+{
+	return s->table_bytes;
+}

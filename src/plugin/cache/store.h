@@ -1,0 +1,128 @@
+/* The table of a cache: replies by question, shared by all workers.
+ *
+ * Readers take no lock: they run inside the worker's RCU read section, and what they get stays
+ * valid until that section ends. They write nothing shared but an entry's own marks (visited,
+ * hits). Writers take a shard's lock if it is free and give up if it is not: a reply that is not
+ * stored is asked for again, which is better than to wait.
+ *
+ * Glossary
+ *   kind     what an entry says: success and denial are two caches with limits of their own; weak
+ * is a success that does not answer the question, told apart only where asked for bucket   14
+ * places for entries and a tag of one byte for each, so that a look-up touches one place and then
+ * the entry shard    a part of the buckets, with its writers' lock, memory and order of eviction */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "dns/resp.h"
+
+struct store;
+
+enum store_kind { STORE_SUCCESS, STORE_DENIAL, STORE_WEAK };
+enum { STORE_KINDS = STORE_WEAK + 1 };
+/* The two caches as they are limited and counted. */
+enum store_half { STORE_HALF_SUCCESS, STORE_HALF_DENIAL };
+enum { STORE_HALVES = STORE_HALF_DENIAL + 1 };
+
+enum { STORE_DO = 1, STORE_CD = 2 };
+
+struct store_key {
+	uint64_t hash;
+	const uint8_t *name; /* lower-case; 8 bytes past its end may be read */
+	uint8_t name_len;
+	uint8_t bits; /* STORE_DO, STORE_CD */
+	uint16_t qtype, qclass;
+};
+
+struct store_entry {
+	uint64_t hash;
+	uint64_t stored_ns;
+	uint32_t ttl_s;
+	uint32_t full_size; /* with all names written out */
+	uint16_t qtype, qclass;
+	uint16_t flags; /* AA, RA and AD as stored */
+	uint16_t rcode;
+	uint16_t count[DNS_SECTIONS];
+	uint16_t n_ttl; /* offsets of TTL fields, behind the message */
+	uint16_t wire_len;
+	uint8_t name_len;
+	uint8_t bits;
+	uint8_t kind;
+	uint8_t room; /* class of its block */
+	_Atomic uint8_t visited;
+	_Atomic uint8_t refreshing;
+	_Atomic uint64_t retry_ns; /* no refresh before this time */
+	_Atomic uint64_t last_ns;  /* for prefetch: the last hit, and hits without a long gap */
+	_Atomic uint32_t hits;
+	uint32_t serial; /* tells an entry from its successor */
+	/* The shard's own: order of eviction, then lists of what is to be freed. */
+	struct store_entry *newer, *older;
+	uint8_t wire[]; /* header, lower-case question, records; then TTL offsets, aligned to 2 */
+};
+
+static inline const uint16_t *store_ttl_at(const struct store_entry *e)
+{
+	return (const uint16_t *)(const void *)(e->wire + (((unsigned)e->wire_len + 1) & ~1U));
+}
+
+/* Seconds it is still good for; 0 and below: for how long it is not. */
+static inline int64_t store_ttl(const struct store_entry *e, uint64_t now_ns)
+{
+	return (int64_t)e->ttl_s - (int64_t)((now_ns - e->stored_ns) / 1000000000U);
+}
+
+struct store_conf {
+	uint32_t capacity[STORE_HALVES]; /* entries; at least 1024 are taken */
+	size_t bytes;			 /* most memory for entries */
+	uint32_t stale_s; /* an entry may still be used for so long after it has expired */
+};
+
+/* Never NULL. */
+struct store *store_new(const struct store_conf *c);
+/* When no worker uses it any more. Control threads only. */
+void store_free(struct store *s);
+
+uint64_t store_hash(const struct store *s, const struct store_key *k);
+/* Brings the bucket near. */
+void store_prefetch(const struct store *s, uint64_t hash);
+/* Brings the entry near that the bucket seems to have; the bucket should be near. */
+void store_prefetch_entry(const struct store *s, uint64_t hash);
+/* The entries under the key, by kind; NULL where there is none. True when there is one. */
+bool store_get(const struct store *s, const struct store_key *k,
+	       struct store_entry *ret[STORE_KINDS]);
+
+/* Something to be stored. `msg` is a whole message without OPT whose question is in lower case. */
+struct store_value {
+	enum store_kind kind;
+	uint64_t now_ns;
+	uint32_t ttl_s;
+	uint32_t full_size;
+	uint16_t flags, rcode;
+	const uint8_t *msg;
+	size_t msg_len;
+	/* Carried over from the entry it takes the place of. */
+	uint64_t last_ns;
+	uint32_t hits;
+	uint32_t epoch; /* as store_epoch said when the writer's configuration came into force */
+};
+/* What became of it. */
+enum store_result { STORE_KEPT, STORE_KEPT_EVICTED, STORE_BUSY, STORE_REFUSED };
+enum store_result store_put(struct store *s, const struct store_key *k,
+			    const struct store_value *v);
+/* Takes an entry out; false when the shard was busy. */
+bool store_drop(struct store *s, const struct store_key *k, enum store_kind kind);
+
+/* Takes out all entries in a zone and, from then on, refuses what writers of an older configuration
+ * want to store. Control threads only. */
+void store_flush_zone(struct store *s, const uint8_t *zone);
+uint32_t store_epoch(const struct store *s);
+
+/* Entries now; memory taken for entries, whether in use or kept for new ones. Any thread. */
+size_t store_count(const struct store *s, enum store_half half);
+size_t store_bytes(const struct store *s);
+/* Memory of the table itself. */
+size_t store_table_bytes(const struct store *s);

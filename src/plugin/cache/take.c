@@ -1,0 +1,197 @@
+/* Replies on their way up: one TTL for all records, no OPT, and into the store. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "plugin/cache/cache_priv.h"
+
+enum { SHORT_TTL_S = 5, MESSAGE_MAX = 65535 };
+
+static bool is_denial(enum dns_kind k)
+{
+	return k == DNS_KIND_NXDOMAIN || k == DNS_KIND_NODATA || k == DNS_KIND_SERVER;
+}
+
+/* Spec 1.4: the lowest TTL of all records within the limits; the SOA's minimum is not looked at. */
+static uint32_t ttl_of(const struct cache_conf *c, const struct dns_resp *r, enum dns_kind kind)
+{
+	const struct cache_limits *l = &c->half[is_denial(kind)];
+	uint32_t ttl = SHORT_TTL_S;
+	if (kind == DNS_KIND_SERVER)
+		return (uint32_t)(c->servfail_ns / (int64_t)NS_PER_S);
+	bool records = r->count[0] != 0 || r->count[1] != 0 || r->count[2] != 0;
+	if (records && (kind == DNS_KIND_NOERROR || is_denial(kind)))
+		ttl = dns_resp_min_ttl(r, l->max_ttl_s);
+	return MIN(MAX(ttl, l->min_ttl_s), l->max_ttl_s);
+}
+
+/* The message as it is kept: lower-case question, no OPT. Its length, or an error. */
+static int make_message(struct plugin_inst *self, struct query *q)
+{
+	uint8_t question[DNS_NAME_MAX + 4];
+	size_t n = q->qname.len;
+	memcpy(question, q->qname.wire, n);
+	dns_put16(question + n, q->req.qtype);
+	dns_put16(question + n + 2, q->req.qclass);
+	struct dns_encode e = { .question = question,
+				.question_len = (uint16_t)(n + 4),
+				.qname = &q->qname,
+				.limit = MESSAGE_MAX };
+	struct dns_resp copy = q->resp;
+	uint8_t *out = cache_worker(self, q)->scratch;
+	copy.has_opt = false;
+	copy.rcode &= 15;
+	int r = dns_resp_encode(&copy, &e, out, MESSAGE_MAX);
+	if (r < 0 && copy.msg != NULL && dns_resp_thaw(&copy, &q->arena) == 0)
+		r = dns_resp_encode(&copy, &e, out, MESSAGE_MAX);
+	return r >= 0 && (copy.flags & DNS_FLAG_TC) != 0 ? ERR_SPACE : r;
+}
+
+static struct store_value value_of(const struct cache_conf *c, const struct query *q,
+				   uint32_t ttl_s)
+{
+	enum { KEPT_FLAGS = DNS_FLAG_AA | DNS_FLAG_RA | DNS_FLAG_AD };
+	return (struct store_value){
+		.now_ns = query_now(q),
+		.ttl_s = ttl_s,
+		.full_size = q->resp.full_size,
+		.flags = q->resp.flags & KEPT_FLAGS,
+		.rcode = q->resp.rcode,
+		.epoch = atomic_load_explicit(&c->epoch, memory_order_relaxed),
+	};
+}
+
+static bool excepted(const struct cache_conf *c, const struct query *q, enum store_half half)
+{
+	const struct zone_list *z = &c->except[half];
+	return z->n != 0 && zone_list_match(z, &q->qname) >= 0;
+}
+
+static bool put(struct plugin_inst *self, struct query *q, struct store_value *v,
+		const struct store_key *k)
+{
+	struct cache_conf *c = self->conf;
+	int n = make_message(self, q);
+	if (n < 0)
+		return false;
+	v->msg = cache_worker(self, q)->scratch;
+	v->msg_len = (size_t)n;
+	enum store_result r = store_put(c->store, k, v);
+	if (r == STORE_KEPT_EVICTED)
+		cache_count(self, q,
+			    v->kind == STORE_DENIAL ? CACHE_EVICTIONS_DENIAL
+						    : CACHE_EVICTIONS_SUCCESS);
+	cache_count_stored(self, q);
+	return r == STORE_KEPT || r == STORE_KEPT_EVICTED;
+}
+
+/* What an answer makes out of date. */
+static void drop_others(const struct cache_conf *c, struct query *q, const struct store_key *k,
+			const struct pass *p, bool answers)
+{
+	if (c->prefer_positive ? !answers : p->mode != PASS_REFRESH)
+		return;
+	store_drop(c->store, k, STORE_DENIAL);
+	if (c->prefer_positive)
+		store_drop(c->store, k, STORE_WEAK);
+	if (c->nxdomain_cut) {
+		struct store_key cut = cache_name_key(c, q, 0);
+		store_drop(c->store, &cut, STORE_DENIAL);
+	}
+}
+
+static bool store(struct plugin_inst *self, struct query *q, const struct pass *p,
+		  const struct cache_verdict *v, uint32_t ttl_s)
+{
+	const struct cache_conf *c = self->conf;
+	enum store_half half = is_denial(v->kind) ? STORE_HALF_DENIAL : STORE_HALF_SUCCESS;
+	if (excepted(c, q, half))
+		return false;
+	struct store_value val = value_of(c, q, ttl_s);
+	struct store_key k = cache_key(c, q);
+	if (half == STORE_HALF_DENIAL)
+		val.kind = STORE_DENIAL;
+	else
+		val.kind = c->prefer_positive && !v->answers ? STORE_WEAK : STORE_SUCCESS;
+	if (p->mode == PASS_REFRESH) {
+		val.last_ns = val.now_ns;
+		val.hits = p->old_hits;
+	}
+	if (v->kind == DNS_KIND_NXDOMAIN && c->nxdomain_cut)
+		k = cache_name_key(c, q, 0);
+	bool kept = put(self, q, &val, &k);
+	if (half == STORE_HALF_SUCCESS)
+		drop_others(c, q, &k, p, v->answers);
+	return kept;
+}
+
+static void strip_opt(struct dns_resp *r)
+{
+	r->has_opt = r->opt_do = false;
+	r->opt_z = r->options_len = 0;
+	r->options = NULL;
+}
+
+static void warn_no_question(struct query *q)
+{
+	struct slice name = query_name_text(q);
+	query_logf(q, LOG_WARNING, CACHE_AREA,
+		   "Not caching malformed response with an empty question section for \"%.*s\"",
+		   (int)name.n, name.p);
+}
+
+bool cache_take(struct plugin_inst *self, struct query *q, struct pass *p)
+{
+	const struct cache_conf *c = self->conf;
+	struct dns_resp *r = &q->resp;
+	struct cache_verdict v = cache_judge(q, r);
+	uint32_t ttl_s = ttl_of(c, r, v.kind);
+	/* With a time below a second it is kept only to be served when it has expired. */
+	bool lasting =
+		ttl_s > 0 || (v.kind == DNS_KIND_SERVER && c->servfail_ns > 0 && c->stale_s > 0);
+	bool kept = false;
+	dns_resp_set_ttl(r, ttl_s);
+	strip_opt(r);
+	if (r->msg != NULL && r->full_size == 0)
+		r->full_size = (uint32_t)dns_resp_open_size(r);
+	else if (r->msg == NULL)
+		r->full_size = (uint32_t)dns_resp_size(r, q->question_len);
+	if (!cache_has_question(r))
+		warn_no_question(q);
+	else if (v.storable && lasting && cache_matches(q, r))
+		kept = store(self, q, p, &v, ttl_s);
+	else if (v.storable && lasting)
+		cache_count(self, q, CACHE_DROPS);
+	if (!q->req.opt.dnssec_ok && (p->flags & DNS_FLAG_AD) == 0)
+		r->flags &= (uint16_t)~DNS_FLAG_AD;
+	return kept;
+}
+
+bool cache_take_failure(struct plugin_inst *self, struct query *q)
+{
+	const struct cache_conf *c = self->conf;
+	uint32_t ttl_s = (uint32_t)(c->servfail_ns / (int64_t)NS_PER_S);
+	if (c->servfail_ns == 0 || (ttl_s == 0 && c->stale_s == 0) ||
+	    excepted(c, q, STORE_HALF_DENIAL))
+		return false;
+	query_reply(q);
+	q->resp.rcode = DNS_RCODE_SERVFAIL;
+	q->resp.full_size = (uint32_t)dns_resp_size(&q->resp, q->question_len);
+	struct store_value v = value_of(c, q, ttl_s);
+	struct store_key k = cache_key(c, q);
+	v.kind = STORE_DENIAL;
+	return put(self, q, &v, &k);
+}
+
+/* RFC 8767 §4: a failure does not refresh. */
+bool cache_refreshes(const struct cache_conf *c, const struct query *q)
+{
+	const struct dns_resp *r = &q->resp;
+	if (q->outcome != V_ANSWERED || (r->flags & DNS_FLAG_TC) != 0 || !cache_matches(q, r))
+		return false;
+	struct cache_verdict v = cache_judge(q, r);
+	if (c->prefer_positive)
+		return v.kind == DNS_KIND_NOERROR && v.answers;
+	return v.kind != DNS_KIND_OTHER && v.kind != DNS_KIND_META && v.kind != DNS_KIND_UPDATE &&
+	       (r->rcode == DNS_RCODE_NOERROR || r->rcode == DNS_RCODE_NXDOMAIN);
+}
