@@ -63,7 +63,8 @@ struct query {
 	/* What became of it. */
 	struct dns_resp resp; /* valid after V_ANSWERED; in done(): as sent (also after V_FAIL) */
 	uint16_t rcode;	      /* with V_FAIL */
-	const char *err;      /* with V_FAIL: text for `errors`, or NULL */
+	const char *err;      /* with V_FAIL: text for `errors`, or NULL; also told with V_ANSWERED
+				 if rcode is 0: a reply was made of the failure */
 	enum verdict outcome; /* V_ANSWERED, V_FAIL or V_DROP; set when the chain turned */
 	bool is_sub;	      /* a sub-query */
 	bool written;	      /* in done(): a reply was made (outcome is not V_DROP) */
@@ -115,14 +116,16 @@ struct query {
  * the arena is used up. */
 void *query_state(struct query *q, const struct plugin_inst *self);
 
-/* The same if it was asked for before, else NULL. */
-static inline void *query_state_made(const struct query *q, const struct plugin_inst *self)
+/* The same where query_state was called before for this query; else NULL. */
+static inline void *query_state_get(const struct query *q, const struct plugin_inst *self)
 {
 	return q->state != NULL ? q->state[self->state_at] : NULL;
 }
 
 /* Starts q->resp as an empty NOERROR reply to q (AA not set). */
 void query_reply(struct query *q);
+/* Gives q->resp now the OPT that the server would give it in the end: where sizes count it. */
+void query_reply_opt(struct query *q);
 
 /* V_FAIL with this code; err may be NULL. */
 enum verdict query_fail(struct query *q, uint16_t rcode, const char *err);

@@ -47,6 +47,11 @@ static void complete_edns(struct query *q)
 		echo_options(q);
 }
 
+void query_reply_opt(struct query *q)
+{
+	complete_edns(q);
+}
+
 void reply_complete(struct query *q)
 {
 	q->written = q->outcome != V_DROP;

@@ -374,7 +374,7 @@ static struct store_entry *fresh(const struct cache_conf *c, struct query *q)
 static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
 {
 	const struct cache_conf *c = self->conf;
-	struct pass *p = query_state_made(q, self);
+	struct pass *p = query_state_get(q, self);
 	if (p == NULL) /* it waited, so it has one */
 		return V_NEXT;
 	flight_remove(&p->flight);
@@ -418,7 +418,7 @@ static void respond_refresh(struct plugin_inst *self, struct query *q, struct pa
 
 static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
 {
-	struct pass *p = query_state_made(q, self);
+	struct pass *p = query_state_get(q, self);
 	if (p == NULL || !p->down)
 		return V_NEXT;
 	come_up(q, p);
@@ -458,7 +458,7 @@ static void end_refresh(struct plugin_inst *self, struct query *q, struct pass *
 /* However it ended: nobody may be left waiting for it. */
 static void cache_done(struct plugin_inst *self, struct query *q)
 {
-	struct pass *p = query_state_made(q, self);
+	struct pass *p = query_state_get(q, self);
 	if (p == NULL)
 		return;
 	come_up(q, p);

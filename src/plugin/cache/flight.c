@@ -51,7 +51,7 @@ void flight_wake(struct plugin_inst *self, struct cache_worker *w, uint64_t hash
 		next = f->next;
 		if (f->hash != hash || f->leads)
 			continue;
-		struct pass *p = query_state_made(f->q, self);
+		struct pass *p = query_state_get(f->q, self);
 		if (p != NULL)
 			p->refreshed = refreshed;
 		flight_remove(f);

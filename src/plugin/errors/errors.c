@@ -213,7 +213,8 @@ static struct pattern *find_pattern(const struct errors_conf *c, struct query *q
 
 static void errors_done(struct plugin_inst *self, struct query *q)
 {
-	if (LIKELY(q->outcome != V_FAIL || q->err == NULL))
+	if (LIKELY(q->err == NULL) ||
+	    (q->outcome != V_FAIL && (q->outcome != V_ANSWERED || q->rcode != 0)))
 		return;
 	struct pattern *p = find_pattern(self->conf, q);
 	if (p != NULL && consolidate(self, q, p))
