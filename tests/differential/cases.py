@@ -32,6 +32,7 @@ class Expect:
     rcode: int = None
     flags: tuple = None
     opcode: int = None
+    question: str = None  # as a message's text has it
     edns: object = None  # wire.Edns, False: there must be none
     sections: dict = field(default_factory=dict)
     counts: dict = field(default_factory=dict)
@@ -257,6 +258,8 @@ def parse_expect(expect, line):
         expect.flags = tuple(n for n, _ in wire.FLAGS if n in given)
     elif word == "opcode":
         expect.opcode = int(rest)
+    elif word == "question":
+        expect.question = " ".join(rest.split())
     elif word == "edns":
         fields = rest.split()
         options = tuple(sorted((int(c), bytes.fromhex(d)) for c, _, d in

@@ -130,7 +130,7 @@ def check(expect, replies, reference):
         return "a reply where silence is due" if replies else ""
     count = 1 if expect.replies is None else expect.replies
     says_nothing = expect.rcode is None and expect.flags is None and not expect.sections and not expect.same \
-        and expect.edns is None and not expect.counts and not expect.compressed and expect.replies is None
+        and expect.edns is None and expect.question is None and not expect.counts and not expect.compressed and expect.replies is None
     if says_nothing:
         return ""
     if len(replies) != count:
@@ -149,6 +149,8 @@ def check(expect, replies, reference):
             wrong.append(f"flags {msg.flags}, not {expect.flags}")
         if expect.opcode is not None and msg.opcode != expect.opcode:
             wrong.append(f"opcode {msg.opcode}")
+        if expect.question is not None and f"question {expect.question}" not in msg.text():
+            wrong.append(f"question {msg.text()[2:3]}, not {expect.question}")
         if expect.edns is False and msg.edns or expect.edns and msg.edns != expect.edns:
             wrong.append(f"{msg.edns or 'no EDNS'}, not {expect.edns or 'none'}")
         for section, records in expect.sections.items():
