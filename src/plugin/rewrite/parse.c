@@ -1,0 +1,332 @@
+/* Reading `rewrite` stanzas: the words of one become a rule. */
+#include <string.h>
+
+#include "base/err.h"
+#include "plugin/rewrite/rewrite_priv.h"
+
+static bool is(const char *word, const char *text)
+{
+	return slice_eq_nocase(slice_of(word), slice_of(text));
+}
+
+const char *rewrite_lower(struct setup *s, const char *text)
+{
+	char *copy = arena_strdup(s->arena, text);
+	for (char *p = copy; *p != '\0'; p++)
+		*p = ascii_lower(*p);
+	return copy;
+}
+
+/* A dot at the end ends the name unless an odd number of backslashes stands before it. */
+static bool is_absolute(const char *text)
+{
+	size_t n = strlen(text), slashes = 0;
+	if (n == 0 || text[n - 1] != '.')
+		return false;
+	while (slashes < n - 1 && text[n - 2 - slashes] == '\\')
+		slashes++;
+	return slashes % 2 == 0;
+}
+
+const char *rewrite_absolute(struct setup *s, const char *text)
+{
+	return is_absolute(text) ? text : arena_printf(s->arena, "%s.", text);
+}
+
+const char *rewrite_normal(struct setup *s, const char *text)
+{
+	return rewrite_absolute(s, rewrite_lower(s, text));
+}
+
+struct rewrite_pattern *rewrite_add_pattern(struct rewrite_words *w, const struct word *at,
+					    const char *text, const char *to)
+{
+	struct rewrite_pattern *p = arena_calloc(w->s->arena, sizeof(*p));
+	*p = (struct rewrite_pattern){
+		.next = w->conf->patterns, .pos = at->pos, .text = text, .to = to
+	};
+	w->conf->patterns = p;
+	return p;
+}
+
+struct rewrite_action *rewrite_add_actions(struct rewrite_words *w, size_t n)
+{
+	struct rewrite_action *v = arena_calloc(w->s->arena, n * sizeof(*v));
+	w->rule->action = v;
+	w->rule->n_actions = n;
+	return v;
+}
+
+int rewrite_how_parse(const char *word)
+{
+	static const char *const words[] = {
+		[REWRITE_EXACT] = "exact",   [REWRITE_PREFIX] = "prefix",
+		[REWRITE_SUFFIX] = "suffix", [REWRITE_SUBSTRING] = "substring",
+		[REWRITE_REGEX] = "regex",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (is(word, words[i]))
+			return (int)i;
+	}
+	return -1;
+}
+
+int rewrite_parse_matcher(struct rewrite_words *w, const struct word *how, const struct word *name)
+{
+	struct rewrite_matcher *m = &w->rule->match;
+	int k = how != NULL ? rewrite_how_parse(how->s) : (int)REWRITE_EXACT;
+	if (k < 0)
+		return setup_error(w->s, how->pos,
+				   "expected exact, prefix, suffix, substring or regex, got '%s'",
+				   how->s);
+	m->how = (enum rewrite_how)k;
+	if (m->how == REWRITE_REGEX)
+		m->pattern = rewrite_add_pattern(w, name, name->s, NULL);
+	else
+		m->from = slice_of(rewrite_normal(w->s, name->s));
+	rewrite_matcher_init(m, w->s->arena);
+	return 0;
+}
+
+/* ---- ttl ---- */
+
+static int parse_u32(struct slice s, uint32_t *ret)
+{
+	uint64_t v;
+	if (slice_u64(s, &v) < 0 || v > UINT32_MAX)
+		return ERR_PARSE;
+	*ret = (uint32_t)v;
+	return 0;
+}
+
+/* N, A-B, A- or -B. */
+static int parse_range(const char *text, struct rewrite_action *act)
+{
+	struct slice high = slice_of(text);
+	struct slice low = slice_cut(&high, '-');
+	act->min = 0;
+	act->max = INT32_MAX;
+	if (high.p == NULL) {
+		int r = parse_u32(low, &act->min);
+		act->max = act->min;
+		return r;
+	}
+	if (low.n == 0 && high.n == 0)
+		return ERR_PARSE;
+	if (low.n != 0 && parse_u32(low, &act->min) < 0)
+		return ERR_PARSE;
+	if (high.n != 0 && parse_u32(high, &act->max) < 0)
+		return ERR_PARSE;
+	return act->min <= act->max ? 0 : ERR_RANGE;
+}
+
+int rewrite_parse_ttl(struct rewrite_words *w)
+{
+	if (w->n < 2 || w->n > 3)
+		return setup_error(w->s, w->pos, "ttl: expected [HOW] NAME TTL");
+	const struct word *how = w->n == 3 ? &w->v[0] : NULL;
+	const struct word *range = &w->v[w->n - 1];
+	struct rewrite_action *act = rewrite_add_actions(w, 1);
+	act->kind = REWRITE_ACT_TTL;
+	if (parse_range(range->s, act) < 0)
+		return setup_error(w->s, range->pos,
+				   "ttl: expected seconds or a range such as 60-300, got '%s'",
+				   range->s);
+	w->rule->apply = rewrite_apply_match;
+	return rewrite_parse_matcher(w, how, &w->v[w->n - 2]);
+}
+
+/* ---- rcode ---- */
+
+enum { RCODE_MAX = 23 };
+
+static int parse_rcode(struct rewrite_words *w, const struct word *at, uint32_t *ret)
+{
+	uint32_t v;
+	if (parse_u32(slice_of(at->s), &v) == 0 && v <= RCODE_MAX) {
+		*ret = v;
+		return 0;
+	}
+	struct slice upper = slice_of(at->s);
+	char text[DNS_MNEMONIC_MAX];
+	int code = ERR_NOTFOUND;
+	if (upper.n < sizeof(text)) {
+		for (size_t i = 0; i < upper.n; i++)
+			text[i] = ascii_isalpha(at->s[i]) ? (char)(at->s[i] & ~0x20) : at->s[i];
+		code = dns_rcode_parse((struct slice){ text, upper.n });
+	}
+	if (code < 0)
+		return setup_error(w->s, at->pos,
+				   "rcode: expected a name such as NXDOMAIN or a number up to %d, "
+				   "got '%s'",
+				   RCODE_MAX, at->s);
+	*ret = (uint32_t)code;
+	return 0;
+}
+
+int rewrite_parse_rcode(struct rewrite_words *w)
+{
+	if (w->n < 3 || w->n > 4)
+		return setup_error(w->s, w->pos, "rcode: expected [HOW] NAME FROM TO");
+	const struct word *how = w->n == 4 ? &w->v[0] : NULL;
+	struct rewrite_action *act = rewrite_add_actions(w, 1);
+	act->kind = REWRITE_ACT_RCODE;
+	int r = parse_rcode(w, &w->v[w->n - 2], &act->min);
+	if (r == 0)
+		r = parse_rcode(w, &w->v[w->n - 1], &act->max);
+	if (r < 0)
+		return r;
+	w->rule->apply = rewrite_apply_match;
+	return rewrite_parse_matcher(w, how, &w->v[w->n - 3]);
+}
+
+/* ---- cname ---- */
+
+/* Only exact names are completed with a dot. */
+int rewrite_parse_cname(struct rewrite_words *w)
+{
+	if (w->n < 2 || w->n > 3)
+		return setup_error(w->s, w->pos, "cname: expected [HOW] FROM TO");
+	struct rewrite_matcher *m = &w->rule->match;
+	const struct word *from = &w->v[w->n - 2], *to = &w->v[w->n - 1];
+	int how = w->n == 3 ? rewrite_how_parse(w->v[0].s) : (int)REWRITE_EXACT;
+	if (how < 0)
+		return setup_error(w->s, w->v[0].pos,
+				   "cname: expected exact, prefix, suffix, substring or regex, got "
+				   "'%s'",
+				   w->v[0].s);
+	bool exact = how == REWRITE_EXACT;
+	m->how = (enum rewrite_how)how;
+	m->from = slice_of((exact ? rewrite_normal : rewrite_lower)(w->s, from->s));
+	if (how == REWRITE_REGEX)
+		m->pattern = rewrite_add_pattern(w, from, m->from.p, NULL);
+	struct rewrite_action *act = rewrite_add_actions(w, 1);
+	act->kind = REWRITE_ACT_CNAME;
+	act->match = m;
+	act->to = slice_of((exact ? rewrite_normal : rewrite_lower)(w->s, to->s));
+	w->rule->apply =
+		m->from.n != 0 && act->to.n != 0 ? rewrite_apply_always : rewrite_apply_never;
+	return 0;
+}
+
+/* ---- type and class ---- */
+
+static int parse_code(struct rewrite_words *w, const struct word *at, bool type, uint16_t *ret)
+{
+	struct slice word = slice_of(at->s);
+	char text[DNS_MNEMONIC_MAX];
+	int code = ERR_NOTFOUND;
+	if (word.n < sizeof(text)) {
+		for (size_t i = 0; i < word.n; i++)
+			text[i] = ascii_isalpha(at->s[i]) ? (char)(at->s[i] & ~0x20) : at->s[i];
+		word.p = text;
+		code = type ? dns_type_parse(word, false) : dns_class_parse(word, false);
+	}
+	if (code < 0)
+		return setup_error(w->s, at->pos, "expected a %s, got '%s'",
+				   type ? "record type" : "class", at->s);
+	*ret = (uint16_t)code;
+	return 0;
+}
+
+static int parse_codes(struct rewrite_words *w, bool type)
+{
+	struct rewrite_rule *rule = w->rule;
+	if (w->n != 2)
+		return setup_error(w->s, w->pos, "expected two %s",
+				   type ? "record types" : "classes");
+	rule->apply = type ? rewrite_apply_type : rewrite_apply_class;
+	int r = parse_code(w, &w->v[0], type, &rule->code_from);
+	return r < 0 ? r : parse_code(w, &w->v[1], type, &rule->code_to);
+}
+
+static int parse_type(struct rewrite_words *w)
+{
+	return parse_codes(w, true);
+}
+
+static int parse_class(struct rewrite_words *w)
+{
+	return parse_codes(w, false);
+}
+
+/* ---- stanzas ---- */
+
+static int parse_answer(struct rewrite_words *w)
+{
+	return setup_error(w->s, w->pos, "answer rules must follow a name rule");
+}
+
+static const struct {
+	const char *word;
+	int (*parse)(struct rewrite_words *w);
+} fields[] = {
+	{ "name", rewrite_parse_name },	  { "type", parse_type },
+	{ "class", parse_class },	  { "ttl", rewrite_parse_ttl },
+	{ "cname", rewrite_parse_cname }, { "rcode", rewrite_parse_rcode },
+	{ "edns0", rewrite_parse_edns },  { "answer", parse_answer },
+};
+
+static int parse_rule(struct rewrite_words *w)
+{
+	bool mode = w->n > 0 && (is(w->v[0].s, "continue") || is(w->v[0].s, "stop"));
+	if (mode) {
+		w->rule->go_on = is(w->v[0].s, "continue");
+		w->v++;
+		w->n--;
+	}
+	if (w->n == 0)
+		return setup_error(w->s, w->pos, "rewrite: expected a rule");
+	w->pos = w->v[0].pos;
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		if (is(w->v[0].s, fields[i].word)) {
+			w->v++;
+			w->n--;
+			return fields[i].parse(w);
+		}
+	}
+	return setup_error(w->s, w->v[0].pos,
+			   "rewrite: expected name, type, class, ttl, cname, rcode or edns0, got "
+			   "'%s'",
+			   w->v[0].s);
+}
+
+/* All words of the stanza in a row: what is in its block belongs to the line it opens on. */
+static int collect(struct setup *s, const struct corefile_dir *d, struct rewrite_words *w)
+{
+	size_t n = d->n_arg;
+	if (d->has_body && d->n_arg >= 2)
+		return setup_error(s, d->name.pos, "rewrite: a rule, and then a block");
+	for (size_t i = 0; i < d->n_body; i++) {
+		if (d->body[i].has_body)
+			return setup_error(s, d->body[i].name.pos, "'%s' takes no block",
+					   d->body[i].name.s);
+		n += 1 + d->body[i].n_arg;
+	}
+	struct word *v = arena_alloc(s->arena, (n + 1) * sizeof(*v));
+	w->v = v;
+	w->n = n;
+	w->pos = d->name.pos;
+	for (size_t i = 0; i < d->n_arg; i++)
+		*v++ = d->arg[i];
+	for (size_t i = 0; i < d->n_body; i++) {
+		*v++ = d->body[i].name;
+		for (size_t k = 0; k < d->body[i].n_arg; k++)
+			*v++ = d->body[i].arg[k];
+	}
+	return 0;
+}
+
+int rewrite_parse_stanzas(struct setup *s, struct rewrite_conf *c)
+{
+	c->rule = arena_calloc(s->arena, s->n_dir * sizeof(*c->rule));
+	for (; c->n_rules < s->n_dir; c->n_rules++) {
+		struct rewrite_words w = { .s = s, .conf = c, .rule = &c->rule[c->n_rules] };
+		int r = collect(s, s->dir[c->n_rules], &w);
+		if (r == 0)
+			r = parse_rule(&w);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,409 @@
+/* What the collected steps do to a reply: they run newest first over every record, authority before
+ * answer before additional, as CoreDNS runs them. */
+#include <string.h>
+
+#include "base/err.h"
+#include "plugin/rewrite/rewrite_priv.h"
+
+/* CoreDNS shares this count with file's CNAME chains: the ninth look-up is the last. */
+enum { CNAME_DEPTH_MAX = 8 };
+
+/* A name of a record; as text once an action looked at it. */
+struct field {
+	const uint8_t *wire;
+	bool has_text;
+	bool changed;
+	struct rewrite_text text;
+};
+
+struct rewrite_reply {
+	struct plugin_inst *self;
+	struct query *q;
+	struct rewrite_state *st;
+	struct dns_rr *rr; /* NULL: the message, or its OPT */
+	enum verdict failed;
+	struct field owner, value;
+};
+
+enum outcome { OUT_GO_ON, OUT_WAIT, OUT_FAILED };
+
+static enum outcome fail(struct rewrite_reply *r, enum verdict v)
+{
+	r->failed = v;
+	return OUT_FAILED;
+}
+
+static enum outcome no_memory(struct rewrite_reply *r)
+{
+	return fail(r, rewrite_out_of_memory(r->q));
+}
+
+/* ---- names of records ---- */
+
+/* Where the name stands in the data of these types. */
+static const struct {
+	uint16_t type;
+	uint8_t at;
+} value_at[] = {
+	{ DNS_TYPE_NS, 0 },    { DNS_TYPE_CNAME, 0 }, { DNS_TYPE_SOA, 0 },
+	{ DNS_TYPE_PTR, 0 },   { DNS_TYPE_MX, 2 },    { DNS_TYPE_SRV, 6 },
+	{ DNS_TYPE_DNAME, 0 }, { DNS_TYPE_NAPTR, 4 }, /* and three strings */
+};
+
+/* Offset of the name, or -1. */
+static int value_offset(const struct dns_rr *rr)
+{
+	size_t i = 0;
+	while (i < ARRAY_LEN(value_at) && value_at[i].type != rr->type)
+		i++;
+	if (i == ARRAY_LEN(value_at))
+		return -1;
+	size_t at = value_at[i].at;
+	for (int s = 0; rr->type == DNS_TYPE_NAPTR && s < 3 && at < rr->rdlen; s++)
+		at += rr->rdata[at] + 1U;
+	return at < rr->rdlen ? (int)at : -1;
+}
+
+static void open_record(struct rewrite_reply *r, struct dns_rr *rr)
+{
+	r->rr = rr;
+	r->owner.has_text = r->owner.changed = false;
+	r->value.has_text = r->value.changed = false;
+	int at = value_offset(rr);
+	r->owner.wire = rr->owner;
+	r->value.wire = at >= 0 ? rr->rdata + at : NULL;
+}
+
+static struct slice field_text(struct field *f)
+{
+	if (!f->has_text) {
+		rewrite_text_wire(&f->text, f->wire);
+		f->has_text = true;
+	}
+	return rewrite_text_slice(&f->text);
+}
+
+static int put_value(struct rewrite_reply *r, const uint8_t *name)
+{
+	struct dns_rr *rr = r->rr;
+	size_t at = (size_t)value_offset(rr);
+	size_t old = dns_name_len(rr->rdata + at), now = dns_name_len(name);
+	size_t n = rr->rdlen - old + now;
+	uint8_t *copy = n <= UINT16_MAX ? arena_alloc(&r->q->arena, n) : NULL;
+	if (copy == NULL)
+		return ERR_SPACE;
+	memcpy(copy, rr->rdata, at);
+	memcpy(copy + at, name, now);
+	memcpy(copy + at + now, rr->rdata + at + old, rr->rdlen - at - old);
+	rr->rdata = copy;
+	rr->rdlen = (uint16_t)n;
+	return 0;
+}
+
+/* The name as it is now: from the text when that is newer. NULL: none, and the query has failed. */
+static const uint8_t *field_name(struct rewrite_reply *r, struct field *f)
+{
+	uint8_t wire[DNS_NAME_MAX];
+	if (!f->has_text)
+		return f->wire;
+	int n = f->text.too_long ? ERR_PARSE
+				 : dns_name_from_text(rewrite_text_slice(&f->text), wire);
+	if (n < 0) {
+		r->failed =
+			query_failf(r->q, DNS_RCODE_SERVFAIL, "invalid name after rewrite: %.*s",
+				    (int)f->text.n, f->text.s);
+		return NULL;
+	}
+	f->wire = arena_memdup(&r->q->arena, wire, (size_t)n);
+	f->has_text = false;
+	if (f->wire == NULL)
+		r->failed = rewrite_out_of_memory(r->q);
+	return f->wire;
+}
+
+/* What changed goes into the record. */
+static enum outcome close_record(struct rewrite_reply *r)
+{
+	if (r->owner.changed) {
+		const uint8_t *name = field_name(r, &r->owner);
+		if (name == NULL)
+			return OUT_FAILED;
+		r->rr->owner = name;
+		r->rr->owner_len = (uint8_t)dns_name_len(name);
+		r->owner.changed = false;
+	}
+	if (r->value.changed) {
+		const uint8_t *name = field_name(r, &r->value);
+		if (name == NULL)
+			return OUT_FAILED;
+		if (put_value(r, name) < 0)
+			return no_memory(r);
+		r->value.wire = r->rr->rdata + value_offset(r->rr);
+		r->value.changed = false;
+	}
+	return OUT_GO_ON;
+}
+
+/* ---- actions on names ---- */
+
+static int by_regex(const struct rewrite_action *act, struct query *q, struct slice src,
+		    struct rewrite_text *out)
+{
+	int hit = regex_match(act->pattern->re, query_regex(q), src);
+	if (hit > 0)
+		rewrite_groups(act->to, query_regex(q), regex_groups(act->pattern->re), out);
+	return hit;
+}
+
+static int by_suffix(const struct rewrite_action *act, struct query *q, struct slice src,
+		     struct rewrite_text *out)
+{
+	(void)q;
+	if (!slice_ends(src, act->from))
+		return 0;
+	rewrite_text_set(out, (struct slice){ src.p, src.n - act->from.n });
+	rewrite_text_add(out, act->to);
+	return 1;
+}
+
+/* The name itself, or one below it. */
+static int by_remap(const struct rewrite_action *act, struct query *q, struct slice src,
+		    struct rewrite_text *out)
+{
+	if (src.n > act->from.n && src.p[src.n - act->from.n - 1] != '.')
+		return 0;
+	return by_suffix(act, q, src, out);
+}
+
+static enum outcome on_name(const struct rewrite_action *act, struct rewrite_reply *r)
+{
+	static int (*const ways[])(const struct rewrite_action *act, struct query *q,
+				   struct slice src, struct rewrite_text *out) = {
+		[REWRITE_ACT_REGEX] = by_regex,
+		[REWRITE_ACT_SUFFIX] = by_suffix,
+		[REWRITE_ACT_REMAP] = by_remap,
+	};
+	struct rewrite_text out;
+	struct field *f = act->value ? &r->value : &r->owner;
+	if (r->rr == NULL || f->wire == NULL)
+		return OUT_GO_ON;
+	/* Most replies are about the very name that was asked. */
+	if (act->from_wire != NULL && act->to_wire != NULL && !f->has_text &&
+	    dns_name_eq_case(f->wire, act->from_wire)) {
+		f->wire = act->to_wire;
+		f->changed = true;
+		return OUT_GO_ON;
+	}
+	int hit = ways[act->kind](act, r->q, field_text(f), &out);
+	if (hit < 0)
+		return fail(r, query_fail(r->q, DNS_RCODE_SERVFAIL,
+					  "plugin/rewrite: a pattern takes too long"));
+	if (hit > 0) {
+		rewrite_text_set(&f->text, rewrite_text_slice(&out));
+		f->text.too_long = out.too_long;
+		f->changed = true;
+	}
+	return OUT_GO_ON;
+}
+
+/* ---- other actions ---- */
+
+static enum outcome on_ttl(const struct rewrite_action *act, struct rewrite_reply *r)
+{
+	if (r->rr != NULL && r->rr->ttl < act->min)
+		r->rr->ttl = act->min;
+	else if (r->rr != NULL && r->rr->ttl > act->max)
+		r->rr->ttl = act->max;
+	return OUT_GO_ON;
+}
+
+static enum outcome on_rcode(const struct rewrite_action *act, struct rewrite_reply *r)
+{
+	if (r->q->resp.rcode == act->min)
+		r->q->resp.rcode = (uint16_t)act->max;
+	return OUT_GO_ON;
+}
+
+static enum outcome on_option(const struct rewrite_action *act, struct rewrite_reply *r)
+{
+	struct dns_resp *resp = &r->q->resp;
+	const uint8_t *options = resp->options;
+	if (!resp->has_opt)
+		return OUT_GO_ON;
+	if (rewrite_edns_undo(act, &r->q->arena, &options, &resp->options_len) < 0)
+		return no_memory(r);
+	resp->options = (uint8_t *)(uintptr_t)options; /* as it was, or a copy of our own */
+	return OUT_GO_ON;
+}
+
+/* Is this a CNAME whose target the rule replaces? Then the new target is looked up. */
+static enum outcome on_cname(const struct rewrite_action *act, struct rewrite_reply *r)
+{
+	struct query *q = r->q;
+	struct rewrite_state *st = r->st;
+	struct rewrite_text out;
+	uint8_t wire[DNS_NAME_MAX];
+	if (r->rr == NULL || r->rr->type != DNS_TYPE_CNAME || r->value.wire == NULL)
+		return OUT_GO_ON;
+	struct slice target = field_text(&r->value);
+	int hit = rewrite_replace(act->match, act->to, q, target, &out);
+	if (hit <= 0 || q->depth > CNAME_DEPTH_MAX)
+		return OUT_GO_ON;
+	int n = out.too_long ? ERR_PARSE : dns_name_from_text(rewrite_text_slice(&out), wire);
+	if (n < 0)
+		return fail(r, query_failf(q, DNS_RCODE_SERVFAIL,
+					   "invalid name after rewrite: %.*s", (int)out.n, out.s));
+	st->cname_from = (struct slice){ arena_memdup(&q->arena, target.p, target.n), target.n };
+	st->cname_to = arena_memdup(&q->arena, wire, (size_t)n);
+	if (st->cname_from.p == NULL || st->cname_to == NULL)
+		return no_memory(r);
+	return query_sub(q, r->self, SUB_SERVER, wire, q->req.qtype) < 0 ? OUT_GO_ON : OUT_WAIT;
+}
+
+static enum outcome (*const on[])(const struct rewrite_action *act, struct rewrite_reply *r) = {
+	[REWRITE_ACT_REGEX] = on_name,	       [REWRITE_ACT_SUFFIX] = on_name,
+	[REWRITE_ACT_REMAP] = on_name,	       [REWRITE_ACT_TTL] = on_ttl,
+	[REWRITE_ACT_RCODE] = on_rcode,	       [REWRITE_ACT_CNAME] = on_cname,
+	[REWRITE_ACT_DROP_OPTION] = on_option, [REWRITE_ACT_PUT_OPTION] = on_option,
+};
+
+/* ---- the walk ---- */
+
+/* Runs the steps from `step` on over one record, or over the message alone. */
+static enum outcome run_steps(struct rewrite_reply *r, const struct rewrite_step *step)
+{
+	for (; step != NULL; step = step->next) {
+		enum outcome o = on[step->act->kind](step->act, r);
+		r->st->step = step;
+		if (o != OUT_GO_ON)
+			return o;
+	}
+	return OUT_GO_ON;
+}
+
+/* A list of the records as they are now: look-ups change the sections while we walk. */
+static int list_records(struct query *q, struct rewrite_state *st)
+{
+	static const enum dns_section order[] = { DNS_AUTHORITY, DNS_ANSWER, DNS_ADDITIONAL };
+	const struct dns_resp *resp = &q->resp;
+	size_t n = (size_t)resp->count[0] + resp->count[1] + resp->count[2];
+	st->rr = arena_alloc(&q->arena, n * sizeof(struct dns_rr *));
+	if (st->rr == NULL)
+		return ERR_SPACE;
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		DNS_RR_FOREACH(rr, resp, order[i])
+		st->rr[st->n_rr++] = rr;
+	}
+	return 0;
+}
+
+/* The client is told the options it sent, or what rules without `revert` made of them. */
+static int undo_request_options(struct query *q, const struct rewrite_state *st)
+{
+	struct dns_opt *o = &q->req.opt;
+	for (const struct rewrite_step *s = st->steps; s != NULL; s = s->next) {
+		enum rewrite_act_kind kind = s->act->kind;
+		if ((kind == REWRITE_ACT_DROP_OPTION || kind == REWRITE_ACT_PUT_OPTION) &&
+		    rewrite_edns_undo(s->act, &q->arena, &o->options, &o->options_len) < 0)
+			return ERR_SPACE;
+	}
+	return 0;
+}
+
+/* OPT counts as a record; without any the message is gone over once. */
+static enum outcome finish_message(struct rewrite_reply *r)
+{
+	enum outcome o = OUT_GO_ON;
+	r->rr = NULL;
+	if (r->q->resp.has_opt || r->st->n_rr == 0)
+		o = run_steps(r, r->st->steps);
+	if (o == OUT_GO_ON && undo_request_options(r->q, r->st) < 0)
+		return no_memory(r);
+	return o;
+}
+
+static enum verdict walk(struct rewrite_reply *r, const struct rewrite_step *step)
+{
+	struct rewrite_state *st = r->st;
+	enum outcome o = OUT_GO_ON;
+	for (; st->at < st->n_rr; st->at++) {
+		if (r->rr != st->rr[st->at])
+			open_record(r, st->rr[st->at]);
+		o = run_steps(r, step);
+		if (o != OUT_FAILED && close_record(r) == OUT_FAILED)
+			o = OUT_FAILED;
+		if (o == OUT_WAIT)
+			return V_WAIT;
+		if (o == OUT_FAILED)
+			return r->failed;
+		step = st->steps;
+	}
+	return finish_message(r) == OUT_FAILED ? r->failed : V_ANSWERED;
+}
+
+static bool has_cname_step(const struct rewrite_state *st)
+{
+	const struct rewrite_step *s = st->steps;
+	while (s != NULL && s->act->kind != REWRITE_ACT_CNAME)
+		s = s->next;
+	return s != NULL;
+}
+
+enum verdict rewrite_reply(struct plugin_inst *self, struct query *q, struct rewrite_state *st)
+{
+	struct rewrite_reply r;
+	r.self = self;
+	r.q = q;
+	r.st = st;
+	r.rr = NULL;
+	if (dns_resp_thaw(&q->resp, &q->arena) < 0 ||
+	    (has_cname_step(st) && dns_resp_own(&q->resp, &q->arena) < 0) ||
+	    list_records(q, st) < 0)
+		return rewrite_out_of_memory(q);
+	return walk(&r, st->steps);
+}
+
+/* CNAMEs up to the one looked for, which gets its new target, and then what the look-up found. */
+static int replace_answer(struct rewrite_reply *r, struct dns_resp *found)
+{
+	struct query *q = r->q;
+	struct dns_resp *resp = &q->resp;
+	struct dns_rr *next, *rr = resp->first[DNS_ANSWER];
+	char text[DNS_NAME_TEXT_MAX];
+	dns_resp_clear(resp, DNS_ANSWER);
+	for (bool end = false; rr != NULL && !end; rr = next) {
+		next = rr->next;
+		if (rr->type != DNS_TYPE_CNAME)
+			continue;
+		size_t n = rr->rdlen != 0 ? dns_name_to_text(rr->rdata, false, text) : 0;
+		end = slice_eq(r->st->cname_from, (struct slice){ text, n });
+		if (end) {
+			rr->rdata = r->st->cname_to;
+			rr->rdlen = (uint16_t)dns_name_len(rr->rdata);
+		}
+		dns_resp_link(resp, DNS_ANSWER, rr);
+	}
+	for (rr = found->first[DNS_ANSWER]; rr != NULL; rr = rr->next) {
+		if (dns_resp_add(resp, &q->arena, DNS_ANSWER, rr) < 0)
+			return ERR_SPACE;
+	}
+	resp->flags = (uint16_t)((resp->flags & ~DNS_FLAG_TC) | (found->flags & DNS_FLAG_TC));
+	return 0;
+}
+
+enum verdict rewrite_reply_resume(struct plugin_inst *self, struct query *q,
+				  struct rewrite_state *st)
+{
+	struct rewrite_reply r;
+	struct query *sub = q->sub;
+	r.self = self;
+	r.q = q;
+	r.st = st;
+	r.rr = NULL;
+	if (sub == NULL || sub->outcome == V_DROP) {
+		query_logf(q, LOG_ERROR, NULL, "upstream lookup returned nil");
+	} else if (dns_resp_thaw(&sub->resp, &q->arena) < 0 || replace_answer(&r, &sub->resp) < 0) {
+		return rewrite_out_of_memory(q);
+	}
+	return walk(&r, st->step->next);
+}

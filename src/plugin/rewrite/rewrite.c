@@ -1,0 +1,97 @@
+/* rewrite: changes requests on their way down the chain and the replies to them on their way up. */
+#include "base/err.h"
+#include "plugin/rewrite/rewrite_priv.h"
+
+static int rewrite_parse(struct plugin_inst *self, struct setup *s)
+{
+	return rewrite_parse_stanzas(s, self->conf);
+}
+
+static int rewrite_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	return rewrite_compile(self->conf, p->err);
+}
+
+static void rewrite_teardown(struct plugin_inst *self)
+{
+	rewrite_release(self->conf);
+}
+
+/* A rule failed: the question is again the one that was asked, for those who log it. */
+static enum verdict give_up(struct rewrite_run *run, const struct dns_request *asked)
+{
+	struct query *q = run->q;
+	if (query_ask(q, asked->qname, asked->qtype, asked->qclass) < 0 ||
+	    rewrite_edns_commit(run) < 0)
+		return rewrite_out_of_memory(q);
+	return run->failed;
+}
+
+static enum verdict keep(struct plugin_inst *self, struct rewrite_run *run)
+{
+	struct rewrite_state *st = query_state(run->q, self);
+	if (st == NULL)
+		return rewrite_out_of_memory(run->q);
+	st->steps = run->steps;
+	st->active = true;
+	return V_NEXT;
+}
+
+static enum verdict rewrite_serve(struct plugin_inst *self, struct query *q)
+{
+	const struct rewrite_conf *c = self->conf;
+	const struct dns_request asked = q->req;
+	struct rewrite_run run;
+	bool stopped = false;
+	run.q = q;
+	run.conf = c;
+	run.steps = NULL;
+	run.options = NULL;
+	run.has_text = false;
+	for (size_t i = 0; i < c->n_rules && !stopped; i++) {
+		enum rewrite_result r = c->rule[i].apply(&c->rule[i], &run);
+		if (r == REWRITE_FAILED)
+			return give_up(&run, &asked);
+		stopped = r == REWRITE_DONE && !c->rule[i].go_on;
+	}
+	if (rewrite_edns_commit(&run) < 0)
+		return rewrite_out_of_memory(q);
+	return stopped || run.steps != NULL ? keep(self, &run) : V_NEXT;
+}
+
+/* What the plugins below left to the server becomes a reply here, so that rules can change it. */
+static void reply_to_failure(struct query *q)
+{
+	uint16_t rcode = q->rcode;
+	query_reply(q);
+	q->resp.rcode = rcode;
+	query_reply_opt(q);
+	q->rcode = DNS_RCODE_NOERROR; /* which is what CoreDNS's `errors` then tells */
+}
+
+static enum verdict rewrite_respond(struct plugin_inst *self, struct query *q)
+{
+	struct rewrite_state *st = query_state_get(q, self);
+	if (LIKELY(st == NULL || !st->active))
+		return V_NEXT;
+	if (q->outcome == V_FAIL)
+		reply_to_failure(q);
+	return st->steps != NULL ? rewrite_reply(self, q, st) : V_ANSWERED;
+}
+
+static enum verdict rewrite_resume(struct plugin_inst *self, struct query *q)
+{
+	return rewrite_reply_resume(self, q, query_state_get(q, self));
+}
+
+const struct plugin rewrite_plugin = {
+	.name = "rewrite",
+	.conf_size = sizeof(struct rewrite_conf),
+	.state_size = sizeof(struct rewrite_state),
+	.parse = rewrite_parse,
+	.prepare = rewrite_prepare,
+	.teardown = rewrite_teardown,
+	.serve = rewrite_serve,
+	.respond = rewrite_respond,
+	.resume = rewrite_resume,
+};
