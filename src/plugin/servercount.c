@@ -1,0 +1,29 @@
+/* Counters by listener. */
+#include "plugin/servercount.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+int servercount_worker_init(struct plugin_inst *self, struct worker *w)
+{
+	self->worker_data[worker_slot(w)] = xcalloc(1, sizeof(struct servercount));
+	return 0;
+}
+
+void servercount_worker_done(struct plugin_inst *self, struct worker *w)
+{
+	free(self->worker_data[worker_slot(w)]);
+}
+
+void servercount_add(struct plugin_inst *self, const struct metrics_family *f, struct query *q)
+{
+	struct servercount *c = self->worker_data[query_slot(q)];
+	const char *server = query_server_label(q);
+	size_t at = (uintptr_t)server / 8 % SERVERCOUNT_SLOTS;
+	if (UNLIKELY(c->v[at].server != server)) {
+		c->v[at].series = metrics_get(f, (const char *const[]){ server });
+		c->v[at].server = server;
+	}
+	metrics_add(c->v[at].series, query_slot(q), 1);
+}
