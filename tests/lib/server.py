@@ -5,7 +5,8 @@
 
 Placeholders in the Corefile and in files beside it: @PORT@ the main DNS port (also given by -dns.port), @PORT:x@ more
 DNS ports (a Corefile that has only such ones is taken not to use the main port), @HTTP:x@ TCP ports of HTTP end
-points, @DIR@ the folder that holds the Corefile and the files.
+points, @DIR@ the folder that holds the Corefile and the files; of the upstream `x` (upstream.py), @UP:x@ is the
+address with its port, @UPPORT:x@ the port, @UPTLS:x@ the address and port for TLS, @UPCERT:x@ its certificate.
 """
 import fcntl
 import os
@@ -22,6 +23,7 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PLACEHOLDER = re.compile(r"@(PORT|HTTP)(?::([a-z0-9_-]+))?@")
+UPSTREAM = re.compile(r"@UP(PORT|TLS|CERT)?:([a-z0-9_-]+)@")
 START_SECONDS = 20
 STOP_SECONDS = 8
 
@@ -115,12 +117,14 @@ def bound_ports(table):
 
 
 class Server:
-    """One server process. `command` is the program with its first arguments; -conf and -dns.port are added."""
+    """One server process. `command` is the program with its first arguments; -conf and -dns.port are added.
+    `upstreams`: name -> Upstream, which stay the caller's to start and close."""
 
-    def __init__(self, command, corefile, files=None, env=None, args=(), stop_signal=signal.SIGTERM):
+    def __init__(self, command, corefile, files=None, env=None, args=(), stop_signal=signal.SIGTERM, upstreams=None):
         self.command = list(command)
         self.stop_signal = stop_signal
         self.args = list(args)
+        self.upstreams = upstreams or {}
         self.dir = tempfile.mkdtemp(prefix="fairlead-test-")
         self.ports = {}
         self.http_ports = {}
@@ -142,7 +146,21 @@ class Server:
     def fill(self, text):
         """Text with its placeholders replaced; ports are allotted on first use."""
         text = PLACEHOLDER.sub(lambda m: str((self.port if m[1] == "PORT" else self.http)(m[2] or "")), text)
+        text = UPSTREAM.sub(self.fill_upstream, text)
         return text.replace("@DIR@", self.dir)
+
+    def fill_upstream(self, m):
+        up = self.upstreams[m[2]]
+        return {None: up.address, "PORT": str(up.port), "TLS": up.tls_address, "CERT": up.cert}[m[1]]
+
+    def mask(self, text):
+        """The same backwards: ports and upstreams by their names, so that two servers' texts can be compared."""
+        for name, up in self.upstreams.items():
+            text = text.replace(up.address, f"@UP:{name}@")
+            text = text.replace(up.tls_address, f"@UPTLS:{name}@") if up.tls_port else text
+        for name, port in self.ports.items():
+            text = re.sub(rf"\b{port.number}\b", f"@PORT:{name}@", text)
+        return text.replace(self.dir, "@DIR@")
 
     def port(self, name=""):
         """Number of the DNS port @PORT:name@."""
