@@ -11,10 +11,12 @@ import dns.name
 
 from lib import wire
 from lib.client import Ask
+from lib.upstream import parse_script, seconds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEYS = {"about", "corefile", "files", "env", "args", "queries", "generate", "generator", "window", "silent_ok", "log",
-        "log_lines", "metrics", "mask"}
+        "log_lines", "metrics", "mask", "upstreams", "seen", "patience"}
+SEEN = ("all", "each", "names", "no")
 GENERATOR_KEYS = {"seed", "names", "types", "classes", "sources", "ports", "tcp", "edns", "sizes", "options", "targets",
                   "mutate"}
 START_KEYS = {"name", "corefile", "directive", "files", "env", "ok", "differs", "error", "args"}
@@ -42,6 +44,7 @@ class Expect:
     compressed: bool = False
     status: int = None
     body: str = None
+    asked: int = None  # queries to upstreams that the question causes
 
     def full(self):
         """The same with everything unsaid being absent: for replies that have nothing to be compared with."""
@@ -59,6 +62,8 @@ class Query:
     text: str
     ask: Ask = None
     get: tuple = None  # (port name, path)
+    step: tuple = None  # (word, argument): what happens between two questions
+    nowait: bool = False  # the next question does not wait for its reply
     differs: str = ""
     expect: Expect = None
 
@@ -89,13 +94,25 @@ def load_answers(path):
     for key in ("about", "corefile"):
         if key not in case:
             raise BadCase(f"{case['file']}: `{key}` is missing")
+    case["upstreams"] = {name: up if isinstance(up, dict) else {"script": up}
+                         for name, up in case.get("upstreams", {}).items()}
+    for name, up in case["upstreams"].items():
+        up["script"] = repeat_lines(up.get("script", ""))
+        parse_script(up["script"])
+    if case.setdefault("seen", "all") not in SEEN:
+        raise BadCase(f"{case['file']}: `seen` is none of {SEEN}")
     case["corefile"] = repeat_lines(case["corefile"])
     case["queries"] = repeat_lines(case.get("queries", ""))
     case["queries"] = list(parse_queries(case))
+    if any(q.step or q.nowait or q.expect.asked is not None for q in case["queries"]):
+        case["window"] = 1
     if case.get("generate"):
         case["queries"] += generate(case)
     if len(case["queries"]) > 65000:
         raise BadCase(f"{case['file']}: more questions than ids")
+    for q in case["queries"]:
+        if q.step and q.step[0] != "wait" and q.step[1] not in case["upstreams"]:
+            raise BadCase(f"{q.where}: no upstream {q.step[1]!r}")
     for number, q in enumerate(case["queries"], 1):
         if q.ask and len(q.ask.wire) >= 2:
             q.ask = Ask(**{**vars(q.ask), "wire": struct.pack("!H", number) + q.ask.wire[2:]})
@@ -152,6 +169,11 @@ def parse_queries(case):
                 parse_expect(query[-1].expect, stripped)
             elif stripped[0] == "[":
                 port = stripped.strip("[]")
+            elif stripped[0] == "!":
+                if query:
+                    yield from finish(query)
+                query = None
+                yield parse_step(where, stripped)
             else:
                 if query:
                     yield from finish(query)
@@ -160,6 +182,15 @@ def parse_queries(case):
             raise BadCase(f"{where}: {e!r}: {line}") from e
     if query:
         yield from finish(query)
+
+
+def parse_step(where, text):
+    """`! wait 1.5s`, `! stop up`, `! start up`."""
+    word, argument = text.lstrip("!").split()
+    if word not in ("wait", "stop", "start"):
+        raise BadCase(f"unknown step {word!r}")
+    return Query(where=where, text=text, expect=Expect(),
+                 step=(word, seconds(argument) if word == "wait" else argument))
 
 
 def finish(group):
@@ -194,6 +225,8 @@ def parse_question(where, text, port):
             opts["tcp"] = True
         elif key == "edns":
             q["edns"] = int(value or 1232)
+        elif t == "nowait":
+            query.nowait = True
         elif t == "do":
             q["do"] = True
             q.setdefault("edns", 1232)
@@ -231,7 +264,8 @@ def parse_question(where, text, port):
             q["options"].append((12, bytes(pad - size - 4)))
         raw = wire.query(**q)
     query.ask = Ask(wire=raw, **opts)
-    return [Query(where=where, text=text, ask=query.ask, differs=query.differs, expect=query.expect)
+    return [Query(where=where, text=text, ask=query.ask, differs=query.differs, expect=query.expect,
+                  nowait=query.nowait)
             for _ in range(repeat)]
 
 
@@ -279,8 +313,8 @@ def parse_expect(expect, line):
             expect.sections[s] = []
     elif word in ("silent", "same", "compressed"):
         setattr(expect, word, True)
-    elif word == "replies":
-        expect.replies = int(rest)
+    elif word in ("replies", "asked"):
+        setattr(expect, word, int(rest))
     elif word == "status":
         expect.status = int(rest)
     elif word == "body":

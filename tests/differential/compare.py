@@ -2,12 +2,14 @@
 import os
 import re
 import time
+from collections import Counter
 from urllib.error import URLError
 
 from lib import wire
-from lib.client import Exchange
+from lib.client import QUIET, Exchange
 
 REPLIES_LATE = 5.0  # patience for a reply that the other server gave
+ASKED_LATE = 1.0  # patience for a query to an upstream that the case says there is
 SECOND_REPLIES = 0.15  # how long after the last reply a second one to the same question may come
 NAMES = ("CoreDNS", "Fairlead")
 
@@ -30,15 +32,13 @@ class Pair:
         two = Exchange(self.servers[1], self.case.get("window", 48), like=one)
         try:
             if self.case.get("window") == 1:
-                for q in dns:
-                    one.run([q.ask])
-                    two.run([q.ask])
+                self.one_by_one([q for q in queries if not q.get], (one, two))
             else:
                 for exchange in (one, two):
                     exchange.run([q.ask for q in dns])
             for mine, other in ((one, two), (two, one)):
                 late = [q.ask for q in dns if not mine.replies(q.ask) and other.replies(q.ask) and not q.differs]
-                mine.settle(late, REPLIES_LATE)
+                mine.settle(late, max(REPLIES_LATE, self.case.get("patience", 0)))
             one.drain(SECOND_REPLIES)
             two.drain(SECOND_REPLIES)
             for q in dns:
@@ -49,9 +49,45 @@ class Pair:
         for q in queries:
             if q.get:
                 self.judge_http(q)
+        self.problems += compare_seen(self.servers, self.case.get("seen", "all"))
         for server, name in zip(self.servers, NAMES):
             if not server.alive():
                 self.problems.append(f"{name} ended with status {server.process.poll()}:\n{server.output()[-3000:]}")
+
+    def one_by_one(self, queries, exchanges):
+        """Each question to both servers at the same time, and the next one when both have replied."""
+        for q in queries:
+            if q.step:
+                self.step(*q.step)
+                continue
+            before = [upstream_count(s) for s in self.servers]
+            for e in exchanges:
+                e.send(q.ask)
+            if q.nowait:
+                continue
+            end = time.monotonic() + self.case.get("patience", QUIET)
+            while any(e.missing([q.ask]) for e in exchanges) and time.monotonic() < end:
+                for e in exchanges:
+                    e.pump(0.002)
+            if q.expect.asked is not None:
+                self.judge_asked(q, before)
+
+    def step(self, word, argument):
+        if word == "wait":
+            time.sleep(argument)
+            return
+        for s in self.servers:
+            getattr(s.upstreams[argument], word)()
+
+    def judge_asked(self, query, before):
+        """Did this question cause so many queries to upstreams?"""
+        for server, name, old in zip(self.servers, NAMES, before):
+            end = time.monotonic() + ASKED_LATE
+            while upstream_count(server) - old < query.expect.asked and time.monotonic() < end:
+                time.sleep(0.005)
+            got = upstream_count(server) - old
+            if got != query.expect.asked:
+                self.problem(query, f"{name} asked upstreams {got} times, not {query.expect.asked}")
 
     def judge(self, query, reference, tested):
         expect = query.expect
@@ -165,6 +201,34 @@ def check(expect, replies, reference):
     return "; ".join(wrong)
 
 
+# ---- upstreams ----
+
+def upstream_count(server):
+    return sum(u.count() for u in server.upstreams.values())
+
+
+def seen_by(server, how):
+    """Queries that the server's upstreams got, as sorted lines."""
+    lines = []
+    for name, up in server.upstreams.items():
+        for q in up.asked():
+            line = f"{q.name} {q.rtype}" if how == "names" else q.line()
+            lines.append(f"{name}: {line}" if how == "each" else line)
+    return sorted(lines)
+
+
+def compare_seen(servers, how):
+    """What upstreams were asked by one server only, and scripts that could not be followed."""
+    out = [f"upstream {n}: {p}" for s in servers for n, u in s.upstreams.items() for p in u.problems]
+    if how == "no":
+        return out
+    one, two = (Counter(seen_by(s, how)) for s in servers)
+    for line in sorted(one.keys() | two.keys()):
+        if one[line] != two[line]:
+            out.append(f"upstreams got `{line}` {one[line]} times from {NAMES[0]}, {two[line]} times from {NAMES[1]}")
+    return out
+
+
 # ---- log lines ----
 
 def log_lines(server, case):
@@ -176,8 +240,7 @@ def log_lines(server, case):
             continue
         if line.startswith("{") and '"plugin":' not in line:
             continue  # listeners, version, signals
-        for name, port in server.ports.items():
-            line = re.sub(rf"\b{port.number}\b", f"@PORT:{name}@", line)
+        line = server.mask(line)
         line = re.sub(r"\b\d+(\.\d+)?(e-\d+)?s\b", "@DURATION@", line)
         line = re.sub(r'("duration_seconds":)[0-9.e-]+', r"\1@DURATION@", line)
         line = re.sub(r'("time":)"[^"]*"', r"\1@TIME@", line)
@@ -219,10 +282,11 @@ def compare_logs(servers, case, timeout=5.0):
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)')
 LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
 # Series whose values depend on time or on the build; names and label names are compared all the same.
-VALUE_VARIES = re.compile(r"duration|timestamp|build_info|version_info|health|panics|_created")
+VALUE_VARIES = re.compile(r"duration|timestamp|build_info|version_info|health|panics|_created|conn_cache")
 LABELS_VARY = {"coredns_build_info", "coredns_reload_version_info"}
-# CoreDNS exports these as soon as the plugin is compiled in; Fairlead has no such plugin yet, or only where it is used.
+# CoreDNS exports these as soon as the plugin is compiled in, Fairlead only where it is used.
 ELSEWHERE = re.compile(r"coredns_(forward|proxy|cache|dnssec|kubernetes|autopath|dns64|siit|shed|grpc)_")
+USED_AS = {"proxy": "forward"}  # name in metrics -> plugin
 PROCESS = ("process_cpu_seconds_total", "process_max_fds", "process_open_fds", "process_resident_memory_bytes",
            "process_start_time_seconds", "process_virtual_memory_bytes")
 
@@ -235,7 +299,10 @@ def metrics(server, port_name):
     series, types = {}, {}
     for line in text.splitlines():
         name = re.sub(r"^# TYPE ", "", line)
-        if not name.startswith("coredns_") or ELSEWHERE.match(name):
+        if not name.startswith("coredns_"):
+            continue
+        plugin = ELSEWHERE.match(name)
+        if plugin and USED_AS.get(plugin[1], plugin[1]) not in server.corefile:
             continue
         if name.startswith("coredns_health_") and "health" not in server.corefile:
             continue
@@ -245,9 +312,7 @@ def metrics(server, port_name):
             continue
         m = SAMPLE.match(line)
         name, labels, value = m[1], LABEL.findall(m[2] or ""), m[3]
-        for n, port in server.ports.items():
-            labels = [(k, re.sub(rf"\b{port.number}\b", f"@PORT:{n}@", v)) for k, v in labels]
-        labels = [(k, v.replace(server.dir, "@DIR@")) for k, v in labels]
+        labels = [(k, server.mask(v)) for k, v in labels]
         if name in LABELS_VARY:
             labels = [(k, "*") for k, v in labels]
         series[name, tuple(sorted(labels))] = None if VALUE_VARIES.search(name) else float(value)

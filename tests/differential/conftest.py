@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from lib import server
+from lib.upstream import Upstream
 
 missing = []
 
@@ -27,18 +28,26 @@ def programs():
 
 @pytest.fixture
 def make_server(programs):
-    """make_server(0|1, case): a Server for the reference or the one under test; stopped at the end of the test."""
-    made = []
+    """make_server(0|1, case): a Server for the reference or the one under test, with upstreams of its own; all stopped
+    at the end of the test."""
+    made, upstreams = [], []
 
     def make(which, case):
+        mine = {}
+        for name, up in case.get("upstreams", {}).items():
+            mine[name] = Upstream(**up)
+            upstreams.append(mine[name].start())
         s = server.Server(programs[which], case["corefile"], case.get("files"), case.get("env"), case.get("args", ()),
-                          stop_signal=signal.SIGKILL if programs[which][-1] != "dns" else signal.SIGTERM)
+                          stop_signal=signal.SIGKILL if programs[which][-1] != "dns" else signal.SIGTERM,
+                          upstreams=mine)
         made.append(s)
         return s
 
     yield make
     for s in made:
         s.stop()
+    for u in upstreams:
+        u.close()
 
 
 def pytest_terminal_summary(terminalreporter):
