@@ -111,7 +111,7 @@ def load_answers(path):
     if len(case["queries"]) > 65000:
         raise BadCase(f"{case['file']}: more questions than ids")
     for q in case["queries"]:
-        if q.step and q.step[0] != "wait" and q.step[1] not in case["upstreams"]:
+        if q.step and q.step[0] in ("stop", "start") and q.step[1] not in case["upstreams"]:
             raise BadCase(f"{q.where}: no upstream {q.step[1]!r}")
     for number, q in enumerate(case["queries"], 1):
         if q.ask and len(q.ask.wire) >= 2:
@@ -185,9 +185,9 @@ def parse_queries(case):
 
 
 def parse_step(where, text):
-    """`! wait 1.5s`, `! stop up`, `! start up`."""
-    word, argument = text.lstrip("!").split()
-    if word not in ("wait", "stop", "start"):
+    """`! wait 1.5s`, `! stop up`, `! start up`, `! settle`."""
+    word, argument = (text.lstrip("!").split() + [""])[:2]
+    if word not in ("wait", "stop", "start", "settle"):
         raise BadCase(f"unknown step {word!r}")
     return Query(where=where, text=text, expect=Expect(),
                  step=(word, seconds(argument) if word == "wait" else argument))

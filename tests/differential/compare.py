@@ -56,28 +56,36 @@ class Pair:
 
     def one_by_one(self, queries, exchanges):
         """Each question to both servers at the same time, and the next one when both have replied."""
+        open_asks = []
         for q in queries:
             if q.step:
-                self.step(*q.step)
+                self.step(*q.step, exchanges, open_asks)
                 continue
+            open_asks.append(q.ask)
             before = [upstream_count(s) for s in self.servers]
             for e in exchanges:
                 e.send(q.ask)
             if q.nowait:
                 continue
-            end = time.monotonic() + self.case.get("patience", QUIET)
-            while any(e.missing([q.ask]) for e in exchanges) and time.monotonic() < end:
-                for e in exchanges:
-                    e.pump(0.002)
+            self.settle(exchanges, [q.ask])
             if q.expect.asked is not None:
                 self.judge_asked(q, before)
 
-    def step(self, word, argument):
+    def settle(self, exchanges, asks):
+        """Wait until both servers have replied to all of them."""
+        end = time.monotonic() + self.case.get("patience", QUIET)
+        while any(e.missing(asks) for e in exchanges) and time.monotonic() < end:
+            for e in exchanges:
+                e.pump(0.002)
+
+    def step(self, word, argument, exchanges, asks):
         if word == "wait":
             time.sleep(argument)
-            return
-        for s in self.servers:
-            getattr(s.upstreams[argument], word)()
+        elif word == "settle":
+            self.settle(exchanges, asks)
+        else:
+            for s in self.servers:
+                getattr(s.upstreams[argument], word)()
 
     def judge_asked(self, query, before):
         """Did this question cause so many queries to upstreams?"""

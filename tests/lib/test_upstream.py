@@ -24,7 +24,7 @@ def text(msg):
      ["rcode NOERROR", "flags qr rd ra", "answer a.x. 60 IN A 192.0.2.1", "authority x. 9 IN NS ns.x.",
       "additional ns.x. 8 IN A 192.0.2.2"]),
     ("", {}, ["rcode REFUSED", "flags qr rd ra"]),
-    ("* *\n rcode NXDOMAIN", {"flags": ("cd",)}, ["rcode NXDOMAIN", "flags qr ra cd"]),
+    ("* * ; rcode NXDOMAIN", {"flags": ("cd",)}, ["rcode NXDOMAIN", "flags qr ra cd"]),
     ("*.x. A\n flags qr aa ad", {}, ["rcode NOERROR", "flags qr aa ad"]),
     ("a.x. A", {"edns": 4000, "do": True}, ["rcode NOERROR", "flags qr rd ra", "edns 1232 do"]),
     ("a.x. A\n noedns", {"edns": 4000}, ["rcode NOERROR", "flags qr rd ra"]),

@@ -118,22 +118,27 @@ def parse_script(text):
         stripped = re.sub(r"(^|\s+)#.*", "", line).strip()
         if not stripped:
             continue
+        parts = stripped.split(" ; ")
         try:
             if line[0] not in " \t":
-                rules.append(parse_rule(stripped.split()))
-                continue
+                rules.append(parse_rule(parts.pop(0).split()))
             if not rules:
                 raise BadScript("a reply without a query")
-            word, _, rest = stripped.partition(" ")
-            if word not in REPLY_WORDS:
-                raise BadScript(f"unknown word {word!r}")
-            if word == "and":
-                rules[-1].replies.append(Reply())
-            else:
-                rules[-1].replies[-1].words.append((word, rest.strip()))
+            for part in parts:
+                parse_reply_line(rules[-1], part.strip())
         except (BadScript, ValueError, IndexError) as e:
             raise BadScript(f"line {number}: {e}: {line}") from e
     return rules
+
+
+def parse_reply_line(rule, text):
+    word, _, rest = text.partition(" ")
+    if word not in REPLY_WORDS:
+        raise BadScript(f"unknown word {word!r}")
+    if word == "and":
+        rule.replies.append(Reply())
+    else:
+        rule.replies[-1].words.append((word, rest.strip()))
 
 
 def parse_rule(words):
