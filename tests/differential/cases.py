@@ -45,6 +45,7 @@ class Expect:
     status: int = None
     body: str = None
     asked: int = None  # queries to upstreams that the question causes
+    asked_all: bool = False  # of any name and type, not only of its own
 
     def full(self):
         """The same with everything unsaid being absent: for replies that have nothing to be compared with."""
@@ -313,8 +314,11 @@ def parse_expect(expect, line):
             expect.sections[s] = []
     elif word in ("silent", "same", "compressed"):
         setattr(expect, word, True)
-    elif word in ("replies", "asked"):
-        setattr(expect, word, int(rest))
+    elif word == "replies":
+        expect.replies = int(rest)
+    elif word == "asked":
+        number, _, which = rest.partition(" ")
+        expect.asked, expect.asked_all = int(number), which == "all"
     elif word == "status":
         expect.status = int(rest)
     elif word == "body":

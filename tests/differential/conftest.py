@@ -1,5 +1,6 @@
 """Fixtures of the differential suite, and a loud word when it could not run."""
 import os
+import re
 import signal
 
 import pytest
@@ -33,13 +34,14 @@ def make_server(programs):
     made, upstreams = [], []
 
     def make(which, case):
+        end = signal.SIGKILL if programs[which][-1] != "dns" else \
+            signal.SIGQUIT if re.search(r"lameduck (\d\d+|[2-9])s", case["corefile"]) else signal.SIGTERM
         mine = {}
         for name, up in case.get("upstreams", {}).items():
             mine[name] = Upstream(**up)
             upstreams.append(mine[name].start())
         s = server.Server(programs[which], case["corefile"], case.get("files"), case.get("env"), case.get("args", ()),
-                          stop_signal=signal.SIGKILL if programs[which][-1] != "dns" else signal.SIGTERM,
-                          upstreams=mine)
+                          stop_signal=end, upstreams=mine)
         made.append(s)
         return s
 

@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 import dns.name
@@ -91,9 +92,7 @@ class Query:
 
 
 def name_matches(pattern, name):
-    if pattern == "*":
-        return True
-    return name.endswith(pattern[1:]) if pattern.startswith("*.") else name == pattern
+    return fnmatchcase(name, pattern) if "*" in pattern else name == pattern
 
 
 def in_range(number, text):
@@ -143,7 +142,7 @@ def parse_reply_line(rule, text):
 
 def parse_rule(words):
     name, rtype = words[0].lower(), (words[1] if len(words) > 1 else "*").upper()
-    if name not in ("*", ".") and not name.endswith("."):
+    if name[-1] not in ".*":
         raise BadScript("names end with a dot")
     conditions = {}
     for w in words[2:]:
