@@ -96,11 +96,11 @@ def free_port():
     raise Broken("no free port")
 
 
-def encode_query(text, number=0, ident=0x4642):
+def encode_query(text, number=0, ident=0x4642, rd=False):
     name, rrtype = text.replace("{n}", str(number)).split()
     labels = [l for l in name.split(".") if l]
     wire = b"".join(bytes([len(l)]) + l.encode() for l in labels) + b"\0"
-    return struct.pack(">HHHHHH", ident, 0, 1, 0, 0, 0) + wire + \
+    return struct.pack(">HHHHHH", ident, 0x100 if rd else 0, 1, 0, 0, 0) + wire + \
         struct.pack(">HH", RRTYPES[rrtype.upper()], 1)
 
 
@@ -331,7 +331,20 @@ def query_args(scenario):
 
 
 def first_query(scenario):
-    return encode_query(scenario["queries"][0], scenario.get("range", [0])[0])
+    return encode_query(scenario["queries"][0], scenario.get("range", [0])[0],
+                        rd="--rd" in scenario.get("load", []))
+
+
+def scenario_files(scenario):
+    """Its files; a line with {n} stands for one line per number of the range."""
+    out = {}
+    for name, text in scenario.get("files", {}).items():
+        lines = []
+        for line in text.splitlines(keepends=True):
+            numbers = range(scenario["range"][0], scenario["range"][1] + 1) if "{n}" in line else [0]
+            lines += [line.replace("{n}", str(n)) for n in numbers]
+        out[name] = "".join(lines)
+    return out
 
 
 def machine():

@@ -3,6 +3,9 @@
  * The cheapest possible UDP "DNS server": it flips the QR bit and sends the packet back, padded or
  * cut to a given size. What it costs is what the kernel's UDP path costs, so every other server is
  * reported as a multiple of it. One thread, one SO_REUSEPORT socket, epoll, batches, IP_PKTINFO.
+ *
+ * With --answer it is the upstream of servers that forward: every question gets one A record of
+ * that TTL, other types an empty answer.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,6 +27,8 @@ enum {
 	/* An odd number of cache lines, or the headers of a batch would share a few cache sets. */
 	MESSAGE_MAX = 33 * 64,
 	DNS_HEADER_LEN = 12,
+	DNS_TYPE_A = 1,
+	RECORD_LEN = 16, /* an A record whose owner is a pointer */
 	/* Batches taken before the signal descriptor gets its turn. */
 	BATCHES_PER_TURN = 16,
 	/* Holds an in_pktinfo too; a multiple of its alignment. */
@@ -36,6 +41,8 @@ struct options {
 	unsigned batch;
 	unsigned reply_size;   /* 0: as long as the query */
 	unsigned rcvbuf_bytes; /* 0: the system's default */
+	bool answer;
+	unsigned ttl_s;
 };
 
 struct echo {
@@ -136,13 +143,52 @@ static void reply_from_asked_address(struct msghdr *h)
 	h->msg_flags = 0;
 }
 
-static void make_reply(struct mmsghdr *m, size_t reply_size)
+/* The offset behind the question, or 0 when there is none whole. */
+static size_t question_end(const unsigned char *d, size_t len)
+{
+	size_t at = DNS_HEADER_LEN;
+
+	while (at < len && d[at] != 0 && d[at] < 64)
+		at += 1u + d[at];
+	return at + 5 <= len && d[at] == 0 ? at + 5 : 0;
+}
+
+/* An A record behind the question, and nothing else: an OPT record of the query is dropped. */
+static void make_answer(struct mmsghdr *m, unsigned ttl_s)
+{
+	struct iovec *iov = m->msg_hdr.msg_iov;
+	unsigned char *d = iov->iov_base;
+	size_t end = question_end(d, m->msg_len);
+	unsigned char record[RECORD_LEN] = { 0xc0, DNS_HEADER_LEN, 0, DNS_TYPE_A, 0, 1 };
+	bool is_a = end > 0 && d[end - 4] == 0 && d[end - 3] == DNS_TYPE_A;
+
+	for (unsigned i = 0; i < 4; i++)
+		record[6 + i] = (unsigned char)(ttl_s >> (24 - 8 * i));
+	record[11] = 4;
+	memcpy(record + 12, (const unsigned char[]){ 192, 0, 2, 1 }, 4);
+	d[2] |= 0x80;
+	d[3] = 0x80;
+	memset(d + 6, 0, DNS_HEADER_LEN - 6);
+	d[7] = is_a;
+	iov->iov_len = end > 0 ? end : DNS_HEADER_LEN;
+	if (is_a && end + RECORD_LEN <= MESSAGE_MAX) {
+		memcpy(d + end, record, RECORD_LEN);
+		iov->iov_len = end + RECORD_LEN;
+	}
+	reply_from_asked_address(&m->msg_hdr);
+}
+
+static void make_reply(struct mmsghdr *m, const struct options *o)
 {
 	struct iovec *iov = m->msg_hdr.msg_iov;
 	unsigned char *d = iov->iov_base;
 	size_t len = m->msg_len;
-	size_t want = reply_size > 0 ? reply_size : len;
+	size_t want = o->reply_size > 0 ? o->reply_size : len;
 
+	if (o->answer) {
+		make_answer(m, o->ttl_s);
+		return;
+	}
 	d[2] |= 0x80;
 	if (want > len)
 		memset(d + len, 0, want - len);
@@ -193,7 +239,7 @@ static bool serve_batch(struct echo *e)
 			e->msg[i] = e->msg[kept];
 			e->msg[kept] = m;
 		}
-		make_reply(&e->msg[kept++], e->opt.reply_size);
+		make_reply(&e->msg[kept++], &e->opt);
 	}
 	send_all(e, kept);
 	for (unsigned i = 0; i < n; i++)
@@ -274,12 +320,13 @@ static struct options parse_options(int argc, char **argv)
 		{ "reply-size", required_argument, NULL, 'r' },
 		{ "batch", required_argument, NULL, 'b' },
 		{ "rcvbuf", required_argument, NULL, 'R' },
+		{ "answer", required_argument, NULL, 'A' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct options o = { .addr = "127.0.0.1", .port = 5300, .batch = 64 };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "a:p:r:b:R:", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "a:p:r:b:R:A:", longopts, NULL)) != -1) {
 		switch (c) {
 		case 'a':
 			o.addr = optarg;
@@ -297,9 +344,13 @@ static struct options parse_options(int argc, char **argv)
 		case 'R':
 			o.rcvbuf_bytes = parse_number(optarg, "--rcvbuf", 1, 1u << 30);
 			break;
+		case 'A':
+			o.answer = true;
+			o.ttl_s = parse_number(optarg, "--answer", 0, 1u << 30);
+			break;
 		default:
 			fprintf(stderr, "usage: bench-echo [--addr IP] [--port P] [--reply-size N]"
-					" [--batch N] [--rcvbuf BYTES]\n");
+					" [--batch N] [--rcvbuf BYTES] [--answer TTL]\n");
 			exit(2);
 		}
 	}

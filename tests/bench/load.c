@@ -52,7 +52,7 @@ struct options {
 	const char *server;
 	uint64_t port, sockets, window, batch, rate, timeout_ms, rcvbuf_bytes;
 	double duration_s;
-	bool tcp, sleep;
+	bool tcp, sleep, once;
 	struct queries_opts queries;
 };
 
@@ -463,7 +463,7 @@ static void run_window(struct load *l, uint32_t end_us)
 	unsigned least = (unsigned)((window < l->opt.batch ? window : l->opt.batch) + 1) / 2;
 	uint32_t expire_us = 0;
 
-	while (l->now_us < end_us && !stopped) {
+	while (l->now_us < end_us && !stopped && !(l->opt.once && l->st.sent >= l->queries.n)) {
 		bool busy = false;
 
 		for (uint64_t i = 0; i < l->opt.sockets; i++) {
@@ -568,6 +568,9 @@ static const struct opt {
 	{ "rcvbuf", OPT_UINT, FIELD(rcvbuf_bytes), 4096, 1u << 30, "receive buffer (8388608)" },
 	{ "tcp", OPT_FLAG, FIELD(tcp), 0, 0, "pipelined TCP instead of UDP" },
 	{ "sleep", OPT_FLAG, FIELD(sleep), 0, 0, "sleep, not spin, while nothing comes" },
+	{ "shuffle", OPT_UINT, FIELD(queries.shuffle), 0, UINT32_MAX,
+	  "seed of the queries' order (0: as they stand)" },
+	{ "once", OPT_FLAG, FIELD(once), 0, 0, "end when each query was sent once" },
 	{ "rd", OPT_FLAG, FIELD(queries.rd), 0, 0, "set the RD bit" },
 #undef FIELD
 };

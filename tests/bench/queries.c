@@ -166,6 +166,23 @@ static void add_file(struct queries *q, const struct queries_opts *o)
 	fclose(f);
 }
 
+/* Fisher and Yates, with xorshift64*: the same seed gives the same order everywhere. */
+static void shuffle(struct queries *q, uint64_t seed)
+{
+	q->order = xrealloc(NULL, q->n * sizeof(*q->order));
+	for (size_t i = 0; i < q->n; i++)
+		q->order[i] = (uint32_t)i;
+	for (size_t i = q->n - 1; i > 0; i--) {
+		seed ^= seed >> 12;
+		seed ^= seed << 25;
+		seed ^= seed >> 27;
+		size_t k = (size_t)((seed * 0x2545f4914f6cdd1dULL) >> 33) % (i + 1);
+		uint32_t kept = q->order[i];
+		q->order[i] = q->order[k];
+		q->order[k] = kept;
+	}
+}
+
 void queries_init(struct queries *q, const struct queries_opts *o)
 {
 	unsigned long from = 0, to = 999;
@@ -179,16 +196,18 @@ void queries_init(struct queries *q, const struct queries_opts *o)
 		add_file(q, o);
 	if (q->n == 0)
 		fail("no queries: give --query 'NAME TYPE' or --queries FILE");
+	if (o->shuffle > 0)
+		shuffle(q, o->shuffle);
 }
 
 size_t queries_next(struct queries *q, unsigned char *p, unsigned id)
 {
-	size_t i = q->next;
+	size_t i = q->order != NULL ? q->order[q->next] : q->next;
 	size_t len = q->start[i + 1] - q->start[i];
 
 	memcpy(p, q->wire + q->start[i], len);
 	put16(p, id);
-	q->next = i + 1 == q->n ? 0 : i + 1;
+	q->next = q->next + 1 == q->n ? 0 : q->next + 1;
 	return len;
 }
 
@@ -196,4 +215,5 @@ void queries_done(struct queries *q)
 {
 	free(q->wire);
 	free(q->start);
+	free(q->order);
 }

@@ -17,6 +17,7 @@ struct queries_opts {
 	const char *file;  /* of "NAME TYPE" lines, or NULL */
 	uint64_t edns;	   /* size to put into an OPT record; 0: no OPT record */
 	bool rd;
+	uint64_t shuffle; /* seed of the order; 0: as they stand */
 };
 
 /* A list of ready-made queries, gone through again and again. */
@@ -24,6 +25,7 @@ struct queries {
 	unsigned char *wire;
 	size_t wire_len, wire_size;
 	uint32_t *start; /* n + 1 offsets into wire */
+	uint32_t *order; /* n numbers of queries, or NULL */
 	size_t n, size, next;
 };
 

@@ -25,6 +25,8 @@ def remarks(row):
         said.append("noisy")
     if row["disturbed"] > 0:
         said.append(f"{row['disturbed']} of {row['rounds']} rounds disturbed")
+    if row["fill_lost"] > 0:
+        said.append(f"{row['fill_lost']} names lost while filling")
     if row["user_watched_s"] < USER_WATCH_S:
         said.append("user time rough")
     return ", ".join(said)
@@ -32,7 +34,7 @@ def remarks(row):
 
 def table_of(scenario):
     head = ["server", "× echo", "quartiles", "CPU µs/query", "user µs/query", "queries/s",
-            "reply bytes", "lost", "busy", "batch", "remarks"]
+            "reply bytes", "lost", "busy", "batch", "RSS MiB", "remarks"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for r in sorted(scenario["servers"], key=lambda r: r["echo_ratio"]):
         batch = f"{r['server_batch']:.0f}" if r["server_batch"] else \
@@ -42,7 +44,7 @@ def table_of(scenario):
             f"{r['echo_ratio_low']:.2f}–{r['echo_ratio_high']:.2f}",
             microseconds(r["ns_per_query"]), microseconds(r["user_ns_per_query"]),
             f"{r['qps']:,.0f}", f"{r['reply_bytes']:.0f}", str(r["lost"]),
-            f"{100 * r['busy']:.0f} %", batch, remarks(r)]) + " |")
+            f"{100 * r['busy']:.0f} %", batch, f"{r['rss_kb'] / 1024:.1f}", remarks(r)]) + " |")
     return lines
 
 
