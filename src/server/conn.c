@@ -33,19 +33,19 @@ void client_table_free(struct client_table *t)
 	free(t);
 }
 
-static uintptr_t client_count(struct server *s, const union net_addr *a, int delta)
+static uintptr_t client_count(struct conn_pool *s, const union net_addr *a, int delta)
 {
 	size_t n;
 	struct slice key = { .p = (const char *)net_addr_bytes(a, &n) };
 	key.n = n;
-	pthread_mutex_lock(&s->clients_lock);
+	pthread_mutex_lock(&s->lock);
 	uintptr_t count = (uintptr_t)map_get(&s->clients->counts, key);
 	count = delta < 0 ? count - 1 : count + 1;
 	if (count == 0)
 		map_del(&s->clients->counts, key);
 	else
 		map_set(&s->clients->counts, key, (void *)count); // NOLINT: a number, not a pointer
-	pthread_mutex_unlock(&s->clients_lock);
+	pthread_mutex_unlock(&s->lock);
 	return count;
 }
 
@@ -120,8 +120,8 @@ void conn_close(struct tcp_conn *c)
 	close(c->io.fd);
 	loop_timer_stop(c->worker->loop, &c->timer);
 	list_remove(c);
-	atomic_fetch_sub_explicit(&c->worker->srv->n_conns, 1, memory_order_relaxed);
-	client_count(c->worker->srv, &c->client, -1);
+	atomic_fetch_sub_explicit(&c->worker->pool->n, 1, memory_order_relaxed);
+	client_count(c->worker->pool, &c->client, -1);
 	conn_hold(c);
 	while (c->stream != NULL) {
 		struct query *s = c->stream;
@@ -166,8 +166,8 @@ void tcp_leave(struct worker *w, const struct listener_sock *s)
  * that holds more than half of all. */
 static void make_room(struct worker *w, const struct tcp_conn *fresh, uintptr_t of_client)
 {
-	uint32_t max = w->srv->opts.max_tcp;
-	uint32_t n = atomic_load_explicit(&w->srv->n_conns, memory_order_relaxed);
+	uint32_t max = w->pool->max;
+	uint32_t n = atomic_load_explicit(&w->pool->n, memory_order_relaxed);
 	bool greedy = of_client > max / 2;
 	if (n <= max && !greedy)
 		return;
@@ -202,8 +202,8 @@ static void add_conn(struct listener_sock *s, int fd, const union net_addr *clie
 		return;
 	}
 	list_append(c);
-	atomic_fetch_add_explicit(&w->srv->n_conns, 1, memory_order_relaxed);
-	uintptr_t of_client = client_count(w->srv, &c->client, 1);
+	atomic_fetch_add_explicit(&w->pool->n, 1, memory_order_relaxed);
+	uintptr_t of_client = client_count(w->pool, &c->client, 1);
 	conn_set_timeout(c, conn_timeouts(c)->read_ns, 3);
 	make_room(w, c, of_client);
 }

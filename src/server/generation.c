@@ -28,6 +28,7 @@ struct builder {
 struct served {
 	const char *zone;
 	const uint8_t *wire;
+	enum transport transport;
 	uint16_t port;
 	struct srcpos pos;
 	bool fresh; /* not yet met in an earlier key of the block */
@@ -40,21 +41,38 @@ struct block_work {
 
 /* ---- keys ---- */
 
-static int add_served(struct builder *b, struct block_work *work, const char *zone, uint16_t port,
-		      struct srcpos pos)
+static const char *const schemes[] = {
+	[TRANSPORT_DNS] = "dns",
+	[TRANSPORT_TLS] = "tls",
+	[TRANSPORT_HTTPS] = "https",
+};
+
+static int transport_of(const char *scheme)
+{
+	for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+		if (strcmp(schemes[i], scheme) == 0)
+			return (int)i;
+	}
+	return ERR_UNSUPPORTED;
+}
+
+/* `like` has what the zones of one key have in common. */
+static int add_served(struct builder *b, struct block_work *work, const char *zone,
+		      const struct served *like)
 {
 	uint8_t wire[DNS_NAME_MAX];
 	int n = dns_name_from_text(slice_of(zone), wire);
 	if (n < 0)
-		return srcerr_set(b->err, pos, "'%s' is not a domain name", zone);
+		return srcerr_set(b->err, like->pos, "'%s' is not a domain name", zone);
 	dns_name_lower(wire, wire);
 	bool fresh = !map_has(&work->zones, slice_of(zone));
 	IGNORE(map_set(&work->zones, slice_of(zone), work));
 	vec_push(&work->served, (struct served){
 					.zone = zone,
 					.wire = arena_memdup(&b->g->arena, wire, (size_t)n),
-					.port = port,
-					.pos = pos,
+					.transport = like->transport,
+					.port = like->port,
+					.pos = like->pos,
 					.fresh = fresh,
 				});
 	return 0;
@@ -68,13 +86,18 @@ static int read_keys(struct builder *b, struct block *blk, struct block_work *wo
 		int r = corefile_key_parse(&b->g->arena, &src->key[i], &k, b->err);
 		if (r < 0)
 			return r;
-		if (strcmp(k.scheme, "dns") != 0)
+		int t = transport_of(k.scheme);
+		if (t < 0)
 			return srcerr_set(b->err, src->key[i].pos,
-					  "scheme '%s://' is not supported yet, use 'dns://'",
+					  "scheme '%s://' is not supported, use 'dns://', 'tls://' "
+					  "or 'https://'",
 					  k.scheme);
-		uint16_t port = k.has_port ? k.port : b->srv->opts.default_port;
+		uint16_t port = t == TRANSPORT_DNS ? b->srv->opts.default_port : k.how->port;
+		struct served like = { .transport = (enum transport)t,
+				       .port = k.has_port ? k.port : port,
+				       .pos = src->key[i].pos };
 		for (size_t z = 0; z < k.n_zones; z++) {
-			r = add_served(b, work, k.zones[z], port, src->key[i].pos);
+			r = add_served(b, work, k.zones[z], &like);
 			if (r < 0)
 				return r;
 		}
@@ -155,7 +178,7 @@ static struct plugin_inst *new_inst(struct builder *b, struct block *blk, const 
 	in->pos = dirs[0]->name.pos;
 	in->stanza = arena_strndup(a, text.s, text.n);
 	in->chain_at = UINT32_MAX;
-	in->worker_data = arena_calloc(a, (b->srv->n_workers + 1) * sizeof(void *));
+	in->worker_data = arena_calloc(a, (b->srv->n_all + 1) * sizeof(void *));
 	return in;
 }
 
@@ -207,23 +230,25 @@ static int setup_plugins(struct builder *b)
 
 /* ---- routes ---- */
 
-static const char *listener_label(struct builder *b, const char *ip, uint16_t port)
+static const char *listener_label(struct builder *b, const char *ip, const struct served *sv)
 {
 	const char *fmt_ip = ip;
 	if (strchr(ip, ':') != NULL)
 		fmt_ip = arena_printf(&b->g->arena, "[%s]", ip);
-	return arena_printf(&b->g->arena, "dns://%s:%u", fmt_ip, port);
+	return arena_printf(&b->g->arena, "%s://%s:%u", schemes[sv->transport], fmt_ip, sv->port);
 }
 
-static struct route *route_get(struct builder *b, const char *label, struct srcerr *err)
+static struct route *route_get(struct builder *b, const char *label, enum transport transport)
 {
 	struct route *r = map_get(&b->by_label, slice_of(label));
 	if (r != NULL)
 		return r;
 	r = arena_calloc(&b->g->arena, sizeof(*r));
 	r->label = label;
-	if (net_addr_parse(slice_from(slice_of(label), strlen("dns://")), &r->addr) < 0) {
-		srcerr_set(err, (struct srcpos){ 0 }, "cannot listen on '%s'", label);
+	r->transport = transport;
+	size_t prefix = strlen(schemes[transport]) + strlen("://");
+	if (net_addr_parse(slice_from(slice_of(label), prefix), &r->addr) < 0) {
+		srcerr_set(b->err, (struct srcpos){ 0 }, "cannot listen on '%s'", label);
 		return NULL;
 	}
 	r->zones = dns_zoneset_new();
@@ -245,7 +270,7 @@ static int check_duplicate(struct builder *b, const struct block *blk, const str
 				  sv->zone, label);
 	static char bound, unbound;
 	char *mark = ip[0] == '\0' ? &unbound : &bound;
-	key = arena_printf(&b->g->arena, "%s|%u", sv->zone, sv->port);
+	key = arena_printf(&b->g->arena, "%s|%s|%u", sv->zone, schemes[sv->transport], sv->port);
 	const char *before =
 		view ? map_get(&b->wild, slice_of(key)) : map_set(&b->wild, slice_of(key), mark);
 	if (before != NULL && before != mark)
@@ -273,11 +298,11 @@ static void merge_conf(struct route *r, const struct block_conf *c)
 static int add_route_zone(struct builder *b, struct block *blk, const struct served *sv,
 			  const char *ip)
 {
-	const char *label = listener_label(b, ip, sv->port);
+	const char *label = listener_label(b, ip, sv);
 	int r = check_duplicate(b, blk, sv, ip, label);
 	if (r < 0)
 		return r;
-	struct route *rt = route_get(b, label, b->err);
+	struct route *rt = route_get(b, label, sv->transport);
 	if (rt == NULL)
 		return ERR_CONFIG;
 	struct block_zone *z = arena_calloc(&b->g->arena, sizeof(*z));
@@ -291,9 +316,10 @@ static int add_route_zone(struct builder *b, struct block *blk, const struct ser
 	blk->served[blk->n_served++] = z;
 	dns_zoneset_add(rt->zones, sv->wire, (uint32_t)blk->index, z);
 	merge_conf(rt, &blk->conf);
-	vec_push(&b->shown,
-		 ip[0] == '\0' ? arena_printf(&b->g->arena, "%s:%u", sv->zone, sv->port)
-			       : arena_printf(&b->g->arena, "%s:%u on %s", sv->zone, sv->port, ip));
+	bool plain = sv->transport == TRANSPORT_DNS;
+	vec_push(&b->shown, arena_printf(&b->g->arena, "%s%s%s:%u%s%s",
+					 plain ? "" : schemes[sv->transport], plain ? "" : "://",
+					 sv->zone, sv->port, ip[0] != '\0' ? " on " : "", ip));
 	return 0;
 }
 
@@ -386,7 +412,7 @@ int generation_build(struct server *srv, struct corefile *cf, bool dry, struct g
 		     struct srcerr *err)
 {
 	struct generation *g =
-		xcalloc(1, sizeof(*g) + srv->n_workers * sizeof(struct generation_worker));
+		xcalloc(1, sizeof(*g) + srv->n_all * sizeof(struct generation_worker));
 	struct builder b = { .srv = srv, .g = g, .err = err };
 	struct block_work *work = xcalloc(cf->n_block + 1, sizeof(*work));
 	arena_init(&g->arena);

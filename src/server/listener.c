@@ -20,9 +20,15 @@ struct listener *listener_find(struct server *srv, const char *label)
 	return l;
 }
 
-static void close_sockets(struct server *srv, struct listener *l)
+struct listener_sock *listener_on(struct listener *l, const struct worker *w)
 {
-	for (unsigned i = 0; i < srv->n_workers; i++) {
+	unsigned i = w->index - l->first; /* wraps below the first */
+	return i < l->n ? &l->sock[i] : NULL;
+}
+
+static void close_sockets(struct listener *l)
+{
+	for (unsigned i = 0; i < l->n; i++) {
 		struct listener_sock *s = &l->sock[i];
 		int *fds[] = { &s->udp[0].io.fd, &s->udp[1].io.fd, &s->tcp.fd };
 		for (size_t k = 0; k < ARRAY_LEN(fds); k++) {
@@ -33,9 +39,9 @@ static void close_sockets(struct server *srv, struct listener *l)
 	}
 }
 
-static void listener_free(struct server *srv, struct listener *l)
+static void listener_free(struct listener *l)
 {
-	close_sockets(srv, l);
+	close_sockets(l);
 	free(l->label);
 	free(l);
 }
@@ -82,23 +88,25 @@ static int open_udp_wildcard(struct listener *l, struct listener_sock *s)
 static int open_sock(struct listener *l, struct listener_sock *s)
 {
 	bool both = s->wildcard && l->addr.family == AF_INET6;
-	int r = both ? open_udp_wildcard(l, s) : open_udp(l, &s->udp[0], &l->addr);
+	int r = 0;
+	if (l->transport == TRANSPORT_DNS)
+		r = both ? open_udp_wildcard(l, s) : open_udp(l, &s->udp[0], &l->addr);
 	if (r < 0)
 		return r;
 	s->tcp.fd = net_sock_tcp(&l->addr, BACKLOG);
-	return s->tcp.fd < 0 ? s->tcp.fd : 0;
+	return s->tcp.fd < 0 ? s->tcp.fd : fix_port(l, s->tcp.fd);
 }
 
 /* A port drawn for UDP (port 0) may be in use by TCP: then another is drawn. */
-static int open_all(struct server *srv, struct listener *l, uint16_t port)
+static int open_all(struct listener *l, uint16_t port)
 {
 	enum { DRAWS = 64 };
 	int r = -EADDRINUSE;
 	for (int draw = 0; draw < DRAWS && r == -EADDRINUSE; draw++) {
-		close_sockets(srv, l);
+		close_sockets(l);
 		net_addr_set_port(&l->addr, port);
 		r = 0;
-		for (unsigned i = 0; i < srv->n_workers && r == 0; i++)
+		for (unsigned i = 0; i < l->n && r == 0; i++)
 			r = open_sock(l, &l->sock[i]);
 		if (port != 0)
 			break;
@@ -108,11 +116,16 @@ static int open_all(struct server *srv, struct listener *l, uint16_t port)
 
 static int listener_open(struct server *srv, const struct route *rt, struct listener **ret)
 {
-	struct listener *l = xcalloc(1, sizeof(*l) + srv->n_workers * sizeof(l->sock[0]));
+	bool plain = rt->transport == TRANSPORT_DNS;
+	unsigned n = plain ? srv->n_workers : srv->n_stream;
+	struct listener *l = xcalloc(1, sizeof(*l) + n * sizeof(l->sock[0]));
 	int r = 0;
+	l->transport = rt->transport;
+	l->first = plain ? 0 : srv->n_workers;
+	l->n = n;
 	l->label = xstrdup(rt->label);
 	l->addr = rt->addr;
-	for (unsigned i = 0; i < srv->n_workers; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		struct listener_sock *s = &l->sock[i];
 		for (size_t k = 0; k < ARRAY_LEN(s->udp); k++)
 			s->udp[k] = (struct udp_sock){ .io = { .fd = -1, .cb = udp_readable },
@@ -120,13 +133,13 @@ static int listener_open(struct server *srv, const struct route *rt, struct list
 		s->tcp = (struct loop_fd){ .fd = -1, .cb = tcp_acceptable };
 		s->accept_timer.cb = tcp_accept_again;
 		s->listener = l;
-		s->worker = &srv->worker[i];
+		s->worker = &srv->worker[l->first + i];
 		s->wildcard = is_wildcard(&rt->addr);
 	}
 	if (srv->opts.ops == NULL)
-		r = open_all(srv, l, net_addr_port(&rt->addr));
+		r = open_all(l, net_addr_port(&rt->addr));
 	if (r < 0) {
-		listener_free(srv, l);
+		listener_free(l);
 		return r;
 	}
 	*ret = l;
@@ -158,7 +171,7 @@ int listeners_open(struct server *srv, struct generation *g, struct srcerr *err)
 	while (r < 0 && srv->listeners != before) {
 		struct listener *l = srv->listeners;
 		srv->listeners = l->next;
-		listener_free(srv, l);
+		listener_free(l);
 	}
 	return r;
 }
@@ -193,6 +206,6 @@ void listeners_close_unused(struct server *srv)
 			continue;
 		}
 		*at = l->next;
-		listener_free(srv, l);
+		listener_free(l);
 	}
 }

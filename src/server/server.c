@@ -20,7 +20,13 @@
 #include "corefile/corefile.h"
 #include "server/server_priv.h"
 
-enum { DEFAULT_MAX_TCP = 10000, DEFAULT_MAX_WAITING = 20000, FILES_KEPT = 32 };
+enum {
+	DEFAULT_MAX_TCP = 10000,
+	DEFAULT_MAX_TLS = 1000,
+	DEFAULT_MAX_WAITING = 20000,
+	FILES_KEPT = 32,
+	STREAM_WORKERS_MAX = 64,
+};
 
 /* ---- messages to workers ---- */
 
@@ -50,10 +56,10 @@ static void run_order(struct loop_msg *m)
 /* Gives every worker the same order and waits for all acknowledgements; the first error of any. */
 static int order_all(struct server *s, void (*fn)(struct order *o), struct generation *g)
 {
-	struct order *o = xcalloc(s->n_workers, sizeof(*o));
+	struct order *o = xcalloc(s->n_active, sizeof(*o));
 	s->acks = 0;
 	s->ack_error = 0;
-	for (unsigned i = 0; i < s->n_workers; i++) {
+	for (unsigned i = 0; i < s->n_active; i++) {
 		o[i] = (struct order){
 			.msg.cb = run_order, .worker = &s->worker[i], .gen = g, .fn = fn
 		};
@@ -63,7 +69,7 @@ static int order_all(struct server *s, void (*fn)(struct order *o), struct gener
 			loop_post(s->worker[i].loop, &o[i].msg);
 	}
 	pthread_mutex_lock(&s->lock);
-	while (s->acks < s->n_workers)
+	while (s->acks < s->n_active)
 		pthread_cond_wait(&s->cond, &s->lock);
 	int r = s->ack_error;
 	pthread_mutex_unlock(&s->lock);
@@ -169,11 +175,23 @@ unsigned server_default_workers(void)
 
 /* Where the file limit is low, connections leave some descriptors to listeners and others: a worker
  * that has no connection of its own to close could not take a new one. */
-static uint32_t default_max_tcp(void)
+static uint32_t default_max_tcp(unsigned long files)
 {
-	unsigned long files = net_raise_file_limit();
 	unsigned long kept = FILES_KEPT + files / 8;
 	return (uint32_t)(files > kept ? MIN(files - kept, (unsigned long)DEFAULT_MAX_TCP) : 1);
+}
+
+static void pool_init(struct conn_pool *p, uint32_t max)
+{
+	p->max = max;
+	pthread_mutex_init(&p->lock, NULL);
+	p->clients = client_table_new();
+}
+
+static void pool_done(struct conn_pool *p)
+{
+	client_table_free(p->clients);
+	pthread_mutex_destroy(&p->lock);
 }
 
 static struct server *server_new(const struct server_opts *o)
@@ -181,34 +199,38 @@ static struct server *server_new(const struct server_opts *o)
 	struct server *s = xcalloc(1, sizeof(*s));
 	pthread_condattr_t ca;
 	s->opts = *o;
+	unsigned long files = net_raise_file_limit();
 	if (s->opts.max_tcp == 0)
-		s->opts.max_tcp = default_max_tcp();
+		s->opts.max_tcp = default_max_tcp(files);
+	if (s->opts.max_tls == 0)
+		s->opts.max_tls =
+			(uint32_t)MIN(MAX(files / 4, 1UL), (unsigned long)DEFAULT_MAX_TLS);
 	if (s->opts.max_waiting == 0)
 		s->opts.max_waiting = DEFAULT_MAX_WAITING;
 	if (s->opts.default_port == 0)
 		s->opts.default_port = 53;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_mutex_init(&s->clients_lock, NULL);
 	pthread_condattr_init(&ca);
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->cond, &ca);
 	pthread_condattr_destroy(&ca);
-	s->clients = client_table_new();
+	pool_init(&s->plain, s->opts.max_tcp);
+	pool_init(&s->stream, s->opts.max_tls);
 	return s;
 }
 
 static void server_free(struct server *s)
 {
-	for (unsigned i = 0; s->worker != NULL && i < s->n_workers; i++) {
+	for (unsigned i = 0; s->worker != NULL && i < s->n_all; i++) {
 		if (s->worker[i].loop != NULL)
 			worker_cleanup(&s->worker[i]);
 	}
 	listeners_close_unused(s);
 	logq_free(s->logq);
-	client_table_free(s->clients);
+	pool_done(&s->plain);
+	pool_done(&s->stream);
 	pthread_cond_destroy(&s->cond);
 	pthread_mutex_destroy(&s->lock);
-	pthread_mutex_destroy(&s->clients_lock);
 	free(s->worker);
 	free(s);
 }
@@ -227,7 +249,7 @@ static void commit(struct generation *g)
 static bool all_left(struct server *s, const struct generation *g)
 {
 	pthread_mutex_lock(&s->lock);
-	bool yes = g->n_left == s->n_workers;
+	bool yes = g->n_left == g->n_members;
 	pthread_mutex_unlock(&s->lock);
 	return yes;
 }
@@ -251,6 +273,7 @@ bool server_reap(struct server *s)
 static void retire(struct server *s, struct generation *g)
 {
 	g->next = s->retired;
+	g->n_members = s->n_active;
 	s->retired = g;
 	IGNORE(order_all(s, order_retire, g)); /* always acknowledged */
 }
@@ -263,16 +286,42 @@ static void await_retired(struct server *s, uint64_t deadline_ns)
 	int r = s->opts.no_threads ? ETIMEDOUT : 0; /* nobody could leave while we wait */
 	for (struct generation *g = s->retired; g != NULL && r == 0; g = g->next) {
 		pthread_mutex_lock(&s->lock);
-		while (g->n_left < s->n_workers && r == 0)
+		while (g->n_left < g->n_members && r == 0)
 			r = pthread_cond_timedwait(&s->cond, &s->lock, &at);
 		pthread_mutex_unlock(&s->lock);
 	}
 }
 
+static bool needs_stream_workers(const struct generation *g)
+{
+	for (size_t i = 0; i < g->n_route; i++) {
+		if (g->route[i]->transport != TRANSPORT_DNS)
+			return true;
+	}
+	return false;
+}
+
+/* Starts workers up to `n`; those that run already do so on. */
+static int start_workers(struct server *s, unsigned n, struct srcerr *err)
+{
+	for (unsigned i = 0; i < n; i++) {
+		int r = s->worker[i].loop == NULL ? worker_start(&s->worker[i], s, i) : 0;
+		if (r < 0) {
+			srcerr_set(err, (struct srcpos){ 0 }, "cannot start workers: %s",
+				   err_str(r));
+			return r;
+		}
+	}
+	s->n_active = MAX(s->n_active, n);
+	return 0;
+}
+
 /* Makes `g` the one that serves. On failure it is freed and all is as before. */
 static int go_live(struct server *s, struct generation *g, struct srcerr *err)
 {
-	int r = listeners_open(s, g, err);
+	int r = start_workers(s, needs_stream_workers(g) ? s->n_all : s->n_workers, err);
+	if (r == 0)
+		r = listeners_open(s, g, err);
 	if (r == 0) {
 		r = order_all(s, order_init, g);
 		if (r < 0) {
@@ -298,24 +347,12 @@ static int go_live(struct server *s, struct generation *g, struct srcerr *err)
 
 static void stop_threads(struct server *s)
 {
-	for (unsigned i = 0; s->worker != NULL && i < s->n_workers; i++) {
+	for (unsigned i = 0; s->worker != NULL && i < s->n_all; i++) {
 		if (!s->worker[i].running)
 			continue;
 		loop_stop(s->worker[i].loop);
 		pthread_join(s->worker[i].thread, NULL);
 	}
-}
-
-static int start_workers(struct server *s)
-{
-	s->worker = xcalloc(s->n_workers, sizeof(*s->worker));
-	s->logq = logq_new(s->n_workers, s->opts.log_fd != 0 ? s->opts.log_fd : 1);
-	for (unsigned i = 0; i < s->n_workers; i++) {
-		int r = worker_start(&s->worker[i], s, i);
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 /* `multisocket` decides the number of workers, which must be known before its plugin is set up. */
@@ -343,20 +380,19 @@ int server_start(const struct server_opts *o, struct corefile *cf, struct server
 	s->n_workers = o->workers != 0 ? o->workers
 		       : sockets != 0  ? sockets
 				       : server_default_workers();
-	metrics_init(s->n_workers);
+	s->n_stream = MIN(o->workers != 0 ? o->workers : server_default_workers(),
+			  (unsigned)STREAM_WORKERS_MAX);
+	s->n_all = s->n_workers + s->n_stream;
+	metrics_init(s->n_all);
 	struct generation *g = NULL;
 	int r = generation_build(s, cf, false, &g, err);
 	if (r < 0) {
 		server_free(s);
 		return r;
 	}
-	r = start_workers(s);
-	if (r < 0) {
-		srcerr_set(err, (struct srcpos){ 0 }, "cannot start workers: %s", err_str(r));
-		generation_free(g, true);
-	} else {
-		r = go_live(s, g, err);
-	}
+	s->worker = xcalloc(s->n_all, sizeof(*s->worker));
+	s->logq = logq_new(s->n_all, s->opts.log_fd != 0 ? s->opts.log_fd : 1);
+	r = go_live(s, g, err);
 	if (r < 0) {
 		server_stop(s, 0);
 		return r;
@@ -387,8 +423,9 @@ int server_reload(struct server *s, struct corefile *cf, struct srcerr *err)
 int server_check(const struct server_opts *o, struct corefile *cf, struct srcerr *err)
 {
 	struct server *s = server_new(o);
-	s->n_workers = 1;
-	metrics_init(1);
+	s->n_workers = s->n_stream = 1;
+	s->n_all = 2;
+	metrics_init(s->n_all);
 	int r = generation_build(s, cf, true, NULL, err);
 	server_free(s);
 	return r;

@@ -19,7 +19,10 @@ struct server_opts {
 	uint16_t default_port;	   /* of keys without one; -dns.port */
 	unsigned workers;	   /* 0: multisocket, else from cpuset and cgroup quota */
 	uint32_t max_tcp;	   /* connections in all; 0: 10 000 or what files allow */
-	uint32_t max_waiting;	   /* queries in flight per process; 0: 20 000 */
+	uint32_t max_tls;	   /* connections of encrypted transports; 0: 1000, or what files
+				      allow */
+	uint32_t max_waiting;	   /* queries in flight per process; 0: 20 000. Encrypted transports
+				      have a quarter of it on top */
 	const struct net_ops *ops; /* NULL: the kernel's */
 	bool no_threads;	   /* tests and benchmarks: workers are driven by server_turn */
 	int log_fd;		   /* where query lines go; 0: standard output */
@@ -56,6 +59,7 @@ const struct corefile *server_corefile(const struct server *s);
 
 /* no_threads: one loop turn of worker i. */
 void server_turn(struct server *s, unsigned worker, bool wait);
+/* Those of UDP and TCP. */
 unsigned server_n_workers(const struct server *s);
 /* Workers this machine suggests: cpuset and cgroup quota. */
 unsigned server_default_workers(void);

@@ -38,6 +38,13 @@ enum {
 	WORKERS_MAX = 1024,
 };
 
+/* What a listener speaks. */
+enum transport {
+	TRANSPORT_DNS,	 /* UDP and TCP */
+	TRANSPORT_TLS,	 /* DNS over TLS; plain TCP where its blocks have no `tls` */
+	TRANSPORT_HTTPS, /* DNS over HTTPS; plain HTTP likewise */
+};
+
 struct block_zone {
 	struct block *block;
 	const uint8_t *wire;
@@ -72,6 +79,7 @@ struct route {
 	uint16_t opcodes;
 	bool any_class;
 	struct block_timeouts timeouts;
+	enum transport transport;
 	union net_addr addr;
 	const char *label; /* "dns://:53" */
 	struct zone_report dropped;
@@ -102,6 +110,7 @@ struct generation {
 	size_t n_shown;
 	int64_t reload_ns, reload_jitter_ns, lameduck_ns;
 	unsigned sockets;
+	unsigned n_members;	      /* workers that ever knew it; set when it is retired */
 	unsigned n_left;	      /* workers that have left it; guarded by srv->lock */
 	struct generation *next;      /* in srv->retired */
 	struct generation_worker w[]; /* one per worker; each touched by that worker only */
@@ -126,8 +135,10 @@ struct listener_sock {
 struct listener {
 	struct listener *next;
 	char *label;
+	enum transport transport;
 	union net_addr addr;
-	struct listener_sock sock[]; /* one per worker */
+	unsigned first, n;	     /* workers that serve it */
+	struct listener_sock sock[]; /* one for each of them */
 };
 
 struct big_block {
@@ -147,9 +158,19 @@ struct conn_list {
 	size_t n;
 };
 
+/* Connections of one kind, over all workers that serve it. */
+struct conn_pool {
+	uint32_t max;
+	_Atomic uint32_t n;
+	pthread_mutex_t lock; /* guards clients */
+	struct client_table *clients;
+};
+
 struct worker {
 	struct server *srv;
 	unsigned index;
+	bool is_stream; /* serves encrypted transports: handshakes hold up nobody else */
+	struct conn_pool *pool;
 	pthread_t thread;
 	bool running; /* the thread was started */
 	struct loop *loop;
@@ -196,7 +217,10 @@ struct logq;
 
 struct server {
 	struct server_opts opts;
-	unsigned n_workers;
+	unsigned n_workers; /* of UDP and TCP: the first ones */
+	unsigned n_stream;  /* of encrypted transports: the last ones */
+	unsigned n_all;	    /* both: slots of metrics, log rings, instances */
+	unsigned n_active;  /* n_all once a configuration needed the stream workers */
 	struct worker *worker;
 	struct generation *gen;	    /* control thread */
 	struct generation *retired; /* replaced, with queries in flight; control thread */
@@ -208,9 +232,7 @@ struct server {
 	unsigned acks;
 	int ack_error;
 
-	pthread_mutex_t clients_lock; /* guards clients */
-	struct client_table *clients;
-	_Atomic uint32_t n_conns;
+	struct conn_pool plain, stream;
 };
 
 /* slab.c */
@@ -273,6 +295,8 @@ MUST_CHECK int listeners_open(struct server *srv, struct generation *g, struct s
 /* Closes those that neither the live generation nor a retired one uses. */
 void listeners_close_unused(struct server *srv);
 struct listener *listener_find(struct server *srv, const char *label);
+/* Its sockets on this worker; NULL: it is served by others. */
+struct listener_sock *listener_on(struct listener *l, const struct worker *w);
 /* One per worker thread. */
 void worker_switch(struct worker *w, struct generation *g);
 /* The last query of a retiring generation is done on this worker. */

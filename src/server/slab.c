@@ -22,9 +22,12 @@ static void grow(struct worker *w)
 	w->n_slots += SLOTS_PER_SLAB;
 }
 
+/* Encrypted transports have a quarter of what may wait, on top. */
 static uint32_t cap(const struct worker *w)
 {
-	uint32_t n = w->srv->opts.max_waiting / w->srv->n_workers;
+	const struct server *s = w->srv;
+	uint32_t n = w->is_stream ? s->opts.max_waiting / 4 / s->n_stream
+				  : s->opts.max_waiting / s->n_workers;
 	return MAX(n, (uint32_t)BATCH) + 2 * BATCH;
 }
 

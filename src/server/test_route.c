@@ -353,8 +353,9 @@ static void refused_corefiles(void **state)
 		{ "a.test {\n tag x\n}\na.test {\n only 1\n on 127.0.0.1\n}\n",
 		  "Corefile:4:1: cannot serve a.test. on port 53 - zone overlap listener capacity "
 		  "with a block that does not give an address by 'bind'" },
-		{ "tls://a.test {\n}\n",
-		  "Corefile:1:1: scheme 'tls://' is not supported yet, use 'dns://'" },
+		{ "quic://a.test {\n}\n",
+		  "Corefile:1:1: scheme 'quic://' is not supported, use 'dns://', 'tls://' or "
+		  "'https://'" },
 		{ "a.test {\n on nowhere\n}\n", "cannot listen on 'dns://nowhere:53'" },
 		{ "a.test {\n nosuch\n}\n",
 		  "Corefile:2:2: unknown directive 'nosuch', expected the name of a plugin "

@@ -72,6 +72,8 @@ static void *thread_main(void *arg)
 
 void worker_prepare(struct worker *w)
 {
+	w->is_stream = w->index >= w->srv->n_workers;
+	w->pool = w->is_stream ? &w->srv->stream : &w->srv->plain;
 	strbuf_init(&w->line);
 	w->ops = w->srv->opts.ops != NULL ? w->srv->opts.ops : &net_ops_kernel;
 	w->tx_buf = xmalloc(BATCH * sizeof(*w->tx_buf));
@@ -101,7 +103,8 @@ int worker_start(struct worker *w, struct server *srv, unsigned index)
 		return -r;
 	w->running = true;
 	char name[16];
-	snprintf(name, sizeof(name), "worker-%u", index);
+	snprintf(name, sizeof(name), w->is_stream ? "stream-%u" : "worker-%u",
+		 w->is_stream ? index - srv->n_workers : index);
 	pthread_setname_np(w->thread, name);
 	return 0;
 }
@@ -139,9 +142,9 @@ static void sock_unregister(struct worker *w, struct listener_sock *s)
 {
 	if (!s->registered)
 		return;
-	loop_fd_del(w->loop, &s->udp[0].io);
-	loop_fd_del(w->loop, &s->udp[1].io);
-	loop_fd_del(w->loop, &s->tcp);
+	struct loop_fd *fds[] = { &s->udp[0].io, &s->udp[1].io, &s->tcp };
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		loop_fd_del(w->loop, fds[i]);
 	if (s->accept_timer.heap_at != 0)
 		loop_timer_stop(w->loop, &s->accept_timer);
 	s->registered = false;
@@ -163,13 +166,16 @@ void worker_switch(struct worker *w, struct generation *g)
 {
 	struct generation *old = w->gen;
 	for (size_t i = 0; g != NULL && i < g->n_route; i++) {
-		struct listener_sock *s = &g->route[i]->listener->sock[w->index];
+		struct listener_sock *s = listener_on(g->route[i]->listener, w);
+		if (s == NULL)
+			continue;
 		s->route = g->route[i];
 		sock_register(w, s);
 	}
 	for (size_t i = 0; old != NULL && i < old->n_route; i++) {
-		if (!routed(g, old->route[i]->listener))
-			sock_unregister(w, &old->route[i]->listener->sock[w->index]);
+		struct listener_sock *s = listener_on(old->route[i]->listener, w);
+		if (s != NULL && !routed(g, s->listener))
+			sock_unregister(w, s);
 	}
 	w->gen = g;
 }
