@@ -53,7 +53,7 @@ static int remove_certs(void **state)
 	static const char *const files[] = { "server.pem",   "server.key",   "address.pem",
 					     "address.key",  "client.pem",   "client.key",
 					     "stranger.pem", "stranger.key", "good.pem",
-					     "other.pem",    "junk" };
+					     "other.pem",    "junk",	     "keylog" };
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		unlink(path(files[i]));
@@ -186,6 +186,29 @@ static void writing_does_not_block(void **state)
 		got += (size_t)n;
 	assert_int_equal(got, sent);
 	pair_close(&p);
+}
+
+static void key_log(void **state)
+{
+	struct pair p;
+	struct net_tls_cred *c = NULL;
+	struct net_tls_files f = { .cert = path("server.pem"), .key = path("server.key") };
+	char text[4096] = "";
+	(void)state;
+	f.keylog = path("no/such/keylog");
+	assert_int_equal(net_tls_server_cred(&f, &c, err, sizeof(err)), -ENOENT);
+	assert_non_null(strstr(err, "cannot write the key log '"));
+	f.keylog = path("keylog");
+	assert_int_equal(net_tls_server_cred(&f, &c, err, sizeof(err)), 0);
+	pair_open(&p, c, client_cred("good.pem", NULL), "dns.example", NULL);
+	shake(&p);
+	assert_int_equal(p.server_result, 0);
+	pair_close(&p);
+	int fd = open(path("keylog"), O_RDONLY | O_CLOEXEC);
+	assert_true(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	assert_non_null(strstr(text, "CLIENT_HANDSHAKE_TRAFFIC_SECRET "));
+	assert_int_equal(text[strlen(text) - 1], '\n');
 }
 
 /* Sessions resume with the ticket of an earlier one, on the same credentials. */
@@ -359,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(talks),
 		cmocka_unit_test(writing_does_not_block),
+		cmocka_unit_test(key_log),
 		cmocka_unit_test(resumes),
 		cmocka_unit_test(who_is_trusted),
 		cmocka_unit_test(no_common_protocol),

@@ -27,7 +27,8 @@ struct net_tls_cred {
 	gnutls_priority_t priority;
 	gnutls_datum_t ticket_key; /* servers: sessions resume on any thread */
 	enum net_tls_auth auth;
-	bool shared; /* the one that trusts the system and has no certificate */
+	int keylog_fd; /* -1: none */
+	bool shared;   /* the one that trusts the system and has no certificate */
 	_Atomic unsigned refs;
 };
 
@@ -112,6 +113,8 @@ static void cred_free(struct net_tls_cred *c)
 		gnutls_memset(c->ticket_key.data, 0, c->ticket_key.size);
 		gnutls_free(c->ticket_key.data);
 	}
+	if (c->keylog_fd >= 0)
+		close(c->keylog_fd);
 	free(c);
 }
 
@@ -125,6 +128,7 @@ static struct net_tls_cred *cred_new(void)
 {
 	struct net_tls_cred *c = xcalloc(1, sizeof(*c));
 	atomic_init(&c->refs, 1);
+	c->keylog_fd = -1;
 	if (gnutls_certificate_allocate_credentials(&c->x509) < 0 ||
 	    gnutls_priority_init(&c->priority, priorities, NULL) < 0)
 		abort(); /* no memory, or a constant of ours is wrong */
@@ -146,6 +150,23 @@ static int verify_client(gnutls_session_t session)
 	return 0;
 }
 
+static int open_keylog(struct net_tls_cred *c, const char *file, char *err, size_t err_n)
+{
+	c->keylog_fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	return c->keylog_fd < 0
+		       ? fail(err, err_n, -errno, "write the key log", file, err_str(-errno))
+		       : 0;
+}
+
+static int system_trust(struct net_tls_cred *c, char *err, size_t err_n)
+{
+	int r = gnutls_certificate_set_x509_system_trust(c->x509);
+	if (r > 0)
+		return 0;
+	snprintf(err, err_n, "the system has no CA certificates (package ca-certificates)");
+	return ERR_NOTFOUND;
+}
+
 int net_tls_server_cred(const struct net_tls_files *f, struct net_tls_cred **ret, char *err,
 			size_t err_n)
 {
@@ -153,6 +174,10 @@ int net_tls_server_cred(const struct net_tls_files *f, struct net_tls_cred **ret
 	int r = load_pair(c, f, err, err_n);
 	if (r == 0 && f->ca != NULL)
 		r = load_ca(c, f->ca, err, err_n);
+	else if (r == 0 && f->auth >= NET_TLS_VERIFY_IF_GIVEN)
+		r = system_trust(c, err, err_n);
+	if (r == 0 && f->keylog != NULL)
+		r = open_keylog(c, f->keylog, err, err_n);
 	if (r < 0)
 		return r;
 	if (gnutls_session_ticket_key_generate(&c->ticket_key) < 0)
@@ -165,15 +190,6 @@ int net_tls_server_cred(const struct net_tls_files *f, struct net_tls_cred **ret
 
 static pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER; /* guards system_cred */
 static struct net_tls_cred *system_cred;
-
-static int system_trust(struct net_tls_cred *c, char *err, size_t err_n)
-{
-	int r = gnutls_certificate_set_x509_system_trust(c->x509);
-	if (r > 0)
-		return 0;
-	snprintf(err, err_n, "the system has no CA certificates (package ca-certificates)");
-	return ERR_NOTFOUND;
-}
 
 /* The system's CA set takes megabytes: all who need nothing else share one. */
 static int system_client_cred(struct net_tls_cred **ret, char *err, size_t err_n)
@@ -272,6 +288,23 @@ static int common_setup(struct net_tls *t, const char *const *alpn, unsigned alp
 	return r < 0 ? ERR_TLS : 0;
 }
 
+/* One line in the format of NSS, which tools that decrypt captures read. */
+static int log_secret(gnutls_session_t session, const char *label, const gnutls_datum_t *secret)
+{
+	const struct net_tls *t = gnutls_session_get_ptr(session);
+	char client[2 * 32 + 1], key[2 * 64 + 1], line[512];
+	size_t client_n = sizeof(client), key_n = sizeof(key);
+	gnutls_datum_t client_random, server_random;
+	gnutls_session_get_random(session, &client_random, &server_random);
+	if (gnutls_hex_encode(&client_random, client, &client_n) < 0 ||
+	    gnutls_hex_encode(secret, key, &key_n) < 0)
+		return 0;
+	int n = snprintf(line, sizeof(line), "%s %s %s\n", label, client, key);
+	/* A debugging aid: when the disk is full, sessions go on. */
+	IGNORE(write(t->cred->keylog_fd, line, (size_t)n) < 0);
+	return 0;
+}
+
 int net_tls_accept(struct net_tls_cred *c, int fd, const char *const *alpn, struct net_tls **ret)
 {
 	static const gnutls_certificate_request_t request[] = {
@@ -286,6 +319,8 @@ int net_tls_accept(struct net_tls_cred *c, int fd, const char *const *alpn, stru
 	if (r < 0)
 		return r;
 	gnutls_certificate_server_set_request(t->session, request[c->auth]);
+	if (c->keylog_fd >= 0)
+		gnutls_session_set_keylog_function(t->session, log_secret);
 	if (gnutls_session_ticket_enable_server(t->session, &c->ticket_key) < 0)
 		return ERR_TLS;
 	*ret = TAKE_PTR(t);

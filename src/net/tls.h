@@ -26,8 +26,9 @@ enum net_tls_auth { /* what a server asks of clients, as CoreDNS's `client_auth`
 struct net_tls_files {
 	const char *cert; /* PEM chain; NULL: none (clients) */
 	const char *key;
-	const char *ca; /* PEM; NULL: clients trust the system's, servers nobody */
+	const char *ca; /* PEM; NULL: the system's (servers: where `auth` verifies) */
 	enum net_tls_auth auth;
+	const char *keylog; /* servers: secrets of sessions are appended here; NULL: none */
 };
 
 /* Reads the files. ERR_PARSE or -errno; `err` gets a sentence that names the file. Counted
