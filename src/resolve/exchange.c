@@ -12,6 +12,8 @@ void exchange_detach(struct resolver *r, struct resolve_exchange *x)
 		return;
 	}
 	wheel_remove(r, x);
+	if (x->state == X_WAITING)
+		stream_pool_unwait(resolver_pool(r, x->up), x);
 	if (x->state == X_QUEUED)
 		xlist_remove(&x->link->queued, x);
 	if (x->link != NULL)
@@ -22,9 +24,16 @@ void exchange_detach(struct resolver *r, struct resolve_exchange *x)
 	x->state = X_IDLE;
 }
 
+static void drop(struct resolve_exchange *x)
+{
+	if (x->state == X_SENT && x->link != NULL && x->link->ops->dropped != NULL)
+		x->link->ops->dropped(x->link, x);
+}
+
 void exchange_fail(struct resolver *r, struct resolve_exchange *x, enum resolve_result result,
 		   int code)
 {
+	drop(x);
 	exchange_detach(r, x);
 	x->result = result;
 	x->error = code;
@@ -89,4 +98,13 @@ void exchange_reply(struct resolver *r, struct resolve_exchange *x, uint8_t *msg
 	x->error = x->result == RESOLVE_OK ? 0 : ERR_PARSE;
 	x->error_text = x->result == RESOLVE_OK ? NULL : resolve_error_text(ERR_PARSE);
 	x->done(x);
+}
+
+void resolve_cancel(struct resolver *r, struct resolve_exchange *x)
+{
+	if (x->state == X_IDLE)
+		return;
+	drop(x);
+	exchange_detach(r, x);
+	resolver_bury(r);
 }

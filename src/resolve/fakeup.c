@@ -2,6 +2,7 @@
 #include "resolve/fakeup.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,8 @@ static void accept_all(struct fakeup *u)
 	while (u->tcp >= 0 &&
 	       (fd = accept4(u->tcp, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
 		struct conn *c = xcalloc(1, sizeof(*c));
+		int on = 1; /* what is sent is there at once */
+		check(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0, "nodelay");
 		c->fd = fd;
 		vec_push(&u->conns, c);
 	}

@@ -26,12 +26,14 @@ int link_socket(const struct resolve_conf *c, int type)
 	return fd;
 }
 
-struct resolve_link *link_open(struct resolve_pool *p, int fd, uint32_t events, size_t size)
+struct resolve_link *link_open(struct resolve_pool *p, int fd, uint32_t events,
+			       const struct link_ops *ops, size_t size)
 {
 	struct resolver *r = p->r;
 	struct resolve_link *l = xcalloc(1, size);
 	l->io.fd = fd;
 	l->pool = p;
+	l->ops = ops;
 	if (loop_fd_add(r->env.loop, &l->io, events) < 0) {
 		close(fd);
 		free(l);
@@ -61,12 +63,12 @@ void link_close(struct resolve_link *l)
 	struct resolve_pool *p = l->pool;
 	if (l->io.fd < 0)
 		return;
+	l->ops->closed(l);
 	loop_fd_del(p->r->env.loop, &l->io);
 	close(l->io.fd);
 	l->io.fd = -1;
 	if (l->dirty)
 		take_off_dirty(p->r, l);
-	l->closed(l);
 	*(l->prev != NULL ? &l->prev->next : &p->links) = l->next;
 	if (l->next != NULL)
 		l->next->prev = l->prev;
@@ -123,11 +125,15 @@ void link_remove(struct resolve_link *l, struct resolve_exchange *x)
 		at = &(*at)->hash_next;
 	*at = x->hash_next;
 	x->link = NULL;
+	if (l->pool->waiting.first != NULL)
+		resolver_pump(l->pool->r);
 	if (--l->inflight != 0)
 		return;
 	l->idle_ns = loop_now(l->pool->r->env.loop);
-	if (l->draining)
+	if (l->draining || l->pool->forgotten)
 		link_close(l);
+	else if (l->ops->idle != NULL)
+		l->ops->idle(l);
 }
 
 void link_fail_all(struct resolve_link *l, enum resolve_result result, int code)

@@ -141,6 +141,7 @@ struct resolve_exchange {
 	uint16_t question_n; /* bytes of the one question */
 	uint16_t slot;
 	uint32_t link_after; /* only links opened later */
+	uint32_t http_stream;
 	struct resolve_link *link;
 	struct resolve_exchange *next, *prev; /* by deadline */
 	struct resolve_exchange *hash_next;

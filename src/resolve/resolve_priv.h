@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "dns/request.h"
+#include "net/tls.h"
 #include "resolve/resolve.h"
 
 enum {
@@ -32,7 +33,13 @@ enum {
 };
 #define UDP_AGE_NS (30 * NS_PER_S)
 
-enum exchange_state { X_IDLE, X_QUEUED, X_SENT, X_READY };
+enum exchange_state {
+	X_IDLE,
+	X_WAITING, /* for a connection with room */
+	X_QUEUED,  /* on a link, to be sent */
+	X_SENT,
+	X_READY,
+};
 
 struct xlist {
 	struct resolve_exchange *first, *last;
@@ -53,13 +60,24 @@ static inline void xlist_remove(struct xlist *l, struct resolve_exchange *x)
 }
 
 struct resolve_pool;
+struct resolve_link;
+
+struct link_ops {
+	void (*flush)(struct resolve_link *l);	 /* sends what is queued */
+	void (*closed)(struct resolve_link *l);	 /* about to be, nothing is on it any more */
+	void (*destroy)(struct resolve_link *l); /* NULL: nothing but the struct to free */
+	void (*idle)(struct resolve_link *l);	 /* its last exchange ended; may close it */
+	/* The exchange will end by its deadline. NULL: nothing to do. */
+	void (*timed_out)(struct resolve_link *l, struct resolve_exchange *x);
+	/* An exchange that was sent ends without reply. NULL: nothing to do. */
+	void (*dropped)(struct resolve_link *l, struct resolve_exchange *x);
+};
 
 struct resolve_link {
 	struct loop_fd io; /* fd -1: closed, freed when nobody works on it any more */
 	struct resolve_pool *pool;
-	void (*flush)(struct resolve_link *l);
-	void (*closed)(struct resolve_link *l); /* its descriptor is, the struct is still there */
-	struct resolve_link *next, *prev;	/* pool's list */
+	const struct link_ops *ops;
+	struct resolve_link *next, *prev; /* pool's list */
 	struct resolve_link *dirty_next;
 	bool dirty;    /* in the resolver's list of links with something to send */
 	bool draining; /* gets no more exchanges; closes when the last one ends */
@@ -82,6 +100,12 @@ struct resolve_pool {
 	uint32_t udp_batch;	      /* the batch it was drawn for */
 	unsigned n_udp;
 	bool forgotten;
+	unsigned n_streams;
+	uint32_t depth; /* exchanges at once that a connection was seen to take */
+	struct xlist waiting;
+	unsigned n_waiting;
+	struct net_tls_ticket ticket;
+	char tls_error[192];
 	uint64_t srtt_ns; /* this loop's; published when it moved */
 };
 
@@ -103,6 +127,8 @@ struct resolver {
 	struct xlist ready;
 	unsigned depth;
 	bool armed;
+	bool pump;	/* exchanges that wait for a connection may go on */
+	bool forgotten; /* some pool is */
 	uint32_t batch; /* counts flushes */
 	uint32_t link_seq;
 	struct loop_timer sweep;
@@ -113,6 +139,8 @@ struct resolver {
 	struct mmsghdr rx[UDP_RECV_BATCH];
 	struct iovec rx_iov[UDP_RECV_BATCH];
 	uint8_t *rx_buf;
+	uint8_t *stream_in; /* FRAME_MAX; one for all connections */
+	uint8_t *doh_reply;
 };
 
 /* ---- resolver.c ---- */
@@ -120,8 +148,13 @@ struct resolver {
 void resolver_enter(struct resolver *r);
 /* Calls what is ready back, frees closed links. */
 void resolver_leave(struct resolver *r);
+/* Frees what was closed or forgotten, unless somebody is working on it. */
+void resolver_bury(struct resolver *r);
 /* Something waits for resolver_flush. */
 void resolver_arm(struct resolver *r);
+/* Exchanges that wait for a connection are looked at in the next flush. */
+void resolver_pump(struct resolver *r);
+struct resolve_pool *resolver_pool(struct resolver *r, const struct resolve_upstream *u);
 
 /* ---- exchange.c ---- */
 
@@ -137,7 +170,8 @@ void exchange_reply(struct resolver *r, struct resolve_exchange *x, uint8_t *msg
 /* ---- link.c ---- */
 
 /* A link with this descriptor, in the loop and in the pool. Closes fd when that fails. */
-struct resolve_link *link_open(struct resolve_pool *p, int fd, uint32_t events, size_t size);
+struct resolve_link *link_open(struct resolve_pool *p, int fd, uint32_t events,
+			       const struct link_ops *ops, size_t size);
 void link_close(struct resolve_link *l);
 void link_dirty(struct resolve_link *l);
 /* Gives x a random id that is unique on the link. */
@@ -164,6 +198,12 @@ void wheel_fire(struct loop_timer *t);
 
 void resolve_udp_enqueue(struct resolve_pool *p, struct resolve_exchange *x);
 void resolve_udp_prepare(struct resolver *r);
+
+/* ---- stream_pool.c ---- */
+
+void stream_pool_enqueue(struct resolve_pool *p, struct resolve_exchange *x);
+void stream_pool_pump(struct resolve_pool *p);
+void stream_pool_unwait(struct resolve_pool *p, struct resolve_exchange *x);
 
 /* ---- check.c ---- */
 

@@ -16,7 +16,7 @@ static struct resolve_pool **bucket_of(struct resolver *r, const struct resolve_
 }
 static_assert(POOL_BUCKETS == 1 << (64 - 58), "the hash's top bits name a bucket");
 
-static struct resolve_pool *pool_find(struct resolver *r, const struct resolve_upstream *u)
+struct resolve_pool *resolver_pool(struct resolver *r, const struct resolve_upstream *u)
 {
 	struct resolve_pool *p = *bucket_of(r, u);
 	while (p != NULL && p->up != u)
@@ -26,13 +26,14 @@ static struct resolve_pool *pool_find(struct resolver *r, const struct resolve_u
 
 static struct resolve_pool *pool_get(struct resolver *r, struct resolve_upstream *u)
 {
-	struct resolve_pool *p = pool_find(r, u);
+	struct resolve_pool *p = resolver_pool(r, u);
 	if (p != NULL)
 		return p;
 	struct resolve_pool **bucket = bucket_of(r, u);
 	p = xcalloc(1, sizeof(*p));
 	p->r = r;
 	p->up = resolve_upstream_ref(u);
+	p->depth = UINT32_MAX;
 	p->next = *bucket;
 	*bucket = p;
 	return p;
@@ -45,20 +46,37 @@ static void pool_free(struct resolve_pool *p)
 		at = &(*at)->next;
 	*at = p->next;
 	resolve_upstream_unref(p->up);
+	free(p->ticket.p);
 	free(p);
 }
 
-/* Closed links, and pools that were forgotten once nothing is left in them. */
-static void bury(struct resolver *r)
+static void free_forgotten(struct resolver *r)
 {
+	r->forgotten = false;
+	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
+		for (struct resolve_pool *p = r->pools[i], *next; p != NULL; p = next) {
+			next = p->next;
+			if (p->forgotten && p->links == NULL && p->waiting.first == NULL)
+				pool_free(p);
+			else if (p->forgotten)
+				r->forgotten = true;
+		}
+	}
+}
+
+void resolver_bury(struct resolver *r)
+{
+	if (r->depth != 0)
+		return;
 	while (r->grave != NULL) {
 		struct resolve_link *l = r->grave;
-		struct resolve_pool *p = l->pool;
 		r->grave = l->next;
+		if (l->ops->destroy != NULL)
+			l->ops->destroy(l);
 		free(l);
-		if (p->forgotten && p->links == NULL && r->grave == NULL)
-			pool_free(p);
 	}
+	if (r->forgotten)
+		free_forgotten(r);
 }
 
 /* ---- in and out ---- */
@@ -90,8 +108,8 @@ void resolver_leave(struct resolver *r)
 {
 	if (r->depth == 1 && r->ready.first != NULL)
 		call_back(r);
-	if (--r->depth == 0)
-		bury(r);
+	r->depth--;
+	resolver_bury(r);
 }
 
 void resolver_arm(struct resolver *r)
@@ -102,16 +120,33 @@ void resolver_arm(struct resolver *r)
 	r->env.arm(r->env.ctx);
 }
 
+void resolver_pump(struct resolver *r)
+{
+	r->pump = true;
+	resolver_arm(r);
+}
+
+static void pump_all(struct resolver *r)
+{
+	r->pump = false;
+	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
+		for (struct resolve_pool *p = r->pools[i]; p != NULL; p = p->next)
+			stream_pool_pump(p);
+	}
+}
+
 void resolver_flush(struct resolver *r)
 {
 	r->armed = false;
 	r->batch++;
 	resolver_enter(r);
+	if (r->pump)
+		pump_all(r);
 	while (r->dirty != NULL) {
 		struct resolve_link *l = r->dirty;
 		r->dirty = l->dirty_next;
 		l->dirty = false;
-		l->flush(l);
+		l->ops->flush(l);
 	}
 	resolver_leave(r);
 }
@@ -124,6 +159,19 @@ static void randomise_case(struct resolver *r, struct resolve_exchange *x)
 	for (size_t i = 0; i * 64 < x->question_n; i++)
 		bits[i] = rng_u64(r->env.rng);
 	check_flip_case(x->msg + DNS_HEADER_BYTES, x->question_n - 4U, x->case_bits);
+}
+
+static enum resolve_proto proto_of(const struct resolve_exchange *x)
+{
+	switch (x->up->conf.transport) {
+	case RESOLVE_PLAIN:
+		break;
+	case RESOLVE_TLS:
+		return RESOLVE_TCP_TLS;
+	case RESOLVE_HTTPS:
+		return RESOLVE_DOH;
+	}
+	return x->tcp ? RESOLVE_TCP : RESOLVE_UDP;
 }
 
 void resolve_start(struct resolver *r, struct resolve_exchange *x)
@@ -143,16 +191,11 @@ void resolve_start(struct resolver *r, struct resolve_exchange *x)
 	wheel_add(r, x);
 	if (x->random_case)
 		randomise_case(r, x);
-	x->proto = RESOLVE_UDP;
-	resolve_udp_enqueue(p, x);
-}
-
-void resolve_cancel(struct resolver *r, struct resolve_exchange *x)
-{
-	if (x->state != X_IDLE)
-		exchange_detach(r, x);
-	if (r->depth == 0)
-		bury(r);
+	x->proto = proto_of(x);
+	if (x->proto == RESOLVE_UDP)
+		resolve_udp_enqueue(p, x);
+	else
+		stream_pool_enqueue(p, x);
 }
 
 /* ---- the resolver itself ---- */
@@ -170,20 +213,15 @@ struct resolver *resolver_new(const struct resolver_env *env)
 
 void resolver_forget(struct resolver *r, struct resolve_upstream *u)
 {
-	struct resolve_pool *p = pool_find(r, u);
+	struct resolve_pool *p = resolver_pool(r, u);
 	if (p == NULL)
 		return;
-	p->forgotten = true;
+	p->forgotten = r->forgotten = true;
 	for (struct resolve_link *l = p->links, *next; l != NULL; l = next) {
 		next = l->next;
 		link_drain(l);
 	}
-	if (r->depth != 0)
-		return;
-	if (p->links == NULL && r->grave == NULL)
-		pool_free(p);
-	else
-		bury(r);
+	resolver_bury(r);
 }
 
 void resolver_free(struct resolver *r)
@@ -203,13 +241,15 @@ void resolver_free(struct resolver *r)
 			while (p->links != NULL)
 				link_close(p->links);
 			p->forgotten = false;
-			bury(r);
+			resolver_bury(r);
 			pool_free(p);
 		}
 	}
 	loop_timer_stop(r->env.loop, &r->wheel.timer);
 	loop_timer_stop(r->env.loop, &r->sweep);
 	free(r->rx_buf);
+	free(r->stream_in);
+	free(r->doh_reply);
 	free(r);
 }
 

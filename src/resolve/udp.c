@@ -56,12 +56,11 @@ static int udp_open(struct resolve_pool *p, struct resolve_link **ret)
 		/* Forged "fragmentation needed" must not make questions fail (RFC 8085). */
 		set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT);
 	}
-	struct resolve_link *l = link_open(p, fd, EPOLLIN, sizeof(*l));
+	static const struct link_ops ops = { .flush = udp_flush, .closed = udp_closed };
+	struct resolve_link *l = link_open(p, fd, EPOLLIN, &ops, sizeof(*l));
 	if (l == NULL)
 		return -ENOMEM;
 	l->io.cb = udp_on_io;
-	l->flush = udp_flush;
-	l->closed = udp_closed;
 	p->n_udp++;
 	link_sweep_at(p->r, l->opened_ns + p->up->conf.expire_ns);
 	*ret = l;

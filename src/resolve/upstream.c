@@ -13,6 +13,20 @@ static const char *dup_text(const char *s)
 	return s != NULL && s[0] != '\0' ? xstrdup(s) : NULL;
 }
 
+/* Without credentials of their own, TLS and HTTPS trust what the system trusts. */
+static struct net_tls_cred *cred_of(const struct resolve_conf *c)
+{
+	struct net_tls_cred *system = NULL;
+	char err[256];
+	if (c->cred != NULL)
+		return net_tls_cred_ref(c->cred);
+	/* With none to be had every handshake fails, and says so. */
+	if (c->transport != RESOLVE_PLAIN)
+		IGNORE(net_tls_client_cred(&(struct net_tls_files){ 0 }, &system, err,
+					   sizeof(err)) < 0);
+	return system;
+}
+
 struct resolve_upstream *resolve_upstream_new(const struct resolve_conf *c)
 {
 	struct resolve_upstream *u = xcalloc(1, sizeof(*u));
@@ -26,6 +40,7 @@ struct resolve_upstream *resolve_upstream_new(const struct resolve_conf *c)
 		u->conf.expire_ns = 10 * NS_PER_S;
 	if (c->probe_interval_ns == 0)
 		u->conf.probe_interval_ns = NS_PER_S / 2;
+	u->conf.cred = cred_of(c);
 	net_addr_str(&c->addr, u->text);
 	atomic_init(&u->refs, 1);
 	return u;
@@ -53,6 +68,7 @@ void resolve_upstream_unref(struct resolve_upstream *u)
 	free_const(u->conf.http_host);
 	free_const(u->conf.http_path);
 	free_const(u->conf.probe_domain);
+	net_tls_cred_unref(u->conf.cred);
 	free(u);
 }
 

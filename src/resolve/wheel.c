@@ -99,8 +99,11 @@ void wheel_fire(struct loop_timer *timer)
 		for (struct resolve_exchange *x = w->slot[t & (WHEEL_SLOTS - 1)]; x != NULL;
 		     x = after) {
 			after = x->next;
-			if (x->deadline_ns <= now)
-				exchange_fail(r, x, RESOLVE_TIMEOUT, ERR_TIMEOUT);
+			if (x->deadline_ns > now)
+				continue;
+			if (x->link != NULL && x->link->ops->timed_out != NULL)
+				x->link->ops->timed_out(x->link, x);
+			exchange_fail(r, x, RESOLVE_TIMEOUT, ERR_TIMEOUT);
 		}
 	}
 	w->tick = now >> SLOT_SHIFT;

@@ -1,0 +1,193 @@
+/* Which exchange goes over which connection, who waits for one, and what becomes of exchanges when
+ * a connection breaks. */
+#include <stdio.h>
+
+#include "base/err.h"
+#include "resolve/stream_priv.h"
+
+/* ---- choosing ---- */
+
+/* An exchange that met a closed connection must not meet another one: it wants one that carried
+ * nothing yet and was opened after it asked. */
+static bool suits(const struct stream *s, const struct resolve_exchange *x)
+{
+	uint32_t depth = MIN(s->depth, s->l.pool->depth);
+	if (s->l.draining || s->l.inflight >= depth)
+		return false;
+	if (x->link_after == 0)
+		return true;
+	return s->l.seq > x->link_after && s->answered == 0;
+}
+
+static bool too_old(const struct resolve_link *l, uint64_t now)
+{
+	uint64_t max = l->pool->up->conf.max_age_ns;
+	return max != 0 && now - l->opened_ns >= max;
+}
+
+static struct stream *least_loaded(struct resolve_pool *p, const struct resolve_exchange *x)
+{
+	struct stream *best = NULL;
+	uint64_t now = loop_now(p->r->env.loop);
+	for (struct resolve_link *l = p->links, *next; l != NULL; l = next) {
+		next = l->next;
+		if (!stream_is(l))
+			continue;
+		if (too_old(l, now)) {
+			link_drain(l);
+			continue;
+		}
+		if (suits(stream_of(l), x) && (best == NULL || l->inflight < best->l.inflight))
+			best = stream_of(l);
+	}
+	return best;
+}
+
+/* One that is idle makes room for one that is fresh. */
+static void close_idle(struct resolve_pool *p)
+{
+	for (struct resolve_link *l = p->links; l != NULL; l = l->next) {
+		if (stream_is(l) && l->inflight == 0) {
+			link_close(l);
+			return;
+		}
+	}
+}
+
+/* Servers that answer one after the other are common, so questions spread over connections before
+ * they queue up on one; those of a connection that is being opened do not call for the next. */
+static bool wants_another(const struct stream *best)
+{
+	return best == NULL || (best->phase == STREAM_OPEN && best->l.inflight >= STREAM_SPREAD);
+}
+
+static int choose(struct resolve_pool *p, const struct resolve_exchange *x, struct stream **ret)
+{
+	struct stream *s = least_loaded(p, x);
+	*ret = s;
+	if (!wants_another(s))
+		return 0;
+	if (p->n_streams >= STREAMS && s == NULL)
+		close_idle(p);
+	if (p->n_streams >= STREAMS)
+		return s != NULL ? 0 : ERR_BUSY;
+	int r = stream_dial(p, ret);
+	if (r < 0)
+		*ret = s; /* may be NULL */
+	return *ret != NULL ? 0 : r;
+}
+
+static void give(struct stream *s, struct resolve_exchange *x)
+{
+	link_add(&s->l, x);
+	x->state = X_QUEUED;
+	xlist_append(&s->l.queued, x);
+	link_dirty(&s->l);
+}
+
+static void wait_for_room(struct resolve_pool *p, struct resolve_exchange *x)
+{
+	x->state = X_WAITING;
+	xlist_append(&p->waiting, x);
+	p->n_waiting++;
+}
+
+void stream_pool_enqueue(struct resolve_pool *p, struct resolve_exchange *x)
+{
+	struct stream *s = NULL;
+	int r = p->waiting.first == NULL ? choose(p, x, &s) : ERR_BUSY;
+	if (s != NULL)
+		give(s, x);
+	else if (r == ERR_BUSY && p->n_waiting < STREAM_WAITING)
+		wait_for_room(p, x);
+	else
+		exchange_fail(p->r, x, RESOLVE_NETWORK, r);
+}
+
+void stream_pool_pump(struct resolve_pool *p)
+{
+	while (p->waiting.first != NULL) {
+		struct resolve_exchange *x = p->waiting.first;
+		struct stream *s = NULL;
+		int r = choose(p, x, &s);
+		if (s == NULL && r == ERR_BUSY)
+			return;
+		if (s == NULL) {
+			exchange_fail(p->r, x, RESOLVE_NETWORK, r);
+			continue;
+		}
+		stream_pool_unwait(p, x);
+		give(s, x);
+	}
+}
+
+void stream_pool_unwait(struct resolve_pool *p, struct resolve_exchange *x)
+{
+	xlist_remove(&p->waiting, x);
+	p->n_waiting--;
+}
+
+/* ---- breaking ---- */
+
+static void move_to_waiting(struct stream *s, struct resolve_exchange *x)
+{
+	struct resolve_pool *p = s->l.pool;
+	if (x->state == X_QUEUED)
+		xlist_remove(&s->l.queued, x);
+	link_remove(&s->l, x);
+	wait_for_room(p, x);
+	resolver_pump(p->r);
+}
+
+void stream_retry(struct stream *s, struct resolve_exchange *x, int code)
+{
+	struct resolver *r = s->l.pool->r;
+	/* Peers close connections they find idle, and ours may be under way just then. One that
+	 * carried nothing before has no such excuse. */
+	bool excused = x->reused || x->state == X_QUEUED;
+	if (s->phase != STREAM_OPEN || !excused || x->retried) {
+		exchange_fail(r, x, code == ERR_TIMEOUT ? RESOLVE_TIMEOUT : RESOLVE_NETWORK, code);
+		if (code == ERR_TLS)
+			x->error_text = s->l.pool->tls_error;
+		return;
+	}
+	x->retried = true;
+	x->link_after = r->link_seq;
+	move_to_waiting(s, x);
+}
+
+/* A peer that closes while questions are open answers no more than this many on a connection. */
+static void learn_depth(struct stream *s)
+{
+	struct resolve_pool *p = s->l.pool;
+	if (s->phase == STREAM_OPEN && s->l.inflight != 0 && s->answered < p->depth)
+		p->depth = MAX(s->answered, 1);
+}
+
+void stream_lost(struct stream *s, int code)
+{
+	struct resolve_link *l = &s->l;
+	if (l->io.fd < 0)
+		return;
+	learn_depth(s);
+	if (code == ERR_TLS)
+		snprintf(l->pool->tls_error, sizeof(l->pool->tls_error), "%s",
+			 s->tls != NULL ? net_tls_error(s->tls) : "no trusted certificates");
+	l->draining = false; /* closed below, when all are off it */
+	for (unsigned i = 0; i < ID_BUCKETS && l->inflight != 0; i++) {
+		while (l->by_id[i] != NULL)
+			stream_retry(s, l->by_id[i], code);
+	}
+	link_close(l);
+	if (l->pool->waiting.first != NULL)
+		resolver_pump(l->pool->r);
+}
+
+void stream_stop(struct stream *s)
+{
+	s->l.draining = true;
+	while (s->l.queued.first != NULL)
+		stream_retry(s, s->l.queued.first, ERR_CLOSED);
+	if (s->l.inflight == 0)
+		link_close(&s->l);
+}

@@ -1,0 +1,80 @@
+/* Connections: TCP, TLS, and HTTP over TLS. stream.c has their life and their I/O, stream_pool.c
+ * decides which exchange goes over which, and what becomes of exchanges when one breaks. A codec
+ * turns questions into bytes and bytes into replies. */
+#pragma once
+
+#include "base/slice.h"
+#include "base/strbuf.h"
+#include "net/tls.h"
+#include "resolve/frame.h"
+#include "resolve/resolve_priv.h"
+
+enum {
+	STREAMS = 16,	       /* connections of a pool */
+	STREAM_DEPTH = 64,     /* exchanges at once on one */
+	STREAM_SPREAD = 8,     /* with so many on each, another connection is opened */
+	STREAM_WAITING = 1024, /* exchanges of a pool that wait for a connection with room */
+	STREAM_OUT_HIGH = 64 * 1024,
+};
+
+enum stream_phase { STREAM_CONNECTING, STREAM_HANDSHAKE, STREAM_OPEN };
+
+struct stream;
+struct http_framing;
+
+struct stream_codec {
+	/* After the connection was opened. ERR_ code: it is of no use. */
+	MUST_CHECK int (*opened)(struct stream *s);
+	/* Makes bytes of a question. ERR_BUSY: not now; ERR_CLOSED: never again on this one;
+	 * another code: there is something about this question. */
+	MUST_CHECK int (*put)(struct stream *s, struct resolve_exchange *x);
+	/* Bytes that came, behind those that frame_restore put in front. Negative: of no use any
+	 * more. The stream may be closed afterwards. */
+	MUST_CHECK int (*feed)(struct stream *s, uint8_t *buf, size_t n);
+	struct slice (*out)(struct stream *s);
+	void (*sent)(struct stream *s, size_t n);
+	/* An exchange that was put ends without its reply. NULL: nothing to do. */
+	void (*drop)(struct stream *s, struct resolve_exchange *x);
+	void (*free)(struct stream *s);
+};
+extern const struct stream_codec stream_dns_codec;
+extern const struct stream_codec doh_codec;
+
+struct stream {
+	struct resolve_link l; /* first */
+	enum stream_phase phase;
+	const struct stream_codec *codec;
+	struct net_tls *tls; /* NULL: plain */
+	struct loop_timer dial;
+	uint32_t events;
+	uint32_t depth;	   /* exchanges at once */
+	uint32_t answered; /* in all */
+	uint64_t heard_ns; /* when the last bytes came */
+	size_t unsent_tls; /* TLS must be given as much again */
+	struct frame frame;
+	struct strbuf out;
+	size_t out_at;
+	struct http_framing *http;
+};
+
+static inline struct stream *stream_of(struct resolve_link *l)
+{
+	return (struct stream *)(void *)l;
+}
+
+/* ---- stream.c ---- */
+
+MUST_CHECK int stream_dial(struct resolve_pool *p, struct stream **ret);
+bool stream_is(const struct resolve_link *l);
+/* A reply to x, which was put on this stream. */
+void stream_answered(struct stream *s, struct resolve_exchange *x, uint8_t *msg, size_t n);
+
+/* ---- stream_pool.c ---- */
+
+/* The connection is of no use: its exchanges fail with `code`, or are asked once more on another
+ * one. Closes it. */
+void stream_lost(struct stream *s, int code);
+/* Asks x once more on another connection if that makes sense, else it fails. */
+void stream_retry(struct stream *s, struct resolve_exchange *x, int code);
+/* Exchanges that were not put yet go elsewhere; the connection gets no more. */
+void stream_stop(struct stream *s);
