@@ -10,17 +10,6 @@
 
 enum { DEFAULT_TTL_S = 3600 };
 
-struct head {
-	uint8_t owner[DNS_NAME_MAX];
-	uint8_t owner_len;
-	bool has_ttl;
-	bool has_class;
-	bool has_type;
-	uint16_t type;
-	uint16_t cls;
-	uint32_t ttl;
-};
-
 static bool is_directive(struct slice s)
 {
 	static const struct slice names[] = {
@@ -32,23 +21,48 @@ static bool is_directive(struct slice s)
 	return false;
 }
 
-static int read_owner(struct rrtext_lexer *lx, struct head *h)
+static bool is_absolute(struct slice s)
+{
+	size_t i = s.n - 1;
+	if (s.p[i] != '.')
+		return false;
+	while (i > 0 && s.p[i - 1] == '\\')
+		i--;
+	return (s.n - 1 - i) % 2 == 0;
+}
+
+int dns_rrtext_name(const struct rrtext_lexer *lx, struct slice s, uint8_t out[DNS_NAME_MAX])
+{
+	const uint8_t *origin = lx->origin != NULL ? lx->origin : dns_name_root;
+	size_t origin_len = dns_name_len(origin);
+	if (s.n == 1 && s.p[0] == '@') {
+		memcpy(out, origin, origin_len);
+		return (int)origin_len;
+	}
+	int n = dns_name_from_text(s, out);
+	if (n < 0 || origin_len == 1 || is_absolute(s))
+		return n;
+	if ((size_t)n - 1 + origin_len > DNS_NAME_MAX)
+		return ERR_PARSE;
+	memcpy(out + n - 1, origin, origin_len);
+	return n - 1 + (int)origin_len;
+}
+
+static int read_owner(struct rrtext_lexer *lx, struct rrtext_head *h)
 {
 	struct rrtext_token t;
 	if (dns_rrtext_lex_next(lx, &t) != RRTEXT_WORD)
 		return dns_rrtext_fail(lx, "bad owner name");
 	if (is_directive(t.text))
 		return dns_rrtext_fail(lx, "directives are not allowed");
-	if (t.text.n == 1 && t.text.p[0] == '@')
-		t.text = SLICE(".");
-	int n = dns_name_from_text(t.text, h->owner);
+	int n = dns_rrtext_name(lx, t.text, h->owner);
 	if (n < 0)
 		return dns_rrtext_fail(lx, "bad owner name");
 	h->owner_len = (uint8_t)n;
 	return 0;
 }
 
-static int set_ttl(struct rrtext_lexer *lx, struct head *h, struct slice s)
+static int set_ttl(struct rrtext_lexer *lx, struct rrtext_head *h, struct slice s)
 {
 	if (h->has_ttl || dns_rrtext_ttl(s, &h->ttl) < 0)
 		return dns_rrtext_fail(lx, "expected a TTL, class or record type");
@@ -56,7 +70,7 @@ static int set_ttl(struct rrtext_lexer *lx, struct head *h, struct slice s)
 	return 0;
 }
 
-static int set_class(struct rrtext_lexer *lx, struct head *h, int cls)
+static int set_class(struct rrtext_lexer *lx, struct rrtext_head *h, int cls)
 {
 	if (h->has_class)
 		return dns_rrtext_fail(lx, "expected a TTL or record type");
@@ -84,7 +98,7 @@ static uint16_t hot_type(struct slice s)
 }
 
 /* A word that is no plain TTL: record type, class, or TTL that starts with a unit. */
-static int read_mnemonic(struct rrtext_lexer *lx, struct head *h, struct slice s)
+static int read_mnemonic(struct rrtext_lexer *lx, struct rrtext_head *h, struct slice s)
 {
 	char upper[DNS_MNEMONIC_MAX];
 	struct slice u = { upper, MIN(s.n, sizeof(upper)) };
@@ -106,12 +120,10 @@ static int read_mnemonic(struct rrtext_lexer *lx, struct head *h, struct slice s
 	return 0;
 }
 
-static int read_head(struct rrtext_lexer *lx, struct head *h)
+int dns_rrtext_head(struct rrtext_lexer *lx, struct rrtext_head *h)
 {
-	h->ttl = DEFAULT_TTL_S;
-	h->cls = DNS_CLASS_IN;
+	int r = 0;
 	h->has_ttl = h->has_class = h->has_type = false;
-	int r = read_owner(lx, h);
 	while (r == 0 && !h->has_type) {
 		struct slice s;
 		if ((r = dns_rrtext_word(lx, &s)) < 0)
@@ -160,7 +172,7 @@ static bool is_generic(const struct rrtext_lexer *lx)
 	return dns_rrtext_lex_next(&ahead, &t) == RRTEXT_WORD && slice_is(t.text, "\\#");
 }
 
-static int read_rdata(struct dns_rrtext *p, uint16_t type, struct rrtext_out *out)
+int dns_rrtext_rdata(struct dns_rrtext *p, uint16_t type, struct rrtext_out *out)
 {
 	const struct rrtext_layout *l = dns_rrtext_layout_find(type);
 	if (UNLIKELY(is_generic(&p->lex)))
@@ -187,7 +199,7 @@ static void set_error(struct dns_rrtext *p, struct slice text)
 		 (unsigned)(p->lex.at - start) + 1);
 }
 
-static int emit(const struct head *h, const struct dns_rrtext *p, size_t n, struct arena *a,
+static int emit(const struct rrtext_head *h, const struct dns_rrtext *p, size_t n, struct arena *a,
 		struct dns_rr *ret)
 {
 	uint8_t *m = arena_alloc(a, h->owner_len + n);
@@ -209,7 +221,7 @@ static int emit(const struct head *h, const struct dns_rrtext *p, size_t n, stru
 
 int dns_rrtext_parse(struct dns_rrtext *p, struct slice text, struct arena *a, struct dns_rr *ret)
 {
-	struct head h = { 0 };
+	struct rrtext_head h = { .ttl = DEFAULT_TTL_S, .cls = DNS_CLASS_IN };
 	struct rrtext_out out = { p->rdata, p->rdata + sizeof(p->rdata) };
 	p->error[0] = '\0';
 	if (text.n > RRTEXT_MAX_BYTES) {
@@ -222,9 +234,11 @@ int dns_rrtext_parse(struct dns_rrtext *p, struct slice text, struct arena *a, s
 	if (r == ERR_NOTFOUND)
 		return r;
 	if (r == 0)
-		r = read_head(&p->lex, &h);
+		r = read_owner(&p->lex, &h);
 	if (r == 0)
-		r = read_rdata(p, h.type, &out);
+		r = dns_rrtext_head(&p->lex, &h);
+	if (r == 0)
+		r = dns_rrtext_rdata(p, h.type, &out);
 	if (UNLIKELY(r < 0)) {
 		set_error(p, text);
 		return ERR_PARSE;

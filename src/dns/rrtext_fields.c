@@ -94,9 +94,7 @@ int dns_rrtext_put(struct rrtext_lexer *lx, struct rrtext_out *out, const void *
 int dns_rrtext_put_name(struct rrtext_lexer *lx, struct slice s, struct rrtext_out *out)
 {
 	uint8_t name[DNS_NAME_MAX];
-	if (s.n == 1 && s.p[0] == '@')
-		return dns_rrtext_put(lx, out, dns_name_root, 1);
-	int n = dns_name_from_text(s, name);
+	int n = dns_rrtext_name(lx, s, name);
 	if (n < 0)
 		return dns_rrtext_fail(lx, "bad domain name");
 	return dns_rrtext_put(lx, out, name, (size_t)n);

@@ -34,8 +34,21 @@ struct rrtext_lexer {
 	const char *end;
 	const char *at; /* where the last token began: the place of an error */
 	const char *error;
-	char *joined; /* room for words that are not one piece in the text */
+	char *joined;	       /* room for words that are not one piece in the text */
+	const uint8_t *origin; /* completes names without a final dot; NULL: the root */
 	unsigned depth;
+};
+
+/* What stands before the record data. A reader of many records sets the defaults. */
+struct rrtext_head {
+	uint8_t owner[DNS_NAME_MAX];
+	uint8_t owner_len;
+	bool has_ttl;
+	bool has_class;
+	bool has_type;
+	uint16_t type;
+	uint16_t cls;
+	uint32_t ttl;
 };
 
 struct rrtext_out {
@@ -83,6 +96,15 @@ static inline int dns_rrtext_byte(struct slice s, size_t *i)
 	(*i)++;
 	return (unsigned char)d[0];
 }
+
+/* A name as it stands in a record: "@", or relative to the origin unless it ends with a dot. Its
+ * wire length, or ERR_PARSE. */
+MUST_CHECK int dns_rrtext_name(const struct rrtext_lexer *lx, struct slice s,
+			       uint8_t out[DNS_NAME_MAX]);
+/* TTL, class and type, up to the record data; then the data. has_ttl, has_class and has_type tell
+ * what was there; fields not given keep their value. */
+MUST_CHECK int dns_rrtext_head(struct rrtext_lexer *lx, struct rrtext_head *h);
+MUST_CHECK int dns_rrtext_rdata(struct dns_rrtext *p, uint16_t type, struct rrtext_out *out);
 
 /* TTL text: a number, or numbers with units as in 1h30m. */
 MUST_CHECK int dns_rrtext_ttl(struct slice s, uint32_t *ret);

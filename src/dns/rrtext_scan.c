@@ -218,11 +218,7 @@ static int add_svcb_param(struct rrtext_lexer *lx, struct line *l, struct slice 
 static int add_name_word(struct rrtext_lexer *lx, struct line *l, struct slice s)
 {
 	uint8_t name[DNS_NAME_MAX];
-	if (slice_is(s, "@")) {
-		add_str(l, ".");
-		return 0;
-	}
-	if (dns_name_from_text(s, name) < 0)
+	if (dns_rrtext_name(lx, s, name) < 0)
 		return dns_rrtext_fail(lx, "bad domain name");
 	add_name(l, name);
 	return 0;
