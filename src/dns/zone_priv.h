@@ -1,0 +1,57 @@
+/* Inside of a zone snapshot: what the builder lays out and the look-ups read. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/rcu.h"
+#include "dns/zone.h"
+
+enum { ZONE_OVERREAD = 8 /* bytes after the names that may be read */ };
+
+struct zone_slot {
+	uint32_t hash;
+	uint32_t node; /* index plus one; 0: free */
+};
+
+/* Owner of a set as written, where it has upper-case letters. */
+struct zone_cased {
+	uint32_t set;
+	uint32_t name;
+};
+
+struct dns_zone {
+	struct rcu_item rcu;
+	_Atomic uint32_t refs;
+	bool is_signed;
+	uint8_t origin_labels;
+	uint32_t serial;
+	struct dns_zone_node *node; /* canonical order */
+	size_t n_node;
+	struct dns_zone_set *set; /* by node, then type, then type covered */
+	size_t n_set;
+	struct zone_slot *slot;
+	size_t n_slot; /* power of two */
+	uint8_t *name;
+	size_t name_bytes;
+	uint8_t *data;
+	size_t data_bytes;
+	struct zone_cased *cased; /* by set */
+	size_t n_cased;
+	size_t n_record;
+	struct dns_zone_piece *piece[DNS_ZONE_PIECES];
+};
+
+/* Lays out the pieces of a zone that is complete otherwise. */
+void dns_zone_lay_pieces(struct dns_zone *z);
+
+/* Where a type's data has names that matter to replies: so many after these bytes; whether they end
+ * the data. NULL: none. */
+struct zone_names {
+	uint16_t type;
+	uint8_t skip;
+	uint8_t n;
+	uint8_t after; /* bytes behind them; ZONE_ANY: any number */
+	bool lowered;  /* kept in lower case, as CoreDNS does */
+};
+enum { ZONE_ANY = 255 };
+const struct zone_names *dns_zone_names(uint16_t type);
