@@ -341,8 +341,33 @@ static int add_routes(struct builder *b, struct block *blk, const struct block_w
 
 /* ---- the whole ---- */
 
+static bool has_code(const uint16_t *v, size_t n, uint16_t code)
+{
+	while (n > 0 && v[n - 1] != code)
+		n--;
+	return n > 0;
+}
+
+/* Option codes that any block names are echoed in all, as in CoreDNS. */
+static void collect_echo(struct generation *g)
+{
+	size_t room = 0;
+	for (size_t i = 0; i < g->n_block; i++)
+		room += g->block[i].conf.n_edns_echo;
+	uint16_t *v = arena_alloc(&g->arena, room * sizeof(*v));
+	for (size_t i = 0; i < g->n_block; i++) {
+		const struct block_conf *c = &g->block[i].conf;
+		for (size_t k = 0; k < c->n_edns_echo; k++) {
+			if (!has_code(v, g->n_edns_echo, c->edns_echo[k]))
+				v[g->n_edns_echo++] = c->edns_echo[k];
+		}
+	}
+	g->edns_echo = v;
+}
+
 static void collect_conf(struct generation *g)
 {
+	collect_echo(g);
 	for (size_t i = 0; i < g->n_block; i++) {
 		const struct block_conf *c = &g->block[i].conf;
 		g->lameduck_ns = MAX(g->lameduck_ns, c->lameduck_ns);
@@ -352,10 +377,6 @@ static void collect_conf(struct generation *g)
 		}
 		if (g->sockets == 0)
 			g->sockets = c->sockets;
-		if (c->n_edns_echo != 0) {
-			g->edns_echo = c->edns_echo;
-			g->n_edns_echo = c->n_edns_echo;
-		}
 		if (block_find(&g->block[i], "prometheus") != NULL)
 			g->has_metrics = true;
 		g->debug |= c->debug;
