@@ -122,6 +122,7 @@ static int read_opt(const uint8_t *rr, const uint8_t *rdata, uint16_t rdlen, str
 		.z = dns_get16(rr + 6) & 0x7fff,
 		.options = rdata,
 		.options_len = rdlen,
+		.got_len = (uint16_t)(DNS_OPT_BYTES + rdlen),
 	};
 	size_t pos = 0;
 	struct dns_option opt;

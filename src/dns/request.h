@@ -43,6 +43,7 @@ struct dns_opt {
 	uint16_t z;		/* flag bits below DO */
 	const uint8_t *options; /* TLVs inside the message */
 	uint16_t options_len;
+	uint16_t got_len; /* bytes of the record as it came; 0: it was put there later */
 };
 
 struct dns_request {

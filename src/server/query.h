@@ -61,6 +61,7 @@ struct query {
 	struct worker *worker;
 
 	/* What became of it. */
+	const struct dns_opt *echo; /* options told to the client instead of req.opt's; or NULL */
 	struct dns_resp resp; /* valid after V_ANSWERED; in done(): as sent (also after V_FAIL) */
 	uint16_t rcode;	      /* with V_FAIL */
 	const char *err;      /* with V_FAIL: text for `errors`, or NULL; also told with V_ANSWERED
@@ -124,7 +125,8 @@ static inline void *query_state_get(const struct query *q, const struct plugin_i
 
 /* Starts q->resp as an empty NOERROR reply to q (AA not set). */
 void query_reply(struct query *q);
-/* Gives q->resp now the OPT that the server would give it in the end: where sizes count it. */
+/* Gives q->resp now the OPT that the server would give it in the end, where sizes count it. Of the
+ * request's options those stay that are in it. */
 void query_reply_opt(struct query *q);
 
 /* V_FAIL with this code; err may be NULL. */

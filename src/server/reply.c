@@ -16,9 +16,10 @@ static bool echoed(const struct generation *g, uint16_t code)
 
 static void echo_options(struct query *q)
 {
+	const struct dns_opt *from = q->echo != NULL ? q->echo : &q->req.opt;
 	struct dns_option o;
 	size_t pos = 0;
-	while (dns_option_next(&q->req.opt, &pos, &o)) {
+	while (dns_option_next(from, &pos, &o)) {
 		/* Without memory for it the option is left off: echoing is a courtesy. */
 		if (echoed(q->gen, o.code))
 			IGNORE(dns_resp_option(&q->resp, &q->arena, o.code, o.data, o.len) < 0);
@@ -43,13 +44,15 @@ static void complete_edns(struct query *q)
 	r->opt_udp_size = o->udp_size;
 	r->opt_do = own ? r->opt_do || o->dnssec_ok : o->dnssec_ok;
 	r->opt_z = own ? 0 : o->z & 0x7f00;
-	if (!own && o->options_len != 0 && q->gen->n_edns_echo != 0)
+	if (!own && q->gen->n_edns_echo != 0)
 		echo_options(q);
 }
 
 void query_reply_opt(struct query *q)
 {
 	complete_edns(q);
+	q->req.opt.options = q->resp.options;
+	q->req.opt.options_len = q->resp.options_len;
 }
 
 void reply_complete(struct query *q)

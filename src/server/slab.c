@@ -77,6 +77,7 @@ struct query *slot_take(struct worker *w)
 	q->meta = NULL;
 	q->state = NULL;
 	q->err = NULL;
+	q->echo = NULL;
 	q->stream_next = NULL;
 	q->rcode = 0;
 	q->outcome = V_NEXT;

@@ -76,13 +76,16 @@ static void put_proto(struct log_out *o, struct query *q)
 	put_str(o, query_proto_text(q));
 }
 
-/* CoreDNS edits the request's OPT when it puts it into the reply, so options that are not echoed no
- * longer count. */
+/* The request as plugins left it. CoreDNS edits its OPT when it puts that into the reply, so
+ * options that are not echoed no longer count. */
 static void put_size(struct log_out *o, struct query *q)
 {
-	size_t n = q->req.len;
-	if (q->outcome == V_ANSWERED && q->req.opt.present && !q->own_opt)
-		n -= (size_t)(q->req.opt.options_len - q->resp.options_len);
+	const struct dns_opt *opt = &q->req.opt;
+	size_t n = q->req.len + q->req.question_len - q->question_len - opt->got_len;
+	if (opt->present)
+		n += DNS_OPT_BYTES + (size_t)opt->options_len;
+	if (q->outcome == V_ANSWERED && opt->present && !q->own_opt && q->echo == NULL)
+		n -= (size_t)(opt->options_len - q->resp.options_len);
 	put_uint(o, n);
 }
 

@@ -255,7 +255,8 @@ static enum outcome on_cname(const struct rewrite_action *act, struct rewrite_re
 					   "invalid name after rewrite: %.*s", (int)out.n, out.s));
 	st->cname_from = (struct slice){ arena_memdup(&q->arena, target.p, target.n), target.n };
 	st->cname_to = arena_memdup(&q->arena, wire, (size_t)n);
-	if (st->cname_from.p == NULL || st->cname_to == NULL)
+	if (st->cname_from.p == NULL || st->cname_to == NULL ||
+	    query_ask(q, wire, q->req.qtype, q->req.qclass) < 0)
 		return no_memory(r);
 	return query_sub(q, r->self, SUB_SERVER, wire, q->req.qtype) < 0 ? OUT_GO_ON : OUT_WAIT;
 }
@@ -300,13 +301,18 @@ static int list_records(struct query *q, struct rewrite_state *st)
 /* The client is told the options it sent, or what rules without `revert` made of them. */
 static int undo_request_options(struct query *q, const struct rewrite_state *st)
 {
-	struct dns_opt *o = &q->req.opt;
+	struct dns_opt *echo = NULL;
 	for (const struct rewrite_step *s = st->steps; s != NULL; s = s->next) {
 		enum rewrite_act_kind kind = s->act->kind;
-		if ((kind == REWRITE_ACT_DROP_OPTION || kind == REWRITE_ACT_PUT_OPTION) &&
-		    rewrite_edns_undo(s->act, &q->arena, &o->options, &o->options_len) < 0)
+		if (kind != REWRITE_ACT_DROP_OPTION && kind != REWRITE_ACT_PUT_OPTION)
+			continue;
+		if (echo == NULL)
+			echo = arena_memdup(&q->arena, &q->req.opt, sizeof(*echo));
+		if (echo == NULL ||
+		    rewrite_edns_undo(s->act, &q->arena, &echo->options, &echo->options_len) < 0)
 			return ERR_SPACE;
 	}
+	q->echo = echo;
 	return 0;
 }
 
