@@ -2,6 +2,8 @@
  * since somebody may have changed them. */
 #include "dns/rrwalk.h"
 
+#include <string.h>
+
 static size_t question_end(const struct dns_resp *r)
 {
 	size_t at = DNS_HEADER_BYTES;
@@ -82,4 +84,14 @@ bool dns_rrwalk_next(struct dns_rrwalk *w)
 			return false;
 		enter(w, (enum dns_section)(w->section + 1));
 	}
+}
+
+int dns_rrwalk_owner(const struct dns_rrwalk *w, uint8_t ret[DNS_NAME_MAX])
+{
+	if (w->rr != NULL) {
+		memcpy(ret, w->rr->owner, w->rr->owner_len);
+		return w->rr->owner_len;
+	}
+	int r = dns_name_unpack(w->resp->msg, w->resp->msg_len, w->start, ret);
+	return r < 0 ? r : (int)dns_name_len(ret);
 }

@@ -27,3 +27,5 @@ struct dns_rrwalk {
 void dns_rrwalk_init(struct dns_rrwalk *w, const struct dns_resp *resp);
 /* False at the end. */
 bool dns_rrwalk_next(struct dns_rrwalk *w);
+/* Owner of the record at hand, uncompressed; its length, or ERR_PARSE. */
+MUST_CHECK int dns_rrwalk_owner(const struct dns_rrwalk *w, uint8_t ret[DNS_NAME_MAX]);

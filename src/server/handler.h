@@ -60,8 +60,8 @@ struct plugin_ops {
 	bool (*ready)(struct plugin_inst *self);
 	/* For `metadata`: registers labels with query_meta_set. */
 	void (*metadata)(struct plugin_inst *self, struct query *q);
-	/* For `autopath @name`: the search path of the client, wire names into out; their number.
-	 */
+	/* For `autopath @name`: the search path of the client, lower-case wire names into out, the
+	 * last one the root, for the bare name; their number, 0: none. They live as long as q. */
 	int (*search_for_client)(struct plugin_inst *self, struct query *q, const uint8_t **out,
 				 size_t max);
 	/* For `transfer`: starts an outgoing transfer of a zone; ERR_NOTFOUND when not ours. */
