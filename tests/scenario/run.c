@@ -13,11 +13,14 @@
 #include "base/vec.h"
 #include "question.h"
 #include "script.h"
+#include "upstream.h"
 
 struct run {
 	const struct script *script;
 	const struct script_step *step;
 	struct fake *fake;
+	struct upstreams *upstreams;
+	uint64_t now_ns; /* since the start, as far as `advance` went */
 	char dir[64];
 };
 
@@ -31,18 +34,78 @@ static bool wrong(const struct run *r, const char *what, const char *expected, c
 	return false;
 }
 
-/* The body with @DIR@ filled in; the caller frees it. */
+/* What stands for `DIR` or `UP:name`, or NULL. */
+static const char *placeholder(const struct run *r, struct slice word)
+{
+	if (slice_is(word, "DIR"))
+		return r->dir;
+	if (slice_starts(word, SLICE("UP:")))
+		return upstreams_address(r->upstreams, slice_from(word, 3));
+	return NULL;
+}
+
+/* The body with @DIR@ and @UP:name@ filled in; the caller frees it. */
 static char *filled(const struct run *r)
 {
 	struct strbuf out = STRBUF_INIT;
-	const char *at = r->step->body, *found;
-	while ((found = strstr(at, "@DIR@")) != NULL) {
-		strbuf_add(&out, at, (size_t)(found - at));
-		strbuf_adds(&out, r->dir);
-		at = found + strlen("@DIR@");
+	struct slice rest = slice_of(r->step->body);
+	while (rest.n > 0) {
+		struct slice before = slice_cut(&rest, '@');
+		struct slice word = { rest.p,
+				      rest.n > 0 ? (size_t)MAX(slice_find(rest, '@'), 0) : 0 };
+		const char *value = placeholder(r, word);
+		strbuf_add_slice(&out, before);
+		if (value != NULL) {
+			strbuf_adds(&out, value);
+			rest = slice_from(rest, word.n + 1);
+		} else if (rest.p != NULL) {
+			strbuf_addc(&out, '@');
+		}
 	}
-	strbuf_adds(&out, at);
 	return strbuf_take(&out);
+}
+
+/* ---- upstreams ---- */
+
+/* Lets the server and its upstreams talk until nobody has more to say. False (told) when a script
+ * could not be followed. */
+static bool talk(const struct run *r)
+{
+	do {
+		fake_advance(r->fake, 0);
+	} while (upstreams_serve(r->upstreams, r->now_ns));
+	const char *problem = upstreams_problem(r->upstreams);
+	return problem == NULL || wrong(r, problem, NULL, NULL);
+}
+
+static bool step_upstream(struct run *r)
+{
+	char why[512];
+	char *script = filled(r);
+	bool ok = r->step->args[0] != '\0' &&
+		  upstreams_set(r->upstreams, r->step->args, script, why, sizeof(why));
+	free(script);
+	return ok || wrong(r, r->step->args[0] != '\0' ? why : "expected a name", NULL, NULL);
+}
+
+static bool step_stop(struct run *r)
+{
+	return upstreams_stop(r->upstreams, r->step->args) ||
+	       wrong(r, "no such upstream", NULL, NULL);
+}
+
+/* `asked NAME` or `asked NAME checks`: exactly these queries came since the last look. */
+static bool step_asked(struct run *r)
+{
+	CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
+	struct slice rest = slice_of(r->step->args);
+	struct slice name = slice_cut(&rest, ' ');
+	char *text = xstrndup(name.p, name.n);
+	bool ok = upstreams_asked(r->upstreams, text, slice_is(rest, "checks"), &got);
+	free(text);
+	if (!ok)
+		return wrong(r, "no such upstream", NULL, NULL);
+	return strcmp(got.s, r->step->body) == 0 || wrong(r, "other queries", r->step->body, got.s);
 }
 
 /* ---- comparing ---- */
@@ -104,7 +167,7 @@ static bool step_corefile(struct run *r)
 	char *text = filled(r);
 	r->fake = fake_new(text);
 	free(text);
-	return r->fake != NULL || wrong(r, fake_error(), NULL, NULL);
+	return r->fake != NULL ? talk(r) : wrong(r, fake_error(), NULL, NULL);
 }
 
 static bool step_reload(struct run *r)
@@ -114,7 +177,7 @@ static bool step_reload(struct run *r)
 	char *text = filled(r);
 	bool ok = fake_reload(r->fake, text);
 	free(text);
-	return ok || wrong(r, fake_error(), NULL, NULL);
+	return ok ? talk(r) : wrong(r, fake_error(), NULL, NULL);
 }
 
 /* At start or as a reload, whichever it is. */
@@ -159,8 +222,10 @@ static bool step_ask(struct run *r)
 	char *first = NULL;
 	bool ok = true, differed = false;
 	for (unsigned i = 0; i < q.repeat && ok; i++) {
-		const char *got = fake_ask(r->fake, &q.ask);
-		ok = expect_reply(r, got, q.unordered);
+		fake_send(r->fake, &q.ask);
+		ok = talk(r);
+		const char *got = fake_next(r->fake);
+		ok = ok && expect_reply(r, got, q.unordered);
 		if (first == NULL)
 			first = xstrdup(got != NULL ? got : "");
 		differed = differed || strcmp(first, got != NULL ? got : "") != 0;
@@ -181,7 +246,7 @@ static bool step_send(struct run *r)
 		return wrong(r, why, NULL, NULL);
 	for (unsigned i = 0; i < q.repeat; i++)
 		fake_send(r->fake, &q.ask);
-	return true;
+	return talk(r);
 }
 
 static bool step_next(struct run *r)
@@ -197,8 +262,15 @@ static bool step_advance(struct run *r)
 		return false;
 	if (duration_parse(slice_of(r->step->args), &ns) < 0 || ns < 0)
 		return wrong(r, "expected a duration such as 1.5s", NULL, NULL);
-	fake_advance(r->fake, (uint64_t)ns);
-	return true;
+	uint64_t end_ns = r->now_ns + (uint64_t)ns;
+	bool ok = true;
+	do {
+		uint64_t next_ns = MIN(upstreams_due(r->upstreams), end_ns);
+		fake_advance(r->fake, next_ns - r->now_ns);
+		r->now_ns = next_ns;
+		ok = talk(r);
+	} while (ok && r->now_ns < end_ns);
+	return ok;
 }
 
 /* Each line must be part of what was logged since the last look; after `!`, must not. */
@@ -253,10 +325,11 @@ static const struct {
 	const char *verb;
 	bool (*run)(struct run *r);
 } verbs[] = {
-	{ "corefile", step_corefile }, { "reload", step_reload },   { "refused", step_refused },
-	{ "file", step_file },	       { "ask", step_ask },	    { "send", step_send },
-	{ "next", step_next },	       { "advance", step_advance }, { "log", step_log },
-	{ "metric", step_metric },
+	{ "corefile", step_corefile }, { "reload", step_reload },     { "refused", step_refused },
+	{ "file", step_file },	       { "ask", step_ask },	      { "send", step_send },
+	{ "next", step_next },	       { "advance", step_advance },   { "log", step_log },
+	{ "metric", step_metric },     { "upstream", step_upstream }, { "stop", step_stop },
+	{ "asked", step_asked },
 };
 
 static bool run_step(struct run *r)
@@ -285,7 +358,9 @@ int main(int argc, char **argv)
 	}
 	if (script_read(argv[1], &script) < 0)
 		return 1;
-	struct run r = { .script = &script, .dir = "/tmp/fairlead-scenario-XXXXXX" };
+	struct run r = { .script = &script,
+			 .upstreams = upstreams_new(),
+			 .dir = "/tmp/fairlead-scenario-XXXXXX" };
 	if (mkdtemp(r.dir) == NULL) {
 		perror("cannot make a folder");
 		return 1;
@@ -296,6 +371,7 @@ int main(int argc, char **argv)
 		ok = run_step(&r);
 	}
 	fake_free(r.fake);
+	upstreams_free(r.upstreams);
 	nftw(r.dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	if (ok)
 		printf("%s: %zu steps\n", script.path, script.n);
