@@ -131,6 +131,7 @@ struct resolver {
 	bool forgotten; /* some pool is */
 	uint32_t batch; /* counts flushes */
 	uint32_t link_seq;
+	struct resolve_probe *probes;
 	struct loop_timer sweep;
 	struct wheel wheel;
 	/* UDP's arrays; buffers come with the first datagram. */
@@ -198,6 +199,12 @@ void wheel_fire(struct loop_timer *t);
 
 void resolve_udp_enqueue(struct resolve_pool *p, struct resolve_exchange *x);
 void resolve_udp_prepare(struct resolver *r);
+
+/* ---- health.c ---- */
+
+struct resolve_probe;
+/* Ends this resolver's check of `u`, or all of them with NULL. */
+void resolve_health_stop(struct resolver *r, const struct resolve_upstream *u);
 
 /* ---- stream_pool.c ---- */
 

@@ -213,6 +213,7 @@ struct resolver *resolver_new(const struct resolver_env *env)
 
 void resolver_forget(struct resolver *r, struct resolve_upstream *u)
 {
+	resolve_health_stop(r, u);
 	struct resolve_pool *p = resolver_pool(r, u);
 	if (p == NULL)
 		return;
@@ -229,6 +230,7 @@ void resolver_free(struct resolver *r)
 	if (r == NULL)
 		return;
 	assert(r->depth == 0);
+	resolve_health_stop(r, NULL);
 	for (unsigned i = 0; i < WHEEL_SLOTS; i++) {
 		while (r->wheel.slot[i] != NULL)
 			exchange_detach(r, r->wheel.slot[i]);

@@ -1,0 +1,116 @@
+/* Health checks: one prober per upstream over all threads, on the loop that saw the failure. */
+#include "resolve/health.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "dns/types.h"
+#include "resolve/resolve_priv.h"
+
+#define PROBE_TIMEOUT_NS NS_PER_S
+
+struct resolve_probe {
+	struct resolve_probe *next;
+	struct resolver *r;
+	struct resolve_upstream *up; /* a reference */
+	struct loop_timer timer;
+	struct resolve_exchange x;
+	uint8_t msg[DNS_HEADER_BYTES + DNS_NAME_MAX + 4];
+};
+
+static void build(struct resolve_probe *p)
+{
+	const struct resolve_conf *c = &p->up->conf;
+	const uint8_t *name = c->probe_domain != NULL ? c->probe_domain : dns_name_root;
+	size_t n = dns_name_len(name);
+	uint8_t *at = p->msg + DNS_HEADER_BYTES;
+	dns_put16(p->msg + 2, c->probe_no_rec ? 0 : DNS_FLAG_RD);
+	dns_put16(p->msg + 4, 1);
+	memcpy(at, name, n);
+	dns_put16(at + n, DNS_TYPE_NS);
+	dns_put16(at + n + 2, DNS_CLASS_IN);
+	p->x.msg_n = (uint16_t)(DNS_HEADER_BYTES + n + 4);
+}
+
+static void probe_end(struct resolve_probe *p)
+{
+	struct resolve_probe **at = &p->r->probes;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	resolve_cancel(p->r, &p->x);
+	loop_timer_stop(p->r->env.loop, &p->timer);
+	atomic_store_explicit(&p->up->probing, false, memory_order_release);
+	resolve_upstream_unref(p->up);
+	free(p);
+}
+
+static void ask(struct resolve_probe *p)
+{
+	p->x.deadline_ns = loop_now(p->r->env.loop) + PROBE_TIMEOUT_NS;
+	resolve_start(p->r, &p->x);
+}
+
+static void ask_again(struct loop_timer *t)
+{
+	ask(CONTAINER_OF(t, struct resolve_probe, timer));
+}
+
+/* Anything that came back shows that somebody is there. */
+static bool is_alive(const struct resolve_exchange *x)
+{
+	switch (x->result) {
+	case RESOLVE_OK:
+	case RESOLVE_GARBLED:
+	case RESOLVE_MISMATCH:
+		return true;
+	case RESOLVE_TIMEOUT:
+	case RESOLVE_NETWORK:
+		break;
+	}
+	return false;
+}
+
+static void answered(struct resolve_exchange *x)
+{
+	struct resolve_probe *p = CONTAINER_OF(x, struct resolve_probe, x);
+	if (is_alive(x)) {
+		atomic_store_explicit(&p->up->fails, 0, memory_order_relaxed);
+		probe_end(p);
+		return;
+	}
+	atomic_fetch_add_explicit(&p->up->fails, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&p->up->failed_probes, 1, memory_order_relaxed);
+	loop_timer_set(p->r->env.loop, &p->timer,
+		       loop_now(p->r->env.loop) + p->up->conf.probe_interval_ns);
+}
+
+void resolve_health_kick(struct resolver *r, struct resolve_upstream *u)
+{
+	bool idle = false;
+	if (atomic_load_explicit(&u->probing, memory_order_relaxed) ||
+	    !atomic_compare_exchange_strong_explicit(&u->probing, &idle, true, memory_order_acquire,
+						     memory_order_relaxed))
+		return;
+	struct resolve_probe *p = xcalloc(1, sizeof(*p));
+	p->r = r;
+	p->up = resolve_upstream_ref(u);
+	p->timer.cb = ask_again;
+	p->x = (struct resolve_exchange){
+		.up = u, .msg = p->msg, .tcp = u->conf.probe_tcp, .fresh = true, .done = answered
+	};
+	build(p);
+	p->next = r->probes;
+	r->probes = p;
+	ask(p);
+}
+
+void resolve_health_stop(struct resolver *r, const struct resolve_upstream *u)
+{
+	for (struct resolve_probe *p = r->probes, *next; p != NULL; p = next) {
+		next = p->next;
+		if (u == NULL || p->up == u)
+			probe_end(p);
+	}
+}
