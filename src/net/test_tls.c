@@ -118,7 +118,11 @@ static void pair_open(struct pair *p, struct net_tls_cred *server, struct net_tl
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, p->fd),
 			 0);
 	assert_int_equal(net_tls_accept(server, p->fd[0], both, &p->server), 0);
-	assert_int_equal(net_tls_connect(client, p->fd[1], name, mine, ticket, &p->client), 0);
+	char mutable_name[64];
+	snprintf(mutable_name, sizeof(mutable_name), "%s", name);
+	assert_int_equal(net_tls_connect(client, p->fd[1], mutable_name, mine, ticket, &p->client),
+			 0);
+	memset(mutable_name, 'x', sizeof(mutable_name)); /* the name was copied */
 	net_tls_cred_unref(server);
 	net_tls_cred_unref(client);
 }

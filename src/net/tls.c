@@ -35,6 +35,7 @@ struct net_tls_cred {
 struct net_tls {
 	gnutls_session_t session;
 	struct net_tls_cred *cred;
+	char *name; /* verified; GnuTLS borrows it */
 	char error[ERROR_TEXT_MAX];
 };
 
@@ -343,7 +344,8 @@ int net_tls_connect(struct net_tls_cred *c, int fd, const char *name, const char
 	if (!is_address(name) &&
 	    gnutls_server_name_set(t->session, GNUTLS_NAME_DNS, name, strlen(name)) < 0)
 		return ERR_TLS;
-	gnutls_session_set_verify_cert(t->session, name, 0);
+	t->name = xstrdup(name);
+	gnutls_session_set_verify_cert(t->session, t->name, 0);
 	/* A ticket that is of no use means a whole handshake, nothing worse. */
 	if (resume != NULL && resume->p != NULL)
 		IGNORE(gnutls_session_set_data(t->session, resume->p, resume->n) < 0);
@@ -357,6 +359,7 @@ void net_tls_free(struct net_tls *t)
 		return;
 	gnutls_deinit(t->session);
 	net_tls_cred_unref(t->cred);
+	free(t->name);
 	free(t);
 }
 
