@@ -111,6 +111,19 @@ void stream_answered(struct stream *s, struct resolve_exchange *x, uint8_t *msg,
 	exchange_reply(p->r, x, msg, n, false);
 }
 
+/* TLS 1.3 sends tickets after the handshake, and a session that ended badly gives none. */
+static void keep_ticket(struct stream *s)
+{
+	struct net_tls_ticket t;
+	struct resolve_pool *p = s->l.pool;
+	s->ticket_kept = true;
+	net_tls_ticket_take(s->tls, &t);
+	if (t.p == NULL)
+		return;
+	free(p->ticket.p);
+	p->ticket = t;
+}
+
 static void stream_read(struct stream *s)
 {
 	uint8_t *buf = s->l.pool->r->stream_in;
@@ -123,6 +136,8 @@ static void stream_read(struct stream *s)
 		int r = n > 0 ? 0 : n == 0 ? ERR_CLOSED : (int)n;
 		if (r == 0) {
 			s->heard_ns = now_of(s);
+			if (s->tls != NULL && !s->ticket_kept)
+				keep_ticket(s);
 			r = s->codec->feed(s, buf, have + (size_t)n);
 		}
 		if (s->l.io.fd < 0)
@@ -247,26 +262,13 @@ static void on_dial_timeout(struct loop_timer *t)
 
 /* ---- the end ---- */
 
-static void keep_ticket(struct stream *s)
-{
-	struct net_tls_ticket t;
-	struct resolve_pool *p = s->l.pool;
-	net_tls_ticket_take(s->tls, &t);
-	if (t.p == NULL)
-		return;
-	free(p->ticket.p);
-	p->ticket = t;
-}
-
 static void stream_closed(struct resolve_link *l)
 {
 	struct stream *s = stream_of(l);
 	loop_timer_stop(l->pool->r->env.loop, &s->dial);
 	l->pool->n_streams--;
-	if (s->tls != NULL && s->phase == STREAM_OPEN) {
+	if (s->tls != NULL && s->phase == STREAM_OPEN)
 		net_tls_bye(s->tls);
-		keep_ticket(s);
-	}
 }
 
 static void stream_destroy(struct resolve_link *l)

@@ -46,6 +46,7 @@ struct stream {
 	const struct stream_codec *codec;
 	struct net_tls *tls; /* NULL: plain */
 	struct loop_timer dial;
+	bool ticket_kept;
 	uint32_t events;
 	uint32_t depth;	   /* exchanges at once */
 	uint32_t answered; /* in all */
