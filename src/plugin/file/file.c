@@ -1,0 +1,219 @@
+/* file: serves zones from master files, which are read again when their serial changes. */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/rcu.h"
+#include "dns/zone.h"
+#include "dns/zoneset.h"
+#include "plugin/file/source.h"
+#include "plugin/zoneserve.h"
+#include "server/task.h"
+
+#define AREA "plugin/file"
+
+/* One zone of one stanza. */
+struct file_zone {
+	struct file_zone *next; /* the one given before it */
+	struct file_source src;
+	_Atomic(struct dns_zone *) zone; /* NULL: not read yet. Written in prepare, then by the
+					    background thread */
+	int64_t reload_ns;
+	struct task *task;
+};
+
+struct file_conf {
+	int64_t reload_ns;
+	bool by_mtime;
+	struct fallthrough fall;
+	struct file_zone *last;	   /* of those given */
+	struct dns_zoneset *zones; /* of struct file_zone */
+	bool alone;		   /* no plugin comes after this one */
+};
+
+static int ignore(struct opt_ctx *ctx, const struct opt_line *line)
+{
+	(void)ctx;
+	(void)line;
+	return 0;
+}
+
+static const struct opt file_opts[] = {
+	{ "<dbfile>", OPT_STRING, 0, .args = "DBFILE",
+	  .help = "the master file, below `root` unless absolute" },
+	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...",
+	  .help = "zones the file is read for (default: those of the block)" },
+	{ "reload", OPT_DURATION, offsetof(struct file_conf, reload_ns), .def = "1m",
+	  .repeatable = true, .help = "how often to look for a new serial; 0: never" },
+	{ "reload_by_mtime", OPT_FLAG, offsetof(struct file_conf, by_mtime), .repeatable = true,
+	  .help = "read again when the file's time changes, whatever the serial" },
+	{ "fallthrough", OPT_FN, offsetof(struct file_conf, fall), .fn = setup_fallthrough_opt,
+	  .repeatable = true, .args = "[ZONE...]",
+	  .help = "pass names that do not exist (of these zones) to the next plugin" },
+	{ "upstream", OPT_FN, 0, .fn = ignore, .repeatable = true, .args = "[...]",
+	  .help = "ignored, for old Corefiles" },
+};
+
+/* ---- set-up ---- */
+
+static int parse_stanza(struct file_conf *c, struct setup *s, const struct corefile_dir *d)
+{
+	struct zone_list z;
+	if (d->n_arg == 0)
+		return setup_error(s, d->name.pos, "file: expected a file name");
+	int r = setup_zones(s, d->arg + 1, d->n_arg - 1, &z);
+	if (r == 0)
+		r = setup_body(s, d, file_opts, ARRAY_LEN(file_opts), c, s);
+	if (r < 0)
+		return r;
+	const char *path = setup_path(s, arena_strdup(s->arena, d->arg[0].s));
+	for (size_t i = 0; i < z.n; i++) {
+		struct file_zone *fz = arena_calloc(s->arena, sizeof(*fz));
+		fz->src.path = path;
+		fz->src.origin = z.wire[i];
+		fz->src.origin_text = z.text[i];
+		fz->src.by_mtime = c->by_mtime;
+		fz->reload_ns = c->reload_ns;
+		fz->next = c->last;
+		c->last = fz;
+	}
+	return 0;
+}
+
+/* What a stanza does not say it has from the one before, as in CoreDNS. */
+static int file_parse(struct plugin_inst *self, struct setup *s)
+{
+	struct file_conf *c = self->conf;
+	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .user = s, .err = s->err };
+	int r = 0;
+	opt_defaults(file_opts, ARRAY_LEN(file_opts), &ctx);
+	for (size_t i = 0; i < s->n_dir && r == 0; i++)
+		r = parse_stanza(c, s, s->dir[i]);
+	return r;
+}
+
+/* A file that cannot be opened may come, if somebody looks for it. */
+static int read_first(struct file_zone *fz, struct prepare *p)
+{
+	struct dns_zone *z = NULL;
+	struct srcerr err = { 0 };
+	char line[1024];
+	int r = file_source_read(&fz->src, &err, &z);
+	if (r == 0) {
+		rcu_publish(&fz->zone, z);
+		return 0;
+	}
+	if (r <= ERR_PARSE || fz->reload_ns == 0) {
+		if (p->err != NULL)
+			*p->err = err;
+		return r;
+	}
+	log_warn(AREA, "Failed to open zone \"%s\": %s; trying again in %gs", fz->src.origin_text,
+		 srcerr_str(&err, line, sizeof(line)), (double)fz->reload_ns / (double)NS_PER_S);
+	return 0;
+}
+
+static void file_teardown(struct plugin_inst *self)
+{
+	struct file_conf *c = self->conf;
+	for (struct file_zone *fz = c->last; fz != NULL; fz = fz->next) {
+		task_stop(fz->task);
+		dns_zone_unref(rcu_get(&fz->zone));
+		rcu_publish(&fz->zone, NULL);
+	}
+	dns_zoneset_free(c->zones);
+	c->zones = NULL;
+}
+
+static int file_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	struct file_conf *c = self->conf;
+	uint32_t seq = 0;
+	c->alone = block_next(self->block, self) == NULL;
+	c->zones = dns_zoneset_new();
+	/* The later one of two for the same zone comes first, and so is the one found. */
+	for (struct file_zone *fz = c->last; fz != NULL; fz = fz->next) {
+		int r = read_first(fz, p);
+		if (r < 0) {
+			file_teardown(self);
+			return r;
+		}
+		dns_zoneset_add(c->zones, fz->src.origin, seq++, fz);
+	}
+	return 0;
+}
+
+/* ---- reading again ---- */
+
+static void on_task(void *ctx)
+{
+	struct file_zone *fz = ctx;
+	struct dns_zone *old = rcu_get(&fz->zone);
+	struct dns_zone *z = file_source_reload(&fz->src, old);
+	if (z == NULL)
+		return;
+	rcu_publish(&fz->zone, z);
+	dns_zone_retire(old);
+}
+
+static void file_commit(struct plugin_inst *self)
+{
+	struct file_conf *c = self->conf;
+	for (struct file_zone *fz = c->last; fz != NULL; fz = fz->next) {
+		if (fz->reload_ns > 0)
+			fz->task = task_every((uint64_t)fz->reload_ns, on_task, fz);
+	}
+}
+
+/* ---- queries ---- */
+
+static const struct file_zone *find_zone(const struct file_conf *c, const struct query *q)
+{
+	unsigned label;
+	const struct dns_zone_entry *e = dns_zoneset_longest(c->zones, &q->qname, 0, &label);
+	return e != NULL ? e->value : NULL;
+}
+
+static enum verdict drop_notify(struct query *q, const struct file_zone *fz)
+{
+	struct slice client = query_client_text(q);
+	query_logf(q, LOG_INFO, AREA, "Dropping notify from %.*s for %s", (int)client.n, client.p,
+		   fz->src.origin_text);
+	return V_DROP;
+}
+
+static enum verdict file_serve(struct plugin_inst *self, struct query *q)
+{
+	const struct file_conf *c = self->conf;
+	const struct file_zone *fz = find_zone(c, q);
+	if (fz == NULL)
+		return c->alone ? query_fail(q, DNS_RCODE_REFUSED, NULL) : V_NEXT;
+	/* `transfer` comes before us; without it there is none. */
+	if (q->req.qtype == DNS_TYPE_AXFR || q->req.qtype == DNS_TYPE_IXFR)
+		return query_fail(q, DNS_RCODE_REFUSED, NULL);
+	if (q->req.opcode == DNS_OPCODE_NOTIFY)
+		return drop_notify(q, fz);
+	const struct dns_zone *z = rcu_get(&fz->zone);
+	if (z == NULL)
+		return query_fail(q, DNS_RCODE_SERVFAIL, NULL);
+	return zoneserve(self, q, z, &c->fall);
+}
+
+static enum verdict file_resume(struct plugin_inst *self, struct query *q)
+{
+	const struct file_zone *fz = find_zone(self->conf, q);
+	return zoneserve_resume(self, q, rcu_get(&fz->zone));
+}
+
+const struct plugin file_plugin = {
+	.name = "file",
+	.opts = file_opts,
+	.n_opts = ARRAY_LEN(file_opts),
+	.conf_size = sizeof(struct file_conf),
+	.state_size = sizeof(struct zoneserve_state),
+	.parse = file_parse,
+	.prepare = file_prepare,
+	.commit = file_commit,
+	.teardown = file_teardown,
+	.serve = file_serve,
+	.resume = file_resume,
+};

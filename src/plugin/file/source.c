@@ -1,0 +1,164 @@
+/* Reading master files. What cannot be read leaves the zone that is served untouched. */
+#include "plugin/file/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/readfile.h"
+#include "base/strbuf.h"
+#include "dns/zone.h"
+#include "dns/zonefile.h"
+#include "dns/zoneload.h"
+
+#define AREA "plugin/file"
+
+/* Within this time after a change another one may not show in the file's time. */
+enum { SETTLE_NS = 1000000000 };
+
+struct included {
+	bool any;
+};
+
+static int read_path(const char *path, struct strbuf *out)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	int r = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? 0 : ERR_UNSUPPORTED;
+	if (r == 0)
+		r = readfile_fd(fd, DNS_ZONEFILE_BYTES_MAX, out);
+	close(fd);
+	return r;
+}
+
+static int include(void *ctx, const char *path, struct strbuf *out)
+{
+	struct included *inc = ctx;
+	inc->any = true;
+	return read_path(path, out);
+}
+
+static bool after(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static void remember(struct file_source *s, const struct stat *st)
+{
+	uint64_t changed = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+	s->read_mtime = st->st_mtim;
+	s->read_size = st->st_size;
+	s->read_inode = st->st_ino;
+	s->read_settled = changed + SETTLE_NS < clock_wall_ns();
+}
+
+static int load_text(struct file_source *s, const uint32_t *serial, struct strbuf *text,
+		     struct srcerr *err, struct dns_zone **ret)
+{
+	struct included inc = { 0 };
+	size_t outside = 0;
+	struct dns_zoneload l = {
+		.path = s->path,
+		.origin = s->origin,
+		.serial = serial,
+		.include = include,
+		.ctx = &inc,
+	};
+	int r = dns_zone_load(&l, strbuf_slice(text), err, ret, &outside);
+	s->read_settled = s->read_settled && !inc.any;
+	if (r == 0 && outside != 0)
+		log_warn(AREA, "Zone \"%s\" in \"%s\": %zu records outside the zone are left out",
+			 s->origin_text, s->path, outside);
+	return r;
+}
+
+static int load_fd(struct file_source *s, int fd, const uint32_t *serial, struct srcerr *err,
+		   struct dns_zone **ret)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct srcpos pos = { .file = s->path, .line = 1, .col = 1 };
+	struct stat st;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return srcerr_set(err, pos, "not a regular file");
+	remember(s, &st);
+	int r = readfile_fd(fd, DNS_ZONEFILE_BYTES_MAX, &text);
+	if (r < 0) {
+		IGNORE(srcerr_set(err, pos, "cannot read: %s", err_str(r)) == 0);
+		return r;
+	}
+	r = load_text(s, serial, &text, err, ret);
+	if (r == 0)
+		s->mtime = st.st_mtim;
+	return r;
+}
+
+int file_source_read(struct file_source *s, struct srcerr *err, struct dns_zone **ret)
+{
+	struct srcpos pos = { .file = s->path, .line = 1, .col = 1 };
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		int e = -errno;
+		IGNORE(srcerr_set(err, pos, "cannot open: %s", err_str(e)) == 0);
+		return e;
+	}
+	int r = load_fd(s, fd, NULL, err, ret);
+	close(fd);
+	/* -errno is for files that cannot be opened, which may come yet. */
+	return r < 0 && r > ERR_PARSE ? ERR_UNSUPPORTED : r;
+}
+
+/* Is it worth reading? A serial can have changed only if the file did. */
+static bool changed(const struct file_source *s, const struct stat *st)
+{
+	if (s->by_mtime)
+		return after(st->st_mtim, s->mtime) &&
+		       !(s->read_settled && same_time(st->st_mtim, s->read_mtime));
+	return !s->read_settled || !same_time(st->st_mtim, s->read_mtime) ||
+	       st->st_size != s->read_size || st->st_ino != s->read_inode;
+}
+
+static struct dns_zone *reload_fd(struct file_source *s, int fd, const struct dns_zone *now)
+{
+	struct srcerr err = { 0 };
+	struct dns_zone *z = NULL;
+	char line[1024];
+	uint32_t serial = now != NULL ? dns_zone_serial(now) : 0;
+	int r = load_fd(s, fd, now != NULL && !s->by_mtime ? &serial : NULL, &err, &z);
+	if (r == ERR_BUSY)
+		return NULL;
+	if (r < 0) {
+		log_error(AREA, "Parsing zone \"%s\": %s", s->origin_text,
+			  srcerr_str(&err, line, sizeof(line)));
+		return NULL;
+	}
+	log_info(AREA, "Successfully reloaded zone \"%s\" in \"%s\" with %u SOA serial",
+		 s->origin_text, s->path, dns_zone_serial(z));
+	return z;
+}
+
+struct dns_zone *file_source_reload(struct file_source *s, const struct dns_zone *now)
+{
+	struct stat st;
+	struct dns_zone *z = NULL;
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) {
+		log_error(AREA, "Failed to open zone \"%s\" in \"%s\": %s", s->origin_text, s->path,
+			  err_str(-errno));
+		return NULL;
+	}
+	if (fstat(fd, &st) == 0 && (now == NULL || changed(s, &st)))
+		z = reload_fd(s, fd, now);
+	close(fd);
+	return z;
+}

@@ -1,0 +1,43 @@
+/* Inside of answering from a zone: what its files share. */
+#pragma once
+
+#include "dns/zone.h"
+#include "plugin/zoneserve.h"
+
+struct zoneserve_run {
+	struct plugin_inst *self;
+	struct query *q;
+	const struct dns_zone *z;
+	const struct fallthrough *fall;
+	bool dnssec; /* the client wants signatures */
+	bool proofs; /* and the zone is signed */
+	unsigned hops;
+
+	/* The name now looked for: the question's, then the targets of aliases. */
+	const struct dns_qname *name;
+	const uint8_t *owner; /* the same, for records of the reply */
+	uint8_t owner_len;
+	struct dns_qname target;
+};
+
+/* Records of a set, with this owner (NULL: its own). What the query has no room for would not fit
+ * into a reply either: TC is set, as for one that is cut. */
+void zoneserve_add(struct zoneserve_run *r, enum dns_section s, const struct dns_zone_node *n,
+		   const struct dns_zone_set *set, const uint8_t *owner);
+/* The node's set of that type, if it has one, and its signatures if they are wanted. */
+void zoneserve_add_type(struct zoneserve_run *r, enum dns_section s, const struct dns_zone_node *n,
+			uint16_t type, const uint8_t *owner);
+void zoneserve_add_apex(struct zoneserve_run *r, uint16_t type); /* to the authority section */
+/* Addresses of the targets of MX, SRV, SVCB and HTTPS records in the answer. */
+void zoneserve_add_targets(struct zoneserve_run *r);
+/* Addresses of name servers of this set: those at or below `within`. */
+void zoneserve_add_glue(struct zoneserve_run *r, const struct dns_zone_set *ns,
+			const uint8_t *within);
+
+/* Proofs of denial, of nothing in a zone that is not signed. */
+void zoneserve_prove_at(struct zoneserve_run *r, const struct dns_zone_node *n);
+void zoneserve_prove_before(struct zoneserve_run *r, const uint8_t *name);
+void zoneserve_prove_no_wildcard(struct zoneserve_run *r, const struct dns_zone_node *encloser);
+
+/* Whole replies as bytes, for the commonest cases; false: not one of them. */
+bool zoneserve_quick(struct zoneserve_run *r, const struct dns_zone_hit *hit);
