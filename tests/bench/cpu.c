@@ -1,18 +1,20 @@
 /* Own work per query: the real chain on a fake network, in batches of 64, on one thread.
  *
- *	bench-cpu SCENARIO QUERIES [COREFILE-ONLY]
+ *	bench-cpu SCENARIO QUERIES
  *
  * Prints one JSON object: queries, answered, user nanoseconds per query, allocations. The fake
- *network hands out ready-made datagrams and swallows replies, so what is measured is admission,
- *routing, the chain, metrics and encoding. tests/bench/cpu runs it, also under callgrind and
- *strace. */
+ * network hands out ready-made datagrams and swallows replies, so what is measured is admission,
+ * routing, the chain, metrics and encoding. Questions to an upstream are answered in there as well
+ * (cpu_upstream.h). tests/bench/cpu runs it, also under callgrind and strace. */
 #include <errno.h>
+#include <ftw.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,16 +22,19 @@
 #include "base/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
+#include "cpu_scenarios.h"
+#include "cpu_upstream.h"
 #include "server/server_priv.h"
 
-enum { PACKETS = 1024, PACKET_MAX = 512 };
+enum { PACKETS_LEAST = 1024, NAMES = 256, PACKET_MAX = 62 };
 
 struct packet {
 	uint16_t n;
 	uint8_t bytes[PACKET_MAX];
 };
 
-static struct packet packets[PACKETS];
+static struct packet *packets;
+static size_t n_packets;
 static uint64_t sent, answered, to_send, rcodes[16];
 static _Atomic uint64_t allocations;
 
@@ -62,14 +67,15 @@ static const struct sockaddr_in client = { .sin_family = AF_INET,
 
 static int bench_recvmmsg(int fd, struct mmsghdr *v, unsigned n)
 {
-	(void)fd;
+	if (fd >= 0) /* listeners have none here */
+		return cpu_upstream_recv(fd, v, n);
 	if (sent >= to_send) {
 		errno = EAGAIN;
 		return -1;
 	}
 	n = (unsigned)MIN((uint64_t)n, to_send - sent);
 	for (unsigned i = 0; i < n; i++) {
-		const struct packet *p = &packets[sent++ % PACKETS];
+		const struct packet *p = &packets[sent++ % n_packets];
 		memcpy(v[i].msg_hdr.msg_iov[0].iov_base, p->bytes, p->n);
 		memcpy(v[i].msg_hdr.msg_name, &client, sizeof(client));
 		v[i].msg_hdr.msg_controllen = 0;
@@ -81,7 +87,8 @@ static int bench_recvmmsg(int fd, struct mmsghdr *v, unsigned n)
 
 static int bench_sendmmsg(int fd, struct mmsghdr *v, unsigned n)
 {
-	(void)fd;
+	if (fd >= 0)
+		return cpu_upstream_send(fd, v, n);
 	for (unsigned i = 0; i < n; i++)
 		rcodes[((const uint8_t *)v[i].msg_hdr.msg_iov[0].iov_base)[3] & 15]++;
 	answered += n;
@@ -90,98 +97,73 @@ static int bench_sendmmsg(int fd, struct mmsghdr *v, unsigned n)
 
 static const struct net_ops bench_ops = { bench_recvmmsg, bench_sendmmsg };
 
-/* ---- scenarios ---- */
-
-static void corefile_empty(struct strbuf *t, unsigned n)
+static void make_packet(const struct cpu_scenario *s, struct packet *p, unsigned number,
+			uint16_t id)
 {
-	(void)n;
-	strbuf_adds(
-		t, ". {\n prometheus 127.0.0.1:0\n template IN AAAA . {\n  rcode NOERROR\n }\n}\n");
-}
-
-static void corefile_regex(struct strbuf *t, unsigned n)
-{
-	(void)n;
-	strbuf_adds(
-		t,
-		". {\n prometheus 127.0.0.1:0\n template IN A example.org {\n"
-		"  match "
-		"^ip-(?P<a>[0-9]*)-(?P<b>[0-9]*)-(?P<c>[0-9]*)-(?P<d>[0-9]*)[.]example[.]org[.]$\n"
-		"  answer \"{{ .Name }} 60 IN A {{ .Group.a }}.{{ .Group.b }}.{{ .Group.c }}."
-		"{{ .Group.d }}\"\n }\n}\n");
-}
-
-/* One template with n zones; the name asked lies in the last. */
-static void corefile_zones(struct strbuf *t, unsigned n)
-{
-	strbuf_adds(t, ". {\n prometheus 127.0.0.1:0\n template IN AAAA");
-	for (unsigned i = 0; i < n; i++)
-		strbuf_addf(t, " zone%u.example", i);
-	strbuf_adds(t, " example.org {\n  rcode NOERROR\n }\n}\n");
-}
-
-/* n templates, each with a zone of its own; the name asked lies in the last. */
-static void corefile_templates(struct strbuf *t, unsigned n)
-{
-	strbuf_adds(t, ". {\n prometheus 127.0.0.1:0\n");
-	for (unsigned i = 0; i < n; i++)
-		strbuf_addf(t, " template IN AAAA zone%u.example {\n  rcode NXDOMAIN\n }\n", i);
-	strbuf_adds(t, " template IN AAAA example.org {\n  rcode NOERROR\n }\n}\n");
-}
-
-static void corefile_whoami(struct strbuf *t, unsigned n)
-{
-	(void)n;
-	strbuf_adds(t, ". {\n whoami\n}\n");
-}
-
-/* No block takes the name: admission, routing and an empty reply, nothing else. */
-static void corefile_refused(struct strbuf *t, unsigned n)
-{
-	(void)n;
-	strbuf_adds(t, "other.example {\n whoami\n}\n");
-}
-
-static const struct scenario {
-	const char *name;
-	void (*corefile)(struct strbuf *t, unsigned n);
-	unsigned n;
-	const char *qname; /* printf format of one number */
-	uint16_t qtype;
-} scenarios[] = {
-	{ "whoami", corefile_whoami, 0, "host%u.example.org", DNS_TYPE_A },
-	{ "refused", corefile_refused, 0, "host%u.example.org", DNS_TYPE_AAAA },
-	{ "template-empty", corefile_empty, 0, "host%u.example.org", DNS_TYPE_AAAA },
-	{ "template-regex", corefile_regex, 0, "ip-10-1-2-%u.example.org", DNS_TYPE_A },
-	{ "zones-10", corefile_zones, 10, "host%u.example.org", DNS_TYPE_AAAA },
-	{ "zones-10000", corefile_zones, 10000, "host%u.example.org", DNS_TYPE_AAAA },
-	{ "templates-10", corefile_templates, 10, "host%u.example.org", DNS_TYPE_AAAA },
-	{ "templates-10000", corefile_templates, 10000, "host%u.example.org", DNS_TYPE_AAAA },
-};
-
-static void make_packets(const struct scenario *s)
-{
-	for (unsigned i = 0; i < PACKETS; i++) {
-		uint8_t *m = packets[i].bytes;
-		char name[64];
+	uint8_t *m = p->bytes;
+	char name[64];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(name, sizeof(name), s->qname, i % 256);
+	snprintf(name, sizeof(name), s->qname, number);
 #pragma GCC diagnostic pop
-		memset(m, 0, DNS_HEADER_BYTES);
-		dns_put16(m, (uint16_t)i);
-		dns_put16(m + 2, DNS_FLAG_RD);
-		dns_put16(m + 4, 1);
-		int n = dns_name_from_text(slice_of(name), m + DNS_HEADER_BYTES);
-		if (n < 0)
-			abort();
-		dns_put16(m + DNS_HEADER_BYTES + n, s->qtype);
-		dns_put16(m + DNS_HEADER_BYTES + n + 2, DNS_CLASS_IN);
-		packets[i].n = (uint16_t)(DNS_HEADER_BYTES + n + 4);
+	uint8_t wire[DNS_NAME_MAX];
+	int n = dns_name_from_text(slice_of(name), wire);
+	if (n < 0 || DNS_HEADER_BYTES + n + 4 > PACKET_MAX)
+		abort();
+	memset(m, 0, DNS_HEADER_BYTES);
+	dns_put16(m, id);
+	dns_put16(m + 2, DNS_FLAG_RD);
+	dns_put16(m + 4, 1);
+	memcpy(m + DNS_HEADER_BYTES, wire, (size_t)n);
+	dns_put16(m + DNS_HEADER_BYTES + n, s->qtype);
+	dns_put16(m + DNS_HEADER_BYTES + n + 2, DNS_CLASS_IN);
+	p->n = (uint16_t)(DNS_HEADER_BYTES + n + 4);
+}
+
+/* All names, in an order that depends on `step`, a prime: what is kept is not asked for in the
+ * order in which it came to lie in memory. */
+static void make_packets(const struct cpu_scenario *s, uint64_t step)
+{
+	unsigned names = s->names != 0 ? s->names : NAMES;
+	n_packets = MAX(names, PACKETS_LEAST);
+	if (packets == NULL)
+		packets = xcalloc(n_packets, sizeof(*packets));
+	for (size_t i = 0; i < n_packets; i++)
+		make_packet(s, &packets[i], (unsigned)(i * step % names), (uint16_t)i);
+}
+
+static char folder[] = "/tmp/fairlead-bench-cpu-XXXXXX";
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+static void remove_folder(void)
+{
+	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The Corefile with @UP@ and @DIR@ filled in. */
+static void write_corefile(const struct cpu_scenario *s, struct strbuf *ret)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	s->corefile(&text, s->n);
+	struct slice rest = strbuf_slice(&text);
+	while (rest.n > 0) {
+		struct slice before = slice_cut(&rest, '@');
+		strbuf_add_slice(ret, before);
+		if (rest.p != NULL)
+			strbuf_adds(ret, slice_is(slice_cut(&rest, '@'), "UP")
+						 ? cpu_upstream_address()
+						 : folder);
 	}
 }
 
-static struct server *start(const struct scenario *s)
+static struct server *start(const struct cpu_scenario *s)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct corefile *cf = NULL;
@@ -189,7 +171,11 @@ static struct server *start(const struct scenario *s)
 	struct server *srv = NULL;
 	struct server_opts o = { .workers = 1, .no_threads = true, .ops = &bench_ops };
 	static const struct corefile_source none;
-	s->corefile(&text, s->n);
+	if (mkdtemp(folder) == NULL || atexit(remove_folder) != 0)
+		abort();
+	if (s->files != NULL)
+		s->files(folder, s->names != 0 ? s->names : NAMES);
+	write_corefile(s, &text);
 	if (corefile_parse(s->name, strbuf_slice(&text), &none, &cf, &err) < 0 ||
 	    server_start(&o, cf, &srv, &err) < 0) {
 		char line[1024];
@@ -205,8 +191,16 @@ static void ask(struct server *srv, uint64_t n)
 	sent = 0;
 	to_send = n;
 	rcu_enter(); /* as the worker's loop does */
-	while (sent < to_send)
+	while (sent < to_send) {
 		udp_readable(&sock->udp[0].io, EPOLLIN);
+		if (cpu_upstream_used()) {
+			rcu_leave(); /* a turn enters by itself */
+			do {
+				server_turn(srv, 0, false);
+			} while (cpu_upstream_pending());
+			rcu_enter();
+		}
+	}
 	rcu_leave();
 }
 
@@ -229,23 +223,25 @@ static uint64_t user_ns(void)
 
 int main(int argc, char **argv)
 {
-	const struct scenario *s = NULL;
-	for (size_t i = 0; argc == 3 && i < ARRAY_LEN(scenarios); i++) {
-		if (strcmp(scenarios[i].name, argv[1]) == 0)
-			s = &scenarios[i];
+	const struct cpu_scenario *s = NULL;
+	for (size_t i = 0; argc == 3 && i < cpu_n_scenarios; i++) {
+		if (strcmp(cpu_scenarios[i].name, argv[1]) == 0)
+			s = &cpu_scenarios[i];
 	}
 	if (s == NULL) {
 		fprintf(stderr, "usage: bench-cpu SCENARIO QUERIES\nscenarios:");
-		for (size_t i = 0; i < ARRAY_LEN(scenarios); i++)
-			fprintf(stderr, " %s", scenarios[i].name);
+		for (size_t i = 0; i < cpu_n_scenarios; i++)
+			fprintf(stderr, " %s", cpu_scenarios[i].name);
 		fprintf(stderr, "\n");
 		return 64;
 	}
 	uint64_t n = strtoull(argv[2], NULL, 10);
-	make_packets(s);
+	make_packets(s, 1);
 	struct server *srv = start(s);
-	ask(srv, PACKETS); /* slots, series and match data come into being */
+	ask(srv, n_packets); /* slots, series, match data and what is kept come into being */
+	make_packets(s, 7919);
 	answered = 0;
+	memset(rcodes, 0, sizeof(rcodes));
 	uint64_t before = allocations;
 	uint64_t t0 = user_ns();
 	getppid();
@@ -258,5 +254,6 @@ int main(int argc, char **argv)
 	       n != 0 ? (double)(t1 - t0) / (double)n : 0,
 	       (unsigned long long)(allocations - before), (unsigned long long)rcodes[0]);
 	server_stop(srv, 0);
+	free(packets);
 	return answered == n ? 0 : 1;
 }

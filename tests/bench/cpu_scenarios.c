@@ -1,0 +1,126 @@
+/* The scenarios of bench-cpu. One function per Corefile, one line per scenario; cpu.json has what
+ * was recorded for them. */
+#include "cpu_scenarios.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "dns/types.h"
+
+static void corefile_empty(struct strbuf *t, unsigned n)
+{
+	(void)n;
+	strbuf_adds(
+		t, ". {\n prometheus 127.0.0.1:0\n template IN AAAA . {\n  rcode NOERROR\n }\n}\n");
+}
+
+static void corefile_regex(struct strbuf *t, unsigned n)
+{
+	(void)n;
+	strbuf_adds(
+		t,
+		". {\n prometheus 127.0.0.1:0\n template IN A example.org {\n"
+		"  match "
+		"^ip-(?P<a>[0-9]*)-(?P<b>[0-9]*)-(?P<c>[0-9]*)-(?P<d>[0-9]*)[.]example[.]org[.]$\n"
+		"  answer \"{{ .Name }} 60 IN A {{ .Group.a }}.{{ .Group.b }}.{{ .Group.c }}."
+		"{{ .Group.d }}\"\n }\n}\n");
+}
+
+/* One template with n zones; the name asked lies in the last. */
+static void corefile_zones(struct strbuf *t, unsigned n)
+{
+	strbuf_adds(t, ". {\n prometheus 127.0.0.1:0\n template IN AAAA");
+	for (unsigned i = 0; i < n; i++)
+		strbuf_addf(t, " zone%u.example", i);
+	strbuf_adds(t, " example.org {\n  rcode NOERROR\n }\n}\n");
+}
+
+/* n templates, each with a zone of its own; the name asked lies in the last. */
+static void corefile_templates(struct strbuf *t, unsigned n)
+{
+	strbuf_adds(t, ". {\n prometheus 127.0.0.1:0\n");
+	for (unsigned i = 0; i < n; i++)
+		strbuf_addf(t, " template IN AAAA zone%u.example {\n  rcode NXDOMAIN\n }\n", i);
+	strbuf_adds(t, " template IN AAAA example.org {\n  rcode NOERROR\n }\n}\n");
+}
+
+static void corefile_whoami(struct strbuf *t, unsigned n)
+{
+	(void)n;
+	strbuf_adds(t, ". {\n whoami\n}\n");
+}
+
+/* No block takes the name: admission, routing and an empty reply, nothing else. */
+static void corefile_refused(struct strbuf *t, unsigned n)
+{
+	(void)n;
+	strbuf_adds(t, "other.example {\n whoami\n}\n");
+}
+
+/* Kept from the first pass on: the template below it answers only once. */
+static void corefile_cache(struct strbuf *t, unsigned n)
+{
+	strbuf_addf(t,
+		    ". {\n prometheus 127.0.0.1:0\n cache 3600 {\n  success %u\n }\n"
+		    " template IN A example.org {\n  answer \"{{ .Name }} 3600 IN A 192.0.2.1\"\n"
+		    " }\n}\n",
+		    n);
+}
+
+/* The plugins of kubeadm's Corefile around a cached answer: loadbalance stands outside of cache. */
+static void corefile_kubeadm(struct strbuf *t, unsigned n)
+{
+	(void)n;
+	strbuf_adds(t, ". {\n errors\n prometheus 127.0.0.1:0\n cache 30\n reload\n loadbalance\n"
+		       " template IN A example.org {\n"
+		       "  answer \"{{ .Name }} 3600 IN A 192.0.2.1\"\n }\n}\n");
+}
+
+static void corefile_forward(struct strbuf *t, unsigned n)
+{
+	(void)n;
+	strbuf_adds(t, ". {\n prometheus 127.0.0.1:0\n forward . @UP@\n}\n");
+}
+
+static void corefile_file(struct strbuf *t, unsigned n)
+{
+	(void)n;
+	strbuf_adds(t, "example.org {\n prometheus 127.0.0.1:0\n file @DIR@/example.org.zone\n}\n");
+}
+
+static void files_zone(const char *dir, unsigned names)
+{
+	char path[512];
+	snprintf(path, sizeof(path), "%s/example.org.zone", dir);
+	FILE *f = fopen(path, "we");
+	if (f == NULL)
+		abort();
+	fputs("$ORIGIN example.org.\n$TTL 3600\n@ SOA ns hostmaster 1 3600 600 86400 60\n"
+	      "@ NS ns\nns A 192.0.2.53\n",
+	      f);
+	for (unsigned i = 0; i < names; i++)
+		fprintf(f, "host%u 60 A 192.0.2.1\n", i);
+	if (fclose(f) != 0)
+		abort();
+}
+
+const struct cpu_scenario cpu_scenarios[] = {
+	{ "whoami", corefile_whoami, 0, "host%u.example.org", DNS_TYPE_A, 0, NULL },
+	{ "refused", corefile_refused, 0, "host%u.example.org", DNS_TYPE_AAAA, 0, NULL },
+	{ "template-empty", corefile_empty, 0, "host%u.example.org", DNS_TYPE_AAAA, 0, NULL },
+	{ "template-regex", corefile_regex, 0, "ip-10-1-2-%u.example.org", DNS_TYPE_A, 0, NULL },
+	{ "zones-10", corefile_zones, 10, "host%u.example.org", DNS_TYPE_AAAA, 0, NULL },
+	{ "zones-10000", corefile_zones, 10000, "host%u.example.org", DNS_TYPE_AAAA, 0, NULL },
+	{ "templates-10", corefile_templates, 10, "host%u.example.org", DNS_TYPE_AAAA, 0, NULL },
+	{ "templates-10000", corefile_templates, 10000, "host%u.example.org", DNS_TYPE_AAAA, 0,
+	  NULL },
+	{ "cache-hit", corefile_cache, 10000, "host%u.example.org", DNS_TYPE_A, 0, NULL },
+	{ "cache-kubeadm", corefile_kubeadm, 0, "host%u.example.org", DNS_TYPE_A, 0, NULL },
+	{ "cache-10k", corefile_cache, 2000000, "host%u.example.org", DNS_TYPE_A, 10000, NULL },
+	{ "cache-1m", corefile_cache, 2000000, "host%u.example.org", DNS_TYPE_A, 1000000, NULL },
+	{ "forward", corefile_forward, 0, "host%u.example.org", DNS_TYPE_A, 0, NULL },
+	{ "file", corefile_file, 0, "host%u.example.org", DNS_TYPE_A, 0, files_zone },
+	{ "file-10k", corefile_file, 0, "host%u.example.org", DNS_TYPE_A, 10000, files_zone },
+};
+const size_t cpu_n_scenarios = ARRAY_LEN(cpu_scenarios);
