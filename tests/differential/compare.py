@@ -12,6 +12,7 @@ REPLIES_LATE = 5.0  # patience for a reply that the other server gave
 ASKED_LATE = 1.0  # patience for a query to an upstream that the case says there is
 SECOND_REPLIES = 0.15  # how long after the last reply a second one to the same question may come
 NAMES = ("CoreDNS", "Fairlead")
+LINES_SHOWN = 8  # of one problem
 
 
 class Pair:
@@ -23,7 +24,10 @@ class Pair:
         self.problems = []
 
     def problem(self, query, text):
-        self.problems.append(f"{query.where}: {query.text}\n    " + text.replace("\n", "\n    "))
+        lines = text.split("\n")
+        if len(lines) > LINES_SHOWN:
+            lines[LINES_SHOWN:] = [f"and {len(lines) - LINES_SHOWN} lines more"]
+        self.problems.append(f"{query.where}: {query.text}\n    " + "\n    ".join(lines))
 
     def run(self):
         queries = self.case["queries"]
