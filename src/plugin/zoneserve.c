@@ -176,10 +176,19 @@ static bool add_asked(struct zoneserve_run *r, const struct dns_zone_node *n, co
 	return any;
 }
 
+/* RFC 4035 §2.5: what DNSSEC puts beside a CNAME is asked for where it is. */
+static bool is_alias(const struct zoneserve_run *r, const struct dns_zone_node *n)
+{
+	uint16_t type = r->q->req.qtype;
+	if ((n->flags & DNS_ZONE_ALIAS) == 0 || type == DNS_TYPE_CNAME)
+		return false;
+	return !dns_zone_signed(r->z) || (type != DNS_TYPE_NSEC && type != DNS_TYPE_RRSIG);
+}
+
 static enum outcome answer_node(struct zoneserve_run *r, const struct dns_zone_node *n)
 {
 	uint16_t type = r->q->req.qtype;
-	if ((n->flags & DNS_ZONE_ALIAS) != 0 && type != DNS_TYPE_CNAME)
+	if (is_alias(r, n))
 		return follow_cname(r, n, NULL);
 	if (!add_asked(r, n, NULL))
 		return is_bare_apex(r->z, n) ? empty_name(r) : no_data(r, n);
@@ -223,7 +232,7 @@ static enum outcome answer_wildcard(struct zoneserve_run *r, const struct dns_zo
 		return OUT_ANSWER;
 	}
 	tell_wildcard(r, n);
-	if ((n->flags & DNS_ZONE_ALIAS) != 0 && r->q->req.qtype != DNS_TYPE_CNAME) {
+	if (is_alias(r, n)) {
 		zoneserve_prove_before(r, r->name->wire);
 		return follow_cname(r, n, r->owner);
 	}
