@@ -212,12 +212,25 @@ static void loadbalance_teardown(struct plugin_inst *self)
 
 /* ---- replies ---- */
 
-static void weigh(struct loadbalance_conf *c, struct query *q)
+static void weigh(struct loadbalance_conf *c, const struct loadbalance_job *j)
 {
 	rcu_enter();
 	const struct table *t = rcu_get(&c->table);
-	loadbalance_weigh(q, t != NULL ? t->weights : NULL);
+	const struct loadbalance_weights *w = t != NULL ? t->weights : NULL;
+	if (j->resp->msg == NULL || !loadbalance_weigh_wire(j, w)) {
+		/* Without memory to open the reply it keeps its order. */
+		if (dns_resp_thaw(j->resp, j->arena) == 0)
+			loadbalance_weigh(j, w);
+	}
 	rcu_leave();
+}
+
+static void shuffle(const struct loadbalance_job *j)
+{
+	if (j->resp->msg != NULL && loadbalance_shuffle_wire(j))
+		return;
+	if (dns_resp_thaw(j->resp, j->arena) == 0)
+		loadbalance_shuffle(j);
 }
 
 static bool concerns(const struct query *q, uint16_t qtype)
@@ -235,15 +248,13 @@ static enum verdict loadbalance_respond(struct plugin_inst *self, struct query *
 	uint16_t qtype = dns_get16(q->question + q->question_len - 4);
 	if (!concerns(q, qtype))
 		return V_NEXT;
-	/* Without memory to open the reply it keeps its order. */
-	if (dns_resp_thaw(&q->resp, &q->arena) < 0)
-		return V_NEXT;
+	const struct loadbalance_job j = { &q->resp, &q->arena, query_rng(q) };
 	if (c->file == NULL)
-		loadbalance_shuffle(q);
+		shuffle(&j);
 	else if (qtype == DNS_TYPE_A || qtype == DNS_TYPE_AAAA || qtype == DNS_TYPE_SRV)
-		weigh(c, q);
-	if (c->prefer.n != 0)
-		loadbalance_prefer(q, c->prefer.v, c->prefer.n);
+		weigh(c, &j);
+	if (c->prefer.n != 0 && dns_resp_thaw(&q->resp, &q->arena) == 0)
+		loadbalance_prefer(&j, c->prefer.v, c->prefer.n);
 	return V_NEXT;
 }
 

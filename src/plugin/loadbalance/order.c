@@ -4,7 +4,6 @@
 
 #include "plugin/loadbalance/loadbalance.h"
 #include "plugin/loadbalance/weights.h"
-#include "server/query.h"
 
 enum group { CNAMES, ADDRESSES, MAILS, OTHERS };
 enum { GROUPS = OTHERS + 1 };
@@ -34,17 +33,17 @@ static enum group group_of(const struct dns_rr *rr)
 }
 
 /* False when there is nothing to order, or no memory for it: then the section stays as it is. */
-static bool split(struct groups *g, struct query *q, enum dns_section s,
+static bool split(struct groups *g, const struct loadbalance_job *j, enum dns_section s,
 		  const enum group order[GROUPS])
 {
 	size_t at[GROUPS];
-	*g = (struct groups){ .total = q->resp.count[s] };
+	*g = (struct groups){ .total = j->resp->count[s] };
 	if (g->total < 2)
 		return false;
-	g->rr = arena_alloc(&q->arena, g->total * sizeof(struct dns_rr *));
+	g->rr = arena_alloc(j->arena, g->total * sizeof(struct dns_rr *));
 	if (g->rr == NULL)
 		return false;
-	DNS_RR_FOREACH(rr, &q->resp, s)
+	DNS_RR_FOREACH(rr, j->resp, s)
 	g->n[group_of(rr)]++;
 	size_t start = 0;
 	for (int i = 0; i < GROUPS; i++) {
@@ -52,16 +51,16 @@ static bool split(struct groups *g, struct query *q, enum dns_section s,
 		start += g->n[order[i]];
 	}
 	memcpy(at, g->start, sizeof(at));
-	DNS_RR_FOREACH(rr, &q->resp, s)
+	DNS_RR_FOREACH(rr, j->resp, s)
 	g->rr[at[group_of(rr)]++] = rr;
 	return true;
 }
 
-static void join(const struct groups *g, struct query *q, enum dns_section s)
+static void join(const struct groups *g, const struct loadbalance_job *j, enum dns_section s)
 {
-	dns_resp_clear(&q->resp, s);
+	dns_resp_clear(j->resp, s);
 	for (size_t i = 0; i < g->total; i++)
-		dns_resp_link(&q->resp, s, g->rr[i]);
+		dns_resp_link(j->resp, s, g->rr[i]);
 }
 
 static void swap(struct dns_rr **a, struct dns_rr **b)
@@ -71,21 +70,21 @@ static void swap(struct dns_rr **a, struct dns_rr **b)
 	*b = tmp;
 }
 
-static void shuffle(struct query *q, struct dns_rr **rr, size_t n)
+static void shuffle(const struct loadbalance_job *j, struct dns_rr **rr, size_t n)
 {
 	for (size_t i = 0; i + 1 < n; i++)
-		swap(&rr[i], &rr[i + rng_below(query_rng(q), (uint32_t)(n - i))]);
+		swap(&rr[i], &rr[i + rng_below(j->rng, (uint32_t)(n - i))]);
 }
 
-void loadbalance_shuffle(struct query *q)
+void loadbalance_shuffle(const struct loadbalance_job *j)
 {
 	for (int s = 0; s < DNS_SECTIONS; s++) {
 		struct groups g;
-		if (!split(&g, q, (enum dns_section)s, by_chance))
+		if (!split(&g, j, (enum dns_section)s, by_chance))
 			continue;
-		shuffle(q, g.rr + g.start[ADDRESSES], g.n[ADDRESSES]);
-		shuffle(q, g.rr + g.start[MAILS], g.n[MAILS]);
-		join(&g, q, (enum dns_section)s);
+		shuffle(j, g.rr + g.start[ADDRESSES], g.n[ADDRESSES]);
+		shuffle(j, g.rr + g.start[MAILS], g.n[MAILS]);
+		join(&g, j, (enum dns_section)s);
 	}
 }
 
@@ -104,22 +103,22 @@ static union net_addr address_of(const struct dns_rr *rr)
 	return a;
 }
 
-static unsigned weight_of(const struct loadbalance_weights *w, const struct dns_rr *rr)
+unsigned loadbalance_record_weight(const struct loadbalance_weights *w, const struct dns_rr *rr)
 {
 	union net_addr ip = address_of(rr);
 	return w == NULL ? 1 : loadbalance_weight_of(loadbalance_weights_find(w, rr->owner), &ip);
 }
 
 /* Each address is chosen with the chance of its weight among all. */
-static size_t choose(struct query *q, const struct loadbalance_weights *w, struct dns_rr **rr,
-		     size_t n)
+static size_t choose(const struct loadbalance_job *j, const struct loadbalance_weights *w,
+		     struct dns_rr **rr, size_t n)
 {
 	uint32_t sum = 0;
 	for (size_t i = 0; i < n; i++)
-		sum += weight_of(w, rr[i]);
-	uint32_t left = rng_below(query_rng(q), sum);
+		sum += loadbalance_record_weight(w, rr[i]);
+	uint32_t left = rng_below(j->rng, sum);
 	for (size_t i = 0; i < n; i++) {
-		unsigned weight = weight_of(w, rr[i]);
+		unsigned weight = loadbalance_record_weight(w, rr[i]);
 		if (left < weight)
 			return i;
 		left -= weight;
@@ -127,16 +126,16 @@ static size_t choose(struct query *q, const struct loadbalance_weights *w, struc
 	return 0;
 }
 
-void loadbalance_weigh(struct query *q, const struct loadbalance_weights *w)
+void loadbalance_weigh(const struct loadbalance_job *j, const struct loadbalance_weights *w)
 {
 	static const enum dns_section sections[] = { DNS_ANSWER, DNS_ADDITIONAL };
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		struct groups g;
-		if (!split(&g, q, sections[i], by_chance) || g.n[ADDRESSES] == 0)
+		if (!split(&g, j, sections[i], by_chance) || g.n[ADDRESSES] == 0)
 			continue;
 		struct dns_rr **rr = g.rr + g.start[ADDRESSES];
-		swap(&rr[0], &rr[choose(q, w, rr, g.n[ADDRESSES])]);
-		join(&g, q, sections[i]);
+		swap(&rr[0], &rr[choose(j, w, rr, g.n[ADDRESSES])]);
+		join(&g, j, sections[i]);
 	}
 }
 
@@ -150,11 +149,11 @@ static size_t rank(const struct dns_rr *rr, const struct net_cidr *net, size_t n
 	return i;
 }
 
-static void sort_by_network(struct query *q, struct dns_rr **rr, size_t n,
+static void sort_by_network(const struct loadbalance_job *j, struct dns_rr **rr, size_t n,
 			    const struct net_cidr *net, size_t n_net)
 {
-	struct dns_rr **out = arena_alloc(&q->arena, n * sizeof(struct dns_rr *));
-	size_t *ranks = arena_alloc(&q->arena, n * sizeof(*ranks));
+	struct dns_rr **out = arena_alloc(j->arena, n * sizeof(struct dns_rr *));
+	size_t *ranks = arena_alloc(j->arena, n * sizeof(*ranks));
 	size_t at = 0;
 	if (out == NULL || ranks == NULL)
 		return;
@@ -169,15 +168,15 @@ static void sort_by_network(struct query *q, struct dns_rr **rr, size_t n,
 	memcpy(rr, out, n * sizeof(struct dns_rr *));
 }
 
-void loadbalance_prefer(struct query *q, const struct net_cidr *net, size_t n)
+void loadbalance_prefer(const struct loadbalance_job *j, const struct net_cidr *net, size_t n)
 {
 	static const enum dns_section sections[] = { DNS_ANSWER, DNS_ADDITIONAL };
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		struct groups g;
-		if (!split(&g, q, sections[i], by_network))
+		if (!split(&g, j, sections[i], by_network))
 			continue;
 		if (g.n[ADDRESSES] > 1)
-			sort_by_network(q, g.rr + g.start[ADDRESSES], g.n[ADDRESSES], net, n);
-		join(&g, q, sections[i]);
+			sort_by_network(j, g.rr + g.start[ADDRESSES], g.n[ADDRESSES], net, n);
+		join(&g, j, sections[i]);
 	}
 }

@@ -1,0 +1,214 @@
+/* Orders of a reply that is a message (from a cache or an upstream): the address records of a
+ * section change places byte by byte, and the message needs not be opened. That works where they
+ * stand together behind the others, all of one size with an owner that is a pointer, and nothing
+ * that follows points at them. Messages as servers make them are so nearly always. */
+#include <string.h>
+
+#include "dns/rrwalk.h"
+#include "plugin/loadbalance/loadbalance.h"
+
+enum { A_BYTES = 2 + 10 + 4, AAAA_BYTES = 2 + 10 + 16 };
+
+/* The address records of one section. */
+struct run {
+	uint8_t *at;
+	size_t size; /* of each */
+	unsigned n;
+	unsigned n_mail;
+	unsigned rank;	/* of the record last seen */
+	bool scattered; /* other records stand between or behind them */
+	bool odd;	/* they are not alike */
+};
+
+struct plan {
+	struct run of[DNS_SECTIONS];
+};
+
+/* The order of groups: CNAME, others, addresses, MX. */
+static unsigned rank_of(uint16_t type)
+{
+	switch (type) {
+	case DNS_TYPE_CNAME:
+		return 0;
+	case DNS_TYPE_A:
+	case DNS_TYPE_AAAA:
+		return 2;
+	case DNS_TYPE_MX:
+		return 3;
+	default:
+		return 1;
+	}
+}
+
+static void add_address(struct run *r, uint8_t *msg, const struct dns_rrwalk *w)
+{
+	uint8_t *p = msg + w->start;
+	size_t size = w->end - w->start;
+	if (r->n == 0) {
+		r->at = p;
+		r->size = size;
+	}
+	/* An owner in one of them must not lead to another of them. */
+	r->odd |= size != (w->type == DNS_TYPE_A ? A_BYTES : AAAA_BYTES) || size != r->size ||
+		  p != r->at + r->n * size || (p[0] & 0xc0) != 0xc0 ||
+		  (dns_get16(p) & 0x3fff) >= r->at - msg;
+	r->n++;
+}
+
+/* The usual hit, without a walk: addresses of one type in the answer, and nothing else but OPT. */
+static bool look_plain(struct run *r, const struct dns_resp *resp)
+{
+	if ((resp->count[DNS_AUTHORITY] | resp->count[DNS_ADDITIONAL]) != 0 ||
+	    dns_get16(resp->msg + 4) != 1)
+		return false;
+	int end = dns_name_skip(resp->msg, resp->msg_len, DNS_HEADER_BYTES);
+	size_t start = (size_t)end + 4, n = resp->count[DNS_ANSWER];
+	if (end < 0 || start + n * A_BYTES > resp->msg_len)
+		return false;
+	uint8_t *p = resp->msg + start;
+	uint16_t type = dns_get16(p + 2);
+	size_t size = type == DNS_TYPE_A ? A_BYTES : AAAA_BYTES;
+	if ((type != DNS_TYPE_A && type != DNS_TYPE_AAAA) || start + n * size > resp->msg_len)
+		return false;
+	for (size_t i = 0; i < n; i++, p += size) {
+		unsigned owner = dns_get16(p);
+		if (owner < 0xc000 || (owner & 0x3fff) >= start || dns_get16(p + 2) != type ||
+		    dns_get16(p + 10) != size - 12)
+			return false;
+	}
+	r->at = resp->msg + start;
+	r->size = size;
+	r->n = (unsigned)n;
+	return true;
+}
+
+static void look(struct plan *p, const struct dns_resp *resp)
+{
+	struct dns_rrwalk w;
+	memset(p, 0, sizeof(*p));
+	dns_rrwalk_init(&w, resp);
+	while (dns_rrwalk_next(&w)) {
+		struct run *r = &p->of[w.of];
+		unsigned rank = rank_of(w.type);
+		r->scattered |= rank < r->rank;
+		r->rank = rank;
+		r->n_mail += rank == 3;
+		if (rank == 2)
+			add_address(r, resp->msg, &w);
+	}
+}
+
+/* Could a name behind the run begin or go on inside of it? Any two bytes that look like a pointer
+ * there count. */
+static bool pointed_at(const struct run *r, const struct dns_resp *resp)
+{
+	const uint8_t *from = r->at + r->n * r->size;
+	const uint8_t *last = resp->msg + resp->msg_len - 1;
+	size_t start = (size_t)(r->at - resp->msg), end = (size_t)(from - resp->msg);
+	for (const uint8_t *p = from; p < last; p++) {
+		size_t to = dns_get16(p) & 0x3fff;
+		if (p[0] >= 0xc0 && to >= start && to < end)
+			return true;
+	}
+	return false;
+}
+
+/* A single one that is not alike stays where it is. */
+static bool movable(const struct run *r, const struct dns_resp *resp)
+{
+	return !r->scattered && (r->n < 2 || (!r->odd && !pointed_at(r, resp)));
+}
+
+static void exchange(uint8_t *a, uint8_t *b, size_t n)
+{
+	uint8_t tmp[AAAA_BYTES];
+	memcpy(tmp, a, n);
+	memcpy(a, b, n);
+	memcpy(b, tmp, n);
+}
+
+static void swap(const struct run *r, size_t i, size_t k)
+{
+	uint8_t *a = r->at + i * r->size, *b = r->at + k * r->size;
+	if (i == k)
+		return;
+	if (r->size == A_BYTES) /* known at compile time: no calls */
+		exchange(a, b, A_BYTES);
+	else
+		exchange(a, b, AAAA_BYTES);
+}
+
+static void shuffle(const struct loadbalance_job *j, const struct run *r)
+{
+	for (size_t i = 0; i + 1 < r->n; i++)
+		swap(r, i, i + rng_below(j->rng, (uint32_t)(r->n - i)));
+}
+
+bool loadbalance_shuffle_wire(const struct loadbalance_job *j)
+{
+	struct run plain;
+	struct plan p;
+	if (LIKELY(look_plain(&plain, j->resp))) {
+		shuffle(j, &plain);
+		return true;
+	}
+	look(&p, j->resp);
+	for (int s = 0; s < DNS_SECTIONS; s++) {
+		if (j->resp->count[s] > 1 && (p.of[s].n_mail > 1 || !movable(&p.of[s], j->resp)))
+			return false;
+	}
+	for (int s = 0; s < DNS_SECTIONS; s++)
+		shuffle(j, &p.of[s]);
+	return true;
+}
+
+/* ---- by weight ---- */
+
+/* The record at a place of the run, with its owner in `owner`. */
+static unsigned weight_at(const struct loadbalance_weights *w, const struct loadbalance_job *j,
+			  const struct run *r, size_t i)
+{
+	uint8_t owner[DNS_NAME_MAX];
+	const uint8_t *p = r->at + i * r->size;
+	struct dns_rr rr = { .owner = owner, .type = dns_get16(p + 2), .rdata = p + 12 };
+	rr.rdlen = (uint16_t)(r->size - 12);
+	if (w == NULL ||
+	    dns_name_unpack(j->resp->msg, j->resp->msg_len, (size_t)(p - j->resp->msg), owner) < 0)
+		return 1;
+	return loadbalance_record_weight(w, &rr);
+}
+
+static size_t choose(const struct loadbalance_weights *w, const struct loadbalance_job *j,
+		     const struct run *r)
+{
+	uint32_t sum = 0;
+	for (size_t i = 0; i < r->n; i++)
+		sum += weight_at(w, j, r, i);
+	uint32_t left = rng_below(j->rng, sum);
+	for (size_t i = 0; i < r->n; i++) {
+		unsigned weight = weight_at(w, j, r, i);
+		if (left < weight)
+			return i;
+		left -= weight;
+	}
+	return 0;
+}
+
+bool loadbalance_weigh_wire(const struct loadbalance_job *j, const struct loadbalance_weights *w)
+{
+	static const enum dns_section sections[] = { DNS_ANSWER, DNS_ADDITIONAL };
+	struct plan p;
+	look(&p, j->resp);
+	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
+		const struct run *r = &p.of[sections[i]];
+		if (j->resp->count[sections[i]] > 1 && r->n != 0 &&
+		    (r->odd || !movable(r, j->resp)))
+			return false;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
+		const struct run *r = &p.of[sections[i]];
+		if (j->resp->count[sections[i]] > 1 && r->n != 0)
+			swap(r, 0, choose(w, j, r));
+	}
+	return true;
+}
