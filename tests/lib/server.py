@@ -6,7 +6,8 @@
 Placeholders in the Corefile and in files beside it: @PORT@ the main DNS port (also given by -dns.port), @PORT:x@ more
 DNS ports (a Corefile that has only such ones is taken not to use the main port), @HTTP:x@ TCP ports of HTTP end
 points, @DIR@ the folder that holds the Corefile and the files; of the upstream `x` (upstream.py), @UP:x@ is the
-address with its port, @UPPORT:x@ the port, @UPTLS:x@ the address and port for TLS, @UPCERT:x@ its certificate.
+address with its port, @UPPORT:x@ the port, @UPTLS:x@ the address and port for TLS or HTTPS,
+@UPTLSPORT:x@ that port, @UPCERT:x@ its certificate.
 """
 import fcntl
 import os
@@ -23,7 +24,7 @@ import urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PLACEHOLDER = re.compile(r"@(PORT|HTTP)(?::([a-z0-9_-]+))?@")
-UPSTREAM = re.compile(r"@UP(PORT|TLS|CERT)?:([a-z0-9_-]+)@")
+UPSTREAM = re.compile(r"@UP(PORT|TLS|TLSPORT|CERT)?:([a-z0-9_-]+)@")
 START_SECONDS = 20
 STOP_SECONDS = 8
 
@@ -151,7 +152,8 @@ class Server:
 
     def fill_upstream(self, m):
         up = self.upstreams[m[2]]
-        return {None: up.address, "PORT": str(up.port), "TLS": up.tls_address, "CERT": up.cert}[m[1]]
+        return {None: up.address, "PORT": str(up.port), "TLS": up.tls_address, "TLSPORT": str(up.tls_port),
+                "CERT": up.cert}[m[1]]
 
     def mask(self, text):
         """The same backwards: ports and upstreams by their names, so that two servers' texts can be compared."""

@@ -1,4 +1,6 @@
 """The scripted upstream itself: each word of its script, seen from a client."""
+import base64
+import http.client
 import ssl
 import struct
 import time
@@ -111,6 +113,25 @@ def test_tls():
             reply = link.recv(2000)
         assert reply[5] & 15 == 4
         assert up.asked()[0].transport == "tls"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_https(method):
+    with Upstream("a.x. A https\n rcode NOTIMP", https=True) as up:
+        context = ssl.create_default_context(cafile=up.cert)
+        link = http.client.HTTPSConnection("localhost", up.tls_port, context=context, timeout=5)
+        link.sock = context.wrap_socket(client.connect(client.socket.SOCK_STREAM, ADDRESS, up.tls_port, "", 0),
+                                        server_hostname="upstream.test")
+        packet = wire.query("a.x.", ident=77)
+        for _ in range(2):
+            if method == "GET":
+                link.request("GET", "/dns-query?dns=" + base64.urlsafe_b64encode(packet).decode().rstrip("="))
+            else:
+                link.request("POST", "/dns-query", packet, {"Content-Type": "application/dns-message"})
+            reply = link.getresponse()
+            assert (reply.status, wire.parse(reply.read()).rcode) == (200, 4)
+        link.close()
+        assert [q.transport for q in up.asked()] == ["https"] * 2 and up.connections == 1
 
 
 def test_stop_and_start_again():

@@ -8,9 +8,11 @@
         ...
         assert up.count("a.example.") == 1
 
-README.md has the words of the script. It listens on UDP and TCP (and TLS) of a loopback port, in a thread of its own.
+README.md has the words of the script. It listens on UDP and TCP (and TLS, and HTTPS) of a loopback port, in a thread of
+its own.
 """
 import asyncio
+import base64
 import os
 import re
 import shutil
@@ -76,7 +78,7 @@ class Query:
     name: str  # lower case
     rtype: str
     rclass: str
-    transport: str  # udp, tcp, tls
+    transport: str  # udp, tcp, tls, https
     flags: tuple
     edns: object  # wire.Edns or None
     n: int  # the how manieth of this name and type
@@ -147,7 +149,7 @@ def parse_rule(words):
     conditions = {}
     for w in words[2:]:
         key, _, value = w.partition("=")
-        if w in ("udp", "tcp", "tls"):
+        if w in ("udp", "tcp", "tls", "https"):
             conditions["transport"] = w
         elif key in ("n", "class"):
             conditions[key] = value
@@ -248,6 +250,15 @@ def fill(text, q):
     return re.sub(r"\{(\w+)\}", lambda m: values[m[1]], text)
 
 
+def query_of(head, body):
+    """The DNS message in an HTTP request, or None."""
+    method, target = head.split(" ", 2)[:2]
+    if method == "POST" and re.search(r"(?im)^content-type:\s*application/dns-message", head):
+        return body
+    m = re.match(r"/dns-query\?dns=([\w-]+)", target)
+    return base64.urlsafe_b64decode(m[1] + "=" * (-len(m[1]) % 4)) if method == "GET" and m else None
+
+
 def certificate(folder):
     """(certificate, key) files of a self-signed pair for `upstream.test` and 127.0.0.1, made in the folder."""
     cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
@@ -258,12 +269,16 @@ def certificate(folder):
 
 
 class Upstream:
-    """One upstream. `script`: its rules; what no rule fits is REFUSED. `udp`, `tcp`, `tls`: where it listens (the TLS
-    port is another one: @UPTLS:name@). `dead`: has a port, but nobody listens."""
+    """One upstream. `script`: its rules; what no rule fits is REFUSED. `udp`, `tcp`, `tls`, `https`: where it listens
+    (TLS and HTTPS share another port: @UPTLS:name@; HTTP/1.1 by ALPN or without it). `dead`: has a port, but nobody
+    listens."""
 
-    def __init__(self, script="", udp=True, tcp=True, tls=False, dead=False):
+    def __init__(self, script="", udp=True, tcp=True, tls=False, https=False, dead=False):
+        if tls and https:
+            raise BadScript("an upstream has either TLS or HTTPS")
         self.rules = parse_script(script)
-        self.listens = {"udp": udp, "tcp": tcp, "tls": tls}
+        self.listens = {"udp": udp, "tcp": tcp, "tls": tls, "https": https}
+        tls = tls or https
         self.dead = dead
         self.queries = []
         self.connections = 0  # accepted, TCP and TLS
@@ -359,11 +374,13 @@ class Upstream:
             udp, _ = await self.loop.create_datagram_endpoint(lambda: Datagrams(self), sock=sock)
         if self.listens["tcp"]:
             servers.append(await asyncio.start_server(self._stream("tcp"), ADDRESS, self.port, backlog=1024))
-        if self.listens["tls"]:
+        if self.tls_port:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(self.cert, self.key)
-            servers.append(await asyncio.start_server(self._stream("tls"), ADDRESS, self.tls_port, ssl=context,
-                                                      backlog=1024))
+            if self.listens["https"]:
+                context.set_alpn_protocols(["http/1.1"])
+            serve = self._http if self.listens["https"] else self._stream("tls")
+            servers.append(await asyncio.start_server(serve, ADDRESS, self.tls_port, ssl=context, backlog=1024))
         return udp, servers
 
     # ---- queries ----
@@ -423,6 +440,39 @@ class Upstream:
                 self.writers.discard(writer)
                 writer.close()
         return serve
+
+    async def _http(self, reader, writer):
+        """HTTP/1.1: one request after the other, GET and POST of RFC 8484."""
+        self.connections += 1
+        self.writers.add(writer)
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                length = re.search(r"(?im)^content-length:\s*(\d+)", head)
+                body = await reader.readexactly(int(length[1])) if length else b""
+                done = asyncio.Event()
+
+                def send(out, done=done):
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/dns-message\r\n"
+                                 b"Content-Length: %d\r\n\r\n" % len(out) + out)
+                    done.set()
+
+                def close(done=done):
+                    writer.close()
+                    done.set()
+
+                query = query_of(head, body)
+                if query is None:
+                    self.problems.append(f"HTTP request: {head.splitlines()[0]}")
+                    writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+                else:
+                    self._serve(query, "https", writer.get_extra_info("peername"), send, close)
+                    await done.wait()
+        except (asyncio.IncompleteReadError, OSError, asyncio.CancelledError):
+            pass
+        finally:
+            self.writers.discard(writer)
+            writer.close()
 
     # ---- what it saw ----
 
