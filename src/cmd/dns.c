@@ -14,7 +14,7 @@
 #include "server/handler.h"
 
 struct dns_flags {
-	const char *conf, *port, *pidfile, *log_format;
+	const char *conf, *port, *pidfile, *log_format, *max_tls;
 	bool plugins, quiet, version;
 };
 
@@ -39,7 +39,7 @@ static int load(void *ctx, struct strbuf *out, char *why, size_t why_n)
 	return confsource_load(ctx, out, why, why_n);
 }
 
-static int run(const struct dns_flags *f, uint16_t port)
+static int run(const struct dns_flags *f, uint16_t port, uint32_t max_tls)
 {
 	struct confsource *src = confsource_new(f->conf, port);
 	struct control_opts o = {
@@ -47,7 +47,7 @@ static int run(const struct dns_flags *f, uint16_t port)
 			 .name = confsource_name(src),
 			 .load = load,
 			 .fallback = confsource_default(src) },
-		.server = { .default_port = port, .explain = catalogue_explain },
+		.server = { .default_port = port, .explain = catalogue_explain, .max_tls = max_tls },
 		.pidfile = f->pidfile,
 		.quiet = f->quiet,
 		.version = "Fairlead-" FAIRLEAD_VERSION,
@@ -64,6 +64,8 @@ int cmd_dns(int argc, char **argv)
 		{ "conf", NULL, &f.conf, "FILE", "Corefile to load, or stdin (default Corefile)" },
 		{ "dns.port", NULL, &f.port, "PORT", "port of keys that name none (default 53)" },
 		{ "log-format", NULL, &f.log_format, "FORMAT", "text or json (default text)" },
+		{ "max-tls", NULL, &f.max_tls, "N",
+		  "connections of DNS over TLS and HTTPS at once (default 1000)" },
 		{ "p", NULL, &f.port, "PORT", "the same as -dns.port" },
 		{ "pidfile", NULL, &f.pidfile, "FILE", "where to write the process id" },
 		{ "plugins", &f.plugins, NULL, NULL, "list the plugins built in" },
@@ -71,7 +73,7 @@ int cmd_dns(int argc, char **argv)
 		{ "version", &f.version, NULL, NULL, "show the version" },
 	};
 	char why[256];
-	uint64_t port;
+	uint64_t port, max_tls = 0;
 	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
 	if (at == -2) {
 		printf("usage: fairlead dns [FLAGS]\n");
@@ -99,11 +101,17 @@ int cmd_dns(int argc, char **argv)
 		fprintf(stderr, "-dns.port takes a number up to 65535, not '%s'\n", f.port);
 		return EXIT_USAGE;
 	}
+	if (f.max_tls != NULL && (slice_u64(slice_of(f.max_tls), &max_tls) < 0 || max_tls == 0 ||
+				  max_tls > UINT32_MAX)) {
+		fprintf(stderr, "-max-tls takes a number from 1 to 4294967295, not '%s'\n",
+			f.max_tls);
+		return EXIT_USAGE;
+	}
 	if (strcmp(f.log_format, "json") == 0) {
 		log_set_format(LOG_JSON);
 	} else if (strcmp(f.log_format, "text") != 0) {
 		fprintf(stderr, "unknown log format \"%s\": expected text or json\n", f.log_format);
 		return EXIT_FAILED;
 	}
-	return run(&f, (uint16_t)port);
+	return run(&f, (uint16_t)port, (uint32_t)max_tls);
 }

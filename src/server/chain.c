@@ -145,7 +145,7 @@ static bool turn(struct query *q, enum verdict v)
 		q->waiting = true;
 		return false;
 	case V_STREAM:
-		if (q->conn == NULL) {
+		if (!tcp_can_stream(q)) {
 			q->outcome = query_fail(q, DNS_RCODE_SERVFAIL, "a stream needs TCP");
 			q->up = true;
 			return true;

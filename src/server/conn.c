@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "net/tls.h"
 #include "server/conn_priv.h"
 
 enum {
@@ -95,6 +96,7 @@ static void conn_free(struct tcp_conn *c)
 {
 	if (c->proto->free != NULL)
 		c->proto->free(c);
+	net_tls_free(c->tls);
 	free(c->part);
 	free(c->out);
 	free(c);
@@ -111,15 +113,25 @@ void conn_let_go(struct tcp_conn *c)
 		conn_free(c);
 }
 
+static void leave_listener(struct tcp_conn *c)
+{
+	if (c->sock != NULL)
+		atomic_fetch_sub_explicit(&c->sock->listener->n_conns, 1, memory_order_relaxed);
+	c->sock = NULL;
+}
+
 void conn_close(struct tcp_conn *c)
 {
 	if (c->closed)
 		return;
 	c->closed = true;
+	if (c->tls != NULL && !c->handshaking)
+		net_tls_bye(c->tls);
 	loop_fd_del(c->worker->loop, &c->io);
 	close(c->io.fd);
 	loop_timer_stop(c->worker->loop, &c->timer);
 	list_remove(c);
+	leave_listener(c);
 	atomic_fetch_sub_explicit(&c->worker->pool->n, 1, memory_order_relaxed);
 	client_count(c->worker->pool, &c->client, -1);
 	conn_hold(c);
@@ -148,7 +160,7 @@ void tcp_leave(struct worker *w, const struct listener_sock *s)
 		newer = c->newer;
 		if (c->sock != s)
 			continue;
-		c->sock = NULL;
+		leave_listener(c);
 		c->eof = true;
 		c->part_n = 0;
 		conn_hold(c);
@@ -166,13 +178,17 @@ void tcp_leave(struct worker *w, const struct listener_sock *s)
  * that holds more than half of all. */
 static void make_room(struct worker *w, const struct tcp_conn *fresh, uintptr_t of_client)
 {
-	uint32_t max = w->pool->max;
+	const struct listener_sock *s = fresh->sock;
+	uint32_t max = w->pool->max, own_max = s->route->https.max_connections;
 	uint32_t n = atomic_load_explicit(&w->pool->n, memory_order_relaxed);
 	bool greedy = of_client > max / 2;
-	if (n <= max && !greedy)
+	bool full = own_max != 0 &&
+		    atomic_load_explicit(&s->listener->n_conns, memory_order_relaxed) > own_max;
+	if (n <= max && !greedy && !full)
 		return;
 	for (struct tcp_conn *c = w->conns.oldest; c != NULL; c = c->newer) {
-		if (c != fresh && (!greedy || net_addr_same_ip(&c->client, &fresh->client))) {
+		if (c != fresh && (!greedy || net_addr_same_ip(&c->client, &fresh->client)) &&
+		    (!full || c->sock == s)) {
 			conn_close(c);
 			return;
 		}
@@ -196,13 +212,18 @@ static void add_conn(struct listener_sock *s, int fd, const union net_addr *clie
 		c->local = s->listener->addr;
 	net_addr_unmap(&c->local);
 	c->events = EPOLLIN;
-	if (loop_fd_add(w->loop, &c->io, c->events) < 0) {
+	struct certs *certs = s->route->certs;
+	if (certs == NULL && s->listener->transport == TRANSPORT_HTTPS)
+		doh_start(c, HTTP_1_1);
+	if ((certs != NULL && conn_tls_start(c, certs) < 0) ||
+	    loop_fd_add(w->loop, &c->io, c->events) < 0) {
 		close(fd);
 		conn_free(c);
 		return;
 	}
 	list_append(c);
 	atomic_fetch_add_explicit(&w->pool->n, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&s->listener->n_conns, 1, memory_order_relaxed);
 	uintptr_t of_client = client_count(w->pool, &c->client, 1);
 	conn_set_timeout(c, conn_timeouts(c)->read_ns, 3);
 	make_room(w, c, of_client);

@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include "base/mem.h"
+#include "net/tls.h"
 #include "server/conn_priv.h"
 
 /* ---- going on ---- */
@@ -23,6 +24,8 @@ static bool can_go_on(const struct tcp_conn *c)
 
 static uint32_t wanted_events(const struct tcp_conn *c)
 {
+	if (c->handshaking)
+		return net_tls_wants_write(c->tls) ? EPOLLOUT : EPOLLIN;
 	bool kept = can_go_on(c);
 	bool in = !c->paused && !c->eof && !kept && c->proto->part(c) == CONN_PART_SHORT;
 	bool out = c->want_write || c->stream != NULL || kept;
@@ -60,17 +63,24 @@ void conn_on_timeout(struct loop_timer *t)
 		conn_set_timeout(c, conn_timeouts(c)->idle_ns, 10);
 		return;
 	}
+	conn_hold(c);
+	if (c->proto->end != NULL && conn_unsent(c) == 0)
+		c->proto->end(c); /* a courtesy: the client may be about to ask again */
 	conn_close(c);
+	conn_let_go(c);
 }
 
 /* ---- writing ---- */
 
-static void all_sent(struct tcp_conn *c)
+static void all_sent(struct tcp_conn *c, bool moved)
 {
-	if (!c->want_write)
-		return;
+	bool blocked = conn_unsent(c) != 0;
+	if (blocked && (!c->blocked || moved))
+		conn_set_timeout(c, conn_timeouts(c)->write_ns, 5);
+	else if (!blocked && (c->want_write || c->blocked))
+		conn_set_timeout(c, conn_timeouts(c)->idle_ns, 10);
 	c->want_write = false;
-	conn_set_timeout(c, conn_timeouts(c)->idle_ns, 10);
+	c->blocked = blocked;
 }
 
 /* The client has to take bytes, or to allow them: it has that long. */
@@ -99,7 +109,7 @@ void conn_flush(struct tcp_conn *c)
 		moved = true;
 		c->proto->sent(c, (size_t)n);
 	}
-	all_sent(c);
+	all_sent(c, moved);
 }
 
 /* ---- reading ---- */
@@ -116,7 +126,7 @@ static void after_read(struct tcp_conn *c, bool progress)
 {
 	if (progress)
 		conn_touch(c);
-	if (!c->want_write && (progress || c->timer.heap_at == 0)) {
+	if (!c->want_write && !c->blocked && (progress || c->timer.heap_at == 0)) {
 		const struct block_timeouts *t = conn_timeouts(c);
 		conn_set_timeout(c, c->part_n != 0 ? t->read_ns : t->idle_ns,
 				 c->part_n != 0 ? 3 : 10);
@@ -130,9 +140,15 @@ static void use_scratch(struct tcp_conn *c, size_t have)
 	const uint8_t *buf = c->worker->tcp_in;
 	uint64_t before = c->n_queries;
 	conn_hold(c); /* keeps the struct while messages are served */
+	/* A record of TLS, a frame of HTTP/2: the fewer, the cheaper. And handshakes before this
+	 * one took their time. */
+	c->gather = c->tls != NULL || c->http != NULL;
+	if (c->gather)
+		loop_now_refresh(c->worker->loop);
 	size_t used = c->proto->input(c, buf, have);
 	if (!c->closed && c->gather)
 		conn_flush(c);
+	c->gather = false;
 	bool first_bytes = c->part_n == 0 && used < have;
 	if (!c->closed) {
 		keep_part(c, buf + used, have - used);
@@ -181,12 +197,28 @@ static void on_writable(struct tcp_conn *c)
 	}
 }
 
+/* A client may have sent its question together with the end of the handshake. */
+static void shake_hands(struct tcp_conn *c)
+{
+	if (!conn_tls_handshake(c))
+		return;
+	const struct block_timeouts *t = conn_timeouts(c);
+	conn_set_timeout(c, c->http != NULL ? t->idle_ns : t->read_ns, c->http != NULL ? 10 : 3);
+	conn_hold(c);
+	conn_update_events(c);
+	if (!c->closed)
+		read_some(c);
+	conn_let_go(c);
+}
+
 void conn_io_ready(struct loop_fd *f, uint32_t events)
 {
 	struct tcp_conn *c = CONTAINER_OF(f, struct tcp_conn, io);
 	/* Hung up means both directions: no reply can be sent any more. */
 	if ((events & (EPOLLERR | EPOLLHUP)) != 0)
 		conn_close(c);
+	else if (c->handshaking)
+		shake_hands(c);
 	else if ((events & EPOLLOUT) != 0)
 		on_writable(c); /* the read side comes with the next turn */
 	else if ((events & EPOLLIN) != 0)
@@ -195,7 +227,7 @@ void conn_io_ready(struct loop_fd *f, uint32_t events)
 
 /* ---- queries ---- */
 
-void tcp_send(struct query *q, const uint8_t *msg, size_t n)
+void tcp_send(struct query *q, uint8_t *msg, size_t n)
 {
 	if (!q->conn->closed)
 		q->conn->proto->reply(q, msg, n);

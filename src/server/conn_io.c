@@ -1,6 +1,9 @@
-/* How the bytes of a connection are moved. */
+/* How the bytes of a connection are moved: as they are, or through TLS. */
 #include <errno.h>
+#include <string.h>
 
+#include "net/tls.h"
+#include "server/certs.h"
 #include "server/conn_priv.h"
 
 static int again_or_broken(void)
@@ -21,3 +24,63 @@ static ssize_t plain_send(struct tcp_conn *c, const void *buf, size_t n)
 }
 
 const struct conn_io conn_io_plain = { .recv = plain_recv, .send = plain_send };
+
+/* All there is, up to n: readiness tells of bytes in the socket, not of those decrypted already. */
+static ssize_t tls_recv(struct tcp_conn *c, void *buf, size_t n)
+{
+	size_t got = 0;
+	while (got < n) {
+		ssize_t r = net_tls_recv(c->tls, (uint8_t *)buf + got, n - got);
+		if (r <= 0)
+			return got > 0 ? (ssize_t)got : r; /* it will say so again */
+		got += (size_t)r;
+	}
+	return (ssize_t)got;
+}
+
+static ssize_t tls_send(struct tcp_conn *c, const void *buf, size_t n)
+{
+	return net_tls_send(c->tls, buf, n);
+}
+
+static bool tls_has_more(const struct tcp_conn *c)
+{
+	return net_tls_pending(c->tls) > 0;
+}
+
+const struct conn_io conn_io_tls = {
+	.recv = tls_recv,
+	.send = tls_send,
+	.has_more = tls_has_more,
+};
+
+int conn_tls_start(struct tcp_conn *c, struct certs *certs)
+{
+	static const char *const dot[] = { "dot", NULL };
+	static const char *const doh[] = { "h2", "http/1.1", NULL };
+	bool https = c->sock->listener->transport == TRANSPORT_HTTPS;
+	struct net_tls_cred *cred = certs_cred(certs);
+	int r = net_tls_accept(cred, c->io.fd, https ? doh : dot, &c->tls);
+	net_tls_cred_unref(cred);
+	if (r < 0)
+		return r;
+	c->how = &conn_io_tls;
+	c->handshaking = true;
+	return 0;
+}
+
+bool conn_tls_handshake(struct tcp_conn *c)
+{
+	int r = net_tls_handshake(c->tls);
+	if (r == 0) {
+		c->handshaking = false;
+		if (c->sock != NULL && c->sock->listener->transport == TRANSPORT_HTTPS)
+			doh_start(c, strcmp(net_tls_alpn(c->tls), "h2") == 0 ? HTTP_2 : HTTP_1_1);
+		return true;
+	}
+	if (r == -EAGAIN)
+		conn_update_events(c);
+	else
+		conn_close(c);
+	return false;
+}

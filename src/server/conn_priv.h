@@ -5,6 +5,7 @@
  * and TLS), tcp.c (DNS messages with their length, streams of them), doh.c (HTTP). */
 #pragma once
 
+#include "http/framing.h"
 #include "server/server_priv.h"
 
 enum {
@@ -37,7 +38,7 @@ struct conn_proto {
 	struct slice (*out)(struct tcp_conn *c);
 	void (*sent)(struct tcp_conn *c, size_t n);
 	size_t (*unsent)(const struct tcp_conn *c);
-	void (*reply)(struct query *q, const uint8_t *msg, size_t n);
+	void (*reply)(struct query *q, uint8_t *msg, size_t n);
 	/* The query is over, with or without reply; NULL: nothing to do. */
 	void (*done)(struct query *q);
 	/* Nothing more is read; NULL: nothing to do. */
@@ -49,16 +50,20 @@ struct tcp_conn {
 	struct loop_fd io;
 	struct loop_timer timer;
 	const struct conn_io *how;
+	struct net_tls *tls;	   /* NULL: none */
+	struct http_framing *http; /* NULL: none */
 	const struct conn_proto *proto;
 	struct listener_sock *sock; /* NULL: given up */
 	struct worker *worker;
 	struct tcp_conn *older, *newer; /* worker's list by last activity */
 	union net_addr client, local;
 	bool closed;
+	bool handshaking;
 	bool want_write;
-	bool gather; /* replies are collected and sent together when the input is used up */
-	bool paused; /* too much in flight or unsent: not read from */
-	bool eof;    /* nothing more is read; replies are still due */
+	bool blocked; /* the client allows no bytes (HTTP/2) */
+	bool gather;  /* replies are collected and sent together when the input is used up */
+	bool paused;  /* too much in flight or unsent: not read from */
+	bool eof;     /* nothing more is read; replies are still due */
 	uint32_t events;
 	uint32_t inflight; /* queries */
 	uint32_t holds;	   /* functions that work on the struct */
@@ -70,13 +75,20 @@ struct tcp_conn {
 	struct query *stream; /* one after the other, by `next` */
 };
 
-extern const struct conn_io conn_io_plain;
+extern const struct conn_io conn_io_plain, conn_io_tls;
 extern const struct conn_proto tcp_proto;
 
 static inline size_t conn_unsent(const struct tcp_conn *c)
 {
 	return c->proto->unsent(c);
 }
+
+/* conn_io.c */
+/* Puts TLS on a connection whose client has not spoken yet. */
+MUST_CHECK int conn_tls_start(struct tcp_conn *c, struct certs *certs);
+/* The handshake goes on; true: it is done, and the protocol is chosen. Otherwise it waits, or the
+ * connection is closed. */
+bool conn_tls_handshake(struct tcp_conn *c);
 
 /* conn.c */
 const struct block_timeouts *conn_timeouts(const struct tcp_conn *c);
@@ -101,6 +113,9 @@ void conn_flush(struct tcp_conn *c);
  * message.
  */
 struct query *conn_query(struct tcp_conn *c, const uint8_t *msg, size_t n, uint8_t **ret_at);
+
+/* doh.c */
+void doh_start(struct tcp_conn *c, enum http_version version);
 
 /* tcp.c */
 void tcp_stream_run(struct tcp_conn *c);

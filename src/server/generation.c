@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "corefile/corefile.h"
 #include "corefile/key.h"
+#include "server/certs.h"
 #include "server/server_priv.h"
 #include "server/setup.h"
 
@@ -295,6 +296,27 @@ static void merge_conf(struct route *r, const struct block_conf *c)
 		r->timeouts.max_tcp_queries = c->timeouts.max_tcp_queries;
 }
 
+/* `https`: the first block of a listener decides about connections; streams must be agreed on. */
+static int merge_https(struct builder *b, struct route *r, const struct block *blk,
+		       const struct served *sv)
+{
+	const struct block_conf *c = &blk->conf;
+	if (r->transport != TRANSPORT_HTTPS)
+		return 0;
+	if (r->first == NULL && c->https.has_max_connections)
+		r->https.max_connections = c->https.max_connections;
+	if (!c->https.has_max_streams)
+		return 0;
+	if (r->https.has_max_streams && r->https.max_streams != c->https.max_streams)
+		return srcerr_set(b->err, sv->pos,
+				  "conflicting max_streams values for shared HTTPS listener %s: %u "
+				  "and %u",
+				  r->label, r->https.max_streams, c->https.max_streams);
+	r->https.max_streams = c->https.max_streams;
+	r->https.has_max_streams = true;
+	return 0;
+}
+
 static int add_route_zone(struct builder *b, struct block *blk, const struct served *sv,
 			  const char *ip)
 {
@@ -316,6 +338,11 @@ static int add_route_zone(struct builder *b, struct block *blk, const struct ser
 	blk->served[blk->n_served++] = z;
 	dns_zoneset_add(rt->zones, sv->wire, (uint32_t)blk->index, z);
 	merge_conf(rt, &blk->conf);
+	r = merge_https(b, rt, blk, sv);
+	if (r < 0)
+		return r;
+	if (rt->first == NULL)
+		rt->first = z;
 	bool plain = sv->transport == TRANSPORT_DNS;
 	vec_push(&b->shown, arena_printf(&b->g->arena, "%s%s%s:%u%s%s",
 					 plain ? "" : schemes[sv->transport], plain ? "" : "://",
@@ -414,6 +441,29 @@ static int build(struct builder *b, struct block_work *work)
 	return r;
 }
 
+/* Blocks of one listener agree about TLS, as it begins before any zone is asked for. */
+static int join_certs(struct generation *g, struct srcerr *err)
+{
+	for (size_t i = 0; i < g->n_block; i++) {
+		const struct block *blk = &g->block[i];
+		for (size_t k = 0; k < blk->n_served; k++) {
+			struct route *r = blk->served[k]->route;
+			if (r->transport == TRANSPORT_DNS)
+				continue;
+			const struct block_zone *first = r->first;
+			const char *why = certs_conflict(first->block->conf.certs, blk->conf.certs);
+			if (why != NULL)
+				return srcerr_set(
+					err, blk->src->key[0].pos,
+					"conflicting TLS configuration for shared listener "
+					"%s between zones \"%s\" and \"%s\": %s",
+					r->label, first->text, blk->served[k]->text, why);
+			r->certs = blk->conf.certs;
+		}
+	}
+	return 0;
+}
+
 static int prepare_all(struct generation *g, bool dry, struct srcerr *err)
 {
 	for (; g->n_prepared < g->n_inst; g->n_prepared++) {
@@ -453,6 +503,8 @@ int generation_build(struct server *srv, struct corefile *cf, bool dry, struct g
 	collect_conf(g);
 	if (r >= 0)
 		r = prepare_all(g, dry, err);
+	if (r >= 0)
+		r = join_certs(g, err);
 	for (size_t i = 0; i < cf->n_block; i++) {
 		vec_done(&work[i].served);
 		map_done(&work[i].zones);

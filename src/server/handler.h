@@ -120,6 +120,8 @@ struct block_timeouts {
 
 typedef bool (*block_filter_fn)(void *ctx, struct query *q);
 
+struct certs;
+
 struct block_conf {
 	const char *root;	/* folder for relative paths; "" when none */
 	const char *view;	/* name of the view; "" when none */
@@ -134,6 +136,11 @@ struct block_conf {
 	size_t n_listen;
 	unsigned sockets; /* multisocket; 0: as many as CPUs */
 	struct block_timeouts timeouts;
+	struct {
+		bool has_max_connections, has_max_streams;
+		uint32_t max_connections, max_streams; /* 0: no limit of its own; the default */
+	} https;
+	struct certs *certs; /* tls; set at prepare, the plugin's own. NULL: no encryption */
 	int64_t lameduck_ns; /* health */
 	bool debug;
 	/* reload; interval 0: off */

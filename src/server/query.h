@@ -104,6 +104,8 @@ struct query {
 	struct query *next;		 /* free list, run queue */
 	struct tcp_conn *conn;		 /* NULL on UDP */
 	struct listener_sock *sock;
+	uint32_t http_stream; /* DNS over HTTPS: the request it came in */
+	bool replied;	      /* DNS over HTTPS: that has its response */
 	struct udp_sock *udp; /* where it came in and the reply leaves; NULL on TCP */
 	struct loop_timer timer;
 	struct big_block *big; /* taken from the worker's pool for this query */

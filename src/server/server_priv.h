@@ -36,6 +36,7 @@ enum {
 	BATCH = 64,
 	TX_BYTES = 1536, /* replies up to this need no block from the pool */
 	WORKERS_MAX = 1024,
+	ROUTE_HTTPS_STATUSES = 4, /* 200, 400, 404, 500 */
 };
 
 /* What a listener speaks. */
@@ -80,6 +81,14 @@ struct route {
 	bool any_class;
 	struct block_timeouts timeouts;
 	enum transport transport;
+	const struct block_zone *first;
+	struct {
+		uint32_t max_connections; /* 0: no limit of its own */
+		uint32_t max_streams;	  /* 0: the default */
+		bool has_max_streams;	  /* some block said it */
+	} https;
+	_Atomic(struct metrics_series *) https_count[ROUTE_HTTPS_STATUSES];
+	struct certs *certs; /* of its blocks, which agree; NULL: no encryption */
 	union net_addr addr;
 	const char *label; /* "dns://:53" */
 	struct zone_report dropped;
@@ -137,7 +146,8 @@ struct listener {
 	char *label;
 	enum transport transport;
 	union net_addr addr;
-	unsigned first, n;	     /* workers that serve it */
+	unsigned first, n; /* workers that serve it */
+	_Atomic uint32_t n_conns;
 	struct listener_sock sock[]; /* one for each of them */
 };
 
@@ -276,7 +286,9 @@ void udp_prepare(struct worker *w);
 /* tcp.c */
 void tcp_acceptable(struct loop_fd *f, uint32_t events);
 void tcp_accept_again(struct loop_timer *t);
-void tcp_send(struct query *q, const uint8_t *msg, size_t n);
+void tcp_send(struct query *q, uint8_t *msg, size_t n);
+/* Can a stream of messages be sent where the query came from? */
+bool tcp_can_stream(const struct query *q);
 void tcp_query_done(struct query *q);
 void tcp_close_all(struct worker *w);
 /* The listener is given up: its connections close when their replies are sent. */

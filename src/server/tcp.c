@@ -58,7 +58,7 @@ static void keep_unsent(struct tcp_conn *c, const uint8_t *p, size_t n)
 	c->out_n += n;
 }
 
-static void tcp_reply(struct query *q, const uint8_t *msg, size_t n)
+static void tcp_reply(struct query *q, uint8_t *msg, size_t n)
 {
 	struct tcp_conn *c = q->conn;
 	ssize_t sent = 0;
@@ -111,6 +111,11 @@ void tcp_stream_run(struct tcp_conn *c)
 	if (!c->closed)
 		conn_update_events(c);
 	conn_let_go(c);
+}
+
+bool tcp_can_stream(const struct query *q)
+{
+	return q->conn != NULL && q->conn->proto == &tcp_proto;
 }
 
 /* Several transfers on one connection go one after the other. */

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from helpers import plugins, run
-from lib import server
+from lib import certs, server
 
 PAGES = ["README.md", "docs/operations.md", "docs/man/fairlead-dns.1"] + sorted(
     os.path.join("docs/plugins", n) for n in os.listdir(os.path.join(server.ROOT, "docs", "plugins")))
@@ -36,7 +36,7 @@ def corefiles():
     """(page:line, text) of the code blocks with a server block: one whose first word is a zone."""
     for page in PAGES:
         for line, text in code_blocks(read(page)):
-            at = re.search(r"^(\.|[\w.]+\.[\w.]*)[^\n$]* \{$.*^\}$", text, re.M | re.S)
+            at = re.search(r"^(?:\w+://)?(\.|[\w.]+\.[\w.]*)[^\n$]* \{$.*^\}$", text, re.M | re.S)
             if at:
                 yield pytest.param(at[0] + "\n", id=f"{page}:{line}")
 
@@ -74,6 +74,9 @@ def test_example_is_valid(tmp_path, note, request, text):
     if left_out:
         note(f"not checked in {request.node.callspec.id}", f"{', '.join(left_out)} (planned)")
     (tmp_path / "Corefile").write_text(text)
+    if "cert.pem" in text:
+        certs.make_ca(tmp_path)
+        certs.make_cert(tmp_path)
     assert run("check", "Corefile", cwd=tmp_path, env={"POD_IP": "127.0.0.1"})[:2] == (0, "")
 
 

@@ -1,0 +1,23 @@
+/* Certificates that follow their files: read when a configuration names them, and again by the
+ * background thread when they change, without a reload. A new file that cannot be used leaves the
+ * old one in force. Two configurations that name the same files share one object. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "net/tls.h"
+
+struct certs;
+
+/* ERR_PARSE or -errno with a sentence in err. `dry`: nothing is watched or shared. Control thread.
+ */
+MUST_CHECK int certs_open(const struct net_tls_files *f, bool dry, struct certs **ret, char *err,
+			  size_t err_n);
+void certs_close(struct certs *c); /* NULL is fine */
+/* Those in force; the caller's reference. Any thread. */
+struct net_tls_cred *certs_cred(struct certs *c);
+/* May two blocks with these share a listener? NULL, or the reason against it. Either may be NULL:
+ * no TLS. */
+const char *certs_conflict(const struct certs *a, const struct certs *b);

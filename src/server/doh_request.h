@@ -1,0 +1,14 @@
+/* The DNS message inside an HTTP request (RFC 8484), as CoreDNS finds it. Private to server/. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "http/framing.h"
+
+/* Room for what a request's GET may bring. */
+enum { DOH_MESSAGE_MAX = HTTP_HEAD_MAX };
+
+/* 0 with the message in *ret: the body itself, or decoded into buf[DOH_MESSAGE_MAX]. Otherwise the
+ * HTTP status that refuses the request: 404 or 400. */
+unsigned doh_request_read(const struct http_message *m, uint8_t *buf, struct slice *ret);
