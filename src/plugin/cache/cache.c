@@ -20,17 +20,20 @@ static uint8_t key_bits(const struct query *q)
 			 ((q->req.flags & DNS_FLAG_CD) != 0 ? STORE_CD : 0));
 }
 
-struct store_key cache_key(const struct cache_conf *c, const struct query *q)
+/* All but the hash. Written field by field: a struct that is copied right after stalls the copy. */
+static ALWAYS_INLINE void set_key(struct store_key *k, const struct query *q)
 {
-	struct store_key k = {
-		.name = q->qname.wire,
-		.name_len = q->qname.len,
-		.bits = key_bits(q),
-		.qtype = q->req.qtype,
-		.qclass = q->req.qclass,
-	};
-	k.hash = store_hash(c->store, &k);
-	return k;
+	k->name = q->qname.wire;
+	k->name_len = q->qname.len;
+	k->bits = key_bits(q);
+	k->qtype = q->req.qtype;
+	k->qclass = q->req.qclass;
+}
+
+void cache_key(const struct cache_conf *c, const struct query *q, struct store_key *k)
+{
+	set_key(k, q);
+	k->hash = store_hash(c->store, k);
 }
 
 struct store_key cache_name_key(const struct cache_conf *c, const struct query *q, unsigned label)
@@ -114,13 +117,10 @@ static uint16_t reply_flags(const struct query *q, const struct store_entry *e)
 static bool make_reply(struct query *q, const struct store_entry *e, uint32_t ttl_s,
 		       struct dns_resp *resp)
 {
-	uint8_t *msg = arena_alloc(&q->arena, e->wire_len);
+	uint8_t *msg = arena_alloc(&q->arena, store_copy_room(e));
 	if (msg == NULL)
 		return false;
-	memcpy(msg, e->wire, e->wire_len);
-	const uint16_t *at = store_ttl_at(e);
-	for (unsigned i = 0; i < e->n_ttl; i++)
-		dns_put32(msg + at[i], ttl_s);
+	store_copy(e, ttl_s, msg);
 	*resp = (struct dns_resp){
 		.flags = reply_flags(q, e),
 		.rcode = e->rcode,
@@ -132,7 +132,8 @@ static bool make_reply(struct query *q, const struct store_entry *e, uint32_t tt
 	};
 	if (e->name_len != q->qname.len) /* a name above: its pointers lead into its own question */
 		return dns_resp_thaw(resp, &q->arena) == 0;
-	memcpy(msg + DNS_HEADER_BYTES, q->req.qname, (size_t)e->name_len + 4);
+	if (UNLIKELY(q->qname.has_upper)) /* records that point there follow the client's case */
+		memcpy(msg + DNS_HEADER_BYTES, q->req.qname, e->name_len);
 	return true;
 }
 
@@ -320,8 +321,27 @@ static enum verdict hit(struct plugin_inst *self, struct query *q, struct store_
 static void fetch_rest(const struct cache_conf *c, struct cache_worker *w)
 {
 	for (; w->n_fetched < w->n_near; w->n_fetched++)
-		store_prefetch_entry(c->store, w->near[w->n_fetched % NEAR_MAX]);
-	w->n_near = w->n_fetched = 0;
+		store_prefetch_entry(c->store, w->near[w->n_fetched].hash);
+}
+
+/* The key, its hash taken over from when the query was announced. Should the name be another one by
+ * now and have the same 32-bit hash, then an entry is missed or cannot be found: nothing worse. */
+static ALWAYS_INLINE void announced_key(const struct cache_conf *c, struct cache_worker *w,
+					const struct query *q, struct store_key *k)
+{
+	if (w->n_fetched < w->n_near)
+		fetch_rest(c, w);
+	set_key(k, q);
+	while (w->n_served < w->n_near) {
+		const struct near *n = &w->near[w->n_served++];
+		if (n->q != q)
+			continue;
+		if (n->name_hash != q->qname.hash[0] || n->qtype != k->qtype || n->bits != k->bits)
+			break;
+		k->hash = n->hash;
+		return;
+	}
+	k->hash = store_hash(c->store, k);
 }
 
 static bool concerns(const struct cache_conf *c, const struct query *q)
@@ -334,11 +354,10 @@ static enum verdict cache_serve(struct plugin_inst *self, struct query *q)
 {
 	const struct cache_conf *c = self->conf;
 	struct cache_worker *w = cache_worker(self, q);
-	if (w->n_near != 0)
-		fetch_rest(c, w);
 	if (!concerns(c, q))
 		return V_NEXT;
-	struct store_key k = cache_key(c, q);
+	struct store_key k;
+	announced_key(c, w, q, &k);
 	if (UNLIKELY(query_is_refresh(q, self)))
 		return serve_refresh(self, q, &k);
 	uint64_t now = query_now(q);
@@ -354,11 +373,18 @@ static void cache_prefetch(struct plugin_inst *self, struct query *q)
 	enum { AHEAD = 6 }; /* a bucket needs about the time of so many queries to come */
 	const struct cache_conf *c = self->conf;
 	struct cache_worker *w = cache_worker(self, q);
-	struct store_key k = cache_key(c, q);
+	if (w->n_near == NEAR_MAX || w->n_served != 0) /* a new batch */
+		w->n_near = w->n_fetched = w->n_served = 0;
+	struct store_key k;
+	cache_key(c, q, &k);
 	store_prefetch(c->store, k.hash);
 	if (w->n_near - w->n_fetched > AHEAD)
-		store_prefetch_entry(c->store, w->near[w->n_fetched++ % NEAR_MAX]);
-	w->near[w->n_near++ % NEAR_MAX] = k.hash;
+		store_prefetch_entry(c->store, w->near[w->n_fetched++].hash);
+	w->near[w->n_near++] = (struct near){ .q = q,
+					      .hash = k.hash,
+					      .name_hash = q->qname.hash[0],
+					      .qtype = k.qtype,
+					      .bits = k.bits };
 }
 
 /* ---- after a wait ---- */
@@ -366,7 +392,8 @@ static void cache_prefetch(struct plugin_inst *self, struct query *q)
 static struct store_entry *fresh(const struct cache_conf *c, struct query *q)
 {
 	uint64_t now = query_now(q);
-	struct store_key k = cache_key(c, q);
+	struct store_key k;
+	cache_key(c, q, &k);
 	struct store_entry *e = look_up(c, q, &k, now);
 	return e != NULL && store_ttl(e, now) > 0 ? e : NULL;
 }
@@ -438,7 +465,8 @@ static void end_refresh(struct plugin_inst *self, struct query *q, struct pass *
 {
 	const struct cache_conf *c = self->conf;
 	struct store_entry *e[STORE_KINDS];
-	struct store_key k = cache_key(c, q);
+	struct store_key k;
+	cache_key(c, q, &k);
 	store_get(c->store, &k, e);
 	struct store_entry *old = p->has_old ? e[p->old_kind] : NULL;
 	if (old == NULL && p->has_old && c->nxdomain_cut) {
@@ -491,8 +519,9 @@ static int cache_worker_init(struct plugin_inst *self, struct worker *worker)
 	const struct cache_conf *c = self->conf;
 	struct cache_worker *w = xcalloc(1, sizeof(*w));
 	w->cell = xcalloc(c->n_servers * CACHE_COUNTERS, sizeof(*w->cell));
-	w->scratch = xmalloc(UINT16_MAX);
-	self->worker_data[worker_slot(worker)] = w;
+	w->scratch = xmalloc(STORE_BUFFER);
+	w->slot = worker_slot(worker);
+	self->worker_data[w->slot] = w;
 	return 0;
 }
 

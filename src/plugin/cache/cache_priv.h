@@ -84,11 +84,21 @@ struct flight {
 
 enum { FLIGHT_LISTS = 1024, NEAR_MAX = 64 };
 
+/* A query of the batch that has been announced. */
+struct near {
+	const struct query *q;
+	uint64_t hash;
+	uint32_t name_hash; /* of its name then: plugins above may have changed it */
+	uint16_t qtype;
+	uint8_t bits;
+};
+
 struct cache_worker {
+	unsigned slot;
+	/* Announced, their entries brought near, served. */
+	unsigned n_near, n_fetched, n_served;
+	struct near near[NEAR_MAX];
 	struct flight *flight[FLIGHT_LISTS];
-	/* Hashes of the batch whose entries are still to be brought near. */
-	uint64_t near[NEAR_MAX];
-	unsigned n_near, n_fetched;
 	_Atomic uint64_t **cell; /* counters, by listener */
 	uint8_t *scratch;	 /* a message being made */
 };
@@ -142,7 +152,7 @@ void flight_remove(struct flight *f);
 void flight_wake(struct plugin_inst *self, struct cache_worker *w, uint64_t hash, bool refreshed);
 
 /* count.c */
-void cache_count(struct plugin_inst *self, struct query *q, enum cache_counter what);
+void cache_count(struct plugin_inst *self, const struct query *q, enum cache_counter what);
 void cache_count_stored(struct plugin_inst *self, struct query *q);
 void cache_count_open(struct plugin_inst *self);
 void cache_count_close(struct plugin_inst *self);
@@ -157,7 +167,7 @@ static inline struct cache_worker *cache_worker(struct plugin_inst *self, const 
 {
 	return self->worker_data[query_slot(q)];
 }
-struct store_key cache_key(const struct cache_conf *c, const struct query *q);
+void cache_key(const struct cache_conf *c, const struct query *q, struct store_key *ret);
 /* The key of a name's NXDOMAIN where it stands for all types (nxdomain_cut); `label` counts from
  * the left. */
 struct store_key cache_name_key(const struct cache_conf *c, const struct query *q, unsigned label);

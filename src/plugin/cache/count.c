@@ -67,24 +67,34 @@ static struct metrics_series *series(const struct plugin_inst *self, const struc
 /* The query's listener among the block's; labels are compared as pointers. */
 static size_t server_of(const struct cache_conf *c, const struct query *q)
 {
-	const char *label = query_server_label(q);
 	size_t i = 0;
+	if (LIKELY(c->n_servers == 1))
+		return 0;
+	const char *label = query_server_label(q);
 	while (i + 1 < c->n_servers && c->server[i].label != label)
 		i++;
 	return i;
 }
 
-void cache_count(struct plugin_inst *self, struct query *q, enum cache_counter what)
+static NOINLINE _Atomic uint64_t *make_cell(struct plugin_inst *self, struct cache_worker *w,
+					    size_t server, enum cache_counter what)
 {
 	const struct cache_conf *c = self->conf;
-	size_t i = server_of(c, q);
-	unsigned slot = query_slot(q);
-	_Atomic uint64_t **cell = &cache_worker(self, q)->cell[i * CACHE_COUNTERS + what];
-	if (UNLIKELY(*cell == NULL))
-		*cell = metrics_row(series(self, counters[what].family, c->server[i].label,
-					   counters[what].type),
-				    slot);
-	metrics_cell_add(*cell, slot, 1);
+	_Atomic uint64_t *cell = metrics_row(
+		series(self, counters[what].family, c->server[server].label, counters[what].type),
+		w->slot);
+	w->cell[server * CACHE_COUNTERS + what] = cell;
+	return cell;
+}
+
+void cache_count(struct plugin_inst *self, const struct query *q, enum cache_counter what)
+{
+	struct cache_worker *w = cache_worker(self, q);
+	size_t i = server_of(self->conf, q);
+	_Atomic uint64_t *cell = w->cell[i * CACHE_COUNTERS + what];
+	if (UNLIKELY(cell == NULL))
+		cell = make_cell(self, w, i, what);
+	metrics_cell_add(cell, w->slot, 1);
 }
 
 void cache_count_stored(struct plugin_inst *self, struct query *q)

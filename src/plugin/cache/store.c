@@ -15,8 +15,9 @@ enum {
 	CAPACITY_MAX = 1 << 26,
 	SHARDS_MAX = 64,
 	SHARD_ENTRIES_MIN = 64, /* of the smaller half: fewer would make the limits uneven */
+	SHARD_CELLS_MIN = 512,	/* a good part of fewer would be in limbo */
 	BUCKET_LOAD = 8,	/* entries per bucket when full: few buckets then overflow */
-	HUGE_PAGES_FROM = 8 << 20,
+	HUGE_PAGES_FROM = 16 << 20,
 };
 
 #define EACH_BYTE UINT64_C(0x0101010101010101)
@@ -75,11 +76,41 @@ static ALWAYS_INLINE uint64_t matching(uint64_t tags, uint8_t tag)
 
 /* ---- readers ---- */
 
+void store_copy_more(const struct store_entry *e, uint8_t *out)
+{
+	size_t n = store_data_len(e->wire_len, e->n_ttl) - STORE_FIRST;
+	out += STORE_FIRST;
+	for (const struct store_more *m = e->more; m != NULL; m = m->next) {
+		size_t take = MIN(n, (size_t)STORE_MORE);
+		memcpy(out, m->data, take);
+		out += take;
+		n -= take;
+	}
+}
+
+/* A name of more than a cell: the rest stands in the next one or two. */
+static NOINLINE bool same_long_name(const struct store_entry *e, const struct store_key *k)
+{
+	size_t at = STORE_FIRST - DNS_HEADER_BYTES;
+	if (memcmp(e->data + DNS_HEADER_BYTES, k->name, at) != 0)
+		return false;
+	for (const struct store_more *m = e->more; m != NULL && at < k->name_len; m = m->next) {
+		size_t n = MIN((size_t)k->name_len - at, (size_t)STORE_MORE);
+		if (memcmp(m->data, k->name + at, n) != 0)
+			return false;
+		at += n;
+	}
+	return true;
+}
+
 static ALWAYS_INLINE bool has_key(const struct store_entry *e, const struct store_key *k)
 {
-	return e->hash == k->hash && e->name_len == k->name_len && e->qtype == k->qtype &&
-	       e->qclass == k->qclass && e->bits == k->bits &&
-	       memcmp(e->wire + DNS_HEADER_BYTES, k->name, k->name_len) == 0;
+	if (e->hash != k->hash || e->name_len != k->name_len || e->qtype != k->qtype ||
+	    e->qclass != k->qclass || e->bits != k->bits)
+		return false;
+	if (UNLIKELY(k->name_len > STORE_FIRST - DNS_HEADER_BYTES))
+		return same_long_name(e, k);
+	return memcmp(e->data + DNS_HEADER_BYTES, k->name, k->name_len) == 0;
 }
 
 /* The place of the next tag that fits from *m on, or NULL. */
@@ -124,7 +155,7 @@ void store_prefetch(const struct store *s, uint64_t hash)
 
 void store_prefetch_entry(const struct store *s, uint64_t hash)
 {
-	enum { LINES = 4 };
+	enum { LINES = STORE_CELL / 64 };
 	struct bucket *b = store_bucket_of(shard_of(s, hash), hash);
 	for (unsigned word = 0; word < 2; word++) {
 		uint64_t m = matching(atomic_load_explicit(&b->tags[word], memory_order_relaxed),
@@ -189,23 +220,25 @@ static void publish(struct bucket *b, unsigned i, struct store_entry *e)
 	atomic_store_explicit(&b->tags[i / 8], tags, memory_order_release);
 }
 
-/* Where the TTLs stand; the number of records found. */
-static unsigned find_ttls(const uint8_t *msg, size_t n, size_t at, unsigned left, uint16_t *ret)
+/* Where the TTLs stand goes behind the message; false when it is not well formed. */
+static bool find_ttls(uint8_t *msg, size_t n, size_t at, unsigned left)
 {
-	unsigned found = 0;
-	for (; left > 0; left--) {
+	uint8_t *out = msg + ((n + 1) & ~(size_t)1);
+	for (; left > 0; left--, out += 2) {
 		int end = dns_name_skip(msg, n, at);
 		if (end < 0 || (size_t)end + 10 > n)
-			break;
-		ret[found++] = (uint16_t)(end + 4);
+			return false;
+		uint16_t off = (uint16_t)(end + 4);
+		memcpy(out, &off, 2);
 		at = (size_t)end + 10U + dns_get16(msg + end + 8);
 	}
-	return found;
+	return true;
 }
 
 static void fill(struct store_entry *e, const struct store_key *k, const struct store_value *v,
-		 unsigned records)
+		 uint16_t n_ttl)
 {
+	struct store_more *more = e->more;
 	*e = (struct store_entry){
 		.hash = k->hash,
 		.stored_ns = v->now_ns,
@@ -215,36 +248,42 @@ static void fill(struct store_entry *e, const struct store_key *k, const struct 
 		.qclass = k->qclass,
 		.flags = v->flags,
 		.rcode = v->rcode,
+		.n_ttl = n_ttl,
 		.wire_len = (uint16_t)v->msg_len,
 		.name_len = k->name_len,
 		.bits = k->bits,
 		.kind = (uint8_t)v->kind,
 		.last_ns = v->last_ns,
 		.hits = v->hits,
+		.more = more,
 	};
 	for (int i = 0; i < DNS_SECTIONS; i++)
 		e->count[i] = dns_get16(v->msg + 6 + 2 * i);
-	memcpy(e->wire, v->msg, v->msg_len);
-	uint16_t *at = (uint16_t *)(void *)(e->wire + (((size_t)v->msg_len + 1) & ~(size_t)1));
-	e->n_ttl = (uint16_t)find_ttls(v->msg, v->msg_len,
-				       DNS_HEADER_BYTES + (size_t)k->name_len + 4, records, at);
+	size_t left = store_data_len(v->msg_len, n_ttl);
+	const uint8_t *from = v->msg;
+	size_t take = MIN(left, (size_t)STORE_FIRST);
+	memcpy(e->data, from, take);
+	for (; more != NULL; more = more->next) {
+		from += take;
+		left -= take;
+		take = MIN(left, (size_t)STORE_MORE);
+		memcpy(more->data, from, take);
+	}
 }
 
 /* Makes room within the limits, replaced entry aside; the number of entries that had to go. */
-static unsigned make_room(struct store *s, struct shard *sh, const struct store_value *v,
-			  size_t bytes, bool replaces)
+static unsigned make_room(struct shard *sh, const struct store_value *v, size_t cells,
+			  bool replaces)
 {
 	enum { ROUNDS_MAX = 64 };
 	enum store_half half = store_half_of(v->kind);
+	enum store_half other = half == STORE_HALF_DENIAL ? STORE_HALF_SUCCESS : STORE_HALF_DENIAL;
 	size_t limit = sh->budget - sh->budget / 16; /* the rest is for those in limbo */
 	unsigned gone = 0;
 	if (!replaces && sh->n[half] >= sh->capacity[half])
-		gone += store_evict(sh, half, v->now_ns, s->stale_s);
-	for (int i = 0; i < ROUNDS_MAX && sh->live + bytes > limit; i++) {
-		if (!store_evict(sh, half, v->now_ns, s->stale_s) &&
-		    !store_evict(sh,
-				 half == STORE_HALF_DENIAL ? STORE_HALF_SUCCESS : STORE_HALF_DENIAL,
-				 v->now_ns, s->stale_s))
+		gone += store_evict(sh, half, v->now_ns);
+	for (int i = 0; i < ROUNDS_MAX && sh->live + cells > limit; i++) {
+		if (!store_evict(sh, half, v->now_ns) && !store_evict(sh, other, v->now_ns))
 			break;
 		gone++;
 	}
@@ -252,25 +291,23 @@ static unsigned make_room(struct store *s, struct shard *sh, const struct store_
 }
 
 static enum store_result put_locked(struct store *s, struct shard *sh, const struct store_key *k,
-				    const struct store_value *v)
+				    const struct store_value *v, uint16_t n_ttl)
 {
-	unsigned records =
-		(unsigned)dns_get16(v->msg + 6) + dns_get16(v->msg + 8) + dns_get16(v->msg + 10);
 	unsigned place = 0;
-	unsigned room =
-		store_room(sizeof(struct store_entry) + v->msg_len + 1 + (size_t)records * 2);
+	size_t cells = store_cells(v->msg_len, n_ttl);
 	struct bucket *b = store_bucket_of(sh, k->hash);
-	if (store_room_bytes(room) > sh->budget / 4)
+	if (cells > sh->budget / 4)
 		return STORE_REFUSED;
 	struct store_entry *old = find_kind(b, k, v->kind, &place);
-	unsigned gone = make_room(s, sh, v, store_room_bytes(room), old != NULL);
-	struct store_entry *e = store_take(sh, room);
+	unsigned gone = make_room(sh, v, cells, old != NULL);
+	struct store_entry *e = store_take(sh, cells);
 	if (e == NULL) {
+		/* All is in use or in limbo: there will be more room for the next one. */
+		store_evict(sh, store_half_of(v->kind), v->now_ns);
 		store_hand_over(sh);
 		return STORE_BUSY;
 	}
-	fill(e, k, v, records);
-	e->room = (uint8_t)room;
+	fill(e, k, v, n_ttl);
 	e->serial = ++sh->serial;
 	old = find_kind(b, k, v->kind, &place); /* making room may have taken it */
 	if (old != NULL) {
@@ -289,11 +326,16 @@ static enum store_result put_locked(struct store *s, struct shard *sh, const str
 enum store_result store_put(struct store *s, const struct store_key *k, const struct store_value *v)
 {
 	struct shard *sh = shard_of(s, k->hash);
-	if (v->msg_len > UINT16_MAX || pthread_mutex_trylock(&sh->lock) != 0)
+	unsigned records =
+		(unsigned)dns_get16(v->msg + 6) + dns_get16(v->msg + 8) + dns_get16(v->msg + 10);
+	if (v->msg_len > STORE_MESSAGE_MAX || records > STORE_RECORDS_MAX ||
+	    !find_ttls(v->msg, v->msg_len, DNS_HEADER_BYTES + (size_t)k->name_len + 4, records))
+		return STORE_REFUSED;
+	if (pthread_mutex_trylock(&sh->lock) != 0)
 		return STORE_BUSY;
 	enum store_result r = STORE_REFUSED;
 	if (v->epoch == atomic_load(&s->epoch))
-		r = put_locked(s, sh, k, v);
+		r = put_locked(s, sh, k, v, (uint16_t)records);
 	pthread_mutex_unlock(&sh->lock);
 	return r;
 }
@@ -312,12 +354,13 @@ bool store_drop(struct store *s, const struct store_key *k, enum store_kind kind
 	return true;
 }
 
-static void flush_half(struct shard *sh, enum store_half half, const uint8_t *zone)
+static void flush_half(struct shard *sh, enum store_half half, const uint8_t *zone, uint8_t *msg)
 {
 	struct store_entry *e = sh->sieve[half].newest;
 	while (e != NULL) {
 		struct store_entry *older = e->older;
-		if (dns_name_is_below(e->wire + DNS_HEADER_BYTES, zone))
+		store_copy(e, 0, msg);
+		if (dns_name_is_below(msg + DNS_HEADER_BYTES, zone))
 			store_retire(sh, store_bucket_of(sh, e->hash), e);
 		e = older;
 	}
@@ -325,12 +368,13 @@ static void flush_half(struct shard *sh, enum store_half half, const uint8_t *zo
 
 void store_flush_zone(struct store *s, const uint8_t *zone)
 {
+	CLEANUP(freep) uint8_t *msg = xmalloc(STORE_BUFFER);
 	atomic_fetch_add(&s->epoch, 1);
 	for (uint32_t i = 0; i < s->n_shards; i++) {
 		struct shard *sh = &s->shard[i];
 		pthread_mutex_lock(&sh->lock);
 		for (int h = 0; h < STORE_HALVES; h++)
-			flush_half(sh, (enum store_half)h, zone);
+			flush_half(sh, (enum store_half)h, zone, msg);
 		pthread_mutex_unlock(&sh->lock);
 	}
 }
@@ -347,16 +391,25 @@ static uint32_t clamp(uint32_t capacity)
 	return MIN(MAX(capacity, (uint32_t)CAPACITY_MIN), (uint32_t)CAPACITY_MAX);
 }
 
-static void map_table(struct store *s, size_t n_buckets)
+/* Pages come into being when touched: a large cache that stays empty costs nothing. */
+static void *map(size_t n)
 {
-	s->table_bytes = n_buckets * sizeof(struct bucket);
-	/* Pages come into being when touched: a large cache that stays empty costs nothing. */
-	s->table = mmap(NULL, s->table_bytes, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->table == MAP_FAILED)
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		       -1, 0);
+	if (p == MAP_FAILED)
 		abort();
-	if (s->table_bytes >= HUGE_PAGES_FROM)
-		madvise(s->table, s->table_bytes, MADV_HUGEPAGE);
+	if (n >= HUGE_PAGES_FROM)
+		madvise(p, n, MADV_HUGEPAGE);
+	return p;
+}
+
+static void shard_init(struct store *s, struct shard *sh, struct bucket *bucket, uint32_t n_buckets)
+{
+	pthread_mutex_init(&sh->lock, NULL);
+	sh->store = s;
+	sh->bucket = bucket;
+	sh->n_buckets = n_buckets;
+	sh->budget = s->n_cells / s->n_shards / STORE_RUN * STORE_RUN;
 }
 
 struct store *store_new(const struct store_conf *c)
@@ -364,7 +417,9 @@ struct store *store_new(const struct store_conf *c)
 	uint32_t cap[STORE_HALVES] = { clamp(c->capacity[0]), clamp(c->capacity[1]) };
 	struct store *s = xcalloc(1, sizeof(*s));
 	s->n_shards = SHARDS_MAX;
-	while (MIN(cap[0], cap[1]) / s->n_shards < SHARD_ENTRIES_MIN)
+	s->n_cells = c->bytes / STORE_CELL;
+	while (s->n_shards > 1 && (MIN(cap[0], cap[1]) / s->n_shards < SHARD_ENTRIES_MIN ||
+				   s->n_cells / s->n_shards < SHARD_CELLS_MIN))
 		s->n_shards /= 2;
 	s->stale_s = c->stale_s;
 	s->seed[0] = hash_process_key()->k0;
@@ -375,13 +430,12 @@ struct store *store_new(const struct store_conf *c)
 	memset(s->shard, 0, s->n_shards * sizeof(struct shard));
 	uint32_t per_shard =
 		(cap[0] / s->n_shards + cap[1] / s->n_shards + BUCKET_LOAD - 1) / BUCKET_LOAD;
-	map_table(s, (size_t)per_shard * s->n_shards);
+	s->table_bytes = (size_t)per_shard * s->n_shards * sizeof(struct bucket);
+	s->table = map(s->table_bytes);
+	s->cells = map(s->n_cells * STORE_CELL);
 	for (uint32_t i = 0; i < s->n_shards; i++) {
 		struct shard *sh = &s->shard[i];
-		pthread_mutex_init(&sh->lock, NULL);
-		sh->bucket = (struct bucket *)s->table + (size_t)i * per_shard;
-		sh->n_buckets = per_shard;
-		sh->budget = c->bytes / s->n_shards;
+		shard_init(s, sh, (struct bucket *)s->table + (size_t)i * per_shard, per_shard);
 		for (int h = 0; h < STORE_HALVES; h++)
 			sh->capacity[h] = cap[h] / s->n_shards;
 	}
@@ -399,8 +453,9 @@ void store_free(struct store *s)
 	}
 	rcu_barrier_all(); /* what was handed over before is back */
 	for (uint32_t i = 0; i < s->n_shards; i++)
-		store_shard_done(&s->shard[i]);
+		pthread_mutex_destroy(&s->shard[i].lock);
 	munmap(s->table, s->table_bytes);
+	munmap(s->cells, s->n_cells * STORE_CELL);
 	free(s->shard);
 	free(s);
 }
@@ -417,8 +472,8 @@ size_t store_bytes(const struct store *s)
 {
 	size_t n = 0;
 	for (uint32_t i = 0; i < s->n_shards; i++)
-		n += atomic_load_explicit(&s->shard[i].taken, memory_order_relaxed);
-	return n;
+		n += atomic_load_explicit(&s->shard[i].n_taken, memory_order_relaxed);
+	return n * STORE_CELL;
 }
 
 size_t store_table_bytes(const struct store *s)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "dns/resp.h"
@@ -47,26 +48,62 @@ struct store_entry {
 	uint16_t flags; /* AA, RA and AD as stored */
 	uint16_t rcode;
 	uint16_t count[DNS_SECTIONS];
-	uint16_t n_ttl; /* offsets of TTL fields, behind the message */
+	uint16_t n_ttl;
 	uint16_t wire_len;
 	uint8_t name_len;
 	uint8_t bits;
 	uint8_t kind;
-	uint8_t room; /* class of its block */
 	_Atomic uint8_t visited;
 	_Atomic uint8_t refreshing;
 	_Atomic uint64_t retry_ns; /* no refresh before this time */
 	_Atomic uint64_t last_ns;  /* for prefetch: the last hit, and hits without a long gap */
 	_Atomic uint32_t hits;
 	uint32_t serial; /* tells an entry from its successor */
-	/* The shard's own: order of eviction, then lists of what is to be freed. */
+	/* The shard's own: order of eviction, then a list of what is to be freed. */
 	struct store_entry *newer, *older;
-	uint8_t wire[]; /* header, lower-case question, records; then TTL offsets, aligned to 2 */
+	/* Header, lower-case question and records; then, aligned to 2, where their TTLs stand. What
+	 * is too long for the first cell goes on in others. */
+	struct store_more *more;
+	uint8_t data[];
 };
 
-static inline const uint16_t *store_ttl_at(const struct store_entry *e)
+enum {
+	STORE_CELL = 192, /* three cache lines: most replies need no second one */
+	STORE_FIRST = STORE_CELL - sizeof(struct store_entry),
+};
+
+struct store_more {
+	struct store_more *next;
+	uint8_t data[STORE_CELL - sizeof(void *)];
+};
+enum { STORE_MORE = sizeof(((struct store_more *)0)->data) };
+
+static inline size_t store_data_len(size_t wire_len, size_t n_ttl)
 {
-	return (const uint16_t *)(const void *)(e->wire + (((unsigned)e->wire_len + 1) & ~1U));
+	return ((wire_len + 1) & ~(size_t)1) + n_ttl * 2;
+}
+
+/* What copying out may write: at least a whole cell's worth. */
+static inline size_t store_copy_room(const struct store_entry *e)
+{
+	size_t n = store_data_len(e->wire_len, e->n_ttl);
+	return n > STORE_FIRST ? n : STORE_FIRST;
+}
+
+void store_copy_more(const struct store_entry *e, uint8_t *out);
+
+/* Copies the message and sets its TTLs. */
+static inline void store_copy(const struct store_entry *e, uint32_t ttl_s, uint8_t *out)
+{
+	memcpy(out, e->data, STORE_FIRST); /* a fixed number of bytes is copied faster */
+	if (e->more != NULL)
+		store_copy_more(e, out);
+	const uint8_t *at = out + (((size_t)e->wire_len + 1) & ~(size_t)1);
+	for (unsigned i = 0; i < e->n_ttl; i++, at += 2) {
+		uint16_t off;
+		memcpy(&off, at, 2);
+		dns_put32(out + off, ttl_s);
+	}
 }
 
 /* Seconds it is still good for; 0 and below: for how long it is not. */
@@ -77,7 +114,7 @@ static inline int64_t store_ttl(const struct store_entry *e, uint64_t now_ns)
 
 struct store_conf {
 	uint32_t capacity[STORE_HALVES]; /* entries; at least 1024 are taken */
-	size_t bytes;			 /* most memory for entries */
+	size_t bytes;			 /* memory for entries */
 	uint32_t stale_s; /* an entry may still be used for so long after it has expired */
 };
 
@@ -95,14 +132,20 @@ void store_prefetch_entry(const struct store *s, uint64_t hash);
 bool store_get(const struct store *s, const struct store_key *k,
 	       struct store_entry *ret[STORE_KINDS]);
 
-/* Something to be stored. `msg` is a whole message without OPT whose question is in lower case. */
+/* Something to be stored. `msg` is a whole message without OPT whose question is in lower case, at
+ * the start of a buffer of STORE_BUFFER bytes: what is behind it is written to. */
+enum {
+	STORE_MESSAGE_MAX = 65535,
+	STORE_RECORDS_MAX = STORE_MESSAGE_MAX / 11,
+	STORE_BUFFER = STORE_MESSAGE_MAX + 1 + 2 * STORE_RECORDS_MAX,
+};
 struct store_value {
 	enum store_kind kind;
 	uint64_t now_ns;
 	uint32_t ttl_s;
 	uint32_t full_size;
 	uint16_t flags, rcode;
-	const uint8_t *msg;
+	uint8_t *msg;
 	size_t msg_len;
 	/* Carried over from the entry it takes the place of. */
 	uint64_t last_ns;
@@ -121,7 +164,7 @@ bool store_drop(struct store *s, const struct store_key *k, enum store_kind kind
 void store_flush_zone(struct store *s, const uint8_t *zone);
 uint32_t store_epoch(const struct store *s);
 
-/* Entries now; memory taken for entries, whether in use or kept for new ones. Any thread. */
+/* Entries now; memory for entries that was ever used. Any thread. */
 size_t store_count(const struct store *s, enum store_half half);
 size_t store_bytes(const struct store *s);
 /* Memory of the table itself. */

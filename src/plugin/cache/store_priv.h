@@ -8,7 +8,7 @@
 
 enum {
 	BUCKET_PLACES = 14,
-	ROOMS = 41, /* sizes of blocks: 128 bytes, then four for each doubling up to 128 KB */
+	STORE_RUN = 32, /* cells that a shard takes from the region at once */
 };
 
 /* Two cache lines. Readers take the tags for a hint and compare the key. */
@@ -30,12 +30,15 @@ struct shard {
 	uint32_t capacity[STORE_HALVES];
 	_Atomic uint32_t n[STORE_HALVES]; /* also read without the lock */
 	struct sieve sieve[STORE_HALVES];
+	struct store *store;
+	/* Memory, in cells. */
 	size_t budget;
-	size_t live;	      /* bytes of entries that can be found */
-	_Atomic size_t taken; /* bytes of all blocks; also read without the lock */
-	struct store_entry *free[ROOMS];
+	size_t live;		/* of entries that can be found */
+	_Atomic size_t n_taken; /* from the region; also read without the lock */
+	struct store_more *free;
+	size_t n_free;
 	struct store_entry *limbo; /* taken out, readers may still have them */
-	size_t limbo_n, limbo_bytes;
+	size_t limbo_n, limbo_cells;
 	struct store_entry *grace; /* those whose readers are being waited for */
 	bool waiting;
 	bool closing; /* nothing is handed over any more */
@@ -49,6 +52,9 @@ struct store {
 	uint64_t seed[2];
 	void *table;
 	size_t table_bytes;
+	uint8_t *cells;
+	size_t n_cells;
+	_Atomic size_t next_cell; /* those before it are the shards' */
 	_Atomic uint32_t epoch;
 };
 
@@ -57,15 +63,22 @@ static inline enum store_half store_half_of(unsigned kind)
 	return kind == STORE_DENIAL ? STORE_HALF_DENIAL : STORE_HALF_SUCCESS;
 }
 
+/* Cells of an entry with so many bytes and TTLs. */
+static inline size_t store_cells(size_t wire_len, size_t n_ttl)
+{
+	size_t n = store_data_len(wire_len, n_ttl);
+	if (n <= STORE_FIRST)
+		return 1;
+	return 1 + (n - STORE_FIRST + STORE_MORE - 1) / STORE_MORE;
+}
+
 /* store_shard.c; with the shard's lock held */
-unsigned store_room(size_t n);
-size_t store_room_bytes(unsigned room);
-struct store_entry *store_take(struct shard *sh, unsigned room); /* NULL: no memory left */
+struct store_entry *store_take(struct shard *sh, size_t cells); /* NULL: no memory left */
 void store_link(struct shard *sh, struct store_entry *e);
 /* Out of its bucket, the order and the counts; freed when no reader can have it. */
 void store_retire(struct shard *sh, struct bucket *b, struct store_entry *e);
 /* One entry of the half makes room; false when it has none. */
-bool store_evict(struct shard *sh, enum store_half half, uint64_t now_ns, uint32_t stale_s);
+bool store_evict(struct shard *sh, enum store_half half, uint64_t now_ns);
 void store_hand_over(struct shard *sh);
-void store_shard_done(struct shard *sh);
+/* store.c */
 struct bucket *store_bucket_of(const struct shard *sh, uint64_t hash);

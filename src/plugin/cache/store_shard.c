@@ -1,87 +1,86 @@
 /* A shard's memory and its order of eviction.
  *
- * Blocks come in sizes and go back to a list of their size, so that a full cache calls no
- * allocator; when another size is wanted and the budget is spent, blocks that lie idle are given up
- * for it. An entry that was taken out is handed to RCU together with others: a reader may still
- * have it.
+ * Memory is one region cut into cells of equal size, so that any entry can have any other's place:
+ * a full cache calls no allocator and does not fall to pieces. Shards take cells in runs from the
+ * region's start, so that what is touched lies close together (in huge pages where it is much). An
+ * entry that was taken out is handed to RCU together with others: a reader may still have it.
  *
  * Eviction is SIEVE (Zhang et al., NSDI 2024): new entries join at one end, a hand goes from the
  * old end towards them, passes entries that were visited since it last came by, and takes the first
  * that was not. Entries stay where they are, so a hit costs no more than setting a mark. */
-#include <stdlib.h>
+#include <string.h>
 
 #include "plugin/cache/store_priv.h"
 
 enum {
-	ROOM_MIN = 128,
-	ROOM_MIN_BITS = 7,
 	LIMBO_MAX = 32,	 /* entries that wait before they are handed over */
 	SWEEP_MAX = 128, /* steps of the hand for one entry: an insertion must not take long */
 };
 
-unsigned store_room(size_t n)
-{
-	if (n <= ROOM_MIN)
-		return 0;
-	unsigned bits = 63U - (unsigned)__builtin_clzll(n - 1);
-	size_t step = (size_t)1 << (bits - 2);
-	return (bits - ROOM_MIN_BITS) * 4 + (unsigned)((n - 4 * step + step - 1) / step);
-}
+/* ---- memory ---- */
 
-size_t store_room_bytes(unsigned room)
+static bool refill(struct shard *sh)
 {
-	if (room == 0)
-		return ROOM_MIN;
-	size_t step = (size_t)ROOM_MIN / 4 << (room - 1) / 4;
-	return 4 * step + ((room - 1) % 4 + 1) * step;
-}
-
-static void add_taken(struct shard *sh, size_t n)
-{
-	atomic_store_explicit(&sh->taken,
-			      atomic_load_explicit(&sh->taken, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
-
-/* Gives idle blocks of other sizes up until `want` bytes are within the budget. */
-static bool trim(struct shard *sh, size_t want)
-{
-	for (unsigned room = ROOMS; room-- > 0;) {
-		while (sh->free[room] != NULL) {
-			if (sh->taken + want <= sh->budget)
-				return true;
-			struct store_entry *e = sh->free[room];
-			sh->free[room] = e->older;
-			add_taken(sh, (size_t)0 - store_room_bytes(room));
-			free(e);
-		}
+	struct store *s = sh->store;
+	if (sh->n_taken + STORE_RUN > sh->budget)
+		return false;
+	size_t at = atomic_fetch_add_explicit(&s->next_cell, STORE_RUN, memory_order_relaxed);
+	if (at + STORE_RUN > s->n_cells)
+		return false;
+	for (size_t i = STORE_RUN; i-- > 0;) {
+		struct store_more *m =
+			(struct store_more *)(void *)(s->cells + (at + i) * STORE_CELL);
+		m->next = sh->free;
+		sh->free = m;
 	}
-	return sh->taken + want <= sh->budget;
+	sh->n_free += STORE_RUN;
+	atomic_store_explicit(&sh->n_taken, sh->n_taken + STORE_RUN, memory_order_relaxed);
+	return true;
 }
 
-struct store_entry *store_take(struct shard *sh, unsigned room)
+static struct store_more *take_cell(struct shard *sh)
 {
-	struct store_entry *e = sh->free[room];
-	if (e != NULL) {
-		sh->free[room] = e->older;
-		return e;
+	struct store_more *m = sh->free;
+	sh->free = m->next;
+	sh->n_free--;
+	return m;
+}
+
+struct store_entry *store_take(struct shard *sh, size_t cells)
+{
+	while (sh->n_free < cells) {
+		if (!refill(sh))
+			return NULL;
 	}
-	size_t n = store_room_bytes(room);
-	if (!trim(sh, n))
-		return NULL;
-	e = malloc(n);
-	if (e != NULL)
-		add_taken(sh, n);
+	struct store_more *list = NULL;
+	for (size_t i = 1; i < cells; i++) {
+		struct store_more *m = take_cell(sh);
+		m->next = list;
+		list = m;
+	}
+	struct store_entry *e = (struct store_entry *)(void *)take_cell(sh);
+	e->more = list;
 	return e;
 }
 
-static void give_back(struct shard *sh, struct store_entry *list)
+static void give_cell(struct shard *sh, struct store_more *m)
 {
-	while (list != NULL) {
-		struct store_entry *next = list->older;
-		list->older = sh->free[list->room];
-		sh->free[list->room] = list;
-		list = next;
+	m->next = sh->free;
+	sh->free = m;
+	sh->n_free++;
+}
+
+static void give_back(struct shard *sh, struct store_entry *e)
+{
+	while (e != NULL) {
+		struct store_entry *next = e->older;
+		for (struct store_more *m = e->more; m != NULL;) {
+			struct store_more *after = m->next;
+			give_cell(sh, m);
+			m = after;
+		}
+		give_cell(sh, (struct store_more *)(void *)e);
+		e = next;
 	}
 }
 
@@ -103,10 +102,12 @@ void store_hand_over(struct shard *sh)
 		return;
 	sh->grace = sh->limbo;
 	sh->limbo = NULL;
-	sh->limbo_n = sh->limbo_bytes = 0;
+	sh->limbo_n = sh->limbo_cells = 0;
 	sh->waiting = true;
 	rcu_defer(&sh->rcu, after_grace);
 }
+
+/* ---- order ---- */
 
 void store_link(struct shard *sh, struct store_entry *e)
 {
@@ -119,7 +120,7 @@ void store_link(struct shard *sh, struct store_entry *e)
 	else
 		v->oldest = e;
 	v->newest = e;
-	sh->live += store_room_bytes(e->room);
+	sh->live += store_cells(e->wire_len, e->n_ttl);
 	atomic_store_explicit(&sh->n[half], sh->n[half] + 1, memory_order_relaxed);
 }
 
@@ -137,7 +138,7 @@ static void unlink_entry(struct shard *sh, struct store_entry *e)
 		e->older->newer = e->newer;
 	else
 		v->oldest = e->newer;
-	sh->live -= store_room_bytes(e->room);
+	sh->live -= store_cells(e->wire_len, e->n_ttl);
 	atomic_store_explicit(&sh->n[half], sh->n[half] - 1, memory_order_relaxed);
 }
 
@@ -159,8 +160,8 @@ void store_retire(struct shard *sh, struct bucket *b, struct store_entry *e)
 	e->older = sh->limbo;
 	sh->limbo = e;
 	sh->limbo_n++;
-	sh->limbo_bytes += store_room_bytes(e->room);
-	if (sh->limbo_n >= LIMBO_MAX || sh->limbo_bytes > sh->budget / 32)
+	sh->limbo_cells += store_cells(e->wire_len, e->n_ttl);
+	if (sh->limbo_n >= LIMBO_MAX || sh->limbo_cells > sh->budget / 32)
 		store_hand_over(sh);
 }
 
@@ -174,35 +175,15 @@ static bool spared(struct store_entry *e, uint64_t now_ns, uint32_t stale_s)
 	return true;
 }
 
-bool store_evict(struct shard *sh, enum store_half half, uint64_t now_ns, uint32_t stale_s)
+bool store_evict(struct shard *sh, enum store_half half, uint64_t now_ns)
 {
 	struct sieve *v = &sh->sieve[half];
 	struct store_entry *e = v->hand != NULL ? v->hand : v->oldest;
 	if (e == NULL)
 		return false;
-	for (int i = 0; i < SWEEP_MAX && spared(e, now_ns, stale_s); i++)
+	for (int i = 0; i < SWEEP_MAX && spared(e, now_ns, sh->store->stale_s); i++)
 		e = e->newer != NULL ? e->newer : v->oldest;
 	v->hand = e->newer;
 	store_retire(sh, store_bucket_of(sh, e->hash), e);
 	return true;
-}
-
-static void free_list(struct store_entry *e)
-{
-	while (e != NULL) {
-		struct store_entry *next = e->older;
-		free(e);
-		e = next;
-	}
-}
-
-void store_shard_done(struct shard *sh)
-{
-	for (int i = 0; i < STORE_HALVES; i++)
-		free_list(sh->sieve[i].newest);
-	for (unsigned i = 0; i < ROOMS; i++)
-		free_list(sh->free[i]);
-	free_list(sh->limbo);
-	free_list(sh->grace);
-	pthread_mutex_destroy(&sh->lock);
 }

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "plugin/cache/cache_priv.h"
 
-enum { SHORT_TTL_S = 5, MESSAGE_MAX = 65535 };
+enum { SHORT_TTL_S = 5 };
 
 static bool is_denial(enum dns_kind k)
 {
@@ -36,14 +36,14 @@ static int make_message(struct plugin_inst *self, struct query *q)
 	struct dns_encode e = { .question = question,
 				.question_len = (uint16_t)(n + 4),
 				.qname = &q->qname,
-				.limit = MESSAGE_MAX };
+				.limit = STORE_MESSAGE_MAX };
 	struct dns_resp copy = q->resp;
 	uint8_t *out = cache_worker(self, q)->scratch;
 	copy.has_opt = false;
 	copy.rcode &= 15;
-	int r = dns_resp_encode(&copy, &e, out, MESSAGE_MAX);
+	int r = dns_resp_encode(&copy, &e, out, STORE_MESSAGE_MAX);
 	if (r < 0 && copy.msg != NULL && dns_resp_thaw(&copy, &q->arena) == 0)
-		r = dns_resp_encode(&copy, &e, out, MESSAGE_MAX);
+		r = dns_resp_encode(&copy, &e, out, STORE_MESSAGE_MAX);
 	return r >= 0 && (copy.flags & DNS_FLAG_TC) != 0 ? ERR_SPACE : r;
 }
 
@@ -108,7 +108,8 @@ static bool store(struct plugin_inst *self, struct query *q, const struct pass *
 	if (excepted(c, q, half))
 		return false;
 	struct store_value val = value_of(c, q, ttl_s);
-	struct store_key k = cache_key(c, q);
+	struct store_key k;
+	cache_key(c, q, &k);
 	if (half == STORE_HALF_DENIAL)
 		val.kind = STORE_DENIAL;
 	else
@@ -178,7 +179,8 @@ bool cache_take_failure(struct plugin_inst *self, struct query *q)
 	q->resp.rcode = DNS_RCODE_SERVFAIL;
 	q->resp.full_size = (uint32_t)dns_resp_size(&q->resp, q->question_len);
 	struct store_value v = value_of(c, q, ttl_s);
-	struct store_key k = cache_key(c, q);
+	struct store_key k;
+	cache_key(c, q, &k);
 	v.kind = STORE_DENIAL;
 	return put(self, q, &v, &k);
 }
