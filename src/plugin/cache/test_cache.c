@@ -510,6 +510,22 @@ static void opt_is_left_out(void **state)
 	}
 }
 
+/* Names that are the question's, or end like it, come in the client's case. */
+static void case_of_hits(void **state)
+{
+	(void)state;
+	struct fake *f = start("");
+	AN("an www.example.org. 60 IN A 127.0.0.1", "au example.org. 60 IN NS ns.Other.net.");
+	ask(f, "www.example.org.");
+	expect_has(ask(f, "wWw.eXample.org."), "question wWw.eXample.org. IN A\n"
+					       "answer wWw.eXample.org. 60 IN A 127.0.0.1\n"
+					       "authority eXample.org. 60 IN NS ns.Other.net.\n");
+	expect_has(ask(f, "www.example.org."), "answer www.example.org. 60 IN A 127.0.0.1\n"
+					       "authority example.org. 60 IN NS");
+	assert_int_equal(back.asked, 1);
+	fake_free(f);
+}
+
 /* ---- what passes by ---- */
 
 static void other_opcodes_and_zones_pass(void **state)
@@ -974,6 +990,22 @@ static void refresh_drops_the_denial(void **state)
 	}
 }
 
+static void disabled_for_refreshes_too(void **state)
+{
+	(void)state;
+	struct fake *f = start("{\n prefetch 1 1m 90%\n disable denial\n }");
+	AN("an example.org. 60 IN A 127.0.0.1");
+	ask(f, "example.org.");
+	advance_s(f, 20);
+	AN(SOA(60));
+	back.rcode = DNS_RCODE_NXDOMAIN;
+	ask(f, "example.org.");
+	fake_advance(f, 0);
+	assert_int_equal(back.asked, 1);
+	expect_has(ask(f, "example.org."), "40 IN A 127.0.0.1");
+	fake_free(f);
+}
+
 /* ---- serve_stale_policy prefer_positive ---- */
 
 static void prefer_positive(void **state)
@@ -1327,6 +1359,8 @@ int main(void)
 		cmocka_unit_test(bits_of_replies),
 		cmocka_unit_test(ad_is_not_part_of_the_key),
 		cmocka_unit_test(opt_is_left_out),
+		cmocka_unit_test(case_of_hits),
+		cmocka_unit_test(disabled_for_refreshes_too),
 		cmocka_unit_test(other_opcodes_and_zones_pass),
 		cmocka_unit_test(malformed_replies),
 		cmocka_unit_test(failures),
