@@ -359,26 +359,28 @@ static bool append_answer(struct query *q, struct query *sub)
 	return true;
 }
 
-static struct zoneserve_run start(struct plugin_inst *self, struct query *q,
-				  const struct dns_zone *z)
+/* Field by field: the room for a target is a kilobyte, and mostly not used. */
+static void start(struct zoneserve_run *r, struct plugin_inst *self, struct query *q,
+		  const struct dns_zone *z)
 {
-	return (struct zoneserve_run){
-		.self = self,
-		.q = q,
-		.z = z,
-		.dnssec = q->req.opt.present && q->req.opt.dnssec_ok,
-		.proofs = q->req.opt.present && q->req.opt.dnssec_ok && dns_zone_signed(z),
-		.name = &q->qname,
-		.owner = q->qname.wire,
-		.owner_len = q->qname.len,
-	};
+	r->self = self;
+	r->q = q;
+	r->z = z;
+	r->dnssec = q->req.opt.present && q->req.opt.dnssec_ok;
+	r->proofs = r->dnssec && dns_zone_signed(z);
+	r->hops = 0;
+	r->name = &q->qname;
+	r->owner = q->qname.wire;
+	r->owner_len = q->qname.len;
 }
 
 enum verdict zoneserve_resume(struct plugin_inst *self, struct query *q, const struct dns_zone *z)
 {
-	struct zoneserve_run r = start(self, q, z);
+	struct zoneserve_run r;
 	struct query *sub = q->sub;
 	uint16_t before = q->resp.count[DNS_ANSWER];
+	start(&r, self, q, z);
+	r.fall = NULL;
 	/* Silence is no failure of ours: the alias alone is the answer. */
 	bool silent = sub == NULL || !sub->written;
 	if (!silent && !append_answer(q, sub))
@@ -391,8 +393,9 @@ enum verdict zoneserve_resume(struct plugin_inst *self, struct query *q, const s
 enum verdict zoneserve(struct plugin_inst *self, struct query *q, const struct dns_zone *z,
 		       const struct fallthrough *fall)
 {
-	struct zoneserve_run r = start(self, q, z);
+	struct zoneserve_run r;
 	struct dns_zone_hit hit;
+	start(&r, self, q, z);
 	r.fall = fall;
 	dns_zone_lookup(z, &q->qname, &hit);
 	bool apex = hit.kind == DNS_ZONE_FOUND && hit.node->parent == DNS_ZONE_NONE;
