@@ -44,6 +44,30 @@ void dns_resp_clear(struct dns_resp *resp, enum dns_section s)
 	resp->count[s] = 0;
 }
 
+/* The size that travels with a message follows what is done to its OPT. */
+static void grow(struct dns_resp *resp, size_t add, size_t less)
+{
+	if (resp->msg != NULL && resp->full_size != 0)
+		resp->full_size = (uint32_t)(resp->full_size + add - less);
+}
+
+void dns_resp_drop_options(struct dns_resp *resp)
+{
+	grow(resp, 0, resp->options_len);
+	resp->options = NULL;
+	resp->options_len = 0;
+}
+
+void dns_resp_drop_opt(struct dns_resp *resp)
+{
+	if (!resp->has_opt)
+		return;
+	dns_resp_drop_options(resp);
+	grow(resp, 0, DNS_OPT_BYTES);
+	resp->has_opt = resp->opt_do = false;
+	resp->opt_z = 0;
+}
+
 int dns_resp_option(struct dns_resp *resp, struct arena *a, uint16_t code, const void *data,
 		    uint16_t n)
 {
@@ -59,6 +83,7 @@ int dns_resp_option(struct dns_resp *resp, struct arena *a, uint16_t code, const
 	dns_put16(p + resp->options_len + 2, n);
 	if (n != 0)
 		memcpy(p + resp->options_len + 4, data, n);
+	grow(resp, 4U + n + (resp->has_opt ? 0 : DNS_OPT_BYTES), 0);
 	resp->options = p;
 	resp->options_len = (uint16_t)len;
 	if (!resp->has_opt) {

@@ -86,6 +86,9 @@ void dns_resp_set_ttl(struct dns_resp *resp, uint32_t ttl);
 /* Adds an EDNS option; makes has_opt true. */
 MUST_CHECK int dns_resp_option(struct dns_resp *resp, struct arena *a, uint16_t code,
 			       const void *data, uint16_t n);
+/* Without any option; without OPT at all (the server makes one when the client had one). */
+void dns_resp_drop_options(struct dns_resp *resp);
+void dns_resp_drop_opt(struct dns_resp *resp);
 /* Extended DNS Error (RFC 8914): forces an OPT. */
 MUST_CHECK int dns_resp_ede(struct dns_resp *resp, struct arena *a, uint16_t info,
 			    struct slice text);

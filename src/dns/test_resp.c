@@ -100,6 +100,25 @@ static void test_options(void **state)
 	assert_int_equal(r.opt_udp_size, 1232);
 }
 
+static void test_size_of_a_message_follows_its_opt(void **state)
+{
+	uint8_t msg[DNS_HEADER_BYTES] = { 0 };
+	struct dns_resp r = { .msg = msg, .msg_len = sizeof(msg), .full_size = 100 };
+	(void)state;
+	dns_resp_drop_opt(&r);
+	assert_int_equal(r.full_size, 100);
+	assert_int_equal(dns_resp_option(&r, &arena, 3, "abc", 3), 0);
+	assert_int_equal(r.full_size, 100 + DNS_OPT_BYTES + 7);
+	assert_int_equal(dns_resp_option(&r, &arena, 3, NULL, 0), 0);
+	assert_int_equal(r.full_size, 100 + DNS_OPT_BYTES + 11);
+	dns_resp_drop_options(&r);
+	assert_true(r.has_opt);
+	assert_int_equal(r.full_size, 100 + DNS_OPT_BYTES);
+	dns_resp_drop_opt(&r);
+	assert_false(r.has_opt);
+	assert_int_equal(r.full_size, 100);
+}
+
 static void test_option_limits(void **state)
 {
 	static char text[70000];
@@ -185,6 +204,7 @@ int main(void)
 		T(test_sections),
 		T(test_options),
 		T(test_option_limits),
+		T(test_size_of_a_message_follows_its_opt),
 		T(test_memory_runs_out),
 		T(test_own_copies_everything),
 		T(test_own_copies_a_wire_form_and_its_options),

@@ -31,9 +31,7 @@ static enum verdict minimal_respond(struct plugin_inst *self, struct query *q)
 		dns_resp_clear(r, DNS_ADDITIONAL);
 	}
 	/* Its OPT is one of the additional records; the server makes the one a client expects. */
-	r->has_opt = r->opt_do = false;
-	r->options = NULL;
-	r->options_len = 0;
+	dns_resp_drop_opt(r);
 	return V_NEXT;
 }
 

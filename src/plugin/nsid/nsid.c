@@ -81,8 +81,7 @@ static int drop_theirs(struct query *q)
 	size_t pos = 0;
 	if (!asks(&had))
 		return 0;
-	r->options = NULL;
-	r->options_len = 0;
+	dns_resp_drop_options(r);
 	while (dns_option_next(&had, &pos, &o)) {
 		if (o.code != EDNS_CODE_NSID &&
 		    dns_resp_option(r, &q->arena, o.code, o.data, o.len) < 0)
