@@ -19,7 +19,7 @@ KEYS = {"about", "corefile", "files", "env", "args", "queries", "generate", "gen
 SEEN = ("all", "each", "names", "no")
 GENERATOR_KEYS = {"seed", "names", "types", "classes", "sources", "ports", "tcp", "edns", "sizes", "options", "targets",
                   "mutate"}
-START_KEYS = {"name", "corefile", "directive", "files", "env", "ok", "differs", "error", "args"}
+START_KEYS = {"name", "corefile", "directive", "files", "env", "ok", "differs", "error", "args", "check"}
 FLAG_SHARES = (("rd", 0.8), ("ad", 0.15), ("cd", 0.15), ("ra", 0.02), ("aa", 0.02), ("tc", 0.02), ("z", 0.02))
 SECTIONS = ("answer", "authority", "additional")
 

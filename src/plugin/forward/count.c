@@ -1,0 +1,138 @@
+/* Metrics of forward: those of CoreDNS, by its names. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "dns/types.h"
+#include "plugin/forward/serve.h"
+
+#define PROXY "forward"
+
+static const double duration_bounds[] = {
+	0.00025, 0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032,
+	0.064,	 0.128,	 0.256, 0.512, 1.024, 2.048, 4.096, 8.192,
+};
+enum { FIRST_BOUND_NS = 250000 };
+
+static const struct metrics_family duration_family = {
+	.name = "coredns_proxy_request_duration_seconds",
+	.help = "Histogram of the time each request took.",
+	.kind = METRICS_HISTOGRAM,
+	.labels = { "proxy_name", "to", "rcode" },
+	.buckets = duration_bounds,
+	.n_buckets = ARRAY_LEN(duration_bounds),
+};
+static const struct metrics_family hits_family = {
+	.name = "coredns_proxy_conn_cache_hits_total",
+	.help = "Counter of connection cache hits per upstream and protocol.",
+	.kind = METRICS_COUNTER,
+	.labels = { "proxy_name", "to", "proto" },
+};
+static const struct metrics_family misses_family = {
+	.name = "coredns_proxy_conn_cache_misses_total",
+	.help = "Counter of connection cache misses per upstream and protocol.",
+	.kind = METRICS_COUNTER,
+	.labels = { "proxy_name", "to", "proto" },
+};
+static const struct metrics_family probes_family = {
+	.name = "coredns_proxy_healthcheck_failures_total",
+	.help = "Counter of the number of failed healthchecks.",
+	.kind = METRICS_COUNTER,
+	.labels = { "proxy_name", "to" },
+};
+static const struct metrics_family broken_family = {
+	.name = "coredns_forward_healthcheck_broken_total",
+	.help = "Counter of the number of complete failures of the healthchecks.",
+	.kind = METRICS_COUNTER,
+};
+static const struct metrics_family rejects_family = {
+	.name = "coredns_forward_max_concurrent_rejects_total",
+	.help = "Counter of the number of queries rejected because the concurrent queries were at "
+		"maximum.",
+	.kind = METRICS_COUNTER,
+};
+
+/* Failed probes are counted where they run; here what came since the last look is added, so that
+ * the sum outlives the configuration. */
+static void collect(void *ctx)
+{
+	struct forward_conf *c = ctx;
+	for (unsigned i = 0; i < c->n_up; i++) {
+		struct resolve_upstream *u = c->up[i];
+		uint64_t n = atomic_load_explicit(&u->failed_probes, memory_order_relaxed);
+		if (n == c->probes_shown[i])
+			continue;
+		const char *labels[] = { PROXY, u->text };
+		metrics_add(metrics_get(&probes_family, labels), 0, n - c->probes_shown[i]);
+		c->probes_shown[i] = n;
+	}
+}
+
+void forward_count_init(struct forward_conf *c)
+{
+	c->broken = metrics_get(&broken_family, NULL);
+	c->rejects = metrics_get(&rejects_family, NULL);
+	c->probes_shown = xcalloc(c->n_up + 1, sizeof(*c->probes_shown));
+	metrics_on_collect(collect, c);
+	c->collecting = true;
+}
+
+void forward_count_done(struct forward_conf *c)
+{
+	if (!c->collecting)
+		return;
+	metrics_off_collect(collect, c);
+	collect(c);
+	free(c->probes_shown);
+}
+
+/* The bucket bounds are 250 µs times powers of two. */
+static size_t bucket(uint64_t ns)
+{
+	uint64_t units = ns == 0 ? 0 : (ns - 1) / FIRST_BOUND_NS;
+	size_t k = units == 0 ? 0 : 64 - (size_t)__builtin_clzll(units);
+	return MIN(k, ARRAY_LEN(duration_bounds));
+}
+
+static NOINLINE struct metrics_series *find_duration(const struct forward_up *up, uint16_t rcode)
+{
+	char buf[DNS_MNEMONIC_MAX];
+	const char *labels[] = { PROXY, up->u->text, dns_rcode_str(rcode, buf) };
+	struct metrics_series *s = metrics_get(&duration_family, labels);
+	metrics_set_sum_scale(s, 1e-9);
+	return s;
+}
+
+void forward_count_reply(const struct forward_query *f, struct forward_up *up, uint16_t rcode,
+			 uint64_t ns)
+{
+	struct metrics_series **s = &up->duration[MIN(rcode, (uint16_t)FORWARD_RCODES)];
+	if (*s == NULL || rcode >= FORWARD_RCODES) /* the last place is shared */
+		*s = find_duration(up, rcode);
+	_Atomic uint64_t *row = metrics_row(*s, f->w->slot);
+	metrics_cell_add(row + bucket(ns), f->w->slot, 1);
+	metrics_cell_add(row + ARRAY_LEN(duration_bounds) + 1, f->w->slot, ns);
+}
+
+void forward_count_conn(const struct forward_query *f, struct forward_up *up,
+			const struct resolve_exchange *x)
+{
+	if (x->proto > RESOLVE_TCP_TLS) /* HTTPS has its own connections in CoreDNS */
+		return;
+	struct metrics_series **s = &up->conn[x->proto][x->reused];
+	if (*s == NULL) {
+		const char *labels[] = { PROXY, up->u->text, resolve_proto_name(x->proto) };
+		*s = metrics_get(x->reused ? &hits_family : &misses_family, labels);
+	}
+	metrics_add(*s, f->w->slot, 1);
+}
+
+void forward_count_broken(const struct forward_query *f)
+{
+	metrics_add(f->conf->broken, f->w->slot, 1);
+}
+
+void forward_count_rejected(const struct forward_query *f)
+{
+	metrics_add(f->conf->rejects, f->w->slot, 1);
+}

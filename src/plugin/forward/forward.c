@@ -1,0 +1,154 @@
+/* forward: asks other servers. The stanzas of a block are one instance and are tried in file order;
+ * each worker has a resolver (resolve/resolve.h) of its own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "plugin/forward/serve.h"
+
+static int forward_parse(struct plugin_inst *self, struct setup *s)
+{
+	struct forward_conf *c = self->conf;
+	c->stanza = arena_calloc(s->arena, s->n_dir * sizeof(*c->stanza));
+	for (size_t i = 0; i < s->n_dir; i++) {
+		struct forward_stanza *st = &c->stanza[c->n_stanza];
+		st->index = c->n_stanza++;
+		int r = forward_stanza_parse(s, s->dir[i], st);
+		if (r < 0)
+			return r;
+	}
+	s->conf->any_class = true;
+	return 0;
+}
+
+static int make_upstreams(struct forward_conf *c, struct forward_stanza *st,
+			  const struct prepare *p)
+{
+	struct resolve_upstream *up[FORWARD_UPSTREAMS_MAX];
+	unsigned n = 0;
+	int r = forward_upstreams_make(st, p, up, &n);
+	c->up = xreallocarray(c->up, c->n_up + n + 1, sizeof(struct resolve_upstream *));
+	if (n != 0)
+		memcpy(c->up + c->n_up, up, n * sizeof(struct resolve_upstream *));
+	st->first = c->n_up;
+	st->n_up = n;
+	c->n_up += n;
+	st->attempts = (uint32_t)(st->has_max_attempts ? st->max_attempts : 2 * (uint64_t)n);
+	return r;
+}
+
+static void forward_teardown(struct plugin_inst *self)
+{
+	struct forward_conf *c = self->conf;
+	forward_count_done(c);
+	for (struct forward_worker *w = atomic_load(&c->workers); w != NULL;) {
+		struct forward_worker *next = w->next;
+		free(w->share);
+		free(w);
+		w = next;
+	}
+	for (unsigned i = 0; i < c->n_up; i++)
+		resolve_upstream_unref(c->up[i]);
+	free(c->up);
+}
+
+static int forward_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	struct forward_conf *c = self->conf;
+	for (unsigned i = 0; i < c->n_stanza; i++) {
+		int r = make_upstreams(c, &c->stanza[i], p);
+		if (r < 0) {
+			forward_teardown(self); /* it is not called for one that failed */
+			return r;
+		}
+	}
+	if (!p->dry)
+		forward_count_init(c);
+	return 0;
+}
+
+/* ---- workers ---- */
+
+static void on_hook(struct worker_hook *h)
+{
+	struct forward_worker *w = CONTAINER_OF(h, struct forward_worker, hook);
+	resolver_flush(w->resolver);
+}
+
+static void on_arm(void *ctx)
+{
+	struct forward_worker *w = ctx;
+	worker_hook_arm(w->worker, &w->hook);
+}
+
+static int forward_worker_init(struct plugin_inst *self, struct worker *worker)
+{
+	struct forward_conf *c = self->conf;
+	struct forward_worker *w = xcalloc(1, sizeof(*w));
+	w->worker = worker;
+	w->slot = worker_slot(worker);
+	w->hook.fn = on_hook;
+	w->share = xcalloc(c->n_stanza, sizeof(*w->share));
+	w->up = xcalloc(c->n_up + 1, sizeof(*w->up));
+	for (unsigned i = 0; i < c->n_up; i++) {
+		w->up[i].u = c->up[i];
+		forward_cookie_init(&w->up[i]);
+	}
+	struct resolver_env env = {
+		.loop = worker_loop(worker),
+		.ops = worker_net_ops(worker),
+		.rng = worker_rng(worker),
+		.arm = on_arm,
+		.ctx = w,
+	};
+	w->resolver = resolver_new(&env);
+	w->next = atomic_load(&c->workers);
+	while (!atomic_compare_exchange_weak(&c->workers, &w->next, w)) {
+	}
+	atomic_fetch_add(&c->n_workers, 1);
+	self->worker_data[w->slot] = w;
+	return 0;
+}
+
+/* Its counts stay for others to read until teardown. */
+static void forward_worker_done(struct plugin_inst *self, struct worker *worker)
+{
+	struct forward_worker *w = self->worker_data[worker_slot(worker)];
+	worker_hook_disarm(worker, &w->hook);
+	resolver_free(w->resolver);
+	w->resolver = NULL;
+	free(w->up);
+	w->up = NULL;
+}
+
+/* ---- metadata ---- */
+
+static struct slice upstream_value(struct plugin_inst *self, struct query *q, struct slice label)
+{
+	const struct forward_query *f = query_state(q, self);
+	(void)label;
+	return f != NULL && f->upstream != NULL ? slice_of(f->upstream) : (struct slice){ NULL, 0 };
+}
+
+static void forward_metadata(struct plugin_inst *self, struct query *q)
+{
+	query_meta_set(q, self, "forward/upstream", upstream_value);
+}
+
+const struct plugin forward_plugin = {
+	.name = "forward",
+	.opts = forward_opts,
+	.n_opts = FORWARD_OPTS,
+	.conf_size = sizeof(struct forward_conf),
+	.state_size = sizeof(struct forward_query),
+	.parse = forward_parse,
+	.prepare = forward_prepare,
+	.worker_init = forward_worker_init,
+	.worker_done = forward_worker_done,
+	.teardown = forward_teardown,
+	.serve = forward_serve,
+	.resume = forward_resume,
+	.done = forward_done,
+	.ops.metadata = forward_metadata,
+};

@@ -1,0 +1,92 @@
+/* The query that goes up: the client's, as plugins above have left it. */
+#include <string.h>
+
+#include "base/err.h"
+#include "dns/resp.h"
+#include "plugin/forward/serve.h"
+
+/* Records of the request beyond question and OPT (the SOA of an IXFR). */
+static bool has_more(const struct query *q)
+{
+	const uint8_t *m = q->req.msg;
+	unsigned n = (unsigned)dns_get16(m + 6) + dns_get16(m + 8) + dns_get16(m + 10);
+	return n > q->req.opt.present;
+}
+
+static size_t put_opt(uint8_t *p, const struct dns_opt *o)
+{
+	p[0] = 0;
+	dns_put16(p + 1, DNS_TYPE_OPT);
+	dns_put16(p + 3, o->udp_size);
+	p[5] = o->ext_rcode;
+	p[6] = o->version;
+	dns_put16(p + 7, (uint16_t)((o->dnssec_ok ? 0x8000 : 0) | o->z));
+	dns_put16(p + 9, o->options_len);
+	if (o->options_len != 0)
+		memcpy(p + DNS_OPT_BYTES, o->options, o->options_len);
+	return DNS_OPT_BYTES + (size_t)o->options_len;
+}
+
+/* The rare form: all records of the request, opened and written anew behind our question. */
+static int build_whole(struct forward_query *f, const struct dns_opt *o)
+{
+	struct query *q = f->q;
+	struct dns_resp all;
+	uint8_t *copy = arena_memdup(&q->arena, q->req.msg, q->req.len);
+	size_t cap = 2 * q->req.len + DNS_NAME_MAX + DNS_OPT_BYTES + o->options_len;
+	f->msg = arena_alloc(&q->arena, cap);
+	if (copy == NULL || f->msg == NULL)
+		return ERR_SPACE;
+	int r = dns_resp_from_wire(&all, &q->arena, copy, q->req.len);
+	if (r >= 0)
+		r = dns_resp_thaw(&all, &q->arena);
+	if (r < 0)
+		return r;
+	all.has_opt = false;
+	struct dns_encode e = {
+		.id = q->req.id,
+		.question = q->req.qname,
+		.question_len = q->req.question_len,
+		.limit = UINT16_MAX,
+	};
+	r = dns_resp_encode(&all, &e, f->msg, cap - DNS_OPT_BYTES - o->options_len);
+	if (r < 0)
+		return r;
+	size_t n = (size_t)r;
+	if (o->present) {
+		n += put_opt(f->msg + n, o);
+		dns_put16(f->msg + 10, (uint16_t)(dns_get16(f->msg + 10) + 1));
+	}
+	f->msg_n = (uint16_t)n;
+	return 0;
+}
+
+int forward_message_build(struct forward_query *f)
+{
+	const struct query *q = f->q;
+	struct dns_opt o = q->req.opt;
+	f->own_opt = f->st->cookies && !o.present;
+	if (f->own_opt)
+		o = (struct dns_opt){ .present = true, .udp_size = 1232 };
+	f->options_n = o.options_len;
+	f->udp_max = f->own_opt ? o.udp_size : query_udp_size(q);
+	if (has_more(q))
+		return build_whole(f, &o);
+	size_t cap = DNS_HEADER_BYTES + (size_t)q->req.question_len;
+	if (o.present)
+		cap += DNS_OPT_BYTES + (size_t)o.options_len;
+	uint8_t *m = arena_alloc(&f->q->arena, cap);
+	if (m == NULL)
+		return ERR_SPACE;
+	memset(m, 0, DNS_HEADER_BYTES);
+	dns_put16(m, q->req.id);
+	dns_put16(m + 2, q->req.flags);
+	m[5] = 1;
+	m[11] = o.present;
+	memcpy(m + DNS_HEADER_BYTES, q->req.qname, q->req.question_len);
+	if (o.present)
+		put_opt(m + DNS_HEADER_BYTES + q->req.question_len, &o);
+	f->msg = m;
+	f->msg_n = (uint16_t)cap;
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* How a query waits for upstreams: the state machine of serve.c and what it is made of. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plugin/forward/conf.h"
+#include "resolve/resolve.h"
+#include "server/query.h"
+
+enum {
+	FORWARD_RCODES = 24, /* response codes that have a name */
+	FORWARD_PROTOS = RESOLVE_TCP_TLS + 1,
+	FORWARD_COOKIE_CLIENT = 8,
+	FORWARD_COOKIE_SERVER_MAX = 32,
+};
+
+/* Clients commonly wait 5 s: an answer must be there before. */
+#define FORWARD_DEADLINE_NS (UINT64_C(4900) * 1000000)
+/* How long setting a TLS connection up may take: half of CoreDNS's 5 s for a query. */
+#define FORWARD_TLS_NS (UINT64_C(2500) * 1000000)
+
+/* What a worker knows of an upstream. */
+struct forward_up {
+	struct resolve_upstream *u;
+	struct metrics_series *duration[FORWARD_RCODES + 1]; /* the last: codes without a name */
+	struct metrics_series *conn[FORWARD_PROTOS][2];	     /* missed, hit */
+	uint8_t late;	  /* times in a row that nothing came in (hedge) time */
+	uint8_t cookie_n; /* of the server's cookie; 0: none yet */
+	uint8_t cookie_local[FORWARD_COOKIE_CLIENT];
+	uint8_t cookie_server[FORWARD_COOKIE_SERVER_MAX];
+};
+
+/* What a worker knows of a stanza. */
+struct forward_share {
+	_Atomic uint64_t active; /* queries that wait; written by its worker only */
+	uint32_t robin;
+};
+
+struct forward_worker {
+	struct forward_worker *next; /* all of the instance, for max_concurrent; see conf.workers */
+	struct worker *worker;
+	unsigned slot;
+	struct resolver *resolver;
+	struct worker_hook hook;     /* sends what the batch wants to send */
+	struct forward_share *share; /* by stanza */
+	struct forward_up *up;	     /* by index over all stanzas */
+};
+
+struct forward_conf {
+	struct forward_stanza *stanza;
+	unsigned n_stanza;
+	struct resolve_upstream **up; /* of all stanzas, one after the other */
+	unsigned n_up;
+	struct metrics_series *broken, *rejects;
+	uint64_t *probes_shown; /* failed probes by upstream that metrics have seen */
+	bool collecting;
+	/* Every worker that ever served this instance, until teardown: others read its counts. */
+	_Atomic(struct forward_worker *) workers;
+	_Atomic unsigned n_workers;
+};
+
+enum forward_try_state { FORWARD_TRY_IDLE, FORWARD_TRY_RUNNING, FORWARD_TRY_ENDED };
+
+/* One exchange of a query. */
+struct forward_try {
+	struct resolve_exchange x;
+	struct forward_query *of;
+	enum forward_try_state state;
+	uint8_t up; /* index in the stanza */
+	uint64_t start_ns;
+	uint8_t *reply; /* a copy in the query's arena */
+};
+
+enum { FORWARD_TRIES = 2 }; /* the second is the hedge */
+
+/* A query in forward: plugin state of the query. */
+struct forward_query {
+	struct query *q;
+	struct forward_worker *w;
+	const struct forward_conf *conf;
+	const struct forward_stanza *st; /* the stanza at work; NULL: none */
+	uint64_t deadline_ns;
+	uint64_t hedge_at; /* 0: none due */
+	uint8_t *msg;
+	uint16_t msg_n;
+	uint16_t options_n; /* of the OPT that ends it */
+	uint16_t udp_max;   /* longest UDP reply that is taken */
+	bool counted;	    /* in share->active */
+	bool own_opt;	    /* the OPT in msg is ours: the client has none */
+	bool cookie_again;  /* BADCOOKIE was answered by asking again */
+	bool list_ready;
+	uint8_t first;	 /* upstream asked first */
+	uint8_t at;	 /* next position in the list */
+	uint8_t fails;	 /* upstreams found down since the list's start */
+	uint8_t skipped; /* passed over because they are late */
+	uint8_t failovers;
+	uint8_t *list; /* upstreams by order of preference, once more than the first is needed */
+	uint32_t attempts;
+	/* The last error. */
+	const struct resolve_upstream *failed;
+	enum resolve_result fail_result;
+	enum resolve_proto fail_proto;
+	int fail_error;
+	const char *fail_text;
+	const char *upstream; /* asked last, for metadata */
+	struct forward_try tries[FORWARD_TRIES];
+};
+
+/* ---- serve.c ---- */
+
+enum verdict forward_serve(struct plugin_inst *self, struct query *q);
+enum verdict forward_resume(struct plugin_inst *self, struct query *q);
+void forward_done(struct plugin_inst *self, struct query *q);
+
+/* ---- policy.c ---- */
+
+/* The upstream to ask first, and the one at a position (0: the first). -1: no memory. */
+unsigned forward_policy_first(struct forward_query *f);
+int forward_policy_at(struct forward_query *f, unsigned at);
+
+static inline struct forward_up *forward_up(const struct forward_query *f, unsigned i)
+{
+	return &f->w->up[f->st->first + i];
+}
+
+/* ---- message.c ---- */
+
+/* The query for upstreams in f->msg. ERR_SPACE. */
+MUST_CHECK int forward_message_build(struct forward_query *f);
+
+/* ---- cookies.c: RFC 7873, RFC 9018, the client's side ---- */
+
+void forward_cookie_init(struct forward_up *up);
+/* x->msg becomes a copy of f->msg with the cookies for this upstream. ERR_SPACE. */
+MUST_CHECK int forward_cookie_message(struct forward_query *f, const struct forward_up *up,
+				      struct resolve_exchange *x);
+
+enum forward_cookie {
+	FORWARD_COOKIE_FINE,
+	FORWARD_COOKIE_FORGED, /* not for us */
+	FORWARD_COOKIE_AGAIN,  /* ask again with the cookie that came */
+	FORWARD_COOKIE_TCP,    /* missing or refused twice: only TCP can be believed */
+};
+/* Looks at the cookie of the reply in q->resp and takes it away, with an OPT the client did not ask
+ * for. */
+enum forward_cookie forward_cookie_take(struct forward_query *f, struct forward_up *up,
+					const struct resolve_exchange *x);
+
+/* ---- count.c ---- */
+
+void forward_count_init(struct forward_conf *c);
+void forward_count_done(struct forward_conf *c);
+void forward_count_reply(const struct forward_query *f, struct forward_up *up, uint16_t rcode,
+			 uint64_t ns);
+void forward_count_conn(const struct forward_query *f, struct forward_up *up,
+			const struct resolve_exchange *x);
+void forward_count_broken(const struct forward_query *f);
+void forward_count_rejected(const struct forward_query *f);

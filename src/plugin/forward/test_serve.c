@@ -1,0 +1,744 @@
+/* forward in its chain, with scripted upstreams on loopback and the clock in hand (spec 1.5 "Per
+ * query", "Network error", chapter 5 item 8). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "dns/request.h"
+#include "resolve/fakeup.h"
+#include "server/fake.h"
+
+enum { UPS = 3 };
+
+struct env {
+	struct fakeup *up[UPS];
+	struct fake *f;
+	unsigned probes[UPS]; /* health checks seen */
+	unsigned last[UPS];   /* number of the last question that was none */
+};
+
+static int start(void **state)
+{
+	struct env *e = calloc(1, sizeof(*e));
+	for (int i = 0; i < UPS; i++)
+		e->up[i] = fakeup_new();
+	*state = e;
+	return 0;
+}
+
+static int stop(void **state)
+{
+	struct env *e = *state;
+	fake_free(e->f);
+	for (int i = 0; i < UPS; i++)
+		fakeup_free(e->up[i]);
+	free(e);
+	return 0;
+}
+
+/* A Corefile in which @0, @1, @2 stand for the upstreams. */
+static const char *corefile(const struct env *e, const char *text)
+{
+	static char out[4096];
+	size_t n = 0;
+	for (; *text != '\0'; text++) {
+		if (*text != '@') {
+			out[n++] = *text;
+			continue;
+		}
+		text++;
+		n += (size_t)snprintf(out + n, sizeof(out) - n, "127.0.0.1:%u",
+				      fakeup_port(e->up[*text - '0']));
+	}
+	out[n] = '\0';
+	return out;
+}
+
+static void serve(struct env *e, const char *text)
+{
+	e->f = fake_new(corefile(e, text));
+	if (e->f == NULL)
+		fail_msg("%s", fake_error());
+}
+
+static void ask(struct env *e, const char *name)
+{
+	fake_send(e->f, &(struct fake_ask){ .name = name });
+}
+
+/* The loop's turns until what was sent on loopback has been handled. */
+static void settle(struct env *e)
+{
+	for (int i = 0; i < 4; i++)
+		fake_advance(e->f, 0);
+}
+
+static const char *reply(struct env *e)
+{
+	settle(e);
+	const char *text = fake_next(e->f);
+	return text != NULL ? text : "(none)";
+}
+
+static void seconds(struct env *e, double s)
+{
+	fake_advance(e->f, (uint64_t)(s * 1e9));
+	settle(e);
+}
+
+/* The next question that is no health check. */
+static const char *question(struct env *e, int i)
+{
+	const char *q;
+	while ((q = fakeup_next(e->up[i])) != NULL && strcmp(q + 4, ". IN NS") == 0)
+		e->probes[i]++;
+	if (q != NULL)
+		e->last[i] = fakeup_taken(e->up[i]) - 1;
+	return q;
+}
+
+static void answer(struct env *e, int i)
+{
+	fakeup_pick(e->up[i], e->last[i]);
+	fakeup_answer(e->up[i], "");
+}
+
+/* Which upstream has a question; -1: none. */
+static int asked(struct env *e, const char *want)
+{
+	for (int i = 0; i < UPS; i++) {
+		const char *q = question(e, i);
+		if (q != NULL) {
+			assert_string_equal(q, want);
+			return i;
+		}
+	}
+	return -1;
+}
+
+#define A_ORG "udp a.example.org. IN A"
+
+/* ---- one upstream ---- */
+
+static void relays_a_reply(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	assert_int_equal(fake_inflight(e->f), 1);
+	fakeup_answer(e->up[0], "a.example.org. 60 IN A 192.0.2.1");
+	assert_string_equal(reply(e), "NOERROR qr rd ra\nquestion a.example.org. IN A\n"
+				      "answer a.example.org. 60 IN A 192.0.2.1\n");
+	assert_int_equal(fake_inflight(e->f), 0);
+}
+
+/* EDNS, AD and CD pass unchanged, with another id. */
+static void query_passes_unchanged(void **state)
+{
+	struct env *e = *state;
+	size_t n;
+	static const uint8_t nsid[] = { 0, 3, 0, 2, 'h', 'i' };
+	serve(e, ". {\n forward . @0\n}\n");
+	fake_send(e->f, &(struct fake_ask){ .name = "A.Example.ORG",
+					    .type = "TXT",
+					    .flags = DNS_FLAG_AD | DNS_FLAG_CD,
+					    .udp_size = 4000,
+					    .dnssec_ok = true,
+					    .options = nsid,
+					    .options_n = sizeof(nsid) });
+	assert_int_equal(asked(e, "udp A.Example.ORG. IN TXT"), 0);
+	const uint8_t *q = fakeup_query(e->up[0], &n);
+	static const uint8_t want[] = "\0\60\0\1\0\0\0\0\0\1\1A\7Example\3ORG\0\0\20\0\1\0\0\51\17"
+				      "\240\0\0\200\0\0\6\0\3\0\2hi";
+	assert_int_equal(n, 2 + sizeof(want) - 1);
+	assert_memory_equal(q + 2, want, sizeof(want) - 1);
+}
+
+/* A request's own records go up, too: the SOA of an IXFR. */
+static void other_records_pass(void **state)
+{
+	struct env *e = *state;
+	size_t n;
+	static const uint8_t ixfr[] = "\0\1\0\0\0\1\0\0\0\1\0\0\1a\0\0\373\0\1"
+				      "\300\14\0\6\0\1\0\0\0\0\0\30\300\14\300\14"
+				      "\0\0\0\7\0\0\0\1\0\0\0\1\0\0\0\1\0\0\0\1";
+	serve(e, ". {\n forward . @0\n}\n");
+	fake_send(e->f, &(struct fake_ask){ .raw = ixfr, .raw_n = sizeof(ixfr) - 1 });
+	assert_int_equal(asked(e, "udp a. IN IXFR"), 0);
+	const uint8_t *q = fakeup_query(e->up[0], &n);
+	assert_int_equal(n, sizeof(ixfr) - 1);
+	assert_memory_equal(q + 2, ixfr + 2, n - 2);
+}
+
+static void wrong_question_is_formerr(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n errors\n forward . @0\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_reply(e->up[0], &(struct fakeup_reply){ .question = "b.example.org" });
+	assert_string_equal(reply(e), "FORMERR qr rd\nquestion a.example.org. IN A\n");
+	assert_string_equal(fake_log(e->f), "");
+}
+
+static void wrong_id_is_ignored(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_reply(e->up[0], &(struct fakeup_reply){ .wrong_id = true });
+	assert_string_equal(reply(e), "(none)");
+	fakeup_answer(e->up[0], "a.example.org. 60 IN A 192.0.2.1");
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+}
+
+/* Longer than the client's size: header and question with TC, as CoreDNS makes of it. */
+static void too_long_for_the_client(void **state)
+{
+	struct env *e = *state;
+	uint8_t m[700] = "\0\0\201\200\0\1\0\2\0\0\0\0\1a\7example\3org\0\0\20\0\1";
+	size_t at = 12 + 19 + 0;
+	serve(e, ". {\n forward . @0\n}\n");
+	fake_send(e->f, &(struct fake_ask){ .name = "a.example.org", .type = "TXT" });
+	assert_int_equal(asked(e, "udp a.example.org. IN TXT"), 0);
+	for (int i = 0; i < 2; i++) {
+		static const uint8_t head[] = "\300\14\0\20\0\1\0\0\0\74\1\0\377";
+		memcpy(m + at, head, sizeof(head) - 1);
+		at += sizeof(head) - 1 + 255;
+	}
+	fakeup_bytes(e->up[0], m, at);
+	assert_string_equal(reply(e), "NOERROR qr tc rd ra\nquestion a.example.org. IN TXT\n");
+}
+
+/* ---- errors ---- */
+
+static void time_out_is_servfail(void **state)
+{
+	struct env *e = *state;
+	char want[200];
+	serve(e, ". {\n errors\n forward . @0\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 1.9);
+	assert_int_equal(asked(e, A_ORG), -1);
+	seconds(e, 0.2);
+	assert_int_equal(asked(e, A_ORG), 0); /* twice for each upstream */
+	assert_string_equal(reply(e), "(none)");
+	seconds(e, 2.1);
+	assert_string_equal(reply(e), "SERVFAIL qr rd\nquestion a.example.org. IN A\n");
+	snprintf(want, sizeof(want), "127.0.0.1:%u: i/o timeout\n", fakeup_port(e->up[0]));
+	const char *log = fake_log(e->f);
+	assert_non_null(strstr(log, "[ERROR] plugin/errors: 2 a.example.org. A: read udp "));
+	assert_non_null(strstr(log, want));
+}
+
+/* Nobody waits for more than 5 s, however many are silent. */
+static void five_seconds_in_all(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 @1 @2 {\n policy sequential\n}\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 2.01);
+	assert_int_equal(asked(e, A_ORG), 1);
+	seconds(e, 2.01);
+	assert_int_equal(asked(e, A_ORG), 2);
+	seconds(e, 0.97);
+	assert_string_equal(reply(e), "SERVFAIL qr rd\nquestion a.example.org. IN A\n");
+	assert_int_equal(asked(e, A_ORG), -1);
+}
+
+static void cancel_ends_the_wait(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n cancel 1s\n forward . @0\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 1.1);
+	assert_string_equal(reply(e), "SERVFAIL qr rd\nquestion a.example.org. IN A\n");
+}
+
+static void refused_goes_to_the_next(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 @1 {\n policy sequential\n}\n}\n");
+	fakeup_stop_udp(e->up[0]);
+	ask(e, "a.example.org");
+	settle(e);
+	assert_int_equal(asked(e, A_ORG), 1);
+	fakeup_answer(e->up[1], "a.example.org. 60 IN A 192.0.2.1");
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+}
+
+static int links_used(struct env *e, const char *kind)
+{
+	char line[160];
+	snprintf(line, sizeof(line),
+		 "coredns_proxy_conn_cache_%s_total{proto=\"udp\",proxy_name=\"forward\","
+		 "to=\"127.0.0.1:%u\"}",
+		 kind, fakeup_port(e->up[0]));
+	double v = fake_metric(e->f, line);
+	return v < 0 ? 0 : (int)v;
+}
+
+static void attempts_are_counted(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n errors\n forward . @0 {\n max_connect_attempts 3\n max_fails 0\n}\n}\n");
+	fakeup_stop_udp(e->up[0]);
+	ask(e, "a.example.org");
+	for (int i = 0; i < 6; i++)
+		settle(e);
+	assert_string_equal(reply(e), "SERVFAIL qr rd\nquestion a.example.org. IN A\n");
+	assert_int_equal(links_used(e, "misses") + links_used(e, "hits"), 3);
+	assert_non_null(strstr(fake_log(e->f), "connection refused"));
+}
+
+/* ---- transports ---- */
+
+static void force_tcp(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 {\n force_tcp\n prefer_udp\n}\n}\n");
+	ask(e, "a.example.org");
+	settle(e);
+	assert_int_equal(asked(e, "tcp a.example.org. IN A"), 0);
+	fakeup_answer(e->up[0], "a.example.org. 60 IN A 192.0.2.1");
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+}
+
+static void prefer_udp_asks_truncated_ones_again(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 {\n prefer_udp\n}\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_reply(e->up[0], &(struct fakeup_reply){ .set_flags = DNS_FLAG_TC });
+	settle(e);
+	assert_int_equal(asked(e, "tcp a.example.org. IN A"), 0);
+	fakeup_reply(e->up[0], &(struct fakeup_reply){ .set_flags = DNS_FLAG_TC });
+	assert_string_equal(reply(e), "NOERROR qr tc rd ra\nquestion a.example.org. IN A\n");
+	assert_int_equal(asked(e, A_ORG), -1);
+}
+
+/* Without it a truncated reply is the client's business. */
+static void truncated_is_relayed(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_reply(e->up[0], &(struct fakeup_reply){ .set_flags = DNS_FLAG_TC });
+	assert_string_equal(reply(e), "NOERROR qr tc rd ra\nquestion a.example.org. IN A\n");
+	assert_int_equal(asked(e, A_ORG), -1);
+}
+
+/* Over UDP no more than 4096 octets are read. */
+static void long_udp_replies_are_asked_over_tcp(void **state)
+{
+	struct env *e = *state;
+	uint8_t m[5000] = "\0\0\201\200\0\1\0\1\0\0\0\0\1a\7example\3org\0\0\12\0\1"
+			  "\300\14\0\12\0\1\0\0\0\74\23\132";
+	serve(e, ". {\n forward . @0 {\n prefer_udp\n}\n}\n");
+	fake_send(e->f,
+		  &(struct fake_ask){ .name = "a.example.org", .type = "NULL", .udp_size = 65000 });
+	assert_int_equal(asked(e, "udp a.example.org. IN NULL"), 0);
+	fakeup_bytes(e->up[0], m, 12 + 19 + 12 + 0x135a);
+	settle(e);
+	assert_int_equal(asked(e, "tcp a.example.org. IN NULL"), 0);
+	fakeup_bytes(e->up[0], m, 12 + 19 + 12 + 0x135a);
+	assert_non_null(strstr(reply(e), "answer a.example.org. 60 IN NULL "));
+}
+
+static void silent_tcp_ends_in_time(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 {\n force_tcp\n max_connect_attempts 1\n}\n}\n");
+	ask(e, "a.example.org");
+	settle(e);
+	assert_int_equal(asked(e, "tcp a.example.org. IN A"), 0);
+	seconds(e, 1.9);
+	assert_string_equal(reply(e), "(none)");
+	seconds(e, 0.2);
+	assert_int_equal(strncmp(reply(e), "SERVFAIL", 8), 0);
+}
+
+/* ---- health ---- */
+
+/* Down after three checks in a row (max_fails 2), then passed over; up with the first reply. */
+static void down_and_up_again(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 @1 {\n policy sequential\n}\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 2.01); /* an error: the first check starts */
+	assert_int_equal(asked(e, A_ORG), 1);
+	fakeup_answer(e->up[1], "");
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+	for (int i = 0; i < 4; i++) { /* 1 s each, 0.5 s between them */
+		seconds(e, 1.01);
+		seconds(e, 0.51);
+	}
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 1);
+	assert_true(e->probes[0] >= 4);
+	fakeup_answer(e->up[1], "");
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+	fakeup_pick(e->up[0], fakeup_taken(e->up[0]) - 1); /* the check that waits */
+	fakeup_answer(e->up[0], "");
+	settle(e);
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	char line[120];
+	snprintf(line, sizeof(line),
+		 "coredns_proxy_healthcheck_failures_total{proxy_name=\"forward\","
+		 "to=\"127.0.0.1:%u\"}",
+		 fakeup_port(e->up[0]));
+	assert_true(fake_metric(e->f, line) >= 3);
+}
+
+static void make_all_down(struct env *e)
+{
+	ask(e, "a.example.org");
+	for (int i = 0; i < 20; i++)
+		seconds(e, 0.51);
+	assert_int_equal(strncmp(reply(e), "SERVFAIL", 8), 0);
+	while (asked(e, A_ORG) >= 0) {
+	}
+}
+
+/* All are down: one by chance is tried once, which counts. */
+static void all_down_tries_one(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 @1\n}\n");
+	make_all_down(e);
+	double before = fake_metric(e->f, "coredns_forward_healthcheck_broken_total");
+	ask(e, "a.example.org");
+	int up = asked(e, A_ORG);
+	assert_true(up >= 0);
+	assert_true(fake_metric(e->f, "coredns_forward_healthcheck_broken_total") == before + 1);
+	seconds(e, 2.1);
+	assert_int_equal(asked(e, A_ORG), -1); /* that was all */
+	assert_int_equal(strncmp(reply(e), "SERVFAIL", 8), 0);
+}
+
+static void all_down_fails_fast(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n errors\n forward . @0 @1 {\n failfast_all_unhealthy_upstreams\n}\n}\n");
+	make_all_down(e);
+	fake_log(e->f);
+	ask(e, "a.example.org");
+	assert_int_equal(strncmp(reply(e), "SERVFAIL", 8), 0);
+	assert_int_equal(asked(e, A_ORG), -1);
+	assert_non_null(strstr(fake_log(e->f), "a.example.org. A: no healthy proxies\n"));
+}
+
+/* Twenty queries at once to dead upstreams: two attempts for each upstream at most, and one check
+ * at a time. */
+static void no_storm(void **state)
+{
+	struct env *e = *state;
+	unsigned sent = 0;
+	serve(e, ". {\n forward . @0 @1\n}\n");
+	for (int i = 0; i < 20; i++)
+		ask(e, "a.example.org");
+	for (int i = 0; i < 20; i++) {
+		seconds(e, 0.5);
+		while (asked(e, A_ORG) >= 0)
+			sent++;
+	}
+	int failed = 0;
+	while (strncmp(reply(e), "SERVFAIL", 8) == 0)
+		failed++;
+	assert_int_equal(failed, 20);
+	assert_true(sent <= 20 * 4);
+	assert_true(e->probes[0] <= 8 && e->probes[1] <= 8); /* in 10 s */
+}
+
+/* ---- stanzas and rcodes ---- */
+
+static void next_forward_of_the_block(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 {\n next NXDOMAIN\n next_on_nodata\n}\n forward . @1\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_reply(e->up[0], &(struct fakeup_reply){ .rcode = 3 });
+	settle(e);
+	assert_int_equal(asked(e, A_ORG), 1);
+	fakeup_answer(e->up[1], "a.example.org. 60 IN A 192.0.2.1");
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_answer(e->up[0], "");
+	settle(e);
+	assert_int_equal(asked(e, A_ORG), 1);
+	fakeup_reply(e->up[1], &(struct fakeup_reply){ .rcode = 3 });
+	assert_int_equal(strncmp(reply(e), "NXDOMAIN", 8), 0);
+}
+
+static void failover_ends_with_the_last(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 @1 {\n policy sequential\n failover SERVFAIL REFUSED\n}\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_reply(e->up[0], &(struct fakeup_reply){ .rcode = 2 });
+	settle(e);
+	assert_int_equal(asked(e, A_ORG), 1);
+	fakeup_reply(e->up[1], &(struct fakeup_reply){ .rcode = 5 });
+	assert_int_equal(strncmp(reply(e), "REFUSED", 7), 0);
+}
+
+static void except_goes_to_the_next_plugin(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward example.org @0 {\n except example.org\n}\n whoami\n}\n");
+	ask(e, "a.example.org");
+	assert_non_null(strstr(reply(e), "_udp."));
+	ask(e, "example.org"); /* FROM itself is never excluded */
+	assert_int_equal(asked(e, "udp example.org. IN A"), 0);
+}
+
+static void too_many_at_once(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n errors\n forward . @0 {\n max_concurrent 2\n}\n}\n");
+	double before = fake_metric(e->f, "coredns_forward_max_concurrent_rejects_total");
+	ask(e, "a.example.org");
+	ask(e, "a.example.org");
+	ask(e, "b.example.org");
+	assert_string_equal(reply(e), "REFUSED qr rd\nquestion b.example.org. IN A\n");
+	assert_non_null(strstr(fake_log(e->f), "[ERROR] plugin/errors: 5 b.example.org. A: "
+					       "concurrent queries exceeded maximum 2\n"));
+	assert_true(fake_metric(e->f, "coredns_forward_max_concurrent_rejects_total") ==
+		    before + 1);
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_answer(e->up[0], "");
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+	ask(e, "c.example.org"); /* one left, so there is room */
+	assert_string_equal(reply(e), "(none)");
+}
+
+static void round_robin_begins_with_the_second(void **state)
+{
+	struct env *e = *state;
+	static const int want[] = { 1, 2, 0, 1 };
+	serve(e, ". {\n forward . @0 @1 @2 {\n policy round_robin\n}\n}\n");
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		ask(e, "a.example.org");
+		assert_int_equal(asked(e, A_ORG), want[i]);
+	}
+}
+
+/* ---- additions ---- */
+
+static void hedge_asks_a_second(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 @1 @2 {\n policy sequential\n hedge 20ms\n}\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 0.019);
+	assert_int_equal(asked(e, A_ORG), -1);
+	seconds(e, 0.002);
+	assert_int_equal(asked(e, A_ORG), 1);
+	seconds(e, 0.1); /* two at most */
+	assert_int_equal(asked(e, A_ORG), -1);
+	answer(e, 0); /* the first may still win */
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+	answer(e, 1); /* nobody waits for it */
+	assert_string_equal(reply(e), "(none)");
+	assert_int_equal(fake_inflight(e->f), 0);
+}
+
+static void hedge_with_one_upstream_asks_again(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 {\n hedge 20ms\n}\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 0.021);
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_answer(e->up[0], "a.example.org. 60 IN A 192.0.2.1");
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+}
+
+static void hedge_fails_when_both_do(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 @1 {\n policy sequential\n hedge 20ms\n"
+		 " max_connect_attempts 2\n}\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 0.021);
+	assert_int_equal(asked(e, A_ORG), 1);
+	seconds(e, 1.99);
+	assert_string_equal(reply(e), "(none)");
+	seconds(e, 0.1);
+	assert_int_equal(strncmp(reply(e), "SERVFAIL", 8), 0);
+	assert_int_equal(fake_inflight(e->f), 0);
+}
+
+static void random_case_is_checked(void **state)
+{
+	struct env *e = *state;
+	size_t n;
+	serve(e, ". {\n forward . @0 {\n random_case\n}\n}\n");
+	fake_send(e->f, &(struct fake_ask){ .name = "abcdefghijklmnopqrstuvwxyz.example.org" });
+	assert_non_null(fakeup_next(e->up[0]));
+	const uint8_t *q = fakeup_query(e->up[0], &n);
+	assert_memory_not_equal(q + 12, "\32abcdefghijklmnopqrstuvwxyz", 27);
+	fakeup_answer(e->up[0], "");
+	assert_string_equal(reply(e), "NOERROR qr rd ra\n"
+				      "question abcdefghijklmnopqrstuvwxyz.example.org. IN A\n");
+}
+
+/* The fastest gets nearly all; the others are looked at now and then. */
+static void fastest_is_preferred(void **state)
+{
+	struct env *e = *state;
+	static const double rtt[UPS] = { 0.04, 0.005, 0.08 };
+	unsigned count[UPS] = { 0 };
+	serve(e, ". {\n forward . @0 @1 @2 {\n policy fastest\n}\n}\n");
+	for (int i = 0; i < 400; i++) {
+		ask(e, "a.example.org");
+		int up = asked(e, A_ORG);
+		assert_true(up >= 0);
+		count[up] += i >= 40;
+		seconds(e, rtt[up]);
+		fakeup_answer(e->up[up], "");
+		assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+	}
+	assert_true(count[1] > 300);
+	assert_true(count[0] + count[2] > 0);
+}
+
+/* ---- life ---- */
+
+static void metadata_names_the_upstream(void **state)
+{
+	struct env *e = *state;
+	char want[80];
+	serve(e, ". {\n metadata\n log . \"up={/forward/upstream}\"\n forward example.org @0\n"
+		 " whoami\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	fakeup_answer(e->up[0], "");
+	reply(e);
+	snprintf(want, sizeof(want), "up=127.0.0.1:%u\n", fakeup_port(e->up[0]));
+	assert_non_null(strstr(fake_log(e->f), want));
+	ask(e, "a.example.net");
+	reply(e);
+	assert_non_null(strstr(fake_log(e->f), "up=-\n"));
+}
+
+static void durations_are_counted(void **state)
+{
+	struct env *e = *state;
+	char line[200];
+	serve(e, ". {\n forward . @0\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 0.003);
+	fakeup_reply(e->up[0], &(struct fakeup_reply){ .rcode = 3 });
+	assert_int_equal(strncmp(reply(e), "NXDOMAIN", 8), 0);
+	static const struct {
+		const char *suffix, *le;
+		double want;
+	} rows[] = {
+		{ "bucket", ",le=\"0.002\"", 0 },
+		{ "bucket", ",le=\"0.004\"", 1 },
+		{ "count", "", 1 },
+		{ "sum", "", 0.003 },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(line, sizeof(line),
+			 "coredns_proxy_request_duration_seconds_%s{proxy_name=\"forward\","
+			 "rcode=\"NXDOMAIN\",to=\"127.0.0.1:%u\"%s}",
+			 rows[i].suffix, fakeup_port(e->up[0]), rows[i].le);
+		double got = fake_metric(e->f, line);
+		assert_true(got > rows[i].want - 1e-9 && got < rows[i].want + 1e-9);
+	}
+}
+
+/* Queries that wait finish under the configuration they came in with. */
+static void reload_keeps_waiting_queries(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	assert_true(fake_reload(e->f, corefile(e, ". {\n forward . @1\n}\n")));
+	ask(e, "b.example.org");
+	assert_int_equal(asked(e, "udp b.example.org. IN A"), 1);
+	fakeup_answer(e->up[0], "a.example.org. 60 IN A 192.0.2.1");
+	assert_string_equal(reply(e), "NOERROR qr rd ra\nquestion a.example.org. IN A\n"
+				      "answer a.example.org. 60 IN A 192.0.2.1\n");
+	fakeup_answer(e->up[1], "");
+	assert_string_equal(reply(e), "NOERROR qr rd ra\nquestion b.example.org. IN A\n");
+}
+
+static void stop_while_queries_wait(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 {\n hedge 20ms\n}\n}\n");
+	for (int i = 0; i < 20; i++)
+		ask(e, "a.example.org");
+	assert_int_equal(fake_inflight(e->f), 20);
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(relays_a_reply),
+		T(query_passes_unchanged),
+		T(other_records_pass),
+		T(wrong_question_is_formerr),
+		T(wrong_id_is_ignored),
+		T(too_long_for_the_client),
+		T(time_out_is_servfail),
+		T(five_seconds_in_all),
+		T(cancel_ends_the_wait),
+		T(refused_goes_to_the_next),
+		T(attempts_are_counted),
+		T(force_tcp),
+		T(prefer_udp_asks_truncated_ones_again),
+		T(truncated_is_relayed),
+		T(long_udp_replies_are_asked_over_tcp),
+		T(silent_tcp_ends_in_time),
+		T(down_and_up_again),
+		T(all_down_tries_one),
+		T(all_down_fails_fast),
+		T(no_storm),
+		T(next_forward_of_the_block),
+		T(failover_ends_with_the_last),
+		T(except_goes_to_the_next_plugin),
+		T(too_many_at_once),
+		T(round_robin_begins_with_the_second),
+		T(hedge_asks_a_second),
+		T(hedge_with_one_upstream_asks_again),
+		T(hedge_fails_when_both_do),
+		T(random_case_is_checked),
+		T(fastest_is_preferred),
+		T(metadata_names_the_upstream),
+		T(durations_are_counted),
+		T(reload_keeps_waiting_queries),
+		T(stop_while_queries_wait),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* Texts of upstreams, as CoreDNS reads them: what cannot work there (a port that is none, a
+ * transport that forward does not speak) is refused here. */
+#include "plugin/forward/to.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "dns/name.h"
+
+/* In the order they are tried: https3 before https. */
+static const struct scheme {
+	const char *prefix;
+	enum resolve_transport transport;
+	uint16_t port;	     /* 0: not for forward */
+	const char *instead; /* what to use when it is not there */
+} schemes[] = {
+	{ "tls://", RESOLVE_TLS, 853, NULL },
+	{ "dns://", RESOLVE_PLAIN, 53, NULL },
+	{ "quic://", 0, 0, "DNS over QUIC is not built; use tls:// (DNS over TLS) instead" },
+	{ "grpc://", 0, 0, "DNS over gRPC is not supported; use tls:// instead" },
+	{ "https3://", 0, 0, "DNS over HTTP/3 is not supported; use https:// instead" },
+	{ "https://", RESOLVE_HTTPS, 443, NULL },
+	{ "unix://", 0, 0, "Unix sockets are not supported; use an IP address" },
+};
+static const struct scheme plain = { "", RESOLVE_PLAIN, 53, NULL };
+
+static const struct scheme *cut_scheme(struct slice *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+		struct slice prefix = slice_of(schemes[i].prefix);
+		if (slice_starts(*text, prefix)) {
+			*text = slice_from(*text, prefix.n);
+			return &schemes[i];
+		}
+	}
+	return &plain;
+}
+
+static ptrdiff_t find_last(struct slice s, char c)
+{
+	for (size_t i = s.n; i-- > 0;) {
+		if (s.p[i] == c)
+			return (ptrdiff_t)i;
+	}
+	return -1;
+}
+
+/* `host:port` or `[host]:port`, as Go's SplitHostPort. False: there is no port. */
+static bool split_port(struct slice s, struct slice *ret_host, struct slice *ret_port)
+{
+	ptrdiff_t colon = find_last(s, ':');
+	if (colon < 0)
+		return false;
+	struct slice host = { s.p, (size_t)colon };
+	if (s.p[0] == '[') {
+		ptrdiff_t end = slice_find(s, ']');
+		if (end < 0 || end + 1 != colon)
+			return false;
+		host = (struct slice){ s.p + 1, (size_t)end - 1 };
+	} else if (slice_find(host, ':') >= 0) {
+		return false;
+	}
+	if (slice_find(host, '[') >= 0 || slice_find(host, ']') >= 0)
+		return false;
+	*ret_host = host;
+	*ret_port = slice_from(s, (size_t)colon + 1);
+	return true;
+}
+
+static struct slice trim_brackets(struct slice s)
+{
+	while (s.n > 0 && (s.p[0] == '[' || s.p[0] == ']'))
+		s = slice_from(s, 1);
+	while (s.n > 0 && (s.p[s.n - 1] == '[' || s.p[s.n - 1] == ']'))
+		s.n--;
+	return s;
+}
+
+static int parse_port(struct slice s, uint16_t *ret)
+{
+	uint64_t v;
+	if (slice_u64(s, &v) < 0 || v == 0 || v > UINT16_MAX)
+		return ERR_PARSE;
+	*ret = (uint16_t)v;
+	return 0;
+}
+
+/* An interface that is not there is dropped, as CoreDNS drops all of them. */
+static int parse_ip(const struct forward_to *t, struct slice with_name, union net_addr *ret)
+{
+	if (t->transport == RESOLVE_PLAIN && t->name.n != 0 &&
+	    net_addr_parse_ip(with_name, ret) == 0)
+		return 0;
+	return net_addr_parse_ip(t->host, ret);
+}
+
+bool forward_to_is_name(struct slice host)
+{
+	uint8_t wire[DNS_NAME_MAX];
+	return host.n != 0 && dns_name_from_text(host, wire) >= 0;
+}
+
+/* Host, name behind % and port. */
+static int parse_host(struct slice s, struct forward_to *t, char err[FORWARD_ERR_MAX])
+{
+	struct slice host, port = { NULL, 0 };
+	bool has_port = split_port(s, &host, &port);
+	if (!has_port)
+		host = trim_brackets(s);
+	ptrdiff_t percent = find_last(host, '%');
+	t->host = host;
+	if (percent >= 0) {
+		t->host.n = (size_t)percent;
+		t->name = slice_from(host, (size_t)percent + 1);
+	}
+	t->kind = parse_ip(t, host, &t->addr) == 0 ? FORWARD_TO_ADDRESS : FORWARD_TO_OTHER;
+	/* A file's name may end in anything; as a host it is looked at when there is no such file.
+	 */
+	if (has_port && parse_port(port, &t->port) < 0) {
+		t->port = 0;
+		if (t->kind == FORWARD_TO_ADDRESS) {
+			snprintf(err, FORWARD_ERR_MAX, "'%.*s' is not a port", (int)port.n, port.p);
+			return ERR_PARSE;
+		}
+	}
+	if (t->kind == FORWARD_TO_ADDRESS)
+		net_addr_set_port(&t->addr, t->port);
+	return 0;
+}
+
+int forward_to_parse(struct slice text, struct forward_to *ret, char err[FORWARD_ERR_MAX])
+{
+	struct slice rest = text;
+	const struct scheme *s = cut_scheme(&rest);
+	if (rest.n == 0 || text.n > FORWARD_TO_TEXT_MAX) {
+		snprintf(err, FORWARD_ERR_MAX, "invalid address: \"%.*s\"",
+			 (int)MIN(text.n, (size_t)80), text.p);
+		return ERR_PARSE;
+	}
+	if (s->port == 0) {
+		snprintf(err, FORWARD_ERR_MAX, "'%.*s' is not supported as a destination: %s",
+			 (int)MIN(text.n, (size_t)80), text.p, s->instead);
+		return ERR_PARSE;
+	}
+	if (s->transport == RESOLVE_HTTPS && slice_find(rest, '/') >= 0) {
+		snprintf(err, FORWARD_ERR_MAX,
+			 "paths are not allowed in HTTPS upstream addresses (the /dns-query path "
+			 "is used by default): %.*s",
+			 (int)MIN(text.n, (size_t)80), text.p);
+		return ERR_PARSE;
+	}
+	struct forward_to t = {
+		.transport = s->transport,
+		.has_scheme = s != &plain,
+		.port = s->port,
+		.path = rest,
+	};
+	int r = parse_host(rest, &t, err);
+	if (r < 0)
+		return r;
+	*ret = t;
+	return 0;
+}
+
+/* An interface that is not there is dropped here, too. */
+int forward_to_nameserver(struct slice text, union net_addr *ret)
+{
+	struct slice bare = text;
+	ptrdiff_t percent = find_last(text, '%');
+	if (percent >= 0)
+		bare.n = (size_t)percent;
+	if (net_addr_parse_ip(text, ret) < 0 && net_addr_parse_ip(bare, ret) < 0)
+		return ERR_PARSE;
+	net_addr_set_port(ret, 53);
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* The TO arguments of forward: `[scheme://]host[%name][:port]`, where host is an address, a file
+ * such as /etc/resolv.conf, or a name to be looked up. Reading a text touches neither files nor the
+ * network.
+ *
+ * Glossary
+ *   name behind %  TLS and HTTPS: what the server's certificate must say. Plain DNS: the interface
+ *                  of a link-local IPv6 address */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "base/slice.h"
+#include "net/addr.h"
+#include "resolve/resolve.h"
+
+enum {
+	FORWARD_TO_TEXT_MAX = 512, /* bytes of one TO */
+	FORWARD_ERR_MAX = 256,
+};
+
+enum forward_to_kind {
+	FORWARD_TO_ADDRESS, /* `addr` is set */
+	FORWARD_TO_OTHER,   /* a file if there is one called `path`, else the host `host` */
+};
+
+struct forward_to {
+	enum forward_to_kind kind;
+	enum resolve_transport transport;
+	bool has_scheme;
+	union net_addr addr; /* FORWARD_TO_ADDRESS, with port */
+	struct slice host;   /* without brackets, %name and port */
+	struct slice name;   /* behind %; empty when none */
+	uint16_t port;	     /* given, or the transport's */
+	struct slice path;   /* all behind the scheme */
+};
+
+/* ERR_PARSE with a sentence in `err`. The slices point into `text`. */
+MUST_CHECK int forward_to_parse(struct slice text, struct forward_to *ret,
+				char err[FORWARD_ERR_MAX]);
+
+/* May `host` be a domain name that can be looked up? */
+bool forward_to_is_name(struct slice host);
+
+/* A name server of a resolv.conf file, with port 53. ERR_PARSE. */
+MUST_CHECK int forward_to_nameserver(struct slice text, union net_addr *ret);

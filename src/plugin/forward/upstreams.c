@@ -1,0 +1,243 @@
+/* From TO arguments to upstreams: files are read and names looked up when a configuration is
+ * loaded, duplicates are dropped. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/readfile.h"
+#include "base/strbuf.h"
+#include "dns/resolvconf.h"
+#include "net/tls.h"
+#include "plugin/forward/conf.h"
+#include "plugin/forward/lookup.h"
+#include "plugin/forward/to.h"
+#include "resolve/resolve.h"
+
+#define AREA "plugin/forward"
+
+struct maker {
+	const struct forward_stanza *st;
+	const struct prepare *p;
+	struct net_tls_cred *cred;
+	struct resolve_upstream **up;
+	unsigned n;	/* made for this stanza */
+	unsigned n_to;	/* TOs that stand for something */
+	unsigned named; /* names not looked up (dry) */
+};
+
+static int fail(const struct maker *m, const struct word *w, const char *text)
+{
+	return srcerr_set(m->p->err, w->pos, "%s", text);
+}
+
+/* ---- one upstream ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+	return slice_eq_nocase(slice_of(a), slice_of(b));
+}
+
+static bool known(const struct maker *m, const struct resolve_conf *c)
+{
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct resolve_conf *o = &m->up[i]->conf;
+		if (o->transport == c->transport && net_addr_same_ip(&o->addr, &c->addr) &&
+		    net_addr_port(&o->addr) == net_addr_port(&c->addr) &&
+		    same_text(o->server_name, c->server_name))
+			return true;
+	}
+	return false;
+}
+
+static int add(struct maker *m, const struct word *w, const struct forward_to *to,
+	       const union net_addr *addr)
+{
+	const struct forward_stanza *st = m->st;
+	char name[FORWARD_TO_TEXT_MAX + 1] = "";
+	bool secure = to->transport != RESOLVE_PLAIN;
+	struct slice given = to->name.n != 0 ? to->name : (struct slice){ NULL, 0 };
+	if (st->tls_servername != NULL)
+		given = slice_of(st->tls_servername);
+	else if (given.n == 0 && to->kind == FORWARD_TO_OTHER)
+		given = to->host; /* the name that was written is the one to be proved */
+	if (secure)
+		snprintf(name, sizeof(name), "%.*s", (int)given.n, given.n != 0 ? given.p : "");
+	struct resolve_conf c = {
+		.transport = to->transport,
+		.addr = *addr,
+		.source = st->source,
+		.server_name = name,
+		.http_get = st->doh == FORWARD_DOH_GET,
+		.cred = secure ? m->cred : NULL,
+		/* None at all is not the default: such connections are used once. */
+		.expire_ns = st->expire_ns > 0 ? (uint64_t)st->expire_ns : 1,
+		.max_age_ns = (uint64_t)st->max_age_ns,
+		.max_idle = (unsigned)MIN(st->max_idle, (uint64_t)UINT32_MAX),
+		.probe_interval_ns = (uint64_t)MAX(st->check_ns, FORWARD_CHECK_MIN_NS),
+		.probe_domain = st->check_domain,
+		.probe_no_rec = st->check_no_rec,
+		.probe_tcp = st->force_tcp,
+	};
+	if (known(m, &c))
+		return 0;
+	if (m->n == FORWARD_UPSTREAMS_MAX)
+		return fail(m, w, "more than 255 upstreams");
+	m->up[m->n++] = resolve_upstream_new(&c);
+	return 0;
+}
+
+/* ---- the kinds of TO ---- */
+
+static int add_file(struct maker *m, const struct word *w, const struct forward_to *to, int fd,
+		    const char *path)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct arena arena;
+	struct dns_resolvconf conf = { 0 };
+	if (to->transport != RESOLVE_PLAIN)
+		return fail(m, w,
+			    "the servers of a file are asked over plain DNS; leave tls:// out "
+			    "or name the servers");
+	arena_init(&arena);
+	int r = readfile_fd(fd, DNS_RESOLVCONF_BYTES_MAX, &text);
+	if (r >= 0)
+		r = dns_resolvconf_parse(strbuf_slice(&text), &arena, &conf);
+	if (r < 0)
+		r = srcerr_set(m->p->err, w->pos, "cannot read '%s': %s", path, err_str(r));
+	m->n_to += conf.n_nameserver > 0;
+	for (size_t i = 0; i < conf.n_nameserver && r >= 0; i++) {
+		union net_addr a;
+		struct forward_to plain = { .kind = FORWARD_TO_ADDRESS };
+		if (forward_to_nameserver(slice_of(conf.nameserver[i]), &a) == 0)
+			r = add(m, w, &plain, &a);
+		else
+			log_warn(AREA, "'%s' of '%s' is not an address, going on without it",
+				 conf.nameserver[i], path);
+	}
+	arena_done(&arena);
+	return r;
+}
+
+static int add_name(struct maker *m, const struct word *w, const struct forward_to *to)
+{
+	char name[FORWARD_TO_TEXT_MAX + 1];
+	char err[FORWARD_ERR_MAX];
+	union net_addr addr[FORWARD_LOOKUP_MAX];
+	if (!forward_to_is_name(to->host) || slice_find(to->host, '/') >= 0) {
+		char text[FORWARD_ERR_MAX];
+		snprintf(text, sizeof(text), "not an IP address, file, or valid domain: \"%.80s\"",
+			 w->s);
+		return fail(m, w, text);
+	}
+	if (to->port == 0)
+		return fail(m, w, "the port is not a number from 1 to 65535");
+	m->n_to++;
+	if (m->p->dry) {
+		m->named++;
+		return 0;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)to->host.n, to->host.p);
+	int n = forward_lookup(name, m->st->resolver, m->st->n_resolver, addr, err);
+	if (n < 0)
+		return srcerr_set(m->p->err, w->pos, "failed to resolve \"%s\": %s", name, err);
+	int r = 0;
+	for (int i = 0; i < n && r >= 0; i++) {
+		net_addr_set_port(&addr[i], to->port);
+		r = add(m, w, to, &addr[i]);
+	}
+	return r;
+}
+
+static int add_other(struct maker *m, const struct word *w, const struct forward_to *to)
+{
+	char path[FORWARD_TO_TEXT_MAX + 1];
+	struct stat s;
+	snprintf(path, sizeof(path), "%.*s", (int)to->path.n, to->path.p);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && strchr(path, '/') != NULL)
+		return srcerr_set(m->p->err, w->pos, "cannot open '%s': %s", path, err_str(-errno));
+	if (fd < 0)
+		return add_name(m, w, to);
+	int r;
+	if (fstat(fd, &s) == 0 && S_ISDIR(s.st_mode))
+		r = srcerr_set(m->p->err, w->pos, "'%s' is a directory", path);
+	else
+		r = add_file(m, w, to, fd, path);
+	close(fd);
+	return r;
+}
+
+/* ---- all of a stanza ---- */
+
+static bool wants_tls(const struct forward_stanza *st)
+{
+	struct forward_to to;
+	char err[FORWARD_ERR_MAX];
+	for (size_t i = 0; i < st->to.n; i++) {
+		if (forward_to_parse(slice_of(st->to.v[i]->s), &to, err) == 0 &&
+		    to.transport != RESOLVE_PLAIN)
+			return true;
+	}
+	return false;
+}
+
+static int make_cred(struct maker *m)
+{
+	const struct forward_stanza *st = m->st;
+	char err[FORWARD_ERR_MAX] = "";
+	struct net_tls_files files = {
+		.cert = st->tls_file[FORWARD_TLS_CERT],
+		.key = st->tls_file[FORWARD_TLS_KEY],
+		.ca = st->tls_file[FORWARD_TLS_CA],
+	};
+	bool named = files.cert != NULL || files.ca != NULL;
+	if (!named && !wants_tls(st))
+		return 0;
+	int r = net_tls_client_cred(&files, &m->cred, err, sizeof(err));
+	if (r < 0)
+		return srcerr_set(m->p->err, st->pos, "tls: %s", err);
+	return 0;
+}
+
+static int make_all(struct maker *m)
+{
+	char err[FORWARD_ERR_MAX];
+	for (size_t i = 0; i < m->st->to.n; i++) {
+		const struct word *w = m->st->to.v[i];
+		struct forward_to to;
+		if (forward_to_parse(slice_of(w->s), &to, err) < 0)
+			return fail(m, w, err);
+		int r;
+		if (to.kind == FORWARD_TO_ADDRESS) {
+			m->n_to++;
+			r = add(m, w, &to, &to.addr);
+		} else {
+			r = add_other(m, w, &to);
+		}
+		if (r < 0)
+			return r;
+	}
+	if (m->n_to > FORWARD_TO_MAX)
+		return srcerr_set(m->p->err, m->st->pos, "more than %d TOs configured: %u",
+				  FORWARD_TO_MAX, m->n_to);
+	if (m->n + m->named == 0)
+		return srcerr_set(m->p->err, m->st->pos, "no valid upstream addresses found");
+	return 0;
+}
+
+int forward_upstreams_make(const struct forward_stanza *st, const struct prepare *p,
+			   struct resolve_upstream **up, unsigned *n)
+{
+	struct maker m = { .st = st, .p = p, .up = up };
+	int r = make_cred(&m);
+	if (r >= 0)
+		r = make_all(&m);
+	net_tls_cred_unref(m.cred);
+	*n = m.n; /* also after an error: what was made is the caller's to free */
+	return r;
+}
