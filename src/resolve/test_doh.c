@@ -59,6 +59,14 @@ static void peer_flush(struct peer *p)
 	}
 }
 
+static struct tls_env *doh_env_new(struct resolve_conf c, const char *cert, const char *const *alpn)
+{
+	struct tls_env *t = tls_env_new(c, cert, alpn);
+	t->http_open = peer_http_open;
+	t->http_flush = peer_flush;
+	return t;
+}
+
 static void respond(struct tls_env *t, unsigned i, unsigned status, const char *type)
 {
 	struct asked *a = &t->asked[i];
@@ -73,7 +81,7 @@ static void respond(struct tls_env *t, unsigned i, unsigned status, const char *
 static void many_on_one(void **state)
 {
 	struct net_tls_cred *c = tls_client(true);
-	struct tls_env *t = tls_env_new(conf(c), "server", h2);
+	struct tls_env *t = doh_env_new(conf(c), "server", h2);
 	struct ask *a = ask_start(t->e, "a.example.");
 	struct ask *b = ask_start(t->e, "b.example.");
 	(void)state;
@@ -107,7 +115,7 @@ static void http_1_1(void **state)
 	rc.http_get = true;
 	rc.http_host = "doh.example";
 	rc.http_path = "/q";
-	struct tls_env *t = tls_env_new(rc, "server", h1);
+	struct tls_env *t = doh_env_new(rc, "server", h1);
 	struct ask *a = ask_start(t->e, "a.example.");
 	(void)state;
 	tls_turn(t);
@@ -143,7 +151,7 @@ static void no_answer(void **state)
 		{ 200, "text/html", "no DNS message in the HTTP response" },
 	};
 	struct net_tls_cred *c = tls_client(true);
-	struct tls_env *t = tls_env_new(conf(c), "server", h2);
+	struct tls_env *t = doh_env_new(conf(c), "server", h2);
 	(void)state;
 	for (unsigned i = 0; i < ARRAY_LEN(rows); i++) {
 		struct ask *a = ask_start(t->e, "a.example.");
@@ -169,7 +177,7 @@ static void no_answer(void **state)
 static void cancelled_and_closed(void **state)
 {
 	struct net_tls_cred *c = tls_client(true);
-	struct tls_env *t = tls_env_new(conf(c), "server", h2);
+	struct tls_env *t = doh_env_new(conf(c), "server", h2);
 	struct ask *a = ask_start(t->e, "a.example.");
 	struct ask *b = ask_start(t->e, "b.example.");
 	(void)state;

@@ -125,15 +125,3 @@ int main(void)
 	};
 	return cmocka_run_group_tests(tests, tls_make_certs, tls_remove_certs);
 }
-
-/* No HTTP in this file's tests. */
-static void peer_http_open(struct tls_env *t, struct peer *p)
-{
-	(void)t;
-	(void)p;
-}
-
-static void peer_flush(struct peer *p)
-{
-	(void)p;
-}

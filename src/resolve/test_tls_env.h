@@ -46,6 +46,9 @@ struct tls_env {
 	struct asked asked[ASKED];
 	unsigned n_asked;
 	unsigned resumed;
+	/* HTTP inside, when set. */
+	void (*http_open)(struct tls_env *t, struct peer *p);
+	void (*http_flush)(struct peer *p);
 };
 
 static char tls_dir[] = "/tmp/test-resolve-XXXXXX";
@@ -159,9 +162,6 @@ static void peer_accept(struct tls_env *t)
 	t->peer[t->n_peer++] = p;
 }
 
-static UNUSED void peer_http_open(struct tls_env *t, struct peer *p);
-static UNUSED void peer_flush(struct peer *p);
-
 static void peer_read(struct tls_env *t, struct peer *p)
 {
 	ssize_t n;
@@ -181,7 +181,7 @@ static void peer_read(struct tls_env *t, struct peer *p)
 	}
 }
 
-static void peer_turn(struct tls_env *t, struct peer *p, bool http)
+static void peer_turn(struct tls_env *t, struct peer *p)
 {
 	if (p->fd < 0)
 		return;
@@ -195,23 +195,22 @@ static void peer_turn(struct tls_env *t, struct peer *p, bool http)
 			return;
 		p->open = true;
 		t->resumed += net_tls_resumed(p->tls);
-		if (http)
-			peer_http_open(t, p);
+		if (t->http_open != NULL)
+			t->http_open(t, p);
 	}
 	peer_read(t, p);
 	if (p->http != NULL)
-		peer_flush(p);
+		t->http_flush(p);
 }
 
 /* Until nobody has anything to say. */
 static UNUSED void tls_turn(struct tls_env *t)
 {
-	bool http = t->e->up->conf.transport == RESOLVE_HTTPS;
 	for (int i = 0; i < 12; i++) {
 		env_turn(t->e);
 		peer_accept(t);
 		for (unsigned k = 0; k < t->n_peer; k++)
-			peer_turn(t, t->peer[k], http);
+			peer_turn(t, t->peer[k]);
 	}
 }
 
