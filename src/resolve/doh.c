@@ -46,8 +46,7 @@ static void on_gone(void *ctx, uint32_t stream, void *user, int err)
 static int doh_opened(struct stream *s)
 {
 	bool h2 = strcmp(net_tls_alpn(s->tls), "h2") == 0;
-	if (!h2)
-		s->depth = 1;
+	s->depth = s->l.pool->new_depth = h2 ? STREAM_DEPTH : 1;
 	if (s->l.pool->r->doh_reply == NULL)
 		s->l.pool->r->doh_reply = xmalloc(HTTP_BODY_MAX);
 	s->http = http_framing_new(&(struct http_framing_conf){
@@ -135,9 +134,11 @@ static void doh_sent(struct stream *s, size_t n)
 
 static void doh_drop(struct stream *s, struct resolve_exchange *x)
 {
-	if (x->http_stream != 0)
-		http_framing_cancel(s->http, x->http_stream);
+	if (x->http_stream == 0)
+		return;
+	http_framing_cancel(s->http, x->http_stream);
 	x->http_stream = 0;
+	link_dirty(&s->l); /* the peer is told */
 }
 
 static void doh_free(struct stream *s)

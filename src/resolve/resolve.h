@@ -150,8 +150,8 @@ struct resolve_exchange {
 	uint8_t case_bits[32]; /* random_case: letters of the name that were flipped */
 };
 
-/* Starts it; done comes later, never from inside. Errors (no memory for a link, no descriptor) come
- * through done as well. */
+/* Starts it; done comes later, never from inside. Errors (a query without its one question, no
+ * descriptor, too much under way) come through done as well. */
 void resolve_start(struct resolver *r, struct resolve_exchange *x);
 /* Forgets it; done is not called. Fine for one that is not running. */
 void resolve_cancel(struct resolver *r, struct resolve_exchange *x);

@@ -30,6 +30,7 @@ enum {
 	ID_BUCKETS = 256,
 	WHEEL_SLOTS = 1024,
 	POOL_BUCKETS = 64,
+	STREAM_DEPTH = 64, /* exchanges at once on a connection */
 };
 #define UDP_AGE_NS (30 * NS_PER_S)
 
@@ -101,7 +102,8 @@ struct resolve_pool {
 	unsigned n_udp;
 	bool forgotten;
 	unsigned n_streams;
-	uint32_t depth; /* exchanges at once that a connection was seen to take */
+	uint32_t depth;	    /* exchanges at once that a connection was seen to take */
+	uint32_t new_depth; /* as many wait for one that is being opened */
 	struct xlist waiting;
 	unsigned n_waiting;
 	struct net_tls_ticket ticket;

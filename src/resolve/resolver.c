@@ -34,6 +34,7 @@ static struct resolve_pool *pool_get(struct resolver *r, struct resolve_upstream
 	p->r = r;
 	p->up = resolve_upstream_ref(u);
 	p->depth = UINT32_MAX;
+	p->new_depth = STREAM_DEPTH;
 	p->next = *bucket;
 	*bucket = p;
 	return p;
@@ -177,10 +178,10 @@ static enum resolve_proto proto_of(const struct resolve_exchange *x)
 void resolve_start(struct resolver *r, struct resolve_exchange *x)
 {
 	int question_n = check_question(x->msg, x->msg_n);
-	assert(x->state == X_IDLE && question_n > 0);
 	struct resolve_pool *p = pool_get(r, x->up);
+	assert(x->state == X_IDLE);
 	p->forgotten = false;
-	x->question_n = (uint16_t)question_n;
+	x->question_n = (uint16_t)MAX(question_n, 4);
 	x->asked_id = dns_get16(x->msg);
 	x->reply = NULL;
 	x->reply_n = 0;
@@ -192,7 +193,9 @@ void resolve_start(struct resolver *r, struct resolve_exchange *x)
 	if (x->random_case)
 		randomise_case(r, x);
 	x->proto = proto_of(x);
-	if (x->proto == RESOLVE_UDP)
+	if (question_n < 0)
+		exchange_fail(r, x, RESOLVE_NETWORK, ERR_PARSE);
+	else if (x->proto == RESOLVE_UDP)
 		resolve_udp_enqueue(p, x);
 	else
 		stream_pool_enqueue(p, x);
@@ -230,6 +233,7 @@ void resolver_free(struct resolver *r)
 	if (r == NULL)
 		return;
 	assert(r->depth == 0);
+	r->armed = true; /* nobody is to be woken any more */
 	resolve_health_stop(r, NULL);
 	for (unsigned i = 0; i < WHEEL_SLOTS; i++) {
 		while (r->wheel.slot[i] != NULL)

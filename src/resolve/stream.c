@@ -177,10 +177,12 @@ static void opened(struct stream *s)
 	s->phase = STREAM_OPEN;
 	s->heard_ns = now_of(s);
 	int r = s->codec->opened(s);
-	if (r < 0)
+	if (r < 0) {
 		stream_lost(s, r);
-	else
-		stream_flush(&s->l);
+		return;
+	}
+	stream_shed(s);
+	stream_flush(&s->l);
 }
 
 static void handshake(struct stream *s)
@@ -336,7 +338,7 @@ int stream_dial(struct resolve_pool *p, struct stream **ret)
 	struct stream *s = stream_of(l);
 	l->io.cb = on_io;
 	s->events = EPOLLOUT;
-	s->depth = STREAM_DEPTH;
+	s->depth = p->new_depth;
 	s->codec = p->up->conf.transport == RESOLVE_HTTPS ? &doh_codec : &stream_dns_codec;
 	s->dial.cb = on_dial_timeout;
 	strbuf_init(&s->out);

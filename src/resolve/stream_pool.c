@@ -25,9 +25,14 @@ static bool too_old(const struct resolve_link *l, uint64_t now)
 	return max != 0 && now - l->opened_ns >= max;
 }
 
-static struct stream *least_loaded(struct resolve_pool *p, const struct resolve_exchange *x)
+/* The least loaded of those that are open, and of those that are being opened; NULL for none. */
+struct candidates {
+	struct stream *open, *new;
+};
+
+static struct candidates find(struct resolve_pool *p, const struct resolve_exchange *x)
 {
-	struct stream *best = NULL;
+	struct candidates c = { 0 };
 	uint64_t now = loop_now(p->r->env.loop);
 	for (struct resolve_link *l = p->links, *next; l != NULL; l = next) {
 		next = l->next;
@@ -37,10 +42,12 @@ static struct stream *least_loaded(struct resolve_pool *p, const struct resolve_
 			link_drain(l);
 			continue;
 		}
-		if (suits(stream_of(l), x) && (best == NULL || l->inflight < best->l.inflight))
-			best = stream_of(l);
+		struct stream *s = stream_of(l);
+		struct stream **best = s->phase == STREAM_OPEN ? &c.open : &c.new;
+		if (suits(s, x) && (*best == NULL || l->inflight < (*best)->l.inflight))
+			*best = s;
 	}
-	return best;
+	return c;
 }
 
 /* One that is idle makes room for one that is fresh. */
@@ -55,26 +62,21 @@ static void close_idle(struct resolve_pool *p)
 }
 
 /* Servers that answer one after the other are common, so questions spread over connections before
- * they queue up on one; those of a connection that is being opened do not call for the next. */
-static bool wants_another(const struct stream *best)
-{
-	return best == NULL || (best->phase == STREAM_OPEN && best->l.inflight >= STREAM_SPREAD);
-}
-
+ * they queue up on one. Nobody waits for a new one while another has room. */
 static int choose(struct resolve_pool *p, const struct resolve_exchange *x, struct stream **ret)
 {
-	struct stream *s = least_loaded(p, x);
-	*ret = s;
-	if (!wants_another(s))
+	struct candidates c = find(p, x);
+	*ret = c.open != NULL ? c.open : c.new;
+	if (c.new != NULL || (c.open != NULL && c.open->l.inflight < STREAM_SPREAD))
 		return 0;
-	if (p->n_streams >= STREAMS && s == NULL)
+	if (p->n_streams >= STREAMS && c.open == NULL)
 		close_idle(p);
-	if (p->n_streams >= STREAMS)
-		return s != NULL ? 0 : ERR_BUSY;
-	int r = stream_dial(p, ret);
-	if (r < 0)
-		*ret = s; /* may be NULL */
-	return *ret != NULL ? 0 : r;
+	struct stream *another = NULL;
+	int r = p->n_streams < STREAMS ? stream_dial(p, &another) : ERR_BUSY;
+	if (c.open != NULL)
+		return 0;
+	*ret = another;
+	return r;
 }
 
 static void give(struct stream *s, struct resolve_exchange *x)
@@ -181,6 +183,12 @@ void stream_lost(struct stream *s, int code)
 	link_close(l);
 	if (l->pool->waiting.first != NULL)
 		resolver_pump(l->pool->r);
+}
+
+void stream_shed(struct stream *s)
+{
+	while (s->l.inflight > s->depth && s->l.queued.last != NULL)
+		move_to_waiting(s, s->l.queued.last);
 }
 
 void stream_stop(struct stream *s)

@@ -11,7 +11,6 @@
 
 enum {
 	STREAMS = 16,	       /* connections of a pool */
-	STREAM_DEPTH = 64,     /* exchanges at once on one */
 	STREAM_SPREAD = 8,     /* with so many on each, another connection is opened */
 	STREAM_WAITING = 1024, /* exchanges of a pool that wait for a connection with room */
 	STREAM_OUT_HIGH = 64 * 1024,
@@ -77,5 +76,7 @@ void stream_answered(struct stream *s, struct resolve_exchange *x, uint8_t *msg,
 void stream_lost(struct stream *s, int code);
 /* Asks x once more on another connection if that makes sense, else it fails. */
 void stream_retry(struct stream *s, struct resolve_exchange *x, int code);
+/* Those that are too many for it now that it is open go elsewhere. */
+void stream_shed(struct stream *s);
 /* Exchanges that were not put yet go elsewhere; the connection gets no more. */
 void stream_stop(struct stream *s);

@@ -134,7 +134,34 @@ static void http_1_1(void **state)
 	tls_turn(t);
 	assert_int_equal(t->n_peer, 1);
 	assert_int_equal(t->n_asked, 2);
+	/* Those that cannot go over it spread over others. */
+	struct ask *b = ask_start(t->e, "b.example.");
+	struct ask *d = ask_start(t->e, "d.example.");
+	tls_turn(t);
+	assert_int_equal(t->n_peer, 3);
+	assert_int_equal(t->n_asked, 4);
+	ask_free(b);
+	ask_free(d);
 	ask_free(a);
+	tls_env_free(t);
+	net_tls_cred_unref(c);
+}
+
+/* Several waited for one connection before it was known to be HTTP/1.1. */
+static void http_1_1_sheds(void **state)
+{
+	struct net_tls_cred *c = tls_client(true);
+	struct tls_env *t = doh_env_new(conf(c), "server", h1);
+	struct ask *a[4];
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_LEN(a); i++)
+		a[i] = ask_start(t->e, "a.example.");
+	tls_turn(t);
+	tls_turn(t);
+	assert_int_equal(t->n_peer, 4);
+	assert_int_equal(t->n_asked, 4);
+	for (unsigned i = 0; i < ARRAY_LEN(a); i++)
+		ask_free(a[i]);
 	tls_env_free(t);
 	net_tls_cred_unref(c);
 }
@@ -220,9 +247,8 @@ static void cancelled_and_closed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_on_one),
-		cmocka_unit_test(http_1_1),
-		cmocka_unit_test(no_answer),
+		cmocka_unit_test(many_on_one),		cmocka_unit_test(http_1_1),
+		cmocka_unit_test(http_1_1_sheds),	cmocka_unit_test(no_answer),
 		cmocka_unit_test(cancelled_and_closed),
 	};
 	return cmocka_run_group_tests(tests, tls_make_certs, tls_remove_certs);

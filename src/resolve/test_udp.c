@@ -276,6 +276,27 @@ static void no_route(void **state)
 	env_free(e);
 }
 
+/* A query without its question is no reason to die. */
+static void no_question(void **state)
+{
+	struct env *e = env_new(NULL);
+	struct ask *a = ask_new(e, "a.example.");
+	(void)state;
+	a->x.random_case = true;
+	a->msg[DNS_HEADER_BYTES] = 0xc0; /* compressed */
+	resolve_start(e->r, &a->x);
+	env_turn(e);
+	assert_int_equal(a->done, 1);
+	assert_int_equal(a->x.error, ERR_PARSE);
+	a->x.msg_n = DNS_HEADER_BYTES;
+	resolve_start(e->r, &a->x);
+	env_turn(e);
+	assert_int_equal(a->done, 2);
+	assert_null(fakeup_next(e->fake));
+	ask_free(a);
+	env_free(e);
+}
+
 static void cancels(void **state)
 {
 	struct env *e = env_new(NULL);
@@ -515,21 +536,14 @@ static void forgets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers),
-		cmocka_unit_test(judges),
-		cmocka_unit_test(too_long_for_us),
-		cmocka_unit_test(ignores),
-		cmocka_unit_test(times_out),
-		cmocka_unit_test(many_deadlines),
-		cmocka_unit_test(unreachable),
-		cmocka_unit_test(no_route),
-		cmocka_unit_test(cancels),
-		cmocka_unit_test(starts_from_done),
-		cmocka_unit_test(random_case),
-		cmocka_unit_test(sockets),
-		cmocka_unit_test(worn_out_by_use),
-		cmocka_unit_test(ids_are_unique),
-		cmocka_unit_test(full),
+		cmocka_unit_test(answers),	    cmocka_unit_test(judges),
+		cmocka_unit_test(too_long_for_us),  cmocka_unit_test(ignores),
+		cmocka_unit_test(times_out),	    cmocka_unit_test(many_deadlines),
+		cmocka_unit_test(unreachable),	    cmocka_unit_test(no_route),
+		cmocka_unit_test(no_question),	    cmocka_unit_test(cancels),
+		cmocka_unit_test(starts_from_done), cmocka_unit_test(random_case),
+		cmocka_unit_test(sockets),	    cmocka_unit_test(worn_out_by_use),
+		cmocka_unit_test(ids_are_unique),   cmocka_unit_test(full),
 		cmocka_unit_test(forgets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
