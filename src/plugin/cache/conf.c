@@ -122,7 +122,7 @@ static int opt_prefetch(struct opt_ctx *ctx, const struct opt_line *l)
 
 static int get_stale_ttl(struct opt_ctx *ctx, const struct word *w, uint32_t *ret)
 {
-	int64_t v;
+	int64_t v = 0;
 	int r = get_duration(ctx, w, 0, &v);
 	if (r < 0)
 		return r;

@@ -17,7 +17,7 @@
 
 struct names {
 	uint8_t name[DNS_NAME_MAX + 8];
-	uint8_t msg[2048];
+	uint8_t msg[512];
 	size_t msg_len;
 	struct store_key k;
 };
@@ -69,7 +69,7 @@ static enum store_result put_surely(struct store *s, struct names *n, uint64_t n
 	return r;
 }
 
-static struct store_entry *get(struct store *s, uint32_t number, enum store_kind kind)
+static NOINLINE struct store_entry *get(struct store *s, uint32_t number, enum store_kind kind)
 {
 	struct names n;
 	struct store_entry *e[STORE_KINDS];
