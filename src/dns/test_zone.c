@@ -148,6 +148,7 @@ static void keeps_sets(void **state)
 	assert_int_equal(dns_zone_sigs(z, a, DNS_TYPE_TXT)->n, 1);
 	assert_int_equal(dns_zone_sigs(z, a, DNS_TYPE_A)->n, 1);
 	assert_null(dns_zone_sigs(z, a, DNS_TYPE_MX));
+	assert_true(dns_zone_has_sigs(z) && !dns_zone_signed(z));
 	assert_null(dns_zone_set(z, a, DNS_TYPE_A));
 	assert_null(dns_zone_find_name(z, wire("c.example.org")));
 	/* Letters, as CoreDNS keeps them. */

@@ -62,6 +62,11 @@ bool dns_zone_signed(const struct dns_zone *z)
 	return z->is_signed;
 }
 
+bool dns_zone_has_sigs(const struct dns_zone *z)
+{
+	return z->has_sigs;
+}
+
 size_t dns_zone_n_nodes(const struct dns_zone *z)
 {
 	return z->n_node;

@@ -21,8 +21,8 @@
 #include "dns/request.h"
 #include "dns/resp.h"
 
+#define DNS_ZONE_NONE UINT32_MAX /* no node */
 enum {
-	DNS_ZONE_NONE = UINT32_MAX,
 	DNS_ZONE_RECORDS_MAX = 64 << 20, /* of a zone */
 	DNS_ZONE_SET_MAX = UINT16_MAX,	 /* records of one type at a name */
 	DNS_ZONE_RR_HEAD = 12,		 /* a record in its set: 0xc00c, type, class, TTL, length */
@@ -88,7 +88,8 @@ void dns_zone_retire(struct dns_zone *z);
 const uint8_t *dns_zone_origin(const struct dns_zone *z);
 unsigned dns_zone_origin_labels(const struct dns_zone *z);
 uint32_t dns_zone_serial(const struct dns_zone *z);
-bool dns_zone_signed(const struct dns_zone *z); /* the apex has NSEC and a signed SOA */
+bool dns_zone_signed(const struct dns_zone *z);	  /* the apex has NSEC and a signed SOA */
+bool dns_zone_has_sigs(const struct dns_zone *z); /* there is any RRSIG record */
 size_t dns_zone_n_nodes(const struct dns_zone *z);
 size_t dns_zone_n_records(const struct dns_zone *z);
 size_t dns_zone_bytes(const struct dns_zone *z); /* of memory */

@@ -8,7 +8,10 @@
 #include "base/vec.h"
 #include "dns/zone_priv.h"
 
-enum { SLOTS_MIN = 64, KEY_MAX = 2 * DNS_NAME_MAX, BYTES_MAX = UINT32_MAX - (1 << 20) };
+enum { SLOTS_MIN = 64, KEY_MAX = 2 * DNS_NAME_MAX };
+
+/* Offsets have 32 bits. */
+#define BYTES_MAX ((size_t)UINT32_MAX - (1 << 20))
 
 struct bytes {
 	uint8_t *p;
@@ -56,8 +59,9 @@ static int bytes_add(struct bytes *b, const void *p, size_t n, uint32_t *ret_at)
 		b->cap = MAX(b->cap + b->cap / 2, b->n + n + 4096);
 		b->p = xrealloc(b->p, b->cap);
 	}
-	memcpy(b->p + b->n, p, n);
 	*ret_at = (uint32_t)b->n;
+	if (n != 0)
+		memcpy(b->p + b->n, p, n);
 	b->n += n;
 	return 0;
 }
@@ -267,7 +271,8 @@ static int take_owner(struct dns_zone_builder *b, const struct dns_rr *rr, struc
 	if (r < 0 || !q.has_upper || rr->type != DNS_TYPE_SRV)
 		return r;
 	r = bytes_add(&b->names, rr->owner, rr->owner_len, &at);
-	rec->cased = at + 1;
+	if (r == 0)
+		rec->cased = at + 1;
 	return r;
 }
 
@@ -421,6 +426,7 @@ static int open_set(struct dns_zone *z, const struct record *r)
 		.covered = r->covered,
 		.flags = dns_zone_names(r->type) == NULL ? DNS_ZONE_FLAT : 0,
 	};
+	z->has_sigs = z->has_sigs || r->type == DNS_TYPE_RRSIG;
 	if (r->type == DNS_TYPE_DNAME)
 		n->flags |= DNS_ZONE_DNAME;
 	if (r->type == DNS_TYPE_CNAME)

@@ -23,6 +23,7 @@ struct dns_zone {
 	struct rcu_item rcu;
 	_Atomic uint32_t refs;
 	bool is_signed;
+	bool has_sigs;
 	uint8_t origin_labels;
 	uint32_t serial;
 	struct dns_zone_node *node; /* canonical order */

@@ -3,7 +3,10 @@
 #include "base/err.h"
 #include "plugin/zoneserve_priv.h"
 
-enum { TARGETS_MAX = 64 /* whose addresses are added to one reply */ };
+enum {
+	TARGETS_MAX = 64, /* whose addresses are added to one reply */
+	LOOK_MAX = 256,	  /* records whose targets are looked up for that */
+};
 
 void zoneserve_add(struct zoneserve_run *r, enum dns_section s, const struct dns_zone_node *n,
 		   const struct dns_zone_set *set, const uint8_t *owner)
@@ -101,11 +104,15 @@ void zoneserve_add_targets(struct zoneserve_run *r)
 {
 	struct seen seen = { 0 };
 	const uint8_t *origin = dns_zone_origin(r->z);
+	unsigned left = LOOK_MAX;
 	DNS_RR_FOREACH(rr, &r->q->resp, DNS_ANSWER)
 	{
 		int at = target_at(rr->type);
-		if (at >= 0 && rr->rdlen > at)
-			add_addresses(r, &seen, rr->rdata + at, origin);
+		if (at < 0 || rr->rdlen <= at)
+			continue;
+		if (left-- == 0)
+			return;
+		add_addresses(r, &seen, rr->rdata + at, origin);
 	}
 }
 
@@ -114,7 +121,7 @@ void zoneserve_add_glue(struct zoneserve_run *r, const struct dns_zone_set *ns,
 {
 	struct seen seen = { 0 };
 	const uint8_t *p = dns_zone_data(r->z, ns);
-	for (unsigned i = 0; i < ns->n; i++, p += dns_zone_rr_bytes(p))
+	for (unsigned i = 0; i < MIN(ns->n, LOOK_MAX); i++, p += dns_zone_rr_bytes(p))
 		add_addresses(r, &seen, p + DNS_ZONE_RR_HEAD, within);
 }
 

@@ -43,7 +43,8 @@ bool zoneserve_quick(struct zoneserve_run *r, const struct dns_zone_hit *hit)
 	struct query *q = r->q;
 	uint16_t type = q->req.qtype;
 	/* A question in other letters gets its owners in the zone's. */
-	if (q->qname.has_upper || r->dnssec || q->question != q->req.qname)
+	if (q->qname.has_upper || (r->dnssec && dns_zone_has_sigs(r->z)) ||
+	    q->question != q->req.qname)
 		return false;
 	const struct dns_zone_piece *soa = dns_zone_piece(r->z, DNS_ZONE_PIECE_SOA);
 	if (hit->kind == DNS_ZONE_NXNAME && soa != NULL &&

@@ -227,6 +227,34 @@ def test_signed_zone_is_served_as_knot_does(serve, knot, note):
     assert not wrong, f"{len(wrong)} of {asked} differ\n{text}"
 
 
+@needs("file")
+def test_zone_is_replaced_between_two_queries(serve, tmp_path):
+    """Every answer comes from one version of the zone as a whole, and none is lost."""
+    path = tmp_path / "zone"
+
+    def write(serial):
+        records = "".join(f"a TXT v{serial}x{i}\n" for i in range(20))
+        new = tmp_path / "zone.new"
+        new.write_text(f"$TTL 60\n@ SOA ns root {serial} 2 3 4 5\n@ NS ns\n{records}al CNAME b.other.test.\n")
+        new.rename(path)
+
+    write(1)
+    s = serve(f"example.org:@PORT@ {{\n    file {path} {{\n        reload 10ms\n    }}\n}}\n"
+              "other.test:@PORT@ {\n    whoami\n}\n")
+    for serial in range(1, 40):
+        write(serial)
+
+        def is_there():
+            reply = ask(s.port(), "a.example.org.", "TXT", tcp=serial % 2 == 0)
+            assert reply is not None and len(reply.answer) == 20
+            assert ask(s.port(), "al.example.org.", "TXT") is not None
+            seen = {re.search(r"v(\d+)x", str(rr))[1] for rr in reply.answer}
+            assert len(seen) == 1
+            return seen == {str(serial)}
+
+        eventually(is_there, 10, f"serial {serial}")
+
+
 def memory_kb(pid, key):
     with open(f"/proc/{pid}/status", encoding="ascii") as f:
         return int(re.search(rf"^{key}:\s+(\d+) kB", f.read(), re.M)[1])
