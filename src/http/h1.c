@@ -8,7 +8,10 @@
 #include "base/mem.h"
 #include "http/framing_priv.h"
 
-enum { CHUNK_LINE_MAX = 256 };
+enum {
+	CHUNK_LINE_MAX = 256,
+	DISCARD_MAX = 256 * 1024, /* of a body that is too long; then the connection ends */
+};
 
 enum h1_state {
 	H1_HEAD,
@@ -32,6 +35,8 @@ struct h1 {
 	uint64_t left;
 	struct http_h1_head now;
 	uint32_t stream; /* the last one */
+	size_t body_n;	 /* received, kept or not */
+	bool discard;	 /* the body is too long: it is read, but not kept */
 	bool waiting;	 /* for a response: the peer's (client) or ours (server) */
 	bool closing;	 /* no message after this one */
 	bool is_head;	 /* the request's method: its response has no body */
@@ -60,6 +65,8 @@ static void reset_message(struct h1 *h)
 	strbuf_done(&h->line);
 	h->line_at = 0;
 	h->left = 0;
+	h->body_n = 0;
+	h->discard = false;
 	h->now = (struct http_h1_head){ 0 };
 	h->state = h->closing ? H1_OVER : H1_HEAD;
 }
@@ -111,16 +118,23 @@ static int refuse(struct h1 *h, unsigned status, int err)
 	return err;
 }
 
-/* A server's caller answers a message that is too long; what is left of it is not read. */
-static int too_long(struct h1 *h)
+/* `more` bytes of the body are to come. A server's caller answers a message that is too long, when
+ * it was read: a client that is still sending might not see the answer. Beyond DISCARD_MAX it is
+ * answered at once. Positive: the body goes on. */
+static int expect_body(struct h1 *h, uint64_t more)
 {
+	if (h->body_n + more <= HTTP_BODY_MAX)
+		return 1;
 	if (!is_server(h)) {
 		lose(h, ERR_LIMIT);
 		return ERR_LIMIT;
 	}
 	strbuf_done(&h->body);
-	h->closing = true;
+	h->discard = true;
 	h->now.m.too_long = true;
+	if (h->body_n + more <= DISCARD_MAX)
+		return 1;
+	h->closing = true;
 	deliver(h);
 	return 0;
 }
@@ -144,8 +158,9 @@ static int start_body(struct h1 *h)
 		deliver(h);
 		return 0;
 	}
-	if (n->length > HTTP_BODY_MAX)
-		return too_long(h);
+	int r = expect_body(h, n->length > 0 ? (uint64_t)n->length : 0);
+	if (r <= 0)
+		return r;
 	if (is_server(h) && n->expects_continue)
 		strbuf_adds(&h->f.out, "HTTP/1.1 100 Continue\r\n\r\n");
 	return 0;
@@ -206,7 +221,9 @@ static ssize_t feed_head(struct h1 *h, const uint8_t *p, size_t n)
 static ssize_t feed_body(struct h1 *h, const uint8_t *p, size_t n)
 {
 	size_t use = MIN((uint64_t)n, h->left);
-	strbuf_add(&h->body, p, use);
+	if (!h->discard)
+		strbuf_add(&h->body, p, use);
+	h->body_n += use;
 	h->left -= use;
 	if (h->left == 0) {
 		if (h->state == H1_BODY)
@@ -219,9 +236,11 @@ static ssize_t feed_body(struct h1 *h, const uint8_t *p, size_t n)
 
 static ssize_t feed_to_eof(struct h1 *h, const uint8_t *p, size_t n)
 {
-	if (h->body.n + n > HTTP_BODY_MAX)
-		return too_long(h);
+	int r = expect_body(h, n);
+	if (r < 0)
+		return r;
 	strbuf_add(&h->body, p, n);
+	h->body_n += n;
 	return (ssize_t)n;
 }
 
@@ -255,9 +274,10 @@ static int chunk_line_done(struct h1 *h)
 		return refuse(h, 400, ERR_PARSE);
 	if (h->state == H1_CHUNK_END) {
 		h->state = H1_CHUNK_LINE;
-	} else if (size < 0 || h->body.n + (size_t)size > HTTP_BODY_MAX) {
-		return too_long(h);
 	} else {
+		int r = expect_body(h, size < 0 ? UINT32_MAX : (uint64_t)size);
+		if (r <= 0)
+			return r;
 		h->left = (uint64_t)size;
 		h->state = size > 0 ? H1_CHUNK : H1_TRAILER;
 	}

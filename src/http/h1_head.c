@@ -70,12 +70,30 @@ static int version(struct slice s)
 	return s.p[7] - '0';
 }
 
+static bool is_hex(char c)
+{
+	return ascii_isdigit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f');
+}
+
+/* Every % of the path is followed by two digits. */
+static bool escapes_whole(struct slice target)
+{
+	struct slice path = slice_cut(&target, '?');
+	for (size_t i = 0; i < path.n; i++) {
+		if (path.p[i] == '%' &&
+		    (i + 2 >= path.n || !is_hex(path.p[i + 1]) || !is_hex(path.p[i + 2])))
+			return false;
+	}
+	return true;
+}
+
 static int request_line(struct http_h1_head *h, struct slice line)
 {
 	h->m.method = slice_cut(&line, ' ');
 	h->m.target = slice_cut(&line, ' ');
 	int minor = version(line);
-	if (!is_token(h->m.method) || !http_target_clean(h->m.target))
+	if (!is_token(h->m.method) || !http_target_clean(h->m.target) ||
+	    !escapes_whole(h->m.target))
 		return refuse(h, 400);
 	if (minor < 0)
 		return refuse(h, slice_starts(line, SLICE("HTTP/")) ? 505 : 400);

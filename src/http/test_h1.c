@@ -22,9 +22,9 @@ static const struct row server_rows[] = {
 	{ "GET / HTTP/1.0\r\n\r\n", "1: method=GET target=/\n", "", 0 },
 	{ "GET https://h/p HTTP/1.1\r\nHost: a\r\n\r\n",
 	  "1: method=GET target=https://h/p authority=a\n", "", 0 },
-	{ "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n",
+	{ "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n",
 	  "1: method=GET target=/ authority=a too_long\n", "", 0 },
-	{ "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n10000\r\n",
+	{ "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n40001\r\n",
 	  "1: method=GET target=/ authority=a too_long\n", "", 0 },
 	{ "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffff\r\n",
 	  "1: method=GET target=/ authority=a too_long\n", "", 0 },
@@ -34,6 +34,7 @@ static const struct row server_rows[] = {
 	{ "GET /\r\n\r\n", "", "HTTP/1.1 400 ", ERR_PARSE },
 	{ "G\x01T / HTTP/1.1\r\nHost: a\r\n\r\n", "", "HTTP/1.1 400 ", ERR_PARSE },
 	{ "GET /\x80 HTTP/1.1\r\nHost: a\r\n\r\n", "", "HTTP/1.1 400 ", ERR_PARSE },
+	{ "GET /%4x HTTP/1.1\r\nHost: a\r\n\r\n", "", "HTTP/1.1 400 ", ERR_PARSE },
 	{ "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "", "HTTP/1.1 400 ", ERR_PARSE },
 	{ "GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n", "", "HTTP/1.1 400 ", ERR_PARSE },
 	{ "GET / HTTP/1.1\r\nHost: a\r\nX : y\r\n\r\n", "", "HTTP/1.1 400 ", ERR_PARSE },
@@ -208,6 +209,9 @@ static void limits(void **state)
 		assert_int_equal(p->n_messages, 1);
 		assert_int_equal(strstr(p->told.s, "too_long") != NULL, over != 0);
 		assert_int_equal(p->last_body_n, over != 0 ? 0 : HTTP_BODY_MAX);
+		assert_int_equal(
+			http_framing_respond(p->f, 1, &(struct http_message){ .status = 400 }), 0);
+		assert_false(http_framing_over(p->f)); /* it was read: the next request may come */
 		peer_free(p);
 	}
 }
