@@ -54,7 +54,7 @@ static bool next_response(struct client *c)
 {
 	unsigned before = c->n_responses;
 	while (c->n_responses == before) {
-		char buf[8192];
+		static char buf[8192];
 		flush(c);
 		size_t n = client_recv(c, buf, sizeof(buf));
 		if (n == 0 || http_framing_feed(c->http, buf, n, clock_mono_ns()) < 0)
@@ -193,7 +193,7 @@ static void pipelined(void **state)
 		"GET /dns-query?dns=AAABAAABAAAAAAAAAXcBYgAAAQAB HTTP/1.1\r\nHost: a\r\n\r\n"
 		"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n"
 		"GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-	char got[4096] = "";
+	static char got[4096];
 	size_t n = 0, r;
 	(void)state;
 	start("https://.:0", NULL, 0);
@@ -245,7 +245,7 @@ static void given_up_requests(void **state)
 
 static void closed_by_then(struct client *c)
 {
-	char buf[8192];
+	static char buf[8192];
 	while (client_recv(c, buf, sizeof(buf)) > 0)
 		;
 }
