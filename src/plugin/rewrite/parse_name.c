@@ -224,7 +224,9 @@ int rewrite_parse_name(struct rewrite_words *w)
 				   w->v[0].s);
 	w->rule->match.how = (enum rewrite_how)how;
 	int r = parse_rule(w, w->n > 2, &all);
-	memcpy(rewrite_add_actions(w, all.v.n), all.v.v, all.v.n * sizeof(*all.v.v));
+	struct rewrite_action *act = rewrite_add_actions(w, all.v.n);
+	for (size_t i = 0; i < all.v.n; i++)
+		act[i] = all.v.v[i];
 	vec_done(&all.v);
 	return r;
 }

@@ -333,8 +333,7 @@ static enum verdict walk(struct rewrite_reply *r, const struct rewrite_step *ste
 	struct rewrite_state *st = r->st;
 	enum outcome o = OUT_GO_ON;
 	for (; st->at < st->n_rr; st->at++) {
-		if (r->rr != st->rr[st->at])
-			open_record(r, st->rr[st->at]);
+		open_record(r, st->rr[st->at]);
 		o = run_steps(r, step);
 		if (o != OUT_FAILED && close_record(r) == OUT_FAILED)
 			o = OUT_FAILED;

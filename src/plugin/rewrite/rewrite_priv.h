@@ -255,7 +255,6 @@ struct rewrite_action {
 struct rewrite_state {
 	const struct rewrite_step *steps;
 	bool active;
-	bool undo_options;
 	/* The walk over the records, which CNAME look-ups interrupt. */
 	struct dns_rr **rr;
 	size_t n_rr, at;
