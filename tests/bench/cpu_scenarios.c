@@ -68,13 +68,15 @@ static void corefile_cache(struct strbuf *t, unsigned n)
 		    n);
 }
 
-/* The plugins of kubeadm's Corefile around a cached answer: loadbalance stands outside of cache. */
+/* The plugins of kubeadm's Corefile around a cached answer with two addresses, which loadbalance,
+ * outside of cache, puts into another order each time. */
 static void corefile_kubeadm(struct strbuf *t, unsigned n)
 {
 	(void)n;
-	strbuf_adds(t, ". {\n errors\n prometheus 127.0.0.1:0\n cache 30\n reload\n loadbalance\n"
-		       " template IN A example.org {\n"
-		       "  answer \"{{ .Name }} 3600 IN A 192.0.2.1\"\n }\n}\n");
+	strbuf_adds(t, ". {\n errors\n prometheus 127.0.0.1:0\n cache 30\n loop\n reload\n"
+		       " loadbalance\n template IN A example.org {\n"
+		       "  answer \"{{ .Name }} 3600 IN A 192.0.2.1\"\n"
+		       "  answer \"{{ .Name }} 3600 IN A 192.0.2.2\"\n }\n}\n");
 }
 
 static void corefile_forward(struct strbuf *t, unsigned n)
