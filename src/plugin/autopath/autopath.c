@@ -106,7 +106,7 @@ static int take_search(struct autopath_conf *c, const struct dns_resolvconf *rc,
 static int read_file(struct autopath_conf *c, struct srcerr *err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	struct dns_resolvconf rc;
+	struct dns_resolvconf rc = { 0 };
 	int r = read_text(c->file.s, &text);
 	if (r == 0)
 		r = dns_resolvconf_parse(strbuf_slice(&text), c->arena, &rc);
