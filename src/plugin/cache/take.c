@@ -128,6 +128,8 @@ static bool store(struct plugin_inst *self, struct query *q, const struct pass *
 
 static void strip_opt(struct dns_resp *r)
 {
+	if (r->msg != NULL && r->has_opt && r->full_size != 0)
+		r->full_size -= (uint32_t)(DNS_OPT_BYTES + r->options_len);
 	r->has_opt = r->opt_do = false;
 	r->opt_z = r->options_len = 0;
 	r->options = NULL;
