@@ -319,7 +319,7 @@ def metrics(server, port_name):
         if not name.startswith("coredns_"):
             continue
         plugin = ELSEWHERE.match(name)
-        if plugin and USED_AS.get(plugin[1], plugin[1]) not in server.corefile:
+        if plugin and not re.search(rf"^\s*{USED_AS.get(plugin[1], plugin[1])}\b", server.corefile, re.M):
             continue
         if name.startswith("coredns_health_") and "health" not in server.corefile:
             continue

@@ -39,6 +39,8 @@ def text(msg):
     ("a.x. A\n truncate\n answer a.x. 1 IN A 192.0.2.1", {}, ["rcode NOERROR", "flags qr tc rd ra"]),
     ("a.x. A tcp\n rcode NOTIMP", {"tcp": True}, ["rcode NOTIMP", "flags qr rd ra"]),
     ("a.x. A class=CH\n rcode NOTIMP", {"rclass": "CH"}, ["rcode NOTIMP", "flags qr rd ra"]),
+    ("a.x. A", {"opcode": 4}, ["rcode NOERROR", "flags qr rd ra", "opcode NOTIFY"]),
+    ("a.x. A\n opcode 2", {"opcode": 4}, ["rcode NOERROR", "flags qr rd ra", "opcode STATUS"]),
     ("a.x. A\n pad 3", {}, ["rcode NOERROR", "flags qr rd ra", "trailing 3"]),
 ], ids=lambda v: v.split("\n")[0] + "..." if isinstance(v, str) else "")
 def test_replies(script, question, lines):

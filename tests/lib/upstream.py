@@ -210,7 +210,7 @@ def header_bits(reply, q, truncate):
     flags = reply.get("flags")
     names = flags.split() if flags is not None else ["qr", "ra"] + [f for f in ("rd", "cd") if f in q.flags]
     bits = sum(m for n, m in wire.FLAGS if n in names or n == "tc" and truncate)
-    return bits | int(reply.get("opcode", "0")) << 11
+    return bits | int(reply.get("opcode", q.wire[2] >> 3 & 15)) << 11
 
 
 def question_of(reply, q):

@@ -12,7 +12,13 @@
 #include "dns/rrtext.h"
 #include "dns/types.h"
 
-enum { MESSAGE_MAX = UINT16_MAX, BLOCK = 256 * 1024, EDNS_SIZE = 1232, DNSSEC_OK = 0x8000 };
+enum {
+	MESSAGE_MAX = UINT16_MAX,
+	BLOCK = 256 * 1024,
+	EDNS_SIZE = 1232,
+	DNSSEC_OK = 0x8000,
+	OPCODE_BITS = 0x7800
+};
 
 struct message {
 	struct dns_rrtext *rrtext;
@@ -207,9 +213,9 @@ static unsigned put_question(struct message *m, const struct rules_reply *r,
 static unsigned flags_of(const struct rules_reply *r, const struct rules_query *q)
 {
 	struct slice rest = slice_of(rules_get(r, "flags"));
-	unsigned bits = 0;
+	unsigned bits = q->flags & OPCODE_BITS;
 	if (rest.p == NULL)
-		return DNS_FLAG_QR | DNS_FLAG_RA | (q->flags & (DNS_FLAG_RD | DNS_FLAG_CD));
+		return bits | DNS_FLAG_QR | DNS_FLAG_RA | (q->flags & (DNS_FLAG_RD | DNS_FLAG_CD));
 	while (rest.n > 0)
 		bits |= rules_flag(slice_cut(&rest, ' '));
 	return bits;
