@@ -181,24 +181,44 @@ bool dns_rdata_valid(const uint8_t *msg, size_t off, uint16_t rdlen, uint16_t ty
 	return open_rdata(&size, msg, &rr) == 0;
 }
 
+/* Length of the name at `at` when written out, or ERR_PARSE. Most are pointers to the question. */
+static int name_size(const uint8_t *msg, size_t n, size_t at, size_t question_len)
+{
+	uint8_t name[DNS_NAME_MAX];
+	if (at + 2 <= n && dns_get16(msg + at) == (0xc000 | DNS_HEADER_BYTES) && question_len > 4)
+		return (int)question_len - 4;
+	int r = dns_name_unpack(msg, n, at, name);
+	return r < 0 ? r : (int)dns_name_len(name);
+}
+
+static size_t open_rdata_size(const uint8_t *msg, const struct wire_rr *w)
+{
+	struct rdata_out rdata = { 0 };
+	if (w->type == DNS_TYPE_A || w->type == DNS_TYPE_AAAA)
+		return w->rdlen;
+	IGNORE(open_rdata(&rdata, msg, w) < 0); /* then as far as it was read */
+	return rdata.n;
+}
+
 size_t dns_resp_open_size(const struct dns_resp *resp)
 {
 	int off = question_end(resp->msg, resp->msg_len);
 	size_t at = (size_t)MAX(off, 0);
 	size_t size = at;
+	bool one = dns_get16(resp->msg + 4) == 1;
+	size_t question_len = one && off > 0 ? (size_t)off - DNS_HEADER_BYTES : 0;
 	unsigned left = (unsigned)resp->count[0] + resp->count[1] + resp->count[2];
 	while (off >= 0 && left > 0) {
 		struct wire_rr w;
-		struct rdata_out rdata = { 0 };
-		uint8_t owner[DNS_NAME_MAX];
-		if (wire_rr_read(resp->msg, resp->msg_len, at, &w) < 0 ||
-		    dns_name_unpack(resp->msg, resp->msg_len, at, owner) < 0)
+		if (wire_rr_read(resp->msg, resp->msg_len, at, &w) < 0)
+			break;
+		int owner = name_size(resp->msg, resp->msg_len, at, question_len);
+		if (owner < 0)
 			break;
 		at = w.end;
 		if (w.type == DNS_TYPE_OPT)
 			continue;
-		IGNORE(open_rdata(&rdata, resp->msg, &w) < 0); /* then as far as it was read */
-		size += dns_name_len(owner) + 10 + rdata.n;
+		size += (size_t)owner + 10 + open_rdata_size(resp->msg, &w);
 		left--;
 	}
 	return size;
