@@ -333,6 +333,18 @@ static void take_header(struct forward_query *f, const struct forward_try *t)
 	f->q->resp.rcode = flags & 15;
 }
 
+/* An OPT at the end is read out and cut off: what is left goes to the client byte by byte. */
+static void set_body(const struct forward_query *f, struct dns_resp *r)
+{
+	if (r->has_opt) {
+		if (r->options + r->options_len != r->msg + r->msg_len)
+			return;
+		r->msg_len -= DNS_OPT_BYTES + (uint32_t)r->options_len;
+		dns_put16(r->msg + 10, r->count[DNS_ADDITIONAL]);
+	}
+	r->body_at = (uint16_t)(DNS_HEADER_BYTES + f->q->req.question_len);
+}
+
 /* The reply into q->resp. */
 static int take_reply(struct forward_query *f, struct forward_try *t)
 {
@@ -342,10 +354,12 @@ static int take_reply(struct forward_query *f, struct forward_try *t)
 		return 0;
 	}
 	int err = dns_resp_from_wire(r, &f->q->arena, t->reply, t->x.reply_n);
-	if (err >= 0)
-		r->full_size = (uint32_t)(dns_resp_open_size(r) +
-					  (r->has_opt ? DNS_OPT_BYTES + r->options_len : 0));
-	return err;
+	if (err < 0)
+		return err;
+	size_t size = dns_resp_open_size(r);
+	r->full_size = (uint32_t)(size + (r->has_opt ? DNS_OPT_BYTES + r->options_len : 0));
+	set_body(f, r);
+	return 0;
 }
 
 static bool has_rcode(uint32_t set, uint16_t rcode)
