@@ -167,6 +167,17 @@ static bool over_tcp(const struct forward_query *f)
 	return st->force_tcp || (!st->prefer_udp && f->q->proto == QUERY_TCP);
 }
 
+/* CoreDNS waits for an error; that half a time-out has passed without any reply is sign enough to
+ * look whether somebody is there. */
+static void watch_silence(const struct forward_query *f, struct forward_up *up, uint64_t now)
+{
+	if (up->silent_since == 0)
+		up->silent_since = now;
+	else if (f->st->max_fails != 0 &&
+		 now - up->silent_since > (uint64_t)f->st->read_timeout_ns / 2)
+		resolve_health_kick(f->w->resolver, up->u);
+}
+
 static int start_try(struct forward_query *f, struct forward_try *t, unsigned up, bool tcp)
 {
 	struct forward_up *u = forward_up(f, up);
@@ -190,6 +201,7 @@ static int start_try(struct forward_query *f, struct forward_try *t, unsigned up
 		if (t->x.msg == NULL)
 			return ERR_SPACE;
 	}
+	watch_silence(f, u, now);
 	f->upstream = u->u->text;
 	t->state = FORWARD_TRY_RUNNING;
 	resolve_start(f->w->resolver, &t->x);
@@ -435,6 +447,7 @@ static enum verdict try_ended(struct forward_query *f, struct forward_try *t)
 		return try_failed(f, t);
 	}
 	up->late = 0;
+	up->silent_since = 0;
 	uint16_t rcode = mismatch ? dns_get16(t->reply + 2) & 15 : f->q->resp.rcode;
 	forward_count_reply(f, up, rcode, query_now(f->q) - t->start_ns);
 	if (mismatch)

@@ -27,8 +27,9 @@ struct forward_up {
 	struct resolve_upstream *u;
 	struct metrics_series *duration[FORWARD_RCODES + 1]; /* the last: codes without a name */
 	struct metrics_series *conn[FORWARD_PROTOS][2];	     /* missed, hit */
-	uint8_t late;	  /* times in a row that nothing came in (hedge) time */
-	uint8_t cookie_n; /* of the server's cookie; 0: none yet */
+	uint64_t silent_since; /* asked then, and nothing has come since; 0: it replies */
+	uint8_t late;	       /* times in a row that nothing came in (hedge) time */
+	uint8_t cookie_n;      /* of the server's cookie; 0: none yet */
 	uint8_t cookie_local[FORWARD_COOKIE_CLIENT];
 	uint8_t cookie_server[FORWARD_COOKIE_SERVER_MAX];
 };

@@ -407,6 +407,29 @@ static void down_and_up_again(void **state)
 	assert_true(fake_metric(e->f, line) >= 3);
 }
 
+/* A check starts when half of the time-out has passed without any reply, not only with the first
+ * error. */
+static void silence_starts_a_check(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 0.9);
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	settle(e);
+	assert_int_equal(asked(e, A_ORG), -1);
+	assert_int_equal(e->probes[0], 0);
+	seconds(e, 0.2);
+	ask(e, "a.example.org");
+	settle(e);
+	assert_int_equal(asked(e, A_ORG), 0);
+	settle(e);
+	assert_int_equal(asked(e, A_ORG), -1);
+	assert_int_equal(e->probes[0], 1);
+}
+
 static void make_all_down(struct env *e)
 {
 	ask(e, "a.example.org");
@@ -722,6 +745,7 @@ int main(void)
 		T(long_udp_replies_are_asked_over_tcp),
 		T(silent_tcp_ends_in_time),
 		T(down_and_up_again),
+		T(silence_starts_a_check),
 		T(all_down_tries_one),
 		T(all_down_fails_fast),
 		T(no_storm),
