@@ -1,5 +1,6 @@
 /* How an exchange ends: by an error, or by a message that is looked at first. */
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/err.h"
 #include "resolve/resolve_priv.h"
@@ -30,9 +31,20 @@ static void drop(struct resolve_exchange *x)
 		x->link->ops->dropped(x->link, x);
 }
 
+/* Errors are logged with both ends, and rare enough for a system call. */
+static void note_local(struct resolve_exchange *x)
+{
+	socklen_t len = sizeof(x->local);
+	memset(&x->local, 0, sizeof(x->local));
+	if (x->state != X_SENT || x->link == NULL || x->link->io.fd < 0 ||
+	    getsockname(x->link->io.fd, &x->local.sa, &len) != 0)
+		x->local.family = AF_UNSPEC;
+}
+
 void exchange_fail(struct resolver *r, struct resolve_exchange *x, enum resolve_result result,
 		   int code)
 {
+	note_local(x);
 	drop(x);
 	exchange_detach(r, x);
 	x->result = result;

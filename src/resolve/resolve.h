@@ -125,6 +125,7 @@ struct resolve_exchange {
 	enum resolve_result result;
 	int error;		/* RESOLVE_NETWORK: -errno or an ERR_ code */
 	const char *error_text; /* the same for people, static: "connection refused" */
+	union net_addr local;	/* after an error: where it was sent from; AF_UNSPEC: never sent */
 	uint8_t *reply;
 	uint16_t reply_n;
 	bool reply_tc; /* over UDP and too long to be read whole: only its header was kept */

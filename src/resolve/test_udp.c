@@ -184,6 +184,8 @@ static void times_out(void **state)
 	assert_int_equal(a->done, 1);
 	assert_int_equal(a->x.result, RESOLVE_TIMEOUT);
 	assert_string_equal(a->x.error_text, "i/o timeout");
+	assert_int_equal(a->x.local.family, AF_INET);
+	assert_int_not_equal(net_addr_port(&a->x.local), 0);
 	assert_int_equal(b->done, 0);
 	env_advance(e, NS_PER_S);
 	assert_int_equal(b->done, 1);
