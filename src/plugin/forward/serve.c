@@ -86,29 +86,27 @@ static void leave(struct forward_query *f)
 
 /* ---- the end ---- */
 
-/* As Go's network errors read, since logs are searched for them. */
+/* As Go's network errors read, since logs are searched for them:
+ *	read udp 192.0.2.1:4242->192.0.2.2:53: i/o timeout
+ *	dial tcp 192.0.2.2:53: connect: connection refused */
 static enum verdict fail_with_error(struct forward_query *f)
 {
 	struct query *q = f->q;
-	const char *to = f->failed->text;
-	const char *proto = f->fail_proto == RESOLVE_UDP ? "udp" : "tcp";
-	switch (f->fail_result) {
-	case RESOLVE_TIMEOUT:
-		return query_failf(q, DNS_RCODE_SERVFAIL, "read %s ->%s: i/o timeout", proto, to);
-	case RESOLVE_NETWORK:
-		if (f->fail_error == ERR_CLOSED)
-			return query_fail(q, DNS_RCODE_SERVFAIL, "EOF");
-		if (f->fail_proto == RESOLVE_UDP)
-			return query_failf(q, DNS_RCODE_SERVFAIL, "read udp ->%s: read: %s", to,
-					   f->fail_text);
-		return query_failf(q, DNS_RCODE_SERVFAIL, "dial tcp %s: %s%s", to,
-				   f->fail_error == ERR_TLS ? "" : "connect: ", f->fail_text);
-	case RESOLVE_OK:
-	case RESOLVE_GARBLED:
-	case RESOLVE_MISMATCH:
-		break;
-	}
-	return query_failf(q, DNS_RCODE_SERVFAIL, "dns: malformed reply from %s", to);
+	bool sent = f->fail_local.family != AF_UNSPEC;
+	char local[NET_ADDR_TEXT_MAX] = "";
+	const char *step = "";
+	if (f->fail_error == ERR_CLOSED)
+		return query_fail(q, DNS_RCODE_SERVFAIL, "EOF");
+	if (f->fail_result == RESOLVE_GARBLED)
+		return query_failf(q, DNS_RCODE_SERVFAIL, "dns: malformed reply from %s",
+				   f->failed->text);
+	if (sent)
+		net_addr_str(&f->fail_local, local);
+	if (f->fail_result == RESOLVE_NETWORK && f->fail_error != ERR_TLS)
+		step = sent ? "read: " : "connect: ";
+	return query_failf(q, DNS_RCODE_SERVFAIL, "%s %s %s%s%s: %s%s", sent ? "read" : "dial",
+			   f->fail_proto == RESOLVE_UDP ? "udp" : "tcp", local, sent ? "->" : "",
+			   f->failed->text, step, f->fail_text);
 }
 
 static enum verdict give_up(struct forward_query *f)
@@ -315,6 +313,7 @@ static enum verdict try_failed(struct forward_query *f, struct forward_try *t)
 	f->fail_result = t->x.result;
 	f->fail_proto = t->x.proto;
 	f->fail_error = t->x.error;
+	f->fail_local = t->x.local;
 	f->fail_text = t->x.error_text;
 	if (up->late < UINT8_MAX)
 		up->late++;

@@ -105,6 +105,7 @@ struct forward_query {
 	enum resolve_result fail_result;
 	enum resolve_proto fail_proto;
 	int fail_error;
+	union net_addr fail_local;
 	const char *fail_text;
 	const char *upstream; /* asked last, for metadata */
 	struct forward_try tries[FORWARD_TRIES];

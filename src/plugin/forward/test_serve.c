@@ -235,9 +235,10 @@ static void time_out_is_servfail(void **state)
 	assert_string_equal(reply(e), "(none)");
 	seconds(e, 2.1);
 	assert_string_equal(reply(e), "SERVFAIL qr rd\nquestion a.example.org. IN A\n");
-	snprintf(want, sizeof(want), "127.0.0.1:%u: i/o timeout\n", fakeup_port(e->up[0]));
+	snprintf(want, sizeof(want), "->127.0.0.1:%u: i/o timeout\n", fakeup_port(e->up[0]));
 	const char *log = fake_log(e->f);
-	assert_non_null(strstr(log, "[ERROR] plugin/errors: 2 a.example.org. A: read udp "));
+	assert_non_null(
+		strstr(log, "[ERROR] plugin/errors: 2 a.example.org. A: read udp 127.0.0.1:"));
 	assert_non_null(strstr(log, want));
 }
 
@@ -300,7 +301,7 @@ static void attempts_are_counted(void **state)
 		settle(e);
 	assert_string_equal(reply(e), "SERVFAIL qr rd\nquestion a.example.org. IN A\n");
 	assert_int_equal(links_used(e, "misses") + links_used(e, "hits"), 3);
-	assert_non_null(strstr(fake_log(e->f), "connection refused"));
+	assert_non_null(strstr(fake_log(e->f), ": read: connection refused\n"));
 }
 
 /* ---- transports ---- */
@@ -357,6 +358,23 @@ static void long_udp_replies_are_asked_over_tcp(void **state)
 	assert_int_equal(asked(e, "tcp a.example.org. IN NULL"), 0);
 	fakeup_bytes(e->up[0], m, 12 + 19 + 12 + 0x135a);
 	assert_non_null(strstr(reply(e), "answer a.example.org. 60 IN NULL "));
+}
+
+static void refused_tcp_is_told(void **state)
+{
+	struct env *e = *state;
+	char want[120];
+	serve(e, ". {\n errors\n forward . @0 {\n force_tcp\n}\n}\n");
+	fakeup_stop_tcp(e->up[0]);
+	ask(e, "a.example.org");
+	settle(e);
+	settle(e);
+	assert_int_equal(strncmp(reply(e), "SERVFAIL", 8), 0);
+	snprintf(want, sizeof(want),
+		 "[ERROR] plugin/errors: 2 a.example.org. A: dial tcp 127.0.0.1:%u: connect: "
+		 "connection refused\n",
+		 fakeup_port(e->up[0]));
+	assert_non_null(strstr(fake_log(e->f), want));
 }
 
 static void silent_tcp_ends_in_time(void **state)
@@ -743,6 +761,7 @@ int main(void)
 		T(prefer_udp_asks_truncated_ones_again),
 		T(truncated_is_relayed),
 		T(long_udp_replies_are_asked_over_tcp),
+		T(refused_tcp_is_told),
 		T(silent_tcp_ends_in_time),
 		T(down_and_up_again),
 		T(silence_starts_a_check),
