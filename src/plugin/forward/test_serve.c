@@ -20,8 +20,9 @@ enum { UPS = 3 };
 struct env {
 	struct fakeup *up[UPS];
 	struct fake *f;
-	unsigned probes[UPS]; /* health checks seen */
-	unsigned last[UPS];   /* number of the last question that was none */
+	unsigned probes[UPS];	/* health checks seen */
+	unsigned probe_at[UPS]; /* number of the last one among all questions */
+	unsigned last[UPS];	/* number of the last question that was none */
 };
 
 static int start(void **state)
@@ -97,8 +98,10 @@ static void seconds(struct env *e, double s)
 static const char *question(struct env *e, int i)
 {
 	const char *q;
-	while ((q = fakeup_next(e->up[i])) != NULL && strcmp(q + 4, ". IN NS") == 0)
+	while ((q = fakeup_next(e->up[i])) != NULL && strcmp(q + 4, ". IN NS") == 0) {
+		e->probe_at[i] = fakeup_taken(e->up[i]) - 1;
 		e->probes[i]++;
+	}
 	if (q != NULL)
 		e->last[i] = fakeup_taken(e->up[i]) - 1;
 	return q;
@@ -412,7 +415,7 @@ static void down_and_up_again(void **state)
 	assert_true(e->probes[0] >= 4);
 	fakeup_answer(e->up[1], "");
 	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
-	fakeup_pick(e->up[0], fakeup_taken(e->up[0]) - 1); /* the check that waits */
+	fakeup_pick(e->up[0], e->probe_at[0]); /* the check that waits */
 	fakeup_answer(e->up[0], "");
 	settle(e);
 	ask(e, "a.example.org");
@@ -605,6 +608,34 @@ static void hedge_asks_a_second(void **state)
 	assert_int_equal(fake_inflight(e->f), 0);
 }
 
+/* Late three times in a row: asked last, until a health check is answered. */
+static void late_ones_are_asked_last(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 @1 {\n policy sequential\n hedge 20ms\n}\n}\n");
+	for (int i = 0; i < 3; i++) {
+		ask(e, "a.example.org");
+		assert_int_equal(asked(e, A_ORG), 0);
+		seconds(e, 0.021);
+		assert_int_equal(asked(e, A_ORG), 1);
+		answer(e, 1);
+		assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		ask(e, "a.example.org");
+		assert_int_equal(asked(e, A_ORG), 1);
+		answer(e, 1);
+		assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+	}
+	assert_int_equal(e->probes[0], 1);
+	assert_string_equal(fakeup_next(e->up[0]) == NULL ? "none" : "more", "none");
+	fakeup_pick(e->up[0], e->probe_at[0]);
+	fakeup_answer(e->up[0], "");
+	settle(e);
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+}
+
 static void hedge_with_one_upstream_asks_again(void **state)
 {
 	struct env *e = *state;
@@ -665,6 +696,34 @@ static void fastest_is_preferred(void **state)
 	}
 	assert_true(count[1] > 300);
 	assert_true(count[0] + count[2] > 0);
+}
+
+/* It does not stay with one that has died. */
+static void fastest_leaves_the_dead(void **state)
+{
+	struct env *e = *state;
+	unsigned dead = 0;
+	serve(e, ". {\n forward . @0 @1 {\n policy fastest\n max_fails 0\n}\n}\n");
+	for (int i = 0; i < 60; i++) {
+		ask(e, "a.example.org");
+		int up = asked(e, A_ORG);
+		seconds(e, up == 0 ? 0.001 : 0.02);
+		answer(e, up);
+		reply(e);
+	}
+	for (int i = 0; i < 40; i++) {
+		ask(e, "a.example.org");
+		int up = asked(e, A_ORG);
+		if (up == 0) {
+			dead++;
+			seconds(e, 2.01);
+			up = asked(e, A_ORG);
+			assert_int_equal(up, 1);
+		}
+		answer(e, up);
+		assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+	}
+	assert_true(dead < 20);
 }
 
 /* ---- life ---- */
@@ -774,10 +833,12 @@ int main(void)
 		T(too_many_at_once),
 		T(round_robin_begins_with_the_second),
 		T(hedge_asks_a_second),
+		T(late_ones_are_asked_last),
 		T(hedge_with_one_upstream_asks_again),
 		T(hedge_fails_when_both_do),
 		T(random_case_is_checked),
 		T(fastest_is_preferred),
+		T(fastest_leaves_the_dead),
 		T(metadata_names_the_upstream),
 		T(durations_are_counted),
 		T(reload_keeps_waiting_queries),
