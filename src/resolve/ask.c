@@ -57,11 +57,9 @@ static void answered(struct resolve_exchange *x)
 	a->done = true;
 }
 
-static int ask(struct asking *a, struct rng *rng)
+static int ask(struct asking *a)
 {
-	struct resolver_env env = {
-		.loop = a->loop, .ops = &net_ops_kernel, .rng = rng, .arm = arm, .ctx = a
-	};
+	struct resolver_env env = { .loop = a->loop, .ops = &net_ops_kernel, .arm = arm, .ctx = a };
 	a->r = resolver_new(&env);
 	resolve_start(a->r, &a->x);
 	while (!a->done) {
@@ -79,13 +77,11 @@ static int ask(struct asking *a, struct rng *rng)
 int resolve_ask(const struct resolve_conf *c, uint8_t *msg, uint16_t n, uint64_t timeout_ns,
 		uint8_t *out, size_t cap)
 {
-	struct rng rng;
 	if (check_question(msg, n) < 0)
 		return ERR_PARSE;
 	struct loop *loop = loop_new();
 	if (loop == NULL)
 		return ERR_INTERNAL;
-	rng_init(&rng);
 	struct resolve_upstream *u = resolve_upstream_new(c);
 	struct asking a = { .loop = loop, .out = out, .cap = cap };
 	a.x = (struct resolve_exchange){ .up = u,
@@ -93,7 +89,7 @@ int resolve_ask(const struct resolve_conf *c, uint8_t *msg, uint16_t n, uint64_t
 					 .msg_n = n,
 					 .deadline_ns = loop_now(loop) + timeout_ns,
 					 .done = answered };
-	int r = ask(&a, &rng);
+	int r = ask(&a);
 	resolve_upstream_unref(u);
 	loop_free(loop);
 	return r;

@@ -106,7 +106,7 @@ void link_add(struct resolve_link *l, struct resolve_exchange *x)
 {
 	uint16_t id;
 	do
-		id = (uint16_t)(rng_u64(l->pool->r->env.rng) >> 48);
+		id = rng_strong_u16(&l->pool->r->rng);
 	while (link_find(l, id) != NULL);
 	x->wire_id = id;
 	x->hash_next = l->by_id[id % ID_BUCKETS];

@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/rng.h"
 #include "net/addr.h"
 #include "net/loop.h"
 #include "net/sock.h"
@@ -80,7 +79,6 @@ void resolve_upstream_unref(struct resolve_upstream *u); /* NULL is fine; any th
 struct resolver_env {
 	struct loop *loop;
 	const struct net_ops *ops;
-	struct rng *rng;
 	void (*arm)(void *ctx);
 	void *ctx;
 };

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/rng.h"
 #include "dns/request.h"
 #include "net/tls.h"
 #include "resolve/resolve.h"
@@ -122,6 +123,7 @@ struct wheel {
 
 struct resolver {
 	struct resolver_env env;
+	struct rng_strong rng; /* ids, sockets, case: what a forger would have to guess */
 	struct resolver_stats stats;
 	struct resolve_pool *pools[POOL_BUCKETS];
 	struct resolve_link *dirty;

@@ -156,9 +156,7 @@ void resolver_flush(struct resolver *r)
 
 static void randomise_case(struct resolver *r, struct resolve_exchange *x)
 {
-	uint64_t *bits = (uint64_t *)(void *)x->case_bits;
-	for (size_t i = 0; i * 64 < x->question_n; i++)
-		bits[i] = rng_u64(r->env.rng);
+	rng_strong_bytes(&r->rng, x->case_bits, (x->question_n + 7U) / 8);
 	check_flip_case(x->msg + DNS_HEADER_BYTES, x->question_n - 4U, x->case_bits);
 }
 
@@ -207,6 +205,7 @@ struct resolver *resolver_new(const struct resolver_env *env)
 {
 	struct resolver *r = xcalloc(1, sizeof(*r));
 	r->env = *env;
+	rng_strong_init(&r->rng);
 	r->wheel.timer.cb = wheel_fire;
 	r->wheel.tick = 0;
 	r->sweep.cb = link_sweep;

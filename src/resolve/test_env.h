@@ -21,7 +21,6 @@
 struct env {
 	struct loop *loop;
 	struct resolver *r;
-	struct rng rng;
 	bool armed;
 	struct fakeup *fake;
 	struct resolve_upstream *up;
@@ -53,11 +52,8 @@ static void env_arm(void *ctx)
 
 static UNUSED struct resolver *env_resolver(struct env *e)
 {
-	return resolver_new(&(struct resolver_env){ .loop = e->loop,
-						    .ops = &net_ops_kernel,
-						    .rng = &e->rng,
-						    .arm = env_arm,
-						    .ctx = e });
+	return resolver_new(&(struct resolver_env){
+		.loop = e->loop, .ops = &net_ops_kernel, .arm = env_arm, .ctx = e });
 }
 
 static UNUSED struct env *env_new(const struct resolve_conf *c)
@@ -67,7 +63,6 @@ static UNUSED struct env *env_new(const struct resolve_conf *c)
 	clock_set_source(&env_clocks);
 	e->loop = loop_new();
 	assert_non_null(e->loop);
-	rng_init(&e->rng);
 	e->fake = fakeup_new();
 	conf.addr = *fakeup_addr(e->fake);
 	e->up = resolve_upstream_new(&conf);

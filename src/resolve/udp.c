@@ -85,7 +85,7 @@ static struct resolve_link *any_socket(const struct resolve_pool *p, unsigned i)
 
 static int draw(struct resolve_pool *p, struct resolve_link **ret)
 {
-	unsigned i = rng_below(p->r->env.rng, UDP_SOCKETS);
+	unsigned i = rng_strong_u16(&p->r->rng) % UDP_SOCKETS;
 	struct resolve_link *l = p->udp[i];
 	int r = ERR_BUSY;
 	if (l != NULL && p->n_udp < UDP_SOCKETS_ALL && worn_out(l, loop_now(p->r->env.loop))) {

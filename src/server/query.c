@@ -216,11 +216,6 @@ const struct net_ops *worker_net_ops(struct worker *w)
 	return w->ops;
 }
 
-struct rng *worker_rng(struct worker *w)
-{
-	return &w->rng;
-}
-
 unsigned worker_slot(const struct worker *w)
 {
 	return w->index + 1;

@@ -217,7 +217,6 @@ void worker_log(struct worker *w, enum log_level level, const char *area, struct
 		struct slice json_extra);
 unsigned worker_slot(const struct worker *w);
 const struct net_ops *worker_net_ops(struct worker *w);
-struct rng *worker_rng(struct worker *w);
 
 /* Work put off to the end of the batch, so that what its queries want to send can leave together.
  * fn runs once for each arming, before the replies leave; queries it resumes go on in the next

@@ -98,7 +98,6 @@ static int forward_worker_init(struct plugin_inst *self, struct worker *worker)
 	struct resolver_env env = {
 		.loop = worker_loop(worker),
 		.ops = worker_net_ops(worker),
-		.rng = worker_rng(worker),
 		.arm = on_arm,
 		.ctx = w,
 	};
