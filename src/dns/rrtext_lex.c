@@ -1,5 +1,6 @@
 /* Splits one record of a master file into words and quoted strings, as CoreDNS's parser does: a
- * parenthesis, a carriage return, or a newline inside parentheses is dropped without ending a word.
+ * parenthesis or a carriage return is dropped without ending a word. A newline inside parentheses
+ * does end one (RFC 1035 section 5.1; CoreDNS drops it, so that lines run into each other).
  * Words point into the text; only those with something dropped inside are copied. */
 #include "base/err.h"
 #include "dns/rrtext_priv.h"
@@ -27,6 +28,12 @@ static void skip_comment(struct rrtext_lexer *lx)
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
+}
+
+/* Ends a word and nothing else. */
+static bool is_separator(const struct rrtext_lexer *lx, char c)
+{
+	return is_blank(c) || (c == '\n' && lx->depth > 0);
 }
 
 /* At the start of a line that may hold nothing but blanks and a comment. */
@@ -63,10 +70,6 @@ static bool take_dropped(struct rrtext_lexer *lx)
 {
 	switch (*lx->p) {
 	case '\r':
-		break;
-	case '\n':
-		if (lx->depth == 0)
-			return false;
 		break;
 	case '(':
 		lx->depth++;
@@ -146,7 +149,7 @@ enum rrtext_kind dns_rrtext_lex_next(struct rrtext_lexer *lx, struct rrtext_toke
 			ret->kind = lx->error != NULL ? RRTEXT_BAD : RRTEXT_WORD;
 			return ret->kind;
 		}
-		if (is_blank(c)) {
+		if (is_separator(lx, c)) {
 			ret->glued = false;
 			lx->p++;
 		} else if (c == ';') {

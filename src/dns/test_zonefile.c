@@ -139,7 +139,7 @@ static const char *const bad[][COLUMNS] = {
 	{ "a 60 B x\n", "dir/db:1:6: expected a TTL, class or record type" },
 	{ "a..b 60 A 10.0.0.1\n", "dir/db:1:1: bad owner name" },
 	{ "\"a\" 60 A 10.0.0.1\n", "dir/db:1:1: unexpected quotes" },
-	{ "a 60 ( A\n 10.0.0.1\n", "dir/db:2:2: missing closing parenthesis" },
+	{ "a 60 ( A\n 10.0.0.1\n", "dir/db:3:1: missing closing parenthesis" },
 	{ "a 60 A 10.0.0.1 )\n", "dir/db:1:17: extra closing parenthesis" },
 	{ "a 60 TXT \"x\n", "dir/db:1:10: unterminated string" },
 	{ "a 60 NULL x\n", "dir/db:1:6: record type has no text form but \\#" },
