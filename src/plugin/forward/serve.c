@@ -273,10 +273,11 @@ static enum verdict next_try(struct forward_query *f)
 	return wait_for_tries(f);
 }
 
+/* The other one may have ended in the same turn, with a reply that is looked at next. */
 static bool other_runs(const struct forward_query *f, const struct forward_try *t)
 {
 	const struct forward_try *other = &f->tries[t == &f->tries[0]];
-	return other->state == FORWARD_TRY_RUNNING;
+	return other->state != FORWARD_TRY_IDLE;
 }
 
 /* The first has not replied yet: ask another, or the same one again when there is no other. */
@@ -498,14 +499,14 @@ enum verdict forward_serve(struct plugin_inst *self, struct query *q)
 enum verdict forward_resume(struct plugin_inst *self, struct query *q)
 {
 	struct forward_query *f = query_state(q, self);
-	for (int i = 0; i < FORWARD_TRIES; i++) {
+	for (int i = 0; i < FORWARD_TRIES && f->st != NULL; i++) {
 		if (f->tries[i].state != FORWARD_TRY_ENDED)
 			continue;
 		enum verdict v = try_ended(f, &f->tries[i]);
 		if (v != V_WAIT)
 			return v;
 	}
-	if (f->hedge_at == 0)
+	if (f->st == NULL || f->hedge_at == 0)
 		return V_WAIT;
 	if (query_now(q) >= f->hedge_at && f->tries[0].state == FORWARD_TRY_RUNNING)
 		return hedge(f);

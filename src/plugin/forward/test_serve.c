@@ -664,6 +664,21 @@ static void hedge_fails_when_both_do(void **state)
 	assert_int_equal(fake_inflight(e->f), 0);
 }
 
+/* An error and a reply in the same turn: the reply counts. */
+static void hedge_takes_the_reply_beside_an_error(void **state)
+{
+	struct env *e = *state;
+	serve(e, ". {\n forward . @0 @1 {\n policy sequential\n hedge 20ms\n"
+		 " max_connect_attempts 1\n}\n}\n");
+	ask(e, "a.example.org");
+	assert_int_equal(asked(e, A_ORG), 0);
+	seconds(e, 0.021);
+	assert_int_equal(asked(e, A_ORG), 1);
+	answer(e, 1);
+	fake_advance(e->f, 2 * NS_PER_S); /* the time-out of the first comes with it */
+	assert_int_equal(strncmp(reply(e), "NOERROR", 7), 0);
+}
+
 static void random_case_is_checked(void **state)
 {
 	struct env *e = *state;
@@ -836,6 +851,7 @@ int main(void)
 		T(late_ones_are_asked_last),
 		T(hedge_with_one_upstream_asks_again),
 		T(hedge_fails_when_both_do),
+		T(hedge_takes_the_reply_beside_an_error),
 		T(random_case_is_checked),
 		T(fastest_is_preferred),
 		T(fastest_leaves_the_dead),
