@@ -24,6 +24,8 @@ static struct corefile_dir *read_stanza(struct slice line, struct arena *a)
 	return d;
 }
 
+static struct regex_scratch *scratch;
+
 static void look(const struct rewrite_rule *r, const uint8_t *wire)
 {
 	static struct rewrite_text out;
@@ -31,10 +33,12 @@ static void look(const struct rewrite_rule *r, const uint8_t *wire)
 	char text[DNS_NAME_TEXT_MAX];
 	dns_qname_set(&q, wire);
 	struct slice name = { text, dns_name_to_text(q.wire, false, text) };
-	if (r->match.how == REWRITE_REGEX || r->match.from.n == 0)
-		return; /* patterns have a target of their own */
-	int hit = rewrite_replace(&r->match, r->to, NULL, name, &out);
-	if (hit > 0 && r->apply == rewrite_apply_name && !rewrite_matcher_may(&r->match, &q))
+	int hit = 0;
+	if (r->match.how == REWRITE_REGEX)
+		hit = regex_match(r->match.pattern->re, scratch, name);
+	else if (r->match.from.n != 0)
+		hit = rewrite_replace(&r->match, r->to, NULL, name, &out);
+	if (hit > 0 && r->apply != rewrite_apply_always && !rewrite_matcher_may(&r->match, &q))
 		abort();
 }
 
@@ -60,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct arena a;
 	if (size == 0 || size > INPUT_MAX)
 		return 0;
+	if (scratch == NULL)
+		scratch = regex_scratch_new(QUERY_REGEX_GROUPS);
 	arena_init(&a);
 	struct setup s = { .arena = &a, .conf = &block, .dir = dir, .err = &err };
 	while (rest.p != NULL && s.n_dir < STANZAS_MAX) {

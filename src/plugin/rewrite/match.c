@@ -83,7 +83,7 @@ void rewrite_groups(struct slice to, const struct regex_scratch *s, unsigned gro
 
 /* ---- matchers ---- */
 
-/* The part of `s` up to its first dot, or after its last one but the final. */
+/* The part of `s`, which ends with a dot, up to its first dot, or after its last one but that. */
 static struct slice first_label(struct slice s)
 {
 	ptrdiff_t dot = slice_find(s, '.');
@@ -92,23 +92,53 @@ static struct slice first_label(struct slice s)
 
 static struct slice last_label(struct slice s)
 {
-	if (s.n > 0 && s.p[s.n - 1] == '.')
-		s.n--;
+	s.n--; /* the final dot */
 	size_t from = s.n;
 	while (from > 0 && s.p[from - 1] != '.')
 		from--;
 	return slice_from(s, from);
 }
 
-static struct slice longest_label(struct slice s)
+/* Digits that a text begins with may be the end of an escape, \DDD, in a name. */
+static struct slice without_digits(struct slice s)
 {
-	struct slice best = { NULL, 0 };
-	while (s.p != NULL) {
-		struct slice part = slice_cut(&s, '.');
-		if (part.n > best.n)
-			best = part;
+	while (s.n > 0 && ascii_isdigit(s.p[0]))
+		s = slice_from(s, 1);
+	return s;
+}
+
+static struct slice probe_of(struct slice s)
+{
+	s = without_digits(s);
+	return s.n > 0 && s.p[0] == '.' ? slice_from(s, 1) : s;
+}
+
+/* Do the labels from the i-th on read `text`? */
+static bool labels_read(const struct dns_qname *name, unsigned i, struct slice text)
+{
+	for (; text.n > 0; i++) {
+		struct slice part = slice_cut(&text, '.');
+		const uint8_t *label = name->wire + name->label[i];
+		if (i >= name->n_labels || label[0] != part.n ||
+		    memcmp(label + 1, part.p, part.n) != 0)
+			return false;
 	}
-	return best;
+	return true;
+}
+
+/* Is there a label that ends as the probe begins, and do those after it read the rest? */
+static bool has_probe(const struct dns_qname *name, const struct rewrite_matcher *m)
+{
+	size_t n = m->probe_first;
+	uint8_t last = (uint8_t)m->probe.p[n - 1];
+	for (unsigned i = 0; i < name->n_labels; i++) {
+		const uint8_t *label = name->wire + name->label[i];
+		if (label[label[0]] == last && label[0] >= n &&
+		    memcmp(label + 1 + label[0] - n, m->probe.p, n) == 0 &&
+		    labels_read(name, i + 1, slice_from(m->probe, n + 1)))
+			return true;
+	}
+	return false;
 }
 
 static void init_exact(struct rewrite_matcher *m, struct arena *a)
@@ -137,15 +167,18 @@ void rewrite_matcher_init(struct rewrite_matcher *m, struct arena *a)
 		m->whole_label = m->probe.n < m->from.n;
 		break;
 	case REWRITE_SUFFIX:
-		m->probe =
-			plain && m->from.p[m->from.n - 1] == '.' ? last_label(m->from) : m->probe;
+		m->probe = plain ? without_digits(last_label(m->from)) : m->probe;
 		break;
 	case REWRITE_SUBSTRING:
-		m->probe = plain ? longest_label(m->from) : m->probe;
+		m->probe = plain ? probe_of(m->from) : m->probe;
 		break;
 	case REWRITE_REGEX:
+		m->probe = probe_of(rewrite_literal(m->pattern->text, a));
 		break;
 	}
+	m->probe_first = first_label(m->probe).n;
+	if (m->probe_first == 0)
+		m->probe.n = 0;
 }
 
 bool rewrite_matcher_may(const struct rewrite_matcher *m, const struct dns_qname *name)
@@ -159,12 +192,12 @@ bool rewrite_matcher_may(const struct rewrite_matcher *m, const struct dns_qname
 		return n == 0 || (n <= name->wire[0] && (!m->whole_label || n == name->wire[0]) &&
 				  memcmp(name->wire + 1, m->probe.p, n) == 0);
 	case REWRITE_SUFFIX:
-		return n == 0 || (n < name->len &&
-				  memcmp(name->wire + name->len - 1 - n, m->probe.p, n) == 0);
+		return n == 0 ||
+		       (n < name->len && name->wire[name->len - 2] == (uint8_t)m->probe.p[n - 1] &&
+			memcmp(name->wire + name->len - 1 - n, m->probe.p, n) == 0);
 	case REWRITE_SUBSTRING:
-		return n == 0 || memmem(name->wire, name->len, m->probe.p, n) != NULL;
 	case REWRITE_REGEX:
-		return true;
+		return n == 0 || has_probe(name, m);
 	}
 	return true;
 }

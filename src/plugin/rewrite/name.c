@@ -60,6 +60,7 @@ static enum rewrite_result ask(struct rewrite_run *run, const uint8_t *name, uin
 	if (query_ask(run->q, name, qtype, qclass) < 0)
 		return no_memory(run);
 	run->has_text = false;
+	rewrite_index_renamed(run);
 	return REWRITE_DONE;
 }
 
@@ -154,6 +155,8 @@ static bool fill_parts(const struct rewrite_rule *r, struct query *q, struct rew
 enum rewrite_result rewrite_apply_metadata(const struct rewrite_rule *r, struct rewrite_run *run)
 {
 	struct rewrite_text text;
+	if (!rewrite_matcher_may(&r->match, &run->q->qname))
+		return REWRITE_IGNORED;
 	int hit = rewrite_matcher_hits(&r->match, run->q, rewrite_run_name(run));
 	if (hit < 0)
 		return too_costly(run);

@@ -328,5 +328,6 @@ int rewrite_parse_stanzas(struct setup *s, struct rewrite_conf *c)
 		if (r < 0)
 			return r;
 	}
+	rewrite_index_init(c, s->arena);
 	return 0;
 }

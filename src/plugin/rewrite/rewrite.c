@@ -39,20 +39,21 @@ static enum verdict keep(struct plugin_inst *self, struct rewrite_run *run)
 
 static enum verdict rewrite_serve(struct plugin_inst *self, struct query *q)
 {
-	const struct rewrite_conf *c = self->conf;
+	const struct rewrite_rule *rule;
 	const struct dns_request asked = q->req;
 	struct rewrite_run run;
 	bool stopped = false;
 	run.q = q;
-	run.conf = c;
+	run.conf = self->conf;
 	run.steps = NULL;
 	run.options = NULL;
 	run.has_text = false;
-	for (size_t i = 0; i < c->n_rules && !stopped; i++) {
-		enum rewrite_result r = c->rule[i].apply(&c->rule[i], &run);
+	rewrite_index_start(&run);
+	while (!stopped && (rule = rewrite_index_next(&run)) != NULL) {
+		enum rewrite_result r = rule->apply(rule, &run);
 		if (r == REWRITE_FAILED)
 			return give_up(&run, &asked);
-		stopped = r == REWRITE_DONE && !c->rule[i].go_on;
+		stopped = r == REWRITE_DONE && !rule->go_on;
 	}
 	if (rewrite_edns_commit(&run) < 0)
 		return rewrite_out_of_memory(q);

@@ -67,7 +67,9 @@ struct rewrite_matcher {
 	const uint8_t *wire; /* REWRITE_EXACT: `from`; NULL: no name is written like this */
 	size_t wire_len;
 	uint32_t hash;
-	struct slice probe; /* bytes of one label that a name must have to match; may be empty */
+	struct slice probe; /* text up to the end of a label that a name must have (PREFIX: its
+			       first label); may be empty */
+	size_t probe_first; /* length of its first label */
 	bool whole_label;   /* REWRITE_PREFIX: `probe` is all of the first label */
 };
 
@@ -112,7 +114,12 @@ struct rewrite_rule {
 
 struct rewrite_conf {
 	struct rewrite_rule *rule;
-	size_t n_rules;
+	uint32_t n_rules;
+	/* Lists of rules in their order, ended by n_rules: by the hash of an exact name, and the
+	 * others. */
+	uint32_t *slot, n_slots; /* a power of two */
+	uint32_t *next;
+	uint32_t first_other;
 	struct rewrite_pattern *patterns;
 	size_t n_edns; /* rules that may add an option */
 };
@@ -142,6 +149,8 @@ struct rewrite_run {
 	struct rewrite_step *steps;
 	struct rewrite_options *options; /* NULL: as they came */
 	enum verdict failed;
+	uint32_t exact, other,
+		rule;  /* where the lists are, and the rule after the last one tried */
 	bool has_text; /* of the name as it is now */
 	size_t text_n;
 	char text[DNS_NAME_TEXT_MAX];
@@ -153,6 +162,22 @@ struct slice rewrite_run_name(struct rewrite_run *run);
 /* Collects an action; REWRITE_DONE or, without memory, REWRITE_FAILED. */
 enum rewrite_result rewrite_push(struct rewrite_run *run, const struct rewrite_action *act);
 enum rewrite_result rewrite_push_all(struct rewrite_run *run, const struct rewrite_rule *r);
+
+/* ---- literal.c ---- */
+
+/* A text up to the end of a label, dot included, that every name matching the pattern has; may be
+ * empty. */
+struct slice rewrite_literal(const char *pattern, struct arena *a);
+
+/* ---- index.c ---- */
+
+/* After all rules are there. */
+void rewrite_index_init(struct rewrite_conf *c, struct arena *a);
+void rewrite_index_start(struct rewrite_run *run);
+/* The question has another name now. */
+void rewrite_index_renamed(struct rewrite_run *run);
+/* The next rule that may be about the name; NULL: none. */
+const struct rewrite_rule *rewrite_index_next(struct rewrite_run *run);
 
 /* ---- match.c ---- */
 

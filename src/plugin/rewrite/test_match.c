@@ -90,7 +90,9 @@ static void quick_look_never_misses(void **state)
 {
 	(void)state;
 	static const char *const names[] = {
-		".", "a.", "aa.", "a.a.", "ab.ba.", "b.ab.ba.", "a\\.b.", "a\\ b.c.", "ba.b.a.",
+		".",	    "a.",	  "aa.",      "a.a.",	 "ab.ba.",
+		"b.ab.ba.", "a\\.b.",	  "a\\ b.c.", "ba.b.a.", "\\001.",
+		"001.",	    "a\\0011.b.", "1a.",      "\\.a.",	 "a\\@.",
 	};
 	struct arena a;
 	arena_init(&a);
