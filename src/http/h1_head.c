@@ -46,8 +46,8 @@ static bool is_token(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
-		if (!ascii_isalpha(c) && !ascii_isdigit(c) &&
-		    memchr("!#$%&'*+-.^_`|~", c, 15) == NULL)
+		bool mark = c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL;
+		if (!ascii_isalpha(c) && !ascii_isdigit(c) && !mark)
 			return false;
 	}
 	return s.n > 0;

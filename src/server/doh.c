@@ -109,21 +109,17 @@ static void serve(struct tcp_conn *c, uint32_t stream, struct slice msg)
 	}
 	q->http_stream = stream;
 	q->replied = false;
-	switch (admit_parse(q, at, msg.n)) {
-	case ADMIT_SERVE:
+	enum admit_result a = admit_parse(q, at, msg.n);
+	if (a == ADMIT_SERVE) {
 		admit_serve(q);
 		chain_drain(w);
 		return;
-	case ADMIT_BARE:
-		if (q->rcode == DNS_RCODE_SERVFAIL) {
-			reply_bare(q, q->rcode);
-			break;
-		}
-		/* fallthrough */
-	case ADMIT_NONE:
+	}
+	if (a == ADMIT_BARE && q->rcode == DNS_RCODE_SERVFAIL) {
+		reply_bare(q, q->rcode);
+	} else {
 		q->replied = true;
 		respond_status(c, stream, 400);
-		break;
 	}
 	tcp_query_done(q);
 	slot_release(w, q);
