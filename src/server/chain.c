@@ -288,6 +288,7 @@ static int build_request(struct query *s, const struct query *q, const uint8_t *
 	dns_put16(p + n - 2, qclass);
 	if (q->req.opt.present)
 		n += put_opt(p + n, &q->req.opt, REQUEST_MAX - n);
+	slot_fit(s, n);
 	if (dns_request_parse(p, n, UINT16_MAX, &s->req) != DNS_ADMIT_OK)
 		return ERR_INTERNAL;
 	s->question = s->req.qname;

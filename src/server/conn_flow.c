@@ -262,6 +262,8 @@ struct query *conn_query(struct tcp_conn *c, const uint8_t *msg, size_t n, uint8
 		return q;
 	if (at != q->buf)
 		q->big->next = NULL;
+	else
+		slot_fit(q, n);
 	memcpy(at, msg, n);
 	q->sock = c->sock;
 	q->proto = QUERY_TCP;

@@ -247,6 +247,9 @@ struct server {
 
 /* slab.c */
 struct query *slot_take(struct worker *w); /* NULL: at the cap */
+/* The request in q->buf has n bytes: the rest of its room goes to the arena. Before anything was
+ * taken from that. */
+void slot_fit(struct query *q, size_t n);
 void slot_release(struct worker *w, struct query *q);
 /* What the query's arena hands out after the mark is given back by rewinding to it. */
 struct slot_mark {

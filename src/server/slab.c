@@ -93,6 +93,13 @@ struct query *slot_take(struct worker *w)
 	return q;
 }
 
+void slot_fit(struct query *q, size_t n)
+{
+	size_t used = (n + 8 + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	if (used < REQUEST_MAX + 8)
+		q->arena.cur = q->arena.start = (char *)q->buf + used;
+}
+
 void slot_release(struct worker *w, struct query *q)
 {
 	while (q->big != NULL) {

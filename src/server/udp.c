@@ -57,8 +57,10 @@ static enum admit_result receive_one(struct udp_sock *u, struct query *q, struct
 	q->proto = QUERY_UDP;
 	q->start_ns = now;
 	set_addresses(q, &m->msg_hdr);
-	if ((m->msg_hdr.msg_flags & MSG_TRUNC) == 0)
+	if ((m->msg_hdr.msg_flags & MSG_TRUNC) == 0) {
+		slot_fit(q, m->msg_len);
 		return admit_parse(q, q->buf, m->msg_len);
+	}
 	/* Longer than we receive: FORMERR with the question, unless it is a response. */
 	if (dns_request_parse(q->buf, REQUEST_MAX, 0, &q->req) == DNS_ADMIT_IGNORE)
 		return ADMIT_NONE;
