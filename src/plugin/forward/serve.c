@@ -62,7 +62,9 @@ static bool enter(struct forward_query *f)
 static void cancel_tries(struct forward_query *f)
 {
 	for (int i = 0; i < FORWARD_TRIES; i++) {
-		struct forward_try *t = &f->tries[i];
+		struct forward_try *t = f->tries[i];
+		if (t == NULL)
+			continue;
 		if (t->state == FORWARD_TRY_RUNNING)
 			resolve_cancel(f->w->resolver, &t->x);
 		t->state = FORWARD_TRY_IDLE;
@@ -145,8 +147,10 @@ static void exchange_done(struct resolve_exchange *x)
 	struct query *q = t->of->q;
 	t->state = FORWARD_TRY_ENDED;
 	t->reply = NULL;
-	if (x->result == RESOLVE_OK || x->result == RESOLVE_MISMATCH) /* gone after this call */
+	if (x->result == RESOLVE_OK || x->result == RESOLVE_MISMATCH) { /* gone after this call */
 		t->reply = arena_memdup(&q->arena, x->reply, x->reply_n);
+		t->flags = dns_get16(x->reply + 2);
+	}
 	query_resume(q);
 }
 
@@ -194,7 +198,7 @@ static int start_try(struct forward_query *f, struct forward_try *t, unsigned up
 	if (f->st->cookies) {
 		if (forward_cookie_message(f, u, &t->x) < 0)
 			return ERR_SPACE;
-	} else if (t != &f->tries[0]) { /* the id in it is overwritten */
+	} else if (t != &f->first_try) { /* the id in it is overwritten */
 		t->x.msg = arena_memdup(&f->q->arena, f->msg, f->msg_n);
 		if (t->x.msg == NULL)
 			return ERR_SPACE;
@@ -267,7 +271,7 @@ static enum verdict next_try(struct forward_query *f)
 	int up = pick(f);
 	if (up == -1)
 		return give_up(f);
-	if (up < 0 || start_try(f, &f->tries[0], (unsigned)up, over_tcp(f)) < 0)
+	if (up < 0 || start_try(f, &f->first_try, (unsigned)up, over_tcp(f)) < 0)
 		return out_of_memory(f);
 	f->hedge_at = f->st->hedge_ns != 0 ? now + (uint64_t)f->st->hedge_ns : 0;
 	return wait_for_tries(f);
@@ -276,14 +280,14 @@ static enum verdict next_try(struct forward_query *f)
 /* The other one may have ended in the same turn, with a reply that is looked at next. */
 static bool other_runs(const struct forward_query *f, const struct forward_try *t)
 {
-	const struct forward_try *other = &f->tries[t == &f->tries[0]];
-	return other->state != FORWARD_TRY_IDLE;
+	const struct forward_try *other = f->tries[t == &f->first_try];
+	return other != NULL && other->state != FORWARD_TRY_IDLE;
 }
 
 /* The first has not replied yet: ask another, or the same one again when there is no other. */
 static enum verdict hedge(struct forward_query *f)
 {
-	struct forward_try *t = &f->tries[0];
+	struct forward_try *t = &f->first_try;
 	struct forward_up *slow = forward_up(f, t->up);
 	unsigned up = t->up;
 	f->hedge_at = 0;
@@ -300,7 +304,9 @@ static enum verdict hedge(struct forward_query *f)
 		    !is_late(f, (unsigned)k))
 			up = (unsigned)k;
 	}
-	if (start_try(f, &f->tries[1], up, over_tcp(f)) < 0)
+	if (f->tries[1] == NULL)
+		f->tries[1] = arena_calloc(&f->q->arena, sizeof(*f->tries[1]));
+	if (f->tries[1] == NULL || start_try(f, f->tries[1], up, over_tcp(f)) < 0)
 		return out_of_memory(f);
 	return V_WAIT;
 }
@@ -339,10 +345,9 @@ static enum verdict again(struct forward_query *f, struct forward_try *t, bool t
  * cannot read whole. */
 static void take_header(struct forward_query *f, const struct forward_try *t)
 {
-	uint16_t flags = dns_get16(t->reply + 2);
 	query_reply(f->q);
-	f->q->resp.flags = (uint16_t)((flags & 0xfff0) | DNS_FLAG_TC);
-	f->q->resp.rcode = flags & 15;
+	f->q->resp.flags = (uint16_t)((t->flags & 0xfff0) | DNS_FLAG_TC);
+	f->q->resp.rcode = t->flags & 15;
 }
 
 /* An OPT at the end is read out and cut off: what is left goes to the client byte by byte. */
@@ -361,7 +366,8 @@ static void set_body(const struct forward_query *f, struct dns_resp *r)
 static int take_reply(struct forward_query *f, struct forward_try *t)
 {
 	struct dns_resp *r = &f->q->resp;
-	if (t->x.proto == RESOLVE_UDP && t->x.reply_n > f->udp_max) {
+	bool too_long = t->x.proto == RESOLVE_UDP && t->x.reply_n > f->udp_max;
+	if (too_long || t->reply == NULL) { /* no room now: the client may ask over TCP */
 		take_header(f, t);
 		return 0;
 	}
@@ -425,7 +431,7 @@ static enum verdict check_cookie(struct forward_query *f, struct forward_try *t)
 /* A question that is not even whole is no question. */
 static bool is_garbled(const struct forward_try *t)
 {
-	size_t n = t->x.reply_n;
+	size_t n = t->reply != NULL ? t->x.reply_n : 0;
 	if (n < DNS_HEADER_BYTES || dns_get16(t->reply + 4) == 0)
 		return n < DNS_HEADER_BYTES;
 	int end = dns_name_skip(t->reply, n, DNS_HEADER_BYTES);
@@ -439,7 +445,7 @@ static enum verdict try_ended(struct forward_query *f, struct forward_try *t)
 	forward_count_conn(f, up, &t->x);
 	if (t->x.result != RESOLVE_OK && t->x.result != RESOLVE_MISMATCH)
 		return try_failed(f, t);
-	if (t->reply == NULL)
+	if (t->reply == NULL && f->q->proto != QUERY_UDP)
 		return out_of_memory(f);
 	bool mismatch = t->x.result == RESOLVE_MISMATCH;
 	if (mismatch ? is_garbled(t) : take_reply(f, t) < 0) {
@@ -448,7 +454,7 @@ static enum verdict try_ended(struct forward_query *f, struct forward_try *t)
 	}
 	up->late = 0;
 	up->silent_since = 0;
-	uint16_t rcode = mismatch ? dns_get16(t->reply + 2) & 15 : f->q->resp.rcode;
+	uint16_t rcode = mismatch ? t->flags & 15 : f->q->resp.rcode;
 	forward_count_reply(f, up, rcode, query_now(f->q) - t->start_ns);
 	if (mismatch)
 		return answer_formerr(f);
@@ -493,6 +499,7 @@ enum verdict forward_serve(struct plugin_inst *self, struct query *q)
 	f->q = q;
 	f->conf = c;
 	f->w = self->worker_data[query_slot(q)];
+	f->tries[0] = &f->first_try;
 	return serve_from(f, 0);
 }
 
@@ -500,15 +507,15 @@ enum verdict forward_resume(struct plugin_inst *self, struct query *q)
 {
 	struct forward_query *f = query_state(q, self);
 	for (int i = 0; i < FORWARD_TRIES && f->st != NULL; i++) {
-		if (f->tries[i].state != FORWARD_TRY_ENDED)
+		if (f->tries[i] == NULL || f->tries[i]->state != FORWARD_TRY_ENDED)
 			continue;
-		enum verdict v = try_ended(f, &f->tries[i]);
+		enum verdict v = try_ended(f, f->tries[i]);
 		if (v != V_WAIT)
 			return v;
 	}
 	if (f->st == NULL || f->hedge_at == 0)
 		return V_WAIT;
-	if (query_now(q) >= f->hedge_at && f->tries[0].state == FORWARD_TRY_RUNNING)
+	if (query_now(q) >= f->hedge_at && f->first_try.state == FORWARD_TRY_RUNNING)
 		return hedge(f);
 	return wait_for_tries(f);
 }

@@ -72,7 +72,8 @@ struct forward_try {
 	enum forward_try_state state;
 	uint8_t up; /* index in the stanza */
 	uint64_t start_ns;
-	uint8_t *reply; /* a copy in the query's arena */
+	uint16_t flags; /* of the reply */
+	uint8_t *reply; /* a copy in the query's arena; NULL: no room */
 };
 
 enum { FORWARD_TRIES = 2 }; /* the second is the hedge */
@@ -108,7 +109,8 @@ struct forward_query {
 	union net_addr fail_local;
 	const char *fail_text;
 	const char *upstream; /* asked last, for metadata */
-	struct forward_try tries[FORWARD_TRIES];
+	struct forward_try first_try;
+	struct forward_try *tries[FORWARD_TRIES]; /* first_try, and one made when a hedge is due */
 };
 
 /* ---- serve.c ---- */

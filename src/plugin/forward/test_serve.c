@@ -222,6 +222,54 @@ static void too_long_for_the_client(void **state)
 	assert_string_equal(reply(e), "NOERROR qr tc rd ra\nquestion a.example.org. IN TXT\n");
 }
 
+/* More replies of a usual size at a time than there are blocks for those that need much room. */
+static void many_replies_at_once(void **state)
+{
+	enum { N = 150, DATA = 1100 };
+	struct env *e = *state;
+	uint8_t m[2000] = "\0\0\201\200\0\1\0\1\0\0\0\0\1a\7example\3org\0\0\12\0\1"
+			  "\300\14\0\12\0\1\0\0\0\74\4\114";
+	int answered = 0;
+	serve(e, ". {\n forward . @0\n}\n");
+	for (int i = 0; i < N; i++)
+		fake_send(e->f, &(struct fake_ask){ .name = "a.example.org",
+						    .type = "NULL",
+						    .udp_size = 1232 });
+	for (int i = 0; i < N; i++) {
+		assert_non_null(question(e, 0));
+		fakeup_bytes(e->up[0], m, 12 + 19 + 12 + DATA);
+	}
+	for (int i = 0; i < N; i++)
+		answered += strncmp(reply(e), "NOERROR", 7) == 0;
+	assert_int_equal(answered, N);
+}
+
+/* When the blocks for long replies are used up, clients are told to ask over TCP. */
+static void long_replies_at_once(void **state)
+{
+	enum { N = 100, DATA = 3000 };
+	struct env *e = *state;
+	uint8_t m[4000] = "\0\0\201\200\0\1\0\1\0\0\0\0\1a\7example\3org\0\0\12\0\1"
+			  "\300\14\0\12\0\1\0\0\0\74\13\270";
+	int whole = 0, truncated = 0;
+	serve(e, ". {\n forward . @0\n}\n");
+	for (int i = 0; i < N; i++)
+		fake_send(e->f, &(struct fake_ask){ .name = "a.example.org",
+						    .type = "NULL",
+						    .udp_size = 4096 });
+	for (int i = 0; i < N; i++) {
+		assert_non_null(question(e, 0));
+		fakeup_bytes(e->up[0], m, 12 + 19 + 12 + DATA);
+	}
+	for (int i = 0; i < N; i++) {
+		const char *text = reply(e);
+		whole += strncmp(text, "NOERROR qr rd ra\n", 17) == 0;
+		truncated += strncmp(text, "NOERROR qr tc rd ra\n", 20) == 0;
+	}
+	assert_true(whole >= 32);
+	assert_int_equal(whole + truncated, N);
+}
+
 /* ---- errors ---- */
 
 static void time_out_is_servfail(void **state)
@@ -826,6 +874,8 @@ int main(void)
 		T(wrong_question_is_formerr),
 		T(wrong_id_is_ignored),
 		T(too_long_for_the_client),
+		T(many_replies_at_once),
+		T(long_replies_at_once),
 		T(time_out_is_servfail),
 		T(five_seconds_in_all),
 		T(cancel_ends_the_wait),
