@@ -5,6 +5,10 @@
 #include "base/err.h"
 #include "plugin/cache/cache_priv.h"
 
+/* Links of a chain that are followed. Each takes a walk over the whole answer, which may have
+ * thousands of records; no resolver follows more. */
+enum { CHAIN_MAX = 16 };
+
 /* A record of the answer section, in either form of a response. */
 struct rr_walk {
 	const struct dns_resp *r;
@@ -108,8 +112,7 @@ static bool answers_by_chain(const struct query *q, const struct dns_resp *r)
 {
 	uint8_t name[2][DNS_NAME_MAX];
 	const uint8_t *at = q->qname.wire;
-	/* A chain with more links than there are records has come back to itself. */
-	for (unsigned i = 0; i <= r->count[DNS_ANSWER]; i++) {
+	for (unsigned i = 0; i <= CHAIN_MAX; i++) {
 		int n = alias_of(r, at, q->req.qclass, name[i % 2]);
 		if (n < 0)
 			return false;

@@ -20,7 +20,7 @@
 /* ---- the back end ---- */
 
 enum act { ANSWER, FAIL, FAIL_QUIETLY, DROP, WAIT };
-enum { RECORDS_MAX = 6, WAITING_MAX = 64 };
+enum { RECORDS_MAX = 20, WAITING_MAX = 64 };
 
 static struct back {
 	enum act act;
@@ -352,6 +352,31 @@ static void insertion_table(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(insertions); i++) {
 		check_insertion(&insertions[i], false);
 		check_insertion(&insertions[i], true);
+	}
+}
+
+/* A link takes a walk over the answer, so a long chain in a large reply would hold up a worker. */
+static void chains_have_an_end(void **state)
+{
+	enum { LINKS = 16 };
+	char text[RECORDS_MAX][64];
+	(void)state;
+	for (unsigned links = LINKS; links <= LINKS + 1; links++) {
+		struct fake *f = start("");
+		back = (struct back){ 0 };
+		for (unsigned i = 0; i <= links; i++) {
+			if (i < links)
+				snprintf(text[i], sizeof(text[i]),
+					 "an n%u.example. 60 IN CNAME n%u.example.", i, i + 1);
+			else
+				snprintf(text[i], sizeof(text[i]),
+					 "an n%u.example. 60 IN A 127.0.0.1", i);
+			back.rr[i] = text[i];
+		}
+		for (int i = 0; i < 2; i++)
+			expect_has(ask(f, "n0.example."), "NOERROR");
+		assert_int_equal(back.asked, links > LINKS ? 2 : 1);
+		fake_free(f);
 	}
 }
 
@@ -1357,6 +1382,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(insertion_table),
+		cmocka_unit_test(chains_have_an_end),
 		cmocka_unit_test(ttl_table),
 		cmocka_unit_test(keepttl),
 		cmocka_unit_test(separation),
