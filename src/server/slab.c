@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "server/server_priv.h"
 
-enum { SLOTS_PER_SLAB = 32, BIG_MAX = 64 };
+enum { SLOTS_PER_SLAB = 32, BIG_MAX = 64, REQUEST_SLACK = 8 };
 
 static void grow(struct worker *w)
 {
@@ -53,6 +53,13 @@ static bool arena_more(struct arena *a, size_t n)
 	return true;
 }
 
+/* The arena begins behind the first n bytes of the buffer. */
+static void arena_behind(struct query *q, size_t n)
+{
+	arena_init_fixed(&q->arena, q->buf + n, SLOT_BYTES - sizeof(*q) - n);
+	q->arena.more = arena_more;
+}
+
 struct query *slot_take(struct worker *w)
 {
 	if (w->free == NULL) {
@@ -87,17 +94,14 @@ struct query *slot_take(struct worker *w)
 	q->at = q->top = q->entered = 0;
 	q->deadline_ns = 0;
 	q->timer.heap_at = 0;
-	arena_init_fixed(&q->arena, q->buf + REQUEST_MAX + 8,
-			 SLOT_BYTES - sizeof(*q) - REQUEST_MAX - 8);
-	q->arena.more = arena_more;
+	arena_behind(q, REQUEST_MAX + REQUEST_SLACK);
 	return q;
 }
 
 void slot_fit(struct query *q, size_t n)
 {
-	size_t used = (n + 8 + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
-	if (used < REQUEST_MAX + 8)
-		q->arena.cur = q->arena.start = (char *)q->buf + used;
+	if (n < REQUEST_MAX)
+		arena_behind(q, n + REQUEST_SLACK);
 }
 
 void slot_release(struct worker *w, struct query *q)
