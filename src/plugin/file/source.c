@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,6 +131,20 @@ static bool changed(const struct file_source *s, const struct stat *st)
 	       st->st_size != s->read_size || st->st_ino != s->read_inode;
 }
 
+/* What is wrong may stay so for days. */
+static PRINTF_LIKE(2, 3) void complain(struct file_source *s, const char *fmt, ...)
+{
+	char text[sizeof(s->said)];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (strcmp(text, s->said) == 0)
+		return;
+	memcpy(s->said, text, sizeof(text));
+	log_error(AREA, "%s", text);
+}
+
 static struct dns_zone *reload_fd(struct file_source *s, int fd, const struct dns_zone *now)
 {
 	struct srcerr err = { 0 };
@@ -135,13 +152,14 @@ static struct dns_zone *reload_fd(struct file_source *s, int fd, const struct dn
 	char line[1024];
 	uint32_t serial = now != NULL ? dns_zone_serial(now) : 0;
 	int r = load_fd(s, fd, now != NULL && !s->by_mtime ? &serial : NULL, &err, &z);
-	if (r == ERR_BUSY)
-		return NULL;
-	if (r < 0) {
-		log_error(AREA, "Parsing zone \"%s\": %s", s->origin_text,
-			  srcerr_str(&err, line, sizeof(line)));
+	if (r < 0 && r != ERR_BUSY) {
+		complain(s, "Parsing zone \"%s\": %s", s->origin_text,
+			 srcerr_str(&err, line, sizeof(line)));
 		return NULL;
 	}
+	s->said[0] = '\0';
+	if (r == ERR_BUSY)
+		return NULL;
 	log_info(AREA, "Successfully reloaded zone \"%s\" in \"%s\" with %u SOA serial",
 		 s->origin_text, s->path, dns_zone_serial(z));
 	return z;
@@ -153,8 +171,8 @@ struct dns_zone *file_source_reload(struct file_source *s, const struct dns_zone
 	struct dns_zone *z = NULL;
 	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
-		log_error(AREA, "Failed to open zone \"%s\" in \"%s\": %s", s->origin_text, s->path,
-			  err_str(-errno));
+		complain(s, "Failed to open zone \"%s\" in \"%s\": %s", s->origin_text, s->path,
+			 err_str(-errno));
 		return NULL;
 	}
 	if (fstat(fd, &st) == 0 && (now == NULL || changed(s, &st)))

@@ -23,11 +23,12 @@ struct file_source {
 	ino_t read_inode;
 	bool read_settled; /* the file had not changed for a while then, and includes no other */
 	struct timespec mtime; /* of what is served */
+	char said[512];	       /* the error that was logged last, "" when all was well since */
 };
 
 /* Reads the file. 0; -errno when it cannot be opened; else a negative code, with place and reason
  * in `err` in all cases. */
 MUST_CHECK int file_source_read(struct file_source *s, struct srcerr *err, struct dns_zone **ret);
-/* The zone of a file that changed; NULL when it did not or is bad, which is logged. `now`: what is
- * served, or NULL. */
+/* The zone of a file that changed; NULL when it did not or is bad, which is logged, each error
+ * once. `now`: what is served, or NULL. */
 struct dns_zone *file_source_reload(struct file_source *s, const struct dns_zone *now);

@@ -168,6 +168,14 @@ static void keeps_the_zone_when_the_file_is_bad(void **state)
 	assert_int_equal(unlink(path("db")), 0);
 	fake_advance(f, 10 * NS_PER_S);
 	assert_non_null(strstr(fake_log(f), "[ERROR] plugin/file: Failed to open zone "));
+	fake_advance(f, 60 * NS_PER_S);
+	assert_string_equal(fake_log(f), "");
+	assert_int_equal(mkdir(path("db"), 0700), 0);
+	fake_advance(f, 10 * NS_PER_S);
+	assert_non_null(strstr(fake_log(f), ":1:1: not a regular file\n"));
+	fake_advance(f, 60 * NS_PER_S);
+	assert_string_equal(fake_log(f), "");
+	assert_int_equal(rmdir(path("db")), 0);
 	write_file("db", SOA("3") "a A 192.0.2.9\n", 2);
 	fake_advance(f, 10 * NS_PER_S);
 	assert_non_null(strstr(ask(f, "a.example.org", "A"), "192.0.2.9\n"));
