@@ -27,6 +27,12 @@ struct included {
 	bool any;
 };
 
+/* Known before the memory is filled with it. */
+static bool too_large(const struct stat *st)
+{
+	return st->st_size > (off_t)DNS_ZONEFILE_BYTES_MAX;
+}
+
 static int read_path(const char *path, struct strbuf *out)
 {
 	struct stat st;
@@ -34,6 +40,8 @@ static int read_path(const char *path, struct strbuf *out)
 	if (fd < 0)
 		return -errno;
 	int r = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? 0 : ERR_UNSUPPORTED;
+	if (r == 0 && too_large(&st))
+		r = ERR_LIMIT;
 	if (r == 0)
 		r = readfile_fd(fd, DNS_ZONEFILE_BYTES_MAX, out);
 	close(fd);
@@ -95,6 +103,8 @@ static int load_fd(struct file_source *s, int fd, const uint32_t *serial, struct
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return srcerr_set(err, pos, "not a regular file");
 	remember(s, &st);
+	if (too_large(&st))
+		return srcerr_set(err, pos, "larger than %d bytes", DNS_ZONEFILE_BYTES_MAX);
 	int r = readfile_fd(fd, DNS_ZONEFILE_BYTES_MAX, &text);
 	if (r < 0) {
 		IGNORE(srcerr_set(err, pos, "cannot read: %s", err_str(r)) == 0);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
+#include "dns/zonefile.h"
 #include "server/fake.h"
 
 static char folder[] = "/tmp/test-file-XXXXXX";
@@ -236,16 +237,20 @@ static void refuses(void **state)
 		{ "example.org {\n file @/none {\n  reload 0\n }\n}\n",
 		  "/none:1:1: cannot open: " },
 		{ "example.org {\n file @\n}\n", ":1:1: not a regular file" },
+		{ "example.org {\n file @/huge\n}\n", "/huge:1:1: larger than 1073741824 bytes" },
 		{ "example.net {\n file @/db\n}\n",
 		  "/db:2:1: SOA owner 'example.org.' does not match origin 'example.net.'" },
 		{ "example.org {\n file @/db {\n  reload -1s\n }\n}\n", "Corefile:3:10: reload: " },
 	};
 	write_file("db", "$TTL 60\nexample.org. SOA ns root 1 2 3 4 5\n", 0);
+	write_file("huge", "", 0);
+	assert_int_equal(truncate(path("huge"), DNS_ZONEFILE_BYTES_MAX + 1LL), 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_null(fake_new(corefile(rows[i][0])));
 		if (strstr(fake_error(), rows[i][1]) == NULL)
 			fail_msg("%s\nwanted %s", fake_error(), rows[i][1]);
 	}
+	assert_int_equal(unlink(path("huge")), 0);
 }
 
 static void warns_of_records_outside(void **state)
