@@ -81,7 +81,8 @@ static void peer_gone(void *ctx, uint32_t stream, void *user, int err)
 	strbuf_addf(&p->told, "%u: gone\n", stream);
 }
 
-static struct peer *peer_new(enum http_role role, enum http_version version, uint32_t max_streams)
+static UNUSED struct peer *peer_new(enum http_role role, enum http_version version,
+				    uint32_t max_streams)
 {
 	struct peer *p = calloc(1, sizeof(*p));
 	assert_non_null(p);
@@ -96,7 +97,7 @@ static struct peer *peer_new(enum http_role role, enum http_version version, uin
 	return p;
 }
 
-static void peer_free(struct peer *p)
+static UNUSED void peer_free(struct peer *p)
 {
 	http_framing_free(p->f);
 	strbuf_done(&p->told);

@@ -144,7 +144,7 @@ static const char *path(const char *name)
 	return p;
 }
 
-static int make_certs(void **state)
+static UNUSED int make_certs(void **state)
 {
 	char err[256];
 	(void)state;
@@ -156,7 +156,7 @@ static int make_certs(void **state)
 	return certs_open(&f, true, &certs, err, sizeof(err));
 }
 
-static int remove_certs(void **state)
+static UNUSED int remove_certs(void **state)
 {
 	static const char *const files[] = { "server.pem", "server.key", "ca.pem" };
 	(void)state;

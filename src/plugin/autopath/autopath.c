@@ -248,7 +248,7 @@ static int put_cname(struct query *q, struct dns_resp *r)
 /* The server completed the reply with an OPT for the client; that is done again for ours. */
 static void take_reply(struct query *sub)
 {
-	if (sub->own_opt || !sub->written)
+	if (!sub->written || sub->own_opt)
 		return;
 	sub->resp.has_opt = sub->resp.opt_do = false;
 	sub->resp.options = NULL;
