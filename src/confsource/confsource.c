@@ -2,7 +2,6 @@
 #include "confsource/confsource.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+
+/* `-conf <(command)` is a pipe. Signals are not heeded meanwhile. */
+enum { PIPE_WAIT_MS = 5000 };
 
 struct confsource {
 	char *path; /* NULL: the built-in default */
@@ -56,16 +58,6 @@ const char *confsource_name(const struct confsource *s)
 	return s->path != NULL ? s->path : "Corefile";
 }
 
-static int load_file(const char *path, struct strbuf *out)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int r = readfile_fd(fd, CONFSOURCE_MAX_BYTES, out);
-	close(fd);
-	return r;
-}
-
 int confsource_load(struct confsource *s, struct strbuf *out, char *why, size_t why_n)
 {
 	int r = 0;
@@ -77,7 +69,7 @@ int confsource_load(struct confsource *s, struct strbuf *out, char *why, size_t 
 	if (s->is_stdin)
 		strbuf_add_slice(out, strbuf_slice(&s->kept));
 	else if (s->path != NULL)
-		r = load_file(s->path, out);
+		r = readfile_path(s->path, CONFSOURCE_MAX_BYTES, PIPE_WAIT_MS, out);
 	if (r < 0)
 		snprintf(why, why_n, "cannot read '%s': %s", confsource_name(s), err_str(r));
 	return r;

@@ -50,10 +50,7 @@ static int fail(char *err, size_t err_n, int code, const char *what, const char 
 
 static int load(const char *file, const char *what, struct strbuf *out, char *err, size_t err_n)
 {
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
-	int r = fd < 0 ? -errno : readfile_fd(fd, PEM_MAX_BYTES, out);
-	if (fd >= 0)
-		close(fd);
+	int r = readfile_path(file, PEM_MAX_BYTES, 0, out);
 	return r < 0 ? fail(err, err_n, r, what, file, err_str(r)) : 0;
 }
 
@@ -153,7 +150,7 @@ static int verify_client(gnutls_session_t session)
 
 static int open_keylog(struct net_tls_cred *c, const char *file, char *err, size_t err_n)
 {
-	c->keylog_fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	c->keylog_fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
 	return c->keylog_fd < 0
 		       ? fail(err, err_n, -errno, "write the key log", file, err_str(-errno))
 		       : 0;

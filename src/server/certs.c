@@ -2,13 +2,11 @@
 #include "server/certs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -124,12 +122,8 @@ static void certs_free(void *value)
 static void digest_file(const char *file, uint8_t out[NET_SHA512_BYTES])
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	int fd = file != NULL ? open(file, O_RDONLY | O_CLOEXEC) : -1;
-	if (fd < 0)
-		return;
-	if (readfile_fd(fd, FILE_MAX_BYTES, &text) == 0)
+	if (file != NULL && readfile_path(file, FILE_MAX_BYTES, 0, &text) == 0)
 		net_sha512(text.s, text.n, out);
-	close(fd);
 }
 
 static char *dup_or_null(const char *s)

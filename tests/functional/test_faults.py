@@ -1,6 +1,7 @@
 """Faults: a killed server, logs that cannot be written, descriptors used up, Corefiles of absurd size or content."""
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -209,16 +210,48 @@ def test_corefile_removed_while_running(serve):
 
 
 def test_corefile_that_is_a_fifo_nobody_writes(serve):
-    """Reading it must not stop the server for good: the reload fails or waits, queries and the end do not."""
+    """The reload waits for some seconds and fails; queries go on, and so do signals afterwards."""
     s = serve()
     os.unlink(s.conf)
     os.mkfifo(s.conf)
     s.process.send_signal(signal.SIGUSR1)
     for _ in range(20):
         assert answers(s.port())
-    with open(s.conf, "wb", buffering=0) as f:
-        f.write(s.corefile.encode())
+    eventually(lambda: "[ERROR] SIGUSR1: " in s.output(), slower(10), "the reload is given up")
     assert answers(s.port())
+
+
+def test_corefile_out_of_a_pipe(serve):
+    s = serve()
+    os.unlink(s.conf)
+    os.mkfifo(s.conf)
+    s.process.send_signal(signal.SIGUSR1)
+    with open(s.conf, "wb", buffering=0) as f:
+        f.write(s.corefile.encode() + b"# another\n")
+    eventually(lambda: "[INFO] Reloading complete" in s.output(), what="the reload")
+    assert answers(s.port())
+
+
+PIPES = {
+    "autopath": ".:@PORT@ {\n whoami\n autopath @DIR@/file\n}\n",
+    "tls": ".:@PORT@ {\n whoami\n}\ntls://.:1 {\n tls @DIR@/file @DIR@/file\n whoami\n}\n",
+    "hosts": ".:@PORT@ {\n hosts @DIR@/file {\n fallthrough\n }\n whoami\n}\n",
+    "file": ".:@PORT@ {\n file @DIR@/file other.example\n whoami\n}\n",
+    "forward": ".:@PORT@ {\n forward other.example @DIR@/file\n whoami\n}\n",
+}
+
+
+@pytest.mark.parametrize("plugin", PIPES)
+def test_reload_with_a_pipe_for_a_file(serve, plugin):
+    """Files that nobody writes to hold up neither a reload nor the end."""
+    s = serve()
+    os.mkfifo(os.path.join(s.dir, "file"))
+    with open(s.conf, "w", encoding="ascii") as f:
+        f.write(s.fill(PIPES[plugin]))
+    s.process.send_signal(signal.SIGUSR1)
+    eventually(lambda: re.search(r"\[ERROR\] |Reloading complete", s.output()), what="the reload ends")
+    assert answers(s.port())
+    assert s.stop() == 0
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -4,9 +4,7 @@
  *
  * Glossary: base = the labels of the name before the first element of the path. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/readfile.h"
@@ -72,16 +70,6 @@ static int autopath_parse(struct plugin_inst *self, struct setup *s)
 	return 0;
 }
 
-static int read_text(const char *path, struct strbuf *out)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int r = readfile_fd(fd, DNS_RESOLVCONF_BYTES_MAX, out);
-	close(fd);
-	return r;
-}
-
 static int take_search(struct autopath_conf *c, const struct dns_resolvconf *rc, struct srcerr *err)
 {
 	if (rc->n_search >= SEARCH_MAX)
@@ -107,7 +95,7 @@ static int read_file(struct autopath_conf *c, struct srcerr *err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct dns_resolvconf rc = { 0 };
-	int r = read_text(c->file.s, &text);
+	int r = readfile_path(c->file.s, DNS_RESOLVCONF_BYTES_MAX, 0, &text);
 	if (r == 0)
 		r = dns_resolvconf_parse(strbuf_slice(&text), c->arena, &rc);
 	if (r < 0)
