@@ -122,6 +122,13 @@ static int doh_feed(struct stream *s, uint8_t *buf, size_t n)
 	return r < 0 ? (int)r : 0;
 }
 
+/* A response of HTTP/1.1 may last until its connection ends. */
+static void doh_ended(struct stream *s)
+{
+	if (strcmp(net_tls_alpn(s->tls), "h2") != 0)
+		http_framing_eof(s->http);
+}
+
 static struct slice doh_out(struct stream *s)
 {
 	return http_framing_out(s->http);
@@ -150,6 +157,7 @@ const struct stream_codec doh_codec = {
 	.opened = doh_opened,
 	.put = doh_put,
 	.feed = doh_feed,
+	.ended = doh_ended,
 	.out = doh_out,
 	.sent = doh_sent,
 	.drop = doh_drop,

@@ -139,6 +139,8 @@ static void stream_read(struct stream *s)
 			if (s->tls != NULL && !s->ticket_kept)
 				keep_ticket(s);
 			r = s->codec->feed(s, buf, have + (size_t)n);
+		} else if (n == 0 && s->codec->ended != NULL) {
+			s->codec->ended(s);
 		}
 		if (s->l.io.fd < 0)
 			return;

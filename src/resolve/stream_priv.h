@@ -30,6 +30,8 @@ struct stream_codec {
 	/* Bytes that came, behind those that frame_restore put in front. Negative: of no use any
 	 * more. The stream may be closed afterwards. */
 	MUST_CHECK int (*feed)(struct stream *s, uint8_t *buf, size_t n);
+	/* The peer sends no more: what it left may be complete by that. NULL: it is not. */
+	void (*ended)(struct stream *s);
 	struct slice (*out)(struct stream *s);
 	void (*sent)(struct stream *s, size_t n);
 	/* An exchange that was put ends without its reply. NULL: nothing to do. */

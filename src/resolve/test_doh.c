@@ -166,6 +166,39 @@ static void http_1_1_sheds(void **state)
 	net_tls_cred_unref(c);
 }
 
+/* RFC 9112 section 6.3: without a length, a response lasts until the connection ends. */
+static void http_1_1_until_the_end(void **state)
+{
+	static const char head[] =
+		"HTTP/1.1 200 OK\r\nContent-Type: application/dns-message\r\n\r\n";
+	struct net_tls_cred *c = tls_client(true);
+	struct tls_env *t = doh_env_new(conf(c), "server", h1);
+	struct ask *a = ask_start(t->e, "a.example.");
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		tls_turn(t);
+		struct asked *q = &t->asked[i];
+		assert_int_equal(t->n_asked, i + 1);
+		q->msg[2] |= 0x80;
+		size_t n = i == 0 ? q->n : q->n - 1; /* the second one is cut off */
+		assert_int_equal(net_tls_send(q->peer->tls, head, sizeof(head) - 1),
+				 sizeof(head) - 1);
+		assert_int_equal(net_tls_send(q->peer->tls, q->msg, n), n);
+		tls_turn(t);
+		assert_int_equal(a->done, i);
+		net_tls_bye(q->peer->tls);
+		peer_close(q->peer);
+		tls_turn(t);
+		assert_int_equal(a->done, i + 1);
+		assert_int_equal(a->x.result, i == 0 ? RESOLVE_OK : RESOLVE_MISMATCH);
+		if (i == 0)
+			resolve_start(t->e->r, &a->x);
+	}
+	ask_free(a);
+	tls_env_free(t);
+	net_tls_cred_unref(c);
+}
+
 static void no_answer(void **state)
 {
 	static const struct {
@@ -247,9 +280,9 @@ static void cancelled_and_closed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_on_one),		cmocka_unit_test(http_1_1),
-		cmocka_unit_test(http_1_1_sheds),	cmocka_unit_test(no_answer),
-		cmocka_unit_test(cancelled_and_closed),
+		cmocka_unit_test(many_on_one),	  cmocka_unit_test(http_1_1),
+		cmocka_unit_test(http_1_1_sheds), cmocka_unit_test(http_1_1_until_the_end),
+		cmocka_unit_test(no_answer),	  cmocka_unit_test(cancelled_and_closed),
 	};
 	return cmocka_run_group_tests(tests, tls_make_certs, tls_remove_certs);
 }
