@@ -1,0 +1,24 @@
+/* Inside of the YAML reader and writer: what plain scalars mean. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/slice.h"
+
+enum yaml_kind {
+	YAML_STRING,
+	YAML_NULL,
+	YAML_TRUE,
+	YAML_FALSE,
+	YAML_INT,
+	YAML_FLOAT,
+	YAML_NOT_JSON, /* a number JSON cannot say: infinity, not a number */
+};
+
+struct yaml_number {
+	json_int_t i;
+	double f;
+};
+
+/* The kind of an unquoted scalar; numbers are filled in. */
+enum yaml_kind yaml_plain(struct slice s, struct yaml_number *ret);

@@ -1,0 +1,151 @@
+/* Writing: block style, two spaces a level, lists in line with their key as kubectl prints them. */
+#include <string.h>
+
+#include "api/yaml.h"
+#include "api/yaml_priv.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+/* Safe without quotes: cannot be read as anything but this string. */
+static bool plain_safe(struct slice s)
+{
+	struct yaml_number num;
+	if (s.n == 0 || yaml_plain(s, &num) != YAML_STRING)
+		return false;
+	if (strchr("-?:,[]{}#&*!|>'\"%@`= \t", s.p[0]) != NULL || s.p[s.n - 1] == ' ' ||
+	    s.p[s.n - 1] == ':')
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		if (c < ' ' || c == 0x7f || c >= 0x80)
+			return false;
+		if (c == ':' && i + 1 < s.n && s.p[i + 1] == ' ')
+			return false;
+		if (c == '#' && s.p[i - 1] == ' ')
+			return false;
+	}
+	return true;
+}
+
+static bool block_safe(struct slice s)
+{
+	if (memchr(s.p, '\n', s.n) == NULL || s.p[0] == ' ' || s.p[0] == '\n')
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+		if ((c < ' ' && c != '\n') || c >= 0x7f ||
+		    (c == ' ' && i + 1 < s.n && s.p[i + 1] == '\n'))
+			return false;
+	}
+	return true;
+}
+
+static void indent(struct strbuf *out, unsigned level)
+{
+	for (unsigned i = 0; i < level; i++)
+		strbuf_adds(out, "  ");
+}
+
+static void write_block(struct strbuf *out, struct slice s, unsigned level)
+{
+	bool newline = s.p[s.n - 1] == '\n';
+	bool more = newline && s.n > 1 && s.p[s.n - 2] == '\n';
+	strbuf_adds(out, more ? "|+\n" : newline ? "|\n" : "|-\n");
+	struct slice rest = s;
+	if (newline)
+		rest.n--;
+	do {
+		struct slice line = slice_cut(&rest, '\n');
+		if (line.n != 0)
+			indent(out, level);
+		strbuf_add_slice(out, line);
+		strbuf_addc(out, '\n');
+	} while (rest.p != NULL);
+}
+
+static void write_string(struct strbuf *out, struct slice s, unsigned level)
+{
+	if (block_safe(s)) {
+		write_block(out, s, level);
+		return;
+	}
+	if (plain_safe(s))
+		strbuf_add_slice(out, s);
+	else
+		strbuf_add_json(out, s);
+	strbuf_addc(out, '\n');
+}
+
+static void write_node(struct strbuf *out, const json_t *v, unsigned level, bool in_list);
+
+static void write_map(struct strbuf *out, const json_t *v, unsigned level, bool in_list)
+{
+	const char *k;
+	json_t *c;
+	bool first = true;
+	json_object_foreach((json_t *)(uintptr_t)v, k, c)
+	{ // NOLINT: jansson reads only
+		if (!first || !in_list)
+			indent(out, level);
+		first = false;
+		if (plain_safe(slice_of(k)))
+			strbuf_adds(out, k);
+		else
+			strbuf_add_json(out, slice_of(k));
+		strbuf_addc(out, ':');
+		bool nested = (json_is_object(c) && json_object_size(c) != 0) ||
+			      (json_is_array(c) && json_array_size(c) != 0);
+		strbuf_addc(out, nested ? '\n' : ' ');
+		write_node(out, c, json_is_array(c) ? level : level + 1, false);
+	}
+}
+
+static void write_list(struct strbuf *out, const json_t *v, unsigned level, bool in_list)
+{
+	size_t i;
+	json_t *c;
+	json_array_foreach(v, i, c)
+	{
+		if (i != 0 || !in_list)
+			indent(out, level);
+		strbuf_adds(out, "- ");
+		write_node(out, c, level + 1, true);
+	}
+}
+
+static void write_node(struct strbuf *out, const json_t *v, unsigned level, bool in_list)
+{
+	switch (json_typeof(v)) {
+	case JSON_OBJECT:
+		if (json_object_size(v) == 0)
+			strbuf_adds(out, "{}\n");
+		else
+			write_map(out, v, level, in_list);
+		return;
+	case JSON_ARRAY:
+		if (json_array_size(v) == 0)
+			strbuf_adds(out, "[]\n");
+		else
+			write_list(out, v, level, in_list);
+		return;
+	case JSON_STRING:
+		write_string(out, (struct slice){ json_string_value(v), json_string_length(v) },
+			     level);
+		return;
+	case JSON_INTEGER:
+		strbuf_addf(out, "%" JSON_INTEGER_FORMAT "\n", json_integer_value(v));
+		return;
+	case JSON_REAL:
+	case JSON_TRUE:
+	case JSON_FALSE:
+	case JSON_NULL:
+		break;
+	}
+	CLEANUP(freep) char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+	strbuf_addf(out, "%s\n", text);
+}
+
+void api_yaml_write(struct strbuf *out, const json_t *v)
+{
+	write_node(out, v, 0, false);
+}
