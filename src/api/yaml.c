@@ -7,6 +7,7 @@
 
 #include <yaml.h>
 
+#include "api/tree.h"
 #include "api/yaml_priv.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -139,10 +140,11 @@ static size_t count_nodes(const json_t *v)
 	const char *k;
 	json_t *c;
 	if (json_is_object(v)) {
-		json_object_foreach((json_t *)(uintptr_t)v, k, c) // NOLINT: jansson reads only
+		json_object_foreach (api_tree(v), k, c)
 			n += count_nodes(c);
 	} else if (json_is_array(v)) {
-		json_array_foreach(v, i, c) n += count_nodes(c);
+		json_array_foreach (v, i, c)
+			n += count_nodes(c);
 	}
 	return n;
 }
@@ -158,8 +160,7 @@ static int take_merge(struct builder *b, struct frame *f, const yaml_event_t *e,
 	if (json_is_object(v)) {
 		r = json_object_update_missing(f->merged, v);
 	} else if (json_is_array(v)) {
-		json_array_foreach(v, i, c)
-		{
+		json_array_foreach (v, i, c) {
 			if (!json_is_object(c))
 				r = -1;
 			else if (r == 0)

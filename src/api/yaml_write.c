@@ -3,6 +3,7 @@
 
 #include "api/yaml.h"
 #include "api/yaml_priv.h"
+#include "api/tree.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 
@@ -83,8 +84,7 @@ static void write_map(struct strbuf *out, const json_t *v, unsigned level, bool 
 	const char *k;
 	json_t *c;
 	bool first = true;
-	json_object_foreach((json_t *)(uintptr_t)v, k, c)
-	{ // NOLINT: jansson reads only
+	json_object_foreach (api_tree(v), k, c) {
 		if (!first || !in_list)
 			indent(out, level);
 		first = false;
@@ -104,8 +104,7 @@ static void write_list(struct strbuf *out, const json_t *v, unsigned level, bool
 {
 	size_t i;
 	json_t *c;
-	json_array_foreach(v, i, c)
-	{
+	json_array_foreach (v, i, c) {
 		if (i != 0 || !in_list)
 			indent(out, level);
 		strbuf_adds(out, "- ");

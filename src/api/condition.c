@@ -1,0 +1,68 @@
+/* Conditions. */
+#include "api/condition.h"
+
+#include <string.h>
+
+#include "api/time.h"
+#include "base/compiler.h"
+
+static const char *const status_text[] = {
+	[API_UNKNOWN] = "Unknown", [API_FALSE] = "False", [API_TRUE] = "True"
+};
+
+const char *api_status_str(enum api_status s)
+{
+	return status_text[s];
+}
+
+json_t *api_condition_find(const json_t *conditions, const char *type)
+{
+	json_t *c;
+	size_t i;
+	json_array_foreach (conditions, i, c) {
+		const char *t = json_string_value(json_object_get(c, "type"));
+		if (t != NULL && strcmp(t, type) == 0)
+			return c;
+	}
+	return NULL;
+}
+
+enum api_status api_condition_status(const json_t *conditions, const char *type)
+{
+	const char *s =
+		json_string_value(json_object_get(api_condition_find(conditions, type), "status"));
+	for (size_t i = 0; s != NULL && i < ARRAY_LEN(status_text); i++) {
+		if (strcmp(s, status_text[i]) == 0)
+			return (enum api_status)i;
+	}
+	return API_UNKNOWN;
+}
+
+/* True when it was another value. */
+static bool set(json_t *o, const char *key, json_t *v)
+{
+	bool same = json_equal(json_object_get(o, key), v) != 0;
+	json_object_set_new(o, key, v);
+	return !same;
+}
+
+bool api_condition_set(json_t *conditions, const struct api_condition *c, uint64_t now_wall_ns)
+{
+	char now[API_TIME_TEXT_MAX];
+	json_t *o = api_condition_find(conditions, c->type);
+	if (o == NULL) {
+		o = json_object();
+		json_object_set_new(o, "type", json_string(c->type));
+		json_array_append_new(conditions, o);
+	}
+	bool moved = set(o, "status", json_string(status_text[c->status]));
+	bool changed = moved;
+	changed |= set(o, "reason", json_string(c->reason));
+	changed |= set(o, "message", json_string(c->message != NULL ? c->message : ""));
+	if (c->generation != 0)
+		changed |= set(o, "observedGeneration", json_integer(c->generation));
+	if (moved || json_object_get(o, "lastTransitionTime") == NULL)
+		json_object_set_new(o, "lastTransitionTime",
+				    json_string(api_time(now_wall_ns, now)));
+	return changed;
+}

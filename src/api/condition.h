@@ -1,0 +1,26 @@
+/* Conditions by Kubernetes' conventions: one entry per type, lastTransitionTime moves only when the
+ * status does. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+enum api_status { API_UNKNOWN, API_FALSE, API_TRUE };
+
+struct api_condition {
+	const char *type;
+	enum api_status status;
+	const char *reason; /* CamelCase, never empty */
+	const char *message;
+	int64_t generation; /* observedGeneration; 0: left out (kinds that prune it) */
+};
+
+/* Adds or changes the condition in the array; true when something besides times differs from what
+ * was there, so that callers write only then. */
+bool api_condition_set(json_t *conditions, const struct api_condition *c, uint64_t now_wall_ns);
+/* The entry, or NULL. */
+json_t *api_condition_find(const json_t *conditions, const char *type);
+enum api_status api_condition_status(const json_t *conditions, const char *type);
+const char *api_status_str(enum api_status s);

@@ -1,0 +1,49 @@
+/* Conditions change when they should and their times only then. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/condition.h"
+#include "base/clock.h"
+
+static const char *since(const json_t *l, const char *type)
+{
+	return json_string_value(
+		json_object_get(api_condition_find(l, type), "lastTransitionTime"));
+}
+
+static void set_and_change(void **state)
+{
+	json_t *l = json_array();
+	struct api_condition c = { "Valid", API_TRUE, "AsExpected", "fine", 3 };
+	(void)state;
+	assert_int_equal(api_condition_status(l, "Valid"), API_UNKNOWN);
+	assert_true(api_condition_set(l, &c, 0));
+	assert_int_equal(api_condition_status(l, "Valid"), API_TRUE);
+	assert_string_equal(since(l, "Valid"), "1970-01-01T00:00:00Z");
+	assert_false(api_condition_set(l, &c, NS_PER_S)); /* nothing new: nothing to write */
+	c.message = "still fine";
+	c.generation = 4;
+	assert_true(api_condition_set(l, &c, 2 * NS_PER_S));
+	assert_string_equal(since(l, "Valid"), "1970-01-01T00:00:00Z");
+	c.status = API_FALSE;
+	assert_true(api_condition_set(l, &c, 3 * NS_PER_S));
+	assert_string_equal(since(l, "Valid"), "1970-01-01T00:00:03Z");
+	assert_int_equal(json_array_size(l), 1);
+	struct api_condition other = { "Applied", API_UNKNOWN, "Unreachable", NULL, 0 };
+	assert_true(api_condition_set(l, &other, 0));
+	assert_int_equal(json_array_size(l), 2);
+	assert_null(json_object_get(api_condition_find(l, "Applied"), "observedGeneration"));
+	assert_string_equal(api_status_str(API_UNKNOWN), "Unknown");
+	json_decref(l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(set_and_change) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* Times of the API. */
+#include "api/time.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/slice.h"
+
+static struct tm utc(uint64_t wall_ns)
+{
+	time_t s = (time_t)(wall_ns / NS_PER_S);
+	struct tm t = { 0 };
+	gmtime_r(&s, &t);
+	return t;
+}
+
+const char *api_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
+{
+	struct tm t = utc(wall_ns);
+	strftime(out, API_TIME_TEXT_MAX, "%Y-%m-%dT%H:%M:%SZ", &t);
+	return out;
+}
+
+const char *api_micro_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
+{
+	struct tm t = utc(wall_ns);
+	size_t n = strftime(out, API_TIME_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &t);
+	snprintf(out + n, API_TIME_TEXT_MAX - n, ".%06uZ",
+		 (unsigned)(wall_ns % NS_PER_S / 1000) % 1000000);
+	return out;
+}
+
+/* Exactly `n` digits within [min, max]. */
+static bool digits(const char **p, int n, int min, int max, int *ret)
+{
+	int v = 0;
+	for (int i = 0; i < n; i++, (*p)++) {
+		if (!ascii_isdigit(**p))
+			return false;
+		v = v * 10 + (**p - '0');
+	}
+	*ret = v;
+	return v >= min && v <= max;
+}
+
+static bool literal(const char **p, char c)
+{
+	if ((**p | (ascii_isalpha(c) ? 0x20 : 0)) != (c | (ascii_isalpha(c) ? 0x20 : 0)))
+		return false;
+	(*p)++;
+	return true;
+}
+
+static bool fraction(const char **p, uint64_t *ret_ns)
+{
+	uint64_t scale = NS_PER_S / 10;
+	*ret_ns = 0;
+	if (**p != '.')
+		return true;
+	(*p)++;
+	if (!ascii_isdigit(**p))
+		return false;
+	for (; ascii_isdigit(**p); (*p)++) {
+		*ret_ns += (uint64_t)(**p - '0') * scale;
+		scale /= 10;
+	}
+	return true;
+}
+
+static bool offset(const char **p, int *ret_s)
+{
+	int h, m, sign = **p == '-' ? -1 : 1;
+	*ret_s = 0;
+	if (literal(p, 'Z'))
+		return true;
+	if (**p != '+' && **p != '-')
+		return false;
+	(*p)++;
+	if (!digits(p, 2, 0, 23, &h) || !literal(p, ':') || !digits(p, 2, 0, 59, &m))
+		return false;
+	*ret_s = sign * (h * 3600 + m * 60);
+	return true;
+}
+
+int api_time_parse(const char *s, uint64_t *ret_wall_ns)
+{
+	struct tm t = { 0 };
+	const char *p = s;
+	uint64_t frac;
+	int off, y, mon;
+	if (!digits(&p, 4, 0, 9999, &y) || !literal(&p, '-') || !digits(&p, 2, 1, 12, &mon) ||
+	    !literal(&p, '-') || !digits(&p, 2, 1, 31, &t.tm_mday) || !literal(&p, 'T') ||
+	    !digits(&p, 2, 0, 23, &t.tm_hour) || !literal(&p, ':') ||
+	    !digits(&p, 2, 0, 59, &t.tm_min) || !literal(&p, ':') ||
+	    !digits(&p, 2, 0, 59, &t.tm_sec) || !fraction(&p, &frac) || !offset(&p, &off) ||
+	    *p != '\0')
+		return ERR_PARSE;
+	t.tm_year = y - 1900;
+	t.tm_mon = mon - 1;
+	int mday = t.tm_mday;
+	time_t v = timegm(&t);
+	if (t.tm_mday != mday)
+		return ERR_PARSE; /* the 31st of a shorter month */
+	v -= off;
+	if (v < 0)
+		return ERR_RANGE;
+	*ret_wall_ns = (uint64_t)v * NS_PER_S + frac;
+	return 0;
+}
