@@ -1,0 +1,461 @@
+/* Selectors: a lexer of words and signs, one term after the other, and matching. */
+#include "api/selector.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "base/err.h"
+
+struct parser {
+	struct slice rest;
+	struct arena *a;
+	char *err;
+	size_t err_n;
+};
+
+static int fail(const struct parser *p, const char *what, struct slice found)
+{
+	if (found.n == 0)
+		snprintf(p->err, p->err_n, "%s, found the end", what);
+	else
+		snprintf(p->err, p->err_n, "%s, found '%.*s'", what, (int)found.n, found.p);
+	return ERR_PARSE;
+}
+
+/* ---- what a key and a value may be ---- */
+
+static bool is_word(struct slice s, size_t max)
+{
+	if (s.n == 0 || s.n > max)
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		bool alnum = ascii_isdigit(s.p[i]) || ascii_isalpha(s.p[i]);
+		bool inner = i != 0 && i + 1 != s.n && strchr("-_.", s.p[i]) != NULL;
+		if (!alnum && !inner)
+			return false;
+	}
+	return true;
+}
+
+enum { LABEL_NAME_MAX = 63, PREFIX_MAX = 253 };
+
+bool api_is_label_key(struct slice s)
+{
+	ptrdiff_t slash = slice_find(s, '/');
+	if (slash < 0)
+		return is_word(s, LABEL_NAME_MAX);
+	char prefix[PREFIX_MAX + 1];
+	if (slash == 0 || slash > PREFIX_MAX)
+		return false;
+	memcpy(prefix, s.p, (size_t)slash);
+	prefix[slash] = '\0';
+	return api_is_subdomain_name(prefix) &&
+	       is_word(slice_from(s, (size_t)slash + 1), LABEL_NAME_MAX);
+}
+
+bool api_is_label_value(struct slice s)
+{
+	return s.n == 0 || is_word(s, LABEL_NAME_MAX);
+}
+
+/* ---- words and signs ---- */
+
+static bool is_sign(char c)
+{
+	return strchr("=!(),<>", c) != NULL && c != '\0';
+}
+
+static struct slice next_token(struct parser *p)
+{
+	struct slice r = p->rest;
+	size_t n = 0;
+	while (r.n != 0 && ascii_isspace(r.p[0]))
+		r = slice_from(r, 1);
+	if (r.n == 0) {
+		p->rest = r;
+		return (struct slice){ "", 0 };
+	}
+	if (is_sign(r.p[0]))
+		n = r.n > 1 && r.p[1] == '=' && (r.p[0] == '=' || r.p[0] == '!') ? 2 : 1;
+	while (n < r.n && !is_sign(r.p[0]) && !is_sign(r.p[n]) && !ascii_isspace(r.p[n]))
+		n++;
+	p->rest = slice_from(r, n);
+	return (struct slice){ r.p, n };
+}
+
+static struct slice peek(const struct parser *p)
+{
+	struct parser copy = *p;
+	return next_token(&copy);
+}
+
+static bool is_word_token(struct slice t)
+{
+	return t.n != 0 && !is_sign(t.p[0]);
+}
+
+static struct api_selector_term *add_term(struct parser *p, struct api_selector *s)
+{
+	if (s->n == API_SELECTOR_TERMS_MAX) {
+		snprintf(p->err, p->err_n, "more than %d terms", API_SELECTOR_TERMS_MAX);
+		return NULL;
+	}
+	struct api_selector_term *t = &s->term[s->n++];
+	memset(t, 0, sizeof(*t));
+	return t;
+}
+
+static void add_value(struct parser *p, struct api_selector_term *t, struct slice v)
+{
+	/* Grown by one: selectors are short. */
+	const char **more = arena_alloc(p->a, (t->n_values + 1) * sizeof(*more));
+	if (t->n_values != 0)
+		memcpy(more, t->value, t->n_values * sizeof(*more));
+	more[t->n_values++] = arena_strndup(p->a, v.p, v.n);
+	t->value = more;
+}
+
+/* ---- labels ---- */
+
+static int check_value(const struct parser *p, struct slice v)
+{
+	return api_is_label_value(v) ? 0
+				     : fail(p,
+					    "a label's value is at most 63 letters, digits, "
+					    "'-', '_' and '.', beginning and ending with a "
+					    "letter or digit",
+					    v);
+}
+
+/* `(a, b)` */
+static int parse_set(struct parser *p, struct api_selector_term *t)
+{
+	struct slice tok = next_token(p);
+	if (!slice_is(tok, "("))
+		return fail(p, "'(' expected", tok);
+	for (;;) {
+		struct slice v = peek(p);
+		v = is_word_token(v) ? next_token(p) : (struct slice){ "", 0 };
+		int r = check_value(p, v);
+		if (r < 0)
+			return r;
+		add_value(p, t, v);
+		tok = next_token(p);
+		if (slice_is(tok, ")"))
+			return 0;
+		if (!slice_is(tok, ","))
+			return fail(p, "',' or ')' expected", tok);
+	}
+}
+
+static int parse_number(struct parser *p, struct api_selector_term *t)
+{
+	struct slice v = next_token(p);
+	uint64_t n;
+	struct slice digits = v.n != 0 && v.p[0] == '-' ? slice_from(v, 1) : v;
+	if (slice_u64(digits, &n) < 0)
+		return fail(p, "a whole number expected", v);
+	add_value(p, t, v);
+	return 0;
+}
+
+static int parse_value(struct parser *p, struct api_selector_term *t)
+{
+	struct slice v = peek(p);
+	v = is_word_token(v) ? next_token(p) : (struct slice){ "", 0 };
+	int r = check_value(p, v);
+	if (r == 0)
+		add_value(p, t, v);
+	return r;
+}
+
+static const struct {
+	const char *sign;
+	enum api_selector_op op;
+	int (*values)(struct parser *p, struct api_selector_term *t);
+} label_ops[] = {
+	{ "=", API_SEL_IN, parse_value },	{ "==", API_SEL_IN, parse_value },
+	{ "!=", API_SEL_NOT_IN, parse_value },	{ "in", API_SEL_IN, parse_set },
+	{ "notin", API_SEL_NOT_IN, parse_set }, { ">", API_SEL_GREATER, parse_number },
+	{ "<", API_SEL_LESS, parse_number },
+};
+
+static int parse_label_term(struct parser *p, struct api_selector_term *t)
+{
+	struct slice key = next_token(p);
+	bool not = slice_is(key, "!");
+	if (not )
+		key = next_token(p);
+	if (!is_word_token(key) || !api_is_label_key(key))
+		return fail(p, "a label's key expected", key);
+	t->key = arena_strndup(p->a, key.p, key.n);
+	struct slice sign = peek(p);
+	if (not || sign.n == 0 || slice_is(sign, ",")) {
+		t->op = not ? API_SEL_MISSING : API_SEL_EXISTS;
+		return 0;
+	}
+	sign = next_token(p);
+	for (size_t i = 0; i < ARRAY_LEN(label_ops); i++) {
+		if (slice_is(sign, label_ops[i].sign)) {
+			t->op = label_ops[i].op;
+			return label_ops[i].values(p, t);
+		}
+	}
+	return fail(p, "one of = == != in notin < > expected", sign);
+}
+
+static int begin(struct parser *p, struct api_selector *s)
+{
+	*s = (struct api_selector){ 0 };
+	if (p->rest.n > API_SELECTOR_BYTES_MAX) {
+		snprintf(p->err, p->err_n, "longer than %d bytes", API_SELECTOR_BYTES_MAX);
+		return ERR_LIMIT;
+	}
+	s->term = arena_alloc(p->a, API_SELECTOR_TERMS_MAX * sizeof(*s->term));
+	return 0;
+}
+
+int api_label_selector_parse(struct slice text, struct arena *a, struct api_selector *ret,
+			     char *err, size_t err_n)
+{
+	struct parser p = { text, a, err, err_n };
+	struct api_selector s;
+	int r = begin(&p, &s);
+	if (r < 0)
+		return r;
+	while (r == 0 && peek(&p).n != 0) {
+		struct api_selector_term *t = add_term(&p, &s);
+		if (t == NULL)
+			return ERR_LIMIT;
+		r = parse_label_term(&p, t);
+		struct slice sep = r == 0 ? next_token(&p) : (struct slice){ "", 0 };
+		if (r == 0 && sep.n != 0 && !slice_is(sep, ","))
+			r = fail(&p, "',' expected", sep);
+		if (r == 0 && sep.n != 0 && peek(&p).n == 0)
+			r = fail(&p, "a label's key expected", peek(&p));
+	}
+	if (r == 0)
+		*ret = s;
+	return r;
+}
+
+static int expression(struct parser *p, const json_t *e, struct api_selector_term *t)
+{
+	static const struct {
+		const char *name;
+		enum api_selector_op op;
+		bool values;
+	} ops[] = {
+		{ "In", API_SEL_IN, true },
+		{ "NotIn", API_SEL_NOT_IN, true },
+		{ "Exists", API_SEL_EXISTS, false },
+		{ "DoesNotExist", API_SEL_MISSING, false },
+	};
+	const char *key = api_get_string(e, "key"), *op = api_get_string(e, "operator");
+	const json_t *values = json_object_get(e, "values");
+	json_t *v;
+	size_t i, k;
+	if (!api_is_label_key(slice_of(key)))
+		return fail(p, "a label's key expected", slice_of(key));
+	t->key = arena_strdup(p->a, key);
+	for (i = 0; i < ARRAY_LEN(ops) && strcmp(ops[i].name, op) != 0; i++)
+		;
+	if (i == ARRAY_LEN(ops))
+		return fail(p, "one of In NotIn Exists DoesNotExist expected", slice_of(op));
+	t->op = ops[i].op;
+	if ((json_array_size(values) != 0) != ops[i].values)
+		return fail(p, ops[i].values ? "values expected for" : "no values expected for",
+			    slice_of(op));
+	json_array_foreach (values, k, v) {
+		struct slice s = slice_of(json_string_value(v));
+		int r = s.p != NULL ? check_value(p, s) : fail(p, "a string expected", SLICE(""));
+		if (r < 0)
+			return r;
+		add_value(p, t, s);
+	}
+	return 0;
+}
+
+int api_label_selector_from(const json_t *o, struct arena *a, struct api_selector *ret, char *err,
+			    size_t err_n)
+{
+	struct parser p = { { NULL, 0 }, a, err, err_n };
+	struct api_selector s;
+	const char *k;
+	json_t *v;
+	size_t i;
+	int r = begin(&p, &s);
+	json_object_foreach (json_object_get(api_tree(o), "matchLabels"), k, v) {
+		struct api_selector_term *t = r == 0 ? add_term(&p, &s) : NULL;
+		if (t == NULL)
+			return r < 0 ? r : ERR_LIMIT;
+		struct slice val = slice_of(json_string_value(v));
+		if (!api_is_label_key(slice_of(k)))
+			return fail(&p, "a label's key expected", slice_of(k));
+		r = val.p != NULL ? check_value(&p, val) : fail(&p, "a string expected", SLICE(""));
+		t->key = arena_strdup(a, k);
+		if (r == 0)
+			add_value(&p, t, val);
+	}
+	json_array_foreach (json_object_get(o, "matchExpressions"), i, v) {
+		struct api_selector_term *t = r == 0 ? add_term(&p, &s) : NULL;
+		if (t == NULL)
+			return r < 0 ? r : ERR_LIMIT;
+		r = expression(&p, v, t);
+	}
+	if (r == 0)
+		*ret = s;
+	return r;
+}
+
+/* ---- fields ---- */
+
+/* Up to the next character of `stop` that is not escaped. */
+static size_t span(struct slice s, const char *stop)
+{
+	size_t i = 0;
+	for (; i < s.n && strchr(stop, s.p[i]) == NULL; i++) {
+		if (s.p[i] == '\\' && i + 1 < s.n)
+			i++;
+	}
+	return i;
+}
+
+static int unescape(const struct parser *p, struct slice s, const char **ret)
+{
+	char *out = arena_alloc(p->a, s.n + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '\\') {
+			if (i + 1 == s.n || strchr("\\,=", s.p[i + 1]) == NULL)
+				return fail(p, "only \\\\ \\, and \\= are escapes", s);
+			i++;
+		}
+		out[n++] = s.p[i];
+	}
+	out[n] = '\0';
+	*ret = out;
+	return 0;
+}
+
+static int parse_field_term(struct parser *p, struct slice term, struct api_selector_term *t)
+{
+	size_t n = span(term, "=!");
+	struct slice key = { term.p, n }, sign = slice_from(term, n);
+	size_t skip = 1;
+	t->op = API_SEL_IN;
+	if (sign.n >= 2 && sign.p[1] == '=') {
+		t->op = sign.p[0] == '!' ? API_SEL_NOT_IN : API_SEL_IN;
+		skip = 2;
+	} else if (sign.n == 0 || sign.p[0] != '=') {
+		return fail(p, "field=value or field!=value expected", term);
+	}
+	const char *value;
+	int r = unescape(p, slice_from(sign, skip), &value);
+	if (r < 0)
+		return r;
+	t->key = arena_strndup(p->a, key.p, key.n);
+	add_value(p, t, slice_of(value));
+	return 0;
+}
+
+int api_field_selector_parse(struct slice text, struct arena *a, struct api_selector *ret,
+			     char *err, size_t err_n)
+{
+	struct parser p = { text, a, err, err_n };
+	struct api_selector s;
+	int r = begin(&p, &s);
+	while (r == 0 && p.rest.n != 0) {
+		size_t n = span(p.rest, ",");
+		struct slice term = slice_trim((struct slice){ p.rest.p, n });
+		p.rest = slice_from(p.rest, n + 1);
+		if (term.n == 0)
+			continue;
+		struct api_selector_term *t = add_term(&p, &s);
+		if (t == NULL)
+			return ERR_LIMIT;
+		r = parse_field_term(&p, term, t);
+	}
+	if (r == 0)
+		*ret = s;
+	return r;
+}
+
+/* ---- matching ---- */
+
+static bool among(const struct api_selector_term *t, const char *v)
+{
+	for (size_t i = 0; i < t->n_values; i++) {
+		if (strcmp(t->value[i], v) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool whole_number(const char *s, long long *ret)
+{
+	char *end;
+	struct slice digits = slice_of(s[0] == '-' ? s + 1 : s);
+	uint64_t n;
+	if (slice_u64(digits, &n) < 0 || n > INT64_MAX)
+		return false;
+	*ret = strtoll(s, &end, 10);
+	return *end == '\0';
+}
+
+static bool term_match(const struct api_selector_term *t, const char *v)
+{
+	long long have, want;
+	switch (t->op) {
+	case API_SEL_IN:
+		return v != NULL && among(t, v);
+	case API_SEL_NOT_IN:
+		return v == NULL || !among(t, v);
+	case API_SEL_EXISTS:
+		return v != NULL;
+	case API_SEL_MISSING:
+		return v == NULL;
+	case API_SEL_GREATER:
+	case API_SEL_LESS:
+		if (v == NULL || !whole_number(v, &have) || !whole_number(t->value[0], &want))
+			return false;
+		return t->op == API_SEL_GREATER ? have > want : have < want;
+	}
+	return false;
+}
+
+bool api_label_selector_match(const struct api_selector *s, const json_t *labels)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const char *v = json_string_value(json_object_get(labels, s->term[i].key));
+		if (!term_match(&s->term[i], v))
+			return false;
+	}
+	return true;
+}
+
+static bool field_match(const struct api_selector_term *t, const json_t *o)
+{
+	const json_t *v = api_get(o, t->key);
+	char number[32];
+	const char *s = json_string_value(v);
+	if (json_is_boolean(v))
+		s = json_is_true(v) ? "true" : "false";
+	if (json_is_integer(v)) {
+		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+		s = number;
+	}
+	return term_match(t, s != NULL ? s : "");
+}
+
+bool api_field_selector_match(const struct api_selector *s, const json_t *o)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (!field_match(&s->term[i], o))
+			return false;
+	}
+	return true;
+}
