@@ -1,0 +1,57 @@
+/* Keys of objects that somebody has to look at. A key that is in the queue is not put in again; one
+ * that is being worked on comes back when that is done: so no key is worked on twice at once, and
+ * no change is missed. Failures come back later and later.
+ *
+ * A worker's loop:
+ *
+ *	while (workqueue_get(q, &key)) {
+ *		int r = reconcile(key.s);
+ *		workqueue_done(q, &key, r == 0 ? WORK_OK : WORK_RETRY);
+ *	}
+ *
+ * All calls are safe from any thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+struct workqueue;
+
+/* Zero: the default. */
+struct workqueue_conf {
+	uint64_t retry_min_ns; /* after the first failure of a key, doubled by each; 5 ms */
+	uint64_t retry_max_ns; /* 1000 s */
+	unsigned retry_rate;  /* failures of all keys together that may come back in a second; 10 */
+	unsigned retry_burst; /* 100 */
+};
+
+enum work_result {
+	WORK_OK,    /* forget its failures */
+	WORK_RETRY, /* again after its back-off */
+};
+
+struct workqueue *workqueue_new(const struct workqueue_conf *c);
+/* After workqueue_close, when no thread is inside any more. */
+void workqueue_free(struct workqueue *q);
+
+void workqueue_add(struct workqueue *q, const char *key);
+/* Once the time has come; the earlier of several wins. */
+void workqueue_add_after(struct workqueue *q, const char *key, uint64_t delay_ns);
+
+/* Waits for a key, oldest first; false when the queue is closed. `key` keeps its memory. */
+bool workqueue_get(struct workqueue *q, struct strbuf *key);
+void workqueue_done(struct workqueue *q, const struct strbuf *key, enum work_result r);
+
+/* Wakes all who wait; nothing is handed out any more. */
+void workqueue_close(struct workqueue *q);
+
+struct workqueue_stats {
+	size_t ready, delayed, active;
+	uint64_t adds, retries;
+};
+void workqueue_stats(struct workqueue *q, struct workqueue_stats *ret);
+/* How often in a row the key has failed. */
+unsigned workqueue_failures(struct workqueue *q, const char *key);

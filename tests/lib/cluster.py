@@ -1,0 +1,183 @@
+"""A real Kubernetes API on loopback: etcd and kube-apiserver on free ports, with users by token.
+
+    with Cluster() as c:
+        status, body = c.call("GET", "/api/v1/namespaces")
+        c.kubeconfig()          path of a kubeconfig file for the administrator
+
+Children that die are reported at the next call, with the end of what they printed. The API server is stopped before
+etcd (without etcd it outlives SIGTERM for minutes). Everything lives in one temporary folder.
+"""
+import json
+import os
+import shutil
+import signal
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from lib import server
+
+READY_SECONDS = 60
+STOP_SECONDS = 10
+ADMIN = "admin-token"
+
+
+class Missing(Exception):
+    """A peer that cannot be had here: a reason to say loudly that a suite did not run."""
+
+
+def peer(name):
+    """Path of a peer program; built if need be."""
+    done = subprocess.run([os.path.join(server.ROOT, "tests", "peers", "build"), name], stdout=subprocess.PIPE, text=True)
+    if done.returncode == 2:
+        raise Missing(f"{name} could not be built here (tests/peers/build says why)")
+    if done.returncode != 0:
+        raise RuntimeError(f"tests/peers/build {name} failed")
+    return done.stdout.splitlines()[-1]
+
+
+class Died(Exception):
+    """A child ended by itself."""
+
+
+class Child:
+    """A process with its output in a file."""
+
+    def __init__(self, name, command, folder):
+        self.name = name
+        self.log = os.path.join(folder, name + ".log")
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=subprocess.STDOUT)
+
+    def check(self):
+        status = self.process.poll()
+        if status is not None:
+            with open(self.log, encoding="utf-8", errors="replace") as f:
+                tail = "".join(f.readlines()[-15:])
+            raise Died(f"{self.name} ended with status {status}\n{tail}")
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)  # one that a test has frozen
+            self.process.terminate()
+            try:
+                self.process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+class Cluster:
+    """`users`: {token: (user, [group, ...])} beside the administrator. `flags` go to kube-apiserver."""
+
+    def __init__(self, users=None, flags=(), etcd=None, rbac=False):
+        self.users = {ADMIN: ("admin", ["system:masters"]), **(users or {})}
+        self.flags = list(flags) + (["--authorization-mode=RBAC"] if rbac else [])
+        self.dir = tempfile.mkdtemp(prefix="fairlead-kube-")
+        self.held = [server.Port() for _ in range(3)]
+        self.client_port, self.peer_port, self.port = (p.number for p in self.held)
+        self.etcd_program = etcd or peer("etcd")
+        self.api_program = peer("kube-apiserver")
+        self.etcd = self.api = None
+
+    url = property(lambda self: f"https://127.0.0.1:{self.port}")
+    ca = property(lambda self: os.path.join(self.dir, "certs", "apiserver.crt"))
+
+    def __enter__(self):
+        try:
+            self.start_etcd()
+            self.start_api()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start_etcd(self):
+        client, other = (f"http://127.0.0.1:{n}" for n in (self.client_port, self.peer_port))
+        command = [self.etcd_program, "--data-dir", os.path.join(self.dir, "etcd"), "--listen-client-urls", client,
+                   "--advertise-client-urls", client, "--listen-peer-urls", other,
+                   "--initial-advertise-peer-urls", other, "--initial-cluster", f"default={other}", "--log-level", "warn"]
+        if "3.4" not in self.etcd_version():
+            command.append("--unsafe-no-fsync")
+        self.etcd = Child("etcd", command, self.dir)
+
+    def etcd_version(self):
+        return subprocess.run([self.etcd_program, "--version"], capture_output=True, text=True, check=True).stdout
+
+    def prepare(self):
+        key = os.path.join(self.dir, "sa.key")
+        if not os.path.exists(key):
+            subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+        with open(os.path.join(self.dir, "tokens.csv"), "w", encoding="utf-8") as f:
+            for token, (user, groups) in self.users.items():
+                f.write(f'{token},{user},{user}-uid,"{",".join(groups)}"\n')
+        return key
+
+    def start_api(self):
+        key = self.prepare()
+        self.api = Child("kube-apiserver", [
+            self.api_program, f"--etcd-servers=http://127.0.0.1:{self.client_port}", "--bind-address=127.0.0.1",
+            f"--secure-port={self.port}", f"--cert-dir={self.dir}/certs", f"--token-auth-file={self.dir}/tokens.csv",
+            "--service-cluster-ip-range=10.96.0.0/16", "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
+            "--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none", *self.flags], self.dir)
+        self.wait_ready()
+
+    def wait_ready(self):
+        end = time.monotonic() + READY_SECONDS
+        while True:
+            self.etcd.check()
+            self.api.check()
+            try:
+                if self.call("GET", "/readyz")[0] == 200:
+                    return
+            except (OSError, urllib.error.URLError):
+                pass
+            if time.monotonic() > end:
+                raise TimeoutError(f"kube-apiserver is not ready after {READY_SECONDS} s")
+            time.sleep(0.05)
+
+    def stop(self):
+        for child in (self.api, self.etcd):
+            if child is not None:
+                child.stop()
+        for port in self.held:
+            port.release()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def call(self, method, path, body=None, token=ADMIN, content_type="application/json", timeout=30):
+        """(status, decoded JSON or text) of one request."""
+        if self.api is not None:
+            self.api.check()
+        data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {
+            "Authorization": f"Bearer {token}", "Content-Type": content_type, "User-Agent": "fairlead-tests"}, method=method)
+        context = ssl.create_default_context(cafile=self.ca)
+        try:
+            with urllib.request.urlopen(request, timeout=timeout, context=context) as reply:
+                status, raw = reply.status, reply.read()
+        except urllib.error.HTTPError as e:
+            status, raw = e.code, e.read()
+        try:
+            return status, json.loads(raw)
+        except ValueError:
+            return status, raw.decode(errors="replace")
+
+    def kubeconfig(self, token=ADMIN, namespace="default"):
+        """Path of a kubeconfig file for the owner of the token."""
+        path = os.path.join(self.dir, f"kubeconfig-{token}")
+        config = {"apiVersion": "v1", "kind": "Config", "current-context": "test",
+                  "clusters": [{"name": "test", "cluster": {"server": self.url, "certificate-authority": self.ca}}],
+                  "users": [{"name": "test", "user": {"token": token}}],
+                  "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": namespace}}]}
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump(config, f)
+        os.chmod(path, 0o600)
+        return path
