@@ -16,7 +16,10 @@
 	X(TIMEOUT, 1011, "timed out")            \
 	X(BUSY, 1012, "busy")                    \
 	X(INTERNAL, 1013, "internal error")      \
-	X(TLS, 1014, "TLS failure")
+	X(TLS, 1014, "TLS failure")              \
+	X(CONFLICT, 1015, "changed meanwhile")   \
+	X(GONE, 1016, "too old, read it anew")   \
+	X(DENIED, 1017, "permission denied")
 
 enum err_code {
 #define X(name, number, text) ERR_##name = -(number),

@@ -1,0 +1,150 @@
+/* The table of kinds. */
+#include "api/kind.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+
+/* clang-format off */
+const struct api_kind api_kinds[] = {
+	/* group                         version      kind                     plural                     singular                  shorts    ns     status ours */
+	{ "",                            "v1",        "Namespace",             "namespaces",              "namespace",              "ns",     false, true,  false },
+	{ "",                            "v1",        "ConfigMap",             "configmaps",              "configmap",              "cm",     true,  false, false },
+	{ "",                            "v1",        "Secret",                "secrets",                 "secret",                 "",       true,  false, false },
+	{ "",                            "v1",        "Service",               "services",                "service",                "svc",    true,  true,  false },
+	{ "",                            "v1",        "Pod",                   "pods",                    "pod",                    "po",     true,  true,  false },
+	{ "",                            "v1",        "Node",                  "nodes",                   "node",                   "no",     false, true,  false },
+	{ "",                            "v1",        "ServiceAccount",        "serviceaccounts",         "serviceaccount",         "sa",     true,  false, false },
+	{ "events.k8s.io",               "v1",        "Event",                 "events",                  "event",                  "ev",     true,  false, false },
+	{ "",                            "v1",        "Event",                 "events",                  "event",                  "ev",     true,  false, false },
+	{ "discovery.k8s.io",            "v1",        "EndpointSlice",         "endpointslices",          "endpointslice",          "",       true,  false, false },
+	{ "coordination.k8s.io",         "v1",        "Lease",                 "leases",                  "lease",                  "",       true,  false, false },
+	{ "networking.k8s.io",           "v1",        "ServiceCIDR",           "servicecidrs",            "servicecidr",            "",       false, true,  false },
+	{ "apiextensions.k8s.io",        "v1",        "CustomResourceDefinition", "customresourcedefinitions", "customresourcedefinition", "crd crds", false, true, false },
+	{ "authorization.k8s.io",        "v1",        "SelfSubjectAccessReview", "selfsubjectaccessreviews", "selfsubjectaccessreview", "",   false, false, false },
+	{ "authorization.k8s.io",        "v1",        "SelfSubjectRulesReview", "selfsubjectrulesreviews", "selfsubjectrulesreview", "",      false, false, false },
+	{ "authentication.k8s.io",       "v1",        "SelfSubjectReview",     "selfsubjectreviews",      "selfsubjectreview",      "",       false, false, false },
+	{ "operator.openshift.io",       "v1",        "DNS",                   "dnses",                   "dns",                    "",       false, true,  true },
+	{ "config.openshift.io",         "v1",        "Network",               "networks",                "network",                "",       false, true,  true },
+	{ "config.openshift.io",         "v1",        "FeatureGate",           "featuregates",            "featuregate",            "",       false, true,  true },
+	{ "config.openshift.io",         "v1",        "ClusterOperator",       "clusteroperators",        "clusteroperator",        "co",     false, true,  true },
+	{ "k8s.ovn.org",                 "v1",        "EgressFirewall",        "egressfirewalls",         "egressfirewall",         "",       true,  true,  true },
+	{ "k8s.ovn.org",                 "v1",        "DNSName",               "dnsnames",                "dnsname",                "",       true,  true,  true },
+	{ "ipam.cluster.x-k8s.io",       "v1beta2",   "IPAddressClaim",        "ipaddressclaims",         "ipaddressclaim",         "",       true,  true,  true },
+	{ "ipam.cluster.x-k8s.io",       "v1beta2",   "IPAddress",             "ipaddresses",             "ipaddress",              "",       true,  false, true },
+	{ "ipam.cluster.x-k8s.io",       "v1alpha2",  "InClusterIPPool",       "inclusterippools",        "inclusterippool",        "",       true,  true,  true },
+	{ "ipam.cluster.x-k8s.io",       "v1alpha2",  "GlobalInClusterIPPool", "globalinclusterippools",  "globalinclusterippool",  "",       false, true,  true },
+	{ "cluster.x-k8s.io",            "v1beta2",   "Cluster",               "clusters",                "cluster",                "cl",     true,  true,  true },
+	{ "extensions.gardener.cloud",   "v1alpha1",  "DNSRecord",             "dnsrecords",              "dnsrecord",              "dnsrec", true,  true,  true },
+	{ "extensions.gardener.cloud",   "v1alpha1",  "Cluster",               "clusters",                "cluster",                "",       false, false, true },
+};
+/* clang-format on */
+const size_t api_n_kinds = ARRAY_LEN(api_kinds);
+
+const struct api_kind *api_kind_find(const char *group, const char *kind)
+{
+	for (size_t i = 0; i < api_n_kinds; i++) {
+		if (strcmp(api_kinds[i].group, group) == 0 && strcmp(api_kinds[i].kind, kind) == 0)
+			return &api_kinds[i];
+	}
+	return NULL;
+}
+
+static bool has_short(const struct api_kind *k, struct slice word)
+{
+	struct slice rest = slice_of(k->shorts);
+	while (rest.n != 0) {
+		if (slice_eq_nocase(slice_cut(&rest, ' '), word))
+			return true;
+	}
+	return false;
+}
+
+static bool fits(const struct api_kind *k, struct slice word)
+{
+	struct slice rest = word;
+	struct slice first = slice_cut(&rest, '.');
+	bool name = slice_eq_nocase(first, slice_of(k->plural)) ||
+		    slice_eq_nocase(first, slice_of(k->singular)) ||
+		    slice_eq_nocase(first, slice_of(k->kind));
+	if (rest.p != NULL)
+		return name && slice_eq_nocase(rest, slice_of(k->group));
+	return name || has_short(k, word);
+}
+
+/* Two rows may be one kind to a user: Events have two groups and one store. */
+static bool same_to_users(const struct api_kind *a, const struct api_kind *b)
+{
+	return strcmp(a->kind, b->kind) == 0 && !a->ours && !b->ours;
+}
+
+const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous)
+{
+	const struct api_kind *found = NULL;
+	*ret_ambiguous = false;
+	for (size_t i = 0; i < api_n_kinds; i++) {
+		if (!fits(&api_kinds[i], slice_of(word)))
+			continue;
+		if (found != NULL && !same_to_users(found, &api_kinds[i]))
+			*ret_ambiguous = true;
+		if (found == NULL)
+			found = &api_kinds[i];
+	}
+	return *ret_ambiguous ? NULL : found;
+}
+
+const struct api_kind *api_kind_of(const json_t *o)
+{
+	struct slice rest = slice_of(api_version(o));
+	struct slice group = slice_cut(&rest, '/');
+	if (group.n == 0)
+		return NULL;
+	if (rest.p == NULL)
+		group = SLICE(""); /* "v1" */
+	for (size_t i = 0; i < api_n_kinds; i++) {
+		if (slice_is(group, api_kinds[i].group) &&
+		    strcmp(api_kinds[i].kind, api_kind(o)) == 0)
+			return &api_kinds[i];
+	}
+	return NULL;
+}
+
+void api_kind_version(struct strbuf *out, const struct api_kind *k)
+{
+	if (k->group[0] != '\0')
+		strbuf_addf(out, "%s/", k->group);
+	strbuf_adds(out, k->version);
+}
+
+/* What RFC 3986 leaves unreserved stays. */
+static void add_escaped(struct strbuf *out, const char *s)
+{
+	for (; *s != '\0'; s++) {
+		if (ascii_isalpha(*s) || ascii_isdigit(*s) || strchr("-._~", *s) != NULL)
+			strbuf_addc(out, *s);
+		else
+			strbuf_addf(out, "%%%02X", (unsigned char)*s);
+	}
+}
+
+static void add_segment(struct strbuf *out, const char *s)
+{
+	strbuf_addc(out, '/');
+	add_escaped(out, s);
+}
+
+void api_kind_path(struct strbuf *out, const struct api_kind *k, const char *ns, const char *name,
+		   const char *sub)
+{
+	strbuf_adds(out, k->group[0] != '\0' ? "/apis/" : "/api/");
+	api_kind_version(out, k);
+	if (k->namespaced && ns != NULL && ns[0] != '\0') {
+		strbuf_adds(out, "/namespaces");
+		add_segment(out, ns);
+	}
+	add_segment(out, k->plural);
+	if (name != NULL)
+		add_segment(out, name);
+	if (sub != NULL)
+		add_segment(out, sub);
+}

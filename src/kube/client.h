@@ -1,0 +1,120 @@
+/* Requests to a Kubernetes API server. Straight-line code for threads that may block.
+ *
+ * Glossary
+ *   client  where the server is, who we are, what it can do; shared by all threads
+ *   conn    one thread's connection (keep-alive). Each thread that calls has its own
+ *   status  what the server says when it refuses (a `Status` object, or a proxy's text)
+ *
+ * Requests that meet 429 or 5xx with Retry-After are repeated after that time, up to ten times; a
+ * GET also after a reset connection, once. On 401 the token is read again and the request repeated
+ * once. Credentials are never logged. libcurl is loaded when the first conn is made. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "api/kind.h"
+#include "base/compiler.h"
+#include "base/slice.h"
+#include "base/strbuf.h"
+
+struct kube_client;
+struct kube_config;
+struct kube_conn;
+
+struct kube_client *kube_client_new(struct kube_config *c); /* takes the configuration over */
+void kube_client_free(struct kube_client *c);		    /* after its conns */
+/* For people: "https://10.0.0.1:6443 as context 'prod'". */
+const char *kube_client_text(const struct kube_client *c);
+
+/* NULL only when libcurl cannot be loaded: `err` tells. */
+struct kube_conn *kube_conn_new(struct kube_client *c, char *err, size_t err_n);
+void kube_conn_free(struct kube_conn *c);
+/* From any thread: a call under way on it ends with -ECANCELED, and all later ones. */
+void kube_conn_cancel(struct kube_conn *c);
+
+struct kube_status {
+	int code;	   /* of HTTP; 0: no answer came */
+	char reason[64];   /* "Conflict", "AlreadyExists", "Expired", ... */
+	char message[512]; /* for people */
+	unsigned retry_after_s;
+	json_t *causes; /* details.causes, a reference of the caller's, or NULL */
+};
+void kube_status_done(struct kube_status *s);
+
+struct kube_request {
+	const char *method;
+	const char *path;	  /* with query; escaped */
+	const json_t *body;	  /* or NULL */
+	struct slice raw;	  /* body as bytes instead */
+	const char *content_type; /* NULL: application/json */
+	uint64_t timeout_ns;	  /* 0: 60 s */
+};
+
+/* One request. *ret (may be NULL) is the decoded answer. Errors: ERR_NOTFOUND (404), ERR_DUPLICATE
+ * (409 AlreadyExists), ERR_CONFLICT (other 409), ERR_GONE (410), ERR_CONFIG (400, 422: refused as
+ * invalid), ERR_DENIED (401, 403), ERR_BUSY (429), ERR_TIMEOUT, -ECANCELED, ERR_CLOSED (network),
+ * ERR_PARSE, ERR_LIMIT, ERR_INTERNAL (other 5xx). `reterr` (may be NULL) has the details. */
+MUST_CHECK int kube_call(struct kube_conn *c, const struct kube_request *r, json_t **ret,
+			 struct kube_status *reterr);
+
+/* ---- objects ---- */
+
+/* What object: */
+struct kube_ref {
+	const struct api_kind *kind;
+	const char *ns; /* NULL or "" for objects of the cluster */
+	const char *name;
+};
+
+MUST_CHECK int kube_get(struct kube_conn *c, const struct kube_ref *o, json_t **ret,
+			struct kube_status *reterr);
+MUST_CHECK int kube_create(struct kube_conn *c, const struct kube_ref *in, const json_t *o,
+			   json_t **ret, struct kube_status *reterr);
+/* PUT; the object's resourceVersion must be the one that was read. */
+MUST_CHECK int kube_update(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+			   const json_t *v, json_t **ret, struct kube_status *reterr);
+/* JSON merge patch; sub "status" or NULL. To lock it, put metadata.resourceVersion into the patch.
+ */
+MUST_CHECK int kube_merge(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+			  const json_t *patch, json_t **ret, struct kube_status *reterr);
+MUST_CHECK int kube_json_patch(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+			       const json_t *ops, json_t **ret, struct kube_status *reterr);
+/* Server-side apply with force. `v` holds only the fields we own, with apiVersion and kind. */
+MUST_CHECK int kube_apply(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+			  const char *manager, const json_t *v, json_t **ret,
+			  struct kube_status *reterr);
+struct kube_delete_opts {
+	const char *uid; /* preconditions; NULL: none */
+	const char *resource_version;
+	const char *propagation; /* "Background", "Foreground", "Orphan"; NULL: the server's */
+};
+MUST_CHECK int kube_delete(struct kube_conn *c, const struct kube_ref *o,
+			   const struct kube_delete_opts *opts, struct kube_status *reterr);
+
+/* Reads, lets `change` edit a copy, writes the difference as a merge patch locked by
+ * resourceVersion; after a conflict again, five times in all. change: 1 write, 0 nothing to do,
+ * negative: stop. */
+MUST_CHECK int kube_edit(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+			 int (*change)(void *ctx, json_t *copy), void *ctx,
+			 struct kube_status *reterr);
+
+/* ---- streams ---- */
+
+/* GET whose answer is taken as it comes (lists and watches). `data` returns 0 or a negative code,
+ * which ends the call and is its result. `gzip` only for lists: never on a watch, whose members
+ * libcurl cannot join. `idle_ns`: silence after which the peer counts as dead (0: never).
+ * Cancelled by kube_conn_cancel. 0 when the answer ended; errors as kube_call. */
+struct kube_stream {
+	const char *path;
+	bool gzip;
+	uint64_t idle_ns;
+	uint64_t timeout_ns; /* of all; 0: none */
+	int (*data)(void *ctx, struct slice bytes);
+	void *ctx;
+};
+MUST_CHECK int kube_stream(struct kube_conn *c, const struct kube_stream *s,
+			   struct kube_status *reterr);
