@@ -35,7 +35,7 @@ const struct api_kind api_kinds[] = {
 	{ "ipam.cluster.x-k8s.io",       "v1alpha2",  "InClusterIPPool",       "inclusterippools",        "inclusterippool",        "",       true,  true,  true },
 	{ "ipam.cluster.x-k8s.io",       "v1alpha2",  "GlobalInClusterIPPool", "globalinclusterippools",  "globalinclusterippool",  "",       false, true,  true },
 	{ "cluster.x-k8s.io",            "v1beta2",   "Cluster",               "clusters",                "cluster",                "cl",     true,  true,  true },
-	{ "extensions.gardener.cloud",   "v1alpha1",  "DNSRecord",             "dnsrecords",              "dnsrecord",              "dnsrec", true,  true,  true },
+	{ "extensions.gardener.cloud",   "v1alpha1",  "DNSRecord",             "dnsrecords",              "dnsrecord",              "dns",    true,  true,  true },
 	{ "extensions.gardener.cloud",   "v1alpha1",  "Cluster",               "clusters",                "cluster",                "",       false, false, true },
 };
 /* clang-format on */
@@ -67,9 +67,7 @@ static bool fits(const struct api_kind *k, struct slice word)
 	bool name = slice_eq_nocase(first, slice_of(k->plural)) ||
 		    slice_eq_nocase(first, slice_of(k->singular)) ||
 		    slice_eq_nocase(first, slice_of(k->kind));
-	if (rest.p != NULL)
-		return name && slice_eq_nocase(rest, slice_of(k->group));
-	return name || has_short(k, word);
+	return name && (rest.p == NULL || slice_eq_nocase(rest, slice_of(k->group)));
 }
 
 /* Two rows may be one kind to a user: Events have two groups and one store. */
@@ -78,12 +76,13 @@ static bool same_to_users(const struct api_kind *a, const struct api_kind *b)
 	return strcmp(a->kind, b->kind) == 0 && !a->ours && !b->ours;
 }
 
-const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous)
+static const struct api_kind *only_one(bool (*fit)(const struct api_kind *k, struct slice word),
+				       const char *word, bool *ret_ambiguous)
 {
 	const struct api_kind *found = NULL;
 	*ret_ambiguous = false;
 	for (size_t i = 0; i < api_n_kinds; i++) {
-		if (!fits(&api_kinds[i], slice_of(word)))
+		if (!fit(&api_kinds[i], slice_of(word)))
 			continue;
 		if (found != NULL && !same_to_users(found, &api_kinds[i]))
 			*ret_ambiguous = true;
@@ -91,6 +90,14 @@ const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous)
 			found = &api_kinds[i];
 	}
 	return *ret_ambiguous ? NULL : found;
+}
+
+const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous)
+{
+	const struct api_kind *k = only_one(fits, word, ret_ambiguous);
+	if (k != NULL || *ret_ambiguous)
+		return k;
+	return only_one(has_short, word, ret_ambiguous);
 }
 
 const struct api_kind *api_kind_of(const json_t *o)

@@ -28,8 +28,8 @@ extern const size_t api_n_kinds;
 
 /* By kind and group ("DNS", "operator.openshift.io"); NULL when there is none. */
 const struct api_kind *api_kind_find(const char *group, const char *kind);
-/* By what a user writes: plural, singular, short name, `plural.group` or Kind, letters alike; NULL
- * when there is none or, with *ret_ambiguous true, when several fit. */
+/* By what a user writes: plural, singular, `plural.group` or Kind, else a short name; letters
+ * alike. NULL when there is none or, with *ret_ambiguous true, when several fit. */
 const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous);
 /* Of an object, by its apiVersion and kind; NULL when it is none of ours. */
 const struct api_kind *api_kind_of(const json_t *o);

@@ -33,6 +33,7 @@ static void words(void **state)
 		{ "svc", "Service", "", false },
 		{ "dnses", "DNS", "operator.openshift.io", false },
 		{ "dns.operator.openshift.io", "DNS", "operator.openshift.io", false },
+		{ "dns", "DNS", "operator.openshift.io", false }, /* also a short name of another */
 		{ "events", "Event", "events.k8s.io", false },
 		{ "events.", "Event", "", false },
 		{ "clusters", NULL, NULL, true },
