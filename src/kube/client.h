@@ -27,19 +27,24 @@ struct kube_conn;
 
 struct kube_client *kube_client_new(struct kube_config *c); /* takes the configuration over */
 void kube_client_free(struct kube_client *c);		    /* after its conns */
-/* For people: "https://10.0.0.1:6443 as context 'prod'". */
+/* For people: "https://10.0.0.1:6443 (context 'prod' of /home/me/.kube/config)". */
 const char *kube_client_text(const struct kube_client *c);
+/* Borrowed; its functions take it from any thread. */
+struct kube_config *kube_client_config(const struct kube_client *c);
 
 /* NULL only when libcurl cannot be loaded: `err` tells. */
 struct kube_conn *kube_conn_new(struct kube_client *c, char *err, size_t err_n);
 void kube_conn_free(struct kube_conn *c);
 /* From any thread: a call under way on it ends with -ECANCELED, and all later ones. */
 void kube_conn_cancel(struct kube_conn *c);
+/* What the server warned of in the last call (`Warning: 299`), a line each, none twice; "" mostly.
+ * Borrowed until the next call. */
+const char *kube_conn_warnings(const struct kube_conn *c);
 
 struct kube_status {
 	int code;	   /* of HTTP; 0: no answer came */
 	char reason[64];   /* "Conflict", "AlreadyExists", "Expired", ... */
-	char message[512]; /* for people */
+	char message[512]; /* for people; with the Audit-Id of a refusal */
 	unsigned retry_after_s;
 	json_t *causes; /* details.causes, a reference of the caller's, or NULL */
 };
@@ -51,13 +56,21 @@ struct kube_request {
 	const json_t *body;	  /* or NULL */
 	struct slice raw;	  /* body as bytes instead */
 	const char *content_type; /* NULL: application/json */
-	uint64_t timeout_ns;	  /* 0: 60 s */
+	uint64_t timeout_ns;	  /* of all attempts and the waits between them; 0: 60 s */
+};
+
+enum {
+	KUBE_ANSWER_MAX_BYTES = 16 << 20, /* of kube_call; decoded. Lists are for kube_stream */
+	KUBE_ERROR_MAX_BYTES = 64 << 10,  /* of a refusal, what is beyond is dropped */
+	KUBE_RETRIES_MAX = 10,
+	KUBE_RETRY_AFTER_MAX_S = 60, /* who is told to wait longer gets ERR_BUSY at once */
 };
 
 /* One request. *ret (may be NULL) is the decoded answer. Errors: ERR_NOTFOUND (404), ERR_DUPLICATE
  * (409 AlreadyExists), ERR_CONFLICT (other 409), ERR_GONE (410), ERR_CONFIG (400, 422: refused as
- * invalid), ERR_DENIED (401, 403), ERR_BUSY (429), ERR_TIMEOUT, -ECANCELED, ERR_CLOSED (network),
- * ERR_PARSE, ERR_LIMIT, ERR_INTERNAL (other 5xx). `reterr` (may be NULL) has the details. */
+ * invalid), ERR_DENIED (401, 403), ERR_BUSY (429, 503), ERR_TIMEOUT (also 504), -ECANCELED,
+ * ERR_CLOSED (network), ERR_TLS (one side does not trust the other), ERR_PARSE, ERR_LIMIT,
+ * ERR_INTERNAL (other 5xx), ERR_UNSUPPORTED (other 4xx). `reterr` (may be NULL) has the details. */
 MUST_CHECK int kube_call(struct kube_conn *c, const struct kube_request *r, json_t **ret,
 			 struct kube_status *reterr);
 

@@ -24,8 +24,21 @@ void kube_config_free(struct kube_config *c);
 const char *kube_config_server(const struct kube_config *c); /* "https://host:port", no slash behind
 							      */
 const char *kube_config_namespace(const struct kube_config *c); /* "default" when none is said */
-/* The bearer token now in force, appended; "" when there is none. Files are read again at most once
- * a minute, exec plugins when their credential expires; `fresh`: at once (after a 401), unless it
- * was read since `asked_ns`. The old token stays when reading fails. Any thread. */
+/* For people: "context 'prod' of /home/me/.kube/config", "the pod's service account". */
+const char *kube_config_origin(const struct kube_config *c);
+
+/* Zero: the default. */
+struct kube_config_times {
+	uint64_t token_ns; /* between two looks at a token file; 1 min */
+	uint64_t files_ns; /* between two looks at files of certificates; 5 min */
+	uint64_t exec_ns;  /* after which an exec plugin is killed; 60 s */
+};
+/* Before threads share it. */
+void kube_config_set_times(struct kube_config *c, const struct kube_config_times *t);
+
+/* The bearer token now in force, appended; nothing when there is none. Files are read again at most
+ * once a minute, exec plugins run when their credential has expired; `fresh`: at once (after a
+ * 401), unless it was read since `asked_ns` (monotonic). The old token stays when reading fails; an
+ * error only when there is none, with a sentence in `err`. Any thread. Wipe `out` after use. */
 MUST_CHECK int kube_config_token(struct kube_config *c, bool fresh, uint64_t asked_ns,
-				 struct strbuf *out);
+				 struct strbuf *out, char *err, size_t err_n);
