@@ -1,0 +1,246 @@
+/* Which configuration: a file that was named, those of the environment, or the pod's own. */
+#include "kube/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/config_priv.h"
+
+#define MOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
+
+static const struct kube_config_times default_times = {
+	.token_ns = 60 * NS_PER_S,
+	.files_ns = 300 * NS_PER_S,
+	.exec_ns = 60 * NS_PER_S,
+};
+
+struct kube_config *kube_config_new(void)
+{
+	struct kube_config *c = xcalloc(1, sizeof(*c));
+	c->times = default_times;
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+static void source_done(struct kube_source *s)
+{
+	free(s->path);
+	kube_secret_done(&s->data);
+}
+
+#define FREE_ALL(vec)                                    \
+	do {                                             \
+		for (size_t i_ = 0; i_ < (vec)->n; i_++) \
+			free((vec)->v[i_]);              \
+		vec_done(vec);                           \
+	} while (0)
+
+void kube_config_free(struct kube_config *c)
+{
+	if (c == NULL)
+		return;
+	free(c->server);
+	free(c->ns);
+	free(c->origin);
+	free(c->tls_name);
+	free(c->proxy);
+	free(c->token_file);
+	FREE_ALL(&c->headers);
+	source_done(&c->ca);
+	source_done(&c->cert);
+	source_done(&c->key);
+	free(c->exec.command);
+	free(c->exec.api_version);
+	free(c->exec.hint);
+	FREE_ALL(&c->exec.args);
+	FREE_ALL(&c->exec.env);
+	kube_secret_done(&c->token);
+	kube_exec_cred_done(&c->cred);
+	kube_tls_unref(c->tls);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+void kube_config_set_times(struct kube_config *c, const struct kube_config_times *t)
+{
+	c->times.token_ns = t->token_ns != 0 ? t->token_ns : default_times.token_ns;
+	c->times.files_ns = t->files_ns != 0 ? t->files_ns : default_times.files_ns;
+	c->times.exec_ns = t->exec_ns != 0 ? t->exec_ns : default_times.exec_ns;
+}
+
+const char *kube_config_server(const struct kube_config *c)
+{
+	return c->server;
+}
+
+const char *kube_config_namespace(const struct kube_config *c)
+{
+	return c->ns;
+}
+
+const char *kube_config_origin(const struct kube_config *c)
+{
+	return c->origin;
+}
+
+/* ---- files ---- */
+
+struct texts {
+	char *path[64];
+	struct kube_secret text[64];
+	size_t n;
+};
+
+static void texts_done(struct texts *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->path[i]);
+		kube_secret_done(&t->text[i]);
+	}
+}
+
+/* 0 also when it is not there and need not be. */
+static int texts_add(struct texts *t, const char *path, bool must, char *err, size_t err_n)
+{
+	struct kube_secret text = { 0 };
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->path[i], path) == 0)
+			return 0;
+	if (t->n == ARRAY_LEN(t->path)) {
+		snprintf(err, err_n, "more than %zu kubeconfig files", ARRAY_LEN(t->path));
+		return ERR_LIMIT;
+	}
+	int r = kube_secret_read(path, &text);
+	if (r == -ENOENT && !must)
+		return 0;
+	if (r < 0) {
+		snprintf(err, err_n, "cannot read '%s': %s", path, err_str(r));
+		return r;
+	}
+	t->path[t->n] = xstrdup(path);
+	t->text[t->n++] = text;
+	return 0;
+}
+
+static int texts_from_env(struct texts *t, const char *list, char *err, size_t err_n)
+{
+	struct slice rest = slice_of(list);
+	while (rest.n != 0) {
+		struct slice one = slice_cut(&rest, ':');
+		if (one.n == 0)
+			continue;
+		CLEANUP(freep) char *path = xstrndup(one.p, one.n);
+		int r = texts_add(t, path, false, err, err_n);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int texts_find(struct texts *t, const char *file, char *err, size_t err_n)
+{
+	const char *list = getenv("KUBECONFIG");
+	const char *home = getenv("HOME");
+	if (file != NULL)
+		return texts_add(t, file, true, err, err_n);
+	if (list != NULL && list[0] != '\0')
+		return texts_from_env(t, list, err, err_n);
+	if (home == NULL || home[0] == '\0')
+		return 0;
+	CLEANUP(freep) char *path = xasprintf("%s/.kube/config", home);
+	return texts_add(t, path, false, err, err_n);
+}
+
+static int read_texts(const struct texts *t, const char *context, struct kube_config **ret,
+		      char *err, size_t err_n)
+{
+	struct kube_config_file f[ARRAY_LEN(t->path)];
+	struct kube_config *c = kube_config_new();
+	for (size_t i = 0; i < t->n; i++)
+		f[i] = (struct kube_config_file){ t->path[i], kube_secret_slice(&t->text[i]) };
+	int r = kube_config_read(f, t->n, context, c, err, err_n);
+	if (r == 0)
+		r = kube_config_check(c, err, err_n);
+	if (r < 0) {
+		kube_config_free(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+int kube_config_load(const char *file, const char *context, struct kube_config **ret, char *err,
+		     size_t err_n)
+{
+	struct texts t = { .n = 0 };
+	int r = texts_find(&t, file, err, err_n);
+	if (r == 0 && t.n == 0 && getenv("KUBERNETES_SERVICE_HOST") != NULL)
+		return kube_config_in_cluster(NULL, ret, err, err_n);
+	if (r == 0 && t.n == 0) {
+		snprintf(err, err_n,
+			 "there is no kubeconfig (flag, $KUBECONFIG, ~/.kube/config), "
+			 "and this is no pod (KUBERNETES_SERVICE_HOST is not set)");
+		r = ERR_NOTFOUND;
+	}
+	if (r == 0)
+		r = read_texts(&t, context, ret, err, err_n);
+	texts_done(&t);
+	return r;
+}
+
+/* ---- the pod's service account ---- */
+
+static char *mounted(const char *root, const char *name)
+{
+	return xasprintf("%s" MOUNT "/%s", root != NULL ? root : "", name);
+}
+
+static char *pod_namespace(const char *root)
+{
+	CLEANUP(freep) char *path = mounted(root, "namespace");
+	struct kube_secret text = { 0 };
+	if (kube_secret_read(path, &text) < 0)
+		return xstrdup("default");
+	struct slice s = slice_trim(kube_secret_slice(&text));
+	char *ns = s.n != 0 ? xstrndup(s.p, s.n) : xstrdup("default");
+	kube_secret_done(&text);
+	return ns;
+}
+
+int kube_config_in_cluster(const char *root, struct kube_config **ret, char *err, size_t err_n)
+{
+	const char *host = getenv("KUBERNETES_SERVICE_HOST");
+	const char *port = getenv("KUBERNETES_SERVICE_PORT");
+	uint64_t number;
+	if (host == NULL || port == NULL || host[0] == '\0') {
+		snprintf(err, err_n, "%s is not set: this is no pod",
+			 host == NULL || host[0] == '\0' ? "KUBERNETES_SERVICE_HOST"
+							 : "KUBERNETES_SERVICE_PORT");
+		return ERR_NOTFOUND;
+	}
+	if (slice_u64(slice_of(port), &number) < 0 || number == 0 || number > 65535 ||
+	    strpbrk(host, " /@?#") != NULL) {
+		snprintf(err, err_n, "KUBERNETES_SERVICE_HOST '%s' and _PORT '%s' are no address",
+			 host, port);
+		return ERR_PARSE;
+	}
+	struct kube_config *c = kube_config_new();
+	bool v6 = strchr(host, ':') != NULL;
+	c->server = xasprintf("https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "", port);
+	c->origin = xstrdup("the pod's service account");
+	c->ca.path = mounted(root, "ca.crt");
+	c->token_file = mounted(root, "token");
+	c->ns = pod_namespace(root);
+	int r = kube_config_check(c, err, err_n);
+	if (r < 0) {
+		kube_config_free(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}

@@ -1,0 +1,323 @@
+/* Exec plugins: a program that prints a credential. It gets no terminal and no standard input, has
+ * a time limit, and is killed with all it started when that is over. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "api/meta.h"
+#include "api/time.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/config_priv.h"
+
+enum { OUTPUT_MAX_BYTES = 1 << 20, STDERR_KEPT_BYTES = 256 };
+
+extern char **environ;
+
+void kube_exec_cred_done(struct kube_exec_cred *c)
+{
+	kube_secret_done(&c->token);
+	kube_secret_done(&c->cert);
+	kube_secret_done(&c->key);
+	*c = (struct kube_exec_cred){ 0 };
+}
+
+/* ---- what it is told ---- */
+
+static json_t *cluster_info(const struct kube_config *c)
+{
+	json_t *v = json_pack("{s:s}", "server", c->server);
+	if (c->tls_name != NULL)
+		json_object_set_new(v, "tls-server-name", json_string(c->tls_name));
+	if (c->insecure)
+		json_object_set_new(v, "insecure-skip-tls-verify", json_true());
+	if (c->proxy != NULL)
+		json_object_set_new(v, "proxy-url", json_string(c->proxy));
+	return v;
+}
+
+/* KUBERNETES_EXEC_INFO=... */
+static char *exec_info(const struct kube_config *c)
+{
+	json_t *o = json_pack("{s:s,s:s,s:{s:b}}", "kind", "ExecCredential", "apiVersion",
+			      c->exec.api_version, "spec", "interactive", 0);
+	if (o == NULL)
+		return xstrdup("KUBERNETES_EXEC_INFO={}");
+	if (c->exec.cluster_info)
+		json_object_set_new(json_object_get(o, "spec"), "cluster", cluster_info(c));
+	char *text = json_dumps(o, JSON_COMPACT);
+	char *var = xasprintf("KUBERNETES_EXEC_INFO=%s", text != NULL ? text : "{}");
+	free(text);
+	json_decref(o);
+	return var;
+}
+
+typedef VEC(char *) word_list;
+
+static bool is_set(const word_list *l, const char *var)
+{
+	size_t n = strcspn(var, "=") + 1;
+	for (size_t i = 0; i < l->n; i++)
+		if (strncmp(l->v[i], var, n) == 0)
+			return true;
+	return false;
+}
+
+/* Ours first, then what of the program's own is not set by it. Texts are borrowed. */
+static void make_env(const struct kube_config *c, char *info, word_list *out)
+{
+	vec_push(out, info);
+	for (size_t i = c->exec.env.n; i-- > 0;)
+		if (!is_set(out, c->exec.env.v[i]))
+			vec_push(out, c->exec.env.v[i]);
+	for (char **e = environ; *e != NULL; e++)
+		if (!is_set(out, *e))
+			vec_push(out, *e);
+	vec_push(out, NULL);
+}
+
+static void make_args(const struct kube_config *c, word_list *out)
+{
+	vec_push(out, c->exec.command);
+	for (size_t i = 0; i < c->exec.args.n; i++)
+		vec_push(out, c->exec.args.v[i]);
+	vec_push(out, NULL);
+}
+
+/* ---- starting it ---- */
+
+struct child {
+	pid_t pid;
+	int out, err; /* read ends */
+};
+
+static int spawn(const struct kube_config *c, int out_w, int err_w, pid_t *ret)
+{
+	posix_spawn_file_actions_t fa;
+	posix_spawnattr_t at;
+	sigset_t none, all;
+	word_list args = { 0 }, env = { 0 };
+	CLEANUP(freep) char *info = exec_info(c);
+	make_args(c, &args);
+	make_env(c, info, &env);
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&fa, out_w, 1);
+	posix_spawn_file_actions_adddup2(&fa, err_w, 2);
+	posix_spawnattr_init(&at);
+	/* A group of its own, so that its children can be killed, too. */
+	posix_spawnattr_setpgroup(&at, 0);
+	posix_spawnattr_setsigmask(&at, &none);
+	posix_spawnattr_setsigdefault(&at, &all);
+	posix_spawnattr_setflags(&at, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+					      POSIX_SPAWN_SETSIGDEF);
+	int r = posix_spawnp(ret, c->exec.command, &fa, &at, args.v, env.v);
+	posix_spawnattr_destroy(&at);
+	posix_spawn_file_actions_destroy(&fa);
+	vec_done(&args);
+	vec_done(&env);
+	return -r;
+}
+
+static void close_pipe(int fd[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+}
+
+static int start(const struct kube_config *c, struct child *ret)
+{
+	int out[2] = { -1, -1 }, err[2] = { -1, -1 };
+	int r = 0;
+	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
+		r = -errno;
+	else
+		r = spawn(c, out[1], err[1], &ret->pid);
+	if (r < 0) {
+		close_pipe(out);
+		close_pipe(err);
+		return r;
+	}
+	close(out[1]);
+	close(err[1]);
+	ret->out = out[0];
+	ret->err = err[0];
+	return 0;
+}
+
+/* ---- reading it ---- */
+
+/* Takes what is there: 1 more may come, 0 its end. What is beyond `max` is dropped. */
+static int drain(int fd, struct strbuf *to, size_t max)
+{
+	char buf[4096];
+	ssize_t n = read(fd, buf, sizeof(buf));
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN;
+	strbuf_add(to, buf, MIN((size_t)n, max - MIN(max, to->n)));
+	explicit_bzero(buf, sizeof(buf));
+	return n > 0;
+}
+
+/* Until both ends are closed. */
+static int read_child(const struct child *ch, uint64_t limit_ns, struct strbuf *out,
+		      struct strbuf *err)
+{
+	uint64_t end = clock_mono_ns() + limit_ns;
+	struct pollfd p[2] = { { .fd = ch->out, .events = POLLIN },
+			       { .fd = ch->err, .events = POLLIN } };
+	while (p[0].fd >= 0 || p[1].fd >= 0) {
+		uint64_t now = clock_mono_ns();
+		if (now >= end)
+			return ERR_TIMEOUT;
+		int n = poll(p, 2, (int)MIN((end - now) / NS_PER_MS + 1, (uint64_t)1000));
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0 && p[0].fd >= 0 && p[0].revents != 0 &&
+		    drain(ch->out, out, OUTPUT_MAX_BYTES + 1) == 0)
+			p[0].fd = -1;
+		if (n > 0 && p[1].fd >= 0 && p[1].revents != 0 &&
+		    drain(ch->err, err, STDERR_KEPT_BYTES) == 0)
+			p[1].fd = -1;
+		if (out->n > OUTPUT_MAX_BYTES)
+			return ERR_LIMIT;
+	}
+	return 0;
+}
+
+/* Its exit status; a process that closed its output but does not end is killed at `end`. */
+static int reap(pid_t pid, uint64_t limit_ns)
+{
+	uint64_t end = clock_mono_ns() + limit_ns;
+	int status = 0;
+	for (;;) {
+		pid_t got = waitpid(pid, &status, WNOHANG);
+		if (got == pid)
+			return status;
+		if (got < 0 && errno != EINTR)
+			return -1;
+		if (clock_mono_ns() >= end)
+			kill(-pid, SIGKILL);
+		poll(NULL, 0, 2);
+	}
+}
+
+static const char *first_line(struct strbuf *b)
+{
+	size_t n = strcspn(b->s, "\r\n");
+	if (b->cap != 0)
+		b->s[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)b->s[i] < ' ')
+			b->s[i] = ' ';
+	return b->s;
+}
+
+static int explain(const struct kube_config *c, int r, int status, struct strbuf *said, char *err,
+		   size_t err_n)
+{
+	const char *cmd = c->exec.command;
+	const char *line = first_line(said);
+	const char *colon = line[0] != '\0' ? ": " : "";
+	if (r == ERR_TIMEOUT)
+		snprintf(err, err_n, "%s: exec plugin '%s' took longer than %llu s and was killed",
+			 c->origin, cmd, (unsigned long long)(c->times.exec_ns / NS_PER_S));
+	else if (r < 0)
+		snprintf(err, err_n, "%s: exec plugin '%s': %s", c->origin, cmd, err_str(r));
+	else if (WIFSIGNALED(status))
+		snprintf(err, err_n, "%s: exec plugin '%s' died of signal %d%s%s", c->origin, cmd,
+			 WTERMSIG(status), colon, line);
+	else
+		snprintf(err, err_n, "%s: exec plugin '%s' ended with status %d%s%s", c->origin,
+			 cmd, WEXITSTATUS(status), colon, line);
+	return r < 0 ? r : ERR_CLOSED;
+}
+
+int kube_exec_run(const struct kube_config *c, struct kube_exec_cred *ret, char *err, size_t err_n)
+{
+	CLEANUP(kube_secret_wipe) struct strbuf out = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
+	struct child ch;
+	char why[256];
+	int r = start(c, &ch);
+	if (r < 0) {
+		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s%s%s", c->origin,
+			 c->exec.command, err_str(r), c->exec.hint[0] != '\0' ? ". " : "",
+			 c->exec.hint);
+		return r;
+	}
+	r = read_child(&ch, c->times.exec_ns, &out, &said);
+	int status = reap(ch.pid, r < 0 ? 0 : NS_PER_S);
+	close(ch.out);
+	close(ch.err);
+	if (r < 0 || status != 0)
+		return explain(c, r, status, &said, err, err_n);
+	r = kube_exec_parse(strbuf_slice(&out), c->exec.api_version, ret, why, sizeof(why));
+	if (r < 0)
+		snprintf(err, err_n, "%s: exec plugin '%s': %s", c->origin, c->exec.command, why);
+	return r;
+}
+
+/* ---- what it says ---- */
+
+static int take_status(const json_t *s, struct kube_exec_cred *cred, const char **why)
+{
+	const char *token = api_get_string(s, "token");
+	const char *cert = api_get_string(s, "clientCertificateData");
+	const char *key = api_get_string(s, "clientKeyData");
+	const char *expires = api_get_string(s, "expirationTimestamp");
+	*why = "status has neither a token nor a certificate";
+	if (token[0] == '\0' && cert[0] == '\0')
+		return ERR_PARSE;
+	*why = "status has only one of clientCertificateData and clientKeyData";
+	if ((cert[0] == '\0') != (key[0] == '\0'))
+		return ERR_PARSE;
+	*why = "status.token holds a line end";
+	if (strpbrk(token, "\r\n") != NULL)
+		return ERR_PARSE;
+	*why = "status.expirationTimestamp is not a time";
+	if (expires[0] != '\0' && api_time_parse(expires, &cred->expires_wall_ns) < 0)
+		return ERR_PARSE;
+	if (token[0] != '\0')
+		kube_secret_set(&cred->token, slice_of(token));
+	if (cert[0] != '\0') {
+		kube_secret_set(&cred->cert, slice_of(cert));
+		kube_secret_set(&cred->key, slice_of(key));
+	}
+	return 0;
+}
+
+int kube_exec_parse(struct slice text, const char *api_version, struct kube_exec_cred *ret,
+		    char *err, size_t err_n)
+{
+	struct kube_exec_cred cred = { 0 };
+	const char *why = "what it printed is not an ExecCredential";
+	/* jansson's own message may quote the text: it is not passed on. */
+	json_t *o = json_loadb(text.p != NULL ? text.p : "", text.n, 0, NULL);
+	int r = ERR_PARSE;
+	if (strcmp(api_kind(o), "ExecCredential") == 0 && strcmp(api_version, "") != 0) {
+		why = "the apiVersion of what it printed is not the one asked for";
+		const char *version = json_string_value(json_object_get(o, "apiVersion"));
+		if (version != NULL && strcmp(version, api_version) == 0)
+			r = take_status(json_object_get(o, "status"), &cred, &why);
+	}
+	kube_secret_wipe_tree(o);
+	if (r < 0) {
+		kube_exec_cred_done(&cred);
+		snprintf(err, err_n, "%s", why);
+		return r;
+	}
+	*ret = cred;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* An API server for tests: on loopback, plain or with TLS, with answers by script. Each request
+ * takes the next answer, whatever it asks; when the script is at its end all get 200 and `{}`.
+ *
+ *	struct fakeapi *f = fakeapi_new(NULL);
+ *	fakeapi_push(f, &(struct fakeapi_reply){ .status = 429, .headers = "Retry-After: 0\r\n" });
+ *	... let the client call fakeapi_port(f) ...
+ *	assert_non_null(strstr(fakeapi_request(f, 0), "GET /x "));
+ *	fakeapi_free(f); */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fakeapi;
+
+/* PEM files. */
+struct fakeapi_tls {
+	const char *cert, *key;
+	const char *client_ca; /* clients must show a certificate by it; NULL: need not */
+};
+
+struct fakeapi_reply {
+	int status;	     /* 0: 200 */
+	const char *headers; /* further ones, each with its line end; NULL: none */
+	const char *body;    /* NULL: {} */
+	size_t body_n;	     /* 0: up to its NUL */
+	const char *raw;     /* instead of all the above; NULL */
+	unsigned repeat;     /* gives the body so often; 0: once */
+	size_t cut_at;	     /* closes after so many bytes of all; 0: never */
+	bool reset;	     /* ... with a reset */
+	bool hang;	     /* stays silent then, until the client goes */
+	bool hang_first;     /* says nothing at all */
+	bool close;	     /* closes after the answer */
+};
+
+struct fakeapi *fakeapi_new(const struct fakeapi_tls *tls); /* NULL: plain HTTP */
+void fakeapi_free(struct fakeapi *f);
+uint16_t fakeapi_port(const struct fakeapi *f);
+/* "https://127.0.0.1:PORT" */
+const char *fakeapi_url(const struct fakeapi *f);
+/* Texts are copied. */
+void fakeapi_push(struct fakeapi *f, const struct fakeapi_reply *r);
+
+/* How many whole requests have come, and connections. */
+size_t fakeapi_requests(struct fakeapi *f);
+size_t fakeapi_connections(struct fakeapi *f);
+/* The i-th request, head and body; waits until it is there. Lives as long as `f`. */
+const char *fakeapi_request(struct fakeapi *f, size_t i);

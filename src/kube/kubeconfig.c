@@ -1,0 +1,456 @@
+/* Reading kubeconfig files: merged by name, the chosen context's cluster and user taken over by
+ * tables of their keys. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/yaml.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/config_priv.h"
+
+enum { ENTRIES_MAX = 2000, FILES_MAX = 64, LIST_MAX = 1000 };
+
+/* One named cluster, user or context. */
+struct entry {
+	const char *name;
+	const json_t *body;
+	const char *file;
+};
+typedef VEC(struct entry) entry_list;
+
+struct reader {
+	json_t *tree[FILES_MAX];
+	size_t n_trees;
+	entry_list clusters, users, contexts;
+	const char *current;
+	const char *current_file;
+	char *err;
+	size_t err_n;
+};
+
+PRINTF_LIKE(3, 4)
+static int refuse(struct reader *rd, int code, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(rd->err, rd->err_n, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+/* ---- merging: who names a thing first wins, as a whole ---- */
+
+static const struct entry *find(const entry_list *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->v[i].name, name) == 0)
+			return &l->v[i];
+	return NULL;
+}
+
+static int add_entry(struct reader *rd, entry_list *l, const struct entry *e, const char *list)
+{
+	const struct entry *there = find(l, e->name);
+	if (there != NULL && there->file == e->file)
+		return refuse(rd, ERR_DUPLICATE, "%s: '%s' is twice in %s", e->file, e->name, list);
+	if (there != NULL)
+		return 0;
+	if (l->n == ENTRIES_MAX)
+		return refuse(rd, ERR_LIMIT, "%s: more than %d %s", e->file, ENTRIES_MAX, list);
+	vec_push(l, *e);
+	return 0;
+}
+
+static int add_list(struct reader *rd, const json_t *tree, const char *file, const char *key,
+		    const char *inner, entry_list *l)
+{
+	const json_t *list = json_object_get(tree, key), *v;
+	size_t i;
+	if (list == NULL || json_is_null(list))
+		return 0;
+	if (!json_is_array(list))
+		return refuse(rd, ERR_PARSE, "%s: %s is not a list", file, key);
+	json_array_foreach (list, i, v) {
+		const char *name = json_string_value(json_object_get(v, "name"));
+		const json_t *body = json_object_get(v, inner);
+		if (name == NULL)
+			return refuse(rd, ERR_PARSE, "%s: %s[%zu].name is missing", file, key, i);
+		if (body != NULL && !json_is_object(body) && !json_is_null(body))
+			return refuse(rd, ERR_PARSE, "%s: %s '%s': %s is not a map", file, key,
+				      name, inner);
+		int r = add_entry(rd, l, &(struct entry){ name, body, file }, key);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_file(struct reader *rd, const struct kube_config_file *f)
+{
+	struct srcerr se = { 0 };
+	struct api_docs docs = { 0 };
+	int r = api_yaml_parse(f->path, f->text, &docs, &se);
+	if (r < 0) {
+		char text[768];
+		return refuse(rd, r, "%s", srcerr_str(&se, text, sizeof(text)));
+	}
+	if (docs.n == 0)
+		return 0; /* an empty file is one that says nothing */
+	json_t *tree = rd->tree[rd->n_trees++] = json_incref(docs.v[0]);
+	size_t n = docs.n;
+	api_docs_done(&docs);
+	if (n > 1)
+		return refuse(rd, ERR_PARSE, "%s: more than one document", f->path);
+	if (!json_is_object(tree))
+		return refuse(rd, ERR_PARSE, "%s: not a kubeconfig", f->path);
+	if (api_kind(tree)[0] != '\0' && strcmp(api_kind(tree), "Config") != 0)
+		return refuse(rd, ERR_PARSE, "%s: kind is '%s', not Config", f->path,
+			      api_kind(tree));
+	const char *current = json_string_value(json_object_get(tree, "current-context"));
+	if (rd->current == NULL && current != NULL && current[0] != '\0') {
+		rd->current = current;
+		rd->current_file = f->path;
+	}
+	if ((r = add_list(rd, tree, f->path, "clusters", "cluster", &rd->clusters)) < 0 ||
+	    (r = add_list(rd, tree, f->path, "users", "user", &rd->users)) < 0)
+		return r;
+	return add_list(rd, tree, f->path, "contexts", "context", &rd->contexts);
+}
+
+/* ---- keys by table ---- */
+
+enum field_type {
+	FIELD_TEXT,
+	FIELD_PATH,	   /* relative to the file's folder */
+	FIELD_SOURCE,	   /* a path; the same key with -data wins */
+	FIELD_SOURCE_DATA, /* base64 */
+	FIELD_SECRET,
+	FIELD_BOOL,
+	FIELD_REFUSED, /* would change who we are: passing it over is no option */
+};
+
+struct field {
+	const char *key;
+	enum field_type type;
+	size_t offset; /* in struct kube_config */
+	const char *advice;
+};
+
+#define AT(member) offsetof(struct kube_config, member), NULL
+
+static const struct field cluster_fields[] = {
+	{ "server", FIELD_TEXT, AT(server) },
+	{ "certificate-authority", FIELD_SOURCE, AT(ca) },
+	{ "certificate-authority-data", FIELD_SOURCE_DATA, AT(ca) },
+	{ "tls-server-name", FIELD_TEXT, AT(tls_name) },
+	{ "insecure-skip-tls-verify", FIELD_BOOL, AT(insecure) },
+	{ "proxy-url", FIELD_TEXT, AT(proxy) },
+};
+
+static const struct field user_fields[] = {
+	{ "client-certificate", FIELD_SOURCE, AT(cert) },
+	{ "client-certificate-data", FIELD_SOURCE_DATA, AT(cert) },
+	{ "client-key", FIELD_SOURCE, AT(key) },
+	{ "client-key-data", FIELD_SOURCE_DATA, AT(key) },
+	{ "token", FIELD_SECRET, AT(token) },
+	{ "tokenFile", FIELD_PATH, AT(token_file) },
+	{ "username", FIELD_REFUSED, 0, "servers no longer know passwords" },
+	{ "password", FIELD_REFUSED, 0, "servers no longer know passwords" },
+	{ "auth-provider", FIELD_REFUSED, 0, "use an exec plugin" },
+	{ "as-user-extra", FIELD_REFUSED, 0, "only as, as-uid and as-groups" },
+};
+
+static char *resolve_path(const char *file, const char *path)
+{
+	const char *slash = strrchr(file, '/');
+	if (path[0] == '/' || slash == NULL)
+		return xstrdup(path);
+	return xasprintf("%.*s/%s", (int)(slash - file), file, path);
+}
+
+static int take_data(struct kube_source *s, const char *text)
+{
+	free(TAKE_PTR(s->path));
+	return kube_secret_base64(slice_of(text), &s->data);
+}
+
+static int take_text(const struct field *f, const char *file, const char *text, void *at)
+{
+	switch (f->type) {
+	case FIELD_TEXT:
+		*(char **)at = xstrdup(text);
+		return 0;
+	case FIELD_PATH:
+		*(char **)at = resolve_path(file, text);
+		return 0;
+	case FIELD_SOURCE:
+		((struct kube_source *)at)->path = resolve_path(file, text);
+		return 0;
+	case FIELD_SOURCE_DATA:
+		return take_data(at, text);
+	case FIELD_SECRET:
+		kube_secret_set(at, slice_of(text));
+		return 0;
+	case FIELD_BOOL:
+	case FIELD_REFUSED:
+		break;
+	}
+	return ERR_INTERNAL;
+}
+
+static int take_field(struct reader *rd, const struct entry *e, const char *list,
+		      const struct field *f, struct kube_config *c)
+{
+	const json_t *v = json_object_get(e->body, f->key);
+	void *at = (char *)c + f->offset;
+	if (v == NULL || json_is_null(v))
+		return 0;
+	if (f->type == FIELD_REFUSED)
+		return refuse(rd, ERR_UNSUPPORTED, "%s: %s '%s': %s is not supported: %s", e->file,
+			      list, e->name, f->key, f->advice);
+	if (f->type == FIELD_BOOL) {
+		if (!json_is_boolean(v))
+			return refuse(rd, ERR_PARSE, "%s: %s '%s': %s is not true or false",
+				      e->file, list, e->name, f->key);
+		*(bool *)at = json_is_true(v);
+		return 0;
+	}
+	const char *text = json_string_value(v);
+	if (text == NULL)
+		return refuse(rd, ERR_PARSE, "%s: %s '%s': %s is not a text", e->file, list,
+			      e->name, f->key);
+	if (text[0] == '\0')
+		return 0;
+	if (take_text(f, e->file, text, at) < 0)
+		return refuse(rd, ERR_PARSE, "%s: %s '%s': %s is not base64", e->file, list,
+			      e->name, f->key);
+	return 0;
+}
+
+/* ---- whom to act as ---- */
+
+static int add_header(struct reader *rd, const struct entry *e, const char *key, const json_t *v,
+		      const char *header, struct kube_config *c)
+{
+	const char *text = json_string_value(v);
+	if (text == NULL || strpbrk(text, "\r\n") != NULL)
+		return refuse(rd, ERR_PARSE, "%s: users '%s': %s is not a text of one line",
+			      e->file, e->name, key);
+	vec_push(&c->headers, xasprintf("%s: %s", header, text));
+	return 0;
+}
+
+static int take_impersonation(struct reader *rd, const struct entry *e, struct kube_config *c)
+{
+	static const struct {
+		const char *key, *header;
+	} rows[] = {
+		{ "as", "Impersonate-User" },
+		{ "as-uid", "Impersonate-Uid" },
+	};
+	const json_t *groups = json_object_get(e->body, "as-groups"), *g;
+	size_t i;
+	int r;
+	for (i = 0; i < ARRAY_LEN(rows); i++) {
+		const json_t *v = json_object_get(e->body, rows[i].key);
+		if (v != NULL && !json_is_null(v) &&
+		    (r = add_header(rd, e, rows[i].key, v, rows[i].header, c)) < 0)
+			return r;
+	}
+	if (groups != NULL && !json_is_null(groups) &&
+	    (!json_is_array(groups) || json_array_size(groups) > LIST_MAX))
+		return refuse(rd, ERR_PARSE, "%s: users '%s': as-groups is not a short list",
+			      e->file, e->name);
+	json_array_foreach (groups, i, g)
+		if ((r = add_header(rd, e, "as-groups", g, "Impersonate-Group", c)) < 0)
+			return r;
+	return 0;
+}
+
+/* ---- exec ---- */
+
+static int exec_refuse(struct reader *rd, const struct entry *e, const char *what)
+{
+	return refuse(rd, ERR_PARSE, "%s: users '%s': exec.%s", e->file, e->name, what);
+}
+
+static int take_exec_lists(struct reader *rd, const struct entry *e, const json_t *x,
+			   struct kube_exec *out)
+{
+	const json_t *args = json_object_get(x, "args"), *env = json_object_get(x, "env"), *v;
+	size_t i;
+	if ((args != NULL && !json_is_null(args) && !json_is_array(args)) ||
+	    json_array_size(args) > LIST_MAX)
+		return exec_refuse(rd, e, "args is not a list of at most 1000");
+	if ((env != NULL && !json_is_null(env) && !json_is_array(env)) ||
+	    json_array_size(env) > LIST_MAX)
+		return exec_refuse(rd, e, "env is not a list of at most 1000");
+	json_array_foreach (args, i, v) {
+		if (!json_is_string(v))
+			return exec_refuse(rd, e, "args holds what is not a text");
+		vec_push(&out->args, xstrdup(json_string_value(v)));
+	}
+	json_array_foreach (env, i, v) {
+		const char *name = json_string_value(json_object_get(v, "name"));
+		const char *value = json_string_value(json_object_get(v, "value"));
+		if (name == NULL || name[0] == '\0' || strchr(name, '=') != NULL)
+			return exec_refuse(rd, e, "env holds a variable without a name");
+		vec_push(&out->env, xasprintf("%s=%s", name, value != NULL ? value : ""));
+	}
+	return 0;
+}
+
+static int check_exec_mode(struct reader *rd, const struct entry *e, const json_t *x)
+{
+	const char *version = api_get_string(x, "apiVersion");
+	const char *mode = api_get_string(x, "interactiveMode");
+	bool v1 = strcmp(version, "client.authentication.k8s.io/v1") == 0;
+	if (!v1 && strcmp(version, "client.authentication.k8s.io/v1beta1") != 0)
+		return exec_refuse(rd, e,
+				   "apiVersion is not client.authentication.k8s.io/v1 or v1beta1");
+	if (strcmp(mode, "Always") == 0)
+		return exec_refuse(rd, e, "interactiveMode is Always: nobody is at a terminal");
+	if (strcmp(mode, "Never") != 0 && strcmp(mode, "IfAvailable") != 0 &&
+	    (v1 || mode[0] != '\0'))
+		return exec_refuse(rd, e, "interactiveMode is not Never or IfAvailable");
+	return 0;
+}
+
+static int take_exec(struct reader *rd, const struct entry *e, struct kube_config *c)
+{
+	const json_t *x = json_object_get(e->body, "exec");
+	struct kube_exec *out = &c->exec;
+	if (x == NULL || json_is_null(x))
+		return 0;
+	const char *command = api_get_string(x, "command");
+	if (command[0] == '\0')
+		return exec_refuse(rd, e, "command is missing");
+	int r = check_exec_mode(rd, e, x);
+	if (r < 0 || (r = take_exec_lists(rd, e, x, out)) < 0)
+		return r;
+	/* A bare word is looked up in PATH; with a slash it is relative to the file. */
+	out->command =
+		strchr(command, '/') != NULL ? resolve_path(e->file, command) : xstrdup(command);
+	out->api_version = xstrdup(api_get_string(x, "apiVersion"));
+	out->hint = xstrdup(api_get_string(x, "installHint"));
+	out->cluster_info = json_is_true(json_object_get(x, "provideClusterInfo"));
+	return 0;
+}
+
+/* ---- what was taken must make sense together ---- */
+
+static int normalise_server(struct reader *rd, const struct entry *e, struct kube_config *c)
+{
+	if (c->server == NULL)
+		return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is missing", e->file,
+			      e->name);
+	for (const char *p = c->server; *p != '\0'; p++)
+		if (*p <= ' ' || *p == 0x7f)
+			return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is not a URL",
+				      e->file, e->name);
+	struct slice s = slice_of(c->server);
+	while (s.n > 0 && s.p[s.n - 1] == '/')
+		s.n--;
+	bool has_scheme = strstr(c->server, "://") != NULL;
+	if (has_scheme && !slice_starts(s, SLICE("https://")) && !slice_starts(s, SLICE("http://")))
+		return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is not http or https",
+			      e->file, e->name);
+	bool tls = c->insecure || c->tls_name != NULL || c->ca.path != NULL || c->ca.data.p != NULL;
+	const char *scheme = has_scheme ? "" : tls ? "https://" : "http://";
+	char *url = xasprintf("%s%.*s", scheme, (int)s.n, s.p);
+	free(c->server);
+	c->server = url;
+	return 0;
+}
+
+static bool is_given(const struct kube_source *s)
+{
+	return s->path != NULL || s->data.p != NULL;
+}
+
+static int check_user(struct reader *rd, const struct entry *e, const struct kube_config *c)
+{
+	if (is_given(&c->cert) != is_given(&c->key))
+		return refuse(rd, ERR_PARSE, "%s: users '%s': %s is missing", e->file, e->name,
+			      is_given(&c->cert) ? "client-key" : "client-certificate");
+	if (c->token.p != NULL && strpbrk(c->token.p, "\r\n") != NULL)
+		return refuse(rd, ERR_PARSE, "%s: users '%s': token has more than one line",
+			      e->file, e->name);
+	return 0;
+}
+
+static int take_cluster(struct reader *rd, const struct entry *e, struct kube_config *c)
+{
+	int r;
+	for (size_t i = 0; i < ARRAY_LEN(cluster_fields); i++)
+		if ((r = take_field(rd, e, "clusters", &cluster_fields[i], c)) < 0)
+			return r;
+	if (c->insecure && is_given(&c->ca))
+		return refuse(rd, ERR_PARSE,
+			      "%s: clusters '%s': insecure-skip-tls-verify and a certificate "
+			      "authority exclude each other",
+			      e->file, e->name);
+	return normalise_server(rd, e, c);
+}
+
+static int take_user(struct reader *rd, const struct entry *e, struct kube_config *c)
+{
+	int r;
+	for (size_t i = 0; i < ARRAY_LEN(user_fields); i++)
+		if ((r = take_field(rd, e, "users", &user_fields[i], c)) < 0)
+			return r;
+	if ((r = take_impersonation(rd, e, c)) < 0 || (r = take_exec(rd, e, c)) < 0)
+		return r;
+	if (c->token_file != NULL)
+		kube_secret_done(&c->token); /* spec 1.1: the file wins */
+	return check_user(rd, e, c);
+}
+
+static int take_context(struct reader *rd, const char *name, struct kube_config *c)
+{
+	const struct entry *ctx = find(&rd->contexts, name);
+	if (ctx == NULL)
+		return refuse(rd, ERR_NOTFOUND, "%s: there is no context '%s'",
+			      rd->current_file != NULL ? rd->current_file : "kubeconfig", name);
+	const char *cluster_name = api_get_string(ctx->body, "cluster");
+	const char *user_name = api_get_string(ctx->body, "user");
+	const char *ns = api_get_string(ctx->body, "namespace");
+	const struct entry *cluster = find(&rd->clusters, cluster_name);
+	const struct entry *user = find(&rd->users, user_name);
+	if (cluster == NULL)
+		return refuse(rd, ERR_NOTFOUND, "%s: contexts '%s': there is no cluster '%s'",
+			      ctx->file, name, cluster_name);
+	if (user == NULL && user_name[0] != '\0')
+		return refuse(rd, ERR_NOTFOUND, "%s: contexts '%s': there is no user '%s'",
+			      ctx->file, name, user_name);
+	c->ns = xstrdup(ns[0] != '\0' ? ns : "default");
+	c->origin = xasprintf("context '%s' of %s", name, ctx->file);
+	int r = take_cluster(rd, cluster, c);
+	return r < 0 || user == NULL ? r : take_user(rd, user, c);
+}
+
+int kube_config_read(const struct kube_config_file *f, size_t n, const char *context,
+		     struct kube_config *c, char *err, size_t err_n)
+{
+	struct reader rd = { .err = err, .err_n = err_n };
+	int r = n > FILES_MAX ? refuse(&rd, ERR_LIMIT, "more than %d kubeconfig files", FILES_MAX)
+			      : 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_file(&rd, &f[i]);
+	if (r == 0) {
+		const char *name = context != NULL && context[0] != '\0' ? context : rd.current;
+		if (rd.current_file == NULL)
+			rd.current_file = n > 0 ? f[0].path : NULL;
+		r = name != NULL ? take_context(&rd, name, c)
+				 : refuse(&rd, ERR_NOTFOUND, "%s: current-context is not set",
+					  n > 0 ? f[0].path : "kubeconfig");
+	}
+	for (size_t i = 0; i < rd.n_trees; i++)
+		kube_secret_wipe_tree(rd.tree[i]);
+	vec_done(&rd.clusters);
+	vec_done(&rd.users);
+	vec_done(&rd.contexts);
+	return r;
+}
