@@ -70,7 +70,8 @@ enum {
  * (409 AlreadyExists), ERR_CONFLICT (other 409), ERR_GONE (410), ERR_CONFIG (400, 422: refused as
  * invalid), ERR_DENIED (401, 403), ERR_BUSY (429, 503), ERR_TIMEOUT (also 504), -ECANCELED,
  * ERR_CLOSED (network), ERR_TLS (one side does not trust the other), ERR_PARSE, ERR_LIMIT,
- * ERR_INTERNAL (other 5xx), ERR_UNSUPPORTED (other 4xx). `reterr` (may be NULL) has the details. */
+ * ERR_INTERNAL (other 5xx), ERR_UNSUPPORTED (other 4xx). `reterr` (may be NULL) has the details. It
+ * needs no initialising; kube_status_done it after each call, also one that succeeded. */
 MUST_CHECK int kube_call(struct kube_conn *c, const struct kube_request *r, json_t **ret,
 			 struct kube_status *reterr);
 

@@ -8,10 +8,169 @@
 #include "base/rng.h"
 #include "kube/conn_priv.h"
 
+enum { EDIT_TRIES = 5 };
+/* Spec 1.7: between two tries, with 10 % jitter. */
+static const uint64_t edit_wait_ns = 10 * NS_PER_MS;
+
+static void path_of(struct strbuf *out, const struct kube_ref *o, const char *name, const char *sub)
+{
+	const char *ns = o->ns != NULL && o->ns[0] != '\0' ? o->ns : NULL;
+	api_kind_path(out, o->kind, ns, name, sub);
+}
+
+static void add_escaped(struct strbuf *out, const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (ascii_isalpha(*s) || ascii_isdigit(*s) || strchr("-._~", *s) != NULL)
+			strbuf_addc(out, *s);
+		else
+			strbuf_addf(out, "%%%02X", (unsigned char)*s);
+}
+
 int kube_get(struct kube_conn *c, const struct kube_ref *o, json_t **ret,
 	     struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	api_kind_path(&path, o->kind, o->ns, o->name, NULL);
+	path_of(&path, o, o->name, NULL);
 	return kube_call(c, &(struct kube_request){ .method = "GET", .path = path.s }, ret, reterr);
+}
+
+int kube_create(struct kube_conn *c, const struct kube_ref *in, const json_t *o, json_t **ret,
+		struct kube_status *reterr)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	path_of(&path, in, NULL, NULL);
+	return kube_call(c, &(struct kube_request){ .method = "POST", .path = path.s, .body = o },
+			 ret, reterr);
+}
+
+int kube_update(struct kube_conn *c, const struct kube_ref *o, const char *sub, const json_t *v,
+		json_t **ret, struct kube_status *reterr)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	path_of(&path, o, o->name, sub);
+	return kube_call(c, &(struct kube_request){ .method = "PUT", .path = path.s, .body = v },
+			 ret, reterr);
+}
+
+static int patch(struct kube_conn *c, const char *path, const char *type, const json_t *v,
+		 json_t **ret, struct kube_status *reterr)
+{
+	return kube_call(c,
+			 &(struct kube_request){
+				 .method = "PATCH", .path = path, .body = v, .content_type = type },
+			 ret, reterr);
+}
+
+int kube_merge(struct kube_conn *c, const struct kube_ref *o, const char *sub, const json_t *v,
+	       json_t **ret, struct kube_status *reterr)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	path_of(&path, o, o->name, sub);
+	return patch(c, path.s, "application/merge-patch+json", v, ret, reterr);
+}
+
+int kube_json_patch(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+		    const json_t *ops, json_t **ret, struct kube_status *reterr)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	path_of(&path, o, o->name, sub);
+	return patch(c, path.s, "application/json-patch+json", ops, ret, reterr);
+}
+
+int kube_apply(struct kube_conn *c, const struct kube_ref *o, const char *sub, const char *manager,
+	       const json_t *v, json_t **ret, struct kube_status *reterr)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	path_of(&path, o, o->name, sub);
+	strbuf_adds(&path, "?force=true&fieldManager=");
+	add_escaped(&path, manager);
+	return patch(c, path.s, "application/apply-patch+yaml", v, ret, reterr);
+}
+
+static json_t *delete_options(const struct kube_delete_opts *d)
+{
+	json_t *o = json_pack("{s:s,s:s}", "kind", "DeleteOptions", "apiVersion", "v1");
+	json_t *pre = json_object();
+	if (d->uid != NULL)
+		json_object_set_new(pre, "uid", json_string(d->uid));
+	if (d->resource_version != NULL)
+		json_object_set_new(pre, "resourceVersion", json_string(d->resource_version));
+	if (json_object_size(pre) > 0)
+		json_object_set(o, "preconditions", pre);
+	if (d->propagation != NULL)
+		json_object_set_new(o, "propagationPolicy", json_string(d->propagation));
+	json_decref(pre);
+	return o;
+}
+
+int kube_delete(struct kube_conn *c, const struct kube_ref *o, const struct kube_delete_opts *opts,
+		struct kube_status *reterr)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	static const struct kube_delete_opts none = { 0 };
+	json_t *body = delete_options(opts != NULL ? opts : &none);
+	path_of(&path, o, o->name, NULL);
+	int r = kube_call(
+		c, &(struct kube_request){ .method = "DELETE", .path = path.s, .body = body }, NULL,
+		reterr);
+	json_decref(body);
+	return r;
+}
+
+/* ---- read, change, write ---- */
+
+/* What to write so that `to` comes of `from`, locked to the version of `from`; NULL: nothing. */
+static json_t *locked_diff(const json_t *from, const json_t *to)
+{
+	json_t *p = api_merge_diff(from, to);
+	if (p == NULL || json_object_size(p) == 0) {
+		json_decref(p);
+		return NULL;
+	}
+	json_t *copy = json_deep_copy(p); /* the diff may share parts of `to` */
+	json_decref(p);
+	json_t *meta = json_object_get(copy, "metadata");
+	if (!json_is_object(meta)) {
+		meta = json_object();
+		json_object_set_new(copy, "metadata", meta);
+	}
+	json_object_set_new(meta, "resourceVersion", json_string(api_resource_version(from)));
+	return copy;
+}
+
+static int edit_once(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+		     int (*change)(void *ctx, json_t *copy), void *ctx, struct kube_status *reterr)
+{
+	json_t *now = NULL;
+	int r = kube_get(c, o, &now, reterr);
+	if (r < 0)
+		return r;
+	json_t *copy = json_deep_copy(now);
+	r = change(ctx, copy);
+	json_t *p = r > 0 ? locked_diff(now, copy) : NULL;
+	json_decref(now);
+	json_decref(copy);
+	if (p == NULL)
+		return MIN(r, 0);
+	r = kube_merge(c, o, sub, p, NULL, reterr);
+	json_decref(p);
+	return r;
+}
+
+int kube_edit(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+	      int (*change)(void *ctx, json_t *copy), void *ctx, struct kube_status *reterr)
+{
+	struct rng rng;
+	rng_init(&rng);
+	for (int i = 1;; i++) {
+		int r = edit_once(c, o, sub, change, ctx, reterr);
+		if (r != ERR_CONFLICT || i == EDIT_TRIES)
+			return r;
+		if (reterr != NULL)
+			kube_status_done(reterr);
+		r = kube_conn_sleep(c, edit_wait_ns + rng_below(&rng, edit_wait_ns / 10));
+		if (r < 0)
+			return r;
+	}
 }

@@ -16,49 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "kube/client.h"
-#include "kube/config.h"
-#include "kube/config_priv.h"
-#include "kube/fakeapi.h"
-
-struct rig {
-	struct fakeapi *f;
-	struct kube_client *client;
-	struct kube_conn *conn;
-	struct kube_status st;
-};
-
-static struct kube_client *client_of(const char *url, const char *user)
-{
-	char text[4096], err[512] = "";
-	struct kube_config *c = kube_config_new();
-	snprintf(text, sizeof(text),
-		 "{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], "
-		 "clusters: [{name: a, cluster: {server: '%s'}}], users: [{name: a, user: {%s}}]}",
-		 url, user);
-	if (kube_config_read(&(struct kube_config_file){ "/f", slice_of(text) }, 1, NULL, c, err,
-			     sizeof(err)) < 0)
-		fail_msg("%s", err);
-	return kube_client_new(c);
-}
-
-static void rig_up(struct rig *g)
-{
-	char err[256];
-	*g = (struct rig){ .f = fakeapi_new(NULL) };
-	g->client = client_of(fakeapi_url(g->f), "");
-	g->conn = kube_conn_new(g->client, err, sizeof(err));
-	if (g->conn == NULL)
-		fail_msg("%s", err);
-}
-
-static void rig_down(struct rig *g)
-{
-	kube_status_done(&g->st);
-	kube_conn_free(g->conn);
-	kube_client_free(g->client);
-	fakeapi_free(g->f);
-}
+#include "kube/test_rig.h"
 
 static int get(struct rig *g, const char *path, json_t **ret)
 {

@@ -1,0 +1,145 @@
+/* Each verb: what is asked of the server. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "kube/test_rig.h"
+
+static void asked(struct fakeapi *f, size_t i, const char *line, const char *type, const char *body)
+{
+	const char *req = fakeapi_request(f, i);
+	if (strncmp(req, line, strlen(line)) != 0 || strncmp(req + strlen(line), " HTTP", 5) != 0)
+		fail_msg("not '%s': %s", line, req);
+	if (type != NULL && strstr(req, type) == NULL)
+		fail_msg("no %s: %s", type, req);
+	if (body != NULL)
+		assert_string_equal(strstr(req, "\r\n\r\n") + 4, body);
+}
+
+static void verbs(void **state)
+{
+	struct rig g;
+	(void)state;
+	rig_up(&g);
+	struct kube_ref pod = { api_kind_find("", "Pod"), "ns", "p" };
+	struct kube_ref dns = { api_kind_find("operator.openshift.io", "DNS"), NULL, "default" };
+	json_t *v = json_pack("{s:i}", "a", 1);
+	json_t *ops = json_array();
+	assert_int_equal(kube_get(g.conn, &pod, NULL, &g.st), 0);
+	asked(g.f, 0, "GET /api/v1/namespaces/ns/pods/p", NULL, "");
+	assert_int_equal(kube_create(g.conn, &pod, v, NULL, &g.st), 0);
+	asked(g.f, 1, "POST /api/v1/namespaces/ns/pods", "application/json\r\n", "{\"a\":1}");
+	assert_int_equal(kube_update(g.conn, &dns, "status", v, NULL, &g.st), 0);
+	asked(g.f, 2, "PUT /apis/operator.openshift.io/v1/dnses/default/status", NULL, "{\"a\":1}");
+	assert_int_equal(kube_merge(g.conn, &dns, NULL, v, NULL, &g.st), 0);
+	asked(g.f, 3, "PATCH /apis/operator.openshift.io/v1/dnses/default",
+	      "application/merge-patch+json\r\n", "{\"a\":1}");
+	assert_int_equal(kube_json_patch(g.conn, &pod, "status", ops, NULL, &g.st), 0);
+	asked(g.f, 4, "PATCH /api/v1/namespaces/ns/pods/p/status",
+	      "application/json-patch+json\r\n", "[]");
+	assert_int_equal(kube_apply(g.conn, &pod, NULL, "a b/c", v, NULL, &g.st), 0);
+	asked(g.f, 5, "PATCH /api/v1/namespaces/ns/pods/p?force=true&fieldManager=a%20b%2Fc",
+	      "application/apply-patch+yaml\r\n", "{\"a\":1}");
+	assert_int_equal(kube_delete(g.conn, &pod, NULL, &g.st), 0);
+	asked(g.f, 6, "DELETE /api/v1/namespaces/ns/pods/p", NULL,
+	      "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\"}");
+	assert_int_equal(kube_delete(g.conn, &pod,
+				     &(struct kube_delete_opts){ "u", "5", "Foreground" }, &g.st),
+			 0);
+	asked(g.f, 7, "DELETE /api/v1/namespaces/ns/pods/p", NULL,
+	      "{\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"preconditions\":{\"uid\":\"u\","
+	      "\"resourceVersion\":\"5\"},\"propagationPolicy\":\"Foreground\"}");
+	json_decref(v);
+	json_decref(ops);
+	rig_down(&g);
+}
+
+struct change {
+	int calls, verdict;
+};
+
+static int set_x(void *ctx, json_t *copy)
+{
+	struct change *c = ctx;
+	c->calls++;
+	json_object_set_new(copy, "x", json_integer(c->calls));
+	return c->verdict;
+}
+
+static void push_object(struct rig *g, const char *version)
+{
+	char body[128];
+	snprintf(body, sizeof(body), "{\"metadata\":{\"name\":\"p\",\"resourceVersion\":\"%s\"}}",
+		 version);
+	fakeapi_push(g->f, &(struct fakeapi_reply){ .body = body });
+}
+
+static void push_conflict(struct rig *g)
+{
+	fakeapi_push(g->f, &(struct fakeapi_reply){
+				   .status = 409,
+				   .body = "{\"kind\":\"Status\",\"reason\":\"Conflict\","
+					   "\"details\":{\"causes\":[]}}" });
+}
+
+/* Spec 1.7: read again, compute again, five times in all. */
+static void edits(void **state)
+{
+	struct rig g;
+	struct kube_ref pod = { api_kind_find("", "Pod"), "ns", "p" };
+	struct change c = { 0, 1 };
+	(void)state;
+	rig_up(&g);
+	push_object(&g, "7");
+	push_conflict(&g);
+	push_object(&g, "8");
+	fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 200 });
+	assert_int_equal(kube_edit(g.conn, &pod, "status", set_x, &c, &g.st), 0);
+	asked(g.f, 1, "PATCH /api/v1/namespaces/ns/pods/p/status", NULL,
+	      "{\"x\":1,\"metadata\":{\"resourceVersion\":\"7\"}}");
+	asked(g.f, 3, "PATCH /api/v1/namespaces/ns/pods/p/status", NULL,
+	      "{\"x\":2,\"metadata\":{\"resourceVersion\":\"8\"}}");
+	for (int i = 0; i < 5; i++) {
+		push_object(&g, "9");
+		push_conflict(&g);
+	}
+	assert_int_equal(kube_edit(g.conn, &pod, NULL, set_x, &c, &g.st), ERR_CONFLICT);
+	assert_string_equal(g.st.reason, "Conflict");
+	kube_status_done(&g.st);
+	assert_int_equal(fakeapi_requests(g.f), 14);
+	rig_down(&g);
+}
+
+static void edits_nothing(void **state)
+{
+	struct rig g;
+	struct kube_ref pod = { api_kind_find("", "Pod"), "ns", "p" };
+	struct change c = { 0, 0 };
+	(void)state;
+	rig_up(&g);
+	assert_int_equal(kube_edit(g.conn, &pod, NULL, set_x, &c, &g.st), 0);
+	c.verdict = ERR_CONFIG;
+	assert_int_equal(kube_edit(g.conn, &pod, NULL, set_x, &c, &g.st), ERR_CONFIG);
+	c = (struct change){ 0, 1 };
+	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = "{\"x\":1}" }); /* as it should be */
+	assert_int_equal(kube_edit(g.conn, &pod, NULL, set_x, &c, &g.st), 0);
+	assert_int_equal(fakeapi_requests(g.f), 3);
+	fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 404 });
+	assert_int_equal(kube_edit(g.conn, &pod, NULL, set_x, &c, &g.st), ERR_NOTFOUND);
+	rig_down(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verbs),
+		cmocka_unit_test(edits),
+		cmocka_unit_test(edits_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
