@@ -91,10 +91,11 @@ static int add_file(struct reader *rd, const struct kube_config_file *f)
 {
 	struct srcerr se = { 0 };
 	struct api_docs docs = { 0 };
-	int r = api_yaml_parse(f->path, f->text, &docs, &se);
+	struct slice text = f->text.n != 0 ? f->text : SLICE("");
+	int r = api_yaml_parse(f->path, text, &docs, &se);
 	if (r < 0) {
-		char text[768];
-		return refuse(rd, r, "%s", srcerr_str(&se, text, sizeof(text)));
+		char said[768];
+		return refuse(rd, r, "%s", srcerr_str(&se, said, sizeof(said)));
 	}
 	if (docs.n == 0)
 		return 0; /* an empty file is one that says nothing */
@@ -408,15 +409,30 @@ static int take_user(struct reader *rd, const struct entry *e, struct kube_confi
 	return check_user(rd, e, c);
 }
 
+/* A text of a context; "" when it is not there. */
+static int context_text(struct reader *rd, const struct entry *ctx, const char *key,
+			const char **ret)
+{
+	const json_t *v = json_object_get(ctx->body, key);
+	*ret = json_is_string(v) ? json_string_value(v) : "";
+	if (v == NULL || json_is_null(v) || json_is_string(v))
+		return 0;
+	return refuse(rd, ERR_PARSE, "%s: contexts '%s': %s is not a text", ctx->file, ctx->name,
+		      key);
+}
+
 static int take_context(struct reader *rd, const char *name, struct kube_config *c)
 {
 	const struct entry *ctx = find(&rd->contexts, name);
+	const char *cluster_name, *user_name, *ns;
+	int r;
 	if (ctx == NULL)
 		return refuse(rd, ERR_NOTFOUND, "%s: there is no context '%s'",
 			      rd->current_file != NULL ? rd->current_file : "kubeconfig", name);
-	const char *cluster_name = api_get_string(ctx->body, "cluster");
-	const char *user_name = api_get_string(ctx->body, "user");
-	const char *ns = api_get_string(ctx->body, "namespace");
+	if ((r = context_text(rd, ctx, "cluster", &cluster_name)) < 0 ||
+	    (r = context_text(rd, ctx, "user", &user_name)) < 0 ||
+	    (r = context_text(rd, ctx, "namespace", &ns)) < 0)
+		return r;
 	const struct entry *cluster = find(&rd->clusters, cluster_name);
 	const struct entry *user = find(&rd->users, user_name);
 	if (cluster == NULL)
@@ -427,7 +443,7 @@ static int take_context(struct reader *rd, const char *name, struct kube_config 
 			      ctx->file, name, user_name);
 	c->ns = xstrdup(ns[0] != '\0' ? ns : "default");
 	c->origin = xasprintf("context '%s' of %s", name, ctx->file);
-	int r = take_cluster(rd, cluster, c);
+	r = take_cluster(rd, cluster, c);
 	return r < 0 || user == NULL ? r : take_user(rd, user, c);
 }
 
