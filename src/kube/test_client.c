@@ -200,8 +200,7 @@ static void limits(void **state)
 	json_t *v = NULL;
 	(void)state;
 	rig_up(&g);
-	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = "[\"0123456789\"]",
-						   .body_n = 16,
+	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = "[\"0123456789ab\"]",
 						   .repeat = KUBE_ANSWER_MAX_BYTES / 16 + 1 });
 	assert_int_equal(get(&g, "/", &v), ERR_LIMIT);
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = "not json" });

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "kube/config_priv.h"
+#include "kube/test_rig.h"
 
 #define MOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 #define PEM   "-----BEGIN CERTIFICATE-----\n"
@@ -110,17 +110,16 @@ static void missing_files(void **state)
 		const char *cluster, *user, *says;
 	} rows[] = {
 		{ "certificate-authority: none", "",
-		  "certificate-authority: cannot read '%s/none': No such file or directory" },
+		  "certificate-authority: cannot read '@/none': No such file or directory" },
 		{ "certificate-authority: empty", "",
-		  "certificate-authority: '%s/empty' holds no PEM 'CERTIFICATE-----'" },
+		  "certificate-authority: '@/empty' holds no PEM 'CERTIFICATE-----'" },
 		{ "certificate-authority-data: YQ==", "",
 		  "certificate-authority: the data holds no PEM 'CERTIFICATE-----'" },
 		{ "", "client-certificate: cert, client-key: cert",
-		  "client-key: '%s/cert' holds no PEM 'PRIVATE KEY-----'" },
-		{ "", "tokenFile: none",
-		  "token: cannot read '%s/none': No such file or directory" },
-		{ "", "tokenFile: empty", "token: '%s/empty' is empty" },
-		{ "", "tokenFile: cert", "token: '%s/cert' holds more than one line" },
+		  "client-key: '@/cert' holds no PEM 'PRIVATE KEY-----'" },
+		{ "", "tokenFile: none", "token: cannot read '@/none': No such file or directory" },
+		{ "", "tokenFile: empty", "token: '@/empty' is empty" },
+		{ "", "tokenFile: cert", "token: '@/cert' holds more than one line" },
 	};
 	char text[512], says[512], file[128];
 	(void)state;
@@ -135,10 +134,7 @@ static void missing_files(void **state)
 			 rows[i].cluster, rows[i].user);
 		put("config", text);
 		int n = snprintf(says, sizeof(says), "context 'a' of %s: ", file);
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		snprintf(says + n, sizeof(says) - (size_t)n, rows[i].says, dir);
-#pragma GCC diagnostic pop
+		put_folder(says + n, sizeof(says) - (size_t)n, rows[i].says, dir);
 		assert_string_equal(loaded(file), says);
 	}
 }

@@ -38,32 +38,27 @@ static void tls_up(struct tls_rig *t)
 	snprintf(t->ca, sizeof(t->ca), "%s/ca.pem", t->dir);
 }
 
-static void run(const char *fmt, const char *a, const char *b)
+/* A command of the shell; @ is the folder. */
+static void run(const struct tls_rig *t, const char *command)
 {
 	char cmd[512];
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	snprintf(cmd, sizeof(cmd), fmt, a, b);
-#pragma GCC diagnostic pop
+	put_folder(cmd, sizeof(cmd), command, t->dir);
 	assert_int_equal(system(cmd), 0);
 }
 
 static void tls_down(struct tls_rig *t)
 {
 	testcert_free(t->tc);
-	run("rm -r %s%s", t->dir, "");
+	run(t, "rm -r @");
 }
 
-/* `%s` in the keys is the folder. */
+/* @ in the keys is the folder. */
 static void connect_with(struct tls_rig *t, const char *cluster, const char *user)
 {
 	char text[2048], c[512], u[512], err[512];
 	struct kube_config *conf = kube_config_new();
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	snprintf(c, sizeof(c), cluster, t->dir, t->dir);
-	snprintf(u, sizeof(u), user, t->dir, t->dir);
-#pragma GCC diagnostic pop
+	put_folder(c, sizeof(c), cluster, t->dir);
+	put_folder(u, sizeof(u), user, t->dir);
 	snprintf(text, sizeof(text),
 		 "{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], "
 		 "clusters: [{name: a, cluster: {server: '%s', %s}}], users: [{name: a, user: "
@@ -95,11 +90,11 @@ static void whom_we_believe(void **state)
 		const char *cluster;
 		int result;
 	} rows[] = {
-		{ "certificate-authority: %s/ca.pem", 0 },
+		{ "certificate-authority: @/ca.pem", 0 },
 		{ "insecure-skip-tls-verify: true", 0 },
 		{ "tls-server-name: ''", ERR_TLS }, /* none named: the system's, not this one */
-		{ "certificate-authority: %s/client.pem", ERR_TLS },
-		{ "certificate-authority: %s/ca.pem, tls-server-name: kubernetes.default.svc",
+		{ "certificate-authority: @/client.pem", ERR_TLS },
+		{ "certificate-authority: @/ca.pem, tls-server-name: kubernetes.default.svc",
 		  ERR_TLS },
 	};
 	struct tls_rig t;
@@ -127,14 +122,13 @@ static void another_name(void **state)
 	snprintf(cert, sizeof(cert), "%s/named.pem", t.dir);
 	snprintf(key, sizeof(key), "%s/named.key", t.dir);
 	t.g.f = fakeapi_new(&(struct fakeapi_tls){ cert, key, NULL });
-	connect_with(&t,
-		     "certificate-authority: %s/ca.pem, tls-server-name: kubernetes.default.svc",
+	connect_with(&t, "certificate-authority: @/ca.pem, tls-server-name: kubernetes.default.svc",
 		     "");
 	assert_int_equal(get(&t), 0);
 	snprintf(host, sizeof(host), "\r\nHost: 127.0.0.1:%u\r\n", fakeapi_port(t.g.f));
 	assert_non_null(strstr(fakeapi_request(t.g.f, 0), host));
 	disconnect(&t);
-	connect_with(&t, "certificate-authority: %s/ca.pem", "");
+	connect_with(&t, "certificate-authority: @/ca.pem", "");
 	assert_int_equal(get(&t), ERR_TLS);
 	disconnect(&t);
 	kube_status_done(&t.g.st);
@@ -149,11 +143,11 @@ static void client_certificates(void **state)
 	(void)state;
 	tls_up(&t);
 	t.g.f = fakeapi_new(&(struct fakeapi_tls){ t.cert, t.key, t.ca });
-	connect_with(&t, "certificate-authority: %s/ca.pem", "");
+	connect_with(&t, "certificate-authority: @/ca.pem", "");
 	assert_true(get(&t) < 0);
 	disconnect(&t);
-	connect_with(&t, "certificate-authority: %s/ca.pem",
-		     "client-certificate: %s/client.pem, client-key: %s/client.key");
+	connect_with(&t, "certificate-authority: @/ca.pem",
+		     "client-certificate: @/client.pem, client-key: @/client.key");
 	kube_config_set_times(kube_client_config(t.g.client),
 			      &(struct kube_config_times){ .files_ns = 1 });
 	size_t before = fakeapi_connections(t.g.f);
@@ -176,14 +170,14 @@ static void server_changes_its_ca(void **state)
 	struct tls_rig t;
 	(void)state;
 	tls_up(&t);
-	run("mkdir %s/old; cp %s/ca.pem %1$s/old", t.dir, t.dir);
+	run(&t, "mkdir @/old; cp @/ca.pem @/old");
 	testcert_free(t.tc);
 	t.tc = testcert_new(t.dir); /* another */
 	testcert_make(t.tc, "server", "127.0.0.1");
 	t.g.f = fakeapi_new(&(struct fakeapi_tls){ t.cert, t.key, NULL });
-	connect_with(&t, "certificate-authority: %s/old/ca.pem", "");
+	connect_with(&t, "certificate-authority: @/old/ca.pem", "");
 	assert_int_equal(get(&t), ERR_TLS);
-	run("cp %s/ca.pem %s/old", t.dir, t.dir);
+	run(&t, "cp @/ca.pem @/old");
 	assert_int_equal(get(&t), 0);
 	disconnect(&t);
 	kube_status_done(&t.g.st);
@@ -193,7 +187,9 @@ static void server_changes_its_ca(void **state)
 
 static void put_token(struct tls_rig *t, const char *token)
 {
-	run("echo '%2$s' > %1$s/token", t->dir, token);
+	char cmd[128];
+	snprintf(cmd, sizeof(cmd), "echo '%s' > @/token", token);
+	run(t, cmd);
 }
 
 /* Spec 1.1: on 401 the token is read again, and the request repeated once. */
@@ -203,7 +199,7 @@ static void token_is_renewed(void **state)
 	(void)state;
 	tls_up(&t);
 	t.g.f = fakeapi_new(&(struct fakeapi_tls){ t.cert, t.key, NULL });
-	connect_with(&t, "certificate-authority: %s/ca.pem", "tokenFile: %s/token");
+	connect_with(&t, "certificate-authority: @/ca.pem", "tokenFile: @/token");
 	put_token(&t, "one");
 	assert_int_equal(get(&t), 0);
 	assert_non_null(strstr(fakeapi_request(t.g.f, 0), "\r\nAuthorization: Bearer one\r\n"));
@@ -218,7 +214,7 @@ static void token_is_renewed(void **state)
 	assert_int_equal(fakeapi_requests(t.g.f), 5);
 	disconnect(&t);
 	/* One that cannot change is not asked with twice. */
-	connect_with(&t, "certificate-authority: %s/ca.pem", "token: three, as: other");
+	connect_with(&t, "certificate-authority: @/ca.pem", "token: three, as: other");
 	fakeapi_push(t.g.f, &(struct fakeapi_reply){ .status = 401 });
 	assert_int_equal(get(&t), ERR_DENIED);
 	assert_int_equal(fakeapi_requests(t.g.f), 6);
@@ -226,8 +222,8 @@ static void token_is_renewed(void **state)
 	assert_null(strstr(t.g.st.message, "three"));
 	disconnect(&t);
 	/* No token at all: the call says why. */
-	run("rm %s/token%s", t.dir, "");
-	connect_with(&t, "certificate-authority: %s/ca.pem", "tokenFile: %s/token");
+	run(&t, "rm @/token");
+	connect_with(&t, "certificate-authority: @/ca.pem", "tokenFile: @/token");
 	assert_true(get(&t) < 0);
 	assert_non_null(strstr(t.g.st.message, "/token': No such file"));
 	disconnect(&t);
@@ -243,14 +239,14 @@ static void exec_certificate(void **state)
 	(void)state;
 	tls_up(&t);
 	t.g.f = fakeapi_new(&(struct fakeapi_tls){ t.cert, t.key, t.ca });
-	run("/usr/bin/python3 -c \"import json; d='%s'; r=lambda n: open(d+'/'+n).read(); "
+	run(&t,
+	    "/usr/bin/python3 -c \"import json; d='@'; r=lambda n: open(d+'/'+n).read(); "
 	    "json.dump({'kind': 'ExecCredential', 'apiVersion': 'client.authentication.k8s.io/v1', "
 	    "'status': {'clientCertificateData': r('client.pem'), 'clientKeyData': "
-	    "r('client.key')}}, open(d+'/cred', 'w'))%s\"",
-	    t.dir, "");
-	connect_with(&t, "certificate-authority: %s/ca.pem",
+	    "r('client.key')}}, open(d+'/cred', 'w'))\"");
+	connect_with(&t, "certificate-authority: @/ca.pem",
 		     "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, "
-		     "command: cat, args: [%s/cred]}");
+		     "command: cat, args: [@/cred]}");
 	assert_int_equal(get(&t), 0);
 	assert_null(strstr(fakeapi_request(t.g.f, 0), "Authorization"));
 	disconnect(&t);
@@ -292,7 +288,7 @@ static void memory_of_a_handle(void **state)
 	for (int insecure = 0; insecure < 2; insecure++) {
 		connect_with(&t,
 			     insecure ? "insecure-skip-tls-verify: true"
-				      : "certificate-authority: %s/ca.pem",
+				      : "certificate-authority: @/ca.pem",
 			     "");
 		assert_int_equal(get(&t), 0);
 		malloc_trim(0); /* what was freed before must not hide what is taken now */

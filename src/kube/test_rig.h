@@ -14,6 +14,20 @@
 #include "kube/config_priv.h"
 #include "kube/fakeapi.h"
 
+/* The text with the folder in place of each @. */
+static UNUSED void put_folder(char *out, size_t n, const char *text, const char *folder)
+{
+	size_t at = 0;
+	for (; *text != '\0' && at + 1 < n; text++) {
+		if (*text == '@')
+			at += (size_t)snprintf(out + at, n - at, "%s", folder);
+		else
+			out[at++] = *text;
+	}
+	assert_true(at < n);
+	out[at] = '\0';
+}
+
 struct rig {
 	struct fakeapi *f;
 	struct kube_client *client;
