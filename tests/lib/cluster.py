@@ -14,6 +14,7 @@ import signal
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -177,7 +178,9 @@ class Cluster:
                   "clusters": [{"name": "test", "cluster": {"server": self.url, "certificate-authority": self.ca}}],
                   "users": [{"name": "test", "user": {"token": token}}],
                   "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": namespace}}]}
-        with open(path, "w", encoding="utf-8") as f:
+        fresh = f"{path}.{threading.get_ident()}"
+        with open(fresh, "w", encoding="utf-8") as f:
             json.dump(config, f)
-        os.chmod(path, 0o600)
+        os.chmod(fresh, 0o600)
+        os.replace(fresh, path)  # somebody may be reading the one of an earlier call
         return path
