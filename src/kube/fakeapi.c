@@ -231,9 +231,10 @@ static void *accept_all(void *ctx)
 		struct line *l = xcalloc(1, sizeof(*l));
 		l->f = f;
 		l->fd = fd;
-		must(pthread_create(&l->thread, NULL, serve, l) == 0, "thread");
+		/* Counted before it can answer. */
 		pthread_mutex_lock(&f->lock);
 		vec_push(&f->lines, l);
+		must(pthread_create(&l->thread, NULL, serve, l) == 0, "thread");
 		pthread_mutex_unlock(&f->lock);
 	}
 }
