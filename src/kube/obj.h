@@ -1,0 +1,48 @@
+/* An object as a store keeps it: what all have in common, with a count of who holds it. It never
+ * changes once it was decoded. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/slice.h"
+
+struct kube_obj {
+	const char *ns; /* "" for objects of the cluster */
+	const char *name;
+	const char *rv;
+	void (*free)(struct kube_obj *o);
+	atomic_uint refs;
+	uint32_t at;   /* the store's */
+	uint32_t mark; /* the store's */
+	bool ignore;   /* a state that its consumer does not want to see: the one before stays */
+};
+
+static inline struct kube_obj *kube_obj_ref(struct kube_obj *o)
+{
+	atomic_fetch_add_explicit(&o->refs, 1, memory_order_relaxed);
+	return o;
+}
+
+static inline void kube_obj_unref(struct kube_obj *o)
+{
+	if (o != NULL && atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) == 1)
+		o->free(o);
+}
+
+/* Makes objects of JSON. The functions may be called from one thread at a time per codec; objects
+ * may outlive it. */
+struct kube_codec {
+	/* One object, with one reference. ERR_PARSE, ERR_LIMIT, ERR_RANGE; ERR_TYPE: of another
+	 * kind. */
+	int (*decode)(struct kube_codec *c, struct slice json, struct kube_obj **ret);
+	void (*free)(struct kube_codec *c);
+};
+
+static inline void kube_codec_free(struct kube_codec *c)
+{
+	if (c != NULL)
+		c->free(c);
+}

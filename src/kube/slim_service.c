@@ -1,0 +1,195 @@
+/* Services. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/slim_priv.h"
+
+enum {
+	TYPE = SLIM_OWN,
+	EXTERNAL_NAME,
+	CLUSTER_IP,
+	CLUSTER_IPS,
+	EXTERNAL_IP,
+	INGRESS,
+	INGRESS_IP,
+	INGRESS_HOST,
+};
+
+static const struct kube_sax_row rows[] = {
+	SLIM_ROWS,
+	{ "spec.type", TYPE, 0 },
+	{ "spec.externalName", EXTERNAL_NAME, 0 },
+	{ "spec.clusterIP", CLUSTER_IP, 0 },
+	{ "spec.clusterIPs[]", CLUSTER_IPS, 0 },
+	{ "spec.externalIPs[]", EXTERNAL_IP, 0 },
+	{ "spec.ports[]", SLIM_PORT, 0 },
+	{ "spec.ports[].name", SLIM_PORT_NAME, 0 },
+	{ "spec.ports[].protocol", SLIM_PORT_PROTOCOL, 0 },
+	{ "spec.ports[].port", SLIM_PORT_NUMBER, 0 },
+	{ "status.loadBalancer.ingress[]", INGRESS, 0 },
+	{ "status.loadBalancer.ingress[].ip", INGRESS_IP, 0 },
+	{ "status.loadBalancer.ingress[].hostname", INGRESS_HOST, 0 },
+};
+
+static const struct {
+	const char *name;
+	enum kube_service_type type;
+} types[] = {
+	{ "ClusterIP", KUBE_SERVICE_CLUSTER_IP },
+	{ "NodePort", KUBE_SERVICE_NODE_PORT },
+	{ "LoadBalancer", KUBE_SERVICE_LOAD_BALANCER },
+	{ "ExternalName", KUBE_SERVICE_EXTERNAL_NAME },
+};
+
+struct service_codec {
+	struct slim s;
+	enum kube_service_type type;
+	uint32_t external_name;
+	struct strbuf cluster_ip; /* the old, single one */
+	VEC(struct kube_ip) ips;
+	size_t n_said; /* elements of clusterIPs */
+	bool headless;
+	VEC(uint32_t) external, ingress; /* texts */
+	uint32_t ingress_ip, ingress_host;
+};
+
+static void add_ip(struct service_codec *c, struct slice text)
+{
+	struct kube_ip ip;
+	if (c->n_said++ == 0 && slice_is(text, "None"))
+		c->headless = true;
+	if (kube_ip_parse(text, &ip) == 0)
+		vec_push(&c->ips, ip);
+}
+
+static void set_type(struct service_codec *c, struct slice text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		if (slice_is(text, types[i].name))
+			c->type = types[i].type;
+	}
+}
+
+static void on_text(struct service_codec *c, int id, struct slice text)
+{
+	switch (id) {
+	case TYPE:
+		set_type(c, text);
+		break;
+	case EXTERNAL_NAME:
+		c->external_name = slim_text(&c->s.kept, text);
+		break;
+	case CLUSTER_IP:
+		strbuf_reset(&c->cluster_ip);
+		strbuf_add_slice(&c->cluster_ip, text);
+		break;
+	case CLUSTER_IPS:
+		add_ip(c, text);
+		break;
+	case EXTERNAL_IP:
+		vec_push(&c->external, slim_text(&c->s.kept, text));
+		break;
+	case INGRESS_IP:
+		c->ingress_ip = slim_text(&c->s.kept, text);
+		break;
+	case INGRESS_HOST:
+		c->ingress_host = slim_text(&c->s.kept, text);
+		break;
+	default:
+		break;
+	}
+}
+
+static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice text)
+{
+	struct service_codec *c = ctx;
+	if (id < SLIM_OWN)
+		return slim_value(&c->s, id, type, text);
+	if (id == INGRESS && type == KUBE_SAX_MAP)
+		c->ingress_ip = c->ingress_host = 0;
+	else if (id == INGRESS && type == KUBE_SAX_END)
+		vec_push(&c->ingress, c->ingress_ip != 0 ? c->ingress_ip : c->ingress_host);
+	else if (type == KUBE_SAX_STRING)
+		on_text(c, id, text);
+	return 0;
+}
+
+static void service_free(struct kube_obj *o)
+{
+	const struct kube_service *s = kube_service_of(o);
+	slim_ports_drop(s->ports, s->n_ports);
+	kube_intern_drop(o->ns);
+	free(o);
+}
+
+static struct kube_obj *build(const struct service_codec *c)
+{
+	uint32_t n_ports = slim_n_ports(&c->s);
+	size_t n_ips = c->headless ? 0 : c->ips.n, n_ext = c->external.n + c->ingress.n;
+	struct kube_service *v =
+		xmalloc(sizeof(*v) + n_ports * sizeof(struct kube_port) + n_ext * sizeof(char *) +
+			n_ips * sizeof(struct kube_ip) + c->s.kept.n);
+	struct kube_port *ports = (struct kube_port *)(v + 1);
+	const char **external = (const char **)(ports + n_ports);
+	struct kube_ip *ips = (struct kube_ip *)(external + n_ext);
+	char *text = (char *)(ips + n_ips);
+	slim_head(&c->s, &v->o, text, service_free);
+	slim_ports(&c->s, ports);
+	for (size_t i = 0; i < n_ext; i++)
+		external[i] = text + (i < c->external.n ? c->external.v[i]
+							: c->ingress.v[i - c->external.n]);
+	if (n_ips != 0)
+		memcpy(ips, c->ips.v, n_ips * sizeof(*ips));
+	v->type = c->type;
+	v->headless = c->headless;
+	v->n_ports = n_ports;
+	v->n_ips = (uint32_t)n_ips;
+	v->n_external = (uint32_t)n_ext;
+	v->external_name = text + c->external_name;
+	v->ports = ports;
+	v->ips = ips;
+	v->external = external;
+	return &v->o;
+}
+
+static int service_decode(struct kube_codec *codec, struct slice json, struct kube_obj **ret)
+{
+	struct service_codec *c = (struct service_codec *)codec;
+	slim_begin(&c->s);
+	c->type = KUBE_SERVICE_CLUSTER_IP;
+	c->external_name = 0;
+	c->ips.n = c->external.n = c->ingress.n = c->n_said = 0;
+	c->headless = false;
+	strbuf_reset(&c->cluster_ip);
+	int r = kube_sax_parse(c->s.sax, json, on_value, c);
+	if (r == 0)
+		r = slim_check(&c->s);
+	if (r < 0)
+		return r;
+	if (c->n_said == 0)
+		add_ip(c, strbuf_slice(&c->cluster_ip));
+	*ret = build(c);
+	return 0;
+}
+
+static void service_codec_free(struct kube_codec *codec)
+{
+	struct service_codec *c = (struct service_codec *)codec;
+	slim_done(&c->s);
+	strbuf_done(&c->cluster_ip);
+	vec_done(&c->ips);
+	vec_done(&c->external);
+	vec_done(&c->ingress);
+	free(c);
+}
+
+struct kube_codec *kube_service_codec(struct kube_intern *t)
+{
+	struct service_codec *c = xcalloc(1, sizeof(*c));
+	slim_init(&c->s, "Service", t, rows, ARRAY_LEN(rows));
+	c->s.codec = (struct kube_codec){ .decode = service_decode, .free = service_codec_free };
+	strbuf_init(&c->cluster_ip);
+	return &c->s.codec;
+}

@@ -1,0 +1,193 @@
+/* EndpointSlices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/slim_priv.h"
+
+enum { SERVICE = SLIM_OWN, ENDPOINT, ADDRESS, READY, HOSTNAME, NODE, ZONE, TARGET };
+
+/* A pod's name that is no label cannot be a part of a name. */
+enum { TARGET_MAX = 63 };
+
+static const struct kube_sax_row rows[] = {
+	SLIM_ROWS,
+	{ "metadata.labels[kubernetes.io/service-name]", SERVICE, 0 },
+	{ "ports[]", SLIM_PORT, 0 },
+	{ "ports[].name", SLIM_PORT_NAME, 0 },
+	{ "ports[].protocol", SLIM_PORT_PROTOCOL, 0 },
+	{ "ports[].port", SLIM_PORT_NUMBER, 0 },
+	{ "endpoints[]", ENDPOINT, 0 },
+	{ "endpoints[].addresses[]", ADDRESS, 0 },
+	{ "endpoints[].conditions.ready", READY, 0 },
+	{ "endpoints[].hostname", HOSTNAME, 0 },
+	{ "endpoints[].nodeName", NODE, 0 },
+	{ "endpoints[].targetRef.name", TARGET, 0 },
+	{ "endpoints[].zone", ZONE, 0 }, /* the last one: may be left out */
+};
+
+struct found {
+	struct kube_ip ip;
+	uint32_t hostname, target, node, zone;
+};
+
+struct slice_codec {
+	struct slim s;
+	uint32_t service;
+	VEC(struct found) found;
+	/* Of the endpoint at hand: */
+	size_t first; /* its addresses */
+	bool ready;
+	uint32_t hostname, target, node, zone;
+};
+
+static void endpoint_begin(struct slice_codec *c)
+{
+	c->first = c->found.n;
+	c->ready = true;
+	c->hostname = c->target = c->node = c->zone = 0;
+}
+
+static void endpoint_end(struct slice_codec *c)
+{
+	if (!c->ready)
+		c->found.n = c->first;
+	for (size_t i = c->first; i < c->found.n; i++) {
+		struct found *f = &c->found.v[i];
+		f->hostname = c->hostname;
+		f->target = c->target;
+		f->node = c->node;
+		f->zone = c->zone;
+	}
+}
+
+static void add_address(struct slice_codec *c, struct slice text)
+{
+	struct kube_ip ip;
+	if (kube_ip_parse(text, &ip) == 0)
+		vec_push(&c->found, (struct found){ .ip = ip });
+}
+
+static uint32_t lower_text(struct strbuf *b, struct slice text)
+{
+	uint32_t at = slim_text(b, text);
+	for (char *p = b->s + at; *p != '\0'; p++)
+		*p = ascii_lower(*p);
+	return at;
+}
+
+static void on_text(struct slice_codec *c, int id, struct slice text)
+{
+	switch (id) {
+	case SERVICE:
+		c->service = slim_text(&c->s.shared, text);
+		break;
+	case ADDRESS:
+		add_address(c, text);
+		break;
+	case HOSTNAME:
+		c->hostname = slim_text(&c->s.kept, text);
+		break;
+	case NODE:
+		c->node = slim_text(&c->s.shared, text);
+		break;
+	case ZONE:
+		c->zone = lower_text(&c->s.shared, text);
+		break;
+	case TARGET:
+		if (text.n <= TARGET_MAX)
+			c->target = slim_text(&c->s.kept, text);
+		break;
+	default:
+		break;
+	}
+}
+
+static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice text)
+{
+	struct slice_codec *c = ctx;
+	if (id < SLIM_OWN)
+		return slim_value(&c->s, id, type, text);
+	if (id == ENDPOINT && type == KUBE_SAX_MAP)
+		endpoint_begin(c);
+	else if (id == ENDPOINT && type == KUBE_SAX_END)
+		endpoint_end(c);
+	else if (id == READY && (type == KUBE_SAX_TRUE || type == KUBE_SAX_FALSE))
+		c->ready = type == KUBE_SAX_TRUE;
+	else if (type == KUBE_SAX_STRING)
+		on_text(c, id, text);
+	return 0;
+}
+
+static void slice_free(struct kube_obj *o)
+{
+	const struct kube_slice *s = kube_slice_of(o);
+	for (uint32_t i = 0; i < s->n_endpoints; i++) {
+		kube_intern_drop(s->endpoints[i].node);
+		kube_intern_drop(s->endpoints[i].zone);
+	}
+	slim_ports_drop(s->ports, s->n_ports);
+	kube_intern_drop(s->service);
+	kube_intern_drop(o->ns);
+	free(o);
+}
+
+static struct kube_obj *build(const struct slice_codec *c)
+{
+	uint32_t n_ports = slim_n_ports(&c->s);
+	struct kube_slice *v = xmalloc(sizeof(*v) + n_ports * sizeof(struct kube_port) +
+				       c->found.n * sizeof(struct kube_endpoint) + c->s.kept.n);
+	struct kube_port *ports = (struct kube_port *)(v + 1);
+	struct kube_endpoint *e = (struct kube_endpoint *)(ports + n_ports);
+	char *text = (char *)(e + c->found.n);
+	slim_head(&c->s, &v->o, text, slice_free);
+	slim_ports(&c->s, ports);
+	for (size_t i = 0; i < c->found.n; i++) {
+		const struct found *f = &c->found.v[i];
+		e[i] = (struct kube_endpoint){ .ip = f->ip,
+					       .node = slim_intern(&c->s, f->node),
+					       .zone = slim_intern(&c->s, f->zone),
+					       .hostname = f->hostname,
+					       .target = f->target };
+	}
+	v->service = slim_intern(&c->s, c->service);
+	v->n_ports = n_ports;
+	v->n_endpoints = (uint32_t)c->found.n;
+	v->ports = ports;
+	v->endpoints = e;
+	v->text = text;
+	return &v->o;
+}
+
+static int slice_decode(struct kube_codec *codec, struct slice json, struct kube_obj **ret)
+{
+	struct slice_codec *c = (struct slice_codec *)codec;
+	slim_begin(&c->s);
+	c->service = 0;
+	c->found.n = 0;
+	endpoint_begin(c);
+	int r = kube_sax_parse(c->s.sax, json, on_value, c);
+	if (r == 0)
+		r = slim_check(&c->s);
+	if (r < 0)
+		return r;
+	*ret = build(c);
+	return 0;
+}
+
+static void slice_codec_free(struct kube_codec *codec)
+{
+	struct slice_codec *c = (struct slice_codec *)codec;
+	slim_done(&c->s);
+	vec_done(&c->found);
+	free(c);
+}
+
+struct kube_codec *kube_slice_codec(struct kube_intern *t, bool zones)
+{
+	struct slice_codec *c = xcalloc(1, sizeof(*c));
+	slim_init(&c->s, "EndpointSlice", t, rows, ARRAY_LEN(rows) - (zones ? 0 : 1));
+	c->s.codec = (struct kube_codec){ .decode = slice_decode, .free = slice_codec_free };
+	return &c->s.codec;
+}
