@@ -1,0 +1,70 @@
+/* What a reflector does next, and when: pure decisions, without a network.
+ *
+ * Glossary
+ *   stream  a streaming list: a watch that begins with everything there is, then goes on
+ *   list    pages of a list
+ *   watch   changes after a version we have
+ *   rv      resource version */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+
+/* Zero: the default, client-go's number (k8s-api 1.5). */
+struct kube_times {
+	uint64_t watch_min_ns, watch_max_ns; /* how long a watch is asked for: 300 to 600 s */
+	uint64_t watch_grace_ns;	     /* beyond which we end it ourselves: 30 s */
+	uint64_t silence_ns;		     /* of a watch, then its peer counts as dead: 150 s */
+	uint64_t list_ns;		     /* for one page: 60 s */
+	uint64_t short_ns; /* a watch that ends sooner, without events, has failed: 1 s */
+	uint64_t backoff_min_ns, backoff_max_ns; /* 0.8 s, doubled to 30 s; up to twice by jitter */
+	uint64_t backoff_reset_ns;		 /* without failures: 2 min */
+	uint64_t stream_again_ns; /* a server that cannot stream is asked again after: 1 h */
+	unsigned page;		  /* objects of a page: 500 */
+};
+
+/* What the reflectors of one server share: until when it is not asked for streaming lists. */
+struct kube_server_memory {
+	_Atomic uint64_t no_stream_until_ns;
+};
+
+enum kube_step { KUBE_STEP_STREAM, KUBE_STEP_LIST, KUBE_STEP_WATCH };
+
+struct kube_plan {
+	struct kube_times times;
+	struct kube_server_memory *memory;
+	struct rng rng;
+
+	/* Do this, after waiting: */
+	enum kube_step step;
+	uint64_t delay_ns;
+	bool fresh;  /* list: whatever is newest, not what is not older than rv */
+	bool whole;  /* list: in one piece */
+	char rv[32]; /* of the last event or list; "" when there was none */
+
+	uint64_t backoff_ns; /* the last one */
+	uint64_t failed_at_ns;
+};
+
+/* How a step ended. */
+struct kube_outcome {
+	int code;	 /* 0, or as kube_stream */
+	int http;	 /* status; 0: no answer came */
+	bool listed;	 /* the list was complete (a stream: then went on as a watch) */
+	bool gone;	 /* 410, in whatever way it was said */
+	bool too_large;	 /* the server is behind our rv */
+	bool said_error; /* an ERROR event */
+	unsigned pages;	 /* that came before a list failed */
+	unsigned events; /* that moved rv, after the list */
+	uint64_t took_ns;
+	unsigned retry_after_s;
+};
+
+void kube_plan_init(struct kube_plan *p, const struct kube_times *t, struct kube_server_memory *m,
+		    uint64_t now_ns);
+void kube_plan_next(struct kube_plan *p, const struct kube_outcome *o, uint64_t now_ns);
+/* How long this watch shall last, in whole seconds. */
+unsigned kube_plan_watch_s(struct kube_plan *p);

@@ -1,0 +1,357 @@
+/* The reflector's decisions (k8s-api 1.3-1.5, 6.1). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/err.h"
+#include "kube/plan.h"
+
+#define S KUBE_STEP_STREAM
+#define L KUBE_STEP_LIST
+#define W KUBE_STEP_WATCH
+
+static const struct {
+	const char *name;
+	enum kube_step step;
+	const char *rv;
+	bool fresh, whole;
+	struct kube_outcome o;
+	enum kube_step next;
+	bool wait, next_fresh, next_whole, no_stream;
+} rows[] = {
+	/* streaming lists */
+	{ "clean end after the list",
+	  S,
+	  "",
+	  false,
+	  false,
+	  { .listed = true, .took_ns = 300 * NS_PER_S },
+	  .next = W },
+	{ "gate off",
+	  S,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_CONFIG, .http = 422 },
+	  .next = L,
+	  .no_stream = true },
+	{ "old etcd",
+	  S,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_INTERNAL, .said_error = true },
+	  .next = L,
+	  .no_stream = true },
+	{ "old etcd, unset",
+	  S,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_INTERNAL, .said_error = true, .too_large = true },
+	  .next = L,
+	  .no_stream = true },
+	{ "ended before its bookmark",
+	  S,
+	  "",
+	  false,
+	  false,
+	  { .code = 0, .took_ns = NS_PER_S },
+	  .next = L,
+	  .no_stream = true },
+	{ "silence", S, "", false, false, { .code = ERR_TIMEOUT }, .next = L, .no_stream = true },
+	{ "refused connection",
+	  S,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_CLOSED },
+	  .next = L,
+	  .wait = true },
+	{ "cut inside",
+	  S,
+	  "5",
+	  false,
+	  false,
+	  { .code = ERR_CLOSED, .http = 200, .events = 0 },
+	  .next = L,
+	  .wait = true },
+	{ "too busy",
+	  S,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_BUSY, .http = 429 },
+	  .next = S,
+	  .wait = true },
+	{ "not allowed",
+	  S,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_DENIED, .http = 403 },
+	  .next = S,
+	  .wait = true },
+	{ "no such kind",
+	  S,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_NOTFOUND, .http = 404 },
+	  .next = S,
+	  .wait = true },
+	{ "behind our version",
+	  S,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_TIMEOUT, .http = 504, .too_large = true },
+	  .next = S,
+	  .next_fresh = true },
+	{ "our version is gone",
+	  S,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_GONE, .gone = true },
+	  .next = S,
+	  .next_fresh = true },
+	{ "gone although fresh",
+	  S,
+	  "9",
+	  true,
+	  false,
+	  { .code = ERR_GONE, .gone = true },
+	  .next = L,
+	  .next_fresh = true,
+	  .no_stream = true },
+	/* pages */
+	{ "listed", L, "", true, true, { .listed = true }, .next = W },
+	{ "page two is gone",
+	  L,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_GONE, .gone = true, .pages = 1 },
+	  .next = L,
+	  .next_fresh = true,
+	  .next_whole = true },
+	{ "gone in one piece",
+	  L,
+	  "9",
+	  true,
+	  true,
+	  { .code = ERR_GONE, .gone = true },
+	  .next = S,
+	  .wait = true,
+	  .next_fresh = true },
+	{ "start is gone",
+	  L,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_GONE, .gone = true },
+	  .next = L,
+	  .next_fresh = true },
+	{ "start is ahead",
+	  L,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_TIMEOUT, .http = 504, .too_large = true },
+	  .next = L,
+	  .next_fresh = true },
+	{ "no answer", L, "", false, false, { .code = ERR_CLOSED }, .next = S, .wait = true },
+	{ "no list", L, "", false, false, { .code = ERR_PARSE }, .next = S, .wait = true },
+	/* watches */
+	{ "clean end", W, "9", false, false, { .took_ns = 300 * NS_PER_S }, .next = W },
+	{ "clean end, short, with events", W, "9", false, false, { .events = 1 }, .next = W },
+	{ "clean end, short, without",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .took_ns = NS_PER_MS },
+	  .next = W,
+	  .wait = true },
+	{ "refused", W, "9", false, false, { .code = ERR_CLOSED }, .next = W, .wait = true },
+	{ "cut, with events",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_CLOSED, .events = 3 },
+	  .next = W },
+	{ "silent for long",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_TIMEOUT, .took_ns = 150 * NS_PER_S },
+	  .next = W },
+	{ "429",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_BUSY, .http = 429, .took_ns = 2 * NS_PER_S },
+	  .next = W,
+	  .wait = true },
+	{ "401",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_DENIED, .http = 401 },
+	  .next = W,
+	  .wait = true },
+	{ "410 as an answer, at once",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_GONE, .http = 410, .gone = true },
+	  .next = S,
+	  .wait = true },
+	{ "410 as an event, later",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_GONE, .gone = true, .said_error = true, .took_ns = 2 * NS_PER_S },
+	  .next = S },
+	{ "another error",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_INTERNAL, .said_error = true, .took_ns = 2 * NS_PER_S },
+	  .next = S,
+	  .wait = true },
+	{ "no JSON",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_PARSE, .events = 2 },
+	  .next = S,
+	  .wait = true },
+	{ "frame too large",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_LIMIT, .events = 2 },
+	  .next = S,
+	  .wait = true },
+	{ "kind removed",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_NOTFOUND, .http = 404 },
+	  .next = S,
+	  .wait = true },
+	{ "version refused",
+	  W,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_CONFIG, .http = 400 },
+	  .next = S,
+	  .wait = true },
+};
+
+static void decisions(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct kube_server_memory m = { 0 };
+		struct kube_plan p;
+		kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 1000 * NS_PER_S);
+		assert_int_equal(p.step, S);
+		p.step = rows[i].step;
+		p.fresh = rows[i].fresh;
+		p.whole = rows[i].whole;
+		memcpy(p.rv, rows[i].rv, strlen(rows[i].rv) + 1);
+		kube_plan_next(&p, &rows[i].o, 1000 * NS_PER_S);
+		if (p.step != rows[i].next || (p.delay_ns != 0) != rows[i].wait ||
+		    p.fresh != rows[i].next_fresh || p.whole != rows[i].next_whole ||
+		    (m.no_stream_until_ns != 0) != rows[i].no_stream)
+			fail_msg("%s: step %d delay %llu fresh %d whole %d", rows[i].name,
+				 (int)p.step, (unsigned long long)p.delay_ns, p.fresh, p.whole);
+	}
+}
+
+/* 0.8 s doubling to 30 s, each up to twice; again from 0.8 s after two quiet minutes. */
+static void backoff(void **state)
+{
+	struct kube_server_memory m = { 0 };
+	struct kube_outcome failed = { .code = ERR_CLOSED };
+	struct kube_plan p;
+	uint64_t now = 0, low = 800 * NS_PER_MS;
+	(void)state;
+	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	for (int i = 0; i < 12; i++) {
+		kube_plan_next(&p, &failed, now);
+		assert_in_range(p.delay_ns, low, 2 * low);
+		now += p.delay_ns;
+		low = MIN(low * 2, 30 * NS_PER_S);
+	}
+	kube_plan_next(&p, &failed, now + 119 * NS_PER_S);
+	assert_in_range(p.delay_ns, 30 * NS_PER_S, 60 * NS_PER_S);
+	kube_plan_next(&p, &failed, now + 119 * NS_PER_S + p.delay_ns + 121 * NS_PER_S);
+	assert_in_range(p.delay_ns, 800 * NS_PER_MS, 1600 * NS_PER_MS);
+	failed.retry_after_s = 7;
+	kube_plan_next(&p, &failed, now + 1000 * NS_PER_S);
+	assert_int_equal(p.delay_ns, 7 * NS_PER_S);
+}
+
+/* Remembered for all reflectors of the server, for an hour. */
+static void streaming_memory(void **state)
+{
+	struct kube_server_memory m = { 0 };
+	struct kube_plan p, other;
+	(void)state;
+	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	kube_plan_next(&p, &(struct kube_outcome){ .code = ERR_CONFIG, .http = 422 }, 0);
+	kube_plan_init(&other, &(struct kube_times){ 0 }, &m, 3599 * NS_PER_S);
+	assert_int_equal(other.step, KUBE_STEP_LIST);
+	kube_plan_init(&other, &(struct kube_times){ 0 }, &m, 3601 * NS_PER_S);
+	assert_int_equal(other.step, KUBE_STEP_STREAM);
+}
+
+static void watch_length(void **state)
+{
+	struct kube_server_memory m = { 0 };
+	struct kube_plan p;
+	unsigned lo = 1000, hi = 0;
+	(void)state;
+	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	for (int i = 0; i < 5000; i++) {
+		unsigned s = kube_plan_watch_s(&p);
+		lo = MIN(lo, s);
+		hi = MAX(hi, s);
+	}
+	assert_in_range(lo, 300, 310);
+	assert_in_range(hi, 590, 600);
+	kube_plan_init(&p, &(struct kube_times){ .watch_min_ns = 5, .watch_max_ns = 7 }, &m, 0);
+	assert_int_equal(kube_plan_watch_s(&p), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(decisions),
+		cmocka_unit_test(backoff),
+		cmocka_unit_test(streaming_memory),
+		cmocka_unit_test(watch_length),
+	};
+	return cmocka_run_group_tests_name("kube/plan", tests, NULL, NULL);
+}
