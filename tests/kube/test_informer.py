@@ -1,0 +1,207 @@
+"""Informers against a real API server: what they hold is what a list says, whatever happens in between.
+
+Sections are those of the k8s-api specification that src/kube follows.
+"""
+import signal
+import time
+
+import pytest
+
+from lib import cluster
+from watcherlib import Proxy, Watcher, Writer, compact, converge, listed, through
+
+WITHOUT_STREAMS = ["--feature-gates=WatchList=false"]
+
+
+@pytest.fixture(scope="module")
+def c():
+    with cluster.Cluster() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """A server that knows no streaming lists (1.4)."""
+    with cluster.Cluster(flags=WITHOUT_STREAMS) as one:
+        yield one
+
+
+@pytest.fixture
+def started():
+    """started(thing): stopped (or closed) at the end, newest first."""
+    things = []
+
+    def keep(thing):
+        things.append(thing)
+        return thing
+
+    yield keep
+    for thing in reversed(things):
+        (thing.stop if hasattr(thing, "stop") else thing.close)()
+
+
+@pytest.fixture
+def writer(c):
+    w = Writer(c, seed=1)
+    yield w
+    for name in w.there:
+        w.send("DELETE", f"/api/v1/namespaces/default/configmaps/{name}")
+    w.close()
+
+
+def random_writes(c, w, writer, rounds=8):
+    for _ in range(rounds):
+        writer.write(writer.random.randrange(1, 40))
+        converge(c, w)
+
+
+def test_store_equals_list(c, writer, started):
+    """1.4, 1.5: random writes; store, handlers and a fresh list agree after each pause. One list, and it was streamed."""
+    writer.write(30)
+    w = started(Watcher(c.kubeconfig(), "ConfigMap"))
+    w.wait_synced()
+    random_writes(c, w, writer)
+    stats = w.stats()
+    assert (stats["lists"], stats["watches"], stats["errors"], stats["bad"], stats["repeated"]) == (1, 1, 0, 0, 0)
+
+
+def test_stop_is_quick(c):
+    """A watch that waits for news ends at once when it is told to."""
+    w = Watcher(c.kubeconfig(), "ConfigMap")
+    w.wait_synced()
+    assert w.stop() < 1
+
+
+def test_pages(plain, started):
+    """1.3, 1.4: without streaming lists, in pages of 20; the refusal is the only error."""
+    writer = started(Writer(plain, seed=2, names=150))
+    writer.write(150)
+    w = started(Watcher(plain.kubeconfig(), "ConfigMap", "fast"))
+    w.wait_synced()
+    assert len(converge(plain, w)) > 60
+    stats = w.stats()
+    assert stats["lists"] == 1 and any("sendInitialEvents" in t for t in w.troubles)
+    random_writes(plain, w, writer)
+
+
+def test_watches_that_end(c, writer, started):
+    """1.5: watches of a few seconds end and go on where they were: no list, nothing twice."""
+    w = started(Watcher(c.kubeconfig(), "ConfigMap", "fast"))
+    w.wait_synced()
+    end = time.monotonic() + 60
+    while w.stats()["watches"] < 4:
+        writer.write(5)
+        converge(c, w)
+        assert time.monotonic() < end
+    stats = w.stats()
+    assert stats["lists"] == 1 and stats["repeated"] == 0
+
+
+def test_trimmed_services(c, started):
+    """1.11: the trimmed decoders see the same objects at the same versions."""
+    for i in range(20):
+        status, body = c.call("POST", "/api/v1/namespaces/default/services", {
+            "metadata": {"name": f"s{i}"}, "spec": {"ports": [{"port": 80 + i, "name": "http"}]}})
+        assert status == 201, body
+    w = started(Watcher(c.kubeconfig(), "Service", "slim"))
+    w.wait_synced()
+    want = {k: o["metadata"]["resourceVersion"] for k, o in listed(c, "/api/v1/services", "Service").items()}
+    assert w.ask("dump")["objects"] == want and w.stats()["bad"] == 0
+
+
+def test_frozen_server(c, writer, started):
+    """1.5, 1.6: a server that is stopped (SIGSTOP) is silent; the watch is given up, tried again, and goes on."""
+    w = started(Watcher(c.kubeconfig(), "ConfigMap", "fast"))
+    w.wait_synced()
+    writer.write(10)
+    before = w.stats()
+    c.api.process.send_signal(signal.SIGSTOP)
+    end = time.monotonic() + 30
+    while w.stats()["errors"] < before["errors"] + 2:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    frozen = w.stats()
+    c.api.process.send_signal(signal.SIGCONT)
+    random_writes(c, w, writer, 3)
+    assert frozen["watches"] - before["watches"] < 20
+    assert frozen["cpu_seconds"] - before["cpu_seconds"] < 1
+    assert w.stats()["lists"] == 1  # versions stayed valid: no relist
+
+
+def test_killed_server(c, started):
+    """1.5: kill -9 and a new server: what was written meanwhile comes, what was deleted goes."""
+    writer = started(Writer(c, seed=3))
+    w = started(Watcher(c.kubeconfig(), "ConfigMap", "fast"))
+    w.wait_synced()
+    for _ in range(2):
+        writer.write(25)
+        converge(c, w)
+        before = w.stats()
+        c.api.process.kill()
+        c.api.process.wait()
+        writer.close()
+        c.start_api()
+        random_writes(c, w, writer, 2)
+        after = w.stats()
+        assert after["watches"] - before["watches"] < 60 and after["cpu_seconds"] - before["cpu_seconds"] < 2
+
+
+def test_compaction_in_a_watch(c, started):
+    """1.2, 1.5: away while versions were compacted: 410, one relist, deletions made up."""
+    writer = started(Writer(c, seed=4))
+    proxy = started(Proxy(c.port))
+    w = started(Watcher(through(c, proxy), "ConfigMap", "fast"))
+    w.wait_synced()
+    writer.write(40)
+    converge(c, w)
+    proxy.open = False
+    writer.write(40)
+    c.api.stop()
+    writer.close()
+    compact(c)
+    c.start_api()
+    lists = w.stats()["lists"]
+    proxy.open = True
+    converge(c, w)
+    assert w.stats()["lists"] == lists + 1
+    random_writes(c, w, writer, 2)
+
+
+def test_compaction_in_a_list(plain, started):
+    """1.3: the token of the next page dies: all again, in one piece."""
+    writer = started(Writer(plain, seed=5, names=200))
+    writer.write(150)
+    proxy = started(Proxy(plain.port))
+    # The answer that refuses to stream is below this, the first page (compressed) above.
+    proxy.hold_after = 6000
+    w = started(Watcher(through(plain, proxy), "ConfigMap", "fast", "patient"))
+    assert proxy.holding.wait(20)
+    assert not w.synced.is_set()
+    writer.write(40)
+    plain.api.stop()
+    writer.close()
+    compact(plain)
+    plain.start_api()
+    proxy.released.set()
+    w.wait_synced()
+    converge(plain, w)
+    assert any("too old" in t or "expired" in t.lower() or "continue" in t for t in w.troubles), w.troubles
+    random_writes(plain, w, writer, 2)
+
+
+@pytest.mark.parametrize("which", ["c", "plain"])
+def test_cut_anywhere(which, request, started):
+    """Connections reset at random byte offsets, in lists and in watches: nothing lost, nothing twice, no busy loop."""
+    c = request.getfixturevalue(which)
+    writer = started(Writer(c, seed=6, names=60, size=200))
+    writer.write(60)
+    proxy = started(Proxy(c.port, seed=7))
+    proxy.cut(1, 40000)
+    start = time.monotonic()
+    w = started(Watcher(through(c, proxy), "ConfigMap", "fast"))
+    w.wait_synced(60)
+    random_writes(c, w, writer, 10)
+    stats, took = w.stats(), time.monotonic() - start
+    assert proxy.cuts >= 5
+    assert proxy.connections < 20 + 10 * took, (proxy.connections, took)
+    assert stats["cpu_seconds"] < 0.5 * took

@@ -1,0 +1,244 @@
+"""What the informer tests share: a driver of kube-watcher, a quick writer, a TCP proxy that cuts."""
+import http.client
+import json
+import os
+import queue
+import random
+import selectors
+import socket
+import ssl
+import subprocess
+import threading
+import time
+
+from lib import cluster, server
+
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class Watcher:
+    """A kube-watcher and a model of what its handlers said. An event that does not fit what was said before (added
+    twice, updated from a version nobody saw, deleted without being there) is an error at once."""
+
+    def __init__(self, kubeconfig, *args):
+        program = os.path.join(os.path.dirname(server.fairlead_program()), "tests", "kube", "kube-watcher")
+        self.process = subprocess.Popen([program, kubeconfig, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.replies, self.model, self.troubles, self.wrong = queue.Queue(), {}, [], []
+        self.synced = threading.Event()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            said = json.loads(line)
+            if "reply" in said:
+                self.replies.put(said)
+            else:
+                self.hear(said)
+
+    def hear(self, said):
+        event = said["event"]
+        if event == "synced":
+            self.synced.set()
+        elif event == "trouble":
+            self.troubles.append(said["text"])
+        else:
+            have = self.model.get(said["key"])
+            before = {"added": None, "updated": said.get("old"), "deleted": said["rv"]}[event]
+            if have != before:
+                self.wrong.append((said, have))
+            if event == "deleted":
+                self.model.pop(said["key"], None)
+            else:
+                self.model[said["key"]] = said["rv"]
+
+    def ask(self, command):
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self.replies.get(timeout=20)
+
+    def stats(self):
+        return self.ask("stats")
+
+    def wait_synced(self, seconds=30):
+        assert self.synced.wait(seconds), f"not synced: {self.troubles[-3:]} {self.process.poll()}"
+
+    def stop(self):
+        """Ends it; how long that took."""
+        start = time.monotonic()
+        if self.process.poll() is None:
+            self.process.stdin.write("quit\n")
+            self.process.stdin.flush()
+        try:
+            status = self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        self.reader.join(10)
+        errors = self.process.stderr.read()
+        assert status == 0 and "Sanitizer" not in errors, errors
+        assert not self.wrong, self.wrong[:3]
+        return time.monotonic() - start
+
+
+def listed(c, path="/api/v1/configmaps", kind="ConfigMap"):
+    """A fresh list as a watcher dumps it."""
+    status, body = c.call("GET", path)
+    assert status == 200, body
+    objects = {}
+    for o in body["items"]:
+        o.update(kind=kind, apiVersion=body["apiVersion"])
+        o["metadata"].pop("managedFields", None)
+        o["metadata"].get("annotations", {}).pop(LAST_APPLIED, None)
+        objects[o["metadata"]["namespace"] + "/" + o["metadata"]["name"]] = o
+    return objects
+
+
+def converge(c, w, seconds=30):
+    """Waits until the watcher's store, what its handlers were told and a fresh list are the same."""
+    end = time.monotonic() + seconds
+    while True:
+        have, want = w.ask("dump")["objects"], listed(c)
+        model = {k: o["metadata"]["resourceVersion"] for k, o in want.items()}
+        if have == want and w.model == model:
+            assert not w.wrong, w.wrong[:3]
+            return want
+        assert time.monotonic() < end, (sorted(set(have) ^ set(want))[:5], w.troubles[-3:], w.stats())
+        time.sleep(0.05)
+
+
+class Writer:
+    """Random creates, updates and deletes of ConfigMaps over one connection."""
+
+    def __init__(self, c, seed, names=40, size=50):
+        self.random, self.c, self.names, self.size = random.Random(seed), c, names, size
+        self.prefix, self.there, self.connection = f"c{seed}", set(), None
+
+    def send(self, method, path, body=None):
+        if self.connection is None:
+            self.connection = http.client.HTTPSConnection("127.0.0.1", self.c.port, timeout=30,
+                                                          context=ssl.create_default_context(cafile=self.c.ca))
+        self.connection.request(method, path, json.dumps(body) if body else None, {
+            "Authorization": f"Bearer {cluster.ADMIN}", "Content-Type": "application/json", "User-Agent": "fairlead-tests"})
+        reply = self.connection.getresponse()
+        text = reply.read()
+        assert reply.status < 300, (method, path, text)
+
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = None
+
+    def write(self, n):
+        for _ in range(n):
+            name = f"{self.prefix}-{self.random.randrange(self.names)}"
+            data = {"x": "é" * self.random.randrange(self.size), "q": '"}]{[\\'}
+            o = {"metadata": {"name": name, "labels": {"n": name}}, "data": data}
+            if name not in self.there:
+                self.send("POST", CONFIGMAPS, o)
+                self.there.add(name)
+            elif self.random.random() < 0.4:
+                self.send("DELETE", f"{CONFIGMAPS}/{name}")
+                self.there.remove(name)
+            else:
+                self.send("PUT", f"{CONFIGMAPS}/{name}", o)
+
+
+class Proxy:
+    """Passes TCP through to a port. Faults:
+
+    cut(lo, hi)   each connection is reset after a random number of bytes from the server
+    open = False  connections are refused by closing them, those under way are closed
+    hold_after    bytes from the server after which nothing more of the client is passed on, until `release`
+    """
+
+    def __init__(self, port, seed=1):
+        self.port, self.random = port, random.Random(seed)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.number = self.listener.getsockname()[1]
+        self.range, self.open, self.hold_after = None, True, None
+        self.holding, self.released, self.ended = threading.Event(), threading.Event(), False
+        self.connections = self.cuts = 0
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        try:
+            if not self.open:
+                return
+            with socket.create_connection(("127.0.0.1", self.port)) as upstream:
+                self.pass_on(client, upstream)
+        except OSError:
+            pass
+        finally:
+            # A reset, not an orderly end.
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            client.close()
+
+    def pass_on(self, client, upstream):
+        left = self.random.randrange(*self.range) if self.range else None
+        seen = 0
+        with selectors.DefaultSelector() as s:
+            s.register(client, selectors.EVENT_READ, upstream)
+            s.register(upstream, selectors.EVENT_READ, client)
+            while self.open and not self.ended:
+                for key, _ in s.select(0.05):
+                    data = key.fileobj.recv(65536)
+                    if not data:
+                        return
+                    if key.fileobj is upstream:
+                        seen += len(data)
+                        if left is not None:
+                            data, left = data[:left], left - len(data)
+                    elif self.hold_after is not None and seen > self.hold_after and not self.released.is_set():
+                        self.holding.set()
+                        self.released.wait(60)
+                    key.data.sendall(data)
+                    if left is not None and left <= 0:
+                        self.cuts += 1
+                        return
+
+    def cut(self, lo, hi):
+        self.range = (lo, hi)
+
+    def close(self):
+        self.ended = True
+        self.open = False
+        self.released.set()
+        self.listener.close()
+
+
+def through(c, proxy):
+    """A kubeconfig that leads to the cluster through the proxy."""
+    path = c.kubeconfig()
+    with open(path, encoding="utf-8") as f:
+        config = json.load(f)
+    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{proxy.number}"
+    path += f"-{proxy.number}"
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(config, f)
+    os.chmod(path, 0o600)
+    return path
+
+
+def compact(c):
+    """Compacts etcd up to now: continue tokens and old versions die."""
+    def call(what, body):
+        connection = http.client.HTTPConnection("127.0.0.1", c.client_port, timeout=20)
+        connection.request("POST", "/v3/kv/" + what, json.dumps(body))
+        reply = connection.getresponse()
+        text = reply.read()
+        assert reply.status == 200, text
+        return json.loads(text)
+    revision = call("range", {"key": "AA=="})["header"]["revision"]
+    call("compaction", {"revision": revision, "physical": True})
