@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "http/tlscert_priv.h"
 #include "net/addr.h"
 
 enum {
@@ -25,6 +26,7 @@ enum {
 struct conn {
 	struct conn *prev, *next;
 	int fd;
+	struct http_tls_pair *pair; /* HTTPS */
 };
 
 struct http_server {
@@ -32,7 +34,8 @@ struct http_server {
 	struct http_route *routes;
 	size_t n_routes;
 	uint16_t port;
-	struct conn waiting; /* head of the ring: next is the one that has waited longest */
+	struct http_tls *tls; /* NULL: plain HTTP */
+	struct conn waiting;  /* head of the ring: next is the one that has waited longest */
 	unsigned n_waiting;
 
 	pthread_mutex_t lock; /* guards n_busy */
@@ -57,6 +60,7 @@ static const struct {
 	{ "PUT", HTTP_PUT }, { "PATCH", HTTP_PATCH }, { "DELETE", HTTP_DELETE },
 };
 
+static char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 static const char plain_text[] = "text/plain; charset=utf-8";
 
 static enum http_method method_of(const char *text)
@@ -112,6 +116,8 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (c != NULL && c->next != NULL)
 			unlink_conn(s, c);
+		if (c != NULL)
+			http_tls_pair_unref(c->pair);
 		free(c);
 		*slot = NULL;
 		return;
@@ -123,6 +129,10 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 	}
 	c = xcalloc(1, sizeof(*c));
 	c->fd = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	if (s->tls != NULL)
+		c->pair = http_tls_attach(
+			s->tls, MHD_get_connection_info(mc, MHD_CONNECTION_INFO_GNUTLS_SESSION)
+					->tls_session);
 	append_conn(s, c);
 	*slot = c;
 }
@@ -340,10 +350,27 @@ static int listen_on(const char *addr, uint16_t *ret_port)
 	return r;
 }
 
+static struct MHD_OptionItem https_text(enum MHD_OPTION o, const char *text)
+{
+	return (struct MHD_OptionItem){ o, 0, (void *)(uintptr_t)text };
+}
+
 static struct MHD_Daemon *start_daemon(struct http_server *s, int fd)
 {
-	const unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_USE_ITC;
+	unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_USE_ITC;
+	size_t stack = HTTP_THREAD_STACK_BYTES;
+	struct MHD_OptionItem tls[] = { { MHD_OPTION_END, 0, NULL },
+					{ MHD_OPTION_END, 0, NULL },
+					{ MHD_OPTION_HTTPS_PRIORITIES, 0, tls_priorities },
+					{ MHD_OPTION_END, 0, NULL } };
 	sigset_t all, old;
+	if (s->tls != NULL) {
+		flags |= MHD_USE_TLS;
+		stack = HTTP_TLS_STACK_BYTES;
+		/* The library wants a pair of its own; sessions get the current one. */
+		tls[0] = https_text(MHD_OPTION_HTTPS_MEM_CERT, http_tls_first_cert(s->tls));
+		tls[1] = https_text(MHD_OPTION_HTTPS_MEM_KEY, http_tls_first_key(s->tls));
+	}
 	sigfillset(&all);
 	/* Signals belong to the main thread; the new thread inherits the mask. */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -352,7 +379,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *s, int fd)
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)(HTTP_MAX_CONNECTIONS + SPARE_CONNECTIONS),
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_TIMEOUT_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEAD_MAX_BYTES,
-		MHD_OPTION_THREAD_STACK_SIZE, (size_t)HTTP_THREAD_STACK_BYTES,
+		MHD_OPTION_THREAD_STACK_SIZE, stack, MHD_OPTION_ARRAY, tls,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, s, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -367,8 +394,8 @@ static void server_free(struct http_server *s)
 	free(s);
 }
 
-int http_server_start(const char *addr, const struct http_route *routes, size_t n,
-		      struct http_server **ret)
+int http_server_start_tls(const char *addr, struct http_tls *tls, const struct http_route *routes,
+			  size_t n, struct http_server **ret)
 {
 	uint16_t port = 0;
 	int fd = listen_on(addr, &port);
@@ -378,6 +405,7 @@ int http_server_start(const char *addr, const struct http_route *routes, size_t 
 	s->routes = xmemdup(routes, n * sizeof(*routes));
 	s->n_routes = n;
 	s->port = port;
+	s->tls = tls;
 	s->waiting.prev = s->waiting.next = &s->waiting;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->idle, NULL);
@@ -389,6 +417,12 @@ int http_server_start(const char *addr, const struct http_route *routes, size_t 
 	}
 	*ret = s;
 	return 0;
+}
+
+int http_server_start(const char *addr, const struct http_route *routes, size_t n,
+		      struct http_server **ret)
+{
+	return http_server_start_tls(addr, NULL, routes, n, ret);
 }
 
 static void drain(struct http_server *s)

@@ -16,7 +16,8 @@ enum {
 	HTTP_TIMEOUT_S = 5,	     /* of an idle connection */
 	HTTP_HEAD_MAX_BYTES = 16384, /* request line and header, with the reply's header */
 	HTTP_THREAD_STACK_BYTES = 128 * 1024,
-	HTTP_DRAIN_MS = 1000, /* for replies under way when a server is stopped */
+	HTTP_TLS_STACK_BYTES = 512 * 1024, /* handshakes need more */
+	HTTP_DRAIN_MS = 1000,		   /* for replies under way when a server is stopped */
 };
 
 enum http_method {
@@ -62,6 +63,7 @@ struct http_route {
 };
 
 struct http_server;
+struct http_tls;
 
 /* Listens on `addr` as a Corefile writes it: ":8080", "localhost:9153", "[::1]:80", "0.0.0.0:80".
  * No host, 0.0.0.0 and [::] all mean every address of both families (IPv4 alone where the kernel
@@ -71,6 +73,10 @@ struct http_server;
  * for an address that is none; -errno (-EADDRINUSE, -EACCES, ...). */
 MUST_CHECK int http_server_start(const char *addr, const struct http_route *routes, size_t n,
 				 struct http_server **ret);
+/* The same with HTTPS (TLS 1.2 and 1.3); `tls` (http/tlscert.h) is borrowed. */
+MUST_CHECK int http_server_start_tls(const char *addr, struct http_tls *tls,
+				     const struct http_route *routes, size_t n,
+				     struct http_server **ret);
 /* Takes no new connection, waits up to HTTP_DRAIN_MS for replies under way, ends the thread and
  * frees all. NULL is fine. Not from inside a handler. */
 void http_server_stop(struct http_server *s);

@@ -1,0 +1,123 @@
+/* Certificates with their references: one by the owner, one by each connection. */
+#include "http/tlscert.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <gnutls/gnutls.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "http/tlscert_priv.h"
+
+struct http_tls_pair {
+	gnutls_certificate_credentials_t cred;
+	_Atomic unsigned refs;
+};
+
+struct http_tls {
+	char *first_cert, *first_key;
+	pthread_mutex_t lock; /* guards pair */
+	struct http_tls_pair *pair;
+};
+
+static gnutls_datum_t datum(struct slice s)
+{
+	return (gnutls_datum_t){ .data = (unsigned char *)(uintptr_t)s.p, .size = (unsigned)s.n };
+}
+
+static int load(struct slice cert, struct slice key, struct http_tls_pair **ret, char *err,
+		size_t err_n)
+{
+	if (cert.n == 0 || key.n == 0 || cert.n > HTTP_TLS_PEM_MAX_BYTES ||
+	    key.n > HTTP_TLS_PEM_MAX_BYTES) {
+		snprintf(err, err_n, "%s", "a certificate and its key are needed, in PEM");
+		return ERR_PARSE;
+	}
+	gnutls_datum_t c = datum(cert), k = datum(key);
+	struct http_tls_pair *p = xcalloc(1, sizeof(*p));
+	p->refs = 1;
+	int r = gnutls_certificate_allocate_credentials(&p->cred);
+	if (r >= 0)
+		r = gnutls_certificate_set_x509_key_mem2(p->cred, &c, &k, GNUTLS_X509_FMT_PEM, NULL,
+							 0);
+	if (r < 0) {
+		snprintf(err, err_n, "%s", gnutls_strerror(r));
+		http_tls_pair_unref(p);
+		return r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH ? ERR_CONFIG : ERR_PARSE;
+	}
+	*ret = p;
+	return 0;
+}
+
+int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret, char *err,
+		 size_t err_n)
+{
+	struct http_tls_pair *p;
+	int r = load(cert, key, &p, err, err_n);
+	if (r < 0)
+		return r;
+	struct http_tls *t = xcalloc(1, sizeof(*t));
+	t->first_cert = xstrndup(cert.p, cert.n);
+	t->first_key = xstrndup(key.p, key.n);
+	t->pair = p;
+	pthread_mutex_init(&t->lock, NULL);
+	*ret = t;
+	return 0;
+}
+
+int http_tls_set(struct http_tls *t, struct slice cert, struct slice key, char *err, size_t err_n)
+{
+	struct http_tls_pair *p, *old;
+	int r = load(cert, key, &p, err, err_n);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&t->lock);
+	old = t->pair;
+	t->pair = p;
+	pthread_mutex_unlock(&t->lock);
+	http_tls_pair_unref(old);
+	return 0;
+}
+
+void http_tls_free(struct http_tls *t)
+{
+	if (t == NULL)
+		return;
+	http_tls_pair_unref(t->pair);
+	pthread_mutex_destroy(&t->lock);
+	explicit_bzero(t->first_key, strlen(t->first_key));
+	free(t->first_cert);
+	free(t->first_key);
+	free(t);
+}
+
+struct http_tls_pair *http_tls_attach(struct http_tls *t, gnutls_session_t session)
+{
+	pthread_mutex_lock(&t->lock);
+	struct http_tls_pair *p = t->pair;
+	p->refs++;
+	pthread_mutex_unlock(&t->lock);
+	gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, p->cred);
+	return p;
+}
+
+void http_tls_pair_unref(struct http_tls_pair *p)
+{
+	if (p == NULL || --p->refs != 0)
+		return;
+	gnutls_certificate_free_credentials(p->cred);
+	free(p);
+}
+
+const char *http_tls_first_cert(const struct http_tls *t)
+{
+	return t->first_cert;
+}
+
+const char *http_tls_first_key(const struct http_tls *t)
+{
+	return t->first_key;
+}
