@@ -1,0 +1,227 @@
+/* Certificates by GnuTLS. */
+#include "net/certgen.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+
+#include "base/err.h"
+#include "base/rng.h"
+
+enum { SERIAL_BYTES = 16, KEY_ID_BYTES = 64 };
+
+struct work {
+	gnutls_x509_privkey_t key, ca_key;
+	gnutls_x509_crt_t crt, ca_crt;
+};
+
+static gnutls_datum_t datum(struct slice s)
+{
+	return (gnutls_datum_t){ .data = (unsigned char *)(uintptr_t)s.p, .size = (unsigned)s.n };
+}
+
+static void work_done(struct work *w)
+{
+	if (w->crt != NULL)
+		gnutls_x509_crt_deinit(w->crt);
+	if (w->ca_crt != NULL)
+		gnutls_x509_crt_deinit(w->ca_crt);
+	if (w->key != NULL)
+		gnutls_x509_privkey_deinit(w->key);
+	if (w->ca_key != NULL)
+		gnutls_x509_privkey_deinit(w->ca_key);
+}
+
+static int import_crt(struct slice pem, gnutls_x509_crt_t *ret)
+{
+	gnutls_datum_t d = datum(pem);
+	gnutls_x509_crt_t c;
+	int r = gnutls_x509_crt_init(&c);
+	if (r < 0)
+		return r;
+	r = gnutls_x509_crt_import(c, &d, GNUTLS_X509_FMT_PEM);
+	if (r < 0) {
+		gnutls_x509_crt_deinit(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+static int load_ca(struct work *w, const struct net_certgen *g)
+{
+	gnutls_datum_t key = datum(slice_of(g->ca_key));
+	int r = import_crt(slice_of(g->ca_cert), &w->ca_crt);
+	if (r >= 0)
+		r = gnutls_x509_privkey_init(&w->ca_key);
+	if (r >= 0)
+		r = gnutls_x509_privkey_import(w->ca_key, &key, GNUTLS_X509_FMT_PEM);
+	return r;
+}
+
+static int make_key(gnutls_x509_privkey_t *ret)
+{
+	int r = gnutls_x509_privkey_init(ret);
+	if (r < 0)
+		return r;
+	return gnutls_x509_privkey_generate(*ret, GNUTLS_PK_ECDSA,
+					    GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
+}
+
+static int set_serial(gnutls_x509_crt_t c)
+{
+	uint8_t serial[SERIAL_BYTES];
+	rng_secure(serial, sizeof(serial));
+	serial[0] = (uint8_t)((serial[0] & 0x7f) | 0x40); /* positive, of full length */
+	return gnutls_x509_crt_set_serial(c, serial, sizeof(serial));
+}
+
+static int add_name(gnutls_x509_crt_t c, const char *name)
+{
+	uint8_t ip[16];
+	if (inet_pton(AF_INET, name, ip) == 1)
+		return gnutls_x509_crt_set_subject_alt_name(c, GNUTLS_SAN_IPADDRESS, ip, 4,
+							    GNUTLS_FSAN_APPEND);
+	if (inet_pton(AF_INET6, name, ip) == 1)
+		return gnutls_x509_crt_set_subject_alt_name(c, GNUTLS_SAN_IPADDRESS, ip, 16,
+							    GNUTLS_FSAN_APPEND);
+	return gnutls_x509_crt_set_subject_alt_name(c, GNUTLS_SAN_DNSNAME, name,
+						    (unsigned)strlen(name), GNUTLS_FSAN_APPEND);
+}
+
+static int set_names(gnutls_x509_crt_t c, const struct net_certgen *g)
+{
+	int r = gnutls_x509_crt_set_dn_by_oid(c, GNUTLS_OID_X520_COMMON_NAME, 0, g->cn,
+					      (unsigned)strlen(g->cn));
+	for (size_t i = 0; r >= 0 && g->names != NULL && g->names[i] != NULL; i++)
+		r = add_name(c, g->names[i]);
+	return r;
+}
+
+/* What it may be used for, and the ids by which a verifier finds the right authority of two. */
+static int set_usage(struct work *w, const struct net_certgen *g)
+{
+	gnutls_x509_crt_t c = w->crt;
+	uint8_t id[KEY_ID_BYTES];
+	size_t n = sizeof(id);
+	int r = gnutls_x509_crt_set_basic_constraints(c, g->ca, g->ca ? 0 : -1);
+	if (r >= 0)
+		r = gnutls_x509_crt_set_key_usage(c, g->ca ? GNUTLS_KEY_KEY_CERT_SIGN |
+								     GNUTLS_KEY_CRL_SIGN
+							   : GNUTLS_KEY_DIGITAL_SIGNATURE);
+	if (r >= 0 && !g->ca)
+		r = gnutls_x509_crt_set_key_purpose_oid(c, GNUTLS_KP_TLS_WWW_SERVER, 0);
+	if (r >= 0)
+		r = gnutls_x509_crt_get_key_id(c, GNUTLS_KEYID_USE_SHA256, id, &n);
+	if (r >= 0)
+		r = gnutls_x509_crt_set_subject_key_id(c, id, n);
+	n = sizeof(id);
+	if (r >= 0 && w->ca_crt != NULL &&
+	    gnutls_x509_crt_get_subject_key_id(w->ca_crt, id, &n, NULL) >= 0)
+		r = gnutls_x509_crt_set_authority_key_id(c, id, n);
+	return r;
+}
+
+static int make_crt(struct work *w, const struct net_certgen *g)
+{
+	int r = gnutls_x509_crt_init(&w->crt);
+	if (r >= 0)
+		r = gnutls_x509_crt_set_version(w->crt, 3);
+	if (r >= 0)
+		r = set_serial(w->crt);
+	if (r >= 0)
+		r = gnutls_x509_crt_set_activation_time(w->crt, (time_t)g->not_before_s);
+	if (r >= 0)
+		r = gnutls_x509_crt_set_expiration_time(w->crt, (time_t)g->not_after_s);
+	if (r >= 0)
+		r = gnutls_x509_crt_set_key(w->crt, w->key);
+	if (r >= 0)
+		r = set_names(w->crt, g);
+	if (r >= 0)
+		r = set_usage(w, g);
+	if (r < 0)
+		return r;
+	return gnutls_x509_crt_sign2(w->crt, w->ca_crt != NULL ? w->ca_crt : w->crt,
+				     w->ca_key != NULL ? w->ca_key : w->key, GNUTLS_DIG_SHA256, 0);
+}
+
+static int export_both(const struct work *w, struct strbuf *cert, struct strbuf *key)
+{
+	gnutls_datum_t c, k;
+	int r = gnutls_x509_crt_export2(w->crt, GNUTLS_X509_FMT_PEM, &c);
+	if (r < 0)
+		return r;
+	r = gnutls_x509_privkey_export2(w->key, GNUTLS_X509_FMT_PEM, &k);
+	if (r >= 0) {
+		strbuf_add(cert, c.data, c.size);
+		strbuf_add(key, k.data, k.size);
+		gnutls_memset(k.data, 0, k.size);
+		gnutls_free(k.data);
+	}
+	gnutls_free(c.data);
+	return r;
+}
+
+int net_certgen(const struct net_certgen *g, struct strbuf *cert, struct strbuf *key, char *err,
+		size_t err_n)
+{
+	CLEANUP(work_done) struct work w = { 0 };
+	int r = 0;
+	if (g->ca_cert != NULL)
+		r = load_ca(&w, g);
+	if (r < 0) {
+		snprintf(err, err_n, "the authority cannot be read: %s", gnutls_strerror(r));
+		return ERR_PARSE;
+	}
+	r = make_key(&w.key);
+	if (r >= 0)
+		r = make_crt(&w, g);
+	if (r >= 0)
+		r = export_both(&w, cert, key);
+	if (r < 0) {
+		snprintf(err, err_n, "cannot make a certificate: %s", gnutls_strerror(r));
+		return ERR_INTERNAL;
+	}
+	return 0;
+}
+
+int net_certinfo(struct slice pem, struct net_certinfo *ret)
+{
+	gnutls_x509_crt_t c;
+	unsigned ca = 0;
+	if (import_crt(pem, &c) < 0)
+		return ERR_PARSE;
+	ret->not_before_s = (uint64_t)gnutls_x509_crt_get_activation_time(c);
+	ret->not_after_s = (uint64_t)gnutls_x509_crt_get_expiration_time(c);
+	ret->ca = gnutls_x509_crt_get_basic_constraints(c, NULL, &ca, NULL) >= 0 && ca != 0;
+	gnutls_x509_crt_deinit(c);
+	return 0;
+}
+
+bool net_cert_signed_by(struct slice pem, struct slice ca)
+{
+	struct work w = { 0 };
+	unsigned status = 0;
+	bool ok = import_crt(pem, &w.crt) >= 0 && import_crt(ca, &w.ca_crt) >= 0 &&
+		  gnutls_x509_crt_verify(w.crt, &w.ca_crt, 1,
+					 GNUTLS_VERIFY_DISABLE_TIME_CHECKS |
+						 GNUTLS_VERIFY_DISABLE_TRUSTED_TIME_CHECKS,
+					 &status) >= 0 &&
+		  status == 0;
+	work_done(&w);
+	return ok;
+}
+
+bool net_cert_has_name(struct slice pem, const char *name)
+{
+	gnutls_x509_crt_t c;
+	if (import_crt(pem, &c) < 0)
+		return false;
+	bool ok = gnutls_x509_crt_check_hostname(c, name) != 0;
+	gnutls_x509_crt_deinit(c);
+	return ok;
+}

@@ -1,0 +1,35 @@
+/* Certificates of our own: authorities and servers, EC keys (P-256), PEM. And what a program must
+ * know of a certificate to renew it in time. Times are seconds since 1970. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/slice.h"
+#include "base/strbuf.h"
+
+struct net_certgen {
+	const char *cn;
+	uint64_t not_before_s, not_after_s;
+	const char *const *names; /* host names and addresses, ended by NULL; a server */
+	bool ca;		  /* an authority */
+	const char *ca_cert;	  /* who signs; NULL: itself */
+	const char *ca_key;
+};
+
+/* Appends the certificate and its key. ERR_PARSE, ERR_INTERNAL with a sentence in `err`. */
+MUST_CHECK int net_certgen(const struct net_certgen *g, struct strbuf *cert, struct strbuf *key,
+			   char *err, size_t err_n);
+
+struct net_certinfo {
+	uint64_t not_before_s, not_after_s;
+	bool ca;
+};
+/* Of the first certificate in the text. ERR_PARSE. */
+MUST_CHECK int net_certinfo(struct slice pem, struct net_certinfo *ret);
+/* Was the first certificate of `pem` signed by that of `ca`? Times do not matter. */
+bool net_cert_signed_by(struct slice pem, struct slice ca);
+/* Is it good for the host name or address? */
+bool net_cert_has_name(struct slice pem, const char *name);
