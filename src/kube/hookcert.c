@@ -1,0 +1,238 @@
+/* When certificates are made and bundles changed. */
+#include "kube/hookcert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "net/certgen.h"
+
+enum {
+	BACKDATE_S = 300, /* callers' clocks may be behind ours */
+	DAY_S = 24 * 3600,
+	CA_DAYS = 365,
+	CERT_DAYS = 90,
+	OVERLAP_S = 600,
+};
+
+static const char *const keys[HOOKCERT_PARTS] = {
+	[HOOKCERT_BUNDLE] = "ca.crt",	      [HOOKCERT_CERT] = "tls.crt",
+	[HOOKCERT_KEY] = "tls.key",	      [HOOKCERT_SIGNER] = "signer.crt",
+	[HOOKCERT_SIGNER_KEY] = "signer.key", [HOOKCERT_NEXT] = "next.crt",
+	[HOOKCERT_NEXT_KEY] = "next.key",
+};
+
+void hookcert_init(struct hookcert *h)
+{
+	for (int i = 0; i < HOOKCERT_PARTS; i++)
+		strbuf_init(&h->part[i]);
+}
+
+static void clear(struct hookcert *h, enum hookcert_part p)
+{
+	explicit_bzero(h->part[p].s, h->part[p].n);
+	strbuf_reset(&h->part[p]);
+}
+
+void hookcert_done(struct hookcert *h)
+{
+	for (int i = 0; i < HOOKCERT_PARTS; i++) {
+		clear(h, (enum hookcert_part)i);
+		strbuf_done(&h->part[i]);
+	}
+}
+
+static struct slice part(const struct hookcert *h, enum hookcert_part p)
+{
+	return strbuf_slice(&h->part[p]);
+}
+
+/* ---- questions ---- */
+
+/* When it was made, and when its last third begins; false when it is no certificate in force. */
+static bool times_of(struct slice pem, uint64_t now_s, uint64_t *ret_made, uint64_t *ret_renew)
+{
+	struct net_certinfo i;
+	if (net_certinfo(pem, &i) < 0 || now_s >= i.not_after_s || now_s < i.not_before_s)
+		return false;
+	*ret_made = i.not_before_s + BACKDATE_S;
+	*ret_renew = i.not_after_s - (i.not_after_s - MIN(*ret_made, i.not_after_s)) / 3;
+	return true;
+}
+
+static bool is_old(struct slice pem, uint64_t now_s)
+{
+	uint64_t made, renew;
+	return !times_of(pem, now_s, &made, &renew) || now_s >= renew;
+}
+
+static bool is_dead(struct slice pem, uint64_t now_s)
+{
+	uint64_t made, renew;
+	return !times_of(pem, now_s, &made, &renew);
+}
+
+static bool is_settled(struct slice pem, const struct hookcert_conf *c, uint64_t now_s)
+{
+	uint64_t made, renew;
+	return times_of(pem, now_s, &made, &renew) && now_s >= made + c->overlap_s;
+}
+
+static bool cert_fits(const struct hookcert *h, const struct hookcert_conf *c, uint64_t now_s)
+{
+	if (is_old(part(h, HOOKCERT_CERT), now_s) ||
+	    !net_cert_signed_by(part(h, HOOKCERT_CERT), part(h, HOOKCERT_SIGNER)))
+		return false;
+	for (size_t i = 0; c->names[i] != NULL; i++) {
+		if (!net_cert_has_name(part(h, HOOKCERT_CERT), c->names[i]))
+			return false;
+	}
+	return h->part[HOOKCERT_KEY].n != 0;
+}
+
+/* ---- what is made ---- */
+
+static int make(struct hookcert *h, enum hookcert_part cert, enum hookcert_part key,
+		struct net_certgen *g, uint64_t now_s, uint64_t life_s, char *err, size_t err_n)
+{
+	clear(h, cert);
+	clear(h, key);
+	g->not_before_s = now_s - BACKDATE_S;
+	g->not_after_s = now_s + life_s;
+	return net_certgen(g, &h->part[cert], &h->part[key], err, err_n);
+}
+
+static int make_ca(struct hookcert *h, enum hookcert_part cert, enum hookcert_part key,
+		   const struct hookcert_conf *c, uint64_t now_s, char *err, size_t err_n)
+{
+	char cn[64];
+	snprintf(cn, sizeof(cn), "fairlead webhooks %llu", (unsigned long long)now_s);
+	struct net_certgen g = { .cn = cn, .ca = true };
+	return make(h, cert, key, &g, now_s, c->ca_s, err, err_n);
+}
+
+static int make_cert(struct hookcert *h, const struct hookcert_conf *c, uint64_t now_s, char *err,
+		     size_t err_n)
+{
+	struct net_certgen g = { .cn = c->names[0],
+				 .names = c->names,
+				 .ca_cert = h->part[HOOKCERT_SIGNER].s,
+				 .ca_key = h->part[HOOKCERT_SIGNER_KEY].s };
+	return make(h, HOOKCERT_CERT, HOOKCERT_KEY, &g, now_s, c->cert_s, err, err_n);
+}
+
+static void move(struct hookcert *h, enum hookcert_part from, enum hookcert_part to)
+{
+	clear(h, to);
+	strbuf_add_slice(&h->part[to], part(h, from));
+	clear(h, from);
+}
+
+/* ---- the bundle ---- */
+
+static bool bundle_has(const struct hookcert *h, enum hookcert_part p)
+{
+	const struct strbuf *s = &h->part[p];
+	return s->n != 0 && strstr(h->part[HOOKCERT_BUNDLE].s, s->s) != NULL;
+}
+
+static bool trust(struct hookcert *h, enum hookcert_part p)
+{
+	if (h->part[p].n == 0 || bundle_has(h, p))
+		return false;
+	strbuf_add_slice(&h->part[HOOKCERT_BUNDLE], part(h, p));
+	return true;
+}
+
+/* Only those in use are left. */
+static bool shrink(struct hookcert *h)
+{
+	size_t want = h->part[HOOKCERT_SIGNER].n + h->part[HOOKCERT_NEXT].n;
+	if (h->part[HOOKCERT_BUNDLE].n == want)
+		return false;
+	clear(h, HOOKCERT_BUNDLE);
+	trust(h, HOOKCERT_SIGNER);
+	trust(h, HOOKCERT_NEXT);
+	return true;
+}
+
+/* ---- the plan ---- */
+
+static int plan_signer(struct hookcert *h, const struct hookcert_conf *c, uint64_t now_s, char *err,
+		       size_t err_n)
+{
+	if (is_settled(part(h, HOOKCERT_NEXT), c, now_s) && bundle_has(h, HOOKCERT_NEXT) &&
+	    h->part[HOOKCERT_NEXT_KEY].n != 0) {
+		move(h, HOOKCERT_NEXT, HOOKCERT_SIGNER);
+		move(h, HOOKCERT_NEXT_KEY, HOOKCERT_SIGNER_KEY);
+		return 1;
+	}
+	if (is_dead(part(h, HOOKCERT_SIGNER), now_s) || h->part[HOOKCERT_SIGNER_KEY].n == 0) {
+		int r = make_ca(h, HOOKCERT_SIGNER, HOOKCERT_SIGNER_KEY, c, now_s, err, err_n);
+		return r < 0 ? r : 1;
+	}
+	if (is_old(part(h, HOOKCERT_SIGNER), now_s) && is_dead(part(h, HOOKCERT_NEXT), now_s)) {
+		int r = make_ca(h, HOOKCERT_NEXT, HOOKCERT_NEXT_KEY, c, now_s, err, err_n);
+		return r < 0 ? r : 1;
+	}
+	return 0;
+}
+
+int hookcert_plan(struct hookcert *h, const struct hookcert_conf *conf, uint64_t now_s, char *err,
+		  size_t err_n)
+{
+	struct hookcert_conf c = *conf;
+	if (c.ca_s == 0)
+		c.ca_s = (uint64_t)CA_DAYS * DAY_S;
+	if (c.cert_s == 0)
+		c.cert_s = (uint64_t)CERT_DAYS * DAY_S;
+	if (c.overlap_s == 0)
+		c.overlap_s = OVERLAP_S;
+	int r = plan_signer(h, &c, now_s, err, err_n);
+	if (r < 0)
+		return r;
+	bool changed = r > 0;
+	changed |= trust(h, HOOKCERT_SIGNER);
+	changed |= trust(h, HOOKCERT_NEXT);
+	if (!cert_fits(h, &c, now_s)) {
+		r = make_cert(h, &c, now_s, err, err_n);
+		if (r < 0)
+			return r;
+		changed = true;
+	} else if (is_settled(part(h, HOOKCERT_CERT), &c, now_s)) {
+		changed |= shrink(h);
+	}
+	return changed;
+}
+
+/* ---- the Secret ---- */
+
+void hookcert_load(struct hookcert *h, const json_t *secret)
+{
+	const json_t *data = json_object_get(secret, "data");
+	for (int i = 0; i < HOOKCERT_PARTS; i++) {
+		const char *text = json_string_value(json_object_get(data, keys[i]));
+		clear(h, (enum hookcert_part)i);
+		if (text == NULL || strlen(text) > HOOKCERT_PART_MAX_BYTES)
+			continue;
+		if (base64_decode(&h->part[i], slice_of(text)) < 0 ||
+		    memchr(h->part[i].s, '\0', h->part[i].n) != NULL)
+			clear(h, (enum hookcert_part)i);
+	}
+}
+
+void hookcert_store(const struct hookcert *h, json_t *secret)
+{
+	json_t *data = json_object_get(secret, "data");
+	if (!json_is_object(data)) {
+		data = json_object();
+		json_object_set_new(secret, "data", data);
+	}
+	for (int i = 0; i < HOOKCERT_PARTS; i++) {
+		struct strbuf text = STRBUF_INIT;
+		base64_encode(&text, strbuf_slice(&h->part[i]));
+		json_object_set_new(data, keys[i], json_string(text.s));
+		explicit_bzero(text.s, text.n);
+		strbuf_done(&text);
+	}
+}
