@@ -1,0 +1,51 @@
+/* Leader election on a thread and a connection of its own (kube/elect.h has the rules).
+ *
+ * Who acts only as the leader waits for it, works, and stops at once when it is lost:
+ *
+ *	if (lease_wait(l, false)) {
+ *		... start to work; before a call that no resourceVersion guards:
+ *lease_deadline_ns(l) lease_wait(l, true);
+ *		... end all work
+ *	}
+ *	lease_stop(l);
+ *
+ * That a lease was lost is told by the clock, not by the server: a request that hangs delays
+ * nothing. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "kube/elect.h"
+
+struct kube_client;
+struct lease;
+
+struct lease_conf {
+	struct kube_client *client; /* borrowed */
+	const char *ns, *name;
+	const char *identity; /* NULL: the host's name and random letters, so that a process started
+				 again does not believe that it still leads */
+	struct elect_times times; /* zeroes: 15, 10 and 2 s */
+};
+
+/* ERR_CONFIG for times that cannot work, or libcurl's absence; `err` gets a sentence. */
+MUST_CHECK int lease_start(const struct lease_conf *c, struct lease **ret, char *err, size_t err_n);
+/* Gives the lease back if it is ours, so that another need not wait; frees. NULL is fine. */
+void lease_stop(struct lease *l);
+
+bool lease_is_held(struct lease *l);
+/* Until when (clock_mono_ns) we are the leader for sure; 0: we are not. A call to a third party
+ * must be over by then, or another leader may be at work. */
+uint64_t lease_deadline_ns(struct lease *l);
+/* Waits until it is held (held false) or lost (held true), or for lease_wake; whether it is held
+ * now.
+ */
+bool lease_wait(struct lease *l, bool held);
+/* From any thread: ends this wait and all later ones. */
+void lease_wake(struct lease *l);
+/* The last failure's words, "" when the last request went well; the holder. For logs and health. */
+void lease_status(struct lease *l, char *err, size_t err_n, char *holder, size_t holder_n);
+const char *lease_identity(const struct lease *l);
