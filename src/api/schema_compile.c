@@ -1,0 +1,420 @@
+/* Reading a schema: a table of keywords, each with how its value is kept. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/schema_priv.h"
+#include "api/tree.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+struct compile {
+	struct api_schema *s;
+	struct strbuf path; /* "properties[spec].items" */
+	unsigned depth;
+	char *err;
+	size_t err_n;
+};
+
+static int read_node(struct compile *c, const json_t *o, struct schema_node **ret);
+
+static int refuse(struct compile *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+static int refuse(struct compile *c, int code, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(c->err, c->err_n, "%s%s%s", c->path.s, c->path.n != 0 ? ": " : "", text);
+	return code;
+}
+
+static int wrong(struct compile *c, const char *key, const char *what)
+{
+	return refuse(c, ERR_PARSE, "'%s' must be %s", key, what);
+}
+
+struct keyword {
+	const char *name;
+	int (*read)(struct compile *c, const struct keyword *k, struct schema_node *n,
+		    const json_t *v);
+	size_t offset;
+};
+
+static void *field(const struct keyword *k, struct schema_node *n)
+{
+	return (char *)n + k->offset;
+}
+
+static int read_ignored(struct compile *c, const struct keyword *k, struct schema_node *n,
+			const json_t *v)
+{
+	(void)c, (void)k, (void)n, (void)v;
+	return 0;
+}
+
+static int read_bool(struct compile *c, const struct keyword *k, struct schema_node *n,
+		     const json_t *v)
+{
+	if (!json_is_boolean(v))
+		return wrong(c, k->name, "true or false");
+	*(bool *)field(k, n) = json_is_true(v);
+	return 0;
+}
+
+static int read_count(struct compile *c, const struct keyword *k, struct schema_node *n,
+		      const json_t *v)
+{
+	if (!json_is_integer(v) || json_integer_value(v) < 0)
+		return wrong(c, k->name, "a whole number, not negative");
+	*(int64_t *)field(k, n) = json_integer_value(v);
+	return 0;
+}
+
+static int read_bound(struct compile *c, const struct keyword *k, struct schema_node *n,
+		      const json_t *v)
+{
+	if (!json_is_number(v))
+		return wrong(c, k->name, "a number");
+	*(struct schema_bound *)field(k, n) = (struct schema_bound){ true, json_number_value(v) };
+	return 0;
+}
+
+static int read_json(struct compile *c, const struct keyword *k, struct schema_node *n,
+		     const json_t *v)
+{
+	(void)c;
+	*(const json_t **)field(k, n) = v;
+	return 0;
+}
+
+static int read_enum(struct compile *c, const struct keyword *k, struct schema_node *n,
+		     const json_t *v)
+{
+	if (json_array_size(v) == 0)
+		return wrong(c, k->name, "a list that is not empty");
+	return read_json(c, k, n, v);
+}
+
+static int read_strings(struct compile *c, const struct keyword *k, struct schema_node *n,
+			const json_t *v)
+{
+	struct schema_strings *list = field(k, n);
+	if (!json_is_array(v))
+		return wrong(c, k->name, "a list of texts");
+	list->n = json_array_size(v);
+	list->v = arena_calloc(&c->s->arena, (list->n + 1) * sizeof(*list->v));
+	for (size_t i = 0; i < list->n; i++) {
+		list->v[i] = json_string_value(json_array_get(v, i));
+		if (list->v[i] == NULL)
+			return wrong(c, k->name, "a list of texts");
+	}
+	return 0;
+}
+
+/* One of some words: its place in the table. */
+static int read_word(struct compile *c, const struct keyword *k, const json_t *v,
+		     const char *const *words)
+{
+	const char *s = json_string_value(v);
+	for (int i = 0; s != NULL && words[i] != NULL; i++) {
+		if (strcmp(words[i], s) == 0)
+			return i;
+	}
+	return wrong(c, k->name, "one of the words that are known here");
+}
+
+static int read_type(struct compile *c, const struct keyword *k, struct schema_node *n,
+		     const json_t *v)
+{
+	static const char *const words[] = {
+		[SCHEMA_ANY] = "",
+		[SCHEMA_OBJECT] = "object",
+		[SCHEMA_ARRAY] = "array",
+		[SCHEMA_STRING] = "string",
+		[SCHEMA_INTEGER] = "integer",
+		[SCHEMA_NUMBER] = "number",
+		[SCHEMA_BOOLEAN] = "boolean",
+		NULL,
+	};
+	int i = read_word(c, k, v, words);
+	if (i >= 0)
+		n->type = (enum schema_type)i;
+	return MIN(i, 0);
+}
+
+static int read_list_type(struct compile *c, const struct keyword *k, struct schema_node *n,
+			  const json_t *v)
+{
+	static const char *const words[] = {
+		[SCHEMA_LIST_ATOMIC] = "atomic",
+		[SCHEMA_LIST_SET] = "set",
+		[SCHEMA_LIST_MAP] = "map",
+		NULL,
+	};
+	int i = read_word(c, k, v, words);
+	if (i >= 0)
+		n->list = (enum schema_list)i;
+	return MIN(i, 0);
+}
+
+static int read_map_type(struct compile *c, const struct keyword *k, struct schema_node *n,
+			 const json_t *v)
+{
+	static const char *const words[] = { "atomic", "granular", NULL };
+	(void)n;
+	return MIN(read_word(c, k, v, words), 0);
+}
+
+static int read_format(struct compile *c, const struct keyword *k, struct schema_node *n,
+		       const json_t *v)
+{
+	if (!json_is_string(v))
+		return wrong(c, k->name, "a text");
+	n->format = json_string_value(v); /* settled when the type is known */
+	return 0;
+}
+
+static int read_pattern(struct compile *c, const struct keyword *k, struct schema_node *n,
+			const json_t *v)
+{
+	struct srcerr err = { 0 };
+	if (!json_is_string(v))
+		return wrong(c, k->name, "a text");
+	if (json_string_length(v) == 0)
+		return 0;
+	struct slice pattern = { json_string_value(v), json_string_length(v) };
+	int r = regex_new(pattern, &n->re, &err);
+	if (r < 0)
+		return refuse(c, r, "'pattern': %s", err.text);
+	return 0;
+}
+
+static struct schema_node *new_node(struct compile *c)
+{
+	struct schema_node *n = arena_calloc(&c->s->arena, sizeof(*n));
+	n->min_length = n->max_length = n->min_items = n->max_items = -1;
+	n->min_properties = n->max_properties = -1;
+	map_init(&n->properties);
+	vec_push(&c->s->nodes, n);
+	return n;
+}
+
+/* Reads `v` as the schema that is reached by `step`. */
+static int read_below(struct compile *c, const char *step, const char *key, const json_t *v,
+		      struct schema_node **ret)
+{
+	size_t n = c->path.n;
+	strbuf_addf(&c->path, "%s%s", n != 0 ? "." : "", step);
+	if (key != NULL)
+		strbuf_addf(&c->path, "[%s]", key);
+	int r = read_node(c, v, ret);
+	if (r >= 0)
+		schema_path_cut(&c->path, n);
+	return r;
+}
+
+static int read_schema(struct compile *c, const struct keyword *k, struct schema_node *n,
+		       const json_t *v)
+{
+	return read_below(c, k->name, NULL, v, field(k, n));
+}
+
+static int read_additional(struct compile *c, const struct keyword *k, struct schema_node *n,
+			   const json_t *v)
+{
+	if (json_is_true(v)) {
+		n->additional = new_node(c); /* without any demand */
+		return 0;
+	}
+	return read_schema(c, k, n, v);
+}
+
+static int read_schemas(struct compile *c, const struct keyword *k, struct schema_node *n,
+			const json_t *v)
+{
+	struct schema_nodes *list = field(k, n);
+	if (!json_is_array(v))
+		return wrong(c, k->name, "a list of schemas");
+	list->v = arena_calloc(&c->s->arena, (json_array_size(v) + 1) * sizeof(*list->v));
+	for (size_t i = 0; i < json_array_size(v); i++) {
+		char number[24];
+		snprintf(number, sizeof(number), "%zu", i);
+		int r = read_below(c, k->name, number, json_array_get(v, i), &list->v[i]);
+		if (r < 0)
+			return r;
+		list->n++;
+	}
+	return 0;
+}
+
+static int read_properties(struct compile *c, const struct keyword *k, struct schema_node *n,
+			   const json_t *v)
+{
+	const char *key;
+	json_t *value;
+	if (!json_is_object(v))
+		return wrong(c, k->name, "an object of schemas");
+	json_object_foreach (api_tree(v), key, value) {
+		struct schema_node *child;
+		int r = read_below(c, k->name, key, value, &child);
+		if (r < 0)
+			return r;
+		map_set(&n->properties, slice_of(key), child);
+	}
+	return 0;
+}
+
+#define AT(member) offsetof(struct schema_node, member)
+static const struct keyword keywords[] = {
+	{ "additionalProperties", read_additional, AT(additional) },
+	{ "allOf", read_schemas, AT(all_of) },
+	{ "anyOf", read_schemas, AT(any_of) },
+	{ "default", read_json, AT(default_value) },
+	{ "description", read_ignored, 0 },
+	{ "enum", read_enum, AT(enums) },
+	{ "example", read_ignored, 0 },
+	{ "exclusiveMaximum", read_bool, AT(exclusive_max) },
+	{ "exclusiveMinimum", read_bool, AT(exclusive_min) },
+	{ "externalDocs", read_ignored, 0 },
+	{ "format", read_format, 0 },
+	{ "items", read_schema, AT(items) },
+	{ "maxItems", read_count, AT(max_items) },
+	{ "maxLength", read_count, AT(max_length) },
+	{ "maxProperties", read_count, AT(max_properties) },
+	{ "maximum", read_bound, AT(max) },
+	{ "minItems", read_count, AT(min_items) },
+	{ "minLength", read_count, AT(min_length) },
+	{ "minProperties", read_count, AT(min_properties) },
+	{ "minimum", read_bound, AT(min) },
+	{ "multipleOf", read_bound, AT(multiple) },
+	{ "not", read_schema, AT(not_) },
+	{ "nullable", read_bool, AT(nullable) },
+	{ "oneOf", read_schemas, AT(one_of) },
+	{ "pattern", read_pattern, 0 },
+	{ "properties", read_properties, 0 },
+	{ "required", read_strings, AT(required) },
+	{ "title", read_ignored, 0 },
+	{ "type", read_type, 0 },
+	{ "x-kubernetes-embedded-resource", read_bool, AT(embedded) },
+	{ "x-kubernetes-int-or-string", read_bool, AT(int_or_string) },
+	{ "x-kubernetes-list-map-keys", read_strings, AT(map_keys) },
+	{ "x-kubernetes-list-type", read_list_type, 0 },
+	{ "x-kubernetes-map-type", read_map_type, 0 },
+	{ "x-kubernetes-preserve-unknown-fields", read_bool, AT(preserve) },
+};
+
+static const struct keyword *find_keyword(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(keywords); i++) {
+		if (strcmp(keywords[i].name, name) == 0)
+			return &keywords[i];
+	}
+	return NULL;
+}
+
+static bool is_one_of(const char *s, const char *a, const char *b)
+{
+	return strcmp(s, a) == 0 || strcmp(s, b) == 0;
+}
+
+/* A format that the server does not check for this type is as good as none. */
+static int settle_format(struct compile *c, struct schema_node *n)
+{
+	bool known = false, kept = false;
+	if (n->format == NULL)
+		return 0;
+	if (n->type == SCHEMA_INTEGER) {
+		kept = !n->int_or_string && is_one_of(n->format, "int32", "int64");
+	} else if (n->type == SCHEMA_NUMBER) {
+		kept = is_one_of(n->format, "float", "double");
+	} else if (n->type == SCHEMA_STRING || n->type == SCHEMA_ANY) {
+		n->check = schema_format_find(n->format, &known);
+		kept = n->check != NULL;
+	}
+	if (known && n->check == NULL)
+		return refuse(c, ERR_UNSUPPORTED, "format '%s' is not checked here", n->format);
+	if (!kept)
+		n->format = NULL;
+	return 0;
+}
+
+static int settle(struct compile *c, struct schema_node *n)
+{
+	if (json_is_null(n->default_value))
+		n->default_value = NULL; /* as good as none */
+	if (n->list == SCHEMA_LIST_MAP && n->map_keys.n == 0)
+		return refuse(c, ERR_PARSE, "a list of type map needs x-kubernetes-list-map-keys");
+	if (n->multiple.set && n->multiple.v <= 0)
+		return wrong(c, "multipleOf", "greater than 0");
+	return settle_format(c, n);
+}
+
+static int read_node(struct compile *c, const json_t *o, struct schema_node **ret)
+{
+	const char *key;
+	json_t *value;
+	if (!json_is_object(o))
+		return refuse(c, ERR_PARSE, "a schema must be an object");
+	if (c->depth >= API_SCHEMA_DEPTH_MAX || c->s->nodes.n >= API_SCHEMA_NODES_MAX)
+		return refuse(c, ERR_LIMIT, "the schema is too large");
+	struct schema_node *n = new_node(c);
+	c->depth++;
+	json_object_foreach (api_tree(o), key, value) {
+		const struct keyword *k = find_keyword(key);
+		if (k == NULL)
+			return refuse(c, ERR_UNSUPPORTED, "keyword '%s' is not supported", key);
+		int r = k->read(c, k, n, value);
+		if (r < 0)
+			return r;
+	}
+	c->depth--;
+	*ret = n;
+	return settle(c, n);
+}
+
+void api_schema_free(struct api_schema *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		map_done(&s->nodes.v[i]->properties);
+		regex_free(s->nodes.v[i]->re);
+	}
+	vec_done(&s->nodes);
+	arena_done(&s->arena);
+	json_decref(s->source);
+	free(s);
+}
+
+int api_schema_new(const json_t *openapi, struct api_schema **ret, char *err, size_t err_n)
+{
+	CLEANUP(api_schema_freep) struct api_schema *s = xcalloc(1, sizeof(*s));
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	arena_init(&s->arena);
+	s->source = json_deep_copy(openapi);
+	struct compile c = { .s = s, .path = path, .err = err, .err_n = err_n };
+	int r = read_node(&c, s->source, &s->root);
+	path = c.path;
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+int api_schema_of_crd(const json_t *crd, const char *version, struct api_schema **ret, char *err,
+		      size_t err_n)
+{
+	const json_t *list = api_get(crd, "spec.versions");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *v = json_array_get(list, i);
+		if (strcmp(api_get_string(v, "name"), version) == 0)
+			return api_schema_new(api_get(v, "schema.openAPIV3Schema"), ret, err,
+					      err_n);
+	}
+	snprintf(err, err_n, "the CRD has no version '%s'", version);
+	return ERR_NOTFOUND;
+}
