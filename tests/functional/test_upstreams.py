@@ -148,3 +148,27 @@ def test_checks_stop_when_all_is_well(serve, upstreams):
     while time.monotonic() < end:
         flood(s, 200, 5, slower(10))
     assert ups["u0"].count(".", "NS") <= checks + 1
+
+
+def test_max_concurrent_holds_for_all_workers(serve, upstreams):
+    """What one worker has taken is not there for the others, whoever they are."""
+    ups = upstreams(SILENT)
+    s = serve(".:@PORT@ {\n multisocket 4\n forward . @UP:u0@ {\n max_concurrent 40\n max_fails 0\n read_timeout 5s\n }\n}\n",
+              upstreams=ups)
+    first = Exchange(s, 60)
+    others = [Exchange(s, 10) for _ in range(15)]  # ports of their own, so other workers
+    try:
+        refused = 0
+        for link, number in [(first, 60)] + [(o, 10) for o in others]:
+            asks = [Ask(wire.query(f"n{i}.example.", ident=i + 1)) for i in range(number)]
+            for a in asks:
+                link.send(a)
+            expected = number - 40 if link is first else number
+            eventually(lambda: link.pump(0.01) is not None and sum(bool(link.replies(a)) for a in asks) >= expected,
+                       slower(2), f"{expected} replies")
+            refused += sum(r[3] & 15 == wire.rcode_value("REFUSED") for a in asks for r in link.replies(a))
+        assert refused == 20 + 150
+        assert ups["u0"].count() == 40
+    finally:
+        for link in [first] + others:
+            link.close()

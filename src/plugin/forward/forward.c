@@ -105,7 +105,6 @@ static int forward_worker_init(struct plugin_inst *self, struct worker *worker)
 	w->next = atomic_load(&c->workers);
 	while (!atomic_compare_exchange_weak(&c->workers, &w->next, w)) {
 	}
-	atomic_fetch_add(&c->n_workers, 1);
 	self->worker_data[w->slot] = w;
 	return 0;
 }

@@ -37,24 +37,25 @@ static uint64_t active_elsewhere(const struct forward_query *f)
 	const struct forward_worker *w = atomic_load(&f->conf->workers);
 	for (; w != NULL; w = w->next) {
 		if (w != f->w)
-			sum += atomic_load_explicit(&w->share[f->st->index].active,
-						    memory_order_relaxed);
+			sum += atomic_load(&w->share[f->st->index].active);
 	}
 	return sum;
 }
 
-/* Others are looked at only when this worker is beyond its part. */
+/* Counts itself before it looks at the others: of two that do so at once one sees the other, so
+ * there are never too many. */
 static bool enter(struct forward_query *f)
 {
 	const struct forward_stanza *st = f->st;
 	if (st->max_concurrent == 0)
 		return true;
 	_Atomic uint64_t *active = &f->w->share[st->index].active;
-	uint64_t n = atomic_load_explicit(active, memory_order_relaxed) + 1;
-	uint64_t part = st->max_concurrent / atomic_load(&f->conf->n_workers);
-	if (n > part && n + active_elsewhere(f) > st->max_concurrent)
+	uint64_t before = atomic_load_explicit(active, memory_order_relaxed);
+	atomic_store(active, before + 1);
+	if (before + 1 + active_elsewhere(f) > st->max_concurrent) {
+		atomic_store_explicit(active, before, memory_order_relaxed);
 		return false;
-	atomic_store_explicit(active, n, memory_order_relaxed);
+	}
 	f->counted = true;
 	return true;
 }

@@ -60,7 +60,6 @@ struct forward_conf {
 	bool collecting;
 	/* Every worker that ever served this instance, until teardown: others read its counts. */
 	_Atomic(struct forward_worker *) workers;
-	_Atomic unsigned n_workers;
 };
 
 enum forward_try_state { FORWARD_TRY_IDLE, FORWARD_TRY_RUNNING, FORWARD_TRY_ENDED };
