@@ -1,12 +1,13 @@
 """Upstreams that are dead, silent, or come back: what clients see, and how much is sent to those who do not answer
 (issue: all down is SERVFAIL within 5 s, recovery within one health interval, no retry storm)."""
+import struct
 import time
 
 import pytest
 
 from helpers import ask, eventually, needs, slower
 from lib import wire
-from lib.client import Ask, Exchange
+from lib.client import Ask, Exchange, tcp_ask
 from lib.upstream import Upstream
 
 pytestmark = needs("forward")
@@ -148,6 +149,25 @@ def test_checks_stop_when_all_is_well(serve, upstreams):
     while time.monotonic() < end:
         flood(s, 200, 5, slower(10))
     assert ups["u0"].count(".", "NS") <= checks + 1
+
+
+def long_query(number):
+    """So many octets, nearly all of them an option nobody knows."""
+    query = wire.query("a.example.", edns=1232)
+    size = number - len(query)
+    return query[:-2] + struct.pack("!HHH", size, 65001, size - 4) + bytes(size - 4)
+
+
+@pytest.mark.parametrize("options", ["", "cookies"])
+def test_queries_as_long_as_can_be(serve, upstreams, options):
+    """What rewrite and cookies add may not fit any more: then nothing is sent."""
+    ups = upstreams(LIVE)
+    s = serve(".:@PORT@ {\n rewrite edns0 subnet set 24 56\n forward . @UP:u0@ {\n force_tcp\n " + options +
+              "\n }\n}\n", upstreams=ups)
+    rcodes = [tcp_ask(s.port(), long_query(n), timeout=slower(5))[0][3] & 15
+              for n in [60000, *range(65430, 65535, 5), 65535]]
+    assert rcodes == sorted(rcodes) and {0, wire.rcode_value("SERVFAIL")} == set(rcodes)
+    assert ups["u0"].count() == rcodes.count(0)
 
 
 def test_max_concurrent_holds_for_all_workers(serve, upstreams):

@@ -43,6 +43,8 @@ int forward_cookie_message(struct forward_query *f, const struct forward_up *up,
 	/* A client's cookie is between it and us. */
 	uint16_t n = drop_option(options, f->options_n, COOKIE);
 	uint8_t *p = options + n;
+	if ((size_t)(p - m) + OPTION_MAX > UINT16_MAX)
+		return ERR_LIMIT;
 	dns_put16(p, COOKIE);
 	dns_put16(p + 2, (uint16_t)(FORWARD_COOKIE_CLIENT + up->cookie_n));
 	memcpy(p + 4, up->cookie_local, FORWARD_COOKIE_CLIENT);

@@ -53,6 +53,8 @@ static int build_whole(struct forward_query *f, const struct dns_opt *o)
 	if (r < 0)
 		return r;
 	size_t n = (size_t)r;
+	if (o->present && n + DNS_OPT_BYTES + o->options_len > UINT16_MAX)
+		return ERR_LIMIT;
 	if (o->present) {
 		n += put_opt(f->msg + n, o);
 		dns_put16(f->msg + 10, (uint16_t)(dns_get16(f->msg + 10) + 1));
@@ -75,6 +77,8 @@ int forward_message_build(struct forward_query *f)
 	size_t cap = DNS_HEADER_BYTES + (size_t)q->req.question_len;
 	if (o.present)
 		cap += DNS_OPT_BYTES + (size_t)o.options_len;
+	if (cap > UINT16_MAX) /* rules of rewrite may have added to what was as long as can be */
+		return ERR_LIMIT;
 	uint8_t *m = arena_alloc(&f->q->arena, cap);
 	if (m == NULL)
 		return ERR_SPACE;
