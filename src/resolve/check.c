@@ -90,6 +90,16 @@ static int name_end(const uint8_t *msg, size_t n, size_t off)
 	}
 }
 
+static bool options_whole(const uint8_t *p, size_t n)
+{
+	while (n >= 4 && dns_get16(p + 2) <= n - 4) {
+		size_t len = 4U + dns_get16(p + 2);
+		p += len;
+		n -= len;
+	}
+	return n == 0;
+}
+
 /* Offset behind the record at `off`, or END_x. */
 static int record_end(const uint8_t *msg, size_t n, size_t off)
 {
@@ -101,7 +111,7 @@ static int record_end(const uint8_t *msg, size_t n, size_t off)
 	uint16_t type = dns_get16(msg + at);
 	uint16_t rdlen = dns_get16(msg + at + 8);
 	size_t rdata = (size_t)at + RR_FIXED;
-	if (rdata + rdlen > n)
+	if (rdata + rdlen > n || (type == DNS_TYPE_OPT && !options_whole(msg + rdata, rdlen)))
 		return END_MISSING;
 	bool fine = type == DNS_TYPE_A	    ? rdlen == 4 || rdlen == 0
 		    : type == DNS_TYPE_AAAA ? rdlen == 16 || rdlen == 0
