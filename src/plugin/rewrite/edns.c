@@ -145,13 +145,16 @@ int rewrite_edns_undo(const struct rewrite_action *act, struct arena *a, const u
 	struct dns_opt had = { .options = *options, .options_len = *options_len };
 	struct dns_option opt;
 	size_t pos = 0, n = *options_len;
-	while (dns_option_next(&had, &pos, &opt) && opt.code != act->code)
-		;
-	if (n == 0 || opt.code != act->code)
+	bool found = false;
+	while (!found && dns_option_next(&had, &pos, &opt))
+		found = opt.code == act->code;
+	if (!found)
 		return 0;
 	size_t end = (size_t)(opt.data - had.options) + opt.len;
 	size_t start = end - opt.len - 4U;
 	bool put = act->kind == REWRITE_ACT_PUT_OPTION;
+	if (put && n - opt.len + act->to.n > UINT16_MAX)
+		return ERR_SPACE;
 	uint8_t *copy = arena_alloc(a, n + act->to.n);
 	if (copy == NULL)
 		return ERR_SPACE;
