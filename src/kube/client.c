@@ -233,6 +233,11 @@ int kube_call(struct kube_conn *c, const struct kube_request *r, json_t **ret,
 		.ctx = &text,
 		.error_body = STRBUF_INIT,
 	};
+	if (r->body != NULL && body == NULL) {
+		if (reterr != NULL)
+			*reterr = (struct kube_status){ .message = "the body cannot be written" };
+		return ERR_PARSE;
+	}
 	int e = kube_conn_request(c, &x, reterr);
 	if (e == ERR_LIMIT && x.code < 300 && reterr != NULL)
 		kube_status_say(reterr, "the answer is longer than this program takes");

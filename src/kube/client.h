@@ -35,7 +35,8 @@ struct kube_config *kube_client_config(const struct kube_client *c);
 /* NULL only when libcurl cannot be loaded: `err` tells. */
 struct kube_conn *kube_conn_new(struct kube_client *c, char *err, size_t err_n);
 void kube_conn_free(struct kube_conn *c);
-/* From any thread: a call under way on it ends with -ECANCELED, and all later ones. */
+/* From any thread: a call under way on it ends with -ECANCELED (one that waits for an exec plugin
+ * when that is done), and all later ones. */
 void kube_conn_cancel(struct kube_conn *c);
 /* What the server warned of in the last call (`Warning: 299`), a line each, none twice; "" mostly.
  * Borrowed until the next call. */
@@ -69,7 +70,8 @@ enum {
 /* One request. *ret (may be NULL) is the decoded answer. Errors: ERR_NOTFOUND (404), ERR_DUPLICATE
  * (409 AlreadyExists), ERR_CONFLICT (other 409), ERR_GONE (410), ERR_CONFIG (400, 422: refused as
  * invalid), ERR_DENIED (401, 403), ERR_BUSY (429, 503), ERR_TIMEOUT (also 504), -ECANCELED,
- * ERR_CLOSED (network), ERR_TLS (one side does not trust the other), ERR_PARSE, ERR_LIMIT,
+ * ERR_CLOSED (network), ERR_TLS (no handshake: one side does not trust the other, or it was
+ * cut), ERR_PARSE, ERR_LIMIT,
  * ERR_INTERNAL (other 5xx), ERR_UNSUPPORTED (other 4xx). `reterr` (may be NULL) has the details. It
  * needs no initialising; kube_status_done it after each call, also one that succeeded. */
 MUST_CHECK int kube_call(struct kube_conn *c, const struct kube_request *r, json_t **ret,

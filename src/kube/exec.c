@@ -248,7 +248,7 @@ int kube_exec_run(const struct kube_config *c, struct kube_exec_cred *ret, char 
 {
 	CLEANUP(kube_secret_wipe) struct strbuf out = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
-	struct child ch;
+	struct child ch = { .out = -1, .err = -1 };
 	char why[256];
 	int r = start(c, &ch);
 	if (r < 0) {

@@ -347,9 +347,10 @@ static int normalise_server(struct reader *rd, const struct entry *e, struct kub
 	if (c->server == NULL)
 		return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is missing", e->file,
 			      e->name);
+	/* Neither an argument nor a password: the one would be lost, the other be shown. */
 	for (const char *p = c->server; *p != '\0'; p++)
-		if (*p <= ' ' || *p == 0x7f)
-			return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is not a URL",
+		if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("?#@\\", *p) != NULL)
+			return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is not a plain URL",
 				      e->file, e->name);
 	struct slice s = slice_of(c->server);
 	while (s.n > 0 && s.p[s.n - 1] == '/')

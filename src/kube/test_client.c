@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -316,6 +319,78 @@ static void no_token_in_the_clear(void **state)
 	rig_down(&g);
 }
 
+/* Spec 1.6: what ends a connection whose peer has vanished; and no plugin inherits it. */
+static void sockets(void **state)
+{
+	struct rig g;
+	unsigned found = 0;
+	(void)state;
+	rig_up(&g);
+	assert_int_equal(get(&g, "/", NULL), 0);
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_in a = { 0 };
+		socklen_t n = sizeof(a), k = sizeof(int);
+		int limit = 0, idle = 0, alive = 0;
+		if (getpeername(fd, (struct sockaddr *)&a, &n) < 0 || a.sin_family != AF_INET ||
+		    ntohs(a.sin_port) != fakeapi_port(g.f))
+			continue;
+		found++;
+		assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, &k), 0);
+		assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, &k), 0);
+		assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &alive, &k), 0);
+		assert_int_equal(limit, 45000);
+		assert_int_equal(idle, 30);
+		assert_int_equal(alive, 1);
+		assert_true((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+	}
+	assert_int_equal(found, 1);
+	rig_down(&g);
+}
+
+static void proxies(void **state)
+{
+	struct rig g = { .f = fakeapi_new(NULL) };
+	char err[512], text[512];
+	(void)state;
+	snprintf(text, sizeof(text),
+		 "{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: "
+		 "[{name: a, cluster: {server: 'http://api.test:81', proxy-url: '%s'}}]}",
+		 fakeapi_url(g.f));
+	struct kube_config *c = kube_config_new();
+	assert_int_equal(kube_config_read(&(struct kube_config_file){ "/f", slice_of(text) }, 1,
+					  NULL, c, err, sizeof(err)),
+			 0);
+	setenv("no_proxy", "api.test", 1); /* the kubeconfig's own proxy counts more */
+	g.client = kube_client_new(c);
+	g.conn = kube_conn_new(g.client, err, sizeof(err));
+	assert_int_equal(get(&g, "/x", NULL), 0);
+	const char *want = "GET http://api.test:81/x HTTP/1.1\r\n";
+	assert_int_equal(strncmp(fakeapi_request(g.f, 0), want, strlen(want)), 0);
+	rig_down(&g);
+	unsetenv("no_proxy");
+	/* That of the environment is not for loopback. */
+	setenv("http_proxy", "http://127.0.0.1:9", 1);
+	rig_up(&g);
+	assert_int_equal(get(&g, "/x", NULL), 0);
+	rig_down(&g);
+	unsetenv("http_proxy");
+}
+
+static void no_body(void **state)
+{
+	struct rig g;
+	json_t *v = json_string("alone");
+	(void)state;
+	rig_up(&g);
+	assert_int_equal(
+		kube_call(g.conn, &(struct kube_request){ .method = "PUT", .path = "/", .body = v },
+			  NULL, &g.st),
+		ERR_PARSE);
+	assert_int_equal(fakeapi_requests(g.f), 0);
+	json_decref(v);
+	rig_down(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +405,9 @@ int main(void)
 		cmocka_unit_test(cancelled_by_another_thread),
 		cmocka_unit_test(nobody_there),
 		cmocka_unit_test(no_token_in_the_clear),
+		cmocka_unit_test(sockets),
+		cmocka_unit_test(proxies),
+		cmocka_unit_test(no_body),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
