@@ -23,7 +23,8 @@ void kube_secret_done(struct kube_secret *s);
 /* The whole file, opened by its path each time: what is mounted is renewed by swapping links.
  * -errno; ERR_LIMIT beyond KUBE_SECRET_MAX_BYTES. */
 MUST_CHECK int kube_secret_read(const char *path, struct kube_secret *ret);
-/* Standard base64 with padding; white space is passed over. ERR_PARSE. */
+/* Standard base64 with padding; white space is passed over. ERR_PARSE. base/base64.h grows a
+ * strbuf, which leaves copies of what it held behind. */
 MUST_CHECK int kube_secret_base64(struct slice text, struct kube_secret *ret);
 bool kube_secret_eq(const struct kube_secret *a, const struct kube_secret *b);
 

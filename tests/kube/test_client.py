@@ -197,7 +197,7 @@ def test_in_cluster(api):
 def test_exec_plugin(api):
     plugin = os.path.join(api.dir, "plugin")
     with open(plugin, "w", encoding="utf-8") as f:
-        f.write('#!/bin/sh\necho x >> runs\ncat <<E\n{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",'
+        f.write('#!/bin/sh\necho x >> "$0.runs"\ncat <<E\n{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",'
                 ' "status": {"token": "$TOKEN"}}\nE\n')
     os.chmod(plugin, 0o755)
     path = write_kubeconfig(api, "exec", {"exec": {
@@ -206,6 +206,8 @@ def test_exec_plugin(api):
     with Caller(path) as c:
         assert who(c)["username"] == "plain"
         assert who(c)["username"] == "plain"
+    with open(plugin + ".runs", encoding="ascii") as f:
+        assert f.read() == "x\n"  # kept until it expires
 
 
 def test_acting_as_another(api):
