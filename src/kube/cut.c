@@ -139,6 +139,15 @@ static int outer_end(struct kube_cut *c)
 
 /* ---- values ---- */
 
+/* Is the byte at `end` escaped: by an odd number of backslashes before it? */
+static bool is_escaped(const char *from, const char *end)
+{
+	const char *p = end;
+	while (p > from && p[-1] == '\\')
+		p--;
+	return ((end - p) & 1) != 0;
+}
+
 /* Skips the inside of a string; behind its quote or at the end of the piece. */
 static const char *string_rest(struct kube_cut *c, const char *p, const char *end)
 {
@@ -146,21 +155,15 @@ static const char *string_rest(struct kube_cut *c, const char *p, const char *en
 		c->escaped = false;
 		p++;
 	}
-	while (p < end) {
-		char ch = *p++;
-		if (ch == '"') {
+	const char *from = p;
+	while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
+		if (!is_escaped(from, p++)) {
 			c->in_string = false;
 			return p;
 		}
-		if (ch != '\\')
-			continue;
-		if (p == end) {
-			c->escaped = true;
-			return p;
-		}
-		p++;
 	}
-	return p;
+	c->escaped = is_escaped(from, end);
+	return end;
 }
 
 static bool is_wanted(const struct kube_cut *c)

@@ -115,6 +115,7 @@ struct run {
 	unsigned below; /* containers of a deep row we are in */
 	struct {
 		int node, deep_id;
+		int element; /* what its elements are, if it is an array */
 	} stack[STACK_MAX];
 	unsigned n;
 	int result;
@@ -139,22 +140,14 @@ static int admit(const struct run *r, int node)
 	return (v->flags & KUBE_SAX_DROP) != 0 || (!deep && !v->wanted) ? NONE : node;
 }
 
-/* What the elements or members of the container we are in are. */
-static void set_next_element(struct run *r)
+/* What the elements of an array are. */
+static int element_of(const struct run *r, int array)
 {
-	if (r->below != 0) {
-		r->next = BELOW;
-		return;
-	}
-	if (r->n == 0)
-		return;
-	const struct node *top = &r->sax->nodes.v[r->stack[r->n - 1].node];
-	int element = NONE;
-	for (int i = top->child; i != NONE; i = r->sax->nodes.v[i].sibling) {
-		if (r->sax->nodes.v[i].key == NULL)
-			element = i;
-	}
-	r->next = admit(r, element);
+	const struct node *nodes = r->sax->nodes.v;
+	int i = nodes[array].child;
+	while (i != NONE && nodes[i].key != NULL)
+		i = nodes[i].sibling;
+	return admit(r, i);
 }
 
 static int scalar(struct run *r, enum kube_sax_type type, struct slice text)
@@ -191,7 +184,7 @@ static int match(const struct run *r, struct slice key)
 	for (int i = nodes[r->stack[r->n - 1].node].child; i != NONE; i = nodes[i].sibling) {
 		if (nodes[i].key == NULL)
 			continue;
-		if (nodes[i].key_n == key.n && memcmp(nodes[i].key, key.p, key.n) == 0)
+		if (nodes[i].key_n == key.n && slice_eq(key, (struct slice){ nodes[i].key, key.n }))
 			return i;
 		if (nodes[i].key_n == 1 && nodes[i].key[0] == '*')
 			any = i;
@@ -226,13 +219,14 @@ static int open_container(struct run *r, enum kube_sax_type type)
 	} else {
 		assert(r->n < STACK_MAX);
 		r->stack[r->n].node = node;
-		r->stack[r->n++].deep_id = r->deep_id;
+		r->stack[r->n].deep_id = r->deep_id;
 		if ((r->sax->nodes.v[node].flags & KUBE_SAX_DEEP) != 0)
 			r->deep_id = r->sax->nodes.v[node].id;
+		/* In a map each key says what comes. */
+		r->next = type == KUBE_SAX_ARRAY ? element_of(r, node) : NONE;
+		r->stack[r->n++].element = r->next;
 	}
-	int more = emit(r, node, type, (struct slice){ 0 });
-	set_next_element(r);
-	return more;
+	return emit(r, node, type, (struct slice){ 0 });
 }
 
 static int close_container(void *ctx)
@@ -251,8 +245,9 @@ static int close_container(void *ctx)
 		if (node != BELOW)
 			r->deep_id = r->stack[r->n].deep_id;
 	}
-	if (r->skip == 0)
-		set_next_element(r);
+	/* On with the elements of an array, if we are back in one. */
+	if (r->skip == 0 && r->below == 0 && r->n != 0)
+		r->next = r->stack[r->n - 1].element;
 	return more;
 }
 

@@ -79,7 +79,8 @@ static void table_del(struct table *t, uint32_t hash, uint32_t at)
 	}
 	t->e[i].at = 0;
 	t->n--;
-	if (t->cap > 16 && t->n * 8 < t->cap)
+	/* Late, and not when small: an update takes an object's keys out before it puts them in. */
+	if (t->cap > 4096 && t->n * 8 < t->cap)
 		resize(t, t->cap / 2);
 }
 
