@@ -6,4 +6,5 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 64 };
 /* argv[0] is the sub-command's name; the result is the exit status. */
 int cmd_dns(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_controller(int argc, char **argv);
 int cmd_help(int argc, char **argv);

@@ -15,6 +15,7 @@ static const struct {
 	{ "dns", cmd_dns, "the DNS server, with CoreDNS's flags and Corefile" },
 	{ "check", cmd_check,
 	  "validate Corefiles: file:line:col of what is wrong, no port opened" },
+	{ "controller", cmd_controller, "controllers, against a Kubernetes API" },
 	{ "help", cmd_help, "options of a plugin: `fairlead help PLUGIN`" },
 };
 
@@ -22,7 +23,7 @@ static void usage(FILE *f)
 {
 	fprintf(f, "usage: fairlead COMMAND [ARGUMENTS]\n\ncommands:\n");
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].help);
+		fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].help);
 	fprintf(f, "\n`fairlead COMMAND --help` tells more; `fairlead --version` the version.\n");
 }
 

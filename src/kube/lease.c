@@ -119,7 +119,7 @@ static void *run(void *arg)
 
 /* ---- start and end ---- */
 
-static char *make_identity(void)
+char *lease_make_identity(void)
 {
 	char host[256] = "";
 	uint8_t random[RANDOM_BYTES];
@@ -153,7 +153,7 @@ int lease_start(const struct lease_conf *c, struct lease **ret, char *err, size_
 	l->client = c->client;
 	l->ns = xstrdup(c->ns);
 	l->name = xstrdup(c->name);
-	l->identity = c->identity != NULL ? xstrdup(c->identity) : make_identity();
+	l->identity = c->identity != NULL ? xstrdup(c->identity) : lease_make_identity();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&ca);
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);

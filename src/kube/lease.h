@@ -26,10 +26,13 @@ struct lease;
 struct lease_conf {
 	struct kube_client *client; /* borrowed */
 	const char *ns, *name;
-	const char *identity; /* NULL: the host's name and random letters, so that a process started
-				 again does not believe that it still leads */
+	const char *identity;	  /* NULL: lease_make_identity's */
 	struct elect_times times; /* zeroes: 15, 10 and 2 s */
 };
+
+/* The host's name, so that people find the process, and random letters, so that one that was
+ * started again does not take itself for the one before. Free it. */
+char *lease_make_identity(void) MUST_CHECK;
 
 /* ERR_CONFIG for times that cannot work, or libcurl's absence; `err` gets a sentence. */
 MUST_CHECK int lease_start(const struct lease_conf *c, struct lease **ret, char *err, size_t err_n);

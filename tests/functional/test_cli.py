@@ -292,7 +292,7 @@ def test_started_as_coredns_it_is_the_dns_server(serve, installed):
     assert status == 0 and out.startswith("Fairlead-")
 
 
-@pytest.mark.parametrize("page", ["fairlead.1", "fairlead-dns.1", "fairlead-check.1"])
+@pytest.mark.parametrize("page", ["fairlead.1", "fairlead-dns.1", "fairlead-check.1", "fairlead-controller.1"])
 def test_man_pages_are_installed_and_well_formed(installed, page):
     path, = find(installed, page)
     assert "/man/man1/" in path

@@ -1,0 +1,236 @@
+/* `fairlead controller`: runs controllers against the API of a kubeconfig, or of the pod's cluster.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/flags.h"
+#include "controller/controller.h"
+#include "controller/manager.h"
+#include "kube/client.h"
+#include "kube/config.h"
+
+struct controller_flags {
+	const char *kubeconfig, *context, *lease_kubeconfig, *controllers, *ns, *listen,
+		*log_format;
+	const char *duration, *renew, *retry;
+	bool no_election;
+};
+
+typedef VEC(const struct controller *) controller_vec;
+
+static void print_help(const struct flag *flags, size_t n)
+{
+	printf("usage: fairlead controller --controllers NAME,... [FLAGS]\n\n"
+	       "Runs controllers until SIGTERM or SIGINT. Of several processes with the same\n"
+	       "controllers one leads, the others wait.\n\nflags:\n");
+	flags_help(flags, n, stdout);
+	printf("\ncontrollers:\n");
+	for (size_t i = 0; controller_list[i] != NULL; i++)
+		printf("  %-16s %s\n", controller_list[i]->name, controller_list[i]->help);
+}
+
+/* Names separated by commas. */
+static int choose(const char *text, controller_vec *ret, char *why, size_t why_n)
+{
+	struct slice rest = slice_of(text);
+	while (rest.n != 0) {
+		struct slice name = slice_trim(slice_cut(&rest, ','));
+		char word[64];
+		snprintf(word, sizeof(word), "%.*s", (int)MIN(name.n, sizeof(word) - 1), name.p);
+		const struct controller *c = controller_find(word);
+		if (c == NULL) {
+			snprintf(why, why_n, "there is no controller '%s'", word);
+			return -1;
+		}
+		for (size_t i = 0; i < ret->n; i++) {
+			if (ret->v[i] == c) {
+				snprintf(why, why_n, "controller '%s' is named twice", word);
+				return -1;
+			}
+		}
+		vec_push(ret, c);
+	}
+	if (ret->n == 0)
+		snprintf(why, why_n, "--controllers NAME,... says which to run");
+	return ret->n != 0 ? 0 : -1;
+}
+
+static int parse_time(const char *name, const char *text, uint64_t *ret, char *why, size_t why_n)
+{
+	int64_t ns;
+	if (text == NULL)
+		return 0;
+	if (duration_parse(slice_of(text), &ns) < 0 || ns <= 0) {
+		snprintf(why, why_n, "--%s takes a time as '15s', not '%s'", name, text);
+		return -1;
+	}
+	*ret = (uint64_t)ns;
+	return 0;
+}
+
+static int parse_times(const struct controller_flags *f, struct elect_times *t, char *why,
+		       size_t why_n)
+{
+	if (parse_time("lease-duration", f->duration, &t->duration_ns, why, why_n) < 0 ||
+	    parse_time("lease-renew", f->renew, &t->renew_ns, why, why_n) < 0 ||
+	    parse_time("lease-retry", f->retry, &t->retry_ns, why, why_n) < 0)
+		return -1;
+	return elect_times_check(t, why, why_n);
+}
+
+static struct kube_client *open_client(const char *file, const char *context, char *err,
+				       size_t err_n)
+{
+	struct kube_config *c;
+	if (kube_config_load(file, context, &c, err, err_n) < 0)
+		return NULL;
+	return kube_client_new(c);
+}
+
+/* ---- signals, by a thread that waits for them ---- */
+
+struct stopper {
+	struct manager *manager;
+	sigset_t set;
+	pthread_t thread;
+};
+
+static void *wait_signal(void *arg)
+{
+	struct stopper *s = arg;
+	int sig = 0;
+	/* SIGUSR1 is ours: there is nothing left to stop. */
+	if (sigwait(&s->set, &sig) == 0 && sig != SIGUSR1) {
+		log_info(NULL, "%s: stopping", sig == SIGTERM ? "SIGTERM" : "SIGINT");
+		manager_stop(s->manager);
+	}
+	return NULL;
+}
+
+static int run_manager(struct manager *m, const sigset_t *set)
+{
+	struct stopper s = { .manager = m, .set = *set };
+	if (pthread_create(&s.thread, NULL, wait_signal, &s) != 0) {
+		manager_stop(m);
+		IGNORE(manager_run(m));
+		return EXIT_FAILED;
+	}
+	int r = manager_run(m);
+	pthread_kill(s.thread, SIGUSR1);
+	pthread_join(s.thread, NULL);
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run(const struct controller_flags *f, const controller_vec *chosen,
+	       const struct elect_times *times)
+{
+	char err[512] = "";
+	struct kube_client *client = open_client(f->kubeconfig, f->context, err, sizeof(err));
+	struct kube_client *leases = client;
+	struct manager *m;
+	sigset_t set;
+	int status = EXIT_FAILED;
+	if (client != NULL && f->lease_kubeconfig != NULL)
+		leases = open_client(f->lease_kubeconfig, NULL, err, sizeof(err));
+	if (client == NULL || leases == NULL) {
+		fprintf(stderr, "fairlead controller: %s\n", err);
+		kube_client_free(client);
+		return EXIT_FAILED;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGUSR1);
+	/* All threads inherit it, so that only the one that waits gets a signal. */
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	struct manager_conf mc = {
+		.client = client,
+		.lease_client = leases,
+		.controllers = chosen->v,
+		.n_controllers = chosen->n,
+		.ns = f->ns != NULL ? f->ns : kube_config_namespace(kube_client_config(client)),
+		.no_election = f->no_election,
+		.times = *times,
+		.listen = f->listen,
+	};
+	log_info(NULL, "controllers of %s, namespace %s", kube_client_text(client), mc.ns);
+	if (manager_start(&mc, &m, err, sizeof(err)) < 0) {
+		fprintf(stderr, "fairlead controller: %s\n", err);
+	} else {
+		if (f->listen != NULL)
+			log_info(NULL, "health and metrics on port %u", manager_port(m));
+		status = run_manager(m, &set);
+	}
+	if (leases != client)
+		kube_client_free(leases);
+	kube_client_free(client);
+	return status;
+}
+
+static int usage(const char *why)
+{
+	fprintf(stderr, "fairlead controller: %s\nTry `fairlead controller --help`.\n", why);
+	return EXIT_USAGE;
+}
+
+int cmd_controller(int argc, char **argv)
+{
+	struct controller_flags f = { .log_format = "text" };
+	const struct flag flags[] = {
+		{ "controllers", NULL, &f.controllers, "NAME,...", "which to run" },
+		{ "kubeconfig", NULL, &f.kubeconfig, "FILE",
+		  "default: $KUBECONFIG, ~/.kube/config, the pod's service account" },
+		{ "context", NULL, &f.context, "NAME",
+		  "of the kubeconfig; default: its current one" },
+		{ "namespace", NULL, &f.ns, "NAME",
+		  "the program's own, of leases and sources; default: the context's" },
+		{ "lease-kubeconfig", NULL, &f.lease_kubeconfig, "FILE",
+		  "where the leases are; default: in the same cluster" },
+		{ "lease-duration", NULL, &f.duration, "TIME",
+		  "others wait so long for a dead leader; default 15s" },
+		{ "lease-renew", NULL, &f.renew, "TIME",
+		  "a leader that could not renew for so long stops; default 10s" },
+		{ "lease-retry", NULL, &f.retry, "TIME",
+		  "between two renewals or looks; default 2s" },
+		{ "no-election", &f.no_election, NULL, NULL,
+		  "lead without a lease: for one process" },
+		{ "listen", NULL, &f.listen, "ADDR:PORT",
+		  "serve /healthz, /readyz and /metrics there; default: nowhere" },
+		{ "log-format", NULL, &f.log_format, "FORMAT", "text or json; default text" },
+	};
+	char why[512] = "";
+	struct elect_times times = { 0 };
+	controller_vec chosen = { 0 };
+	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
+	if (at == -2) {
+		print_help(flags, ARRAY_LEN(flags));
+		return EXIT_DONE;
+	}
+	if (at < 0)
+		return usage(why);
+	if (at < argc)
+		return usage("takes no arguments");
+	if (strcmp(f.log_format, "json") == 0)
+		log_set_format(LOG_JSON);
+	else if (strcmp(f.log_format, "text") != 0)
+		return usage("--log-format is text or json");
+	int status = EXIT_USAGE;
+	if (parse_times(&f, &times, why, sizeof(why)) < 0 ||
+	    choose(f.controllers, &chosen, why, sizeof(why)) < 0) {
+		usage(why);
+	} else {
+		metrics_init(0);
+		metrics_add_process_collector();
+		status = run(&f, &chosen, &times);
+	}
+	vec_done(&chosen);
+	return status;
+}

@@ -1,0 +1,75 @@
+/* What a controller is. It watches kinds; a change of an object puts keys into its queue; workers
+ * take them and call reconcile, which makes the cluster as it should be for that key, whatever
+ * happened before. The manager (controller/manager.h) does the rest: copies of the watched objects,
+ * queue, election, Events, health, metrics, stop. docs/controllers.md has a walk through one.
+ *
+ * A controller is a folder of src/controller and a line in its meson.build.
+ *
+ * Glossary
+ *   key     what is reconciled: "namespace/name", "name", or whatever the controller's `keys` say
+ *   watch   a kind, and which of its objects and fields the controller wants to see
+ *   store   the copy of a watch's objects, always a little behind the cluster */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/tree.h"
+#include "base/compiler.h"
+#include "kube/admission.h"
+#include "kube/store.h"
+
+struct events;
+struct kube_conn;
+struct lease;
+
+enum { CONTROLLER_WATCHES_MAX = 8, CONTROLLER_WORKERS_MAX = 16 };
+
+/* What a controller works with. Each worker has its own. */
+struct controller_ctx {
+	const char *ns;			  /* of the program itself */
+	struct kube_store *const *stores; /* one for each watch, in the table's order */
+	struct kube_conn *conn;
+	struct events *events; /* may be NULL in tests */
+	struct lease *lease;   /* for calls that no resourceVersion guards; NULL: no election */
+	void *state;	       /* what `start` made */
+	/* Set by reconcile: */
+	uint64_t again_ns; /* all went well, but look again after this time; 0: no need to */
+	char err[512];	   /* why it failed, for the log */
+};
+
+/* Puts a key into the queue. */
+typedef void (*controller_emit)(void *arg, const char *key);
+
+struct controller_watch {
+	const char *group, *kind; /* "" for core; must be in api/kind.c */
+	bool own_ns;		  /* only in the program's namespace */
+	const char *labels, *fields;
+	const char *const *paths; /* what to keep of an object, ended by NULL; NULL: all of it */
+	/* Which keys want another look since `o` was added, changed (also called with what it was)
+	 * or deleted; NULL: its own. On the watch's thread: must not wait. */
+	void (*keys)(const struct controller_ctx *c, const json_t *o, controller_emit emit,
+		     void *arg);
+};
+
+struct controller {
+	const char *name; /* as `--controllers` has it; "example" */
+	const char *help;
+	const struct controller_watch *watch;
+	size_t n_watch;
+	unsigned workers; /* 0: two */
+	/* 0, or a negative code with ctx->err: the key comes back, later and later. Must end soon
+	 * after its connection was cancelled (-ECANCELED). */
+	int (*reconcile)(struct controller_ctx *c, const char *key);
+	/* State of its own, before anything runs and after all has ended; may be NULL. */
+	int (*start)(void **ret_state, char *err, size_t err_n);
+	void (*stop)(void *state);
+	/* Web hooks; ctx of a row is replaced by the state when it is NULL. */
+	const struct admission_hook *hooks;
+	size_t n_hooks;
+};
+
+/* All there are, ended by NULL. */
+extern const struct controller *const controller_list[];
+const struct controller *controller_find(const char *name);

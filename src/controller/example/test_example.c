@@ -1,0 +1,251 @@
+/* example: what it does for each state of the three objects, on stores filled by hand and a
+ * scripted server. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "controller/controller.h"
+#include "kube/test_rig.h"
+#include "kube/tree.h"
+
+extern const struct controller example_controller;
+
+enum { NAMESPACES, SOURCE, COPIES, STORES };
+
+struct scene {
+	struct rig g;
+	struct kube_store *stores[STORES];
+	struct controller_ctx ctx;
+};
+
+static int setup(void **state)
+{
+	struct scene *s = xcalloc(1, sizeof(*s));
+	rig_up(&s->g);
+	for (int i = 0; i < STORES; i++)
+		s->stores[i] = kube_store_new(NULL, 0);
+	s->ctx = (struct controller_ctx){ .ns = "own", .stores = s->stores, .conn = s->g.conn };
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *s = *state;
+	for (int i = 0; i < STORES; i++)
+		kube_store_free(s->stores[i]);
+	rig_down(&s->g);
+	free(s);
+	return 0;
+}
+
+static void put(struct scene *s, int store, const char *json)
+{
+	const struct controller_watch *w = &example_controller.watch[store];
+	struct kube_codec *c = kube_tree_codec(api_kind_find(w->group, w->kind), NULL, 0);
+	struct kube_obj *o, *old = NULL;
+	assert_int_equal(c->decode(c, slice_of(json), &o), 0);
+	kube_store_put(s->stores[store], o, &old);
+	kube_obj_unref(old);
+	kube_codec_free(c);
+}
+
+static void put_namespace(struct scene *s)
+{
+	put(s, NAMESPACES,
+	    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"a\","
+	    "\"resourceVersion\":\"1\"}}");
+}
+
+static void put_source(struct scene *s)
+{
+	put(s, SOURCE,
+	    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":\"own\","
+	    "\"name\":\"fairlead-example\",\"resourceVersion\":\"2\"},\"data\":{\"k\":\"v\"}}");
+}
+
+static void put_copy(struct scene *s, const char *value)
+{
+	CLEANUP(freep)
+	char *json = xasprintf(
+		"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"namespace\":\"a\","
+		"\"name\":\"fairlead-example-copy\",\"uid\":\"u-7\",\"resourceVersion\":\"3\"},"
+		"\"data\":{\"k\":\"%s\"}}",
+		value);
+	put(s, COPIES, json);
+}
+
+static int reconcile(struct scene *s)
+{
+	return example_controller.reconcile(&s->ctx, "a");
+}
+
+static void copy_is_made(void **state)
+{
+	struct scene *s = *state;
+	put_namespace(s);
+	put_source(s);
+	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .status = 404 });
+	assert_int_equal(reconcile(s), 0);
+	assert_int_equal(fakeapi_requests(s->g.f), 2);
+	const char *req = fakeapi_request(s->g.f, 1);
+	assert_non_null(
+		strstr(req, "PATCH /api/v1/namespaces/a/configmaps/fairlead-example-copy?"));
+	assert_non_null(strstr(req, "application/apply-patch+yaml"));
+	assert_non_null(strstr(req, "fieldManager=fairlead-example"));
+	assert_non_null(strstr(req, "\"data\":{\"k\":\"v\"}"));
+	assert_non_null(strstr(req, "\"app.kubernetes.io/managed-by\":\"fairlead-example\""));
+	assert_null(strstr(req, "resourceVersion"));
+}
+
+static void copy_is_renewed(void **state)
+{
+	struct scene *s = *state;
+	put_namespace(s);
+	put_source(s);
+	put_copy(s, "old");
+	assert_int_equal(reconcile(s), 0);
+	assert_int_equal(fakeapi_requests(s->g.f), 1);
+	assert_non_null(strstr(fakeapi_request(s->g.f, 0), "PATCH "));
+}
+
+static void nothing_to_do(void **state)
+{
+	struct scene *s = *state;
+	assert_int_equal(reconcile(s), 0); /* nothing is there */
+	put_source(s);
+	assert_int_equal(reconcile(s), 0); /* nobody wants it */
+	put_namespace(s);
+	put_copy(s, "v");
+	assert_int_equal(reconcile(s), 0); /* all is well */
+	assert_int_equal(fakeapi_requests(s->g.f), 0);
+}
+
+static void copy_is_removed(void **state)
+{
+	struct scene *s = *state;
+	put_copy(s, "v");
+	put_source(s);
+	assert_int_equal(reconcile(s), 0);
+	const char *req = fakeapi_request(s->g.f, 0);
+	assert_non_null(
+		strstr(req, "DELETE /api/v1/namespaces/a/configmaps/fairlead-example-copy "));
+	assert_non_null(strstr(req, "\"uid\":\"u-7\""));
+	/* Somebody else was faster. */
+	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .status = 404 });
+	assert_int_equal(reconcile(s), 0);
+}
+
+static void foreign_one_is_left_alone(void **state)
+{
+	struct scene *s = *state;
+	put_namespace(s);
+	put_source(s);
+	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .body = "{\"metadata\":{}}" });
+	assert_int_equal(reconcile(s), 0);
+	assert_int_equal(fakeapi_requests(s->g.f), 1);
+	assert_true(s->ctx.again_ns == 300 * NS_PER_S);
+}
+
+static void ending_namespace_is_left_alone(void **state)
+{
+	struct scene *s = *state;
+	put(s, NAMESPACES,
+	    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"a\","
+	    "\"resourceVersion\":\"1\",\"deletionTimestamp\":\"2026-11-15T09:30:00Z\"}}");
+	put_source(s);
+	assert_int_equal(reconcile(s), 0);
+	assert_int_equal(fakeapi_requests(s->g.f), 0);
+}
+
+static void failures_have_words(void **state)
+{
+	struct scene *s = *state;
+	put_namespace(s);
+	put_source(s);
+	fakeapi_push(s->g.f, &(struct fakeapi_reply){ .status = 404 });
+	fakeapi_push(s->g.f,
+		     &(struct fakeapi_reply){
+			     .status = 403,
+			     .body = "{\"kind\":\"Status\",\"code\":403,\"message\":\"no\"}" });
+	assert_int_equal(reconcile(s), ERR_DENIED);
+	assert_non_null(strstr(s->ctx.err, "no"));
+}
+
+static void collect(void *arg, const char *key)
+{
+	strbuf_addf(arg, "%s ", key);
+}
+
+static void keys(void **state)
+{
+	CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
+	struct scene *s = *state;
+	json_t *copy = json_pack("{s:{s:s, s:s}}", "metadata", "namespace", "b", "name", "x");
+	put_namespace(s);
+	example_controller.watch[COPIES].keys(&s->ctx, copy, collect, &got);
+	assert_string_equal(got.s, "b ");
+	strbuf_reset(&got);
+	example_controller.watch[SOURCE].keys(&s->ctx, copy, collect, &got);
+	assert_string_equal(got.s, "a ");
+	json_decref(copy);
+}
+
+static json_t *review(enum admission_phase phase, const char *label)
+{
+	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+	CLEANUP(freep)
+	char *body = xasprintf(
+		"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{"
+		"\"uid\":\"u\",\"operation\":\"CREATE\",\"kind\":{\"group\":\"\",\"kind\":"
+		"\"Namespace\"},\"object\":{\"metadata\":{\"name\":\"a\",\"labels\":{%s}}}}}",
+		label);
+	assert_int_equal(admission_review(example_controller.hooks, example_controller.n_hooks,
+					  phase, slice_of(body), &out),
+			 0);
+	return json_loads(out.s, 0, NULL);
+}
+
+static void hooks(void **state)
+{
+	static const struct {
+		const char *label;
+		bool allowed, changed;
+	} rows[] = {
+		{ "", true, false },
+		{ "\"example.fairlead.dev/copy\":\"true\"", true, false },
+		{ "\"example.fairlead.dev/copy\":\"false\"", true, false },
+		{ "\"example.fairlead.dev/copy\":\"yes\"", false, true },
+		{ "\"example.fairlead.dev/copy\":\"maybe\"", false, false },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_t *v = review(ADMISSION_VALIDATE, rows[i].label);
+		json_t *m = review(ADMISSION_MUTATE, rows[i].label);
+		assert_int_equal(json_is_true(api_get(v, "response.allowed")), rows[i].allowed);
+		assert_true(json_is_true(api_get(m, "response.allowed")));
+		assert_int_equal(api_get(m, "response.patch") != NULL, rows[i].changed);
+		json_decref(v);
+		json_decref(m);
+	}
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(copy_is_made),
+		T(copy_is_renewed),
+		T(nothing_to_do),
+		T(copy_is_removed),
+		T(foreign_one_is_left_alone),
+		T(ending_namespace_is_left_alone),
+		T(failures_have_words),
+		T(keys),
+		T(hooks),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

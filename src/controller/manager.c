@@ -1,0 +1,179 @@
+/* The manager: units, their health, one HTTP server. */
+#include "controller/manager.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "controller/controller.h"
+#include "controller/unit_priv.h"
+#include "http/server.h"
+#include "kube/lease.h"
+#include "kube/plan.h"
+
+enum { NOT_READY = 503 };
+
+struct manager {
+	struct unit **units;
+	size_t n_units;
+	struct http_server *http;
+	struct kube_server_memory memory;
+	char *identity;
+
+	pthread_mutex_t lock; /* guards stop */
+	pthread_cond_t cond;
+	bool stop;
+};
+
+/* ---- health ---- */
+
+static void answer_health(struct manager *m, bool (*ask)(struct unit *u, struct strbuf *why),
+			  struct http_reply *reply)
+{
+	bool ok = true;
+	for (size_t i = 0; i < m->n_units; i++)
+		ok = ask(m->units[i], &reply->body) && ok;
+	if (ok)
+		strbuf_adds(&reply->body, "ok\n");
+	else
+		reply->status = NOT_READY;
+}
+
+static void on_healthz(void *ctx, const struct http_request *req, struct http_reply *reply)
+{
+	(void)req;
+	answer_health(ctx, unit_is_alive, reply);
+}
+
+static void on_readyz(void *ctx, const struct http_request *req, struct http_reply *reply)
+{
+	(void)req;
+	answer_health(ctx, unit_is_synced, reply);
+}
+
+static void on_metrics(void *ctx, const struct http_request *req, struct http_reply *reply)
+{
+	(void)ctx;
+	(void)req;
+	reply->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	metrics_render(&reply->body);
+}
+
+static void collect(void *ctx)
+{
+	struct manager *m = ctx;
+	for (size_t i = 0; i < m->n_units; i++)
+		unit_collect(m->units[i]);
+}
+
+static int start_http(struct manager *m, const char *listen, char *err, size_t err_n)
+{
+	const struct http_route routes[] = {
+		{ .path = "/healthz", .handle = on_healthz, .ctx = m },
+		{ .path = "/readyz", .handle = on_readyz, .ctx = m },
+		{ .path = "/metrics", .handle = on_metrics, .ctx = m },
+	};
+	int r = http_server_start(listen, routes, ARRAY_LEN(routes), &m->http);
+	if (r < 0)
+		snprintf(err, err_n, "cannot listen on '%s': %s", listen, err_str(r));
+	return r;
+}
+
+unsigned manager_port(const struct manager *m)
+{
+	return m->http != NULL ? http_server_port(m->http) : 0;
+}
+
+/* ---- start and end ---- */
+
+void manager_stop(struct manager *m)
+{
+	pthread_mutex_lock(&m->lock);
+	m->stop = true;
+	pthread_cond_signal(&m->cond);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void on_ended(void *ctx)
+{
+	manager_stop(ctx);
+}
+
+static int end_units(struct manager *m)
+{
+	int result = 0;
+	for (size_t i = 0; i < m->n_units; i++)
+		unit_stop(m->units[i]);
+	for (size_t i = m->n_units; i > 0; i--) {
+		int r = unit_join(m->units[i - 1]);
+		result = r < 0 ? r : result;
+	}
+	m->n_units = 0;
+	return result;
+}
+
+static int end(struct manager *m)
+{
+	http_server_stop(m->http); /* it asks units */
+	metrics_off_collect(collect, m);
+	int r = end_units(m);
+	pthread_cond_destroy(&m->cond);
+	pthread_mutex_destroy(&m->lock);
+	free(m->units);
+	free(m->identity);
+	free(m);
+	return r;
+}
+
+static int start_units(struct manager *m, const struct manager_conf *c, char *err, size_t err_n)
+{
+	struct unit_conf uc = {
+		.client = c->client,
+		.lease_client = c->lease_client != NULL ? c->lease_client : c->client,
+		.ns = c->ns,
+		.identity = m->identity,
+		.elect = !c->no_election,
+		.times = c->times,
+		.memory = &m->memory,
+		.ended = on_ended,
+		.ctx = m,
+	};
+	int r = elect_times_check(&uc.times, err, err_n);
+	m->units = xcalloc(c->n_controllers, sizeof(struct unit *));
+	for (size_t i = 0; r >= 0 && i < c->n_controllers; i++) {
+		uc.controller = c->controllers[i];
+		r = unit_start(&uc, &m->units[i], err, err_n);
+		m->n_units += r >= 0;
+	}
+	return r;
+}
+
+int manager_start(const struct manager_conf *c, struct manager **ret, char *err, size_t err_n)
+{
+	struct manager *m = xcalloc(1, sizeof(*m));
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_cond_init(&m->cond, NULL);
+	m->identity = lease_make_identity();
+	int r = start_units(m, c, err, err_n);
+	metrics_on_collect(collect, m);
+	if (r >= 0 && c->listen != NULL)
+		r = start_http(m, c->listen, err, err_n);
+	if (r < 0) {
+		IGNORE(end(m)); /* the first reason counts */
+		return r;
+	}
+	*ret = m;
+	return 0;
+}
+
+int manager_run(struct manager *m)
+{
+	pthread_mutex_lock(&m->lock);
+	while (!m->stop)
+		pthread_cond_wait(&m->cond, &m->lock);
+	pthread_mutex_unlock(&m->lock);
+	return end(m);
+}

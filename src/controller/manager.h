@@ -1,0 +1,38 @@
+/* Runs controllers: one election for each, health and metrics for all, and an orderly end.
+ *
+ * Order at the start: copies of watched objects, election, workers. At the end: workers, lease,
+ * Events, copies. A controller that loses its lease ends the whole program: whoever restarts it
+ * gets a clean follower. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "kube/elect.h"
+
+struct controller;
+struct kube_client;
+struct manager;
+
+struct manager_conf {
+	struct kube_client *client;
+	struct kube_client *lease_client; /* where the leases are; NULL: the same */
+	const struct controller *const *controllers;
+	size_t n_controllers;
+	const char *ns;		  /* the program's own: leases, sources */
+	bool no_election;	  /* there is only one of us for sure */
+	struct elect_times times; /* zeroes: defaults */
+	const char *listen;	  /* /healthz, /readyz, /metrics; NULL: none */
+};
+
+MUST_CHECK int manager_start(const struct manager_conf *c, struct manager **ret, char *err,
+			     size_t err_n);
+/* Waits for manager_stop, or for a controller that ends by itself, and ends all. Negative in the
+ * second case. Frees. */
+int manager_run(struct manager *m);
+/* From any thread, once or more often, while manager_run has not returned. */
+void manager_stop(struct manager *m);
+/* The port of `listen`; 0 without. */
+unsigned manager_port(const struct manager *m);

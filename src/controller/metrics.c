@@ -1,0 +1,91 @@
+/* Counters and gauges of a controller. */
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "controller/metrics_priv.h"
+#include "kube/workqueue.h"
+
+enum family {
+	RECONCILES,
+	DURATION,
+	DEPTH,
+	ADDS,
+	RETRIES,
+	LEADER,
+};
+enum { FAMILIES = LEADER + 1 };
+
+static const double seconds[] = { 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60 };
+
+static const struct metrics_family families[FAMILIES] = {
+	[RECONCILES] = { "fairlead_controller_reconciles_total",
+			 "Reconciles by their result: done, again, failed.",
+			 METRICS_COUNTER,
+			 { "controller", "result" } },
+	[DURATION] = { "fairlead_controller_reconcile_duration_seconds",
+		       "How long reconciles took.",
+		       METRICS_HISTOGRAM,
+		       { "controller" },
+		       seconds,
+		       ARRAY_LEN(seconds) },
+	[DEPTH] = { "fairlead_controller_queue_depth",
+		    "Keys that wait for a worker.",
+		    METRICS_GAUGE,
+		    { "controller" } },
+	[ADDS] = { "fairlead_controller_queue_adds_total",
+		   "Keys put into the queue.",
+		   METRICS_COUNTER,
+		   { "controller" } },
+	[RETRIES] = { "fairlead_controller_queue_retries_total",
+		      "Keys put into the queue again after a failure.",
+		      METRICS_COUNTER,
+		      { "controller" } },
+	[LEADER] = { "fairlead_controller_leader",
+		     "1 while this process leads.",
+		     METRICS_GAUGE,
+		     { "controller" } },
+};
+
+enum { DONE, AGAIN, FAILED };
+enum { RESULTS = FAILED + 1 };
+static const char *const results[RESULTS] = { "done", "again", "failed" };
+
+struct controller_metrics {
+	struct metrics_series *result[RESULTS];
+	struct metrics_series *series[FAMILIES]; /* all but RECONCILES */
+};
+
+struct controller_metrics *controller_metrics_new(const char *controller)
+{
+	struct controller_metrics *m = xcalloc(1, sizeof(*m));
+	for (int i = 0; i < RESULTS; i++)
+		m->result[i] = metrics_get(&families[RECONCILES],
+					   (const char *const[]){ controller, results[i] });
+	for (int i = DURATION; i < FAMILIES; i++)
+		m->series[i] = metrics_get(&families[i], (const char *const[]){ controller });
+	return m;
+}
+
+void controller_metrics_free(struct controller_metrics *m)
+{
+	free(m);
+}
+
+void controller_metrics_reconciled(struct controller_metrics *m, int r, bool again,
+				   uint64_t took_ns)
+{
+	metrics_add(m->result[r < 0 ? FAILED : again ? AGAIN : DONE], 0, 1);
+	metrics_observe(m->series[DURATION], 0, (double)took_ns / (double)NS_PER_S);
+}
+
+void controller_metrics_set(struct controller_metrics *m, struct workqueue *q, bool leading)
+{
+	struct workqueue_stats st;
+	workqueue_stats(q, &st);
+	metrics_set(m->series[DEPTH], (double)st.ready);
+	metrics_set(m->series[ADDS], (double)st.adds);
+	metrics_set(m->series[RETRIES], (double)st.retries);
+	metrics_set(m->series[LEADER], leading);
+}

@@ -1,0 +1,25 @@
+/* The list of controllers, from the one in controller/meson.build. */
+#include <stddef.h>
+#include <string.h>
+
+#include "controller/controller.h"
+
+#define CONTROLLER(name) extern const struct controller name##_controller;
+#include "controller/controllers.def"
+#undef CONTROLLER
+
+const struct controller *const controller_list[] = {
+#define CONTROLLER(name) &name##_controller,
+#include "controller/controllers.def"
+#undef CONTROLLER
+	NULL,
+};
+
+const struct controller *controller_find(const char *name)
+{
+	for (size_t i = 0; controller_list[i] != NULL; i++) {
+		if (strcmp(controller_list[i]->name, name) == 0)
+			return controller_list[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,224 @@
+/* The manager around a controller made for the test: changes become keys, failures come back,
+ * health tells, the end is orderly. The server is a scripted one: what is watched comes from its
+ * answers. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "controller/controller.h"
+#include "controller/manager.h"
+#include "http/fake.h"
+#include "kube/test_rig.h"
+#include "kube/tree.h"
+
+/* ---- the controller ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static struct strbuf seen = STRBUF_INIT;
+static unsigned failures_left;
+static int states; /* started less stopped */
+
+static int reconcile(struct controller_ctx *c, const char *key)
+{
+	int r = 0;
+	assert_string_equal(c->ns, "own");
+	assert_non_null(c->conn);
+	assert_ptr_equal(c->state, &states);
+	assert_true(kube_store_count(c->stores[0]) > 0);
+	pthread_mutex_lock(&lock);
+	strbuf_addf(&seen, "%s ", key);
+	if (failures_left > 0) {
+		failures_left--;
+		snprintf(c->err, sizeof(c->err), "on purpose");
+		r = ERR_BUSY;
+	}
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+static int start(void **ret, char *err, size_t err_n)
+{
+	(void)err;
+	(void)err_n;
+	states++;
+	*ret = &states;
+	return 0;
+}
+
+static void stop(void *state)
+{
+	assert_ptr_equal(state, &states);
+	states--;
+}
+
+static const struct controller_watch watches[] = { { .group = "", .kind = "ConfigMap" } };
+static const struct controller one = { .name = "one",
+				       .watch = watches,
+				       .n_watch = 1,
+				       .reconcile = reconcile,
+				       .start = start,
+				       .stop = stop };
+static const struct controller *const all[] = { &one };
+
+static void wait_seen(const char *what)
+{
+	pthread_mutex_lock(&lock);
+	while (strstr(seen.s, what) == NULL)
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- the server: lists by LIST alone, two objects, then a watch that stays open ---- */
+
+#define REFUSE_STREAM \
+	"{\"kind\":\"Status\",\"code\":422,\"reason\":\"Invalid\",\"message\":\"no streams\"}"
+#define LIST                                                                                       \
+	"{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":"     \
+	"\"9\"},"                                                                                  \
+	"\"items\":[{\"metadata\":{\"name\":\"x\",\"namespace\":\"ns\",\"resourceVersion\":\"1\"}" \
+	"},"                                                                                       \
+	"{\"metadata\":{\"name\":\"y\",\"namespace\":\"ns\",\"resourceVersion\":\"2\"}}]}"
+
+static void push_lists(struct fakeapi *f)
+{
+	fakeapi_push(f, &(struct fakeapi_reply){ .status = 422, .body = REFUSE_STREAM });
+	fakeapi_push(f, &(struct fakeapi_reply){ .body = LIST });
+	fakeapi_push(f, &(struct fakeapi_reply){ .hang_first = true });
+}
+
+static int setup(void **state)
+{
+	struct rig *g = xcalloc(1, sizeof(*g));
+	rig_up(g);
+	strbuf_reset(&seen);
+	failures_left = 0;
+	log_set_fd(2);
+	*state = g;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	rig_down(*state);
+	free(*state);
+	assert_int_equal(states, 0);
+	return 0;
+}
+
+static struct manager *run(struct rig *g)
+{
+	struct manager_conf c = { .client = g->client,
+				  .controllers = all,
+				  .n_controllers = 1,
+				  .ns = "own",
+				  .no_election = true,
+				  .listen = "127.0.0.1:0" };
+	struct manager *m;
+	char err[200] = "";
+	if (manager_start(&c, &m, err, sizeof(err)) < 0)
+		fail_msg("%s", err);
+	return m;
+}
+
+static void objects_become_keys(void **state)
+{
+	struct rig *g = *state;
+	unsigned status;
+	push_lists(g->f);
+	struct manager *m = run(g);
+	wait_seen("ns/x ");
+	wait_seen("ns/y ");
+	CLEANUP(freep) char *ready = http_fake_get((uint16_t)manager_port(m), "/readyz", &status);
+	assert_int_equal(status, 200);
+	CLEANUP(freep) char *text = http_fake_get((uint16_t)manager_port(m), "/metrics", &status);
+	assert_non_null(strstr(text, "fairlead_controller_leader{controller=\"one\"} 1"));
+	manager_stop(m);
+	assert_int_equal(manager_run(m), 0);
+}
+
+static void failures_come_back(void **state)
+{
+	struct rig *g = *state;
+	failures_left = 3;
+	push_lists(g->f);
+	struct manager *m = run(g);
+	pthread_mutex_lock(&lock);
+	while (seen.n < 5 * strlen("ns/x "))
+		pthread_cond_wait(&cond, &lock);
+	pthread_mutex_unlock(&lock);
+	manager_stop(m);
+	assert_int_equal(manager_run(m), 0);
+}
+
+static void not_ready_without_lists(void **state)
+{
+	struct rig *g = *state;
+	unsigned status;
+	for (int i = 0; i < 3; i++)
+		fakeapi_push(g->f, &(struct fakeapi_reply){ .hang_first = true });
+	struct manager *m = run(g);
+	CLEANUP(freep) char *text = http_fake_get((uint16_t)manager_port(m), "/readyz", &status);
+	assert_int_equal(status, 503);
+	assert_string_equal(text, "controller one waits for the list of ConfigMap\n");
+	CLEANUP(freep) char *alive = http_fake_get((uint16_t)manager_port(m), "/healthz", &status);
+	assert_int_equal(status, 200);
+	manager_stop(m);
+	assert_int_equal(manager_run(m), 0);
+	assert_string_equal(seen.s, "");
+}
+
+static void bad_configuration(void **state)
+{
+	struct rig *g = *state;
+	struct manager_conf c = { .client = g->client,
+				  .controllers = all,
+				  .n_controllers = 1,
+				  .ns = "own",
+				  .times = { NS_PER_S, NS_PER_S, NS_PER_S } };
+	struct manager *m;
+	char err[200] = "";
+	assert_int_equal(manager_start(&c, &m, err, sizeof(err)), ERR_CONFIG);
+	assert_string_not_equal(err, "");
+	c.times = (struct elect_times){ 0 };
+	c.listen = "nonsense";
+	assert_int_equal(manager_start(&c, &m, err, sizeof(err)), ERR_PARSE);
+	assert_non_null(strstr(err, "nonsense"));
+}
+
+static void every_controller_is_found(void **state)
+{
+	(void)state;
+	assert_non_null(controller_list[0]);
+	for (size_t i = 0; controller_list[i] != NULL; i++) {
+		const struct controller *c = controller_list[i];
+		assert_ptr_equal(controller_find(c->name), c);
+		assert_true(c->n_watch <= CONTROLLER_WATCHES_MAX);
+		assert_true(c->workers <= CONTROLLER_WORKERS_MAX);
+		for (size_t w = 0; w < c->n_watch; w++)
+			assert_non_null(api_kind_find(c->watch[w].group, c->watch[w].kind));
+	}
+	assert_null(controller_find("nonsense"));
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(objects_become_keys),
+		T(failures_come_back),
+		T(not_ready_without_lists),
+		T(bad_configuration),
+		cmocka_unit_test(every_controller_is_found),
+	};
+	int r = cmocka_run_group_tests(tests, NULL, NULL);
+	strbuf_done(&seen);
+	return r;
+}

@@ -1,0 +1,113 @@
+"""What the controller tests share: `fairlead controller` processes, and waiting for a state with a limit."""
+import re
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+
+from lib import server
+
+FAST = ["--lease-duration", "1s", "--lease-renew", "600ms", "--lease-retry", "150ms"]
+
+
+def until(what, seconds=20, every=0.02):
+    """The first true value of what(); fails after the time."""
+    end = time.monotonic() + seconds
+    while True:
+        value = what()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not so after {seconds} s: {what.__name__ if hasattr(what, '__name__') else what}")
+        time.sleep(every)
+
+
+class Controller:
+    """A process; its lines of output with the time each was read at."""
+
+    def __init__(self, kubeconfig, *args, controllers="example"):
+        command = [server.fairlead_program(), "controller", "--kubeconfig", kubeconfig, "--controllers", controllers,
+                   "--listen", "127.0.0.1:0", *args]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        self.lines = []
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append((time.monotonic(), line.rstrip("\n")))
+
+    def find(self, pattern):
+        """(time, line) of the first line that fits, or None."""
+        return next(((t, line) for t, line in list(self.lines) if re.search(pattern, line)), None)
+
+    def wait_line(self, pattern, seconds=20):
+        def seen():
+            if self.process.poll() is not None and not self.find(pattern):
+                self.reader.join(5)
+                raise AssertionError(f"ended with {self.process.returncode}: {self.text()}")
+            return self.find(pattern)
+        return until(seen, seconds, 0.005)
+
+    def text(self):
+        return "\n".join(line for _, line in self.lines)
+
+    def get(self, path):
+        """(status, text) from its HTTP server."""
+        port = re.search(r"port (\d+)", self.wait_line(r"health and metrics on port")[1])[1]
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as reply:
+                return reply.status, reply.read().decode()
+        except urllib.error.HTTPError as e:
+            return e.code, e.read().decode()
+
+    def kill(self):
+        """SIGKILL; when."""
+        now = time.monotonic()
+        self.process.kill()
+        self.process.wait()
+        return now
+
+    def stop(self, seconds=20):
+        """SIGTERM; its exit status."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+        self.reader.join(5)
+        assert "Sanitizer" not in self.text(), self.text()
+        return status
+
+
+def start(kubeconfig, *args, **kw):
+    return Controller(kubeconfig, *args, **kw)
+
+
+def config_map(c, ns, name, data, labels=None, method="POST"):
+    path = f"/api/v1/namespaces/{ns}/configmaps" + ("" if method == "POST" else f"/{name}")
+    status, body = c.call(method, path, {"apiVersion": "v1", "kind": "ConfigMap",
+                                         "metadata": {"name": name, "labels": labels or {}}, "data": data})
+    assert status in (200, 201), body
+    return body
+
+
+def namespace(c, name, labels=None):
+    status, body = c.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace",
+                                                         "metadata": {"name": name, "labels": labels or {}}})
+    assert status == 201, body
+
+
+def copy_of(c, ns, name="fairlead-example-copy"):
+    """The data of the copy, or None."""
+    status, body = c.call("GET", f"/api/v1/namespaces/{ns}/configmaps/{name}")
+    return body.get("data", {}) if status == 200 else None
+
+
+def events(c, ns):
+    return c.call("GET", f"/apis/events.k8s.io/v1/namespaces/{ns}/events")[1]["items"]
