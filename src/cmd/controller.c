@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/metrics.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
@@ -16,15 +18,29 @@
 #include "controller/manager.h"
 #include "kube/client.h"
 #include "kube/config.h"
+#include "kube/hookserver.h"
+
+typedef VEC(const struct controller *) controller_vec;
 
 struct controller_flags {
 	const char *kubeconfig, *context, *lease_kubeconfig, *controllers, *ns, *listen,
 		*log_format;
 	const char *duration, *renew, *retry;
+	const char *hook_listen, *hook_cert, *hook_key, *hook_secret, *hook_names,
+		*hook_registration;
+	const char *ca_life, *cert_life, *overlap, *look;
 	bool no_election;
 };
 
-typedef VEC(const struct controller *) controller_vec;
+enum { HOOK_NAMES_MAX = 16 };
+
+struct settings {
+	struct elect_times times;
+	controller_vec chosen;
+	struct hookserver_conf hooks;
+	const char *names[HOOK_NAMES_MAX + 1];
+	char *names_text;
+};
 
 static void print_help(const struct flag *flags, size_t n)
 {
@@ -86,6 +102,56 @@ static int parse_times(const struct controller_flags *f, struct elect_times *t, 
 	return elect_times_check(t, why, why_n);
 }
 
+static int parse_seconds(const char *name, const char *text, uint64_t *ret, char *why, size_t why_n)
+{
+	uint64_t ns = 0;
+	int r = parse_time(name, text, &ns, why, why_n);
+	*ret = ns / NS_PER_S;
+	if (r == 0 && ns % NS_PER_S != 0) {
+		snprintf(why, why_n, "--%s takes whole seconds", name);
+		return -1;
+	}
+	return r;
+}
+
+/* What callers call us by; the text is cut in place. */
+static int split_names(struct settings *s, const char *text, char *why, size_t why_n)
+{
+	size_t n = 0;
+	s->names_text = xstrdup(text);
+	for (char *p = s->names_text; p != NULL && *p != '\0'; n++) {
+		if (n == HOOK_NAMES_MAX) {
+			snprintf(why, why_n, "--webhook-names has more than %d names",
+				 HOOK_NAMES_MAX);
+			return -1;
+		}
+		s->names[n] = strsep(&p, ",");
+	}
+	return 0;
+}
+
+static int parse_hooks(const struct controller_flags *f, struct settings *s, char *why,
+		       size_t why_n)
+{
+	struct hookserver_conf *h = &s->hooks;
+	h->listen = f->hook_listen;
+	h->cert_file = f->hook_cert;
+	h->key_file = f->hook_key;
+	h->secret = f->hook_secret;
+	h->registration = f->hook_registration;
+	h->certs.names = s->names;
+	if ((f->hook_cert == NULL) != (f->hook_key == NULL)) {
+		snprintf(why, why_n, "--webhook-cert and --webhook-key belong together");
+		return -1;
+	}
+	if (parse_seconds("webhook-ca-life", f->ca_life, &h->certs.ca_s, why, why_n) < 0 ||
+	    parse_seconds("webhook-cert-life", f->cert_life, &h->certs.cert_s, why, why_n) < 0 ||
+	    parse_seconds("webhook-overlap", f->overlap, &h->certs.overlap_s, why, why_n) < 0 ||
+	    parse_time("webhook-look", f->look, &h->look_ns, why, why_n) < 0)
+		return -1;
+	return f->hook_names != NULL ? split_names(s, f->hook_names, why, why_n) : 0;
+}
+
 static struct kube_client *open_client(const char *file, const char *context, char *err,
 				       size_t err_n)
 {
@@ -129,46 +195,57 @@ static int run_manager(struct manager *m, const sigset_t *set)
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run(const struct controller_flags *f, const controller_vec *chosen,
-	       const struct elect_times *times)
+static int manage(const struct controller_flags *f, struct settings *s, struct kube_client *client,
+		  struct kube_client *leases)
 {
-	char err[512] = "";
-	struct kube_client *client = open_client(f->kubeconfig, f->context, err, sizeof(err));
-	struct kube_client *leases = client;
+	char err[700] = "";
 	struct manager *m;
 	sigset_t set;
-	int status = EXIT_FAILED;
-	if (client != NULL && f->lease_kubeconfig != NULL)
-		leases = open_client(f->lease_kubeconfig, NULL, err, sizeof(err));
-	if (client == NULL || leases == NULL) {
-		fprintf(stderr, "fairlead controller: %s\n", err);
-		kube_client_free(client);
-		return EXIT_FAILED;
-	}
+	const char *ns = f->ns != NULL ? f->ns : kube_config_namespace(kube_client_config(client));
+	CLEANUP(freep) char *service = xasprintf("fairlead-webhooks.%s.svc", ns);
+	struct manager_conf mc = { .client = client,
+				   .lease_client = leases,
+				   .controllers = s->chosen.v,
+				   .n_controllers = s->chosen.n,
+				   .ns = ns,
+				   .no_election = f->no_election,
+				   .times = s->times,
+				   .listen = f->listen,
+				   .webhooks = s->hooks.listen != NULL ? &s->hooks : NULL };
+	s->hooks.client = client;
+	s->hooks.ns = ns;
+	if (s->names[0] == NULL)
+		s->names[0] = service;
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGUSR1);
 	/* All threads inherit it, so that only the one that waits gets a signal. */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	struct manager_conf mc = {
-		.client = client,
-		.lease_client = leases,
-		.controllers = chosen->v,
-		.n_controllers = chosen->n,
-		.ns = f->ns != NULL ? f->ns : kube_config_namespace(kube_client_config(client)),
-		.no_election = f->no_election,
-		.times = *times,
-		.listen = f->listen,
-	};
-	log_info(NULL, "controllers of %s, namespace %s", kube_client_text(client), mc.ns);
+	log_info(NULL, "controllers of %s, namespace %s", kube_client_text(client), ns);
 	if (manager_start(&mc, &m, err, sizeof(err)) < 0) {
 		fprintf(stderr, "fairlead controller: %s\n", err);
-	} else {
-		if (f->listen != NULL)
-			log_info(NULL, "health and metrics on port %u", manager_port(m));
-		status = run_manager(m, &set);
+		return EXIT_FAILED;
 	}
+	if (f->listen != NULL)
+		log_info(NULL, "health and metrics on port %u", manager_port(m));
+	if (s->hooks.listen != NULL)
+		log_info(NULL, "web hooks on port %u", manager_webhook_port(m));
+	return run_manager(m, &set);
+}
+
+static int run(const struct controller_flags *f, struct settings *s)
+{
+	char err[512] = "";
+	struct kube_client *client = open_client(f->kubeconfig, f->context, err, sizeof(err));
+	struct kube_client *leases = client;
+	int status = EXIT_FAILED;
+	if (client != NULL && f->lease_kubeconfig != NULL)
+		leases = open_client(f->lease_kubeconfig, NULL, err, sizeof(err));
+	if (client != NULL && leases != NULL)
+		status = manage(f, s, client, leases);
+	else
+		fprintf(stderr, "fairlead controller: %s\n", err);
 	if (leases != client)
 		kube_client_free(leases);
 	kube_client_free(client);
@@ -183,7 +260,9 @@ static int usage(const char *why)
 
 int cmd_controller(int argc, char **argv)
 {
-	struct controller_flags f = { .log_format = "text" };
+	struct controller_flags f = { .log_format = "text",
+				      .hook_secret = "fairlead-webhooks",
+				      .hook_registration = "fairlead" };
 	const struct flag flags[] = {
 		{ "controllers", NULL, &f.controllers, "NAME,...", "which to run" },
 		{ "kubeconfig", NULL, &f.kubeconfig, "FILE",
@@ -204,11 +283,30 @@ int cmd_controller(int argc, char **argv)
 		  "lead without a lease: for one process" },
 		{ "listen", NULL, &f.listen, "ADDR:PORT",
 		  "serve /healthz, /readyz and /metrics there; default: nowhere" },
+		{ "webhook-listen", NULL, &f.hook_listen, "ADDR:PORT",
+		  "serve web hooks over HTTPS there; default: nowhere" },
+		{ "webhook-cert", NULL, &f.hook_cert, "FILE",
+		  "their certificate, read again when it changes; default: managed by the "
+		  "program" },
+		{ "webhook-key", NULL, &f.hook_key, "FILE", "its key" },
+		{ "webhook-names", NULL, &f.hook_names, "NAME,...",
+		  "names and addresses of managed certificates; default "
+		  "fairlead-webhooks.NAMESPACE.svc" },
+		{ "webhook-secret", NULL, &f.hook_secret, "NAME",
+		  "where they are kept; default fairlead-webhooks" },
+		{ "webhook-registration", NULL, &f.hook_registration, "NAME",
+		  "webhook configurations whose caBundle is kept up to date; default fairlead" },
+		{ "webhook-ca-life", NULL, &f.ca_life, "TIME", "of an authority; default 8760h" },
+		{ "webhook-cert-life", NULL, &f.cert_life, "TIME",
+		  "of a certificate; default 2160h" },
+		{ "webhook-overlap", NULL, &f.overlap, "TIME",
+		  "an authority is trusted so long before and after its use; default 10m" },
+		{ "webhook-look", NULL, &f.look, "TIME",
+		  "between two looks at files or Secret; default 10s" },
 		{ "log-format", NULL, &f.log_format, "FORMAT", "text or json; default text" },
 	};
 	char why[512] = "";
-	struct elect_times times = { 0 };
-	controller_vec chosen = { 0 };
+	struct settings s = { 0 };
 	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
 	if (at == -2) {
 		print_help(flags, ARRAY_LEN(flags));
@@ -223,14 +321,16 @@ int cmd_controller(int argc, char **argv)
 	else if (strcmp(f.log_format, "text") != 0)
 		return usage("--log-format is text or json");
 	int status = EXIT_USAGE;
-	if (parse_times(&f, &times, why, sizeof(why)) < 0 ||
-	    choose(f.controllers, &chosen, why, sizeof(why)) < 0) {
+	if (parse_times(&f, &s.times, why, sizeof(why)) < 0 ||
+	    choose(f.controllers, &s.chosen, why, sizeof(why)) < 0 ||
+	    parse_hooks(&f, &s, why, sizeof(why)) < 0) {
 		usage(why);
 	} else {
 		metrics_init(0);
 		metrics_add_process_collector();
-		status = run(&f, &chosen, &times);
+		status = run(&f, &s);
 	}
-	vec_done(&chosen);
+	vec_done(&s.chosen);
+	free(s.names_text);
 	return status;
 }

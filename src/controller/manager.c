@@ -8,9 +8,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/vec.h"
 #include "controller/controller.h"
 #include "controller/unit_priv.h"
 #include "http/server.h"
+#include "kube/hookserver.h"
 #include "kube/lease.h"
 #include "kube/plan.h"
 
@@ -20,6 +22,7 @@ struct manager {
 	struct unit **units;
 	size_t n_units;
 	struct http_server *http;
+	struct hookserver *webhooks;
 	struct kube_server_memory memory;
 	char *identity;
 
@@ -87,6 +90,42 @@ unsigned manager_port(const struct manager *m)
 	return m->http != NULL ? http_server_port(m->http) : 0;
 }
 
+unsigned manager_webhook_port(const struct manager *m)
+{
+	return m->webhooks != NULL ? hookserver_port(m->webhooks) : 0;
+}
+
+/* ---- web hooks ---- */
+
+static void on_trouble(void *ctx, const char *text)
+{
+	(void)ctx;
+	log_warn("webhooks", "%s; will be tried again", text);
+}
+
+static int start_webhooks(struct manager *m, const struct manager_conf *c, char *err, size_t err_n)
+{
+	VEC(struct admission_hook) hooks = { 0 };
+	for (size_t i = 0; i < c->n_controllers; i++) {
+		for (size_t j = 0; j < c->controllers[i]->n_hooks; j++) {
+			struct admission_hook h = c->controllers[i]->hooks[j];
+			h.ctx = h.ctx != NULL ? h.ctx : unit_state(m->units[i]);
+			vec_push(&hooks, h);
+		}
+	}
+	struct hookserver_conf hc = *c->webhooks;
+	hc.hooks = hooks.v;
+	hc.n_hooks = hooks.n;
+	hc.trouble = on_trouble;
+	int r = ERR_CONFIG;
+	if (hooks.n == 0)
+		snprintf(err, err_n, "none of these controllers has web hooks");
+	else
+		r = hookserver_start(&hc, &m->webhooks, err, err_n);
+	vec_done(&hooks);
+	return r;
+}
+
 /* ---- start and end ---- */
 
 void manager_stop(struct manager *m)
@@ -119,6 +158,7 @@ static int end(struct manager *m)
 {
 	http_server_stop(m->http); /* it asks units */
 	metrics_off_collect(collect, m);
+	hookserver_stop(m->webhooks);
 	int r = end_units(m);
 	pthread_cond_destroy(&m->cond);
 	pthread_mutex_destroy(&m->lock);
@@ -161,6 +201,8 @@ int manager_start(const struct manager_conf *c, struct manager **ret, char *err,
 	metrics_on_collect(collect, m);
 	if (r >= 0 && c->listen != NULL)
 		r = start_http(m, c->listen, err, err_n);
+	if (r >= 0 && c->webhooks != NULL)
+		r = start_webhooks(m, c, err, err_n);
 	if (r < 0) {
 		IGNORE(end(m)); /* the first reason counts */
 		return r;

@@ -13,6 +13,7 @@
 #include "kube/elect.h"
 
 struct controller;
+struct hookserver_conf;
 struct kube_client;
 struct manager;
 
@@ -25,6 +26,9 @@ struct manager_conf {
 	bool no_election;	  /* there is only one of us for sure */
 	struct elect_times times; /* zeroes: defaults */
 	const char *listen;	  /* /healthz, /readyz, /metrics; NULL: none */
+	/* The web hooks' server, its table of hooks left out; NULL: none. It serves whether we lead
+	 * or not. */
+	const struct hookserver_conf *webhooks;
 };
 
 MUST_CHECK int manager_start(const struct manager_conf *c, struct manager **ret, char *err,
@@ -36,3 +40,5 @@ int manager_run(struct manager *m);
 void manager_stop(struct manager *m);
 /* The port of `listen`; 0 without. */
 unsigned manager_port(const struct manager *m);
+/* The port of `webhooks`; 0 without. */
+unsigned manager_webhook_port(const struct manager *m);

@@ -1,4 +1,6 @@
 """What the controller tests share: `fairlead controller` processes, and waiting for a state with a limit."""
+import json
+import os
 import re
 import subprocess
 import threading
@@ -6,9 +8,10 @@ import time
 import urllib.error
 import urllib.request
 
-from lib import server
+from lib import cluster, server
 
-FAST = ["--lease-duration", "1s", "--lease-renew", "600ms", "--lease-retry", "150ms"]
+# A renew deadline that a busy machine keeps.
+FAST = ["--lease-duration", "2s", "--lease-renew", "1600ms", "--lease-retry", "200ms"]
 
 
 def until(what, seconds=20, every=0.02):
@@ -111,3 +114,22 @@ def copy_of(c, ns, name="fairlead-example-copy"):
 
 def events(c, ns):
     return c.call("GET", f"/apis/events.k8s.io/v1/namespaces/{ns}/events")[1]["items"]
+
+
+def kubectl(c, *args, text=None):
+    """Output of kubectl as the administrator."""
+    done = subprocess.run([cluster.peer("kubectl"), "--kubeconfig", c.kubeconfig(), *args], input=text, capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def objects(c, path):
+    """The objects of a shipped YAML file."""
+    out = kubectl(c, "create", "--dry-run=client", "-o", "json", "-f", os.path.join(server.ROOT, path))
+    found, decoder = [], json.JSONDecoder()
+    while out.strip():
+        one, end = decoder.raw_decode(out.lstrip())
+        found += one["items"] if one["kind"] == "List" else [one]
+        out = out.lstrip()[end:]
+    return found

@@ -1,0 +1,39 @@
+/* The HTTPS server of all web hooks: POST /validate and POST /mutate with an AdmissionReview
+ * (kube/admission.h has the answers). Its certificate comes from files that are read again when
+ * they change, or from a Secret that we manage ourselves (kube/hookcert.h): then the registrations'
+ * caBundle is kept up to date, too. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "kube/admission.h"
+#include "kube/hookcert.h"
+
+struct hookserver;
+struct kube_client;
+
+struct hookserver_conf {
+	const char *listen;		    /* "0.0.0.0:8443" */
+	const struct admission_hook *hooks; /* copied */
+	size_t n_hooks;
+	/* Certificates from files: */
+	const char *cert_file, *key_file;
+	/* Or managed, when cert_file is NULL: */
+	struct kube_client *client;
+	const char *ns, *secret;
+	const char *registration; /* name of the webhook configurations whose caBundle is ours;
+				     those that are not there are passed over */
+	struct hookcert_conf certs;
+	uint64_t look_ns; /* between two looks at files or Secret; 0: 10 s */
+	/* Something has failed and will be tried again; on a thread of the server's. */
+	void (*trouble)(void *ctx, const char *text);
+	void *ctx;
+};
+
+/* Has a certificate when it returns: the first one must succeed. */
+MUST_CHECK int hookserver_start(const struct hookserver_conf *c, struct hookserver **ret, char *err,
+				size_t err_n);
+void hookserver_stop(struct hookserver *s); /* NULL is fine */
+uint16_t hookserver_port(const struct hookserver *s);
