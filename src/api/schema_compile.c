@@ -11,8 +11,8 @@
 
 struct compile {
 	struct api_schema *s;
-	struct strbuf path; /* "properties[spec].items" */
-	unsigned depth;
+	struct strbuf path;	/* "properties[spec].items" */
+	unsigned depth, nested; /* nested: in how many alternatives */
 	char *err;
 	size_t err_n;
 };
@@ -233,12 +233,22 @@ static int read_additional(struct compile *c, const struct keyword *k, struct sc
 	return read_schema(c, k, n, v);
 }
 
+static int read_not(struct compile *c, const struct keyword *k, struct schema_node *n,
+		    const json_t *v)
+{
+	c->nested++;
+	int r = read_schema(c, k, n, v);
+	c->nested--;
+	return r;
+}
+
 static int read_schemas(struct compile *c, const struct keyword *k, struct schema_node *n,
 			const json_t *v)
 {
 	struct schema_nodes *list = field(k, n);
 	if (!json_is_array(v))
 		return wrong(c, k->name, "a list of schemas");
+	c->nested++;
 	list->v = arena_calloc(&c->s->arena, (json_array_size(v) + 1) * sizeof(*list->v));
 	for (size_t i = 0; i < json_array_size(v); i++) {
 		char number[24];
@@ -248,6 +258,20 @@ static int read_schemas(struct compile *c, const struct keyword *k, struct schem
 			return r;
 		list->n++;
 	}
+	c->nested--;
+	return 0;
+}
+
+/* Kept until all nodes are there: a rule may name what stands behind it. */
+static int read_rules(struct compile *c, const struct keyword *k, struct schema_node *n,
+		      const json_t *v)
+{
+	if (!json_is_array(v))
+		return wrong(c, k->name, "a list of rules");
+	if (c->nested != 0)
+		return refuse(c, ERR_UNSUPPORTED, "rules inside alternatives are not supported");
+	n->rules_source = v;
+	n->rules_place = arena_strdup(&c->s->arena, c->path.s);
 	return 0;
 }
 
@@ -291,7 +315,7 @@ static const struct keyword keywords[] = {
 	{ "minProperties", read_count, AT(min_properties) },
 	{ "minimum", read_bound, AT(min) },
 	{ "multipleOf", read_bound, AT(multiple) },
-	{ "not", read_schema, AT(not_) },
+	{ "not", read_not, AT(not_) },
 	{ "nullable", read_bool, AT(nullable) },
 	{ "oneOf", read_schemas, AT(one_of) },
 	{ "pattern", read_pattern, 0 },
@@ -305,6 +329,7 @@ static const struct keyword keywords[] = {
 	{ "x-kubernetes-list-type", read_list_type, 0 },
 	{ "x-kubernetes-map-type", read_map_type, 0 },
 	{ "x-kubernetes-preserve-unknown-fields", read_bool, AT(preserve) },
+	{ "x-kubernetes-validations", read_rules, 0 },
 };
 
 static const struct keyword *find_keyword(const char *name)
@@ -376,11 +401,42 @@ static int read_node(struct compile *c, const json_t *o, struct schema_node **re
 	return settle(c, n);
 }
 
+/* Marks the nodes that lead to rules. */
+static bool mark_rules(struct schema_node *n)
+{
+	size_t pos = 0;
+	n->any_rules = n->n_rules != 0;
+	for (const struct map_entry *e; (e = map_next(&n->properties, &pos)) != NULL;)
+		n->any_rules |= mark_rules(e->value);
+	if (n->items != NULL)
+		n->any_rules |= mark_rules(n->items);
+	if (n->additional != NULL)
+		n->any_rules |= mark_rules(n->additional);
+	return n->any_rules;
+}
+
+static int read_all_rules(struct api_schema *s, char *err, size_t err_n)
+{
+	for (size_t i = 0; i < s->nodes.n; i++) {
+		struct schema_node *n = s->nodes.v[i];
+		char text[448];
+		int r = schema_rules_read(s, n, n->rules_source, text, sizeof(text));
+		if (r < 0) {
+			snprintf(err, err_n, "%s%sx-kubernetes-validations%s", n->rules_place,
+				 n->rules_place[0] != '\0' ? "." : "", text);
+			return r;
+		}
+	}
+	mark_rules(s->root);
+	return 0;
+}
+
 void api_schema_free(struct api_schema *s)
 {
 	if (s == NULL)
 		return;
 	for (size_t i = 0; i < s->nodes.n; i++) {
+		schema_rules_done(s->nodes.v[i]);
 		map_done(&s->nodes.v[i]->properties);
 		regex_free(s->nodes.v[i]->re);
 	}
@@ -399,6 +455,8 @@ int api_schema_new(const json_t *openapi, struct api_schema **ret, char *err, si
 	struct compile c = { .s = s, .path = path, .err = err, .err_n = err_n };
 	int r = read_node(&c, s->source, &s->root);
 	path = c.path;
+	if (r >= 0)
+		r = read_all_rules(s, err, err_n);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);

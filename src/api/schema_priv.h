@@ -61,6 +61,8 @@ struct schema_node {
 	struct map properties; /* name -> struct schema_node *, in the order of the file */
 	struct schema_node *additional, *items, *not_;
 	struct schema_nodes all_of, any_of, one_of;
+	const json_t *rules_source;
+	const char *rules_place; /* for errors */
 	struct schema_rule *rules;
 	size_t n_rules;
 };
@@ -112,6 +114,9 @@ void schema_check_string(const struct schema_node *n, const struct schema_walk *
 void schema_check_number(const struct schema_node *n, const struct schema_walk *w, const json_t *v,
 			 struct schema_result *r);
 
+/* Characters of a text, as lengths are counted. */
+int64_t schema_characters(struct slice s);
+
 /* ---- schema_validate.c, schema_list.c, schema_rule.c: the parts of a validation ---- */
 
 void schema_validate_values(const struct api_schema *s, const json_t *o, const json_t *old,
@@ -120,6 +125,14 @@ void schema_validate_values(const struct api_schema *s, const json_t *o, const j
 void schema_validate_lists(const struct api_schema *s, const json_t *o, struct api_errors *errs);
 /* Objects inside objects say what they are. */
 void schema_validate_embedded(const struct api_schema *s, const json_t *o, struct api_errors *errs);
+
+/* Rules hold; or, when an error above keeps them from being looked at, that they were not. */
+void schema_validate_rules(const struct api_schema *s, const json_t *o, const json_t *old,
+			   struct api_errors *errs);
+/* Compiles the rules of a node, once all nodes are there. */
+MUST_CHECK int schema_rules_read(struct api_schema *s, struct schema_node *n, const json_t *list,
+				 char *err, size_t err_n);
+void schema_rules_done(struct schema_node *n);
 
 /* ---- used by several ---- */
 

@@ -206,7 +206,7 @@ void schema_check_enum(const struct schema_node *n, const struct schema_walk *w,
 
 /* ---- texts ---- */
 
-static int64_t characters(struct slice s)
+int64_t schema_characters(struct slice s)
 {
 	int64_t n = 0;
 	for (uint32_t cp; s.n != 0; n++) {
@@ -227,7 +227,7 @@ void schema_check_string(const struct schema_node *n, const struct schema_walk *
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	struct slice s = { json_string_value(v), json_string_length(v) };
-	int64_t length = n->max_length >= 0 || n->min_length >= 0 ? characters(s) : 0;
+	int64_t length = n->max_length >= 0 || n->min_length >= 0 ? schema_characters(s) : 0;
 	api_fielderr_value(&value, v);
 	if (n->max_length >= 0 && length > n->max_length)
 		schema_fail(r, w, API_FIELD_TOO_LONG, NULL, "may not be more than %lld byte%s",

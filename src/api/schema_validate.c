@@ -349,4 +349,5 @@ void api_schema_validate(const struct api_schema *s, const json_t *o, const json
 	if (before.n == 0) /* what was wrong already is not held against an update */
 		schema_validate_lists(s, o, errs);
 	api_errors_done(&before);
+	schema_validate_rules(s, o, old, errs);
 }
