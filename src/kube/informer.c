@@ -18,6 +18,8 @@
 #include "kube/informer_priv.h"
 #include "kube/watchframe.h"
 
+enum { PAGE_RETRIES = 3 };
+
 struct counters {
 	atomic_uint_fast64_t added, updated, deleted, events, repeated, bad, lists, watches, errors,
 		last_event_ns;
@@ -291,11 +293,19 @@ static int one_page(struct kube_informer *i, struct kube_list_meta *meta)
 static int do_list(struct kube_informer *i)
 {
 	struct kube_list_meta meta = { .next = STRBUF_INIT };
+	unsigned again = 0;
 	int r;
 	list_begin(i);
 	do {
 		r = one_page(i, &meta);
 		i->outcome.pages += r == 0;
+		/* A connection that breaks must not cost the pages that came before. */
+		again = r == 0 ? PAGE_RETRIES : again;
+		if (r == ERR_CLOSED && again > 0) {
+			again--;
+			COUNT(i, errors);
+			r = 0;
+		}
 	} while (r == 0 && meta.next.n != 0);
 	if (r == 0)
 		list_complete(i, meta.rv);

@@ -62,7 +62,7 @@ static void path_add(struct kube_sax *s, const struct kube_sax_row *row)
 	int at = 0;
 	size_t depth = 0;
 	while (*p != '\0') {
-		const char *end = p;
+		const char *end;
 		if (*p == '[') {
 			end = strchr(p, ']');
 			assert(end != NULL);

@@ -119,7 +119,7 @@ static void on_synced(void *ctx)
 
 #define OBJ(name, rv)                                                                              \
 	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"resourceVersion\":\"" rv "\"}" \
-											     "}"
+	"}"
 #define EV(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 #define ADD(name, rv)	 EV("ADDED", OBJ(name, rv))
 #define MOD(name, rv)	 EV("MODIFIED", OBJ(name, rv))
@@ -194,6 +194,17 @@ static const struct scenario {
 	    { "!limit !resourceVersion", LIST("12", "", OBJ("a", "3") "," OBJ("b", "11")), 0, 0 },
 	    { WATCH "resourceVersion=12", "", 0, 0 } },
 	  "+a@3 +b@11 synced ",
+	  0,
+	  1 },
+	{ "a page that breaks off is asked for again, three times",
+	  { { STREAM, NULL, ERR_CONFIG, 422 },
+	    { "limit=500", LIST("9", "t", OBJ("a", "3")), 0, 0 },
+	    { "continue=t", "{\"items\":[" OBJ("b", "4"), ERR_CLOSED, 0 },
+	    { "continue=t", NULL, ERR_CLOSED, 0 },
+	    { "continue=t", "", ERR_CLOSED, 0 },
+	    { "continue=t", LIST("9", "", OBJ("b", "4") "," OBJ("c", "5")), 0, 0 },
+	    { WATCH "resourceVersion=9", "", 0, 0 } },
+	  "+a@3 +b@4 +c@5 synced ",
 	  0,
 	  1 },
 	{ "1.5 410 in the watch: relist not older than we were, deletes made up",

@@ -75,9 +75,8 @@ static void print(struct kube_informer *const i[2], uint64_t start)
 	       (double)(clock_mono_ns() - start) / 1e9, cpu_s(CLOCK_PROCESS_CPUTIME_ID),
 	       kube_store_count(kube_informer_store(i[0])),
 	       kube_store_count(kube_informer_store(i[1])), endpoints,
-	       (unsigned long long)(s[0].lists + s[1].lists),
-	       (unsigned long long)(s[0].bad + s[1].bad), status_kb("VmRSS"), status_kb("RssAnon"),
-	       status_kb("VmHWM"));
+	       (unsigned long long)s[0].lists + s[1].lists, (unsigned long long)s[0].bad + s[1].bad,
+	       status_kb("VmRSS"), status_kb("RssAnon"), status_kb("VmHWM"));
 	fflush(stdout);
 }
 
