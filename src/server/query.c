@@ -99,11 +99,6 @@ uint16_t query_udp_size(const struct query *q)
 	return q->req.opt.present ? MAX(q->req.opt.udp_size, (uint16_t)512) : 512;
 }
 
-const char *query_zone_label(const struct query *q)
-{
-	return q->zone != NULL ? q->zone->text : "";
-}
-
 const char *query_view_label(const struct query *q)
 {
 	return q->block != NULL ? q->block->conf.view : "";
@@ -149,11 +144,6 @@ struct loop *query_loop(struct query *q)
 struct rng *query_rng(struct query *q)
 {
 	return &q->worker->rng;
-}
-
-unsigned query_worker(const struct query *q)
-{
-	return q->worker->index;
 }
 
 unsigned query_slot(const struct query *q)

@@ -181,8 +181,7 @@ struct slice query_client_text(struct query *q);
 const char *query_proto_text(const struct query *q);
 /* EDNS size of the client as CoreDNS's state.Size(): at least 512; 65535 on TCP. */
 uint16_t query_udp_size(const struct query *q);
-/* Zone, view and server names as metrics label them ("example.org.", "", "dns://:53"). */
-const char *query_zone_label(const struct query *q);
+/* View and server names as metrics label them ("", "dns://:53"). */
 const char *query_view_label(const struct query *q);
 const char *query_server_label(const struct query *q);
 
@@ -197,8 +196,7 @@ struct slice query_meta_get(struct query *q, struct slice label);
 uint64_t query_now(const struct query *q);
 struct loop *query_loop(struct query *q);
 struct rng *query_rng(struct query *q);
-/* The worker's index, from 0, and its slot for metrics and log rings (index + 1). */
-unsigned query_worker(const struct query *q);
+/* The worker's slot for metrics and log rings: its index plus one. */
 unsigned query_slot(const struct query *q);
 struct dns_rrtext *query_rrtext(struct query *q);
 /* Match data for patterns of up to QUERY_REGEX_GROUPS groups. */

@@ -197,11 +197,6 @@ const char *setup_path(const struct setup *s, const char *path)
 	return arena_printf(s->arena, "%s/%s", s->conf->root, path);
 }
 
-size_t block_n_zones(const struct block *b)
-{
-	return b->n_zones;
-}
-
 const char *block_zone_text(const struct block *b, size_t i)
 {
 	return b->zone_text[i];

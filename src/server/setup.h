@@ -58,7 +58,6 @@ bool fallthrough_covers(const struct fallthrough *f, const struct dns_qname *q);
 const char *setup_path(const struct setup *s, const char *path);
 
 /* The block. */
-size_t block_n_zones(const struct block *b);
 const char *block_zone_text(const struct block *b, size_t i);
 const struct block_conf *block_conf(const struct block *b);
 /* The instance of the plugin of that name in this block, or NULL. After all parse calls. */
