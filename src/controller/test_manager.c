@@ -138,6 +138,7 @@ static void objects_become_keys(void **state)
 	wait_seen("ns/y ");
 	CLEANUP(freep) char *ready = http_fake_get((uint16_t)manager_port(m), "/readyz", &status);
 	assert_int_equal(status, 200);
+	assert_string_equal(ready, "ok\n");
 	CLEANUP(freep) char *text = http_fake_get((uint16_t)manager_port(m), "/metrics", &status);
 	assert_non_null(strstr(text, "fairlead_controller_leader{controller=\"one\"} 1"));
 	manager_stop(m);
@@ -170,6 +171,7 @@ static void not_ready_without_lists(void **state)
 	assert_string_equal(text, "controller one waits for the list of ConfigMap\n");
 	CLEANUP(freep) char *alive = http_fake_get((uint16_t)manager_port(m), "/healthz", &status);
 	assert_int_equal(status, 200);
+	assert_string_equal(alive, "ok\n");
 	manager_stop(m);
 	assert_int_equal(manager_run(m), 0);
 	assert_string_equal(seen.s, "");
