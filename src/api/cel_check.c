@@ -167,7 +167,7 @@ static int no_overload(struct check *c, const char *what, const struct type *a,
 
 static int check_select(struct check *c, const struct cel_node *n, struct type *ret)
 {
-	struct type of;
+	struct type of = { 0 };
 	int r = check(c, n->arg[0], &of);
 	if (r < 0)
 		return r;
@@ -195,7 +195,7 @@ static int check_select(struct check *c, const struct cel_node *n, struct type *
 
 static int check_index(struct check *c, const struct cel_node *n, struct type *ret)
 {
-	struct type of, key;
+	struct type of = { 0 }, key = { 0 };
 	int r = check(c, n->arg[0], &of);
 	if (r < 0 || (r = check(c, n->arg[1], &key)) < 0)
 		return r;
@@ -211,7 +211,7 @@ static int check_index(struct check *c, const struct cel_node *n, struct type *r
 static int check_items(struct check *c, const struct cel_node *n, struct type *ret)
 {
 	bool map = n->op == CEL_OP_MAP;
-	struct type elem = simple(K_DYN), t;
+	struct type elem = simple(K_DYN), t = elem;
 	for (size_t i = 0; i < n->n_args; i++) {
 		int r = check(c, n->arg[i], &t);
 		if (r < 0)
@@ -233,7 +233,7 @@ static int check_items(struct check *c, const struct cel_node *n, struct type *r
 
 static int check_cond(struct check *c, const struct cel_node *n, struct type *ret)
 {
-	struct type cond, a, b;
+	struct type cond = { 0 }, a = { 0 }, b = { 0 };
 	int r = check(c, n->arg[0], &cond);
 	if (r < 0 || (r = check(c, n->arg[1], &a)) < 0 || (r = check(c, n->arg[2], &b)) < 0)
 		return r;
@@ -252,6 +252,7 @@ static const char *const op_names[] = {
 
 static int check_unary(struct check *c, const struct cel_node *n, struct type *ret)
 {
+	*ret = simple(K_DYN);
 	int r = check(c, n->arg[0], ret);
 	if (r < 0)
 		return r;
@@ -287,7 +288,7 @@ static bool in_fits(const struct type *a, const struct type *b)
 
 static int check_binary(struct check *c, const struct cel_node *n, struct type *ret)
 {
-	struct type a, b;
+	struct type a = { 0 }, b = { 0 };
 	bool fits;
 	int r = check(c, n->arg[0], &a);
 	if (r < 0 || (r = check(c, n->arg[1], &b)) < 0)
@@ -317,7 +318,7 @@ static int check_call(struct check *c, const struct cel_node *n, struct type *re
 		if (r < 0)
 			return r;
 	}
-	const struct type *second = n->n_args > 1 ? &arg[1] : NULL;
+	const struct type *second = n->fn->n_args > 1 ? &arg[1] : NULL;
 	if (strcmp(f, "size") == 0) {
 		*ret = simple(K_INT);
 		if (is(arg, K_STRING) || arg->kind == K_LIST || arg->kind == K_MAP)
@@ -330,13 +331,13 @@ static int check_call(struct check *c, const struct cel_node *n, struct type *re
 		*ret = strcmp(f, "hasValue") == 0 ? simple(K_BOOL) : *arg->elem;
 		return 0;
 	}
-	*ret = simple(K_BOOL);
-	return is(arg, K_STRING) && is(second, K_STRING) ? 0 : no_overload(c, f, arg, second);
+	*ret = simple(K_BOOL); /* those of two texts */
+	return is(&arg[0], K_STRING) && is(&arg[1], K_STRING) ? 0 : no_overload(c, f, arg, second);
 }
 
 static int check_loop(struct check *c, const struct cel_node *n, struct type *ret)
 {
-	struct type range, first, last, outer = c->slot[n->slot];
+	struct type range = { 0 }, first = { 0 }, last, outer = c->slot[n->slot];
 	int r = check(c, n->arg[0], &range);
 	if (r < 0)
 		return r;
@@ -419,7 +420,7 @@ int cel_check(const struct cel_expr *e, const struct cel_env *env, struct arena 
 	      size_t err_n)
 {
 	struct check c = { .a = a, .err = err, .err_n = err_n };
-	struct type self, t;
+	struct type self, t = { 0 };
 	if (!type_of_node(env->self, &self))
 		return refuse(&c, "rules need a field with a type");
 	if (env->resource && self.kind == K_OBJECT)

@@ -108,7 +108,7 @@ static int lex_text(struct slice *rest, bool raw, struct arena *a, struct cel_to
 
 static int lex_number(struct slice *rest, struct cel_token *ret, char *err, size_t err_n)
 {
-	char text[64], *end;
+	char text[64] = "", *end;
 	size_t n = 0;
 	bool hex = slice_starts(*rest, SLICE("0x")) || slice_starts(*rest, SLICE("0X"));
 	bool real = false;
@@ -124,7 +124,7 @@ static int lex_number(struct slice *rest, struct cel_token *ret, char *err, size
 	}
 	text[n] = '\0';
 	*rest = slice_from(*rest, n);
-	if (ascii_lower(text[n - 1]) == 'u')
+	if (n != 0 && ascii_lower(text[n - 1]) == 'u')
 		return refuse(err, err_n, ERR_UNSUPPORTED, "unsigned numbers are not supported");
 	errno = 0;
 	*ret = (struct cel_token){ .type = real ? CEL_T_DOUBLE : CEL_T_INT };

@@ -49,8 +49,10 @@ static int expect(struct parse *p, const char *op)
 
 static int make(struct parse *p, enum cel_op op, size_t n_args, struct cel_node **ret)
 {
-	if (++p->nodes > CEL_NODES_MAX)
-		return refuse(p, ERR_LIMIT, "the expression is too long");
+	if (++p->nodes > CEL_NODES_MAX) {
+		refuse(p, ERR_LIMIT, "the expression is too long");
+		return ERR_LIMIT;
+	}
 	struct cel_node *n = arena_calloc(p->a, sizeof(*n));
 	n->op = op;
 	n->arg = arena_calloc(p->a, (n_args + 1) * sizeof(struct cel_node *));
@@ -95,7 +97,7 @@ static int parse_list(struct parse *p, const char *end, bool pairs, enum cel_op 
 	VEC(struct cel_node *) v = { 0 };
 	int r = 0;
 	while (r >= 0 && !is_op(p, end)) {
-		struct cel_node *x;
+		struct cel_node *x = NULL;
 		if (v.n != 0 && (r = expect(p, ",")) < 0)
 			break;
 		if (is_op(p, end) && op != CEL_OP_CALL)

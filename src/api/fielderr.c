@@ -145,7 +145,7 @@ static void add_plain(struct strbuf *out, const char *digits, int exp)
 
 void api_fielderr_float(struct strbuf *out, double v)
 {
-	char digits[24];
+	char digits[24] = "";
 	if (v == 0) {
 		strbuf_addc(out, '0');
 		return;

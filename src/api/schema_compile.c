@@ -449,12 +449,11 @@ void api_schema_free(struct api_schema *s)
 int api_schema_new(const json_t *openapi, struct api_schema **ret, char *err, size_t err_n)
 {
 	CLEANUP(api_schema_freep) struct api_schema *s = xcalloc(1, sizeof(*s));
-	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	struct compile c = { .s = s, .path = STRBUF_INIT, .err = err, .err_n = err_n };
 	arena_init(&s->arena);
 	s->source = json_deep_copy(openapi);
-	struct compile c = { .s = s, .path = path, .err = err, .err_n = err_n };
 	int r = read_node(&c, s->source, &s->root);
-	path = c.path;
+	strbuf_done(&c.path);
 	if (r >= 0)
 		r = read_all_rules(s, err, err_n);
 	if (r < 0)
