@@ -45,3 +45,6 @@ void api_schema_prepare(const struct api_schema *s, json_t *o);
  * Metadata is not looked at beyond what the schema says of it. */
 void api_schema_validate(const struct api_schema *s, const json_t *o, const json_t *old,
 			 struct api_errors *errs);
+/* The same for a write to the status subresource: `o` is `old` with another status. */
+void api_schema_validate_status(const struct api_schema *s, const json_t *o, const json_t *old,
+				struct api_errors *errs);

@@ -94,6 +94,7 @@ struct schema_result {
 struct schema_walk {
 	struct regex_scratch *scratch;
 	struct strbuf path; /* of the value that is looked at: "spec.list[1].name" */
+	const char *under;  /* where the walk began: "" or "status"; messages leave it out */
 };
 
 void schema_result_done(struct schema_result *r);
@@ -103,7 +104,8 @@ void schema_result_merge(struct schema_result *r, struct schema_result *from);
 void schema_fail(struct schema_result *r, const struct schema_walk *w, enum api_fielderr_type type,
 		 const char *value, const char *fmt, ...) PRINTF_LIKE(5, 6);
 /* An error without a place of its own. */
-void schema_fail_whole(struct schema_result *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void schema_fail_whole(struct schema_result *r, const struct schema_walk *w, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
 
 void schema_check_type(const struct schema_node *n, const struct schema_walk *w, const json_t *v,
 		       struct schema_result *r);
@@ -119,8 +121,9 @@ int64_t schema_characters(struct slice s);
 
 /* ---- schema_validate.c, schema_list.c, schema_rule.c: the parts of a validation ---- */
 
-void schema_validate_values(const struct api_schema *s, const json_t *o, const json_t *old,
-			    struct api_errors *errs);
+/* `under`: "", or "status" when n, o and old are those of the status. */
+void schema_validate_values(const struct schema_node *n, const json_t *o, const json_t *old,
+			    const char *under, struct api_errors *errs);
 /* Sets and maps hold nothing twice. */
 void schema_validate_lists(const struct api_schema *s, const json_t *o, struct api_errors *errs);
 /* Objects inside objects say what they are. */

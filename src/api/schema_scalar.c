@@ -60,7 +60,7 @@ static void add(struct schema_result *r, enum api_fielderr_type type, const char
 void schema_fail(struct schema_result *r, const struct schema_walk *w, enum api_fielderr_type type,
 		 const char *value, const char *fmt, ...)
 {
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, field = STRBUF_INIT;
 	bool whole = type == API_FIELD_INVALID || type == API_FIELD_TYPE;
 	va_list ap;
 	strbuf_addf(&text, "%s in body ", w->path.s);
@@ -68,17 +68,20 @@ void schema_fail(struct schema_result *r, const struct schema_walk *w, enum api_
 	va_start(ap, fmt);
 	strbuf_vaddf(&text, fmt, ap);
 	va_end(ap);
-	add(r, type, w->path.s, value, whole ? text.s : text.s + n, text.s);
+	strbuf_adds(&field, w->under);
+	if (w->path.n != 0)
+		schema_path_child(&field, w->path.s);
+	add(r, type, field.s, value, whole ? text.s : text.s + n, text.s);
 }
 
-void schema_fail_whole(struct schema_result *r, const char *fmt, ...)
+void schema_fail_whole(struct schema_result *r, const struct schema_walk *w, const char *fmt, ...)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	va_list ap;
 	va_start(ap, fmt);
 	strbuf_vaddf(&text, fmt, ap);
 	va_end(ap);
-	add(r, API_FIELD_INVALID, "", "\"\"", text.s, text.s);
+	add(r, API_FIELD_INVALID, w->under, "\"\"", text.s, text.s);
 }
 
 /* ---- type ---- */
@@ -272,10 +275,10 @@ static bool check_range(const struct schema_node *n, const struct schema_walk *w
 	if (in_range(n, v))
 		return true;
 	if (n->format != NULL)
-		schema_fail_whole(r, "%s value must be of type %s with format %s in %s", what,
+		schema_fail_whole(r, w, "%s value must be of type %s with format %s in %s", what,
 				  type_names[n->type], n->format, w->path.s);
 	else
-		schema_fail_whole(r, "%s value must be of type %s (default format) in %s", what,
+		schema_fail_whole(r, w, "%s value must be of type %s (default format) in %s", what,
 				  type_names[n->type], w->path.s);
 	return false;
 }

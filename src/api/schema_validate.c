@@ -155,7 +155,8 @@ static void check_any_of(const struct schema_node *n, struct schema_walk *w, con
 		keep_better(&best, &have, &one);
 	}
 	if (n->any_of.n != 0)
-		schema_fail_whole(r, "\"%s\" must validate at least one schema (anyOf)", w->path.s);
+		schema_fail_whole(r, w, "\"%s\" must validate at least one schema (anyOf)",
+				  w->path.s);
 	schema_result_merge(r, &best);
 }
 
@@ -181,7 +182,7 @@ static void check_one_of(const struct schema_node *n, struct schema_walk *w, con
 		char found[64] = "Found none valid";
 		if (fits != 0)
 			snprintf(found, sizeof(found), "Found %u valid alternatives", fits);
-		schema_fail_whole(r, "\"%s\" must validate one and only one schema (oneOf). %s",
+		schema_fail_whole(r, w, "\"%s\" must validate one and only one schema (oneOf). %s",
 				  w->path.s, found);
 	}
 	if (fits == 0)
@@ -201,7 +202,7 @@ static void check_all_of(const struct schema_node *n, struct schema_walk *w, con
 		schema_result_merge(r, &one);
 	}
 	if (fits != n->all_of.n)
-		schema_fail_whole(r, "\"%s\" must validate all the schemas (allOf)%s", w->path.s,
+		schema_fail_whole(r, w, "\"%s\" must validate all the schemas (allOf)%s", w->path.s,
 				  fits == 0 ? ". None validated" : "");
 }
 
@@ -212,7 +213,7 @@ static void check_not(const struct schema_node *n, struct schema_walk *w, const 
 	if (n->not_ == NULL)
 		return;
 	if (try_one(n->not_, w, v, old, &one))
-		schema_fail_whole(r, "\"%s\" must not validate the schema (not)", w->path.s);
+		schema_fail_whole(r, w, "\"%s\" must not validate the schema (not)", w->path.s);
 	schema_result_done(&one);
 }
 
@@ -326,28 +327,45 @@ static void check(const struct schema_node *n, struct schema_walk *w, const json
 	r->matches += json_is_array(v) || json_is_object(v) ? 5 : 4;
 }
 
-void schema_validate_values(const struct api_schema *s, const json_t *o, const json_t *old,
-			    struct api_errors *errs)
+void schema_validate_values(const struct schema_node *n, const json_t *o, const json_t *old,
+			    const char *under, struct api_errors *errs)
 {
-	struct schema_walk w = { .scratch = regex_scratch_new(0), .path = STRBUF_INIT };
+	struct schema_walk w = { regex_scratch_new(0), STRBUF_INIT, under };
 	struct schema_result r = { 0 };
-	check_below(s->root, &w, o, old, &r);
+	check_below(n, &w, o, old, &r);
 	api_errors_move(errs, &r.errs);
 	schema_result_done(&r);
 	regex_scratch_free(w.scratch);
 	strbuf_done(&w.path);
 }
 
-void api_schema_validate(const struct api_schema *s, const json_t *o, const json_t *old,
-			 struct api_errors *errs)
+/* Lists, which are not blamed on an update if they were wrong before, and rules. */
+static void validate_rest(const struct api_schema *s, const json_t *o, const json_t *old,
+			  struct api_errors *errs)
 {
 	struct api_errors before = { 0 };
-	schema_validate_values(s, o, old, errs);
-	schema_validate_embedded(s, o, errs);
 	if (old != NULL)
 		schema_validate_lists(s, old, &before);
-	if (before.n == 0) /* what was wrong already is not held against an update */
+	if (before.n == 0)
 		schema_validate_lists(s, o, errs);
 	api_errors_done(&before);
 	schema_validate_rules(s, o, old, errs);
+}
+
+void api_schema_validate(const struct api_schema *s, const json_t *o, const json_t *old,
+			 struct api_errors *errs)
+{
+	schema_validate_values(s->root, o, old, "", errs);
+	schema_validate_embedded(s, o, errs);
+	validate_rest(s, o, old, errs);
+}
+
+void api_schema_validate_status(const struct api_schema *s, const json_t *o, const json_t *old,
+				struct api_errors *errs)
+{
+	const struct schema_node *n = schema_property(s->root, "status");
+	const json_t *status = json_object_get(o, "status");
+	if (n != NULL && status != NULL)
+		schema_validate_values(n, status, json_object_get(old, "status"), "status", errs);
+	validate_rest(s, o, old, errs);
 }

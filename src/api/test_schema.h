@@ -139,7 +139,8 @@ static inline bool test_same(const json_t *a, const json_t *b)
 
 static inline bool test_same_stored(const json_t *row, const json_t *o)
 {
-	const json_t *want = json_object_get(row, "stored"), *got = json_object_get(o, "spec");
+	const char *part = json_object_get(row, "status") != NULL ? "status" : "spec";
+	const json_t *want = json_object_get(row, "stored"), *got = json_object_get(o, part);
 	if (json_is_null(want) || got == NULL ? json_is_null(want) && got == NULL
 					      : test_same(want, got))
 		return true;
@@ -157,12 +158,23 @@ static inline bool test_row(const struct test_table *t, const json_t *row)
 		key = json_string_value(json_object_get(row, "kind"));
 	const struct api_schema *s = map_get(&t->schemas, slice_of(key));
 	json_t *o = test_object(t, row, "object"), *old = NULL;
+	json_t *status = json_object_get(row, "status");
 	if (json_object_get(row, "old") != NULL) {
 		old = test_object(t, row, "old");
 		api_schema_prepare(s, old);
 	}
+	if (status != NULL) {
+		old = json_deep_copy(o);
+		if (json_object_get(row, "old_status") != NULL)
+			json_object_set(old, "status", json_object_get(row, "old_status"));
+		api_schema_prepare(s, old);
+		json_object_set_new(o, "status", json_deep_copy(status));
+	}
 	api_schema_prepare(s, o);
-	api_schema_validate(s, o, old, &errs);
+	if (status != NULL)
+		api_schema_validate_status(s, o, old, &errs);
+	else
+		api_schema_validate(s, o, old, &errs);
 	bool same = test_same_errors(t, row, &errs);
 	if (same && errs.n == 0)
 		same = test_same_stored(row, o);

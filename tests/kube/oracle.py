@@ -60,10 +60,10 @@ def tighten(cluster, schemas, cases):
             time.sleep(0.02)
 
 
-def verdict(status, answer):
+def verdict(status, answer, part="spec"):
     """What a row says of an answer."""
     if status in (200, 201):
-        return {"stored": answer.get("spec")}
+        return {"stored": answer.get(part)}
     assert status == 422, (status, answer)
     causes = sorted([c.get("field", ""), c["reason"], c["message"]] for c in answer["details"]["causes"])
     row = {"errors": causes}

@@ -1,5 +1,6 @@
 """Objects of the product's own kinds, good and bad: what the API server says by deploy/crds is recorded in
-src/api/test_product.json. CASES: (what it is about, kind.group/version, spec[, old spec])."""
+src/api/test_product.json. CASES: (what it is about, kind.group/version, spec[, old spec]); STATUS_CASES: (..., spec, status
+that is written[, status before])."""
 DNS, EGRESS, RECORD = "DNS.operator.openshift.io/v1", "EgressFirewall.k8s.ovn.org/v1", "DNSRecord.extensions.gardener.cloud/v1alpha1"
 GATE, NETWORK, NAME = "FeatureGate.config.openshift.io/v1", "Network.config.openshift.io/v1", "DNSName.k8s.ovn.org/v1"
 ADDRESS, CLAIM, POOL = (f"{k}.ipam.cluster.x-k8s.io/{v}" for k, v in (("IPAddress", "v1beta2"), ("IPAddressClaim", "v1beta2"), ("InClusterIPPool", "v1alpha2")))
@@ -79,4 +80,34 @@ CASES = [
     ("OP-35", GATE, {"featureSet": ""}, {"featureSet": "TechPreviewNoUpgrade"}), ("OP-35", GATE, {}, {"featureSet": "TechPreviewNoUpgrade"}), ("OP-35", GATE, {"featureSet": "CustomNoUpgrade"}, {"featureSet": "TechPreviewNoUpgrade"}),
     ("OP-35", GATE, {"featureSet": "TechPreviewNoUpgrade"}, {}), ("OP-28", NETWORK, {"clusterNetwork": [{"cidr": "fd01::/48"}], "serviceNetwork": ["10.0.0.0"]}), ("OP-28", NETWORK, {"clusterNetwork": [{"hostPrefix": -1}]}),
     ("OP-28", NETWORK, {"networkDiagnostics": {"mode": "Disabled", "sourcePlacement": {}}}), ("OP-28", NETWORK, {"networkDiagnostics": {"mode": "Disabled"}}), ("OP-28", NETWORK, {"serviceNodePortRange": "1-2-3"}),
+]
+
+CONDITION = {"type": "Available", "status": "True", "lastTransitionTime": "2026-11-15T09:30:00Z"}
+OPERATION = {"type": "Create", "state": "Succeeded", "progress": 100, "description": "", "lastUpdateTime": "2026-11-15T09:30:00Z"}
+
+
+def dns_status(**kw):
+    return {"clusterIP": "10.96.0.10", "clusterDomain": "cluster.local", **kw}
+
+
+def condition(**kw):
+    return {"conditions": [{**CONDITION, **kw}]}
+
+
+def items(*info):
+    return {"items": [{"dnsname": "a.b", "info": list(info)}]}
+
+
+INFO = {"ip": "1.2.3.4", "ttl": "30", "nextlookuptime": "2026-11-15T09:30:00Z"}
+STATUS_CASES = [
+    ("OP-33", DNS, {}, dns_status(**condition())), ("OP-33", DNS, {}, {}), ("OP-33", DNS, {}, dns_status(**condition(status="Maybe"))), ("OP-33", DNS, {}, dns_status(**condition(type="not ok"))),
+    ("OP-33", DNS, {}, dns_status(**condition(type=""))), ("OP-33", DNS, {}, dns_status(**condition(lastTransitionTime="today"))), ("OP-33", DNS, {}, dns_status(conditions=[CONDITION, CONDITION])),
+    ("OP-33", DNS, {}, dns_status(**condition(observedGeneration=3))), ("OP-33", DNS, {}, dns_status(conditions="x")), ("OP-33", DNS, {}, {"clusterIP": 5}), ("OP-33", DNS, {}, dns_status(conditions=[{"type": "A"}])),
+    ("EF-5", NAME, {}, items(INFO)), ("EF-5", NAME, {}, items({**INFO, "ttl": "30s"})), ("EF-5", NAME, {}, items({**INFO, "ip": "x"})), ("EF-5", NAME, {}, items(INFO, INFO)), ("EF-5", NAME, {}, items({**INFO, "nextlookuptime": "soon"})),
+    ("EF-5", NAME, {}, {}), ("EF-5", NAME, {}, {"items": [{"dnsname": "a"}]}), ("EF-5", NAME, {}, {"items": []}), ("EF-5", NAME, {}, items(INFO), items({**INFO, "ttl": "5"})),
+    ("DR-40", RECORD, record(), {"lastOperation": OPERATION, "zone": "Z", "state": {"x": 1}, "providerStatus": {"y": []}}), ("DR-40", RECORD, record(), {"lastOperation": {**OPERATION, "state": "Done"}}),
+    ("DR-40", RECORD, record(), {"lastOperation": {**OPERATION, "progress": 101}}), ("DR-40", RECORD, record(), {"lastOperation": {**OPERATION, "progress": "100"}}), ("DR-40", RECORD, record(), {"lastOperation": {}}),
+    ("DR-40", RECORD, record(), {"observedGeneration": -1}), ("DR-3", RECORD, record(), {"unknown": 1}), ("CT-4", CLAIM, {"poolRef": {"name": "p", "kind": "K", "apiGroup": "g"}}, {"addressRef": {"name": "a"}}),
+    ("CT-4", CLAIM, {"poolRef": {"name": "p", "kind": "K", "apiGroup": "g"}}, {}), ("CT-4", CLAIM, {"poolRef": {"name": "p", "kind": "K", "apiGroup": "g"}}, {"addressRef": {"name": ""}}),
+    ("PR-8", POOL, {"addresses": ["10.0.0.0/24"], "prefix": 24}, {"ipAddresses": {"total": 1, "free": -1, "used": 2}}),
 ]
