@@ -97,8 +97,7 @@ static void defaults(void **state)
 		"{}",
 		"{\"spec\":{}}",
 		"{\"spec\":5}",
-		"{\"spec\":{\"level\":null,\"port\":null,\"cache\":[],\"servers\":null,\"tree\":"
-		"null}}",
+		"{\"spec\":{\"level\":null,\"port\":null,\"cache\":[],\"servers\":null}}",
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {

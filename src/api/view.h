@@ -9,7 +9,7 @@
  * The tree is the truth: texts and subtrees are borrowed from it, lists come from the arena. What
  *is not there, or null, leaves its default behind: "", 0, false, an empty list, or the row's `def`.
  * Objects that came through a schema have no errors here; others get them with their field paths.
-*/
+ */
 #pragma once
 
 #include <stdbool.h>
