@@ -42,12 +42,7 @@ static void forward_teardown(struct plugin_inst *self)
 {
 	struct forward_conf *c = self->conf;
 	forward_count_done(c);
-	for (struct forward_worker *w = atomic_load(&c->workers); w != NULL;) {
-		struct forward_worker *next = w->next;
-		free(w->share);
-		free(w);
-		w = next;
-	}
+	free(c->active);
 	for (unsigned i = 0; i < c->n_up; i++)
 		resolve_upstream_unref(c->up[i]);
 	free(c->up);
@@ -56,6 +51,10 @@ static void forward_teardown(struct plugin_inst *self)
 static int forward_prepare(struct plugin_inst *self, struct prepare *p)
 {
 	struct forward_conf *c = self->conf;
+	c->active = aligned_alloc(sizeof(*c->active), c->n_stanza * sizeof(*c->active));
+	if (c->active == NULL)
+		abort(); /* no memory */
+	memset(c->active, 0, c->n_stanza * sizeof(*c->active));
 	for (unsigned i = 0; i < c->n_stanza; i++) {
 		int r = make_upstreams(c, &c->stanza[i], p);
 		if (r < 0) {
@@ -89,7 +88,7 @@ static int forward_worker_init(struct plugin_inst *self, struct worker *worker)
 	w->worker = worker;
 	w->slot = worker_slot(worker);
 	w->hook.fn = on_hook;
-	w->share = xcalloc(c->n_stanza, sizeof(*w->share));
+	w->robin = xcalloc(c->n_stanza, sizeof(*w->robin));
 	w->up = xcalloc(c->n_up + 1, sizeof(*w->up));
 	for (unsigned i = 0; i < c->n_up; i++) {
 		w->up[i].u = c->up[i];
@@ -102,22 +101,18 @@ static int forward_worker_init(struct plugin_inst *self, struct worker *worker)
 		.ctx = w,
 	};
 	w->resolver = resolver_new(&env);
-	w->next = atomic_load(&c->workers);
-	while (!atomic_compare_exchange_weak(&c->workers, &w->next, w)) {
-	}
 	self->worker_data[w->slot] = w;
 	return 0;
 }
 
-/* Its counts stay for others to read until teardown. */
 static void forward_worker_done(struct plugin_inst *self, struct worker *worker)
 {
 	struct forward_worker *w = self->worker_data[worker_slot(worker)];
 	worker_hook_disarm(worker, &w->hook);
 	resolver_free(w->resolver);
-	w->resolver = NULL;
 	free(w->up);
-	w->up = NULL;
+	free(w->robin);
+	free(w);
 }
 
 /* ---- metadata ---- */

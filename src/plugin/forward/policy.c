@@ -19,7 +19,7 @@ static unsigned first_random(struct forward_query *f)
 /* As CoreDNS counts: the second upstream comes first. */
 static unsigned first_round_robin(struct forward_query *f)
 {
-	return ++f->w->share[f->st->index].robin % f->st->n_up;
+	return ++f->w->robin[f->st->index] % f->st->n_up;
 }
 
 static unsigned first_sequential(struct forward_query *f)

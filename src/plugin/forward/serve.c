@@ -31,33 +31,18 @@ static bool matches(const struct forward_stanza *st, const struct dns_qname *nam
 	return dns_name_eq(name->wire, st->from); /* FROM itself is never excluded */
 }
 
-static uint64_t active_elsewhere(const struct forward_query *f)
-{
-	uint64_t sum = 0;
-	const struct forward_worker *w = atomic_load(&f->conf->workers);
-	for (; w != NULL; w = w->next) {
-		if (w != f->w)
-			sum += atomic_load(&w->share[f->st->index].active);
-	}
-	return sum;
-}
-
-/* Counts itself before it looks at the others: of two that do so at once one sees the other, so
- * there are never too many. */
+/* Counts itself before it looks, so that there are never too many. */
 static bool enter(struct forward_query *f)
 {
 	const struct forward_stanza *st = f->st;
 	if (st->max_concurrent == 0)
 		return true;
-	_Atomic uint64_t *active = &f->w->share[st->index].active;
-	uint64_t before = atomic_load_explicit(active, memory_order_relaxed);
-	atomic_store(active, before + 1);
-	if (before + 1 + active_elsewhere(f) > st->max_concurrent) {
-		atomic_store_explicit(active, before, memory_order_relaxed);
-		return false;
-	}
-	f->counted = true;
-	return true;
+	_Atomic uint64_t *active = &f->conf->active[st->index].n;
+	f->counted =
+		atomic_fetch_add_explicit(active, 1, memory_order_relaxed) < st->max_concurrent;
+	if (!f->counted)
+		atomic_fetch_sub_explicit(active, 1, memory_order_relaxed);
+	return f->counted;
 }
 
 static void cancel_tries(struct forward_query *f)
@@ -77,13 +62,10 @@ static void leave(struct forward_query *f)
 	if (f->st == NULL)
 		return;
 	cancel_tries(f);
-	if (f->counted) {
-		_Atomic uint64_t *active = &f->w->share[f->st->index].active;
-		atomic_store_explicit(active,
-				      atomic_load_explicit(active, memory_order_relaxed) - 1,
-				      memory_order_relaxed);
-		f->counted = false;
-	}
+	if (f->counted)
+		atomic_fetch_sub_explicit(&f->conf->active[f->st->index].n, 1,
+					  memory_order_relaxed);
+	f->counted = false;
 	f->st = NULL;
 }
 

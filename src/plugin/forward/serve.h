@@ -34,20 +34,19 @@ struct forward_up {
 	uint8_t cookie_server[FORWARD_COOKIE_SERVER_MAX];
 };
 
-/* What a worker knows of a stanza. */
-struct forward_share {
-	_Atomic uint64_t active; /* queries that wait; written by its worker only */
-	uint32_t robin;
+/* Queries of a stanza that wait, on all workers; counted only with max_concurrent. A line of its
+ * own: what stands beside it would be slow to read. */
+struct forward_active {
+	_Atomic uint64_t n CACHE_ALIGNED;
 };
 
 struct forward_worker {
-	struct forward_worker *next; /* all of the instance, for max_concurrent; see conf.workers */
 	struct worker *worker;
 	unsigned slot;
 	struct resolver *resolver;
-	struct worker_hook hook;     /* sends what the batch wants to send */
-	struct forward_share *share; /* by stanza */
-	struct forward_up *up;	     /* by index over all stanzas */
+	struct worker_hook hook; /* sends what the batch wants to send */
+	uint32_t *robin;	 /* by stanza */
+	struct forward_up *up;	 /* by index over all stanzas */
 };
 
 struct forward_conf {
@@ -58,8 +57,7 @@ struct forward_conf {
 	struct metrics_series *broken, *rejects;
 	uint64_t *probes_shown; /* failed probes by upstream that metrics have seen */
 	bool collecting;
-	/* Every worker that ever served this instance, until teardown: others read its counts. */
-	_Atomic(struct forward_worker *) workers;
+	struct forward_active *active; /* by stanza */
 };
 
 enum forward_try_state { FORWARD_TRY_IDLE, FORWARD_TRY_RUNNING, FORWARD_TRY_ENDED };
@@ -89,7 +87,7 @@ struct forward_query {
 	uint16_t msg_n;
 	uint16_t options_n; /* of the OPT that ends it */
 	uint16_t udp_max;   /* longest UDP reply that is taken */
-	bool counted;	    /* in share->active */
+	bool counted;	    /* in conf->active */
 	bool own_opt;	    /* the OPT in msg is ours: the client has none */
 	bool cookie_again;  /* BADCOOKIE was answered by asking again */
 	bool list_ready;
