@@ -1,9 +1,10 @@
 /* Base64. */
 #include "base/base64.h"
 
-#include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -24,22 +25,22 @@ void base64_encode(struct strbuf *out, struct slice bytes)
 	}
 }
 
-/* 0 to 63, or -1. */
-static int value_of(char c)
+int base64_value(char c)
 {
 	const char *at = c != '\0' ? strchr(letters, c) : NULL;
 	return at != NULL ? (int)(at - letters) : -1;
 }
 
-static int decode(struct strbuf *out, struct slice text)
+ssize_t base64_decode_to(uint8_t *out, struct slice text)
 {
 	uint32_t v = 0;
 	unsigned n = 0, pads = 0;
+	size_t written = 0;
 	for (size_t i = 0; i < text.n; i++) {
 		char c = text.p[i];
 		if (ascii_isspace(c))
 			continue;
-		int six = c == '=' ? 0 : value_of(c);
+		int six = c == '=' ? 0 : base64_value(c);
 		pads += c == '=';
 		/* Padding stands at the end of the last four, at most two. */
 		if (six < 0 || (pads != 0 && c != '=') || (c == '=' && n < 2) || pads > 2)
@@ -47,22 +48,19 @@ static int decode(struct strbuf *out, struct slice text)
 		v = v << 6 | (uint32_t)six;
 		if (++n < 4)
 			continue;
-		char three[3] = { (char)(v >> 16), (char)(v >> 8), (char)v };
-		if ((pads == 1 && (v & 0xff) != 0) || (pads == 2 && (v & 0xffff) != 0))
-			return ERR_PARSE; /* bits that say nothing must be zero */
-		strbuf_add(out, three, 3 - pads);
+		for (unsigned k = 0; k < 3 - pads; k++)
+			out[written++] = (uint8_t)(v >> (16 - 8 * k));
 		v = n = 0;
 	}
-	return n == 0 ? 0 : ERR_PARSE;
+	return n == 0 ? (ssize_t)written : ERR_PARSE;
 }
 
 int base64_decode(struct strbuf *out, struct slice text)
 {
-	size_t before = out->n;
-	int r = decode(out, text);
-	if (r < 0 && out->n > before) {
-		out->n = before;
-		out->s[before] = '\0';
-	}
-	return r;
+	CLEANUP(freep) uint8_t *bytes = xmalloc(text.n / 4 * 3 + 3);
+	ssize_t n = base64_decode_to(bytes, text);
+	if (n >= 0)
+		strbuf_add(out, bytes, (size_t)n);
+	explicit_bzero(bytes, text.n / 4 * 3 + 3); /* it may have been a key */
+	return n < 0 ? (int)n : 0;
 }

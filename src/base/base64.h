@@ -1,5 +1,9 @@
-/* Base64 (RFC 4648 section 4): how JSON carries bytes. */
+/* Base64 (RFC 4648 section 4): how JSON, keys and kubeconfigs carry bytes. */
 #pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/compiler.h"
 #include "base/slice.h"
@@ -7,6 +11,12 @@
 
 /* Appends, with padding. */
 void base64_encode(struct strbuf *out, struct slice bytes);
+/* What a digit stands for, 0 to 63, or -1. */
+int base64_value(char c);
+/* Into out, which has room for text.n / 4 * 3 + 3 bytes: for secrets, of which no copy may stay
+ * elsewhere. Their number, or ERR_PARSE (what was written is then of no use). Blanks and line
+ * breaks are passed over; bits that say nothing may be anything, as Go's decoder has it. */
+MUST_CHECK ssize_t base64_decode_to(uint8_t *out, struct slice text);
 /* Appends what the text says; line breaks and blanks are passed over. ERR_PARSE, with nothing
  * appended. */
 MUST_CHECK int base64_decode(struct strbuf *out, struct slice text);

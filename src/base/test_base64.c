@@ -57,9 +57,8 @@ static void all_bytes_come_back(void **state)
 
 static void refused(void **state)
 {
-	static const char *const bad[] = { "Z",	   "Zg",    "Zg=",   "Zg===", "=",
-					   "====", "Zm9v=", "Zg==Z", "Z=g=",  "Zm9v!",
-					   "Zm-_", "Zh==",  "Zm9=" };
+	static const char *const bad[] = { "Z",	    "Zg",    "Zg=",  "Zg===", "=",   "====",
+					   "Zm9v=", "Zg==Z", "Z=g=", "Zm9v!", "Zm-_" };
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
@@ -70,6 +69,11 @@ static void refused(void **state)
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	assert_int_equal(base64_decode(&b, SLICE("Zm9v\nYg ==\n")), 0);
 	assert_string_equal(b.s, "foob");
+	strbuf_reset(&b);
+	assert_int_equal(base64_decode(&b, SLICE("Zh==")), 0); /* as Go */
+	assert_string_equal(b.s, "f");
+	assert_int_equal(base64_value('/'), 63);
+	assert_int_equal(base64_value('='), -1);
 }
 
 int main(void)

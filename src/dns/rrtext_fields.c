@@ -2,6 +2,7 @@
  * the common types, for speed, and the rare ones libzscanner does not know. */
 #include <arpa/inet.h>
 
+#include "base/base64.h"
 #include "base/err.h"
 #include "dns/rrtext_priv.h"
 
@@ -190,17 +191,6 @@ int dns_rrtext_put_hex_rest(struct rrtext_lexer *lx, struct rrtext_out *out)
 	return k == RRTEXT_END ? 0 : dns_rrtext_fail(lx, "unexpected quotes");
 }
 
-static int base64_digit(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (ascii_isdigit(c))
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 int dns_rrtext_put_base64(struct rrtext_lexer *lx, struct slice s, struct rrtext_out *out)
 {
 	size_t pad = 0;
@@ -212,7 +202,7 @@ int dns_rrtext_put_base64(struct rrtext_lexer *lx, struct slice s, struct rrtext
 		return dns_rrtext_fail(lx, "record data too long");
 	uint32_t bits = 0;
 	for (size_t i = 0; i < s.n; i++) {
-		int d = i < s.n - pad ? base64_digit(s.p[i]) : 0;
+		int d = i < s.n - pad ? base64_value(s.p[i]) : 0;
 		if (d < 0)
 			return dns_rrtext_fail(lx, "bad base64");
 		bits = bits << 6 | (uint32_t)d;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "kube/secret_priv.h"
@@ -113,55 +114,15 @@ int kube_secret_read(const char *path, struct kube_secret *ret)
 
 /* ---- base64 ---- */
 
-static int digit(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Digits so far in `acc`, `n` of them; what a full group says is put at `out`. */
-static size_t flush_group(uint32_t acc, unsigned n, char *out)
-{
-	acc <<= 6 * (4 - n);
-	for (unsigned i = 0; i + 1 < n; i++)
-		out[i] = (char)(acc >> (16 - 8 * i));
-	return n - 1;
-}
-
 int kube_secret_base64(struct slice text, struct kube_secret *ret)
 {
 	struct kube_secret s = { xmalloc(text.n / 4 * 3 + 4), 0 };
-	uint32_t acc = 0;
-	unsigned n = 0, pad = 0;
-	bool ok = true;
-	for (size_t i = 0; i < text.n && ok; i++) {
-		int d = digit(text.p[i]);
-		if (ascii_isspace(text.p[i]))
-			continue;
-		if (text.p[i] == '=') {
-			pad++;
-			continue;
-		}
-		ok = d >= 0 && pad == 0;
-		acc = acc << 6 | (uint32_t)(d & 63);
-		if (ok && ++n == 4) {
-			s.n += flush_group(acc, n, s.p + s.n);
-			acc = 0;
-			n = 0;
-		}
-	}
-	ok = ok && (n == 0 ? pad == 0 : n > 1 && n + pad == 4);
-	if (ok && n != 0)
-		s.n += flush_group(acc, n, s.p + s.n);
+	ssize_t n = base64_decode_to((uint8_t *)s.p, text);
+	s.n = n < 0 ? text.n / 4 * 3 : (size_t)n; /* all that may have been written is wiped */
 	s.p[s.n] = '\0';
-	if (!ok) {
+	if (n < 0) {
 		kube_secret_done(&s);
-		return ERR_PARSE;
+		return (int)n;
 	}
 	kube_secret_done(ret);
 	*ret = s;
