@@ -35,9 +35,3 @@ uint64_t clock_wall_ns(void)
 	const struct clock_source *fake = fake_source();
 	return fake != NULL ? fake->wall_ns() : read_ns(CLOCK_REALTIME);
 }
-
-uint64_t clock_coarse_ns(void)
-{
-	const struct clock_source *fake = fake_source();
-	return fake != NULL ? fake->mono_ns() : read_ns(CLOCK_MONOTONIC_COARSE);
-}

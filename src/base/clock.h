@@ -16,5 +16,3 @@ void clock_set_source(const struct clock_source *source);
 
 uint64_t clock_mono_ns(void);
 uint64_t clock_wall_ns(void);
-/* CLOCK_MONOTONIC_COARSE (or the fake): a few ms old, 5 ns to read. */
-uint64_t clock_coarse_ns(void);
