@@ -55,7 +55,8 @@ static bool same_family(const struct metrics_family *a, const struct metrics_fam
 	if (a == b)
 		return true;
 	size_t n = metrics_label_count(a);
-	if (a->kind != b->kind || n != metrics_label_count(b) || a->n_buckets != b->n_buckets)
+	if (a->kind != b->kind || n != metrics_label_count(b) || a->n_buckets != b->n_buckets ||
+	    a->sum_scale < b->sum_scale || a->sum_scale > b->sum_scale)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(a->labels[i], b->labels[i]) != 0)
@@ -195,15 +196,10 @@ void metrics_observe(struct metrics_series *s, unsigned slot, double v)
 	while (i < f->n_buckets && !(v <= f->buckets[i]))
 		i++;
 	metrics_cell_add(row + i, slot, 1);
-	if (s->sum_scale > 0)
-		metrics_cell_add(row + f->n_buckets + 1, slot, (uint64_t)(v / s->sum_scale + 0.5));
+	if (f->sum_scale > 0)
+		metrics_cell_add(row + f->n_buckets + 1, slot, (uint64_t)(v / f->sum_scale + 0.5));
 	else
 		add_real(row + f->n_buckets + 1, v);
-}
-
-void metrics_set_sum_scale(struct metrics_series *s, double scale)
-{
-	s->sum_scale = scale;
 }
 
 uint64_t metrics_cell_sum(const struct metrics_series *s, size_t cell)
@@ -218,8 +214,8 @@ uint64_t metrics_cell_sum(const struct metrics_series *s, size_t cell)
 double metrics_histogram_sum(const struct metrics_series *s)
 {
 	size_t cell = s->family->n_buckets + 1;
-	if (s->sum_scale > 0)
-		return (double)metrics_cell_sum(s, cell) * s->sum_scale;
+	if (s->family->sum_scale > 0)
+		return (double)metrics_cell_sum(s, cell) * s->family->sum_scale;
 	double sum = 0;
 	for (unsigned slot = 0; slot < n_slots; slot++)
 		sum += double_of(atomic_load_explicit(

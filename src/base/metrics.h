@@ -24,6 +24,7 @@ struct metrics_family {
 	const char *labels[METRICS_MAX_LABELS]; /* NULL-terminated when shorter */
 	const double *buckets;			/* upper bounds, ascending, without +Inf */
 	size_t n_buckets;
+	double sum_scale; /* 0: a histogram's sum is kept as a double, else see metrics_row */
 };
 
 /* Opaque but for metrics_row. Cells are cut from pages that hold many series side by side for each
@@ -31,7 +32,6 @@ struct metrics_family {
 struct metrics_series {
 	_Atomic uint64_t *cells; /* of slot 0; those of slot i lie i * METRICS_PAGE_CELLS further */
 	const struct metrics_family *family;
-	double sum_scale;	  /* 0: a histogram's sum is kept as a double */
 	_Atomic uint32_t is_real; /* counter, gauge: cell 0 of slot 0 is a double */
 	uint32_t dropped;
 	const char *values; /* one terminated text per label, one after the other */
@@ -53,7 +53,10 @@ void metrics_drop(struct metrics_series *s);
 /* Forgets all series of a family. */
 void metrics_drop_family(const struct metrics_family *f);
 
-/* The cell row of a slot: cell 0 is the value (counter: integer count). Inline for the hot path. */
+/* The cell row of a slot, inline for the hot path. Counter: cell 0 is the count. Histogram, when
+ * the caller knows the bucket (0..n_buckets, the last being +Inf) and has the value as an integer
+ * in a unit of its own: add 1 to row[bucket] and the value to row[n_buckets + 1], which a scrape
+ * multiplies by the family's sum_scale. */
 static ALWAYS_INLINE _Atomic uint64_t *metrics_row(struct metrics_series *s, unsigned slot)
 {
 	return s->cells + (size_t)slot * METRICS_PAGE_CELLS;
@@ -78,11 +81,6 @@ static inline void metrics_add(struct metrics_series *s, unsigned slot, uint64_t
 void metrics_set(struct metrics_series *s, double v);
 /* Histogram: counts `v` (any unit; the buckets are in the same one). */
 void metrics_observe(struct metrics_series *s, unsigned slot, double v);
-
-/* Histogram on the hot path, when the caller already knows the bucket (0..n_buckets, the last being
- * +Inf) and has the value as an integer in a unit of its own: row[bucket]++, and the sum kept as an
- * integer in row[n_buckets + 1], multiplied by sum_scale of the series when scraped. */
-void metrics_set_sum_scale(struct metrics_series *s, double scale);
 
 /* Sum over all slots; for tests and for status pages. */
 double metrics_value(const struct metrics_series *s);

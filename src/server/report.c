@@ -26,6 +26,7 @@ static const struct metrics_family request_size_family = {
 	.labels = { "server", "zone", "view", "proto" },
 	.buckets = size_bounds,
 	.n_buckets = ARRAY_LEN(size_bounds),
+	.sum_scale = 1,
 };
 static const struct metrics_family response_size_family = {
 	.name = "coredns_dns_response_size_bytes",
@@ -34,6 +35,7 @@ static const struct metrics_family response_size_family = {
 	.labels = { "server", "zone", "view", "proto" },
 	.buckets = size_bounds,
 	.n_buckets = ARRAY_LEN(size_bounds),
+	.sum_scale = 1,
 };
 static const struct metrics_family duration_family = {
 	.name = "coredns_dns_request_duration_seconds",
@@ -42,6 +44,7 @@ static const struct metrics_family duration_family = {
 	.labels = { "server", "zone", "view" },
 	.buckets = duration_bounds,
 	.n_buckets = ARRAY_LEN(duration_bounds),
+	.sum_scale = 1e-9,
 };
 static const struct metrics_family dnssec_family = {
 	.name = "coredns_dns_do_requests_total",
@@ -91,8 +94,6 @@ static NOINLINE struct metrics_series *make(_Atomic(struct metrics_series *) *at
 {
 	const char *values[] = { r->server, r->zone, r->view, a, b, c };
 	struct metrics_series *s = metrics_get(f, values);
-	if (f->kind == METRICS_HISTOGRAM)
-		metrics_set_sum_scale(s, f == &duration_family ? 1e-9 : 1);
 	atomic_store_explicit(at, s, memory_order_release);
 	return s;
 }

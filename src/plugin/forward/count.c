@@ -21,6 +21,7 @@ static const struct metrics_family duration_family = {
 	.labels = { "proxy_name", "to", "rcode" },
 	.buckets = duration_bounds,
 	.n_buckets = ARRAY_LEN(duration_bounds),
+	.sum_scale = 1e-9,
 };
 static const struct metrics_family hits_family = {
 	.name = "coredns_proxy_conn_cache_hits_total",
@@ -98,9 +99,7 @@ static NOINLINE struct metrics_series *find_duration(const struct forward_up *up
 {
 	char buf[DNS_MNEMONIC_MAX];
 	const char *labels[] = { PROXY, up->u->text, dns_rcode_str(rcode, buf) };
-	struct metrics_series *s = metrics_get(&duration_family, labels);
-	metrics_set_sum_scale(s, 1e-9);
-	return s;
+	return metrics_get(&duration_family, labels);
 }
 
 void forward_count_reply(const struct forward_query *f, struct forward_up *up, uint16_t rcode,
