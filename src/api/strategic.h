@@ -1,0 +1,18 @@
+/* Strategic merge patches: as JSON merge patches, but lists of things with a key are merged by it,
+ * and directives say what goes: $patch, $setElementOrder/X, $retainKeys,
+ * $deleteFromPrimitiveList/X. Which lists, and by which key, is in the schema:
+ * x-kubernetes-patch-strategy and x-kubernetes-patch-merge-key. */
+#pragma once
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/compiler.h"
+
+/* `target` may be NULL. A new tree; those given are not changed. ERR_PARSE: not such a patch;
+ * ERR_LIMIT: nested too deeply. `err` gets the server's sentence. */
+MUST_CHECK int api_strategic_apply(const json_t *schema, const json_t *target, const json_t *patch,
+				   json_t **ret, char *err, size_t err_n);
+/* Key of ObjectMeta's own lists and the like, for schemas that do not describe metadata. */
+const json_t *api_metadata_schema(void);

@@ -1,0 +1,121 @@
+/* What the embedded API serves: one `struct apiserver_resource` per resource and version, made at
+ * start from descriptions in YAML. The product's kinds are described by their CRDs (deploy/crds),
+ * the built-in ones in the same form by src/apiserver/builtin: names, schema with list and merge
+ * keys, printer columns. What a schema cannot say is a strategy: code for that one kind.
+ *
+ * Nothing here knows HTTP or the store, but for the allocator handed to strategies. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "api/fielderr.h"
+#include "api/kind.h"
+#include "api/schema.h"
+#include "base/compiler.h"
+#include "base/strbuf.h"
+
+enum apiserver_verb {
+	APISERVER_GET = 1 << 0,
+	APISERVER_LIST = 1 << 1,
+	APISERVER_WATCH = 1 << 2,
+	APISERVER_CREATE = 1 << 3,
+	APISERVER_UPDATE = 1 << 4,
+	APISERVER_PATCH = 1 << 5,
+	APISERVER_DELETE = 1 << 6,
+	APISERVER_DELETECOLLECTION = 1 << 7,
+};
+enum { APISERVER_ALL_VERBS = APISERVER_DELETECOLLECTION * 2 - 1 };
+
+struct apiserver_column {
+	const char *name;
+	const char *type;   /* string, integer, boolean, number, date */
+	const char *format; /* "" or "name" */
+	const char *description;
+	int priority;	  /* above 0: only with -o wide */
+	const char *path; /* JSONPath of a CRD; NULL: the strategy's `cells` knows */
+};
+
+struct apiserver_resource;
+struct apiserver_strategy;
+
+struct apiserver_resource {
+	const struct api_kind *kind; /* names and scope */
+	const char *version;	     /* served by this row */
+	const char *list_kind;
+	const char *categories; /* separated by spaces */
+	unsigned verbs;
+	bool built_in; /* decoded into Go types by a real server: unknown fields and wrong types are
+			  400, strategic merge patches work, PUT without resourceVersion does */
+	bool status;   /* has the subresource */
+	const struct apiserver_resource *stored; /* the row whose version is kept: often itself */
+	const struct api_schema *schema;
+	const json_t *openapi; /* the schema as it was written, for /openapi and SSA */
+	const struct apiserver_column *columns;
+	size_t n_columns;
+	const char *const *fields; /* field selectors beyond metadata.name and metadata.namespace;
+				      NULL-terminated */
+	const struct apiserver_strategy *strategy; /* never NULL */
+};
+
+/* What a write may need from outside. */
+struct apiserver_env {
+	void *ctx;
+	/* Service addresses. 0, or ERR_CONFLICT: taken, ERR_RANGE: not of the range, ERR_SPACE:
+	 * none left. `want` "" takes a free one. */
+	int (*allocate)(void *ctx, int family, const char *want, char *ret, size_t ret_n);
+	void (*release)(void *ctx, const char *address);
+	const char *const *service_cidrs; /* NULL-terminated, the first decides the main family */
+	bool dry_run;			  /* allocate, but give back at the end */
+};
+
+/* What a kind does beyond its schema. All may be NULL. `old` is NULL for a new object. */
+struct apiserver_strategy {
+	const char *kind; /* "Service"; group as in api_kinds */
+	const char *group;
+	/* After the schema's defaults, before validation: defaults that depend on other fields,
+	 * fields a user cannot set or change. */
+	void (*prepare)(const struct apiserver_env *env, json_t *o, const json_t *old);
+	void (*validate)(const struct apiserver_env *env, const json_t *o, const json_t *old,
+			 struct api_errors *errs);
+	/* What must be taken from outside once the object is valid; `undo` gives it back when the
+	 * write fails, `removed` when the object is gone. */
+	int (*admit)(const struct apiserver_env *env, json_t *o, const json_t *old,
+		     struct api_errors *errs);
+	void (*undo)(const struct apiserver_env *env, const json_t *o, const json_t *old);
+	void (*removed)(const struct apiserver_env *env, const json_t *o);
+	/* Between this row's version and the stored one; the tree is changed in place. */
+	void (*to_stored)(json_t *o, const char *version);
+	void (*from_stored)(json_t *o, const char *version);
+	/* Cells of columns without a path, in the order of `columns`: a new array with one value
+	 * for every column (null where a path says it). */
+	json_t *(*cells)(const json_t *o, uint64_t now_s);
+	/* Does the generation count changes of these objects? Where NULL: of anything but metadata
+	 * and status. */
+	bool (*counts)(const json_t *o, const json_t *old);
+	/* Kinds that are answers, not objects: the review is filled in. */
+	void (*review)(const struct apiserver_env *env, json_t *o, const char *user);
+};
+
+/* The table, compiled in; made once, shared by all, never freed before the end. Exits with a
+ * message when a description is wrong, which a test excludes. */
+const struct apiserver_resource *const *apiserver_resources(size_t *ret_n);
+
+/* By what a path says; NULL when it is not served. */
+const struct apiserver_resource *apiserver_resource_find(const char *group, const char *version,
+							 const char *plural);
+/* By an object's apiVersion and kind. */
+const struct apiserver_resource *apiserver_resource_of(const json_t *o);
+
+/* Decodes kubectl's protobuf bodies ("k8s\0" and an envelope) of the few kinds it sends so;
+ * ERR_PARSE, ERR_UNSUPPORTED with a sentence. */
+MUST_CHECK int apiserver_protobuf_decode(struct slice body, json_t **ret, char *err, size_t err_n);
+
+/* Unknown and doubled fields of a body against the schema, as strict decoding names them
+ * (`unknown field "spec.x"`, `duplicate field "spec.x"`); and for built-in kinds the first value of
+ * a wrong type, worded as the server does, as ERR_TYPE in `err`. Appends lines to `warnings`. */
+MUST_CHECK int apiserver_strict(const struct apiserver_resource *r, struct slice body,
+				const json_t *o, json_t *warnings, char *err, size_t err_n);

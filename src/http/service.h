@@ -1,0 +1,73 @@
+/* An HTTP(S) server whose handlers may wait: for a REST API with streams. One thread reads requests
+ * and writes replies (libmicrohttpd); a request that has come whole is handed to a pool of threads,
+ * its connection resting meanwhile. A reply is a text, or a stream that is pulled piece by piece
+ * and costs no thread while there is nothing to say. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/compiler.h"
+#include "base/slice.h"
+#include "base/strbuf.h"
+#include "http/server.h"
+
+enum { HTTP_ANSWER_HEADERS_MAX = 16 };
+
+struct http_service;
+struct http_stream;
+
+/* The body of a reply that comes in pieces. Both are called on the service's own thread and must
+ * not wait. */
+struct http_stream_ops {
+	/* Writes at most n bytes and says how many; 0: nothing now, ask again after
+	 * http_stream_wake; negative: that was all. */
+	ssize_t (*pull)(void *ctx, char *buf, size_t n);
+	/* The last call: the stream has ended, or its client is gone. No wake may come after it has
+	 * returned. */
+	void (*done)(void *ctx);
+};
+
+/* Set up before the handler runs as 200, text/plain (UTF-8), empty. */
+struct http_answer {
+	unsigned status;
+	const char *content_type; /* lives until the handler has returned */
+	struct strbuf body;
+	const struct http_stream_ops *stream; /* NULL: `body` is all; else it comes first */
+	void *stream_ctx;
+	struct http_stream *handle; /* what to wake; set before the handler runs */
+	struct strbuf headers_;
+	unsigned n_headers_;
+};
+
+/* Adds a header field; name and value are copied, line ends in them become spaces. */
+void http_answer_header(struct http_answer *a, const char *name, const char *value);
+
+/* There is something to pull; any thread. */
+void http_stream_wake(struct http_stream *s);
+
+/* On a thread of the pool; may wait. `req` (http/server.h) lives until it returns. */
+typedef void (*http_service_fn)(void *ctx, const struct http_request *req, struct http_answer *a);
+
+struct http_service_conf {
+	const char *addr;	  /* as http_server_start takes it */
+	struct http_tls *tls;	  /* NULL: plain HTTP; borrowed */
+	unsigned threads;	  /* of the pool, made when first needed; 0: 16 */
+	unsigned max_connections; /* beyond it the one that is idle longest is cut; 0: 1000 */
+	unsigned idle_s;	  /* a connection without a request; 0: 90 */
+	unsigned stall_s;	  /* a client that does not take its reply or stream, or does not
+				     finish its request; 0: 30 */
+	size_t max_body_bytes;	  /* longer ones go to `too_long`; 0: 3 MiB */
+	http_service_fn handle;
+	http_service_fn too_long; /* NULL: 413 with a sentence; the request has no body */
+	void *ctx;
+};
+
+/* Texts of the configuration are copied. Errors as of http_server_start. */
+MUST_CHECK int http_service_start(const struct http_service_conf *c, struct http_service **ret);
+uint16_t http_service_port(const struct http_service *s);
+/* Takes no new request, ends all streams, waits up to HTTP_DRAIN_MS for handlers and replies under
+ * way, then ends. NULL is fine. */
+void http_service_stop(struct http_service *s);
