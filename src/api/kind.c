@@ -123,21 +123,10 @@ void api_kind_version(struct strbuf *out, const struct api_kind *k)
 	strbuf_adds(out, k->version);
 }
 
-/* What RFC 3986 leaves unreserved stays. */
-static void add_escaped(struct strbuf *out, const char *s)
-{
-	for (; *s != '\0'; s++) {
-		if (ascii_isalpha(*s) || ascii_isdigit(*s) || strchr("-._~", *s) != NULL)
-			strbuf_addc(out, *s);
-		else
-			strbuf_addf(out, "%%%02X", (unsigned char)*s);
-	}
-}
-
 static void add_segment(struct strbuf *out, const char *s)
 {
 	strbuf_addc(out, '/');
-	add_escaped(out, s);
+	strbuf_add_url(out, slice_of(s));
 }
 
 void api_kind_path(struct strbuf *out, const struct api_kind *k, const char *ns, const char *name,

@@ -145,6 +145,19 @@ void strbuf_add_quoted(struct strbuf *b, struct slice s)
 	strbuf_addc(b, '"');
 }
 
+void strbuf_add_url(struct strbuf *b, struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+		/* RFC 3986 §2.3: unreserved */
+		if (ascii_isalpha(c) || ascii_isdigit(c) ||
+		    (c != '\0' && strchr("-._~", c) != NULL))
+			strbuf_addc(b, c);
+		else
+			strbuf_addf(b, "%%%02X", (unsigned char)c);
+	}
+}
+
 char *strbuf_take(struct strbuf *b)
 {
 	if (b->cap == 0)

@@ -35,6 +35,8 @@ void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 
 void strbuf_add_json(struct strbuf *b, struct slice s);
 /* Quoted as Go's %q does for text: \n \t \" \\ \xNN, printable UTF-8 kept. */
 void strbuf_add_quoted(struct strbuf *b, struct slice s);
+/* As a segment or argument of a URL: all but letters, digits and -._~ as %XX. */
+void strbuf_add_url(struct strbuf *b, struct slice s);
 /* The text, now the caller's (free it); the buffer is empty again. */
 char *strbuf_take(struct strbuf *b) MUST_CHECK;
 

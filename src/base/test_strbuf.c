@@ -67,11 +67,20 @@ static void escapes(void **state)
 	}
 }
 
+static void url(void **state)
+{
+	(void)state;
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	strbuf_add_url(&b, SLICE("a-Z_0.~ /%=\xc3\xa4\0!"));
+	assert_string_equal(b.s, "a-Z_0.~%20%2F%25%3D%C3%A4%00%21");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(grows),
 		cmocka_unit_test(escapes),
+		cmocka_unit_test(url),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

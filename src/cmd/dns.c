@@ -63,16 +63,17 @@ int cmd_dns(int argc, char **argv)
 {
 	struct dns_flags f = { .port = "53", .log_format = "text" };
 	const struct flag flags[] = {
-		{ "conf", NULL, &f.conf, "FILE", "Corefile to load, or stdin (default Corefile)" },
-		{ "dns.port", NULL, &f.port, "PORT", "port of keys that name none (default 53)" },
-		{ "log-format", NULL, &f.log_format, "FORMAT", "text or json (default text)" },
-		{ "max-tls", NULL, &f.max_tls, "N",
-		  "connections of DNS over TLS and HTTPS at once (default 1000)" },
-		{ "p", NULL, &f.port, "PORT", "the same as -dns.port" },
-		{ "pidfile", NULL, &f.pidfile, "FILE", "where to write the process id" },
-		{ "plugins", &f.plugins, NULL, NULL, "list the plugins built in" },
-		{ "quiet", &f.quiet, NULL, NULL, "print no listener list and version at start" },
-		{ "version", &f.version, NULL, NULL, "show the version" },
+		FLAG_VALUE("conf", &f.conf, "FILE",
+			   "Corefile to load, or stdin (default Corefile)"),
+		FLAG_VALUE("dns.port", &f.port, "PORT", "port of keys that name none (default 53)"),
+		FLAG_VALUE("log-format", &f.log_format, "FORMAT", "text or json (default text)"),
+		FLAG_VALUE("max-tls", &f.max_tls, "N",
+			   "connections of DNS over TLS and HTTPS at once (default 1000)"),
+		FLAG_VALUE("p", &f.port, "PORT", "the same as -dns.port"),
+		FLAG_VALUE("pidfile", &f.pidfile, "FILE", "where to write the process id"),
+		FLAG_SWITCH("plugins", &f.plugins, "list the plugins built in"),
+		FLAG_SWITCH("quiet", &f.quiet, "print no listener list and version at start"),
+		FLAG_SWITCH("version", &f.version, "show the version"),
 	};
 	char why[256];
 	uint64_t port, max_tls = 0;

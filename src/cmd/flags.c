@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/vec.h"
 
 static const struct flag *find(const struct flag *f, size_t n, const char *name, size_t len)
 {
@@ -35,39 +36,75 @@ static int set_switch(const struct flag *f, const char *text, char *why, size_t 
 	return -1;
 }
 
+/* The flag at argv[*i]; *i is left on its last word. 0, -1, -2, or 1 for `--`, which ends flags. */
+static int parse_one(const struct flag *f, size_t n, int argc, char **argv, int *i, char *why,
+		     size_t why_n)
+{
+	const char *word = argv[*i];
+	const char *name = word + (word[1] == '-' ? 2 : 1);
+	if (name[0] == '\0')
+		return 1;
+	if (name[0] == '-' || name[0] == '=') {
+		snprintf(why, why_n, "bad flag syntax: %s", word);
+		return -1;
+	}
+	size_t len = strcspn(name, "=");
+	const char *text = name[len] == '=' ? name + len + 1 : NULL;
+	const struct flag *x = find(f, n, name, len);
+	if (x == NULL && (strcmp(name, "h") == 0 || strcmp(name, "help") == 0))
+		return -2;
+	if (x == NULL) {
+		snprintf(why, why_n, "flag provided but not defined: -%.*s", (int)len, name);
+		return -1;
+	}
+	if (x->set != NULL)
+		return set_switch(x, text, why, why_n);
+	if (text == NULL && *i + 1 >= argc) {
+		snprintf(why, why_n, "flag needs an argument: -%s", x->name);
+		return -1;
+	}
+	if (text == NULL)
+		text = argv[++*i];
+	if (x->values != NULL)
+		vec_push(x->values, text);
+	else
+		*x->value = text;
+	return 0;
+}
+
+static bool is_flag(const char *word)
+{
+	return word[0] == '-' && word[1] != '\0';
+}
+
 int flags_parse(const struct flag *f, size_t n, int argc, char **argv, char *why, size_t why_n)
 {
 	int i = 1;
-	for (; i < argc && argv[i][0] == '-' && argv[i][1] != '\0'; i++) {
-		const char *name = argv[i] + (argv[i][1] == '-' ? 2 : 1);
-		if (name[0] == '\0')
-			return i + 1; /* `--` ends the flags */
-		if (name[0] == '-' || name[0] == '=') {
-			snprintf(why, why_n, "bad flag syntax: %s", argv[i]);
-			return -1;
-		}
-		size_t len = strcspn(name, "=");
-		const char *text = name[len] == '=' ? name + len + 1 : NULL;
-		const struct flag *x = find(f, n, name, len);
-		if (x == NULL && (strcmp(name, "h") == 0 || strcmp(name, "help") == 0))
-			return -2;
-		if (x == NULL) {
-			snprintf(why, why_n, "flag provided but not defined: -%.*s", (int)len,
-				 name);
-			return -1;
-		}
-		if (x->set != NULL) {
-			if (set_switch(x, text, why, why_n) < 0)
-				return -1;
-			continue;
-		}
-		if (text == NULL && i + 1 >= argc) {
-			snprintf(why, why_n, "flag needs an argument: -%s", x->name);
-			return -1;
-		}
-		*x->value = text != NULL ? text : argv[++i];
+	for (; i < argc && is_flag(argv[i]); i++) {
+		int r = parse_one(f, n, argc, argv, &i, why, why_n);
+		if (r < 0)
+			return r;
+		if (r > 0)
+			return i + 1;
 	}
 	return i;
+}
+
+int flags_parse_mixed(const struct flag *f, size_t n, int argc, char **argv,
+		      struct flag_values *ret, char *why, size_t why_n)
+{
+	bool ended = false;
+	for (int i = 1; i < argc; i++) {
+		int r = 0;
+		if (!ended && is_flag(argv[i]))
+			r = parse_one(f, n, argc, argv, &i, why, why_n);
+		else
+			vec_push(ret, argv[i]);
+		if (r < 0)
+			return r;
+		ended = ended || r > 0;
+	}
+	return 0;
 }
 
 void flags_help(const struct flag *f, size_t n, FILE *out)

@@ -57,6 +57,7 @@ struct kube_request {
 	const json_t *body;	  /* or NULL */
 	struct slice raw;	  /* body as bytes instead */
 	const char *content_type; /* NULL: application/json */
+	const char *accept;	  /* NULL: application/json */
 	uint64_t timeout_ns;	  /* of all attempts and the waits between them; 0: 60 s */
 };
 

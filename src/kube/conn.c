@@ -211,7 +211,7 @@ static struct curl_slist *make_headers(struct kube_conn *c, const struct kube_ex
 {
 	const struct kube_config *conf = c->client->config;
 	struct curl_slist *l = NULL;
-	add_header(c, &l, "Accept: application/json", SLICE(""));
+	add_header(c, &l, "Accept: ", slice_of(x->accept != NULL ? x->accept : "application/json"));
 	add_header(c, &l, "Expect:", SLICE("")); /* no extra round trip before a body */
 	if (c->client->host != NULL)
 		add_header(c, &l, c->client->host, SLICE(""));

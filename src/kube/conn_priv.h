@@ -44,6 +44,7 @@ struct kube_exchange {
 	const char *path;
 	struct slice body;	  /* p NULL: none */
 	const char *content_type; /* of the body */
+	const char *accept;	  /* NULL: application/json */
 	bool gzip;
 	struct slice token;
 	uint64_t end_ns;  /* give up then; 0: never */

@@ -18,15 +18,6 @@ static void path_of(struct strbuf *out, const struct kube_ref *o, const char *na
 	api_kind_path(out, o->kind, ns, name, sub);
 }
 
-static void add_escaped(struct strbuf *out, const char *s)
-{
-	for (; *s != '\0'; s++)
-		if (ascii_isalpha(*s) || ascii_isdigit(*s) || strchr("-._~", *s) != NULL)
-			strbuf_addc(out, *s);
-		else
-			strbuf_addf(out, "%%%02X", (unsigned char)*s);
-}
-
 int kube_get(struct kube_conn *c, const struct kube_ref *o, json_t **ret,
 	     struct kube_status *reterr)
 {
@@ -84,7 +75,7 @@ int kube_apply(struct kube_conn *c, const struct kube_ref *o, const char *sub, c
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	path_of(&path, o, o->name, sub);
 	strbuf_adds(&path, "?force=true&fieldManager=");
-	add_escaped(&path, manager);
+	strbuf_add_url(&path, slice_of(manager));
 	return patch(c, path.s, "application/apply-patch+yaml", v, ret, reterr);
 }
 
