@@ -7,11 +7,19 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
+/* A date, to readers that know YAML 1.1's timestamps: 2026-01-02 and what may follow it. */
+static bool date_like(struct slice s)
+{
+	return s.n >= 8 && ascii_isdigit(s.p[0]) && ascii_isdigit(s.p[1]) &&
+	       ascii_isdigit(s.p[2]) && ascii_isdigit(s.p[3]) && s.p[4] == '-' &&
+	       ascii_isdigit(s.p[5]);
+}
+
 /* Safe without quotes: cannot be read as anything but this string. */
 static bool plain_safe(struct slice s)
 {
 	struct yaml_number num;
-	if (s.n == 0 || yaml_plain(s, &num) != YAML_STRING)
+	if (s.n == 0 || date_like(s) || yaml_plain(s, &num) != YAML_STRING)
 		return false;
 	if (strchr("-?:,[]{}#&*!|>'\"%@`= \t", s.p[0]) != NULL || s.p[s.n - 1] == ' ' ||
 	    s.p[s.n - 1] == ':')

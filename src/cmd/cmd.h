@@ -7,4 +7,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 64 };
 int cmd_dns(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_controller(int argc, char **argv);
+int cmd_get(int argc, char **argv);
+int cmd_apply(int argc, char **argv);
+int cmd_delete(int argc, char **argv);
 int cmd_help(int argc, char **argv);

@@ -16,6 +16,9 @@ static const struct {
 	{ "check", cmd_check,
 	  "validate Corefiles: file:line:col of what is wrong, no port opened" },
 	{ "controller", cmd_controller, "controllers, against a Kubernetes API" },
+	{ "get", cmd_get, "show objects of an API server or of this machine" },
+	{ "apply", cmd_apply, "create and change objects as manifests say" },
+	{ "delete", cmd_delete, "remove objects" },
 	{ "help", cmd_help, "options of a plugin: `fairlead help PLUGIN`" },
 };
 

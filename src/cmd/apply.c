@@ -1,0 +1,192 @@
+/* `fairlead apply`: makes objects as manifests say, by server-side apply. What goes wrong is told
+ * at its place in the file; the other objects are applied all the same. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/kubecli.h"
+#include "cmd/manifest.h"
+
+static const char manager[] = "fairlead-apply";
+
+struct apply {
+	struct kubecli cli;
+	struct flag_values files;
+	bool dry_run, force;
+};
+
+static void say_at(const struct manifest_object *o, const char *field, const char *text)
+{
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	manifest_place(o, field, &b);
+	fprintf(stderr, "%s: %s\n", b.s, text);
+}
+
+/* One line per cause that names a field, or the whole message. */
+static void say_refusal(const struct manifest_object *o, const char *name, int e,
+			const struct kube_status *st)
+{
+	size_t i, shown = 0;
+	const json_t *cause;
+	json_array_foreach (st->causes, i, cause) {
+		const char *field = api_get_string(cause, "field");
+		if (e == ERR_CONFLICT || field[0] == '\0' || field[0] == '<')
+			continue;
+		CLEANUP(freep)
+		char *text = xasprintf("%s: %s: %s", name, field, api_get_string(cause, "message"));
+		say_at(o, field, text);
+		shown++;
+	}
+	if (shown != 0)
+		return;
+	CLEANUP(freep)
+	char *text =
+		xasprintf("%s: %s%s", name, st->message,
+			  e == ERR_CONFLICT ? " (--force-conflicts takes these fields over)" : "");
+	say_at(o, "", text);
+}
+
+static const char *result_word(const struct apply *a, const char *before, const json_t *after)
+{
+	if (before[0] == '\0')
+		return "created";
+	if (!a->dry_run && strcmp(before, api_resource_version(after)) == 0)
+		return "unchanged";
+	return "configured";
+}
+
+static void request_path(const struct apply *a, const struct kube_ref *ref, struct strbuf *path)
+{
+	api_kind_path(path, ref->kind, ref->ns, ref->name, NULL);
+	strbuf_addf(path, "?fieldManager=%s&fieldValidation=Strict&force=%s%s", manager,
+		    a->force ? "true" : "false", a->dry_run ? "&dryRun=All" : "");
+}
+
+/* Its version before, or "" when it is new. */
+static int version_before(const struct apply *a, const struct kube_ref *ref, struct strbuf *ret,
+			  struct kube_status *st)
+{
+	json_t *live = NULL;
+	int e = kube_get(a->cli.conn, ref, &live, st);
+	if (e == 0)
+		strbuf_adds(ret, api_resource_version(live));
+	json_decref(live);
+	if (e == ERR_NOTFOUND) {
+		kube_status_done(st);
+		return 0;
+	}
+	return e;
+}
+
+static bool apply_ref(const struct apply *a, const struct manifest_object *o,
+		      const struct kube_ref *ref, const char *name)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf before = STRBUF_INIT;
+	struct kube_status st = { 0 };
+	json_t *after = NULL;
+	int e = version_before(a, ref, &before, &st);
+	request_path(a, ref, &path);
+	if (e == 0) {
+		kube_status_done(&st);
+		e = kube_call(
+			a->cli.conn,
+			&(struct kube_request){ .method = "PATCH",
+						.path = path.s,
+						.body = o->o,
+						.content_type = "application/apply-patch+yaml" },
+			&after, &st);
+	}
+	if (e == 0)
+		printf("%s %s%s\n", name, result_word(a, before.s, after),
+		       a->dry_run ? " (dry run)" : "");
+	else
+		say_refusal(o, name, e, &st);
+	if (e == 0 && kube_conn_warnings(a->cli.conn)[0] != '\0')
+		fprintf(stderr, "%s: warning: %s\n", name, kube_conn_warnings(a->cli.conn));
+	kube_status_done(&st);
+	json_decref(after);
+	return e == 0;
+}
+
+static bool apply_one(const struct apply *a, const struct manifest_object *o)
+{
+	const struct api_kind *kind = api_kind_of(o->o);
+	if (kind == NULL) {
+		CLEANUP(freep)
+		char *text = xasprintf("%s of %s is no kind of this program's; use kubectl for it",
+				       api_kind(o->o), api_version(o->o));
+		say_at(o, "kind", text);
+		return false;
+	}
+	const char *ns = api_namespace(o->o);
+	if (kind->namespaced && ns[0] != '\0' && a->cli.ns != NULL && strcmp(ns, a->cli.ns) != 0) {
+		CLEANUP(freep)
+		char *text =
+			xasprintf("the object is for namespace '%s', -n says '%s'", ns, a->cli.ns);
+		say_at(o, "metadata.namespace", text);
+		return false;
+	}
+	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+	kubecli_name(&name, kind, api_name(o->o));
+	return apply_ref(a, o,
+			 &(struct kube_ref){ .kind = kind,
+					     .ns = ns[0] != '\0' ? ns : kubecli_ns(&a->cli, kind),
+					     .name = api_name(o->o) },
+			 name.s);
+}
+
+static int run(struct apply *a)
+{
+	struct manifests m;
+	char err[1024] = "";
+	bool ok = manifests_read(&a->files, &m, err, sizeof(err));
+	if (!ok)
+		fprintf(stderr, "%s\n", err);
+	else
+		ok = kubecli_open(&a->cli);
+	if (ok) {
+		for (size_t i = 0; i < m.objects.n; i++)
+			ok = apply_one(a, &m.objects.v[i]) && ok;
+	}
+	manifests_done(&m);
+	return ok ? EXIT_DONE : EXIT_FAILED;
+}
+
+int cmd_apply(int argc, char **argv)
+{
+	struct apply a = { .cli.verb = "apply" };
+	const struct flag flags[] = {
+		FLAG_VALUES("f", &a.files, "FILE|DIR|-", "manifests; may be given more than once"),
+		FLAG_SWITCH("dry-run", &a.dry_run, "let the server say what would happen"),
+		FLAG_SWITCH("force-conflicts", &a.force,
+			    "take fields over that somebody else has set"),
+		KUBECLI_FLAGS(&a.cli),
+	};
+	char why[256] = "";
+	struct flag_values args = { 0 };
+	int status = EXIT_USAGE;
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
+	if (r == -2) {
+		printf("usage: fairlead apply -f FILE [FLAGS]\n\n"
+		       "Creates and changes objects as manifests say; runs again and again with "
+		       "the\nsame result.\n\nflags:\n");
+		flags_help(flags, ARRAY_LEN(flags), stdout);
+		status = EXIT_DONE;
+	} else if (r < 0) {
+		kubecli_say(&a.cli, "%s\nTry `fairlead apply --help`.", why);
+	} else if (args.n != 0) {
+		kubecli_say(&a.cli, "'%s' is no flag; files are named with -f", args.v[0]);
+	} else if (a.files.n == 0) {
+		kubecli_say(&a.cli, "say what to apply: -f FILE, -f DIR or -f -");
+	} else {
+		status = run(&a);
+	}
+	kubecli_close(&a.cli);
+	vec_done(&args);
+	vec_done(&a.files);
+	return status;
+}

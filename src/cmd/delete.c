@@ -1,0 +1,203 @@
+/* `fairlead delete`: removes objects by name, or those that manifests name, and waits until they
+ * are gone: an object with finalizers goes when whoever set them is done. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/kubecli.h"
+#include "cmd/manifest.h"
+
+static const uint64_t look_ns = 100 * NS_PER_MS;
+
+struct del {
+	struct kubecli cli;
+	struct flag_values files;
+	const char *cascade, *timeout;
+	const char *propagation;
+	int64_t timeout_ns;
+	bool no_wait, ignore_missing;
+};
+
+static const struct {
+	const char *word, *policy;
+} cascades[] = {
+	{ "background", "Background" },
+	{ "foreground", "Foreground" },
+	{ "orphan", "Orphan" },
+};
+
+/* Those of a namespace that is being emptied stand in its spec. */
+static char *finalizers_of(const json_t *o)
+{
+	const json_t *l = api_get(o, "metadata.finalizers");
+	return json_dumps(l != NULL ? l : api_get(o, "spec.finalizers"), JSON_ENCODE_ANY);
+}
+
+/* Until it is gone, or another one of the name is there. */
+static int wait_gone(const struct del *d, const struct kube_ref *ref, const char *uid,
+		     struct kube_status *st, struct strbuf *held_by)
+{
+	uint64_t end = clock_mono_ns() + (uint64_t)d->timeout_ns;
+	for (;;) {
+		json_t *o = NULL;
+		int e = kube_get(d->cli.conn, ref, &o, st);
+		bool other = e == 0 && strcmp(api_uid(o), uid) != 0;
+		CLEANUP(freep) char *left = e == 0 ? finalizers_of(o) : NULL;
+		json_decref(o);
+		if (e == ERR_NOTFOUND || other)
+			return 0;
+		if (e < 0)
+			return e;
+		if (clock_mono_ns() >= end) {
+			strbuf_adds(held_by, left != NULL ? left : "no finalizers");
+			return ERR_TIMEOUT;
+		}
+		kube_status_done(st);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ .tv_nsec = (long)look_ns },
+				NULL);
+	}
+}
+
+static bool remove_ref(const struct del *d, const struct kube_ref *ref)
+{
+	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf held = STRBUF_INIT;
+	CLEANUP(freep) char *uid = NULL;
+	struct kube_status st = { 0 };
+	json_t *o = NULL;
+	kubecli_name(&name, ref->kind, ref->name);
+	int e = kube_get(d->cli.conn, ref, &o, &st);
+	if (e == 0) {
+		kube_status_done(&st);
+		uid = xstrdup(api_uid(o));
+		json_decref(o);
+		e = kube_delete(
+			d->cli.conn, ref,
+			&(struct kube_delete_opts){ .uid = uid, .propagation = d->propagation },
+			&st);
+	}
+	if (e == ERR_NOTFOUND && d->ignore_missing) {
+		kube_status_done(&st);
+		return true;
+	}
+	if (e == 0 && !d->no_wait) {
+		kube_status_done(&st);
+		e = wait_gone(d, ref, uid, &st, &held);
+	}
+	if (e == 0)
+		printf("%s deleted\n", name.s);
+	else if (held.n != 0)
+		kubecli_say(&d->cli,
+			    "%s: deletion has begun, but it is still there after %s: held by %s",
+			    name.s, d->timeout, held.s);
+	else
+		kubecli_say_status(&d->cli, name.s, &st);
+	kube_status_done(&st);
+	return e == 0;
+}
+
+static bool remove_named(void *ctx, const struct api_kind *kind, const char *name)
+{
+	const struct del *d = ctx;
+	if (name == NULL) {
+		kubecli_say(&d->cli, "say which: `fairlead delete %s NAME`", kind->singular);
+		return false;
+	}
+	return remove_ref(d, &(struct kube_ref){
+				     .kind = kind, .ns = kubecli_ns(&d->cli, kind), .name = name });
+}
+
+/* In the opposite order, so that what others stand in goes last. */
+static bool remove_manifests(struct del *d, const struct manifests *m)
+{
+	bool ok = true;
+	for (size_t i = m->objects.n; i-- > 0;) {
+		const json_t *o = m->objects.v[i].o;
+		const struct api_kind *kind = api_kind_of(o);
+		const char *ns = api_namespace(o);
+		if (kind == NULL) {
+			kubecli_say(&d->cli, "%s of %s is no kind of this program's; use kubectl",
+				    api_kind(o), api_version(o));
+			ok = false;
+			continue;
+		}
+		ok = remove_ref(d,
+				&(struct kube_ref){ .kind = kind,
+						    .ns = ns[0] != '\0' ? ns
+									: kubecli_ns(&d->cli, kind),
+						    .name = api_name(o) }) &&
+		     ok;
+	}
+	return ok;
+}
+
+static int run(struct del *d, const struct flag_values *args)
+{
+	struct manifests m = { 0 };
+	char err[1024] = "";
+	bool ok = manifests_read(&d->files, &m, err, sizeof(err));
+	if (!ok)
+		fprintf(stderr, "%s\n", err);
+	else
+		ok = kubecli_open(&d->cli);
+	if (ok)
+		ok = d->files.n != 0 ? remove_manifests(d, &m)
+				     : kubecli_each(&d->cli, args, remove_named, d);
+	manifests_done(&m);
+	return ok ? EXIT_DONE : EXIT_FAILED;
+}
+
+static bool choose(struct del *d, char *why, size_t why_n)
+{
+	for (size_t i = 0; i < ARRAY_LEN(cascades); i++) {
+		if (strcmp(d->cascade, cascades[i].word) == 0)
+			d->propagation = cascades[i].policy;
+	}
+	if (d->propagation == NULL)
+		snprintf(why, why_n, "--cascade is background, foreground or orphan, not '%s'",
+			 d->cascade);
+	else if (duration_parse(slice_of(d->timeout), &d->timeout_ns) < 0 || d->timeout_ns < 0)
+		snprintf(why, why_n, "--timeout takes a time as '60s', not '%s'", d->timeout);
+	return why[0] == '\0';
+}
+
+int cmd_delete(int argc, char **argv)
+{
+	struct del d = { .cli.verb = "delete", .cascade = "background", .timeout = "60s" };
+	const struct flag flags[] = {
+		FLAG_VALUES("f", &d.files, "FILE|DIR|-", "what these manifests name"),
+		FLAG_VALUE("cascade", &d.cascade, "HOW",
+			   "dependents: background (default), foreground or orphan"),
+		FLAG_SWITCH("no-wait", &d.no_wait, "do not wait until it is gone"),
+		FLAG_VALUE("timeout", &d.timeout, "TIME", "wait at most so long; default 60s"),
+		FLAG_SWITCH("ignore-not-found", &d.ignore_missing,
+			    "what is not there is no failure"),
+		KUBECLI_FLAGS(&d.cli),
+	};
+	char why[256] = "";
+	struct flag_values args = { 0 };
+	int status = EXIT_USAGE;
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
+	if (r == -2) {
+		printf("usage: fairlead delete KIND NAME... | KIND/NAME... | -f FILE [FLAGS]\n\n"
+		       "Removes objects and waits until they are gone.\n\nflags:\n");
+		flags_help(flags, ARRAY_LEN(flags), stdout);
+		status = EXIT_DONE;
+	} else if (r < 0 || !choose(&d, why, sizeof(why))) {
+		kubecli_say(&d.cli, "%s\nTry `fairlead delete --help`.", why);
+	} else if ((args.n != 0) == (d.files.n != 0)) {
+		kubecli_say(&d.cli, "say what to delete: KIND NAME, KIND/NAME or -f FILE");
+	} else {
+		status = run(&d, &args);
+	}
+	kubecli_close(&d.cli);
+	vec_done(&args);
+	vec_done(&d.files);
+	return status;
+}

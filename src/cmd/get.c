@@ -1,0 +1,351 @@
+/* `fairlead get`: shows objects, as a table the server makes, or whole as YAML or JSON. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "api/yaml.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/kubecli.h"
+
+enum { PAGE = 500, GAP = 3 };
+
+enum output { OUT_TABLE, OUT_WIDE, OUT_YAML, OUT_JSON, OUT_NAME };
+static const char *const output_words[] = { "table", "wide", "yaml", "json", "name" };
+static const char table_types[] = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+
+struct get {
+	struct kubecli cli;
+	const char *selector, *fields, *output;
+	bool all, managed;
+	enum output form;
+	json_t *items; /* of all that was asked: objects, or Tables */
+	bool listed;   /* a whole kind was asked for */
+};
+
+static void add_arg(struct strbuf *path, const char *name, const char *value)
+{
+	if (value == NULL)
+		return;
+	strbuf_addf(path, "%s%s=", strchr(path->s, '?') != NULL ? "&" : "?", name);
+	strbuf_add_url(path, slice_of(value));
+}
+
+static bool wants_table(const struct get *g)
+{
+	return g->form == OUT_TABLE || g->form == OUT_WIDE;
+}
+
+/* An answer of either form; false after a message. */
+static bool ask(struct get *g, const char *path, const char *what, json_t **ret)
+{
+	struct kube_status st;
+	int r = kube_call(g->cli.conn,
+			  &(struct kube_request){ .method = "GET",
+						  .path = path,
+						  .accept = wants_table(g) ? table_types : NULL },
+			  ret, &st);
+	if (r < 0)
+		kubecli_say_status(&g->cli, what, &st);
+	kube_status_done(&st);
+	return r >= 0;
+}
+
+static bool get_list(struct get *g, const struct api_kind *kind)
+{
+	const char *next = "";
+	json_t *page = NULL;
+	g->listed = true;
+	do {
+		CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+		api_kind_path(&path, kind, g->all ? NULL : kubecli_ns(&g->cli, kind), NULL, NULL);
+		strbuf_addf(&path, "?limit=%d", PAGE);
+		add_arg(&path, "labelSelector", g->selector);
+		add_arg(&path, "fieldSelector", g->fields);
+		add_arg(&path, "continue", next[0] != '\0' ? next : NULL);
+		json_t *answer = NULL;
+		bool ok = ask(g, path.s, kind->plural, &answer);
+		json_decref(page);
+		page = answer;
+		if (!ok)
+			return false;
+		json_t *items = json_object_get(page, "items");
+		if (strcmp(api_kind(page), "Table") == 0 || items == NULL)
+			json_array_append(g->items, page);
+		else
+			json_array_extend(g->items, items);
+		next = api_get_string(page, "metadata.continue");
+	} while (next[0] != '\0');
+	json_decref(page);
+	return true;
+}
+
+static bool get_one(void *ctx, const struct api_kind *kind, const char *name)
+{
+	struct get *g = ctx;
+	if (name == NULL)
+		return get_list(g, kind);
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
+	json_t *o = NULL;
+	api_kind_path(&path, kind, kubecli_ns(&g->cli, kind), name, NULL);
+	kubecli_name(&what, kind, name);
+	if (!ask(g, path.s, what.s, &o))
+		return false;
+	json_array_append_new(g->items, o);
+	return true;
+}
+
+/* ---- tables ---- */
+
+struct line {
+	VEC(char *) cells;
+};
+
+struct table {
+	VEC(struct line) lines;
+	VEC(size_t) widths;
+};
+
+static char *cell_text(const json_t *v)
+{
+	if (json_is_string(v))
+		return xstrdup(json_string_value(v));
+	return v == NULL || json_is_null(v) ? xstrdup("") : json_dumps(v, JSON_ENCODE_ANY);
+}
+
+/* How many columns a terminal gives it: characters, not bytes. */
+static size_t width_of(const char *s)
+{
+	size_t n = 0;
+	for (; *s != '\0'; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+static void put_cell(struct table *t, struct line *l, char *text)
+{
+	size_t i = l->cells.n;
+	vec_push(&l->cells, text);
+	if (i == t->widths.n)
+		vec_push(&t->widths, 0);
+	t->widths.v[i] = MAX(t->widths.v[i], width_of(text));
+}
+
+static void add_head(const struct get *g, struct table *t, const json_t *columns)
+{
+	struct line *l = vec_add(&t->lines);
+	size_t i;
+	const json_t *c;
+	if (g->all)
+		put_cell(t, l, xstrdup("NAMESPACE"));
+	json_array_foreach (api_tree(columns), i, c) {
+		if (g->form != OUT_WIDE && json_integer_value(json_object_get(c, "priority")) != 0)
+			continue;
+		char *name = cell_text(json_object_get(c, "name"));
+		for (char *p = name; *p != '\0'; p++)
+			*p = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
+		put_cell(t, l, name);
+	}
+}
+
+static void add_row(const struct get *g, struct table *t, const json_t *columns, const json_t *row)
+{
+	struct line *l = vec_add(&t->lines);
+	size_t i;
+	const json_t *c;
+	if (g->all)
+		put_cell(t, l, xstrdup(api_get_string(row, "object.metadata.namespace")));
+	json_array_foreach (json_object_get(row, "cells"), i, c) {
+		const json_t *column = json_array_get(columns, i);
+		if (g->form == OUT_WIDE ||
+		    json_integer_value(json_object_get(column, "priority")) == 0)
+			put_cell(t, l, cell_text(c));
+	}
+}
+
+/* A server that makes no tables sent the object itself. */
+static void add_plain(const struct get *g, struct table *t, const json_t *o)
+{
+	if (t->lines.n == 0) {
+		struct line *head = vec_add(&t->lines);
+		if (g->all)
+			put_cell(t, head, xstrdup("NAMESPACE"));
+		put_cell(t, head, xstrdup("NAME"));
+	}
+	struct line *l = vec_add(&t->lines);
+	if (g->all)
+		put_cell(t, l, xstrdup(api_namespace(o)));
+	put_cell(t, l, xstrdup(api_name(o)));
+}
+
+static void print_table(struct table *t)
+{
+	for (size_t i = 0; i < t->lines.n; i++) {
+		struct line *l = &t->lines.v[i];
+		for (size_t c = 0; c < l->cells.n; c++) {
+			size_t pad = t->widths.v[c] - width_of(l->cells.v[c]) + GAP;
+			bool last = c + 1 == l->cells.n;
+			printf("%s%*s", l->cells.v[c], last ? 0 : (int)pad, "");
+			free(l->cells.v[c]);
+		}
+		putchar('\n');
+		vec_done(&l->cells);
+	}
+	vec_done(&t->lines);
+	vec_done(&t->widths);
+}
+
+/* Tables of one kind follow each other under one head. */
+static void show_tables(const struct get *g)
+{
+	struct table t = { 0 };
+	const json_t *item, *row, *head = NULL;
+	size_t i, j;
+	json_array_foreach (g->items, i, item) {
+		const json_t *columns = json_object_get(item, "columnDefinitions");
+		if (strcmp(api_kind(item), "Table") != 0) {
+			add_plain(g, &t, item);
+			continue;
+		}
+		if (json_array_size(json_object_get(item, "rows")) == 0)
+			continue;
+		if (json_array_size(columns) != 0 && !json_equal(columns, head)) {
+			if (head != NULL) {
+				print_table(&t);
+				putchar('\n');
+			}
+			head = columns;
+			add_head(g, &t, columns);
+		}
+		json_array_foreach (json_object_get(item, "rows"), j, row)
+			add_row(g, &t, head, row);
+	}
+	if (t.lines.n == 0)
+		fprintf(stderr, "nothing found\n");
+	print_table(&t);
+}
+
+/* ---- whole objects ---- */
+
+static void show_names(const struct get *g)
+{
+	const json_t *o;
+	size_t i;
+	json_array_foreach (g->items, i, o) {
+		const struct api_kind *k = api_kind_of(o);
+		CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+		if (k != NULL)
+			kubecli_name(&b, k, api_name(o));
+		printf("%s\n", b.n != 0 ? b.s : api_name(o));
+	}
+}
+
+static void show_objects(const struct get *g)
+{
+	json_t *all = !g->listed && json_array_size(g->items) == 1
+			      ? json_incref(json_array_get(g->items, 0))
+			      : json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List",
+					  "items", g->items);
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	if (g->form == OUT_YAML) {
+		api_yaml_write(&b, all);
+	} else {
+		CLEANUP(freep) char *text = json_dumps(all, JSON_INDENT(4));
+		strbuf_addf(&b, "%s\n", text);
+	}
+	fwrite(b.s, 1, b.n, stdout);
+	json_decref(all);
+}
+
+/* Items of a list of a built-in kind carry neither. */
+static void name_kinds(json_t *items, const struct api_kind *kind)
+{
+	json_t *o;
+	size_t i;
+	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
+	api_kind_version(&version, kind);
+	json_array_foreach (items, i, o) {
+		if (api_kind(o)[0] == '\0') {
+			json_object_set_new(o, "kind", json_string(kind->kind));
+			json_object_set_new(o, "apiVersion", json_string(version.s));
+		}
+	}
+}
+
+static void hide_managed(const json_t *items)
+{
+	const json_t *o;
+	size_t i;
+	json_array_foreach (api_tree(items), i, o)
+		json_object_del(json_object_get(o, "metadata"), "managedFields");
+}
+
+static bool choose_form(struct get *g)
+{
+	if (g->output == NULL)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(output_words); i++) {
+		if (strcmp(g->output, output_words[i]) == 0) {
+			g->form = (enum output)i;
+			return true;
+		}
+	}
+	kubecli_say(&g->cli, "-o is table, wide, yaml, json or name, not '%s'", g->output);
+	return false;
+}
+
+static int run(struct get *g, const struct flag_values *args)
+{
+	if (!kubecli_open(&g->cli))
+		return EXIT_FAILED;
+	g->items = json_array();
+	bool ok = kubecli_each(&g->cli, args, get_one, g);
+	if (g->listed && !wants_table(g))
+		name_kinds(g->items, kubecli_kind(&g->cli, args->v[0]));
+	if (!g->managed)
+		hide_managed(g->items);
+	if (wants_table(g) && (ok || json_array_size(g->items) != 0))
+		show_tables(g);
+	else if (g->form == OUT_NAME)
+		show_names(g);
+	else if (ok || json_array_size(g->items) != 0)
+		show_objects(g);
+	json_decref(g->items);
+	return ok ? EXIT_DONE : EXIT_FAILED;
+}
+
+int cmd_get(int argc, char **argv)
+{
+	struct get g = { .cli.verb = "get" };
+	const struct flag flags[] = {
+		KUBECLI_FLAGS(&g.cli),
+		FLAG_SWITCH("A", &g.all, "in all namespaces"),
+		FLAG_VALUE("l", &g.selector, "SELECTOR", "by labels: app=web,tier!=old"),
+		FLAG_VALUE("field-selector", &g.fields, "SELECTOR", "by fields: metadata.name=x"),
+		FLAG_VALUE("o", &g.output, "FORM", "table, wide, yaml, json or name"),
+		FLAG_SWITCH("show-managed-fields", &g.managed, "with yaml and json"),
+	};
+	char why[256] = "";
+	struct flag_values args = { 0 };
+	int status = EXIT_USAGE;
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
+	if (r == -2) {
+		printf("usage: fairlead get KIND [NAME...] | KIND/NAME... [FLAGS]\n\n"
+		       "Shows objects of an API server, or of `fairlead up`.\n\nflags:\n");
+		flags_help(flags, ARRAY_LEN(flags), stdout);
+		status = EXIT_DONE;
+	} else if (r < 0) {
+		kubecli_say(&g.cli, "%s\nTry `fairlead get --help`.", why);
+	} else if (args.n == 0) {
+		kubecli_say(&g.cli, "say which kind, as `fairlead get services`");
+	} else if (choose_form(&g)) {
+		status = run(&g, &args);
+	}
+	kubecli_close(&g.cli);
+	vec_done(&args);
+	return status;
+}

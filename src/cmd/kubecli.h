@@ -1,0 +1,54 @@
+/* What get, apply, delete and status share: where the API is, which objects a user means. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "api/kind.h"
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "cmd/flags.h"
+#include "kube/client.h"
+
+struct kubecli {
+	const char *verb; /* for messages: "get" */
+	/* Flags: */
+	const char *kubeconfig, *context, *data, *ns;
+	/* After kubecli_open: */
+	struct kube_client *client;
+	struct kube_conn *conn;
+	char *found; /* the kubeconfig of a data directory, when that was taken */
+};
+
+/* The rows of these flags, for the head of a command's table. */
+#define KUBECLI_FLAGS(k)                                                                          \
+	FLAG_VALUE("kubeconfig", &(k)->kubeconfig, "FILE",                                        \
+		   "default: $KUBECONFIG, the one in --data, ~/.kube/config, the pod's account"), \
+		FLAG_VALUE("context", &(k)->context, "NAME", "of the kubeconfig"),                \
+		FLAG_VALUE("data", &(k)->data, "DIR",                                             \
+			   "of `fairlead up`; default fairlead-data, if it is here"),             \
+		FLAG_VALUE("n", &(k)->ns, "NAMESPACE", "default: the context's"),                 \
+		FLAG_VALUE("namespace", &(k)->ns, "NAMESPACE", "the same as -n")
+
+/* False after a message on standard error. */
+MUST_CHECK bool kubecli_open(struct kubecli *k);
+void kubecli_close(struct kubecli *k);
+
+/* "fairlead get: TEXT" on standard error. */
+void kubecli_say(const struct kubecli *k, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* What a refusal says, with what to do where that is known. */
+void kubecli_say_status(const struct kubecli *k, const char *what, const struct kube_status *st);
+
+/* The kind a user's word means; NULL after a message. */
+const struct api_kind *kubecli_kind(const struct kubecli *k, const char *word);
+/* "KIND NAME..." or "KIND/NAME ...": calls `each` with a name, or once with NULL when there is none
+ * but the kind. False when a word was wrong or one call was. */
+bool kubecli_each(const struct kubecli *k, const struct flag_values *args,
+		  bool (*each)(void *ctx, const struct api_kind *kind, const char *name),
+		  void *ctx);
+/* "service/web", "dns.operator.openshift.io/default" */
+void kubecli_name(struct strbuf *out, const struct api_kind *kind, const char *name);
+/* The namespace that is meant for the kind: "" for objects of the cluster. */
+const char *kubecli_ns(const struct kubecli *k, const struct api_kind *kind);

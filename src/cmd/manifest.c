@@ -1,0 +1,165 @@
+/* Reading manifests. The texts are kept, so that a refusal can be shown at its place. */
+#include "cmd/manifest.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "api/yaml.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+
+enum { PIPE_WAIT_MS = 60000 };
+
+struct reader {
+	struct manifests *m;
+	char *err;
+	size_t err_n;
+};
+
+static bool add_object(struct reader *r, json_t *o, const struct manifest_file *f, unsigned doc,
+		       const char *inside)
+{
+	struct manifest_object x = {
+		.o = json_incref(o), .file = f, .doc = doc, .inside = xstrdup(inside)
+	};
+	const char *missing = api_kind(o)[0] == '\0'	  ? "kind"
+			      : api_version(o)[0] == '\0' ? "apiVersion"
+			      : api_name(o)[0] == '\0'	  ? "metadata.name"
+							  : NULL;
+	vec_push(&r->m->objects, x);
+	if (missing == NULL)
+		return true;
+	CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
+	manifest_place(&x, "", &place);
+	snprintf(r->err, r->err_n, "%s: an object without %s", place.s, missing);
+	return false;
+}
+
+static bool add_document(struct reader *r, json_t *o, const struct manifest_file *f, unsigned doc)
+{
+	json_t *items = json_object_get(o, "items"), *item;
+	size_t i;
+	size_t n = strlen(api_kind(o));
+	if (!json_is_array(items) || n < 4 || strcmp(api_kind(o) + n - 4, "List") != 0)
+		return add_object(r, o, f, doc, "");
+	json_array_foreach (items, i, item) {
+		CLEANUP(freep) char *inside = xasprintf("items[%zu]", i);
+		if (!add_object(r, item, f, doc, inside))
+			return false;
+	}
+	return true;
+}
+
+static bool parse(struct reader *r, const struct manifest_file *f)
+{
+	struct api_docs docs = { 0 };
+	struct srcerr where = { 0 };
+	bool ok = true;
+	if (api_yaml_parse(f->name, strbuf_slice(&f->text), &docs, &where) < 0) {
+		srcerr_str(&where, r->err, r->err_n);
+		return false;
+	}
+	for (size_t i = 0; i < docs.n && ok; i++)
+		ok = add_document(r, docs.v[i], f, docs.index[i]);
+	api_docs_done(&docs);
+	return ok;
+}
+
+static bool read_file(struct reader *r, const char *path)
+{
+	struct manifest_file *f = xcalloc(1, sizeof(*f));
+	bool standard = strcmp(path, "-") == 0;
+	f->name = xstrdup(standard ? "<stdin>" : path);
+	strbuf_init(&f->text);
+	vec_push(&r->m->files, f);
+	int e = standard ? readfile_fd(STDIN_FILENO, API_YAML_BYTES_MAX, &f->text)
+			 : readfile_path(path, API_YAML_BYTES_MAX, PIPE_WAIT_MS, &f->text);
+	if (e < 0) {
+		snprintf(r->err, r->err_n, "cannot read '%s': %s", f->name, err_str(e));
+		return false;
+	}
+	return parse(r, f);
+}
+
+static bool is_manifest_name(const char *name)
+{
+	static const char *const ends[] = { ".yaml", ".yml", ".json" };
+	size_t n = strlen(name);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		size_t e = strlen(ends[i]);
+		if (n > e && name[0] != '.' && strcmp(name + n - e, ends[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int wanted(const struct dirent *d)
+{
+	return is_manifest_name(d->d_name);
+}
+
+static bool read_folder(struct reader *r, const char *path)
+{
+	struct dirent **names = NULL;
+	int n = scandir(path, &names, wanted, alphasort);
+	bool ok = n > 0;
+	if (n < 0)
+		snprintf(r->err, r->err_n, "cannot read '%s': %s", path, err_str(-errno));
+	else if (n == 0)
+		snprintf(r->err, r->err_n, "there is no .yaml, .yml or .json file in '%s'", path);
+	for (int i = 0; i < n; i++) {
+		CLEANUP(freep) char *file = xasprintf("%s/%s", path, names[i]->d_name);
+		ok = ok && read_file(r, file);
+		free(names[i]);
+	}
+	free(names);
+	return ok;
+}
+
+bool manifests_read(const struct flag_values *paths, struct manifests *ret, char *err, size_t err_n)
+{
+	struct reader r = { .m = ret, .err = err, .err_n = err_n };
+	*ret = (struct manifests){ 0 };
+	for (size_t i = 0; i < paths->n; i++) {
+		struct stat st;
+		bool folder = strcmp(paths->v[i], "-") != 0 && stat(paths->v[i], &st) == 0 &&
+			      S_ISDIR(st.st_mode);
+		if (!(folder ? read_folder(&r, paths->v[i]) : read_file(&r, paths->v[i])))
+			return false;
+	}
+	return true;
+}
+
+void manifests_done(struct manifests *m)
+{
+	for (size_t i = 0; i < m->objects.n; i++) {
+		json_decref(m->objects.v[i].o);
+		free(m->objects.v[i].inside);
+	}
+	for (size_t i = 0; i < m->files.n; i++) {
+		free(m->files.v[i]->name);
+		strbuf_done(&m->files.v[i]->text);
+		free(m->files.v[i]);
+	}
+	vec_done(&m->objects);
+	vec_done(&m->files);
+}
+
+void manifest_place(const struct manifest_object *o, const char *field, struct strbuf *out)
+{
+	struct srcpos pos = { .line = 1, .col = 1 };
+	CLEANUP(freep)
+	char *path = xasprintf("%s%s%s", o->inside,
+			       o->inside[0] != '\0' && field[0] != '\0' ? "." : "", field);
+	/* Without such a place the nearest parent's is given, or the document's own. */
+	if (!api_yaml_locate(o->file->name, strbuf_slice(&o->file->text), o->doc, path, &pos))
+		pos = (struct srcpos){ .line = 1, .col = 1 };
+	strbuf_addf(out, "%s:%u:%u", o->file->name, pos.line, pos.col);
+}

@@ -1,0 +1,187 @@
+"""`fairlead get`, `apply` and `delete` as a user without kubectl has them."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from lib import cluster, server
+
+SHOP = """apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop, labels: {app: web}}
+spec:
+  selector: {app: web}
+  ports:
+  - {name: http, port: 80}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: a, namespace: shop}
+  data: {date: "2026-01-02", "yes": "no"}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: b, namespace: shop}
+"""
+
+
+@pytest.fixture(scope="module")
+def c():
+    with cluster.Cluster() as one:
+        yield one
+
+
+@pytest.fixture
+def cli(c):
+    def run(*arguments, text=None, status=0, config=None):
+        done = subprocess.run([server.fairlead_program(), *arguments], input=text, text=True, capture_output=True, timeout=90,
+                              env=dict(os.environ, KUBECONFIG=config or c.kubeconfig()))
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout if status == 0 else done.stderr
+    return run
+
+
+@pytest.fixture
+def shop(cli):
+    cli("apply", "-f", "-", text=SHOP)
+
+
+def test_apply_says_what_it_did(c, cli):
+    c.call("DELETE", "/api/v1/namespaces/shop/services/web")
+    first = cli("apply", "-f", "-", text=SHOP)
+    assert "service/web created\n" in first and "configmap/b" in first
+    assert "service/web unchanged\n" in cli("apply", "-f", "-", text=SHOP)
+    assert "service/web configured (dry run)\n" in cli("apply", "--dry-run", "-f", "-", text=SHOP.replace("80", "81"))
+    assert "service/web configured\n" in cli("apply", "-f", "-", text=SHOP.replace("80", "82"))
+
+
+def test_apply_reads_folders_and_goes_on_after_a_refusal(cli, tmp_path):
+    (tmp_path / "1.yaml").write_text(SHOP)
+    (tmp_path / "2.yml").write_text("""
+apiVersion: v1
+kind: Service
+metadata: {name: bad, namespace: shop}
+spec:
+  type: ClusterIP
+  ports:
+  - port: 99999
+""")
+    (tmp_path / "3.json").write_text(json.dumps({"apiVersion": "v1", "kind": "ConfigMap",
+                                                 "metadata": {"name": "last", "namespace": "shop"}}))
+    (tmp_path / "notes.txt").write_text("not a manifest")
+    said = cli("apply", "-f", str(tmp_path), status=1)
+    assert said.startswith(f"{tmp_path}/2.yml:8:5: service/bad: spec.ports[0].port: Invalid value: 99999"), said
+    assert "configmap/last" in cli("get", "cm", "last", "-n", "shop", "-o", "name")
+
+
+def test_conflicts_are_named_and_can_be_forced(c, cli, shop):
+    c.call("PATCH", "/api/v1/namespaces/shop/services/web?fieldManager=other&force=true",
+           {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "theirs"}}},
+           content_type="application/apply-patch+yaml")
+    said = cli("apply", "-f", "-", text=SHOP, status=1)
+    assert '.spec.selector' in said and "--force-conflicts" in said
+    assert "service/web configured" in cli("apply", "-f", "-", "--force-conflicts", text=SHOP)
+
+
+@pytest.mark.parametrize("text, said", [
+    ("a: [", "<stdin>:2:1: "),
+    ("kind: Service\napiVersion: v1\n", "<stdin>:1:1: an object without metadata.name"),
+    ("kind: Gadget\napiVersion: x/v1\nmetadata: {name: x}\n", "<stdin>:1:1: Gadget of x/v1 is no kind of this program's"),
+    ("kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: x\n  namespace: one\n",
+     "<stdin>:5:3: the object is for namespace 'one', -n says 'two'"),
+])
+def test_bad_manifests(cli, text, said):
+    assert cli("apply", "-n", "two", "-f", "-", text=text, status=1).startswith(said)
+
+
+def test_get_as_table(cli, shop):
+    lines = cli("get", "svc", "-A").splitlines()
+    assert lines[0].split() == ["NAMESPACE", "NAME", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORT(S)", "AGE"]
+    assert any(line.split()[:3] == ["shop", "web", "ClusterIP"] for line in lines)
+    assert cli("get", "svc", "-n", "shop", "-o", "wide").splitlines()[0].endswith("SELECTOR")
+    both = cli("get", "svc/web", "ns/shop", "-n", "shop")
+    assert "\n\nNAME   STATUS   AGE\nshop   Active" in both
+    assert cli("get", "svc", "-l", "app=none", "-n", "shop") == ""
+
+
+def test_get_as_text(cli, shop):
+    one = json.loads(cli("get", "svc", "web", "-n", "shop", "-o", "json"))
+    assert one["metadata"]["name"] == "web" and "managedFields" not in one["metadata"]
+    assert "managedFields" in cli("get", "svc", "web", "-n", "shop", "-o", "json", "--show-managed-fields")
+    every = json.loads(cli("get", "cm", "-n", "shop", "-o", "json"))
+    assert {(o["kind"], o["metadata"]["name"]) for o in every["items"]} >= {("ConfigMap", "a"), ("ConfigMap", "b")}
+    text = cli("get", "cm", "a", "-n", "shop", "-o", "yaml")
+    assert '  date: "2026-01-02"\n' in text and '  "yes": "no"\n' in text
+    assert "configmap/a unchanged" in cli("apply", "-f", "-", "--force-conflicts", text=SHOP)
+
+
+def test_get_pages(c, cli):
+    """More than a page, and the pages are put together."""
+    for i in range(3):
+        for j in range(200):
+            c.call("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": f"page-{i}-{j:03}"}})
+    assert len(cli("get", "cm", "-o", "name").splitlines()) >= 600
+
+
+@pytest.mark.parametrize("arguments, status, said", [
+    (["get"], 64, "say which kind"),
+    (["get", "nope"], 1, "there is no kind 'nope'"),
+    (["get", "clusters"], 1, "say clusters.cluster.x-k8s.io or clusters.extensions.gardener.cloud"),
+    (["get", "svc", "none"], 1, 'service/none: services "none" not found'),
+    (["get", "dns"], 1, "does not serve this kind"),
+    (["get", "svc", "-o", "xml"], 64, "-o is table, wide, yaml, json or name"),
+    (["get", "svc/a", "b"], 1, "'b' is not KIND/NAME"),
+    (["get", "--bogus"], 64, "flag provided but not defined: -bogus"),
+    (["apply"], 64, "say what to apply"),
+    (["apply", "-f", "/nonexistent"], 1, "cannot read '/nonexistent'"),
+    (["delete", "svc"], 1, "say which: `fairlead delete service NAME`"),
+    (["delete", "svc", "x", "--cascade", "all"], 64, "--cascade is background, foreground or orphan"),
+])
+def test_what_is_wrong_is_said(cli, arguments, status, said):
+    assert said in cli(*arguments, status=status)
+
+
+def test_delete_waits(c, cli, shop):
+    assert cli("delete", "svc/web", "-n", "shop") == "service/web deleted\n"
+    assert "not found" in cli("delete", "svc/web", "-n", "shop", status=1)
+    assert cli("delete", "svc", "web", "-n", "shop", "--ignore-not-found") == ""
+    c.call("POST", "/api/v1/namespaces/shop/configmaps", {"metadata": {"name": "held", "finalizers": ["example.org/x"]}})
+    said = cli("delete", "cm", "held", "-n", "shop", "--timeout", "0s", status=1)
+    assert 'deletion has begun, but it is still there after 0s: held by ["example.org/x"]' in said
+
+
+def test_delete_by_manifest(cli, shop):
+    done = cli("delete", "-f", "-", text=SHOP.split("---", 1)[1])
+    assert done == "configmap/b deleted\nconfigmap/a deleted\nservice/web deleted\n"
+
+
+def test_no_server(cli, tmp_path):
+    config = tmp_path / "config"
+    config.write_text("""apiVersion: v1
+kind: Config
+current-context: x
+contexts: [{name: x, context: {cluster: x, user: x}}]
+clusters: [{name: x, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: x, user: {}}]
+""")
+    said = cli("get", "svc", config=str(config), status=1)
+    assert "no answer from http://127.0.0.1:1 (context 'x' of" in said
+    assert "cannot" in cli("get", "svc", "--data", str(tmp_path / "none"), status=1)
+
+
+def test_data_directory_of_this_machine(c, tmp_path):
+    folder = tmp_path / "fairlead-data"
+    folder.mkdir()
+    os.symlink(c.kubeconfig(), folder / "kubeconfig")
+    environment = {k: v for k, v in os.environ.items() if k != "KUBECONFIG"}
+    for arguments, where in ((["get", "ns"], tmp_path), (["get", "ns", "--data", str(folder)], "/")):
+        done = subprocess.run([server.fairlead_program(), *arguments], cwd=where, env=dict(environment, HOME="/nonexistent"),
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "kube-system" in done.stdout, done.stderr
