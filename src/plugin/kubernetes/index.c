@@ -1,0 +1,595 @@
+/* The index: tables of entries, addresses and namespaces under one writers' lock. Nodes of an
+ * object's addresses are made in one block, which goes when the object is replaced. */
+#include "plugin/kubernetes/index.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+/* A namespace and a name of Kubernetes; what is longer finds nothing. */
+enum { KEY_MAX_BYTES = 2 * 256 };
+
+struct kubernetes_index {
+	pthread_mutex_t lock; /* guards writing to all below */
+	struct rcutable entries;
+	struct rcutable service_ips, endpoint_ips, pod_ips;
+	struct rcutable namespaces;
+	struct kubernetes_index_stats stats;
+	_Atomic uint32_t serial;
+};
+
+/* One address of an object: number `at`, and place `at` of its block. */
+struct ip_node {
+	struct rcutable_node node;
+	uint32_t at;
+	const struct kube_ip *ip;
+};
+
+struct ip_block {
+	struct rcu_item rcu;
+	struct kube_obj *o; /* held */
+	struct ip_node node[];
+};
+
+struct namespace_node {
+	struct rcutable_node node;
+	struct rcu_item rcu;
+	size_t n;
+	char name[];
+};
+
+static bool same_text(const char *a, size_t n, struct slice b)
+{
+	return n == b.n && memcmp(a, b.p, n) == 0;
+}
+
+static uint32_t hash_name(struct slice ns, struct slice name)
+{
+	char key[KEY_MAX_BYTES];
+	if (ns.n + name.n >= sizeof(key))
+		return 0;
+	memcpy(key, ns.p, ns.n);
+	key[ns.n] = '/';
+	memcpy(key + ns.n + 1, name.p, name.n);
+	return (uint32_t)hash_bytes(hash_process_key(), key, ns.n + 1 + name.n);
+}
+
+static uint32_t hash_ip(const struct kube_ip *ip)
+{
+	return (uint32_t)hash_bytes(hash_process_key(), ip->b, sizeof(ip->b));
+}
+
+struct kubernetes_index *kubernetes_index_new(void)
+{
+	struct kubernetes_index *x = xcalloc(1, sizeof(*x));
+	pthread_mutex_init(&x->lock, NULL);
+	rcutable_init(&x->entries);
+	rcutable_init(&x->service_ips);
+	rcutable_init(&x->endpoint_ips);
+	rcutable_init(&x->pod_ips);
+	rcutable_init(&x->namespaces);
+	return x;
+}
+
+/* Seconds since 1970, as a zone's serial. */
+static void touch(struct kubernetes_index *x)
+{
+	atomic_store_explicit(&x->serial, (uint32_t)(clock_wall_ns() / NS_PER_S),
+			      memory_order_relaxed);
+}
+
+uint32_t kubernetes_index_serial(const struct kubernetes_index *x)
+{
+	return atomic_load_explicit(&x->serial, memory_order_relaxed);
+}
+
+/* ---- addresses ---- */
+
+static struct ip_block *block_of(struct ip_node *n)
+{
+	return CONTAINER_OF(n - n->at, struct ip_block, node);
+}
+
+static struct ip_node *ip_of(struct rcutable_node *n)
+{
+	return CONTAINER_OF(n, struct ip_node, node);
+}
+
+static bool same_ip(const struct kube_ip *a, const struct kube_ip *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static struct ip_node *find_ip(const struct rcutable *t, const struct kube_ip *ip,
+			       struct rcutable_cursor *c)
+{
+	struct rcutable_node *n = rcutable_find(t, hash_ip(ip), c);
+	while (n != NULL && !same_ip(ip_of(n)->ip, ip))
+		n = rcutable_next(c, n);
+	return n != NULL ? ip_of(n) : NULL;
+}
+
+static struct ip_node *next_ip(const struct rcutable_cursor *c, const struct ip_node *last)
+{
+	struct rcutable_node *n = rcutable_next(c, &last->node);
+	while (n != NULL && !same_ip(ip_of(n)->ip, last->ip))
+		n = rcutable_next(c, n);
+	return n != NULL ? ip_of(n) : NULL;
+}
+
+/* The addresses of an object, in steps of `stride` bytes. */
+struct ip_list {
+	const struct kube_ip *first;
+	size_t stride;
+	uint32_t n;
+};
+
+static const struct kube_ip *ip_at(const struct ip_list *l, uint32_t i)
+{
+	return (const struct kube_ip *)(const void *)((const char *)l->first + i * l->stride);
+}
+
+/* The block of an object; every object with addresses has one. */
+static struct ip_block *find_block(const struct rcutable *t, const struct kube_obj *o,
+				   const struct ip_list *l)
+{
+	struct rcutable_cursor c;
+	if (o == NULL || l->n == 0)
+		return NULL;
+	struct ip_node *n = find_ip(t, ip_at(l, 0), &c);
+	while (n != NULL && block_of(n)->o != o)
+		n = next_ip(&c, n);
+	return n != NULL ? block_of(n) : NULL;
+}
+
+static struct ip_block *new_block(struct kube_obj *o, const struct ip_list *l)
+{
+	if (o == NULL || l->n == 0)
+		return NULL;
+	struct ip_block *b = xcalloc(1, sizeof(*b) + l->n * sizeof(b->node[0]));
+	b->o = kube_obj_ref(o);
+	for (uint32_t i = 0; i < l->n; i++) {
+		b->node[i].at = i;
+		b->node[i].ip = ip_at(l, i);
+	}
+	return b;
+}
+
+static void free_block(struct rcu_item *item)
+{
+	struct ip_block *b = CONTAINER_OF(item, struct ip_block, rcu);
+	kube_obj_unref(b->o);
+	free(b);
+}
+
+struct ip_change {
+	struct kube_obj *old, *now; /* one may be NULL */
+	struct ip_list old_ips, now_ips;
+	bool newest_first;
+};
+
+/* An address that stays keeps its place among others that are equal. */
+static void change_ips(struct rcutable *t, const struct ip_change *c)
+{
+	struct ip_block *old = find_block(t, c->old, &c->old_ips);
+	struct ip_block *now = new_block(c->now, &c->now_ips);
+	uint32_t n_old = old != NULL ? c->old_ips.n : 0, n_now = now != NULL ? c->now_ips.n : 0;
+	for (uint32_t i = 0; i < n_now; i++) {
+		struct ip_node *n = &now->node[i];
+		if (i < n_old && same_ip(old->node[i].ip, n->ip))
+			rcutable_replace(t, &old->node[i].node, &n->node);
+		else if (c->newest_first)
+			rcutable_add_first(t, &n->node, hash_ip(n->ip));
+		else
+			rcutable_add(t, &n->node, hash_ip(n->ip));
+	}
+	for (uint32_t i = 0; i < n_old; i++) {
+		if (i >= n_now || !same_ip(old->node[i].ip, now->node[i].ip))
+			rcutable_remove(t, &old->node[i].node);
+	}
+	if (old != NULL)
+		rcu_defer(&old->rcu, free_block);
+}
+
+/* ---- entries ---- */
+
+static struct kubernetes_entry *entry_of(struct rcutable_node *n)
+{
+	return CONTAINER_OF(n, struct kubernetes_entry, node);
+}
+
+static struct kubernetes_entry *find_entry(const struct kubernetes_index *x, struct slice ns,
+					   struct slice name)
+{
+	struct rcutable_cursor c;
+	struct rcutable_node *n = rcutable_find(&x->entries, hash_name(ns, name), &c);
+	for (; n != NULL; n = rcutable_next(&c, n)) {
+		struct kubernetes_entry *e = entry_of(n);
+		if (same_text(e->ns, e->n_ns, ns) && same_text(e->name, e->n_name, name))
+			return e;
+	}
+	return NULL;
+}
+
+static void free_entry(struct rcu_item *item)
+{
+	struct kubernetes_entry *e = CONTAINER_OF(item, struct kubernetes_entry, rcu);
+	if (e->service != NULL)
+		kube_obj_unref((struct kube_obj *)(uintptr_t)&e->service->o);
+	for (uint32_t i = 0; i < e->n_slices; i++)
+		kube_obj_unref((struct kube_obj *)(uintptr_t)&e->slices[i]->o);
+	free(e);
+}
+
+/* What an entry is made of. */
+struct parts {
+	struct kube_obj *service;
+	const struct kube_slice *const *slices; /* of the entry before */
+	uint32_t n_slices;
+	const struct kube_obj *drop; /* left out of them */
+	struct kube_obj *add;	     /* put among them */
+};
+
+static void put_slice(struct kubernetes_entry *e, const struct kube_obj *o)
+{
+	kube_obj_ref((struct kube_obj *)(uintptr_t)o);
+	e->slices[e->n_slices++] = kube_slice_of(o);
+}
+
+static struct kubernetes_entry *build_entry(const struct parts *p, struct slice ns,
+					    struct slice name)
+{
+	struct kubernetes_entry *e =
+		xcalloc(1, sizeof(*e) + (p->n_slices + 1) * sizeof(e->slices[0]));
+	const struct kube_obj *add = p->add;
+	if (p->service != NULL)
+		e->service = kube_service_of(kube_obj_ref(p->service));
+	for (uint32_t i = 0; i < p->n_slices; i++) {
+		const struct kube_obj *o = &p->slices[i]->o;
+		if (add != NULL && strcmp(add->name, o->name) < 0) {
+			put_slice(e, add);
+			add = NULL;
+		}
+		if (o != p->drop)
+			put_slice(e, o);
+	}
+	if (add != NULL)
+		put_slice(e, add);
+	/* Texts of what the entry itself holds. */
+	const struct kube_slice *s = e->n_slices != 0 ? e->slices[0] : NULL;
+	e->ns = e->service != NULL ? e->service->o.ns : s != NULL ? s->o.ns : "";
+	e->name = e->service != NULL ? e->service->o.name : s != NULL ? s->service : "";
+	e->n_ns = (uint8_t)ns.n;
+	e->n_name = (uint8_t)name.n;
+	return e;
+}
+
+static void set_entry(struct kubernetes_index *x, struct kubernetes_entry *old,
+		      const struct parts *p, struct slice ns, struct slice name)
+{
+	struct kubernetes_entry *e = build_entry(p, ns, name);
+	bool empty = e->service == NULL && e->n_slices == 0;
+	if (empty && old != NULL)
+		rcutable_remove(&x->entries, &old->node);
+	else if (!empty && old != NULL)
+		rcutable_replace(&x->entries, &old->node, &e->node);
+	else if (!empty)
+		rcutable_add(&x->entries, &e->node, hash_name(ns, name));
+	if (empty)
+		free(e);
+	if (old != NULL)
+		rcu_defer(&old->rcu, free_entry);
+	x->stats.entries = x->entries.n;
+}
+
+/* A name that no question can hold. */
+static bool unusable(struct slice ns, struct slice name)
+{
+	return ns.n == 0 || ns.n > 255 || name.n == 0 || name.n > 255;
+}
+
+/* ---- Services ---- */
+
+static bool same_port(const struct kube_port *a, const struct kube_port *b)
+{
+	return a->port == b->port && strcmp(a->name, b->name) == 0 &&
+	       strcmp(a->protocol, b->protocol) == 0;
+}
+
+static bool same_ports(const struct kube_port *a, uint32_t n_a, const struct kube_port *b,
+		       uint32_t n_b)
+{
+	for (uint32_t i = 0; n_a == n_b && i < n_a; i++) {
+		if (!same_port(&a[i], &b[i]))
+			return false;
+	}
+	return n_a == n_b;
+}
+
+/* Would answers be the same? */
+static bool same_service(const struct kube_obj *a, const struct kube_obj *b)
+{
+	if (a == NULL || b == NULL)
+		return false;
+	const struct kube_service *s = kube_service_of(a), *t = kube_service_of(b);
+	return s->type == t->type && s->headless == t->headless && s->n_ips == t->n_ips &&
+	       memcmp(s->ips, t->ips, s->n_ips * sizeof(*s->ips)) == 0 &&
+	       strcmp(s->external_name, t->external_name) == 0 &&
+	       same_ports(s->ports, s->n_ports, t->ports, t->n_ports);
+}
+
+static struct ip_list service_ips(const struct kube_obj *o)
+{
+	const struct kube_service *s = o != NULL ? kube_service_of(o) : NULL;
+	return s != NULL ? (struct ip_list){ s->ips, sizeof(*s->ips), s->n_ips }
+			 : (struct ip_list){ 0 };
+}
+
+void kubernetes_index_service(struct kubernetes_index *x, struct kube_obj *old,
+			      struct kube_obj *now)
+{
+	const struct kube_obj *o = now != NULL ? now : old;
+	struct slice ns = slice_of(o->ns), name = slice_of(o->name);
+	if (unusable(ns, name))
+		return;
+	pthread_mutex_lock(&x->lock);
+	struct kubernetes_entry *e = find_entry(x, ns, name);
+	struct parts p = { .service = now };
+	if (e != NULL) {
+		p.slices = e->slices;
+		p.n_slices = e->n_slices;
+	}
+	set_entry(x, e, &p, ns, name);
+	change_ips(&x->service_ips, &(struct ip_change){ .old = old,
+							 .now = now,
+							 .old_ips = service_ips(old),
+							 .now_ips = service_ips(now) });
+	x->stats.services += now != NULL;
+	x->stats.services -= old != NULL;
+	if (!same_service(old, now))
+		touch(x);
+	pthread_mutex_unlock(&x->lock);
+}
+
+/* ---- EndpointSlices ---- */
+
+static bool same_endpoints(const struct kube_obj *a, const struct kube_obj *b)
+{
+	if (a == NULL || b == NULL)
+		return false;
+	const struct kube_slice *s = kube_slice_of(a), *t = kube_slice_of(b);
+	if (s->n_endpoints != t->n_endpoints || strcmp(s->service, t->service) != 0 ||
+	    !same_ports(s->ports, s->n_ports, t->ports, t->n_ports))
+		return false;
+	for (uint32_t i = 0; i < s->n_endpoints; i++) {
+		const struct kube_endpoint *e = &s->endpoints[i], *f = &t->endpoints[i];
+		if (!same_ip(&e->ip, &f->ip) || strcmp(e->zone, f->zone) != 0 ||
+		    strcmp(kube_slice_text(s, e->hostname), kube_slice_text(t, f->hostname)) != 0 ||
+		    strcmp(kube_slice_text(s, e->target), kube_slice_text(t, f->target)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static struct ip_list slice_ips(const struct kube_obj *o)
+{
+	const struct kube_slice *s = o != NULL ? kube_slice_of(o) : NULL;
+	return s != NULL && s->n_endpoints != 0
+		       ? (struct ip_list){ &s->endpoints[0].ip, sizeof(s->endpoints[0]),
+					   s->n_endpoints }
+		       : (struct ip_list){ 0 };
+}
+
+/* One slice in or out of the entry of its Service. */
+static void change_slice(struct kubernetes_index *x, const struct kube_obj *drop,
+			 struct kube_obj *add)
+{
+	const struct kube_slice *s = kube_slice_of(add != NULL ? add : drop);
+	struct slice ns = slice_of(s->o.ns), name = slice_of(s->service);
+	if (unusable(ns, name))
+		return;
+	struct kubernetes_entry *e = find_entry(x, ns, name);
+	struct parts p = { .drop = drop, .add = add };
+	if (e != NULL) {
+		p.service =
+			e->service != NULL ? (struct kube_obj *)(uintptr_t)&e->service->o : NULL;
+		p.slices = e->slices;
+		p.n_slices = e->n_slices;
+	}
+	set_entry(x, e, &p, ns, name);
+}
+
+void kubernetes_index_slice(struct kubernetes_index *x, struct kube_obj *old, struct kube_obj *now)
+{
+	bool moved = old != NULL && now != NULL &&
+		     strcmp(kube_slice_of(old)->service, kube_slice_of(now)->service) != 0;
+	struct ip_change c = {
+		.old = old, .now = now, .old_ips = slice_ips(old), .now_ips = slice_ips(now)
+	};
+	pthread_mutex_lock(&x->lock);
+	if (moved)
+		change_slice(x, old, NULL);
+	change_slice(x, moved ? NULL : old, now);
+	change_ips(&x->endpoint_ips, &c);
+	x->stats.slices += now != NULL;
+	x->stats.slices -= old != NULL;
+	x->stats.endpoints = x->endpoint_ips.n;
+	if (!same_endpoints(old, now))
+		touch(x);
+	pthread_mutex_unlock(&x->lock);
+}
+
+/* ---- pods and namespaces ---- */
+
+static struct ip_list pod_ips(const struct kube_obj *o)
+{
+	const struct kube_pod *p = o != NULL ? kube_pod_of(o) : NULL;
+	return p != NULL ? (struct ip_list){ p->ips, sizeof(*p->ips), p->n_ips }
+			 : (struct ip_list){ 0 };
+}
+
+void kubernetes_index_pod(struct kubernetes_index *x, struct kube_obj *old, struct kube_obj *now)
+{
+	pthread_mutex_lock(&x->lock);
+	change_ips(&x->pod_ips, &(struct ip_change){ .old = old,
+						     .now = now,
+						     .old_ips = pod_ips(old),
+						     .now_ips = pod_ips(now),
+						     .newest_first = true });
+	x->stats.pods += now != NULL;
+	x->stats.pods -= old != NULL;
+	pthread_mutex_unlock(&x->lock);
+}
+
+static struct namespace_node *find_namespace(const struct kubernetes_index *x, struct slice name)
+{
+	struct rcutable_cursor c;
+	struct rcutable_node *n =
+		rcutable_find(&x->namespaces, hash_name((struct slice){ "", 0 }, name), &c);
+	for (; n != NULL; n = rcutable_next(&c, n)) {
+		struct namespace_node *found = CONTAINER_OF(n, struct namespace_node, node);
+		if (same_text(found->name, found->n, name))
+			return found;
+	}
+	return NULL;
+}
+
+static void free_namespace(struct rcu_item *item)
+{
+	free(CONTAINER_OF(item, struct namespace_node, rcu));
+}
+
+void kubernetes_index_namespace(struct kubernetes_index *x, struct slice name, bool there)
+{
+	pthread_mutex_lock(&x->lock);
+	struct namespace_node *n = find_namespace(x, name);
+	if (there && n == NULL) {
+		n = xcalloc(1, sizeof(*n) + name.n + 1);
+		n->n = name.n;
+		memcpy(n->name, name.p, name.n);
+		rcutable_add(&x->namespaces, &n->node, hash_name((struct slice){ "", 0 }, name));
+	} else if (!there && n != NULL) {
+		rcutable_remove(&x->namespaces, &n->node);
+		rcu_defer(&n->rcu, free_namespace);
+	}
+	x->stats.namespaces = x->namespaces.n;
+	pthread_mutex_unlock(&x->lock);
+}
+
+/* ---- reading ---- */
+
+const struct kubernetes_entry *kubernetes_index_find(const struct kubernetes_index *x,
+						     struct slice ns, struct slice name)
+{
+	return find_entry(x, ns, name);
+}
+
+bool kubernetes_index_has_namespace(const struct kubernetes_index *x, struct slice name)
+{
+	return find_namespace(x, name) != NULL;
+}
+
+const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index *x,
+						  const struct kube_ip *ip)
+{
+	struct rcutable_cursor c;
+	struct ip_node *n = find_ip(&x->service_ips, ip, &c);
+	return n != NULL ? kube_service_of(block_of(n)->o) : NULL;
+}
+
+size_t kubernetes_index_endpoints(const struct kubernetes_index *x, const struct kube_ip *ip,
+				  struct kubernetes_endpoint_ref *ret, size_t max)
+{
+	struct rcutable_cursor c;
+	size_t n = 0;
+	for (struct ip_node *i = find_ip(&x->endpoint_ips, ip, &c); i != NULL; i = next_ip(&c, i)) {
+		if (n < max)
+			ret[n] = (struct kubernetes_endpoint_ref){ kube_slice_of(block_of(i)->o),
+								   i->at };
+		n++;
+	}
+	return n;
+}
+
+const struct kube_pod *kubernetes_index_pod_by_ip(const struct kubernetes_index *x,
+						  const struct kube_ip *ip)
+{
+	struct rcutable_cursor c;
+	struct ip_node *n = find_ip(&x->pod_ips, ip, &c);
+	return n != NULL ? kube_pod_of(block_of(n)->o) : NULL;
+}
+
+void kubernetes_index_each(struct kubernetes_index *x,
+			   bool (*fn)(void *ctx, const struct kubernetes_entry *e), void *ctx)
+{
+	size_t pos = 0;
+	struct rcutable_node *n = NULL;
+	pthread_mutex_lock(&x->lock);
+	while ((n = rcutable_walk(&x->entries, &pos, n)) != NULL && fn(ctx, entry_of(n))) {
+	}
+	pthread_mutex_unlock(&x->lock);
+}
+
+void kubernetes_index_stats(struct kubernetes_index *x, struct kubernetes_index_stats *ret)
+{
+	pthread_mutex_lock(&x->lock);
+	*ret = x->stats;
+	pthread_mutex_unlock(&x->lock);
+}
+
+/* ---- the end ---- */
+
+/* Every block has one node that is its first. */
+static void free_blocks(struct rcutable *t)
+{
+	VEC(struct ip_block *) blocks = { 0 };
+	size_t pos = 0;
+	for (struct rcutable_node *n = NULL; (n = rcutable_walk(t, &pos, n)) != NULL;) {
+		if (ip_of(n)->at == 0)
+			vec_push(&blocks, block_of(ip_of(n)));
+	}
+	for (size_t i = 0; i < blocks.n; i++)
+		free_block(&blocks.v[i]->rcu);
+	vec_done(&blocks);
+	rcutable_done(t);
+}
+
+static void free_nodes(struct rcutable *t, void (*free_one)(struct rcutable_node *n))
+{
+	size_t pos = 0;
+	struct rcutable_node *n = rcutable_walk(t, &pos, NULL);
+	while (n != NULL) {
+		struct rcutable_node *next = rcutable_walk(t, &pos, n);
+		free_one(n);
+		n = next;
+	}
+	rcutable_done(t);
+}
+
+static void free_entry_node(struct rcutable_node *n)
+{
+	free_entry(&entry_of(n)->rcu);
+}
+
+static void free_namespace_node(struct rcutable_node *n)
+{
+	free(CONTAINER_OF(n, struct namespace_node, node));
+}
+
+void kubernetes_index_free(struct kubernetes_index *x)
+{
+	if (x == NULL)
+		return;
+	free_nodes(&x->entries, free_entry_node);
+	free_nodes(&x->namespaces, free_namespace_node);
+	free_blocks(&x->service_ips);
+	free_blocks(&x->endpoint_ips);
+	free_blocks(&x->pod_ips);
+	pthread_mutex_destroy(&x->lock);
+	free(x);
+}

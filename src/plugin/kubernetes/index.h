@@ -1,0 +1,81 @@
+/* What the kubernetes plugin answers from: Services with their EndpointSlices by name and by
+ * address, namespaces, pods by address. Informers' threads write (one lock among them), workers
+ * read under RCU. Each change replaces what it concerns in place; nothing is ever rebuilt.
+ *
+ * Glossary
+ *	entry	one Service name of one namespace: the Service, if there is one, and its slices
+ *
+ * Objects are kube/slim.h's own, held by reference: there is no second copy of their data. An entry
+ * and what it points to stay valid until the read section ends. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/rcu.h"
+#include "base/rcutable.h"
+#include "base/slice.h"
+#include "kube/slim.h"
+
+struct kubernetes_index;
+
+struct kubernetes_entry {
+	struct rcutable_node node;
+	struct rcu_item rcu;
+	uint32_t n_slices;
+	uint8_t n_ns, n_name;		    /* lengths */
+	const char *ns, *name;		    /* of one of the objects below */
+	const struct kube_service *service; /* NULL: only slices are there */
+	const struct kube_slice *slices[];  /* in the order of their names */
+};
+
+/* An endpoint found by its address. */
+struct kubernetes_endpoint_ref {
+	const struct kube_slice *slice;
+	uint32_t at;
+};
+
+struct kubernetes_index *kubernetes_index_new(void);
+/* When no worker can see it any more. */
+void kubernetes_index_free(struct kubernetes_index *x);
+
+/* ---- writing: any control thread ---- */
+
+/* `old` and `now` as a handler of an informer gets them; one of them may be NULL (added, deleted).
+ */
+void kubernetes_index_service(struct kubernetes_index *x, struct kube_obj *old,
+			      struct kube_obj *now);
+void kubernetes_index_slice(struct kubernetes_index *x, struct kube_obj *old, struct kube_obj *now);
+void kubernetes_index_pod(struct kubernetes_index *x, struct kube_obj *old, struct kube_obj *now);
+void kubernetes_index_namespace(struct kubernetes_index *x, struct slice name, bool there);
+
+/* ---- reading: under RCU ---- */
+
+/* Names in lower case. NULL when there is neither a Service nor a slice of it. */
+const struct kubernetes_entry *kubernetes_index_find(const struct kubernetes_index *x,
+						     struct slice ns, struct slice name);
+bool kubernetes_index_has_namespace(const struct kubernetes_index *x, struct slice name);
+/* The Service whose cluster address this is (the one that came first); NULL. */
+const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index *x,
+						  const struct kube_ip *ip);
+/* All ready endpoints with the address: how many, the first `max` of them in `ret`. */
+size_t kubernetes_index_endpoints(const struct kubernetes_index *x, const struct kube_ip *ip,
+				  struct kubernetes_endpoint_ref *ret, size_t max);
+/* The pod with the address, any of its addresses; NULL. Of several (addresses that are used again)
+ * the one that came last. */
+const struct kube_pod *kubernetes_index_pod_by_ip(const struct kubernetes_index *x,
+						  const struct kube_ip *ip);
+/* Whole walks, for transfers and snapshots; entries in no order. Under the writers' lock: control
+ * threads only. */
+void kubernetes_index_each(struct kubernetes_index *x,
+			   bool (*fn)(void *ctx, const struct kubernetes_entry *e), void *ctx);
+
+/* Unix time of the last change that an answer could show. */
+uint32_t kubernetes_index_serial(const struct kubernetes_index *x);
+
+struct kubernetes_index_stats {
+	size_t entries, services, slices, endpoints, pods, namespaces;
+};
+void kubernetes_index_stats(struct kubernetes_index *x, struct kubernetes_index_stats *ret);

@@ -1,0 +1,249 @@
+/* Random changes, and after each the index must say what a plain list of objects says. */
+#include "plugin/kubernetes/index.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "base/strbuf.h"
+
+enum { NAMES = 6, SPACES = 3, SLICES = 12, PODS = 8, STEPS = 3000 };
+
+struct world {
+	struct kube_intern *texts;
+	struct kube_codec *services, *slices, *pods;
+	struct kubernetes_index *x;
+	struct kube_obj *service[SPACES][NAMES], *slice[SPACES][SLICES], *pod[PODS];
+	struct rng rng;
+	unsigned rv;
+};
+
+static uint32_t pick(struct world *w, uint32_t n)
+{
+	return (uint32_t)(rng_u64(&w->rng) % n);
+}
+
+static struct kube_obj *decode(struct kube_codec *c, const char *json)
+{
+	struct kube_obj *o = NULL;
+	assert_int_equal(c->decode(c, slice_of(json), &o), 0);
+	return o;
+}
+
+static struct kube_obj *make_service(struct world *w, unsigned ns, unsigned name)
+{
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	strbuf_addf(&b,
+		    "{\"kind\":\"Service\",\"metadata\":{\"name\":\"s%u\",\"namespace\":\"n%u\","
+		    "\"resourceVersion\":\"%u\"},\"spec\":{\"clusterIPs\":[\"10.0.0.%u\"%s]}}",
+		    name, ns, ++w->rv, pick(w, 8), pick(w, 2) ? ",\"fd00::1\"" : "");
+	return decode(w->services, b.s);
+}
+
+static struct kube_obj *make_slice(struct world *w, unsigned ns, unsigned name)
+{
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	unsigned n = pick(w, 4);
+	strbuf_addf(&b,
+		    "{\"kind\":\"EndpointSlice\",\"metadata\":{\"name\":\"e%u\",\"namespace\":\"n%"
+		    "u\",\"resourceVersion\":\"%u\",\"labels\":{\"kubernetes.io/service-name\":"
+		    "\"s%u\"}},\"endpoints\":[",
+		    name, ns, ++w->rv, pick(w, NAMES));
+	for (unsigned i = 0; i < n; i++)
+		strbuf_addf(&b, "%s{\"addresses\":[\"10.1.0.%u\"]}", i != 0 ? "," : "",
+			    pick(w, 16));
+	strbuf_adds(&b, "]}");
+	return decode(w->slices, b.s);
+}
+
+static struct kube_obj *make_pod(struct world *w, unsigned name)
+{
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	strbuf_addf(&b,
+		    "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p%u\",\"namespace\":\"n0\","
+		    "\"resourceVersion\":\"%u\"},\"status\":{\"podIPs\":[{\"ip\":\"10.2.0.%u\"}]}}",
+		    name, ++w->rv, name % 4);
+	return decode(w->pods, b.s);
+}
+
+/* A handler's call, and the model's own copy. */
+static void change(struct world *w, struct kube_obj **at, struct kube_obj *now,
+		   void (*tell)(struct kubernetes_index *x, struct kube_obj *old,
+				struct kube_obj *now))
+{
+	struct kube_obj *old = *at;
+	if (old == NULL && now == NULL)
+		return;
+	tell(w->x, old, now);
+	*at = now;
+	kube_obj_unref(old);
+}
+
+static void step(struct world *w)
+{
+	unsigned ns = pick(w, SPACES), name = pick(w, NAMES), slice = pick(w, SLICES),
+		 pod = pick(w, PODS);
+	bool gone = pick(w, 3) == 0;
+	switch (pick(w, 4)) {
+	case 0:
+		change(w, &w->service[ns][name], gone ? NULL : make_service(w, ns, name),
+		       kubernetes_index_service);
+		break;
+	case 1:
+	case 2:
+		change(w, &w->slice[ns][slice], gone ? NULL : make_slice(w, ns, slice),
+		       kubernetes_index_slice);
+		break;
+	default:
+		change(w, &w->pod[pod], gone ? NULL : make_pod(w, pod), kubernetes_index_pod);
+		break;
+	}
+}
+
+static void check_entry(const struct world *w, unsigned ns, unsigned name)
+{
+	char ns_text[8], name_text[8];
+	snprintf(ns_text, sizeof(ns_text), "n%u", ns);
+	snprintf(name_text, sizeof(name_text), "s%u", name);
+	const struct kubernetes_entry *e =
+		kubernetes_index_find(w->x, slice_of(ns_text), slice_of(name_text));
+	uint32_t want = 0;
+	for (unsigned i = 0; i < SLICES; i++) {
+		const struct kube_obj *o = w->slice[ns][i];
+		if (o == NULL || strcmp(kube_slice_of(o)->service, name_text) != 0)
+			continue;
+		want++;
+		bool found = false;
+		for (uint32_t k = 0; e != NULL && k < e->n_slices; k++)
+			found = found || &e->slices[k]->o == o;
+		assert_true(found);
+	}
+	const struct kube_obj *service = w->service[ns][name];
+	if (want == 0 && service == NULL) {
+		assert_null(e);
+		return;
+	}
+	assert_non_null(e);
+	assert_int_equal(e->n_slices, want);
+	assert_ptr_equal(e->service, service);
+	for (uint32_t k = 1; k < e->n_slices; k++)
+		assert_true(strcmp(e->slices[k - 1]->o.name, e->slices[k]->o.name) < 0);
+}
+
+static void check_ips(const struct world *w)
+{
+	for (unsigned last = 0; last < 16; last++) {
+		struct kube_ip ip;
+		struct kubernetes_endpoint_ref refs[256];
+		char text[32];
+		snprintf(text, sizeof(text), "10.1.0.%u", last);
+		assert_int_equal(kube_ip_parse(slice_of(text), &ip), 0);
+		size_t want = 0;
+		for (unsigned i = 0; i < SPACES * SLICES; i++) {
+			const struct kube_obj *o = w->slice[i / SLICES][i % SLICES];
+			for (uint32_t k = 0; o != NULL && k < kube_slice_of(o)->n_endpoints; k++)
+				want += memcmp(&kube_slice_of(o)->endpoints[k].ip, &ip,
+					       sizeof(ip)) == 0;
+		}
+		size_t n = kubernetes_index_endpoints(w->x, &ip, refs, ARRAY_LEN(refs));
+		assert_int_equal(n, want);
+		for (size_t i = 0; i < n; i++)
+			assert_memory_equal(&refs[i].slice->endpoints[refs[i].at].ip, &ip,
+					    sizeof(ip));
+	}
+}
+
+static void check_services_and_pods(const struct world *w)
+{
+	for (unsigned last = 0; last < 8; last++) {
+		struct kube_ip ip;
+		char text[32];
+		snprintf(text, sizeof(text), "10.0.0.%u", last);
+		assert_int_equal(kube_ip_parse(slice_of(text), &ip), 0);
+		bool any = false;
+		const struct kube_service *s = kubernetes_index_by_ip(w->x, &ip);
+		for (unsigned i = 0; i < SPACES * NAMES; i++) {
+			const struct kube_obj *o = w->service[i / NAMES][i % NAMES];
+			any = any || (o != NULL &&
+				      memcmp(&kube_service_of(o)->ips[0], &ip, sizeof(ip)) == 0);
+		}
+		assert_int_equal(s != NULL, any);
+		snprintf(text, sizeof(text), "10.2.0.%u", last % 4);
+		assert_int_equal(kube_ip_parse(slice_of(text), &ip), 0);
+		const struct kube_pod *p = kubernetes_index_pod_by_ip(w->x, &ip);
+		any = w->pod[last % 4] != NULL || w->pod[last % 4 + 4] != NULL;
+		assert_int_equal(p != NULL, any);
+		assert_true(p == NULL || &p->o == w->pod[last % 4] ||
+			    &p->o == w->pod[last % 4 + 4]);
+	}
+}
+
+static void random_changes(void **state)
+{
+	(void)state;
+	struct world w = { .texts = kube_intern_new(), .x = kubernetes_index_new() };
+	w.services = kube_service_codec(w.texts);
+	w.slices = kube_slice_codec(w.texts, false);
+	w.pods = kube_pod_codec(w.texts);
+	rng_init(&w.rng);
+	for (int i = 0; i < STEPS; i++) {
+		step(&w);
+		if (i % 10 != 0)
+			continue;
+		for (unsigned k = 0; k < SPACES * NAMES; k++)
+			check_entry(&w, k / NAMES, k % NAMES);
+		check_ips(&w);
+		check_services_and_pods(&w);
+	}
+	struct kubernetes_index_stats st;
+	kubernetes_index_stats(w.x, &st);
+	size_t slices = 0, services = 0;
+	for (unsigned i = 0; i < SPACES * SLICES; i++)
+		slices += w.slice[i / SLICES][i % SLICES] != NULL;
+	for (unsigned i = 0; i < SPACES * NAMES; i++)
+		services += w.service[i / NAMES][i % NAMES] != NULL;
+	assert_int_equal(st.slices, slices);
+	assert_int_equal(st.services, services);
+	kubernetes_index_free(w.x);
+	for (unsigned i = 0; i < SPACES * SLICES; i++)
+		kube_obj_unref(w.slice[i / SLICES][i % SLICES]);
+	for (unsigned i = 0; i < SPACES * NAMES; i++)
+		kube_obj_unref(w.service[i / NAMES][i % NAMES]);
+	for (unsigned i = 0; i < PODS; i++)
+		kube_obj_unref(w.pod[i]);
+	kube_codec_free(w.services);
+	kube_codec_free(w.slices);
+	kube_codec_free(w.pods);
+	rcu_barrier_all();
+	kube_intern_free(w.texts);
+}
+
+static void namespaces(void **state)
+{
+	(void)state;
+	struct kubernetes_index *x = kubernetes_index_new();
+	assert_false(kubernetes_index_has_namespace(x, slice_of("a")));
+	kubernetes_index_namespace(x, slice_of("a"), true);
+	kubernetes_index_namespace(x, slice_of("a"), true);
+	assert_true(kubernetes_index_has_namespace(x, slice_of("a")));
+	assert_false(kubernetes_index_has_namespace(x, slice_of("ab")));
+	kubernetes_index_namespace(x, slice_of("a"), false);
+	kubernetes_index_namespace(x, slice_of("a"), false);
+	assert_false(kubernetes_index_has_namespace(x, slice_of("a")));
+	rcu_barrier_all();
+	kubernetes_index_free(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_changes),
+		cmocka_unit_test(namespaces),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
