@@ -244,3 +244,31 @@ int kube_config_in_cluster(const char *root, struct kube_config **ret, char *err
 	*ret = c;
 	return 0;
 }
+
+int kube_config_explicit(const char *server, const char *cert, const char *key, const char *ca,
+			 struct kube_config **ret, char *err, size_t err_n)
+{
+	size_t n = strlen(server);
+	if (strncmp(server, "http://", 7) != 0 && strncmp(server, "https://", 8) != 0) {
+		snprintf(err, err_n,
+			 "'%s' is no address of an API server: http:// or https:// and a host",
+			 server);
+		return ERR_PARSE;
+	}
+	while (n > 0 && server[n - 1] == '/')
+		n--;
+	struct kube_config *c = kube_config_new();
+	c->server = xstrndup(server, n);
+	c->origin = xasprintf("endpoint %s", c->server);
+	c->ns = xstrdup("default");
+	c->cert.path = cert != NULL ? xstrdup(cert) : NULL;
+	c->key.path = key != NULL ? xstrdup(key) : NULL;
+	c->ca.path = ca != NULL ? xstrdup(ca) : NULL;
+	int r = kube_config_check(c, err, err_n);
+	if (r < 0) {
+		kube_config_free(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}

@@ -19,6 +19,10 @@ MUST_CHECK int kube_config_load(const char *file, const char *context, struct ku
  * (`root` is put in front of its path, for tests; NULL: none). */
 MUST_CHECK int kube_config_in_cluster(const char *root, struct kube_config **ret, char *err,
 				      size_t err_n);
+/* One that is named outright: "https://host:port", and files of PEM, NULL for none. */
+MUST_CHECK int kube_config_explicit(const char *server, const char *cert, const char *key,
+				    const char *ca, struct kube_config **ret, char *err,
+				    size_t err_n);
 void kube_config_free(struct kube_config *c);
 
 const char *kube_config_server(const struct kube_config *c); /* "https://host:port", no slash behind

@@ -1,0 +1,153 @@
+/* The configuration of the plugin and what its files share. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "plugin/kubernetes/index.h"
+#include "plugin/kubernetes/qparse.h"
+#include "server/query.h"
+#include "server/setup.h"
+
+#define KUBERNETES_AREA "plugin/kubernetes"
+
+enum kubernetes_pods {
+	KUBERNETES_PODS_DISABLED,
+	KUBERNETES_PODS_INSECURE,
+	KUBERNETES_PODS_VERIFIED
+};
+
+/* CNAME records of a query so far; in its own memory, so that they outlive a wait. */
+enum { KUBERNETES_CHAIN_MAX = 11 };
+struct kubernetes_chain {
+	size_t n;
+	const uint8_t *owner[KUBERNETES_CHAIN_MAX], *target[KUBERNETES_CHAIN_MAX];
+};
+
+struct kubernetes_source;
+struct resource;
+
+struct kubernetes_conf {
+	struct zone_list zones;
+	size_t primary;	      /* the first zone that is not a reverse one: where PTR records lead */
+	uint8_t *zone_labels; /* of each */
+	bool *is_reverse;     /* each: below in-addr.arpa or ip6.arpa, or these themselves */
+	bool *is_multicluster; /* each */
+	struct zone_list multicluster;
+	bool multicluster_given;
+
+	/* Where the API is. */
+	const char *endpoint;
+	const char *cert, *key, *ca;
+	const char *kubeconfig, *context;
+
+	struct opt_list namespaces;
+	const char *namespace_labels, *labels; /* selectors as written; NULL: none */
+	int pods;			       /* enum kubernetes_pods */
+	bool endpoint_pod_names, noendpoints, ignore_empty, zonal;
+	struct fallthrough fall;
+	uint64_t ttl_s;
+	int64_t startup_ns;
+
+	/* prepare: */
+	struct resource *held;
+	struct kubernetes_source *source;
+	struct kubernetes_index *index; /* the source's */
+	struct kube_ip *local;		/* own addresses, less loopback */
+	size_t n_local;
+};
+
+/* ---- setup.c ---- */
+
+enum { KUBERNETES_N_OPTS = 19 };
+extern const struct opt kubernetes_opts[KUBERNETES_N_OPTS];
+MUST_CHECK int kubernetes_parse(struct plugin_inst *self, struct setup *s);
+
+/* ---- source.c: the API server's objects, kept in an index; outlives reloads ---- */
+
+/* Starts, or joins, the source of this configuration. */
+MUST_CHECK int kubernetes_source_get(struct plugin_inst *self, struct prepare *p);
+void kubernetes_source_put(struct kubernetes_conf *c);
+bool kubernetes_source_synced(const struct kubernetes_source *s);
+/* Waits until it has all, up to startup_timeout; says so in the log as it waits. */
+void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns);
+
+/* ---- find.c: from a question to what it finds ---- */
+
+enum kubernetes_found {
+	KUBERNETES_NXDOMAIN,
+	KUBERNETES_EXISTS, /* the name is there, perhaps without anything */
+};
+
+/* One (address, port) that a name has. */
+struct kubernetes_hit {
+	const struct kube_ip *ip; /* of a pod's name: the caller's */
+	const struct kube_service *service;
+	const struct kube_slice *slice; /* NULL: a cluster address */
+	const struct kube_endpoint *endpoint;
+	int32_t port; /* -1: none */
+};
+
+/* What is found, one after the other; false stops. */
+typedef bool (*kubernetes_hit_fn)(void *ctx, const struct kubernetes_hit *h);
+
+struct kubernetes_find {
+	const struct kubernetes_conf *conf;
+	const struct dns_qname *name;
+	struct kubernetes_qparse parsed;
+	const struct kube_service *external; /* set when the name is an ExternalName's */
+	struct kube_ip pod;		     /* address of a pod's name */
+};
+
+/* A is a name of a zone below which `zone_labels` labels lie: read and looked up. */
+enum kubernetes_found kubernetes_find(struct kubernetes_find *f, const struct kubernetes_conf *c,
+				      const struct dns_qname *name, size_t zone,
+				      kubernetes_hit_fn each, void *ctx);
+bool kubernetes_exposed(const struct kubernetes_conf *c, struct slice ns);
+/* The label of an endpoint's own name: hostname, pod's name or dashed address; its length. */
+size_t kubernetes_endpoint_label(const struct kubernetes_conf *c, const struct kube_slice *s,
+				 const struct kube_endpoint *e, char out[DNS_LABEL_MAX + 1]);
+
+/* ---- reply.c: the replies ---- */
+
+/* Negative answers and errors with the zone's SOA record, AA set. */
+enum verdict kubernetes_reply_soa(const struct kubernetes_conf *c, struct query *q, size_t zone,
+				  uint16_t rcode);
+/* The SOA record itself, of the zone in the letters of the question. */
+enum verdict kubernetes_answer_soa(const struct kubernetes_conf *c, struct query *q, size_t zone);
+/* Starts an answer that is open for records, AA set. */
+void kubernetes_reply_open(struct query *q);
+/* Adds a record to it; rdata is copied. What does not fit sets TC; false then. */
+bool kubernetes_reply_add(const struct kubernetes_conf *c, struct query *q, enum dns_section s,
+			  const uint8_t *owner, uint16_t type, const void *rdata, size_t n);
+
+/* ---- addr.c: A and AAAA ---- */
+
+/* The answer to an address question whose addresses these are; V_NEXT: there is none. */
+struct kubernetes_addrs {
+	uint16_t type; /* A or AAAA */
+	const struct kube_ip **v;
+	size_t n, cap;
+	struct arena *arena;
+	bool full; /* the arena is used up */
+};
+void kubernetes_addrs_init(struct kubernetes_addrs *a, struct query *q, uint16_t type);
+/* Once each. */
+void kubernetes_addrs_add(struct kubernetes_addrs *a, const struct kube_ip *ip);
+enum verdict kubernetes_addrs_reply(const struct kubernetes_conf *c, struct query *q,
+				    const struct kubernetes_addrs *a);
+
+/* ---- srv.c, reverse.c, apex.c, external.c ---- */
+
+enum verdict kubernetes_serve_srv(struct plugin_inst *self, struct query *q, size_t zone);
+enum verdict kubernetes_serve_ptr(struct plugin_inst *self, struct query *q, size_t zone);
+enum verdict kubernetes_serve_ns(struct plugin_inst *self, struct query *q, size_t zone);
+enum verdict kubernetes_serve_ns_host(struct plugin_inst *self, struct query *q, size_t zone);
+/* The name does not exist: NXDOMAIN, SERVFAIL before the first list, or the next plugin. */
+enum verdict kubernetes_no_name(struct plugin_inst *self, struct query *q, size_t zone);
+/* A question for an ExternalName: a CNAME record and where it leads. */
+enum verdict kubernetes_serve_external(struct plugin_inst *self, struct query *q, size_t zone,
+				       const struct kube_service *s);
+enum verdict kubernetes_resume_external(struct plugin_inst *self, struct query *q);

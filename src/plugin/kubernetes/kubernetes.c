@@ -1,0 +1,178 @@
+/* kubernetes: names of a cluster's Services, endpoints and pods, as CoreDNS gives them (spec 1.3).
+ * This file picks who answers; see conf.h for the others. */
+#include "plugin/kubernetes/conf.h"
+
+static int kubernetes_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	struct kubernetes_conf *c = self->conf;
+	if (p->dry)
+		return 0;
+	int r = kubernetes_source_get(self, p);
+	if (r == 0)
+		kubernetes_source_wait(c->source, c->startup_ns);
+	return r;
+}
+
+static void kubernetes_teardown(struct plugin_inst *self)
+{
+	kubernetes_source_put(self->conf);
+}
+
+static bool kubernetes_ready(struct plugin_inst *self)
+{
+	const struct kubernetes_conf *c = self->conf;
+	return kubernetes_source_synced(c->source);
+}
+
+enum verdict kubernetes_no_name(struct plugin_inst *self, struct query *q, size_t zone)
+{
+	const struct kubernetes_conf *c = self->conf;
+	if (fallthrough_covers(&c->fall, &q->qname))
+		return V_NEXT;
+	return kubernetes_reply_soa(c, q, zone,
+				    kubernetes_source_synced(c->source) ? DNS_RCODE_NXDOMAIN
+									: DNS_RCODE_SERVFAIL);
+}
+
+static bool collect(void *ctx, const struct kubernetes_hit *h)
+{
+	kubernetes_addrs_add(ctx, h->ip);
+	return true;
+}
+
+static bool stop(void *ctx, const struct kubernetes_hit *h)
+{
+	(void)ctx;
+	(void)h;
+	return false;
+}
+
+static enum verdict serve_address(struct plugin_inst *self, struct query *q, size_t zone)
+{
+	const struct kubernetes_conf *c = self->conf;
+	struct kubernetes_find f;
+	struct kubernetes_addrs a;
+	kubernetes_addrs_init(&a, q, q->req.qtype);
+	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, collect, &a);
+	if (f.parsed.what == KUBERNETES_NS_HOST)
+		return kubernetes_serve_ns_host(self, q, zone);
+	if (found == KUBERNETES_NXDOMAIN)
+		return kubernetes_no_name(self, q, zone);
+	if (f.external != NULL)
+		return kubernetes_serve_external(self, q, zone, f.external);
+	return a.n != 0 ? kubernetes_addrs_reply(c, q, &a)
+			: kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
+}
+
+static enum verdict serve_version(const struct kubernetes_conf *c, struct query *q)
+{
+	static const uint8_t text[] = "\0051.1.0";
+	enum { VERSION_TTL_S = 28800 };
+	kubernetes_reply_open(q);
+	kubernetes_reply_add(c, q, DNS_ANSWER, q->req.qname, DNS_TYPE_TXT, text, sizeof(text) - 1);
+	if (q->resp.first[DNS_ANSWER] != NULL)
+		q->resp.first[DNS_ANSWER]->ttl = VERSION_TTL_S;
+	return V_ANSWERED;
+}
+
+static bool note(void *ctx, const struct kubernetes_hit *h)
+{
+	(void)h;
+	*(bool *)ctx = true;
+	return false;
+}
+
+/* Only what has records of another type is known to TXT: not the names between. */
+static enum verdict serve_txt(struct plugin_inst *self, struct query *q, size_t zone)
+{
+	const struct kubernetes_conf *c = self->conf;
+	struct kubernetes_find f;
+	bool any = false;
+	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, note, &any);
+	if (f.parsed.what == KUBERNETES_VERSION)
+		return serve_version(c, q);
+	if (any || f.external != NULL ||
+	    (found == KUBERNETES_EXISTS && f.parsed.n_zone_labels != 0))
+		return kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
+	return kubernetes_no_name(self, q, zone);
+}
+
+/* Types that no name has: is the name there at all? */
+static enum verdict serve_other(struct plugin_inst *self, struct query *q, size_t zone)
+{
+	const struct kubernetes_conf *c = self->conf;
+	struct kubernetes_find f;
+	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, stop, NULL);
+	if (f.parsed.what == KUBERNETES_NS_HOST)
+		return kubernetes_serve_ns_host(self, q, zone);
+	if (found == KUBERNETES_NXDOMAIN)
+		return kubernetes_no_name(self, q, zone);
+	if (f.external != NULL && q->req.qtype == DNS_TYPE_CNAME)
+		return kubernetes_serve_external(self, q, zone, f.external);
+	return kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
+}
+
+static enum verdict serve_soa(struct plugin_inst *self, struct query *q, size_t zone)
+{
+	const struct kubernetes_conf *c = self->conf;
+	if (q->qname.n_labels == c->zone_labels[zone])
+		return kubernetes_answer_soa(c, q, zone);
+	return kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
+}
+
+static enum verdict serve_ns(struct plugin_inst *self, struct query *q, size_t zone)
+{
+	const struct kubernetes_conf *c = self->conf;
+	return q->qname.n_labels == c->zone_labels[zone] ? kubernetes_serve_ns(self, q, zone)
+							 : serve_other(self, q, zone);
+}
+
+static enum verdict serve_srv(struct plugin_inst *self, struct query *q, size_t zone)
+{
+	return kubernetes_serve_srv(self, q, zone);
+}
+
+static enum verdict refuse(struct plugin_inst *self, struct query *q, size_t zone)
+{
+	(void)self;
+	(void)zone;
+	return query_fail(q, DNS_RCODE_REFUSED, NULL);
+}
+
+static const struct {
+	uint16_t type;
+	enum verdict (*serve)(struct plugin_inst *self, struct query *q, size_t zone);
+} by_type[] = {
+	{ DNS_TYPE_A, serve_address }, { DNS_TYPE_AAAA, serve_address },
+	{ DNS_TYPE_SRV, serve_srv },   { DNS_TYPE_PTR, kubernetes_serve_ptr },
+	{ DNS_TYPE_TXT, serve_txt },   { DNS_TYPE_SOA, serve_soa },
+	{ DNS_TYPE_NS, serve_ns },     { DNS_TYPE_AXFR, refuse },
+	{ DNS_TYPE_IXFR, refuse },
+};
+
+static enum verdict kubernetes_serve(struct plugin_inst *self, struct query *q)
+{
+	const struct kubernetes_conf *c = self->conf;
+	int zone = zone_list_match(&c->zones, &q->qname);
+	if (zone < 0)
+		return V_NEXT;
+	for (size_t i = 0; i < ARRAY_LEN(by_type); i++) {
+		if (by_type[i].type == q->req.qtype)
+			return by_type[i].serve(self, q, (size_t)zone);
+	}
+	return serve_other(self, q, (size_t)zone);
+}
+
+const struct plugin kubernetes_plugin = {
+	.name = "kubernetes",
+	.conf_size = sizeof(struct kubernetes_conf),
+	.opts = kubernetes_opts,
+	.n_opts = KUBERNETES_N_OPTS,
+	.state_size = sizeof(struct kubernetes_chain),
+	.parse = kubernetes_parse,
+	.prepare = kubernetes_prepare,
+	.teardown = kubernetes_teardown,
+	.serve = kubernetes_serve,
+	.resume = kubernetes_resume_external,
+	.ops = { .ready = kubernetes_ready },
+};

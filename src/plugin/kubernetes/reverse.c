@@ -1,0 +1,136 @@
+/* From addresses back to names. */
+#include <string.h>
+
+#include "plugin/kubernetes/conf.h"
+
+enum { V4_LABELS = 4, V6_LABELS = 32, ARPA_LABELS = 2, ENDPOINTS_MAX = 256 };
+
+static bool read_byte(const uint8_t *label, uint8_t *ret)
+{
+	unsigned v = 0;
+	if (label[0] == 0 || label[0] > 3 || (label[0] > 1 && label[1] == '0'))
+		return false;
+	for (size_t i = 1; i <= label[0]; i++) {
+		if (!ascii_isdigit((char)label[i]))
+			return false;
+		v = 10 * v + (label[i] - (unsigned)'0');
+	}
+	*ret = (uint8_t)v;
+	return v <= 255;
+}
+
+static bool read_nibble(const uint8_t *label, uint8_t *ret)
+{
+	char c = (char)label[1];
+	if (label[0] != 1 || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+		return false;
+	*ret = (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	return true;
+}
+
+/* The address of a whole reverse name. */
+static bool reverse_ip(const struct dns_qname *q, struct kube_ip *ret)
+{
+	static const uint8_t v4[] = "\7in-addr\4arpa", v6[] = "\3ip6\4arpa";
+	const uint8_t *end = q->n_labels >= ARPA_LABELS
+				     ? q->wire + q->label[q->n_labels - ARPA_LABELS]
+				     : q->wire;
+	struct kube_ip ip = { .b = { [10] = 0xff, [11] = 0xff } };
+	if (q->n_labels == V4_LABELS + ARPA_LABELS && dns_name_eq(end, v4)) {
+		for (unsigned i = 0; i < V4_LABELS; i++) {
+			if (!read_byte(q->wire + q->label[i], &ip.b[15 - i]))
+				return false;
+		}
+	} else if (q->n_labels == V6_LABELS + ARPA_LABELS && dns_name_eq(end, v6)) {
+		ip = (struct kube_ip){ 0 };
+		for (unsigned i = 0; i < V6_LABELS; i++) {
+			uint8_t v;
+			if (!read_nibble(q->wire + q->label[i], &v))
+				return false;
+			ip.b[15 - i / 2] |= (uint8_t)(i % 2 == 0 ? v : v << 4);
+		}
+	} else {
+		return false;
+	}
+	*ret = ip;
+	return true;
+}
+
+static size_t add_label(uint8_t *out, size_t n, const char *text, size_t len)
+{
+	out[n] = (uint8_t)len;
+	memcpy(out + n + 1, text, len);
+	return n + 1 + len;
+}
+
+/* [endpoint.]service.namespace.svc.PRIMARY */
+static bool add_ptr(const struct kubernetes_conf *c, struct query *q, struct slice endpoint,
+		    const char *service, const char *ns)
+{
+	uint8_t name[5 * (DNS_LABEL_MAX + 1) + DNS_NAME_MAX];
+	const uint8_t *zone = c->zones.wire[c->primary];
+	size_t n = 0, zone_n = dns_name_len(zone), service_n = strlen(service), ns_n = strlen(ns);
+	if (service_n == 0 || service_n > DNS_LABEL_MAX || ns_n > DNS_LABEL_MAX)
+		return true; /* no name at all */
+	if (endpoint.n != 0)
+		n = add_label(name, n, endpoint.p, endpoint.n);
+	n = add_label(name, n, service, service_n);
+	n = add_label(name, n, ns, ns_n);
+	n = add_label(name, n, "svc", 3);
+	if (n + zone_n > DNS_NAME_MAX)
+		return true;
+	memcpy(name + n, zone, zone_n);
+	n += zone_n;
+	DNS_RR_FOREACH(rr, &q->resp, DNS_ANSWER)
+	{
+		if (rr->rdlen == n && memcmp(rr->rdata, name, n) == 0)
+			return true;
+	}
+	return kubernetes_reply_add(c, q, DNS_ANSWER, q->req.qname, DNS_TYPE_PTR, name, n);
+}
+
+static bool shown(const struct kubernetes_conf *c, const char *ns)
+{
+	return c->namespaces.n == 0 || kubernetes_exposed(c, slice_of(ns));
+}
+
+static void add_endpoints(const struct kubernetes_conf *c, struct query *q,
+			  const struct kube_ip *ip)
+{
+	struct kubernetes_endpoint_ref refs[ENDPOINTS_MAX];
+	char label[DNS_LABEL_MAX + 1];
+	size_t n = kubernetes_index_endpoints(c->index, ip, refs, ARRAY_LEN(refs));
+	for (size_t i = 0; i < MIN(n, ARRAY_LEN(refs)); i++) {
+		const struct kube_slice *s = refs[i].slice;
+		if (!shown(c, s->o.ns))
+			continue;
+		size_t k = kubernetes_endpoint_label(c, s, &s->endpoints[refs[i].at], label);
+		if (!add_ptr(c, q, (struct slice){ label, k }, s->service, s->o.ns))
+			return;
+	}
+}
+
+static bool nothing(void *ctx, const struct kubernetes_hit *h)
+{
+	(void)ctx;
+	(void)h;
+	return false;
+}
+
+enum verdict kubernetes_serve_ptr(struct plugin_inst *self, struct query *q, size_t zone)
+{
+	const struct kubernetes_conf *c = self->conf;
+	struct kube_ip ip;
+	struct kubernetes_find f;
+	if (!reverse_ip(&q->qname, &ip))
+		return kubernetes_find(&f, c, &q->qname, zone, nothing, NULL) == KUBERNETES_EXISTS
+			       ? kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR)
+			       : kubernetes_no_name(self, q, zone);
+	const struct kube_service *s = kubernetes_index_by_ip(c->index, &ip);
+	kubernetes_reply_open(q);
+	if (s != NULL && shown(c, s->o.ns))
+		add_ptr(c, q, (struct slice){ "", 0 }, s->o.name, s->o.ns);
+	else
+		add_endpoints(c, q, &ip);
+	return q->resp.count[DNS_ANSWER] != 0 ? V_ANSWERED : kubernetes_no_name(self, q, zone);
+}

@@ -1,0 +1,321 @@
+/* The API server's objects, kept in an index by informers. Stanzas that ask for the same share one
+ * source, which outlives reloads. */
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kind.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "kube/client.h"
+#include "kube/config.h"
+#include "kube/informer.h"
+#include "kube/tree.h"
+#include "plugin/kubernetes/conf.h"
+#include "server/resource.h"
+
+enum { SERVICES, SLICES, NAMESPACES, PODS, N_INFORMERS };
+
+struct kubernetes_source {
+	struct kube_client *client;
+	struct kube_intern *texts;
+	struct kube_informer *informer[N_INFORMERS]; /* NULL: not asked for */
+	struct kube_server_memory memory;
+	struct kubernetes_index *index;
+};
+
+/* ---- from informers to the index ---- */
+
+static void service_added(void *ctx, struct kube_obj *o)
+{
+	kubernetes_index_service(ctx, NULL, o);
+}
+static void service_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+{
+	kubernetes_index_service(ctx, old, o);
+}
+static void service_deleted(void *ctx, struct kube_obj *o)
+{
+	kubernetes_index_service(ctx, o, NULL);
+}
+
+static void slice_added(void *ctx, struct kube_obj *o)
+{
+	kubernetes_index_slice(ctx, NULL, o);
+}
+static void slice_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+{
+	kubernetes_index_slice(ctx, old, o);
+}
+static void slice_deleted(void *ctx, struct kube_obj *o)
+{
+	kubernetes_index_slice(ctx, o, NULL);
+}
+
+static void pod_added(void *ctx, struct kube_obj *o)
+{
+	kubernetes_index_pod(ctx, NULL, o);
+}
+static void pod_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+{
+	kubernetes_index_pod(ctx, old, o);
+}
+static void pod_deleted(void *ctx, struct kube_obj *o)
+{
+	kubernetes_index_pod(ctx, o, NULL);
+}
+
+static void namespace_added(void *ctx, struct kube_obj *o)
+{
+	kubernetes_index_namespace(ctx, slice_of(o->name), true);
+}
+static void namespace_deleted(void *ctx, struct kube_obj *o)
+{
+	kubernetes_index_namespace(ctx, slice_of(o->name), false);
+}
+
+static void trouble(void *ctx, const char *text)
+{
+	(void)ctx;
+	log_warn(KUBERNETES_AREA, "%s", text);
+}
+
+/* What is watched, and what happens with it. */
+static const struct {
+	const char *group, *kind;
+	const char *fields; /* selector */
+	bool labelled;	    /* by the option `labels` */
+	struct kube_handler handler;
+} watched[N_INFORMERS] = {
+	[SERVICES] = { "",
+		       "Service",
+		       NULL,
+		       true,
+		       { .added = service_added,
+			 .updated = service_updated,
+			 .deleted = service_deleted,
+			 .trouble = trouble } },
+	[SLICES] = { "discovery.k8s.io",
+		     "EndpointSlice",
+		     NULL,
+		     true,
+		     { .added = slice_added,
+		       .updated = slice_updated,
+		       .deleted = slice_deleted,
+		       .trouble = trouble } },
+	[NAMESPACES] = { "",
+			 "Namespace",
+			 NULL,
+			 false,
+			 { .added = namespace_added,
+			   .deleted = namespace_deleted,
+			   .trouble = trouble } },
+	[PODS] = { "",
+		   "Pod",
+		   "status.phase!=Succeeded,status.phase!=Failed,status.phase!=Unknown",
+		   true,
+		   { .added = pod_added,
+		     .updated = pod_updated,
+		     .deleted = pod_deleted,
+		     .trouble = trouble } },
+};
+
+static bool is_wanted(const struct kubernetes_conf *c, int i)
+{
+	return (i != SLICES || !c->noendpoints) &&
+	       (i != PODS || c->pods == KUBERNETES_PODS_VERIFIED);
+}
+
+static struct kube_codec *codec_of(const struct kubernetes_source *s,
+				   const struct kubernetes_conf *c, int i)
+{
+	static const char *const nothing[] = { "metadata.name" };
+	switch (i) {
+	case SERVICES:
+		return kube_service_codec(s->texts);
+	case SLICES:
+		return kube_slice_codec(s->texts, c->zonal);
+	case PODS:
+		return kube_pod_codec(s->texts);
+	default:
+		return kube_tree_codec(api_kind_find("", "Namespace"), nothing, ARRAY_LEN(nothing));
+	}
+}
+
+/* ---- life ---- */
+
+static void source_free(void *value)
+{
+	struct kubernetes_source *s = value;
+	for (int i = 0; i < N_INFORMERS; i++)
+		kube_informer_free(s->informer[i]);
+	kube_client_free(s->client);
+	/* No generation that could read it is left. */
+	kubernetes_index_free(s->index);
+	kube_intern_free(s->texts);
+	free(s);
+}
+
+static int open_config(const struct kubernetes_conf *c, struct kube_config **ret, char *err,
+		       size_t err_n)
+{
+	if (c->kubeconfig != NULL)
+		return kube_config_load(c->kubeconfig, c->context, ret, err, err_n);
+	if (c->endpoint != NULL)
+		return kube_config_explicit(c->endpoint, c->cert, c->key, c->ca, ret, err, err_n);
+	return kube_config_in_cluster(NULL, ret, err, err_n);
+}
+
+static int start_informer(struct kubernetes_source *s, const struct kubernetes_conf *c, int i,
+			  char *err, size_t err_n)
+{
+	struct kube_handler h = watched[i].handler;
+	struct kube_informer_conf ic = {
+		.client = s->client,
+		.kind = api_kind_find(watched[i].group, watched[i].kind),
+		.labels = i == NAMESPACES	? c->namespace_labels
+			  : watched[i].labelled ? c->labels
+						: NULL,
+		.fields = watched[i].fields,
+		.codec = codec_of(s, c, i),
+		.memory = &s->memory,
+	};
+	h.ctx = s->index;
+	s->informer[i] = kube_informer_new(&ic);
+	kube_informer_handle(s->informer[i], &h);
+	return kube_informer_start(s->informer[i], err, err_n);
+}
+
+struct make {
+	const struct kubernetes_conf *conf;
+	char err[512];
+};
+
+static int source_make(void *arg, void **ret)
+{
+	struct make *m = arg;
+	struct kube_config *config;
+	int r = open_config(m->conf, &config, m->err, sizeof(m->err));
+	if (r < 0)
+		return r;
+	struct kubernetes_source *s = xcalloc(1, sizeof(*s));
+	s->client = kube_client_new(config);
+	s->texts = kube_intern_new();
+	s->index = kubernetes_index_new();
+	for (int i = 0; i < N_INFORMERS && r >= 0; i++) {
+		if (is_wanted(m->conf, i))
+			r = start_informer(s, m->conf, i, m->err, sizeof(m->err));
+	}
+	if (r < 0) {
+		source_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+/* Everything that decides what is in the index. */
+static char *key_of(const struct kubernetes_conf *c)
+{
+	const char *parts[] = { c->endpoint,   c->cert,	   c->key,    c->ca,
+				c->kubeconfig, c->context, c->labels, c->namespace_labels };
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	strbuf_addf(&b, "kubernetes %d %d %d", c->noendpoints, c->zonal,
+		    c->pods == KUBERNETES_PODS_VERIFIED);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		strbuf_addc(&b, ' ');
+		strbuf_add_quoted(&b, slice_of(parts[i] != NULL ? parts[i] : ""));
+	}
+	return strbuf_take(&b);
+}
+
+static void add_local(struct kubernetes_conf *c, const struct sockaddr *sa)
+{
+	struct kube_ip ip = { .b = { [10] = 0xff, [11] = 0xff } };
+	static const struct kube_ip loopback6 = { .b = { [15] = 1 } };
+	if (sa->sa_family == AF_INET)
+		memcpy(ip.b + 12, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, 4);
+	else
+		memcpy(ip.b, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
+	if ((kube_ip_is4(&ip) && ip.b[12] == 127) || memcmp(&ip, &loopback6, sizeof(ip)) == 0)
+		return;
+	c->local = xreallocarray(c->local, c->n_local + 1, sizeof(*c->local));
+	c->local[c->n_local++] = ip;
+}
+
+/* Addresses of this machine, less loopback: endpoints with one of them are ourselves. */
+static void find_local(struct kubernetes_conf *c)
+{
+	struct ifaddrs *list = NULL;
+	if (getifaddrs(&list) < 0)
+		return;
+	for (const struct ifaddrs *i = list; i != NULL; i = i->ifa_next) {
+		const struct sockaddr *sa = i->ifa_addr;
+		if (sa != NULL && (sa->sa_family == AF_INET || sa->sa_family == AF_INET6))
+			add_local(c, sa);
+	}
+	freeifaddrs(list);
+}
+
+int kubernetes_source_get(struct plugin_inst *self, struct prepare *p)
+{
+	struct kubernetes_conf *c = self->conf;
+	struct make m = { .conf = c };
+	CLEANUP(freep) char *key = key_of(c);
+	int r = resource_get(key, source_make, &m, source_free, &c->held);
+	if (r < 0) {
+		srcerr_set(p->err, self->pos, "kubernetes: %s",
+			   m.err[0] != '\0' ? m.err : err_str(r));
+		return r;
+	}
+	c->source = c->held->value;
+	c->index = c->source->index;
+	find_local(c);
+	return 0;
+}
+
+void kubernetes_source_put(struct kubernetes_conf *c)
+{
+	resource_put(c->held);
+	free(c->local);
+	c->held = NULL;
+	c->local = NULL;
+}
+
+bool kubernetes_source_synced(const struct kubernetes_source *s)
+{
+	for (int i = 0; i < N_INFORMERS; i++) {
+		if (s->informer[i] != NULL && !kube_informer_synced(s->informer[i]))
+			return false;
+	}
+	return true;
+}
+
+void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
+{
+	static const uint64_t say_ns = 500 * NS_PER_MS;
+	uint64_t now = clock_mono_ns(), end = now + (uint64_t)MAX(timeout_ns, 0),
+		 say = now + say_ns;
+	while (!kubernetes_source_synced(s)) {
+		now = clock_mono_ns();
+		if (now >= end) {
+			log_warn(KUBERNETES_AREA, "starting server with unsynced Kubernetes API");
+			return;
+		}
+		if (now >= say) {
+			log_info(KUBERNETES_AREA,
+				 "waiting for Kubernetes API before starting server");
+			say = now + say_ns;
+		}
+		for (int i = 0; i < N_INFORMERS; i++) {
+			uint64_t until = MIN(end, say);
+			now = clock_mono_ns();
+			if (s->informer[i] != NULL && until > now &&
+			    !kube_informer_wait(s->informer[i], until - now))
+				break;
+		}
+	}
+}
