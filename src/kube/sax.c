@@ -1,5 +1,5 @@
-/* Paths become a tree of nodes; while yajl reads, a stack holds the nodes of the containers we are
- * in. Two counters stand for the containers below: unwanted ones and those of a deep row. */
+/* Paths become a tree of nodes; while we read, a stack holds the nodes of the containers we are in.
+ * A counter stands for the containers below a deep row; unwanted ones are skipped whole. */
 #include "kube/sax.h"
 
 #include <assert.h>
@@ -7,18 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <yajl/yajl_parse.h>
-
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "kube/cut.h"
+#include "kube/json_priv.h"
 
 enum { STACK_MAX = 16, NONE = -1, BELOW = -2 };
 
 struct node {
 	char *key; /* NULL: elements of an array; "*": any key */
 	size_t key_n;
+	uint64_t head; /* of the key, as head_of */
 	int id;
 	unsigned flags;
 	bool wanted;	    /* something in or below it is; not so on the way to a dropped row */
@@ -31,10 +30,31 @@ struct kube_sax {
 
 /* ---- building ---- */
 
+/* A key's first eight bytes; all of a shorter one, if one knows its length. */
+static ALWAYS_INLINE uint64_t head_of(const char *p, size_t n)
+{
+	uint64_t head;
+	uint32_t first, last;
+	if (n >= 8) {
+		memcpy(&head, p, 8);
+		return head;
+	}
+	if (n >= 4) {
+		memcpy(&first, p, 4);
+		memcpy(&last, p + n - 4, 4);
+		return (uint64_t)last << 32 | first;
+	}
+	head = 0;
+	for (size_t i = 0; i < n; i++)
+		head = head << 8 | (unsigned char)p[i];
+	return head;
+}
+
 static int node_add(struct kube_sax *s, const char *key, size_t n)
 {
 	vec_push(&s->nodes, (struct node){ .key = key != NULL ? xstrndup(key, n) : NULL,
 					   .key_n = n,
+					   .head = head_of(key, n),
 					   .id = -1,
 					   .child = NONE,
 					   .sibling = NONE });
@@ -108,17 +128,15 @@ struct run {
 	const struct kube_sax *sax;
 	kube_sax_fn fn;
 	void *ctx;
+	struct kube_json json;
 	int next; /* the node of the value that comes: NONE (unwanted), BELOW (of a deep row) */
 	int deep_id;
-	unsigned depth; /* of all containers */
-	unsigned skip;	/* unwanted containers we are in */
 	unsigned below; /* containers of a deep row we are in */
 	struct {
 		int node, deep_id;
 		int element; /* what its elements are, if it is an array */
 	} stack[STACK_MAX];
 	unsigned n;
-	int result;
 };
 
 static int emit(struct run *r, int node, enum kube_sax_type type, struct slice text)
@@ -126,8 +144,8 @@ static int emit(struct run *r, int node, enum kube_sax_type type, struct slice t
 	int id = node == BELOW ? r->deep_id : r->sax->nodes.v[node].id;
 	if (id < 0 && node != BELOW && r->deep_id >= 0)
 		id = r->deep_id; /* an inner node of a path below a deep row */
-	r->result = r->fn(r->ctx, id, type, text);
-	return r->result >= 0;
+	int code = r->fn(r->ctx, id, type, text);
+	return MIN(code, 0);
 }
 
 /* A node that the paths lead to: itself, or what stands for it. */
@@ -150,70 +168,38 @@ static int element_of(const struct run *r, int array)
 	return admit(r, i);
 }
 
-static int scalar(struct run *r, enum kube_sax_type type, struct slice text)
-{
-	if (r->skip != 0 || r->next == NONE)
-		return 1;
-	return emit(r, r->next, type, text);
-}
-
-static int on_null(void *ctx)
-{
-	return scalar(ctx, KUBE_SAX_NULL, (struct slice){ 0 });
-}
-
-static int on_bool(void *ctx, int v)
-{
-	return scalar(ctx, v != 0 ? KUBE_SAX_TRUE : KUBE_SAX_FALSE, (struct slice){ 0 });
-}
-
-static int on_number(void *ctx, const char *p, size_t n)
-{
-	return scalar(ctx, KUBE_SAX_NUMBER, (struct slice){ p, n });
-}
-
-static int on_string(void *ctx, const unsigned char *p, size_t n)
-{
-	return scalar(ctx, KUBE_SAX_STRING, (struct slice){ (const char *)p, n });
-}
-
 static int match(const struct run *r, struct slice key)
 {
 	const struct node *nodes = r->sax->nodes.v;
+	uint64_t head = head_of(key.p, key.n);
 	int any = NONE;
 	for (int i = nodes[r->stack[r->n - 1].node].child; i != NONE; i = nodes[i].sibling) {
-		if (nodes[i].key == NULL)
+		const struct node *v = &nodes[i];
+		if (v->key == NULL)
 			continue;
-		if (nodes[i].key_n == key.n && slice_eq(key, (struct slice){ nodes[i].key, key.n }))
+		if (v->head == head && v->key_n == key.n &&
+		    (key.n <= 8 || memcmp(v->key + 8, key.p + 8, key.n - 8) == 0))
 			return i;
-		if (nodes[i].key_n == 1 && nodes[i].key[0] == '*')
+		if (v->key_n == 1 && v->key[0] == '*')
 			any = i;
 	}
 	return any;
 }
 
-static int on_key(void *ctx, const unsigned char *p, size_t n)
+static int on_key(struct run *r, struct slice key)
 {
-	struct run *r = ctx;
-	struct slice key = { (const char *)p, n };
-	if (r->skip != 0)
-		return 1;
 	if (r->below == 0)
 		r->next = admit(r, match(r, key));
-	return r->next == NONE ? 1 : emit(r, r->next, KUBE_SAX_KEY, key);
+	if (r->next == NONE)
+		return kube_json_skip(&r->json, r->json.depth);
+	return emit(r, r->next, KUBE_SAX_KEY, key);
 }
 
-static int open_container(struct run *r, enum kube_sax_type type)
+static int on_open(struct run *r, enum kube_sax_type type)
 {
-	if (++r->depth > KUBE_CUT_DEPTH_MAX) {
-		r->result = ERR_LIMIT;
-		return 0;
-	}
-	if (r->skip != 0 || r->next == NONE) {
-		r->skip++;
-		return 1;
-	}
 	int node = r->next;
+	if (node == NONE)
+		return kube_json_skip(&r->json, r->json.depth - 1);
 	if (node == BELOW) {
 		r->below++;
 	} else {
@@ -229,58 +215,56 @@ static int open_container(struct run *r, enum kube_sax_type type)
 	return emit(r, node, type, (struct slice){ 0 });
 }
 
-static int close_container(void *ctx)
+static int on_close(struct run *r)
 {
-	struct run *r = ctx;
-	int node = BELOW, more = 1;
-	r->depth--;
-	if (r->skip != 0) {
-		r->skip--;
-	} else {
-		if (r->below != 0)
-			r->below--;
-		else
-			node = r->stack[--r->n].node;
-		more = emit(r, node, KUBE_SAX_END, (struct slice){ 0 });
-		if (node != BELOW)
-			r->deep_id = r->stack[r->n].deep_id;
-	}
+	int node = BELOW;
+	if (r->below != 0)
+		r->below--;
+	else
+		node = r->stack[--r->n].node;
+	int code = emit(r, node, KUBE_SAX_END, (struct slice){ 0 });
+	if (node != BELOW)
+		r->deep_id = r->stack[r->n].deep_id;
 	/* On with the elements of an array, if we are back in one. */
-	if (r->skip == 0 && r->below == 0 && r->n != 0)
+	if (r->below == 0 && r->n != 0)
 		r->next = r->stack[r->n - 1].element;
-	return more;
+	return code;
 }
 
-static int on_map(void *ctx)
+static int on_token(struct run *r, enum kube_sax_type type)
 {
-	return open_container(ctx, KUBE_SAX_MAP);
-}
-
-static int on_array(void *ctx)
-{
-	return open_container(ctx, KUBE_SAX_ARRAY);
+	switch (type) {
+	case KUBE_SAX_KEY:
+		return on_key(r, r->json.text);
+	case KUBE_SAX_MAP:
+	case KUBE_SAX_ARRAY:
+		return on_open(r, type);
+	case KUBE_SAX_END:
+		return on_close(r);
+	case KUBE_SAX_STRING:
+	case KUBE_SAX_NUMBER:
+		return r->next == NONE ? 0 : emit(r, r->next, type, r->json.text);
+	case KUBE_SAX_TRUE:
+	case KUBE_SAX_FALSE:
+	case KUBE_SAX_NULL:
+		break;
+	}
+	return r->next == NONE ? 0 : emit(r, r->next, type, (struct slice){ 0 });
 }
 
 int kube_sax_parse(const struct kube_sax *s, struct slice json, kube_sax_fn fn, void *ctx)
 {
-	static const yajl_callbacks callbacks = {
-		.yajl_null = on_null,
-		.yajl_boolean = on_bool,
-		.yajl_number = on_number,
-		.yajl_string = on_string,
-		.yajl_start_map = on_map,
-		.yajl_map_key = on_key,
-		.yajl_end_map = close_container,
-		.yajl_start_array = on_array,
-		.yajl_end_array = close_container,
-	};
-	struct run r = { .sax = s, .fn = fn, .ctx = ctx, .deep_id = -1 };
-	yajl_handle h = yajl_alloc(&callbacks, NULL, &r);
-	yajl_status st = yajl_parse(h, (const unsigned char *)json.p, json.n);
-	if (st == yajl_status_ok)
-		st = yajl_complete_parse(h);
-	yajl_free(h);
-	if (r.result < 0)
-		return r.result;
-	return st == yajl_status_ok ? 0 : ERR_PARSE;
+	struct run r;
+	r.sax = s;
+	r.fn = fn;
+	r.ctx = ctx;
+	r.next = 0;
+	r.deep_id = -1;
+	r.below = r.n = 0;
+	kube_json_init(&r.json, json);
+	int code = 0, t = 0;
+	while (code == 0 && (t = kube_json_next(&r.json)) >= 0 && t != KUBE_JSON_DONE)
+		code = on_token(&r, (enum kube_sax_type)t);
+	kube_json_done(&r.json);
+	return code < 0 ? code : MIN(t, 0);
 }
