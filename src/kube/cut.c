@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "kube/scan_priv.h"
 
 enum state {
 	S_TOP,	   /* before an outer object */
@@ -139,31 +140,21 @@ static int outer_end(struct kube_cut *c)
 
 /* ---- values ---- */
 
-/* Is the byte at `end` escaped: by an odd number of backslashes before it? */
-static bool is_escaped(const char *from, const char *end)
-{
-	const char *p = end;
-	while (p > from && p[-1] == '\\')
-		p--;
-	return ((end - p) & 1) != 0;
-}
-
 /* Skips the inside of a string; behind its quote or at the end of the piece. */
-static const char *string_rest(struct kube_cut *c, const char *p, const char *end)
+static ALWAYS_INLINE const char *string_rest(struct kube_cut *c, const char *p, const char *end)
 {
 	if (c->escaped && p < end) {
 		c->escaped = false;
 		p++;
 	}
-	const char *from = p;
-	while ((p = memchr(p, '"', (size_t)(end - p))) != NULL) {
-		if (!is_escaped(from, p++)) {
-			c->in_string = false;
-			return p;
-		}
+	while ((p = scan_to(p, end, scan_ends)) < end && *p == '\\') {
+		c->escaped = end - p == 1;
+		p += c->escaped ? 1 : 2;
 	}
-	c->escaped = is_escaped(from, end);
-	return end;
+	if (p == end)
+		return end;
+	c->in_string = false;
+	return p + 1;
 }
 
 static bool is_wanted(const struct kube_cut *c)

@@ -2,11 +2,11 @@
  * most of the text, are looked at eight bytes at a time. */
 #include "kube/json_priv.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "kube/scan_priv.h"
 
 enum state {
 	S_VALUE, /* a value */
@@ -39,36 +39,6 @@ static ALWAYS_INLINE void space(struct kube_json *j)
 }
 
 /* ---- strings ---- */
-
-#define EACH(byte) (0x0101010101010101U * (byte))
-
-/* The high bit of each byte that is a quote, a backslash, a control character or not ASCII. Bytes
- * above the first one found may be marked wrongly, by its borrow. */
-static ALWAYS_INLINE uint64_t marks(uint64_t w)
-{
-	uint64_t quote = w ^ EACH('"'), backslash = w ^ EACH('\\');
-	return (w | (w - EACH(0x20)) | (quote - EACH(1)) | (backslash - EACH(1))) & EACH(0x80);
-}
-
-static bool is_plain(unsigned char c)
-{
-	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
-}
-
-/* The first byte that is not plainly itself; `end` when there is none. */
-static ALWAYS_INLINE const char *plain_end(const char *p, const char *end)
-{
-	uint64_t w;
-	for (; end - p >= 8; p += 8) {
-		memcpy(&w, p, 8);
-		w = marks(le64toh(w));
-		if (w != 0)
-			return p + (__builtin_ctzll(w) >> 3);
-	}
-	while (p < end && is_plain((unsigned char)*p))
-		p++;
-	return p;
-}
 
 static int hex4(struct kube_json *j, uint32_t *ret)
 {
@@ -139,7 +109,7 @@ static NOINLINE int string_rest(struct kube_json *j, const char *from, bool keep
 	uint32_t cp;
 	bool copied = false;
 	strbuf_reset(&j->plain);
-	for (; j->p < j->end; j->p = plain_end(j->p, j->end)) {
+	for (; j->p < j->end; j->p = scan_to(j->p, j->end, scan_odd)) {
 		if (*j->p == '"') {
 			if (copied && keep)
 				strbuf_add(&j->plain, from, (size_t)(j->p - from));
@@ -170,7 +140,7 @@ static NOINLINE int string_rest(struct kube_json *j, const char *from, bool keep
 static ALWAYS_INLINE int string(struct kube_json *j, bool keep)
 {
 	const char *from = j->p + 1;
-	j->p = plain_end(from, j->end);
+	j->p = scan_to(from, j->end, scan_odd);
 	if (UNLIKELY(j->p == j->end || *j->p != '"'))
 		return string_rest(j, from, keep);
 	j->text = (struct slice){ from, (size_t)(j->p - from) };

@@ -1,0 +1,48 @@
+/* Finds what ends a run of a string's bytes, eight at a time. */
+#pragma once
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+#define SCAN_EACH(byte) (0x0101010101010101U * (byte))
+
+/* Both mark a byte by its high bit; those above the first one may be marked wrongly, by its borrow.
+ *
+ * A quote or a backslash. */
+static ALWAYS_INLINE uint64_t scan_ends(uint64_t w)
+{
+	uint64_t quote = w ^ SCAN_EACH('"'), backslash = w ^ SCAN_EACH('\\');
+	return (((quote - SCAN_EACH(1)) & ~quote) | ((backslash - SCAN_EACH(1)) & ~backslash)) &
+	       SCAN_EACH(0x80);
+}
+
+/* Also a control character or a part of a character beyond ASCII. */
+static ALWAYS_INLINE uint64_t scan_odd(uint64_t w)
+{
+	uint64_t quote = w ^ SCAN_EACH('"'), backslash = w ^ SCAN_EACH('\\');
+	return (w | (w - SCAN_EACH(0x20)) | (quote - SCAN_EACH(1)) | (backslash - SCAN_EACH(1))) &
+	       SCAN_EACH(0x80);
+}
+
+/* The first byte from p on that `marks` marks; `end` when there is none. */
+static ALWAYS_INLINE const char *scan_to(const char *p, const char *end,
+					 uint64_t (*marks)(uint64_t w))
+{
+	uint64_t w;
+	for (; end - p >= 8; p += 8) {
+		memcpy(&w, p, 8);
+		w = marks(le64toh(w));
+		if (w != 0)
+			return p + (__builtin_ctzll(w) >> 3);
+	}
+	/* The rest is filled up with bytes that are never marked. */
+	size_t n = (size_t)(end - p);
+	w = SCAN_EACH('x');
+	memcpy(&w, p, n);
+	w = marks(le64toh(w));
+	return w != 0 ? p + (__builtin_ctzll(w) >> 3) : end;
+}
