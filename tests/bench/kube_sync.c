@@ -2,8 +2,9 @@
  *
  *   kube-sync-bench informers KUBECONFIG stream|list   both kinds at once; a line of JSON when they
  *	are synced, and one more for each line on standard input ("relist": after the next list)
- *   kube-sync-bench receive URL CA TOKEN stream|list   bare libcurl receives the same bytes
- *   kube-sync-bench event				  CPU of one event of a 33 KB EndpointSlice
+ *   kube-sync-bench receive URL CA TOKEN stream|list|whole   bare libcurl receives the same bytes,
+ *by the same requests or by a LIST in one piece kube-sync-bench event
+ *CPU of one event of a 33 KB EndpointSlice
  */
 #include <errno.h>
 #include <pthread.h>
@@ -141,23 +142,27 @@ static int informers(const char *kubeconfig, bool stream)
 
 /* ---- bare libcurl ---- */
 
+enum { PAGE = 500 }; /* as informers ask: kube/plan.h */
+
+enum method { STREAM, WHOLE, PAGES };
+
+static const char *const methods[] = { "stream", "whole", "list" };
+
 struct receive {
 	const char *url, *ca, *token, *path;
-	bool stream, done;
+	enum method method;
+	bool done;
 	size_t bytes;
 	char tail[64];
 	size_t tail_n;
+	char head[1024]; /* of a page: the list's metadata comes first */
+	size_t head_n;
 };
 
-static size_t on_bytes(char *p, size_t size, size_t n, void *ctx)
+static size_t on_stream(struct receive *r, const char *p, size_t n)
 {
 	static const char end[] = "k8s.io/initial-events-end";
-	struct receive *r = ctx;
 	char seam[128];
-	n *= size;
-	r->bytes += n;
-	if (!r->stream)
-		return n;
 	/* The end may lie across two pieces. */
 	size_t head = MIN(n, sizeof(r->tail));
 	memcpy(seam, r->tail, r->tail_n);
@@ -169,16 +174,63 @@ static size_t on_bytes(char *p, size_t size, size_t n, void *ctx)
 	return r->done ? 0 : n;
 }
 
+static size_t on_bytes(char *p, size_t size, size_t n, void *ctx)
+{
+	struct receive *r = ctx;
+	n *= size;
+	r->bytes += n;
+	if (r->method == STREAM)
+		return on_stream(r, p, n);
+	size_t more = MIN(n, sizeof(r->head) - 1 - r->head_n);
+	memcpy(r->head + r->head_n, p, more);
+	r->head_n += more;
+	return n;
+}
+
+/* The token of the page that follows; "" behind the last one. */
+static struct slice next_page(struct receive *r)
+{
+	r->head[r->head_n] = '\0';
+	const char *at = strstr(r->head, "\"continue\":\"");
+	if (at == NULL)
+		return (struct slice){ "", 0 };
+	at += strlen("\"continue\":\"");
+	return (struct slice){ at, strcspn(at, "\"") };
+}
+
+static void add_query(struct strbuf *url, struct receive *r)
+{
+	if (r->method == STREAM)
+		strbuf_adds(url, "?watch=true&allowWatchBookmarks=true&timeoutSeconds=300&"
+				 "sendInitialEvents=true"
+				 "&resourceVersionMatch=NotOlderThan&resourceVersion=");
+	if (r->method != PAGES)
+		return;
+	strbuf_addf(url, "?limit=%d", PAGE);
+	struct slice next = next_page(r);
+	if (next.n != 0)
+		strbuf_addf(url, "&continue=%.*s", (int)next.n, next.p);
+}
+
+static bool receive_page(CURL *c, struct receive *r)
+{
+	struct strbuf url = STRBUF_INIT;
+	strbuf_addf(&url, "%s%s", r->url, r->path);
+	add_query(&url, r);
+	r->head_n = 0;
+	curl_easy_setopt(c, CURLOPT_URL, url.s);
+	CURLcode code = curl_easy_perform(c);
+	strbuf_done(&url);
+	if (code != CURLE_OK && !r->done)
+		fprintf(stderr, "%s: %s\n", r->path, curl_easy_strerror(code));
+	return code == CURLE_OK;
+}
+
 static void *receive_one(void *arg)
 {
 	struct receive *r = arg;
-	struct strbuf url = STRBUF_INIT, auth = STRBUF_INIT;
+	struct strbuf auth = STRBUF_INIT;
 	CURL *c = curl_easy_init();
-	strbuf_addf(&url, "%s%s%s", r->url, r->path,
-		    r->stream ? "?watch=true&allowWatchBookmarks=true&timeoutSeconds=300&"
-				"sendInitialEvents=true"
-				"&resourceVersionMatch=NotOlderThan&resourceVersion="
-			      : "");
 	strbuf_addf(&auth, "Authorization: Bearer %s", r->token);
 	struct curl_slist *headers = curl_slist_append(NULL, auth.s);
 	headers = curl_slist_append(headers, "Accept: application/json");
@@ -189,15 +241,12 @@ static void *receive_one(void *arg)
 	curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_bytes);
 	curl_easy_setopt(c, CURLOPT_WRITEDATA, r);
-	curl_easy_setopt(c, CURLOPT_URL, url.s);
-	if (!r->stream)
+	if (r->method != STREAM)
 		curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
-	CURLcode code = curl_easy_perform(c);
-	if (code != CURLE_OK && !r->done)
-		fprintf(stderr, "%s: %s\n", r->path, curl_easy_strerror(code));
+	while (receive_page(c, r) && r->method == PAGES && next_page(r).n != 0)
+		;
 	curl_slist_free_all(headers);
 	curl_easy_cleanup(c);
-	strbuf_done(&url);
 	strbuf_done(&auth);
 	return NULL;
 }
@@ -206,6 +255,9 @@ static int receive(char **argv)
 {
 	struct receive r[2];
 	pthread_t t[2];
+	unsigned method = 0;
+	while (method < ARRAY_LEN(methods) && strcmp(argv[3], methods[method]) != 0)
+		method++;
 	curl_global_init(CURL_GLOBAL_ALL);
 	uint64_t start = clock_mono_ns();
 	for (int k = 0; k < 2; k++) {
@@ -213,7 +265,7 @@ static int receive(char **argv)
 			.url = argv[0],
 			.ca = argv[1],
 			.token = argv[2],
-			.stream = strcmp(argv[3], "stream") == 0,
+			.method = method,
 			.path = k == 0 ? "/api/v1/services"
 				       : "/apis/discovery.k8s.io/v1/endpointslices"
 		};
