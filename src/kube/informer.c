@@ -301,6 +301,8 @@ static int do_list(struct kube_informer *i)
 		i->outcome.pages += r == 0;
 		/* A connection that breaks must not cost the pages that came before. */
 		again = r == 0 ? PAGE_RETRIES : again;
+		if (r == ERR_CLOSED || r == ERR_TIMEOUT)
+			kube_plan_page_broke(&i->plan);
 		if (r == ERR_CLOSED && again > 0) {
 			again--;
 			COUNT(i, errors);

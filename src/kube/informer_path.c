@@ -33,7 +33,7 @@ static void add_list(struct strbuf *out, const struct kube_plan *p, const char *
 {
 	if (!p->whole) {
 		add_param(out, "limit", "");
-		strbuf_addf(out, "%u", p->times.page);
+		strbuf_addf(out, "%u", p->page);
 	}
 	if (next[0] != '\0') {
 		add_param(out, "continue", next); /* has its version inside */

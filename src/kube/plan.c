@@ -6,6 +6,8 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
+enum { PAGE_MIN = 500 };
+
 static uint64_t or_default(uint64_t v, uint64_t d)
 {
 	return v != 0 ? v : d;
@@ -32,9 +34,15 @@ void kube_plan_init(struct kube_plan *p, const struct kube_times *t, struct kube
 	d->backoff_max_ns = or_default(d->backoff_max_ns, 30 * NS_PER_S);
 	d->backoff_reset_ns = or_default(d->backoff_reset_ns, 120 * NS_PER_S);
 	d->stream_again_ns = or_default(d->stream_again_ns, 3600 * NS_PER_S);
-	d->page = d->page != 0 ? d->page : 500;
+	d->page = d->page != 0 ? d->page : 10000;
+	p->page = d->page;
 	rng_init(&p->rng);
 	p->step = list_step(p, now_ns);
+}
+
+void kube_plan_page_broke(struct kube_plan *p)
+{
+	p->page = MAX(p->page / 4, MIN(p->times.page, PAGE_MIN));
 }
 
 unsigned kube_plan_watch_s(struct kube_plan *p)
@@ -128,8 +136,10 @@ static void watch_ended(struct kube_plan *p, const struct kube_outcome *o, uint6
 
 void kube_plan_next(struct kube_plan *p, const struct kube_outcome *o, uint64_t now_ns)
 {
-	if (o->listed)
+	if (o->listed) {
 		p->fresh = p->whole = false;
+		p->page = p->times.page;
+	}
 	switch (p->step) {
 	case KUBE_STEP_STREAM:
 		if (o->listed)

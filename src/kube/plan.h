@@ -23,7 +23,10 @@ struct kube_times {
 	uint64_t backoff_min_ns, backoff_max_ns; /* 0.8 s, doubled to 30 s; up to twice by jitter */
 	uint64_t backoff_reset_ns;		 /* without failures: 2 min */
 	uint64_t stream_again_ns; /* a server that cannot stream is asked again after: 1 h */
-	unsigned page;		  /* objects of a page: 500 */
+	/* Objects of a page: 10 000, not client-go's 500, which servers ignore in the lists it
+	 * sends: the first page comes from the server's memory, those behind it from etcd once a
+	 * kind was quiet for five minutes. What we hold of a page does not grow with it. */
+	unsigned page;
 };
 
 /* What the reflectors of one server share: until when it is not asked for streaming lists. */
@@ -41,9 +44,10 @@ struct kube_plan {
 	/* Do this, after waiting: */
 	enum kube_step step;
 	uint64_t delay_ns;
-	bool fresh;  /* list: whatever is newest, not what is not older than rv */
-	bool whole;  /* list: in one piece */
-	char rv[32]; /* of the last event or list; "" when there was none */
+	bool fresh;    /* list: whatever is newest, not what is not older than rv */
+	bool whole;    /* list: in one piece */
+	unsigned page; /* list: objects of one; fewer while connections break */
+	char rv[32];   /* of the last event or list; "" when there was none */
 
 	uint64_t backoff_ns; /* the last one */
 	uint64_t failed_at_ns;
@@ -66,5 +70,7 @@ struct kube_outcome {
 void kube_plan_init(struct kube_plan *p, const struct kube_times *t, struct kube_server_memory *m,
 		    uint64_t now_ns);
 void kube_plan_next(struct kube_plan *p, const struct kube_outcome *o, uint64_t now_ns);
+/* A page broke off: the next ones are smaller, until a list is complete. */
+void kube_plan_page_broke(struct kube_plan *p);
 /* How long this watch shall last, in whole seconds. */
 unsigned kube_plan_watch_s(struct kube_plan *p);

@@ -327,6 +327,28 @@ static void streaming_memory(void **state)
 	assert_int_equal(other.step, KUBE_STEP_STREAM);
 }
 
+/* Smaller ones get through where connections break, large ones are cheaper for the server. */
+static void page_length(void **state)
+{
+	static const unsigned sizes[] = { 2500, 625, 500, 500 };
+	struct kube_server_memory m = { .no_stream_until_ns = UINT64_MAX };
+	struct kube_plan p;
+	(void)state;
+	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	assert_int_equal(p.page, 10000);
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		kube_plan_page_broke(&p);
+		assert_int_equal(p.page, sizes[i]);
+	}
+	kube_plan_next(&p, &(struct kube_outcome){ .code = ERR_CLOSED }, 0);
+	assert_int_equal(p.page, 500);
+	kube_plan_next(&p, &(struct kube_outcome){ .listed = true }, 0);
+	assert_int_equal(p.page, 10000);
+	kube_plan_init(&p, &(struct kube_times){ .page = 20 }, &m, 0);
+	kube_plan_page_broke(&p);
+	assert_int_equal(p.page, 20);
+}
+
 static void watch_length(void **state)
 {
 	struct kube_server_memory m = { 0 };
@@ -348,9 +370,8 @@ static void watch_length(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(decisions),
-		cmocka_unit_test(backoff),
-		cmocka_unit_test(streaming_memory),
+		cmocka_unit_test(decisions),	    cmocka_unit_test(backoff),
+		cmocka_unit_test(streaming_memory), cmocka_unit_test(page_length),
 		cmocka_unit_test(watch_length),
 	};
 	return cmocka_run_group_tests_name("kube/plan", tests, NULL, NULL);
