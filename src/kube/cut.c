@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "kube/block_priv.h"
 #include "kube/scan_priv.h"
 
 enum state {
@@ -168,16 +169,38 @@ static int value_done(struct kube_cut *c, const char *p)
 	return is_wanted(c) ? capture_end(c, p) : 0;
 }
 
+/* Takes blocks of which it can say at a glance that the value goes on behind them. */
+static const char *blocks(struct kube_cut *c, const char *p, const char *end)
+{
+	struct block b;
+	unsigned depth = c->depth;
+	uint64_t inside = c->in_string ? UINT64_MAX : 0;
+	for (; end - p >= BLOCK_BYTES && !c->escaped; p += BLOCK_BYTES) {
+		block_read(&b, p);
+		uint64_t strings = block_strings(b.quotes) ^ inside;
+		unsigned opens = block_count(b.opens & ~strings);
+		unsigned closes = block_count(b.closes & ~strings);
+		if (b.backslash || closes >= depth || depth + opens > KUBE_CUT_DEPTH_MAX)
+			break;
+		depth += opens - closes;
+		inside = (strings >> 63) != 0 ? UINT64_MAX : 0;
+	}
+	c->depth = depth;
+	c->in_string = inside != 0;
+	return p;
+}
+
 /* Which bytes matter inside a value, outside of strings. */
 static const uint8_t kinds[256] = {
 	['"'] = 1, ['{'] = 2, ['['] = 2, ['}'] = 3, [']'] = 3,
 };
 
-static int container(struct kube_cut *c, const char **pp, const char *end)
+/* Byte by byte, to `end` or behind the value. */
+static int bytes(struct kube_cut *c, const char **pp, const char *end)
 {
 	const char *p = *pp;
 	int r = 0;
-	while (p < end) {
+	while (p < end && c->depth != 0) {
 		if (c->in_string) {
 			p = string_rest(c, p, end);
 			continue;
@@ -191,17 +214,24 @@ static int container(struct kube_cut *c, const char **pp, const char *end)
 				return ERR_LIMIT;
 			break;
 		case 3:
-			if (--c->depth == 0) {
+			if (--c->depth == 0)
 				r = value_done(c, p);
-				goto out;
-			}
 			break;
 		default:
 			break;
 		}
 	}
-out:
 	*pp = p;
+	return r;
+}
+
+static int container(struct kube_cut *c, const char **pp, const char *end)
+{
+	int r = 0;
+	while (*pp < end && c->depth != 0 && r == 0) {
+		*pp = blocks(c, *pp, end);
+		r = bytes(c, pp, end - *pp > BLOCK_BYTES ? *pp + BLOCK_BYTES : end);
+	}
 	return r;
 }
 

@@ -130,6 +130,44 @@ static void watch_pieces(void **state)
 	}
 }
 
+/* Items of many lengths, with brackets and quotes inside strings: large pieces are looked at 64
+ * bytes at a time, small ones byte by byte. */
+static void long_items(struct strbuf *in, struct strbuf *want, size_t shift)
+{
+	struct strbuf o = STRBUF_INIT;
+	strbuf_addf(in, "{%*s\"items\":[", (int)shift, "");
+	for (int n = 0; n < 150; n++) {
+		strbuf_reset(&o);
+		strbuf_addf(&o, "{\"a\":[{\"b\":\"%*s}]\"},[[%*s]],{}],\"c\":\"%s\\\"]{\"}", n, "x",
+			    n % 70, "0", n % 3 == 0 ? "\\\\" : "[[");
+		strbuf_addf(in, "%s%s", n != 0 ? "," : "", o.s);
+		strbuf_addf(want, "<%s>", o.s);
+	}
+	strbuf_adds(in, "]}");
+	strbuf_done(&o);
+}
+
+static void blocks(void **state)
+{
+	static const size_t pieces[] = { 1, 7, 63, 64, 65, 127, 1000, 1 << 20 };
+	(void)state;
+	for (size_t shift = 0; shift < 64; shift++) {
+		struct strbuf in = STRBUF_INIT, want = STRBUF_INIT;
+		long_items(&in, &want, shift);
+		for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+			struct strbuf out = STRBUF_INIT;
+			struct kube_cut c;
+			kube_cut_list(&c, item, &out);
+			assert_int_equal(feed(&c, in.s, pieces[i]), 0);
+			assert_string_equal(out.s, want.s);
+			kube_cut_done(&c);
+			strbuf_done(&out);
+		}
+		strbuf_done(&in);
+		strbuf_done(&want);
+	}
+}
+
 static int count(void *ctx, struct slice type, struct slice object)
 {
 	size_t *n = ctx;
@@ -200,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(list_pieces),
 		cmocka_unit_test(watch_pieces),
+		cmocka_unit_test(blocks),
 		cmocka_unit_test(size_limit),
 		cmocka_unit_test(meta_and_depth_limits),
 	};
