@@ -1,11 +1,13 @@
 /* One pass over the bytes. Between the members of an outer object a small machine reads keys; a
- * member's value is skipped or captured by counting brackets outside of strings. */
+ * member's value is skipped or captured by counting brackets outside of strings. What is left of
+ * the outer object without items, its shell, is small and read again by the strict tokenizer. */
 #include "kube/cut.h"
 
 #include <string.h>
 
 #include "base/err.h"
 #include "kube/block_priv.h"
+#include "kube/json_priv.h"
 #include "kube/scan_priv.h"
 
 enum state {
@@ -16,7 +18,8 @@ enum state {
 	S_VALUE,   /* before a value */
 	S_INSIDE,  /* inside a value */
 	S_NEXT,	   /* behind a member: a comma or the end */
-	S_ELEMENT, /* before an element of items, or its end */
+	S_ELEMENT, /* before the first element of items, or its end */
+	S_MORE,	   /* before another element */
 	S_COMMA,   /* behind an element */
 };
 
@@ -38,6 +41,7 @@ static void init(struct kube_cut *c, void *ctx)
 	*c = (struct kube_cut){ .ctx = ctx, .state = S_TOP };
 	strbuf_init(&c->meta);
 	strbuf_init(&c->held);
+	strbuf_init(&c->shell);
 }
 
 void kube_cut_list(struct kube_cut *c, int (*item)(void *ctx, struct slice object), void *ctx)
@@ -57,6 +61,7 @@ void kube_cut_done(struct kube_cut *c)
 {
 	strbuf_done(&c->meta);
 	strbuf_done(&c->held);
+	strbuf_done(&c->shell);
 }
 
 /* ---- what is captured ---- */
@@ -123,8 +128,54 @@ static int capture_end(struct kube_cut *c, const char *end)
 	return r;
 }
 
+/* ---- the shell ---- */
+
+static int shell_add(struct kube_cut *c, struct slice text)
+{
+	if (text.n > KUBE_CUT_SHELL_MAX - c->shell.n)
+		return ERR_LIMIT;
+	strbuf_add_slice(&c->shell, text);
+	return 0;
+}
+
+static bool in_shell(const struct kube_cut *c)
+{
+	switch ((enum state)c->state) {
+	case S_INSIDE:
+		return c->member != M_OBJECT && c->member != M_ELEMENT;
+	case S_KEY:
+	case S_IN_KEY:
+	case S_COLON:
+	case S_VALUE:
+	case S_NEXT:
+		return true;
+	case S_TOP:
+	case S_ELEMENT:
+	case S_MORE:
+	case S_COMMA:
+		break;
+	}
+	return false;
+}
+
+static int shell_end(struct kube_cut *c)
+{
+	struct kube_json j;
+	int r = shell_add(c, SLICE("}"));
+	if (r < 0)
+		return r;
+	kube_json_init(&j, strbuf_slice(&c->shell));
+	r = kube_json_skip(&j, 0);
+	kube_json_done(&j);
+	strbuf_reset(&c->shell);
+	return r;
+}
+
 static int outer_end(struct kube_cut *c)
 {
+	int r = shell_end(c);
+	if (r < 0)
+		return r;
 	if (c->item != NULL) {
 		c->ended = true;
 		c->state = S_TOP;
@@ -132,7 +183,7 @@ static int outer_end(struct kube_cut *c)
 	}
 	if (!c->held_whole || c->type_n == 0)
 		return ERR_PARSE;
-	int r = c->frame(c->ctx, (struct slice){ c->type, c->type_n }, captured(c));
+	r = c->frame(c->ctx, (struct slice){ c->type, c->type_n }, captured(c));
 	forget(c);
 	c->type_n = 0;
 	c->state = S_TOP;
@@ -278,7 +329,7 @@ static int value_start(struct kube_cut *c, const char **pp)
 		c->items_seen = true;
 		c->state = S_ELEMENT;
 		(*pp)++;
-		return 0;
+		return shell_add(c, SLICE("0"));
 	}
 	if ((c->member == M_ITEMS && ch != 'n') || (is_wanted(c) && !object) ||
 	    (c->member == M_TYPE && ch != '"') || (c->member == M_OBJECT && c->held_whole))
@@ -296,7 +347,7 @@ static int value_start(struct kube_cut *c, const char **pp)
 	c->state = S_INSIDE;
 	if (c->depth != 0 || c->in_string)
 		(*pp)++;
-	return 0;
+	return c->member == M_OBJECT ? shell_add(c, SLICE("0")) : 0;
 }
 
 /* ---- between values ---- */
@@ -333,7 +384,7 @@ static int between(struct kube_cut *c, char ch)
 		if (ch != '{' || c->ended)
 			return ERR_PARSE;
 		c->state = S_KEY;
-		return 0;
+		return shell_add(c, SLICE("{"));
 	case S_KEY:
 	case S_NEXT:
 		if (ch == '}')
@@ -352,12 +403,13 @@ static int between(struct kube_cut *c, char ch)
 		c->state = S_VALUE;
 		return ch == ':' ? 0 : ERR_PARSE;
 	case S_COMMA:
-		c->state = ch == ']' ? S_NEXT : S_ELEMENT;
+		c->state = ch == ']' ? S_NEXT : S_MORE;
 		return ch == ']' || ch == ',' ? 0 : ERR_PARSE;
 	case S_IN_KEY:
 	case S_VALUE:
 	case S_INSIDE:
 	case S_ELEMENT:
+	case S_MORE:
 		break;
 	}
 	return ERR_INTERNAL;
@@ -378,12 +430,12 @@ static int step(struct kube_cut *c, const char **pp, const char *end)
 	}
 	if (c->state == S_VALUE)
 		return value_start(c, pp);
-	if (c->state == S_ELEMENT && ch != ']') {
+	if (c->state == S_MORE || (c->state == S_ELEMENT && ch != ']')) {
 		c->member = M_ELEMENT;
 		return value_start(c, pp);
 	}
 	if (c->state == S_ELEMENT)
-		c->state = S_COMMA; /* an empty array, or a comma too many: harmless */
+		c->state = S_COMMA; /* an empty array */
 	(*pp)++;
 	return between(c, ch);
 }
@@ -394,7 +446,11 @@ int kube_cut_feed(struct kube_cut *c, struct slice bytes)
 	if (c->held.n != 0 && !c->held_whole)
 		c->from = p; /* goes on */
 	while (p < end) {
+		const char *from = p;
+		bool shell = in_shell(c);
 		int r = step(c, &p, end);
+		if (r >= 0 && shell && in_shell(c))
+			r = shell_add(c, (struct slice){ from, (size_t)(p - from) });
 		if (r < 0) {
 			c->from = NULL;
 			return r;

@@ -1,6 +1,6 @@
 /* Cuts what a list or a watch sends into whole objects while the bytes come in, in any pieces. An
- * object that lies inside one piece is handed out without a copy. Nesting, strings and the outer
- * object are checked here; the inside of an object is its decoder's business.
+ * object that lies inside one piece is handed out without a copy. The outer object is checked here,
+ * strictly, before its end is believed; the inside of an object is its decoder's business.
  *
  *   list   {"kind":"XList","metadata":{..},"items":[ {..}, {..} ]}	once
  *   watch  {"type":"ADDED","object":{..}}				again and again
@@ -19,6 +19,7 @@
 enum {
 	KUBE_CUT_OBJECT_MAX = 16 << 20, /* client-go's limit of a watch frame */
 	KUBE_CUT_META_MAX = 64 << 10,	/* metadata of a list */
+	KUBE_CUT_SHELL_MAX = 128 << 10, /* all of an outer object but its items or object */
 	KUBE_CUT_DEPTH_MAX = 512,
 };
 
@@ -41,6 +42,7 @@ struct kube_cut {
 	const char *to;	    /* behind the captured value, once it is complete */
 	struct strbuf held; /* what came of it with earlier pieces */
 	bool held_whole;
+	struct strbuf shell; /* the outer object so far, with 0 for its items or object */
 	char key[16], type[16];
 	uint8_t key_n, type_n;
 };

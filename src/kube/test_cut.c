@@ -54,6 +54,17 @@ static const struct {
 	{ "{\"a\":1 \"b\":2}", "", "", ERR_PARSE },
 	{ "{\"a\":}", "", "", ERR_PARSE },
 	{ "{\"items\":[{} {}]}", "<{}>", "", ERR_PARSE },
+	{ "{\"items\":[{},]}", "<{}>", "", ERR_PARSE },
+	{ "{\"items\":[,{}]}", "", "", ERR_PARSE },
+	{ "{\"items\":[{}],}", "<{}>", "", ERR_PARSE },
+	{ "{,\"items\":[]}", "", "", ERR_PARSE },
+	{ "{\"items\":[],\"a\":tru}", "", "", ERR_PARSE },
+	{ "{\"items\":[],\"a\":01}", "", "", ERR_PARSE },
+	{ "{\"items\":[],\"a\":[}}", "", "", ERR_PARSE },
+	{ "{\"items\":[],\"a\":\"\\x\"}", "", "", ERR_PARSE },
+	{ "{\"items\":[],\"a\x01\":1}", "", "", ERR_PARSE },
+	{ "{\"items\":[],\"\xff\":1}", "", "", ERR_PARSE },
+	{ "{\"items\":nil}", "", "", ERR_PARSE },
 };
 
 static const struct {
@@ -75,6 +86,10 @@ static const struct {
 	{ "{\"type\":\"A\",\"object\":3}", "", ERR_PARSE },
 	{ "{\"type\":\"A\",\"object\":{},\"object\":{}}", "", ERR_PARSE },
 	{ "{\"type\":\"a-type-that-is-far-too-long\",\"object\":{}}", "", ERR_LIMIT },
+	{ "{\"type\":\"A\",\"x\":{]},\"object\":{}}", "", ERR_PARSE },
+	{ "{\"type\":\"A\\z\",\"object\":{}}", "", ERR_PARSE },
+	{ "{\"type\":\"A\",\"object\":{},}", "", ERR_PARSE },
+	{ "{\"type\":\"A\",\"object\":{}}{\"object\":{} \"type\":\"A\"}", "A={};", ERR_PARSE },
 	{ "HTTP", "", ERR_PARSE },
 };
 
@@ -213,6 +228,13 @@ static void meta_and_depth_limits(void **state)
 	for (size_t i = 0; i < KUBE_CUT_META_MAX; i++)
 		strbuf_addc(&b, 'x');
 	strbuf_adds(&b, "\"}}");
+	kube_cut_list(&c, item, &out);
+	assert_int_equal(kube_cut_feed(&c, strbuf_slice(&b)), ERR_LIMIT);
+	kube_cut_done(&c);
+	strbuf_reset(&b);
+	strbuf_adds(&b, "{\"a\":\"");
+	for (size_t i = 0; i < KUBE_CUT_SHELL_MAX; i++)
+		strbuf_addc(&b, 'x');
 	kube_cut_list(&c, item, &out);
 	assert_int_equal(kube_cut_feed(&c, strbuf_slice(&b)), ERR_LIMIT);
 	kube_cut_done(&c);
