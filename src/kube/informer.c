@@ -18,8 +18,6 @@
 #include "kube/informer_priv.h"
 #include "kube/watchframe.h"
 
-enum { PAGE_RETRIES = 3 };
-
 struct counters {
 	atomic_uint_fast64_t added, updated, deleted, events, repeated, bad, lists, watches, errors,
 		last_event_ns;
@@ -46,6 +44,7 @@ struct kube_informer {
 	struct kube_plan plan;
 	struct kube_outcome outcome; /* of the step at hand */
 	struct kube_cut cut;
+	struct kube_list_meta list; /* of the last page */
 	char trouble[640];
 };
 
@@ -292,37 +291,31 @@ static int one_page(struct kube_informer *i, struct kube_list_meta *meta)
 
 static int do_list(struct kube_informer *i)
 {
-	struct kube_list_meta meta = { .next = STRBUF_INIT };
-	unsigned again = 0;
 	int r;
-	list_begin(i);
+	if (!i->plan.resume) {
+		strbuf_reset(&i->list.next);
+		list_begin(i);
+	}
 	do {
-		r = one_page(i, &meta);
+		r = one_page(i, &i->list);
 		i->outcome.pages += r == 0;
-		/* A connection that breaks must not cost the pages that came before. */
-		again = r == 0 ? PAGE_RETRIES : again;
 		if (r == ERR_CLOSED || r == ERR_TIMEOUT)
 			kube_plan_page_broke(&i->plan);
-		if (r == ERR_CLOSED && again > 0) {
-			again--;
-			COUNT(i, errors);
-			r = 0;
-		}
-	} while (r == 0 && meta.next.n != 0);
+	} while (r == 0 && i->list.next.n != 0);
+	i->outcome.more = i->list.next.n != 0;
 	if (r == 0)
-		list_complete(i, meta.rv);
-	strbuf_done(&meta.next);
+		list_complete(i, i->list.rv);
 	return r;
 }
 
 static void report(struct kube_informer *i)
 {
 	static const char *const then[] = { "listing again", "listing again", "watching again" };
+	const char *next = i->plan.resume ? "going on with the list" : then[i->plan.step];
 	char text[768];
 	COUNT(i, errors);
 	IGNORE(snprintf(text, sizeof(text), "%s: %s; %s in %.1f s", i->conf.kind->plural,
-			i->trouble, then[i->plan.step],
-			(double)i->plan.delay_ns / (double)NS_PER_S) < 0);
+			i->trouble, next, (double)i->plan.delay_ns / (double)NS_PER_S) < 0);
 	TELL(i, trouble, (h->ctx, text));
 }
 
@@ -385,6 +378,7 @@ struct kube_informer *kube_informer_new_on(const struct kube_informer_conf *c,
 	i->open = open;
 	i->open_ctx = open_ctx;
 	i->store = kube_store_new(c->indexes, c->n_indexes);
+	strbuf_init(&i->list.next);
 	if (i->conf.memory == NULL)
 		i->conf.memory = &i->own_memory;
 	pthread_mutex_init(&i->lock, NULL);
@@ -410,6 +404,7 @@ void kube_informer_free(struct kube_informer *i)
 	kube_store_free(i->store);
 	kube_codec_free(i->conf.codec);
 	vec_done(&i->handlers);
+	strbuf_done(&i->list.next);
 	free_text(i->conf.ns);
 	free_text(i->conf.labels);
 	free_text(i->conf.fields);

@@ -6,7 +6,11 @@
 #include "base/compiler.h"
 #include "base/err.h"
 
-enum { PAGE_MIN = 500 };
+enum {
+	PAGE_MIN = 500,
+	/* With the back-off's waits about as long as a token lives. */
+	PAGE_FAILURES_MAX = 8,
+};
 
 static uint64_t or_default(uint64_t v, uint64_t d)
 {
@@ -60,13 +64,23 @@ static void at_once(struct kube_plan *p, enum kube_step step)
 	p->delay_ns = 0;
 }
 
+static bool is_quiet(const struct kube_plan *p, uint64_t now_ns)
+{
+	return p->backoff_ns == 0 || now_ns > p->failed_at_ns + p->times.backoff_reset_ns;
+}
+
+static void note_failure(struct kube_plan *p, uint64_t now_ns)
+{
+	const struct kube_times *t = &p->times;
+	p->backoff_ns =
+		is_quiet(p, now_ns) ? t->backoff_min_ns : MIN(p->backoff_ns * 2, t->backoff_max_ns);
+	p->failed_at_ns = now_ns;
+}
+
 static void later(struct kube_plan *p, enum kube_step step, const struct kube_outcome *o,
 		  uint64_t now_ns)
 {
-	const struct kube_times *t = &p->times;
-	bool quiet = p->backoff_ns == 0 || now_ns - p->failed_at_ns > t->backoff_reset_ns;
-	p->backoff_ns = quiet ? t->backoff_min_ns : MIN(p->backoff_ns * 2, t->backoff_max_ns);
-	p->failed_at_ns = now_ns;
+	note_failure(p, now_ns);
 	p->step = step;
 	/* Jitter of 1: many clients of a server that comes back must not come together. */
 	uint64_t jitter = p->backoff_ns / 1024 * rng_below(&p->rng, 1025);
@@ -104,12 +118,37 @@ static void stream_failed(struct kube_plan *p, const struct kube_outcome *o, uin
 	at_once(p, KUBE_STEP_LIST);
 }
 
+/* Is it worth while to ask for the same page again? What came before must not be lost, or a long
+ * list never ends on a line that breaks. */
+static bool can_resume(const struct kube_plan *p, const struct kube_outcome *o)
+{
+	bool passing = is_network(o) || o->code == ERR_TIMEOUT || o->code == ERR_BUSY ||
+		       o->code == ERR_DENIED || o->code == ERR_INTERNAL;
+	return o->more && !o->gone && passing && p->stuck < PAGE_FAILURES_MAX;
+}
+
+static void resume_list(struct kube_plan *p, const struct kube_outcome *o, uint64_t now_ns)
+{
+	p->resume = true;
+	p->stuck++;
+	/* A page that came pays for the next try. */
+	if (o->pages != 0 && is_network(o))
+		at_once(p, KUBE_STEP_LIST);
+	else
+		later(p, KUBE_STEP_LIST, o, now_ns);
+}
+
 static void list_failed(struct kube_plan *p, const struct kube_outcome *o, uint64_t now_ns)
 {
-	bool old_start =
-		(o->gone || o->too_large) && o->pages == 0 && !p->fresh && p->rv[0] != '\0';
+	bool old_start = (o->gone || o->too_large) && !o->more && !p->fresh && p->rv[0] != '\0';
 	/* The token of the next page has died with a compaction. */
-	bool old_page = o->gone && o->pages != 0 && !p->whole;
+	bool old_page = o->gone && o->more && !p->whole;
+	p->stuck = o->pages != 0 ? 0 : p->stuck;
+	if (can_resume(p, o)) {
+		resume_list(p, o, now_ns);
+		return;
+	}
+	p->stuck = 0;
 	if (old_start || old_page) {
 		p->fresh = true;
 		p->whole = p->whole || old_page;
@@ -128,16 +167,23 @@ static void watch_ended(struct kube_plan *p, const struct kube_outcome *o, uint6
 		      o->code == ERR_UNSUPPORTED;
 	enum kube_step step = relist ? list_step(p, now_ns) : KUBE_STEP_WATCH;
 	p->fresh = o->too_large;
-	if (lively && (o->gone || (!relist && (o->code == 0 || is_network(o)))))
+	/* One relist at once; a server that forgets all the time is not asked all the time. */
+	if (lively && o->gone && is_quiet(p, now_ns)) {
+		note_failure(p, now_ns);
 		at_once(p, step);
-	else
+	} else if (lively && !relist && (o->code == 0 || is_network(o))) {
+		at_once(p, step);
+	} else {
 		later(p, step, o, now_ns);
+	}
 }
 
 void kube_plan_next(struct kube_plan *p, const struct kube_outcome *o, uint64_t now_ns)
 {
+	p->resume = false;
 	if (o->listed) {
 		p->fresh = p->whole = false;
+		p->stuck = 0;
 		p->page = p->times.page;
 	}
 	switch (p->step) {

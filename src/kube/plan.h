@@ -46,11 +46,13 @@ struct kube_plan {
 	uint64_t delay_ns;
 	bool fresh;    /* list: whatever is newest, not what is not older than rv */
 	bool whole;    /* list: in one piece */
+	bool resume;   /* list: at the page that failed, with its token */
 	unsigned page; /* list: objects of one; fewer while connections break */
 	char rv[32];   /* of the last event or list; "" when there was none */
 
 	uint64_t backoff_ns; /* the last one */
 	uint64_t failed_at_ns;
+	unsigned stuck; /* how often the page at hand has failed */
 };
 
 /* How a step ended. */
@@ -61,7 +63,8 @@ struct kube_outcome {
 	bool gone;	 /* 410, in whatever way it was said */
 	bool too_large;	 /* the server is behind our rv */
 	bool said_error; /* an ERROR event */
-	unsigned pages;	 /* that came before a list failed */
+	unsigned pages;	 /* that came before a list failed, in this step */
+	bool more;	 /* it failed at a further page, which its token names */
 	unsigned events; /* that moved rv, after the list */
 	uint64_t took_ns;
 	unsigned retry_after_s;

@@ -23,7 +23,7 @@ static const struct {
 	bool fresh, whole;
 	struct kube_outcome o;
 	enum kube_step next;
-	bool wait, next_fresh, next_whole, no_stream;
+	bool wait, next_fresh, next_whole, no_stream, resume;
 } rows[] = {
 	/* streaming lists */
 	{ "clean end after the list",
@@ -138,10 +138,70 @@ static const struct {
 	  "",
 	  false,
 	  false,
-	  { .code = ERR_GONE, .gone = true, .pages = 1 },
+	  { .code = ERR_GONE, .gone = true, .pages = 1, .more = true },
 	  .next = L,
 	  .next_fresh = true,
 	  .next_whole = true },
+	{ "page two is gone after a pause",
+	  L,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_GONE, .gone = true, .more = true },
+	  .next = L,
+	  .next_fresh = true,
+	  .next_whole = true },
+	{ "cut in page two",
+	  L,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_CLOSED, .pages = 1, .more = true },
+	  .next = L,
+	  .resume = true },
+	{ "cut in page two once more",
+	  L,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_TLS, .more = true },
+	  .next = L,
+	  .wait = true,
+	  .resume = true },
+	{ "page two is too much now",
+	  L,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_BUSY, .http = 429, .pages = 1, .more = true },
+	  .next = L,
+	  .wait = true,
+	  .resume = true },
+	{ "page two takes too long",
+	  L,
+	  "9",
+	  false,
+	  false,
+	  { .code = ERR_TIMEOUT, .http = 504, .too_large = true, .pages = 1, .more = true },
+	  .next = L,
+	  .wait = true,
+	  .resume = true },
+	{ "page two is no JSON",
+	  L,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_PARSE, .pages = 1, .more = true },
+	  .next = S,
+	  .wait = true },
+	{ "token refused",
+	  L,
+	  "",
+	  false,
+	  false,
+	  { .code = ERR_CONFIG, .http = 400, .pages = 1, .more = true },
+	  .next = S,
+	  .wait = true },
 	{ "gone in one piece",
 	  L,
 	  "9",
@@ -282,7 +342,8 @@ static void decisions(void **state)
 		memcpy(p.rv, rows[i].rv, strlen(rows[i].rv) + 1);
 		kube_plan_next(&p, &rows[i].o, 1000 * NS_PER_S);
 		if (p.step != rows[i].next || (p.delay_ns != 0) != rows[i].wait ||
-		    p.fresh != rows[i].next_fresh || p.whole != rows[i].next_whole ||
+		    p.resume != rows[i].resume || p.fresh != rows[i].next_fresh ||
+		    p.whole != rows[i].next_whole ||
 		    (m.no_stream_until_ns != 0) != rows[i].no_stream)
 			fail_msg("%s: step %d delay %llu fresh %d whole %d", rows[i].name,
 				 (int)p.step, (unsigned long long)p.delay_ns, p.fresh, p.whole);
@@ -311,6 +372,54 @@ static void backoff(void **state)
 	failed.retry_after_s = 7;
 	kube_plan_next(&p, &failed, now + 1000 * NS_PER_S);
 	assert_int_equal(p.delay_ns, 7 * NS_PER_S);
+}
+
+/* A page that cannot be had: the list is begun again in the end. One that comes counts anew. */
+static void stuck_page(void **state)
+{
+	struct kube_server_memory m = { 0 };
+	struct kube_outcome cut = { .code = ERR_CLOSED, .more = true };
+	struct kube_plan p;
+	(void)state;
+	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	for (int round = 0; round < 2; round++) {
+		p.step = KUBE_STEP_LIST;
+		cut.pages = 1;
+		for (int i = 0; i < 8; i++) {
+			kube_plan_next(&p, &cut, 0);
+			assert_true(p.resume && p.step == KUBE_STEP_LIST);
+			assert_int_equal(p.delay_ns == 0, i == 0);
+			cut.pages = 0;
+		}
+	}
+	kube_plan_next(&p, &cut, 0);
+	assert_true(!p.resume && p.step == KUBE_STEP_STREAM && p.delay_ns != 0);
+}
+
+/* 410 again and again: at once the first time only, then later and later. */
+static void storm_of_gone(void **state)
+{
+	struct kube_server_memory m = { 0 };
+	struct kube_outcome listed = { .listed = true };
+	struct kube_outcome gone = { .code = ERR_GONE, .gone = true, .events = 3 };
+	struct kube_plan p;
+	uint64_t now = 1000 * NS_PER_S, waited = 0;
+	(void)state;
+	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, now);
+	for (int i = 0; i < 10; i++) {
+		p.step = KUBE_STEP_LIST;
+		kube_plan_next(&p, &listed, now);
+		assert_true(p.step == KUBE_STEP_WATCH && p.delay_ns == 0);
+		kube_plan_next(&p, &gone, now);
+		assert_int_equal(p.delay_ns == 0, i == 0);
+		assert_true(p.delay_ns >= waited);
+		waited = MIN(p.delay_ns, 30 * NS_PER_S);
+		now += p.delay_ns;
+	}
+	assert_int_equal(waited, 30 * NS_PER_S);
+	p.step = KUBE_STEP_WATCH;
+	kube_plan_next(&p, &gone, now + 121 * NS_PER_S);
+	assert_int_equal(p.delay_ns, 0);
 }
 
 /* Remembered for all reflectors of the server, for an hour. */
@@ -371,6 +480,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decisions),	    cmocka_unit_test(backoff),
+		cmocka_unit_test(stuck_page),	    cmocka_unit_test(storm_of_gone),
 		cmocka_unit_test(streaming_memory), cmocka_unit_test(page_length),
 		cmocka_unit_test(watch_length),
 	};
