@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lib import cluster
-from watcherlib import Proxy, Watcher, Writer, compact, converge, listed, through
+from watcherlib import (Proxy, View, Watcher, World, Writer, compact, converge, slim_pod, slim_service, slim_slice, through)
 
 WITHOUT_STREAMS = ["--feature-gates=WatchList=false"]
 
@@ -97,16 +97,50 @@ def test_watches_that_end(c, writer, started):
     assert stats["lists"] == 1 and stats["repeated"] == 0
 
 
-def test_trimmed_services(c, started):
-    """1.11: the trimmed decoders see the same objects at the same versions."""
-    for i in range(20):
-        status, body = c.call("POST", "/api/v1/namespaces/default/services", {
-            "metadata": {"name": f"s{i}"}, "spec": {"ports": [{"port": 80 + i, "name": "http"}]}})
-        assert status == 201, body
-    w = started(Watcher(c.kubeconfig(), "Service", "slim"))
-    w.wait_synced()
-    want = {k: o["metadata"]["resourceVersion"] for k, o in listed(c, "/api/v1/services", "Service").items()}
-    assert w.ask("dump")["objects"] == want and w.stats()["bad"] == 0
+VIEWS = [
+    View(),
+    View("/api/v1/namespaces/kube-public/configmaps", args=["ns=kube-public"]),
+    View("/api/v1/configmaps?labelSelector=colour%3Dred", args=["labels=colour=red"]),
+    View("/api/v1/services", "Service", slim_service, ["slim"]),
+    View("/apis/discovery.k8s.io/v1/endpointslices", "EndpointSlice", slim_slice, ["slim", "group=discovery.k8s.io"]),
+    View("/api/v1/pods", "Pod", slim_pod, ["slim"]),
+]
+
+
+def test_property(c, started):
+    """1.5, 1.11: six informers (whole trees, a namespace, a selector, the trimmed kinds) through random writes and
+    faults; after each pause store, handlers and a fresh list agree."""
+    world = started(World(c, seed=11, names=12))
+    proxy = started(Proxy(c.port, seed=12))
+    world.write(80)
+    start = time.monotonic()
+    watchers = [(v, started(Watcher(through(c, proxy), v.kind, "fast", *v.args))) for v in VIEWS]
+    for _, w in watchers:
+        w.wait_synced()
+
+    def restart():
+        c.api.process.kill()
+        c.api.process.wait()
+        world.close()
+        c.start_api()
+
+    def cuts():
+        proxy.cut(1, 20000, 20)
+        proxy.drop()
+
+    for fault in (None, proxy.drop, cuts, restart, proxy.drop, None):
+        world.write(40)
+        if fault:
+            fault()
+        world.write(20)
+        for view, w in watchers:
+            converge(c, w, view=view)
+    took = time.monotonic() - start
+    for view, w in watchers:
+        stats = w.stats()
+        assert stats["bad"] == 0 and stats["lists"] <= 2, (view.path, stats)  # the first, and one for the restart
+        assert stats["cpu_seconds"] < 0.1 * took + 0.5, (view.path, stats, took)
+    assert proxy.connections < len(VIEWS) * (10 + 5 * took), (proxy.connections, took)
 
 
 def test_frozen_server(c, writer, started):
@@ -196,7 +230,7 @@ def test_cut_anywhere(which, request, started):
     writer = started(Writer(c, seed=6, names=60, size=200))
     writer.write(60)
     proxy = started(Proxy(c.port, seed=7))
-    proxy.cut(1, 40000)
+    proxy.cut(1, 40000, 60)
     start = time.monotonic()
     w = started(Watcher(through(c, proxy), "ConfigMap", "fast"))
     w.wait_synced(60)

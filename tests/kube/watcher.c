@@ -1,14 +1,17 @@
 /* An informer for tests: prints what its handlers hear as lines of JSON and answers commands on
  * standard input.
  *
- * usage: kube-watcher KUBECONFIG KIND [GROUP] [fast] [patient] [slim] [quiet]
+ * usage: kube-watcher KUBECONFIG KIND [OPTION...]
  *
  *   fast   times of seconds instead of minutes
  *   patient  as fast, but a silent list is waited for
  *   slim   the trimmed decoders (Service, EndpointSlice, Pod) instead of whole trees
  *   quiet  no line per event
+ *   group=, ns=, labels=  what to watch
+ *   token-ms=, files-ms=  how often files of credentials are looked at
  *
  * Commands: dump (all objects), stats, quit. Each is answered by one line. */
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -80,24 +83,77 @@ static void on_trouble(void *ctx, const char *text)
 	say(json_pack("{ss ss}", "event", "trouble", "text", text));
 }
 
+/* ---- what it holds ---- */
+
+static json_t *ip_text(const struct kube_ip *ip)
+{
+	char text[INET6_ADDRSTRLEN];
+	bool v4 = kube_ip_is4(ip);
+	return json_string(
+		inet_ntop(v4 ? AF_INET : AF_INET6, ip->b + (v4 ? 12 : 0), text, sizeof(text)));
+}
+
+static json_t *port_numbers(const struct kube_port *p, uint32_t n)
+{
+	json_t *a = json_array();
+	for (uint32_t i = 0; i < n; i++)
+		json_array_append_new(a, json_integer(p[i].port));
+	return a;
+}
+
+static json_t *tree_value(const struct kube_obj *o)
+{
+	return json_incref(api_tree(kube_tree_of(o)));
+}
+
+static json_t *service_value(const struct kube_obj *o)
+{
+	const struct kube_service *s = kube_service_of(o);
+	json_t *ips = json_array();
+	for (uint32_t i = 0; i < s->n_ips; i++)
+		json_array_append_new(ips, ip_text(&s->ips[i]));
+	return json_pack("[s o o]", o->rv, ips, port_numbers(s->ports, s->n_ports));
+}
+
+static json_t *slice_value(const struct kube_obj *o)
+{
+	const struct kube_slice *s = kube_slice_of(o);
+	json_t *ips = json_array();
+	for (uint32_t i = 0; i < s->n_endpoints; i++)
+		json_array_append_new(ips, ip_text(&s->endpoints[i].ip));
+	return json_pack("[s s o o]", o->rv, s->service, ips, port_numbers(s->ports, s->n_ports));
+}
+
+static json_t *pod_value(const struct kube_obj *o)
+{
+	const struct kube_pod *p = kube_pod_of(o);
+	json_t *ips = json_array(), *labels = json_object();
+	for (uint32_t i = 0; i < p->n_ips; i++)
+		json_array_append_new(ips, ip_text(&p->ips[i]));
+	for (uint32_t i = 0; i < p->n_labels; i++)
+		json_object_set_new(labels, p->labels[i].key, json_string(p->labels[i].value));
+	return json_pack("[s o o]", o->rv, ips, labels);
+}
+
+typedef json_t *(*value_fn)(const struct kube_obj *o);
+
 struct dump {
 	json_t *objects;
-	bool slim;
+	value_fn value;
 };
 
 static bool dump_one(void *ctx, struct kube_obj *o)
 {
 	struct dump *d = ctx;
 	json_t *key = key_of(o);
-	json_object_set_new(d->objects, json_string_value(key),
-			    d->slim ? json_string(o->rv) : json_incref(api_tree(kube_tree_of(o))));
+	json_object_set_new(d->objects, json_string_value(key), d->value(o));
 	json_decref(key);
 	return true;
 }
 
-static void dump(struct kube_informer *i, bool slim)
+static void dump(struct kube_informer *i, value_fn value)
 {
-	struct dump d = { .objects = json_object(), .slim = slim };
+	struct dump d = { .objects = json_object(), .value = value };
 	kube_store_each(kube_informer_store(i), dump_one, &d);
 	say(json_pack("{ss so}", "reply", "dump", "objects", d.objects));
 }
@@ -118,18 +174,37 @@ static void stats(struct kube_informer *i)
 		(double)cpu.tv_sec + (double)cpu.tv_nsec / 1e9, "synced", kube_informer_synced(i)));
 }
 
-static struct kube_codec *codec_of(const struct api_kind *k, bool slim, struct kube_intern *t)
+/* ---- options ---- */
+
+struct options {
+	struct kube_informer_conf informer;
+	struct kube_config_times files;
+	const char *group;
+	value_fn value;
+	bool slim, quiet;
+};
+
+static void choose_codec(struct options *o, struct kube_intern *t)
 {
-	if (slim && strcmp(k->kind, "Service") == 0)
-		return kube_service_codec(t);
-	if (slim && strcmp(k->kind, "EndpointSlice") == 0)
-		return kube_slice_codec(t, false);
-	return slim ? kube_pod_codec(t) : kube_tree_codec(k, NULL, 0);
+	const struct api_kind *k = o->informer.kind;
+	if (!o->slim) {
+		o->informer.codec = kube_tree_codec(k, NULL, 0);
+		o->value = tree_value;
+	} else if (strcmp(k->kind, "Service") == 0) {
+		o->informer.codec = kube_service_codec(t);
+		o->value = service_value;
+	} else if (strcmp(k->kind, "EndpointSlice") == 0) {
+		o->informer.codec = kube_slice_codec(t, false);
+		o->value = slice_value;
+	} else {
+		o->informer.codec = kube_pod_codec(t);
+		o->value = pod_value;
+	}
 }
 
 static const struct kube_times fast_times = {
-	.watch_min_ns = 6 * NS_PER_S,
-	.watch_max_ns = 9 * NS_PER_S,
+	.watch_min_ns = 3 * NS_PER_S,
+	.watch_max_ns = 4 * NS_PER_S,
 	.watch_grace_ns = NS_PER_S,
 	.silence_ns = 2 * NS_PER_S,
 	.list_ns = 4 * NS_PER_S,
@@ -139,68 +214,104 @@ static const struct kube_times fast_times = {
 	.page = 20,
 };
 
-static void serve(struct kube_informer *i, bool slim)
+static uint64_t ms(const char *text)
+{
+	return strtoull(text, NULL, 10) * NS_PER_MS;
+}
+
+static bool word(struct options *o, const char *arg)
+{
+	struct kube_times *t = &o->informer.times;
+	if (strcmp(arg, "fast") == 0)
+		*t = fast_times;
+	else if (strcmp(arg, "patient") == 0)
+		t->list_ns = t->silence_ns = 60 * NS_PER_S;
+	else if (strcmp(arg, "slim") == 0)
+		o->slim = true;
+	else if (strcmp(arg, "quiet") == 0)
+		o->quiet = true;
+	else
+		return false;
+	return true;
+}
+
+static bool setting(struct options *o, const char *arg)
+{
+	const char *value = strchr(arg, '=');
+	if (value == NULL)
+		return false;
+	value++;
+	if (strncmp(arg, "group=", 6) == 0)
+		o->group = value;
+	else if (strncmp(arg, "ns=", 3) == 0)
+		o->informer.ns = value;
+	else if (strncmp(arg, "labels=", 7) == 0)
+		o->informer.labels = value;
+	else if (strncmp(arg, "token-ms=", 9) == 0)
+		o->files.token_ns = ms(value);
+	else if (strncmp(arg, "files-ms=", 9) == 0)
+		o->files.files_ns = ms(value);
+	else
+		return false;
+	return true;
+}
+
+/* ---- */
+
+static void serve(struct kube_informer *i, value_fn value)
 {
 	char line[64];
 	while (fgets(line, sizeof(line), stdin) != NULL && strcmp(line, "quit\n") != 0) {
 		if (strcmp(line, "dump\n") == 0)
-			dump(i, slim);
+			dump(i, value);
 		else if (strcmp(line, "stats\n") == 0)
 			stats(i);
 	}
 }
 
-static int run(struct kube_config *config, struct kube_informer_conf *c, bool slim, bool quiet)
+static int run(struct kube_config *config, struct options *o)
 {
-	struct kube_handler h = { .added = quiet ? NULL : on_added,
-				  .updated = quiet ? NULL : on_updated,
-				  .deleted = quiet ? NULL : on_deleted,
+	struct kube_handler h = { .added = o->quiet ? NULL : on_added,
+				  .updated = o->quiet ? NULL : on_updated,
+				  .deleted = o->quiet ? NULL : on_deleted,
 				  .synced = on_synced,
 				  .trouble = on_trouble };
 	struct kube_intern *t = kube_intern_new();
 	uint64_t start = clock_mono_ns();
 	char err[256];
-	c->client = kube_client_new(config);
-	c->codec = codec_of(c->kind, slim, t);
+	kube_config_set_times(config, &o->files);
+	o->informer.client = kube_client_new(config);
+	choose_codec(o, t);
 	h.ctx = &start;
-	struct kube_informer *i = kube_informer_new(c);
+	struct kube_informer *i = kube_informer_new(&o->informer);
 	kube_informer_handle(i, &h);
 	int r = kube_informer_start(i, err, sizeof(err));
 	if (r < 0)
 		fprintf(stderr, "kube-watcher: %s\n", err);
 	else
-		serve(i, slim);
+		serve(i, o->value);
 	kube_informer_free(i);
-	kube_client_free(c->client);
+	kube_client_free(o->informer.client);
 	kube_intern_free(t);
 	return r < 0 ? 1 : 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct kube_informer_conf c = { 0 };
+	struct options o = { .group = "" };
 	struct kube_config *config = NULL;
-	const char *group = "";
-	bool slim = false, quiet = false;
 	char err[256];
 	if (argc < 3)
 		return 64;
-	for (int a = 3; a < argc; a++) {
-		if (strcmp(argv[a], "fast") == 0)
-			c.times = fast_times;
-		else if (strcmp(argv[a], "patient") == 0)
-			c.times.list_ns = c.times.silence_ns = 60 * NS_PER_S;
-		else if (strcmp(argv[a], "slim") == 0)
-			slim = true;
-		else if (strcmp(argv[a], "quiet") == 0)
-			quiet = true;
-		else
-			group = argv[a];
-	}
-	c.kind = api_kind_find(group, argv[2]);
-	if (c.kind == NULL || kube_config_load(argv[1], NULL, &config, err, sizeof(err)) < 0) {
-		fprintf(stderr, "kube-watcher: %s\n", c.kind == NULL ? "unknown kind" : err);
+	for (int a = 3; a < argc; a++)
+		if (!word(&o, argv[a]) && !setting(&o, argv[a]))
+			return 64;
+	o.informer.kind = api_kind_find(o.group, argv[2]);
+	if (o.informer.kind == NULL ||
+	    kube_config_load(argv[1], NULL, &config, err, sizeof(err)) < 0) {
+		fprintf(stderr, "kube-watcher: %s\n",
+			o.informer.kind == NULL ? "unknown kind" : err);
 		return 1;
 	}
-	return run(config, &c, slim, quiet);
+	return run(config, &o);
 }
