@@ -108,6 +108,7 @@ static int after_answer(struct kube_conn *c, struct kube_exchange *x, struct att
 	uint64_t wait = (uint64_t)x->retry_after_s * NS_PER_S;
 	if (x->code == 401 && !a->token_renewed && kube_config_renewable(c->client->config)) {
 		a->token_renewed = true;
+		c->tls_suspect = true; /* or the certificate is what was too old */
 		return 1;
 	}
 	if (!server || !x->has_retry_after || a->retries == KUBE_RETRIES_MAX ||

@@ -85,7 +85,7 @@ MUST_CHECK int kube_config_read(const struct kube_config_file *f, size_t n, cons
 MUST_CHECK int kube_config_check(struct kube_config *c, char *err, size_t err_n);
 
 /* The TLS material in force, a reference of the caller's. Files are looked at again every 5 min;
- * `fresh`: at once (after a failed handshake). The old one stays when reading fails. */
+ * `fresh`: at once (after a failed handshake or a 401). The old one stays when reading fails. */
 MUST_CHECK int kube_config_tls(struct kube_config *c, bool fresh, struct kube_tls **ret, char *err,
 			       size_t err_n);
 void kube_tls_unref(struct kube_tls *t); /* NULL is fine */
@@ -93,7 +93,7 @@ void kube_tls_unref(struct kube_tls *t); /* NULL is fine */
 /* May credentials change without a restart? Else asking again after a 401 is in vain. */
 static inline bool kube_config_renewable(const struct kube_config *c)
 {
-	return c->token_file != NULL || c->exec.command != NULL;
+	return c->token_file != NULL || c->exec.command != NULL || c->cert.path != NULL;
 }
 
 /* Runs the plugin. ERR_TIMEOUT, ERR_PARSE, ERR_CLOSED (it failed), -errno; `err` has a sentence

@@ -353,8 +353,9 @@ static int judge(struct kube_conn *c, struct kube_exchange *x, CURLcode code)
 	for (size_t i = 0; i < ARRAY_LEN(curl_codes); i++)
 		if (curl_codes[i].code == code) {
 			x->reset = curl_codes[i].reset;
-			/* Files may have been renewed since they were read. */
-			c->tls_suspect = curl_codes[i].err == ERR_TLS;
+			/* Files may have been renewed since they were read; with TLS 1.3 a server
+			 * that refuses our certificate says so after the handshake. */
+			c->tls_suspect = curl_codes[i].err == ERR_TLS || x->code == 0;
 			return curl_codes[i].err;
 		}
 	return ERR_CLOSED;

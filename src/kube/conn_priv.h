@@ -33,7 +33,7 @@ struct kube_conn {
 	CURLM *multi; /* keeps the connection between two exchanges */
 	CURL *easy;
 	struct kube_tls *tls; /* that the connection was made with */
-	bool tls_suspect;     /* the last handshake failed: look at the files again */
+	bool tls_suspect;     /* no answer, or a 401: look at the files again */
 	_Atomic bool cancelled;
 	struct strbuf warnings;
 };

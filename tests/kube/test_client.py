@@ -1,5 +1,4 @@
 """The client (src/kube) against a real API server: every verb, and everything that goes wrong on the way."""
-import json
 import os
 import signal
 import threading
@@ -8,6 +7,7 @@ import time
 import pytest
 
 from callerlib import Caller, Cutter
+from credlib import swap, write_kubeconfig
 from lib import certs
 from lib.cluster import ADMIN, Cluster
 
@@ -137,26 +137,6 @@ def test_edits_of_many_lose_nothing(api, caller):
 
 
 # ---- credentials ----
-
-def write_kubeconfig(api, name, user, **cluster):
-    path = os.path.join(api.dir, name)
-    config = {"apiVersion": "v1", "kind": "Config", "current-context": "x",
-              "clusters": [{"name": "x", "cluster": {"server": api.url, "certificate-authority": api.ca, **cluster}}],
-              "users": [{"name": "x", "user": user}],
-              "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}]}
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(config, f)
-    return path
-
-
-def swap(path, text):
-    """As kubelet does: a link that changes at once."""
-    fresh = f"{path}.{time.monotonic_ns()}"
-    with open(fresh, "w", encoding="utf-8") as f:
-        f.write(text)
-    os.symlink(fresh, path + ".tmp")
-    os.rename(path + ".tmp", path)
-
 
 def who(c):
     return c.ok("call", method="POST", path="/apis/authentication.k8s.io/v1/selfsubjectreviews",

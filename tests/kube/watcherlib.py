@@ -311,9 +311,9 @@ class Proxy:
         self.listener.close()
 
 
-def through(c, proxy):
+def through(c, proxy, token=cluster.ADMIN):
     """A kubeconfig that leads to the cluster through the proxy."""
-    path = c.kubeconfig()
+    path = c.kubeconfig(token)
     with open(path, encoding="utf-8") as f:
         config = json.load(f)
     config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{proxy.number}"
