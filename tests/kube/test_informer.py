@@ -8,7 +8,8 @@ import time
 import pytest
 
 from lib import cluster
-from watcherlib import (Proxy, View, Watcher, World, Writer, compact, converge, slim_pod, slim_service, slim_slice, through)
+from watcherlib import (Proxy, View, Watcher, World, Writer, compact, converge, random_writes, slim_pod, slim_service,
+                        slim_slice, started, through)
 
 WITHOUT_STREAMS = ["--feature-gates=WatchList=false"]
 
@@ -27,32 +28,12 @@ def plain():
 
 
 @pytest.fixture
-def started():
-    """started(thing): stopped (or closed) at the end, newest first."""
-    things = []
-
-    def keep(thing):
-        things.append(thing)
-        return thing
-
-    yield keep
-    for thing in reversed(things):
-        (thing.stop if hasattr(thing, "stop") else thing.close)()
-
-
-@pytest.fixture
 def writer(c):
     w = Writer(c, seed=1)
     yield w
     for name in w.there:
         w.send("DELETE", f"/api/v1/namespaces/default/configmaps/{name}")
     w.close()
-
-
-def random_writes(c, w, writer, rounds=8):
-    for _ in range(rounds):
-        writer.write(writer.random.randrange(1, 40))
-        converge(c, w)
 
 
 def test_store_equals_list(c, writer, started):

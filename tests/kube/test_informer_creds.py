@@ -8,10 +8,7 @@ import pytest
 from controllerlib import until
 from credlib import swap, write_kubeconfig
 from lib import certs, cluster
-from test_informer import random_writes, started
-from watcherlib import Watcher, Writer, converge
-
-assert started  # a fixture of this module, too
+from watcherlib import Watcher, Writer, converge, random_writes, started
 
 HOUR_MS = 3600000  # files are looked at because of a failure, not because it is time
 PLUGIN = """#!/bin/sh

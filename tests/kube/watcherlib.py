@@ -11,6 +11,8 @@ import subprocess
 import threading
 import time
 
+import pytest
+
 from lib import cluster, server
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
@@ -181,6 +183,12 @@ class Writer:
                 self.send("PUT", f"{CONFIGMAPS}/{name}", o)
 
 
+def random_writes(c, w, writer, rounds=8):
+    for _ in range(rounds):
+        writer.write(writer.random.randrange(1, 40))
+        converge(c, w)
+
+
 def ports(r):
     return [{"port": p, "name": f"p{p}"} for p in r.sample(range(1, 999), r.randrange(1, 4))]
 
@@ -250,6 +258,7 @@ class Proxy:
         self.range, self.left, self.open, self.hold_after, self.drops = None, 0, True, None, 0
         self.holding, self.released, self.ended = threading.Event(), threading.Event(), False
         self.connections = self.cuts = 0
+        self.active = set()
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -266,6 +275,7 @@ class Proxy:
             if not self.open:
                 return
             with socket.create_connection(("127.0.0.1", self.port)) as upstream:
+                self.active.add(client)
                 self.pass_on(client, upstream)
         except OSError:
             pass
@@ -273,6 +283,7 @@ class Proxy:
             # A reset, not an orderly end.
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             client.close()
+            self.active.discard(client)
 
     def pass_on(self, client, upstream):
         left = self.random.randrange(*self.range) if self.range and self.left > 0 else None
@@ -335,3 +346,17 @@ def compact(c):
         return json.loads(text)
     revision = call("range", {"key": "AA=="})["header"]["revision"]
     call("compaction", {"revision": revision, "physical": True})
+
+
+@pytest.fixture
+def started():
+    """started(thing): stopped (or closed) at the end, newest first."""
+    things = []
+
+    def keep(thing):
+        things.append(thing)
+        return thing
+
+    yield keep
+    for thing in reversed(things):
+        (thing.stop if hasattr(thing, "stop") else thing.close)()

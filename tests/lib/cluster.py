@@ -73,15 +73,16 @@ class Child:
 
 
 class Cluster:
-    """`users`: {token: (user, [group, ...])} beside the administrator. `flags` go to kube-apiserver."""
+    """`users`: {token: (user, [group, ...])} beside the administrator. `flags` go to kube-apiserver. `etcd` is the name of
+    another peer, "etcd-3.4"."""
 
-    def __init__(self, users=None, flags=(), etcd=None, rbac=False):
+    def __init__(self, users=None, flags=(), etcd="etcd", rbac=False):
         self.users = {ADMIN: ("admin", ["system:masters"]), **(users or {})}
         self.flags = list(flags) + (["--authorization-mode=RBAC"] if rbac else [])
         self.dir = tempfile.mkdtemp(prefix="fairlead-kube-")
         self.held = [server.Port() for _ in range(3)]
         self.client_port, self.peer_port, self.port = (p.number for p in self.held)
-        self.etcd_program = etcd or peer("etcd")
+        self.etcd_program = peer(etcd)
         self.api_program = peer("kube-apiserver")
         self.etcd = self.api = None
 
@@ -105,7 +106,7 @@ class Cluster:
         command = [self.etcd_program, "--data-dir", os.path.join(self.dir, "etcd"), "--listen-client-urls", client,
                    "--advertise-client-urls", client, "--listen-peer-urls", other,
                    "--initial-advertise-peer-urls", other, "--initial-cluster", f"default={other}", "--log-level", "warn"]
-        if "3.4" not in self.etcd_version():
+        if "etcd Version: 3.4." not in self.etcd_version():
             command.append("--unsafe-no-fsync")
         self.etcd = Child("etcd", command, self.dir)
 
