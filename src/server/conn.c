@@ -259,8 +259,10 @@ void tcp_acceptable(struct loop_fd *f, uint32_t events)
 		socklen_t len = sizeof(client);
 		int fd = accept4(f->fd, &client.sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-			    errno == ENOMEM)
+			/* The kernel looks for a descriptor before it looks for a client: only the
+			 * first failure of a turn means that somebody waits. */
+			if (i == 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+				       errno == ENOMEM))
 				make_descriptor(s);
 			return;
 		}

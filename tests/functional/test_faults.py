@@ -175,6 +175,28 @@ def test_descriptors_used_up_by_others(serve):
     assert s.get("health", "/health") == (200, "OK")
 
 
+@needs("health")
+@pytest.mark.parametrize("clients", [1, 2])
+def test_last_descriptor_is_kept(serve, clients):
+    """Who gets the last one keeps it while nobody else comes; the next takes it over from the one idle longest."""
+    limit = 48
+    s = serve(".:@PORT@ {\n whoami\n health 127.0.0.1:@HTTP:health@\n}\n",
+              command=["prlimit", f"--nofile={limit}:{limit}", "--"] + server.fairlead())
+    hoard = []
+    while open_files(s.process.pid) < limit - 1:
+        before = open_files(s.process.pid)
+        hoard.append(socket.create_connection(("127.0.0.1", s.http("health"))))
+        eventually(lambda: open_files(s.process.pid) > before, what="the connection is taken")
+    for _ in range(clients):
+        hoard.append(socket.create_connection(("127.0.0.1", s.port())))
+        question = wire.query("example.org.", ident=5)
+        hoard[-1].settimeout(slower(8))
+        hoard[-1].sendall(len(question).to_bytes(2, "big") + question)
+        assert hoard[-1].recv(1000)
+    for sock in hoard:
+        sock.close()
+
+
 def test_too_few_descriptors_to_start(serve):
     s = serve(start=False)
     for limit in range(3, 40):
