@@ -134,8 +134,8 @@ static bool after_failure(const struct kube_exchange *x, struct attempt *a)
 static int one_attempt(struct kube_conn *c, struct kube_exchange *x, bool fresh, uint64_t *asked_ns)
 {
 	CLEANUP(kube_secret_wipe) struct strbuf token = STRBUF_INIT;
-	int r = kube_config_token(c->client->config, fresh, *asked_ns, &token, x->error,
-				  sizeof(x->error));
+	const struct kube_token_ask ask = { fresh, *asked_ns, &c->cancelled };
+	int r = kube_config_token(c->client->config, &ask, &token, x->error, sizeof(x->error));
 	if (r < 0)
 		return r;
 	*asked_ns = clock_mono_ns();

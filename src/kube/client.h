@@ -35,8 +35,8 @@ struct kube_config *kube_client_config(const struct kube_client *c);
 /* NULL only when libcurl cannot be loaded: `err` tells. */
 struct kube_conn *kube_conn_new(struct kube_client *c, char *err, size_t err_n);
 void kube_conn_free(struct kube_conn *c);
-/* From any thread: a call under way on it ends with -ECANCELED (one that waits for an exec plugin
- * when that is done), and all later ones. */
+/* From any thread: a call under way on it ends with -ECANCELED, and all later ones. An exec plugin
+ * that it runs is killed. */
 void kube_conn_cancel(struct kube_conn *c);
 /* What the server warned of in the last call (`Warning: 299`), a line each, none twice; "" mostly.
  * Borrowed until the next call. */

@@ -23,7 +23,9 @@ struct kube_config *kube_config_new(void)
 {
 	struct kube_config *c = xcalloc(1, sizeof(*c));
 	c->times = default_times;
+	c->exec_wake = -1;
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->exec_ended, NULL);
 	return c;
 }
 
@@ -62,6 +64,7 @@ void kube_config_free(struct kube_config *c)
 	kube_secret_done(&c->token);
 	kube_exec_cred_done(&c->cred);
 	kube_tls_unref(c->tls);
+	pthread_cond_destroy(&c->exec_ended);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -1,6 +1,7 @@
 /* Where the API server is and who we are: a kubeconfig, or the service account of a pod. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,9 +41,16 @@ struct kube_config_times {
 /* Before threads share it. */
 void kube_config_set_times(struct kube_config *c, const struct kube_config_times *t);
 
+struct kube_token_ask {
+	bool fresh;		  /* read it again at once (after a 401), ... */
+	uint64_t asked_ns;	  /* ... unless that was done since then (monotonic) */
+	const _Atomic bool *stop; /* ends the wait for an exec plugin; NULL: nobody will */
+};
 /* The bearer token now in force, appended; nothing when there is none. Files are read again at most
- * once a minute, exec plugins run when their credential has expired; `fresh`: at once (after a
- * 401), unless it was read since `asked_ns` (monotonic). The old token stays when reading fails; an
- * error only when there is none, with a sentence in `err`. Any thread. Wipe `out` after use. */
-MUST_CHECK int kube_config_token(struct kube_config *c, bool fresh, uint64_t asked_ns,
+ * once a minute, exec plugins run when their credential has expired. The old token stays when
+ * reading fails; an error only when there is none, with a sentence in `err`. -ECANCELED after
+ * `stop`. Any thread. Wipe `out` after use. */
+MUST_CHECK int kube_config_token(struct kube_config *c, const struct kube_token_ask *ask,
 				 struct strbuf *out, char *err, size_t err_n);
+/* Makes all that wait for an exec plugin look at their `stop`. Any thread. */
+void kube_config_wake(struct kube_config *c);

@@ -63,6 +63,8 @@ struct kube_config {
 	uint64_t token_read_ns;
 	struct kube_exec_cred cred;
 	bool cred_known;
+	int exec_wake; /* wakes who waits for the plugin that runs; -1: none runs */
+	pthread_cond_t exec_ended;
 	uint64_t cred_read_ns;
 	struct kube_tls *tls;
 	uint64_t tls_read_ns;
@@ -85,9 +87,10 @@ MUST_CHECK int kube_config_read(const struct kube_config_file *f, size_t n, cons
 MUST_CHECK int kube_config_check(struct kube_config *c, char *err, size_t err_n);
 
 /* The TLS material in force, a reference of the caller's. Files are looked at again every 5 min;
- * `fresh`: at once (after a failed handshake or a 401). The old one stays when reading fails. */
-MUST_CHECK int kube_config_tls(struct kube_config *c, bool fresh, struct kube_tls **ret, char *err,
-			       size_t err_n);
+ * `fresh`: at once (after a failed handshake or a 401). The old one stays when reading fails.
+ * `stop` as kube_config_token's. */
+MUST_CHECK int kube_config_tls(struct kube_config *c, bool fresh, const _Atomic bool *stop,
+			       struct kube_tls **ret, char *err, size_t err_n);
 void kube_tls_unref(struct kube_tls *t); /* NULL is fine */
 
 /* May credentials change without a restart? Else asking again after a 401 is in vain. */
@@ -96,10 +99,11 @@ static inline bool kube_config_renewable(const struct kube_config *c)
 	return c->token_file != NULL || c->exec.command != NULL || c->cert.path != NULL;
 }
 
-/* Runs the plugin. ERR_TIMEOUT, ERR_PARSE, ERR_CLOSED (it failed), -errno; `err` has a sentence
- * that names the command. */
-MUST_CHECK int kube_exec_run(const struct kube_config *c, struct kube_exec_cred *ret, char *err,
-			     size_t err_n);
+/* Runs the plugin. When `wake` (an eventfd) becomes readable it looks at `stop`. ERR_TIMEOUT,
+ * ERR_PARSE, ERR_CLOSED (it failed), -ECANCELED, -errno; `err` has a sentence that names the
+ * command. */
+MUST_CHECK int kube_exec_run(const struct kube_config *c, const _Atomic bool *stop, int wake,
+			     struct kube_exec_cred *ret, char *err, size_t err_n);
 /* What such a plugin prints: an ExecCredential. */
 MUST_CHECK int kube_exec_parse(struct slice text, const char *api_version,
 			       struct kube_exec_cred *ret, char *err, size_t err_n);

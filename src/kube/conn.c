@@ -235,7 +235,8 @@ static void drop_headers(struct kube_conn *c, struct curl_slist *l)
 static int refresh_tls(struct kube_conn *c, struct kube_exchange *x, bool *ret_changed)
 {
 	struct kube_tls *t = NULL;
-	int r = kube_config_tls(c->client->config, c->tls_suspect, &t, x->error, sizeof(x->error));
+	int r = kube_config_tls(c->client->config, c->tls_suspect, &c->cancelled, &t, x->error,
+				sizeof(x->error));
 	if (r < 0)
 		return r;
 	*ret_changed = c->tls != NULL && c->tls != t;
@@ -455,6 +456,7 @@ void kube_conn_cancel(struct kube_conn *c)
 {
 	atomic_store(&c->cancelled, true);
 	IGNORE(c->lib->multi_wakeup(c->multi));
+	kube_config_wake(c->client->config);
 }
 
 const char *kube_conn_warnings(const struct kube_conn *c)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -42,17 +43,44 @@ static int read_token_file(struct kube_config *c, char *err, size_t err_n)
 	return r;
 }
 
-/* Runs the plugin when there is need to. */
-static int need_cred(struct kube_config *c, bool fresh, uint64_t asked_ns, char *err, size_t err_n)
+/* ---- exec plugins ---- */
+
+void kube_config_wake(struct kube_config *c)
 {
-	uint64_t expires = c->cred.expires_wall_ns;
-	bool expired = expires != 0 && clock_wall_ns() >= expires;
+	pthread_mutex_lock(&c->lock);
+	if (c->exec_wake >= 0)
+		IGNORE(eventfd_write(c->exec_wake, 1));
+	pthread_cond_broadcast(&c->exec_ended);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Without the lock, so that others need not wait for what they do not need. */
+static int run_unlocked(struct kube_config *c, const _Atomic bool *stop, struct kube_exec_cred *got,
+			char *err, size_t err_n)
+{
+	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wake < 0) {
+		int r = -errno;
+		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s", c->origin,
+			 c->exec.command, err_str(r));
+		return r;
+	}
+	c->exec_wake = wake;
+	pthread_mutex_unlock(&c->lock);
+	int r = kube_exec_run(c, stop, wake, got, err, err_n);
+	pthread_mutex_lock(&c->lock);
+	c->exec_wake = -1;
+	close(wake);
+	pthread_cond_broadcast(&c->exec_ended);
+	return r;
+}
+
+static int run_plugin(struct kube_config *c, const _Atomic bool *stop, char *err, size_t err_n)
+{
 	struct kube_exec_cred got = { 0 };
-	if (c->cred_known && !expired && !(fresh && c->cred_read_ns <= asked_ns))
-		return 0;
-	int r = kube_exec_run(c, &got, err, err_n);
+	int r = run_unlocked(c, stop, &got, err, err_n);
 	if (r < 0)
-		return c->cred_known ? 0 : r;
+		return c->cred_known && r != -ECANCELED ? 0 : r;
 	kube_exec_cred_done(&c->cred);
 	c->cred = got;
 	c->cred_known = true;
@@ -60,12 +88,36 @@ static int need_cred(struct kube_config *c, bool fresh, uint64_t asked_ns, char 
 	return 0;
 }
 
-static int token_locked(struct kube_config *c, bool fresh, uint64_t asked_ns, struct strbuf *out,
+static bool cred_is_good(const struct kube_config *c, const struct kube_token_ask *ask)
+{
+	uint64_t expires = c->cred.expires_wall_ns;
+	bool expired = expires != 0 && clock_wall_ns() >= expires;
+	return c->cred_known && !expired && !(ask->fresh && c->cred_read_ns <= ask->asked_ns);
+}
+
+/* Runs the plugin when there is need to; one at a time. */
+static int need_cred(struct kube_config *c, const struct kube_token_ask *ask, char *err,
+		     size_t err_n)
+{
+	while (!cred_is_good(c, ask)) {
+		if (ask->stop != NULL && atomic_load(ask->stop))
+			return -ECANCELED;
+		if (c->exec_wake < 0)
+			return run_plugin(c, ask->stop, err, err_n);
+		pthread_cond_wait(&c->exec_ended, &c->lock);
+	}
+	return 0;
+}
+
+/* ---- the token in force ---- */
+
+static int token_locked(struct kube_config *c, const struct kube_token_ask *ask, struct strbuf *out,
 			char *err, size_t err_n)
 {
 	int r = 0;
 	if (c->token_file != NULL &&
-	    (c->token.p == NULL || is_due(c->token_read_ns, c->times.token_ns, fresh, asked_ns)))
+	    (c->token.p == NULL ||
+	     is_due(c->token_read_ns, c->times.token_ns, ask->fresh, ask->asked_ns)))
 		r = read_token_file(c, err, err_n);
 	if (c->token.p != NULL) {
 		strbuf_add(out, c->token.p, c->token.n);
@@ -73,20 +125,20 @@ static int token_locked(struct kube_config *c, bool fresh, uint64_t asked_ns, st
 	}
 	if (r < 0 || c->exec.command == NULL)
 		return r;
-	if ((r = need_cred(c, fresh, asked_ns, err, err_n)) < 0)
+	if ((r = need_cred(c, ask, err, err_n)) < 0)
 		return r;
 	strbuf_add(out, c->cred.token.p, c->cred.token.n);
 	return 0;
 }
 
-int kube_config_token(struct kube_config *c, bool fresh, uint64_t asked_ns, struct strbuf *out,
+int kube_config_token(struct kube_config *c, const struct kube_token_ask *ask, struct strbuf *out,
 		      char *err, size_t err_n)
 {
 	/* As client-go: no credentials over a line that anybody can read. */
 	if (strncmp(c->server, "https://", 8) != 0)
 		return 0;
 	pthread_mutex_lock(&c->lock);
-	int r = token_locked(c, fresh, asked_ns, out, err, err_n);
+	int r = token_locked(c, ask, out, err, err_n);
 	pthread_mutex_unlock(&c->lock);
 	return r;
 }
@@ -222,11 +274,12 @@ static int renew_tls(struct kube_config *c, char *err, size_t err_n)
 	return 0;
 }
 
-static int tls_locked(struct kube_config *c, bool fresh, char *err, size_t err_n)
+static int tls_locked(struct kube_config *c, bool fresh, const _Atomic bool *stop, char *err,
+		      size_t err_n)
 {
 	uint64_t before = c->cred_read_ns;
 	if (c->exec.command != NULL && c->token.p == NULL) {
-		int r = need_cred(c, false, 0, err, err_n);
+		int r = need_cred(c, &(struct kube_token_ask){ .stop = stop }, err, err_n);
 		if (r < 0)
 			return r;
 	}
@@ -236,11 +289,11 @@ static int tls_locked(struct kube_config *c, bool fresh, char *err, size_t err_n
 	return renew_tls(c, err, err_n);
 }
 
-int kube_config_tls(struct kube_config *c, bool fresh, struct kube_tls **ret, char *err,
-		    size_t err_n)
+int kube_config_tls(struct kube_config *c, bool fresh, const _Atomic bool *stop,
+		    struct kube_tls **ret, char *err, size_t err_n)
 {
 	pthread_mutex_lock(&c->lock);
-	int r = tls_locked(c, fresh, err, err_n);
+	int r = tls_locked(c, fresh, stop, err, err_n);
 	if (r == 0) {
 		atomic_fetch_add(&c->tls->refs, 1);
 		*ret = c->tls;

@@ -1,5 +1,5 @@
 /* Exec plugins: a program that prints a credential. It gets no terminal and no standard input, has
- * a time limit, and is killed with all it started when that is over. */
+ * a time limit, and is killed with all it started when that is over or nobody wants it any more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,18 +171,34 @@ static int drain(int fd, struct strbuf *to, size_t max)
 	return n > 0;
 }
 
+/* Who may not want it any more. */
+struct stopper {
+	const _Atomic bool *stop; /* or NULL */
+	int wake;
+};
+
+static bool is_stopped(const struct stopper *s)
+{
+	eventfd_t n;
+	IGNORE(eventfd_read(s->wake, &n)); /* somebody else may be meant */
+	return s->stop != NULL && atomic_load(s->stop);
+}
+
 /* Until both ends are closed. */
-static int read_child(const struct child *ch, uint64_t limit_ns, struct strbuf *out,
-		      struct strbuf *err)
+static int read_child(const struct child *ch, const struct stopper *stop, uint64_t limit_ns,
+		      struct strbuf *out, struct strbuf *err)
 {
 	uint64_t end = clock_mono_ns() + limit_ns;
-	struct pollfd p[2] = { { .fd = ch->out, .events = POLLIN },
-			       { .fd = ch->err, .events = POLLIN } };
+	struct pollfd p[3] = { { .fd = ch->out, .events = POLLIN },
+			       { .fd = ch->err, .events = POLLIN },
+			       { .fd = stop->wake, .events = POLLIN } };
 	while (p[0].fd >= 0 || p[1].fd >= 0) {
 		uint64_t now = clock_mono_ns();
+		if (is_stopped(stop))
+			return -ECANCELED;
 		if (now >= end)
 			return ERR_TIMEOUT;
-		int n = poll(p, 2, (int)MIN((end - now) / NS_PER_MS + 1, (uint64_t)1000));
+		int n = poll(p, 3, (int)MIN((end - now) / NS_PER_MS + 1, (uint64_t)1000));
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n > 0 && p[0].fd >= 0 && p[0].revents != 0 &&
@@ -196,11 +213,15 @@ static int read_child(const struct child *ch, uint64_t limit_ns, struct strbuf *
 	return 0;
 }
 
-/* Its exit status; a process that closed its output but does not end is killed at `end`. */
+/* Its exit status; a process that closed its output but does not end is killed at `end`. With no
+ * time at all, the group is killed also when its first process has ended: others hold the output.
+ */
 static int reap(pid_t pid, uint64_t limit_ns)
 {
 	uint64_t end = clock_mono_ns() + limit_ns;
 	int status = 0;
+	if (limit_ns == 0)
+		kill(-pid, SIGKILL);
 	for (;;) {
 		pid_t got = waitpid(pid, &status, WNOHANG);
 		if (got == pid)
@@ -244,7 +265,8 @@ static int explain(const struct kube_config *c, int r, int status, struct strbuf
 	return r < 0 ? r : ERR_CLOSED;
 }
 
-int kube_exec_run(const struct kube_config *c, struct kube_exec_cred *ret, char *err, size_t err_n)
+int kube_exec_run(const struct kube_config *c, const _Atomic bool *stop, int wake,
+		  struct kube_exec_cred *ret, char *err, size_t err_n)
 {
 	CLEANUP(kube_secret_wipe) struct strbuf out = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
@@ -257,7 +279,7 @@ int kube_exec_run(const struct kube_config *c, struct kube_exec_cred *ret, char 
 			 c->exec.hint);
 		return r;
 	}
-	r = read_child(&ch, c->times.exec_ns, &out, &said);
+	r = read_child(&ch, &(struct stopper){ stop, wake }, c->times.exec_ns, &out, &said);
 	int status = reap(ch.pid, r < 0 ? 0 : NS_PER_S);
 	close(ch.out);
 	close(ch.err);

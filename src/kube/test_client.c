@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -285,6 +286,33 @@ static void cancelled_by_another_thread(void **state)
 	}
 }
 
+/* Before anything is asked. */
+static void cancelled_while_a_plugin_runs(void **state)
+{
+	struct rig g = { .f = fakeapi_new(NULL) };
+	char user[256], err[256], c;
+	int started[2];
+	pthread_t t;
+	void *r;
+	(void)state;
+	assert_int_equal(pipe(started), 0);
+	assert_true(started[1] <= 9); /* sh knows no higher ones */
+	snprintf(user, sizeof(user),
+		 "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, "
+		 "command: sh, args: [-c, 'printf x >&%d; exec sleep 1000']}",
+		 started[1]);
+	g.client = client_of(fakeapi_url(g.f), user);
+	g.conn = kube_conn_new(g.client, err, sizeof(err));
+	assert_int_equal(pthread_create(&t, NULL, call_it, &g), 0);
+	assert_int_equal(read(started[0], &c, 1), 1);
+	close(started[1]);
+	kube_conn_cancel(g.conn);
+	pthread_join(t, &r);
+	assert_int_equal((intptr_t)r, -ECANCELED);
+	close(started[0]);
+	rig_down(&g);
+}
+
 static void nobody_there(void **state)
 {
 	char err[256];
@@ -403,6 +431,7 @@ int main(void)
 		cmocka_unit_test(warnings),
 		cmocka_unit_test(time_is_over),
 		cmocka_unit_test(cancelled_by_another_thread),
+		cmocka_unit_test(cancelled_while_a_plugin_runs),
 		cmocka_unit_test(nobody_there),
 		cmocka_unit_test(no_token_in_the_clear),
 		cmocka_unit_test(sockets),

@@ -153,7 +153,10 @@ static const struct clock_source fake_clock = { fake_now, fake_now };
 static void token_is(struct kube_config *c, const char *want)
 {
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
-	assert_int_equal(kube_config_token(c, false, 0, &t, err, sizeof(err)), 0);
+	assert_int_equal(
+		kube_config_token(c, &(struct kube_token_ask){ .fresh = false, .asked_ns = 0 }, &t,
+				  err, sizeof(err)),
+		0);
 	assert_string_equal(t.s, want);
 }
 
@@ -213,10 +216,17 @@ static void pods_own(void **state)
 	/* After a 401: at once, unless it was read since the request began. */
 	flip("one");
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
-	assert_int_equal(kube_config_token(c, true, now_ns - 1, &t, err, sizeof(err)), 0);
+	assert_int_equal(
+		kube_config_token(c,
+				  &(struct kube_token_ask){ .fresh = true, .asked_ns = now_ns - 1 },
+				  &t, err, sizeof(err)),
+		0);
 	assert_string_equal(t.s, "second");
 	strbuf_reset(&t);
-	assert_int_equal(kube_config_token(c, true, now_ns, &t, err, sizeof(err)), 0);
+	assert_int_equal(
+		kube_config_token(c, &(struct kube_token_ask){ .fresh = true, .asked_ns = now_ns },
+				  &t, err, sizeof(err)),
+		0);
 	assert_string_equal(t.s, "first");
 	/* The old one stays when the new cannot be read. */
 	flip("none");
@@ -232,29 +242,29 @@ static void certificates_change(void **state)
 	mount();
 	clock_set_source(&fake_clock);
 	struct kube_config *c = in_cluster("10.0.0.1");
-	assert_int_equal(kube_config_tls(c, false, &a, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, false, NULL, &a, err, sizeof(err)), 0);
 	assert_true(strncmp(a->ca_path, "/proc/self/fd/", 14) == 0);
 	assert_int_equal(access(a->ca_path, R_OK), 0);
 	assert_null(a->cert_path);
 	assert_false(a->system_ca);
 	flip("two");
 	now_ns += 299 * NS_PER_S;
-	assert_int_equal(kube_config_tls(c, false, &b, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, false, NULL, &b, err, sizeof(err)), 0);
 	assert_ptr_equal(a, b); /* every five minutes */
 	kube_tls_unref(b);
 	now_ns += NS_PER_S;
-	assert_int_equal(kube_config_tls(c, false, &b, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, false, NULL, &b, err, sizeof(err)), 0);
 	assert_ptr_not_equal(a, b);
 	assert_int_equal(b->ca.n, 2 * strlen(PEM));
 	assert_string_equal(a->ca.p, PEM); /* who has the old one keeps it */
 	kube_tls_unref(a);
 	a = b;
 	/* The same bytes are no change; what cannot be read changes nothing. */
-	assert_int_equal(kube_config_tls(c, true, &b, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, true, NULL, &b, err, sizeof(err)), 0);
 	assert_ptr_equal(a, b);
 	kube_tls_unref(b);
 	flip("none");
-	assert_int_equal(kube_config_tls(c, true, &b, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_tls(c, true, NULL, &b, err, sizeof(err)), 0);
 	assert_ptr_equal(a, b);
 	kube_tls_unref(b);
 	kube_tls_unref(a);

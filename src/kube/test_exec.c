@@ -1,10 +1,15 @@
 /* Exec plugins: what they are told, what they say, and those that fail or never end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -17,6 +22,7 @@
 #define CRED "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\",\"status\":"
 
 static char err[512];
+static const struct kube_token_ask usual = { 0 };
 
 static struct kube_config *config_for(const char *script)
 {
@@ -39,7 +45,7 @@ static int token_of(const char *script, struct strbuf *out)
 	vec_push(&c->exec.env, xstrdup("MY=first"));
 	vec_push(&c->exec.env, xstrdup("MY=last"));
 	err[0] = '\0';
-	int r = kube_config_token(c, false, 0, out, err, sizeof(err));
+	int r = kube_config_token(c, &usual, out, err, sizeof(err));
 	kube_config_free(c);
 	return r;
 }
@@ -95,23 +101,127 @@ static void is_not_there(void **state)
 	free(c->exec.hint);
 	c->exec.command = xstrdup("/nonexistent/plugin");
 	c->exec.hint = xstrdup("Install it");
-	assert_true(kube_config_token(c, false, 0, &t, err, sizeof(err)) < 0);
+	assert_true(kube_config_token(c, &usual, &t, err, sizeof(err)) < 0);
 	assert_string_equal(err, "here: cannot run exec plugin '/nonexistent/plugin': "
 				 "No such file or directory. Install it");
 	kube_config_free(c);
 }
 
-/* With all that it started. */
+/* A pipe whose write end a script inherits, with all that it starts: its end is theirs. */
+struct leash {
+	int r, w;
+	char script[128];
+};
+
+static void leash_up(struct leash *l, const char *then)
+{
+	int fd[2];
+	assert_int_equal(pipe(fd), 0);
+	assert_int_equal(fcntl(fd[0], F_SETFD, FD_CLOEXEC), 0);
+	l->r = fd[0];
+	l->w = fd[1];
+	assert_true(l->w <= 9); /* sh knows no higher ones */
+	snprintf(l->script, sizeof(l->script), "printf x >&%d; %s", l->w, then);
+}
+
+static void leash_wait_started(struct leash *l)
+{
+	char c;
+	assert_int_equal(read(l->r, &c, 1), 1);
+	close(l->w);
+}
+
+static void leash_wait_all_dead(struct leash *l)
+{
+	char c;
+	assert_int_equal(read(l->r, &c, 1), 0);
+	close(l->r);
+}
+
+/* Killed with all that it started, also when the first of them has ended. */
 static void never_ends(void **state)
 {
-	struct kube_config *c = config_for("sleep 1000 & sleep 1000");
-	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
+	static const char *const scripts[] = { "sleep 1000 & sleep 1000", "sleep 1000 &" };
 	(void)state;
-	kube_config_set_times(c, &(struct kube_config_times){ .exec_ns = 50 * NS_PER_MS });
-	uint64_t start = clock_mono_ns();
-	assert_int_equal(kube_config_token(c, false, 0, &t, err, sizeof(err)), ERR_TIMEOUT);
-	assert_true(clock_mono_ns() - start < 20 * NS_PER_S);
-	assert_non_null(strstr(err, "was killed"));
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+		CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
+		struct leash l;
+		leash_up(&l, scripts[i]);
+		struct kube_config *c = config_for(l.script);
+		kube_config_set_times(c, &(struct kube_config_times){ .exec_ns = 300 * NS_PER_MS });
+		uint64_t start = clock_mono_ns();
+		assert_int_equal(kube_config_token(c, &usual, &t, err, sizeof(err)), ERR_TIMEOUT);
+		assert_true(clock_mono_ns() - start < 20 * NS_PER_S);
+		assert_non_null(strstr(err, "was killed"));
+		leash_wait_started(&l);
+		leash_wait_all_dead(&l);
+		kube_config_free(c);
+	}
+}
+
+struct asker {
+	struct kube_config *c;
+	_Atomic bool stop;
+	pthread_t thread;
+	char err[256];
+};
+
+static void *ask(void *ctx)
+{
+	struct asker *a = ctx;
+	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
+	const struct kube_token_ask how = { .stop = &a->stop };
+	return (void *)(intptr_t)kube_config_token(a->c, &how, &t, a->err, sizeof(a->err));
+}
+
+static int stop(struct asker *a)
+{
+	void *r;
+	atomic_store(&a->stop, true);
+	kube_config_wake(a->c);
+	pthread_join(a->thread, &r);
+	return (int)(intptr_t)r;
+}
+
+/* Two wait for one plugin: each is let go when it wants to, and the plugin dies with the one that
+ * had started it. */
+static void nobody_wants_it(void **state)
+{
+	struct leash l;
+	(void)state;
+	leash_up(&l, "sleep 1000 & sleep 1000");
+	struct kube_config *c = config_for(l.script);
+	struct asker first = { .c = c }, second = { .c = c };
+	pthread_create(&first.thread, NULL, ask, &first);
+	leash_wait_started(&l);
+	pthread_create(&second.thread, NULL, ask, &second);
+	assert_int_equal(stop(&second), -ECANCELED);
+	assert_int_equal(stop(&first), -ECANCELED);
+	leash_wait_all_dead(&l);
+	assert_string_equal(first.err, "here: exec plugin 'sh': Operation canceled");
+	kube_config_free(c);
+}
+
+/* The one that ran it goes; who still wants a token runs it again. */
+static void another_goes_on(void **state)
+{
+	struct leash l;
+	(void)state;
+	leash_up(&l, "sleep 1000");
+	char *script = xasprintf("if printf x 2>&- >&%d; then exec sleep 1000; fi; echo '" CRED
+				 "{\"token\":\"late\"}}'",
+				 l.w);
+	struct kube_config *c = config_for(script);
+	struct asker first = { .c = c }, second = { .c = c };
+	void *r;
+	pthread_create(&first.thread, NULL, ask, &first);
+	leash_wait_started(&l); /* and closes: the next run cannot write there */
+	pthread_create(&second.thread, NULL, ask, &second);
+	assert_int_equal(stop(&first), -ECANCELED);
+	pthread_join(second.thread, &r);
+	assert_int_equal((intptr_t)r, 0);
+	leash_wait_all_dead(&l);
+	free(script);
 	kube_config_free(c);
 }
 
@@ -160,8 +270,10 @@ static void expires(void **state)
 		wall = rows[i].wall_s * NS_PER_S;
 		uint64_t asked = rows[i].since ? clock_mono_ns() : 1;
 		strbuf_reset(&t);
-		assert_int_equal(kube_config_token(c, rows[i].fresh, asked, &t, err, sizeof(err)),
-				 0);
+		assert_int_equal(
+			kube_config_token(c, &(struct kube_token_ask){ rows[i].fresh, asked, NULL },
+					  &t, err, sizeof(err)),
+			0);
 		assert_string_equal(t.s, rows[i].token);
 	}
 	clock_set_source(NULL);
@@ -170,7 +282,9 @@ static void expires(void **state)
 	assert_int_equal(system(cmd), 0);
 	strbuf_reset(&t);
 	kube_config_set_times(c, &(struct kube_config_times){ 0 });
-	assert_int_equal(kube_config_token(c, true, UINT64_MAX, &t, err, sizeof(err)), 0);
+	assert_int_equal(kube_config_token(c, &(struct kube_token_ask){ true, UINT64_MAX, NULL },
+					   &t, err, sizeof(err)),
+			 0);
 	assert_string_equal(t.s, "t3");
 	kube_config_free(c);
 	assert_int_equal(system(rm), 0);
@@ -208,9 +322,14 @@ static void says(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs),		cmocka_unit_test(fails),
-		cmocka_unit_test(is_not_there), cmocka_unit_test(never_ends),
-		cmocka_unit_test(expires),	cmocka_unit_test(says),
+		cmocka_unit_test(runs),
+		cmocka_unit_test(fails),
+		cmocka_unit_test(is_not_there),
+		cmocka_unit_test(never_ends),
+		cmocka_unit_test(nobody_wants_it),
+		cmocka_unit_test(another_goes_on),
+		cmocka_unit_test(expires),
+		cmocka_unit_test(says),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
