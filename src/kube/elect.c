@@ -123,9 +123,9 @@ static json_t *claim(const struct elect *e, uint64_t wall_ns)
 	return o;
 }
 
-json_t *elect_release(const struct elect *e, uint64_t wall_ns)
+json_t *elect_release(const struct elect *e, uint64_t now_ns, uint64_t wall_ns)
 {
-	if (!e->leading || e->lease == NULL)
+	if (elect_deadline_ns(e, now_ns) == 0 || e->lease == NULL)
 		return NULL;
 	json_t *o = json_deep_copy(e->lease);
 	json_t *spec = json_object_get(o, "spec");

@@ -179,7 +179,7 @@ int lease_start(const struct lease_conf *c, struct lease **ret, char *err, size_
 static void release(struct lease *l)
 {
 	char err[512];
-	json_t *body = elect_release(&l->elect, clock_wall_ns());
+	json_t *body = elect_release(&l->elect, clock_mono_ns(), clock_wall_ns());
 	struct kube_conn *conn = body != NULL ? kube_conn_new(l->client, err, sizeof(err)) : NULL;
 	if (conn != NULL) {
 		struct kube_status st = { 0 };
