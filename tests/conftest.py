@@ -1,5 +1,20 @@
-"""Puts tests/ on the import path, so that every suite can say `from lib import server`."""
+"""Puts tests/ on the import path, so that every suite can say `from lib import server`; the mark `alone`, and parts of
+a file, both for tools/run-tests."""
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: measures time, CPU or memory so tightly that nothing may run beside it")
+
+
+def pytest_collection_modifyitems(config, items):
+    """FAIRLEAD_PART=1/4: the second of four parts of the tests."""
+    part, _, parts = os.environ.get("FAIRLEAD_PART", "0/1").partition("/")
+    mine = items[int(part)::int(parts)]
+    if len(mine) != len(items):
+        chosen = set(mine)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = mine

@@ -127,6 +127,7 @@ def test_curl_resolves_through_us(serve, folder, files, version):
     eventually(lambda: '"A IN www.example.org. tcp ' in s.read("stdout"), what="log")
 
 
+@pytest.mark.alone
 @needs_curl
 def test_curl_many_requests_at_once(serve, folder, files):
     s = serve(BOTH, files=files)
@@ -224,6 +225,7 @@ def test_reload_loses_nothing_on_open_connections(serve, folder, files):
     assert not failures and min(counts) > 100
 
 
+@pytest.mark.alone
 def test_handshakes_do_not_hold_up_udp(serve, folder, files):
     """Clients that begin handshakes and leave: UDP is answered meanwhile, and afterwards nothing is left of them."""
     s = serve(BOTH.replace("    log\n", ""), files=files)

@@ -234,6 +234,7 @@ def test_odd_http_requests(serve, data):
     assert answers(s.port(), name="a.example.org.")
 
 
+@pytest.mark.alone
 def test_many_silent_http_clients(serve):
     """They hold neither health checks nor queries up."""
     s = serve(ALL)

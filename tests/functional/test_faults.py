@@ -285,6 +285,7 @@ def test_garbage_corefile(tmp_path, seed):
     err.encode("ascii", "surrogateescape")
 
 
+@pytest.mark.alone
 def test_corefile_of_ten_megabytes(serve, note):
     """Mostly comments, and at the end what serves."""
     line = "# " + "x" * 97 + "\n"
@@ -334,6 +335,7 @@ def test_file_that_imports_itself(tmp_path):
     assert status_code == 1 and "Corefile:" in err and "import" in err
 
 
+@pytest.mark.alone
 def test_ten_thousand_blocks(serve, note):
     blocks = "".join(f"zone{i}.example:@PORT@ {{\n    whoami\n}}\n" for i in range(10000))
     s = serve(blocks, start=False, args=["-quiet"])

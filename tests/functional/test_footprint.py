@@ -95,6 +95,7 @@ def first_answer(s):
             p.wait(20)
 
 
+@pytest.mark.alone
 @needs("template", "prometheus", "health", "ready", "log", "errors", "multisocket", "reload")
 @pytest.mark.parametrize("name,corefile", [("small", SMALL), ("typical", TYPICAL)])
 def test_first_answer(serve, note, name, corefile):
@@ -106,6 +107,7 @@ def test_first_answer(serve, note, name, corefile):
         assert statistics.median(took) <= FIRST_ANSWER_S
 
 
+@pytest.mark.alone
 @needs("template", "prometheus", "health", "ready", "log", "errors", "multisocket", "reload")
 def test_an_idle_server_sleeps(serve, note):
     s = serve(TYPICAL)

@@ -39,6 +39,7 @@ def drain(sock, until, seconds):
     return got
 
 
+@pytest.mark.alone
 @needs("erratic")
 def test_more_waiting_queries_than_there_may_be(serve, note):
     """30 000 queries that wait; beyond the cap they are refused at once, and afterwards all is as before."""
@@ -75,6 +76,7 @@ def test_more_waiting_queries_than_there_may_be(serve, note):
     assert s.alive()
 
 
+@pytest.mark.alone
 @needs("erratic")
 def test_waiting_queries_of_a_pipelining_client(serve):
     s = serve("slow:@PORT@ {\n erratic {\n  drop 0\n  delay 1 300ms\n }\n}\n.:@PORT@ {\n whoami\n}\n")
@@ -166,6 +168,7 @@ def test_end_under_load(serve, tcp):
 
 # ---- patterns and templates ----
 
+@pytest.mark.alone
 @needs("template", "errors")
 def test_patterns_that_explode(serve, note):
     s = serve('.:@PORT@ {\n errors\n template IN A {\n  match "^((a+)+)+[.]b[.]$" "^([a-z]*[a-z]*[a-z]*)*[.]x[.]$"\n'

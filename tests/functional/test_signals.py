@@ -40,6 +40,7 @@ def test_goes_on(serve, sig):
     assert cpu_seconds(s.process.pid) - before < slower(0.5)
 
 
+@pytest.mark.alone
 def test_an_idle_connection_does_not_delay_the_end(serve):
     s = serve()
     idle = client.Tcp("127.0.0.1", s.port())

@@ -170,6 +170,7 @@ def test_default_read_time_out(serve, note):
     note("TCP read time-out, silent and one byte at a time", f"{closed[silent]:.1f} s, {closed[slow]:.1f} s")
 
 
+@pytest.mark.alone
 @needs("timeouts")
 def test_configured_time_outs(serve):
     s = serve(SHORT)
@@ -180,6 +181,7 @@ def test_configured_time_outs(serve):
     assert 0.5 < closed_within(used, 3) < slower(2.5)
 
 
+@pytest.mark.alone
 def test_slow_clients_do_not_slow_others(serve, note):
     """500 connections that send a byte at a time, and no one else waits for them."""
     raise_file_limit(2000)
@@ -222,6 +224,7 @@ def open_many(port, n, source):
     return made
 
 
+@pytest.mark.alone
 @needs("timeouts")
 def test_ten_thousand_connections_of_one_client(serve, note):
     """One client may hold half of all; its oldest go first, others are answered promptly all the time."""

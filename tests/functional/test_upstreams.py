@@ -94,6 +94,7 @@ def test_one_of_three_is_silent(serve, upstreams):
     assert ups["u1"].count(".", "NS") > 0
 
 
+@pytest.mark.alone
 def test_all_silent_is_servfail_in_time(serve, upstreams):
     """Nobody waits longer than the deadline, and nobody is asked more often than 2 x upstreams (max_connect_attempts)."""
     ups = upstreams(SILENT, SILENT)
@@ -117,6 +118,7 @@ def test_all_dead_is_servfail_at_once_and_no_storm(serve, upstreams):
     assert seconds < slower(3)
 
 
+@pytest.mark.alone
 def test_recovery_within_a_health_interval(serve, upstreams):
     """With failfast nothing is asked while all are down: it is the health check that finds out."""
     ups = upstreams(LIVE)
