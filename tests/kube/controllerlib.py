@@ -1,7 +1,10 @@
 """What the controller tests share: `fairlead controller` processes, and waiting for a state with a limit."""
+import datetime
 import json
 import os
 import re
+import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -71,6 +74,9 @@ class Controller:
         now = time.monotonic()
         self.process.kill()
         self.process.wait()
+        self.killed = now
+        self.killed_wall = time.time()
+        self.reader.join(5)
         return now
 
     def stop(self, seconds=20):
@@ -90,6 +96,48 @@ class Controller:
 
 def start(kubeconfig, *args, **kw):
     return Controller(kubeconfig, *args, **kw)
+
+
+class LeaseHistory:
+    """Every version of every Lease, by a watch of its own."""
+
+    def __init__(self, c):
+        path = "/apis/coordination.k8s.io/v1/leases"
+        version = c.call("GET", path)[1]["metadata"]["resourceVersion"]
+        request = urllib.request.Request(f"{c.url}{path}?watch=1&timeoutSeconds=3600&resourceVersion={version}",
+                                         headers={"Authorization": f"Bearer {cluster.ADMIN}"})
+        self.stream = urllib.request.urlopen(request, timeout=3600, context=ssl.create_default_context(cafile=c.ca))
+        self.versions = []
+        self.error = None
+        self.done = False
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        try:
+            for line in self.stream:
+                event = json.loads(line)
+                if event["type"] not in ("ADDED", "MODIFIED"):
+                    self.error = event
+                    return
+                self.versions.append(event["object"])
+        except (OSError, ValueError, AttributeError) as e:
+            self.error = e if not self.done else None
+
+    def stop(self):
+        assert self.reader.is_alive() and self.error is None, f"the watch of leases ended: {self.error}"
+        self.done = True
+        self.stream.fp.raw._sock.shutdown(socket.SHUT_RDWR)  # closing alone does not end a read in another thread
+        self.reader.join(5)
+
+    def of(self, ns):
+        """Specifications of the namespace's Lease, oldest first."""
+        return [v["spec"] for v in list(self.versions) if v["metadata"]["namespace"] == ns]
+
+
+def wall(stamp):
+    """Seconds since 1970 of a MicroTime."""
+    return datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
 
 
 def config_map(c, ns, name, data, labels=None, method="POST"):

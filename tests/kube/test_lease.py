@@ -1,15 +1,17 @@
-"""1.8, 6.1: two processes and one Lease. Never two leaders; a dead one is followed in time."""
+"""1.8, 6.1: two processes and one Lease. Never two leaders; a dead one is followed in time. Those with leases of two
+seconds run alone: on a busy machine a leader may not be able to renew in time."""
 import concurrent.futures
 import signal
 import time
 
 import pytest
 
-from controllerlib import FAST, namespace, start, until
+from controllerlib import FAST, LeaseHistory, namespace, start, until, wall
 from lib import cluster
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/fairlead-example"
-TAKE_OVERS, PAIRS = 50, 5
+TAKE_OVERS = 50
+LIMIT = 60  # of waiting; what is too slow is told by the assertions
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,7 @@ def leader_of(processes):
     return leaders[0] if leaders else None
 
 
+@pytest.mark.alone
 def test_first_leads_and_gives_back(c, free):
     a = start(c.kubeconfig(), *FAST)
     a.wait_line("leading as")
@@ -57,54 +60,89 @@ def test_first_leads_and_gives_back(c, free):
     assert spec["holderIdentity"] == "" and spec["leaseDurationSeconds"] == 1 and spec["leaseTransitions"] == 1
 
 
-def take_over_again_and_again(c, ns, times):
-    """How long each take-over took."""
-    args = [*FAST, "--namespace", ns]
+def take_over_again_and_again(c, ns, times, args):
+    """How long each take-over took; the processes that led, in their order."""
+    args = [*args, "--namespace", ns]
     alive = [start(c.kubeconfig(), *args), start(c.kubeconfig(), *args)]
-    took = []
+    took, led = [], []
     try:
         for _ in range(times):
-            leader = until(lambda: leader_of(alive))
+            leader = until(lambda: leader_of(alive), LIMIT)
             other = next(p for p in alive if p is not leader)
-            other.wait_line("waiting to lead")
+            other.wait_line("waiting to lead", LIMIT)
             before = lease(c, ns)["leaseTransitions"]
             killed = leader.kill()
             alive.remove(leader)
-            took.append(other.wait_line("leading as")[0] - killed)
+            led.append(leader)
+            took.append(other.wait_line("leading as", LIMIT)[0] - killed)
             assert lease(c, ns)["leaseTransitions"] == before + 1
             alive.append(start(c.kubeconfig(), *args))
+        led.append(other)
     finally:
         for p in alive:
             p.stop()
+    return took, led
+
+
+def never_two(led, versions, duration):
+    """By what the processes said: each led from its line until it was killed, and the next began later. By the Lease:
+    the holders are these processes, one after the other, and none took it before its last renewal had expired."""
+    for one, after in zip(led, led[1:]):
+        assert one.killed < after.find("leading as")[0], "two lead, by their logs"
+        assert not one.find("was lost"), one.text()
+    holders = []
+    for old, new in zip([None, *versions], versions):
+        if not new["holderIdentity"]:
+            break  # given back at the end
+        if old and old["holderIdentity"] == new["holderIdentity"]:
+            assert wall(new["renewTime"]) >= wall(old["renewTime"])
+            continue
+        if old:
+            assert new["leaseTransitions"] == old.get("leaseTransitions", 0) + 1
+            assert wall(new["acquireTime"]) >= wall(old["renewTime"]) + duration, "taken while it was another's"
+            assert wall(new["acquireTime"]) >= led[len(holders) - 1].killed_wall - 0.001, "two lead, by the Lease"
+        holders.append(new["holderIdentity"])
+    assert len(holders) == len(set(holders)) == len(led), (holders, len(led))
+    for holder, p in zip(holders, led):
+        assert holder in p.find("leading as")[1]
+
+
+def take_overs(c, prefix, pairs, times, args, duration):
+    """That many pairs of processes side by side; all times."""
+    for i in range(pairs):
+        namespace(c, f"{prefix}-{i}")
+    history = LeaseHistory(c)
+    with concurrent.futures.ThreadPoolExecutor(pairs) as pool:
+        jobs = [pool.submit(take_over_again_and_again, c, f"{prefix}-{i}", times, args) for i in range(pairs)]
+        results = [job.result() for job in jobs]
+    for i in range(pairs):
+        until(lambda i=i: history.of(f"{prefix}-{i}")[-1] == lease(c, f"{prefix}-{i}"))
+    history.stop()
+    for i, (_, led) in enumerate(results):
+        never_two(led, history.of(f"{prefix}-{i}"), duration)
+    took = [t for times, _ in results for t in times]
+    print(f"{len(took)} take-overs, {min(took):.2f} to {max(took):.2f} s")
+    assert len(took) == TAKE_OVERS
     return took
 
 
+@pytest.mark.alone
 def test_take_overs(c):
     """kill -9 of the leader, again and again, with 2 s leases; five pairs of processes side by side."""
-    for i in range(PAIRS):
-        namespace(c, f"pair-{i}")
-    with concurrent.futures.ThreadPoolExecutor(PAIRS) as pool:
-        jobs = [pool.submit(take_over_again_and_again, c, f"pair-{i}", TAKE_OVERS // PAIRS) for i in range(PAIRS)]
-        took = [t for job in jobs for t in job.result()]
-    print(f"{len(took)} take-overs, {min(took):.2f} to {max(took):.2f} s")
-    assert len(took) == TAKE_OVERS
+    took = take_overs(c, "fast", 5, TAKE_OVERS // 5, FAST, 2)
     # The lease lasts two seconds since the last renewal, which was 0.2 s ago at most (and was seen a little later).
     assert min(took) > 1.4, "taken while it was another's"
     assert max(took) < 2 * 20 / 15 + 1
 
 
-def test_take_over_with_usual_times(c, free):
-    """< 20 s after kill -9 with 15, 10 and 2 s."""
-    a = start(c.kubeconfig())
-    a.wait_line("leading as")
-    b = start(c.kubeconfig())
-    b.wait_line("waiting to lead")
-    killed = a.kill()
-    led = b.wait_line("leading as", 25)[0]
-    assert 12 < led - killed < 20
-    assert b.stop() == 0
+def test_take_overs_with_usual_times(c):
+    """50 of 50 in less than 20 s after kill -9, with 15, 10 and 2 s; 25 pairs of processes side by side."""
+    took = take_overs(c, "usual", 25, TAKE_OVERS // 25, [], 15)
+    assert min(took) > 12, "taken while it was another's"
+    assert max(took) < 20
 
 
+@pytest.mark.alone
 def test_frozen_leader_finds_out_first(c, free):
     """SIGSTOP, long enough for another to lead; then it goes on: it must stop, not write."""
     a = start(c.kubeconfig(), *FAST)
@@ -122,6 +160,7 @@ def test_frozen_leader_finds_out_first(c, free):
     assert b.stop() == 0
 
 
+@pytest.mark.alone
 def test_server_away_ends_the_leader(c, free):
     """No renewal for the deadline: the leader ends with status 1, before its lease does."""
     a = start(c.kubeconfig(), "--lease-duration", "4s", "--lease-renew", "2s", "--lease-retry", "300ms")
