@@ -285,7 +285,7 @@ def test_half_open_and_garbage(serve, folder, files):
 def test_more_connections_than_there_may_be(serve, folder, files, note):
     """1000 by default for all, half of them for one client; what an idle one costs is printed."""
     raise_file_limit(4096)
-    s = serve(BOTH.replace("    log\n", "    timeouts {\n        idle 1m\n    }\n"), files=files)
+    s = serve(BOTH.replace("    log\n", "    timeouts {\n        idle 10m\n    }\n"), files=files)
     before, = status(s.process.pid, "RssAnon")
     socks = []
     for i in range(600):
