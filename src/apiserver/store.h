@@ -8,7 +8,7 @@
  *	ring		the latest changes in memory, for watchers
  *
  * Values are JSON texts that carry their own revision: a writer gives the text before and behind
- *it, the store writes the number between. So a read is a read, nothing is parsed or patched in.
+ * it, the store writes the number between. So a read is a read, nothing is parsed or patched in.
  *
  * One thread writes (group commit: all writes that wait share one fsync); reads come from any
  * thread and never wait for it. A change is visible to reads and ring only when it is durable. */
@@ -79,7 +79,9 @@ struct apiserver_range {
 typedef int (*apiserver_row_fn)(void *ctx, const struct apiserver_row *r);
 
 /* One consistent view. *ret_at is its revision, *ret_left how many rows of the range come behind
- * the last one given (may be NULL: not counted). ERR_GONE: `at` is compacted away. */
+ * the last one given (may be NULL: not counted). ERR_GONE: `at` is compacted away; ERR_RANGE: it is
+ * in the future. `fn` may read and write the store, but should not wait for anybody: history read
+ * by a list cannot be cleaned up meanwhile. */
 MUST_CHECK int apiserver_store_list(struct apiserver_store *s, const struct apiserver_range *range,
 				    apiserver_row_fn fn, void *ctx, uint64_t *ret_at,
 				    uint64_t *ret_left);
@@ -116,12 +118,14 @@ struct apiserver_event {
 struct apiserver_watch;
 
 /* Watches changes behind revision `after` of keys that begin with prefix. `wake` (may be NULL) is
- * called on the writer's thread whenever there may be something to take; it must not wait or call
- * the store. ERR_GONE: history does not reach back that far. */
+ * called on the writer's thread when there may be something to take after next gave 0 (or was not
+ * called yet); it must not wait, nor write to the store. ERR_GONE: history does not reach back that
+ * far. */
 MUST_CHECK int apiserver_watch_new(struct apiserver_store *s, const char *prefix, uint64_t after,
 				   void (*wake)(void *ctx), void *ctx,
 				   struct apiserver_watch **ret);
-/* When it has returned, wake is not running and not called any more. NULL is fine. */
+/* When it has returned, wake is not running and not called any more; so a lock that wake takes must
+ * not be held here. Wake itself may free its watch. NULL is fine. */
 void apiserver_watch_free(struct apiserver_watch *w);
 /* The next change of the watch's keys, in order: 1 and the event, which stays valid until the next
  * call; 0: none now, *ret_at is the revision up to which the watch has seen all (for bookmarks).
