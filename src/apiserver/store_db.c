@@ -1,0 +1,173 @@
+/* A connection to SQLite: settings, statements prepared when first used and kept, errors in our
+ * words. */
+#include <errno.h>
+#include <string.h>
+
+#include "apiserver/store_priv.h"
+#include "base/err.h"
+
+/* Of one key, versions in the order of `prev` are in the order of `id`, because each names the one
+ * before: so the index of the constraint (key, prev), which SQLite ends with the id, serves walks,
+ * too. */
+static const char *const sql[STORE_SQL_COUNT] = {
+	[SQL_BEGIN_READ] = "BEGIN",
+	[SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+	[SQL_COMMIT] = "COMMIT",
+	[SQL_ROLLBACK] = "ROLLBACK",
+	[SQL_SAVE] = "SAVEPOINT one",
+	[SQL_SAVE_DONE] = "RELEASE one",
+	[SQL_SAVE_UNDO] = "ROLLBACK TO one",
+	[SQL_NEWEST] = "SELECT id, created, removed, value FROM row WHERE key = ?1"
+		       " ORDER BY prev DESC LIMIT 1",
+	[SQL_INSERT] = "INSERT INTO row (id, key, created, prev, removed, value)"
+		       " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+	[SQL_VIEW] = "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'row'),"
+		     " (SELECT value FROM meta WHERE name = 'compacted')",
+	[SQL_WALK] = "SELECT key, id FROM row WHERE key >= ?1 AND key < ?2 ORDER BY key, prev",
+	[SQL_ROW] = "SELECT created, removed, value FROM row WHERE id = ?1",
+	/* Keys, less those whose newest version is a tombstone; both counted in an index alone. */
+	[SQL_COUNT] = "SELECT (SELECT count(*) FROM (SELECT 1 FROM row"
+		      " WHERE key > ?1 AND key < ?2 AND id <= ?3 GROUP BY key))"
+		      " - (SELECT count(*) FROM row AS t INDEXED BY row_removed"
+		      " WHERE t.removed = 1 AND t.key > ?1 AND t.key < ?2 AND t.id <= ?3"
+		      " AND NOT EXISTS (SELECT 1 FROM row AS n"
+		      " WHERE n.key = t.key AND n.prev = t.id AND n.id <= ?3))",
+	[SQL_CHANGES] = "SELECT id, key, created, prev, removed, value FROM row WHERE id > ?1"
+			" ORDER BY id",
+};
+
+/* Caches are small: the kernel's page cache is behind them. What a transaction undoes stays in
+ * memory, so that a full disk is met in one place only, the log. */
+static const char *const settings[] = {
+	[STORE_DB_BARE] = "",
+	[STORE_DB_WRITER] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+			    "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;"
+			    "PRAGMA wal_autocheckpoint = 1000; PRAGMA mmap_size = 0;",
+	[STORE_DB_READER] = "PRAGMA query_only = 1; PRAGMA cache_size = -512;"
+			    "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;",
+};
+
+enum { BUSY_MS = 5000 };
+
+int store_db_error(struct store_db *db, int rc)
+{
+	int sys = db->db != NULL ? sqlite3_system_errno(db->db) : 0;
+	switch (rc & 0xff) {
+	case SQLITE_FULL:
+		return ERR_SPACE;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return ERR_PARSE;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return ERR_BUSY;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return -EACCES;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
+			return ERR_SPACE;
+		return sys > 0 ? -sys : -EIO;
+	default:
+		return ERR_INTERNAL;
+	}
+}
+
+int store_db_exec(struct store_db *db, const char *text)
+{
+	int rc = sqlite3_exec(db->db, text, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : store_db_error(db, rc);
+}
+
+int store_db_settle(struct store_db *db, enum store_db_mode mode)
+{
+	return store_db_exec(db, settings[mode]);
+}
+
+int store_db_open(const char *file, enum store_db_mode mode, struct store_db *ret)
+{
+	*ret = (struct store_db){ 0 };
+	int rc = sqlite3_open_v2(file, &ret->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int r = rc == SQLITE_OK ? 0 : store_db_error(ret, rc);
+	if (r == 0) {
+		sqlite3_extended_result_codes(ret->db, 1);
+		sqlite3_busy_timeout(ret->db, BUSY_MS);
+		r = store_db_settle(ret, mode);
+	}
+	if (r < 0)
+		store_db_close(ret);
+	return r;
+}
+
+int store_db_number(struct store_db *db, const char *text, int64_t *ret)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db->db, text, -1, &st, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	int r = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? ERR_NOTFOUND : store_db_error(db, rc);
+	if (r == 0)
+		*ret = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return r;
+}
+
+void store_db_close(struct store_db *db)
+{
+	for (size_t i = 0; i < ARRAY_LEN(db->stmt); i++)
+		sqlite3_finalize(db->stmt[i]);
+	sqlite3_close(db->db);
+	*db = (struct store_db){ 0 };
+}
+
+sqlite3_stmt *store_db_stmt(struct store_db *db, enum store_sql which)
+{
+	sqlite3_stmt **st = &db->stmt[which];
+	if (*st == NULL)
+		sqlite3_prepare_v3(db->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT, st, NULL);
+	else
+		sqlite3_reset(*st);
+	return *st;
+}
+
+int store_db_run(struct store_db *db, enum store_sql which)
+{
+	sqlite3_stmt *st = store_db_stmt(db, which);
+	int rc = st != NULL ? sqlite3_step(st) : sqlite3_errcode(db->db);
+	int r = rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
+	sqlite3_reset(st);
+	return r;
+}
+
+void store_db_rollback(struct store_db *db)
+{
+	/* SQLite has rolled back by itself after some failures. */
+	if (sqlite3_get_autocommit(db->db) == 0)
+		IGNORE(store_db_run(db, SQL_ROLLBACK)); /* nothing is left to be done about it */
+}
+
+int store_db_view(struct store_db *db, uint64_t *ret_revision, uint64_t *ret_compacted)
+{
+	sqlite3_stmt *st = store_db_stmt(db, SQL_VIEW);
+	int rc = st != NULL ? sqlite3_step(st) : sqlite3_errcode(db->db);
+	if (rc != SQLITE_ROW) {
+		int r = rc == SQLITE_DONE ? ERR_PARSE : store_db_error(db, rc);
+		sqlite3_reset(st);
+		return r;
+	}
+	*ret_revision = (uint64_t)sqlite3_column_int64(st, 0);
+	*ret_compacted = (uint64_t)sqlite3_column_int64(st, 1);
+	sqlite3_reset(st);
+	return 0;
+}
+
+struct slice store_db_blob(sqlite3_stmt *st, int column)
+{
+	const char *p = sqlite3_column_blob(st, column);
+	return (struct slice){ p, p != NULL ? (size_t)sqlite3_column_bytes(st, column) : 0 };
+}

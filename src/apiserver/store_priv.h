@@ -1,0 +1,212 @@
+/* What the files of the store share.
+ *
+ *	store_open.c	start and end
+ *	store_lock.c	the directory and who may use it
+ *	store_schema.c	tables, their version, checks of the file
+ *	store_db.c	a connection to SQLite with its statements
+ *	store_write.c	the writer: its thread, group commit
+ *	store_read.c	get and list, on connections lent from a pool
+ *	store_ring.c	events, the ring, waking watchers
+ *	store_watch.c	watches: from the table first, then from the ring */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "apiserver/store.h"
+#include "base/compiler.h"
+
+enum {
+	STORE_SCHEMA_VERSION = 1,
+	STORE_APPLICATION_ID = 0x464c5244, /* "FLRD" */
+	/* Connections kept for readers; more are opened when all are lent, and closed again. */
+	STORE_READERS_KEPT = 4,
+	STORE_BATCH_WRITES = 512,
+	STORE_BATCH_BYTES = 8 << 20,
+};
+
+/* ---- a connection ---- */
+
+enum store_sql {
+	SQL_BEGIN_READ,
+	SQL_BEGIN_WRITE,
+	SQL_COMMIT,
+	SQL_ROLLBACK,
+	SQL_SAVE,
+	SQL_SAVE_DONE,
+	SQL_SAVE_UNDO,
+	SQL_NEWEST,  /* ?1 key -> id, created, removed, value */
+	SQL_INSERT,  /* ?1 id ?2 key ?3 created ?4 prev ?5 removed ?6 value */
+	SQL_VIEW,    /* -> newest revision, compacted */
+	SQL_WALK,    /* ?1 <= key < ?2 -> key, id; by key, then id */
+	SQL_ROW,     /* ?1 id -> created, removed, value */
+	SQL_COUNT,   /* ?1 < key < ?2, as of ?3 -> how many objects there are */
+	SQL_CHANGES, /* ?1 < id -> id, key, created, prev, removed, value; by id */
+};
+enum { STORE_SQL_COUNT = SQL_CHANGES + 1 };
+
+/* One thread at a time. */
+struct store_db {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[STORE_SQL_COUNT];
+	struct store_db *next; /* in the pool */
+};
+
+enum store_db_mode { STORE_DB_BARE, STORE_DB_WRITER, STORE_DB_READER };
+
+/* Opens the file, which exists; bare: nothing in it is touched. */
+MUST_CHECK int store_db_open(const char *file, enum store_db_mode mode, struct store_db *ret);
+MUST_CHECK int store_db_exec(struct store_db *db, const char *text);
+MUST_CHECK int store_db_settle(struct store_db *db, enum store_db_mode mode);
+/* The first column of a statement's only row. */
+MUST_CHECK int store_db_number(struct store_db *db, const char *text, int64_t *ret);
+void store_db_close(struct store_db *db);
+/* The statement, reset and without bindings; NULL when it cannot be prepared. */
+sqlite3_stmt *store_db_stmt(struct store_db *db, enum store_sql which);
+/* Runs a statement that gives no rows. */
+MUST_CHECK int store_db_run(struct store_db *db, enum store_sql which);
+/* Ends a transaction of either sort without keeping anything. */
+void store_db_rollback(struct store_db *db);
+/* One of ours, or -errno, for the failure SQLite has just reported. */
+int store_db_error(struct store_db *db, int rc);
+/* Newest revision and compaction point of the current transaction's view. */
+MUST_CHECK int store_db_view(struct store_db *db, uint64_t *ret_revision, uint64_t *ret_compacted);
+struct slice store_db_blob(sqlite3_stmt *st, int column);
+
+/* ---- directory, lock and schema ---- */
+
+/* Makes the directory and takes its lock; *ret is the lock's descriptor. */
+MUST_CHECK int store_lock_take(const char *dir, int *ret, char *err, size_t err_n);
+/* Brings a new or an existing database into shape, after checks. */
+MUST_CHECK int store_schema_open(const char *file, struct store_db *ret, char *err, size_t err_n);
+
+/* ---- events and the ring ---- */
+
+/* Shared; freed when the last one lets go. */
+struct store_event {
+	struct apiserver_event e;
+	atomic_uint refs;
+	size_t bytes;
+	struct store_event *next; /* of a list not yet published, or a watcher's chunk */
+};
+
+struct store_event_parts {
+	const char *key;
+	uint64_t revision, replaced;
+	bool removed;
+	struct slice head, tail; /* of the value; `revision` is written between them */
+	bool whole;		 /* `head` is all of it */
+	struct slice before;
+};
+
+struct store_event *store_event_new(const struct store_event_parts *p);
+struct store_event *store_event_ref(struct store_event *e);
+void store_event_unref(struct store_event *e);
+
+struct store_ring {
+	pthread_mutex_t lock;	   /* guards all below */
+	pthread_cond_t published;  /* a new revision is out */
+	pthread_cond_t waked;	   /* `waking` has changed */
+	struct store_event **slot; /* event number i is in slot[i % APISERVER_RING_EVENTS] */
+	uint64_t first, end;	   /* numbers of the oldest event kept and behind the newest */
+	uint64_t evicted;	   /* all changes behind this revision are in the ring */
+	size_t bytes;
+	struct apiserver_watch *watches; /* all */
+	struct apiserver_watch *to_wake; /* whose wake is due */
+	struct apiserver_watch *waking;	 /* whose wake is running */
+	pthread_t waker;		 /* the thread it is running on */
+	_Atomic uint64_t revision;	 /* newest published; written under lock */
+};
+
+void store_ring_init(struct store_ring *r, uint64_t revision);
+void store_ring_done(struct store_ring *r);
+/* Takes over the list, which is in order. */
+void store_ring_publish(struct store_ring *r, struct store_event *list);
+/* Calls what publishing has made due. */
+void store_ring_wake(struct store_ring *r);
+/* Returns when the revision, which is durable, is published too: microseconds. */
+void store_ring_await(struct store_ring *r, uint64_t revision);
+
+struct apiserver_watch {
+	struct apiserver_store *store;
+	char *prefix;
+	size_t prefix_n;
+	void (*wake)(void *ctx);
+	void *ctx;
+	/* The taker's, one thread at a time. */
+	uint64_t at;		     /* all up to this revision has been seen */
+	struct store_event *current; /* handed out */
+	struct store_event *chunk;   /* read from the table, not yet handed out */
+	/* Guarded by the ring's lock. */
+	bool joined; /* takes from the ring, at `number` */
+	bool idle;   /* was told that there is nothing: wake it */
+	bool due;    /* is in to_wake */
+	uint64_t number;
+	struct apiserver_watch *next, **link;
+	struct apiserver_watch *wake_next;
+};
+
+/* ---- the writer ---- */
+
+struct store_job {
+	/* A set of writes, or work to be done alone on the writer's thread. */
+	const struct apiserver_write *w;
+	size_t n;
+	int (*run)(struct apiserver_store *s, void *ctx);
+	void *ctx;
+	/* The result. */
+	int r;
+	uint64_t revision;
+	size_t conflict;
+	/* The writer's. */
+	struct store_event *events, **events_end;
+	struct store_job *next;
+	bool finished;
+	pthread_cond_t cond;
+};
+
+struct store_writer {
+	pthread_t thread;
+	bool started;
+	struct store_db db;   /* the thread's */
+	uint64_t last;	      /* the thread's: highest revision used, durable or not */
+	pthread_mutex_t lock; /* guards the queue and `finished` of jobs */
+	pthread_cond_t cond;
+	struct store_job *first, **end;
+	bool closing;
+};
+
+MUST_CHECK int store_write_start(struct apiserver_store *s);
+/* Finishes what waits. */
+void store_write_stop(struct apiserver_store *s);
+/* Queues the job and waits until it is finished; its result. */
+int store_write_job(struct apiserver_store *s, struct store_job *j);
+
+/* ---- readers ---- */
+
+struct store_pool {
+	pthread_mutex_t lock; /* guards all below */
+	struct store_db *free;
+	size_t n_free;
+};
+
+MUST_CHECK int store_read_lend(struct apiserver_store *s, struct store_db **ret);
+void store_read_return(struct apiserver_store *s, struct store_db *db);
+void store_read_close(struct apiserver_store *s);
+
+/* ---- all ---- */
+
+struct apiserver_store {
+	struct apiserver_store_conf conf;
+	char *dir, *file;
+	int lock_fd;
+	struct store_writer writer;
+	struct store_pool pool;
+	struct store_ring ring;
+	_Atomic uint64_t compacted;
+};

@@ -1,0 +1,259 @@
+/* Reading: get and list, each in a read transaction of its own on a connection from the pool. No
+ * reader waits for another one or for the writer. */
+#include <string.h>
+
+#include "apiserver/store_priv.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* ---- the pool ---- */
+
+int store_read_lend(struct apiserver_store *s, struct store_db **ret)
+{
+	struct store_pool *p = &s->pool;
+	pthread_mutex_lock(&p->lock);
+	struct store_db *db = p->free;
+	if (db != NULL) {
+		p->free = db->next;
+		p->n_free--;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (db == NULL) {
+		db = xmalloc(sizeof(*db));
+		int r = store_db_open(s->file, STORE_DB_READER, db);
+		if (r < 0) {
+			free(db);
+			return r;
+		}
+	}
+	*ret = db;
+	return 0;
+}
+
+void store_read_return(struct apiserver_store *s, struct store_db *db)
+{
+	struct store_pool *p = &s->pool;
+	store_db_rollback(db);
+	pthread_mutex_lock(&p->lock);
+	bool keep = p->n_free < STORE_READERS_KEPT;
+	if (keep) {
+		db->next = p->free;
+		p->free = db;
+		p->n_free++;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (!keep) {
+		store_db_close(db);
+		free(db);
+	}
+}
+
+void store_read_close(struct apiserver_store *s)
+{
+	while (s->pool.free != NULL) {
+		struct store_db *db = s->pool.free;
+		s->pool.free = db->next;
+		store_db_close(db);
+		free(db);
+	}
+}
+
+/* ---- get ---- */
+
+static int newest(struct store_db *db, const char *key, struct strbuf *out, uint64_t *ret)
+{
+	sqlite3_stmt *st = store_db_stmt(db, SQL_NEWEST);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+	int rc = sqlite3_step(st);
+	int r = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? ERR_NOTFOUND : store_db_error(db, rc);
+	if (r == 0 && sqlite3_column_int(st, 2) != 0)
+		r = ERR_NOTFOUND;
+	if (r == 0) {
+		*ret = (uint64_t)sqlite3_column_int64(st, 0);
+		strbuf_add_slice(out, store_db_blob(st, 3));
+	}
+	sqlite3_reset(st);
+	return r;
+}
+
+int apiserver_store_get(struct apiserver_store *s, const char *key, struct strbuf *out,
+			uint64_t *ret_revision)
+{
+	struct store_db *db;
+	uint64_t revision = 0;
+	int r = store_read_lend(s, &db);
+	if (r < 0)
+		return r;
+	r = newest(db, key, out, &revision);
+	store_read_return(s, db);
+	if (r < 0)
+		return r;
+	/* Who has read a revision may watch from it. */
+	store_ring_await(&s->ring, revision);
+	*ret_revision = revision;
+	return 0;
+}
+
+/* ---- list ---- */
+
+struct walk {
+	struct store_db *db;
+	const struct apiserver_range *range;
+	apiserver_row_fn fn;
+	void *ctx;
+	uint64_t at;
+	size_t given;
+	bool full;			       /* enough given, `key` was the last */
+	char key[APISERVER_KEY_MAX_BYTES + 1]; /* where the walk is */
+	size_t key_n;
+	uint64_t id; /* of `key`: newest version not behind `at`; 0: none */
+	char end[APISERVER_KEY_MAX_BYTES + 1]; /* the first text behind all keys of the prefix */
+	size_t end_n;			       /* 0: there is none */
+};
+
+static int walk_init(struct walk *w)
+{
+	const char *prefix = w->range->prefix;
+	w->end_n = strlen(prefix);
+	if (w->end_n > APISERVER_KEY_MAX_BYTES)
+		return ERR_LIMIT;
+	memcpy(w->end, prefix, w->end_n);
+	while (w->end_n > 0 && (unsigned char)w->end[w->end_n - 1] == 0xff)
+		w->end_n--;
+	if (w->end_n > 0)
+		w->end[w->end_n - 1]++;
+	return 0;
+}
+
+static void bind_bounds(const struct walk *w, sqlite3_stmt *st, const char *from)
+{
+	sqlite3_bind_text(st, 1, from, -1, SQLITE_STATIC);
+	if (w->end_n > 0)
+		sqlite3_bind_text(st, 2, w->end, (int)w->end_n, SQLITE_STATIC);
+	else
+		sqlite3_bind_blob(st, 2, "", 0, SQLITE_STATIC); /* sorts behind all texts */
+}
+
+/* The version of the walk's key, unless it is a tombstone. */
+static int give(struct walk *w)
+{
+	if (w->id == 0)
+		return 0;
+	sqlite3_stmt *st = store_db_stmt(w->db, SQL_ROW);
+	if (st == NULL)
+		return store_db_error(w->db, sqlite3_errcode(w->db->db));
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)w->id);
+	int rc = sqlite3_step(st);
+	int r = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? ERR_PARSE : store_db_error(w->db, rc);
+	if (r == 0 && sqlite3_column_int(st, 1) == 0) {
+		struct apiserver_row row = {
+			.key = w->key,
+			.revision = w->id,
+			.created = (uint64_t)sqlite3_column_int64(st, 0),
+			.value = store_db_blob(st, 2),
+		};
+		r = w->fn(w->ctx, &row);
+		w->given++;
+		w->full = r > 0 || w->given == w->range->limit;
+	}
+	sqlite3_reset(st);
+	return MIN(r, 0);
+}
+
+/* One version of a key, in the order of both: the last one seen counts. */
+static int walk_step(struct walk *w, sqlite3_stmt *st)
+{
+	const char *key = (const char *)sqlite3_column_text(st, 0);
+	size_t n = (size_t)sqlite3_column_bytes(st, 0);
+	uint64_t id = (uint64_t)sqlite3_column_int64(st, 1);
+	if (key == NULL || n > APISERVER_KEY_MAX_BYTES)
+		return ERR_PARSE;
+	if (n != w->key_n || memcmp(key, w->key, n) != 0) {
+		int r = give(w);
+		if (r < 0 || w->full)
+			return r;
+		memcpy(w->key, key, n + 1);
+		w->key_n = n;
+		w->id = 0;
+	}
+	if (id <= w->at && (w->range->after == NULL || strcmp(key, w->range->after) != 0))
+		w->id = id;
+	return 0;
+}
+
+static int walk(struct walk *w)
+{
+	sqlite3_stmt *st = store_db_stmt(w->db, SQL_WALK);
+	if (st == NULL)
+		return store_db_error(w->db, sqlite3_errcode(w->db->db));
+	const char *from = w->range->prefix;
+	if (w->range->after != NULL && strcmp(w->range->after, from) > 0)
+		from = w->range->after;
+	bind_bounds(w, st, from);
+	int r = 0, rc = SQLITE_ROW;
+	while (r == 0 && !w->full && (rc = sqlite3_step(st)) == SQLITE_ROW)
+		r = walk_step(w, st);
+	if (r == 0 && rc == SQLITE_DONE)
+		r = give(w);
+	else if (r == 0 && !w->full)
+		r = store_db_error(w->db, rc);
+	sqlite3_reset(st);
+	return r;
+}
+
+/* Objects behind the last one given. */
+static int count_left(struct walk *w, uint64_t *ret)
+{
+	*ret = 0;
+	if (!w->full)
+		return 0;
+	sqlite3_stmt *st = store_db_stmt(w->db, SQL_COUNT);
+	if (st == NULL)
+		return store_db_error(w->db, sqlite3_errcode(w->db->db));
+	bind_bounds(w, st, w->key);
+	sqlite3_bind_int64(st, 3, (sqlite3_int64)w->at);
+	int rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*ret = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return rc == SQLITE_ROW ? 0 : store_db_error(w->db, rc);
+}
+
+static int list(struct walk *w, uint64_t *ret_left)
+{
+	uint64_t newest_revision, compacted;
+	int r = store_db_run(w->db, SQL_BEGIN_READ);
+	if (r == 0)
+		r = store_db_view(w->db, &newest_revision, &compacted);
+	if (r < 0)
+		return r;
+	w->at = w->range->at != 0 ? w->range->at : newest_revision;
+	if (w->at < compacted)
+		return ERR_GONE;
+	if (w->at > newest_revision)
+		return ERR_RANGE;
+	r = walk(w);
+	return r == 0 && ret_left != NULL ? count_left(w, ret_left) : r;
+}
+
+int apiserver_store_list(struct apiserver_store *s, const struct apiserver_range *range,
+			 apiserver_row_fn fn, void *ctx, uint64_t *ret_at, uint64_t *ret_left)
+{
+	struct walk w = { .range = range, .fn = fn, .ctx = ctx };
+	int r = walk_init(&w);
+	if (r < 0)
+		return r;
+	r = store_read_lend(s, &w.db);
+	if (r < 0)
+		return r;
+	r = list(&w, ret_left);
+	store_read_return(s, w.db);
+	if (r < 0)
+		return r;
+	/* Who has read a revision may watch from it. */
+	store_ring_await(&s->ring, w.at);
+	*ret_at = w.at;
+	return 0;
+}

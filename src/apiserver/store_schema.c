@@ -1,0 +1,101 @@
+/* Tables and their version. A file of a newer version is left alone, a damaged one is refused. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "apiserver/store_priv.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* Revisions start at 2: an empty store is at revision 1, because 0 means "any" to clients. */
+static const char schema[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE row ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" key TEXT NOT NULL,"
+	" created INTEGER NOT NULL,"
+	" prev INTEGER NOT NULL,"
+	" removed INTEGER NOT NULL,"
+	" value BLOB NOT NULL,"
+	" UNIQUE (key, prev));"
+	"CREATE INDEX row_removed ON row (key) WHERE removed = 1;"
+	"CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+	"INSERT INTO meta VALUES ('compacted', 0), ('swept', 0);"
+	"INSERT INTO sqlite_sequence VALUES ('row', 1);"
+	"PRAGMA application_id = 1179406916;"
+	"PRAGMA user_version = 1;"
+	"COMMIT;";
+
+_Static_assert(STORE_APPLICATION_ID == 1179406916, "as in the schema");
+_Static_assert(STORE_SCHEMA_VERSION == 1, "as in the schema");
+
+static int refuse(int r, const char *file, const char *why, char *err, size_t err_n)
+{
+	if (r == ERR_PARSE)
+		snprintf(err, err_n,
+			 "'%s' is damaged (%s): put a backup in its place with `fairlead restore`",
+			 file, why);
+	else
+		snprintf(err, err_n, "cannot open '%s': %s", file, err_str(r));
+	return r;
+}
+
+/* 1: there is nothing in it yet. */
+static int look(struct store_db *db, const char *file, char *err, size_t err_n)
+{
+	int64_t id, version, tables;
+	int r = store_db_number(db, "PRAGMA application_id", &id);
+	if (r == 0)
+		r = store_db_number(db, "PRAGMA user_version", &version);
+	if (r == 0)
+		r = store_db_number(db, "SELECT count(*) FROM sqlite_master", &tables);
+	if (r < 0)
+		return refuse(r, file, sqlite3_errmsg(db->db), err, err_n);
+	if (id == 0 && version == 0 && tables == 0)
+		return 1;
+	if (id != STORE_APPLICATION_ID || version == 0)
+		return refuse(ERR_PARSE, file, "it is not a database of Fairlead", err, err_n);
+	if (version > STORE_SCHEMA_VERSION) {
+		snprintf(err, err_n,
+			 "'%s' was written by a newer version (schema %lld, this one knows %d)",
+			 file, (long long)version, STORE_SCHEMA_VERSION);
+		return ERR_UNSUPPORTED;
+	}
+	return 0;
+}
+
+static int prepare(struct store_db *db, const char *file, char *err, size_t err_n)
+{
+	int fresh = look(db, file, err, err_n);
+	if (fresh < 0)
+		return fresh;
+	int r = store_db_settle(db, STORE_DB_WRITER);
+	if (r == 0 && fresh == 1)
+		r = store_db_exec(db, schema);
+	return r < 0 ? refuse(r, file, sqlite3_errmsg(db->db), err, err_n) : 0;
+}
+
+/* SQLite would make it readable to all; its log gets the same rights. */
+static int create(const char *file)
+{
+	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+int store_schema_open(const char *file, struct store_db *ret, char *err, size_t err_n)
+{
+	int r = create(file);
+	if (r == 0)
+		r = store_db_open(file, STORE_DB_BARE, ret);
+	if (r < 0)
+		return refuse(r, file, err_str(r), err, err_n);
+	r = prepare(ret, file, err, err_n);
+	if (r < 0)
+		store_db_close(ret);
+	return r;
+}

@@ -1,0 +1,229 @@
+/* Watches. One that starts in the past, or has fallen out of the ring, reads the table in chunks
+ * until what follows is in the ring; then it takes from there. What it holds is bounded: a chunk,
+ * and the event handed out. */
+#include <string.h>
+
+#include "apiserver/store_priv.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+enum {
+	/* Rows looked at in one go, and bytes of events after which it ends. */
+	CHUNK_ROWS = 512,
+	CHUNK_BYTES = 1 << 20,
+	/* Events of the ring looked at before others get the lock. */
+	RING_STEPS = 256,
+};
+
+static bool wanted(const struct apiserver_watch *w, const char *key)
+{
+	return strncmp(key, w->prefix, w->prefix_n) == 0;
+}
+
+/* ---- from the table ---- */
+
+/* Appends the event of the row that `st` stands on. */
+static int read_event(struct apiserver_watch *w, struct store_db *db, sqlite3_stmt *st,
+		      struct store_event ***end, size_t *bytes)
+{
+	struct store_event_parts p = {
+		.key = (const char *)sqlite3_column_text(st, 1),
+		.revision = (uint64_t)sqlite3_column_int64(st, 0),
+		.removed = sqlite3_column_int(st, 4) != 0,
+		.head = store_db_blob(st, 5),
+		.whole = true,
+	};
+	if (p.key == NULL)
+		return ERR_PARSE;
+	w->at = p.revision;
+	if (!wanted(w, p.key))
+		return 0;
+	sqlite3_stmt *before = NULL;
+	if ((uint64_t)sqlite3_column_int64(st, 2) != p.revision) {
+		p.replaced = (uint64_t)sqlite3_column_int64(st, 3);
+		before = store_db_stmt(db, SQL_ROW);
+		sqlite3_bind_int64(before, 1, (sqlite3_int64)p.replaced);
+		/* Compaction keeps what was replaced behind its point. */
+		int rc = sqlite3_step(before);
+		if (rc != SQLITE_ROW)
+			return rc == SQLITE_DONE ? ERR_PARSE : store_db_error(db, rc);
+		p.before = store_db_blob(before, 2);
+	}
+	**end = store_event_new(&p);
+	*bytes += (**end)->bytes;
+	*end = &(**end)->next;
+	sqlite3_reset(before);
+	return 0;
+}
+
+static int read_rows(struct apiserver_watch *w, struct store_db *db)
+{
+	uint64_t newest, compacted;
+	int r = store_db_run(db, SQL_BEGIN_READ);
+	if (r == 0)
+		r = store_db_view(db, &newest, &compacted);
+	if (r < 0)
+		return r;
+	if (w->at < compacted)
+		return ERR_GONE;
+	sqlite3_stmt *st = store_db_stmt(db, SQL_CHANGES);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)w->at);
+	struct store_event **end = &w->chunk;
+	size_t rows = 0, bytes = 0;
+	int rc = SQLITE_ROW;
+	while (r == 0 && rows++ < CHUNK_ROWS && bytes < CHUNK_BYTES &&
+	       (rc = sqlite3_step(st)) == SQLITE_ROW)
+		r = read_event(w, db, st, &end, &bytes);
+	sqlite3_reset(st);
+	if (r == 0 && rc == SQLITE_DONE)
+		w->at = MAX(w->at, newest);
+	else if (r == 0 && rc != SQLITE_ROW)
+		r = store_db_error(db, rc);
+	return r;
+}
+
+/* Reads on behind w->at. */
+static int read_chunk(struct apiserver_watch *w)
+{
+	struct store_db *db;
+	int r = store_read_lend(w->store, &db);
+	if (r < 0)
+		return r;
+	r = read_rows(w, db);
+	store_read_return(w->store, db);
+	return r;
+}
+
+/* ---- from the ring ---- */
+
+/* Number of the first event behind the revision. */
+static uint64_t find(const struct store_ring *r, uint64_t revision)
+{
+	uint64_t low = r->first, high = r->end;
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+		if (r->slot[mid % APISERVER_RING_EVENTS]->e.revision <= revision)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Under lock. 1: w->current is the next event; 0: nothing yet; ERR_BUSY: looked at enough for now;
+ * ERR_NOTFOUND: what follows is not in the ring. */
+static int take(struct apiserver_watch *w, struct store_ring *r)
+{
+	if (!w->joined || w->number < r->first) {
+		w->joined = w->at >= r->evicted;
+		if (!w->joined)
+			return ERR_NOTFOUND;
+		w->number = find(r, w->at);
+	}
+	for (size_t steps = 0; w->number < r->end; steps++) {
+		if (steps == RING_STEPS)
+			return ERR_BUSY;
+		struct store_event *e = r->slot[w->number++ % APISERVER_RING_EVENTS];
+		if (e->e.revision <= w->at)
+			continue;
+		w->at = e->e.revision;
+		if (wanted(w, e->e.key)) {
+			w->current = store_event_ref(e);
+			return 1;
+		}
+	}
+	w->idle = true;
+	return 0;
+}
+
+static int take_from_ring(struct apiserver_watch *w)
+{
+	struct store_ring *ring = &w->store->ring;
+	int r;
+	do {
+		pthread_mutex_lock(&ring->lock);
+		r = take(w, ring);
+		pthread_mutex_unlock(&ring->lock);
+	} while (r == ERR_BUSY);
+	return r;
+}
+
+int apiserver_watch_next(struct apiserver_watch *w, const struct apiserver_event **ret,
+			 uint64_t *ret_at)
+{
+	store_event_unref(TAKE_PTR(w->current));
+	int r = 0;
+	while (r == 0 && w->chunk == NULL) {
+		r = take_from_ring(w);
+		if (r == 0) {
+			*ret_at = w->at;
+			return 0;
+		}
+		if (r == ERR_NOTFOUND)
+			r = read_chunk(w);
+	}
+	if (w->chunk != NULL && r == 0) {
+		w->current = w->chunk;
+		w->chunk = w->current->next;
+		r = 1;
+	}
+	if (r == 1)
+		*ret = &w->current->e;
+	return r;
+}
+
+/* ---- life ---- */
+
+int apiserver_watch_new(struct apiserver_store *s, const char *prefix, uint64_t after,
+			void (*wake)(void *ctx), void *ctx, struct apiserver_watch **ret)
+{
+	if (after < apiserver_store_compacted(s))
+		return ERR_GONE;
+	struct apiserver_watch *w = xcalloc(1, sizeof(*w));
+	w->store = s;
+	w->prefix = xstrdup(prefix);
+	w->prefix_n = strlen(prefix);
+	w->at = after;
+	w->wake = wake;
+	w->ctx = ctx;
+	w->idle = true;
+	pthread_mutex_lock(&s->ring.lock);
+	w->next = s->ring.watches;
+	w->link = &s->ring.watches;
+	if (w->next != NULL)
+		w->next->link = &w->next;
+	s->ring.watches = w;
+	pthread_mutex_unlock(&s->ring.lock);
+	*ret = w;
+	return 0;
+}
+
+void apiserver_watch_free(struct apiserver_watch *w)
+{
+	if (w == NULL)
+		return;
+	struct store_ring *r = &w->store->ring;
+	pthread_mutex_lock(&r->lock);
+	*w->link = w->next;
+	if (w->next != NULL)
+		w->next->link = w->link;
+	struct apiserver_watch **at = &r->to_wake;
+	while (w->due && *at != w)
+		at = &(*at)->wake_next;
+	if (w->due)
+		*at = w->wake_next;
+	/* From inside its own wake there is nothing to wait for. */
+	while (r->waking == w && !pthread_equal(r->waker, pthread_self()))
+		pthread_cond_wait(&r->waked, &r->lock);
+	pthread_mutex_unlock(&r->lock);
+	store_event_unref(w->current);
+	while (w->chunk != NULL) {
+		struct store_event *e = w->chunk;
+		w->chunk = e->next;
+		store_event_unref(e);
+	}
+	free(w->prefix);
+	free(w);
+}

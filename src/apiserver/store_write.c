@@ -1,0 +1,285 @@
+/* The writer: one thread, one connection. All sets that wait when it looks go into one transaction
+ * and share its fsync; each is applied as a whole or not at all, and hears of it when all is
+ * durable. */
+#include <signal.h>
+#include <string.h>
+
+#include "apiserver/store_priv.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* ---- one write ---- */
+
+struct newest {
+	uint64_t id, created;
+	bool removed;
+	struct slice value; /* borrowed from the statement until it is reset */
+};
+
+/* The newest version; id 0: there is none. */
+static int newest_get(struct store_db *db, const char *key, struct newest *ret)
+{
+	sqlite3_stmt *st = store_db_stmt(db, SQL_NEWEST);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+	int rc = sqlite3_step(st);
+	*ret = (struct newest){ 0 };
+	if (rc == SQLITE_DONE)
+		return 0;
+	if (rc != SQLITE_ROW)
+		return store_db_error(db, rc);
+	ret->id = (uint64_t)sqlite3_column_int64(st, 0);
+	ret->created = (uint64_t)sqlite3_column_int64(st, 1);
+	ret->removed = sqlite3_column_int(st, 2) != 0;
+	ret->value = store_db_blob(st, 3);
+	return 0;
+}
+
+static int insert(struct store_db *db, const struct store_event *e, const struct newest *n)
+{
+	sqlite3_stmt *st = store_db_stmt(db, SQL_INSERT);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	bool first = e->e.replaced == 0;
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)e->e.revision);
+	sqlite3_bind_text(st, 2, e->e.key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 3, (sqlite3_int64)(first ? e->e.revision : n->created));
+	sqlite3_bind_int64(st, 4, (sqlite3_int64)n->id);
+	sqlite3_bind_int(st, 5, e->e.removed);
+	sqlite3_bind_blob64(st, 6, e->e.value.p, e->e.value.n, SQLITE_STATIC);
+	int rc = sqlite3_step(st);
+	sqlite3_reset(st);
+	if (rc == SQLITE_CONSTRAINT_UNIQUE)
+		return ERR_CONFLICT;
+	return rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
+}
+
+static int apply_one(struct store_writer *wr, struct store_job *j, const struct apiserver_write *w)
+{
+	struct newest n = { 0 };
+	int r = newest_get(&wr->db, w->key, &n);
+	if (r < 0)
+		return r;
+	uint64_t there = n.removed ? 0 : n.id;
+	/* What is not there cannot be removed. */
+	if (there != w->expect || (w->remove && there == 0)) {
+		sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
+		return ERR_CONFLICT;
+	}
+	struct store_event *e = store_event_new(&(struct store_event_parts){
+		.key = w->key,
+		.revision = ++wr->last,
+		.replaced = there,
+		.removed = w->remove,
+		.head = w->head,
+		.tail = w->tail,
+		.before = there != 0 ? n.value : (struct slice){ 0 },
+	});
+	sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
+	*j->events_end = e;
+	j->events_end = &e->next;
+	j->revision = e->e.revision;
+	return insert(&wr->db, e, &n);
+}
+
+/* ---- a set ---- */
+
+static void drop_events(struct store_job *j)
+{
+	while (j->events != NULL) {
+		struct store_event *e = j->events;
+		j->events = e->next;
+		store_event_unref(e);
+	}
+	j->events_end = &j->events;
+}
+
+/* 0, ERR_CONFLICT in `j` when only this set is refused, or what fails the whole batch. A single
+ * write needs no savepoint: a statement is all or nothing by itself. */
+static int apply(struct store_writer *wr, struct store_job *j)
+{
+	int r = j->n > 1 ? store_db_run(&wr->db, SQL_SAVE) : 0;
+	for (size_t i = 0; r == 0 && i < j->n; i++) {
+		r = apply_one(wr, j, &j->w[i]);
+		if (r == ERR_CONFLICT)
+			j->conflict = i;
+	}
+	j->r = r;
+	if (r < 0)
+		drop_events(j);
+	if (r < 0 && r != ERR_CONFLICT)
+		return r;
+	if (j->n == 1)
+		return 0;
+	if (r < 0)
+		r = store_db_run(&wr->db, SQL_SAVE_UNDO);
+	return r < 0 ? r : store_db_run(&wr->db, SQL_SAVE_DONE);
+}
+
+static int apply_all(struct store_writer *wr, struct store_job *batch)
+{
+	int r = store_db_run(&wr->db, SQL_BEGIN_WRITE);
+	for (struct store_job *j = batch; r == 0 && j != NULL; j = j->next)
+		r = apply(wr, j);
+	if (r == 0)
+		r = store_db_run(&wr->db, SQL_COMMIT);
+	if (r < 0)
+		store_db_rollback(&wr->db);
+	return r;
+}
+
+/* Durable first, then published, then answered, then watchers are woken. */
+static void commit(struct apiserver_store *s, struct store_job *batch)
+{
+	int r = apply_all(&s->writer, batch);
+	struct store_event *list = NULL, **end = &list;
+	for (struct store_job *j = batch; j != NULL; j = j->next) {
+		if (r < 0) {
+			/* Also those refused: by what, perhaps, has not been kept. */
+			drop_events(j);
+			j->r = r;
+		} else if (j->events != NULL) {
+			*end = j->events;
+			end = j->events_end;
+			j->events = NULL;
+		}
+	}
+	*end = NULL;
+	store_ring_publish(&s->ring, list);
+}
+
+/* ---- the thread ---- */
+
+static size_t job_bytes(const struct store_job *j)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < j->n; i++)
+		n += j->w[i].head.n + j->w[i].tail.n;
+	return n;
+}
+
+/* Under lock: what is done next, as a list; work that runs alone comes alone. */
+static struct store_job *take_batch(struct store_writer *wr)
+{
+	struct store_job *first = wr->first, *last = first;
+	size_t writes = first->n, bytes = job_bytes(first);
+	while (first->run == NULL && last->next != NULL && last->next->run == NULL) {
+		writes += last->next->n;
+		bytes += job_bytes(last->next);
+		if (writes > STORE_BATCH_WRITES || bytes > STORE_BATCH_BYTES)
+			break;
+		last = last->next;
+	}
+	wr->first = last->next;
+	if (wr->first == NULL)
+		wr->end = &wr->first;
+	last->next = NULL;
+	return first;
+}
+
+static void finish(struct store_writer *wr, struct store_job *batch)
+{
+	pthread_mutex_lock(&wr->lock);
+	while (batch != NULL) {
+		/* Its owner may be gone with it as soon as the lock is free. */
+		struct store_job *next = batch->next;
+		batch->finished = true;
+		pthread_cond_signal(&batch->cond);
+		batch = next;
+	}
+	pthread_mutex_unlock(&wr->lock);
+}
+
+static void *writer_main(void *arg)
+{
+	struct apiserver_store *s = arg;
+	struct store_writer *wr = &s->writer;
+	pthread_mutex_lock(&wr->lock);
+	for (;;) {
+		while (wr->first == NULL && !wr->closing)
+			pthread_cond_wait(&wr->cond, &wr->lock);
+		if (wr->first == NULL)
+			break;
+		struct store_job *batch = take_batch(wr);
+		pthread_mutex_unlock(&wr->lock);
+		if (batch->run != NULL)
+			batch->r = batch->run(s, batch->ctx);
+		else
+			commit(s, batch);
+		finish(wr, batch);
+		store_ring_wake(&s->ring);
+		pthread_mutex_lock(&wr->lock);
+	}
+	pthread_mutex_unlock(&wr->lock);
+	return NULL;
+}
+
+int store_write_start(struct apiserver_store *s)
+{
+	struct store_writer *wr = &s->writer;
+	wr->end = &wr->first;
+	pthread_mutex_init(&wr->lock, NULL);
+	pthread_cond_init(&wr->cond, NULL);
+	/* Signals are for the program's own threads. */
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int r = -pthread_create(&wr->thread, NULL, writer_main, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	wr->started = r == 0;
+	return r;
+}
+
+void store_write_stop(struct apiserver_store *s)
+{
+	struct store_writer *wr = &s->writer;
+	if (!wr->started)
+		return;
+	pthread_mutex_lock(&wr->lock);
+	wr->closing = true;
+	pthread_cond_signal(&wr->cond);
+	pthread_mutex_unlock(&wr->lock);
+	pthread_join(wr->thread, NULL);
+	pthread_cond_destroy(&wr->cond);
+	pthread_mutex_destroy(&wr->lock);
+}
+
+int store_write_job(struct apiserver_store *s, struct store_job *j)
+{
+	struct store_writer *wr = &s->writer;
+	j->events = NULL;
+	j->events_end = &j->events;
+	j->next = NULL;
+	j->finished = false;
+	pthread_cond_init(&j->cond, NULL);
+	pthread_mutex_lock(&wr->lock);
+	*wr->end = j;
+	wr->end = &j->next;
+	pthread_cond_signal(&wr->cond);
+	while (!j->finished)
+		pthread_cond_wait(&j->cond, &wr->lock);
+	pthread_mutex_unlock(&wr->lock);
+	pthread_cond_destroy(&j->cond);
+	return j->r;
+}
+
+int apiserver_store_write(struct apiserver_store *s, const struct apiserver_write *w, size_t n,
+			  uint64_t *ret, size_t *ret_conflict)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(w[i].key) > APISERVER_KEY_MAX_BYTES ||
+		    w[i].head.n + w[i].tail.n > APISERVER_VALUE_MAX_BYTES)
+			return ERR_LIMIT;
+	if (n == 0) {
+		*ret = apiserver_store_revision(s);
+		return 0;
+	}
+	struct store_job j = { .w = w, .n = n };
+	int r = store_write_job(s, &j);
+	if (r == ERR_CONFLICT && ret_conflict != NULL)
+		*ret_conflict = j.conflict;
+	if (r == 0)
+		*ret = j.revision;
+	return r;
+}
