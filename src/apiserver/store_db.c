@@ -34,6 +34,15 @@ static const char *const sql[STORE_SQL_COUNT] = {
 		      " WHERE n.key = t.key AND n.prev = t.id AND n.id <= ?3))",
 	[SQL_CHANGES] = "SELECT id, key, created, prev, removed, value FROM row WHERE id > ?1"
 			" ORDER BY id",
+	[SQL_SET_COMPACTED] = "UPDATE meta SET value = ?1 WHERE name = 'compacted'",
+	[SQL_SET_SWEPT] = "UPDATE meta SET value = ?1 WHERE name = 'swept'",
+	[SQL_BATCH] = "WITH m(swept) AS (SELECT value FROM meta WHERE name = 'swept')"
+		      " SELECT (SELECT swept FROM m), max(id), count(*) FROM"
+		      " (SELECT id FROM row WHERE id > (SELECT swept FROM m) AND id <= ?1"
+		      " ORDER BY id LIMIT ?2)",
+	[SQL_DELETE_REPLACED] = "DELETE FROM row WHERE id IN"
+				" (SELECT prev FROM row WHERE id > ?1 AND id <= ?2)",
+	[SQL_DELETE_REMOVED] = "DELETE FROM row WHERE id > ?1 AND id <= ?2 AND removed = 1",
 };
 
 /* Caches are small: the kernel's page cache is behind them. What a transaction undoes stays in
@@ -42,12 +51,11 @@ static const char *const settings[] = {
 	[STORE_DB_BARE] = "",
 	[STORE_DB_WRITER] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 			    "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;"
-			    "PRAGMA wal_autocheckpoint = 1000; PRAGMA mmap_size = 0;",
+			    "PRAGMA wal_autocheckpoint = 1000;"
+			    "PRAGMA journal_size_limit = 16777216; PRAGMA mmap_size = 0;",
 	[STORE_DB_READER] = "PRAGMA query_only = 1; PRAGMA cache_size = -512;"
 			    "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;",
 };
-
-enum { BUSY_MS = 5000 };
 
 int store_db_error(struct store_db *db, int rc)
 {
@@ -96,7 +104,7 @@ int store_db_open(const char *file, enum store_db_mode mode, struct store_db *re
 	int r = rc == SQLITE_OK ? 0 : store_db_error(ret, rc);
 	if (r == 0) {
 		sqlite3_extended_result_codes(ret->db, 1);
-		sqlite3_busy_timeout(ret->db, BUSY_MS);
+		sqlite3_busy_timeout(ret->db, STORE_BUSY_MS);
 		r = store_db_settle(ret, mode);
 	}
 	if (r < 0)

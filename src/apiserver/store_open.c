@@ -21,6 +21,8 @@ static int start(struct apiserver_store *s, char *err, size_t err_n)
 		store_ring_init(&s->ring, revision);
 		r = store_write_start(s);
 	}
+	if (r == 0)
+		r = store_compact_start(s);
 	if (r < 0)
 		snprintf(err, err_n, "cannot open '%s': %s", s->file, err_str(r));
 	return r;
@@ -48,7 +50,9 @@ void apiserver_store_close(struct apiserver_store *s)
 {
 	if (s == NULL)
 		return;
+	store_compact_stop(s);
 	store_write_stop(s);
+	store_compact_done(s);
 	store_read_close(s);
 	/* The last connection to close puts the log into the file. */
 	store_db_close(&s->writer.db);

@@ -7,7 +7,8 @@
  *	store_write.c	the writer: its thread, group commit
  *	store_read.c	get and list, on connections lent from a pool
  *	store_ring.c	events, the ring, waking watchers
- *	store_watch.c	watches: from the table first, then from the ring */
+ *	store_watch.c	watches: from the table first, then from the ring
+ *	store_compact.c	forgetting history */
 #pragma once
 
 #include <pthread.h>
@@ -28,6 +29,8 @@ enum {
 	STORE_READERS_KEPT = 4,
 	STORE_BATCH_WRITES = 512,
 	STORE_BATCH_BYTES = 8 << 20,
+	STORE_BUSY_MS = 5000,
+	STORE_SAMPLES = 64,
 };
 
 /* ---- a connection ---- */
@@ -47,8 +50,13 @@ enum store_sql {
 	SQL_ROW,     /* ?1 id -> created, removed, value */
 	SQL_COUNT,   /* ?1 < key < ?2, as of ?3 -> how many objects there are */
 	SQL_CHANGES, /* ?1 < id -> id, key, created, prev, removed, value; by id */
+	SQL_SET_COMPACTED,
+	SQL_SET_SWEPT,
+	SQL_BATCH,	     /* id <= ?1, at most ?2 -> swept, last id, number */
+	SQL_DELETE_REPLACED, /* by changes ?1 < id <= ?2 */
+	SQL_DELETE_REMOVED,  /* ?1 < id <= ?2 */
 };
-enum { STORE_SQL_COUNT = SQL_CHANGES + 1 };
+enum { STORE_SQL_COUNT = SQL_DELETE_REMOVED + 1 };
 
 /* One thread at a time. */
 struct store_db {
@@ -181,11 +189,37 @@ struct store_writer {
 	bool closing;
 };
 
+/* A thread that no signal is delivered to. */
+MUST_CHECK int store_thread(pthread_t *ret, void *(*fn)(void *), void *arg);
 MUST_CHECK int store_write_start(struct apiserver_store *s);
 /* Finishes what waits. */
 void store_write_stop(struct apiserver_store *s);
 /* Queues the job and waits until it is finished; its result. */
 int store_write_job(struct apiserver_store *s, struct store_job *j);
+
+/* ---- compaction ---- */
+
+struct store_sample {
+	uint64_t ns, revision;
+};
+
+struct store_compactor {
+	pthread_t thread;
+	bool ready, started;
+	uint64_t keep_ns, keep_revisions, every_ns;
+	/* The thread's. */
+	struct store_sample sample[STORE_SAMPLES]; /* oldest first */
+	size_t n_samples;
+	bool undone;	      /* there may be rows below the point */
+	pthread_mutex_t lock; /* guards `closing` */
+	pthread_cond_t cond;
+	bool closing;
+};
+
+MUST_CHECK int store_compact_start(struct apiserver_store *s);
+/* Ends its thread, while the writer is still there; and what is left, when it is not. */
+void store_compact_stop(struct apiserver_store *s);
+void store_compact_done(struct apiserver_store *s);
 
 /* ---- readers ---- */
 
@@ -206,6 +240,7 @@ struct apiserver_store {
 	char *dir, *file;
 	int lock_fd;
 	struct store_writer writer;
+	struct store_compactor compactor;
 	struct store_pool pool;
 	struct store_ring ring;
 	_Atomic uint64_t compacted;

@@ -215,18 +215,23 @@ static void *writer_main(void *arg)
 	return NULL;
 }
 
+int store_thread(pthread_t *ret, void *(*fn)(void *), void *arg)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int r = -pthread_create(ret, NULL, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
 int store_write_start(struct apiserver_store *s)
 {
 	struct store_writer *wr = &s->writer;
 	wr->end = &wr->first;
 	pthread_mutex_init(&wr->lock, NULL);
 	pthread_cond_init(&wr->cond, NULL);
-	/* Signals are for the program's own threads. */
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int r = -pthread_create(&wr->thread, NULL, writer_main, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int r = store_thread(&wr->thread, writer_main, s);
 	wr->started = r == 0;
 	return r;
 }

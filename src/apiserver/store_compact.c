@@ -1,0 +1,257 @@
+/* Compaction: versions that were replaced, and tombstones, up to a revision are deleted; lists and
+ * watches below it get ERR_GONE. The point is moved first, then rows go in batches on the writer's
+ * thread, with pauses in which others write. What a crash leaves undone the next round does.
+ *
+ * What to delete is found from the changes since the last time, each of which names the version it
+ * replaced: the work is that of the changes, however large the table. Rows go in the order of
+ * revisions, so a tombstone goes after all it has buried. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "apiserver/store_priv.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+enum { BATCH_ROWS = 1000 };
+
+#define PAUSE_NS      (5 * NS_PER_MS)
+#define DEFAULT_KEEP  (5 * 60 * NS_PER_S)
+#define DEFAULT_EVERY (60 * NS_PER_S)
+enum { DEFAULT_REVISIONS = 1000 };
+
+/* ---- on the writer's thread ---- */
+
+static int run_with(struct store_db *db, enum store_sql which, uint64_t a, uint64_t b)
+{
+	sqlite3_stmt *st = store_db_stmt(db, which);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)a);
+	if (sqlite3_bind_parameter_count(st) > 1)
+		sqlite3_bind_int64(st, 2, (sqlite3_int64)b);
+	int rc = sqlite3_step(st);
+	sqlite3_reset(st);
+	return rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
+}
+
+/* In a transaction of its own, or nothing. */
+static int in_transaction(struct store_db *db, int (*fn)(struct store_db *db, void *ctx), void *ctx)
+{
+	int r = store_db_run(db, SQL_BEGIN_WRITE);
+	if (r == 0)
+		r = fn(db, ctx);
+	if (r == 0)
+		r = store_db_run(db, SQL_COMMIT);
+	if (r < 0)
+		store_db_rollback(db);
+	return r;
+}
+
+static int move_point(struct store_db *db, void *ctx)
+{
+	return run_with(db, SQL_SET_COMPACTED, *(uint64_t *)ctx, 0);
+}
+
+static int point_job(struct apiserver_store *s, void *ctx)
+{
+	uint64_t to = *(uint64_t *)ctx;
+	if (to <= atomic_load(&s->compacted))
+		return 0;
+	int r = in_transaction(&s->writer.db, move_point, &to);
+	if (r == 0)
+		atomic_store(&s->compacted, to);
+	return r;
+}
+
+struct sweep {
+	uint64_t upto; /* the point */
+	bool done;
+};
+
+/* The last revision of the next batch. */
+static int batch_end(struct store_db *db, struct sweep *sw, uint64_t *ret_from, uint64_t *ret_to)
+{
+	sqlite3_stmt *st = store_db_stmt(db, SQL_BATCH);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)sw->upto);
+	sqlite3_bind_int(st, 2, BATCH_ROWS);
+	int rc = sqlite3_step(st);
+	if (rc != SQLITE_ROW) {
+		sqlite3_reset(st);
+		return store_db_error(db, rc);
+	}
+	*ret_from = (uint64_t)sqlite3_column_int64(st, 0);
+	sw->done = sqlite3_column_int(st, 2) < BATCH_ROWS;
+	*ret_to = sw->done ? sw->upto : (uint64_t)sqlite3_column_int64(st, 1);
+	sqlite3_reset(st);
+	return 0;
+}
+
+static int sweep(struct store_db *db, void *ctx)
+{
+	struct sweep *sw = ctx;
+	uint64_t from = 0, to = 0;
+	int r = batch_end(db, sw, &from, &to);
+	if (r < 0 || to <= from)
+		return r;
+	r = run_with(db, SQL_DELETE_REPLACED, from, to);
+	if (r == 0)
+		r = run_with(db, SQL_DELETE_REMOVED, from, to);
+	if (r == 0)
+		r = run_with(db, SQL_SET_SWEPT, to, 0);
+	return r;
+}
+
+static int sweep_job(struct apiserver_store *s, void *ctx)
+{
+	return in_transaction(&s->writer.db, sweep, ctx);
+}
+
+/* The log goes into the file and is cut; not while somebody reads it. */
+static int checkpoint_job(struct apiserver_store *s, void *ctx)
+{
+	(void)ctx;
+	sqlite3 *db = s->writer.db.db;
+	sqlite3_busy_timeout(db, 0);
+	int rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_busy_timeout(db, STORE_BUSY_MS);
+	return rc == SQLITE_OK || rc == SQLITE_BUSY ? 0 : store_db_error(&s->writer.db, rc);
+}
+
+/* ---- a round ---- */
+
+static int on_writer(struct apiserver_store *s, int (*fn)(struct apiserver_store *, void *),
+		     void *ctx)
+{
+	return store_write_job(s, &(struct store_job){ .run = fn, .ctx = ctx });
+}
+
+/* True when the store is closing. */
+static bool pause_for(struct store_compactor *c, uint64_t ns)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns += (uint64_t)t.tv_nsec;
+	t.tv_sec += (time_t)(ns / NS_PER_S);
+	t.tv_nsec = (long)(ns % NS_PER_S);
+	pthread_mutex_lock(&c->lock);
+	int r = 0;
+	while (!c->closing && r != ETIMEDOUT)
+		r = pthread_cond_timedwait(&c->cond, &c->lock, &t);
+	bool closing = c->closing;
+	pthread_mutex_unlock(&c->lock);
+	return closing;
+}
+
+int apiserver_store_compact(struct apiserver_store *s, uint64_t below)
+{
+	uint64_t to = MIN(below, apiserver_store_revision(s));
+	int r = on_writer(s, point_job, &to);
+	struct sweep sw = { .upto = apiserver_store_compacted(s) };
+	while (r == 0 && !sw.done) {
+		uint64_t start = clock_mono_ns();
+		r = on_writer(s, sweep_job, &sw);
+		/* At least as long as others have waited. */
+		if (r == 0 && !sw.done &&
+		    pause_for(&s->compactor, MAX(PAUSE_NS, clock_mono_ns() - start)))
+			return 0;
+	}
+	return r == 0 ? on_writer(s, checkpoint_job, NULL) : r;
+}
+
+/* ---- by the clock ---- */
+
+/* Remembers what the revision was when: a few samples over the time that history is kept. */
+static void take_sample(struct store_compactor *c, uint64_t now, uint64_t revision)
+{
+	if (c->n_samples > 0 &&
+	    now - c->sample[c->n_samples - 1].ns < c->keep_ns / (STORE_SAMPLES / 2))
+		return;
+	if (c->n_samples == STORE_SAMPLES)
+		memmove(c->sample, c->sample + 1, --c->n_samples * sizeof(c->sample[0]));
+	c->sample[c->n_samples++] = (struct store_sample){ now, revision };
+}
+
+/* The point to which time and number allow compaction; 0: none yet. */
+static uint64_t target(const struct store_compactor *c, uint64_t now, uint64_t revision)
+{
+	uint64_t old = 0;
+	for (size_t i = 0; i < c->n_samples && now - c->sample[i].ns >= c->keep_ns; i++)
+		old = c->sample[i].revision;
+	return revision > c->keep_revisions ? MIN(old, revision - c->keep_revisions) : 0;
+}
+
+static void tick(struct apiserver_store *s)
+{
+	struct store_compactor *c = &s->compactor;
+	uint64_t now = clock_mono_ns(), revision = apiserver_store_revision(s);
+	take_sample(c, now, revision);
+	uint64_t to = target(c, now, revision);
+	if (to <= apiserver_store_compacted(s) && !c->undone)
+		return;
+	int r = apiserver_store_compact(s, to);
+	c->undone = r < 0;
+	if (r < 0 && s->conf.trouble != NULL) {
+		char text[512];
+		snprintf(text, sizeof(text),
+			 "cannot remove old versions from '%s', trying again later: %s", s->file,
+			 err_str(r));
+		s->conf.trouble(s->conf.ctx, text);
+	}
+}
+
+static void *compactor_main(void *arg)
+{
+	struct apiserver_store *s = arg;
+	do
+		tick(s);
+	while (!pause_for(&s->compactor, s->compactor.every_ns));
+	return NULL;
+}
+
+int store_compact_start(struct apiserver_store *s)
+{
+	struct store_compactor *c = &s->compactor;
+	const struct apiserver_store_conf *conf = &s->conf;
+	c->keep_ns = conf->keep_ns != 0 ? conf->keep_ns : DEFAULT_KEEP;
+	c->keep_revisions = conf->keep_revisions != 0 ? conf->keep_revisions : DEFAULT_REVISIONS;
+	c->every_ns = conf->compact_every_ns != 0 ? conf->compact_every_ns : DEFAULT_EVERY;
+	c->undone = true; /* by the program before */
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->cond, &attr);
+	pthread_condattr_destroy(&attr);
+	c->ready = true;
+	if (c->every_ns == UINT64_MAX)
+		return 0;
+	int r = store_thread(&c->thread, compactor_main, s);
+	c->started = r == 0;
+	return r;
+}
+
+void store_compact_stop(struct apiserver_store *s)
+{
+	struct store_compactor *c = &s->compactor;
+	if (!c->ready)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->closing = true;
+	pthread_cond_broadcast(&c->cond);
+	pthread_mutex_unlock(&c->lock);
+	if (c->started)
+		pthread_join(c->thread, NULL);
+}
+
+void store_compact_done(struct apiserver_store *s)
+{
+	struct store_compactor *c = &s->compactor;
+	if (!c->ready)
+		return;
+	pthread_cond_destroy(&c->cond);
+	pthread_mutex_destroy(&c->lock);
+}
