@@ -6,26 +6,35 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-static int start(struct apiserver_store *s, char *err, size_t err_n)
+/* What the database says of itself goes to those who count on from there. */
+static int take_over(struct apiserver_store *s)
 {
-	uint64_t revision, compacted;
-	int r = store_lock_take(s->dir, &s->lock_fd, err, err_n);
-	if (r == 0)
-		r = store_schema_open(s->file, &s->writer.db, err, err_n);
+	uint64_t revision = 0, compacted = 0;
+	struct store_writer *wr = &s->writer;
+	int r = store_db_view(&wr->db, &revision, &compacted);
+	if (r == 0 && (store_high_read(s->dir, &wr->high) < 0 || wr->high < revision))
+		r = store_high_reserve(s->dir, revision, &wr->high);
 	if (r < 0)
 		return r;
-	r = store_db_view(&s->writer.db, &revision, &compacted);
-	if (r == 0) {
-		s->writer.last = revision;
-		atomic_store(&s->compacted, compacted);
-		store_ring_init(&s->ring, revision);
+	wr->last = revision;
+	atomic_store(&s->compacted, compacted);
+	store_ring_init(&s->ring, revision);
+	return 0;
+}
+
+static int start(struct apiserver_store *s, char *err, size_t err_n)
+{
+	int r = store_lock_take(s->dir, &s->lock_fd, err, err_n);
+	if (r == 0)
+		r = store_schema_open(s->dir, s->file, &s->writer.db, err, err_n);
+	if (r < 0)
+		return r;
+	r = take_over(s);
+	if (r == 0)
 		r = store_write_start(s);
-	}
 	if (r == 0)
 		r = store_compact_start(s);
-	if (r < 0)
-		snprintf(err, err_n, "cannot open '%s': %s", s->file, err_str(r));
-	return r;
+	return r < 0 ? store_schema_refuse(r, s->file, err_str(r), err, err_n) : 0;
 }
 
 int apiserver_store_open(const struct apiserver_store_conf *c, struct apiserver_store **ret,
@@ -51,11 +60,10 @@ void apiserver_store_close(struct apiserver_store *s)
 	if (s == NULL)
 		return;
 	store_compact_stop(s);
+	/* The last connection to close puts the log into the file: the writer's. */
+	store_read_close(s);
 	store_write_stop(s);
 	store_compact_done(s);
-	store_read_close(s);
-	/* The last connection to close puts the log into the file. */
-	store_db_close(&s->writer.db);
 	store_ring_done(&s->ring);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);

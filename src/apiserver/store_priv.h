@@ -2,6 +2,7 @@
  *
  *	store_open.c	start and end
  *	store_lock.c	the directory and who may use it
+ *	store_high.c	the number no revision has gone beyond
  *	store_schema.c	tables, their version, checks of the file
  *	store_db.c	a connection to SQLite with its statements
  *	store_write.c	the writer: its thread, group commit
@@ -31,6 +32,7 @@ enum {
 	STORE_BATCH_BYTES = 8 << 20,
 	STORE_BUSY_MS = 5000,
 	STORE_SAMPLES = 64,
+	STORE_RESERVE = 1 << 20, /* revisions, see store_high.c */
 };
 
 /* ---- a connection ---- */
@@ -90,8 +92,23 @@ struct slice store_db_blob(sqlite3_stmt *st, int column);
 
 /* Makes the directory and takes its lock; *ret is the lock's descriptor. */
 MUST_CHECK int store_lock_take(const char *dir, int *ret, char *err, size_t err_n);
-/* Brings a new or an existing database into shape, after checks. */
-MUST_CHECK int store_schema_open(const char *file, struct store_db *ret, char *err, size_t err_n);
+
+/* Opens the database for the writer, after checks; makes it when the directory is new. */
+MUST_CHECK int store_schema_open(const char *dir, const char *file, struct store_db *ret, char *err,
+				 size_t err_n);
+/* Whether the file is a store's and of a version we know: 0; 1: it is empty. */
+MUST_CHECK int store_schema_look(struct store_db *db, const char *file, char *err, size_t err_n);
+/* All of it; ERR_PARSE. */
+MUST_CHECK int store_schema_check(struct store_db *db, const char *file, char *err, size_t err_n);
+/* A sentence for the failure `r`, which is returned. */
+int store_schema_refuse(int r, const char *file, const char *why, char *err, size_t err_n);
+
+/* The number in the directory's `store.revision`. ERR_NOTFOUND, ERR_PARSE, -errno. */
+MUST_CHECK int store_high_read(const char *dir, uint64_t *ret);
+MUST_CHECK int store_high_write(const char *dir, uint64_t high);
+/* Writes one well above a revision. */
+MUST_CHECK int store_high_reserve(const char *dir, uint64_t above, uint64_t *high);
+MUST_CHECK int store_sync_dir(const char *dir);
 
 /* ---- events and the ring ---- */
 
@@ -183,6 +200,7 @@ struct store_writer {
 	bool started;
 	struct store_db db;   /* the thread's */
 	uint64_t last;	      /* the thread's: highest revision used, durable or not */
+	uint64_t high;	      /* the thread's: up to here they may be used */
 	pthread_mutex_t lock; /* guards the queue and `finished` of jobs */
 	pthread_cond_t cond;
 	struct store_job *first, **end;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ static const char schema[] =
 _Static_assert(STORE_APPLICATION_ID == 1179406916, "as in the schema");
 _Static_assert(STORE_SCHEMA_VERSION == 1, "as in the schema");
 
-static int refuse(int r, const char *file, const char *why, char *err, size_t err_n)
+int store_schema_refuse(int r, const char *file, const char *why, char *err, size_t err_n)
 {
 	if (r == ERR_PARSE)
 		snprintf(err, err_n,
@@ -42,8 +43,7 @@ static int refuse(int r, const char *file, const char *why, char *err, size_t er
 	return r;
 }
 
-/* 1: there is nothing in it yet. */
-static int look(struct store_db *db, const char *file, char *err, size_t err_n)
+int store_schema_look(struct store_db *db, const char *file, char *err, size_t err_n)
 {
 	int64_t id, version, tables;
 	int r = store_db_number(db, "PRAGMA application_id", &id);
@@ -52,11 +52,12 @@ static int look(struct store_db *db, const char *file, char *err, size_t err_n)
 	if (r == 0)
 		r = store_db_number(db, "SELECT count(*) FROM sqlite_master", &tables);
 	if (r < 0)
-		return refuse(r, file, sqlite3_errmsg(db->db), err, err_n);
+		return store_schema_refuse(r, file, sqlite3_errmsg(db->db), err, err_n);
 	if (id == 0 && version == 0 && tables == 0)
 		return 1;
 	if (id != STORE_APPLICATION_ID || version == 0)
-		return refuse(ERR_PARSE, file, "it is not a database of Fairlead", err, err_n);
+		return store_schema_refuse(ERR_PARSE, file, "it is not a database of Fairlead", err,
+					   err_n);
 	if (version > STORE_SCHEMA_VERSION) {
 		snprintf(err, err_n,
 			 "'%s' was written by a newer version (schema %lld, this one knows %d)",
@@ -66,15 +67,53 @@ static int look(struct store_db *db, const char *file, char *err, size_t err_n)
 	return 0;
 }
 
-static int prepare(struct store_db *db, const char *file, char *err, size_t err_n)
+int store_schema_check(struct store_db *db, const char *file, char *err, size_t err_n)
 {
-	int fresh = look(db, file, err, err_n);
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db->db, "PRAGMA quick_check(1)", -1, &st, NULL), r = 0;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : NULL;
+	if (rc != SQLITE_ROW)
+		r = store_db_error(db, rc);
+	else if (text == NULL || strcmp(text, "ok") != 0)
+		r = ERR_PARSE;
+	if (r < 0)
+		store_schema_refuse(r, file, text != NULL ? text : sqlite3_errmsg(db->db), err,
+				    err_n);
+	sqlite3_finalize(st);
+	return r;
+}
+
+/* SQLite removes the log when it closes a file well. Only what it did not is checked whole: that
+ * takes time with the size of the file. */
+static bool was_cut_off(const char *file)
+{
+	CLEANUP(freep) char *log = xasprintf("%s-wal", file);
+	struct stat st;
+	return stat(log, &st) == 0 && st.st_size > 0;
+}
+
+static int prepare(struct store_db *db, const char *dir, const char *file, char *err, size_t err_n)
+{
+	bool check = was_cut_off(file);
+	uint64_t high;
+	int fresh = store_schema_look(db, file, err, err_n);
 	if (fresh < 0)
 		return fresh;
+	/* An empty file would do for SQLite, and all objects be gone without a word. */
+	if (fresh == 1 && store_high_read(dir, &high) != ERR_NOTFOUND)
+		return store_schema_refuse(ERR_PARSE, file, "it was in use and is empty now", err,
+					   err_n);
+	if (fresh == 0 && check) {
+		int r = store_schema_check(db, file, err, err_n);
+		if (r < 0)
+			return r;
+	}
 	int r = store_db_settle(db, STORE_DB_WRITER);
 	if (r == 0 && fresh == 1)
 		r = store_db_exec(db, schema);
-	return r < 0 ? refuse(r, file, sqlite3_errmsg(db->db), err, err_n) : 0;
+	return r < 0 ? store_schema_refuse(r, file, sqlite3_errmsg(db->db), err, err_n) : 0;
 }
 
 /* SQLite would make it readable to all; its log gets the same rights. */
@@ -87,14 +126,17 @@ static int create(const char *file)
 	return 0;
 }
 
-int store_schema_open(const char *file, struct store_db *ret, char *err, size_t err_n)
+int store_schema_open(const char *dir, const char *file, struct store_db *ret, char *err,
+		      size_t err_n)
 {
 	int r = create(file);
 	if (r == 0)
+		r = store_sync_dir(dir);
+	if (r == 0)
 		r = store_db_open(file, STORE_DB_BARE, ret);
 	if (r < 0)
-		return refuse(r, file, err_str(r), err, err_n);
-	r = prepare(ret, file, err, err_n);
+		return store_schema_refuse(r, file, err_str(r), err, err_n);
+	r = prepare(ret, dir, file, err, err_n);
 	if (r < 0)
 		store_db_close(ret);
 	return r;

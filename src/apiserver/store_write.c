@@ -55,10 +55,14 @@ static int insert(struct store_db *db, const struct store_event *e, const struct
 	return rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
 }
 
-static int apply_one(struct store_writer *wr, struct store_job *j, const struct apiserver_write *w)
+static int apply_one(struct apiserver_store *s, struct store_job *j,
+		     const struct apiserver_write *w)
 {
+	struct store_writer *wr = &s->writer;
 	struct newest n = { 0 };
-	int r = newest_get(&wr->db, w->key, &n);
+	int r = wr->last < wr->high ? 0 : store_high_reserve(s->dir, wr->last, &wr->high);
+	if (r == 0)
+		r = newest_get(&wr->db, w->key, &n);
 	if (r < 0)
 		return r;
 	uint64_t there = n.removed ? 0 : n.id;
@@ -97,11 +101,12 @@ static void drop_events(struct store_job *j)
 
 /* 0, ERR_CONFLICT in `j` when only this set is refused, or what fails the whole batch. A single
  * write needs no savepoint: a statement is all or nothing by itself. */
-static int apply(struct store_writer *wr, struct store_job *j)
+static int apply(struct apiserver_store *s, struct store_job *j)
 {
+	struct store_writer *wr = &s->writer;
 	int r = j->n > 1 ? store_db_run(&wr->db, SQL_SAVE) : 0;
 	for (size_t i = 0; r == 0 && i < j->n; i++) {
-		r = apply_one(wr, j, &j->w[i]);
+		r = apply_one(s, j, &j->w[i]);
 		if (r == ERR_CONFLICT)
 			j->conflict = i;
 	}
@@ -117,11 +122,12 @@ static int apply(struct store_writer *wr, struct store_job *j)
 	return r < 0 ? r : store_db_run(&wr->db, SQL_SAVE_DONE);
 }
 
-static int apply_all(struct store_writer *wr, struct store_job *batch)
+static int apply_all(struct apiserver_store *s, struct store_job *batch)
 {
+	struct store_writer *wr = &s->writer;
 	int r = store_db_run(&wr->db, SQL_BEGIN_WRITE);
 	for (struct store_job *j = batch; r == 0 && j != NULL; j = j->next)
-		r = apply(wr, j);
+		r = apply(s, j);
 	if (r == 0)
 		r = store_db_run(&wr->db, SQL_COMMIT);
 	if (r < 0)
@@ -132,7 +138,7 @@ static int apply_all(struct store_writer *wr, struct store_job *batch)
 /* Durable first, then published, then answered, then watchers are woken. */
 static void commit(struct apiserver_store *s, struct store_job *batch)
 {
-	int r = apply_all(&s->writer, batch);
+	int r = apply_all(s, batch);
 	struct store_event *list = NULL, **end = &list;
 	for (struct store_job *j = batch; j != NULL; j = j->next) {
 		if (r < 0) {
@@ -212,6 +218,8 @@ static void *writer_main(void *arg)
 		pthread_mutex_lock(&wr->lock);
 	}
 	pthread_mutex_unlock(&wr->lock);
+	/* Here, where a limit of file sizes is an error and no signal. */
+	store_db_close(&wr->db);
 	return NULL;
 }
 
@@ -239,8 +247,10 @@ int store_write_start(struct apiserver_store *s)
 void store_write_stop(struct apiserver_store *s)
 {
 	struct store_writer *wr = &s->writer;
-	if (!wr->started)
+	if (!wr->started) {
+		store_db_close(&wr->db);
 		return;
+	}
 	pthread_mutex_lock(&wr->lock);
 	wr->closing = true;
 	pthread_cond_signal(&wr->cond);
