@@ -57,9 +57,20 @@ static const char *const settings[] = {
 			    "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;",
 };
 
+/* A commit that fails leaves the number with the log's file only. */
+static int system_error(struct store_db *db)
+{
+	int e = sqlite3_system_errno(db->db);
+	sqlite3_file *log = NULL;
+	if (e == 0 && sqlite3_file_control(db->db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log) == 0 &&
+	    log != NULL && log->pMethods != NULL)
+		log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &e);
+	return e;
+}
+
 int store_db_error(struct store_db *db, int rc)
 {
-	int sys = db->db != NULL ? sqlite3_system_errno(db->db) : 0;
+	int sys = 0;
 	switch (rc & 0xff) {
 	case SQLITE_FULL:
 		return ERR_SPACE;
@@ -78,6 +89,7 @@ int store_db_error(struct store_db *db, int rc)
 		return -ENOMEM;
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN:
+		sys = system_error(db);
 		if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
 			return ERR_SPACE;
 		return sys > 0 ? -sys : -EIO;

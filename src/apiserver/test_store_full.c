@@ -1,0 +1,144 @@
+/* A full disk: a small file system of our own, and a limit of file sizes. Writes are refused whole,
+ * reads go on, and when there is space again writes do. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "apiserver/test_store.h"
+
+enum { BYTES = 8 << 10 };
+static char text[BYTES];
+
+static int put_big(struct apiserver_store *s, int i, uint64_t *ret)
+{
+	char key[2][16];
+	snprintf(key[0], sizeof(key[0]), "a%d", i);
+	snprintf(key[1], sizeof(key[1]), "b%d", i);
+	struct apiserver_write w[2] = {
+		{ .key = key[0], .head = { text, BYTES } },
+		{ .key = key[1], .head = { text, BYTES } },
+	};
+	return apiserver_store_write(s, w, 2, ret, NULL);
+}
+
+/* Both of each pair below n are there, and neither of n. */
+static void assert_pairs(struct apiserver_store *s, int n)
+{
+	char key[16];
+	struct strbuf b = STRBUF_INIT;
+	uint64_t r;
+	for (int i = 0; i <= n; i++) {
+		for (int half = 0; half < 2; half++) {
+			snprintf(key, sizeof(key), "%c%d", "ab"[half], i);
+			strbuf_reset(&b);
+			assert_int_equal(apiserver_store_get(s, key, &b, &r),
+					 i < n ? 0 : ERR_NOTFOUND);
+			assert_true(i == n || b.n > BYTES);
+		}
+	}
+	strbuf_done(&b);
+}
+
+/* Writes until it is full; how many pairs fit. */
+static int fill_up(struct fixture *f)
+{
+	uint64_t before = apiserver_store_revision(f->s), r = 0;
+	int n = 0, code;
+	while ((code = put_big(f->s, n, &r)) == 0) {
+		before = r;
+		n++;
+		assert_true(n < 10000);
+	}
+	assert_int_equal(code, ERR_SPACE);
+	/* Nothing was told to anybody. */
+	assert_int_equal(apiserver_store_revision(f->s), before);
+	assert_true(n > 0);
+	assert_pairs(f->s, n);
+	struct apiserver_watch *w;
+	const struct apiserver_event *e;
+	uint64_t at = 0;
+	assert_int_equal(apiserver_watch_new(f->s, "", before, NULL, NULL, &w), 0);
+	assert_int_equal(apiserver_watch_next(w, &e, &at), 0);
+	apiserver_watch_free(w);
+	return n;
+}
+
+static void small_disk(void **state)
+{
+	struct fixture *f = *state;
+	char dir[64], ballast[96];
+	memcpy(dir, f->dir, sizeof(dir));
+	apiserver_store_close(f->s);
+	assert_int_equal(mount("small", dir, "tmpfs", 0, "size=6m"), 0);
+	snprintf(ballast, sizeof(ballast), "%s/ballast", dir);
+	int fd = open(ballast, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(posix_fallocate(fd, 0, 3 << 20), 0);
+	close(fd);
+	fixture_open(f);
+	int n = fill_up(f);
+	assert_int_equal(put_big(f->s, n, &(uint64_t){ 0 }), ERR_SPACE);
+	/* Space returns: nobody has to do anything. */
+	assert_int_equal(unlink(ballast), 0);
+	uint64_t r = 0, before = apiserver_store_revision(f->s);
+	assert_int_equal(put_big(f->s, n, &r), 0);
+	assert_true(r > before);
+	assert_pairs(f->s, n + 1);
+	fixture_reopen(f);
+	assert_pairs(f->s, n + 1);
+	assert_int_equal(apiserver_store_revision(f->s), r);
+	apiserver_store_close(f->s);
+	f->s = NULL;
+	assert_int_equal(umount(dir), 0);
+}
+
+static void size_limit(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit before, low;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	low = before;
+	low.rlim_cur = 1 << 20;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	int n = fill_up(f);
+	fixture_reopen(f);
+	assert_pairs(f->s, n);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	uint64_t r = 0;
+	assert_int_equal(put_big(f->s, n, &r), 0);
+	assert_pairs(f->s, n + 1);
+}
+
+static void read_only(void **state)
+{
+	struct fixture *f = *state;
+	apiserver_store_close(f->s);
+	f->s = NULL;
+	assert_int_equal(mount(f->dir, f->dir, NULL, MS_BIND, NULL), 0);
+	assert_int_equal(mount(NULL, f->dir, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
+	assert_int_equal(apiserver_store_open(&f->conf, &f->s, f->err, sizeof(f->err)), -EROFS);
+	assert_non_null(strstr(f->err, "Read-only file system"));
+	assert_int_equal(umount(f->dir), 0);
+}
+
+/* Mounts are seen by this process only. */
+static bool own_mounts(void)
+{
+	int flags = CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
+	return unshare(flags) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+int main(void)
+{
+	if (!own_mounts()) {
+		perror("unshare");
+		return 1;
+	}
+	memset(text, 'x', sizeof(text));
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = { T(small_disk), T(size_limit), T(read_only) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
