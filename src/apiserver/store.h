@@ -137,11 +137,14 @@ MUST_CHECK int apiserver_watch_next(struct apiserver_watch *w, const struct apis
 
 /* Forgets history below the revision. */
 MUST_CHECK int apiserver_store_compact(struct apiserver_store *s, uint64_t below);
-/* A consistent copy of the database in a new file, while all goes on. */
+/* A consistent copy of the database in a new file, while all goes on. -EEXIST: it is there already.
+ */
 MUST_CHECK int apiserver_store_backup(struct apiserver_store *s, const char *file, char *err,
 				      size_t err_n);
 /* The same of a data directory that may be in use by another process. */
 MUST_CHECK int apiserver_backup(const char *dir, const char *file, char *err, size_t err_n);
 /* Puts a backup into a data directory nobody uses; what was there is kept beside it. Revisions go
- * on behind the highest ever given out there, so that no watcher takes old for new. */
+ * on behind the highest ever given out there, and watches from before get ERR_GONE, so that no
+ * watcher takes old for new. ERR_BUSY: it is in use. ERR_PARSE: the file is not a complete backup.
+ * On success `err` says where that which was there is kept, or is "". */
 MUST_CHECK int apiserver_restore(const char *dir, const char *file, char *err, size_t err_n);
