@@ -55,6 +55,8 @@ static const char *const settings[] = {
 			    "PRAGMA journal_size_limit = 16777216; PRAGMA mmap_size = 0;",
 	[STORE_DB_READER] = "PRAGMA query_only = 1; PRAGMA cache_size = -512;"
 			    "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;",
+	[STORE_DB_COPY] = "PRAGMA synchronous = OFF; PRAGMA cache_size = -2048;",
+	[STORE_DB_FOREIGN] = "PRAGMA query_only = 1;",
 };
 
 /* A commit that fails leaves the number with the log's file only. */
@@ -112,7 +114,8 @@ int store_db_settle(struct store_db *db, enum store_db_mode mode)
 int store_db_open(const char *file, enum store_db_mode mode, struct store_db *ret)
 {
 	*ret = (struct store_db){ 0 };
-	int rc = sqlite3_open_v2(file, &ret->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int flags = mode == STORE_DB_FOREIGN ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+	int rc = sqlite3_open_v2(file, &ret->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
 	int r = rc == SQLITE_OK ? 0 : store_db_error(ret, rc);
 	if (r == 0) {
 		sqlite3_extended_result_codes(ret->db, 1);

@@ -9,7 +9,9 @@
  *	store_read.c	get and list, on connections lent from a pool
  *	store_ring.c	events, the ring, waking watchers
  *	store_watch.c	watches: from the table first, then from the ring
- *	store_compact.c	forgetting history */
+ *	store_compact.c	forgetting history
+ *	store_backup.c	copies
+ *	store_restore.c	and back */
 #pragma once
 
 #include <pthread.h>
@@ -67,9 +69,15 @@ struct store_db {
 	struct store_db *next; /* in the pool */
 };
 
-enum store_db_mode { STORE_DB_BARE, STORE_DB_WRITER, STORE_DB_READER };
+enum store_db_mode {
+	STORE_DB_BARE, /* as it is */
+	STORE_DB_WRITER,
+	STORE_DB_READER,
+	STORE_DB_COPY,	  /* a new file that may be lost: whoever made it will sync it */
+	STORE_DB_FOREIGN, /* not ours to write */
+};
 
-/* Opens the file, which exists; bare: nothing in it is touched. */
+/* Opens the file, which exists. */
 MUST_CHECK int store_db_open(const char *file, enum store_db_mode mode, struct store_db *ret);
 MUST_CHECK int store_db_exec(struct store_db *db, const char *text);
 MUST_CHECK int store_db_settle(struct store_db *db, enum store_db_mode mode);
@@ -214,6 +222,12 @@ MUST_CHECK int store_write_start(struct apiserver_store *s);
 void store_write_stop(struct apiserver_store *s);
 /* Queues the job and waits until it is finished; its result. */
 int store_write_job(struct apiserver_store *s, struct store_job *j);
+
+/* ---- backup ---- */
+
+/* Copies into the file, runs `then` (may be NULL) on the copy, checks and syncs it. */
+MUST_CHECK int store_backup_copy(struct store_db *from, const char *file, const char *then,
+				 char *err, size_t err_n);
 
 /* ---- compaction ---- */
 
