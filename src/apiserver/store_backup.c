@@ -14,8 +14,8 @@
 
 enum { RETRIES = 500, RETRY_MS = 10 };
 
-/* One file, readable without a log beside it. */
-static const char plain[] = "PRAGMA journal_mode = DELETE";
+/* One file, readable without a log beside it; what is done to it from here on needs none either. */
+static const char plain[] = "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = MEMORY";
 
 static int copy_pages(struct store_db *from, struct store_db *to)
 {
@@ -45,14 +45,26 @@ static int sync_file(const char *file)
 	return r;
 }
 
+/* An empty file of this name, and nothing beside it that SQLite would take for the file's. */
+static int make_empty(const char *file)
+{
+	static const char *const beside[] = { "-wal", "-shm", "-journal" };
+	for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
+		CLEANUP(freep) char *path = xasprintf("%s%s", file, beside[i]);
+		unlink(path);
+	}
+	int fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
 int store_backup_copy(struct store_db *from, const char *file, const char *then, char *err,
 		      size_t err_n)
 {
 	struct store_db to = { 0 };
-	int fd = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	int r = fd < 0 ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
+	int r = make_empty(file);
 	if (r == 0)
 		r = store_db_open(file, STORE_DB_COPY, &to);
 	if (r == 0)

@@ -223,7 +223,7 @@ static int count_left(struct walk *w, uint64_t *ret)
 
 static int list(struct walk *w, uint64_t *ret_left)
 {
-	uint64_t newest_revision, compacted;
+	uint64_t newest_revision = 0, compacted = 0;
 	int r = store_db_run(w->db, SQL_BEGIN_READ);
 	if (r == 0)
 		r = store_db_view(w->db, &newest_revision, &compacted);

@@ -45,7 +45,7 @@ int store_schema_refuse(int r, const char *file, const char *why, char *err, siz
 
 int store_schema_look(struct store_db *db, const char *file, char *err, size_t err_n)
 {
-	int64_t id, version, tables;
+	int64_t id = 0, version = 0, tables = 0;
 	int r = store_db_number(db, "PRAGMA application_id", &id);
 	if (r == 0)
 		r = store_db_number(db, "PRAGMA user_version", &version);

@@ -58,7 +58,7 @@ static int read_event(struct apiserver_watch *w, struct store_db *db, sqlite3_st
 
 static int read_rows(struct apiserver_watch *w, struct store_db *db)
 {
-	uint64_t newest, compacted;
+	uint64_t newest = 0, compacted = 0;
 	int r = store_db_run(db, SQL_BEGIN_READ);
 	if (r == 0)
 		r = store_db_view(db, &newest, &compacted);

@@ -89,23 +89,22 @@ static void from_ring_and_table(void **state)
 	apiserver_watch_free(NULL);
 }
 
-/* More than ring and chunk hold, by number and by bytes: nothing is missed, in order. */
-static void laggard(void **state)
+/* More than ring and chunk hold, by bytes and by number: nothing is missed, in order. */
+static void lag(struct fixture *f, size_t sets, size_t set, size_t bytes)
 {
-	struct fixture *f = *state;
-	enum { N = 1500, BYTES = 16000 };
-	_Static_assert(N * BYTES > APISERVER_RING_BYTES, "leaves the ring");
-	char *big = xmalloc(BYTES);
-	memset(big, 'x', BYTES);
+	char *big = xmalloc(bytes);
+	memset(big, 'x', bytes);
 	struct apiserver_watch *w = watch(f, "k", apiserver_store_revision(f->s));
-	uint64_t first = 0, r;
-	for (int i = 0; i < N; i++) {
-		char key[16];
-		snprintf(key, sizeof(key), "k%d", i);
-		struct apiserver_write wr = { .key = key, .head = { big, BYTES } };
-		assert_int_equal(apiserver_store_write(f->s, &wr, 1, &r, NULL), 0);
-		if (i == 0)
-			first = r;
+	uint64_t first = apiserver_store_revision(f->s) + 1, r = 0;
+	for (size_t i = 0; i < sets; i++) {
+		char key[50][32];
+		struct apiserver_write wr[50];
+		assert_true(set <= ARRAY_LEN(wr));
+		for (size_t k = 0; k < set; k++) {
+			snprintf(key[k], sizeof(key[k]), "k-%zu-%zu-%zu", bytes, i, k);
+			wr[k] = (struct apiserver_write){ .key = key[k], .head = { big, bytes } };
+		}
+		assert_int_equal(apiserver_store_write(f->s, wr, set, &r, NULL), 0);
 		if (i == 10)
 			assert_int_equal(next(w)->revision, first);
 	}
@@ -114,6 +113,14 @@ static void laggard(void **state)
 	assert_none(w, r);
 	apiserver_watch_free(w);
 	free(big);
+}
+
+static void laggard(void **state)
+{
+	_Static_assert(40 * 20 * 16000 > APISERVER_RING_BYTES, "leaves the ring by bytes");
+	_Static_assert(400 * 50 > APISERVER_RING_EVENTS, "leaves the ring by number");
+	lag(*state, 40, 20, 16000);
+	lag(*state, 400, 50, 10);
 }
 
 /* ---- waking ---- */
@@ -229,7 +236,9 @@ static void wake_only_for_its_keys(void **state)
 	/* Two writes later the first one's wakes are over. */
 	put(f->s, "b/2", 0, "x");
 	put(f->s, "b/3", 0, "x");
+	pthread_mutex_lock(&t.lock);
 	assert_false(t.woken);
+	pthread_mutex_unlock(&t.lock);
 	put(f->s, "a/3", 0, "x");
 	await(&t);
 	apiserver_watch_free(t.w);
