@@ -14,11 +14,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-enum { BATCH_ROWS = 1000 };
+/* A batch has as many rows as the disk takes in some 10 ms: writers wait that long for it. */
+enum { BATCH_ROWS = 1000, BATCH_ROWS_MIN = 50 };
 
-#define PAUSE_NS      (5 * NS_PER_MS)
-#define DEFAULT_KEEP  (5 * 60 * NS_PER_S)
-#define DEFAULT_EVERY (60 * NS_PER_S)
+#define BATCH_LONG_NS  (20 * NS_PER_MS)
+#define BATCH_SHORT_NS (5 * NS_PER_MS)
+#define PAUSE_NS       (5 * NS_PER_MS)
+#define DEFAULT_KEEP   (5 * 60 * NS_PER_S)
+#define DEFAULT_EVERY  (60 * NS_PER_S)
 enum { DEFAULT_REVISIONS = 1000 };
 
 /* ---- on the writer's thread ---- */
@@ -67,7 +70,9 @@ static int point_job(struct apiserver_store *s, void *ctx)
 
 struct sweep {
 	uint64_t upto; /* the point */
+	int rows;      /* of a batch */
 	bool done;
+	uint64_t took_ns;
 };
 
 /* The last revision of the next batch. */
@@ -77,14 +82,14 @@ static int batch_end(struct store_db *db, struct sweep *sw, uint64_t *ret_from, 
 	if (st == NULL)
 		return store_db_error(db, sqlite3_errcode(db->db));
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)sw->upto);
-	sqlite3_bind_int(st, 2, BATCH_ROWS);
+	sqlite3_bind_int(st, 2, sw->rows);
 	int rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW) {
 		sqlite3_reset(st);
 		return store_db_error(db, rc);
 	}
 	*ret_from = (uint64_t)sqlite3_column_int64(st, 0);
-	sw->done = sqlite3_column_int(st, 2) < BATCH_ROWS;
+	sw->done = sqlite3_column_int(st, 2) < sw->rows;
 	*ret_to = sw->done ? sw->upto : (uint64_t)sqlite3_column_int64(st, 1);
 	sqlite3_reset(st);
 	return 0;
@@ -107,7 +112,15 @@ static int sweep(struct store_db *db, void *ctx)
 
 static int sweep_job(struct apiserver_store *s, void *ctx)
 {
-	return in_transaction(&s->writer.db, sweep, ctx);
+	struct sweep *sw = ctx;
+	uint64_t start = clock_mono_ns();
+	int r = in_transaction(&s->writer.db, sweep, sw);
+	sw->took_ns = clock_mono_ns() - start;
+	if (sw->took_ns > BATCH_LONG_NS)
+		sw->rows = MAX(sw->rows / 2, BATCH_ROWS_MIN);
+	else if (sw->took_ns < BATCH_SHORT_NS)
+		sw->rows = MIN(sw->rows * 2, BATCH_ROWS);
+	return r;
 }
 
 /* The log goes into the file and is cut; not while somebody reads it. */
@@ -150,13 +163,11 @@ int apiserver_store_compact(struct apiserver_store *s, uint64_t below)
 {
 	uint64_t to = MIN(below, apiserver_store_revision(s));
 	int r = on_writer(s, point_job, &to);
-	struct sweep sw = { .upto = apiserver_store_compacted(s) };
+	struct sweep sw = { .upto = apiserver_store_compacted(s), .rows = BATCH_ROWS / 4 };
 	while (r == 0 && !sw.done) {
-		uint64_t start = clock_mono_ns();
 		r = on_writer(s, sweep_job, &sw);
-		/* At least as long as others have waited. */
-		if (r == 0 && !sw.done &&
-		    pause_for(&s->compactor, MAX(PAUSE_NS, clock_mono_ns() - start)))
+		/* Most of the time is for those who wait. */
+		if (r == 0 && !sw.done && pause_for(&s->compactor, MAX(PAUSE_NS, 3 * sw.took_ns)))
 			return 0;
 	}
 	return r == 0 ? on_writer(s, checkpoint_job, NULL) : r;

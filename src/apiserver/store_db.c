@@ -46,11 +46,13 @@ static const char *const sql[STORE_SQL_COUNT] = {
 };
 
 /* Caches are small: the kernel's page cache is behind them. What a transaction undoes stays in
- * memory, so that a full disk is met in one place only, the log. */
+ * memory, so that a full disk is met in one place only, the log. Pages that become free are not
+ * written once more to wipe them: most of what compaction would write. */
 static const char writer[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 			     "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;"
 			     "PRAGMA wal_autocheckpoint = 1000;"
-			     "PRAGMA journal_size_limit = 16777216; PRAGMA mmap_size = 0;";
+			     "PRAGMA journal_size_limit = 16777216; PRAGMA mmap_size = 0;"
+			     "PRAGMA secure_delete = FAST;";
 static const char reader[] = "PRAGMA query_only = 1; PRAGMA cache_size = -512;"
 			     "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;";
 static const char copy[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;"

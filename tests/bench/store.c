@@ -298,6 +298,16 @@ static void measure_list(struct bench *b, const char *what, struct apiserver_ran
 	       ms(cpu_ns() - cpu), (double)bytes / 1e6);
 }
 
+static void print_resident(const char *when)
+{
+	unsigned long pages = 0;
+	FILE *in = fopen("/proc/self/statm", "re");
+	if (in == NULL || fscanf(in, "%*u %lu", &pages) != 1)
+		exit(1);
+	fclose(in);
+	printf("resident %s: %.1f MB\n", when, (double)pages * (double)sysconf(_SC_PAGESIZE) / 1e6);
+}
+
 static void measure_large(struct bench *b)
 {
 	struct filler f[4];
@@ -316,6 +326,7 @@ static void measure_large(struct bench *b)
 		     (struct apiserver_range){ .prefix = "core/pods/", .limit = 500 });
 	measure_list(b, "list of a namespace",
 		     (struct apiserver_range){ .prefix = "core/pods/ns-7/" });
+	print_resident("after the lists");
 }
 
 static void *compact(void *arg)
@@ -365,6 +376,7 @@ int main(int argc, char **argv)
 	memset(b.filler, 'x', b.bytes);
 	measure_disk(&b);
 	open_store(&b);
+	print_resident("at start");
 	measure_writes(&b, 1);
 	measure_writes(&b, b.threads);
 	measure_watchers(&b);
