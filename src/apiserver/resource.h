@@ -30,6 +30,8 @@ enum apiserver_verb {
 };
 enum { APISERVER_ALL_VERBS = APISERVER_DELETECOLLECTION * 2 - 1 };
 
+/* Columns are complete: Name is among them (first, but for Events), and Age where a CRD has none of
+ * its own. */
 struct apiserver_column {
 	const char *name;
 	const char *type;   /* string, integer, boolean, number, date */
@@ -53,11 +55,13 @@ struct apiserver_resource {
 	bool status;   /* has the subresource */
 	const struct apiserver_resource *stored; /* the row whose version is kept: often itself */
 	const struct api_schema *schema;
-	const json_t *openapi; /* the schema as it was written, for /openapi and SSA */
+	const json_t *openapi; /* the schema as it was written, metadata's filled in, for /openapi,
+				  SSA and strategic patches; see "x-go" below */
+	const json_t *description; /* the whole document, a CustomResourceDefinition */
 	const struct apiserver_column *columns;
 	size_t n_columns;
-	const char *const *fields; /* field selectors beyond metadata.name and metadata.namespace;
-				      NULL-terminated */
+	const char *const *fields; /* field selectors beyond metadata.name and metadata.namespace
+				      ("spec.nodeName"); NULL-terminated */
 	const struct apiserver_strategy *strategy; /* never NULL */
 };
 
@@ -100,9 +104,32 @@ struct apiserver_strategy {
 	void (*review)(const struct apiserver_env *env, json_t *o, const char *user);
 };
 
+/* Schemas of built-in kinds say of each field how the server's Go types have it:
+ *
+ *	x-go: {n: 3, keep: set, type: v1.ServiceType}
+ *
+ *	n	number of the field in protobuf
+ *	keep	set: a pointer, written when it was set, even to nothing; always: written even when
+ *		it was not set; otherwise it is written when it is not empty
+ *	type	name of the type, where it is not that of the schema's own type */
+
 /* The table, compiled in; made once, shared by all, never freed before the end. Exits with a
  * message when a description is wrong, which a test excludes. */
 const struct apiserver_resource *const *apiserver_resources(size_t *ret_n);
+
+/* What a write does to an object first: what the schema does not know goes, defaults come, then
+ * what the strategy wants. Metadata is given its shape only (nulls and empty maps go). */
+void apiserver_prepare(const struct apiserver_resource *r, const struct apiserver_env *env,
+		       json_t *o, const json_t *old);
+/* Everything that is wrong with it: metadata, schema, strategy. `old` is NULL for a new object. */
+void apiserver_validate(const struct apiserver_resource *r, const struct apiserver_env *env,
+			const json_t *o, const json_t *old, struct api_errors *errs);
+/* The same for a write to the status subresource: `o` is `old` with another status. */
+void apiserver_validate_status(const struct apiserver_resource *r, const json_t *o,
+			       const json_t *old, struct api_errors *errs);
+/* Schema of ObjectMeta, and of DeleteOptions. */
+const json_t *apiserver_objectmeta_schema(void);
+const json_t *apiserver_deleteoptions_schema(void);
 
 /* By what a path says; NULL when it is not served. */
 const struct apiserver_resource *apiserver_resource_find(const char *group, const char *version,
