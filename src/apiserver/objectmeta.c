@@ -1,0 +1,257 @@
+/* The checks of metadata. On an update the server looks at less: names, namespaces and finalizers
+ * were looked at when the object was made. */
+#include "apiserver/objectmeta.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/text.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "base/strbuf.h"
+
+/* What a name must be, where it is not a subdomain. */
+static apiserver_rule name_rule(const struct apiserver_resource *r)
+{
+	static const struct {
+		const char *kind;
+		apiserver_rule rule;
+	} rules[] = {
+		{ "Namespace", apiserver_label },
+		{ "Service", apiserver_label_1035 },
+	};
+	for (size_t i = 0; r->built_in && i < ARRAY_LEN(rules); i++) {
+		if (strcmp(rules[i].kind, r->kind->kind) == 0)
+			return rules[i].rule;
+	}
+	return apiserver_subdomain;
+}
+
+/* A name will be put behind it, so a dash at its end is fine. */
+static void check_generate_name(const struct apiserver_at *at, apiserver_rule rule, const char *s)
+{
+	CLEANUP(freep) char *masked = xstrdup(s);
+	size_t n = strlen(s);
+	if (n > 1 && s[n - 1] == '-') {
+		masked[n - 2] = 'a'; /* as the server does: the last but one, and the dash goes */
+		masked[n - 1] = '\0';
+	}
+	rule(at, masked);
+}
+
+static void check_name(const struct apiserver_resource *r, const json_t *o, struct api_errors *errs)
+{
+	apiserver_rule rule = name_rule(r);
+	const char *generate = api_get_string(o, "metadata.generateName");
+	struct apiserver_at at = { errs, "metadata.generateName", generate };
+	if (generate[0] != '\0')
+		check_generate_name(&at, rule, generate);
+	at = (struct apiserver_at){ errs, "metadata.name", NULL };
+	if (api_name(o)[0] == '\0')
+		apiserver_required(errs, "metadata.name", "name or generateName is required");
+	else
+		rule(&at, api_name(o));
+}
+
+static void check_namespace(const struct apiserver_resource *r, const json_t *o,
+			    struct api_errors *errs)
+{
+	const struct apiserver_at at = { errs, "metadata.namespace", NULL };
+	if (!r->kind->namespaced && api_namespace(o)[0] != '\0')
+		apiserver_forbidden(errs, at.field, "not allowed on this type");
+	if (!r->kind->namespaced)
+		return;
+	if (api_namespace(o)[0] == '\0')
+		apiserver_required(errs, at.field, "");
+	else
+		apiserver_label(&at, api_namespace(o));
+}
+
+/* ---- labels and the like ---- */
+
+static void check_annotations(const json_t *o, struct api_errors *errs)
+{
+	static const char field[] = "metadata.annotations";
+	const struct apiserver_at at = { .errs = errs, .field = field };
+	const char *key;
+	json_t *value;
+	size_t bytes = 0;
+	json_object_foreach (api_get(o, field), key, value) {
+		CLEANUP(freep) char *lower = xstrdup(key);
+		for (char *p = lower; *p != '\0'; p++)
+			*p = ascii_lower(*p);
+		struct apiserver_at as_written = at;
+		as_written.shown = key;
+		apiserver_label_key(&as_written, lower);
+		bytes += strlen(key) + json_string_length(value);
+	}
+	if (bytes > APISERVER_ANNOTATIONS_MAX_BYTES) {
+		char text[80];
+		snprintf(text, sizeof(text), "may not be more than %d bytes",
+			 APISERVER_ANNOTATIONS_MAX_BYTES);
+		api_errors_add(errs, API_FIELD_TOO_LONG, field, NULL, text);
+	}
+}
+
+static void check_owner(const json_t *ref, size_t i, struct api_errors *errs)
+{
+	static const char *const must[] = { "kind", "name", "uid" };
+	const char *version = api_get_string(ref, "apiVersion");
+	struct apiserver_path p;
+	const char *slash = strchr(version, '/');
+	if (version[0] == '\0')
+		apiserver_required(
+			errs, apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", i),
+			"must not be empty");
+	else if (slash != NULL && (strchr(slash + 1, '/') != NULL || slash[1] == '\0'))
+		apiserver_invalid(errs,
+				  apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", i),
+				  json_object_get(ref, "apiVersion"),
+				  "must be <group>/<version> or <version>");
+	for (size_t k = 0; k < ARRAY_LEN(must); k++) {
+		if (api_get_string(ref, must[k])[0] == '\0')
+			apiserver_required(
+				errs,
+				apiserver_path(&p, "metadata.ownerReferences[%zu].%s", i, must[k]),
+				"must not be empty");
+	}
+	if (strcmp(version, "v1") == 0 && strcmp(api_get_string(ref, "kind"), "Event") == 0)
+		apiserver_invalid(errs, apiserver_path(&p, "metadata.ownerReferences[%zu]", i), ref,
+				  "/v1, Kind=Event is disallowed from being an owner");
+}
+
+static void check_owners(const json_t *o, struct api_errors *errs)
+{
+	const json_t *list = api_get(o, "metadata.ownerReferences"), *first = NULL;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *ref = json_array_get(list, i);
+		check_owner(ref, i, errs);
+		if (!json_is_true(json_object_get(ref, "controller")))
+			continue;
+		if (first == NULL) {
+			first = ref;
+			continue;
+		}
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		strbuf_addf(&text,
+			    "Only one reference can have Controller set to true. Found \"true\" in "
+			    "references for %s/%s and %s/%s",
+			    api_get_string(first, "kind"), api_get_string(first, "name"),
+			    api_get_string(ref, "kind"), api_get_string(ref, "name"));
+		apiserver_invalid(errs, "metadata.ownerReferences", list, text.s);
+	}
+}
+
+static void check_finalizers(const json_t *o, struct api_errors *errs)
+{
+	static const char field[] = "metadata.finalizers";
+	const struct apiserver_at at = { .errs = errs, .field = field };
+	const json_t *list = api_get(o, field);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+		apiserver_label_key(&at, s != NULL ? s : "");
+	}
+	if (api_has_finalizer(o, "orphan") && api_has_finalizer(o, "foregroundDeletion"))
+		apiserver_invalid(errs, field, list,
+				  "finalizer orphan and foregroundDeletion cannot be both set");
+}
+
+static void check_no_new_finalizers(const json_t *o, const json_t *old, struct api_errors *errs)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	const json_t *list = api_get(o, "metadata.finalizers");
+	size_t n = 0;
+	strbuf_adds(&text, "no new finalizers can be added if the object is being deleted, found "
+			   "new finalizers []string{");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+		if (s == NULL || api_has_finalizer(old, s))
+			continue;
+		strbuf_adds(&text, n++ != 0 ? ", " : "");
+		strbuf_add_quoted(&text, slice_of(s));
+	}
+	strbuf_addc(&text, '}');
+	if (n != 0)
+		apiserver_forbidden(errs, "metadata.finalizers", text.s);
+}
+
+static void check_managed_fields(const json_t *o, struct api_errors *errs)
+{
+	static const char *const words[] = { "Apply", "Update", NULL };
+	const json_t *list = api_get(o, "metadata.managedFields");
+	struct apiserver_path p;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *e = json_array_get(list, i);
+		const char *type = api_get_string(e, "fieldsType");
+		const char *how = api_get_string(e, "operation");
+		apiserver_path(&p, "metadata.managedFields[%zu].operation", i);
+		if (how[0] == '\0')
+			apiserver_required(errs, p.s, "must not be empty");
+		else
+			apiserver_one_of(errs, p.s, how, words);
+		if (type[0] != '\0' && strcmp(type, "FieldsV1") != 0)
+			apiserver_invalid(
+				errs,
+				apiserver_path(&p, "metadata.managedFields[%zu].fieldsType", i),
+				json_object_get(e, "fieldsType"), "must be `FieldsV1`");
+	}
+}
+
+/* ---- whole ---- */
+
+static void check_generation(const json_t *o, struct api_errors *errs)
+{
+	if (api_generation(o) < 0)
+		apiserver_invalid(errs, "metadata.generation", api_get(o, "metadata.generation"),
+				  "must be greater than or equal to 0");
+}
+
+/* What cannot change. A missing uid is put in by the server before. */
+static void check_unchanged(const json_t *o, const json_t *old, struct api_errors *errs)
+{
+	static const char *const fields[] = {
+		"metadata.name",
+		"metadata.namespace",
+		"metadata.uid",
+		"metadata.creationTimestamp",
+		"metadata.deletionTimestamp",
+		"metadata.deletionGracePeriodSeconds",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		apiserver_immutable(errs, fields[i], api_get(o, fields[i]),
+				    api_get(old, fields[i]));
+}
+
+static void check_update(const json_t *o, const json_t *old, struct api_errors *errs)
+{
+	if (api_is_deleting(old))
+		check_no_new_finalizers(o, old, errs);
+	if (api_resource_version(o)[0] == '\0')
+		api_errors_add(errs, API_FIELD_INVALID, "metadata.resourceVersion", "\"\"",
+			       "must be specified for an update");
+	check_generation(o, errs);
+	if (api_generation(o) < api_generation(old))
+		apiserver_invalid(errs, "metadata.generation", api_get(o, "metadata.generation"),
+				  "must not be decremented");
+	check_unchanged(o, old, errs);
+}
+
+void apiserver_objectmeta_validate(const struct apiserver_resource *r, const json_t *o,
+				   const json_t *old, struct api_errors *errs)
+{
+	if (old != NULL) {
+		check_update(o, old, errs);
+	} else {
+		check_name(r, o, errs);
+		check_namespace(r, o, errs);
+		check_generation(o, errs);
+	}
+	apiserver_labels(errs, "metadata.labels", api_get(o, "metadata.labels"));
+	check_annotations(o, errs);
+	check_owners(o, errs);
+	if (old == NULL)
+		check_finalizers(o, errs);
+	check_managed_fields(o, errs);
+}

@@ -1,0 +1,13 @@
+/* What every object must hold to: its name, labels and the rest of its metadata. */
+#pragma once
+
+#include <jansson.h>
+
+#include "api/fielderr.h"
+#include "apiserver/resource.h"
+
+enum { APISERVER_ANNOTATIONS_MAX_BYTES = 256 << 10 };
+
+/* `old` is NULL for a new object, whose name is made already when it was to be generated. */
+void apiserver_objectmeta_validate(const struct apiserver_resource *r, const json_t *o,
+				   const json_t *old, struct api_errors *errs);

@@ -1,0 +1,341 @@
+/* The table of what is served, made from the descriptions that are compiled in. */
+#include "apiserver/resource.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "api/yaml.h"
+#include "apiserver/objectmeta.h"
+#include "apiserver/resource_priv.h"
+#include "apiserver/shape.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+static struct {
+	pthread_once_t once;
+	VEC(const struct apiserver_resource *) rows;
+	json_t *meta; /* builtin/meta.yaml */
+} table = { .once = PTHREAD_ONCE_INIT };
+
+static const struct apiserver_strategy no_strategy = { .kind = "", .group = "" };
+
+static const struct apiserver_strategy *const strategies[] = { &no_strategy };
+
+static const struct apiserver_strategy *strategy_of(const struct api_kind *k)
+{
+	for (size_t i = 0; i < ARRAY_LEN(strategies); i++) {
+		if (strcmp(strategies[i]->kind, k->kind) == 0 &&
+		    strcmp(strategies[i]->group, k->group) == 0)
+			return strategies[i];
+	}
+	return &no_strategy;
+}
+
+static NORETURN void die(const char *name, const char *text)
+{
+	fprintf(stderr, "the description '%s' that is compiled in is wrong: %s\n", name, text);
+	exit(1);
+}
+
+static json_t *parse(const struct embedded_text *t)
+{
+	struct srcerr err = { 0 };
+	json_t *doc;
+	if (api_yaml_parse_one(t->name, t->text, &doc, &err) < 0)
+		die(t->name, err.text);
+	return doc;
+}
+
+static const struct apiserver_resource *find(const char *group, const char *version,
+					     const char *plural)
+{
+	for (size_t i = 0; i < table.rows.n; i++) {
+		const struct apiserver_resource *r = table.rows.v[i];
+		if (strcmp(r->kind->plural, plural) == 0 && strcmp(r->kind->group, group) == 0 &&
+		    strcmp(r->version, version) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+/* ---- parts of a row ---- */
+
+static unsigned verbs_of(const json_t *doc)
+{
+	static const struct {
+		const char *name;
+		unsigned verb;
+	} names[] = {
+		{ "get", APISERVER_GET },	{ "list", APISERVER_LIST },
+		{ "watch", APISERVER_WATCH },	{ "create", APISERVER_CREATE },
+		{ "update", APISERVER_UPDATE }, { "patch", APISERVER_PATCH },
+		{ "delete", APISERVER_DELETE }, { "deletecollection", APISERVER_DELETECOLLECTION },
+	};
+	const json_t *list = json_object_get(doc, "verbs");
+	unsigned verbs = list == NULL ? APISERVER_ALL_VERBS : 0;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+			if (strcmp(json_string_value(json_array_get(list, i)), names[k].name) == 0)
+				verbs |= names[k].verb;
+		}
+	}
+	return verbs;
+}
+
+static char *joined(const json_t *list)
+{
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		strbuf_addf(&b, "%s%s", i != 0 ? " " : "",
+			    json_string_value(json_array_get(list, i)));
+	return strbuf_take(&b);
+}
+
+static const char *const *fields_of(const json_t *version)
+{
+	const json_t *list = json_object_get(version, "selectableFields");
+	const char **fields = xcalloc(json_array_size(list) + 1, sizeof(*fields));
+	for (size_t i = 0; i < json_array_size(list); i++) /* without the dot at the start */
+		fields[i] = api_get_string(json_array_get(list, i), "jsonPath") + 1;
+	return fields;
+}
+
+static struct apiserver_column column_of(const json_t *c)
+{
+	const char *path = api_get_string(c, "jsonPath");
+	return (struct apiserver_column){
+		.name = api_get_string(c, "name"),
+		.type = api_get_string(c, "type"),
+		.format = api_get_string(c, "format"),
+		.description = api_get_string(c, "description"),
+		.priority = (int)json_integer_value(json_object_get(c, "priority")),
+		.path = path[0] != '\0' ? path : NULL,
+	};
+}
+
+static void set_columns(struct apiserver_resource *r, const json_t *version)
+{
+	static const struct apiserver_column name = { "Name", "string",
+						      "name", "Name of the object.",
+						      0,      ".metadata.name" };
+	static const struct apiserver_column age = { "Age", "date",
+						     "",    "Time since the object was created.",
+						     0,	    ".metadata.creationTimestamp" };
+	const json_t *list = json_object_get(version, "additionalPrinterColumns");
+	VEC(struct apiserver_column) columns = { 0 };
+	if (!r->built_in)
+		vec_push(&columns, name);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		vec_push(&columns, column_of(json_array_get(list, i)));
+	if (json_array_size(list) == 0)
+		vec_push(&columns, age);
+	r->columns = columns.v;
+	r->n_columns = columns.n;
+}
+
+/* What decides about the shape of an object. Values of built-in kinds are judged by code, since
+ * their server words it otherwise than schemas do. */
+static bool shapes(const char *keyword)
+{
+	static const char *const words[] = {
+		"type",
+		"properties",
+		"items",
+		"additionalProperties",
+		"default",
+		"x-kubernetes-int-or-string",
+		"x-kubernetes-preserve-unknown-fields",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		if (strcmp(words[i], keyword) == 0)
+			return true;
+	}
+	return false;
+}
+
+static json_t *bare(const json_t *schema)
+{
+	json_t *out = json_object(), *value, *member;
+	const char *key, *name;
+	json_object_foreach (api_tree(schema), key, value) {
+		if (!shapes(key))
+			continue;
+		if (strcmp(key, "properties") == 0) {
+			json_t *members = json_object();
+			json_object_foreach (value, name, member)
+				json_object_set_new(members, name, bare(member));
+			json_object_set_new(out, key, members);
+		} else if (strcmp(key, "items") == 0 || strcmp(key, "additionalProperties") == 0) {
+			json_object_set_new(out, key, bare(value));
+		} else {
+			json_object_set(out, key, value);
+		}
+	}
+	return out;
+}
+
+static const struct api_schema *compile(const struct apiserver_resource *r, const json_t *source)
+{
+	char err[512];
+	struct api_schema *s;
+	json_t *schema = r->built_in ? bare(source) : json_incref(api_tree(source));
+	if (api_schema_new(schema, &s, err, sizeof(err)) < 0)
+		die(r->kind->kind, err);
+	json_decref(schema);
+	return s;
+}
+
+/* The schema with metadata described; the document itself stays as it was written. */
+static const json_t *with_metadata(const json_t *source)
+{
+	json_t *schema = json_copy(api_tree(source));
+	json_t *members = json_copy(json_object_get(source, "properties"));
+	json_t *meta = json_copy(json_object_get(table.meta, "objectMeta"));
+	json_t *described = json_object_get(meta, "properties");
+	json_incref(described);
+	json_object_update(meta, json_object_get(members, "metadata"));
+	json_object_set_new(meta, "properties", described); /* also where a CRD says some of it */
+	json_object_set_new(members, "metadata", meta);
+	json_object_set_new(schema, "properties", members);
+	return schema;
+}
+
+static struct apiserver_resource *row_of(const struct embedded_text *t, const json_t *doc,
+					 const json_t *version)
+{
+	struct apiserver_resource *r = xcalloc(1, sizeof(*r));
+	const json_t *source = api_get(version, "schema.openAPIV3Schema");
+	r->kind = api_kind_find(api_get_string(doc, "spec.group"),
+				api_get_string(doc, "spec.names.kind"));
+	if (r->kind == NULL)
+		die(t->name, "there is no such kind");
+	r->version = api_get_string(version, "name");
+	r->list_kind = api_get_string(doc, "spec.names.listKind");
+	r->categories = joined(api_get(doc, "spec.names.categories"));
+	r->verbs = verbs_of(doc);
+	r->built_in = strcmp(t->folder, "builtin") == 0;
+	r->status = api_get(version, "subresources.status") != NULL;
+	r->schema = compile(r, source);
+	r->openapi = with_metadata(source);
+	r->description = doc;
+	r->fields = fields_of(version);
+	r->strategy = strategy_of(r->kind);
+	set_columns(r, version);
+	return r;
+}
+
+static void add_rows(const struct embedded_text *t, const json_t *doc)
+{
+	const json_t *list = api_get(doc, "spec.versions");
+	struct apiserver_resource *rows[16];
+	const struct apiserver_resource *stored = NULL;
+	size_t n = json_array_size(list);
+	assert(n <= ARRAY_LEN(rows));
+	for (size_t i = 0; i < n; i++) {
+		const json_t *version = json_array_get(list, i);
+		rows[i] = row_of(t, doc, version);
+		if (json_is_true(json_object_get(version, "storage")))
+			stored = rows[i];
+	}
+	if (stored == NULL)
+		die(t->name, "no version is stored");
+	/* Events have two groups and one store; core's are described first. */
+	if (strcmp(stored->kind->group, "events.k8s.io") == 0)
+		stored = find("", "v1", "events");
+	for (size_t i = 0; i < n; i++) {
+		rows[i]->stored = stored;
+		vec_push(&table.rows, rows[i]);
+	}
+}
+
+static void make(void)
+{
+	for (size_t i = 0; i < apiserver_descriptions_n; i++) {
+		if (strcmp(apiserver_descriptions[i].name, "meta") == 0)
+			table.meta = parse(&apiserver_descriptions[i]);
+	}
+	for (size_t i = 0; i < apiserver_descriptions_n; i++) {
+		if (strcmp(apiserver_descriptions[i].name, "meta") != 0)
+			add_rows(&apiserver_descriptions[i], parse(&apiserver_descriptions[i]));
+	}
+}
+
+static void ready(void)
+{
+	int r = pthread_once(&table.once, make);
+	assert(r == 0);
+}
+
+const struct apiserver_resource *const *apiserver_resources(size_t *ret_n)
+{
+	ready();
+	*ret_n = table.rows.n;
+	return table.rows.v;
+}
+
+const struct apiserver_resource *apiserver_resource_find(const char *group, const char *version,
+							 const char *plural)
+{
+	ready();
+	return find(group, version, plural);
+}
+
+const struct apiserver_resource *apiserver_resource_of(const json_t *o)
+{
+	struct slice version = slice_of(api_version(o)), group = SLICE("");
+	if (slice_find(version, '/') >= 0)
+		group = slice_cut(&version, '/');
+	ready();
+	for (size_t i = 0; i < table.rows.n; i++) {
+		const struct apiserver_resource *r = table.rows.v[i];
+		if (slice_is(group, r->kind->group) && slice_is(version, r->version) &&
+		    strcmp(r->kind->kind, api_kind(o)) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+const json_t *apiserver_objectmeta_schema(void)
+{
+	ready();
+	return json_object_get(table.meta, "objectMeta");
+}
+
+const json_t *apiserver_deleteoptions_schema(void)
+{
+	ready();
+	return json_object_get(table.meta, "deleteOptions");
+}
+
+/* ---- a write ---- */
+
+void apiserver_prepare(const struct apiserver_resource *r, const struct apiserver_env *env,
+		       json_t *o, const json_t *old)
+{
+	api_schema_prepare(r->schema, o);
+	apiserver_shape_metadata(o);
+	if (r->built_in)
+		apiserver_shape(r, o);
+	if (r->strategy->prepare != NULL)
+		r->strategy->prepare(env, o, old);
+}
+
+void apiserver_validate(const struct apiserver_resource *r, const struct apiserver_env *env,
+			const json_t *o, const json_t *old, struct api_errors *errs)
+{
+	apiserver_objectmeta_validate(r, o, old, errs);
+	api_schema_validate(r->schema, o, old, errs);
+	if (r->strategy->validate != NULL)
+		r->strategy->validate(env, o, old, errs);
+}
+
+void apiserver_validate_status(const struct apiserver_resource *r, const json_t *o,
+			       const json_t *old, struct api_errors *errs)
+{
+	apiserver_objectmeta_validate(r, o, old, errs);
+	api_schema_validate_status(r->schema, o, old, errs);
+}

@@ -1,0 +1,95 @@
+/* Empty values as Go's encoder has them. */
+#include "apiserver/shape.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+
+enum keep { KEEP_FULL, KEEP_SET, KEEP_ALWAYS };
+
+static enum keep keep_of(const json_t *schema)
+{
+	const char *s = json_string_value(json_object_get(json_object_get(schema, "x-go"), "keep"));
+	if (s == NULL)
+		return KEEP_FULL;
+	return strcmp(s, "set") == 0 ? KEEP_SET : KEEP_ALWAYS;
+}
+
+static bool is_empty(const json_t *v)
+{
+	return json_is_null(v) || json_is_false(v) ||
+	       (json_is_string(v) && json_string_length(v) == 0) ||
+	       (json_is_integer(v) && json_integer_value(v) == 0) ||
+	       (json_is_object(v) && json_object_size(v) == 0) ||
+	       (json_is_array(v) && json_array_size(v) == 0);
+}
+
+/* The value of a field that was not set; a list or map, and a time, is null then. */
+static json_t *zero_of(const json_t *schema)
+{
+	const char *type = json_string_value(json_object_get(schema, "type"));
+	if (type == NULL)
+		return json_integer(0); /* a number or a text */
+	if (strcmp(type, "object") == 0 && json_object_get(schema, "properties") != NULL)
+		return json_object();
+	if (strcmp(type, "string") == 0 && json_object_get(schema, "format") == NULL)
+		return json_string("");
+	if (strcmp(type, "boolean") == 0)
+		return json_false();
+	if (strcmp(type, "integer") == 0)
+		return json_integer(0);
+	return json_null();
+}
+
+static void shape(const json_t *schema, json_t *v);
+
+static void shape_members(const json_t *schema, const json_t *members, json_t *v)
+{
+	bool preserve =
+		json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
+	const char *key;
+	json_t *value, *member;
+	void *next;
+	json_object_foreach (api_tree(members), key, member) {
+		if (keep_of(member) == KEEP_ALWAYS && json_object_get(v, key) == NULL)
+			json_object_set_new(v, key, zero_of(member));
+	}
+	json_object_foreach_safe(v, next, key, value)
+	{
+		member = json_object_get(members, key);
+		if (member != NULL)
+			shape(member, value);
+		if (member == NULL ? !preserve : keep_of(member) == KEEP_FULL && is_empty(value))
+			json_object_del(v, key);
+	}
+}
+
+static void shape(const json_t *schema, json_t *v)
+{
+	const json_t *members = json_object_get(schema, "properties");
+	const json_t *below =
+		json_object_get(schema, json_is_array(v) ? "items" : "additionalProperties");
+	const char *key;
+	json_t *value;
+	size_t i;
+	if (json_is_object(v) && members != NULL) {
+		shape_members(schema, members, v);
+	} else if (json_is_object(v) && below != NULL) {
+		json_object_foreach (v, key, value)
+			shape(below, value);
+	} else if (json_is_array(v) && below != NULL) {
+		json_array_foreach (v, i, value)
+			shape(below, value);
+	}
+}
+
+void apiserver_shape(const struct apiserver_resource *r, json_t *o)
+{
+	shape(r->openapi, o);
+}
+
+void apiserver_shape_metadata(json_t *o)
+{
+	shape(apiserver_objectmeta_schema(), json_object_get(o, "metadata"));
+}

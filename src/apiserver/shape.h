@@ -1,0 +1,13 @@
+/* The shape that a round trip through Go's types gives an object: what is empty is left out, unless
+ * the type always writes it; what is always written is there. Told by `x-go` of the schemas
+ * (apiserver/resource.h). */
+#pragma once
+
+#include <jansson.h>
+
+#include "apiserver/resource.h"
+
+/* All of an object of a built-in kind. */
+void apiserver_shape(const struct apiserver_resource *r, json_t *o);
+/* Metadata alone: it has Go's types in custom resources too. */
+void apiserver_shape_metadata(json_t *o);

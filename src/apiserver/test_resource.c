@@ -1,0 +1,123 @@
+/* The table: all kinds are there, descriptions and the table of kinds agree, and what it costs. */
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "api/meta.h"
+#include "apiserver/resource.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+static void every_kind(void **state)
+{
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	(void)state;
+	for (size_t i = 0; i < api_n_kinds; i++) {
+		const struct api_kind *k = &api_kinds[i];
+		const struct apiserver_resource *r =
+			apiserver_resource_find(k->group, k->version, k->plural);
+		if (r == NULL)
+			fail_msg("%s is not served", k->kind);
+		assert_ptr_equal(r->kind, k);
+		assert_int_equal(r->built_in, !k->ours);
+		assert_int_equal(r->status, k->status);
+		assert_non_null(r->strategy);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const json_t *doc = rows[i]->description;
+		const char *scope = api_get_string(doc, "spec.scope");
+		assert_string_equal(api_get_string(doc, "spec.names.plural"),
+				    rows[i]->kind->plural);
+		assert_string_equal(api_get_string(doc, "spec.names.singular"),
+				    rows[i]->kind->singular);
+		assert_string_equal(scope, rows[i]->kind->namespaced ? "Namespaced" : "Cluster");
+		assert_string_equal(rows[i]->stored->kind->plural, rows[i]->kind->plural);
+		assert_true(rows[i]->n_columns >= 2);
+		assert_non_null(api_get(rows[i]->openapi, "properties.metadata.properties.labels"));
+	}
+}
+
+static void found(void **state)
+{
+	(void)state;
+	const struct apiserver_resource *r = apiserver_resource_find("", "v1", "services");
+	assert_string_equal(r->list_kind, "ServiceList");
+	assert_string_equal(r->categories, "all");
+	assert_string_equal(r->fields[0], "spec.clusterIP");
+	assert_int_equal(r->verbs, APISERVER_ALL_VERBS);
+	assert_ptr_equal(r->stored, r);
+	r = apiserver_resource_find("events.k8s.io", "v1", "events");
+	assert_ptr_equal(r->stored, apiserver_resource_find("", "v1", "events"));
+	assert_null(apiserver_resource_find("", "v1", "endpoints"));
+	assert_null(apiserver_resource_find("", "v2", "services"));
+	json_t *o =
+		json_pack("{ss,ss}", "apiVersion", "discovery.k8s.io/v1", "kind", "EndpointSlice");
+	assert_string_equal(apiserver_resource_of(o)->kind->plural, "endpointslices");
+	json_object_set_new(o, "apiVersion", json_string("v1"));
+	assert_null(apiserver_resource_of(o));
+	json_decref(o);
+	r = apiserver_resource_find("ipam.cluster.x-k8s.io", "v1beta1", "ipaddressclaims");
+	assert_string_equal(r->stored->version, "v1beta2");
+	assert_string_equal(r->columns[0].name, "Name");
+}
+
+/* Every described field has a description, which `kubectl explain` shows. */
+static void described(const json_t *schema, const char *where)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach (json_object_get(schema, "properties"), key, value) {
+		CLEANUP(freep) char *path = xasprintf("%s.%s", where, key);
+		if (api_get_string(value, "description")[0] == '\0')
+			fail_msg("%s has no description", path);
+		described(value, path);
+	}
+	if (json_object_get(schema, "items") != NULL)
+		described(json_object_get(schema, "items"), where);
+}
+
+static void descriptions(void **state)
+{
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(api_get_string(rows[i]->openapi, "description")[0] != '\0');
+		if (rows[i]->built_in)
+			described(rows[i]->openapi, rows[i]->kind->kind);
+	}
+}
+
+/* Printed, not judged: time depends on the machine. The memory is. */
+static void cost(void **state)
+{
+	struct timespec from, to;
+	size_t n, before = mallinfo2().uordblks;
+	(void)state;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	apiserver_resources(&n);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	size_t bytes = mallinfo2().uordblks - before;
+	print_message("table of %zu resources: %zu KB, %.1f ms\n", n, bytes >> 10,
+		      (double)(to.tv_sec - from.tv_sec) * 1e3 +
+			      (double)(to.tv_nsec - from.tv_nsec) / 1e6);
+	assert_in_range(bytes, 0, 4 << 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cost), /* first: the table is made there */
+		cmocka_unit_test(every_kind),
+		cmocka_unit_test(found),
+		cmocka_unit_test(descriptions),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

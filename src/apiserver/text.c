@@ -1,0 +1,285 @@
+/* Names and texts: what they may consist of. */
+#include "apiserver/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/selector.h"
+#include "api/tree.h"
+#include "base/slice.h"
+#include "base/strbuf.h"
+
+#define LABEL	  "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+#define SUBDOMAIN LABEL "(\\." LABEL ")*"
+#define KEY	  "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+
+static const char label_words[] =
+	"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+	"must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "
+	"used for validation is '" LABEL "')";
+static const char subdomain_words[] =
+	"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+	"'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex "
+	"used "
+	"for validation is '" SUBDOMAIN "')";
+static const char label_1035_words[] =
+	"a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+	"alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
+	"'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+#define KEY_WORDS                                                                           \
+	"must consist of alphanumeric characters, '-', '_' or '.', and must start and end " \
+	"with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "     \
+	"regex used for validation is '" KEY "')"
+static const char value_words[] =
+	"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+	"'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or "
+	"'my_value',  or '12345', regex used for validation is '(" KEY ")?')";
+static const char config_key_words[] =
+	"a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
+	"'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
+	"'[-._a-zA-Z0-9]+')";
+
+enum { LABEL_MAX = 63, SUBDOMAIN_MAX = 253, PORT_NAME_MAX = 15 };
+
+static void complain(const struct apiserver_at *at, const char *s, const char *detail)
+{
+	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+	strbuf_add_quoted(&value, slice_of(at->shown != NULL ? at->shown : s));
+	api_errors_add(at->errs, API_FIELD_INVALID, at->field, value.s, detail);
+}
+
+static void too_long(const struct apiserver_at *at, const char *s, const char *prefix, size_t max,
+		     const char *units)
+{
+	char text[80];
+	snprintf(text, sizeof(text), "%smust be no more than %zu %s", prefix, max, units);
+	complain(at, s, text);
+}
+
+static bool lower_or_digit(char c)
+{
+	return ascii_isdigit(c) || (c >= 'a' && c <= 'z');
+}
+
+static bool is_label(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		if (!lower_or_digit(s.p[i]) && s.p[i] != '-')
+			return false;
+	}
+	return s.n != 0 && s.p[0] != '-' && s.p[s.n - 1] != '-';
+}
+
+static bool is_subdomain(struct slice s)
+{
+	do {
+		if (!is_label(slice_cut(&s, '.')))
+			return false;
+	} while (s.p != NULL);
+	return true;
+}
+
+void apiserver_label(const struct apiserver_at *at, const char *s)
+{
+	if (strlen(s) > LABEL_MAX)
+		too_long(at, s, "", LABEL_MAX, "characters");
+	if (is_label(slice_of(s)))
+		return;
+	complain(at, s, is_subdomain(slice_of(s)) ? "must not contain dots" : label_words);
+}
+
+void apiserver_label_1035(const struct apiserver_at *at, const char *s)
+{
+	if (strlen(s) > LABEL_MAX)
+		too_long(at, s, "", LABEL_MAX, "characters");
+	if (!is_label(slice_of(s)) || ascii_isdigit(s[0]))
+		complain(at, s, label_1035_words);
+}
+
+void apiserver_subdomain(const struct apiserver_at *at, const char *s)
+{
+	if (strlen(s) > SUBDOMAIN_MAX)
+		too_long(at, s, "", SUBDOMAIN_MAX, "characters");
+	if (!is_subdomain(slice_of(s)))
+		complain(at, s, subdomain_words);
+}
+
+void apiserver_path_segment(const struct apiserver_at *at, const char *s)
+{
+	if (strcmp(s, ".") == 0 || strcmp(s, "..") == 0) {
+		complain(at, s, s[1] == '\0' ? "may not be '.'" : "may not be '..'");
+		return;
+	}
+	if (strchr(s, '/') != NULL)
+		complain(at, s, "may not contain '/'");
+	if (strchr(s, '%') != NULL)
+		complain(at, s, "may not contain '%'");
+}
+
+static bool is_key_name(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+		if (!ascii_isalpha(c) && !ascii_isdigit(c) &&
+		    (i == 0 || i == s.n - 1 || strchr("-_.", c) == NULL))
+			return false;
+	}
+	return s.n != 0;
+}
+
+static void check_prefix(const struct apiserver_at *at, const char *s, struct slice prefix)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (prefix.n == 0) {
+		complain(at, s, "prefix part must be non-empty");
+		return;
+	}
+	if (prefix.n > SUBDOMAIN_MAX)
+		too_long(at, s, "prefix part ", SUBDOMAIN_MAX, "bytes");
+	strbuf_addf(&text, "prefix part %s", subdomain_words);
+	if (!is_subdomain(prefix))
+		complain(at, s, text.s);
+}
+
+void apiserver_label_key(const struct apiserver_at *at, const char *s)
+{
+	struct slice name = slice_of(s), prefix = { NULL, 0 };
+	if (slice_find(name, '/') >= 0)
+		prefix = slice_cut(&name, '/');
+	if (slice_find(name, '/') >= 0) {
+		complain(at, s,
+			 "a valid label key " KEY_WORDS
+			 " with an optional DNS subdomain prefix and "
+			 "'/' (e.g. 'example.com/MyName')");
+		return;
+	}
+	if (prefix.p != NULL)
+		check_prefix(at, s, prefix);
+	if (name.n == 0)
+		complain(at, s, "name part must be non-empty");
+	else if (name.n > LABEL_MAX)
+		too_long(at, s, "name part ", LABEL_MAX, "bytes");
+	if (!is_key_name(name))
+		complain(at, s, "name part " KEY_WORDS);
+}
+
+void apiserver_label_value(const struct apiserver_at *at, const char *s)
+{
+	if (strlen(s) > LABEL_MAX)
+		too_long(at, s, "", LABEL_MAX, "bytes");
+	if (s[0] != '\0' && !is_key_name(slice_of(s)))
+		complain(at, s, value_words);
+}
+
+static bool is_config_key(const char *s)
+{
+	const char *p = s;
+	while (ascii_isalpha(*p) || ascii_isdigit(*p) || (*p != '\0' && strchr("-._", *p) != NULL))
+		p++;
+	return *p == '\0' && p != s;
+}
+
+void apiserver_config_key(const struct apiserver_at *at, const char *s)
+{
+	if (strlen(s) > SUBDOMAIN_MAX)
+		too_long(at, s, "", SUBDOMAIN_MAX, "characters");
+	if (!is_config_key(s))
+		complain(at, s, config_key_words);
+	if (strcmp(s, ".") == 0)
+		complain(at, s, "must not be '.'");
+	else if (strcmp(s, "..") == 0)
+		complain(at, s, "must not be '..'");
+	else if (strncmp(s, "..", 2) == 0)
+		complain(at, s, "must not start with '..'");
+}
+
+void apiserver_port_name(const struct apiserver_at *at, const char *s)
+{
+	size_t n = strlen(s), letters = 0, known = 0;
+	for (size_t i = 0; i < n; i++) {
+		letters += s[i] >= 'a' && s[i] <= 'z';
+		known += lower_or_digit(s[i]) || s[i] == '-';
+	}
+	if (n > PORT_NAME_MAX)
+		too_long(at, s, "", PORT_NAME_MAX, "characters");
+	if (known != n || n == 0)
+		complain(at, s,
+			 "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+	if (letters == 0)
+		complain(at, s, "must contain at least one letter (a-z)");
+	if (strstr(s, "--") != NULL)
+		complain(at, s, "must not contain consecutive hyphens");
+	if (n > 0 && (s[0] == '-' || s[n - 1] == '-'))
+		complain(at, s, "must not begin or end with a hyphen");
+}
+
+void apiserver_labels(struct api_errors *errs, const char *field, const json_t *labels)
+{
+	const char *key;
+	json_t *value;
+	const struct apiserver_at at = { .errs = errs, .field = field };
+	json_object_foreach (api_tree(labels), key, value) {
+		apiserver_label_key(&at, key);
+		if (json_is_string(value))
+			apiserver_label_value(&at, json_string_value(value));
+	}
+}
+
+void apiserver_invalid(struct api_errors *errs, const char *field, const json_t *value,
+		       const char *detail)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	api_fielderr_value(&text, value);
+	api_errors_add(errs, API_FIELD_INVALID, field, value != NULL ? text.s : "null", detail);
+}
+
+void apiserver_required(struct api_errors *errs, const char *field, const char *detail)
+{
+	api_errors_add(errs, API_FIELD_REQUIRED, field, NULL, detail);
+}
+
+void apiserver_forbidden(struct api_errors *errs, const char *field, const char *detail)
+{
+	api_errors_add(errs, API_FIELD_FORBIDDEN, field, NULL, detail);
+}
+
+bool apiserver_one_of(struct api_errors *errs, const char *field, const char *s,
+		      const char *const *words)
+{
+	CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT, value = STRBUF_INIT;
+	strbuf_adds(&detail, "supported values: ");
+	for (size_t i = 0; words[i] != NULL; i++) {
+		if (strcmp(words[i], s) == 0)
+			return true;
+		if (i != 0)
+			strbuf_adds(&detail, ", ");
+		strbuf_add_quoted(&detail, slice_of(words[i]));
+	}
+	strbuf_add_quoted(&value, slice_of(s));
+	api_errors_add(errs, API_FIELD_UNSUPPORTED, field, value.s, detail.s);
+	return false;
+}
+
+void apiserver_duplicate(struct api_errors *errs, const char *field, const json_t *value)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	api_fielderr_value(&text, value);
+	api_errors_add(errs, API_FIELD_DUPLICATE, field, text.s, "");
+}
+
+void apiserver_immutable(struct api_errors *errs, const char *field, const json_t *now,
+			 const json_t *was)
+{
+	if (now != was && (now == NULL || was == NULL || !json_equal(now, was)))
+		apiserver_invalid(errs, field, now, "field is immutable");
+}
+
+const char *apiserver_path(struct apiserver_path *p, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(p->s, sizeof(p->s), fmt, ap);
+	va_end(ap);
+	return p->s;
+}
