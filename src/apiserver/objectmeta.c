@@ -16,14 +16,16 @@
 static apiserver_rule name_rule(const struct apiserver_resource *r)
 {
 	static const struct {
-		const char *kind;
+		const char *group, *kind;
 		apiserver_rule rule;
 	} rules[] = {
-		{ "Namespace", apiserver_label },
-		{ "Service", apiserver_label_1035 },
+		{ "", "Event", apiserver_path_segment },
+		{ "", "Namespace", apiserver_label },
+		{ "", "Service", apiserver_label },
 	};
 	for (size_t i = 0; r->built_in && i < ARRAY_LEN(rules); i++) {
-		if (strcmp(rules[i].kind, r->kind->kind) == 0)
+		if (strcmp(rules[i].kind, r->kind->kind) == 0 &&
+		    strcmp(rules[i].group, r->kind->group) == 0)
 			return rules[i].rule;
 	}
 	return apiserver_subdomain;
@@ -95,6 +97,27 @@ static void check_annotations(const json_t *o, struct api_errors *errs)
 	}
 }
 
+/* Owners in the order in which Go writes their fields. */
+static void add_owner(struct strbuf *out, const json_t *ref)
+{
+	static const char *const order[] = { "apiVersion", "kind",	 "name",
+					     "uid",	   "controller", "blockOwnerDeletion" };
+	const char *comma = "";
+	strbuf_addc(out, '{');
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		const json_t *v = json_object_get(ref, order[i]);
+		if (v == NULL)
+			continue;
+		strbuf_addf(out, "%s\"%s\":", comma, order[i]);
+		if (json_is_string(v))
+			strbuf_add_json(out, slice_of(json_string_value(v)));
+		else
+			strbuf_adds(out, json_is_true(v) ? "true" : "false");
+		comma = ",";
+	}
+	strbuf_addc(out, '}');
+}
+
 static void check_owner(const json_t *ref, size_t i, struct api_errors *errs)
 {
 	static const char *const must[] = { "kind", "name", "uid" };
@@ -117,9 +140,13 @@ static void check_owner(const json_t *ref, size_t i, struct api_errors *errs)
 				apiserver_path(&p, "metadata.ownerReferences[%zu].%s", i, must[k]),
 				"must not be empty");
 	}
-	if (strcmp(version, "v1") == 0 && strcmp(api_get_string(ref, "kind"), "Event") == 0)
-		apiserver_invalid(errs, apiserver_path(&p, "metadata.ownerReferences[%zu]", i), ref,
-				  "/v1, Kind=Event is disallowed from being an owner");
+	if (strcmp(version, "v1") == 0 && strcmp(api_get_string(ref, "kind"), "Event") == 0) {
+		CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+		add_owner(&value, ref);
+		api_errors_add(errs, API_FIELD_INVALID,
+			       apiserver_path(&p, "metadata.ownerReferences[%zu]", i), value.s,
+			       "/v1, Kind=Event is disallowed from being an owner");
+	}
 }
 
 static void check_owners(const json_t *o, struct api_errors *errs)
@@ -134,13 +161,19 @@ static void check_owners(const json_t *o, struct api_errors *errs)
 			first = ref;
 			continue;
 		}
-		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, value = STRBUF_INIT;
+		for (size_t k = 0; k < json_array_size(list); k++) {
+			strbuf_addc(&value, k != 0 ? ',' : '[');
+			add_owner(&value, json_array_get(list, k));
+		}
+		strbuf_addc(&value, ']');
 		strbuf_addf(&text,
 			    "Only one reference can have Controller set to true. Found \"true\" in "
 			    "references for %s/%s and %s/%s",
 			    api_get_string(first, "kind"), api_get_string(first, "name"),
 			    api_get_string(ref, "kind"), api_get_string(ref, "name"));
-		apiserver_invalid(errs, "metadata.ownerReferences", list, text.s);
+		api_errors_add(errs, API_FIELD_INVALID, "metadata.ownerReferences", value.s,
+			       text.s);
 	}
 }
 
@@ -156,6 +189,28 @@ static void check_finalizers(const json_t *o, struct api_errors *errs)
 	if (api_has_finalizer(o, "orphan") && api_has_finalizer(o, "foregroundDeletion"))
 		apiserver_invalid(errs, field, list,
 				  "finalizer orphan and foregroundDeletion cannot be both set");
+}
+
+/* A rule of the core kinds only. */
+static void check_standard_finalizers(const struct apiserver_resource *r, const json_t *o,
+				      struct api_errors *errs)
+{
+	static const char *const standard[] = { "kubernetes", "orphan", "foregroundDeletion" };
+	const json_t *list = api_get(o, "metadata.finalizers");
+	struct apiserver_path p;
+	if (!r->built_in || strcmp(r->kind->kind, "Lease") == 0)
+		return;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+		bool known = s == NULL || strchr(s, '/') != NULL;
+		for (size_t k = 0; k < ARRAY_LEN(standard) && !known; k++)
+			known = strcmp(s, standard[k]) == 0;
+		if (!known)
+			apiserver_invalid(errs, apiserver_path(&p, "metadata.finalizers[%zu]", i),
+					  json_array_get(list, i),
+					  "name is neither a standard finalizer name nor is it "
+					  "fully qualified");
+	}
 }
 
 static void check_no_new_finalizers(const json_t *o, const json_t *old, struct api_errors *errs)
@@ -254,4 +309,6 @@ void apiserver_objectmeta_validate(const struct apiserver_resource *r, const jso
 	if (old == NULL)
 		check_finalizers(o, errs);
 	check_managed_fields(o, errs);
+	if (old == NULL)
+		check_standard_finalizers(r, o, errs);
 }

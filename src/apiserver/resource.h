@@ -65,6 +65,8 @@ struct apiserver_resource {
 	const struct apiserver_strategy *strategy; /* never NULL */
 };
 
+enum { APISERVER_NODE_PORT_MIN = 30000, APISERVER_NODE_PORT_MAX = 32767 };
+
 /* What a write may need from outside. */
 struct apiserver_env {
 	void *ctx;
@@ -72,11 +74,16 @@ struct apiserver_env {
 	 * none left. `want` "" takes a free one. */
 	int (*allocate)(void *ctx, int family, const char *want, char *ret, size_t ret_n);
 	void (*release)(void *ctx, const char *address);
+	/* Node ports, of APISERVER_NODE_PORT_MIN to _MAX; the same results. `want` 0 takes a free
+	 * one. Where NULL they are drawn without looking: nothing listens on them here. */
+	int (*allocate_port)(void *ctx, unsigned want, unsigned *ret);
+	void (*release_port)(void *ctx, unsigned port);
 	const char *const *service_cidrs; /* NULL-terminated, the first decides the main family */
 	bool dry_run;			  /* allocate, but give back at the end */
 };
 
-/* What a kind does beyond its schema. All may be NULL. `old` is NULL for a new object. */
+/* What a kind does beyond its schema. All may be NULL. `old` is NULL for a new object. Both are in
+ * the version of the request until to_stored has seen them. */
 struct apiserver_strategy {
 	const char *kind; /* "Service"; group as in api_kinds */
 	const char *group;
@@ -85,8 +92,9 @@ struct apiserver_strategy {
 	void (*prepare)(const struct apiserver_env *env, json_t *o, const json_t *old);
 	void (*validate)(const struct apiserver_env *env, const json_t *o, const json_t *old,
 			 struct api_errors *errs);
-	/* What must be taken from outside once the object is valid; `undo` gives it back when the
-	 * write fails, `removed` when the object is gone. */
+	/* What must be taken from outside once the object is valid; where it fails, `errs` has it
+	 * and nothing stays taken. `undo` gives back what `o` has and `old` has not: after a write
+	 * that failed, and with the two swapped after one that went well. `removed`: all. */
 	int (*admit)(const struct apiserver_env *env, json_t *o, const json_t *old,
 		     struct api_errors *errs);
 	void (*undo)(const struct apiserver_env *env, const json_t *o, const json_t *old);
@@ -97,8 +105,8 @@ struct apiserver_strategy {
 	/* Cells of columns without a path, in the order of `columns`: a new array with one value
 	 * for every column (null where a path says it). */
 	json_t *(*cells)(const json_t *o, uint64_t now_s);
-	/* Does the generation count changes of these objects? Where NULL: of anything but metadata
-	 * and status. */
+	/* Does the generation count this change (or begin, for a new object)? Where NULL: changes
+	 * of anything but metadata and status. */
 	bool (*counts)(const json_t *o, const json_t *old);
 	/* Kinds that are answers, not objects: the review is filled in. */
 	void (*review)(const struct apiserver_env *env, json_t *o, const char *user);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/time.h"
 #include "api/tree.h"
 
 enum keep { KEEP_FULL, KEEP_SET, KEEP_ALWAYS };
@@ -65,6 +66,19 @@ static void shape_members(const json_t *schema, const json_t *members, json_t *v
 	}
 }
 
+/* Times are kept in UTC. What is no time was refused when the body was read. */
+static void shape_text(const json_t *schema, json_t *v)
+{
+	const char *type = api_get_string(schema, "x-go.type");
+	char text[API_TIME_TEXT_MAX];
+	uint64_t ns;
+	bool micro = strcmp(type, "v1.MicroTime") == 0;
+	if ((!micro && strcmp(type, "v1.Time") != 0) ||
+	    api_time_parse(json_string_value(v), &ns) < 0)
+		return;
+	json_string_set(v, micro ? api_micro_time(ns, text) : api_time(ns, text));
+}
+
 static void shape(const json_t *schema, json_t *v)
 {
 	const json_t *members = json_object_get(schema, "properties");
@@ -73,7 +87,9 @@ static void shape(const json_t *schema, json_t *v)
 	const char *key;
 	json_t *value;
 	size_t i;
-	if (json_is_object(v) && members != NULL) {
+	if (json_is_string(v)) {
+		shape_text(schema, v);
+	} else if (json_is_object(v) && members != NULL) {
 		shape_members(schema, members, v);
 	} else if (json_is_object(v) && below != NULL) {
 		json_object_foreach (v, key, value)

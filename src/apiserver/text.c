@@ -23,10 +23,6 @@ static const char subdomain_words[] =
 	"'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex "
 	"used "
 	"for validation is '" SUBDOMAIN "')";
-static const char label_1035_words[] =
-	"a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-	"alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
-	"'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 #define KEY_WORDS                                                                           \
 	"must consist of alphanumeric characters, '-', '_' or '.', and must start and end " \
 	"with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "     \
@@ -87,14 +83,6 @@ void apiserver_label(const struct apiserver_at *at, const char *s)
 	if (is_label(slice_of(s)))
 		return;
 	complain(at, s, is_subdomain(slice_of(s)) ? "must not contain dots" : label_words);
-}
-
-void apiserver_label_1035(const struct apiserver_at *at, const char *s)
-{
-	if (strlen(s) > LABEL_MAX)
-		too_long(at, s, "", LABEL_MAX, "characters");
-	if (!is_label(slice_of(s)) || ascii_isdigit(s[0]))
-		complain(at, s, label_1035_words);
 }
 
 void apiserver_subdomain(const struct apiserver_at *at, const char *s)

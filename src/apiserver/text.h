@@ -20,8 +20,7 @@ struct apiserver_at {
 /* A rule about a text. */
 typedef void (*apiserver_rule)(const struct apiserver_at *at, const char *s);
 
-void apiserver_label(const struct apiserver_at *at, const char *s);	 /* RFC 1123 */
-void apiserver_label_1035(const struct apiserver_at *at, const char *s); /* begins with a letter */
+void apiserver_label(const struct apiserver_at *at, const char *s); /* RFC 1123 */
 void apiserver_subdomain(const struct apiserver_at *at, const char *s);
 void apiserver_path_segment(const struct apiserver_at *at, const char *s);
 void apiserver_label_key(const struct apiserver_at *at, const char *s);

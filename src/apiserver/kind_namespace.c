@@ -1,0 +1,63 @@
+/* Namespace: its finalizer, its phase, and the label with its name. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "apiserver/kind_priv.h"
+#include "apiserver/text.h"
+
+static bool has_ours(const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = json_string_value(json_array_get(list, i));
+		if (s != NULL && strcmp(s, "kubernetes") == 0)
+			return true;
+	}
+	return false;
+}
+
+static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+{
+	json_t *meta = apiserver_member(o, "metadata"), *spec = apiserver_member(o, "spec");
+	(void)env;
+	if (api_name(o)[0] != '\0')
+		json_object_set_new(apiserver_member(meta, "labels"), "kubernetes.io/metadata.name",
+				    json_string(api_name(o)));
+	if (old != NULL) {
+		apiserver_take_old(spec, json_object_get(old, "spec"), "finalizers");
+		apiserver_take_old(o, old, "status");
+		return;
+	}
+	json_object_set_new(o, "status", json_pack("{ss}", "phase", "Active"));
+	apiserver_default(spec, "finalizers", json_array());
+	json_t *list = json_object_get(spec, "finalizers");
+	if (!has_ours(list))
+		json_array_append_new(list, json_string("kubernetes"));
+}
+
+static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+		     struct api_errors *errs)
+{
+	static const char field[] = "spec.finalizers";
+	const json_t *list = api_get(o, field);
+	(void)env;
+	if (old != NULL)
+		return;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *v = json_array_get(list, i);
+		const char *s = json_string_value(v);
+		apiserver_label_key(&(struct apiserver_at){ errs, field, NULL }, s);
+		if (strchr(s, '/') == NULL && strcmp(s, "kubernetes") != 0 &&
+		    strcmp(s, "orphan") != 0 && strcmp(s, "foregroundDeletion") != 0)
+			apiserver_invalid(errs, field, v,
+					  "name is neither a standard finalizer name nor is it "
+					  "fully qualified");
+	}
+}
+
+const struct apiserver_strategy apiserver_namespace_strategy = {
+	.kind = "Namespace",
+	.group = "",
+	.prepare = prepare,
+	.validate = validate,
+	.counts = apiserver_no_generation,
+};

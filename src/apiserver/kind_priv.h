@@ -1,0 +1,44 @@
+/* The strategies, one per kind that needs one, and what they share. */
+#pragma once
+
+#include "apiserver/resource.h"
+
+extern const struct apiserver_strategy apiserver_configmap_strategy;
+extern const struct apiserver_strategy apiserver_secret_strategy;
+extern const struct apiserver_strategy apiserver_namespace_strategy;
+extern const struct apiserver_strategy apiserver_service_strategy;
+extern const struct apiserver_strategy apiserver_endpointslice_strategy;
+extern const struct apiserver_strategy apiserver_pod_strategy;
+extern const struct apiserver_strategy apiserver_node_strategy;
+extern const struct apiserver_strategy apiserver_serviceaccount_strategy;
+extern const struct apiserver_strategy apiserver_lease_strategy;
+extern const struct apiserver_strategy apiserver_event_strategy;
+extern const struct apiserver_strategy apiserver_events_event_strategy;
+
+enum { APISERVER_DATA_MAX_BYTES = 1 << 20 }; /* of a ConfigMap or a Secret */
+
+/* Puts `value` (its reference goes over) where nothing is. */
+void apiserver_default(json_t *o, const char *key, json_t *value);
+/* The member, made as an empty object when it is not there. */
+json_t *apiserver_member(json_t *o, const char *key);
+/* Takes a member over from what was stored: a field that writes do not touch. */
+void apiserver_take_old(json_t *o, const json_t *old, const char *key);
+/* A text with at least one character? */
+bool apiserver_has_text(const json_t *o, const char *key);
+/* The whole number at a key; 0 when there is none. */
+long long apiserver_number(const json_t *o, const char *key);
+/* Is the text of `key` this one? */
+bool apiserver_is(const json_t *o, const char *key, const char *word);
+/* For `counts` of kinds whose objects have no generation. */
+bool apiserver_no_generation(const json_t *o, const json_t *old);
+/* Some kinds look at an update's metadata as if the object was new, too. */
+void apiserver_validate_as_new(const json_t *o, struct api_errors *errs);
+
+/* kind_service_check.c */
+void apiserver_service_validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+				struct api_errors *errs);
+/* What the server complains of before it gives addresses, when it then stops. */
+void apiserver_service_check_families(const struct apiserver_env *env, const json_t *o,
+				      const json_t *old, struct api_errors *errs);
+bool apiserver_service_is_headless(const json_t *spec);
+bool apiserver_service_is_external(const json_t *spec); /* can be reached from outside */

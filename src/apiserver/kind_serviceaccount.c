@@ -1,0 +1,17 @@
+/* ServiceAccount: nothing but its metadata is looked at. */
+#include "apiserver/kind_priv.h"
+
+static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+		     struct api_errors *errs)
+{
+	(void)env;
+	if (old != NULL)
+		apiserver_validate_as_new(o, errs);
+}
+
+const struct apiserver_strategy apiserver_serviceaccount_strategy = {
+	.kind = "ServiceAccount",
+	.group = "",
+	.validate = validate,
+	.counts = apiserver_no_generation,
+};

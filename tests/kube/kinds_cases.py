@@ -1,0 +1,268 @@
+"""Objects of built-in kinds, good and bad, whose fate a real API server decides (test_kinds.py).
+
+A case is (kind, object) or (kind, object, old): the second is an update. Objects are written without apiVersion and kind;
+a name is made up where none is given. `ALLOCATED` stands for what the server picks.
+"""
+
+LONG = "a" * 64
+HUGE = "x" * (1 << 20)
+CM, SECRET, NS, SVC, EPS, POD, NODE, SA, LEASE, EV, EV2 = (
+    "ConfigMap", "Secret", "Namespace", "Service", "EndpointSlice", "Pod", "Node", "ServiceAccount", "Lease", "Event",
+    "Event.events.k8s.io")
+
+# kind: (apiVersion, plural, namespaced)
+KINDS = {
+    CM: ("v1", "configmaps", True), SECRET: ("v1", "secrets", True), NS: ("v1", "namespaces", False),
+    SVC: ("v1", "services", True), EPS: ("discovery.k8s.io/v1", "endpointslices", True), POD: ("v1", "pods", True),
+    NODE: ("v1", "nodes", False), SA: ("v1", "serviceaccounts", True), LEASE: ("coordination.k8s.io/v1", "leases", True),
+    EV: ("v1", "events", True), EV2: ("events.k8s.io/v1", "events", True),
+}
+
+
+def meta(**fields):
+    return {"metadata": fields}
+
+
+def port(number=80, **more):
+    return {"port": number, **more}
+
+
+def svc(*ports, meta=None, **spec):
+    o = {"spec": {**({"ports": list(ports)} if ports else {}), **spec}}
+    return {**o, "metadata": meta} if meta else o
+
+
+def eps(*endpoints, kind="IPv4", ports=None, **more):
+    return {"addressType": kind, "endpoints": list(endpoints), **({"ports": ports} if ports is not None else {}), **more}
+
+
+def at(*addresses, **more):
+    return {"addresses": list(addresses), **more}
+
+
+def pod(*containers, **spec):
+    return {"spec": {"containers": list(containers), **spec}}
+
+
+def box(name="c", image="i:1", **more):
+    return {"name": name, "image": image, **more}
+
+
+def ref(name="x", **more):
+    return {"kind": "Pod", "name": name, "namespace": "default", **more}
+
+
+MICRO = "2026-01-02T03:04:05.678901Z"
+TIME = "2026-01-02T03:04:05Z"
+
+
+def ev2(**more):
+    return {"eventTime": MICRO, "reportingController": "example.org/c", "reportingInstance": "c-1", "action": "Do",
+            "reason": "Done", "type": "Normal", "regarding": ref(), **more}
+
+
+METADATA = [
+    (CM, meta(name="Upper")), (CM, meta(name="a_b")), (CM, meta(name="a..b")), (CM, meta(name="-a")), (CM, meta(name="a.b-1")),
+    (CM, meta(name="a" * 254)), (CM, meta(name="x", labels={"a": "b"})), (CM, meta(name="x", labels={})),
+    (CM, meta(name="x", labels={"a b": "c"})), (CM, meta(name="x", labels={"a": "b c"})), (CM, meta(name="x", labels={"a": LONG})),
+    (CM, meta(name="x", labels={"/a": "b"})), (CM, meta(name="x", labels={"a/": "b"})), (CM, meta(name="x", labels={"a/b/c": "d"})),
+    (CM, meta(name="x", labels={"UP.x/a": "b"})), (CM, meta(name="x", labels={LONG: "b"})),
+    (CM, meta(name="x", labels={"a" * 254 + "/a": "b"})), (CM, meta(name="x", labels={"-": ""})),
+    (CM, meta(name="x", annotations={"a b": "c"})), (CM, meta(name="x", annotations={"UP.x/Aa": "c"})),
+    (CM, meta(name="x", annotations={"big": "x" * (256 << 10)})), (CM, meta(name="x", annotations={})),
+    (CM, meta(name="x", finalizers=["nodomain"])), (CM, meta(name="x", finalizers=["a/b", "c d/e"])), (CM, meta(name="x", finalizers=[""])),
+    (CM, meta(name="x", finalizers=["orphan", "foregroundDeletion"])), (CM, meta(name="x", finalizers=["x.org/y"])),
+    (CM, meta(name="x", ownerReferences=[{}])),
+    (CM, meta(name="x", ownerReferences=[{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1"}])),
+    (CM, meta(name="x", ownerReferences=[{"apiVersion": "a/b/c", "kind": "Pod", "name": "p", "uid": "1"}])),
+    (CM, meta(name="x", ownerReferences=[{"apiVersion": "v1", "kind": "Event", "name": "p", "uid": "1"}])),
+    (CM, meta(name="x", ownerReferences=[{"apiVersion": "v1", "kind": "Pod", "name": n, "uid": n, "controller": True} for n in "ab"])),
+    (CM, meta(generateName="Gen-")), (CM, meta(generateName="gen_")),
+    (CM, meta(name="x", generation=-1)),
+    (CM, meta(name="x", labels={"b": "2"}), meta(name="x", labels={"a": "1"})),
+    (CM, meta(name="x", labels={"a b": "1"}), meta(name="x")),
+    (CM, meta(name="x", finalizers=["no domain/x"]), meta(name="x")),
+    (CM, meta(name="x", annotations={"a b": "1"}), meta(name="x")),
+    (SVC, {"metadata": {"labels": {"a b": "1"}}, "spec": {"ports": [port()]}}, svc(port())),
+    (NS, meta(name="a.b")), (NS, meta(name="Up")), (NS, meta(name=LONG)),
+    (SVC, svc(port(), meta={"name": "a.b"})), (SVC, svc(port(), meta={"name": "1a"})), (SVC, svc(port(), meta={"name": "-"})),
+    (SVC, svc(port(), meta={"name": LONG})), (NODE, meta(name="A")), (SA, meta(name="A")), (POD, {**pod(box()), **meta(name="A")}),
+    (LEASE, {**meta(name="A"), "spec": {}}), (EPS, {**eps(), **meta(name="A")}),
+    (EV, {**meta(name="A"), "involvedObject": ref()}), (SECRET, meta(name="A")),
+]
+
+DATA = [
+    (CM, {}), (CM, {"data": {}}), (CM, {"data": {"a": "b", "c.d": "", "E_-f": "g"}}), (CM, {"data": {"a b": "c"}}), (CM, {"data": {"": "c"}}),
+    (CM, {"data": {".": "c"}}), (CM, {"data": {"..": "c"}}), (CM, {"data": {"..a": "c"}}), (CM, {"data": {"a" * 254: "c"}}),
+    (CM, {"data": {"a": "x"}, "binaryData": {"a": "eA=="}}), (CM, {"binaryData": {"a": "eA==", "b/c": ""}}),
+    (CM, {"data": {"a": HUGE}}), (CM, {"data": {"a": HUGE + "y"}}), (CM, {"data": {"a": "x"}, "immutable": True}),
+    (CM, {"data": {"a": "x"}, "immutable": False}), (CM, {"immutable": None, "data": None}),
+    (CM, {"data": {"a": "y"}, "immutable": True}, {"data": {"a": "x"}, "immutable": True}),
+    (CM, {"data": {"a": "x"}}, {"data": {"a": "x"}, "immutable": True}),
+    (CM, {"binaryData": {"a": "eA=="}, "immutable": True}, {"data": {"a": "x"}, "immutable": True}),
+    (CM, {**meta(labels={"a": "b"}), "data": {"a": "x"}, "immutable": True}, {"data": {"a": "x"}, "immutable": True}),
+    (SECRET, {}), (SECRET, {"data": {"a": "eA=="}}), (SECRET, {"stringData": {"a": "x"}}),
+    (SECRET, {"data": {"a": "eA==", "b": "eQ=="}, "stringData": {"a": "z", "c": ""}}), (SECRET, {"data": {"a b": "eA=="}}),
+    (SECRET, {"type": "example.org/any", "data": {"a": ""}}), (SECRET, {"type": "kubernetes.io/tls"}),
+    (SECRET, {"type": "kubernetes.io/tls", "data": {"tls.crt": "eA==", "tls.key": "eA=="}}), (SECRET, {"type": "kubernetes.io/basic-auth"}),
+    (SECRET, {"type": "kubernetes.io/basic-auth", "stringData": {"username": "u"}}), (SECRET, {"type": "kubernetes.io/ssh-auth"}),
+    (SECRET, {"type": "kubernetes.io/ssh-auth", "stringData": {"ssh-privatekey": ""}}),
+    (SECRET, {"type": "kubernetes.io/dockercfg"}), (SECRET, {"type": "kubernetes.io/dockercfg", "stringData": {".dockercfg": "{}"}}),
+    (SECRET, {"type": "kubernetes.io/dockerconfigjson"}), (SECRET, {"type": "kubernetes.io/service-account-token"}),
+    (SECRET, {**meta(annotations={"kubernetes.io/service-account.name": "a"}), "type": "kubernetes.io/service-account-token"}),
+    (SECRET, {"type": "b"}, {"type": "a"}), (SECRET, {}, {"type": "a"}), (SECRET, {"data": {"a": "eQ=="}, "immutable": True}, {"data": {"a": "eA=="}, "immutable": True}),
+    (SECRET, {"data": {"a": "eA=="}}, {"data": {"a": "eA=="}, "immutable": True}), (SECRET, {"stringData": {"a": HUGE + "y"}}),
+    (SECRET, {"data": {"a": "eHh4\neHh4"}}),
+    (SA, {}), (SA, {"secrets": [{"name": "a"}], "imagePullSecrets": [{"name": "b"}, {}], "automountServiceAccountToken": False}),
+    (NS, {}), (NS, meta(labels={"kubernetes.io/metadata.name": "other"})), (NS, {"spec": {"finalizers": ["x.org/y"]}}),
+    (NS, {"spec": {"finalizers": ["other"]}}), (NS, {"status": {"phase": "Terminating"}}),
+    (NS, meta(labels={"a": "b"}), {}),
+]
+
+SERVICES = [
+    (SVC, {}), (SVC, {"spec": {}}), (SVC, svc(port())), (SVC, svc(port(targetPort=8080))), (SVC, svc(port(targetPort="web"))),
+    (SVC, svc(port(targetPort=0))), (SVC, svc(port(targetPort=""))), (SVC, svc(port(targetPort="Web"))), (SVC, svc(port(targetPort="8080"))),
+    (SVC, svc(port(targetPort=70000))), (SVC, svc(port(targetPort="a--b"))), (SVC, svc(port(targetPort="-a"))), (SVC, svc(port(targetPort="abcdefghijklmnop"))),
+    (SVC, svc(port(0))), (SVC, svc(port(65536))), (SVC, svc(port(-1))), (SVC, svc(port(protocol="UDP"))), (SVC, svc(port(protocol="SCTP"))),
+    (SVC, svc(port(protocol="udp"))), (SVC, svc(port(protocol=""))), (SVC, svc(port(name="web"))), (SVC, svc(port(name="Web"))), (SVC, svc(port(name="a.b"))),
+    (SVC, svc(port(), port(81))), (SVC, svc(port(name="a"), port(81, name="b"))), (SVC, svc(port(name="a"), port(81, name="a"))),
+    (SVC, svc(port(name="a"), port(name="b"))), (SVC, svc(port(name="a"), port(name="b", protocol="UDP"))), (SVC, svc(port(appProtocol="http"))),
+    (SVC, svc(port(appProtocol="a b"))), (SVC, svc(port(appProtocol=""))), (SVC, svc(port(), selector={"a": "b"})), (SVC, svc(port(), selector={"a b": "c d"})),
+    (SVC, svc(port(), selector={})), (SVC, svc(port(), clusterIP="10.96.7.7")), (SVC, svc(port(), clusterIP="10.97.0.1")), (SVC, svc(port(), clusterIP="x")),
+    (SVC, svc(port(), clusterIP="10.96.7.007")), (SVC, svc(port(), clusterIP="10.96.0.1")), (SVC, svc(port(), clusterIP="fd00::1")),
+    (SVC, svc(port(), clusterIP="10.96.7.8", clusterIPs=["10.96.7.9"])), (SVC, svc(port(), clusterIPs=["10.96.7.10"])),
+    (SVC, svc(port(), clusterIP="10.96.7.8", clusterIPs=["10.96.7.8"])), (SVC, svc(port(), clusterIP="10.96.7.8", clusterIPs=["10.96.7.8", "10.96.7.9"])),
+    (SVC, svc(port(), clusterIP="None")), (SVC, svc(clusterIP="None")), (SVC, svc(clusterIP="None", selector={"a": "b"})),
+    (SVC, svc(port(), clusterIP="None", clusterIPs=["None", "10.96.7.8"])), (SVC, svc(port(), clusterIP="None", ipFamilies=["IPv6"])),
+    (SVC, svc(port(), clusterIP="None", ipFamilyPolicy="SingleStack")), (SVC, svc(port(), clusterIP="None", selector={"a": "b"}, ipFamilies=["IPv6"])),
+    (SVC, svc(port(), clusterIP="None", selector={"a": "b"}, ipFamilyPolicy="PreferDualStack")),
+    (SVC, svc(port(), ipFamilies=["IPv4"])), (SVC, svc(port(), ipFamilies=["IPv6"])), (SVC, svc(port(), ipFamilies=["IPv4", "IPv6"])),
+    (SVC, svc(port(), ipFamilies=["IPv4", "IPv4"])), (SVC, svc(port(), ipFamilies=["v4"])), (SVC, svc(port(), ipFamilyPolicy="SingleStack")),
+    (SVC, svc(port(), ipFamilyPolicy="PreferDualStack")), (SVC, svc(port(), ipFamilyPolicy="RequireDualStack")), (SVC, svc(port(), ipFamilyPolicy="Both")),
+    (SVC, svc(port(), ipFamilies=["IPv6"], clusterIP="10.96.7.8")),
+    (SVC, svc(port(), sessionAffinity="ClientIP")), (SVC, svc(port(), sessionAffinity="None", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 5}})),
+    (SVC, svc(port(), sessionAffinity="ClientIP", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 86401}})),
+    (SVC, svc(port(), sessionAffinity="ClientIP", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 5}})), (SVC, svc(port(), sessionAffinity="x")),
+    (SVC, svc(port(), sessionAffinity="ClientIP", sessionAffinityConfig={"clientIP": {"timeoutSeconds": 0}})),
+    (SVC, svc(port(), type="Cluster")), (SVC, svc(port(nodePort=30001))), (SVC, svc(port(), type="NodePort")), (SVC, svc(port(nodePort=30777), type="NodePort")),
+    (SVC, svc(port(nodePort=80), type="NodePort")), (SVC, svc(port(nodePort=30778, name="a"), port(81, nodePort=30778, name="b"), type="NodePort")),
+    (SVC, svc(port(name="a"), port(name="b", protocol="UDP"), type="NodePort")),
+    (SVC, svc(port(), type="LoadBalancer")), (SVC, svc(port(), type="LoadBalancer", allocateLoadBalancerNodePorts=False)),
+    (SVC, svc(port(), type="LoadBalancer", externalTrafficPolicy="Local")), (SVC, svc(port(), type="LoadBalancer", loadBalancerClass="a/b")),
+    (SVC, svc(port(), type="LoadBalancer", loadBalancerClass="a b")), (SVC, svc(port(), loadBalancerClass="a/b")),
+    (SVC, svc(port(), type="LoadBalancer", clusterIP="None")), (SVC, svc(port(), type="NodePort", clusterIP="None")),
+    (SVC, svc(port(), allocateLoadBalancerNodePorts=True)), (SVC, svc(port(), type="LoadBalancer", loadBalancerSourceRanges=["10.0.0.0/8", "x"])),
+    (SVC, svc(port(), loadBalancerSourceRanges=["10.0.0.0/8"])), (SVC, svc(port(), type="LoadBalancer", loadBalancerIP="192.0.2.1")),
+    (SVC, svc(port(), externalIPs=["192.0.2.1"])), (SVC, svc(port(), externalIPs=["x", "127.0.0.1", "0.0.0.0", "169.254.1.1", "224.0.0.1", "fe80::1"])),
+    (SVC, svc(port(), externalTrafficPolicy="Local")), (SVC, svc(port(), externalIPs=["192.0.2.1"], externalTrafficPolicy="Some")),
+    (SVC, svc(port(), healthCheckNodePort=30123)), (SVC, svc(port(), internalTrafficPolicy="Local")), (SVC, svc(port(), internalTrafficPolicy="x")),
+    (SVC, svc(port(), trafficDistribution="PreferClose")), (SVC, svc(port(), trafficDistribution="x")), (SVC, svc(port(), publishNotReadyAddresses=True)),
+    (SVC, svc(port(), publishNotReadyAddresses=False)),
+    (SVC, svc(type="ExternalName", externalName="example.org")), (SVC, svc(type="ExternalName", externalName="example.org.")),
+    (SVC, svc(type="ExternalName")), (SVC, svc(type="ExternalName", externalName="Example.org")), (SVC, svc(port(), type="ExternalName", externalName="a.b")),
+    (SVC, svc(type="ExternalName", externalName="a.b", clusterIP="10.96.7.8")), (SVC, svc(type="ExternalName", externalName="a.b", ipFamilies=["IPv4"])),
+    (SVC, svc(type="ExternalName", externalName="a.b", ipFamilyPolicy="SingleStack")), (SVC, svc(port(), externalName="example.org")),
+    (SVC, {**svc(port()), "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]}}}),
+    # updates
+    (SVC, svc(port(81)), svc(port())), (SVC, svc(port(), clusterIP=""), svc(port())), (SVC, svc(port(), clusterIP="10.96.7.21"), svc(port(), clusterIP="10.96.7.20")),
+    (SVC, svc(port(), clusterIP="None"), svc(port(), clusterIP="10.96.7.22")), (SVC, svc(port(), clusterIP="10.96.7.23"), svc(port(), clusterIP="None")),
+    (SVC, svc(type="ExternalName", externalName="a.b"), svc(port(), clusterIP="10.96.7.24")),
+    (SVC, svc(type="ExternalName", externalName="a.b", clusterIP="10.96.7.25", clusterIPs=["10.96.7.25"], ipFamilies=["IPv4"], ipFamilyPolicy="SingleStack"), svc(port(), clusterIP="10.96.7.25")),
+    (SVC, svc(port()), svc(type="ExternalName", externalName="a.b")), (SVC, svc(port(), ipFamilies=["IPv6"]), svc(port(), clusterIP="10.96.7.26")),
+    (SVC, svc(port()), svc(port(nodePort=30790), type="NodePort")), (SVC, svc(port(), type="NodePort"), svc(port(nodePort=30791), type="NodePort")),
+    (SVC, svc(port(81), type="NodePort"), svc(port(nodePort=30792), type="NodePort")), (SVC, svc(port(nodePort=30793)), svc(port(nodePort=30793), type="NodePort")),
+    (SVC, svc(port(nodePort=30795), type="NodePort"), svc(port(nodePort=30794), type="NodePort")),
+    (SVC, svc(port(), selector={"a": "c"}), svc(port(), selector={"a": "b"})),
+    (SVC, svc(port(), type="LoadBalancer", loadBalancerClass="a/c"), svc(port(), type="LoadBalancer", loadBalancerClass="a/b")),
+    (SVC, svc(port()), svc(port(nodePort=30796), type="LoadBalancer", externalTrafficPolicy="Local", healthCheckNodePort=30797)),
+    (SVC, svc(port(), type="LoadBalancer", externalTrafficPolicy="Local", healthCheckNodePort=30799),
+     svc(port(nodePort=30798), type="LoadBalancer", externalTrafficPolicy="Local", healthCheckNodePort=30800)),
+]
+
+ENDPOINTS = [
+    (EPS, {}), (EPS, eps()), (EPS, {"addressType": "IPv4"}), (EPS, eps(kind="ip")), (EPS, eps(at("10.0.0.1"))), (EPS, eps(at("10.0.0.1", "10.0.0.2"))), (EPS, eps({})),
+    (EPS, eps(at())), (EPS, eps(at("x"))), (EPS, eps(at("fd00::1"))), (EPS, eps(at("fd00::1"), kind="IPv6")), (EPS, eps(at("10.0.0.1"), kind="IPv6")),
+    (EPS, eps(at("127.0.0.1"))), (EPS, eps(at("10.0.0.01"))), (EPS, eps(at("169.254.0.1"))), (EPS, eps(at("224.0.0.1"))), (EPS, eps(at("0.0.0.0"))),
+    (EPS, eps(at("a.example.org"), kind="FQDN")), (EPS, eps(at("A_"), kind="FQDN")), (EPS, eps(at(""), kind="FQDN")), (EPS, eps(at(*[f"10.0.0.{i}" for i in range(101)]))),
+    (EPS, eps(at("10.0.0.1", hostname="web-0"))), (EPS, eps(at("10.0.0.1", hostname="Web"))), (EPS, eps(at("10.0.0.1", hostname="a.b"))), (EPS, eps(at("10.0.0.1", nodeName="n1"))),
+    (EPS, eps(at("10.0.0.1", nodeName="N 1"))), (EPS, eps(at("10.0.0.1", zone="z"))), (EPS, eps(at("10.0.0.1", conditions={"ready": False}))),
+    (EPS, eps(at("10.0.0.1", conditions={"ready": True, "serving": True, "terminating": False}))), (EPS, eps(at("10.0.0.1", targetRef=ref()))),
+    (EPS, eps(at("10.0.0.1", hints={"forZones": [{"name": "z"}]}))), (EPS, eps(at("10.0.0.1", hints={"forZones": [{"name": "z"}, {"name": "z"}, {}]}))),
+    (EPS, eps(at("10.0.0.1", deprecatedTopology={"kubernetes.io/hostname": "n"}))), (EPS, eps(at("10.0.0.1", deprecatedTopology={"a": "b"}))),
+    (EPS, eps(at("10.0.0.1"), ports=[{"port": 80}])), (EPS, eps(ports=[])), (EPS, eps(ports=[{}])), (EPS, eps(ports=[{"name": "web", "port": 80, "protocol": "UDP", "appProtocol": "http"}])),
+    (EPS, eps(ports=[{"name": "Web", "port": 80}])), (EPS, eps(ports=[{"name": "a"}, {"name": "a"}])), (EPS, eps(ports=[{"port": 0}])), (EPS, eps(ports=[{"port": 70000}])),
+    (EPS, eps(ports=[{"protocol": "x"}])), (EPS, eps(ports=[{"appProtocol": "a b"}])), (EPS, eps(ports=[{"name": ""}])), (EPS, eps(ports=[{"name": LONG}])),
+    (EPS, eps(kind="IPv6"), eps(kind="IPv4")), (EPS, eps(at("10.0.0.2")), eps(at("10.0.0.1"))), (EPS, {"endpoints": [], "ports": []}, eps()),
+    (EPS, eps(*[at("10.0.0.1")] * 1001)),
+    (EPS, {**eps(), **meta(labels={"kubernetes.io/service-name": "web"})}),
+]
+
+PODS = [
+    (POD, {}), (POD, {"spec": {}}), (POD, pod()), (POD, pod(box())), (POD, pod({})), (POD, pod(box(name="A"))), (POD, pod(box(), box())), (POD, pod({"name": "c"})),
+    (POD, pod(box(image=" i"))), (POD, pod(box(image="i"))), (POD, pod(box(image="i:latest"))), (POD, pod(box(image="i@sha256:" + "0" * 64))),
+    (POD, pod(box(ports=[{"containerPort": 53, "protocol": "UDP", "name": "dns"}, {"containerPort": 80}]))),
+    (POD, pod(box(), restartPolicy="Never", dnsPolicy="Default", hostname="h", subdomain="s", nodeName="n", hostNetwork=True)),
+    (POD, pod(box(resources={"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}}))),
+    (POD, pod(box(resources={"requests": {"cpu": "500m"}}))), (POD, pod(box(), initContainers=[box(name="init")])),
+    (POD, pod(box(), restartPolicy="x")), (POD, pod(box(), dnsPolicy="x")), (POD, pod(box(imagePullPolicy="x"))),
+    (POD, pod(box(), volumes=[{"name": "v", "emptyDir": {}}])), (POD, pod(box(), serviceAccountName="sa")), (POD, pod(box(), hostname="H")),
+    (POD, {**pod(box()), "status": {"phase": "Running"}}),
+    (POD, pod(box(image="j:2")), pod(box())), (POD, pod(box(name="d")), pod(box())), (POD, {**pod(box()), **meta(labels={"a": "b"})}, pod(box())),
+]
+
+NODES = [
+    (NODE, {}), (NODE, {"spec": {"podCIDR": "10.1.0.0/24"}}), (NODE, {"spec": {"podCIDRs": ["10.1.0.0/24"]}}), (NODE, {"spec": {"podCIDRs": ["x"]}}),
+    (NODE, {"spec": {"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.2.0.0/24"]}}), (NODE, {"spec": {"podCIDRs": ["10.1.0.0/24", "10.2.0.0/24"]}}),
+    (NODE, {"spec": {"taints": [{"key": "a", "value": "b", "effect": "NoSchedule"}]}}), (NODE, {"spec": {"taints": [{"key": "a", "effect": "x"}]}}),
+    (NODE, {"spec": {"taints": [{"key": "a", "effect": "NoExecute"}] * 2}}), (NODE, {"spec": {"unschedulable": True}}), (NODE, {"spec": {"taints": [{"key": "a b"}]}}),
+    (NODE, {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}], "nodeInfo": {"kubeletVersion": "v1"}}}),
+    (NODE, {"spec": {"providerID": "b"}}, {"spec": {"providerID": "a"}}), (NODE, {"spec": {}}, {"spec": {"podCIDR": "10.1.0.0/24"}}),
+    (NODE, {"spec": {}}, {"spec": {"providerID": "a"}}),
+    (NODE, {**meta(labels={"a": "b"})}, {}),
+]
+
+LEASES = [
+    (LEASE, {}), (LEASE, {"spec": {}}), (LEASE, {"spec": {"holderIdentity": "h", "leaseDurationSeconds": 15, "acquireTime": MICRO, "renewTime": MICRO, "leaseTransitions": 1}}),
+    (LEASE, {"spec": {"holderIdentity": ""}}), (LEASE, {"spec": {"leaseDurationSeconds": 0}}), (LEASE, {"spec": {"leaseDurationSeconds": -1}}), (LEASE, {"spec": {"leaseTransitions": -1}}),
+    (LEASE, {"spec": {"leaseTransitions": 0, "holderIdentity": "h", "leaseDurationSeconds": 1}}),
+    (LEASE, {"spec": {"renewTime": "2026-01-02T03:04:05.678901+02:00"}}), (LEASE, {"spec": {"renewTime": None}}), (LEASE, {"spec": {"strategy": "OldestEmulationVersion"}}),
+    (LEASE, {"spec": {"holderIdentity": "i"}}, {"spec": {"holderIdentity": "h"}}), (LEASE, {"spec": {"leaseDurationSeconds": -5}}, {"spec": {}}),
+]
+
+EVENTS = [
+    (EV, {}), (EV, {"involvedObject": ref()}), (EV, {"involvedObject": ref(), "reason": "R", "message": "m", "type": "Normal", "source": {"component": "c"}, "firstTimestamp": TIME, "lastTimestamp": TIME, "count": 1}),
+    (EV, {"involvedObject": ref(namespace="other")}), (EV, {"involvedObject": {"kind": "Node", "name": "n"}}), (EV, {"involvedObject": ref(), "eventTime": MICRO}),
+    (EV, {"involvedObject": ref(), "eventTime": MICRO, "reportingComponent": "a/b", "reportingInstance": "i", "action": "a", "reason": "r", "type": "Warning"}),
+    (EV, {"involvedObject": ref(), "eventTime": MICRO, "reportingComponent": "a b", "reportingInstance": "i" * 129, "action": "a" * 129, "reason": "r" * 129, "type": "x", "message": "m" * 1025}),
+    (EV, {"involvedObject": ref(), "series": {"count": 2, "lastObservedTime": MICRO}, "eventTime": MICRO, "reportingComponent": "a/b", "reportingInstance": "i", "action": "a", "reason": "r", "type": "Normal"}),
+    (EV, {"involvedObject": ref(), "series": {"count": 1}, "eventTime": MICRO, "reportingComponent": "a/b", "reportingInstance": "i", "action": "a", "reason": "r", "type": "Normal"}),
+    (EV, {"involvedObject": ref(), "message": "n"}, {"involvedObject": ref(), "message": "m"}),
+    (EV, {"involvedObject": ref("y"), "eventTime": MICRO, "reportingComponent": "a/b", "reportingInstance": "i", "action": "a", "reason": "r", "type": "Normal"},
+     {"involvedObject": ref(), "eventTime": MICRO, "reportingComponent": "a/b", "reportingInstance": "i", "action": "a", "reason": "r", "type": "Normal"}),
+    (EV2, {}), (EV2, ev2()), (EV2, ev2(note="n")), (EV2, ev2(note="n" * 1025)), (EV2, ev2(type="x")), (EV2, ev2(reportingController="")), (EV2, ev2(reportingInstance="")),
+    (EV2, ev2(action="")), (EV2, ev2(reason="")), (EV2, ev2(reason="r" * 129)), (EV2, ev2(regarding=ref(namespace="other"))), (EV2, ev2(reportingController="a b")),
+    (EV2, ev2(series={"count": 2, "lastObservedTime": MICRO})), (EV2, ev2(series={"count": 1, "lastObservedTime": MICRO})), (EV2, ev2(series={"count": 2})),
+    (EV2, ev2(deprecatedCount=2)), (EV2, ev2(deprecatedFirstTimestamp=TIME)), (EV2, ev2(deprecatedSource={"component": "c"})), (EV2, ev2(related=ref("z"))),
+    (EV2, {k: v for k, v in ev2().items() if k != "eventTime"}), (EV2, ev2(regarding={"kind": "Node", "name": "n"})),
+    (EV2, ev2(series={"count": 3, "lastObservedTime": MICRO}), ev2()), (EV2, ev2(note="other"), ev2()), (EV2, ev2(regarding=ref("y")), ev2()), (EV2, ev2(reason="Other"), ev2()),
+]
+
+# Bodies that Go's decoder refuses, or of which strict decoding complains.
+DECODING = [
+    (CM, {"data": {"a": 5}}), (CM, {"data": []}), (CM, {"data": "x"}), (CM, {"data": {"a": {}}}), (CM, {"data": {"a": True}}), (CM, {"immutable": "x"}), (CM, {"binaryData": {"a": 5}}),
+    (CM, {"binaryData": {"a": "*"}}), (CM, {"metadata": {"labels": {"a": 1}}}), (CM, {"metadata": {"labels": []}}), (CM, {"metadata": {"name": 5}}), (CM, {"metadata": "x"}),
+    (CM, {"metadata": {"generation": "1"}}), (CM, {"metadata": {"finalizers": "x"}}), (CM, {"metadata": {"finalizers": [1]}}), (CM, {"metadata": {"ownerReferences": [{"uid": 5}]}}),
+    (CM, {"metadata": {"creationTimestamp": "x"}}), (CM, {"metadata": {"creationTimestamp": 5}}), (CM, {"unknown": 1}), (CM, {"metadata": {"unknown": 1}}), (CM, {"Data": {"a": "b"}}),
+    (SECRET, {"data": {"a": "***"}}), (SECRET, {"data": {"a": 1}}), (SECRET, {"type": 1}), (SECRET, {"stringData": {"a": 1}}),
+    (SVC, {"spec": {"ports": {}}}), (SVC, {"spec": {"ports": [{"port": "80"}]}}), (SVC, {"spec": {"ports": [5]}}), (SVC, {"spec": {"ports": [{"port": 80, "targetPort": True}]}}),
+    (SVC, {"spec": {"ports": [{"port": 80, "targetPort": {}}]}}), (SVC, {"spec": {"ports": [{"port": 1.5}]}}), (SVC, {"spec": {"ports": [{"port": 3000000000}]}}),
+    (SVC, {"spec": {"ports": [{"port": 80, "targetPort": 3000000000}]}}), (SVC, {"spec": []}), (SVC, {"spec": {"type": 1}}), (SVC, {"spec": {"clusterIPs": "x"}}), (SVC, {"spec": {"ipFamilies": [1]}}),
+    (SVC, {"spec": {"ports": [{"port": 80, "x": 1}], "y": 2}, "z": 3}), (SVC, {"spec": {"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": "x"}}}}), (SVC, {"spec": {"ipFamilyPolicy": 1}}),
+    (EPS, {"endpoints": [{"addresses": "x"}]}), (EPS, {"endpoints": [{"conditions": {"ready": "x"}}]}), (EPS, {"ports": [{"port": "80"}]}), (EPS, {"addressType": 4}), (EPS, {"endpoints": {}}),
+    (POD, {"spec": {"containers": "x"}}), (POD, {"spec": {"containers": [{"name": 5}]}}), (NODE, {"spec": {"taints": "x"}}), (NODE, {"spec": {"unschedulable": 1}}),
+    (LEASE, {"spec": {"leaseDurationSeconds": "15"}}), (LEASE, {"spec": {"renewTime": "x"}}), (LEASE, {"spec": {"renewTime": TIME}}), (LEASE, {"spec": {"renewTime": 5}}), (LEASE, {"spec": {"x": 5}}),
+    (EV, {"involvedObject": "x"}), (EV, {"involvedObject": ref(), "count": "1"}), (EV, {"involvedObject": ref(), "firstTimestamp": "x"}), (EV2, {"eventTime": TIME}), (SA, {"secrets": [{"name": 1}]}),
+    (NS, {"spec": {"finalizers": [1]}}),
+]
+
+CASES = METADATA + DATA + SERVICES + ENDPOINTS + PODS + NODES + LEASES + EVENTS
