@@ -273,10 +273,104 @@ static void recorded_answers(void **state)
 	json_decref(file);
 }
 
+/* The server's sentence around what apiserver_strict says. */
+static void sentence(struct strbuf *out, const struct apiserver_resource *r, const char *err,
+		     const json_t *lines)
+{
+	strbuf_addf(out, "%s in version \"%s\" cannot be handled as a %s: %s", r->kind->kind,
+		    r->version, r->kind->kind, err);
+	for (size_t i = 0; i < json_array_size(lines); i++)
+		strbuf_addf(out, "%s%s", i != 0 ? ", " : "strict decoding error: ",
+			    json_string_value(json_array_get(lines, i)));
+}
+
+/* False, and a message, when we say something else of the body than the server. */
+static bool same_strict(const struct apiserver_resource *r, const char *body, const char *want)
+{
+	CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
+	json_t *o = json_loads(body, 0, NULL), *lines = json_array();
+	char err[1024] = "";
+	int code = apiserver_strict(r, slice_of(body), o, lines, err, sizeof(err));
+	if (code < 0 || json_array_size(lines) != 0)
+		sentence(&got, r, err, code < 0 ? NULL : lines);
+	bool same = strcmp(got.s, want) == 0;
+	if (!same)
+		print_error("=== %s\n--- server\n%s\n--- ours\n%s\n", body, want, got.s);
+	json_decref(o);
+	json_decref(lines);
+	return same;
+}
+
+static void strict_decoding(void **state)
+{
+	json_t *file = load(), *row;
+	size_t i, bad = 0, n = 0;
+	(void)state;
+	json_array_foreach (json_object_get(file, "strict"), i, row) {
+		const json_t *o = json_object_get(row, "object");
+		CLEANUP(freep) char *body = json_dumps(o, 0);
+		bool refused = json_integer_value(json_object_get(row, "code")) == 400;
+		bad += !same_strict(apiserver_resource_of(o), body,
+				    refused ? api_get_string(row, "message") : "");
+		n++;
+	}
+	json_array_foreach (json_object_get(file, "texts"), i, row) {
+		const char *text = api_get_string(row, "text");
+		json_t *o = json_loads(text, 0, NULL);
+		bad += !same_strict(apiserver_resource_of(o), text, api_get_string(row, "message"));
+		json_decref(o);
+		n++;
+	}
+	if (bad != 0)
+		fail_msg("%zu rows of %zu differ", bad, n);
+	assert_true(n >= 90);
+	json_decref(file);
+}
+
+/* The same from YAML, in which no key can stand twice. */
+static void strict_yaml(void **state)
+{
+	const struct apiserver_resource *r = apiserver_resource_find("", "v1", "configmaps");
+	json_t *lines = json_array();
+	json_t *o = json_pack("{ss,ss,s{ss},si}", "apiVersion", "v1", "kind", "ConfigMap",
+			      "metadata", "name", "x", "other", 1);
+	char err[256];
+	(void)state;
+	assert_int_equal(apiserver_strict(r, SLICE("apiVersion: v1\nother: 1\n"), o, lines, err,
+					  sizeof(err)),
+			 0);
+	assert_int_equal(json_array_size(lines), 1);
+	assert_string_equal(json_string_value(json_array_get(lines, 0)), "unknown field \"other\"");
+	json_decref(lines);
+	json_decref(o);
+}
+
+/* However many fields are wrong, what is told of them is bounded. */
+static void strict_limit(void **state)
+{
+	const struct apiserver_resource *r = apiserver_resource_find("", "v1", "configmaps");
+	json_t *o = json_object(), *lines = json_array();
+	char err[256];
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		char key[16];
+		snprintf(key, sizeof(key), "k%d", i);
+		json_object_set_new(o, key, json_true());
+	}
+	CLEANUP(freep) char *body = json_dumps(o, 0);
+	assert_int_equal(apiserver_strict(r, slice_of(body), o, lines, err, sizeof(err)), 0);
+	assert_int_equal(json_array_size(lines), 100);
+	json_decref(lines);
+	json_decref(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recorded_answers),
+		cmocka_unit_test(strict_decoding),
+		cmocka_unit_test(strict_yaml),
+		cmocka_unit_test(strict_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,14 @@ HUGE = "x" * (1 << 20)
 CM, SECRET, NS, SVC, EPS, POD, NODE, SA, LEASE, EV, EV2 = (
     "ConfigMap", "Secret", "Namespace", "Service", "EndpointSlice", "Pod", "Node", "ServiceAccount", "Lease", "Event",
     "Event.events.k8s.io")
+GATE = "FeatureGate"  # one of the product's, for what custom resources have of their own
 
 # kind: (apiVersion, plural, namespaced)
 KINDS = {
     CM: ("v1", "configmaps", True), SECRET: ("v1", "secrets", True), NS: ("v1", "namespaces", False),
     SVC: ("v1", "services", True), EPS: ("discovery.k8s.io/v1", "endpointslices", True), POD: ("v1", "pods", True),
     NODE: ("v1", "nodes", False), SA: ("v1", "serviceaccounts", True), LEASE: ("coordination.k8s.io/v1", "leases", True),
-    EV: ("v1", "events", True), EV2: ("events.k8s.io/v1", "events", True),
+    EV: ("v1", "events", True), EV2: ("events.k8s.io/v1", "events", True), GATE: ("config.openshift.io/v1", "featuregates", False),
 }
 
 
@@ -262,7 +263,25 @@ DECODING = [
     (POD, {"spec": {"containers": "x"}}), (POD, {"spec": {"containers": [{"name": 5}]}}), (NODE, {"spec": {"taints": "x"}}), (NODE, {"spec": {"unschedulable": 1}}),
     (LEASE, {"spec": {"leaseDurationSeconds": "15"}}), (LEASE, {"spec": {"renewTime": "x"}}), (LEASE, {"spec": {"renewTime": TIME}}), (LEASE, {"spec": {"renewTime": 5}}), (LEASE, {"spec": {"x": 5}}),
     (EV, {"involvedObject": "x"}), (EV, {"involvedObject": ref(), "count": "1"}), (EV, {"involvedObject": ref(), "firstTimestamp": "x"}), (EV2, {"eventTime": TIME}), (SA, {"secrets": [{"name": 1}]}),
-    (NS, {"spec": {"finalizers": [1]}}),
+    (NS, {"spec": {"finalizers": [1]}}), (CM, {"binaryData": {"a": "eA="}}), (CM, {"binaryData": {"a": "eA"}}), (CM, {"binaryData": {"a": "e"}}), (CM, {"binaryData": {"a": "eA==eA=="}}),
+    (CM, {"binaryData": {"a": "eA=x"}}), (CM, {"binaryData": {"a": "=eA="}}), (CM, {"binaryData": {"a": "eHh4 "}}), (CM, {"binaryData": {"a": "eHh4\neHh4"}}), (CM, {"binaryData": {"a": ""}}),
+    (LEASE, {"spec": {"renewTime": "2026-13-02T03:04:05.678901Z"}}), (LEASE, {"spec": {"renewTime": "2026-02-30T03:04:05.678901Z"}}), (LEASE, {"spec": {"renewTime": "2026-01-02 03:04:05.678901Z"}}),
+    (LEASE, {"spec": {"renewTime": "2026-01-02T24:04:05.678901Z"}}), (LEASE, {"spec": {"renewTime": "2026-01-02T03:04:05.678Z"}}), (LEASE, {"spec": {"renewTime": "2026-01-02T03:04:05.678901"}}),
+    (LEASE, {"spec": {"renewTime": MICRO + "x"}}), (LEASE, {"spec": {"renewTime": ""}}), (EV, {"involvedObject": ref(), "firstTimestamp": "2026-01-02T03:04:05.5Z"}),
+    (EV, {"involvedObject": ref(), "firstTimestamp": "2026-01-02"}), (EV, {"involvedObject": ref(), "firstTimestamp": ""}), (LEASE, {"spec": {"renewTime": "2026-01-02T03:04:05.6789012Z"}}),
+]
+
+# Texts, since a key that stands twice cannot be written otherwise: (kind, text behind apiVersion and kind).
+TEXTS = [
+    (CM, '"metadata":{"name":"x","labels":{"a":"1","a":"2"}},"data":{"k":"1","k":"2"},"data":{},"u":{"v":1,"v":2},"u":1'), (CM, '"kind":"ConfigMap","metadata":{"name":"x"}'),
+    (CM, '"metadata":{"name":"x"},"data":{"k":"1","k":"2","k":"3"},"zz":1,"aa":2'), (CM, '"metadata":{"name":"x"},"data":{"k":1},"unknown":1'),
+    (CM, '"metadata":{"name":"x"},"da\\u0074a":{"k":"1"},"data":{"k":"\\""}'), (CM, ' "metadata" : { "name" : "x" , "q" : [ 1 , { } ] } , "data" : { } '),
+    (SVC, '"metadata":{"name":"x"},"spec":{"ports":[{"port":80,"port":81,"name":"a"},{"port":82,"name":"b","q":1}]}'),
+    (SVC, '"metadata":{"name":"x"},"spec":{"selector":{"a":"b","a":"c"},"ports":[{"port":80}],"ports":[{"port":81}]}'),
+    (GATE, '"metadata":{"name":"x","labels":{"a":1}},"spec":{}'), (GATE, '"metadata":{"name":5},"spec":{}'), (GATE, '"metadata":"x","spec":{}'),
+    (GATE, '"metadata":{"name":"x","finalizers":"a"},"spec":{}'), (GATE, '"metadata":{"name":"x","creationTimestamp":"a"},"spec":{}'),
+    (GATE, '"metadata":{"name":"x","x":1,"labels":{"a":"1","a":"2"}},"spec":{"z":1,"b":2,"featureSet":"","featureSet":""}'),
+    (GATE, '"metadata":{"name":"x"},"spec":{"customNoUpgrade":{"u":{"u":1,"u":2}}},"top":1,"top":2'), (GATE, '"metadata":{"name":"x"},"spec":{"customNoUpgrade":{"enabled":["a"],"u":[{"u":1}]}}'),
 ]
 
 CASES = METADATA + DATA + SERVICES + ENDPOINTS + PODS + NODES + LEASES + EVENTS

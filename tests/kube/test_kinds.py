@@ -3,8 +3,8 @@ import copy
 import json
 import os
 
-from crdlib import cluster  # noqa: F401 (fixture)
-from kinds_cases import CASES, DECODING, KINDS
+from crdlib import CRD_PATH, CRDS, cluster, create, established, serves  # noqa: F401 (fixture)
+from kinds_cases import CASES, DECODING, KINDS, TEXTS
 from lib import server
 
 FILE = os.path.join(server.ROOT, "src", "apiserver", "test_kinds.json")
@@ -94,7 +94,20 @@ def table(cluster):
         o, path = whole(case[0], case[1], i)
         status, answer = cluster.call("POST", path + "?dryRun=All&fieldValidation=Strict", o)
         strict.append({"kind": case[0], "object": o, "code": status, "message": answer["message"] if status >= 400 else None})
-    return {"rows": rows, "strict": strict}
+    return {"rows": rows, "strict": strict, "texts": texts(cluster)}
+
+
+def texts(cluster):
+    with open(os.path.join(CRDS, "config.openshift.io_featuregates.yaml"), encoding="utf-8") as f:
+        assert create(cluster, CRD_PATH, f.read())[0] == 201
+    serves(cluster, established(cluster, "featuregates.config.openshift.io"))
+    rows = []
+    for kind, text in TEXTS:
+        o, path = whole(kind, {}, 0)
+        text = '{"apiVersion":"%s","kind":"%s",%s}' % (o["apiVersion"], o["kind"], text)
+        status, answer = cluster.call("POST", path + "?dryRun=All&fieldValidation=Strict", text.encode())
+        rows.append({"kind": kind, "text": text, "code": status, "message": answer["message"] if status >= 400 else None})
+    return rows
 
 
 def test_recorded_answers_are_the_servers(cluster):

@@ -1,0 +1,30 @@
+/* Any text that is JSON, as the body of some kinds. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "apiserver/resource.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const kinds[][2] = { { "", "configmaps" },
+						{ "", "services" },
+						{ "coordination.k8s.io", "leases" },
+						{ "config.openshift.io", "featuregates" } };
+	const struct slice body = { (const char *)data, size };
+	json_t *o = json_loadb(body.p, body.n, 0, NULL);
+	if (!json_is_object(o)) {
+		json_decref(o);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		json_t *lines = json_array();
+		char err[256];
+		IGNORE(apiserver_strict(apiserver_resource_find(kinds[i][0], "v1", kinds[i][1]),
+					body, o, lines, err, sizeof(err))); /* either is fine */
+		json_decref(lines);
+	}
+	json_decref(o);
+	return 0;
+}

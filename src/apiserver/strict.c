@@ -1,0 +1,218 @@
+/* Bodies as strict decoding sees them. Two walks: one over the tree, for values of wrong types, and
+ * one over the text, since a tree does not show that a key stood twice. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/resource.h"
+#include "apiserver/strict_priv.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+/* ---- schemas ---- */
+
+static const json_t *property(const json_t *schema, const char *key)
+{
+	const json_t *p = json_object_get(json_object_get(schema, "properties"), key);
+	return p != NULL ? p : json_object_get(schema, "additionalProperties");
+}
+
+/* May anything stand there? */
+static bool is_open(const json_t *schema)
+{
+	return json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
+}
+
+/* ---- the text ---- */
+
+struct scan {
+	const char *p, *end;
+	struct strbuf path;
+	VEC(char *) doubled, unknown; /* of built-in kinds all are in `doubled`, as they stand */
+	bool built_in;
+};
+
+static void skip_blanks(struct scan *s)
+{
+	while (s->p < s->end && ascii_isspace(*s->p))
+		s->p++;
+}
+
+/* The token of a string, quotes included; the text was parsed before, so it ends. */
+static struct slice string_token(struct scan *s)
+{
+	const char *from = s->p++;
+	while (s->p < s->end && *s->p != '"')
+		s->p += *s->p == '\\' ? 2 : 1;
+	s->p++;
+	return (struct slice){ from, (size_t)(s->p - from) };
+}
+
+static char *unquoted(struct slice token)
+{
+	if (memchr(token.p, '\\', token.n) == NULL)
+		return xstrndup(token.p + 1, token.n - 2);
+	json_t *v = json_loadb(token.p, token.n, JSON_DECODE_ANY, NULL);
+	char *text = xstrdup(json_is_string(v) ? json_string_value(v) : "");
+	json_decref(v);
+	return text;
+}
+
+static void note(struct scan *s, bool unknown)
+{
+	char *text = xasprintf("%s field \"%s\"", unknown ? "unknown" : "duplicate", s->path.s);
+	if (unknown && !s->built_in)
+		vec_push(&s->unknown, text);
+	else
+		vec_push(&s->doubled, text);
+}
+
+static void scan_value(struct scan *s, const json_t *schema, bool described);
+
+/* One member; `seen` are the keys before it. What a built-in kind does not know is not looked
+ * into. */
+static void scan_member(struct scan *s, const json_t *schema, bool described, struct map *seen)
+{
+	CLEANUP(freep) char *key = unquoted(string_token(s));
+	size_t n = s->path.n;
+	const json_t *member = described ? property(schema, key) : NULL;
+	bool unknown = described && member == NULL && !is_open(schema);
+	bool again = map_set(seen, slice_of(key), s) != NULL;
+	strbuf_addf(&s->path, "%s%s", n != 0 ? "." : "", key);
+	if (again && !(unknown && s->built_in))
+		note(s, false);
+	if (unknown && !again)
+		note(s, true);
+	skip_blanks(s);
+	s->p++; /* : */
+	if (unknown && s->built_in) {
+		struct scan quiet = { .p = s->p, .end = s->end, .path = STRBUF_INIT };
+		scan_value(&quiet, NULL, false);
+		s->p = quiet.p;
+		strbuf_done(&quiet.path);
+		strict_lines_done(quiet.doubled.v, quiet.doubled.n);
+	} else {
+		scan_value(s, member, member != NULL);
+	}
+	s->path.s[s->path.n = n] = '\0';
+}
+
+static void scan_object(struct scan *s, const json_t *schema, bool described)
+{
+	struct map seen;
+	map_init(&seen);
+	s->p++;
+	for (skip_blanks(s); s->p < s->end && *s->p != '}'; skip_blanks(s)) {
+		if (*s->p == '"')
+			scan_member(s, schema, described, &seen);
+		else
+			s->p++; /* , */
+	}
+	s->p++;
+	map_done(&seen);
+}
+
+static void scan_array(struct scan *s, const json_t *schema, bool described)
+{
+	const json_t *items = json_object_get(schema, "items");
+	size_t n = s->path.n, i = 0;
+	s->p++;
+	for (skip_blanks(s); s->p < s->end && *s->p != ']'; skip_blanks(s)) {
+		if (*s->p == ',') {
+			s->p++;
+			continue;
+		}
+		strbuf_addf(&s->path, "[%zu]", i++);
+		scan_value(s, items, described && items != NULL);
+		if (s->path.cap != 0)
+			s->path.s[s->path.n = n] = '\0';
+	}
+	s->p++;
+}
+
+/* `described`: the schema says what may be inside. */
+static void scan_value(struct scan *s, const json_t *schema, bool described)
+{
+	const json_t *open = json_object_get(schema, "properties");
+	bool known = described &&
+		     (open != NULL || json_object_get(schema, "additionalProperties") != NULL ||
+		      json_object_get(schema, "items") != NULL || !is_open(schema));
+	skip_blanks(s);
+	if (s->p >= s->end)
+		return;
+	if (*s->p == '{')
+		scan_object(s, schema, known);
+	else if (*s->p == '[')
+		scan_array(s, schema, known);
+	else if (*s->p == '"')
+		string_token(s);
+	else
+		while (s->p < s->end && strchr(",]} \t\r\n", *s->p) == NULL)
+			s->p++;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void strict_lines_done(char **v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(v[i]);
+	free(v);
+}
+
+static bool has_line(const json_t *list, const char *text)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (strcmp(json_string_value(json_array_get(list, i)), text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_lines(json_t *out, char *const *v, size_t n)
+{
+	for (size_t i = 0; i < n && json_array_size(out) < STRICT_LINES_MAX; i++) {
+		if (!has_line(out, v[i]))
+			json_array_append_new(out, json_string(v[i]));
+	}
+}
+
+static void scan_text(const struct apiserver_resource *r, struct slice body, json_t *warnings)
+{
+	struct scan s = {
+		.p = body.p, .end = body.p + body.n, .path = STRBUF_INIT, .built_in = r->built_in
+	};
+	scan_value(&s, r->openapi, true);
+	if (s.unknown.n != 0)
+		qsort(s.unknown.v, s.unknown.n, sizeof(*s.unknown.v), by_text);
+	add_lines(warnings, s.doubled.v, s.doubled.n);
+	add_lines(warnings, s.unknown.v, s.unknown.n);
+	strict_lines_done(s.doubled.v, s.doubled.n);
+	strict_lines_done(s.unknown.v, s.unknown.n);
+	strbuf_done(&s.path);
+}
+
+int apiserver_strict(const struct apiserver_resource *r, struct slice body, const json_t *o,
+		     json_t *warnings, char *err, size_t err_n)
+{
+	int code = strict_types(r, o, err, err_n);
+	struct slice text = slice_trim(body);
+	if (code < 0)
+		return code;
+	if (text.n != 0 && text.p[0] == '{') {
+		scan_text(r, text, warnings);
+		return 0;
+	}
+	/* YAML, in which no key can stand twice: its tree tells the rest. */
+	CLEANUP(freep) char *json = json_dumps(o, JSON_COMPACT);
+	if (json != NULL)
+		scan_text(r, slice_of(json), warnings);
+	return 0;
+}
