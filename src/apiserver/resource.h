@@ -67,6 +67,13 @@ struct apiserver_resource {
 
 enum { APISERVER_NODE_PORT_MIN = 30000, APISERVER_NODE_PORT_MAX = 32767 };
 
+/* Something that somebody wants to do. What does not apply is "". */
+struct apiserver_action {
+	const char *verb; /* "get", "deletecollection" ...; of a path: the method in lower case */
+	const char *group, *resource, *subresource, *ns, *name;
+	const char *path; /* of a request that is for no resource */
+};
+
 /* What a write may need from outside. */
 struct apiserver_env {
 	void *ctx;
@@ -80,6 +87,9 @@ struct apiserver_env {
 	void (*release_port)(void *ctx, unsigned port);
 	const char *const *service_cidrs; /* NULL-terminated, the first decides the main family */
 	bool dry_run;			  /* allocate, but give back at the end */
+	/* For reviews: may the user do it (NULL: everything), and who is it. */
+	bool (*may)(void *ctx, const char *user, const struct apiserver_action *a);
+	const char *const *groups; /* NULL-terminated; NULL: none */
 };
 
 /* What a kind does beyond its schema. All may be NULL. `old` is NULL for a new object. Both are in
@@ -135,6 +145,10 @@ void apiserver_validate(const struct apiserver_resource *r, const struct apiserv
 /* The same for a write to the status subresource: `o` is `old` with another status. */
 void apiserver_validate_status(const struct apiserver_resource *r, const json_t *o,
 			       const json_t *old, struct api_errors *errs);
+/* The CustomResourceDefinition by which a server shows one of the product's kinds, as a new object
+ * with its status, for the store to hold; NULL for a row of a built-in kind. `now`: as objects
+ * write times. */
+json_t *apiserver_crd_object(const struct apiserver_resource *r, const char *now);
 /* Schema of ObjectMeta, and of DeleteOptions. */
 const json_t *apiserver_objectmeta_schema(void);
 const json_t *apiserver_deleteoptions_schema(void);
