@@ -1,6 +1,7 @@
 /* ConfigMap: keys, size, and data that may not change. */
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 #include "base/strbuf.h"
@@ -83,4 +84,5 @@ const struct apiserver_strategy apiserver_configmap_strategy = {
 	.group = "",
 	.validate = validate,
 	.counts = apiserver_no_generation,
+	.cells = apiserver_cells_configmap,
 };

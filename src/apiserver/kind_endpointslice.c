@@ -4,6 +4,7 @@
 
 #include "api/meta.h"
 #include "apiserver/address.h"
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 
@@ -219,4 +220,5 @@ const struct apiserver_strategy apiserver_endpointslice_strategy = {
 	.prepare = prepare,
 	.validate = validate,
 	.counts = counts,
+	.cells = apiserver_cells_endpointslice,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 #include "base/strbuf.h"
@@ -236,6 +237,15 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 	json_decref(was);
 }
 
+static json_t *newer_cells(const json_t *o, uint64_t now_s)
+{
+	json_t *core = json_deep_copy(o);
+	to_stored(core, "v1");
+	json_t *cells = apiserver_cells_event(core, now_s);
+	json_decref(core);
+	return cells;
+}
+
 const struct apiserver_strategy apiserver_event_strategy = {
 	.kind = "Event",
 	.group = "",
@@ -243,6 +253,7 @@ const struct apiserver_strategy apiserver_event_strategy = {
 	.to_stored = to_stored,
 	.from_stored = from_stored,
 	.counts = apiserver_no_generation,
+	.cells = apiserver_cells_event,
 };
 
 const struct apiserver_strategy apiserver_events_event_strategy = {
@@ -252,4 +263,5 @@ const struct apiserver_strategy apiserver_events_event_strategy = {
 	.to_stored = to_stored,
 	.from_stored = from_stored,
 	.counts = apiserver_no_generation,
+	.cells = newer_cells,
 };

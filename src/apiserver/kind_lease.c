@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 
@@ -35,4 +36,5 @@ const struct apiserver_strategy apiserver_lease_strategy = {
 	.prepare = prepare,
 	.validate = validate,
 	.counts = apiserver_no_generation,
+	.cells = apiserver_cells_lease,
 };

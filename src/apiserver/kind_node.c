@@ -3,6 +3,7 @@
 
 #include "api/meta.h"
 #include "apiserver/address.h"
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 #include "base/strbuf.h"
@@ -119,4 +120,5 @@ const struct apiserver_strategy apiserver_node_strategy = {
 	.prepare = prepare,
 	.validate = validate,
 	.counts = apiserver_no_generation,
+	.cells = apiserver_cells_node,
 };

@@ -4,6 +4,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 #include "base/slice.h"
@@ -252,4 +253,5 @@ const struct apiserver_strategy apiserver_pod_strategy = {
 	.group = "",
 	.prepare = prepare,
 	.validate = validate,
+	.cells = apiserver_cells_pod,
 };

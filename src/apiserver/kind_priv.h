@@ -14,6 +14,11 @@ extern const struct apiserver_strategy apiserver_serviceaccount_strategy;
 extern const struct apiserver_strategy apiserver_lease_strategy;
 extern const struct apiserver_strategy apiserver_event_strategy;
 extern const struct apiserver_strategy apiserver_events_event_strategy;
+extern const struct apiserver_strategy apiserver_servicecidr_strategy;
+extern const struct apiserver_strategy apiserver_crd_strategy;
+extern const struct apiserver_strategy apiserver_access_review_strategy;
+extern const struct apiserver_strategy apiserver_rules_review_strategy;
+extern const struct apiserver_strategy apiserver_self_review_strategy;
 
 enum { APISERVER_DATA_MAX_BYTES = 1 << 20 }; /* of a ConfigMap or a Secret */
 

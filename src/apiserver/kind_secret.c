@@ -3,6 +3,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 #include "base/base64.h"
@@ -151,4 +152,5 @@ const struct apiserver_strategy apiserver_secret_strategy = {
 	.prepare = prepare,
 	.validate = validate,
 	.counts = apiserver_no_generation,
+	.cells = apiserver_cells_secret,
 };

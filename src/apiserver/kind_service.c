@@ -4,6 +4,7 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/address.h"
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 #include "base/err.h"
@@ -455,4 +456,5 @@ const struct apiserver_strategy apiserver_service_strategy = {
 	.undo = undo,
 	.removed = removed,
 	.counts = apiserver_no_generation,
+	.cells = apiserver_cells_service,
 };

@@ -1,4 +1,5 @@
 /* ServiceAccount: nothing but its metadata is looked at. */
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 
 static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
@@ -14,4 +15,5 @@ const struct apiserver_strategy apiserver_serviceaccount_strategy = {
 	.group = "",
 	.validate = validate,
 	.counts = apiserver_no_generation,
+	.cells = apiserver_cells_plain,
 };

@@ -25,12 +25,22 @@ static struct {
 static const struct apiserver_strategy no_strategy = { .kind = "", .group = "" };
 
 static const struct apiserver_strategy *const strategies[] = {
-	&apiserver_configmap_strategy,	    &apiserver_endpointslice_strategy,
-	&apiserver_event_strategy,	    &apiserver_events_event_strategy,
-	&apiserver_lease_strategy,	    &apiserver_namespace_strategy,
-	&apiserver_node_strategy,	    &apiserver_pod_strategy,
-	&apiserver_secret_strategy,	    &apiserver_service_strategy,
+	&apiserver_access_review_strategy,
+	&apiserver_rules_review_strategy,
+	&apiserver_self_review_strategy,
+	&apiserver_configmap_strategy,
+	&apiserver_crd_strategy,
+	&apiserver_endpointslice_strategy,
+	&apiserver_event_strategy,
+	&apiserver_events_event_strategy,
+	&apiserver_lease_strategy,
+	&apiserver_namespace_strategy,
+	&apiserver_node_strategy,
+	&apiserver_pod_strategy,
+	&apiserver_secret_strategy,
+	&apiserver_service_strategy,
 	&apiserver_serviceaccount_strategy,
+	&apiserver_servicecidr_strategy,
 };
 
 static const struct apiserver_strategy *strategy_of(const struct api_kind *k)

@@ -29,6 +29,8 @@ static void every_kind(void **state)
 		assert_int_equal(r->built_in, !k->ours);
 		assert_int_equal(r->status, k->status);
 		assert_non_null(r->strategy);
+		assert_int_equal(r->strategy->cells != NULL || r->strategy->review != NULL,
+				 r->built_in);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const json_t *doc = rows[i]->description;
@@ -66,6 +68,43 @@ static void found(void **state)
 	r = apiserver_resource_find("ipam.cluster.x-k8s.io", "v1beta1", "ipaddressclaims");
 	assert_string_equal(r->stored->version, "v1beta2");
 	assert_string_equal(r->columns[0].name, "Name");
+}
+
+/* The product's definitions may be applied as they are, and not otherwise. */
+static void definitions(void **state)
+{
+	const struct apiserver_resource *crds =
+		apiserver_resource_find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+	const struct apiserver_env env = { 0 };
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		struct api_errors errs = { 0 };
+		if (rows[i]->built_in) {
+			assert_null(apiserver_crd_object(rows[i], ""));
+			continue;
+		}
+		json_t *o = json_deep_copy(rows[i]->description);
+		apiserver_prepare(crds, &env, o, NULL);
+		apiserver_validate(crds, &env, o, NULL, &errs);
+		assert_int_equal(errs.n, 0);
+		json_object_set_new(api_get(o, "spec.names"), "kind", json_string("Other"));
+		apiserver_validate(crds, &env, o, NULL, &errs);
+		assert_int_equal(errs.n, 1);
+		assert_string_equal(errs.v[0].field, "spec");
+		api_errors_cut(&errs, 0);
+		json_object_set_new(json_object_get(o, "metadata"), "name",
+				    json_string("others.example.org"));
+		apiserver_validate(crds, &env, o, NULL, &errs);
+		assert_int_equal(errs.n, 1);
+		assert_non_null(strstr(errs.v[0].body, "no kind can be added"));
+		api_errors_done(&errs);
+		json_decref(o);
+		o = apiserver_crd_object(rows[i], "2026-01-02T03:04:05Z");
+		assert_string_equal(api_get_string(o, "status.conditions[1].type"), "Established");
+		json_decref(o);
+	}
 }
 
 /* Every described field has a description, which `kubectl explain` shows. */
@@ -115,9 +154,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cost), /* first: the table is made there */
-		cmocka_unit_test(every_kind),
-		cmocka_unit_test(found),
-		cmocka_unit_test(descriptions),
+		cmocka_unit_test(every_kind),	cmocka_unit_test(found),
+		cmocka_unit_test(descriptions), cmocka_unit_test(definitions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
