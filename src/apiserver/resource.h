@@ -124,9 +124,9 @@ struct apiserver_strategy {
 
 /* Schemas of built-in kinds say of each field how the server's Go types have it:
  *
- *	x-go: {n: 3, keep: set, type: v1.ServiceType}
+ *	x-go: {field: 3, keep: set, type: v1.ServiceType}
  *
- *	n	number of the field in protobuf
+ *	field	number of the field in protobuf
  *	keep	set: a pointer, written when it was set, even to nothing; always: written even when
  *		it was not set; otherwise it is written when it is not empty
  *	type	name of the type, where it is not that of the schema's own type */

@@ -100,6 +100,11 @@ static void shape(const json_t *schema, json_t *v)
 	}
 }
 
+void apiserver_shape_by(const json_t *schema, json_t *o)
+{
+	shape(schema, o);
+}
+
 void apiserver_shape(const struct apiserver_resource *r, json_t *o)
 {
 	shape(r->openapi, o);

@@ -9,5 +9,7 @@
 
 /* All of an object of a built-in kind. */
 void apiserver_shape(const struct apiserver_resource *r, json_t *o);
+/* The same by the schema alone. */
+void apiserver_shape_by(const json_t *schema, json_t *o);
 /* Metadata alone: it has Go's types in custom resources too. */
 void apiserver_shape_metadata(json_t *o);

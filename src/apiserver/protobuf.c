@@ -1,0 +1,418 @@
+/* Protobuf bodies into trees. The schemas of the built-in kinds know the number of each field
+ * (x-go), which is all that it takes; the few types that are written in a way of their own are a
+ * table here. */
+#include "apiserver/protobuf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/time.h"
+#include "api/tree.h"
+#include "apiserver/resource.h"
+#include "apiserver/shape.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+
+enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+
+struct reader {
+	size_t values;
+	unsigned depth;
+	char *err;
+	size_t err_n;
+};
+
+/* One field of a message. */
+struct field {
+	unsigned number;
+	enum wire wire;
+	uint64_t varint;
+	struct slice bytes;
+};
+
+static int fail(struct reader *r, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+static int fail(struct reader *r, int code, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(r->err, r->err_n, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+/* ---- the wire ---- */
+
+static bool take_varint(struct slice *s, uint64_t *ret)
+{
+	*ret = 0;
+	for (unsigned shift = 0; shift < 64 && s->n != 0; shift += 7) {
+		uint8_t b = (uint8_t)s->p[0];
+		*s = slice_from(*s, 1);
+		*ret |= (uint64_t)(b & 0x7f) << shift;
+		if ((b & 0x80) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool take_bytes(struct slice *s, uint64_t n, struct slice *ret)
+{
+	if (n > s->n)
+		return false;
+	*ret = (struct slice){ s->p, (size_t)n };
+	*s = slice_from(*s, (size_t)n);
+	return true;
+}
+
+/* 1: a field, 0: the end. */
+static int take_field(struct reader *r, struct slice *s, struct field *ret)
+{
+	uint64_t tag, n;
+	*ret = (struct field){ 0 };
+	if (s->n == 0)
+		return 0;
+	if (!take_varint(s, &tag) || tag >> 3 == 0 || tag >> 3 > UINT32_MAX >> 3)
+		return fail(r, ERR_PARSE, "proto: illegal tag");
+	ret->number = (unsigned)(tag >> 3);
+	ret->wire = (enum wire)(tag & 7);
+	bool fine = false;
+	if (ret->wire == WIRE_VARINT)
+		fine = take_varint(s, &ret->varint);
+	else if (ret->wire == WIRE_BYTES)
+		fine = take_varint(s, &n) && take_bytes(s, n, &ret->bytes);
+	else if (ret->wire == WIRE_64 || ret->wire == WIRE_32)
+		fine = take_bytes(s, ret->wire == WIRE_64 ? 8 : 4, &ret->bytes);
+	return fine ? 1 : fail(r, ERR_PARSE, "proto: unexpected end or illegal wire type");
+}
+
+/* ---- values ---- */
+
+static int read_message(struct reader *r, const json_t *schema, struct slice s, json_t **ret);
+
+static const char *go_type(const json_t *schema)
+{
+	return api_get_string(schema, "x-go.type");
+}
+
+static int text_of(struct reader *r, struct slice s, json_t **ret)
+{
+	*ret = json_stringn(s.n != 0 ? s.p : "", s.n);
+	return *ret != NULL ? 0 : fail(r, ERR_PARSE, "proto: a text is not valid UTF-8");
+}
+
+/* The first field of a message, by number; all others are passed over. */
+static int find_field(struct reader *r, struct slice s, unsigned number, struct field *ret)
+{
+	struct field f;
+	int code;
+	*ret = (struct field){ 0 };
+	while ((code = take_field(r, &s, &f)) > 0) {
+		if (f.number == number)
+			*ret = f;
+	}
+	return code;
+}
+
+/* {seconds, nanoseconds}; an empty message is no time. */
+static int read_time(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+{
+	struct field seconds, nanos;
+	char text[API_TIME_TEXT_MAX];
+	bool micro = strcmp(go_type(schema), "v1.MicroTime") == 0;
+	int code = find_field(r, s, 1, &seconds);
+	if (code == 0)
+		code = find_field(r, s, 2, &nanos);
+	if (code < 0)
+		return code;
+	if (seconds.number == 0) {
+		*ret = json_null();
+		return 0;
+	}
+	if (seconds.varint > UINT64_MAX / NS_PER_S / 2 || nanos.varint >= NS_PER_S)
+		return fail(r, ERR_PARSE, "proto: a time out of range");
+	uint64_t ns = seconds.varint * NS_PER_S + nanos.varint;
+	*ret = json_string(micro ? api_micro_time(ns, text) : api_time(ns, text));
+	return 0;
+}
+
+/* {type, number, text} */
+static int read_int_or_string(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+{
+	struct field type, number, text;
+	(void)schema;
+	int code = find_field(r, s, 1, &type);
+	if (code == 0)
+		code = find_field(r, s, 2, &number);
+	if (code == 0)
+		code = find_field(r, s, 3, &text);
+	if (code < 0)
+		return code;
+	if (type.varint == 1)
+		return text_of(r, text.bytes, ret);
+	*ret = json_integer((int32_t)number.varint);
+	return 0;
+}
+
+/* {text} */
+static int read_quantity(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+{
+	struct field text;
+	(void)schema;
+	int code = find_field(r, s, 1, &text);
+	return code < 0 ? code : text_of(r, text.bytes, ret);
+}
+
+/* {JSON} */
+static int read_fields(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+{
+	struct field raw;
+	(void)schema;
+	int code = find_field(r, s, 1, &raw);
+	if (code < 0)
+		return code;
+	*ret = json_loadb(raw.bytes.p, raw.bytes.n, 0, NULL);
+	return *ret != NULL ? 0 : fail(r, ERR_PARSE, "proto: managed fields are not JSON");
+}
+
+static int read_base64(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	(void)r, (void)schema;
+	base64_encode(&text, s);
+	*ret = json_string(text.s);
+	return 0;
+}
+
+static const struct {
+	const char *type;
+	int (*read)(struct reader *r, const json_t *schema, struct slice s, json_t **ret);
+} specials[] = {
+	{ "v1.Time", read_time },
+	{ "v1.MicroTime", read_time },
+	{ "intstr.IntOrString", read_int_or_string },
+	{ "resource.Quantity", read_quantity },
+	{ "v1.FieldsV1", read_fields },
+	{ "[]uint8", read_base64 },
+};
+
+static int read_number(const json_t *schema, uint64_t v, json_t **ret)
+{
+	if (strcmp(api_get_string(schema, "type"), "boolean") == 0)
+		*ret = json_boolean(v != 0);
+	else if (strcmp(api_get_string(schema, "format"), "int32") == 0)
+		*ret = json_integer((int32_t)v);
+	else
+		*ret = json_integer((int64_t)v);
+	return 0;
+}
+
+static int read_value(struct reader *r, const json_t *schema, const struct field *f, json_t **ret)
+{
+	const char *type = api_get_string(schema, "type");
+	if (++r->values > APISERVER_PROTOBUF_VALUES_MAX)
+		return fail(r, ERR_LIMIT, "proto: more than %d values",
+			    APISERVER_PROTOBUF_VALUES_MAX);
+	bool number = strcmp(type, "integer") == 0 || strcmp(type, "boolean") == 0;
+	if ((f->wire == WIRE_VARINT) != number || f->wire == WIRE_64 || f->wire == WIRE_32)
+		return fail(r, ERR_PARSE, "proto: wrong wireType = %d for field %u", (int)f->wire,
+			    f->number);
+	for (size_t i = 0; i < ARRAY_LEN(specials); i++) {
+		if (strcmp(specials[i].type, go_type(schema)) == 0)
+			return specials[i].read(r, schema, f->bytes, ret);
+	}
+	if (number)
+		return read_number(schema, f->varint, ret);
+	if (strcmp(type, "string") == 0)
+		return text_of(r, f->bytes, ret);
+	return read_message(r, schema, f->bytes, ret);
+}
+
+/* An entry of a map: {key, value}. */
+static int read_entry(struct reader *r, const json_t *schema, const struct field *f, json_t *map)
+{
+	struct field key, value;
+	json_t *name = NULL, *v = NULL;
+	int code = f->wire == WIRE_BYTES ? find_field(r, f->bytes, 1, &key)
+					 : fail(r, ERR_PARSE, "proto: wrong wireType");
+	if (code == 0)
+		code = find_field(r, f->bytes, 2, &value);
+	if (code == 0)
+		code = text_of(r, key.bytes, &name);
+	value.wire = WIRE_BYTES; /* one that is not there is empty */
+	if (code == 0)
+		code = read_value(r, schema, &value, &v);
+	if (code == 0)
+		json_object_setn_nocheck(map, json_string_value(name), json_string_length(name), v);
+	json_decref(name);
+	json_decref(v);
+	return code;
+}
+
+static int read_list_item(struct reader *r, const json_t *schema, const struct field *f, json_t *o,
+			  const char *key)
+{
+	json_t *v = NULL, *list = json_object_get(o, key);
+	if (list == NULL) {
+		list = json_array();
+		json_object_set_new(o, key, list);
+	}
+	int code = read_value(r, json_object_get(schema, "items"), f, &v);
+	if (code == 0)
+		json_array_append_new(list, v);
+	return code;
+}
+
+static int read_member(struct reader *r, const char *key, const json_t *schema,
+		       const struct field *f, json_t *o)
+{
+	const json_t *others = json_object_get(schema, "additionalProperties");
+	json_t *v = NULL;
+	if (strcmp(api_get_string(schema, "type"), "array") == 0)
+		return read_list_item(r, schema, f, o, key);
+	if (others != NULL) {
+		if (json_object_get(o, key) == NULL)
+			json_object_set_new(o, key, json_object());
+		return read_entry(r, others, f, json_object_get(o, key));
+	}
+	int code = read_value(r, schema, f, &v);
+	if (code == 0)
+		json_object_set_new(o, key, v);
+	return code;
+}
+
+/* ---- messages ---- */
+
+static const char *member_of(const json_t *schema, unsigned number, const json_t **ret)
+{
+	const char *key;
+	json_t *member;
+	json_object_foreach (json_object_get(schema, "properties"), key, member) {
+		if (json_integer_value(api_get(member, "x-go.field")) == number) {
+			*ret = member;
+			return key;
+		}
+	}
+	return NULL;
+}
+
+/* Fields that nobody knows are passed over, as everywhere in protobuf; but what a kind would keep
+ * has no name here. */
+static int read_unknown(struct reader *r, const json_t *schema, const struct field *f)
+{
+	if (!json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields")))
+		return 0;
+	return fail(r, ERR_UNSUPPORTED,
+		    "field %u of %s cannot be read from protobuf here: send it as JSON", f->number,
+		    go_type(schema));
+}
+
+static int read_fields_of(struct reader *r, const json_t *schema, struct slice s, json_t *o)
+{
+	struct field f;
+	int code;
+	while ((code = take_field(r, &s, &f)) > 0) {
+		const json_t *member = NULL;
+		const char *key = member_of(schema, f.number, &member);
+		code = key != NULL ? read_member(r, key, member, &f, o)
+				   : read_unknown(r, schema, &f);
+		if (code < 0)
+			return code;
+	}
+	return code;
+}
+
+static int read_message(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+{
+	json_t *o = json_object();
+	int code = 0;
+	if (++r->depth > APISERVER_PROTOBUF_DEPTH_MAX)
+		code = fail(r, ERR_LIMIT, "proto: nested too deeply");
+	if (code == 0)
+		code = read_fields_of(r, schema, s, o);
+	r->depth--;
+	if (code < 0)
+		json_decref(o);
+	else
+		*ret = o;
+	return code;
+}
+
+/* ---- the envelope ---- */
+
+struct envelope {
+	json_t *version, *kind;
+	struct slice raw;
+};
+
+static int read_envelope(struct reader *r, struct slice body, struct envelope *ret)
+{
+	static const char magic[4] = { 'k', '8', 's', '\0' };
+	struct field type, raw, version, kind;
+	if (body.n < sizeof(magic) || memcmp(body.p, magic, sizeof(magic)) != 0)
+		return fail(r, ERR_PARSE,
+			    "provided data does not appear to be a protobuf message, "
+			    "expected prefix [107 56 115 0]");
+	body = slice_from(body, sizeof(magic));
+	int code = find_field(r, body, 1, &type);
+	if (code == 0)
+		code = find_field(r, body, 2, &raw);
+	if (code == 0)
+		code = find_field(r, type.bytes, 1, &version);
+	if (code == 0)
+		code = find_field(r, type.bytes, 2, &kind);
+	if (code == 0)
+		code = text_of(r, version.bytes, &ret->version);
+	if (code == 0)
+		code = text_of(r, kind.bytes, &ret->kind);
+	ret->raw = raw.bytes;
+	return code;
+}
+
+/* The schema that the type names. */
+static const json_t *schema_of(const json_t *head)
+{
+	const struct apiserver_resource *r = apiserver_resource_of(head);
+	if (r != NULL && r->built_in)
+		return r->openapi;
+	if (strcmp(api_kind(head), "DeleteOptions") == 0)
+		return apiserver_deleteoptions_schema();
+	return NULL;
+}
+
+static int decode(struct reader *r, const json_t *head, struct slice raw, json_t **ret)
+{
+	const json_t *schema = schema_of(head);
+	json_t *o = NULL;
+	if (schema == NULL)
+		return fail(r, ERR_UNSUPPORTED,
+			    "no protobuf bodies of kind \"%s\" in version \"%s\"", api_kind(head),
+			    api_version(head));
+	int code = read_message(r, schema, raw, &o);
+	if (code < 0)
+		return code;
+	apiserver_shape_by(schema, o); /* what is empty is written all the same */
+	json_object_update(o, api_tree(head));
+	*ret = o;
+	return 0;
+}
+
+int apiserver_protobuf_decode(struct slice body, json_t **ret, char *err, size_t err_n)
+{
+	struct reader r = { .err = err, .err_n = err_n };
+	struct envelope e = { 0 };
+	json_t *head = NULL;
+	int code = read_envelope(&r, body, &e);
+	if (code == 0) {
+		head = json_pack("{sO,sO}", "apiVersion", e.version, "kind", e.kind);
+		code = decode(&r, head, e.raw, ret);
+	}
+	json_decref(head);
+	json_decref(e.version);
+	json_decref(e.kind);
+	return code;
+}
