@@ -45,6 +45,12 @@ const char *http_request_header(const struct http_request *req, const char *name
 /* A decoded argument of the query; NULL when it is absent, "" when it has no value. */
 const char *http_request_arg(const struct http_request *req, const char *name);
 
+struct http_arg {
+	const char *name, *value; /* decoded; value "" when there is none */
+};
+/* All arguments in order; says how many there are, of which at most n were written. */
+size_t http_request_args(const struct http_request *req, struct http_arg *args, size_t n);
+
 /* Set up before the handler runs as 200, text/plain (UTF-8), empty. */
 struct http_reply {
 	unsigned status;

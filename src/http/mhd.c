@@ -1,0 +1,243 @@
+/* Sockets, threads and lists of connections around libmicrohttpd. */
+#include "http/mhd_priv.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "http/tlscert_priv.h"
+#include "net/addr.h"
+
+static const struct {
+	const char *text;
+	enum http_method method;
+} methods[] = {
+	{ "GET", HTTP_GET }, { "HEAD", HTTP_HEAD },   { "POST", HTTP_POST },
+	{ "PUT", HTTP_PUT }, { "PATCH", HTTP_PATCH }, { "DELETE", HTTP_DELETE },
+};
+
+static char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+const char http_plain_text[] = "text/plain; charset=utf-8";
+
+enum http_method http_method_of(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+		if (strcmp(methods[i].text, text) == 0)
+			return methods[i].method;
+	}
+	return HTTP_OTHER;
+}
+
+void http_methods_str(unsigned set, struct strbuf *out)
+{
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+		if ((set & methods[i].method) != 0)
+			strbuf_addf(out, "%s%s", out->n > 0 ? ", " : "", methods[i].text);
+	}
+}
+
+const char *http_request_header(const struct http_request *req, const char *name)
+{
+	return MHD_lookup_connection_value(req->reserved_, MHD_HEADER_KIND, name);
+}
+
+const char *http_request_arg(const struct http_request *req, const char *name)
+{
+	const char *value = NULL;
+	enum MHD_Result found = MHD_lookup_connection_value_n(req->reserved_, MHD_GET_ARGUMENT_KIND,
+							      name, strlen(name), &value, NULL);
+	return found == MHD_YES && value == NULL ? "" : value;
+}
+
+struct arg_list {
+	struct http_arg *args;
+	size_t n, max;
+};
+
+static enum MHD_Result add_arg(void *ctx, enum MHD_ValueKind kind, const char *name,
+			       const char *value)
+{
+	struct arg_list *l = ctx;
+	(void)kind;
+	if (l->n < l->max)
+		l->args[l->n] = (struct http_arg){ name, value != NULL ? value : "" };
+	l->n++;
+	return MHD_YES;
+}
+
+size_t http_request_args(const struct http_request *req, struct http_arg *args, size_t n)
+{
+	struct arg_list l = { .args = args, .max = n };
+	MHD_get_connection_values(req->reserved_, MHD_GET_ARGUMENT_KIND, add_arg, &l);
+	return l.n;
+}
+
+static int open_socket(const union net_addr *a, bool shared)
+{
+	static const int on = 1, off = 0;
+	int fd = socket(a->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0) ||
+	    (a->family == AF_INET6 &&
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
+	    bind(fd, &a->sa, net_addr_len(a)) < 0 || listen(fd, SOMAXCONN) < 0) {
+		int r = -errno;
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+static bool is_unspecified(const union net_addr *a)
+{
+	size_t n;
+	const uint8_t *bytes = net_addr_bytes(a, &n);
+	while (n > 0 && bytes[n - 1] == 0)
+		n--;
+	return n == 0;
+}
+
+int http_listen(const char *addr, bool shared, uint16_t *ret_port)
+{
+	union net_addr a;
+	int r = net_addr_parse(slice_of(addr), &a);
+	if (r < 0)
+		return r;
+	if (!is_unspecified(&a)) {
+		r = open_socket(&a, shared);
+	} else {
+		union net_addr any = { .v6.sin6_family = AF_INET6 };
+		net_addr_set_port(&any, net_addr_port(&a));
+		r = open_socket(&any, shared);
+		if (r == -EAFNOSUPPORT || r == -EADDRNOTAVAIL) {
+			any = (union net_addr){ .v4.sin_family = AF_INET };
+			net_addr_set_port(&any, net_addr_port(&a));
+			r = open_socket(&any, shared);
+		}
+	}
+	if (r < 0)
+		return r;
+	socklen_t n = sizeof(a);
+	if (getsockname(r, &a.sa, &n) < 0) {
+		int err = -errno;
+		close(r);
+		return err;
+	}
+	*ret_port = net_addr_port(&a);
+	return r;
+}
+
+void http_conns_init(struct http_conns *cs, struct http_tls *tls, unsigned max)
+{
+	*cs = (struct http_conns){ .tls = tls, .max = max };
+	cs->ring_.prev = cs->ring_.next = &cs->ring_;
+}
+
+struct http_conn *http_conn_of(struct MHD_Connection *mc)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mc, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return info != NULL ? info->socket_context : NULL;
+}
+
+void http_conns_busy(struct http_conns *cs, struct http_conn *c)
+{
+	(void)cs;
+	if (c == NULL || c->next == NULL)
+		return;
+	c->prev->next = c->next;
+	c->next->prev = c->prev;
+	c->prev = c->next = NULL;
+}
+
+void http_conns_rest(struct http_conns *cs, struct http_conn *c)
+{
+	if (c == NULL || c->cut)
+		return;
+	http_conns_busy(cs, c);
+	c->next = &cs->ring_;
+	c->prev = cs->ring_.prev;
+	c->prev->next = c;
+	cs->ring_.prev = c;
+}
+
+static void cut(struct http_conns *cs, struct http_conn *c)
+{
+	http_conns_busy(cs, c);
+	c->cut = true;
+	cs->n--;
+	shutdown(c->fd, SHUT_RDWR);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct http_conns *cs = ctx;
+	struct http_conn *c = *slot;
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (c == NULL)
+			return;
+		http_conns_busy(cs, c);
+		if (!c->cut)
+			cs->n--;
+		http_tls_pair_unref(c->pair);
+		free(c);
+		*slot = NULL;
+		return;
+	}
+	c = xcalloc(1, sizeof(*c));
+	c->fd = MHD_get_connection_info(mc, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	if (cs->tls != NULL)
+		c->pair = http_tls_attach(
+			cs->tls, MHD_get_connection_info(mc, MHD_CONNECTION_INFO_GNUTLS_SESSION)
+					 ->tls_session);
+	*slot = c;
+	http_conns_rest(cs, c);
+	/* With all others at work it is the new one that goes. */
+	if (++cs->n > cs->max)
+		cut(cs, cs->ring_.next);
+}
+
+static struct MHD_OptionItem https_text(enum MHD_OPTION o, const char *text)
+{
+	return (struct MHD_OptionItem){ o, 0, (void *)(uintptr_t)text };
+}
+
+struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *c)
+{
+	unsigned flags = c->flags | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_USE_ITC;
+	size_t stack = HTTP_THREAD_STACK_BYTES;
+	struct MHD_OptionItem more[5] = { { MHD_OPTION_END, 0, NULL } };
+	struct MHD_OptionItem *o = more;
+	const struct http_tls *tls = c->conns->tls;
+	sigset_t all, old;
+	if (tls != NULL) {
+		flags |= MHD_USE_TLS;
+		stack = HTTP_TLS_STACK_BYTES;
+		/* The library wants a pair of its own; sessions get the current one. */
+		*o++ = https_text(MHD_OPTION_HTTPS_MEM_CERT, http_tls_first_cert(tls));
+		*o++ = https_text(MHD_OPTION_HTTPS_MEM_KEY, http_tls_first_key(tls));
+		*o++ = https_text(MHD_OPTION_HTTPS_PRIORITIES, tls_priorities);
+	}
+	if (c->unescape != NULL)
+		*o++ = (struct MHD_OptionItem){ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)c->unescape,
+						c->ctx };
+	*o = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+	sigfillset(&all);
+	/* Signals belong to the main thread; the new thread inherits the mask. */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	struct MHD_Daemon *d = MHD_start_daemon(
+		flags, 0, NULL, NULL, c->on_request, c->ctx, MHD_OPTION_LISTEN_SOCKET, c->fd,
+		MHD_OPTION_CONNECTION_LIMIT, c->conns->max + HTTP_SPARE_CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, c->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		c->head_max_bytes, MHD_OPTION_THREAD_STACK_SIZE, stack, MHD_OPTION_ARRAY, more,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, c->conns, MHD_OPTION_NOTIFY_COMPLETED,
+		c->on_completed, c->ctx, MHD_OPTION_END);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return d;
+}
