@@ -69,5 +69,5 @@ struct http_service_conf {
 MUST_CHECK int http_service_start(const struct http_service_conf *c, struct http_service **ret);
 uint16_t http_service_port(const struct http_service *s);
 /* Takes no new request, ends all streams, waits up to HTTP_DRAIN_MS for handlers and replies under
- * way, then ends. NULL is fine. */
+ * way, then for handlers alone, and ends. NULL is fine. */
 void http_service_stop(struct http_service *s);

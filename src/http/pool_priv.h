@@ -1,0 +1,23 @@
+/* Threads that work off jobs: made when there is more to do than hands, gone when there is nothing
+ * for a while. */
+#pragma once
+
+#include <stdbool.h>
+
+enum {
+	HTTP_POOL_IDLE_S = 20, /* then a thread ends */
+	HTTP_POOL_STACK_BYTES = 2 << 20,
+};
+
+/* To be embedded. */
+struct http_job {
+	struct http_job *next_;
+};
+
+struct http_pool;
+
+struct http_pool *http_pool_new(unsigned max_threads, void (*run)(struct http_job *j));
+/* In the order they come. False: there is no thread and none can be made. */
+bool http_pool_add(struct http_pool *p, struct http_job *j);
+/* Waits until all jobs are done. NULL is fine. */
+void http_pool_free(struct http_pool *p);

@@ -1,0 +1,406 @@
+/* Requests are read on the library's thread, handled on the pool's, answered on the library's
+ * again. While a handler runs, its connection is suspended: nobody else looks at it. */
+#include "http/service.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "http/mhd_priv.h"
+#include "http/pool_priv.h"
+#include "http/stream_priv.h"
+
+enum {
+	SERVICE_THREADS = 16,
+	SERVICE_CONNECTIONS = 1000,
+	SERVICE_IDLE_S = 90,
+	SERVICE_STALL_S = 30,
+	SERVICE_BODY_BYTES = 3 << 20,
+	/* Of a body that is too long, read and dropped: a client that is busy sending may lose a
+	 * reply that comes with the end of its connection. */
+	SERVICE_EXCESS_BYTES = 16 << 20,
+	/* Request line and header, and what a stream writes at a time. */
+	SERVICE_HEAD_MAX_BYTES = 32 * 1024,
+};
+
+struct http_service {
+	struct http_service_conf conf;
+	struct MHD_Daemon *daemon;
+	uint16_t port;
+	struct http_conns conns; /* those without a request may be cut */
+	struct http_pool *pool;
+	struct http_streams *streams;
+
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t idle;
+	unsigned n_busy; /* requests whose reply is not sent yet */
+	bool stopping;
+};
+
+/* A request under way, from its header to the end of its reply. Of the library's thread, but for
+ * the time between http_pool_add and MHD_resume_connection. */
+struct exchange {
+	struct http_job job;
+	struct http_service *service;
+	struct MHD_Connection *mc;
+	const char *path, *method;
+	struct strbuf body;
+	size_t excess_bytes; /* dropped of it */
+	bool too_long, handed;
+	unsigned status;
+	struct MHD_Response *response; /* the handler's, to be queued */
+	struct http_stream *stream;
+};
+
+/* --- the handler's side --- */
+
+static void add_clean(struct strbuf *out, const char *text)
+{
+	for (; *text != '\0'; text++)
+		strbuf_addc(out, *text == '\r' || *text == '\n' ? ' ' : *text);
+	strbuf_addc(out, '\0');
+}
+
+void http_answer_header(struct http_answer *a, const char *name, const char *value)
+{
+	if (a->n_headers_ == HTTP_ANSWER_HEADERS_MAX)
+		return;
+	add_clean(&a->headers_, name);
+	add_clean(&a->headers_, value);
+	a->n_headers_++;
+}
+
+static void add_headers(struct MHD_Response *resp, const struct http_answer *a)
+{
+	const char *at = a->headers_.s;
+	if (a->content_type != NULL)
+		MHD_add_response_header(resp, MHD_HTTP_HEADER_CONTENT_TYPE, a->content_type);
+	for (unsigned i = 0; i < a->n_headers_; i++) {
+		const char *value = at + strlen(at) + 1;
+		/* Refused only when it is no header field, which a handler would not write. */
+		MHD_add_response_header(resp, at, value);
+		at = value + strlen(value) + 1;
+	}
+}
+
+static struct MHD_Response *text_response(struct strbuf *body)
+{
+	size_t n = body->n;
+	return MHD_create_response_from_buffer_with_free_callback(n, strbuf_take(body), free);
+}
+
+static struct MHD_Response *respond(struct exchange *x, struct http_answer *a)
+{
+	struct MHD_Response *resp = NULL;
+	if (a->stream != NULL)
+		resp = http_stream_response(x->stream, a->stream, a->stream_ctx, &a->body);
+	/* The library would end even a reply without a body by a last chunk. */
+	if (resp != NULL && http_method_of(x->method) == HTTP_HEAD) {
+		MHD_destroy_response(resp);
+		resp = text_response(&a->body);
+	}
+	if (a->stream == NULL)
+		resp = text_response(&a->body);
+	if (resp != NULL)
+		add_headers(resp, a);
+	return resp;
+}
+
+static void say_too_long(void *ctx, const struct http_request *req, struct http_answer *a)
+{
+	(void)ctx;
+	(void)req;
+	a->status = MHD_HTTP_CONTENT_TOO_LARGE;
+	strbuf_adds(&a->body, "the request's body is too long\n");
+}
+
+/* On a thread of the pool. */
+static void run(struct http_job *j)
+{
+	struct exchange *x = CONTAINER_OF(j, struct exchange, job);
+	const struct http_service_conf *c = &x->service->conf;
+	struct http_request req = {
+		.method = http_method_of(x->method),
+		.method_text = x->method,
+		.path = x->path,
+		.body = x->too_long ? (struct slice){ "", 0 } : strbuf_slice(&x->body),
+		.reserved_ = x->mc,
+	};
+	struct http_answer a = { .status = MHD_HTTP_OK,
+				 .content_type = http_plain_text,
+				 .handle = x->stream };
+	strbuf_init(&a.body);
+	strbuf_init(&a.headers_);
+	(x->too_long ? c->too_long : c->handle)(c->ctx, &req, &a);
+	x->status = a.status;
+	x->response = respond(x, &a);
+	strbuf_done(&a.body);
+	strbuf_done(&a.headers_);
+	strbuf_done(&x->body);
+	/* From here on it is the library's thread's again. */
+	MHD_resume_connection(x->mc);
+}
+
+/* --- the library's side --- */
+
+static void set_timeout(struct MHD_Connection *mc, unsigned seconds)
+{
+	MHD_set_connection_option(mc, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
+}
+
+static bool count_begin(struct http_service *s)
+{
+	pthread_mutex_lock(&s->lock);
+	bool ok = !s->stopping;
+	if (ok)
+		s->n_busy++;
+	pthread_mutex_unlock(&s->lock);
+	return ok;
+}
+
+static void count_end(struct http_service *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (--s->n_busy == 0)
+		pthread_cond_signal(&s->idle);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *mc, void **slot,
+			 enum MHD_RequestTerminationCode why)
+{
+	struct http_service *s = ctx;
+	struct exchange *x = *slot;
+	if (x == NULL)
+		return;
+	*slot = NULL;
+	if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		set_timeout(mc, s->conf.idle_s);
+	http_conns_rest(&s->conns, http_conn_of(mc));
+	http_stream_free(x->stream);
+	if (x->response != NULL)
+		MHD_destroy_response(x->response);
+	strbuf_done(&x->body);
+	free(x);
+	count_end(s);
+}
+
+/* Gives the whole request to the pool. */
+static enum MHD_Result hand_over(struct exchange *x)
+{
+	x->handed = true;
+	x->stream = http_stream_new(x->service->streams, x->mc);
+	MHD_suspend_connection(x->mc);
+	if (http_pool_add(x->service->pool, &x->job))
+		return MHD_YES;
+	MHD_resume_connection(x->mc);
+	return MHD_YES; /* comes back without a response, which ends it */
+}
+
+static enum MHD_Result send_response(struct exchange *x)
+{
+	if (x->response == NULL)
+		return MHD_NO;
+	enum MHD_Result ok = MHD_queue_response(x->mc, x->status, x->response);
+	MHD_destroy_response(TAKE_PTR(x->response));
+	return ok;
+}
+
+/* Refused before the body is read: the announced length is far beyond the limit, or the client asks
+ * before it sends. The library has checked the number itself. */
+static bool refuse_early(struct exchange *x)
+{
+	uint64_t length = UINT64_MAX, max = x->service->conf.max_body_bytes;
+	const char *text =
+		MHD_lookup_connection_value(x->mc, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	if (text == NULL || (slice_u64(slice_of(text), &length) == 0 && length <= max))
+		return false;
+	x->too_long = true;
+	return length > max + SERVICE_EXCESS_BYTES ||
+	       MHD_lookup_connection_value(x->mc, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT) != NULL;
+}
+
+static enum MHD_Result begin(struct http_service *s, struct MHD_Connection *mc, const char *path,
+			     const char *method, void **slot)
+{
+	if (!count_begin(s))
+		return MHD_NO;
+	struct exchange *x = xcalloc(1, sizeof(*x));
+	x->service = s;
+	x->mc = mc;
+	x->path = path;
+	x->method = method;
+	strbuf_init(&x->body);
+	*slot = x;
+	http_conns_busy(&s->conns, http_conn_of(mc));
+	set_timeout(mc, s->conf.stall_s);
+	return refuse_early(x) ? hand_over(x) : MHD_YES;
+}
+
+/* A part of the body. A reply can be sent only when the body has ended, so what is too much is read
+ * and dropped for a while. */
+static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *n)
+{
+	if (!x->too_long && *n <= x->service->conf.max_body_bytes - x->body.n) {
+		strbuf_add(&x->body, data, *n);
+	} else {
+		x->too_long = true;
+		x->excess_bytes += *n;
+		strbuf_done(&x->body);
+	}
+	*n = 0;
+	return x->excess_bytes <= SERVICE_EXCESS_BYTES ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mc, const char *path,
+				  const char *method, const char *version, const char *data,
+				  size_t *n, void **slot)
+{
+	struct exchange *x = *slot;
+	(void)version;
+	if (x == NULL)
+		return begin(ctx, mc, path, method, slot);
+	if (x->handed)
+		return send_response(x);
+	if (*n > 0)
+		return take_body(x, data, n);
+	return hand_over(x);
+}
+
+static int hex_digit(char c)
+{
+	if (ascii_isdigit(c))
+		return c - '0';
+	c = ascii_lower(c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* As the library does it, but %00 stays as it is: a name may not end before its end. */
+static size_t unescape(void *ctx, struct MHD_Connection *mc, char *s)
+{
+	char *out = s;
+	(void)ctx;
+	(void)mc;
+	for (const char *in = s; *in != '\0'; in++) {
+		int hi = in[0] == '%' ? hex_digit(in[1]) : -1;
+		int lo = hi >= 0 ? hex_digit(in[2]) : -1;
+		if (lo < 0 || (hi | lo) == 0) {
+			*out++ = *in;
+			continue;
+		}
+		*out++ = (char)(hi << 4 | lo);
+		in += 2;
+	}
+	*out = '\0';
+	return (size_t)(out - s);
+}
+
+/* --- start and stop --- */
+
+static struct http_service *service_new(const struct http_service_conf *c, uint16_t port)
+{
+	struct http_service *s = xcalloc(1, sizeof(*s));
+	s->conf = *c;
+	s->conf.addr = NULL;
+	s->port = port;
+	if (c->threads == 0)
+		s->conf.threads = SERVICE_THREADS;
+	if (c->max_connections == 0)
+		s->conf.max_connections = SERVICE_CONNECTIONS;
+	if (c->idle_s == 0)
+		s->conf.idle_s = SERVICE_IDLE_S;
+	if (c->stall_s == 0)
+		s->conf.stall_s = SERVICE_STALL_S;
+	if (c->max_body_bytes == 0)
+		s->conf.max_body_bytes = SERVICE_BODY_BYTES;
+	if (c->too_long == NULL)
+		s->conf.too_long = say_too_long;
+	http_conns_init(&s->conns, c->tls, s->conf.max_connections);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->idle, NULL);
+	s->pool = http_pool_new(s->conf.threads, run);
+	return s;
+}
+
+static void service_free(struct http_service *s)
+{
+	http_pool_free(s->pool);
+	http_streams_free(s->streams);
+	pthread_mutex_destroy(&s->lock);
+	pthread_cond_destroy(&s->idle);
+	free(s);
+}
+
+int http_service_start(const struct http_service_conf *c, struct http_service **ret)
+{
+	uint16_t port = 0;
+	int fd = http_listen(c->addr, false, &port);
+	if (fd < 0)
+		return fd;
+	struct http_service *s = service_new(c, port);
+	s->streams = http_streams_new();
+	if (s->streams == NULL) {
+		close(fd);
+	} else {
+		s->daemon = http_daemon_start(&(struct http_daemon_conf){
+			.fd = fd,
+			.flags = MHD_ALLOW_SUSPEND_RESUME,
+			.timeout_s = s->conf.idle_s,
+			.head_max_bytes = SERVICE_HEAD_MAX_BYTES,
+			.conns = &s->conns,
+			.on_request = on_request,
+			.on_completed = on_completed,
+			.unescape = unescape,
+			.ctx = s,
+		});
+	}
+	if (s->daemon == NULL) {
+		service_free(s);
+		return -EAGAIN;
+	}
+	*ret = s;
+	return 0;
+}
+
+uint16_t http_service_port(const struct http_service *s)
+{
+	return s->port;
+}
+
+/* No request begins any more; those under way get their time. */
+static void drain(struct http_service *s)
+{
+	uint64_t until_ns = clock_mono_ns() + HTTP_DRAIN_MS * NS_PER_MS;
+	struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_S),
+				  .tv_nsec = (long)(until_ns % NS_PER_S) };
+	pthread_mutex_lock(&s->lock);
+	s->stopping = true;
+	pthread_mutex_unlock(&s->lock);
+	http_streams_end(s->streams);
+	pthread_mutex_lock(&s->lock);
+	while (s->n_busy > 0) {
+		if (pthread_cond_clockwait(&s->idle, &s->lock, CLOCK_MONOTONIC, &until) != 0)
+			break;
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void http_service_stop(struct http_service *s)
+{
+	if (s == NULL)
+		return;
+	int fd = MHD_quiesce_daemon(s->daemon);
+	drain(s);
+	/* A handler cannot be broken off; and the library wants no connection suspended. */
+	http_pool_free(TAKE_PTR(s->pool));
+	MHD_stop_daemon(s->daemon);
+	if (fd >= 0)
+		close(fd);
+	service_free(s);
+}
