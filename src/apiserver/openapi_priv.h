@@ -1,0 +1,12 @@
+/* What both versions of OpenAPI documents share. */
+#pragma once
+
+#include <jansson.h>
+
+#include "apiserver/resource.h"
+#include "base/strbuf.h"
+
+/* {"group":...,"kind":...,"version":...}, new. */
+json_t *apiserver_openapi_gvk(const struct apiserver_resource *r);
+/* "/apis/G/V/namespaces/{namespace}/things/{name}" */
+void apiserver_openapi_path(const struct apiserver_resource *r, struct strbuf *out);
