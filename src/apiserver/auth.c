@@ -1,0 +1,228 @@
+/* Tokens and the few rules. */
+#include "apiserver/auth.h"
+
+#include <string.h>
+
+#include "apiserver/keepfile.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+enum { TOKEN_BYTES = 32, TOKEN_TEXT = 2 * TOKEN_BYTES };
+enum { IDENTITIES = 2 };
+
+static const char *const user_groups[] = { "system:masters", "system:authenticated", NULL };
+static const char *const system_groups[] = { "system:masters", "system:authenticated", NULL };
+
+static const struct {
+	struct apiserver_identity who;
+	const char *file;
+} known[IDENTITIES] = {
+	{ { .user = "admin", .groups = user_groups }, "admin.token" },
+	{ { .user = "system:fairlead", .groups = system_groups, .system = true }, "system.token" },
+};
+
+struct apiserver_auth {
+	char token[IDENTITIES][TOKEN_TEXT + 1];
+};
+
+/* --- tokens --- */
+
+static void make_token(char out[TOKEN_TEXT + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t random[TOKEN_BYTES];
+	rng_secure(random, sizeof(random));
+	for (size_t i = 0; i < TOKEN_BYTES; i++) {
+		out[2 * i] = digits[random[i] >> 4];
+		out[2 * i + 1] = digits[random[i] & 15];
+	}
+	out[TOKEN_TEXT] = '\0';
+	explicit_bzero(random, sizeof(random));
+}
+
+static bool is_token(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		if (!ascii_isdigit(s.p[i]) && !(s.p[i] >= 'a' && s.p[i] <= 'f'))
+			return false;
+	}
+	return s.n == TOKEN_TEXT;
+}
+
+/* One that is damaged is made anew: whoever has the old one must read the kubeconfig again. */
+static int load_token(const char *dir, const char *file, char out[TOKEN_TEXT + 1], char *err,
+		      size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	int r = apiserver_keepfile_read(dir, file, &text, err, err_n);
+	if (r < 0 && r != ERR_NOTFOUND)
+		return r;
+	struct slice s = slice_trim(strbuf_slice(&text));
+	if (r == 0 && is_token(s)) {
+		memcpy(out, s.p, s.n);
+		out[s.n] = '\0';
+		explicit_bzero(text.s, text.n);
+		return 0;
+	}
+	make_token(out);
+	return apiserver_keepfile_write(dir, file, (struct slice){ out, TOKEN_TEXT }, err, err_n);
+}
+
+int apiserver_auth_open(const char *dir, struct apiserver_auth **ret, char *err, size_t err_n)
+{
+	struct apiserver_auth *a = xcalloc(1, sizeof(*a));
+	for (size_t i = 0; i < IDENTITIES; i++) {
+		int r = load_token(dir, known[i].file, a->token[i], err, err_n);
+		if (r < 0) {
+			apiserver_auth_free(a);
+			return r;
+		}
+	}
+	*ret = a;
+	return 0;
+}
+
+void apiserver_auth_free(struct apiserver_auth *a)
+{
+	if (a == NULL)
+		return;
+	explicit_bzero(a, sizeof(*a));
+	free(a);
+}
+
+const char *apiserver_auth_user_token(const struct apiserver_auth *a)
+{
+	return a->token[0];
+}
+
+const char *apiserver_auth_system_token(const struct apiserver_auth *a)
+{
+	return a->token[1];
+}
+
+/* Takes the same time wherever they differ. */
+static bool same_token(struct slice given, const char *token)
+{
+	unsigned char differ = given.n != TOKEN_TEXT;
+	for (size_t i = 0; i < TOKEN_TEXT; i++)
+		differ |= (unsigned char)((i < given.n ? given.p[i] : '\0') ^ token[i]);
+	return differ == 0;
+}
+
+const struct apiserver_identity *apiserver_auth_who(const struct apiserver_auth *a,
+						    const char *authorization)
+{
+	struct slice rest = slice_of(authorization);
+	struct slice scheme = slice_cut(&rest, ' ');
+	const struct apiserver_identity *who = NULL;
+	if (!slice_eq_nocase(scheme, SLICE("bearer")))
+		return NULL;
+	for (size_t i = 0; i < IDENTITIES; i++) {
+		if (same_token(slice_trim(rest), a->token[i]))
+			who = &known[i].who;
+	}
+	return who;
+}
+
+/* --- rules --- */
+
+/* What the system alone writes. */
+static const struct {
+	const char *group, *resource;
+} reserved[] = {
+	{ "k8s.ovn.org", "dnsnames" },
+};
+
+static const char *const reading[] = { "get", "list", "watch" };
+static const char *const writing[] = { "create", "update",	     "patch",
+				       "delete", "deletecollection", "*" };
+
+static bool is_one_of(const char *word, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(word, words[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool covers(const char *asked, const char *name)
+{
+	return strcmp(asked, "*") == 0 || strcmp(asked, name) == 0;
+}
+
+static bool is_reserved(const char *group, const char *resource)
+{
+	for (size_t i = 0; i < ARRAY_LEN(reserved); i++) {
+		if (covers(group, reserved[i].group) && covers(resource, reserved[i].resource))
+			return true;
+	}
+	return false;
+}
+
+bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_access *a)
+{
+	if (who->system || is_one_of(a->verb, reading, ARRAY_LEN(reading)))
+		return true;
+	return is_one_of(a->verb, writing, ARRAY_LEN(writing)) && !covers(a->sub, "status") &&
+	       !is_reserved(a->group, a->resource);
+}
+
+void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_access *a,
+			struct strbuf *out)
+{
+	strbuf_adds(out, "User ");
+	strbuf_add_quoted(out, slice_of(who->user));
+	strbuf_addf(out, " cannot %s resource \"%s%s%s\" in API group \"%s\" ", a->verb,
+		    a->resource, *a->sub != '\0' ? "/" : "", a->sub, a->group);
+	if (*a->ns != '\0')
+		strbuf_addf(out, "in the namespace \"%s\"", a->ns);
+	else
+		strbuf_adds(out, "at the cluster scope");
+}
+
+static json_t *rule(json_t *verbs, const char *group, json_t *resources)
+{
+	return json_pack("{so,s[s],so}", "verbs", verbs, "apiGroups", group, "resources",
+			 resources);
+}
+
+/* RBAC knows no "but not": what may be written is listed by group. */
+static void add_group_rule(json_t *rules, const char *group,
+			   const struct apiserver_resource *const *rows, size_t n)
+{
+	json_t *names = json_array();
+	for (size_t i = 0; i < n; i++) {
+		const struct api_kind *k = rows[i]->kind;
+		bool again = i > 0 && rows[i - 1]->kind == k;
+		if (strcmp(k->group, group) == 0 && !again && !is_reserved(group, k->plural))
+			json_array_append_new(names, json_string(k->plural));
+	}
+	if (json_array_size(names) > 0)
+		json_array_append_new(rules, rule(json_pack("[s]", "*"), group, names));
+	else
+		json_decref(names);
+}
+
+json_t *apiserver_may_rules(const struct apiserver_identity *who,
+			    const struct apiserver_resource *const *rows, size_t n)
+{
+	json_t *rules = json_array();
+	if (who->system) {
+		json_array_append_new(rules,
+				      rule(json_pack("[s]", "*"), "*", json_pack("[s]", "*")));
+	} else {
+		json_array_append_new(rules, rule(json_pack("[s,s,s]", "get", "list", "watch"), "*",
+						  json_pack("[s]", "*")));
+		for (size_t i = 0; i < n; i++) {
+			bool seen = false;
+			for (size_t k = 0; k < i; k++)
+				seen |= strcmp(rows[k]->kind->group, rows[i]->kind->group) == 0;
+			if (!seen)
+				add_group_rule(rules, rows[i]->kind->group, rows, n);
+		}
+	}
+	return json_pack("{so,s[{s[s],s[s]}],sb}", "resourceRules", rules, "nonResourceRules",
+			 "verbs", "get", "nonResourceURLs", "*", "incomplete", 0);
+}

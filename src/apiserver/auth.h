@@ -1,0 +1,41 @@
+/* Who asks, and what they may do. There are two: the machine's user, whose token is in the
+ * kubeconfig, and the system itself, whose controllers write what nobody else may. Both tokens are
+ * made at the first start and kept in files of the data directory, mode 0600. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "apiserver/resource.h"
+#include "apiserver/rest.h"
+#include "base/compiler.h"
+#include "base/strbuf.h"
+
+struct apiserver_auth;
+
+MUST_CHECK int apiserver_auth_open(const char *dir, struct apiserver_auth **ret, char *err,
+				   size_t err_n);
+void apiserver_auth_free(struct apiserver_auth *a); /* wipes; NULL is fine */
+const char *apiserver_auth_user_token(const struct apiserver_auth *a);
+const char *apiserver_auth_system_token(const struct apiserver_auth *a);
+
+/* By the header field Authorization (NULL when it was not sent); NULL: nobody we know. */
+const struct apiserver_identity *apiserver_auth_who(const struct apiserver_auth *a,
+						    const char *authorization);
+
+/* May they? `sub` and `ns` are "" for none; group and resource may be "*", as reviews ask it. */
+struct apiserver_access {
+	const char *verb;	      /* "create" */
+	const char *group, *resource; /* "k8s.ovn.org", "dnsnames" */
+	const char *sub;	      /* "status" */
+	const char *ns;
+};
+bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_access *a);
+/* What is said when not, behind `dnsnames.k8s.ovn.org "x" is forbidden: `. */
+void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_access *a,
+			struct strbuf *out);
+/* The same as rules, for a SelfSubjectRulesReview: its status, new. */
+json_t *apiserver_may_rules(const struct apiserver_identity *who,
+			    const struct apiserver_resource *const *rows, size_t n);

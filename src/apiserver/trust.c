@@ -1,0 +1,220 @@
+/* What is due when, and where it is kept. */
+#include "apiserver/trust.h"
+
+#include <string.h>
+
+#include "apiserver/keepfile.h"
+#include "base/base64.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "net/certgen.h"
+
+enum {
+	DAY_S = 24 * 3600,
+	BACKDATE_S = 300, /* clients' clocks may be behind ours */
+	CA_DAYS = 3650,
+	CA_OVERLAP_DAYS = 365,
+	CERT_DAYS = 365,
+	NAMES_MAX = 32,
+};
+
+static const char *const own_names[] = { "localhost",
+					 "127.0.0.1",
+					 "::1",
+					 "kubernetes",
+					 "kubernetes.default",
+					 "kubernetes.default.svc",
+					 "kubernetes.default.svc.cluster.local" };
+
+void apiserver_trust_init(struct apiserver_trust *t)
+{
+	strbuf_init(&t->ca);
+	strbuf_init(&t->ca_key);
+	strbuf_init(&t->old_ca);
+	strbuf_init(&t->cert);
+	strbuf_init(&t->key);
+}
+
+static void wipe(struct strbuf *b)
+{
+	explicit_bzero(b->s, b->n);
+	strbuf_reset(b);
+}
+
+void apiserver_trust_done(struct apiserver_trust *t)
+{
+	struct strbuf *all[] = { &t->ca, &t->ca_key, &t->old_ca, &t->cert, &t->key };
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		wipe(all[i]);
+		strbuf_done(all[i]);
+	}
+}
+
+/* --- files: a certificate and its key are one, so that none is without the other --- */
+
+static int load(const char *dir, const char *name, struct strbuf *cert, struct strbuf *key,
+		char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (cert->n > 0)
+		return 0;
+	int r = apiserver_keepfile_read(dir, name, &text, err, err_n);
+	if (r < 0)
+		return r == ERR_NOTFOUND ? 0 : r;
+	/* The key's block is the last one. */
+	const char *at = key != NULL ? strstr(text.s, "PRIVATE KEY-----") : NULL;
+	while (at != NULL && at > text.s && at[-1] != '\n')
+		at--;
+	size_t n = at != NULL ? (size_t)(at - text.s) : text.n;
+	strbuf_add(cert, text.s, n);
+	if (at != NULL)
+		strbuf_adds(key, at);
+	wipe(&text);
+	return 0;
+}
+
+static int load_all(struct apiserver_trust *t, const char *dir, char *err, size_t err_n)
+{
+	int r = load(dir, "ca.pem", &t->ca, &t->ca_key, err, err_n);
+	if (r == 0)
+		r = load(dir, "old-ca.pem", &t->old_ca, NULL, err, err_n);
+	if (r == 0)
+		r = load(dir, "server.pem", &t->cert, &t->key, err, err_n);
+	return r;
+}
+
+static int keep(const char *dir, const char *name, const struct strbuf *cert,
+		const struct strbuf *key, char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_add_slice(&text, strbuf_slice(cert));
+	if (key != NULL)
+		strbuf_add_slice(&text, strbuf_slice(key));
+	int r = apiserver_keepfile_write(dir, name, strbuf_slice(&text), err, err_n);
+	wipe(&text);
+	return r;
+}
+
+/* --- when --- */
+
+/* Good now and for at least `left_s` more. */
+static bool is_good(const struct strbuf *pem, uint64_t now_s, uint64_t left_s)
+{
+	struct net_certinfo i;
+	return pem->n > 0 && net_certinfo(strbuf_slice(pem), &i) == 0 && now_s >= i.not_before_s &&
+	       now_s + left_s < i.not_after_s;
+}
+
+static bool cert_fits(const struct apiserver_trust *t, const char *const *names, uint64_t now_s)
+{
+	struct slice cert = strbuf_slice(&t->cert);
+	if (t->key.n == 0 || !is_good(&t->cert, now_s, CERT_DAYS / 3 * (uint64_t)DAY_S) ||
+	    !net_cert_signed_by(cert, strbuf_slice(&t->ca)))
+		return false;
+	for (; *names != NULL; names++) {
+		if (!net_cert_has_name(cert, *names))
+			return false;
+	}
+	return true;
+}
+
+/* --- what is made --- */
+
+static int make_ca(struct apiserver_trust *t, const char *dir, uint64_t now_s, char *err,
+		   size_t err_n)
+{
+	CLEANUP(freep) char *cn = xasprintf("fairlead %llu", (unsigned long long)now_s);
+	struct net_certgen g = { .cn = cn,
+				 .ca = true,
+				 .not_before_s = now_s - BACKDATE_S,
+				 .not_after_s = now_s + (uint64_t)CA_DAYS * DAY_S };
+	/* Whoever trusts the old one goes on doing so until it ends. */
+	bool keeps_old = is_good(&t->ca, now_s, 0);
+	strbuf_reset(&t->old_ca);
+	if (keeps_old)
+		strbuf_add_slice(&t->old_ca, strbuf_slice(&t->ca));
+	wipe(&t->ca);
+	wipe(&t->ca_key);
+	int r = net_certgen(&g, &t->ca, &t->ca_key, err, err_n);
+	if (r == 0)
+		r = keep(dir, "old-ca.pem", &t->old_ca, NULL, err, err_n);
+	if (r == 0)
+		r = keep(dir, "ca.pem", &t->ca, &t->ca_key, err, err_n);
+	return r == 0 ? keep(dir, "ca.crt", &t->ca, &t->old_ca, err, err_n) : r;
+}
+
+static int make_cert(struct apiserver_trust *t, const char *dir, const char *const *names,
+		     uint64_t now_s, char *err, size_t err_n)
+{
+	struct net_certgen g = { .cn = "fairlead",
+				 .names = names,
+				 .ca_cert = t->ca.s,
+				 .ca_key = t->ca_key.s,
+				 .not_before_s = now_s - BACKDATE_S,
+				 .not_after_s = now_s + (uint64_t)CERT_DAYS * DAY_S };
+	wipe(&t->cert);
+	wipe(&t->key);
+	int r = net_certgen(&g, &t->cert, &t->key, err, err_n);
+	return r == 0 ? keep(dir, "server.pem", &t->cert, &t->key, err, err_n) : r;
+}
+
+int apiserver_trust_renew(struct apiserver_trust *t, const struct apiserver_trust_conf *c,
+			  uint64_t now_s, char *err, size_t err_n)
+{
+	const char *names[ARRAY_LEN(own_names) + NAMES_MAX + 1] = { NULL };
+	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(own_names); i++)
+		names[n++] = own_names[i];
+	for (size_t i = 0; i < NAMES_MAX && c->names != NULL && c->names[i] != NULL; i++)
+		names[n++] = c->names[i];
+	int r = load_all(t, c->dir, err, err_n);
+	bool changed = false;
+	if (r == 0 &&
+	    (t->ca_key.n == 0 || !is_good(&t->ca, now_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
+		r = make_ca(t, c->dir, now_s, err, err_n);
+		changed = true;
+	}
+	if (r == 0 && !cert_fits(t, names, now_s)) {
+		r = make_cert(t, c->dir, names, now_s, err, err_n);
+		changed = true;
+		/* A key that is not the authority's: both are made anew. */
+		if (r == ERR_PARSE || (r == 0 && !cert_fits(t, names, now_s))) {
+			r = make_ca(t, c->dir, now_s, err, err_n);
+			if (r == 0)
+				r = make_cert(t, c->dir, names, now_s, err, err_n);
+		}
+	}
+	return r < 0 ? r : changed;
+}
+
+void apiserver_trust_bundle(const struct apiserver_trust *t, struct strbuf *out)
+{
+	strbuf_add_slice(out, strbuf_slice(&t->ca));
+	strbuf_add_slice(out, strbuf_slice(&t->old_ca));
+}
+
+int apiserver_kubeconfig_write(const struct apiserver_trust *t, const char *dir,
+			       const struct apiserver_kubeconfig *k, char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf there = STRBUF_INIT;
+	apiserver_trust_bundle(t, &pem);
+	strbuf_addf(&text,
+		    "apiVersion: v1\nkind: Config\ncurrent-context: fairlead\n"
+		    "clusters:\n- name: fairlead\n  cluster:\n    server: %s\n"
+		    "    certificate-authority-data: ",
+		    k->server);
+	base64_encode(&text, strbuf_slice(&pem));
+	strbuf_addf(&text,
+		    "\ncontexts:\n- name: fairlead\n  context:\n    cluster: fairlead\n"
+		    "    user: %s\n"
+		    "users:\n- name: %s\n  user:\n    token: %s\n",
+		    k->user, k->user, k->token);
+	int r = apiserver_keepfile_read(dir, k->file, &there, err, err_n);
+	if (r < 0 || !slice_eq(strbuf_slice(&there), strbuf_slice(&text)))
+		r = apiserver_keepfile_write(dir, k->file, strbuf_slice(&text), err, err_n);
+	wipe(&text);
+	wipe(&there);
+	return r;
+}
