@@ -59,7 +59,7 @@ def established(cluster, name):
     while True:
         status, crd = cluster.call("GET", f"{CRD_PATH}/{name}")
         assert status == 200, crd
-        conditions = {c["type"]: c for c in crd.get("status", {}).get("conditions", [])}
+        conditions = {c["type"]: c for c in crd.get("status", {}).get("conditions") or []}
         if conditions.get("Established", {}).get("status") == "True":
             return crd
         assert conditions.get("NamesAccepted", {}).get("status") != "False", conditions
