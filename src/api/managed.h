@@ -17,22 +17,35 @@
 enum {
 	API_MANAGED_DEPTH_MAX = 64,
 	API_MANAGED_FIELDS_MAX = 100000, /* paths of one object */
-	API_MANAGED_ENTRIES_MAX = 64, /* updaters beyond ten are merged into ancient-changes, as the
-					 server does; appliers stay */
+	API_MANAGED_ENTRIES_MAX = 256,	 /* updaters beyond ten are merged into ancient-changes, as
+					    the server does; appliers stay, and one more is refused */
 };
 
 struct api_managed_write {
 	const json_t *schema;	 /* openAPIV3Schema; NULL: everything deduced from the values */
-	const json_t *live;	 /* as stored, with managedFields; NULL: it is new */
+	const json_t *live;	 /* as stored, with managedFields. NULL, or one without a uid: it
+				    is new (what a new object of a built-in kind is before anybody
+				    says anything, say {"spec":{}}, is nobody's) */
 	const char *manager;	 /* never empty */
 	const char *subresource; /* "" or "status" */
 	const char *api_version; /* of the request */
 	const char *time;	 /* now, as objects write it */
+	/* Paths that this write cannot change ("status", "metadata.deletionTimestamp"); nobody gets
+	 * to own them by it. A CRD: "status", or "metadata" and "spec" for the status subresource;
+	 * nothing where it has none. NULL-terminated; NULL: none. */
+	const char *const *reset;
+	/* Other apiVersions in which the kind is still known, with the same fields; what was
+	 * written in any other is forgotten. NULL-terminated; NULL: none. */
+	const char *const *versions;
+	bool built_in; /* not of a CRD */
 };
 
-/* After an update, patch or create: managedFields of `o` as they must be stored. `o` may carry
- * managedFields that the client rewrote; they are checked (ERR_PARSE with a sentence) and an empty
- * list resets them. */
+/* After an update, patch or create: the object with its managedFields as they must be stored. `o`
+ * is what the client wants, defaulted, but before what the server sets by itself (addresses, uid).
+ * `o` may carry managedFields that the client rewrote; a list of one empty entry (for built-in
+ * kinds an empty list, too) resets them, and what cannot be read is ignored, as the server does:
+ * for CRDs also what is in versions that are not known. An object that had none, or does not fit
+ * its schema, is left with those of `live`. ERR_LIMIT: too large an object. */
 MUST_CHECK int api_managed_update(const struct api_managed_write *w, const json_t *o, json_t **ret,
 				  char *err, size_t err_n);
 
@@ -50,10 +63,16 @@ void api_conflicts_text(const struct api_conflicts *c, struct strbuf *out);
 /* details.causes: a new array. */
 json_t *api_conflicts_causes(const struct api_conflicts *c);
 
-/* The object after `config` was applied, with its managedFields. ERR_CONFLICT: others own what it
- * would change and `force` is not set: `conflicts` has them. ERR_CONFIG: the configuration cannot
- * be applied (managedFields in it, a list key missing or twice): a sentence. An apply that changes
- * nothing gives an object equal to live, times included. */
+/* The object after `config` was applied, with its managedFields, not defaulted yet; what was
+ * emptied is null. ERR_CONFLICT: others own what it would change and `force` is not set:
+ * `conflicts` has them. ERR_CONFIG (400): there are managedFields in it. ERR_TYPE (500 as the
+ * server has it): it does not fit the schema, a list key is missing or there twice. ERR_PARSE
+ * (500): managedFields of live cannot be read. ERR_LIMIT: too large, too many appliers. All with
+ * the server's sentence. The caller has seen to it that apiVersion and kind are right. */
 MUST_CHECK int api_managed_apply(const struct api_managed_write *w, const json_t *config,
 				 bool force, json_t **ret, struct api_conflicts *conflicts,
 				 char *err, size_t err_n);
+
+/* Last before an object is stored: where nothing changed but times of managedFields, they are as
+ * they were, so that the write is none. */
+void api_managed_keep_times(const json_t *old, json_t *o);
