@@ -10,8 +10,13 @@
 
 #include "base/compiler.h"
 
-/* `target` may be NULL. A new tree; those given are not changed. ERR_PARSE: not such a patch;
- * ERR_LIMIT: nested too deeply. `err` gets the server's sentence. */
+/* `target` may be NULL. A new tree; those given are not changed. Metadata goes by
+ * api_metadata_schema(); where a schema is silent, maps are merged and lists replaced. `err` gets
+ * the server's sentence:
+ *	ERR_PARSE	malformed directive (400)
+ *	ERR_UNSUPPORTED	lists of lists (422)
+ *	ERR_TYPE	directives, keys or values that do not fit (500, as the server has it)
+ *	ERR_LIMIT	nested deeper than API_PATCH_DEPTH_MAX */
 MUST_CHECK int api_strategic_apply(const json_t *schema, const json_t *target, const json_t *patch,
 				   json_t **ret, char *err, size_t err_n);
 /* Key of ObjectMeta's own lists and the like, for schemas that do not describe metadata. */
