@@ -329,9 +329,10 @@ def through(c, proxy, token=cluster.ADMIN):
         config = json.load(f)
     config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{proxy.number}"
     path += f"-{proxy.number}"
-    with open(path, "w", encoding="utf-8") as f:
+    with open(path + ".new", "w", encoding="utf-8") as f:
         json.dump(config, f)
-    os.chmod(path, 0o600)
+    os.chmod(path + ".new", 0o600)
+    os.replace(path + ".new", path)  # a watcher may be reading the one of an earlier call
     return path
 
 
