@@ -57,7 +57,8 @@ void api_errors_move(struct api_errors *to, struct api_errors *from)
 	size_t i = 0;
 	for (; i < from->n && to->n < API_ERRORS_MAX; i++)
 		vec_push(to, from->v[i]);
-	memmove(from->v, from->v + i, (from->n - i) * sizeof(*from->v));
+	if (i != from->n)
+		memmove(from->v, from->v + i, (from->n - i) * sizeof(*from->v));
 	from->n -= i;
 	api_errors_cut(from, 0);
 }
