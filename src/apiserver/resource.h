@@ -87,7 +87,7 @@ struct apiserver_env {
 	void (*release_port)(void *ctx, unsigned port);
 	const char *const *service_cidrs; /* NULL-terminated, the first decides the main family */
 	bool dry_run;			  /* allocate, but give back at the end */
-	/* For reviews: may the user do it (NULL: everything), and who is it. */
+	/* For reviews: may the user do it (NULL: nothing), and which groups has it. */
 	bool (*may)(void *ctx, const char *user, const struct apiserver_action *a);
 	const char *const *groups; /* NULL-terminated; NULL: none */
 };
@@ -102,6 +102,10 @@ struct apiserver_strategy {
 	void (*prepare)(const struct apiserver_env *env, json_t *o, const json_t *old);
 	void (*validate)(const struct apiserver_env *env, const json_t *o, const json_t *old,
 			 struct api_errors *errs);
+	/* The same for a write to the status subresource. The first sees the object as it was sent,
+	 * whose spec will be lost. */
+	void (*prepare_status)(json_t *o, const json_t *old);
+	void (*validate_status)(const json_t *o, const json_t *old, struct api_errors *errs);
 	/* What must be taken from outside once the object is valid; where it fails, `errs` has it
 	 * and nothing stays taken. `undo` gives back what `o` has and `old` has not: after a write
 	 * that failed, and with the two swapped after one that went well. `removed`: all. */
@@ -142,7 +146,9 @@ void apiserver_prepare(const struct apiserver_resource *r, const struct apiserve
 /* Everything that is wrong with it: metadata, schema, strategy. `old` is NULL for a new object. */
 void apiserver_validate(const struct apiserver_resource *r, const struct apiserver_env *env,
 			const json_t *o, const json_t *old, struct api_errors *errs);
-/* The same for a write to the status subresource: `o` is `old` with another status. */
+/* The same for a write to the status subresource: `o`, whatever it says, becomes `old` with another
+ * status; of built-in kinds with other labels and the like, too. */
+void apiserver_prepare_status(const struct apiserver_resource *r, json_t *o, const json_t *old);
 void apiserver_validate_status(const struct apiserver_resource *r, const json_t *o,
 			       const json_t *old, struct api_errors *errs);
 /* The CustomResourceDefinition by which a server shows one of the product's kinds, as a new object
