@@ -16,13 +16,25 @@ static bool has_ours(const json_t *list)
 	return false;
 }
 
-static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+static void put_label(json_t *o)
 {
-	json_t *meta = apiserver_member(o, "metadata"), *spec = apiserver_member(o, "spec");
-	(void)env;
+	json_t *meta = apiserver_member(o, "metadata");
 	if (api_name(o)[0] != '\0')
 		json_object_set_new(apiserver_member(meta, "labels"), "kubernetes.io/metadata.name",
 				    json_string(api_name(o)));
+}
+
+static void prepare_status(json_t *o, const json_t *old)
+{
+	(void)old;
+	put_label(o);
+}
+
+static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+{
+	json_t *spec = apiserver_member(o, "spec");
+	(void)env;
+	put_label(o);
 	if (old != NULL) {
 		apiserver_take_old(spec, json_object_get(old, "spec"), "finalizers");
 		apiserver_take_old(o, old, "status");
@@ -55,11 +67,25 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 	}
 }
 
+static void validate_status(const json_t *o, const json_t *old, struct api_errors *errs)
+{
+	const char *must = api_is_deleting(o) ? "Terminating" : "Active";
+	(void)old;
+	if (strcmp(api_get_string(o, "status.phase"), must) == 0)
+		return;
+	apiserver_invalid(errs, "status.Phase", api_get(o, "status.phase"),
+			  api_is_deleting(o)
+				  ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+				  : "may only be 'Active' if `deletionTimestamp` is empty");
+}
+
 const struct apiserver_strategy apiserver_namespace_strategy = {
 	.kind = "Namespace",
 	.group = "",
 	.prepare = prepare,
 	.validate = validate,
+	.prepare_status = prepare_status,
+	.validate_status = validate_status,
 	.counts = apiserver_no_generation,
 	.cells = apiserver_cells_namespace,
 };

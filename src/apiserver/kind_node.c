@@ -8,6 +8,14 @@
 #include "apiserver/text.h"
 #include "base/strbuf.h"
 
+static void prepare_status(json_t *o, const json_t *old)
+{
+	json_t *status = json_object_get(o, "status"), *all = json_object_get(status, "capacity");
+	(void)old;
+	if (all != NULL)
+		apiserver_default(status, "allocatable", json_deep_copy(all));
+}
+
 /* podCIDR is the first of podCIDRs; the plural one wins. */
 static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
 {
@@ -23,6 +31,8 @@ static void prepare(const struct apiserver_env *env, json_t *o, const json_t *ol
 		json_object_set_new(spec, "podCIDRs", json_pack("[O]", one));
 	if (old != NULL)
 		apiserver_take_old(o, old, "status");
+	else
+		prepare_status(o, NULL);
 }
 
 /* A taint as the server's inner type is written. */
@@ -118,6 +128,7 @@ const struct apiserver_strategy apiserver_node_strategy = {
 	.kind = "Node",
 	.group = "",
 	.prepare = prepare,
+	.prepare_status = prepare_status,
 	.validate = validate,
 	.counts = apiserver_no_generation,
 	.cells = apiserver_cells_node,

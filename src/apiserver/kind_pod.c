@@ -150,6 +150,20 @@ static void prepare(const struct apiserver_env *env, json_t *o, const json_t *ol
 			    json_pack("{ss,ss}", "phase", "Pending", "qosClass", quality(spec)));
 }
 
+/* The class is given once; podIP is the first of podIPs. */
+static void prepare_status(json_t *o, const json_t *old)
+{
+	json_t *status = apiserver_member(o, "status"), *one = json_object_get(status, "podIP");
+	json_t *class = api_get(old, "status.qosClass");
+	json_t *first = api_get(status, "podIPs[0].ip");
+	if (class != NULL)
+		apiserver_default(status, "qosClass", json_incref(class));
+	if (first != NULL)
+		json_object_set(status, "podIP", first);
+	else if (one != NULL)
+		json_object_set_new(status, "podIPs", json_pack("[{sO}]", "ip", one));
+}
+
 /* ---- checks ---- */
 
 static void check_container(const json_t *list, size_t i, const char *where,
@@ -252,6 +266,7 @@ const struct apiserver_strategy apiserver_pod_strategy = {
 	.kind = "Pod",
 	.group = "",
 	.prepare = prepare,
+	.prepare_status = prepare_status,
 	.validate = validate,
 	.cells = apiserver_cells_pod,
 };

@@ -47,3 +47,7 @@ void apiserver_service_check_families(const struct apiserver_env *env, const jso
 				      const json_t *old, struct api_errors *errs);
 bool apiserver_service_is_headless(const json_t *spec);
 bool apiserver_service_is_external(const json_t *spec); /* can be reached from outside */
+
+/* kind_service_status.c */
+void apiserver_service_prepare_status(json_t *o, const json_t *old);
+void apiserver_service_validate_status(const json_t *o, const json_t *old, struct api_errors *errs);

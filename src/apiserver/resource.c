@@ -375,10 +375,52 @@ void apiserver_validate(const struct apiserver_resource *r, const struct apiserv
 		drop_repeated(errs);
 }
 
+/* Everything but metadata and status is what it was. */
+static void keep_all_but_status(json_t *o, const json_t *old)
+{
+	static const char *const own[] = { "metadata", "status" };
+	json_t *merged = json_copy(api_tree(old));
+	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+		json_t *v = json_object_get(o, own[i]);
+		if (v != NULL)
+			json_object_set(merged, own[i], v);
+		else
+			json_object_del(merged, own[i]);
+	}
+	json_object_clear(o);
+	json_object_update(o, merged);
+	json_decref(merged);
+}
+
+/* Of custom resources only managedFields are written this way. */
+static void keep_metadata(json_t *o, const json_t *old)
+{
+	json_t *meta = json_deep_copy(json_object_get(old, "metadata"));
+	json_t *managed = api_get(o, "metadata.managedFields");
+	if (managed != NULL)
+		json_object_set(meta, "managedFields", managed);
+	json_object_set_new(o, "metadata", meta);
+}
+
+void apiserver_prepare_status(const struct apiserver_resource *r, json_t *o, const json_t *old)
+{
+	api_schema_prepare(r->schema, o);
+	apiserver_shape_metadata(o);
+	if (r->strategy->prepare_status != NULL)
+		r->strategy->prepare_status(o, old);
+	keep_all_but_status(o, old);
+	if (r->built_in)
+		apiserver_shape(r, o);
+	else
+		keep_metadata(o, old);
+}
+
 void apiserver_validate_status(const struct apiserver_resource *r, const json_t *o,
 			       const json_t *old, struct api_errors *errs)
 {
 	apiserver_objectmeta_validate(r, o, old, errs);
 	if (!r->built_in)
 		api_schema_validate_status(r->schema, o, old, errs);
+	if (r->strategy->validate_status != NULL)
+		r->strategy->validate_status(o, old, errs);
 }

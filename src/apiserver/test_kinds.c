@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 
 enum { DRAWN_PORT = 32000 };
 
@@ -119,6 +120,12 @@ static json_t *sent(const struct apiserver_resource *r, const json_t *body)
 	return o;
 }
 
+static void write_status(const struct apiserver_resource *r, struct outcome *out, const json_t *old)
+{
+	apiserver_prepare_status(r, out->o, old);
+	apiserver_validate_status(r, out->o, old, &out->errs);
+}
+
 static void write_object(const struct apiserver_resource *r, struct outcome *out, const json_t *old)
 {
 	apiserver_prepare(r, &env, out->o, old);
@@ -129,7 +136,8 @@ static void write_object(const struct apiserver_resource *r, struct outcome *out
 	}
 }
 
-static void run_row(const struct apiserver_resource *r, const json_t *row, struct outcome *out)
+static void run_row(const struct apiserver_resource *r, const json_t *row, bool status,
+		    struct outcome *out)
 {
 	json_t *old = NULL;
 	if (json_object_get(row, "old") != NULL) {
@@ -143,12 +151,16 @@ static void run_row(const struct apiserver_resource *r, const json_t *row, struc
 		json_object_set_new(meta, "creationTimestamp", json_string("2026-01-01T00:00:00Z"));
 	}
 	out->o = sent(r, json_object_get(row, "object"));
-	if (old != NULL)
-		json_object_update_missing(json_object_get(out->o, "metadata"),
-					   json_pack("{ss,ss,ss}", "uid", "1", "resourceVersion",
-						     "5", "creationTimestamp",
-						     "2026-01-01T00:00:00Z"));
-	write_object(r, out, old);
+	if (old != NULL) { /* as the server fills them in */
+		json_t *given = json_pack("{ss,ss,ss}", "uid", "1", "resourceVersion", "5",
+					  "creationTimestamp", "2026-01-01T00:00:00Z");
+		json_object_update_missing(json_object_get(out->o, "metadata"), given);
+		json_decref(given);
+	}
+	if (status)
+		write_status(r, out, old);
+	else
+		write_object(r, out, old);
 	json_decref(old);
 }
 
@@ -241,36 +253,160 @@ static json_t *load(void)
 	return file;
 }
 
-static void recorded_answers(void **state)
+static bool same_row(const struct apiserver_resource *r, json_t *row, bool status)
+{
+	struct outcome out = { 0 };
+	bool fine = json_integer_value(json_object_get(row, "code")) == 200;
+	adjust(row);
+	run_row(r, row, status, &out);
+	bool same = fine == (out.errs.n == 0);
+	if (!same || !fine)
+		same = same_errors(r, row, &out);
+	else
+		same = same_stored(row, &out);
+	api_errors_done(&out.errs);
+	json_decref(out.o);
+	return same;
+}
+
+static void check_table(const char *key, size_t at_least)
 {
 	json_t *file = load(), *row;
-	size_t i, bad = 0, n = json_array_size(json_object_get(file, "rows"));
-	(void)state;
-	json_array_foreach (json_object_get(file, "rows"), i, row) {
+	size_t i, bad = 0;
+	json_array_foreach (json_object_get(file, key), i, row) {
 		const json_t *body = json_object_get(row, "object");
-		const struct apiserver_resource *r = apiserver_resource_of(body);
-		struct outcome out = { 0 };
-		bool fine = json_integer_value(json_object_get(row, "code")) == 200;
-		adjust(row);
-		run_row(r, row, &out);
-		bool same = fine == (out.errs.n == 0);
-		if (!same || !fine)
-			same = same_errors(r, row, &out);
-		else
-			same = same_stored(row, &out);
+		if (same_row(apiserver_resource_of(body), row, strcmp(key, "status") == 0))
+			continue;
 		CLEANUP(freep) char *text = json_dumps(body, 0);
-		if (!same) {
-			print_error("=== row %zu %s %.300s\n", i,
-				    json_object_get(row, "old") != NULL ? "update" : "new", text);
-			bad++;
-		}
-		api_errors_done(&out.errs);
-		json_decref(out.o);
+		print_error("=== row %zu %s %.300s\n", i,
+			    json_object_get(row, "old") != NULL ? "update" : "new", text);
+		bad++;
 	}
 	if (bad != 0)
-		fail_msg("%zu rows of %zu differ", bad, n);
-	assert_true(n >= 350);
+		fail_msg("%zu rows of %zu differ", bad, i);
+	assert_true(i >= at_least);
 	json_decref(file);
+}
+
+static void recorded_answers(void **state)
+{
+	(void)state;
+	check_table("rows", 350);
+}
+
+static void recorded_status(void **state)
+{
+	(void)state;
+	check_table("status", 12);
+}
+
+/* ---- what is taken and given back ---- */
+
+struct pool {
+	VEC(char *) taken;
+};
+
+static int pool_allocate(void *ctx, int family, const char *want, char *ret, size_t ret_n)
+{
+	struct pool *p = ctx;
+	assert_int_equal(family, 4);
+	if (want[0] != '\0')
+		snprintf(ret, ret_n, "%s", want);
+	else
+		snprintf(ret, ret_n, "10.96.0.%zu", p->taken.n + 50);
+	for (size_t i = 0; i < p->taken.n; i++) {
+		if (strcmp(p->taken.v[i], ret) == 0)
+			return ERR_CONFLICT;
+	}
+	vec_push(&p->taken, xstrdup(ret));
+	return 0;
+}
+
+static void pool_drop(struct pool *p, const char *s)
+{
+	for (size_t i = 0; i < p->taken.n; i++) {
+		if (strcmp(p->taken.v[i], s) == 0) {
+			free(p->taken.v[i]);
+			p->taken.v[i] = p->taken.v[--p->taken.n];
+			return;
+		}
+	}
+	fail_msg("%s was not taken", s);
+}
+
+static void pool_release(void *ctx, const char *address)
+{
+	pool_drop(ctx, address);
+}
+
+static int pool_port(void *ctx, unsigned want, unsigned *ret)
+{
+	char text[64], got[64];
+	*ret = want != 0 ? want : 31000;
+	snprintf(text, sizeof(text), "%u", *ret);
+	return pool_allocate(ctx, 4, text, got, sizeof(got));
+}
+
+static void pool_release_port(void *ctx, unsigned port)
+{
+	char text[64];
+	snprintf(text, sizeof(text), "%u", port);
+	pool_drop(ctx, text);
+}
+
+static json_t *service(const char *spec)
+{
+	json_t *o =
+		json_pack("{ss,ss,s{ss,ss},so}", "apiVersion", "v1", "kind", "Service", "metadata",
+			  "name", "a", "namespace", "b", "spec", json_loads(spec, 0, NULL));
+	assert_non_null(o);
+	return o;
+}
+
+static int admit(const struct apiserver_env *e, json_t *o, const json_t *old)
+{
+	const struct apiserver_resource *r = apiserver_resource_find("", "v1", "services");
+	struct api_errors errs = { 0 };
+	apiserver_prepare(r, e, o, old);
+	int code = r->strategy->admit(e, o, old, &errs);
+	api_errors_done(&errs);
+	return code;
+}
+
+static void given_back(void **state)
+{
+	const struct apiserver_strategy *s =
+		apiserver_resource_find("", "v1", "services")->strategy;
+	struct pool pool = { 0 };
+	const struct apiserver_env e = { .ctx = &pool,
+					 .allocate = pool_allocate,
+					 .release = pool_release,
+					 .allocate_port = pool_port,
+					 .release_port = pool_release_port,
+					 .service_cidrs = cidrs };
+	(void)state;
+	json_t *a = service("{\"type\":\"NodePort\",\"ports\":[{\"port\":80}]}");
+	assert_int_equal(admit(&e, a, NULL), 0);
+	assert_int_equal(pool.taken.n, 2); /* an address and a port */
+	json_t *b = service("{\"type\":\"NodePort\",\"ports\":[{\"port\":80,\"nodePort\":31000}]}");
+	assert_int_equal(admit(&e, b, NULL), ERR_CONFLICT); /* nothing stays of it */
+	assert_int_equal(pool.taken.n, 2);
+	json_t *c = service("{\"type\":\"ExternalName\",\"externalName\":\"x.y\"}");
+	assert_int_equal(admit(&e, c, a), 0);
+	s->undo(&e, c, a); /* the write failed: nothing was taken for it */
+	assert_int_equal(pool.taken.n, 2);
+	s->undo(&e, a, c); /* the write went well */
+	assert_int_equal(pool.taken.n, 0);
+	json_t *d = service("{\"ports\":[{\"port\":80}]}");
+	assert_int_equal(admit(&e, d, c), 0);
+	assert_int_equal(pool.taken.n, 1);
+	s->removed(&e, d);
+	assert_int_equal(pool.taken.n, 0);
+	vec_done(&pool.taken);
+	json_decref(a);
+	json_decref(b);
+	json_decref(c);
+	json_decref(d);
 }
 
 /* The server's sentence around what apiserver_strict says. */
@@ -367,10 +503,9 @@ static void strict_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recorded_answers),
-		cmocka_unit_test(strict_decoding),
-		cmocka_unit_test(strict_yaml),
-		cmocka_unit_test(strict_limit),
+		cmocka_unit_test(recorded_answers), cmocka_unit_test(recorded_status),
+		cmocka_unit_test(given_back),	    cmocka_unit_test(strict_decoding),
+		cmocka_unit_test(strict_yaml),	    cmocka_unit_test(strict_limit),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

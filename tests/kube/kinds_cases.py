@@ -248,6 +248,24 @@ EVENTS = [
     (EV2, ev2(series={"count": 3, "lastObservedTime": MICRO}), ev2()), (EV2, ev2(note="other"), ev2()), (EV2, ev2(regarding=ref("y")), ev2()), (EV2, ev2(reason="Other"), ev2()),
 ]
 
+LB = svc(port(nodePort=30850), type="LoadBalancer", clusterIP="10.96.8.1")
+
+
+def ingress(*entries):
+    return {"status": {"loadBalancer": {"ingress": list(entries)}}}
+
+
+# Writes to the status subresource: (kind, object as it was made, what is written).
+STATUS = [
+    (SVC, LB, ingress({"ip": "192.0.2.1"})), (SVC, LB, ingress({"ip": "x"}, {"ip": "192.0.2.1", "ipMode": "Proxy"}, {"hostname": "a.b"})), (SVC, LB, ingress({"ip": "192.0.2.1", "ipMode": "x"})),
+    (SVC, LB, ingress({"hostname": "A"}, {"hostname": "192.0.2.1"}, {"hostname": "a", "ipMode": "VIP"})), (SVC, svc(port(), clusterIP="10.96.8.2"), ingress({"ip": "192.0.2.1"})),
+    (SVC, LB, {**ingress(), "spec": {"ports": [port(81)], "type": "ClusterIP"}, "metadata": {"labels": {"a": "b"}}}), (SVC, LB, {"metadata": {"labels": {"a b": "c"}}, "status": {}}),
+    (SVC, LB, {"status": {"conditions": [{"type": "A", "status": "True", "reason": "R", "message": "", "lastTransitionTime": TIME}]}}), (NS, {}, {"status": {"phase": "Active"}}), (NS, {}, {"status": {"phase": "Terminating"}}),
+    (NODE, {}, {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}], "capacity": {"cpu": "2"}}, "spec": {"unschedulable": True}}),
+    (POD, pod(box()), {"status": {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}], "conditions": [{"type": "Ready", "status": "True"}]}, "spec": {"hostname": "x"}}),
+    (POD, pod(box()), {"status": {"phase": "Running", "podIP": "10.0.0.1"}}), (POD, pod(box()), {"status": {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}}),
+]
+
 # Bodies that Go's decoder refuses, or of which strict decoding complains.
 DECODING = [
     (CM, {"data": {"a": 5}}), (CM, {"data": []}), (CM, {"data": "x"}), (CM, {"data": {"a": {}}}), (CM, {"data": {"a": True}}), (CM, {"immutable": "x"}), (CM, {"binaryData": {"a": 5}}),

@@ -4,7 +4,7 @@ import json
 import os
 
 from crdlib import CRD_PATH, CRDS, cluster, create, established, serves  # noqa: F401 (fixture)
-from kinds_cases import CASES, DECODING, KINDS, TEXTS
+from kinds_cases import CASES, DECODING, KINDS, STATUS, TEXTS
 from lib import server
 
 FILE = os.path.join(server.ROOT, "src", "apiserver", "test_kinds.json")
@@ -82,6 +82,19 @@ def ask(cluster, i, case):
     return row
 
 
+def ask_status(cluster, i, case):
+    old, path = whole(case[0], case[1], f"s{i}")
+    o, _ = whole(case[0], case[2], f"s{i}")
+    name = old["metadata"]["name"]
+    status, was = cluster.call("POST", path, old)
+    assert status == 201, (case, was)
+    row = {"kind": case[0], "object": copy.deepcopy(o), "old": old}
+    o["metadata"]["resourceVersion"] = was["metadata"]["resourceVersion"]
+    row.update(verdict(*cluster.call("PUT", f"{path}/{name}/status", o), old))
+    cluster.call("DELETE", f"{path}/{name}?gracePeriodSeconds=0")
+    return row
+
+
 def short(row):
     """Rows with huge texts are made again by the reader: {"x": times}."""
     return json.loads(json.dumps(row).replace("x" * (1 << 20), "@1MiB@").replace("x" * (256 << 10), "@256KiB@"))
@@ -94,7 +107,8 @@ def table(cluster):
         o, path = whole(case[0], case[1], i)
         status, answer = cluster.call("POST", path + "?dryRun=All&fieldValidation=Strict", o)
         strict.append({"kind": case[0], "object": o, "code": status, "message": answer["message"] if status >= 400 else None})
-    return {"rows": rows, "strict": strict, "texts": texts(cluster)}
+    return {"rows": rows, "strict": strict, "texts": texts(cluster),
+            "status": [ask_status(cluster, i, case) for i, case in enumerate(STATUS)]}
 
 
 def texts(cluster):
