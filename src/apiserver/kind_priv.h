@@ -42,9 +42,13 @@ void apiserver_validate_as_new(const json_t *o, struct api_errors *errs);
 /* kind_service_check.c */
 void apiserver_service_validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
 				struct api_errors *errs);
+/* kind_service_family.c */
+void apiserver_service_check_ips(const json_t *o, const json_t *old, struct api_errors *errs);
+void apiserver_service_check_kept(const json_t *spec, const json_t *was, struct api_errors *errs);
 /* What the server complains of before it gives addresses, when it then stops. */
 void apiserver_service_check_families(const struct apiserver_env *env, const json_t *o,
 				      const json_t *old, struct api_errors *errs);
+/* kind_service.c */
 bool apiserver_service_is_headless(const json_t *spec);
 bool apiserver_service_is_external(const json_t *spec); /* can be reached from outside */
 

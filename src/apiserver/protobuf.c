@@ -21,7 +21,6 @@ enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
 struct reader {
 	size_t values;
-	unsigned depth;
 	char *err;
 	size_t err_n;
 };
@@ -121,7 +120,7 @@ static int find_field(struct reader *r, struct slice s, unsigned number, struct 
 /* {seconds, nanoseconds}; an empty message is no time. */
 static int read_time(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
 {
-	struct field seconds, nanos;
+	struct field seconds = { 0 }, nanos = { 0 };
 	char text[API_TIME_TEXT_MAX];
 	bool micro = strcmp(go_type(schema), "v1.MicroTime") == 0;
 	int code = find_field(r, s, 1, &seconds);
@@ -143,7 +142,7 @@ static int read_time(struct reader *r, const json_t *schema, struct slice s, jso
 /* {type, number, text} */
 static int read_int_or_string(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
 {
-	struct field type, number, text;
+	struct field type = { 0 }, number = { 0 }, text = { 0 };
 	(void)schema;
 	int code = find_field(r, s, 1, &type);
 	if (code == 0)
@@ -161,7 +160,7 @@ static int read_int_or_string(struct reader *r, const json_t *schema, struct sli
 /* {text} */
 static int read_quantity(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
 {
-	struct field text;
+	struct field text = { 0 };
 	(void)schema;
 	int code = find_field(r, s, 1, &text);
 	return code < 0 ? code : text_of(r, text.bytes, ret);
@@ -170,7 +169,7 @@ static int read_quantity(struct reader *r, const json_t *schema, struct slice s,
 /* {JSON} */
 static int read_fields(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
 {
-	struct field raw;
+	struct field raw = { 0 };
 	(void)schema;
 	int code = find_field(r, s, 1, &raw);
 	if (code < 0)
@@ -235,7 +234,7 @@ static int read_value(struct reader *r, const json_t *schema, const struct field
 /* An entry of a map: {key, value}. */
 static int read_entry(struct reader *r, const json_t *schema, const struct field *f, json_t *map)
 {
-	struct field key, value;
+	struct field key = { 0 }, value = { 0 };
 	json_t *name = NULL, *v = NULL;
 	int code = f->wire == WIRE_BYTES ? find_field(r, f->bytes, 1, &key)
 					 : fail(r, ERR_PARSE, "proto: wrong wireType");
@@ -329,12 +328,7 @@ static int read_fields_of(struct reader *r, const json_t *schema, struct slice s
 static int read_message(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
 {
 	json_t *o = json_object();
-	int code = 0;
-	if (++r->depth > APISERVER_PROTOBUF_DEPTH_MAX)
-		code = fail(r, ERR_LIMIT, "proto: nested too deeply");
-	if (code == 0)
-		code = read_fields_of(r, schema, s, o);
-	r->depth--;
+	int code = read_fields_of(r, schema, s, o); /* as deep as the schema at most */
 	if (code < 0)
 		json_decref(o);
 	else
@@ -352,7 +346,7 @@ struct envelope {
 static int read_envelope(struct reader *r, struct slice body, struct envelope *ret)
 {
 	static const char magic[4] = { 'k', '8', 's', '\0' };
-	struct field type, raw, version, kind;
+	struct field type = { 0 }, raw = { 0 }, version = { 0 }, kind = { 0 };
 	if (body.n < sizeof(magic) || memcmp(body.p, magic, sizeof(magic)) != 0)
 		return fail(r, ERR_PARSE,
 			    "provided data does not appear to be a protobuf message, "
