@@ -379,7 +379,7 @@ void apiserver_validate(const struct apiserver_resource *r, const struct apiserv
 static void keep_all_but_status(json_t *o, const json_t *old)
 {
 	static const char *const own[] = { "metadata", "status" };
-	json_t *merged = json_copy(api_tree(old));
+	json_t *merged = json_deep_copy(old);
 	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
 		json_t *v = json_object_get(o, own[i]);
 		if (v != NULL)
