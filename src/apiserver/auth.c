@@ -161,68 +161,33 @@ static bool is_reserved(const char *group, const char *resource)
 	return false;
 }
 
-bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_access *a)
+bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_action *a)
 {
 	if (who->system || is_one_of(a->verb, reading, ARRAY_LEN(reading)))
 		return true;
-	return is_one_of(a->verb, writing, ARRAY_LEN(writing)) && !covers(a->sub, "status") &&
-	       !is_reserved(a->group, a->resource);
+	return is_one_of(a->verb, writing, ARRAY_LEN(writing)) && a->path[0] == '\0' &&
+	       !covers(a->subresource, "status") && !is_reserved(a->group, a->resource);
 }
 
-void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_access *a,
+bool apiserver_may_user(void *ctx, const char *user, const struct apiserver_action *a)
+{
+	(void)ctx;
+	for (size_t i = 0; i < IDENTITIES; i++) {
+		if (strcmp(known[i].who.user, user) == 0)
+			return apiserver_may(&known[i].who, a);
+	}
+	return false;
+}
+
+void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_action *a,
 			struct strbuf *out)
 {
 	strbuf_adds(out, "User ");
 	strbuf_add_quoted(out, slice_of(who->user));
 	strbuf_addf(out, " cannot %s resource \"%s%s%s\" in API group \"%s\" ", a->verb,
-		    a->resource, *a->sub != '\0' ? "/" : "", a->sub, a->group);
+		    a->resource, *a->subresource != '\0' ? "/" : "", a->subresource, a->group);
 	if (*a->ns != '\0')
 		strbuf_addf(out, "in the namespace \"%s\"", a->ns);
 	else
 		strbuf_adds(out, "at the cluster scope");
-}
-
-static json_t *rule(json_t *verbs, const char *group, json_t *resources)
-{
-	return json_pack("{so,s[s],so}", "verbs", verbs, "apiGroups", group, "resources",
-			 resources);
-}
-
-/* RBAC knows no "but not": what may be written is listed by group. */
-static void add_group_rule(json_t *rules, const char *group,
-			   const struct apiserver_resource *const *rows, size_t n)
-{
-	json_t *names = json_array();
-	for (size_t i = 0; i < n; i++) {
-		const struct api_kind *k = rows[i]->kind;
-		bool again = i > 0 && rows[i - 1]->kind == k;
-		if (strcmp(k->group, group) == 0 && !again && !is_reserved(group, k->plural))
-			json_array_append_new(names, json_string(k->plural));
-	}
-	if (json_array_size(names) > 0)
-		json_array_append_new(rules, rule(json_pack("[s]", "*"), group, names));
-	else
-		json_decref(names);
-}
-
-json_t *apiserver_may_rules(const struct apiserver_identity *who,
-			    const struct apiserver_resource *const *rows, size_t n)
-{
-	json_t *rules = json_array();
-	if (who->system) {
-		json_array_append_new(rules,
-				      rule(json_pack("[s]", "*"), "*", json_pack("[s]", "*")));
-	} else {
-		json_array_append_new(rules, rule(json_pack("[s,s,s]", "get", "list", "watch"), "*",
-						  json_pack("[s]", "*")));
-		for (size_t i = 0; i < n; i++) {
-			bool seen = false;
-			for (size_t k = 0; k < i; k++)
-				seen |= strcmp(rows[k]->kind->group, rows[i]->kind->group) == 0;
-			if (!seen)
-				add_group_rule(rules, rows[i]->kind->group, rows, n);
-		}
-	}
-	return json_pack("{so,s[{s[s],s[s]}],sb}", "resourceRules", rules, "nonResourceRules",
-			 "verbs", "get", "nonResourceURLs", "*", "incomplete", 0);
 }

@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <jansson.h>
-
 #include "apiserver/resource.h"
 #include "apiserver/rest.h"
 #include "base/compiler.h"
@@ -25,17 +23,10 @@ const char *apiserver_auth_system_token(const struct apiserver_auth *a);
 const struct apiserver_identity *apiserver_auth_who(const struct apiserver_auth *a,
 						    const char *authorization);
 
-/* May they? `sub` and `ns` are "" for none; group and resource may be "*", as reviews ask it. */
-struct apiserver_access {
-	const char *verb;	      /* "create" */
-	const char *group, *resource; /* "k8s.ovn.org", "dnsnames" */
-	const char *sub;	      /* "status" */
-	const char *ns;
-};
-bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_access *a);
+/* May they? Group and resource may be "*", as reviews ask it. */
+bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_action *a);
+/* The same by name, as `may` of struct apiserver_env; nobody else may anything. */
+bool apiserver_may_user(void *ctx, const char *user, const struct apiserver_action *a);
 /* What is said when not, behind `dnsnames.k8s.ovn.org "x" is forbidden: `. */
-void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_access *a,
+void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_action *a,
 			struct strbuf *out);
-/* The same as rules, for a SelfSubjectRulesReview: its status, new. */
-json_t *apiserver_may_rules(const struct apiserver_identity *who,
-			    const struct apiserver_resource *const *rows, size_t n);

@@ -1,0 +1,22 @@
+/* What a request wants to do, read from its method and path alone, before anybody looks whether
+ * such a thing exists: what is not allowed is refused first. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "apiserver/auth.h"
+#include "apiserver/rest.h"
+
+enum { APISERVER_ACCESS_PATH_MAX_BYTES = 4096 };
+
+struct apiserver_wish {
+	struct apiserver_action action;
+	char text_[APISERVER_ACCESS_PATH_MAX_BYTES];
+};
+
+/* False when the path is none of a resource, or too long for any. The wish points into itself: it
+ * must stay where it is. */
+bool apiserver_wish_read(const struct apiserver_call *c, struct apiserver_wish *ret);
+/* 403 and the Status that says why. */
+void apiserver_wish_refuse(const struct apiserver_identity *who, const struct apiserver_wish *w,
+			   struct apiserver_answer *ret);

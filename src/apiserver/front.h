@@ -1,0 +1,41 @@
+/* HTTP on one side, the API's dialect on the other: who asks, health, metrics, discovery, header
+ * fields and streams. Handlers of an http_service; any thread, many at a time. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "apiserver/auth.h"
+#include "apiserver/discovery.h"
+#include "apiserver/rest.h"
+#include "http/service.h"
+
+enum { APISERVER_WARNINGS_MAX = 8 };
+
+/* The API behind it: apiserver_serve and what belongs to it, or a test's own. */
+struct apiserver_backend {
+	void *ctx;
+	void (*serve)(void *ctx, const struct apiserver_call *c, struct apiserver_answer *ret);
+	void (*done)(struct apiserver_answer *a);
+	void (*on_wake)(struct apiserver_stream *s, void (*wake)(void *ctx), void *ctx);
+	ssize_t (*pull)(struct apiserver_stream *s, char *buf, size_t n);
+	void (*free)(struct apiserver_stream *s);
+};
+
+/* One thing that must be so for the server to be well. */
+struct apiserver_health {
+	const char *name;
+	bool (*ok)(void *ctx);
+	void *ctx;
+};
+
+struct apiserver_front {
+	const struct apiserver_auth *auth;
+	struct apiserver_discovery *discovery;
+	const struct apiserver_backend *backend;
+	const struct apiserver_health *health; /* beside ping, which is always well */
+	size_t n_health;
+};
+
+/* Of struct http_service_conf; ctx is the front. */
+void apiserver_front_handle(void *front, const struct http_request *req, struct http_answer *a);
+void apiserver_front_too_long(void *front, const struct http_request *req, struct http_answer *a);
