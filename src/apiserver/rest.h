@@ -39,8 +39,12 @@ struct apiserver_api_conf {
 		void (*check)(const json_t *o, const json_t *old, struct api_errors *errs);
 	} * checks;
 	size_t n_checks;
+	/* Where clients reach us, for the EndpointSlice default/kubernetes; NULL: no endpoint. */
+	const char *address;
+	uint16_t port;
 	uint64_t bookmark_ns;  /* between bookmarks; 0: a minute */
 	uint64_t event_ttl_ns; /* 0: an hour */
+	uint64_t wait_ns;      /* for a version that is not there yet; 0: 3 seconds */
 };
 
 /* Makes what must exist (namespaces default, kube-system, ...; Service default/kubernetes) and
