@@ -1,0 +1,372 @@
+/* Options. */
+#include "apiserver/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "apiserver/body.h"
+
+const char *apiserver_arg(const struct apiserver_call *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_args; i++) {
+		if (strcmp(c->args[i].name, name) == 0)
+			return c->args[i].value;
+	}
+	return NULL;
+}
+
+static const char *text_arg(const struct apiserver_call *c, const char *name)
+{
+	const char *v = apiserver_arg(c, name);
+	return v != NULL ? v : "";
+}
+
+/* Anything but 0 and false says yes, even nothing. -1 when it is not there. */
+static int bool_arg(const struct apiserver_call *c, const char *name)
+{
+	const char *v = apiserver_arg(c, name);
+	if (v == NULL)
+		return -1;
+	return strcmp(v, "0") != 0 && strcasecmp(v, "false") != 0;
+}
+
+static int number_arg(const struct apiserver_call *c, const char *name, int64_t *ret,
+		      struct apiserver_status *st)
+{
+	const char *v = apiserver_arg(c, name);
+	if (v == NULL)
+		return 0;
+	char *end = NULL;
+	errno = 0;
+	long long n = strtoll(v, &end, 10);
+	bool ok = (v[0] == '-' || v[0] == '+' || ascii_isdigit(v[0])) && *end == '\0' && end != v;
+	if (ok && errno == 0) {
+		*ret = n;
+		return 0;
+	}
+	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+	strbuf_add_quoted(&quoted, slice_of(v));
+	return apiserver_bad_request(st, "strconv.ParseInt: parsing %s: %s", quoted.s,
+				     ok ? "value out of range" : "invalid syntax");
+}
+
+bool apiserver_version_parse(const char *s, uint64_t *ret)
+{
+	*ret = 0;
+	return s[0] == '\0' || slice_u64(slice_of(s), ret) == 0;
+}
+
+/* ---- lists and watches ---- */
+
+static const char match_field[] = "resourceVersionMatch";
+
+static void unsupported(struct api_errors *errs, const char *field, const char *value,
+			const char *allowed)
+{
+	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT, detail = STRBUF_INIT;
+	strbuf_add_quoted(&quoted, slice_of(value));
+	strbuf_addf(&detail, "supported values: %s", allowed);
+	api_errors_add(errs, API_FIELD_UNSUPPORTED, field, quoted.s, detail.s);
+}
+
+static void forbid(struct api_errors *errs, const char *field, const char *why)
+{
+	api_errors_add(errs, API_FIELD_FORBIDDEN, field, NULL, why);
+}
+
+static void check_list(const struct apiserver_list_options *o, struct api_errors *errs)
+{
+	bool exact = strcmp(o->match, "Exact") == 0;
+	if (o->match[0] != '\0') {
+		if (o->rv[0] == '\0')
+			forbid(errs, match_field,
+			       "resourceVersionMatch is forbidden unless resourceVersion is "
+			       "provided");
+		if (o->token[0] != '\0')
+			forbid(errs, match_field,
+			       "resourceVersionMatch is forbidden when continue is provided");
+		if (!exact && strcmp(o->match, "NotOlderThan") != 0)
+			unsupported(errs, match_field, o->match,
+				    "\"Exact\", \"NotOlderThan\", \"\"");
+		if (exact && strcmp(o->rv, "0") == 0)
+			forbid(errs, match_field,
+			       "resourceVersionMatch \"exact\" is forbidden for resourceVersion "
+			       "\"0\"");
+	}
+	if (o->initial_events >= 0)
+		forbid(errs, "sendInitialEvents", "sendInitialEvents is forbidden for list");
+}
+
+static void check_watch(const struct apiserver_list_options *o, struct api_errors *errs)
+{
+	bool newer = strcmp(o->match, "NotOlderThan") == 0;
+	if (o->initial_events >= 0 && !newer)
+		forbid(errs, match_field,
+		       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+	if (o->match[0] == '\0')
+		return;
+	if (o->initial_events < 0)
+		forbid(errs, match_field,
+		       "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+		       "provided");
+	if (!newer)
+		unsupported(errs, match_field, o->match, "\"NotOlderThan\"");
+	if (o->token[0] != '\0')
+		forbid(errs, match_field,
+		       "resourceVersionMatch is forbidden when continue is provided");
+}
+
+int apiserver_list_options(const struct apiserver_call *c, struct apiserver_list_options *ret,
+			   struct apiserver_status *st)
+{
+	struct api_errors errs = { 0 };
+	*ret = (struct apiserver_list_options){
+		.label = text_arg(c, "labelSelector"),
+		.field = text_arg(c, "fieldSelector"),
+		.rv = text_arg(c, "resourceVersion"),
+		.match = text_arg(c, match_field),
+		.token = text_arg(c, "continue"),
+		.watch = bool_arg(c, "watch") == 1,
+		.bookmarks = bool_arg(c, "allowWatchBookmarks") == 1,
+		.initial_events = bool_arg(c, "sendInitialEvents"),
+		.timeout_s = -1,
+	};
+	int r = number_arg(c, "limit", &ret->limit, st);
+	if (r == 0)
+		r = number_arg(c, "timeoutSeconds", &ret->timeout_s, st);
+	if (r < 0)
+		return r;
+	if (ret->limit < 0)
+		ret->limit = 0;
+	(ret->watch ? check_watch : check_list)(ret, &errs);
+	if (errs.n != 0)
+		r = apiserver_bad_options(st, "ListOptions", &errs);
+	api_errors_done(&errs);
+	return r;
+}
+
+/* ---- writes ---- */
+
+/* Only All is a dry run; it may be said more than once. `values` is a JSON array for the message.
+ */
+static bool check_dry_run(const char *const *v, size_t n, struct api_errors *errs)
+{
+	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
+	bool ok = true;
+	for (size_t i = 0; i < n; i++) {
+		ok = ok && strcmp(v[i], "All") == 0;
+		strbuf_addc(&shown, i == 0 ? '[' : ',');
+		strbuf_add_json(&shown, slice_of(v[i]));
+	}
+	strbuf_addc(&shown, ']');
+	if (!ok)
+		api_errors_add(errs, API_FIELD_UNSUPPORTED, "dryRun", shown.s,
+			       "supported values: \"All\"");
+	return n != 0;
+}
+
+static bool dry_run_args(const struct apiserver_call *c, struct api_errors *errs)
+{
+	const char *v[APISERVER_ARGS_MAX];
+	size_t n = 0;
+	for (size_t i = 0; i < c->n_args && n < ARRAY_LEN(v); i++) {
+		if (strcmp(c->args[i].name, "dryRun") == 0)
+			v[n++] = c->args[i].value;
+	}
+	return check_dry_run(v, n, errs);
+}
+
+static void check_manager(const char *s, struct api_errors *errs)
+{
+	struct slice rest = slice_of(s);
+	if (rest.n > APISERVER_MANAGER_MAX_BYTES) {
+		api_errors_add(errs, API_FIELD_TOO_LONG, "fieldManager", NULL,
+			       "may not be more than 128 bytes");
+		return;
+	}
+	for (size_t i = 0; i < rest.n; i++) {
+		unsigned char ch = (unsigned char)s[i];
+		if (ch >= 0x20 && ch != 0x7f)
+			continue;
+		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT, detail = STRBUF_INIT;
+		strbuf_add_quoted(&quoted, rest);
+		strbuf_addf(&detail, "invalid character U+%04X (at position %zu)", (unsigned)ch, i);
+		api_errors_add(errs, API_FIELD_INVALID, "fieldManager", quoted.s, detail.s);
+		return;
+	}
+}
+
+/* Who writes: as said, else the client's name up to the slash. */
+static void set_manager(const struct apiserver_call *c, char ret[APISERVER_MANAGER_MAX_BYTES + 1])
+{
+	const char *said = text_arg(c, "fieldManager");
+	size_t n = 0;
+	if (said[0] != '\0') {
+		snprintf(ret, APISERVER_MANAGER_MAX_BYTES + 1, "%s", said);
+		return;
+	}
+	for (const char *p = c->user_agent; *p != '\0' && *p != '/'; p++) {
+		if ((unsigned char)*p >= 0x20 && *p != 0x7f && n < APISERVER_MANAGER_MAX_BYTES)
+			ret[n++] = *p;
+	}
+	ret[n] = '\0';
+	if (n == 0) /* a Go client cannot say nothing; others count as its library */
+		snprintf(ret, APISERVER_MANAGER_MAX_BYTES + 1, "Go-http-client");
+}
+
+static const char *const option_kinds[] = { "CreateOptions", "UpdateOptions", "PatchOptions",
+					    "PatchOptions" };
+
+static enum apiserver_strictness strictness(const struct apiserver_call *c, struct api_errors *errs)
+{
+	const char *v = text_arg(c, "fieldValidation");
+	if (strcmp(v, "Strict") == 0)
+		return APISERVER_STRICT;
+	if (strcmp(v, "Ignore") == 0)
+		return APISERVER_IGNORE;
+	if (v[0] != '\0' && strcmp(v, "Warn") != 0)
+		unsupported(errs, "fieldValidation", v, "\"\", \"Ignore\", \"Strict\", \"Warn\"");
+	return APISERVER_WARN;
+}
+
+int apiserver_write_options(const struct apiserver_call *c, enum apiserver_write_kind kind,
+			    struct apiserver_write_options *ret, struct apiserver_status *st)
+{
+	struct api_errors errs = { 0 };
+	const char *manager = text_arg(c, "fieldManager");
+	int force = bool_arg(c, "force"), r = 0;
+	memset(ret, 0, sizeof(*ret));
+	if (kind == APISERVER_WRITE_APPLY && manager[0] == '\0')
+		api_errors_add(&errs, API_FIELD_REQUIRED, "fieldManager", NULL,
+			       "is required for apply patch");
+	if (kind == APISERVER_WRITE_PATCH && force >= 0)
+		forbid(&errs, "force", "may not be specified for non-apply patch");
+	check_manager(manager, &errs);
+	ret->dry_run = dry_run_args(c, &errs);
+	ret->strictness = strictness(c, &errs);
+	ret->force = force == 1;
+	set_manager(c, ret->manager);
+	if (errs.n != 0)
+		r = apiserver_bad_options(st, option_kinds[kind], &errs);
+	api_errors_done(&errs);
+	return r;
+}
+
+/* ---- deletes ---- */
+
+static const char *json_kind(const json_t *v)
+{
+	if (json_is_object(v))
+		return "object";
+	if (json_is_array(v))
+		return "array";
+	if (json_is_string(v))
+		return "string";
+	return json_is_boolean(v) ? "bool" : "number";
+}
+
+/* The members a body may have, with Go's words for their types. */
+static int check_types(const json_t *o, struct apiserver_status *st)
+{
+	static const struct {
+		const char *key;
+		json_type type;
+		const char *words;
+	} members[] = {
+		{ "gracePeriodSeconds", JSON_INTEGER, "int64" },
+		{ "orphanDependents", JSON_TRUE, "bool" },
+		{ "propagationPolicy", JSON_STRING, "v1.DeletionPropagation" },
+		{ "dryRun", JSON_ARRAY, "[]string" },
+		{ "preconditions", JSON_OBJECT, "v1.Preconditions" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		const json_t *v = json_object_get(o, members[i].key);
+		if (v == NULL || json_is_null(v) || json_typeof(v) == members[i].type ||
+		    (members[i].type == JSON_TRUE && json_is_false(v)))
+			continue;
+		return apiserver_bad_request(st,
+					     "json: cannot unmarshal %s into Go struct field "
+					     "DeleteOptions.%s of type %s",
+					     json_kind(v), members[i].key, members[i].words);
+	}
+	return 0;
+}
+
+static const char *precondition(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(json_object_get(o, "preconditions"), key));
+}
+
+static int from_body(const struct apiserver_call *c, struct apiserver_delete_options *ret,
+		     struct api_errors *errs, struct apiserver_status *st)
+{
+	const char *v[APISERVER_ARGS_MAX];
+	size_t n = 0, i;
+	json_t *e;
+	int r = apiserver_body_options(c, &ret->body, st);
+	if (r == 0)
+		r = check_types(ret->body, st);
+	if (r < 0)
+		return r;
+	const char *policy = json_string_value(json_object_get(ret->body, "propagationPolicy"));
+	const json_t *orphan = json_object_get(ret->body, "orphanDependents");
+	ret->policy = policy != NULL ? policy : "";
+	ret->orphan = json_is_boolean(orphan) ? json_is_true(orphan) : -1;
+	ret->uid = precondition(ret->body, "uid");
+	ret->rv = precondition(ret->body, "resourceVersion");
+	json_array_foreach (json_object_get(ret->body, "dryRun"), i, e) {
+		if (json_is_string(e) && n < ARRAY_LEN(v))
+			v[n++] = json_string_value(e);
+	}
+	ret->dry_run = check_dry_run(v, n, errs);
+	return 0;
+}
+
+static int from_args(const struct apiserver_call *c, struct apiserver_delete_options *ret,
+		     struct api_errors *errs, struct apiserver_status *st)
+{
+	int64_t grace;
+	ret->policy = text_arg(c, "propagationPolicy");
+	ret->orphan = bool_arg(c, "orphanDependents");
+	ret->dry_run = dry_run_args(c, errs);
+	return number_arg(c, "gracePeriodSeconds", &grace, st);
+}
+
+static void check_propagation(const struct apiserver_delete_options *o, struct api_errors *errs)
+{
+	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+	strbuf_add_quoted(&quoted, slice_of(o->policy));
+	if (o->policy[0] == '\0')
+		return;
+	if (o->orphan >= 0)
+		api_errors_add(errs, API_FIELD_INVALID, "propagationPolicy", quoted.s,
+			       "orphanDependents and deletionPropagation cannot be both set");
+	if (strcmp(o->policy, "Foreground") != 0 && strcmp(o->policy, "Background") != 0 &&
+	    strcmp(o->policy, "Orphan") != 0)
+		unsupported(errs, "propagationPolicy", o->policy,
+			    "\"Foreground\", \"Background\", \"Orphan\", \"nil\"");
+}
+
+int apiserver_delete_options(const struct apiserver_call *c, struct apiserver_delete_options *ret,
+			     struct apiserver_status *st)
+{
+	struct api_errors errs = { 0 };
+	*ret = (struct apiserver_delete_options){ .policy = "", .orphan = -1 };
+	int r = (c->body.n != 0 ? from_body : from_args)(c, ret, &errs, st);
+	check_propagation(ret, &errs);
+	if (r == 0 && errs.n != 0)
+		r = apiserver_bad_options(st, "DeleteOptions", &errs);
+	api_errors_done(&errs);
+	if (r < 0)
+		apiserver_delete_options_done(ret);
+	return r;
+}
+
+void apiserver_delete_options_done(struct apiserver_delete_options *o)
+{
+	json_decref(o->body);
+	o->body = NULL;
+}

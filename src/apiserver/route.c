@@ -1,0 +1,86 @@
+/* Paths, part by part. */
+#include "apiserver/route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Splits in place; the number of parts, or -1 when there are too many. Empty ones count. */
+static int split(char *s, char *parts[APISERVER_PATH_PARTS_MAX])
+{
+	int n = 0;
+	for (char *at = s; at != NULL; n++) {
+		if (n == APISERVER_PATH_PARTS_MAX)
+			return -1;
+		parts[n] = at;
+		at = strchr(at, '/');
+		if (at != NULL)
+			*at++ = '\0';
+	}
+	if (n != 0 && parts[n - 1][0] == '\0')
+		n--; /* a slash at the end */
+	for (int i = 0; i < n; i++) {
+		if (parts[i][0] == '\0' || strcmp(parts[i], ".") == 0 ||
+		    strcmp(parts[i], "..") == 0)
+			return -1;
+	}
+	return n;
+}
+
+static void look_up_group(struct apiserver_route *ret)
+{
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(rows[i]->kind->group, ret->group) != 0)
+			continue;
+		ret->group_known = true;
+		ret->custom = !rows[i]->built_in;
+	}
+}
+
+/* What follows group and version. A namespace is a place and a thing: /namespaces/NS/status. */
+static bool rest_of(struct apiserver_route *ret, char **part, int n)
+{
+	if (n == 0)
+		return false;
+	if (n > 2 && strcmp(part[0], "namespaces") == 0 &&
+	    !(n == 3 && (strcmp(part[2], "status") == 0 || strcmp(part[2], "finalize") == 0))) {
+		ret->ns = part[1];
+		part += 2;
+		n -= 2;
+	}
+	ret->plural = part[0];
+	ret->name = n > 1 ? part[1] : NULL;
+	ret->sub = n > 2 ? part[2] : "";
+	/* Put together again: pods/x/proxy/a/b is the proxy's. */
+	for (int i = 3; i < n; i++)
+		part[i][-1] = '/';
+	return true;
+}
+
+bool apiserver_route_parse(const char *path, struct apiserver_route *ret)
+{
+	char *part[APISERVER_PATH_PARTS_MAX];
+	memset(ret, 0, offsetof(struct apiserver_route, text));
+	ret->sub = "";
+	if (path[0] != '/' || strlen(path) >= sizeof(ret->text))
+		return false;
+	snprintf(ret->text, sizeof(ret->text), "%s", path + 1);
+	int n = split(ret->text, part);
+	int skip = 0;
+	if (n >= 2 && strcmp(part[0], "api") == 0) {
+		ret->group = "";
+		skip = 2;
+	} else if (n >= 3 && strcmp(part[0], "apis") == 0) {
+		ret->group = part[1];
+		skip = 3;
+	} else {
+		return false;
+	}
+	ret->version = part[skip - 1];
+	look_up_group(ret);
+	if (!rest_of(ret, part + skip, n - skip))
+		return false;
+	ret->r = apiserver_resource_find(ret->group, ret->version, ret->plural);
+	return true;
+}

@@ -1,0 +1,99 @@
+/* Selections. */
+#include "apiserver/selection.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+
+static bool is_known(const struct apiserver_resource *r, const char *field)
+{
+	if (strcmp(field, "metadata.name") == 0 || strcmp(field, "metadata.namespace") == 0)
+		return true;
+	for (const char *const *f = r->fields; f != NULL && *f != NULL; f++) {
+		if (strcmp(*f, field) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int unknown_field(const struct apiserver_resource *r, const char *field,
+			 struct apiserver_status *st)
+{
+	bool own = !r->built_in || (r->fields != NULL && r->fields[0] != NULL);
+	if (own)
+		return apiserver_bad_request(st, "field label not supported: %s", field);
+	return apiserver_bad_request(
+		st,
+		"\"%s\" is not a known field selector: only \"metadata.name\", "
+		"\"metadata.namespace\"",
+		field);
+}
+
+/* The server's words for the first term that is none. */
+static int bad_field_selector(const char *text, struct apiserver_status *st)
+{
+	struct slice rest = slice_of(text);
+	for (size_t i = 0; i + 1 < rest.n; i++) {
+		if (rest.p[i] == '\\' && strchr("\\,=", rest.p[i + 1]) == NULL)
+			return apiserver_bad_request(st,
+						     "invalid field selector: invalid escape "
+						     "sequence: \\%c",
+						     rest.p[i + 1]);
+		if (rest.p[i] == '\\')
+			i++;
+	}
+	while (rest.p != NULL) {
+		struct slice term = slice_cut(&rest, ',');
+		if (term.n != 0 && slice_find(term, '=') < 0)
+			return apiserver_bad_request(
+				st, "invalid selector: '%s'; can't understand '%.*s'", text,
+				(int)term.n, term.p);
+	}
+	return apiserver_bad_request(st, "invalid selector: '%s'", text);
+}
+
+static int parse_fields(const struct apiserver_resource *r, const char *text,
+			struct apiserver_selection *ret, struct apiserver_status *st)
+{
+	char err[256];
+	if (api_field_selector_parse(slice_of(text), &ret->arena, &ret->field, err, sizeof(err)) <
+	    0)
+		return bad_field_selector(text, st);
+	for (size_t i = 0; i < ret->field.n; i++) {
+		const struct api_selector_term *t = &ret->field.term[i];
+		if (!is_known(r, t->key))
+			return unknown_field(r, t->key, st);
+		if (strcmp(t->key, "metadata.name") == 0 && t->op == API_SEL_IN)
+			ret->name = t->value[0];
+	}
+	return 0;
+}
+
+int apiserver_selection_parse(const struct apiserver_resource *r, const char *label,
+			      const char *field, struct apiserver_selection *ret,
+			      struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	char err[256];
+	*ret = (struct apiserver_selection){ 0 };
+	arena_init(&ret->arena);
+	if (apiserver_label_selector_error(label, &why))
+		return apiserver_bad_request(st, "%s", why.s);
+	if (api_label_selector_parse(slice_of(label), &ret->arena, &ret->label, err, sizeof(err)) <
+	    0)
+		return apiserver_bad_request(st, "unable to parse requirement: %s", err);
+	int e = parse_fields(r, field, ret, st);
+	ret->all = ret->label.n == 0 && ret->field.n == 0;
+	return e;
+}
+
+void apiserver_selection_done(struct apiserver_selection *s)
+{
+	arena_done(&s->arena);
+}
+
+bool apiserver_selection_match(const struct apiserver_selection *s, const json_t *o)
+{
+	return s->all || (api_label_selector_match(&s->label, api_get(o, "metadata.labels")) &&
+			  api_field_selector_match(&s->field, o));
+}

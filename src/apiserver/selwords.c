@@ -1,0 +1,215 @@
+/* What is wrong with a label selector, in the server's words: its lexer and its parser, without
+ * what they build. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apiserver/selection.h"
+#include "apiserver/text.h"
+
+enum token {
+	T_END,
+	T_WORD,
+	T_COMMA,
+	T_NOT,
+	T_OPEN,
+	T_CLOSE,
+	T_OPERATOR, /* = == != < > */
+};
+
+struct words {
+	struct slice rest;
+	enum token t; /* the next one */
+	struct slice lit;
+	struct strbuf *out;
+};
+
+/* What a sign is; T_WORD: it is none. */
+static enum token sign_of(char c)
+{
+	static const struct {
+		char c;
+		enum token t;
+	} signs[] = { { '=', T_OPERATOR }, { '<', T_OPERATOR }, { '>', T_OPERATOR }, { '!', T_NOT },
+		      { '(', T_OPEN },	   { ')', T_CLOSE },	{ ',', T_COMMA } };
+	for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
+		if (signs[i].c == c)
+			return signs[i].t;
+	}
+	return T_WORD;
+}
+
+/* Takes the next token into t and lit. */
+static void advance(struct words *w)
+{
+	struct slice r = w->rest;
+	size_t n = 0;
+	while (r.n != 0 && ascii_isspace(r.p[0]))
+		r = slice_from(r, 1);
+	if (r.n == 0) {
+		w->t = T_END;
+	} else if (sign_of(r.p[0]) != T_WORD) {
+		bool two = r.n > 1 && r.p[1] == '=' && (r.p[0] == '=' || r.p[0] == '!');
+		n = two ? 2 : 1;
+		w->t = two ? T_OPERATOR : sign_of(r.p[0]);
+	} else {
+		while (n < r.n && sign_of(r.p[n]) == T_WORD && !ascii_isspace(r.p[n]))
+			n++;
+		w->t = T_WORD;
+	}
+	w->lit = (struct slice){ r.n != 0 ? r.p : "", n };
+	w->rest = slice_from(r, n);
+}
+
+/* Always true: found something. */
+static bool found(struct words *w, const char *expected)
+{
+	strbuf_addf(w->out, "found '%.*s'%s", (int)w->lit.n, w->lit.p, expected);
+	return true;
+}
+
+/* The errors of a rule, on one line: "field: Invalid value: "x": a; b". */
+static bool rule_error(struct words *w, apiserver_rule rule, const char *field, const char *s)
+{
+	struct api_errors errs = { 0 };
+	rule(&(struct apiserver_at){ .errs = &errs, .field = field }, s);
+	bool bad = errs.n != 0;
+	CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
+	strbuf_adds(&head, "Invalid value: ");
+	strbuf_add_quoted(&head, slice_of(s));
+	strbuf_adds(&head, ": ");
+	for (size_t i = 0; i < errs.n; i++) {
+		const char *body = errs.v[i].body;
+		if (i == 0)
+			strbuf_addf(w->out, "%s: %s", field, body);
+		else
+			strbuf_addf(w->out, "; %s",
+				    strncmp(body, head.s, head.n) == 0 ? body + head.n : body);
+	}
+	api_errors_done(&errs);
+	return bad;
+}
+
+static bool value_error(struct words *w, const char *key, size_t i, struct slice lit)
+{
+	char field[448], value[300];
+	snprintf(field, sizeof(field), "values[%zu][%s]", i, key);
+	snprintf(value, sizeof(value), "%.*s", (int)MIN(lit.n, sizeof(value) - 1), lit.p);
+	return rule_error(w, apiserver_label_value, field, value);
+}
+
+static bool number_error(struct words *w, struct slice lit)
+{
+	char text[64], *end;
+	snprintf(text, sizeof(text), "%.*s", (int)MIN(lit.n, sizeof(text) - 1), lit.p);
+	errno = 0;
+	(void)strtoll(text, &end, 10);
+	if (lit.n != 0 && lit.n < sizeof(text) && *end == '\0' && errno == 0)
+		return false;
+	strbuf_adds(w->out, "values[0]: Invalid value: ");
+	strbuf_add_quoted(w->out, lit);
+	strbuf_adds(w->out, ": for 'Gt', 'Lt' operators, the value must be an integer");
+	return true;
+}
+
+static bool exact_error(struct words *w, const char *key, bool number)
+{
+	struct slice lit = { "", 0 };
+	if (w->t != T_END && w->t != T_COMMA) {
+		if (w->t != T_WORD)
+			return found(w, ", expected: identifier");
+		lit = w->lit;
+		advance(w);
+	}
+	return (number && number_error(w, lit)) || value_error(w, key, 0, lit);
+}
+
+/* `(a, b)`, behind the operator */
+static bool set_error(struct words *w, const char *key)
+{
+	struct slice values[API_SELECTOR_TERMS_MAX];
+	size_t n = 0;
+	if (w->t != T_OPEN)
+		return found(w, " expected: '('");
+	advance(w);
+	if (w->t == T_CLOSE) {
+		strbuf_adds(w->out,
+			    "values: Invalid value: []: for 'in', 'notin' operators, values "
+			    "set can't be empty");
+		return true;
+	}
+	if (w->t != T_WORD && w->t != T_COMMA)
+		return found(w, ", expected: ',', ')' or identifier");
+	while (w->t != T_CLOSE) {
+		if (w->t == T_COMMA) {
+			advance(w);
+			continue;
+		}
+		if (w->t != T_WORD)
+			return found(w, ", expected: ',', or identifier");
+		if (n < ARRAY_LEN(values))
+			values[n++] = w->lit;
+		advance(w);
+		if (w->t != T_COMMA && w->t != T_CLOSE)
+			return found(w, ", expected: ',' or ')'");
+	}
+	advance(w);
+	for (size_t i = 0; i < n; i++) {
+		if (value_error(w, key, i, values[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool term_error(struct words *w)
+{
+	bool absent = w->t == T_NOT;
+	char key[400];
+	if (absent)
+		advance(w);
+	if (w->t != T_WORD)
+		return found(w, ", expected: identifier");
+	snprintf(key, sizeof(key), "%.*s", (int)MIN(w->lit.n, sizeof(key) - 1), w->lit.p);
+	if (rule_error(w, apiserver_label_key, "<nil>", key))
+		return true;
+	advance(w);
+	if (absent || w->t == T_END || w->t == T_COMMA)
+		return false;
+	struct slice op = w->lit;
+	bool set = slice_is(op, "in") || slice_is(op, "notin");
+	if (!set && w->t != T_OPERATOR)
+		return found(w, ", expected: in, notin, =, ==, !=, gt, lt");
+	advance(w);
+	return set ? set_error(w, key) : exact_error(w, key, op.p[0] == '<' || op.p[0] == '>');
+}
+
+bool apiserver_label_selector_error(const char *text, struct strbuf *out)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	struct words w = { .rest = slice_of(text), .out = &why };
+	bool bad = false;
+	advance(&w);
+	while (!bad && w.t != T_END) {
+		if (w.t != T_WORD && w.t != T_NOT) {
+			bad = found(&w, ", expected: !, identifier, or 'end of string'");
+			break;
+		}
+		strbuf_reset(&why);
+		strbuf_adds(&why, "unable to parse requirement: ");
+		bad = term_error(&w);
+		if (bad || w.t == T_END)
+			break;
+		strbuf_reset(&why);
+		if (w.t != T_COMMA) {
+			bad = found(&w, ", expected: ',' or 'end of string'");
+			break;
+		}
+		advance(&w);
+		if (w.t != T_WORD && w.t != T_NOT)
+			bad = found(&w, ", expected: identifier after ','");
+	}
+	if (bad)
+		strbuf_add(out, why.s, why.n);
+	return bad;
+}
