@@ -1,0 +1,212 @@
+/* Service addresses: a bitmap per range. The first part of a range is left to those who name the
+ * address they want, as the server does; free ones are drawn from the rest, so that a Service made
+ * again seldom gets the address clients still remember. */
+#include "apiserver/addresses.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "net/addr.h"
+
+enum { BAND_MIN = 16, BAND_MAX = 256, BAND_SHARE = 16 };
+
+struct range {
+	struct net_cidr cidr;
+	uint32_t first, end; /* numbers inside of the range that can be given out */
+	uint32_t band;	     /* numbers below are not drawn */
+	uint8_t *taken;
+};
+
+struct apiserver_addresses {
+	pthread_mutex_t lock; /* guards the bitmaps and rng */
+	struct rng rng;
+	struct range range[APISERVER_CIDRS_MAX];
+	size_t n;
+	char first[NET_ADDR_TEXT_MAX];
+};
+
+static size_t bytes_of(const struct range *r)
+{
+	return r->cidr.family == AF_INET ? 4 : 16;
+}
+
+/* The address with this number; its text. */
+static void text_of(const struct range *r, uint32_t number, char out[NET_ADDR_TEXT_MAX])
+{
+	union net_addr a = { .family = r->cidr.family };
+	uint8_t ip[16];
+	size_t n = bytes_of(r);
+	memcpy(ip, r->cidr.ip, n);
+	for (size_t i = 0; i < 4; i++)
+		ip[n - 1 - i] = (uint8_t)(ip[n - 1 - i] | (number >> 8 * i & 0xff));
+	if (n == 4)
+		memcpy(&a.v4.sin_addr, ip, n);
+	else
+		memcpy(&a.v6.sin6_addr, ip, n);
+	net_addr_ip_str(&a, out);
+}
+
+/* The number of an address in the range, or -1. */
+static int64_t number_of(const struct range *r, const union net_addr *a)
+{
+	size_t n;
+	const uint8_t *ip = net_addr_bytes(a, &n);
+	uint64_t number = 0;
+	if (a->family != r->cidr.family || !net_cidr_has(&r->cidr, a))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		number = number << 8 | (uint8_t)(ip[i] ^ r->cidr.ip[i]);
+	return number >= r->first && number < r->end ? (int64_t)number : -1;
+}
+
+static bool is_taken(const struct range *r, uint32_t i)
+{
+	return (r->taken[i / 8] >> i % 8 & 1) != 0;
+}
+
+static void set(struct range *r, uint32_t i, bool taken)
+{
+	uint8_t bit = (uint8_t)(1U << i % 8);
+	r->taken[i / 8] = (uint8_t)(taken ? r->taken[i / 8] | bit : r->taken[i / 8] & ~bit);
+}
+
+/* ---- life ---- */
+
+static int add_range(struct apiserver_addresses *a, const char *text, char *err, size_t err_n)
+{
+	struct range *r = &a->range[a->n];
+	if (a->n == APISERVER_CIDRS_MAX) {
+		snprintf(err, err_n, "more than %d service networks", APISERVER_CIDRS_MAX);
+		return ERR_LIMIT;
+	}
+	if (net_cidr_parse(slice_of(text), &r->cidr) < 0) {
+		snprintf(err, err_n, "'%s' is not a network", text);
+		return ERR_PARSE;
+	}
+	unsigned host_bits = (unsigned)(bytes_of(r) * 8 - r->cidr.bits);
+	if (host_bits < 2) {
+		snprintf(err, err_n, "'%s' is too small for Services", text);
+		return ERR_PARSE;
+	}
+	uint32_t size = host_bits >= 20 ? APISERVER_ADDRESSES_MAX : 1U << host_bits;
+	r->first = 1;
+	/* The last address of an IPv4 network is its broadcast. */
+	r->end = r->cidr.family == AF_INET && host_bits <= 20 ? size - 1 : size;
+	r->band = MIN(MAX((uint32_t)BAND_MIN, size / BAND_SHARE), (uint32_t)BAND_MAX);
+	if (r->band >= r->end - 1)
+		r->band = r->first;
+	r->taken = xcalloc(size / 8 + 1, 1);
+	a->n++;
+	return 0;
+}
+
+int apiserver_addresses_new(const char *const *cidrs, struct apiserver_addresses **ret, char *err,
+			    size_t err_n)
+{
+	struct apiserver_addresses *a = xcalloc(1, sizeof(*a));
+	int e = 0;
+	pthread_mutex_init(&a->lock, NULL);
+	rng_init(&a->rng);
+	for (size_t i = 0; e == 0 && cidrs[i] != NULL; i++)
+		e = add_range(a, cidrs[i], err, err_n);
+	if (e < 0) {
+		apiserver_addresses_free(a);
+		return e;
+	}
+	text_of(&a->range[0], 1, a->first);
+	*ret = a;
+	return 0;
+}
+
+void apiserver_addresses_free(struct apiserver_addresses *a)
+{
+	if (a == NULL)
+		return;
+	for (size_t i = 0; i < a->n; i++)
+		free(a->range[i].taken);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+const char *apiserver_addresses_first(const struct apiserver_addresses *a)
+{
+	return a->first;
+}
+
+/* ---- giving ---- */
+
+static int take_wanted(struct range *r, const char *want, char *ret, size_t ret_n)
+{
+	union net_addr addr;
+	if (net_addr_parse_ip(slice_of(want), &addr) < 0)
+		return ERR_RANGE;
+	int64_t number = number_of(r, &addr);
+	if (number < 0)
+		return ERR_RANGE;
+	if (is_taken(r, (uint32_t)number))
+		return ERR_CONFLICT;
+	set(r, (uint32_t)number, true);
+	snprintf(ret, ret_n, "%s", want);
+	return 0;
+}
+
+/* The first free one in [from, to), looking from a number drawn by chance. */
+static bool draw(struct apiserver_addresses *a, struct range *r, uint32_t from, uint32_t to,
+		 char *ret, size_t ret_n)
+{
+	char text[NET_ADDR_TEXT_MAX];
+	uint32_t n = to - from, start = n != 0 ? rng_below(&a->rng, n) : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t number = from + (start + i) % n;
+		if (is_taken(r, number))
+			continue;
+		set(r, number, true);
+		text_of(r, number, text);
+		snprintf(ret, ret_n, "%s", text);
+		return true;
+	}
+	return false;
+}
+
+int apiserver_addresses_allocate(void *ctx, int family, const char *want, char *ret, size_t ret_n)
+{
+	struct apiserver_addresses *a = ctx;
+	int e = ERR_RANGE;
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < a->n; i++) {
+		struct range *r = &a->range[i];
+		if (r->cidr.family != (family == 6 ? AF_INET6 : AF_INET))
+			continue;
+		if (want[0] != '\0')
+			e = take_wanted(r, want, ret, ret_n);
+		else
+			e = draw(a, r, r->band, r->end, ret, ret_n) ||
+					    draw(a, r, r->first, r->band, ret, ret_n)
+				    ? 0
+				    : ERR_SPACE;
+		break;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return e;
+}
+
+void apiserver_addresses_release(void *ctx, const char *address)
+{
+	struct apiserver_addresses *a = ctx;
+	union net_addr addr;
+	if (net_addr_parse_ip(slice_of(address), &addr) < 0)
+		return;
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < a->n; i++) {
+		int64_t number = number_of(&a->range[i], &addr);
+		if (number >= 0)
+			set(&a->range[i], (uint32_t)number, false);
+	}
+	pthread_mutex_unlock(&a->lock);
+}

@@ -1,0 +1,47 @@
+/* Objects between trees and the texts that are stored. A text begins with what the object is and
+ * its metadata, resourceVersion first, so that the store can write the revision and a list can
+ * leave out what it says once for all:
+ *
+ *	{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7","name":... */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "apiserver/resource.h"
+#include "apiserver/store.h"
+#include "base/compiler.h"
+#include "base/strbuf.h"
+
+/* The two parts of a text that is to be written, in one buffer. */
+struct apiserver_text {
+	struct strbuf b;
+	size_t head_n;
+};
+void apiserver_text_make(struct apiserver_text *t, const struct apiserver_resource *stored,
+			 const json_t *o);
+void apiserver_text_done(struct apiserver_text *t);
+struct slice apiserver_text_head(const struct apiserver_text *t);
+struct slice apiserver_text_tail(const struct apiserver_text *t);
+
+/* An object's text behind its kind and apiVersion, where the row's lists leave them out; else all
+ * of it. Then `{` goes before it. */
+struct slice apiserver_text_inner(const struct apiserver_resource *r, struct slice text);
+
+/* As the row's version has it; NULL when the text is damaged. */
+json_t *apiserver_object_parse(const struct apiserver_resource *r, struct slice text);
+/* A copy in the row's version of an object in the stored one, and the other way round. */
+json_t *apiserver_object_from_stored(const struct apiserver_resource *r, const json_t *o);
+json_t *apiserver_object_to_stored(const struct apiserver_resource *r, const json_t *o);
+/* Is the stored text what this row serves? */
+bool apiserver_object_raw(const struct apiserver_resource *r);
+
+void apiserver_object_set_revision(json_t *o, uint64_t revision);
+json_t *apiserver_object_meta(json_t *o); /* its metadata, made when it is not there */
+
+/* The object in the row's version. ERR_NOTFOUND; others are the store's. */
+MUST_CHECK int apiserver_object_read(struct apiserver_store *s, const struct apiserver_resource *r,
+				     const char *ns, const char *name, json_t **ret,
+				     uint64_t *ret_revision);

@@ -1,0 +1,29 @@
+/* Who depends on whom: an index of the objects that have owners. Objects without owners, which are
+ * most, cost nothing. One thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/map.h"
+
+struct apiserver_owners {
+	struct map by_key;   /* key of a dependent: struct dependent */
+	struct map by_owner; /* uid of an owner: struct dependents */
+};
+
+/* A dependent as one owner sees it. */
+struct apiserver_dependent {
+	const char *key;
+	bool blocking;
+};
+
+void apiserver_owners_init(struct apiserver_owners *o);
+void apiserver_owners_done(struct apiserver_owners *o);
+/* The object at this key has these ownerReferences now (NULL or empty: none). */
+void apiserver_owners_set(struct apiserver_owners *o, const char *key, const json_t *references);
+/* The dependents of a uid; valid until the next change. */
+const struct apiserver_dependent *apiserver_owners_of(const struct apiserver_owners *o,
+						      const char *uid, size_t *ret_n);
