@@ -1,0 +1,82 @@
+/* The API as a whole: its parts made and taken down, and the few things all verbs need. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "apiserver/auth.h"
+#include "apiserver/bootstrap.h"
+#include "apiserver/collector.h"
+#include "apiserver/rest_priv.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { POLL_NS = 10 * 1000 * 1000 };
+
+static const char *const default_cidrs[] = { "10.96.0.0/16", NULL };
+
+struct apiserver_env apiserver_env_of(struct apiserver_api *a, bool dry_run)
+{
+	return (struct apiserver_env){
+		.ctx = a->addresses,
+		.allocate = apiserver_addresses_allocate,
+		.release = apiserver_addresses_release,
+		.may = apiserver_may_user,
+		.service_cidrs = a->conf.service_cidrs,
+		.dry_run = dry_run,
+	};
+}
+
+/* Nobody asks for the future but by mistake or after a restore; so looking again is good enough. */
+int apiserver_wait_revision(struct apiserver_api *a, uint64_t revision, struct apiserver_status *st)
+{
+	const struct timespec pause = { .tv_nsec = POLL_NS };
+	uint64_t end = clock_mono_ns() + a->conf.wait_ns;
+	while (apiserver_store_revision(a->store) < revision) {
+		if (clock_mono_ns() >= end)
+			return apiserver_too_large_version(st, revision,
+							   apiserver_store_revision(a->store));
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static void copy_conf(struct apiserver_api *a, const struct apiserver_api_conf *c)
+{
+	a->conf = *c;
+	a->store = c->store;
+	if (c->service_cidrs == NULL)
+		a->conf.service_cidrs = default_cidrs;
+	if (c->wait_ns == 0)
+		a->conf.wait_ns = 3 * NS_PER_S;
+	if (c->event_ttl_ns == 0)
+		a->conf.event_ttl_ns = 3600 * NS_PER_S;
+}
+
+int apiserver_api_new(const struct apiserver_api_conf *c, struct apiserver_api **ret, char *err,
+		      size_t err_n)
+{
+	struct apiserver_api *a = xcalloc(1, sizeof(*a));
+	copy_conf(a, c);
+	a->ticker = apiserver_ticker_new();
+	int e = apiserver_addresses_new(a->conf.service_cidrs, &a->addresses, err, err_n);
+	if (e == 0)
+		e = apiserver_bootstrap(a, err, err_n);
+	if (e < 0) {
+		apiserver_api_free(a);
+		return e;
+	}
+	a->collector = apiserver_collector_new(a);
+	*ret = a;
+	return 0;
+}
+
+void apiserver_api_free(struct apiserver_api *a)
+{
+	if (a == NULL)
+		return;
+	apiserver_collector_free(a->collector);
+	apiserver_ticker_free(a->ticker);
+	apiserver_addresses_free(a->addresses);
+	free(a);
+}

@@ -1,0 +1,222 @@
+/* The first start, and every other: what is missing is made, what is there is left as it is, but
+ * for the API's own address and the definitions of the kinds, which follow the program. */
+#include "apiserver/bootstrap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/time.h"
+#include "apiserver/address.h"
+#include "apiserver/key.h"
+#include "apiserver/write.h"
+#include "base/clock.h"
+
+static const char manager[] = "fairlead";
+
+struct boot {
+	struct apiserver_api *a;
+	struct apiserver_status st;
+	struct apiserver_writing w;
+};
+
+static const struct apiserver_resource *row(const char *group, const char *plural)
+{
+	return apiserver_resource_find(group, "v1", plural);
+}
+
+/* Makes it when it is not there. */
+static int ensure(struct boot *b, const struct apiserver_resource *r, const char *ns, json_t *o)
+{
+	json_t *there = NULL;
+	uint64_t revision;
+	int e = apiserver_object_read(b->a->store, r, ns, api_name(o), &there, &revision);
+	if (e == ERR_NOTFOUND) {
+		b->w = (struct apiserver_writing){
+			.a = b->a, .r = r, .ns = ns, .sub = "", .manager = manager, .st = &b->st
+		};
+		e = apiserver_write_new(&b->w, o, &there);
+	} else if (e < 0) {
+		e = apiserver_store_failed(&b->st, e);
+	}
+	json_decref(there);
+	json_decref(o);
+	return e;
+}
+
+/* ---- addresses ---- */
+
+static int take_addresses(void *ctx, const struct apiserver_row *r)
+{
+	struct boot *b = ctx;
+	json_t *o = json_loadb(r->value.p, r->value.n, 0, NULL), *v;
+	char got[64];
+	size_t i;
+	json_array_foreach (api_get(o, "spec.clusterIPs"), i, v) {
+		const char *s = json_string_value(v);
+		int family = s != NULL ? apiserver_address_family(s) : 0;
+		/* Others than ours are of an earlier range: they stay, and nobody gets them. */
+		if (family != 0)
+			IGNORE(apiserver_addresses_allocate(b->a->addresses, family, s, got,
+							    sizeof(got)));
+	}
+	json_decref(o);
+	return 0;
+}
+
+static int load_addresses(struct boot *b)
+{
+	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
+	uint64_t at;
+	apiserver_key(&prefix, row("", "services")->kind, NULL, NULL);
+	int e = apiserver_store_list(b->a->store, &(struct apiserver_range){ .prefix = prefix.s },
+				     take_addresses, b, &at, NULL);
+	return e < 0 ? apiserver_store_failed(&b->st, e) : 0;
+}
+
+/* ---- objects ---- */
+
+static int ensure_namespaces(struct boot *b)
+{
+	static const char *const names[] = { "default", "kube-system", "kube-public",
+					     "kube-node-lease" };
+	int e = 0;
+	for (size_t i = 0; e == 0 && i < ARRAY_LEN(names); i++)
+		e = ensure(b, row("", "namespaces"), NULL,
+			   json_pack("{ss,ss,s{ss}}", "apiVersion", "v1", "kind", "Namespace",
+				     "metadata", "name", names[i]));
+	return e;
+}
+
+static int ensure_service(struct boot *b)
+{
+	return ensure(b, row("", "services"), "default",
+		      json_pack("{ss,ss,s{ss,s{ss,ss}},s{ss,s[{ss,ss,si,si}]}}", "apiVersion", "v1",
+				"kind", "Service", "metadata", "name", "kubernetes", "labels",
+				"component", "apiserver", "provider", "kubernetes", "spec",
+				"clusterIP", apiserver_addresses_first(b->a->addresses), "ports",
+				"name", "https", "protocol", "TCP", "port", 443, "targetPort",
+				b->a->conf.port != 0 ? (int)b->a->conf.port : 443));
+}
+
+/* Puts it as it is, keeping what the system gave to the one that is there. Rules that are meant for
+ * users (an endpoint on the loopback is refused) do not hold here. */
+static int put(struct boot *b, const struct apiserver_resource *r, const char *ns, json_t *o)
+{
+	json_t *there = NULL, *meta = apiserver_object_meta(o);
+	uint64_t revision = 0;
+	int e = apiserver_object_read(b->a->store, r, ns, api_name(o), &there, &revision);
+	if (e < 0 && e != ERR_NOTFOUND)
+		return apiserver_store_failed(&b->st, e);
+	if (there != NULL) {
+		json_t *merged = json_deep_copy(json_object_get(there, "metadata"));
+		json_object_set_new(o, "metadata", merged);
+	} else {
+		char now[API_TIME_TEXT_MAX];
+		apiserver_write_uid(meta);
+		json_object_set_new(meta, "creationTimestamp",
+				    json_string(api_time(clock_wall_ns(), now)));
+		json_object_set_new(meta, "generation", json_integer(1));
+	}
+	e = there != NULL && json_equal(there, o)
+		    ? 0
+		    : apiserver_write_plain(b->a, r, o, revision, NULL);
+	json_decref(there);
+	return e < 0 ? apiserver_store_failed(&b->st, e) : 0;
+}
+
+static int put_endpoints(struct boot *b)
+{
+	const char *address = b->a->conf.address;
+	bool v6 = address != NULL && strchr(address, ':') != NULL;
+	json_t *o = json_pack(
+		"{ss,ss,s{ss,ss,s{ss}},ss,s[],s[{ss,ss,si}]}", "kind", "EndpointSlice",
+		"apiVersion", "discovery.k8s.io/v1", "metadata", "name", "kubernetes", "namespace",
+		"default", "labels", "kubernetes.io/service-name", "kubernetes", "addressType",
+		v6 ? "IPv6" : "IPv4", "endpoints", "ports", "name", "https", "protocol", "TCP",
+		"port", b->a->conf.port != 0 ? (int)b->a->conf.port : 443);
+	if (address != NULL)
+		json_array_append_new(
+			json_object_get(o, "endpoints"),
+			json_pack("{s[s],s{sb}}", "addresses", address, "conditions", "ready", 1));
+	int e = put(b, row("discovery.k8s.io", "endpointslices"), "default", o);
+	json_decref(o);
+	return e;
+}
+
+static bool same_spec(const json_t *a, const json_t *b)
+{
+	return a != NULL && json_equal(json_object_get(a, "spec"), json_object_get(b, "spec"));
+}
+
+/* The ranges, for whoever asks which they are. */
+static int put_ranges(struct boot *b)
+{
+	char now[API_TIME_TEXT_MAX];
+	json_t *o =
+		json_pack("{ss,ss,s{ss},s{s[]},s{s[{ss,ss,ss,ss,ss}]}}", "kind", "ServiceCIDR",
+			  "apiVersion", "networking.k8s.io/v1", "metadata", "name", "kubernetes",
+			  "spec", "cidrs", "status", "conditions", "type", "Ready", "status",
+			  "True", "lastTransitionTime", api_time(clock_wall_ns(), now), "reason",
+			  "", "message", "Kubernetes Service CIDR is ready");
+	const struct apiserver_resource *r = row("networking.k8s.io", "servicecidrs");
+	json_t *there = NULL;
+	uint64_t revision;
+	for (const char *const *p = b->a->conf.service_cidrs; *p != NULL; p++)
+		json_array_append_new(api_get(o, "spec.cidrs"), json_string(*p));
+	int e = apiserver_object_read(b->a->store, r, NULL, "kubernetes", &there, &revision);
+	if (e < 0 && e != ERR_NOTFOUND)
+		e = apiserver_store_failed(&b->st, e);
+	else
+		e = same_spec(there, o) ? 0 : put(b, r, NULL, o);
+	json_decref(there);
+	json_decref(o);
+	return e;
+}
+
+/* ---- definitions ---- */
+
+static int put_definition(struct boot *b, const struct apiserver_resource *r)
+{
+	const struct apiserver_resource *crds =
+		row("apiextensions.k8s.io", "customresourcedefinitions");
+	char now[API_TIME_TEXT_MAX];
+	json_t *o = apiserver_crd_object(r, api_time(clock_wall_ns(), now)), *there = NULL;
+	uint64_t revision;
+	int e = apiserver_object_read(b->a->store, crds, NULL, api_name(o), &there, &revision);
+	if (e < 0 && e != ERR_NOTFOUND)
+		e = apiserver_store_failed(&b->st, e);
+	else
+		e = same_spec(there, o) ? 0 : put(b, crds, NULL, o);
+	json_decref(there);
+	json_decref(o);
+	return e;
+}
+
+static int put_definitions(struct boot *b)
+{
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	int e = 0;
+	for (size_t i = 0; e == 0 && i < n; i++) {
+		if (!rows[i]->built_in && rows[i]->stored == rows[i])
+			e = put_definition(b, rows[i]);
+	}
+	return e;
+}
+
+int apiserver_bootstrap(struct apiserver_api *a, char *err, size_t err_n)
+{
+	static int (*const steps[])(struct boot * b) = {
+		load_addresses, ensure_namespaces, ensure_service,
+		put_endpoints,	put_ranges,	   put_definitions,
+	};
+	struct boot b = { .a = a, .st = APISERVER_STATUS_INIT };
+	int e = 0;
+	for (size_t i = 0; e == 0 && i < ARRAY_LEN(steps); i++)
+		e = steps[i](&b);
+	if (e < 0)
+		snprintf(err, err_n, "%s", b.st.message.s);
+	apiserver_status_done(&b.st);
+	return e;
+}

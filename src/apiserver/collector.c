@@ -1,0 +1,303 @@
+/* The collector's thread: it watches all objects, notes who owns whom, and looks at those for which
+ * something may have to be done. */
+#include "apiserver/collector.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/meta.h"
+#include "apiserver/collector_priv.h"
+#include "apiserver/key.h"
+#include "apiserver/remove.h"
+#include "apiserver/write.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { SWEEPS_PER_TTL = 8, SWEEP_MAX_S = 60, RETRY_MS = 100 };
+
+void collector_push(struct apiserver_collector *c, const char *key)
+{
+	map_set(&c->due, slice_of(key), c);
+}
+
+/* ---- objects ---- */
+
+static const struct apiserver_resource *row_of(const char *key, struct slice *ret_ns,
+					       const char **ret_name)
+{
+	struct slice group, plural;
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	apiserver_key_split(key, &group, &plural, ret_ns, ret_name);
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i]->stored == rows[i] && slice_is(group, rows[i]->kind->group) &&
+		    slice_is(plural, rows[i]->kind->plural))
+			return rows[i];
+	}
+	return NULL;
+}
+
+int collector_read(struct apiserver_collector *c, const char *key, struct collector_item *ret)
+{
+	struct slice ns;
+	const char *name;
+	ret->key = key;
+	ret->r = row_of(key, &ns, &name);
+	if (ret->r == NULL || ns.n >= sizeof(ret->ns) || strlen(name) >= sizeof(ret->name))
+		return ERR_NOTFOUND;
+	memcpy(ret->ns, ns.p, ns.n);
+	ret->ns[ns.n] = '\0';
+	memcpy(ret->name, name, strlen(name) + 1);
+	return apiserver_object_read(c->a->store, ret->r, ret->ns, ret->name, &ret->o,
+				     &ret->revision);
+}
+
+void collector_item_done(struct collector_item *i)
+{
+	json_decref(i->o);
+}
+
+bool collector_delete(struct apiserver_collector *c, const struct apiserver_resource *r,
+		      const char *ns, const char *name, const char *uid, const char *policy)
+{
+	struct apiserver_delete_options o = { .policy = policy, .orphan = -1, .uid = uid };
+	struct apiserver_status st = APISERVER_STATUS_INIT;
+	struct apiserver_removal done;
+	int e = apiserver_remove(c->a, r, ns, name, &o, &done, &st);
+	if (e == 0)
+		json_decref(done.was);
+	/* What is gone, or another one by now, needs nothing. */
+	bool fine = e == 0 || st.code == 404 || (st.code == 409 && uid != NULL) || st.code == 403;
+	apiserver_status_done(&st);
+	return fine;
+}
+
+bool collector_drop_finalizer(struct apiserver_collector *c, struct collector_item *i,
+			      const char *finalizer)
+{
+	json_t *meta = apiserver_object_meta(i->o), *list = json_object_get(meta, "finalizers"), *v;
+	json_t *left = json_array();
+	size_t k;
+	json_array_foreach (list, k, v) {
+		if (strcmp(json_string_value(v), finalizer) != 0)
+			json_array_append(left, v);
+	}
+	json_t *before = json_deep_copy(i->o);
+	if (json_array_size(left) != 0)
+		json_object_set_new(meta, "finalizers", left);
+	else
+		json_decref(left), json_object_del(meta, "finalizers");
+	int e = apiserver_is_finalized(i->r, i->o)
+			? apiserver_write_removal(c->a, i->r, before, i->revision, NULL)
+			: apiserver_write_plain(c->a, i->r, i->o, i->revision, NULL);
+	json_decref(before);
+	return e == 0;
+}
+
+/* ---- noticing ---- */
+
+static bool has_text(struct slice text, const char *word)
+{
+	return memmem(text.p, text.n, word, strlen(word)) != NULL;
+}
+
+/* Most objects are none of our business, and their texts say so without being read. */
+static void notice(struct apiserver_collector *c, const char *key, struct slice text)
+{
+	bool owned = has_text(text, "\"ownerReferences\":"),
+	     deleting = has_text(text, "\"deletionTimestamp\":");
+	json_t *o = owned || deleting ? json_loadb(text.p, text.n, 0, NULL) : NULL;
+	const json_t *refs = api_get(o, "metadata.ownerReferences");
+	apiserver_owners_set(&c->owners, key, refs);
+	if (json_array_size(refs) != 0 || api_is_deleting(o))
+		collector_push(c, key);
+	json_decref(o);
+}
+
+/* Owners that wait for their dependents, and dependents that have lost an owner. */
+static void notice_end(struct apiserver_collector *c, const char *key, const json_t *o)
+{
+	const json_t *refs = api_get(o, "metadata.ownerReferences");
+	size_t n;
+	const struct apiserver_dependent *d = apiserver_owners_of(&c->owners, api_uid(o), &n);
+	struct slice ns;
+	const char *name;
+	const struct apiserver_resource *r = row_of(key, &ns, &name);
+	for (size_t i = 0; i < n; i++)
+		collector_push(c, d[i].key);
+	for (size_t i = 0; i < json_array_size(refs); i++) {
+		CLEANUP(strbuf_done) struct strbuf owner = STRBUF_INIT;
+		const json_t *ref = json_array_get(refs, i);
+		const struct apiserver_resource *of = apiserver_resource_of(ref);
+		if (of == NULL)
+			continue;
+		apiserver_key(&owner, of->stored->kind, api_namespace(o),
+			      api_get_string(ref, "name"));
+		collector_push(c, owner.s);
+	}
+	if (r != NULL && r->kind->namespaced) {
+		CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
+		apiserver_key(&place, apiserver_resource_find("", "v1", "namespaces")->kind, NULL,
+			      api_namespace(o));
+		collector_push(c, place.s);
+	}
+	apiserver_owners_set(&c->owners, key, NULL);
+}
+
+static int notice_row(void *ctx, const struct apiserver_row *row)
+{
+	notice(ctx, row->key, row->value);
+	return 0;
+}
+
+static void watch_woken(void *ctx)
+{
+	struct apiserver_collector *c = ctx;
+	pthread_mutex_lock(&c->lock);
+	c->woken = true;
+	pthread_cond_signal(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Looks at everything, and goes on from there. */
+static void start_over(struct apiserver_collector *c)
+{
+	uint64_t at;
+	apiserver_watch_free(TAKE_PTR(c->watch));
+	apiserver_owners_done(&c->owners);
+	apiserver_owners_init(&c->owners);
+	int e = apiserver_store_list(c->a->store, &(struct apiserver_range){ .prefix = "" },
+				     notice_row, c, &at, NULL);
+	if (e == 0)
+		IGNORE(apiserver_watch_new(c->a->store, "", at, watch_woken, c, &c->watch));
+}
+
+static void notice_all(struct apiserver_collector *c)
+{
+	const struct apiserver_event *e;
+	uint64_t at;
+	int r = 1;
+	if (c->watch == NULL)
+		start_over(c);
+	while (c->watch != NULL && (r = apiserver_watch_next(c->watch, &e, &at)) == 1) {
+		if (!e->removed) {
+			notice(c, e->key, e->value);
+			continue;
+		}
+		json_t *o = json_loadb(e->value.p, e->value.n, 0, NULL);
+		notice_end(c, e->key, o);
+		json_decref(o);
+	}
+	if (r < 0)
+		start_over(c);
+}
+
+/* ---- acting ---- */
+
+static bool look_at(struct apiserver_collector *c, const char *key)
+{
+	struct collector_item i;
+	int e = collector_read(c, key, &i);
+	if (e < 0)
+		return e == ERR_NOTFOUND;
+	bool fine;
+	if (api_is_deleting(i.o) && strcmp(i.r->kind->kind, "Namespace") == 0 &&
+	    i.r->kind->group[0] == '\0')
+		fine = collector_empty_namespace(c, &i);
+	else if (api_is_deleting(i.o))
+		fine = collector_finish_deletion(c, &i);
+	else
+		fine = collector_check_owners(c, &i);
+	collector_item_done(&i);
+	return fine;
+}
+
+/* True when something is left to be tried again. */
+static bool act(struct apiserver_collector *c)
+{
+	struct map todo = c->due;
+	const struct map_entry *e;
+	size_t pos = 0;
+	map_init(&c->due);
+	while ((e = map_next(&todo, &pos)) != NULL) {
+		if (!look_at(c, e->key))
+			collector_push(c, e->key);
+	}
+	map_done(&todo);
+	return c->due.n != 0;
+}
+
+static void sweep(struct apiserver_collector *c)
+{
+	uint64_t now = clock_mono_ns();
+	if (now < c->sweep_ns)
+		return;
+	collector_sweep_events(c);
+	c->sweep_ns = now + MIN(c->a->conf.event_ttl_ns / SWEEPS_PER_TTL, SWEEP_MAX_S * NS_PER_S);
+}
+
+/* Waits for a change, or for the time of the next sweep or try. False: it is over. */
+static bool rest(struct apiserver_collector *c, bool again)
+{
+	uint64_t until = c->sweep_ns;
+	if (again || c->watch == NULL)
+		until = MIN(until, clock_mono_ns() + RETRY_MS * NS_PER_MS);
+	struct timespec ts = { .tv_sec = (time_t)(until / NS_PER_S),
+			       .tv_nsec = (long)(until % NS_PER_S) };
+	int r = 0;
+	pthread_mutex_lock(&c->lock);
+	while (!c->stop && !c->woken && r == 0)
+		r = pthread_cond_timedwait(&c->changed, &c->lock, &ts);
+	c->woken = false;
+	bool on = !c->stop;
+	pthread_mutex_unlock(&c->lock);
+	return on;
+}
+
+static void *run(void *ctx)
+{
+	struct apiserver_collector *c = ctx;
+	bool again;
+	do {
+		notice_all(c);
+		again = act(c);
+		sweep(c);
+	} while (rest(c, again));
+	return NULL;
+}
+
+struct apiserver_collector *apiserver_collector_new(struct apiserver_api *a)
+{
+	struct apiserver_collector *c = xcalloc(1, sizeof(*c));
+	pthread_condattr_t attr;
+	c->a = a;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	apiserver_owners_init(&c->owners);
+	map_init(&c->due);
+	int r = pthread_create(&c->thread, NULL, run, c);
+	assert(r == 0);
+	return c;
+}
+
+void apiserver_collector_free(struct apiserver_collector *c)
+{
+	if (c == NULL)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->stop = true;
+	pthread_cond_signal(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+	pthread_join(c->thread, NULL);
+	apiserver_watch_free(c->watch);
+	apiserver_owners_done(&c->owners);
+	map_done(&c->due);
+	pthread_cond_destroy(&c->changed);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}

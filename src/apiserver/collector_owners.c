@@ -1,0 +1,143 @@
+/* Owners and dependents, by the rules of Kubernetes' garbage collector. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "apiserver/collector_priv.h"
+#include "apiserver/write.h"
+
+enum owner {
+	OWNER_THERE,
+	OWNER_WAITING, /* is being deleted and waits for its dependents */
+	OWNER_GONE,
+};
+
+/* An owner of a kind that is not served, or where it cannot be looked for, is left alone: nobody
+ * can know that it is gone. */
+static enum owner look_up(struct apiserver_collector *c, const struct collector_item *i,
+			  const json_t *ref)
+{
+	const struct apiserver_resource *r = apiserver_resource_of(ref);
+	json_t *o;
+	uint64_t revision;
+	if (r == NULL || (r->kind->namespaced && i->ns[0] == '\0'))
+		return OWNER_THERE;
+	int e = apiserver_object_read(c->a->store, r, i->ns, api_get_string(ref, "name"), &o,
+				      &revision);
+	if (e == ERR_NOTFOUND)
+		return OWNER_GONE;
+	if (e < 0)
+		return OWNER_THERE;
+	enum owner is = OWNER_THERE;
+	if (strcmp(api_uid(o), api_get_string(ref, "uid")) != 0)
+		is = OWNER_GONE;
+	else if (api_is_deleting(o) && api_has_finalizer(o, "foregroundDeletion"))
+		is = OWNER_WAITING;
+	json_decref(o);
+	return is;
+}
+
+static bool has_blocking(const struct apiserver_collector *c, const char *uid)
+{
+	size_t n;
+	const struct apiserver_dependent *d = apiserver_owners_of(&c->owners, uid, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (d[i].blocking)
+			return true;
+	}
+	return false;
+}
+
+static const char *policy_of(const json_t *o)
+{
+	if (api_has_finalizer(o, "orphan"))
+		return "Orphan";
+	return api_has_finalizer(o, "foregroundDeletion") ? "Foreground" : "Background";
+}
+
+/* One reference less, or those of owners that are gone. */
+static bool drop_references(struct apiserver_collector *c, struct collector_item *i,
+			    const json_t *left)
+{
+	json_t *meta = apiserver_object_meta(i->o);
+	if (json_array_size(left) != 0)
+		json_object_set(meta, "ownerReferences", (json_t *)(uintptr_t)left);
+	else
+		json_object_del(meta, "ownerReferences");
+	return apiserver_write_plain(c->a, i->r, i->o, i->revision, NULL) == 0;
+}
+
+bool collector_check_owners(struct apiserver_collector *c, struct collector_item *i)
+{
+	const json_t *refs = api_get(i->o, "metadata.ownerReferences");
+	json_t *left = json_array(), *ref;
+	size_t k, gone = 0, waiting = 0, n;
+	bool fine = true;
+	json_array_foreach (refs, k, ref) {
+		enum owner is = look_up(c, i, ref);
+		gone += is == OWNER_GONE;
+		waiting += is == OWNER_WAITING;
+		if (is == OWNER_THERE)
+			json_array_append(left, ref);
+	}
+	apiserver_owners_of(&c->owners, api_uid(i->o), &n);
+	if (json_array_size(left) != 0 && gone + waiting != 0)
+		fine = drop_references(c, i, left);
+	else if (json_array_size(left) == 0 && waiting != 0 && n != 0)
+		fine = collector_delete(c, i->r, i->ns, i->name, api_uid(i->o), "Foreground");
+	else if (json_array_size(left) == 0 && gone + waiting != 0)
+		fine = collector_delete(c, i->r, i->ns, i->name, api_uid(i->o), policy_of(i->o));
+	json_decref(left);
+	return fine;
+}
+
+/* ---- an owner that is being deleted ---- */
+
+static bool release_dependent(struct apiserver_collector *c, const char *key, const char *uid)
+{
+	struct collector_item i;
+	json_t *left, *ref;
+	size_t k;
+	int e = collector_read(c, key, &i);
+	if (e < 0)
+		return e == ERR_NOTFOUND;
+	left = json_array();
+	json_array_foreach (api_get(i.o, "metadata.ownerReferences"), k, ref) {
+		if (strcmp(api_get_string(ref, "uid"), uid) != 0)
+			json_array_append(left, ref);
+	}
+	bool fine = drop_references(c, &i, left);
+	json_decref(left);
+	collector_item_done(&i);
+	return fine;
+}
+
+static bool orphan(struct apiserver_collector *c, struct collector_item *i)
+{
+	size_t n;
+	bool fine = true;
+	const struct apiserver_dependent *d = apiserver_owners_of(&c->owners, api_uid(i->o), &n);
+	for (size_t k = 0; k < n; k++)
+		fine = release_dependent(c, d[k].key, api_uid(i->o)) && fine;
+	return fine && collector_drop_finalizer(c, i, "orphan");
+}
+
+/* Dependents go first; those that block are waited for. */
+static bool foreground(struct apiserver_collector *c, struct collector_item *i)
+{
+	size_t n;
+	const struct apiserver_dependent *d = apiserver_owners_of(&c->owners, api_uid(i->o), &n);
+	if (!has_blocking(c, api_uid(i->o)))
+		return collector_drop_finalizer(c, i, "foregroundDeletion");
+	for (size_t k = 0; k < n; k++)
+		collector_push(c, d[k].key);
+	return true;
+}
+
+bool collector_finish_deletion(struct apiserver_collector *c, struct collector_item *i)
+{
+	if (api_has_finalizer(i->o, "orphan"))
+		return orphan(c, i);
+	if (api_has_finalizer(i->o, "foregroundDeletion"))
+		return foreground(c, i);
+	return true;
+}

@@ -1,0 +1,56 @@
+/* Inside of the collector. */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "apiserver/owners.h"
+#include "apiserver/rest_priv.h"
+#include "base/map.h"
+
+struct apiserver_collector {
+	struct apiserver_api *a;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards the two below */
+	pthread_cond_t changed;
+	bool stop, woken;
+
+	struct apiserver_watch *watch;
+	struct apiserver_owners owners;
+	struct map due; /* keys of objects to be looked at; the values mean nothing */
+	uint64_t sweep_ns;
+};
+
+/* The object at a key needs a look. */
+void collector_push(struct apiserver_collector *c, const char *key);
+
+/* An object as the collector reads it. */
+struct collector_item {
+	const struct apiserver_resource *r; /* the stored row */
+	const char *key;
+	char ns[256], name[256];
+	json_t *o;
+	uint64_t revision;
+};
+/* ERR_NOTFOUND: it is gone, or of a kind that is not known any more. */
+MUST_CHECK int collector_read(struct apiserver_collector *c, const char *key,
+			      struct collector_item *ret);
+void collector_item_done(struct collector_item *i);
+
+/* Each looks at one object and does what is its part. False: somebody else was faster or the store
+ * failed, look again. */
+bool collector_finish_deletion(struct apiserver_collector *c, struct collector_item *i);
+bool collector_check_owners(struct apiserver_collector *c, struct collector_item *i);
+bool collector_empty_namespace(struct apiserver_collector *c, struct collector_item *i);
+/* Forgets old Events. */
+void collector_sweep_events(struct apiserver_collector *c);
+
+/* Deletes as a client would, of this uid only. `policy` "" for the default. */
+bool collector_delete(struct apiserver_collector *c, const struct apiserver_resource *r,
+		      const char *ns, const char *name, const char *uid, const char *policy);
+/* Writes the object back with one finalizer less; removes it when it was the last. */
+bool collector_drop_finalizer(struct apiserver_collector *c, struct collector_item *i,
+			      const char *finalizer);

@@ -1,0 +1,81 @@
+/* All objects as YAML documents, so that they can be applied elsewhere: what others need comes
+ * first, and what only this system knows (versions, uids) is left out. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/yaml.h"
+#include "apiserver/key.h"
+#include "apiserver/object.h"
+#include "apiserver/rest.h"
+#include "base/err.h"
+
+struct export
+{
+	const struct apiserver_resource *r;
+	struct strbuf *out;
+};
+
+static int add_row(void *ctx, const struct apiserver_row *row)
+{
+	static const char *const ours[] = { "resourceVersion",	 "uid",
+					    "creationTimestamp", "generation",
+					    "managedFields",	 "selfLink",
+					    "deletionTimestamp", "deletionGracePeriodSeconds" };
+	struct export *x = ctx;
+	json_t *o = apiserver_object_parse(x->r, row->value);
+	if (o == NULL)
+		return ERR_PARSE;
+	if (!api_is_deleting(o)) {
+		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+			json_object_del(apiserver_object_meta(o), ours[i]);
+		strbuf_adds(x->out, "---\n");
+		api_yaml_write(x->out, o);
+	}
+	json_decref(o);
+	return 0;
+}
+
+/* Owners are referred to by uid, which other objects get: their dependents come back without. */
+static const char *const first[] = { "CustomResourceDefinition", "Namespace", "ServiceAccount",
+				     "Secret", "ConfigMap" };
+static const char *const never[] = { "CustomResourceDefinition", "Event" };
+
+static bool among(const char *const *names, size_t n, const char *kind)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(names[i], kind) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int add_kind(struct apiserver_store *s, const struct apiserver_resource *r,
+		    struct strbuf *out)
+{
+	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
+	struct export x = { .r = r, .out = out };
+	uint64_t at;
+	if (r->stored != r || (r->built_in && among(never, ARRAY_LEN(never), r->kind->kind)))
+		return 0;
+	apiserver_key(&prefix, r->kind, NULL, NULL);
+	return apiserver_store_list(s, &(struct apiserver_range){ .prefix = prefix.s }, add_row, &x,
+				    &at, NULL);
+}
+
+int apiserver_export(struct apiserver_store *s, struct strbuf *out)
+{
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	int e = 0;
+	for (size_t k = 0; k < ARRAY_LEN(first); k++) {
+		for (size_t i = 0; e == 0 && i < n; i++) {
+			if (rows[i]->built_in && strcmp(rows[i]->kind->kind, first[k]) == 0)
+				e = add_kind(s, rows[i], out);
+		}
+	}
+	for (size_t i = 0; e == 0 && i < n; i++) {
+		if (!rows[i]->built_in || !among(first, ARRAY_LEN(first), rows[i]->kind->kind))
+			e = add_kind(s, rows[i], out);
+	}
+	return e;
+}

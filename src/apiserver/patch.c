@@ -1,0 +1,305 @@
+/* PATCH: JSON, merge and strategic merge patches, and server-side apply. A patch that names no
+ * version is tried again when somebody else was faster. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/patch.h"
+#include "api/strategic.h"
+#include "apiserver/body.h"
+#include "apiserver/managers.h"
+#include "apiserver/respond.h"
+#include "apiserver/text.h"
+#include "apiserver/write.h"
+#include "base/mem.h"
+
+enum { PATCH_TRIES = 20 };
+
+struct patching {
+	struct apiserver_request *q;
+	struct apiserver_write_options o;
+	struct apiserver_writing w;
+	json_t *patch;
+};
+
+typedef int (*patch_fn)(struct patching *p, const json_t *old, json_t **ret);
+
+/* ---- kinds of patches ---- */
+
+static int unmarshal_error(struct patching *p, const char *before, const char *into)
+{
+	const json_t *v = p->patch;
+	return apiserver_bad_request(p->q->st,
+				     "%sjson: cannot unmarshal %s into Go value of type %s", before,
+				     json_is_object(v)	  ? "object"
+				     : json_is_array(v)	  ? "array"
+				     : json_is_string(v)  ? "string"
+				     : json_is_boolean(v) ? "bool"
+							  : "number",
+				     into);
+}
+
+static const char into_map[] = "map[string]interface {}";
+
+static int merge(struct patching *p, const json_t *old, json_t **ret)
+{
+	if (!json_is_object(p->patch) && !json_is_null(p->patch))
+		return unmarshal_error(p, "error decoding patch: ", into_map);
+	json_t *o = api_merge_apply(old, json_is_null(p->patch) ? NULL : p->patch);
+	if (json_is_null(p->patch))
+		o = json_incref((json_t *)(uintptr_t)old);
+	if (o == NULL)
+		return apiserver_bad_request(p->q->st, "the patch is nested too deeply");
+	*ret = json_deep_copy(o);
+	json_decref(o);
+	return 0;
+}
+
+static int strategic(struct patching *p, const json_t *old, json_t **ret)
+{
+	char err[512] = "";
+	if (!json_is_object(p->patch) && !json_is_null(p->patch))
+		return unmarshal_error(p, "", into_map);
+	json_t *nothing = json_object();
+	int e = api_strategic_apply(p->w.r->openapi, old,
+				    json_is_null(p->patch) ? nothing : p->patch, ret, err,
+				    sizeof(err));
+	json_decref(nothing);
+	if (e == ERR_TYPE)
+		return apiserver_refuse(p->q->st, 500, "", "%s", err);
+	if (e == ERR_UNSUPPORTED)
+		return apiserver_refuse(p->q->st, 422, "Invalid", "%s", err);
+	return e < 0 ? apiserver_bad_request(p->q->st, "%s", err) : 0;
+}
+
+static int operations(struct patching *p, const json_t *old, json_t **ret)
+{
+	char err[512];
+	json_t *o;
+	if (!json_is_array(p->patch))
+		return unmarshal_error(p, "error decoding patch: ", "[]handlers.jsonPatchOp");
+	if (json_array_size(p->patch) > API_PATCH_OPS_MAX)
+		return apiserver_refuse(p->q->st, 413, "RequestEntityTooLarge",
+					"Request entity too large: The allowed maximum operations "
+					"in a JSON patch is %d, got %zu",
+					API_PATCH_OPS_MAX, json_array_size(p->patch));
+	int e = api_json_patch(old, p->patch, &o, err, sizeof(err));
+	if (e < 0)
+		return apiserver_refuse_generic(
+			p->q->st, 422, "Invalid",
+			"the server rejected our request due to an error in our request");
+	*ret = json_deep_copy(o);
+	json_decref(o);
+	return 0;
+}
+
+static int apply(struct patching *p, const json_t *old, json_t **ret)
+{
+	return apiserver_managers_apply(&p->w, old, p->patch, p->o.force, ret);
+}
+
+static const struct {
+	const char *type;
+	patch_fn fn;
+	bool built_in_only;
+} types[] = {
+	{ "application/json-patch+json", operations, false },
+	{ "application/merge-patch+json", merge, false },
+	{ "application/strategic-merge-patch+json", strategic, true },
+	{ "application/apply-patch+yaml", apply, false },
+};
+
+/* ---- what came out ---- */
+
+/* A patched object is decoded as a body is; what is wrong with it is told with all of it. */
+static int check_result(struct patching *p, const json_t *o)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, shown = STRBUF_INIT;
+	CLEANUP(freep) char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+	struct api_errors errs = { 0 };
+	strbuf_reset(&p->q->answer->warnings);
+	const char *kind = api_kind(o);
+	int e;
+	if (p->w.r->built_in && strcmp(kind, p->w.r->kind->kind) != 0) {
+		strbuf_addf(&why, "no kind \"%s\" is registered for version \"%s\"", kind,
+			    api_version(o));
+		e = ERR_TYPE;
+	} else {
+		e = apiserver_decode_check(p->w.r, slice_of(text), o, p->o.strictness,
+					   &p->q->answer->warnings, &why);
+	}
+	if (e == 0)
+		return 0;
+	strbuf_add_quoted(&shown, slice_of(text));
+	api_errors_add(&errs, API_FIELD_INVALID, "patch", shown.s, why.s);
+	e = apiserver_unprocessable(p->q->st, "", "", "", &errs);
+	api_errors_done(&errs);
+	return e;
+}
+
+/* What a custom resource is cannot be patched away. */
+static int check_identity(struct patching *p, const json_t *o)
+{
+	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT, kind = STRBUF_INIT;
+	const struct api_kind *k = p->w.r->kind;
+	struct api_errors errs = { 0 };
+	int e = 0;
+	strbuf_addf(&version, "must be %s/%s", k->group, p->w.r->version);
+	strbuf_addf(&kind, "must be %s", k->kind);
+	if (!p->w.r->built_in && strcmp(api_version(o), version.s + strlen("must be ")) != 0)
+		apiserver_invalid(&errs, "apiVersion", json_object_get(o, "apiVersion"), version.s);
+	if (!p->w.r->built_in && strcmp(api_kind(o), k->kind) != 0)
+		apiserver_invalid(&errs, "kind", json_object_get(o, "kind"), kind.s);
+	if (errs.n != 0)
+		e = apiserver_unprocessable(p->q->st, k->group, api_kind(o), api_name(o), &errs);
+	api_errors_done(&errs);
+	return e;
+}
+
+/* A version in the result that is not the one read was put there by the patch. */
+static int check_version(struct patching *p, const json_t *o, uint64_t revision)
+{
+	const char *rv = api_resource_version(o);
+	uint64_t want;
+	if (!apiserver_version_parse(rv, &want)) {
+		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+		strbuf_add_quoted(&quoted, slice_of(rv));
+		return apiserver_refuse(p->q->st, 500, "",
+					"strconv.ParseUint: parsing %s: invalid syntax", quoted.s);
+	}
+	return want == 0 || want == revision
+		       ? 0
+		       : apiserver_modified(p->q->st, p->w.r, p->q->route.name);
+}
+
+static int change(struct patching *p, patch_fn fn, const json_t *old, uint64_t revision,
+		  json_t **ret)
+{
+	json_t *o;
+	int e = fn(p, old, &o);
+	if (e < 0)
+		return e;
+	if (fn != apply)
+		e = check_result(p, o);
+	if (e == 0)
+		e = check_identity(p, o);
+	if (e == 0)
+		e = apiserver_check_place(&p->q->route, o, true, p->q->st);
+	if (e == 0)
+		e = check_version(p, o, revision);
+	if (e == 0)
+		e = apiserver_write_change(&p->w, old, revision, o, ret);
+	json_decref(o);
+	return e;
+}
+
+/* Applying to what is not there makes it; other patches have nothing to change. 1: made. */
+static int absent(struct patching *p, patch_fn fn, json_t **ret)
+{
+	json_t *o;
+	if (fn != apply || p->w.sub[0] != '\0')
+		return apiserver_not_found(p->q->st, p->w.r, p->q->route.name);
+	int e = apply(p, NULL, &o);
+	if (e < 0)
+		return e;
+	json_object_set_new(apiserver_object_meta(o), "name", json_string(p->q->route.name));
+	e = apiserver_write_new(&p->w, o, ret);
+	json_decref(o);
+	return e < 0 ? e : 1;
+}
+
+static int try_patch(struct patching *p, patch_fn fn, json_t **ret)
+{
+	json_t *old;
+	uint64_t revision;
+	int e = apiserver_object_read(p->w.a->store, p->w.r, p->w.ns, p->q->route.name, &old,
+				      &revision);
+	if (e == ERR_NOTFOUND)
+		return absent(p, fn, ret);
+	if (e < 0)
+		return apiserver_store_failed(p->q->st, e);
+	e = change(p, fn, old, revision, ret);
+	json_decref(old);
+	return e;
+}
+
+/* ---- the request ---- */
+
+/* apiVersion and kind of what is applied; its name may be left to the path. */
+static int check_config(struct patching *p)
+{
+	const struct api_kind *k = p->w.r->kind;
+	const char *version = api_version(p->patch), *kind = api_kind(p->patch);
+	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;
+	strbuf_addf(&want, "%s%s%s", k->group, k->group[0] != '\0' ? "/" : "", p->w.r->version);
+	if (strcmp(version, want.s) != 0 || strcmp(kind, k->kind) != 0)
+		return apiserver_bad_request(p->q->st, "invalid object type: %s%s, Kind=%s",
+					     strchr(version, '/') != NULL ? "" : "/", version,
+					     kind);
+	json_t *meta = apiserver_object_meta(p->patch);
+	if (api_name(p->patch)[0] == '\0')
+		json_object_set_new(meta, "name", json_string(p->q->route.name));
+	return apiserver_check_place(&p->q->route, p->patch, true, p->q->st);
+}
+
+static int run(struct patching *p, patch_fn fn)
+{
+	json_t *made;
+	int e = ERR_CONFLICT;
+	p->w = (struct apiserver_writing){
+		.a = p->q->a,
+		.r = p->q->r,
+		.ns = p->q->route.ns,
+		.sub = p->q->route.sub,
+		.manager = p->o.manager,
+		.dry_run = p->o.dry_run,
+		.applied = fn == apply,
+		.st = p->q->st,
+	};
+	if (fn == apply) {
+		e = check_config(p);
+		if (e < 0)
+			return e;
+		e = ERR_CONFLICT;
+	}
+	for (int i = 0; e == ERR_CONFLICT && i < PATCH_TRIES; i++)
+		e = try_patch(p, fn, &made);
+	if (e == ERR_CONFLICT)
+		return apiserver_modified(p->q->st, p->w.r, p->q->route.name);
+	return e < 0 ? e : apiserver_respond_object(p->q, e == 1 ? 201 : 200, made);
+}
+
+static int unsupported(struct apiserver_request *q)
+{
+	if (q->r->built_in)
+		return apiserver_refuse_generic(q->st, 415, "UnsupportedMediaType",
+						"415: Unsupported Media Type");
+	return apiserver_refuse(q->st, 415, "UnsupportedMediaType",
+				"the body of the request was in an unknown format - accepted media "
+				"types include: application/json-patch+json, "
+				"application/merge-patch+json, application/apply-patch+yaml");
+}
+
+int apiserver_do_patch(struct apiserver_request *q)
+{
+	struct patching p = { .q = q };
+	patch_fn fn = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		if (apiserver_content_is(q->c, types[i].type) &&
+		    (q->r->built_in || !types[i].built_in_only))
+			fn = types[i].fn;
+	}
+	if (fn == NULL)
+		return unsupported(q);
+	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
+	if (e == 0)
+		e = apiserver_write_options(
+			q->c, fn == apply ? APISERVER_WRITE_APPLY : APISERVER_WRITE_PATCH, &p.o,
+			q->st);
+	if (e == 0)
+		e = (fn == apply ? apiserver_body_apply : apiserver_body_patch)(q->c, &p.patch,
+										q->st);
+	if (e == 0)
+		e = run(&p, fn);
+	json_decref(p.patch);
+	return e;
+}

@@ -1,0 +1,29 @@
+/* GET of one object. */
+#include "apiserver/respond.h"
+
+int apiserver_do_get(struct apiserver_request *q)
+{
+	const char *rv = apiserver_arg(q->c, "resourceVersion");
+	uint64_t at, revision;
+	json_t *o;
+	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
+	if (e < 0)
+		return e;
+	if (!apiserver_version_parse(rv != NULL ? rv : "", &at)) {
+		strbuf_add_quoted(&quoted, slice_of(rv));
+		return apiserver_refuse(q->st, 500, "",
+					"resourceVersion: Invalid value: %s: strconv.ParseUint: "
+					"parsing %s: invalid syntax",
+					quoted.s, quoted.s);
+	}
+	e = apiserver_wait_revision(q->a, at, q->st);
+	if (e < 0)
+		return e;
+	e = apiserver_object_read(q->a->store, q->r, q->route.ns, q->route.name, &o, &revision);
+	if (e == ERR_NOTFOUND)
+		return apiserver_not_found(q->st, q->r, q->route.name);
+	if (e < 0)
+		return apiserver_store_failed(q->st, e);
+	return apiserver_respond_object(q, 200, o);
+}

@@ -1,0 +1,306 @@
+/* DELETE. An object with finalizers is marked and waits for them; another one goes. */
+#include "apiserver/remove.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/time.h"
+#include "apiserver/key.h"
+#include "apiserver/respond.h"
+#include "apiserver/selection.h"
+#include "apiserver/write.h"
+#include "base/clock.h"
+
+enum { REMOVE_TRIES = 20 };
+
+static const char orphan_finalizer[] = "orphan";
+static const char foreground_finalizer[] = "foregroundDeletion";
+
+static bool is_kind(const struct apiserver_resource *r, const char *kind)
+{
+	return r->built_in && r->kind->group[0] == '\0' && strcmp(r->kind->kind, kind) == 0;
+}
+
+static int check_preconditions(const struct apiserver_resource *r, const json_t *old,
+			       const struct apiserver_delete_options *o,
+			       struct apiserver_status *st)
+{
+	if (o->uid != NULL && strcmp(o->uid, api_uid(old)) != 0)
+		return apiserver_conflict_kind(
+			st, r, api_name(old),
+			"the UID in the precondition (%s) does not match the UID "
+			"in record (%s). The object might have been deleted and "
+			"then recreated",
+			o->uid, api_uid(old));
+	if (o->rv != NULL && strcmp(o->rv, api_resource_version(old)) != 0)
+		return apiserver_conflict_kind(
+			st, r, api_name(old),
+			"the ResourceVersion in the precondition (%s) does not "
+			"match the ResourceVersion in record (%s). The object "
+			"might have been modified",
+			o->rv, api_resource_version(old));
+	return 0;
+}
+
+/* ---- finalizers ---- */
+
+static void set_finalizer(json_t *o, const char *name, bool there)
+{
+	json_t *meta = apiserver_object_meta(o), *list = json_object_get(meta, "finalizers"), *v;
+	size_t i;
+	if (api_has_finalizer(o, name) == there)
+		return;
+	if (list == NULL) {
+		list = json_array();
+		json_object_set_new(meta, "finalizers", list);
+	}
+	if (there) {
+		json_array_append_new(list, json_string(name));
+		return;
+	}
+	json_array_foreach (list, i, v) {
+		if (strcmp(json_string_value(v), name) == 0) {
+			json_array_remove(list, i);
+			break;
+		}
+	}
+	if (json_array_size(list) == 0)
+		json_object_del(meta, "finalizers");
+}
+
+/* What is to happen with those it owns is kept as a finalizer, for the collector. A delete that
+ * says nothing leaves what was said before. */
+static void set_propagation(json_t *o, const struct apiserver_delete_options *opt)
+{
+	bool orphan = strcmp(opt->policy, "Orphan") == 0 || opt->orphan == 1;
+	bool foreground = strcmp(opt->policy, "Foreground") == 0;
+	if (opt->policy[0] == '\0' && opt->orphan < 0)
+		return;
+	set_finalizer(o, orphan_finalizer, orphan);
+	set_finalizer(o, foreground_finalizer, foreground);
+}
+
+/* Kinds whose objects are told of in the answer. Pods are marked even when they go at once: those
+ * who watch see why. */
+static bool tells_object(const struct apiserver_resource *r)
+{
+	return is_kind(r, "Pod") || is_kind(r, "Service") || is_kind(r, "ServiceAccount");
+}
+
+static void mark(const struct apiserver_resource *r, json_t *o)
+{
+	char now[API_TIME_TEXT_MAX];
+	json_t *meta = apiserver_object_meta(o);
+	if (api_is_deleting(o))
+		return;
+	json_object_set_new(meta, "deletionTimestamp", json_string(api_time(clock_wall_ns(), now)));
+	if (is_kind(r, "Namespace")) {
+		json_t *status = json_object_get(o, "status");
+		if (!json_is_object(status)) {
+			status = json_object();
+			json_object_set_new(o, "status", status);
+		}
+		json_object_set_new(status, "phase", json_string("Terminating"));
+		return;
+	}
+	json_object_set_new(meta, "deletionGracePeriodSeconds", json_integer(0));
+	if (api_generation(o) > 0)
+		json_object_set_new(meta, "generation", json_integer(api_generation(o) + 1));
+}
+
+static int check_immortal(const struct apiserver_resource *r, const char *name,
+			  struct apiserver_status *st)
+{
+	static const char *const names[] = { "default", "kube-system", "kube-public" };
+	for (size_t i = 0; is_kind(r, "Namespace") && i < ARRAY_LEN(names); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return apiserver_forbid(st, r, name, "this namespace may not be deleted");
+	}
+	if (r->built_in && strcmp(r->kind->kind, "CustomResourceDefinition") == 0)
+		return apiserver_forbid(
+			st, r, name, "this server has a fixed set of kinds: none can be removed");
+	return 0;
+}
+
+/* ---- one object ---- */
+
+static int store_mark(struct apiserver_api *a, const struct apiserver_resource *r, json_t *o,
+		      uint64_t revision)
+{
+	json_t *stored = apiserver_object_to_stored(r, o);
+	uint64_t now;
+	int e = apiserver_write_plain(a, r, stored, revision, &now);
+	json_decref(stored);
+	if (e == 0)
+		apiserver_object_set_revision(o, now);
+	return e;
+}
+
+static int store_removal(struct apiserver_api *a, const struct apiserver_resource *r, json_t *o,
+			 const json_t *old, uint64_t revision)
+{
+	json_t *stored = apiserver_object_to_stored(r, is_kind(r, "Pod") ? o : old);
+	uint64_t now;
+	int e = apiserver_write_removal(a, r, stored, revision, &now);
+	json_decref(stored);
+	if (e == 0)
+		apiserver_object_set_revision(o, now);
+	return e;
+}
+
+static int try_remove(struct apiserver_api *a, const struct apiserver_resource *r,
+		      const json_t *old, uint64_t revision,
+		      const struct apiserver_delete_options *opt, struct apiserver_removal *ret)
+{
+	json_t *o = json_deep_copy(old);
+	int e = 0;
+	set_propagation(o, opt);
+	ret->gone = apiserver_is_finalized(r, o);
+	if (!ret->gone || is_kind(r, "Pod"))
+		mark(r, o);
+	if (!opt->dry_run && ret->gone)
+		e = store_removal(a, r, o, old, revision);
+	else if (!opt->dry_run && !json_equal(o, old))
+		e = store_mark(a, r, o, revision);
+	if (e == 0)
+		ret->was = o;
+	else
+		json_decref(o);
+	return e;
+}
+
+int apiserver_remove(struct apiserver_api *a, const struct apiserver_resource *r, const char *ns,
+		     const char *name, const struct apiserver_delete_options *o,
+		     struct apiserver_removal *ret, struct apiserver_status *st)
+{
+	int e = check_immortal(r, name, st);
+	if (e < 0)
+		return e;
+	for (int i = 0; i < REMOVE_TRIES; i++) {
+		json_t *old;
+		uint64_t revision;
+		e = apiserver_object_read(a->store, r, ns, name, &old, &revision);
+		if (e == ERR_NOTFOUND)
+			return apiserver_not_found(st, r, name);
+		if (e < 0)
+			return apiserver_store_failed(st, e);
+		e = check_preconditions(r, old, o, st);
+		if (e == 0)
+			e = try_remove(a, r, old, revision, o, ret);
+		json_decref(old);
+		if (e == 0 || e == ERR_DENIED)
+			return e;
+		if (e != ERR_CONFLICT)
+			return apiserver_store_failed(st, e);
+	}
+	return apiserver_modified(st, r, name);
+}
+
+int apiserver_do_delete(struct apiserver_request *q)
+{
+	struct apiserver_delete_options o;
+	struct apiserver_removal done;
+	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
+	if (e == 0)
+		e = apiserver_delete_options(q->c, &o, q->st);
+	if (e < 0)
+		return e;
+	e = apiserver_remove(q->a, q->r, q->route.ns, q->route.name, &o, &done, q->st);
+	apiserver_delete_options_done(&o);
+	if (e < 0)
+		return e;
+	if (!done.gone || tells_object(q->r))
+		return apiserver_respond_object(q, 200, done.was);
+	apiserver_respond_tree(q, 200, apiserver_status_success(q->r, done.was));
+	json_decref(done.was);
+	return 0;
+}
+
+/* ---- collections ---- */
+
+struct collection {
+	struct apiserver_request *q;
+	const struct apiserver_selection *sel;
+	json_t *found;
+};
+
+static int collect(void *ctx, const struct apiserver_row *row)
+{
+	struct collection *c = ctx;
+	json_t *o = apiserver_object_parse(c->q->r, row->value);
+	if (o != NULL && apiserver_selection_match(c->sel, o))
+		json_array_append(c->found, o);
+	json_decref(o);
+	return 0;
+}
+
+/* Others may be at work on the same objects: what is gone already is fine. */
+static int remove_found(struct collection *c, const struct apiserver_delete_options *o)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (c->found, i, v) {
+		struct apiserver_removal done;
+		int e = apiserver_remove(c->q->a, c->q->r, c->q->route.ns, api_name(v), o, &done,
+					 c->q->st);
+		if (e == 0)
+			json_decref(done.was);
+		else if (c->q->st->code != 404)
+			return e;
+	}
+	return 0;
+}
+
+static int respond(struct collection *c, uint64_t at)
+{
+	struct apiserver_listing l;
+	size_t i;
+	json_t *v;
+	int e = apiserver_listing_begin(c->q, &l);
+	if (e < 0)
+		return e;
+	json_array_foreach (c->found, i, v)
+		apiserver_listing_tree(&l, v);
+	e = apiserver_listing_end(&l, at, "", -1);
+	apiserver_listing_done(&l);
+	return e;
+}
+
+static int remove_all(struct apiserver_request *q, const struct apiserver_selection *sel,
+		      const struct apiserver_delete_options *o)
+{
+	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
+	struct collection c = { .q = q, .sel = sel, .found = json_array() };
+	uint64_t at;
+	apiserver_key(&prefix, q->r->stored->kind, q->route.ns, NULL);
+	int e = apiserver_store_list(q->a->store, &(struct apiserver_range){ .prefix = prefix.s },
+				     collect, &c, &at, NULL);
+	if (e < 0)
+		e = apiserver_store_failed(q->st, e);
+	if (e == 0)
+		e = remove_found(&c, o);
+	if (e == 0)
+		e = respond(&c, at);
+	json_decref(c.found);
+	return e;
+}
+
+int apiserver_do_delete_all(struct apiserver_request *q)
+{
+	struct apiserver_list_options lo;
+	struct apiserver_delete_options o;
+	struct apiserver_selection sel;
+	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
+	if (e == 0)
+		e = apiserver_list_options(q->c, &lo, q->st);
+	if (e == 0)
+		e = apiserver_delete_options(q->c, &o, q->st);
+	if (e < 0)
+		return e;
+	e = apiserver_selection_parse(q->r, lo.label, lo.field, &sel, q->st);
+	if (e == 0)
+		e = remove_all(q, &sel, &o);
+	apiserver_selection_done(&sel);
+	apiserver_delete_options_done(&o);
+	return e;
+}

@@ -1,0 +1,37 @@
+/* From trees and stored texts to answers, in the form the client asked for. */
+#pragma once
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "apiserver/rest_priv.h"
+
+/* Reads what the client accepts into the request. Refused: 406, 400. */
+MUST_CHECK int apiserver_respond_begin(struct apiserver_request *q, enum apiserver_accept_for what);
+
+/* An object in the row's version; its reference goes over. */
+int apiserver_respond_object(struct apiserver_request *q, unsigned status, json_t *o);
+/* A Status or another document that is never a Table; its reference goes over. */
+void apiserver_respond_tree(struct apiserver_request *q, unsigned status, json_t *o);
+/* The request's own status. */
+void apiserver_respond_refusal(struct apiserver_request *q);
+
+/* A list, item by item. */
+struct apiserver_listing {
+	struct apiserver_request *q;
+	struct strbuf items; /* as text */
+	struct apiserver_table table;
+	bool raw; /* stored texts are what is asked for: no tree needed */
+};
+MUST_CHECK int apiserver_listing_begin(struct apiserver_request *q, struct apiserver_listing *l);
+void apiserver_listing_raw(struct apiserver_listing *l, struct slice text);
+void apiserver_listing_tree(struct apiserver_listing *l, const json_t *o);
+/* Finishes the answer. `token` "" for none, `left` negative: not said. */
+int apiserver_listing_end(struct apiserver_listing *l, uint64_t revision, const char *token,
+			  int64_t left);
+void apiserver_listing_done(struct apiserver_listing *l);
+
+/* An object of an event, by the request's form: appended. `first`: with a Table's columns. */
+void apiserver_respond_event(const struct apiserver_accept *accept, struct apiserver_table *t,
+			     const json_t *o, bool first, struct strbuf *out);

@@ -1,0 +1,59 @@
+/* Inside of the API: what its files share. */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "apiserver/accept.h"
+#include "apiserver/addresses.h"
+#include "apiserver/object.h"
+#include "apiserver/options.h"
+#include "apiserver/resource.h"
+#include "apiserver/rest.h"
+#include "apiserver/route.h"
+#include "apiserver/statuserr.h"
+#include "apiserver/store.h"
+#include "apiserver/table.h"
+#include "apiserver/ticker.h"
+
+struct apiserver_collector;
+
+struct apiserver_api {
+	struct apiserver_store *store;
+	struct apiserver_api_conf conf;
+	struct apiserver_addresses *addresses;
+	struct apiserver_collector *collector;
+	struct apiserver_ticker *ticker;
+};
+
+/* One request on its way. */
+struct apiserver_request {
+	struct apiserver_api *a;
+	const struct apiserver_call *c;
+	struct apiserver_answer *answer;
+	struct apiserver_status *st;
+	struct apiserver_route route;
+	const struct apiserver_resource *r; /* route.r, which is served */
+	struct apiserver_accept accept;
+	enum apiserver_include include;
+};
+
+/* What strategies may ask for. */
+struct apiserver_env apiserver_env_of(struct apiserver_api *a, bool dry_run);
+
+/* Waits until the store has reached the revision. Refused: 504, it did not in time. */
+MUST_CHECK int apiserver_wait_revision(struct apiserver_api *a, uint64_t revision,
+				       struct apiserver_status *st);
+
+/* The verbs. 0, or ERR_DENIED with the request's status; the answer is filled in by them. */
+int apiserver_do_get(struct apiserver_request *q);
+int apiserver_do_list(struct apiserver_request *q, const struct apiserver_list_options *o);
+int apiserver_do_watch(struct apiserver_request *q, const struct apiserver_list_options *o);
+int apiserver_do_create(struct apiserver_request *q);
+int apiserver_do_update(struct apiserver_request *q);
+int apiserver_do_patch(struct apiserver_request *q);
+int apiserver_do_delete(struct apiserver_request *q);
+int apiserver_do_delete_all(struct apiserver_request *q);

@@ -1,0 +1,184 @@
+/* What the collector does: owners, namespaces, old Events; also after a restart. */
+#include "apiserver/test_api.h"
+
+#define CMS "/api/v1/namespaces/default/configmaps"
+
+/* A ConfigMap owned by another one (or by nobody). */
+static void make(struct fixture *f, const char *name, const char *owner, const char *more)
+{
+	CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+	strbuf_addf(&body, "{\"metadata\":{\"name\":\"%s\"%s", name, more);
+	if (owner != NULL) {
+		CLEANUP(freep) char *target = xasprintf("GET " CMS "/%s", owner);
+		json_t *o = ask(f, 200, target, NULL);
+		strbuf_addf(&body,
+			    ",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+			    "\"name\":\"%s\",\"uid\":\"%s\",\"blockOwnerDeletion\":true}]",
+			    owner, api_uid(o));
+		json_decref(o);
+	}
+	strbuf_adds(&body, "}}");
+	does(f, 201, "POST " CMS, body.s);
+}
+
+static void background(void **state)
+{
+	struct fixture *f = *state;
+	make(f, "a", NULL, "");
+	make(f, "b", "a", "");
+	make(f, "c", "b", "");
+	make(f, "other", NULL, "");
+	does(f, 200, "DELETE " CMS "/a", "{\"propagationPolicy\":\"Background\"}");
+	becomes(f, 404, "GET " CMS "/b");
+	becomes(f, 404, "GET " CMS "/c");
+	does(f, 200, "GET " CMS "/other", NULL);
+}
+
+/* The owner waits for its dependents, and they for what keeps them. */
+static void foreground(void **state)
+{
+	struct fixture *f = *state;
+	make(f, "a", NULL, "");
+	make(f, "b", "a", ",\"finalizers\":[\"x.example/y\"]");
+	does(f, 200, "DELETE " CMS "/a", "{\"propagationPolicy\":\"Foreground\"}");
+	json_t *o = NULL;
+	do { /* until the collector has come by */
+		json_decref(o);
+		o = ask(f, 200, "GET " CMS "/b", NULL);
+	} while (!api_is_deleting(o));
+	json_decref(o);
+	does(f, 200, "GET " CMS "/a", NULL);
+	merge(f, 200, CMS "/b", "{\"metadata\":{\"finalizers\":null}}");
+	becomes(f, 404, "GET " CMS "/b");
+	becomes(f, 404, "GET " CMS "/a");
+}
+
+static void orphan(void **state)
+{
+	struct fixture *f = *state;
+	make(f, "a", NULL, "");
+	make(f, "b", "a", "");
+	does(f, 200, "DELETE " CMS "/a", "{\"propagationPolicy\":\"Orphan\"}");
+	becomes(f, 404, "GET " CMS "/a");
+	json_t *o = ask(f, 200, "GET " CMS "/b", NULL);
+	assert_null(api_get(o, "metadata.ownerReferences"));
+	json_decref(o);
+}
+
+/* An owner that was never there, and one that cannot be known. */
+static void strange_owners(void **state)
+{
+	struct fixture *f = *state;
+	does(f, 201, "POST " CMS,
+	     "{\"metadata\":{\"name\":\"kept\",\"ownerReferences\":[{\"apiVersion\":\"apps/"
+	     "v1\",\"kind\":\"Deployment\",\"name\":\"x\",\"uid\":\"1\"}]}}");
+	does(f, 201, "POST " CMS,
+	     "{\"metadata\":{\"name\":\"goes\",\"ownerReferences\":[{\"apiVersion\":\"v1\","
+	     "\"kind\":\"ConfigMap\",\"name\":\"x\",\"uid\":\"1\"}]}}");
+	becomes(f, 404, "GET " CMS "/goes");
+	does(f, 200, "GET " CMS "/kept", NULL);
+}
+
+/* Of two owners one is left. */
+static void two_owners(void **state)
+{
+	struct fixture *f = *state;
+	json_t *o;
+	make(f, "a", NULL, "");
+	make(f, "b", NULL, "");
+	make(f, "c", "a", "");
+	o = ask(f, 200, "GET " CMS "/b", NULL);
+	CLEANUP(freep)
+	char *patch = xasprintf("[{\"op\":\"add\",\"path\":\"/metadata/ownerReferences/"
+				"-\",\"value\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\","
+				"\"name\":\"b\",\"uid\":\"%s\"}}]",
+				api_uid(o));
+	json_decref(o);
+	json_decref(ask_type(f, 200, "PATCH " CMS "/c", "application/json-patch+json", patch));
+	does(f, 200, "DELETE " CMS "/a", NULL);
+	size_t n;
+	do {
+		o = ask(f, 200, "GET " CMS "/c", NULL);
+		n = json_array_size(api_get(o, "metadata.ownerReferences"));
+		json_decref(o);
+	} while (n == 2);
+	assert_int_equal(n, 1);
+	does(f, 200, "DELETE " CMS "/b", NULL);
+	becomes(f, 404, "GET " CMS "/c");
+}
+
+static void namespace_goes(void **state)
+{
+	struct fixture *f = *state;
+	does(f, 201, "POST /api/v1/namespaces", "{\"metadata\":{\"name\":\"x\"}}");
+	for (int i = 0; i < 30; i++) {
+		CLEANUP(freep)
+		char *body = xasprintf("{\"metadata\":{\"name\":\"a%d\"}}", i);
+		does(f, 201, "POST /api/v1/namespaces/x/configmaps", body);
+		does(f, 201, "POST /api/v1/namespaces/x/secrets", body);
+	}
+	does(f, 201, "POST /api/v1/namespaces/x/configmaps",
+	     "{\"metadata\":{\"name\":\"kept\",\"finalizers\":[\"x.example/y\"]}}");
+	json_t *o = ask(f, 200, "DELETE /api/v1/namespaces/x", NULL);
+	assert_text(o, "status.phase", "Terminating");
+	json_decref(o);
+	becomes(f, 404, "GET /api/v1/namespaces/x/secrets/a29");
+	does(f, 403, "POST /api/v1/namespaces/x/secrets", "{\"metadata\":{\"name\":\"new\"}}");
+	for (;;) { /* what keeps it is told */
+		o = ask(f, 200, "GET /api/v1/namespaces/x", NULL);
+		const char *message = api_get_string(o, "status.conditions[4].message");
+		bool told = strstr(message, "x.example/y in 1 resource instances") != NULL;
+		json_decref(o);
+		if (told)
+			break;
+	}
+	merge(f, 200, "/api/v1/namespaces/x/configmaps/kept",
+	      "{\"metadata\":{\"finalizers\":null}}");
+	becomes(f, 404, "GET /api/v1/namespaces/x");
+}
+
+/* What was begun is finished after a restart. */
+static void after_a_restart(void **state)
+{
+	struct fixture *f = *state;
+	make(f, "a", NULL, "");
+	make(f, "b", "a", ",\"finalizers\":[\"x.example/y\"]");
+	does(f, 201, "POST /api/v1/namespaces", "{\"metadata\":{\"name\":\"x\"}}");
+	does(f, 201, "POST /api/v1/namespaces/x/configmaps", "{\"metadata\":{\"name\":\"a\"}}");
+	does(f, 200, "DELETE " CMS "/a", "{\"propagationPolicy\":\"Foreground\"}");
+	does(f, 200, "DELETE /api/v1/namespaces/x", NULL);
+	fixture_close(f);
+	fixture_open(f);
+	becomes(f, 404, "GET /api/v1/namespaces/x");
+	merge(f, 200, CMS "/b", "{\"metadata\":{\"finalizers\":null}}");
+	becomes(f, 404, "GET " CMS "/a");
+}
+
+static void old_events(void **state)
+{
+	struct fixture *f = *state;
+	fixture_close(f);
+	f->conf.event_ttl_ns = 3600 * NS_PER_S;
+	fixture_open(f);
+	does(f, 201, "POST /api/v1/namespaces/default/events",
+	     "{\"metadata\":{\"name\":\"new\"},\"involvedObject\":{\"namespace\":\"default\"}}");
+	fixture_close(f);
+	f->conf.event_ttl_ns = 1;
+	fixture_open(f);
+	becomes(f, 404, "GET /api/v1/namespaces/default/events/new");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(background, setup, teardown),
+		cmocka_unit_test_setup_teardown(foreground, setup, teardown),
+		cmocka_unit_test_setup_teardown(orphan, setup, teardown),
+		cmocka_unit_test_setup_teardown(strange_owners, setup, teardown),
+		cmocka_unit_test_setup_teardown(two_owners, setup, teardown),
+		cmocka_unit_test_setup_teardown(namespace_goes, setup, teardown),
+		cmocka_unit_test_setup_teardown(after_a_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(old_events, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
