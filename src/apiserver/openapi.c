@@ -78,7 +78,10 @@ static json_t *nested(const json_t *schema, const char *prefix, json_t *schemas)
 	if (json_object_get(schemas, name) == NULL) {
 		/* Its place is taken first: a type may hold itself. */
 		json_object_set_new(schemas, name, json_object());
-		json_object_set_new(schemas, name, plain(schema, prefix, schemas));
+		json_t *own = plain(schema, prefix, schemas);
+		/* What it says is said of the field that refers to it. */
+		json_object_del(own, "description");
+		json_object_set_new(schemas, name, own);
 	}
 	return reference(name, json_object_get(schema, "description"));
 }
