@@ -116,6 +116,12 @@ const struct api_kind *api_kind_of(const json_t *o)
 	return NULL;
 }
 
+bool api_name_is_step(const char *name)
+{
+	return name[0] != '\0' && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+	       strpbrk(name, "/%") == NULL;
+}
+
 void api_kind_version(struct strbuf *out, const struct api_kind *k)
 {
 	if (k->group[0] != '\0')

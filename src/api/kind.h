@@ -34,6 +34,10 @@ const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous);
 /* Of an object, by its apiVersion and kind; NULL when it is none of ours. */
 const struct api_kind *api_kind_of(const json_t *o);
 
+/* Can it stand in a path as one step? Not empty, "." or "..", no '/' and no '%': such a name would
+ * mean another object than the one it is written for, or all of them. */
+bool api_name_is_step(const char *name);
+
 /* "operator.openshift.io/v1", "v1" */
 void api_kind_version(struct strbuf *out, const struct api_kind *k);
 /* "/apis/operator.openshift.io/v1/dnses/default", "/api/v1/namespaces/ns/pods"; ns and name may be

@@ -81,12 +81,27 @@ static void objects_and_paths(void **state)
 	json_decref(o);
 }
 
+/* What kube-apiserver takes for a name in a path. */
+static void names_in_paths(void **state)
+{
+	(void)state;
+	assert_true(api_name_is_step("a"));
+	assert_true(api_name_is_step("system:node:x..y"));
+	assert_true(api_name_is_step("..."));
+	assert_false(api_name_is_step(""));
+	assert_false(api_name_is_step("."));
+	assert_false(api_name_is_step(".."));
+	assert_false(api_name_is_step("a/b"));
+	assert_false(api_name_is_step("%2e%2e"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_sound),
 		cmocka_unit_test(words),
 		cmocka_unit_test(objects_and_paths),
+		cmocka_unit_test(names_in_paths),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

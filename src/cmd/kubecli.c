@@ -39,6 +39,10 @@ bool kubecli_open(struct kubecli *k)
 {
 	char err[512] = "";
 	struct kube_config *c;
+	if (k->ns != NULL && !api_name_is_step(k->ns)) {
+		kubecli_say(k, "-n: '%s' cannot be the name of a namespace", k->ns);
+		return false;
+	}
 	if (kube_config_load(choose_file(k), k->context, &c, err, sizeof(err)) < 0) {
 		kubecli_say(k, "%s", err);
 		return false;
@@ -101,10 +105,20 @@ const struct api_kind *kubecli_kind(const struct kubecli *k, const char *word)
 	return kind;
 }
 
+typedef bool each_fn(void *ctx, const struct api_kind *kind, const char *name);
+
+/* An empty name, as an unset variable leaves it, would mean all objects of the kind. */
+static bool each_named(const struct kubecli *k, const struct api_kind *kind, const char *name,
+		       each_fn *each, void *ctx)
+{
+	if (api_name_is_step(name))
+		return each(ctx, kind, name);
+	kubecli_say(k, "'%s' cannot be the name of a %s", name, kind->singular);
+	return false;
+}
+
 /* One word "KIND/NAME". */
-static bool each_slashed(const struct kubecli *k, const char *word,
-			 bool (*each)(void *ctx, const struct api_kind *kind, const char *name),
-			 void *ctx)
+static bool each_slashed(const struct kubecli *k, const char *word, each_fn *each, void *ctx)
 {
 	const char *slash = strchr(word, '/');
 	if (slash == NULL || slash == word || slash[1] == '\0' || strchr(slash + 1, '/') != NULL) {
@@ -113,7 +127,7 @@ static bool each_slashed(const struct kubecli *k, const char *word,
 	}
 	CLEANUP(freep) char *kind_word = xstrndup(word, (size_t)(slash - word));
 	const struct api_kind *kind = kubecli_kind(k, kind_word);
-	return kind != NULL && each(ctx, kind, slash + 1);
+	return kind != NULL && each_named(k, kind, slash + 1, each, ctx);
 }
 
 bool kubecli_each(const struct kubecli *k, const struct flag_values *args,
@@ -135,7 +149,7 @@ bool kubecli_each(const struct kubecli *k, const struct flag_values *args,
 			kubecli_say(k, "'%s': either KIND NAME... or KIND/NAME...", args->v[i]);
 			return false;
 		}
-		ok = each(ctx, kind, args->v[i]) && ok;
+		ok = each_named(k, kind, args->v[i], each, ctx) && ok;
 	}
 	return ok;
 }

@@ -186,6 +186,7 @@ static void set_request(struct kube_conn *c, struct kube_exchange *x)
 	SET(WRITEFUNCTION, on_data);
 	SET(WRITEDATA, x);
 	SET(ERRORBUFFER, x->error);
+	SET(PATH_AS_IS, 1L); /* `configmaps/..` would become the namespace itself */
 	if (x->gzip)
 		SET(ACCEPT_ENCODING, "gzip");
 	if (x->body.p == NULL)

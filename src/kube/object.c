@@ -1,4 +1,5 @@
 /* Objects by kind and name: each verb of the API in one call. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
@@ -12,17 +13,33 @@ enum { EDIT_TRIES = 5 };
 /* Spec 1.7: between two tries, with 10 % jitter. */
 static const uint64_t edit_wait_ns = 10 * NS_PER_MS;
 
-static void path_of(struct strbuf *out, const struct kube_ref *o, const char *name, const char *sub)
+static int path_of(struct strbuf *out, const struct kube_ref *o, const char *sub,
+		   struct kube_status *reterr)
 {
 	const char *ns = o->ns != NULL && o->ns[0] != '\0' ? o->ns : NULL;
-	api_kind_path(out, o->kind, ns, name, sub);
+	const char *bad = ns != NULL && !api_name_is_step(ns)		  ? ns
+			  : o->name != NULL && !api_name_is_step(o->name) ? o->name
+									  : NULL;
+	if (bad != NULL) {
+		char text[320];
+		snprintf(text, sizeof(text), "'%s' cannot be the name of an object", bad);
+		if (reterr != NULL) {
+			*reterr = (struct kube_status){ 0 };
+			kube_status_say(reterr, text);
+		}
+		return ERR_CONFIG;
+	}
+	api_kind_path(out, o->kind, ns, o->name, sub);
+	return 0;
 }
 
 int kube_get(struct kube_conn *c, const struct kube_ref *o, json_t **ret,
 	     struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	path_of(&path, o, o->name, NULL);
+	int r = path_of(&path, o, NULL, reterr);
+	if (r < 0)
+		return r;
 	return kube_call(c, &(struct kube_request){ .method = "GET", .path = path.s }, ret, reterr);
 }
 
@@ -30,7 +47,10 @@ int kube_create(struct kube_conn *c, const struct kube_ref *in, const json_t *o,
 		struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	path_of(&path, in, NULL, NULL);
+	const struct kube_ref all = { .kind = in->kind, .ns = in->ns };
+	int r = path_of(&path, &all, NULL, reterr);
+	if (r < 0)
+		return r;
 	return kube_call(c, &(struct kube_request){ .method = "POST", .path = path.s, .body = o },
 			 ret, reterr);
 }
@@ -39,7 +59,9 @@ int kube_update(struct kube_conn *c, const struct kube_ref *o, const char *sub, 
 		json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	path_of(&path, o, o->name, sub);
+	int r = path_of(&path, o, sub, reterr);
+	if (r < 0)
+		return r;
 	return kube_call(c, &(struct kube_request){ .method = "PUT", .path = path.s, .body = v },
 			 ret, reterr);
 }
@@ -57,7 +79,9 @@ int kube_merge(struct kube_conn *c, const struct kube_ref *o, const char *sub, c
 	       json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	path_of(&path, o, o->name, sub);
+	int r = path_of(&path, o, sub, reterr);
+	if (r < 0)
+		return r;
 	return patch(c, path.s, "application/merge-patch+json", v, ret, reterr);
 }
 
@@ -65,7 +89,9 @@ int kube_json_patch(struct kube_conn *c, const struct kube_ref *o, const char *s
 		    const json_t *ops, json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	path_of(&path, o, o->name, sub);
+	int r = path_of(&path, o, sub, reterr);
+	if (r < 0)
+		return r;
 	return patch(c, path.s, "application/json-patch+json", ops, ret, reterr);
 }
 
@@ -73,7 +99,9 @@ int kube_apply(struct kube_conn *c, const struct kube_ref *o, const char *sub, c
 	       const json_t *v, json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	path_of(&path, o, o->name, sub);
+	int r = path_of(&path, o, sub, reterr);
+	if (r < 0)
+		return r;
 	strbuf_adds(&path, "?force=true&fieldManager=");
 	strbuf_add_url(&path, slice_of(manager));
 	return patch(c, path.s, "application/apply-patch+yaml", v, ret, reterr);
@@ -100,11 +128,12 @@ int kube_delete(struct kube_conn *c, const struct kube_ref *o, const struct kube
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	static const struct kube_delete_opts none = { 0 };
+	int r = path_of(&path, o, NULL, reterr);
+	if (r < 0)
+		return r;
 	json_t *body = delete_options(opts != NULL ? opts : &none);
-	path_of(&path, o, o->name, NULL);
-	int r = kube_call(
-		c, &(struct kube_request){ .method = "DELETE", .path = path.s, .body = body }, NULL,
-		reterr);
+	r = kube_call(c, &(struct kube_request){ .method = "DELETE", .path = path.s, .body = body },
+		      NULL, reterr);
 	json_decref(body);
 	return r;
 }

@@ -59,6 +59,39 @@ static void verbs(void **state)
 	rig_down(&g);
 }
 
+/* A path that leads elsewhere is never asked for: deleting `pods/..` would delete the namespace,
+ * and `pods/` all of them. */
+static void names_that_lead_elsewhere(void **state)
+{
+	static const char *const names[] = { "", ".", "..", "a/b", "%2e%2e" };
+	const struct api_kind *kind = api_kind_find("", "Pod");
+	struct rig g;
+	json_t *v = json_object();
+	(void)state;
+	rig_up(&g);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct kube_ref o = { kind, "ns", names[i] };
+		assert_int_equal(kube_get(g.conn, &o, NULL, &g.st), ERR_CONFIG);
+		assert_non_null(strstr(g.st.message, "cannot be the name of an object"));
+		assert_int_equal(kube_delete(g.conn, &o, NULL, &g.st), ERR_CONFIG);
+		assert_int_equal(kube_update(g.conn, &o, NULL, v, NULL, NULL), ERR_CONFIG);
+		assert_int_equal(kube_merge(g.conn, &o, NULL, v, NULL, NULL), ERR_CONFIG);
+		assert_int_equal(kube_apply(g.conn, &o, NULL, "m", v, NULL, NULL), ERR_CONFIG);
+	}
+	struct kube_ref in = { kind, "..", "p" };
+	assert_int_equal(kube_create(g.conn, &in, v, NULL, &g.st), ERR_CONFIG);
+	assert_int_equal(kube_delete(g.conn, &in, NULL, &g.st), ERR_CONFIG);
+	assert_int_equal(fakeapi_requests(g.f), 0);
+	/* And should one be asked for after all, it goes out as it is. */
+	assert_int_equal(kube_call(g.conn,
+				   &(struct kube_request){ .method = "GET", .path = "/a/../b" },
+				   NULL, &g.st),
+			 0);
+	asked(g.f, 0, "GET /a/../b", NULL, "");
+	json_decref(v);
+	rig_down(&g);
+}
+
 struct change {
 	int calls, verdict;
 };
@@ -138,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verbs),
+		cmocka_unit_test(names_that_lead_elsewhere),
 		cmocka_unit_test(edits),
 		cmocka_unit_test(edits_nothing),
 	};

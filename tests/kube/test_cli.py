@@ -148,6 +148,20 @@ def test_what_is_wrong_is_said(cli, arguments, status, said):
     assert said in cli(*arguments, status=status)
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "%2e%2e"])
+def test_names_that_lead_elsewhere(c, cli, shop, name):
+    """`configmaps/..` is no ConfigMap but the namespace, `configmaps/` all of them: neither is touched."""
+    for arguments in (["get", "cm", name], ["delete", "cm", name, "--no-wait"]):
+        assert f"'{name}' cannot be the name of a configmap" in cli(*arguments, "-n", "shop", status=1)
+    assert f"'{name}' cannot be the name of a namespace" in cli("delete", "cm", "a", "-n", name, status=1)
+    manifest = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}})
+    for verb in ("apply", "delete"):
+        said = cli(verb, "-f", "-", text=manifest, status=1)
+        assert "cannot be the name of an object" in said or "an object without metadata.name" in said
+    assert "deletionTimestamp" not in c.call("GET", "/api/v1/namespaces/shop")[1]["metadata"]
+    assert len(c.call("GET", "/api/v1/namespaces/shop/configmaps")[1]["items"]) >= 2
+
+
 def test_delete_waits(c, cli, shop):
     assert cli("delete", "svc/web", "-n", "shop") == "service/web deleted\n"
     assert "not found" in cli("delete", "svc/web", "-n", "shop", status=1)
