@@ -30,7 +30,7 @@ struct events {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t cond;
 	struct series *series;
-	bool stop;
+	bool stop, ended;
 	uint64_t stop_ns;
 };
 
@@ -152,6 +152,8 @@ static void *run(void *arg)
 		else
 			wait_until(e, until);
 	}
+	e->ended = true;
+	pthread_cond_broadcast(&e->cond);
 	pthread_mutex_unlock(&e->lock);
 	return NULL;
 }
@@ -198,12 +200,13 @@ int events_start(struct kube_client *c, const char *controller, const char *inst
 /* The thread has ended before its time, or is cut off in its request. */
 static void wait_for_end(struct events *e)
 {
-	uint64_t until = clock_wall_ns() + STOP_S * NS_PER_S;
-	struct timespec ts = { .tv_sec = (time_t)(until / NS_PER_S),
-			       .tv_nsec = (long)(until % NS_PER_S) };
-	if (pthread_timedjoin_np(e->thread, NULL, &ts) == 0)
-		return;
-	kube_conn_cancel(e->conn);
+	pthread_mutex_lock(&e->lock);
+	while (!e->ended && clock_mono_ns() < e->stop_ns)
+		wait_until(e, e->stop_ns);
+	bool ended = e->ended;
+	pthread_mutex_unlock(&e->lock);
+	if (!ended)
+		kube_conn_cancel(e->conn);
 	pthread_join(e->thread, NULL);
 }
 
@@ -214,7 +217,7 @@ void events_stop(struct events *e)
 	pthread_mutex_lock(&e->lock);
 	e->stop = true;
 	e->stop_ns = clock_mono_ns() + STOP_S * NS_PER_S;
-	pthread_cond_signal(&e->cond);
+	pthread_cond_broadcast(&e->cond);
 	pthread_mutex_unlock(&e->lock);
 	wait_for_end(e);
 	events_free(e);
