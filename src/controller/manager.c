@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -16,7 +17,7 @@
 #include "kube/lease.h"
 #include "kube/plan.h"
 
-enum { NOT_READY = 503 };
+enum { NOT_READY = 503, TROUBLE_S = 10 /* between two log lines about web hooks */ };
 
 struct manager {
 	struct unit **units;
@@ -25,6 +26,7 @@ struct manager {
 	struct hookserver *webhooks;
 	struct kube_server_memory memory;
 	char *identity;
+	struct log_limit hook_limit;
 
 	pthread_mutex_t lock; /* guards stop */
 	pthread_cond_t cond;
@@ -36,7 +38,7 @@ struct manager {
 static void answer_health(struct manager *m, bool (*ask)(struct unit *u, struct strbuf *why),
 			  struct http_reply *reply)
 {
-	bool ok = true;
+	bool ok = reply->status != NOT_READY;
 	for (size_t i = 0; i < m->n_units; i++)
 		ok = ask(m->units[i], &reply->body) && ok;
 	if (ok)
@@ -53,8 +55,13 @@ static void on_healthz(void *ctx, const struct http_request *req, struct http_re
 
 static void on_readyz(void *ctx, const struct http_request *req, struct http_reply *reply)
 {
+	struct manager *m = ctx;
 	(void)req;
-	answer_health(ctx, unit_is_synced, reply);
+	if (m->webhooks != NULL && !hookserver_is_ready(m->webhooks)) {
+		strbuf_adds(&reply->body, "web hooks have no certificate yet\n");
+		reply->status = NOT_READY;
+	}
+	answer_health(m, unit_is_synced, reply);
 }
 
 static void on_metrics(void *ctx, const struct http_request *req, struct http_reply *reply)
@@ -99,8 +106,8 @@ unsigned manager_webhook_port(const struct manager *m)
 
 static void on_trouble(void *ctx, const char *text)
 {
-	(void)ctx;
-	log_warn("webhooks", "%s; will be tried again", text);
+	struct manager *m = ctx;
+	log_limited(&m->hook_limit, LOG_WARNING, "webhooks", "%s; will be tried again", text);
 }
 
 static int start_webhooks(struct manager *m, const struct manager_conf *c, char *err, size_t err_n)
@@ -117,6 +124,7 @@ static int start_webhooks(struct manager *m, const struct manager_conf *c, char 
 	hc.hooks = hooks.v;
 	hc.n_hooks = hooks.n;
 	hc.trouble = on_trouble;
+	hc.ctx = m;
 	int r = ERR_CONFIG;
 	if (hooks.n == 0)
 		snprintf(err, err_n, "none of these controllers has web hooks");
@@ -197,12 +205,13 @@ int manager_start(const struct manager_conf *c, struct manager **ret, char *err,
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->cond, NULL);
 	m->identity = lease_make_identity();
+	m->hook_limit.interval_ns = TROUBLE_S * NS_PER_S;
 	int r = start_units(m, c, err, err_n);
 	metrics_on_collect(collect, m);
-	if (r >= 0 && c->listen != NULL)
-		r = start_http(m, c->listen, err, err_n);
 	if (r >= 0 && c->webhooks != NULL)
 		r = start_webhooks(m, c, err, err_n);
+	if (r >= 0 && c->listen != NULL) /* it asks all of them */
+		r = start_http(m, c->listen, err, err_n);
 	if (r < 0) {
 		IGNORE(end(m)); /* the first reason counts */
 		return r;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -19,8 +20,16 @@
 #include "http/server.h"
 #include "http/tlscert.h"
 #include "kube/client.h"
+#include "net/certgen.h"
 
-enum { LOOK_S = 10, BAD_REQUEST = 400, CONFLICT_TRIES = 5 };
+enum {
+	LOOK_S = 10,
+	FIRST_LOOK_S = 1, /* while there is no certificate yet */
+	PLACEHOLDER_S = 3600,
+	BAD_REQUEST = 400,
+	NOT_READY = 503,
+	CONFLICT_TRIES = 5,
+};
 
 struct hookserver {
 	struct hookserver_conf conf;
@@ -30,6 +39,7 @@ struct hookserver {
 	struct http_tls *tls;
 	struct http_server *http;
 	struct strbuf cert, key; /* in force; of the thread */
+	_Atomic bool ready;
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* guards stop */
@@ -61,9 +71,11 @@ static void on_mutate(void *ctx, const struct http_request *q, struct http_reply
 
 static void on_healthz(void *ctx, const struct http_request *q, struct http_reply *reply)
 {
-	(void)ctx;
+	const struct hookserver *s = ctx;
 	(void)q;
-	strbuf_adds(&reply->body, "ok\n");
+	if (!s->ready)
+		reply->status = NOT_READY;
+	strbuf_adds(&reply->body, s->ready ? "ok\n" : "no certificate yet\n");
 }
 
 /* ---- the certificate in force ---- */
@@ -124,6 +136,8 @@ static int look_at_files(struct hookserver *s, char *err, size_t err_n)
 	r = use(s, strbuf_slice(&cert), strbuf_slice(&key), why, sizeof(why));
 	if (r < 0)
 		snprintf(err, err_n, "'%s' and '%s': %s", s->cert_file, s->key_file, why);
+	else
+		s->ready = true;
 	return r;
 }
 
@@ -239,10 +253,25 @@ static int look_at_secret(struct hookserver *s, char *err, size_t err_n)
 	if (h.part[HOOKCERT_CERT].n != 0 && r != ERR_CONFLICT && r != ERR_DUPLICATE) {
 		int u = use(s, strbuf_slice(&h.part[HOOKCERT_CERT]),
 			    strbuf_slice(&h.part[HOOKCERT_KEY]), err, err_n);
+		s->ready = s->ready || u >= 0;
 		r = u < 0 ? u : r;
 	}
 	hookcert_done(&h);
 	return r;
+}
+
+/* Something to listen with before the API has answered. */
+static int use_placeholder(struct hookserver *s, char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
+	CLEANUP(wipe) struct strbuf key = STRBUF_INIT;
+	uint64_t now_s = clock_wall_ns() / NS_PER_S;
+	const struct net_certgen g = { .cn = "fairlead webhooks, not ready",
+				       .names = s->conf.certs.names,
+				       .not_before_s = now_s,
+				       .not_after_s = now_s + PLACEHOLDER_S };
+	int r = net_certgen(&g, &cert, &key, err, err_n);
+	return r < 0 ? r : use(s, strbuf_slice(&cert), strbuf_slice(&key), err, err_n);
 }
 
 /* ---- the thread ---- */
@@ -255,7 +284,8 @@ static int look(struct hookserver *s, char *err, size_t err_n)
 /* False when it is time to end. */
 static bool wait_look(struct hookserver *s)
 {
-	uint64_t until = clock_mono_ns() + s->conf.look_ns;
+	uint64_t wait = s->ready ? s->conf.look_ns : MIN(s->conf.look_ns, FIRST_LOOK_S * NS_PER_S);
+	uint64_t until = clock_mono_ns() + wait;
 	struct timespec ts = { .tv_sec = (time_t)(until / NS_PER_S),
 			       .tv_nsec = (long)(until % NS_PER_S) };
 	pthread_mutex_lock(&s->lock);
@@ -270,8 +300,10 @@ static bool wait_look(struct hookserver *s)
 static void *run(void *arg)
 {
 	struct hookserver *s = arg;
-	while (wait_look(s)) {
+	bool first = !s->ready;
+	while (first || wait_look(s)) {
 		char err[700] = "";
+		first = false;
 		int r = look(s, err, sizeof(err));
 		if (r < 0 && r != -ECANCELED && s->conf.trouble != NULL)
 			s->conf.trouble(s->conf.ctx, err[0] != '\0' ? err : err_str(r));
@@ -332,7 +364,7 @@ static int listen_now(struct hookserver *s, char *err, size_t err_n)
 	const struct http_route routes[] = {
 		{ "/validate", HTTP_POST, ADMISSION_BODY_MAX_BYTES, on_validate, s },
 		{ "/mutate", HTTP_POST, ADMISSION_BODY_MAX_BYTES, on_mutate, s },
-		{ .path = "/healthz", .handle = on_healthz },
+		{ .path = "/healthz", .handle = on_healthz, .ctx = s },
 	};
 	int r = http_server_start_tls(s->conf.listen, s->tls, routes, ARRAY_LEN(routes), &s->http);
 	if (r < 0)
@@ -350,7 +382,8 @@ int hookserver_start(const struct hookserver_conf *c, struct hookserver **ret, c
 		r = s->conn != NULL ? 0 : ERR_CONFIG;
 	}
 	if (r >= 0)
-		r = look(s, err, err_n);
+		r = c->cert_file != NULL ? look_at_files(s, err, err_n)
+					 : use_placeholder(s, err, err_n);
 	if (r >= 0)
 		r = listen_now(s, err, err_n);
 	if (r >= 0) {
@@ -378,6 +411,11 @@ void hookserver_stop(struct hookserver *s)
 		kube_conn_cancel(s->conn);
 	pthread_join(s->thread, NULL);
 	hookserver_free(s);
+}
+
+bool hookserver_is_ready(const struct hookserver *s)
+{
+	return s->ready;
 }
 
 uint16_t hookserver_port(const struct hookserver *s)

@@ -1,5 +1,6 @@
 """Web hooks and policies against a real API server: objects are refused and changed, certificates come and go."""
 import base64
+import signal
 import socket
 import ssl
 import time
@@ -39,6 +40,8 @@ def run(c):
 
 
 def port_of(p):
+    """Of its web hooks, once they have their certificate."""
+    until(lambda: "web hooks" not in p.get("/readyz")[1])
     return int(p.wait_line("web hooks on port")[1].split()[-1])
 
 
@@ -92,6 +95,21 @@ def test_refuses_and_changes(c, run):
     status, body = try_namespace(c, "yes")
     assert status == 201 and body["metadata"]["labels"][LABEL] == "true", body
     assert "will be tried again" not in p.text()
+
+
+def test_frozen_server_at_start(c, run):
+    """Managed certificates need the API: without an answer it waits, not ready, and still ends when told to."""
+    c.api.process.send_signal(signal.SIGSTOP)
+    try:
+        one, two = run(), run()
+        status, text = one.get("/readyz")
+        assert status == 503 and "web hooks have no certificate yet\n" in text
+        began = time.monotonic()
+        assert one.stop() == 0
+        assert time.monotonic() - began < 8
+    finally:
+        c.api.process.send_signal(signal.SIGCONT)
+    until(lambda: two.get("/readyz") == (200, "ok\n"))
 
 
 def test_rotation_keeps_working(c, run):
