@@ -28,6 +28,7 @@ enum {
 	STOP_GRACE_S = 5, /* for reconciles under way */
 	STUCK_S = 600,	  /* a reconcile that takes so long never ends */
 	TROUBLE_S = 10,	  /* between two log lines about a watch */
+	LEASE_S = 60,	  /* ... about the lease */
 };
 
 #define LEASE_PREFIX "fairlead-"
@@ -63,9 +64,10 @@ struct unit {
 	pthread_t thread;
 	int result; /* written by the thread, read after it was joined */
 	_Atomic bool stopping, leading;
-	pthread_mutex_t lock; /* guards the pointer `lease` and writes of `stopping` */
+	pthread_mutex_t lock; /* guards the pointer `lease`, writes of `stopping`, and `running` */
 	pthread_cond_t cond;
-	struct log_limit trouble_limit;
+	unsigned running; /* workers that have not ended */
+	struct log_limit trouble_limit, lease_limit;
 };
 
 /* ---- what changes, as keys ---- */
@@ -208,6 +210,10 @@ static void *work(void *arg)
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	while (workqueue_get(w->unit->queue, &key))
 		reconcile_one(w, &key);
+	pthread_mutex_lock(&w->unit->lock);
+	w->unit->running--;
+	pthread_cond_broadcast(&w->unit->cond);
+	pthread_mutex_unlock(&w->unit->lock);
 	return NULL;
 }
 
@@ -223,7 +229,10 @@ static int start_workers(struct unit *u, char *err, size_t err_n)
 		w->ctx.conn = kube_conn_new(u->conf.client, err, err_n);
 		if (w->ctx.conn == NULL)
 			return ERR_CONFIG;
+		pthread_mutex_lock(&u->lock);
 		int r = pthread_create(&w->thread, NULL, work, w);
+		u->running += r == 0;
+		pthread_mutex_unlock(&u->lock);
 		if (r != 0) {
 			snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
 			kube_conn_free(w->ctx.conn);
@@ -239,24 +248,30 @@ static void cancel_workers(struct unit *u)
 		kube_conn_cancel(u->workers[i].ctx.conn);
 }
 
+/* True when all have ended in time, by the clock that nobody sets. */
+static bool workers_ended(struct unit *u, uint64_t until_ns)
+{
+	struct timespec ts = { .tv_sec = (time_t)(until_ns / NS_PER_S),
+			       .tv_nsec = (long)(until_ns % NS_PER_S) };
+	int r = 0;
+	pthread_mutex_lock(&u->lock);
+	while (u->running != 0 && r == 0)
+		r = pthread_cond_timedwait(&u->cond, &u->lock, &ts);
+	bool ended = u->running == 0;
+	pthread_mutex_unlock(&u->lock);
+	return ended;
+}
+
 /* Reconciles under way may end by themselves, unless there is no right any more to what they do. */
 static void stop_workers(struct unit *u, bool at_once)
 {
-	uint64_t until = clock_wall_ns() + STOP_GRACE_S * NS_PER_S;
-	struct timespec ts = { .tv_sec = (time_t)(until / NS_PER_S),
-			       .tv_nsec = (long)(until % NS_PER_S) };
 	workqueue_close(u->queue);
-	if (at_once)
+	if (at_once || !workers_ended(u, clock_mono_ns() + STOP_GRACE_S * NS_PER_S))
 		cancel_workers(u);
 	for (unsigned i = 0; i < u->n_workers; i++) {
-		struct worker *w = &u->workers[i];
-		if (pthread_timedjoin_np(w->thread, NULL, &ts) != 0) {
-			cancel_workers(u);
-			pthread_join(w->thread, NULL);
-		}
-	}
-	for (unsigned i = 0; i < u->n_workers; i++)
+		pthread_join(u->workers[i].thread, NULL);
 		kube_conn_free(u->workers[i].ctx.conn);
+	}
 	u->n_workers = 0;
 }
 
@@ -306,6 +321,14 @@ static int lead(struct unit *u, char *err, size_t err_n)
 	return r;
 }
 
+/* Refused, or not answered: who waits for ever must be told why. */
+static void on_lease_trouble(void *ctx, const char *text)
+{
+	struct unit *u = ctx;
+	log_limited(&u->lease_limit, LOG_WARNING, u->area, "lease '%s%s' in namespace '%s': %s",
+		    LEASE_PREFIX, u->controller->name, u->ns, text);
+}
+
 /* Under the lock, so that unit_stop wakes either this one or nobody. */
 static int start_lease(struct unit *u, char *err, size_t err_n)
 {
@@ -314,19 +337,13 @@ static int start_lease(struct unit *u, char *err, size_t err_n)
 				.ns = u->ns,
 				.name = name,
 				.identity = u->conf.identity,
-				.times = u->conf.times };
+				.times = u->conf.times,
+				.trouble = on_lease_trouble,
+				.ctx = u };
 	pthread_mutex_lock(&u->lock);
 	int r = u->stopping ? 0 : lease_start(&c, &u->lease, err, err_n);
 	pthread_mutex_unlock(&u->lock);
 	return r;
-}
-
-/* What keeps us from the lease is said once a minute. */
-static void tell_waiting(struct unit *u)
-{
-	char why[512], holder[256];
-	lease_status(u->lease, why, sizeof(why), holder, sizeof(holder));
-	log_info(u->area, "waiting to lead%s%s", why[0] != '\0' ? ": " : "", why);
 }
 
 static int run_unit(struct unit *u, char *err, size_t err_n)
@@ -338,7 +355,7 @@ static int run_unit(struct unit *u, char *err, size_t err_n)
 	int r = start_lease(u, err, err_n);
 	if (r < 0 || u->lease == NULL)
 		return r;
-	tell_waiting(u);
+	log_info(u->area, "waiting to lead");
 	r = lease_wait(u->lease, false) ? lead(u, err, err_n) : 0;
 	pthread_mutex_lock(&u->lock);
 	struct lease *l = TAKE_PTR(u->lease);
@@ -394,6 +411,16 @@ static int prepare(struct unit *u, char *err, size_t err_n)
 	return r;
 }
 
+static void init_lock(struct unit *u)
+{
+	pthread_condattr_t ca;
+	pthread_mutex_init(&u->lock, NULL);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&u->cond, &ca);
+	pthread_condattr_destroy(&ca);
+}
+
 int unit_start(const struct unit_conf *c, struct unit **ret, char *err, size_t err_n)
 {
 	struct unit *u = xcalloc(1, sizeof(*u));
@@ -401,9 +428,9 @@ int unit_start(const struct unit_conf *c, struct unit **ret, char *err, size_t e
 	u->controller = c->controller;
 	u->ns = xstrdup(c->ns);
 	u->trouble_limit.interval_ns = TROUBLE_S * NS_PER_S;
+	u->lease_limit.interval_ns = LEASE_S * NS_PER_S;
 	snprintf(u->area, sizeof(u->area), "controller/%s", c->controller->name);
-	pthread_mutex_init(&u->lock, NULL);
-	pthread_cond_init(&u->cond, NULL);
+	init_lock(u);
 	u->metrics = controller_metrics_new(c->controller->name);
 	u->queue = workqueue_new(NULL);
 	int r = prepare(u, err, err_n);

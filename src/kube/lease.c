@@ -26,6 +26,8 @@ struct lease {
 	struct kube_client *client;
 	struct kube_conn *conn;
 	char *ns, *name, *identity;
+	void (*trouble)(void *ctx, const char *text);
+	void *trouble_ctx;
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -61,14 +63,10 @@ static uint64_t timeout_of(const struct lease *l, uint64_t now_ns)
 	return MAX(left, REQUEST_MIN_MS * NS_PER_MS);
 }
 
-static void note_result(struct lease *l, enum elect_act act, int r, const struct kube_status *st)
+static bool is_trouble(enum elect_act act, int r)
 {
-	bool news = r < 0 && r != ERR_CONFLICT && r != ERR_DUPLICATE &&
-		    !(act == ELECT_GET && r == ERR_NOTFOUND);
-	l->err[0] = '\0';
-	if (news)
-		snprintf(l->err, sizeof(l->err), "%s",
-			 st->message[0] != '\0' ? st->message : err_str(r));
+	return r < 0 && r != -ECANCELED && r != ERR_CONFLICT && r != ERR_DUPLICATE &&
+	       !(act == ELECT_GET && r == ERR_NOTFOUND);
 }
 
 /* Without the lock while the request is under way. */
@@ -80,12 +78,17 @@ static void act_on(struct lease *l, enum elect_act act, json_t *body, uint64_t n
 	bool was_held = elect_deadline_ns(&l->elect, now_ns) != 0;
 	pthread_mutex_unlock(&l->lock);
 	int r = ask(l, l->conn, act, body, timeout, &answer, &st);
+	const char *why = !is_trouble(act, r)	  ? ""
+			  : st.message[0] != '\0' ? st.message
+						  : err_str(r);
 	if (r < 0)
 		log_debug("kube", "lease %s/%s: %s", l->ns, l->name, err_str(r));
+	if (why[0] != '\0' && l->trouble != NULL)
+		l->trouble(l->trouble_ctx, why);
 	pthread_mutex_lock(&l->lock);
+	snprintf(l->err, sizeof(l->err), "%s", why);
 	uint64_t after_ns = clock_mono_ns();
 	elect_result(&l->elect, act, r, answer, now_ns, after_ns);
-	note_result(l, act, r, &st);
 	if (was_held != (elect_deadline_ns(&l->elect, after_ns) != 0))
 		pthread_cond_broadcast(&l->cond);
 	kube_status_done(&st);
@@ -153,6 +156,8 @@ int lease_start(const struct lease_conf *c, struct lease **ret, char *err, size_
 	l->client = c->client;
 	l->ns = xstrdup(c->ns);
 	l->name = xstrdup(c->name);
+	l->trouble = c->trouble;
+	l->trouble_ctx = c->ctx;
 	l->identity = c->identity != NULL ? xstrdup(c->identity) : lease_make_identity();
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_condattr_init(&ca);

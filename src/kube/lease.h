@@ -28,6 +28,9 @@ struct lease_conf {
 	const char *ns, *name;
 	const char *identity;	  /* NULL: lease_make_identity's */
 	struct elect_times times; /* zeroes: 15, 10 and 2 s */
+	/* A request has failed and will be made again; on a thread of the lease's. NULL: nobody. */
+	void (*trouble)(void *ctx, const char *text);
+	void *ctx;
 };
 
 /* The host's name, so that people find the process, and random letters, so that one that was

@@ -125,6 +125,13 @@ def test_server_away_is_not_ready_yet(c):
         assert p.stop() == 0
 
 
+def test_why_it_does_not_lead_is_said(c, run):
+    """A namespace that is not there, or a role that is missing: it waits, and tells what for."""
+    p = run("--namespace", "not-there")
+    p.wait_line(r"""\[WARNING\] controller/example: lease 'fairlead-example' in namespace 'not-there': .*"not-there" not found""")
+    assert not p.find("leading as")
+
+
 @pytest.mark.parametrize("args, says", [
     ([], "--controllers NAME,... says which to run"),
     (["--controllers", "nonsense"], "there is no controller 'nonsense'"),
