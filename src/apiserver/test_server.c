@@ -1,0 +1,252 @@
+/* server: started whole on a data directory, refused with a sentence when it cannot be. */
+#include "apiserver/server.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "api/meta.h"
+#include "api/yaml.h"
+#include "apiserver/keepfile.h"
+#include "base/base64.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "net/addr.h"
+#include "net/tls.h"
+
+struct rig {
+	char dir[64], err[512];
+	struct apiserver_server_conf conf;
+	struct apiserver_server *server;
+};
+
+static void rig_init(struct rig *r)
+{
+	snprintf(r->dir, sizeof(r->dir), "/tmp/test_server.XXXXXX");
+	assert_non_null(mkdtemp(r->dir));
+	r->conf = (struct apiserver_server_conf){ .dir = r->dir,
+						  .listen = "127.0.0.1:0",
+						  .version = "0.1.0" };
+}
+
+static void rig_start(struct rig *r)
+{
+	if (apiserver_server_start(&r->conf, &r->server, r->err, sizeof(r->err)) < 0)
+		fail_msg("%s", r->err);
+}
+
+static void remove_dir(const char *dir)
+{
+	struct dirent *e;
+	DIR *d = opendir(dir);
+	while ((e = readdir(d)) != NULL) {
+		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, e->d_name);
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			unlink(path);
+	}
+	closedir(d);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* What a kubeconfig says, and a connection by it. */
+struct client {
+	char *token;
+	struct net_tls_cred *cred;
+	struct net_tls *tls;
+	int fd;
+};
+
+static void dial(struct rig *r, const char *kubeconfig, struct client *c)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, pem = STRBUF_INIT;
+	CLEANUP(freep) char *ca = xasprintf("%s/test-ca.pem", r->dir);
+	struct srcerr serr;
+	union net_addr a;
+	json_t *o;
+	const char *file = strrchr(kubeconfig, '/') + 1;
+	assert_int_equal(apiserver_keepfile_read(r->dir, file, &text, r->err, sizeof(r->err)), 0);
+	assert_int_equal(api_yaml_parse_one(file, strbuf_slice(&text), &o, &serr), 0);
+	const char *server = api_get_string(o, "clusters[0].cluster.server");
+	assert_string_equal(server, apiserver_server_url(r->server));
+	assert_int_equal(net_addr_parse(slice_of(server + strlen("https://")), &a), 0);
+	assert_int_equal(
+		base64_decode(&pem, slice_of(api_get_string(
+					    o, "clusters[0].cluster.certificate-authority-data"))),
+		0);
+	assert_int_equal(apiserver_keepfile_write(r->dir, "test-ca.pem", strbuf_slice(&pem), r->err,
+						  sizeof(r->err)),
+			 0);
+	c->token = xstrdup(api_get_string(o, "users[0].user.token"));
+	json_decref(o);
+	c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(c->fd, &a.sa, net_addr_len(&a)), 0);
+	assert_int_equal(net_tls_client_cred(&(struct net_tls_files){ .ca = ca }, &c->cred, r->err,
+					     sizeof(r->err)),
+			 0);
+	assert_int_equal(net_tls_connect(c->cred, c->fd, "127.0.0.1", NULL, NULL, &c->tls), 0);
+	assert_int_equal(net_tls_handshake(c->tls), 0);
+}
+
+static void hang_up(struct client *c)
+{
+	net_tls_free(c->tls);
+	net_tls_cred_unref(c->cred);
+	close(c->fd);
+	free(c->token);
+}
+
+/* The whole reply; the caller frees. */
+static char *ask(struct rig *r, const char *kubeconfig, const char *line, const char *body)
+{
+	struct client c;
+	struct strbuf in = STRBUF_INIT;
+	char part[4096];
+	ssize_t n;
+	dial(r, kubeconfig, &c);
+	CLEANUP(freep)
+	char *text = xasprintf("%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: "
+			       "Bearer %s\r\nContent-Length: %zu\r\n\r\n%s",
+			       line, c.token, strlen(body), body);
+	assert_int_equal(net_tls_send(c.tls, text, strlen(text)), strlen(text));
+	while ((n = net_tls_recv(c.tls, part, sizeof(part))) > 0)
+		strbuf_add(&in, part, (size_t)n);
+	hang_up(&c);
+	return strbuf_take(&in);
+}
+
+static void check(struct rig *r, const char *kubeconfig, const char *line, const char *body,
+		  const char *part)
+{
+	CLEANUP(freep) char *reply = ask(r, kubeconfig, line, body);
+	if (strstr(reply, part) == NULL)
+		fail_msg("%s: %s", line, reply);
+}
+
+static void serves_and_remembers(void **state)
+{
+	static const char map[] = "{\"metadata\":{\"name\":\"a\"},\"data\":{\"x\":\"y\"}}";
+	static const char maps[] = "/api/v1/namespaces/default/configmaps";
+	CLEANUP(freep) char *post = xasprintf("POST %s", maps);
+	CLEANUP(freep) char *get = xasprintf("GET %s/a", maps);
+	struct rig r;
+	(void)state;
+	rig_init(&r);
+	rig_start(&r);
+	const char *user = apiserver_server_kubeconfig(r.server);
+	check(&r, user, "GET /readyz?verbose", "", "readyz check passed");
+	check(&r, user, post, map, "201 Created");
+	check(&r, user, get, "", "\"data\":{\"x\":\"y\"}");
+	check(&r, user, "GET /api/v1/namespaces", "", "\"name\":\"kube-system\"");
+	check(&r, user, "PUT /api/v1/nodes/x/status", "{}", "403 Forbidden");
+	check(&r, apiserver_server_system_kubeconfig(r.server), "PUT /api/v1/nodes/x/status",
+	      "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\"}}",
+	      "404 Not Found");
+	apiserver_server_stop(r.server);
+	/* The same trust and the same objects after a new start. */
+	CLEANUP(strbuf_done) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
+	assert_int_equal(apiserver_keepfile_read(r.dir, "ca.crt", &before, r.err, sizeof(r.err)),
+			 0);
+	rig_start(&r);
+	assert_int_equal(apiserver_keepfile_read(r.dir, "ca.crt", &after, r.err, sizeof(r.err)), 0);
+	assert_string_equal(before.s, after.s);
+	check(&r, apiserver_server_kubeconfig(r.server), get, "", "\"data\":{\"x\":\"y\"}");
+	apiserver_server_stop(r.server);
+	remove_dir(r.dir);
+	apiserver_server_stop(NULL);
+}
+
+static void a_watch_ends_with_the_server(void **state)
+{
+	CLEANUP(strbuf_done) struct strbuf in = STRBUF_INIT;
+	struct client c;
+	struct rig r;
+	char part[4096];
+	ssize_t n;
+	(void)state;
+	rig_init(&r);
+	rig_start(&r);
+	dial(&r, apiserver_server_kubeconfig(r.server), &c);
+	CLEANUP(freep)
+	char *text = xasprintf("GET /api/v1/namespaces/default/configmaps?watch=1 HTTP/1.1\r\n"
+			       "Host: x\r\nAuthorization: Bearer %s\r\n\r\n",
+			       c.token);
+	assert_int_equal(net_tls_send(c.tls, text, strlen(text)), strlen(text));
+	check(&r, apiserver_server_kubeconfig(r.server),
+	      "POST /api/v1/namespaces/default/configmaps", "{\"metadata\":{\"name\":\"seen\"}}",
+	      "201 Created");
+	while (strstr(in.s, "\"name\":\"seen\"") == NULL) {
+		n = net_tls_recv(c.tls, part, sizeof(part));
+		assert_true(n > 0);
+		strbuf_add(&in, part, (size_t)n);
+	}
+	apiserver_server_stop(r.server);
+	while ((n = net_tls_recv(c.tls, part, sizeof(part))) > 0)
+		strbuf_add(&in, part, (size_t)n);
+	assert_non_null(strstr(in.s, "\r\n0\r\n\r\n"));
+	hang_up(&c);
+	remove_dir(r.dir);
+}
+
+static void refusals(void **state)
+{
+	struct rig r, other;
+	struct apiserver_server *s;
+	char addr[64];
+	(void)state;
+	rig_init(&r);
+	rig_start(&r);
+	/* Two on one directory. */
+	assert_int_equal(apiserver_server_start(&r.conf, &s, r.err, sizeof(r.err)), ERR_BUSY);
+	char pid[32];
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	assert_non_null(strstr(r.err, pid));
+	/* Two on one port. */
+	rig_init(&other);
+	snprintf(addr, sizeof(addr), "127.0.0.1:%u", apiserver_server_port(r.server));
+	other.conf.listen = addr;
+	assert_int_equal(apiserver_server_start(&other.conf, &s, other.err, sizeof(other.err)),
+			 -EADDRINUSE);
+	CLEANUP(freep)
+	char *want = xasprintf("cannot listen on %s: another program listens there; stop it or "
+			       "choose another port",
+			       addr);
+	assert_string_equal(other.err, want);
+	other.conf.listen = "192.0.2.1:0";
+	assert_int_equal(apiserver_server_start(&other.conf, &s, other.err, sizeof(other.err)),
+			 -EADDRNOTAVAIL);
+	assert_string_equal(other.err,
+			    "cannot listen on 192.0.2.1:0: this machine has no such address");
+	other.conf.listen = "nowhere";
+	assert_int_equal(apiserver_server_start(&other.conf, &s, other.err, sizeof(other.err)),
+			 ERR_PARSE);
+	assert_string_equal(other.err,
+			    "'nowhere' is no address to listen on, such as 127.0.0.1:8054");
+	apiserver_server_stop(r.server);
+	remove_dir(r.dir);
+	/* No place for files. */
+	other.conf.listen = "127.0.0.1:0";
+	other.conf.dir = "/proc/nope";
+	assert_true(apiserver_server_start(&other.conf, &s, other.err, sizeof(other.err)) < 0);
+	assert_non_null(strstr(other.err, "/proc/nope"));
+	remove_dir(other.dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(serves_and_remembers),
+		cmocka_unit_test(a_watch_ends_with_the_server),
+		cmocka_unit_test(refusals),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
