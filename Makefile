@@ -1,7 +1,8 @@
 # A thin front of Meson. `make` builds into build/, the program is build/fairlead.
 #
 #   make            build                    make bench      CPU per query against the bare echo and peers
-#   make run        serve an example         make bench-cpu  own work per query, in process
+#   make run        up with examples         make bench-cpu  own work per query, in process
+#   make serve      serve an example
 #   make test       everything               make fmt        lay the code out (clang-format)
 #   make check      the two-minute loop      make install    program, man pages, link `coredns`
 
@@ -21,6 +22,9 @@ deps:
 	@tools/deps build test
 
 run: all
+	@$(BUILD)/fairlead up --dns 127.0.0.1:$(PORT) --load examples/objects
+
+serve: all
 	@echo "serving examples/Corefile on 127.0.0.1:$(PORT); try: dig @127.0.0.1 -p $(PORT) ip-10-1-2-3.example.org"
 	@$(BUILD)/fairlead dns -conf examples/Corefile -dns.port $(PORT)
 
@@ -53,4 +57,4 @@ endif
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all deps run test check bench bench-cpu fmt install clean
+.PHONY: all deps run serve test check bench bench-cpu fmt install clean

@@ -230,12 +230,21 @@ static int open_trust(struct apiserver_server *s, char *err, size_t err_n)
 static int open_api(struct apiserver_server *s, char *err, size_t err_n)
 {
 	const struct apiserver_server_conf *c = &s->conf;
-	const struct apiserver_api_conf api = { .store = s->store,
-						.service_cidrs = c->service_cidrs,
-						.version = c->version,
-						.checks = c->checks,
-						.n_checks = c->n_checks };
+	struct apiserver_api_conf api = { .store = s->store,
+					  .service_cidrs = c->service_cidrs,
+					  .version = c->version,
+					  .checks = c->checks,
+					  .n_checks = c->n_checks };
+	union net_addr at;
+	char ip[NET_ADDR_TEXT_MAX];
 	size_t n;
+	/* A port that is not known yet, or all addresses, make no endpoint. */
+	if (net_addr_parse(slice_of(c->listen), &at) == 0 && c->listen[0] != ':' &&
+	    net_addr_port(&at) != 0) {
+		net_addr_ip_str(&at, ip);
+		api.address = ip;
+		api.port = net_addr_port(&at);
+	}
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
 	s->discovery = apiserver_discovery_new(rows, n, c->version, c->listen);
 	return apiserver_api_new(&api, &s->api, err, err_n);

@@ -6,6 +6,7 @@
 #include "api/meta.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "cmd/apply.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"
@@ -154,6 +155,16 @@ static int run(struct apply *a)
 	}
 	manifests_done(&m);
 	return ok ? EXIT_DONE : EXIT_FAILED;
+}
+
+int apply_files(const char *verb, const char *kubeconfig, const struct flag_values *files)
+{
+	struct apply a = { .cli = { .verb = verb, .kubeconfig = kubeconfig },
+			   .files = *files,
+			   .force = true };
+	int status = run(&a);
+	kubecli_close(&a.cli);
+	return status;
 }
 
 int cmd_apply(int argc, char **argv)

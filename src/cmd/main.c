@@ -12,13 +12,19 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
+	{ "up", cmd_up, "everything on this machine: API and DNS server" },
 	{ "dns", cmd_dns, "the DNS server, with CoreDNS's flags and Corefile" },
 	{ "check", cmd_check,
 	  "validate Corefiles: file:line:col of what is wrong, no port opened" },
 	{ "controller", cmd_controller, "controllers, against a Kubernetes API" },
+	{ "api", cmd_api, "the embedded API alone" },
+	{ "status", cmd_status, "is all well? exit status 1 and the reasons when not" },
 	{ "get", cmd_get, "show objects of an API server or of this machine" },
 	{ "apply", cmd_apply, "create and change objects as manifests say" },
 	{ "delete", cmd_delete, "remove objects" },
+	{ "backup", cmd_backup, "copy a data directory into a file" },
+	{ "restore", cmd_restore, "put such a file into a data directory" },
+	{ "export", cmd_export, "all objects of a data directory as manifests" },
 	{ "help", cmd_help, "options of a plugin: `fairlead help PLUGIN`" },
 };
 

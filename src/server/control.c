@@ -207,6 +207,8 @@ static int start(struct control *c)
 	}
 	write_pidfile(c);
 	print_banner(c);
+	if (c->o->started != NULL)
+		c->o->started(c->o->started_ctx);
 	draw_period(c);
 	plan_check(c);
 	metrics_get(&reload_failed_family, NULL); /* so that it is there, as 0, from the start */

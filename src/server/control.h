@@ -11,7 +11,9 @@ struct control_opts {
 	struct server_opts server;
 	const char *pidfile; /* NULL: none */
 	bool quiet;
-	const char *version; /* shown at start: name and version */
+	const char *version;	    /* shown at start: name and version */
+	void (*started)(void *ctx); /* once it serves; may be NULL */
+	void *started_ctx;
 };
 
 /* Serves until a signal ends it; the exit status. */

@@ -372,6 +372,16 @@ static unsigned peek_sockets(const struct corefile *cf)
 	return 0;
 }
 
+static unsigned stream_workers(unsigned workers)
+{
+	return MIN(workers, (unsigned)STREAM_WORKERS_MAX);
+}
+
+unsigned server_slots(unsigned workers)
+{
+	return workers + stream_workers(workers);
+}
+
 int server_start(const struct server_opts *o, struct corefile *cf, struct server **ret,
 		 struct srcerr *err)
 {
@@ -380,8 +390,7 @@ int server_start(const struct server_opts *o, struct corefile *cf, struct server
 	s->n_workers = o->workers != 0 ? o->workers
 		       : sockets != 0  ? sockets
 				       : server_default_workers();
-	s->n_stream = MIN(o->workers != 0 ? o->workers : server_default_workers(),
-			  (unsigned)STREAM_WORKERS_MAX);
+	s->n_stream = stream_workers(o->workers != 0 ? o->workers : server_default_workers());
 	s->n_all = s->n_workers + s->n_stream;
 	metrics_init(s->n_all);
 	struct generation *g = NULL;

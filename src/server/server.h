@@ -63,3 +63,6 @@ void server_turn(struct server *s, unsigned worker, bool wait);
 unsigned server_n_workers(const struct server *s);
 /* Workers this machine suggests: cpuset and cgroup quota. */
 unsigned server_default_workers(void);
+/* For metrics_init, in a program that counts before the server starts: what `workers` of them need.
+ */
+unsigned server_slots(unsigned workers);

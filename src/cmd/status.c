@@ -1,0 +1,193 @@
+/* `fairlead status`: is the API there, does the DNS server answer, and what do the product's own
+ * objects say of themselves? Exit status 1 with the reasons when something is wrong. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/yaml.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+#include "base/srcpos.h"
+#include "base/vec.h"
+#include "cmd/cmd.h"
+#include "cmd/kubecli.h"
+#include "dns/request.h"
+#include "dns/types.h"
+#include "net/addr.h"
+#include "resolve/resolve.h"
+
+enum { NOTE_MAX_BYTES = 4096, NOTE_WAIT_MS = 1000 };
+
+struct status {
+	struct kubecli cli;
+	unsigned bad, objects;
+};
+
+static void wrong(struct status *s, const char *what, const char *text)
+{
+	printf("%s: %s\n", what, text);
+	s->bad++;
+}
+
+/* ---- the objects ---- */
+
+/* Types whose True is the bad news; all others are bad when they are not True. */
+static const char *const bad_when_true[] = { "Degraded", NULL };
+/* Types that tell, but are no failure. */
+static const char *const telling[] = { "Progressing", "AAAAFilterDualStackWarning", NULL };
+
+static bool is_one_of(const char *const *words, const char *word)
+{
+	while (*words != NULL && strcmp(*words, word) != 0)
+		words++;
+	return *words != NULL;
+}
+
+static void look_at_condition(struct status *s, const char *name, const json_t *c)
+{
+	const char *type = api_get_string(c, "type"), *value = api_get_string(c, "status");
+	bool is_true = strcmp(value, "True") == 0;
+	if (is_one_of(telling, type)) {
+		if (is_true)
+			printf("%s: note: %s: %s\n", name, type, api_get_string(c, "message"));
+		return;
+	}
+	if (is_one_of(bad_when_true, type) == is_true) {
+		CLEANUP(freep)
+		char *text = xasprintf("%s is %s (%s): %s", type, value,
+				       api_get_string(c, "reason"), api_get_string(c, "message"));
+		wrong(s, name, text);
+	}
+}
+
+static void look_at_object(struct status *s, const struct api_kind *kind, const json_t *o)
+{
+	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+	const json_t *c;
+	size_t i;
+	kubecli_name(&name, kind, api_name(o));
+	if (api_namespace(o)[0] != '\0')
+		strbuf_addf(&name, " in %s", api_namespace(o));
+	s->objects++;
+	json_array_foreach (api_get(o, "status.conditions"), i, c)
+		look_at_condition(s, name.s, c);
+	const char *state = api_get_string(o, "status.lastOperation.state");
+	if (strcmp(state, "Error") == 0 || strcmp(state, "Failed") == 0)
+		wrong(s, name.s, api_get_string(o, "status.lastOperation.description"));
+}
+
+static void look_at_kind(struct status *s, const struct api_kind *kind)
+{
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	struct kube_status st;
+	json_t *list = NULL;
+	const json_t *o;
+	size_t i;
+	api_kind_path(&path, kind, NULL, NULL, NULL);
+	int e = kube_call(s->cli.conn, &(struct kube_request){ .method = "GET", .path = path.s },
+			  &list, &st);
+	/* A kind that is not installed has nothing to say. */
+	if (e < 0 && e != ERR_NOTFOUND)
+		wrong(s, kind->plural, st.message);
+	kube_status_done(&st);
+	json_array_foreach (json_object_get(list, "items"), i, o)
+		look_at_object(s, kind, o);
+	json_decref(list);
+}
+
+/* ---- the servers ---- */
+
+static bool look_at_api(struct status *s)
+{
+	struct kube_status st;
+	json_t *v = NULL;
+	int e = kube_call(s->cli.conn,
+			  &(struct kube_request){ .method = "GET", .path = "/version" }, &v, &st);
+	if (e < 0)
+		wrong(s, "api", st.message);
+	else
+		printf("api: %s, version %s\n", kube_client_text(s->cli.client),
+		       api_get_string(v, "gitVersion"));
+	kube_status_done(&st);
+	json_decref(v);
+	return e >= 0;
+}
+
+/* EDNS version 1 is refused by the server itself, whatever its configuration: an answer that needs
+ * nobody else. */
+static int ask_dns(const union net_addr *a)
+{
+	static const uint8_t query[] = "\0\0\1\0\0\1\0\0\0\0\0\1\0\0\2\0\1"
+				       "\0\0\51\4\320\0\1\0\0\0\0";
+	uint8_t msg[sizeof(query) + DNS_REQUEST_SLACK], reply[512];
+	struct resolve_conf c = { .addr = *a };
+	memcpy(msg, query, sizeof(query) - 1);
+	return resolve_ask(&c, msg, sizeof(query) - 1, 2 * NS_PER_S, reply, sizeof(reply));
+}
+
+/* The DNS server of `fairlead up`, when it left a note of where it is. */
+static void look_at_dns(struct status *s)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	CLEANUP(freep)
+	char *path = xasprintf("%s/up.json", s->cli.data != NULL ? s->cli.data : "fairlead-data");
+	struct srcerr err;
+	json_t *note = NULL;
+	union net_addr a;
+	if (s->cli.found == NULL || readfile_path(path, NOTE_MAX_BYTES, NOTE_WAIT_MS, &text) < 0 ||
+	    api_yaml_parse_one(path, strbuf_slice(&text), &note, &err) < 0)
+		return;
+	const char *where = api_get_string(note, "dns");
+	if (net_addr_parse(slice_of(where), &a) == 0) {
+		int e = ask_dns(&a);
+		if (e < 0)
+			wrong(s, "dns", err_str(e));
+		else
+			printf("dns: %s answers\n", where);
+	}
+	json_decref(note);
+}
+
+static int run(struct status *s)
+{
+	if (!kubecli_open(&s->cli))
+		return EXIT_FAILED;
+	if (look_at_api(s)) {
+		look_at_dns(s);
+		for (size_t i = 0; i < api_n_kinds; i++) {
+			if (api_kinds[i].ours)
+				look_at_kind(s, &api_kinds[i]);
+		}
+		printf("%u object%s looked at, ", s->objects, s->objects == 1 ? "" : "s");
+		printf(s->bad == 0 ? "all well\n" : "%u not well\n", s->bad);
+	}
+	return s->bad == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+int cmd_status(int argc, char **argv)
+{
+	struct status s = { .cli.verb = "status" };
+	const struct flag flags[] = { KUBECLI_FLAGS(&s.cli) };
+	char why[256] = "";
+	struct flag_values args = { 0 };
+	int status = EXIT_USAGE;
+	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
+	if (r == -2) {
+		printf("usage: fairlead status [FLAGS]\n\n"
+		       "Tells whether the API and the DNS server answer and what is wrong with "
+		       "the\nproduct's own objects. Exit status 0: all well; 1: not, with the "
+		       "reasons.\n\nflags:\n");
+		flags_help(flags, ARRAY_LEN(flags), stdout);
+		status = EXIT_DONE;
+	} else if (r < 0 || args.n != 0) {
+		kubecli_say(&s.cli, "%s\nTry `fairlead status --help`.",
+			    r < 0 ? why : "takes no arguments");
+	} else {
+		status = run(&s);
+	}
+	kubecli_close(&s.cli);
+	vec_done(&args);
+	return status;
+}

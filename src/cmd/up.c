@@ -1,0 +1,250 @@
+/* `fairlead up`: the embedded API and a DNS server that knows its Services, on one machine. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "apiserver/server.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "base/readfile.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "cmd/apply.h"
+#include "cmd/cmd.h"
+#include "cmd/flags.h"
+#include "confsource/confsource.h"
+#include "dns/resolvconf.h"
+#include "net/addr.h"
+#include "plugin/catalogue.h"
+#include "server/control.h"
+
+enum { PIPE_WAIT_MS = 1000 };
+static const char resolv_conf[] = "/etc/resolv.conf";
+
+struct up {
+	const char *data, *api, *dns, *conf, *log_format;
+	struct flag_values load, names, cidrs;
+	union net_addr dns_addr;
+	struct apiserver_server *server;
+	struct confsource *file; /* --conf */
+	struct strbuf corefile;	 /* else this */
+	char *note;		 /* path of what `fairlead status` reads */
+};
+
+static void trouble(void *ctx, const char *text)
+{
+	(void)ctx;
+	log_error("api", "%s", text);
+}
+
+static const char *const *list_of(struct flag_values *v)
+{
+	if (v->n == 0)
+		return NULL;
+	vec_push(v, NULL);
+	return v->v;
+}
+
+/* ---- the DNS server's configuration ---- */
+
+/* A machine without name servers has nobody to forward to. */
+static bool has_nameservers(void)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct arena a;
+	struct dns_resolvconf rc;
+	arena_init(&a);
+	bool any = readfile_path(resolv_conf, DNS_RESOLVCONF_BYTES_MAX, PIPE_WAIT_MS, &text) == 0 &&
+		   dns_resolvconf_parse(strbuf_slice(&text), &a, &rc) == 0 && rc.n_nameserver > 0;
+	arena_done(&a);
+	return any;
+}
+
+static void write_corefile(struct up *u)
+{
+	char ip[NET_ADDR_TEXT_MAX];
+	net_addr_ip_str(&u->dns_addr, ip);
+	strbuf_addf(&u->corefile,
+		    ".:%u {\n"
+		    "    bind %s\n"
+		    "    errors\n"
+		    "    kubernetes cluster.local in-addr.arpa ip6.arpa {\n"
+		    "        kubeconfig ",
+		    net_addr_port(&u->dns_addr), ip);
+	strbuf_add_quoted(&u->corefile, slice_of(apiserver_server_system_kubeconfig(u->server)));
+	strbuf_adds(&u->corefile, "\n"
+				  "        pods insecure\n"
+				  "        fallthrough in-addr.arpa ip6.arpa\n"
+				  "    }\n"
+				  "    cache 30\n");
+	if (has_nameservers())
+		strbuf_addf(&u->corefile, "    forward . %s\n", resolv_conf);
+	strbuf_adds(&u->corefile, "    loop\n    reload\n}\n");
+}
+
+static int load_text(void *ctx, struct strbuf *out, char *why, size_t why_n)
+{
+	struct up *u = ctx;
+	if (u->file != NULL)
+		return confsource_load(u->file, out, why, why_n);
+	strbuf_reset(out);
+	strbuf_add_slice(out, strbuf_slice(&u->corefile));
+	return 0;
+}
+
+/* ---- what `fairlead status` reads ---- */
+
+static void write_note(const struct up *u)
+{
+	char dns[NET_ADDR_TEXT_MAX];
+	net_addr_str(&u->dns_addr, dns);
+	FILE *f = fopen(u->note, "we");
+	bool ok = f != NULL && fprintf(f, "{\"pid\": %d, \"api\": \"%s\", \"dns\": \"%s\"}\n",
+				       (int)getpid(), apiserver_server_url(u->server), dns) > 0;
+	if (f != NULL)
+		ok = fclose(f) == 0 && ok;
+	if (!ok)
+		log_warn(NULL, "cannot write '%s': `fairlead status` will not ask the DNS server",
+			 u->note);
+}
+
+static void started(void *ctx)
+{
+	const struct up *u = ctx;
+	char dns[NET_ADDR_TEXT_MAX], ip[NET_ADDR_TEXT_MAX];
+	net_addr_str(&u->dns_addr, dns);
+	net_addr_ip_str(&u->dns_addr, ip);
+	write_note(u);
+	printf("Fairlead %s is up, its data is in %s\n\n"
+	       "  API  %s\n"
+	       "  DNS  %s\n\n"
+	       "try: fairlead get services -A --data %s\n"
+	       "     kubectl --kubeconfig %s get services -A\n"
+	       "     dig @%s -p %u kubernetes.default.svc.cluster.local\n",
+	       FAIRLEAD_VERSION, u->data, apiserver_server_url(u->server), dns, u->data,
+	       apiserver_server_kubeconfig(u->server), ip, net_addr_port(&u->dns_addr));
+	fflush(stdout);
+}
+
+/* ---- life ---- */
+
+static int run_dns(struct up *u)
+{
+	struct control_opts o = {
+		.src = { .ctx = u, .name = u->conf != NULL ? u->conf : "<up>", .load = load_text },
+		.server = { .workers = server_default_workers(),
+			    .default_port = net_addr_port(&u->dns_addr),
+			    .explain = catalogue_explain },
+		.quiet = true,
+		.version = "Fairlead-" FAIRLEAD_VERSION,
+		.started = started,
+		.started_ctx = u,
+	};
+	if (u->conf != NULL)
+		u->file = confsource_new(u->conf, net_addr_port(&u->dns_addr));
+	else
+		write_corefile(u);
+	int status = control_run(&o);
+	unlink(u->note);
+	confsource_free(u->file);
+	return status;
+}
+
+static void block_signals(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	static const int ours[] = { SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP };
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		sigaddset(&set, ours[i]);
+	/* Before any thread starts, so that only this one takes signals. */
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+static int run(struct up *u)
+{
+	char err[700] = "";
+	struct apiserver_server_conf c = { .dir = u->data,
+					   .listen = u->api,
+					   .names = list_of(&u->names),
+					   .service_cidrs = list_of(&u->cidrs),
+					   .version = FAIRLEAD_VERSION,
+					   .trouble = trouble };
+	block_signals();
+	metrics_init(server_slots(server_default_workers()));
+	metrics_add_process_collector();
+	if (apiserver_server_start(&c, &u->server, err, sizeof(err)) < 0) {
+		fprintf(stderr, "fairlead up: %s\n", err);
+		return EXIT_FAILED;
+	}
+	int status = EXIT_DONE;
+	if (u->load.n != 0)
+		status = apply_files("up", apiserver_server_kubeconfig(u->server), &u->load);
+	if (status == EXIT_DONE)
+		status = run_dns(u);
+	apiserver_server_stop(u->server);
+	return status;
+}
+
+static int usage(const char *why)
+{
+	fprintf(stderr, "fairlead up: %s\nTry `fairlead up --help`.\n", why);
+	return EXIT_USAGE;
+}
+
+int cmd_up(int argc, char **argv)
+{
+	struct up u = { .data = "fairlead-data",
+			.api = "127.0.0.1:8054",
+			.dns = "127.0.0.1:1053",
+			.log_format = "text" };
+	const struct flag flags[] = {
+		FLAG_VALUE("data", &u.data, "DIR", "where all is kept; default fairlead-data"),
+		FLAG_VALUE("api", &u.api, "ADDR:PORT", "of the API; default 127.0.0.1:8054"),
+		FLAG_VALUE("dns", &u.dns, "ADDR:PORT", "of the DNS server; default 127.0.0.1:1053"),
+		FLAG_VALUES("load", &u.load, "FILE|DIR",
+			    "manifests to apply at start; may be given more than once"),
+		FLAG_VALUE("conf", &u.conf, "FILE", "a Corefile instead of the one made for --dns"),
+		FLAG_VALUES("name", &u.names, "NAME",
+			    "what clients call this machine, for its certificate; repeatable"),
+		FLAG_VALUES("service-cidr", &u.cidrs, "NETWORK",
+			    "addresses of Services, one per family; default 10.96.0.0/16"),
+		FLAG_VALUE("log-format", &u.log_format, "FORMAT", "text or json; default text"),
+	};
+	char why[256] = "";
+	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
+	if (at == -2) {
+		printf("usage: fairlead up [FLAGS]\n\n"
+		       "Runs everything on this machine: a Kubernetes API with its data in one "
+		       "directory,\nand a DNS server for the Services in it. Ends with SIGINT or "
+		       "SIGTERM.\n\nflags:\n");
+		flags_help(flags, ARRAY_LEN(flags), stdout);
+		return EXIT_DONE;
+	}
+	if (at < 0 || at < argc)
+		return usage(at < 0 ? why : "takes no arguments");
+	if (net_addr_parse(slice_of(u.dns), &u.dns_addr) < 0 || net_addr_port(&u.dns_addr) == 0)
+		return usage("--dns takes an address and a port as 127.0.0.1:1053");
+	if (strcmp(u.log_format, "json") == 0)
+		log_set_format(LOG_JSON);
+	else if (strcmp(u.log_format, "text") != 0)
+		return usage("--log-format is text or json");
+	strbuf_init(&u.corefile);
+	u.note = xasprintf("%s/up.json", u.data);
+	int status = run(&u);
+	strbuf_done(&u.corefile);
+	free(u.note);
+	vec_done(&u.load);
+	vec_done(&u.names);
+	vec_done(&u.cidrs);
+	return status;
+}
