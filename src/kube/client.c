@@ -201,15 +201,22 @@ static void forget_answer(void *ctx)
 	strbuf_reset(ctx);
 }
 
-static int decode(struct slice text, json_t **ret, struct kube_status *reterr)
+static void say_unusable(struct kube_status *reterr, int code, const char *text)
+{
+	if (reterr == NULL)
+		return;
+	kube_status_say(reterr, text);
+	reterr->code = code;
+}
+
+static int decode(struct slice text, int code, json_t **ret, struct kube_status *reterr)
 {
 	json_error_t e;
 	json_t *v = json_loadb(text.n != 0 ? text.p : "", text.n, JSON_DECODE_ANY, &e);
 	if (v == NULL) {
 		char what[320];
 		snprintf(what, sizeof(what), "the answer is not JSON: %s", e.text);
-		if (reterr != NULL)
-			kube_status_say(reterr, what);
+		say_unusable(reterr, code, what);
 		return ERR_PARSE;
 	}
 	*ret = v;
@@ -241,10 +248,11 @@ int kube_call(struct kube_conn *c, const struct kube_request *r, json_t **ret,
 		return ERR_PARSE;
 	}
 	int e = kube_conn_request(c, &x, reterr);
-	if (e == ERR_LIMIT && x.code < 300 && reterr != NULL)
-		kube_status_say(reterr, "the answer is longer than this program takes");
+	/* An exec plugin, too, may have said more than it should: that is no answer. */
+	if (e == ERR_LIMIT && x.code >= 200 && x.code <= 299)
+		say_unusable(reterr, x.code, "the answer is longer than this program takes");
 	kube_exchange_done(&x);
 	if (e == 0 && ret != NULL)
-		e = decode(strbuf_slice(&text), ret, reterr);
+		e = decode(strbuf_slice(&text), x.code, ret, reterr);
 	return e;
 }

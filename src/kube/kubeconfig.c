@@ -359,6 +359,10 @@ static int normalise_server(struct reader *rd, const struct entry *e, struct kub
 	if (has_scheme && !slice_starts(s, SLICE("https://")) && !slice_starts(s, SLICE("http://")))
 		return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is not http or https",
 			      e->file, e->name);
+	struct slice host = has_scheme ? slice_from(s, (size_t)(strstr(s.p, "://") + 3 - s.p)) : s;
+	if (host.n == 0 || host.p[0] == '/' || host.p[0] == ':')
+		return refuse(rd, ERR_PARSE, "%s: clusters '%s': server names no host", e->file,
+			      e->name);
 	bool tls = c->insecure || c->tls_name != NULL || c->ca.path != NULL || c->ca.data.p != NULL;
 	const char *scheme = has_scheme ? "" : tls ? "https://" : "http://";
 	char *url = xasprintf("%s%.*s", scheme, (int)s.n, s.p);

@@ -10,6 +10,8 @@ enum {
 	PAGE_MIN = 500,
 	/* With the back-off's waits about as long as a token lives. */
 	PAGE_FAILURES_MAX = 8,
+	/* A proxy's page for times of maintenance may say a day: nobody would notice its end. */
+	RETRY_AFTER_MAX_S = 300,
 };
 
 static uint64_t or_default(uint64_t v, uint64_t d)
@@ -84,7 +86,8 @@ static void later(struct kube_plan *p, enum kube_step step, const struct kube_ou
 	p->step = step;
 	/* Jitter of 1: many clients of a server that comes back must not come together. */
 	uint64_t jitter = p->backoff_ns / 1024 * rng_below(&p->rng, 1025);
-	p->delay_ns = MAX(p->backoff_ns + jitter, o->retry_after_s * NS_PER_S);
+	uint64_t told = MIN(o->retry_after_s, (unsigned)RETRY_AFTER_MAX_S) * NS_PER_S;
+	p->delay_ns = MAX(p->backoff_ns + jitter, told);
 	p->failed_at_ns += p->delay_ns; /* the wait is no quiet time */
 }
 

@@ -207,8 +207,10 @@ static void limits(void **state)
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = "[\"0123456789ab\"]",
 						   .repeat = KUBE_ANSWER_MAX_BYTES / 16 + 1 });
 	assert_int_equal(get(&g, "/", &v), ERR_LIMIT);
+	assert_int_equal(g.st.code, 200); /* one came, of no use */
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = "not json" });
 	assert_int_equal(get(&g, "/", &v), ERR_PARSE);
+	assert_int_equal(g.st.code, 200);
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .body = "not json" });
 	assert_int_equal(get(&g, "/", NULL), 0);
 	fakeapi_push(g.f, &(struct fakeapi_reply){ .raw = "SSH-2.0-x\r\n", .close = true });

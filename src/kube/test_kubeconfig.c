@@ -131,6 +131,10 @@ static void wrong_keys(void **state)
 		{ "server: ''", "", "/d/f: clusters 'k': server is missing" },
 		{ "server: 1", "", "/d/f: clusters 'k': server is not a text" },
 		{ "server: 'ftp://x'", "", "/d/f: clusters 'k': server is not http or https" },
+		/* libcurl would take the next word of the path for the host. */
+		{ "server: '/'", "", "/d/f: clusters 'k': server names no host" },
+		{ "server: 'https:///api'", "", "/d/f: clusters 'k': server names no host" },
+		{ "server: ':6443'", "", "/d/f: clusters 'k': server names no host" },
 		{ "server: 'https://x y'", "", "/d/f: clusters 'k': server is not a plain URL" },
 		{ "server: 'https://u:p@x'", "", "/d/f: clusters 'k': server is not a plain URL" },
 		{ "server: h, certificate-authority-data: '*'", "",

@@ -372,6 +372,9 @@ static void backoff(void **state)
 	failed.retry_after_s = 7;
 	kube_plan_next(&p, &failed, now + 1000 * NS_PER_S);
 	assert_int_equal(p.delay_ns, 7 * NS_PER_S);
+	failed.retry_after_s = 1 << 20;
+	kube_plan_next(&p, &failed, now + 2000 * NS_PER_S);
+	assert_int_equal(p.delay_ns, 300 * NS_PER_S);
 }
 
 /* A page that cannot be had: the list is begun again in the end. One that comes counts anew. */
