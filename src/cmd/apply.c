@@ -124,11 +124,9 @@ static bool apply_one(const struct apply *a, const struct manifest_object *o)
 		return false;
 	}
 	const char *ns = api_namespace(o->o);
-	if (kind->namespaced && ns[0] != '\0' && a->cli.ns != NULL && strcmp(ns, a->cli.ns) != 0) {
-		CLEANUP(freep)
-		char *text =
-			xasprintf("the object is for namespace '%s', -n says '%s'", ns, a->cli.ns);
-		say_at(o, "metadata.namespace", text);
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	if (!kubecli_ns_fits(&a->cli, kind, o->o, &why)) {
+		say_at(o, "metadata.namespace", why.s);
 		return false;
 	}
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
@@ -154,7 +152,7 @@ static int run(struct apply *a)
 			ok = apply_one(a, &m.objects.v[i]) && ok;
 	}
 	manifests_done(&m);
-	return ok ? EXIT_DONE : EXIT_FAILED;
+	return kubecli_flush(&a->cli, ok ? EXIT_DONE : EXIT_FAILED);
 }
 
 int apply_files(const char *verb, const char *kubeconfig, const struct flag_values *files)

@@ -121,9 +121,17 @@ static bool remove_manifests(struct del *d, const struct manifests *m)
 		const json_t *o = m->objects.v[i].o;
 		const struct api_kind *kind = api_kind_of(o);
 		const char *ns = api_namespace(o);
+		CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 		if (kind == NULL) {
 			kubecli_say(&d->cli, "%s of %s is no kind of this program's; use kubectl",
 				    api_kind(o), api_version(o));
+			ok = false;
+			continue;
+		}
+		if (!kubecli_ns_fits(&d->cli, kind, o, &why)) {
+			CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
+			manifest_place(&m->objects.v[i], "metadata.namespace", &place);
+			fprintf(stderr, "%s: %s\n", place.s, why.s);
 			ok = false;
 			continue;
 		}
@@ -150,7 +158,7 @@ static int run(struct del *d, const struct flag_values *args)
 		ok = d->files.n != 0 ? remove_manifests(d, &m)
 				     : kubecli_each(&d->cli, args, remove_named, d);
 	manifests_done(&m);
-	return ok ? EXIT_DONE : EXIT_FAILED;
+	return kubecli_flush(&d->cli, ok ? EXIT_DONE : EXIT_FAILED);
 }
 
 static bool choose(struct del *d, char *why, size_t why_n)

@@ -6,12 +6,13 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "api/yaml.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 
-enum { PAGE = 500, GAP = 3 };
+enum { PAGE = 500, GAP = 3, HTTP_OK = 200 };
 
 enum output { OUT_TABLE, OUT_WIDE, OUT_YAML, OUT_JSON, OUT_NAME };
 static const char *const output_words[] = { "table", "wide", "yaml", "json", "name" };
@@ -39,47 +40,72 @@ static bool wants_table(const struct get *g)
 	return g->form == OUT_TABLE || g->form == OUT_WIDE;
 }
 
-/* An answer of either form; false after a message. */
-static bool ask(struct get *g, const char *path, const char *what, json_t **ret)
+/* An answer of either form. */
+static int ask(struct get *g, const char *path, json_t **ret, struct kube_status *st)
 {
-	struct kube_status st;
 	int r = kube_call(g->cli.conn,
 			  &(struct kube_request){ .method = "GET",
 						  .path = path,
 						  .accept = wants_table(g) ? table_types : NULL },
-			  ret, &st);
+			  ret, st);
+	if (r < 0 || api_kind(*ret)[0] != '\0')
+		return r;
+	json_decref(*ret);
+	*ret = NULL;
+	st->code = HTTP_OK;
+	snprintf(st->message, sizeof(st->message), "the answer is no object of the API");
+	return ERR_PARSE;
+}
+
+/* True when there is nothing to tell. */
+static bool told(struct get *g, int r, const char *what, struct kube_status *st)
+{
 	if (r < 0)
-		kubecli_say_status(&g->cli, what, &st);
-	kube_status_done(&st);
+		kubecli_say_status(&g->cli, what, st);
+	kube_status_done(st);
 	return r >= 0;
+}
+
+/* One page behind `next`. Large objects may make it longer than an answer may be: then a shorter
+ * one. */
+static int get_page(struct get *g, const struct api_kind *kind, const char *next, unsigned *limit,
+		    json_t **ret, struct kube_status *st)
+{
+	int r;
+	do {
+		CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+		api_kind_path(&path, kind, g->all ? NULL : kubecli_ns(&g->cli, kind), NULL, NULL);
+		strbuf_addf(&path, "?limit=%u", *limit);
+		add_arg(&path, "labelSelector", g->selector);
+		add_arg(&path, "fieldSelector", g->fields);
+		add_arg(&path, "continue", next[0] != '\0' ? next : NULL);
+		kube_status_done(st);
+		r = ask(g, path.s, ret, st);
+		*limit /= r == ERR_LIMIT ? 4 : 1;
+	} while (r == ERR_LIMIT && *limit > 0);
+	return r;
 }
 
 static bool get_list(struct get *g, const struct api_kind *kind)
 {
-	const char *next = "";
-	json_t *page = NULL;
+	CLEANUP(strbuf_done) struct strbuf next = STRBUF_INIT;
+	unsigned limit = PAGE;
 	g->listed = true;
 	do {
-		CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-		api_kind_path(&path, kind, g->all ? NULL : kubecli_ns(&g->cli, kind), NULL, NULL);
-		strbuf_addf(&path, "?limit=%d", PAGE);
-		add_arg(&path, "labelSelector", g->selector);
-		add_arg(&path, "fieldSelector", g->fields);
-		add_arg(&path, "continue", next[0] != '\0' ? next : NULL);
-		json_t *answer = NULL;
-		bool ok = ask(g, path.s, kind->plural, &answer);
-		json_decref(page);
-		page = answer;
-		if (!ok)
+		json_t *page = NULL;
+		struct kube_status st = { 0 };
+		int r = get_page(g, kind, next.s, &limit, &page, &st);
+		if (!told(g, r, kind->plural, &st))
 			return false;
 		json_t *items = json_object_get(page, "items");
 		if (strcmp(api_kind(page), "Table") == 0 || items == NULL)
 			json_array_append(g->items, page);
 		else
 			json_array_extend(g->items, items);
-		next = api_get_string(page, "metadata.continue");
-	} while (next[0] != '\0');
-	json_decref(page);
+		strbuf_reset(&next);
+		strbuf_adds(&next, api_get_string(page, "metadata.continue"));
+		json_decref(page);
+	} while (next.n != 0);
 	return true;
 }
 
@@ -90,10 +116,11 @@ static bool get_one(void *ctx, const struct api_kind *kind, const char *name)
 		return get_list(g, kind);
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
+	struct kube_status st = { 0 };
 	json_t *o = NULL;
 	api_kind_path(&path, kind, kubecli_ns(&g->cli, kind), name, NULL);
 	kubecli_name(&what, kind, name);
-	if (!ask(g, path.s, what.s, &o))
+	if (!told(g, ask(g, path.s, &o, &st), what.s, &st))
 		return false;
 	json_array_append_new(g->items, o);
 	return true;
@@ -110,11 +137,15 @@ struct table {
 	VEC(size_t) widths;
 };
 
+/* Whoever writes an object must not write to the terminals of those who look at it. */
 static char *cell_text(const json_t *v)
 {
-	if (json_is_string(v))
-		return xstrdup(json_string_value(v));
-	return v == NULL || json_is_null(v) ? xstrdup("") : json_dumps(v, JSON_ENCODE_ANY);
+	if (!json_is_string(v))
+		return v == NULL || json_is_null(v) ? xstrdup("") : json_dumps(v, JSON_ENCODE_ANY);
+	char *text = xstrdup(json_string_value(v));
+	for (char *p = text; *p != '\0'; p++)
+		*p = (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p;
+	return text;
 }
 
 /* How many columns a terminal gives it: characters, not bytes. */
@@ -315,7 +346,7 @@ static int run(struct get *g, const struct flag_values *args)
 	else if (ok || json_array_size(g->items) != 0)
 		show_objects(g);
 	json_decref(g->items);
-	return ok ? EXIT_DONE : EXIT_FAILED;
+	return kubecli_flush(&g->cli, ok ? EXIT_DONE : EXIT_FAILED);
 }
 
 int cmd_get(int argc, char **argv)
@@ -342,6 +373,8 @@ int cmd_get(int argc, char **argv)
 		kubecli_say(&g.cli, "%s\nTry `fairlead get --help`.", why);
 	} else if (args.n == 0) {
 		kubecli_say(&g.cli, "say which kind, as `fairlead get services`");
+	} else if (g.all && (args.n > 1 || strchr(args.v[0], '/') != NULL)) {
+		kubecli_say(&g.cli, "-A is for all objects of a kind; with a name say -n");
 	} else if (choose_form(&g)) {
 		status = run(&g, &args);
 	}

@@ -1,13 +1,17 @@
 /* Shared parts of the commands that talk to an API. */
 #include "cmd/kubecli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/meta.h"
+#include "base/err.h"
 #include "base/mem.h"
+#include "cmd/cmd.h"
 #include "kube/config.h"
 
 void kubecli_say(const struct kubecli *k, const char *fmt, ...)
@@ -61,11 +65,21 @@ void kubecli_close(struct kubecli *k)
 	free(k->found);
 }
 
+int kubecli_flush(const struct kubecli *k, int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	kubecli_say(k, "cannot write to standard output: %s", err_str(-errno));
+	return EXIT_FAILED;
+}
+
 void kubecli_say_status(const struct kubecli *k, const char *what, const struct kube_status *st)
 {
 	if (st->code == 0)
 		kubecli_say(k, "%s: no answer from %s: %s", what, kube_client_text(k->client),
 			    st->message);
+	else if (st->code < 300)
+		kubecli_say(k, "%s: %s: %s", what, kube_client_text(k->client), st->message);
 	else if (st->code == 404 && strcmp(st->reason, "NotFound") != 0)
 		kubecli_say(k, "%s: %s does not serve this kind: is its definition installed?",
 			    what, kube_client_text(k->client));
@@ -158,6 +172,16 @@ void kubecli_name(struct strbuf *out, const struct api_kind *kind, const char *n
 {
 	strbuf_addf(out, "%s%s%s/%s", kind->singular, kind->group[0] != '\0' ? "." : "",
 		    kind->group, name);
+}
+
+bool kubecli_ns_fits(const struct kubecli *k, const struct api_kind *kind, const json_t *o,
+		     struct strbuf *why)
+{
+	const char *ns = api_namespace(o);
+	if (!kind->namespaced || ns[0] == '\0' || k->ns == NULL || strcmp(ns, k->ns) == 0)
+		return true;
+	strbuf_addf(why, "the object is for namespace '%s', -n says '%s'", ns, k->ns);
+	return false;
 }
 
 const char *kubecli_ns(const struct kubecli *k, const struct api_kind *kind)

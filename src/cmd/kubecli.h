@@ -50,5 +50,10 @@ bool kubecli_each(const struct kubecli *k, const struct flag_values *args,
 		  void *ctx);
 /* "service/web", "dns.operator.openshift.io/default" */
 void kubecli_name(struct strbuf *out, const struct api_kind *kind, const char *name);
+/* False, and why, when -n names another namespace than the object of a manifest. */
+bool kubecli_ns_fits(const struct kubecli *k, const struct api_kind *kind, const json_t *o,
+		     struct strbuf *why);
+/* The exit status: the one given, or that of a failure when standard output did not take all. */
+int kubecli_flush(const struct kubecli *k, int status);
 /* The namespace that is meant for the kind: "" for objects of the cluster. */
 const char *kubecli_ns(const struct kubecli *k, const struct api_kind *kind);

@@ -134,6 +134,10 @@ bool manifests_read(const struct flag_values *paths, struct manifests *ret, char
 		if (!(folder ? read_folder(&r, paths->v[i]) : read_file(&r, paths->v[i])))
 			return false;
 	}
+	if (paths->n != 0 && ret->objects.n == 0) {
+		snprintf(err, err_n, "there is no object in '%s'", paths->v[0]);
+		return false;
+	}
 	return true;
 }
 

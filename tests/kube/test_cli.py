@@ -1,7 +1,9 @@
 """`fairlead get`, `apply` and `delete` as a user without kubectl has them."""
+import http.server
 import json
 import os
 import subprocess
+import threading
 
 import pytest
 
@@ -92,6 +94,8 @@ def test_conflicts_are_named_and_can_be_forced(c, cli, shop):
 
 @pytest.mark.parametrize("text, said", [
     ("a: [", "<stdin>:2:1: "),
+    ("", "there is no object in '-'"),
+    ("# nothing\n---\n", "there is no object in '-'"),
     ("kind: Service\napiVersion: v1\n", "<stdin>:1:1: an object without metadata.name"),
     ("kind: Gadget\napiVersion: x/v1\nmetadata: {name: x}\n", "<stdin>:1:1: Gadget of x/v1 is no kind of this program's"),
     ("kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: x\n  namespace: one\n",
@@ -130,6 +134,68 @@ def test_get_pages(c, cli):
     assert len(cli("get", "cm", "-o", "name").splitlines()) >= 600
 
 
+def test_get_large_objects(c, cli):
+    """More than an answer may have (16 MiB) in one page."""
+    for i in range(20):
+        status, body = c.call("POST", "/api/v1/namespaces/kube-public/configmaps",
+                              {"metadata": {"name": f"large-{i}"}, "data": {"x": "y" * 1_000_000}})
+        assert status == 201, body
+    assert len(cli("get", "cm", "-n", "kube-public", "-o", "name").splitlines()) == 20
+
+
+def test_no_room_for_the_output(c):
+    for arguments in (["get", "ns"], ["get", "ns", "-o", "yaml"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([server.fairlead_program(), *arguments, "--kubeconfig", c.kubeconfig()], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=60)
+        assert done.returncode == 1
+        assert "cannot write to standard output: No space left on device" in done.stderr
+
+
+def test_cells_cannot_steer_a_terminal(c, cli):
+    event = {"metadata": {"name": "steer"}, "involvedObject": {"kind": "Pod", "name": "x", "namespace": "default"},
+             "message": "a\x1b[2Jb\nc", "reason": "R", "type": "Normal"}
+    assert c.call("POST", "/api/v1/namespaces/default/events", event)[0] == 201
+    line = next(x for x in cli("get", "events").splitlines() if "pod/x" in x)
+    assert "\x1b" not in line and "a [2Jb c" in line
+
+
+class Garbage(http.server.BaseHTTPRequestHandler):
+    """Answers everything alike."""
+
+    def do_GET(self):
+        body = self.server.answer
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("answer, said", [
+    (b"<html>log in first</html>", "the answer is not JSON"),
+    (b"null", "the answer is no object of the API"),
+    (b"[1, 2]", "the answer is no object of the API"),
+])
+def test_answers_that_are_none(tmp_path, answer, said):
+    with http.server.HTTPServer(("127.0.0.1", 0), Garbage) as one:
+        one.answer = answer
+        threading.Thread(target=one.serve_forever, daemon=True).start()
+        config = tmp_path / "config"
+        url = f"http://127.0.0.1:{one.server_port}"
+        config.write_text(json.dumps({
+            "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+            "clusters": [{"name": "x", "cluster": {"server": url}}], "users": [{"name": "x", "user": {}}]}))
+        for arguments in (["svc"], ["svc", "a", "-o", "yaml"]):
+            done = subprocess.run([server.fairlead_program(), "get", *arguments, "--kubeconfig", str(config)],
+                                  capture_output=True, text=True, timeout=60)
+            assert (done.returncode, done.stdout) == (1, "")
+            assert f"{url} (context 'x' of {config}): {said}" in done.stderr and "no answer" not in done.stderr
+        one.shutdown()
+
+
 @pytest.mark.parametrize("arguments, status, said", [
     (["get"], 64, "say which kind"),
     (["get", "nope"], 1, "there is no kind 'nope'"),
@@ -137,6 +203,8 @@ def test_get_pages(c, cli):
     (["get", "svc", "none"], 1, 'service/none: services "none" not found'),
     (["get", "dns"], 1, "does not serve this kind"),
     (["get", "svc", "-o", "xml"], 64, "-o is table, wide, yaml, json or name"),
+    (["get", "svc", "a", "-A"], 64, "-A is for all objects of a kind"),
+    (["get", "svc/a", "-A"], 64, "-A is for all objects of a kind"),
     (["get", "svc/a", "b"], 1, "'b' is not KIND/NAME"),
     (["get", "--bogus"], 64, "flag provided but not defined: -bogus"),
     (["apply"], 64, "say what to apply"),
@@ -169,6 +237,14 @@ def test_delete_waits(c, cli, shop):
     c.call("POST", "/api/v1/namespaces/shop/configmaps", {"metadata": {"name": "held", "finalizers": ["example.org/x"]}})
     said = cli("delete", "cm", "held", "-n", "shop", "--timeout", "0s", status=1)
     assert 'deletion has begun, but it is still there after 0s: held by ["example.org/x"]' in said
+
+
+def test_delete_by_manifest_of_another_namespace(c, cli, shop):
+    """As apply: what is meant is not clear, so nothing is done."""
+    text = "kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: a\n  namespace: shop\n"
+    assert cli("delete", "-n", "two", "-f", "-", text=text, status=1).startswith(
+        "<stdin>:5:3: the object is for namespace 'shop', -n says 'two'")
+    assert c.call("GET", "/api/v1/namespaces/shop/configmaps/a")[0] == 200
 
 
 def test_delete_by_manifest(cli, shop):
