@@ -102,9 +102,14 @@ static bool get_list(struct get *g, const struct api_kind *kind)
 			json_array_append(g->items, page);
 		else
 			json_array_extend(g->items, items);
+		CLEANUP(freep) char *sent = xstrdup(next.s);
 		strbuf_reset(&next);
 		strbuf_adds(&next, api_get_string(page, "metadata.continue"));
 		json_decref(page);
+		if (next.n != 0 && strcmp(next.s, sent) == 0) {
+			kubecli_say(&g->cli, "%s: the list does not come to an end", kind->plural);
+			return false;
+		}
 	} while (next.n != 0);
 	return true;
 }

@@ -344,8 +344,10 @@ static const struct {
 
 static int judge(struct kube_conn *c, struct kube_exchange *x, CURLcode code)
 {
-	if (x->data_error < 0)
+	if (x->data_error < 0) {
+		x->error[0] = '\0'; /* libcurl's words are about writing */
 		return x->data_error;
+	}
 	if (code == CURLE_OK) {
 		code_of(x);
 		return 0;

@@ -135,8 +135,10 @@ static void move_rv(struct kube_informer *i, const char *rv)
 	size_t n = strlen(rv);
 	if (n == 0 || n >= sizeof(i->plan.rv))
 		return;
+	/* What does not lead on is no sign of life: a server that says it and closes would be asked
+	 * without end. */
+	i->outcome.events += strcmp(i->plan.rv, rv) != 0;
 	memcpy(i->plan.rv, rv, n + 1);
-	i->outcome.events++;
 }
 
 static void on_object(struct kube_informer *i, enum kube_event event, struct slice object)

@@ -229,6 +229,15 @@ static const struct scenario {
 	  "+a@3 +b@4 -a@3 synced ",
 	  0,
 	  0 },
+	{ "a page that names itself as the next: from the start, no loop",
+	  { { STREAM, NULL, ERR_CONFIG, 422 },
+	    { "limit=10000", LIST("9", "t", OBJ("a", "3")), 0, 0 },
+	    { "continue=t", LIST("9", "t", OBJ("b", "4")), 0, 0 },
+	    { "limit=10000 !continue", LIST("9", "", OBJ("b", "4")), 0, 0 },
+	    { WATCH "resourceVersion=9", "", 0, 0 } },
+	  "+a@3 +b@4 -a@3 synced ",
+	  0,
+	  1 },
 	{ "1.5 410 in the watch: relist not older than we were, deletes made up",
 	  { { STREAM, ADD("a", "3") ADD("b", "4") END("9") ADD("c", "10"), 0, 0 },
 	    { WATCH "resourceVersion=10", ERROR("410", "Expired"), 0, 0 },
@@ -298,13 +307,13 @@ static const struct scenario {
 	  0 },
 };
 
-static void run_scenario(const struct scenario *sc)
+static void run_scenario(const struct scenario *sc, uint64_t backoff_ns)
 {
 	struct script s = { .acts = sc->acts, .wrong = STRBUF_INIT, .heard = STRBUF_INIT };
 	struct kube_informer_conf c = {
 		.kind = api_kind_find("", "ConfigMap"),
 		.codec = kube_tree_codec(api_kind_find("", "ConfigMap"), NULL, 0),
-		.times = { .backoff_min_ns = NS_PER_MS, .backoff_max_ns = 2 * NS_PER_MS },
+		.times = { .backoff_min_ns = backoff_ns, .backoff_max_ns = 2 * backoff_ns },
 	};
 	struct kube_handler h = { .added = on_added,
 				  .updated = on_updated,
@@ -344,7 +353,25 @@ static void scripts(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(scenarios); i++)
-		run_scenario(&scenarios[i]);
+		run_scenario(&scenarios[i], NS_PER_MS);
+}
+
+/* A server that ends each watch after a bookmark that we know: no sign of life, so it is not asked
+ * again at once. */
+static void no_news(void **state)
+{
+	static const struct scenario sc = { "bookmarks without news",
+					    { { STREAM, END("9"), 0, 0 },
+					      { WATCH "resourceVersion=9", MARK("9"), 0, 0 },
+					      { WATCH "resourceVersion=9", MARK("9"), 0, 0 },
+					      { WATCH "resourceVersion=9", MARK("9"), 0, 0 } },
+					    "synced ",
+					    0,
+					    0 };
+	uint64_t start = clock_mono_ns();
+	(void)state;
+	run_scenario(&sc, 50 * NS_PER_MS);
+	assert_true(clock_mono_ns() - start >= (50 + 100 + 100 + 100) * NS_PER_MS);
 }
 
 /* Selectors and a namespace; a stop while it waits for its back-off. */
@@ -385,6 +412,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scripts),
+		cmocka_unit_test(no_news),
 		cmocka_unit_test(selectors_and_stop),
 	};
 	return cmocka_run_group_tests_name("kube/informer", tests, NULL, NULL);

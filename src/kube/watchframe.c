@@ -104,11 +104,14 @@ int kube_list_meta_parse(struct slice metadata, struct kube_list_meta *ret)
 	int r = load(metadata, &o);
 	if (r < 0)
 		return r;
+	const char *next = api_get_string(o, "continue");
 	r = copy_version(rv, api_get_string(o, "resourceVersion"));
+	if (r == 0 && next[0] != '\0' && strcmp(next, ret->next.s) == 0)
+		r = ERR_PARSE;
 	if (r == 0) {
 		memcpy(ret->rv, rv, sizeof(rv));
 		strbuf_reset(&ret->next);
-		strbuf_adds(&ret->next, api_get_string(o, "continue"));
+		strbuf_adds(&ret->next, next);
 	}
 	json_decref(o);
 	return r;

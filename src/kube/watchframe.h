@@ -42,4 +42,5 @@ struct kube_list_meta {
 	char rv[32];
 	struct strbuf next;
 };
+/* ERR_PARSE also when the next page is the one that `ret` led to: the list would never end. */
 MUST_CHECK int kube_list_meta_parse(struct slice metadata, struct kube_list_meta *ret);
