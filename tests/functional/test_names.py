@@ -1,0 +1,67 @@
+"""docs/reference/names.md lists every name that we leave in a cluster: it is compared with the source and deploy/."""
+import os
+import re
+
+import pytest
+
+from lib import server
+
+PAGE = "docs/reference/names.md"
+# Folders whose code writes to a cluster; what else a word with our name may be there.
+FOLDERS = ["src/controller", "src/kube"]
+FILES = ["src/cmd/apply.c", "src/cmd/controller.c"]
+NO_NAMES = {"fairlead", "fairlead-", "fairlead.dev/", "fairlead/"}  # listed, or the beginning of one that is
+
+
+def read(path):
+    with open(os.path.join(server.ROOT, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def sources():
+    for folder in FOLDERS:
+        for where, _, names in os.walk(os.path.join(server.ROOT, folder)):
+            yield from (os.path.relpath(os.path.join(where, n), server.ROOT) for n in sorted(names)
+                        if n.endswith((".c", ".h")) and not n.startswith(("test_", "fuzz_", "fake")))
+    yield from FILES
+
+
+def in_source():
+    """(name, file) of the words in string constants that have our name, sentences and help texts left out."""
+    for path in sources():
+        for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', read(path)):
+            if re.fullmatch(r"[a-z0-9./_-]*fairlead[a-z0-9./_-]*", text) and "/" not in text[:1] and not text.endswith(".h"):
+                yield text, path
+
+
+def in_deploy():
+    for where, _, names in os.walk(os.path.join(server.ROOT, "deploy")):
+        for n in sorted(names):
+            path = os.path.relpath(os.path.join(where, n), server.ROOT)
+            for name in re.findall(r"(?:name|namespace|policyName): ([\w./-]*fairlead[\w./-]*)$", read(path), re.M):
+                yield name, path
+
+
+def listed():
+    return set(re.findall(r"^\| `([^`]+)` \|", read(PAGE), re.M))
+
+
+@pytest.mark.parametrize("found", [in_source, in_deploy])
+def test_every_name_is_listed(found):
+    names = set(found())
+    assert len(names) > 4
+    metric = re.compile(r"fairlead_controller_\w+$")
+    missing = {(n, p) for n, p in names if n not in listed() | NO_NAMES and not metric.match(n)}
+    assert not missing, f"not in {PAGE}: {sorted(missing)}"
+
+
+def test_every_listed_name_is_there():
+    everything = "".join(read(p) for p in sources()) + "".join(
+        read(os.path.join(os.path.relpath(w, server.ROOT), n))
+        for w, _, names in os.walk(os.path.join(server.ROOT, "deploy")) for n in names)
+    for name in listed():
+        word = re.split(r"\.\.\.|VERSION", name)[0]
+        # fairlead.dev/example, fairlead-example: made of a beginning and a controller's name
+        halves = re.fullmatch(r"(fairlead\.dev/|fairlead-)(\w+)", word)
+        assert f'"{word}' in everything or word in everything or (
+            halves and halves[1] in everything and f'.name = "{halves[2]}"' in everything), f"{name}: nowhere in the source"
