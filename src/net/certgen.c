@@ -216,6 +216,22 @@ bool net_cert_signed_by(struct slice pem, struct slice ca)
 	return ok;
 }
 
+bool net_cert_has_key(struct slice pem, struct slice key)
+{
+	struct work w = { 0 };
+	gnutls_datum_t text = datum(key);
+	unsigned char a[KEY_ID_BYTES], b[KEY_ID_BYTES];
+	size_t a_n = sizeof(a), b_n = sizeof(b);
+	bool ok = key.n != 0 && import_crt(pem, &w.crt) >= 0 &&
+		  gnutls_x509_privkey_init(&w.key) >= 0 &&
+		  gnutls_x509_privkey_import(w.key, &text, GNUTLS_X509_FMT_PEM) >= 0 &&
+		  gnutls_x509_crt_get_key_id(w.crt, 0, a, &a_n) >= 0 &&
+		  gnutls_x509_privkey_get_key_id(w.key, 0, b, &b_n) >= 0 && a_n == b_n &&
+		  memcmp(a, b, a_n) == 0;
+	work_done(&w);
+	return ok;
+}
+
 bool net_cert_has_name(struct slice pem, const char *name)
 {
 	gnutls_x509_crt_t c;

@@ -31,5 +31,7 @@ struct net_certinfo {
 MUST_CHECK int net_certinfo(struct slice pem, struct net_certinfo *ret);
 /* Was the first certificate of `pem` signed by that of `ca`? Times do not matter. */
 bool net_cert_signed_by(struct slice pem, struct slice ca);
+/* Is `key` (PEM) the one of the first certificate? */
+bool net_cert_has_key(struct slice pem, struct slice key);
 /* Is it good for the host name or address? */
 bool net_cert_has_name(struct slice pem, const char *name);

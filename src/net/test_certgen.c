@@ -56,6 +56,11 @@ static void chain(void **state)
 	assert_false(net_cert_signed_by(strbuf_slice(&a.cert), strbuf_slice(&s.cert)));
 	assert_int_equal(net_certinfo(strbuf_slice(&s.cert), &info), 0);
 	assert_true(info.not_before_s == NOW_S - 5 && info.not_after_s == NOW_S + 100 && !info.ca);
+	assert_true(net_cert_has_key(strbuf_slice(&s.cert), strbuf_slice(&s.key)));
+	assert_true(net_cert_has_key(strbuf_slice(&a.cert), strbuf_slice(&a.key)));
+	assert_false(net_cert_has_key(strbuf_slice(&a.cert), strbuf_slice(&b.key)));
+	assert_false(net_cert_has_key(strbuf_slice(&a.cert), SLICE("")));
+	assert_false(net_cert_has_key(SLICE("x"), strbuf_slice(&a.key)));
 	assert_int_equal(net_certinfo(strbuf_slice(&a.cert), &info), 0);
 	assert_true(info.ca);
 	for (size_t i = 0; names[i] != NULL; i++)
