@@ -87,7 +87,14 @@ static bool cert_fits(const struct hookcert *h, const struct hookcert_conf *c, u
 		if (!net_cert_has_name(part(h, HOOKCERT_CERT), c->names[i]))
 			return false;
 	}
-	return h->part[HOOKCERT_KEY].n != 0;
+	return net_cert_has_key(part(h, HOOKCERT_CERT), part(h, HOOKCERT_KEY));
+}
+
+/* An authority that can sign. */
+static bool is_whole(const struct hookcert *h, enum hookcert_part cert, enum hookcert_part key,
+		     uint64_t now_s)
+{
+	return !is_dead(part(h, cert), now_s) && net_cert_has_key(part(h, cert), part(h, key));
 }
 
 /* ---- what is made ---- */
@@ -161,17 +168,17 @@ static bool shrink(struct hookcert *h)
 static int plan_signer(struct hookcert *h, const struct hookcert_conf *c, uint64_t now_s, char *err,
 		       size_t err_n)
 {
-	if (is_settled(part(h, HOOKCERT_NEXT), c, now_s) && bundle_has(h, HOOKCERT_NEXT) &&
-	    h->part[HOOKCERT_NEXT_KEY].n != 0) {
+	bool next = is_whole(h, HOOKCERT_NEXT, HOOKCERT_NEXT_KEY, now_s);
+	if (next && is_settled(part(h, HOOKCERT_NEXT), c, now_s) && bundle_has(h, HOOKCERT_NEXT)) {
 		move(h, HOOKCERT_NEXT, HOOKCERT_SIGNER);
 		move(h, HOOKCERT_NEXT_KEY, HOOKCERT_SIGNER_KEY);
 		return 1;
 	}
-	if (is_dead(part(h, HOOKCERT_SIGNER), now_s) || h->part[HOOKCERT_SIGNER_KEY].n == 0) {
+	if (!is_whole(h, HOOKCERT_SIGNER, HOOKCERT_SIGNER_KEY, now_s)) {
 		int r = make_ca(h, HOOKCERT_SIGNER, HOOKCERT_SIGNER_KEY, c, now_s, err, err_n);
 		return r < 0 ? r : 1;
 	}
-	if (is_old(part(h, HOOKCERT_SIGNER), now_s) && is_dead(part(h, HOOKCERT_NEXT), now_s)) {
+	if (is_old(part(h, HOOKCERT_SIGNER), now_s) && !next) {
 		int r = make_ca(h, HOOKCERT_NEXT, HOOKCERT_NEXT_KEY, c, now_s, err, err_n);
 		return r < 0 ? r : 1;
 	}
@@ -188,6 +195,9 @@ int hookcert_plan(struct hookcert *h, const struct hookcert_conf *conf, uint64_t
 		c.cert_s = (uint64_t)CERT_DAYS * DAY_S;
 	if (c.overlap_s == 0)
 		c.overlap_s = OVERLAP_S;
+	struct net_certinfo info;
+	if (net_certinfo(part(h, HOOKCERT_BUNDLE), &info) < 0)
+		clear(h, HOOKCERT_BUNDLE); /* what is added to it would not be read either */
 	int r = plan_signer(h, &c, now_s, err, err_n);
 	if (r < 0)
 		return r;

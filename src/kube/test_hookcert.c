@@ -177,13 +177,50 @@ static void broken_parts_are_made_anew(void **state)
 				    json_string(bad[i % ARRAY_LEN(bad)]));
 		hookcert_init(&b);
 		hookcert_load(&b, s);
-		/* A key that does not fit is found by whoever loads the pair. */
 		assert_true(hookcert_plan(&b, &conf, NOW_S + 1, err, sizeof(err)) >= 0);
 		assert_true(trusts(text(&b, HOOKCERT_BUNDLE), text(&b, HOOKCERT_CERT), NOW_S + 1));
+		assert_int_equal(strncmp(text(&b, HOOKCERT_BUNDLE), "-----BEGIN", 10), 0);
+		assert_true(net_cert_has_key(slice_of(text(&b, HOOKCERT_CERT)),
+					     slice_of(text(&b, HOOKCERT_KEY))));
 		hookcert_done(&b);
 		json_decref(s);
 	}
 	hookcert_done(&a);
+}
+
+static void put(struct hookcert *h, enum hookcert_part p, const char *v)
+{
+	strbuf_reset(&h->part[p]);
+	strbuf_adds(&h->part[p], v);
+}
+
+/* Keys that are keys, of something else: an authority that cannot sign is replaced now, not when
+ * the next certificate cannot be made. */
+static void keys_of_others(void **state)
+{
+	static const enum hookcert_part keys[] = { HOOKCERT_KEY, HOOKCERT_SIGNER_KEY,
+						   HOOKCERT_NEXT_KEY };
+	struct hookcert h, other;
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		uint64_t now = NOW_S;
+		hookcert_init(&h);
+		hookcert_init(&other);
+		assert_int_equal(plan(&h, now), 1);
+		assert_int_equal(plan(&other, now), 1);
+		while (keys[i] == HOOKCERT_NEXT_KEY && h.part[HOOKCERT_NEXT].n == 0)
+			IGNORE(plan(&h, now += 100));
+		put(&h, keys[i], text(&other, HOOKCERT_SIGNER_KEY));
+		for (uint64_t end = now + 2000; now < end; now += 10) {
+			IGNORE(plan(&h, now));
+			assert_true(
+				trusts(text(&h, HOOKCERT_BUNDLE), text(&h, HOOKCERT_CERT), now));
+			assert_true(net_cert_has_key(slice_of(text(&h, HOOKCERT_CERT)),
+						     slice_of(text(&h, HOOKCERT_KEY))));
+		}
+		hookcert_done(&h);
+		hookcert_done(&other);
+	}
 }
 
 int main(void)
@@ -195,6 +232,7 @@ int main(void)
 		cmocka_unit_test(other_names_need_another),
 		cmocka_unit_test(secret_and_back),
 		cmocka_unit_test(broken_parts_are_made_anew),
+		cmocka_unit_test(keys_of_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
