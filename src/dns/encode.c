@@ -128,6 +128,22 @@ static bool put_name(struct encoder *e, const uint8_t *name, size_t len)
 	return true;
 }
 
+/* Appends a name as it is, for others to point to; false when it does not fit. */
+static bool put_plain_name(struct encoder *e, const uint8_t *name, size_t len)
+{
+	uint8_t at[DNS_LABELS_MAX + 1];
+	uint32_t hash[DNS_LABELS_MAX + 1];
+	if (!e->table_ready)
+		comp_init(e);
+	if (e->n + len > e->limit)
+		return false;
+	memcpy(e->out + e->n, name, len);
+	e->n += len;
+	unsigned n = label_offsets(name, at, hash);
+	comp_remember(e, e->n - len, name, at, hash, n);
+	return true;
+}
+
 static bool is_question_name(const struct encoder *e, const struct dns_rr *rr)
 {
 	const struct dns_qname *q = e->in->qname;
@@ -135,14 +151,17 @@ static bool is_question_name(const struct encoder *e, const struct dns_rr *rr)
 	       (rr->owner == q->wire || memcmp(rr->owner, q->wire, q->len) == 0);
 }
 
-/* Rdata whose names RFC 3597 allows to compress: fixed bytes, then that many names. */
+/* Rdata with names: fixed bytes, then that many names. RFC 3597 allows to compress them, but that
+ * of SRV (RFC 2782), which the addresses behind it point to. */
 static const struct {
 	uint8_t type;
 	uint8_t fixed;
 	uint8_t names;
-} compressible[] = {
-	{ DNS_TYPE_NS, 0, 1 },	{ DNS_TYPE_CNAME, 0, 1 }, { DNS_TYPE_SOA, 0, 2 },
-	{ DNS_TYPE_PTR, 0, 1 }, { DNS_TYPE_MX, 2, 1 },
+	bool (*put)(struct encoder *e, const uint8_t *name, size_t len);
+} with_names[] = {
+	{ DNS_TYPE_NS, 0, 1, put_name },  { DNS_TYPE_CNAME, 0, 1, put_name },
+	{ DNS_TYPE_SOA, 0, 2, put_name }, { DNS_TYPE_PTR, 0, 1, put_name },
+	{ DNS_TYPE_MX, 2, 1, put_name },  { DNS_TYPE_SRV, 6, 1, put_plain_name },
 };
 
 static bool put_bytes(struct encoder *e, const uint8_t *p, size_t n)
@@ -158,19 +177,19 @@ static bool put_bytes(struct encoder *e, const uint8_t *p, size_t n)
 static bool put_rdata(struct encoder *e, const struct dns_rr *rr)
 {
 	size_t i = 0;
-	while (i < ARRAY_LEN(compressible) && compressible[i].type != rr->type)
+	while (i < ARRAY_LEN(with_names) && with_names[i].type != rr->type)
 		i++;
 	/* Too short for its type: no data at all, as in an update. */
-	if (i == ARRAY_LEN(compressible) || compressible[i].fixed > rr->rdlen)
+	if (i == ARRAY_LEN(with_names) || with_names[i].fixed > rr->rdlen)
 		return put_bytes(e, rr->rdata, rr->rdlen);
 	const uint8_t *p = rr->rdata;
 	const uint8_t *end = p + rr->rdlen;
-	if (!put_bytes(e, p, compressible[i].fixed))
+	if (!put_bytes(e, p, with_names[i].fixed))
 		return false;
-	p += compressible[i].fixed;
-	for (unsigned k = 0; k < compressible[i].names && p < end; k++) {
+	p += with_names[i].fixed;
+	for (unsigned k = 0; k < with_names[i].names && p < end; k++) {
 		size_t len = dns_name_len(p);
-		if (!put_name(e, p, len))
+		if (!with_names[i].put(e, p, len))
 			return false;
 		p += len;
 	}

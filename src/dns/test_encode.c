@@ -138,6 +138,10 @@ static void test_names_that_must_stay_whole(void **state)
 	add_name(&r, DNS_ANSWER, "example.org", DNS_TYPE_DNAME, "b.example.org");
 	encode(&r, &e);
 	assert_int_equal(n_bytes, 12 + 17 + (12 + 6 + 15) + (12 + 15));
+	/* The owner of its address points into it. */
+	add(&r, DNS_ADDITIONAL, "a.example.org", DNS_TYPE_A, "\300\0\2\2", 4);
+	encode(&r, &e);
+	assert_int_equal(n_bytes, 12 + 17 + (12 + 6 + 15) + (12 + 15) + (12 + 4));
 }
 
 static void test_case_of_names_is_kept(void **state)
