@@ -65,18 +65,27 @@ static bool has_own_letters(const struct kubernetes_conf *c, const struct query 
 	return dns_name_eq_case(zone_of(c, q, zone), c->zones.wire[zone]);
 }
 
+/* Nor has the root. */
+bool kubernetes_ns_addrs(const struct kubernetes_conf *c, const struct query *q, size_t zone,
+			 struct kubernetes_addrs *a)
+{
+	if (c->zone_labels[zone] == 0 || !has_own_letters(c, q, zone))
+		return false;
+	if (a->type == DNS_TYPE_A || a->type == DNS_TYPE_AAAA)
+		each_host(c, add_address, a);
+	return true;
+}
+
 enum verdict kubernetes_serve_ns_host(struct plugin_inst *self, struct query *q, size_t zone)
 {
 	const struct kubernetes_conf *c = self->conf;
 	struct kubernetes_addrs a;
 	uint16_t type = q->req.qtype;
-	if (!has_own_letters(c, q, zone) || type == DNS_TYPE_TXT || type == DNS_TYPE_PTR)
-		return kubernetes_no_name(self, q, zone);
 	kubernetes_addrs_init(&a, q, type);
-	if (type == DNS_TYPE_A || type == DNS_TYPE_AAAA)
-		each_host(c, add_address, &a);
-	return a.n != 0 ? kubernetes_addrs_reply(c, q, &a)
-			: kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
+	if (type == DNS_TYPE_TXT || type == DNS_TYPE_PTR || !kubernetes_ns_addrs(c, q, zone, &a))
+		return kubernetes_no_name(self, q, zone);
+	return a.set.n != 0 ? kubernetes_addrs_reply(c, q, &a)
+			    : kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
 }
 
 /* ---- NS ---- */
@@ -87,36 +96,34 @@ struct ns {
 	const uint8_t *zone;
 };
 
-static size_t add_label(uint8_t *out, size_t n, const char *text, size_t len)
+/* ns.dns.ZONE */
+static const uint8_t *default_name(const struct ns *x)
 {
-	out[n] = (uint8_t)len;
-	memcpy(out + n + 1, text, len);
-	return n + 1 + len;
+	static const uint8_t front[] = "\2ns\3dns";
+	size_t n = sizeof(front) - 1, zone_n = dns_name_len(x->zone);
+	uint8_t *name = n + zone_n <= DNS_NAME_MAX ? arena_alloc(&x->q->arena, n + zone_n) : NULL;
+	if (name == NULL)
+		return NULL;
+	memcpy(name, front, n);
+	memcpy(name + n, x->zone, zone_n);
+	return name;
 }
 
 static const uint8_t *host_name(const struct ns *x, const struct kube_service *s,
 				const struct kube_slice *slice, const struct kube_endpoint *e)
 {
-	uint8_t name[5 * (DNS_LABEL_MAX + 1) + DNS_NAME_MAX];
+	uint8_t name[DNS_NAME_MAX];
 	char label[DNS_LABEL_MAX + 1];
-	size_t n = 0, zone_n = dns_name_len(x->zone);
-	if (s == NULL) {
-		n = add_label(name, add_label(name, 0, "ns", 2), "dns", 3);
-	} else {
-		size_t name_n = strlen(s->o.name), ns_n = strlen(s->o.ns);
-		if (name_n > DNS_LABEL_MAX || ns_n > DNS_LABEL_MAX)
-			return NULL;
-		if (slice != NULL)
-			n = add_label(name, n, label,
-				      kubernetes_endpoint_label(x->c, slice, e, label));
-		n = add_label(name, n, s->o.name, name_n);
-		n = add_label(name, n, s->o.ns, ns_n);
-		n = add_label(name, n, "svc", 3);
-	}
-	if (n + zone_n > DNS_NAME_MAX)
-		return NULL;
-	memcpy(name + n, x->zone, zone_n);
-	return arena_memdup(&x->q->arena, name, n + zone_n);
+	if (s == NULL)
+		return default_name(x);
+	struct kubernetes_name parts = { .service = slice_of(s->o.name),
+					 .ns = slice_of(s->o.ns),
+					 .zone = x->zone };
+	if (slice != NULL)
+		parts.endpoint =
+			(struct slice){ label, kubernetes_endpoint_label(x->c, slice, e, label) };
+	size_t n = kubernetes_name(&parts, name);
+	return n != 0 ? arena_memdup(&x->q->arena, name, n) : NULL;
 }
 
 static bool add_ns(void *ctx, const struct kube_service *s, const struct kube_slice *slice,

@@ -123,21 +123,45 @@ void kubernetes_reply_open(struct query *q);
 bool kubernetes_reply_add(const struct kubernetes_conf *c, struct query *q, enum dns_section s,
 			  const uint8_t *owner, uint16_t type, const void *rdata, size_t n);
 
+/* ---- set.c ---- */
+
+/* Distinct bytes, which are borrowed. */
+struct kubernetes_set {
+	struct arena *arena;
+	struct slice *v;
+	uint32_t n, cap;
+	uint16_t *table; /* place of an entry in v, plus one; NULL while there are few */
+	bool full;	 /* one did not fit: the answer is cut */
+};
+/* True when they were not there and are now. */
+bool kubernetes_set_add(struct kubernetes_set *s, struct slice bytes);
+
+/* ---- name.c ---- */
+
+/* [endpoint.][cluster.]service.namespace.(svc|pod).ZONE */
+struct kubernetes_name {
+	struct slice endpoint, cluster, service, ns;
+	bool pod;
+	const uint8_t *zone;
+};
+/* Its length; 0 when there is no such name (too long, or without its parts). */
+size_t kubernetes_name(const struct kubernetes_name *p, uint8_t out[DNS_NAME_MAX]);
+
 /* ---- addr.c: A and AAAA ---- */
 
 /* The answer to an address question whose addresses these are; V_NEXT: there is none. */
 struct kubernetes_addrs {
 	uint16_t type; /* A or AAAA */
-	const struct kube_ip **v;
-	size_t n, cap;
-	struct arena *arena;
-	bool full; /* the arena is used up */
+	struct kubernetes_set set;
 };
 void kubernetes_addrs_init(struct kubernetes_addrs *a, struct query *q, uint16_t type);
 /* Once each. */
 void kubernetes_addrs_add(struct kubernetes_addrs *a, const struct kube_ip *ip);
 enum verdict kubernetes_addrs_reply(const struct kubernetes_conf *c, struct query *q,
 				    const struct kubernetes_addrs *a);
+/* Adds them to an open answer, under this owner. */
+void kubernetes_addrs_append(const struct kubernetes_conf *c, struct query *q,
+			     const struct kubernetes_addrs *a, const uint8_t *owner);
 
 /* ---- srv.c, reverse.c, apex.c, external.c ---- */
 
@@ -145,6 +169,9 @@ enum verdict kubernetes_serve_srv(struct plugin_inst *self, struct query *q, siz
 enum verdict kubernetes_serve_ptr(struct plugin_inst *self, struct query *q, size_t zone);
 enum verdict kubernetes_serve_ns(struct plugin_inst *self, struct query *q, size_t zone);
 enum verdict kubernetes_serve_ns_host(struct plugin_inst *self, struct query *q, size_t zone);
+/* The addresses of ns.dns.ZONE; false where there is no such name. */
+bool kubernetes_ns_addrs(const struct kubernetes_conf *c, const struct query *q, size_t zone,
+			 struct kubernetes_addrs *a);
 /* The name does not exist: NXDOMAIN, SERVFAIL before the first list, or the next plugin. */
 enum verdict kubernetes_no_name(struct plugin_inst *self, struct query *q, size_t zone);
 /* A question for an ExternalName: a CNAME record and where it leads. */

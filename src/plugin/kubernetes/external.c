@@ -60,17 +60,6 @@ static enum verdict follow_outside(struct plugin_inst *self, struct query *q, si
 	return V_WAIT;
 }
 
-static void add_addresses(const struct kubernetes_conf *c, struct query *q, const uint8_t *owner,
-			  const struct kubernetes_addrs *a)
-{
-	size_t size = a->type == DNS_TYPE_A ? 4 : 16;
-	for (size_t i = 0; i < a->n; i++) {
-		if (!kubernetes_reply_add(c, q, DNS_ANSWER, owner, a->type, a->v[i]->b + 16 - size,
-					  size))
-			return;
-	}
-}
-
 /* Follows the chain as long as it stays in the zone. */
 static enum verdict follow(struct plugin_inst *self, struct query *q, size_t zone,
 			   struct kubernetes_chain *st)
@@ -85,13 +74,16 @@ static enum verdict follow(struct plugin_inst *self, struct query *q, size_t zon
 			return follow_outside(self, q, zone, target);
 		dns_qname_set(&name, target);
 		kubernetes_addrs_init(&a, q, q->req.qtype);
-		if (kubernetes_find(&f, c, &name, zone, collect, &a) == KUBERNETES_NXDOMAIN)
+		enum kubernetes_found found = kubernetes_find(&f, c, &name, zone, collect, &a);
+		if (f.parsed.what == KUBERNETES_NS_HOST)
+			kubernetes_ns_addrs(c, q, zone, &a);
+		else if (found == KUBERNETES_NXDOMAIN)
+			return no_data(c, q, zone);
+		if (f.external == NULL && a.set.n == 0)
 			return no_data(c, q, zone);
 		if (f.external == NULL) {
-			if (a.n == 0)
-				return no_data(c, q, zone);
 			reply_chain(c, q, st);
-			add_addresses(c, q, target, &a);
+			kubernetes_addrs_append(c, q, &a, target);
 			return V_ANSWERED;
 		}
 		if (!add_link(st, q, target, f.external))

@@ -211,11 +211,9 @@ static enum kubernetes_found find_pod(struct kubernetes_find *f, struct walk *w)
 	const struct kubernetes_conf *c = f->conf;
 	if (c->pods == KUBERNETES_PODS_DISABLED || !pod_address(f->parsed.service, &f->pod))
 		return KUBERNETES_NXDOMAIN;
-	if (c->pods == KUBERNETES_PODS_VERIFIED) {
-		const struct kube_pod *p = kubernetes_index_pod_by_ip(c->index, &f->pod);
-		if (p == NULL || !slice_eq(slice_of(p->o.ns), f->parsed.ns))
-			return KUBERNETES_NXDOMAIN;
-	}
+	if (c->pods == KUBERNETES_PODS_VERIFIED &&
+	    kubernetes_index_pod_in(c->index, &f->pod, f->parsed.ns) == NULL)
+		return KUBERNETES_NXDOMAIN;
 	give(w, &(struct kubernetes_hit){ .ip = &f->pod });
 	return KUBERNETES_EXISTS;
 }

@@ -502,6 +502,15 @@ const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index 
 	return n != NULL ? kube_service_of(block_of(n)->o) : NULL;
 }
 
+void kubernetes_index_each_by_ip(const struct kubernetes_index *x, const struct kube_ip *ip,
+				 bool (*fn)(void *ctx, const struct kube_service *s), void *ctx)
+{
+	struct rcutable_cursor c;
+	struct ip_node *n = find_ip(&x->service_ips, ip, &c);
+	while (n != NULL && fn(ctx, kube_service_of(block_of(n)->o)))
+		n = next_ip(&c, n);
+}
+
 size_t kubernetes_index_endpoints(const struct kubernetes_index *x, const struct kube_ip *ip,
 				  struct kubernetes_endpoint_ref *ret, size_t max)
 {
@@ -522,6 +531,17 @@ const struct kube_pod *kubernetes_index_pod_by_ip(const struct kubernetes_index 
 	struct rcutable_cursor c;
 	struct ip_node *n = find_ip(&x->pod_ips, ip, &c);
 	return n != NULL ? kube_pod_of(block_of(n)->o) : NULL;
+}
+
+const struct kube_pod *kubernetes_index_pod_in(const struct kubernetes_index *x,
+					       const struct kube_ip *ip, struct slice ns)
+{
+	struct rcutable_cursor c;
+	for (struct ip_node *n = find_ip(&x->pod_ips, ip, &c); n != NULL; n = next_ip(&c, n)) {
+		if (slice_eq(slice_of(block_of(n)->o->ns), ns))
+			return kube_pod_of(block_of(n)->o);
+	}
+	return NULL;
 }
 
 void kubernetes_index_each(struct kubernetes_index *x,

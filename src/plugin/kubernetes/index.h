@@ -60,6 +60,9 @@ bool kubernetes_index_has_namespace(const struct kubernetes_index *x, struct sli
 /* The Service whose cluster address this is (the one that came first); NULL. */
 const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index *x,
 						  const struct kube_ip *ip);
+/* All of them in the order they came; false stops. */
+void kubernetes_index_each_by_ip(const struct kubernetes_index *x, const struct kube_ip *ip,
+				 bool (*fn)(void *ctx, const struct kube_service *s), void *ctx);
 /* All ready endpoints with the address: how many, the first `max` of them in `ret`. */
 size_t kubernetes_index_endpoints(const struct kubernetes_index *x, const struct kube_ip *ip,
 				  struct kubernetes_endpoint_ref *ret, size_t max);
@@ -67,6 +70,9 @@ size_t kubernetes_index_endpoints(const struct kubernetes_index *x, const struct
  * the one that came last. */
 const struct kube_pod *kubernetes_index_pod_by_ip(const struct kubernetes_index *x,
 						  const struct kube_ip *ip);
+/* A pod of this namespace with the address (pods on the node's network share one); NULL. */
+const struct kube_pod *kubernetes_index_pod_in(const struct kubernetes_index *x,
+					       const struct kube_ip *ip, struct slice ns);
 /* Whole walks, for transfers and snapshots; entries in no order. Under the writers' lock: control
  * threads only. */
 void kubernetes_index_each(struct kubernetes_index *x,

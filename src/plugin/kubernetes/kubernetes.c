@@ -60,8 +60,8 @@ static enum verdict serve_address(struct plugin_inst *self, struct query *q, siz
 		return kubernetes_no_name(self, q, zone);
 	if (f.external != NULL)
 		return kubernetes_serve_external(self, q, zone, f.external);
-	return a.n != 0 ? kubernetes_addrs_reply(c, q, &a)
-			: kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
+	return a.set.n != 0 ? kubernetes_addrs_reply(c, q, &a)
+			    : kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
 }
 
 static enum verdict serve_version(const struct kubernetes_conf *c, struct query *q)
@@ -75,24 +75,16 @@ static enum verdict serve_version(const struct kubernetes_conf *c, struct query 
 	return V_ANSWERED;
 }
 
-static bool note(void *ctx, const struct kubernetes_hit *h)
-{
-	(void)h;
-	*(bool *)ctx = true;
-	return false;
-}
-
 /* Only what has records of another type is known to TXT: not the names between. */
 static enum verdict serve_txt(struct plugin_inst *self, struct query *q, size_t zone)
 {
 	const struct kubernetes_conf *c = self->conf;
 	struct kubernetes_find f;
-	bool any = false;
-	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, note, &any);
+	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, stop, NULL);
 	if (f.parsed.what == KUBERNETES_VERSION)
 		return serve_version(c, q);
-	if (any || f.external != NULL ||
-	    (found == KUBERNETES_EXISTS && f.parsed.n_zone_labels != 0))
+	if (found == KUBERNETES_EXISTS &&
+	    (f.parsed.what == KUBERNETES_SERVICE || f.parsed.what == KUBERNETES_POD))
 		return kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
 	return kubernetes_no_name(self, q, zone);
 }

@@ -56,37 +56,28 @@ static bool reverse_ip(const struct dns_qname *q, struct kube_ip *ret)
 	return true;
 }
 
-static size_t add_label(uint8_t *out, size_t n, const char *text, size_t len)
-{
-	out[n] = (uint8_t)len;
-	memcpy(out + n + 1, text, len);
-	return n + 1 + len;
-}
+/* Names once each. */
+struct ptrs {
+	const struct kubernetes_conf *c;
+	struct query *q;
+	struct kubernetes_set seen;
+};
 
-/* [endpoint.]service.namespace.svc.PRIMARY */
-static bool add_ptr(const struct kubernetes_conf *c, struct query *q, struct slice endpoint,
-		    const char *service, const char *ns)
+static bool add_ptr(struct ptrs *p, struct slice endpoint, const char *service, const char *ns)
 {
-	uint8_t name[5 * (DNS_LABEL_MAX + 1) + DNS_NAME_MAX];
-	const uint8_t *zone = c->zones.wire[c->primary];
-	size_t n = 0, zone_n = dns_name_len(zone), service_n = strlen(service), ns_n = strlen(ns);
-	if (service_n == 0 || service_n > DNS_LABEL_MAX || ns_n > DNS_LABEL_MAX)
-		return true; /* no name at all */
-	if (endpoint.n != 0)
-		n = add_label(name, n, endpoint.p, endpoint.n);
-	n = add_label(name, n, service, service_n);
-	n = add_label(name, n, ns, ns_n);
-	n = add_label(name, n, "svc", 3);
-	if (n + zone_n > DNS_NAME_MAX)
+	uint8_t name[DNS_NAME_MAX];
+	size_t n = kubernetes_name(
+		&(struct kubernetes_name){ .endpoint = endpoint,
+					   .service = slice_of(service),
+					   .ns = slice_of(ns),
+					   .zone = p->c->zones.wire[p->c->primary] },
+		name);
+	const char *copy = n != 0 ? arena_memdup(&p->q->arena, name, n) : NULL;
+	if (n == 0)
 		return true;
-	memcpy(name + n, zone, zone_n);
-	n += zone_n;
-	DNS_RR_FOREACH(rr, &q->resp, DNS_ANSWER)
-	{
-		if (rr->rdlen == n && memcmp(rr->rdata, name, n) == 0)
-			return true;
-	}
-	return kubernetes_reply_add(c, q, DNS_ANSWER, q->req.qname, DNS_TYPE_PTR, name, n);
+	if (copy == NULL || !kubernetes_set_add(&p->seen, (struct slice){ copy, n }))
+		return copy != NULL && !p->seen.full;
+	return kubernetes_reply_add(p->c, p->q, DNS_ANSWER, p->q->req.qname, DNS_TYPE_PTR, copy, n);
 }
 
 static bool shown(const struct kubernetes_conf *c, const char *ns)
@@ -94,9 +85,21 @@ static bool shown(const struct kubernetes_conf *c, const char *ns)
 	return c->namespaces.n == 0 || kubernetes_exposed(c, slice_of(ns));
 }
 
-static void add_endpoints(const struct kubernetes_conf *c, struct query *q,
-			  const struct kube_ip *ip)
+struct first_shown {
+	const struct kubernetes_conf *c;
+	const struct kube_service *s;
+};
+
+static bool is_not_shown(void *ctx, const struct kube_service *s)
 {
+	struct first_shown *f = ctx;
+	f->s = shown(f->c, s->o.ns) ? s : NULL;
+	return f->s == NULL;
+}
+
+static void add_endpoints(struct ptrs *p, const struct kube_ip *ip)
+{
+	const struct kubernetes_conf *c = p->c;
 	struct kubernetes_endpoint_ref refs[ENDPOINTS_MAX];
 	char label[DNS_LABEL_MAX + 1];
 	size_t n = kubernetes_index_endpoints(c->index, ip, refs, ARRAY_LEN(refs));
@@ -105,7 +108,7 @@ static void add_endpoints(const struct kubernetes_conf *c, struct query *q,
 		if (!shown(c, s->o.ns))
 			continue;
 		size_t k = kubernetes_endpoint_label(c, s, &s->endpoints[refs[i].at], label);
-		if (!add_ptr(c, q, (struct slice){ label, k }, s->service, s->o.ns))
+		if (!add_ptr(p, (struct slice){ label, k }, s->service, s->o.ns))
 			return;
 	}
 }
@@ -126,11 +129,13 @@ enum verdict kubernetes_serve_ptr(struct plugin_inst *self, struct query *q, siz
 		return kubernetes_find(&f, c, &q->qname, zone, nothing, NULL) == KUBERNETES_EXISTS
 			       ? kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR)
 			       : kubernetes_no_name(self, q, zone);
-	const struct kube_service *s = kubernetes_index_by_ip(c->index, &ip);
+	struct first_shown first = { .c = c };
+	struct ptrs p = { .c = c, .q = q, .seen.arena = &q->arena };
+	kubernetes_index_each_by_ip(c->index, &ip, is_not_shown, &first);
 	kubernetes_reply_open(q);
-	if (s != NULL && shown(c, s->o.ns))
-		add_ptr(c, q, (struct slice){ "", 0 }, s->o.name, s->o.ns);
+	if (first.s != NULL)
+		add_ptr(&p, (struct slice){ "", 0 }, first.s->o.name, first.s->o.ns);
 	else
-		add_endpoints(c, q, &ip);
+		add_endpoints(&p, &ip);
 	return q->resp.count[DNS_ANSWER] != 0 ? V_ANSWERED : kubernetes_no_name(self, q, zone);
 }

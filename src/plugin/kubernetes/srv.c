@@ -12,6 +12,7 @@ struct srv {
 	const struct kubernetes_qparse *parsed;
 	uint16_t weight;
 	size_t n; /* hits */
+	struct kubernetes_set seen[DNS_SECTIONS];
 };
 
 static bool count(void *ctx, const struct kubernetes_hit *h)
@@ -22,76 +23,69 @@ static bool count(void *ctx, const struct kubernetes_hit *h)
 	return true;
 }
 
-static size_t put_label(uint8_t *out, struct slice text)
+/* Its length; 0 when it is no name. */
+static size_t target_of(const struct srv *s, const struct kubernetes_hit *h,
+			uint8_t name[DNS_NAME_MAX])
 {
-	out[0] = (uint8_t)text.n;
-	memcpy(out + 1, text.p, text.n);
-	return 1 + text.n;
-}
-
-/* [endpoint.]service.namespace.(svc|pod).ZONE; NULL: no room, or too long to be a name. */
-static const uint8_t *target_of(const struct srv *s, const struct kubernetes_hit *h)
-{
-	uint8_t name[5 * (DNS_LABEL_MAX + 1) + DNS_NAME_MAX];
 	char label[DNS_LABEL_MAX + 1];
-	size_t n = 0, zone_n = dns_name_len(s->zone);
-	bool pod = h->service == NULL;
-	struct slice service = pod ? s->parsed->service : slice_of(h->service->o.name);
-	struct slice ns = pod ? s->parsed->ns : slice_of(h->service->o.ns);
-	if (service.n > DNS_LABEL_MAX || ns.n > DNS_LABEL_MAX)
-		return NULL;
-	if (h->slice != NULL) {
-		size_t k = kubernetes_endpoint_label(s->c, h->slice, h->endpoint, label);
-		n = put_label(name, (struct slice){ label, k });
-	}
-	n += put_label(name + n, service);
-	n += put_label(name + n, ns);
-	n += put_label(name + n, slice_of(pod ? "pod" : "svc"));
-	if (n + zone_n > DNS_NAME_MAX)
-		return NULL;
-	memcpy(name + n, s->zone, zone_n);
-	return arena_memdup(&s->q->arena, name, n + zone_n);
+	struct kubernetes_name p = { .zone = s->zone, .pod = h->service == NULL };
+	p.service = p.pod ? s->parsed->service : slice_of(h->service->o.name);
+	p.ns = p.pod ? s->parsed->ns : slice_of(h->service->o.ns);
+	if (h->slice != NULL)
+		p.endpoint = (struct slice){ label, kubernetes_endpoint_label(s->c, h->slice,
+									      h->endpoint, label) };
+	return kubernetes_name(&p, name);
 }
 
-static bool has_record(const struct dns_resp *r, enum dns_section section, const uint8_t *owner,
-		       const void *rdata, size_t n)
+/* A record once; false when there is no more room. */
+static bool add_once(struct srv *s, enum dns_section section, const struct dns_rr *rr)
 {
-	DNS_RR_FOREACH(rr, r, section)
-	{
-		if (rr->rdlen == n && memcmp(rr->rdata, rdata, n) == 0 &&
-		    (owner == NULL || dns_name_eq_case(rr->owner, owner)))
-			return true;
-	}
-	return false;
+	uint8_t key[DNS_NAME_MAX + SRV_FIXED + DNS_NAME_MAX];
+	size_t owner_n = section == DNS_ADDITIONAL ? rr->owner_len : 0;
+	if (owner_n != 0)
+		memcpy(key, rr->owner, owner_n);
+	memcpy(key + owner_n, rr->rdata, rr->rdlen);
+	const char *copy = arena_memdup(&s->q->arena, key, owner_n + rr->rdlen);
+	if (copy == NULL)
+		return false;
+	if (!kubernetes_set_add(&s->seen[section], (struct slice){ copy, owner_n + rr->rdlen }))
+		return !s->seen[section].full;
+	struct dns_rr kept = *rr;
+	kept.rdata = (const uint8_t *)copy + owner_n;
+	return dns_resp_add(&s->q->resp, &s->q->arena, section, &kept) == 0;
 }
 
 static bool add_hit(void *ctx, const struct kubernetes_hit *h)
 {
 	struct srv *s = ctx;
-	const struct kubernetes_conf *c = s->c;
 	uint8_t rdata[SRV_FIXED + DNS_NAME_MAX];
-	if (h->port == -1)
+	size_t n = h->port != -1 ? target_of(s, h, rdata + SRV_FIXED) : 0;
+	size_t size = kube_ip_is4(h->ip) ? 4 : 16;
+	if (n == 0)
 		return true;
-	const uint8_t *target = target_of(s, h);
-	if (target == NULL) {
-		s->q->resp.flags |= DNS_FLAG_TC;
-		return false;
-	}
-	size_t n = dns_name_len(target), v4 = kube_ip_is4(h->ip);
+	const uint8_t *target = arena_memdup(&s->q->arena, rdata + SRV_FIXED, n);
 	dns_put16(rdata, 0);
 	dns_put16(rdata + 2, s->weight);
 	dns_put16(rdata + 4, (uint16_t)h->port);
-	memcpy(rdata + SRV_FIXED, target, n);
-	struct dns_resp *r = &s->q->resp;
-	if (!has_record(r, DNS_ANSWER, NULL, rdata, SRV_FIXED + n) &&
-	    !kubernetes_reply_add(c, s->q, DNS_ANSWER, s->q->req.qname, DNS_TYPE_SRV, rdata,
-				  SRV_FIXED + n))
-		return false;
-	size_t size = v4 ? 4 : 16;
-	const uint8_t *ip = h->ip->b + 16 - size;
-	return has_record(r, DNS_ADDITIONAL, target, ip, size) ||
-	       kubernetes_reply_add(c, s->q, DNS_ADDITIONAL, target,
-				    v4 ? DNS_TYPE_A : DNS_TYPE_AAAA, ip, size);
+	struct dns_rr srv = { .owner = s->q->req.qname,
+			      .owner_len = (uint8_t)s->q->qname.len,
+			      .type = DNS_TYPE_SRV,
+			      .cls = DNS_CLASS_IN,
+			      .ttl = (uint32_t)s->c->ttl_s,
+			      .rdata = rdata,
+			      .rdlen = (uint16_t)(SRV_FIXED + n) };
+	struct dns_rr address = { .owner = target,
+				  .owner_len = (uint8_t)n,
+				  .type = size == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA,
+				  .cls = DNS_CLASS_IN,
+				  .ttl = (uint32_t)s->c->ttl_s,
+				  .rdata = h->ip->b + 16 - size,
+				  .rdlen = (uint16_t)size };
+	if (target != NULL && add_once(s, DNS_ANSWER, &srv) &&
+	    add_once(s, DNS_ADDITIONAL, &address))
+		return true;
+	s->q->resp.flags |= DNS_FLAG_TC;
+	return false;
 }
 
 enum verdict kubernetes_serve_srv(struct plugin_inst *self, struct query *q, size_t zone)
@@ -102,7 +96,9 @@ enum verdict kubernetes_serve_srv(struct plugin_inst *self, struct query *q, siz
 			 .q = q,
 			 .zone = q->req.qname +
 				 q->qname.label[q->qname.n_labels - c->zone_labels[zone]],
-			 .parsed = &f.parsed };
+			 .parsed = &f.parsed,
+			 .seen[DNS_ANSWER].arena = &q->arena,
+			 .seen[DNS_ADDITIONAL].arena = &q->arena };
 	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, count, &s);
 	if (f.parsed.what == KUBERNETES_NS_HOST)
 		return kubernetes_serve_ns_host(self, q, zone);
