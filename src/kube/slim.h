@@ -74,6 +74,7 @@ struct kube_label {
 /* A pod that is being deleted is an object to be ignored. */
 struct kube_pod {
 	struct kube_obj o;
+	bool host_network; /* its addresses are those of its node */
 	uint32_t n_ips, n_labels;
 	const struct kube_ip *ips;
 	const struct kube_label *labels;

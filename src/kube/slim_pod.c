@@ -6,12 +6,13 @@
 #include "base/mem.h"
 #include "kube/slim_priv.h"
 
-enum { IP = SLIM_OWN, LABEL, DELETION };
+enum { IP = SLIM_OWN, LABEL, DELETION, HOST_NETWORK };
 
 static const struct kube_sax_row rows[] = {
 	SLIM_ROWS,
 	{ "metadata.deletionTimestamp", DELETION, 0 },
 	{ "metadata.labels.*", LABEL, 0 },
+	{ "spec.hostNetwork", HOST_NETWORK, 0 },
 	{ "status.podIPs[].ip", IP, 0 },
 };
 
@@ -23,7 +24,7 @@ struct pod_codec {
 	struct slim s;
 	VEC(struct kube_ip) ips;
 	VEC(struct label) labels;
-	bool deleting;
+	bool deleting, host_network;
 };
 
 static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice text)
@@ -34,6 +35,8 @@ static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice tex
 		return slim_value(&c->s, id, type, text);
 	if (id == LABEL && type == KUBE_SAX_KEY)
 		vec_push(&c->labels, (struct label){ .key = slim_text(&c->s.shared, text) });
+	if (id == HOST_NETWORK)
+		c->host_network = type == KUBE_SAX_TRUE;
 	if (type != KUBE_SAX_STRING)
 		return 0;
 	if (id == LABEL)
@@ -73,6 +76,7 @@ static struct kube_obj *build(const struct pod_codec *c)
 	v->n_labels = (uint32_t)c->labels.n;
 	v->ips = ips;
 	v->labels = labels;
+	v->host_network = c->host_network;
 	v->o.ignore = c->deleting;
 	return &v->o;
 }
@@ -82,7 +86,7 @@ static int pod_decode(struct kube_codec *codec, struct slice json, struct kube_o
 	struct pod_codec *c = (struct pod_codec *)codec;
 	slim_begin(&c->s);
 	c->ips.n = c->labels.n = 0;
-	c->deleting = false;
+	c->deleting = c->host_network = false;
 	int r = kube_sax_parse(c->s.sax, json, on_value, c);
 	if (r == 0)
 		r = slim_check(&c->s);

@@ -71,6 +71,8 @@ static void pod_add(struct strbuf *b, const struct kube_obj *o)
 		ip_add(b, &p->ips[i]);
 	for (uint32_t i = 0; i < p->n_labels; i++)
 		strbuf_addf(b, " %s=%s", p->labels[i].key, p->labels[i].value);
+	if (p->host_network)
+		strbuf_adds(b, " host");
 }
 
 enum { SERVICE, SLICE_ZONES, SLICE_PLAIN, POD, CODECS };
@@ -167,6 +169,12 @@ static const struct {
 	  "{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"deletionTimestamp\":\"2026-01-01T00:"
 	  "00:00Z\"}}",
 	  "n/p@ ignore", 0 },
+	{ POD,
+	  "{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"spec\":{\"hostNetwork\":true}}",
+	  "n/p@ host", 0 },
+	{ POD,
+	  "{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"spec\":{\"hostNetwork\":false}}",
+	  "n/p@", 0 },
 };
 
 static void kept(void **state)

@@ -57,6 +57,8 @@ struct kubernetes_conf {
 	struct kubernetes_index *index; /* the source's */
 	struct kube_ip *local;		/* own addresses, less loopback */
 	size_t n_local;
+	uint8_t **host_search; /* of the host's resolv.conf, lower-case wire names */
+	size_t n_host_search;
 };
 
 /* ---- setup.c ---- */
@@ -162,6 +164,17 @@ enum verdict kubernetes_addrs_reply(const struct kubernetes_conf *c, struct quer
 /* Adds them to an open answer, under this owner. */
 void kubernetes_addrs_append(const struct kubernetes_conf *c, struct query *q,
 			     const struct kubernetes_addrs *a, const uint8_t *owner);
+
+/* ---- path.c: search paths of pods ---- */
+
+void kubernetes_host_search_read(struct kubernetes_conf *c, const char *path);
+void kubernetes_host_search_free(struct kubernetes_conf *c);
+/* The search list of a namespace: ns.svc.ZONE, svc.ZONE, ZONE, those of the host, the root. Their
+ * number; they live as long as q. */
+int kubernetes_search_of(const struct kubernetes_conf *c, struct query *q, size_t zone,
+			 struct slice ns, const uint8_t **out, size_t max);
+int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, const uint8_t **out,
+				 size_t max);
 
 /* ---- srv.c, reverse.c, apex.c, external.c ---- */
 

@@ -544,6 +544,20 @@ const struct kube_pod *kubernetes_index_pod_in(const struct kubernetes_index *x,
 	return NULL;
 }
 
+const char *kubernetes_index_pod_namespace(const struct kubernetes_index *x,
+					   const struct kube_ip *ip)
+{
+	struct rcutable_cursor c;
+	const char *ns = NULL;
+	for (struct ip_node *n = find_ip(&x->pod_ips, ip, &c); n != NULL; n = next_ip(&c, n)) {
+		const struct kube_pod *p = kube_pod_of(block_of(n)->o);
+		if (p->host_network || (ns != NULL && strcmp(p->o.ns, ns) != 0))
+			return NULL;
+		ns = p->o.ns;
+	}
+	return ns;
+}
+
 void kubernetes_index_each(struct kubernetes_index *x,
 			   bool (*fn)(void *ctx, const struct kubernetes_entry *e), void *ctx)
 {

@@ -73,6 +73,10 @@ const struct kube_pod *kubernetes_index_pod_by_ip(const struct kubernetes_index 
 /* A pod of this namespace with the address (pods on the node's network share one); NULL. */
 const struct kube_pod *kubernetes_index_pod_in(const struct kubernetes_index *x,
 					       const struct kube_ip *ip, struct slice ns);
+/* The namespace of all pods with the address; NULL when there is none, when they are of several
+ * namespaces, or when one of them is on its host's network. */
+const char *kubernetes_index_pod_namespace(const struct kubernetes_index *x,
+					   const struct kube_ip *ip);
 /* Whole walks, for transfers and snapshots; entries in no order. Under the writers' lock: control
  * threads only. */
 void kubernetes_index_each(struct kubernetes_index *x,

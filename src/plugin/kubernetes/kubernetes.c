@@ -7,6 +7,7 @@ static int kubernetes_prepare(struct plugin_inst *self, struct prepare *p)
 	struct kubernetes_conf *c = self->conf;
 	if (p->dry)
 		return 0;
+	kubernetes_host_search_read(c, "/etc/resolv.conf");
 	int r = kubernetes_source_get(self, p);
 	if (r == 0)
 		kubernetes_source_wait(c->source, c->startup_ns);
@@ -16,6 +17,7 @@ static int kubernetes_prepare(struct plugin_inst *self, struct prepare *p)
 static void kubernetes_teardown(struct plugin_inst *self)
 {
 	kubernetes_source_put(self->conf);
+	kubernetes_host_search_free(self->conf);
 }
 
 static bool kubernetes_ready(struct plugin_inst *self)
@@ -166,5 +168,5 @@ const struct plugin kubernetes_plugin = {
 	.teardown = kubernetes_teardown,
 	.serve = kubernetes_serve,
 	.resume = kubernetes_resume_external,
-	.ops = { .ready = kubernetes_ready },
+	.ops = { .ready = kubernetes_ready, .search_for_client = kubernetes_search_for_client },
 };

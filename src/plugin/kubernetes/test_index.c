@@ -1,8 +1,11 @@
 /* Random changes, and after each the index must say what a plain list of objects says. */
 #include "plugin/kubernetes/index.h"
 
+#include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +226,130 @@ static void random_changes(void **state)
 	kube_intern_free(w.texts);
 }
 
+/* Which namespace an address is of (M3): pods come and go, and use addresses again. */
+static void namespace_of_an_address(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *first, *second; /* ns, and h where on the host's network */
+		const char *ns;
+	} rows[] = {
+		{ NULL, NULL, NULL }, { "a", NULL, "a" },  { NULL, "b", "b" },
+		{ "a", "a", "a" },    { "a", "b", NULL },  { "b", "a", NULL },
+		{ "ah", NULL, NULL }, { "a", "ah", NULL }, { "ah", "a", NULL },
+	};
+	struct kube_intern *texts = kube_intern_new();
+	struct kube_codec *codec = kube_pod_codec(texts);
+	struct kubernetes_index *x = kubernetes_index_new();
+	struct kube_obj *at[2] = { NULL };
+	struct kube_ip ip;
+	assert_int_equal(kube_ip_parse(slice_of("10.2.0.1"), &ip), 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *spec[] = { rows[i].first, rows[i].second };
+		for (size_t k = 0; k < 2; k++) {
+			CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+			struct kube_obj *now = NULL;
+			if (spec[k] != NULL) {
+				strbuf_addf(
+					&b,
+					"{\"metadata\":{\"name\":\"p%zu\",\"namespace\":\"%c\"},"
+					"\"spec\":{\"hostNetwork\":%s},\"status\":{\"podIPs\":"
+					"[{\"ip\":\"10.2.0.1\"}]}}",
+					k, spec[k][0], spec[k][1] == 'h' ? "true" : "false");
+				now = decode(codec, b.s);
+			}
+			if (at[k] != NULL || now != NULL)
+				kubernetes_index_pod(x, at[k], now);
+			kube_obj_unref(at[k]);
+			at[k] = now;
+		}
+		const char *ns = kubernetes_index_pod_namespace(x, &ip);
+		if (rows[i].ns == NULL)
+			assert_null(ns);
+		else
+			assert_string_equal(ns, rows[i].ns);
+	}
+	kubernetes_index_free(x);
+	kube_obj_unref(at[0]);
+	kube_obj_unref(at[1]);
+	kube_codec_free(codec);
+	rcu_barrier_all();
+	kube_intern_free(texts);
+}
+
+/* One address goes from namespace to namespace, much faster than 1 kHz, while another thread asks:
+ * in each state it finds the owner of that state, and none between two (M3). */
+#define CHANGING (UINT_MAX - 1)
+
+struct churn {
+	struct kubernetes_index *x;
+	struct kube_ip ip;
+	atomic_uint epoch; /* 4 n: nobody's, 4 n + 1: a's, 4 n + 2: nobody's, 4 n + 3: b's */
+	atomic_uint checked[4];
+	atomic_bool wrong;
+};
+
+static void *churn_read(void *arg)
+{
+	static const char *const owner[] = { NULL, "a", NULL, "b" };
+	struct churn *c = arg;
+	rcu_thread_register();
+	for (unsigned before = 0; before != UINT_MAX;) {
+		before = atomic_load(&c->epoch);
+		if (before == CHANGING)
+			continue;
+		rcu_enter();
+		const char *ns = kubernetes_index_pod_namespace(c->x, &c->ip);
+		const char *want = owner[before % 4];
+		bool good = ns == want || (ns != NULL && want != NULL && strcmp(ns, want) == 0);
+		rcu_leave();
+		if (atomic_load(&c->epoch) != before || before == UINT_MAX)
+			continue;
+		atomic_fetch_add(&c->checked[before % 4], 1);
+		if (!good)
+			atomic_store(&c->wrong, true);
+	}
+	rcu_thread_unregister();
+	return NULL;
+}
+
+static void addresses_used_again(void **state)
+{
+	(void)state;
+	enum { TURNS = 20000 };
+	struct kube_intern *texts = kube_intern_new();
+	struct kube_codec *codec = kube_pod_codec(texts);
+	struct churn c = { .x = kubernetes_index_new() };
+	struct kube_obj *pod[2];
+	pthread_t reader;
+	assert_int_equal(kube_ip_parse(slice_of("10.2.0.1"), &c.ip), 0);
+	for (int i = 0; i < 2; i++) {
+		char json[160];
+		snprintf(json, sizeof(json),
+			 "{\"metadata\":{\"name\":\"p\",\"namespace\":\"%c\"},\"status\":"
+			 "{\"podIPs\":[{\"ip\":\"10.2.0.1\"}]}}",
+			 'a' + i);
+		pod[i] = decode(codec, json);
+	}
+	assert_int_equal(pthread_create(&reader, NULL, churn_read, &c), 0);
+	for (unsigned i = 0; i < TURNS || atomic_load(&c.checked[i % 4]) < 10; i++) {
+		struct kube_obj *o = pod[i / 2 % 2];
+		atomic_store(&c.epoch, CHANGING);
+		kubernetes_index_pod(c.x, i % 2 != 0 ? o : NULL, i % 2 != 0 ? NULL : o);
+		atomic_store(&c.epoch, i + 1);
+	}
+	atomic_store(&c.epoch, UINT_MAX);
+	pthread_join(reader, NULL);
+	assert_false(atomic_load(&c.wrong));
+	rcu_barrier_all();
+	kubernetes_index_free(c.x);
+	kube_obj_unref(pod[0]);
+	kube_obj_unref(pod[1]);
+	kube_codec_free(codec);
+	rcu_barrier_all();
+	kube_intern_free(texts);
+}
+
 static void namespaces(void **state)
 {
 	(void)state;
@@ -244,6 +371,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_changes),
 		cmocka_unit_test(namespaces),
+		cmocka_unit_test(namespace_of_an_address),
+		cmocka_unit_test(addresses_used_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,94 @@
+/* Search paths of pods, for `autopath @kubernetes`: those of the namespace in which the client's
+ * address is a pod's. An address that tells no namespace gives none, and the client walks its path
+ * itself, as without autopath: that of a node (pods of the host's network share it with each other
+ * and with everything that runs there), and one that pods of several namespaces have at the same
+ * time, as when it is used again before the old pod is gone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/readfile.h"
+#include "dns/resolvconf.h"
+#include "plugin/kubernetes/conf.h"
+
+enum { OWN_ELEMENTS = 4 }; /* ns.svc.Z, svc.Z, Z, and the root in the end */
+
+void kubernetes_host_search_read(struct kubernetes_conf *c, const char *path)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct dns_resolvconf rc = { 0 };
+	struct arena a;
+	arena_init(&a);
+	/* As in CoreDNS, a file that cannot be read is an empty one. */
+	if (readfile_path(path, DNS_RESOLVCONF_BYTES_MAX, 0, &text) < 0 ||
+	    dns_resolvconf_parse(strbuf_slice(&text), &a, &rc) < 0)
+		rc.n_search = 0;
+	c->host_search = xcalloc(rc.n_search + 1, sizeof(*c->host_search));
+	for (size_t i = 0; i < rc.n_search; i++) {
+		uint8_t name[DNS_NAME_MAX];
+		int n = dns_name_from_text(slice_of(rc.search[i]), name);
+		if (n < 0)
+			continue;
+		dns_name_lower(name, name);
+		c->host_search[c->n_host_search++] = xmemdup(name, (size_t)n);
+	}
+	arena_done(&a);
+}
+
+void kubernetes_host_search_free(struct kubernetes_conf *c)
+{
+	for (size_t i = 0; i < c->n_host_search; i++)
+		free(c->host_search[i]);
+	free(c->host_search);
+	c->host_search = NULL;
+	c->n_host_search = 0;
+}
+
+static bool client_ip(const struct query *q, struct kube_ip *ret)
+{
+	size_t n;
+	const uint8_t *p = net_addr_bytes(&q->client, &n);
+	*ret = (struct kube_ip){ .b = { [10] = 0xff, [11] = 0xff } };
+	if (n != 4 && n != 16)
+		return false;
+	memcpy(ret->b + 16 - n, p, n);
+	return true;
+}
+
+/* The namespace's own list, all of it in q's memory; its length, 0 when there is no room. */
+int kubernetes_search_of(const struct kubernetes_conf *c, struct query *q, size_t zone,
+			 struct slice ns, const uint8_t **out, size_t max)
+{
+	static const uint8_t svc[] = "\3svc";
+	const uint8_t *z = c->zones.wire[zone];
+	size_t zone_n = dns_name_len(z), svc_n = sizeof(svc) - 1;
+	int n = 0;
+	if (max < OWN_ELEMENTS || ns.n > DNS_LABEL_MAX || 1 + ns.n + svc_n + zone_n > DNS_NAME_MAX)
+		return 0;
+	uint8_t *name = arena_alloc(&q->arena, 1 + ns.n + svc_n + zone_n);
+	if (name == NULL)
+		return 0;
+	name[0] = (uint8_t)ns.n;
+	memcpy(name + 1, ns.p, ns.n);
+	memcpy(name + 1 + ns.n, svc, svc_n);
+	memcpy(name + 1 + ns.n + svc_n, z, zone_n);
+	out[n++] = name;
+	out[n++] = name + 1 + ns.n;
+	out[n++] = name + 1 + ns.n + svc_n;
+	for (size_t i = 0; i < c->n_host_search && (size_t)n + 1 < max; i++)
+		out[n++] = c->host_search[i];
+	out[n++] = dns_name_root;
+	return n;
+}
+
+int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, const uint8_t **out,
+				 size_t max)
+{
+	const struct kubernetes_conf *c = self->conf;
+	struct kube_ip ip;
+	int zone = zone_list_match(&c->zones, &q->qname);
+	if (zone < 0 || c->pods != KUBERNETES_PODS_VERIFIED || !client_ip(q, &ip))
+		return 0;
+	const char *ns = kubernetes_index_pod_namespace(c->index, &ip);
+	return ns != NULL ? kubernetes_search_of(c, q, (size_t)zone, slice_of(ns), out, max) : 0;
+}

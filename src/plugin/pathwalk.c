@@ -1,0 +1,168 @@
+/* See pathwalk.h. */
+#include "plugin/pathwalk.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "dns/rrwalk.h"
+
+static const uint16_t probes[] = { DNS_TYPE_A, DNS_TYPE_AAAA };
+
+static enum pathwalk_end fail(struct query *q, uint16_t rcode, const char *err)
+{
+	IGNORE(query_fail(q, rcode, err));
+	return PATHWALK_FAILED;
+}
+
+static enum pathwalk_end no_memory(struct query *q)
+{
+	return fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
+}
+
+/* Asks for the element that the walk is at; the name was seen to fit. */
+static enum pathwalk_end ask(struct plugin_inst *self, struct query *q, const struct pathwalk *w,
+			     uint16_t type)
+{
+	uint8_t name[DNS_NAME_MAX];
+	const uint8_t *suffix = w->path.v[w->at];
+	memcpy(name, q->req.qname, w->base);
+	memcpy(name + w->base, suffix, dns_name_len(suffix));
+	if (query_sub(q, self, SUB_BELOW, name, type) < 0)
+		return fail(q, DNS_RCODE_SERVFAIL, "search path: too many look-ups");
+	return PATHWALK_WAITS;
+}
+
+enum pathwalk_end pathwalk_next(struct plugin_inst *self, struct query *q, struct pathwalk *w)
+{
+	w->probe = 0;
+	for (; w->at < w->path.n; w->at++) {
+		if (w->base + dns_name_len(w->path.v[w->at]) <= DNS_NAME_MAX)
+			return ask(self, q, w, q->req.qtype);
+	}
+	return PATHWALK_NOTHING;
+}
+
+/* In front of the first record of another owner than the name asked: a CNAME to it. */
+static int put_cname(struct query *q, struct dns_resp *r)
+{
+	struct dns_rrwalk w;
+	uint8_t name[DNS_NAME_MAX];
+	dns_rrwalk_init(&w, r);
+	for (;;) {
+		if (!dns_rrwalk_next(&w) || w.of != DNS_ANSWER)
+			return 0;
+		if (dns_rrwalk_owner(&w, name) < 0)
+			return ERR_PARSE;
+		if (!dns_name_eq(name, q->req.qname))
+			break;
+	}
+	struct dns_rr *rr = arena_alloc(&q->arena, sizeof(*rr));
+	size_t n = dns_name_len(name);
+	uint8_t *target = arena_memdup(&q->arena, name, n);
+	if (rr == NULL || target == NULL || dns_resp_thaw(r, &q->arena) < 0)
+		return ERR_SPACE;
+	*rr = (struct dns_rr){
+		.next = r->first[DNS_ANSWER],
+		.owner = q->req.qname,
+		.owner_len = (uint8_t)dns_name_len(q->req.qname),
+		.type = DNS_TYPE_CNAME,
+		.cls = DNS_CLASS_IN,
+		.ttl = w.ttl,
+		.rdata = target,
+		.rdlen = (uint16_t)n,
+	};
+	r->first[DNS_ANSWER] = rr;
+	r->count[DNS_ANSWER]++;
+	return 0;
+}
+
+/* The server completed the reply with an OPT for the client; that is done again for ours. */
+static void take_reply(struct query *sub)
+{
+	if (!sub->written || sub->own_opt)
+		return;
+	sub->resp.has_opt = sub->resp.opt_do = false;
+	sub->resp.options = NULL;
+	sub->resp.options_len = 0;
+	sub->resp.opt_z = 0;
+}
+
+/* It may be sent after all, when others were waited for. */
+static int keep(struct query *q, struct pathwalk *w, struct query *sub)
+{
+	w->here = sub;
+	if (w->first == NULL)
+		w->first = sub;
+	return sub->outcome == V_ANSWERED ? dns_resp_own(&sub->resp, &q->arena) : 0;
+}
+
+static bool is_code(const struct query *sub, uint16_t rcode)
+{
+	return sub->outcome == V_ANSWERED && sub->resp.rcode == rcode;
+}
+
+/* Does a reply of this kind end the walk as a failure? */
+static bool is_failure(const struct pathwalk *w, const struct query *sub)
+{
+	if (!w->strict)
+		return w->probe == 0 && sub->outcome == V_FAIL && sub->err != NULL;
+	return !is_code(sub, DNS_RCODE_NOERROR) && !is_code(sub, DNS_RCODE_NXDOMAIN);
+}
+
+static enum pathwalk_end fail_like(struct query *q, const struct query *sub)
+{
+	if (sub->outcome == V_FAIL)
+		return fail(q, sub->rcode, sub->err);
+	return fail(q, sub->outcome == V_ANSWERED ? sub->resp.rcode : DNS_RCODE_SERVFAIL, NULL);
+}
+
+static bool has_name(const struct pathwalk *w, const struct query *sub)
+{
+	if (w->strict)
+		return is_code(sub, DNS_RCODE_NOERROR) && sub->resp.count[DNS_ANSWER] != 0;
+	if (w->probe != 0)
+		return is_code(sub, DNS_RCODE_NOERROR);
+	return sub->outcome == V_ANSWERED && sub->resp.rcode != DNS_RCODE_NXDOMAIN;
+}
+
+/* The next type to look for at this element, as a number of `probes` plus one; 0: none. */
+static unsigned next_probe(const struct query *q, const struct pathwalk *w)
+{
+	bool address = q->req.qtype == DNS_TYPE_A || q->req.qtype == DNS_TYPE_AAAA;
+	/* Behind the last element there is nothing to keep the types from. */
+	if (w->at + 1 == w->path.n || (!w->strict && !address) || w->here->outcome != V_ANSWERED)
+		return 0;
+	for (unsigned i = w->probe; i < ARRAY_LEN(probes); i++) {
+		if (probes[i] != q->req.qtype)
+			return i + 1;
+	}
+	return 0;
+}
+
+static enum pathwalk_end leave(struct plugin_inst *self, struct query *q, struct pathwalk *w)
+{
+	w->probe = next_probe(q, w);
+	if (w->probe != 0)
+		return ask(self, q, w, probes[w->probe - 1]);
+	if (w->strict && w->at + 1 == w->path.n)
+		w->bare_is_empty = is_code(w->here, DNS_RCODE_NOERROR);
+	w->at++;
+	return pathwalk_next(self, q, w);
+}
+
+enum pathwalk_end pathwalk_resume(struct plugin_inst *self, struct query *q, struct pathwalk *w)
+{
+	struct query *sub = q->sub;
+	if (is_failure(w, sub))
+		return fail_like(q, sub);
+	take_reply(sub);
+	bool found = has_name(w, sub);
+	if (w->probe != 0)
+		return found ? PATHWALK_THERE : leave(self, q, w);
+	if ((found ? put_cname(q, &sub->resp) : keep(q, w, sub)) < 0)
+		return no_memory(q);
+	if (!found)
+		return leave(self, q, w);
+	q->resp = sub->resp;
+	return PATHWALK_FOUND;
+}
