@@ -162,13 +162,12 @@ static void tell(struct apiserver_stream *s, const struct apiserver_event *e)
 static int add_row(void *ctx, const struct apiserver_row *row)
 {
 	struct apiserver_stream *s = ctx;
-	json_t *o;
+	json_t *o = NULL;
 	strbuf_reset(&s->after);
 	strbuf_adds(&s->after, row->key);
-	if (!other_name(s, row->key) && looks_wanted(s, row->value, &o)) {
+	if (!other_name(s, row->key) && looks_wanted(s, row->value, &o))
 		add_version(s, "ADDED", row->value, o);
-		json_decref(o);
-	}
+	json_decref(o);
 	return 0;
 }
 
