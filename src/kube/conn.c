@@ -342,6 +342,17 @@ static const struct {
 	{ CURLE_URL_MALFORMAT, ERR_CONFIG, false },
 };
 
+/* libcurl names the file in memory instead, and not why. */
+static void explain_trust(const struct kube_conn *c, struct kube_exchange *x)
+{
+	if (strncmp(x->error, "server certificate verification failed", 38) == 0)
+		snprintf(x->error, sizeof(x->error),
+			 "its certificate is not trusted: it has expired, or was not signed by %s",
+			 c->tls->system_ca ? "an authority of this system, and the kubeconfig "
+					     "names no certificate-authority"
+					   : "the certificate-authority that was given");
+}
+
 static int judge(struct kube_conn *c, struct kube_exchange *x, CURLcode code)
 {
 	if (x->data_error < 0) {
@@ -354,6 +365,7 @@ static int judge(struct kube_conn *c, struct kube_exchange *x, CURLcode code)
 	}
 	if (x->error[0] == '\0')
 		snprintf(x->error, sizeof(x->error), "%s", c->lib->easy_strerror(code));
+	explain_trust(c, x);
 	for (size_t i = 0; i < ARRAY_LEN(curl_codes); i++)
 		if (curl_codes[i].code == code) {
 			x->reset = curl_codes[i].reset;

@@ -89,13 +89,16 @@ static void whom_we_believe(void **state)
 	static const struct {
 		const char *cluster;
 		int result;
+		const char *says;
 	} rows[] = {
-		{ "certificate-authority: @/ca.pem", 0 },
-		{ "insecure-skip-tls-verify: true", 0 },
-		{ "tls-server-name: ''", ERR_TLS }, /* none named: the system's, not this one */
-		{ "certificate-authority: @/client.pem", ERR_TLS },
+		{ "certificate-authority: @/ca.pem", 0, "" },
+		{ "insecure-skip-tls-verify: true", 0, "" },
+		/* None named: the system's, not this one. */
+		{ "tls-server-name: ''", ERR_TLS, "the kubeconfig names no certificate-authority" },
+		{ "certificate-authority: @/client.pem", ERR_TLS,
+		  "not signed by the certificate-authority that was given" },
 		{ "certificate-authority: @/ca.pem, tls-server-name: kubernetes.default.svc",
-		  ERR_TLS },
+		  ERR_TLS, "kubernetes.default.svc" },
 	};
 	struct tls_rig t;
 	(void)state;
@@ -103,7 +106,7 @@ static void whom_we_believe(void **state)
 	t.g.f = fakeapi_new(&(struct fakeapi_tls){ t.cert, t.key, NULL });
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		connect_with(&t, rows[i].cluster, "");
-		if (get(&t) != rows[i].result)
+		if (get(&t) != rows[i].result || strstr(t.g.st.message, rows[i].says) == NULL)
 			fail_msg("%s: %s", rows[i].cluster, t.g.st.message);
 		disconnect(&t);
 	}
