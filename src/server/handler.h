@@ -54,6 +54,27 @@ struct prepare {
 	struct srcerr *err;
 };
 
+/* What a name has outside of a cluster, for `k8s_external`: one (address, port). */
+struct external_hit {
+	const uint8_t *ip;     /* 16 bytes, IPv4 as ::ffff:a.b.c.d; NULL: a host name instead */
+	const char *host;      /* or NULL */
+	int32_t port;	       /* -1: none */
+	struct slice label[3]; /* of its own name below the zone: [endpoint,] service, namespace */
+	unsigned n_labels;
+};
+
+/* Hits are given one after the other, with what they point at for the call only; false stops. */
+struct external_ask {
+	size_t zone_labels; /* the question without these is what is looked for */
+	bool headless;	    /* endpoints of headless services as well */
+	bool servers;	    /* instead: the addresses of this name server */
+	bool (*each)(void *ctx, const struct external_hit *h);
+	void *ctx;
+	/* the answer: */
+	uint16_t rcode;
+	uint32_t serial, ttl_s;
+};
+
 /* Optional operations through which plugins meet; NULL: not offered. */
 struct plugin_ops {
 	/* For `ready`: true when this instance can answer. Any thread. */
@@ -67,8 +88,8 @@ struct plugin_ops {
 	/* For `transfer`: starts an outgoing transfer of a zone; ERR_NOTFOUND when not ours. */
 	int (*transfer)(struct plugin_inst *self, struct query *q, const uint8_t *zone,
 			uint32_t have_serial);
-	/* For `k8s_external`: addresses of a service by external name. */
-	int (*external)(struct plugin_inst *self, struct query *q, const uint8_t *zone);
+	/* For `k8s_external`: services by their external name or, for PTR, address. */
+	void (*external)(struct plugin_inst *self, struct query *q, struct external_ask *a);
 };
 
 struct plugin {
