@@ -36,12 +36,13 @@ struct kube_service {
 	struct kube_obj o;
 	enum kube_service_type type;
 	bool headless;
-	uint32_t n_ports, n_ips, n_external;
+	uint32_t n_ports, n_ips, n_external, n_external_ips;
 	const char *external_name;     /* "" */
 	const struct kube_port *ports; /* at least one */
 	const struct kube_ip *ips;     /* of the cluster; none when headless */
 	/* externalIPs, then per ingress of the load balancer its IP or else its host name */
 	const char *const *external;
+	const struct kube_ip *external_ips; /* those of them that are addresses */
 };
 
 struct kube_endpoint {

@@ -48,7 +48,7 @@ struct service_codec {
 	enum kube_service_type type;
 	uint32_t external_name;
 	struct strbuf cluster_ip; /* the old, single one */
-	VEC(struct kube_ip) ips;
+	VEC(struct kube_ip) ips, external_ips;
 	size_t n_said; /* elements of clusterIPs */
 	bool headless;
 	VEC(uint32_t) external, ingress; /* texts */
@@ -124,17 +124,30 @@ static void service_free(struct kube_obj *o)
 	free(o);
 }
 
+/* Those of the external texts that are addresses. */
+static void read_external(struct service_codec *c)
+{
+	c->external_ips.n = 0;
+	for (size_t i = 0; i < c->external.n + c->ingress.n; i++) {
+		uint32_t at =
+			i < c->external.n ? c->external.v[i] : c->ingress.v[i - c->external.n];
+		struct kube_ip ip;
+		if (kube_ip_parse(slice_of(c->s.kept.s + at), &ip) == 0)
+			vec_push(&c->external_ips, ip);
+	}
+}
+
 static struct kube_obj *build(const struct service_codec *c)
 {
 	uint32_t n_ports = slim_n_ports(&c->s);
 	size_t n_ips = c->headless ? 0 : c->ips.n, n_ext = c->external.n + c->ingress.n;
 	struct kube_service *v =
 		xmalloc(sizeof(*v) + n_ports * sizeof(struct kube_port) + n_ext * sizeof(char *) +
-			n_ips * sizeof(struct kube_ip) + c->s.kept.n);
+			(n_ips + c->external_ips.n) * sizeof(struct kube_ip) + c->s.kept.n);
 	struct kube_port *ports = (struct kube_port *)(v + 1);
 	const char **external = (const char **)(ports + n_ports);
 	struct kube_ip *ips = (struct kube_ip *)(external + n_ext);
-	char *text = (char *)(ips + n_ips);
+	char *text = (char *)(ips + n_ips + c->external_ips.n);
 	slim_head(&c->s, &v->o, text, service_free);
 	slim_ports(&c->s, ports);
 	for (size_t i = 0; i < n_ext; i++)
@@ -142,6 +155,8 @@ static struct kube_obj *build(const struct service_codec *c)
 							: c->ingress.v[i - c->external.n]);
 	if (n_ips != 0)
 		memcpy(ips, c->ips.v, n_ips * sizeof(*ips));
+	if (c->external_ips.n != 0)
+		memcpy(ips + n_ips, c->external_ips.v, c->external_ips.n * sizeof(*ips));
 	v->type = c->type;
 	v->headless = c->headless;
 	v->n_ports = n_ports;
@@ -151,6 +166,8 @@ static struct kube_obj *build(const struct service_codec *c)
 	v->ports = ports;
 	v->ips = ips;
 	v->external = external;
+	v->n_external_ips = (uint32_t)c->external_ips.n;
+	v->external_ips = ips + n_ips;
 	return &v->o;
 }
 
@@ -170,6 +187,7 @@ static int service_decode(struct kube_codec *codec, struct slice json, struct ku
 		return r;
 	if (c->n_said == 0)
 		add_ip(c, strbuf_slice(&c->cluster_ip));
+	read_external(c);
 	*ret = build(c);
 	return 0;
 }
@@ -180,6 +198,7 @@ static void service_codec_free(struct kube_codec *codec)
 	slim_done(&c->s);
 	strbuf_done(&c->cluster_ip);
 	vec_done(&c->ips);
+	vec_done(&c->external_ips);
 	vec_done(&c->external);
 	vec_done(&c->ingress);
 	free(c);
