@@ -62,7 +62,7 @@ const struct catalogue_row catalogue[] = {
 	{ "route53", NEVER, "serves zones kept at Amazon", "use `forward` to its resolver; to put records there, `DNSRecord` objects" },
 	{ "azure", NEVER, "serves zones kept at Azure", "use `forward` to its resolver; to put records there, `DNSRecord` objects" },
 	{ "clouddns", NEVER, "serves zones kept at Google", "use `forward` to its resolver; to put records there, `DNSRecord` objects" },
-	{ "k8s_external", CHAIN, "services of a cluster by external names", "use `template` or `hosts`" },
+	{ "k8s_external", CHAIN, "services of a cluster by external names", NULL },
 	{ "kubernetes", CHAIN, "services and pods of a cluster", "use `forward` to the cluster's DNS service" },
 	{ "file", CHAIN, "zones from files", NULL },
 	{ "auto", CHAIN, "zones from all files of a folder", "use `file` once for each" },

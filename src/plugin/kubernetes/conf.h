@@ -176,6 +176,10 @@ int kubernetes_search_of(const struct kubernetes_conf *c, struct query *q, size_
 int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, const uint8_t **out,
 				 size_t max);
 
+/* ---- ext.c: names for `k8s_external` ---- */
+
+void kubernetes_external(struct plugin_inst *self, struct query *q, struct external_ask *a);
+
 /* ---- srv.c, reverse.c, apex.c, external.c ---- */
 
 enum verdict kubernetes_serve_srv(struct plugin_inst *self, struct query *q, size_t zone);
@@ -185,6 +189,8 @@ enum verdict kubernetes_serve_ns_host(struct plugin_inst *self, struct query *q,
 /* The addresses of ns.dns.ZONE; false where there is no such name. */
 bool kubernetes_ns_addrs(const struct kubernetes_conf *c, const struct query *q, size_t zone,
 			 struct kubernetes_addrs *a);
+/* The address of a whole reverse name. */
+bool kubernetes_reverse_ip(const struct dns_qname *q, struct kube_ip *ret);
 /* The name does not exist: NXDOMAIN, SERVFAIL before the first list, or the next plugin. */
 enum verdict kubernetes_no_name(struct plugin_inst *self, struct query *q, size_t zone);
 /* A question for an ExternalName: a CNAME record and where it leads. */

@@ -17,7 +17,7 @@ enum { KEY_MAX_BYTES = 2 * 256 };
 struct kubernetes_index {
 	pthread_mutex_t lock; /* guards writing to all below */
 	struct rcutable entries;
-	struct rcutable service_ips, endpoint_ips, pod_ips;
+	struct rcutable service_ips, external_ips, endpoint_ips, pod_ips;
 	struct rcutable namespaces;
 	struct kubernetes_index_stats stats;
 	_Atomic uint32_t serial;
@@ -70,6 +70,7 @@ struct kubernetes_index *kubernetes_index_new(void)
 	pthread_mutex_init(&x->lock, NULL);
 	rcutable_init(&x->entries);
 	rcutable_init(&x->service_ips);
+	rcutable_init(&x->external_ips);
 	rcutable_init(&x->endpoint_ips);
 	rcutable_init(&x->pod_ips);
 	rcutable_init(&x->namespaces);
@@ -311,6 +312,15 @@ static bool same_ports(const struct kube_port *a, uint32_t n_a, const struct kub
 	return n_a == n_b;
 }
 
+static bool same_external(const struct kube_service *s, const struct kube_service *t)
+{
+	for (uint32_t i = 0; s->n_external == t->n_external && i < s->n_external; i++) {
+		if (strcmp(s->external[i], t->external[i]) != 0)
+			return false;
+	}
+	return s->n_external == t->n_external;
+}
+
 /* Would answers be the same? */
 static bool same_service(const struct kube_obj *a, const struct kube_obj *b)
 {
@@ -319,7 +329,7 @@ static bool same_service(const struct kube_obj *a, const struct kube_obj *b)
 	const struct kube_service *s = kube_service_of(a), *t = kube_service_of(b);
 	return s->type == t->type && s->headless == t->headless && s->n_ips == t->n_ips &&
 	       memcmp(s->ips, t->ips, s->n_ips * sizeof(*s->ips)) == 0 &&
-	       strcmp(s->external_name, t->external_name) == 0 &&
+	       strcmp(s->external_name, t->external_name) == 0 && same_external(s, t) &&
 	       same_ports(s->ports, s->n_ports, t->ports, t->n_ports);
 }
 
@@ -327,6 +337,14 @@ static struct ip_list service_ips(const struct kube_obj *o)
 {
 	const struct kube_service *s = o != NULL ? kube_service_of(o) : NULL;
 	return s != NULL ? (struct ip_list){ s->ips, sizeof(*s->ips), s->n_ips }
+			 : (struct ip_list){ 0 };
+}
+
+static struct ip_list external_ips(const struct kube_obj *o)
+{
+	const struct kube_service *s = o != NULL ? kube_service_of(o) : NULL;
+	return s != NULL ? (struct ip_list){ s->external_ips, sizeof(*s->external_ips),
+					     s->n_external_ips }
 			 : (struct ip_list){ 0 };
 }
 
@@ -349,6 +367,10 @@ void kubernetes_index_service(struct kubernetes_index *x, struct kube_obj *old,
 							 .now = now,
 							 .old_ips = service_ips(old),
 							 .now_ips = service_ips(now) });
+	change_ips(&x->external_ips, &(struct ip_change){ .old = old,
+							  .now = now,
+							  .old_ips = external_ips(old),
+							  .now_ips = external_ips(now) });
 	x->stats.services += now != NULL;
 	x->stats.services -= old != NULL;
 	if (!same_service(old, now))
@@ -511,6 +533,19 @@ void kubernetes_index_each_by_ip(const struct kubernetes_index *x, const struct 
 		n = next_ip(&c, n);
 }
 
+size_t kubernetes_index_by_external_ip(const struct kubernetes_index *x, const struct kube_ip *ip,
+				       const struct kube_service **ret, size_t max)
+{
+	struct rcutable_cursor c;
+	size_t n = 0;
+	for (struct ip_node *i = find_ip(&x->external_ips, ip, &c); i != NULL; i = next_ip(&c, i)) {
+		if (n < max)
+			ret[n] = kube_service_of(block_of(i)->o);
+		n++;
+	}
+	return n;
+}
+
 size_t kubernetes_index_endpoints(const struct kubernetes_index *x, const struct kube_ip *ip,
 				  struct kubernetes_endpoint_ref *ret, size_t max)
 {
@@ -622,6 +657,7 @@ void kubernetes_index_free(struct kubernetes_index *x)
 	free_nodes(&x->entries, free_entry_node);
 	free_nodes(&x->namespaces, free_namespace_node);
 	free_blocks(&x->service_ips);
+	free_blocks(&x->external_ips);
 	free_blocks(&x->endpoint_ips);
 	free_blocks(&x->pod_ips);
 	pthread_mutex_destroy(&x->lock);

@@ -63,6 +63,9 @@ const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index 
 /* All of them in the order they came; false stops. */
 void kubernetes_index_each_by_ip(const struct kubernetes_index *x, const struct kube_ip *ip,
 				 bool (*fn)(void *ctx, const struct kube_service *s), void *ctx);
+/* Services with the external address: how many, the first `max` of them in `ret`. */
+size_t kubernetes_index_by_external_ip(const struct kubernetes_index *x, const struct kube_ip *ip,
+				       const struct kube_service **ret, size_t max);
 /* All ready endpoints with the address: how many, the first `max` of them in `ret`. */
 size_t kubernetes_index_endpoints(const struct kubernetes_index *x, const struct kube_ip *ip,
 				  struct kubernetes_endpoint_ref *ret, size_t max);

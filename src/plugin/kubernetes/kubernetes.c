@@ -168,5 +168,7 @@ const struct plugin kubernetes_plugin = {
 	.teardown = kubernetes_teardown,
 	.serve = kubernetes_serve,
 	.resume = kubernetes_resume_external,
-	.ops = { .ready = kubernetes_ready, .search_for_client = kubernetes_search_for_client },
+	.ops = { .ready = kubernetes_ready,
+		 .search_for_client = kubernetes_search_for_client,
+		 .external = kubernetes_external },
 };

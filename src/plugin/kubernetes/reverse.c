@@ -28,8 +28,7 @@ static bool read_nibble(const uint8_t *label, uint8_t *ret)
 	return true;
 }
 
-/* The address of a whole reverse name. */
-static bool reverse_ip(const struct dns_qname *q, struct kube_ip *ret)
+bool kubernetes_reverse_ip(const struct dns_qname *q, struct kube_ip *ret)
 {
 	static const uint8_t v4[] = "\7in-addr\4arpa", v6[] = "\3ip6\4arpa";
 	const uint8_t *end = q->n_labels >= ARPA_LABELS
@@ -125,7 +124,7 @@ enum verdict kubernetes_serve_ptr(struct plugin_inst *self, struct query *q, siz
 	const struct kubernetes_conf *c = self->conf;
 	struct kube_ip ip;
 	struct kubernetes_find f;
-	if (!reverse_ip(&q->qname, &ip))
+	if (!kubernetes_reverse_ip(&q->qname, &ip))
 		return kubernetes_find(&f, c, &q->qname, zone, nothing, NULL) == KUBERNETES_EXISTS
 			       ? kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR)
 			       : kubernetes_no_name(self, q, zone);

@@ -1,0 +1,107 @@
+/* k8s_external: Services of a cluster by their external addresses, as SERVICE.NAMESPACE.ZONE (spec
+ * 1.10, CoreDNS's plugin of that name). What they are is asked of `kubernetes` in the same block.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "plugin/k8s_external/k8s_external_priv.h"
+
+#define F(name) offsetof(struct k8s_external_conf, name)
+
+/* clang-format off */
+static const struct opt opts[] = {
+	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...", .help = "zones of the names (default: those of the block)" },
+	{ "apex", OPT_STRING, F(apex), .def = "dns", .repeatable = true, .args = "LABEL",
+	  .help = "label below a zone under which its name server is" },
+	{ "ttl", OPT_UINT, F(ttl_s), 0, 3600, .def = "5", .repeatable = true, .args = "SECONDS", .help = "TTL of answers" },
+	{ "headless", OPT_FLAG, F(headless), .repeatable = true, .help = "headless Services and their endpoints as well" },
+	{ "fallthrough", OPT_FN, F(fall), .fn = setup_fallthrough_opt, .repeatable = true, .args = "[ZONE...]",
+	  .help = "pass names that do not exist (of these zones) to the next plugin" },
+};
+/* clang-format on */
+
+/* PREFIX.APEX.ZONE */
+static const uint8_t *join(struct setup *s, const uint8_t *apex, size_t apex_n, const uint8_t *zone)
+{
+	static const uint8_t first[] = "\3ns1";
+	size_t first_n = sizeof(first) - 1, zone_n = dns_name_len(zone);
+	/* The SOA record has hostmaster instead of ns1. */
+	if (sizeof("\12hostmaster") - 1 + apex_n + zone_n > DNS_NAME_MAX)
+		return NULL;
+	uint8_t *name = arena_alloc(s->arena, first_n + apex_n + zone_n);
+	memcpy(name, first, first_n);
+	memcpy(name + first_n, apex, apex_n);
+	memcpy(name + first_n + apex_n, zone, zone_n);
+	return name;
+}
+
+static int name_servers(struct k8s_external_conf *c, struct setup *s)
+{
+	uint8_t apex[DNS_NAME_MAX];
+	const struct srcpos pos = s->dir[s->n_dir - 1]->name.pos;
+	int n = dns_name_from_text(slice_of(c->apex), apex);
+	if (n < 2)
+		return setup_error(s, pos, "apex '%s' is not a domain name", c->apex);
+	dns_name_lower(apex, apex);
+	c->zone_labels = arena_alloc(s->arena, c->zones.n);
+	c->server = arena_alloc(s->arena, c->zones.n * sizeof(*c->server));
+	for (size_t i = 0; i < c->zones.n; i++) {
+		c->zone_labels[i] = (uint8_t)dns_name_labels(c->zones.wire[i]);
+		c->server[i] = join(s, apex, (size_t)n - 1, c->zones.wire[i]);
+		if (c->server[i] == NULL)
+			return setup_error(s, pos, "apex '%s' is too long for the zone '%s'",
+					   c->apex, c->zones.text[i]);
+	}
+	return 0;
+}
+
+/* As in CoreDNS a later stanza goes on with what the former said, its zones alone are new. */
+static int k8s_external_parse(struct plugin_inst *self, struct setup *s)
+{
+	struct k8s_external_conf *c = self->conf;
+	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .user = s, .err = s->err };
+	opt_defaults(opts, ARRAY_LEN(opts), &ctx);
+	for (size_t i = 0; i < s->n_dir; i++) {
+		const struct corefile_dir *d = s->dir[i];
+		int r = setup_zones(s, d->arg, d->n_arg, &c->zones);
+		if (r == 0)
+			r = setup_body(s, d, opts, ARRAY_LEN(opts), c, s);
+		if (r < 0)
+			return r;
+	}
+	return name_servers(c, s);
+}
+
+static int k8s_external_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	struct k8s_external_conf *c = self->conf;
+	c->from = block_find(self->block, "kubernetes");
+	if (c->from == NULL || c->from->plugin->ops.external == NULL)
+		return srcerr_set(p->err, self->pos, "kubernetes plugin not loaded");
+	return 0;
+}
+
+static enum verdict k8s_external_serve(struct plugin_inst *self, struct query *q)
+{
+	const struct k8s_external_conf *c = self->conf;
+	int zone = zone_list_match(&c->zones, &q->qname);
+	if (zone < 0)
+		return V_NEXT;
+	if (q->qname.n_labels == c->zone_labels[zone])
+		return k8s_external_serve_apex(c, q, (size_t)zone);
+	if (dns_name_is_below(q->qname.wire, c->server[zone] + sizeof("ns1")))
+		return k8s_external_serve_servers(c, q, (size_t)zone);
+	return k8s_external_answer(self, q, (size_t)zone);
+}
+
+const struct plugin k8s_external_plugin = {
+	.name = "k8s_external",
+	.opts = opts,
+	.n_opts = ARRAY_LEN(opts),
+	.conf_size = sizeof(struct k8s_external_conf),
+	.state_size = sizeof(struct k8s_external_state),
+	.parse = k8s_external_parse,
+	.prepare = k8s_external_prepare,
+	.serve = k8s_external_serve,
+	.resume = k8s_external_resume,
+};
