@@ -64,7 +64,7 @@ bool collector_delete(struct apiserver_collector *c, const struct apiserver_reso
 {
 	struct apiserver_delete_options o = { .policy = policy, .orphan = -1, .uid = uid };
 	struct apiserver_status st = APISERVER_STATUS_INIT;
-	struct apiserver_removal done;
+	struct apiserver_removal done = { 0 };
 	int e = apiserver_remove(c->a, r, ns, name, &o, &done, &st);
 	if (e == 0)
 		json_decref(done.was);
@@ -198,7 +198,7 @@ static void notice_all(struct apiserver_collector *c)
 
 static bool look_at(struct apiserver_collector *c, const char *key)
 {
-	struct collector_item i;
+	struct collector_item i = { 0 };
 	int e = collector_read(c, key, &i);
 	if (e < 0)
 		return e == ERR_NOTFOUND;

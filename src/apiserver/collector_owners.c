@@ -94,7 +94,7 @@ bool collector_check_owners(struct apiserver_collector *c, struct collector_item
 
 static bool release_dependent(struct apiserver_collector *c, const char *key, const char *uid)
 {
-	struct collector_item i;
+	struct collector_item i = { 0 };
 	json_t *left, *ref;
 	size_t k;
 	int e = collector_read(c, key, &i);

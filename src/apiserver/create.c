@@ -51,7 +51,7 @@ static int create(struct apiserver_request *q, const struct apiserver_write_opti
 		.dry_run = o->dry_run,
 		.st = q->st,
 	};
-	json_t *made;
+	json_t *made = NULL;
 	int e = check_custom_kind(q, body);
 	if (e == 0)
 		e = apiserver_check_place(&q->route, body, false, q->st);
@@ -62,8 +62,8 @@ static int create(struct apiserver_request *q, const struct apiserver_write_opti
 
 int apiserver_do_create(struct apiserver_request *q)
 {
-	struct apiserver_write_options o;
-	json_t *body;
+	struct apiserver_write_options o = { 0 };
+	json_t *body = NULL;
 	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
 		e = apiserver_write_options(q->c, APISERVER_WRITE_CREATE, &o, q->st);

@@ -243,7 +243,7 @@ static int check_config(struct patching *p)
 
 static int run(struct patching *p, patch_fn fn)
 {
-	json_t *made;
+	json_t *made = NULL;
 	int e = ERR_CONFLICT;
 	p->w = (struct apiserver_writing){
 		.a = p->q->a,

@@ -198,8 +198,8 @@ int apiserver_remove(struct apiserver_api *a, const struct apiserver_resource *r
 
 int apiserver_do_delete(struct apiserver_request *q)
 {
-	struct apiserver_delete_options o;
-	struct apiserver_removal done;
+	struct apiserver_delete_options o = { 0 };
+	struct apiserver_removal done = { 0 };
 	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
 		e = apiserver_delete_options(q->c, &o, q->st);
@@ -240,7 +240,7 @@ static int remove_found(struct collection *c, const struct apiserver_delete_opti
 	size_t i;
 	json_t *v;
 	json_array_foreach (c->found, i, v) {
-		struct apiserver_removal done;
+		struct apiserver_removal done = { 0 };
 		int e = apiserver_remove(c->q->a, c->q->r, c->q->route.ns, api_name(v), o, &done,
 					 c->q->st);
 		if (e == 0)
@@ -287,8 +287,8 @@ static int remove_all(struct apiserver_request *q, const struct apiserver_select
 
 int apiserver_do_delete_all(struct apiserver_request *q)
 {
-	struct apiserver_list_options lo;
-	struct apiserver_delete_options o;
+	struct apiserver_list_options lo = { 0 };
+	struct apiserver_delete_options o = { 0 };
 	struct apiserver_selection sel;
 	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
 	if (e == 0)

@@ -23,7 +23,6 @@ static bool creates(const struct apiserver_resource *r)
 static int no_version(const struct apiserver_writing *w, const char *name)
 {
 	struct api_errors errs = { 0 };
-	CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
 	api_errors_add(&errs, API_FIELD_INVALID, "metadata.resourceVersion", "0",
 		       "must be specified for an update");
 	/* Here the server names the resource where it names the kind elsewhere. */
@@ -100,7 +99,7 @@ static int update(struct apiserver_request *q, const struct apiserver_write_opti
 	};
 	const char *rv = api_resource_version(body);
 	uint64_t want;
-	json_t *made;
+	json_t *made = NULL;
 	int e = ERR_CONFLICT;
 	if (!apiserver_version_parse(rv, &want)) {
 		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
@@ -117,8 +116,8 @@ static int update(struct apiserver_request *q, const struct apiserver_write_opti
 
 int apiserver_do_update(struct apiserver_request *q)
 {
-	struct apiserver_write_options o;
-	json_t *body;
+	struct apiserver_write_options o = { 0 };
+	json_t *body = NULL;
 	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
 		e = apiserver_write_options(q->c, APISERVER_WRITE_UPDATE, &o, q->st);
