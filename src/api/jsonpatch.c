@@ -113,16 +113,24 @@ static void put(json_t **root, const struct place *p, json_t *v, bool insert)
 struct operation {
 	const char *op, *path, *from;
 	json_t *value;
+	size_t *copied; /* by all operations so far */
 };
+
+/* Takes the reference. */
+static int add(json_t **root, const char *path, json_t *v)
+{
+	CLEANUP(place_done) struct place p;
+	int r = find(*root, path, &p);
+	if (r < 0)
+		json_decref(v);
+	else
+		put(root, &p, v, true);
+	return r;
+}
 
 static int op_add(json_t **root, const struct operation *o)
 {
-	CLEANUP(place_done) struct place p;
-	int r = find(*root, o->path, &p);
-	if (r < 0)
-		return r;
-	put(root, &p, json_deep_copy(o->value), true);
-	return 0;
+	return add(root, o->path, json_deep_copy(o->value));
 }
 
 static int op_remove(json_t **root, const struct operation *o)
@@ -152,17 +160,15 @@ static int op_replace(json_t **root, const struct operation *o)
 	return 0;
 }
 
+/* Borrowed. */
 static int get_from(json_t *root, const struct operation *o, json_t **ret)
 {
 	CLEANUP(place_done) struct place p;
 	int r = find(root, o->from, &p);
 	if (r < 0)
 		return r;
-	json_t *v = value_at(root, &p);
-	if (v == NULL)
-		return ERR_NOTFOUND;
-	*ret = json_deep_copy(v);
-	return 0;
+	*ret = value_at(root, &p);
+	return *ret != NULL ? 0 : ERR_NOTFOUND;
 }
 
 static int op_copy(json_t **root, const struct operation *o)
@@ -171,10 +177,11 @@ static int op_copy(json_t **root, const struct operation *o)
 	int r = get_from(*root, o, &v);
 	if (r < 0)
 		return r;
-	struct operation add = { .path = o->path, .value = v };
-	r = op_add(root, &add);
-	json_decref(v);
-	return r;
+	/* A few copies of the whole into itself would fill any memory. */
+	*o->copied += json_dumpb(v, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+	if (*o->copied > API_PATCH_COPIED_MAX_BYTES)
+		return ERR_LIMIT;
+	return add(root, o->path, json_deep_copy(v));
 }
 
 static int op_move(json_t **root, const struct operation *o)
@@ -186,10 +193,12 @@ static int op_move(json_t **root, const struct operation *o)
 	int r = get_from(*root, o, &v);
 	if (r < 0)
 		return r;
+	json_incref(v);
 	r = op_remove(root, &(struct operation){ .path = o->from });
-	if (r == 0)
-		r = op_add(root, &(struct operation){ .path = o->path, .value = v });
-	json_decref(v);
+	if (r < 0)
+		json_decref(v);
+	else
+		r = add(root, o->path, v);
 	return r;
 }
 
@@ -215,13 +224,14 @@ static const struct {
 	{ "copy", op_copy, false, true },	{ "test", op_test, true, false },
 };
 
-static int run(json_t **root, const json_t *op)
+static int run(json_t **root, const json_t *op, size_t *copied)
 {
 	struct operation o = {
 		.op = json_string_value(json_object_get(op, "op")),
 		.path = json_string_value(json_object_get(op, "path")),
 		.from = json_string_value(json_object_get(op, "from")),
 		.value = json_object_get(op, "value"),
+		.copied = copied,
 	};
 	if (o.op == NULL || o.path == NULL)
 		return ERR_PARSE;
@@ -242,6 +252,7 @@ static void explain(int code, size_t at, const json_t *op, char *err, size_t err
 	const char *path = json_string_value(json_object_get(op, "path"));
 	const char *why = code == ERR_NOTFOUND ? "there is no such path"
 			  : code == ERR_CONFIG ? "the test failed"
+			  : code == ERR_LIMIT  ? "more is copied than an object may have"
 					       : "not an operation of JSON patch";
 	snprintf(err, err_n, "operation %zu (%s %s): %s", at, name != NULL ? name : "?",
 		 path != NULL ? path : "?", why);
@@ -249,7 +260,7 @@ static void explain(int code, size_t at, const json_t *op, char *err, size_t err
 
 int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, char *err, size_t err_n)
 {
-	size_t i;
+	size_t i, copied = 0;
 	json_t *op;
 	if (!json_is_array(ops)) {
 		snprintf(err, err_n, "a JSON patch is a list of operations");
@@ -261,7 +272,7 @@ int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, char *
 	}
 	json_t *root = json_deep_copy(target);
 	json_array_foreach (ops, i, op) {
-		int r = run(&root, op);
+		int r = run(&root, op, &copied);
 		if (r < 0) {
 			explain(r, i, op, err, err_n);
 			json_decref(root);

@@ -9,7 +9,11 @@
 
 #include "base/compiler.h"
 
-enum { API_PATCH_OPS_MAX = 10000, API_PATCH_DEPTH_MAX = 128 };
+enum {
+	API_PATCH_OPS_MAX = 10000,
+	API_PATCH_DEPTH_MAX = 128,
+	API_PATCH_COPIED_MAX_BYTES = 3 << 20, /* by all `copy` together, as kube-apiserver's */
+};
 
 /* `target` may be NULL (nothing there). NULL only when nested deeper than API_PATCH_DEPTH_MAX. */
 json_t *api_merge_apply(const json_t *target, const json_t *patch);

@@ -3,11 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "api/patch.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -107,8 +109,49 @@ static void limit(void **state)
 	json_decref(t);
 }
 
+/* Each copy of the whole into itself doubles it. */
+static void copies_of_all(void **state)
+{
+	json_t *ops = json_array(), *t = json_pack("{si}", "x", 1), *got = NULL;
+	char err[128] = "", path[16];
+	(void)state;
+	for (int i = 0; i < 64; i++) {
+		snprintf(path, sizeof(path), "/a%d", i);
+		json_array_append_new(
+			ops, json_pack("{ssssss}", "op", "copy", "from", "", "path", path));
+	}
+	assert_int_equal(api_json_patch(t, ops, &got, err, sizeof(err)), ERR_LIMIT);
+	assert_non_null(strstr(err, "more is copied"));
+	json_decref(ops);
+	json_decref(t);
+}
+
+/* To move costs nothing, however large it is and however often. */
+static void moves_of_much(void **state)
+{
+	json_t *ops = json_array(), *much = json_array(), *got = NULL;
+	char err[128];
+	(void)state;
+	for (int i = 0; i < 100000; i++)
+		json_array_append_new(much, json_integer(i));
+	json_t *t = json_pack("{so}", "a", much);
+	for (int i = 0; i < API_PATCH_OPS_MAX; i++)
+		json_array_append_new(ops, json_pack("{ssssss}", "op", "move", "from",
+						     i % 2 == 0 ? "/a" : "/b", "path",
+						     i % 2 == 0 ? "/b" : "/a"));
+	uint64_t start = clock_mono_ns();
+	assert_int_equal(api_json_patch(t, ops, &got, err, sizeof(err)), 0);
+	assert_true(clock_mono_ns() - start < 5 * NS_PER_S); /* copied it took a minute */
+	assert_true(json_equal(got, t));
+	json_decref(got);
+	json_decref(ops);
+	json_decref(t);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(table), cmocka_unit_test(limit) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(table), cmocka_unit_test(limit),
+					    cmocka_unit_test(copies_of_all),
+					    cmocka_unit_test(moves_of_much) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
