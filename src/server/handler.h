@@ -85,6 +85,9 @@ struct plugin_ops {
 	 * last one the root, for the bare name; their number, 0: none. They live as long as q. */
 	int (*search_for_client)(struct plugin_inst *self, struct query *q, const uint8_t **out,
 				 size_t max);
+	/* For `searchpath`: the same of a list by its id (lower-case). */
+	int (*search_by_id)(struct plugin_inst *self, struct query *q, struct slice id,
+			    const uint8_t **out, size_t max);
 	/* For `transfer`: starts an outgoing transfer of a zone; ERR_NOTFOUND when not ours. */
 	int (*transfer)(struct plugin_inst *self, struct query *q, const uint8_t *zone,
 			uint32_t have_serial);
