@@ -49,6 +49,7 @@ const struct catalogue_row catalogue[] = {
 	{ "tsig", CHAIN, "checks and signs with TSIG", "use `acl` to choose clients" },
 	{ "rewrite", CHAIN, "rewrites queries and answers", NULL },
 	{ "autopath", CHAIN, "follows a client's search path on the server", NULL },
+	{ "searchpath", CHAIN, "(Fairlead's own) whole search lists behind one suffix", NULL },
 	{ "acl", CHAIN, NULL, NULL },
 	{ "cache", CHAIN, "cache", NULL },
 	{ "header", CHAIN, NULL, NULL },

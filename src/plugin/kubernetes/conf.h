@@ -176,6 +176,11 @@ int kubernetes_search_of(const struct kubernetes_conf *c, struct query *q, size_
 int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, const uint8_t **out,
 				 size_t max);
 
+int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct slice id,
+			    const uint8_t **out, size_t max);
+/* The search list of a Namespace (a kube_tree) that is there, or not any more. */
+void kubernetes_take_list(struct kubernetes_index *x, const struct kube_obj *ns, bool there);
+
 /* ---- ext.c: names for `k8s_external` ---- */
 
 void kubernetes_external(struct plugin_inst *self, struct query *q, struct external_ask *a);

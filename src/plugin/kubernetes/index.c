@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "plugin/kubernetes/lists.h"
 
 /* A namespace and a name of Kubernetes; what is longer finds nothing. */
 enum { KEY_MAX_BYTES = 2 * 256 };
@@ -19,6 +20,7 @@ struct kubernetes_index {
 	struct rcutable entries;
 	struct rcutable service_ips, external_ips, endpoint_ips, pod_ips;
 	struct rcutable namespaces;
+	struct kubernetes_lists *lists;
 	struct kubernetes_index_stats stats;
 	_Atomic uint32_t serial;
 };
@@ -74,6 +76,7 @@ struct kubernetes_index *kubernetes_index_new(void)
 	rcutable_init(&x->endpoint_ips);
 	rcutable_init(&x->pod_ips);
 	rcutable_init(&x->namespaces);
+	x->lists = kubernetes_lists_new();
 	return x;
 }
 
@@ -604,6 +607,11 @@ void kubernetes_index_each(struct kubernetes_index *x,
 	pthread_mutex_unlock(&x->lock);
 }
 
+struct kubernetes_lists *kubernetes_index_lists(const struct kubernetes_index *x)
+{
+	return x->lists;
+}
+
 void kubernetes_index_stats(struct kubernetes_index *x, struct kubernetes_index_stats *ret)
 {
 	pthread_mutex_lock(&x->lock);
@@ -660,6 +668,7 @@ void kubernetes_index_free(struct kubernetes_index *x)
 	free_blocks(&x->external_ips);
 	free_blocks(&x->endpoint_ips);
 	free_blocks(&x->pod_ips);
+	kubernetes_lists_free(x->lists);
 	pthread_mutex_destroy(&x->lock);
 	free(x);
 }

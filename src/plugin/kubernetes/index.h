@@ -20,6 +20,7 @@
 #include "kube/slim.h"
 
 struct kubernetes_index;
+struct kubernetes_lists;
 
 struct kubernetes_entry {
 	struct rcutable_node node;
@@ -84,6 +85,9 @@ const char *kubernetes_index_pod_namespace(const struct kubernetes_index *x,
  * threads only. */
 void kubernetes_index_each(struct kubernetes_index *x,
 			   bool (*fn)(void *ctx, const struct kubernetes_entry *e), void *ctx);
+
+/* Search lists of namespaces; they have a lock of their own. */
+struct kubernetes_lists *kubernetes_index_lists(const struct kubernetes_index *x);
 
 /* Unix time of the last change that an answer could show. */
 uint32_t kubernetes_index_serial(const struct kubernetes_index *x);

@@ -170,5 +170,6 @@ const struct plugin kubernetes_plugin = {
 	.resume = kubernetes_resume_external,
 	.ops = { .ready = kubernetes_ready,
 		 .search_for_client = kubernetes_search_for_client,
+		 .search_by_id = kubernetes_search_by_id,
 		 .external = kubernetes_external },
 };

@@ -1,15 +1,19 @@
-/* Search paths of pods, for `autopath @kubernetes`: those of the namespace in which the client's
+/* Search paths of pods. For `autopath @kubernetes` those of the namespace in which the client's
  * address is a pod's. An address that tells no namespace gives none, and the client walks its path
  * itself, as without autopath: that of a node (pods of the host's network share it with each other
  * and with everything that runs there), and one that pods of several namespaces have at the same
- * time, as when it is used again before the old pod is gone. */
+ * time, as when it is used again before the old pod is gone. For searchpath those of a list. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/meta.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "dns/resolvconf.h"
+#include "kube/tree.h"
 #include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/lists.h"
 
 enum { OWN_ELEMENTS = 4 }; /* ns.svc.Z, svc.Z, Z, and the root in the end */
 
@@ -91,4 +95,57 @@ int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, cons
 		return 0;
 	const char *ns = kubernetes_index_pod_namespace(c->index, &ip);
 	return ns != NULL ? kubernetes_search_of(c, q, (size_t)zone, slice_of(ns), out, max) : 0;
+}
+
+/* ---- by the id of a list, for searchpath ---- */
+
+static int copy_list(const struct kubernetes_list *l, struct query *q, const uint8_t **out,
+		     size_t max)
+{
+	int n = 0;
+	for (size_t i = 0; i < l->n && (size_t)n + 1 < max; i++) {
+		out[n] = arena_memdup(&q->arena, l->name[i], dns_name_len(l->name[i]));
+		if (out[n] == NULL)
+			return 0;
+		n++;
+	}
+	out[n++] = dns_name_root;
+	return n;
+}
+
+int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct slice id,
+			    const uint8_t **out, size_t max)
+{
+	const struct kubernetes_conf *c = self->conf;
+	const struct kubernetes_lists *lists = kubernetes_index_lists(c->index);
+	int zone = zone_list_match(&c->zones, &q->qname);
+	/* Ids come first: nobody can make a list whose id is the name of somebody's namespace, but
+	 * a namespace can be named like an id. */
+	const struct kubernetes_list *l = kubernetes_lists_by_id(lists, id);
+	if (l != NULL)
+		return copy_list(l, q, out, max);
+	if (!kubernetes_exposed(c, id))
+		return 0;
+	l = kubernetes_lists_by_ns(lists, id);
+	return l != NULL ? copy_list(l, q, out, max)
+			 : kubernetes_search_of(c, q, zone < 0 ? c->primary : (size_t)zone, id, out,
+						max);
+}
+
+void kubernetes_take_list(struct kubernetes_index *x, const struct kube_obj *ns, bool there)
+{
+	const char *text = there ? api_annotation(kube_tree_of(ns), KUBERNETES_LIST_KEY) : NULL;
+	struct kubernetes_list *l = NULL;
+	char err[512];
+	if (text != NULL) {
+		l = kubernetes_list_parse(slice_of(ns->name), slice_of(text), err, sizeof(err));
+		if (l == NULL)
+			log_warn(KUBERNETES_AREA,
+				 "annotation %s of namespace '%s' has no effect: %s",
+				 KUBERNETES_LIST_KEY, ns->name, err);
+		else
+			log_info(KUBERNETES_AREA, "search list '%s' of namespace '%s'", l->id,
+				 ns->name);
+	}
+	kubernetes_lists_set(kubernetes_index_lists(x), slice_of(ns->name), l);
 }

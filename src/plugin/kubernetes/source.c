@@ -15,6 +15,7 @@
 #include "kube/informer.h"
 #include "kube/tree.h"
 #include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/lists.h"
 #include "server/resource.h"
 
 enum { SERVICES, SLICES, NAMESPACES, PODS, N_INFORMERS };
@@ -71,10 +72,17 @@ static void pod_deleted(void *ctx, struct kube_obj *o)
 static void namespace_added(void *ctx, struct kube_obj *o)
 {
 	kubernetes_index_namespace(ctx, slice_of(o->name), true);
+	kubernetes_take_list(ctx, o, true);
+}
+static void namespace_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+{
+	(void)old;
+	kubernetes_take_list(ctx, o, true);
 }
 static void namespace_deleted(void *ctx, struct kube_obj *o)
 {
 	kubernetes_index_namespace(ctx, slice_of(o->name), false);
+	kubernetes_take_list(ctx, o, false);
 }
 
 static void trouble(void *ctx, const char *text)
@@ -111,6 +119,7 @@ static const struct {
 			 NULL,
 			 false,
 			 { .added = namespace_added,
+			   .updated = namespace_updated,
 			   .deleted = namespace_deleted,
 			   .trouble = trouble } },
 	[PODS] = { "",
@@ -132,7 +141,7 @@ static bool is_wanted(const struct kubernetes_conf *c, int i)
 static struct kube_codec *codec_of(const struct kubernetes_source *s,
 				   const struct kubernetes_conf *c, int i)
 {
-	static const char *const nothing[] = { "metadata.name" };
+	static const char *const search[] = { "metadata.annotations[" KUBERNETES_LIST_KEY "]" };
 	switch (i) {
 	case SERVICES:
 		return kube_service_codec(s->texts);
@@ -141,7 +150,7 @@ static struct kube_codec *codec_of(const struct kubernetes_source *s,
 	case PODS:
 		return kube_pod_codec(s->texts);
 	default:
-		return kube_tree_codec(api_kind_find("", "Namespace"), nothing, ARRAY_LEN(nothing));
+		return kube_tree_codec(api_kind_find("", "Namespace"), search, ARRAY_LEN(search));
 	}
 }
 

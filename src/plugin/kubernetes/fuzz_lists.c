@@ -1,0 +1,32 @@
+/* Any text as a search list; what is taken is taken again, with the same id, from its own names. */
+#include "plugin/kubernetes/lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
+	char err[512], text[DNS_NAME_TEXT_MAX];
+	struct slice ns = slice_of("ns");
+	struct kubernetes_list *l = kubernetes_list_parse(
+		ns, (struct slice){ (const char *)data, n }, err, sizeof(err));
+	if (l == NULL)
+		return 0;
+	for (size_t i = 0; i < l->n; i++) {
+		dns_name_to_text(l->name[i], false, text);
+		strbuf_addf(&again, "%s ", text);
+	}
+	/* Escapes make a text longer. */
+	struct kubernetes_list *m =
+		kubernetes_list_parse(ns, strbuf_slice(&again), err, sizeof(err));
+	if (again.n <= KUBERNETES_LIST_BYTES && (m == NULL || strcmp(l->id, m->id) != 0))
+		abort();
+	kubernetes_list_free(l);
+	kubernetes_list_free(m);
+	return 0;
+}

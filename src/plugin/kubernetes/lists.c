@@ -1,0 +1,197 @@
+/* See lists.h. */
+#include "plugin/kubernetes/lists.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "net/digest.h"
+
+struct kubernetes_lists {
+	pthread_mutex_t lock; /* guards writing */
+	struct rcutable by_ns, by_id;
+};
+
+static uint32_t hash(struct slice s)
+{
+	return (uint32_t)hash_bytes(hash_process_key(), s.p, s.n);
+}
+
+struct kubernetes_lists *kubernetes_lists_new(void)
+{
+	struct kubernetes_lists *l = xcalloc(1, sizeof(*l));
+	pthread_mutex_init(&l->lock, NULL);
+	rcutable_init(&l->by_ns);
+	rcutable_init(&l->by_id);
+	return l;
+}
+
+/* ---- one list ---- */
+
+static void set_id(struct kubernetes_list *l, struct slice canonical)
+{
+	uint8_t digest[NET_SHA512_BYTES];
+	net_sha512(canonical.p, canonical.n, digest);
+	l->id[0] = 'l';
+	for (size_t i = 1; i < KUBERNETES_LIST_ID; i += 2)
+		snprintf(l->id + i, sizeof(l->id) - i, "%02x", digest[i / 2]);
+	l->id[KUBERNETES_LIST_ID] = '\0';
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Cuts the next name off the text; without it there is no more. */
+static struct slice next_word(struct slice *text)
+{
+	size_t a = 0, b;
+	while (a < text->n && is_blank(text->p[a]))
+		a++;
+	for (b = a; b < text->n && !is_blank(text->p[b]); b++) {
+	}
+	struct slice word = { text->p + a, b - a };
+	*text = (struct slice){ text->p + b, text->n - b };
+	return word;
+}
+
+static bool add_name(struct kubernetes_list *l, struct slice word, struct strbuf *canonical)
+{
+	uint8_t name[DNS_NAME_MAX];
+	char text[DNS_NAME_TEXT_MAX];
+	int n = dns_name_from_text(word, name);
+	/* The root is walked anyway, last. */
+	if (n < 2)
+		return false;
+	dns_name_lower(name, name);
+	l->name[l->n++] = xmemdup(name, (size_t)n);
+	dns_name_to_text(name, false, text);
+	text[strlen(text) - 1] = '\0';
+	strbuf_addf(canonical, "%s%s", canonical->n != 0 ? " " : "", text);
+	return true;
+}
+
+void kubernetes_list_free(struct kubernetes_list *l)
+{
+	if (l == NULL)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		free((void *)(uintptr_t)l->name[i]);
+	free((void *)(uintptr_t)l->ns);
+	free(l);
+}
+
+struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text, char *err,
+					      size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf canonical = STRBUF_INIT;
+	struct kubernetes_list *l = xcalloc(1, sizeof(*l));
+	struct slice word = { NULL, 0 };
+	bool good = text.n <= KUBERNETES_LIST_BYTES;
+	if (!good)
+		snprintf(err, err_n, "longer than %d bytes", KUBERNETES_LIST_BYTES);
+	while (good && (word = next_word(&text)).n != 0) {
+		if (l->n == KUBERNETES_LIST_NAMES) {
+			snprintf(err, err_n, "more than %d names", KUBERNETES_LIST_NAMES);
+			good = false;
+		} else if (!add_name(l, word, &canonical)) {
+			snprintf(err, err_n, "'%.*s' is no name to search in", (int)word.n, word.p);
+			good = false;
+		}
+	}
+	if (good && l->n == 0) {
+		snprintf(err, err_n, "empty");
+		good = false;
+	}
+	if (!good) {
+		kubernetes_list_free(l);
+		return NULL;
+	}
+	l->ns = xstrndup(ns.p, ns.n);
+	set_id(l, strbuf_slice(&canonical));
+	return l;
+}
+
+/* ---- all of them ---- */
+
+static struct kubernetes_list *of_ns(struct rcutable_node *n)
+{
+	return CONTAINER_OF(n, struct kubernetes_list, by_ns);
+}
+
+static struct kubernetes_list *find_ns(const struct kubernetes_lists *l, struct slice ns)
+{
+	struct rcutable_cursor c;
+	struct rcutable_node *n = rcutable_find(&l->by_ns, hash(ns), &c);
+	while (n != NULL && !slice_eq(slice_of(of_ns(n)->ns), ns))
+		n = rcutable_next(&c, n);
+	return n != NULL ? of_ns(n) : NULL;
+}
+
+static void free_later(struct rcu_item *item)
+{
+	kubernetes_list_free(CONTAINER_OF(item, struct kubernetes_list, rcu));
+}
+
+void kubernetes_lists_set(struct kubernetes_lists *l, struct slice ns, struct kubernetes_list *list)
+{
+	pthread_mutex_lock(&l->lock);
+	struct kubernetes_list *old = find_ns(l, ns);
+	/* The new one is there before the old one goes: readers always find a list. */
+	if (list != NULL) {
+		rcutable_add(&l->by_id, &list->by_id, hash(slice_of(list->id)));
+		if (old != NULL)
+			rcutable_replace(&l->by_ns, &old->by_ns, &list->by_ns);
+		else
+			rcutable_add(&l->by_ns, &list->by_ns, hash(ns));
+	} else if (old != NULL) {
+		rcutable_remove(&l->by_ns, &old->by_ns);
+	}
+	if (old != NULL) {
+		rcutable_remove(&l->by_id, &old->by_id);
+		rcu_defer(&old->rcu, free_later);
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+const struct kubernetes_list *kubernetes_lists_by_ns(const struct kubernetes_lists *l,
+						     struct slice ns)
+{
+	return find_ns(l, ns);
+}
+
+const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lists *l,
+						     struct slice id)
+{
+	struct rcutable_cursor c;
+	struct rcutable_node *n = rcutable_find(&l->by_id, hash(id), &c);
+	for (; n != NULL; n = rcutable_next(&c, n)) {
+		const struct kubernetes_list *found =
+			CONTAINER_OF(n, struct kubernetes_list, by_id);
+		if (slice_eq(slice_of(found->id), id))
+			return found;
+	}
+	return NULL;
+}
+
+void kubernetes_lists_free(struct kubernetes_lists *l)
+{
+	size_t pos = 0;
+	if (l == NULL)
+		return;
+	struct rcutable_node *n = rcutable_walk(&l->by_ns, &pos, NULL);
+	while (n != NULL) {
+		struct rcutable_node *next = rcutable_walk(&l->by_ns, &pos, n);
+		kubernetes_list_free(of_ns(n));
+		n = next;
+	}
+	rcutable_done(&l->by_ns);
+	rcutable_done(&l->by_id);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}

@@ -1,0 +1,50 @@
+/* Search lists of namespaces, for the plugin `searchpath`: the annotation dns.fairlead.dev/search
+ * of a Namespace, found by the namespace's name and by an id that is made of the list alone.
+ *
+ * The id is `l` and the first 15 hexadecimal digits of the SHA-512 of the names, in lower case,
+ * without final dots, joined by single spaces: who knows a list knows its id. Control threads
+ * write, workers read under RCU. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/rcu.h"
+#include "base/rcutable.h"
+#include "base/slice.h"
+#include "dns/name.h"
+
+#define KUBERNETES_LIST_KEY "dns.fairlead.dev/search"
+
+/* As Kubernetes bounds dnsConfig.searches. */
+enum { KUBERNETES_LIST_NAMES = 32, KUBERNETES_LIST_BYTES = 2048, KUBERNETES_LIST_ID = 16 };
+
+struct kubernetes_list {
+	struct rcutable_node by_ns, by_id;
+	struct rcu_item rcu;
+	char id[KUBERNETES_LIST_ID + 1];
+	size_t n;
+	const uint8_t *name[KUBERNETES_LIST_NAMES]; /* lower-case wire */
+	const char *ns;
+};
+
+struct kubernetes_lists;
+struct kubernetes_lists *kubernetes_lists_new(void);
+/* When no worker can see it any more. */
+void kubernetes_lists_free(struct kubernetes_lists *l);
+
+/* Names between blanks or commas; NULL, with a reason in `err`, when one of them is none or there
+ * are too many or none at all. */
+struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text, char *err,
+					      size_t err_n);
+void kubernetes_list_free(struct kubernetes_list *l);
+
+/* The namespace has this list now (taken over), or none. */
+void kubernetes_lists_set(struct kubernetes_lists *l, struct slice ns,
+			  struct kubernetes_list *list);
+/* Under RCU; NULL. */
+const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lists *l,
+						     struct slice id);
+const struct kubernetes_list *kubernetes_lists_by_ns(const struct kubernetes_lists *l,
+						     struct slice ns);

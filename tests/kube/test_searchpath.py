@@ -1,0 +1,296 @@
+"""`searchpath` (spec poddns 5): AMP-1, AMP-2, AMP-7; M1 counted with programs of two libcs, M2 against a model client."""
+import hashlib
+import os
+import random
+import secrets
+import shutil
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from controllerlib import until
+from dnslib import Api, answers, ask, fairlead, lines, rcode, until_answer
+from lib import cluster
+from lib.upstream import Upstream
+
+KEY = "dns.fairlead.dev/search"
+COREFILE = """.:@PORT@ {
+    searchpath cluster.local
+    cache
+    kubernetes cluster.local {
+        kubeconfig KUBECONFIG
+        pods verified
+    }
+    forward . @UP:world@
+}
+.:@PORT:plain@ {
+    autopath @kubernetes
+    cache
+    kubernetes cluster.local {
+        kubeconfig KUBECONFIG
+        pods verified
+    }
+    forward . @UP:world@
+}
+"""
+PORTS = [{"name": "http", "port": 80, "protocol": "TCP"}]
+TYPES = ("A", "AAAA", "SRV", "TXT")
+DATA = {"A": "192.0.2.%d", "AAAA": "2001:db8::%d", "SRV": "0 0 %d x.test.", "TXT": '"%d"'}
+
+
+def list_id(names):
+    return "l" + hashlib.sha512(" ".join(names).encode()).hexdigest()[:15]
+
+
+class World:
+    """A random part of the tree: what each name has. Names that are not there do not exist."""
+
+    def __init__(self, rng, suffixes):
+        self.suffixes = suffixes
+        self.labels = [f"n{i}" for i in range(12)] + [f"m{i}.n{i}" for i in range(4)]
+        self.names = {}
+        for suffix in suffixes:
+            for label in self.labels:
+                kind = rng.choices(("none", "both", "four", "six", "srv", "empty", "alias", "fail"), (8, 3, 2, 2, 1, 2, 1, 1))[0]
+                self.names[f"{label}.{suffix}".strip(".") + "."] = (kind, rng.randrange(1, 255))
+
+    HAS = {"both": ("A", "AAAA"), "four": ("A",), "six": ("AAAA",), "srv": ("SRV",), "empty": (), "alias": ("A", "AAAA")}
+
+    def script(self):
+        text = ""
+        for name, (kind, n) in self.names.items():
+            if kind == "none":
+                continue
+            for rtype in TYPES:
+                text += f"{name} {rtype}\n"
+                if kind == "fail":
+                    text += "    rcode SERVFAIL\n"
+                elif rtype in self.HAS[kind]:
+                    owner = name
+                    if kind == "alias":
+                        owner = "target.test."
+                        text += f"    answer {name} 60 IN CNAME target.test.\n"
+                    text += f"    answer {owner} 60 IN {rtype} {DATA[rtype] % n}\n"
+                else:
+                    text += "    authority . 60 IN SOA a. b. 1 2 3 4 5\n"
+        return text + """*example.org. A
+    answer {name} 60 IN A 192.0.2.1
+*example.org. AAAA
+    answer {name} 60 IN AAAA 2001:db8::1
+* *
+    rcode NXDOMAIN
+    authority . 60 IN SOA a. b. 1 2 3 4 5
+"""
+
+    def look_up(self, name, rtype):
+        """What a server says: a code and data."""
+        kind, n = self.names.get(name, ("none", 0))
+        if kind in ("none", "fail"):
+            return "NXDOMAIN" if kind == "none" else "SERVFAIL", None
+        return "NOERROR", DATA[rtype] % n if rtype in self.HAS[kind] else None
+
+    def walk(self, base, rtype, names):
+        """A client that walks the list: an element has the name if it has an address, or what is asked for; a failure is
+        the result."""
+        for element in [*names, ""]:
+            name = f"{base}.{element}".strip(".") + "."
+            code, data = self.look_up(name, rtype)
+            if data:
+                return code, name, data
+            if code == "SERVFAIL":
+                return code, None, None
+            if element == "":
+                return code, None, None
+            for other in ("A", "AAAA"):
+                code, data = self.look_up(name, other)
+                if code == "SERVFAIL":
+                    return code, None, None
+                if data:
+                    return "NOERROR", None, None
+        raise AssertionError
+
+
+@pytest.fixture(scope="module")
+def place():
+    seed = secrets.randbits(32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    suffixes = ["corp.test", "lab.corp.test", "one.test", "two.test", ""]
+    world = World(rng, suffixes)
+    own = [[s for s in rng.sample(suffixes[:-1], rng.randrange(1, 5))] for _ in range(6)]
+    with cluster.Cluster() as c, Upstream(world.script()) as up:
+        api = Api(c)
+        api.namespace("shop")
+        api.namespace("other")
+        api.service("shop", "web", clusterIP="10.96.1.1", ports=PORTS)
+        api.service("other", "db", clusterIP="10.96.1.2", ports=PORTS)
+        api.pod("shop", "pod", "127.0.1.1")
+        for i, names in enumerate(own):
+            api.namespace(f"own-{i}", {KEY: ", ".join(names)})
+        with fairlead(COREFILE.replace("KUBECONFIG", c.kubeconfig()), upstreams={"world": up}) as s:
+            until_answer(s.port(), "www.example.org.own-5.search.cluster.local")
+            until_answer(s.port("plain"), "www.example.org.shop.svc.cluster.local", source="127.0.1.1")
+            yield api, s, world, own, up
+
+
+def test_default_list(place):
+    """A namespace's own id: NAMESPACE.svc.Z, svc.Z, Z, then the bare name."""
+    _, s, _, _, _ = place
+    suffix = "shop.search.cluster.local"
+    for name, want in (("web", "web.shop.svc.cluster.local."), ("db.other", "db.other.svc.cluster.local."),
+                       ("db.other.svc", "db.other.svc.cluster.local."), ("www.example.org", "www.example.org.")):
+        got = answers(ask(s.port(), f"{name}.{suffix}"))
+        assert got["CNAME"] == [want] and len(got["A"]) == 1
+    reply = ask(s.port(), f"Web.{suffix}", "AAAA")
+    assert lines(reply) == [
+        "rcode NOERROR", "flags qr aa rd", f"question Web.{suffix}. IN AAAA",
+        "authority search.cluster.local. 5 IN SOA ns.dns.cluster.local. hostmaster.cluster.local. SERIAL 7200 1800 86400 5"]
+
+
+def test_other_namespaces_are_not_searched(place):
+    """M3: by the id of one namespace nothing is found that another one's list alone leads to."""
+    _, s, _, _, _ = place
+    assert rcode(ask(s.port(), "db.shop.search.cluster.local")) == "NXDOMAIN"
+    assert rcode(ask(s.port(), "db.other.search.cluster.local")) == "NOERROR"
+
+
+def test_unknown_ids_and_names_between(place):
+    _, s, _, _, up = place
+    up.forget()
+    for name, want in (("www.example.org.nobody.search.cluster.local", "NXDOMAIN"), ("nobody.search.cluster.local", "NXDOMAIN"),
+                       ("www.example.org.l0123456789abcde.search.cluster.local", "NXDOMAIN"),
+                       ("search.cluster.local", "NOERROR"), ("shop.search.cluster.local", "NOERROR")):
+        reply = ask(s.port(), name)
+        assert rcode(reply) == want and not reply.answer, name
+        assert lines(reply)[-1].startswith("authority search.cluster.local. 5 IN SOA ns.dns.cluster.local.")
+    assert up.count() == 0
+
+
+def test_names_of_namespaces_do_not_end_the_walk(place):
+    """AMP-7: `other` is a name at svc.Z, without any record; so the walk goes on, and the name is none in the end."""
+    _, s, _, _, _ = place
+    assert rcode(ask(s.port(), "other.svc.cluster.local")) == "NOERROR"
+    for rtype in TYPES:
+        assert rcode(ask(s.port(), "other.shop.search.cluster.local", rtype)) == "NXDOMAIN"
+
+
+def test_lists_follow_the_annotation(place):
+    api, s, _, _, _ = place
+    api.namespace("moving", {KEY: "nowhere.test"})
+    until_answer(s.port(), "moving.search.cluster.local")
+    until_answer(s.port(), f"{list_id(['nowhere.test'])}.search.cluster.local")
+    assert rcode(ask(s.port(), "web.moving.search.cluster.local")) == "NXDOMAIN"
+    api.annotate("moving", **{KEY: "Shop.svc.cluster.local."})
+    until_answer(s.port(), "web.moving.search.cluster.local")
+    assert rcode(ask(s.port(), f"{list_id(['nowhere.test'])}.search.cluster.local")) == "NXDOMAIN"
+    assert rcode(ask(s.port(), f"web.{list_id(['shop.svc.cluster.local'])}.search.cluster.local")) == "NOERROR"
+    api.annotate("moving", **{KEY: "a..b"})
+    until(lambda: "annotation dns.fairlead.dev/search of namespace 'moving' has no effect: 'a..b' is no name" in s.output())
+    assert rcode(ask(s.port(), "web.moving.search.cluster.local")) == "NXDOMAIN"  # the default list again
+    api.annotate("moving", **{KEY: None})
+    assert rcode(ask(s.port(), "moving.search.cluster.local")) == "NOERROR"
+
+
+def test_same_as_a_client_that_walks(place):
+    """M2: random names, lists and types; the code, the winner and its data are those of the model."""
+    _, s, world, own, _ = place
+    asked = found = 0
+    for i, names in enumerate(own):
+        for base in world.labels:
+            for rtype in TYPES:
+                want = world.walk(base, rtype, names)
+                for suffix in (f"own-{i}", list_id(names)):
+                    reply = ask(s.port(), f"{base}.{suffix}.search.cluster.local", rtype)
+                    got = answers(reply)
+                    data = got.get(rtype, [None])[0]
+                    winner = next((n for n in got.get("CNAME", []) if n != "target.test."), None)
+                    assert (rcode(reply), winner, data) == want, (base, rtype, names)
+                    asked += 1
+                    found += data is not None
+    assert asked == 6 * 16 * 4 * 2 and found > 100
+
+
+# ---- M1 ----
+
+
+class Counter:
+    """Port 53 of a loopback address of its own, for programs that know no other port; counts what passes."""
+
+    def __init__(self, port):
+        self.address = "127." + ".".join(str(secrets.randbelow(200) + 20) for _ in range(3))
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sock.bind((self.address, 53))
+        self.port = port
+        self.count = 0
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while True:
+            data, peer = self.sock.recvfrom(4096)
+            if data == b"end":
+                return
+            self.count += 1
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as up:
+                up.bind(("127.0.1.1", 0))
+                up.settimeout(5)
+                up.sendto(data, ("127.0.0.1", self.port))
+                self.sock.sendto(up.recv(65535), peer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.sendto(b"end", (self.address, 53))
+        self.thread.join()
+        self.sock.close()
+
+
+@pytest.fixture(scope="module", params=["gcc", "musl-gcc"])
+def program(request, tmp_path_factory):
+    if shutil.which(request.param) is None:
+        pytest.fail(f"{request.param} is not installed (tools/deps test)")
+    path = tmp_path_factory.mktemp("lookup") / request.param
+    source = os.path.join(os.path.dirname(__file__), "lookup.c")
+    static = ["-static"] if request.param == "musl-gcc" else []
+    subprocess.run([request.param, "-O1", *static, "-o", path, source], check=True)
+    return path
+
+
+def look_up(program, tmp_path, counter, name, search):
+    """(addresses, number of queries) of one getaddrinfo."""
+    conf = tmp_path / "resolv.conf"
+    conf.write_text(f"nameserver {counter.address}\nsearch {search}\noptions ndots:5\n")
+    before = counter.count
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$1" "$2"', conf,
+                           program, name], capture_output=True, text=True, timeout=60, check=True)
+    return sorted(done.stdout.split("\n"))[1:], counter.count - before
+
+
+def test_queries_of_a_lookup(place, program, tmp_path):
+    """M1: of an external name two queries with the virtual suffix (ten with four search domains, two with autopath), of
+    one that is not there at most four."""
+    _, s, _, _, _ = place
+    four = "shop.svc.cluster.local svc.cluster.local cluster.local corp.test"
+    want = ["192.0.2.1", "2001:db8::1"]
+    with Counter(s.port()) as virtual, Counter(s.port("plain")) as plain:
+        assert look_up(program, tmp_path, virtual, "www.example.org", "shop.search.cluster.local") == (want, 2)
+        addresses, n = look_up(program, tmp_path, virtual, "nope.example.net", "shop.search.cluster.local")
+        assert addresses[0].startswith("error") and n == 4
+        assert look_up(program, tmp_path, virtual, "web", "shop.search.cluster.local") == (["10.96.1.1"], 2)
+        assert look_up(program, tmp_path, virtual, "www.example.org", four) == (want, 10)
+        addresses, n = look_up(program, tmp_path, plain, "www.example.org", four)
+        assert addresses == want and n <= 4
+
+
+def test_upstream_queries(place):
+    """M1: whatever the clients ask, the world outside is asked twice for a name that is found there."""
+    _, s, _, _, up = place
+    up.forget()
+    for _ in range(5):
+        for rtype in ("A", "AAAA"):
+            assert rcode(ask(s.port(), "fresh.example.org.shop.search.cluster.local", rtype)) == "NOERROR"
+    assert up.count("fresh.example.org.") == 2 and up.count() == 2
