@@ -159,11 +159,13 @@ bool cache_take(struct plugin_inst *self, struct query *q, struct pass *p)
 		r->full_size = (uint32_t)dns_resp_open_size(r);
 	else if (r->msg == NULL)
 		r->full_size = (uint32_t)dns_resp_size(r, q->question_len);
+	/* A refresh is kept whatever it brings: it takes the place of what would go stale. */
+	bool wanted = v.storable && lasting && (!q->unkept || p->mode == PASS_REFRESH);
 	if (!cache_has_question(r))
 		warn_no_question(q);
-	else if (v.storable && lasting && cache_matches(q, r))
+	else if (wanted && cache_matches(q, r))
 		kept = store(self, q, p, &v, ttl_s);
-	else if (v.storable && lasting)
+	else if (wanted)
 		cache_count(self, q, CACHE_DROPS);
 	if (!q->req.opt.dnssec_ok && (p->flags & DNS_FLAG_AD) == 0)
 		r->flags &= (uint16_t)~DNS_FLAG_AD;

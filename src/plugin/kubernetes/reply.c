@@ -109,6 +109,9 @@ static enum verdict reply_soa(const struct kubernetes_conf *c, struct query *q, 
 enum verdict kubernetes_reply_soa(const struct kubernetes_conf *c, struct query *q, size_t zone,
 				  uint16_t rcode)
 {
+	/* Search paths ask for any number of names that are not there; kept, each would push out an
+	 * answer that somebody asks for again. */
+	q->unkept = true;
 	return reply_soa(c, q, zone, rcode, DNS_AUTHORITY);
 }
 
