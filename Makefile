@@ -9,7 +9,7 @@
 BUILD  ?= build
 PREFIX ?= /usr/local
 PORT   ?= 1053
-PYTEST  = /usr/bin/python3 -m pytest -q
+TESTS  ?= $(BUILD)
 
 all: $(BUILD)/build.ninja
 	@meson compile -C $(BUILD)
@@ -28,9 +28,10 @@ serve: all
 	@echo "serving examples/Corefile on 127.0.0.1:$(PORT); try: dig @127.0.0.1 -p $(PORT) ip-10-1-2-3.example.org"
 	@$(BUILD)/fairlead dns -conf examples/Corefile -dns.port $(PORT)
 
-# Unit tests, fuzz corpora and house rules; then the suites that start the program.
+# Unit tests, fuzz corpora and house rules; then the suites that start the program. TESTS: arguments of tools/run-tests,
+# for a part of them.
 test: deps all
-	@tools/run-tests $(BUILD)
+	@tools/run-tests $(TESTS)
 
 check: all
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs --no-suite bench
