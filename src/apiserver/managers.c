@@ -42,8 +42,29 @@ static void add_reset(struct managing *g, const char *path)
 		g->reset[g->n_reset++] = path;
 }
 
-static void set_reset(struct managing *g, const struct apiserver_writing *w, const json_t *asked)
+/* The paths of a kind; none for most. */
+static const char *const *paths_of(const struct apiserver_resource *r)
 {
+	static const char *const none[] = { NULL };
+	for (size_t i = 0; r->built_in && i < ARRAY_LEN(given); i++) {
+		if (strcmp(given[i].kind, r->kind->kind) == 0)
+			return given[i].paths;
+	}
+	return none;
+}
+
+unsigned apiserver_managers_left(const struct apiserver_resource *r, const json_t *asked)
+{
+	const char *const *p = paths_of(r);
+	unsigned left = 0;
+	for (unsigned i = 0; p[i] != NULL; i++)
+		left |= (unsigned)(api_get(asked, p[i]) == NULL) << i;
+	return left;
+}
+
+static void set_reset(struct managing *g, const struct apiserver_writing *w, unsigned left)
+{
+	const char *const *p = paths_of(w->r);
 	if (w->sub[0] != '\0') {
 		add_reset(g, "spec");
 		if (!w->r->built_in)
@@ -51,13 +72,9 @@ static void set_reset(struct managing *g, const struct apiserver_writing *w, con
 	} else if (w->r->status) {
 		add_reset(g, "status");
 	}
-	for (size_t i = 0; w->r->built_in && i < ARRAY_LEN(given); i++) {
-		if (strcmp(given[i].kind, w->r->kind->kind) != 0)
-			continue;
-		for (const char *const *p = given[i].paths; *p != NULL; p++) {
-			if (asked == NULL || api_get(asked, *p) == NULL)
-				add_reset(g, *p);
-		}
+	for (unsigned i = 0; p[i] != NULL; i++) {
+		if ((left >> i & 1) != 0)
+			add_reset(g, p[i]);
 	}
 }
 
@@ -87,7 +104,7 @@ static json_t *blank(const struct apiserver_resource *r)
 	return o;
 }
 
-static void begin(struct managing *g, const struct apiserver_writing *w, const json_t *asked,
+static void begin(struct managing *g, const struct apiserver_writing *w, unsigned left,
 		  const json_t *old)
 {
 	memset(g, 0, sizeof(*g));
@@ -95,7 +112,7 @@ static void begin(struct managing *g, const struct apiserver_writing *w, const j
 	strbuf_init(&g->others);
 	strbuf_addf(&g->version, "%s%s%s", w->r->kind->group,
 		    w->r->kind->group[0] != '\0' ? "/" : "", w->r->version);
-	set_reset(g, w, asked);
+	set_reset(g, w, left);
 	set_versions(g, w->r);
 	if (old == NULL && w->r->built_in)
 		old = g->blank = blank(w->r);
@@ -119,12 +136,12 @@ static void end(struct managing *g)
 	json_decref(g->blank);
 }
 
-int apiserver_managers_update(const struct apiserver_writing *w, const json_t *asked,
-			      const json_t *old, const json_t *o, json_t **ret)
+int apiserver_managers_update(const struct apiserver_writing *w, unsigned left, const json_t *old,
+			      const json_t *o, json_t **ret)
 {
 	struct managing g;
 	char err[1024] = "";
-	begin(&g, w, asked, old);
+	begin(&g, w, left, old);
 	int e = api_managed_update(&g.m, o, ret, err, sizeof(err));
 	end(&g);
 	return e < 0 ? apiserver_refuse(w->st, 500, "", "%s", err) : 0;
@@ -136,7 +153,7 @@ int apiserver_managers_apply(const struct apiserver_writing *w, const json_t *ol
 	struct managing g;
 	struct api_conflicts conflicts = { 0 };
 	char err[1024] = "";
-	begin(&g, w, config, old);
+	begin(&g, w, apiserver_managers_left(w->r, config), old);
 	int e = api_managed_apply(&g.m, config, force, ret, &conflicts, err, sizeof(err));
 	if (e == ERR_CONFLICT)
 		e = apiserver_apply_conflict(w->st, &conflicts);

@@ -105,22 +105,11 @@ static void set_identity(json_t *o, const struct apiserver_resource *r)
 	json_object_set_new(o, "apiVersion", json_string(version.s));
 }
 
-json_t *apiserver_object_from_stored(const struct apiserver_resource *r, const json_t *o)
-{
-	json_t *copy = json_deep_copy(o);
-	if (apiserver_object_raw(r))
-		return copy;
-	if (r->strategy->from_stored != NULL)
-		r->strategy->from_stored(copy, r->version);
-	set_identity(copy, r);
-	return copy;
-}
-
 json_t *apiserver_object_to_stored(const struct apiserver_resource *r, const json_t *o)
 {
-	json_t *copy = json_deep_copy(o);
 	if (apiserver_object_raw(r))
-		return copy;
+		return json_incref(api_tree(o));
+	json_t *copy = json_deep_copy(o);
 	if (r->strategy->to_stored != NULL)
 		r->strategy->to_stored(copy, r->version);
 	set_identity(copy, r->stored);

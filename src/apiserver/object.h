@@ -32,8 +32,7 @@ struct slice apiserver_text_inner(const struct apiserver_resource *r, struct sli
 
 /* As the row's version has it; NULL when the text is damaged. */
 json_t *apiserver_object_parse(const struct apiserver_resource *r, struct slice text);
-/* A copy in the row's version of an object in the stored one, and the other way round. */
-json_t *apiserver_object_from_stored(const struct apiserver_resource *r, const json_t *o);
+/* An object of the row's version in the stored one: a new reference, only to be read. */
 json_t *apiserver_object_to_stored(const struct apiserver_resource *r, const json_t *o);
 /* Is the stored text what this row serves? */
 bool apiserver_object_raw(const struct apiserver_resource *r);

@@ -256,6 +256,9 @@ static void produce(struct apiserver_stream *s)
 	int r = 1;
 	while (s->out.n == 0 && !s->ended && s->initial)
 		next_page(s);
+	/* Also where something happens all the time. */
+	if (!s->initial && clock_mono_ns() >= s->end_ns)
+		s->ended = true;
 	while (s->out.n == 0 && !s->ended && r == 1 && s->watch != NULL) {
 		r = apiserver_watch_next(s->watch, &e, &at);
 		if (r == 1)
@@ -267,8 +270,6 @@ static void produce(struct apiserver_stream *s)
 	}
 	if (s->out.n == 0 && !s->ended)
 		look_at_clock(s);
-	else if (clock_mono_ns() >= s->end_ns && s->out.n == 0)
-		s->ended = true;
 }
 
 ssize_t apiserver_stream_pull(struct apiserver_stream *s, char *buf, size_t n)

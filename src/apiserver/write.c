@@ -243,13 +243,12 @@ static int make_new(const struct apiserver_writing *w, const struct apiserver_en
 		json_object_del(o, "status");
 	if (begins_to_count(w->r, o))
 		json_object_set_new(apiserver_object_meta(o), "generation", json_integer(1));
-	json_t *asked = json_deep_copy(o);
+	const unsigned left = apiserver_managers_left(w->r, o);
 	apiserver_prepare(w->r, env, o, NULL);
 	if (!w->applied) {
 		json_decref(with);
-		e = apiserver_managers_update(w, asked, NULL, o, &with);
+		e = apiserver_managers_update(w, left, NULL, o, &with);
 	}
-	json_decref(asked);
 	if (e == 0)
 		e = check(w, env, with, NULL);
 	if (e == 0 && has_version)
@@ -376,16 +375,15 @@ static int make_change(const struct apiserver_writing *w, const struct apiserver
 	keep_metadata(o, old);
 	if (w->sub[0] == '\0' && !w->r->built_in && w->r->status)
 		take(o, old, "status");
-	json_t *asked = json_deep_copy(o);
+	const unsigned left = apiserver_managers_left(w->r, o);
 	if (w->sub[0] == '\0')
 		apiserver_prepare(w->r, env, o, old);
 	else
 		apiserver_prepare_status(w->r, o, old);
 	if (!w->applied) {
 		json_decref(with);
-		e = apiserver_managers_update(w, asked, old, o, &with);
+		e = apiserver_managers_update(w, left, old, o, &with);
 	}
-	json_decref(asked);
 	if (e == 0) {
 		count_generation(w, with, old);
 		e = check(w, env, with, old);
