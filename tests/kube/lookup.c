@@ -1,5 +1,5 @@
-/* Looks a name up as programs do, by getaddrinfo, and prints its addresses. Built with each libc that is to
- * be counted. */
+/* Looks a name up as programs do, by getaddrinfo, and prints its addresses. Built with each libc
+ * that is to be counted. */
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -21,8 +21,10 @@ int main(int argc, char **argv)
 	}
 	for (const struct addrinfo *i = list; i != NULL; i = i->ai_next) {
 		const void *p = i->ai_family == AF_INET
-					? (const void *)&((struct sockaddr_in *)(void *)i->ai_addr)->sin_addr
-					: (const void *)&((struct sockaddr_in6 *)(void *)i->ai_addr)->sin6_addr;
+					? (const void *)&((struct sockaddr_in *)(void *)i->ai_addr)
+						  ->sin_addr
+					: (const void *)&((struct sockaddr_in6 *)(void *)i->ai_addr)
+						  ->sin6_addr;
 		printf("%s\n", inet_ntop(i->ai_family, p, text, sizeof(text)));
 	}
 	freeaddrinfo(list);
