@@ -32,7 +32,12 @@ struct controller_flags {
 	bool no_election;
 };
 
-enum { HOOK_NAMES_MAX = 16 };
+enum {
+	HOOK_NAMES_MAX = 16,
+	/* All controllers of the process together; leases are not counted. */
+	WRITES_PER_S = 20,
+	WRITES_BURST = 40,
+};
 
 struct settings {
 	struct elect_times times;
@@ -242,6 +247,8 @@ static int run(const struct controller_flags *f, struct settings *s)
 	int status = EXIT_FAILED;
 	if (client != NULL && f->lease_kubeconfig != NULL)
 		leases = open_client(f->lease_kubeconfig, NULL, err, sizeof(err));
+	if (client != NULL)
+		kube_client_limit_writes(client, WRITES_PER_S, WRITES_BURST);
 	if (client != NULL && leases != NULL)
 		status = manage(f, s, client, leases);
 	else

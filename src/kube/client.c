@@ -63,6 +63,7 @@ struct kube_client *kube_client_new(struct kube_config *config)
 	struct slice rest;
 	struct slice a = authority(config->server, &rest);
 	c->config = config;
+	kube_bucket_init(&c->writes);
 	c->text = xasprintf("%s (%s)", config->server, config->origin);
 	if (config->tls_name != NULL && strncmp(config->server, "https://", 8) == 0)
 		use_tls_name(c, a, rest);
@@ -77,11 +78,17 @@ void kube_client_free(struct kube_client *c)
 	if (c == NULL)
 		return;
 	kube_config_free(c->config);
+	kube_bucket_done(&c->writes);
 	free(c->text);
 	free(c->url);
 	free(c->connect_to);
 	free(c->host);
 	free(c);
+}
+
+void kube_client_limit_writes(struct kube_client *c, unsigned per_s, unsigned burst)
+{
+	kube_bucket_set(&c->writes, per_s, burst);
 }
 
 const char *kube_client_text(const struct kube_client *c)
@@ -169,12 +176,21 @@ static int conclude(struct kube_conn *c, struct kube_exchange *x, int r, struct 
 	return r;
 }
 
+/* A write waits its turn, if there is a limit. */
+static int wait_turn(struct kube_conn *c, const struct kube_exchange *x)
+{
+	if (c->urgent || strcmp(x->method, "GET") == 0)
+		return 0;
+	uint64_t wait = kube_bucket_take(&c->client->writes, clock_mono_ns());
+	return wait != 0 ? kube_conn_sleep(c, wait) : 0;
+}
+
 int kube_conn_request(struct kube_conn *c, struct kube_exchange *x, struct kube_status *reterr)
 {
 	struct attempt a = { 0 };
 	uint64_t asked_ns = 0;
 	bool fresh = false;
-	int r, again = 1;
+	int r = wait_turn(c, x), again = r == 0 ? 1 : r;
 	while (again > 0) {
 		bool renewed = a.token_renewed;
 		r = one_attempt(c, x, fresh, &asked_ns);

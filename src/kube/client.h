@@ -29,6 +29,9 @@ struct kube_client *kube_client_new(struct kube_config *c); /* takes the configu
 void kube_client_free(struct kube_client *c);		    /* after its conns */
 /* For people: "https://10.0.0.1:6443 (context 'prod' of /home/me/.kube/config)". */
 const char *kube_client_text(const struct kube_client *c);
+/* At most so many writes per second, so many at once after a pause; for controllers. Before threads
+ * share it. Calls wait their turn. Default: no limit. */
+void kube_client_limit_writes(struct kube_client *c, unsigned per_s, unsigned burst);
 /* Borrowed; its functions take it from any thread. */
 struct kube_config *kube_client_config(const struct kube_client *c);
 

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
+#include "kube/bucket_priv.h"
 #include "kube/client.h"
 #include "kube/config_priv.h"
 #include "kube/curl_priv.h"
@@ -25,6 +26,7 @@ struct kube_client {
 	char *connect_to; /* the real host where that differs; NULL */
 	char *host;	  /* "Host: ..." in that case */
 	bool no_proxy;	  /* a loopback address, or the kubeconfig names a proxy */
+	struct kube_bucket writes;
 };
 
 struct kube_conn {
@@ -35,6 +37,7 @@ struct kube_conn {
 	struct kube_tls *tls; /* that the connection was made with */
 	bool tls_suspect;     /* no answer, or a 401: look at the files again */
 	_Atomic bool cancelled;
+	bool urgent; /* its writes are not held back: leases */
 	struct strbuf warnings;
 };
 

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "kube/client.h"
+#include "kube/conn_priv.h"
 
 enum {
 	RELEASE_TIMEOUT_S = 2,
@@ -170,6 +170,7 @@ int lease_start(const struct lease_conf *c, struct lease **ret, char *err, size_
 		lease_free(l);
 		return ERR_CONFIG;
 	}
+	l->conn->urgent = true;
 	r = pthread_create(&l->thread, NULL, run, l);
 	if (r != 0) {
 		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
@@ -188,6 +189,7 @@ static void release(struct lease *l)
 	struct kube_conn *conn = body != NULL ? kube_conn_new(l->client, err, sizeof(err)) : NULL;
 	if (conn != NULL) {
 		struct kube_status st = { 0 };
+		conn->urgent = true;
 		/* Others find out by waiting when this fails. */
 		IGNORE(ask(l, conn, ELECT_UPDATE, body, RELEASE_TIMEOUT_S * NS_PER_S, NULL, &st));
 		kube_status_done(&st);

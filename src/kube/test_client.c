@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "kube/conn_priv.h"
 #include "kube/test_rig.h"
 
 static int get(struct rig *g, const char *path, json_t **ret)
@@ -73,6 +74,33 @@ static void sends_bodies(void **state)
 	assert_null(strstr(req, "Expect"));
 	assert_null(strstr(req, "Accept-Encoding"));
 	assert_non_null(strstr(req, "\r\n\r\n{\"k\":\"v\"}"));
+	rig_down(&g);
+}
+
+/* k8s-api 1.10: writes keep to the pace they were given, reads and urgent ones do not wait. */
+static void writes_are_held_back(void **state)
+{
+	enum { PER_S = 20, BURST = 2, WRITES = 5 };
+	struct rig g;
+	(void)state;
+	rig_up(&g);
+	kube_client_limit_writes(g.client, PER_S, BURST);
+	const struct kube_request put = { .method = "PUT", .path = "/x", .raw = SLICE("{}") };
+	uint64_t began = clock_mono_ns();
+	for (int i = 0; i < WRITES; i++)
+		assert_int_equal(kube_call(g.conn, &put, NULL, NULL), 0);
+	assert_true(clock_mono_ns() - began >= (WRITES - BURST) * NS_PER_S / PER_S);
+	kube_client_limit_writes(g.client, 1, 1);
+	assert_int_equal(kube_call(g.conn, &put, NULL, NULL), 0);
+	/* The next one would have to wait a second. */
+	const struct kube_request late = {
+		.method = "PUT", .path = "/x", .raw = SLICE("{}"), .timeout_ns = 60 * NS_PER_S
+	};
+	began = clock_mono_ns();
+	assert_int_equal(get(&g, "/x", NULL), 0);
+	g.conn->urgent = true;
+	assert_int_equal(kube_call(g.conn, &late, NULL, NULL), 0);
+	assert_true(clock_mono_ns() - began < NS_PER_S / 2);
 	rig_down(&g);
 }
 
@@ -426,6 +454,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(says_who_it_is),
 		cmocka_unit_test(sends_bodies),
+		cmocka_unit_test(writes_are_held_back),
 		cmocka_unit_test(refusals),
 		cmocka_unit_test(retries_when_told_to),
 		cmocka_unit_test(broken_connections),
