@@ -133,12 +133,15 @@ static bool put_plain_name(struct encoder *e, const uint8_t *name, size_t len)
 {
 	uint8_t at[DNS_LABELS_MAX + 1];
 	uint32_t hash[DNS_LABELS_MAX + 1];
-	if (!e->table_ready)
-		comp_init(e);
 	if (e->n + len > e->limit)
 		return false;
 	memcpy(e->out + e->n, name, len);
 	e->n += len;
+	/* Nobody points to the root. */
+	if (len == 1)
+		return true;
+	if (!e->table_ready)
+		comp_init(e);
 	unsigned n = label_offsets(name, at, hash);
 	comp_remember(e, e->n - len, name, at, hash, n);
 	return true;
