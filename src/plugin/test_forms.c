@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "base/rcu.h"
 #include "base/strbuf.h"
 #include "dns/rrtext.h"
 #include "server/fake.h"
@@ -22,6 +23,12 @@
 /* ---- replies ---- */
 
 enum { RECORDS_MAX = 8 };
+
+#ifdef RCU_TSAN
+enum { ASK_STEP = 4 }; /* one thread, and slow: a part of the questions will do */
+#else
+enum { ASK_STEP = 1 };
+#endif
 
 struct reply {
 	uint16_t rcode, flags;
@@ -285,7 +292,7 @@ static void same_in_both_forms(void **state)
 	(void)state;
 	for (size_t s = 0; s < ARRAY_LEN(stanzas); s++) {
 		struct fake *f = start(stanzas[s].stanza, stanzas[s].file);
-		for (size_t k = 0; k < ARRAY_LEN(asks); k++)
+		for (size_t k = s % ASK_STEP; k < ARRAY_LEN(asks); k += ASK_STEP)
 			compare(f, stanzas[s].stanza, &asks[k]);
 		fake_free(f);
 	}
