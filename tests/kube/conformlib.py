@@ -127,6 +127,10 @@ def sorted_json(found):
         return found[0]
 
 
+def is_list(value):
+    return ("items" in value or "rows" in value) and isinstance(value.get("metadata"), dict)
+
+
 class Names:
     """Stand-ins for what differs from run to run."""
 
@@ -150,7 +154,19 @@ class Names:
 
     def tree(self, value, key=""):
         if isinstance(value, dict):
-            return {k: self.tree(v, k) for k, v in value.items()}
+            named = {k: self.tree(v, k) for k, v in value.items() if not (k == "metadata" and is_list(value))}
+            if is_list(value):
+                # A server writes things of its own meanwhile: a list may be newer than what is in it.
+                meta = dict(value.get("metadata") or {})
+                version = meta.pop("resourceVersion", None)
+                named["metadata"] = self.tree(meta, "metadata")
+                if version is not None:
+                    named["metadata"]["resourceVersion"] = "LIST" if version not in ("", "0") else version
+            return named
+        if isinstance(value, list) and key == "managedFields":
+            # The server sorts them by time, to the second.
+            value = sorted(value, key=lambda e: [str(e.get(k)) for k in ("manager", "operation", "subresource", "apiVersion")]
+                           if isinstance(e, dict) else [])
         if isinstance(value, list):
             return [self.tree(v, key if key != "clusterIPs" else "clusterIP") for v in value]
         if isinstance(value, str) and key in HIDDEN and not value.startswith("<"):

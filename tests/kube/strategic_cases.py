@@ -39,7 +39,7 @@ OBJECTS = {
     "cm": CM,
     "svc": ("Service", {"metadata": META, "spec": {
         "selector": {"app": "x", "tier": "y"}, "clusterIP": "None", "ports": [port(80, "http"), port(443, "https"), port(53, "dns")]}}),
-    "lb": ("Service", {"spec": {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False, "selector": {"app": "x"}, "ports": [port(80, "http")],
+    "lb": ("Service", {"spec": {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False, "clusterIP": "10.96.217.218", "selector": {"app": "x"}, "ports": [port(80, "http")],
                                 "loadBalancerSourceRanges": ["10.0.0.0/8"], "externalIPs": ["192.0.2.1"]}}),
     "ns": ("Namespace", {"metadata": {"labels": {"a": "1"}}}),
     "sa": ("ServiceAccount", {"secrets": [{"name": "a"}, {"name": "b"}], "imagePullSecrets": [{"name": "p"}, {"name": "q"}]}),
