@@ -16,9 +16,9 @@ def probes(s):
     return re.findall(r'"HINFO IN (\d+\.\d+\.) udp', s.read("stdout"))
 
 
-def meet_again(s, name):
+def meet_again(s, name, times=2):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        for _ in range(2):
+        for _ in range(times):
             sock.sendto(wire.query(name, "HINFO"), ("127.0.0.1", s.port()))
 
 
@@ -41,6 +41,18 @@ def test_third_meeting_is_the_end(serve):
     eventually(ended, 10, "end of the program")
     assert s.process.returncode == 1
     assert len(re.findall(FATAL, s.read("stdout"), re.M)) == 1
+
+
+def test_a_meeting_counts_after_the_time_out(serve):
+    """Where a cache holds a question back that is asked already, each try is met once more and not twice."""
+    s = serve(SILENT)
+    name = eventually(lambda: probes(s), what="the question")[0]
+    meet_again(s, name, times=1)
+    eventually(lambda: probes(s)[2:], 8, "the second try")
+    assert s.alive()
+    meet_again(s, name, times=1)
+    eventually(lambda: not s.alive(), 5, "end of the program")
+    assert re.search(FATAL, s.read("stdout"), re.M)
 
 
 def test_answered_is_over(serve):

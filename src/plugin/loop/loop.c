@@ -94,12 +94,21 @@ static enum verdict loop_serve(struct plugin_inst *self, struct query *q)
 
 /* ---- asking ---- */
 
+/* Our own question is no sign of a loop. What else was met stays counted: where a cache holds the
+ * second meeting back, the third comes with the next question. */
+static void take_back_own(struct loop_conf *c)
+{
+	uint32_t seen = atomic_load(&c->seen);
+	while (seen > 0 && !atomic_compare_exchange_weak(&c->seen, &seen, seen - 1))
+		continue;
+}
+
 /* A reply to a query that was not met here came from the configuration before this one. */
 static bool over(struct loop_probe *p, bool answered)
 {
 	struct loop_conf *c = p->ctx;
 	bool last = (answered && atomic_load(&c->seen) > 0) || loop_now(p->loop) >= c->deadline_ns;
-	atomic_store(&c->seen, 0);
+	take_back_own(c);
 	if (last)
 		atomic_store(&c->off, true);
 	return last;
