@@ -15,7 +15,7 @@ from lib.upstream import parse_script, seconds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEYS = {"about", "corefile", "files", "env", "args", "queries", "generate", "generator", "window", "silent_ok", "log",
-        "log_lines", "metrics", "mask", "upstreams", "seen", "patience"}
+        "log_lines", "metrics", "mask", "upstreams", "seen", "patience", "within"}
 SEEN = ("all", "each", "names", "no")
 GENERATOR_KEYS = {"seed", "names", "types", "classes", "sources", "ports", "tcp", "edns", "sizes", "options", "targets",
                   "mutate"}
