@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "apiserver/server.h"
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "base/err.h"
@@ -18,6 +17,7 @@
 #include "base/vec.h"
 #include "cmd/apply.h"
 #include "cmd/cmd.h"
+#include "cmd/embedded.h"
 #include "cmd/flags.h"
 #include "confsource/confsource.h"
 #include "dns/resolvconf.h"
@@ -29,28 +29,15 @@ enum { PIPE_WAIT_MS = 1000 };
 static const char resolv_conf[] = "/etc/resolv.conf";
 
 struct up {
-	const char *data, *api, *dns, *conf, *log_format;
-	struct flag_values load, names, cidrs;
+	struct embedded api;
+	const char *dns, *conf, *log_format;
+	struct flag_values load;
 	union net_addr dns_addr;
 	struct apiserver_server *server;
 	struct confsource *file; /* --conf */
 	struct strbuf corefile;	 /* else this */
 	char *note;		 /* path of what `fairlead status` reads */
 };
-
-static void trouble(void *ctx, const char *text)
-{
-	(void)ctx;
-	log_error("api", "%s", text);
-}
-
-static const char *const *list_of(struct flag_values *v)
-{
-	if (v->n == 0)
-		return NULL;
-	vec_push(v, NULL);
-	return v->v;
-}
 
 /* ---- the DNS server's configuration ---- */
 
@@ -128,7 +115,7 @@ static void started(void *ctx)
 	       "try: fairlead get services -A --data %s\n"
 	       "     kubectl --kubeconfig %s get services -A\n"
 	       "     dig @%s -p %u kubernetes.default.svc.cluster.local\n",
-	       FAIRLEAD_VERSION, u->data, apiserver_server_url(u->server), dns, u->data,
+	       FAIRLEAD_VERSION, u->api.data, apiserver_server_url(u->server), dns, u->api.data,
 	       apiserver_server_kubeconfig(u->server), ip, net_addr_port(&u->dns_addr));
 	fflush(stdout);
 }
@@ -172,20 +159,12 @@ static void block_signals(void)
 
 static int run(struct up *u)
 {
-	char err[700] = "";
-	struct apiserver_server_conf c = { .dir = u->data,
-					   .listen = u->api,
-					   .names = list_of(&u->names),
-					   .service_cidrs = list_of(&u->cidrs),
-					   .version = FAIRLEAD_VERSION,
-					   .trouble = trouble };
 	block_signals();
 	metrics_init(server_slots(server_default_workers()));
 	metrics_add_process_collector();
-	if (apiserver_server_start(&c, &u->server, err, sizeof(err)) < 0) {
-		fprintf(stderr, "fairlead up: %s\n", err);
+	u->server = embedded_start(&u->api, "up");
+	if (u->server == NULL)
 		return EXIT_FAILED;
-	}
 	int status = EXIT_DONE;
 	if (u->load.n != 0)
 		status = apply_files("up", apiserver_server_kubeconfig(u->server), &u->load);
@@ -203,21 +182,17 @@ static int usage(const char *why)
 
 int cmd_up(int argc, char **argv)
 {
-	struct up u = { .data = "fairlead-data",
-			.api = "127.0.0.1:8054",
-			.dns = "127.0.0.1:1053",
-			.log_format = "text" };
+	struct up u = { .api = EMBEDDED_INIT, .dns = "127.0.0.1:1053", .log_format = "text" };
 	const struct flag flags[] = {
-		FLAG_VALUE("data", &u.data, "DIR", "where all is kept; default fairlead-data"),
-		FLAG_VALUE("api", &u.api, "ADDR:PORT", "of the API; default 127.0.0.1:8054"),
+		EMBEDDED_FLAG_DATA(&u.api),
+		FLAG_VALUE("api", &u.api.listen, "ADDR:PORT",
+			   "of the API; default " EMBEDDED_LISTEN),
 		FLAG_VALUE("dns", &u.dns, "ADDR:PORT", "of the DNS server; default 127.0.0.1:1053"),
 		FLAG_VALUES("load", &u.load, "FILE|DIR",
 			    "manifests to apply at start; may be given more than once"),
 		FLAG_VALUE("conf", &u.conf, "FILE", "a Corefile instead of the one made for --dns"),
-		FLAG_VALUES("name", &u.names, "NAME",
-			    "what clients call this machine, for its certificate; repeatable"),
-		FLAG_VALUES("service-cidr", &u.cidrs, "NETWORK",
-			    "addresses of Services, one per family; default 10.96.0.0/16"),
+		EMBEDDED_FLAG_NAME(&u.api),
+		EMBEDDED_FLAG_CIDR(&u.api),
 		FLAG_VALUE("log-format", &u.log_format, "FORMAT", "text or json; default text"),
 	};
 	char why[256] = "";
@@ -239,12 +214,11 @@ int cmd_up(int argc, char **argv)
 	else if (strcmp(u.log_format, "text") != 0)
 		return usage("--log-format is text or json");
 	strbuf_init(&u.corefile);
-	u.note = xasprintf("%s/up.json", u.data);
+	u.note = xasprintf("%s/up.json", u.api.data);
 	int status = run(&u);
 	strbuf_done(&u.corefile);
 	free(u.note);
 	vec_done(&u.load);
-	vec_done(&u.names);
-	vec_done(&u.cidrs);
+	embedded_done(&u.api);
 	return status;
 }

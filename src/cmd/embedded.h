@@ -1,0 +1,32 @@
+/* The embedded API as `api` and `up` start it. */
+#pragma once
+
+#include "apiserver/server.h"
+#include "cmd/flags.h"
+
+#define EMBEDDED_DATA	"fairlead-data"
+#define EMBEDDED_LISTEN "127.0.0.1:8054"
+
+struct embedded {
+	const char *data, *listen;
+	struct flag_values names, cidrs;
+};
+
+#define EMBEDDED_INIT                                            \
+	{                                                        \
+		.data = EMBEDDED_DATA, .listen = EMBEDDED_LISTEN \
+	}
+
+/* Rows of a table of flags; `listen` is --listen or --api. */
+#define EMBEDDED_FLAG_DATA(e) \
+	FLAG_VALUE("data", &(e)->data, "DIR", "where all is kept; default " EMBEDDED_DATA)
+#define EMBEDDED_FLAG_NAME(e)                    \
+	FLAG_VALUES("name", &(e)->names, "NAME", \
+		    "what clients call this machine, for its certificate; repeatable")
+#define EMBEDDED_FLAG_CIDR(e)                               \
+	FLAG_VALUES("service-cidr", &(e)->cidrs, "NETWORK", \
+		    "addresses of Services, one per family; default 10.96.0.0/16")
+
+/* NULL when it did not start: why is on standard error, as from `fairlead COMMAND`. */
+struct apiserver_server *embedded_start(struct embedded *e, const char *command);
+void embedded_done(struct embedded *e);
