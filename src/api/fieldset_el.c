@@ -418,3 +418,19 @@ void fieldset_go_syntax(struct strbuf *out, const json_t *v)
 		fieldset_go_value(out, v);
 	}
 }
+
+const char *fieldset_go_type(const json_t *v, const char *nil)
+{
+	static const char *const names[] = {
+		[JSON_OBJECT] = "map[string]interface {}",
+		[JSON_ARRAY] = "[]interface {}",
+		[JSON_STRING] = "string",
+		[JSON_INTEGER] = "int64",
+		[JSON_REAL] = "float64",
+		[JSON_TRUE] = "bool",
+		[JSON_FALSE] = "bool",
+		[JSON_NULL] = NULL,
+	};
+	const char *name = names[v != NULL ? json_typeof(v) : JSON_NULL];
+	return name != NULL ? name : nil;
+}

@@ -108,4 +108,6 @@ json_t *fieldset_write(const struct fieldset *s);
 
 /* How Go prints values, for messages: %v (NULL is a list with nothing in it), and %#v. */
 void fieldset_go_value(struct strbuf *out, const json_t *v);
+/* %T; `nil` where there is no value. */
+const char *fieldset_go_type(const json_t *v, const char *nil);
 void fieldset_go_syntax(struct strbuf *out, const json_t *v);

@@ -25,21 +25,6 @@ static void complain(struct checking *c, const struct strbuf *text)
 						   : xstrdup(text->s));
 }
 
-static const char *go_type(const json_t *v)
-{
-	static const char *const names[] = {
-		[JSON_OBJECT] = "map[string]interface {}",
-		[JSON_ARRAY] = "[]interface {}",
-		[JSON_STRING] = "string",
-		[JSON_INTEGER] = "int64",
-		[JSON_REAL] = "float64",
-		[JSON_TRUE] = "bool",
-		[JSON_FALSE] = "bool",
-		[JSON_NULL] = "<nil>",
-	};
-	return names[json_typeof(v)];
-}
-
 /* "expected boolean, got &{5}" */
 static void expected(struct checking *c, const char *what, const json_t *v)
 {
@@ -56,7 +41,8 @@ static void check_scalar(struct checking *c, enum managed_scalar want, const jso
 	switch (want) {
 	case MANAGED_SCALAR_NUMBER:
 		if (!json_is_number(v)) {
-			strbuf_addf(&b, "expected numeric (int or float), got %s", go_type(v));
+			strbuf_addf(&b, "expected numeric (int or float), got %s",
+				    fieldset_go_type(v, "<nil>"));
 			complain(c, &b);
 		}
 		break;

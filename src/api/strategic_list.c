@@ -15,17 +15,7 @@ const char strategic_directive[] = "$patch";
 
 const char *strategic_go_type(const json_t *v)
 {
-	static const char *const names[] = {
-		[JSON_OBJECT] = "map[string]interface {}",
-		[JSON_ARRAY] = "[]interface {}",
-		[JSON_STRING] = "string",
-		[JSON_INTEGER] = "int64",
-		[JSON_REAL] = "float64",
-		[JSON_TRUE] = "bool",
-		[JSON_FALSE] = "bool",
-		[JSON_NULL] = "%!s(<nil>)",
-	};
-	return names[v != NULL ? json_typeof(v) : JSON_NULL];
+	return fieldset_go_type(v, "%!s(<nil>)");
 }
 
 bool strategic_says(const json_t *item, const char *word)

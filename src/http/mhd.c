@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "http/tlscert_priv.h"
 #include "net/addr.h"
@@ -240,4 +241,17 @@ struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *c)
 		c->on_completed, c->ctx, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return d;
+}
+
+void http_wait_idle(pthread_mutex_t *lock, pthread_cond_t *idle, const unsigned *n_busy)
+{
+	uint64_t until_ns = clock_mono_ns() + HTTP_DRAIN_MS * NS_PER_MS;
+	struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_S),
+				  .tv_nsec = (long)(until_ns % NS_PER_S) };
+	pthread_mutex_lock(lock);
+	while (*n_busy > 0) {
+		if (pthread_cond_clockwait(idle, lock, CLOCK_MONOTONIC, &until) != 0)
+			break;
+	}
+	pthread_mutex_unlock(lock);
 }

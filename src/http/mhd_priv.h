@@ -3,6 +3,7 @@
 #pragma once
 
 #include <microhttpd.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,9 @@ struct http_daemon_conf {
 	size_t (*unescape)(void *ctx, struct MHD_Connection *mc, char *s); /* NULL: the library's */
 	void *ctx;
 };
+
+/* Waits until *n_busy, which `lock` guards, is 0, or for HTTP_DRAIN_MS. */
+void http_wait_idle(pthread_mutex_t *lock, pthread_cond_t *idle, const unsigned *n_busy);
 
 /* NULL when there are no threads or no memory. */
 struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *c);

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "http/mhd_priv.h"
@@ -239,25 +238,12 @@ int http_server_start(const char *addr, const struct http_route *routes, size_t 
 	return http_server_start_tls(addr, NULL, routes, n, ret);
 }
 
-static void drain(struct http_server *s)
-{
-	uint64_t until_ns = clock_mono_ns() + HTTP_DRAIN_MS * NS_PER_MS;
-	struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_S),
-				  .tv_nsec = (long)(until_ns % NS_PER_S) };
-	pthread_mutex_lock(&s->lock);
-	while (s->n_busy > 0) {
-		if (pthread_cond_clockwait(&s->idle, &s->lock, CLOCK_MONOTONIC, &until) != 0)
-			break;
-	}
-	pthread_mutex_unlock(&s->lock);
-}
-
 void http_server_stop(struct http_server *s)
 {
 	if (s == NULL)
 		return;
 	int fd = MHD_quiesce_daemon(s->daemon);
-	drain(s);
+	http_wait_idle(&s->lock, &s->idle, &s->n_busy);
 	MHD_stop_daemon(s->daemon);
 	if (fd >= 0)
 		close(fd);

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "http/mhd_priv.h"
@@ -376,19 +375,11 @@ uint16_t http_service_port(const struct http_service *s)
 /* No request begins any more; those under way get their time. */
 static void drain(struct http_service *s)
 {
-	uint64_t until_ns = clock_mono_ns() + HTTP_DRAIN_MS * NS_PER_MS;
-	struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_S),
-				  .tv_nsec = (long)(until_ns % NS_PER_S) };
 	pthread_mutex_lock(&s->lock);
 	s->stopping = true;
 	pthread_mutex_unlock(&s->lock);
 	http_streams_end(s->streams);
-	pthread_mutex_lock(&s->lock);
-	while (s->n_busy > 0) {
-		if (pthread_cond_clockwait(&s->idle, &s->lock, CLOCK_MONOTONIC, &until) != 0)
-			break;
-	}
-	pthread_mutex_unlock(&s->lock);
+	http_wait_idle(&s->lock, &s->idle, &s->n_busy);
 }
 
 void http_service_stop(struct http_service *s)
