@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"

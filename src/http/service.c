@@ -6,7 +6,6 @@
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
