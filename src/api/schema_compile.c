@@ -130,17 +130,7 @@ static int read_word(struct compile *c, const struct keyword *k, const json_t *v
 static int read_type(struct compile *c, const struct keyword *k, struct schema_node *n,
 		     const json_t *v)
 {
-	static const char *const words[] = {
-		[SCHEMA_ANY] = "",
-		[SCHEMA_OBJECT] = "object",
-		[SCHEMA_ARRAY] = "array",
-		[SCHEMA_STRING] = "string",
-		[SCHEMA_INTEGER] = "integer",
-		[SCHEMA_NUMBER] = "number",
-		[SCHEMA_BOOLEAN] = "boolean",
-		NULL,
-	};
-	int i = read_word(c, k, v, words);
+	int i = read_word(c, k, v, schema_type_words);
 	if (i >= 0)
 		n->type = (enum schema_type)i;
 	return MIN(i, 0);

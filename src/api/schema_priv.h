@@ -21,6 +21,8 @@ enum schema_type {
 	SCHEMA_NUMBER,
 	SCHEMA_BOOLEAN,
 };
+/* By schema_type; NULL ends it. */
+extern const char *const schema_type_words[];
 
 enum schema_list { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
 

@@ -86,7 +86,7 @@ void schema_fail_whole(struct schema_result *r, const struct schema_walk *w, con
 
 /* ---- type ---- */
 
-static const char *const type_names[] = {
+const char *const schema_type_words[] = {
 	[SCHEMA_ANY] = "",
 	[SCHEMA_OBJECT] = "object",
 	[SCHEMA_ARRAY] = "array",
@@ -94,6 +94,7 @@ static const char *const type_names[] = {
 	[SCHEMA_INTEGER] = "integer",
 	[SCHEMA_NUMBER] = "number",
 	[SCHEMA_BOOLEAN] = "boolean",
+	NULL,
 };
 
 static enum schema_type type_of(const json_t *v)
@@ -149,7 +150,7 @@ static const char *kind_of(enum schema_type t)
 void schema_check_type(const struct schema_node *n, const struct schema_walk *w, const json_t *v,
 		       struct schema_result *r)
 {
-	const char *want = n->int_or_string ? "integer,string" : type_names[n->type];
+	const char *want = n->int_or_string ? "integer,string" : schema_type_words[n->type];
 	enum schema_type t = type_of(v);
 	if (t == SCHEMA_ANY) {
 		if (want[0] != '\0' && !n->nullable)
@@ -169,7 +170,7 @@ void schema_check_type(const struct schema_node *n, const struct schema_walk *w,
 	/* With a format, a text is left to the format's check; so is a list, which nothing checks.
 	 */
 	if (!fits && !(n->format != NULL && text_or_list && !number)) {
-		wrong_type(w, want, type_names[t], r);
+		wrong_type(w, want, schema_type_words[t], r);
 		return;
 	}
 	r->matches++;
@@ -276,10 +277,10 @@ static bool check_range(const struct schema_node *n, const struct schema_walk *w
 		return true;
 	if (n->format != NULL)
 		schema_fail_whole(r, w, "%s value must be of type %s with format %s in %s", what,
-				  type_names[n->type], n->format, w->path.s);
+				  schema_type_words[n->type], n->format, w->path.s);
 	else
 		schema_fail_whole(r, w, "%s value must be of type %s (default format) in %s", what,
-				  type_names[n->type], w->path.s);
+				  schema_type_words[n->type], w->path.s);
 	return false;
 }
 

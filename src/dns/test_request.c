@@ -11,33 +11,15 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "dns/request.h"
+#include "dns/test_bytes.h"
 #include "dns/types.h"
-
-/* "1234 0100 0001 ..." to bytes: hex digits, "text" as it is, blanks ignored. */
-static size_t hex(const char *s, uint8_t *out)
-{
-	size_t n = 0;
-	for (; *s != '\0'; s++) {
-		if (*s == ' ')
-			continue;
-		if (*s == '\'') {
-			for (s++; *s != '\''; s++)
-				out[n++] = (uint8_t)*s;
-			continue;
-		}
-		char two[3] = { s[0], s[1], '\0' };
-		out[n++] = (uint8_t)strtoul(two, NULL, 16);
-		s++;
-	}
-	return n;
-}
 
 /* Parses a copy that has exactly the promised slack behind it, so that a sanitizer sees more. */
 static enum dns_admit parse(const char *text, uint16_t opcodes, struct dns_request *r)
 {
 	static uint8_t *copy;
 	uint8_t m[2048];
-	size_t n = hex(text, m);
+	size_t n = bytes_of(text, m);
 	free(copy);
 	copy = xmalloc(n + DNS_REQUEST_SLACK);
 	memcpy(copy, m, n);

@@ -1,6 +1,7 @@
 /* The client side of HTTP, as simple as tests need it. */
 #include "http/fake.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,6 +31,22 @@ int http_fake_port(uint16_t *ret_port)
 		abort();
 	*ret_port = net_addr_port(&a);
 	return fd;
+}
+
+const char *http_fake_text(const char *text, uint16_t port)
+{
+	static char out[1024];
+	static const char mark[] = "PORT";
+	size_t n = 0;
+	for (const char *at; (at = strstr(text, mark)) != NULL; text = at + strlen(mark)) {
+		n += (size_t)snprintf(out + n, sizeof(out) - n, "%.*s127.0.0.1:%u",
+				      (int)(at - text), text, port);
+		if (n >= sizeof(out))
+			abort();
+	}
+	if ((size_t)snprintf(out + n, sizeof(out) - n, "%s", text) >= sizeof(out) - n)
+		abort();
+	return out;
 }
 
 char *http_fake_get(uint16_t port, const char *path, unsigned *ret_status)

@@ -115,3 +115,12 @@ void testcert_make(struct testcert *t, const char *name, const char *san)
 	gnutls_x509_crt_deinit(c);
 	gnutls_x509_privkey_deinit(key);
 }
+
+const char *testcert_path(const char *dir, const char *file)
+{
+	static char buf[8][128];
+	static unsigned at;
+	char *p = buf[at++ % ARRAY_LEN(buf)];
+	snprintf(p, sizeof(buf[0]), "%s/%s", dir, file);
+	return p;
+}

@@ -144,6 +144,15 @@ const char *fake_error(void)
 	return error_text;
 }
 
+bool fake_refuses(const char *stanza, const char *error)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_addf(&text, ". {\n%s\n}\n", stanza);
+	struct fake *f = fake_new(text.s);
+	fake_free(f);
+	return f == NULL && strncmp(fake_error(), error, strlen(error)) == 0;
+}
+
 void fake_free(struct fake *f)
 {
 	if (f == NULL)

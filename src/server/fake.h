@@ -18,6 +18,8 @@ struct fake;
 /* NULL when the Corefile is refused; fake_error() then tells why ("Corefile:2:3: ..."). */
 struct fake *fake_new(const char *corefile);
 const char *fake_error(void);
+/* Is a block `.` with this stanza refused with an error that begins so? */
+bool fake_refuses(const char *stanza, const char *error);
 void fake_free(struct fake *f);
 /* Swaps the configuration; false (and fake_error) when it is refused. */
 bool fake_reload(struct fake *f, const char *corefile);

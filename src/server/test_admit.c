@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "dns/test_bytes.h"
 #include "server/fake.h"
 #include "server/query.h"
 #include "server/setup.h"
@@ -41,25 +42,6 @@ static const struct plugin updates_plugin = { .name = "updates", .parse = update
 static const struct plugin metrics_like = { .name = "prometheus" };
 static const struct plugin ok_plugin = { .name = "ok", .serve = ok_serve, .prefetch = ok_prefetch };
 const struct plugin *const plugin_list[] = { &updates_plugin, &metrics_like, &ok_plugin, NULL };
-
-/* Hex digits, 'text', blanks ignored. */
-static size_t bytes_of(const char *s, uint8_t *out)
-{
-	size_t n = 0;
-	for (; *s != '\0'; s++) {
-		if (*s == ' ')
-			continue;
-		if (*s == '\'') {
-			for (s++; *s != '\''; s++)
-				out[n++] = (uint8_t)*s;
-			continue;
-		}
-		char two[3] = { s[0], s[1], '\0' };
-		out[n++] = (uint8_t)strtoul(two, NULL, 16);
-		s++;
-	}
-	return n;
-}
 
 static const char *raw(struct fake *f, const char *hex)
 {

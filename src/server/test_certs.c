@@ -36,11 +36,7 @@ static const struct clock_source fake_clock = { fake_now, fake_now };
 
 static const char *path(const char *name)
 {
-	static char buf[8][128];
-	static unsigned at;
-	char *p = buf[at++ % 8];
-	snprintf(p, sizeof(buf[0]), "%s/%s", dir, name);
-	return p;
+	return testcert_path(dir, name);
 }
 
 static int set_up(void **state)

@@ -137,11 +137,7 @@ static uint16_t port;
 
 static const char *path(const char *name)
 {
-	static char buf[8][128];
-	static unsigned at;
-	char *p = buf[at++ % 8];
-	snprintf(p, sizeof(buf[0]), "%s/%s", dir, name);
-	return p;
+	return testcert_path(dir, name);
 }
 
 static UNUSED int make_certs(void **state)

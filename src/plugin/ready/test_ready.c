@@ -72,21 +72,9 @@ static int leave_port(void **state)
 	return 0;
 }
 
-/* PORT in the text is the test's port; valid until the next call. */
 static const char *corefile(const char *text)
 {
-	static char out[1024];
-	size_t n = 0;
-	for (const char *p = text; *p != '\0';) {
-		if (strncmp(p, "PORT", 4) == 0) {
-			n += (size_t)snprintf(out + n, sizeof(out) - n, "127.0.0.1:%u", port);
-			p += 4;
-		} else {
-			out[n++] = *p++;
-		}
-	}
-	out[n] = '\0';
-	return out;
+	return http_fake_text(text, port);
 }
 
 static void assert_page(unsigned status, const char *body)
