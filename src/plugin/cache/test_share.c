@@ -1,0 +1,315 @@
+/* cache: one question for all who wait, what reloads keep, our own options, limits and metrics. */
+#include "plugin/cache/test_back.h"
+
+/* ---- single-flight ---- */
+
+static void one_asks_for_all(void **state)
+{
+	(void)state;
+	struct fake *f = start("");
+	AN("an example.org. 60 IN A 127.0.0.#");
+	back.act = WAIT;
+	for (int i = 0; i < 5; i++)
+		assert_null(ask(f, "example.org."));
+	assert_null(ask(f, "other.example."));
+	assert_int_equal(back.asked, 2);
+	let_go(f);
+	for (int i = 0; i < 6; i++)
+		assert_non_null(fake_next(f));
+	assert_null(fake_next(f));
+	assert_int_equal(back.asked, 2);
+	assert_int_equal(fake_inflight(f), 0);
+	fake_free(f);
+}
+
+/* Whatever becomes of the leader, nobody is left waiting. */
+static void leaders_that_fail(void **state)
+{
+	(void)state;
+	static const struct {
+		struct back b;
+		unsigned asked; /* by the leader and three followers */
+		bool replies;
+	} rows[] = {
+		{ { .act = FAIL, .rcode = DNS_RCODE_SERVFAIL }, 1, true }, /* stored */
+		{ { .act = FAIL_QUIETLY, .rcode = DNS_RCODE_SERVFAIL }, 4, true },
+		{ { .act = DROP }, 4, false },
+		{ { .act = ANSWER, .rcode = DNS_RCODE_REFUSED }, 4, true },
+		{ { .act = ANSWER, .flags = DNS_FLAG_TC }, 4, true },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fake *f = start("");
+		back = (struct back){ .act = WAIT };
+		for (int k = 0; k < 4; k++)
+			assert_null(ask(f, "example.org."));
+		assert_int_equal(back.asked, 1);
+		struct query *leader = back.waiting[0];
+		back = rows[i].b;
+		back.asked = 1;
+		query_resume(leader);
+		fake_advance(f, 0);
+		assert_int_equal(back.asked, rows[i].asked);
+		for (int k = 0; k < 4; k++) {
+			if (rows[i].replies)
+				assert_non_null(fake_next(f));
+			else
+				assert_null(fake_next(f));
+		}
+		assert_int_equal(fake_inflight(f), 0);
+		fake_free(f);
+	}
+}
+
+/* A leader that takes too long is not waited for any longer. */
+static void slow_leader(void **state)
+{
+	(void)state;
+	struct fake *f = start("");
+	AN("an example.org. 60 IN A 127.0.0.#");
+	back.act = WAIT;
+	ask(f, "example.org.");
+	ask(f, "example.org.");
+	assert_int_equal(back.asked, 1);
+	struct query *leader = back.waiting[0];
+	back.act = ANSWER;
+	advance_s(f, 5);
+	expect_has(fake_next(f), "127.0.0.2");
+	query_resume(leader);
+	fake_advance(f, 0);
+	assert_non_null(fake_next(f));
+	assert_int_equal(fake_inflight(f), 0);
+	fake_free(f);
+}
+
+/* ---- reload ---- */
+
+static void kept_over_reloads(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		bool kept[2]; /* example.org, corp.example */
+	} rows[] = {
+		{ ". {\n cache 60\n back x\n forward corp.example 192.0.2.1\n}\n", { true, true } },
+		{ "# a remark\n. {\n back x\n forward corp.example 192.0.2.1\n cache 60\n}\n",
+		  { true, true } },
+		{ ". {\n cache 61\n back x\n forward corp.example 192.0.2.1\n}\n",
+		  { false, false } },
+		{ ". {\n cache 60\n back y\n forward corp.example 192.0.2.1\n}\n",
+		  { false, false } },
+		{ ". {\n cache 60\n back x\n forward corp.example 192.0.2.2\n}\n",
+		  { true, false } },
+		{ ". {\n cache 60\n back x\n}\n", { true, false } },
+		{ ". {\n cache 60\n back x\n forward . 192.0.2.1\n}\n", { false, false } },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fake *f = fake_new(rows[0].text);
+		assert_non_null(f);
+		AN("ad x. 60 IN A 127.0.0.#");
+		ask(f, "example.org.");
+		ask(f, "www.corp.example.");
+		/* A file that is refused changes nothing. */
+		assert_false(fake_reload(f, ". {\n cache 0\n}\n"));
+		assert_true(fake_reload(f, rows[i].text));
+		back.asked = 0;
+		ask(f, "example.org.");
+		assert_int_equal(back.asked, !rows[i].kept[0]);
+		back.asked = 0;
+		ask(f, "www.corp.example.");
+		assert_int_equal(back.asked, !rows[i].kept[1]);
+		fake_free(f);
+	}
+}
+
+/* A query that was under way over the reload must not bring the old answer back. */
+static void late_answers_of_the_old(void **state)
+{
+	(void)state;
+	struct fake *f = fake_new(". {\n cache 60\n back\n forward corp.example 192.0.2.1\n}\n");
+	AN("ad x. 60 IN A 127.0.0.#");
+	back.act = WAIT;
+	ask(f, "www.corp.example.");
+	assert_true(fake_reload(f, ". {\n cache 60\n back\n forward corp.example 192.0.2.2\n}\n"));
+	let_go(f);
+	back.act = ANSWER;
+	assert_non_null(fake_next(f));
+	ask(f, "www.corp.example.");
+	assert_int_equal(back.asked, 2);
+	fake_free(f);
+}
+
+/* ---- our own options ---- */
+
+static void nxdomain_cut(void **state)
+{
+	(void)state;
+	for (int on = 0; on < 2; on++) {
+		struct fake *f = start(on ? "{\n nxdomain_cut\n }" : "");
+		AN(SOA(60));
+		back.rcode = DNS_RCODE_NXDOMAIN;
+		ask(f, "gone.example.org.");
+		advance_s(f, 10);
+		const char *r = ask(f, "a.b.Gone.example.org.");
+		expect_has(r, "NXDOMAIN qr rd\nquestion a.b.Gone.example.org. IN A\nauthority "
+			      "example.org. ");
+		check_ttls("cut", r, on ? 50 : 60);
+		assert_int_equal(back.asked, on ? 1 : 2);
+		/* The name itself, of another type. */
+		fake_ask(f, &(struct fake_ask){ .name = "gone.example.org.", .type = "MX" });
+		assert_int_equal(back.asked, on ? 1 : 3);
+		/* Neither what is above nor what is beside. */
+		back.asked = 0;
+		ask(f, "example.org.");
+		ask(f, "notgone.example.org.");
+		assert_int_equal(back.asked, on ? 1 : 2);
+		/* NODATA cuts nothing. */
+		back.rcode = 0;
+		ask(f, "here.example.net.");
+		back.asked = 0;
+		ask(f, "below.here.example.net.");
+		assert_int_equal(back.asked, 1);
+		fake_free(f);
+	}
+}
+
+static void options_of_our_own(void **state)
+{
+	(void)state;
+	static const char *const good[] = { "1M", "1048576", "64M", "2G", "2048K" };
+	static const char *const bad[] = { "",
+					   "0",
+					   "1",
+					   "1023K",
+					   "x",
+					   "-5M",
+					   "1T",
+					   "5MB",
+					   "2048G",
+					   "1M 2M",
+					   "999999999999999999999999999999G" };
+	char text[128];
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		snprintf(text, sizeof(text), "{\n memory %s\n }", good[i]);
+		fake_free(start(text));
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		snprintf(text, sizeof(text), ". {\n cache {\n memory %s\n }\n}\n", bad[i]);
+		assert_null(fake_new(text));
+	}
+}
+
+/* "Refuse, keep": a full cache stays bounded. */
+static void full_cache(void **state)
+{
+	(void)state;
+	struct fake *f = start("full.example {\n success 1024\n memory 2M\n }");
+	AN("ad x. 60 IN A 127.0.0.1");
+	for (int i = 0; i < 5000; i++) {
+		char name[40];
+		snprintf(name, sizeof(name), "n%d.full.example.", i);
+		assert_non_null(ask(f, name));
+	}
+	const char *labels = "{server=\"dns://:53\",type=\"success\",view=\"\","
+			     "zones=\"full.example.\"}";
+	char metric[128];
+	snprintf(metric, sizeof(metric), "coredns_cache_entries%s", labels);
+	assert_in_range(fake_metric(f, metric), 800, 1024);
+	snprintf(metric, sizeof(metric), "coredns_cache_evictions_total%s", labels);
+	assert_in_range(fake_metric(f, metric), 3500, 5000 - 800);
+	fake_free(f);
+}
+
+/* ---- metrics ---- */
+
+static void metrics(void **state)
+{
+	(void)state;
+	struct fake *f = start("m.example {\n serve_stale\n }");
+	AN("an a.m.example. 60 IN A 127.0.0.1");
+	for (int i = 0; i < 3; i++)
+		ask(f, "a.m.example.");
+	AN(SOA(60));
+	back.rcode = DNS_RCODE_NXDOMAIN;
+	for (int i = 0; i < 2; i++)
+		ask(f, "b.m.example.");
+	ask(f, "elsewhere.");
+	advance_s(f, 100);
+	ask(f, "b.m.example.");
+	static const struct {
+		const char *name, *type;
+		double value;
+	} rows[] = {
+		{ "requests_total", "", 6 },
+		{ "misses_total", "", 2 },
+		{ "hits_total", "type=\"success\",", 2 },
+		{ "hits_total", "type=\"denial\",", 2 },
+		{ "served_stale_total", "", 1 },
+		{ "prefetch_total", "", 1 },
+		{ "entries", "type=\"success\",", 1 },
+		{ "entries", "type=\"denial\",", 1 },
+		{ "drops_total", "", -1 },
+		{ "evictions_total", "type=\"success\",", -1 },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char line[160];
+		snprintf(line, sizeof(line),
+			 "coredns_cache_%s{server=\"dns://:53\",%sview=\"\",zones=\"m.example.\"}",
+			 rows[i].name, rows[i].type);
+		if (fake_metric(f, line) != rows[i].value)
+			fail_msg("%s: %g instead of %g", line, fake_metric(f, line), rows[i].value);
+	}
+	fake_free(f);
+}
+
+/* A hit asks for no memory but the query's own, whatever the size; beyond a UDP reply it is cut. */
+static void large_replies(void **state)
+{
+	(void)state;
+	struct fake *f = start("");
+	AN("an example.org. 60 IN TXT "
+	   "012345678901234567890123456789012345678901234567890123456789012345678901234567890123456"
+	   "7890"
+	   "123456789",
+	   "an example.org. 60 IN TXT "
+	   "112345678901234567890123456789012345678901234567890123456789012345678901234567890123456"
+	   "7890"
+	   "123456789",
+	   "an example.org. 60 IN TXT "
+	   "212345678901234567890123456789012345678901234567890123456789012345678901234567890123456"
+	   "7890"
+	   "123456789",
+	   "an example.org. 60 IN TXT "
+	   "312345678901234567890123456789012345678901234567890123456789012345678901234567890123456"
+	   "7890"
+	   "123456789",
+	   "an example.org. 60 IN TXT "
+	   "412345678901234567890123456789012345678901234567890123456789012345678901234567890123456"
+	   "7890"
+	   "123456789");
+	struct fake_ask small = { .type = "TXT" }, large = { .type = "TXT", .udp_size = 1232 };
+	for (int i = 0; i < 2; i++) {
+		expect_has(fake_ask(f, &small), "NOERROR qr tc rd\n");
+		const char *r = fake_ask(f, &large);
+		expect_has(r, "NOERROR qr rd\n");
+		expect_has(r, "\"41234");
+	}
+	assert_int_equal(back.asked, 1);
+	fake_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_asks_for_all),
+		cmocka_unit_test(leaders_that_fail),
+		cmocka_unit_test(slow_leader),
+		cmocka_unit_test(kept_over_reloads),
+		cmocka_unit_test(late_answers_of_the_old),
+		cmocka_unit_test(nxdomain_cut),
+		cmocka_unit_test(options_of_our_own),
+		cmocka_unit_test(full_cache),
+		cmocka_unit_test(metrics),
+		cmocka_unit_test(large_replies),
+	};
+	return cmocka_run_group_tests_name("cache/share", tests, NULL, NULL);
+}
