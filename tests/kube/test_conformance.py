@@ -1,4 +1,5 @@
 """The embedded API and a real one, asked the same questions: tests/kube/conformance holds them as data."""
+import concurrent.futures
 import json
 import os
 
@@ -6,15 +7,14 @@ import pytest
 
 import conformlib
 from crdlib import crds, cluster  # noqa: F401 (fixtures)
-from embeddedlib import Embedded
-from lib.cluster import ADMIN
+from lib.cluster import Embedded
 
 SCENARIOS = conformlib.scenarios()
 
 
 @pytest.fixture(scope="module")
 def embedded():
-    with Embedded(["wait_ms=300"]) as e:
+    with Embedded() as e:
         yield e
 
 
@@ -31,8 +31,9 @@ def test_there_are_enough_cases():
 
 @pytest.mark.parametrize("file,number,title,steps", SCENARIOS, ids=[f"{s[0]}-{s[2].replace(' ', '-')}" for s in SCENARIOS])
 def test_scenario(cluster, crds, embedded, file, number, title, steps):  # noqa: F811
-    real = answers(conformlib.Caller(cluster.url, cluster.ca, ADMIN), number, file, steps)
-    ours = answers(conformlib.Caller(embedded.url, embedded.ca, embedded.system), number, file, steps)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:  # both wait now and then
+        real, ours = pool.map(lambda c: answers(conformlib.Caller(c.url, c.ca, c.system), number, file, steps),
+                              (cluster, embedded))
     wrong = [f"{step.name()}\n{' '.join(step.body)[:200]}\n{conformlib.difference(a, b)}"
              for step, a, b in zip(steps, real, ours) if a != b]
     assert not wrong, f"{len(wrong)} of {len(steps)}\n" + "\n\n".join(wrong)

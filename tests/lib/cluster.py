@@ -1,8 +1,11 @@
-"""A real Kubernetes API on loopback: etcd and kube-apiserver on free ports, with users by token.
+"""A real Kubernetes API on loopback: etcd and kube-apiserver on free ports, with users by token; and the embedded one of
+this program, which is used in the same way.
 
     with Cluster() as c:
         status, body = c.call("GET", "/api/v1/namespaces")
         c.kubeconfig()          path of a kubeconfig file for the administrator
+
+    with Embedded() as c:
 
 Children that die are reported at the next call, with the end of what they printed. The API server is stopped before
 etcd (without etcd it outlives SIGTERM for minutes). Everything lives in one temporary folder.
@@ -27,6 +30,7 @@ READY_SECONDS = 60
 STOP_SECONDS = 10
 BATCH = 100  # objects written to etcd at once
 ADMIN = "admin-token"
+SYSTEM = "system-token"
 
 
 class Missing(Exception):
@@ -75,27 +79,21 @@ class Child:
                 self.process.wait()
 
 
-class Cluster:
-    """`users`: {token: (user, [group, ...])} beside the administrator. `flags` go to kube-apiserver. `etcd` is the name of
-    another peer, "etcd-3.4"."""
+class Api:
+    """What both have: `url`, `port`, `ca` (path of the certificate to trust), `dir` for files, `api` (its process),
+    `admin` and `system`, the tokens of the administrator and of this program's own controllers."""
 
-    def __init__(self, users=None, flags=(), etcd="etcd", rbac=False):
-        self.users = {ADMIN: ("admin", ["system:masters"]), **(users or {})}
-        self.flags = list(flags) + (["--authorization-mode=RBAC"] if rbac else [])
-        self.dir = tempfile.mkdtemp(prefix="fairlead-kube-")
-        self.held = [server.Port() for _ in range(3)]
-        self.client_port, self.peer_port, self.port = (p.number for p in self.held)
-        self.etcd_program = peer(etcd)
-        self.api_program = peer("kube-apiserver")
-        self.etcd = self.api = None
+    def __init__(self, prefix, ports=1):
+        self.dir = tempfile.mkdtemp(prefix=prefix)
+        self.held = [server.Port() for _ in range(ports)]
+        self.port = self.held[-1].number
+        self.api = None
 
     url = property(lambda self: f"https://127.0.0.1:{self.port}")
-    ca = property(lambda self: os.path.join(self.dir, "certs", "apiserver.crt"))
 
     def __enter__(self):
         try:
-            self.start_etcd()
-            self.start_api()
+            self.start()
         except BaseException:
             self.stop()
             raise
@@ -103,6 +101,95 @@ class Cluster:
 
     def __exit__(self, *_):
         self.stop()
+
+    def check(self):
+        self.api.check()
+
+    def wait_ready(self):
+        end = time.monotonic() + READY_SECONDS
+        while True:
+            self.check()
+            try:
+                if self.call("GET", "/readyz")[0] == 200:
+                    return
+            except (OSError, urllib.error.URLError):
+                pass
+            if time.monotonic() > end:
+                raise TimeoutError(f"the API is not ready after {READY_SECONDS} s")
+            time.sleep(0.05)
+
+    def stop(self):
+        if self.api is not None:
+            self.api.stop()
+        for port in self.held:
+            port.release()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def call(self, method, path, body=None, token=None, content_type="application/json", timeout=30):
+        """(status, decoded JSON or text) of one request."""
+        if self.api is not None:
+            self.api.check()
+        data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {
+            "Authorization": f"Bearer {token or self.admin}", "Content-Type": content_type, "User-Agent": "fairlead-tests"},
+            method=method)
+        context = ssl.create_default_context(cafile=self.ca)
+        try:
+            with urllib.request.urlopen(request, timeout=timeout, context=context) as reply:
+                status, raw = reply.status, reply.read()
+        except urllib.error.HTTPError as e:
+            status, raw = e.code, e.read()
+        try:
+            return status, json.loads(raw)
+        except ValueError:
+            return status, raw.decode(errors="replace")
+
+    def kubeconfig(self, token=None, namespace="default"):
+        """Path of a kubeconfig file for the owner of the token."""
+        token = token or self.admin
+        path = os.path.join(self.dir, f"kubeconfig-{token}")
+        config = {"apiVersion": "v1", "kind": "Config", "current-context": "test",
+                  "clusters": [{"name": "test", "cluster": {"server": self.url, "certificate-authority": self.ca}}],
+                  "users": [{"name": "test", "user": {"token": token}}],
+                  "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": namespace}}]}
+        fresh = f"{path}.{threading.get_ident()}"
+        with open(fresh, "w", encoding="utf-8") as f:
+            json.dump(config, f)
+        os.chmod(fresh, 0o600)
+        os.replace(fresh, path)  # somebody may be reading the one of an earlier call
+        return path
+
+
+class Cluster(Api):
+    """`users`: {token: (user, [group, ...])} beside the administrator. `flags` go to kube-apiserver. `etcd` is the name of
+    another peer, "etcd-3.4"."""
+
+    def __init__(self, users=None, flags=(), etcd="etcd", rbac=False):
+        super().__init__("fairlead-kube-", ports=3)
+        self.users = {ADMIN: ("admin", ["system:masters"]), SYSTEM: ("system:fairlead", ["system:masters"]), **(users or {})}
+        self.admin, self.system = ADMIN, SYSTEM
+        self.flags = list(flags) + (["--authorization-mode=RBAC"] if rbac else [])
+        self.client_port, self.peer_port = (p.number for p in self.held[:2])
+        self.etcd_program = peer(etcd)
+        self.api_program = peer("kube-apiserver")
+        self.etcd = None
+
+    ca = property(lambda self: os.path.join(self.dir, "certs", "apiserver.crt"))
+
+    def start(self):
+        self.start_etcd()
+        self.start_api()
+
+    def check(self):
+        self.etcd.check()
+        self.api.check()
+
+    def stop(self):
+        if self.api is not None:
+            self.api.stop()
+        if self.etcd is not None:
+            self.etcd.stop()
+        super().stop()
 
     def start_etcd(self):
         client, other = (f"http://127.0.0.1:{n}" for n in (self.client_port, self.peer_port))
@@ -165,56 +252,37 @@ class Cluster:
             "--disable-admission-plugins=ServiceAccount", "--endpoint-reconciler-type=none", *self.flags], self.dir)
         self.wait_ready()
 
-    def wait_ready(self):
-        end = time.monotonic() + READY_SECONDS
-        while True:
-            self.etcd.check()
-            self.api.check()
-            try:
-                if self.call("GET", "/readyz")[0] == 200:
-                    return
-            except (OSError, urllib.error.URLError):
-                pass
-            if time.monotonic() > end:
-                raise TimeoutError(f"kube-apiserver is not ready after {READY_SECONDS} s")
-            time.sleep(0.05)
+
+class Embedded(Api):
+    """`fairlead api`; `flags` are more of its own."""
+
+    def __init__(self, flags=()):
+        super().__init__("fairlead-embedded-")
+        self.flags = list(flags)
+        self.data = os.path.join(self.dir, "data")
+
+    ca = property(lambda self: os.path.join(self.data, "ca.crt"))
+    admin = property(lambda self: self.token("admin"))
+    system = property(lambda self: self.token("system"))
+
+    def token(self, name):
+        with open(os.path.join(self.data, name + ".token"), encoding="ascii") as f:
+            return f.read().strip()
+
+    def start(self):
+        self.start_api()
+
+    def start_api(self):
+        self.api = Child("fairlead-api", [server.fairlead_program(), "api", "--data", self.data, "--listen",
+                                          f"127.0.0.1:{self.port}", *self.flags], self.dir)
+        self.wait_ready()
 
     def stop(self):
-        for child in (self.api, self.etcd):
-            if child is not None:
-                child.stop()
-        for port in self.held:
-            port.release()
-        shutil.rmtree(self.dir, ignore_errors=True)
-
-    def call(self, method, path, body=None, token=ADMIN, content_type="application/json", timeout=30):
-        """(status, decoded JSON or text) of one request."""
-        if self.api is not None:
-            self.api.check()
-        data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {
-            "Authorization": f"Bearer {token}", "Content-Type": content_type, "User-Agent": "fairlead-tests"}, method=method)
-        context = ssl.create_default_context(cafile=self.ca)
         try:
-            with urllib.request.urlopen(request, timeout=timeout, context=context) as reply:
-                status, raw = reply.status, reply.read()
-        except urllib.error.HTTPError as e:
-            status, raw = e.code, e.read()
-        try:
-            return status, json.loads(raw)
-        except ValueError:
-            return status, raw.decode(errors="replace")
-
-    def kubeconfig(self, token=ADMIN, namespace="default"):
-        """Path of a kubeconfig file for the owner of the token."""
-        path = os.path.join(self.dir, f"kubeconfig-{token}")
-        config = {"apiVersion": "v1", "kind": "Config", "current-context": "test",
-                  "clusters": [{"name": "test", "cluster": {"server": self.url, "certificate-authority": self.ca}}],
-                  "users": [{"name": "test", "user": {"token": token}}],
-                  "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": namespace}}]}
-        fresh = f"{path}.{threading.get_ident()}"
-        with open(fresh, "w", encoding="utf-8") as f:
-            json.dump(config, f)
-        os.chmod(fresh, 0o600)
-        os.replace(fresh, path)  # somebody may be reading the one of an earlier call
-        return path
+            if self.api is not None:
+                self.api.stop()
+                with open(self.api.log, encoding="utf-8", errors="replace") as f:
+                    text = f.read()
+                assert self.api.process.returncode == 0 and "Sanitizer" not in text, text
+        finally:
+            super().stop()
