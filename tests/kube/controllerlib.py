@@ -105,7 +105,7 @@ class LeaseHistory:
         path = "/apis/coordination.k8s.io/v1/leases"
         version = c.call("GET", path)[1]["metadata"]["resourceVersion"]
         request = urllib.request.Request(f"{c.url}{path}?watch=1&timeoutSeconds=3600&resourceVersion={version}",
-                                         headers={"Authorization": f"Bearer {cluster.ADMIN}"})
+                                         headers={"Authorization": f"Bearer {c.admin}"})
         self.stream = urllib.request.urlopen(request, timeout=3600, context=ssl.create_default_context(cafile=c.ca))
         self.versions = []
         self.error = None

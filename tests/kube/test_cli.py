@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from lib import cluster, server
+from bothlib import c, embedded, real, real_only  # noqa: F401 (fixtures)
+from lib import server
 
 SHOP = """apiVersion: v1
 kind: Namespace
@@ -32,12 +33,6 @@ items:
   kind: ConfigMap
   metadata: {name: b, namespace: shop}
 """
-
-
-@pytest.fixture(scope="module")
-def c():
-    with cluster.Cluster() as one:
-        yield one
 
 
 @pytest.fixture

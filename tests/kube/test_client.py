@@ -1,4 +1,5 @@
-"""The client (src/kube) against a real API server: every verb, and everything that goes wrong on the way."""
+"""The client (src/kube) against a real API server and the embedded one: every verb, and everything that goes wrong on the
+way."""
 import os
 import signal
 import threading
@@ -6,24 +7,26 @@ import time
 
 import pytest
 
+from bothlib import c as api, embedded, real, real_only  # noqa: F401 (fixtures)
 from callerlib import Caller, Cutter
 from credlib import swap, write_kubeconfig
 from lib import certs
-from lib.cluster import ADMIN, Cluster
+from lib.cluster import Cluster
 
 NS = "default"
 
 
-@pytest.fixture(scope="module")
-def api():
-    with Cluster(users={"plain-token": ("plain", [])}) as c:
-        yield c
+@pytest.fixture
+def caller(api):
+    with Caller(api.kubeconfig()) as one:
+        yield one
 
 
 @pytest.fixture
-def caller(api):
-    with Caller(api.kubeconfig()) as c:
-        yield c
+def system(api):
+    """What may write status."""
+    with Caller(api.kubeconfig(api.system)) as one:
+        yield one
 
 
 def config_map(name, **data):
@@ -72,12 +75,12 @@ def test_apply_creates_and_takes_over(caller):
     assert again["metadata"]["resourceVersion"] == version
 
 
-def test_status_is_apart(caller):
+def test_status_is_apart(system):
     where = {"kind": "Pod", "ns": NS, "name": "p"}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
            "spec": {"containers": [{"name": "c", "image": "i"}], "automountServiceAccountToken": False}}
-    caller.ok("create", body=pod, **where)
-    done = caller.ok("merge", sub="status", body={"status": {"phase": "Running"}, "spec": {"nodeName": "n"}}, **where)
+    system.ok("create", body=pod, **where)
+    done = system.ok("merge", sub="status", body={"status": {"phase": "Running"}, "spec": {"nodeName": "n"}}, **where)
     assert done["status"]["phase"] == "Running"
     assert "nodeName" not in done["spec"]
 
@@ -149,23 +152,23 @@ def test_token_rotated(api):
     swap(token, "outdated\n")
     with Caller(write_kubeconfig(api, "rotating", {"tokenFile": "token"}), token_ms=3600000) as c:
         assert c.ask("call", method="GET", path="/version")["result"] == "permission denied"
-        swap(token, ADMIN + "\n")
+        swap(token, api.admin + "\n")
         assert who(c)["username"] == "admin"
-        swap(token, "plain-token")
+        swap(token, api.system)
         assert who(c)["username"] == "admin"  # still good: no reason to look
         os.remove(token)
         assert who(c)["username"] == "admin"
-    swap(token, ADMIN)
+    swap(token, api.admin)
     with Caller(write_kubeconfig(api, "rotating", {"tokenFile": "token"}), token_ms=1) as c:
         assert who(c)["username"] == "admin"
-        swap(token, "plain-token")
-        assert who(c)["username"] == "plain"
+        swap(token, api.system)
+        assert who(c)["username"] == "system:fairlead"
 
 
 def test_in_cluster(api):
     mount = os.path.join(api.dir, "root", "var/run/secrets/kubernetes.io/serviceaccount")
     os.makedirs(mount)
-    for name, text in (("token", ADMIN), ("namespace", "kube-system\n"), ("ca.crt", open(api.ca, encoding="ascii").read())):
+    for name, text in (("token", api.admin), ("namespace", "kube-system\n"), ("ca.crt", open(api.ca, encoding="ascii").read())):
         with open(os.path.join(mount, name), "w", encoding="utf-8") as f:
             f.write(text)
     env = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(api.port)}
@@ -182,16 +185,17 @@ def test_exec_plugin(api):
     os.chmod(plugin, 0o755)
     path = write_kubeconfig(api, "exec", {"exec": {
         "apiVersion": "client.authentication.k8s.io/v1", "command": "./plugin", "interactiveMode": "Never",
-        "env": [{"name": "TOKEN", "value": "plain-token"}]}})
+        "env": [{"name": "TOKEN", "value": api.system}]}})
     with Caller(path) as c:
-        assert who(c)["username"] == "plain"
-        assert who(c)["username"] == "plain"
+        assert who(c)["username"] == "system:fairlead"
+        assert who(c)["username"] == "system:fairlead"
     with open(plugin + ".runs", encoding="ascii") as f:
         assert f.read() == "x\n"  # kept until it expires
 
 
+@real_only("identities", "api")
 def test_acting_as_another(api):
-    with Caller(write_kubeconfig(api, "as", {"token": ADMIN, "as": "someone", "as-groups": ["g"]})) as c:
+    with Caller(write_kubeconfig(api, "as", {"token": api.admin, "as": "someone", "as-groups": ["g"]})) as c:
         user = who(c)
     assert user["username"] == "someone"
     assert "g" in user["groups"]
@@ -200,9 +204,9 @@ def test_acting_as_another(api):
 def test_other_name_and_no_verification(api):
     for cluster in ({"tls-server-name": "kubernetes.default.svc"},
                     {"insecure-skip-tls-verify": True, "certificate-authority": None}):
-        with Caller(write_kubeconfig(api, "name", {"token": ADMIN}, **cluster)) as c:
+        with Caller(write_kubeconfig(api, "name", {"token": api.admin}, **cluster)) as c:
             assert who(c)["username"] == "admin"
-    with Caller(write_kubeconfig(api, "name", {"token": ADMIN}, **{"tls-server-name": "elsewhere.test"})) as c:
+    with Caller(write_kubeconfig(api, "name", {"token": api.admin}, **{"tls-server-name": "elsewhere.test"})) as c:
         assert c.ask("call", method="GET", path="/version")["result"] == "TLS failure"
 
 
@@ -350,7 +354,7 @@ def test_connections_cut_anywhere(api, caller, big_list):
     whole = caller.pieces[-1]
     caller.ok("create", body=config_map("cut", n="0"), **ref("cut"))
     with Cutter(api.port) as cutter:
-        config = write_kubeconfig(api, "cut", {"token": ADMIN}, server=f"https://127.0.0.1:{cutter.port}")
+        config = write_kubeconfig(api, "cut", {"token": api.admin}, server=f"https://127.0.0.1:{cutter.port}")
         with Caller(config) as c:
             assert who(c)["username"] == "admin"
             outcomes, edits = [], 0

@@ -1,21 +1,21 @@
-"""The example controller and the manager around it, against a real API server."""
+"""The example controller and the manager around it, against a real API server and the embedded one."""
 import re
 import subprocess
 
 import pytest
 
+from bothlib import c as served, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import FAST, config_map, copy_of, events, namespace, start, until
-from lib import cluster, server
+from lib import server
 
 LABEL = "example.fairlead.dev/copy"
 NAMESPACES = "/api/v1/namespaces"
 
 
 @pytest.fixture(scope="module")
-def c():
-    with cluster.Cluster() as one:
-        config_map(one, "default", "fairlead-example", {"a": "1"})
-        yield one
+def c(served):  # noqa: F811
+    config_map(served, "default", "fairlead-example", {"a": "1"})
+    return served
 
 
 @pytest.fixture

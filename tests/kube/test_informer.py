@@ -1,4 +1,4 @@
-"""Informers against a real API server: what they hold is what a list says, whatever happens in between.
+"""Informers against a real API server and the embedded one: what they hold is what a list says, whatever happens in between.
 
 Sections are those of the k8s-api specification that src/kube follows.
 """
@@ -7,17 +7,12 @@ import time
 
 import pytest
 
+from bothlib import c, embedded, real, real_only  # noqa: F401 (fixtures)
 from lib import cluster
 from watcherlib import (Proxy, View, Watcher, World, Writer, compact, converge, random_writes, slim_pod, slim_service,
                         slim_slice, started, through)
 
 WITHOUT_STREAMS = ["--feature-gates=WatchList=false"]
-
-
-@pytest.fixture(scope="module")
-def c():
-    with cluster.Cluster() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +156,7 @@ def test_killed_server(c, started):
         assert after["watches"] - before["watches"] < 60 and after["cpu_seconds"] - before["cpu_seconds"] < 2
 
 
+@real_only("etcd")
 def test_compaction_in_a_watch(c, started):
     """1.2, 1.5: away while versions were compacted: 410, one relist, deletions made up."""
     writer = started(Writer(c, seed=4))

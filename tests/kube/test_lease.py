@@ -6,18 +6,12 @@ import time
 
 import pytest
 
+from bothlib import c, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import FAST, LeaseHistory, namespace, start, until, wall
-from lib import cluster
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/fairlead-example"
 TAKE_OVERS = 50
 LIMIT = 60  # of waiting; what is too slow is told by the assertions
-
-
-@pytest.fixture(scope="module")
-def c():
-    with cluster.Cluster() as one:
-        yield one
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from lib import cluster, server
+from lib import server
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -158,7 +158,7 @@ class Writer:
             self.connection = http.client.HTTPSConnection("127.0.0.1", self.c.port, timeout=30,
                                                           context=ssl.create_default_context(cafile=self.c.ca))
         self.connection.request(method, path, json.dumps(body) if body else None, {
-            "Authorization": f"Bearer {cluster.ADMIN}", "Content-Type": content, "User-Agent": "fairlead-tests"})
+            "Authorization": f"Bearer {self.c.admin}", "Content-Type": content, "User-Agent": "fairlead-tests"})
         reply = self.connection.getresponse()
         text = reply.read()
         assert reply.status < 300, (method, path, text)
@@ -322,7 +322,7 @@ class Proxy:
         self.listener.close()
 
 
-def through(c, proxy, token=cluster.ADMIN):
+def through(c, proxy, token=None):
     """A kubeconfig that leads to the cluster through the proxy."""
     path = c.kubeconfig(token)
     with open(path, encoding="utf-8") as f:
