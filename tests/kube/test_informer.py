@@ -200,7 +200,7 @@ def test_compaction_in_a_list(plain, started):
     random_writes(plain, w, writer, 2)
 
 
-@pytest.mark.parametrize("which", ["c", "plain"])
+@pytest.mark.parametrize("which", ["real", "plain", "embedded"])
 def test_cut_anywhere(which, request, started):
     """Connections reset at random byte offsets, in lists and in watches: nothing lost, nothing twice, no busy loop."""
     c = request.getfixturevalue(which)

@@ -1,4 +1,4 @@
-"""Informers, and what else stands on the client, against a real API server that refuses, forgets or is old, and on a
+"""Informers, and what else stands on the client, against an API server that refuses, forgets or is old, and on a
 machine whose clock is moved. The faults of the connection are in test_informer.py, those of credentials in
 test_informer_creds.py.
 
@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from bothlib import c, embedded, real_only  # noqa: F401 (fixtures)
 from callerlib import Caller, program
 from controllerlib import FAST, config_map, copy_of, events, namespace, start, until
 from credlib import swap, write_kubeconfig
@@ -21,26 +22,27 @@ from watcherlib import (CONFIGMAPS, Proxy, View, Watcher, Writer, compact, conve
                         through)
 
 DAY = 86400
-USERS = {"plain-token": ("plain", []), "slow-token": ("slow", [])}
+USERS = {"slow-token": ("slow", [])}
 # GOAWAY as often as the server takes it; Secrets straight from etcd, so that compactions are felt at once.
 FLAGS = ["--goaway-chance=0.02", "--watch-cache-sizes=secrets#0"]
 
 
 @pytest.fixture(scope="module")
-def c():
+def real():
     with cluster.Cluster(users=USERS, flags=FLAGS) as one:
         yield one
 
 
 # ---- GOAWAY ----
 
+@real_only("flags")
 def test_goaway(c, started):
     """1.6: with --goaway-chance=0.02, 300 calls and watches that end and begin: one connection each, no error."""
     writer = started(Writer(c, seed=21))
     proxy = started(Proxy(c.port))
     w = started(Watcher(through(c, proxy), "ConfigMap", "fast"))
     w.wait_synced()
-    with Caller(write_kubeconfig(c, "goaway", {"token": cluster.ADMIN}, server=f"https://127.0.0.1:{proxy.number}")) as caller:
+    with Caller(write_kubeconfig(c, "goaway", {"token": c.admin}, server=f"https://127.0.0.1:{proxy.number}")) as caller:
         while w.stats()["watches"] < 2:
             for _ in range(100):
                 caller.ok("call", method="GET", path="/api/v1/namespaces/default")
@@ -103,6 +105,7 @@ def wait_refused(c, verb, times):
     assert asked <= 2 + 1.2 * took, (asked, took)
 
 
+@real_only("flags")
 def test_429_for_a_first_list(c, narrow, started):
     """1.5, 1.6: a stream that is refused from the start, and a list: waited for as the server says."""
     writer = started(Writer(c, seed=22))
@@ -125,6 +128,7 @@ def test_429_for_a_first_list(c, narrow, started):
         assert stats["lists"] == 1 and stats["cpu_seconds"] < 1, stats
 
 
+@real_only("flags")
 def test_429_for_a_watch(c, narrow, started):
     """1.5, 1.6: refused when a watch is opened again: the same watch later, no relist."""
     writer = started(Writer(c, seed=26))
@@ -146,6 +150,7 @@ def test_429_for_a_watch(c, narrow, started):
 
 # ---- 410 ----
 
+@real_only("etcd")
 def test_storm_of_410(c, started):
     """1.2, 1.3, 1.5: what was written while a connection was away is forgotten before it comes back, all the time: lists
     and watches end with 410 again and again. No busy loop; all is well soon after."""
@@ -282,7 +287,7 @@ def test_clock_stepped_under_tokens(c, tmp_path):
     """1.1: a token file is looked at again in its time, an exec plugin runs when its credential has expired by the
     clock it shares with us, and not for every call."""
     clock, token = Clock(tmp_path, "clock"), os.path.join(c.dir, "stepped")
-    swap(token, cluster.ADMIN)
+    swap(token, c.admin)
 
     def who(caller):
         return caller.ok("call", method="POST", path="/apis/authentication.k8s.io/v1/selfsubjectreviews", body={
@@ -290,26 +295,27 @@ def test_clock_stepped_under_tokens(c, tmp_path):
 
     with Caller(write_kubeconfig(c, "stepped.config", {"tokenFile": "stepped"}), token_ms=200, env=clock.env) as caller:
         assert who(caller) == "admin"
-        for seconds, text, user in ((-DAY, "plain-token", "plain"), (DAY, cluster.ADMIN, "admin"), (0, "slow-token", "slow")):
+        for seconds, text, user in ((-DAY, c.system, "system:fairlead"), (DAY, c.admin, "admin"), (0, c.system, "system:fairlead")):
             clock.step(seconds)
             swap(token, text)
             until(lambda: who(caller) == user, 5)
     plugin = os.path.join(c.dir, "expiring")
     with open(plugin, "w", encoding="utf-8") as f:
         f.write('#!/bin/sh\necho x >> "$0.runs"\ncat <<E\n{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",'
-                ' "status": {"token": "plain-token", "expirationTimestamp": "$(date -u -d "+1 hour" +%Y-%m-%dT%H:%M:%SZ)"}}\nE\n')
+                ' "status": {"token": "$TOKEN", "expirationTimestamp": "$(date -u -d "+1 hour" +%Y-%m-%dT%H:%M:%SZ)"}}\nE\n')
     os.chmod(plugin, 0o755)
 
     def runs():
         with open(plugin + ".runs", encoding="ascii") as f:
             return len(f.read().split())
 
-    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "./expiring", "interactiveMode": "Never"}}
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "./expiring", "interactiveMode": "Never",
+                     "env": [{"name": "TOKEN", "value": c.system}]}}
     with Caller(write_kubeconfig(c, "expiring.config", user), env=clock.env) as caller:
         for seconds, want in ((0, 1), (DAY, 2), (-DAY, 2), (0, 2)):
             clock.step(seconds)
             for _ in range(5):
-                assert who(caller) == "plain"
+                assert who(caller) == "system:fairlead"
             assert runs() == want, seconds
 
 

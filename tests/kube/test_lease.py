@@ -10,7 +10,7 @@ from bothlib import c, embedded, real  # noqa: F401 (fixtures)
 from controllerlib import FAST, LeaseHistory, namespace, start, until, wall
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/fairlead-example"
-TAKE_OVERS = 50
+TAKE_OVERS = {"real": 50, "embedded": 10}
 LIMIT = 60  # of waiting; what is too slow is told by the assertions
 
 
@@ -101,6 +101,12 @@ def never_two(led, versions, duration):
         assert holder in p.find("leading as")[1]
 
 
+@pytest.fixture
+def count(request):
+    """How many take-overs; those with the embedded API show that it is the same, not how rare an error is."""
+    return TAKE_OVERS[request.node.callspec.params["c"]]
+
+
 def take_overs(c, prefix, pairs, times, args, duration):
     """That many pairs of processes side by side; all times."""
     for i in range(pairs):
@@ -116,22 +122,23 @@ def take_overs(c, prefix, pairs, times, args, duration):
         never_two(led, history.of(f"{prefix}-{i}"), duration)
     took = [t for times, _ in results for t in times]
     print(f"{len(took)} take-overs, {min(took):.2f} to {max(took):.2f} s")
-    assert len(took) == TAKE_OVERS
+    assert len(took) == pairs * times
     return took
 
 
 @pytest.mark.alone
-def test_take_overs(c):
+def test_take_overs(c, count):
     """kill -9 of the leader, again and again, with 2 s leases; five pairs of processes side by side."""
-    took = take_overs(c, "fast", 5, TAKE_OVERS // 5, FAST, 2)
+    took = take_overs(c, "fast", 5, count // 5, FAST, 2)
     # The lease lasts two seconds since the last renewal, which was 0.2 s ago at most (and was seen a little later).
     assert min(took) > 1.4, "taken while it was another's"
     assert max(took) < 2 * 20 / 15 + 1
 
 
-def test_take_overs_with_usual_times(c):
+def test_take_overs_with_usual_times(c, count):
     """50 of 50 in less than 20 s after kill -9, with 15, 10 and 2 s; 25 pairs of processes side by side."""
-    took = take_overs(c, "usual", 25, TAKE_OVERS // 25, [], 15)
+    pairs = min(count, 25)
+    took = take_overs(c, "usual", pairs, count // pairs, [], 15)
     assert min(took) > 12, "taken while it was another's"
     assert max(took) < 20
 
