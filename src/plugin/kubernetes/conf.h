@@ -50,6 +50,8 @@ struct kubernetes_conf {
 	struct fallthrough fall;
 	uint64_t ttl_s;
 	int64_t startup_ns;
+	const char *snapshot; /* path; NULL: none */
+	int64_t snapshot_ns;  /* between two */
 
 	/* prepare: */
 	struct resource *held;
@@ -63,7 +65,7 @@ struct kubernetes_conf {
 
 /* ---- setup.c ---- */
 
-enum { KUBERNETES_N_OPTS = 19 };
+enum { KUBERNETES_N_OPTS = 20 };
 extern const struct opt kubernetes_opts[KUBERNETES_N_OPTS];
 MUST_CHECK int kubernetes_parse(struct plugin_inst *self, struct setup *s);
 
@@ -73,6 +75,8 @@ MUST_CHECK int kubernetes_parse(struct plugin_inst *self, struct setup *s);
 MUST_CHECK int kubernetes_source_get(struct plugin_inst *self, struct prepare *p);
 void kubernetes_source_put(struct kubernetes_conf *c);
 bool kubernetes_source_synced(const struct kubernetes_source *s);
+/* That, or a snapshot was read: what is not found is not there. */
+bool kubernetes_source_usable(const struct kubernetes_source *s);
 /* Waits until it has all, up to startup_timeout; says so in the log as it waits. */
 void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns);
 

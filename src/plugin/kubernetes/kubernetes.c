@@ -23,7 +23,7 @@ static void kubernetes_teardown(struct plugin_inst *self)
 static bool kubernetes_ready(struct plugin_inst *self)
 {
 	const struct kubernetes_conf *c = self->conf;
-	return kubernetes_source_synced(c->source);
+	return kubernetes_source_usable(c->source);
 }
 
 enum verdict kubernetes_no_name(struct plugin_inst *self, struct query *q, size_t zone)
@@ -32,7 +32,7 @@ enum verdict kubernetes_no_name(struct plugin_inst *self, struct query *q, size_
 	if (fallthrough_covers(&c->fall, &q->qname))
 		return V_NEXT;
 	return kubernetes_reply_soa(c, q, zone,
-				    kubernetes_source_synced(c->source) ? DNS_RCODE_NXDOMAIN
+				    kubernetes_source_usable(c->source) ? DNS_RCODE_NXDOMAIN
 									: DNS_RCODE_SERVFAIL);
 }
 

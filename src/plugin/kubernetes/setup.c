@@ -3,12 +3,15 @@
 #include <string.h>
 
 #include "api/selector.h"
+#include "base/clock.h"
+#include "base/duration.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "plugin/kubernetes/conf.h"
 
-#define F(name) offsetof(struct kubernetes_conf, name)
+#define F(name)	    offsetof(struct kubernetes_conf, name)
+#define SNAPSHOT_NS ((int64_t)(30 * NS_PER_S))
 
 static const char *const pod_modes[] = { "disabled", "insecure", "verified", NULL };
 
@@ -80,6 +83,20 @@ static int parse_multicluster(struct opt_ctx *ctx, const struct opt_line *line)
 				: 0;
 }
 
+static int parse_snapshot(struct opt_ctx *ctx, const struct opt_line *line)
+{
+	struct kubernetes_conf *c = ctx->conf;
+	c->snapshot = setup_path(ctx->user, line->arg[0].s);
+	c->snapshot_ns = SNAPSHOT_NS;
+	if (line->n_arg < 2)
+		return 0;
+	if (duration_parse(slice_of(line->arg[1].s), &c->snapshot_ns) < 0 ||
+	    c->snapshot_ns < (int64_t)NS_PER_S)
+		return srcerr_set(ctx->err, line->arg[1].pos,
+				  "'%s' is not a duration of a second or more", line->arg[1].s);
+	return 0;
+}
+
 /* A number that Go's client would go by. */
 static int parse_tunable(struct opt_ctx *ctx, const struct opt_line *line)
 {
@@ -128,6 +145,8 @@ const struct opt kubernetes_opts[KUBERNETES_N_OPTS] = {
 	  .help = "names of a headless Service's endpoints by topology zone" },
 	{ "startup_timeout", OPT_DURATION, F(startup_ns), INT64_MIN, INT64_MAX, .def = "5s", .repeatable = true,
 	  .args = "DURATION", .help = "how long a start waits for the API server" },
+	{ "snapshot", OPT_FN, 0, 1, 2, .fn = parse_snapshot, .args = "FILE [DURATION]",
+	  .help = "(Fairlead's own) the names are kept in a file, and served from it after a start while the API server is away" },
 	{ "apiserver_qps", OPT_FN, 0, 1, 1, .fn = parse_tunable, .repeatable = true, .args = "NUMBER", .help = "no effect" },
 	{ "apiserver_burst", OPT_FN, 0, 1, 1, .fn = parse_tunable, .repeatable = true, .args = "NUMBER", .help = "no effect" },
 	{ "apiserver_max_inflight", OPT_FN, 0, 1, 1, .fn = parse_tunable, .repeatable = true, .args = "NUMBER",

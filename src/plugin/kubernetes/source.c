@@ -16,9 +16,16 @@
 #include "kube/tree.h"
 #include "plugin/kubernetes/conf.h"
 #include "plugin/kubernetes/lists.h"
+#include "plugin/kubernetes/stale.h"
 #include "server/resource.h"
 
-enum { SERVICES, SLICES, NAMESPACES, PODS, N_INFORMERS };
+enum {
+	SERVICES = KUBERNETES_SERVICES,
+	SLICES = KUBERNETES_SLICES,
+	NAMESPACES = KUBERNETES_NAMESPACES,
+	PODS = KUBERNETES_PODS,
+	N_INFORMERS = KUBERNETES_KINDS,
+};
 
 struct kubernetes_source {
 	struct kube_client *client;
@@ -26,6 +33,7 @@ struct kubernetes_source {
 	struct kube_informer *informer[N_INFORMERS]; /* NULL: not asked for */
 	struct kube_server_memory memory;
 	struct kubernetes_index *index;
+	struct kubernetes_stale *stale; /* NULL: without snapshots */
 };
 
 /* ---- from informers to the index ---- */
@@ -159,9 +167,11 @@ static struct kube_codec *codec_of(const struct kubernetes_source *s,
 static void source_free(void *value)
 {
 	struct kubernetes_source *s = value;
+	kubernetes_stale_stop(s->stale);
 	for (int i = 0; i < N_INFORMERS; i++)
 		kube_informer_free(s->informer[i]);
 	kube_client_free(s->client);
+	kubernetes_stale_free(s->stale);
 	/* No generation that could read it is left. */
 	kubernetes_index_free(s->index);
 	kube_intern_free(s->texts);
@@ -193,13 +203,33 @@ static int start_informer(struct kubernetes_source *s, const struct kubernetes_c
 		.memory = &s->memory,
 	};
 	h.ctx = s->index;
+	if (s->stale != NULL)
+		h = kubernetes_stale_handler(s->stale, (enum kubernetes_kind)i);
 	s->informer[i] = kube_informer_new(&ic);
 	kube_informer_handle(s->informer[i], &h);
 	return kube_informer_start(s->informer[i], err, err_n);
 }
 
+/* Before the informers start, which then replace what it said. */
+static void read_snapshot(struct kubernetes_source *s, const struct kubernetes_conf *c,
+			  const char *key)
+{
+	struct kubernetes_stale_conf sc = { .path = c->snapshot,
+					    .source = key,
+					    .every_ns = (uint64_t)c->snapshot_ns,
+					    .ctx = s->index };
+	for (int i = 0; i < N_INFORMERS; i++) {
+		sc.codec[i] = is_wanted(c, i) ? codec_of(s, c, i) : NULL;
+		sc.handler[i] = &watched[i].handler;
+	}
+	s->stale = kubernetes_stale_new(&sc);
+	for (int i = 0; i < N_INFORMERS; i++)
+		kube_codec_free(sc.codec[i]);
+}
+
 struct make {
 	const struct kubernetes_conf *conf;
+	const char *key;
 	char err[512];
 };
 
@@ -214,6 +244,8 @@ static int source_make(void *arg, void **ret)
 	s->client = kube_client_new(config);
 	s->texts = kube_intern_new();
 	s->index = kubernetes_index_new();
+	if (m->conf->snapshot != NULL)
+		read_snapshot(s, m->conf, m->key);
 	for (int i = 0; i < N_INFORMERS && r >= 0; i++) {
 		if (is_wanted(m->conf, i))
 			r = start_informer(s, m->conf, i, m->err, sizeof(m->err));
@@ -222,6 +254,8 @@ static int source_make(void *arg, void **ret)
 		source_free(s);
 		return r;
 	}
+	if (s->stale != NULL)
+		kubernetes_stale_start(s->stale, s->informer);
 	*ret = s;
 	return 0;
 }
@@ -230,7 +264,8 @@ static int source_make(void *arg, void **ret)
 static char *key_of(const struct kubernetes_conf *c)
 {
 	const char *parts[] = { c->endpoint,   c->cert,	   c->key,    c->ca,
-				c->kubeconfig, c->context, c->labels, c->namespace_labels };
+				c->kubeconfig, c->context, c->labels, c->namespace_labels,
+				c->snapshot };
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	strbuf_addf(&b, "kubernetes %d %d %d", c->noendpoints, c->zonal,
 		    c->pods == KUBERNETES_PODS_VERIFIED);
@@ -272,8 +307,8 @@ static void find_local(struct kubernetes_conf *c)
 int kubernetes_source_get(struct plugin_inst *self, struct prepare *p)
 {
 	struct kubernetes_conf *c = self->conf;
-	struct make m = { .conf = c };
 	CLEANUP(freep) char *key = key_of(c);
+	struct make m = { .conf = c, .key = key };
 	int r = resource_get(key, source_make, &m, source_free, &c->held);
 	if (r < 0) {
 		srcerr_set(p->err, self->pos, "kubernetes: %s",
@@ -303,6 +338,11 @@ bool kubernetes_source_synced(const struct kubernetes_source *s)
 	return true;
 }
 
+bool kubernetes_source_usable(const struct kubernetes_source *s)
+{
+	return kubernetes_stale_read(s->stale) || kubernetes_source_synced(s);
+}
+
 void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
 {
 	static const uint64_t say_ns = 500 * NS_PER_MS;
@@ -311,7 +351,8 @@ void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
 	while (!kubernetes_source_synced(s)) {
 		now = clock_mono_ns();
 		if (now >= end) {
-			log_warn(KUBERNETES_AREA, "starting server with unsynced Kubernetes API");
+			log_warn(KUBERNETES_AREA, "starting server with unsynced Kubernetes API%s",
+				 kubernetes_stale_serves(s->stale) ? ", from a snapshot" : "");
 			return;
 		}
 		if (now >= say) {

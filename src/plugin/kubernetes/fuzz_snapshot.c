@@ -1,0 +1,59 @@
+/* Any bytes as a snapshot; and as the lines of one that is whole, each object then by its decoder.
+ */
+#include "plugin/kubernetes/snapshot.h"
+
+#include <stdlib.h>
+
+#include "api/kind.h"
+#include "kube/slim.h"
+#include "kube/tree.h"
+#include "net/digest.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static bool decode(void *ctx, enum kubernetes_kind kind, struct slice json)
+{
+	struct kube_codec **codec = ctx;
+	struct kube_obj *o = NULL;
+	if (codec[kind]->decode(codec[kind], json, &o) == 0) {
+		CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
+		kubernetes_snapshot_add(&again, kind, o);
+		kube_obj_unref(o);
+	}
+	return true;
+}
+
+static void add_digest(struct strbuf *b, struct slice s)
+{
+	uint8_t d[NET_SHA512_BYTES];
+	net_sha512(s.p, s.n, d);
+	for (size_t i = 0; i < 16; i++)
+		strbuf_addf(b, "%02x", d[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
+	struct slice bytes = { (const char *)data, n };
+	struct kube_intern *t = kube_intern_new();
+	struct kube_codec *codec[KUBERNETES_KINDS] = {
+		kube_service_codec(t), kube_slice_codec(t, true),
+		kube_tree_codec(api_kind_find("", "Namespace"), NULL, 0), kube_pod_codec(t)
+	};
+	char err[128];
+	IGNORE(kubernetes_snapshot_parse(bytes, slice_of("x"), decode, codec, err, sizeof(err)));
+	strbuf_adds(&whole, "fairlead-kubernetes 1 ");
+	add_digest(&whole, slice_of("x"));
+	strbuf_addf(&whole, " %zu ", n);
+	add_digest(&whole, bytes);
+	strbuf_adds(&whole, "\n");
+	strbuf_add_slice(&whole, bytes);
+	IGNORE(kubernetes_snapshot_parse(strbuf_slice(&whole), slice_of("x"), decode, codec, err,
+					 sizeof(err)));
+	for (size_t i = 0; i < ARRAY_LEN(codec); i++)
+		kube_codec_free(codec[i]);
+	if (kube_intern_count(t) != 0)
+		abort();
+	kube_intern_free(t);
+	return 0;
+}

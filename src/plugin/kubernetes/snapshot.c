@@ -1,0 +1,172 @@
+/* The file of a snapshot: see snapshot.h. */
+#include "plugin/kubernetes/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "net/digest.h"
+
+#define MAGIC "fairlead-kubernetes"
+enum { VERSION = 1, DIGITS = 32 };
+
+static void digest(struct slice s, char out[DIGITS + 1])
+{
+	uint8_t d[NET_SHA512_BYTES];
+	net_sha512(s.p, s.n, d);
+	for (size_t i = 0; i < DIGITS / 2; i++)
+		snprintf(out + 2 * i, 3, "%02x", d[i]);
+}
+
+/* ---- reading ---- */
+
+static int refuse(char *err, size_t err_n, int r, const char *why)
+{
+	snprintf(err, err_n, "%s", why);
+	return r;
+}
+
+static void add_head(struct strbuf *out, struct slice source, struct slice lines)
+{
+	char of[DIGITS + 1], of_lines[DIGITS + 1];
+	digest(source, of);
+	digest(lines, of_lines);
+	strbuf_addf(out, MAGIC " %d %s %zu %s\n", VERSION, of, lines.n, of_lines);
+}
+
+static bool begins(struct slice text, struct slice with)
+{
+	return text.n >= with.n && memcmp(text.p, with.p, with.n) == 0;
+}
+
+/* The first line is compared with what it must be, and gives a reason where it differs. */
+static int check_head(struct slice *text, struct slice source, char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;
+	const char *end = memchr(text->p, '\n', text->n);
+	if (end == NULL || !begins(*text, slice_of(MAGIC " ")))
+		return refuse(err, err_n, ERR_PARSE, "it is no snapshot");
+	size_t n = (size_t)(end - text->p) + 1;
+	struct slice lines = { text->p + n, text->n - n };
+	add_head(&want, source, lines);
+	size_t version = sizeof(MAGIC " 1 ") - 1;
+	if (!begins(*text, (struct slice){ want.s, version }))
+		return refuse(err, err_n, ERR_PARSE, "it is of another version");
+	if (!begins(*text, (struct slice){ want.s, version + DIGITS }))
+		return refuse(err, err_n, ERR_CONFLICT, "it is of another configuration");
+	if (n != want.n || !begins(*text, strbuf_slice(&want)))
+		return refuse(err, err_n, ERR_PARSE, "it is torn");
+	*text = lines;
+	return 0;
+}
+
+static int kind_of(struct slice line)
+{
+	static const char letters[KUBERNETES_KINDS] = { 'S', 'E', 'N', 'P' };
+	for (int i = 0; i < KUBERNETES_KINDS; i++) {
+		if (line.n > 2 && line.p[0] == letters[i] && line.p[1] == ' ')
+			return i;
+	}
+	return ERR_PARSE;
+}
+
+static struct slice next_line(struct slice *text)
+{
+	const char *end = memchr(text->p, '\n', text->n);
+	size_t n = end != NULL ? (size_t)(end - text->p) : text->n;
+	struct slice line = { text->p, n };
+	*text = (struct slice){ text->p + n + (end != NULL), text->n - n - (end != NULL) };
+	return line;
+}
+
+int kubernetes_snapshot_parse(struct slice text, struct slice source,
+			      bool (*fn)(void *ctx, enum kubernetes_kind kind, struct slice json),
+			      void *ctx, char *err, size_t err_n)
+{
+	if (text.n > KUBERNETES_SNAPSHOT_BYTES)
+		return refuse(err, err_n, ERR_LIMIT, "it is too large");
+	int r = check_head(&text, source, err, err_n);
+	if (r < 0)
+		return r;
+	for (struct slice left = text; left.n != 0;) {
+		struct slice line = next_line(&left);
+		if (line.n > KUBERNETES_SNAPSHOT_LINE)
+			return refuse(err, err_n, ERR_LIMIT, "a line of it is too long");
+		if (kind_of(line) < 0)
+			return refuse(err, err_n, ERR_PARSE, "a line of it is no object");
+	}
+	while (text.n != 0) {
+		struct slice line = next_line(&text);
+		if (!fn(ctx, (enum kubernetes_kind)kind_of(line),
+			(struct slice){ line.p + 2, line.n - 2 }))
+			break;
+	}
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static int write_all(int fd, struct slice s)
+{
+	while (s.n != 0) {
+		ssize_t n = write(fd, s.p, s.n);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		s.p += n;
+		s.n -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The name in its folder is safe as well. */
+static int sync_folder(const char *path)
+{
+	CLEANUP(freep) char *copy = xstrdup(path);
+	int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int r = fsync(fd) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+static int fill(int fd, struct slice head, struct slice lines)
+{
+	int r = write_all(fd, head);
+	if (r == 0)
+		r = write_all(fd, lines);
+	if (r == 0 && (fchmod(fd, S_IRUSR | S_IWUSR) < 0 || fsync(fd) < 0))
+		r = -errno;
+	return r;
+}
+
+int kubernetes_snapshot_write(const char *path, struct slice source, struct slice lines)
+{
+	CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
+	CLEANUP(freep) char *temp = xasprintf("%s.XXXXXX", path);
+	if (lines.n > KUBERNETES_SNAPSHOT_BYTES)
+		return ERR_LIMIT;
+	add_head(&head, source, lines);
+	int fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int r = fill(fd, strbuf_slice(&head), lines);
+	if (close(fd) < 0 && r == 0)
+		r = -errno;
+	if (r == 0 && rename(temp, path) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlink(temp);
+		return r;
+	}
+	return sync_folder(path);
+}

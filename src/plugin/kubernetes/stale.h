@@ -1,0 +1,34 @@
+/* Names of a snapshot until the API server has told of its own, and snapshots of what it told. */
+#pragma once
+
+#include "kube/informer.h"
+#include "plugin/kubernetes/index.h"
+#include "plugin/kubernetes/snapshot.h"
+
+struct kubernetes_stale;
+
+struct kubernetes_stale_conf {
+	const char *path; /* copied, as is the next */
+	const char *source;
+	uint64_t every_ns;
+	struct kube_codec *codec[KUBERNETES_KINDS]; /* NULL: not wanted. Used while reading only */
+	const struct kube_handler *handler[KUBERNETES_KINDS]; /* what fills the index */
+	void *ctx;					      /* of the handlers */
+};
+
+/* Reads the file, if there is one, into the handlers. */
+struct kubernetes_stale *kubernetes_stale_new(const struct kubernetes_stale_conf *c);
+/* The handler for the informer of the kind, instead of the one given above: it replaces what the
+ * snapshot said, and takes out what is not there any more when the first list is complete. */
+struct kube_handler kubernetes_stale_handler(struct kubernetes_stale *s, enum kubernetes_kind kind);
+/* Begins to write snapshots of the informers' stores, once all of them are complete. */
+void kubernetes_stale_start(struct kubernetes_stale *s,
+			    struct kube_informer *const informer[KUBERNETES_KINDS]);
+/* A last snapshot, if something changed; before the informers end. */
+void kubernetes_stale_stop(struct kubernetes_stale *s);
+void kubernetes_stale_free(struct kubernetes_stale *s);
+
+/* Was there a snapshot to begin with? */
+bool kubernetes_stale_read(const struct kubernetes_stale *s);
+/* Are names of it still served? Any thread. */
+bool kubernetes_stale_serves(const struct kubernetes_stale *s);
