@@ -18,6 +18,7 @@ const struct api_kind api_kinds[] = {
 	{ "events.k8s.io",               "v1",        "Event",                 "events",                  "event",                  "ev",     true,  false, false },
 	{ "",                            "v1",        "Event",                 "events",                  "event",                  "ev",     true,  false, false },
 	{ "discovery.k8s.io",            "v1",        "EndpointSlice",         "endpointslices",          "endpointslice",          "",       true,  false, false },
+	{ "multicluster.x-k8s.io",       "v1alpha1",  "ServiceImport",         "serviceimports",          "serviceimport",          "svcim svcimport", true, true, false },
 	{ "coordination.k8s.io",         "v1",        "Lease",                 "leases",                  "lease",                  "",       true,  false, false },
 	{ "networking.k8s.io",           "v1",        "ServiceCIDR",           "servicecidrs",            "servicecidr",            "",       false, true,  false },
 	{ "apiextensions.k8s.io",        "v1",        "CustomResourceDefinition", "customresourcedefinitions", "customresourcedefinition", "crd crds", false, true, false },

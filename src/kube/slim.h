@@ -38,7 +38,7 @@ struct kube_service {
 	bool headless;
 	uint32_t n_ports, n_ips, n_external, n_external_ips;
 	const char *external_name;     /* "" */
-	const struct kube_port *ports; /* at least one */
+	const struct kube_port *ports; /* at least one; a ServiceImport may have none */
 	const struct kube_ip *ips;     /* of the cluster; none when headless */
 	/* externalIPs, then per ingress of the load balancer its IP or else its host name */
 	const char *const *external;
@@ -57,6 +57,8 @@ struct kube_endpoint {
 struct kube_slice {
 	struct kube_obj o;
 	const char *service; /* name of its Service, in its own namespace; "" */
+	const char *cluster; /* where an imported one comes from; "" */
+	uint64_t trigger_ns; /* wall time of the change that led to it; 0 when it does not say */
 	uint32_t n_ports, n_endpoints;
 	const struct kube_port *ports; /* at least one */
 	const struct kube_endpoint *endpoints;
@@ -84,7 +86,11 @@ struct kube_pod {
 /* Texts are held in `t`, which must outlive the codecs, but not their objects. */
 struct kube_codec *kube_service_codec(struct kube_intern *t);
 struct kube_codec *kube_slice_codec(struct kube_intern *t, bool zones);
+/* A slice imported from another cluster: the labels of multicluster.kubernetes.io count. */
+struct kube_codec *kube_imported_slice_codec(struct kube_intern *t);
 struct kube_codec *kube_pod_codec(struct kube_intern *t);
+/* A ServiceImport, as the Service that it stands for. */
+struct kube_codec *kube_import_codec(struct kube_intern *t);
 
 static inline const struct kube_service *kube_service_of(const struct kube_obj *o)
 {

@@ -2,30 +2,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/time.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "kube/slim_priv.h"
 
-enum { SERVICE = SLIM_OWN, ENDPOINT, ADDRESS, READY, HOSTNAME, NODE, ZONE, TARGET };
+enum {
+	SERVICE = SLIM_OWN,
+	CLUSTER,
+	TRIGGER,
+	ENDPOINT,
+	ADDRESS,
+	READY,
+	HOSTNAME,
+	NODE,
+	ZONE,
+	TARGET
+};
 
 /* A pod's name that is no label cannot be a part of a name. */
 enum { TARGET_MAX = 63 };
 
+/* clang-format off */
+#define SLICE_ROWS \
+	SLIM_ROWS, \
+	{ "metadata.annotations[endpoints.kubernetes.io/last-change-trigger-time]", TRIGGER, 0 }, \
+	{ "ports[]", SLIM_PORT, 0 }, \
+	{ "ports[].name", SLIM_PORT_NAME, 0 }, \
+	{ "ports[].protocol", SLIM_PORT_PROTOCOL, 0 }, \
+	{ "ports[].port", SLIM_PORT_NUMBER, 0 }, \
+	{ "endpoints[]", ENDPOINT, 0 }, \
+	{ "endpoints[].addresses[]", ADDRESS, 0 }, \
+	{ "endpoints[].conditions.ready", READY, 0 }, \
+	{ "endpoints[].hostname", HOSTNAME, 0 }, \
+	{ "endpoints[].nodeName", NODE, 0 }, \
+	{ "endpoints[].targetRef.name", TARGET, 0 }
+
 static const struct kube_sax_row rows[] = {
-	SLIM_ROWS,
+	SLICE_ROWS,
 	{ "metadata.labels[kubernetes.io/service-name]", SERVICE, 0 },
-	{ "ports[]", SLIM_PORT, 0 },
-	{ "ports[].name", SLIM_PORT_NAME, 0 },
-	{ "ports[].protocol", SLIM_PORT_PROTOCOL, 0 },
-	{ "ports[].port", SLIM_PORT_NUMBER, 0 },
-	{ "endpoints[]", ENDPOINT, 0 },
-	{ "endpoints[].addresses[]", ADDRESS, 0 },
-	{ "endpoints[].conditions.ready", READY, 0 },
-	{ "endpoints[].hostname", HOSTNAME, 0 },
-	{ "endpoints[].nodeName", NODE, 0 },
-	{ "endpoints[].targetRef.name", TARGET, 0 },
 	{ "endpoints[].zone", ZONE, 0 }, /* the last one: may be left out */
 };
+
+static const struct kube_sax_row imported_rows[] = {
+	SLICE_ROWS,
+	{ "metadata.labels[multicluster.kubernetes.io/service-name]", SERVICE, 0 },
+	{ "metadata.labels[multicluster.kubernetes.io/source-cluster]", CLUSTER, 0 },
+};
+/* clang-format on */
 
 struct found {
 	struct kube_ip ip;
@@ -34,7 +58,8 @@ struct found {
 
 struct slice_codec {
 	struct slim s;
-	uint32_t service;
+	uint32_t service, cluster;
+	uint64_t trigger_ns;
 	VEC(struct found) found;
 	/* Of the endpoint at hand: */
 	size_t first; /* its addresses */
@@ -77,11 +102,29 @@ static uint32_t lower_text(struct strbuf *b, struct slice text)
 	return at;
 }
 
+/* One that is no time is as good as none. */
+static uint64_t read_time(struct slice text)
+{
+	char copy[64];
+	uint64_t ns;
+	if (text.n >= sizeof(copy))
+		return 0;
+	memcpy(copy, text.p, text.n);
+	copy[text.n] = '\0';
+	return api_time_parse(copy, &ns) == 0 ? ns : 0;
+}
+
 static void on_text(struct slice_codec *c, int id, struct slice text)
 {
 	switch (id) {
 	case SERVICE:
 		c->service = slim_text(&c->s.shared, text);
+		break;
+	case CLUSTER:
+		c->cluster = slim_text(&c->s.shared, text);
+		break;
+	case TRIGGER:
+		c->trigger_ns = read_time(text);
 		break;
 	case ADDRESS:
 		add_address(c, text);
@@ -129,6 +172,7 @@ static void slice_free(struct kube_obj *o)
 	}
 	slim_ports_drop(s->ports, s->n_ports);
 	kube_intern_drop(s->service);
+	kube_intern_drop(s->cluster);
 	kube_intern_drop(o->ns);
 	free(o);
 }
@@ -152,6 +196,8 @@ static struct kube_obj *build(const struct slice_codec *c)
 					       .target = f->target };
 	}
 	v->service = slim_intern(&c->s, c->service);
+	v->cluster = slim_intern(&c->s, c->cluster);
+	v->trigger_ns = c->trigger_ns;
 	v->n_ports = n_ports;
 	v->n_endpoints = (uint32_t)c->found.n;
 	v->ports = ports;
@@ -164,7 +210,8 @@ static int slice_decode(struct kube_codec *codec, struct slice json, struct kube
 {
 	struct slice_codec *c = (struct slice_codec *)codec;
 	slim_begin(&c->s);
-	c->service = 0;
+	c->service = c->cluster = 0;
+	c->trigger_ns = 0;
 	c->found.n = 0;
 	endpoint_begin(c);
 	int r = kube_sax_parse(c->s.sax, json, on_value, c);
@@ -184,10 +231,20 @@ static void slice_codec_free(struct kube_codec *codec)
 	free(c);
 }
 
-struct kube_codec *kube_slice_codec(struct kube_intern *t, bool zones)
+static struct kube_codec *codec_new(struct kube_intern *t, const struct kube_sax_row *r, size_t n)
 {
 	struct slice_codec *c = xcalloc(1, sizeof(*c));
-	slim_init(&c->s, "EndpointSlice", t, rows, ARRAY_LEN(rows) - (zones ? 0 : 1));
+	slim_init(&c->s, "EndpointSlice", t, r, n);
 	c->s.codec = (struct kube_codec){ .decode = slice_decode, .free = slice_codec_free };
 	return &c->s.codec;
+}
+
+struct kube_codec *kube_slice_codec(struct kube_intern *t, bool zones)
+{
+	return codec_new(t, rows, ARRAY_LEN(rows) - (zones ? 0 : 1));
+}
+
+struct kube_codec *kube_imported_slice_codec(struct kube_intern *t)
+{
+	return codec_new(t, imported_rows, ARRAY_LEN(imported_rows));
 }

@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "kube/slim.h"
@@ -270,6 +271,58 @@ static void outlive(void **state)
 	kube_obj_unref(o);
 }
 
+/* What comes from other clusters. */
+static void imports(void **state)
+{
+	static const struct {
+		bool slice;
+		const char *in, *out;
+	} rows_of[] = {
+		{ false,
+		  "{\"kind\":\"ServiceImport\",\"metadata\":{\"name\":\"s\",\"namespace\":\"n\"},"
+		  "\"spec\":{\"type\":\"ClusterSetIP\",\"ips\":[\"10.0.0.1\",\"fd00::1\"],"
+		  "\"ports\":[{"
+		  "\"name\":\"http\",\"protocol\":\"TCP\",\"port\":80}]}}",
+		  "n/s@ type=0 name= | 10.0.0.1 fd00::1 | http:80/TCP |" },
+		{ false,
+		  "{\"metadata\":{\"name\":\"h\",\"namespace\":\"n\"},\"spec\":{\"type\":"
+		  "\"Headless\",\"ips\":null}}",
+		  "n/h@ type=0 headless name= | | |" },
+		{ true,
+		  "{\"metadata\":{\"name\":\"e\",\"namespace\":\"n\",\"annotations\":{"
+		  "\"endpoints.kubernetes.io/last-change-trigger-time\":\"1970-01-01T00:00:02Z\"},"
+		  "\"labels\":{\"kubernetes.io/service-name\":\"derived\","
+		  "\"multicluster.kubernetes.io/service-name\":\"s\","
+		  "\"multicluster.kubernetes.io/source-cluster\":\"c1\"}},\"endpoints\":[{"
+		  "\"addresses\":[\"10.1.0.1\"]}]}",
+		  "n/e@ of s | :-1/ | 10.1.0.1,,,, c1 2" },
+		{ true,
+		  "{\"metadata\":{\"name\":\"e\",\"namespace\":\"n\",\"annotations\":{"
+		  "\"endpoints.kubernetes.io/last-change-trigger-time\":\"yesterday\"}}}",
+		  "n/e@ of  | :-1/ |  0" },
+	};
+	struct kube_intern *t = kube_intern_new();
+	struct kube_codec *c[] = { kube_import_codec(t), kube_imported_slice_codec(t) };
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows_of); i++) {
+		struct strbuf out = STRBUF_INIT;
+		struct kube_obj *o = NULL;
+		struct kube_codec *mine = c[rows_of[i].slice];
+		assert_int_equal(mine->decode(mine, slice_of(rows_of[i].in), &o), 0);
+		(rows_of[i].slice ? slice_add : service_add)(&out, o);
+		if (rows_of[i].slice)
+			strbuf_addf(&out, " %s %u", kube_slice_of(o)->cluster,
+				    (unsigned)(kube_slice_of(o)->trigger_ns / NS_PER_S));
+		assert_string_equal(out.s, rows_of[i].out);
+		strbuf_done(&out);
+		kube_obj_unref(o);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(c); i++)
+		kube_codec_free(c[i]);
+	assert_int_equal(kube_intern_count(t), 0);
+	kube_intern_free(t);
+}
+
 static void addresses(void **state)
 {
 	struct kube_ip ip;
@@ -290,10 +343,8 @@ static void addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kept),
-		cmocka_unit_test(no_traces),
-		cmocka_unit_test(outlive),
-		cmocka_unit_test(addresses),
+		cmocka_unit_test(kept),	   cmocka_unit_test(no_traces), cmocka_unit_test(outlive),
+		cmocka_unit_test(imports), cmocka_unit_test(addresses),
 	};
 	return cmocka_run_group_tests_name("kube/slim", tests, NULL, NULL);
 }

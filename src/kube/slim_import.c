@@ -1,0 +1,103 @@
+/* ServiceImports (multicluster.x-k8s.io), read as the Services they stand for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/slim_priv.h"
+
+enum { TYPE = SLIM_OWN, IPS };
+
+static const struct kube_sax_row rows[] = {
+	SLIM_ROWS,
+	{ "spec.type", TYPE, 0 },
+	{ "spec.ips[]", IPS, 0 },
+	{ "spec.ports[]", SLIM_PORT, 0 },
+	{ "spec.ports[].name", SLIM_PORT_NAME, 0 },
+	{ "spec.ports[].protocol", SLIM_PORT_PROTOCOL, 0 },
+	{ "spec.ports[].port", SLIM_PORT_NUMBER, 0 },
+};
+
+struct import_codec {
+	struct slim s;
+	bool headless;
+	VEC(struct kube_ip) ips;
+};
+
+static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice text)
+{
+	struct import_codec *c = ctx;
+	struct kube_ip ip;
+	if (id < SLIM_OWN)
+		return slim_value(&c->s, id, type, text);
+	if (type != KUBE_SAX_STRING)
+		return 0;
+	if (id == TYPE)
+		c->headless = slice_is(text, "Headless");
+	else if (kube_ip_parse(text, &ip) == 0)
+		vec_push(&c->ips, ip);
+	return 0;
+}
+
+static void import_free(struct kube_obj *o)
+{
+	const struct kube_service *s = kube_service_of(o);
+	slim_ports_drop(s->ports, s->n_ports);
+	kube_intern_drop(o->ns);
+	free(o);
+}
+
+/* Without ports it has none: CoreDNS's sentinel is for Services only. */
+static struct kube_obj *build(const struct import_codec *c)
+{
+	uint32_t n_ports = (uint32_t)c->s.ports.n;
+	size_t n_ips = c->ips.n;
+	struct kube_service *v = xcalloc(1, sizeof(*v) + n_ports * sizeof(struct kube_port) +
+						    n_ips * sizeof(struct kube_ip) + c->s.kept.n);
+	struct kube_port *ports = (struct kube_port *)(v + 1);
+	struct kube_ip *ips = (struct kube_ip *)(ports + n_ports);
+	slim_head(&c->s, &v->o, (char *)(ips + n_ips), import_free);
+	if (n_ports != 0)
+		slim_ports(&c->s, ports);
+	if (n_ips != 0)
+		memcpy(ips, c->ips.v, n_ips * sizeof(*ips));
+	v->type = KUBE_SERVICE_CLUSTER_IP;
+	v->headless = c->headless;
+	v->n_ports = n_ports;
+	v->n_ips = (uint32_t)n_ips;
+	v->external_name = "";
+	v->ports = ports;
+	v->ips = ips;
+	return &v->o;
+}
+
+static int import_decode(struct kube_codec *codec, struct slice json, struct kube_obj **ret)
+{
+	struct import_codec *c = (struct import_codec *)codec;
+	slim_begin(&c->s);
+	c->headless = false;
+	c->ips.n = 0;
+	int r = kube_sax_parse(c->s.sax, json, on_value, c);
+	if (r == 0)
+		r = slim_check(&c->s);
+	if (r < 0)
+		return r;
+	*ret = build(c);
+	return 0;
+}
+
+static void import_codec_free(struct kube_codec *codec)
+{
+	struct import_codec *c = (struct import_codec *)codec;
+	slim_done(&c->s);
+	vec_done(&c->ips);
+	free(c);
+}
+
+struct kube_codec *kube_import_codec(struct kube_intern *t)
+{
+	struct import_codec *c = xcalloc(1, sizeof(*c));
+	slim_init(&c->s, "ServiceImport", t, rows, ARRAY_LEN(rows));
+	c->s.codec = (struct kube_codec){ .decode = import_decode, .free = import_codec_free };
+	return &c->s.codec;
+}
