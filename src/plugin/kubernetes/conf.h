@@ -36,7 +36,6 @@ struct kubernetes_conf {
 	bool *is_reverse;     /* each: below in-addr.arpa or ip6.arpa, or these themselves */
 	bool *is_multicluster; /* each */
 	struct zone_list multicluster;
-	bool multicluster_given;
 
 	/* Where the API is. */
 	const char *endpoint;
@@ -56,8 +55,9 @@ struct kubernetes_conf {
 	/* prepare: */
 	struct resource *held;
 	struct kubernetes_source *source;
-	struct kubernetes_index *index; /* the source's */
-	struct kube_ip *local;		/* own addresses, less loopback */
+	struct kubernetes_index *index;	  /* the source's */
+	struct kubernetes_index *imports; /* of other clusters: the source's; NULL without these */
+	struct kube_ip *local;		  /* own addresses, less loopback */
 	size_t n_local;
 	uint8_t **host_search; /* of the host's resolv.conf, lower-case wire names */
 	size_t n_host_search;
@@ -74,6 +74,14 @@ MUST_CHECK int kubernetes_parse(struct plugin_inst *self, struct setup *s);
 /* Starts, or joins, the source of this configuration. */
 MUST_CHECK int kubernetes_source_get(struct plugin_inst *self, struct prepare *p);
 void kubernetes_source_put(struct kubernetes_conf *c);
+/* For tests and benchmarks: stanzas prepared from now on get their names from these, which stay the
+ * caller's; no API server is asked. NULL: as ever. */
+struct kubernetes_preset {
+	struct kubernetes_index *index, *imports;
+	bool unsynced;
+	struct kube_ip local; /* our only address */
+};
+void kubernetes_source_preset(const struct kubernetes_preset *p);
 bool kubernetes_source_synced(const struct kubernetes_source *s);
 /* That, or a snapshot was read: what is not found is not there. */
 bool kubernetes_source_usable(const struct kubernetes_source *s);
@@ -188,6 +196,10 @@ void kubernetes_take_list(struct kubernetes_index *x, const struct kube_obj *ns,
 /* ---- ext.c: names for `k8s_external` ---- */
 
 void kubernetes_external(struct plugin_inst *self, struct query *q, struct external_ask *a);
+
+/* ---- metadata.c ---- */
+
+void kubernetes_metadata(struct plugin_inst *self, struct query *q);
 
 /* ---- srv.c, reverse.c, apex.c, external.c ---- */
 

@@ -60,6 +60,7 @@ struct walk {
 	void *ctx;
 	char zone[DNS_NAME_MAX]; /* of the topology; "" any */
 	size_t n_zone;
+	bool imported; /* in a zone of Services of other clusters */
 	bool hit, stopped;
 };
 
@@ -81,6 +82,8 @@ static bool endpoint_fits(const struct walk *w, const struct kube_slice *s,
 		return false;
 	if (want.n == 0)
 		return true;
+	if (w->imported && !slice_eq_nocase(slice_of(s->cluster), w->f->parsed.cluster))
+		return false;
 	size_t n = kubernetes_endpoint_label(w->f->conf, s, e, label);
 	return slice_eq_nocase((struct slice){ label, n }, want);
 }
@@ -169,7 +172,8 @@ static enum kubernetes_found find_external(struct kubernetes_find *f, const stru
 static enum kubernetes_found find_service(struct kubernetes_find *f, struct walk *w)
 {
 	const struct kubernetes_qparse *p = &f->parsed;
-	const struct kubernetes_entry *e = kubernetes_index_find(f->conf->index, p->ns, p->service);
+	const struct kubernetes_index *x = w->imported ? f->conf->imports : f->conf->index;
+	const struct kubernetes_entry *e = kubernetes_index_find(x, p->ns, p->service);
 	const struct kube_service *s = e != NULL ? e->service : NULL;
 	if (s == NULL)
 		return KUBERNETES_NXDOMAIN;
@@ -222,7 +226,7 @@ enum kubernetes_found kubernetes_find(struct kubernetes_find *f, const struct ku
 				      const struct dns_qname *name, size_t zone,
 				      kubernetes_hit_fn each, void *ctx)
 {
-	struct walk w = { .f = f, .each = each, .ctx = ctx };
+	struct walk w = { .f = f, .each = each, .ctx = ctx, .imported = c->is_multicluster[zone] };
 	f->conf = c;
 	f->name = name;
 	f->external = NULL;

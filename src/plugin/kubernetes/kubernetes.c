@@ -169,6 +169,7 @@ const struct plugin kubernetes_plugin = {
 	.serve = kubernetes_serve,
 	.resume = kubernetes_resume_external,
 	.ops = { .ready = kubernetes_ready,
+		 .metadata = kubernetes_metadata,
 		 .search_for_client = kubernetes_search_for_client,
 		 .search_by_id = kubernetes_search_by_id,
 		 .external = kubernetes_external },

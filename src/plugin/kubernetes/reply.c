@@ -14,10 +14,11 @@ enum {
 
 static const uint8_t mname[] = "\2ns\3dns", rname[] = "\12hostmaster";
 
-static void put_numbers(const struct kubernetes_conf *c, uint8_t *p)
+static void put_numbers(const struct kubernetes_conf *c, size_t zone, uint8_t *p)
 {
-	const uint32_t v[] = { kubernetes_index_serial(c->index), SOA_REFRESH_S, SOA_RETRY_S,
-			       SOA_EXPIRE_S, (uint32_t)c->ttl_s };
+	const struct kubernetes_index *x = c->is_multicluster[zone] ? c->imports : c->index;
+	const uint32_t v[] = { kubernetes_index_serial(x), SOA_REFRESH_S, SOA_RETRY_S, SOA_EXPIRE_S,
+			       (uint32_t)c->ttl_s };
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
 		dns_put32(p + 4 * i, v[i]);
 }
@@ -61,7 +62,7 @@ static bool lay_out_soa(const struct kubernetes_conf *c, struct query *q, size_t
 	p += sizeof(mname) + 1;
 	memcpy(p, rname, sizeof(rname) - 1);
 	dns_put16(p + sizeof(rname) - 1, (uint16_t)(0xc000 | at));
-	put_numbers(c, p + sizeof(rname) + 1);
+	put_numbers(c, zone, p + sizeof(rname) + 1);
 	q->resp.msg = msg;
 	q->resp.msg_len = (uint32_t)n;
 	q->resp.body_at = (uint16_t)start;
@@ -83,7 +84,7 @@ static void add_soa(const struct kubernetes_conf *c, struct query *q, size_t zon
 	memcpy(p, rname, sizeof(rname) - 1);
 	memcpy(p + sizeof(rname) - 1, name, len);
 	p += sizeof(rname) - 1 + len;
-	put_numbers(c, p);
+	put_numbers(c, zone, p);
 	struct dns_rr rr = { .owner = name,
 			     .owner_len = (uint8_t)len,
 			     .type = DNS_TYPE_SOA,

@@ -78,7 +78,6 @@ static int parse_ignore(struct opt_ctx *ctx, const struct opt_line *line)
 static int parse_multicluster(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	struct kubernetes_conf *c = ctx->conf;
-	c->multicluster_given = line->n_arg != 0;
 	return line->n_arg != 0 ? setup_zones(ctx->user, line->arg, line->n_arg, &c->multicluster)
 				: 0;
 }
@@ -167,6 +166,17 @@ static bool is_reverse(const char *zone)
 	return false;
 }
 
+static int not_authoritative(const struct kubernetes_conf *c, struct setup *s, size_t m)
+{
+	CLEANUP(strbuf_done) struct strbuf zones = STRBUF_INIT;
+	for (size_t i = 0; i < c->zones.n; i++)
+		strbuf_addf(&zones, "%s%s", i != 0 ? " " : "", c->zones.text[i]);
+	return setup_error(s, s->dir[0]->name.pos,
+			   "is not authoritative for the multicluster zone %s (authoritative "
+			   "zones: [%s])",
+			   c->multicluster.text[m], zones.s);
+}
+
 static int look_at_zones(struct kubernetes_conf *c, struct setup *s)
 {
 	const struct srcpos pos = s->dir[0]->name.pos;
@@ -185,14 +195,14 @@ static int look_at_zones(struct kubernetes_conf *c, struct setup *s)
 		return setup_error(s, pos, "non-reverse zone name must be used");
 	for (size_t m = 0; m < c->multicluster.n; m++) {
 		bool found = false;
+		/* Zones below one that is listed are such zones, too. */
 		for (size_t i = 0; i < c->zones.n; i++) {
-			if (strcmp(c->zones.text[i], c->multicluster.text[m]) == 0)
-				found = c->is_multicluster[i] = true;
+			found = found || strcmp(c->zones.text[i], c->multicluster.text[m]) == 0;
+			if (dns_name_is_below(c->zones.wire[i], c->multicluster.wire[m]))
+				c->is_multicluster[i] = true;
 		}
 		if (!found)
-			return setup_error(s, pos,
-					   "is not authoritative for the multicluster zone %s",
-					   c->multicluster.text[m]);
+			return not_authoritative(c, s, m);
 	}
 	return 0;
 }

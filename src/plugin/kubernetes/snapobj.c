@@ -8,6 +8,11 @@
 #include "plugin/kubernetes/lists.h"
 #include "plugin/kubernetes/snapshot.h"
 
+const char kubernetes_snapshot_letters[KUBERNETES_KINDS] = {
+	[KUBERNETES_SERVICES] = 'S', [KUBERNETES_SLICES] = 'E',	 [KUBERNETES_NAMESPACES] = 'N',
+	[KUBERNETES_PODS] = 'P',     [KUBERNETES_IMPORTS] = 'I', [KUBERNETES_IMPORTED_SLICES] = 'J',
+};
+
 static void add_text(struct strbuf *b, const char *before, const char *text)
 {
 	strbuf_adds(b, before);
@@ -70,11 +75,23 @@ static void add_service(struct strbuf *b, const struct kube_obj *o)
 	strbuf_adds(b, "}}");
 }
 
-static void add_slice(struct strbuf *b, const struct kube_obj *o)
+/* A ServiceImport has neither names nor addresses outside of the cluster. */
+static void add_import(struct strbuf *b, const struct kube_obj *o)
 {
-	const struct kube_slice *s = kube_slice_of(o);
-	add_head(b, "EndpointSlice", o);
-	add_text(b, ",\"labels\":{\"kubernetes.io/service-name\":", s->service);
+	const struct kube_service *s = kube_service_of(o);
+	add_head(b, "ServiceImport", o);
+	add_text(b, "},\"spec\":{\"type\":", s->headless ? "Headless" : "ClusterSetIP");
+	strbuf_adds(b, ",\"ips\":[");
+	for (uint32_t i = 0; i < s->n_ips; i++)
+		add_ip(b, comma(i), &s->ips[i]);
+	strbuf_adds(b, "],");
+	add_ports(b, s->ports, s->n_ports);
+	strbuf_adds(b, "}}");
+}
+
+/* What follows the labels. When it changed last is left out: that is long ago when it is read. */
+static void add_endpoints(struct strbuf *b, const struct kube_slice *s)
+{
 	strbuf_adds(b, "}},\"endpoints\":[");
 	for (uint32_t i = 0; i < s->n_endpoints; i++) {
 		const struct kube_endpoint *e = &s->endpoints[i];
@@ -89,6 +106,23 @@ static void add_slice(struct strbuf *b, const struct kube_obj *o)
 	strbuf_adds(b, "],");
 	add_ports(b, s->ports, s->n_ports);
 	strbuf_adds(b, "}");
+}
+
+static void add_slice(struct strbuf *b, const struct kube_obj *o)
+{
+	const struct kube_slice *s = kube_slice_of(o);
+	add_head(b, "EndpointSlice", o);
+	add_text(b, ",\"labels\":{\"kubernetes.io/service-name\":", s->service);
+	add_endpoints(b, s);
+}
+
+static void add_imported_slice(struct strbuf *b, const struct kube_obj *o)
+{
+	const struct kube_slice *s = kube_slice_of(o);
+	add_head(b, "EndpointSlice", o);
+	add_text(b, ",\"labels\":{\"multicluster.kubernetes.io/service-name\":", s->service);
+	add_text(b, ",\"multicluster.kubernetes.io/source-cluster\":", s->cluster);
+	add_endpoints(b, s);
 }
 
 static void add_namespace(struct strbuf *b, const struct kube_obj *o)
@@ -122,15 +156,16 @@ static void add_pod(struct strbuf *b, const struct kube_obj *o)
 void kubernetes_snapshot_add(struct strbuf *out, enum kubernetes_kind kind,
 			     const struct kube_obj *o)
 {
-	static const struct {
-		char letter;
-		void (*add)(struct strbuf *b, const struct kube_obj *o);
-	} kinds[KUBERNETES_KINDS] = { [KUBERNETES_SERVICES] = { 'S', add_service },
-				      [KUBERNETES_SLICES] = { 'E', add_slice },
-				      [KUBERNETES_NAMESPACES] = { 'N', add_namespace },
-				      [KUBERNETES_PODS] = { 'P', add_pod } };
-	strbuf_addc(out, kinds[kind].letter);
+	static void (*const add[KUBERNETES_KINDS])(struct strbuf * b, const struct kube_obj *o) = {
+		[KUBERNETES_SERVICES] = add_service,
+		[KUBERNETES_SLICES] = add_slice,
+		[KUBERNETES_NAMESPACES] = add_namespace,
+		[KUBERNETES_PODS] = add_pod,
+		[KUBERNETES_IMPORTS] = add_import,
+		[KUBERNETES_IMPORTED_SLICES] = add_imported_slice,
+	};
+	strbuf_addc(out, kubernetes_snapshot_letters[kind]);
 	strbuf_addc(out, ' ');
-	kinds[kind].add(out, o);
+	add[kind](out, o);
 	strbuf_addc(out, '\n');
 }

@@ -69,9 +69,8 @@ static int check_head(struct slice *text, struct slice source, char *err, size_t
 
 static int kind_of(struct slice line)
 {
-	static const char letters[KUBERNETES_KINDS] = { 'S', 'E', 'N', 'P' };
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
-		if (line.n > 2 && line.p[0] == letters[i] && line.p[1] == ' ')
+		if (line.n > 2 && line.p[0] == kubernetes_snapshot_letters[i] && line.p[1] == ' ')
 			return i;
 	}
 	return ERR_PARSE;

@@ -26,9 +26,14 @@ enum kubernetes_kind {
 	KUBERNETES_SERVICES,
 	KUBERNETES_SLICES,
 	KUBERNETES_NAMESPACES,
-	KUBERNETES_PODS
+	KUBERNETES_PODS,
+	KUBERNETES_IMPORTS, /* ServiceImports */
+	KUBERNETES_IMPORTED_SLICES
 };
-enum { KUBERNETES_KINDS = KUBERNETES_PODS + 1 };
+enum { KUBERNETES_KINDS = KUBERNETES_IMPORTED_SLICES + 1 };
+
+/* What a line of each kind begins with. */
+extern const char kubernetes_snapshot_letters[KUBERNETES_KINDS];
 
 /* Appends an object's line. */
 void kubernetes_snapshot_add(struct strbuf *out, enum kubernetes_kind kind,

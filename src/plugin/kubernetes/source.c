@@ -24,6 +24,8 @@ enum {
 	SLICES = KUBERNETES_SLICES,
 	NAMESPACES = KUBERNETES_NAMESPACES,
 	PODS = KUBERNETES_PODS,
+	IMPORTS = KUBERNETES_IMPORTS,
+	IMPORTED_SLICES = KUBERNETES_IMPORTED_SLICES,
 	N_INFORMERS = KUBERNETES_KINDS,
 };
 
@@ -32,8 +34,10 @@ struct kubernetes_source {
 	struct kube_intern *texts;
 	struct kube_informer *informer[N_INFORMERS]; /* NULL: not asked for */
 	struct kube_server_memory memory;
-	struct kubernetes_index *index;
+	struct kubernetes_index *index, *imports;
 	struct kubernetes_stale *stale; /* NULL: without snapshots */
+	const struct kubernetes_preset
+		*preset; /* not NULL: no API server, the indexes are not ours */
 };
 
 /* ---- from informers to the index ---- */
@@ -138,12 +142,50 @@ static const struct {
 		     .updated = pod_updated,
 		     .deleted = pod_deleted,
 		     .trouble = trouble } },
+	[IMPORTS] = { "multicluster.x-k8s.io",
+		      "ServiceImport",
+		      NULL,
+		      false,
+		      { .added = service_added,
+			.updated = service_updated,
+			.deleted = service_deleted,
+			.trouble = trouble } },
+	[IMPORTED_SLICES] = { "discovery.k8s.io",
+			      "EndpointSlice",
+			      NULL,
+			      true,
+			      { .added = slice_added,
+				.updated = slice_updated,
+				.deleted = slice_deleted,
+				.trouble = trouble } },
 };
 
 static bool is_wanted(const struct kubernetes_conf *c, int i)
 {
-	return (i != SLICES || !c->noendpoints) &&
-	       (i != PODS || c->pods == KUBERNETES_PODS_VERIFIED);
+	switch (i) {
+	case SLICES:
+		return !c->noendpoints;
+	case PODS:
+		return c->pods == KUBERNETES_PODS_VERIFIED;
+	case IMPORTS:
+	case IMPORTED_SLICES:
+		return c->multicluster.n != 0;
+	default:
+		return true;
+	}
+}
+
+/* Selector of labels; in `out` when it is made here. */
+static const char *labels_of(const struct kubernetes_conf *c, int i, struct strbuf *out)
+{
+	/* As CoreDNS has it: ServiceImports are chosen by what is said for namespaces. */
+	if (i == NAMESPACES || i == IMPORTS)
+		return c->namespace_labels;
+	if (i != IMPORTED_SLICES)
+		return watched[i].labelled ? c->labels : NULL;
+	strbuf_addf(out, "%s%smulticluster.kubernetes.io/service-name",
+		    c->labels != NULL ? c->labels : "", c->labels != NULL ? "," : "");
+	return out->s;
 }
 
 static struct kube_codec *codec_of(const struct kubernetes_source *s,
@@ -157,6 +199,10 @@ static struct kube_codec *codec_of(const struct kubernetes_source *s,
 		return kube_slice_codec(s->texts, c->zonal);
 	case PODS:
 		return kube_pod_codec(s->texts);
+	case IMPORTS:
+		return kube_import_codec(s->texts);
+	case IMPORTED_SLICES:
+		return kube_imported_slice_codec(s->texts);
 	default:
 		return kube_tree_codec(api_kind_find("", "Namespace"), search, ARRAY_LEN(search));
 	}
@@ -173,7 +219,10 @@ static void source_free(void *value)
 	kube_client_free(s->client);
 	kubernetes_stale_free(s->stale);
 	/* No generation that could read it is left. */
-	kubernetes_index_free(s->index);
+	if (s->preset == NULL) {
+		kubernetes_index_free(s->index);
+		kubernetes_index_free(s->imports);
+	}
 	kube_intern_free(s->texts);
 	free(s);
 }
@@ -188,21 +237,26 @@ static int open_config(const struct kubernetes_conf *c, struct kube_config **ret
 	return kube_config_in_cluster(NULL, ret, err, err_n);
 }
 
+/* Where a kind's objects go. */
+static struct kubernetes_index *index_of(const struct kubernetes_source *s, int i)
+{
+	return i == IMPORTS || i == IMPORTED_SLICES ? s->imports : s->index;
+}
+
 static int start_informer(struct kubernetes_source *s, const struct kubernetes_conf *c, int i,
 			  char *err, size_t err_n)
 {
 	struct kube_handler h = watched[i].handler;
+	CLEANUP(strbuf_done) struct strbuf labels = STRBUF_INIT;
 	struct kube_informer_conf ic = {
 		.client = s->client,
 		.kind = api_kind_find(watched[i].group, watched[i].kind),
-		.labels = i == NAMESPACES	? c->namespace_labels
-			  : watched[i].labelled ? c->labels
-						: NULL,
+		.labels = labels_of(c, i, &labels),
 		.fields = watched[i].fields,
 		.codec = codec_of(s, c, i),
 		.memory = &s->memory,
 	};
-	h.ctx = s->index;
+	h.ctx = index_of(s, i);
 	if (s->stale != NULL)
 		h = kubernetes_stale_handler(s->stale, (enum kubernetes_kind)i);
 	s->informer[i] = kube_informer_new(&ic);
@@ -216,15 +270,22 @@ static void read_snapshot(struct kubernetes_source *s, const struct kubernetes_c
 {
 	struct kubernetes_stale_conf sc = { .path = c->snapshot,
 					    .source = key,
-					    .every_ns = (uint64_t)c->snapshot_ns,
-					    .ctx = s->index };
+					    .every_ns = (uint64_t)c->snapshot_ns };
 	for (int i = 0; i < N_INFORMERS; i++) {
 		sc.codec[i] = is_wanted(c, i) ? codec_of(s, c, i) : NULL;
-		sc.handler[i] = &watched[i].handler;
+		sc.handler[i] = watched[i].handler;
+		sc.handler[i].ctx = index_of(s, i);
 	}
 	s->stale = kubernetes_stale_new(&sc);
 	for (int i = 0; i < N_INFORMERS; i++)
 		kube_codec_free(sc.codec[i]);
+}
+
+static const struct kubernetes_preset *preset;
+
+void kubernetes_source_preset(const struct kubernetes_preset *p)
+{
+	preset = p;
 }
 
 struct make {
@@ -237,6 +298,14 @@ static int source_make(void *arg, void **ret)
 {
 	struct make *m = arg;
 	struct kube_config *config;
+	if (preset != NULL) {
+		struct kubernetes_source *s = xcalloc(1, sizeof(*s));
+		s->preset = preset;
+		s->index = preset->index;
+		s->imports = preset->imports;
+		*ret = s;
+		return 0;
+	}
 	int r = open_config(m->conf, &config, m->err, sizeof(m->err));
 	if (r < 0)
 		return r;
@@ -244,6 +313,7 @@ static int source_make(void *arg, void **ret)
 	s->client = kube_client_new(config);
 	s->texts = kube_intern_new();
 	s->index = kubernetes_index_new();
+	s->imports = m->conf->multicluster.n != 0 ? kubernetes_index_new() : NULL;
 	if (m->conf->snapshot != NULL)
 		read_snapshot(s, m->conf, m->key);
 	for (int i = 0; i < N_INFORMERS && r >= 0; i++) {
@@ -267,13 +337,19 @@ static char *key_of(const struct kubernetes_conf *c)
 				c->kubeconfig, c->context, c->labels, c->namespace_labels,
 				c->snapshot };
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	strbuf_addf(&b, "kubernetes %d %d %d", c->noendpoints, c->zonal,
-		    c->pods == KUBERNETES_PODS_VERIFIED);
+	strbuf_addf(&b, "kubernetes %d %d %d %d", c->noendpoints, c->zonal,
+		    c->pods == KUBERNETES_PODS_VERIFIED, c->multicluster.n != 0);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		strbuf_addc(&b, ' ');
 		strbuf_add_quoted(&b, slice_of(parts[i] != NULL ? parts[i] : ""));
 	}
 	return strbuf_take(&b);
+}
+
+static void add_local_ip(struct kubernetes_conf *c, const struct kube_ip *ip)
+{
+	c->local = xreallocarray(c->local, c->n_local + 1, sizeof(*c->local));
+	c->local[c->n_local++] = *ip;
 }
 
 static void add_local(struct kubernetes_conf *c, const struct sockaddr *sa)
@@ -286,8 +362,7 @@ static void add_local(struct kubernetes_conf *c, const struct sockaddr *sa)
 		memcpy(ip.b, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
 	if ((kube_ip_is4(&ip) && ip.b[12] == 127) || memcmp(&ip, &loopback6, sizeof(ip)) == 0)
 		return;
-	c->local = xreallocarray(c->local, c->n_local + 1, sizeof(*c->local));
-	c->local[c->n_local++] = ip;
+	add_local_ip(c, &ip);
 }
 
 /* Addresses of this machine, less loopback: endpoints with one of them are ourselves. */
@@ -317,7 +392,11 @@ int kubernetes_source_get(struct plugin_inst *self, struct prepare *p)
 	}
 	c->source = c->held->value;
 	c->index = c->source->index;
-	find_local(c);
+	c->imports = c->source->imports;
+	if (c->source->preset == NULL)
+		find_local(c);
+	else
+		add_local_ip(c, &c->source->preset->local);
 	return 0;
 }
 
@@ -331,6 +410,8 @@ void kubernetes_source_put(struct kubernetes_conf *c)
 
 bool kubernetes_source_synced(const struct kubernetes_source *s)
 {
+	if (s->preset != NULL)
+		return !s->preset->unsynced;
 	for (int i = 0; i < N_INFORMERS; i++) {
 		if (s->informer[i] != NULL && !kube_informer_synced(s->informer[i]))
 			return false;
@@ -348,7 +429,7 @@ void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
 	static const uint64_t say_ns = 500 * NS_PER_MS;
 	uint64_t now = clock_mono_ns(), end = now + (uint64_t)MAX(timeout_ns, 0),
 		 say = now + say_ns;
-	while (!kubernetes_source_synced(s)) {
+	while (s->preset == NULL && !kubernetes_source_synced(s)) {
 		now = clock_mono_ns();
 		if (now >= end) {
 			log_warn(KUBERNETES_AREA, "starting server with unsynced Kubernetes API%s",

@@ -31,9 +31,11 @@ static size_t target_of(const struct srv *s, const struct kubernetes_hit *h,
 	struct kubernetes_name p = { .zone = s->zone, .pod = h->service == NULL };
 	p.service = p.pod ? s->parsed->service : slice_of(h->service->o.name);
 	p.ns = p.pod ? s->parsed->ns : slice_of(h->service->o.ns);
-	if (h->slice != NULL)
-		p.endpoint = (struct slice){ label, kubernetes_endpoint_label(s->c, h->slice,
-									      h->endpoint, label) };
+	if (h->slice != NULL) {
+		p.endpoint.p = label;
+		p.endpoint.n = kubernetes_endpoint_label(s->c, h->slice, h->endpoint, label);
+		p.cluster = slice_of(h->slice->cluster);
+	}
 	return kubernetes_name(&p, name);
 }
 

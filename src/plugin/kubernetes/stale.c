@@ -76,7 +76,7 @@ static bool take(void *ctx, enum kubernetes_kind kind, struct slice json)
 {
 	struct reader *r = ctx;
 	struct kube_codec *codec = r->c->codec[kind];
-	const struct kube_handler *h = r->c->handler[kind];
+	const struct kube_handler *h = &r->c->handler[kind];
 	struct kube_obj *o, *old = NULL;
 	if (codec == NULL)
 		return true;
@@ -86,11 +86,11 @@ static bool take(void *ctx, enum kubernetes_kind kind, struct slice json)
 	}
 	kube_obj_ref(o);
 	if (kube_store_put(r->s->kind[kind].store, o, &old) == KUBE_STORE_ADDED) {
-		h->added(r->c->ctx, o);
+		h->added(h->ctx, o);
 		r->n++;
 	} else if (old != NULL) {
 		/* Twice in the file: the last one counts. */
-		h->updated(r->c->ctx, old, o);
+		h->updated(h->ctx, old, o);
 		kube_obj_unref(old);
 	}
 	kube_obj_unref(o);
@@ -137,10 +137,9 @@ struct kubernetes_stale *kubernetes_stale_new(const struct kubernetes_stale_conf
 	pthread_cond_init(&s->wake, NULL);
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
 		s->kind[i] = (struct kind){ .all = s,
-					    .inner = *c->handler[i],
+					    .inner = c->handler[i],
 					    .store = kube_store_new(NULL, 0),
 					    .wanted = c->codec[i] != NULL };
-		s->kind[i].inner.ctx = c->ctx;
 	}
 	read_file(s, c);
 	show(s);

@@ -12,8 +12,7 @@ struct kubernetes_stale_conf {
 	const char *source;
 	uint64_t every_ns;
 	struct kube_codec *codec[KUBERNETES_KINDS]; /* NULL: not wanted. Used while reading only */
-	const struct kube_handler *handler[KUBERNETES_KINDS]; /* what fills the index */
-	void *ctx;					      /* of the handlers */
+	struct kube_handler handler[KUBERNETES_KINDS]; /* what fills the indexes */
 };
 
 /* Reads the file, if there is one, into the handlers. */

@@ -73,6 +73,19 @@ static const struct {
 	  "\"b\",\"c\":\"\"}},\"spec\":{\"hostNetwork\":true},\"status\":{\"podIPs\":[{\"ip\":"
 	  "\"10.2.0.1\"},{\"ip\":\"fd00::2\"}]}}" },
 	{ KUBERNETES_PODS, "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"q\",\"namespace\":\"n\"}}" },
+	{ KUBERNETES_IMPORTS,
+	  "{\"kind\":\"ServiceImport\",\"metadata\":{\"name\":\"i\",\"namespace\":\"n\"},\"spec\":"
+	  "{\"type\":\"ClusterSetIP\",\"ips\":[\"10.3.0.1\",\"fd00::3\"],\"ports\":[{\"name\":"
+	  "\"a\","
+	  "\"protocol\":\"TCP\",\"port\":80}]}}" },
+	{ KUBERNETES_IMPORTS,
+	  "{\"kind\":\"ServiceImport\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\"},\"spec\":"
+	  "{\"type\":\"Headless\"}}" },
+	{ KUBERNETES_IMPORTED_SLICES,
+	  "{\"kind\":\"EndpointSlice\",\"metadata\":{\"name\":\"j-1\",\"namespace\":\"n\","
+	  "\"labels\":{\"multicluster.kubernetes.io/service-name\":\"j\","
+	  "\"multicluster.kubernetes.io/source-cluster\":\"far\"}},\"endpoints\":[{\"addresses\":"
+	  "[\"10.3.1.1\"]}],\"ports\":[{\"name\":\"a\",\"protocol\":\"TCP\",\"port\":80}]}" },
 };
 
 struct codecs {
@@ -87,6 +100,8 @@ static void codecs_init(struct codecs *c)
 	c->v[KUBERNETES_SERVICES] = kube_service_codec(c->texts);
 	c->v[KUBERNETES_SLICES] = kube_slice_codec(c->texts, true);
 	c->v[KUBERNETES_PODS] = kube_pod_codec(c->texts);
+	c->v[KUBERNETES_IMPORTS] = kube_import_codec(c->texts);
+	c->v[KUBERNETES_IMPORTED_SLICES] = kube_imported_slice_codec(c->texts);
 	c->v[KUBERNETES_NAMESPACES] =
 		kube_tree_codec(api_kind_find("", "Namespace"), paths, ARRAY_LEN(paths));
 }
@@ -139,10 +154,11 @@ static void objects_come_back(void **state)
 	char err[128];
 	codecs_init(&c);
 	add_all(&c, &lines);
-	static const char *const words[] = { "lb.test",	 "192.0.2.2",
-					     "\"None\"", "x\\\"\\\\\\u0001.test",
-					     "10.1.0.3", "fd00::2",
-					     "a b",	 "\"hostNetwork\":true" };
+	static const char *const words[] = {
+		"lb.test",  "192.0.2.2",    "\"None\"", "x\\\"\\\\\\u0001.test",
+		"10.1.0.3", "fd00::2",	    "a b",	"\"hostNetwork\":true",
+		"10.3.0.1", "\"Headless\"", "\"far\"",	"10.3.1.1"
+	};
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		if (strstr(lines.s, words[i]) == NULL)
 			fail_msg("%s is not in %s", words[i], lines.s);
