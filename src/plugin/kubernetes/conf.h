@@ -197,6 +197,11 @@ void kubernetes_take_list(struct kubernetes_index *x, const struct kube_obj *ns,
 
 void kubernetes_external(struct plugin_inst *self, struct query *q, struct external_ask *a);
 
+/* ---- latency.c ---- */
+
+/* Counts how long a change that was just put into the index was under way. */
+void kubernetes_latency_observe(struct kubernetes_index *x, const struct kube_slice *s);
+
 /* ---- metadata.c ---- */
 
 void kubernetes_metadata(struct plugin_inst *self, struct query *q);

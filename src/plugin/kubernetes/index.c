@@ -612,6 +612,18 @@ struct kubernetes_lists *kubernetes_index_lists(const struct kubernetes_index *x
 	return x->lists;
 }
 
+enum kubernetes_service_kind kubernetes_index_kind(struct kubernetes_index *x, struct slice ns,
+						   struct slice name)
+{
+	enum kubernetes_service_kind kind = KUBERNETES_KIND_NONE;
+	pthread_mutex_lock(&x->lock);
+	const struct kubernetes_entry *e = find_entry(x, ns, name);
+	if (e != NULL && e->service != NULL)
+		kind = e->service->headless ? KUBERNETES_KIND_HEADLESS : KUBERNETES_KIND_CLUSTER_IP;
+	pthread_mutex_unlock(&x->lock);
+	return kind;
+}
+
 void kubernetes_index_stats(struct kubernetes_index *x, struct kubernetes_index_stats *ret)
 {
 	pthread_mutex_lock(&x->lock);

@@ -89,6 +89,15 @@ void kubernetes_index_each(struct kubernetes_index *x,
 /* Search lists of namespaces; they have a lock of their own. */
 struct kubernetes_lists *kubernetes_index_lists(const struct kubernetes_index *x);
 
+/* What Service has the name; under the writers' lock: control threads only. */
+enum kubernetes_service_kind {
+	KUBERNETES_KIND_NONE,
+	KUBERNETES_KIND_CLUSTER_IP, /* or any other that is not headless */
+	KUBERNETES_KIND_HEADLESS
+};
+enum kubernetes_service_kind kubernetes_index_kind(struct kubernetes_index *x, struct slice ns,
+						   struct slice name);
+
 /* Unix time of the last change that an answer could show. */
 uint32_t kubernetes_index_serial(const struct kubernetes_index *x);
 

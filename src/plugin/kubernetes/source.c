@@ -58,14 +58,17 @@ static void service_deleted(void *ctx, struct kube_obj *o)
 static void slice_added(void *ctx, struct kube_obj *o)
 {
 	kubernetes_index_slice(ctx, NULL, o);
+	kubernetes_latency_observe(ctx, kube_slice_of(o));
 }
 static void slice_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
 {
 	kubernetes_index_slice(ctx, old, o);
+	kubernetes_latency_observe(ctx, kube_slice_of(o));
 }
 static void slice_deleted(void *ctx, struct kube_obj *o)
 {
 	kubernetes_index_slice(ctx, o, NULL);
+	kubernetes_latency_observe(ctx, kube_slice_of(o));
 }
 
 static void pod_added(void *ctx, struct kube_obj *o)

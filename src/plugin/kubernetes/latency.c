@@ -1,0 +1,36 @@
+/* How long a change of endpoints took from its cause to our answers (spec 1.3 "Metrics"). */
+#include "base/clock.h"
+#include "base/metrics.h"
+#include "plugin/kubernetes/conf.h"
+
+/* From a millisecond to about nine minutes, each twice the one before. */
+static const double buckets[] = { 0.001,  0.002,  0.004,  0.008,   0.016,   0.032,  0.064,
+				  0.128,  0.256,  0.512,  1.024,   2.048,   4.096,  8.192,
+				  16.384, 32.768, 65.536, 131.072, 262.144, 524.288 };
+
+static const struct metrics_family duration = {
+	.name = "coredns_kubernetes_dns_programming_duration_seconds",
+	.help = "Histogram of the time (in seconds) it took to program a dns instance.",
+	.kind = METRICS_HISTOGRAM,
+	.labels = { "service_kind" },
+	.buckets = buckets,
+	.n_buckets = ARRAY_LEN(buckets),
+};
+
+/* A slice that does not say when its cause was, or whose Service is not known (yet), is not
+ * counted. A cause in the future counts as now: clocks differ. */
+void kubernetes_latency_observe(struct kubernetes_index *x, const struct kube_slice *s)
+{
+	static const char *const kinds[] = { [KUBERNETES_KIND_CLUSTER_IP] = "cluster_ip",
+					     [KUBERNETES_KIND_HEADLESS] =
+						     "headless_with_selector" };
+	if (s->trigger_ns == 0)
+		return;
+	enum kubernetes_service_kind kind =
+		kubernetes_index_kind(x, slice_of(s->o.ns), slice_of(s->service));
+	uint64_t now = clock_wall_ns();
+	if (kind == KUBERNETES_KIND_NONE)
+		return;
+	metrics_observe(metrics_get(&duration, &kinds[kind]), 0,
+			now > s->trigger_ns ? (double)(now - s->trigger_ns) / NS_PER_S : 0);
+}
