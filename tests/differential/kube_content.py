@@ -22,6 +22,15 @@ EXTERNAL = ["www.example.org", "WWW.Example.ORG", "nx.example.org", "tc.example.
             "none.shop.svc." + ZONE, "A-Cluster.Shop.SVC." + ZONE, "shop.svc." + ZONE, ZONE, "10-1-2-3.shop.pod." + ZONE,
             "x.e11.shop.svc." + ZONE, "e12.shop.svc." + ZONE, "_http._tcp.a-cluster.shop.svc." + ZONE, "ns.dns." + ZONE,
             ".".join(["l" * 60] * 4) + ".org", "dns-version." + ZONE]
+IMPORT_KIND = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+    "metadata": {"name": "serviceimports.multicluster.x-k8s.io",
+                 "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"}},
+    "spec": {"group": "multicluster.x-k8s.io", "scope": "Namespaced",
+             "names": {"plural": "serviceimports", "singular": "serviceimport", "kind": "ServiceImport",
+                       "listKind": "ServiceImportList"},
+             "versions": [{"name": "v1alpha1", "served": True, "storage": True, "schema": {
+                 "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
 CHAIN = 13  # ExternalNames, each leading to the next
 
 
@@ -45,6 +54,7 @@ class Content:
                 self.namespace(ns)
         self.special()
         self.make_pods()
+        self.make_imports()
 
     def put(self, key, version, kind, name, ns, labels, rest):
         self.count += 1
@@ -213,3 +223,20 @@ class Content:
             pod(ns, "done", [f"172.30.{len(ns)}.100"], "Succeeded")
             pod(ns, "ending", [f"172.30.{len(ns)}.101"], gone=True)
         pod("hidden", "v6-end", ["fd30::"])
+
+    def make_imports(self):
+        """ServiceImports (the kind is IMPORT_KIND), and slices of two clusters."""
+        for ns in ("shop", "bank"):
+            for i, (kind, ips, ports) in enumerate(((k, i, p) for k in ("ClusterSetIP", "Headless")
+                                                    for i in (["10.97.0.1"], ["fd97::1", "10.97.0.2"], [])
+                                                    for p in (PORTS[0], PORTS[2], []))):
+                name = f"import-{i}"
+                self.put(f"/registry/multicluster.x-k8s.io/serviceimports/{ns}/{name}", "multicluster.x-k8s.io/v1alpha1",
+                         "ServiceImport", name, ns, None, {"spec": {"type": kind, "ips": ips, "ports": ports}})
+                self.services[ns, name] = {"spec": {"ports": ports}}
+                for cluster in self.rng.sample(["c1", "C2", "c3"], 2):
+                    before = self.labels.get((ns, name), [])
+                    self.slice(ns, f"{name}-{cluster.lower()}", f"derived-{name}", [self.endpoint() for _ in range(3)], ports or [], labels={
+                        "multicluster.kubernetes.io/service-name": name, "multicluster.kubernetes.io/source-cluster": cluster})
+                    found = self.labels.pop((ns, f"derived-{name}"), [])
+                    self.labels[ns, name] = before + found + [f"{l}.{cluster}" for l in found]

@@ -6,18 +6,20 @@ import collections
 import ipaddress
 import itertools
 import os
+import time
 
 import pytest
 
 import kube_questions
 from compare import comparable, parse_all, show
-from kube_content import ZONE, Content
+from kube_content import IMPORT_KIND, ZONE, Content
 from lib import cluster, wire
 from lib.client import Ask, Exchange
 
 SEED = int(os.environ.get("DIFF_SEED", 1))
 COUNT = int(os.environ.get("DIFF_KUBE", 1800))
 SHOWN = 12
+KIND_SECONDS = 20
 SOA, SERIAL = 6, slice(-20, -16)
 REVERSE = "in-addr.arpa ip6.arpa"
 
@@ -33,6 +35,9 @@ CONFIGS = {
     "zonal": (f"{ZONE} {REVERSE}", "zonal\nendpoint_pod_names\npods disabled", [ZONE], ""),
     "zones": (f"10.in-addr.arpa {ZONE} k8s.test sub.{ZONE} 0.0.d.f.ip6.arpa", f"fallthrough sub.{ZONE}\nzonal",
               [ZONE, "k8s.test", "sub." + ZONE, "Sub." + ZONE], "whoami"),
+    "multicluster": (f"{ZONE} set.test {REVERSE}", f"multicluster set.test\npods insecure", ["set.test", "Set.test", ZONE], ""),
+    "multicluster-below": (f"{ZONE} sub.{ZONE}", f"multicluster {ZONE}\nendpoint_pod_names\nignore empty_service\nzonal",
+                           [ZONE, "sub." + ZONE], ""),
     "in-addr-first": (f"in-addr.arpa {ZONE} 16.172.in-addr.arpa", "pods insecure", [ZONE], ""),
     "parent": ("local", "pods insecure", ["local", "cluster.local"], ""),
     "root": (".", "pods insecure\nfallthrough org", ["", ZONE], "whoami"),
@@ -77,6 +82,12 @@ def api(content):
         c.wait_etcd()
         c.put(list(content.objects.items()))
         c.start_api()
+        status, said = c.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", IMPORT_KIND)
+        assert status == 201, said
+        end = time.monotonic() + KIND_SECONDS
+        while c.call("GET", "/apis/multicluster.x-k8s.io/v1alpha1/serviceimports")[0] != 200:
+            assert time.monotonic() < end, "ServiceImports are not served"
+            time.sleep(0.05)
         yield c
     finally:
         c.stop()

@@ -77,15 +77,24 @@ static enum verdict serve_version(const struct kubernetes_conf *c, struct query 
 	return V_ANSWERED;
 }
 
-/* Only what has records of another type is known to TXT: not the names between. */
+static bool note(void *ctx, const struct kubernetes_hit *h)
+{
+	(void)h;
+	*(bool *)ctx = true;
+	return false;
+}
+
+/* Only what has records of another type is known to TXT: not the names between, nor imported
+ * Services without addresses. */
 static enum verdict serve_txt(struct plugin_inst *self, struct query *q, size_t zone)
 {
 	const struct kubernetes_conf *c = self->conf;
 	struct kubernetes_find f;
-	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, stop, NULL);
+	bool any = false;
+	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, note, &any);
 	if (f.parsed.what == KUBERNETES_VERSION)
 		return serve_version(c, q);
-	if (found == KUBERNETES_EXISTS &&
+	if (found == KUBERNETES_EXISTS && (any || !c->is_multicluster[zone]) &&
 	    (f.parsed.what == KUBERNETES_SERVICE || f.parsed.what == KUBERNETES_POD))
 		return kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
 	return kubernetes_no_name(self, q, zone);
