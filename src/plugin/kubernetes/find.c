@@ -58,9 +58,8 @@ struct walk {
 	const struct kubernetes_find *f;
 	kubernetes_hit_fn each;
 	void *ctx;
-	char zone[DNS_NAME_MAX]; /* of the topology; "" any */
-	size_t n_zone;
-	bool imported; /* in a zone of Services of other clusters */
+	struct slice zone; /* of the topology; empty: any */
+	bool imported;	   /* in a zone of Services of other clusters */
 	bool hit, stopped;
 };
 
@@ -78,7 +77,7 @@ static bool endpoint_fits(const struct walk *w, const struct kube_slice *s,
 {
 	char label[DNS_LABEL_MAX + 1];
 	struct slice want = w->f->parsed.endpoint;
-	if (w->n_zone != 0 && !slice_eq(slice_of(e->zone), (struct slice){ w->zone, w->n_zone }))
+	if (w->zone.n != 0 && !slice_eq(slice_of(e->zone), w->zone))
 		return false;
 	if (want.n == 0)
 		return true;
@@ -112,26 +111,28 @@ static void walk_slices(struct walk *w, const struct kubernetes_entry *e)
 }
 
 /* The labels of the topology zone, joined by dots. */
-static void take_zone(struct walk *w)
+static struct slice topology(const struct kubernetes_find *f, char out[DNS_NAME_MAX])
 {
-	const struct dns_qname *q = w->f->name;
-	for (unsigned i = 0; i < w->f->parsed.n_zone_labels; i++) {
+	const struct dns_qname *q = f->name;
+	size_t n = 0;
+	for (unsigned i = 0; i < f->parsed.n_zone_labels; i++) {
 		const uint8_t *l = q->wire + q->label[i];
 		if (i != 0)
-			w->zone[w->n_zone++] = '.';
-		memcpy(w->zone + w->n_zone, l + 1, l[0]);
-		w->n_zone += l[0];
+			out[n++] = '.';
+		memcpy(out + n, l + 1, l[0]);
+		n += l[0];
 	}
+	return (struct slice){ out, n };
 }
 
 static void find_endpoints(struct walk *w, const struct kubernetes_entry *e)
 {
-	take_zone(w);
+	char zone[DNS_NAME_MAX];
+	w->zone = topology(w->f, zone);
 	walk_slices(w, e);
-	if (!w->hit && w->f->parsed.zone_prefer) {
-		w->n_zone = 0;
+	w->zone = (struct slice){ "", 0 };
+	if (!w->hit && w->f->parsed.zone_prefer)
 		walk_slices(w, e);
-	}
 }
 
 /* ---- Services ---- */
