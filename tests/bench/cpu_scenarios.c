@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "dns/types.h"
+#include "plugin/kubernetes/test_world.h"
 
 static void corefile_empty(struct strbuf *t, unsigned n)
 {
@@ -107,6 +108,39 @@ static void files_zone(const char *dir, unsigned names)
 		abort();
 }
 
+static void corefile_kubernetes(struct strbuf *t, unsigned n)
+{
+	(void)n;
+	strbuf_adds(t, ". {\n prometheus 127.0.0.1:0\n kubernetes cluster.local\n}\n");
+}
+
+/* No API server: names of a world in memory, Services with a cluster address and headless ones with
+ * ten endpoints. */
+static void files_cluster(const char *dir, unsigned names)
+{
+	static struct world w;
+	static struct kubernetes_preset preset;
+	(void)dir;
+	world_init(&w, NULL, 0);
+	world_add(&w, "namespace shop");
+	for (unsigned i = 0; i < names; i++) {
+		CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+		strbuf_addf(&line, "service shop s%u ips=10.96.%u.%u ports=http:80/TCP", i,
+			    i / 250 % 256, i % 250);
+		kube_obj_unref(world_add(&w, line.s));
+		strbuf_reset(&line);
+		strbuf_addf(&line, "service shop h%u ips=None ports=http:80/TCP", i);
+		kube_obj_unref(world_add(&w, line.s));
+		strbuf_reset(&line);
+		strbuf_addf(&line, "slice shop h%u-x of=h%u ports=http:80/TCP eps=", i, i);
+		for (unsigned k = 0; k < 10; k++)
+			strbuf_addf(&line, "%s10.1.%u.%u", k != 0 ? "," : "", i % 256, k);
+		kube_obj_unref(world_add(&w, line.s));
+	}
+	preset = (struct kubernetes_preset){ .index = w.x, .imports = w.imports };
+	kubernetes_source_preset(&preset);
+}
+
 const struct cpu_scenario cpu_scenarios[] = {
 	{ "whoami", corefile_whoami, 0, "host%u.example.org", DNS_TYPE_A, 0, NULL },
 	{ "refused", corefile_refused, 0, "host%u.example.org", DNS_TYPE_AAAA, 0, NULL },
@@ -124,5 +158,11 @@ const struct cpu_scenario cpu_scenarios[] = {
 	{ "forward", corefile_forward, 0, "host%u.example.org", DNS_TYPE_A, 0, NULL },
 	{ "file", corefile_file, 0, "host%u.example.org", DNS_TYPE_A, 0, files_zone },
 	{ "file-10k", corefile_file, 0, "host%u.example.org", DNS_TYPE_A, 10000, files_zone },
+	{ "kubernetes", corefile_kubernetes, 0, "s%u.shop.svc.cluster.local", DNS_TYPE_A, 0,
+	  files_cluster },
+	{ "kubernetes-headless", corefile_kubernetes, 0, "h%u.shop.svc.cluster.local", DNS_TYPE_A,
+	  0, files_cluster },
+	{ "kubernetes-denied", corefile_kubernetes, 0, "x%u.shop.svc.cluster.local", DNS_TYPE_A, 0,
+	  files_cluster },
 };
 const size_t cpu_n_scenarios = ARRAY_LEN(cpu_scenarios);
