@@ -1,0 +1,181 @@
+"""The kubernetes plugin on a real API server that is away, comes back, or changes a thousand times a second (spec 1.3
+"Start", issue "Refuse, keep"). That its answers are CoreDNS's is for tests/differential/test_kubernetes.py."""
+import random
+import struct
+import threading
+import time
+
+import pytest
+
+from controllerlib import until
+from lib import client, cluster, server, wire
+from watcherlib import Proxy, compact, started, through
+
+HEADS = 20  # headless Services that change, all in one write
+ROUNDS = 150
+RATE = 1000  # events per second
+STAMP = "2026-01-01T00:00:00Z"
+COREFILE = """.:@PORT@ {
+    ready 127.0.0.1:@HTTP:ready@
+    kubernetes cluster.local in-addr.arpa {
+        kubeconfig %s
+        %s
+    }
+    whoami
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def c():
+    with cluster.Cluster() as one:
+        one.put([service("web", "10.96.9.9")] + [o for k in range(HEADS) for o in (service(f"head-{k}", "None"), endpoints(k, 0))])
+        yield one
+
+
+def meta(name, number, **more):
+    return {"name": name, "namespace": "default", "uid": f"00000000-0000-0000-0000-{number:012d}", "creationTimestamp": STAMP,
+            **more}
+
+
+def service(name, ip):
+    return f"/registry/services/specs/default/{name}", {
+        "apiVersion": "v1", "kind": "Service", "metadata": meta(name, 7), "status": {"loadBalancer": {}},
+        "spec": {"clusterIP": ip, "clusterIPs": [ip], "type": "ClusterIP", "ports": [{"port": 80, "protocol": "TCP"}]}}
+
+
+def endpoints(k, n):
+    """The slice of the k-th headless Service in its n-th version: two addresses that belong together."""
+    return f"/registry/endpointslices/default/head-{k}", {
+        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+        "metadata": meta(f"head-{k}", 100 + k, labels={"kubernetes.io/service-name": f"head-{k}"}),
+        "endpoints": [{"addresses": [f"10.{i}.{n >> 8}.{n & 255}"]} for i in (1, 2)], "ports": [{"port": 80, "protocol": "TCP"}]}
+
+
+def serve(started, kubeconfig, options="startup_timeout 100ms"):
+    s = started(server.Server(server.fairlead(), COREFILE % (kubeconfig, options)))
+    return s.start()
+
+
+def ask(s, name, rtype="A"):
+    reply = client.udp_ask(s.port(), wire.query(name, rtype, ident=random.randrange(65536)))
+    assert reply is not None, f"{name}: no reply"
+    return wire.parse(reply)
+
+
+def addresses(msg):
+    return sorted(r[4] for r in msg.answer)
+
+
+def rcode(s, name):
+    return wire.rcode_text(ask(s, name).rcode)
+
+
+def is_ready(s):
+    return s.get("ready", "/ready")[0] == 200
+
+
+def test_away_at_the_start(c, started):
+    """SERVFAIL with the zone's SOA until the first list, zones that fall through fall; then all is there."""
+    proxy = started(Proxy(c.port))
+    proxy.open = False
+    plain = serve(started, through(c, proxy))
+    falls = serve(started, through(c, proxy), "startup_timeout 100ms\n        fallthrough in-addr.arpa")
+    for s in (plain, falls):
+        assert "starting server with unsynced Kubernetes API" in s.output()
+        msg = ask(s, "web.default.svc.cluster.local.")
+        assert wire.rcode_text(msg.rcode) == "SERVFAIL" and "aa" in msg.flags and len(msg.authority) == 1
+        assert not is_ready(s)
+    assert rcode(plain, "9.9.96.10.in-addr.arpa.") == "SERVFAIL"
+    assert rcode(falls, "9.9.96.10.in-addr.arpa.") == "NOERROR"  # whoami
+    proxy.open = True
+    for s in (plain, falls):
+        until(lambda: addresses(ask(s, "web.default.svc.cluster.local.")) == [bytes([10, 96, 9, 9])], 30)
+        until(lambda: is_ready(s), 30)
+        assert rcode(s, "none.default.svc.cluster.local.") == "NXDOMAIN"
+
+
+def test_away_later(c, started):
+    """The last data is served, the server stays ready, and what changed meanwhile is there afterwards; also when all
+    versions it knew are gone (410) again and again, and when a list is cut."""
+    proxy = started(Proxy(c.port))
+    s = serve(started, through(c, proxy), "startup_timeout 30s")
+    name = "moved.default.svc.cluster.local."
+    for n in range(1, 3):  # each failure doubles the time to the next try
+        proxy.open = False
+        until(lambda: not proxy.active)
+        c.put([service("moved", f"10.96.10.{n}")])
+        compact(c)
+        assert addresses(ask(s, "web.default.svc.cluster.local.")) == [bytes([10, 96, 9, 9])]
+        assert addresses(ask(s, name)) == ([bytes([10, 96, 10, n - 1])] if n > 1 else [])
+        assert is_ready(s)
+        proxy.cut(1, 4000, 1)
+        proxy.open = True
+        until(lambda: addresses(ask(s, name)) == [bytes([10, 96, 10, n])], 60)
+    c.put([("/registry/services/specs/default/moved", None)])
+    until(lambda: rcode(s, name) == "NXDOMAIN", 30)
+
+
+def test_garbage(c, started):
+    """Objects that cannot be read are left out, with a line in the log; all others are served."""
+    key, odd = service("odd", "10.96.11.1")
+    odd["spec"].update(clusterIPs=["no address"], clusterIP="no address", ports=[])
+    slice_key, slice_ = endpoints(0, 1)
+    slice_["metadata"]["labels"] = {"kubernetes.io/service-name": "x" * 300}
+    slice_["endpoints"] = [{"addresses": ["1.2.3", "::g", ""]}, {"addresses": []}]
+    c.put([(key, odd), (slice_key + "-odd", slice_)])
+    s = serve(started, c.kubeconfig(), "startup_timeout 30s")
+    assert addresses(ask(s, "web.default.svc.cluster.local.")) == [bytes([10, 96, 9, 9])]
+    assert addresses(ask(s, "odd.default.svc.cluster.local.")) == []
+    assert s.alive()
+    c.put([(key, None), (slice_key + "-odd", None)])
+
+
+class Churn(threading.Thread):
+    """New versions of all slices, RATE per second, straight into etcd."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.c, self.error, self.took = c, None, 0
+
+    def run(self):
+        try:
+            began = time.monotonic()
+            for n in range(1, ROUNDS + 1):
+                self.c.put([endpoints(k, n) for k in range(HEADS)])
+                time.sleep(max(0, began + n * HEADS / RATE - time.monotonic()))
+            self.took = time.monotonic() - began
+        except Exception as e:  # shown by the test
+            self.error = e
+
+
+def version(msg):
+    """The number of the version that an answer shows; both of its addresses must be of one."""
+    pairs = [struct.unpack("!BBH", r[4]) for r in msg.answer]
+    assert sorted(k for _, k, _ in pairs) == [1, 2], pairs
+    assert pairs[0][2] == pairs[1][2], pairs
+    return pairs[0][2]
+
+
+def test_churn(c, started):
+    """A thousand changes a second and questions meanwhile: every question is answered, each answer is one version of a
+    slice and none is older than the one before; the last one is served soon."""
+    c.put([endpoints(k, 0) for k in range(HEADS)])
+    s = serve(started, c.kubeconfig(), "startup_timeout 30s")
+    churn, r = Churn(c), random.Random(1)
+    last, seen, asked = [0] * HEADS, set(), 0
+    churn.start()
+    while churn.is_alive():
+        k = r.randrange(HEADS)
+        now = version(ask(s, f"head-{k}.default.svc.cluster.local."))
+        assert now >= last[k], (k, now, last[k])
+        last[k], asked = now, asked + 1
+        seen.add(now)
+    churn.join()
+    assert churn.error is None, churn.error
+    for k in range(HEADS):
+        until(lambda: version(ask(s, f"head-{k}.default.svc.cluster.local.")) == ROUNDS, 10)
+    print(f"{HEADS * ROUNDS / churn.took:.0f} events/s, {asked} questions, {len(seen)} of {ROUNDS} versions seen")
+    assert asked > 100 and len(seen) > 10, (asked, len(seen))
+    assert s.stop() == 0
+    assert "Sanitizer" not in s.last_output, s.last_output[-3000:]
