@@ -16,6 +16,7 @@
 struct rcutable_node {
 	struct rcutable_node *_Atomic next[2];
 	uint32_t hash;
+	uint32_t own; /* the user's: there is room */
 };
 
 struct rcutable_heads {

@@ -8,9 +8,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct kube_intern *t = kube_intern_new();
-	struct kube_codec *c[] = { kube_service_codec(t), kube_slice_codec(t, true),
+	struct kube_codec *c[] = { kube_service_codec(t),
+				   kube_slice_codec(t, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS),
 				   kube_pod_codec(t), kube_import_codec(t),
-				   kube_imported_slice_codec(t) };
+				   kube_imported_slice_codec(t, KUBE_SLICE_TARGETS) };
 	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
 		struct kube_obj *o = NULL;
 		if (c[i]->decode(c[i], (struct slice){ (const char *)data, n }, &o) == 0)

@@ -47,9 +47,9 @@ struct kube_service {
 
 struct kube_endpoint {
 	struct kube_ip ip;
-	const char *node;	   /* "" */
-	const char *zone;	   /* in lower case; "" also when the codec keeps none */
-	uint32_t hostname, target; /* kube_slice_text; a target of 64 or more bytes is left out */
+	const char *zone;  /* in lower case; "" */
+	uint32_t hostname; /* kube_slice_text */
+	uint32_t target;   /* kube_slice_text; one of 64 or more bytes is left out */
 };
 
 /* An EndpointSlice. Endpoints that are not ready are left out (none said counts as ready), and so
@@ -85,9 +85,11 @@ struct kube_pod {
 
 /* Texts are held in `t`, which must outlive the codecs, but not their objects. */
 struct kube_codec *kube_service_codec(struct kube_intern *t);
-struct kube_codec *kube_slice_codec(struct kube_intern *t, bool zones);
+/* What not everybody needs of endpoints, and would cost a third of their memory. */
+enum { KUBE_SLICE_ZONES = 1, KUBE_SLICE_TARGETS = 2 };
+struct kube_codec *kube_slice_codec(struct kube_intern *t, unsigned keep);
 /* A slice imported from another cluster: the labels of multicluster.kubernetes.io count. */
-struct kube_codec *kube_imported_slice_codec(struct kube_intern *t);
+struct kube_codec *kube_imported_slice_codec(struct kube_intern *t, unsigned keep);
 struct kube_codec *kube_pod_codec(struct kube_intern *t);
 /* A ServiceImport, as the Service that it stands for. */
 struct kube_codec *kube_import_codec(struct kube_intern *t);

@@ -7,18 +7,7 @@
 #include "base/mem.h"
 #include "kube/slim_priv.h"
 
-enum {
-	SERVICE = SLIM_OWN,
-	CLUSTER,
-	TRIGGER,
-	ENDPOINT,
-	ADDRESS,
-	READY,
-	HOSTNAME,
-	NODE,
-	ZONE,
-	TARGET
-};
+enum { SERVICE = SLIM_OWN, CLUSTER, TRIGGER, ENDPOINT, ADDRESS, READY, HOSTNAME, ZONE, TARGET };
 
 /* A pod's name that is no label cannot be a part of a name. */
 enum { TARGET_MAX = 63 };
@@ -34,14 +23,11 @@ enum { TARGET_MAX = 63 };
 	{ "endpoints[]", ENDPOINT, 0 }, \
 	{ "endpoints[].addresses[]", ADDRESS, 0 }, \
 	{ "endpoints[].conditions.ready", READY, 0 }, \
-	{ "endpoints[].hostname", HOSTNAME, 0 }, \
-	{ "endpoints[].nodeName", NODE, 0 }, \
-	{ "endpoints[].targetRef.name", TARGET, 0 }
+	{ "endpoints[].hostname", HOSTNAME, 0 }
 
 static const struct kube_sax_row rows[] = {
 	SLICE_ROWS,
 	{ "metadata.labels[kubernetes.io/service-name]", SERVICE, 0 },
-	{ "endpoints[].zone", ZONE, 0 }, /* the last one: may be left out */
 };
 
 static const struct kube_sax_row imported_rows[] = {
@@ -49,11 +35,19 @@ static const struct kube_sax_row imported_rows[] = {
 	{ "metadata.labels[multicluster.kubernetes.io/service-name]", SERVICE, 0 },
 	{ "metadata.labels[multicluster.kubernetes.io/source-cluster]", CLUSTER, 0 },
 };
+
+static const struct {
+	unsigned keep;
+	struct kube_sax_row row;
+} wished[] = {
+	{ KUBE_SLICE_ZONES, { "endpoints[].zone", ZONE, 0 } },
+	{ KUBE_SLICE_TARGETS, { "endpoints[].targetRef.name", TARGET, 0 } },
+};
 /* clang-format on */
 
 struct found {
 	struct kube_ip ip;
-	uint32_t hostname, target, node, zone;
+	uint32_t hostname, target, zone;
 };
 
 struct slice_codec {
@@ -64,14 +58,14 @@ struct slice_codec {
 	/* Of the endpoint at hand: */
 	size_t first; /* its addresses */
 	bool ready;
-	uint32_t hostname, target, node, zone;
+	uint32_t hostname, target, zone;
 };
 
 static void endpoint_begin(struct slice_codec *c)
 {
 	c->first = c->found.n;
 	c->ready = true;
-	c->hostname = c->target = c->node = c->zone = 0;
+	c->hostname = c->target = c->zone = 0;
 }
 
 static void endpoint_end(struct slice_codec *c)
@@ -82,7 +76,6 @@ static void endpoint_end(struct slice_codec *c)
 		struct found *f = &c->found.v[i];
 		f->hostname = c->hostname;
 		f->target = c->target;
-		f->node = c->node;
 		f->zone = c->zone;
 	}
 }
@@ -132,9 +125,6 @@ static void on_text(struct slice_codec *c, int id, struct slice text)
 	case HOSTNAME:
 		c->hostname = slim_text(&c->s.kept, text);
 		break;
-	case NODE:
-		c->node = slim_text(&c->s.shared, text);
-		break;
 	case ZONE:
 		c->zone = lower_text(&c->s.shared, text);
 		break;
@@ -166,10 +156,8 @@ static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice tex
 static void slice_free(struct kube_obj *o)
 {
 	const struct kube_slice *s = kube_slice_of(o);
-	for (uint32_t i = 0; i < s->n_endpoints; i++) {
-		kube_intern_drop(s->endpoints[i].node);
+	for (uint32_t i = 0; i < s->n_endpoints; i++)
 		kube_intern_drop(s->endpoints[i].zone);
-	}
 	slim_ports_drop(s->ports, s->n_ports);
 	kube_intern_drop(s->service);
 	kube_intern_drop(s->cluster);
@@ -190,7 +178,6 @@ static struct kube_obj *build(const struct slice_codec *c)
 	for (size_t i = 0; i < c->found.n; i++) {
 		const struct found *f = &c->found.v[i];
 		e[i] = (struct kube_endpoint){ .ip = f->ip,
-					       .node = slim_intern(&c->s, f->node),
 					       .zone = slim_intern(&c->s, f->zone),
 					       .hostname = f->hostname,
 					       .target = f->target };
@@ -231,20 +218,27 @@ static void slice_codec_free(struct kube_codec *codec)
 	free(c);
 }
 
-static struct kube_codec *codec_new(struct kube_intern *t, const struct kube_sax_row *r, size_t n)
+static struct kube_codec *codec_new(struct kube_intern *t, unsigned keep,
+				    const struct kube_sax_row *always, size_t n)
 {
+	struct kube_sax_row all[ARRAY_LEN(imported_rows) + ARRAY_LEN(wished)];
 	struct slice_codec *c = xcalloc(1, sizeof(*c));
-	slim_init(&c->s, "EndpointSlice", t, r, n);
+	memcpy(all, always, n * sizeof(*always));
+	for (size_t i = 0; i < ARRAY_LEN(wished); i++) {
+		if ((keep & wished[i].keep) != 0)
+			all[n++] = wished[i].row;
+	}
+	slim_init(&c->s, "EndpointSlice", t, all, n);
 	c->s.codec = (struct kube_codec){ .decode = slice_decode, .free = slice_codec_free };
 	return &c->s.codec;
 }
 
-struct kube_codec *kube_slice_codec(struct kube_intern *t, bool zones)
+struct kube_codec *kube_slice_codec(struct kube_intern *t, unsigned keep)
 {
-	return codec_new(t, rows, ARRAY_LEN(rows) - (zones ? 0 : 1));
+	return codec_new(t, keep, rows, ARRAY_LEN(rows));
 }
 
-struct kube_codec *kube_imported_slice_codec(struct kube_intern *t)
+struct kube_codec *kube_imported_slice_codec(struct kube_intern *t, unsigned keep)
 {
-	return codec_new(t, imported_rows, ARRAY_LEN(imported_rows));
+	return codec_new(t, keep, imported_rows, ARRAY_LEN(imported_rows));
 }

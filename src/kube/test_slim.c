@@ -59,7 +59,7 @@ static void slice_add(struct strbuf *b, const struct kube_obj *o)
 	for (uint32_t i = 0; i < s->n_endpoints; i++) {
 		const struct kube_endpoint *e = &s->endpoints[i];
 		ip_add(b, &e->ip);
-		strbuf_addf(b, ",%s,%s,%s,%s", kube_slice_text(s, e->hostname), e->node,
+		strbuf_addf(b, ",%s,%s,%s", kube_slice_text(s, e->hostname),
 			    kube_slice_text(s, e->target), e->zone);
 	}
 }
@@ -76,7 +76,7 @@ static void pod_add(struct strbuf *b, const struct kube_obj *o)
 		strbuf_adds(b, " host");
 }
 
-enum { SERVICE, SLICE_ZONES, SLICE_PLAIN, POD, CODECS };
+enum { SERVICE, SLICE_ALL, SLICE_PLAIN, POD, CODECS };
 
 static struct kube_codec *codec_of(int which, struct kube_intern *t)
 {
@@ -86,7 +86,8 @@ static struct kube_codec *codec_of(int which, struct kube_intern *t)
 	case POD:
 		return kube_pod_codec(t);
 	default:
-		return kube_slice_codec(t, which == SLICE_ZONES);
+		return kube_slice_codec(
+			t, which == SLICE_ALL ? KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS : 0);
 	}
 }
 
@@ -133,7 +134,7 @@ static const struct {
 	  ERR_RANGE },
 	{ SERVICE, "[]", NULL, ERR_PARSE },
 	{ SERVICE, "{\"metadata\":{\"name\":\"s\"}", NULL, ERR_PARSE },
-	{ SLICE_ZONES,
+	{ SLICE_ALL,
 	  "{\"metadata\":{\"name\":\"s-1\",\"namespace\":\"n\",\"resourceVersion\":\"3\","
 	  "\"labels\":"
 	  "{\"kubernetes.io/service-name\":\"s\"}},\"addressType\":\"IPv4\",\"endpoints\":["
@@ -146,15 +147,20 @@ static const struct {
 	  "{\"addresses\":[\"host.example\"],\"conditions\":{}}],"
 	  "\"ports\":[{\"name\":\"\",\"port\":8080,\"protocol\":\"TCP\"},{\"name\":\"m\",\"port\":"
 	  "null}]}",
-	  "n/s-1@3 of s | :8080/TCP m:-1/ | 10.1.0.1,h0,node-a,p-0,zone-1 "
-	  "10.1.0.2,h0,node-a,p-0,zone-1 10.1.0.4,,,,",
+	  "n/s-1@3 of s | :8080/TCP m:-1/ | 10.1.0.1,h0,p-0,zone-1 "
+	  "10.1.0.2,h0,p-0,zone-1 10.1.0.4,,,",
 	  0 },
 	{ SLICE_PLAIN,
+	  "{\"metadata\":{\"name\":\"s\"},\"endpoints\":[{\"zone\":\"z\",\"addresses\":[\"10.0.0."
+	  "1\"],"
+	  "\"hostname\":\"h\",\"targetRef\":{\"name\":\"p\"}}]}",
+	  "/s@ of  | :-1/ | 10.0.0.1,h,,", 0 },
+	{ SLICE_ALL,
 	  "{\"metadata\":{\"name\":\"s-2\",\"namespace\":\"n\"},\"endpoints\":[{\"zone\":\"z\","
 	  "\"addresses\":[\"fd00::2\"],"
 	  "\"targetRef\":{\"name\":"
 	  "\"a123456789a123456789a123456789a123456789a123456789a123456789a123\"}}]}",
-	  "n/s-2@ of  | :-1/ | fd00::2,,,,", 0 },
+	  "n/s-2@ of  | :-1/ | fd00::2,,,z", 0 },
 	{ SLICE_PLAIN,
 	  "{\"kind\":\"EndpointSlice\",\"metadata\":{\"name\":\"x\"},\"endpoints\":null,\"ports\":"
 	  "null}",
@@ -295,14 +301,15 @@ static void imports(void **state)
 		  "\"multicluster.kubernetes.io/service-name\":\"s\","
 		  "\"multicluster.kubernetes.io/source-cluster\":\"c1\"}},\"endpoints\":[{"
 		  "\"addresses\":[\"10.1.0.1\"]}]}",
-		  "n/e@ of s | :-1/ | 10.1.0.1,,,, c1 2" },
+		  "n/e@ of s | :-1/ | 10.1.0.1,,, c1 2" },
 		{ true,
 		  "{\"metadata\":{\"name\":\"e\",\"namespace\":\"n\",\"annotations\":{"
 		  "\"endpoints.kubernetes.io/last-change-trigger-time\":\"yesterday\"}}}",
 		  "n/e@ of  | :-1/ |  0" },
 	};
 	struct kube_intern *t = kube_intern_new();
-	struct kube_codec *c[] = { kube_import_codec(t), kube_imported_slice_codec(t) };
+	struct kube_codec *c[] = { kube_import_codec(t),
+				   kube_imported_slice_codec(t, KUBE_SLICE_TARGETS) };
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows_of); i++) {
 		struct strbuf out = STRBUF_INIT;

@@ -114,7 +114,7 @@ static int informers(const char *kubeconfig, bool stream)
 		kube_informer_new(&(struct kube_informer_conf){
 			.client = client,
 			.kind = api_kind_find("discovery.k8s.io", "EndpointSlice"),
-			.codec = kube_slice_codec(t, false),
+			.codec = kube_slice_codec(t, 0),
 			.indexes = indexes,
 			.n_indexes = ARRAY_LEN(indexes),
 			.memory = &memory }),
@@ -389,7 +389,7 @@ static int event(void)
 	struct kube_informer *i = kube_informer_new_on(
 		&(struct kube_informer_conf){
 			.kind = api_kind_find("discovery.k8s.io", "EndpointSlice"),
-			.codec = kube_slice_codec(t, true),
+			.codec = kube_slice_codec(t, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS),
 			.indexes = indexes,
 			.n_indexes = ARRAY_LEN(indexes) },
 		feed_open, &f);

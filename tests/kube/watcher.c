@@ -194,7 +194,7 @@ static void choose_codec(struct options *o, struct kube_intern *t)
 		o->informer.codec = kube_service_codec(t);
 		o->value = service_value;
 	} else if (strcmp(k->kind, "EndpointSlice") == 0) {
-		o->informer.codec = kube_slice_codec(t, false);
+		o->informer.codec = kube_slice_codec(t, 0);
 		o->value = slice_value;
 	} else {
 		o->informer.codec = kube_pod_codec(t);

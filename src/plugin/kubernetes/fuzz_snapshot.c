@@ -38,11 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct kube_intern *t = kube_intern_new();
 	struct kube_codec *codec[KUBERNETES_KINDS] = {
 		kube_service_codec(t),
-		kube_slice_codec(t, true),
+		kube_slice_codec(t, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS),
 		kube_tree_codec(api_kind_find("", "Namespace"), NULL, 0),
 		kube_pod_codec(t),
 		kube_import_codec(t),
-		kube_imported_slice_codec(t)
+		kube_imported_slice_codec(t, KUBE_SLICE_TARGETS)
 	};
 	char err[128];
 	IGNORE(kubernetes_snapshot_parse(bytes, slice_of("x"), decode, codec, err, sizeof(err)));

@@ -25,17 +25,18 @@ struct kubernetes_index {
 	_Atomic uint32_t serial;
 };
 
-/* One address of an object: number `at`, and place `at` of its block. */
-struct ip_node {
-	struct rcutable_node node;
-	uint32_t at;
-	const struct kube_ip *ip;
+/* The addresses of an object, in steps of `stride` bytes. */
+struct ip_list {
+	const struct kube_ip *first;
+	uint32_t stride, n;
 };
 
+/* An object's nodes: number `own` is that of its address of that number. */
 struct ip_block {
 	struct rcu_item rcu;
 	struct kube_obj *o; /* held */
-	struct ip_node node[];
+	struct ip_list ips;
+	struct rcutable_node node[];
 };
 
 struct namespace_node {
@@ -94,14 +95,20 @@ uint32_t kubernetes_index_serial(const struct kubernetes_index *x)
 
 /* ---- addresses ---- */
 
-static struct ip_block *block_of(struct ip_node *n)
+static const struct kube_ip *ip_at(const struct ip_list *l, uint32_t i)
 {
-	return CONTAINER_OF(n - n->at, struct ip_block, node);
+	return (const struct kube_ip *)(const void *)((const char *)l->first +
+						      (size_t)i * l->stride);
 }
 
-static struct ip_node *ip_of(struct rcutable_node *n)
+static struct ip_block *block_of(struct rcutable_node *n)
 {
-	return CONTAINER_OF(n, struct ip_node, node);
+	return CONTAINER_OF(n - n->own, struct ip_block, node);
+}
+
+static const struct kube_ip *ip_of(struct rcutable_node *n)
+{
+	return ip_at(&block_of(n)->ips, n->own);
 }
 
 static bool same_ip(const struct kube_ip *a, const struct kube_ip *b)
@@ -109,33 +116,21 @@ static bool same_ip(const struct kube_ip *a, const struct kube_ip *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-static struct ip_node *find_ip(const struct rcutable *t, const struct kube_ip *ip,
-			       struct rcutable_cursor *c)
+static struct rcutable_node *find_ip(const struct rcutable *t, const struct kube_ip *ip,
+				     struct rcutable_cursor *c)
 {
 	struct rcutable_node *n = rcutable_find(t, hash_ip(ip), c);
-	while (n != NULL && !same_ip(ip_of(n)->ip, ip))
+	while (n != NULL && !same_ip(ip_of(n), ip))
 		n = rcutable_next(c, n);
-	return n != NULL ? ip_of(n) : NULL;
+	return n;
 }
 
-static struct ip_node *next_ip(const struct rcutable_cursor *c, const struct ip_node *last)
+static struct rcutable_node *next_ip(const struct rcutable_cursor *c, struct rcutable_node *last)
 {
-	struct rcutable_node *n = rcutable_next(c, &last->node);
-	while (n != NULL && !same_ip(ip_of(n)->ip, last->ip))
+	struct rcutable_node *n = rcutable_next(c, last);
+	while (n != NULL && !same_ip(ip_of(n), ip_of(last)))
 		n = rcutable_next(c, n);
-	return n != NULL ? ip_of(n) : NULL;
-}
-
-/* The addresses of an object, in steps of `stride` bytes. */
-struct ip_list {
-	const struct kube_ip *first;
-	size_t stride;
-	uint32_t n;
-};
-
-static const struct kube_ip *ip_at(const struct ip_list *l, uint32_t i)
-{
-	return (const struct kube_ip *)(const void *)((const char *)l->first + i * l->stride);
+	return n;
 }
 
 /* The block of an object; every object with addresses has one. */
@@ -145,7 +140,7 @@ static struct ip_block *find_block(const struct rcutable *t, const struct kube_o
 	struct rcutable_cursor c;
 	if (o == NULL || l->n == 0)
 		return NULL;
-	struct ip_node *n = find_ip(t, ip_at(l, 0), &c);
+	struct rcutable_node *n = find_ip(t, ip_at(l, 0), &c);
 	while (n != NULL && block_of(n)->o != o)
 		n = next_ip(&c, n);
 	return n != NULL ? block_of(n) : NULL;
@@ -157,10 +152,9 @@ static struct ip_block *new_block(struct kube_obj *o, const struct ip_list *l)
 		return NULL;
 	struct ip_block *b = xcalloc(1, sizeof(*b) + l->n * sizeof(b->node[0]));
 	b->o = kube_obj_ref(o);
-	for (uint32_t i = 0; i < l->n; i++) {
-		b->node[i].at = i;
-		b->node[i].ip = ip_at(l, i);
-	}
+	b->ips = *l;
+	for (uint32_t i = 0; i < l->n; i++)
+		b->node[i].own = i;
 	return b;
 }
 
@@ -184,17 +178,18 @@ static void change_ips(struct rcutable *t, const struct ip_change *c)
 	struct ip_block *now = new_block(c->now, &c->now_ips);
 	uint32_t n_old = old != NULL ? c->old_ips.n : 0, n_now = now != NULL ? c->now_ips.n : 0;
 	for (uint32_t i = 0; i < n_now; i++) {
-		struct ip_node *n = &now->node[i];
-		if (i < n_old && same_ip(old->node[i].ip, n->ip))
-			rcutable_replace(t, &old->node[i].node, &n->node);
+		struct rcutable_node *n = &now->node[i];
+		const struct kube_ip *ip = ip_of(n);
+		if (i < n_old && same_ip(ip_of(&old->node[i]), ip))
+			rcutable_replace(t, &old->node[i], n);
 		else if (c->newest_first)
-			rcutable_add_first(t, &n->node, hash_ip(n->ip));
+			rcutable_add_first(t, n, hash_ip(ip));
 		else
-			rcutable_add(t, &n->node, hash_ip(n->ip));
+			rcutable_add(t, n, hash_ip(ip));
 	}
 	for (uint32_t i = 0; i < n_old; i++) {
-		if (i >= n_now || !same_ip(old->node[i].ip, now->node[i].ip))
-			rcutable_remove(t, &old->node[i].node);
+		if (i >= n_now || !same_ip(ip_of(&old->node[i]), ip_of(&now->node[i])))
+			rcutable_remove(t, &old->node[i]);
 	}
 	if (old != NULL)
 		rcu_defer(&old->rcu, free_block);
@@ -523,7 +518,7 @@ const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index 
 						  const struct kube_ip *ip)
 {
 	struct rcutable_cursor c;
-	struct ip_node *n = find_ip(&x->service_ips, ip, &c);
+	struct rcutable_node *n = find_ip(&x->service_ips, ip, &c);
 	return n != NULL ? kube_service_of(block_of(n)->o) : NULL;
 }
 
@@ -531,7 +526,7 @@ void kubernetes_index_each_by_ip(const struct kubernetes_index *x, const struct 
 				 bool (*fn)(void *ctx, const struct kube_service *s), void *ctx)
 {
 	struct rcutable_cursor c;
-	struct ip_node *n = find_ip(&x->service_ips, ip, &c);
+	struct rcutable_node *n = find_ip(&x->service_ips, ip, &c);
 	while (n != NULL && fn(ctx, kube_service_of(block_of(n)->o)))
 		n = next_ip(&c, n);
 }
@@ -541,7 +536,8 @@ size_t kubernetes_index_by_external_ip(const struct kubernetes_index *x, const s
 {
 	struct rcutable_cursor c;
 	size_t n = 0;
-	for (struct ip_node *i = find_ip(&x->external_ips, ip, &c); i != NULL; i = next_ip(&c, i)) {
+	for (struct rcutable_node *i = find_ip(&x->external_ips, ip, &c); i != NULL;
+	     i = next_ip(&c, i)) {
 		if (n < max)
 			ret[n] = kube_service_of(block_of(i)->o);
 		n++;
@@ -554,10 +550,11 @@ size_t kubernetes_index_endpoints(const struct kubernetes_index *x, const struct
 {
 	struct rcutable_cursor c;
 	size_t n = 0;
-	for (struct ip_node *i = find_ip(&x->endpoint_ips, ip, &c); i != NULL; i = next_ip(&c, i)) {
+	for (struct rcutable_node *i = find_ip(&x->endpoint_ips, ip, &c); i != NULL;
+	     i = next_ip(&c, i)) {
 		if (n < max)
 			ret[n] = (struct kubernetes_endpoint_ref){ kube_slice_of(block_of(i)->o),
-								   i->at };
+								   i->own };
 		n++;
 	}
 	return n;
@@ -567,7 +564,7 @@ const struct kube_pod *kubernetes_index_pod_by_ip(const struct kubernetes_index 
 						  const struct kube_ip *ip)
 {
 	struct rcutable_cursor c;
-	struct ip_node *n = find_ip(&x->pod_ips, ip, &c);
+	struct rcutable_node *n = find_ip(&x->pod_ips, ip, &c);
 	return n != NULL ? kube_pod_of(block_of(n)->o) : NULL;
 }
 
@@ -575,7 +572,8 @@ const struct kube_pod *kubernetes_index_pod_in(const struct kubernetes_index *x,
 					       const struct kube_ip *ip, struct slice ns)
 {
 	struct rcutable_cursor c;
-	for (struct ip_node *n = find_ip(&x->pod_ips, ip, &c); n != NULL; n = next_ip(&c, n)) {
+	for (struct rcutable_node *n = find_ip(&x->pod_ips, ip, &c); n != NULL;
+	     n = next_ip(&c, n)) {
 		if (slice_eq(slice_of(block_of(n)->o->ns), ns))
 			return kube_pod_of(block_of(n)->o);
 	}
@@ -587,7 +585,8 @@ const char *kubernetes_index_pod_namespace(const struct kubernetes_index *x,
 {
 	struct rcutable_cursor c;
 	const char *ns = NULL;
-	for (struct ip_node *n = find_ip(&x->pod_ips, ip, &c); n != NULL; n = next_ip(&c, n)) {
+	for (struct rcutable_node *n = find_ip(&x->pod_ips, ip, &c); n != NULL;
+	     n = next_ip(&c, n)) {
 		const struct kube_pod *p = kube_pod_of(block_of(n)->o);
 		if (p->host_network || (ns != NULL && strcmp(p->o.ns, ns) != 0))
 			return NULL;
@@ -639,8 +638,8 @@ static void free_blocks(struct rcutable *t)
 	VEC(struct ip_block *) blocks = { 0 };
 	size_t pos = 0;
 	for (struct rcutable_node *n = NULL; (n = rcutable_walk(t, &pos, n)) != NULL;) {
-		if (ip_of(n)->at == 0)
-			vec_push(&blocks, block_of(ip_of(n)));
+		if (n->own == 0)
+			vec_push(&blocks, block_of(n));
 	}
 	for (size_t i = 0; i < blocks.n; i++)
 		free_block(&blocks.v[i]->rcu);

@@ -99,8 +99,7 @@ static void add_endpoints(struct strbuf *b, const struct kube_slice *s)
 		add_ip(b, "{\"addresses\":[", &e->ip);
 		add_text(b, "],\"hostname\":", kube_slice_text(s, e->hostname));
 		add_text(b, ",\"targetRef\":{\"name\":", kube_slice_text(s, e->target));
-		add_text(b, "},\"nodeName\":", e->node);
-		add_text(b, ",\"zone\":", e->zone);
+		add_text(b, "},\"zone\":", e->zone);
 		strbuf_adds(b, "}");
 	}
 	strbuf_adds(b, "],");

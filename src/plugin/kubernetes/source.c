@@ -195,17 +195,19 @@ static struct kube_codec *codec_of(const struct kubernetes_source *s,
 				   const struct kubernetes_conf *c, int i)
 {
 	static const char *const search[] = { "metadata.annotations[" KUBERNETES_LIST_KEY "]" };
+	unsigned keep = (c->zonal ? KUBE_SLICE_ZONES : 0U) |
+			(c->endpoint_pod_names ? KUBE_SLICE_TARGETS : 0U);
 	switch (i) {
 	case SERVICES:
 		return kube_service_codec(s->texts);
 	case SLICES:
-		return kube_slice_codec(s->texts, c->zonal);
+		return kube_slice_codec(s->texts, keep);
 	case PODS:
 		return kube_pod_codec(s->texts);
 	case IMPORTS:
 		return kube_import_codec(s->texts);
 	case IMPORTED_SLICES:
-		return kube_imported_slice_codec(s->texts);
+		return kube_imported_slice_codec(s->texts, keep & KUBE_SLICE_TARGETS);
 	default:
 		return kube_tree_codec(api_kind_find("", "Namespace"), search, ARRAY_LEN(search));
 	}
@@ -340,8 +342,9 @@ static char *key_of(const struct kubernetes_conf *c)
 				c->kubeconfig, c->context, c->labels, c->namespace_labels,
 				c->snapshot };
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	strbuf_addf(&b, "kubernetes %d %d %d %d", c->noendpoints, c->zonal,
-		    c->pods == KUBERNETES_PODS_VERIFIED, c->multicluster.n != 0);
+	strbuf_addf(&b, "kubernetes %d %d %d %d %d", c->noendpoints, c->zonal,
+		    c->endpoint_pod_names, c->pods == KUBERNETES_PODS_VERIFIED,
+		    c->multicluster.n != 0);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		strbuf_addc(&b, ' ');
 		strbuf_add_quoted(&b, slice_of(parts[i] != NULL ? parts[i] : ""));

@@ -191,7 +191,7 @@ static void random_changes(void **state)
 	(void)state;
 	struct world w = { .texts = kube_intern_new(), .x = kubernetes_index_new() };
 	w.services = kube_service_codec(w.texts);
-	w.slices = kube_slice_codec(w.texts, false);
+	w.slices = kube_slice_codec(w.texts, KUBE_SLICE_TARGETS);
 	w.pods = kube_pod_codec(w.texts);
 	rng_init(&w.rng);
 	for (int i = 0; i < STEPS; i++) {

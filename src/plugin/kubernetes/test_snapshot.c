@@ -98,10 +98,10 @@ static void codecs_init(struct codecs *c)
 	static const char *const paths[] = { "metadata.annotations" };
 	c->texts = kube_intern_new();
 	c->v[KUBERNETES_SERVICES] = kube_service_codec(c->texts);
-	c->v[KUBERNETES_SLICES] = kube_slice_codec(c->texts, true);
+	c->v[KUBERNETES_SLICES] = kube_slice_codec(c->texts, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS);
 	c->v[KUBERNETES_PODS] = kube_pod_codec(c->texts);
 	c->v[KUBERNETES_IMPORTS] = kube_import_codec(c->texts);
-	c->v[KUBERNETES_IMPORTED_SLICES] = kube_imported_slice_codec(c->texts);
+	c->v[KUBERNETES_IMPORTED_SLICES] = kube_imported_slice_codec(c->texts, KUBE_SLICE_TARGETS);
 	c->v[KUBERNETES_NAMESPACES] =
 		kube_tree_codec(api_kind_find("", "Namespace"), paths, ARRAY_LEN(paths));
 }

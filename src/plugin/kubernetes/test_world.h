@@ -176,9 +176,10 @@ static inline struct kube_obj *world_add(struct world *w, const char *text)
 		strbuf_adds(&b, ",");
 		world_endpoints(&b, world_word(line, "eps="));
 		strbuf_adds(&b, "}");
-		o = world_decode(import ? kube_imported_slice_codec(w->texts)
-					: kube_slice_codec(w->texts, true),
-				 &b);
+		o = world_decode(
+			import ? kube_imported_slice_codec(w->texts, KUBE_SLICE_TARGETS)
+			       : kube_slice_codec(w->texts, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS),
+			&b);
 		kubernetes_index_slice(import ? w->imports : w->x, NULL, o);
 	}
 	return o;
