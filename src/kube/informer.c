@@ -36,9 +36,10 @@ struct kube_informer {
 	pthread_t thread;
 	bool started;
 
-	pthread_mutex_t lock; /* guards stop and synced */
+	pthread_mutex_t lock; /* guards stop, and waiting for synced */
 	pthread_cond_t cond;  /* either changed */
-	bool stop, synced;
+	bool stop;
+	atomic_bool synced;
 
 	/* The reflector's own: */
 	struct kube_plan plan;
@@ -113,14 +114,11 @@ static void list_complete(struct kube_informer *i, const char *rv)
 	memcpy(i->plan.rv, rv, sizeof(i->plan.rv));
 	i->outcome.listed = true;
 	COUNT(i, lists);
-	pthread_mutex_lock(&i->lock);
-	bool first = !i->synced;
-	pthread_mutex_unlock(&i->lock);
-	if (!first)
+	if (kube_informer_synced(i))
 		return;
 	TELL(i, synced, (h->ctx));
 	pthread_mutex_lock(&i->lock);
-	i->synced = true;
+	atomic_store_explicit(&i->synced, true, memory_order_release);
 	pthread_cond_broadcast(&i->cond);
 	pthread_mutex_unlock(&i->lock);
 }
@@ -458,10 +456,7 @@ struct kube_store *kube_informer_store(struct kube_informer *i)
 
 bool kube_informer_synced(struct kube_informer *i)
 {
-	pthread_mutex_lock(&i->lock);
-	bool v = i->synced;
-	pthread_mutex_unlock(&i->lock);
-	return v;
+	return atomic_load_explicit(&i->synced, memory_order_acquire);
 }
 
 bool kube_informer_wait(struct kube_informer *i, uint64_t timeout_ns)
@@ -470,11 +465,10 @@ bool kube_informer_wait(struct kube_informer *i, uint64_t timeout_ns)
 	int r = 0;
 	until(&t, clock_mono_ns() + timeout_ns);
 	pthread_mutex_lock(&i->lock);
-	while (!i->synced && !i->stop && r == 0)
+	while (!kube_informer_synced(i) && !i->stop && r == 0)
 		r = pthread_cond_timedwait(&i->cond, &i->lock, &t);
-	bool v = i->synced;
 	pthread_mutex_unlock(&i->lock);
-	return v;
+	return kube_informer_synced(i);
 }
 
 #define READ(i, field) atomic_load_explicit(&(i)->count.field, memory_order_relaxed)

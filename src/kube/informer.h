@@ -59,7 +59,8 @@ MUST_CHECK int kube_informer_start(struct kube_informer *i, char *err, size_t er
 void kube_informer_stop(struct kube_informer *i);
 
 struct kube_store *kube_informer_store(struct kube_informer *i);
-/* Has the first full list been stored and handed to all handlers? */
+/* Has the first full list been stored and handed to all handlers? What they did is seen then. Any
+ * thread, without waiting. */
 bool kube_informer_synced(struct kube_informer *i);
 /* Waits for that; false after the time. */
 bool kube_informer_wait(struct kube_informer *i, uint64_t timeout_ns);
