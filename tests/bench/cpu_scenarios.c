@@ -110,8 +110,10 @@ static void files_zone(const char *dir, unsigned names)
 
 static void corefile_kubernetes(struct strbuf *t, unsigned n)
 {
-	(void)n;
-	strbuf_adds(t, ". {\n prometheus 127.0.0.1:0\n kubernetes cluster.local\n}\n");
+	strbuf_adds(t, ". {\n prometheus 127.0.0.1:0\n kubernetes cluster.local {\n");
+	for (unsigned i = 0; i < n; i++)
+		strbuf_addf(t, "  namespaces team%u\n", i);
+	strbuf_addf(t, "%s }\n}\n", n != 0 ? "  namespaces shop\n" : "");
 }
 
 /* No API server: names of a world in memory, Services with a cluster address and headless ones with
@@ -162,6 +164,8 @@ const struct cpu_scenario cpu_scenarios[] = {
 	  files_cluster },
 	{ "kubernetes-headless", corefile_kubernetes, 0, "h%u.shop.svc.cluster.local", DNS_TYPE_A,
 	  0, files_cluster },
+	{ "kubernetes-namespaces", corefile_kubernetes, 1000, "s%u.shop.svc.cluster.local",
+	  DNS_TYPE_A, 0, files_cluster },
 	{ "kubernetes-denied", corefile_kubernetes, 0, "x%u.shop.svc.cluster.local", DNS_TYPE_A, 0,
 	  files_cluster },
 };

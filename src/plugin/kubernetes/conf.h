@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/map.h"
 #include "plugin/kubernetes/index.h"
 #include "plugin/kubernetes/qparse.h"
 #include "server/query.h"
@@ -53,6 +54,7 @@ struct kubernetes_conf {
 	int64_t snapshot_ns;  /* between two */
 
 	/* prepare: */
+	struct map listed; /* names of `namespaces` */
 	struct resource *held;
 	struct kubernetes_source *source;
 	struct kubernetes_index *index;	  /* the source's */

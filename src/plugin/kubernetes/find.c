@@ -8,10 +8,8 @@
 
 bool kubernetes_exposed(const struct kubernetes_conf *c, struct slice ns)
 {
-	bool listed = c->namespaces.n == 0;
-	for (size_t i = 0; i < c->namespaces.n && !listed; i++)
-		listed = slice_eq(slice_of(c->namespaces.v[i]->s), ns);
-	return listed && kubernetes_index_has_namespace(c->index, ns);
+	return (c->namespaces.n == 0 || map_has(&c->listed, ns)) &&
+	       kubernetes_index_has_namespace(c->index, ns);
 }
 
 /* An address as it stands in a name: 10-0-0-1, fd00--1; a label cannot end with a dash. */

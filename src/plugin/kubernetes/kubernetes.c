@@ -2,22 +2,28 @@
  * This file picks who answers; see conf.h for the others. */
 #include "plugin/kubernetes/conf.h"
 
+static void kubernetes_teardown(struct plugin_inst *self)
+{
+	struct kubernetes_conf *c = self->conf;
+	kubernetes_source_put(c);
+	kubernetes_host_search_free(c);
+	map_done(&c->listed);
+}
+
 static int kubernetes_prepare(struct plugin_inst *self, struct prepare *p)
 {
 	struct kubernetes_conf *c = self->conf;
 	if (p->dry)
 		return 0;
+	for (size_t i = 0; i < c->namespaces.n; i++)
+		map_set(&c->listed, slice_of(c->namespaces.v[i]->s), NULL);
 	kubernetes_host_search_read(c, "/etc/resolv.conf");
 	int r = kubernetes_source_get(self, p);
 	if (r == 0)
 		kubernetes_source_wait(c->source, c->startup_ns);
+	else
+		kubernetes_teardown(self);
 	return r;
-}
-
-static void kubernetes_teardown(struct plugin_inst *self)
-{
-	kubernetes_source_put(self->conf);
-	kubernetes_host_search_free(self->conf);
 }
 
 static bool kubernetes_ready(struct plugin_inst *self)
