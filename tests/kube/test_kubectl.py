@@ -1,0 +1,80 @@
+"""kubectl 1.37 and Debian's 1.20 print the same against the embedded API as against a real one.
+
+What the real one made them print is kept in tests/kube/kubectl. FAIRLEAD_RECORD=1 asks it (etcd, kube-apiserver and
+kube-controller-manager) and rewrites the files; where kube-controller-manager is built, a plain run asks it as well and
+tells what is not true any more. FAIRLEAD_RECORD=ours rewrites what the embedded API prints at differences that are named.
+"""
+import os
+import subprocess
+
+import pytest
+
+import kubectllib
+from embeddedlib import Embedded
+from lib import server
+
+RECORD = os.environ.get("FAIRLEAD_RECORD")
+SCENARIOS = kubectllib.scenarios()
+IDS = [f"{n}-{v}" for v, n in SCENARIOS]
+
+
+def has_manager():
+    program = os.path.join(server.ROOT, "tests", "peers", "build")
+    done = subprocess.run([program, "--path", "kube-controller-manager"], stdout=subprocess.PIPE, text=True, check=True)
+    return os.access(done.stdout.strip(), os.X_OK)
+
+
+@pytest.fixture(scope="module")
+def embedded():
+    with Embedded() as e:
+        runner = kubectllib.Runner(e.url, e.ca, e.user)
+        yield runner
+        runner.close()
+
+
+def steps_of(steps):
+    return [s for s in steps if isinstance(s, kubectllib.Step)]
+
+
+def check(steps, got):
+    wrong = [kubectllib.difference(s, g) for s, g in zip(steps, got) if s.expected() != g]
+    assert not wrong, f"{len(wrong)} of {len(steps)}\n" + "\n\n".join(wrong)
+
+
+@pytest.mark.parametrize("version,name", SCENARIOS, ids=IDS)
+def test_embedded(embedded, version, name):
+    path = kubectllib.path_of(version, name)
+    steps = kubectllib.parse(path)
+    got = embedded.scenario(version, name, steps)
+    if RECORD == "ours":
+        for s, lines in zip(steps_of(steps), got):
+            s.ours = lines if s.name else None
+        kubectllib.write(path, steps)
+    check(steps_of(steps), got)
+
+
+def test_differences_are_documented():
+    shown = {s.name for v, n in SCENARIOS for s in steps_of(kubectllib.parse(kubectllib.path_of(v, n))) if s.name}
+    assert shown == set(kubectllib.documented())
+
+
+if RECORD == "1" or has_manager():
+    @pytest.fixture(scope="module")
+    def real():
+        with kubectllib.RealCluster() as c:
+            runner = c.runner()
+            yield runner
+            runner.close()
+
+    @pytest.mark.parametrize("version,name", SCENARIOS, ids=IDS)
+    def test_real(real, version, name):
+        path = kubectllib.path_of(version, name)
+        steps = kubectllib.parse(path)
+        got = real.scenario(version, name, steps)
+        if RECORD == "1":
+            for s, lines in zip(steps_of(steps), got):
+                s.real = lines
+            kubectllib.write(path, steps)
+        for s in steps_of(steps):
+            s.ours = None
+        check(steps_of(steps), got)
