@@ -1,6 +1,6 @@
-/* Service addresses: a bitmap per range. The first part of a range is left to those who name the
- * address they want, as the server does; free ones are drawn from the rest, so that a Service made
- * again seldom gets the address clients still remember. */
+/* Service addresses and node ports: a bitmap per range. The first part of a range is left to those
+ * who name what they want, as the server does; free ones are drawn from the rest, so that a Service
+ * made again seldom gets the address clients still remember. */
 #include "apiserver/addresses.h"
 
 #include <netinet/in.h>
@@ -15,11 +15,15 @@
 #include "net/addr.h"
 
 enum { BAND_MIN = 16, BAND_MAX = 256, BAND_SHARE = 16 };
+enum {
+	PORTS = APISERVER_NODE_PORT_MAX - APISERVER_NODE_PORT_MIN + 1,
+	PORT_BAND = PORTS / 32,
+};
 
 struct range {
-	struct net_cidr cidr;
-	uint32_t first, end; /* numbers inside of the range that can be given out */
-	uint32_t band;	     /* numbers below are not drawn */
+	struct net_cidr cidr; /* of addresses */
+	uint32_t first, end;  /* numbers inside of the range that can be given out */
+	uint32_t band;	      /* numbers below are not drawn */
 	uint8_t *taken;
 };
 
@@ -28,6 +32,7 @@ struct apiserver_addresses {
 	struct rng rng;
 	struct range range[APISERVER_CIDRS_MAX];
 	size_t n;
+	struct range ports; /* numbers count from APISERVER_NODE_PORT_MIN */
 	char first[NET_ADDR_TEXT_MAX];
 };
 
@@ -113,6 +118,8 @@ int apiserver_addresses_new(const char *const *cidrs, struct apiserver_addresses
 	int e = 0;
 	pthread_mutex_init(&a->lock, NULL);
 	rng_init(&a->rng);
+	a->ports = (struct range){ .end = PORTS, .band = PORT_BAND };
+	a->ports.taken = xcalloc(PORTS / 8 + 1, 1);
 	for (size_t i = 0; e == 0 && cidrs[i] != NULL; i++)
 		e = add_range(a, cidrs[i], err, err_n);
 	if (e < 0) {
@@ -130,6 +137,7 @@ void apiserver_addresses_free(struct apiserver_addresses *a)
 		return;
 	for (size_t i = 0; i < a->n; i++)
 		free(a->range[i].taken);
+	free(a->ports.taken);
 	pthread_mutex_destroy(&a->lock);
 	free(a);
 }
@@ -158,20 +166,34 @@ static int take_wanted(struct range *r, const char *want, char *ret, size_t ret_
 
 /* The first free one in [from, to), looking from a number drawn by chance. */
 static bool draw(struct apiserver_addresses *a, struct range *r, uint32_t from, uint32_t to,
-		 char *ret, size_t ret_n)
+		 uint32_t *ret)
 {
-	char text[NET_ADDR_TEXT_MAX];
 	uint32_t n = to - from, start = n != 0 ? rng_below(&a->rng, n) : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t number = from + (start + i) % n;
 		if (is_taken(r, number))
 			continue;
 		set(r, number, true);
-		text_of(r, number, text);
-		snprintf(ret, ret_n, "%s", text);
+		*ret = number;
 		return true;
 	}
 	return false;
+}
+
+static bool draw_any(struct apiserver_addresses *a, struct range *r, uint32_t *ret)
+{
+	return draw(a, r, r->band, r->end, ret) || draw(a, r, r->first, r->band, ret);
+}
+
+static int take_any(struct apiserver_addresses *a, struct range *r, char *ret, size_t ret_n)
+{
+	char text[NET_ADDR_TEXT_MAX];
+	uint32_t number;
+	if (!draw_any(a, r, &number))
+		return ERR_SPACE;
+	text_of(r, number, text);
+	snprintf(ret, ret_n, "%s", text);
+	return 0;
 }
 
 int apiserver_addresses_allocate(void *ctx, int family, const char *want, char *ret, size_t ret_n)
@@ -183,13 +205,7 @@ int apiserver_addresses_allocate(void *ctx, int family, const char *want, char *
 		struct range *r = &a->range[i];
 		if (r->cidr.family != (family == 6 ? AF_INET6 : AF_INET))
 			continue;
-		if (want[0] != '\0')
-			e = take_wanted(r, want, ret, ret_n);
-		else
-			e = draw(a, r, r->band, r->end, ret, ret_n) ||
-					    draw(a, r, r->first, r->band, ret, ret_n)
-				    ? 0
-				    : ERR_SPACE;
+		e = want[0] != '\0' ? take_wanted(r, want, ret, ret_n) : take_any(a, r, ret, ret_n);
 		break;
 	}
 	pthread_mutex_unlock(&a->lock);
@@ -208,5 +224,42 @@ void apiserver_addresses_release(void *ctx, const char *address)
 		if (number >= 0)
 			set(&a->range[i], (uint32_t)number, false);
 	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- node ports ---- */
+
+static int take_port(struct apiserver_addresses *a, unsigned want, unsigned *ret)
+{
+	uint32_t number = want - APISERVER_NODE_PORT_MIN;
+	if (want == 0) {
+		if (!draw_any(a, &a->ports, &number))
+			return ERR_SPACE;
+	} else if (want < APISERVER_NODE_PORT_MIN || want > APISERVER_NODE_PORT_MAX) {
+		return ERR_RANGE;
+	} else if (is_taken(&a->ports, number)) {
+		return ERR_CONFLICT;
+	}
+	set(&a->ports, number, true);
+	*ret = APISERVER_NODE_PORT_MIN + number;
+	return 0;
+}
+
+int apiserver_addresses_allocate_port(void *ctx, unsigned want, unsigned *ret)
+{
+	struct apiserver_addresses *a = ctx;
+	pthread_mutex_lock(&a->lock);
+	int e = take_port(a, want, ret);
+	pthread_mutex_unlock(&a->lock);
+	return e;
+}
+
+void apiserver_addresses_release_port(void *ctx, unsigned port)
+{
+	struct apiserver_addresses *a = ctx;
+	if (port < APISERVER_NODE_PORT_MIN || port > APISERVER_NODE_PORT_MAX)
+		return;
+	pthread_mutex_lock(&a->lock);
+	set(&a->ports, port - APISERVER_NODE_PORT_MIN, false);
 	pthread_mutex_unlock(&a->lock);
 }

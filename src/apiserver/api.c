@@ -21,6 +21,8 @@ struct apiserver_env apiserver_env_of(struct apiserver_api *a, bool dry_run)
 		.ctx = a->addresses,
 		.allocate = apiserver_addresses_allocate,
 		.release = apiserver_addresses_release,
+		.allocate_port = apiserver_addresses_allocate_port,
+		.release_port = apiserver_addresses_release_port,
 		.may = apiserver_may_user,
 		.service_cidrs = a->conf.service_cidrs,
 		.dry_run = dry_run,

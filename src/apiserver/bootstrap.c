@@ -46,6 +46,14 @@ static int ensure(struct boot *b, const struct apiserver_resource *r, const char
 
 /* ---- addresses ---- */
 
+static void take_port(struct boot *b, const json_t *o, const char *key)
+{
+	long long port = json_integer_value(json_object_get(o, key));
+	unsigned got;
+	if (port > 0)
+		IGNORE(apiserver_addresses_allocate_port(b->a->addresses, (unsigned)port, &got));
+}
+
 static int take_addresses(void *ctx, const struct apiserver_row *r)
 {
 	struct boot *b = ctx;
@@ -60,6 +68,9 @@ static int take_addresses(void *ctx, const struct apiserver_row *r)
 			IGNORE(apiserver_addresses_allocate(b->a->addresses, family, s, got,
 							    sizeof(got)));
 	}
+	json_array_foreach (api_get(o, "spec.ports"), i, v)
+		take_port(b, v, "nodePort");
+	take_port(b, json_object_get(o, "spec"), "healthCheckNodePort");
 	json_decref(o);
 	return 0;
 }
@@ -158,7 +169,7 @@ static int put_ranges(struct boot *b)
 			  "apiVersion", "networking.k8s.io/v1", "metadata", "name", "kubernetes",
 			  "spec", "cidrs", "status", "conditions", "type", "Ready", "status",
 			  "True", "lastTransitionTime", api_time(clock_wall_ns(), now), "reason",
-			  "", "message", "Kubernetes Service CIDR is ready");
+			  "", "message", "Kubernetes default Service CIDR is ready");
 	const struct apiserver_resource *r = row("networking.k8s.io", "servicecidrs");
 	json_t *there = NULL;
 	uint64_t revision;

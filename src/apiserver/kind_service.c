@@ -8,7 +8,6 @@
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 #include "base/err.h"
-#include "base/rng.h"
 #include "base/strbuf.h"
 
 bool apiserver_service_is_headless(const json_t *spec)
@@ -154,41 +153,57 @@ static void join_addresses(json_t *spec, const json_t *was)
 		json_object_set_new(spec, "clusterIPs", json_pack("[O]", one));
 }
 
+static void drop_same(json_t *spec, const json_t *was, const char *key)
+{
+	if (same(spec, was, key))
+		json_object_del(spec, key);
+}
+
+/* All or none: one that is new is an error of its own. */
+static void drop_node_ports(json_t *spec, const json_t *was)
+{
+	json_t *ports = json_object_get(spec, "ports"), *port;
+	size_t i;
+	json_array_foreach (ports, i, port) {
+		long long number = apiserver_number(port, "nodePort");
+		if (number != 0 && !uses_node_port(was, number))
+			return;
+	}
+	json_array_foreach (ports, i, port)
+		json_object_del(port, "nodePort");
+}
+
 /* Of a type that does not need it any more goes what the system gave and the user left alone. */
 static void drop_unneeded(json_t *spec, const json_t *was)
 {
-	static const char *const fields[] = { "ipFamilies", "ipFamilyPolicy" };
-	json_t *port;
-	size_t i;
 	if (needs_address(was) && !needs_address(spec)) {
 		if (same(spec, was, "clusterIP") && same(spec, was, "clusterIPs")) {
 			json_object_del(spec, "clusterIP");
 			json_object_del(spec, "clusterIPs");
 		}
-		for (i = 0; i < ARRAY_LEN(fields); i++) {
-			if (same(spec, was, fields[i]))
-				json_object_del(spec, fields[i]);
-		}
+		drop_same(spec, was, "ipFamilies");
+		drop_same(spec, was, "ipFamilyPolicy");
 	}
-	if (needs_node_ports(was) && !needs_node_ports(spec)) {
-		json_array_foreach (json_object_get(spec, "ports"), i, port) {
-			if (uses_node_port(was, apiserver_number(port, "nodePort")))
-				json_object_del(port, "nodePort");
-		}
-	}
-	if (needs_health_port(was) && !needs_health_port(spec) &&
-	    same(spec, was, "healthCheckNodePort"))
-		json_object_del(spec, "healthCheckNodePort");
+	if (needs_node_ports(was) && !needs_node_ports(spec))
+		drop_node_ports(spec, was);
+	if (needs_health_port(was) && !needs_health_port(spec))
+		drop_same(spec, was, "healthCheckNodePort");
 	if (apiserver_is(was, "type", "LoadBalancer") &&
 	    !apiserver_is(spec, "type", "LoadBalancer")) {
-		if (same(spec, was, "allocateLoadBalancerNodePorts"))
-			json_object_del(spec, "allocateLoadBalancerNodePorts");
-		if (same(spec, was, "loadBalancerClass"))
-			json_object_del(spec, "loadBalancerClass");
+		drop_same(spec, was, "allocateLoadBalancerNodePorts");
+		drop_same(spec, was, "loadBalancerClass");
 	}
-	if (apiserver_service_is_external(was) && !apiserver_service_is_external(spec) &&
-	    same(spec, was, "externalTrafficPolicy"))
-		json_object_del(spec, "externalTrafficPolicy");
+	if (apiserver_service_is_external(was) && !apiserver_service_is_external(spec))
+		drop_same(spec, was, "externalTrafficPolicy");
+}
+
+/* Where no traffic comes through there is no way for it to go. The server leaves it out of what it
+ * reads; what is no such way remains, as an error. */
+static void drop_traffic(json_t *spec)
+{
+	if (!needs_address(spec) && (apiserver_is(spec, "internalTrafficPolicy", "Cluster") ||
+				     apiserver_is(spec, "internalTrafficPolicy", "Local")))
+		json_object_del(spec, "internalTrafficPolicy");
 }
 
 /* ---- address families ---- */
@@ -258,6 +273,9 @@ static void prepare(const struct apiserver_env *env, json_t *o, const json_t *ol
 	put_defaults(spec);
 	if (old != NULL) {
 		apiserver_take_old(o, old, "status");
+		if (!apiserver_is(spec, "type", "LoadBalancer"))
+			json_object_set_new(apiserver_member(o, "status"), "loadBalancer",
+					    json_object());
 		keep_given(spec, was);
 	} else {
 		json_object_set_new(o, "status", json_pack("{s{}}", "loadBalancer"));
@@ -265,6 +283,7 @@ static void prepare(const struct apiserver_env *env, json_t *o, const json_t *ol
 	join_addresses(spec, was);
 	if (old != NULL)
 		drop_unneeded(spec, was);
+	drop_traffic(spec);
 	set_families(env, o, old);
 }
 
@@ -329,19 +348,6 @@ static int admit_addresses(const struct apiserver_env *env, json_t *spec, const 
 	return 0;
 }
 
-static int take_port(const struct apiserver_env *env, long long want, unsigned *ret)
-{
-	const unsigned span = APISERVER_NODE_PORT_MAX - APISERVER_NODE_PORT_MIN + 1;
-	struct rng rng;
-	if (want != 0 && (want < APISERVER_NODE_PORT_MIN || want > APISERVER_NODE_PORT_MAX))
-		return ERR_RANGE;
-	if (env->allocate_port != NULL)
-		return env->allocate_port(env->ctx, (unsigned)want, ret);
-	rng_init(&rng);
-	*ret = want != 0 ? (unsigned)want : APISERVER_NODE_PORT_MIN + rng_below(&rng, span);
-	return 0;
-}
-
 /* A port of the same number with another protocol shares its node port. */
 static long long sibling(const json_t *ports, size_t before, const json_t *port)
 {
@@ -359,7 +365,7 @@ static int admit_port(const struct apiserver_env *env, json_t *o, const char *ke
 		      const char *field, struct api_errors *errs)
 {
 	unsigned got = 0;
-	int r = take_port(env, want, &got);
+	int r = env->allocate_port(env->ctx, (unsigned)want, &got);
 	if (r >= 0) {
 		json_object_set_new(o, key, json_integer(got));
 		return 0;
@@ -374,8 +380,8 @@ static int admit_port(const struct apiserver_env *env, json_t *o, const char *ke
 	return r;
 }
 
-static int admit_ports(const struct apiserver_env *env, json_t *spec, const json_t *was,
-		       struct api_errors *errs)
+static int admit_node_ports(const struct apiserver_env *env, const json_t *spec, const json_t *was,
+			    struct api_errors *errs)
 {
 	const json_t *ports = json_object_get(spec, "ports");
 	bool wanted = apiserver_is(spec, "type", "NodePort") ||
@@ -399,40 +405,57 @@ static int admit_ports(const struct apiserver_env *env, json_t *spec, const json
 			return r;
 		}
 	}
+	return 0;
+}
+
+static int admit_ports(const struct apiserver_env *env, json_t *spec, const json_t *was,
+		       struct api_errors *errs)
+{
 	long long health = apiserver_number(spec, "healthCheckNodePort");
-	if (!needs_health_port(spec) ||
-	    (health != 0 && health == apiserver_number(was, "healthCheckNodePort")))
-		return 0;
-	return admit_port(env, spec, "healthCheckNodePort", health, "spec.healthCheckNodePort",
-			  errs);
+	int r = admit_node_ports(env, spec, was, errs);
+	if (r >= 0 && needs_health_port(spec) &&
+	    (health == 0 || health != apiserver_number(was, "healthCheckNodePort")))
+		r = admit_port(env, spec, "healthCheckNodePort", health, "spec.healthCheckNodePort",
+			       errs);
+	if (r < 0)
+		json_object_del(spec, "healthCheckNodePort"); /* not taken */
+	return r;
 }
 
 /* ---- giving back ---- */
 
-static void release_others(const struct apiserver_env *env, const json_t *o, const json_t *stays)
+static void release_addresses(const struct apiserver_env *env, const json_t *o, const json_t *stays)
 {
-	const json_t *ips = api_get(o, "spec.clusterIPs"), *ports = api_get(o, "spec.ports");
-	const json_t *spec = json_object_get(stays, "spec");
+	const json_t *ips = api_get(o, "spec.clusterIPs");
 	for (size_t i = 0; i < json_array_size(ips); i++) {
 		const char *s = json_string_value(json_array_get(ips, i));
 		if (strcmp(s, "None") != 0 && !had_address(stays, s))
 			env->release(env->ctx, s);
 	}
-	for (size_t i = 0; env->release_port != NULL && i < json_array_size(ports); i++) {
+}
+
+static void release_ports(const struct apiserver_env *env, const json_t *o, const json_t *stays)
+{
+	const json_t *ports = api_get(o, "spec.ports"), *spec = json_object_get(stays, "spec");
+	long long health = apiserver_number(json_object_get(o, "spec"), "healthCheckNodePort");
+	for (size_t i = 0; i < json_array_size(ports); i++) {
 		long long number = apiserver_number(json_array_get(ports, i), "nodePort");
 		if (number != 0 && !uses_node_port(spec, number))
 			env->release_port(env->ctx, (unsigned)number);
 	}
+	if (health != 0 && health != apiserver_number(spec, "healthCheckNodePort"))
+		env->release_port(env->ctx, (unsigned)health);
 }
 
 static void undo(const struct apiserver_env *env, const json_t *o, const json_t *old)
 {
-	release_others(env, o, old);
+	release_addresses(env, o, old);
+	release_ports(env, o, old);
 }
 
 static void removed(const struct apiserver_env *env, const json_t *o)
 {
-	release_others(env, o, NULL);
+	undo(env, o, NULL);
 }
 
 static int admit(const struct apiserver_env *env, json_t *o, const json_t *old,
@@ -440,8 +463,11 @@ static int admit(const struct apiserver_env *env, json_t *o, const json_t *old,
 {
 	json_t *spec = json_object_get(o, "spec");
 	int r = admit_addresses(env, spec, old, errs);
-	if (r >= 0)
-		r = admit_ports(env, spec, json_object_get(old, "spec"), errs);
+	if (r < 0) {
+		release_addresses(env, o, old); /* ports were not taken yet */
+		return r;
+	}
+	r = admit_ports(env, spec, json_object_get(old, "spec"), errs);
 	if (r < 0)
 		undo(env, o, old);
 	return r;

@@ -65,8 +65,6 @@ struct apiserver_resource {
 	const struct apiserver_strategy *strategy; /* never NULL */
 };
 
-enum { APISERVER_NODE_PORT_MIN = 30000, APISERVER_NODE_PORT_MAX = 32767 };
-
 /* Something that somebody wants to do. What does not apply is "". */
 struct apiserver_action {
 	const char *verb; /* "get", "deletecollection" ...; of a path: the method in lower case */
@@ -81,8 +79,7 @@ struct apiserver_env {
 	 * none left. `want` "" takes a free one. */
 	int (*allocate)(void *ctx, int family, const char *want, char *ret, size_t ret_n);
 	void (*release)(void *ctx, const char *address);
-	/* Node ports, of APISERVER_NODE_PORT_MIN to _MAX; the same results. `want` 0 takes a free
-	 * one. Where NULL they are drawn without looking: nothing listens on them here. */
+	/* Node ports; the same results. `want` 0 takes a free one. */
 	int (*allocate_port)(void *ctx, unsigned want, unsigned *ret);
 	void (*release_port)(void *ctx, unsigned port);
 	const char *const *service_cidrs; /* NULL-terminated, the first decides the main family */

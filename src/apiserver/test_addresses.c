@@ -85,12 +85,36 @@ static void refused(void **state)
 	assert_int_equal(apiserver_addresses_new(three, &a, err, sizeof(err)), ERR_LIMIT);
 }
 
+static void node_ports(void **state)
+{
+	struct apiserver_addresses *a = make("10.0.0.0/28", NULL);
+	unsigned got;
+	(void)state;
+	assert_int_equal(apiserver_addresses_allocate_port(a, 30001, &got), 0);
+	assert_int_equal(got, 30001);
+	assert_int_equal(apiserver_addresses_allocate_port(a, 30001, &got), ERR_CONFLICT);
+	assert_int_equal(apiserver_addresses_allocate_port(a, 29999, &got), ERR_RANGE);
+	assert_int_equal(apiserver_addresses_allocate_port(a, 32768, &got), ERR_RANGE);
+	for (int i = 0; i < 2767; i++) {
+		assert_int_equal(apiserver_addresses_allocate_port(a, 0, &got), 0);
+		/* The first ones are left to those who name one, as long as there are others. */
+		assert_true(got >= (i < 2682 ? 30086 : 30000) && got <= 32767);
+	}
+	assert_int_equal(apiserver_addresses_allocate_port(a, 0, &got), ERR_SPACE);
+	apiserver_addresses_release_port(a, 80); /* not of the range: nothing happens */
+	apiserver_addresses_release_port(a, 32767);
+	assert_int_equal(apiserver_addresses_allocate_port(a, 0, &got), 0);
+	assert_int_equal(got, 32767);
+	apiserver_addresses_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_each_once),
 		cmocka_unit_test(wanted),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(node_ports),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

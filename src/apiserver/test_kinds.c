@@ -11,6 +11,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/addresses.h"
 #include "apiserver/resource.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -43,7 +44,15 @@ static int fake_port(void *ctx, unsigned want, unsigned *ret)
 {
 	unsigned *n = ctx;
 	*ret = want != 0 ? want : DRAWN_PORT + (*n)++;
-	return 0;
+	return want == 0 || (want >= APISERVER_NODE_PORT_MIN && want <= APISERVER_NODE_PORT_MAX)
+		       ? 0
+		       : ERR_RANGE;
+}
+
+static void fake_release_port(void *ctx, unsigned port)
+{
+	(void)ctx;
+	(void)port;
 }
 
 static unsigned n_drawn;
@@ -53,6 +62,7 @@ static const struct apiserver_env env = {
 	.allocate = fake_allocate,
 	.release = fake_release,
 	.allocate_port = fake_port,
+	.release_port = fake_release_port,
 	.service_cidrs = cidrs,
 };
 

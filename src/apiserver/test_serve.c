@@ -322,6 +322,60 @@ static void addresses_stay(void **state)
 	     "\"port\":1}]}}");
 }
 
+#define SVCS "/api/v1/namespaces/default/services"
+#define NODE_PORT(more, port)                                                              \
+	"{\"metadata\":{\"name\":\"b\"},\"spec\":{\"type\":\"NodePort\",\"externalName\":" \
+	"null," more "\"ports\":[{\"port\":1,\"nodePort\":" port "}]}}"
+
+/* So are node ports, and none is lost or given twice. */
+static void node_ports(void **state)
+{
+	struct fixture *f = *state;
+	does(f, 201, "POST " SVCS,
+	     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
+	     "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":30002,"
+	     "\"ports\":[{\"port\":1,\"nodePort\":30001}]}}");
+	fixture_close(f);
+	fixture_open(f);
+	/* One whose address is refused takes no port, and gives none away. */
+	does(f, 422, "POST " SVCS, NODE_PORT("\"clusterIP\":\"10.96.0.1\",", "30001"));
+	does(f, 422, "POST " SVCS, NODE_PORT("", "30001"));
+	does(f, 422, "POST " SVCS, NODE_PORT("", "30002"));
+	merge(f, 200, SVCS "/a", "{\"spec\":{\"type\":\"ExternalName\",\"externalName\":\"x.y\"}}");
+	does(f, 201, "POST " SVCS, NODE_PORT("", "30001"));
+	merge(f, 422, SVCS "/b", NODE_PORT("", "80"));
+	does(f, 200, "DELETE " SVCS "/a", NULL);
+	merge(f, 200, SVCS "/b", NODE_PORT("", "30002"));
+	merge(f, 200, SVCS "/b", NODE_PORT("", "30001"));
+}
+
+/* What a type does not need goes with the change to it. */
+static void service_types(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const gone[] = { "spec.clusterIP",
+					    "spec.clusterIPs",
+					    "spec.ipFamilies",
+					    "spec.ipFamilyPolicy",
+					    "spec.internalTrafficPolicy",
+					    "spec.externalTrafficPolicy",
+					    "spec.healthCheckNodePort",
+					    "status.loadBalancer.ingress",
+					    "spec.allocateLoadBalancerNodePorts" };
+	does(f, 201, "POST " SVCS,
+	     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
+	     "\"externalTrafficPolicy\":\"Local\",\"ports\":[{\"port\":1}]}}");
+	merge(f, 200, SVCS "/a/status",
+	      "{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"192.0.2.1\"}]}}}");
+	merge(f, 200, SVCS "/a", "{\"spec\":{\"type\":\"ExternalName\",\"externalName\":\"x.y\"}}");
+	json_t *o = ask(f, 200, "GET " SVCS "/a", NULL);
+	for (size_t i = 0; i < ARRAY_LEN(gone); i++) {
+		if (api_get(o, gone[i]) != NULL)
+			fail_msg("%s is still there", gone[i]);
+	}
+	json_decref(o);
+}
+
 static void refused_with_a_sentence(void **state)
 {
 	struct fixture *f = *state;
@@ -393,6 +447,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_writers_and_watchers, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_there_at_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(addresses_stay, setup, teardown),
+		cmocka_unit_test_setup_teardown(node_ports, setup, teardown),
+		cmocka_unit_test_setup_teardown(service_types, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused_with_a_sentence, setup, teardown),
 		cmocka_unit_test_setup_teardown(registered_checks, setup, teardown),
 		cmocka_unit_test_setup_teardown(export_all, setup, teardown),
