@@ -448,7 +448,9 @@ static bool field_match(const struct api_selector_term *t, const json_t *o)
 		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
 		s = number;
 	}
-	return term_match(t, s != NULL ? s : "");
+	if (s == NULL)
+		s = t->absent != NULL ? t->absent : "";
+	return term_match(t, s);
 }
 
 bool api_field_selector_match(const struct api_selector *s, const json_t *o)

@@ -31,6 +31,7 @@ struct api_selector_term {
 	enum api_selector_op op;
 	const char **value;
 	size_t n_values;
+	const char *absent; /* of a field selector: what a field that is not there is; NULL: "" */
 };
 
 struct api_selector {
@@ -50,7 +51,8 @@ MUST_CHECK int api_label_selector_from(const json_t *o, struct arena *a, struct 
 				       char *err, size_t err_n);
 
 bool api_label_selector_match(const struct api_selector *s, const json_t *labels);
-/* Fields by their paths in the object ("metadata.name"); a field that is not there counts as "". */
+/* Fields by their paths in the object ("metadata.name"); one that is not there counts as "" unless
+ * the term says what. */
 bool api_field_selector_match(const struct api_selector *s, const json_t *o);
 
 /* Is it a label key (optional DNS prefix, a slash, a name of at most 63) or value? */

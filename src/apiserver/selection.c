@@ -16,6 +16,19 @@ static bool is_known(const struct apiserver_resource *r, const char *field)
 	return false;
 }
 
+/* The server compares what its Go types hold: a boolean that is not there is false. */
+static bool is_boolean(const struct apiserver_resource *r, const char *field)
+{
+	struct slice rest = slice_of(field);
+	const json_t *schema = r->openapi;
+	while (rest.p != NULL) {
+		struct slice part = slice_cut(&rest, '.');
+		schema = json_object_getn(json_object_get(schema, "properties"), part.p, part.n);
+	}
+	const char *type = json_string_value(json_object_get(schema, "type"));
+	return type != NULL && strcmp(type, "boolean") == 0;
+}
+
 static int unknown_field(const struct apiserver_resource *r, const char *field,
 			 struct apiserver_status *st)
 {
@@ -60,9 +73,11 @@ static int parse_fields(const struct apiserver_resource *r, const char *text,
 	    0)
 		return bad_field_selector(text, st);
 	for (size_t i = 0; i < ret->field.n; i++) {
-		const struct api_selector_term *t = &ret->field.term[i];
+		struct api_selector_term *t = &ret->field.term[i];
 		if (!is_known(r, t->key))
 			return unknown_field(r, t->key, st);
+		if (r->built_in && is_boolean(r, t->key))
+			t->absent = "false";
 		if (strcmp(t->key, "metadata.name") == 0 && t->op == API_SEL_IN)
 			ret->name = t->value[0];
 	}

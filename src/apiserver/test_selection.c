@@ -58,6 +58,10 @@ static void matching(void **state)
 		{ "", "metadata.name!=x", false },
 		{ "", "spec.nodeName=n,status.phase!=Running", true },
 		{ "", "metadata.name=y", false },
+		{ "", "spec.hostNetwork=false", true }, /* is not there */
+		{ "", "spec.hostNetwork!=false", false },
+		{ "", "spec.hostNetwork=", false },
+		{ "", "status.podIP=", true },
 	};
 	const struct apiserver_resource *pods = apiserver_resource_find("", "v1", "pods");
 	json_t *o = json_pack("{s{ss,s{ss}},s{ss},s{ss}}", "metadata", "name", "x", "labels", "a",
