@@ -76,21 +76,20 @@ static const struct {
 	unsigned verb;
 	const char *text;
 } verbs[] = {
-	{ APISERVER_CREATE, "create" },
-	{ APISERVER_DELETE, "delete" },
-	{ APISERVER_DELETECOLLECTION, "deletecollection" },
-	{ APISERVER_GET, "get" },
-	{ APISERVER_LIST, "list" },
-	{ APISERVER_PATCH, "patch" },
-	{ APISERVER_UPDATE, "update" },
-	{ APISERVER_WATCH, "watch" },
+	{ APISERVER_DELETE, "delete" }, { APISERVER_DELETECOLLECTION, "deletecollection" },
+	{ APISERVER_GET, "get" },	{ APISERVER_LIST, "list" },
+	{ APISERVER_PATCH, "patch" },	{ APISERVER_CREATE, "create" },
+	{ APISERVER_UPDATE, "update" }, { APISERVER_WATCH, "watch" },
 };
 
-static json_t *verb_list(unsigned set)
+/* In the server's order: of built-in kinds the alphabet's, of others the table's. */
+static json_t *verb_list(bool built_in, unsigned set)
 {
 	json_t *list = json_array();
+	if (built_in && (set & APISERVER_CREATE) != 0)
+		json_array_append_new(list, json_string("create"));
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if ((set & verbs[i].verb) != 0)
+		if ((set & verbs[i].verb) != 0 && !(built_in && verbs[i].verb == APISERVER_CREATE))
 			json_array_append_new(list, json_string(verbs[i].text));
 	}
 	return list;
@@ -115,17 +114,18 @@ static void add_resource(json_t *list, const struct apiserver_resource *r)
 	const struct api_kind *k = r->kind;
 	json_t *o = json_pack("{ss,ss,sb,ss,so}", "name", k->plural, "singularName", k->singular,
 			      "namespaced", k->namespaced, "kind", k->kind, "verbs",
-			      verb_list(r->verbs));
+			      verb_list(r->built_in, r->verbs));
 	set_words(o, "shortNames", k->shorts);
 	set_words(o, "categories", r->categories);
 	json_array_append_new(list, o);
 	if (!r->status)
 		return;
 	CLEANUP(freep) char *status = xasprintf("%s/status", k->plural);
-	json_array_append_new(
-		list, json_pack("{ss,ss,sb,ss,so}", "name", status, "singularName", "",
-				"namespaced", k->namespaced, "kind", k->kind, "verbs",
-				verb_list(APISERVER_GET | APISERVER_PATCH | APISERVER_UPDATE)));
+	json_array_append_new(list,
+			      json_pack("{ss,ss,sb,ss,so}", "name", status, "singularName", "",
+					"namespaced", k->namespaced, "kind", k->kind, "verbs",
+					verb_list(r->built_in, APISERVER_GET | APISERVER_PATCH |
+								       APISERVER_UPDATE)));
 }
 
 static json_t *api_resource_list(const struct apiserver_gv *gv)

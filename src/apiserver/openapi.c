@@ -14,6 +14,14 @@ enum { NAME_MAX_BYTES = 512 };
 
 static const char meta_prefix[] = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
+/* Types without fields that have a schema of their own, wherever they are used. */
+static const struct {
+	const char *type, *prefix;
+} shared[] = {
+	{ "intstr.IntOrString", "io.k8s.apimachinery.pkg.util.intstr" },
+	{ "v1.FieldsV1", meta_prefix },
+};
+
 /* --- names --- */
 
 /* "io.k8s.api.core.v1"; of a custom resource "io.x-k8s.cluster.ipam.v1beta2". */
@@ -46,12 +54,20 @@ json_t *apiserver_openapi_gvk(const struct apiserver_resource *r)
 
 /* --- schemas --- */
 
-/* The name of the Go type an object's schema stands for, without its package; NULL for none. */
-static const char *type_name(const json_t *schema)
+/* The name of the Go type an object's schema stands for, without its package; NULL for none.
+ * `prefix` is that of the package where it is another than the kind's. */
+static const char *type_name(const json_t *schema, const char **prefix)
 {
 	const char *type =
 		json_string_value(json_object_get(json_object_get(schema, "x-go"), "type"));
-	if (type == NULL || json_object_get(schema, "properties") == NULL)
+	bool has_name = type != NULL && json_object_get(schema, "properties") != NULL;
+	for (size_t i = 0; type != NULL && i < ARRAY_LEN(shared); i++) {
+		if (strcmp(shared[i].type, type) == 0) {
+			has_name = true;
+			*prefix = shared[i].prefix;
+		}
+	}
+	if (!has_name)
 		return NULL;
 	const char *dot = strrchr(type, '.');
 	return dot != NULL ? dot + 1 : type;
@@ -71,7 +87,7 @@ static json_t *plain(const json_t *schema, const char *prefix, json_t *schemas);
 /* A nested schema: a reference when it has a name, else itself. */
 static json_t *nested(const json_t *schema, const char *prefix, json_t *schemas)
 {
-	const char *type = json_is_object(schema) ? type_name(schema) : NULL;
+	const char *type = json_is_object(schema) ? type_name(schema, &prefix) : NULL;
 	if (type == NULL)
 		return plain(schema, prefix, schemas);
 	CLEANUP(freep) char *name = xasprintf("%s.%s", prefix, type);

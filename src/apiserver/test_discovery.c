@@ -120,6 +120,15 @@ static void core_and_custom_kinds(void **state)
 	assert_true(json_is_false(json_object_get(by_name(list, "namespaces"), "namespaced")));
 	json_decref(o);
 
+	o = get("/apis/operator.openshift.io/v1");
+	CLEANUP(freep)
+	char *verbs = json_dumps(
+		json_object_get(by_name(json_object_get(o, "resources"), "dnses"), "verbs"),
+		JSON_COMPACT);
+	assert_string_equal(verbs, "[\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\","
+				   "\"create\",\"update\",\"watch\"]");
+	json_decref(o);
+
 	o = get("/apis");
 	list = json_object_get(o, "groups");
 	const json_t *ipam = by_name(list, "ipam.cluster.x-k8s.io");
@@ -288,6 +297,12 @@ static void openapi_v3(void **state)
 	assert_string_equal(json_string_value(json_object_get(gvk, "kind")), "Service");
 	const json_t *schemas = json_object_get(json_object_get(doc, "components"), "schemas");
 	assert_non_null(json_object_get(schemas, "io.k8s.api.core.v1.ServiceSpec"));
+	static const char *const shared[] = {
+		"io.k8s.apimachinery.pkg.util.intstr.IntOrString",
+		"io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(shared); i++)
+		assert_non_null(json_object_get(schemas, shared[i]));
 	assert_non_null(json_object_get(json_object_get(schemas, "io.k8s.api.core.v1.Service"),
 					"x-kubernetes-group-version-kind"));
 	json_decref(doc);
