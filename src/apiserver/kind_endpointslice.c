@@ -22,10 +22,20 @@ static void prepare(const struct apiserver_env *env, json_t *o, const json_t *ol
 		apiserver_default(item, "name", json_string(""));
 		apiserver_default(item, "protocol", json_string("TCP"));
 	}
-	if (json_array_size(endpoints) == 0)
-		json_object_set_new(o, "endpoints", json_null());
-	if (json_array_size(ports) == 0)
-		json_object_set_new(o, "ports", json_null());
+}
+
+/* The server's store does not know an empty list from none. Only now, as whoever writes an empty
+ * one manages that field. */
+static int admit(const struct apiserver_env *env, json_t *o, const json_t *old,
+		 struct api_errors *errs)
+{
+	static const char *const lists[] = { "endpoints", "ports" };
+	(void)env, (void)old, (void)errs;
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		if (json_array_size(json_object_get(o, lists[i])) == 0)
+			json_object_set_new(o, lists[i], json_null());
+	}
+	return 0;
 }
 
 static void too_many(struct api_errors *errs, const char *field, size_t n, size_t max)
@@ -197,9 +207,14 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 			       "field is immutable");
 }
 
+static bool is_none(const json_t *v)
+{
+	return v == NULL || json_is_null(v) || (json_is_array(v) && json_array_size(v) == 0);
+}
+
 static bool differ(const json_t *a, const json_t *b)
 {
-	return (a == NULL) != (b == NULL) || (a != NULL && !json_equal(a, b));
+	return is_none(a) || is_none(b) ? is_none(a) != is_none(b) : !json_equal(a, b);
 }
 
 /* Labels count, too. */
@@ -219,6 +234,7 @@ const struct apiserver_strategy apiserver_endpointslice_strategy = {
 	.group = "discovery.k8s.io",
 	.prepare = prepare,
 	.validate = validate,
+	.admit = admit,
 	.counts = counts,
 	.cells = apiserver_cells_endpointslice,
 };

@@ -376,6 +376,26 @@ static void service_types(void **state)
 	json_decref(o);
 }
 
+/* An empty list is kept as none, but who wrote it manages it. */
+static void empty_lists(void **state)
+{
+	struct fixture *f = *state;
+	json_t *o =
+		ask(f, 201, "POST /apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+		    "{\"metadata\":{\"name\":\"a\"},\"addressType\":\"IPv4\",\"endpoints\":[]}");
+	const json_t *entry = json_array_get(api_get(o, "metadata.managedFields"), 0);
+	CLEANUP(freep)
+	char *fields = json_dumps(json_object_get(entry, "fieldsV1"), JSON_COMPACT);
+	assert_string_equal(fields, "{\"f:addressType\":{},\"f:endpoints\":{}}");
+	assert_true(json_is_null(json_object_get(o, "endpoints")));
+	json_t *again = ask_type(
+		f, 200, "PATCH /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/a",
+		"application/merge-patch+json", "{\"endpoints\":[],\"ports\":[]}");
+	assert_int_equal(api_generation(again), 1);
+	json_decref(again);
+	json_decref(o);
+}
+
 static void refused_with_a_sentence(void **state)
 {
 	struct fixture *f = *state;
@@ -449,6 +469,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(addresses_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(node_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(service_types, setup, teardown),
+		cmocka_unit_test_setup_teardown(empty_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused_with_a_sentence, setup, teardown),
 		cmocka_unit_test_setup_teardown(registered_checks, setup, teardown),
 		cmocka_unit_test_setup_teardown(export_all, setup, teardown),
