@@ -14,7 +14,13 @@
 #include "base/strbuf.h"
 #include "http/server.h"
 
-enum { HTTP_ANSWER_HEADERS_MAX = 16 };
+enum {
+	HTTP_ANSWER_HEADERS_MAX = 16,
+	/* What a stream's pull gives when nothing follows: all was said; or the rest cannot be
+	 * told, and the client sees its connection cut. */
+	HTTP_STREAM_END = -1,
+	HTTP_STREAM_BROKEN = -2,
+};
 
 struct http_service;
 struct http_stream;
@@ -23,11 +29,13 @@ struct http_stream;
  * not wait. */
 struct http_stream_ops {
 	/* Writes at most n bytes and says how many; 0: nothing now, ask again after
-	 * http_stream_wake; negative: that was all. */
+	 * http_stream_wake; HTTP_STREAM_END, HTTP_STREAM_BROKEN. */
 	ssize_t (*pull)(void *ctx, char *buf, size_t n);
 	/* The last call: the stream has ended, or its client is gone. No wake may come after it has
 	 * returned. */
 	void (*done)(void *ctx);
+	/* It is one document: when the service stops before its end, the connection is cut. */
+	bool whole;
 };
 
 /* Set up before the handler runs as 200, text/plain (UTF-8), empty. */

@@ -107,11 +107,13 @@ static ssize_t on_pull(void *ctx, uint64_t pos, char *buf, size_t n)
 	bool over = s->over, gone = s->gone;
 	s->woken = over;
 	pthread_mutex_unlock(&s->lock);
-	if (gone)
+	if (gone || (over && s->ops->whole))
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (s->first.n > 0)
 		return (ssize_t)pull_first(s, buf, n);
-	ssize_t got = over ? -1 : s->ops->pull(s->ctx, buf, n);
+	ssize_t got = over ? HTTP_STREAM_END : s->ops->pull(s->ctx, buf, n);
+	if (got == HTTP_STREAM_BROKEN)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (got < 0)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (got == 0)

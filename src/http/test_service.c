@@ -124,7 +124,16 @@ static void ticker_done(void *ctx)
 	assert_false(atomic_exchange(&t->done, true));
 }
 
-static const struct http_stream_ops ticker_ops = { ticker_pull, ticker_done };
+static const struct http_stream_ops ticker_ops = { ticker_pull, ticker_done, false };
+
+/* The same, but its end is never reached. */
+static ssize_t broken_pull(void *ctx, char *buf, size_t n)
+{
+	ssize_t got = ticker_pull(ctx, buf, n);
+	return got == HTTP_STREAM_END ? HTTP_STREAM_BROKEN : got;
+}
+
+static const struct http_stream_ops broken_ops = { broken_pull, ticker_done, true };
 
 static void tick(struct board *b, const struct http_request *req, struct http_answer *a)
 {
@@ -178,13 +187,16 @@ static ssize_t flood_pull(void *ctx, char *buf, size_t n)
 	return (ssize_t)n;
 }
 
-static const struct http_stream_ops flood_ops = { flood_pull, ticker_done };
+static const struct http_stream_ops flood_ops = { flood_pull, ticker_done, false };
 
 static void serve(void *ctx, const struct http_request *req, struct http_answer *a)
 {
 	struct board *b = ctx;
 	if (strcmp(req->path, "/tick") == 0) {
 		tick(b, req, a);
+	} else if (strcmp(req->path, "/broken") == 0) {
+		tick(b, req, a);
+		a->stream = &broken_ops;
 	} else if (strcmp(req->path, "/flood") == 0) {
 		tick(b, req, a);
 		a->stream = &flood_ops;
@@ -448,6 +460,28 @@ static void keeps_the_connection(void **state)
 		assert_true(until(&c, "POST /x h=- (0) b=abc"));
 	}
 	hang_up(&c);
+	rig_stop(&r);
+}
+
+/* A document that cannot be told to its end has no last chunk, nor one that a stop cuts off. */
+static void broken_ends_are_seen(void **state)
+{
+	struct rig r = { .tls = NULL };
+	struct client c, d;
+	(void)state;
+	struct http_service_conf conf = rig_conf(&r);
+	rig_start(&r, &conf);
+	dial(&r, &c);
+	put(&c, "GET /broken?n=3 HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_true(until(&c, "line 2\n"));
+	assert_false(until(&c, "\r\n0\r\n\r\n"));
+	dial(&r, &d);
+	put(&d, "GET /broken?hello HTTP/1.1\r\nHost: x\r\n\r\n");
+	assert_true(until(&d, "hello\n"));
+	http_service_stop(TAKE_PTR(r.service));
+	assert_false(until(&d, "\r\n0\r\n\r\n"));
+	hang_up(&c);
+	hang_up(&d);
 	rig_stop(&r);
 }
 
@@ -763,15 +797,11 @@ static void stops_are_clean(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_and_replies),
-		cmocka_unit_test(keeps_the_connection),
-		cmocka_unit_test(bodies_are_limited),
-		cmocka_unit_test(handlers_may_wait),
-		cmocka_unit_test(every_wake_is_seen),
-		cmocka_unit_test(clients_that_vanish),
-		cmocka_unit_test(slow_clients_are_cut),
-		cmocka_unit_test(the_idle_make_room),
-		cmocka_unit_test(addresses),
+		cmocka_unit_test(requests_and_replies), cmocka_unit_test(keeps_the_connection),
+		cmocka_unit_test(broken_ends_are_seen), cmocka_unit_test(bodies_are_limited),
+		cmocka_unit_test(handlers_may_wait),	cmocka_unit_test(every_wake_is_seen),
+		cmocka_unit_test(clients_that_vanish),	cmocka_unit_test(slow_clients_are_cut),
+		cmocka_unit_test(the_idle_make_room),	cmocka_unit_test(addresses),
 		cmocka_unit_test(stops_are_clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
