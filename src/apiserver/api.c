@@ -8,6 +8,7 @@
 #include "apiserver/bootstrap.h"
 #include "apiserver/collector.h"
 #include "apiserver/rest_priv.h"
+#include "apiserver/stream.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -61,6 +62,7 @@ int apiserver_api_new(const struct apiserver_api_conf *c, struct apiserver_api *
 	struct apiserver_api *a = xcalloc(1, sizeof(*a));
 	copy_conf(a, c);
 	a->ticker = apiserver_ticker_new();
+	a->filler = apiserver_filler_new();
 	int e = apiserver_addresses_new(a->conf.service_cidrs, &a->addresses, err, err_n);
 	if (e == 0)
 		e = apiserver_bootstrap(a, err, err_n);
@@ -79,6 +81,7 @@ void apiserver_api_free(struct apiserver_api *a)
 		return;
 	apiserver_collector_free(a->collector);
 	apiserver_ticker_free(a->ticker);
+	apiserver_filler_free(a->filler);
 	apiserver_addresses_free(a->addresses);
 	free(a);
 }

@@ -23,7 +23,7 @@ static const struct metrics_family requests_total = {
 };
 static const struct metrics_family streams_open = {
 	.name = "fairlead_api_streams",
-	.help = "Watches of the embedded API that are open.",
+	.help = "Watches and long lists of the embedded API that are being sent.",
 	.kind = METRICS_GAUGE,
 };
 
@@ -109,7 +109,8 @@ static void watch_done(void *ctx)
 	metrics_add(metrics_get(&streams_open, NULL), 0, (uint64_t)-1);
 }
 
-static const struct http_stream_ops watch_ops = { watch_pull, watch_done };
+static const struct http_stream_ops watch_ops = { watch_pull, watch_done, false };
+static const struct http_stream_ops list_ops = { watch_pull, watch_done, true };
 
 static void wake(void *handle)
 {
@@ -122,7 +123,7 @@ static void add_stream(const struct apiserver_front *f, struct http_answer *out,
 	struct watch *w = xcalloc(1, sizeof(*w));
 	w->backend = f->backend;
 	w->stream = TAKE_PTR(a->stream);
-	out->stream = &watch_ops;
+	out->stream = a->stream_whole ? &list_ops : &watch_ops;
 	out->stream_ctx = w;
 	metrics_add(metrics_get(&streams_open, NULL), 0, 1);
 	w->backend->on_wake(w->stream, wake, out->handle);

@@ -261,7 +261,7 @@ static int respond(struct collection *c, uint64_t at)
 		return e;
 	json_array_foreach (c->found, i, v)
 		apiserver_listing_tree(&l, v);
-	e = apiserver_listing_end(&l, at, "", -1);
+	e = apiserver_listing_end(c->q, &l, at, "", -1);
 	apiserver_listing_done(&l);
 	return e;
 }

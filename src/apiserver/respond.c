@@ -139,7 +139,7 @@ int apiserver_listing_begin(struct apiserver_request *q, struct apiserver_listin
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	if (apiserver_accept_check(&q->accept, true, q->r->list_kind, &err) < 0)
 		return apiserver_refuse(q->st, 406, "NotAcceptable", "%s", err.s);
-	*l = (struct apiserver_listing){ .q = q, .items = STRBUF_INIT };
+	*l = (struct apiserver_listing){ .r = q->r, .accept = q->accept, .items = STRBUF_INIT };
 	set_table(q, &l->table);
 	l->raw = q->accept.as == APISERVER_AS_OBJECT && apiserver_object_raw(q->r);
 	return 0;
@@ -155,14 +155,14 @@ void apiserver_listing_raw(struct apiserver_listing *l, struct slice text)
 {
 	separate(l);
 	strbuf_addc(&l->items, '{');
-	strbuf_add_slice(&l->items, apiserver_text_inner(l->q->r, text));
+	strbuf_add_slice(&l->items, apiserver_text_inner(l->r, text));
 }
 
 /* Items of built-in kinds do not say again what they are. */
 static void add_item(struct apiserver_listing *l, const json_t *o)
 {
 	json_t *copy = json_copy((json_t *)(uintptr_t)o);
-	if (l->q->r->built_in) {
+	if (l->r->built_in) {
 		json_object_del(copy, "kind");
 		json_object_del(copy, "apiVersion");
 	}
@@ -172,15 +172,15 @@ static void add_item(struct apiserver_listing *l, const json_t *o)
 
 void apiserver_listing_tree(struct apiserver_listing *l, const json_t *o)
 {
-	if (l->q->accept.as == APISERVER_AS_TABLE) {
+	if (l->accept.as == APISERVER_AS_TABLE) {
 		apiserver_table_row(&l->items, &l->table, o);
 		return;
 	}
 	separate(l);
-	if (l->q->accept.as == APISERVER_AS_OBJECT)
+	if (l->accept.as == APISERVER_AS_OBJECT)
 		add_item(l, o);
 	else
-		apiserver_partial(&l->items, l->q->accept.meta_version, o);
+		apiserver_partial(&l->items, l->accept.meta_version, o);
 }
 
 static json_t *list_meta(const struct apiserver_listing *l, uint64_t revision, const char *token,
@@ -190,7 +190,7 @@ static json_t *list_meta(const struct apiserver_listing *l, uint64_t revision, c
 	json_t *meta = json_object();
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)revision);
 	json_object_set_new(meta, "resourceVersion", json_string(text));
-	if (token[0] != '\0' || (!l->q->r->built_in && l->q->accept.as == APISERVER_AS_OBJECT))
+	if (token[0] != '\0' || (!l->r->built_in && l->accept.as == APISERVER_AS_OBJECT))
 		json_object_set_new(meta, "continue", json_string(token));
 	if (left >= 0)
 		json_object_set_new(meta, "remainingItemCount", json_integer(left));
@@ -199,35 +199,66 @@ static json_t *list_meta(const struct apiserver_listing *l, uint64_t revision, c
 
 static void add_head(const struct apiserver_listing *l, const json_t *meta, struct strbuf *out)
 {
-	const struct apiserver_resource *r = l->q->r;
+	const struct apiserver_resource *r = l->r;
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
-	if (l->q->accept.as == APISERVER_AS_TABLE) {
+	if (l->accept.as == APISERVER_AS_TABLE) {
 		apiserver_table_begin(out, &l->table, meta, true);
 		return;
 	}
-	bool whole = l->q->accept.as == APISERVER_AS_OBJECT;
+	bool whole = l->accept.as == APISERVER_AS_OBJECT;
 	if (whole)
 		strbuf_addf(&version, "%s%s%s", r->kind->group,
 			    r->kind->group[0] != '\0' ? "/" : "", r->version);
 	else
-		strbuf_addf(&version, "meta.k8s.io/%s", l->q->accept.meta_version);
+		strbuf_addf(&version, "meta.k8s.io/%s", l->accept.meta_version);
 	strbuf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":",
 		    whole ? r->list_kind : "PartialObjectMetadataList", version.s);
 	add_json(out, meta, JSON_COMPACT);
 	strbuf_adds(out, ",\"items\":[");
 }
 
-int apiserver_listing_end(struct apiserver_listing *l, uint64_t revision, const char *token,
-			  int64_t left)
+const char apiserver_listing_close[] = "]}\n";
+
+/* Other forms need the tree of the whole. */
+bool apiserver_listing_flows(const struct apiserver_request *q)
 {
-	struct strbuf *out = &l->q->answer->body;
-	json_t *meta = list_meta(l, revision, token, left);
+	return q->c->method == HTTP_GET && q->accept.form == APISERVER_FORM_JSON &&
+	       !q->accept.pretty;
+}
+
+static void begin_body(struct apiserver_request *q, struct apiserver_listing *l, json_t *meta)
+{
+	struct strbuf *out = &q->answer->body;
 	add_head(l, meta, out);
 	json_decref(meta);
 	strbuf_add(out, l->items.s, l->items.n);
-	strbuf_adds(out, "]}");
-	finish_text(l->q);
+	strbuf_reset(&l->items);
+}
+
+int apiserver_listing_end(struct apiserver_request *q, struct apiserver_listing *l,
+			  uint64_t revision, const char *token, int64_t left)
+{
+	begin_body(q, l, list_meta(l, revision, token, left));
+	strbuf_adds(&q->answer->body, "]}");
+	finish_text(q);
 	return 0;
+}
+
+void apiserver_listing_open(struct apiserver_request *q, struct apiserver_listing *l,
+			    uint64_t revision)
+{
+	begin_body(q, l, list_meta(l, revision, "", -1));
+	q->answer->status = 200;
+	q->answer->content_type = "application/json";
+}
+
+void apiserver_listing_more(struct apiserver_listing *l, struct strbuf *out)
+{
+	if (l->items.n == 0)
+		return;
+	strbuf_addc(out, ',');
+	strbuf_add(out, l->items.s, l->items.n);
+	strbuf_reset(&l->items);
 }
 
 void apiserver_listing_done(struct apiserver_listing *l)

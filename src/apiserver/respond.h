@@ -19,7 +19,8 @@ void apiserver_respond_refusal(struct apiserver_request *q);
 
 /* A list, item by item. */
 struct apiserver_listing {
-	struct apiserver_request *q;
+	const struct apiserver_resource *r;
+	struct apiserver_accept accept;
 	struct strbuf items; /* as text */
 	struct apiserver_table table;
 	bool raw; /* stored texts are what is asked for: no tree needed */
@@ -28,8 +29,15 @@ MUST_CHECK int apiserver_listing_begin(struct apiserver_request *q, struct apise
 void apiserver_listing_raw(struct apiserver_listing *l, struct slice text);
 void apiserver_listing_tree(struct apiserver_listing *l, const json_t *o);
 /* Finishes the answer. `token` "" for none, `left` negative: not said. */
-int apiserver_listing_end(struct apiserver_listing *l, uint64_t revision, const char *token,
-			  int64_t left);
+int apiserver_listing_end(struct apiserver_request *q, struct apiserver_listing *l,
+			  uint64_t revision, const char *token, int64_t left);
+/* Can it be sent piece by piece? Its answer then begins with this, and the items so far; more of
+ * them follow, and the end. */
+bool apiserver_listing_flows(const struct apiserver_request *q);
+void apiserver_listing_open(struct apiserver_request *q, struct apiserver_listing *l,
+			    uint64_t revision);
+void apiserver_listing_more(struct apiserver_listing *l, struct strbuf *out);
+extern const char apiserver_listing_close[];
 void apiserver_listing_done(struct apiserver_listing *l);
 
 /* An object of an event, by the request's form: appended. `first`: with a Table's columns. */

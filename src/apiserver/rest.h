@@ -79,6 +79,7 @@ struct apiserver_answer {
 	char etag[48];			 /* "" for none */
 	unsigned retry_after_s;		 /* 0 for none */
 	struct apiserver_stream *stream; /* the caller's: pull, then free; NULL: body is all */
+	bool stream_whole;		 /* it is one document with the body */
 };
 
 /* Any thread, many at a time; may wait for the disk. `ret` is set up by it; free with

@@ -20,6 +20,7 @@
 #include "apiserver/ticker.h"
 
 struct apiserver_collector;
+struct apiserver_filler;
 
 struct apiserver_api {
 	struct apiserver_store *store;
@@ -27,6 +28,7 @@ struct apiserver_api {
 	struct apiserver_addresses *addresses;
 	struct apiserver_collector *collector;
 	struct apiserver_ticker *ticker;
+	struct apiserver_filler *filler;
 };
 
 /* One request on its way. */

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "apiserver/key.h"
+
+enum { NAME_MAX_BYTES = 253 };
 
 static bool is_known(const struct apiserver_resource *r, const char *field)
 {
@@ -99,6 +102,7 @@ int apiserver_selection_parse(const struct apiserver_resource *r, const char *la
 		return apiserver_bad_request(st, "unable to parse requirement: %s", err);
 	int e = parse_fields(r, field, ret, st);
 	ret->all = ret->label.n == 0 && ret->field.n == 0;
+	ret->by_name = ret->label.n == 0 && ret->field.n == 1 && ret->name != NULL;
 	return e;
 }
 
@@ -111,4 +115,14 @@ bool apiserver_selection_match(const struct apiserver_selection *s, const json_t
 {
 	return s->all || (api_label_selector_match(&s->label, api_get(o, "metadata.labels")) &&
 			  api_field_selector_match(&s->field, o));
+}
+
+void apiserver_selection_prefix(const struct apiserver_selection *s,
+				const struct apiserver_resource *r, const char *ns,
+				struct strbuf *out)
+{
+	/* A longer name is none, and would make no key. */
+	bool known = s->name != NULL && strlen(s->name) <= NAME_MAX_BYTES &&
+		     (ns != NULL || !r->kind->namespaced);
+	apiserver_key(out, r->stored->kind, ns, known ? s->name : NULL);
 }

@@ -17,6 +17,7 @@ struct apiserver_selection {
 	struct api_selector label, field;
 	bool all;	  /* nothing is left out */
 	const char *name; /* the only name that can match, or NULL */
+	bool by_name;	  /* and all of that name match */
 };
 
 /* Done with apiserver_selection_done, also after a refusal. */
@@ -25,6 +26,10 @@ MUST_CHECK int apiserver_selection_parse(const struct apiserver_resource *r, con
 					 struct apiserver_status *st);
 void apiserver_selection_done(struct apiserver_selection *s);
 bool apiserver_selection_match(const struct apiserver_selection *s, const json_t *o);
+/* What the keys of all that can match begin with. */
+void apiserver_selection_prefix(const struct apiserver_selection *s,
+				const struct apiserver_resource *r, const char *ns,
+				struct strbuf *out);
 
 /* What the server says of a bad label selector; false, and nothing added, when it is a good one. */
 bool apiserver_label_selector_error(const char *text, struct strbuf *out);

@@ -127,6 +127,11 @@ MUST_CHECK int apiserver_watch_new(struct apiserver_store *s, const char *prefix
 /* When it has returned, wake is not running and not called any more; so a lock that wake takes must
  * not be held here. Wake itself may free its watch. NULL is fine. */
 void apiserver_watch_free(struct apiserver_watch *w);
+/* As next, but only what is in memory: ERR_NOTFOUND when the table must be read first. */
+MUST_CHECK int apiserver_watch_take(struct apiserver_watch *w, const struct apiserver_event **ret,
+				    uint64_t *ret_at);
+/* Reads a part of the table, which may have nothing for the watch. ERR_GONE. */
+MUST_CHECK int apiserver_watch_read(struct apiserver_watch *w);
 /* The next change of the watch's keys, in order: 1 and the event, which stays valid until the next
  * call; 0: none now, *ret_at is the revision up to which the watch has seen all (for bookmarks).
  * ERR_GONE: the watcher fell behind what is kept. Any thread, one at a time. */

@@ -84,8 +84,7 @@ static int read_rows(struct apiserver_watch *w, struct store_db *db)
 	return r;
 }
 
-/* Reads on behind w->at. */
-static int read_chunk(struct apiserver_watch *w)
+int apiserver_watch_read(struct apiserver_watch *w)
 {
 	struct store_db *db;
 	int r = store_read_lend(w->store, &db);
@@ -150,27 +149,33 @@ static int take_from_ring(struct apiserver_watch *w)
 	return r;
 }
 
+int apiserver_watch_take(struct apiserver_watch *w, const struct apiserver_event **ret,
+			 uint64_t *ret_at)
+{
+	int r = 1;
+	store_event_unref(TAKE_PTR(w->current));
+	if (w->chunk != NULL) {
+		w->current = w->chunk;
+		w->chunk = w->current->next;
+	} else {
+		r = take_from_ring(w);
+	}
+	if (r == 0)
+		*ret_at = w->at;
+	else if (r == 1)
+		*ret = &w->current->e;
+	return r;
+}
+
 int apiserver_watch_next(struct apiserver_watch *w, const struct apiserver_event **ret,
 			 uint64_t *ret_at)
 {
-	store_event_unref(TAKE_PTR(w->current));
-	int r = 0;
-	while (r == 0 && w->chunk == NULL) {
-		r = take_from_ring(w);
-		if (r == 0) {
-			*ret_at = w->at;
-			return 0;
-		}
-		if (r == ERR_NOTFOUND)
-			r = read_chunk(w);
+	int r;
+	while ((r = apiserver_watch_take(w, ret, ret_at)) == ERR_NOTFOUND) {
+		r = apiserver_watch_read(w);
+		if (r < 0)
+			break;
 	}
-	if (w->chunk != NULL && r == 0) {
-		w->current = w->chunk;
-		w->chunk = w->current->next;
-		r = 1;
-	}
-	if (r == 1)
-		*ret = &w->current->e;
 	return r;
 }
 

@@ -1,27 +1,27 @@
 /* WATCH: a stream of events, made one at a time when somebody takes them, so that a slow client
  * costs a buffer of one event. First the state (where it is asked for), read page by page at one
  * revision; then what happened behind it. */
-#include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/key.h"
 #include "apiserver/respond.h"
 #include "apiserver/selection.h"
+#include "apiserver/stream.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
 enum {
-	PAGE_ROWS = 64,
+	/* Events looked at in vain while others wait; more are left to the filler. */
+	SWIFT_EVENTS = 32,
 	TIMEOUT_MIN_S = 1800, /* where the client names none, it is drawn from here to twice that */
 	BOOKMARK_DEFAULT_S = 60,
 	LAST_BOOKMARK_S = 2, /* before the end */
 };
 
-struct apiserver_stream {
+struct watching {
+	struct apiserver_stream stream;
 	struct apiserver_api *a;
 	const struct apiserver_resource *r;
 	struct apiserver_selection sel;
@@ -30,56 +30,49 @@ struct apiserver_stream {
 	struct apiserver_table table;
 	struct strbuf prefix;
 	struct apiserver_watch *watch;
-
-	struct strbuf out; /* one or more whole events */
-	size_t sent;
 	bool first; /* the next event is the first one */
-	bool ended; /* what is in `out` is the last */
 
 	bool initial; /* the state is still being told */
 	bool tell_end;
+	size_t rows; /* of the page */
+	bool cut;    /* it ended before the state did */
 	struct strbuf after;
 	uint64_t at; /* revision of the state, later of the latest event */
 
 	bool bookmarks;
 	uint64_t end_ns, bookmark_ns; /* when the next is due */
 	struct apiserver_tick *tick;
-
-	pthread_mutex_t lock; /* guards the three below */
-	void (*wake)(void *ctx);
-	void *wake_ctx;
-	bool woken;
 };
 
 /* ---- events ---- */
 
-static void add_event(struct apiserver_stream *s, const char *type, const json_t *o)
+static void add_event(struct watching *s, const char *type, const json_t *o)
 {
-	strbuf_addf(&s->out, "{\"type\":\"%s\",\"object\":", type);
-	apiserver_respond_event(&s->accept, &s->table, o, s->first, &s->out);
-	strbuf_adds(&s->out, "}\n");
+	strbuf_addf(&s->stream.out, "{\"type\":\"%s\",\"object\":", type);
+	apiserver_respond_event(&s->accept, &s->table, o, s->first, &s->stream.out);
+	strbuf_adds(&s->stream.out, "}\n");
 	s->first = false;
 }
 
-static void add_raw(struct apiserver_stream *s, const char *type, struct slice text)
+static void add_raw(struct watching *s, const char *type, struct slice text)
 {
-	strbuf_addf(&s->out, "{\"type\":\"%s\",\"object\":", type);
-	strbuf_add_slice(&s->out, text);
-	strbuf_adds(&s->out, "}\n");
+	strbuf_addf(&s->stream.out, "{\"type\":\"%s\",\"object\":", type);
+	strbuf_add_slice(&s->stream.out, text);
+	strbuf_adds(&s->stream.out, "}\n");
 	s->first = false;
 }
 
-static void add_error(struct apiserver_stream *s, const struct apiserver_status *st)
+static void add_error(struct watching *s, const struct apiserver_status *st)
 {
 	json_t *o = apiserver_status_tree(st);
 	char *text = json_dumps(o, JSON_COMPACT);
 	add_raw(s, "ERROR", slice_of(text));
 	free(text);
 	json_decref(o);
-	s->ended = true;
+	s->stream.ended = true;
 }
 
-static void add_bookmark(struct apiserver_stream *s, bool end_of_state)
+static void add_bookmark(struct watching *s, bool end_of_state)
 {
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
 	strbuf_addf(&version, "%s%s%s", s->r->kind->group, s->r->kind->group[0] != '\0' ? "/" : "",
@@ -100,25 +93,30 @@ static void add_bookmark(struct apiserver_stream *s, bool end_of_state)
 	json_decref(o);
 }
 
-static bool is_raw(const struct apiserver_stream *s)
+static bool is_raw(const struct watching *s)
 {
 	return s->accept.as == APISERVER_AS_OBJECT && apiserver_object_raw(s->r);
 }
 
+/* Does the key say all that the selectors ask? */
+static bool by_key(const struct watching *s)
+{
+	return s->sel.all || s->sel.by_name;
+}
+
 /* Is it of interest, told by its text? The tree too where it had to be made. */
-static bool looks_wanted(const struct apiserver_stream *s, struct slice text, json_t **ret)
+static bool looks_wanted(const struct watching *s, struct slice text, json_t **ret)
 {
 	*ret = NULL;
 	if (text.n == 0)
 		return false;
-	if (s->sel.all && is_raw(s))
+	if (by_key(s) && is_raw(s))
 		return true;
 	*ret = apiserver_object_parse(s->r, text);
 	return *ret != NULL && apiserver_selection_match(&s->sel, *ret);
 }
 
-static void add_version(struct apiserver_stream *s, const char *type, struct slice text,
-			const json_t *o)
+static void add_version(struct watching *s, const char *type, struct slice text, const json_t *o)
 {
 	if (is_raw(s))
 		add_raw(s, type, text);
@@ -126,14 +124,14 @@ static void add_version(struct apiserver_stream *s, const char *type, struct sli
 		add_event(s, type, o);
 }
 
-static bool other_name(const struct apiserver_stream *s, const char *key)
+static bool other_name(const struct watching *s, const char *key)
 {
 	return s->sel.name != NULL && strcmp(strrchr(key, '/') + 1, s->sel.name) != 0;
 }
 
 /* An object that ceases to match is deleted to this watcher: it sees the last one that did, with
  * the revision of the change. */
-static void tell(struct apiserver_stream *s, const struct apiserver_event *e)
+static void tell(struct watching *s, const struct apiserver_event *e)
 {
 	json_t *now, *was = NULL;
 	s->at = e->revision;
@@ -146,7 +144,7 @@ static void tell(struct apiserver_stream *s, const struct apiserver_event *e)
 		return;
 	}
 	bool is = looks_wanted(s, e->value, &now);
-	bool had = e->replaced != 0 && (s->sel.all || looks_wanted(s, e->before, &was));
+	bool had = e->replaced != 0 && (by_key(s) || looks_wanted(s, e->before, &was));
 	if (is)
 		add_version(s, had ? "MODIFIED" : "ADDED", e->value, now);
 	else if (had) {
@@ -161,17 +159,19 @@ static void tell(struct apiserver_stream *s, const struct apiserver_event *e)
 
 static int add_row(void *ctx, const struct apiserver_row *row)
 {
-	struct apiserver_stream *s = ctx;
+	struct watching *s = ctx;
 	json_t *o = NULL;
 	strbuf_reset(&s->after);
 	strbuf_adds(&s->after, row->key);
 	if (!other_name(s, row->key) && looks_wanted(s, row->value, &o))
 		add_version(s, "ADDED", row->value, o);
 	json_decref(o);
-	return 0;
+	s->rows++;
+	s->cut = s->stream.out.n >= APISERVER_PIECE_BYTES || s->rows == APISERVER_PIECE_ROWS;
+	return s->cut;
 }
 
-static void end_with(struct apiserver_stream *s, int error)
+static void end_with(struct watching *s, int error)
 {
 	struct apiserver_status st = APISERVER_STATUS_INIT;
 	if (error == ERR_GONE)
@@ -186,27 +186,24 @@ static void end_with(struct apiserver_stream *s, int error)
 
 static void watch_woken(void *ctx);
 
-static void begin_watch(struct apiserver_stream *s)
+static void begin_watch(struct watching *s)
 {
 	int e = apiserver_watch_new(s->a->store, s->prefix.s, s->at, watch_woken, s, &s->watch);
 	if (e < 0)
 		end_with(s, e);
 }
 
-static void next_page(struct apiserver_stream *s)
+static void next_page(struct watching *s)
 {
 	struct apiserver_range range = { .prefix = s->prefix.s,
 					 .after = s->after.n != 0 ? s->after.s : NULL,
-					 .at = s->at,
-					 .limit = PAGE_ROWS };
-	uint64_t at, left;
-	int e = apiserver_store_list(s->a->store, &range, add_row, s, &at, &left);
-	if (e < 0) {
+					 .at = s->at };
+	s->rows = 0;
+	s->cut = false;
+	int e = apiserver_store_list(s->a->store, &range, add_row, s, &s->at, NULL);
+	if (e < 0)
 		end_with(s, e);
-		return;
-	}
-	s->at = at;
-	if (left != 0)
+	if (e < 0 || s->cut)
 		return;
 	s->initial = false;
 	if (s->tell_end)
@@ -216,12 +213,12 @@ static void next_page(struct apiserver_stream *s)
 
 /* ---- time ---- */
 
-static void set_tick(struct apiserver_stream *s)
+static void set_tick(struct watching *s)
 {
 	apiserver_tick_set(s->tick, MIN(s->end_ns, s->bookmark_ns));
 }
 
-static uint64_t bookmark_after(const struct apiserver_stream *s, uint64_t now)
+static uint64_t bookmark_after(const struct watching *s, uint64_t now)
 {
 	uint64_t every = s->a->conf.bookmark_ns != 0 ? s->a->conf.bookmark_ns
 						     : BOOKMARK_DEFAULT_S * NS_PER_S;
@@ -232,11 +229,11 @@ static uint64_t bookmark_after(const struct apiserver_stream *s, uint64_t now)
 }
 
 /* Looks at the clock when there is nothing else to tell. */
-static void look_at_clock(struct apiserver_stream *s)
+static void look_at_clock(struct watching *s)
 {
 	uint64_t now = clock_mono_ns();
 	if (now >= s->end_ns) {
-		s->ended = true;
+		s->stream.ended = true;
 		return;
 	}
 	if (now >= s->bookmark_ns) {
@@ -246,91 +243,75 @@ static void look_at_clock(struct apiserver_stream *s)
 	set_tick(s);
 }
 
-/* ---- pulling ---- */
+/* ---- producing ---- */
 
-/* Puts something into `out`, ends the stream, or leaves all as it is: nothing now. */
-static void produce(struct apiserver_stream *s)
+/* Events until one is told. True: not all was looked at. */
+static bool tell_next(struct watching *s, bool swift)
 {
 	const struct apiserver_event *e;
 	uint64_t at;
-	int r = 1;
-	while (s->out.n == 0 && !s->ended && s->initial)
-		next_page(s);
-	/* Also where something happens all the time. */
-	if (!s->initial && clock_mono_ns() >= s->end_ns)
-		s->ended = true;
-	while (s->out.n == 0 && !s->ended && r == 1 && s->watch != NULL) {
-		r = apiserver_watch_next(s->watch, &e, &at);
+	size_t looks = swift ? SWIFT_EVENTS : APISERVER_PIECE_ROWS;
+	while (s->stream.out.n == 0 && !s->stream.ended && s->watch != NULL) {
+		if (looks-- == 0)
+			return true;
+		int r = apiserver_watch_take(s->watch, &e, &at);
+		if (r == ERR_NOTFOUND && swift)
+			return true;
+		if (r == ERR_NOTFOUND)
+			r = apiserver_watch_read(s->watch) == 0 ? 2 : ERR_GONE;
 		if (r == 1)
 			tell(s, e);
-		else if (r == 0)
-			s->at = MAX(s->at, at);
-		else
-			s->ended = true; /* it fell behind: it may come back at its version */
+		else if (r < 0)
+			s->stream.ended =
+				true; /* it fell behind: it may come back at its version */
+		if (r != 0)
+			continue;
+		s->at = MAX(s->at, at);
+		break;
 	}
-	if (s->out.n == 0 && !s->ended)
-		look_at_clock(s);
+	return false;
 }
 
-ssize_t apiserver_stream_pull(struct apiserver_stream *s, char *buf, size_t n)
+static bool produce(struct apiserver_stream *stream, bool swift)
 {
-	size_t put = 0;
-	while (put < n) {
-		if (s->sent == s->out.n) {
-			strbuf_reset(&s->out);
-			s->sent = 0;
-			if (!s->ended)
-				produce(s);
-			if (s->out.n == 0)
-				break;
-		}
-		size_t part = MIN(n - put, s->out.n - s->sent);
-		memcpy(buf + put, s->out.s + s->sent, part);
-		s->sent += part;
-		put += part;
+	struct watching *s = CONTAINER_OF(stream, struct watching, stream);
+	if (s->initial) {
+		if (!swift)
+			next_page(s);
+		return swift || s->initial;
 	}
-	if (put != 0)
-		return (ssize_t)put;
-	return s->ended ? -1 : 0;
+	/* Also where something happens all the time. */
+	if (clock_mono_ns() >= s->end_ns)
+		stream->ended = true;
+	if (tell_next(s, swift))
+		return true;
+	if (stream->out.n == 0 && !stream->ended)
+		look_at_clock(s);
+	return false;
 }
-
-/* ---- waking ---- */
 
 static void watch_woken(void *ctx)
 {
-	struct apiserver_stream *s = ctx;
-	pthread_mutex_lock(&s->lock);
-	s->woken = true;
-	if (s->wake != NULL)
-		s->wake(s->wake_ctx);
-	pthread_mutex_unlock(&s->lock);
+	struct watching *s = ctx;
+	apiserver_stream_woken(&s->stream);
 }
 
-void apiserver_stream_on_wake(struct apiserver_stream *s, void (*wake)(void *ctx), void *ctx)
+static void free_watching(struct apiserver_stream *stream)
 {
-	pthread_mutex_lock(&s->lock);
-	s->wake = wake;
-	s->wake_ctx = ctx;
-	if (s->woken && wake != NULL)
-		wake(ctx);
-	pthread_mutex_unlock(&s->lock);
-}
-
-void apiserver_stream_free(struct apiserver_stream *s)
-{
-	if (s == NULL)
-		return;
+	struct watching *s = CONTAINER_OF(stream, struct watching, stream);
 	apiserver_tick_free(s->tick);
+	/* The filler before the watch, which it may be about to make. */
+	apiserver_stream_done(stream);
 	apiserver_watch_free(s->watch);
 	apiserver_selection_done(&s->sel);
-	strbuf_done(&s->out);
 	strbuf_done(&s->prefix);
 	strbuf_done(&s->after);
-	pthread_mutex_destroy(&s->lock);
 	free(s->label);
 	free(s->field);
 	free(s);
 }
+
+static const struct apiserver_stream_ops watch_ops = { produce, free_watching };
 
 /* ---- beginning ---- */
 
@@ -343,10 +324,10 @@ static uint64_t timeout_ns(int64_t asked_s)
 	return (TIMEOUT_MIN_S + rng_below(&rng, TIMEOUT_MIN_S)) * NS_PER_S;
 }
 
-static struct apiserver_stream *stream_new(struct apiserver_request *q,
-					   const struct apiserver_list_options *o)
+static struct watching *watching_new(struct apiserver_request *q,
+				     const struct apiserver_list_options *o)
 {
-	struct apiserver_stream *s = xcalloc(1, sizeof(*s));
+	struct watching *s = xcalloc(1, sizeof(*s));
 	uint64_t now = clock_mono_ns();
 	s->a = q->a;
 	s->r = q->r;
@@ -355,22 +336,20 @@ static struct apiserver_stream *stream_new(struct apiserver_request *q,
 					     .meta_version = q->accept.meta_version,
 					     .include = q->include };
 	strbuf_init(&s->prefix);
-	strbuf_init(&s->out);
+	apiserver_stream_init(&s->stream, q->a->filler, &watch_ops);
 	strbuf_init(&s->after);
-	pthread_mutex_init(&s->lock, NULL);
 	s->label = xstrdup(o->label);
 	s->field = xstrdup(o->field);
 	s->first = true;
 	s->bookmarks = o->bookmarks;
 	s->end_ns = now + timeout_ns(o->timeout_s);
 	s->bookmark_ns = bookmark_after(s, now);
-	apiserver_key(&s->prefix, q->r->stored->kind, q->route.ns, NULL);
 	s->tick = apiserver_tick_new(q->a->ticker, watch_woken, s);
 	return s;
 }
 
 /* From which revision, and with the state first? */
-static int set_start(struct apiserver_request *q, struct apiserver_stream *s,
+static int set_start(struct apiserver_request *q, struct watching *s,
 		     const struct apiserver_list_options *o)
 {
 	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
@@ -399,17 +378,21 @@ int apiserver_do_watch(struct apiserver_request *q, const struct apiserver_list_
 	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_WATCH);
 	if (e < 0)
 		return e;
-	struct apiserver_stream *s = stream_new(q, o);
+	struct watching *s = watching_new(q, o);
 	e = apiserver_selection_parse(q->r, s->label, s->field, &s->sel, q->st);
+	apiserver_selection_prefix(&s->sel, q->r, q->route.ns, &s->prefix);
 	if (e == 0)
 		e = set_start(q, s, o);
 	if (e < 0) {
-		apiserver_stream_free(s);
+		free_watching(&s->stream);
 		return e;
 	}
+	/* A small state needs nobody else. */
+	if (s->initial)
+		next_page(s);
 	set_tick(s);
 	q->answer->status = 200;
 	q->answer->content_type = apiserver_accept_type(&q->accept);
-	q->answer->stream = s;
+	q->answer->stream = &s->stream;
 	return 0;
 }
