@@ -93,6 +93,8 @@ struct apiserver_write {
 	uint64_t expect;	 /* the version it replaces; 0: there must be none */
 	bool remove;		 /* a tombstone: its value is the object as it was, with the new
 				    revision, for watchers */
+	bool frees;		 /* leads to a removal: written even when the disk is full, as
+				    removals are, while the room kept for them lasts */
 	struct slice head, tail; /* the value, less its revision between them */
 };
 

@@ -139,6 +139,10 @@ static int checkpoint_job(struct apiserver_store *s, void *ctx)
 static int on_writer(struct apiserver_store *s, int (*fn)(struct apiserver_store *, void *),
 		     void *ctx)
 {
+	int r = store_write_job(s, &(struct store_job){ .run = fn, .ctx = ctx });
+	if (r != ERR_SPACE || atomic_load(&s->tight))
+		return r;
+	store_spare_give(s);
 	return store_write_job(s, &(struct store_job){ .run = fn, .ctx = ctx });
 }
 
@@ -152,7 +156,7 @@ static bool pause_for(struct store_compactor *c, uint64_t ns)
 	t.tv_nsec = (long)(ns % NS_PER_S);
 	pthread_mutex_lock(&c->lock);
 	int r = 0;
-	while (!c->closing && r != ETIMEDOUT)
+	while (!c->closing && !c->hurry && r != ETIMEDOUT)
 		r = pthread_cond_timedwait(&c->cond, &c->lock, &t);
 	bool closing = c->closing;
 	pthread_mutex_unlock(&c->lock);
@@ -195,16 +199,29 @@ static uint64_t target(const struct store_compactor *c, uint64_t now, uint64_t r
 	return revision > c->keep_revisions ? MIN(old, revision - c->keep_revisions) : 0;
 }
 
+static bool take_hurry(struct store_compactor *c)
+{
+	pthread_mutex_lock(&c->lock);
+	bool hurry = c->hurry;
+	c->hurry = false;
+	pthread_mutex_unlock(&c->lock);
+	return hurry;
+}
+
 static void tick(struct apiserver_store *s)
 {
 	struct store_compactor *c = &s->compactor;
 	uint64_t now = clock_mono_ns(), revision = apiserver_store_revision(s);
 	take_sample(c, now, revision);
-	uint64_t to = target(c, now, revision);
+	/* Who has removed something wants its room now. */
+	bool all = take_hurry(c) || atomic_load(&s->tight);
+	uint64_t to = all ? revision : target(c, now, revision);
 	if (to <= apiserver_store_compacted(s) && !c->undone)
 		return;
 	int r = apiserver_store_compact(s, to);
 	c->undone = r < 0;
+	if (r == 0 && atomic_load(&s->tight))
+		store_spare_make(s);
 	if (r < 0 && s->conf.trouble != NULL) {
 		char text[512];
 		snprintf(text, sizeof(text),
@@ -243,6 +260,15 @@ int store_compact_start(struct apiserver_store *s)
 	int r = store_thread(&c->thread, compactor_main, s);
 	c->started = r == 0;
 	return r;
+}
+
+void store_compact_hurry(struct apiserver_store *s)
+{
+	struct store_compactor *c = &s->compactor;
+	pthread_mutex_lock(&c->lock);
+	c->hurry = true;
+	pthread_cond_broadcast(&c->cond);
+	pthread_mutex_unlock(&c->lock);
 }
 
 void store_compact_stop(struct apiserver_store *s)

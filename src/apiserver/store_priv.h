@@ -10,6 +10,7 @@
  *	store_ring.c	events, the ring, waking watchers
  *	store_watch.c	watches: from the table first, then from the ring
  *	store_compact.c	forgetting history
+ *	store_spare.c	room for removals when the disk is full
  *	store_backup.c	copies
  *	store_restore.c	and back */
 #pragma once
@@ -35,6 +36,8 @@ enum {
 	STORE_BUSY_MS = 5000,
 	STORE_SAMPLES = 64,
 	STORE_RESERVE = 1 << 20, /* revisions, see store_high.c */
+	/* More than the log holds that cannot be put into the file when that cannot grow. */
+	STORE_SPARE_BYTES = 8 << 20,
 };
 
 /* ---- a connection ---- */
@@ -197,6 +200,7 @@ struct store_job {
 	uint64_t revision;
 	size_t conflict;
 	/* The writer's. */
+	bool passed_over; /* there is no room for it */
 	struct store_event *events, **events_end;
 	struct store_job *next;
 	bool finished;
@@ -243,15 +247,24 @@ struct store_compactor {
 	struct store_sample sample[STORE_SAMPLES]; /* oldest first */
 	size_t n_samples;
 	bool undone;	      /* there may be rows below the point */
-	pthread_mutex_t lock; /* guards `closing` */
+	pthread_mutex_t lock; /* guards `closing` and `hurry` */
 	pthread_cond_t cond;
-	bool closing;
+	bool closing, hurry;
 };
 
 MUST_CHECK int store_compact_start(struct apiserver_store *s);
 /* Ends its thread, while the writer is still there; and what is left, when it is not. */
 void store_compact_stop(struct apiserver_store *s);
 void store_compact_done(struct apiserver_store *s);
+/* Do it now, and keep no history: space is short. */
+void store_compact_hurry(struct apiserver_store *s);
+
+/* ---- the spare ---- */
+
+/* True: it is there. False: there is no room for it, and the store is tight. */
+bool store_spare_make(struct apiserver_store *s);
+/* Gives its room up. */
+void store_spare_give(struct apiserver_store *s);
 
 /* ---- readers ---- */
 
@@ -276,4 +289,5 @@ struct apiserver_store {
 	struct store_pool pool;
 	struct store_ring ring;
 	_Atomic uint64_t compacted;
+	atomic_bool tight; /* there is no spare: only what leads to removals is written */
 };

@@ -127,7 +127,7 @@ static int apply_all(struct apiserver_store *s, struct store_job *batch)
 	struct store_writer *wr = &s->writer;
 	int r = store_db_run(&wr->db, SQL_BEGIN_WRITE);
 	for (struct store_job *j = batch; r == 0 && j != NULL; j = j->next)
-		r = apply(s, j);
+		r = j->passed_over ? 0 : apply(s, j);
 	if (r == 0)
 		r = store_db_run(&wr->db, SQL_COMMIT);
 	if (r < 0)
@@ -135,16 +135,56 @@ static int apply_all(struct apiserver_store *s, struct store_job *batch)
 	return r;
 }
 
+static bool frees(const struct store_job *j)
+{
+	for (size_t i = 0; i < j->n; i++)
+		if (!j->w[i].remove && !j->w[i].frees)
+			return false;
+	return true;
+}
+
+/* Of a batch, what may use the room kept for it. True: there is something. */
+static bool pass_over_others(struct store_job *batch)
+{
+	bool any = false;
+	for (struct store_job *j = batch; j != NULL; j = j->next) {
+		drop_events(j);
+		j->passed_over = !frees(j);
+		any |= !j->passed_over;
+	}
+	return any;
+}
+
+/* On a full disk, removals alone. */
+static int apply_what_fits(struct apiserver_store *s, struct store_job *batch)
+{
+	bool tight = atomic_load(&s->tight) && !store_spare_make(s);
+	if (!tight) {
+		int r = apply_all(s, batch);
+		if (r != ERR_SPACE)
+			return r;
+	}
+	if (!pass_over_others(batch))
+		return ERR_SPACE;
+	store_spare_give(s);
+	int r = apply_all(s, batch);
+	if (r == 0)
+		store_compact_hurry(s);
+	return r;
+}
+
 /* Durable first, then published, then answered, then watchers are woken. */
 static void commit(struct apiserver_store *s, struct store_job *batch)
 {
-	int r = apply_all(s, batch);
+	int r = apply_what_fits(s, batch);
 	struct store_event *list = NULL, **end = &list;
 	for (struct store_job *j = batch; j != NULL; j = j->next) {
 		if (r < 0) {
 			/* Also those refused: by what, perhaps, has not been kept. */
 			drop_events(j);
 			j->r = r;
+		} else if (j->passed_over) {
+			j->r = ERR_SPACE;
 		} else if (j->events != NULL) {
 			*end = j->events;
 			end = j->events_end;

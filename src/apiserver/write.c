@@ -162,6 +162,7 @@ static int put(struct apiserver_api *a, const struct apiserver_resource *r, cons
 		.key = key.s,
 		.expect = expect,
 		.remove = remove,
+		.frees = api_is_deleting(stored),
 		.head = apiserver_text_head(&text),
 		.tail = apiserver_text_tail(&text),
 	};
