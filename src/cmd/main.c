@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "cmd/cmd.h"
+#include "net/sock.h"
 
 static const struct {
 	const char *name;
@@ -57,6 +58,7 @@ static void open_standard_streams(void)
 int main(int argc, char **argv)
 {
 	open_standard_streams();
+	net_raise_low_ports();
 	if (argc > 0 && strcmp(base_name(argv[0]), "coredns") == 0)
 		return cmd_dns(argc, argv);
 	if (argc < 2) {

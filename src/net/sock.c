@@ -2,11 +2,13 @@
 #include "net/sock.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int set_int(int fd, int level, int name, int value)
@@ -87,6 +89,19 @@ unsigned long net_raise_file_limit(void)
 			l.rlim_cur = before;
 	}
 	return (unsigned long)l.rlim_cur;
+}
+
+void net_raise_low_ports(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	const uint32_t bit = CAP_TO_MASK(CAP_NET_BIND_SERVICE);
+	if (syscall(SYS_capget, &head, sets) != 0 ||
+	    (sets[0].permitted & ~sets[0].effective & bit) == 0)
+		return;
+	sets[0].effective |= bit;
+	/* What is permitted may be taken up: this cannot fail, and if it does, bind() says so. */
+	(void)!syscall(SYS_capset, &head, sets);
 }
 
 static int kernel_recvmmsg(int fd, struct mmsghdr *v, unsigned n)

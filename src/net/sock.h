@@ -16,6 +16,10 @@ MUST_CHECK int net_sock_tcp(const union net_addr *a, int backlog);
 
 /* Raises the soft limit of open files to the hard one; the limit then in force. */
 unsigned long net_raise_file_limit(void);
+/* Takes up the right to open ports below 1024 where the process may have it: an image whose program
+ * file only permits it (`cap_net_bind_service=p`) also starts where a pod's bounding set lacks it.
+ * It is the calling thread's, and that of threads started later. */
+void net_raise_low_ports(void);
 
 struct net_ops {
 	int (*recvmmsg)(int fd, struct mmsghdr *v, unsigned n);

@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -149,12 +151,42 @@ static void test_errors(void **state)
 	assert_int_equal(net_pktinfo_put(&a, buf), 0);
 }
 
+/* The sets of the calling process, or new ones. */
+static void caps(long call, struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3])
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	assert_int_equal(syscall(call, &head, sets), 0);
+}
+
+/* What is permitted becomes effective, and nothing else; where it is not permitted nothing changes.
+ */
+static void test_low_ports(void **state)
+{
+	(void)state;
+	struct __user_cap_data_struct had[_LINUX_CAPABILITY_U32S_3], sets[_LINUX_CAPABILITY_U32S_3];
+	caps(SYS_capget, had);
+	memcpy(sets, had, sizeof(sets));
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		sets[i].effective = 0;
+	caps(SYS_capset, sets);
+	for (int i = 0; i < 2; i++) { /* the second time there is nothing left to do */
+		net_raise_low_ports();
+		caps(SYS_capget, sets);
+		assert_int_equal(sets[0].effective,
+				 had[0].permitted & CAP_TO_MASK(CAP_NET_BIND_SERVICE));
+		assert_int_equal(sets[0].permitted, had[0].permitted);
+		assert_int_equal(sets[1].effective, 0);
+	}
+	caps(SYS_capset, had);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers_from_the_address_asked),
 		cmocka_unit_test(test_ports_are_shared),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_low_ports),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
