@@ -45,6 +45,7 @@ static int run(const struct dns_flags *f, uint16_t port, uint32_t max_tls)
 	struct control_opts o = {
 		.src = { .ctx = src,
 			 .name = confsource_name(src),
+			 .path = confsource_path(src),
 			 .load = load,
 			 .fallback = confsource_default(src) },
 		.server = { .default_port = port,

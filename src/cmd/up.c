@@ -125,7 +125,10 @@ static void started(void *ctx)
 static int run_dns(struct up *u)
 {
 	struct control_opts o = {
-		.src = { .ctx = u, .name = u->conf != NULL ? u->conf : "<up>", .load = load_text },
+		.src = { .ctx = u,
+			 .name = u->conf != NULL ? u->conf : "<up>",
+			 .path = u->file != NULL ? confsource_path(u->file) : NULL,
+			 .load = load_text },
 		.server = { .workers = server_default_workers(),
 			    .default_port = net_addr_port(&u->dns_addr),
 			    .explain = catalogue_explain },

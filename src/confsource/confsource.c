@@ -58,6 +58,11 @@ const char *confsource_name(const struct confsource *s)
 	return s->path != NULL ? s->path : "Corefile";
 }
 
+const char *confsource_path(const struct confsource *s)
+{
+	return s->is_stdin ? NULL : s->path;
+}
+
 int confsource_load(struct confsource *s, struct strbuf *out, char *why, size_t why_n)
 {
 	int r = 0;

@@ -16,6 +16,8 @@ struct confsource *confsource_new(const char *name, unsigned default_port);
 void confsource_free(struct confsource *s);
 /* What is served when there is no configuration: `.:PORT { whoami; log }`. */
 const char *confsource_default(const struct confsource *s);
+/* The file it is; NULL when it is none. */
+const char *confsource_path(const struct confsource *s);
 /* Shown in error positions. */
 const char *confsource_name(const struct confsource *s);
 /* The text now, replacing *out; standard input is read once and remembered. 0, or a negative code

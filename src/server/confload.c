@@ -13,13 +13,14 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "corefile/corefile.h"
+#include "server/confwatch.h"
 
 static int source_glob(void *ctx, const char *pattern, struct arena *a, const char *const **ret,
 		       size_t *ret_n)
 {
 	glob_t g = { 0 };
 	char absolute[PATH_MAX];
-	(void)ctx;
+	confwatch_pattern(ctx, pattern);
 	*ret_n = 0;
 	*ret = NULL;
 	if (glob(pattern, 0, NULL, &g) != 0) {
@@ -41,7 +42,7 @@ static int source_glob(void *ctx, const char *pattern, struct arena *a, const ch
 static int source_read(void *ctx, const char *path, struct arena *a, struct slice *ret)
 {
 	struct stat st;
-	(void)ctx;
+	confwatch_file(ctx, path);
 	/* A pipe without a writer must not hold us up. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -78,20 +79,37 @@ static void source_warn(void *ctx, struct srcpos pos, const char *text)
 	log_warn(NULL, "%s:%u:%u: %s", pos.file, pos.line, pos.col, text);
 }
 
-static const struct corefile_source files = {
-	.glob = source_glob, .read = source_read, .env = source_env, .warn = source_warn
-};
+static int parse(const struct confsrc *src, struct slice text, struct corefile **ret,
+		 struct srcerr *err)
+{
+	const struct corefile_source files = { .ctx = src->watch,
+					       .glob = source_glob,
+					       .read = source_read,
+					       .env = source_env,
+					       .warn = source_warn };
+	return corefile_parse(src->name, text, &files, ret, err);
+}
 
-int confload(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
+static int load_and_parse(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	char why[256];
+	if (src->path != NULL)
+		confwatch_file(src->watch, src->path);
 	int r = src->load(src->ctx, &text, why, sizeof(why));
 	if (r < 0) {
 		srcerr_set(err, (struct srcpos){ 0 }, "%s", why);
 		return r;
 	}
-	return corefile_parse(src->name, strbuf_slice(&text), &files, ret, err);
+	return parse(src, strbuf_slice(&text), ret, err);
+}
+
+int confload(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
+{
+	confwatch_begin(src->watch);
+	int r = load_and_parse(src, ret, err);
+	confwatch_end(src->watch);
+	return r;
 }
 
 int confload_start(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
@@ -100,5 +118,5 @@ int confload_start(const struct confsrc *src, struct corefile **ret, struct srce
 	if (r < 0 || (*ret)->n_block != 0 || src->fallback == NULL)
 		return r;
 	corefile_free(*ret);
-	return corefile_parse(src->name, slice_of(src->fallback), &files, ret, err);
+	return parse(src, slice_of(src->fallback), ret, err);
 }

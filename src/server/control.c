@@ -1,14 +1,17 @@
 /* Signals as CoreDNS takes them (spec 1.0 "CLI"): TERM and INT end in order, with lameduck; a
- * second INT exits 2; QUIT exits at once; USR1 reloads; HUP is ignored. The `reload` plugin's
- * interval makes the same reload happen when the text has changed. */
+ * second INT exits 2; QUIT exits at once; USR1 reloads; HUP is ignored. With the `reload` plugin
+ * the same reload happens when the text has changed: at once where the change is told of, else
+ * after the interval. */
 #include "server/control.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,8 +25,13 @@
 #include "net/digest.h"
 #include "net/sock.h"
 #include "server/confload.h"
+#include "server/confwatch.h"
 
-enum { STOP_GRACE_S = 5, REAP_MS = 200 };
+enum {
+	STOP_GRACE_S = 5,
+	REAP_MS = 200,
+	SETTLE_MS = 50, /* changes that come together are looked at once */
+};
 
 static const struct metrics_family reload_failed_family = {
 	.name = "coredns_reload_failed_total",
@@ -44,11 +52,14 @@ struct hash_text {
 
 struct control {
 	const struct control_opts *o;
+	struct confsrc src; /* with a watch of ours */
+	int signals;	    /* descriptor */
 	struct server *srv;
 	struct hash_text live;	/* of the configuration that serves */
 	struct hash_text tried; /* of the last one tried, good or bad */
 	uint64_t period_ns;	/* between looks at the configuration; 0: reload is off */
 	uint64_t next_check_ns;
+	uint64_t changed_ns; /* when to look because of a change that was told of; 0: none was */
 	struct rng rng;
 };
 
@@ -72,11 +83,16 @@ static void draw_period(struct control *c)
 	server_reload_interval(c->srv, &interval, &jitter);
 	int64_t drawn = jitter > 0 ? (int64_t)(rng_u64(&c->rng) % (uint64_t)jitter) : 0;
 	c->period_ns = (uint64_t)(interval + drawn - jitter / 2);
+	if (c->period_ns == 0) { /* nobody would take off what the watch hears */
+		confwatch_begin(c->src.watch);
+		confwatch_end(c->src.watch);
+	}
 }
 
 static void plan_check(struct control *c)
 {
 	c->next_check_ns = clock_mono_ns() + c->period_ns;
+	c->changed_ns = 0;
 }
 
 static void fatal(const struct srcerr *err)
@@ -133,7 +149,7 @@ static struct corefile *load(struct control *c, bool only_changed)
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
 	struct hash_text h = { 0 };
-	bool bad = confload(&c->o->src, &cf, &err) < 0;
+	bool bad = confload(&c->src, &cf, &err) < 0;
 	if (bad)
 		snprintf(h.s, sizeof(h.s), "%.120s", err.text);
 	else
@@ -148,6 +164,12 @@ static struct corefile *load(struct control *c, bool only_changed)
 		return cf;
 	corefile_free(cf);
 	return NULL;
+}
+
+static void accepted(const struct control *c)
+{
+	if (c->src.accepted != NULL)
+		c->src.accepted(c->src.ctx);
 }
 
 /* By a signal, or because the text has changed. */
@@ -166,6 +188,7 @@ static void reload(struct control *c, bool by_signal)
 		return;
 	}
 	c->live = c->tried;
+	accepted(c);
 	draw_period(c);
 	if (c->period_ns != 0) {
 		set_version_info(c);
@@ -192,15 +215,47 @@ static void remove_pidfile(const struct control *c)
 		unlink(c->o->pidfile);
 }
 
-static int start(struct control *c)
+static int last_good(const struct control *c, struct corefile **ret, struct srcerr *err)
+{
+	struct confsrc src = c->src;
+	src.load = c->src.last_good;
+	src.watch = NULL;
+	return confload(&src, ret, err);
+}
+
+/* Serves what the source has or, when that cannot be had or served, what it had when we served
+ * last.
+ */
+static int start_serving(struct control *c, struct srcerr *err)
 {
 	struct corefile *cf = NULL;
-	struct srcerr err = { 0 };
-	int r = confload_start(&c->o->src, &cf, &err);
+	char text[1024];
+	int r = confload_start(&c->src, &cf, err);
 	if (r == 0) {
 		c->live = c->tried = hash_of(cf);
-		r = server_start(&c->o->server, cf, &c->srv, &err);
+		r = server_start(&c->o->server, cf, &c->srv, err);
 	}
+	if (r == 0)
+		accepted(c);
+	if (r == 0 || c->src.last_good == NULL)
+		return r;
+	struct srcerr of_old = { 0 };
+	int old = last_good(c, &cf, &of_old);
+	if (old < 0)
+		return r;
+	failed("starting with the last good configuration", NULL, err);
+	c->live = hash_of(cf);
+	old = server_start(&c->o->server, cf, &c->srv, &of_old);
+	if (old < 0)
+		log_error(NULL, "the last good configuration: %s",
+			  srcerr_str(&of_old, text, sizeof(text)));
+	return old < 0 ? r : 0;
+}
+
+static int start(struct control *c)
+{
+	struct srcerr err = { 0 };
+	int r = start_serving(c, &err);
 	if (r < 0) {
 		fatal(&err);
 		return r;
@@ -217,36 +272,68 @@ static int start(struct control *c)
 	return 0;
 }
 
-/* The next signal, or 0 when it is time to look at the configuration. */
-static int next_signal(const struct control *c, const sigset_t *set)
+static void set_timeout(struct timespec *ts, uint64_t until_ns)
 {
-	if (c->period_ns == 0)
-		return sigwaitinfo(set, NULL);
 	uint64_t now = clock_mono_ns();
-	uint64_t left = c->next_check_ns > now ? c->next_check_ns - now : 0;
-	struct timespec ts = { .tv_sec = (time_t)(left / NS_PER_S),
-			       .tv_nsec = (long)(left % NS_PER_S) };
-	int sig = sigtimedwait(set, NULL, &ts);
-	return sig < 0 && errno == EAGAIN ? 0 : sig;
+	uint64_t left = until_ns > now ? until_ns - now : 0;
+	*ts = (struct timespec){ .tv_sec = (time_t)(left / NS_PER_S),
+				 .tv_nsec = (long)(left % NS_PER_S) };
 }
 
-/* As next_signal. Meanwhile a replaced configuration is freed when its last query is done. */
-static int next_event(const struct control *c, const sigset_t *set)
+/* The next signal, or 0 after a time (0: never) or when one of `news` (-1: none) is readable. */
+static int next_signal(const struct control *c, uint64_t until_ns, const int news[2])
 {
-	while (server_reap(c->srv)) {
-		uint64_t soon = clock_mono_ns() + REAP_MS * NS_PER_MS;
-		struct control nap = { .period_ns = 1, .next_check_ns = soon };
-		if (c->period_ns != 0 && c->next_check_ns <= soon)
-			break;
-		int sig = next_signal(&nap, set);
+	struct signalfd_siginfo info;
+	struct timespec ts;
+	struct pollfd p[] = { { .fd = c->signals, .events = POLLIN },
+			      { .fd = news != NULL ? news[0] : -1, .events = POLLIN },
+			      { .fd = news != NULL ? news[1] : -1, .events = POLLIN } };
+	if (until_ns != 0)
+		set_timeout(&ts, until_ns);
+	ppoll(p, ARRAY_LEN(p), until_ns != 0 ? &ts : NULL, NULL);
+	if (read(c->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		return (int)info.ssi_signo;
+	return 0;
+}
+
+/* Takes news of the configuration off its descriptors. */
+static void hear(struct control *c)
+{
+	bool changed = confwatch_changed(c->src.watch);
+	if (c->src.changed != NULL)
+		changed |= c->src.changed(c->src.ctx);
+	if (changed && c->changed_ns == 0)
+		c->changed_ns = clock_mono_ns() + SETTLE_MS * NS_PER_MS;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* The next signal, or 0 when it is time to look at the configuration. Meanwhile a replaced one is
+ * freed when its last query is done. */
+static int next_event(struct control *c)
+{
+	bool reloads = c->period_ns != 0;
+	int news[] = { confwatch_fd(c->src.watch), c->src.fd != NULL ? c->src.fd(c->src.ctx) : -1 };
+	for (;;) {
+		uint64_t look = reloads ? earlier(c->next_check_ns, c->changed_ns) : 0;
+		uint64_t until = look;
+		if (server_reap(c->srv))
+			until = earlier(look, clock_mono_ns() + REAP_MS * NS_PER_MS);
+		int sig = next_signal(c, until, reloads ? news : NULL);
 		if (sig != 0)
 			return sig;
+		if (look != 0 && clock_mono_ns() >= look)
+			return 0;
+		if (reloads)
+			hear(c);
 	}
-	return next_signal(c, set);
 }
 
 /* Serves on for the lameduck time; a further INT or QUIT cuts it short. Exit status or -1. */
-static int lameduck(const struct control *c, const sigset_t *set)
+static int lameduck(const struct control *c)
 {
 	int64_t ns = server_lameduck_ns(c->srv);
 	if (ns <= 0)
@@ -255,10 +342,9 @@ static int lameduck(const struct control *c, const sigset_t *set)
 	log_info("plugin/health", "Going into lameduck mode for %s",
 		 duration_str(ns, text, sizeof(text)));
 	uint64_t until = clock_mono_ns() + (uint64_t)ns;
-	struct control wait = { .period_ns = (uint64_t)ns, .next_check_ns = until };
 	for (;;) {
-		int sig = next_signal(&wait, set);
-		if (sig == 0)
+		int sig = next_signal(c, until, NULL);
+		if (sig == 0 && clock_mono_ns() >= until)
 			return -1;
 		if (sig == SIGINT)
 			return 2;
@@ -267,11 +353,11 @@ static int lameduck(const struct control *c, const sigset_t *set)
 	}
 }
 
-static int shut_down(struct control *c, const char *who, const sigset_t *set)
+static int shut_down(struct control *c, const char *who)
 {
 	log_info(NULL, "%s: Shutting down servers then terminating", who);
 	server_begin_shutdown(c->srv);
-	int status = lameduck(c, set);
+	int status = lameduck(c);
 	if (status >= 0) {
 		remove_pidfile(c);
 		_exit(status);
@@ -281,39 +367,26 @@ static int shut_down(struct control *c, const char *who, const sigset_t *set)
 	return 0;
 }
 
-int control_run(const struct control_opts *o)
+static int serve(struct control *c)
 {
-	struct control c = { .o = o };
-	sigset_t set;
-	sigemptyset(&set);
-	int handled[] = { SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP };
-	for (size_t i = 0; i < ARRAY_LEN(handled); i++)
-		sigaddset(&set, handled[i]);
-	/* Before any thread starts, so that all inherit it and only this one takes signals. */
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	net_raise_file_limit();
-	rng_init(&c.rng);
-	if (start(&c) < 0)
-		return 1;
 	for (;;) {
-		switch (next_event(&c, &set)) {
+		switch (next_event(c)) {
 		case 0:
-			reload(&c, false);
-			plan_check(&c);
+			reload(c, false);
+			plan_check(c);
 			break;
 		case SIGTERM:
-			return shut_down(&c, "SIGTERM", &set);
+			return shut_down(c, "SIGTERM");
 		case SIGINT:
-			return shut_down(&c, "SIGINT", &set);
+			return shut_down(c, "SIGINT");
 		case SIGQUIT:
 			log_info(NULL, "SIGQUIT: Quitting process immediately");
-			remove_pidfile(&c);
+			remove_pidfile(c);
 			_exit(0);
 		case SIGUSR1:
 			log_info(NULL, "SIGUSR1: Reloading");
-			reload(&c, true);
-			plan_check(&c);
+			reload(c, true);
+			plan_check(c);
 			break;
 		case SIGUSR2:
 			log_warn(NULL, "SIGUSR2: upgrade in place is not supported, "
@@ -323,4 +396,29 @@ int control_run(const struct control_opts *o)
 			break;
 		}
 	}
+}
+
+int control_run(const struct control_opts *o)
+{
+	struct control c = { .o = o, .src = o->src };
+	sigset_t set;
+	sigemptyset(&set);
+	int handled[] = { SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP };
+	for (size_t i = 0; i < ARRAY_LEN(handled); i++)
+		sigaddset(&set, handled[i]);
+	/* Before any thread starts, so that all inherit it and only this one takes signals. */
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	c.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (c.signals < 0) {
+		log_error(NULL, "cannot wait for signals: %s", strerror(errno));
+		return 1;
+	}
+	net_raise_file_limit();
+	rng_init(&c.rng);
+	c.src.watch = confwatch_new();
+	int status = start(&c) < 0 ? 1 : serve(&c);
+	confwatch_free(c.src.watch);
+	close(c.signals);
+	return status;
 }

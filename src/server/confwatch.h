@@ -1,0 +1,28 @@
+/* Tells when files of a configuration may have changed, so that nobody has to look at them again
+ * and again (inotify). Folders are watched for the names that matter, with all symbolic links on
+ * the way: a kubelet changes a mounted ConfigMap by giving the link `..data` another target.
+ *
+ * It is a hint. Where the kernel has no watch left, or files are on a network and change elsewhere,
+ * nothing comes: look at them now and then as well. One thread. */
+#pragma once
+
+#include <stdbool.h>
+
+struct confwatch;
+
+/* NULL when the kernel has none to give; all functions take that. */
+struct confwatch *confwatch_new(void);
+void confwatch_free(struct confwatch *w);
+/* Readable when something has happened; -1 for NULL. */
+int confwatch_fd(const struct confwatch *w);
+
+/* A reading of the files: between begin and end each one is named before it is opened, so that no
+ * change falls between. What was named the time before and is not any more is forgotten. */
+void confwatch_begin(struct confwatch *w);
+void confwatch_file(struct confwatch *w, const char *path);
+/* Files by wildcards: any name in the folder in front of the first one. */
+void confwatch_pattern(struct confwatch *w, const char *pattern);
+void confwatch_end(struct confwatch *w);
+
+/* Takes off what has happened; true when it was to one of the files. */
+bool confwatch_changed(struct confwatch *w);

@@ -1,0 +1,115 @@
+"""A changed configuration is served within a second: a mounted ConfigMap as a kubelet swaps it, plain files, imports. The
+interval of `reload` is long in all of them, so what is seen comes from being told."""
+import os
+import time
+
+import pytest
+
+from helpers import eventually, marked, marker, needs, rewrite, slower
+
+pytestmark = needs("template", "reload")
+SECOND = 1.0
+
+
+def slow(text):
+    """As `marker`; by looking alone a change would be found after an hour."""
+    return marker(text).replace("{\n", "{\n    reload 1h 0s\n", 1)
+
+
+def lay_out(s, folder, texts, version):
+    """Files in the way of a kubelet's volume: NAME -> ..data/NAME, and ..data -> ..VERSION, swapped in one step."""
+    data = os.path.join(folder, f"..{version}")
+    os.makedirs(data)
+    for name, text in texts.items():
+        with open(os.path.join(data, name), "w", encoding="utf-8") as f:
+            f.write(s.fill(text))
+    os.symlink(f"..{version}", os.path.join(folder, "..data_tmp"))
+    os.rename(os.path.join(folder, "..data_tmp"), os.path.join(folder, "..data"))
+    for name in texts:
+        if not os.path.lexists(os.path.join(folder, name)):
+            os.symlink(f"..data/{name}", os.path.join(folder, name))
+
+
+def served(s, text, since):
+    """Seconds since then until `text` is served."""
+    eventually(lambda: marked(s.port()) == text, seconds=5, what=f"{text} is served")
+    return time.monotonic() - since
+
+
+@pytest.fixture
+def mounted(serve):
+    """A server whose Corefile is in a mounted ConfigMap, version v0."""
+    s = serve(slow("v0"))
+    os.unlink(s.conf)
+    lay_out(s, s.dir, {"Corefile": slow("v1")}, "v1")
+    served(s, "v1", time.monotonic())
+    return s
+
+
+def test_a_mounted_config_map_is_applied_within_a_second(mounted, note):
+    """OP-27, T17: time from the swap to the first answer by the new text, ten times in a row."""
+    took = []
+    for i in range(2, 12):
+        start = time.monotonic()
+        lay_out(mounted, mounted.dir, {"Corefile": slow(f"v{i}")}, f"v{i}")
+        took.append(served(mounted, f"v{i}", start))
+    note("mounted ConfigMap, from swap to served", f"{max(took) * 1000:.0f} ms at most of {len(took)}")
+    assert max(took) < slower(SECOND)
+    assert "[ERROR]" not in mounted.output()
+
+
+def test_a_broken_config_map_is_said_once_and_the_old_one_serves(mounted):
+    lay_out(mounted, mounted.dir, {"Corefile": slow("v2").replace("answer", "anwser")}, "v2")
+    eventually(lambda: "[ERROR] plugin/reload: " in mounted.output(), what="the error")
+    lay_out(mounted, mounted.dir, {"Corefile": slow("v2").replace("answer", "anwser")}, "v3")  # told of, not changed
+    assert marked(mounted.port()) == "v1"
+    start = time.monotonic()
+    lay_out(mounted, mounted.dir, {"Corefile": slow("v4")}, "v4")
+    assert served(mounted, "v4", start) < slower(SECOND)
+    assert mounted.output().count("[ERROR]") == 1 and mounted.output().count("Reloading complete") == 2
+
+
+@pytest.mark.parametrize("how", ["renamed", "in place", "removed and made"])
+def test_a_plain_file_is_applied_within_a_second(serve, how):
+    s = serve(slow("one"))
+    start = time.monotonic()
+    if how == "renamed":
+        rewrite(s, slow("two"))
+    else:
+        if how == "removed and made":
+            os.unlink(s.conf)
+        with open(s.conf, "w", encoding="utf-8") as f:
+            f.write(s.fill(slow("two")))
+    assert served(s, "two", start) < slower(SECOND)
+
+
+def test_imports_are_applied_within_a_second(serve):
+    """Files by wildcards in another mounted ConfigMap, as coredns-custom is."""
+    s = serve(".:@PORT@ {\n    reload 1h 0s\n    import @DIR@/custom/*.override\n}\n",
+              files={"custom/..none/x": ""})
+    for i in range(3):
+        rule = f'template ANY ANY {{\n answer "{{{{ .Name }}}} 0 IN TXT v{i}"\n}}\n'
+        start = time.monotonic()
+        lay_out(s, os.path.join(s.dir, "custom"), {"a.override": rule}, f"v{i}")
+        assert served(s, f"v{i}", start) < slower(SECOND)
+
+
+def test_nothing_is_applied_without_the_plugin(serve):
+    s = serve(marker("one"))
+    rewrite(s, marker("two"))
+    for _ in range(100):
+        assert marked(s.port()) == "one"
+    assert "Reloading" not in s.output()
+
+
+def test_a_busy_folder_costs_nothing(serve):
+    """Other files beside the Corefile change all the time: nobody looks at it for that."""
+    s = serve(slow("one"))
+    path = os.path.join(s.dir, "other")
+    for i in range(2000):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(str(i))
+    start = time.monotonic()
+    rewrite(s, slow("two"))
+    assert served(s, "two", start) < slower(SECOND)
+    assert s.output().count("Reloading complete") == 1
