@@ -14,7 +14,7 @@
 #include "server/handler.h"
 
 struct dns_flags {
-	const char *conf, *port, *pidfile, *log_format, *max_tls;
+	const char *conf, *port, *pidfile, *log_format, *max_tls, *kubeconfig, *state_dir;
 	bool plugins, quiet, version;
 };
 
@@ -39,9 +39,38 @@ static int load(void *ctx, struct strbuf *out, char *why, size_t why_n)
 	return confsource_load(ctx, out, why, why_n);
 }
 
+static int last_good(void *ctx, struct strbuf *out, char *why, size_t why_n)
+{
+	return confsource_last_good(ctx, out, why, why_n);
+}
+
+static int news_fd(void *ctx)
+{
+	return confsource_fd(ctx);
+}
+
+static bool changed(void *ctx)
+{
+	return confsource_changed(ctx);
+}
+
+static void accepted(void *ctx)
+{
+	confsource_accepted(ctx);
+}
+
 static int run(const struct dns_flags *f, uint16_t port, uint32_t max_tls)
 {
-	struct confsource *src = confsource_new(f->conf, port);
+	struct confsource *src;
+	char why[256];
+	const struct confsource_opts so = { .name = f->conf,
+					    .default_port = port,
+					    .kubeconfig = f->kubeconfig,
+					    .state_dir = f->state_dir };
+	if (confsource_open(&so, &src, why, sizeof(why)) < 0) {
+		fprintf(stderr, "-conf: %s\n", why);
+		return EXIT_USAGE;
+	}
 	struct control_opts o = {
 		.src = { .ctx = src,
 			 .name = confsource_name(src),
@@ -55,6 +84,12 @@ static int run(const struct dns_flags *f, uint16_t port, uint32_t max_tls)
 		.quiet = f->quiet,
 		.version = "Fairlead-" FAIRLEAD_VERSION,
 	};
+	if (confsource_is_watched(src)) {
+		o.src.fd = news_fd;
+		o.src.changed = changed;
+		o.src.accepted = accepted;
+		o.src.last_good = last_good;
+	}
 	int status = control_run(&o);
 	confsource_free(src);
 	return status;
@@ -65,8 +100,11 @@ int cmd_dns(int argc, char **argv)
 	struct dns_flags f = { .port = "53", .log_format = "text" };
 	const struct flag flags[] = {
 		FLAG_VALUE("conf", &f.conf, "FILE",
-			   "Corefile to load, or stdin (default Corefile)"),
+			   "Corefile to load, stdin, or configmap:NAMESPACE/NAME[/KEY] "
+			   "(default Corefile)"),
 		FLAG_VALUE("dns.port", &f.port, "PORT", "port of keys that name none (default 53)"),
+		FLAG_VALUE("kubeconfig", &f.kubeconfig, "FILE",
+			   "API server of configmap: (default: the pod's service account)"),
 		FLAG_VALUE("log-format", &f.log_format, "FORMAT", "text or json (default text)"),
 		FLAG_VALUE("max-tls", &f.max_tls, "N",
 			   "connections of DNS over TLS and HTTPS at once (default 1000)"),
@@ -74,6 +112,8 @@ int cmd_dns(int argc, char **argv)
 		FLAG_VALUE("pidfile", &f.pidfile, "FILE", "where to write the process id"),
 		FLAG_SWITCH("plugins", &f.plugins, "list the plugins built in"),
 		FLAG_SWITCH("quiet", &f.quiet, "print no listener list and version at start"),
+		FLAG_VALUE("state-dir", &f.state_dir, "DIR",
+			   "where the last good copy of configmap: is kept"),
 		FLAG_SWITCH("version", &f.version, "show the version"),
 	};
 	char why[256];

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/readfile.h"
+#include "confsource/configmap_priv.h"
 
 /* `-conf <(command)` is a pipe. Signals are not heeded meanwhile. */
 enum { PIPE_WAIT_MS = 5000 };
@@ -19,7 +20,8 @@ struct confsource {
 	char *path; /* NULL: the built-in default */
 	bool is_stdin;
 	bool have_stdin;
-	struct strbuf kept; /* standard input */
+	struct configmap *map; /* NULL: it is none */
+	struct strbuf kept;    /* standard input */
 	struct strbuf fallback;
 };
 
@@ -38,10 +40,55 @@ struct confsource *confsource_new(const char *name, unsigned default_port)
 	return s;
 }
 
+int confsource_open(const struct confsource_opts *o, struct confsource **ret, char *err,
+		    size_t err_n)
+{
+	static const char prefix[] = "configmap:";
+	struct configmap *map = NULL;
+	if (o->name != NULL && strncmp(o->name, prefix, sizeof(prefix) - 1) == 0) {
+		int r = configmap_new(
+			&(struct configmap_conf){ .where = o->name + sizeof(prefix) - 1,
+						  .kubeconfig = o->kubeconfig,
+						  .state_dir = o->state_dir },
+			&map, err, err_n);
+		if (r < 0)
+			return r;
+	}
+	*ret = confsource_new(map != NULL ? configmap_name(map) : o->name, o->default_port);
+	(*ret)->map = map;
+	return 0;
+}
+
+bool confsource_is_watched(const struct confsource *s)
+{
+	return s->map != NULL;
+}
+
+int confsource_fd(const struct confsource *s)
+{
+	return configmap_fd(s->map);
+}
+
+bool confsource_changed(struct confsource *s)
+{
+	return configmap_changed(s->map);
+}
+
+void confsource_accepted(struct confsource *s)
+{
+	configmap_accepted(s->map);
+}
+
+int confsource_last_good(struct confsource *s, struct strbuf *out, char *why, size_t why_n)
+{
+	return configmap_last_good(s->map, out, why, why_n);
+}
+
 void confsource_free(struct confsource *s)
 {
 	if (s == NULL)
 		return;
+	configmap_free(s->map);
 	strbuf_done(&s->kept);
 	strbuf_done(&s->fallback);
 	free(s->path);
@@ -60,12 +107,14 @@ const char *confsource_name(const struct confsource *s)
 
 const char *confsource_path(const struct confsource *s)
 {
-	return s->is_stdin ? NULL : s->path;
+	return s->is_stdin || s->map != NULL ? NULL : s->path;
 }
 
 int confsource_load(struct confsource *s, struct strbuf *out, char *why, size_t why_n)
 {
 	int r = 0;
+	if (s->map != NULL)
+		return configmap_load(s->map, out, why, why_n);
 	strbuf_reset(out);
 	if (s->is_stdin && !s->have_stdin) {
 		r = readfile_fd(STDIN_FILENO, CONFSOURCE_MAX_BYTES, &s->kept);

@@ -1,6 +1,8 @@
-/* Where a Corefile's text comes from: a file, standard input, or the built-in default. */
+/* Where a Corefile's text comes from: a file, standard input, a ConfigMap, or the built-in default.
+ */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
@@ -14,6 +16,28 @@ struct confsource;
  * `.:PORT { whoami; log }`. Never NULL. */
 struct confsource *confsource_new(const char *name, unsigned default_port);
 void confsource_free(struct confsource *s);
+
+/* As that; `name` may also be "configmap:NAMESPACE/NAME[/KEY]", which is read and watched through
+ * the API. ERR_CONFIG, with a sentence, when it is misspelt. */
+struct confsource_opts {
+	const char *name;
+	unsigned default_port;
+	const char *kubeconfig; /* NULL: the pod's service account */
+	const char *state_dir;	/* for the last good copy; NULL: none is kept */
+};
+MUST_CHECK int confsource_open(const struct confsource_opts *o, struct confsource **ret, char *err,
+			       size_t err_n);
+/* Does it tell of changes, and keep a copy? The functions below it are for such ones only. */
+bool confsource_is_watched(const struct confsource *s);
+/* Readable after a change; confsource_changed takes that off. */
+int confsource_fd(const struct confsource *s);
+bool confsource_changed(struct confsource *s);
+/* What was loaded last serves. */
+void confsource_accepted(struct confsource *s);
+/* As confsource_load: what served before. */
+MUST_CHECK int confsource_last_good(struct confsource *s, struct strbuf *out, char *why,
+				    size_t why_n);
+
 /* What is served when there is no configuration: `.:PORT { whoami; log }`. */
 const char *confsource_default(const struct confsource *s);
 /* The file it is; NULL when it is none. */

@@ -223,13 +223,31 @@ static int last_good(const struct control *c, struct corefile **ret, struct srce
 	return confload(&src, ret, err);
 }
 
-/* Serves what the source has or, when that cannot be had or served, what it had when we served
- * last.
- */
+/* `why` is what was wrong with the one that should have been. */
+static int start_last_good(struct control *c, const struct srcerr *why)
+{
+	struct corefile *cf = NULL;
+	struct srcerr err = { 0 };
+	char text[1024];
+	int r = last_good(c, &cf, &err);
+	if (r < 0)
+		return r;
+	log_error(NULL, "starting with the last good configuration: %s",
+		  srcerr_str(why, text, sizeof(text)));
+	c->live = hash_of(cf);
+	r = server_start(&c->o->server, cf, &c->srv, &err);
+	if (r < 0)
+		log_error(NULL, "the last good configuration: %s",
+			  srcerr_str(&err, text, sizeof(text)));
+	else
+		metrics_add(metrics_get(&reload_failed_family, NULL), 0, 1);
+	return r;
+}
+
+/* Serves what the source has or, when that cannot be had or served, the last good one. */
 static int start_serving(struct control *c, struct srcerr *err)
 {
 	struct corefile *cf = NULL;
-	char text[1024];
 	int r = confload_start(&c->src, &cf, err);
 	if (r == 0) {
 		c->live = c->tried = hash_of(cf);
@@ -239,17 +257,7 @@ static int start_serving(struct control *c, struct srcerr *err)
 		accepted(c);
 	if (r == 0 || c->src.last_good == NULL)
 		return r;
-	struct srcerr of_old = { 0 };
-	int old = last_good(c, &cf, &of_old);
-	if (old < 0)
-		return r;
-	failed("starting with the last good configuration", NULL, err);
-	c->live = hash_of(cf);
-	old = server_start(&c->o->server, cf, &c->srv, &of_old);
-	if (old < 0)
-		log_error(NULL, "the last good configuration: %s",
-			  srcerr_str(&of_old, text, sizeof(text)));
-	return old < 0 ? r : 0;
+	return start_last_good(c, err) < 0 ? r : 0;
 }
 
 static int start(struct control *c)

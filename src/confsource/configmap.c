@@ -1,0 +1,378 @@
+/* The watch of one ConfigMap, and its copy. The reflector's thread leaves the newest state under
+ * the lock and rings the descriptor; whoever loads takes it from there. */
+#include "confsource/configmap_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+#include "confsource/confsource.h"
+#include "kube/client.h"
+#include "kube/config.h"
+#include "kube/informer.h"
+#include "kube/tree.h"
+
+#define AREA	     "configmap"
+#define WAIT_NS	     (30 * NS_PER_S)
+#define WAIT_COPY_NS (3 * NS_PER_S)
+#define BACKOFF_NS   (10 * NS_PER_S) /* one small object: it may be asked for more often than lists \
+				      */
+enum { SLICE_MS = 50, NAME_MAX_BYTES = 253 };
+
+enum state {
+	UNKNOWN, /* no answer yet */
+	ABSENT,
+	KEYLESS,
+	HERE,
+};
+
+struct configmap {
+	struct configmap_conf conf;
+	char *ns, *name, *key, *kubeconfig, *shown;
+	char *dir, *copy; /* of the copy, or NULL */
+	struct strbuf loaded;
+	struct strbuf saved; /* what the copy holds, as far as we know */
+	bool waited;
+	int fd;
+	struct kube_client *client;
+	struct kube_informer *informer;
+	/* Guards all below, shared with the reflector's thread. */
+	pthread_mutex_t lock;
+	enum state state;
+	struct strbuf text; /* HERE */
+	bool troubled;	    /* since the last state that was heard of */
+	char trouble[512];
+};
+
+/* ---- the reflector's thread ---- */
+
+static void ring(const struct configmap *m)
+{
+	uint64_t one = 1;
+	IGNORE(write(m->fd, &one, sizeof(one)) < 0); /* it rings already then */
+}
+
+static void set(struct configmap *m, enum state state, struct slice text)
+{
+	pthread_mutex_lock(&m->lock);
+	m->troubled = false;
+	m->state = state;
+	strbuf_reset(&m->text);
+	strbuf_add_slice(&m->text, text);
+	pthread_mutex_unlock(&m->lock);
+	ring(m);
+}
+
+static void on_object(void *ctx, struct kube_obj *o)
+{
+	struct configmap *m = ctx;
+	const json_t *text = json_object_get(json_object_get(kube_tree_of(o), "data"), m->key);
+	if (strcmp(o->name, m->name) != 0)
+		return;
+	if (json_is_string(text))
+		set(m, HERE, (struct slice){ json_string_value(text), json_string_length(text) });
+	else
+		set(m, KEYLESS, SLICE(""));
+}
+
+static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+{
+	(void)old;
+	on_object(ctx, o);
+}
+
+static void on_deleted(void *ctx, struct kube_obj *last)
+{
+	(void)last;
+	set(ctx, ABSENT, SLICE(""));
+}
+
+static void on_synced(void *ctx)
+{
+	struct configmap *m = ctx;
+	pthread_mutex_lock(&m->lock);
+	bool none = m->state == UNKNOWN;
+	pthread_mutex_unlock(&m->lock);
+	if (none)
+		set(m, ABSENT, SLICE(""));
+}
+
+static void on_trouble(void *ctx, const char *text)
+{
+	static struct log_limit limit = { .interval_ns = 60 * NS_PER_S };
+	struct configmap *m = ctx;
+	pthread_mutex_lock(&m->lock);
+	m->troubled = true;
+	snprintf(m->trouble, sizeof(m->trouble), "%s", text);
+	pthread_mutex_unlock(&m->lock);
+	log_limited(&limit, LOG_WARNING, AREA, "%s: %s", m->shown, text);
+	ring(m);
+}
+
+/* ---- the copy ---- */
+
+static bool has_copy(const struct configmap *m)
+{
+	return m->copy != NULL && access(m->copy, R_OK) == 0;
+}
+
+int configmap_last_good(struct configmap *m, struct strbuf *out, char *why, size_t why_n)
+{
+	strbuf_reset(out);
+	int r = m->copy != NULL ? readfile_path(m->copy, CONFSOURCE_MAX_BYTES, 0, out)
+				: ERR_NOTFOUND;
+	if (r < 0)
+		snprintf(why, why_n, "no last good copy of %s: %s", m->shown, err_str(r));
+	return r;
+}
+
+static int write_all(int fd, struct slice text)
+{
+	while (text.n != 0) {
+		ssize_t n = write(fd, text.p, text.n);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		text = slice_from(text, n > 0 ? (size_t)n : 0);
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+/* Beside the old one, then in its place: whoever starts next finds one of the two whole. */
+static int save(const struct configmap *m, struct slice text)
+{
+	CLEANUP(strbuf_done) struct strbuf tmp = STRBUF_INIT;
+	if (mkdir(m->dir, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	strbuf_addf(&tmp, "%s.new", m->copy);
+	int fd = open(tmp.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	int r = write_all(fd, text);
+	close(fd);
+	if (r == 0 && rename(tmp.s, m->copy) < 0)
+		r = -errno;
+	if (r < 0)
+		unlink(tmp.s);
+	return r;
+}
+
+void configmap_accepted(struct configmap *m)
+{
+	struct slice text = strbuf_slice(&m->loaded);
+	if (m->copy == NULL || (has_copy(m) && slice_eq(text, strbuf_slice(&m->saved))))
+		return;
+	int r = save(m, text);
+	if (r < 0) {
+		log_warn(AREA, "cannot keep a copy of %s in '%s', a start needs the API: %s",
+			 m->shown, m->copy, err_str(r));
+		return;
+	}
+	strbuf_reset(&m->saved);
+	strbuf_add_slice(&m->saved, text);
+}
+
+/* ---- loading ---- */
+
+static int start_watch(struct configmap *m, char *why, size_t why_n)
+{
+	const char *path[] = { "data" };
+	CLEANUP(strbuf_done) struct strbuf fields = STRBUF_INIT;
+	struct kube_config *config;
+	int r = m->kubeconfig != NULL ? kube_config_load(m->kubeconfig, NULL, &config, why, why_n)
+				      : kube_config_in_cluster(NULL, &config, why, why_n);
+	if (r < 0)
+		return r;
+	m->client = kube_client_new(config);
+	const struct api_kind *kind = api_kind_find("", "ConfigMap");
+	strbuf_addf(&fields, "metadata.name=%s", m->name);
+	m->informer = kube_informer_new(&(struct kube_informer_conf){
+		.client = m->client,
+		.kind = kind,
+		.ns = m->ns,
+		.fields = fields.s,
+		.codec = kube_tree_codec(kind, path, ARRAY_LEN(path)),
+		.times = { .backoff_min_ns = m->conf.backoff_ns, .backoff_max_ns = BACKOFF_NS },
+	});
+	kube_informer_handle(m->informer, &(struct kube_handler){ .added = on_object,
+								  .updated = on_updated,
+								  .deleted = on_deleted,
+								  .synced = on_synced,
+								  .trouble = on_trouble,
+								  .ctx = m });
+	r = kube_informer_start(m->informer, why, why_n);
+	if (r < 0) {
+		kube_informer_free(TAKE_PTR(m->informer));
+		kube_client_free(TAKE_PTR(m->client));
+	}
+	return r;
+}
+
+static bool told_to_end(void)
+{
+	sigset_t set;
+	return sigpending(&set) == 0 &&
+	       (sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGINT) == 1 ||
+		sigismember(&set, SIGQUIT) == 1);
+}
+
+/* At a start. An object that is not there may be about to be made. */
+static void wait_for_text(struct configmap *m)
+{
+	bool copy = has_copy(m);
+	uint64_t end = clock_mono_ns() + (copy ? m->conf.wait_copy_ns : m->conf.wait_ns);
+	struct pollfd p = { .fd = m->fd, .events = POLLIN };
+	while (clock_mono_ns() < end && !told_to_end()) {
+		pthread_mutex_lock(&m->lock);
+		bool enough = m->state == HERE || (copy && (m->state != UNKNOWN || m->troubled));
+		pthread_mutex_unlock(&m->lock);
+		if (enough)
+			return;
+		poll(&p, 1, SLICE_MS);
+		IGNORE(configmap_changed(m));
+	}
+}
+
+static int take(struct configmap *m, char *why, size_t why_n)
+{
+	switch (m->state) {
+	case HERE:
+		strbuf_reset(&m->loaded);
+		strbuf_add_slice(&m->loaded, strbuf_slice(&m->text));
+		return 0;
+	case KEYLESS:
+		snprintf(why, why_n, "ConfigMap %s/%s has no key '%s'", m->ns, m->name, m->key);
+		return ERR_NOTFOUND;
+	case ABSENT:
+		snprintf(why, why_n, "ConfigMap %s/%s is not there", m->ns, m->name);
+		return ERR_NOTFOUND;
+	case UNKNOWN:
+		break;
+	}
+	snprintf(why, why_n, "cannot read ConfigMap %s/%s: %s", m->ns, m->name,
+		 m->trouble[0] != '\0' ? m->trouble : "no answer in time");
+	return ERR_TIMEOUT;
+}
+
+int configmap_load(struct configmap *m, struct strbuf *out, char *why, size_t why_n)
+{
+	int r = m->informer == NULL ? start_watch(m, why, why_n) : 0;
+	if (r < 0)
+		return r;
+	if (!m->waited)
+		wait_for_text(m);
+	m->waited = true;
+	pthread_mutex_lock(&m->lock);
+	r = take(m, why, why_n);
+	pthread_mutex_unlock(&m->lock);
+	if (r == 0) {
+		strbuf_reset(out);
+		strbuf_add_slice(out, strbuf_slice(&m->loaded));
+	}
+	return r;
+}
+
+int configmap_fd(const struct configmap *m)
+{
+	return m->fd;
+}
+
+bool configmap_changed(struct configmap *m)
+{
+	uint64_t n;
+	return read(m->fd, &n, sizeof(n)) == (ssize_t)sizeof(n);
+}
+
+/* ---- life ---- */
+
+/* Names of objects, and keys of data, which may have upper case and '_' too. */
+static bool is_name(struct slice s, bool key)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+		if (!ascii_isdigit(c) && !(c >= 'a' && c <= 'z') && c != '-' && c != '.' &&
+		    !(key && (ascii_isalpha(c) || c == '_')))
+			return false;
+	}
+	return s.n != 0 && s.n <= NAME_MAX_BYTES && s.p[0] != '.';
+}
+
+static bool split(struct configmap *m, const char *where)
+{
+	struct slice rest = slice_of(where);
+	struct slice ns = slice_cut(&rest, '/');
+	struct slice name = slice_cut(&rest, '/');
+	struct slice key = rest.p != NULL ? rest : SLICE("Corefile");
+	if (!is_name(ns, false) || !is_name(name, false) || !is_name(key, true))
+		return false;
+	m->ns = xstrndup(ns.p, ns.n);
+	m->name = xstrndup(name.p, name.n);
+	m->key = xstrndup(key.p, key.n);
+	return true;
+}
+
+int configmap_new(const struct configmap_conf *c, struct configmap **ret, char *err, size_t err_n)
+{
+	struct configmap *m = xcalloc(1, sizeof(*m));
+	if (!split(m, c->where)) {
+		free(m);
+		snprintf(err, err_n, "expected configmap:NAMESPACE/NAME[/KEY], got 'configmap:%s'",
+			 c->where);
+		return ERR_CONFIG;
+	}
+	m->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (m->fd < 0)
+		abort(); /* the first descriptors of a program */
+	m->conf = *c;
+	m->conf.wait_ns = c->wait_ns != 0 ? c->wait_ns : WAIT_NS;
+	m->conf.wait_copy_ns = c->wait_copy_ns != 0 ? c->wait_copy_ns : WAIT_COPY_NS;
+	m->kubeconfig = c->kubeconfig != NULL ? xstrdup(c->kubeconfig) : NULL;
+	m->shown = xasprintf("configmap:%s/%s/%s", m->ns, m->name, m->key);
+	m->dir = c->state_dir != NULL ? xstrdup(c->state_dir) : NULL;
+	if (c->state_dir != NULL)
+		m->copy = xasprintf("%s/configmap_%s_%s_%s", c->state_dir, m->ns, m->name, m->key);
+	strbuf_init(&m->loaded);
+	strbuf_init(&m->saved);
+	strbuf_init(&m->text);
+	pthread_mutex_init(&m->lock, NULL);
+	*ret = m;
+	return 0;
+}
+
+void configmap_free(struct configmap *m)
+{
+	if (m == NULL)
+		return;
+	kube_informer_free(m->informer);
+	kube_client_free(m->client);
+	pthread_mutex_destroy(&m->lock);
+	close(m->fd);
+	strbuf_done(&m->loaded);
+	strbuf_done(&m->saved);
+	strbuf_done(&m->text);
+	free(m->ns);
+	free(m->name);
+	free(m->key);
+	free(m->kubeconfig);
+	free(m->shown);
+	free(m->dir);
+	free(m->copy);
+	free(m);
+}
+
+const char *configmap_name(const struct configmap *m)
+{
+	return m->shown;
+}
