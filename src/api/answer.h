@@ -1,0 +1,25 @@
+/* `generateResponse.answerTemplate` of a DNS object: the text of one AAAA record with .Name, .Type
+ * and .Class of the query in it.
+ *
+ * It is free text of a user that ends up in a server's configuration, so it is not passed on: it is
+ * tried here, and what it makes of every name (a TTL and an address) is what servers get. */
+#pragma once
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "base/slice.h"
+
+enum { API_ANSWER_CHARS_MAX = 1024 };
+
+struct api_answer {
+	uint32_t ttl_s;
+	char address[INET6_ADDRSTRLEN];
+};
+
+/* Compiles it and makes the records of a short name, of one of 255 bytes and of one of 255 bytes
+ * that need escapes; they must differ in nothing but their owner. ERR_CONFIG with a clause in `err`
+ * ("has a quote ..."). One newline at the end is not minded. */
+MUST_CHECK int api_answer_parse(struct slice text, struct api_answer *ret, char *err, size_t err_n);

@@ -1,0 +1,59 @@
+/* One look at the DNS object: what servers are to run and what its status should say. A pure
+ * function of the object, of what is known about the cluster, of what was accepted the last time
+ * and of what servers have answered. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/tree.h"
+#include "api/condition.h"
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "controller/dnsoperator/facts.h"
+#include "controller/dnsoperator/problem.h"
+#include "controller/dnsoperator/render.h"
+
+/* What an instance answered when it was asked for the marker. Whoever asks is not here. */
+struct dnsoperator_instance {
+	const char *name; /* of the pod, or ADDR:PORT */
+	bool reached;
+	const char *hash; /* of the text it runs; "": a text without the marker */
+};
+
+struct dnsoperator_instances {
+	const struct dnsoperator_instance *v;
+	size_t n;
+	bool late; /* the wanted text has been there long enough for a server to have read it */
+};
+
+struct dnsoperator_in {
+	const json_t *dns;
+	const struct dnsoperator_facts *facts;
+	const json_t *accepted; /* of the last plan; NULL: none */
+	const struct dnsoperator_instances *instances;
+};
+
+enum { DNSOPERATOR_VALID, DNSOPERATOR_APPLIED, DNSOPERATOR_WARNING, DNSOPERATOR_CONDITIONS };
+
+struct dnsoperator_condition {
+	const char *type;
+	enum api_status status;
+	const char *reason;
+	char *message;
+};
+
+struct dnsoperator_plan {
+	bool write; /* the text is to be written: the object is managed */
+	struct strbuf text;
+	char hash[DNSOPERATOR_HASH_MAX];
+	/* {"generation": N, "templates": [...]?, "servers": [...]?, "upstreamResolvers": {...}?}:
+	 * what to fall back to; to be kept with the text. */
+	json_t *accepted;
+	struct dnsoperator_problems templates; /* what was refused, and why */
+	struct dnsoperator_problems servers;   /* reason InvalidServers of Degraded */
+	struct dnsoperator_condition conditions[DNSOPERATOR_CONDITIONS];
+};
+
+void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_plan *ret);
+void dnsoperator_plan_done(struct dnsoperator_plan *p);

@@ -1,0 +1,48 @@
+/* Accepted configuration into the text of a Corefile.
+ *
+ * Without templates the text is byte for byte what OpenShift's operator writes (OP-1). With them
+ * each block but that for CHAOS has the templates; names of the cluster are kept out of their reach
+ * by a block of their own (design 8.1), and a block `config.fairlead.internal` tells which text a
+ * server runs. All of it means the same to CoreDNS. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "controller/dnsoperator/facts.h"
+#include "controller/dnsoperator/model.h"
+
+/* Of a rendered text; a ConfigMap holds a MiB. */
+enum { DNSOPERATOR_TEXT_MAX = 900 << 10, DNSOPERATOR_HASH_MAX = 65 };
+
+#define DNSOPERATOR_MARKER_ZONE "config.fairlead.internal"
+
+struct dnsoperator_wanted {
+	const struct dnsoperator_facts *facts;
+	const struct dnsoperator_dns *dns;	 /* log levels and cache */
+	const struct dnsoperator_routes *routes; /* those that were accepted */
+	const struct dnsoperator_templates *templates;
+};
+
+/* `hash` gets what the marker answers, "" when there are no templates. */
+void dnsoperator_render(const struct dnsoperator_wanted *w, struct strbuf *out,
+			char hash[DNSOPERATOR_HASH_MAX]);
+
+/* Zones of one template that stand in one stanza: those of another lie neither between nor below
+ * them later in the list (OP-19, OP-20, T14). */
+struct dnsoperator_stanza {
+	const struct dnsoperator_template *of;
+	const char **zones;
+	size_t n_zones;
+};
+struct dnsoperator_stanzas {
+	struct dnsoperator_stanza *v;
+	size_t n;
+};
+void dnsoperator_stanzas_order(const struct dnsoperator_templates *t, struct arena *a,
+			       struct dnsoperator_stanzas *ret);
+
+/* Is `name` the zone or below it? Both normalised. */
+bool dnsoperator_zone_has(const char *zone, const char *name);
+/* The cluster's domain; never "". */
+const char *dnsoperator_domain(const struct dnsoperator_facts *f);
