@@ -1,0 +1,201 @@
+/* Trying an answer template on names, and taking the record apart that it makes. */
+#include "api/answer.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "dns/name.h"
+#include "dns/resp.h"
+#include "dns/rrtext.h"
+#include "dns/types.h"
+#include "tmpl/tmpl.h"
+
+enum {
+	RECORD_BYTES_MAX = 4096, /* a record needs .Name once */
+	ARENA_BYTES = 8192,
+	TTL_MAX = 0x7fffffff, /* RFC 2181 section 8 */
+};
+
+static int get_name(const void *self, struct arena *a, struct tmpl_value *ret)
+{
+	(void)a;
+	*ret = tmpl_string(slice_of(self));
+	return 0;
+}
+
+static int get_type(const void *self, struct arena *a, struct tmpl_value *ret)
+{
+	(void)self;
+	(void)a;
+	*ret = tmpl_string(SLICE("AAAA"));
+	return 0;
+}
+
+static int get_class(const void *self, struct arena *a, struct tmpl_value *ret)
+{
+	(void)self;
+	(void)a;
+	*ret = tmpl_string(SLICE("IN"));
+	return 0;
+}
+
+static const struct tmpl_field fields[] = {
+	{ .name = "Name", .type = { .kind = TMPL_STRING }, .get = get_name },
+	{ .name = "Type", .type = { .kind = TMPL_STRING }, .get = get_type },
+	{ .name = "Class", .type = { .kind = TMPL_STRING }, .get = get_class },
+};
+static const struct tmpl_class query_class = { "query", fields, ARRAY_LEN(fields), NULL };
+static const struct tmpl_env env = { .name = "answerTemplate",
+				     .root = { .kind = TMPL_OBJECT, .cls = &query_class } };
+
+static int refuse(char *err, size_t err_n, const char *why)
+{
+	snprintf(err, err_n, "%s", why);
+	return ERR_CONFIG;
+}
+
+/* ---- what may stand in the text ---- */
+
+static int check_bytes(struct slice text, char *err, size_t err_n)
+{
+	if (text.n == 0)
+		return refuse(err, err_n, "is empty");
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+		char next = i + 1 < text.n ? text.p[i + 1] : '\0';
+		if (c < ' ' || c == 0x7f)
+			return refuse(err, err_n, "has a control character or a line break in it");
+		if (c > 0x7f)
+			return refuse(err, err_n, "has a character beyond ASCII in it");
+		if (c == '"' || c == '\'' || c == '`' || c == '\\')
+			return refuse(err, err_n, "has a quote or a backslash in it");
+		if (c == '{' && (next == '$' || next == '%'))
+			return refuse(err, err_n, "refers to an environment variable");
+	}
+	return 0;
+}
+
+/* Plain text and the three fields: no functions, no conditions, no variables (T11). */
+static int check_parts(const struct tmpl *t, char *err, size_t err_n)
+{
+	for (size_t i = 0; i < tmpl_n_parts(t); i++) {
+		struct tmpl_part p = tmpl_part(t, i);
+		if (p.kind == TMPL_PART_OTHER)
+			return refuse(err, err_n,
+				      "has more in it than text, .Name, .Type and .Class");
+	}
+	return 0;
+}
+
+/* ---- trying it ---- */
+
+struct trial {
+	const struct tmpl *tmpl;
+	struct dns_rrtext *scanner;
+	char *err;
+	size_t err_n;
+};
+
+static int check_record(const struct trial *t, const struct dns_rr *rr, const char *name)
+{
+	uint8_t want[DNS_NAME_MAX];
+	if (dns_name_from_text(slice_of(name), want) < 0 || !dns_name_eq(rr->owner, want))
+		return refuse(t->err, t->err_n, "makes a record of another name than that asked");
+	if (rr->type != DNS_TYPE_AAAA || rr->cls != DNS_CLASS_IN || rr->rdlen != 16)
+		return refuse(t->err, t->err_n, "does not make a record of class IN and type AAAA");
+	if (rr->ttl > TTL_MAX)
+		return refuse(t->err, t->err_n, "has a TTL above 2147483647");
+	return 0;
+}
+
+static int try_name(const struct trial *t, const char *name, struct api_answer *ret)
+{
+	char out[RECORD_BYTES_MAX], memory[ARENA_BYTES], why[256] = "";
+	struct arena a;
+	struct dns_rr rr;
+	size_t n;
+	arena_init_fixed(&a, memory, sizeof(memory));
+	struct tmpl_run run = { .root = tmpl_object(&query_class, name),
+				.arena = &a,
+				.err = why,
+				.err_cap = sizeof(why) };
+	if (tmpl_exec(t->tmpl, &run, out, sizeof(out), &n) < 0)
+		return refuse(t->err, t->err_n, "makes too long a text of a long name");
+	int r = dns_rrtext_parse(t->scanner, (struct slice){ out, n }, &a, &rr);
+	if (r == ERR_PARSE) {
+		snprintf(t->err, t->err_n, "does not make a record (%s)",
+			 dns_rrtext_error(t->scanner));
+		return ERR_CONFIG;
+	}
+	if (r < 0)
+		return refuse(t->err, t->err_n, "does not make a record");
+	r = check_record(t, &rr, name);
+	if (r < 0)
+		return r;
+	ret->ttl_s = rr.ttl;
+	inet_ntop(AF_INET6, rr.rdata, ret->address, sizeof(ret->address));
+	return 0;
+}
+
+/* A name of 255 bytes on the wire, of labels of this text repeated; in text it may be four times as
+ * long. */
+static void long_name(char out[DNS_NAME_TEXT_MAX], const char *byte)
+{
+	static const unsigned labels[] = { 63, 63, 63, 61 };
+	size_t n = 0, m = strlen(byte);
+	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
+		for (unsigned k = 0; k < labels[i]; k++) {
+			memcpy(out + n, byte, m);
+			n += m;
+		}
+		out[n++] = '.';
+	}
+	out[n] = '\0';
+}
+
+static int try_all(const struct trial *t, struct api_answer *ret)
+{
+	char longest[DNS_NAME_TEXT_MAX], escaped[DNS_NAME_TEXT_MAX];
+	const char *const names[] = { "a.", longest, escaped };
+	struct api_answer first = { 0 }, other = { 0 };
+	long_name(longest, "a");
+	long_name(escaped, "\\200");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		int r = try_name(t, names[i], i == 0 ? &first : &other);
+		if (r < 0)
+			return r;
+		if (i != 0 &&
+		    (first.ttl_s != other.ttl_s || strcmp(first.address, other.address) != 0))
+			return refuse(t->err, t->err_n, "makes other data of another name");
+	}
+	*ret = first;
+	return 0;
+}
+
+int api_answer_parse(struct slice text, struct api_answer *ret, char *err, size_t err_n)
+{
+	struct srcerr where = { .text = "" };
+	CLEANUP(tmpl_freep) struct tmpl *t = NULL;
+	if (text.n != 0 && text.p[text.n - 1] == '\n')
+		text.n--;
+	if (text.n > API_ANSWER_CHARS_MAX)
+		return refuse(err, err_n, "is longer than 1024 characters");
+	int r = check_bytes(text, err, err_n);
+	if (r < 0)
+		return r;
+	if (tmpl_parse(text, (struct srcpos){ NULL, 1, 1 }, &env, &t, &where) < 0) {
+		snprintf(err, err_n, "is not a template (%s)", where.text);
+		return ERR_CONFIG;
+	}
+	r = check_parts(t, err, err_n);
+	if (r < 0)
+		return r;
+	struct trial trial = { t, dns_rrtext_new(), err, err_n };
+	r = try_all(&trial, ret);
+	dns_rrtext_free(trial.scanner);
+	return r;
+}

@@ -1,0 +1,126 @@
+/* answerTemplate: what is accepted and what becomes of it (OP-8, OP-15, T10, T11). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/answer.h"
+#include "base/compiler.h"
+#include "base/err.h"
+
+static const struct {
+	const char *text, *want; /* "TTL ADDRESS", or a part of the refusal after "! " */
+} rows[] = {
+	{ "{{ .Name }} 3600 IN AAAA 2001:db8::100", "3600 2001:db8::100" },
+	{ "{{.Name}} 0 IN AAAA ::1", "0 ::1" },
+	{ "{{ .Name }} 2147483647 IN AAAA ::1", "2147483647 ::1" },
+	{ "{{ .Name }} 60 {{ .Class }} {{ .Type }} 2001:DB8::A", "60 2001:db8::a" },
+	{ "{{ .Name }} IN AAAA 2001:db8::1", "3600 2001:db8::1" },
+	{ "{{ .Name }} AAAA 2001:db8::1", "3600 2001:db8::1" },
+	{ "{{ .Name }} 1h IN AAAA 2001:db8::1", "3600 2001:db8::1" },
+	{ "{{ .Name }} 60 IN AAAA ::ffff:192.0.2.1", "60 ::ffff:192.0.2.1" },
+	{ "{{ .Name }} 60 IN AAAA 2001:db8::1\n", "60 2001:db8::1" },
+	{ "{{- .Name -}} {{- \t", "! control" },
+	{ "", "! is empty" },
+	{ "\n", "! is empty" },
+	{ "{{ .Name }} 60 IN AAAA 2001:db8::1\n\n", "! control" },
+	{ "{{ .Name }} 60 IN AAAA ::1\n{{ .Name }} 60 IN AAAA ::2", "! line break" },
+	{ "{{ .Name }} 60 IN AAAA ::1\x7f", "! control" },
+	{ "{{ .Name }} 60 IN AAAA ::1\xc2\xa0", "! ASCII" },
+	{ "{{ .Name }} 60 IN TXT \"x\"", "! quote" },
+	{ "{{ .Name }} 60 IN TXT 'x'", "! quote" },
+	{ "{{ printf `x` }} 60 IN AAAA ::1", "! quote" },
+	{ "{{ .Name }} 60 IN AAAA ::1\\", "! backslash" },
+	{ "{$HOME} 60 IN AAAA ::1", "! environment" },
+	{ "{%HOME%} 60 IN AAAA ::1", "! environment" },
+	{ "{{ .Name 60 IN AAAA ::1", "! is not a template" },
+	{ "{{ .Nmae }} 60 IN AAAA ::1", "! is not a template" },
+	{ "{{ .Remote }} 60 IN AAAA ::1", "! is not a template" },
+	{ "{{ .Message.Id }} 60 IN AAAA ::1", "! is not a template" },
+	{ "{{ nofunc }} 60 IN AAAA ::1", "! is not a template" },
+	{ "{{ end }}", "! is not a template" },
+	{ "{{ print .Name }} 60 IN AAAA ::1", "! more in it" },
+	{ "{{ .Name | print }} 60 IN AAAA ::1", "! more in it" },
+	{ "{{ len .Name }} 60 IN AAAA ::1", "! more in it" },
+	{ "{{ if .Name }}{{ .Name }}{{ end }} 60 IN AAAA ::1", "! more in it" },
+	{ "{{ $x := .Name }}{{ $x }} 60 IN AAAA ::1", "! more in it" },
+	{ "example.org. 60 IN AAAA ::1", "! another name" },
+	{ "a. 60 IN AAAA ::1", "! another name" },
+	{ "x.{{ .Name }} 60 IN AAAA ::1", "! " },
+	{ "{{ .Name }}{{ .Name }} 60 IN AAAA ::1", "! " },
+	{ "{{ .Name }} 60 IN A 192.0.2.1", "! type AAAA" },
+	{ "{{ .Name }} 60 IN CNAME example.org.", "! type AAAA" },
+	{ "{{ .Name }} 60 CH AAAA ::1", "! " },
+	{ "{{ .Name }} 60 IN AAAA 192.0.2.1", "! does not make a record" },
+	{ "{{ .Name }} 60 IN AAAA 2001:db8::g", "! does not make a record" },
+	{ "{{ .Name }} 60 IN AAAA", "! does not make a record" },
+	{ "{{ .Name }} 60 IN AAAA ::1 ::2", "! does not make a record" },
+	{ "{{ .Name }} 2147483648 IN AAAA ::1", "! " },
+	{ "{{ .Name }} -1 IN AAAA ::1", "! does not make a record" },
+	{ "{{ .Name }} 4294967296 IN AAAA ::1", "! does not make a record" },
+	{ "$TTL 5", "! does not make a record" },
+	{ "; {{ .Name }} 60 IN AAAA ::1", "! does not make a record" },
+	{ "   ", "! does not make a record" },
+};
+
+static void each_text(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct api_answer got = { 0 };
+		char err[512] = "", text[700];
+		int r = api_answer_parse(slice_of(rows[i].text), &got, err, sizeof(err));
+		if (r == 0)
+			snprintf(text, sizeof(text), "%u %s", got.ttl_s, got.address);
+		else
+			snprintf(text, sizeof(text), "! %s", err);
+		bool ok = rows[i].want[0] == '!' ? r == ERR_CONFIG && err[0] != '\0' &&
+							   strstr(err, rows[i].want + 2) != NULL
+						 : r == 0 && strcmp(text, rows[i].want) == 0;
+		if (!ok)
+			fail_msg("'%s': got '%s', want '%s'", rows[i].text, text, rows[i].want);
+	}
+}
+
+static void a_nul_is_no_end(void **state)
+{
+	(void)state;
+	static const char text[] = "{{ .Name }} 60 IN AAAA ::1\0x";
+	struct api_answer got;
+	char err[512];
+	assert_int_equal(
+		api_answer_parse((struct slice){ text, sizeof(text) - 1 }, &got, err, sizeof(err)),
+		ERR_CONFIG);
+}
+
+/* The longest template that is allowed, and one that is longer by one. */
+static void as_long_as_allowed(void **state)
+{
+	(void)state;
+	char text[API_ANSWER_CHARS_MAX + 2], err[512];
+	struct api_answer got;
+	memset(text, ' ', sizeof(text));
+	memcpy(text, "{{ .Name }} 60 IN AAAA", 22);
+	memcpy(text + API_ANSWER_CHARS_MAX - 3, "::1", 3);
+	assert_int_equal(api_answer_parse((struct slice){ text, API_ANSWER_CHARS_MAX }, &got, err,
+					  sizeof(err)),
+			 0);
+	assert_int_equal(api_answer_parse((struct slice){ text, API_ANSWER_CHARS_MAX + 1 }, &got,
+					  err, sizeof(err)),
+			 ERR_CONFIG);
+	assert_non_null(strstr(err, "1024"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_text),
+		cmocka_unit_test(a_nul_is_no_end),
+		cmocka_unit_test(as_long_as_allowed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
