@@ -26,7 +26,8 @@ struct dnsoperator_site {
 	const char *prometheus;	    /* address of the metrics; "": none */
 	const char *lameduck;	    /* of health; "": neither health nor ready */
 	bool chaos;		    /* a block for hostname.bind */
-	bool kubeadm;		    /* loop, loadbalance and TTL 30, as the file there has them */
+	bool loop;		    /* guard against forwarding to itself */
+	bool kubeadm;		    /* loadbalance and TTL 30, as the file there has them */
 	bool network_object;	    /* families are in Network cluster */
 	bool gate;		    /* whether DNSTemplatePlugin is on where nobody says */
 };

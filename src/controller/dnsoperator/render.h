@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "base/compiler.h"
 #include "base/strbuf.h"
 #include "controller/dnsoperator/facts.h"
 #include "controller/dnsoperator/model.h"
@@ -42,6 +43,10 @@ struct dnsoperator_stanzas {
 void dnsoperator_stanzas_order(const struct dnsoperator_templates *t, struct arena *a,
 			       struct dnsoperator_stanzas *ret);
 
+/* The zones of an entry of a server's `zones`: more than one for a network off a label boundary.
+ * Lower case, with their final dots. ERR_PARSE. */
+MUST_CHECK int dnsoperator_server_zones(const char *text, struct arena *a, const char *const **ret,
+					size_t *ret_n);
 /* Is `name` the zone or below it? Both normalised. */
 bool dnsoperator_zone_has(const char *zone, const char *name);
 /* The cluster's domain; never "". */

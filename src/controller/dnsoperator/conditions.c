@@ -1,0 +1,304 @@
+/* What the status says of templates: valid, applied, dangerous (OP-33). A sentence or more each;
+ * the generation stands in it where it matters, since the real CRD has no observedGeneration. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "controller/dnsoperator/plan_priv.h"
+
+enum { NAMES_SHOWN = 20 };
+
+static const char *const types[DNSOPERATOR_CONDITIONS] = {
+	[DNSOPERATOR_VALID] = "TemplateConfigurationValid",
+	[DNSOPERATOR_APPLIED] = "TemplateConfigurationApplied",
+	[DNSOPERATOR_WARNING] = "AAAAFilterDualStackWarning",
+};
+
+struct told {
+	enum api_status status;
+	const char *reason;
+};
+
+static const char gate_off[] = "The feature gate DNSTemplatePlugin is off, so templates are "
+			       "ignored; turn it on with --feature-gates DNSTemplatePlugin=true.";
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* "a, b and 3 more"; `n` counts what was added. */
+static void add_name(struct strbuf *out, size_t *n, const char *name)
+{
+	if (*n < NAMES_SHOWN)
+		strbuf_addf(out, "%s%s", *n != 0 ? ", " : "", name);
+	(*n)++;
+}
+
+static void end_names(struct strbuf *out, size_t n)
+{
+	if (n > NAMES_SHOWN)
+		strbuf_addf(out, " and %zu more", n - NAMES_SHOWN);
+}
+
+/* ---- TemplateConfigurationValid ---- */
+
+static void add_what_runs(const struct dnsoperator_outcome *o, struct strbuf *m)
+{
+	if (o->templates->n == 0)
+		strbuf_adds(m, "No templates are served.");
+	else
+		strbuf_addf(m, "The templates of generation %" PRId64 " stay in force.",
+			    o->templates_generation);
+}
+
+static void add_source(const struct dnsoperator_outcome *o, struct strbuf *m)
+{
+	if (o->source == DNSOPERATOR_FROM_ANNOTATION)
+		strbuf_adds(m, " They are read from the annotation " DNSOPERATOR_ANNOTATION ".");
+	else if (o->dns->annotation != NULL)
+		strbuf_adds(m, " The annotation " DNSOPERATOR_ANNOTATION
+			       " is not read, since the object has the field spec.templates.");
+}
+
+static struct told tell_valid(const struct dnsoperator_outcome *o, const struct dnsoperator_plan *p,
+			      struct strbuf *m)
+{
+	size_t n = o->templates->n;
+	if (o->in->facts->gate == DNSOPERATOR_GATE_OFF) {
+		strbuf_adds(m, gate_off);
+		return (struct told){ API_UNKNOWN, "FeatureGateDisabled" };
+	}
+	if (p->templates.n != 0) {
+		dnsoperator_problems_text(&p->templates, m);
+		strbuf_addc(m, '\n');
+		add_what_runs(o, m);
+		add_source(o, m);
+		return (struct told){ API_FALSE, dnsoperator_problems_reason(&p->templates) };
+	}
+	if (o->source == DNSOPERATOR_FROM_NOWHERE) {
+		strbuf_adds(m, "The installed CRD drops spec.templates, so nobody can tell whether "
+			       "there should be any; write the list into the "
+			       "annotation " DNSOPERATOR_ANNOTATION ".");
+		return (struct told){ API_UNKNOWN, "FieldPruned" };
+	}
+	if (n == 0)
+		strbuf_adds(m, "There are no templates.");
+	else
+		strbuf_addf(m, "%zu template%s of generation %" PRId64 " %s accepted.", n,
+			    plural(n), o->templates_generation, n == 1 ? "is" : "are");
+	add_source(o, m);
+	return (struct told){ API_TRUE, n == 0 ? "NoTemplates" : "AsExpected" };
+}
+
+/* ---- TemplateConfigurationApplied ---- */
+
+struct answers {
+	size_t wanted, other, silent;
+	struct strbuf others, silents; /* their names */
+};
+
+static void count_answers(const struct dnsoperator_outcome *o, const struct dnsoperator_plan *p,
+			  struct answers *a)
+{
+	const struct dnsoperator_instances *all = o->in->instances;
+	*a = (struct answers){ .others = STRBUF_INIT, .silents = STRBUF_INIT };
+	for (size_t i = 0; all != NULL && i < all->n; i++) {
+		if (!all->v[i].reached)
+			add_name(&a->silents, &a->silent, all->v[i].name);
+		else if (strcmp(all->v[i].hash, p->hash) != 0)
+			add_name(&a->others, &a->other, all->v[i].name);
+		else
+			a->wanted++;
+	}
+	end_names(&a->silents, a->silent);
+	end_names(&a->others, a->other);
+}
+
+static struct told tell_by_answers(const struct dnsoperator_outcome *o, const struct answers *a,
+				   struct strbuf *m)
+{
+	size_t n = a->wanted + a->other + a->silent;
+	if (a->other != 0) {
+		bool late = o->in->instances->late;
+		strbuf_addf(m, "%zu of %zu servers run generation %" PRId64 "; %s: %s.", a->wanted,
+			    n, o->templates_generation,
+			    late ? "have not loaded it in time" : "still to load it", a->others.s);
+		return (struct told){ API_FALSE, late ? "ReloadFailed" : "Updating" };
+	}
+	if (a->silent != 0) {
+		strbuf_addf(m, "%zu of %zu servers run generation %" PRId64 "; no answer from: %s.",
+			    a->wanted, n, o->templates_generation, a->silents.s);
+		return (struct told){ API_UNKNOWN, "InstancesUnreachable" };
+	}
+	if (o->templates->n == 0) {
+		strbuf_adds(m, "There are no templates.");
+		return (struct told){ API_TRUE, "NoTemplates" };
+	}
+	if (n == 0) {
+		strbuf_adds(m, "No server is known that could run the templates.");
+		return (struct told){ API_UNKNOWN, "NoInstances" };
+	}
+	strbuf_addf(m, "All of %zu servers run generation %" PRId64 ".", n,
+		    o->templates_generation);
+	return (struct told){ API_TRUE, "AsExpected" };
+}
+
+static struct told tell_applied(const struct dnsoperator_outcome *o,
+				const struct dnsoperator_plan *p, struct strbuf *m)
+{
+	struct answers a;
+	if (o->in->facts->gate == DNSOPERATOR_GATE_OFF) {
+		strbuf_adds(m, gate_off);
+		return (struct told){ API_UNKNOWN, "FeatureGateDisabled" };
+	}
+	if (o->dns->unmanaged) {
+		strbuf_adds(m, "spec.managementState is Unmanaged, so nothing is applied.");
+		return (struct told){ API_UNKNOWN, "Unmanaged" };
+	}
+	if (p->templates.n != 0) {
+		strbuf_addf(m, "The templates of generation %" PRId64 " are not valid. ",
+			    o->dns->generation);
+		add_what_runs(o, m);
+		return (struct told){ API_FALSE, "InvalidTemplates" };
+	}
+	count_answers(o, p, &a);
+	struct told t = tell_by_answers(o, &a, m);
+	strbuf_done(&a.others);
+	strbuf_done(&a.silents);
+	return t;
+}
+
+/* ---- AAAAFilterDualStackWarning ---- */
+
+/* The template that answers for a name, by its longest zone. */
+static const struct dnsoperator_template *template_of(const struct dnsoperator_templates *t,
+						      const char *name, const char **ret_zone)
+{
+	const struct dnsoperator_template *best = NULL;
+	for (size_t i = 0; i < t->n; i++) {
+		for (size_t k = 0; k < t->v[i].n_zones; k++) {
+			const char *z = t->v[i].zones[k];
+			if (dnsoperator_zone_has(z, name) &&
+			    (best == NULL || strcmp(*ret_zone, ".") == 0 ||
+			     strlen(z) > strlen(*ret_zone))) {
+				best = &t->v[i];
+				*ret_zone = z;
+			}
+		}
+	}
+	return best;
+}
+
+/* Is it a zone that loses its AAAA records to a template meant for others? */
+static bool is_emptied(const struct dnsoperator_outcome *o, const char *name)
+{
+	const char *domain = dnsoperator_domain(o->in->facts), *zone = "";
+	const struct dnsoperator_template *t = template_of(o->templates, name, &zone);
+	return t != NULL && t->empty && dnsoperator_zone_has(zone, domain) &&
+	       !dnsoperator_zone_has(domain, name);
+}
+
+static void add_emptied(const struct dnsoperator_outcome *o, struct strbuf *m)
+{
+	const struct dnsoperator_server *s = o->routes->servers.v;
+	CLEANUP(strbuf_done) struct strbuf names = STRBUF_INIT;
+	struct arena a;
+	size_t n = 0;
+	arena_init(&a);
+	if (is_emptied(o, "clusterset.local"))
+		add_name(&names, &n, "clusterset.local");
+	for (size_t i = 0; i < o->routes->servers.n; i++) {
+		for (size_t k = 0; k < s[i].zones.n; k++) {
+			const char *const *zones;
+			size_t nz;
+			if (dnsoperator_server_zones(s[i].zones.v[k], &a, &zones, &nz) < 0 ||
+			    nz == 0)
+				continue;
+			const char *bare = arena_strndup(&a, zones[0], strlen(zones[0]) - 1);
+			if (is_emptied(o, bare))
+				add_name(&names, &n, bare);
+		}
+	}
+	end_names(&names, n);
+	if (n != 0)
+		strbuf_addf(m, " These lose their AAAA records, too: %s.", names.s);
+	arena_done(&a);
+}
+
+/* The names of covering templates; 0: there are none. */
+static size_t covering(const struct dnsoperator_outcome *o, struct strbuf *names)
+{
+	const char *domain = dnsoperator_domain(o->in->facts);
+	size_t n = 0;
+	for (size_t i = 0; i < o->templates->n; i++) {
+		const struct dnsoperator_template *t = &o->templates->v[i];
+		size_t k = 0;
+		while (k < t->n_zones && !dnsoperator_zone_has(t->zones[k], domain))
+			k++;
+		if (k < t->n_zones)
+			add_name(names, &n, t->name);
+	}
+	end_names(names, n);
+	return n;
+}
+
+static struct told tell_danger(const struct dnsoperator_outcome *o, struct strbuf *m)
+{
+	const struct dnsoperator_families *f = &o->in->facts->families;
+	bool network = dnsoperator_sites[o->in->facts->platform].network_object;
+	if (!f->known) {
+		strbuf_addf(m,
+			    " The networks of the cluster are not known (%s), so it is taken "
+			    "for dual stack.",
+			    network ? "the object Network cluster is missing or has none"
+				    : "no ServiceCIDR, Node or Service tells them");
+		return (struct told){ API_TRUE, "NetworkUnknown" };
+	}
+	if (!f->v4) {
+		strbuf_adds(m, " This cluster has IPv6 only: its pods then reach nothing outside "
+			       "of it by name.");
+		return (struct told){ API_TRUE, "IPv6OnlyCluster" };
+	}
+	strbuf_adds(m, " This is a dual-stack cluster: its pods then reach names outside of it "
+		       "over IPv4 only.");
+	return (struct told){ API_TRUE, "DualStackCluster" };
+}
+
+static struct told tell_warning(const struct dnsoperator_outcome *o, struct strbuf *m)
+{
+	const char *domain = dnsoperator_domain(o->in->facts);
+	CLEANUP(strbuf_done) struct strbuf names = STRBUF_INIT;
+	size_t n = covering(o, &names);
+	if (o->templates->n == 0) {
+		strbuf_adds(m, "There are no templates.");
+		return (struct told){ API_FALSE, "NoTemplates" };
+	}
+	if (n == 0) {
+		strbuf_addf(m, "No template has a zone above %s.", domain);
+		return (struct told){ API_FALSE, "NoCoveringTemplate" };
+	}
+	if (o->in->facts->families.known && !o->in->facts->families.v6) {
+		strbuf_adds(m, "The cluster has IPv4 only.");
+		return (struct told){ API_FALSE, "NotDualStack" };
+	}
+	strbuf_addf(m, "Template%s %s answer%s AAAA queries for a zone above %s.", plural(n),
+		    names.s, n == 1 ? "s" : "", domain);
+	struct told t = tell_danger(o, m);
+	strbuf_addf(m, " Names of %s are excluded.", domain);
+	add_emptied(o, m);
+	strbuf_adds(m, " Use specific zones instead.");
+	return t;
+}
+
+void dnsoperator_conditions_fill(const struct dnsoperator_outcome *o, struct dnsoperator_plan *p)
+{
+	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++) {
+		struct strbuf m = STRBUF_INIT;
+		struct told t = i == DNSOPERATOR_VALID	   ? tell_valid(o, p, &m)
+				: i == DNSOPERATOR_APPLIED ? tell_applied(o, p, &m)
+							   : tell_warning(o, &m);
+		p->conditions[i] = (struct dnsoperator_condition){ types[i], t.status, t.reason,
+								   strbuf_take(&m) };
+	}
+}

@@ -1,0 +1,217 @@
+/* Platform, families, domain and gate, each from the trees that tell it. */
+#include "controller/dnsoperator/facts.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "corefile/corefile.h"
+#include "corefile/key.h"
+#include "net/addr.h"
+
+/* clang-format off */
+const struct dnsoperator_site dnsoperator_sites[DNSOPERATOR_PLATFORM_COUNT] = {
+	/*                           name          namespace        ConfigMap      port  metrics           lameduck chaos  loop   kubeadm network gate */
+	[DNSOPERATOR_OPENSHIFT] =  { "openshift",  "openshift-dns", "dns-default", 5353, "127.0.0.1:9153", "20s",   true,  false, false,  true,   false },
+	[DNSOPERATOR_MICROSHIFT] = { "microshift", "openshift-dns", "dns-default", 5353, "127.0.0.1:9153", "20s",   true,  false, false,  false,  true },
+	[DNSOPERATOR_KUBERNETES] = { "kubernetes", "kube-system",   "coredns",     53,   ":9153",          "5s",    false, true,  true,   false,  true },
+	[DNSOPERATOR_MACHINE] =    { "machine",    "",              "",            0,    "",               "",      false, true,  false,  false,  true },
+};
+/* clang-format on */
+
+int dnsoperator_platform_find(const char *name)
+{
+	for (int i = 0; i < DNSOPERATOR_PLATFORM_COUNT; i++) {
+		if (strcmp(dnsoperator_sites[i].name, name) == 0)
+			return i;
+	}
+	return -1;
+}
+
+/* ---- families ---- */
+
+/* An address or a network; what is neither (a Service's "None") tells nothing. */
+static void see(struct dnsoperator_families *f, const json_t *v)
+{
+	struct net_cidr c;
+	if (!json_is_string(v) || net_cidr_parse(slice_of(json_string_value(v)), &c) < 0)
+		return;
+	f->known = true;
+	f->v4 = f->v4 || c.family == AF_INET;
+	f->v6 = f->v6 || c.family == AF_INET6;
+}
+
+/* Each item of the list at `path`, or of its items the member. */
+static void see_list(struct dnsoperator_families *f, const json_t *o, const char *path,
+		     const char *member)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (api_get(o, path), i, v)
+		see(f, member != NULL ? json_object_get(v, member) : v);
+}
+
+static void see_network(struct dnsoperator_families *f, const json_t *o)
+{
+	see_list(f, o, "spec.clusterNetwork", "cidr");
+	see_list(f, o, "spec.serviceNetwork", NULL);
+	see_list(f, o, "status.clusterNetwork", "cidr");
+	see_list(f, o, "status.serviceNetwork", NULL);
+}
+
+struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform p,
+						    const struct dnsoperator_network *n)
+{
+	struct dnsoperator_families f = { 0 };
+	size_t i;
+	json_t *o;
+	see_network(&f, n->network);
+	if (!dnsoperator_sites[p].network_object) {
+		json_array_foreach (n->service_cidrs, i, o)
+			see_list(&f, o, "spec.cidrs", NULL);
+		json_array_foreach (n->nodes, i, o)
+			see_list(&f, o, "spec.podCIDRs", NULL);
+		see_list(&f, n->service, "spec.clusterIPs", NULL);
+	}
+	if (!f.known)
+		f.v4 = f.v6 = true;
+	return f;
+}
+
+/* ---- domain ---- */
+
+static bool is_reverse(struct slice zone)
+{
+	return slice_ends(zone, SLICE("in-addr.arpa")) || slice_ends(zone, SLICE("ip6.arpa"));
+}
+
+/* The first of these zones that is not for addresses. */
+static int domain_in(struct arena *a, const struct word *words, size_t n,
+		     char out[DNSOPERATOR_DOMAIN_MAX])
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *const *zones;
+		size_t n_zones;
+		struct srcerr err;
+		if (corefile_zones_expand(a, &words[i], &zones, &n_zones, &err) < 0 || n_zones == 0)
+			continue;
+		struct slice z = slice_of(zones[0]);
+		if (z.n < 2 || z.n > DNSOPERATOR_DOMAIN_MAX)
+			continue;
+		z.n--; /* the final dot */
+		memcpy(out, z.p, z.n);
+		out[z.n] = '\0';
+		if (!is_reverse(z) && api_is_subdomain_name(out))
+			return 0;
+	}
+	return ERR_NOTFOUND;
+}
+
+int dnsoperator_domain_of(struct slice corefile, char out[DNSOPERATOR_DOMAIN_MAX])
+{
+	struct arena a;
+	CLEANUP(corefile_freep) struct corefile *cf = NULL;
+	int r = corefile_parse("Corefile", corefile, NULL, &cf, NULL);
+	if (r < 0)
+		return ERR_NOTFOUND;
+	arena_init(&a);
+	r = ERR_NOTFOUND;
+	for (size_t i = 0; i < cf->n_block && r < 0; i++) {
+		const struct corefile_block *b = &cf->block[i];
+		for (size_t k = 0; k < b->n_dir && r < 0; k++) {
+			const struct corefile_dir *d = &b->dir[k];
+			if (strcmp(d->name.s, "kubernetes") == 0)
+				r = d->n_arg != 0 ? domain_in(&a, d->arg, d->n_arg, out)
+						  : domain_in(&a, b->key, b->n_key, out);
+		}
+	}
+	arena_done(&a);
+	return r;
+}
+
+/* ---- gate ---- */
+
+static const char gate_name[] = "DNSTemplatePlugin";
+
+/* 1 on, 0 off, -1 not said. The last one that says it counts. */
+static int gate_by_flag(const char *flag)
+{
+	struct slice rest = slice_of(flag);
+	int said = -1;
+	while (rest.n != 0) {
+		struct slice value = slice_cut(&rest, ',');
+		struct slice name = slice_cut(&value, '=');
+		if (slice_is(slice_trim(name), gate_name))
+			said = slice_eq_nocase(slice_trim(value), SLICE("true")) ? 1 : 0;
+	}
+	return said;
+}
+
+/* Entries are texts, or objects with a name. */
+static bool lists_gate(const json_t *list)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (list, i, v) {
+		const char *s =
+			json_string_value(json_is_object(v) ? json_object_get(v, "name") : v);
+		if (s != NULL && strcmp(s, gate_name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int gate_in(const json_t *o)
+{
+	if (lists_gate(json_object_get(o, "enabled")))
+		return 1;
+	return lists_gate(json_object_get(o, "disabled")) ? 0 : -1;
+}
+
+static int gate_by_object(const json_t *o, const char *version)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (api_get(o, "status.featureGates"), i, v) {
+		if (version[0] != '\0' && strcmp(api_get_string(v, "version"), version) != 0)
+			continue;
+		int said = gate_in(v);
+		if (said >= 0)
+			return said;
+		break;
+	}
+	if (strcmp(api_get_string(o, "spec.featureSet"), "CustomNoUpgrade") == 0)
+		return gate_in(api_get(o, "spec.customNoUpgrade"));
+	return -1;
+}
+
+enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform p, const char *flag,
+					  const json_t *feature_gate, const char *version)
+{
+	int said = gate_by_flag(flag);
+	if (said < 0)
+		said = gate_by_object(feature_gate, version);
+	if (said < 0)
+		said = dnsoperator_sites[p].gate ? 1 : 0;
+	return said != 0 ? DNSOPERATOR_GATE_ON : DNSOPERATOR_GATE_OFF;
+}
+
+enum dnsoperator_keeps dnsoperator_keeps_of(const json_t *crd)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (api_get(crd, "spec.versions"), i, v) {
+		const json_t *root = api_get(v, "schema.openAPIV3Schema");
+		const json_t *spec = api_get(root, "properties.spec");
+		static const char any[] = "x-kubernetes-preserve-unknown-fields";
+		if (strcmp(api_get_string(v, "name"), "v1") != 0)
+			continue;
+		if (api_get(spec, "properties.templates") != NULL ||
+		    json_is_true(json_object_get(spec, any)) ||
+		    (spec == NULL && json_is_true(json_object_get(root, any))))
+			return DNSOPERATOR_KEEPS;
+		return DNSOPERATOR_PRUNES;
+	}
+	return DNSOPERATOR_KEEPS_UNKNOWN;
+}

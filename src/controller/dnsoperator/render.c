@@ -1,0 +1,350 @@
+/* The text of the Corefile, block by block. */
+#include "controller/dnsoperator/render.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/view.h"
+#include "net/digest.h"
+
+struct out {
+	struct strbuf *b;
+	const struct dnsoperator_wanted *w;
+	const struct dnsoperator_site *site;
+	const char *domain;
+	unsigned port;
+	struct dnsoperator_stanzas stanzas;
+	bool covered; /* a template's zone is above the cluster's domain */
+	struct arena a;
+};
+
+static const char *const reverse_zones[] = { "in-addr.arpa", "ip6.arpa" };
+
+/* ---- lines that blocks have in common ---- */
+
+static void add_bind(struct out *o)
+{
+	const char *bind = o->w->facts->bind;
+	if (bind != NULL && bind[0] != '\0')
+		strbuf_addf(o->b, "    bind %s\n", bind);
+}
+
+static void add_log(struct out *o)
+{
+	static const char *const classes[] = {
+		[DNSOPERATOR_LOG_NORMAL] = "error",
+		[DNSOPERATOR_LOG_DEBUG] = "denial error",
+		[DNSOPERATOR_LOG_TRACE] = "all",
+	};
+	strbuf_addf(o->b, "    log . {\n        class %s\n    }\n", classes[o->w->dns->log]);
+}
+
+static void add_prometheus(struct out *o)
+{
+	if (o->site->prometheus[0] != '\0')
+		strbuf_addf(o->b, "    prometheus %s\n", o->site->prometheus);
+}
+
+static void add_cache(struct out *o)
+{
+	strbuf_addf(o->b, "    cache %u {\n        denial 9984 %u\n    }\n", o->w->dns->positive_s,
+		    o->w->dns->negative_s);
+}
+
+/* A CA bundle that is not there (yet) leaves the system's. */
+static void add_tls(struct out *o, const struct dnsoperator_transport *t)
+{
+	const struct dnsoperator_facts *f = o->w->facts;
+	if (!dnsoperator_is_tls(t))
+		return;
+	strbuf_addf(o->b, "        tls_servername %s\n        tls", t->server_name);
+	for (size_t i = 0; i < f->n_ca; i++) {
+		if (strcmp(f->ca[i].name, t->ca) == 0)
+			strbuf_addf(o->b, " /etc/pki/%s-%s/ca-bundle.crt", t->server_name,
+				    f->ca[i].revision);
+	}
+	strbuf_addc(o->b, '\n');
+}
+
+static void add_forward_end(struct out *o, const struct dnsoperator_transport *t,
+			    enum dnsoperator_policy def)
+{
+	strbuf_adds(o->b, " {\n");
+	add_tls(o, t);
+	strbuf_addf(o->b, "        policy %s\n", dnsoperator_policy_word(t->policy, def));
+	if (strcmp(t->protocol, "TCP") == 0)
+		strbuf_adds(o->b, "        force_tcp\n");
+	strbuf_adds(o->b, "    }\n");
+}
+
+/* ---- templates ---- */
+
+/* Stanzas of a block; below the cluster's domain without the zones that cover it. */
+static void add_templates(struct out *o, bool below)
+{
+	/* what is too long already is refused, and need not be written to its end */
+	for (size_t i = 0; i < o->stanzas.n && o->b->n <= DNSOPERATOR_TEXT_MAX; i++) {
+		const struct dnsoperator_stanza *s = &o->stanzas.v[i];
+		size_t n = 0;
+		for (size_t k = 0; k < s->n_zones; k++) {
+			if (below && dnsoperator_zone_has(s->zones[k], o->domain))
+				continue;
+			strbuf_addf(o->b, "%s %s", n++ == 0 ? "    template IN AAAA" : "",
+				    s->zones[k]);
+		}
+		if (n == 0)
+			continue;
+		strbuf_adds(o->b, " {\n");
+		if (!s->of->empty)
+			strbuf_addf(o->b, "        answer \"{{ .Name }} %u IN AAAA %s\"\n",
+				    s->of->answer.ttl_s, s->of->answer.address);
+		strbuf_adds(o->b, "        rcode NOERROR\n    }\n");
+	}
+}
+
+static bool any_covers(const struct dnsoperator_templates *t, const char *domain)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		for (size_t k = 0; k < t->v[i].n_zones; k++) {
+			if (dnsoperator_zone_has(t->v[i].zones[k], domain))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* ---- servers ---- */
+
+/* Is an entry of `zones` at or below the cluster's domain? */
+static bool is_below(struct out *o, const char *text)
+{
+	const char *const *zones;
+	size_t n;
+	char name[256];
+	if (dnsoperator_server_zones(text, &o->a, &zones, &n) < 0 || n == 0)
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)strlen(zones[0]) - 1, zones[0]);
+	return dnsoperator_zone_has(o->domain, name);
+}
+
+static void add_upstreams(struct out *o, const struct dnsoperator_server *s)
+{
+	strbuf_adds(o->b, "    forward .");
+	for (size_t i = 0; i < s->upstreams.n; i++)
+		strbuf_addf(o->b, " %s%s", dnsoperator_is_tls(&s->how) ? "tls://" : "",
+			    s->upstreams.v[i]);
+	add_forward_end(o, &s->how, DNSOPERATOR_RANDOM);
+}
+
+/* The server's block for its zones below the cluster's domain, or for the others. */
+static void add_server(struct out *o, const struct dnsoperator_server *s, bool below)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->zones.n; i++) {
+		if ((o->covered && is_below(o, s->zones.v[i])) != below)
+			continue;
+		if (n++ == 0)
+			strbuf_addf(o->b, "# %s\n", s->name);
+		strbuf_addf(o->b, "%s:%u ", s->zones.v[i], o->port);
+	}
+	if (n == 0)
+		return;
+	strbuf_adds(o->b, "{\n");
+	add_bind(o);
+	add_templates(o, below);
+	add_prometheus(o);
+	add_upstreams(o, s);
+	strbuf_adds(o->b, "    errors\n");
+	add_log(o);
+	strbuf_adds(o->b, "    bufsize 1232\n");
+	add_cache(o);
+	strbuf_adds(o->b, "}\n");
+}
+
+/* ---- the cluster's names, and all others ---- */
+
+static void add_kubernetes(struct out *o)
+{
+	const char *kubeconfig = o->w->facts->kubeconfig;
+	strbuf_addf(o->b, "    kubernetes %s in-addr.arpa ip6.arpa {\n", o->domain);
+	if (kubeconfig != NULL && kubeconfig[0] != '\0') {
+		strbuf_adds(o->b, "        kubeconfig ");
+		strbuf_add_quoted(o->b, slice_of(kubeconfig));
+		strbuf_addc(o->b, '\n');
+	}
+	strbuf_adds(o->b, "        pods insecure\n"
+			  "        fallthrough in-addr.arpa ip6.arpa\n");
+	if (o->site->kubeadm)
+		strbuf_adds(o->b, "        ttl 30\n");
+	strbuf_adds(o->b, "    }\n");
+}
+
+/* Type, port and address alike, with what is left out filled in; letters alike. */
+static bool same_upstream(const struct dnsoperator_upstream *a,
+			  const struct dnsoperator_upstream *b)
+{
+	enum { DNS_PORT = 53 };
+	const char *ta = a->type[0] != '\0' ? a->type : "SystemResolvConf";
+	const char *tb = b->type[0] != '\0' ? b->type : "SystemResolvConf";
+	return strcmp(ta, tb) == 0 &&
+	       (a->port != 0 ? a->port : DNS_PORT) == (b->port != 0 ? b->port : DNS_PORT) &&
+	       slice_eq_nocase(slice_of(a->address), slice_of(b->address));
+}
+
+static void add_resolver(struct out *o, const struct dnsoperator_upstream *u, bool tls)
+{
+	strbuf_addf(o->b, " %s", tls ? "tls://" : "");
+	if (strcmp(u->type, "Network") != 0) {
+		strbuf_adds(o->b, "/etc/resolv.conf");
+		return;
+	}
+	bool brackets = u->port > 0 && strchr(u->address, ':') != NULL;
+	strbuf_adds(o->b, brackets ? "[" : "");
+	for (const char *p = u->address; *p != '\0'; p++)
+		strbuf_addc(o->b, *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p);
+	strbuf_adds(o->b, brackets ? "]" : "");
+	if (u->port > 0)
+		strbuf_addf(o->b, ":%u", (unsigned)u->port);
+}
+
+static void add_resolvers(struct out *o)
+{
+	const struct dnsoperator_resolvers *r = &o->w->routes->resolvers;
+	const struct dnsoperator_upstream *v = r->upstreams.v;
+	static const struct dnsoperator_upstream system = { "SystemResolvConf", "", 0 };
+	if (r->upstreams.n == 0 && o->w->facts->no_resolvers)
+		return;
+	strbuf_adds(o->b, "    forward .");
+	if (r->upstreams.n == 0)
+		add_resolver(o, &system, dnsoperator_is_tls(&r->how));
+	for (size_t i = 0; i < r->upstreams.n; i++) {
+		size_t k = 0;
+		while (k < i && !same_upstream(&v[k], &v[i]))
+			k++;
+		if (k == i)
+			add_resolver(o, &v[i], dnsoperator_is_tls(&r->how));
+	}
+	add_forward_end(o, &r->how, DNSOPERATOR_SEQUENTIAL);
+}
+
+/* Does a server list this zone? Twice in a file and CoreDNS refuses all of it. */
+static bool is_listed(struct out *o, const char *zone)
+{
+	const struct dnsoperator_server *s = o->w->routes->servers.v;
+	size_t nz = strlen(zone);
+	for (size_t i = 0; i < o->w->routes->servers.n; i++) {
+		for (size_t k = 0; k < s[i].zones.n; k++) {
+			const char *const *zones;
+			size_t n;
+			if (dnsoperator_server_zones(s[i].zones.v[k], &o->a, &zones, &n) < 0)
+				continue;
+			for (size_t j = 0; j < n; j++) {
+				if (strncmp(zones[j], zone, nz) == 0 &&
+				    strcmp(zones[j] + nz, ".") == 0)
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* The block that keeps templates away from the cluster's names. False when servers have taken all
+ * of its zones. */
+static bool add_cluster(struct out *o)
+{
+	const char *const zones[] = { o->domain, reverse_zones[0], reverse_zones[1] };
+	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
+		if (is_listed(o, zones[i]))
+			continue;
+		if (n++ == 0)
+			strbuf_addf(o->b,
+				    "# excluded from templates: %s and the cluster's addresses\n",
+				    o->domain);
+		strbuf_addf(o->b, "%s:%u ", zones[i], o->port);
+	}
+	if (n == 0)
+		return false;
+	strbuf_adds(o->b, "{\n");
+	add_bind(o);
+	strbuf_adds(o->b, "    bufsize 1232\n    errors\n");
+	add_log(o);
+	if (o->site->lameduck[0] != '\0')
+		strbuf_adds(o->b, "    ready\n");
+	add_kubernetes(o);
+	add_prometheus(o);
+	add_resolvers(o);
+	add_cache(o);
+	if (o->site->kubeadm)
+		strbuf_adds(o->b, "    loadbalance\n");
+	strbuf_adds(o->b, "}\n");
+	return true;
+}
+
+static void add_root(struct out *o, bool kubernetes)
+{
+	strbuf_addf(o->b, ".:%u {\n", o->port);
+	add_bind(o);
+	strbuf_adds(o->b, "    bufsize 1232\n    errors\n");
+	add_log(o);
+	if (o->site->lameduck[0] != '\0')
+		strbuf_addf(o->b, "    health {\n        lameduck %s\n    }\n    ready\n",
+			    o->site->lameduck);
+	add_templates(o, false);
+	if (kubernetes)
+		add_kubernetes(o);
+	add_prometheus(o);
+	add_resolvers(o);
+	add_cache(o);
+	if (o->site->loop)
+		strbuf_adds(o->b, "    loop\n");
+	strbuf_adds(o->b, "    reload\n");
+	if (o->site->kubeadm)
+		strbuf_adds(o->b, "    loadbalance\n");
+	strbuf_adds(o->b, "}\n");
+}
+
+/* ---- the whole ---- */
+
+/* Tells which text a server runs, to whoever asks it. */
+static void add_marker(struct out *o, char hash[DNSOPERATOR_HASH_MAX])
+{
+	uint8_t digest[NET_SHA512_BYTES];
+	net_sha512(o->b->s, o->b->n, digest);
+	for (size_t i = 0; i < DNSOPERATOR_HASH_MAX / 2; i++)
+		snprintf(hash + 2 * i, 3, "%02x", digest[i]);
+	strbuf_addf(o->b, DNSOPERATOR_MARKER_ZONE ":%u {\n", o->port);
+	add_bind(o);
+	strbuf_addf(o->b,
+		    "    template IN TXT " DNSOPERATOR_MARKER_ZONE " {\n"
+		    "        answer \"{{ .Name }} 0 IN TXT %s\"\n"
+		    "    }\n"
+		    "}\n",
+		    hash);
+}
+
+void dnsoperator_render(const struct dnsoperator_wanted *w, struct strbuf *out,
+			char hash[DNSOPERATOR_HASH_MAX])
+{
+	struct out o = { .b = out,
+			 .w = w,
+			 .site = &dnsoperator_sites[w->facts->platform],
+			 .domain = dnsoperator_domain(w->facts) };
+	const struct dnsoperator_server *s = w->routes->servers.v;
+	o.port = o.site->port != 0 ? o.site->port : w->facts->port;
+	hash[0] = '\0';
+	strbuf_reset(out);
+	arena_init(&o.a);
+	dnsoperator_stanzas_order(w->templates, &o.a, &o.stanzas);
+	o.covered = any_covers(w->templates, o.domain);
+	for (size_t i = 0; i < w->routes->servers.n; i++) {
+		add_server(&o, &s[i], false);
+		add_server(&o, &s[i], true);
+	}
+	add_root(&o, !o.covered || !add_cluster(&o));
+	if (o.site->chaos)
+		strbuf_addf(out, "hostname.bind:%u {\n    chaos\n}\n", o.port);
+	if (w->templates->n != 0)
+		add_marker(&o, hash);
+	arena_done(&o.a);
+}

@@ -1,0 +1,213 @@
+/* Checking spec.servers and spec.upstreamResolvers: what the original passes on unread, and CoreDNS
+ * then refuses with the whole file (1.5). What CoreDNS takes is taken. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/slice.h"
+#include "controller/dnsoperator/render.h"
+#include "controller/dnsoperator/validate.h"
+#include "net/addr.h"
+
+enum { UPSTREAMS_MAX = 15 }; /* of the plugin forward */
+
+struct check {
+	struct dnsoperator_problems *problems;
+	struct arena a;
+	struct map zones; /* -> the field that has it */
+};
+
+static void say(struct check *c, const char *field, const char *value, const char *why,
+		const char *fix)
+{
+	struct slice s = slice_of(value);
+	struct dnsoperator_place at = { .field = field, .value = value != NULL ? &s : NULL };
+	dnsoperator_problem_add(c->problems, DNSOPERATOR_INVALID_SERVERS, &at, why, fix);
+}
+
+static bool all_of(const char *s, const char *also)
+{
+	for (; *s != '\0'; s++) {
+		if (!ascii_isdigit(*s) && !ascii_isalpha(*s) && strchr(also, *s) == NULL)
+			return false;
+	}
+	return true;
+}
+
+static bool has_control(const char *s)
+{
+	for (; *s != '\0'; s++) {
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			return true;
+	}
+	return false;
+}
+
+/* ---- upstreams ---- */
+
+static bool is_ip(struct slice s, bool scope)
+{
+	struct slice zone = s, ip = slice_cut(&zone, '%');
+	union net_addr addr;
+	if (net_addr_parse_ip(ip, &addr) < 0)
+		return false;
+	if (ip.n == s.n)
+		return true;
+	for (size_t i = 0; i < zone.n; i++) {
+		if (!ascii_isdigit(zone.p[i]) && !ascii_isalpha(zone.p[i]) &&
+		    strchr("._-", zone.p[i]) == NULL)
+			return false;
+	}
+	return scope && zone.n != 0 && addr.family == AF_INET6;
+}
+
+/* An address, with or without a port. */
+static bool is_upstream(const char *text)
+{
+	struct slice s = slice_of(text), port = { NULL, 0 };
+	uint64_t n = 1;
+	if (is_ip(s, true))
+		return true;
+	const char *colon = strrchr(text, ':');
+	if (colon == NULL)
+		return false;
+	port = slice_of(colon + 1);
+	s.n = (size_t)(colon - text);
+	bool brackets = s.n > 2 && s.p[0] == '[' && s.p[s.n - 1] == ']';
+	if (brackets)
+		s = (struct slice){ s.p + 1, s.n - 2 };
+	if (brackets != (memchr(s.p, ':', s.n) != NULL))
+		return false;
+	return is_ip(s, true) && slice_u64(port, &n) == 0 && n >= 1 && n <= UINT16_MAX;
+}
+
+static void check_tls(struct check *c, const struct dnsoperator_transport *t, const char *field)
+{
+	char at[160];
+	if (!dnsoperator_is_tls(t))
+		return;
+	snprintf(at, sizeof(at), "%s.transportConfig.tls.serverName", field);
+	if (t->server_name[0] == '\0')
+		say(c, at, NULL, "is missing",
+		    "set the name that the upstreams' certificate carries");
+	else if (!all_of(t->server_name, "-."))
+		say(c, at, t->server_name, "is not a DNS name",
+		    "set the name that the upstreams' certificate carries");
+	snprintf(at, sizeof(at), "%s.transportConfig.tls.caBundle.name", field);
+	if (t->ca[0] != '\0' && !api_is_subdomain_name(t->ca))
+		say(c, at, t->ca, "is not the name of a ConfigMap",
+		    "name a ConfigMap of the namespace openshift-config");
+}
+
+/* ---- servers ---- */
+
+static void check_zone(struct check *c, const char *text, const char *field)
+{
+	static const char *const taken[] = { ".", "hostname.bind.", DNSOPERATOR_MARKER_ZONE "." };
+	const char *const *zones;
+	size_t n;
+	struct net_cidr network;
+	bool fits = text[0] != '\0' &&
+		    (all_of(text, "-._*") ||
+		     (strchr(text, '/') != NULL && net_cidr_parse(slice_of(text), &network) == 0));
+	if (!fits || dnsoperator_server_zones(text, &c->a, &zones, &n) < 0) {
+		say(c, field, text, "is not a DNS name", "write it as example.com");
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *have = map_get(&c->zones, slice_of(zones[i]));
+		char why[200];
+		for (size_t k = 0; k < ARRAY_LEN(taken); k++)
+			have = strcmp(zones[i], taken[k]) == 0 ? "the operator's own blocks" : have;
+		if (have == NULL) {
+			map_set(&c->zones, slice_of(zones[i]), arena_strdup(&c->a, field));
+			continue;
+		}
+		snprintf(why, sizeof(why), "is in %s already", have);
+		say(c, field, text, why, "list each zone once");
+		return;
+	}
+}
+
+static void check_server(struct check *c, const struct dnsoperator_server *s, size_t index)
+{
+	char at[160], forward[80];
+	snprintf(at, sizeof(at), "spec.servers[%zu].name", index);
+	if (has_control(s->name))
+		say(c, at, s->name, "has a control character or a line break in it",
+		    "use letters, digits and hyphens");
+	snprintf(at, sizeof(at), "spec.servers[%zu].zones", index);
+	if (s->zones.n == 0)
+		say(c, at, NULL, "is empty", "list the zones that this server is for");
+	for (size_t i = 0; i < s->zones.n; i++) {
+		snprintf(at, sizeof(at), "spec.servers[%zu].zones[%zu]", index, i);
+		check_zone(c, s->zones.v[i], at);
+	}
+	snprintf(forward, sizeof(forward), "spec.servers[%zu].forwardPlugin", index);
+	snprintf(at, sizeof(at), "%s.upstreams", forward);
+	if (s->upstreams.n == 0)
+		say(c, at, NULL, "is empty", "list the addresses to forward to");
+	if (s->upstreams.n > UPSTREAMS_MAX)
+		say(c, at, NULL, "has more than 15 upstreams", "use at most 15");
+	for (size_t i = 0; i < s->upstreams.n; i++) {
+		bool file = strcmp(s->upstreams.v[i], "/etc/resolv.conf") == 0;
+		snprintf(at, sizeof(at), "%s.upstreams[%zu]", forward, i);
+		if (file ? dnsoperator_is_tls(&s->how) : !is_upstream(s->upstreams.v[i]))
+			say(c, at, s->upstreams.v[i], "is not an IP address",
+			    "write it as 10.0.0.1, 10.0.0.1:5353 or [2001:db8::1]:5353");
+	}
+	check_tls(c, &s->how, forward);
+}
+
+/* ---- resolvers ---- */
+
+static void check_resolver(struct check *c, const struct dnsoperator_resolvers *r, size_t index)
+{
+	const struct dnsoperator_upstream *u =
+		&((const struct dnsoperator_upstream *)r->upstreams.v)[index];
+	char at[160];
+	snprintf(at, sizeof(at), "spec.upstreamResolvers.upstreams[%zu].address", index);
+	if (strcmp(u->type, "Network") == 0) {
+		if (u->address[0] == '\0')
+			say(c, at, NULL, "is missing", "set the address of the upstream");
+		else if (!is_ip(slice_of(u->address), false))
+			say(c, at, u->address, "is not an IP address",
+			    "write it as 10.0.0.1 or 2001:db8::1");
+	} else if (dnsoperator_is_tls(&r->how)) {
+		snprintf(at, sizeof(at), "spec.upstreamResolvers.upstreams[%zu].type", index);
+		say(c, at, u->type, "cannot be reached over TLS",
+		    "use type Network with an address, or another transport");
+	}
+}
+
+static void check_resolvers(struct check *c, const struct dnsoperator_resolvers *r)
+{
+	static const char at[] = "spec.upstreamResolvers.upstreams";
+	if (r->upstreams.n == 0 && dnsoperator_is_tls(&r->how))
+		say(c, at, NULL, "is empty, and the node's resolvers cannot be reached over TLS",
+		    "list upstreams of type Network, or use another transport");
+	if (r->upstreams.n > UPSTREAMS_MAX)
+		say(c, at, NULL, "has more than 15 upstreams", "use at most 15");
+	for (size_t i = 0; i < r->upstreams.n; i++)
+		check_resolver(c, r, i);
+	check_tls(c, &r->how, "spec.upstreamResolvers");
+}
+
+int dnsoperator_routes_check(const struct dnsoperator_routes *r, const struct api_errors *errs,
+			     struct dnsoperator_problems *problems)
+{
+	struct check c = { .problems = problems };
+	size_t before = problems->n;
+	for (size_t i = 0; i < errs->n; i++)
+		say(&c, errs->v[i].field, NULL, errs->v[i].body, "write it as the CRD has it");
+	arena_init(&c.a);
+	map_init(&c.zones);
+	for (size_t i = 0; i < r->servers.n; i++)
+		check_server(&c, &((const struct dnsoperator_server *)r->servers.v)[i], i);
+	check_resolvers(&c, &r->resolvers);
+	map_done(&c.zones);
+	arena_done(&c.a);
+	return problems->n == before ? 0 : ERR_CONFIG;
+}

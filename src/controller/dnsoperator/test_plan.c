@@ -1,0 +1,336 @@
+/* Tables of objects and what comes of them: cases/NAME.yaml has the place (its first document) and
+ * the objects, cases/NAME.Corefile the text; a case without one must have the text that the case
+ * named by `like` has. `--write` writes the texts instead of comparing them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "api/meta.h"
+#include "api/yaml.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+#include "base/vec.h"
+#include "controller/dnsoperator/plan.h"
+#include "corefile/corefile.h"
+#include "corefile/key.h"
+
+enum { FILE_MAX = 4 << 20, CAS_MAX = 4, INSTANCES_MAX = 8 };
+
+static bool writing;
+
+struct scene {
+	const char *name;
+	struct api_docs docs;
+	const json_t *head, *dns;
+	struct dnsoperator_facts facts;
+	struct dnsoperator_ca ca[CAS_MAX];
+	struct dnsoperator_instance instance[INSTANCES_MAX];
+	struct dnsoperator_instances instances;
+	char domain[DNSOPERATOR_DOMAIN_MAX];
+	struct dnsoperator_plan plan;
+};
+
+/* ---- reading a case ---- */
+
+static bool read_case_file(const char *name, const char *ending, struct strbuf *out)
+{
+	char path[512];
+	snprintf(path, sizeof(path), "%s/cases/%s%s", SOURCE_DIR, name, ending);
+	return readfile_path(path, FILE_MAX, 0, out) == 0;
+}
+
+static void sort_docs(struct scene *s, struct dnsoperator_network *net)
+{
+	json_t *lists[2] = { json_array(), json_array() };
+	const json_t *gate = NULL, *crd = NULL;
+	for (size_t i = 1; i < s->docs.n; i++) {
+		const json_t *o = s->docs.v[i];
+		const char *kind = api_kind(o);
+		if (strcmp(kind, "DNS") == 0)
+			s->dns = o;
+		else if (strcmp(kind, "Network") == 0)
+			net->network = o;
+		else if (strcmp(kind, "ServiceCIDR") == 0)
+			json_array_append(lists[0], api_tree(o));
+		else if (strcmp(kind, "Node") == 0)
+			json_array_append(lists[1], api_tree(o));
+		else if (strcmp(kind, "Service") == 0)
+			net->service = o;
+		else if (strcmp(kind, "FeatureGate") == 0)
+			gate = o;
+		else if (strcmp(kind, "CustomResourceDefinition") == 0)
+			crd = o;
+		else if (strcmp(kind, "ConfigMap") == 0)
+			assert_int_equal(
+				dnsoperator_domain_of(slice_of(api_get_string(o, "data.Corefile")),
+						      s->domain),
+				0);
+		else
+			fail_msg("%s: unknown kind '%s'", s->name, kind);
+	}
+	net->service_cidrs = lists[0];
+	net->nodes = lists[1];
+	s->facts.families = dnsoperator_families_of(s->facts.platform, net);
+	s->facts.gate =
+		dnsoperator_gate_of(s->facts.platform, api_get_string(s->head, "featureGates"),
+				    gate, api_get_string(s->head, "version"));
+	s->facts.keeps = dnsoperator_keeps_of(crd);
+	json_decref(lists[0]);
+	json_decref(lists[1]);
+}
+
+static void read_head(struct scene *s)
+{
+	const char *name;
+	json_t *v;
+	size_t i;
+	int platform = dnsoperator_platform_find(api_get_string(s->head, "platform"));
+	assert_true(platform >= 0);
+	s->facts.platform = (enum dnsoperator_platform)platform;
+	s->facts.domain = s->domain;
+	s->facts.port = (uint16_t)json_integer_value(json_object_get(s->head, "port"));
+	s->facts.bind = api_get_string(s->head, "bind");
+	s->facts.kubeconfig = api_get_string(s->head, "kubeconfig");
+	s->facts.no_resolvers = json_is_true(json_object_get(s->head, "noResolvers"));
+	s->facts.ca = s->ca;
+	json_object_foreach (json_object_get(s->head, "ca"), name, v)
+		s->ca[s->facts.n_ca++] = (struct dnsoperator_ca){ name, json_string_value(v) };
+	s->instances.v = s->instance;
+	s->instances.late = json_is_true(json_object_get(s->head, "late"));
+	json_array_foreach (json_object_get(s->head, "instances"), i, v) {
+		s->instance[i] = (struct dnsoperator_instance){
+			.name = api_get_string(v, "name"),
+			.reached = !json_is_true(json_object_get(v, "silent")),
+			.hash = api_get_string(v, "hash"),
+		};
+		s->instances.n++;
+	}
+}
+
+static struct scene *scene_new(const char *name)
+{
+	struct scene *s = xcalloc(1, sizeof(*s));
+	struct dnsoperator_network net = { 0 };
+	struct strbuf text = STRBUF_INIT;
+	struct srcerr err;
+	s->name = name;
+	assert_true(read_case_file(name, ".yaml", &text));
+	if (api_yaml_parse(name, strbuf_slice(&text), &s->docs, &err) < 0)
+		fail_msg("%s: line %u: %s", name, err.pos.line, err.text);
+	strbuf_done(&text);
+	s->head = s->docs.v[0];
+	read_head(s);
+	sort_docs(s, &net);
+	return s;
+}
+
+/* A server that runs the wanted text is written as `hash: wanted`. */
+static void plan(struct scene *s)
+{
+	struct dnsoperator_in in = { s->dns, &s->facts, json_object_get(s->head, "accepted"),
+				     &s->instances };
+	char hash[DNSOPERATOR_HASH_MAX];
+	dnsoperator_plan_make(&in, &s->plan);
+	memcpy(hash, s->plan.hash, sizeof(hash));
+	for (size_t i = 0; i < s->instances.n; i++) {
+		if (strcmp(s->instance[i].hash, "wanted") == 0)
+			s->instance[i].hash = hash;
+	}
+	dnsoperator_plan_done(&s->plan);
+	dnsoperator_plan_make(&in, &s->plan);
+}
+
+static void scene_free(struct scene *s)
+{
+	dnsoperator_plan_done(&s->plan);
+	api_docs_done(&s->docs);
+	free(s);
+}
+
+/* ---- comparing ---- */
+
+static const struct {
+	const char *key;
+	int which;
+} keys[] = { { "Valid", DNSOPERATOR_VALID },
+	     { "Applied", DNSOPERATOR_APPLIED },
+	     { "Warning", DNSOPERATOR_WARNING } };
+
+static void check_conditions(const struct scene *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const struct dnsoperator_condition *c = &s->plan.conditions[keys[i].which];
+		const char *want = api_get_string(json_object_get(s->head, "expect"), keys[i].key);
+		char got[100];
+		size_t k;
+		json_t *v;
+		snprintf(got, sizeof(got), "%s %s", api_status_str(c->status), c->reason);
+		if (want[0] != '\0' && strcmp(got, want) != 0)
+			fail_msg("%s: %s is '%s' (%s), want '%s'", s->name, keys[i].key, got,
+				 c->message, want);
+		assert_true(c->message[0] != '\0' && c->message[strlen(c->message) - 1] == '.');
+		json_array_foreach (api_get(json_object_get(s->head, "say"), keys[i].key), k, v) {
+			if (strstr(c->message, json_string_value(v)) == NULL)
+				fail_msg("%s: %s does not say '%s': %s", s->name, keys[i].key,
+					 json_string_value(v), c->message);
+		}
+	}
+}
+
+static void check_problems(const struct scene *s, const char *key,
+			   const struct dnsoperator_problems *p)
+{
+	const json_t *want = json_object_get(s->head, key);
+	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
+	size_t i;
+	json_t *v;
+	dnsoperator_problems_text(p, &all);
+	if (json_array_size(want) != p->n)
+		fail_msg("%s: %zu problems instead of %zu: %s", s->name, p->n,
+			 json_array_size(want), all.s);
+	json_array_foreach (want, i, v) {
+		char got[300];
+		snprintf(got, sizeof(got), "%s %s", dnsoperator_reason_str(p->v[i].reason),
+			 p->v[i].field);
+		assert_string_equal(got, json_string_value(v));
+	}
+}
+
+/* Accepted by our parser, and no zone twice. */
+static void check_parses(const struct scene *s)
+{
+	CLEANUP(corefile_freep) struct corefile *cf = NULL;
+	struct srcerr err;
+	struct arena a;
+	VEC(const char *) seen = { 0 };
+	if (corefile_parse(s->name, strbuf_slice(&s->plan.text), NULL, &cf, &err) < 0)
+		fail_msg("%s: %s", s->name, err.text);
+	arena_init(&a);
+	for (size_t i = 0; i < cf->n_block; i++) {
+		for (size_t k = 0; k < cf->block[i].n_key; k++) {
+			struct corefile_key key;
+			assert_int_equal(corefile_key_parse(&a, &cf->block[i].key[k], &key, &err),
+					 0);
+			for (size_t j = 0; j < key.n_zones; j++)
+				vec_push(&seen, key.zones[j]);
+		}
+	}
+	for (size_t i = 0; i < seen.n; i++) {
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(seen.v[i], seen.v[k]);
+	}
+	vec_done(&seen);
+	arena_done(&a);
+}
+
+static void check_text(const struct scene *s)
+{
+	const char *like = api_get_string(s->head, "like");
+	struct strbuf want = STRBUF_INIT;
+	if (writing && like[0] != '\0')
+		return;
+	if (writing) {
+		char path[512];
+		snprintf(path, sizeof(path), "%s/cases/%s.Corefile", SOURCE_DIR, s->name);
+		FILE *f = fopen(path, "we");
+		assert_non_null(f);
+		fputs(s->plan.text.s, f);
+		fclose(f);
+	}
+	assert_true(read_case_file(like[0] != '\0' ? like : s->name, ".Corefile", &want));
+	if (strcmp(want.s, s->plan.text.s) != 0)
+		fail_msg("%s: the text is\n%s", s->name, s->plan.text.s);
+	strbuf_done(&want);
+}
+
+static void check_case(const char *name)
+{
+	struct scene *s = scene_new(name);
+	plan(s);
+	check_text(s);
+	check_parses(s);
+	if (!writing)
+		check_conditions(s);
+	check_problems(s, "problems", &s->plan.templates);
+	check_problems(s, "serverProblems", &s->plan.servers);
+	scene_free(s);
+}
+
+static void each_case(void **state)
+{
+	(void)state;
+	struct dirent **list;
+	int n = scandir(SOURCE_DIR "/cases", &list, NULL, alphasort), done = 0;
+	assert_true(n > 0);
+	for (int i = 0; i < n; i++) {
+		char *dot = strstr(list[i]->d_name, ".yaml");
+		if (dot != NULL) {
+			*dot = '\0';
+			check_case(list[i]->d_name);
+			done++;
+		}
+		free(list[i]);
+	}
+	free(list);
+	assert_true(done >= 30);
+}
+
+/* The same list in any order makes the same bytes (OP-19). */
+static void order_does_not_matter(void **state)
+{
+	(void)state;
+	struct scene *s = scene_new("templates-order");
+	json_t *list = api_get(s->dns, "spec.templates");
+	plan(s);
+	struct strbuf first = STRBUF_INIT;
+	strbuf_adds(&first, s->plan.text.s);
+	for (size_t turn = 0; turn < json_array_size(list); turn++) {
+		json_t *head = json_incref(json_array_get(list, 0));
+		json_array_remove(list, 0);
+		json_array_append_new(list, head);
+		dnsoperator_plan_done(&s->plan);
+		plan(s);
+		assert_string_equal(first.s, s->plan.text.s);
+	}
+	strbuf_done(&first);
+	scene_free(s);
+}
+
+/* What was accepted is fallen back to from itself, too, and stays as it is. */
+static void accepted_is_stable(void **state)
+{
+	(void)state;
+	struct scene *s = scene_new("templates-order");
+	struct dnsoperator_in in = { s->dns, &s->facts, NULL, &s->instances };
+	struct dnsoperator_plan again;
+	plan(s);
+	json_t *kept = json_deep_copy(s->plan.accepted);
+	json_object_set_new(api_get(s->dns, "spec.templates[0]"), "name", json_string("Not OK"));
+	json_object_set_new(api_get(s->dns, "spec"), "servers", json_pack("[{}]"));
+	in.accepted = kept;
+	dnsoperator_plan_make(&in, &again);
+	assert_string_equal(s->plan.text.s, again.text.s);
+	assert_true(json_equal(kept, again.accepted));
+	assert_string_equal(again.conditions[DNSOPERATOR_VALID].reason, "InvalidName");
+	dnsoperator_plan_done(&again);
+	json_decref(kept);
+	scene_free(s);
+}
+
+int main(int argc, char **argv)
+{
+	writing = argc > 1 && strcmp(argv[1], "--write") == 0;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_case),
+		cmocka_unit_test(order_does_not_matter),
+		cmocka_unit_test(accepted_is_stable),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,123 @@
+/* Zones: which lies in which, and in what order the stanzas of templates must stand. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "controller/dnsoperator/render.h"
+#include "corefile/key.h"
+
+const char *dnsoperator_domain(const struct dnsoperator_facts *f)
+{
+	return f->domain != NULL && f->domain[0] != '\0' ? f->domain : "cluster.local";
+}
+
+bool dnsoperator_zone_has(const char *zone, const char *name)
+{
+	size_t nz = strlen(zone), nn = strlen(name);
+	if (strcmp(zone, ".") == 0)
+		return true;
+	return nn >= nz && strcmp(name + nn - nz, zone) == 0 &&
+	       (nn == nz || name[nn - nz - 1] == '.');
+}
+
+int dnsoperator_server_zones(const char *text, struct arena *a, const char *const **ret,
+			     size_t *ret_n)
+{
+	struct srcerr err;
+	struct word w = { .s = text };
+	return corefile_zones_expand(a, &w, ret, ret_n, &err);
+}
+
+/* ---- order ---- */
+
+/* A zone of a template. */
+struct entry {
+	const char *zone;
+	const struct dnsoperator_template *of;
+	unsigned labels;
+	/* The last stanza that holds a zone of another template below this one, plus one. */
+	size_t after;
+};
+
+static unsigned labels_of(const char *zone)
+{
+	unsigned n = strcmp(zone, ".") != 0;
+	for (const char *p = zone; n != 0 && (p = strchr(p, '.')) != NULL; p++)
+		n++;
+	return n;
+}
+
+static int by_depth(const void *pa, const void *pb)
+{
+	const struct entry *a = pa, *b = pb;
+	if (a->labels != b->labels)
+		return a->labels > b->labels ? -1 : 1;
+	int d = strcmp(a->of->name, b->of->name);
+	return d != 0 ? d : strcmp(a->zone, b->zone);
+}
+
+/* Zones above this one come after its stanza, unless they are of the same template: whichever of
+ * its zones a name is found in, it gives the same answer. */
+static void hold_back(const struct map *entries, const struct entry *e, size_t stanza)
+{
+	const char *zone = e->zone;
+	while (strcmp(zone, ".") != 0) {
+		const char *dot = strchr(zone, '.');
+		zone = dot != NULL ? dot + 1 : ".";
+		struct entry *above = map_get(entries, slice_of(zone));
+		if (above != NULL && above->of != e->of && above->after < stanza + 1)
+			above->after = stanza + 1;
+	}
+}
+
+struct work {
+	VEC(struct dnsoperator_stanza) stanzas;
+	size_t *current; /* by template: its last stanza plus one */
+	struct map entries;
+};
+
+static void place(struct work *w, const struct dnsoperator_templates *t, struct entry *e,
+		  struct arena *a)
+{
+	size_t *cur = &w->current[e->of - t->v];
+	if (*cur == 0 || *cur <= e->after) {
+		vec_push(&w->stanzas,
+			 (struct dnsoperator_stanza){
+				 .of = e->of,
+				 .zones = arena_alloc(a, e->of->n_zones * sizeof(const char *)),
+			 });
+		*cur = w->stanzas.n;
+	}
+	struct dnsoperator_stanza *s = &w->stanzas.v[*cur - 1];
+	s->zones[s->n_zones++] = e->zone;
+	hold_back(&w->entries, e, *cur - 1);
+}
+
+void dnsoperator_stanzas_order(const struct dnsoperator_templates *t, struct arena *a,
+			       struct dnsoperator_stanzas *ret)
+{
+	struct work w = { .current = xcalloc(t->n + 1, sizeof(*w.current)) };
+	VEC(struct entry) all = { 0 };
+	for (size_t i = 0; i < t->n; i++) {
+		for (size_t k = 0; k < t->v[i].n_zones; k++) {
+			const char *zone = t->v[i].zones[k];
+			vec_push(&all, (struct entry){ zone, &t->v[i], labels_of(zone), 0 });
+		}
+	}
+	if (all.n != 0)
+		qsort(all.v, all.n, sizeof(*all.v), by_depth);
+	map_init(&w.entries);
+	for (size_t i = 0; i < all.n; i++)
+		map_set(&w.entries, slice_of(all.v[i].zone), &all.v[i]);
+	for (size_t i = 0; i < all.n; i++)
+		place(&w, t, &all.v[i], a);
+	map_done(&w.entries);
+	vec_done(&all);
+	free(w.current);
+	ret->n = w.stanzas.n;
+	ret->v = arena_alloc(a, (w.stanzas.n + 1) * sizeof(*ret->v));
+	if (w.stanzas.n != 0)
+		memcpy(ret->v, w.stanzas.v, w.stanzas.n * sizeof(*ret->v));
+	vec_done(&w.stanzas);
+}
