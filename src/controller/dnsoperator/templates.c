@@ -188,7 +188,7 @@ static const char *check_zone(struct check *c, const json_t *v)
 	}
 	if (s.n > 1 && s.p[s.n - 1] == '.')
 		bare.n--;
-	if (!is_zone(bare)) {
+	if (!is_zone(bare) || (slice_is(bare, ".") && s.n != 1)) {
 		say(c, DNSOPERATOR_INVALID_ZONE, &s, "is not a DNS name", zone_fix(s));
 		return NULL;
 	}
