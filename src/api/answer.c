@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "dns/name.h"
 #include "dns/resp.h"
@@ -98,6 +99,7 @@ struct trial {
 	struct dns_rrtext *scanner;
 	char *err;
 	size_t err_n;
+	char out[RECORD_BYTES_MAX], memory[ARENA_BYTES];
 };
 
 static int check_record(const struct trial *t, const struct dns_rr *rr, const char *name)
@@ -112,20 +114,20 @@ static int check_record(const struct trial *t, const struct dns_rr *rr, const ch
 	return 0;
 }
 
-static int try_name(const struct trial *t, const char *name, struct api_answer *ret)
+static int try_name(struct trial *t, const char *name, struct api_answer *ret)
 {
-	char out[RECORD_BYTES_MAX], memory[ARENA_BYTES], why[256] = "";
+	char why[256] = "";
 	struct arena a;
 	struct dns_rr rr;
 	size_t n;
-	arena_init_fixed(&a, memory, sizeof(memory));
+	arena_init_fixed(&a, t->memory, sizeof(t->memory));
 	struct tmpl_run run = { .root = tmpl_object(&query_class, name),
 				.arena = &a,
 				.err = why,
 				.err_cap = sizeof(why) };
-	if (tmpl_exec(t->tmpl, &run, out, sizeof(out), &n) < 0)
+	if (tmpl_exec(t->tmpl, &run, t->out, sizeof(t->out), &n) < 0)
 		return refuse(t->err, t->err_n, "makes too long a text of a long name");
-	int r = dns_rrtext_parse(t->scanner, (struct slice){ out, n }, &a, &rr);
+	int r = dns_rrtext_parse(t->scanner, (struct slice){ t->out, n }, &a, &rr);
 	if (r == ERR_PARSE) {
 		snprintf(t->err, t->err_n, "does not make a record (%s)",
 			 dns_rrtext_error(t->scanner));
@@ -157,7 +159,7 @@ static void long_name(char out[DNS_NAME_TEXT_MAX], const char *byte)
 	out[n] = '\0';
 }
 
-static int try_all(const struct trial *t, struct api_answer *ret)
+static int try_all(struct trial *t, struct api_answer *ret)
 {
 	char longest[DNS_NAME_TEXT_MAX], escaped[DNS_NAME_TEXT_MAX];
 	const char *const names[] = { "a.", longest, escaped };
@@ -194,8 +196,12 @@ int api_answer_parse(struct slice text, struct api_answer *ret, char *err, size_
 	r = check_parts(t, err, err_n);
 	if (r < 0)
 		return r;
-	struct trial trial = { t, dns_rrtext_new(), err, err_n };
-	r = try_all(&trial, ret);
-	dns_rrtext_free(trial.scanner);
+	CLEANUP(freep) struct trial *trial = xmalloc(sizeof(*trial));
+	trial->tmpl = t;
+	trial->scanner = dns_rrtext_new();
+	trial->err = err;
+	trial->err_n = err_n;
+	r = try_all(trial, ret);
+	dns_rrtext_free(trial->scanner);
 	return r;
 }
