@@ -36,9 +36,9 @@ struct kube_informer {
 	pthread_t thread;
 	bool started;
 
-	pthread_mutex_t lock; /* guards stop, and waiting for synced */
-	pthread_cond_t cond;  /* either changed */
-	bool stop;
+	pthread_mutex_t lock; /* guards stop and absent, and waiting for synced */
+	pthread_cond_t cond;  /* stop or synced changed */
+	bool stop, absent;
 	atomic_bool synced;
 
 	/* The reflector's own: */
@@ -319,6 +319,13 @@ static void report(struct kube_informer *i)
 	TELL(i, trouble, (h->ctx, text));
 }
 
+static void set_absent(struct kube_informer *i, bool absent)
+{
+	pthread_mutex_lock(&i->lock);
+	i->absent = absent;
+	pthread_mutex_unlock(&i->lock);
+}
+
 static void do_step(struct kube_informer *i)
 {
 	uint64_t start = clock_mono_ns();
@@ -330,6 +337,7 @@ static void do_step(struct kube_informer *i)
 	bool listed = i->outcome.listed || i->plan.step == KUBE_STEP_WATCH;
 	if (i->outcome.code == -ECANCELED)
 		return;
+	set_absent(i, i->outcome.http == 404 || i->outcome.http == 403);
 	kube_plan_next(&i->plan, &i->outcome, now);
 	/* A watch that ends is no failure. */
 	if (i->outcome.code != 0 || !listed)
@@ -452,6 +460,14 @@ void kube_informer_stop(struct kube_informer *i)
 struct kube_store *kube_informer_store(struct kube_informer *i)
 {
 	return i->store;
+}
+
+bool kube_informer_absent(struct kube_informer *i)
+{
+	pthread_mutex_lock(&i->lock);
+	bool v = i->absent;
+	pthread_mutex_unlock(&i->lock);
+	return v;
 }
 
 bool kube_informer_synced(struct kube_informer *i)

@@ -64,6 +64,9 @@ struct kube_store *kube_informer_store(struct kube_informer *i);
 bool kube_informer_synced(struct kube_informer *i);
 /* Waits for that; false after the time. */
 bool kube_informer_wait(struct kube_informer *i, uint64_t timeout_ns);
+/* Did the server say at the last step that it has no such kind (404), or not for us (403)? It is
+ * asked again, as after any failure. */
+bool kube_informer_absent(struct kube_informer *i);
 
 struct kube_informer_stats {
 	uint64_t added, updated, deleted; /* what handlers were told */
