@@ -26,10 +26,17 @@ struct lease;
 
 enum { CONTROLLER_WATCHES_MAX = 8, CONTROLLER_WORKERS_MAX = 16 };
 
+/* What the command line says to controllers; members may be NULL. */
+struct controller_options {
+	const char *platform;	   /* "kubernetes", "openshift", ...; NULL, "auto": look */
+	const char *feature_gates; /* "NAME=true|false,..." */
+};
+
 /* What a controller works with. Each worker has its own. */
 struct controller_ctx {
-	const char *ns;			  /* of the program itself */
-	struct kube_store *const *stores; /* one for each watch, in the table's order */
+	const char *ns;				  /* of the program itself */
+	const struct controller_options *options; /* NULL in tests: none given */
+	struct kube_store *const *stores;	  /* one for each watch, in the table's order */
 	struct kube_conn *conn;
 	struct events *events; /* may be NULL in tests */
 	struct lease *lease;   /* for calls that no resourceVersion guards; NULL: no election */
@@ -46,6 +53,7 @@ struct controller_watch {
 	const char *group, *kind; /* "" for core; must be in api/kind.c */
 	bool own_ns;		  /* only in the program's namespace */
 	const char *labels, *fields;
+	bool optional; /* the server may lack the kind, or keep it from us: no objects then */
 	const char *const *paths; /* what to keep of an object, ended by NULL; NULL: all of it */
 	/* Which keys want another look since `o` was added, changed (also called with what it was)
 	 * or deleted; NULL: its own. On the watch's thread: must not wait. */

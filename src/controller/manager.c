@@ -186,6 +186,7 @@ static int start_units(struct manager *m, const struct manager_conf *c, char *er
 		.elect = !c->no_election,
 		.times = c->times,
 		.memory = &m->memory,
+		.options = c->options,
 		.ended = on_ended,
 		.ctx = m,
 	};

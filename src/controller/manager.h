@@ -13,6 +13,7 @@
 #include "kube/elect.h"
 
 struct controller;
+struct controller_options;
 struct hookserver_conf;
 struct kube_client;
 struct manager;
@@ -29,6 +30,7 @@ struct manager_conf {
 	/* The web hooks' server, its table of hooks left out; NULL: none. It serves whether we lead
 	 * or not. */
 	const struct hookserver_conf *webhooks;
+	const struct controller_options *options; /* for the controllers; NULL: none */
 };
 
 MUST_CHECK int manager_start(const struct manager_conf *c, struct manager **ret, char *err,

@@ -177,6 +177,36 @@ static void not_ready_without_lists(void **state)
 	assert_string_equal(seen.s, "");
 }
 
+/* A kind that the server lacks, or keeps from us, is no reason to wait. */
+static void optional_kind_may_be_missing(void **state)
+{
+	static const struct controller_watch missing[] = {
+		{ .group = "config.openshift.io", .kind = "Network", .optional = true }
+	};
+	struct controller other = one;
+	const struct controller *const list[] = { &other };
+	struct rig *g = *state;
+	unsigned status = 0;
+	other.watch = missing;
+	for (int i = 0; i < 20; i++)
+		fakeapi_push(g->f, &(struct fakeapi_reply){ .status = i % 2 == 0 ? 404 : 403,
+							    .body = "{\"kind\":\"Status\"}" });
+	struct manager_conf c = { .client = g->client,
+				  .controllers = list,
+				  .n_controllers = 1,
+				  .ns = "own",
+				  .no_election = true,
+				  .listen = "127.0.0.1:0" };
+	struct manager *m;
+	char err[200] = "";
+	assert_int_equal(manager_start(&c, &m, err, sizeof(err)), 0);
+	while (status != 200)
+		free(http_fake_get((uint16_t)manager_port(m), "/readyz", &status));
+	manager_stop(m);
+	assert_int_equal(manager_run(m), 0);
+	assert_string_equal(seen.s, "");
+}
+
 static void bad_configuration(void **state)
 {
 	struct rig *g = *state;
@@ -214,11 +244,9 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(objects_become_keys),
-		T(failures_come_back),
-		T(not_ready_without_lists),
-		T(bad_configuration),
-		cmocka_unit_test(every_controller_is_found),
+		T(objects_become_keys),	    T(failures_come_back),
+		T(not_ready_without_lists), T(optional_kind_may_be_missing),
+		T(bad_configuration),	    cmocka_unit_test(every_controller_is_found),
 	};
 	int r = cmocka_run_group_tests(tests, NULL, NULL);
 	strbuf_done(&seen);

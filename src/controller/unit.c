@@ -108,6 +108,10 @@ static void on_deleted(void *ctx, struct kube_obj *last)
 static void on_trouble(void *ctx, const char *text)
 {
 	const struct watching *w = ctx;
+	if (w->watch->optional && kube_informer_absent(w->informer)) {
+		log_debug(w->unit->area, "%s", text);
+		return;
+	}
 	log_limited(&w->unit->trouble_limit, LOG_WARNING, w->unit->area, "watch of %s: %s",
 		    w->watch->kind, text);
 }
@@ -161,10 +165,17 @@ static int start_watches(struct unit *u, char *err, size_t err_n)
 	return r;
 }
 
+/* Is there anything to wait for before work can begin? */
+static bool is_filled(const struct watching *w)
+{
+	return kube_informer_synced(w->informer) ||
+	       (w->watch->optional && kube_informer_absent(w->informer));
+}
+
 bool unit_is_synced(struct unit *u, struct strbuf *why)
 {
 	for (size_t i = 0; i < u->controller->n_watch; i++) {
-		if (kube_informer_synced(u->watching[i].informer))
+		if (is_filled(&u->watching[i]))
 			continue;
 		strbuf_addf(why, "controller %s waits for the list of %s\n", u->controller->name,
 			    u->watching[i].watch->kind);
@@ -176,7 +187,7 @@ bool unit_is_synced(struct unit *u, struct strbuf *why)
 static bool wait_synced(struct unit *u)
 {
 	for (size_t i = 0; i < u->controller->n_watch; i++) {
-		while (!u->stopping &&
+		while (!u->stopping && !is_filled(&u->watching[i]) &&
 		       !kube_informer_wait(u->watching[i].informer, SYNC_LOOK_MS * NS_PER_MS)) {
 		}
 	}
@@ -402,7 +413,9 @@ static int prepare(struct unit *u, char *err, size_t err_n)
 	int r = 0;
 	if (u->controller->start != NULL)
 		r = u->controller->start(&u->state, err, err_n);
-	u->view = (struct controller_ctx){ .ns = u->ns, .stores = u->stores, .state = u->state };
+	u->view = (struct controller_ctx){
+		.ns = u->ns, .options = u->conf.options, .stores = u->stores, .state = u->state
+	};
 	if (r >= 0)
 		r = events_start(u->conf.client, reporter, u->conf.identity, &u->events, err,
 				 err_n);

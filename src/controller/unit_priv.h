@@ -13,6 +13,7 @@
 #include "kube/plan.h"
 
 struct controller;
+struct controller_options;
 struct kube_client;
 struct unit;
 
@@ -23,6 +24,7 @@ struct unit_conf {
 	bool elect;
 	struct elect_times times;
 	struct kube_server_memory *memory;
+	const struct controller_options *options;
 	/* On a thread of the unit's, when it has ended, by unit_stop or since it lost its lease. */
 	void (*ended)(void *ctx);
 	void *ctx;
