@@ -14,6 +14,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+/* What others define for clusters of theirs. */
+static bool is_elsewhere(const struct api_kind *k)
+{
+	return strcmp(k->group, "multicluster.x-k8s.io") == 0;
+}
+
 static void every_kind(void **state)
 {
 	size_t n;
@@ -23,8 +29,10 @@ static void every_kind(void **state)
 		const struct api_kind *k = &api_kinds[i];
 		const struct apiserver_resource *r =
 			apiserver_resource_find(k->group, k->version, k->plural);
+		if ((r == NULL) != is_elsewhere(k))
+			fail_msg("%s is %sserved", k->kind, r == NULL ? "not " : "");
 		if (r == NULL)
-			fail_msg("%s is not served", k->kind);
+			continue;
 		assert_ptr_equal(r->kind, k);
 		assert_int_equal(r->built_in, !k->ours);
 		assert_int_equal(r->status, k->status);
