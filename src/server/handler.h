@@ -32,6 +32,7 @@
 #include "base/srcpos.h"
 
 struct block;
+struct dns_rr;
 struct generation;
 struct plugin_inst;
 struct query;
@@ -75,6 +76,14 @@ struct external_ask {
 	uint32_t serial, ttl_s;
 };
 
+/* The records of a zone as they were at one moment. Used by one thread at a time. */
+struct zone_copy {
+	/* The next record; the SOA comes first, and not again at the end. 1; 0: that was all. What
+	 * it points at lasts until the next call. */
+	int (*next)(struct zone_copy *z, struct dns_rr *ret);
+	void (*free)(struct zone_copy *z);
+};
+
 /* Optional operations through which plugins meet; NULL: not offered. */
 struct plugin_ops {
 	/* For `ready`: true when this instance can answer. Any thread. */
@@ -88,9 +97,14 @@ struct plugin_ops {
 	/* For `searchpath`: the same of a list by its id (lower-case). */
 	int (*search_by_id)(struct plugin_inst *self, struct query *q, struct slice id,
 			    const uint8_t **out, size_t max);
-	/* For `transfer`: starts an outgoing transfer of a zone; ERR_NOTFOUND when not ours. */
-	int (*transfer)(struct plugin_inst *self, struct query *q, const uint8_t *zone,
-			uint32_t have_serial);
+	/* For `transfer`: is a zone of just this name (lower case) served here? On workers. Then
+	 * copy_zone is asked for a copy of it, on a thread that may wait and is registered with
+	 * base/rcu.h; NULL when there is none now. */
+	bool (*has_zone)(struct plugin_inst *self, const uint8_t *zone);
+	struct zone_copy *(*copy_zone)(struct plugin_inst *self, const uint8_t *zone);
+	/* Of `transfer`: a zone (lower case) of the block is there, or has changed. Control threads
+	 * only. */
+	void (*zone_changed)(struct plugin_inst *self, const uint8_t *zone);
 	/* For `k8s_external`: services by their external name or, for PTR, address. */
 	void (*external)(struct plugin_inst *self, struct query *q, struct external_ask *a);
 };
