@@ -6,12 +6,8 @@
 
 enum { REFS_MAX = 64 };
 
-/* Called with each name (NULL: ns.dns.ZONE) and address. */
-typedef bool (*host_fn)(void *ctx, const struct kube_service *s, const struct kube_slice *slice,
-			const struct kube_endpoint *e, const struct kube_ip *ip);
-
 static bool each_of_slice(const struct kubernetes_conf *c, const struct kube_slice *slice,
-			  host_fn fn, void *ctx)
+			  kubernetes_host_fn fn, void *ctx)
 {
 	const struct kubernetes_entry *e =
 		kubernetes_index_find(c->index, slice_of(slice->o.ns), slice_of(slice->service));
@@ -20,13 +16,14 @@ static bool each_of_slice(const struct kubernetes_conf *c, const struct kube_sli
 	if (s == NULL)
 		return true;
 	for (uint32_t i = 0; on && s->headless && i < slice->n_endpoints; i++)
-		on = fn(ctx, s, slice, &slice->endpoints[i], &slice->endpoints[i].ip);
+		on = fn(ctx, &(struct kubernetes_host){ s, slice, &slice->endpoints[i],
+							&slice->endpoints[i].ip });
 	for (uint32_t i = 0; on && i < s->n_ips; i++)
-		on = fn(ctx, s, NULL, NULL, &s->ips[i]);
+		on = fn(ctx, &(struct kubernetes_host){ s, NULL, NULL, &s->ips[i] });
 	return on;
 }
 
-static void each_host(const struct kubernetes_conf *c, host_fn fn, void *ctx)
+void kubernetes_each_host(const struct kubernetes_conf *c, kubernetes_host_fn fn, void *ctx)
 {
 	bool found = false, on = true;
 	for (size_t i = 0; i < c->n_local && on; i++) {
@@ -39,18 +36,14 @@ static void each_host(const struct kubernetes_conf *c, host_fn fn, void *ctx)
 		}
 	}
 	for (size_t i = 0; !found && on && i < c->n_local; i++)
-		on = fn(ctx, NULL, NULL, NULL, &c->local[i]);
+		on = fn(ctx, &(struct kubernetes_host){ .ip = &c->local[i] });
 }
 
 /* ---- ns.dns.ZONE ---- */
 
-static bool add_address(void *ctx, const struct kube_service *s, const struct kube_slice *slice,
-			const struct kube_endpoint *e, const struct kube_ip *ip)
+static bool add_address(void *ctx, const struct kubernetes_host *h)
 {
-	(void)s;
-	(void)slice;
-	(void)e;
-	kubernetes_addrs_add(ctx, ip);
+	kubernetes_addrs_add(ctx, h->ip);
 	return true;
 }
 
@@ -72,7 +65,7 @@ bool kubernetes_ns_addrs(const struct kubernetes_conf *c, const struct query *q,
 	if (c->zone_labels[zone] == 0 || !has_own_letters(c, q, zone))
 		return false;
 	if (a->type == DNS_TYPE_A || a->type == DNS_TYPE_AAAA)
-		each_host(c, add_address, a);
+		kubernetes_each_host(c, add_address, a);
 	return true;
 }
 
@@ -97,46 +90,46 @@ struct ns {
 };
 
 /* ns.dns.ZONE */
-static const uint8_t *default_name(const struct ns *x)
+static size_t default_name(const uint8_t *zone, uint8_t out[DNS_NAME_MAX])
 {
 	static const uint8_t front[] = "\2ns\3dns";
-	size_t n = sizeof(front) - 1, zone_n = dns_name_len(x->zone);
-	uint8_t *name = n + zone_n <= DNS_NAME_MAX ? arena_alloc(&x->q->arena, n + zone_n) : NULL;
-	if (name == NULL)
-		return NULL;
-	memcpy(name, front, n);
-	memcpy(name + n, x->zone, zone_n);
-	return name;
+	size_t n = sizeof(front) - 1, zone_n = dns_name_len(zone);
+	if (n + zone_n > DNS_NAME_MAX)
+		return 0;
+	memcpy(out, front, n);
+	memcpy(out + n, zone, zone_n);
+	return n + zone_n;
 }
 
-static const uint8_t *host_name(const struct ns *x, const struct kube_service *s,
-				const struct kube_slice *slice, const struct kube_endpoint *e)
+size_t kubernetes_host_name(const struct kubernetes_conf *c, const struct kubernetes_host *h,
+			    const uint8_t *zone, uint8_t out[DNS_NAME_MAX])
 {
-	uint8_t name[DNS_NAME_MAX];
 	char label[DNS_LABEL_MAX + 1];
-	if (s == NULL)
-		return default_name(x);
-	struct kubernetes_name parts = { .service = slice_of(s->o.name),
-					 .ns = slice_of(s->o.ns),
-					 .zone = x->zone };
-	if (slice != NULL)
-		parts.endpoint =
-			(struct slice){ label, kubernetes_endpoint_label(x->c, slice, e, label) };
-	size_t n = kubernetes_name(&parts, name);
-	return n != 0 ? arena_memdup(&x->q->arena, name, n) : NULL;
+	if (h->service == NULL)
+		return default_name(zone, out);
+	struct kubernetes_name parts = { .service = slice_of(h->service->o.name),
+					 .ns = slice_of(h->service->o.ns),
+					 .zone = zone };
+	if (h->slice != NULL) {
+		parts.endpoint.p = label;
+		parts.endpoint.n = kubernetes_endpoint_label(c, h->slice, h->endpoint, label);
+	}
+	return kubernetes_name(&parts, out);
 }
 
-static bool add_ns(void *ctx, const struct kube_service *s, const struct kube_slice *slice,
-		   const struct kube_endpoint *e, const struct kube_ip *ip)
+static bool add_ns(void *ctx, const struct kubernetes_host *h)
 {
 	const struct ns *x = ctx;
-	const uint8_t *name = host_name(x, s, slice, e);
+	uint8_t made[DNS_NAME_MAX];
+	size_t n = kubernetes_host_name(x->c, h, x->zone, made);
+	const uint8_t *name = n != 0 ? arena_memdup(&x->q->arena, made, n) : NULL;
 	bool seen = false;
 	if (name == NULL)
 		return true;
-	size_t size = kube_ip_is4(ip) ? 4 : 16;
+	size_t size = kube_ip_is4(h->ip) ? 4 : 16;
 	if (!kubernetes_reply_add(x->c, x->q, DNS_ADDITIONAL, name,
-				  size == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA, ip->b + 16 - size, size))
+				  size == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA, h->ip->b + 16 - size,
+				  size))
 		return false;
 	DNS_RR_FOREACH(rr, &x->q->resp, DNS_ANSWER)
 	seen = seen || dns_name_eq_case(rr->rdata, name);
@@ -150,7 +143,7 @@ enum verdict kubernetes_serve_ns(struct plugin_inst *self, struct query *q, size
 	struct ns x = { .c = c, .q = q, .zone = zone_of(c, q, zone) };
 	kubernetes_reply_open(q);
 	if (has_own_letters(c, q, zone))
-		each_host(c, add_ns, &x);
+		kubernetes_each_host(c, add_ns, &x);
 	return q->resp.count[DNS_ANSWER] != 0 ? V_ANSWERED
 					      : kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
 }

@@ -133,6 +133,11 @@ enum verdict kubernetes_reply_soa(const struct kubernetes_conf *c, struct query 
 				  uint16_t rcode);
 /* The SOA record itself, of the zone in the letters of the question. */
 enum verdict kubernetes_answer_soa(const struct kubernetes_conf *c, struct query *q, size_t zone);
+/* The data of that record, for a zone in these letters; its length. */
+enum { KUBERNETES_SOA_MAX = 2 * (DNS_NAME_MAX + 16) + 20 };
+size_t kubernetes_soa_data(const struct kubernetes_conf *c, size_t zone, const uint8_t *name,
+			   uint8_t out[KUBERNETES_SOA_MAX]);
+uint32_t kubernetes_soa_ttl(const struct kubernetes_conf *c);
 /* Starts an answer that is open for records, AA set. */
 void kubernetes_reply_open(struct query *q);
 /* Adds a record to it; rdata is copied. What does not fit sets TC; false then. */
@@ -208,12 +213,31 @@ void kubernetes_latency_observe(struct kubernetes_index *x, const struct kube_sl
 
 void kubernetes_metadata(struct plugin_inst *self, struct query *q);
 
+/* ---- xfr.c: whole zones ---- */
+
+bool kubernetes_has_zone(struct plugin_inst *self, const uint8_t *zone);
+struct zone_copy *kubernetes_copy_zone(struct plugin_inst *self, const uint8_t *zone);
+
 /* ---- srv.c, reverse.c, apex.c, external.c ---- */
 
 enum verdict kubernetes_serve_srv(struct plugin_inst *self, struct query *q, size_t zone);
 enum verdict kubernetes_serve_ptr(struct plugin_inst *self, struct query *q, size_t zone);
 enum verdict kubernetes_serve_ns(struct plugin_inst *self, struct query *q, size_t zone);
 enum verdict kubernetes_serve_ns_host(struct plugin_inst *self, struct query *q, size_t zone);
+/* A name server of the zones: an endpoint of a Service, the Service (without slice), or ns.dns.ZONE
+ * (without Service), each with one address. */
+struct kubernetes_host {
+	const struct kube_service *service;
+	const struct kube_slice *slice;
+	const struct kube_endpoint *endpoint;
+	const struct kube_ip *ip;
+};
+/* Called with each; false stops. */
+typedef bool (*kubernetes_host_fn)(void *ctx, const struct kubernetes_host *h);
+void kubernetes_each_host(const struct kubernetes_conf *c, kubernetes_host_fn fn, void *ctx);
+/* Its name in the zone; the length, 0: there is none. */
+size_t kubernetes_host_name(const struct kubernetes_conf *c, const struct kubernetes_host *h,
+			    const uint8_t *zone, uint8_t out[DNS_NAME_MAX]);
 /* The addresses of ns.dns.ZONE; false where there is no such name. */
 bool kubernetes_ns_addrs(const struct kubernetes_conf *c, const struct query *q, size_t zone,
 			 struct kubernetes_addrs *a);

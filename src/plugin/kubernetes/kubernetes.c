@@ -185,6 +185,8 @@ const struct plugin kubernetes_plugin = {
 	.resume = kubernetes_resume_external,
 	.ops = { .ready = kubernetes_ready,
 		 .metadata = kubernetes_metadata,
+		 .has_zone = kubernetes_has_zone,
+		 .copy_zone = kubernetes_copy_zone,
 		 .search_for_client = kubernetes_search_for_client,
 		 .search_by_id = kubernetes_search_by_id,
 		 .external = kubernetes_external },

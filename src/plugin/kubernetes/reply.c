@@ -23,7 +23,7 @@ static void put_numbers(const struct kubernetes_conf *c, size_t zone, uint8_t *p
 		dns_put32(p + 4 * i, v[i]);
 }
 
-static uint32_t soa_ttl(const struct kubernetes_conf *c)
+uint32_t kubernetes_soa_ttl(const struct kubernetes_conf *c)
 {
 	return (uint32_t)MIN(c->ttl_s, (uint64_t)SOA_TTL_MAX_S);
 }
@@ -54,7 +54,7 @@ static bool lay_out_soa(const struct kubernetes_conf *c, struct query *q, size_t
 	dns_put16(p, (uint16_t)(0xc000 | at));
 	dns_put16(p + 2, DNS_TYPE_SOA);
 	dns_put16(p + 4, DNS_CLASS_IN);
-	dns_put32(p + 6, soa_ttl(c));
+	dns_put32(p + 6, kubernetes_soa_ttl(c));
 	dns_put16(p + 10, (uint16_t)rdlen);
 	p += 12;
 	memcpy(p, mname, sizeof(mname) - 1);
@@ -71,13 +71,11 @@ static bool lay_out_soa(const struct kubernetes_conf *c, struct query *q, size_t
 	return true;
 }
 
-/* The same as a record, for questions that were changed on their way. */
-static void add_soa(const struct kubernetes_conf *c, struct query *q, size_t zone,
-		    enum dns_section section)
+size_t kubernetes_soa_data(const struct kubernetes_conf *c, size_t zone, const uint8_t *name,
+			   uint8_t out[KUBERNETES_SOA_MAX])
 {
-	const uint8_t *name = q->req.qname + zone_at(c, q, zone);
-	size_t len = q->qname.len - zone_at(c, q, zone);
-	uint8_t rdata[2 * (DNS_NAME_MAX + 16) + SOA_NUMBERS], *p = rdata;
+	size_t len = dns_name_len(name);
+	uint8_t *p = out;
 	memcpy(p, mname, sizeof(mname) - 1);
 	memcpy(p + sizeof(mname) - 1, name, len);
 	p += sizeof(mname) - 1 + len;
@@ -85,12 +83,22 @@ static void add_soa(const struct kubernetes_conf *c, struct query *q, size_t zon
 	memcpy(p + sizeof(rname) - 1, name, len);
 	p += sizeof(rname) - 1 + len;
 	put_numbers(c, zone, p);
+	return (size_t)(p + SOA_NUMBERS - out);
+}
+
+/* The same as a record, for questions that were changed on their way. */
+static void add_soa(const struct kubernetes_conf *c, struct query *q, size_t zone,
+		    enum dns_section section)
+{
+	const uint8_t *name = q->req.qname + zone_at(c, q, zone);
+	size_t len = q->qname.len - zone_at(c, q, zone);
+	uint8_t rdata[KUBERNETES_SOA_MAX];
 	struct dns_rr rr = { .owner = name,
 			     .owner_len = (uint8_t)len,
 			     .type = DNS_TYPE_SOA,
 			     .cls = DNS_CLASS_IN,
-			     .ttl = soa_ttl(c),
-			     .rdlen = (uint16_t)(p + SOA_NUMBERS - rdata) };
+			     .ttl = kubernetes_soa_ttl(c),
+			     .rdlen = (uint16_t)kubernetes_soa_data(c, zone, name, rdata) };
 	rr.rdata = arena_memdup(&q->arena, rdata, rr.rdlen);
 	if (rr.rdata == NULL || dns_resp_add(&q->resp, &q->arena, section, &rr) < 0)
 		q->resp.flags |= DNS_FLAG_TC;
