@@ -2,6 +2,7 @@
 import hashlib
 import os
 import random
+import re
 import secrets
 import shutil
 import socket
@@ -12,7 +13,7 @@ import pytest
 
 from controllerlib import until
 from dnslib import Api, answers, ask, fairlead, lines, rcode, until_answer
-from lib import cluster
+from lib import cluster, server
 from lib.upstream import Upstream
 
 KEY = "dns.fairlead.dev/search"
@@ -270,20 +271,30 @@ def look_up(program, tmp_path, counter, name, search):
     return sorted(done.stdout.split("\n"))[1:], counter.count - before
 
 
-def test_queries_of_a_lookup(place, program, tmp_path):
-    """M1: of an external name two queries with the virtual suffix (ten with four search domains, two with autopath), of
-    one that is not there at most four."""
+FOUR = "shop.svc.cluster.local svc.cluster.local cluster.local corp.test"
+FOUND = {"www.example.org": ["192.0.2.1", "2001:db8::1"], "web": ["10.96.1.1"], "db.other": ["10.96.1.2"], "nope.example.net": None}
+# Queries of one getaddrinfo with both libcs; docs/plugins/searchpath.md shows the same table.
+COUNTS = {"www.example.org": (10, 2, 2), "nope.example.net": (10, 10, 4), "web": (2, 2, 2), "db.other": (4, 2, 2)}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_queries_of_a_lookup(place, program, tmp_path, name):
+    """M1: with four search domains, the same and autopath, and the virtual suffix. The addresses are the same."""
     _, s, _, _, _ = place
-    four = "shop.svc.cluster.local svc.cluster.local cluster.local corp.test"
-    want = ["192.0.2.1", "2001:db8::1"]
-    with Counter(s.port()) as virtual, Counter(s.port("plain")) as plain:
-        assert look_up(program, tmp_path, virtual, "www.example.org", "shop.search.cluster.local") == (want, 2)
-        addresses, n = look_up(program, tmp_path, virtual, "nope.example.net", "shop.search.cluster.local")
-        assert addresses[0].startswith("error") and n == 4
-        assert look_up(program, tmp_path, virtual, "web", "shop.search.cluster.local") == (["10.96.1.1"], 2)
-        assert look_up(program, tmp_path, virtual, "www.example.org", four) == (want, 10)
-        addresses, n = look_up(program, tmp_path, plain, "www.example.org", four)
-        assert addresses == want and n <= 4
+    counts = []
+    with Counter(s.port()) as bare, Counter(s.port("plain")) as autopath:
+        for counter, search in ((bare, FOUR), (autopath, FOUR), (bare, "shop.search.cluster.local")):
+            addresses, n = look_up(program, tmp_path, counter, name, search)
+            assert addresses == FOUND[name] or FOUND[name] is None and addresses[0].startswith("error")
+            counts.append(n)
+    assert tuple(counts) == COUNTS[name]
+
+
+def test_documented_counts():
+    """The page's table is the one that is tested."""
+    with open(os.path.join(server.ROOT, "docs", "plugins", "searchpath.md"), encoding="utf-8") as f:
+        rows = re.findall(r"^\| `([\w.]+)`[^|]*\| (\d+) \| (\d+) \| (\d+) \|$", f.read(), re.M)
+    assert {name: tuple(map(int, counts)) for name, *counts in rows} == COUNTS
 
 
 def test_upstream_queries(place):
