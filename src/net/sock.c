@@ -77,6 +77,25 @@ int net_sock_tcp(const union net_addr *a, int backlog)
 	return fd;
 }
 
+static int try_alone(const union net_addr *a, int type)
+{
+	int fd = socket(a->family, type | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	/* Connections of a server that has ended do not count. */
+	int r = type == SOCK_STREAM ? set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) : 0;
+	if (r == 0 && bind(fd, &a->sa, net_addr_len(a)) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
+int net_sock_try(const union net_addr *a)
+{
+	int r = try_alone(a, SOCK_DGRAM);
+	return r < 0 ? r : try_alone(a, SOCK_STREAM);
+}
+
 unsigned long net_raise_file_limit(void)
 {
 	struct rlimit l;

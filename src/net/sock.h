@@ -13,6 +13,10 @@
  * costs 3 % more) and report the address that was asked (IP_PKTINFO). */
 MUST_CHECK int net_sock_udp(const union net_addr *a);
 MUST_CHECK int net_sock_tcp(const union net_addr *a, int backlog);
+/* 0 if these could be opened and nobody else has such a socket, -errno otherwise. The two above
+ * succeed beside a server of the same user that shares its port, and each gets a part of the
+ * queries. */
+MUST_CHECK int net_sock_try(const union net_addr *a);
 
 /* Raises the soft limit of open files to the hard one; the limit then in force. */
 unsigned long net_raise_file_limit(void);

@@ -151,6 +151,25 @@ static void test_errors(void **state)
 	assert_int_equal(net_pktinfo_put(&a, buf), 0);
 }
 
+/* One who shares its port is found, of either kind. */
+static void test_try(void **state)
+{
+	(void)state;
+	union net_addr a = parse("127.0.0.1:0"), b;
+	int fd = net_sock_udp(&a);
+	b = bound_to(fd);
+	assert_int_equal(net_sock_try(&b), -EADDRINUSE);
+	close(fd);
+	assert_int_equal(net_sock_try(&b), 0);
+	fd = net_sock_tcp(&a, 16);
+	b = bound_to(fd);
+	assert_int_equal(net_sock_try(&b), -EADDRINUSE);
+	close(fd);
+	assert_int_equal(net_sock_try(&b), 0);
+	a = parse("192.0.2.1:0");
+	assert_int_equal(net_sock_try(&a), -EADDRNOTAVAIL);
+}
+
 /* The sets of the calling process, or new ones. */
 static void caps(long call, struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3])
 {
@@ -186,6 +205,7 @@ int main(void)
 		cmocka_unit_test(test_answers_from_the_address_asked),
 		cmocka_unit_test(test_ports_are_shared),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_try),
 		cmocka_unit_test(test_low_ports),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
