@@ -22,6 +22,7 @@
 #include "confsource/confsource.h"
 #include "dns/resolvconf.h"
 #include "net/addr.h"
+#include "net/sock.h"
 #include "plugin/catalogue.h"
 #include "server/control.h"
 
@@ -54,26 +55,33 @@ static bool has_nameservers(void)
 	return any;
 }
 
+/* Where there is nobody to forward to, what is not the cluster's is refused, and reverse names that
+ * are not there do not exist. */
 static void write_corefile(struct up *u)
 {
 	char ip[NET_ADDR_TEXT_MAX];
+	unsigned port = net_addr_port(&u->dns_addr);
+	bool forward = has_nameservers();
 	net_addr_ip_str(&u->dns_addr, ip);
+	if (forward)
+		strbuf_addf(&u->corefile, ".:%u {\n", port);
+	else
+		strbuf_addf(&u->corefile, "cluster.local:%u in-addr.arpa:%u ip6.arpa:%u {\n", port,
+			    port, port);
 	strbuf_addf(&u->corefile,
-		    ".:%u {\n"
 		    "    bind %s\n"
 		    "    errors\n"
 		    "    kubernetes cluster.local in-addr.arpa ip6.arpa {\n"
 		    "        kubeconfig ",
-		    net_addr_port(&u->dns_addr), ip);
+		    ip);
 	strbuf_add_quoted(&u->corefile, slice_of(apiserver_server_system_kubeconfig(u->server)));
-	strbuf_adds(&u->corefile, "\n"
-				  "        pods insecure\n"
-				  "        fallthrough in-addr.arpa ip6.arpa\n"
-				  "    }\n"
-				  "    cache 30\n");
-	if (has_nameservers())
-		strbuf_addf(&u->corefile, "    forward . %s\n", resolv_conf);
-	strbuf_adds(&u->corefile, "    loop\n    reload\n}\n");
+	strbuf_adds(&u->corefile, "\n        pods insecure\n");
+	if (forward)
+		strbuf_adds(&u->corefile, "        fallthrough in-addr.arpa ip6.arpa\n");
+	strbuf_adds(&u->corefile, "    }\n    cache 30\n");
+	if (forward)
+		strbuf_addf(&u->corefile, "    forward . %s\n    loop\n", resolv_conf);
+	strbuf_adds(&u->corefile, "    reload\n}\n");
 }
 
 static int load_text(void *ctx, struct strbuf *out, char *why, size_t why_n)
@@ -160,8 +168,21 @@ static void block_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
+/* A second server would share the port without a word, and each would get a part of the queries. */
+static bool port_is_ours(const struct up *u)
+{
+	int r = u->conf == NULL ? net_sock_try(&u->dns_addr) : 0;
+	if (r < 0)
+		fprintf(stderr,
+			"fairlead up: cannot serve DNS on %s: %s; --dns takes another address\n",
+			u->dns, err_str(r));
+	return r == 0;
+}
+
 static int run(struct up *u)
 {
+	if (!port_is_ours(u))
+		return EXIT_FAILED;
 	block_signals();
 	metrics_init(server_slots(server_default_workers()));
 	metrics_add_process_collector();

@@ -1,16 +1,18 @@
 """`fairlead up` and its companions, as a user on one machine has them."""
 import json
 import os
+import random
 import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
 
-from helpers import eventually
-from lib import server
+from helpers import eventually, needs_root
+from lib import client, server, wire
 
 WAIT_SECONDS = 30
 
@@ -29,12 +31,12 @@ def free_port():
 
 
 class Up:
-    def __init__(self, data, *more, verb="up"):
+    def __init__(self, data, *more, verb="up", command=()):
         self.data, self.api, self.dns = str(data), free_port(), free_port()
         addresses = (["--api", f"127.0.0.1:{self.api}", "--dns", f"127.0.0.1:{self.dns}"] if verb == "up" else
                      ["--listen", f"127.0.0.1:{self.api}"])
         self.log = open(self.data + ".log", "w+", encoding="utf-8")
-        self.process = subprocess.Popen([server.fairlead_program(), verb, "--data", self.data, *addresses, *more],
+        self.process = subprocess.Popen([*command, server.fairlead_program(), verb, "--data", self.data, *addresses, *more],
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT)
         end = time.monotonic() + WAIT_SECONDS
         while not re.search(r"^try: ", self.text(), re.M):
@@ -138,19 +140,146 @@ def test_second_start_names_the_first(start):
     assert done.returncode == 1 and str(up.process.pid) in done.stderr and done.stderr.count("\n") == 1
 
 
+def refused(data, api, dns):
+    """The one line of a start that fails."""
+    done = subprocess.run([server.fairlead_program(), "up", "--data", str(data), "--api", f"127.0.0.1:{api}", "--dns",
+                           f"127.0.0.1:{dns}"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
 def test_ports_in_use(start, tmp_path):
+    """Of a second program like this one, too, which would share the DNS port with the first."""
     up = start()
-    done = subprocess.run([server.fairlead_program(), "up", "--data", str(tmp_path / "x"), "--api", f"127.0.0.1:{up.api}",
-                           "--dns", f"127.0.0.1:{free_port()}"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1 and f"127.0.0.1:{up.api}" in done.stderr and done.stderr.count("\n") == 1
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        done = subprocess.run([server.fairlead_program(), "up", "--data", str(tmp_path / "y"), "--api",
-                               f"127.0.0.1:{free_port()}", "--dns", f"127.0.0.1:{port}"], capture_output=True, text=True,
-                              timeout=60)
-    assert done.returncode == 1 and "address already in use" in done.stderr.lower()
+    assert f"127.0.0.1:{up.api}" in refused(tmp_path / "x", up.api, free_port())
+    assert refused(tmp_path / "y", free_port(), up.dns) == (
+        f"fairlead up: cannot serve DNS on 127.0.0.1:{up.dns}: Address already in use; --dns takes another address\n")
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        with socket.socket(socket.AF_INET, kind) as taken:
+            taken.bind(("127.0.0.1", 0))
+            if kind == socket.SOCK_STREAM:
+                taken.listen()
+            assert "Address already in use" in refused(tmp_path / "z", free_port(), taken.getsockname()[1])
+    assert not (tmp_path / "z").exists()
+
+
+# ---- names ----
+
+OBJECTS = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {clusterIP: 10.96.7.7, ports: [{name: http, port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: db, namespace: shop}
+spec: {clusterIP: None, ports: [{name: pg, port: 5432}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: db-1, namespace: shop, labels: {kubernetes.io/service-name: db}}
+addressType: IPv4
+ports: [{name: pg, port: 5432, protocol: TCP}]
+endpoints:
+- {addresses: [192.0.2.11], hostname: one}
+- {addresses: [192.0.2.12]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: out, namespace: shop}
+spec: {type: ExternalName, externalName: web.shop.svc.cluster.local}
+"""
+NAMES = [
+    ("web.shop.svc.cluster.local", "A", ["A 10.96.7.7"]),
+    ("web.shop.svc.cluster.local", "AAAA", []),
+    ("_http._tcp.web.shop.svc.cluster.local", "SRV", ["SRV 0 100 80 web.shop.svc.cluster.local."]),
+    ("db.shop.svc.cluster.local", "A", ["A 192.0.2.11", "A 192.0.2.12"]),
+    ("one.db.shop.svc.cluster.local", "A", ["A 192.0.2.11"]),
+    ("_pg._tcp.db.shop.svc.cluster.local", "SRV",
+     ["SRV 0 50 5432 192-0-2-12.db.shop.svc.cluster.local.", "SRV 0 50 5432 one.db.shop.svc.cluster.local."]),
+    ("out.shop.svc.cluster.local", "A", ["A 10.96.7.7", "CNAME web.shop.svc.cluster.local."]),
+    ("7.7.96.10.in-addr.arpa", "PTR", ["PTR web.shop.svc.cluster.local."]),
+    ("11.2.0.192.in-addr.arpa", "PTR", ["PTR one.db.shop.svc.cluster.local."]),
+    ("192-0-2-99.shop.pod.cluster.local", "A", ["A 192.0.2.99"]),
+]
+
+
+def ask(up, name, rtype="A"):
+    """(code, records of the answer)"""
+    reply = client.udp_ask(up.dns, wire.query(name, rtype, ident=7))
+    assert reply is not None
+    m = wire.parse(reply)
+    return wire.rcode_text(m.rcode), sorted(" ".join(wire.record_text(r).split()[3:]) for r in m.answer)
+
+
+def serves_all(up):
+    return all(ask(up, name, rtype) == ("NOERROR", want) for name, rtype, want in NAMES)
+
+
+def test_names_of_all_kinds(start):
+    """Applied, served; the same after an orderly end and after kill -9; gone once deleted."""
+    up = start()
+    assert ask(up, "web.shop.svc.cluster.local") == ("NXDOMAIN", [])
+    run(up, "apply", "-f", "-", text=OBJECTS)
+    eventually(lambda: serves_all(up))
+    for sig in (signal.SIGTERM, signal.SIGKILL):
+        up.stop(sig)
+        up = start()
+        assert serves_all(up)  # with its first answer: the start waits for the objects
+    run(up, "delete", "svc/web", "svc/db", "-n", "shop")
+    gone = {"web.shop.svc.cluster.local", "db.shop.svc.cluster.local", "one.db.shop.svc.cluster.local"}
+    eventually(lambda: all(ask(up, name)[0] == "NXDOMAIN" for name in gone))
+
+
+def start_with(start, conf, text):
+    """A start on a machine with this resolv.conf."""
+    conf.write_text(text)
+    return start("data", command=["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/resolv.conf && exec "$@"', str(conf)])
+
+
+@needs_root()
+def test_names_outside(start, tmp_path):
+    """Go to the machine's name server; those of the cluster that are not there do not."""
+    address, asked = f"127.{random.randrange(20, 250)}.{random.randrange(250)}.{random.randrange(1, 250)}", []
+
+    def answer(sock):
+        while (got := sock.recvfrom(4096))[0] != b"end":
+            question = wire.parse(got[0])
+            asked.append(question.text()[-1])
+            # The question as it is, with QR and RA set, and one record: a pointer to its name, A, IN, 60 s.
+            body = got[0][12:]
+            sock.sendto(got[0][:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + body +
+                        b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc0\0\2\1", got[1])
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind((address, 53))
+        thread = threading.Thread(target=answer, args=(sock,))
+        thread.start()
+        try:
+            up = start_with(start, tmp_path / "resolv.conf", f"nameserver {address}\n")
+            assert ask(up, "www.example.org") == ("NOERROR", ["A 192.0.2.1"])
+            asked.clear()
+            assert ask(up, "nope.default.svc.cluster.local") == ("NXDOMAIN", [])
+            assert ask(up, "cluster.local", "SOA")[0] == "NOERROR"
+            assert not asked
+        finally:
+            sock.sendto(b"end", (address, 53))
+            thread.join()
+
+
+@needs_root()
+def test_machine_without_name_servers(start, tmp_path):
+    """The cluster's names are served, others refused at once."""
+    up = start_with(start, tmp_path / "resolv.conf", "search example.org\n")
+    assert ask(up, "kubernetes.default.svc.cluster.local") == ("NOERROR", ["A 10.96.0.1"])
+    assert ask(up, "www.example.org") == ("REFUSED", [])
+    assert ask(up, "1.0.96.10.in-addr.arpa", "PTR") == ("NOERROR", ["PTR kubernetes.default.svc.cluster.local."])
+    assert ask(up, "9.2.0.192.in-addr.arpa", "PTR") == ("NXDOMAIN", [])
 
 
 def test_files_are_private(start):
