@@ -234,6 +234,7 @@ static struct apiserver_resource *row_of(const struct embedded_text *t, const js
 	r->version = api_get_string(version, "name");
 	r->list_kind = api_get_string(doc, "spec.names.listKind");
 	r->categories = joined(api_get(doc, "spec.names.categories"));
+	r->warning = api_get_string(version, "deprecationWarning");
 	r->verbs = verbs_of(doc);
 	r->built_in = strcmp(t->folder, "builtin") == 0;
 	r->status = api_get(version, "subresources.status") != NULL;

@@ -49,6 +49,7 @@ struct apiserver_resource {
 	const char *version;	     /* served by this row */
 	const char *list_kind;
 	const char *categories; /* separated by spaces */
+	const char *warning;	/* who uses this version is told; "": nothing */
 	unsigned verbs;
 	bool built_in; /* decoded into Go types by a real server: unknown fields and wrong types are
 			  400, strategic merge patches work, PUT without resourceVersion does */

@@ -180,6 +180,18 @@ static int serve(struct apiserver_request *q)
 	return q->r != NULL ? dispatch(q) : no_path(q);
 }
 
+/* Before all others. */
+static void add_warning(struct apiserver_request *q)
+{
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	struct strbuf *out = &q->answer->warnings;
+	if (q->r == NULL || q->r->warning[0] == '\0')
+		return;
+	strbuf_addf(&lines, "%s\n%s", q->r->warning, out->s);
+	strbuf_reset(out);
+	strbuf_add(out, lines.s, lines.n);
+}
+
 void apiserver_serve(struct apiserver_api *a, const struct apiserver_call *c,
 		     struct apiserver_answer *ret)
 {
@@ -191,5 +203,6 @@ void apiserver_serve(struct apiserver_api *a, const struct apiserver_call *c,
 	IGNORE(apiserver_accept_parse(c->accept, APISERVER_ACCEPT_REPLY, &q.accept, &ignored));
 	if (serve(&q) < 0)
 		apiserver_respond_refusal(&q);
+	add_warning(&q);
 	apiserver_status_done(&st);
 }

@@ -396,6 +396,31 @@ static void empty_lists(void **state)
 	json_decref(o);
 }
 
+/* Who uses an old version is told, before what else there is to tell. */
+static void old_versions(void **state)
+{
+	struct fixture *f = *state;
+	static const char old[] = "ipam.cluster.x-k8s.io/v1beta1 IPAddress is old; "
+				  "use ipam.cluster.x-k8s.io/v1beta2\n";
+	struct asked a;
+	ask_as(f, "GET /apis/ipam.cluster.x-k8s.io/v1beta1/ipaddresses", NULL, NULL, &a);
+	assert_string_equal(a.answer.warnings.s, old);
+	asked_done(&a);
+	ask_as(f, "GET /apis/ipam.cluster.x-k8s.io/v1beta2/ipaddresses", NULL, NULL, &a);
+	assert_int_equal(a.answer.warnings.n, 0);
+	asked_done(&a);
+	ask_as(f,
+	       "POST /apis/ipam.cluster.x-k8s.io/v1beta1/namespaces/default/ipaddresses?"
+	       "fieldValidation=Warn",
+	       NULL,
+	       "{\"apiVersion\":\"ipam.cluster.x-k8s.io/v1beta1\",\"kind\":\"IPAddress\",\"x\":1,"
+	       "\"metadata\":{\"name\":\"a\"}}",
+	       &a);
+	assert_int_equal(strncmp(a.answer.warnings.s, old, sizeof(old) - 1), 0);
+	assert_string_equal(a.answer.warnings.s + sizeof(old) - 1, "unknown field \"x\"\n");
+	asked_done(&a);
+}
+
 static void refused_with_a_sentence(void **state)
 {
 	struct fixture *f = *state;
@@ -469,6 +494,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(addresses_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(node_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(service_types, setup, teardown),
+		cmocka_unit_test_setup_teardown(old_versions, setup, teardown),
 		cmocka_unit_test_setup_teardown(empty_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused_with_a_sentence, setup, teardown),
 		cmocka_unit_test_setup_teardown(registered_checks, setup, teardown),
