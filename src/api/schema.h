@@ -39,6 +39,9 @@ static inline void api_schema_freep(struct api_schema **s)
 /* The object loses fields that the schema does not know and nulls where there may be none, then
  * gets the defaults. Its apiVersion, kind and metadata are left as they are. */
 void api_schema_prepare(const struct api_schema *s, json_t *o);
+/* The same for what server-side apply made: nulls stay where there is no default, and are refused
+ * later. The server drops them when it reads a body, and this one was not read. */
+void api_schema_prepare_applied(const struct api_schema *s, json_t *o);
 
 /* Appends what is wrong. `old` is the object before an update, or NULL: what an update did not
  * touch is not held against it, and rules about changes (oldSelf) are looked at only then.

@@ -148,3 +148,9 @@ void api_schema_prepare(const struct api_schema *s, json_t *o)
 	prune_nulls(s->root, o);
 	put_defaults(s->root, o);
 }
+
+void api_schema_prepare_applied(const struct api_schema *s, json_t *o)
+{
+	prune(s->root, o, true);
+	put_defaults(s->root, o);
+}

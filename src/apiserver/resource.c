@@ -335,7 +335,7 @@ const json_t *apiserver_deleteoptions_schema(void)
 void apiserver_prepare(const struct apiserver_resource *r, const struct apiserver_env *env,
 		       json_t *o, const json_t *old)
 {
-	api_schema_prepare(r->schema, o);
+	(env->applied ? api_schema_prepare_applied : api_schema_prepare)(r->schema, o);
 	apiserver_shape_metadata(o);
 	if (r->built_in)
 		apiserver_shape(r, o);

@@ -85,6 +85,7 @@ struct apiserver_env {
 	void (*release_port)(void *ctx, unsigned port);
 	const char *const *service_cidrs; /* NULL-terminated, the first decides the main family */
 	bool dry_run;			  /* allocate, but give back at the end */
+	bool applied;			  /* the object is what server-side apply made */
 	/* For reviews: may the user do it (NULL: nothing), and which groups has it. */
 	bool (*may)(void *ctx, const char *user, const struct apiserver_action *a);
 	const char *const *groups; /* NULL-terminated; NULL: none */

@@ -421,6 +421,19 @@ static void old_versions(void **state)
 	asked_done(&a);
 }
 
+/* A null in what is applied is refused; in other bodies it goes. */
+static void nulls(void **state)
+{
+	struct fixture *f = *state;
+	static const char body[] = "{\"apiVersion\":\"operator.openshift.io/v1\",\"kind\":\"DNS\","
+				   "\"metadata\":{\"name\":\"a\"},\"spec\":{\"cache\":null}}";
+	json_t *o = ask_type(f, 422, "PATCH /apis/operator.openshift.io/v1/dnses/a?fieldManager=x",
+			     "application/apply-patch+yaml", body);
+	assert_non_null(strstr(api_get_string(o, "message"), "must be of type object: \"null\""));
+	json_decref(o);
+	does(f, 201, "POST /apis/operator.openshift.io/v1/dnses", body);
+}
+
 static void refused_with_a_sentence(void **state)
 {
 	struct fixture *f = *state;
@@ -494,6 +507,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(addresses_stay, setup, teardown),
 		cmocka_unit_test_setup_teardown(node_ports, setup, teardown),
 		cmocka_unit_test_setup_teardown(service_types, setup, teardown),
+		cmocka_unit_test_setup_teardown(nulls, setup, teardown),
 		cmocka_unit_test_setup_teardown(old_versions, setup, teardown),
 		cmocka_unit_test_setup_teardown(empty_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused_with_a_sentence, setup, teardown),

@@ -20,6 +20,13 @@ static const char *now_text(char out[API_TIME_TEXT_MAX])
 	return api_time(clock_wall_ns(), out);
 }
 
+static struct apiserver_env env_of(const struct apiserver_writing *w)
+{
+	struct apiserver_env env = apiserver_env_of(w->a, w->dry_run);
+	env.applied = w->applied;
+	return env;
+}
+
 /* ---- new objects ---- */
 
 void apiserver_write_uid(json_t *meta)
@@ -266,7 +273,7 @@ static int make_new(const struct apiserver_writing *w, const struct apiserver_en
 
 int apiserver_write_new(const struct apiserver_writing *w, json_t *o, json_t **ret)
 {
-	const struct apiserver_env env = apiserver_env_of(w->a, w->dry_run);
+	const struct apiserver_env env = env_of(w);
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 	const char *base = api_get_string(o, "metadata.generateName");
 	bool generate = api_name(o)[0] == '\0' && base[0] != '\0';
@@ -399,7 +406,7 @@ static int make_change(const struct apiserver_writing *w, const struct apiserver
 int apiserver_write_change(const struct apiserver_writing *w, const json_t *old, uint64_t revision,
 			   json_t *o, json_t **ret)
 {
-	const struct apiserver_env env = apiserver_env_of(w->a, w->dry_run);
+	const struct apiserver_env env = env_of(w);
 	json_t *with = NULL;
 	int e = make_change(w, &env, old, o, &with);
 	if (e == 0) {
