@@ -8,8 +8,8 @@
     ! logs                            a difference by its name in docs/reference/embedded-api.md
     error: ...                        and what the embedded API makes it print instead
 
-The folders 1.37 and 1.20 are kubectl's versions. What changes from run to run is masked. Commands find `helpers.sh` and
-the manifests of `files/`.
+The folders 1.37 and 1.20 are kubectl's versions. What changes from run to run is masked. Commands find the functions of
+helpers.sh, the manifests of files/ and, as objects/, those of tests/kube/objects.
 """
 import difflib
 import json
@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 
-from crdlib import apply_all
+from crdlib import OBJECTS, apply_all
 from lib import server
 from lib.cluster import ADMIN, Child, Cluster, peer
 
@@ -137,6 +137,7 @@ class Runner:
         self.dir = tempfile.mkdtemp(prefix="fairlead-kubectl-")
         self.url, self.ca, self.token = url, ca, token
         shutil.copytree(os.path.join(FOLDER, "files"), os.path.join(self.dir, "files"))
+        shutil.copytree(OBJECTS, os.path.join(self.dir, "objects"))
         for version, name in PROGRAMS.items():
             os.makedirs(os.path.join(self.dir, version, "bin"))
             os.symlink(peer(name), os.path.join(self.dir, version, "bin", "kubectl"))
