@@ -222,10 +222,16 @@ int apiserver_bootstrap(struct apiserver_api *a, char *err, size_t err_n)
 		load_addresses, ensure_namespaces, ensure_service,
 		put_endpoints,	put_ranges,	   put_definitions,
 	};
+	/* The first ones must succeed; what the others would change can wait where the disk is
+	 * full: all that is there can be read, and deleted. */
+	enum { NEEDED = 3, STATUS_FULL = 507 };
 	struct boot b = { .a = a, .st = APISERVER_STATUS_INIT };
 	int e = 0;
-	for (size_t i = 0; e == 0 && i < ARRAY_LEN(steps); i++)
+	for (size_t i = 0; e == 0 && i < ARRAY_LEN(steps); i++) {
 		e = steps[i](&b);
+		if (e < 0 && i >= NEEDED && b.st.code == STATUS_FULL)
+			e = 0;
+	}
 	if (e < 0)
 		snprintf(err, err_n, "%s", b.st.message.s);
 	apiserver_status_done(&b.st);

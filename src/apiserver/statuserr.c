@@ -272,7 +272,13 @@ int apiserver_store_failed(struct apiserver_status *st, int error)
 	if (error == ERR_SPACE)
 		return apiserver_refuse(st, 507, "InsufficientStorage",
 					"the disk of the data directory is full: nothing was "
-					"written; it will work again when there is space");
+					"written; delete objects, or make space on the disk, and "
+					"it will work again");
+	if (error == ERR_PARSE)
+		return apiserver_refuse(st, 500, "InternalError",
+					"Internal error occurred: the database of the data "
+					"directory is damaged: stop the server and put a backup in "
+					"its place with `fairlead restore`");
 	if (error == ERR_LIMIT)
 		return apiserver_refuse(st, 413, "RequestEntityTooLarge",
 					"the object is too large to be stored (limit is %d bytes)",

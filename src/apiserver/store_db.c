@@ -113,8 +113,15 @@ int store_db_exec(struct store_db *db, const char *text)
 	return rc == SQLITE_OK ? 0 : store_db_error(db, rc);
 }
 
+void store_db_keep_log(struct store_db *db, bool keep)
+{
+	sqlite3_db_config(db->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, NULL);
+}
+
 int store_db_settle(struct store_db *db, enum store_db_mode mode)
 {
+	if (mode == STORE_DB_BARE || mode == STORE_DB_WRITER)
+		store_db_keep_log(db, mode == STORE_DB_BARE);
 	return store_db_exec(db, settings[mode]);
 }
 

@@ -73,7 +73,7 @@ struct store_db {
 };
 
 enum store_db_mode {
-	STORE_DB_BARE, /* as it is */
+	STORE_DB_BARE, /* as it is, its log stays beside it: it may be damaged, or not ours */
 	STORE_DB_WRITER,
 	STORE_DB_READER,
 	STORE_DB_COPY,	  /* a new file that may be lost: whoever made it will sync it */
@@ -84,6 +84,8 @@ enum store_db_mode {
 MUST_CHECK int store_db_open(const char *file, enum store_db_mode mode, struct store_db *ret);
 MUST_CHECK int store_db_exec(struct store_db *db, const char *text);
 MUST_CHECK int store_db_settle(struct store_db *db, enum store_db_mode mode);
+/* Or is it put into the file by the last connection that closes? */
+void store_db_keep_log(struct store_db *db, bool keep);
 /* The first column of a statement's only row. */
 MUST_CHECK int store_db_number(struct store_db *db, const char *text, int64_t *ret);
 void store_db_close(struct store_db *db);

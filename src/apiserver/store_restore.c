@@ -31,7 +31,8 @@ static uint64_t highest_there(const struct place *p, uint64_t backup)
 	if (r == 0) {
 		r = store_schema_look(&db, p->file, ignored, sizeof(ignored));
 		r = r == 0 ? store_db_view(&db, &revision, &compacted) : ERR_NOTFOUND;
-		/* This also puts its log into the file. */
+		/* One that is well gets its log; of another one both are kept as they are. */
+		store_db_keep_log(&db, r < 0);
 		store_db_close(&db);
 	}
 	if (r < 0)

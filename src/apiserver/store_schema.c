@@ -34,10 +34,12 @@ _Static_assert(STORE_SCHEMA_VERSION == 1, "as in the schema");
 
 int store_schema_refuse(int r, const char *file, const char *why, char *err, size_t err_n)
 {
+	/* SQLite's words may be several lines, the last of which tells. */
+	const char *last = strrchr(why, '\n');
 	if (r == ERR_PARSE)
 		snprintf(err, err_n,
 			 "'%s' is damaged (%s): put a backup in its place with `fairlead restore`",
-			 file, why);
+			 file, last != NULL ? last + 1 : why);
 	else
 		snprintf(err, err_n, "cannot open '%s': %s", file, err_str(r));
 	return r;

@@ -24,10 +24,12 @@ class Refused(Exception):
 
 
 class Api:
-    """On a data directory that stays; `prefix` is put before the command (a mount name space)."""
+    """On a data directory that stays. `prefix` is put before the command; `seen` is where the test finds the directory, when
+    that is another name space's."""
 
-    def __init__(self, data, prefix=(), options=()):
+    def __init__(self, data, prefix=(), options=(), seen=None):
         self.data = data
+        self.seen = seen or data
         self.prefix = list(prefix)
         self.options = list(options)
         self.process = None
@@ -35,25 +37,26 @@ class Api:
     def exec(self):
         """Starts it without waiting."""
         self.process = subprocess.Popen([*self.prefix, server.fairlead_program(), "api", "--data", self.data,
-                                         "--listen", "127.0.0.1:0", *self.options],
+                                         *(self.options or ["--listen", "127.0.0.1:0"])],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         return self
 
     def start(self):
         self.exec()
-        line = self.process.stdout.readline()
-        found = SAYS.search(line)
-        if found is None:
-            said = line + self.process.communicate(timeout=START_SECONDS)[1]
-            raise Refused(self.process.returncode, said)
+        self.log = ""
+        while (found := SAYS.search(self.log)) is None:
+            line = self.process.stdout.readline()
+            if not line:
+                raise Refused(self.process.wait(START_SECONDS), self.log + self.process.stderr.read())
+            self.log += line
         self.port = int(found.group(1))
         self.process.stdout.readline()
         self.tokens = {name: self.token(file) for name, file in (("user", "kubeconfig"), ("system", "system.kubeconfig"))}
-        self.context = ssl.create_default_context(cafile=os.path.join(self.data, "ca.crt"))
+        self.context = ssl.create_default_context(cafile=os.path.join(self.seen, "ca.crt"))
         return self
 
     def token(self, file):
-        with open(os.path.join(self.data, file), encoding="utf-8") as f:
+        with open(os.path.join(self.seen, file), encoding="utf-8") as f:
             return re.search(r"token: \"?([^\s\"]+)", f.read()).group(1)
 
     def client(self, who="user", timeout=START_SECONDS):
@@ -70,7 +73,7 @@ class Api:
 
     def reap(self):
         self.process.wait(START_SECONDS)
-        self.said = self.process.stderr.read()
+        self.said = self.process.stdout.read() + self.process.stderr.read()
         self.process.stdout.close()
         self.process.stderr.close()
 
