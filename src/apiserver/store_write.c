@@ -7,6 +7,18 @@
 #include "apiserver/store_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/metrics.h"
+
+static const struct metrics_family commits_total = {
+	.name = "fairlead_api_store_commits_total",
+	.help = "Transactions of the embedded API's store: each waits once for the disk.",
+	.kind = METRICS_COUNTER,
+};
+static const struct metrics_family writes_total = {
+	.name = "fairlead_api_store_writes_total",
+	.help = "Writes in these transactions.",
+	.kind = METRICS_COUNTER,
+};
 
 /* ---- one write ---- */
 
@@ -178,6 +190,7 @@ static void commit(struct apiserver_store *s, struct store_job *batch)
 {
 	int r = apply_what_fits(s, batch);
 	struct store_event *list = NULL, **end = &list;
+	uint64_t writes = 0;
 	for (struct store_job *j = batch; j != NULL; j = j->next) {
 		if (r < 0) {
 			/* Also those refused: by what, perhaps, has not been kept. */
@@ -189,9 +202,14 @@ static void commit(struct apiserver_store *s, struct store_job *batch)
 			*end = j->events;
 			end = j->events_end;
 			j->events = NULL;
+			writes += j->n;
 		}
 	}
 	*end = NULL;
+	if (writes > 0) {
+		metrics_add(s->writer.commits, 0, 1);
+		metrics_add(s->writer.writes, 0, writes);
+	}
 	store_ring_publish(&s->ring, list);
 }
 
@@ -277,6 +295,8 @@ int store_write_start(struct apiserver_store *s)
 {
 	struct store_writer *wr = &s->writer;
 	wr->end = &wr->first;
+	wr->commits = metrics_get(&commits_total, NULL);
+	wr->writes = metrics_get(&writes_total, NULL);
 	pthread_mutex_init(&wr->lock, NULL);
 	pthread_cond_init(&wr->cond, NULL);
 	int r = store_thread(&wr->thread, writer_main, s);
