@@ -2,6 +2,7 @@
  * an open file, so the kernel drops it however the process ends; the pid inside is for people. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,15 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+/* One that is new must be there after a crash, with all that is in it. */
+static int make_one(const char *path)
+{
+	if (mkdir(path, 0700) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	CLEANUP(freep) char *copy = xstrdup(path);
+	return store_sync_dir(dirname(copy));
+}
+
 /* With its parents. */
 static int make_dir(const char *dir)
 {
@@ -19,11 +29,12 @@ static int make_dir(const char *dir)
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return -errno;
+		int r = make_one(path);
+		if (r < 0)
+			return r;
 		*p = '/';
 	}
-	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	return make_one(path);
 }
 
 static int say_holder(int fd, const char *dir, char *err, size_t err_n)
