@@ -94,6 +94,18 @@ static int sync_dir_of(const char *file)
 	return store_sync_dir(dirname(path));
 }
 
+/* Not over a file that has come meanwhile; some file systems can do it only one way. */
+static int put_name(const char *partial, const char *file)
+{
+	if (renameat2(AT_FDCWD, partial, AT_FDCWD, file, RENAME_NOREPLACE) == 0)
+		return 0;
+	int r = -errno;
+	if (r == -EINVAL || r == -ENOSYS)
+		r = link(partial, file) < 0 ? -errno : 0;
+	unlink(partial);
+	return r;
+}
+
 static int backup(struct store_db *from, const char *file, char *err, size_t err_n)
 {
 	if (access(file, F_OK) == 0) {
@@ -104,10 +116,7 @@ static int backup(struct store_db *from, const char *file, char *err, size_t err
 	int r = store_backup_copy(from, partial, NULL, err, err_n);
 	if (r < 0)
 		return r;
-	/* Not over a file that has come meanwhile. */
-	if (link(partial, file) < 0)
-		r = -errno;
-	unlink(partial);
+	r = put_name(partial, file);
 	if (r == 0)
 		r = sync_dir_of(file);
 	if (r < 0)
