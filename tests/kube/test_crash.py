@@ -7,10 +7,12 @@ import http.client
 import json
 import os
 import random
+import struct
 import threading
 import time
 
 import apilib
+import callerlib
 
 KILLS = int(os.environ.get("FAIRLEAD_KILLS") or 25)
 WRITERS = 5
@@ -275,3 +277,28 @@ def test_kill_under_load(tmp_path):
     written = sum(w.count for w in writers)
     print(f"{KILLS} kills, {written} writes, {in_doubt} in doubt, {watcher.events} events, {watcher.relists} relists")
     assert in_doubt > 0 and watcher.events > written / 10
+
+
+def test_clock_goes_back(tmp_path):
+    """Versions, watches and starts do not depend on the wall clock; time stamps say what it said."""
+    step = tmp_path / "clock"
+    step.write_bytes(struct.pack("=q", 0))
+    sanitizers = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    api = apilib.Api(str(tmp_path / "data"), prefix=["env", f"LD_PRELOAD={callerlib.program('clockstep.so')}", f"CLOCKSTEP={step}",
+                                                     f"ASAN_OPTIONS={sanitizers}"]).start()
+    client = api.client()
+    first = client.call("POST", CONFIG_MAPS, config_map("first", "m1"))[1]["metadata"]
+    watch = api.client().send("GET", f"{CONFIG_MAPS}?watch=1&resourceVersion={first['resourceVersion']}")
+    with open(step, "r+b") as f:  # in place: it is mapped
+        f.write(struct.pack("=q", -3 * 86400))
+    second = client.call("POST", CONFIG_MAPS, config_map("second", "m2"))[1]["metadata"]
+    assert second["creationTimestamp"] < first["creationTimestamp"]
+    assert int(second["resourceVersion"]) > int(first["resourceVersion"])
+    assert json.loads(watch.readline())["object"]["metadata"]["name"] == "second"
+    api.kill()
+    api.start()
+    client = api.client()
+    third = client.call("PATCH", f"{CONFIG_MAPS}/first", {"metadata": {"labels": {"mark": "m3"}}}, MERGE)[1]["metadata"]
+    assert int(third["resourceVersion"]) > int(second["resourceVersion"])
+    assert third["creationTimestamp"] == first["creationTimestamp"] and third["uid"] == first["uid"]
+    api.stop()
