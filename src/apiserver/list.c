@@ -12,7 +12,12 @@
 
 enum {
 	PAGE_MAX_BYTES = 8 << 20,
-	WHOLE_MAX_BYTES = 256 * 1024, /* longer ones are sent piece by piece */
+	/* Looked at for a page: where a selector finds less than the limit, the client comes back.
+	 */
+	PAGE_MAX_ROWS = 10000,
+	/* What is longer, or takes longer, is sent piece by piece. */
+	WHOLE_MAX_BYTES = 256 * 1024,
+	WHOLE_MAX_ROWS = 4 * APISERVER_PIECE_ROWS,
 };
 
 static const char expired[] = "The resourceVersion for the provided list is too old.";
@@ -189,7 +194,7 @@ static int run(struct listing *l, const struct apiserver_list_options *o)
 	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
 	bool flows = l->limit == 0 && apiserver_listing_flows(l->q);
 	l->max_bytes = flows ? WHOLE_MAX_BYTES : l->limit != 0 ? PAGE_MAX_BYTES : SIZE_MAX;
-	l->max_rows = SIZE_MAX;
+	l->max_rows = flows ? WHOLE_MAX_ROWS : l->limit != 0 ? PAGE_MAX_ROWS : SIZE_MAX;
 	int e = apiserver_store_list(l->a->store, &l->range, add_row, l, &at,
 				     l->limit != 0 ? &left : NULL);
 	if (e == ERR_GONE)

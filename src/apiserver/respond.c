@@ -232,6 +232,7 @@ static void begin_body(struct apiserver_request *q, struct apiserver_listing *l,
 	add_head(l, meta, out);
 	json_decref(meta);
 	strbuf_add(out, l->items.s, l->items.n);
+	l->any = l->items.n != 0;
 	strbuf_reset(&l->items);
 }
 
@@ -256,7 +257,9 @@ void apiserver_listing_more(struct apiserver_listing *l, struct strbuf *out)
 {
 	if (l->items.n == 0)
 		return;
-	strbuf_addc(out, ',');
+	if (l->any)
+		strbuf_addc(out, ',');
+	l->any = true;
 	strbuf_add(out, l->items.s, l->items.n);
 	strbuf_reset(&l->items);
 }

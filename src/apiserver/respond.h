@@ -24,6 +24,7 @@ struct apiserver_listing {
 	struct strbuf items; /* as text */
 	struct apiserver_table table;
 	bool raw; /* stored texts are what is asked for: no tree needed */
+	bool any; /* an item is in the answer already */
 };
 MUST_CHECK int apiserver_listing_begin(struct apiserver_request *q, struct apiserver_listing *l);
 void apiserver_listing_raw(struct apiserver_listing *l, struct slice text);
