@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "base/utf8.h"
 
 void apiserver_status_done(struct apiserver_status *st)
 {
@@ -19,12 +20,26 @@ static json_t *start(const char *status)
 			 "status", status);
 }
 
+/* Paths and queries may hold any bytes; what is no UTF-8 is shown as U+FFFD, as Go does. */
+static json_t *shown(struct slice s)
+{
+	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+	while (s.n != 0) {
+		uint32_t cp;
+		char c[4];
+		size_t n = utf8_decode(s, &cp);
+		strbuf_add(&out, c, utf8_encode(n != 0 ? cp : UINT32_MAX, c));
+		s = slice_from(s, n != 0 ? n : 1);
+	}
+	return json_stringn(out.n != 0 ? out.s : "", out.n);
+}
+
 json_t *apiserver_status_tree(const struct apiserver_status *st)
 {
 	json_t *o = start("Failure");
 	if (st->list_meta != NULL)
 		json_object_set(o, "metadata", st->list_meta);
-	json_object_set_new(o, "message", json_stringn_nocheck(st->message.s, st->message.n));
+	json_object_set_new(o, "message", shown(strbuf_slice(&st->message)));
 	if (st->reason[0] != '\0')
 		json_object_set_new(o, "reason", json_string(st->reason));
 	if (st->details != NULL)
@@ -45,11 +60,11 @@ static json_t *details(const char *name, const char *group, const char *kind)
 {
 	json_t *d = json_object();
 	if (name[0] != '\0')
-		json_object_set_new(d, "name", json_string_nocheck(name));
+		json_object_set_new(d, "name", shown(slice_of(name)));
 	if (group[0] != '\0')
 		json_object_set_new(d, "group", json_string(group));
 	if (kind[0] != '\0')
-		json_object_set_new(d, "kind", json_string_nocheck(kind));
+		json_object_set_new(d, "kind", shown(slice_of(kind)));
 	return d;
 }
 
