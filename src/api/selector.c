@@ -329,6 +329,8 @@ static int unescape(const struct parser *p, struct slice s, const char **ret)
 	char *out = arena_alloc(p->a, s.n + 1);
 	size_t n = 0;
 	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] == '=' || s.p[i] == ',')
+			return fail(p, "'=' and ',' of a value need a \\ before them", s);
 		if (s.p[i] == '\\') {
 			if (i + 1 == s.n || strchr("\\,=", s.p[i + 1]) == NULL)
 				return fail(p, "only \\\\ \\, and \\= are escapes", s);
@@ -370,7 +372,7 @@ int api_field_selector_parse(struct slice text, struct arena *a, struct api_sele
 	int r = begin(&p, &s);
 	while (r == 0 && p.rest.n != 0) {
 		size_t n = span(p.rest, ",");
-		struct slice term = slice_trim((struct slice){ p.rest.p, n });
+		struct slice term = { p.rest.p, n };
 		p.rest = slice_from(p.rest, n + 1);
 		if (term.n == 0)
 			continue;
@@ -378,6 +380,8 @@ int api_field_selector_parse(struct slice text, struct arena *a, struct api_sele
 		if (t == NULL)
 			return ERR_LIMIT;
 		r = parse_field_term(&p, term, t);
+		if (r == 0 && t->key[0] == '\0' && t->value[0][0] == '\0')
+			s.n--; /* `=` asks for nothing */
 	}
 	if (r == 0)
 		*ret = s;

@@ -45,25 +45,52 @@ static int unknown_field(const struct apiserver_resource *r, const char *field,
 		field);
 }
 
+/* Up to the next `stop` that is not escaped. */
+static struct slice cut(struct slice *rest, char stop)
+{
+	size_t n = 0;
+	while (n < rest->n && rest->p[n] != stop)
+		n += rest->p[n] == '\\' ? 2 : 1;
+	n = MIN(n, rest->n);
+	struct slice part = { rest->p, n };
+	*rest = n < rest->n ? slice_from(*rest, n + 1) : (struct slice){ 0 };
+	return part;
+}
+
+static int bad_value(struct slice v, struct apiserver_status *st)
+{
+	for (size_t i = 0; i < v.n; i++) {
+		if (v.p[i] == '=' || v.p[i] == ',')
+			return apiserver_bad_request(st,
+						     "invalid field selector: unescaped character "
+						     "in value: %d",
+						     v.p[i]);
+		if (v.p[i] != '\\')
+			continue;
+		if (i + 1 == v.n || strchr("\\,=", v.p[i + 1]) == NULL)
+			return apiserver_bad_request(
+				st, "invalid field selector: invalid escape sequence: \\%.*s",
+				i + 1 < v.n, v.p + i + 1);
+		i++;
+	}
+	return 0;
+}
+
 /* The server's words for the first term that is none. */
 static int bad_field_selector(const char *text, struct apiserver_status *st)
 {
 	struct slice rest = slice_of(text);
-	for (size_t i = 0; i + 1 < rest.n; i++) {
-		if (rest.p[i] == '\\' && strchr("\\,=", rest.p[i + 1]) == NULL)
-			return apiserver_bad_request(st,
-						     "invalid field selector: invalid escape "
-						     "sequence: \\%c",
-						     rest.p[i + 1]);
-		if (rest.p[i] == '\\')
-			i++;
-	}
 	while (rest.p != NULL) {
-		struct slice term = slice_cut(&rest, ',');
-		if (term.n != 0 && slice_find(term, '=') < 0)
+		struct slice term = cut(&rest, ','), value = term;
+		(void)cut(&value, '=');
+		if (term.n != 0 && value.p == NULL)
 			return apiserver_bad_request(
 				st, "invalid selector: '%s'; can't understand '%.*s'", text,
 				(int)term.n, term.p);
+		if (value.n != 0 && value.p[0] == '=')
+			value = slice_from(value, 1); /* `==` */
+		if (bad_value(value, st) < 0)
+			return ERR_DENIED;
 	}
 	return apiserver_bad_request(st, "invalid selector: '%s'", text);
 }

@@ -7,6 +7,7 @@
 
 #include "apiserver/selection.h"
 #include "apiserver/text.h"
+#include "base/mem.h"
 
 enum token {
 	T_END,
@@ -93,9 +94,8 @@ static bool rule_error(struct words *w, apiserver_rule rule, const char *field, 
 
 static bool value_error(struct words *w, const char *key, size_t i, struct slice lit)
 {
-	char field[448], value[300];
-	snprintf(field, sizeof(field), "values[%zu][%s]", i, key);
-	snprintf(value, sizeof(value), "%.*s", (int)MIN(lit.n, sizeof(value) - 1), lit.p);
+	CLEANUP(freep) char *field = xasprintf("values[%zu][%s]", i, key);
+	CLEANUP(freep) char *value = xstrndup(lit.p, lit.n);
 	return rule_error(w, apiserver_label_value, field, value);
 }
 
@@ -133,13 +133,7 @@ static bool set_error(struct words *w, const char *key)
 	if (w->t != T_OPEN)
 		return found(w, " expected: '('");
 	advance(w);
-	if (w->t == T_CLOSE) {
-		strbuf_adds(w->out,
-			    "values: Invalid value: []: for 'in', 'notin' operators, values "
-			    "set can't be empty");
-		return true;
-	}
-	if (w->t != T_WORD && w->t != T_COMMA)
+	if (w->t != T_WORD && w->t != T_COMMA && w->t != T_CLOSE) /* `()` is one empty value */
 		return found(w, ", expected: ',', ')' or identifier");
 	while (w->t != T_CLOSE) {
 		if (w->t == T_COMMA) {
@@ -165,12 +159,11 @@ static bool set_error(struct words *w, const char *key)
 static bool term_error(struct words *w)
 {
 	bool absent = w->t == T_NOT;
-	char key[400];
 	if (absent)
 		advance(w);
 	if (w->t != T_WORD)
 		return found(w, ", expected: identifier");
-	snprintf(key, sizeof(key), "%.*s", (int)MIN(w->lit.n, sizeof(key) - 1), w->lit.p);
+	CLEANUP(freep) char *key = xstrndup(w->lit.p, w->lit.n);
 	if (rule_error(w, apiserver_label_key, "<nil>", key))
 		return true;
 	advance(w);

@@ -62,6 +62,8 @@ static void matching(void **state)
 		{ "", "spec.hostNetwork!=false", false },
 		{ "", "spec.hostNetwork=", false },
 		{ "", "status.podIP=", true },
+		{ "c in ()", "", false },
+		{ "a notin ()", "=", true },
 	};
 	const struct apiserver_resource *pods = apiserver_resource_find("", "v1", "pods");
 	json_t *o = json_pack("{s{ss,s{ss}},s{ss},s{ss}}", "metadata", "name", "x", "labels", "a",
@@ -92,6 +94,11 @@ static void field_words(void **state)
 		{ "pods", "metadata.name",
 		  "invalid selector: 'metadata.name'; can't understand 'metadata.name'" },
 		{ "pods", "a=b\\c", "invalid field selector: invalid escape sequence: \\c" },
+		{ "pods", "a=b\\", "invalid field selector: invalid escape sequence: \\" },
+		{ "pods", "a=b=c", "invalid field selector: unescaped character in value: 61" },
+		{ "pods", "a=b\\=c,d", "invalid selector: 'a=b\\=c,d'; can't understand 'd'" },
+		{ "pods", " ", "invalid selector: ' '; can't understand ' '" },
+		{ "pods", "=a", "field label not supported: " },
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
