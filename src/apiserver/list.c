@@ -76,17 +76,6 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 
 /* ---- which revision ---- */
 
-static int bad_version(struct apiserver_request *q, const char *rv)
-{
-	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
-	strbuf_add_quoted(&quoted, slice_of(rv));
-	return apiserver_bad_request(
-		q->st,
-		"invalid resource version: resourceVersion: Invalid value: %s: "
-		"strconv.ParseUint: parsing %s: invalid syntax",
-		quoted.s, quoted.s);
-}
-
 /* The token pins it, unless it says that it does not matter. */
 static int from_token(struct listing *l, const struct apiserver_list_options *o)
 {
@@ -111,7 +100,7 @@ static int set_revision(struct listing *l, const struct apiserver_list_options *
 	if (o->token[0] != '\0')
 		return from_token(l, o);
 	if (!apiserver_version_parse(o->rv, &rv))
-		return bad_version(l->q, o->rv);
+		return apiserver_bad_version(l->q->st, o->rv);
 	/* A limit with a version has always meant that version exactly. */
 	if (strcmp(o->match, "Exact") == 0 || (o->match[0] == '\0' && rv != 0 && o->limit != 0))
 		l->range.at = rv;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/meta.h"
 #include "apiserver/body.h"
 
 const char *apiserver_arg(const struct apiserver_call *c, const char *name)
@@ -57,6 +58,22 @@ bool apiserver_version_parse(const char *s, uint64_t *ret)
 {
 	*ret = 0;
 	return s[0] == '\0' || slice_u64(slice_of(s), ret) == 0;
+}
+
+const char *apiserver_version_why(const char *rv)
+{
+	return rv[strspn(rv, "0123456789")] == '\0' ? "value out of range" : "invalid syntax";
+}
+
+int apiserver_bad_version(struct apiserver_status *st, const char *rv)
+{
+	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+	strbuf_add_quoted(&quoted, slice_of(rv));
+	return apiserver_bad_request(
+		st,
+		"invalid resource version: resourceVersion: Invalid value: %s: "
+		"strconv.ParseUint: parsing %s: %s",
+		quoted.s, quoted.s, apiserver_version_why(rv));
 }
 
 /* ---- lists and watches ---- */
@@ -274,23 +291,26 @@ static int check_types(const json_t *o, struct apiserver_status *st)
 	static const struct {
 		const char *key;
 		json_type type;
-		const char *words;
+		const char *owner, *words;
 	} members[] = {
-		{ "gracePeriodSeconds", JSON_INTEGER, "int64" },
-		{ "orphanDependents", JSON_TRUE, "bool" },
-		{ "propagationPolicy", JSON_STRING, "v1.DeletionPropagation" },
-		{ "dryRun", JSON_ARRAY, "[]string" },
-		{ "preconditions", JSON_OBJECT, "v1.Preconditions" },
+		{ "gracePeriodSeconds", JSON_INTEGER, "DeleteOptions", "int64" },
+		{ "orphanDependents", JSON_TRUE, "DeleteOptions", "bool" },
+		{ "propagationPolicy", JSON_STRING, "DeleteOptions", "v1.DeletionPropagation" },
+		{ "dryRun", JSON_ARRAY, "DeleteOptions", "[]string" },
+		{ "preconditions", JSON_OBJECT, "DeleteOptions", "v1.Preconditions" },
+		{ "preconditions.uid", JSON_STRING, "Preconditions", "types.UID" },
+		{ "preconditions.resourceVersion", JSON_STRING, "Preconditions", "string" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		const json_t *v = json_object_get(o, members[i].key);
+		const json_t *v = api_get(o, members[i].key);
 		if (v == NULL || json_is_null(v) || json_typeof(v) == members[i].type ||
 		    (members[i].type == JSON_TRUE && json_is_false(v)))
 			continue;
 		return apiserver_bad_request(st,
 					     "json: cannot unmarshal %s into Go struct field "
-					     "DeleteOptions.%s of type %s",
-					     json_kind(v), members[i].key, members[i].words);
+					     "%s.%s of type %s",
+					     json_kind(v), members[i].owner, members[i].key,
+					     members[i].words);
 	}
 	return 0;
 }
@@ -313,7 +333,7 @@ static int from_body(const struct apiserver_call *c, struct apiserver_delete_opt
 		return r;
 	const char *policy = json_string_value(json_object_get(ret->body, "propagationPolicy"));
 	const json_t *orphan = json_object_get(ret->body, "orphanDependents");
-	ret->policy = policy != NULL ? policy : "";
+	ret->policy = policy;
 	ret->orphan = json_is_boolean(orphan) ? json_is_true(orphan) : -1;
 	ret->uid = precondition(ret->body, "uid");
 	ret->rv = precondition(ret->body, "resourceVersion");
@@ -329,7 +349,7 @@ static int from_args(const struct apiserver_call *c, struct apiserver_delete_opt
 		     struct api_errors *errs, struct apiserver_status *st)
 {
 	int64_t grace;
-	ret->policy = text_arg(c, "propagationPolicy");
+	ret->policy = apiserver_arg(c, "propagationPolicy");
 	ret->orphan = bool_arg(c, "orphanDependents");
 	ret->dry_run = dry_run_args(c, errs);
 	return number_arg(c, "gracePeriodSeconds", &grace, st);
@@ -338,9 +358,9 @@ static int from_args(const struct apiserver_call *c, struct apiserver_delete_opt
 static void check_propagation(const struct apiserver_delete_options *o, struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
-	strbuf_add_quoted(&quoted, slice_of(o->policy));
-	if (o->policy[0] == '\0')
+	if (o->policy == NULL)
 		return;
+	strbuf_add_quoted(&quoted, slice_of(o->policy));
 	if (o->orphan >= 0)
 		api_errors_add(errs, API_FIELD_INVALID, "propagationPolicy", quoted.s,
 			       "orphanDependents and deletionPropagation cannot be both set");
@@ -354,12 +374,14 @@ int apiserver_delete_options(const struct apiserver_call *c, struct apiserver_de
 			     struct apiserver_status *st)
 {
 	struct api_errors errs = { 0 };
-	*ret = (struct apiserver_delete_options){ .policy = "", .orphan = -1 };
+	*ret = (struct apiserver_delete_options){ .orphan = -1 };
 	int r = (c->body.n != 0 ? from_body : from_args)(c, ret, &errs, st);
 	check_propagation(ret, &errs);
 	if (r == 0 && errs.n != 0)
 		r = apiserver_bad_options(st, "DeleteOptions", &errs);
 	api_errors_done(&errs);
+	if (ret->policy == NULL)
+		ret->policy = "";
 	if (r < 0)
 		apiserver_delete_options_done(ret);
 	return r;

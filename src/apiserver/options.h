@@ -66,3 +66,7 @@ void apiserver_delete_options_done(struct apiserver_delete_options *o);
 
 /* A resourceVersion as the store counts; "" is 0. False when it is none. */
 bool apiserver_version_parse(const char *s, uint64_t *ret);
+/* "invalid syntax", or what else is wrong with one that is none. */
+const char *apiserver_version_why(const char *rv);
+/* Of a list: 400. */
+int apiserver_bad_version(struct apiserver_status *st, const char *rv);

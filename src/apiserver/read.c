@@ -14,8 +14,8 @@ int apiserver_do_get(struct apiserver_request *q)
 		strbuf_add_quoted(&quoted, slice_of(rv));
 		return apiserver_refuse(q->st, 500, "",
 					"resourceVersion: Invalid value: %s: strconv.ParseUint: "
-					"parsing %s: invalid syntax",
-					quoted.s, quoted.s);
+					"parsing %s: %s",
+					quoted.s, quoted.s, apiserver_version_why(rv));
 	}
 	e = apiserver_wait_revision(q->a, at, q->st);
 	if (e < 0)

@@ -290,9 +290,12 @@ int apiserver_do_delete_all(struct apiserver_request *q)
 	struct apiserver_list_options lo = { 0 };
 	struct apiserver_delete_options o = { 0 };
 	struct apiserver_selection sel;
+	uint64_t at;
 	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
 		e = apiserver_list_options(q->c, &lo, q->st);
+	if (e == 0 && !apiserver_version_parse(lo.rv, &at))
+		e = apiserver_bad_version(q->st, lo.rv);
 	if (e == 0)
 		e = apiserver_delete_options(q->c, &o, q->st);
 	if (e < 0)

@@ -104,8 +104,8 @@ static int update(struct apiserver_request *q, const struct apiserver_write_opti
 	if (!apiserver_version_parse(rv, &want)) {
 		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 		strbuf_add_quoted(&quoted, slice_of(rv));
-		return apiserver_refuse(q->st, 500, "",
-					"strconv.ParseUint: parsing %s: invalid syntax", quoted.s);
+		return apiserver_refuse(q->st, 500, "", "strconv.ParseUint: parsing %s: %s",
+					quoted.s, apiserver_version_why(rv));
 	}
 	for (int i = 0; e == ERR_CONFLICT && i < UPDATE_TRIES; i++)
 		e = try_update(&w, q->route.name, body, want, &made);

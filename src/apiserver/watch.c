@@ -358,8 +358,8 @@ static int set_start(struct apiserver_request *q, struct watching *s,
 		strbuf_add_quoted(&quoted, slice_of(o->rv));
 		return apiserver_refuse(q->st, 500, "",
 					"resourceVersion: Invalid value: %s: strconv.ParseUint: "
-					"parsing %s: invalid syntax",
-					quoted.s, quoted.s);
+					"parsing %s: %s",
+					quoted.s, quoted.s, apiserver_version_why(o->rv));
 	}
 	s->initial = o->initial_events == 1 || (o->initial_events < 0 && rv == 0);
 	s->tell_end = o->initial_events == 1 && o->bookmarks;
