@@ -405,6 +405,8 @@ static bool serve_path(const struct ask *a, const char *path)
 		return false;
 	if (core)
 		serve_group_version(a, "", part[0]);
+	else if (part[0][0] == '\0')
+		apiserver_failure_page(a->ret);
 	else if (part[1][0] == '\0')
 		serve_group(a, part[0]);
 	else

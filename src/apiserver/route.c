@@ -18,12 +18,13 @@ static int split(char *s, char *parts[APISERVER_PATH_PARTS_MAX])
 	}
 	if (n != 0 && parts[n - 1][0] == '\0')
 		n--; /* a slash at the end */
-	for (int i = 0; i < n; i++) {
-		if (parts[i][0] == '\0' || strcmp(parts[i], ".") == 0 ||
-		    strcmp(parts[i], "..") == 0)
-			return -1;
-	}
 	return n;
+}
+
+/* Parts that lead elsewhere, or nowhere. */
+static bool is_odd(const char *part)
+{
+	return part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0;
 }
 
 static void look_up_group(struct apiserver_route *ret)
@@ -67,7 +68,7 @@ bool apiserver_route_parse(const char *path, struct apiserver_route *ret)
 		return false;
 	snprintf(ret->text, sizeof(ret->text), "%s", path + 1);
 	int n = split(ret->text, part);
-	int skip = 0;
+	int skip = 0, odd = 0;
 	if (n >= 2 && strcmp(part[0], "api") == 0) {
 		ret->group = "";
 		skip = 2;
@@ -79,8 +80,13 @@ bool apiserver_route_parse(const char *path, struct apiserver_route *ret)
 	}
 	ret->version = part[skip - 1];
 	look_up_group(ret);
+	for (int i = 0; i < n; i++)
+		odd += is_odd(part[i]);
 	if (!rest_of(ret, part + skip, n - skip))
 		return false;
-	ret->r = apiserver_resource_find(ret->group, ret->version, ret->plural);
+	/* Such a name is told of where the kind is known; in other places there is nothing. */
+	if (odd == 0 ||
+	    (odd == 1 && ret->name != NULL && ret->name[0] != '\0' && is_odd(ret->name)))
+		ret->r = apiserver_resource_find(ret->group, ret->version, ret->plural);
 	return true;
 }

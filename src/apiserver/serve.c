@@ -156,6 +156,14 @@ static int dispatch(struct apiserver_request *q)
 	int e = check_scope(q, &all);
 	if (e != 0)
 		return e < 0 ? e : 0;
+	if (t->name != NULL && (strcmp(t->name, ".") == 0 || strcmp(t->name, "..") == 0))
+		return t->sub[0] != '\0' ? apiserver_no_such_path(q->st)
+					 : apiserver_bad_request(q->st,
+								 "Name parameter invalid: \"%s\": "
+								 "may not be '%s'",
+								 t->name, t->name);
+	if (q->c->method == HTTP_HEAD && q->r->built_in)
+		return apiserver_no_such_method(q->st);
 	enum shape shape = t->name == NULL ? COLLECTION : t->sub[0] == '\0' ? OBJECT : STATUS;
 	if (shape == STATUS && (strcmp(t->sub, "status") != 0 || !q->r->status))
 		return refuse_subresource(q);

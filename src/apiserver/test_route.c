@@ -49,17 +49,8 @@ static void parts(void **state)
 
 static void no_paths(void **state)
 {
-	static const char *const rows[] = { "",
-					    "/",
-					    "/api",
-					    "/api/v1",
-					    "/apis/a",
-					    "/apis/a/v1",
-					    "/version",
-					    "api/v1/pods",
-					    "/api/v1//pods",
-					    "/api/v1/../pods",
-					    "/api/v1/./pods" };
+	static const char *const rows[] = { "",	       "/",	     "/api",	 "/api/v1",
+					    "/apis/a", "/apis/a/v1", "/version", "api/v1/pods" };
 	char deep[64] = "/api/v1", wide[APISERVER_PATH_MAX_BYTES + 10] = "/api/v1/";
 	struct apiserver_route r;
 	(void)state;
@@ -72,6 +63,30 @@ static void no_paths(void **state)
 	assert_false(apiserver_route_parse(wide, &r));
 	wide[APISERVER_PATH_MAX_BYTES - 1] = '\0';
 	assert_true(apiserver_route_parse(wide, &r));
+}
+
+/* Paths, but of nothing; only a name is told of. */
+static void odd_parts(void **state)
+{
+	static const struct {
+		const char *path;
+		bool known;
+	} rows[] = {
+		{ "/api/v1//pods", false },
+		{ "/api/v1/../pods", false },
+		{ "/api/v1/./pods", false },
+		{ "/api/v1/namespaces//pods", false },
+		{ "/api/v1/namespaces/../pods/a", false },
+		{ "/api/v1/namespaces/x/pods/..", true },
+		{ "/api/v1/namespaces/x/pods/.", true },
+		{ "/api/v1/namespaces/x/pods/../pods", true },
+	};
+	struct apiserver_route r;
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_true(apiserver_route_parse(rows[i].path, &r));
+		assert_int_equal(r.r != NULL, rows[i].known);
+	}
 }
 
 static void groups(void **state)
@@ -91,6 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts),
 		cmocka_unit_test(no_paths),
+		cmocka_unit_test(odd_parts),
 		cmocka_unit_test(groups),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
