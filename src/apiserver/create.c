@@ -21,6 +21,11 @@ static int check_custom_kind(struct apiserver_request *q, const json_t *o)
 	return e;
 }
 
+static bool is_rules_review(const struct apiserver_resource *r)
+{
+	return strcmp(r->kind->kind, "SelfSubjectRulesReview") == 0;
+}
+
 static int review(struct apiserver_request *q, json_t *o)
 {
 	struct apiserver_env env = apiserver_env_of(q->a, true);
@@ -30,9 +35,10 @@ static int review(struct apiserver_request *q, json_t *o)
 	if (q->r->strategy->validate != NULL)
 		q->r->strategy->validate(&env, o, NULL, &errs);
 	if (errs.n != 0)
-		e = apiserver_unprocessable(q->st, q->r->kind->group, q->r->kind->kind, api_name(o),
-					    &errs);
+		e = apiserver_unprocessable(q->st, q->r->kind->group, "", "", &errs);
 	api_errors_done(&errs);
+	if (e == 0 && is_rules_review(q->r) && api_get_string(o, "spec.namespace")[0] == '\0')
+		e = apiserver_bad_request(q->st, "no namespace on request");
 	if (e < 0)
 		return e;
 	q->r->strategy->review(&env, o, q->c->who->user);

@@ -19,10 +19,20 @@ static void check_access(const struct apiserver_env *env, const json_t *o, const
 	const json_t *resource = api_get(o, "spec.resourceAttributes");
 	const json_t *path = api_get(o, "spec.nonResourceAttributes");
 	(void)env, (void)old;
-	if ((resource != NULL) == (path != NULL))
-		apiserver_invalid(errs, "spec", path,
+	if ((resource != NULL) == (path != NULL)) {
+		/* Shown by the names that Go has for them. */
+		json_t *shown = path == NULL
+					? json_null()
+					: json_pack("{ss,ss}", "Path", api_get_string(path, "path"),
+						    "Verb", api_get_string(path, "verb"));
+		apiserver_invalid(errs, "spec", shown,
 				  "exactly one of nonResourceAttributes or resourceAttributes must "
 				  "be specified");
+		json_decref(shown);
+	}
+	if (json_object_size(json_object_get(o, "metadata")) != 0)
+		apiserver_invalid(errs, "metadata", json_object_get(o, "metadata"),
+				  "must be empty");
 }
 
 static void review_access(const struct apiserver_env *env, json_t *o, const char *user)

@@ -67,7 +67,8 @@ static void one_question(void **state)
 		{ "{}", "Invalid value: null: exactly one of nonResourceAttributes or "
 			"resourceAttributes must be specified" },
 		{ "{\"resourceAttributes\":{},\"nonResourceAttributes\":{\"path\":\"/x\"}}",
-		  "Invalid value: {\"path\":\"/x\"}: exactly one of nonResourceAttributes or "
+		  "Invalid value: {\"Path\":\"/x\",\"Verb\":\"\"}: exactly one of "
+		  "nonResourceAttributes or "
 		  "resourceAttributes must be specified" },
 	};
 	const struct apiserver_resource *r =
