@@ -7,6 +7,9 @@
 #include "api/meta.h"
 #include "api/yaml.h"
 #include "apiserver/jsonerr.h"
+#include "apiserver/objectmeta.h"
+#include "apiserver/shape.h"
+#include "base/mem.h"
 
 enum { SUMMARY_BYTES = 30 };
 
@@ -14,6 +17,15 @@ static const char scheme[] = "in scheme \"pkg/runtime/scheme.go:111\"";
 static const char type_meta[] =
 	"struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
 	"\"json:\\\"kind,omitempty\\\"\" }";
+
+static const char *json_word(const json_t *v)
+{
+	return json_is_object(v)    ? "object"
+	       : json_is_array(v)   ? "array"
+	       : json_is_string(v)  ? "string"
+	       : json_is_boolean(v) ? "bool"
+				    : "number";
+}
 
 static struct slice media_type(const char *s)
 {
@@ -95,11 +107,26 @@ static const char *short_version(const char *v)
 	return slash != NULL ? slash + 1 : v;
 }
 
+/* Known to every scheme, or a list of something that is. */
+static bool is_registered(const char *version, const char *kind)
+{
+	static const char *const everywhere[] = { "List", "Status" };
+	size_t n = strlen(kind), list = strlen("List");
+	for (size_t i = 0; i < ARRAY_LEN(everywhere); i++) {
+		if (strcmp(kind, everywhere[i]) == 0 && strcmp(version, "v1") == 0)
+			return true;
+	}
+	if (n <= list || strcmp(kind + n - list, "List") != 0)
+		return is_built_in(version, kind);
+	CLEANUP(freep) char *of = xstrndup(kind, n - list);
+	return is_built_in(version, of);
+}
+
 static int other_kind(const struct apiserver_resource *r, const char *version, const char *kind,
 		      struct apiserver_status *st)
 {
 	const char *v = short_version(version);
-	if (!is_built_in(version, kind))
+	if (!is_registered(version, kind))
 		return apiserver_bad_request(
 			st,
 			"%s in version \"%s\" cannot be handled as a %s: no kind "
@@ -113,11 +140,28 @@ static int other_kind(const struct apiserver_resource *r, const char *version, c
 				     group, r->kind->kind);
 }
 
-static void add_version(struct strbuf *out, const struct apiserver_resource *r)
+void apiserver_add_version(struct strbuf *out, const struct apiserver_resource *r)
 {
 	if (r->kind->group[0] != '\0')
 		strbuf_addf(out, "%s/", r->kind->group);
 	strbuf_adds(out, r->version);
+}
+
+/* Both are texts, where they are given. */
+static bool wrong_type(const json_t *o, struct strbuf *why)
+{
+	static const char *const texts[] = { "apiVersion", "kind" };
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const json_t *v = json_object_get(o, texts[i]);
+		if (v == NULL || json_is_null(v) || json_is_string(v))
+			continue;
+		strbuf_addf(why,
+			    "couldn't get version/kind; json parse error: json: cannot unmarshal "
+			    "%s into Go struct field .%s of type string",
+			    json_word(v), texts[i]);
+		return true;
+	}
+	return false;
 }
 
 /* Built-in kinds need not say what they are: the path does. Custom resources must. */
@@ -127,7 +171,9 @@ static int check_kind(const struct apiserver_call *c, const struct apiserver_res
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT, why = STRBUF_INIT;
 	const char *version = api_version(o), *kind = api_kind(o);
 	const char *slash = strchr(version, '/');
-	add_version(&want, r);
+	if (wrong_type(o, &why))
+		return unrecognized(c, r, why.s, st);
+	apiserver_add_version(&want, r);
 	if (slash != NULL && strchr(slash + 1, '/') != NULL) {
 		strbuf_addf(&why, "unexpected GroupVersion string: %s", version);
 		return unrecognized(c, r, why.s, st);
@@ -193,29 +239,35 @@ static int check_fields(const struct apiserver_call *c, const struct apiserver_r
 
 /* ---- whole bodies ---- */
 
+/* By its type; ERR_DENIED when nobody knows that. */
+static int parse_body(const struct apiserver_call *c, json_t **ret, struct strbuf *why,
+		      struct apiserver_status *st)
+{
+	char err[256];
+	if (c->content_type[0] == '\0' || apiserver_content_is(c, "application/json")) {
+		strbuf_adds(why, "couldn't get version/kind; json parse error: ");
+		return parse_json(c->body, ret, why);
+	}
+	if (apiserver_content_is(c, "application/yaml"))
+		return parse_yaml(c->body, ret, why);
+	if (apiserver_content_is(c, "application/vnd.kubernetes.protobuf")) {
+		int e = apiserver_protobuf_decode(c->body, ret, err, sizeof(err));
+		if (e < 0)
+			strbuf_adds(why, err);
+		return e;
+	}
+	return apiserver_refuse(st, 415, "UnsupportedMediaType",
+				"the body of the request was in an unknown format - accepted media "
+				"types include: application/json, application/yaml, "
+				"application/vnd.kubernetes.protobuf");
+}
+
 static int parse_object(const struct apiserver_call *c, const struct apiserver_resource *r,
 			json_t **ret, struct apiserver_status *st)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	char err[256];
-	int e;
-	if (c->content_type[0] == '\0' || apiserver_content_is(c, "application/json")) {
-		strbuf_adds(&why, "couldn't get version/kind; json parse error: ");
-		e = parse_json(c->body, ret, &why);
-	} else if (apiserver_content_is(c, "application/yaml")) {
-		e = parse_yaml(c->body, ret, &why);
-	} else if (apiserver_content_is(c, "application/vnd.kubernetes.protobuf")) {
-		e = apiserver_protobuf_decode(c->body, ret, err, sizeof(err));
-		if (e < 0)
-			strbuf_adds(&why, err);
-	} else {
-		return apiserver_refuse(
-			st, 415, "UnsupportedMediaType",
-			"the body of the request was in an unknown format - accepted media types "
-			"include: application/json, application/yaml, "
-			"application/vnd.kubernetes.protobuf");
-	}
-	return e < 0 ? unrecognized(c, r, why.s, st) : 0;
+	int e = parse_body(c, ret, &why, st);
+	return e < 0 && e != ERR_DENIED ? unrecognized(c, r, why.s, st) : e;
 }
 
 int apiserver_body_object(const struct apiserver_call *c, const struct apiserver_resource *r,
@@ -234,13 +286,17 @@ int apiserver_body_object(const struct apiserver_call *c, const struct apiserver
 			&why,
 			"couldn't get version/kind; json parse error: json: cannot unmarshal %s "
 			"into Go value of type %s",
-			apiserver_json_kind(c->body), type_meta);
+			json_word(o), type_meta);
 		e = unrecognized(c, r, why.s, st);
 	}
 	if (e == 0)
 		e = check_kind(c, r, o, st);
 	if (e == 0)
 		e = check_fields(c, r, o, strictness, warnings, st);
+	if (e == 0) {
+		apiserver_shape_nulls(r, o);
+		apiserver_owners_once(o, "", warnings);
+	}
 	if (e == 0)
 		*ret = o;
 	else
@@ -253,9 +309,9 @@ int apiserver_body_options(const struct apiserver_call *c, json_t **ret,
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
-	bool yaml = apiserver_content_is(c, "application/yaml");
-	strbuf_adds(&why, yaml ? "" : "couldn't get version/kind; json parse error: ");
-	int e = (yaml ? parse_yaml : parse_json)(c->body, &o, &why);
+	int e = parse_body(c, &o, &why, st);
+	if (e == ERR_DENIED)
+		return e;
 	if (e < 0)
 		return apiserver_bad_request(st, "%s", why.s);
 	const char *kind = api_kind(o);
@@ -266,7 +322,7 @@ int apiserver_body_options(const struct apiserver_call *c, json_t **ret,
 			st,
 			"couldn't get version/kind; json parse error: json: cannot "
 			"unmarshal %s into Go value of type %s",
-			apiserver_json_kind(c->body), type_meta);
+			json_word(o), type_meta);
 	else if (kind[0] != '\0' && strcmp(kind, "DeleteOptions") != 0)
 		e = apiserver_bad_request(st, "no kind \"%s\" is registered for version \"%s\" %s",
 					  kind, api_version(o), scheme);

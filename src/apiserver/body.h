@@ -19,6 +19,8 @@ MUST_CHECK int apiserver_body_object(const struct apiserver_call *c,
 				     const struct apiserver_resource *r,
 				     enum apiserver_strictness strictness, json_t **ret,
 				     struct strbuf *warnings, struct apiserver_status *st);
+/* "v1", "k8s.ovn.org/v1" */
+void apiserver_add_version(struct strbuf *out, const struct apiserver_resource *r);
 /* DeleteOptions. */
 MUST_CHECK int apiserver_body_options(const struct apiserver_call *c, json_t **ret,
 				      struct apiserver_status *st);

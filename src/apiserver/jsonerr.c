@@ -1,5 +1,5 @@
 /* A scanner of JSON that knows only where it is, to say what is wrong there. Nesting is a stack of
- * bits, so that no text costs more than an eighth of its size. */
+ * bits. */
 #include "apiserver/jsonerr.h"
 
 #include <stdio.h>
@@ -62,6 +62,15 @@ static bool wrong(struct scan *s, const char *where)
 	return true;
 }
 
+/* Go's scanner is told the end of the text as if it was a blank. */
+static bool unfinished(struct scan *s, const char *where)
+{
+	if (peek(s) >= 0)
+		return wrong(s, where);
+	strbuf_addf(s->out, "invalid character ' ' %s", where);
+	return true;
+}
+
 static bool is_hex(int c)
 {
 	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
@@ -97,7 +106,7 @@ static bool digit(const struct scan *s)
 static bool digits_error(struct scan *s, const char *where)
 {
 	if (!digit(s))
-		return wrong(s, where);
+		return unfinished(s, where);
 	while (digit(s))
 		s->at++;
 	return false;
@@ -133,7 +142,7 @@ static bool literal_error(struct scan *s, const char *word)
 			continue;
 		char where[64];
 		snprintf(where, sizeof(where), "in literal %s (expecting '%c')", word, *p);
-		return wrong(s, where);
+		return unfinished(s, where);
 	}
 	return false;
 }
@@ -155,13 +164,16 @@ static bool in_object(const struct scan *s)
 	return (s->stack[(s->depth - 1) / 8] >> (s->depth - 1) % 8 & 1) != 0;
 }
 
-static void push(struct scan *s, bool object)
+static bool push(struct scan *s, bool object)
 {
+	if (s->depth == APISERVER_JSON_DEPTH_MAX)
+		return false;
 	uint8_t bit = (uint8_t)(1U << s->depth % 8);
 	uint8_t *byte = &s->stack[s->depth / 8];
 	*byte = (uint8_t)(object ? *byte | bit : *byte & ~bit);
 	s->depth++;
 	s->at++;
+	return true;
 }
 
 /* `"key":` */
@@ -187,7 +199,8 @@ static bool value_error(struct scan *s)
 		int c = peek(s);
 		if (c != '{' && c != '[')
 			return scalar_error(s);
-		push(s, c == '{');
+		if (!push(s, c == '{'))
+			return wrong(s, "exceeded max depth");
 		blanks(s);
 		if (peek(s) == (c == '{' ? '}' : ']')) {
 			s->at++;
@@ -221,7 +234,7 @@ static bool behind_error(struct scan *s)
 bool apiserver_json_error(struct slice text, struct strbuf *out)
 {
 	struct scan s = { .in = text, .out = out };
-	CLEANUP(freep) uint8_t *stack = xcalloc(text.n / 8 + 1, 1);
+	uint8_t stack[APISERVER_JSON_DEPTH_MAX / 8 + 1] = { 0 };
 	s.stack = stack;
 	bool bad = value_error(&s);
 	while (!bad && s.depth != 0)

@@ -149,6 +149,40 @@ static void check_owner(const json_t *ref, size_t i, struct api_errors *errs)
 	}
 }
 
+static bool has_owner(const json_t *list, const json_t *ref)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (json_equal(json_array_get(list, i), ref))
+			return true;
+	}
+	return false;
+}
+
+void apiserver_owners_once(json_t *o, const char *when, struct strbuf *warnings)
+{
+	CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
+	json_t *list = json_object_get(json_object_get(o, "metadata"), "ownerReferences");
+	json_t *once = json_array(), *ref;
+	size_t i;
+	json_array_foreach (list, i, ref) {
+		if (has_owner(once, ref))
+			strbuf_addf(&again, "%s%s", again.n != 0 ? ", " : "",
+				    api_get_string(ref, "uid"));
+		else
+			json_array_append(once, ref);
+	}
+	if (json_array_size(once) != json_array_size(list)) {
+		strbuf_addf(warnings,
+			    ".metadata.ownerReferences contains duplicate entries%s; API server "
+			    "dedups owner references in 1.20+, and may reject such requests as "
+			    "early as 1.24; please fix your requests; duplicate UID(s) observed: "
+			    "%s\n",
+			    when, again.s);
+		json_object_set(json_object_get(o, "metadata"), "ownerReferences", once);
+	}
+	json_decref(once);
+}
+
 static void check_owners(const json_t *o, struct api_errors *errs)
 {
 	const json_t *list = api_get(o, "metadata.ownerReferences"), *first = NULL;

@@ -75,7 +75,9 @@ static int take_field(struct reader *r, struct slice *s, struct field *ret)
 	*ret = (struct field){ 0 };
 	if (s->n == 0)
 		return 0;
-	if (!take_varint(s, &tag) || tag >> 3 == 0 || tag >> 3 > UINT32_MAX >> 3)
+	if (!take_varint(s, &tag))
+		return fail(r, ERR_PARSE, "unexpected EOF");
+	if (tag >> 3 == 0 || tag >> 3 > UINT32_MAX >> 3)
 		return fail(r, ERR_PARSE, "proto: illegal tag");
 	ret->number = (unsigned)(tag >> 3);
 	ret->wire = (enum wire)(tag & 7);
@@ -352,6 +354,8 @@ static int read_envelope(struct reader *r, struct slice body, struct envelope *r
 			    "provided data does not appear to be a protobuf message, "
 			    "expected prefix [107 56 115 0]");
 	body = slice_from(body, sizeof(magic));
+	if (body.n == 0)
+		return fail(r, ERR_PARSE, "empty body");
 	int code = find_field(r, body, 1, &type);
 	if (code == 0)
 		code = find_field(r, body, 2, &raw);

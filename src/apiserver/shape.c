@@ -100,6 +100,39 @@ static void shape(const json_t *schema, json_t *v)
 	}
 }
 
+/* A map's value that is null is an empty text. */
+static void fill_nulls(const json_t *schema, json_t *v)
+{
+	const json_t *members = json_object_get(schema, "properties");
+	const json_t *below =
+		json_object_get(schema, json_is_array(v) ? "items" : "additionalProperties");
+	const bool texts = strcmp(api_get_string(below, "type"), "string") == 0;
+	const char *key;
+	json_t *value;
+	void *next;
+	size_t i;
+	json_object_foreach_safe(v, next, key, value)
+	{
+		const json_t *member = json_object_get(members, key);
+		if (member != NULL)
+			fill_nulls(member, value);
+		else if (members == NULL && texts && json_is_null(value))
+			json_object_set_new(v, key, json_string(""));
+		else if (members == NULL && below != NULL)
+			fill_nulls(below, value);
+	}
+	json_array_foreach (v, i, value)
+		fill_nulls(below, value);
+}
+
+void apiserver_shape_nulls(const struct apiserver_resource *r, json_t *o)
+{
+	if (r->built_in)
+		fill_nulls(r->openapi, o);
+	else
+		fill_nulls(apiserver_objectmeta_schema(), json_object_get(o, "metadata"));
+}
+
 void apiserver_shape_by(const json_t *schema, json_t *o)
 {
 	shape(schema, o);

@@ -11,5 +11,7 @@
 void apiserver_shape(const struct apiserver_resource *r, json_t *o);
 /* The same by the schema alone. */
 void apiserver_shape_by(const json_t *schema, json_t *o);
+/* Before anything else looks at the object: nulls in maps of texts are empty texts. */
+void apiserver_shape_nulls(const struct apiserver_resource *r, json_t *o);
 /* Metadata alone: it has Go's types in custom resources too. */
 void apiserver_shape_metadata(json_t *o);
