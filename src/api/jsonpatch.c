@@ -154,7 +154,8 @@ static int op_replace(json_t **root, const struct operation *o)
 	int r = find(*root, o->path, &p);
 	if (r < 0)
 		return r;
-	if (value_at(*root, &p) == NULL)
+	/* A member that is not there is set all the same, as by the server's own library. */
+	if (json_is_array(p.in) && value_at(*root, &p) == NULL)
 		return ERR_NOTFOUND;
 	put(root, &p, json_deep_copy(o->value), false);
 	return 0;
@@ -168,6 +169,8 @@ static int get_from(json_t *root, const struct operation *o, json_t **ret)
 	if (r < 0)
 		return r;
 	*ret = value_at(root, &p);
+	if (*ret == NULL && json_is_object(p.in))
+		*ret = json_null(); /* likewise */
 	return *ret != NULL ? 0 : ERR_NOTFOUND;
 }
 
@@ -217,11 +220,10 @@ static int op_test(json_t **root, const struct operation *o)
 static const struct {
 	const char *name;
 	int (*fn)(json_t **root, const struct operation *o);
-	bool value, from;
+	bool from;
 } operations[] = {
-	{ "add", op_add, true, false },		{ "remove", op_remove, false, false },
-	{ "replace", op_replace, true, false }, { "move", op_move, false, true },
-	{ "copy", op_copy, false, true },	{ "test", op_test, true, false },
+	{ "add", op_add, false },  { "remove", op_remove, false }, { "replace", op_replace, false },
+	{ "move", op_move, true }, { "copy", op_copy, true },	   { "test", op_test, false },
 };
 
 static int run(json_t **root, const json_t *op, size_t *copied)
@@ -230,7 +232,8 @@ static int run(json_t **root, const json_t *op, size_t *copied)
 		.op = json_string_value(json_object_get(op, "op")),
 		.path = json_string_value(json_object_get(op, "path")),
 		.from = json_string_value(json_object_get(op, "from")),
-		.value = json_object_get(op, "value"),
+		.value = json_object_get(op, "value") != NULL ? json_object_get(op, "value")
+							      : json_null(),
 		.copied = copied,
 	};
 	if (o.op == NULL || o.path == NULL)
@@ -238,8 +241,7 @@ static int run(json_t **root, const json_t *op, size_t *copied)
 	for (size_t i = 0; i < ARRAY_LEN(operations); i++) {
 		if (strcmp(operations[i].name, o.op) != 0)
 			continue;
-		if ((operations[i].value && o.value == NULL) ||
-		    (operations[i].from && o.from == NULL))
+		if (operations[i].from && o.from == NULL)
 			return ERR_PARSE;
 		return operations[i].fn(root, &o);
 	}

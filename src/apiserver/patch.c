@@ -7,6 +7,7 @@
 #include "api/strategic.h"
 #include "apiserver/body.h"
 #include "apiserver/managers.h"
+#include "apiserver/objectmeta.h"
 #include "apiserver/respond.h"
 #include "apiserver/text.h"
 #include "apiserver/write.h"
@@ -25,28 +26,31 @@ typedef int (*patch_fn)(struct patching *p, const json_t *old, json_t **ret);
 
 /* ---- kinds of patches ---- */
 
+static const char *json_word(const json_t *v)
+{
+	return json_is_object(v)    ? "object"
+	       : json_is_array(v)   ? "array"
+	       : json_is_string(v)  ? "string"
+	       : json_is_boolean(v) ? "bool"
+				    : "number";
+}
+
 static int unmarshal_error(struct patching *p, const char *before, const char *into)
 {
-	const json_t *v = p->patch;
 	return apiserver_bad_request(p->q->st,
 				     "%sjson: cannot unmarshal %s into Go value of type %s", before,
-				     json_is_object(v)	  ? "object"
-				     : json_is_array(v)	  ? "array"
-				     : json_is_string(v)  ? "string"
-				     : json_is_boolean(v) ? "bool"
-							  : "number",
-				     into);
+				     json_word(p->patch), into);
 }
 
 static const char into_map[] = "map[string]interface {}";
 
 static int merge(struct patching *p, const json_t *old, json_t **ret)
 {
-	if (!json_is_object(p->patch) && !json_is_null(p->patch))
-		return unmarshal_error(p, "error decoding patch: ", into_map);
-	json_t *o = api_merge_apply(old, json_is_null(p->patch) ? NULL : p->patch);
 	if (json_is_null(p->patch))
-		o = json_incref((json_t *)(uintptr_t)old);
+		return apiserver_bad_request(p->q->st, "Invalid JSON Patch");
+	if (!json_is_object(p->patch))
+		return unmarshal_error(p, "error decoding patch: ", into_map);
+	json_t *o = api_merge_apply(old, p->patch);
 	if (o == NULL)
 		return apiserver_bad_request(p->q->st, "the patch is nested too deeply");
 	*ret = json_deep_copy(o);
@@ -71,12 +75,42 @@ static int strategic(struct patching *p, const json_t *old, json_t **ret)
 	return e < 0 ? apiserver_bad_request(p->q->st, "%s", err) : 0;
 }
 
+/* Operations are decoded twice; the first time only to look at their paths. */
+static int check_operation(struct patching *p, const json_t *op)
+{
+	static const char *const texts[] = { "op", "from", "path" };
+	if (!json_is_object(op) && !json_is_null(op))
+		return apiserver_bad_request(p->q->st,
+					     "error decoding patch: json: cannot unmarshal %s into "
+					     "Go value of type handlers.jsonPatchOp",
+					     json_word(op));
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const json_t *v = json_object_get(op, texts[i]);
+		if (v != NULL && !json_is_null(v) && !json_is_string(v))
+			return apiserver_bad_request(
+				p->q->st,
+				"error decoding patch: json: cannot unmarshal %s into Go struct "
+				"field jsonPatchOp.%s of type string",
+				json_word(v), texts[i]);
+	}
+	return 0;
+}
+
 static int operations(struct patching *p, const json_t *old, json_t **ret)
 {
 	char err[512];
-	json_t *o;
+	json_t *o, *op;
+	size_t i;
+	if (json_is_null(p->patch)) {
+		*ret = json_deep_copy(old);
+		return 0;
+	}
 	if (!json_is_array(p->patch))
 		return unmarshal_error(p, "error decoding patch: ", "[]handlers.jsonPatchOp");
+	json_array_foreach (p->patch, i, op) {
+		if (check_operation(p, op) < 0)
+			return ERR_DENIED;
+	}
 	if (json_array_size(p->patch) > API_PATCH_OPS_MAX)
 		return apiserver_refuse(p->q->st, 413, "RequestEntityTooLarge",
 					"Request entity too large: The allowed maximum operations "
@@ -113,15 +147,24 @@ static const struct {
 /* A patched object is decoded as a body is; what is wrong with it is told with all of it. */
 static int check_result(struct patching *p, const json_t *o)
 {
-	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, shown = STRBUF_INIT;
+	CLEANUP(strbuf_done)
+	struct strbuf why = STRBUF_INIT, shown = STRBUF_INIT, version = STRBUF_INIT;
 	CLEANUP(freep) char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
 	struct api_errors errs = { 0 };
+	apiserver_add_version(&version, p->w.r);
 	strbuf_reset(&p->q->answer->warnings);
 	const char *kind = api_kind(o);
 	int e;
-	if (p->w.r->built_in && strcmp(kind, p->w.r->kind->kind) != 0) {
-		strbuf_addf(&why, "no kind \"%s\" is registered for version \"%s\"", kind,
-			    api_version(o));
+	if (!json_is_object(o))
+		return apiserver_refuse_generic(
+			p->q->st, 422, "Invalid",
+			"the server rejected our request due to an error in our request");
+	if (p->w.r->built_in &&
+	    (strcmp(kind, p->w.r->kind->kind) != 0 || strcmp(api_version(o), version.s) != 0)) {
+		strbuf_addf(&why,
+			    "no kind \"%s\" is registered for version \"%s\" in scheme "
+			    "\"pkg/runtime/scheme.go:111\"",
+			    kind, api_version(o));
 		e = ERR_TYPE;
 	} else {
 		e = apiserver_decode_check(p->w.r, slice_of(text), o, p->o.strictness,
@@ -163,8 +206,8 @@ static int check_version(struct patching *p, const json_t *o, uint64_t revision)
 	if (!apiserver_version_parse(rv, &want)) {
 		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 		strbuf_add_quoted(&quoted, slice_of(rv));
-		return apiserver_refuse(p->q->st, 500, "",
-					"strconv.ParseUint: parsing %s: invalid syntax", quoted.s);
+		return apiserver_refuse(p->q->st, 500, "", "strconv.ParseUint: parsing %s: %s",
+					quoted.s, apiserver_version_why(rv));
 	}
 	return want == 0 || want == revision
 		       ? 0
@@ -180,6 +223,9 @@ static int change(struct patching *p, patch_fn fn, const json_t *old, uint64_t r
 		return e;
 	if (fn != apply)
 		e = check_result(p, o);
+	if (e == 0)
+		apiserver_owners_once(o, " after mutating admission happens",
+				      &p->q->answer->warnings);
 	if (e == 0)
 		e = check_identity(p, o);
 	if (e == 0)
@@ -235,6 +281,14 @@ static int check_config(struct patching *p)
 		return apiserver_bad_request(p->q->st, "invalid object type: %s%s, Kind=%s",
 					     strchr(version, '/') != NULL ? "" : "/", version,
 					     kind);
+	const json_t *given = json_object_get(p->patch, "metadata");
+	if (given != NULL && !json_is_null(given) && !json_is_object(given))
+		return apiserver_refuse(p->q->st, 500, "",
+					"failed to create typed patch object (%s/%s; %s%s, "
+					"Kind=%s): .metadata: expected map, got &{%s}",
+					"", "", strchr(version, '/') != NULL ? "" : "/", version,
+					kind,
+					json_is_string(given) ? json_string_value(given) : "");
 	json_t *meta = apiserver_object_meta(p->patch);
 	if (api_name(p->patch)[0] == '\0')
 		json_object_set_new(meta, "name", json_string(p->q->route.name));
@@ -279,12 +333,19 @@ static int unsupported(struct apiserver_request *q)
 				"application/merge-patch+json, application/apply-patch+yaml");
 }
 
+/* Unlike other bodies' types, those of patches are compared as they stand. */
+static bool is_type(const char *given, const char *type)
+{
+	struct slice rest = slice_of(given);
+	return slice_is(slice_trim(slice_cut(&rest, ';')), type);
+}
+
 int apiserver_do_patch(struct apiserver_request *q)
 {
 	struct patching p = { .q = q };
 	patch_fn fn = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-		if (apiserver_content_is(q->c, types[i].type) &&
+		if (is_type(q->c->content_type, types[i].type) &&
 		    (q->r->built_in || !types[i].built_in_only))
 			fn = types[i].fn;
 	}

@@ -1,0 +1,112 @@
+/* Requests that are not as they should be: code and words. Most of them are compared with a real
+ * server by tests/kube/conformance; here are those whose answer was wrong once. */
+#include "apiserver/test_api.h"
+
+#define CMS	   "/api/v1/namespaces/default/configmaps"
+#define JSON_PATCH "application/json-patch+json"
+#define MERGE	   "application/merge-patch+json"
+
+static const struct {
+	const char *target, *type, *body;
+	unsigned status;
+	const char *message; /* a part of it; "" for none */
+} rows[] = {
+	/* clang-format off */
+	/* names and paths */
+	{ "GET " CMS "/\xff", NULL, NULL, 404, "configmaps \"\\xff\" not found" },
+	{ "GET " CMS "/..", NULL, NULL, 400, "Name parameter invalid: \"..\": may not be '..'" },
+	{ "GET " CMS "/../x", NULL, NULL, 404, "could not find the requested resource" },
+	{ "GET /api/v1//namespaces", NULL, NULL, 404, "could not find the requested resource" },
+	{ "HEAD " CMS, NULL, NULL, 405, "does not allow this method" },
+	/* bodies */
+	{ "POST " CMS, NULL, "{\"apiVersion\":7,\"metadata\":{\"name\":\"x\"}}", 400, "cannot unmarshal number into Go struct field .apiVersion of type string" },
+	{ "POST " CMS, NULL, "{\"kind\":[],\"metadata\":{\"name\":\"x\"}}", 400, "cannot unmarshal array into Go struct field .kind of type string" },
+	{ "POST " CMS, NULL, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMapList\"}", 400, "converting (v1.ConfigMapList) to (core.ConfigMap): unknown conversion" },
+	{ "POST " CMS, NULL, "{\"apiVersion\":\"v1\",\"kind\":\"Status\"}", 400, "unknown conversion" },
+	{ "POST " CMS, NULL, "{\"apiVersion\":\"v1\",\"kind\":\"XList\"}", 400, "no kind \"XList\" is registered" },
+	{ "POST " CMS, "application/yaml", "a text", 400, "cannot unmarshal string into Go value" },
+	{ "POST " CMS, "application/vnd.kubernetes.protobuf", "k8s", 400, "does not appear to be a protobuf message" },
+	/* deletes */
+	{ "DELETE " CMS "/a", NULL, "{\"preconditions\":{\"uid\":7}}", 400, "cannot unmarshal number into Go struct field Preconditions.preconditions.uid of type types.UID" },
+	{ "DELETE " CMS "/a", NULL, "{\"preconditions\":{\"uid\":\"\"}}", 409, "the UID in the precondition ()" },
+	{ "DELETE " CMS "/a", "text/plain", "{}", 415, "unknown format" },
+	{ "DELETE " CMS "/a?propagationPolicy=", NULL, NULL, 422, "propagationPolicy: Unsupported value: \"\"" },
+	{ "DELETE " CMS "?resourceVersion=x", NULL, NULL, 400, "parsing \"x\": invalid syntax" },
+	{ "GET " CMS "?resourceVersion=99999999999999999999", NULL, NULL, 400, "value out of range" },
+	/* patches */
+	{ "PATCH " CMS "/a", MERGE, "null", 400, "Invalid JSON Patch" },
+	{ "PATCH " CMS "/a", MERGE, "{\"apiVersion\":\"v2\"}", 422, "no kind \"ConfigMap\" is registered for version \"v2\"" },
+	{ "PATCH " CMS "/a", "application/MERGE-patch+json", "{}", 415, "Unsupported Media Type" },
+	{ "PATCH " CMS "/a", JSON_PATCH, "[7]", 400, "cannot unmarshal number into Go value of type handlers.jsonPatchOp" },
+	{ "PATCH " CMS "/a", JSON_PATCH, "[{\"op\":7}]", 400, "cannot unmarshal number into Go struct field jsonPatchOp.op of type string" },
+	{ "PATCH " CMS "/a", JSON_PATCH, "[{\"op\":\"replace\",\"path\":\"\",\"value\":7}]", 422, "the server rejected our request" },
+	{ "PATCH " CMS "/a", JSON_PATCH, "null", 200, "" },
+	{ "PATCH " CMS "/a", JSON_PATCH, "[{\"op\":\"replace\",\"path\":\"/immutable\",\"value\":false}]", 200, "" },
+	{ "PATCH " CMS "/a?fieldManager=m", "application/apply-patch+yaml", "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":\"x\"}", 500, ".metadata: expected map, got &{x}" },
+	/* reviews */
+	{ "POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews", NULL, "{\"spec\":{}}", 400, "no namespace on request" },
+	{ "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", NULL, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"resourceAttributes\":{}}}", 422, "metadata: Invalid value: {\"name\":\"x\"}: must be empty" },
+	{ "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", NULL, "{}", 422, ".authorization.k8s.io \"\" is invalid: spec: Invalid value: null" },
+	/* clang-format on */
+};
+
+/* Whatever is asked, the answer is JSON. */
+static void words(void **state)
+{
+	struct fixture *f = *state;
+	does(f, 201, "POST " CMS, "{\"metadata\":{\"name\":\"a\"}}");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_t *o = ask_type(f, rows[i].status, rows[i].target, rows[i].type, rows[i].body);
+		assert_non_null(o);
+		if (strstr(api_get_string(o, "message"), rows[i].message) == NULL)
+			fail_msg("%s %s: %s", rows[i].target, rows[i].body,
+				 api_get_string(o, "message"));
+		json_decref(o);
+	}
+	does(f, 200, "GET " CMS "/a", NULL);
+}
+
+/* Bytes that are no text are shown as U+FFFD. */
+static void bytes_in_answers(void **state)
+{
+	struct fixture *f = *state;
+	json_t *o = ask(f, 404, "GET " CMS "/a\xff\xc3(", NULL);
+	assert_text(o, "details.name", "a\xef\xbf\xbd\xef\xbf\xbd(");
+	json_decref(o);
+}
+
+/* A map of texts has no nulls in it, and an owner stands once. */
+static void mended(void **state)
+{
+	struct fixture *f = *state;
+	struct asked a;
+	ask_as(f, "POST " CMS, NULL,
+	       "{\"metadata\":{\"name\":\"n\",\"labels\":{\"l\":null},\"ownerReferences\":["
+	       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"p\",\"uid\":\"u\"},"
+	       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"p\",\"uid\":\"u\"},"
+	       "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"q\",\"uid\":\"u\"}]},"
+	       "\"data\":{\"k\":null},\"binaryData\":{\"b\":null}}",
+	       &a);
+	assert_int_equal(a.answer.status, 201);
+	assert_true(json_is_string(api_get(a.o, "metadata.labels.l")));
+	assert_true(json_is_string(api_get(a.o, "data.k")));
+	assert_true(json_is_string(api_get(a.o, "binaryData.b")));
+	assert_int_equal(json_array_size(api_get(a.o, "metadata.ownerReferences")), 2);
+	assert_non_null(strstr(a.answer.warnings.s, "duplicate UID(s) observed: u\n"));
+	asked_done(&a);
+	json_t *o = ask_type(f, 200, "PATCH " CMS "/n", JSON_PATCH,
+			     "[{\"op\":\"copy\",\"from\":\"/metadata/ownerReferences/0\",\"path\":"
+			     "\"/metadata/ownerReferences/-\"}]");
+	assert_int_equal(json_array_size(api_get(o, "metadata.ownerReferences")), 2);
+	json_decref(o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(words, setup, teardown),
+		cmocka_unit_test_setup_teardown(bytes_in_answers, setup, teardown),
+		cmocka_unit_test_setup_teardown(mended, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
