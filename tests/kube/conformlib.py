@@ -11,6 +11,8 @@ A file holds scenarios, a scenario steps; each step is one request and a case of
     ? 3                                 sends it until the answer's status is 3xx (4 for 4xx, ...): for what comes late
     # a remark
 
+{{a*300}} stands for that many of a character, {{hex:ff00}} for bytes that are no text.
+
 What differs from run to run (uids, versions, times, addresses) is replaced by names in the order of appearance, so that
 what must be equal within an answer still must be.
 """
@@ -104,7 +106,7 @@ class Caller:
             fields.pop(name, None)
         for again in (True, False):
             try:
-                self.connection.request(method, path, body.encode() if body else None, fields)
+                self.connection.request(method, path, raw(body) if body else None, fields)
                 reply = self.connection.getresponse()
                 return reply.status, reply, reply.read().decode(errors="replace")
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
@@ -205,8 +207,14 @@ def drop(tree, path):
 def fill(text, ns, kept):
     for k, v in kept.items():
         text = text.replace("{{%s}}" % k, v)
-    text = re.sub(r"\{\{(\w)\*(\d+)\}\}", lambda m: m[1] * int(m[2]), text)
+    text = re.sub(r"\{\{(.)\*(\d+)\}\}", lambda m: m[1] * int(m[2]), text)
     return re.sub(r"\bNS\b", ns, text)
+
+
+def raw(text):
+    """The bytes to send."""
+    parts = re.split(r"\{\{hex:([0-9a-f]+)\}\}", text)
+    return b"".join(bytes.fromhex(p) if i % 2 else p.encode() for i, p in enumerate(parts))
 
 
 def run(caller, ns, steps):
