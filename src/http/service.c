@@ -224,10 +224,30 @@ static bool refuse_early(struct exchange *x)
 	       MHD_lookup_connection_value(x->mc, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT) != NULL;
 }
 
+static enum MHD_Result count_length(void *ctx, enum MHD_ValueKind kind, const char *name,
+				    const char *value)
+{
+	struct slice s = slice_of(name);
+	(void)kind;
+	(void)value;
+	*(unsigned *)ctx += slice_eq_nocase(s, SLICE(MHD_HTTP_HEADER_CONTENT_LENGTH)) ||
+			    slice_eq_nocase(s, SLICE(MHD_HTTP_HEADER_TRANSFER_ENCODING));
+	return MHD_YES;
+}
+
+/* Where a body's length is said twice others may see the next request elsewhere than the library
+ * does (RFC 9112 6.3). */
+static bool length_is_clear(struct MHD_Connection *mc)
+{
+	unsigned n = 0;
+	MHD_get_connection_values(mc, MHD_HEADER_KIND, count_length, &n);
+	return n <= 1;
+}
+
 static enum MHD_Result begin(struct http_service *s, struct MHD_Connection *mc, const char *path,
 			     const char *method, void **slot)
 {
-	if (!count_begin(s))
+	if (!length_is_clear(mc) || !count_begin(s))
 		return MHD_NO;
 	struct exchange *x = xcalloc(1, sizeof(*x));
 	x->service = s;

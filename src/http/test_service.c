@@ -441,6 +441,26 @@ static void requests_and_replies(void **state)
 	rig_tls_done(&r);
 }
 
+static void lengths_are_said_once(void **state)
+{
+	static const char *const twice[] = {
+		"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+		"Content-Length: 2\r\ncontent-length: 2\r\n\r\n{}",
+		"Content-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+	};
+	struct rig r = { .tls = NULL };
+	(void)state;
+	struct http_service_conf c = rig_conf(&r);
+	rig_start(&r, &c);
+	for (size_t i = 0; i < ARRAY_LEN(twice); i++) {
+		CLEANUP(freep)
+		char *request = xasprintf("POST / HTTP/1.1\r\n" CLOSE_HEAD "%s", twice[i]);
+		CLEANUP(freep) char *reply = ask(&r, request);
+		assert_null(strstr(reply, "200 OK"));
+	}
+	rig_stop(&r);
+}
+
 static void keeps_the_connection(void **state)
 {
 	struct rig r = { .tls = NULL };
@@ -797,11 +817,17 @@ static void stops_are_clean(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_and_replies), cmocka_unit_test(keeps_the_connection),
-		cmocka_unit_test(broken_ends_are_seen), cmocka_unit_test(bodies_are_limited),
-		cmocka_unit_test(handlers_may_wait),	cmocka_unit_test(every_wake_is_seen),
-		cmocka_unit_test(clients_that_vanish),	cmocka_unit_test(slow_clients_are_cut),
-		cmocka_unit_test(the_idle_make_room),	cmocka_unit_test(addresses),
+		cmocka_unit_test(requests_and_replies),
+		cmocka_unit_test(lengths_are_said_once),
+		cmocka_unit_test(keeps_the_connection),
+		cmocka_unit_test(broken_ends_are_seen),
+		cmocka_unit_test(bodies_are_limited),
+		cmocka_unit_test(handlers_may_wait),
+		cmocka_unit_test(every_wake_is_seen),
+		cmocka_unit_test(clients_that_vanish),
+		cmocka_unit_test(slow_clients_are_cut),
+		cmocka_unit_test(the_idle_make_room),
+		cmocka_unit_test(addresses),
 		cmocka_unit_test(stops_are_clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
