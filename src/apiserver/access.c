@@ -90,11 +90,10 @@ bool apiserver_wish_read(const struct apiserver_call *c, struct apiserver_wish *
 	return true;
 }
 
-void apiserver_wish_refuse(const struct apiserver_identity *who, const struct apiserver_wish *w,
-			   struct apiserver_answer *ret)
+void apiserver_refuse_action(const struct apiserver_identity *who, const struct apiserver_action *a,
+			     struct apiserver_answer *ret)
 {
 	CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
-	const struct apiserver_action *a = &w->action;
 	bool named = *a->name != '\0', grouped = *a->group != '\0';
 	strbuf_addf(&message, "%s%s%s", a->resource, grouped ? "." : "", a->group);
 	if (named) {

@@ -18,5 +18,5 @@ struct apiserver_wish {
  * must stay where it is. */
 bool apiserver_wish_read(const struct apiserver_call *c, struct apiserver_wish *ret);
 /* 403 and the Status that says why. */
-void apiserver_wish_refuse(const struct apiserver_identity *who, const struct apiserver_wish *w,
-			   struct apiserver_answer *ret);
+void apiserver_refuse_action(const struct apiserver_identity *who, const struct apiserver_action *a,
+			     struct apiserver_answer *ret);

@@ -227,7 +227,7 @@ static bool check_access(const struct apiserver_call *c, struct apiserver_answer
 	if (!is_resource)
 		apiserver_failure_page(ret);
 	else if (!may)
-		apiserver_wish_refuse(c->who, w, ret);
+		apiserver_refuse_action(c->who, &w->action, ret);
 	free(w);
 	return may;
 }
@@ -273,6 +273,32 @@ static void serve_known(const struct apiserver_front *f, const struct http_reque
 	serve_api(f, &c, ret);
 }
 
+/* Nobody acts as somebody else: to go on as oneself would do more than was asked for. */
+static bool refuse_impersonation(const struct http_request *req,
+				 const struct apiserver_identity *who, struct apiserver_answer *ret)
+{
+	static const struct {
+		const char *header, *resource;
+	} rows[] = { { "Impersonate-User", "users" },
+		     { "Impersonate-Group", "groups" },
+		     { "Impersonate-Uid", "uids" } };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *name = http_request_header(req, rows[i].header);
+		if (name == NULL)
+			continue;
+		const struct apiserver_action a = { .verb = "impersonate",
+						    .group = "",
+						    .resource = rows[i].resource,
+						    .subresource = "",
+						    .ns = "",
+						    .name = name,
+						    .path = "" };
+		apiserver_refuse_action(who, &a, ret);
+		return true;
+	}
+	return false;
+}
+
 static void serve(const struct apiserver_front *f, const struct http_request *req, bool too_long,
 		  struct apiserver_answer *ret)
 {
@@ -287,7 +313,8 @@ static void serve(const struct apiserver_front *f, const struct http_request *re
 	else if (too_long)
 		apiserver_failure(ret, 413, "RequestEntityTooLarge",
 				  "Request entity too large: limit is 3145728", NULL);
-	else if (!serve_health(f, req, ret) && !serve_metrics(req, ret))
+	else if (!refuse_impersonation(req, who, ret) && !serve_health(f, req, ret) &&
+		 !serve_metrics(req, ret))
 		serve_known(f, req, who, ret);
 }
 

@@ -282,6 +282,22 @@ static void what_only_the_system_writes(void **state)
 	check("PATCH //api/v1//nodes/x/status", "user", "", "403", "nodes/status");
 }
 
+static void nobody_is_somebody_else(void **state)
+{
+	static const char refused[] =
+		"\"message\":\"users \\\"eve\\\" is forbidden: User \\\"admin\\\" cannot "
+		"impersonate resource \\\"users\\\" in API group \\\"\\\" at the cluster "
+		"scope\",\"reason\":\"Forbidden\",\"details\":{\"name\":\"eve\",\"kind\":"
+		"\"users\"},\"code\":403}";
+	(void)state;
+	check("GET /api/v1/pods", "user", "Impersonate-User: eve\r\n", "403", refused);
+	check("GET /metrics", "user", "impersonate-user: eve\r\n", "403", refused);
+	check("GET /api/v1/pods", "user", "Impersonate-Group: g\r\n", "403", "groups");
+	check("GET /api/v1/pods", "system", "Impersonate-Uid: 1\r\n", "403",
+	      "User \\\"system:fairlead\\\" cannot impersonate");
+	check("GET /api/v1/pods", "", "Impersonate-User: eve\r\n", "401", "Unauthorized");
+}
+
 static void paths_without_an_api(void **state)
 {
 	(void)state;
@@ -343,6 +359,7 @@ int main(void)
 		cmocka_unit_test(who_may_ask),
 		cmocka_unit_test(calls_are_whole),
 		cmocka_unit_test(what_only_the_system_writes),
+		cmocka_unit_test(nobody_is_somebody_else),
 		cmocka_unit_test(paths_without_an_api),
 		cmocka_unit_test(watches_stream),
 	};
