@@ -9,6 +9,7 @@
 
 #include "api/meta.h"
 #include "apiserver/body.h"
+#include "base/utf8.h"
 
 const char *apiserver_arg(const struct apiserver_call *c, const char *name)
 {
@@ -216,18 +217,24 @@ static void check_manager(const char *s, struct api_errors *errs)
 	}
 }
 
-/* Who writes: as said, else the client's name up to the slash. */
+/* Who writes: as said, else the client's name up to the slash; what is no text as U+FFFD. */
 static void set_manager(const struct apiserver_call *c, char ret[APISERVER_MANAGER_MAX_BYTES + 1])
 {
-	const char *said = text_arg(c, "fieldManager");
+	struct slice said = slice_of(text_arg(c, "fieldManager")), rest = slice_of(c->user_agent);
 	size_t n = 0;
-	if (said[0] != '\0') {
-		snprintf(ret, APISERVER_MANAGER_MAX_BYTES + 1, "%s", said);
-		return;
-	}
-	for (const char *p = c->user_agent; *p != '\0' && *p != '/'; p++) {
-		if ((unsigned char)*p >= 0x20 && *p != 0x7f && n < APISERVER_MANAGER_MAX_BYTES)
-			ret[n++] = *p;
+	if (said.n == 0)
+		said = slice_cut(&rest, '/');
+	while (said.n != 0) {
+		uint32_t cp;
+		char text[4];
+		size_t taken = utf8_decode(said, &cp);
+		size_t more = utf8_encode(taken != 0 ? cp : UINT32_MAX, text);
+		said = slice_from(said, taken != 0 ? taken : 1);
+		if ((unsigned char)text[0] < 0x20 || text[0] == 0x7f ||
+		    n + more > APISERVER_MANAGER_MAX_BYTES)
+			continue;
+		memcpy(ret + n, text, more);
+		n += more;
 	}
 	ret[n] = '\0';
 	if (n == 0) /* a Go client cannot say nothing; others count as its library */

@@ -79,6 +79,9 @@ static void managers(void **state)
 	assert_string_equal(o.manager, "Go-http-client");
 	for (int i = 0; i < 2 * APISERVER_MANAGER_MAX_BYTES; i++)
 		strbuf_adds(&agent, i == 3 ? "\x01" : "a");
+	c.user_agent = "a\xff/1";
+	assert_int_equal(apiserver_write_options(&c, APISERVER_WRITE_CREATE, &o, &st), 0);
+	assert_string_equal(o.manager, "a\xef\xbf\xbd");
 	c.user_agent = agent.s;
 	assert_int_equal(apiserver_write_options(&c, APISERVER_WRITE_UPDATE, &o, &st), 0);
 	assert_int_equal(strlen(o.manager), APISERVER_MANAGER_MAX_BYTES);
