@@ -93,20 +93,16 @@ bool apiserver_wish_read(const struct apiserver_call *c, struct apiserver_wish *
 void apiserver_refuse_action(const struct apiserver_identity *who, const struct apiserver_action *a,
 			     struct apiserver_answer *ret)
 {
+	struct apiserver_status st = APISERVER_STATUS_INIT;
 	CLEANUP(strbuf_done) struct strbuf message = STRBUF_INIT;
-	bool named = *a->name != '\0', grouped = *a->group != '\0';
-	strbuf_addf(&message, "%s%s%s", a->resource, grouped ? "." : "", a->group);
-	if (named) {
+	strbuf_addf(&message, "%s%s%s", a->resource, *a->group != '\0' ? "." : "", a->group);
+	if (*a->name != '\0') {
 		strbuf_addc(&message, ' ');
 		strbuf_add_quoted(&message, slice_of(a->name));
 	}
 	strbuf_adds(&message, " is forbidden: ");
 	apiserver_may_text(who, a, &message);
-	json_t *details = json_object();
-	if (named)
-		json_object_set_new(details, "name", json_string(a->name));
-	if (grouped)
-		json_object_set_new(details, "group", json_string(a->group));
-	json_object_set_new(details, "kind", json_string(a->resource));
-	apiserver_failure(ret, 403, "Forbidden", message.s, details);
+	IGNORE(apiserver_refuse(&st, 403, "Forbidden", "%s", message.s));
+	st.details = apiserver_status_details(a->name, a->group, a->resource);
+	apiserver_failure(ret, &st);
 }

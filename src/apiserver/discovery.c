@@ -187,7 +187,7 @@ static bool negotiate(const struct apiserver_call *c, struct apiserver_accept *a
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	if (apiserver_accept_parse(c->accept, APISERVER_ACCEPT_REPLY, accept, &err) == 0)
 		return true;
-	apiserver_failure(ret, 406, "NotAcceptable", err.s, NULL);
+	apiserver_failure_plain(ret, 406, "NotAcceptable", err.s);
 	return false;
 }
 
@@ -346,10 +346,10 @@ static void serve_v2(const struct ask *a)
 	/* Only this form; both spellings of its name ask for it. */
 	if (*accept != '\0' && strstr(accept, "proto-openapi.spec.v2") == NULL &&
 	    strstr(accept, "*/*") == NULL) {
-		apiserver_failure(a->ret, 406, "NotAcceptable",
-				  "only the following media types are accepted: "
-				  "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-				  NULL);
+		apiserver_failure_plain(
+			a->ret, 406, "NotAcceptable",
+			"only the following media types are accepted: "
+			"application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
 		return;
 	}
 	apiserver_openapi_v2(&a->d->catalogue, a->d->git_version, &a->ret->body);

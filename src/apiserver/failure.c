@@ -1,40 +1,41 @@
-/* The few refusals that come before any resource is known. */
+/* Answers without an object. */
 #include "apiserver/failure.h"
 
 #include <stdlib.h>
 
-static const char json_text[] = "application/json";
-
 void apiserver_answer_init(struct apiserver_answer *ret)
 {
-	*ret = (struct apiserver_answer){ .status = 200, .content_type = json_text };
+	*ret = (struct apiserver_answer){ .status = 200, .content_type = "application/json" };
 	strbuf_init(&ret->body);
 	strbuf_init(&ret->warnings);
 }
 
-void apiserver_failure(struct apiserver_answer *ret, unsigned code, const char *reason,
-		       const char *message, json_t *details)
+void apiserver_failure(struct apiserver_answer *ret, struct apiserver_status *st)
 {
-	json_t *o =
-		json_pack("{ss,ss,s{},ss,ss,ss}", "kind", "Status", "apiVersion", "v1", "metadata",
-			  "status", "Failure", "message", message, "reason", reason);
-	if (details != NULL)
-		json_object_set_new(o, "details", details);
-	json_object_set_new(o, "code", json_integer(code));
+	json_t *o = apiserver_status_tree(st);
 	char *text = json_dumps(o, JSON_COMPACT);
 	strbuf_reset(&ret->body);
-	strbuf_adds(&ret->body, text);
-	strbuf_addc(&ret->body, '\n');
+	strbuf_addf(&ret->body, "%s\n", text);
 	free(text);
 	json_decref(o);
-	ret->status = code;
-	ret->content_type = json_text;
+	ret->status = st->code;
+	ret->content_type = "application/json";
+	apiserver_status_done(st);
+}
+
+void apiserver_failure_plain(struct apiserver_answer *ret, unsigned code, const char *reason,
+			     const char *message)
+{
+	struct apiserver_status st = APISERVER_STATUS_INIT;
+	IGNORE(apiserver_refuse(&st, code, reason, "%s", message));
+	apiserver_failure(ret, &st);
 }
 
 void apiserver_failure_path(struct apiserver_answer *ret)
 {
-	apiserver_failure(ret, 404, "NotFound", "the server could not find the requested resource",
-			  json_object());
+	struct apiserver_status st = APISERVER_STATUS_INIT;
+	IGNORE(apiserver_no_such_path(&st));
+	apiserver_failure(ret, &st);
 }
 
 void apiserver_failure_page(struct apiserver_answer *ret)
@@ -47,7 +48,7 @@ void apiserver_failure_page(struct apiserver_answer *ret)
 
 void apiserver_failure_method(struct apiserver_answer *ret)
 {
-	apiserver_failure(ret, 405, "MethodNotAllowed",
-			  "the server does not allow this method on the requested resource",
-			  json_object());
+	struct apiserver_status st = APISERVER_STATUS_INIT;
+	IGNORE(apiserver_no_such_method(&st));
+	apiserver_failure(ret, &st);
 }

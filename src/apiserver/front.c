@@ -252,7 +252,7 @@ static void serve_known(const struct apiserver_front *f, const struct http_reque
 	struct http_arg given[APISERVER_ARGS_MAX];
 	size_t n = http_request_args(req, given, ARRAY_LEN(given));
 	if (n > ARRAY_LEN(given)) {
-		apiserver_failure(ret, 400, "BadRequest", "too many query parameters", NULL);
+		apiserver_failure_plain(ret, 400, "BadRequest", "too many query parameters");
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -309,10 +309,10 @@ static void serve(const struct apiserver_front *f, const struct http_request *re
 	if (token == NULL && is_open(req))
 		serve_known(f, req, NULL, ret);
 	else if (who == NULL)
-		apiserver_failure(ret, 401, "Unauthorized", "Unauthorized", NULL);
+		apiserver_failure_plain(ret, 401, "Unauthorized", "Unauthorized");
 	else if (too_long)
-		apiserver_failure(ret, 413, "RequestEntityTooLarge",
-				  "Request entity too large: limit is 3145728", NULL);
+		apiserver_failure_plain(ret, 413, "RequestEntityTooLarge",
+					"Request entity too large: limit is 3145728");
 	else if (!refuse_impersonation(req, who, ret) && !serve_health(f, req, ret) &&
 		 !serve_metrics(req, ret))
 		serve_known(f, req, who, ret);

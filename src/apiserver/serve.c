@@ -5,16 +5,8 @@
 
 #include "api/meta.h"
 #include "apiserver/body.h"
+#include "apiserver/failure.h"
 #include "apiserver/respond.h"
-
-static void answer_init(struct apiserver_answer *a)
-{
-	memset(a, 0, sizeof(*a));
-	a->status = 200;
-	a->content_type = "application/json";
-	strbuf_init(&a->body);
-	strbuf_init(&a->warnings);
-}
 
 void apiserver_answer_done(struct apiserver_answer *a)
 {
@@ -26,9 +18,7 @@ void apiserver_answer_done(struct apiserver_answer *a)
 
 static int no_page(struct apiserver_request *q)
 {
-	q->answer->status = 404;
-	q->answer->content_type = "text/plain; charset=utf-8";
-	strbuf_adds(&q->answer->body, "404 page not found\n");
+	apiserver_failure_page(q->answer);
 	return 0;
 }
 
@@ -206,7 +196,7 @@ void apiserver_serve(struct apiserver_api *a, const struct apiserver_call *c,
 	struct apiserver_status st = APISERVER_STATUS_INIT;
 	struct apiserver_request q = { .a = a, .c = c, .answer = ret, .st = &st };
 	CLEANUP(strbuf_done) struct strbuf ignored = STRBUF_INIT;
-	answer_init(ret);
+	apiserver_answer_init(ret);
 	/* Refusals that come before the verb has looked are in the form asked for, too. */
 	IGNORE(apiserver_accept_parse(c->accept, APISERVER_ACCEPT_REPLY, &q.accept, &ignored));
 	if (serve(&q) < 0)

@@ -56,13 +56,13 @@ void apiserver_qualified(struct strbuf *out, const struct apiserver_resource *r)
 }
 
 /* details: empty members are left out, as Go does. */
-static json_t *details(const char *name, const char *group, const char *kind)
+json_t *apiserver_status_details(const char *name, const char *group, const char *kind)
 {
 	json_t *d = json_object();
 	if (name[0] != '\0')
 		json_object_set_new(d, "name", shown(slice_of(name)));
 	if (group[0] != '\0')
-		json_object_set_new(d, "group", json_string(group));
+		json_object_set_new(d, "group", shown(slice_of(group)));
 	if (kind[0] != '\0')
 		json_object_set_new(d, "kind", shown(slice_of(kind)));
 	return d;
@@ -70,7 +70,8 @@ static json_t *details(const char *name, const char *group, const char *kind)
 
 json_t *apiserver_status_success(const struct apiserver_resource *r, const json_t *o)
 {
-	json_t *s = start("Success"), *d = details(api_name(o), r->kind->group, r->kind->plural);
+	json_t *s = start("Success"),
+	       *d = apiserver_status_details(api_name(o), r->kind->group, r->kind->plural);
 	json_object_set_new(d, "uid", json_string(api_uid(o)));
 	json_object_set_new(s, "details", d);
 	return s;
@@ -132,7 +133,7 @@ int apiserver_no_such_method(struct apiserver_status *st)
 
 static void about(struct apiserver_status *st, const struct apiserver_resource *r, const char *name)
 {
-	st->details = details(name, r->kind->group, r->kind->plural);
+	st->details = apiserver_status_details(name, r->kind->group, r->kind->plural);
 	apiserver_qualified(&st->message, r);
 	strbuf_addc(&st->message, ' ');
 	strbuf_add_quoted(&st->message, slice_of(name));
@@ -182,7 +183,7 @@ int apiserver_conflict_kind(struct apiserver_status *st, const struct apiserver_
 	const struct api_kind *k = r->kind;
 	va_list ap;
 	begin(st, 409, "Conflict");
-	st->details = details(name, k->group, k->kind);
+	st->details = apiserver_status_details(name, k->group, k->kind);
 	strbuf_addf(&st->message, "Operation cannot be fulfilled on %s%s%s ", k->kind,
 		    k->group[0] != '\0' ? "." : "", k->group);
 	strbuf_add_quoted(&st->message, slice_of(name));
@@ -238,7 +239,7 @@ int apiserver_unprocessable(struct apiserver_status *st, const char *group, cons
 	begin(st, 422, "Invalid");
 	strbuf_addf(&what, "%s%s%s", kind, group[0] != '\0' ? "." : "", group);
 	api_errors_text(errs, what.s, name, &st->message);
-	st->details = details(name, group, kind);
+	st->details = apiserver_status_details(name, group, kind);
 	json_object_set_new(st->details, "causes", api_errors_causes(errs));
 	return ERR_DENIED;
 }

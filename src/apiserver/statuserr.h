@@ -36,6 +36,9 @@ json_t *apiserver_status_tree(const struct apiserver_status *st);
 /* Success of a delete, with what was deleted. */
 json_t *apiserver_status_success(const struct apiserver_resource *r, const json_t *o);
 
+/* What it is about; "" is left out. */
+json_t *apiserver_status_details(const char *name, const char *group, const char *kind);
+
 /* "configmaps", "dnses.operator.openshift.io" */
 void apiserver_qualified(struct strbuf *out, const struct apiserver_resource *r);
 

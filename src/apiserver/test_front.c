@@ -280,6 +280,12 @@ static void what_only_the_system_writes(void **state)
 	check("GET /api/v1/nodes/x/status", "user", "", "200", "by admin");
 	check("DELETE /api/v1/namespaces/a", "user", "", "200", "by admin");
 	check("PATCH //api/v1//nodes/x/status", "user", "", "403", "nodes/status");
+	/* Any bytes: they are shown as U+FFFD. */
+	check("PUT /api/v1/namespaces/%ff/pods/x/status", "user", "", "403",
+	      "in the namespace \\\"\xef\xbf\xbd\\\"");
+	check("PUT /apis/%ff/v1/%fe/%fd/status", "user", "", "403",
+	      "\"details\":{\"name\":\"\xef\xbf\xbd\",\"group\":\"\xef\xbf\xbd\",\"kind\":"
+	      "\"\xef\xbf\xbd\"}");
 }
 
 static void nobody_is_somebody_else(void **state)
