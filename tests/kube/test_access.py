@@ -262,6 +262,36 @@ def test_odd_requests(c, request_, codes):  # noqa: F811
     assert c.call("GET", "/readyz")[0] == 200
 
 
+BYTES = ["/api/v1/namespaces/%ff/pods/x/status", "/apis/%ff/v1/namespaces/a/b/c/status", "/api/v1/%ff/x/status", "/%ff",
+         "/apis/%ff", "/apis/k8s.ovn.org/%ff", "/apis/k8s.ovn.org/v1/namespaces/%ff/dnsnames/%ff", "/openapi/v3/%ff",
+         "/api/v1/namespaces/default/configmaps/%ff", "/api/v1/namespaces/default/configmaps/%ff/%ff",
+         "/api/v1/namespaces/default/configmaps/x?fieldManager=%ff", "/api/v1/namespaces/default/configmaps?fieldManager=%ff",
+         "/api/v1/namespaces/default/configmaps?labelSelector=%ff", "/api/v1/namespaces/default/configmaps?fieldSelector=%ff%3Da",
+         "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3D%ff", "/readyz/%ff",
+         "/api/v1/namespaces/default/configmaps?continue=%ff", "/api/v1/namespaces/default/configmaps?resourceVersion=%ff",
+         "/api/v1/namespaces/default/configmaps?dryRun=%ff", "/api/v1/namespaces/default/configmaps/x?fieldValidation=%ff",
+         "/api/v1/namespaces/default/configmaps?propagationPolicy=%ff", "/%ff?%ff=%ff"]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_bytes_that_are_no_text(embedded, method):  # noqa: F811
+    """In any part of the path or query, and in the client's name: the answer is JSON or a plain page."""
+    body = b'{"metadata": {"name": "x"}, "data": {"a": "b"}}'
+    for path in BYTES:
+        for token in (embedded.admin, embedded.system):
+            text = (f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n"
+                    f"Content-Type: application/{'merge-patch+json' if method == 'PATCH' else 'json'}\r\n"
+                    f"Content-Length: {len(body)}\r\nUser-Agent: ")
+            reply = raw(embedded, text.encode() + b"\xff\xfe/1\r\n\r\n" + body)
+            code, kind, said = status_of(reply)
+            assert 200 <= code < 500, (path, reply)
+            assert kind != "application/json" or isinstance(said, dict), (path, reply)
+            if code == 201:
+                assert said["metadata"]["managedFields"][0]["manager"], (path, said)
+                embedded.call("DELETE", "/api/v1/namespaces/default/configmaps/x")
+    assert embedded.call("GET", "/readyz")[0] == 200
+
+
 def test_two_answers_in_a_row(c):  # noqa: F811
     """Pipelined requests are answered in their order."""
     one = f"GET /api/v1/namespaces/NAME HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {c.admin}\r\n"
