@@ -336,6 +336,8 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 		s->top = (uint16_t)(self->chain_at + (s->detached ? 0 : 1));
 		s->at = s->entered = s->top;
 	}
+	if (kind == SUB_SERVER)
+		q->chased = true;
 	run_push(w, s);
 	return 0;
 }

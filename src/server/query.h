@@ -69,6 +69,7 @@ struct query {
 	enum verdict outcome; /* V_ANSWERED, V_FAIL or V_DROP; set when the chain turned */
 	bool is_sub;	      /* a sub-query */
 	bool unkept;	      /* with V_ANSWERED: costs less to make than to keep; not for caches */
+	bool chased;	      /* the whole server was asked for a part of it (SUB_SERVER) */
 	bool written;	      /* in done(): a reply was made (outcome is not V_DROP) */
 	bool own_opt;	      /* in done(): the reply brought an OPT of its own */
 	uint8_t depth;	      /* of sub-queries */

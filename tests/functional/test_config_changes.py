@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from helpers import eventually, marked, marker, needs, rewrite, slower
+from helpers import ask, eventually, marked, marker, needs, rewrite, slower
+from lib.upstream import Upstream
 
 pytestmark = needs("template", "reload")
 SECOND = 1.0
@@ -113,3 +114,43 @@ def test_a_busy_folder_costs_nothing(serve):
     rewrite(s, slow("two"))
     assert served(s, "two", start) < slower(SECOND)
     assert s.output().count("Reloading complete") == 1
+
+
+# ---- what was cached ----
+
+@pytest.fixture
+def resolver():
+    with Upstream("*. AAAA\n    answer {name} 3600 IN AAAA 2001:db8::1\n"
+                  "*. A\n    answer {name} 3600 IN A 192.0.2.1\n") as up:
+        yield up
+
+
+def filtering(*templates):
+    rules = "".join(f"    template IN AAAA {zones}\n" for zones in templates)
+    return f".:@PORT@ {{\n    reload 1h 0s\n    cache 3600\n{rules}    forward . @UP:up@\n}}\n"
+
+
+def change(s, text):
+    done = s.output().count("Reloading complete")
+    rewrite(s, text)
+    eventually(lambda: s.output().count("Reloading complete") > done, what="the reload")
+
+
+@needs("cache", "forward")
+def test_cached_answers_of_changed_templates_stop_at_once(serve, resolver):
+    """OP-27, OP-22: the filter comes, changes and goes; nothing old is served, nothing else is asked again."""
+    s = serve(filtering(), upstreams={"up": resolver})
+    count = lambda name, rtype="AAAA": len(ask(s.port(), name, rtype).answer)  # noqa: E731
+    for name in ("www.corp.example.", "www.lab.example.", "www.example.org."):
+        assert count(name) == 1 and count(name, "A") == 1
+    asked = resolver.count()
+    change(s, filtering("corp.example"))
+    assert count("www.corp.example.") == 0 and count("www.lab.example.") == 1 and count("www.example.org.") == 1
+    assert count("www.lab.example.", "A") == 1 and resolver.count() == asked
+    change(s, filtering("corp.example lab.example"))
+    assert count("www.corp.example.") == 0 and count("www.lab.example.") == 0 and resolver.count() == asked
+    assert count("www.example.org.") == 1 and resolver.count() == asked
+    change(s, filtering("."))
+    assert count("www.example.org.") == 0 and resolver.count() == asked
+    change(s, filtering())
+    assert count("www.corp.example.") == 1 and count("www.example.org.") == 1

@@ -1,6 +1,7 @@
 /* The store over reloads (CoreDNS drops it). It is kept when the stanza and everything that may
  * have made its replies is as before: the plugins behind it in the chain, the folder of relative
- * paths. Where only stanzas for some zones differ, the names of these zones are forgotten.
+ * paths. Where only stanzas for some zones differ, the names of these zones are forgotten. So are,
+ * at each reload, replies that other blocks had a part in: nobody compares those.
  *
  * A place (block with its zones and listeners) has one holder in the resource registry, which knows
  * the store of the generation that serves; a generation that is given up changes nothing. */
@@ -8,9 +9,10 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
+#include "dns/zoneset.h"
 #include "plugin/cache/cache_priv.h"
 #include "server/resource.h"
 
@@ -26,13 +28,11 @@ struct holder {
 	char *below;  /* of the rest: one top-level stanza after the other */
 };
 
-typedef VEC(uint8_t *) zone_vec;
-
 struct cache_kept {
 	struct resource *resource;
 	struct kept_store *store;
 	char *below;
-	zone_vec flush;
+	struct dns_zoneset *flush; /* NULL: none */
 };
 
 /* Where the zones stand among the arguments of a stanza. */
@@ -98,15 +98,20 @@ static size_t stanza_len(const char *text)
 	return n;
 }
 
-static bool contains(const char *text, struct slice stanza)
+static struct slice first_stanza(const char *text)
 {
-	while (*text != '\0') {
-		size_t n = stanza_len(text);
-		if (slice_eq((struct slice){ text, n }, stanza))
-			return true;
-		text += n;
+	return (struct slice){ text, *text != '\0' ? stanza_len(text) : 0 };
+}
+
+/* The stanzas of a text, found by their text; false when one stands there twice. */
+static bool index_stanzas(const char *text, struct map *m)
+{
+	map_init(m);
+	for (struct slice st; (st = first_stanza(text)).n != 0; text += st.n) {
+		if (map_set(m, st, m) != NULL)
+			return false;
 	}
-	return false;
+	return true;
 }
 
 /* The next quoted word of a first line, without its quotes; escapes make it no zone we know. */
@@ -125,18 +130,18 @@ static bool next_word(struct slice *line, struct slice *ret)
 	return true;
 }
 
-static bool add_zone(zone_vec *v, struct slice word)
+static bool add_zone(struct dns_zoneset *zs, struct slice word)
 {
 	uint8_t wire[DNS_NAME_MAX];
 	if (memchr(word.p, '/', word.n) != NULL || memchr(word.p, '\\', word.n) != NULL ||
 	    dns_name_from_text(word, wire) < 0)
 		return false;
-	vec_push(v, xmemdup(wire, dns_name_len(wire)));
+	dns_zoneset_add(zs, wire, (uint32_t)dns_zoneset_count(zs), zs);
 	return true;
 }
 
 /* Adds the zones that a stanza is for; false when it is for all, or nobody knows. */
-static bool add_zones(zone_vec *v, struct slice stanza)
+static bool add_zones(struct dns_zoneset *zs, struct slice stanza)
 {
 	struct slice line = { stanza.p, strcspn(stanza.p, "\n") };
 	struct slice word;
@@ -149,7 +154,7 @@ static bool add_zones(zone_vec *v, struct slice stanza)
 		for (unsigned k = 0; next_word(&line, &word); k++) {
 			if (k < zoned[i].first || (zoned[i].only_one && k != zoned[i].first))
 				continue;
-			if (!add_zone(v, word))
+			if (!add_zone(zs, word))
 				return false;
 			found++;
 		}
@@ -157,24 +162,46 @@ static bool add_zones(zone_vec *v, struct slice stanza)
 	return found != 0;
 }
 
-static bool add_differing(zone_vec *v, const char *text, const char *other)
+static bool add_differing(struct dns_zoneset *zs, const char *text, const struct map *other)
 {
-	while (*text != '\0') {
-		struct slice stanza = { text, stanza_len(text) };
-		if (!contains(other, stanza) && !add_zones(v, stanza))
+	for (struct slice st; (st = first_stanza(text)).n != 0; text += st.n) {
+		if (!map_has(other, st) && !add_zones(zs, st))
 			return false;
-		text += stanza.n;
 	}
 	return true;
 }
 
-/* Can the old replies be kept but for the zones in *v? */
-static bool comparable(const char *old, const char *new, zone_vec *v)
+/* The next stanza from `text` on that the other text has, too. */
+static struct slice next_common(const char *text, const struct map *other)
 {
-	if (strcmp(old, new) == 0)
-		return true;
-	/* The same stanzas in another order, or twice: that may mean anything. */
-	return add_differing(v, old, new) && add_differing(v, new, old) && v->n != 0;
+	struct slice st;
+	while ((st = first_stanza(text)).n != 0 && !map_has(other, st))
+		text += st.n;
+	return st;
+}
+
+/* Do stanzas that both have stand in the same order? The first that fits may decide. */
+static bool same_order(const char *a, const struct map *in_b, const char *b, const struct map *in_a)
+{
+	for (;;) {
+		struct slice x = next_common(a, in_b), y = next_common(b, in_a);
+		if (x.n == 0 || !slice_eq(x, y))
+			return x.n == y.n;
+		a = x.p + x.n;
+		b = y.p + y.n;
+	}
+}
+
+/* Can the old replies be kept but for the zones in *zs? */
+static bool comparable(const char *old, const char *new, struct dns_zoneset *zs)
+{
+	struct map in_old, in_new;
+	bool ok = index_stanzas(old, &in_old);
+	ok = index_stanzas(new, &in_new) && ok && same_order(old, &in_new, new, &in_old) &&
+	     add_differing(zs, old, &in_new) && add_differing(zs, new, &in_old);
+	map_done(&in_old);
+	map_done(&in_new);
+	return ok;
 }
 
 /* ---- life ---- */
@@ -221,11 +248,16 @@ static void free_holder(void *value)
 	free(h);
 }
 
-static void forget_zones(zone_vec *v)
+/* The store that was, if its replies are of use; with the zones that are not in k->flush. */
+static struct kept_store *same_store(struct cache_kept *k, const char *stanza)
 {
-	for (size_t i = 0; i < v->n; i++)
-		free(v->v[i]);
-	vec_done(v);
+	const struct holder *h = k->resource->value;
+	if (h->store == NULL || strcmp(h->stanza, stanza) != 0)
+		return NULL;
+	if (strcmp(h->below, k->below) == 0)
+		return h->store;
+	k->flush = dns_zoneset_new();
+	return comparable(h->below, k->below, k->flush) ? h->store : NULL;
 }
 
 int cache_keep_open(struct plugin_inst *self)
@@ -238,20 +270,23 @@ int cache_keep_open(struct plugin_inst *self)
 		free(k);
 		return r;
 	}
-	const struct holder *h = k->resource->value;
 	k->below = text_below(self);
-	if (h->store != NULL && strcmp(h->stanza, self->stanza) == 0 &&
-	    comparable(h->below, k->below, &k->flush)) {
-		k->store = h->store;
+	k->store = same_store(k, self->stanza);
+	if (k->store != NULL)
 		k->store->refs++;
-	} else {
-		forget_zones(&k->flush);
+	else
 		k->store = new_store(c);
-	}
 	c->kept = k;
 	c->store = k->store->store;
 	c->epoch = store_epoch(c->store);
 	return 0;
+}
+
+static bool in_flushed_zone(const void *ctx, const uint8_t *name)
+{
+	struct dns_qname q;
+	dns_qname_set(&q, name);
+	return dns_zoneset_longest(ctx, &q, 0, NULL) != NULL;
 }
 
 void cache_keep_commit(struct plugin_inst *self)
@@ -266,9 +301,8 @@ void cache_keep_commit(struct plugin_inst *self)
 	h->stanza = xstrdup(self->stanza);
 	free(h->below);
 	h->below = TAKE_PTR(k->below);
-	for (size_t i = 0; i < k->flush.n; i++)
-		store_flush_zone(c->store, k->flush.v[i]);
-	forget_zones(&k->flush);
+	store_flush(c->store, k->flush != NULL ? in_flushed_zone : NULL, k->flush);
+	dns_zoneset_free(TAKE_PTR(k->flush));
 	c->epoch = store_epoch(c->store);
 }
 
@@ -278,7 +312,7 @@ void cache_keep_close(struct plugin_inst *self)
 	struct cache_kept *k = c->kept;
 	put_store(k->store);
 	resource_put(k->resource);
-	forget_zones(&k->flush);
+	dns_zoneset_free(k->flush);
 	free(k->below);
 	free(k);
 }

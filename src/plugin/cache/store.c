@@ -334,8 +334,11 @@ enum store_result store_put(struct store *s, const struct store_key *k, const st
 	if (pthread_mutex_trylock(&sh->lock) != 0)
 		return STORE_BUSY;
 	enum store_result r = STORE_REFUSED;
-	if (v->epoch == atomic_load(&s->epoch))
+	if (v->epoch == atomic_load(&s->epoch)) {
+		if ((v->flags & STORE_CHASED) != 0)
+			atomic_store(&s->has_chased, true);
 		r = put_locked(s, sh, k, v, (uint16_t)records);
+	}
 	pthread_mutex_unlock(&sh->lock);
 	return r;
 }
@@ -354,27 +357,44 @@ bool store_drop(struct store *s, const struct store_key *k, enum store_kind kind
 	return true;
 }
 
-static void flush_half(struct shard *sh, enum store_half half, const uint8_t *zone, uint8_t *msg)
+/* The name of an entry, with room behind it. */
+static const uint8_t *name_of(const struct store_entry *e, uint8_t *out)
 {
+	size_t n = MIN((size_t)e->name_len, (size_t)STORE_FIRST - DNS_HEADER_BYTES);
+	memcpy(out, e->data + DNS_HEADER_BYTES, n);
+	for (const struct store_more *m = e->more; m != NULL && n < e->name_len; m = m->next) {
+		size_t take = MIN((size_t)e->name_len - n, (size_t)STORE_MORE);
+		memcpy(out + n, m->data, take);
+		n += take;
+	}
+	return out;
+}
+
+static void flush_half(struct shard *sh, enum store_half half,
+		       bool (*is_gone)(const void *ctx, const uint8_t *name), const void *ctx)
+{
+	uint8_t name[DNS_NAME_MAX + 8] = { 0 };
 	struct store_entry *e = sh->sieve[half].newest;
 	while (e != NULL) {
 		struct store_entry *older = e->older;
-		store_copy(e, 0, msg);
-		if (dns_name_is_below(msg + DNS_HEADER_BYTES, zone))
+		if ((e->flags & STORE_CHASED) != 0 ||
+		    (is_gone != NULL && is_gone(ctx, name_of(e, name))))
 			store_retire(sh, store_bucket_of(sh, e->hash), e);
 		e = older;
 	}
 }
 
-void store_flush_zone(struct store *s, const uint8_t *zone)
+void store_flush(struct store *s, bool (*is_gone)(const void *ctx, const uint8_t *name),
+		 const void *ctx)
 {
-	CLEANUP(freep) uint8_t *msg = xmalloc(STORE_BUFFER);
 	atomic_fetch_add(&s->epoch, 1);
+	if (is_gone == NULL && !atomic_exchange(&s->has_chased, false))
+		return;
 	for (uint32_t i = 0; i < s->n_shards; i++) {
 		struct shard *sh = &s->shard[i];
 		pthread_mutex_lock(&sh->lock);
 		for (int h = 0; h < STORE_HALVES; h++)
-			flush_half(sh, (enum store_half)h, zone, msg);
+			flush_half(sh, (enum store_half)h, is_gone, ctx);
 		pthread_mutex_unlock(&sh->lock);
 	}
 }

@@ -31,6 +31,10 @@ enum { STORE_HALVES = STORE_HALF_DENIAL + 1 };
 
 enum { STORE_DO = 1, STORE_CD = 2 };
 
+/* In an entry's flags: other blocks had a part in it. A bit that every reply has set anyway, so
+ * that nobody needs to take it off. */
+enum { STORE_CHASED = DNS_FLAG_QR };
+
 struct store_key {
 	uint64_t hash;
 	const uint8_t *name; /* lower-case; 8 bytes past its end may be read */
@@ -45,7 +49,7 @@ struct store_entry {
 	uint32_t ttl_s;
 	uint32_t full_size; /* with all names written out */
 	uint16_t qtype, qclass;
-	uint16_t flags; /* AA, RA and AD as stored */
+	uint16_t flags; /* AA, RA and AD as stored; QR: see STORE_CHASED */
 	uint16_t rcode;
 	uint16_t count[DNS_SECTIONS];
 	uint16_t n_ttl;
@@ -159,9 +163,11 @@ enum store_result store_put(struct store *s, const struct store_key *k,
 /* Takes an entry out; false when the shard was busy. */
 bool store_drop(struct store *s, const struct store_key *k, enum store_kind kind);
 
-/* Takes out all entries in a zone and, from then on, refuses what writers of an older configuration
- * want to store. Control threads only. */
-void store_flush_zone(struct store *s, const uint8_t *zone);
+/* Another configuration comes into force: takes out all entries that other blocks had a part in,
+ * and those whose (lower-case) name `is_gone` (NULL: none) says; and, from then on, refuses what
+ * writers of an older configuration want to store. Control threads only. */
+void store_flush(struct store *s, bool (*is_gone)(const void *ctx, const uint8_t *name),
+		 const void *ctx);
 uint32_t store_epoch(const struct store *s);
 
 /* Entries now; memory for entries that was ever used. Any thread. */

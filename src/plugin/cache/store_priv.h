@@ -56,6 +56,7 @@ struct store {
 	size_t n_cells;
 	_Atomic size_t next_cell; /* those before it are the shards' */
 	_Atomic uint32_t epoch;
+	_Atomic bool has_chased; /* there was an entry of that kind since the last flush */
 };
 
 static inline enum store_half store_half_of(unsigned kind)

@@ -55,7 +55,7 @@ static struct store_value value_of(const struct cache_conf *c, const struct quer
 		.now_ns = query_now(q),
 		.ttl_s = ttl_s,
 		.full_size = q->resp.full_size,
-		.flags = q->resp.flags & KEPT_FLAGS,
+		.flags = (uint16_t)((q->resp.flags & KEPT_FLAGS) | (q->chased ? STORE_CHASED : 0)),
 		.rcode = q->resp.rcode,
 		.epoch = atomic_load_explicit(&c->epoch, memory_order_relaxed),
 	};

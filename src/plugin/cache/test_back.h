@@ -20,7 +20,7 @@
 
 /* ---- the back end ---- */
 
-enum act { ANSWER, FAIL, FAIL_QUIETLY, DROP, WAIT };
+enum act { ANSWER, FAIL, FAIL_QUIETLY, DROP, WAIT, CHASE };
 enum { RECORDS_MAX = 20, WAITING_MAX = 64 };
 
 static struct back {
@@ -89,6 +89,7 @@ static enum verdict say(struct query *q)
 		return V_DROP;
 	case ANSWER:
 	case WAIT:
+	case CHASE:
 		break;
 	}
 	query_reply(q);
@@ -107,9 +108,13 @@ static enum verdict say(struct query *q)
 
 static enum verdict back_serve(struct plugin_inst *self, struct query *q)
 {
-	(void)self;
 	back.asked++;
 	back.got_flags = q->req.flags;
+	if (back.act == CHASE && !q->is_sub) {
+		static const uint8_t target[] = "\6target\7example";
+		assert_int_equal(query_sub(q, self, SUB_SERVER, target, q->req.qtype), 0);
+		return V_WAIT;
+	}
 	if (back.act != WAIT)
 		return say(q);
 	assert_true(back.n_waiting < WAITING_MAX);
@@ -143,9 +148,11 @@ static UNUSED void let_go(struct fake *f)
 static const struct plugin back_plugin = {
 	.name = "back", .parse = back_parse, .serve = back_serve, .resume = back_resume
 };
+static const struct plugin template_plugin = { .name = "template", .parse = back_parse };
 static const struct plugin other_plugin = { .name = "forward", .parse = back_parse, .serve = NULL };
 extern const struct plugin cache_plugin;
-const struct plugin *const plugin_list[] = { &cache_plugin, &back_plugin, &other_plugin, NULL };
+const struct plugin *const plugin_list[] = { &cache_plugin, &template_plugin, &back_plugin,
+					     &other_plugin, NULL };
 
 /* ---- help ---- */
 

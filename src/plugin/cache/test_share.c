@@ -121,6 +121,92 @@ static void kept_over_reloads(void **state)
 	}
 }
 
+/* OP-27: what a template that is added, changed, moved or removed may have something to say about.
+ */
+static void templates_flush_their_zones(void **state)
+{
+	(void)state;
+#define BLOCK(templates) ". {\n cache 60\n back\n" templates "}\n"
+#define A		 "template IN AAAA a.example\n"
+#define A2		 "template IN AAAA a.example {\n rcode NXDOMAIN\n}\n"
+#define AB		 "template IN AAAA a.example b.example\n"
+#define B		 "template IN AAAA b.example\n"
+#define C		 "template IN AAAA c.example\n"
+#define DEEP		 "template IN AAAA www.a.example\n"
+	static const char *const names[] = { "www.a.example.", "www.b.example.", "www.c.example.",
+					     "example.org." };
+	static const struct {
+		const char *old, *new;
+		bool kept[ARRAY_LEN(names)];
+	} rows[] = {
+		{ BLOCK(""), BLOCK(A), { false, true, true, true } },
+		{ BLOCK(A), BLOCK(""), { false, true, true, true } },
+		{ BLOCK(A), BLOCK(A2), { false, true, true, true } },
+		{ BLOCK(A B), BLOCK(AB), { false, false, true, true } },
+		{ BLOCK(A), BLOCK(A C), { true, true, false, true } },
+		{ BLOCK(A B), BLOCK(A C B), { true, true, false, true } },
+		{ BLOCK(""), BLOCK("template IN AAAA .\n"), { false, false, false, false } },
+		{ BLOCK(""), BLOCK("template IN AAAA EXAMPLE.\n"), { false, false, false, true } },
+		/* The block's own zones, and networks, which nobody reads here. */
+		{ BLOCK(""), BLOCK("template IN AAAA\n"), { false, false, false, false } },
+		{ BLOCK(""),
+		  BLOCK("template IN PTR 10.0.0.0/9\n"),
+		  { false, false, false, false } },
+		/* The first template that fits answers. */
+		{ BLOCK(A DEEP), BLOCK(DEEP A), { false, false, false, false } },
+		{ BLOCK(A DEEP), BLOCK(DEEP A C), { false, false, false, false } },
+		{ BLOCK(A A2), BLOCK(A A2 A C), { false, false, false, false } },
+		/* What stands in another block is no matter. */
+		{ BLOCK(A), BLOCK(A) "z.example {\n back\n" C "}\n", { true, true, true, true } },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fake *f = fake_new(rows[i].old);
+		assert_non_null(f);
+		AN("ad x. 60 IN A 127.0.0.#");
+		for (size_t k = 0; k < ARRAY_LEN(names); k++)
+			ask(f, names[k]);
+		assert_true(fake_reload(f, rows[i].new));
+		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+			back.asked = 0;
+			ask(f, names[k]);
+			if (back.asked != !rows[i].kept[k])
+				fail_msg("row %zu: %s was%s kept", i, names[k],
+					 back.asked ? " not" : "");
+		}
+		fake_free(f);
+	}
+}
+
+/* Other blocks had a part in it: these are not compared, so it does not outlast a reload. */
+static void replies_of_several_blocks_are_made_anew(void **state)
+{
+	(void)state;
+	struct fake *f = fake_new(BLOCK("") "target.example {\n back x\n}\n");
+	assert_non_null(f);
+	AN("ad x. 60 IN A 127.0.0.#");
+	ask(f, "plain.example.");
+	back.act = CHASE;
+	ask(f, "chased.example.");
+	assert_int_equal(back.asked, 3);
+	ask(f, "chased.example.");
+	assert_int_equal(back.asked, 3);
+	assert_true(fake_reload(f, BLOCK("") "target.example {\n back y\n}\n"));
+	ask(f, "plain.example.");
+	assert_int_equal(back.asked, 3);
+	ask(f, "chased.example.");
+	assert_int_equal(back.asked, 5);
+	/* Nor may one under way while it happens. */
+	back.act = WAIT;
+	ask(f, "late.example.");
+	assert_true(fake_reload(f, BLOCK("") "target.example {\n back z\n}\n"));
+	let_go(f);
+	back.act = ANSWER;
+	back.asked = 0;
+	ask(f, "late.example.");
+	assert_int_equal(back.asked, 1);
+	fake_free(f);
+}
+
 /* A query that was under way over the reload must not bring the old answer back. */
 static void late_answers_of_the_old(void **state)
 {
@@ -304,6 +390,8 @@ int main(void)
 		cmocka_unit_test(leaders_that_fail),
 		cmocka_unit_test(slow_leader),
 		cmocka_unit_test(kept_over_reloads),
+		cmocka_unit_test(templates_flush_their_zones),
+		cmocka_unit_test(replies_of_several_blocks_are_made_anew),
 		cmocka_unit_test(late_answers_of_the_old),
 		cmocka_unit_test(nxdomain_cut),
 		cmocka_unit_test(options_of_our_own),

@@ -314,6 +314,11 @@ static void expired_ones_go_first(void **state)
 	store_free(s);
 }
 
+static bool is_below(const void *zone, const uint8_t *name)
+{
+	return dns_name_is_below(name, zone);
+}
+
 static void zones_are_flushed(void **state)
 {
 	(void)state;
@@ -326,10 +331,10 @@ static void zones_are_flushed(void **state)
 		put(s, &n, STORE_SUCCESS, 0);
 	}
 	assert_true(dns_name_from_text(SLICE("other.example"), zone) > 0);
-	store_flush_zone(s, zone);
+	store_flush(s, is_below, zone);
 	assert_int_equal(store_count(s, STORE_HALF_SUCCESS), 20);
 	assert_true(dns_name_from_text(SLICE("n7.example"), zone) > 0);
-	store_flush_zone(s, zone);
+	store_flush(s, is_below, zone);
 	assert_int_equal(store_count(s, STORE_HALF_SUCCESS), 19);
 	/* An answer of the configuration before must not come back. */
 	make(&n, s, 7, 1);
@@ -377,7 +382,7 @@ static void *hammer(void *arg)
 			store_drop(s, &n.k, STORE_SUCCESS);
 		rcu_leave();
 		if (x % 8192 == 1)
-			store_flush_zone(s, n.name);
+			store_flush(s, is_below, n.name);
 	}
 	rcu_thread_unregister();
 	return NULL;
