@@ -1,4 +1,4 @@
-/* Metrics of forward: those of CoreDNS, by its names. */
+/* Metrics of forward: those of CoreDNS, by its names, and one that it had before 1.10, by type. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -22,6 +22,12 @@ static const struct metrics_family duration_family = {
 	.buckets = duration_bounds,
 	.n_buckets = ARRAY_LEN(duration_bounds),
 	.sum_scale = 1e-9,
+};
+static const struct metrics_family asked_family = {
+	.name = "coredns_forward_requests_total",
+	.help = "Counter of requests made per upstream and type.",
+	.kind = METRICS_COUNTER,
+	.labels = { "to", "type" },
 };
 static const struct metrics_family hits_family = {
 	.name = "coredns_proxy_conn_cache_hits_total",
@@ -100,6 +106,31 @@ static NOINLINE struct metrics_series *find_duration(const struct forward_up *up
 	char buf[DNS_MNEMONIC_MAX];
 	const char *labels[] = { PROXY, up->u->text, dns_rcode_str(rcode, buf) };
 	return metrics_get(&duration_family, labels);
+}
+
+/* The common first. */
+static const uint16_t own_label[FORWARD_TYPES - 1] = {
+	DNS_TYPE_A,  DNS_TYPE_AAAA,  DNS_TYPE_PTR, DNS_TYPE_SRV, DNS_TYPE_HTTPS, DNS_TYPE_TXT,
+	DNS_TYPE_MX, DNS_TYPE_CNAME, DNS_TYPE_NS,  DNS_TYPE_SOA, DNS_TYPE_SVCB,
+};
+
+static NOINLINE struct metrics_series *find_asked(const struct forward_up *up, unsigned type)
+{
+	char buf[DNS_MNEMONIC_MAX];
+	const char *labels[] = { up->u->text, type < ARRAY_LEN(own_label)
+						      ? dns_type_str(own_label[type], buf)
+						      : "other" };
+	return metrics_get(&asked_family, labels);
+}
+
+void forward_count_asked(const struct forward_query *f, struct forward_up *up)
+{
+	unsigned i = 0;
+	while (i < ARRAY_LEN(own_label) && own_label[i] != f->q->req.qtype)
+		i++;
+	if (UNLIKELY(up->asked[i] == NULL))
+		up->asked[i] = find_asked(up, i);
+	metrics_add(up->asked[i], f->w->slot, 1);
 }
 
 void forward_count_reply(const struct forward_query *f, struct forward_up *up, uint16_t rcode,

@@ -188,6 +188,7 @@ static int start_try(struct forward_query *f, struct forward_try *t, unsigned up
 	}
 	watch_silence(f, u, now);
 	f->upstream = u->u->text;
+	forward_count_asked(f, u);
 	t->state = FORWARD_TRY_RUNNING;
 	resolve_start(f->w->resolver, &t->x);
 	return 0;

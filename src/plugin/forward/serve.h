@@ -13,6 +13,7 @@
 enum {
 	FORWARD_RCODES = 24, /* response codes that have a name */
 	FORWARD_PROTOS = RESOLVE_TCP_TLS + 1,
+	FORWARD_TYPES = 12, /* of questions that are counted by name; and the rest */
 	FORWARD_COOKIE_CLIENT = 8,
 	FORWARD_COOKIE_SERVER_MAX = 32,
 };
@@ -27,6 +28,7 @@ struct forward_up {
 	struct resolve_upstream *u;
 	struct metrics_series *duration[FORWARD_RCODES + 1]; /* the last: codes without a name */
 	struct metrics_series *conn[FORWARD_PROTOS][2];	     /* missed, hit */
+	struct metrics_series *asked[FORWARD_TYPES];
 	uint64_t silent_since; /* asked then, and nothing has come since; 0: it replies */
 	uint8_t late;	       /* times in a row that nothing came in (hedge) time */
 	uint8_t cookie_n;      /* of the server's cookie; 0: none yet */
@@ -154,6 +156,7 @@ enum forward_cookie forward_cookie_take(struct forward_query *f, struct forward_
 
 void forward_count_init(struct forward_conf *c);
 void forward_count_done(struct forward_conf *c);
+void forward_count_asked(const struct forward_query *f, struct forward_up *up);
 void forward_count_reply(const struct forward_query *f, struct forward_up *up, uint16_t rcode,
 			 uint64_t ns);
 void forward_count_conn(const struct forward_query *f, struct forward_up *up,

@@ -818,6 +818,10 @@ static void durations_are_counted(void **state)
 	seconds(e, 0.003);
 	fakeup_reply(e->up[0], &(struct fakeup_reply){ .rcode = 3 });
 	assert_int_equal(strncmp(reply(e), "NXDOMAIN", 8), 0);
+	snprintf(line, sizeof(line),
+		 "coredns_forward_requests_total{to=\"127.0.0.1:%u\",type=\"A\"}",
+		 fakeup_port(e->up[0]));
+	assert_true(fake_metric(e->f, line) == 1);
 	static const struct {
 		const char *suffix, *le;
 		double want;
