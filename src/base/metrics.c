@@ -29,6 +29,8 @@ static struct map families; /* name -> struct metrics_group */
 static struct arena memory;
 static bool ready;
 static VEC(struct page) pages;
+struct metrics_series *metrics_by_number[METRICS_NUMBERS];
+static uint16_t n_numbered; /* 0 is nobody's */
 
 /* Guards `collectors` and is held while they run. */
 static pthread_mutex_t collect_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -140,6 +142,18 @@ struct metrics_series *metrics_get(const struct metrics_family *f, const char *c
 	}
 	pthread_mutex_unlock(&lock);
 	return s;
+}
+
+uint16_t metrics_number(struct metrics_series *s)
+{
+	pthread_mutex_lock(&lock);
+	if (s->number == 0 && n_numbered < METRICS_NUMBERS - 1) {
+		s->number = ++n_numbered;
+		metrics_by_number[s->number] = s;
+	}
+	uint16_t n = s->number;
+	pthread_mutex_unlock(&lock);
+	return n;
 }
 
 void metrics_drop(struct metrics_series *s)

@@ -33,7 +33,8 @@ struct metrics_series {
 	_Atomic uint64_t *cells; /* of slot 0; those of slot i lie i * METRICS_PAGE_CELLS further */
 	const struct metrics_family *family;
 	_Atomic uint32_t is_real; /* counter, gauge: cell 0 of slot 0 is a double */
-	uint32_t dropped;
+	uint16_t dropped;
+	uint16_t number;    /* 0: has none */
 	const char *values; /* one terminated text per label, one after the other */
 };
 
@@ -75,6 +76,12 @@ static inline void metrics_add(struct metrics_series *s, unsigned slot, uint64_t
 {
 	metrics_cell_add(metrics_row(s, slot), slot, n);
 }
+
+/* A small number that stands for a series from then on, for those who keep it in many places; 0
+ * when METRICS_NUMBERS - 1 others have one. Thread-safe. */
+enum { METRICS_NUMBERS = 1 << 14 };
+uint16_t metrics_number(struct metrics_series *s);
+extern struct metrics_series *metrics_by_number[METRICS_NUMBERS]; /* read by those who got one */
 
 /* Sets a gauge, or a counter that is kept elsewhere. A series is either set or added to, never
  * both; a gauge that is added to may go down: metrics_add(s, slot, (uint64_t)-1). */

@@ -271,6 +271,31 @@ static void process(void **state)
 	strbuf_done(&b);
 }
 
+/* As many as there are; then none, for ever. */
+static void numbers_for_series(void **state)
+{
+	(void)state;
+	static const struct metrics_family family = {
+		.name = "test_numbers", .help = "x", .kind = METRICS_COUNTER, .labels = { "n" }
+	};
+	uint16_t first = 0;
+	for (unsigned i = 0; i < METRICS_NUMBERS + 10; i++) {
+		char text[16];
+		snprintf(text, sizeof(text), "%u", i);
+		struct metrics_series *s = metrics_get(&family, (const char *[]){ text });
+		uint16_t n = metrics_number(s);
+		assert_int_equal(metrics_number(s), n);
+		if (i == 0)
+			first = n;
+		if (i + first < METRICS_NUMBERS) {
+			assert_int_equal(n, first + i);
+			assert_ptr_equal(metrics_by_number[n], s);
+		} else {
+			assert_int_equal(n, 0);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +309,7 @@ int main(void)
 		cmocka_unit_test_teardown(collectors, teardown),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(process), /* last: its families stay */
+		cmocka_unit_test_teardown(numbers_for_series, teardown),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -74,6 +74,8 @@ struct query {
 	bool own_opt;	      /* in done(): the reply brought an OPT of its own */
 	uint8_t depth;	      /* of sub-queries */
 	uint16_t wire_len;    /* in done(): bytes sent */
+	uint16_t tally; /* metrics_number of the series that counts this reply, by a cache again
+			   each time it gives it; 0: none does */
 
 	uint64_t start_ns;    /* when the batch it came in was received (monotonic) */
 	uint64_t deadline_ns; /* 0: none */

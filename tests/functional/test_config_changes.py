@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from helpers import ask, eventually, marked, marker, needs, rewrite, slower
+from helpers import ask, eventually, marked, marker, metric, needs, rewrite, slower
 from lib.upstream import Upstream
 
 pytestmark = needs("template", "reload")
@@ -154,3 +154,31 @@ def test_cached_answers_of_changed_templates_stop_at_once(serve, resolver):
     assert count("www.example.org.") == 0 and resolver.count() == asked
     change(s, filtering())
     assert count("www.corp.example.") == 1 and count("www.example.org.") == 1
+
+
+@needs("cache", "forward", "prometheus")
+def test_metrics_show_what_a_filter_does(serve, resolver):
+    """T9, OP-39: replies of a template count from the cache too; what goes upstream falls when AAAA is filtered."""
+    prom = "    prometheus 127.0.0.1:@HTTP:prom@\n    errors\n"
+    text = lambda *t: filtering(*t).replace("    cache", prom + "    cache")  # noqa: E731
+    s = serve(text(), upstreams={"up": resolver})
+    value = lambda key: metric(s.get("prom", "/metrics")[1], key) or 0  # noqa: E731
+    sent = lambda rtype: value(f'coredns_forward_requests_total{{to="{resolver.address}",type="{rtype}"}}')  # noqa: E731
+    labels = f'{{class="IN",server="dns://:{s.port()}",type="AAAA",view="",zone="corp.example."}}'
+    for i in range(3):
+        ask(s.port(), f"n{i}.corp.example.", "AAAA")
+        ask(s.port(), f"n{i}.corp.example.", "A")
+    assert sent("AAAA") == 3 and sent("A") == 3
+    change(s, text("corp.example"))
+    for _ in range(3):
+        ask(s.port(), "n0.corp.example.", "AAAA")
+    assert sent("AAAA") == 3
+    assert value("coredns_template_matches_total" + labels) == 1
+    assert value("fairlead_dns_template_answers_total" + labels) == 3
+    change(s, text("corp.example {\n        answer \"{{ .Name }} 60 IN AAAA 2001:db8::{{ .Name }}\"\n    }"))
+    for _ in range(4):
+        assert ask(s.port(), "n0.corp.example.", "AAAA").rcode == 2
+    assert value("fairlead_dns_template_errors_total" + labels) == 4
+    assert value("fairlead_dns_template_answers_total" + labels) == 3
+    eventually(lambda: s.output().count("template error") == 1, what="the log")  # OP-40; not of those from the cache
+    assert ask(s.port(), "n0.corp.example.", "A").rcode == 0

@@ -144,6 +144,13 @@ static enum verdict reply(struct query *q, const struct store_entry *e, uint32_t
 		       : query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
 }
 
+/* Whoever made it counts each time it is given. */
+static ALWAYS_INLINE void count_again(struct plugin_inst *self, const struct query *q,
+				      const struct store_entry *e)
+{
+	metrics_add(metrics_by_number[e->tally], cache_worker(self, q)->slot, 1);
+}
+
 static void touch(struct store_entry *e)
 {
 	if (!atomic_load_explicit(&e->visited, memory_order_relaxed))
@@ -310,6 +317,8 @@ static enum verdict hit(struct plugin_inst *self, struct query *q, struct store_
 	int64_t ttl = store_ttl(e, now);
 	cache_count(self, q, e->kind == STORE_DENIAL ? CACHE_HITS_DENIAL : CACHE_HITS_SUCCESS);
 	touch(e);
+	if (e->tally != 0)
+		count_again(self, q, e);
 	if (UNLIKELY(ttl <= 0))
 		return serve_stale(self, q, e, k);
 	if (c->prefetch > 0 && wants_prefetch(c, e, now))
@@ -414,6 +423,8 @@ static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
 	if (e == NULL)
 		return go_down(q, p, PASS_MISS);
 	touch(e);
+	if (p->mode == PASS_FOLLOW && e->tally != 0)
+		count_again(self, q, e);
 	return reply(q, e, c->keepttl ? e->ttl_s : (uint32_t)store_ttl(e, query_now(q)));
 }
 

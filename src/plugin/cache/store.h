@@ -50,7 +50,7 @@ struct store_entry {
 	uint32_t full_size; /* with all names written out */
 	uint16_t qtype, qclass;
 	uint16_t flags; /* AA, RA and AD as stored; QR: see STORE_CHASED */
-	uint16_t rcode;
+	uint16_t tally; /* counts each time it is given: as query.tally */
 	uint16_t count[DNS_SECTIONS];
 	uint16_t n_ttl;
 	uint16_t wire_len;
@@ -59,6 +59,7 @@ struct store_entry {
 	uint8_t kind;
 	_Atomic uint8_t visited;
 	_Atomic uint8_t refreshing;
+	uint8_t rcode;		   /* others than those of the header are not kept */
 	_Atomic uint64_t retry_ns; /* no refresh before this time */
 	_Atomic uint64_t last_ns;  /* for prefetch: the last hit, and hits without a long gap */
 	_Atomic uint32_t hits;
@@ -70,6 +71,8 @@ struct store_entry {
 	struct store_more *more;
 	uint8_t data[];
 };
+
+_Static_assert(sizeof(struct store_entry) == 96, "a line and a half of the cell's three");
 
 enum {
 	STORE_CELL = 192, /* three cache lines: most replies need no second one */
@@ -149,6 +152,7 @@ struct store_value {
 	uint32_t ttl_s;
 	uint32_t full_size;
 	uint16_t flags, rcode;
+	uint16_t tally;
 	uint8_t *msg;
 	size_t msg_len;
 	/* Carried over from the entry it takes the place of. */

@@ -57,6 +57,7 @@ static struct store_value value_of(const struct cache_conf *c, const struct quer
 		.full_size = q->resp.full_size,
 		.flags = (uint16_t)((q->resp.flags & KEPT_FLAGS) | (q->chased ? STORE_CHASED : 0)),
 		.rcode = q->resp.rcode,
+		.tally = q->tally,
 		.epoch = atomic_load_explicit(&c->epoch, memory_order_relaxed),
 	};
 }

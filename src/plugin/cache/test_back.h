@@ -32,6 +32,7 @@ static struct back {
 	const char *question;	     /* wire: another name */
 	bool no_question;	     /* wire */
 	const char *rr[RECORDS_MAX]; /* "an|au|ad RECORD"; # is the number of the query */
+	uint16_t tally;
 	unsigned asked;
 	uint16_t got_flags;
 	struct query *waiting[WAITING_MAX];
@@ -80,6 +81,7 @@ static void to_wire(struct query *q)
 
 static enum verdict say(struct query *q)
 {
+	q->tally = back.tally;
 	switch (back.act) {
 	case FAIL:
 		return query_fail(q, back.rcode, "it broke");

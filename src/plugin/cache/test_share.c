@@ -1,4 +1,5 @@
 /* cache: one question for all who wait, what reloads keep, our own options, limits and metrics. */
+#include "base/metrics.h"
 #include "plugin/cache/test_back.h"
 
 /* ---- single-flight ---- */
@@ -224,6 +225,43 @@ static void late_answers_of_the_old(void **state)
 	fake_free(f);
 }
 
+/* ---- counting for others ---- */
+
+/* T9: what made a reply counts each time it is given; and so do failures. */
+static void counts_again_what_it_gives_again(void **state)
+{
+	(void)state;
+	static const struct metrics_family family = { .name = "test_tally",
+						      .help = "x",
+						      .kind = METRICS_COUNTER };
+	struct metrics_series *s = metrics_get(&family, NULL);
+	struct fake *f = start("");
+	AN("an x. 60 IN A 127.0.0.#");
+	ask(f, "uncounted.");
+	ask(f, "uncounted.");
+	assert_true(metrics_value(s) == 0);
+	back.tally = metrics_number(s);
+	ask(f, "x.");
+	assert_true(metrics_value(s) == 0); /* the first time is the maker's */
+	ask(f, "x.");
+	ask(f, "x.");
+	assert_true(metrics_value(s) == 2);
+	/* Those that wait for the first one are given it again, too. */
+	back.act = WAIT;
+	back.rr[0] = "an late. 60 IN A 127.0.0.#";
+	for (int i = 0; i < 3; i++)
+		assert_null(ask(f, "late."));
+	let_go(f);
+	assert_true(metrics_value(s) == 4);
+	/* Failures are kept, too. */
+	back.act = FAIL;
+	back.rcode = DNS_RCODE_SERVFAIL;
+	ask(f, "broken.");
+	ask(f, "broken.");
+	assert_true(metrics_value(s) == 5);
+	fake_free(f);
+}
+
 /* ---- our own options ---- */
 
 static void nxdomain_cut(void **state)
@@ -391,6 +429,7 @@ int main(void)
 		cmocka_unit_test(slow_leader),
 		cmocka_unit_test(kept_over_reloads),
 		cmocka_unit_test(templates_flush_their_zones),
+		cmocka_unit_test(counts_again_what_it_gives_again),
 		cmocka_unit_test(replies_of_several_blocks_are_made_anew),
 		cmocka_unit_test(late_answers_of_the_old),
 		cmocka_unit_test(nxdomain_cut),

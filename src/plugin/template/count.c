@@ -13,6 +13,8 @@ struct template_count {
 	enum template_failure what;
 	uint32_t cls, type; /* NUMBERLESS: without a mnemonic */
 	struct metrics_series *series;
+	struct metrics_series *ours; /* replies, those of caches included */
+	uint16_t tally;		     /* the number of that one */
 };
 
 enum { NUMBERLESS = 1 << 16 };
@@ -37,6 +39,19 @@ static const struct metrics_family failure_families[] = {
 		.labels = { "server", "zone", "view", "class", "type", "section", "template" },
 	},
 };
+static const struct metrics_family answers_family = {
+	.name = "fairlead_dns_template_answers_total",
+	.help = "Replies made by a template, each time they are given, from a cache too.",
+	.kind = METRICS_COUNTER,
+	.labels = { "server", "zone", "view", "class", "type" },
+};
+static const struct metrics_family errors_family = {
+	.name = "fairlead_dns_template_errors_total",
+	.help = "Replies SERVFAIL because a template failed, each time they are given, from a "
+		"cache too.",
+	.kind = METRICS_COUNTER,
+	.labels = { "server", "zone", "view", "class", "type" },
+};
 static const struct metrics_family limit_family = {
 	.name = "fairlead_regex_limit_total",
 	.help = "Names on which a pattern reached its match limit.",
@@ -58,8 +73,7 @@ static struct template_count *find(struct template_count *c, const struct templa
 	return c;
 }
 
-static struct metrics_series *get_series(const struct template_run *run,
-					 const struct template_count *want)
+static void get_series(const struct template_run *run, struct template_count *want)
 {
 	static const char *const sections[] = { [DNS_ANSWER] = "answer",
 						[DNS_AUTHORITY] = "authority",
@@ -74,8 +88,11 @@ static struct metrics_series *get_series(const struct template_run *run,
 		want->rec != NULL ? sections[want->rec->section] : NULL,
 		want->rec != NULL ? want->rec->text : NULL,
 	};
-	return metrics_get(want->rec != NULL ? &failure_families[want->what] : &matches_family,
-			   values);
+	bool failed = want->rec != NULL;
+	want->series =
+		metrics_get(failed ? &failure_families[want->what] : &matches_family, values);
+	want->ours = metrics_get(failed ? &errors_family : &answers_family, values);
+	want->tally = metrics_number(want->ours);
 }
 
 /* Two workers may add the same labels at once: both then count into the same series. */
@@ -91,7 +108,7 @@ static NOINLINE struct template_count *add(_Atomic(struct template_count *) *hea
 	if (c != NULL)
 		return c;
 	c = xmemdup(want, sizeof(*want));
-	c->series = get_series(run, want);
+	get_series(run, c);
 	c->next = atomic_load_explicit(head, memory_order_relaxed);
 	while (!atomic_compare_exchange_weak_explicit(head, &c->next, c, memory_order_release,
 						      memory_order_relaxed)) {
@@ -99,8 +116,10 @@ static NOINLINE struct template_count *add(_Atomic(struct template_count *) *hea
 	return c;
 }
 
-static void count(_Atomic(struct template_count *) *head, const struct template_run *run,
-		  const struct template_record *rec, enum template_failure what)
+static const struct template_count *count(_Atomic(struct template_count *) *head,
+					  const struct template_run *run,
+					  const struct template_record *rec,
+					  enum template_failure what)
 {
 	struct template_count want = {
 		.server = query_server_label(run->q),
@@ -113,17 +132,29 @@ static void count(_Atomic(struct template_count *) *head, const struct template_
 	if (UNLIKELY(c == NULL))
 		c = add(head, run, &want);
 	metrics_add(c->series, query_slot(run->q), 1);
+	return c;
 }
 
-void template_count_match(const struct template_run *run)
+static void count_reply(struct query *q, const struct template_count *c)
 {
-	count(&run->zone->matches, run, NULL, TEMPLATE_FAILED);
+	metrics_add(c->ours, query_slot(q), 1);
+	q->tally = c->tally;
+}
+
+void template_count_match(struct template_run *run)
+{
+	run->count = count(&run->zone->matches, run, NULL, TEMPLATE_FAILED);
+}
+
+void template_count_answer(const struct template_run *run)
+{
+	count_reply(run->q, run->count);
 }
 
 void template_count_failure(const struct template_run *run, const struct template_record *rec,
 			    enum template_failure what)
 {
-	count(&run->zone->failures, run, rec, what);
+	count_reply(run->q, count(&run->zone->failures, run, rec, what));
 }
 
 static void free_list(struct template_count *c)

@@ -175,7 +175,15 @@ static enum verdict finish(struct template_run *run)
 	/* The upper bits of an extended code travel in OPT; CoreDNS then sends nothing. */
 	if (rule->rcode > 0xf && !rule->has_ede && !q->req.opt.present)
 		return query_fail(q, DNS_RCODE_SERVFAIL, NULL);
+	template_count_answer(run);
 	return V_ANSWERED;
+}
+
+/* OP-40: words that people look for in the log. */
+static enum verdict failed(struct query *q, const char *why)
+{
+	const char *text = arena_printf(&q->arena, "template error: %s", why);
+	return query_fail(q, DNS_RCODE_SERVFAIL, text != NULL ? text : "template error");
 }
 
 /* Makes the records from run->at on. */
@@ -188,7 +196,7 @@ static enum verdict make_records(struct template_run *run)
 		const char *why = "out of query memory";
 		struct dns_rr *rr;
 		if (need_groups(run, rec) < 0 || template_record_make(run, rec, &rr, &why) < 0)
-			return query_fail(q, DNS_RCODE_SERVFAIL, why);
+			return failed(q, why);
 		dns_resp_link(&q->resp, rec->section, rr);
 		if (UNLIKELY(chased(q, rec, rr)) && chase(run, rr))
 			return V_WAIT;
@@ -200,8 +208,10 @@ static enum verdict answer(struct template_run *run)
 {
 	struct query *q = run->q;
 	template_count_match(run);
-	if (run->rule->rcode == DNS_RCODE_SERVFAIL)
+	if (run->rule->rcode == DNS_RCODE_SERVFAIL) {
+		template_count_answer(run);
 		return query_fail(q, DNS_RCODE_SERVFAIL, NULL);
+	}
 	query_reply(q);
 	q->resp.flags |= DNS_FLAG_AA;
 	q->resp.rcode = run->rule->rcode;

@@ -123,6 +123,7 @@ struct template_run {
 	struct query *q;
 	const struct template_rule *rule;
 	struct template_zone *zone;
+	const struct template_count *count; /* of this match */
 	size_t matcher;
 	struct slice name; /* {NULL, 0} until template_need_name */
 	const struct slice *group;
@@ -165,9 +166,11 @@ enum verdict template_serve(struct plugin_inst *self, struct query *q);
 enum verdict template_resume(struct plugin_inst *self, struct query *q);
 void template_worker_done(struct plugin_inst *self, struct worker *w);
 
-/* count.c: adds 1 to a series labelled by the run, and by the record that failed. */
+/* count.c: adds 1 to CoreDNS's series labelled by the run, and by the record that failed. Answers
+ * and failures are also counted in series of our own, which a cache that has them adds to. */
 enum template_failure { TEMPLATE_FAILED, TEMPLATE_BAD_RECORD };
-void template_count_match(const struct template_run *run);
+void template_count_match(struct template_run *run);
+void template_count_answer(const struct template_run *run);
 void template_count_failure(const struct template_run *run, const struct template_record *rec,
 			    enum template_failure what);
 void template_count_done(struct template_zone *zone);

@@ -255,13 +255,21 @@ static void counts_and_reports(void **state)
 			 "template=\"{{index .Match 7}}\",", "MX"),
 		  1 },
 	};
+#define OURS(name, type)                                                                      \
+	"fairlead_dns_template_" name "_total{class=\"IN\",server=\"dns://:53\",type=\"" type \
+	"\",view=\"\",zone=\"count.\"}"
+	assert_true(fake_metric(f, OURS("answers", "A")) == 3); /* T9 */
+	assert_true(fake_metric(f, OURS("errors", "TXT")) == 2);
+	assert_true(fake_metric(f, OURS("errors", "MX")) == 1);
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		if (fake_metric(f, want[i].line) != want[i].value)
 			fail_msg("%s is %g", want[i].line, fake_metric(f, want[i].line));
 	}
 	const char *log = fake_log(f);
-	assert_non_null(strstr(log, "[ERROR] plugin/errors: 2 a.count. TXT: dns: "));
-	assert_non_null(strstr(log, "[ERROR] plugin/errors: 2 a.count. MX: template: answer:1:"));
+	assert_non_null(
+		strstr(log, "[ERROR] plugin/errors: 2 a.count. TXT: template error: dns: "));
+	assert_non_null(strstr(log, "[ERROR] plugin/errors: 2 a.count. MX: template error: "
+				    "template: answer:1:"));
 	fake_free(f);
 }
 
