@@ -29,6 +29,7 @@ struct controller_flags {
 	const char *hook_listen, *hook_cert, *hook_key, *hook_secret, *hook_names,
 		*hook_registration;
 	const char *ca_life, *cert_life, *overlap, *look;
+	struct controller_options options;
 	bool no_election;
 };
 
@@ -105,6 +106,35 @@ static int parse_times(const struct controller_flags *f, struct elect_times *t, 
 	    parse_time("lease-retry", f->retry, &t->retry_ns, why, why_n) < 0)
 		return -1;
 	return elect_times_check(t, why, why_n);
+}
+
+static int check_platform(const char *name, char *why, size_t why_n)
+{
+	static const char *const known[] = { "auto", "kubernetes", "openshift", "microshift",
+					     "gardener" };
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (name == NULL || strcmp(name, known[i]) == 0)
+			return 0;
+	}
+	snprintf(why, why_n,
+		 "--platform is kubernetes, openshift, microshift, gardener or auto, not '%s'",
+		 name);
+	return -1;
+}
+
+static int check_gates(const char *text, char *why, size_t why_n)
+{
+	struct slice rest = slice_of(text);
+	while (rest.n != 0) {
+		struct slice value = slice_cut(&rest, ','), name = slice_cut(&value, '=');
+		if (slice_trim(name).n != 0 &&
+		    (slice_is(slice_trim(value), "true") || slice_is(slice_trim(value), "false")))
+			continue;
+		snprintf(why, why_n, "--feature-gates takes NAME=true or NAME=false, not '%.*s'",
+			 (int)MIN(name.n, 64u), name.p);
+		return -1;
+	}
+	return 0;
 }
 
 static int parse_seconds(const char *name, const char *text, uint64_t *ret, char *why, size_t why_n)
@@ -216,6 +246,7 @@ static int manage(const struct controller_flags *f, struct settings *s, struct k
 				   .no_election = f->no_election,
 				   .times = s->times,
 				   .listen = f->listen,
+				   .options = &f->options,
 				   .webhooks = s->hooks.listen != NULL ? &s->hooks : NULL };
 	s->hooks.client = client;
 	s->hooks.ns = ns;
@@ -310,6 +341,11 @@ int cmd_controller(int argc, char **argv)
 			   "an authority is trusted so long before and after its use; default 10m"),
 		FLAG_VALUE("webhook-look", &f.look, "TIME",
 			   "between two looks at files or Secret; default 10s"),
+		FLAG_VALUE(
+			"platform", &f.options.platform, "NAME",
+			"kubernetes, openshift, microshift, gardener or auto (look); default auto"),
+		FLAG_VALUE("feature-gates", &f.options.feature_gates, "NAME=true|false,...",
+			   "what is on or off, whatever the cluster says"),
 		FLAG_VALUE("log-format", &f.log_format, "FORMAT", "text or json; default text"),
 	};
 	char why[512] = "";
@@ -329,6 +365,8 @@ int cmd_controller(int argc, char **argv)
 		return usage("--log-format is text or json");
 	int status = EXIT_USAGE;
 	if (parse_times(&f, &s.times, why, sizeof(why)) < 0 ||
+	    check_platform(f.options.platform, why, sizeof(why)) < 0 ||
+	    check_gates(f.options.feature_gates, why, sizeof(why)) < 0 ||
 	    choose(f.controllers, &s.chosen, why, sizeof(why)) < 0 ||
 	    parse_hooks(&f, &s, why, sizeof(why)) < 0) {
 		usage(why);

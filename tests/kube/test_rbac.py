@@ -23,12 +23,12 @@ numbers = itertools.count()
 class Audited(cluster.Cluster):
     """A cluster with RBAC that writes down what was asked."""
 
-    def __init__(self):
-        super().__init__(users={TOKEN: (USER, ["system:serviceaccounts"])}, rbac=True)
+    def __init__(self, user=USER, token=TOKEN):
+        super().__init__(users={token: (user, ["system:serviceaccounts"])}, rbac=True)
         policy = os.path.join(self.dir, "audit.yaml")
         with open(policy, "w", encoding="utf-8") as f:
             json.dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
-                       "rules": [{"level": "Metadata", "users": [USER]}, {"level": "None"}]}, f)
+                       "rules": [{"level": "Metadata", "users": [user]}, {"level": "None"}]}, f)
         self.audit = os.path.join(self.dir, "audit.log")
         # A server that streams lists needs `watch` alone: others, `list` too.
         self.flags += ["--feature-gates=WatchList=false", f"--audit-policy-file={policy}", f"--audit-log-path={self.audit}"]

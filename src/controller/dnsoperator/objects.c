@@ -1,0 +1,183 @@
+/* ConfigMaps and status as trees. */
+#include "controller/dnsoperator/objects.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/mem.h"
+#include "net/addr.h"
+
+#define OWNING	"dns.operator.openshift.io/owning-dns"
+#define MANAGED "app.kubernetes.io/managed-by"
+
+static const char accepted_key[] = "accepted.json";
+
+char *dnsoperator_accepted_name(const struct dnsoperator_site *site)
+{
+	return xasprintf("%s-accepted", site->configmap);
+}
+
+static json_t *configmap(const char *ns, const char *name)
+{
+	return json_pack("{ss,ss,s{ss,ss,s{ss,ss}},s{}}", "apiVersion", "v1", "kind", "ConfigMap",
+			 "metadata", "name", name, "namespace", ns, "labels", MANAGED,
+			 DNSOPERATOR_MANAGER, OWNING, "default", "data");
+}
+
+static bool is_ours(const json_t *o)
+{
+	const char *by = api_label(o, MANAGED);
+	return by != NULL && strcmp(by, DNSOPERATOR_MANAGER) == 0;
+}
+
+/* The text that was there before us, NULL for none. */
+static const char *text_before(const json_t *now)
+{
+	const json_t *data = json_object_get(now, "data");
+	const char *kept = json_string_value(json_object_get(data, DNSOPERATOR_BEFORE));
+	if (kept != NULL || is_ours(now))
+		return kept;
+	return json_string_value(json_object_get(data, "Corefile"));
+}
+
+json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct dnsoperator_facts *f,
+				const json_t *dns, const json_t *now)
+{
+	const struct dnsoperator_site *site = &dnsoperator_sites[f->platform];
+	json_t *o = configmap(site->ns, site->configmap);
+	json_t *data = json_object_get(o, "data");
+	json_object_set_new(data, "Corefile", json_stringn(p->text.s, p->text.n));
+	if (f->platform == DNSOPERATOR_OPENSHIFT) {
+		/* As the original: it goes with the object. Elsewhere servers would lose theirs. */
+		json_object_set_new(json_object_get(o, "metadata"), "ownerReferences",
+				    json_pack("[{ss,ss,ss,ss,sb}]", "apiVersion", api_version(dns),
+					      "kind", api_kind(dns), "name", api_name(dns), "uid",
+					      api_uid(dns), "controller", 1));
+	} else if (text_before(now) != NULL) {
+		json_object_set_new(data, DNSOPERATOR_BEFORE, json_string(text_before(now)));
+	}
+	return o;
+}
+
+json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *p,
+				    const struct dnsoperator_facts *f)
+{
+	const struct dnsoperator_site *site = &dnsoperator_sites[f->platform];
+	CLEANUP(freep) char *name = dnsoperator_accepted_name(site);
+	char *text = json_dumps(p->accepted, JSON_COMPACT | JSON_SORT_KEYS);
+	json_t *o = configmap(site->ns, name);
+	json_object_set_new(json_object_get(o, "data"), accepted_key, json_string(text));
+	free(text);
+	return o;
+}
+
+json_t *dnsoperator_accepted_read(const json_t *o)
+{
+	const char *text =
+		json_string_value(json_object_get(json_object_get(o, "data"), accepted_key));
+	json_t *v = text != NULL ? json_loads(text, 0, NULL) : NULL;
+	if (json_is_object(v))
+		return v;
+	json_decref(v);
+	return NULL;
+}
+
+bool dnsoperator_object_has(const json_t *now, const json_t *wanted)
+{
+	const char *key;
+	json_t *v;
+	if (!json_is_object(wanted))
+		return json_equal(api_tree(now), api_tree(wanted)) != 0;
+	json_object_foreach (api_tree(wanted), key, v) {
+		if (!dnsoperator_object_has(json_object_get(now, key), v))
+			return false;
+	}
+	return json_is_object(now);
+}
+
+/* ---- status ---- */
+
+void dnsoperator_cluster_ip(const json_t *network, char *out, size_t n)
+{
+	enum { TENTH = 10 };
+	struct net_cidr c;
+	const char *text = api_get_string(network, "status.serviceNetwork[0]");
+	out[0] = '\0';
+	if (net_cidr_parse(slice_of(text), &c) < 0)
+		return;
+	unsigned carry = TENTH;
+	for (int i = c.family == AF_INET ? 3 : 15; i >= 0 && carry != 0; i--) {
+		carry += c.ip[i];
+		c.ip[i] = (uint8_t)carry;
+		carry >>= 8;
+	}
+	if (inet_ntop(c.family, c.ip, out, (socklen_t)n) == NULL)
+		out[0] = '\0';
+}
+
+static json_t *member(json_t *o, const char *name, json_t *(*make)(void))
+{
+	json_t *v = json_object_get(o, name);
+	if (v == NULL) {
+		v = make();
+		json_object_set_new(o, name, v);
+	}
+	return v;
+}
+
+static bool set_text(json_t *o, const char *name, const char *text)
+{
+	const char *now = json_string_value(json_object_get(o, name));
+	if (now != NULL && strcmp(now, text) == 0)
+		return false;
+	json_object_set_new(o, name, json_string(text));
+	return true;
+}
+
+/* Servers that were refused. The condition is made by this, and put right by this; what else may
+ * degrade the cluster's DNS is not looked at here. */
+static bool set_degraded(json_t *conditions, const struct dnsoperator_plan *p, uint64_t now)
+{
+	static const char ours[] = "InvalidServers: ";
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	const char *was = api_get_string(api_condition_find(conditions, "Degraded"), "message");
+	struct api_condition c = { .type = "Degraded",
+				   .status = API_TRUE,
+				   .reason = "DegradedConditions" };
+	if (p->servers.n == 0 && strncmp(was, ours, strlen(ours)) != 0)
+		return false;
+	strbuf_adds(&text, ours);
+	dnsoperator_problems_text(&p->servers, &text);
+	c.message = text.s;
+	if (p->servers.n == 0) {
+		c.status = API_FALSE;
+		c.reason = "AsExpected";
+		c.message = "The entries of spec.servers and spec.upstreamResolvers are accepted.";
+	}
+	return api_condition_set(conditions, &c, now);
+}
+
+bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
+			    const struct dnsoperator_facts *f, const char *cluster_ip,
+			    uint64_t now_wall_ns)
+{
+	json_t *status = member(dns, "status", json_object);
+	json_t *conditions = member(status, "conditions", json_array);
+	bool changed = set_text(status, "clusterDomain", dnsoperator_domain(f));
+	if (cluster_ip[0] != '\0' || json_object_get(status, "clusterIP") == NULL)
+		changed |= set_text(status, "clusterIP", cluster_ip);
+	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++) {
+		const struct dnsoperator_condition *c = &p->conditions[i];
+		/* the generation stands in the message: the real CRD drops observedGeneration */
+		changed |= api_condition_set(conditions,
+					     &(struct api_condition){ .type = c->type,
+								      .status = c->status,
+								      .reason = c->reason,
+								      .message = c->message },
+					     now_wall_ns);
+	}
+	changed |= set_degraded(conditions, p, now_wall_ns);
+	return changed;
+}

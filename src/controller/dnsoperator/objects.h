@@ -1,0 +1,35 @@
+/* The objects that carry a plan out: two ConfigMaps and the DNS object's status. Trees in, trees
+ * out; who reads and writes them is dnsoperator.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/tree.h"
+#include "base/compiler.h"
+#include "controller/dnsoperator/plan.h"
+
+#define DNSOPERATOR_MANAGER "fairlead-dnsoperator"
+#define DNSOPERATOR_BEFORE  "Corefile.before-fairlead"
+
+/* "dns-default-accepted": what a plan falls back to. It may be as large as the text, so it has an
+ * object of its own. */
+char *dnsoperator_accepted_name(const struct dnsoperator_site *site);
+
+/* What is to be applied as the ConfigMap with the text. `now` is what is there, NULL for nothing:
+ * elsewhere than on OpenShift a Corefile that is not ours is kept under another key. */
+json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct dnsoperator_facts *f,
+				const json_t *dns, const json_t *now);
+json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *p,
+				    const struct dnsoperator_facts *f);
+/* The tree in it; a new reference, NULL when there is none. */
+json_t *dnsoperator_accepted_read(const json_t *configmap);
+/* Has the object all that is wanted? */
+bool dnsoperator_object_has(const json_t *now, const json_t *wanted);
+
+/* Brings the status of the DNS object up to date; true when something besides times changed. */
+bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
+			    const struct dnsoperator_facts *f, const char *cluster_ip,
+			    uint64_t now_wall_ns);
+/* The address of the cluster's DNS: the tenth of the first service network; "" without one. */
+void dnsoperator_cluster_ip(const json_t *network, char *out, size_t n);

@@ -1,0 +1,375 @@
+"""`fairlead controller --controllers dnsoperator` against a real API server and against the embedded one: the seed's life
+of templates, from the DNS object to the ConfigMap and back to its conditions."""
+import copy
+import json
+import os
+import ssl
+import urllib.error
+import urllib.request
+
+import pytest
+
+import crdlib
+from controllerlib import Controller, until
+from embeddedlib import Embedded
+from lib import cluster
+
+DNS = "/apis/operator.openshift.io/v1/dnses"
+CRD = "dnses.operator.openshift.io"
+KUBEADM = """.:53 {
+    errors
+    health {
+       lameduck 5s
+    }
+    ready
+    kubernetes k8s.example.org in-addr.arpa ip6.arpa {
+       pods insecure
+       fallthrough in-addr.arpa ip6.arpa
+       ttl 30
+    }
+    prometheus :9153
+    forward . /etc/resolv.conf
+    cache 30
+    loop
+    reload
+    loadbalance
+}
+"""
+FILTER = {"name": "filter-aaaa", "zones": ["."], "action": {"returnEmpty": {}}}
+LEGACY = {"name": "legacy", "zones": ["legacy.example.com"],
+          "action": {"generateResponse": {"answerTemplate": "{{ .Name }} 3600 IN AAAA 2001:db8::100"}}}
+SERVER = {"name": "foo", "zones": ["foo.com"], "forwardPlugin": {"upstreams": ["192.0.2.1"]}}
+
+
+class Place:
+    """An API server with the DNS kind, and what a test does with it."""
+
+    def __init__(self, url, ca, token, controller_token):
+        self.url, self.ca, self.token, self.controller_token = url, ca, token, controller_token
+
+    def call(self, method, path, body=None, content_type="application/json"):
+        data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {
+            "Authorization": f"Bearer {self.token}", "Content-Type": content_type}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=30, context=ssl.create_default_context(cafile=self.ca)) as reply:
+                return reply.status, json.loads(reply.read())
+        except urllib.error.HTTPError as e:
+            return e.code, json.loads(e.read())
+
+    def done(self, method, path, body=None, content_type="application/json"):
+        status, reply = self.call(method, path, body, content_type)
+        assert status < 300, (method, path, status, reply)
+        return reply
+
+    def kubeconfig(self, folder):
+        path = os.path.join(folder, "kubeconfig")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                       "clusters": [{"name": "c", "cluster": {"server": self.url, "certificate-authority": self.ca}}],
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c", "namespace": "default"}}],
+                       "users": [{"name": "c", "user": {"token": self.controller_token}}]}, f)
+        return path
+
+    def namespace(self, name):
+        status, reply = self.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        assert status in (201, 409), reply
+
+    def configmap(self, ns, name):
+        status, reply = self.call("GET", f"/api/v1/namespaces/{ns}/configmaps/{name}")
+        return reply if status == 200 else None
+
+    def text(self, ns="kube-system", name="coredns"):
+        o = self.configmap(ns, name)
+        return o["data"].get("Corefile", "") if o else ""
+
+    def dns(self, spec, annotations=None):
+        """Replaces the spec; the object's generation."""
+        status, now = self.call("GET", f"{DNS}/default")
+        meta = {"name": "default", "annotations": annotations or {}}
+        if status == 404:
+            return self.done("POST", DNS, {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": meta,
+                                           "spec": spec})["metadata"]["generation"]
+        meta["resourceVersion"] = now["metadata"]["resourceVersion"]
+        return self.done("PUT", f"{DNS}/default", {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": meta,
+                                                   "spec": spec})["metadata"]["generation"]
+
+    def conditions(self):
+        status = self.done("GET", f"{DNS}/default").get("status", {})
+        return {c["type"]: c for c in status.get("conditions", [])}
+
+    def says(self, condition, want):
+        """Waits for "STATUS REASON"; the message."""
+        def so():
+            c = self.conditions().get(condition)
+            return c if c and f"{c['status']} {c['reason']}" == want else None
+        return until(so)["message"]
+
+    def clean(self):
+        """As if nothing had been there."""
+        self.call("DELETE", f"{DNS}/default")
+        for ns, name in (("kube-system", "coredns"), ("openshift-dns", "dns-default")):
+            for n in (name, f"{name}-accepted"):
+                self.call("DELETE", f"/api/v1/namespaces/{ns}/configmaps/{n}")
+        until(lambda: self.call("GET", f"{DNS}/default")[0] == 404)
+
+
+@pytest.fixture(scope="module", params=["real", "embedded"])
+def server(request):
+    if request.param == "embedded":
+        with Embedded() as e:
+            p = Place(e.url, e.ca, e.user, e.system)
+            p.namespace("kube-system")
+            yield p
+        return
+    with cluster.Cluster() as c:
+        p = Place(c.url, c.ca, cluster.ADMIN, cluster.ADMIN)
+        for place, text in crdlib.documents(crdlib.CRDS):
+            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
+                crd = p.done("POST", crdlib.CRD_PATH, text.encode(), "application/yaml")
+                crdlib.serves(c, crdlib.established(c, crd["metadata"]["name"]))
+        yield p
+
+
+@pytest.fixture
+def place(server):
+    server.clean()
+    server.namespace("openshift-dns")
+    server.done("POST", "/api/v1/namespaces/kube-system/configmaps", {
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "coredns"}, "data": {"Corefile": KUBEADM}})
+    yield server
+
+
+@pytest.fixture
+def run(place, tmp_path):
+    """Starts the controller; what was started is stopped."""
+    started = []
+
+    def start(*args):
+        p = Controller(place.kubeconfig(str(tmp_path)), "--no-election", *args, controllers="dnsoperator")
+        started.append(p)
+        return p
+    yield start
+    for p in started:
+        p.stop()
+
+
+def test_life_of_templates(place, run):
+    """OP-18, OP-27, OP-37; the domain of the file that was there, and that file, are kept."""
+    run()
+    place.dns({"templates": [LEGACY]})
+    until(lambda: "template IN AAAA legacy.example.com {" in place.text())
+    o = place.configmap("kube-system", "coredns")
+    assert o["data"]["Corefile.before-fairlead"] == KUBEADM
+    assert "kubernetes k8s.example.org in-addr.arpa ip6.arpa {" in place.text()
+    assert "generation 1 " in place.says("TemplateConfigurationValid", "True AsExpected")
+    place.says("AAAAFilterDualStackWarning", "False NoCoveringTemplate")
+    # nobody has asked the servers: that is told, and not that all is well
+    place.says("TemplateConfigurationApplied", "Unknown NoInstances")
+    status = place.done("GET", f"{DNS}/default")["status"]
+    assert status["clusterDomain"] == "k8s.example.org"
+
+    changed = copy.deepcopy(LEGACY)
+    changed["action"]["generateResponse"]["answerTemplate"] = "{{ .Name }} 60 IN AAAA 2001:db8::200"
+    place.dns({"templates": [changed], "servers": [SERVER]})
+    until(lambda: place.text().count("60 IN AAAA 2001:db8::200") == 2)
+    place.done("PATCH", f"{DNS}/default", [{"op": "remove", "path": "/spec/templates"}], "application/json-patch+json")
+    until(lambda: "template" not in place.text())
+    assert "foo.com:53 {" in place.text()
+    place.says("TemplateConfigurationValid", "True NoTemplates")
+    assert place.configmap("kube-system", "coredns")["data"]["Corefile.before-fairlead"] == KUBEADM
+
+
+def test_refused_templates_leave_the_last(place, run):
+    """OP-13, OP-16, OP-17, T16: the last accepted set stays in force, the rest of the object is reconciled; a restart
+    does not forget it."""
+    p = run()
+    place.dns({"templates": [LEGACY]})
+    place.says("TemplateConfigurationValid", "True AsExpected")
+    bad = {"name": "hijack", "zones": ["svc.k8s.example.org"], "action": {"returnEmpty": {}}}
+    place.dns({"templates": [bad], "logLevel": "Trace"})
+    message = place.says("TemplateConfigurationValid", "False ReservedZone")
+    assert message.startswith('Template hijack: spec.templates[0].zones[0]: "svc.k8s.example.org" is of the cluster')
+    assert "generation 1 stay in force" in message
+    place.says("TemplateConfigurationApplied", "False InvalidTemplates")
+    until(lambda: "class all" in place.text())
+    assert "legacy.example.com" in place.text()
+    p.kill()
+    run()
+    place.dns({"templates": [bad], "logLevel": "Debug"})
+    until(lambda: "class denial error" in place.text())
+    assert "legacy.example.com" in place.text()
+    events = until(lambda: [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+                            if e.get("reason") == "ReservedZone"])
+    assert "hijack" in events[0]["note"]
+
+
+def test_refused_servers_leave_the_last(place, run):
+    """1.5: a zone twice would make servers refuse the whole file; templates go on."""
+    run()
+    place.dns({"servers": [SERVER]})
+    until(lambda: "foo.com:53 {" in place.text())
+    place.dns({"servers": [SERVER, {**SERVER, "zones": ["FOO.com."]}], "templates": [LEGACY]})
+    message = place.says("Degraded", "True DegradedConditions")
+    assert message.startswith("InvalidServers: spec.servers[1].zones[0]")
+    until(lambda: "legacy.example.com" in place.text())
+    assert place.text().count("foo.com:53 {") == 1
+    place.dns({"servers": [SERVER], "templates": [LEGACY]})
+    place.says("Degraded", "False AsExpected")
+
+
+def test_settled_means_silent(place, run):
+    """A settled operator writes nothing, however often it looks; what others change is put right."""
+    p = run()
+    place.dns({"templates": [FILTER], "servers": [SERVER]})
+    place.says("TemplateConfigurationValid", "True AsExpected")
+    until(lambda: "template IN AAAA . {" in place.text())
+
+    def versions():
+        objects = [place.configmap("kube-system", n) for n in ("coredns", "coredns-accepted")]
+        return [o["metadata"]["resourceVersion"] for o in objects + [place.done("GET", f"{DNS}/default")]]
+
+    def looks():
+        text = p.get("/metrics")[1]
+        return sum(float(line.split()[-1]) for line in text.splitlines()
+                   if line.startswith("fairlead_controller_reconciles_total"))
+    before = versions()
+    for i in range(5):  # the object changes, and nothing that the operator cares for
+        seen = looks()
+        place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"n": str(i)}}}, "application/merge-patch+json")
+        until(lambda: looks() > seen)
+    assert versions()[:2] == before[:2]
+    conditions = place.conditions()
+    place.done("PATCH", "/api/v1/namespaces/kube-system/configmaps/coredns", {"data": {"Corefile": "."}},
+               "application/merge-patch+json")
+    place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"n": "again"}}}, "application/merge-patch+json")
+    until(lambda: "template IN AAAA . {" in place.text())
+    assert place.conditions() == conditions
+
+
+def test_killed_at_any_time(place, run):
+    """kill -9 while it works, then the object as it was last: the same end."""
+    for i in range(12):
+        p = run()
+        place.dns({"templates": [{**LEGACY, "zones": [f"z{i}.example"]}], "logLevel": ["Normal", "Trace"][i % 2]})
+        if i % 3:
+            until(lambda: f"z{i}.example" in place.text() or i % 3 == 1)
+        p.kill()
+    run()
+    until(lambda: "z11.example" in place.text() and "class all" in place.text())
+    until(lambda: "accepted" in place.conditions().get("TemplateConfigurationValid", {}).get("message", ""))
+    accepted = json.loads(place.configmap("kube-system", "coredns-accepted")["data"]["accepted.json"])
+    assert accepted["templates"][0]["zones"] == ["z11.example"]
+
+
+def test_unmanaged(place, run):
+    """managementState Unmanaged: nothing is written but the status."""
+    run()
+    place.dns({"templates": [LEGACY], "managementState": "Unmanaged"})
+    place.says("TemplateConfigurationApplied", "Unknown Unmanaged")
+    assert place.text() == KUBEADM
+    place.dns({"templates": [LEGACY], "managementState": "Managed"})
+    until(lambda: "legacy.example.com" in place.text())
+
+
+def test_gate(place, run):
+    """OP-35, T18: off by flag, templates are ignored and that is told; on again, they are back."""
+    p = run("--feature-gates", "DNSTemplatePlugin=false")
+    place.dns({"templates": [LEGACY]})
+    place.says("TemplateConfigurationValid", "Unknown FeatureGateDisabled")
+    until(lambda: "loadbalance" in place.text() and "template" not in place.text())
+    p.stop()
+    run()
+    until(lambda: "legacy.example.com" in place.text())
+    place.says("TemplateConfigurationValid", "True AsExpected")
+
+
+def test_openshift(place, run):
+    """Objects, names and the gate of OpenShift; families from Network (OP-28…OP-31, T7)."""
+    network = "/apis/config.openshift.io/v1/networks"
+    gates = "/apis/config.openshift.io/v1/featuregates"
+    place.done("POST", network, {"apiVersion": "config.openshift.io/v1", "kind": "Network", "metadata": {"name": "cluster"},
+                                 "spec": {"clusterNetwork": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
+                                          "serviceNetwork": ["172.30.0.0/16"]}})
+    try:
+        run()
+        place.dns({"templates": [FILTER]})
+        place.says("TemplateConfigurationValid", "Unknown FeatureGateDisabled")
+        until(lambda: ".:5353 {" in place.text("openshift-dns", "dns-default"))
+        assert "template" not in place.text("openshift-dns", "dns-default")
+        place.done("POST", gates, {"apiVersion": "config.openshift.io/v1", "kind": "FeatureGate", "metadata": {"name": "cluster"},
+                                   "spec": {"featureSet": "CustomNoUpgrade", "customNoUpgrade": {"enabled": ["DNSTemplatePlugin"]}}})
+        until(lambda: "template IN AAAA . {" in place.text("openshift-dns", "dns-default"))
+        place.says("AAAAFilterDualStackWarning", "False NotDualStack")
+        place.done("PATCH", f"{network}/cluster", {"spec": {"serviceNetwork": ["172.30.0.0/16", "fd02::/112"]}},
+                   "application/merge-patch+json")
+        assert "specific zones" in place.says("AAAAFilterDualStackWarning", "True DualStackCluster")
+        o = place.configmap("openshift-dns", "dns-default")
+        assert o["metadata"]["labels"]["dns.operator.openshift.io/owning-dns"] == "default"
+        assert o["metadata"]["ownerReferences"][0]["kind"] == "DNS"
+        assert place.text() == KUBEADM
+        place.done("DELETE", f"{network}/cluster")
+    finally:
+        place.call("DELETE", f"{network}/cluster")
+        place.call("DELETE", f"{gates}/cluster")
+
+
+# The embedded API has no Deployments, and its CRDs are its own.
+REAL = pytest.mark.parametrize("server", ["real"], indirect=True)
+
+
+@REAL
+def test_not_beside_the_original(place, run):
+    """Design 8b: nothing is written while OpenShift's operator runs, and how to take over is told."""
+    place.namespace("openshift-dns-operator")
+    path = "/apis/apps/v1/namespaces/openshift-dns-operator/deployments"
+    labels = {"name": "dns-operator"}
+    place.done("POST", path, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "dns-operator"}, "spec": {
+        "replicas": 1, "selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
+    try:
+        run("--platform", "openshift")
+        place.dns({"servers": [SERVER]})
+        events = until(lambda: [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+                                if e.get("reason") == "OriginalOperatorRuns"])
+        assert "spec.overrides" in events[0]["note"]
+        assert place.configmap("openshift-dns", "dns-default") is None and not place.conditions()
+        place.done("PATCH", f"{path}/dns-operator", {"spec": {"replicas": 0}}, "application/merge-patch+json")
+        # a change that means nothing, for another look
+        place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"a": "b"}}}, "application/merge-patch+json")
+        until(lambda: "foo.com:5353 {" in place.text("openshift-dns", "dns-default"))
+    finally:
+        place.call("DELETE", f"{path}/dns-operator")
+
+
+@REAL
+def test_crd_without_templates(place, run):
+    """Issue 8: where the CRD drops the field, the annotation is read, with the same checks and paths."""
+    at = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/templates"
+    crd = place.done("GET", f"{crdlib.CRD_PATH}/{CRD}")
+    field = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["templates"]
+    place.done("PATCH", f"{crdlib.CRD_PATH}/{CRD}", [{"op": "remove", "path": at}], "application/json-patch+json")
+    try:
+        until(lambda: "templates" not in place.done(
+            "POST", f"{DNS}?dryRun=All", {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": {"name": "x"},
+                                          "spec": {"templates": [LEGACY]}})["spec"])
+        run()
+        place.dns({"templates": [LEGACY]})
+        assert "annotation dns.fairlead.dev/templates" in place.says("TemplateConfigurationValid", "Unknown FieldPruned")
+        place.dns({}, {"dns.fairlead.dev/templates": json.dumps([LEGACY])})
+        until(lambda: "legacy.example.com" in place.text())
+        place.says("TemplateConfigurationValid", "True AsExpected")
+        place.dns({}, {"dns.fairlead.dev/templates": json.dumps([{**LEGACY, "zones": ["a_b"]}])})
+        assert "spec.templates[0].zones[0]" in place.says("TemplateConfigurationValid", "False InvalidZone")
+        assert "legacy.example.com" in place.text()
+    finally:
+        place.done("PATCH", f"{crdlib.CRD_PATH}/{CRD}", [{"op": "add", "path": at, "value": field}],
+                   "application/json-patch+json")
+
+
+def test_usage(tmp_path):
+    for args, want in ((["--platform", "mainframe"], "--platform is"), (["--feature-gates", "A"], "--feature-gates takes")):
+        p = Controller(str(tmp_path / "none"), *args, controllers="dnsoperator")
+        assert p.process.wait(20) == 64
+        p.reader.join(5)
+        assert want in p.text()

@@ -1,0 +1,97 @@
+"""The shipped role of `dnsoperator`: with it nothing is refused, and without any one verb something is."""
+import copy
+
+import pytest
+
+import crdlib
+from controllerlib import namespace, objects, start, until
+from test_rbac import PATHS, RBAC, Audited
+
+NAME = "fairlead-dnsoperator"
+TOKEN = "dnsoperator-token"
+DNS = "/apis/operator.openshift.io/v1/dnses"
+MAPS = "/api/v1/namespaces/openshift-dns/configmaps"
+FILTER = {"name": "a", "zones": ["example.com"], "action": {"returnEmpty": {}}}
+
+
+@pytest.fixture(scope="module")
+def c():
+    with Audited(f"system:serviceaccount:fairlead:{NAME}", TOKEN) as one:
+        for ns in ("fairlead", "openshift-dns"):
+            namespace(one, ns)
+        for _, text in crdlib.documents(crdlib.CRDS):
+            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
+                status, crd = crdlib.create(one, crdlib.CRD_PATH, text)
+                assert status == 201, crd
+                crdlib.serves(one, crdlib.established(one, crd["metadata"]["name"]))
+        for o in objects(one, "deploy/rbac/dnsoperator.yaml"):
+            if o["kind"] in PATHS:
+                status, body = one.call("POST", RBAC + PATHS[o["kind"]], o)
+                assert status == 201, body
+        yield one
+
+
+def text(c):
+    status, o = c.call("GET", f"{MAPS}/dns-default")
+    return o["data"]["Corefile"] if status == 200 else ""
+
+
+def scenario(c, enough):
+    """All that the operator does, until enough() says so."""
+    def step(done):
+        until(lambda: enough() or done(), 25)
+        return enough()
+
+    def spec(**fields):
+        status, reply = c.call("PATCH", f"{DNS}/default", {"spec": fields}, content_type="application/merge-patch+json")
+        assert status == 200, reply
+
+    c.call("DELETE", f"/apis/coordination.k8s.io/v1/namespaces/fairlead/leases/{NAME}")
+    c.call("DELETE", f"{DNS}/default")
+    for name in ("dns-default", "dns-default-accepted"):
+        c.call("DELETE", f"{MAPS}/{name}")
+    c.call("DELETE", "/apis/events.k8s.io/v1/namespaces/default/events")
+    status, body = c.call("POST", DNS, {"apiVersion": "operator.openshift.io/v1", "kind": "DNS",
+                                        "metadata": {"name": "default"}, "spec": {"templates": [FILTER]}})
+    assert status == 201, body
+    p = start(c.kubeconfig(TOKEN, "fairlead"), "--platform", "openshift", "--feature-gates", "DNSTemplatePlugin=true",
+              "--lease-retry", "300ms", controllers="dnsoperator")
+    try:
+        if step(lambda: "template IN AAAA example.com" in text(c)):
+            return
+        for level, word in (("Trace", "class all"), ("Debug", "class denial error"), ("Trace", "class all")):
+            spec(logLevel=level)
+            if step(lambda: word in text(c)):  # pylint: disable=cell-var-from-loop
+                return
+        step(lambda: any(e.get("series") for e in c.call("GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]["items"]))
+    finally:
+        p.process.terminate()
+        p.process.wait(20)
+
+
+def test_nothing_is_refused(c):
+    since = c.size()
+    scenario(c, lambda: False)
+    assert c.refused(since) == []
+    assert c.size() > since, "nothing was written down: the test cannot fail"
+
+
+@pytest.mark.parametrize("kind", ["Role", "ClusterRole"])
+def test_every_verb_is_needed(c, kind):
+    path = f"{RBAC}{PATHS[kind]}/{NAME}"
+    role = c.call("GET", path)[1]
+    role["metadata"].pop("resourceVersion")
+    role["metadata"].pop("managedFields", None)
+    for i, rule in enumerate(role["rules"]):
+        for resource in rule["resources"]:
+            for verb in rule["verbs"]:
+                less = copy.deepcopy(role)
+                less["rules"][i]["resources"] = [r for r in rule["resources"] if r != resource]
+                less["rules"].append({**rule, "resources": [resource], "verbs": [v for v in rule["verbs"] if v != verb]})
+                less["rules"] = [r for r in less["rules"] if r["verbs"] and r["resources"]]
+                assert c.call("PUT", path, less)[0] == 200
+                since = c.size()
+                scenario(c, lambda: c.refused(since))  # pylint: disable=cell-var-from-loop
+                refused = c.refused(since)
+                assert any(r == resource.split("/")[0] for _, r, _ in refused), f"{verb} of {resource}: {refused}"
+    assert c.call("PUT", path, role)[0] == 200
