@@ -19,6 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/embedded.h"
 #include "cmd/flags.h"
+#include "cmd/upcontrol.h"
 #include "confsource/confsource.h"
 #include "dns/resolvconf.h"
 #include "net/addr.h"
@@ -36,8 +37,10 @@ struct up {
 	union net_addr dns_addr;
 	struct apiserver_server *server;
 	struct confsource *file; /* --conf */
-	struct strbuf corefile;	 /* else this */
-	char *note;		 /* path of what `fairlead status` reads */
+	struct strbuf corefile;	 /* else this, until the controllers have another */
+	struct upcontrol *control;
+	char *note; /* path of what `fairlead status` reads */
+	char *bind;
 };
 
 /* ---- the DNS server's configuration ---- */
@@ -89,9 +92,26 @@ static int load_text(void *ctx, struct strbuf *out, char *why, size_t why_n)
 	struct up *u = ctx;
 	if (u->file != NULL)
 		return confsource_load(u->file, out, why, why_n);
+	if (upcontrol_text(u->control, out))
+		return 0;
 	strbuf_reset(out);
 	strbuf_add_slice(out, strbuf_slice(&u->corefile));
 	return 0;
+}
+
+/* The DNS operator, for a server that has no configuration of its own. */
+static int start_control(struct up *u)
+{
+	char ip[NET_ADDR_TEXT_MAX], err[512] = "";
+	net_addr_ip_str(&u->dns_addr, ip);
+	struct controller_machine m = { .port = net_addr_port(&u->dns_addr),
+					.bind = u->bind = xstrdup(ip),
+					.kubeconfig = apiserver_server_system_kubeconfig(u->server),
+					.no_resolvers = !has_nameservers() };
+	if (upcontrol_start(&m, &u->control, err, sizeof(err)) == 0)
+		return 0;
+	fprintf(stderr, "fairlead up: %s\n", err);
+	return -1;
 }
 
 /* ---- what `fairlead status` reads ---- */
@@ -149,8 +169,12 @@ static int run_dns(struct up *u)
 		u->file = confsource_new(u->conf, net_addr_port(&u->dns_addr));
 	else
 		write_corefile(u);
+	if (u->conf == NULL && start_control(u) < 0)
+		return EXIT_FAILED;
 	int status = control_run(&o);
 	unlink(u->note);
+	upcontrol_stop(u->control);
+	free(u->bind);
 	confsource_free(u->file);
 	return status;
 }

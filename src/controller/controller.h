@@ -26,8 +26,19 @@ struct lease;
 
 enum { CONTROLLER_WATCHES_MAX = 8, CONTROLLER_WORKERS_MAX = 16 };
 
+/* `fairlead up`: the DNS server of this process, instead of others that read a ConfigMap. */
+struct controller_machine {
+	uint16_t port;
+	const char *bind, *kubeconfig; /* where it listens, and whence it learns of Services */
+	bool no_resolvers;	       /* nobody in /etc/resolv.conf to forward to */
+	/* What it is to run from now on; NULL: what it began with. Any thread. */
+	void (*publish)(void *ctx, const char *corefile);
+	void *ctx;
+};
+
 /* What the command line says to controllers; members may be NULL. */
 struct controller_options {
+	const struct controller_machine *machine; /* NULL: a cluster */
 	const char *platform;	   /* "kubernetes", "openshift", ...; NULL, "auto": look */
 	const char *feature_gates; /* "NAME=true|false,..." */
 };

@@ -13,6 +13,7 @@ import pytest
 
 from helpers import eventually, needs_root
 from lib import client, server, wire
+from lib.upstream import Upstream
 
 WAIT_SECONDS = 30
 
@@ -309,3 +310,65 @@ def test_api_alone(start):
 def test_bad_usage(arguments, said):
     done = subprocess.run([server.fairlead_program(), *arguments], capture_output=True, text=True, timeout=30)
     assert done.returncode == 64 and said in done.stderr
+
+
+DNS_OBJECT = """apiVersion: operator.openshift.io/v1
+kind: DNS
+metadata:
+  name: default
+spec:
+  servers:
+  - name: stub
+    zones: [stub.test]
+    forwardPlugin:
+      upstreams: ["127.0.0.1:{port}"]
+  templates: {templates}
+"""
+TEMPLATE = '[{name: t, zones: [%s], action: {generateResponse: {answerTemplate: "{{ .Name }} 60 IN AAAA 2001:db8::5"}}}]'
+
+
+def test_dns_object_configures_the_server(start):
+    """Issue 8: the DNS operator runs in `up`; port and address follow --dns, and what changes is served."""
+    with Upstream("* A\n    answer {name} 60 IN A 192.0.2.9\n* AAAA\n    answer {name} 60 IN AAAA 2001:db8::9\n") as up:
+        u = start()
+
+        def asked(name, rtype="AAAA"):
+            reply = client.udp_ask(u.dns, wire.query(name, rtype, ident=7))
+            return [wire.record_text(r).split()[-1] for r in wire.parse(reply).answer] if reply else None
+
+        def apply(templates):
+            run(u, "apply", "-f", "-", text=DNS_OBJECT.format(port=up.port, templates=templates))
+
+        web = addresses(u, "kubernetes.default.svc.cluster.local")
+        assert web
+        apply("[]")
+        eventually(lambda: asked("a.stub.test", "A") == ["192.0.2.9"])
+        assert asked("a.stub.test") == ["2001:db8::9"]
+        apply(TEMPLATE % "b.stub.test")
+        eventually(lambda: asked("b.stub.test") == ["2001:db8::5"])
+        assert asked("x.stub.test") == ["2001:db8::9"]
+        # refused: what was accepted is still served, and the object says why
+        apply(TEMPLATE % "svc.cluster.local")
+        eventually(lambda: "ReservedZone" in run(u, "get", "dnses", "default", "-o", "yaml"))
+        assert asked("c.b.stub.test") == ["2001:db8::5"]
+        assert addresses(u, "kubernetes.default.svc.cluster.local") == web
+        apply('[{name: t, zones: ["."], action: {returnEmpty: {}}}]')
+        eventually(lambda: asked("y.stub.test") == [])
+        assert addresses(u, "kubernetes.default.svc.cluster.local") == web
+        assert f".:{u.dns} {{" in run(u, "get", "configmaps", "dns-default", "-n", "openshift-dns", "-o", "yaml")
+        # without the object the server has its own configuration again
+        run(u, "delete", "dnses", "default")
+        eventually(lambda: not asked("z.stub.test", "A"))
+        assert addresses(u, "kubernetes.default.svc.cluster.local") == web
+
+
+def test_dns_object_outlives_the_program(start):
+    """What was accepted is served after a restart, also when the object has been refused since."""
+    u = start()
+    for zone, reason in (("kept.test", "AsExpected"), ("cluster.local", "ReservedZone")):
+        run(u, "apply", "-f", "-", text=DNS_OBJECT.format(port=53, templates=TEMPLATE % zone))
+        eventually(lambda: reason in run(u, "get", "dnses", "default", "-o", "yaml"))  # pylint: disable=cell-var-from-loop
+    assert u.stop() == 0
+    again = start()
+    eventually(lambda: [wire.record_text(r).split()[-1] for r in wire.parse(
+        client.udp_ask(again.dns, wire.query("kept.test", "AAAA", ident=8))).answer] == ["2001:db8::5"])

@@ -121,8 +121,15 @@ static const char *option(const char *text)
 	return text != NULL ? text : "";
 }
 
+static const struct controller_machine *machine_of(const struct controller_ctx *c)
+{
+	return c->options != NULL ? c->options->machine : NULL;
+}
+
 static enum dnsoperator_platform platform_of(const struct controller_ctx *c, const json_t *network)
 {
+	if (machine_of(c) != NULL)
+		return DNSOPERATOR_MACHINE;
 	int told =
 		dnsoperator_platform_find(option(c->options != NULL ? c->options->platform : NULL));
 	if (told >= 0)
@@ -147,6 +154,12 @@ static void learn(struct look *l)
 				      gate, "");
 	f->keeps = dnsoperator_keeps_of(crd);
 	f->domain = l->domain;
+	if (machine_of(c) != NULL) {
+		f->port = machine_of(c)->port;
+		f->bind = machine_of(c)->bind;
+		f->kubeconfig = machine_of(c)->kubeconfig;
+		f->no_resolvers = machine_of(c)->no_resolvers;
+	}
 	dnsoperator_cluster_ip(network, l->cluster_ip, sizeof(l->cluster_ip));
 	atomic_store(&s->seen, families_mask(&f->families));
 	json_decref(network);
@@ -243,10 +256,30 @@ static int write_object(struct look *l, const json_t *now, json_t *wanted)
 	return r;
 }
 
+/* In a cluster the namespace is there, with the servers; on one machine it is ours to make. */
+static int make_namespace(struct look *l)
+{
+	const struct dnsoperator_site *site = &dnsoperator_sites[l->facts.platform];
+	struct kube_ref ref = { .kind = api_kind_find("", "Namespace"), .name = site->ns };
+	struct kube_status st = { 0 };
+	if (machine_of(l->c) == NULL || l->text != NULL)
+		return 0;
+	json_t *o = json_pack("{ss,ss,s{ss}}", "apiVersion", "v1", "kind", "Namespace", "metadata",
+			      "name", site->ns);
+	int r = kube_apply(l->c->conn, &ref, NULL, DNSOPERATOR_MANAGER, o, NULL, &st);
+	if (r < 0)
+		r = failed(l->c, r, "namespace", &st);
+	kube_status_done(&st);
+	json_decref(o);
+	return r;
+}
+
 static int write_configmaps(struct look *l)
 {
 	const json_t *dns = kube_tree_of(l->dns);
-	int r = write_object(l, l->accepted, dnsoperator_accepted_object(&l->plan, &l->facts));
+	int r = make_namespace(l);
+	if (r >= 0)
+		r = write_object(l, l->accepted, dnsoperator_accepted_object(&l->plan, &l->facts));
 	if (r < 0)
 		return r;
 	r = write_object(l, l->text, dnsoperator_text_object(&l->plan, &l->facts, dns, l->text));
@@ -257,6 +290,8 @@ static int write_configmaps(struct look *l)
 			 (long long)api_generation(dns), site->ns, site->configmap);
 		tell(l, false, "CorefileWritten", "Write", text);
 	}
+	if (r >= 0 && machine_of(l->c) != NULL)
+		machine_of(l->c)->publish(machine_of(l->c)->ctx, l->plan.text.s);
 	return r;
 }
 
@@ -353,6 +388,8 @@ static int reconcile(struct controller_ctx *c, const char *key)
 	if (l.dns != NULL && !api_is_deleting(kube_tree_of(l.dns))) {
 		r = act(&l);
 		c->again_ns = AGAIN_S * NS_PER_S;
+	} else if (machine_of(c) != NULL) {
+		machine_of(c)->publish(machine_of(c)->ctx, NULL);
 	}
 	kube_obj_unref(l.dns);
 	json_decref(l.text);

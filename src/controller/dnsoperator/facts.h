@@ -21,7 +21,7 @@ enum { DNSOPERATOR_PLATFORM_COUNT = DNSOPERATOR_MACHINE + 1 };
 /* Where the configuration goes and how servers listen there. */
 struct dnsoperator_site {
 	const char *name;	    /* "openshift" */
-	const char *ns, *configmap; /* of the ConfigMap; "" on one machine */
+	const char *ns, *configmap; /* of the ConfigMap */
 	uint16_t port;		    /* 0: that of --dns */
 	const char *prometheus;	    /* address of the metrics; "": none */
 	const char *lameduck;	    /* of health; "": neither health nor ready */
