@@ -152,6 +152,10 @@ static void started(void *ctx)
 
 static int run_dns(struct up *u)
 {
+	if (u->conf != NULL)
+		u->file = confsource_new(u->conf, net_addr_port(&u->dns_addr));
+	else
+		write_corefile(u);
 	struct control_opts o = {
 		.src = { .ctx = u,
 			 .name = u->conf != NULL ? u->conf : "<up>",
@@ -165,10 +169,6 @@ static int run_dns(struct up *u)
 		.started = started,
 		.started_ctx = u,
 	};
-	if (u->conf != NULL)
-		u->file = confsource_new(u->conf, net_addr_port(&u->dns_addr));
-	else
-		write_corefile(u);
 	if (u->conf == NULL && start_control(u) < 0)
 		return EXIT_FAILED;
 	int status = control_run(&o);
