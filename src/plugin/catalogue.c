@@ -57,7 +57,7 @@ const struct catalogue_row catalogue[] = {
 	{ "tls", CHAIN, "certificates for encrypted listeners", NULL },
 	{ "minimal", CHAIN, NULL, NULL },
 	{ "template", CHAIN, NULL, NULL },
-	{ "transfer", CHAIN, "outgoing zone transfers", "copy the zone's file" },
+	{ "transfer", CHAIN, "outgoing zone transfers", NULL },
 	{ "dynupdate", CHAIN, "dynamic updates of a zone", "use `file`, which reads a changed zone again" },
 	{ "hosts", CHAIN, NULL, NULL },
 	{ "route53", NEVER, "serves zones kept at Amazon", "use `forward` to its resolver; to put records there, `DNSRecord` objects" },

@@ -13,7 +13,7 @@ import pytest
 import kube_questions
 from compare import comparable, parse_all, show
 from kube_content import IMPORT_KIND, ZONE, Content
-from lib import cluster, wire
+from lib import cluster, wire, xfr
 from lib.client import Ask, Exchange
 
 SEED = int(os.environ.get("DIFF_SEED", 1))
@@ -241,6 +241,60 @@ def test_questions(name, api, content, make_server):
         assert s.alive(), s.output()[-3000:]
     if problems:
         pytest.fail(f"{len(problems)} of {len(queries)} answers differ\n" + "\n".join(problems[:SHOWN]), pytrace=False)
+
+
+TRANSFERS = {
+    "plain": (f"{ZONE} k8s.test 10.in-addr.arpa", "", [ZONE + ".", "k8s.test.", "10.in-addr.arpa.", "Cluster.LOCAL."]),
+    "options": (ZONE, "namespaces shop bank\nendpoint_pod_names\nignore empty_service\nttl 30", [ZONE + "."]),
+    "noendpoints": (ZONE, "noendpoints\nttl 400", [ZONE + "."]),
+    "multicluster": (f"{ZONE} set.test", "multicluster set.test", ["set.test."]),
+}
+TRANSFER = """.:@PORT@ {
+    transfer {
+        to *
+    }
+    kubernetes %(zones)s {
+        kubeconfig %(config)s
+        startup_timeout 60s
+        %(options)s
+    }
+}
+"""
+SRV = 33
+
+
+def no_port(record):
+    """The port that stands for none (difference kubernetes-axfr-port)."""
+    return record[1] == SRV and record[4][4:6] == b"\xff\xff"
+
+
+def records(transfer, ttl):
+    """Without the serial and without double ones; a TTL of 0 is that of the zone (difference kubernetes-axfr-ttl)."""
+    for m in transfer.messages:
+        settled(m)
+    return {(*r[:3], r[3] or ttl, r[4]) for m in transfer.messages for r in m.answer}
+
+
+@pytest.mark.parametrize("name", TRANSFERS)
+def test_transfer(name, api, make_server):
+    """Whole zones: the same records, the SOA first and last (spec 1.3 "AXFR")."""
+    zones, options, asked = TRANSFERS[name]
+    case = {"corefile": TRANSFER % {"zones": zones, "options": options.replace("\n", "\n        "), "config": api.kubeconfig()}}
+    servers = [make_server(i, case).start() for i in (0, 1)]
+    for zone in asked:
+        one, two = (xfr.ask(s.port(), zone) for s in servers)
+        assert two.records[0] == two.records[-1] and two.records[0][1] == SOA and len(two.messages) > 1
+        ttl = max(r[3] for r in two.records)
+        a, b = records(one, ttl), records(two, ttl)
+        portless = set(filter(no_port, a - b))
+        assert bool(portless) == (name != "multicluster")
+        a -= portless
+        differ = [f"{who} only: {wire.record_text(r)}" for who, some in (("CoreDNS", a - b), ("Fairlead", b - a)) for r in sorted(some)]
+        assert not differ, f"{zone}: {len(differ)} of {len(a)} records\n" + "\n".join(differ[:SHOWN])
+        assert any(r[3] == 0 for r in one.records) and all(r[3] for r in two.records)
+        below = [xfr.ask(s.port(), "shop.svc." + zone).rcode for s in servers]
+        assert below == ["NOERROR", "REFUSED"]  # difference kubernetes-axfr-below
+    assert servers[1].alive()
 
 
 def test_explained_differences_are_real():

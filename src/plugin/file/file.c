@@ -6,6 +6,7 @@
 #include "dns/zone.h"
 #include "dns/zoneset.h"
 #include "plugin/file/source.h"
+#include "plugin/zonecopy.h"
 #include "plugin/zoneserve.h"
 #include "server/task.h"
 
@@ -19,6 +20,7 @@ struct file_zone {
 					    background thread */
 	int64_t reload_ns;
 	struct task *task;
+	struct plugin_inst *transfer; /* tells others of changes; NULL: nobody does */
 };
 
 struct file_conf {
@@ -142,6 +144,38 @@ static int file_prepare(struct plugin_inst *self, struct prepare *p)
 	return 0;
 }
 
+/* ---- transfers ---- */
+
+static const struct file_zone *find_exactly(const struct file_conf *c, const uint8_t *zone)
+{
+	struct dns_qname q;
+	unsigned label;
+	dns_qname_set(&q, zone);
+	const struct dns_zone_entry *e = dns_zoneset_longest(c->zones, &q, 0, &label);
+	return e != NULL && label == 0 ? e->value : NULL;
+}
+
+static bool file_has_zone(struct plugin_inst *self, const uint8_t *zone)
+{
+	return find_exactly(self->conf, zone) != NULL;
+}
+
+static struct zone_copy *file_copy_zone(struct plugin_inst *self, const uint8_t *zone)
+{
+	const struct file_zone *fz = find_exactly(self->conf, zone);
+	rcu_enter();
+	struct dns_zone *z = rcu_get(&fz->zone);
+	struct zone_copy *copy = z != NULL ? zonecopy_new(z) : NULL;
+	rcu_leave();
+	return copy;
+}
+
+static void tell(const struct file_zone *fz)
+{
+	if (fz->transfer != NULL)
+		fz->transfer->plugin->ops.zone_changed(fz->transfer, fz->src.origin);
+}
+
 /* ---- reading again ---- */
 
 static void on_task(void *ctx)
@@ -153,12 +187,15 @@ static void on_task(void *ctx)
 		return;
 	rcu_publish(&fz->zone, z);
 	dns_zone_retire(old);
+	tell(fz);
 }
 
 static void file_commit(struct plugin_inst *self)
 {
 	struct file_conf *c = self->conf;
 	for (struct file_zone *fz = c->last; fz != NULL; fz = fz->next) {
+		fz->transfer = block_find(self->block, "transfer");
+		tell(fz);
 		if (fz->reload_ns > 0)
 			fz->task = task_every((uint64_t)fz->reload_ns, on_task, fz);
 	}
@@ -216,4 +253,5 @@ const struct plugin file_plugin = {
 	.teardown = file_teardown,
 	.serve = file_serve,
 	.resume = file_resume,
+	.ops = { .has_zone = file_has_zone, .copy_zone = file_copy_zone },
 };

@@ -1,0 +1,122 @@
+/* A queue and a thread that empties it. */
+#include "plugin/transfer/copier.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rcu.h"
+#include "server/handler.h"
+
+struct transfer_copier {
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards first, last and stop */
+	pthread_cond_t wake;
+	struct transfer_job *first, **last;
+	bool stop;
+};
+
+/* NULL: stop. */
+static struct transfer_job *take(struct transfer_copier *c)
+{
+	pthread_mutex_lock(&c->lock);
+	while (c->first == NULL && !c->stop)
+		pthread_cond_wait(&c->wake, &c->lock);
+	struct transfer_job *j = c->first;
+	if (j != NULL)
+		c->first = j->next;
+	if (c->first == NULL)
+		c->last = &c->first;
+	pthread_mutex_unlock(&c->lock);
+	return j;
+}
+
+static void job_do(struct transfer_job *j)
+{
+	j->copy = j->from->plugin->ops.copy_zone(j->from, j->zone);
+	atomic_store_explicit(&j->ready, true, memory_order_release);
+}
+
+static void job_free(struct transfer_job *j)
+{
+	if (j->copy != NULL)
+		j->copy->free(j->copy);
+	free(j);
+}
+
+static void *run(void *arg)
+{
+	struct transfer_copier *c = arg;
+	rcu_thread_register();
+	for (struct transfer_job *j = take(c); j != NULL; j = take(c)) {
+		if (j->drop)
+			job_free(j);
+		else
+			job_do(j);
+	}
+	rcu_thread_unregister();
+	return NULL;
+}
+
+struct transfer_copier *transfer_copier_new(void)
+{
+	enum { STACK_BYTES = 256 * 1024 };
+	struct transfer_copier *c = xcalloc(1, sizeof(*c));
+	pthread_attr_t attr;
+	c->last = &c->first;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->wake, NULL);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	int r = pthread_create(&c->thread, &attr, run, c);
+	pthread_attr_destroy(&attr);
+	if (r != 0) {
+		pthread_cond_destroy(&c->wake);
+		pthread_mutex_destroy(&c->lock);
+		free(c);
+		return NULL;
+	}
+	pthread_setname_np(c->thread, "transfer");
+	return c;
+}
+
+void transfer_copier_free(struct transfer_copier *c)
+{
+	if (c == NULL)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->stop = true;
+	pthread_cond_signal(&c->wake);
+	pthread_mutex_unlock(&c->lock);
+	pthread_join(c->thread, NULL);
+	pthread_cond_destroy(&c->wake);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+static void put(struct transfer_copier *c, struct transfer_job *j)
+{
+	j->next = NULL;
+	pthread_mutex_lock(&c->lock);
+	*c->last = j;
+	c->last = &j->next;
+	pthread_cond_signal(&c->wake);
+	pthread_mutex_unlock(&c->lock);
+}
+
+struct transfer_job *transfer_copier_add(struct transfer_copier *c, struct plugin_inst *from,
+					 const uint8_t *zone)
+{
+	struct transfer_job *j = xcalloc(1, sizeof(*j));
+	j->from = from;
+	memcpy(j->zone, zone, dns_name_len(zone));
+	put(c, j);
+	return j;
+}
+
+void transfer_copier_drop(struct transfer_copier *c, struct transfer_job *j)
+{
+	j->drop = true;
+	put(c, j);
+}

@@ -1,0 +1,34 @@
+/* Copies of zones for transfers, taken on a thread of its own: the plugins that hold the zones may
+ * need locks for it, and workers wait for none. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dns/name.h"
+
+struct plugin_inst;
+struct zone_copy;
+
+/* One copy; of the query that asked for it, which gives it back once it is ready. */
+struct transfer_job {
+	struct transfer_job *next;
+	struct plugin_inst *from;
+	uint8_t zone[DNS_NAME_MAX];
+	atomic_bool ready;
+	bool drop;		/* it was given back */
+	struct zone_copy *copy; /* then; NULL: it cannot be had */
+};
+
+struct transfer_copier;
+
+/* NULL when there is no thread to be had. */
+struct transfer_copier *transfer_copier_new(void);
+/* When every job was given back. NULL is fine. */
+void transfer_copier_free(struct transfer_copier *c);
+
+/* Any thread. The copy is taken, and freed, on the copier's own. */
+struct transfer_job *transfer_copier_add(struct transfer_copier *c, struct plugin_inst *from,
+					 const uint8_t *zone);
+void transfer_copier_drop(struct transfer_copier *c, struct transfer_job *j);

@@ -1,0 +1,11 @@
+/* Any bytes as an IXFR question. */
+#include "plugin/transfer/ixfr.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	uint32_t serial;
+	IGNORE(transfer_ixfr_serial(data, n, &serial));
+	return 0;
+}

@@ -1,0 +1,10 @@
+/* What an IXFR question brings along (RFC 1995 §3). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+/* The serial of the SOA record that is the only one of the authority section. ERR_PARSE. */
+MUST_CHECK int transfer_ixfr_serial(const uint8_t *msg, size_t n, uint32_t *ret);

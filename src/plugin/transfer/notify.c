@@ -1,0 +1,96 @@
+/* Sending NOTIFY messages, one after the other. */
+#include "plugin/transfer/notify.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "dns/name.h"
+#include "dns/request.h"
+#include "dns/types.h"
+#include "resolve/resolve.h"
+
+#define AREA "plugin/transfer"
+
+enum { TRIES = 3, RCODE_BITS = 15 };
+static const uint64_t wait_ns = 2 * NS_PER_S;
+
+struct sending {
+	uint8_t zone[DNS_NAME_MAX];
+	char *zone_text;
+	union net_addr source;
+	size_t n_to;
+	union net_addr to[];
+};
+
+/* RFC 1996 §4.5: the question is the zone's SOA, with AA set. The id is given when it is sent. */
+size_t transfer_notify_message(const uint8_t *zone, uint8_t out[TRANSFER_NOTIFY_MAX])
+{
+	size_t n = dns_name_len(zone);
+	memset(out, 0, DNS_HEADER_BYTES);
+	dns_put16(out + 2, DNS_OPCODE_NOTIFY << 11 | DNS_FLAG_AA);
+	dns_put16(out + 4, 1);
+	memcpy(out + DNS_HEADER_BYTES, zone, n);
+	dns_put16(out + DNS_HEADER_BYTES + n, DNS_TYPE_SOA);
+	dns_put16(out + DNS_HEADER_BYTES + n + 2, DNS_CLASS_IN);
+	return DNS_HEADER_BYTES + n + 4;
+}
+
+static void tell(const struct sending *s, const union net_addr *to)
+{
+	struct resolve_conf conf = { .addr = *to, .source = s->source };
+	uint8_t msg[TRANSFER_NOTIFY_MAX], reply[512];
+	char why[64] = "", text[NET_ADDR_TEXT_MAX];
+	size_t n = transfer_notify_message(s->zone, msg);
+	for (int i = 0; i < TRIES; i++) {
+		int r = resolve_ask(&conf, msg, (uint16_t)n, wait_ns, reply, sizeof(reply));
+		if (r < 0) {
+			snprintf(why, sizeof(why), "%s", err_str(r));
+			continue;
+		}
+		if ((dns_get16(reply + 2) & RCODE_BITS) == DNS_RCODE_NOERROR)
+			return;
+		snprintf(why, sizeof(why), "rcode %d", dns_get16(reply + 2) & RCODE_BITS);
+	}
+	net_addr_str(to, text);
+	log_warn(AREA, "notify for zone \"%s\" was not accepted by \"%s\": %s", s->zone_text, text,
+		 why);
+}
+
+static void *run(void *arg)
+{
+	struct sending *s = arg;
+	for (size_t i = 0; i < s->n_to; i++)
+		tell(s, &s->to[i]);
+	free(s->zone_text);
+	free(s);
+	return NULL;
+}
+
+void transfer_notify(const struct transfer_notify *n)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	if (n->n_to == 0)
+		return;
+	struct sending *s = xcalloc(1, sizeof(*s) + n->n_to * sizeof(s->to[0]));
+	memcpy(s->zone, n->zone, dns_name_len(n->zone));
+	s->zone_text = xstrdup(n->zone_text);
+	s->source = n->source;
+	s->n_to = n->n_to;
+	memcpy(s->to, n->to, n->n_to * sizeof(s->to[0]));
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &attr, run, s) != 0) {
+		log_warn(AREA, "notify for zone \"%s\" was not sent: no thread for it",
+			 s->zone_text);
+		free(s->zone_text);
+		free(s);
+	}
+	pthread_attr_destroy(&attr);
+}

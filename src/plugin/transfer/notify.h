@@ -1,0 +1,23 @@
+/* NOTIFY (RFC 1996): tells others that a zone changed. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/addr.h"
+
+struct transfer_notify {
+	const uint8_t *zone;
+	const char *zone_text;
+	const union net_addr *to; /* with ports */
+	size_t n_to;
+	union net_addr source; /* AF_UNSPEC: the kernel's choice */
+};
+
+/* Everything is copied. Sends from a thread of its own, three times at most to each until it says
+ * yes; what is not accepted is logged. */
+void transfer_notify(const struct transfer_notify *n);
+
+/* The message; its length. */
+enum { TRANSFER_NOTIFY_MAX = 12 + 255 + 4 };
+size_t transfer_notify_message(const uint8_t *zone, uint8_t out[TRANSFER_NOTIFY_MAX]);

@@ -1,0 +1,70 @@
+/* Serials of IXFR questions, and questions without one. */
+#include "plugin/transfer/ixfr.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+
+#define HEAD(answers, authorities) "\0\1\0\0\0\1\0" answers "\0" authorities "\0\0"
+#define QUESTION		   "\1x\0\0\373\0\1"
+#define SOA(length)		   "\300\14\0\6\0\1\0\0\0\0\0" length
+#define NAMES			   "\1a\300\14\1b\300\14"
+#define NUMBERS			   "\1\2\3\4................"
+
+/* clang-format off */
+static const struct {
+	const char *bytes;
+	size_t n;
+	int result;
+} rows[] = {
+#define ROW(text, result) { text, sizeof(text) - 1, result }
+	ROW(HEAD("\0", "\1") QUESTION SOA("\34") NAMES NUMBERS, 0),
+	ROW(HEAD("\0", "\1") QUESTION SOA("\26") "\0\0" NUMBERS, 0),
+	ROW(HEAD("\0", "\0") QUESTION, ERR_PARSE),
+	ROW(HEAD("\0", "\2") QUESTION SOA("\34") NAMES NUMBERS, ERR_PARSE),
+	ROW(HEAD("\1", "\1") QUESTION SOA("\34") NAMES NUMBERS, ERR_PARSE),
+	ROW(HEAD("\0", "\1") QUESTION, ERR_PARSE),
+	ROW(HEAD("\0", "\1") QUESTION "\300\14\0\1\0\1\0\0\0\0\0\4\1\2\3\4", ERR_PARSE),
+	ROW(HEAD("\0", "\1") QUESTION SOA("\33") NAMES NUMBERS, ERR_PARSE),
+	ROW(HEAD("\0", "\1") QUESTION SOA("\35") NAMES NUMBERS ".", ERR_PARSE),
+	ROW(HEAD("\0", "\1") QUESTION SOA("\0"), ERR_PARSE),
+	ROW(HEAD("\0", "\1") QUESTION SOA("\1") "\1", ERR_PARSE),
+};
+/* clang-format on */
+
+static void serials(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint32_t serial = 0;
+		int r = transfer_ixfr_serial((const uint8_t *)rows[i].bytes, rows[i].n, &serial);
+		if (r != rows[i].result)
+			fail_msg("row %zu: %d", i, r);
+		assert_int_equal(serial, r == 0 ? 0x01020304 : 0);
+	}
+}
+
+/* Cut anywhere it has none; memory of the exact size shows what reads past it. */
+static void cut(void **state)
+{
+	(void)state;
+	for (size_t n = 0; n < rows[0].n; n++) {
+		uint32_t serial;
+		uint8_t *copy = malloc(n + (n == 0));
+		assert_non_null(copy);
+		memcpy(copy, rows[0].bytes, n);
+		assert_int_equal(transfer_ixfr_serial(copy, n, &serial), ERR_PARSE);
+		free(copy);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(serials), cmocka_unit_test(cut) };
+	return cmocka_run_group_tests_name("plugin/transfer/ixfr", tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+/* Reading addresses as CoreDNS does: an IP, with port or without. */
+#include "plugin/transfer/to.h"
+
+#include <string.h>
+
+#include "server/setup.h"
+
+enum { DNS_PORT = 53 };
+
+static struct slice without_brackets(struct slice s)
+{
+	bool both = s.n >= 2 && s.p[0] == '[' && s.p[s.n - 1] == ']';
+	return both ? (struct slice){ s.p + 1, s.n - 2 } : s;
+}
+
+/* `IP`, `IPv4:PORT` or `[IP]:PORT`; no port, or an empty one: 53. */
+static bool parse(struct slice s, union net_addr *ret)
+{
+	bool plain = net_addr_parse_ip(s, ret) == 0;
+	if (!plain && s.n != 0 && s.p[s.n - 1] == ':') {
+		s.n--;
+		plain = net_addr_parse_ip(without_brackets(s), ret) == 0;
+	}
+	if (plain)
+		net_addr_set_port(ret, DNS_PORT);
+	/* A name, or no address at all, would be read as well. */
+	return plain || (s.n != 0 && (s.p[0] == '[' || (s.p[0] >= '0' && s.p[0] <= '9')) &&
+			 net_addr_parse(s, ret) == 0);
+}
+
+int transfer_to_opt(struct opt_ctx *ctx, const struct opt_line *line)
+{
+	struct transfer_to *t = ctx->conf;
+	if (line->n_arg == 0)
+		return setup_error(ctx->user, line->name.pos, "expected an IP address, or *");
+	union net_addr *v = arena_calloc(ctx->arena, (t->n + line->n_arg) * sizeof(*v));
+	if (t->n != 0)
+		memcpy(v, t->v, t->n * sizeof(*v));
+	t->v = v;
+	for (size_t i = 0; i < line->n_arg; i++) {
+		const struct word *w = &line->arg[i];
+		if (strcmp(w->s, "*") == 0) {
+			t->any = true;
+			continue;
+		}
+		if (!parse(slice_of(w->s), &t->v[t->n]))
+			return setup_error(ctx->user, w->pos,
+					   "must specify an IP address, got '%s'", w->s);
+		t->n++;
+	}
+	return 0;
+}
+
+int transfer_source_opt(struct opt_ctx *ctx, const struct opt_line *line)
+{
+	struct transfer_to *t = ctx->conf;
+	const struct word *w = &line->arg[0];
+	if (strchr(w->s, '%') != NULL || net_addr_parse_ip(slice_of(w->s), &t->source) < 0)
+		return setup_error(ctx->user, w->pos, "invalid source address '%s'", w->s);
+	return 0;
+}
+
+bool transfer_to_has(const struct transfer_to *t, const union net_addr *client)
+{
+	for (size_t i = 0; i < t->n && !t->any; i++) {
+		if (net_addr_same_ip(&t->v[i], client))
+			return true;
+	}
+	return t->any;
+}

@@ -1,0 +1,344 @@
+/* transfer: zones as a whole, for those who are listed (AXFR, RFC 5936; IXFR, RFC 1995, with the
+ * whole zone or nothing but its SOA), and NOTIFY to them. The zones are other plugins'. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "dns/resp.h"
+#include "plugin/transfer/copier.h"
+#include "plugin/transfer/ixfr.h"
+#include "plugin/transfer/notify.h"
+#include "plugin/transfer/to.h"
+#include "server/query.h"
+#include "server/setup.h"
+
+#define AREA "plugin/transfer"
+
+enum {
+	/* At once; a copy of a large zone takes memory until the last byte is sent. */
+	RUNNING_MAX = 32,
+	/* Records of a message, names written out: as far as compression reaches. One that is
+	 * larger goes alone. */
+	MESSAGE_BYTES = 16000,
+	RR_FIXED = 10,
+	SOA_NUMBERS = 20, /* bytes behind its names, the serial first */
+};
+static const uint64_t look_ns = 2 * NS_PER_MS; /* whether a copy is there */
+
+struct stanza {
+	struct zone_list zones;
+	struct transfer_to to;
+};
+
+struct transfer_conf {
+	struct stanza *stanza;
+	size_t n;
+	struct plugin_inst **from; /* the plugins of the block that have zones to give */
+	size_t n_from;
+	struct transfer_copier *copier;
+	atomic_uint running;
+};
+
+struct transfer_state {
+	struct transfer_job *job;
+	bool counted;	   /* among `running` */
+	bool pending;	   /* `rr` was not sent yet */
+	bool whole;	   /* all but the last SOA record was */
+	struct dns_rr rr;  /* the copy's; */
+	struct dns_rr soa; /* ours */
+	uint64_t records;
+};
+
+/* ---- set-up ---- */
+
+static const struct opt transfer_opts[] = {
+	{ "<zones...>", OPT_LIST, 0, .args = "ZONE...",
+	  .help = "zones that may be transferred (default: those of the block)" },
+	{ "to", OPT_FN, 0, .fn = transfer_to_opt, .repeatable = true, .args = "ADDRESS...",
+	  .help = "who may have them and is told of changes; *: anybody may, nobody is told" },
+	{ "source", OPT_FN, 0, .fn = transfer_source_opt, .min = 1, .max = 1, .args = "IP",
+	  .help = "the address that NOTIFY messages come from" },
+};
+
+static int parse_stanza(struct setup *s, const struct corefile_dir *d, struct stanza *ret)
+{
+	int r = setup_zones(s, d->arg, d->n_arg, &ret->zones);
+	if (r == 0)
+		r = setup_body(s, d, transfer_opts, ARRAY_LEN(transfer_opts), &ret->to, s);
+	if (r == 0 && !ret->to.any && ret->to.n == 0)
+		return setup_error(s, d->name.pos, "'to' is required");
+	return r;
+}
+
+static int transfer_parse(struct plugin_inst *self, struct setup *s)
+{
+	struct transfer_conf *c = self->conf;
+	int r = 0;
+	c->n = s->n_dir;
+	c->stanza = arena_calloc(s->arena, c->n * sizeof(*c->stanza));
+	for (size_t i = 0; i < c->n && r == 0; i++)
+		r = parse_stanza(s, s->dir[i], &c->stanza[i]);
+	return r;
+}
+
+static int transfer_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	struct transfer_conf *c = self->conf;
+	const struct plugin_inst *i;
+	(void)p;
+	for (size_t k = 0; (i = block_inst(self->block, k)) != NULL; k++)
+		c->n_from += i->plugin->ops.copy_zone != NULL;
+	c->from = xcalloc(c->n_from, sizeof(struct plugin_inst *));
+	for (size_t k = 0, n = 0; n < c->n_from; k++) {
+		struct plugin_inst *f = block_inst(self->block, k);
+		if (f->plugin->ops.copy_zone != NULL)
+			c->from[n++] = f;
+	}
+	return 0;
+}
+
+static void transfer_commit(struct plugin_inst *self)
+{
+	struct transfer_conf *c = self->conf;
+	c->copier = transfer_copier_new();
+}
+
+static void transfer_teardown(struct plugin_inst *self)
+{
+	struct transfer_conf *c = self->conf;
+	transfer_copier_free(c->copier);
+	free(c->from);
+	c->copier = NULL;
+	c->from = NULL;
+	c->n_from = 0;
+}
+
+/* ---- who and what ---- */
+
+/* The stanza with the longest zone; of equal ones the first. */
+static const struct stanza *find_stanza(const struct transfer_conf *c, const struct dns_qname *q)
+{
+	const struct stanza *best = NULL;
+	size_t longest = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		int z = zone_list_match(&c->stanza[i].zones, q);
+		size_t n = z >= 0 ? dns_name_len(c->stanza[i].zones.wire[z]) : 0;
+		if (n > longest) {
+			longest = n;
+			best = &c->stanza[i];
+		}
+	}
+	return best;
+}
+
+static struct plugin_inst *find_owner(const struct transfer_conf *c, const uint8_t *zone)
+{
+	for (size_t i = 0; i < c->n_from; i++) {
+		if (c->from[i]->plugin->ops.has_zone(c->from[i], zone))
+			return c->from[i];
+	}
+	return NULL;
+}
+
+static void transfer_changed(struct plugin_inst *self, const uint8_t *zone)
+{
+	const struct transfer_conf *c = self->conf;
+	struct dns_qname q;
+	char text[DNS_NAME_TEXT_MAX];
+	dns_qname_set(&q, zone);
+	const struct stanza *s = find_stanza(c, &q);
+	if (s == NULL)
+		return;
+	dns_name_to_text(zone, true, text);
+	transfer_notify(&(struct transfer_notify){ .zone = zone,
+						   .zone_text = text,
+						   .to = s->to.v,
+						   .n_to = s->to.n,
+						   .source = s->to.source });
+}
+
+/* ---- messages ---- */
+
+static const uint8_t *same_owner(const struct query *q, const struct dns_rr *rr)
+{
+	const struct dns_rr *last = q->resp.last[DNS_ANSWER];
+	return last != NULL && dns_name_eq_case(last->owner, rr->owner) ? last->owner : NULL;
+}
+
+/* The records point at the copy's buffers, which the next one overwrites. */
+static int add(struct query *q, const struct dns_rr *rr)
+{
+	struct dns_rr kept = *rr;
+	kept.owner = same_owner(q, rr);
+	if (kept.owner == NULL)
+		kept.owner = arena_memdup(&q->arena, rr->owner, rr->owner_len);
+	kept.rdata = arena_memdup(&q->arena, rr->rdata, rr->rdlen);
+	if (kept.owner == NULL || kept.rdata == NULL)
+		return ERR_SPACE;
+	return dns_resp_add(&q->resp, &q->arena, DNS_ANSWER, &kept);
+}
+
+/* Takes the next record to `rr`; false: there is none. */
+static bool have_record(struct transfer_state *s)
+{
+	if (s->pending)
+		return true;
+	if (s->whole)
+		return false;
+	s->pending = true;
+	if (s->job->copy->next(s->job->copy, &s->rr) <= 0) {
+		s->rr = s->soa;
+		s->whole = true;
+	}
+	return true;
+}
+
+/* In CoreDNS's words, for which logs are searched. */
+static void say(struct query *q, const struct transfer_state *s, bool current)
+{
+	struct slice name = query_name_text(q), client = query_client_text(q);
+	uint32_t serial = dns_get32(s->soa.rdata + s->soa.rdlen - SOA_NUMBERS);
+	if (current)
+		query_logf(
+			q, LOG_INFO, AREA,
+			"Outgoing noop, incremental transfer for up to date zone \"%.*s\" to %.*s "
+			"for %u SOA serial",
+			(int)name.n, name.p, (int)client.n, client.p, serial);
+	else
+		query_logf(q, LOG_INFO, AREA,
+			   "Outgoing transfer of %llu records of zone \"%.*s\" to %.*s for %u SOA "
+			   "serial",
+			   (unsigned long long)s->records, (int)name.n, name.p, (int)client.n,
+			   client.p, serial);
+}
+
+static int next_message(struct plugin_inst *self, struct query *q)
+{
+	struct transfer_state *s = query_state_get(q, self);
+	size_t bytes = 0;
+	query_reply(q);
+	q->resp.flags |= DNS_FLAG_AA;
+	while (have_record(s)) {
+		size_t n = (size_t)s->rr.owner_len + RR_FIXED + s->rr.rdlen;
+		bool empty = q->resp.count[DNS_ANSWER] == 0;
+		if (!empty && bytes + n > MESSAGE_BYTES)
+			return 1;
+		if (add(q, &s->rr) < 0)
+			return empty ? ERR_SPACE : 1;
+		bytes += n;
+		s->pending = false;
+		s->records++;
+	}
+	say(q, s, false);
+	return 0;
+}
+
+/* ---- queries ---- */
+
+static enum verdict start(struct plugin_inst *self, struct query *q, struct plugin_inst *from)
+{
+	struct transfer_conf *c = self->conf;
+	struct transfer_state *s = query_state(q, self);
+	if (s == NULL || c->copier == NULL)
+		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: no memory or thread");
+	s->counted = true;
+	if (atomic_fetch_add(&c->running, 1) >= RUNNING_MAX)
+		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: too many at once");
+	s->job = transfer_copier_add(c->copier, from, q->qname.wire);
+	query_resume_at(q, query_now(q) + look_ns);
+	return V_WAIT;
+}
+
+static enum verdict transfer_serve(struct plugin_inst *self, struct query *q)
+{
+	const struct transfer_conf *c = self->conf;
+	uint32_t serial;
+	if (q->req.qtype != DNS_TYPE_AXFR && q->req.qtype != DNS_TYPE_IXFR)
+		return V_NEXT;
+	if (q->proto != QUERY_TCP)
+		return query_fail(q, DNS_RCODE_REFUSED, NULL);
+	const struct stanza *s = find_stanza(c, &q->qname);
+	if (s == NULL)
+		return V_NEXT;
+	if (!transfer_to_has(&s->to, &q->client))
+		return query_fail(q, DNS_RCODE_REFUSED, NULL);
+	if (q->req.qtype == DNS_TYPE_IXFR &&
+	    transfer_ixfr_serial(q->req.msg, q->req.len, &serial) < 0)
+		return query_fail(q, DNS_RCODE_SERVFAIL, NULL);
+	struct plugin_inst *from = find_owner(c, q->qname.wire);
+	return from != NULL ? start(self, q, from) : V_NEXT;
+}
+
+/* The first record of the copy, which is the last one as well. */
+static bool take_soa(struct query *q, struct transfer_state *s)
+{
+	struct zone_copy *z = s->job->copy;
+	if (z == NULL || z->next(z, &s->rr) <= 0 || s->rr.type != DNS_TYPE_SOA ||
+	    s->rr.rdlen < SOA_NUMBERS)
+		return false;
+	s->soa = s->rr;
+	s->soa.owner = arena_memdup(&q->arena, s->rr.owner, s->rr.owner_len);
+	s->soa.rdata = arena_memdup(&q->arena, s->rr.rdata, s->rr.rdlen);
+	s->pending = true;
+	return s->soa.owner != NULL && s->soa.rdata != NULL;
+}
+
+/* A client that has this version already; serial 0 asks for all, as in CoreDNS. */
+static bool is_current(const struct query *q, const struct transfer_state *s)
+{
+	uint32_t serial;
+	return q->req.qtype == DNS_TYPE_IXFR &&
+	       transfer_ixfr_serial(q->req.msg, q->req.len, &serial) == 0 && serial != 0 &&
+	       serial == dns_get32(s->soa.rdata + s->soa.rdlen - SOA_NUMBERS);
+}
+
+static enum verdict transfer_resume(struct plugin_inst *self, struct query *q)
+{
+	struct transfer_state *s = query_state_get(q, self);
+	assert(s != NULL && s->job != NULL); /* of serve */
+	if (!atomic_load_explicit(&s->job->ready, memory_order_acquire)) {
+		query_resume_at(q, query_now(q) + look_ns);
+		return V_WAIT;
+	}
+	if (!take_soa(q, s))
+		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: no copy of the zone");
+	if (is_current(q, s)) {
+		query_reply(q);
+		say(q, s, true);
+		return add(q, &s->soa) == 0 ? V_ANSWERED : query_fail(q, DNS_RCODE_SERVFAIL, NULL);
+	}
+	q->stream_next = next_message;
+	return V_STREAM;
+}
+
+static void transfer_done(struct plugin_inst *self, struct query *q)
+{
+	struct transfer_conf *c = self->conf;
+	struct transfer_state *s = query_state_get(q, self);
+	if (s == NULL)
+		return;
+	if (s->counted)
+		atomic_fetch_sub(&c->running, 1);
+	if (s->job != NULL)
+		transfer_copier_drop(c->copier, s->job);
+	s->job = NULL;
+}
+
+const struct plugin transfer_plugin = {
+	.name = "transfer",
+	.opts = transfer_opts,
+	.n_opts = ARRAY_LEN(transfer_opts),
+	.conf_size = sizeof(struct transfer_conf),
+	.state_size = sizeof(struct transfer_state),
+	.parse = transfer_parse,
+	.prepare = transfer_prepare,
+	.commit = transfer_commit,
+	.teardown = transfer_teardown,
+	.serve = transfer_serve,
+	.resume = transfer_resume,
+	.done = transfer_done,
+	.ops = { .zone_changed = transfer_changed },
+};

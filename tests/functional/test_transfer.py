@@ -1,0 +1,106 @@
+"""Transfers under clients that do not take what they asked for, go away, or ask for too much (docs/plugins/transfer.md). What
+a transfer holds is for tests/differential."""
+import os
+import signal
+import socket
+import struct
+
+from helpers import ask, eventually, rewrite
+from lib import wire, xfr
+
+HOSTS = 25000
+RUNNING_MAX = 32
+
+
+def zone(serial, text="x" * 200):
+    return f"$ORIGIN big.test.\n@ 60 SOA ns host {serial} 2 3 4 5\n@ 60 NS ns\nns 60 A 192.0.2.1\n" + "".join(
+        f'h{i} 60 TXT "{text}"\n' for i in range(HOSTS))
+
+
+COREFILE = """.:@PORT@ {
+    file @DIR@/db big.test {
+        reload 0
+    }
+    transfer {
+        to *
+    }
+    timeouts {
+        write 60s
+    }
+}
+"""
+RECORDS = HOSTS + 4
+
+
+def stuck(s, n=1, zone_name="big.test."):
+    """A connection that has asked n times and takes nothing."""
+    c = socket.socket()
+    c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    c.settimeout(60)
+    c.connect(("127.0.0.1", s.port()))
+    for i in range(n):
+        msg = xfr.question(zone_name, ident=i + 1)
+        c.sendall(struct.pack("!H", len(msg)) + msg)
+    return c
+
+
+def take(c, n):
+    """Messages of n transfers, in whatever order they come: id -> (records, rcode)."""
+    found = {}
+    while sum(soas == 2 or rcode != 0 for soas, _, rcode in found.values()) < n:
+        m = wire.parse(xfr.receive(c, struct.unpack("!H", xfr.receive(c, 2))[0]))
+        soas, records, _ = found.get(m.id, (0, 0, 0))
+        found[m.id] = (soas + sum(r[1] == xfr.SOA for r in m.answer), records + len(m.answer), m.rcode)
+    return found
+
+
+def test_others_do_not_wait(serve):
+    """Clients that take nothing hold up nobody, and get all of it when they do; the copies are of one moment, also over a
+    reload."""
+    s = serve(COREFILE, files={"db": zone(1)})
+    held = [stuck(s) for _ in range(4)]
+    for _ in range(50):
+        assert ask(s.port(), "h7.big.test.", "TXT").answer
+    assert len(xfr.ask(s.port(), "big.test.").records) == RECORDS
+    with open(os.path.join(s.dir, "db"), "w", encoding="ascii") as f:
+        f.write(zone(2, "y"))
+    rewrite(s, s.corefile + "# changed\n")
+    s.process.send_signal(signal.SIGUSR1)
+    eventually(lambda: ask(s.port(), "big.test.", "SOA").answer[0][4][-20:-16] == struct.pack("!I", 2), 20)
+    assert len(xfr.ask(s.port(), "big.test.", serial=2).records) == 1
+    for c in held:
+        assert take(c, 1) == {1: (2, RECORDS, 0)}
+        c.close()
+
+
+def test_clients_that_leave(serve):
+    """More of them than may be under way at once: each makes room for another."""
+    s = serve(COREFILE, files={"db": zone(1)})
+    for _ in range(2 * RUNNING_MAX):
+        c = stuck(s)
+        xfr.receive(c, 2000)
+        c.close()
+    eventually(lambda: xfr.ask(s.port(), "big.test.").rcode == "NOERROR", 20)
+    assert len(xfr.ask(s.port(), "big.test.").records) == RECORDS
+
+
+def test_too_many(serve):
+    """Beyond the limit SERVFAIL, the others whole; then there is room again."""
+    s = serve(COREFILE, files={"db": zone(1)})
+    c = stuck(s, RUNNING_MAX + 8)
+    found = take(c, RUNNING_MAX + 8)
+    c.close()
+    codes = [wire.rcode_text(rcode) for _, _, rcode in found.values()]
+    assert codes.count("SERVFAIL") == 8 and codes.count("NOERROR") == RUNNING_MAX
+    assert all(records == RECORDS for _, records, rcode in found.values() if not rcode)
+    assert len(xfr.ask(s.port(), "big.test.").records) == RECORDS
+
+
+def test_end_while_under_way(serve):
+    """The program ends in time, with clients that take nothing."""
+    s = serve(COREFILE, files={"db": zone(1)})
+    held = [stuck(s, 3) for _ in range(3)]
+    assert ask(s.port(), "h7.big.test.", "TXT").answer
+    assert s.stop() == 0
+    for c in held:
+        c.close()
