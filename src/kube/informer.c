@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "kube/bad_priv.h"
 #include "kube/cut.h"
 #include "kube/informer_priv.h"
 #include "kube/watchframe.h"
@@ -46,6 +47,7 @@ struct kube_informer {
 	struct kube_outcome outcome; /* of the step at hand */
 	struct kube_cut cut;
 	struct kube_list_meta list; /* of the last page */
+	struct kube_bad bad;
 	char trouble[640];
 };
 
@@ -93,11 +95,14 @@ static struct kube_obj *decode(struct kube_informer *i, struct slice json)
 {
 	struct kube_obj *o = NULL;
 	/* One object that cannot be read must not stop the others. */
-	if (i->conf.codec->decode(i->conf.codec, json, &o) < 0) {
-		COUNT(i, bad);
-		return NULL;
-	}
-	return o;
+	int r = i->conf.codec->decode(i->conf.codec, json, &o);
+	if (r == 0)
+		return o;
+	char text[640];
+	COUNT(i, bad);
+	if (kube_bad_say(&i->bad, i->conf.kind->plural, json, r, text, sizeof(text)))
+		TELL(i, trouble, (h->ctx, text));
+	return NULL;
 }
 
 static void list_begin(struct kube_informer *i)

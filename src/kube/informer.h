@@ -32,7 +32,8 @@ struct kube_handler {
 	void (*updated)(void *ctx, struct kube_obj *old, struct kube_obj *o);
 	void (*deleted)(void *ctx, struct kube_obj *last);
 	void (*synced)(void *ctx); /* once: after the first full list */
-	/* A step failed; what happens next is in `text`, for a log. */
+	/* A step failed, or an object could not be read (once for each); what happens next is in
+	 * `text`, for a log. */
 	void (*trouble)(void *ctx, const char *text);
 	void *ctx;
 };

@@ -409,6 +409,57 @@ static void selectors_and_stop(void **state)
 	pthread_mutex_destroy(&s.lock);
 }
 
+static void on_trouble(void *ctx, const char *text)
+{
+	if (strstr(text, "cannot be read") != NULL)
+		strbuf_addf(ctx, "%s\n", text);
+}
+
+/* Listed again and again, an object that cannot be read is told of once, and once more when it has
+ * changed; the others are there. */
+static void bad_objects(void **state)
+{
+#define BAD(more) "{\"metadata\":{\"namespace\":\"n\",\"name\":\"bad\"}," more "[1,,2]}"
+	struct act acts[] = {
+		{ STREAM, ADD("a", "3") EV("ADDED", BAD("\"x\":")) END("9") ERROR("410", "Expired"),
+		  0, 0 },
+		{ STREAM,
+		  ADD("a", "3") EV("ADDED", BAD("\"x\":")) ADD("b", "4") END("12")
+			  EV("MODIFIED", BAD("\"y\":")) ERROR("410", "Expired"),
+		  0, 0 },
+		{ STREAM, EV("ADDED", BAD("\"y\":")) ADD("b", "4") END("15"), 0, 0 },
+		{ NULL, NULL, 0, 0 },
+	};
+	struct script s = { .acts = acts, .n = 3, .wrong = STRBUF_INIT, .heard = STRBUF_INIT };
+	struct kube_informer_conf c = {
+		.kind = api_kind_find("", "ConfigMap"),
+		.codec = kube_tree_codec(api_kind_find("", "ConfigMap"), NULL, 0),
+		.times = { .backoff_min_ns = NS_PER_MS, .backoff_max_ns = 2 * NS_PER_MS },
+	};
+	struct kube_handler h = { .trouble = on_trouble, .ctx = &s.heard };
+	char err[64];
+	(void)state;
+	pthread_mutex_init(&s.lock, NULL);
+	pthread_cond_init(&s.cond, NULL);
+	struct kube_informer *i = kube_informer_new_on(&c, open_script, &s);
+	kube_informer_handle(i, &h);
+	assert_int_equal(kube_informer_start(i, err, sizeof(err)), 0);
+	pthread_mutex_lock(&s.lock);
+	while (!s.ended)
+		pthread_cond_wait(&s.cond, &s.lock);
+	pthread_mutex_unlock(&s.lock);
+	kube_informer_free(i);
+	static const char line[] =
+		"configmaps: 'n/bad' cannot be read and is left out: malformed input\n";
+	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;
+	strbuf_addf(&want, "%s%s", line, line);
+	assert_string_equal(s.heard.s, want.s);
+	assert_string_equal(s.wrong.s, "");
+	strbuf_done(&s.heard);
+	pthread_cond_destroy(&s.cond);
+	pthread_mutex_destroy(&s.lock);
+}
+
 static void note_synced(void *ctx)
 {
 	*(int *)ctx = 1;
@@ -448,6 +499,7 @@ int main(void)
 		cmocka_unit_test(scripts),
 		cmocka_unit_test(no_news),
 		cmocka_unit_test(selectors_and_stop),
+		cmocka_unit_test(bad_objects),
 		cmocka_unit_test(seen_by_others),
 	};
 	return cmocka_run_group_tests_name("kube/informer", tests, NULL, NULL);

@@ -117,7 +117,8 @@ def test_away_later(c, started):
 
 
 def test_garbage(c, started):
-    """Objects that cannot be read are left out, with a line in the log; all others are served."""
+    """What an object has that is no address or name is left out; all others are served. (Objects that cannot be read at all
+    are told of once: kube/informer.)"""
     key, odd = service("odd", "10.96.11.1")
     odd["spec"].update(clusterIPs=["no address"], clusterIP="no address", ports=[])
     slice_key, slice_ = endpoints(0, 1)
