@@ -24,7 +24,7 @@ import time
 
 from crdlib import OBJECTS, apply_all
 from lib import server
-from lib.cluster import ADMIN, Child, Cluster, peer
+from lib.cluster import Child, Cluster, peer
 
 FOLDER = os.path.join(server.ROOT, "tests", "kube", "kubectl")
 DOCS = os.path.join(server.ROOT, "docs", "reference", "embedded-api.md")
@@ -181,19 +181,15 @@ class Runner:
 class RealCluster(Cluster):
     """With kube-controller-manager and the product's kinds."""
 
-    def __enter__(self):
-        super().__enter__()
-        self.manager = None
-        try:
-            apply_all(self)
-            self.manager = Child("kube-controller-manager", [
-                peer("kube-controller-manager"), f"--kubeconfig={self.kubeconfig()}", f"--controllers={CONTROLLERS}",
-                "--leader-elect=false", "--secure-port=0"], self.dir)
-            self.wait_collector()
-        except BaseException:
-            self.stop()
-            raise
-        return self
+    manager = None
+
+    def start(self):
+        super().start()
+        apply_all(self)
+        self.manager = Child("kube-controller-manager", [
+            peer("kube-controller-manager"), f"--kubeconfig={self.kubeconfig()}", f"--controllers={CONTROLLERS}",
+            "--leader-elect=false", "--secure-port=0"], self.dir)
+        self.wait_collector()
 
     def wait_collector(self):
         """Until something that lost its owner goes."""
@@ -207,12 +203,12 @@ class RealCluster(Cluster):
             time.sleep(0.1)
 
     def stop(self):
-        if getattr(self, "manager", None) is not None:
+        if self.manager is not None:
             self.manager.stop()
         super().stop()
 
     def runner(self):
-        return Runner(self.url, self.ca, ADMIN)
+        return Runner(self.url, self.ca, self.admin)
 
 
 def difference(step, got):

@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 import kubectllib
-from embeddedlib import Embedded
 from lib import server
+from lib.cluster import Embedded
 
 RECORD = os.environ.get("FAIRLEAD_RECORD")
 SCENARIOS = kubectllib.scenarios()
@@ -27,7 +27,7 @@ def has_manager():
 @pytest.fixture(scope="module")
 def embedded():
     with Embedded() as e:
-        runner = kubectllib.Runner(e.url, e.ca, e.user)
+        runner = kubectllib.Runner(e.url, e.ca, e.admin)
         yield runner
         runner.close()
 
