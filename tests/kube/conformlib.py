@@ -97,7 +97,8 @@ class Caller:
         self.connection.close()
 
     def send(self, method, path, headers, body):
-        """(status, headers, text)"""
+        """(status, headers, text); a body that is text may hold {{hex:...}}"""
+        data = raw(body) if isinstance(body, str) else body
         fields = {"Authorization": f"Bearer {self.token}", "User-Agent": "conformance/1.0", "Accept": "application/json"}
         if body:
             fields["Content-Type"] = "application/json"
@@ -106,7 +107,7 @@ class Caller:
             fields.pop(name, None)
         for again in (True, False):
             try:
-                self.connection.request(method, path, raw(body) if body else None, fields)
+                self.connection.request(method, path, data or None, fields)
                 reply = self.connection.getresponse()
                 return reply.status, reply, reply.read().decode(errors="replace")
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
@@ -215,6 +216,22 @@ def raw(text):
     """The bytes to send."""
     parts = re.split(r"\{\{hex:([0-9a-f]+)\}\}", text)
     return b"".join(bytes.fromhex(p) if i % 2 else p.encode() for i, p in enumerate(parts))
+
+
+def changed(rng, text, pieces, times):
+    """Pieces cut out and put in, bits turned."""
+    text = bytearray(text)
+    for _ in range(times):
+        at, what = rng.randrange(len(text) + 1), rng.randrange(4)
+        if what == 0:
+            del text[at:at + rng.randrange(1, 8)]
+        elif what == 1:
+            text[at:at] = rng.choice(pieces)
+        elif what == 2 and at < len(text):
+            text[at] ^= 1 << rng.randrange(8)
+        else:
+            text[at:at] = text[rng.randrange(len(text) + 1):][:30]
+    return bytes(text)
 
 
 def run(caller, ns, steps):
