@@ -1,0 +1,230 @@
+/* Asking instances, on a loop of its own that lives as long as the call. */
+#include "controller/dnsoperator/ack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "dns/name.h"
+#include "dns/request.h"
+#include "dns/types.h"
+#include "net/digest.h"
+#include "net/loop.h"
+#include "resolve/resolve.h"
+
+#define TRY_NS (500 * NS_PER_MS)
+enum {
+	TRIES = 3,
+	AT_ONCE = 64, /* a socket each */
+	RECORDS_MAX = 64,
+	QUESTION_MAX = DNS_HEADER_BYTES + sizeof(DNSOPERATOR_ACK_NAME) + 1 + 4,
+};
+
+struct pull;
+
+/* One instance being asked. */
+struct asking {
+	struct resolve_exchange x;
+	struct pull *pull;
+	struct resolve_upstream *up;
+	struct dnsoperator_ack *ret;
+	unsigned tried;
+	uint8_t msg[QUESTION_MAX];
+};
+
+struct pull {
+	struct loop *loop;
+	struct resolver *resolver;
+	bool armed;
+	struct dnsoperator_ack_opts opts;
+	struct asking *v;
+	size_t n, started, running;
+};
+
+void dnsoperator_ack_hash(const void *text, size_t n, char ret[DNSOPERATOR_ACK_HASH_MAX])
+{
+	uint8_t digest[NET_SHA512_BYTES];
+	net_sha512(text, n, digest);
+	for (size_t i = 0; i < DNSOPERATOR_ACK_HASH_MAX / 2; i++)
+		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+}
+
+/* ---- replies ---- */
+
+static void other(struct dnsoperator_ack *ret, const char *what, const char *more)
+{
+	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_OTHER };
+	snprintf(ret->text, sizeof(ret->text), "%s%s", what, more);
+}
+
+/* One string of as many hexadecimal digits as a hash has. */
+static bool is_hash(const uint8_t *rdata, size_t n)
+{
+	enum { DIGITS = DNSOPERATOR_ACK_HASH_MAX - 1 };
+	if (n != 1 + DIGITS || rdata[0] != DIGITS)
+		return false;
+	for (size_t i = 1; i <= DIGITS; i++) {
+		if ((rdata[i] < '0' || rdata[i] > '9') && (rdata[i] < 'a' || rdata[i] > 'f'))
+			return false;
+	}
+	return true;
+}
+
+/* Finds a hash among the answers; false when there is none. */
+static bool find_hash(const uint8_t *msg, size_t n, struct dnsoperator_ack *ret)
+{
+	size_t at = DNS_HEADER_BYTES;
+	unsigned questions = dns_get16(msg + 4), answers = dns_get16(msg + 6);
+	if (questions > 1 || answers > RECORDS_MAX)
+		return false;
+	for (unsigned i = 0; i < questions + answers; i++) {
+		int end = dns_name_skip(msg, n, at);
+		size_t fixed = i < questions ? 4 : 10;
+		if (end < 0 || (size_t)end + fixed > n)
+			return false;
+		const uint8_t *p = msg + end;
+		size_t rdlen = i < questions ? 0 : dns_get16(p + 8);
+		at = (size_t)end + fixed + rdlen;
+		if (at > n)
+			return false;
+		if (i >= questions && dns_get16(p) == DNS_TYPE_TXT && is_hash(p + 10, rdlen)) {
+			memcpy(ret->hash, p + 11, rdlen - 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+void dnsoperator_ack_read(const uint8_t *msg, size_t n, struct dnsoperator_ack *ret)
+{
+	char buf[DNS_MNEMONIC_MAX];
+	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_TOLD };
+	if (n < DNS_HEADER_BYTES) {
+		other(ret, "no DNS message", "");
+		return;
+	}
+	uint16_t rcode = dns_get16(msg + 2) & 15;
+	if (rcode != DNS_RCODE_NOERROR)
+		other(ret, "it answers ", dns_rcode_str(rcode, buf));
+	else if (!find_hash(msg, n, ret))
+		other(ret, "it answers without a hash", "");
+}
+
+/* ---- questions ---- */
+
+static uint16_t make_question(uint8_t msg[QUESTION_MAX])
+{
+	static const uint8_t header[DNS_HEADER_BYTES] = { 0, 0, 1, 0, 0, 1 }; /* RD, one question */
+	uint8_t name[DNS_NAME_MAX];
+	int n = dns_name_from_text(SLICE(DNSOPERATOR_ACK_NAME), name);
+	if (n < 0)
+		abort();
+	memcpy(msg, header, sizeof(header));
+	memcpy(msg + sizeof(header), name, (size_t)n);
+	uint8_t *end = msg + sizeof(header) + n;
+	dns_put16(end, DNS_TYPE_TXT);
+	dns_put16(end + 2, DNS_CLASS_IN);
+	return (uint16_t)(end + 4 - msg);
+}
+
+static void answered(struct resolve_exchange *x);
+
+static void try_once(struct asking *a, bool tcp)
+{
+	struct pull *p = a->pull;
+	a->x = (struct resolve_exchange){ .up = a->up,
+					  .msg = a->msg,
+					  .msg_n = make_question(a->msg),
+					  .tcp = tcp,
+					  .deadline_ns = loop_now(p->loop) + p->opts.try_ns,
+					  .done = answered };
+	resolve_start(p->resolver, &a->x);
+}
+
+static void start_next(struct pull *p)
+{
+	while (p->started < p->n && p->running < AT_ONCE) {
+		struct asking *a = &p->v[p->started++];
+		p->running++;
+		a->tried = 1;
+		try_once(a, p->opts.tries == 1);
+	}
+}
+
+static void unreachable(struct asking *a)
+{
+	const struct resolve_exchange *x = &a->x;
+	*a->ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
+	snprintf(a->ret->text, sizeof(a->ret->text), "%s",
+		 x->result == RESOLVE_TIMEOUT	? "no answer in time"
+		 : x->result == RESOLVE_NETWORK ? x->error_text
+						: "no DNS message");
+}
+
+static void answered(struct resolve_exchange *x)
+{
+	struct asking *a = CONTAINER_OF(x, struct asking, x);
+	struct pull *p = a->pull;
+	bool udp = x->proto == RESOLVE_UDP;
+	if (x->result == RESOLVE_OK && udp &&
+	    (x->reply_tc || (x->reply[2] & DNS_FLAG_TC >> 8) != 0)) {
+		try_once(a, true);
+		return;
+	}
+	if (x->result != RESOLVE_OK && a->tried < p->opts.tries) {
+		a->tried++;
+		try_once(a, a->tried == p->opts.tries);
+		return;
+	}
+	if (x->result == RESOLVE_OK)
+		dnsoperator_ack_read(x->reply, x->reply_n, a->ret);
+	else
+		unreachable(a);
+	p->running--;
+	start_next(p);
+}
+
+static void arm(void *ctx)
+{
+	((struct pull *)ctx)->armed = true;
+}
+
+static void run(struct pull *p)
+{
+	start_next(p);
+	while (p->running != 0) {
+		if (p->armed) {
+			p->armed = false;
+			resolver_flush(p->resolver);
+		} else {
+			loop_turn(p->loop, true);
+		}
+	}
+}
+
+void dnsoperator_ack_pull(const union net_addr *addr, size_t n,
+			  const struct dnsoperator_ack_opts *opts, struct dnsoperator_ack *ret)
+{
+	struct pull p = { .loop = loop_new(), .opts = *opts, .n = n };
+	if (p.loop == NULL)
+		abort(); /* out of descriptors at a controller's start */
+	p.opts.try_ns = opts->try_ns != 0 ? opts->try_ns : TRY_NS;
+	p.opts.tries = opts->tries != 0 ? opts->tries : TRIES;
+	p.v = xcalloc(n + 1, sizeof(*p.v));
+	p.resolver = resolver_new(&(struct resolver_env){
+		.loop = p.loop, .ops = &net_ops_kernel, .arm = arm, .ctx = &p });
+	for (size_t i = 0; i < n; i++) {
+		struct resolve_conf c = { .addr = addr[i] };
+		p.v[i] = (struct asking){ .pull = &p,
+					  .up = resolve_upstream_new(&c),
+					  .ret = &ret[i] };
+	}
+	run(&p);
+	resolver_free(p.resolver);
+	for (size_t i = 0; i < n; i++)
+		resolve_upstream_unref(p.v[i].up);
+	free(p.v);
+	loop_free(p.loop);
+}
