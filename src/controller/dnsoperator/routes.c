@@ -64,11 +64,11 @@ static bool is_ip(struct slice s, bool scope)
 }
 
 /* An address, with or without a port. */
-static bool is_upstream(const char *text)
+static bool is_upstream(const char *text, bool scope)
 {
 	struct slice s = slice_of(text), port = { NULL, 0 };
 	uint64_t n = 1;
-	if (is_ip(s, true))
+	if (is_ip(s, scope))
 		return true;
 	const char *colon = strrchr(text, ':');
 	if (colon == NULL)
@@ -80,7 +80,7 @@ static bool is_upstream(const char *text)
 		s = (struct slice){ s.p + 1, s.n - 2 };
 	if (brackets != (memchr(s.p, ':', s.n) != NULL))
 		return false;
-	return is_ip(s, true) && slice_u64(port, &n) == 0 && n >= 1 && n <= UINT16_MAX;
+	return is_ip(s, scope) && slice_u64(port, &n) == 0 && n >= 1 && n <= UINT16_MAX;
 }
 
 static void check_tls(struct check *c, const struct dnsoperator_transport *t, const char *field)
@@ -152,10 +152,12 @@ static void check_server(struct check *c, const struct dnsoperator_server *s, si
 	if (s->upstreams.n > UPSTREAMS_MAX)
 		say(c, at, NULL, "has more than 15 upstreams", "use at most 15");
 	for (size_t i = 0; i < s->upstreams.n; i++) {
-		bool file = strcmp(s->upstreams.v[i], "/etc/resolv.conf") == 0;
+		const char *u = s->upstreams.v[i];
+		bool tls = dnsoperator_is_tls(&s->how);
 		snprintf(at, sizeof(at), "%s.upstreams[%zu]", forward, i);
-		if (file ? dnsoperator_is_tls(&s->how) : !is_upstream(s->upstreams.v[i]))
-			say(c, at, s->upstreams.v[i], "is not an IP address",
+		/* over TLS neither a file nor %scope, as the original has it */
+		if (!is_upstream(u, !tls) && (tls || strcmp(u, "/etc/resolv.conf") != 0))
+			say(c, at, u, "is not an IP address",
 			    "write it as 10.0.0.1, 10.0.0.1:5353 or [2001:db8::1]:5353");
 	}
 	check_tls(c, &s->how, forward);
