@@ -20,7 +20,10 @@
 #define DNS_NAME "default"
 #define CRD_NAME "dnses.operator.openshift.io"
 
-enum { AGAIN_S = 60 }; /* to see what others did to the ConfigMaps, which are not watched */
+enum {
+	AGAIN_S = 60,	 /* to see what others did to the ConfigMaps, which are not watched */
+	REFUSED_S = 300, /* to see whether the original is gone */
+};
 
 /* ---- what is watched ---- */
 
@@ -285,9 +288,13 @@ static int write_configmaps(struct look *l)
 	r = write_object(l, l->text, dnsoperator_text_object(&l->plan, &l->facts, dns, l->text));
 	if (r > 0) {
 		const struct dnsoperator_site *site = &dnsoperator_sites[l->facts.platform];
-		char text[300];
-		snprintf(text, sizeof(text), "wrote the Corefile of generation %lld to %s/%s",
-			 (long long)api_generation(dns), site->ns, site->configmap);
+		bool guess = l->facts.platform == DNSOPERATOR_KUBERNETES && l->domain[0] == '\0';
+		char text[400];
+		snprintf(text, sizeof(text), "wrote the Corefile of generation %lld to %s/%s%s",
+			 (long long)api_generation(dns), site->ns, site->configmap,
+			 guess ? "; no Corefile told the cluster's domain, so it is taken for "
+				 "cluster.local"
+			       : "");
 		tell(l, false, "CorefileWritten", "Write", text);
 	}
 	if (r >= 0 && machine_of(l->c) != NULL)
@@ -349,6 +356,7 @@ static int refuse(struct look *l)
 	     "over, set an override for it in ClusterVersion version (spec.overrides, unmanaged: "
 	     "true) "
 	     "and scale it to 0");
+	l->c->again_ns = REFUSED_S * NS_PER_S;
 	return 0;
 }
 
@@ -372,10 +380,10 @@ static int act(struct look *l)
 	json_decref(accepted);
 	if (l->plan.write)
 		r = write_configmaps(l);
-	if (r >= 0)
-		r = write_status(l);
+	/* what was refused is told even where nothing can be written */
+	int told = write_status(l);
 	dnsoperator_plan_done(&l->plan);
-	return r;
+	return r < 0 ? r : told;
 }
 
 static int reconcile(struct controller_ctx *c, const char *key)
@@ -386,8 +394,8 @@ static int reconcile(struct controller_ctx *c, const char *key)
 		return 0; /* the only one that is acted on */
 	l.dns = kube_store_get(c->stores[DNS], SLICE(""), SLICE(DNS_NAME));
 	if (l.dns != NULL && !api_is_deleting(kube_tree_of(l.dns))) {
-		r = act(&l);
 		c->again_ns = AGAIN_S * NS_PER_S;
+		r = act(&l);
 	} else if (machine_of(c) != NULL) {
 		machine_of(c)->publish(machine_of(c)->ctx, NULL);
 	}

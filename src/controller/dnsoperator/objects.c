@@ -84,10 +84,26 @@ json_t *dnsoperator_accepted_read(const json_t *o)
 	return NULL;
 }
 
+static bool list_has(const json_t *now, const json_t *wanted)
+{
+	size_t i, k;
+	json_t *want, *have;
+	json_array_foreach (wanted, i, want) {
+		bool found = false;
+		json_array_foreach (now, k, have)
+			found = found || dnsoperator_object_has(have, want);
+		if (!found)
+			return false;
+	}
+	return json_is_array(now);
+}
+
 bool dnsoperator_object_has(const json_t *now, const json_t *wanted)
 {
 	const char *key;
 	json_t *v;
+	if (json_is_array(wanted))
+		return list_has(now, wanted);
 	if (!json_is_object(wanted))
 		return json_equal(api_tree(now), api_tree(wanted)) != 0;
 	json_object_foreach (api_tree(wanted), key, v) {

@@ -82,6 +82,16 @@ static void openshift_owns(void **state)
 	assert_string_equal(api_name(o), "dns-default");
 	assert_string_equal(api_get_string(o, "metadata.ownerReferences[0].uid"), "u-1");
 	assert_null(data_of(o, DNSOPERATOR_BEFORE));
+	/* a second owner, and a field that others set, are theirs */
+	json_t *now = json_deep_copy(o);
+	json_object_set_new(api_get(now, "metadata.ownerReferences[0]"), "blockOwnerDeletion",
+			    json_true());
+	json_array_append_new(api_get(now, "metadata.ownerReferences"),
+			      json_pack("{ss}", "uid", "2"));
+	assert_true(dnsoperator_object_has(now, o));
+	json_array_remove(api_get(now, "metadata.ownerReferences"), 0);
+	assert_false(dnsoperator_object_has(now, o));
+	json_decref(now);
 	json_decref(theirs);
 	json_decref(o);
 }
