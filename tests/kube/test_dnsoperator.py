@@ -164,6 +164,10 @@ def test_life_of_templates(place, run):
     assert "kubernetes k8s.example.org in-addr.arpa ip6.arpa {" in place.text()
     assert "generation 1 " in place.says("TemplateConfigurationValid", "True AsExpected")
     place.says("AAAAFilterDualStackWarning", "False NoCoveringTemplate")
+    # OP-36: a copy that outlives a CRD without the field
+    kept = until(lambda: place.done("GET", f"{DNS}/default")["metadata"].get("annotations", {}).get(
+        "dns.fairlead.dev/templates-backup"))
+    assert json.loads(kept) == place.done("GET", f"{DNS}/default")["spec"]["templates"]
     # nobody has asked the servers: that is told, and not that all is well
     place.says("TemplateConfigurationApplied", "Unknown NoInstances")
     status = place.done("GET", f"{DNS}/default")["status"]
@@ -354,14 +358,17 @@ def test_crd_without_templates(place, run):
             "POST", f"{DNS}?dryRun=All", {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": {"name": "x"},
                                           "spec": {"templates": [LEGACY]}})["spec"])
         run()
-        place.dns({"templates": [LEGACY]})
+        backup = {"dns.fairlead.dev/templates-backup": json.dumps([LEGACY])}
+        place.dns({"templates": [LEGACY]}, backup)
         assert "annotation dns.fairlead.dev/templates" in place.says("TemplateConfigurationValid", "Unknown FieldPruned")
         place.dns({}, {"dns.fairlead.dev/templates": json.dumps([LEGACY])})
         until(lambda: "legacy.example.com" in place.text())
         place.says("TemplateConfigurationValid", "True AsExpected")
-        place.dns({}, {"dns.fairlead.dev/templates": json.dumps([{**LEGACY, "zones": ["a_b"]}])})
+        place.dns({}, {**backup, "dns.fairlead.dev/templates": json.dumps([{**LEGACY, "zones": ["a_b"]}])})
         assert "spec.templates[0].zones[0]" in place.says("TemplateConfigurationValid", "False InvalidZone")
         assert "legacy.example.com" in place.text()
+        # OP-36: what was stored before such a CRD came is still there
+        assert place.done("GET", f"{DNS}/default")["metadata"]["annotations"].items() >= backup.items()
     finally:
         place.done("PATCH", f"{crdlib.CRD_PATH}/{CRD}", [{"op": "add", "path": at, "value": field}],
                    "application/json-patch+json")

@@ -347,6 +347,24 @@ static int write_status(struct look *l)
 	return r;
 }
 
+static int write_backup(struct look *l)
+{
+	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
+				.name = DNS_NAME };
+	struct kube_status st = { 0 };
+	json_t *patch = dnsoperator_backup_patch(kube_tree_of(l->dns), &l->plan, &l->facts);
+	if (patch == NULL)
+		return 0;
+	int r = kube_merge(l->c->conn, &ref, NULL, patch, NULL, &st);
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	else if (r < 0)
+		r = failed(l->c, r, "backup of the templates", &st);
+	kube_status_done(&st);
+	json_decref(patch);
+	return r;
+}
+
 /* Nothing is written beside the original; how to take over is told. */
 static int refuse(struct look *l)
 {
@@ -382,6 +400,8 @@ static int act(struct look *l)
 		r = write_configmaps(l);
 	/* what was refused is told even where nothing can be written */
 	int told = write_status(l);
+	if (told >= 0)
+		told = write_backup(l);
 	dnsoperator_plan_done(&l->plan);
 	return r < 0 ? r : told;
 }

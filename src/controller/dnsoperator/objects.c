@@ -113,6 +113,27 @@ bool dnsoperator_object_has(const json_t *now, const json_t *wanted)
 	return json_is_object(now);
 }
 
+/* ---- backup ---- */
+
+enum { BACKUP_MAX = 128 << 10 }; /* of 256 KiB for all annotations together */
+
+json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *p,
+				 const struct dnsoperator_facts *f)
+{
+	const char *now = api_annotation(dns, DNSOPERATOR_BACKUP);
+	const json_t *list = api_get(dns, "spec.templates");
+	json_t *patch = NULL;
+	/* A list that is gone may have been taken by a CRD: the copy stays. */
+	if (json_array_size(list) == 0 || f->gate == DNSOPERATOR_GATE_OFF || p->templates.n != 0)
+		return NULL;
+	char *want = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
+	if (strlen(want) <= BACKUP_MAX && (now == NULL || strcmp(now, want) != 0))
+		patch = json_pack("{s{s{ss}}}", "metadata", "annotations", DNSOPERATOR_BACKUP,
+				  want);
+	free(want);
+	return patch;
+}
+
 /* ---- status ---- */
 
 void dnsoperator_cluster_ip(const json_t *network, char *out, size_t n)

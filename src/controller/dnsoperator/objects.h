@@ -10,6 +10,7 @@
 #include "controller/dnsoperator/plan.h"
 
 #define DNSOPERATOR_MANAGER "fairlead-dnsoperator"
+#define DNSOPERATOR_BACKUP  "dns.fairlead.dev/templates-backup"
 #define DNSOPERATOR_BEFORE  "Corefile.before-fairlead"
 
 /* "dns-default-accepted": what a plan falls back to. It may be as large as the text, so it has an
@@ -26,6 +27,12 @@ json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *p,
 json_t *dnsoperator_accepted_read(const json_t *configmap);
 /* Has the object all that is wanted? */
 bool dnsoperator_object_has(const json_t *now, const json_t *wanted);
+
+/* A copy of the last accepted templates in an annotation of the DNS object: under an older CRD any
+ * write destroys the field (OP-36). A merge patch, the caller's; NULL when nothing is to be done.
+ * Lists that are too long for an annotation have none. */
+json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *p,
+				 const struct dnsoperator_facts *f);
 
 /* Brings the status of the DNS object up to date; true when something besides times changed. */
 bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,

@@ -145,6 +145,25 @@ static void status_is_written_once(void **state)
 	json_decref(was);
 }
 
+/* The copy follows the field, and stays when the field is gone. */
+static void backup_follows(void **state)
+{
+	struct scene *s = *state;
+	json_t *copy;
+	assert_null(dnsoperator_backup_patch(s->dns, &s->plan, &s->facts));
+	json_object_set_new(json_object_get(s->dns, "spec"), "templates",
+			    json_pack("[{ss}]", "name", "a"));
+	copy = dnsoperator_backup_patch(s->dns, &s->plan, &s->facts);
+	assert_string_equal(api_get_string(copy, "metadata.annotations[" DNSOPERATOR_BACKUP "]"),
+			    "[{\"name\":\"a\"}]");
+	json_object_set(json_object_get(s->dns, "metadata"), "annotations",
+			api_get(copy, "metadata.annotations"));
+	json_decref(copy);
+	assert_null(dnsoperator_backup_patch(s->dns, &s->plan, &s->facts));
+	json_object_del(json_object_get(s->dns, "spec"), "templates");
+	assert_null(dnsoperator_backup_patch(s->dns, &s->plan, &s->facts));
+}
+
 /* Degraded is ours only while servers are refused; what others say in it stays. */
 static void degraded_by_servers(void **state)
 {
@@ -189,13 +208,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(before_is_kept),
-		T(openshift_owns),
-		T(accepted_comes_back),
-		T(has_what_is_wanted),
-		T(status_is_written_once),
-		T(degraded_by_servers),
-		cmocka_unit_test(tenth_address),
+		T(before_is_kept),	   T(openshift_owns),
+		T(accepted_comes_back),	   T(has_what_is_wanted),
+		T(status_is_written_once), T(degraded_by_servers),
+		T(backup_follows),	   cmocka_unit_test(tenth_address),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
