@@ -85,11 +85,12 @@ struct query *slot_take(struct worker *w)
 	q->state = NULL;
 	q->err = NULL;
 	q->echo = NULL;
+	q->tally = 0;
 	q->stream_next = NULL;
 	q->rcode = 0;
 	q->outcome = V_NEXT;
-	q->is_sub = q->unkept = q->written = q->up = q->waiting = q->resumed = q->detached =
-		q->started = false;
+	q->is_sub = q->unkept = q->chased = q->written = q->up = q->waiting = q->resumed =
+		q->detached = q->started = false;
 	q->depth = 0;
 	q->wire_len = 0;
 	q->at = q->top = q->entered = 0;

@@ -81,7 +81,8 @@ static void to_wire(struct query *q)
 
 static enum verdict say(struct query *q)
 {
-	q->tally = back.tally;
+	if (back.tally != 0)
+		q->tally = back.tally;
 	switch (back.act) {
 	case FAIL:
 		return query_fail(q, back.rcode, "it broke");

@@ -191,8 +191,13 @@ static void replies_of_several_blocks_are_made_anew(void **state)
 	assert_int_equal(back.asked, 3);
 	ask(f, "chased.example.");
 	assert_int_equal(back.asked, 3);
+	back.act = ANSWER;
+	ask(f, "then.example."); /* in the same memory */
+	back.act = CHASE;
+	back.asked = 3;
 	assert_true(fake_reload(f, BLOCK("") "target.example {\n back y\n}\n"));
 	ask(f, "plain.example.");
+	ask(f, "then.example.");
 	assert_int_equal(back.asked, 3);
 	ask(f, "chased.example.");
 	assert_int_equal(back.asked, 5);
@@ -258,6 +263,11 @@ static void counts_again_what_it_gives_again(void **state)
 	back.rcode = DNS_RCODE_SERVFAIL;
 	ask(f, "broken.");
 	ask(f, "broken.");
+	assert_true(metrics_value(s) == 5);
+	/* The next query has the same memory, and nothing else of it. */
+	AN("an y. 60 IN A 127.0.0.#");
+	ask(f, "y.");
+	ask(f, "y.");
 	assert_true(metrics_value(s) == 5);
 	fake_free(f);
 }
