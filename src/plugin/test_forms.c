@@ -302,7 +302,7 @@ static void same_in_both_forms(void **state)
  * whose deeds depend on earlier ones. Those have tests of their own. */
 static void no_plugin_is_left_out(void **state)
 {
-	static const char *const others[] = { "cache", "forward" };
+	static const char *const others[] = { "cache", "forward", "transfer" };
 	(void)state;
 	for (size_t i = 0; plugin_list[i] != NULL; i++) {
 		const struct plugin *p = plugin_list[i];
