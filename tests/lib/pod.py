@@ -234,7 +234,6 @@ class Pod:
     def __init__(self, network, root, argv, env, uid, capabilities, no_new_privs=True, mounts=None, scratch=()):
         self.network = network
         self.dir = tempfile.mkdtemp(prefix="fairlead-pod-")
-        os.chmod(self.dir, 0o755)
         self.log = os.path.join(self.dir, "log")
         self.process = self.pid = None
         spec = {"root": os.path.join(self.dir, "root"), "argv": argv, "env": env, "uid": uid, "mounts": mounts or {},
