@@ -13,7 +13,7 @@ import pytest
 import kube_questions
 from compare import comparable, parse_all, show
 from kube_content import IMPORT_KIND, ZONE, Content
-from lib import cluster, wire, xfr
+from lib import client, cluster, wire, xfr
 from lib.client import Ask, Exchange
 
 SEED = int(os.environ.get("DIFF_SEED", 1))
@@ -241,6 +241,22 @@ def test_questions(name, api, content, make_server):
         assert s.alive(), s.output()[-3000:]
     if problems:
         pytest.fail(f"{len(problems)} of {len(queries)} answers differ\n" + "\n".join(problems[:SHOWN]), pytrace=False)
+
+
+def test_bound_to_loopback(api, make_server):
+    """A block that listens on loopback addresses only has no name servers to tell."""
+    corefile = f""".:@PORT@ {{
+    bind 127.0.0.1
+    kubernetes {ZONE} {{
+        kubeconfig {api.kubeconfig()}
+        startup_timeout 60s
+    }}
+}}
+"""
+    servers = [make_server(i, {"corefile": corefile}).start() for i in (0, 1)]
+    for name, rtype in ((ZONE, "NS"), ("ns.dns." + ZONE, "A"), ("ns.dns." + ZONE, "AAAA")):
+        one, two = (settled(wire.parse(client.udp_ask(s.port(), wire.query(name + ".", rtype)))) for s in servers)
+        assert one == two
 
 
 TRANSFERS = {

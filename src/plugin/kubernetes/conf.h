@@ -59,7 +59,7 @@ struct kubernetes_conf {
 	struct kubernetes_source *source;
 	struct kubernetes_index *index;	  /* the source's */
 	struct kubernetes_index *imports; /* of other clusters: the source's; NULL without these */
-	struct kube_ip *local;		  /* own addresses, less loopback */
+	struct kube_ip *local;		  /* listened on, less loopback */
 	size_t n_local;
 	uint8_t **host_search; /* of the host's resolv.conf, lower-case wire names */
 	size_t n_host_search;
@@ -81,7 +81,7 @@ void kubernetes_source_put(struct kubernetes_conf *c);
 struct kubernetes_preset {
 	struct kubernetes_index *index, *imports;
 	bool unsynced;
-	struct kube_ip local; /* our only address */
+	struct kube_ip local; /* our only address, without `bind` */
 };
 void kubernetes_source_preset(const struct kubernetes_preset *p);
 bool kubernetes_source_synced(const struct kubernetes_source *s);

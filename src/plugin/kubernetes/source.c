@@ -14,6 +14,7 @@
 #include "kube/config.h"
 #include "kube/informer.h"
 #include "kube/tree.h"
+#include "net/addr.h"
 #include "plugin/kubernetes/conf.h"
 #include "plugin/kubernetes/lists.h"
 #include "plugin/kubernetes/stale.h"
@@ -371,8 +372,7 @@ static void add_local(struct kubernetes_conf *c, const struct sockaddr *sa)
 	add_local_ip(c, &ip);
 }
 
-/* Addresses of this machine, less loopback: endpoints with one of them are ourselves. */
-static void find_local(struct kubernetes_conf *c)
+static void add_interfaces(struct kubernetes_conf *c)
 {
 	struct ifaddrs *list = NULL;
 	if (getifaddrs(&list) < 0)
@@ -383,6 +383,37 @@ static void find_local(struct kubernetes_conf *c)
 			add_local(c, sa);
 	}
 	freeifaddrs(list);
+}
+
+static bool is_any(const union net_addr *a)
+{
+	static const uint8_t zeros[16];
+	size_t n;
+	const uint8_t *bytes = net_addr_bytes(a, &n);
+	return memcmp(bytes, zeros, n) == 0;
+}
+
+/* Addresses that the block listens on, less loopback: endpoints with one of them are ourselves. */
+static void find_local(struct kubernetes_conf *c, const struct block_conf *b)
+{
+	bool all = b->n_listen == 0;
+	for (size_t i = 0; i < b->n_listen; i++) {
+		union net_addr a;
+		if (net_addr_parse_ip(slice_of(b->listen[i]), &a) < 0)
+			continue;
+		all = all || is_any(&a);
+		if (!is_any(&a))
+			add_local(c, &a.sa);
+	}
+	if (!all)
+		return;
+	free(c->local);
+	c->local = NULL;
+	c->n_local = 0;
+	if (c->source->preset == NULL)
+		add_interfaces(c);
+	else
+		add_local_ip(c, &c->source->preset->local);
 }
 
 int kubernetes_source_get(struct plugin_inst *self, struct prepare *p)
@@ -399,10 +430,7 @@ int kubernetes_source_get(struct plugin_inst *self, struct prepare *p)
 	c->source = c->held->value;
 	c->index = c->source->index;
 	c->imports = c->source->imports;
-	if (c->source->preset == NULL)
-		find_local(c);
-	else
-		add_local_ip(c, &c->source->preset->local);
+	find_local(c, block_conf(self->block));
 	return 0;
 }
 

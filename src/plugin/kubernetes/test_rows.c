@@ -423,8 +423,47 @@ static void rows_of_coredns(void **state)
 		put_table(&tables[i]);
 }
 
+/* The name servers are where the block listens; with `bind` CoreDNS has none (difference
+ * kubernetes-bind). */
+static void bound(void **state)
+{
+	static const struct {
+		const char *bind, *answer;
+	} rows[] = {
+		{ "", "192.0.2.53" },
+		{ "bind 192.0.2.7 127.0.0.1", "192.0.2.7" },
+		{ "bind 0.0.0.0 192.0.2.7", "192.0.2.53" },
+		{ "bind ::1", NULL },
+	};
+	struct world w;
+	(void)state;
+	world_init(&w, handler_world, ARRAY_LEN(handler_world));
+	struct kubernetes_preset preset = { .index = w.x, .imports = w.imports };
+	assert_int_equal(kube_ip_parse(slice_of("192.0.2.53"), &preset.local), 0);
+	kubernetes_source_preset(&preset);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		strbuf_addf(&text, ". {\n %s\n kubernetes cluster.local\n}\n", rows[i].bind);
+		struct fake *f = fake_new(text.s);
+		if (f == NULL)
+			fail_msg("%s", fake_error());
+		const char *reply =
+			fake_ask(f, &(struct fake_ask){ .name = "cluster.local.", .type = "NS" });
+		strbuf_reset(&text);
+		strbuf_addf(&text, "additional ns.dns.cluster.local. 5 IN A %s\n",
+			    rows[i].answer != NULL ? rows[i].answer : "");
+		assert_non_null(reply);
+		assert_int_equal(strstr(reply, text.s) != NULL, rows[i].answer != NULL);
+		assert_int_equal(strstr(reply, "answer ") != NULL, rows[i].answer != NULL);
+		fake_free(f);
+	}
+	kubernetes_source_preset(NULL);
+	world_done(&w);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(rows_of_coredns) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(rows_of_coredns),
+					    cmocka_unit_test(bound) };
 	return cmocka_run_group_tests_name("plugin/kubernetes/rows", tests, NULL, NULL);
 }
