@@ -1,7 +1,9 @@
 """The kubernetes plugin on a real API server that is away, comes back, or changes a thousand times a second (spec 1.3
 "Start", issue "Refuse, keep"). That its answers are CoreDNS's is for tests/differential/test_kubernetes.py."""
+import json
 import random
 import struct
+import subprocess
 import threading
 import time
 
@@ -73,6 +75,63 @@ def rcode(s, name):
 
 def is_ready(s):
     return s.get("ready", "/ready")[0] == 200
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory):
+    """(a cluster that lets nobody in without a token or a certificate, certificate and key of a client)."""
+    folder = tmp_path_factory.mktemp("client")
+    cert, key = folder / "crt", folder / "key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/O=system:masters/CN=dns",
+                    "-keyout", key, "-out", cert], check=True, capture_output=True)
+    with cluster.Cluster(flags=(f"--client-ca-file={cert}", "--anonymous-auth=false")) as one:
+        one.put([service("web", "10.96.9.9")])
+        yield one, cert, key
+
+
+def contexts(c, folder):
+    """A kubeconfig whose current context leads nowhere; the other one is `good`."""
+    with open(c.kubeconfig(), encoding="utf-8") as f:
+        config = json.load(f)
+    config["clusters"].append({"name": "nowhere", "cluster": {"server": "https://127.0.0.1:1"}})
+    config["contexts"][0]["name"] = "good"
+    config["contexts"].append({"name": "bad", "context": {**config["contexts"][0]["context"], "cluster": "nowhere"}})
+    config["current-context"] = "bad"
+    path = folder / "contexts"
+    path.write_text(json.dumps(config))
+    path.chmod(0o600)
+    return path
+
+
+WHERE = {
+    "a certificate": ("endpoint {url}\n        tls {cert} {key} {ca}", True),
+    "several endpoints": ("endpoint {url} https://127.0.0.1:1\n        tls {cert} {key} {ca}", True),
+    "no certificate": ("endpoint {url}", False),
+    "another authority": ("endpoint {url}\n        tls {cert} {key} {cert}", False),
+    "a context": ("kubeconfig {contexts} good", True),
+    "the current context": ("kubeconfig {contexts}", False),
+    "a kubeconfig before an endpoint": ("endpoint https://127.0.0.1:1\n        kubeconfig {contexts} good", True),
+    "tunables": ("kubeconfig {contexts} good\n        apiserver_qps 1.5\n        apiserver_burst 1\n        apiserver_max_inflight 2",
+                 True),
+}
+
+
+@pytest.mark.parametrize("name", WHERE)
+def test_where_the_api_is(strict, started, tmp_path, name):
+    """1.3 endpoint, tls, kubeconfig; numbers for Go's client are taken with a notice."""
+    c, cert, key = strict
+    options, works = WHERE[name]
+    options = options.format(url=c.url, cert=cert, key=key, ca=c.ca, contexts=contexts(c, tmp_path))
+    corefile = ".:@PORT@ {\n    kubernetes cluster.local {\n        startup_timeout 300ms\n        %s\n    }\n}\n" % options
+    s = started(server.Server(server.fairlead(), corefile)).start()
+    if works:
+        until(lambda: addresses(ask(s, "web.default.svc.cluster.local.")) == [bytes([10, 96, 9, 9])], 30)
+    else:
+        assert rcode(s, "web.default.svc.cluster.local.") == "SERVFAIL"
+        assert "endpointslices: " in s.output(), s.output()
+    for word in ("apiserver_qps", "apiserver_burst", "apiserver_max_inflight"):
+        assert (f"'{word}' has no effect here" in s.output()) == (name == "tunables")
+    assert ("only the first specified endpoint" in s.output()) == (name == "several endpoints")
 
 
 def test_away_at_the_start(c, started):
