@@ -110,6 +110,11 @@ static void list_begin(struct kube_informer *i)
 	kube_store_mark(i->store);
 }
 
+static void heard(struct kube_informer *i)
+{
+	atomic_store_explicit(&i->count.last_event_ns, clock_mono_ns(), memory_order_relaxed);
+}
+
 static void list_complete(struct kube_informer *i, const char *rv)
 {
 	struct kube_obj *o;
@@ -119,6 +124,7 @@ static void list_complete(struct kube_informer *i, const char *rv)
 	memcpy(i->plan.rv, rv, sizeof(i->plan.rv));
 	i->outcome.listed = true;
 	COUNT(i, lists);
+	heard(i);
 	if (kube_informer_synced(i))
 		return;
 	TELL(i, synced, (h->ctx));
@@ -199,7 +205,7 @@ static int on_frame(void *ctx, struct slice type, struct slice object)
 	struct kube_informer *i = ctx;
 	enum kube_event event = kube_event_of(type);
 	COUNT(i, events);
-	atomic_store_explicit(&i->count.last_event_ns, clock_mono_ns(), memory_order_relaxed);
+	heard(i);
 	switch (event) {
 	case KUBE_EVENT_ADDED:
 	case KUBE_EVENT_MODIFIED:

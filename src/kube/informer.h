@@ -77,7 +77,8 @@ struct kube_informer_stats {
 	uint64_t lists;			  /* full ones, in whatever way */
 	uint64_t watches;		  /* opened */
 	uint64_t errors;		  /* steps that failed */
-	uint64_t last_event_ns; /* monotonic; bookmarks count: how stale the copy may be */
+	uint64_t
+		last_event_ns; /* monotonic; lists and bookmarks count: how stale the copy may be */
 };
 /* From any thread. */
 void kube_informer_stats(struct kube_informer *i, struct kube_informer_stats *ret);

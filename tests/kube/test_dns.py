@@ -2,6 +2,7 @@
 "Start", issue "Refuse, keep"). That its answers are CoreDNS's is for tests/differential/test_kubernetes.py."""
 import json
 import random
+import re
 import struct
 import subprocess
 import threading
@@ -18,6 +19,7 @@ ROUNDS = 150
 RATE = 1000  # events per second
 STAMP = "2026-01-01T00:00:00Z"
 COREFILE = """.:@PORT@ {
+    prometheus 127.0.0.1:@HTTP:metrics@
     ready 127.0.0.1:@HTTP:ready@
     kubernetes cluster.local in-addr.arpa {
         kubeconfig %s
@@ -134,6 +136,12 @@ def test_where_the_api_is(strict, started, tmp_path, name):
     assert ("only the first specified endpoint" in s.output()) == (name == "several endpoints")
 
 
+def unheard(s):
+    """{kind: seconds} of the metric."""
+    text = s.get("metrics", "/metrics")[1]
+    return {k: float(v) for k, v in re.findall(r'^fairlead_kubernetes_unheard_seconds{host="[^"]*",kind="(\w+)"} (\S+)$', text, re.M)}
+
+
 def test_away_at_the_start(c, started):
     """SERVFAIL with the zone's SOA until the first list, zones that fall through fall; then all is there."""
     proxy = started(Proxy(c.port))
@@ -173,6 +181,24 @@ def test_away_later(c, started):
         until(lambda: addresses(ask(s, name)) == [bytes([10, 96, 10, n])], 60)
     c.put([("/registry/services/specs/default/moved", None)])
     until(lambda: rcode(s, name) == "NXDOMAIN", 30)
+
+
+def test_how_old_the_names_are(c, started):
+    """A metric tells since when the API server is silent; its word sets it back."""
+    proxy = started(Proxy(c.port))
+    s = serve(started, through(c, proxy), "startup_timeout 30s")
+    assert set(unheard(s)) == {"Service", "EndpointSlice", "Namespace"}
+    assert max(unheard(s).values()) < 20
+    proxy.open = False
+    until(lambda: not proxy.active)
+    silent = unheard(s)
+    until(lambda: all(unheard(s)[kind] > silent[kind] + 2 for kind in silent), 30)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "spec": {}, "status": {"phase": "Active"},
+                 "metadata": {"name": "later", "uid": "00000000-0000-0000-0000-000000000099", "creationTimestamp": STAMP}}
+    c.put([service("later", "10.96.12.1"), endpoints(0, 1), ("/registry/namespaces/later", namespace)])
+    silent = unheard(s)
+    proxy.open = True
+    until(lambda: all(unheard(s)[kind] < silent[kind] for kind in silent), 60)
 
 
 def test_garbage(c, started):

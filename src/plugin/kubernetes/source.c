@@ -16,6 +16,7 @@
 #include "kube/tree.h"
 #include "net/addr.h"
 #include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/heard.h"
 #include "plugin/kubernetes/lists.h"
 #include "plugin/kubernetes/stale.h"
 #include "server/resource.h"
@@ -37,6 +38,7 @@ struct kubernetes_source {
 	struct kube_server_memory memory;
 	struct kubernetes_index *index, *imports;
 	struct kubernetes_stale *stale; /* NULL: without snapshots */
+	struct kubernetes_heard *heard;
 	const struct kubernetes_preset
 		*preset; /* not NULL: no API server, the indexes are not ours */
 };
@@ -220,6 +222,7 @@ static void source_free(void *value)
 {
 	struct kubernetes_source *s = value;
 	kubernetes_stale_stop(s->stale);
+	kubernetes_heard_free(s->heard);
 	for (int i = 0; i < N_INFORMERS; i++)
 		kube_informer_free(s->informer[i]);
 	kube_client_free(s->client);
@@ -332,6 +335,8 @@ static int source_make(void *arg, void **ret)
 	}
 	if (s->stale != NULL)
 		kubernetes_stale_start(s->stale, s->informer);
+	s->heard = kubernetes_heard_new(kube_config_server(kube_client_config(s->client)),
+					s->informer);
 	*ret = s;
 	return 0;
 }

@@ -1,0 +1,76 @@
+/* The ages are computed when somebody looks. */
+#include "plugin/kubernetes/heard.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+
+struct kubernetes_heard {
+	char *host;
+	uint64_t since_ns; /* for those that were never heard of */
+	struct kube_informer *v[KUBERNETES_KINDS];
+};
+
+static const struct metrics_family age_family = {
+	.name = "fairlead_kubernetes_unheard_seconds",
+	.help = "Seconds since the API server last said something about objects of the kind.",
+	.kind = METRICS_GAUGE,
+	.labels = { "host", "kind" },
+};
+
+static const char *const kinds[KUBERNETES_KINDS] = {
+	[KUBERNETES_SERVICES] = "Service",
+	[KUBERNETES_SLICES] = "EndpointSlice",
+	[KUBERNETES_NAMESPACES] = "Namespace",
+	[KUBERNETES_PODS] = "Pod",
+	[KUBERNETES_IMPORTS] = "ServiceImport",
+	[KUBERNETES_IMPORTED_SLICES] = "imported EndpointSlice",
+};
+
+static struct metrics_series *series_of(const struct kubernetes_heard *h, int i)
+{
+	const char *values[] = { h->host, kinds[i] };
+	return metrics_get(&age_family, values);
+}
+
+static void show(void *ctx)
+{
+	const struct kubernetes_heard *h = ctx;
+	uint64_t now = clock_mono_ns();
+	for (int i = 0; i < KUBERNETES_KINDS; i++) {
+		struct kube_informer_stats st;
+		if (h->v[i] == NULL)
+			continue;
+		kube_informer_stats(h->v[i], &st);
+		uint64_t last = MAX(st.last_event_ns, h->since_ns);
+		metrics_set(series_of(h, i),
+			    now > last ? (double)(now - last) / (double)NS_PER_S : 0);
+	}
+}
+
+struct kubernetes_heard *kubernetes_heard_new(const char *host,
+					      struct kube_informer *const v[KUBERNETES_KINDS])
+{
+	struct kubernetes_heard *h = xcalloc(1, sizeof(*h));
+	h->host = xstrdup(host);
+	h->since_ns = clock_mono_ns();
+	for (int i = 0; i < KUBERNETES_KINDS; i++)
+		h->v[i] = v[i];
+	metrics_on_collect(show, h);
+	return h;
+}
+
+void kubernetes_heard_free(struct kubernetes_heard *h)
+{
+	if (h == NULL)
+		return;
+	metrics_off_collect(show, h);
+	for (int i = 0; i < KUBERNETES_KINDS; i++) {
+		if (h->v[i] != NULL)
+			metrics_drop(series_of(h, i));
+	}
+	free(h->host);
+	free(h);
+}
