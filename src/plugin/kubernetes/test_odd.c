@@ -1,0 +1,123 @@
+/* Objects that no API server should give out: the index takes them, is asked about them, and lets
+ * them go again (issue "Refuse, keep"). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "plugin/kubernetes/test_world.h"
+#include "server/fake.h"
+
+static const char corefile[] = ". {\n kubernetes cluster.local in-addr.arpa {\n pods verified\n"
+			       " endpoint_pod_names\n zonal\n }\n}\n";
+
+static void text_of(char *out, size_t n)
+{
+	memset(out, 'x', n);
+	out[n] = '\0';
+}
+
+static void ask_all(struct fake *f, const char *service)
+{
+	static const char *const types[] = { "A", "AAAA", "SRV", "TXT", "CNAME", "MX" };
+	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+	if (strlen(service) <= DNS_LABEL_MAX)
+		strbuf_addf(&name, "%s.n.svc.cluster.local.", service);
+	else
+		strbuf_adds(&name, "x.n.svc.cluster.local.");
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		assert_non_null(fake_ask(
+			f,
+			&(struct fake_ask){ .name = name.s, .type = types[i], .udp_size = 4096 }));
+	assert_non_null(
+		fake_ask(f, &(struct fake_ask){ .name = "1.0.0.10.in-addr.arpa.", .type = "PTR" }));
+}
+
+/* Names of every length around the limits, as Services and as what slices are of: after they are
+ * gone nothing is left. */
+static void names(void **state)
+{
+	static const size_t lengths[] = { 1,   62,  63,	 64,  252, 253, 254,  255,
+					  256, 257, 300, 511, 512, 513, 1000, 70000 };
+	struct world w;
+	struct kubernetes_index_stats st;
+	(void)state;
+	world_init(&w, NULL, 0);
+	kube_obj_unref(world_add(&w, "namespace n"));
+	struct kubernetes_preset preset = { .index = w.x, .imports = w.imports };
+	kubernetes_source_preset(&preset);
+	struct fake *f = fake_new(corefile);
+	assert_non_null(f);
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+		CLEANUP(freep) char *name = xmalloc(lengths[i] + 1);
+		CLEANUP(strbuf_done) struct strbuf service = STRBUF_INIT, slice = STRBUF_INIT;
+		text_of(name, lengths[i]);
+		strbuf_addf(&service, "service n %s ips=None ports=http:80/TCP", name);
+		strbuf_addf(&slice, "slice n s%zu of=%s ports=http:80/TCP eps=10.0.0.1", i, name);
+		struct kube_obj *s = world_add(&w, service.s), *e = world_add(&w, slice.s);
+		ask_all(f, name);
+		/* Changed, and taken out. */
+		kubernetes_index_service(w.x, s, s);
+		kubernetes_index_slice(w.x, e, e);
+		ask_all(f, name);
+		kubernetes_index_slice(w.x, e, NULL);
+		kubernetes_index_service(w.x, s, NULL);
+		kube_obj_unref(s);
+		kube_obj_unref(e);
+		kubernetes_index_stats(w.x, &st);
+		if (st.entries != 0 || st.services != 0 || st.slices != 0 || st.endpoints != 0)
+			fail_msg("%zu bytes: %zu entries, %zu services, %zu slices are left",
+				 lengths[i], st.entries, st.services, st.slices);
+	}
+	fake_free(f);
+	kubernetes_source_preset(NULL);
+	world_done(&w);
+}
+
+/* Thousands of slices of one Service, and endpoints without number in one. */
+static void many_slices(void **state)
+{
+	enum { MANY = 3000 };
+	static struct kube_obj *slices[MANY];
+	struct world w;
+	struct kubernetes_index_stats st;
+	(void)state;
+	world_init(&w, NULL, 0);
+	kube_obj_unref(world_add(&w, "namespace n"));
+	kube_obj_unref(world_add(&w, "service n head ips=None ports=http:80/TCP"));
+	struct kubernetes_preset preset = { .index = w.x, .imports = w.imports };
+	kubernetes_source_preset(&preset);
+	struct fake *f = fake_new(corefile);
+	assert_non_null(f);
+	for (unsigned i = 0; i < MANY; i++) {
+		CLEANUP(strbuf_done) struct strbuf line = STRBUF_INIT;
+		strbuf_addf(&line, "slice n s%u of=head ports=http:80/TCP eps=10.%u.%u.1,10.0.0.1",
+			    i, 1 + i / 256, i % 256);
+		slices[i] = world_add(&w, line.s);
+	}
+	ask_all(f, "head");
+	const char *reply = fake_ask(
+		f, &(struct fake_ask){ .name = "head.n.svc.cluster.local.", .udp_size = 1232 });
+	assert_non_null(strstr(reply, " tc "));
+	for (unsigned i = 0; i < MANY; i++) {
+		kubernetes_index_slice(w.x, slices[(i * 7) % MANY], NULL);
+		kube_obj_unref(slices[(i * 7) % MANY]);
+	}
+	kubernetes_index_stats(w.x, &st);
+	assert_int_equal(st.slices, 0);
+	assert_int_equal(st.endpoints, 0);
+	fake_free(f);
+	kubernetes_source_preset(NULL);
+	world_done(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(names),
+					    cmocka_unit_test(many_slices) };
+	return cmocka_run_group_tests_name("plugin/kubernetes/odd", tests, NULL, NULL);
+}
