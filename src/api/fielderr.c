@@ -185,3 +185,49 @@ void api_fielderr_value(struct strbuf *out, const json_t *v)
 	else
 		add_json(out, v);
 }
+
+/* ---- Go's %v ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_go_map(struct strbuf *out, const json_t *map)
+{
+	size_t n = 0, all = json_object_size(map);
+	const char **names = xcalloc(all + 1, sizeof(*names));
+	const char *key;
+	json_t *v;
+	json_object_foreach (api_tree(map), key, v)
+		names[n++] = key;
+	qsort(names, n, sizeof(*names), by_name);
+	strbuf_adds(out, "map[");
+	for (size_t i = 0; i < n; i++) {
+		strbuf_addf(out, "%s%s:", i != 0 ? " " : "", names[i]);
+		api_fielderr_go(out, json_object_get(map, names[i]));
+	}
+	strbuf_addc(out, ']');
+	free(names);
+}
+
+void api_fielderr_go(struct strbuf *out, const json_t *v)
+{
+	if (json_is_object(v)) {
+		add_go_map(out, v);
+	} else if (json_is_array(v)) {
+		for (size_t i = 0; i < json_array_size(v); i++) {
+			strbuf_addc(out, i != 0 ? ' ' : '[');
+			api_fielderr_go(out, json_array_get(v, i));
+		}
+		strbuf_adds(out, json_array_size(v) != 0 ? "]" : "[]");
+	} else if (json_is_real(v)) {
+		api_fielderr_float(out, json_real_value(v));
+	} else if (json_is_integer(v)) {
+		strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+	} else if (json_is_string(v)) {
+		strbuf_adds(out, json_string_value(v));
+	} else {
+		strbuf_adds(out, json_is_boolean(v) ? json_is_true(v) ? "true" : "false" : "<nil>");
+	}
+}

@@ -61,3 +61,5 @@ json_t *api_errors_causes(const struct api_errors *e);
 void api_fielderr_value(struct strbuf *out, const json_t *v);
 /* A number as Go's %v prints it. */
 void api_fielderr_float(struct strbuf *out, double v);
+/* Any value as Go's %v prints it: `map[a:1 b:[x <nil>]]`. */
+void api_fielderr_go(struct strbuf *out, const json_t *v);

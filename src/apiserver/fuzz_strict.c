@@ -21,8 +21,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		json_t *lines = json_array();
 		char err[256];
-		IGNORE(apiserver_strict(apiserver_resource_find(kinds[i][0], "v1", kinds[i][1]),
-					body, o, lines, err, sizeof(err))); /* either is fine */
+		const struct apiserver_resource *r =
+			apiserver_resource_find(kinds[i][0], "v1", kinds[i][1]);
+		/* either is fine */
+		IGNORE(apiserver_strict(r, body, o, lines, err, sizeof(err)));
+		IGNORE(apiserver_convert(r, o, err, sizeof(err)));
 		json_decref(lines);
 	}
 	json_decref(o);

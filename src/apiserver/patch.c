@@ -144,13 +144,33 @@ static const struct {
 
 /* ---- what came out ---- */
 
-/* A patched object is decoded as a body is; what is wrong with it is told with all of it. */
+static int bad_patch(struct patching *p, const char *value, const char *why)
+{
+	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
+	struct api_errors errs = { 0 };
+	strbuf_add_quoted(&shown, slice_of(value));
+	api_errors_add(&errs, API_FIELD_INVALID, "patch", shown.s, why);
+	int e = apiserver_unprocessable(p->q->st, "", "", "", &errs);
+	api_errors_done(&errs);
+	return e;
+}
+
+/* A strategic patch is told with what is wrong with its result. */
+static int check_types(struct patching *p, const json_t *o)
+{
+	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
+	char err[512];
+	if (apiserver_convert(p->w.r, o, err, sizeof(err)) == 0)
+		return 0;
+	api_fielderr_go(&shown, p->patch);
+	return bad_patch(p, shown.s, err);
+}
+
+/* Another patched object is decoded as a body is; what is wrong with it is told with all of it. */
 static int check_result(struct patching *p, const json_t *o)
 {
-	CLEANUP(strbuf_done)
-	struct strbuf why = STRBUF_INIT, shown = STRBUF_INIT, version = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, version = STRBUF_INIT;
 	CLEANUP(freep) char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
-	struct api_errors errs = { 0 };
 	apiserver_add_version(&version, p->w.r);
 	strbuf_reset(&p->q->answer->warnings);
 	const char *kind = api_kind(o);
@@ -170,13 +190,7 @@ static int check_result(struct patching *p, const json_t *o)
 		e = apiserver_decode_check(p->w.r, slice_of(text), o, p->o.strictness,
 					   &p->q->answer->warnings, &why);
 	}
-	if (e == 0)
-		return 0;
-	strbuf_add_quoted(&shown, slice_of(text));
-	api_errors_add(&errs, API_FIELD_INVALID, "patch", shown.s, why.s);
-	e = apiserver_unprocessable(p->q->st, "", "", "", &errs);
-	api_errors_done(&errs);
-	return e;
+	return e == 0 ? 0 : bad_patch(p, text, why.s);
 }
 
 /* What a custom resource is cannot be patched away. */
@@ -221,7 +235,9 @@ static int change(struct patching *p, patch_fn fn, const json_t *old, uint64_t r
 	int e = fn(p, old, &o);
 	if (e < 0)
 		return e;
-	if (fn != apply)
+	if (fn == strategic)
+		e = check_types(p, o);
+	if (e == 0 && fn != apply)
 		e = check_result(p, o);
 	if (e == 0)
 		apiserver_owners_once(o, " after mutating admission happens",

@@ -173,3 +173,7 @@ MUST_CHECK int apiserver_protobuf_decode(struct slice body, json_t **ret, char *
  * a wrong type, worded as the server does, as ERR_TYPE in `err`. Appends lines to `warnings`. */
 MUST_CHECK int apiserver_strict(const struct apiserver_resource *r, struct slice body,
 				const json_t *o, json_t *warnings, char *err, size_t err_n);
+/* The first value of a wrong type in what a strategic merge patch made of an object of a built-in
+ * kind, worded as the server does then: ERR_TYPE. */
+MUST_CHECK int apiserver_convert(const struct apiserver_resource *r, const json_t *o, char *err,
+				 size_t err_n);

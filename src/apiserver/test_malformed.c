@@ -5,6 +5,8 @@
 #define CMS	   "/api/v1/namespaces/default/configmaps"
 #define JSON_PATCH "application/json-patch+json"
 #define MERGE	   "application/merge-patch+json"
+#define STRATEGIC  "application/strategic-merge-patch+json"
+#define SVC	   "/api/v1/namespaces/default/services/kubernetes"
 
 static const struct {
 	const char *target, *type, *body;
@@ -43,6 +45,20 @@ static const struct {
 	{ "PATCH " CMS "/a", JSON_PATCH, "null", 200, "" },
 	{ "PATCH " CMS "/a", JSON_PATCH, "[{\"op\":\"replace\",\"path\":\"/immutable\",\"value\":false}]", 200, "" },
 	{ "PATCH " CMS "/a?fieldManager=m", "application/apply-patch+yaml", "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":\"x\"}", 500, ".metadata: expected map, got &{x}" },
+	{ "PATCH " CMS "/a", STRATEGIC, "{\"data\":{\"a\":1,\"b\":null},\"binaryData\":{}}", 422, "patch: Invalid value: \"map[binaryData:map[] data:map[a:1 b:<nil>]]\": cannot convert int64 to string" },
+	{ "PATCH " CMS "/a", STRATEGIC, "{\"data\":{\"a\":true}}", 422, "\"map[data:map[a:true]]\": unrecognized type: string" },
+	{ "PATCH " CMS "/a", STRATEGIC, "{\"data\":[\"x\",2]}", 422, "\"map[data:[x 2]]\": cannot restore map from slice" },
+	{ "PATCH " CMS "/a", STRATEGIC, "{\"immutable\":\"yes\"}", 422, "unrecognized type: bool" },
+	{ "PATCH " CMS "/a", STRATEGIC, "{\"binaryData\":{\"a\":\"!\"}}", 422, "error decoding from json: illegal base64 data at input byte 0" },
+	{ "PATCH " CMS "/a", STRATEGIC, "{\"binaryData\":{\"a\":5}}", 422, "cannot restore slice from int64" },
+	{ "PATCH " CMS "/a", STRATEGIC, "{\"metadata\":{\"creationTimestamp\":5}}", 422, "json: cannot unmarshal number into Go value of type string" },
+	{ "PATCH " CMS "/a", STRATEGIC, "{\"metadata\":{\"creationTimestamp\":\"x\"}}", 422, "parsing time \"x\"" },
+	{ "PATCH " SVC, STRATEGIC, "{\"spec\":{\"ports\":[{\"port\":443,\"protocol\":5}]}}", 422, "cannot convert int64 to v1.Protocol" },
+	{ "PATCH " SVC, STRATEGIC, "{\"spec\":{\"ports\":[{\"port\":443,\"nodePort\":1.5}]}}", 422, "map[nodePort:1.5 port:443]]]]\": cannot convert float64 to int32" },
+	{ "PATCH " SVC, STRATEGIC, "{\"spec\":{\"ports\":[{\"port\":443,\"nodePort\":\"x\"}]}}", 422, "unrecognized type: int32" },
+	{ "PATCH " SVC, STRATEGIC, "{\"spec\":{\"ports\":[{\"port\":443,\"targetPort\":true}]}}", 422, "json: cannot unmarshal bool into Go value of type int32" },
+	{ "PATCH " SVC, STRATEGIC, "{\"spec\":{\"sessionAffinityConfig\":\"x\"}}", 422, "cannot restore struct from: string" },
+	{ "PATCH " SVC, STRATEGIC, "{\"spec\":{\"externalIPs\":\"x\"}}", 422, "cannot restore slice from string" },
 	/* reviews */
 	{ "POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews", NULL, "{\"spec\":{}}", 400, "no namespace on request" },
 	{ "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", NULL, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"resourceAttributes\":{}}}", 422, "metadata: Invalid value: {\"name\":\"x\"}: must be empty" },
