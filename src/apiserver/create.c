@@ -4,6 +4,7 @@
 #include "api/meta.h"
 #include "apiserver/body.h"
 #include "apiserver/respond.h"
+#include "apiserver/shape.h"
 #include "apiserver/text.h"
 #include "apiserver/write.h"
 
@@ -32,6 +33,7 @@ static int review(struct apiserver_request *q, json_t *o)
 	struct api_errors errs = { 0 };
 	int e = 0;
 	env.groups = q->c->who->groups;
+	apiserver_shape_metadata(o); /* what says nothing is not there */
 	if (q->r->strategy->validate != NULL)
 		q->r->strategy->validate(&env, o, NULL, &errs);
 	if (errs.n != 0)

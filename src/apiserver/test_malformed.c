@@ -62,7 +62,7 @@ static const struct {
 	/* reviews */
 	{ "POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews", NULL, "{\"spec\":{}}", 400, "no namespace on request" },
 	{ "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", NULL, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"resourceAttributes\":{}}}", 422, "metadata: Invalid value: {\"name\":\"x\"}: must be empty" },
-	{ "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", NULL, "{\"metadata\":{\"creationTimestamp\":null},\"spec\":{\"resourceAttributes\":{}}}", 201, "" },
+	{ "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", NULL, "{\"metadata\":{\"creationTimestamp\":null,\"labels\":{}},\"spec\":{\"resourceAttributes\":{}}}", 201, "" },
 	{ "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", NULL, "{}", 422, ".authorization.k8s.io \"\" is invalid: spec: Invalid value: null" },
 	/* clang-format on */
 };
