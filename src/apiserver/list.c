@@ -28,6 +28,11 @@ static const char token_expired[] =
 	"results in an inconsistent list - objects that were created, modified, or deleted between "
 	"the time the first chunk was returned and now may show up in the list.";
 
+/* What needs the tree of the whole cannot be sent piece by piece. */
+static const char too_long[] =
+	"the list is too long for YAML and for pretty=true (more than 8 MB): ask for pages with "
+	"limit, or for plain JSON";
+
 struct listing {
 	struct apiserver_stream stream; /* of what is sent piece by piece */
 	struct apiserver_api *a;
@@ -182,7 +187,7 @@ static int run(struct listing *l, const struct apiserver_list_options *o)
 	uint64_t at, left = 0;
 	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
 	bool flows = l->limit == 0 && apiserver_listing_flows(l->q);
-	l->max_bytes = flows ? WHOLE_MAX_BYTES : l->limit != 0 ? PAGE_MAX_BYTES : SIZE_MAX;
+	l->max_bytes = flows ? WHOLE_MAX_BYTES : PAGE_MAX_BYTES;
 	l->max_rows = flows ? WHOLE_MAX_ROWS : l->limit != 0 ? PAGE_MAX_ROWS : SIZE_MAX;
 	int e = apiserver_store_list(l->a->store, &l->range, add_row, l, &at,
 				     l->limit != 0 ? &left : NULL);
@@ -195,6 +200,8 @@ static int run(struct listing *l, const struct apiserver_list_options *o)
 		return apiserver_store_failed(l->q->st, e);
 	if (l->cut && flows)
 		return flow(l, at);
+	if (l->cut && l->limit == 0 && l->q->c->method == HTTP_GET)
+		return apiserver_refuse(l->q->st, 406, "NotAcceptable", "%s", too_long);
 	if (left != 0)
 		apiserver_token_make(&token, l->last.s, l->prefix.s, (int64_t)at);
 	return apiserver_listing_end(l->q, &l->out, at, token.s,

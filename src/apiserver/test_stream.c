@@ -244,6 +244,12 @@ static void long_page(void **state)
 	} while (token.n != 0);
 	assert_true(n >= LARGE);
 	assert_int_equal(pages, 2);
+	/* Forms that need the whole are refused, though not for a page. */
+	json_t *o = ask(f, 406, "GET " CMS "?pretty=true", NULL);
+	assert_text(o, "reason", "NotAcceptable");
+	json_decref(o);
+	does(f, 200, "GET " CMS "?pretty=true&limit=5", NULL);
+	does(f, 200, "HEAD " CMS, NULL);
 }
 
 /* ---- watches ---- */
