@@ -84,15 +84,18 @@ class Place:
         return o["data"].get("Corefile", "") if o else ""
 
     def dns(self, spec, annotations=None):
-        """Replaces the spec; the object's generation."""
-        status, now = self.call("GET", f"{DNS}/default")
-        meta = {"name": "default", "annotations": annotations or {}}
-        if status == 404:
-            return self.done("POST", DNS, {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": meta,
-                                           "spec": spec})["metadata"]["generation"]
-        meta["resourceVersion"] = now["metadata"]["resourceVersion"]
-        return self.done("PUT", f"{DNS}/default", {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": meta,
-                                                   "spec": spec})["metadata"]["generation"]
+        """Replaces the spec, whatever the operator writes meanwhile; the object's generation."""
+        while True:
+            status, now = self.call("GET", f"{DNS}/default")
+            new = {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "spec": spec,
+                   "metadata": {"name": "default", "annotations": annotations or {}}}
+            if status == 404:
+                return self.done("POST", DNS, new)["metadata"]["generation"]
+            new["metadata"]["resourceVersion"] = now["metadata"]["resourceVersion"]
+            status, reply = self.call("PUT", f"{DNS}/default", new)
+            if status != 409:
+                assert status == 200, reply
+                return reply["metadata"]["generation"]
 
     def conditions(self):
         status = self.done("GET", f"{DNS}/default").get("status", {})
