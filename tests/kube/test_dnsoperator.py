@@ -377,6 +377,32 @@ def test_crd_without_templates(place, run):
                    "application/json-patch+json")
 
 
+@REAL
+def test_gate_of_this_version(place, run):
+    """Issue 8: `status.featureGates[version].enabled`, of the version that ClusterVersion tells."""
+    group, gates = "config.openshift.io", "/apis/config.openshift.io/v1/featuregates"
+    place.done("POST", crdlib.CRD_PATH, {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"clusterversions.{group}"},
+        "spec": {"group": group, "scope": "Cluster", "names": {"plural": "clusterversions", "singular": "clusterversion",
+                                                               "kind": "ClusterVersion", "listKind": "ClusterVersionList"},
+                 "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                     "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}})
+    version = {"apiVersion": f"{group}/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+               "status": {"desired": {"version": "4.22.1"}}}
+    until(lambda: place.call("POST", f"/apis/{group}/v1/clusterversions", version)[0] in (201, 409))
+    place.done("POST", gates, {"apiVersion": f"{group}/v1", "kind": "FeatureGate", "metadata": {"name": "cluster"}, "spec": {}})
+    try:
+        place.done("PATCH", f"{gates}/cluster/status", {"status": {"featureGates": [
+            {"version": "4.22.0", "enabled": [], "disabled": [{"name": "DNSTemplatePlugin"}]},
+            {"version": "4.22.1", "enabled": [{"name": "DNSTemplatePlugin"}], "disabled": []}]}}, "application/merge-patch+json")
+        run("--platform", "openshift")
+        place.dns({"templates": [LEGACY]})
+        place.says("TemplateConfigurationValid", "True AsExpected")
+    finally:
+        place.call("DELETE", f"{gates}/cluster")
+        place.call("DELETE", f"{crdlib.CRD_PATH}/clusterversions.{group}")
+
+
 def test_usage(tmp_path):
     for args, want in ((["--platform", "mainframe"], "--platform is"), (["--feature-gates", "A"], "--feature-gates takes")):
         p = Controller(str(tmp_path / "none"), *args, controllers="dnsoperator")

@@ -24,6 +24,9 @@ def c():
                 status, crd = crdlib.create(one, crdlib.CRD_PATH, text)
                 assert status == 201, crd
                 crdlib.serves(one, crdlib.established(one, crd["metadata"]["name"]))
+        status, body = one.call("POST", "/apis/config.openshift.io/v1/featuregates", {
+            "apiVersion": "config.openshift.io/v1", "kind": "FeatureGate", "metadata": {"name": "cluster"}, "spec": {}})
+        assert status == 201, body
         for o in objects(one, "deploy/rbac/dnsoperator.yaml"):
             if o["kind"] in PATHS:
                 status, body = one.call("POST", RBAC + PATHS[o["kind"]], o)

@@ -23,6 +23,7 @@
 enum {
 	AGAIN_S = 60,	 /* to see what others did to the ConfigMaps, which are not watched */
 	REFUSED_S = 300, /* to see whether the original is gone */
+	VERSION_MAX = 128,
 };
 
 /* ---- what is watched ---- */
@@ -140,8 +141,24 @@ static enum dnsoperator_platform platform_of(const struct controller_ctx *c, con
 	return network != NULL ? DNSOPERATOR_OPENSHIFT : DNSOPERATOR_KUBERNETES;
 }
 
+/* The version of OpenShift that the cluster is to run, by which its feature gates are listed; ""
+ * when nobody tells. */
+static void read_version(struct controller_ctx *c, char *out, size_t n)
+{
+	static const char path[] = "/apis/config.openshift.io/v1/clusterversions/version";
+	struct kube_request q = { .method = "GET", .path = path };
+	struct kube_status st = { 0 };
+	json_t *o = NULL;
+	out[0] = '\0';
+	if (kube_call(c->conn, &q, &o, &st) >= 0)
+		snprintf(out, n, "%s", api_get_string(o, "status.desired.version"));
+	kube_status_done(&st);
+	json_decref(o);
+}
+
 static void learn(struct look *l)
 {
+	char version[VERSION_MAX] = "";
 	struct controller_ctx *c = l->c;
 	struct state *s = c->state;
 	json_t *network = object_of(c, NETWORK, "", "cluster");
@@ -152,9 +169,11 @@ static void learn(struct look *l)
 	struct dnsoperator_facts *f = &l->facts;
 	f->platform = platform_of(c, network);
 	f->families = dnsoperator_families_of(f->platform, &n);
+	if (f->platform == DNSOPERATOR_OPENSHIFT && gate != NULL)
+		read_version(c, version, sizeof(version));
 	f->gate = dnsoperator_gate_of(f->platform,
 				      option(c->options != NULL ? c->options->feature_gates : NULL),
-				      gate, "");
+				      gate, version);
 	f->keeps = dnsoperator_keeps_of(crd);
 	f->domain = l->domain;
 	if (machine_of(c) != NULL) {
