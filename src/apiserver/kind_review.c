@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "api/tree.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 
@@ -13,18 +12,6 @@ static bool ask(const struct apiserver_env *env, const char *user, const struct 
 }
 
 /* ---- SelfSubjectAccessReview ---- */
-
-/* Old clients send {"creationTimestamp":null}. */
-static bool says_something(const json_t *meta)
-{
-	const char *key;
-	json_t *v;
-	json_object_foreach (api_tree(meta), key, v) {
-		if (!json_is_null(v))
-			return true;
-	}
-	return false;
-}
 
 static void check_access(const struct apiserver_env *env, const json_t *o, const json_t *old,
 			 struct api_errors *errs)
@@ -43,7 +30,7 @@ static void check_access(const struct apiserver_env *env, const json_t *o, const
 				  "be specified");
 		json_decref(shown);
 	}
-	if (says_something(json_object_get(o, "metadata")))
+	if (json_object_size(json_object_get(o, "metadata")) != 0)
 		apiserver_invalid(errs, "metadata", json_object_get(o, "metadata"),
 				  "must be empty");
 }
