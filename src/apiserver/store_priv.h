@@ -212,9 +212,9 @@ struct store_job {
 struct store_writer {
 	pthread_t thread;
 	bool started;
-	struct store_db db;   /* the thread's */
-	uint64_t last;	      /* the thread's: highest revision used, durable or not */
-	uint64_t high;	      /* the thread's: up to here they may be used */
+	struct store_db db; /* the thread's */
+	uint64_t last;	    /* the thread's: highest revision used, durable or not */
+	uint64_t high;	    /* the thread's: up to here they may be used */
 	struct metrics_series *commits, *writes;
 	pthread_mutex_t lock; /* guards the queue and `finished` of jobs */
 	pthread_cond_t cond;

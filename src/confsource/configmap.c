@@ -28,8 +28,9 @@
 #define AREA	     "configmap"
 #define WAIT_NS	     (30 * NS_PER_S)
 #define WAIT_COPY_NS (3 * NS_PER_S)
-#define BACKOFF_NS   (10 * NS_PER_S) /* one small object: it may be asked for more often than lists \
-				      */
+#define BACKOFF_NS                                                                     \
+	(10 * NS_PER_S) /* one small object: it may be asked for more often than lists \
+			 */
 enum { SLICE_MS = 50, NAME_MAX_BYTES = 253 };
 
 enum state {

@@ -46,7 +46,7 @@ struct dnsoperator_condition {
 struct dnsoperator_plan {
 	bool write; /* the text is to be written: the object is managed */
 	struct strbuf text;
-	char hash[DNSOPERATOR_HASH_MAX];
+	char hash[DNSOPERATOR_ACK_HASH_MAX];
 	/* {"generation": N, "templates": [...]?, "servers": [...]?, "upstreamResolvers": {...}?}:
 	 * what to fall back to; to be kept with the text. */
 	json_t *accepted;

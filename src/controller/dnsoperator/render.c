@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/view.h"
-#include "net/digest.h"
 
 struct out {
 	struct strbuf *b;
@@ -307,16 +306,13 @@ static void add_root(struct out *o, bool kubernetes)
 /* ---- the whole ---- */
 
 /* Tells which text a server runs, to whoever asks it. */
-static void add_marker(struct out *o, char hash[DNSOPERATOR_HASH_MAX])
+static void add_marker(struct out *o, char hash[DNSOPERATOR_ACK_HASH_MAX])
 {
-	uint8_t digest[NET_SHA512_BYTES];
-	net_sha512(o->b->s, o->b->n, digest);
-	for (size_t i = 0; i < DNSOPERATOR_HASH_MAX / 2; i++)
-		snprintf(hash + 2 * i, 3, "%02x", digest[i]);
-	strbuf_addf(o->b, DNSOPERATOR_MARKER_ZONE ":%u {\n", o->port);
+	dnsoperator_ack_hash(o->b->s, o->b->n, hash);
+	strbuf_addf(o->b, DNSOPERATOR_ACK_NAME ":%u {\n", o->port);
 	add_bind(o);
 	strbuf_addf(o->b,
-		    "    template IN TXT " DNSOPERATOR_MARKER_ZONE " {\n"
+		    "    template IN TXT " DNSOPERATOR_ACK_NAME " {\n"
 		    "        answer \"{{ .Name }} 0 IN TXT %s\"\n"
 		    "    }\n"
 		    "}\n",
@@ -324,7 +320,7 @@ static void add_marker(struct out *o, char hash[DNSOPERATOR_HASH_MAX])
 }
 
 void dnsoperator_render(const struct dnsoperator_wanted *w, struct strbuf *out,
-			char hash[DNSOPERATOR_HASH_MAX])
+			char hash[DNSOPERATOR_ACK_HASH_MAX])
 {
 	struct out o = { .b = out,
 			 .w = w,

@@ -10,13 +10,12 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
+#include "controller/dnsoperator/ack.h"
 #include "controller/dnsoperator/facts.h"
 #include "controller/dnsoperator/model.h"
 
 /* Of a rendered text; a ConfigMap holds a MiB. */
-enum { DNSOPERATOR_TEXT_MAX = 900 << 10, DNSOPERATOR_HASH_MAX = 65 };
-
-#define DNSOPERATOR_MARKER_ZONE "config.fairlead.internal"
+enum { DNSOPERATOR_TEXT_MAX = 900 << 10 };
 
 struct dnsoperator_wanted {
 	const struct dnsoperator_facts *facts;
@@ -27,7 +26,7 @@ struct dnsoperator_wanted {
 
 /* `hash` gets what the marker answers, "" when there are no templates. */
 void dnsoperator_render(const struct dnsoperator_wanted *w, struct strbuf *out,
-			char hash[DNSOPERATOR_HASH_MAX]);
+			char hash[DNSOPERATOR_ACK_HASH_MAX]);
 
 /* Zones of one template that stand in one stanza: those of another lie neither between nor below
  * them later in the list (OP-19, OP-20, T14). */

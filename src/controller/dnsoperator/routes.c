@@ -105,7 +105,7 @@ static void check_tls(struct check *c, const struct dnsoperator_transport *t, co
 
 static void check_zone(struct check *c, const char *text, const char *field)
 {
-	static const char *const taken[] = { ".", "hostname.bind.", DNSOPERATOR_MARKER_ZONE "." };
+	static const char *const taken[] = { ".", "hostname.bind.", DNSOPERATOR_ACK_NAME "." };
 	const char *const *zones;
 	size_t n;
 	struct net_cidr network;

@@ -136,7 +136,7 @@ static void plan(struct scene *s)
 {
 	struct dnsoperator_in in = { s->dns, &s->facts, json_object_get(s->head, "accepted"),
 				     &s->instances };
-	char hash[DNSOPERATOR_HASH_MAX];
+	char hash[DNSOPERATOR_ACK_HASH_MAX];
 	dnsoperator_plan_make(&in, &s->plan);
 	memcpy(hash, s->plan.hash, sizeof(hash));
 	for (size_t i = 0; i < s->instances.n; i++) {
