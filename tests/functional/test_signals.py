@@ -273,7 +273,7 @@ def test_reload_plugin(serve):
     rewrite(s, conf("one"))
     rewrite(s, conf("two"))
     eventually(lambda: marked(s.port()) == "two", seconds=6, what="changed text")
-    assert s.output().count("Reloading complete") == 1
+    eventually(lambda: s.output().count("Reloading complete") == 1, what="the end of the reload")
     serving = version()
     assert len(serving) == 1
     rewrite(s, conf("three").replace("answer", "anwser"))
@@ -286,6 +286,7 @@ def test_reload_plugin(serve):
     assert s.output().count("[ERROR] plugin/reload: ") == 1
     rewrite(s, conf("four"))
     eventually(lambda: marked(s.port()) == "four", seconds=6, what="text put right")
+    eventually(lambda: s.output().count("Reloading complete") == 2, what="the end of the reload")
     assert len(version()) == 1 and version() != serving
 
 
