@@ -136,13 +136,27 @@ static int checkpoint_job(struct apiserver_store *s, void *ctx)
 
 /* ---- a round ---- */
 
+static int give_job(struct apiserver_store *s, void *ctx)
+{
+	(void)ctx;
+	store_spare_give(s);
+	return 0;
+}
+
+static int make_job(struct apiserver_store *s, void *ctx)
+{
+	(void)ctx;
+	return store_spare_make(s) ? 0 : ERR_SPACE;
+}
+
+/* What makes room needs some: where there is none, the spare's. */
 static int on_writer(struct apiserver_store *s, int (*fn)(struct apiserver_store *, void *),
 		     void *ctx)
 {
 	int r = store_write_job(s, &(struct store_job){ .run = fn, .ctx = ctx });
 	if (r != ERR_SPACE || atomic_load(&s->tight))
 		return r;
-	store_spare_give(s);
+	IGNORE(store_write_job(s, &(struct store_job){ .run = give_job })); /* cannot fail */
 	return store_write_job(s, &(struct store_job){ .run = fn, .ctx = ctx });
 }
 
@@ -220,8 +234,9 @@ static void tick(struct apiserver_store *s)
 		return;
 	int r = apiserver_store_compact(s, to);
 	c->undone = r < 0;
+	/* Until then it stays tight, and is tried again. */
 	if (r == 0 && atomic_load(&s->tight))
-		store_spare_make(s);
+		IGNORE(store_write_job(s, &(struct store_job){ .run = make_job }));
 	if (r < 0 && s->conf.trouble != NULL) {
 		char text[512];
 		snprintf(text, sizeof(text),

@@ -264,7 +264,8 @@ void store_compact_hurry(struct apiserver_store *s);
 
 /* ---- the spare ---- */
 
-/* True: it is there. False: there is no room for it, and the store is tight. */
+/* Both on the writer's thread, or before there is one. True: it is there. False: there is no room
+ * for it, and the store is tight. */
 bool store_spare_make(struct apiserver_store *s);
 /* Gives its room up. */
 void store_spare_give(struct apiserver_store *s);

@@ -206,13 +206,14 @@ void apiserver_stream_init(struct apiserver_stream *s, struct apiserver_filler *
 
 void apiserver_stream_done(struct apiserver_stream *s)
 {
-	forget(s);
 	strbuf_done(&s->out);
 	pthread_mutex_destroy(&s->lock);
 }
 
 void apiserver_stream_free(struct apiserver_stream *s)
 {
-	if (s != NULL)
-		s->ops->free(s);
+	if (s == NULL)
+		return;
+	forget(s);
+	s->ops->free(s);
 }

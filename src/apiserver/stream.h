@@ -23,6 +23,8 @@ struct apiserver_stream_ops {
 	 * apiserver_stream_woken will be called. True: it takes longer than `swift` allows, or than
 	 * others should wait for; it is called again by the filler, without `swift`. */
 	bool (*produce)(struct apiserver_stream *s, bool swift);
+	/* When produce is not called any more. Whoever wakes it is stopped first, then
+	 * apiserver_stream_done, then all of it is freed. */
 	void (*free)(struct apiserver_stream *s);
 };
 
@@ -52,5 +54,5 @@ void apiserver_stream_init(struct apiserver_stream *s, struct apiserver_filler *
 			   const struct apiserver_stream_ops *ops);
 /* There may be something to produce; any thread. */
 void apiserver_stream_woken(struct apiserver_stream *s);
-/* What apiserver_stream_free does beyond ops->free, which calls it first. */
+/* For ops->free. */
 void apiserver_stream_done(struct apiserver_stream *s);

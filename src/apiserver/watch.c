@@ -300,9 +300,8 @@ static void free_watching(struct apiserver_stream *stream)
 {
 	struct watching *s = CONTAINER_OF(stream, struct watching, stream);
 	apiserver_tick_free(s->tick);
-	/* The filler before the watch, which it may be about to make. */
-	apiserver_stream_done(stream);
 	apiserver_watch_free(s->watch);
+	apiserver_stream_done(stream);
 	apiserver_selection_done(&s->sel);
 	strbuf_done(&s->prefix);
 	strbuf_done(&s->after);
@@ -384,7 +383,7 @@ int apiserver_do_watch(struct apiserver_request *q, const struct apiserver_list_
 	if (e == 0)
 		e = set_start(q, s, o);
 	if (e < 0) {
-		free_watching(&s->stream);
+		apiserver_stream_free(&s->stream);
 		return e;
 	}
 	/* A small state needs nobody else. */

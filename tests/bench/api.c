@@ -25,7 +25,7 @@
 #include "base/compiler.h"
 #include "base/mem.h"
 
-enum { MAX_THREADS = 1024, BUFFER_BYTES = 1 << 16, LINE_BYTES = 1 << 16, OBJECTS = 100 };
+enum { MAX_THREADS = 1024, BUFFER_BYTES = 1 << 16, LINE_BYTES = 1 << 16, OBJECTS = 100, PACED = 8 };
 
 static uint16_t port;
 static const char *token;
@@ -51,8 +51,8 @@ struct client {
 	size_t at, end;
 	uint64_t *took; /* of each request or event */
 	size_t n, cap;
-	uint64_t bytes, seen; /* of a body; number of the last event */
-	uint64_t first_ns;    /* when the reply began, from the request */
+	uint64_t bytes, seen; /* of bodies; version of the last event */
+	uint64_t end_ns;      /* when it had its last answer */
 };
 
 static void note(struct client *c, uint64_t ns)
@@ -179,10 +179,8 @@ static void skip_body(struct client *c, size_t length)
 static unsigned call(struct client *c, const char *method, const char *path, const char *body)
 {
 	size_t length;
-	uint64_t start = clock_mono_ns();
 	send_request(c, method, path, body);
 	unsigned status = read_head(c, &length);
-	c->first_ns = clock_mono_ns() - start;
 	skip_body(c, length);
 	return status;
 }
@@ -255,14 +253,15 @@ static size_t finish(struct client *c, unsigned n, const char *name)
 			note(&all, c[i].took[k]);
 		free(c[i].took);
 	}
-	qsort(all.took, all.n, sizeof(*all.took), by_value);
-	double ms = (double)NS_PER_MS;
-	if (all.n > 0)
-		printf("\"%s\": {\"n\": %zu, \"median_ms\": %.3f, \"p99_ms\": %.3f, \"max_ms\": "
-		       "%.3f}, ",
-		       name, all.n, (double)all.took[all.n / 2] / ms,
-		       (double)all.took[all.n - 1 - all.n / 100] / ms,
+	if (all.n > 0) {
+		const double ms = (double)NS_PER_MS;
+		size_t half = all.n / 2, most = all.n - 1 - all.n / 100;
+		qsort(all.took, all.n, sizeof(*all.took), by_value);
+		printf("\"%s\": {\"n\": %zu, \"median_ms\": %.3f, \"p99_ms\": %.3f, "
+		       "\"max_ms\": %.3f}, ",
+		       name, all.n, (double)all.took[half] / ms, (double)all.took[most] / ms,
 		       (double)all.took[all.n - 1] / ms);
+	}
 	free(all.took);
 	return all.n;
 }
@@ -335,31 +334,34 @@ static const char paced[] = "bench-paced";
 static const char quiet[] = "/api/v1/namespaces/kube-system/configmaps"; /* has no others */
 static unsigned rate;
 
-/* At a steady pace; each version tells its number and when it was sent. */
+/* Several, since each waits for its answers: all together at a steady pace. Each version of a
+ * writer's object tells whose it is, its number and when it was sent. */
 static void *write_paced(void *arg)
 {
 	struct client *c = arg;
-	char path[256], more[128];
-	snprintf(path, sizeof(path), "%s/%s", quiet, paced);
+	char path[256], name[64], more[128];
+	snprintf(name, sizeof(name), "%s-%u", paced, c->number);
+	snprintf(path, sizeof(path), "%s/%s", quiet, name);
 	open_client(c);
+	create(c, quiet, name);
 	await_start();
-	uint64_t next = clock_mono_ns();
-	for (uint64_t i = 1; clock_mono_ns() < atomic_load(&until_ns);
-	     i++, next += NS_PER_S / rate) {
+	uint64_t every = PACED * NS_PER_S / rate;
+	uint64_t next = clock_mono_ns() + c->number * every / PACED;
+	for (uint64_t i = 1; next < atomic_load(&until_ns); i++, next += every) {
 		uint64_t now = clock_mono_ns();
 		if (now < next)
 			nanosleep(&(struct timespec){ .tv_nsec = (long)(next - now) }, NULL);
 		now = clock_mono_ns();
-		snprintf(more, sizeof(more), ",\"n\":\"%llu\",\"sent\":\"%llu\"",
-			 (unsigned long long)i, (unsigned long long)now);
-		CLEANUP(freep) char *body = config_map(paced, more);
+		snprintf(more, sizeof(more), ",\"w\":\"%u\",\"n\":\"%llu\",\"sent\":\"%llu\"",
+			 c->number, (unsigned long long)i, (unsigned long long)now);
+		CLEANUP(freep) char *body = config_map(name, more);
 		call_ok(c, "PUT", path, body);
 		note(c, clock_mono_ns() - now);
 	}
 	/* The last one, by which watchers know that it was all. */
-	CLEANUP(freep) char *body = config_map(paced, ",\"n\":\"0\"");
+	CLEANUP(freep) char *body = config_map(name, ",\"n\":\"0\"");
 	call_ok(c, "PUT", path, body);
-	c->seen = c->n;
+	c->end_ns = clock_mono_ns();
 	close_client(c);
 	return NULL;
 }
@@ -373,32 +375,43 @@ static bool number_of(const char *line, const char *name, uint64_t *ret)
 	return true;
 }
 
+/* One event: in order for its writer, and all in the order of versions. */
+static void take_event(struct client *c, const char *line, uint64_t n, uint64_t last[PACED])
+{
+	uint64_t w = PACED, sent = 0, version = 0;
+	if (!number_of(line, "\"resourceVersion\":\"", &version) || version <= c->seen ||
+	    !number_of(line, "\"w\":\"", &w) || w >= PACED || n != last[w] + 1 ||
+	    !number_of(line, "\"sent\":\"", &sent))
+		fail("an event is missing or out of order");
+	c->seen = version;
+	last[w] = n;
+	note(c, clock_mono_ns() - sent);
+}
+
 /* Lines of chunks: the lengths between them have no such fields. */
 static void *watch_paced(void *arg)
 {
 	struct client *c = arg;
 	char *line = xmalloc(LINE_BYTES), path[256];
 	size_t length;
-	uint64_t n = 0, sent = 0;
+	uint64_t n = 0, last[PACED] = { 0 };
+	unsigned over = 0;
 	snprintf(path, sizeof(path), "%s?watch=1", quiet);
 	open_client(c);
 	send_request(c, "GET", path, "");
 	if (read_head(c, &length) != 200)
 		fail("cannot watch");
-	while (read_line(c, line, LINE_BYTES) && strstr(line, paced) == NULL)
-		;
+	/* The writers' objects are told of first. */
 	await_start();
-	while (read_line(c, line, LINE_BYTES)) {
+	while (over < PACED && read_line(c, line, LINE_BYTES)) {
 		if (!number_of(line, "\"n\":\"", &n))
 			continue;
 		if (n == 0)
-			break;
-		if (n != c->seen + 1 || !number_of(line, "\"sent\":\"", &sent))
-			fail("an event is missing or out of order");
-		c->seen = n;
-		note(c, clock_mono_ns() - sent);
+			over++;
+		else
+			take_event(c, line, n, last);
 	}
-	if (n != 0)
+	if (over < PACED)
 		fail("a watch ended early");
 	close_client(c);
 	free(line);
@@ -409,18 +422,18 @@ static void measure_watchers(unsigned watchers, unsigned per_s, unsigned seconds
 {
 	body_bytes = 1024;
 	rate = per_s;
-	struct client *first = xcalloc(1, sizeof(*first));
-	open_client(first);
-	create(first, quiet, paced);
-	close_client(first);
-	free(first);
-	struct client *c = start(watchers, watch_paced), *w = start(1, write_paced);
-	uint64_t cpu = go(watchers + 1, seconds);
-	size_t written = finish(w, 1, "writes"), n = finish(c, watchers, "events");
+	struct client *c = start(watchers, watch_paced), *w = start(PACED, write_paced);
+	uint64_t cpu = go(watchers + PACED, seconds), begin = clock_mono_ns(), end = 0;
+	size_t written = finish(w, PACED, "writes"), n = finish(c, watchers, "events");
 	cpu = server_cpu_ns() - cpu;
 	if (n != written * watchers)
 		fail("events are missing");
-	printf("\"cpu_percent\": %.1f", (double)cpu / 1e7 / seconds);
+	/* Writers that came late took longer than they should. */
+	for (unsigned i = 0; i < PACED; i++)
+		end = MAX(end, w[i].end_ns);
+	double took_s = (double)(end - begin) / (double)NS_PER_S;
+	printf("\"per_s\": %.1f, \"cpu_percent\": %.1f", (double)written / took_s,
+	       (double)cpu / 1e7 / took_s);
 	free(c);
 	free(w);
 }
