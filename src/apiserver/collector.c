@@ -103,30 +103,9 @@ static bool has_text(struct slice text, const char *word)
 	return memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
-/* Most objects are none of our business, and their texts say so without being read. */
-static void notice(struct apiserver_collector *c, const char *key, struct slice text)
+/* Whoever is named as an owner is looked at: it may wait for this object. */
+static void push_owners(struct apiserver_collector *c, const json_t *o, const json_t *refs)
 {
-	bool owned = has_text(text, "\"ownerReferences\":"),
-	     deleting = has_text(text, "\"deletionTimestamp\":");
-	json_t *o = owned || deleting ? json_loadb(text.p, text.n, 0, NULL) : NULL;
-	const json_t *refs = api_get(o, "metadata.ownerReferences");
-	apiserver_owners_set(&c->owners, key, refs);
-	if (json_array_size(refs) != 0 || api_is_deleting(o))
-		collector_push(c, key);
-	json_decref(o);
-}
-
-/* Owners that wait for their dependents, and dependents that have lost an owner. */
-static void notice_end(struct apiserver_collector *c, const char *key, const json_t *o)
-{
-	const json_t *refs = api_get(o, "metadata.ownerReferences");
-	size_t n;
-	const struct apiserver_dependent *d = apiserver_owners_of(&c->owners, api_uid(o), &n);
-	struct slice ns;
-	const char *name;
-	const struct apiserver_resource *r = row_of(key, &ns, &name);
-	for (size_t i = 0; i < n; i++)
-		collector_push(c, d[i].key);
 	for (size_t i = 0; i < json_array_size(refs); i++) {
 		CLEANUP(strbuf_done) struct strbuf owner = STRBUF_INIT;
 		const json_t *ref = json_array_get(refs, i);
@@ -137,6 +116,48 @@ static void notice_end(struct apiserver_collector *c, const char *key, const jso
 			      api_get_string(ref, "name"));
 		collector_push(c, owner.s);
 	}
+}
+
+/* Most objects are none of our business, and their texts say so without being read. */
+static json_t *read_owned(struct slice text)
+{
+	return has_text(text, "\"ownerReferences\":") ? json_loadb(text.p, text.n, 0, NULL) : NULL;
+}
+
+/* Owners that are named no more, or no longer kept from going. */
+static void notice_release(struct apiserver_collector *c, struct slice before, const json_t *refs)
+{
+	json_t *was = read_owned(before);
+	const json_t *old = api_get(was, "metadata.ownerReferences");
+	if (old != NULL && !json_equal(old, refs))
+		push_owners(c, was, old);
+	json_decref(was);
+}
+
+static void notice(struct apiserver_collector *c, const char *key, struct slice text,
+		   struct slice before)
+{
+	json_t *o = has_text(text, "\"deletionTimestamp\":") ? json_loadb(text.p, text.n, 0, NULL)
+							     : read_owned(text);
+	const json_t *refs = api_get(o, "metadata.ownerReferences");
+	apiserver_owners_set(&c->owners, key, refs);
+	if (json_array_size(refs) != 0 || api_is_deleting(o))
+		collector_push(c, key);
+	notice_release(c, before, refs);
+	json_decref(o);
+}
+
+/* Owners that wait for their dependents, and dependents that have lost an owner. */
+static void notice_end(struct apiserver_collector *c, const char *key, const json_t *o)
+{
+	size_t n;
+	const struct apiserver_dependent *d = apiserver_owners_of(&c->owners, api_uid(o), &n);
+	struct slice ns;
+	const char *name;
+	const struct apiserver_resource *r = row_of(key, &ns, &name);
+	for (size_t i = 0; i < n; i++)
+		collector_push(c, d[i].key);
+	push_owners(c, o, api_get(o, "metadata.ownerReferences"));
 	if (r != NULL && r->kind->namespaced) {
 		CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
 		apiserver_key(&place, apiserver_resource_find("", "v1", "namespaces")->kind, NULL,
@@ -148,7 +169,7 @@ static void notice_end(struct apiserver_collector *c, const char *key, const jso
 
 static int notice_row(void *ctx, const struct apiserver_row *row)
 {
-	notice(ctx, row->key, row->value);
+	notice(ctx, row->key, row->value, (struct slice){ 0 });
 	return 0;
 }
 
@@ -183,7 +204,7 @@ static void notice_all(struct apiserver_collector *c)
 		start_over(c);
 	while (c->watch != NULL && (r = apiserver_watch_next(c->watch, &e, &at)) == 1) {
 		if (!e->removed) {
-			notice(c, e->key, e->value);
+			notice(c, e->key, e->value, e->before);
 			continue;
 		}
 		json_t *o = json_loadb(e->value.p, e->value.n, 0, NULL);

@@ -11,6 +11,11 @@ enum owner {
 	OWNER_GONE,
 };
 
+static bool waits_for_dependents(const json_t *o)
+{
+	return api_is_deleting(o) && api_has_finalizer(o, "foregroundDeletion");
+}
+
 /* An owner of a kind that is not served, or where it cannot be looked for, is left alone: nobody
  * can know that it is gone. */
 static enum owner look_up(struct apiserver_collector *c, const struct collector_item *i,
@@ -30,7 +35,7 @@ static enum owner look_up(struct apiserver_collector *c, const struct collector_
 	enum owner is = OWNER_THERE;
 	if (strcmp(api_uid(o), api_get_string(ref, "uid")) != 0)
 		is = OWNER_GONE;
-	else if (api_is_deleting(o) && api_has_finalizer(o, "foregroundDeletion"))
+	else if (waits_for_dependents(o))
 		is = OWNER_WAITING;
 	json_decref(o);
 	return is;
@@ -66,6 +71,32 @@ static bool drop_references(struct apiserver_collector *c, struct collector_item
 	return apiserver_write_plain(c->a, i->r, i->o, i->revision, NULL) == 0;
 }
 
+/* ---- circles ---- */
+
+static bool key_waits(struct apiserver_collector *c, const char *key)
+{
+	struct collector_item i = { 0 };
+	bool waits = collector_read(c, key, &i) == 0 && waits_for_dependents(i.o);
+	collector_item_done(&i);
+	return waits;
+}
+
+/* Owner and dependent would wait for each other: then the object keeps no owner any more. */
+static bool break_circle(struct apiserver_collector *c, struct collector_item *i)
+{
+	json_t *ref;
+	size_t k, n;
+	bool circle = false;
+	const struct apiserver_dependent *d = apiserver_owners_of(&c->owners, api_uid(i->o), &n);
+	for (k = 0; k < n && !circle; k++)
+		circle = key_waits(c, d[k].key);
+	if (!circle)
+		return true;
+	json_array_foreach (api_get(i->o, "metadata.ownerReferences"), k, ref)
+		json_object_set_new(ref, "blockOwnerDeletion", json_false());
+	return apiserver_write_plain(c->a, i->r, i->o, i->revision, NULL) == 0;
+}
+
 bool collector_check_owners(struct apiserver_collector *c, struct collector_item *i)
 {
 	const json_t *refs = api_get(i->o, "metadata.ownerReferences");
@@ -83,7 +114,8 @@ bool collector_check_owners(struct apiserver_collector *c, struct collector_item
 	if (json_array_size(left) != 0 && gone + waiting != 0)
 		fine = drop_references(c, i, left);
 	else if (json_array_size(left) == 0 && waiting != 0 && n != 0)
-		fine = collector_delete(c, i->r, i->ns, i->name, api_uid(i->o), "Foreground");
+		fine = break_circle(c, i) &&
+		       collector_delete(c, i->r, i->ns, i->name, api_uid(i->o), "Foreground");
 	else if (json_array_size(left) == 0 && gone + waiting != 0)
 		fine = collector_delete(c, i->r, i->ns, i->name, api_uid(i->o), policy_of(i->o));
 	json_decref(left);
@@ -128,8 +160,11 @@ static bool foreground(struct apiserver_collector *c, struct collector_item *i)
 	const struct apiserver_dependent *d = apiserver_owners_of(&c->owners, api_uid(i->o), &n);
 	if (!has_blocking(c, api_uid(i->o)))
 		return collector_drop_finalizer(c, i, "foregroundDeletion");
-	for (size_t k = 0; k < n; k++)
-		collector_push(c, d[k].key);
+	for (size_t k = 0; k < n; k++) {
+		/* One that waits itself is looked at when what it waits for changes. */
+		if (!key_waits(c, d[k].key))
+			collector_push(c, d[k].key);
+	}
 	return true;
 }
 

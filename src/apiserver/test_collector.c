@@ -34,6 +34,17 @@ static void background(void **state)
 	does(f, 200, "GET " CMS "/other", NULL);
 }
 
+/* Until the collector has come by. */
+static void until_deleting(struct fixture *f, const char *target)
+{
+	json_t *o = NULL;
+	do {
+		json_decref(o);
+		o = ask(f, 200, target, NULL);
+	} while (!api_is_deleting(o));
+	json_decref(o);
+}
+
 /* The owner waits for its dependents, and they for what keeps them. */
 static void foreground(void **state)
 {
@@ -41,16 +52,85 @@ static void foreground(void **state)
 	make(f, "a", NULL, "");
 	make(f, "b", "a", ",\"finalizers\":[\"x.example/y\"]");
 	does(f, 200, "DELETE " CMS "/a", "{\"propagationPolicy\":\"Foreground\"}");
-	json_t *o = NULL;
-	do { /* until the collector has come by */
-		json_decref(o);
-		o = ask(f, 200, "GET " CMS "/b", NULL);
-	} while (!api_is_deleting(o));
-	json_decref(o);
+	until_deleting(f, "GET " CMS "/b");
 	does(f, 200, "GET " CMS "/a", NULL);
 	merge(f, 200, CMS "/b", "{\"metadata\":{\"finalizers\":null}}");
 	becomes(f, 404, "GET " CMS "/b");
 	becomes(f, 404, "GET " CMS "/a");
+}
+
+/* The text of references: one to each of the owners, which block or do not. */
+static char *references(struct fixture *f, const char *const *owners, bool blocking)
+{
+	struct strbuf out = STRBUF_INIT;
+	const char *sep = "";
+	strbuf_adds(&out, "{\"metadata\":{\"ownerReferences\":[");
+	for (; *owners != NULL; owners++, sep = ",") {
+		CLEANUP(freep) char *target = xasprintf("GET " CMS "/%s", *owners);
+		json_t *o = ask(f, 200, target, NULL);
+		strbuf_addf(&out,
+			    "%s{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"%s\","
+			    "\"uid\":\"%s\",\"blockOwnerDeletion\":%s}",
+			    sep, *owners, api_uid(o), blocking ? "true" : "false");
+		json_decref(o);
+	}
+	strbuf_adds(&out, "]}}");
+	return strbuf_take(&out);
+}
+
+static void set_owners(struct fixture *f, const char *name, const char *const *owners,
+		       bool blocking)
+{
+	CLEANUP(freep) char *target = xasprintf(CMS "/%s", name);
+	CLEANUP(freep) char *patch = references(f, owners, blocking);
+	merge(f, 200, target, patch);
+}
+
+#define OWNERS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+/* An owner that waits goes also when its dependent turns to another owner... */
+static void foreground_other_owner(void **state)
+{
+	struct fixture *f = *state;
+	make(f, "a", NULL, "");
+	make(f, "b", NULL, "");
+	make(f, "c", "a", "");
+	set_owners(f, "c", OWNERS("a", "b"), true);
+	does(f, 200, "DELETE " CMS "/a", "{\"propagationPolicy\":\"Foreground\"}");
+	becomes(f, 404, "GET " CMS "/a");
+	does(f, 200, "GET " CMS "/c", NULL);
+}
+
+/* ...or keeps it no more, by its own word. */
+static void foreground_released(void **state)
+{
+	struct fixture *f = *state;
+	make(f, "a", NULL, "");
+	make(f, "b", "a", ",\"finalizers\":[\"x.example/y\"]");
+	does(f, 200, "DELETE " CMS "/a", "{\"propagationPolicy\":\"Foreground\"}");
+	until_deleting(f, "GET " CMS "/b");
+	set_owners(f, "b", OWNERS("a"), false);
+	becomes(f, 404, "GET " CMS "/a");
+	does(f, 200, "GET " CMS "/b", NULL);
+}
+
+/* Each owns the next, and the last one the first. */
+static void foreground_circle(void **state)
+{
+	struct fixture *f = *state;
+	make(f, "a", NULL, "");
+	make(f, "b", "a", "");
+	set_owners(f, "a", OWNERS("b"), true);
+	make(f, "d", NULL, "");
+	make(f, "e", "d", "");
+	make(f, "f", "e", "");
+	set_owners(f, "d", OWNERS("f"), true);
+	does(f, 200, "DELETE " CMS "/a", "{\"propagationPolicy\":\"Foreground\"}");
+	does(f, 200, "DELETE " CMS "/d", "{\"propagationPolicy\":\"Foreground\"}");
+	for (const char *name = "abdef"; *name != '\0'; name++) {
+		CLEANUP(freep) char *target = xasprintf("GET " CMS "/%c", *name);
+		becomes(f, 404, target);
+	}
 }
 
 static void orphan(void **state)
@@ -173,6 +253,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(background, setup, teardown),
 		cmocka_unit_test_setup_teardown(foreground, setup, teardown),
+		cmocka_unit_test_setup_teardown(foreground_other_owner, setup, teardown),
+		cmocka_unit_test_setup_teardown(foreground_released, setup, teardown),
+		cmocka_unit_test_setup_teardown(foreground_circle, setup, teardown),
 		cmocka_unit_test_setup_teardown(orphan, setup, teardown),
 		cmocka_unit_test_setup_teardown(strange_owners, setup, teardown),
 		cmocka_unit_test_setup_teardown(two_owners, setup, teardown),
