@@ -15,17 +15,34 @@ struct export
 	struct strbuf *out;
 };
 
+static bool among(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(names[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Every such API makes these by itself, with its own address in them. */
+static const char *const made_everywhere[] = {
+	"core/services/default/kubernetes", "discovery.k8s.io/endpointslices/default/kubernetes"
+};
+
+/* Owners are referred to by uid, which other objects get: their dependents come back without, or
+ * they would be collected at once. */
 static int add_row(void *ctx, const struct apiserver_row *row)
 {
 	static const char *const ours[] = { "resourceVersion",	 "uid",
 					    "creationTimestamp", "generation",
 					    "managedFields",	 "selfLink",
-					    "deletionTimestamp", "deletionGracePeriodSeconds" };
+					    "deletionTimestamp", "deletionGracePeriodSeconds",
+					    "ownerReferences" };
 	struct export *x = ctx;
 	json_t *o = apiserver_object_parse(x->r, row->value);
 	if (o == NULL)
 		return ERR_PARSE;
-	if (!api_is_deleting(o)) {
+	if (!api_is_deleting(o) && !among(made_everywhere, ARRAY_LEN(made_everywhere), row->key)) {
 		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 			json_object_del(apiserver_object_meta(o), ours[i]);
 		strbuf_adds(x->out, "---\n");
@@ -35,19 +52,9 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	return 0;
 }
 
-/* Owners are referred to by uid, which other objects get: their dependents come back without. */
 static const char *const first[] = { "CustomResourceDefinition", "Namespace", "ServiceAccount",
 				     "Secret", "ConfigMap" };
-static const char *const never[] = { "CustomResourceDefinition", "Event" };
-
-static bool among(const char *const *names, size_t n, const char *kind)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(names[i], kind) == 0)
-			return true;
-	}
-	return false;
-}
+static const char *const never[] = { "CustomResourceDefinition", "Event", "ServiceCIDR" };
 
 static int add_kind(struct apiserver_store *s, const struct apiserver_resource *r,
 		    struct strbuf *out)

@@ -483,11 +483,21 @@ static void export_all(void **state)
 	struct fixture *f = *state;
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 	make(f, "exported", "");
+	does(f, 201, "POST " CMS,
+	     "{\"metadata\":{\"name\":\"owned\",\"ownerReferences\":[{\"apiVersion\":\"apps/"
+	     "v1\",\"kind\":\"Deployment\",\"name\":\"x\",\"uid\":\"1\"}]}}");
+	does(f, 201, "POST /api/v1/namespaces/default/services",
+	     "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"ports\":[{\"port\":80}]}}");
 	assert_int_equal(apiserver_export(f->s, &out), 0);
 	const char *ns = strstr(out.s, "kind: Namespace"), *cm = strstr(out.s, "name: exported");
 	assert_true(ns != NULL && cm != NULL && ns < cm);
 	assert_null(strstr(out.s, "resourceVersion"));
 	assert_null(strstr(out.s, "CustomResourceDefinition"));
+	/* It can be applied to an API that has just begun, and stays there. */
+	assert_non_null(strstr(out.s, "kind: Service\n"));
+	assert_null(strstr(out.s, "name: kubernetes\n"));
+	assert_non_null(strstr(out.s, "name: owned\n"));
+	assert_null(strstr(out.s, "ownerReferences"));
 }
 
 int main(void)
