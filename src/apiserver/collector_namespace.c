@@ -1,4 +1,5 @@
 /* Emptying a namespace that is being deleted, then letting it go. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/meta.h"
@@ -7,6 +8,7 @@
 #include "apiserver/key.h"
 #include "apiserver/write.h"
 #include "base/clock.h"
+#include "base/mem.h"
 
 struct emptying {
 	struct apiserver_collector *c;
@@ -32,7 +34,8 @@ static int look(void *ctx, const struct apiserver_row *row)
 	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
 	size_t i;
 	m->left++;
-	apiserver_qualified(&kind, m->r);
+	/* With a dot also where there is no group, as the original tells it. */
+	strbuf_addf(&kind, "%s.%s", m->r->kind->plural, m->r->kind->group);
 	count(m->kinds, kind.s);
 	json_array_foreach (api_get(o, "metadata.finalizers"), i, v)
 		count(m->finalizers, json_string_value(v));
@@ -89,16 +92,27 @@ static json_t *condition(const char *type, bool is, const char *reason, const ch
 			 "message", message);
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorted, so that the same counts are the same text. */
 static void add_counts(struct strbuf *out, const json_t *counts, const char *behind)
 {
+	size_t n = 0;
+	char **lines = xcalloc(json_object_size(counts) + 1, sizeof(*lines));
 	const char *key;
 	json_t *v;
-	const char *sep = "";
-	json_object_foreach ((json_t *)(uintptr_t)counts, key, v) {
-		strbuf_addf(out, "%s%s %s%d resource instances", sep, key, behind,
-			    (int)json_integer_value(v));
-		sep = ", ";
+	json_object_foreach ((json_t *)(uintptr_t)counts, key, v)
+		lines[n++] = xasprintf("%s %s%lld resource instances", key, behind,
+				       (long long)json_integer_value(v));
+	qsort(lines, n, sizeof(*lines), by_text);
+	for (size_t i = 0; i < n; i++) {
+		strbuf_addf(out, "%s%s", i != 0 ? ", " : "", lines[i]);
+		free(lines[i]);
 	}
+	free(lines);
 }
 
 static json_t *conditions(const struct emptying *m)
@@ -125,25 +139,32 @@ static json_t *conditions(const struct emptying *m)
 			  kept ? "SomeFinalizersRemain" : "ContentHasNoFinalizers", finalizers.s));
 }
 
-/* Times apart, is it what is written there already? */
-static bool same_conditions(const json_t *a, const json_t *b)
+static bool same(const json_t *a, const json_t *b, const char *key)
 {
-	if (json_array_size(a) != json_array_size(b))
-		return false;
-	for (size_t i = 0; i < json_array_size(a); i++) {
-		const json_t *x = json_array_get(a, i), *y = json_array_get(b, i);
-		if (strcmp(api_get_string(x, "message"), api_get_string(y, "message")) != 0 ||
-		    strcmp(api_get_string(x, "status"), api_get_string(y, "status")) != 0)
-			return false;
+	return strcmp(api_get_string(a, key), api_get_string(b, key)) == 0;
+}
+
+/* Those whose status has not changed keep their time. Is all as it is written there already? */
+static bool keep_times(const json_t *old, json_t *now)
+{
+	bool all = json_array_size(old) == json_array_size(now);
+	for (size_t i = 0; i < json_array_size(now); i++) {
+		const json_t *was = json_array_get(old, i);
+		json_t *is = json_array_get(now, i);
+		bool kept = same(was, is, "type") && same(was, is, "status");
+		if (kept)
+			json_object_set(is, "lastTransitionTime",
+					json_object_get(was, "lastTransitionTime"));
+		all = all && kept && same(was, is, "message");
 	}
-	return true;
+	return all;
 }
 
 static bool tell(const struct emptying *m, struct collector_item *i)
 {
 	json_t *now = conditions(m), *status = json_object_get(i->o, "status");
 	bool fine = true;
-	if (same_conditions(json_object_get(status, "conditions"), now)) {
+	if (keep_times(json_object_get(status, "conditions"), now)) {
 		json_decref(now);
 	} else {
 		json_object_set_new(status, "conditions", now);

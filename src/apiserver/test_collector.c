@@ -187,6 +187,18 @@ static void two_owners(void **state)
 	becomes(f, 404, "GET " CMS "/c");
 }
 
+/* Until the namespace tells that it waits for this. */
+static json_t *until_told(struct fixture *f, int condition, const char *text)
+{
+	CLEANUP(freep) char *path = xasprintf("status.conditions[%d].message", condition);
+	json_t *o = NULL;
+	do {
+		json_decref(o);
+		o = ask(f, 200, "GET /api/v1/namespaces/x", NULL);
+	} while (strstr(api_get_string(o, path), text) == NULL);
+	return o;
+}
+
 static void namespace_goes(void **state)
 {
 	struct fixture *f = *state;
@@ -204,17 +216,33 @@ static void namespace_goes(void **state)
 	json_decref(o);
 	becomes(f, 404, "GET /api/v1/namespaces/x/secrets/a29");
 	does(f, 403, "POST /api/v1/namespaces/x/secrets", "{\"metadata\":{\"name\":\"new\"}}");
-	for (;;) { /* what keeps it is told */
-		o = ask(f, 200, "GET /api/v1/namespaces/x", NULL);
-		const char *message = api_get_string(o, "status.conditions[4].message");
-		bool told = strstr(message, "x.example/y in 1 resource instances") != NULL;
-		json_decref(o);
-		if (told)
-			break;
-	}
+	json_decref(until_told(f, 4, "x.example/y in 1 resource instances"));
 	merge(f, 200, "/api/v1/namespaces/x/configmaps/kept",
 	      "{\"metadata\":{\"finalizers\":null}}");
 	becomes(f, 404, "GET /api/v1/namespaces/x");
+}
+
+/* What keeps it is told in the words of the original, kinds and finalizers in order. */
+static void namespace_tells(void **state)
+{
+	struct fixture *f = *state;
+	does(f, 201, "POST /api/v1/namespaces", "{\"metadata\":{\"name\":\"x\"}}");
+	does(f, 201, "POST /api/v1/namespaces/x/secrets",
+	     "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"z.example/z\"]}}");
+	does(f, 201, "POST /api/v1/namespaces/x/configmaps",
+	     "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"z.example/z\",\"x.example/y\"]}}");
+	does(f, 201, "POST /apis/coordination.k8s.io/v1/namespaces/x/leases",
+	     "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"z.example/z\"]}}");
+	does(f, 200, "DELETE /api/v1/namespaces/x", NULL);
+	json_t *o = until_told(f, 4, "z.example/z in 3");
+	assert_text(o, "status.conditions[3].message",
+		    "Some resources are remaining: configmaps. has 1 resource instances, "
+		    "leases.coordination.k8s.io has 1 resource instances, "
+		    "secrets. has 1 resource instances");
+	assert_text(o, "status.conditions[4].message",
+		    "Some content in the namespace has finalizers remaining: "
+		    "x.example/y in 1 resource instances, z.example/z in 3 resource instances");
+	json_decref(o);
 }
 
 /* What was begun is finished after a restart. */
@@ -260,6 +288,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(strange_owners, setup, teardown),
 		cmocka_unit_test_setup_teardown(two_owners, setup, teardown),
 		cmocka_unit_test_setup_teardown(namespace_goes, setup, teardown),
+		cmocka_unit_test_setup_teardown(namespace_tells, setup, teardown),
 		cmocka_unit_test_setup_teardown(after_a_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(old_events, setup, teardown),
 	};
