@@ -237,3 +237,19 @@ int apiserver_bootstrap(struct apiserver_api *a, char *err, size_t err_n)
 	apiserver_status_done(&b.st);
 	return e;
 }
+
+bool apiserver_bootstrap_owns(const char *key)
+{
+	return strcmp(key, "core/services/default/kubernetes") == 0 ||
+	       strcmp(key, "discovery.k8s.io/endpointslices/default/kubernetes") == 0;
+}
+
+int apiserver_bootstrap_remake(struct apiserver_api *a)
+{
+	struct boot b = { .a = a, .st = APISERVER_STATUS_INIT };
+	int e = ensure_service(&b);
+	if (e == 0)
+		e = put_endpoints(&b);
+	apiserver_status_done(&b.st);
+	return e;
+}

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api/meta.h"
+#include "apiserver/bootstrap.h"
 #include "apiserver/collector_priv.h"
 #include "apiserver/key.h"
 #include "apiserver/remove.h"
@@ -165,6 +166,8 @@ static void notice_end(struct apiserver_collector *c, const char *key, const jso
 		collector_push(c, place.s);
 	}
 	apiserver_owners_set(&c->owners, key, NULL);
+	if (apiserver_bootstrap_owns(key))
+		collector_push(c, key);
 }
 
 static int notice_row(void *ctx, const struct apiserver_row *row)
@@ -221,6 +224,8 @@ static bool look_at(struct apiserver_collector *c, const char *key)
 {
 	struct collector_item i = { 0 };
 	int e = collector_read(c, key, &i);
+	if (e == ERR_NOTFOUND && apiserver_bootstrap_owns(key))
+		return apiserver_bootstrap_remake(c->a) == 0;
 	if (e < 0)
 		return e == ERR_NOTFOUND;
 	bool fine;

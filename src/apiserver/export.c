@@ -4,6 +4,7 @@
 
 #include "api/meta.h"
 #include "api/yaml.h"
+#include "apiserver/bootstrap.h"
 #include "apiserver/key.h"
 #include "apiserver/object.h"
 #include "apiserver/rest.h"
@@ -24,11 +25,6 @@ static bool among(const char *const *names, size_t n, const char *name)
 	return false;
 }
 
-/* Every such API makes these by itself, with its own address in them. */
-static const char *const made_everywhere[] = {
-	"core/services/default/kubernetes", "discovery.k8s.io/endpointslices/default/kubernetes"
-};
-
 /* Owners are referred to by uid, which other objects get: their dependents come back without, or
  * they would be collected at once. */
 static int add_row(void *ctx, const struct apiserver_row *row)
@@ -42,7 +38,7 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	json_t *o = apiserver_object_parse(x->r, row->value);
 	if (o == NULL)
 		return ERR_PARSE;
-	if (!api_is_deleting(o) && !among(made_everywhere, ARRAY_LEN(made_everywhere), row->key)) {
+	if (!api_is_deleting(o) && !apiserver_bootstrap_owns(row->key)) {
 		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 			json_object_del(apiserver_object_meta(o), ours[i]);
 		strbuf_adds(x->out, "---\n");

@@ -262,6 +262,21 @@ static void after_a_restart(void **state)
 	becomes(f, 404, "GET " CMS "/a");
 }
 
+/* The API's own Service comes back, as in a cluster. */
+static void own_service(void **state)
+{
+	struct fixture *f = *state;
+	does(f, 200, "DELETE /api/v1/namespaces/default/services/kubernetes", NULL);
+	does(f, 200,
+	     "DELETE /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes", NULL);
+	becomes(f, 200, "GET /api/v1/namespaces/default/services/kubernetes");
+	becomes(f, 200,
+		"GET /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes");
+	json_t *o = ask(f, 200, "GET /api/v1/namespaces/default/services/kubernetes", NULL);
+	assert_text(o, "spec.clusterIP", "10.96.0.1");
+	json_decref(o);
+}
+
 static void old_events(void **state)
 {
 	struct fixture *f = *state;
@@ -290,6 +305,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(namespace_goes, setup, teardown),
 		cmocka_unit_test_setup_teardown(namespace_tells, setup, teardown),
 		cmocka_unit_test_setup_teardown(after_a_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(own_service, setup, teardown),
 		cmocka_unit_test_setup_teardown(old_events, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
