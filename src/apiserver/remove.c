@@ -8,6 +8,7 @@
 #include "apiserver/key.h"
 #include "apiserver/respond.h"
 #include "apiserver/selection.h"
+#include "apiserver/stream.h"
 #include "apiserver/write.h"
 #include "base/clock.h"
 
@@ -218,10 +219,16 @@ int apiserver_do_delete(struct apiserver_request *q)
 
 /* ---- collections ---- */
 
+/* Found and removed page by page: what is kept of all is the answer's text. */
 struct collection {
 	struct apiserver_request *q;
 	const struct apiserver_selection *sel;
-	json_t *found;
+	struct apiserver_range range;
+	struct apiserver_listing out;
+	struct strbuf last; /* key of the page's last row */
+	json_t *found;	    /* of the page */
+	size_t rows, bytes;
+	bool cut; /* the page ended before the range did */
 };
 
 static int collect(void *ctx, const struct apiserver_row *row)
@@ -231,7 +238,12 @@ static int collect(void *ctx, const struct apiserver_row *row)
 	if (o != NULL && apiserver_selection_match(c->sel, o))
 		json_array_append(c->found, o);
 	json_decref(o);
-	return 0;
+	strbuf_reset(&c->last);
+	strbuf_adds(&c->last, row->key);
+	c->rows++;
+	c->bytes += row->value.n;
+	c->cut = c->rows == APISERVER_PIECE_ROWS || c->bytes >= APISERVER_PIECE_BYTES;
+	return c->cut;
 }
 
 /* Others may be at work on the same objects: what is gone already is fine. */
@@ -247,41 +259,54 @@ static int remove_found(struct collection *c, const struct apiserver_delete_opti
 			json_decref(done.was);
 		else if (c->q->st->code != 404)
 			return e;
+		apiserver_listing_tree(&c->out, v);
 	}
 	return 0;
 }
 
-static int respond(struct collection *c, uint64_t at)
+static int remove_page(struct collection *c, const struct apiserver_delete_options *o,
+		       uint64_t *ret_at)
 {
-	struct apiserver_listing l;
-	size_t i;
-	json_t *v;
-	int e = apiserver_listing_begin(c->q, &l);
-	if (e < 0)
-		return e;
-	json_array_foreach (c->found, i, v)
-		apiserver_listing_tree(&l, v);
-	e = apiserver_listing_end(c->q, &l, at, "", -1);
-	apiserver_listing_done(&l);
+	CLEANUP(strbuf_done) struct strbuf after = STRBUF_INIT;
+	strbuf_adds(&after, c->last.s);
+	c->range.after = after.n != 0 ? after.s : NULL;
+	c->rows = c->bytes = 0;
+	c->cut = false;
+	c->found = json_array();
+	int e = apiserver_store_list(c->q->a->store, &c->range, collect, c, ret_at, NULL);
+	/* On a full disk old revisions go at once: then what is there now counts. */
+	if (e == ERR_GONE) {
+		c->range.at = 0;
+		e = apiserver_store_list(c->q->a->store, &c->range, collect, c, ret_at, NULL);
+	}
+	e = e < 0 ? apiserver_store_failed(c->q->st, e) : remove_found(c, o);
+	json_decref(c->found);
 	return e;
+}
+
+static int remove_pages(struct collection *c, const struct apiserver_delete_options *o)
+{
+	uint64_t first, at;
+	int e = remove_page(c, o, &first);
+	c->range.at = first;
+	while (e == 0 && c->cut)
+		e = remove_page(c, o, &at);
+	return e < 0 ? e : apiserver_listing_end(c->q, &c->out, first, "", -1);
 }
 
 static int remove_all(struct apiserver_request *q, const struct apiserver_selection *sel,
 		      const struct apiserver_delete_options *o)
 {
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
-	struct collection c = { .q = q, .sel = sel, .found = json_array() };
-	uint64_t at;
-	apiserver_key(&prefix, q->r->stored->kind, q->route.ns, NULL);
-	int e = apiserver_store_list(q->a->store, &(struct apiserver_range){ .prefix = prefix.s },
-				     collect, &c, &at, NULL);
+	struct collection c = { .q = q, .sel = sel, .last = STRBUF_INIT };
+	int e = apiserver_listing_begin(q, &c.out);
 	if (e < 0)
-		e = apiserver_store_failed(q->st, e);
-	if (e == 0)
-		e = remove_found(&c, o);
-	if (e == 0)
-		e = respond(&c, at);
-	json_decref(c.found);
+		return e;
+	apiserver_key(&prefix, q->r->stored->kind, q->route.ns, NULL);
+	c.range.prefix = prefix.s;
+	e = remove_pages(&c, o);
+	apiserver_listing_done(&c.out);
+	strbuf_done(&c.last);
 	return e;
 }
 

@@ -478,6 +478,36 @@ static void registered_checks(void **state)
 	json_decref(o);
 }
 
+/* More than what is read at a time, and not all of it. */
+static void delete_a_large_collection(void **state)
+{
+	struct fixture *f = *state;
+	enum { LARGE = 7, LARGE_BYTES = 60000 };
+	CLEANUP(freep) char *filler = xmalloc(LARGE_BYTES + 1);
+	memset(filler, 'x', LARGE_BYTES);
+	filler[LARGE_BYTES] = '\0';
+	for (int i = 0; i < LARGE; i++) {
+		CLEANUP(freep)
+		char *body =
+			xasprintf("{\"metadata\":{\"name\":\"a%d\",\"labels\":{\"go\":\"%s\"}},"
+				  "\"data\":{\"k\":\"%s\"}}",
+				  i, i == 3 ? "no" : "yes", filler);
+		does(f, 201, "POST " CMS, body);
+	}
+	json_t *o = ask(f, 200, "DELETE " CMS "?labelSelector=go=yes&dryRun=All", NULL);
+	assert_int_equal(json_array_size(json_object_get(o, "items")), LARGE - 1);
+	json_decref(o);
+	does(f, 200, "GET " CMS "/a6", NULL);
+	o = ask(f, 200, "DELETE " CMS "?labelSelector=go=yes", NULL);
+	assert_int_equal(json_array_size(json_object_get(o, "items")), LARGE - 1);
+	assert_text(o, "items[5].metadata.name", "a6");
+	json_decref(o);
+	o = ask(f, 200, "GET " CMS, NULL);
+	assert_int_equal(json_array_size(json_object_get(o, "items")), 1);
+	assert_text(o, "items[0].metadata.name", "a3");
+	json_decref(o);
+}
+
 static void export_all(void **state)
 {
 	struct fixture *f = *state;
@@ -522,6 +552,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(empty_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(refused_with_a_sentence, setup, teardown),
 		cmocka_unit_test_setup_teardown(registered_checks, setup, teardown),
+		cmocka_unit_test_setup_teardown(delete_a_large_collection, setup, teardown),
 		cmocka_unit_test_setup_teardown(export_all, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
