@@ -17,6 +17,7 @@ struct apply {
 	struct kubecli cli;
 	struct flag_values files;
 	bool dry_run, force;
+	size_t refused; /* objects */
 };
 
 static void say_at(const struct manifest_object *o, const char *field, const char *text)
@@ -149,10 +150,10 @@ static int run(struct apply *a)
 		ok = kubecli_open(&a->cli);
 	if (ok) {
 		for (size_t i = 0; i < m.objects.n; i++)
-			ok = apply_one(a, &m.objects.v[i]) && ok;
+			a->refused += apply_one(a, &m.objects.v[i]) ? 0 : 1;
 	}
 	manifests_done(&m);
-	return kubecli_flush(&a->cli, ok ? EXIT_DONE : EXIT_FAILED);
+	return kubecli_flush(&a->cli, ok && a->refused == 0 ? EXIT_DONE : EXIT_FAILED);
 }
 
 int apply_files(const char *verb, const char *kubeconfig, const struct flag_values *files)
@@ -161,6 +162,11 @@ int apply_files(const char *verb, const char *kubeconfig, const struct flag_valu
 			   .files = *files,
 			   .force = true };
 	int status = run(&a);
+	if (a.refused != 0) {
+		kubecli_say(&a.cli, "%zu of the objects to load were refused; going on without",
+			    a.refused);
+		status = EXIT_DONE;
+	}
 	kubecli_close(&a.cli);
 	return status;
 }

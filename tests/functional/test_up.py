@@ -100,6 +100,16 @@ def test_objects_of_the_examples_are_served(start):
     assert "all well" in run(up, "status") and f"dns: 127.0.0.1:{up.dns} answers" in run(up, "status")
 
 
+def test_a_refused_object_keeps_nothing_from_starting(start, tmp_path):
+    manifest = tmp_path / "web.yaml"
+    manifest.write_text("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {clusterIP: 10.96.7.7, ports: [{name: a, port: 80}]}\n")
+    start("data", "--load", str(manifest)).stop()
+    manifest.write_text(manifest.read_text().replace("10.96.7.7", "10.96.7.8"))  # it cannot be changed
+    up = start("data", "--load", str(manifest))
+    assert "clusterIP" in up.text() and "1 of the objects to load were refused" in up.text()
+    assert addresses(up, "web.default.svc.cluster.local") == ["10.96.7.7"]
+
+
 def test_a_change_is_served(start):
     up = start()
     manifest = "apiVersion: v1\nkind: Service\nmetadata: {name: late}\nspec: {clusterIP: 10.96.7.7, ports: [{port: 1}]}\n"
