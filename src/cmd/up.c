@@ -120,7 +120,8 @@ static void write_note(const struct up *u)
 {
 	char dns[NET_ADDR_TEXT_MAX];
 	net_addr_str(&u->dns_addr, dns);
-	FILE *f = fopen(u->note, "we");
+	int fd = open(u->note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
 	bool ok = f != NULL && fprintf(f, "{\"pid\": %d, \"api\": \"%s\", \"dns\": \"%s\"}\n",
 				       (int)getpid(), apiserver_server_url(u->server), dns) > 0;
 	if (f != NULL)

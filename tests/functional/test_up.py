@@ -97,6 +97,8 @@ def test_objects_of_the_examples_are_served(start):
     assert addresses(up, "kubernetes.default.svc.cluster.local") == ["10.96.0.1"]
     table = run(up, "get", "svc", "-A")
     assert re.search(rf"^shop +web +ClusterIP +{re.escape(ip)} ", table, re.M)
+    assert {n: oct(os.stat(os.path.join(up.data, n)).st_mode & 0o077) for n in os.listdir(up.data)} == \
+        dict.fromkeys(os.listdir(up.data), "0o0")
     assert "all well" in run(up, "status") and f"dns: 127.0.0.1:{up.dns} answers" in run(up, "status")
 
 
