@@ -1,5 +1,6 @@
 /* The API as a whole: its parts made and taken down, and the few things all verbs need. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -34,14 +35,16 @@ struct apiserver_env apiserver_env_of(struct apiserver_api *a, bool dry_run)
 int apiserver_wait_revision(struct apiserver_api *a, uint64_t revision, struct apiserver_status *st)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };
-	uint64_t end = clock_mono_ns() + a->conf.wait_ns;
-	while (apiserver_store_revision(a->store) < revision) {
-		if (clock_mono_ns() >= end)
-			return apiserver_too_large_version(st, revision,
-							   apiserver_store_revision(a->store));
+	uint64_t now = clock_mono_ns(), end = now + a->conf.wait_ns;
+	if (apiserver_store_revision(a->store) >= revision)
+		return 0;
+	if (atomic_fetch_add(&a->waiting, 1) >= APISERVER_WAITING_MAX)
+		end = now;
+	while (apiserver_store_revision(a->store) < revision && clock_mono_ns() < end)
 		nanosleep(&pause, NULL);
-	}
-	return 0;
+	atomic_fetch_sub(&a->waiting, 1);
+	uint64_t newest = apiserver_store_revision(a->store);
+	return newest >= revision ? 0 : apiserver_too_large_version(st, revision, newest);
 }
 
 static void copy_conf(struct apiserver_api *a, const struct apiserver_api_conf *c)

@@ -29,6 +29,7 @@ struct apiserver_api {
 	struct apiserver_collector *collector;
 	struct apiserver_ticker *ticker;
 	struct apiserver_filler *filler;
+	_Atomic unsigned waiting; /* requests for a revision of the future */
 };
 
 /* One request on its way. */
@@ -46,7 +47,11 @@ struct apiserver_request {
 /* What strategies may ask for. */
 struct apiserver_env apiserver_env_of(struct apiserver_api *a, bool dry_run);
 
-/* Waits until the store has reached the revision. Refused: 504, it did not in time. */
+/* Requests that may wait at a time: each has a thread, which others need. */
+enum { APISERVER_WAITING_MAX = 4 };
+
+/* Waits until the store has reached the revision. Refused: 504, it did not in time, or too many
+ * wait already. */
 MUST_CHECK int apiserver_wait_revision(struct apiserver_api *a, uint64_t revision,
 				       struct apiserver_status *st);
 

@@ -1,7 +1,9 @@
 /* The verbs on a real store, without HTTP. What they say and refuse is compared with a real server
  * by tests/kube/test_conformance.py; here is what needs threads, time or history. */
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "apiserver/rest_priv.h"
 #include "apiserver/test_api.h"
 
 #define CMS "/api/v1/namespaces/default/configmaps"
@@ -87,6 +89,52 @@ static void future_versions(void **state)
 	assert_text(o, "reason", "Timeout");
 	assert_int_equal(json_integer_value(api_get(o, "details.retryAfterSeconds")), 1);
 	json_decref(o);
+}
+
+struct waiter {
+	struct fixture *f;
+	char *target;
+	pthread_t thread;
+	unsigned status;
+};
+
+static void *wait_for_version(void *ctx)
+{
+	struct waiter *w = ctx;
+	struct asked a;
+	ask_as(w->f, w->target, NULL, NULL, &a);
+	w->status = a.answer.status;
+	asked_done(&a);
+	return NULL;
+}
+
+/* Those who wait leave threads for others: one too many hears at once. */
+static void few_wait(void **state)
+{
+	struct fixture *f = *state;
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	struct waiter w[APISERVER_WAITING_MAX];
+	fixture_close(f);
+	f->conf.wait_ns = 600 * NS_PER_S;
+	fixture_open(f);
+	CLEANUP(freep)
+	char *target = xasprintf("GET " CMS "?resourceVersion=%llu",
+				 (unsigned long long)apiserver_store_revision(f->a->store) + 1);
+	for (size_t i = 0; i < ARRAY_LEN(w); i++) {
+		w[i] = (struct waiter){ .f = f, .target = target };
+		assert_int_equal(pthread_create(&w[i].thread, NULL, wait_for_version, &w[i]), 0);
+	}
+	while (atomic_load(&f->a->waiting) < APISERVER_WAITING_MAX)
+		nanosleep(&pause, NULL);
+	uint64_t began = clock_mono_ns();
+	does(f, 504, target, NULL);
+	assert_true(clock_mono_ns() - began < 300 * NS_PER_S);
+	make(f, "awaited", "");
+	for (size_t i = 0; i < ARRAY_LEN(w); i++) {
+		pthread_join(w[i].thread, NULL);
+		assert_int_equal(w[i].status, 200);
+	}
+	does(f, 200, target, NULL);
 }
 
 /* ---- watches ---- */
@@ -537,6 +585,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(generated_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(pages_and_history, setup, teardown),
 		cmocka_unit_test_setup_teardown(future_versions, setup, teardown),
+		cmocka_unit_test_setup_teardown(few_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(watch_from_now_and_then, setup, teardown),
 		cmocka_unit_test_setup_teardown(watch_with_selectors, setup, teardown),
 		cmocka_unit_test_setup_teardown(streaming_list, setup, teardown),
