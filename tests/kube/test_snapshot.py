@@ -100,6 +100,21 @@ def test_written_while_running(place):
         os.kill(api.cluster.api.process.pid, signal.SIGCONT)
 
 
+def test_reload_that_fails(place):
+    """A stanza that is tried and given up leaves the file to the one that goes on."""
+    _, path, start = place
+    with start() as s:
+        until_answer(s.port(), "web.shop.svc.cluster.local")
+        until(path.exists)
+        stanza = path.read_text().split()[2]
+        with open(s.conf, "w", encoding="utf-8") as f:
+            f.write(s.corefile.replace("pods verified", "noendpoints") +
+                    f"other.test:{s.port()} {{\n    kubernetes {{\n        kubeconfig /nowhere\n    }}\n}}\n")
+        s.process.send_signal(signal.SIGUSR1)
+        until(lambda: "cannot read '/nowhere'" in s.output())
+        assert path.read_text().split()[2] == stanza
+
+
 @pytest.mark.parametrize("how", ["torn", "version", "other", "folder"])
 def test_files_that_are_not_used(place, how):
     """A sentence in the log; names are unknown, as without one, until the server is heard."""

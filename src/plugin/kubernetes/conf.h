@@ -75,6 +75,8 @@ MUST_CHECK int kubernetes_parse(struct plugin_inst *self, struct setup *s);
 
 /* Starts, or joins, the source of this configuration. */
 MUST_CHECK int kubernetes_source_get(struct plugin_inst *self, struct prepare *p);
+/* Queries of this configuration come from now on. */
+void kubernetes_source_use(struct kubernetes_source *s);
 void kubernetes_source_put(struct kubernetes_conf *c);
 /* For tests and benchmarks: stanzas prepared from now on get their names from these, which stay the
  * caller's; no API server is asked. NULL: as ever. */

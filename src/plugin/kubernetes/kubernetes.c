@@ -26,6 +26,12 @@ static int kubernetes_prepare(struct plugin_inst *self, struct prepare *p)
 	return r;
 }
 
+static void kubernetes_commit(struct plugin_inst *self)
+{
+	const struct kubernetes_conf *c = self->conf;
+	kubernetes_source_use(c->source);
+}
+
 static bool kubernetes_ready(struct plugin_inst *self)
 {
 	const struct kubernetes_conf *c = self->conf;
@@ -180,6 +186,7 @@ const struct plugin kubernetes_plugin = {
 	.state_size = sizeof(struct kubernetes_chain),
 	.parse = kubernetes_parse,
 	.prepare = kubernetes_prepare,
+	.commit = kubernetes_commit,
 	.teardown = kubernetes_teardown,
 	.serve = kubernetes_serve,
 	.resume = kubernetes_resume_external,

@@ -439,6 +439,11 @@ int kubernetes_source_get(struct plugin_inst *self, struct prepare *p)
 	return 0;
 }
 
+void kubernetes_source_use(struct kubernetes_source *s)
+{
+	kubernetes_stale_use(s->stale);
+}
+
 void kubernetes_source_put(struct kubernetes_conf *c)
 {
 	resource_put(c->held);

@@ -31,6 +31,7 @@ struct kubernetes_stale {
 	uint64_t every_ns;
 	struct kind kind[KUBERNETES_KINDS];
 	atomic_uint waiting; /* kinds of which the snapshot is served */
+	atomic_bool used;    /* by a stanza that is served */
 	bool was_read, started;
 
 	pthread_t thread;
@@ -250,7 +251,7 @@ static void save(struct kubernetes_stale *s)
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 	bool whole;
 	uint64_t n = changes(s, &whole);
-	if (!whole || n == s->saved)
+	if (!whole || n == s->saved || !atomic_load(&s->used))
 		return;
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
 		if (s->kind[i].informer != NULL)
@@ -291,6 +292,12 @@ void kubernetes_stale_start(struct kubernetes_stale *s,
 	for (int i = 0; i < KUBERNETES_KINDS; i++)
 		s->kind[i].informer = informer[i];
 	s->started = pthread_create(&s->thread, NULL, run, s) == 0;
+}
+
+void kubernetes_stale_use(struct kubernetes_stale *s)
+{
+	if (s != NULL)
+		atomic_store(&s->used, true);
 }
 
 void kubernetes_stale_stop(struct kubernetes_stale *s)

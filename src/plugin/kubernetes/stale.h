@@ -23,6 +23,9 @@ struct kube_handler kubernetes_stale_handler(struct kubernetes_stale *s, enum ku
 /* Begins to write snapshots of the informers' stores, once all of them are complete. */
 void kubernetes_stale_start(struct kubernetes_stale *s,
 			    struct kube_informer *const informer[KUBERNETES_KINDS]);
+/* The stanza is served: snapshots are written from now on. One that is only tried, by a reload that
+ * fails, leaves the file to the stanza that goes on. */
+void kubernetes_stale_use(struct kubernetes_stale *s);
 /* A last snapshot, if something changed; before the informers end. */
 void kubernetes_stale_stop(struct kubernetes_stale *s);
 void kubernetes_stale_free(struct kubernetes_stale *s);
