@@ -14,7 +14,7 @@ void kubernetes_addrs_add(struct kubernetes_addrs *a, const struct kube_ip *ip)
 {
 	size_t n = a->type == DNS_TYPE_A ? 4 : 16;
 	if (kube_ip_is4(ip) == (a->type == DNS_TYPE_A))
-		kubernetes_set_add(&a->set, (struct slice){ (const char *)ip->b + 16 - n, n });
+		byteset_add(&a->set, (struct slice){ (const char *)ip->b + 16 - n, n });
 }
 
 static bool lay_out(const struct kubernetes_conf *c, struct query *q,

@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/map.h"
+#include "plugin/byteset.h"
 #include "plugin/kubernetes/index.h"
 #include "plugin/kubernetes/qparse.h"
 #include "server/query.h"
@@ -146,19 +147,6 @@ void kubernetes_reply_open(struct query *q);
 bool kubernetes_reply_add(const struct kubernetes_conf *c, struct query *q, enum dns_section s,
 			  const uint8_t *owner, uint16_t type, const void *rdata, size_t n);
 
-/* ---- set.c ---- */
-
-/* Distinct bytes, which are borrowed. */
-struct kubernetes_set {
-	struct arena *arena;
-	struct slice *v;
-	uint32_t n, cap;
-	uint16_t *table; /* place of an entry in v, plus one; NULL while there are few */
-	bool full;	 /* one did not fit: the answer is cut */
-};
-/* True when they were not there and are now. */
-bool kubernetes_set_add(struct kubernetes_set *s, struct slice bytes);
-
 /* ---- name.c ---- */
 
 /* [endpoint.][cluster.]service.namespace.(svc|pod).ZONE */
@@ -175,7 +163,7 @@ size_t kubernetes_name(const struct kubernetes_name *p, uint8_t out[DNS_NAME_MAX
 /* The answer to an address question whose addresses these are; V_NEXT: there is none. */
 struct kubernetes_addrs {
 	uint16_t type; /* A or AAAA */
-	struct kubernetes_set set;
+	struct byteset set;
 };
 void kubernetes_addrs_init(struct kubernetes_addrs *a, struct query *q, uint16_t type);
 /* Once each. */

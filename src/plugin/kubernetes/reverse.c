@@ -59,7 +59,7 @@ bool kubernetes_reverse_ip(const struct dns_qname *q, struct kube_ip *ret)
 struct ptrs {
 	const struct kubernetes_conf *c;
 	struct query *q;
-	struct kubernetes_set seen;
+	struct byteset seen;
 };
 
 static bool add_ptr(struct ptrs *p, struct slice endpoint, const char *service, const char *ns)
@@ -74,7 +74,7 @@ static bool add_ptr(struct ptrs *p, struct slice endpoint, const char *service, 
 	const char *copy = n != 0 ? arena_memdup(&p->q->arena, name, n) : NULL;
 	if (n == 0)
 		return true;
-	if (copy == NULL || !kubernetes_set_add(&p->seen, (struct slice){ copy, n }))
+	if (copy == NULL || !byteset_add(&p->seen, (struct slice){ copy, n }))
 		return copy != NULL && !p->seen.full;
 	return kubernetes_reply_add(p->c, p->q, DNS_ANSWER, p->q->req.qname, DNS_TYPE_PTR, copy, n);
 }

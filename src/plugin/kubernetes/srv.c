@@ -12,7 +12,7 @@ struct srv {
 	const struct kubernetes_qparse *parsed;
 	uint16_t weight;
 	size_t n; /* hits */
-	struct kubernetes_set seen[DNS_SECTIONS];
+	struct byteset seen[DNS_SECTIONS];
 };
 
 static bool count(void *ctx, const struct kubernetes_hit *h)
@@ -50,7 +50,7 @@ static bool add_once(struct srv *s, enum dns_section section, const struct dns_r
 	const char *copy = arena_memdup(&s->q->arena, key, owner_n + rr->rdlen);
 	if (copy == NULL)
 		return false;
-	if (!kubernetes_set_add(&s->seen[section], (struct slice){ copy, owner_n + rr->rdlen }))
+	if (!byteset_add(&s->seen[section], (struct slice){ copy, owner_n + rr->rdlen }))
 		return !s->seen[section].full;
 	struct dns_rr kept = *rr;
 	kept.rdata = (const uint8_t *)copy + owner_n;

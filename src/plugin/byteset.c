@@ -1,9 +1,9 @@
-/* Distinct byte strings in the order they came, in a query's memory. Few are compared one by one;
- * a table of their places is added when there are more. */
+/* Few are compared one by one; a table of their places is added when there are more. */
+#include "plugin/byteset.h"
+
 #include <string.h>
 
 #include "base/hash.h"
-#include "plugin/kubernetes/conf.h"
 
 enum {
 	FIRST_CAP = 8,
@@ -17,7 +17,7 @@ static bool same(struct slice a, struct slice b)
 	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
-static bool has_plain(const struct kubernetes_set *s, struct slice bytes)
+static bool has_plain(const struct byteset *s, struct slice bytes)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (same(s->v[i], bytes))
@@ -27,7 +27,7 @@ static bool has_plain(const struct kubernetes_set *s, struct slice bytes)
 }
 
 /* Place of the bytes in the table: theirs, or a free one. */
-static uint32_t place_of(const struct kubernetes_set *s, struct slice bytes)
+static uint32_t place_of(const struct byteset *s, struct slice bytes)
 {
 	uint32_t mask = TABLE_TIMES * s->cap - 1;
 	uint32_t at = (uint32_t)hash_bytes(hash_process_key(), bytes.p, bytes.n) & mask;
@@ -36,7 +36,7 @@ static uint32_t place_of(const struct kubernetes_set *s, struct slice bytes)
 	return at;
 }
 
-static bool grow(struct kubernetes_set *s)
+static bool grow(struct byteset *s)
 {
 	uint32_t cap = s->cap != 0 ? 2 * s->cap : FIRST_CAP;
 	struct slice *v = cap <= SET_MAX ? arena_alloc(s->arena, cap * sizeof(*v)) : NULL;
@@ -54,7 +54,7 @@ static bool grow(struct kubernetes_set *s)
 	return s->table != NULL;
 }
 
-bool kubernetes_set_add(struct kubernetes_set *s, struct slice bytes)
+bool byteset_add(struct byteset *s, struct slice bytes)
 {
 	if (s->full || (s->table == NULL ? has_plain(s, bytes) : s->table[place_of(s, bytes)] != 0))
 		return false;
