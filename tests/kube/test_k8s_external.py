@@ -1,7 +1,9 @@
 """`k8s_external` (spec coredns 1.10): the same replies as CoreDNS on the same API."""
+import os
+
 import pytest
 
-from dnslib import Api, ask, coredns, fairlead, lines, until_answer
+from dnslib import Api, ask, coredns, fairlead, lines, rcode, until_answer
 from lib import cluster
 from lib.upstream import Upstream
 
@@ -113,3 +115,29 @@ def test_host_name_of_two_ports(servers):
         "answer lb.example.net. 60 IN A 198.51.100.1", "answer lb.example.net. 60 IN A 198.51.100.2",
         "answer ports.shop.example.com. 7 IN CNAME lb.example.net."]
     api.delete("/api/v1/namespaces/shop/services/ports")
+
+
+def cpu_of(s, name, rtype, times=12):
+    """Clock ticks of the server for so many questions."""
+    def ticks():
+        with open(f"/proc/{s.process.pid}/stat", encoding="ascii") as f:
+            return sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13]))
+    before = ticks()
+    for _ in range(times):
+        assert rcode(ask(s.port("headless"), name, rtype)) == "NOERROR"
+    return ticks() - before
+
+
+def test_many_endpoints(servers):
+    """Records are told apart at a cost that grows with their number, not with its square: as in `kubernetes`."""
+    api, us, _ = servers
+    api.service("shop", "big", clusterIP="None", ports=HTTP)
+    for i in range(4):
+        api.slice("shop", f"big-{i}", "big", [{"addresses": [f"10.9.{4 * i + k // 250}.{k % 250 + 1}"]} for k in range(1000)], HTTP)
+    try:
+        until_answer(us.port("headless"), "10-9-15-250.big.shop.example.com")
+        plain = cpu_of(us, "big.shop.svc.cluster.local", "SRV")
+        for rtype in ("A", "SRV"):
+            assert cpu_of(us, "big.shop.example.com", rtype) <= 4 * plain + os.sysconf("SC_CLK_TCK") // 10
+    finally:
+        api.delete("/api/v1/namespaces/shop/services/big")

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "plugin/byteset.h"
 #include "plugin/k8s_external/k8s_external_priv.h"
 
 enum { SRV_FIXED = 6, WEIGHT_ALL = 100 };
@@ -16,6 +17,7 @@ struct answer {
 	uint32_t ttl_s; /* of kubernetes, which some records have */
 	size_t n;	/* hits */
 	uint16_t weight;
+	struct byteset seen[DNS_SECTIONS];
 };
 
 static void ask(struct answer *a, bool (*each)(void *ctx, const struct external_hit *h),
@@ -104,21 +106,26 @@ static void add_found(struct answer *a, const struct external_hit *h, size_t typ
 
 /* ---- records ---- */
 
-static bool has(const struct query *q, enum dns_section s, const struct dns_rr *rr)
+/* Is it the first such record that is made of a hit? False, too, when there is no more room. */
+static bool is_new(struct answer *a, enum dns_section s, const struct dns_rr *rr)
 {
-	DNS_RR_FOREACH(have, &q->resp, s)
-	{
-		if (have->type == rr->type && have->rdlen == rr->rdlen &&
-		    memcmp(have->rdata, rr->rdata, rr->rdlen) == 0 &&
-		    dns_name_eq(have->owner, rr->owner))
-			return true;
-	}
-	return false;
+	uint8_t key[2 + DNS_NAME_MAX + SRV_FIXED + DNS_NAME_MAX];
+	size_t owner_n = dns_name_len(rr->owner), n = 2 + owner_n + rr->rdlen;
+	dns_put16(key, rr->type);
+	memcpy(key + 2, rr->owner, owner_n);
+	memcpy(key + 2 + owner_n, rr->rdata, rr->rdlen);
+	const char *copy = arena_memdup(&a->q->arena, key, n);
+	a->seen[s].full = a->seen[s].full || copy == NULL;
+	bool is = byteset_add(&a->seen[s], (struct slice){ copy, n });
+	if (a->seen[s].full)
+		a->q->resp.flags |= DNS_FLAG_TC;
+	return is;
 }
 
+/* False when there is no more room. */
 static bool add_once(struct answer *a, enum dns_section s, const struct dns_rr *rr)
 {
-	return has(a->q, s, rr) || k8s_external_add(a->q, s, rr);
+	return is_new(a, s, rr) ? k8s_external_add(a->q, s, rr) : !a->seen[s].full;
 }
 
 static bool add_address(void *ctx, const struct external_hit *h)
@@ -143,8 +150,8 @@ static bool add_address(void *ctx, const struct external_hit *h)
 			     .ttl = a->ttl_s,
 			     .rdata = name,
 			     .rdlen = (uint16_t)dns_name_len(name) };
-	if (has(a->q, DNS_ANSWER, &rr))
-		return true;
+	if (!is_new(a, DNS_ANSWER, &rr))
+		return !a->seen[DNS_ANSWER].full;
 	if (!k8s_external_add(a->q, DNS_ANSWER, &rr))
 		return false;
 	add_found(a, h, type != DNS_TYPE_A, DNS_ANSWER);
@@ -166,6 +173,19 @@ static size_t own_name(const struct external_hit *h, const uint8_t *zone, uint8_
 	return n + zone_n;
 }
 
+/* Further ports of a host name bring no new addresses. */
+static bool add_srv_of_host(struct answer *a, const struct external_hit *h, const struct dns_rr *rr)
+{
+	bool known = false;
+	DNS_RR_FOREACH(have, &a->q->resp, DNS_ANSWER)
+	known = known || dns_name_eq_case(have->rdata + SRV_FIXED, rr->rdata + SRV_FIXED);
+	if (!add_once(a, DNS_ANSWER, rr))
+		return false;
+	for (size_t i = 0; i < K8S_EXTERNAL_TYPES && !known; i++)
+		add_found(a, h, i, DNS_ADDITIONAL);
+	return true;
+}
+
 static bool add_srv(void *ctx, const struct external_hit *h)
 {
 	struct answer *a = ctx;
@@ -183,17 +203,10 @@ static bool add_srv(void *ctx, const struct external_hit *h)
 			     .ttl = a->ttl_s,
 			     .rdata = rdata,
 			     .rdlen = (uint16_t)(SRV_FIXED + n) };
-	bool known = false;
-	/* Further ports of a host name bring no new addresses. */
-	DNS_RR_FOREACH(have, &a->q->resp, DNS_ANSWER)
-	known = known || dns_name_eq_case(have->rdata + SRV_FIXED, target);
+	if (h->host != NULL)
+		return add_srv_of_host(a, h, &rr);
 	if (!add_once(a, DNS_ANSWER, &rr))
 		return false;
-	if (h->host != NULL) {
-		for (size_t i = 0; i < K8S_EXTERNAL_TYPES && !known; i++)
-			add_found(a, h, i, DNS_ADDITIONAL);
-		return true;
-	}
 	size_t size = is_v4(h->ip) ? 4 : 16;
 	const uint8_t *owner = arena_memdup(&a->q->arena, target, n);
 	return owner != NULL &&
@@ -232,6 +245,8 @@ static enum verdict reply(struct answer *a)
 {
 	struct external_ask x;
 	k8s_external_open(a->q);
+	for (size_t i = 0; i < DNS_SECTIONS; i++)
+		a->seen[i] = (struct byteset){ .arena = &a->q->arena };
 	a->weight = (uint16_t)(a->n != 0 ? MAX(WEIGHT_ALL / a->n, 1) : WEIGHT_ALL);
 	for (size_t i = 0; i < ARRAY_LEN(by_type); i++) {
 		if (by_type[i].type == a->q->req.qtype)
