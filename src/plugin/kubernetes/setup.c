@@ -1,5 +1,7 @@
 /* The stanza: CoreDNS's options and their checks (spec 1.3). Tunables of Go's client are taken and
  * have no effect. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/selector.h"
@@ -100,9 +102,11 @@ static int parse_snapshot(struct opt_ctx *ctx, const struct opt_line *line)
 static int parse_tunable(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	char *end;
-	double v = strtod(line->arg[0].s, &end);
+	const char *text = line->arg[0].s;
 	bool whole = strcmp(line->name.s, "apiserver_qps") != 0;
-	if (end == line->arg[0].s || *end != '\0' || (whole && strpbrk(line->arg[0].s, ".eE")))
+	errno = 0;
+	double v = whole ? (double)strtoll(text, &end, 10) : strtod(text, &end);
+	if (end == text || *end != '\0' || errno == ERANGE)
 		return srcerr_set(ctx->err, line->arg[0].pos, "invalid %s \"%s\"", line->name.s,
 				  line->arg[0].s);
 	if (v < 0)
