@@ -89,11 +89,23 @@ static struct store_entry *look_up(const struct cache_conf *c, const struct quer
 	return found ? choose(c, e, now) : NULL;
 }
 
+/* The first name above the question, counted in labels, that may cut it off. One with an underscore
+ * does not: servers, CoreDNS's kubernetes among them, deny _tcp.NAME where _http._tcp.NAME is. */
+static unsigned first_cut(const struct dns_qname *q)
+{
+	unsigned first = 1;
+	for (unsigned i = 1; i < q->n_labels; i++) {
+		if (q->wire[q->label[i]] != 0 && q->wire[q->label[i] + 1] == '_')
+			first = i + 1;
+	}
+	return first;
+}
+
 /* RFC 8020: what is below a name that does not exist does not exist either. */
 static struct store_entry *look_above(const struct cache_conf *c, const struct query *q,
 				      uint64_t now)
 {
-	for (unsigned i = 1; i < q->qname.n_labels; i++) {
+	for (unsigned i = first_cut(&q->qname); i < q->qname.n_labels; i++) {
 		struct store_entry *e[STORE_KINDS];
 		struct store_key k = cache_name_key(c, q, i);
 		store_get(c->store, &k, e);

@@ -306,6 +306,32 @@ static void nxdomain_cut(void **state)
 	}
 }
 
+/* Names with underscores are denied by servers that have names below them. */
+static void nxdomain_cut_underscores(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *denied, *below;
+		int asked;
+	} rows[] = {
+		{ "_tcp.a.example.org.", "_http._tcp.a.example.org.", 2 },
+		{ "pin._zone.b.example.org.", "eu.pin._zone.b.example.org.", 2 },
+		{ "c.example.org.", "_http._tcp.c.example.org.", 1 },
+		{ "d.example.org.", "_x.d.example.org.", 1 },
+		{ "e_.example.org.", "x.e_.example.org.", 1 },
+	};
+	struct fake *f = start("{\n nxdomain_cut\n }");
+	AN(SOA(60));
+	back.rcode = DNS_RCODE_NXDOMAIN;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		back.asked = 0;
+		ask(f, rows[i].denied);
+		ask(f, rows[i].below);
+		assert_int_equal(back.asked, rows[i].asked);
+	}
+	fake_free(f);
+}
+
 static void options_of_our_own(void **state)
 {
 	(void)state;
@@ -443,6 +469,7 @@ int main(void)
 		cmocka_unit_test(replies_of_several_blocks_are_made_anew),
 		cmocka_unit_test(late_answers_of_the_old),
 		cmocka_unit_test(nxdomain_cut),
+		cmocka_unit_test(nxdomain_cut_underscores),
 		cmocka_unit_test(options_of_our_own),
 		cmocka_unit_test(full_cache),
 		cmocka_unit_test(metrics),
