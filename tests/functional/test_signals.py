@@ -3,13 +3,14 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import threading
 import time
 
 import pytest
 
 from helpers import answers, ask, cpu_seconds, eventually, marked, marker, metric, needs, rewrite, slower
-from lib import client, wire
+from lib import client, server, wire
 
 PROM = ".:@PORT@ {\n    whoami\n    prometheus 127.0.0.1:@HTTP:prom@\n}\n"
 
@@ -51,6 +52,37 @@ def test_an_idle_connection_does_not_delay_the_end(serve):
     assert wait_status(s) == 0
     assert time.monotonic() - start < slower(1.0)
     idle.close()
+
+
+WAITS = ".:%s {\n    kubernetes cluster.local {\n        endpoint http://127.0.0.1:1\n        startup_timeout 1h\n    }\n}\n"
+
+
+@needs("kubernetes")
+def test_end_while_a_start_waits(tmp_path):
+    """For the API server, which may take as long as `startup_timeout` says."""
+    path, log = tmp_path / "Corefile", tmp_path / "log"
+    path.write_text(WAITS % 0)
+    with open(log, "wb") as out, subprocess.Popen([*server.fairlead(), "-conf", str(path)], stdout=out, stderr=out) as p:
+        try:
+            eventually(lambda: "waiting for Kubernetes API" in log.read_text())
+            p.send_signal(signal.SIGTERM)
+            assert p.wait(slower(10)) == 1
+        finally:
+            p.kill()
+    assert "told to end while waiting" in log.read_text()
+
+
+@needs("kubernetes")
+def test_end_while_a_reload_waits(serve):
+    """The configuration before it serves on, and ends in order."""
+    s = serve()
+    rewrite(s, WAITS % "@PORT@")
+    s.process.send_signal(signal.SIGUSR1)
+    eventually(lambda: "waiting for Kubernetes API" in s.output())
+    assert answers(s.port())
+    s.process.send_signal(signal.SIGTERM)
+    assert wait_status(s) == 0
+    assert "told to end while waiting" in s.output() and "[INFO] SIGTERM: " in s.output()
 
 
 LAMEDUCK = ".:@PORT@ {\n    whoami\n    health 127.0.0.1:@HTTP:health@ {\n        lameduck %s\n    }\n}\n"

@@ -90,8 +90,9 @@ void kubernetes_source_preset(const struct kubernetes_preset *p);
 bool kubernetes_source_synced(const struct kubernetes_source *s);
 /* That, or a snapshot was read: what is not found is not there. */
 bool kubernetes_source_usable(const struct kubernetes_source *s);
-/* Waits until it has all, up to startup_timeout; says so in the log as it waits. */
-void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns);
+/* Waits until it has all, up to startup_timeout; says so in the log as it waits. -EINTR: the
+ * program was told to end meanwhile. */
+MUST_CHECK int kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns);
 
 /* ---- find.c: from a question to what it finds ---- */
 

@@ -19,9 +19,10 @@ static int kubernetes_prepare(struct plugin_inst *self, struct prepare *p)
 		map_set(&c->listed, slice_of(c->namespaces.v[i]->s), NULL);
 	kubernetes_host_search_read(c, "/etc/resolv.conf");
 	int r = kubernetes_source_get(self, p);
-	if (r == 0)
-		kubernetes_source_wait(c->source, c->startup_ns);
-	else
+	if (r == 0 && kubernetes_source_wait(c->source, c->startup_ns) < 0)
+		r = srcerr_set(p->err, self->pos,
+			       "kubernetes: told to end while waiting for the API server");
+	if (r < 0)
 		kubernetes_teardown(self);
 	return r;
 }

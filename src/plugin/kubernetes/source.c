@@ -1,7 +1,9 @@
 /* The API server's objects, kept in an index by informers. Stanzas that ask for the same share one
  * source, which outlives reloads. */
+#include <errno.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -468,7 +470,16 @@ bool kubernetes_source_usable(const struct kubernetes_source *s)
 	return kubernetes_stale_read(s->stale) || kubernetes_source_synced(s);
 }
 
-void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
+/* Signals are taken when the start, or the reload, is over; until then they show here. */
+static bool told_to_end(void)
+{
+	sigset_t pending;
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+		sigismember(&pending, SIGQUIT) == 1);
+}
+
+int kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
 {
 	static const uint64_t say_ns = 500 * NS_PER_MS;
 	uint64_t now = clock_mono_ns(), end = now + (uint64_t)MAX(timeout_ns, 0),
@@ -478,8 +489,10 @@ void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
 		if (now >= end) {
 			log_warn(KUBERNETES_AREA, "starting server with unsynced Kubernetes API%s",
 				 kubernetes_stale_serves(s->stale) ? ", from a snapshot" : "");
-			return;
+			return 0;
 		}
+		if (told_to_end())
+			return -EINTR;
 		if (now >= say) {
 			log_info(KUBERNETES_AREA,
 				 "waiting for Kubernetes API before starting server");
@@ -493,4 +506,5 @@ void kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
 				break;
 		}
 	}
+	return 0;
 }
