@@ -246,24 +246,26 @@ static int by_value(const void *a, const void *b)
 /* Joins them and prints the times of all together. */
 static size_t finish(struct client *c, unsigned n, const char *name)
 {
-	struct client all = { 0 };
+	struct client *all = xcalloc(1, sizeof(*all));
 	for (unsigned i = 0; i < n; i++) {
 		pthread_join(c[i].thread, NULL);
 		for (size_t k = 0; k < c[i].n; k++)
-			note(&all, c[i].took[k]);
+			note(all, c[i].took[k]);
 		free(c[i].took);
 	}
-	if (all.n > 0) {
+	if (all->n > 0) {
 		const double ms = (double)NS_PER_MS;
-		size_t half = all.n / 2, most = all.n - 1 - all.n / 100;
-		qsort(all.took, all.n, sizeof(*all.took), by_value);
+		size_t half = all->n / 2, most = all->n - 1 - all->n / 100;
+		qsort(all->took, all->n, sizeof(*all->took), by_value);
 		printf("\"%s\": {\"n\": %zu, \"median_ms\": %.3f, \"p99_ms\": %.3f, "
 		       "\"max_ms\": %.3f}, ",
-		       name, all.n, (double)all.took[half] / ms, (double)all.took[most] / ms,
-		       (double)all.took[all.n - 1] / ms);
+		       name, all->n, (double)all->took[half] / ms, (double)all->took[most] / ms,
+		       (double)all->took[all->n - 1] / ms);
 	}
-	free(all.took);
-	return all.n;
+	size_t count = all->n;
+	free(all->took);
+	free(all);
+	return count;
 }
 
 /* ---- writes ---- */
