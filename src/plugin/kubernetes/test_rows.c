@@ -68,11 +68,11 @@ static const char *const reverse_world[] = {
 };
 
 static const char *const zonal_world[] = {
-	"namespace testns",
-	"service testns hdls ips=None",
+	"namespace testns", "service testns hdls ips=None",
 	"service testns clstr ips=10.0.0.10 ports=http:80/tcp",
-	"slice testns hdls-slice of=hdls ports=http:80/tcp "
-	"eps=172.0.0.1//us-west-2a,172.0.0.2//us-west-2b,172.0.0.3//us-west-2b",
+	/* clang-format off */
+	"slice testns hdls-slice of=hdls ports=http:80/tcp eps=172.0.0.1//us-west-2a,172.0.0.2//us-west-2b,172.0.0.3//us-west-2b",
+	/* clang-format on */
 };
 
 /* ---- the questions ---- */
