@@ -51,6 +51,7 @@ static void copy_conf(struct apiserver_api *a, const struct apiserver_api_conf *
 {
 	a->conf = *c;
 	a->store = c->store;
+	a->conf.address = c->address != NULL ? xstrdup(c->address) : NULL;
 	if (c->service_cidrs == NULL)
 		a->conf.service_cidrs = default_cidrs;
 	if (c->wait_ns == 0)
@@ -86,5 +87,6 @@ void apiserver_api_free(struct apiserver_api *a)
 	apiserver_ticker_free(a->ticker);
 	apiserver_filler_free(a->filler);
 	apiserver_addresses_free(a->addresses);
+	free((char *)(uintptr_t)a->conf.address);
 	free(a);
 }

@@ -266,6 +266,12 @@ static void after_a_restart(void **state)
 static void own_service(void **state)
 {
 	struct fixture *f = *state;
+	char address[] = "192.0.2.1";
+	fixture_close(f);
+	f->conf.address = address;
+	fixture_open(f);
+	f->conf.address = NULL;
+	memset(address, 'x', sizeof(address) - 1); /* it is the caller's */
 	does(f, 200, "DELETE /api/v1/namespaces/default/services/kubernetes", NULL);
 	does(f, 200,
 	     "DELETE /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes", NULL);
@@ -274,6 +280,10 @@ static void own_service(void **state)
 		"GET /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes");
 	json_t *o = ask(f, 200, "GET /api/v1/namespaces/default/services/kubernetes", NULL);
 	assert_text(o, "spec.clusterIP", "10.96.0.1");
+	json_decref(o);
+	o = ask(f, 200,
+		"GET /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes", NULL);
+	assert_text(o, "endpoints[0].addresses[0]", "192.0.2.1");
 	json_decref(o);
 }
 
