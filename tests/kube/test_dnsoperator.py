@@ -11,7 +11,6 @@ import pytest
 
 import crdlib
 from controllerlib import Controller, until
-from embeddedlib import Embedded
 from lib import cluster
 
 DNS = "/apis/operator.openshift.io/v1/dnses"
@@ -120,8 +119,8 @@ class Place:
 @pytest.fixture(scope="module", params=["real", "embedded"])
 def server(request):
     if request.param == "embedded":
-        with Embedded() as e:
-            p = Place(e.url, e.ca, e.user, e.system)
+        with cluster.Embedded() as e:
+            p = Place(e.url, e.ca, e.admin, e.system)
             p.namespace("kube-system")
             yield p
         return
