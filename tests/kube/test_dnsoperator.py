@@ -54,7 +54,9 @@ class Place:
             with urllib.request.urlopen(request, timeout=30, context=ssl.create_default_context(cafile=self.ca)) as reply:
                 return reply.status, json.loads(reply.read())
         except urllib.error.HTTPError as e:
-            return e.code, json.loads(e.read())
+            text = e.read().decode()
+            # a path that is not served yet is refused in plain words
+            return e.code, json.loads(text) if text.startswith("{") else {"message": text}
 
     def done(self, method, path, body=None, content_type="application/json"):
         status, reply = self.call(method, path, body, content_type)
