@@ -101,7 +101,7 @@ bool collector_drop_finalizer(struct apiserver_collector *c, struct collector_it
 
 static bool has_text(struct slice text, const char *word)
 {
-	return memmem(text.p, text.n, word, strlen(word)) != NULL;
+	return text.n != 0 && memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
 /* Whoever is named as an owner is looked at: it may wait for this object. */
