@@ -19,12 +19,13 @@
 #include "base/compiler.h"
 #include "kube/admission.h"
 #include "kube/store.h"
+#include "net/addr.h"
 
 struct events;
 struct kube_conn;
 struct lease;
 
-enum { CONTROLLER_WATCHES_MAX = 8, CONTROLLER_WORKERS_MAX = 16 };
+enum { CONTROLLER_WATCHES_MAX = 12, CONTROLLER_WORKERS_MAX = 16 };
 
 /* `fairlead up`: the DNS server of this process, instead of others that read a ConfigMap. */
 struct controller_machine {
@@ -41,7 +42,14 @@ struct controller_options {
 	const struct controller_machine *machine; /* NULL: a cluster */
 	const char *platform;	   /* "kubernetes", "openshift", ...; NULL, "auto": look */
 	const char *feature_gates; /* "NAME=true|false,..." */
+	/* The cluster's DNS servers; none: its pods are looked for. */
+	const union net_addr *dns_instances;
+	size_t n_dns_instances;
+	uint64_t dns_reload_ns; /* they load a new configuration within this time; 0: default */
 };
+
+/* Puts a key into the queue. */
+typedef void (*controller_emit)(void *arg, const char *key);
 
 /* What a controller works with. Each worker has its own. */
 struct controller_ctx {
@@ -52,17 +60,17 @@ struct controller_ctx {
 	struct events *events; /* may be NULL in tests */
 	struct lease *lease;   /* for calls that no resourceVersion guards; NULL: no election */
 	void *state;	       /* what `start` made */
+	controller_emit emit;  /* for keys that another key's reconcile wants looked at */
+	void *emit_arg;
 	/* Set by reconcile: */
 	uint64_t again_ns; /* all went well, but look again after this time; 0: no need to */
 	char err[512];	   /* why it failed, for the log */
 };
 
-/* Puts a key into the queue. */
-typedef void (*controller_emit)(void *arg, const char *key);
-
 struct controller_watch {
 	const char *group, *kind; /* "" for core; must be in api/kind.c */
 	bool own_ns;		  /* only in the program's namespace */
+	const char *ns;		  /* only in this one; NULL: in all */
 	const char *labels, *fields;
 	bool optional; /* the server may lack the kind, or keep it from us: no objects then */
 	const char *const *paths; /* what to keep of an object, ended by NULL; NULL: all of it */

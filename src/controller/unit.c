@@ -136,7 +136,7 @@ static int start_watch(struct unit *u, size_t i, char *err, size_t err_n)
 	struct kube_informer_conf c = {
 		.client = u->conf.client,
 		.kind = kind,
-		.ns = cw->own_ns ? u->ns : NULL,
+		.ns = cw->own_ns ? u->ns : cw->ns,
 		.labels = cw->labels,
 		.fields = cw->fields,
 		.codec = kube_tree_codec(kind, cw->paths, count_paths(cw->paths)),
@@ -414,7 +414,12 @@ static int prepare(struct unit *u, char *err, size_t err_n)
 	if (u->controller->start != NULL)
 		r = u->controller->start(&u->state, err, err_n);
 	u->view = (struct controller_ctx){
-		.ns = u->ns, .options = u->conf.options, .stores = u->stores, .state = u->state
+		.ns = u->ns,
+		.options = u->conf.options,
+		.stores = u->stores,
+		.state = u->state,
+		.emit = emit_key,
+		.emit_arg = u,
 	};
 	if (r >= 0)
 		r = events_start(u->conf.client, reporter, u->conf.identity, &u->events, err,
