@@ -19,6 +19,7 @@
 #include "kube/client.h"
 #include "kube/config.h"
 #include "kube/hookserver.h"
+#include "net/addr.h"
 
 typedef VEC(const struct controller *) controller_vec;
 
@@ -29,12 +30,14 @@ struct controller_flags {
 	const char *hook_listen, *hook_cert, *hook_key, *hook_secret, *hook_names,
 		*hook_registration;
 	const char *ca_life, *cert_life, *overlap, *look;
+	const char *dns_instances, *dns_reload;
 	struct controller_options options;
 	bool no_election;
 };
 
 enum {
 	HOOK_NAMES_MAX = 16,
+	INSTANCES_MAX = 256,
 	/* All controllers of the process together; leases are not counted. */
 	WRITES_PER_S = 20,
 	WRITES_BURST = 40,
@@ -46,6 +49,7 @@ struct settings {
 	struct hookserver_conf hooks;
 	const char *names[HOOK_NAMES_MAX + 1];
 	char *names_text;
+	union net_addr instances[INSTANCES_MAX];
 };
 
 static void print_help(const struct flag *flags, size_t n)
@@ -185,6 +189,33 @@ static int parse_hooks(const struct controller_flags *f, struct settings *s, cha
 	    parse_time("webhook-look", f->look, &h->look_ns, why, why_n) < 0)
 		return -1;
 	return f->hook_names != NULL ? split_names(s, f->hook_names, why, why_n) : 0;
+}
+
+/* The cluster's DNS servers, by address. */
+static int parse_instances(struct controller_flags *f, struct settings *s, char *why, size_t why_n)
+{
+	struct slice rest = slice_of(f->dns_instances);
+	size_t n = 0;
+	while (rest.n != 0) {
+		struct slice one = slice_trim(slice_cut(&rest, ','));
+		if (n == INSTANCES_MAX) {
+			snprintf(why, why_n, "--dns-instances has more than %d addresses",
+				 INSTANCES_MAX);
+			return -1;
+		}
+		if (net_addr_parse(one, &s->instances[n]) < 0 ||
+		    net_addr_port(&s->instances[n]) == 0) {
+			snprintf(why, why_n,
+				 "--dns-instances takes addresses with a port as 192.0.2.1:53, not "
+				 "'%.*s'",
+				 (int)MIN(one.n, 64u), one.p);
+			return -1;
+		}
+		n++;
+	}
+	f->options.dns_instances = s->instances;
+	f->options.n_dns_instances = n;
+	return parse_time("dns-reload-time", f->dns_reload, &f->options.dns_reload_ns, why, why_n);
 }
 
 static struct kube_client *open_client(const char *file, const char *context, char *err,
@@ -346,6 +377,11 @@ int cmd_controller(int argc, char **argv)
 			"kubernetes, openshift, microshift, gardener or auto (look); default auto"),
 		FLAG_VALUE("feature-gates", &f.options.feature_gates, "NAME=true|false,...",
 			   "what is on or off, whatever the cluster says"),
+		FLAG_VALUE("dns-instances", &f.dns_instances, "ADDR:PORT,...",
+			   "the DNS servers that dnsoperator asks for what they run; default: the "
+			   "ready pods of the platform"),
+		FLAG_VALUE("dns-reload-time", &f.dns_reload, "TIME",
+			   "within which they load what it writes; default 3m"),
 		FLAG_VALUE("log-format", &f.log_format, "FORMAT", "text or json; default text"),
 	};
 	char why[512] = "";
@@ -368,6 +404,7 @@ int cmd_controller(int argc, char **argv)
 	    check_platform(f.options.platform, why, sizeof(why)) < 0 ||
 	    check_gates(f.options.feature_gates, why, sizeof(why)) < 0 ||
 	    choose(f.controllers, &s.chosen, why, sizeof(why)) < 0 ||
+	    parse_instances(&f, &s, why, sizeof(why)) < 0 ||
 	    parse_hooks(&f, &s, why, sizeof(why)) < 0) {
 		usage(why);
 	} else {

@@ -374,6 +374,21 @@ def test_dns_object_configures_the_server(start):
         assert addresses(u, "kubernetes.default.svc.cluster.local") == web
 
 
+def test_templates_are_acknowledged(start):
+    """OP-34, design 8.3: the server of this process is asked what it runs, on the address of --dns, and `status` says so."""
+    u = start()
+    for i, zone in enumerate((".", "example.com", "example.org")):
+        run(u, "apply", "-f", "-", text=DNS_OBJECT.format(
+            port=53, templates='[{name: filter-aaaa, zones: ["%s"], action: {returnEmpty: {}}}]' % zone))
+        told = f"message: The only server runs generation {i + 1}."
+        eventually(lambda: told in run(u, "get", "dnses", "default", "-o", "yaml"), 2.0)  # pylint: disable=cell-var-from-loop
+        assert "all well" in run(u, "status")
+        assert ask(u, "www." + zone.strip("."), "AAAA") == ("NOERROR", [])
+    run(u, "apply", "-f", "-", text=DNS_OBJECT.format(port=53, templates="[]"))
+    eventually(lambda: run(u, "get", "dnses", "default", "-o", "yaml").count("reason: NoTemplates") == 3)
+    assert "all well" in run(u, "status")
+
+
 def test_dns_object_outlives_the_program(start):
     """What was accepted is served after a restart, also when the object has been refused since."""
     u = start()

@@ -172,7 +172,7 @@ def test_life_of_templates(place, run):
     kept = until(lambda: place.done("GET", f"{DNS}/default")["metadata"].get("annotations", {}).get(
         "dns.fairlead.dev/templates-backup"))
     assert json.loads(kept) == place.done("GET", f"{DNS}/default")["spec"]["templates"]
-    # nobody has asked the servers: that is told, and not that all is well
+    # no pod is a DNS server here: that is told, and not that all is well
     place.says("TemplateConfigurationApplied", "Unknown NoInstances")
     status = place.done("GET", f"{DNS}/default")["status"]
     assert status["clusterDomain"] == "k8s.example.org"

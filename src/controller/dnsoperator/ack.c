@@ -208,8 +208,13 @@ void dnsoperator_ack_pull(const union net_addr *addr, size_t n,
 			  const struct dnsoperator_ack_opts *opts, struct dnsoperator_ack *ret)
 {
 	struct pull p = { .loop = loop_new(), .opts = *opts, .n = n };
-	if (p.loop == NULL)
-		abort(); /* out of descriptors at a controller's start */
+	if (p.loop == NULL) {
+		for (size_t i = 0; i < n; i++) {
+			ret[i] = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
+			snprintf(ret[i].text, sizeof(ret[i].text), "no descriptors left to ask it");
+		}
+		return;
+	}
 	p.opts.try_ns = opts->try_ns != 0 ? opts->try_ns : TRY_NS;
 	p.opts.tries = opts->tries != 0 ? opts->tries : TRIES;
 	p.v = xcalloc(n + 1, sizeof(*p.v));

@@ -103,7 +103,7 @@ static void count_answers(const struct dnsoperator_outcome *o, const struct dnso
 {
 	const struct dnsoperator_instances *all = o->in->instances;
 	*a = (struct answers){ .others = STRBUF_INIT, .silents = STRBUF_INIT };
-	for (size_t i = 0; all != NULL && i < all->n; i++) {
+	for (size_t i = 0; i < all->n; i++) {
 		if (!all->v[i].reached)
 			add_name(&a->silents, &a->silent, all->v[i].name);
 		else if (strcmp(all->v[i].hash, p->hash) != 0)
@@ -115,12 +115,18 @@ static void count_answers(const struct dnsoperator_outcome *o, const struct dnso
 	end_names(&a->others, a->other);
 }
 
-static struct told tell_by_answers(const struct dnsoperator_outcome *o, const struct answers *a,
+static bool is_late(const struct dnsoperator_instances *all, const char *hash)
+{
+	return all->late && (all->late_for == NULL || strcmp(all->late_for, hash) == 0);
+}
+
+static struct told tell_by_answers(const struct dnsoperator_outcome *o,
+				   const struct dnsoperator_plan *p, const struct answers *a,
 				   struct strbuf *m)
 {
 	size_t n = a->wanted + a->other + a->silent;
 	if (a->other != 0) {
-		bool late = o->in->instances->late;
+		bool late = is_late(o->in->instances, p->hash);
 		strbuf_addf(m, "%zu of %zu servers run generation %" PRId64 "; %s: %s.", a->wanted,
 			    n, o->templates_generation,
 			    late ? "have not loaded it in time" : "still to load it", a->others.s);
@@ -139,8 +145,11 @@ static struct told tell_by_answers(const struct dnsoperator_outcome *o, const st
 		strbuf_adds(m, "No server is known that could run the templates.");
 		return (struct told){ API_UNKNOWN, "NoInstances" };
 	}
-	strbuf_addf(m, "All of %zu servers run generation %" PRId64 ".", n,
-		    o->templates_generation);
+	if (n == 1)
+		strbuf_adds(m, "The only server runs");
+	else
+		strbuf_addf(m, "All of %zu servers run", n);
+	strbuf_addf(m, " generation %" PRId64 ".", o->templates_generation);
 	return (struct told){ API_TRUE, "AsExpected" };
 }
 
@@ -162,8 +171,10 @@ static struct told tell_applied(const struct dnsoperator_outcome *o,
 		add_what_runs(o, m);
 		return (struct told){ API_FALSE, "InvalidTemplates" };
 	}
+	if (o->in->instances == NULL)
+		return (struct told){ API_UNKNOWN, NULL };
 	count_answers(o, p, &a);
-	struct told t = tell_by_answers(o, &a, m);
+	struct told t = tell_by_answers(o, p, &a, m);
 	strbuf_done(&a.others);
 	strbuf_done(&a.silents);
 	return t;

@@ -207,6 +207,8 @@ bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
 		changed |= set_text(status, "clusterIP", cluster_ip);
 	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++) {
 		const struct dnsoperator_condition *c = &p->conditions[i];
+		if (c->reason == NULL)
+			continue;
 		/* the generation stands in the message: the real CRD drops observedGeneration */
 		changed |= api_condition_set(conditions,
 					     &(struct api_condition){ .type = c->type,

@@ -14,7 +14,7 @@
 #include "controller/dnsoperator/problem.h"
 #include "controller/dnsoperator/render.h"
 
-/* What an instance answered when it was asked for the marker. Whoever asks is not here. */
+/* What an instance answered when it was asked for the marker; who asks is ask.h. */
 struct dnsoperator_instance {
 	const char *name; /* of the pod, or ADDR:PORT */
 	bool reached;
@@ -25,13 +25,14 @@ struct dnsoperator_instances {
 	const struct dnsoperator_instance *v;
 	size_t n;
 	bool late; /* the wanted text has been there long enough for a server to have read it */
+	const char *late_for; /* the hash of the text that this is true of; NULL: whichever */
 };
 
 struct dnsoperator_in {
 	const json_t *dns;
 	const struct dnsoperator_facts *facts;
-	const json_t *accepted; /* of the last plan; NULL: none */
-	const struct dnsoperator_instances *instances;
+	const json_t *accepted;			       /* of the last plan; NULL: none */
+	const struct dnsoperator_instances *instances; /* NULL: nobody has been asked yet */
 };
 
 enum { DNSOPERATOR_VALID, DNSOPERATOR_APPLIED, DNSOPERATOR_WARNING, DNSOPERATOR_CONDITIONS };
@@ -39,7 +40,7 @@ enum { DNSOPERATOR_VALID, DNSOPERATOR_APPLIED, DNSOPERATOR_WARNING, DNSOPERATOR_
 struct dnsoperator_condition {
 	const char *type;
 	enum api_status status;
-	const char *reason;
+	const char *reason; /* NULL: nothing is known, what was said before stays */
 	char *message;
 };
 

@@ -18,6 +18,8 @@ struct scene {
 	struct dnsoperator_plan plan;
 };
 
+static const struct dnsoperator_instances nobody;
+
 static int setup(void **state)
 {
 	struct scene *s = calloc(1, sizeof(*s));
@@ -28,8 +30,9 @@ static int setup(void **state)
 	s->facts = (struct dnsoperator_facts){ .platform = DNSOPERATOR_KUBERNETES,
 					       .domain = "k8s.example",
 					       .gate = DNSOPERATOR_GATE_ON };
-	dnsoperator_plan_make(&(struct dnsoperator_in){ .dns = s->dns, .facts = &s->facts },
-			      &s->plan);
+	dnsoperator_plan_make(
+		&(struct dnsoperator_in){ .dns = s->dns, .facts = &s->facts, .instances = &nobody },
+		&s->plan);
 	*state = s;
 	return 0;
 }
@@ -142,6 +145,11 @@ static void status_is_written_once(void **state)
 	assert_false(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", now + NS_PER_S));
 	assert_true(json_equal(was, s->dns));
 	assert_int_equal(json_array_size(api_get(s->dns, "status.conditions")), 3);
+	/* what nothing is known about stays as it was */
+	s->plan.conditions[DNSOPERATOR_APPLIED].reason = NULL;
+	s->plan.conditions[DNSOPERATOR_APPLIED].status = API_UNKNOWN;
+	assert_false(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", now + NS_PER_S));
+	assert_true(json_equal(was, s->dns));
 	json_decref(was);
 }
 

@@ -324,6 +324,32 @@ static void accepted_is_stable(void **state)
 	scene_free(s);
 }
 
+/* Before any server was asked nothing is told of them; late is said of the text it is true of. */
+static void applied_needs_answers(void **state)
+{
+	(void)state;
+	struct scene *s = scene_new("applied-late");
+	struct dnsoperator_in in = { s->dns, &s->facts, NULL, NULL };
+	const struct dnsoperator_condition *applied = &s->plan.conditions[DNSOPERATOR_APPLIED];
+	dnsoperator_plan_make(&in, &s->plan);
+	assert_null(applied->reason);
+	dnsoperator_plan_done(&s->plan);
+	plan(s);
+	assert_string_equal(applied->reason, "ReloadFailed");
+	char hash[DNSOPERATOR_ACK_HASH_MAX];
+	memcpy(hash, s->plan.hash, sizeof(hash));
+	s->instances.late_for = hash;
+	dnsoperator_plan_done(&s->plan);
+	in.instances = &s->instances;
+	dnsoperator_plan_make(&in, &s->plan);
+	assert_string_equal(applied->reason, "ReloadFailed");
+	s->instances.late_for = "another";
+	dnsoperator_plan_done(&s->plan);
+	dnsoperator_plan_make(&in, &s->plan);
+	assert_string_equal(applied->reason, "Updating");
+	scene_free(s);
+}
+
 int main(int argc, char **argv)
 {
 	writing = argc > 1 && strcmp(argv[1], "--write") == 0;
@@ -331,6 +357,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(each_case),
 		cmocka_unit_test(order_does_not_matter),
 		cmocka_unit_test(accepted_is_stable),
+		cmocka_unit_test(applied_needs_answers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,132 @@
+/* The roll, under a lock, with a clock and the network. */
+#include "controller/dnsoperator/ask.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/roll.h"
+
+/* A kubelet takes up to a minute and a half to hand a ConfigMap to its pods, and CoreDNS looks at
+ * its file each 30 to 45 seconds. */
+#define LATE_NS		(180 * NS_PER_S)
+#define LATE_MACHINE_NS (5 * NS_PER_S)
+
+enum {
+	AT_ONCE = 64
+}; /* as many as ack.c asks at a time: a second and a half when all are silent */
+
+struct dnsoperator_asker {
+	pthread_mutex_t lock; /* guards the roll; not held while it waits for answers */
+	struct dnsoperator_roll roll;
+};
+
+struct dnsoperator_asker *dnsoperator_asker_new(void)
+{
+	struct dnsoperator_asker *a = xcalloc(1, sizeof(*a));
+	pthread_mutex_init(&a->lock, NULL);
+	return a;
+}
+
+void dnsoperator_asker_free(struct dnsoperator_asker *a)
+{
+	if (a == NULL)
+		return;
+	dnsoperator_roll_done(&a->roll);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+static uint64_t late_ns(const struct controller_options *o, enum dnsoperator_platform p)
+{
+	if (o != NULL && o->dns_reload_ns != 0)
+		return o->dns_reload_ns;
+	return p == DNSOPERATOR_MACHINE ? LATE_MACHINE_NS : LATE_NS;
+}
+
+bool dnsoperator_asker_want(struct dnsoperator_asker *a, const struct controller_options *o,
+			    enum dnsoperator_platform p, const char *hash)
+{
+	pthread_mutex_lock(&a->lock);
+	bool changed = dnsoperator_roll_want(&a->roll, hash, late_ns(o, p), clock_mono_ns());
+	pthread_mutex_unlock(&a->lock);
+	return changed;
+}
+
+/* ---- who is there ---- */
+
+/* One that listens everywhere listens on the loopback address, too. */
+static void avoid_wildcard(union net_addr *at)
+{
+	if (at->family == AF_INET && at->v4.sin_addr.s_addr == htonl(INADDR_ANY))
+		at->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else if (at->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&at->v6.sin6_addr))
+		at->v6.sin6_addr = in6addr_loopback;
+}
+
+static void add_at(dnsoperator_servers_at *out, const union net_addr *at, struct arena *arena)
+{
+	char text[NET_ADDR_TEXT_MAX];
+	net_addr_str(at, text);
+	vec_push(out, (struct dnsoperator_server_at){ arena_strdup(arena, text), *at });
+}
+
+static void list_servers(const struct controller_options *o, enum dnsoperator_platform p,
+			 const json_t *pods, struct arena *arena, dnsoperator_servers_at *out)
+{
+	union net_addr at;
+	if (p == DNSOPERATOR_MACHINE) {
+		if (net_addr_parse_ip(slice_of(o->machine->bind), &at) < 0)
+			return;
+		net_addr_set_port(&at, o->machine->port);
+		avoid_wildcard(&at);
+		add_at(out, &at, arena);
+	} else if (o != NULL && o->n_dns_instances != 0) {
+		for (size_t i = 0; i < o->n_dns_instances; i++)
+			add_at(out, &o->dns_instances[i], arena);
+	} else {
+		dnsoperator_ready_pods(pods, dnsoperator_sites[p].port, out);
+	}
+}
+
+/* ---- asking ---- */
+
+bool dnsoperator_ask(struct dnsoperator_asker *a, const struct controller_options *o,
+		     enum dnsoperator_platform p, const json_t *pods, uint64_t *ret_again)
+{
+	static const struct dnsoperator_ack_opts opts;
+	struct dnsoperator_ack said[AT_ONCE];
+	union net_addr addr[AT_ONCE];
+	size_t which[AT_ONCE];
+	dnsoperator_servers_at list = { 0 };
+	struct arena arena;
+	arena_init(&arena);
+	list_servers(o, p, pods, &arena, &list);
+	pthread_mutex_lock(&a->lock);
+	bool changed = dnsoperator_roll_take(&a->roll, list.v, list.n);
+	size_t n = dnsoperator_roll_due(&a->roll, clock_mono_ns(), which, AT_ONCE);
+	for (size_t i = 0; i < n; i++)
+		addr[i] = a->roll.servers.v[which[i]].addr;
+	pthread_mutex_unlock(&a->lock);
+	vec_done(&list);
+	arena_done(&arena);
+	if (n != 0)
+		dnsoperator_ack_pull(addr, n, &opts, said);
+	pthread_mutex_lock(&a->lock);
+	uint64_t now = clock_mono_ns();
+	changed = dnsoperator_roll_answer(&a->roll, which, said, n, now) || changed;
+	*ret_again = dnsoperator_roll_again(&a->roll, now);
+	pthread_mutex_unlock(&a->lock);
+	return changed;
+}
+
+const struct dnsoperator_instances *dnsoperator_asker_view(struct dnsoperator_asker *a,
+							   struct arena *arena)
+{
+	struct dnsoperator_instances *v = arena_calloc(arena, sizeof(*v));
+	pthread_mutex_lock(&a->lock);
+	bool any = dnsoperator_roll_view(&a->roll, clock_mono_ns(), arena, v);
+	pthread_mutex_unlock(&a->lock);
+	return any ? v : NULL;
+}

@@ -1,0 +1,176 @@
+/* What is known of the place: the watched objects, and those that are read each time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/look_priv.h"
+#include "controller/dnsoperator/objects.h"
+#include "kube/tree.h"
+
+enum { VERSION_MAX = 128 };
+
+unsigned dnsoperator_families_mask(const struct dnsoperator_families *f)
+{
+	return f->known ? (f->v4 ? 1u : 0) | (f->v6 ? 2u : 0) : 0;
+}
+
+int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
+		       const struct kube_status *st)
+{
+	snprintf(c->err, sizeof(c->err), "%s: %.400s", what,
+		 st->message[0] != '\0' ? st->message : err_str(r));
+	return r;
+}
+
+static bool append(void *ctx, struct kube_obj *o)
+{
+	json_array_append(ctx, api_tree(kube_tree_of(o)));
+	return true;
+}
+
+json_t *dnsoperator_all_of(const struct controller_ctx *c, int which)
+{
+	json_t *list = json_array();
+	kube_store_each(c->stores[which], append, list);
+	return list;
+}
+
+/* A new reference; NULL when there is none. */
+static json_t *object_of(const struct controller_ctx *c, int which, const char *ns,
+			 const char *name)
+{
+	struct kube_obj *o = kube_store_get(c->stores[which], slice_of(ns), slice_of(name));
+	json_t *v = o != NULL ? json_incref(api_tree(kube_tree_of(o))) : NULL;
+	kube_obj_unref(o);
+	return v;
+}
+
+static const char *option(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+const struct controller_machine *dnsoperator_machine_of(const struct controller_ctx *c)
+{
+	return c->options != NULL ? c->options->machine : NULL;
+}
+
+static enum dnsoperator_platform platform_of(const struct controller_ctx *c, const json_t *network)
+{
+	if (dnsoperator_machine_of(c) != NULL)
+		return DNSOPERATOR_MACHINE;
+	int told =
+		dnsoperator_platform_find(option(c->options != NULL ? c->options->platform : NULL));
+	if (told >= 0)
+		return (enum dnsoperator_platform)told;
+	return network != NULL ? DNSOPERATOR_OPENSHIFT : DNSOPERATOR_KUBERNETES;
+}
+
+/* The version of OpenShift that the cluster is to run, by which its feature gates are listed; ""
+ * when nobody tells. */
+static void read_version(struct controller_ctx *c, char *out, size_t n)
+{
+	static const char path[] = "/apis/config.openshift.io/v1/clusterversions/version";
+	struct kube_request q = { .method = "GET", .path = path };
+	struct kube_status st = { 0 };
+	json_t *o = NULL;
+	out[0] = '\0';
+	if (kube_call(c->conn, &q, &o, &st) >= 0)
+		snprintf(out, n, "%s", api_get_string(o, "status.desired.version"));
+	kube_status_done(&st);
+	json_decref(o);
+}
+
+void dnsoperator_learn(struct dnsoperator_look *l)
+{
+	char version[VERSION_MAX] = "";
+	struct controller_ctx *c = l->c;
+	struct dnsoperator_state *s = c->state;
+	json_t *network = object_of(c, NETWORK, "", "cluster");
+	json_t *gate = object_of(c, GATE, "", "cluster"), *crd = object_of(c, CRD, "", CRD_NAME);
+	json_t *service = object_of(c, SERVICE, "default", "kubernetes");
+	json_t *cidrs = dnsoperator_all_of(c, CIDRS), *nodes = dnsoperator_all_of(c, NODES);
+	struct dnsoperator_network n = { network, cidrs, nodes, service };
+	struct dnsoperator_facts *f = &l->facts;
+	f->platform = platform_of(c, network);
+	f->families = dnsoperator_families_of(f->platform, &n);
+	if (f->platform == DNSOPERATOR_OPENSHIFT && gate != NULL)
+		read_version(c, version, sizeof(version));
+	f->gate = dnsoperator_gate_of(f->platform,
+				      option(c->options != NULL ? c->options->feature_gates : NULL),
+				      gate, version);
+	f->keeps = dnsoperator_keeps_of(crd);
+	f->domain = l->domain;
+	if (dnsoperator_machine_of(c) != NULL) {
+		f->port = dnsoperator_machine_of(c)->port;
+		f->bind = dnsoperator_machine_of(c)->bind;
+		f->kubeconfig = dnsoperator_machine_of(c)->kubeconfig;
+		f->no_resolvers = dnsoperator_machine_of(c)->no_resolvers;
+	}
+	dnsoperator_cluster_ip(network, l->cluster_ip, sizeof(l->cluster_ip));
+	atomic_store(&s->seen, dnsoperator_families_mask(&f->families));
+	atomic_store(&s->platform, (int)f->platform);
+	json_decref(network);
+	json_decref(gate);
+	json_decref(crd);
+	json_decref(service);
+	json_decref(cidrs);
+	json_decref(nodes);
+}
+
+/* *ret NULL when it is not there. */
+static int read_configmap(struct controller_ctx *c, const char *ns, const char *name, json_t **ret)
+{
+	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"), .ns = ns, .name = name };
+	struct kube_status st = { 0 };
+	int r = kube_get(c->conn, &ref, ret, &st);
+	if (r == ERR_NOTFOUND) {
+		*ret = NULL;
+		r = 0;
+	} else if (r < 0) {
+		r = dnsoperator_failed(c, r, name, &st);
+	}
+	kube_status_done(&st);
+	return r;
+}
+
+int dnsoperator_read_configmaps(struct dnsoperator_look *l)
+{
+	const struct dnsoperator_site *site = &dnsoperator_sites[l->facts.platform];
+	CLEANUP(freep) char *accepted = dnsoperator_accepted_name(site);
+	int r = read_configmap(l->c, site->ns, site->configmap, &l->text);
+	if (r >= 0)
+		r = read_configmap(l->c, site->ns, accepted, &l->accepted);
+	if (r >= 0 && l->facts.platform == DNSOPERATOR_KUBERNETES) {
+		const json_t *data = json_object_get(l->text, "data");
+		const char *text = json_string_value(json_object_get(data, "Corefile"));
+		/* without one it is what it nearly always is */
+		if (dnsoperator_domain_of(slice_of(text), l->domain) < 0)
+			l->domain[0] = '\0';
+	}
+	return r;
+}
+
+int dnsoperator_original_runs(struct controller_ctx *c)
+{
+	static const char path[] =
+		"/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator";
+	struct kube_request q = { .method = "GET", .path = path };
+	struct kube_status st = { 0 };
+	json_t *o = NULL;
+	int r = kube_call(c->conn, &q, &o, &st);
+	if (r >= 0) {
+		const json_t *n = api_get(o, "spec.replicas");
+		r = n == NULL || json_integer_value(n) > 0;
+	} else if (r == ERR_NOTFOUND) {
+		r = 0;
+	} else {
+		r = dnsoperator_failed(c, r, "the original operator's Deployment", &st);
+	}
+	kube_status_done(&st);
+	json_decref(o);
+	return r;
+}

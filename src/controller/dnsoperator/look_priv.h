@@ -1,0 +1,50 @@
+/* Inside of the controller: one look at the DNS object, and what is read for it. */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+
+#include "base/compiler.h"
+#include "controller/controller.h"
+#include "controller/dnsoperator/ask.h"
+#include "controller/dnsoperator/plan.h"
+#include "kube/client.h"
+
+#define CRD_NAME "dnses.operator.openshift.io"
+
+/* The watches. */
+enum { DNS, NETWORK, GATE, CIDRS, NODES, SERVICE, CRD, PODS_OPENSHIFT, PODS_KUBERNETES };
+
+struct dnsoperator_state {
+	/* Which families the last look found: nodes that tell nothing new need no other. */
+	_Atomic unsigned seen;
+	_Atomic int platform; /* -1: there was no look yet */
+	struct dnsoperator_asker *asker;
+};
+
+/* One look at a DNS object. */
+struct dnsoperator_look {
+	struct controller_ctx *c;
+	struct kube_obj *dns;
+	json_t *text, *accepted; /* the ConfigMaps that are there, or NULL */
+	char domain[DNSOPERATOR_DOMAIN_MAX];
+	char cluster_ip[INET6_ADDRSTRLEN];
+	struct dnsoperator_facts facts;
+	struct dnsoperator_plan plan;
+};
+
+unsigned dnsoperator_families_mask(const struct dnsoperator_families *f);
+/* NULL in a cluster. */
+const struct controller_machine *dnsoperator_machine_of(const struct controller_ctx *c);
+/* Objects of a watch, as an array; a new reference. */
+json_t *dnsoperator_all_of(const struct controller_ctx *c, int which);
+/* Notes why it failed; returns r. */
+int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
+		       const struct kube_status *st);
+
+/* Fills in the facts, from the watches. */
+void dnsoperator_learn(struct dnsoperator_look *l);
+/* Those that are there, and the domain that the Corefile in one tells. */
+MUST_CHECK int dnsoperator_read_configmaps(struct dnsoperator_look *l);
+/* Two operators must not own one object: 1 when the original runs (design 8b). */
+MUST_CHECK int dnsoperator_original_runs(struct controller_ctx *c);

@@ -1,0 +1,64 @@
+/* Who runs the text? The servers there are, what each told when it was asked (ack.h), and when to
+ * ask whom again: at once when the text changes or a server is new, then later and later until all
+ * of them run it, and seldom from then on, so that one that came back with an old text is noticed.
+ * No clock, no lock, no network. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "controller/dnsoperator/ack.h"
+#include "controller/dnsoperator/plan.h"
+
+/* A server by the name that people know it by. */
+struct dnsoperator_server_at {
+	const char *name;
+	union net_addr addr;
+};
+
+struct dnsoperator_roll_entry {
+	char *name;
+	union net_addr addr;
+	bool due;   /* to be asked at the next occasion */
+	bool asked; /* once at least; what follows is of the last time */
+	bool reached;
+	char hash[DNSOPERATOR_ACK_HASH_MAX];
+};
+
+struct dnsoperator_roll {
+	VEC(struct dnsoperator_roll_entry) servers; /* by name */
+	bool taken;				    /* it is known which there are */
+	bool wants;				    /* there is a text that they are to run */
+	char wanted[DNSOPERATOR_ACK_HASH_MAX];	    /* "": one without the marker */
+	uint64_t since_ns, late_ns;		    /* wanted since; late after this time */
+	bool told_late, told_new;		    /* that has been answered with true */
+	unsigned rounds;			    /* that left some unsettled, in a row */
+	uint64_t next_ns, all_ns; /* the next question to the unsettled ones, to all */
+};
+
+void dnsoperator_roll_done(struct dnsoperator_roll *r);
+/* The text that they are to run from now on; NULL: nobody is to be asked. True when it is another
+ * one than before. */
+bool dnsoperator_roll_want(struct dnsoperator_roll *r, const char *hash, uint64_t late_ns,
+			   uint64_t now);
+/* Those that are there. True when what is known of them is another thing than before. */
+bool dnsoperator_roll_take(struct dnsoperator_roll *r, const struct dnsoperator_server_at *v,
+			   size_t n);
+/* Who is to be asked now: indexes into `servers`, good until the next roll_take. */
+size_t dnsoperator_roll_due(struct dnsoperator_roll *r, uint64_t now, size_t *ret, size_t max);
+/* What they said. True when it is another thing than the last time, when it is the first word on
+ * this text, or when it got late. */
+bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,
+			     const struct dnsoperator_ack *said, size_t n, uint64_t now);
+/* When to look again; 0: no need to. */
+uint64_t dnsoperator_roll_again(const struct dnsoperator_roll *r, uint64_t now);
+/* For the conditions; false when nobody has been asked yet. All of it is in the arena. */
+bool dnsoperator_roll_view(const struct dnsoperator_roll *r, uint64_t now, struct arena *a,
+			   struct dnsoperator_instances *ret);
+
+/* The pods of a list that are ready, at their first address; names are those of the list. */
+typedef VEC(struct dnsoperator_server_at) dnsoperator_servers_at;
+void dnsoperator_ready_pods(const json_t *pods, uint16_t port, dnsoperator_servers_at *ret);

@@ -1,0 +1,197 @@
+"""OP-34, design 8.3: `TemplateConfigurationApplied` says what servers run, and they are asked for it over DNS. Real servers,
+each with a file of its own in which a thread puts the ConfigMap's text, as a kubelet does."""
+import os
+import random
+import re
+import threading
+import time
+
+import pytest
+
+from controllerlib import Controller, until
+from dnslib import coredns, fairlead
+from lib.upstream import Upstream
+from test_dnsoperator import DNS, LEGACY, Place, place, run, server  # noqa: F401 pylint: disable=unused-import
+from test_dnsoperator_text import localise
+
+FIRST = ".:53 {\n    whoami\n    reload 2s 1s\n}\n"
+APPLIED = "TemplateConfigurationApplied"
+
+
+class Kubelet:
+    """Servers, and a thread that gives each the text of a ConfigMap; `change` may spoil it for one of them."""
+
+    def __init__(self, p, kubeconfig, up, makers, where=("kube-system", "coredns"), change=lambda i, text: text):
+        self.place, self.kubeconfig, self.where, self.change = p, kubeconfig, where, change
+        self.servers = [make(self.local(i, FIRST), upstreams={"up": up}) for i, make in enumerate(makers)]
+        self.ends = threading.Event()
+        self.thread = threading.Thread(target=self.work, daemon=True)
+
+    def local(self, i, text):
+        text = re.sub(r"(?m)^    reload$", "    reload 2s 1s", localise(text, self.kubeconfig))
+        return self.change(i, text)
+
+    def work(self):
+        while not self.ends.wait(0.02):
+            text = self.place.text(*self.where)
+            for i, s in enumerate(self.servers):
+                new = s.fill(self.local(i, text))
+                with open(s.conf, encoding="utf-8") as f:
+                    if "fairlead.internal" not in text or f.read() == new:
+                        continue
+                with open(s.conf + ".new", "w", encoding="utf-8") as f:
+                    f.write(new)
+                os.rename(s.conf + ".new", s.conf)
+
+    def addresses(self):
+        return [f"127.0.0.1:{s.port()}" for s in self.servers]
+
+    def __enter__(self):
+        try:
+            for s in self.servers:
+                s.start()
+            self.thread.start()
+            return self
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_):
+        self.ends.set()
+        if self.thread.ident:
+            self.thread.join(10)
+        for s in self.servers:
+            s.stop()
+
+
+@pytest.fixture
+def kubelet(place, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
+    with Upstream("*\n    rcode NXDOMAIN\n") as up:
+        def make(makers, **more):
+            return Kubelet(place, place.kubeconfig(str(tmp_path)), up, makers, **more)
+        yield make
+
+
+def template(i):
+    return {**LEGACY, "zones": [f"z{i}.example.com"]}
+
+
+def test_all_of_three(place, run, kubelet, capsys):  # noqa: F811 pylint: disable=redefined-outer-name
+    """A change to served and told by all of 3; removal of templates; a settled operator that writes nothing."""
+    with kubelet([fairlead] * 3) as k:
+        p = run("--dns-instances", ",".join(k.addresses()))
+        took = []
+
+        def looks():
+            return sum(float(line.split()[-1]) for line in p.get("/metrics")[1].splitlines()
+                       if line.startswith("fairlead_controller_reconciles_total"))
+        for i in range(5):
+            begin = time.monotonic()
+            generation = place.dns({"templates": [template(i)]})
+            until(lambda: f"All of 3 servers run generation {generation}." ==  # pylint: disable=cell-var-from-loop
+                  place.conditions().get(APPLIED, {}).get("message"))
+            took.append(time.monotonic() - begin)
+            assert place.conditions()[APPLIED]["status"] == "True"
+        assert max(took[1:]) < 2, took  # the first has the program's start in it
+        with capsys.disabled():
+            print(' [told after ' + ', '.join(f'{t * 1000:.0f}' for t in took) + ' ms]', end='')
+        for i in range(3):
+            before = looks()
+            touched = place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"n": str(i)}}},
+                                 "application/merge-patch+json")
+            until(lambda: looks() > before)  # pylint: disable=cell-var-from-loop
+            assert place.done("GET", f"{DNS}/default")["metadata"] == touched["metadata"]
+        place.dns({})
+        assert "z4.example.com" in open(k.servers[0].conf, encoding="utf-8").read()  # its kubelet keeps the last
+        assert all(a in place.says(APPLIED, "False Updating") for a in k.addresses())
+
+
+def test_stopped_and_back(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name
+    """Unreachable is unknown, and never true; it is asked until it is back."""
+    with kubelet([fairlead, fairlead, coredns]) as k:
+        run("--dns-instances", ",".join(k.addresses()))
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        k.servers[1].process.terminate()
+        k.servers[1].process.wait(20)
+        place.dns({"templates": [template(2)]})
+        message = place.says(APPLIED, "Unknown InstancesUnreachable")
+        assert message == f"2 of 3 servers run generation 2; no answer from: {k.addresses()[1]}."
+        k.servers[1].start()
+        assert place.says(APPLIED, "True AsExpected") == "All of 3 servers run generation 2."
+
+
+def test_refused_by_one(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name
+    """OP-34: a server that does not take the text is named, once there was time enough; it recovers by itself. Another
+    operator that starts meanwhile says nothing that it does not know."""
+    bad = threading.Event()
+
+    def change(i, text):
+        return text.replace("    errors", "    errers") if i == 2 and bad.is_set() else text
+    with kubelet([fairlead] * 3, change=change) as k:
+        p = run("--dns-instances", ",".join(k.addresses()), "--dns-reload-time", "1500ms")
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        bad.set()
+        place.dns({"templates": [template(2)]})
+        named = f"2 of 3 servers run generation 2; %s: {k.addresses()[2]}."
+        until(lambda: place.conditions()[APPLIED]["message"] == named % "still to load it")
+        assert place.conditions()[APPLIED]["reason"] == "Updating"
+        assert place.says(APPLIED, "False ReloadFailed") == named % "have not loaded it in time"
+        p.stop()
+        run("--dns-instances", ",".join(k.addresses()), "--dns-reload-time", "1500ms")
+        bad.clear()
+        assert place.says(APPLIED, "True AsExpected") == "All of 3 servers run generation 2."
+
+
+def test_pods_of_openshift(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name
+    """Ready pods with the label of the DaemonSet, on port 5353; others are nobody's business."""
+    system = Place(place.url, place.ca, place.controller_token, None)
+    net = f"127.{random.randrange(1, 255)}.{random.randrange(256)}"
+    path = "/api/v1/namespaces/openshift-dns/pods"
+
+    def change(i, text):
+        text = re.sub(r"(?m)^(\S.*\{)$", lambda m: m[1].replace(":@PORT@ ", ":5353 ") + f"\n    bind {net}.{i + 1}", text)
+        return text + ".:@PORT@ {\n    bind 127.0.0.1\n    whoami\n}\n"
+
+    def pod(name, address, ready, label="dns.operator.openshift.io/daemonset-dns"):
+        place.done("POST", path, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {label: "default"}},
+                                  "spec": {"nodeName": "node", "terminationGracePeriodSeconds": 0,
+                                           "containers": [{"name": "c", "image": "i"}]}})
+        system.done("PATCH", f"{path}/{name}/status", {"status": {
+            "phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
+            "conditions": [{"type": "Ready", "status": ready}]}}, "application/merge-patch+json")
+    names = ["dns-default-b", "dns-default-a", "dns-default-c", "stray"]
+    try:
+        with kubelet([fairlead] * 2, where=("openshift-dns", "dns-default"), change=change):
+            run("--platform", "openshift", "--feature-gates", "DNSTemplatePlugin=true")
+            place.dns({"templates": [LEGACY]})
+            place.says(APPLIED, "Unknown NoInstances")
+            pod("dns-default-b", f"{net}.1", "True")
+            assert place.says(APPLIED, "True AsExpected") == "The only server runs generation 1."
+            pod("stray", f"{net}.9", "True", "app")
+            pod("dns-default-c", f"{net}.8", "False")
+            pod("dns-default-a", f"{net}.2", "True")
+            until(lambda: place.conditions()[APPLIED]["message"] == "All of 2 servers run generation 1.")
+            system.done("PATCH", f"{path}/dns-default-c/status", {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+                       "application/merge-patch+json")
+            assert "no answer from: dns-default-c." in place.says(APPLIED, "Unknown InstancesUnreachable")
+            place.call("DELETE", f"{path}/dns-default-c?gracePeriodSeconds=0")
+            place.says(APPLIED, "True AsExpected")
+    finally:
+        for name in names:
+            place.call("DELETE", f"{path}/{name}?gracePeriodSeconds=0")
+
+
+@pytest.mark.parametrize("args, want", [
+    (["--dns-instances", "127.0.0.1"], "--dns-instances takes addresses with a port as 192.0.2.1:53, not '127.0.0.1'"),
+    (["--dns-instances", "127.0.0.1:53,,[::1]:53"], "not ''"),
+    (["--dns-instances", "127.0.0.1:0"], "not '127.0.0.1:0'"),
+    (["--dns-instances", ",".join(["192.0.2.1:53"] * 257)], "more than 256 addresses"),
+    (["--dns-reload-time", "soon"], "--dns-reload-time takes a time"),
+])
+def test_usage(tmp_path, args, want):
+    p = Controller(str(tmp_path / "none"), *args, controllers="dnsoperator")
+    assert p.process.wait(20) == 64
+    p.reader.join(5)
+    assert want in p.text()
