@@ -46,10 +46,11 @@ static uint64_t late_ns(const struct controller_options *o, enum dnsoperator_pla
 }
 
 bool dnsoperator_asker_want(struct dnsoperator_asker *a, const struct controller_options *o,
-			    enum dnsoperator_platform p, const char *hash)
+			    enum dnsoperator_platform p, const char *hash, uint64_t age_ns)
 {
 	pthread_mutex_lock(&a->lock);
-	bool changed = dnsoperator_roll_want(&a->roll, hash, late_ns(o, p), clock_mono_ns());
+	bool changed =
+		dnsoperator_roll_want(&a->roll, hash, late_ns(o, p), age_ns, clock_mono_ns());
 	pthread_mutex_unlock(&a->lock);
 	return changed;
 }

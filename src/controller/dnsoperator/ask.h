@@ -15,14 +15,14 @@ struct dnsoperator_asker;
 
 struct dnsoperator_asker *dnsoperator_asker_new(void);
 void dnsoperator_asker_free(struct dnsoperator_asker *a);
-/* The hash of the text that servers are to run; NULL: nobody is to be asked. True when it is
- * another one than before, so that dnsoperator_ask should run soon. */
+/* The hash of the text that servers are to run, and how long it has been there; NULL: nobody is to
+ * be asked. True when it is another one than before, so that dnsoperator_ask should run soon. */
 bool dnsoperator_asker_want(struct dnsoperator_asker *a, const struct controller_options *o,
-			    enum dnsoperator_platform p, const char *hash);
+			    enum dnsoperator_platform p, const char *hash, uint64_t age_ns);
 /* Asks those whose turn it is; `pods` are the platform's. Waits for a few seconds when they are
  * silent. True when the status should be looked at again; *ret_again: when to come back. */
 bool dnsoperator_ask(struct dnsoperator_asker *a, const struct controller_options *o,
 		     enum dnsoperator_platform p, const json_t *pods, uint64_t *ret_again);
-/* What is known, in the arena; NULL when nobody has been asked yet. */
+/* What is known, in the arena; NULL when it is not all that should be. */
 const struct dnsoperator_instances *dnsoperator_asker_view(struct dnsoperator_asker *a,
 							   struct arena *arena);

@@ -246,12 +246,19 @@ static void make_plan(struct dnsoperator_look *l)
 	json_decref(accepted);
 }
 
-static void want(const struct controller_ctx *c, const char *hash)
+static void want(const struct controller_ctx *c, const char *hash, uint64_t age_ns)
 {
 	struct dnsoperator_state *s = c->state;
-	if (dnsoperator_asker_want(s->asker, c->options,
-				   (enum dnsoperator_platform)atomic_load(&s->platform), hash))
+	enum dnsoperator_platform p = (enum dnsoperator_platform)atomic_load(&s->platform);
+	if (dnsoperator_asker_want(s->asker, c->options, p, hash, age_ns))
 		c->emit(c->emit_arg, SERVERS);
+}
+
+/* How long servers could read the text that is there. That of this machine began with us. */
+static uint64_t text_age(const struct dnsoperator_look *l)
+{
+	uint64_t at = dnsoperator_text_time(l->text), now = clock_wall_ns();
+	return dnsoperator_machine_of(l->c) != NULL || at == 0 || at > now ? 0 : now - at;
 }
 
 static int act(struct dnsoperator_look *l)
@@ -270,7 +277,7 @@ static int act(struct dnsoperator_look *l)
 	if (l->plan.write)
 		r = write_configmaps(l);
 	if (r >= 0)
-		want(l->c, l->plan.write ? l->plan.hash : NULL);
+		want(l->c, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
 	/* what was refused is told even where nothing can be written */
 	int told = write_status(l);
 	if (told >= 0)
@@ -306,7 +313,7 @@ static int reconcile(struct controller_ctx *c, const char *key)
 		c->again_ns = AGAIN_S * NS_PER_S;
 		r = act(&l);
 	} else {
-		want(c, NULL);
+		want(c, NULL, 0);
 		if (dnsoperator_machine_of(c) != NULL)
 			dnsoperator_machine_of(c)->publish(dnsoperator_machine_of(c)->ctx, NULL);
 	}

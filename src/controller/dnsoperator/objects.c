@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/time.h"
 #include "base/mem.h"
 #include "net/addr.h"
 
@@ -59,6 +60,19 @@ json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct d
 		json_object_set_new(data, DNSOPERATOR_BEFORE, json_string(text_before(now)));
 	}
 	return o;
+}
+
+uint64_t dnsoperator_text_time(const json_t *o)
+{
+	const json_t *f;
+	size_t i;
+	json_array_foreach (api_get(o, "metadata.managedFields"), i, f) {
+		uint64_t at;
+		if (strcmp(api_get_string(f, "manager"), DNSOPERATOR_MANAGER) == 0 &&
+		    api_time_parse(api_get_string(f, "time"), &at) == 0)
+			return at;
+	}
+	return 0;
 }
 
 json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *p,

@@ -32,7 +32,7 @@ struct dnsoperator_in {
 	const json_t *dns;
 	const struct dnsoperator_facts *facts;
 	const json_t *accepted;			       /* of the last plan; NULL: none */
-	const struct dnsoperator_instances *instances; /* NULL: nobody has been asked yet */
+	const struct dnsoperator_instances *instances; /* NULL: not known yet */
 };
 
 enum { DNSOPERATOR_VALID, DNSOPERATOR_APPLIED, DNSOPERATOR_WARNING, DNSOPERATOR_CONDITIONS };

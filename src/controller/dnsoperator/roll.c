@@ -16,6 +16,8 @@
 #define ALL_NS	 (60 * NS_PER_S)
 #define SOON_NS	 NS_PER_MS
 
+enum { SILENT = 3 }; /* rounds without an answer that count as none */
+
 /* One that would still run a text with the marker answers by itself. So silence, which is what a
  * question that is forwarded to nobody gets, means that it does not. */
 static const char *runs(const struct dnsoperator_roll *r, const struct dnsoperator_roll_entry *e)
@@ -28,7 +30,8 @@ static const char *runs(const struct dnsoperator_roll *r, const struct dnsoperat
 static bool is_settled(const struct dnsoperator_roll *r, const struct dnsoperator_roll_entry *e)
 {
 	const char *hash = runs(r, e);
-	return e->asked && hash != NULL && strcmp(hash, r->wanted) == 0;
+	bool heard = e->silent == 0 || r->wanted[0] == '\0';
+	return e->told && heard && hash != NULL && strcmp(hash, r->wanted) == 0;
 }
 
 static size_t unsettled(const struct dnsoperator_roll *r)
@@ -52,19 +55,24 @@ void dnsoperator_roll_done(struct dnsoperator_roll *r)
 }
 
 bool dnsoperator_roll_want(struct dnsoperator_roll *r, const char *hash, uint64_t late_ns,
-			   uint64_t now)
+			   uint64_t age, uint64_t now)
 {
 	r->late_ns = late_ns;
 	if (r->wants == (hash != NULL) && (hash == NULL || strcmp(r->wanted, hash) == 0))
 		return false;
 	r->wants = hash != NULL;
 	snprintf(r->wanted, sizeof(r->wanted), "%s", hash != NULL ? hash : "");
-	r->since_ns = now;
+	r->since_ns = now - MIN(age, now);
 	r->told_late = r->told_new = false;
 	r->rounds = 0;
 	r->all_ns = now + ALL_NS;
-	for (size_t i = 0; i < r->servers.n; i++)
-		r->servers.v[i].due = true;
+	for (size_t i = 0; i < r->servers.n; i++) {
+		struct dnsoperator_roll_entry *e = &r->servers.v[i];
+		e->due = true;
+		/* what silence means depends on the text */
+		e->told = e->told && e->reached;
+		e->silent = 0;
+	}
 	return true;
 }
 
@@ -172,11 +180,15 @@ size_t dnsoperator_roll_due(struct dnsoperator_roll *r, uint64_t now, size_t *re
 	return n;
 }
 
-static bool note(struct dnsoperator_roll_entry *e, const struct dnsoperator_ack *said)
+static bool note(const struct dnsoperator_roll *r, struct dnsoperator_roll_entry *e,
+		 const struct dnsoperator_ack *said)
 {
 	bool reached = said->kind != DNSOPERATOR_ACK_UNREACHABLE;
-	bool changed = !e->asked || e->reached != reached || strcmp(e->hash, said->hash) != 0;
-	e->asked = true;
+	e->silent = reached ? 0 : MIN(e->silent + 1, (unsigned)SILENT);
+	if (!reached && e->silent < SILENT && r->wanted[0] != '\0')
+		return false;
+	bool changed = !e->told || e->reached != reached || strcmp(e->hash, said->hash) != 0;
+	e->told = true;
 	e->reached = reached;
 	memcpy(e->hash, said->hash, sizeof(e->hash));
 	return changed;
@@ -196,7 +208,7 @@ bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,
 	bool changed = !r->told_new;
 	r->told_new = true;
 	for (size_t i = 0; i < n; i++)
-		changed = note(&r->servers.v[which[i]], &said[i]) || changed;
+		changed = note(r, &r->servers.v[which[i]], &said[i]) || changed;
 	if (unsettled(r) == 0) {
 		r->rounds = 0;
 		r->next_ns = now;
@@ -236,13 +248,13 @@ bool dnsoperator_roll_view(const struct dnsoperator_roll *r, uint64_t now, struc
 	for (size_t i = 0; i < r->servers.n; i++) {
 		const struct dnsoperator_roll_entry *e = &r->servers.v[i];
 		const char *hash = runs(r, e);
-		if (!e->asked)
-			continue;
+		if (!e->told)
+			return false;
 		v[ret->n++] = (struct dnsoperator_instance){
 			.name = arena_strdup(a, e->name),
 			.reached = hash != NULL,
 			.hash = hash != NULL ? arena_strdup(a, hash) : "",
 		};
 	}
-	return r->taken && (r->servers.n == 0 || ret->n != 0);
+	return r->taken;
 }

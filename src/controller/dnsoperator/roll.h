@@ -1,6 +1,7 @@
 /* Who runs the text? The servers there are, what each told when it was asked (ack.h), and when to
  * ask whom again: at once when the text changes or a server is new, then later and later until all
  * of them run it, and seldom from then on, so that one that came back with an old text is noticed.
+ * Silence counts when it lasts: one lost packet, or a server that is just starting, is no news.
  * No clock, no lock, no network. */
 #pragma once
 
@@ -22,8 +23,9 @@ struct dnsoperator_server_at {
 struct dnsoperator_roll_entry {
 	char *name;
 	union net_addr addr;
-	bool due;   /* to be asked at the next occasion */
-	bool asked; /* once at least; what follows is of the last time */
+	bool due;	 /* to be asked at the next occasion */
+	unsigned silent; /* so often in a row it did not answer */
+	bool told;	 /* something is known: */
 	bool reached;
 	char hash[DNSOPERATOR_ACK_HASH_MAX];
 };
@@ -40,10 +42,10 @@ struct dnsoperator_roll {
 };
 
 void dnsoperator_roll_done(struct dnsoperator_roll *r);
-/* The text that they are to run from now on; NULL: nobody is to be asked. True when it is another
- * one than before. */
+/* The text that they are to run; NULL: nobody is to be asked. `age` is how long it has been there,
+ * which matters when it is another one than before: true then. */
 bool dnsoperator_roll_want(struct dnsoperator_roll *r, const char *hash, uint64_t late_ns,
-			   uint64_t now);
+			   uint64_t age, uint64_t now);
 /* Those that are there. True when what is known of them is another thing than before. */
 bool dnsoperator_roll_take(struct dnsoperator_roll *r, const struct dnsoperator_server_at *v,
 			   size_t n);
@@ -55,7 +57,8 @@ bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,
 			     const struct dnsoperator_ack *said, size_t n, uint64_t now);
 /* When to look again; 0: no need to. */
 uint64_t dnsoperator_roll_again(const struct dnsoperator_roll *r, uint64_t now);
-/* For the conditions; false when nobody has been asked yet. All of it is in the arena. */
+/* For the conditions; false when there is one of which nothing is known yet: what was said before
+ * is not replaced by a part of the truth. All of it is in the arena. */
 bool dnsoperator_roll_view(const struct dnsoperator_roll *r, uint64_t now, struct arena *a,
 			   struct dnsoperator_instances *ret);
 

@@ -153,6 +153,19 @@ static void status_is_written_once(void **state)
 	json_decref(was);
 }
 
+static void text_time(void **state)
+{
+	(void)state;
+	json_t *o = json_pack("{s{s[{ss,ss},{ss},{ss,ss},{ss,ss}]}}", "metadata", "managedFields",
+			      "manager", "kubectl", "time", "2026-01-01T00:00:00Z", "manager",
+			      DNSOPERATOR_MANAGER, "manager", DNSOPERATOR_MANAGER, "time", "soon",
+			      "manager", DNSOPERATOR_MANAGER, "time", "1970-01-01T00:00:07Z");
+	assert_non_null(o);
+	assert_int_equal(dnsoperator_text_time(o), 7 * NS_PER_S);
+	json_decref(o);
+	assert_int_equal(dnsoperator_text_time(NULL), 0);
+}
+
 /* The copy follows the field, and stays when the field is gone. */
 static void backup_follows(void **state)
 {
@@ -216,10 +229,11 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(before_is_kept),	   T(openshift_owns),
-		T(accepted_comes_back),	   T(has_what_is_wanted),
-		T(status_is_written_once), T(degraded_by_servers),
-		T(backup_follows),	   cmocka_unit_test(tenth_address),
+		T(before_is_kept),	     T(openshift_owns),
+		T(accepted_comes_back),	     T(has_what_is_wanted),
+		T(status_is_written_once),   T(degraded_by_servers),
+		T(backup_follows),	     cmocka_unit_test(tenth_address),
+		cmocka_unit_test(text_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

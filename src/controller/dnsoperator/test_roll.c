@@ -93,7 +93,7 @@ static bool answer(struct scene *s, const char *what)
 
 static bool want(struct scene *s, const char *hash)
 {
-	return dnsoperator_roll_want(&s->roll, hash, LATE_NS, s->now);
+	return dnsoperator_roll_want(&s->roll, hash, LATE_NS, 0, s->now);
 }
 
 static uint64_t again(const struct scene *s)
@@ -101,7 +101,7 @@ static uint64_t again(const struct scene *s)
 	return dnsoperator_roll_again(&s->roll, s->now);
 }
 
-/* "a=n b=. late": what the conditions are made of; NULL: nobody was asked. */
+/* "a=n b=. late": what the conditions are made of; NULL: not all is known. */
 static const char *view(struct scene *s)
 {
 	struct dnsoperator_instances all;
@@ -211,7 +211,7 @@ static void no_marker_is_settled(void **state)
 	take(s, "abc");
 	due(s);
 	answer(s, "oo.");
-	assert_string_equal(view(s), "a=o b=o c=. early");
+	assert_null(view(s));
 	assert_true(want(s, ""));
 	assert_string_equal(due(s), "abc");
 	assert_true(answer(s, "-o."));
@@ -238,13 +238,64 @@ static void first_word_is_told(void **state)
 	want(s, NEW);
 	take(s, "a");
 	due(s);
-	assert_true(answer(s, "."));
-	want(s, OLD);
+	assert_true(answer(s, "o"));
+	want(s, "");
 	due(s);
-	assert_true(answer(s, "."));
+	assert_true(answer(s, "o"));
 	s->now += again(s);
 	due(s);
-	assert_false(answer(s, "."));
+	assert_false(answer(s, "o"));
+}
+
+/* Silence counts when it lasts, and is nothing new after that. */
+static void silence_counts_when_it_lasts(void **state)
+{
+	struct scene *s = *state;
+	want(s, NEW);
+	take(s, "ab");
+	for (int i = 1; i <= 6; i++) {
+		due(s);
+		assert_int_equal(answer(s, i == 1 ? "n." : "."), i == 1 || i == 3);
+		if (i < 3)
+			assert_null(view(s));
+		else
+			assert_string_equal(view(s), "a=n b=. early");
+		s->now += again(s);
+	}
+	due(s);
+	assert_true(answer(s, "n"));
+	/* one lost answer of a server that runs it: asked again soon, and forgotten */
+	s->now += again(s);
+	assert_string_equal(due(s), "ab");
+	answer(s, "n.");
+	assert_string_equal(view(s), "a=n b=n late");
+	assert_int_equal(again(s), 100 * NS_PER_MS);
+	s->now += again(s);
+	assert_string_equal(due(s), "b");
+	assert_false(answer(s, "n"));
+	/* a new text: nothing is known of a silent one until it has been silent for that, too */
+	for (int i = 0; i < 3; i++) {
+		s->now += 60 * NS_PER_S;
+		due(s);
+		answer(s, s->n_which == 2 ? "n." : ".");
+	}
+	assert_string_equal(view(s), "a=n b=. late");
+	want(s, OLD);
+	assert_null(view(s));
+}
+
+/* A text that has been there for a while when the program starts. */
+static void old_text_is_late_at_once(void **state)
+{
+	struct scene *s = *state;
+	dnsoperator_roll_want(&s->roll, NEW, LATE_NS, LATE_NS, s->now);
+	take(s, "a");
+	due(s);
+	assert_true(answer(s, "o"));
+	assert_string_equal(view(s), "a=o late");
+	/* clocks differ: older than all time */
+	dnsoperator_roll_want(&s->roll, OLD, LATE_NS, UINT64_MAX, s->now);
+	assert_int_equal(s->roll.since_ns, 0);
 }
 
 static void servers_come_and_go(void **state)
@@ -260,7 +311,7 @@ static void servers_come_and_go(void **state)
 	assert_true(answer(s, "nn"));
 	/* one that is new is asked at once, and said nothing yet */
 	assert_false(take(s, "bcd"));
-	assert_string_equal(view(s), "b=n d=n early");
+	assert_null(view(s));
 	assert_int_equal(again(s), NS_PER_MS);
 	assert_string_equal(due(s), "c");
 	assert_true(answer(s, "n"));
@@ -348,6 +399,8 @@ int main(void)
 		T(servers_come_and_go),
 		T(turns),
 		cmocka_unit_test(ready_pods),
+		T(silence_counts_when_it_lasts),
+		T(old_text_is_late_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
