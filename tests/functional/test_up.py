@@ -389,6 +389,23 @@ def test_templates_are_acknowledged(start):
     assert "all well" in run(u, "status")
 
 
+def test_example_of_templates(start):
+    """examples/aaaa-filter.yaml, as its comments say."""
+    u = start()
+    path = os.path.join(server.ROOT, "examples", "aaaa-filter.yaml")
+    run(u, "apply", "-f", path)
+    eventually(lambda: "The only server runs" in run(u, "get", "dnses", "default", "-o", "yaml"))
+    assert ask(u, "example.com", "AAAA") == ("NOERROR", [])
+    assert ask(u, "db.legacy.example.net", "AAAA") == ("NOERROR", ["AAAA 2001:db8::100"])
+    assert "all well" in run(u, "status")
+    run(u, "delete", "-f", path)
+
+    def answered():  # by nobody, where nobody is to forward to
+        reply = client.udp_ask(u.dns, wire.query("db.legacy.example.net", "AAAA", ident=9))
+        return bool(reply and wire.parse(reply).answer)
+    eventually(lambda: not answered())
+
+
 def test_dns_object_outlives_the_program(start):
     """What was accepted is served after a restart, also when the object has been refused since."""
     u = start()
