@@ -298,6 +298,8 @@ LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
 # Series whose values depend on time or on the build; names and label names are compared all the same.
 VALUE_VARIES = re.compile(r"duration|timestamp|build_info|version_info|health|panics|_created")
 LABELS_VARY = {"coredns_build_info", "coredns_reload_version_info"}
+# Ours, under names that dashboards know from older versions of CoreDNS (docs/plugins/forward.md).
+OURS = {"coredns_forward_requests_total"}
 # CoreDNS exports these as soon as the plugin is compiled in, Fairlead only where it is used.
 ELSEWHERE = re.compile(r"coredns_(forward|proxy|cache|dnssec|kubernetes|autopath|dns64|siit|shed|grpc|hosts|local)_")
 USED_AS = {"proxy": "forward"}  # name in metrics -> plugin
@@ -325,11 +327,14 @@ def metrics(server, port_name):
             continue
         if line.startswith("# TYPE"):
             _, _, name, kind = line.split()
-            types[name] = kind
+            if name not in OURS:
+                types[name] = kind
             continue
         if PRESENCE_VARIES.search(name):
             continue
         m = SAMPLE.match(line)
+        if m[1] in OURS:
+            continue
         name, labels, value = m[1], LABEL.findall(m[2] or ""), m[3]
         labels = [(k, server.mask(v)) for k, v in labels]
         if name in LABELS_VARY:
