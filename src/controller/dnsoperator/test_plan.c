@@ -34,6 +34,7 @@ struct scene {
 	struct dnsoperator_instance instance[INSTANCES_MAX];
 	struct dnsoperator_instances instances;
 	char domain[DNSOPERATOR_DOMAIN_MAX];
+	char hash[DNSOPERATOR_ACK_HASH_MAX]; /* of the wanted text */
 	struct dnsoperator_plan plan;
 };
 
@@ -136,12 +137,11 @@ static void plan(struct scene *s)
 {
 	struct dnsoperator_in in = { s->dns, &s->facts, json_object_get(s->head, "accepted"),
 				     &s->instances };
-	char hash[DNSOPERATOR_ACK_HASH_MAX];
 	dnsoperator_plan_make(&in, &s->plan);
-	memcpy(hash, s->plan.hash, sizeof(hash));
+	memcpy(s->hash, s->plan.hash, sizeof(s->hash));
 	for (size_t i = 0; i < s->instances.n; i++) {
 		if (strcmp(s->instance[i].hash, "wanted") == 0)
-			s->instance[i].hash = hash;
+			s->instance[i].hash = s->hash;
 	}
 	dnsoperator_plan_done(&s->plan);
 	dnsoperator_plan_make(&in, &s->plan);
