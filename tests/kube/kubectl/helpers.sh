@@ -6,7 +6,7 @@ watching() {
 	log=$(mktemp) out=$(mktemp)
 	sh -c "exec $2 -v=6" >"$out" 2>"$log" &
 	pid=$!
-	until grep -q 'watch=true' "$log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+	until grep -qs 'watch=true' "$log" || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
 	sh -c "$3" >/dev/null
 	n=0
 	until [ "$(wc -l <"$out")" -ge "$1" ] || [ $n -ge 200 ]; do
