@@ -199,7 +199,7 @@ int apiserver_remove(struct apiserver_api *a, const struct apiserver_resource *r
 
 int apiserver_do_delete(struct apiserver_request *q)
 {
-	struct apiserver_delete_options o = { 0 };
+	struct apiserver_delete_options o = { .policy = "", .orphan = -1 };
 	struct apiserver_removal done = { 0 };
 	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
@@ -313,7 +313,7 @@ static int remove_all(struct apiserver_request *q, const struct apiserver_select
 int apiserver_do_delete_all(struct apiserver_request *q)
 {
 	struct apiserver_list_options lo = { 0 };
-	struct apiserver_delete_options o = { 0 };
+	struct apiserver_delete_options o = { .policy = "", .orphan = -1 };
 	struct apiserver_selection sel;
 	uint64_t at;
 	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
