@@ -1,6 +1,7 @@
 """The kubernetes plugin on a real API server that is away, comes back, or changes a thousand times a second (spec 1.3
 "Start", issue "Refuse, keep"). That its answers are CoreDNS's is for tests/differential/test_kubernetes.py."""
 import json
+import os
 import random
 import re
 import struct
@@ -243,13 +244,33 @@ def version(msg):
     return pairs[0][2]
 
 
-def test_churn(c, started):
+class Dnsperf:
+    """dnsperf with the names of all slices, at a steady rate."""
+
+    def __init__(self, s, folder):
+        names = os.path.join(folder, "names")
+        with open(names, "w", encoding="ascii") as f:
+            f.writelines(f"head-{k}.default.svc.cluster.local. A\n" for k in range(HEADS))
+        self.process = subprocess.Popen(["dnsperf", "-s", "127.0.0.1", "-p", str(s.port()), "-d", names, "-Q", "2000",
+                                         "-l", str(round(ROUNDS * HEADS / RATE)), "-t", "5"], text=True,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def check(self):
+        """All were answered, with addresses."""
+        text = self.process.communicate(timeout=60)[0]
+        assert re.search(r"Queries lost: +0 ", text), text
+        assert re.search(r"Response codes: +NOERROR \d+ \(100\.00%\)", text), text
+        return int(re.search(r"Queries completed: +(\d+)", text)[1])
+
+
+def test_churn(c, started, tmp_path):
     """A thousand changes a second and questions meanwhile: every question is answered, each answer is one version of a
-    slice and none is older than the one before; the last one is served soon."""
+    slice and none is older than the one before; the last one is served soon. dnsperf asks, too, and loses nothing."""
     c.put([endpoints(k, 0) for k in range(HEADS)])
     s = serve(started, c.kubeconfig(), "startup_timeout 30s")
     churn, r = Churn(c), random.Random(1)
     last, seen, asked = [0] * HEADS, set(), 0
+    perf = Dnsperf(s, tmp_path)
     churn.start()
     while churn.is_alive():
         k = r.randrange(HEADS)
@@ -259,9 +280,10 @@ def test_churn(c, started):
         seen.add(now)
     churn.join()
     assert churn.error is None, churn.error
+    completed = perf.check()
     for k in range(HEADS):
         until(lambda: version(ask(s, f"head-{k}.default.svc.cluster.local.")) == ROUNDS, 10)
-    print(f"{HEADS * ROUNDS / churn.took:.0f} events/s, {asked} questions, {len(seen)} of {ROUNDS} versions seen")
-    assert asked > 100 and len(seen) > 10, (asked, len(seen))
+    print(f"{HEADS * ROUNDS / churn.took:.0f} events/s, {asked} questions and {completed} of dnsperf, {len(seen)} of {ROUNDS} versions seen")
+    assert asked > 100 and completed > 1000 and len(seen) > 10, (asked, completed, len(seen))
     assert s.stop() == 0
     assert "Sanitizer" not in s.last_output, s.last_output[-3000:]
