@@ -114,9 +114,10 @@ int slim_value(struct slim *s, int id, enum kube_sax_type type, struct slice tex
 	return 0;
 }
 
-int slim_check(const struct slim *s)
+int slim_read(const struct slim *s, struct slice json, kube_sax_fn fn, void *ctx)
 {
-	return s->name != 0 ? 0 : ERR_PARSE;
+	int r = kube_sax_parse(s->sax, json, fn, ctx);
+	return r == 0 && s->name == 0 ? ERR_PARSE : r;
 }
 
 void slim_head(const struct slim *s, struct kube_obj *o, char *text, void (*fn)(struct kube_obj *o))

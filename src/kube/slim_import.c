@@ -77,13 +77,10 @@ static int import_decode(struct kube_codec *codec, struct slice json, struct kub
 	slim_begin(&c->s);
 	c->headless = false;
 	c->ips.n = 0;
-	int r = kube_sax_parse(c->s.sax, json, on_value, c);
+	int r = slim_read(&c->s, json, on_value, c);
 	if (r == 0)
-		r = slim_check(&c->s);
-	if (r < 0)
-		return r;
-	*ret = build(c);
-	return 0;
+		*ret = build(c);
+	return r;
 }
 
 static void import_codec_free(struct kube_codec *codec)

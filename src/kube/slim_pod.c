@@ -87,13 +87,10 @@ static int pod_decode(struct kube_codec *codec, struct slice json, struct kube_o
 	slim_begin(&c->s);
 	c->ips.n = c->labels.n = 0;
 	c->deleting = c->host_network = false;
-	int r = kube_sax_parse(c->s.sax, json, on_value, c);
+	int r = slim_read(&c->s, json, on_value, c);
 	if (r == 0)
-		r = slim_check(&c->s);
-	if (r < 0)
-		return r;
-	*ret = build(c);
-	return 0;
+		*ret = build(c);
+	return r;
 }
 
 static void pod_codec_free(struct kube_codec *codec)

@@ -1,4 +1,4 @@
-/* What the three decoders have in common: they collect texts and offsets while they read, and build
+/* What the decoders have in common: they collect texts and offsets while they read, and build
  * the object when all was well. */
 #pragma once
 
@@ -51,8 +51,8 @@ void slim_done(struct slim *s);
 void slim_begin(struct slim *s);
 /* The rows of all kinds. */
 MUST_CHECK int slim_value(struct slim *s, int id, enum kube_sax_type type, struct slice text);
-/* Is the object whole? ERR_PARSE when it has no name. */
-MUST_CHECK int slim_check(const struct slim *s);
+/* Reads an object with `fn`, and looks whether it is whole: ERR_PARSE when it has no name. */
+MUST_CHECK int slim_read(const struct slim *s, struct slice json, kube_sax_fn fn, void *ctx);
 
 /* Copies; the offset. */
 uint32_t slim_text(struct strbuf *b, struct slice text);

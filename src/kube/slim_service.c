@@ -180,9 +180,7 @@ static int service_decode(struct kube_codec *codec, struct slice json, struct ku
 	c->ips.n = c->external.n = c->ingress.n = c->n_said = 0;
 	c->headless = false;
 	strbuf_reset(&c->cluster_ip);
-	int r = kube_sax_parse(c->s.sax, json, on_value, c);
-	if (r == 0)
-		r = slim_check(&c->s);
+	int r = slim_read(&c->s, json, on_value, c);
 	if (r < 0)
 		return r;
 	if (c->n_said == 0)

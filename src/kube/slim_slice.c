@@ -201,13 +201,10 @@ static int slice_decode(struct kube_codec *codec, struct slice json, struct kube
 	c->trigger_ns = 0;
 	c->found.n = 0;
 	endpoint_begin(c);
-	int r = kube_sax_parse(c->s.sax, json, on_value, c);
+	int r = slim_read(&c->s, json, on_value, c);
 	if (r == 0)
-		r = slim_check(&c->s);
-	if (r < 0)
-		return r;
-	*ret = build(c);
-	return 0;
+		*ret = build(c);
+	return r;
 }
 
 static void slice_codec_free(struct kube_codec *codec)

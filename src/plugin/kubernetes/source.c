@@ -111,6 +111,12 @@ static void trouble(void *ctx, const char *text)
 	log_warn(KUBERNETES_AREA, "%s", text);
 }
 
+#define HANDLER(what)                                                                        \
+	{                                                                                    \
+		.added = what##_added, .updated = what##_updated, .deleted = what##_deleted, \
+		.trouble = trouble                                                           \
+	}
+
 /* What is watched, and what happens with it. */
 static const struct {
 	const char *group, *kind;
@@ -118,54 +124,13 @@ static const struct {
 	bool labelled;	    /* by the option `labels` */
 	struct kube_handler handler;
 } watched[N_INFORMERS] = {
-	[SERVICES] = { "",
-		       "Service",
-		       NULL,
-		       true,
-		       { .added = service_added,
-			 .updated = service_updated,
-			 .deleted = service_deleted,
-			 .trouble = trouble } },
-	[SLICES] = { "discovery.k8s.io",
-		     "EndpointSlice",
-		     NULL,
-		     true,
-		     { .added = slice_added,
-		       .updated = slice_updated,
-		       .deleted = slice_deleted,
-		       .trouble = trouble } },
-	[NAMESPACES] = { "",
-			 "Namespace",
-			 NULL,
-			 false,
-			 { .added = namespace_added,
-			   .updated = namespace_updated,
-			   .deleted = namespace_deleted,
-			   .trouble = trouble } },
-	[PODS] = { "",
-		   "Pod",
-		   "status.phase!=Succeeded,status.phase!=Failed,status.phase!=Unknown",
-		   true,
-		   { .added = pod_added,
-		     .updated = pod_updated,
-		     .deleted = pod_deleted,
-		     .trouble = trouble } },
-	[IMPORTS] = { "multicluster.x-k8s.io",
-		      "ServiceImport",
-		      NULL,
-		      false,
-		      { .added = service_added,
-			.updated = service_updated,
-			.deleted = service_deleted,
-			.trouble = trouble } },
-	[IMPORTED_SLICES] = { "discovery.k8s.io",
-			      "EndpointSlice",
-			      NULL,
-			      true,
-			      { .added = slice_added,
-				.updated = slice_updated,
-				.deleted = slice_deleted,
-				.trouble = trouble } },
+	[SERVICES] = { "", "Service", NULL, true, HANDLER(service) },
+	[SLICES] = { "discovery.k8s.io", "EndpointSlice", NULL, true, HANDLER(slice) },
+	[NAMESPACES] = { "", "Namespace", NULL, false, HANDLER(namespace) },
+	[PODS] = { "", "Pod", "status.phase!=Succeeded,status.phase!=Failed,status.phase!=Unknown",
+		   true, HANDLER(pod) },
+	[IMPORTS] = { "multicluster.x-k8s.io", "ServiceImport", NULL, false, HANDLER(service) },
+	[IMPORTED_SLICES] = { "discovery.k8s.io", "EndpointSlice", NULL, true, HANDLER(slice) },
 };
 
 static bool is_wanted(const struct kubernetes_conf *c, int i)
