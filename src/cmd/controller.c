@@ -328,25 +328,24 @@ static int usage(const char *why)
 }
 
 /* What the flags say, checked; then as long as it runs. */
-static int run_with(struct controller_flags *f)
+static int run_with(struct controller_flags *f, struct settings *s)
 {
 	char why[512] = "";
-	struct settings s = { 0 };
 	int status = EXIT_USAGE;
-	if (parse_times(f, &s.times, why, sizeof(why)) < 0 ||
+	if (parse_times(f, &s->times, why, sizeof(why)) < 0 ||
 	    check_platform(f->options.platform, why, sizeof(why)) < 0 ||
 	    check_gates(f->options.feature_gates, why, sizeof(why)) < 0 ||
-	    choose(f->controllers, &s.chosen, why, sizeof(why)) < 0 ||
-	    parse_instances(f, &s, why, sizeof(why)) < 0 ||
-	    parse_hooks(f, &s, why, sizeof(why)) < 0) {
+	    choose(f->controllers, &s->chosen, why, sizeof(why)) < 0 ||
+	    parse_instances(f, s, why, sizeof(why)) < 0 ||
+	    parse_hooks(f, s, why, sizeof(why)) < 0) {
 		usage(why);
 	} else {
 		metrics_init(0);
 		metrics_add_process_collector();
-		status = run(f, &s);
+		status = run(f, s);
 	}
-	vec_done(&s.chosen);
-	free(s.names_text);
+	vec_done(&s->chosen);
+	free(s->names_text);
 	return status;
 }
 
@@ -408,6 +407,7 @@ int cmd_controller(int argc, char **argv)
 		FLAG_VALUE("log-format", &f.log_format, "FORMAT", "text or json; default text"),
 	};
 	char why[512] = "";
+	struct settings s = { 0 }; /* which the flags come to point into */
 	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
 	if (at == -2) {
 		print_help(flags, ARRAY_LEN(flags));
@@ -421,5 +421,5 @@ int cmd_controller(int argc, char **argv)
 		log_set_format(LOG_JSON);
 	else if (strcmp(f.log_format, "text") != 0)
 		return usage("--log-format is text or json");
-	return run_with(&f);
+	return run_with(&f, &s);
 }
