@@ -183,17 +183,18 @@ bool managed_type_is_free_map(const struct managed_atom *a)
 
 /* ---- items of lists ---- */
 
-/* One key of an item, defaulted if the item does not say it; left out when there is none. */
+/* One key of an item, defaulted if the item does not say it; left out when there is none. Threads
+ * share the schema: its default is copied, not referred to. */
 static void add_key(json_t *keys, const struct managed_atom *items, const json_t *item,
 		    const char *name)
 {
 	struct managed_type t;
 	const json_t *fallback = NULL;
 	const json_t *v = json_object_get(item, name);
-	if (v == NULL && items->map && managed_type_field(items, name, &t, &fallback))
-		v = fallback;
 	if (v != NULL)
 		json_object_set(keys, name, api_tree(v));
+	else if (items->map && managed_type_field(items, name, &t, &fallback) && fallback != NULL)
+		json_object_set_new(keys, name, json_deep_copy(fallback));
 }
 
 static void quote_keys(struct strbuf *err, const json_t *keys)
@@ -214,11 +215,11 @@ static int keyed_item(const struct managed_atom *list, const json_t *item, struc
 	size_t i;
 	json_t *k;
 	struct managed_atom items = managed_type_resolve(managed_type_items(list));
-	json_t *one = json_array();
-	const json_t *names = json_is_string(list->keys) ? one : list->keys;
+	json_t *one =
+		json_is_string(list->keys) ? json_pack("[s]", json_string_value(list->keys)) : NULL;
+	const json_t *names = one != NULL ? one : list->keys;
 	json_t *keys = json_object();
 	int r = 0;
-	json_array_append(one, api_tree(list->keys));
 	json_array_foreach (names, i, k) {
 		if (json_is_string(k))
 			add_key(keys, &items, item, json_string_value(k));

@@ -73,12 +73,14 @@ static const char *type_name(const json_t *schema, const char **prefix)
 	return dot != NULL ? dot + 1 : type;
 }
 
+/* Schemas are shared by the threads that serve: what goes into a document is copied, since even a
+ * reference is a write. */
 static json_t *reference(const char *name, const json_t *description)
 {
 	CLEANUP(freep) char *path = xasprintf("#/components/schemas/%s", name);
 	json_t *ref = json_pack("{s[{ss}],s{}}", "allOf", "$ref", path, "default");
 	if (description != NULL)
-		json_object_set(ref, "description", api_tree(description));
+		json_object_set_new(ref, "description", json_deep_copy(description));
 	return ref;
 }
 
@@ -118,7 +120,7 @@ static json_t *plain(const json_t *schema, const char *prefix, json_t *schemas)
 	const char *key;
 	json_t *v;
 	if (!json_is_object(schema))
-		return json_incref(api_tree(schema));
+		return json_deep_copy(schema);
 	json_t *out = json_object();
 	json_object_foreach (api_tree(schema), key, v) {
 		if (strcmp(key, "x-go") == 0)
@@ -128,7 +130,7 @@ static json_t *plain(const json_t *schema, const char *prefix, json_t *schemas)
 		else if (strcmp(key, "items") == 0 || strcmp(key, "additionalProperties") == 0)
 			json_object_set_new(out, key, nested(v, prefix, schemas));
 		else
-			json_object_set(out, key, v);
+			json_object_set_new(out, key, json_deep_copy(v));
 	}
 	return out;
 }
@@ -139,13 +141,12 @@ static void add_schema(const struct apiserver_resource *r, json_t *schemas)
 	schema_prefix(r, prefix, sizeof(prefix));
 	CLEANUP(freep) char *name = xasprintf("%s.%s", prefix, r->kind->kind);
 	CLEANUP(freep) char *meta = xasprintf("%s.ObjectMeta", meta_prefix);
-	json_t *own = json_copy(api_tree(r->openapi));
-	json_t *props = json_copy(json_object_get(own, "properties"));
+	json_t *own = json_deep_copy(r->openapi);
+	json_t *props = json_object_get(own, "properties");
 	const json_t *old = json_object_get(props, "metadata");
 	json_t *ref = reference(meta, json_object_get(old, "description"));
 	/* Every kind's is the same. */
 	json_object_set_new(props, "metadata", json_object());
-	json_object_set_new(own, "properties", props);
 	json_t *schema = plain(own, prefix, schemas);
 	json_object_set_new(json_object_get(schema, "properties"), "metadata", ref);
 	json_object_set_new(schema, "x-kubernetes-group-version-kind",

@@ -49,6 +49,10 @@ class Up:
         with open(self.log.name, encoding="utf-8") as f:
             return f.read()
 
+    def last_words(self):
+        """Of a program that has ended."""
+        return "" if self.process.poll() is None else f"\nended with {self.process.returncode}:\n{self.text()[:20000]}"
+
     def stop(self, sig=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(sig)
@@ -64,7 +68,7 @@ class Up:
 def run(up, *arguments, status=0, text=None):
     done = subprocess.run([server.fairlead_program(), *arguments, "--data", up if isinstance(up, str) else up.data],
                           input=text, capture_output=True, text=True, timeout=60)
-    assert done.returncode == status, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr + ("" if isinstance(up, str) else up.last_words())
     return done.stdout if status == 0 else done.stdout + done.stderr
 
 
