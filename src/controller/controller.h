@@ -25,7 +25,7 @@ struct events;
 struct kube_conn;
 struct lease;
 
-enum { CONTROLLER_WATCHES_MAX = 12, CONTROLLER_WORKERS_MAX = 16 };
+enum { CONTROLLER_WATCHES_MAX = 24, CONTROLLER_WORKERS_MAX = 16 };
 
 /* `fairlead up`: the DNS server of this process, instead of others that read a ConfigMap. */
 struct controller_machine {
