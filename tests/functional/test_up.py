@@ -372,6 +372,10 @@ def test_dns_object_configures_the_server(start):
         eventually(lambda: asked("y.stub.test") == [])
         assert addresses(u, "kubernetes.default.svc.cluster.local") == web
         assert f".:{u.dns} {{" in run(u, "get", "configmaps", "dns-default", "-n", "openshift-dns", "-o", "yaml")
+        # what others do to the written text is put right
+        run(u, "delete", "configmaps", "dns-default", "-n", "openshift-dns")
+        eventually(lambda: "stub.test" in run(u, "get", "configmaps", "-n", "openshift-dns", "-o", "yaml"))
+        assert asked("y.stub.test") == []
         # without the object the server has its own configuration again
         run(u, "delete", "dnses", "default")
         eventually(lambda: not asked("z.stub.test", "A"))

@@ -109,6 +109,14 @@ class Place:
             return c if c and f"{c['status']} {c['reason']}" == want else None
         return until(so)["message"]
 
+    def changes(self, path, since):
+        """What happened to the objects after that version of one, within a second more."""
+        version = since["metadata"]["resourceVersion"]
+        request = urllib.request.Request(f"{self.url}{path}&watch=1&timeoutSeconds=1&resourceVersion={version}",
+                                         headers={"Authorization": f"Bearer {self.token}"})
+        with urllib.request.urlopen(request, timeout=30, context=ssl.create_default_context(cafile=self.ca)) as stream:
+            return [json.loads(line)["type"] for line in stream]
+
     def clean(self):
         """As if nothing had been there."""
         self.call("DELETE", f"{DNS}/default")
@@ -250,9 +258,26 @@ def test_settled_means_silent(place, run):
     conditions = place.conditions()
     place.done("PATCH", "/api/v1/namespaces/kube-system/configmaps/coredns", {"data": {"Corefile": "."}},
                "application/merge-patch+json")
-    place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"n": "again"}}}, "application/merge-patch+json")
     until(lambda: "template IN AAAA . {" in place.text())
     assert place.conditions() == conditions
+
+
+def test_changes_by_others(place, run):
+    """Issue 8: what others do to the ConfigMaps is seen by watches and put right within a second, by one write each."""
+    maps = "/api/v1/namespaces/kube-system/configmaps"
+    run()
+    place.dns({"templates": [FILTER], "servers": [SERVER]})
+    place.says("TemplateConfigurationValid", "True AsExpected")
+    good = {n: place.configmap("kube-system", n)["data"] for n in ("coredns", "coredns-accepted")}
+    for name, key in (("coredns", "Corefile"), ("coredns-accepted", "accepted.json")):
+        for change in ({key: "{}"}, {key: None}):
+            theirs = place.done("PATCH", f"{maps}/{name}", {"data": change}, "application/merge-patch+json")
+            until(lambda: place.configmap("kube-system", name).get("data") == good[name], 1)  # pylint: disable=cell-var-from-loop
+            assert place.changes(f"{maps}?fieldSelector=metadata.name={name}", theirs) == ["MODIFIED"]
+        place.done("DELETE", f"{maps}/{name}")
+        until(lambda: (place.configmap("kube-system", name) or {}).get("data", {}).get(key), 1)  # pylint: disable=cell-var-from-loop
+    # the file that was there before went with the object; the domain that it told did not
+    assert place.text() == good["coredns"]["Corefile"]
 
 
 def test_killed_at_any_time(place, run):

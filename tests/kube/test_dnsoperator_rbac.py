@@ -4,12 +4,16 @@ import pytest
 
 import crdlib
 from controllerlib import namespace, objects, start, until
-from test_rbac import PATHS, RBAC, Audited, each_without_one, read_role
+from test_rbac import RBAC, Audited, each_without_one, read_role
 
 NAME = "fairlead-dnsoperator"
 TOKEN = "dnsoperator-token"
 DNS = "/apis/operator.openshift.io/v1/dnses"
-MAPS = "/api/v1/namespaces/openshift-dns/configmaps"
+# platform: its ConfigMap
+MAPS = {"openshift": "/api/v1/namespaces/openshift-dns/configmaps/dns-default",
+        "kubernetes": "/api/v1/namespaces/kube-system/configmaps/coredns"}
+ROLES = [("openshift", "clusterroles"), ("openshift", "namespaces/fairlead/roles"), ("openshift", "namespaces/openshift-dns/roles"),
+         ("kubernetes", "namespaces/kube-system/roles")]
 FILTER = {"name": "a", "zones": ["example.com"], "action": {"returnEmpty": {}}}
 
 
@@ -26,19 +30,20 @@ def c():
         status, body = one.call("POST", "/apis/config.openshift.io/v1/featuregates", {
             "apiVersion": "config.openshift.io/v1", "kind": "FeatureGate", "metadata": {"name": "cluster"}, "spec": {}})
         assert status == 201, body
-        for o in objects(one, "deploy/rbac/dnsoperator.yaml"):
-            if o["kind"] in PATHS:
-                status, body = one.call("POST", RBAC + PATHS[o["kind"]], o)
+        for o in objects(one, "deploy/rbac/dnsoperator.yaml") + objects(one, "deploy/rbac/dnsoperator-openshift.yaml"):
+            if "rbac" in o["apiVersion"]:
+                ns = o["metadata"].get("namespace")
+                status, body = one.call("POST", f"{RBAC}{f'/namespaces/{ns}' if ns else ''}/{o['kind'].lower()}s", o)
                 assert status == 201, body
         yield one
 
 
-def text(c):
-    status, o = c.call("GET", f"{MAPS}/dns-default")
+def text(c, platform):
+    status, o = c.call("GET", MAPS[platform])
     return o["data"]["Corefile"] if status == 200 else ""
 
 
-def scenario(c, enough):
+def scenario(c, enough, platform):
     """All that the operator does, until enough() says so."""
     def step(done):
         until(lambda: enough() or done(), 25)
@@ -50,20 +55,20 @@ def scenario(c, enough):
 
     c.call("DELETE", f"/apis/coordination.k8s.io/v1/namespaces/fairlead/leases/{NAME}")
     c.call("DELETE", f"{DNS}/default")
-    for name in ("dns-default", "dns-default-accepted"):
-        c.call("DELETE", f"{MAPS}/{name}")
+    for name in (MAPS[platform], f"{MAPS[platform]}-accepted"):
+        c.call("DELETE", name)
     c.call("DELETE", "/apis/events.k8s.io/v1/namespaces/default/events")
     status, body = c.call("POST", DNS, {"apiVersion": "operator.openshift.io/v1", "kind": "DNS",
                                         "metadata": {"name": "default"}, "spec": {"templates": [FILTER]}})
     assert status == 201, body
-    p = start(c.kubeconfig(TOKEN, "fairlead"), "--platform", "openshift", "--feature-gates", "DNSTemplatePlugin=true",
+    p = start(c.kubeconfig(TOKEN, "fairlead"), "--platform", platform, "--feature-gates", "DNSTemplatePlugin=true",
               "--lease-retry", "300ms", controllers="dnsoperator")
     try:
-        if step(lambda: "template IN AAAA example.com" in text(c)):
+        if step(lambda: "template IN AAAA example.com" in text(c, platform)):
             return
         for level, word in (("Trace", "class all"), ("Debug", "class denial error"), ("Trace", "class all")):
             spec(logLevel=level)
-            if step(lambda: word in text(c)):  # pylint: disable=cell-var-from-loop
+            if step(lambda: word in text(c, platform)):  # pylint: disable=cell-var-from-loop
                 return
         step(lambda: any(e.get("series") for e in c.call("GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]["items"]))
     finally:
@@ -71,21 +76,22 @@ def scenario(c, enough):
         p.process.wait(20)
 
 
-def test_nothing_is_refused(c):
+@pytest.mark.parametrize("platform", MAPS)
+def test_nothing_is_refused(c, platform):
     since = c.size()
-    scenario(c, lambda: False)
+    scenario(c, lambda: False, platform)
     assert c.refused(since) == []
     assert c.size() > since, "nothing was written down: the test cannot fail"
 
 
-@pytest.mark.parametrize("kind", ["Role", "ClusterRole"])
-def test_every_verb_is_needed(c, kind):
-    path = f"{RBAC}{PATHS[kind]}/{NAME}"
+@pytest.mark.parametrize("platform, where", ROLES)
+def test_every_verb_is_needed(c, platform, where):
+    path = f"{RBAC}/{where}/{NAME}"
     role = read_role(c, path)
     for verb, resource, less in each_without_one(role):
         assert c.call("PUT", path, less)[0] == 200
         since = c.size()
-        scenario(c, lambda: c.refused(since))  # pylint: disable=cell-var-from-loop
+        scenario(c, lambda: c.refused(since), platform)  # pylint: disable=cell-var-from-loop
         refused = c.refused(since)
         assert any(r == resource.split("/")[0] for _, r, _ in refused), f"{verb} of {resource}: {refused}"
     assert c.call("PUT", path, role)[0] == 200

@@ -20,7 +20,6 @@
 #define SERVERS "/servers"
 
 enum {
-	AGAIN_S = 60,	 /* to see what others did to the ConfigMaps, which are not watched */
 	REFUSED_S = 300, /* to see whether the original is gone */
 };
 
@@ -39,7 +38,7 @@ static void keys_of_node(const struct controller_ctx *c, const json_t *o, contro
 			 void *arg)
 {
 	struct dnsoperator_state *s = c->state;
-	json_t *list = json_pack("[O]", api_tree(o));
+	json_t *list = json_pack("[o]", json_deep_copy(o)); /* workers read it, too */
 	struct dnsoperator_families f = dnsoperator_families_of(
 		DNSOPERATOR_KUBERNETES, &(struct dnsoperator_network){ .nodes = list });
 	json_decref(list);
@@ -53,6 +52,18 @@ static void keys_of_pod(const struct controller_ctx *c, const json_t *o, control
 	(void)c;
 	(void)o;
 	emit(arg, SERVERS);
+}
+
+/* The namespace has others, too. */
+static void keys_of_map(const struct controller_ctx *c, const json_t *o, controller_emit emit,
+			void *arg)
+{
+	static const char *const ours[] = { "dns-default", "dns-default-accepted" };
+	(void)c;
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		if (strcmp(api_name(o), ours[i]) == 0)
+			emit(arg, DNS_NAME);
+	}
 }
 
 static const char *const pod_paths[] = { "status.podIP", "status.conditions", NULL };
@@ -76,6 +87,13 @@ static const struct controller_watch watches[] = {
 	[PODS_KUBERNETES] = { "", "Pod", .optional = true, .ns = "kube-system",
 			      .labels = "k8s-app=kube-dns", .paths = pod_paths,
 			      .keys = keys_of_pod },
+	/* What was written, so that changes by others are put right. */
+	[MAPS_OPENSHIFT] = { "", "ConfigMap", .optional = true, .ns = "openshift-dns",
+			     .keys = keys_of_map },
+	[TEXT_KUBERNETES] = { "", "ConfigMap", .optional = true, .ns = "kube-system",
+			      .fields = "metadata.name=coredns", .keys = keys_of_any },
+	[ACCEPTED_KUBERNETES] = { "", "ConfigMap", .optional = true, .ns = "kube-system",
+				  .fields = "metadata.name=coredns-accepted", .keys = keys_of_any },
 };
 
 /* ---- what is done ---- */
@@ -95,16 +113,10 @@ static void tell(const struct dnsoperator_look *l, bool warning, const char *rea
 /* Takes `wanted` over. 1 when it was written. */
 static int write_object(struct dnsoperator_look *l, const json_t *now, json_t *wanted)
 {
-	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
-				.ns = api_namespace(wanted),
-				.name = api_name(wanted) };
-	struct kube_status st = { 0 };
+	struct dnsoperator_state *s = l->c->state;
 	int r = 0;
-	if (now == NULL || !dnsoperator_object_has(now, wanted)) {
-		r = kube_apply(l->c->conn, &ref, NULL, DNSOPERATOR_MANAGER, wanted, NULL, &st);
-		r = r < 0 ? dnsoperator_failed(l->c, r, ref.name, &st) : 1;
-		kube_status_done(&st);
-	}
+	if (now == NULL || !dnsoperator_object_has(now, wanted))
+		r = dnsoperator_maps_apply(s->maps, l->c, wanted, NULL);
 	json_decref(wanted);
 	return r;
 }
@@ -310,7 +322,6 @@ static int reconcile(struct controller_ctx *c, const char *key)
 		return 0; /* the only one that is acted on */
 	l.dns = kube_store_get(c->stores[DNS], SLICE(""), SLICE(DNS_NAME));
 	if (l.dns != NULL && !api_is_deleting(kube_tree_of(l.dns))) {
-		c->again_ns = AGAIN_S * NS_PER_S;
 		r = act(&l);
 	} else {
 		want(c, NULL, 0);
@@ -330,6 +341,7 @@ static int start(void **ret, char *err, size_t err_n)
 	struct dnsoperator_state *s = xcalloc(1, sizeof(*s));
 	atomic_init(&s->platform, -1);
 	s->asker = dnsoperator_asker_new();
+	s->maps = dnsoperator_maps_new();
 	*ret = s;
 	return 0;
 }
@@ -338,6 +350,7 @@ static void stop(void *state)
 {
 	struct dnsoperator_state *s = state;
 	dnsoperator_asker_free(s->asker);
+	dnsoperator_maps_free(s->maps);
 	free(s);
 }
 

@@ -27,7 +27,7 @@ int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
 
 static bool append(void *ctx, struct kube_obj *o)
 {
-	json_array_append(ctx, api_tree(kube_tree_of(o)));
+	json_array_append_new(ctx, json_deep_copy(kube_tree_of(o)));
 	return true;
 }
 
@@ -38,12 +38,13 @@ json_t *dnsoperator_all_of(const struct controller_ctx *c, int which)
 	return list;
 }
 
-/* A new reference; NULL when there is none. */
+/* A copy; NULL when there is none. Trees of a store are read by several threads: none of them takes
+ * references. */
 static json_t *object_of(const struct controller_ctx *c, int which, const char *ns,
 			 const char *name)
 {
 	struct kube_obj *o = kube_store_get(c->stores[which], slice_of(ns), slice_of(name));
-	json_t *v = o != NULL ? json_incref(api_tree(kube_tree_of(o))) : NULL;
+	json_t *v = o != NULL ? json_deep_copy(kube_tree_of(o)) : NULL;
 	kube_obj_unref(o);
 	return v;
 }
@@ -121,36 +122,40 @@ void dnsoperator_learn(struct dnsoperator_look *l)
 	json_decref(nodes);
 }
 
-/* *ret NULL when it is not there. */
-static int read_configmap(struct controller_ctx *c, const char *ns, const char *name, json_t **ret)
+static bool take_domain(struct dnsoperator_look *l, const char *corefile)
 {
-	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"), .ns = ns, .name = name };
-	struct kube_status st = { 0 };
-	int r = kube_get(c->conn, &ref, ret, &st);
-	if (r == ERR_NOTFOUND) {
-		*ret = NULL;
-		r = 0;
-	} else if (r < 0) {
-		r = dnsoperator_failed(c, r, name, &st);
-	}
-	kube_status_done(&st);
-	return r;
+	return corefile != NULL && dnsoperator_domain_of(slice_of(corefile), l->domain) == 0;
+}
+
+/* The Corefile that was there before us tells it, then what we last knew, then the one that is
+ * there: somebody may just have spoilt that. Without any it is what it nearly always is. */
+static void learn_domain(struct dnsoperator_look *l)
+{
+	const json_t *data = json_object_get(l->text, "data");
+	const char *known = api_get_string(kube_tree_of(l->dns), "status.clusterDomain");
+	const char *now = json_string_value(json_object_get(data, "Corefile"));
+	if (take_domain(l, dnsoperator_text_before(l->text)))
+		return;
+	if (api_is_subdomain_name(known))
+		snprintf(l->domain, sizeof(l->domain), "%s", known);
+	else if (!take_domain(l, now))
+		l->domain[0] = '\0';
 }
 
 int dnsoperator_read_configmaps(struct dnsoperator_look *l)
 {
 	const struct dnsoperator_site *site = &dnsoperator_sites[l->facts.platform];
 	CLEANUP(freep) char *accepted = dnsoperator_accepted_name(site);
-	int r = read_configmap(l->c, site->ns, site->configmap, &l->text);
+	struct dnsoperator_state *s = l->c->state;
+	bool kube = l->facts.platform == DNSOPERATOR_KUBERNETES;
+	int r = dnsoperator_maps_read(s->maps, l->c, kube ? TEXT_KUBERNETES : MAPS_OPENSHIFT,
+				      site->ns, site->configmap, &l->text);
 	if (r >= 0)
-		r = read_configmap(l->c, site->ns, accepted, &l->accepted);
-	if (r >= 0 && l->facts.platform == DNSOPERATOR_KUBERNETES) {
-		const json_t *data = json_object_get(l->text, "data");
-		const char *text = json_string_value(json_object_get(data, "Corefile"));
-		/* without one it is what it nearly always is */
-		if (dnsoperator_domain_of(slice_of(text), l->domain) < 0)
-			l->domain[0] = '\0';
-	}
+		r = dnsoperator_maps_read(s->maps, l->c,
+					  kube ? ACCEPTED_KUBERNETES : MAPS_OPENSHIFT, site->ns,
+					  accepted, &l->accepted);
+	if (r >= 0 && kube)
+		learn_domain(l);
 	return r;
 }
 

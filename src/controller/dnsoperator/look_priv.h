@@ -7,19 +7,34 @@
 #include "base/compiler.h"
 #include "controller/controller.h"
 #include "controller/dnsoperator/ask.h"
+#include "controller/dnsoperator/maps.h"
 #include "controller/dnsoperator/plan.h"
 #include "kube/client.h"
 
 #define CRD_NAME "dnses.operator.openshift.io"
 
 /* The watches. */
-enum { DNS, NETWORK, GATE, CIDRS, NODES, SERVICE, CRD, PODS_OPENSHIFT, PODS_KUBERNETES };
+enum {
+	DNS,
+	NETWORK,
+	GATE,
+	CIDRS,
+	NODES,
+	SERVICE,
+	CRD,
+	PODS_OPENSHIFT,
+	PODS_KUBERNETES,
+	MAPS_OPENSHIFT,
+	TEXT_KUBERNETES,
+	ACCEPTED_KUBERNETES,
+};
 
 struct dnsoperator_state {
 	/* Which families the last look found: nodes that tell nothing new need no other. */
 	_Atomic unsigned seen;
 	_Atomic int platform; /* -1: there was no look yet */
 	struct dnsoperator_asker *asker;
+	struct dnsoperator_maps *maps;
 };
 
 /* One look at a DNS object. */
@@ -36,7 +51,7 @@ struct dnsoperator_look {
 unsigned dnsoperator_families_mask(const struct dnsoperator_families *f);
 /* NULL in a cluster. */
 const struct controller_machine *dnsoperator_machine_of(const struct controller_ctx *c);
-/* Objects of a watch, as an array; a new reference. */
+/* Copies of the objects of a watch, as an array. */
 json_t *dnsoperator_all_of(const struct controller_ctx *c, int which);
 /* Notes why it failed; returns r. */
 int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,

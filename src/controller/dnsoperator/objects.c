@@ -33,8 +33,7 @@ static bool is_ours(const json_t *o)
 	return by != NULL && strcmp(by, DNSOPERATOR_MANAGER) == 0;
 }
 
-/* The text that was there before us, NULL for none. */
-static const char *text_before(const json_t *now)
+const char *dnsoperator_text_before(const json_t *now)
 {
 	const json_t *data = json_object_get(now, "data");
 	const char *kept = json_string_value(json_object_get(data, DNSOPERATOR_BEFORE));
@@ -56,8 +55,9 @@ json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct d
 				    json_pack("[{ss,ss,ss,ss,sb}]", "apiVersion", api_version(dns),
 					      "kind", api_kind(dns), "name", api_name(dns), "uid",
 					      api_uid(dns), "controller", 1));
-	} else if (text_before(now) != NULL) {
-		json_object_set_new(data, DNSOPERATOR_BEFORE, json_string(text_before(now)));
+	} else if (dnsoperator_text_before(now) != NULL) {
+		json_object_set_new(data, DNSOPERATOR_BEFORE,
+				    json_string(dnsoperator_text_before(now)));
 	}
 	return o;
 }

@@ -21,6 +21,8 @@ char *dnsoperator_accepted_name(const struct dnsoperator_site *site);
  * elsewhere than on OpenShift a Corefile that is not ours is kept under another key. */
 json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct dnsoperator_facts *f,
 				const json_t *dns, const json_t *now);
+/* The Corefile that was there before us; NULL: none. */
+const char *dnsoperator_text_before(const json_t *configmap);
 /* When we wrote it, by the server's clock; 0: nobody knows. */
 uint64_t dnsoperator_text_time(const json_t *configmap);
 json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *p,

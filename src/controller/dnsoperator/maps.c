@@ -1,0 +1,190 @@
+/* Reading from the watch's copy unless it is behind us, and applying. */
+#include "controller/dnsoperator/maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/look_priv.h"
+#include "controller/dnsoperator/objects.h"
+#include "kube/tree.h"
+
+enum {
+	REPAIRS = 5,   /* of one text at once, */
+	REPAIR_S = 60, /* and then one in this time */
+	NOT_WATCHED_S =
+		60, /* between two looks at what a watch does not show, for lack of rights */
+};
+
+struct dnsoperator_maps {
+	struct map seen; /* "namespace/name" -> struct dnsoperator_seen */
+};
+
+/* ---- what is known ---- */
+
+/* Versions of one kind are numbers that grow; 0: this one is not. */
+static uint64_t version(const char *rv)
+{
+	uint64_t v = 0;
+	return rv != NULL && slice_u64(slice_of(rv), &v) == 0 ? v : 0;
+}
+
+bool dnsoperator_seen_trusts(const struct dnsoperator_seen *s, const char *rv)
+{
+	if (!s->known)
+		return false;
+	return rv != NULL ? version(rv) >= MAX(s->least, 1u) : !s->there;
+}
+
+void dnsoperator_seen_note(struct dnsoperator_seen *s, const char *rv, const char *copy_rv)
+{
+	s->known = true;
+	s->there = rv != NULL;
+	s->least = rv != NULL ? version(rv) : version(copy_rv) + 1;
+}
+
+uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *s, uint64_t applied, uint64_t now_ns)
+{
+	const uint64_t ahead = (REPAIRS - 1) * REPAIR_S * NS_PER_S;
+	uint64_t due = MAX(s->due_ns, now_ns);
+	if (applied != s->applied) {
+		s->applied = applied;
+		s->due_ns = 0;
+		return 0;
+	}
+	if (due > now_ns + ahead)
+		return due - now_ns - ahead;
+	s->due_ns = due + REPAIR_S * NS_PER_S;
+	return 0;
+}
+
+struct dnsoperator_maps *dnsoperator_maps_new(void)
+{
+	struct dnsoperator_maps *m = xcalloc(1, sizeof(*m));
+	map_init(&m->seen);
+	return m;
+}
+
+void dnsoperator_maps_free(struct dnsoperator_maps *m)
+{
+	const struct map_entry *e;
+	size_t pos = 0;
+	if (m == NULL)
+		return;
+	while ((e = map_next(&m->seen, &pos)) != NULL)
+		free(e->value);
+	map_done(&m->seen);
+	free(m);
+}
+
+static struct dnsoperator_seen *seen_of(struct dnsoperator_maps *m, const char *ns,
+					const char *name)
+{
+	CLEANUP(freep) char *key = xasprintf("%s/%s", ns, name);
+	struct dnsoperator_seen *s = map_get(&m->seen, slice_of(key));
+	if (s == NULL) {
+		s = xcalloc(1, sizeof(*s));
+		map_set(&m->seen, slice_of(key), s);
+	}
+	return s;
+}
+
+/* ---- the server ---- */
+
+static int get(struct controller_ctx *c, const struct kube_ref *ref, json_t **ret)
+{
+	struct kube_status st = { 0 };
+	int r = kube_get(c->conn, ref, ret, &st);
+	if (r < 0)
+		*ret = NULL;
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	else if (r < 0)
+		r = dnsoperator_failed(c, r, ref->name, &st);
+	kube_status_done(&st);
+	return r;
+}
+
+int dnsoperator_maps_read(struct dnsoperator_maps *m, struct controller_ctx *c, int watch,
+			  const char *ns, const char *name, json_t **ret)
+{
+	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"), .ns = ns, .name = name };
+	struct dnsoperator_seen *s = seen_of(m, ns, name);
+	struct kube_obj *o = kube_store_get(c->stores[watch], slice_of(ns), slice_of(name));
+	const char *copy = o != NULL ? o->rv : NULL;
+	int r = 0;
+	if (dnsoperator_seen_trusts(s, copy)) {
+		/* no references of what other threads read, too */
+		*ret = o != NULL ? json_deep_copy(kube_tree_of(o)) : NULL;
+	} else {
+		r = get(c, &ref, ret);
+		if (r >= 0)
+			dnsoperator_seen_note(s, *ret != NULL ? api_resource_version(*ret) : NULL,
+					      copy);
+		if (*ret != NULL && o == NULL)
+			c->again_ns = NOT_WATCHED_S * NS_PER_S;
+	}
+	kube_obj_unref(o);
+	return r;
+}
+
+static uint64_t hash_of(const json_t *o)
+{
+	char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+	uint64_t h = hash_bytes(hash_process_key(), text, strlen(text));
+	free(text);
+	return h;
+}
+
+int dnsoperator_maps_apply(struct dnsoperator_maps *m, struct controller_ctx *c,
+			   const json_t *wanted, json_t **ret)
+{
+	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
+				.ns = api_namespace(wanted),
+				.name = api_name(wanted) };
+	struct dnsoperator_seen *s = seen_of(m, ref.ns, ref.name);
+	struct kube_status st = { 0 };
+	json_t *now = NULL;
+	uint64_t wait = dnsoperator_seen_repair(s, hash_of(wanted), clock_mono_ns());
+	if (ret != NULL)
+		*ret = NULL;
+	if (wait != 0) {
+		c->again_ns = wait;
+		return 0;
+	}
+	int r = kube_apply(c->conn, &ref, NULL, DNSOPERATOR_MANAGER, wanted, &now, &st);
+	if (r < 0)
+		r = dnsoperator_failed(c, r, ref.name, &st);
+	else
+		dnsoperator_seen_note(s, api_resource_version(now), NULL);
+	kube_status_done(&st);
+	if (r >= 0 && ret != NULL)
+		*ret = TAKE_PTR(now);
+	json_decref(now);
+	return r < 0 ? r : 1;
+}
+
+int dnsoperator_maps_delete(struct dnsoperator_maps *m, struct controller_ctx *c, const json_t *o)
+{
+	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
+				.ns = api_namespace(o),
+				.name = api_name(o) };
+	struct kube_delete_opts opts = { .uid = api_uid(o),
+					 .resource_version = api_resource_version(o) };
+	struct kube_status st = { 0 };
+	int r = kube_delete(c->conn, &ref, &opts, &st);
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	if (r < 0)
+		r = dnsoperator_failed(c, r, ref.name, &st);
+	else
+		dnsoperator_seen_note(seen_of(m, ref.ns, ref.name), NULL, opts.resource_version);
+	kube_status_done(&st);
+	return r;
+}
