@@ -181,7 +181,7 @@ static int wait_turn(struct kube_conn *c, const struct kube_exchange *x)
 {
 	if (c->urgent || strcmp(x->method, "GET") == 0)
 		return 0;
-	uint64_t wait = kube_bucket_take(&c->client->writes, clock_mono_ns());
+	uint64_t wait = kube_bucket_take(&c->client->writes, c->patient, clock_mono_ns());
 	return wait != 0 ? kube_conn_sleep(c, wait) : 0;
 }
 

@@ -41,6 +41,9 @@ void kube_conn_free(struct kube_conn *c);
 /* From any thread: a call under way on it ends with -ECANCELED, and all later ones. An exec plugin
  * that it runs is killed. */
 void kube_conn_cancel(struct kube_conn *c);
+/* From now on its writes leave a quarter of the allowance to others, and wait sooner than they: for
+ * Events and reports. */
+void kube_conn_set_patient(struct kube_conn *c, bool patient);
 /* What the server warned of in the last call (`Warning: 299`), a line each, none twice; "" mostly.
  * Borrowed until the next call. */
 const char *kube_conn_warnings(const struct kube_conn *c);

@@ -474,6 +474,11 @@ void kube_conn_cancel(struct kube_conn *c)
 	kube_config_wake(c->client->config);
 }
 
+void kube_conn_set_patient(struct kube_conn *c, bool patient)
+{
+	c->patient = patient;
+}
+
 const char *kube_conn_warnings(const struct kube_conn *c)
 {
 	return c->warnings.s;

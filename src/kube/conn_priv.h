@@ -37,7 +37,8 @@ struct kube_conn {
 	struct kube_tls *tls; /* that the connection was made with */
 	bool tls_suspect;     /* no answer, or a 401: look at the files again */
 	_Atomic bool cancelled;
-	bool urgent; /* its writes are not held back: leases */
+	bool urgent;  /* its writes are not held back: leases */
+	bool patient; /* its writes are held back sooner */
 	struct strbuf warnings;
 };
 

@@ -187,6 +187,7 @@ int events_start(struct kube_client *c, const char *controller, const char *inst
 		events_free(e);
 		return ERR_CONFIG;
 	}
+	kube_conn_set_patient(e->conn, true);
 	int r = pthread_create(&e->thread, NULL, run, e);
 	if (r != 0) {
 		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));

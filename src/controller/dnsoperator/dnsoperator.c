@@ -215,16 +215,27 @@ static int write_backup(struct dnsoperator_look *l)
 	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
 				.name = DNS_NAME };
 	struct kube_status st = { 0 };
+	struct dnsoperator_state *s = l->c->state;
+	json_t *now = NULL;
 	json_t *patch = dnsoperator_backup_patch(kube_tree_of(l->dns), &l->plan, &l->facts);
-	if (patch == NULL)
+	if (patch == NULL ||
+	    (s->backup.known && !dnsoperator_seen_trusts(&s->backup, l->dns->rv))) {
+		json_decref(patch);
 		return 0;
-	int r = kube_merge(l->c->conn, &ref, NULL, patch, NULL, &st);
-	if (r == ERR_NOTFOUND)
+	}
+	uint64_t wait = dnsoperator_pace_backup(&s->pace, clock_mono_ns());
+	int r = wait == 0 ? kube_merge(l->c->conn, &ref, NULL, patch, &now, &st) : 0;
+	if (wait != 0)
+		dnsoperator_again(l->c, wait);
+	else if (r == ERR_NOTFOUND)
 		r = 0;
 	else if (r < 0)
 		r = dnsoperator_failed(l->c, r, "backup of the templates", &st);
+	else
+		dnsoperator_seen_note(&s->backup, api_resource_version(now), NULL);
 	kube_status_done(&st);
 	json_decref(patch);
+	json_decref(now);
 	return r;
 }
 
@@ -273,6 +284,22 @@ static uint64_t text_age(const struct dnsoperator_look *l)
 	return dnsoperator_machine_of(l->c) != NULL || at == 0 || at > now ? 0 : now - at;
 }
 
+/* A text that was just written is not told of before servers had the time to run it; one write of
+ * the status less for each change, and the next text need not wait for it. */
+static bool status_waits(struct dnsoperator_look *l, bool wrote)
+{
+	struct dnsoperator_state *s = l->c->state;
+	const char *reason = l->plan.conditions[DNSOPERATOR_APPLIED].reason;
+	bool settled = reason != NULL && strcmp(reason, "Updating") != 0;
+	uint64_t now = clock_mono_ns();
+	if (wrote)
+		dnsoperator_pace_wrote(&s->pace, now);
+	uint64_t wait = dnsoperator_pace_tell(&s->pace, settled, now);
+	if (wait != 0)
+		dnsoperator_again(l->c, wait);
+	return wait != 0;
+}
+
 static int act(struct dnsoperator_look *l)
 {
 	int r = 0;
@@ -291,9 +318,13 @@ static int act(struct dnsoperator_look *l)
 	if (r >= 0)
 		want(l->c, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
 	/* what was refused is told even where nothing can be written */
-	int told = write_status(l);
+	int told = 0;
+	kube_conn_set_patient(l->c->conn, true);
+	if (!status_waits(l, r > 0))
+		told = write_status(l);
 	if (told >= 0)
 		told = write_backup(l);
+	kube_conn_set_patient(l->c->conn, false);
 	dnsoperator_plan_done(&l->plan);
 	return r < 0 ? r : told;
 }

@@ -17,6 +17,12 @@ unsigned dnsoperator_families_mask(const struct dnsoperator_families *f)
 	return f->known ? (f->v4 ? 1u : 0) | (f->v6 ? 2u : 0) : 0;
 }
 
+void dnsoperator_again(struct controller_ctx *c, uint64_t ns)
+{
+	if (c->again_ns == 0 || ns < c->again_ns)
+		c->again_ns = ns;
+}
+
 int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
 		       const struct kube_status *st)
 {

@@ -8,6 +8,7 @@
 #include "controller/controller.h"
 #include "controller/dnsoperator/ask.h"
 #include "controller/dnsoperator/maps.h"
+#include "controller/dnsoperator/pace.h"
 #include "controller/dnsoperator/plan.h"
 #include "kube/client.h"
 
@@ -34,7 +35,10 @@ struct dnsoperator_state {
 	_Atomic unsigned seen;
 	_Atomic int platform; /* -1: there was no look yet */
 	struct dnsoperator_asker *asker;
+	/* Of the one worker that looks at the object: */
 	struct dnsoperator_maps *maps;
+	struct dnsoperator_pace pace;
+	struct dnsoperator_seen backup; /* the DNS object, since its annotation was written */
 };
 
 /* One look at a DNS object. */
@@ -53,6 +57,8 @@ unsigned dnsoperator_families_mask(const struct dnsoperator_families *f);
 const struct controller_machine *dnsoperator_machine_of(const struct controller_ctx *c);
 /* Copies of the objects of a watch, as an array. */
 json_t *dnsoperator_all_of(const struct controller_ctx *c, int which);
+/* Another look is due after this time, or sooner. */
+void dnsoperator_again(struct controller_ctx *c, uint64_t ns);
 /* Notes why it failed; returns r. */
 int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
 		       const struct kube_status *st);

@@ -128,7 +128,7 @@ int dnsoperator_maps_read(struct dnsoperator_maps *m, struct controller_ctx *c, 
 			dnsoperator_seen_note(s, *ret != NULL ? api_resource_version(*ret) : NULL,
 					      copy);
 		if (*ret != NULL && o == NULL)
-			c->again_ns = NOT_WATCHED_S * NS_PER_S;
+			dnsoperator_again(c, NOT_WATCHED_S * NS_PER_S);
 	}
 	kube_obj_unref(o);
 	return r;
@@ -155,7 +155,7 @@ int dnsoperator_maps_apply(struct dnsoperator_maps *m, struct controller_ctx *c,
 	if (ret != NULL)
 		*ret = NULL;
 	if (wait != 0) {
-		c->again_ns = wait;
+		dnsoperator_again(c, wait);
 		return 0;
 	}
 	int r = kube_apply(c->conn, &ref, NULL, DNSOPERATOR_MANAGER, wanted, &now, &st);
