@@ -17,6 +17,7 @@
 
 #include "api/tree.h"
 #include "base/compiler.h"
+#include "base/strbuf.h"
 #include "kube/admission.h"
 #include "kube/store.h"
 #include "net/addr.h"
@@ -92,6 +93,8 @@ struct controller {
 	/* State of its own, before anything runs and after all has ended; may be NULL. */
 	int (*start)(void **ret_state, char *err, size_t err_n);
 	void (*stop)(void *state);
+	/* Lines for whoever reads /readyz, whatever it answers; may be NULL. Any thread. */
+	void (*note)(void *state, struct strbuf *out);
 	/* Web hooks; ctx of a row is replaced by the state when it is NULL. */
 	const struct admission_hook *hooks;
 	size_t n_hooks;

@@ -62,6 +62,8 @@ static void on_readyz(void *ctx, const struct http_request *req, struct http_rep
 		reply->status = NOT_READY;
 	}
 	answer_health(m, unit_is_synced, reply);
+	for (size_t i = 0; i < m->n_units; i++)
+		unit_note(m->units[i], &reply->body);
 }
 
 static void on_metrics(void *ctx, const struct http_request *req, struct http_reply *reply)

@@ -490,6 +490,12 @@ void *unit_state(const struct unit *u)
 	return u->state;
 }
 
+void unit_note(const struct unit *u, struct strbuf *out)
+{
+	if (u->controller->note != NULL)
+		u->controller->note(u->state, out);
+}
+
 void unit_collect(struct unit *u)
 {
 	controller_metrics_set(u->metrics, u->queue, u->leading);

@@ -41,4 +41,6 @@ void *unit_state(const struct unit *u);
 bool unit_is_synced(struct unit *u, struct strbuf *why);
 /* Does each reconcile end? A sentence about one that does not. */
 bool unit_is_alive(struct unit *u, struct strbuf *why);
+/* What its controller has to say. */
+void unit_note(const struct unit *u, struct strbuf *out);
 void unit_collect(struct unit *u); /* its gauges */
