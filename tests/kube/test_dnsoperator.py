@@ -352,30 +352,6 @@ REAL = pytest.mark.parametrize("server", ["real"], indirect=True)
 
 
 @REAL
-def test_not_beside_the_original(place, run):
-    """Design 8b: nothing is written while OpenShift's operator runs, and how to take over is told."""
-    place.namespace("openshift-dns-operator")
-    path = "/apis/apps/v1/namespaces/openshift-dns-operator/deployments"
-    labels = {"name": "dns-operator"}
-    place.done("POST", path, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "dns-operator"}, "spec": {
-        "replicas": 1, "selector": {"matchLabels": labels}, "template": {
-            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
-    try:
-        run("--platform", "openshift")
-        place.dns({"servers": [SERVER]})
-        events = until(lambda: [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
-                                if e.get("reason") == "OriginalOperatorRuns"])
-        assert "spec.overrides" in events[0]["note"]
-        assert place.configmap("openshift-dns", "dns-default") is None and not place.conditions()
-        place.done("PATCH", f"{path}/dns-operator", {"spec": {"replicas": 0}}, "application/merge-patch+json")
-        # a change that means nothing, for another look
-        place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"a": "b"}}}, "application/merge-patch+json")
-        until(lambda: "foo.com:5353 {" in place.text("openshift-dns", "dns-default"))
-    finally:
-        place.call("DELETE", f"{path}/dns-operator")
-
-
-@REAL
 def test_crd_without_templates(place, run):
     """Issue 8: where the CRD drops the field, the annotation is read, with the same checks and paths."""
     at = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/templates"

@@ -9,19 +9,17 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
 #include "kube/events.h"
 #include "kube/tree.h"
 
+#define AREA	 "controller/dnsoperator"
 #define DNS_NAME "default"
 /* The key under which servers are asked; no object has it. */
 #define SERVERS "/servers"
-
-enum {
-	REFUSED_S = 300, /* to see whether the original is gone */
-};
 
 /* ---- what is watched ---- */
 
@@ -158,6 +156,8 @@ static int write_configmaps(struct dnsoperator_look *l)
 				 "cluster.local"
 			       : "");
 		tell(l, false, "CorefileWritten", "Write", text);
+		if (l->plan.advice.n != 0)
+			tell(l, true, "UpstreamsDoubtful", "Validate", l->plan.advice.s);
 	}
 	if (r >= 0 && dnsoperator_machine_of(l->c) != NULL)
 		dnsoperator_machine_of(l->c)->publish(dnsoperator_machine_of(l->c)->ctx,
@@ -239,19 +239,6 @@ static int write_backup(struct dnsoperator_look *l)
 	return r;
 }
 
-/* Nothing is written beside the original; how to take over is told. */
-static int refuse(struct dnsoperator_look *l)
-{
-	tell(l, true, "OriginalOperatorRuns", "Refuse",
-	     "the Deployment openshift-dns-operator/dns-operator runs, so nothing is changed; to "
-	     "take "
-	     "over, set an override for it in ClusterVersion version (spec.overrides, unmanaged: "
-	     "true) "
-	     "and scale it to 0");
-	l->c->again_ns = REFUSED_S * NS_PER_S;
-	return 0;
-}
-
 /* What the plan says of servers is of what they answered before; they are asked by another worker,
  * since that takes time when they are silent. */
 static void make_plan(struct dnsoperator_look *l)
@@ -300,19 +287,29 @@ static bool status_waits(struct dnsoperator_look *l, bool wrote)
 	return wait != 0;
 }
 
+/* Of the controllers' process. That of `fairlead up` is also the DNS server's, which has the plugin
+ * debug for it. */
+static void heed_log_level(const struct dnsoperator_look *l)
+{
+	if (dnsoperator_machine_of(l->c) == NULL)
+		log_set_debug(l->plan.verbose);
+}
+
 static int act(struct dnsoperator_look *l)
 {
-	int r = 0;
-	dnsoperator_learn(l);
-	if (l->facts.platform == DNSOPERATOR_OPENSHIFT)
-		r = dnsoperator_original_runs(l->c);
+	int r = dnsoperator_look_beside(l);
 	if (r > 0)
-		return refuse(l);
+		want(l->c, NULL, 0); /* what servers run is not ours to tell */
 	if (r == 0)
-		r = dnsoperator_read_configmaps(l);
+		r = dnsoperator_find_microshift(l);
+	if (r != 0)
+		return r;
+	dnsoperator_learn(l);
+	r = dnsoperator_read_configmaps(l);
 	if (r < 0)
 		return r;
 	make_plan(l);
+	heed_log_level(l);
 	if (l->plan.write)
 		r = write_configmaps(l);
 	if (r >= 0)
@@ -325,6 +322,15 @@ static int act(struct dnsoperator_look *l)
 	if (told >= 0)
 		told = write_backup(l);
 	kube_conn_set_patient(l->c->conn, false);
+	log_debug(AREA,
+		  "generation %lld on %s: %zu bytes of text, %s; refused: %zu in templates, %zu in "
+		  "servers",
+		  (long long)api_generation(kube_tree_of(l->dns)),
+		  dnsoperator_sites[l->facts.platform].name, l->plan.text.n,
+		  r < 0	  ? "not written"
+		  : r > 0 ? "written"
+			  : "as it was",
+		  l->plan.templates.n, l->plan.servers.n);
 	dnsoperator_plan_done(&l->plan);
 	return r < 0 ? r : told;
 }
@@ -373,6 +379,7 @@ static int start(void **ret, char *err, size_t err_n)
 	atomic_init(&s->platform, -1);
 	s->asker = dnsoperator_asker_new();
 	s->maps = dnsoperator_maps_new();
+	dnsoperator_place_start(s);
 	*ret = s;
 	return 0;
 }
@@ -394,4 +401,5 @@ const struct controller dnsoperator_controller = {
 	.reconcile = reconcile,
 	.start = start,
 	.stop = stop,
+	.note = dnsoperator_note,
 };

@@ -65,14 +65,18 @@ const struct controller_machine *dnsoperator_machine_of(const struct controller_
 	return c->options != NULL ? c->options->machine : NULL;
 }
 
-static enum dnsoperator_platform platform_of(const struct controller_ctx *c, const json_t *network)
+static enum dnsoperator_platform platform_of(const struct dnsoperator_look *l,
+					     const json_t *network)
 {
+	const struct controller_ctx *c = l->c;
 	if (dnsoperator_machine_of(c) != NULL)
 		return DNSOPERATOR_MACHINE;
 	int told =
 		dnsoperator_platform_find(option(c->options != NULL ? c->options->platform : NULL));
 	if (told >= 0)
 		return (enum dnsoperator_platform)told;
+	if (l->microshift)
+		return DNSOPERATOR_MICROSHIFT;
 	return network != NULL ? DNSOPERATOR_OPENSHIFT : DNSOPERATOR_KUBERNETES;
 }
 
@@ -102,7 +106,7 @@ void dnsoperator_learn(struct dnsoperator_look *l)
 	json_t *cidrs = dnsoperator_all_of(c, CIDRS), *nodes = dnsoperator_all_of(c, NODES);
 	struct dnsoperator_network n = { network, cidrs, nodes, service };
 	struct dnsoperator_facts *f = &l->facts;
-	f->platform = platform_of(c, network);
+	f->platform = platform_of(l, network);
 	f->families = dnsoperator_families_of(f->platform, &n);
 	if (f->platform == DNSOPERATOR_OPENSHIFT && gate != NULL)
 		read_version(c, version, sizeof(version));
@@ -162,26 +166,5 @@ int dnsoperator_read_configmaps(struct dnsoperator_look *l)
 					  accepted, &l->accepted);
 	if (r >= 0 && kube)
 		learn_domain(l);
-	return r;
-}
-
-int dnsoperator_original_runs(struct controller_ctx *c)
-{
-	static const char path[] =
-		"/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator";
-	struct kube_request q = { .method = "GET", .path = path };
-	struct kube_status st = { 0 };
-	json_t *o = NULL;
-	int r = kube_call(c->conn, &q, &o, &st);
-	if (r >= 0) {
-		const json_t *n = api_get(o, "spec.replicas");
-		r = n == NULL || json_integer_value(n) > 0;
-	} else if (r == ERR_NOTFOUND) {
-		r = 0;
-	} else {
-		r = dnsoperator_failed(c, r, "the original operator's Deployment", &st);
-	}
-	kube_status_done(&st);
-	json_decref(o);
 	return r;
 }

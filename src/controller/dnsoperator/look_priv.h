@@ -12,6 +12,8 @@
 #include "controller/dnsoperator/plan.h"
 #include "kube/client.h"
 
+struct metrics_series;
+
 #define CRD_NAME "dnses.operator.openshift.io"
 
 /* The watches. */
@@ -30,6 +32,9 @@ enum {
 	ACCEPTED_KUBERNETES,
 };
 
+/* Is the original there? ENDING: it was scaled to 0, and its pods have not ended. */
+enum dnsoperator_beside { DNSOPERATOR_ALONE, DNSOPERATOR_BESIDE, DNSOPERATOR_ENDING };
+
 struct dnsoperator_state {
 	/* Which families the last look found: nodes that tell nothing new need no other. */
 	_Atomic unsigned seen;
@@ -39,12 +44,16 @@ struct dnsoperator_state {
 	struct dnsoperator_maps *maps;
 	struct dnsoperator_pace pace;
 	struct dnsoperator_seen backup; /* the DNS object, since its annotation was written */
+	_Atomic int beside;		/* by the last look */
+	_Atomic uint64_t told_ns;	/* when that was told; 0: it was not */
+	struct metrics_series *original_runs;
 };
 
 /* One look at a DNS object. */
 struct dnsoperator_look {
 	struct controller_ctx *c;
 	struct kube_obj *dns;
+	bool microshift;
 	json_t *text, *accepted; /* the ConfigMaps that are there, or NULL */
 	char domain[DNSOPERATOR_DOMAIN_MAX];
 	char cluster_ip[INET6_ADDRSTRLEN];
@@ -67,5 +76,12 @@ int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
 void dnsoperator_learn(struct dnsoperator_look *l);
 /* Those that are there, and the domain that the Corefile in one tells. */
 MUST_CHECK int dnsoperator_read_configmaps(struct dnsoperator_look *l);
-/* Two operators must not own one object: 1 when the original runs (design 8b). */
-MUST_CHECK int dnsoperator_original_runs(struct controller_ctx *c);
+
+/* place.c */
+void dnsoperator_place_start(struct dnsoperator_state *s);
+/* For /readyz: why nothing is done. */
+void dnsoperator_note(void *state, struct strbuf *out);
+MUST_CHECK int dnsoperator_find_microshift(struct dnsoperator_look *l);
+/* Two operators must not own one object: 1 when the original runs, and that was told; it is looked
+ * at again soon. */
+MUST_CHECK int dnsoperator_look_beside(struct dnsoperator_look *l);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "controller/dnsoperator/advice.h"
 #include "controller/dnsoperator/plan_priv.h"
 #include "controller/dnsoperator/validate.h"
 
@@ -144,11 +145,15 @@ static void render_to_fit(struct job *j)
 void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_plan *ret)
 {
 	struct job j = { .in = in, .plan = ret };
-	*ret = (struct dnsoperator_plan){ .text = STRBUF_INIT, .accepted = json_object() };
+	*ret = (struct dnsoperator_plan){ .text = STRBUF_INIT,
+					  .advice = STRBUF_INIT,
+					  .accepted = json_object() };
 	arena_init(&j.a);
 	dnsoperator_dns_read(in->dns, &j.a, &j.dns);
 	ret->write = !j.dns.unmanaged;
+	ret->verbose = j.dns.operator_log != DNSOPERATOR_LOG_NORMAL;
 	choose_routes(&j);
+	dnsoperator_advise(&j.routes, &ret->advice);
 	choose_templates(&j);
 	render_to_fit(&j);
 	j.outcome.in = in;
@@ -164,10 +169,11 @@ void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_p
 void dnsoperator_plan_done(struct dnsoperator_plan *p)
 {
 	strbuf_done(&p->text);
+	strbuf_done(&p->advice);
 	json_decref(p->accepted);
 	dnsoperator_problems_done(&p->templates);
 	dnsoperator_problems_done(&p->servers);
 	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++)
 		free(p->conditions[i].message);
-	*p = (struct dnsoperator_plan){ .text = STRBUF_INIT };
+	*p = (struct dnsoperator_plan){ .text = STRBUF_INIT, .advice = STRBUF_INIT };
 }

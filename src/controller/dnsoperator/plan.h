@@ -45,7 +45,8 @@ struct dnsoperator_condition {
 };
 
 struct dnsoperator_plan {
-	bool write; /* the text is to be written: the object is managed */
+	bool write;   /* the text is to be written: the object is managed */
+	bool verbose; /* spec.operatorLogLevel is not Normal */
 	struct strbuf text;
 	char hash[DNSOPERATOR_ACK_HASH_MAX];
 	/* {"generation": N, "templates": [...]?, "servers": [...]?, "upstreamResolvers": {...}?}:
@@ -53,6 +54,7 @@ struct dnsoperator_plan {
 	json_t *accepted;
 	struct dnsoperator_problems templates; /* what was refused, and why */
 	struct dnsoperator_problems servers;   /* reason InvalidServers of Degraded */
+	struct strbuf advice;		       /* about upstreams that were accepted */
 	struct dnsoperator_condition conditions[DNSOPERATOR_CONDITIONS];
 };
 

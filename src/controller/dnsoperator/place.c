@@ -1,0 +1,152 @@
+/* What runs in the cluster beside us. Two operators must not own one object (design 8b): while the
+ * original runs nothing is written, not even the status, and all that can be told without that
+ * tells how to take over: log, Event, /readyz, a metric. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "controller/dnsoperator/look_priv.h"
+#include "kube/events.h"
+#include "kube/tree.h"
+
+#define AREA	 "controller/dnsoperator"
+#define ORIGINAL "the Deployment openshift-dns-operator/dns-operator"
+
+enum {
+	LOOK_S = 5,   /* between two looks whether it is gone: one read each */
+	TELL_S = 300, /* between two lines about it */
+};
+
+static const struct metrics_family family = {
+	.name = "fairlead_dnsoperator_original_runs",
+	.help = "1 while OpenShift's own DNS operator runs, so that nothing is written.",
+	.kind = METRICS_GAUGE,
+};
+
+static const char advice[] =
+	ORIGINAL " runs, so nothing is changed; to take over, set an override for it in "
+		 "ClusterVersion version (spec.overrides, unmanaged: true), then scale it to 0";
+
+void dnsoperator_place_start(struct dnsoperator_state *s)
+{
+	atomic_init(&s->beside, DNSOPERATOR_ALONE);
+	s->original_runs = metrics_get(&family, NULL);
+}
+
+void dnsoperator_note(void *state, struct strbuf *out)
+{
+	const struct dnsoperator_state *s = state;
+	if (atomic_load(&s->beside) != DNSOPERATOR_ALONE)
+		strbuf_addf(out, "controller dnsoperator waits: %s\n", advice);
+}
+
+/* ---- MicroShift ---- */
+
+/* It has neither an operator nor the object Network, but it says its name. */
+int dnsoperator_find_microshift(struct dnsoperator_look *l)
+{
+	const struct controller_options *o = l->c->options;
+	struct kube_request q = {
+		.method = "GET",
+		.path = "/api/v1/namespaces/kube-public/configmaps/microshift-version",
+	};
+	struct kube_status st = { 0 };
+	json_t *found = NULL;
+	bool told = o != NULL && o->platform != NULL && strcmp(o->platform, "auto") != 0;
+	if (told || dnsoperator_machine_of(l->c) != NULL)
+		return 0;
+	int r = kube_call(l->c->conn, &q, &found, &st);
+	l->microshift = r >= 0;
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	else if (r < 0)
+		r = dnsoperator_failed(l->c, r,
+				       "is this MicroShift? (--platform says it, too) "
+				       "kube-public/microshift-version",
+				       &st);
+	kube_status_done(&st);
+	json_decref(found);
+	return r < 0 ? r : 0;
+}
+
+/* ---- the original ---- */
+
+static bool has_any(const json_t *o, const char *path)
+{
+	return json_integer_value(api_get(o, path)) > 0;
+}
+
+/* Pods that were told to end may still write. */
+static enum dnsoperator_beside beside_of(const json_t *deployment)
+{
+	const json_t *n = api_get(deployment, "spec.replicas");
+	if (n == NULL || json_integer_value(n) > 0)
+		return DNSOPERATOR_BESIDE;
+	return has_any(deployment, "status.replicas") ||
+			       has_any(deployment, "status.terminatingReplicas")
+		       ? DNSOPERATOR_ENDING
+		       : DNSOPERATOR_ALONE;
+}
+
+static int look(struct controller_ctx *c, enum dnsoperator_beside *ret)
+{
+	struct kube_request q = {
+		.method = "GET",
+		.path = "/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator",
+	};
+	struct kube_status st = { 0 };
+	json_t *o = NULL;
+	int r = kube_call(c->conn, &q, &o, &st);
+	*ret = r >= 0 ? beside_of(o) : DNSOPERATOR_ALONE;
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	else if (r < 0)
+		r = dnsoperator_failed(c, r, "the original operator's Deployment", &st);
+	kube_status_done(&st);
+	json_decref(o);
+	return r < 0 ? r : 0;
+}
+
+static void tell(const struct dnsoperator_look *l)
+{
+	struct dnsoperator_state *s = l->c->state;
+	uint64_t now = clock_mono_ns(), last = atomic_load(&s->told_ns);
+	if (last != 0 && now < last + TELL_S * NS_PER_S)
+		return;
+	atomic_store(&s->told_ns, now);
+	log_warn(AREA, "%s", advice);
+	if (l->c->events != NULL)
+		events_emit(l->c->events,
+			    &(struct event){ .regarding = kube_tree_of(l->dns),
+					     .warning = true,
+					     .reason = "OriginalOperatorRuns",
+					     .action = "Refuse" },
+			    "%s", advice);
+}
+
+int dnsoperator_look_beside(struct dnsoperator_look *l)
+{
+	struct dnsoperator_state *s = l->c->state;
+	enum dnsoperator_beside now = DNSOPERATOR_ALONE;
+	int r = dnsoperator_machine_of(l->c) != NULL ? 0 : look(l->c, &now);
+	if (r < 0)
+		return r;
+	int before = atomic_exchange(&s->beside, (int)now);
+	metrics_set(s->original_runs, now != DNSOPERATOR_ALONE);
+	if (now == DNSOPERATOR_ALONE) {
+		if (before != DNSOPERATOR_ALONE)
+			log_info(AREA, ORIGINAL " does not run any more: taking over");
+		atomic_store(&s->told_ns, 0);
+		return 0;
+	}
+	if (now == DNSOPERATOR_BESIDE)
+		tell(l);
+	else if (before != DNSOPERATOR_ENDING)
+		log_info(AREA, "waiting for the pods of " ORIGINAL " to end");
+	l->c->again_ns = LOOK_S * NS_PER_S;
+	return 1;
+}
