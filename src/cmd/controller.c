@@ -30,7 +30,7 @@ struct controller_flags {
 	const char *hook_listen, *hook_cert, *hook_key, *hook_secret, *hook_names,
 		*hook_registration;
 	const char *ca_life, *cert_life, *overlap, *look;
-	const char *dns_instances, *dns_reload;
+	const char *dns_instances, *dns_reload, *dns_settle;
 	struct controller_options options;
 	bool no_election;
 };
@@ -215,6 +215,8 @@ static int parse_instances(struct controller_flags *f, struct settings *s, char 
 	}
 	f->options.dns_instances = s->instances;
 	f->options.n_dns_instances = n;
+	if (parse_time("dns-settle-time", f->dns_settle, &f->options.dns_settle_ns, why, why_n) < 0)
+		return -1;
 	return parse_time("dns-reload-time", f->dns_reload, &f->options.dns_reload_ns, why, why_n);
 }
 
@@ -404,6 +406,9 @@ int cmd_controller(int argc, char **argv)
 			   "ready pods of the platform"),
 		FLAG_VALUE("dns-reload-time", &f.dns_reload, "TIME",
 			   "within which they load what it writes; default 3m"),
+		FLAG_VALUE("dns-settle-time", &f.dns_settle, "TIME",
+			   "for which its Progressing and Degraded stay False at least; default "
+			   "40s"),
 		FLAG_VALUE("log-format", &f.log_format, "FORMAT", "text or json; default text"),
 	};
 	char why[512] = "";

@@ -47,6 +47,7 @@ struct controller_options {
 	const union net_addr *dns_instances;
 	size_t n_dns_instances;
 	uint64_t dns_reload_ns; /* they load a new configuration within this time; 0: default */
+	uint64_t dns_settle_ns; /* conditions that got well stay so for this time; 0: default */
 };
 
 /* Puts a key into the queue. */

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
+#include "controller/dnsoperator/report_priv.h"
 #include "kube/events.h"
 #include "kube/tree.h"
 
@@ -171,7 +172,9 @@ static int change_status(void *ctx, json_t *copy)
 	/* What the plan says is of this generation; of another there will be another plan. */
 	if (api_generation(copy) != api_generation(kube_tree_of(l->dns)))
 		return 0;
-	return dnsoperator_status_set(copy, &l->plan, &l->facts, l->cluster_ip, clock_wall_ns());
+	uint64_t now = clock_wall_ns();
+	bool changed = dnsoperator_status_set(copy, &l->plan, &l->facts, l->cluster_ip, now);
+	return dnsoperator_report_set(l, copy, now) || changed;
 }
 
 static void tell_status(const struct dnsoperator_look *l)
@@ -245,14 +248,13 @@ static void make_plan(struct dnsoperator_look *l)
 {
 	struct dnsoperator_state *s = l->c->state;
 	json_t *accepted = dnsoperator_accepted_read(l->accepted);
-	struct arena arena;
-	arena_init(&arena);
+	arena_init(&l->arena);
+	l->instances = dnsoperator_asker_view(s->asker, &l->arena);
 	struct dnsoperator_in in = { .dns = kube_tree_of(l->dns),
 				     .facts = &l->facts,
 				     .accepted = accepted,
-				     .instances = dnsoperator_asker_view(s->asker, &arena) };
+				     .instances = l->instances };
 	dnsoperator_plan_make(&in, &l->plan);
-	arena_done(&arena);
 	json_decref(accepted);
 }
 
@@ -315,13 +317,15 @@ static int act(struct dnsoperator_look *l)
 	if (r >= 0)
 		want(l->c, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
 	/* what was refused is told even where nothing can be written */
-	int told = 0;
+	int known = dnsoperator_report_read(l), told = 0;
 	kube_conn_set_patient(l->c->conn, true);
 	if (!status_waits(l, r > 0))
 		told = write_status(l);
 	if (told >= 0)
 		told = write_backup(l);
 	kube_conn_set_patient(l->c->conn, false);
+	if (told >= 0)
+		told = known;
 	log_debug(AREA,
 		  "generation %lld on %s: %zu bytes of text, %s; refused: %zu in templates, %zu in "
 		  "servers",
@@ -331,7 +335,9 @@ static int act(struct dnsoperator_look *l)
 		  : r > 0 ? "written"
 			  : "as it was",
 		  l->plan.templates.n, l->plan.servers.n);
+	dnsoperator_report_done(l);
 	dnsoperator_plan_done(&l->plan);
+	arena_done(&l->arena);
 	return r < 0 ? r : told;
 }
 

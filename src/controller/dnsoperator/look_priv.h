@@ -10,6 +10,7 @@
 #include "controller/dnsoperator/maps.h"
 #include "controller/dnsoperator/pace.h"
 #include "controller/dnsoperator/plan.h"
+#include "controller/dnsoperator/workload.h"
 #include "kube/client.h"
 
 struct metrics_series;
@@ -59,6 +60,10 @@ struct dnsoperator_look {
 	char cluster_ip[INET6_ADDRSTRLEN];
 	struct dnsoperator_facts facts;
 	struct dnsoperator_plan plan;
+	struct arena arena;
+	const struct dnsoperator_instances *instances; /* in the arena; NULL: not known yet */
+	struct dnsoperator_workload workload;	       /* OpenShift */
+	bool workload_known;
 };
 
 unsigned dnsoperator_families_mask(const struct dnsoperator_families *f);

@@ -187,29 +187,6 @@ static bool set_text(json_t *o, const char *name, const char *text)
 	return true;
 }
 
-/* Servers that were refused. The condition is made by this, and put right by this; what else may
- * degrade the cluster's DNS is not looked at here. */
-static bool set_degraded(json_t *conditions, const struct dnsoperator_plan *p, uint64_t now)
-{
-	static const char ours[] = "InvalidServers: ";
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	const char *was = api_get_string(api_condition_find(conditions, "Degraded"), "message");
-	struct api_condition c = { .type = "Degraded",
-				   .status = API_TRUE,
-				   .reason = "DegradedConditions" };
-	if (p->servers.n == 0 && strncmp(was, ours, strlen(ours)) != 0)
-		return false;
-	strbuf_adds(&text, ours);
-	dnsoperator_problems_text(&p->servers, &text);
-	c.message = text.s;
-	if (p->servers.n == 0) {
-		c.status = API_FALSE;
-		c.reason = "AsExpected";
-		c.message = "The entries of spec.servers and spec.upstreamResolvers are accepted.";
-	}
-	return api_condition_set(conditions, &c, now);
-}
-
 bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
 			    const struct dnsoperator_facts *f, const char *cluster_ip,
 			    uint64_t now_wall_ns)
@@ -231,6 +208,5 @@ bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
 								      .message = c->message },
 					     now_wall_ns);
 	}
-	changed |= set_degraded(conditions, p, now_wall_ns);
 	return changed;
 }

@@ -38,7 +38,8 @@ bool dnsoperator_object_has(const json_t *now, const json_t *wanted);
 json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *p,
 				 const struct dnsoperator_facts *f);
 
-/* Brings the status of the DNS object up to date; true when something besides times changed. */
+/* Brings domain, address and the conditions of templates up to date in the object's status; true
+ * when something besides times changed. The other conditions are those of health.h. */
 bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
 			    const struct dnsoperator_facts *f, const char *cluster_ip,
 			    uint64_t now_wall_ns);

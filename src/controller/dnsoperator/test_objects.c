@@ -185,28 +185,6 @@ static void backup_follows(void **state)
 	assert_null(dnsoperator_backup_patch(s->dns, &s->plan, &s->facts));
 }
 
-/* Degraded is ours only while servers are refused; what others say in it stays. */
-static void degraded_by_servers(void **state)
-{
-	struct scene *s = *state;
-	uint64_t now = 1700000000 * NS_PER_S;
-	struct dnsoperator_place at = { .field = "spec.servers[0].zones" };
-	json_t *conditions;
-	dnsoperator_problem_add(&s->plan.servers, DNSOPERATOR_INVALID_SERVERS, &at, "is empty",
-				"x");
-	assert_true(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", now));
-	conditions = api_get(s->dns, "status.conditions");
-	assert_int_equal(api_condition_status(conditions, "Degraded"), API_TRUE);
-	assert_string_equal(api_get_string(api_condition_find(conditions, "Degraded"), "message"),
-			    "InvalidServers: spec.servers[0].zones is empty; x.");
-	dnsoperator_problems_done(&s->plan.servers);
-	assert_true(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", now));
-	assert_int_equal(api_condition_status(conditions, "Degraded"), API_FALSE);
-	json_object_set_new(api_condition_find(conditions, "Degraded"), "message",
-			    json_string("NoDNSPodsAvailable: none."));
-	assert_false(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", now));
-}
-
 static void tenth_address(void **state)
 {
 	(void)state;
@@ -229,10 +207,13 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(before_is_kept),	     T(openshift_owns),
-		T(accepted_comes_back),	     T(has_what_is_wanted),
-		T(status_is_written_once),   T(degraded_by_servers),
-		T(backup_follows),	     cmocka_unit_test(tenth_address),
+		T(before_is_kept),
+		T(openshift_owns),
+		T(accepted_comes_back),
+		T(has_what_is_wanted),
+		T(status_is_written_once),
+		T(backup_follows),
+		cmocka_unit_test(tenth_address),
 		cmocka_unit_test(text_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

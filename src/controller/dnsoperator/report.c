@@ -1,0 +1,57 @@
+/* From a look at the cluster to what is told of it. */
+#include "controller/dnsoperator/report_priv.h"
+
+#include "base/clock.h"
+#include "controller/dnsoperator/health.h"
+
+static struct dnsoperator_seen count_servers(const struct dnsoperator_look *l)
+{
+	const struct controller_options *o = l->c->options;
+	enum dnsoperator_platform p = l->facts.platform;
+	if (p == DNSOPERATOR_MACHINE || (o != NULL && o->n_dns_instances != 0))
+		return dnsoperator_seen_answers(l->instances);
+	json_t *pods = dnsoperator_all_of(l->c, p == DNSOPERATOR_KUBERNETES ? PODS_KUBERNETES
+									    : PODS_OPENSHIFT);
+	struct dnsoperator_seen s = dnsoperator_seen_pods(pods);
+	json_decref(pods);
+	return s;
+}
+
+int dnsoperator_report_read(struct dnsoperator_look *l)
+{
+	int r = l->facts.platform == DNSOPERATOR_OPENSHIFT
+			? dnsoperator_workload_read(l->c, &l->workload)
+			: 0;
+	l->workload_known = r >= 0;
+	return r;
+}
+
+bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t now_wall_ns)
+{
+	struct dnsoperator_health h;
+	struct dnsoperator_health_in in = {
+		.platform = l->facts.platform,
+		.dns = copy,
+		.plan = &l->plan,
+		.workload = &l->workload,
+		.instances = l->instances,
+		.now_wall_ns = now_wall_ns,
+		.settle_ns = l->c->options != NULL ? l->c->options->dns_settle_ns : 0,
+	};
+	if (!l->workload_known)
+		return false;
+	if (l->facts.platform != DNSOPERATOR_OPENSHIFT)
+		in.seen = count_servers(l);
+	dnsoperator_health_make(&in, &h);
+	bool changed = dnsoperator_health_set(copy, &h, now_wall_ns);
+	if (h.again_ns != 0 && h.again_ns < l->c->again_ns)
+		l->c->again_ns = h.again_ns;
+	dnsoperator_health_done(&h);
+	return changed;
+}
+
+void dnsoperator_report_done(struct dnsoperator_look *l)
+{
+	dnsoperator_workload_done(&l->workload);
+	l->workload = (struct dnsoperator_workload){ 0 };
+}

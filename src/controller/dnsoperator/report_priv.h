@@ -1,0 +1,13 @@
+/* Inside of the controller: what a look found out is told in conditions, in the ClusterOperator and
+ * in metrics. */
+#pragma once
+
+#include "base/compiler.h"
+#include "controller/dnsoperator/look_priv.h"
+
+/* Reads what runs. Negative with c->err when nobody can tell; then no condition is touched. */
+MUST_CHECK int dnsoperator_report_read(struct dnsoperator_look *l);
+/* The conditions into the status of a copy of the object; true when something changed. Brings the
+ * next look forward. */
+bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t now_wall_ns);
+void dnsoperator_report_done(struct dnsoperator_look *l);

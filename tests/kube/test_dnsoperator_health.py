@@ -1,0 +1,226 @@
+"""1.4, T15: Progressing, Available, Upgradeable and Degraded of `DNS default` on OpenShift. A real API server; no kubelet, so the
+test itself says how many pods there are."""
+import itertools
+import random
+
+import pytest
+
+import crdlib
+from controllerlib import Controller, until
+from lib import cluster
+from test_dnsoperator import DNS, LEGACY, SERVER, Place
+
+NS = "openshift-dns"
+SETS = f"/apis/apps/v1/namespaces/{NS}/daemonsets"
+SERVICES = f"/api/v1/namespaces/{NS}/services"
+MERGE = "application/merge-patch+json"
+FOUR = ["Progressing", "Available", "Upgradeable", "Degraded"]
+numbers = itertools.count(1)
+
+
+class Openshift(Place):
+    """The objects that run the DNS of a cluster, as far as an API server has them."""
+
+    def daemonset(self, name, desired, updated, available):
+        """Makes it when it is not there; how many pods it is to have, has of its last version, and has available."""
+        labels = {"a": name}
+        self.call("POST", SETS, {
+            "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": name},
+            "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
+                "nodeSelector": {"kubernetes.io/os": "linux"},
+                "tolerations": [{"key": "node-role.kubernetes.io/master", "operator": "Exists"}],
+                "containers": [{"name": "dns", "image": "i"}]}}}})
+        self.done("PATCH", f"{SETS}/{name}/status", {"status": {
+            "desiredNumberScheduled": desired, "updatedNumberScheduled": updated, "numberAvailable": available,
+            "currentNumberScheduled": desired, "numberMisscheduled": 0, "numberReady": available}}, MERGE)
+
+    def pods(self, desired, updated, available):
+        self.daemonset("dns-default", desired, updated, available)
+        self.poke()
+
+    def service(self):
+        self.call("POST", SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "dns-default"},
+                                     "spec": {"ports": [{"port": 53, "protocol": "UDP"}]}})
+
+    def all_is_well(self):
+        self.service()
+        self.daemonset("node-resolver", 3, 3, 3)
+        self.daemonset("dns-default", 3, 3, 3)
+
+    def poke(self):
+        """Has the operator look."""
+        self.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"poked": str(next(numbers))}}}, MERGE)
+
+    def four(self):
+        now = self.conditions()
+        return [f"{now[t]['status']} {now[t]['reason']}" if t in now else "" for t in FOUR]
+
+    def become(self, *want):
+        until(lambda: self.four() == list(want) or self.poke(), every=0.2)
+
+    def clean(self):
+        super().clean()
+        for path in (f"{SETS}/dns-default", f"{SETS}/node-resolver", f"{SERVICES}/dns-default"):
+            self.call("DELETE", path)
+            until(lambda: self.call("GET", path)[0] == 404)  # pylint: disable=cell-var-from-loop
+
+
+WELL = ["False AsExpected", "True AsExpected", "True AsExpected", "False AsExpected"]
+LACKING = [*WELL[:3], "True DegradedConditions"]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with cluster.Cluster() as c:
+        p = Openshift(c.url, c.ca, cluster.ADMIN, cluster.ADMIN)
+        for _, text in crdlib.documents(crdlib.CRDS):
+            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
+                crd = p.done("POST", crdlib.CRD_PATH, text.encode(), "application/yaml")
+                crdlib.serves(c, crdlib.established(c, crd["metadata"]["name"]))
+        p.namespace(NS)
+        yield p
+
+
+@pytest.fixture
+def place(server):  # pylint: disable=redefined-outer-name
+    server.clean()
+    yield server
+
+
+@pytest.fixture
+def run(place, tmp_path):  # pylint: disable=redefined-outer-name
+    started = []
+
+    def start(*args):
+        p = Controller(place.kubeconfig(str(tmp_path)), "--no-election", "--platform", "openshift", *args,
+                       controllers="dnsoperator")
+        started.append(p)
+        return p
+    yield start
+    for p in started:
+        p.stop()
+
+
+def looks(p):
+    return sum(float(line.split()[-1]) for line in p.get("/metrics")[1].splitlines()
+               if line.startswith("fairlead_controller_reconciles_total"))
+
+
+def look(place, p):  # pylint: disable=redefined-outer-name
+    """Waits until the operator has looked at what is there now."""
+    before = looks(p)
+    place.poke()
+    until(lambda: looks(p) >= before + 1)
+
+
+def test_from_nothing_to_all(place, run):  # pylint: disable=redefined-outer-name
+    """Unmanaged: nothing is made, and everything is told."""
+    run()
+    place.dns({"managementState": "Unmanaged"})
+    place.become("True Reconciling", "False NoDaemonSetNoService", "False OperatorUnmanaged", "False AsExpected")
+    place.service()
+    place.become("True Reconciling", "False NoDaemonSet", "False OperatorUnmanaged", "False AsExpected")
+    assert place.conditions()["Progressing"]["message"] == (
+        "The DNS daemonset does not exist.\nThe node-resolver daemonset does not exist.")
+    place.daemonset("dns-default", 3, 1, 0)
+    place.daemonset("node-resolver", 3, 3, 3)
+    place.become("True Reconciling", "False NoDaemonSetPods", "False OperatorUnmanaged", "False AsExpected")
+    assert place.conditions()["Progressing"]["message"] == "Have 1 up-to-date DNS pods, want 3."
+    place.pods(3, 3, 3)
+    place.become("False AsExpected", "True AsExpected", "False OperatorUnmanaged", "False AsExpected")
+    place.dns({})
+    place.become(*WELL)
+
+
+def test_placement(place, run):  # pylint: disable=redefined-outer-name
+    run()
+    place.all_is_well()
+    place.dns({"managementState": "Unmanaged", "nodePlacement": {"nodeSelector": {"a": "b"}}})
+    message = place.says("Progressing", "True Reconciling")
+    assert message == 'Have DNS daemonset with node selector {"kubernetes.io/os":"linux"}, want {"a":"b"}.'
+
+
+def test_flapping_changes_nothing(place, run):  # pylint: disable=redefined-outer-name
+    """40 s long a cluster that got well stays so, whatever its pods do; a restart does not forget since when."""
+    p = run()
+    place.all_is_well()
+    place.dns({})
+    place.become(*WELL)
+    well = place.conditions()
+    for n in (1, 3, 2, 1, 3):
+        place.pods(3, n, n)
+        look(place, p)
+        assert place.conditions() == well
+    p.stop()
+    place.pods(3, 1, 1)
+    p = run()
+    until(lambda: looks(p) > 0)
+    look(place, p)
+    assert place.conditions() == well
+
+
+def test_time_alone(place, run):  # pylint: disable=redefined-outer-name
+    """What lasts is told when the time to settle is over, though nothing else happens; and taken back at once."""
+    run("--dns-settle-time", "2s")
+    place.all_is_well()
+    place.dns({})
+    place.become(*WELL)
+    place.pods(3, 3, 1)
+    until(lambda: place.four() == LACKING)
+    assert place.conditions()["Degraded"]["message"].endswith(
+        "MaxUnavailableDNSPodsExceeded=True (MaxUnavailableDNSPodsExceeded: Too many DNS pods are unavailable "
+        "(2 > 1 max unavailable).)")
+    place.pods(3, 3, 3)
+    until(lambda: place.four() == WELL)
+    place.pods(3, 3, 0)
+    until(lambda: place.four() == [WELL[0], "False NoDaemonSetPods", *LACKING[2:]])
+
+
+def test_configuration(place, run):  # pylint: disable=redefined-outer-name
+    """1.5, T15: refused servers degrade; templates only when it lasts; a roll-out is no excuse for either."""
+    run("--feature-gates", "DNSTemplatePlugin=true", "--dns-settle-time", "2s")
+    place.all_is_well()
+    bad = {**LEGACY, "zones": ["svc.cluster.local"]}
+    place.dns({"templates": [bad], "servers": [SERVER, SERVER]})
+    until(lambda: "InvalidServers=True (" in place.conditions().get("Degraded", {}).get("message", ""))
+    place.pods(3, 1, 3)
+    until(lambda: "), InvalidTemplates=True (" in place.conditions()["Degraded"]["message"])
+    assert place.conditions()["TemplateConfigurationValid"]["status"] == "False"
+    place.says("Progressing", "True Reconciling")
+    place.pods(3, 3, 3)
+    place.dns({"templates": [{**LEGACY, "zones": ["."]}], "servers": [SERVER]})
+    place.says("AAAAFilterDualStackWarning", "True NetworkUnknown")
+    place.become(*WELL)
+
+
+def test_settled_means_silent(place, run):  # pylint: disable=redefined-outer-name
+    p = run("--dns-settle-time", "1s")
+    place.all_is_well()
+    place.dns({})
+    place.become(*WELL)
+    place.pods(3, 3, 1)
+    until(lambda: place.four() == LACKING)
+    version = place.done("GET", f"{DNS}/default")["metadata"]["resourceVersion"]
+    seen = looks(p)
+    until(lambda: looks(p) >= seen + 3)  # it looks again and again while something is wrong
+    assert place.done("GET", f"{DNS}/default")["metadata"]["resourceVersion"] == version
+
+
+def test_killed_in_between(place, run):  # pylint: disable=redefined-outer-name
+    """kill -9 at any time: the next one tells what is so, and times of what did not change stay."""
+    place.all_is_well()
+    place.dns({})
+    p = run("--dns-settle-time", "1s")
+    place.become(*WELL)
+    since = place.conditions()["Upgradeable"]["lastTransitionTime"]
+    pick = random.Random(8)
+    for _ in range(6):
+        place.pods(3, 3, pick.choice([0, 1, 3]))
+        until(lambda: pick.random() < 0.2)
+        p.kill()
+        p = run("--dns-settle-time", "1s")
+    place.pods(3, 3, 1)
+    until(lambda: place.four() == LACKING)
+    place.pods(3, 3, 3)
+    until(lambda: place.four() == WELL)
+    assert place.conditions()["Upgradeable"]["lastTransitionTime"] == since
