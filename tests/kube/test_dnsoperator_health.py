@@ -13,6 +13,7 @@ from test_dnsoperator import DNS, LEGACY, SERVER, Place
 NS = "openshift-dns"
 SETS = f"/apis/apps/v1/namespaces/{NS}/daemonsets"
 SERVICES = f"/api/v1/namespaces/{NS}/services"
+OPERATOR = "/apis/config.openshift.io/v1/clusteroperators/dns"
 MERGE = "application/merge-patch+json"
 FOUR = ["Progressing", "Available", "Upgradeable", "Degraded"]
 numbers = itertools.count(1)
@@ -22,16 +23,17 @@ class Openshift(Place):
     """The objects that run the DNS of a cluster, as far as an API server has them."""
 
     def daemonset(self, name, desired, updated, available):
-        """Makes it when it is not there; how many pods it is to have, has of its last version, and has available."""
+        """Makes it when it is not there. How many pods it is to have, has of its last version, and has available."""
         labels = {"a": name}
         self.call("POST", SETS, {
             "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": name},
             "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
                 "nodeSelector": {"kubernetes.io/os": "linux"},
                 "tolerations": [{"key": "node-role.kubernetes.io/master", "operator": "Exists"}],
-                "containers": [{"name": "dns", "image": "i"}]}}}})
+                "containers": [{"name": "dns" if name == "dns-default" else "dns-node-resolver", "image": "i"}]}}}})
+        generation = self.done("GET", f"{SETS}/{name}")["metadata"]["generation"]
         self.done("PATCH", f"{SETS}/{name}/status", {"status": {
-            "desiredNumberScheduled": desired, "updatedNumberScheduled": updated, "numberAvailable": available,
+            "observedGeneration": generation, "desiredNumberScheduled": desired, "updatedNumberScheduled": updated, "numberAvailable": available,
             "currentNumberScheduled": desired, "numberMisscheduled": 0, "numberReady": available}}, MERGE)
 
     def pods(self, desired, updated, available):
@@ -60,7 +62,7 @@ class Openshift(Place):
 
     def clean(self):
         super().clean()
-        for path in (f"{SETS}/dns-default", f"{SETS}/node-resolver", f"{SERVICES}/dns-default"):
+        for path in (OPERATOR, f"{SETS}/dns-default", f"{SETS}/node-resolver", f"{SERVICES}/dns-default"):
             self.call("DELETE", path)
             until(lambda: self.call("GET", path)[0] == 404)  # pylint: disable=cell-var-from-loop
 
@@ -115,8 +117,8 @@ def look(place, p):  # pylint: disable=redefined-outer-name
 
 def test_from_nothing_to_all(place, run):  # pylint: disable=redefined-outer-name
     """Unmanaged: nothing is made, and everything is told."""
-    run()
     place.dns({"managementState": "Unmanaged"})
+    run()
     place.become("True Reconciling", "False NoDaemonSetNoService", "False OperatorUnmanaged", "False AsExpected")
     place.service()
     place.become("True Reconciling", "False NoDaemonSet", "False OperatorUnmanaged", "False AsExpected")
@@ -133,9 +135,9 @@ def test_from_nothing_to_all(place, run):  # pylint: disable=redefined-outer-nam
 
 
 def test_placement(place, run):  # pylint: disable=redefined-outer-name
-    run()
     place.all_is_well()
     place.dns({"managementState": "Unmanaged", "nodePlacement": {"nodeSelector": {"a": "b"}}})
+    run()
     message = place.says("Progressing", "True Reconciling")
     assert message == 'Have DNS daemonset with node selector {"kubernetes.io/os":"linux"}, want {"a":"b"}.'
 

@@ -93,6 +93,8 @@ static const struct controller_watch watches[] = {
 			      .fields = "metadata.name=coredns", .keys = keys_of_any },
 	[ACCEPTED_KUBERNETES] = { "", "ConfigMap", .optional = true, .ns = "kube-system",
 				  .fields = "metadata.name=coredns-accepted", .keys = keys_of_any },
+	[CLUSTEROPERATOR] = { "config.openshift.io", "ClusterOperator", .optional = true,
+			      .fields = "metadata.name=dns", .keys = keys_of_any },
 };
 
 /* ---- what is done ---- */
@@ -199,9 +201,10 @@ static int write_status(struct dnsoperator_look *l)
 	struct kube_status st = { 0 };
 	json_t *copy = json_deep_copy(kube_tree_of(l->dns));
 	int r = change_status(l, copy);
+	int told = dnsoperator_report_cluster(l, copy);
 	json_decref(copy);
 	if (r == 0)
-		return 0;
+		return told;
 	r = kube_edit(l->c->conn, &ref, "status", change_status, l, &st);
 	if (r == ERR_NOTFOUND)
 		r = 0;
@@ -210,7 +213,7 @@ static int write_status(struct dnsoperator_look *l)
 	else
 		tell_status(l);
 	kube_status_done(&st);
-	return r;
+	return r < 0 ? r : told;
 }
 
 static int write_backup(struct dnsoperator_look *l)
@@ -358,18 +361,24 @@ static int ask_servers(struct controller_ctx *c)
 static int reconcile(struct controller_ctx *c, const char *key)
 {
 	struct dnsoperator_look l = { .c = c };
+	struct dnsoperator_state *s = c->state;
 	int r = 0;
 	if (strcmp(key, SERVERS) == 0)
 		return ask_servers(c);
 	if (strcmp(key, DNS_NAME) != 0)
 		return 0; /* the only one that is acted on */
 	l.dns = kube_store_get(c->stores[DNS], SLICE(""), SLICE(DNS_NAME));
+	s->had_dns = s->had_dns || l.dns != NULL;
+	if (l.dns != NULL)
+		s->absent_ns = 0;
 	if (l.dns != NULL && !api_is_deleting(kube_tree_of(l.dns))) {
 		r = act(&l);
 	} else {
 		want(c, NULL, 0);
 		if (dnsoperator_machine_of(c) != NULL)
 			dnsoperator_machine_of(c)->publish(dnsoperator_machine_of(c)->ctx, NULL);
+		if (l.dns == NULL)
+			r = dnsoperator_absent(&l);
 	}
 	kube_obj_unref(l.dns);
 	json_decref(l.text);

@@ -200,7 +200,7 @@ static void tell_available_openshift(struct job *j)
 /* No number of servers is told: each pod that comes and goes would rewrite the object. */
 static void tell_available_elsewhere(struct job *j)
 {
-	const struct dnsoperator_seen *s = &j->in->seen;
+	const struct dnsoperator_alive *s = &j->in->seen;
 	if (!s->known) {
 		if (!j->in->plan->write)
 			say(j, DNSOPERATOR_AVAILABLE, API_UNKNOWN, "Unmanaged",
@@ -263,7 +263,7 @@ static void add_unavailable(struct strbuf *m, int64_t want, int64_t have)
 /* What comes and goes with pods; while they are rolled out it is no trouble. */
 static void add_pod_troubles(const struct job *j, struct strbuf *m)
 {
-	const struct dnsoperator_seen *s = &j->in->seen;
+	const struct dnsoperator_alive *s = &j->in->seen;
 	if (!j->openshift) {
 		if (s->known && s->n != 0)
 			add_unavailable(m, (int64_t)s->n, (int64_t)s->ready);
@@ -378,9 +378,9 @@ bool dnsoperator_health_set(json_t *dns, const struct dnsoperator_health *h, uin
 
 /* ---- servers elsewhere ---- */
 
-struct dnsoperator_seen dnsoperator_seen_pods(const json_t *pods)
+struct dnsoperator_alive dnsoperator_alive_pods(const json_t *pods)
 {
-	struct dnsoperator_seen s = { .known = true, .by_pods = true };
+	struct dnsoperator_alive s = { .known = true, .by_pods = true };
 	const json_t *o;
 	size_t i;
 	json_array_foreach (pods, i, o) {
@@ -393,9 +393,9 @@ struct dnsoperator_seen dnsoperator_seen_pods(const json_t *pods)
 	return s;
 }
 
-struct dnsoperator_seen dnsoperator_seen_answers(const struct dnsoperator_instances *v)
+struct dnsoperator_alive dnsoperator_alive_answers(const struct dnsoperator_instances *v)
 {
-	struct dnsoperator_seen s = { .known = v != NULL, .n = v != NULL ? v->n : 0 };
+	struct dnsoperator_alive s = { .known = v != NULL, .n = v != NULL ? v->n : 0 };
 	for (size_t i = 0; i < s.n; i++)
 		s.ready += v->v[i].reached;
 	return s;

@@ -21,7 +21,7 @@
 #define DNSOPERATOR_SETTLE_NS (40 * NS_PER_S)
 
 /* Servers elsewhere than on OpenShift. */
-struct dnsoperator_seen {
+struct dnsoperator_alive {
 	bool known;   /* false: nothing is known yet */
 	bool by_pods; /* else by what they answered */
 	size_t n, ready;
@@ -32,7 +32,7 @@ struct dnsoperator_health_in {
 	const json_t *dns; /* with TemplateConfiguration… of this look, and the others of before */
 	const struct dnsoperator_plan *plan;
 	const struct dnsoperator_workload *workload;   /* OpenShift */
-	struct dnsoperator_seen seen;		       /* elsewhere */
+	struct dnsoperator_alive seen;		       /* elsewhere */
 	const struct dnsoperator_instances *instances; /* NULL: not known yet */
 	uint64_t now_wall_ns, settle_ns;	       /* 0: DNSOPERATOR_SETTLE_NS */
 };
@@ -58,6 +58,6 @@ void dnsoperator_health_done(struct dnsoperator_health *h);
 bool dnsoperator_health_set(json_t *dns, const struct dnsoperator_health *h, uint64_t now_wall_ns);
 
 /* Of the platform's pods. */
-struct dnsoperator_seen dnsoperator_seen_pods(const json_t *pods);
+struct dnsoperator_alive dnsoperator_alive_pods(const json_t *pods);
 /* Of what they answered; NULL: not known yet. */
-struct dnsoperator_seen dnsoperator_seen_answers(const struct dnsoperator_instances *v);
+struct dnsoperator_alive dnsoperator_alive_answers(const struct dnsoperator_instances *v);

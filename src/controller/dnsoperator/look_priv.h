@@ -31,6 +31,7 @@ enum {
 	MAPS_OPENSHIFT,
 	TEXT_KUBERNETES,
 	ACCEPTED_KUBERNETES,
+	CLUSTEROPERATOR,
 };
 
 /* Is the original there? ENDING: it was scaled to 0, and its pods have not ended. */
@@ -41,13 +42,15 @@ struct dnsoperator_state {
 	_Atomic unsigned seen;
 	_Atomic int platform; /* -1: there was no look yet */
 	struct dnsoperator_asker *asker;
-	/* Of the one worker that looks at the object: */
+	/* Of the one worker at a time that has the key of the DNS object: */
 	struct dnsoperator_maps *maps;
 	struct dnsoperator_pace pace;
 	struct dnsoperator_seen backup; /* the DNS object, since its annotation was written */
 	_Atomic int beside;		/* by the last look */
 	_Atomic uint64_t told_ns;	/* when that was told; 0: it was not */
 	struct metrics_series *original_runs;
+	bool had_dns;	    /* there was one since the start */
+	uint64_t absent_ns; /* since when there is none any more; 0: there is */
 };
 
 /* One look at a DNS object. */

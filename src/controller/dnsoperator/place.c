@@ -119,7 +119,7 @@ static void tell(const struct dnsoperator_look *l)
 		return;
 	atomic_store(&s->told_ns, now);
 	log_warn(AREA, "%s", advice);
-	if (l->c->events != NULL)
+	if (l->c->events != NULL && l->dns != NULL)
 		events_emit(l->c->events,
 			    &(struct event){ .regarding = kube_tree_of(l->dns),
 					     .warning = true,

@@ -2,17 +2,18 @@
 #include "controller/dnsoperator/report_priv.h"
 
 #include "base/clock.h"
+#include "controller/dnsoperator/clusteroperator.h"
 #include "controller/dnsoperator/health.h"
 
-static struct dnsoperator_seen count_servers(const struct dnsoperator_look *l)
+static struct dnsoperator_alive count_servers(const struct dnsoperator_look *l)
 {
 	const struct controller_options *o = l->c->options;
 	enum dnsoperator_platform p = l->facts.platform;
 	if (p == DNSOPERATOR_MACHINE || (o != NULL && o->n_dns_instances != 0))
-		return dnsoperator_seen_answers(l->instances);
+		return dnsoperator_alive_answers(l->instances);
 	json_t *pods = dnsoperator_all_of(l->c, p == DNSOPERATOR_KUBERNETES ? PODS_KUBERNETES
 									    : PODS_OPENSHIFT);
-	struct dnsoperator_seen s = dnsoperator_seen_pods(pods);
+	struct dnsoperator_alive s = dnsoperator_alive_pods(pods);
 	json_decref(pods);
 	return s;
 }
@@ -48,6 +49,17 @@ bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t n
 		l->c->again_ns = h.again_ns;
 	dnsoperator_health_done(&h);
 	return changed;
+}
+
+int dnsoperator_report_cluster(struct dnsoperator_look *l, const json_t *dns)
+{
+	struct dnsoperator_clusteroperator in = { .dns = dns,
+						  .workload = &l->workload,
+						  .ns = l->c->ns };
+	if (l->facts.platform != DNSOPERATOR_OPENSHIFT || !l->workload_known)
+		return 0;
+	dnsoperator_versions_env(in.wanted);
+	return dnsoperator_clusteroperator_write(l->c, &in);
 }
 
 void dnsoperator_report_done(struct dnsoperator_look *l)

@@ -135,8 +135,8 @@ static void open_scene(struct scene *s, const json_t *row)
 	s->in.settle_ns = (uint64_t)json_integer_value(json_object_get(row, "settle")) * NS_PER_S;
 	const json_t *list = json_object_get(row, "pods");
 	json_t *all = pods(json_string_value(list));
-	s->in.seen = list != NULL ? dnsoperator_seen_pods(all)
-				  : dnsoperator_seen_answers(s->in.instances);
+	s->in.seen = list != NULL ? dnsoperator_alive_pods(all)
+				  : dnsoperator_alive_answers(s->in.instances);
 	json_decref(all);
 }
 
