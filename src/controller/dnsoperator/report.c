@@ -45,8 +45,8 @@ bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t n
 		in.seen = count_servers(l);
 	dnsoperator_health_make(&in, &h);
 	bool changed = dnsoperator_health_set(copy, &h, now_wall_ns);
-	if (h.again_ns != 0 && h.again_ns < l->c->again_ns)
-		l->c->again_ns = h.again_ns;
+	if (h.again_ns != 0)
+		dnsoperator_again(l->c, h.again_ns);
 	dnsoperator_health_done(&h);
 	return changed;
 }
