@@ -22,8 +22,8 @@
 #include "base/metrics.h"
 #include "base/rng.h"
 #include "corefile/corefile.h"
-#include "net/digest.h"
 #include "net/sock.h"
+#include "server/confhash.h"
 #include "server/confload.h"
 #include "server/confwatch.h"
 
@@ -46,34 +46,18 @@ static const struct metrics_family reload_version_family = {
 	.labels = { "hash", "value" },
 };
 
-struct hash_text {
-	char s[2 * NET_SHA512_BYTES + 1];
-};
-
 struct control {
 	const struct control_opts *o;
 	struct confsrc src; /* with a watch of ours */
 	int signals;	    /* descriptor */
 	struct server *srv;
-	struct hash_text live;	/* of the configuration that serves */
-	struct hash_text tried; /* of the last one tried, good or bad */
-	uint64_t period_ns;	/* between looks at the configuration; 0: reload is off */
+	struct confhash live;  /* of the configuration that serves */
+	struct confhash tried; /* of the last one tried, good or bad */
+	uint64_t period_ns;    /* between looks at the configuration; 0: reload is off */
 	uint64_t next_check_ns;
 	uint64_t changed_ns; /* when to look because of a change that was told of; 0: none was */
 	struct rng rng;
 };
-
-static struct hash_text hash_of(const struct corefile *cf)
-{
-	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
-	uint8_t digest[NET_SHA512_BYTES];
-	struct hash_text t;
-	corefile_json(cf, &json);
-	net_sha512(json.s, json.n, digest);
-	for (size_t i = 0; i < sizeof(digest); i++)
-		snprintf(t.s + 2 * i, 3, "%02x", digest[i]);
-	return t;
-}
 
 /* Interval ± jitter/2, drawn once per configuration as CoreDNS does, so that servers that were
  * started together look at different times. */
@@ -148,12 +132,12 @@ static struct corefile *load(struct control *c, bool only_changed)
 {
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
-	struct hash_text h = { 0 };
+	struct confhash h = { 0 };
 	bool bad = confload(&c->src, &cf, &err) < 0;
 	if (bad)
 		snprintf(h.s, sizeof(h.s), "%.120s", err.text);
 	else
-		h = hash_of(cf);
+		h = confhash_of(cf);
 	bool same = only_changed && strcmp(h.s, c->tried.s) == 0;
 	c->tried = h;
 	if (bad && !same && only_changed)
@@ -234,7 +218,7 @@ static int start_last_good(struct control *c, const struct srcerr *why)
 		return r;
 	log_error(NULL, "starting with the last good configuration: %s",
 		  srcerr_str(why, text, sizeof(text)));
-	c->live = hash_of(cf);
+	c->live = confhash_of(cf);
 	r = server_start(&c->o->server, cf, &c->srv, &err);
 	if (r < 0)
 		log_error(NULL, "the last good configuration: %s",
@@ -250,7 +234,7 @@ static int start_serving(struct control *c, struct srcerr *err)
 	struct corefile *cf = NULL;
 	int r = confload_start(&c->src, &cf, err);
 	if (r == 0) {
-		c->live = c->tried = hash_of(cf);
+		c->live = c->tried = confhash_of(cf);
 		r = server_start(&c->o->server, cf, &c->srv, err);
 	}
 	if (r == 0)

@@ -18,6 +18,7 @@
 #include "base/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
+#include "server/confhash.h"
 #include "server/server_priv.h"
 
 enum {
@@ -336,8 +337,10 @@ static int go_live(struct server *s, struct generation *g, struct srcerr *err)
 		return r;
 	}
 	struct generation *old = s->gen;
+	struct confhash hash = confhash_of(g->cf);
 	commit(g);
 	IGNORE(order_all(s, order_switch, g)); /* always acknowledged */
+	confhash_set_running(&hash);
 	s->gen = g;
 	if (old != NULL)
 		retire(s, old);

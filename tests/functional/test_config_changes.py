@@ -1,6 +1,7 @@
 """A changed configuration is served within a second: a mounted ConfigMap as a kubelet swaps it, plain files, imports. The
 interval of `reload` is long in all of them, so what is seen comes from being told."""
 import os
+import re
 import time
 
 import pytest
@@ -69,6 +70,26 @@ def test_a_broken_config_map_is_said_once_and_the_old_one_serves(mounted):
     assert served(mounted, "v4", start) < slower(SECOND)
     eventually(lambda: mounted.output().count("Reloading complete") == 2, what="the end of the reload")
     assert mounted.output().count("[ERROR]") == 1
+
+
+def test_the_page_of_ready_tells_which_configuration_answers(serve):
+    """Design 8.3: the hash at /config is that of the log, never one of a refused text, and once it is told every answer is
+    by that text."""
+    text = lambda v: slow(v).replace("{\n", "{\n    ready 127.0.0.1:@HTTP:ready@\n", 1)  # noqa: E731
+    s = serve(text("v0"))
+    logged = lambda: re.findall(r"Running configuration SHA512 = ([0-9a-f]{128})\n", s.output())  # noqa: E731
+    told = lambda: s.get("ready", "/config")  # noqa: E731
+    assert told() == (200, logged()[0] + "\n")
+    for i in range(1, 11):
+        before = told()
+        rewrite(s, text(f"v{i}").replace("answer", "anwser"))
+        eventually(lambda: s.output().count("[ERROR]") == i, what="the error")  # pylint: disable=cell-var-from-loop
+        assert told() == before
+        rewrite(s, text(f"v{i}"))
+        eventually(lambda: told() != before, what="another hash")  # pylint: disable=cell-var-from-loop
+        assert [marked(s.port()) for _ in range(8)] == [f"v{i}"] * 8  # each from a socket, so by any worker
+        eventually(lambda: len(logged()) == i + 1, what="the log")  # pylint: disable=cell-var-from-loop
+        assert told() == (200, logged()[-1] + "\n")
 
 
 @pytest.mark.parametrize("how", ["renamed", "in place", "removed and made"])

@@ -1,5 +1,5 @@
 /* ready: an HTTP page that says OK once every plugin that has an opinion, in every block that lists
- * `ready`, is ready; else which ones are not. */
+ * `ready`, is ready; else which ones are not. A second page tells which configuration runs. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "http/server.h"
 #include "net/addr.h"
+#include "server/confhash.h"
 #include "server/handler.h"
 #include "server/resource.h"
 #include "server/server.h"
@@ -114,6 +115,15 @@ static void say_ready(void *ctx, const struct http_request *req, struct http_rep
 	}
 }
 
+/* For those who wrote the configuration and want to know whether it is in force (docs/controllers/
+ * dnsoperator.md), where they reach HTTP ports only. */
+static void say_config(void *ctx, const struct http_request *req, struct http_reply *reply)
+{
+	(void)ctx;
+	(void)req;
+	strbuf_addf(&reply->body, "%s\n", confhash_running().s);
+}
+
 struct make_arg {
 	const char *addr;
 	struct watched *watched;
@@ -122,11 +132,15 @@ struct make_arg {
 static int listener_make(void *arg, void **ret_value)
 {
 	const struct make_arg *m = arg;
-	const struct http_route route = {
-		.path = "/ready", .methods = HTTP_ANY_METHOD, .handle = say_ready, .ctx = m->watched
+	const struct http_route routes[] = {
+		{ .path = "/ready",
+		  .methods = HTTP_ANY_METHOD,
+		  .handle = say_ready,
+		  .ctx = m->watched },
+		{ .path = "/config", .handle = say_config },
 	};
 	struct http_server *http;
-	int r = http_server_start(m->addr, &route, 1, &http);
+	int r = http_server_start(m->addr, routes, ARRAY_LEN(routes), &http);
 	if (r < 0)
 		return r;
 	*ret_value = http;

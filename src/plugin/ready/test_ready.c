@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "corefile/corefile.h"
 #include "http/fake.h"
+#include "server/confhash.h"
 #include "server/fake.h"
 #include "server/server.h"
 #include "server/setup.h"
@@ -183,6 +185,42 @@ static void nobody_is_asked_after_teardown(void **state)
 	fake_free(f);
 }
 
+/* As whoever wrote the text would make it. */
+static void assert_config(const char *text)
+{
+	struct corefile *cf = NULL;
+	unsigned status = 0;
+	assert_int_equal(corefile_parse("Corefile", slice_of(text), NULL, &cf, NULL), 0);
+	CLEANUP(freep) char *want = xasprintf("%s\n", confhash_of(cf).s);
+	CLEANUP(freep) char *got = http_fake_get(port, "/config", &status);
+	assert_non_null(got);
+	assert_string_equal(got, want);
+	assert_int_equal(strlen(got), 129);
+	assert_int_equal(status, 200);
+	corefile_free(cf);
+}
+
+/* Design 8.3: it is that of the text in force, ready or not. */
+static void tells_which_configuration_runs(void **state)
+{
+	(void)state;
+	CLEANUP(freep) char *a = xstrdup(corefile(". {\n ready PORT\n slow 0\n}\n"));
+	CLEANUP(freep) char *b = xstrdup(corefile(". {\n ready PORT\n slow 1\n}\n"));
+	CLEANUP(freep)
+	char *bad = xstrdup(corefile(". {\n ready PORT\n slow 2\n}\n"
+				     "org {\n ready 192.0.2.1:0\n}\n"));
+	struct fake *f = fake_new(a);
+	assert_non_null(f);
+	assert_config(a);
+	assert_true(fake_reload(f, b));
+	assert_config(b);
+	assert_false(fake_reload(f, bad));
+	assert_config(b);
+	assert_true(fake_reload(f, a));
+	assert_config(a);
+	fake_free(f);
+}
+
 static void bad_stanzas(void **state)
 {
 	static const struct {
@@ -231,6 +269,7 @@ int main(void)
 		TEST(continuously_asks_again),
 		TEST(reload_asks_the_new_ones),
 		TEST(nobody_is_asked_after_teardown),
+		TEST(tells_which_configuration_runs),
 		TEST(bad_stanzas),
 		TEST(says_that_it_is_going),
 	};

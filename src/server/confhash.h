@@ -1,0 +1,18 @@
+/* The hash by which a configuration is known, in the log, in metrics and to those who ask which one
+ * runs: SHA-512 of its blocks as CoreDNS writes them down, in hexadecimal. Whoever has the text can
+ * make it, too (corefile_json, net_sha512). */
+#pragma once
+
+struct corefile;
+
+enum { CONFHASH_TEXT_MAX = 129 }; /* with its NUL */
+
+struct confhash {
+	char s[CONFHASH_TEXT_MAX];
+};
+
+struct confhash confhash_of(const struct corefile *cf);
+/* Of the configuration by which every worker answers; "" before the first. Any thread. */
+struct confhash confhash_running(void);
+/* For the server, after all of its workers have changed over. */
+void confhash_set_running(const struct confhash *h);
