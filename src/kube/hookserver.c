@@ -35,7 +35,8 @@ struct hookserver {
 	struct hookserver_conf conf;
 	struct admission_hook *hooks;
 	char *cert_file, *key_file, *ns, *secret, *registration;
-	struct kube_conn *conn; /* of the thread */
+	struct kube_conn *conn;	       /* of the thread */
+	struct kube_conn *secret_conn; /* ... for the Secret; may be the same one */
 	struct http_tls *tls;
 	struct http_server *http;
 	struct strbuf cert, key; /* in force; of the thread */
@@ -160,8 +161,8 @@ static int write_secret(struct hookserver *s, json_t *secret, bool is_new, char 
 {
 	struct kube_ref ref = secret_ref(s);
 	struct kube_status st = { 0 };
-	int r = is_new ? kube_create(s->conn, &ref, secret, NULL, &st)
-		       : kube_update(s->conn, &ref, NULL, secret, NULL, &st);
+	int r = is_new ? kube_create(s->secret_conn, &ref, secret, NULL, &st)
+		       : kube_update(s->secret_conn, &ref, NULL, secret, NULL, &st);
 	if (r < 0 && r != ERR_CONFLICT && r != ERR_DUPLICATE)
 		failed(r, "the Secret of certificates", &st, err, err_n);
 	kube_status_done(&st);
@@ -174,7 +175,7 @@ static int plan_secret(struct hookserver *s, struct hookcert *h, char *err, size
 	struct kube_ref ref = secret_ref(s);
 	struct kube_status st = { 0 };
 	json_t *secret = NULL;
-	int r = kube_get(s->conn, &ref, &secret, &st);
+	int r = kube_get(s->secret_conn, &ref, &secret, &st);
 	bool is_new = r == ERR_NOTFOUND;
 	if (r < 0 && !is_new)
 		failed(r, "the Secret of certificates", &st, err, err_n);
@@ -322,6 +323,8 @@ static void hookserver_free(struct hookserver *s)
 {
 	http_server_stop(s->http);
 	http_tls_free(s->tls);
+	if (s->secret_conn != s->conn)
+		kube_conn_free(s->secret_conn);
 	kube_conn_free(s->conn);
 	wipe(&s->cert);
 	wipe(&s->key);
@@ -372,15 +375,22 @@ static int listen_now(struct hookserver *s, char *err, size_t err_n)
 	return r;
 }
 
+static int connect_now(struct hookserver *s, char *err, size_t err_n)
+{
+	const struct hookserver_conf *c = &s->conf;
+	bool apart = c->secret_client != NULL && c->secret_client != c->client;
+	if (c->client == NULL)
+		return 0;
+	s->conn = kube_conn_new(c->client, err, err_n);
+	s->secret_conn = apart ? kube_conn_new(c->secret_client, err, err_n) : s->conn;
+	return s->conn != NULL && s->secret_conn != NULL ? 0 : ERR_CONFIG;
+}
+
 int hookserver_start(const struct hookserver_conf *c, struct hookserver **ret, char *err,
 		     size_t err_n)
 {
 	struct hookserver *s = hookserver_new(c);
-	int r = 0;
-	if (c->client != NULL) {
-		s->conn = kube_conn_new(c->client, err, err_n);
-		r = s->conn != NULL ? 0 : ERR_CONFIG;
-	}
+	int r = connect_now(s, err, err_n);
 	if (r >= 0)
 		r = c->cert_file != NULL ? look_at_files(s, err, err_n)
 					 : use_placeholder(s, err, err_n);
@@ -409,6 +419,8 @@ void hookserver_stop(struct hookserver *s)
 	pthread_mutex_unlock(&s->lock);
 	if (s->conn != NULL)
 		kube_conn_cancel(s->conn);
+	if (s->secret_conn != s->conn)
+		kube_conn_cancel(s->secret_conn);
 	pthread_join(s->thread, NULL);
 	hookserver_free(s);
 }

@@ -23,6 +23,7 @@ struct hookserver_conf {
 	const char *cert_file, *key_file;
 	/* Or managed, when cert_file is NULL: */
 	struct kube_client *client;
+	struct kube_client *secret_client; /* where the Secret is; NULL: in the same cluster */
 	const char *ns, *secret;
 	const char *registration; /* name of the webhook configurations whose caBundle is ours;
 				     those that are not there are passed over */

@@ -153,6 +153,38 @@ static void first_start(void **state)
 	rig_down(&g);
 }
 
+/* Keys stay in the program's own cluster, trust is told to the one that calls. */
+static void secret_apart(void **state)
+{
+	char err[300] = "";
+	struct hookserver *s;
+	struct rig own, other;
+	(void)state;
+	rig_up(&own);
+	rig_up(&other);
+	fakeapi_push(own.f, &(struct fakeapi_reply){ .status = 404 });
+	fakeapi_push(own.f, &(struct fakeapi_reply){ .status = 201 });
+	fakeapi_push(other.f, &(struct fakeapi_reply){ .body = REGISTRATION });
+	fakeapi_push(other.f, &(struct fakeapi_reply){ .status = 200 });
+	fakeapi_push(other.f, &(struct fakeapi_reply){ .status = 404 });
+	struct hookserver_conf c = conf_of(&other);
+	c.secret_client = own.client;
+	if (hookserver_start(&c, &s, err, sizeof(err)) < 0)
+		fail_msg("%s", err);
+	wait_ready(s);
+	assert_non_null(strstr(fakeapi_request(own.f, 1), "POST /api/v1/namespaces/ns/secrets "));
+	json_t *secret = body_of(own.f, 1), *patch = body_of(other.f, 1);
+	assert_string_equal(api_get_string(patch, "webhooks[0].clientConfig.caBundle"),
+			    api_get_string(secret, "data[ca.crt]"));
+	hookserver_stop(s);
+	assert_int_equal(fakeapi_requests(own.f), 2);
+	assert_int_equal(fakeapi_requests(other.f), 3);
+	json_decref(secret);
+	json_decref(patch);
+	rig_down(&own);
+	rig_down(&other);
+}
+
 /* Another replica makes the Secret at the same time: what it made counts. */
 static void another_was_first(void **state)
 {
@@ -250,9 +282,8 @@ static void refusals_are_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(first_start),
-		cmocka_unit_test(another_was_first),
-		cmocka_unit_test(silent_server),
+		cmocka_unit_test(first_start),	     cmocka_unit_test(secret_apart),
+		cmocka_unit_test(another_was_first), cmocka_unit_test(silent_server),
 		cmocka_unit_test(refusals_are_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
