@@ -30,7 +30,7 @@ struct controller_flags {
 	const char *hook_listen, *hook_cert, *hook_key, *hook_secret, *hook_names,
 		*hook_registration;
 	const char *ca_life, *cert_life, *overlap, *look;
-	const char *dns_instances, *dns_reload, *dns_settle;
+	const char *dns_instances, *dns_ask, *dns_reload, *dns_settle;
 	struct controller_options options;
 	bool no_election;
 };
@@ -220,6 +220,26 @@ static int parse_instances(struct controller_flags *f, struct settings *s, char 
 	return parse_time("dns-reload-time", f->dns_reload, &f->options.dns_reload_ns, why, why_n);
 }
 
+/* Beside a hosted control plane pods cannot be reached; addresses that were given can. */
+static int choose_ask(struct controller_flags *f, char *why, size_t why_n)
+{
+	bool given = f->options.n_dns_instances != 0;
+	bool proxy = strcmp(f->dns_ask, "proxy") == 0;
+	if (!proxy && strcmp(f->dns_ask, "dns") != 0 && strcmp(f->dns_ask, "auto") != 0) {
+		snprintf(why, why_n, "--dns-ask is dns, proxy or auto, not '%.64s'", f->dns_ask);
+		return -1;
+	}
+	if (proxy && given) {
+		snprintf(why, why_n,
+			 "--dns-ask proxy is for pods, --dns-instances for servers that can be "
+			 "reached: use one of them");
+		return -1;
+	}
+	f->options.dns_by_proxy =
+		proxy || (strcmp(f->dns_ask, "auto") == 0 && !given && f->lease_kubeconfig != NULL);
+	return 0;
+}
+
 static struct kube_client *open_client(const char *file, const char *context, char *err,
 				       size_t err_n)
 {
@@ -269,7 +289,7 @@ static int manage(const struct controller_flags *f, struct settings *s, struct k
 	char err[700] = "";
 	struct manager *m;
 	sigset_t set;
-	const char *ns = f->ns != NULL ? f->ns : kube_config_namespace(kube_client_config(client));
+	const char *ns = f->ns != NULL ? f->ns : kube_config_namespace(kube_client_config(leases));
 	CLEANUP(freep) char *service = xasprintf("fairlead-webhooks.%s.svc", ns);
 	struct manager_conf mc = { .client = client,
 				   .lease_client = leases,
@@ -282,6 +302,7 @@ static int manage(const struct controller_flags *f, struct settings *s, struct k
 				   .options = &f->options,
 				   .webhooks = s->hooks.listen != NULL ? &s->hooks : NULL };
 	s->hooks.client = client;
+	s->hooks.secret_client = leases;
 	s->hooks.ns = ns;
 	if (s->names[0] == NULL)
 		s->names[0] = service;
@@ -292,6 +313,8 @@ static int manage(const struct controller_flags *f, struct settings *s, struct k
 	/* All threads inherit it, so that only the one that waits gets a signal. */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	log_info(NULL, "controllers of %s, namespace %s", kube_client_text(client), ns);
+	if (leases != client)
+		log_info(NULL, "leases in %s", kube_client_text(leases));
 	if (manager_start(&mc, &m, err, sizeof(err)) < 0) {
 		fprintf(stderr, "fairlead controller: %s\n", err);
 		return EXIT_FAILED;
@@ -338,7 +361,7 @@ static int run_with(struct controller_flags *f, struct settings *s)
 	    check_platform(f->options.platform, why, sizeof(why)) < 0 ||
 	    check_gates(f->options.feature_gates, why, sizeof(why)) < 0 ||
 	    choose(f->controllers, &s->chosen, why, sizeof(why)) < 0 ||
-	    parse_instances(f, s, why, sizeof(why)) < 0 ||
+	    parse_instances(f, s, why, sizeof(why)) < 0 || choose_ask(f, why, sizeof(why)) < 0 ||
 	    parse_hooks(f, s, why, sizeof(why)) < 0) {
 		usage(why);
 	} else {
@@ -354,6 +377,7 @@ static int run_with(struct controller_flags *f, struct settings *s)
 int cmd_controller(int argc, char **argv)
 {
 	struct controller_flags f = { .log_format = "text",
+				      .dns_ask = "auto",
 				      .hook_secret = "fairlead-webhooks",
 				      .hook_registration = "fairlead" };
 	const struct flag flags[] = {
@@ -363,9 +387,11 @@ int cmd_controller(int argc, char **argv)
 		FLAG_VALUE("context", &f.context, "NAME",
 			   "of the kubeconfig; default: its current one"),
 		FLAG_VALUE("namespace", &f.ns, "NAME",
-			   "the program's own, of leases and sources; default: the context's"),
+			   "the program's own, of leases and sources; default: that of the context "
+			   "of --lease-kubeconfig, else of --kubeconfig"),
 		FLAG_VALUE("lease-kubeconfig", &f.lease_kubeconfig, "FILE",
-			   "where the leases are; default: in the same cluster"),
+			   "where the leases and the web hooks' Secret are; default: in the same "
+			   "cluster"),
 		FLAG_VALUE("lease-duration", &f.duration, "TIME",
 			   "others wait so long for a dead leader; default 15s"),
 		FLAG_VALUE("lease-renew", &f.renew, "TIME",
@@ -404,6 +430,9 @@ int cmd_controller(int argc, char **argv)
 		FLAG_VALUE("dns-instances", &f.dns_instances, "ADDR:PORT,...",
 			   "the DNS servers that dnsoperator asks for what they run; default: the "
 			   "ready pods of the platform"),
+		FLAG_VALUE("dns-ask", &f.dns_ask, "WAY",
+			   "how it asks pods: dns, proxy (through the API server) or auto: proxy "
+			   "with --lease-kubeconfig and without --dns-instances; default auto"),
 		FLAG_VALUE("dns-reload-time", &f.dns_reload, "TIME",
 			   "within which they load what it writes; default 3m"),
 		FLAG_VALUE("dns-settle-time", &f.dns_settle, "TIME",

@@ -38,6 +38,8 @@ struct kube_config *kube_client_config(const struct kube_client *c);
 /* NULL only when libcurl cannot be loaded: `err` tells. */
 struct kube_conn *kube_conn_new(struct kube_client *c, char *err, size_t err_n);
 void kube_conn_free(struct kube_conn *c);
+/* What it was made of, for another of the same kind. */
+struct kube_client *kube_conn_client(const struct kube_conn *c);
 /* From any thread: a call under way on it ends with -ECANCELED, and all later ones. An exec plugin
  * that it runs is killed. */
 void kube_conn_cancel(struct kube_conn *c);

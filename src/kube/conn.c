@@ -467,6 +467,11 @@ void kube_conn_free(struct kube_conn *c)
 	free(c);
 }
 
+struct kube_client *kube_conn_client(const struct kube_conn *c)
+{
+	return c->client;
+}
+
 void kube_conn_cancel(struct kube_conn *c)
 {
 	atomic_store(&c->cancelled, true);

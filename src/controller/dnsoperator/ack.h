@@ -27,6 +27,7 @@ struct dnsoperator_ack {
 	enum dnsoperator_ack_kind kind;
 	char hash[DNSOPERATOR_ACK_HASH_MAX]; /* "" unless told */
 	char text[96];			     /* otherwise what happened, for people */
+	const char *why; /* a sentence for the status: what to do about it; NULL: none */
 };
 
 /* What a reply says; any bytes. */

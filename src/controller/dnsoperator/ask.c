@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "controller/dnsoperator/proxy.h"
 #include "controller/dnsoperator/roll.h"
 
 /* A kubelet takes up to a minute and a half to hand a ConfigMap to its pods, and CoreDNS looks at
@@ -18,8 +19,9 @@ enum {
 }; /* as many as ack.c asks at a time: a second and a half when all are silent */
 
 struct dnsoperator_asker {
-	pthread_mutex_t lock; /* guards the roll; not held while it waits for answers */
+	pthread_mutex_t lock; /* guards the rest; not held while it waits for answers */
 	struct dnsoperator_roll roll;
+	struct dnsoperator_texts texts;
 };
 
 struct dnsoperator_asker *dnsoperator_asker_new(void)
@@ -45,10 +47,27 @@ static uint64_t late_ns(const struct controller_options *o, enum dnsoperator_pla
 	return p == DNSOPERATOR_MACHINE ? LATE_MACHINE_NS : LATE_NS;
 }
 
+/* Through the API server? Addresses that were given, and a server of this process, are for DNS. */
+static bool by_proxy(const struct controller_options *o, enum dnsoperator_platform p)
+{
+	return o != NULL && o->dns_by_proxy && o->n_dns_instances == 0 && p != DNSOPERATOR_MACHINE;
+}
+
+void dnsoperator_asker_text(struct dnsoperator_asker *a, const struct controller_options *o,
+			    struct slice text, const char *hash)
+{
+	if (o == NULL || !o->dns_by_proxy)
+		return;
+	pthread_mutex_lock(&a->lock);
+	dnsoperator_texts_add(&a->texts, text, hash);
+	pthread_mutex_unlock(&a->lock);
+}
+
 bool dnsoperator_asker_want(struct dnsoperator_asker *a, const struct controller_options *o,
 			    enum dnsoperator_platform p, const char *hash, uint64_t age_ns)
 {
 	pthread_mutex_lock(&a->lock);
+	a->roll.apart = by_proxy(o, p);
 	bool changed =
 		dnsoperator_roll_want(&a->roll, hash, late_ns(o, p), age_ns, clock_mono_ns());
 	pthread_mutex_unlock(&a->lock);
@@ -93,30 +112,61 @@ static void list_servers(const struct controller_options *o, enum dnsoperator_pl
 
 /* ---- asking ---- */
 
-bool dnsoperator_ask(struct dnsoperator_asker *a, const struct controller_options *o,
-		     enum dnsoperator_platform p, const json_t *pods, uint64_t *ret_again)
+/* Some of them, whose turn it is. */
+struct turn {
+	size_t which[AT_ONCE], n; /* of the roll */
+	const char *name[AT_ONCE];
+	union net_addr addr[AT_ONCE];
+	struct dnsoperator_ack said[AT_ONCE];
+};
+
+static void ask_by_dns(struct turn *t)
 {
 	static const struct dnsoperator_ack_opts opts;
-	struct dnsoperator_ack said[AT_ONCE];
-	union net_addr addr[AT_ONCE];
-	size_t which[AT_ONCE];
+	dnsoperator_ack_pull(t->addr, t->n, &opts, t->said);
+}
+
+static void ask_by_proxy(struct dnsoperator_asker *a, struct turn *t, const char *ns,
+			 struct kube_conn *conn)
+{
+	struct dnsoperator_proxy_answer *answers = xcalloc(t->n, sizeof(*answers));
+	dnsoperator_proxy_pull(conn, ns, t->name, t->n, answers);
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < t->n; i++) {
+		t->said[i] = answers[i].ack;
+		dnsoperator_texts_name(&a->texts, answers[i].running, &t->said[i]);
+	}
+	pthread_mutex_unlock(&a->lock);
+	free(answers);
+}
+
+bool dnsoperator_ask(struct dnsoperator_asker *a, const struct controller_options *o,
+		     enum dnsoperator_platform p, const json_t *pods, struct kube_conn *conn,
+		     uint64_t *ret_again)
+{
+	CLEANUP(freep) struct turn *t = xcalloc(1, sizeof(*t));
 	dnsoperator_servers_at list = { 0 };
 	struct arena arena;
 	arena_init(&arena);
 	list_servers(o, p, pods, &arena, &list);
 	pthread_mutex_lock(&a->lock);
 	bool changed = dnsoperator_roll_take(&a->roll, list.v, list.n);
-	size_t n = dnsoperator_roll_due(&a->roll, clock_mono_ns(), which, AT_ONCE);
-	for (size_t i = 0; i < n; i++)
-		addr[i] = a->roll.servers.v[which[i]].addr;
+	t->n = dnsoperator_roll_due(&a->roll, clock_mono_ns(), t->which, AT_ONCE);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct dnsoperator_roll_entry *e = &a->roll.servers.v[t->which[i]];
+		t->addr[i] = e->addr;
+		t->name[i] = arena_strdup(&arena, e->name);
+	}
 	pthread_mutex_unlock(&a->lock);
 	vec_done(&list);
+	if (t->n != 0 && by_proxy(o, p))
+		ask_by_proxy(a, t, dnsoperator_sites[p].ns, conn);
+	else if (t->n != 0)
+		ask_by_dns(t);
 	arena_done(&arena);
-	if (n != 0)
-		dnsoperator_ack_pull(addr, n, &opts, said);
 	pthread_mutex_lock(&a->lock);
 	uint64_t now = clock_mono_ns();
-	changed = dnsoperator_roll_answer(&a->roll, which, said, n, now) || changed;
+	changed = dnsoperator_roll_answer(&a->roll, t->which, t->said, t->n, now) || changed;
 	*ret_again = dnsoperator_roll_again(&a->roll, now);
 	pthread_mutex_unlock(&a->lock);
 	return changed;

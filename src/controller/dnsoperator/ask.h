@@ -1,6 +1,6 @@
 /* Asks the cluster's DNS servers which text they run, on a thread that may wait, and tells others
  * what it knows. Who is asked: on one machine its server; else those of --dns-instances; else the
- * ready pods of the platform. */
+ * ready pods of the platform, over DNS or through the API server (--dns-ask). */
 #pragma once
 
 #include <stdbool.h>
@@ -19,10 +19,15 @@ void dnsoperator_asker_free(struct dnsoperator_asker *a);
  * be asked. True when it is another one than before, so that dnsoperator_ask should run soon. */
 bool dnsoperator_asker_want(struct dnsoperator_asker *a, const struct controller_options *o,
 			    enum dnsoperator_platform p, const char *hash, uint64_t age_ns);
+/* The text that has this hash: whoever is not asked over DNS tells another one of it. */
+void dnsoperator_asker_text(struct dnsoperator_asker *a, const struct controller_options *o,
+			    struct slice text, const char *hash);
 /* Asks those whose turn it is; `pods` are the platform's. Waits for a few seconds when they are
- * silent. True when the status should be looked at again; *ret_again: when to come back. */
+ * silent. `conn` is for those that are asked through the API server. True when the status should be
+ * looked at again; *ret_again: when to come back. */
 bool dnsoperator_ask(struct dnsoperator_asker *a, const struct controller_options *o,
-		     enum dnsoperator_platform p, const json_t *pods, uint64_t *ret_again);
+		     enum dnsoperator_platform p, const json_t *pods, struct kube_conn *conn,
+		     uint64_t *ret_again);
 /* What is known, in the arena; NULL when it is not all that should be. */
 const struct dnsoperator_instances *dnsoperator_asker_view(struct dnsoperator_asker *a,
 							   struct arena *arena);

@@ -115,6 +115,16 @@ static void count_answers(const struct dnsoperator_outcome *o, const struct dnso
 	end_names(&a->others, a->other);
 }
 
+/* Why they could not be asked, as far as that is known; each reason once. */
+static void add_whys(const struct dnsoperator_instances *all, struct strbuf *m)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const char *why = all->v[i].why;
+		if (!all->v[i].reached && why != NULL && strstr(m->s, why) == NULL)
+			strbuf_addf(m, " %s", why);
+	}
+}
+
 static bool is_late(const struct dnsoperator_instances *all, const char *hash)
 {
 	return all->late && (all->late_for == NULL || strcmp(all->late_for, hash) == 0);
@@ -135,6 +145,7 @@ static struct told tell_by_answers(const struct dnsoperator_outcome *o,
 	if (a->silent != 0) {
 		strbuf_addf(m, "%zu of %zu servers run generation %" PRId64 "; no answer from: %s.",
 			    a->wanted, n, o->templates_generation, a->silents.s);
+		add_whys(o->in->instances, m);
 		return (struct told){ API_UNKNOWN, "InstancesUnreachable" };
 	}
 	if (o->templates->n == 0) {

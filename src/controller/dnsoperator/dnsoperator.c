@@ -315,6 +315,8 @@ static int act(struct dnsoperator_look *l)
 		return r;
 	make_plan(l);
 	heed_log_level(l);
+	dnsoperator_asker_text(((struct dnsoperator_state *)l->c->state)->asker,
+			       l->c->options, strbuf_slice(&l->plan.text), l->plan.hash);
 	if (l->plan.write)
 		r = write_configmaps(l);
 	if (r >= 0)
@@ -352,7 +354,8 @@ static int ask_servers(struct controller_ctx *c)
 		return 0; /* the first look has them asked */
 	json_t *pods = dnsoperator_all_of(c, p == DNSOPERATOR_KUBERNETES ? PODS_KUBERNETES
 									 : PODS_OPENSHIFT);
-	if (dnsoperator_ask(s->asker, c->options, (enum dnsoperator_platform)p, pods, &c->again_ns))
+	if (dnsoperator_ask(s->asker, c->options, (enum dnsoperator_platform)p, pods, c->conn,
+			    &c->again_ns))
 		c->emit(c->emit_arg, DNS_NAME);
 	json_decref(pods);
 	return 0;

@@ -19,6 +19,7 @@ struct dnsoperator_instance {
 	const char *name; /* of the pod, or ADDR:PORT */
 	bool reached;
 	const char *hash; /* of the text it runs; "": a text without the marker */
+	const char *why;  /* it was not reached, a sentence; NULL: it was silent */
 };
 
 struct dnsoperator_instances {

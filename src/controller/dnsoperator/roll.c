@@ -20,17 +20,22 @@ enum { SILENT = 3 }; /* rounds without an answer that count as none */
 
 /* One that would still run a text with the marker answers by itself. So silence, which is what a
  * question that is forwarded to nobody gets, means that it does not. */
+static bool silence_tells(const struct dnsoperator_roll *r)
+{
+	return r->wanted[0] == '\0' && !r->apart;
+}
+
 static const char *runs(const struct dnsoperator_roll *r, const struct dnsoperator_roll_entry *e)
 {
 	if (e->reached)
 		return e->hash;
-	return r->wanted[0] == '\0' ? "" : NULL;
+	return silence_tells(r) ? "" : NULL;
 }
 
 static bool is_settled(const struct dnsoperator_roll *r, const struct dnsoperator_roll_entry *e)
 {
 	const char *hash = runs(r, e);
-	bool heard = e->silent == 0 || r->wanted[0] == '\0';
+	bool heard = e->silent == 0 || silence_tells(r);
 	return e->told && heard && hash != NULL && strcmp(hash, r->wanted) == 0;
 }
 
@@ -185,11 +190,13 @@ static bool note(const struct dnsoperator_roll *r, struct dnsoperator_roll_entry
 {
 	bool reached = said->kind != DNSOPERATOR_ACK_UNREACHABLE;
 	e->silent = reached ? 0 : MIN(e->silent + 1, (unsigned)SILENT);
-	if (!reached && e->silent < SILENT && r->wanted[0] != '\0')
+	if (!reached && e->silent < SILENT && !silence_tells(r))
 		return false;
-	bool changed = !e->told || e->reached != reached || strcmp(e->hash, said->hash) != 0;
+	bool changed = !e->told || e->reached != reached || e->why != said->why ||
+		       strcmp(e->hash, said->hash) != 0;
 	e->told = true;
 	e->reached = reached;
+	e->why = said->why;
 	memcpy(e->hash, said->hash, sizeof(e->hash));
 	return changed;
 }
@@ -254,6 +261,7 @@ bool dnsoperator_roll_view(const struct dnsoperator_roll *r, uint64_t now, struc
 			.name = arena_strdup(a, e->name),
 			.reached = hash != NULL,
 			.hash = hash != NULL ? arena_strdup(a, hash) : "",
+			.why = hash != NULL ? NULL : e->why,
 		};
 	}
 	return r->taken;

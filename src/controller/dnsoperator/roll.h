@@ -28,17 +28,19 @@ struct dnsoperator_roll_entry {
 	bool told;	 /* something is known: */
 	bool reached;
 	char hash[DNSOPERATOR_ACK_HASH_MAX];
+	const char *why; /* it was not reached; NULL: it was silent */
 };
 
 struct dnsoperator_roll {
 	VEC(struct dnsoperator_roll_entry) servers; /* by name */
 	bool taken;				    /* it is known which there are */
 	bool wants;				    /* there is a text that they are to run */
-	char wanted[DNSOPERATOR_ACK_HASH_MAX];	    /* "": one without the marker */
-	uint64_t since_ns, late_ns;		    /* wanted since; late after this time */
-	bool told_late, told_new;		    /* that has been answered with true */
-	unsigned rounds;			    /* that left some unsettled, in a row */
-	uint64_t next_ns, all_ns; /* the next question to the unsettled ones, to all */
+	bool apart; /* they are asked by another way than DNS: silence tells nothing of the text */
+	char wanted[DNSOPERATOR_ACK_HASH_MAX]; /* "": one without the marker */
+	uint64_t since_ns, late_ns;	       /* wanted since; late after this time */
+	bool told_late, told_new;	       /* that has been answered with true */
+	unsigned rounds;		       /* that left some unsettled, in a row */
+	uint64_t next_ns, all_ns;	       /* the next question to the unsettled ones, to all */
 };
 
 void dnsoperator_roll_done(struct dnsoperator_roll *r);

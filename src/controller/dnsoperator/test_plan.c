@@ -110,6 +110,7 @@ static void read_head(struct scene *s)
 			.name = api_get_string(v, "name"),
 			.reached = !json_is_true(json_object_get(v, "silent")),
 			.hash = api_get_string(v, "hash"),
+			.why = json_string_value(json_object_get(v, "why")),
 		};
 		s->instances.n++;
 	}

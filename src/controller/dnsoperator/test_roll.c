@@ -230,6 +230,40 @@ static void no_marker_is_settled(void **state)
 	assert_string_equal(due(s), "");
 }
 
+/* Asked by another way: silence then means that nothing is known, templates or not; and what to do
+ * about it is told when it changes. */
+static void silence_of_another_way(void **state)
+{
+	static const char first[] = "One.", second[] = "Two.";
+	struct scene *s = *state;
+	struct dnsoperator_ack said = { .kind = DNSOPERATOR_ACK_UNREACHABLE, .why = first };
+	struct dnsoperator_instances all;
+	s->roll.apart = true;
+	want(s, "");
+	take(s, "a");
+	for (int i = 0; i < 3; i++) {
+		assert_null(view(s));
+		assert_string_equal(due(s), "a");
+		dnsoperator_roll_answer(&s->roll, s->which, &said, 1, s->now);
+		s->now += again(s);
+	}
+	assert_string_equal(view(s), "a=. early");
+	assert_true(dnsoperator_roll_view(&s->roll, s->now, &s->arena, &all));
+	assert_ptr_equal(all.v[0].why, first);
+	assert_string_equal(due(s), "a");
+	assert_false(dnsoperator_roll_answer(&s->roll, s->which, &said, 1, s->now));
+	said.why = second;
+	s->now += again(s);
+	assert_string_equal(due(s), "a");
+	assert_true(dnsoperator_roll_answer(&s->roll, s->which, &said, 1, s->now));
+	said = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_TOLD };
+	s->now += again(s);
+	assert_string_equal(due(s), "a");
+	assert_true(dnsoperator_roll_answer(&s->roll, s->which, &said, 1, s->now));
+	assert_string_equal(view(s), "a=- early");
+	assert_int_equal(again(s), 0); /* the text cannot come back by itself */
+}
+
 /* The first word on a new text is told even when the servers say what they said before: it means
  * another thing now. */
 static void first_word_is_told(void **state)
@@ -395,6 +429,7 @@ int main(void)
 		T(waits_longer_and_longer),
 		T(is_late_once),
 		T(no_marker_is_settled),
+		T(silence_of_another_way),
 		T(first_word_is_told),
 		T(servers_come_and_go),
 		T(turns),

@@ -1,0 +1,260 @@
+"""Design 8.3: an operator beside a hosted control plane asks servers through the API server (pods/proxy), under its shipped
+roles. A node in a network of its own with kube-apiserver, and pods that have the ConfigMap's text as it is."""
+import os
+import threading
+
+import pytest
+
+import crdlib
+from controllerlib import Controller, namespace, objects, until
+from lib import cluster, server
+from netlib import NODE, Node
+from test_dnsoperator import LEGACY, Place
+from test_rbac import PATHS, RBAC, Audited, each_without_one, read_role
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)")
+
+NAME, HOSTED = "fairlead-dnsoperator", "fairlead-dnsoperator-hosted"
+TOKEN = "dnsoperator-token"
+APPLIED = "TemplateConfigurationApplied"
+PODS = "/api/v1/namespaces/openshift-dns/pods"
+FIRST = ".:5353 {\n    whoami\n    ready\n    reload 2s 1s\n}\n"
+ROLES = f"{RBAC}/namespaces/openshift-dns/roles"
+
+
+def path_of(o):
+    ns = o["metadata"].get("namespace")
+    plural = {"Role": "roles", "RoleBinding": "rolebindings"}.get(o["kind"])
+    return f"{RBAC}/namespaces/{ns}/{plural}" if plural else RBAC + PATHS[o["kind"]]
+
+
+@pytest.fixture(scope="module")
+def node():
+    with Node() as n:
+        yield n
+
+
+class OnNode(Audited):
+    """At an address that pods reach."""
+    url = property(lambda self: f"https://{NODE}:{self.port}")
+
+    def __init__(self):
+        super().__init__(f"system:serviceaccount:fairlead:{NAME}", TOKEN)
+        self.flags += ["--bind-address=0.0.0.0", f"--advertise-address={NODE}"]
+
+
+@pytest.fixture(scope="module")
+def c(node):  # pylint: disable=unused-argument
+    with OnNode() as one:
+        for ns in ("fairlead", "openshift-dns"):
+            namespace(one, ns)
+        for _, text in crdlib.documents(crdlib.CRDS):
+            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
+                status, crd = crdlib.create(one, crdlib.CRD_PATH, text)
+                assert status == 201, crd
+                crdlib.serves(one, crdlib.established(one, crd["metadata"]["name"]))
+        for path in ("deploy/rbac/dnsoperator.yaml", "deploy/rbac/dnsoperator-hosted.yaml"):
+            for o in objects(one, path):
+                if o["kind"] != "ServiceAccount":
+                    status, body = one.call("POST", path_of(o), o)
+                    assert status == 201, body
+        yield one
+
+
+@pytest.fixture(scope="module")
+def pods(node, c):
+    """Three servers, with a thread that is their kubelet; the first texts have no templates."""
+    made = [node.pod(i + 2) for i in range(3)]
+    for i, p in enumerate(made):
+        p.write(FIRST)
+        p.start(server.fairlead(), c.port, c.admin, c.ca)
+        add_pod(c, f"dns-default-{i}", p.address)
+    yield made
+    for p in made:  # or the API server waits for their watches
+        p.end()
+
+
+def add_pod(c, name, address):
+    status, body = c.call("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {
+        "name": name, "labels": {"dns.operator.openshift.io/daemonset-dns": "default"}}, "spec": {
+            "nodeName": "node", "terminationGracePeriodSeconds": 0, "containers": [{"name": "dns", "image": "i"}]}})
+    assert status == 201, body
+    status, body = c.call("PATCH", f"{PODS}/{name}/status", {"status": {
+        "phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
+        "conditions": [{"type": "Ready", "status": "True"}]}}, content_type="application/merge-patch+json")
+    assert status == 200, body
+
+
+class Kubelet:
+    """Gives pods the text of the ConfigMap; those of `held` keep what they have."""
+
+    def __init__(self, place, pods):
+        self.place, self.pods, self.held = place, pods, set()
+        self.ends = threading.Event()
+        self.thread = threading.Thread(target=self.work, daemon=True)
+
+    def work(self):
+        while not self.ends.wait(0.05):
+            text = self.place.text("openshift-dns", "dns-default")
+            for i, p in enumerate(self.pods):
+                if text and i not in self.held:
+                    p.write(text)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends.set()
+        self.thread.join(10)
+
+
+@pytest.fixture
+def place(c):
+    p = Place(c.url, c.ca, c.admin, TOKEN)
+    p.clean()
+    yield p
+
+
+@pytest.fixture
+def kubelet(place, pods):
+    with Kubelet(place, pods) as k:
+        yield k
+
+
+@pytest.fixture
+def run(place, tmp_path):
+    started = []
+
+    def start(*args):
+        started.append(Controller(place.kubeconfig(str(tmp_path)), "--no-election", "--platform", "openshift", "--feature-gates",
+                                  "DNSTemplatePlugin=true", "--dns-ask", "proxy", *args, controllers="dnsoperator"))
+        return started[-1]
+    yield start
+    for p in started:
+        p.stop()
+
+
+def template(i):
+    return {**LEGACY, "zones": [f"z{i}.example.com"]}
+
+
+def says(place, want, text=None):
+    """Waits for "STATUS REASON", and for a text in the message."""
+    def so():
+        o = place.conditions().get(APPLIED)
+        return o if o and f"{o['status']} {o['reason']}" == want and (text or "") in o["message"] else None
+    return until(so, 40)["message"]
+
+
+def test_servers_are_asked_through_the_api_server(c, place, run, kubelet):
+    """Loaded by all; held back by one; gone; no templates any more. With the shipped roles nothing is refused."""
+    since = c.size()
+    run("--dns-reload-time", "3s")
+    generation = place.dns({"templates": [template(1)]})
+    assert says(place, "True AsExpected") == f"All of 3 servers run generation {generation}."
+    kubelet.held.add(1)
+    generation = place.dns({"templates": [template(2)]})
+    named = f"2 of 3 servers run generation {generation}; %s: dns-default-1."
+    says(place, "False Updating", named % "still to load it")
+    says(place, "False ReloadFailed", named % "have not loaded it in time")
+    kubelet.held.clear()
+    assert says(place, "True AsExpected") == f"All of 3 servers run generation {generation}."
+    # without templates it is known, too, who dropped them; a change of another field alone says nothing of them
+    kubelet.held.add(2)
+    place.dns({})
+    says(place, "False Updating", "still to load it: dns-default-2.")
+    kubelet.held.clear()
+    assert says(place, "True NoTemplates") == "There are no templates."
+    kubelet.held.add(2)
+    place.dns({"logLevel": "Trace"})
+    until(lambda: "class all" in place.text("openshift-dns", "dns-default"))
+    was = place.conditions()[APPLIED]
+    assert was["status"] == "True"
+    kubelet.held.clear()
+    until(lambda: "class all" in open(kubelet.pods[2].conf, encoding="utf-8").read())
+    assert place.conditions()[APPLIED] == was
+    assert c.refused(since) == []
+
+
+def test_cut_off(place, run, kubelet, pods):
+    """The API server does not reach a pod, by a dead cable or a process that is gone: unknown, and how to mend it; it comes
+    back by itself."""
+    run()
+    place.dns({"templates": [template(3)]})
+    says(place, "True AsExpected")
+    pods[0].cut(True)
+    generation = place.dns({"templates": [template(4)]})
+    message = says(place, "Unknown InstancesUnreachable")
+    assert message.startswith(f"2 of 3 servers run generation {generation}; no answer from: dns-default-0. The API server ")
+    assert "of these pods" in message and "network policies" in message
+    pods[0].cut(False)
+    says(place, "True AsExpected")
+    pods[1].end()
+    place.dns({"templates": [template(5)]})
+    assert "cannot reach port 8181 of these pods" in says(place, "Unknown InstancesUnreachable", "dns-default-1")
+    pods[1].start(server.fairlead(), place_port(place), place.token, place.ca)
+    says(place, "True AsExpected")
+
+
+def place_port(place):
+    return int(place.url.rsplit(":", 1)[1])
+
+
+def test_coredns_cannot_tell(c, node, place, run, kubelet):  # pylint: disable=unused-argument
+    """It has no /config: unknown, never true, with templates or without."""
+    coredns = server.coredns_program()
+    if coredns is None:
+        pytest.skip("no CoreDNS here")
+    pod = node.pod(9)
+    pod.write(FIRST)
+    pod.start([coredns], c.port, c.admin, c.ca)
+    add_pod(c, "dns-default-9", pod.address)
+    try:
+        run()
+        generation = place.dns({"templates": [template(6)]})
+        message = says(place, "Unknown InstancesUnreachable", "/config")
+        assert message.startswith(f"3 of 4 servers run generation {generation}; no answer from: dns-default-9. They have no page")
+        assert "CoreDNS can be asked over DNS only" in message
+        place.dns({})
+        until(lambda: "fairlead.internal" not in open(kubelet.pods[0].conf, encoding="utf-8").read())
+        says(place, "Unknown InstancesUnreachable", "no answer from: dns-default-9.")
+    finally:
+        assert c.call("DELETE", f"{PODS}/dns-default-9?gracePeriodSeconds=0")[0] == 200
+        pod.end()
+    says(place, "True NoTemplates")
+
+
+def test_the_role_is_needed(c, place, run, kubelet):  # pylint: disable=unused-argument
+    """Without its verb the status says which file to apply; as soon as that was done all is well."""
+    role = read_role(c, f"{ROLES}/{HOSTED}")
+    (verb, resource, less), = each_without_one(role)
+    assert (verb, resource) == ("get", "pods/proxy")
+    assert c.call("PUT", f"{ROLES}/{HOSTED}", less)[0] == 200
+    since = c.size()
+    run()
+    place.dns({"templates": [template(7)]})
+    try:
+        message = says(place, "Unknown InstancesUnreachable")
+        assert message.endswith("The API server does not allow pods/proxy: apply deploy/rbac/dnsoperator-hosted.yaml.")
+        assert {(v, r) for v, r, _ in c.refused(since)} == {("get", "pods")}
+    finally:
+        assert c.call("PUT", f"{ROLES}/{HOSTED}", role)[0] == 200
+    says(place, "True AsExpected")
+
+
+def test_roles_are_alike_in_both_namespaces(c):
+    """The other platforms' namespace is proved by being the same."""
+    roles = [o for o in objects(c, "deploy/rbac/dnsoperator-hosted.yaml") if o["kind"] == "Role"]
+    assert sorted(o["metadata"]["namespace"] for o in roles) == ["kube-system", "openshift-dns"]
+    assert roles[0]["rules"] == roles[1]["rules"]
+
+
+def test_usage():
+    """Ways that exclude one another, and words that are none."""
+    p = cluster.subprocess.run([server.fairlead_program(), "controller", "--controllers", "dnsoperator", "--dns-ask", "proxy",
+                                "--dns-instances", "192.0.2.1:53"], capture_output=True, text=True, check=False)
+    assert p.returncode == 64 and "use one of them" in p.stderr
+    p = cluster.subprocess.run([server.fairlead_program(), "controller", "--controllers", "dnsoperator", "--dns-ask", "http"],
+                               capture_output=True, text=True, check=False)
+    assert p.returncode == 64 and "--dns-ask is dns, proxy or auto, not 'http'" in p.stderr
