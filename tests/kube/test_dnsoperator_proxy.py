@@ -2,6 +2,7 @@
 roles. A node in a network of its own with kube-apiserver, and pods that have the ConfigMap's text as it is."""
 import os
 import threading
+import time
 
 import pytest
 
@@ -9,7 +10,8 @@ import crdlib
 from controllerlib import Controller, namespace, objects, until
 from lib import cluster, server
 from netlib import NODE, Node
-from test_dnsoperator import LEGACY, Place
+from test_dnsoperator import DNS, LEGACY, Place
+from test_dnsoperator_applied import looks
 from test_rbac import PATHS, RBAC, Audited, each_without_one, read_role
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)")
@@ -177,6 +179,25 @@ def test_servers_are_asked_through_the_api_server(c, place, run, kubelet):
     assert c.refused(since) == []
 
 
+def test_how_soon(place, run, kubelet, capsys):  # pylint: disable=unused-argument
+    """From the change of the object to its status: as soon as over DNS. Once settled nothing is written."""
+    p = run()
+    took = []
+    for i in range(10, 16):
+        begin = time.monotonic()
+        generation = place.dns({"templates": [template(i)]})
+        until(lambda: place.conditions().get(APPLIED, {}).get("message") ==  # pylint: disable=cell-var-from-loop
+              f"All of 3 servers run generation {generation}.")  # pylint: disable=cell-var-from-loop
+        took.append(time.monotonic() - begin)
+    with capsys.disabled():
+        print(" [told after " + ", ".join(f"{t * 1000:.0f}" for t in took) + " ms]", end="")
+    assert max(took[1:]) < 2, took  # the first has the program's start in it
+    before = looks(p)
+    touched = place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"n": "1"}}}, "application/merge-patch+json")
+    until(lambda: looks(p) > before)
+    assert place.done("GET", f"{DNS}/default")["metadata"] == touched["metadata"]
+
+
 def test_cut_off(place, run, kubelet, pods):
     """The API server does not reach a pod, by a dead cable or a process that is gone: unknown, and how to mend it; it comes
     back by itself."""
@@ -225,14 +246,15 @@ def test_coredns_cannot_tell(c, node, place, run, kubelet):  # pylint: disable=u
     says(place, "True NoTemplates")
 
 
-def test_the_role_is_needed(c, place, run, kubelet):  # pylint: disable=unused-argument
-    """Without its verb the status says which file to apply; as soon as that was done all is well."""
+def test_the_role_is_needed(c, place, run, kubelet, tmp_path):  # pylint: disable=unused-argument
+    """Without its verb the status says which file to apply; as soon as that was done all is well. That pods are asked so is
+    what --lease-kubeconfig means."""
     role = read_role(c, f"{ROLES}/{HOSTED}")
     (verb, resource, less), = each_without_one(role)
     assert (verb, resource) == ("get", "pods/proxy")
     assert c.call("PUT", f"{ROLES}/{HOSTED}", less)[0] == 200
     since = c.size()
-    run()
+    run("--dns-ask", "auto", "--lease-kubeconfig", place.kubeconfig(str(tmp_path)))
     place.dns({"templates": [template(7)]})
     try:
         message = says(place, "Unknown InstancesUnreachable")

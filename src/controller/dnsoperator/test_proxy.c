@@ -1,4 +1,5 @@
 /* Asking pods through the API server: what answers mean, which text a hash is of, who is asked. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,7 +157,38 @@ static void long_and_silent(void **state)
 	rig_down(&g);
 }
 
-/* A controller that stops asks nobody any more. */
+/* A controller that stops asks nobody any more, and waits for nobody. */
+static void *cancel_soon(void *arg)
+{
+	struct rig *g = arg;
+	fakeapi_request(g->f, 0);
+	kube_conn_cancel(g->conn);
+	return NULL;
+}
+
+static void cancelled_meanwhile(void **state)
+{
+	enum { N = 40 };
+	struct rig g;
+	const char *names[N];
+	struct dnsoperator_proxy_answer ret[N];
+	pthread_t t;
+	(void)state;
+	rig_up(&g);
+	for (size_t i = 0; i < N; i++) {
+		names[i] = "a";
+		fakeapi_push(g.f, &(struct fakeapi_reply){ .hang_first = true });
+	}
+	assert_int_equal(pthread_create(&t, NULL, cancel_soon, &g), 0);
+	dnsoperator_proxy_pull(g.conn, "x", names, N, ret);
+	pthread_join(t, NULL);
+	/* those of the helpers end by their time */
+	assert_in_range(fakeapi_requests(g.f), 1, 16);
+	for (size_t i = 0; i < N; i++)
+		assert_int_equal(ret[i].ack.kind, DNSOPERATOR_ACK_UNREACHABLE);
+	rig_down(&g);
+}
+
 static void cancelled(void **state)
 {
 	struct rig g;
@@ -176,7 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_answers_mean), cmocka_unit_test(texts_by_what_servers_tell),
 		cmocka_unit_test(all_are_asked),     cmocka_unit_test(long_and_silent),
-		cmocka_unit_test(cancelled),
+		cmocka_unit_test(cancelled),	     cmocka_unit_test(cancelled_meanwhile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
