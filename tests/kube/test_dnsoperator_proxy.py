@@ -21,7 +21,7 @@ TOKEN = "dnsoperator-token"
 APPLIED = "TemplateConfigurationApplied"
 PODS = "/api/v1/namespaces/openshift-dns/pods"
 FIRST = ".:5353 {\n    whoami\n    ready\n    reload 2s 1s\n}\n"
-ROLES = f"{RBAC}/namespaces/openshift-dns/roles"
+LABELS = {"dns.operator.openshift.io/daemonset-dns": "default"}
 
 
 def path_of(o):
@@ -76,12 +76,12 @@ def pods(node, c):
         p.end()
 
 
-def add_pod(c, name, address):
-    status, body = c.call("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {
-        "name": name, "labels": {"dns.operator.openshift.io/daemonset-dns": "default"}}, "spec": {
-            "nodeName": "node", "terminationGracePeriodSeconds": 0, "containers": [{"name": "dns", "image": "i"}]}})
+def add_pod(c, name, address, ns="openshift-dns", labels=LABELS):
+    path = f"/api/v1/namespaces/{ns}/pods"
+    status, body = c.call("POST", path, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {
+        "nodeName": "node", "terminationGracePeriodSeconds": 0, "containers": [{"name": "dns", "image": "i"}]}})
     assert status == 201, body
-    status, body = c.call("PATCH", f"{PODS}/{name}/status", {"status": {
+    status, body = c.call("PATCH", f"{path}/{name}/status", {"status": {
         "phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
         "conditions": [{"type": "Ready", "status": "True"}]}}, content_type="application/merge-patch+json")
     assert status == 200, body
@@ -90,14 +90,14 @@ def add_pod(c, name, address):
 class Kubelet:
     """Gives pods the text of the ConfigMap; those of `held` keep what they have."""
 
-    def __init__(self, place, pods):
-        self.place, self.pods, self.held = place, pods, set()
+    def __init__(self, place, pods, where=("openshift-dns", "dns-default")):
+        self.place, self.pods, self.where, self.held = place, pods, where, set()
         self.ends = threading.Event()
         self.thread = threading.Thread(target=self.work, daemon=True)
 
     def work(self):
         while not self.ends.wait(0.05):
-            text = self.place.text("openshift-dns", "dns-default")
+            text = self.place.text(*self.where)
             for i, p in enumerate(self.pods):
                 if text and i not in self.held:
                     p.write(text)
@@ -246,30 +246,41 @@ def test_coredns_cannot_tell(c, node, place, run, kubelet):  # pylint: disable=u
     says(place, "True NoTemplates")
 
 
-def test_the_role_is_needed(c, place, run, kubelet, tmp_path):  # pylint: disable=unused-argument
-    """Without its verb the status says which file to apply; as soon as that was done all is well. That pods are asked so is
-    what --lease-kubeconfig means."""
-    role = read_role(c, f"{ROLES}/{HOSTED}")
+def role_is_needed(c, place, ns):
+    """Without its verb the status says which file to apply; as soon as that was done all is well."""
+    path = f"{RBAC}/namespaces/{ns}/roles/{HOSTED}"
+    role = read_role(c, path)
     (verb, resource, less), = each_without_one(role)
     assert (verb, resource) == ("get", "pods/proxy")
-    assert c.call("PUT", f"{ROLES}/{HOSTED}", less)[0] == 200
+    assert c.call("PUT", path, less)[0] == 200
     since = c.size()
-    run("--dns-ask", "auto", "--lease-kubeconfig", place.kubeconfig(str(tmp_path)))
     place.dns({"templates": [template(7)]})
     try:
         message = says(place, "Unknown InstancesUnreachable")
         assert message.endswith("The API server does not allow pods/proxy: apply deploy/rbac/dnsoperator-hosted.yaml.")
         assert {(v, r) for v, r, _ in c.refused(since)} == {("get", "pods")}
     finally:
-        assert c.call("PUT", f"{ROLES}/{HOSTED}", role)[0] == 200
+        assert c.call("PUT", path, role)[0] == 200
     says(place, "True AsExpected")
 
 
-def test_roles_are_alike_in_both_namespaces(c):
-    """The other platforms' namespace is proved by being the same."""
-    roles = [o for o in objects(c, "deploy/rbac/dnsoperator-hosted.yaml") if o["kind"] == "Role"]
-    assert sorted(o["metadata"]["namespace"] for o in roles) == ["kube-system", "openshift-dns"]
-    assert roles[0]["rules"] == roles[1]["rules"]
+def test_the_role_is_needed(c, place, run, kubelet, tmp_path):  # pylint: disable=unused-argument
+    """And that pods are asked so is what --lease-kubeconfig means."""
+    run("--dns-ask", "auto", "--lease-kubeconfig", place.kubeconfig(str(tmp_path)))
+    role_is_needed(c, place, "openshift-dns")
+
+
+def test_on_kubernetes(c, node, place, run):
+    """The other namespace, label and port of DNS; the page is where it was."""
+    pod = node.pod(8)
+    pod.write(FIRST)
+    pod.start(server.fairlead(), c.port, c.admin, c.ca)
+    add_pod(c, "coredns-8", pod.address, "kube-system", {"k8s-app": "kube-dns"})
+    with Kubelet(place, [pod], ("kube-system", "coredns")):
+        run("--platform", "kubernetes")
+        role_is_needed(c, place, "kube-system")
+        assert place.conditions()[APPLIED]["message"].startswith("The only server runs generation ")
+    pod.end()
 
 
 def test_usage():
