@@ -21,6 +21,9 @@
 #include "kube/hookserver.h"
 #include "net/addr.h"
 
+/* In place of a kubeconfig's path: the pod's service account, whatever the environment names. */
+#define IN_CLUSTER "in-cluster"
+
 typedef VEC(const struct controller *) controller_vec;
 
 struct controller_flags {
@@ -244,9 +247,10 @@ static struct kube_client *open_client(const char *file, const char *context, ch
 				       size_t err_n)
 {
 	struct kube_config *c;
-	if (kube_config_load(file, context, &c, err, err_n) < 0)
-		return NULL;
-	return kube_client_new(c);
+	int r = file != NULL && strcmp(file, IN_CLUSTER) == 0
+			? kube_config_in_cluster(NULL, &c, err, err_n)
+			: kube_config_load(file, context, &c, err, err_n);
+	return r < 0 ? NULL : kube_client_new(c);
 }
 
 /* ---- signals, by a thread that waits for them ---- */
@@ -390,8 +394,8 @@ int cmd_controller(int argc, char **argv)
 			   "the program's own, of leases and sources; default: that of the context "
 			   "of --lease-kubeconfig, else of --kubeconfig"),
 		FLAG_VALUE("lease-kubeconfig", &f.lease_kubeconfig, "FILE",
-			   "where the leases and the web hooks' Secret are; default: in the same "
-			   "cluster"),
+			   "where the leases and the web hooks' Secret are, or " IN_CLUSTER
+			   ": by the pod's service account; default: in the same cluster"),
 		FLAG_VALUE("lease-duration", &f.duration, "TIME",
 			   "others wait so long for a dead leader; default 15s"),
 		FLAG_VALUE("lease-renew", &f.renew, "TIME",

@@ -32,11 +32,11 @@ def until(what, seconds=20, every=0.02):
 class Controller:
     """A process; its lines of output with the time each was read at."""
 
-    def __init__(self, kubeconfig, *args, controllers="example"):
-        command = [server.fairlead_program(), "controller", "--kubeconfig", kubeconfig, "--controllers", controllers,
+    def __init__(self, kubeconfig, *args, controllers="example", wrap=(), env=None):
+        command = [*wrap, server.fairlead_program(), "controller", "--kubeconfig", kubeconfig, "--controllers", controllers,
                    "--listen", "127.0.0.1:0", *args]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
+                                        stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
         self.lines = []
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()

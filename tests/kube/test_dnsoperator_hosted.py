@@ -1,12 +1,15 @@
 """Hosted control planes: the controller `dnsoperator` with one cluster that has the DNS object (workload) and one that has its
 Lease (management). Nothing but what docs/controllers/dnsoperator.md says is written to either."""
 import base64
+import os
+import shutil
 
 import pytest
 
 import crdlib
 from controllerlib import FAST, Controller, namespace, objects, until
 from lib import cluster
+from netlib import SECRETS
 from test_dnsoperator import LEGACY, Place
 from test_rbac import PATHS, RBAC, Audited
 
@@ -86,7 +89,7 @@ def run(pair):
     def start(*args, controllers="dnsoperator", lease=None):
         work, manage = pair
         started.append(Controller(work.kubeconfig(work.system, "somewhere-else"), "--lease-kubeconfig",
-                                  manage.kubeconfig(lease or lease_token(manage), NS), "--platform", "openshift", *FAST,
+                                  manage.kubeconfig(lease or lease_token(manage), NS), "--platform", "openshift",
                                   *args, controllers=controllers))
         return started[-1]
     yield start
@@ -119,12 +122,31 @@ def test_who_has_what(pair, run):
         assert manage.refused(since) == [] and manage.size() > since
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root (a mount namespace)")
+@pytest.mark.parametrize("pair", ["real"], indirect=True)
+def test_service_account_of_the_management_cluster(pair, tmp_path):
+    """As a pod there: its service account for the Lease, in its namespace, and a kubeconfig for the rest."""
+    work, manage = pair
+    for name, text in (("token", manage.system), ("namespace", NS)):
+        (tmp_path / name).write_text(text)
+    shutil.copy(manage.ca, tmp_path / "ca.crt")
+    enter = f"mount -t tmpfs none /run && mkdir -p {SECRETS} && cp \"$0\"/* {SECRETS} && exec \"$@\""
+    p = Controller(work.kubeconfig(work.system, "somewhere-else"), "--lease-kubeconfig", "in-cluster",
+                   controllers="dnsoperator", wrap=["unshare", "--mount", "sh", "-c", enter, str(tmp_path)],
+                   env={"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(manage.port)})
+    try:
+        line = p.wait_line("leading as")[1]
+        assert manage.call("GET", LEASE)[1]["spec"]["holderIdentity"] in line
+    finally:
+        assert p.stop() == 0
+
+
 def test_one_leads(pair, run):
     """The Lease of the management cluster decides; one that is killed is followed."""
     _, manage = pair
-    first = run()
+    first = run(*FAST)
     first.wait_line("leading as")
-    second = run()
+    second = run(*FAST)
     second.wait_line("waiting to lead")
     assert second.find("leading as") is None
     assert manage.call("GET", LEASE)[1]["spec"]["holderIdentity"] in first.find("leading as")[1]
@@ -136,7 +158,7 @@ def test_one_leads(pair, run):
 def test_management_cluster_away(pair, run):
     """Who cannot renew stops, although the workload cluster is well; and says which cluster it was."""
     _, manage = pair
-    p = run()
+    p = run(*FAST)
     p.wait_line("leading as")
     manage.api.process.send_signal(cluster.signal.SIGSTOP)
     try:
