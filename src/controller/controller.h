@@ -97,7 +97,9 @@ struct controller {
 	void (*stop)(void *state);
 	/* Lines for whoever reads /readyz, whatever it answers; may be NULL. Any thread. */
 	void (*note)(void *state, struct strbuf *out);
-	/* Web hooks; ctx of a row is replaced by the state when it is NULL. */
+	/* Web hooks. A row's ctx that is NULL is replaced by the controller's struct
+	 * controller_ctx, which then has stores, options and state, but no connection: hooks must
+	 * not wait. */
 	const struct admission_hook *hooks;
 	size_t n_hooks;
 };

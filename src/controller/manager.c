@@ -118,7 +118,7 @@ static int start_webhooks(struct manager *m, const struct manager_conf *c, char 
 	for (size_t i = 0; i < c->n_controllers; i++) {
 		for (size_t j = 0; j < c->controllers[i]->n_hooks; j++) {
 			struct admission_hook h = c->controllers[i]->hooks[j];
-			h.ctx = h.ctx != NULL ? h.ctx : unit_state(m->units[i]);
+			h.ctx = h.ctx != NULL ? h.ctx : unit_view(m->units[i]);
 			vec_push(&hooks, h);
 		}
 	}

@@ -56,7 +56,7 @@ struct unit {
 	struct workqueue *queue;
 	struct watching watching[CONTROLLER_WATCHES_MAX];
 	struct kube_store *stores[CONTROLLER_WATCHES_MAX];
-	struct controller_ctx view; /* what `keys` see */
+	struct controller_ctx view; /* what `keys` and hooks see */
 	struct events *events;
 	struct lease *lease;
 	struct worker workers[CONTROLLER_WORKERS_MAX];
@@ -485,9 +485,9 @@ int unit_join(struct unit *u)
 	return r;
 }
 
-void *unit_state(const struct unit *u)
+struct controller_ctx *unit_view(struct unit *u)
 {
-	return u->state;
+	return &u->view;
 }
 
 void unit_note(const struct unit *u, struct strbuf *out)

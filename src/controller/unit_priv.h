@@ -13,6 +13,7 @@
 #include "kube/plan.h"
 
 struct controller;
+struct controller_ctx;
 struct controller_options;
 struct kube_client;
 struct unit;
@@ -36,7 +37,8 @@ void unit_stop(struct unit *u);
 /* Waits for the end and frees; negative when the lease was lost. NULL is fine. */
 int unit_join(struct unit *u);
 
-void *unit_state(const struct unit *u);
+/* What hooks see; as long as the unit is there. */
+struct controller_ctx *unit_view(struct unit *u);
 /* Are all copies filled? A sentence about one that is not. */
 bool unit_is_synced(struct unit *u, struct strbuf *why);
 /* Does each reconcile end? A sentence about one that does not. */
