@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/dnsoperator/hooks.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/report_priv.h"
@@ -315,8 +316,8 @@ static int act(struct dnsoperator_look *l)
 		return r;
 	make_plan(l);
 	heed_log_level(l);
-	dnsoperator_asker_text(((struct dnsoperator_state *)l->c->state)->asker,
-			       l->c->options, strbuf_slice(&l->plan.text), l->plan.hash);
+	dnsoperator_asker_text(((struct dnsoperator_state *)l->c->state)->asker, l->c->options,
+			       strbuf_slice(&l->plan.text), l->plan.hash);
 	if (l->plan.write)
 		r = write_configmaps(l);
 	if (r >= 0)
@@ -420,4 +421,6 @@ const struct controller dnsoperator_controller = {
 	.start = start,
 	.stop = stop,
 	.note = dnsoperator_note,
+	.hooks = dnsoperator_hooks,
+	.n_hooks = DNSOPERATOR_HOOKS,
 };

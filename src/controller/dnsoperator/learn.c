@@ -65,17 +65,16 @@ const struct controller_machine *dnsoperator_machine_of(const struct controller_
 	return c->options != NULL ? c->options->machine : NULL;
 }
 
-static enum dnsoperator_platform platform_of(const struct dnsoperator_look *l,
-					     const json_t *network)
+enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c,
+						  const json_t *network, bool microshift)
 {
-	const struct controller_ctx *c = l->c;
 	if (dnsoperator_machine_of(c) != NULL)
 		return DNSOPERATOR_MACHINE;
 	int told =
 		dnsoperator_platform_find(option(c->options != NULL ? c->options->platform : NULL));
 	if (told >= 0)
 		return (enum dnsoperator_platform)told;
-	if (l->microshift)
+	if (microshift)
 		return DNSOPERATOR_MICROSHIFT;
 	return network != NULL ? DNSOPERATOR_OPENSHIFT : DNSOPERATOR_KUBERNETES;
 }
@@ -106,7 +105,7 @@ void dnsoperator_learn(struct dnsoperator_look *l)
 	json_t *cidrs = dnsoperator_all_of(c, CIDRS), *nodes = dnsoperator_all_of(c, NODES);
 	struct dnsoperator_network n = { network, cidrs, nodes, service };
 	struct dnsoperator_facts *f = &l->facts;
-	f->platform = platform_of(l, network);
+	f->platform = dnsoperator_platform_of(c, network, l->microshift);
 	f->families = dnsoperator_families_of(f->platform, &n);
 	if (f->platform == DNSOPERATOR_OPENSHIFT && gate != NULL)
 		read_version(c, version, sizeof(version));

@@ -72,6 +72,9 @@ struct dnsoperator_look {
 unsigned dnsoperator_families_mask(const struct dnsoperator_families *f);
 /* NULL in a cluster. */
 const struct controller_machine *dnsoperator_machine_of(const struct controller_ctx *c);
+/* The one that the command line names, or the one that looks like it; network may be NULL. */
+enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c,
+						  const json_t *network, bool microshift);
 /* Copies of the objects of a watch, as an array. */
 json_t *dnsoperator_all_of(const struct controller_ctx *c, int which);
 /* Another look is due after this time, or sooner. */
