@@ -42,20 +42,25 @@ def call(name, *arguments):
 
 class Network:
     """The network of a pod with this address, joined by a cable to that of a node, which also has the addresses in
-    `outside`: what the pod can reach."""
+    `outside`: what the pod can reach. `beside`: another one, whose node it shares."""
 
-    def __init__(self, address, outside=()):
+    def __init__(self, address, outside=(), beside=None):
         self.pod = self.node = None
+        self.number = beside.number + 1 if beside else 0
+        if beside:
+            self.node = os.dup(beside.node)
         in_thread(lambda: self.make_pod(address))
         in_thread(lambda: self.make_node(outside))
 
     def make_pod(self, address):
         """The pod's side, and the node's, which is empty as yet."""
-        call("unshare", CLONE_NEWNET)
-        self.node = own_network()
+        if self.node is None:
+            call("unshare", CLONE_NEWNET)
+            self.node = own_network()
         call("unshare", CLONE_NEWNET)
         self.pod = own_network()
-        ip("link", "add", "eth0", "type", "veth", "peer", "name", "pod0", "netns", f"/proc/{os.getpid()}/fd/{self.node}")
+        ip("link", "add", "eth0", "type", "veth", "peer", "name", f"pod{self.number}", "netns",
+           f"/proc/{os.getpid()}/fd/{self.node}")
         ip("link", "set", "lo", "up")
         ip("link", "set", "eth0", "up")
         ip("addr", "add", address, "peer", GATEWAY, "dev", "eth0")
@@ -65,8 +70,8 @@ class Network:
     def make_node(self, outside):
         call("setns", self.node, CLONE_NEWNET)
         ip("link", "set", "lo", "up")
-        ip("link", "set", "pod0", "up")
-        ip("addr", "add", GATEWAY, "peer", self.address, "dev", "pod0")
+        ip("link", "set", f"pod{self.number}", "up")
+        ip("addr", "add", GATEWAY, "peer", self.address, "dev", f"pod{self.number}")
         for a in outside:
             ip("addr", "add", a, "dev", "lo")
 
