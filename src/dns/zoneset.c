@@ -98,21 +98,51 @@ size_t dns_zoneset_count(const struct dns_zoneset *zs)
 	return zs->n_zones;
 }
 
-const struct dns_zone_entry *dns_zoneset_longest(const struct dns_zoneset *zs,
-						 const struct dns_qname *q, unsigned from_label,
-						 unsigned *ret_label)
+static const struct dns_zone_entry *at_label(const struct dns_zoneset *zs,
+					     const struct dns_qname *q, unsigned i,
+					     unsigned *ret_label)
+{
+	size_t at = q->label[i];
+	const struct zone_node *z = find(zs, q->hash[i], q->wire + at, q->len - at);
+	if (z->first == 0)
+		return NULL;
+	if (ret_label != NULL)
+		*ret_label = i;
+	return &zs->entry.v[z->first - 1];
+}
+
+/* Names of so many labels that their depths are not in one word. */
+static NOINLINE const struct dns_zone_entry *longest_deep(const struct dns_zoneset *zs,
+							  const struct dns_qname *q,
+							  unsigned from_label, unsigned *ret_label)
 {
 	for (unsigned i = from_label; i <= q->n_labels; i++) {
 		unsigned depth = q->n_labels - i;
 		if ((zs->depths[depth / 64] >> depth % 64 & 1) == 0)
 			continue;
-		size_t at = q->label[i];
-		const struct zone_node *z = find(zs, q->hash[i], q->wire + at, q->len - at);
-		if (z->first != 0) {
-			if (ret_label != NULL)
-				*ret_label = i;
-			return &zs->entry.v[z->first - 1];
-		}
+		const struct dns_zone_entry *e = at_label(zs, q, i, ret_label);
+		if (e != NULL)
+			return e;
+	}
+	return NULL;
+}
+
+const struct dns_zone_entry *dns_zoneset_longest(const struct dns_zoneset *zs,
+						 const struct dns_qname *q, unsigned from_label,
+						 unsigned *ret_label)
+{
+	if (UNLIKELY(q->n_labels >= 64))
+		return longest_deep(zs, q, from_label, ret_label);
+	if (from_label > q->n_labels)
+		return NULL;
+	/* Only depths at which there are zones, the deepest first. */
+	uint64_t depths = zs->depths[0] & (UINT64_MAX >> (63 - (q->n_labels - from_label)));
+	while (depths != 0) {
+		unsigned depth = 63 - (unsigned)__builtin_clzll(depths);
+		const struct dns_zone_entry *e = at_label(zs, q, q->n_labels - depth, ret_label);
+		if (e != NULL)
+			return e;
+		depths ^= UINT64_C(1) << depth;
 	}
 	return NULL;
 }
