@@ -131,6 +131,14 @@ static void add_zones(struct template_conf *c, struct template_rule *rule, uint3
 		rule->except_set = zoneset_of(&rule->except);
 }
 
+static void add_type(struct template_conf *c, const struct template_rule *rule)
+{
+	if (rule->type == DNS_TYPE_ANY || rule->type >= TEMPLATE_LOW_TYPES)
+		c->any_type = true;
+	else
+		c->types[rule->type / 64] |= UINT64_C(1) << rule->type % 64;
+}
+
 static int compile_rule(struct template_rule *rule, struct dns_rrtext *rrtext, struct srcerr *err)
 {
 	int r = 0;
@@ -152,6 +160,7 @@ int template_prepare(struct plugin_inst *self, struct prepare *p)
 	for (size_t i = 0; i < c->n_rule && r == 0; i++) {
 		r = compile_rule(&c->rule[i], rrtext, p->err);
 		add_zones(c, &c->rule[i], (uint32_t)i);
+		add_type(c, &c->rule[i]);
 	}
 	dns_rrtext_free(rrtext);
 	if (r < 0)

@@ -110,10 +110,15 @@ struct template_rule {
 	struct dns_zoneset *fall_set, *except_set;
 };
 
+enum { TEMPLATE_LOW_TYPES = 256 };
+
 struct template_conf {
 	struct template_rule *rule;
 	size_t n_rule;
 	struct dns_zoneset *zones; /* → struct template_zone, seq is the rule's number */
+	/* Types that rules are for: most queries are of another one, and are let go at once. */
+	uint64_t types[TEMPLATE_LOW_TYPES / 64];
+	bool any_type; /* of some rule, or one that is not low */
 	struct metrics_series *limit_reached;
 	_Atomic uint64_t next_warning_ns;
 };
