@@ -10,6 +10,7 @@ What is missing of the real thing: cgroups, seccomp, AppArmor and the image's la
 import contextlib
 import ctypes
 import http.client
+import itertools
 import json
 import os
 import shutil
@@ -42,24 +43,24 @@ def call(name, *arguments):
 
 class Network:
     """The network of a pod with this address, joined by a cable to that of a node, which also has the addresses in
-    `outside`: what the pod can reach. `beside`: another one, whose node it shares."""
+    `outside`: what the pod can reach. `beside`: the network of another pod of the same node."""
 
     def __init__(self, address, outside=(), beside=None):
-        self.pod = self.node = None
-        self.number = beside.number + 1 if beside else 0
-        if beside:
-            self.node = os.dup(beside.node)
+        self.pod = None
+        self.node = os.dup(beside.node) if beside else None
+        self.cables = beside.cables if beside else itertools.count()
+        self.cable = f"pod{next(self.cables)}"
         in_thread(lambda: self.make_pod(address))
         in_thread(lambda: self.make_node(outside))
 
     def make_pod(self, address):
-        """The pod's side, and the node's, which is empty as yet."""
+        """The pod's side, and the node's, if there is none yet: empty."""
         if self.node is None:
             call("unshare", CLONE_NEWNET)
             self.node = own_network()
         call("unshare", CLONE_NEWNET)
         self.pod = own_network()
-        ip("link", "add", "eth0", "type", "veth", "peer", "name", f"pod{self.number}", "netns",
+        ip("link", "add", "eth0", "type", "veth", "peer", "name", self.cable, "netns",
            f"/proc/{os.getpid()}/fd/{self.node}")
         ip("link", "set", "lo", "up")
         ip("link", "set", "eth0", "up")
@@ -70,8 +71,8 @@ class Network:
     def make_node(self, outside):
         call("setns", self.node, CLONE_NEWNET)
         ip("link", "set", "lo", "up")
-        ip("link", "set", f"pod{self.number}", "up")
-        ip("addr", "add", GATEWAY, "peer", self.address, "dev", f"pod{self.number}")
+        ip("link", "set", self.cable, "up")
+        ip("addr", "add", GATEWAY, "peer", self.address, "dev", self.cable)
         for a in outside:
             ip("addr", "add", a, "dev", "lo")
 
