@@ -29,7 +29,8 @@ def place(tmp_path_factory):
     """A dual-stack cluster with a Service, an upstream for all other names, a CA."""
     folder = str(tmp_path_factory.mktemp("ca"))
     certs.make_ca(folder)
-    with cluster.Cluster(flags=["--service-cluster-ip-range=10.96.0.0/16,fd00:96::/112"]) as c, Upstream(SCRIPT) as up:
+    with cluster.Cluster(flags=["--service-cluster-ip-range=10.96.0.0/16,fd00:96::/112"]) as c, \
+            Upstream(SCRIPT, tls=True) as up:
         api = Api(c)
         api.namespace("shop")
         api.service("shop", "web", ipFamilyPolicy="RequireDualStack", ipFamilies=["IPv4", "IPv6"],
@@ -66,15 +67,53 @@ def test_there_are_texts():
     assert len(TEXTS) >= 25
 
 
-@pytest.mark.parametrize("which", SERVERS)
+def encrypted(text):
+    """The text with the one upstream that has TLS here. Where the system's authorities should know it, nobody gets an answer."""
+    text = re.sub(r"(?m)^(    forward \.) tls://.*\{", r"\1 tls://@UPTLS:up@ {", text)
+    text = re.sub(r"(?m)^        tls_servername .*", "        tls_servername upstream.test", text)
+    return re.sub(r"(?m)^        tls /.*", "        tls @UPCERT:up@", text)
+
+
+def questions(text):
+    """Names in and around all zones of a text, in types that templates answer and in others."""
+    keys = re.findall(r"(?m)^(\S[^#\n]*) \{$", text)
+    zones = {re.sub(r":\d+$", "", key).strip(".").lower() for line in keys for key in line.split()}
+    zones |= {z.strip(".").lower() for line in re.findall(r"(?m)^    template IN AAAA (.*) \{$", text) for z in line.split()}
+    zones -= {"hostname.bind", "config.fairlead.internal"}
+    names = {f"{label}{zone}" for zone in zones for label in ("", "www.", "A.b.", "x-")} | {
+        "example.com", "x.local", "web.shop.svc.cluster.local", "none.shop.svc.cluster.local", "1.1.96.10.in-addr.arpa"}
+    return [(name or ".", rtype) for name in sorted(names) for rtype in ("A", "AAAA", "TXT", "PTR")]
+
+
 @pytest.mark.parametrize("case", TEXTS)
-def test_starts(case, which, place):
-    """1.2; OP-18; a roll-back to stock CoreDNS meets nothing that it does not know (design 8.1)."""
-    with server_of(which, case, place) as s:
-        wanted = HASH.search(s.corefile)
-        reply = ask(s.port(), "config.fairlead.internal", "TXT")
-        # with templates a server says which text it runs (design 8.3); without them nobody knows the name
-        assert answers(reply).get("TXT") == ([f'"{wanted[1]}"'] if wanted else None), lines(reply)
+def test_starts(case, place):
+    """1.2; OP-18; design 8.1: a roll-back to stock CoreDNS meets nothing that it does not know, and answers as we do."""
+    c, up, files = place
+    up.forget()
+    text = localise(encrypted(read(case)), c.kubeconfig())
+    with SERVERS["fairlead"](text, files=files, upstreams={"up": up}) as ours, \
+            SERVERS["coredns"](text, files=files, upstreams={"up": up}) as theirs:
+        wanted = HASH.search(text)
+        domain = re.search(r"(?m)^    kubernetes (\S+)", text)
+        for s in (ours, theirs):
+            if domain:
+                until_answer(s.port(), f"web.shop.svc.{domain[1]}", "A")
+            reply = ask(s.port(), "config.fairlead.internal", "TXT")
+            # with templates a server says which text it runs (design 8.3); without them nobody knows the name
+            assert answers(reply).get("TXT") == ([f'"{wanted[1]}"'] if wanted else None), lines(reply)
+        for name, rtype in questions(read(case)):
+            assert lines(ask(ours.port(), name, rtype)) == lines(ask(theirs.port(), name, rtype))
+        assert (up.count(transport="tls") > 0) == ("tls @UPCERT" in text) and not up.problems
+
+
+def test_nothing_that_stock_coredns_lacks():
+    """Design 8.1, T1: all words are of CoreDNS 1.13.1, which OpenShift has; `expr` is not."""
+    plugins = {"bind", "bufsize", "cache", "chaos", "errors", "forward", "health", "kubernetes", "loadbalance", "loop", "log",
+               "prometheus", "ready", "reload", "template"}
+    options = {"answer", "class", "denial", "fallthrough", "force_tcp", "kubeconfig", "lameduck", "pods", "policy", "rcode", "tls",
+               "tls_servername", "ttl"}
+    words = [{w for case in TEXTS for w in re.findall(rf"(?m)^ {{{n}}}([a-z_]+)", read(case))} for n in (4, 8)]
+    assert words[0] <= plugins and words[1] <= options, words
 
 
 @pytest.mark.parametrize("which", SERVERS)
