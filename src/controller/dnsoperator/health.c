@@ -117,7 +117,7 @@ static void add_rolling(const struct job *j, struct strbuf *m)
 			  api_get(w->servers, "spec.template.spec.nodeSelector"),
 			  dnsoperator_node_selector(j->in->dns));
 		add_drift(m, "tolerations", api_get(w->servers, "spec.template.spec.tolerations"),
-			  dnsoperator_tolerations(j->in->dns));
+			  dnsoperator_tolerations(j->in->dns, j->in->platform));
 	}
 	if (w->node_resolver == NULL)
 		add_line(m, "The node-resolver daemonset does not exist.");

@@ -1,20 +1,174 @@
-/* spec.nodePlacement. */
+/* Selectors, tolerations and nodes. */
 #include "controller/dnsoperator/placement.h"
 
+#include <string.h>
+
 #include "api/meta.h"
+#include "base/compiler.h"
+#include "base/slice.h"
+
+#define ZONE	      "topology.kubernetes.io/zone"
+#define CONTROL_PLANE "node-role.kubernetes.io/control-plane"
+#define MASTER	      "node-role.kubernetes.io/master"
+
+/* The taint of the control plane: OpenShift has kept the old one. */
+static const char *const own_taint[DNSOPERATOR_PLATFORM_COUNT] = {
+	[DNSOPERATOR_OPENSHIFT] = MASTER,
+	[DNSOPERATOR_MICROSHIFT] = MASTER,
+	[DNSOPERATOR_KUBERNETES] = CONTROL_PLANE,
+	[DNSOPERATOR_MACHINE] = CONTROL_PLANE,
+};
+
+/* ---- does a node fit? ---- */
+
+static bool labels_fit(const json_t *node, const json_t *selector)
+{
+	const char *key;
+	json_t *v;
+	json_object_foreach (api_tree(selector), key, v) {
+		const char *have = api_label(node, key);
+		if (have == NULL || strcmp(have, json_string_value(v)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static const char *text_of(const json_t *o, const char *member)
+{
+	const char *s = json_string_value(json_object_get(o, member));
+	return s != NULL ? s : "";
+}
+
+static bool tolerates(const json_t *toleration, const json_t *taint)
+{
+	const char *effect = text_of(toleration, "effect"), *key = text_of(toleration, "key");
+	const char *how = text_of(toleration, "operator");
+	bool any = strcmp(how, "Exists") == 0;
+	if (effect[0] != '\0' && strcmp(effect, text_of(taint, "effect")) != 0)
+		return false;
+	if (key[0] == '\0' ? !any : strcmp(key, text_of(taint, "key")) != 0)
+		return false;
+	return any || ((how[0] == '\0' || strcmp(how, "Equal") == 0) &&
+		       strcmp(text_of(toleration, "value"), text_of(taint, "value")) == 0);
+}
+
+/* Pods of DaemonSets get tolerations for what a node says of itself for a while. */
+static bool taint_matters(const json_t *taint)
+{
+	return strcmp(text_of(taint, "effect"), "PreferNoSchedule") != 0 &&
+	       !slice_starts(slice_of(text_of(taint, "key")), SLICE("node.kubernetes.io/"));
+}
+
+static bool taints_fit(const json_t *node, const json_t *tolerations)
+{
+	size_t i, k;
+	json_t *taint, *t;
+	json_array_foreach (api_get(node, "spec.taints"), i, taint) {
+		bool ok = !taint_matters(taint);
+		json_array_foreach (tolerations, k, t)
+			ok = ok || tolerates(t, taint);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static bool some_node_fits(const json_t *nodes, const struct dnsoperator_placement *p)
+{
+	size_t i;
+	json_t *node;
+	json_array_foreach (nodes, i, node) {
+		if (!json_is_true(api_get(node, "spec.unschedulable")) &&
+		    labels_fit(node, p->selector) && taints_fit(node, p->tolerations))
+			return true;
+	}
+	return json_array_size(nodes) == 0;
+}
+
+/* ---- what is asked for ---- */
+
+/* As the API gives it back: without members that are empty. */
+static json_t *toleration_of(const json_t *v)
+{
+	static const char *const texts[] = { "key", "operator", "value", "effect" };
+	const json_t *seconds = json_object_get(v, "tolerationSeconds");
+	json_t *out = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (text_of(v, texts[i])[0] != '\0')
+			json_object_set_new(out, texts[i], json_string(text_of(v, texts[i])));
+	}
+	if (json_is_integer(seconds))
+		json_object_set(out, "tolerationSeconds", api_tree(seconds));
+	return out;
+}
 
 json_t *dnsoperator_node_selector(const json_t *dns)
 {
-	json_t *v = api_get(dns, "spec.nodePlacement.nodeSelector");
-	return json_object_size(v) != 0 ? json_incref(v)
+	const json_t *v = api_get(dns, "spec.nodePlacement.nodeSelector");
+	return json_object_size(v) != 0 ? json_deep_copy(v)
 					: json_pack("{ss}", "kubernetes.io/os", "linux");
 }
 
-json_t *dnsoperator_tolerations(const json_t *dns)
+json_t *dnsoperator_tolerations(const json_t *dns, enum dnsoperator_platform p)
 {
-	json_t *v = api_get(dns, "spec.nodePlacement.tolerations");
-	return json_array_size(v) != 0
-		       ? json_incref(v)
-		       : json_pack("[{ss,ss}]", "key", "node-role.kubernetes.io/master", "operator",
-				   "Exists");
+	const json_t *list = api_get(dns, "spec.nodePlacement.tolerations");
+	json_t *out = json_array();
+	size_t i;
+	json_t *v;
+	json_array_foreach (list, i, v)
+		json_array_append_new(out, toleration_of(v));
+	if (json_array_size(list) == 0)
+		json_array_append_new(
+			out, json_pack("{ss,ss}", "key", own_taint[p], "operator", "Exists"));
+	return out;
+}
+
+void dnsoperator_placement_of(const struct dnsoperator_place_in *in,
+			      struct dnsoperator_placement *ret)
+{
+	json_t *selector = api_get(in->now, "spec.template.spec.nodeSelector");
+	json_t *tolerations = api_get(in->now, "spec.template.spec.tolerations");
+	*ret = (struct dnsoperator_placement){ 0 };
+	ret->selector = dnsoperator_node_selector(in->dns);
+	ret->tolerations = dnsoperator_tolerations(in->dns, in->platform);
+	if (!in->running || in->now == NULL || some_node_fits(in->nodes, ret))
+		return;
+	json_decref(ret->selector);
+	json_decref(ret->tolerations);
+	ret->selector = selector != NULL ? json_deep_copy(selector) : json_object();
+	ret->tolerations = tolerations != NULL ? json_deep_copy(tolerations) : json_array();
+	ret->ignored = true;
+}
+
+/* ---- zones ---- */
+
+static bool is_ready(const json_t *node)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (api_get(node, "status.conditions"), i, v) {
+		if (strcmp(text_of(v, "type"), "Ready") == 0)
+			return strcmp(text_of(v, "status"), "True") == 0;
+	}
+	return false;
+}
+
+bool dnsoperator_zones_differ(const json_t *nodes)
+{
+	const char *first = NULL;
+	bool differ = false;
+	size_t i;
+	json_t *node;
+	json_array_foreach (nodes, i, node) {
+		const char *zone = api_label(node, ZONE);
+		if (api_label(node, CONTROL_PLANE) != NULL || api_label(node, MASTER) != NULL ||
+		    !is_ready(node))
+			continue;
+		if (zone == NULL || zone[0] == '\0')
+			return false;
+		if (first == NULL)
+			first = zone;
+		differ = differ || strcmp(zone, first) != 0;
+	}
+	return differ;
 }

@@ -1,0 +1,122 @@
+/* Values into manifests. */
+#include "controller/dnsoperator/fill.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/slice.h"
+#include "base/strbuf.h"
+
+struct filling {
+	const struct dnsoperator_values *values;
+	const char *missing; /* NULL: nothing yet */
+};
+
+/* One `${NAME}` or `${NAME?}` at the beginning of `s`. */
+struct place {
+	const struct dnsoperator_value *value;
+	bool optional;
+	size_t n; /* its length */
+};
+
+static const struct dnsoperator_value *find(const struct filling *f, struct slice name)
+{
+	for (size_t i = 0; i < f->values->n; i++) {
+		if (slice_is(name, f->values->v[i].name))
+			return &f->values->v[i];
+	}
+	return NULL;
+}
+
+static struct place place_at(const struct filling *f, const char *s)
+{
+	struct place p = { 0 };
+	const char *end = strchr(s, '}');
+	assert(end != NULL);
+	struct slice name = { s + 2, (size_t)(end - s) - 2 };
+	p.n = (size_t)(end - s) + 1;
+	p.optional = name.n != 0 && name.p[name.n - 1] == '?';
+	if (p.optional)
+		name.n--;
+	p.value = find(f, name);
+	assert(p.value != NULL);
+	return p;
+}
+
+/* Notes what the object cannot be without. */
+static void miss(struct filling *f, const struct place *p)
+{
+	if (!p->optional && f->missing == NULL)
+		f->missing = p->value->name;
+}
+
+/* NULL: it is left out. */
+static json_t *fill_text(struct filling *f, const char *s)
+{
+	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+	const char *at;
+	while ((at = strstr(s, "${")) != NULL) {
+		struct place p = place_at(f, at);
+		if (p.value->v == NULL) {
+			miss(f, &p);
+			return NULL;
+		}
+		if (out.n == 0 && at == s && at[p.n] == '\0')
+			return json_deep_copy(p.value->v);
+		assert(json_is_string(p.value->v));
+		strbuf_add(&out, s, (size_t)(at - s));
+		strbuf_adds(&out, json_string_value(p.value->v));
+		s = at + p.n;
+	}
+	strbuf_adds(&out, s);
+	return json_string(out.s);
+}
+
+static json_t *fill_tree(struct filling *f, const json_t *v);
+
+static json_t *fill_list(struct filling *f, const json_t *list)
+{
+	json_t *out = json_array(), *v;
+	size_t i;
+	json_array_foreach (list, i, v) {
+		json_t *one = fill_tree(f, v);
+		if (json_is_string(v) && json_is_array(one)) {
+			json_array_extend(out, one);
+			json_decref(one);
+		} else if (one != NULL) {
+			json_array_append_new(out, one);
+		}
+	}
+	return out;
+}
+
+static json_t *fill_tree(struct filling *f, const json_t *v)
+{
+	const char *key;
+	json_t *member;
+	if (json_is_string(v))
+		return fill_text(f, json_string_value(v));
+	if (json_is_array(v))
+		return fill_list(f, v);
+	if (!json_is_object(v))
+		return json_deep_copy(v);
+	json_t *out = json_object();
+	json_object_foreach (api_tree(v), key, member) {
+		json_t *one = fill_tree(f, member);
+		if (one != NULL)
+			json_object_set_new(out, key, one);
+	}
+	return out;
+}
+
+json_t *dnsoperator_fill(const json_t *manifest, const struct dnsoperator_values *values,
+			 const char **ret_missing)
+{
+	struct filling f = { .values = values };
+	json_t *out = fill_tree(&f, manifest);
+	if (f.missing == NULL)
+		return out;
+	*ret_missing = f.missing;
+	json_decref(out);
+	return NULL;
+}

@@ -1,0 +1,244 @@
+/* Manifests and facts into objects. */
+#include "controller/dnsoperator/operands.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/yaml.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/ack.h"
+#include "controller/dnsoperator/fill.h"
+#include "controller/dnsoperator/model.h"
+#include "controller/dnsoperator/operands_priv.h"
+#include "controller/dnsoperator/placement.h"
+#include "controller/dnsoperator/render.h"
+
+enum { HASH_DIGITS = 16, VALUES_MAX = 16 };
+
+/* The folder of manifests and the servers' DaemonSet; NULL: nothing is applied there. */
+static const struct {
+	const char *folder, *servers;
+} sets[DNSOPERATOR_PLATFORM_COUNT] = {
+	[DNSOPERATOR_OPENSHIFT] = { "openshift", "dns-default" },
+	[DNSOPERATOR_MICROSHIFT] = { "openshift", "dns-default" },
+	[DNSOPERATOR_KUBERNETES] = { "kubernetes", "fairlead-dns" },
+	[DNSOPERATOR_MACHINE] = { NULL, NULL },
+};
+
+bool dnsoperator_operands_exist(enum dnsoperator_platform p)
+{
+	return sets[p].folder != NULL;
+}
+
+const char *dnsoperator_operands_servers(enum dnsoperator_platform p)
+{
+	return sets[p].servers;
+}
+
+/* ---- CA bundles: where render.c says that they are ---- */
+
+struct bundles {
+	const struct dnsoperator_facts *facts;
+	json_t *volumes, *mounts;
+};
+
+/* Names of ConfigMaps may have dots, and be longer than a volume's. */
+static char *volume_name(const char *configmap)
+{
+	char hash[DNSOPERATOR_ACK_HASH_MAX];
+	if (api_is_label_name(configmap))
+		return xstrdup(configmap);
+	dnsoperator_ack_hash(configmap, strlen(configmap), hash);
+	return xasprintf("ca-%.*s", HASH_DIGITS, hash);
+}
+
+static bool lists(const json_t *list, const char *member, const char *value)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (list, i, v) {
+		if (strcmp(json_string_value(json_object_get(v, member)), value) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Several servers may share a bundle, and a name. */
+static void add_bundle(struct bundles *b, const struct dnsoperator_ca *ca, const char *server_name)
+{
+	CLEANUP(freep) char *configmap = xasprintf("ca-%s", ca->name);
+	CLEANUP(freep) char *volume = volume_name(configmap);
+	CLEANUP(freep) char *path = xasprintf("/etc/pki/%s-%s", server_name, ca->revision);
+	if (!lists(b->volumes, "name", volume))
+		json_array_append_new(b->volumes,
+				      json_pack("{ss,s{ss,s[{ss,ss}]}}", "name", volume,
+						"configMap", "name", configmap, "items", "key",
+						"ca-bundle.crt", "path", "ca-bundle.crt"));
+	if (!lists(b->mounts, "mountPath", path))
+		json_array_append_new(b->mounts, json_pack("{ss,ss,sb}", "name", volume,
+							   "mountPath", path, "readOnly", 1));
+}
+
+static void add_transport(struct bundles *b, const struct dnsoperator_transport *t)
+{
+	if (!dnsoperator_is_tls(t))
+		return;
+	for (size_t i = 0; i < b->facts->n_ca; i++) {
+		if (strcmp(b->facts->ca[i].name, t->ca) == 0)
+			add_bundle(b, &b->facts->ca[i], t->server_name);
+	}
+}
+
+static void add_bundles(struct bundles *b, const json_t *accepted)
+{
+	struct dnsoperator_routes routes;
+	struct api_errors errs = { 0 };
+	struct arena arena;
+	arena_init(&arena);
+	dnsoperator_routes_read(accepted, &arena, &routes, &errs);
+	const struct dnsoperator_server *servers = routes.servers.v;
+	for (size_t i = 0; i < routes.servers.n; i++)
+		add_transport(b, &servers[i].how);
+	add_transport(b, &routes.resolvers.how);
+	api_errors_done(&errs);
+	arena_done(&arena);
+}
+
+/* ---- values ---- */
+
+struct filler {
+	const struct dnsoperator_operands_in *in;
+	struct dnsoperator_value v[VALUES_MAX];
+	size_t n;
+};
+
+static void put(struct filler *f, const char *name, json_t *v)
+{
+	assert(f->n < VALUES_MAX);
+	f->v[f->n++] = (struct dnsoperator_value){ name, v };
+}
+
+static void put_text(struct filler *f, const char *name, const char *text)
+{
+	put(f, name, text != NULL && text[0] != '\0' ? json_string(text) : NULL);
+}
+
+/* The address of a Service does not change. */
+static const char *cluster_ip(const struct dnsoperator_operands_in *in)
+{
+	const char *now = api_get_string(in->service, "spec.clusterIP");
+	return now[0] != '\0' ? now : in->cluster_ip;
+}
+
+static void put_placement(struct filler *f, struct dnsoperator_operands *ret)
+{
+	const struct dnsoperator_operands_in *in = f->in;
+	struct dnsoperator_placement p;
+	dnsoperator_placement_of(&(struct dnsoperator_place_in){ .platform = in->facts->platform,
+								 .dns = in->dns,
+								 .nodes = in->nodes,
+								 .now = in->servers,
+								 .running = in->running },
+				 &p);
+	put(f, "NODE_SELECTOR", p.selector);
+	put(f, "TOLERATIONS", p.tolerations);
+	ret->placement_ignored = p.ignored;
+}
+
+static void put_config(struct filler *f)
+{
+	const struct dnsoperator_site *site = &dnsoperator_sites[f->in->facts->platform];
+	CLEANUP(freep) char *object = xasprintf("configmap:%s/%s", site->ns, site->configmap);
+	bool api = f->in->config_by_api;
+	put_text(f, "CONFIG", api ? object : "/etc/coredns/Corefile");
+	/* a last good copy, for starts while the API is away */
+	put(f, "CONFIG_ARGS", api ? json_pack("[ss]", "-state-dir", "/tmp") : NULL);
+}
+
+static void put_all(struct filler *f, struct dnsoperator_operands *ret)
+{
+	const struct dnsoperator_operands_in *in = f->in;
+	struct bundles b = { in->facts, json_array(), json_array() };
+	add_bundles(&b, in->accepted);
+	put(f, "OWNER",
+	    json_pack("[{ss,ss,ss,ss,sb}]", "apiVersion", api_version(in->dns), "kind",
+		      api_kind(in->dns), "name", api_name(in->dns), "uid", api_uid(in->dns),
+		      "controller", 1));
+	put_text(f, "DNS_IMAGE", in->dns_image);
+	put_text(f, "CLI_IMAGE", in->cli_image);
+	put_text(f, "PROXY_IMAGE", in->proxy_image);
+	put_text(f, "CLUSTER_IP", cluster_ip(in));
+	put_text(f, "CLUSTER_DOMAIN", dnsoperator_domain(in->facts));
+	put_text(f, "TOPOLOGY_HINTS", dnsoperator_zones_differ(in->nodes) ? "auto" : NULL);
+	put(f, "CA_VOLUMES", b.volumes);
+	put(f, "CA_MOUNTS", b.mounts);
+	put_placement(f, ret);
+	put_config(f);
+}
+
+/* ---- objects ---- */
+
+/* By which it is seen that something is to be taken back, too. */
+static void add_hash(json_t *o)
+{
+	char hash[DNSOPERATOR_ACK_HASH_MAX];
+	char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+	json_t *meta = json_object_get(o, "metadata");
+	json_t *annotations = json_object_get(meta, "annotations");
+	dnsoperator_ack_hash(text, strlen(text), hash);
+	hash[HASH_DIGITS] = '\0';
+	free(text);
+	if (annotations == NULL) {
+		annotations = json_object();
+		json_object_set_new(meta, "annotations", annotations);
+	}
+	json_object_set_new(annotations, DNSOPERATOR_APPLIED, json_string(hash));
+}
+
+static void add_file(const struct filler *f, const struct embedded_text *file,
+		     struct dnsoperator_operands *ret)
+{
+	struct dnsoperator_values values = { f->v, f->n };
+	struct api_docs docs;
+	struct srcerr err;
+	int r = api_yaml_parse(file->name, file->text, &docs, &err);
+	assert(r == 0);
+	for (size_t i = 0; i < docs.n; i++) {
+		const char *missing = NULL;
+		json_t *o = dnsoperator_fill(docs.v[i], &values, &missing);
+		if (o != NULL) {
+			add_hash(o);
+			json_array_append_new(ret->v, o);
+			continue;
+		}
+		strbuf_addf(&ret->left_out, "%s%s %s (%s)", ret->left_out.n != 0 ? ", " : "",
+			    api_kind(docs.v[i]), api_name(docs.v[i]), missing);
+	}
+	api_docs_done(&docs);
+}
+
+void dnsoperator_operands_make(const struct dnsoperator_operands_in *in,
+			       struct dnsoperator_operands *ret)
+{
+	const char *folder = sets[in->facts->platform].folder;
+	struct filler f = { .in = in };
+	*ret = (struct dnsoperator_operands){ .v = json_array(), .left_out = STRBUF_INIT };
+	put_all(&f, ret);
+	for (size_t i = 0; folder != NULL && i < dnsoperator_manifests_n; i++) {
+		if (strcmp(dnsoperator_manifests[i].folder, folder) == 0)
+			add_file(&f, &dnsoperator_manifests[i], ret);
+	}
+	for (size_t i = 0; i < f.n; i++)
+		json_decref(f.v[i].v);
+}
+
+void dnsoperator_operands_done(struct dnsoperator_operands *o)
+{
+	json_decref(o->v);
+	strbuf_done(&o->left_out);
+}
