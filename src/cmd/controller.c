@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -127,6 +128,40 @@ static int check_platform(const char *name, char *why, size_t why_n)
 		 "--platform is kubernetes, openshift, microshift, gardener or auto, not '%s'",
 		 name);
 	return -1;
+}
+
+static int check_word(const char *name, const char *text, const char *const *words, char *why,
+		      size_t why_n)
+{
+	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
+	for (size_t i = 0; words[i] != NULL; i++) {
+		if (text == NULL || strcmp(text, words[i]) == 0)
+			return 0;
+		strbuf_addf(&all, "%s%s", i != 0 ? ", " : "", words[i]);
+	}
+	snprintf(why, why_n, "--%s is one of %s, not '%s'", name, all.s, text);
+	return -1;
+}
+
+/* What the environment says where no flag does, by the names that OpenShift's operator has. */
+static int read_operands(struct controller_options *o, char *why, size_t why_n)
+{
+	static const char *const when[] = { "auto", "true", "false", NULL };
+	static const char *const sources[] = { "file", "api", NULL };
+	const struct {
+		const char **flag, *name;
+	} images[] = {
+		{ &o->dns_image, "IMAGE" },
+		{ &o->dns_cli_image, "OPENSHIFT_CLI_IMAGE" },
+		{ &o->dns_proxy_image, "KUBE_RBAC_PROXY_IMAGE" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(images); i++) {
+		if (*images[i].flag == NULL)
+			*images[i].flag = getenv(images[i].name);
+	}
+	if (check_word("dns-operands", o->dns_operands, when, why, why_n) < 0)
+		return -1;
+	return check_word("dns-config-source", o->dns_config_source, sources, why, why_n);
 }
 
 static int check_gates(const char *text, char *why, size_t why_n)
@@ -366,6 +401,7 @@ static int run_with(struct controller_flags *f, struct settings *s)
 	    check_gates(f->options.feature_gates, why, sizeof(why)) < 0 ||
 	    choose(f->controllers, &s->chosen, why, sizeof(why)) < 0 ||
 	    parse_instances(f, s, why, sizeof(why)) < 0 || choose_ask(f, why, sizeof(why)) < 0 ||
+	    read_operands(&f->options, why, sizeof(why)) < 0 ||
 	    parse_hooks(f, s, why, sizeof(why)) < 0) {
 		usage(why);
 	} else {
@@ -442,6 +478,19 @@ int cmd_controller(int argc, char **argv)
 		FLAG_VALUE("dns-settle-time", &f.dns_settle, "TIME",
 			   "for which its Progressing and Degraded stay False at least; default "
 			   "40s"),
+		FLAG_VALUE("dns-operands", &f.options.dns_operands, "WHEN",
+			   "apply what runs DNS (deploy/operands): true, false or auto (on "
+			   "OpenShift); default auto"),
+		FLAG_VALUE("dns-image", &f.options.dns_image, "IMAGE",
+			   "of the DNS servers; default: $IMAGE"),
+		FLAG_VALUE("dns-cli-image", &f.options.dns_cli_image, "IMAGE",
+			   "of node-resolver; default: $OPENSHIFT_CLI_IMAGE"),
+		FLAG_VALUE("dns-proxy-image", &f.options.dns_proxy_image, "IMAGE",
+			   "in front of the servers' metrics; default: $KUBE_RBAC_PROXY_IMAGE"),
+		FLAG_VALUE(
+			"dns-config-source", &f.options.dns_config_source, "HOW",
+			"servers read the Corefile from a file, or through the api (at once; not "
+			"for CoreDNS); default file"),
 		FLAG_VALUE("log-format", &f.log_format, "FORMAT", "text or json; default text"),
 	};
 	char why[512] = "";

@@ -46,9 +46,12 @@ struct controller_options {
 	/* The cluster's DNS servers; none: its pods are looked for. */
 	const union net_addr *dns_instances;
 	size_t n_dns_instances;
-	bool dns_by_proxy;	/* they are asked through the API server, not over DNS */
-	uint64_t dns_reload_ns; /* they load a new configuration within this time; 0: default */
-	uint64_t dns_settle_ns; /* conditions that got well stay so for this time; 0: default */
+	bool dns_by_proxy;	  /* they are asked through the API server, not over DNS */
+	uint64_t dns_reload_ns;	  /* they load a new configuration within this time; 0: default */
+	uint64_t dns_settle_ns;	  /* conditions that got well stay so for this time; 0: default */
+	const char *dns_operands; /* "true", "false"; NULL, "auto": where the platform has it so */
+	const char *dns_image, *dns_cli_image, *dns_proxy_image;
+	const char *dns_config_source; /* "file", "api"; NULL: "file" */
 };
 
 /* Puts a key into the queue. */

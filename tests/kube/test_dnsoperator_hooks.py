@@ -8,7 +8,7 @@ import pytest
 import crdlib
 from controllerlib import namespace, objects, start, until
 from lib import server
-from test_rbac import PATHS, RBAC, Audited, each_without_one, read_role
+from test_rbac import PATHS, RBAC, Audited, each_without_one, install_roles, read_role
 
 NAME = "fairlead-dnsoperator"
 TOKEN = "dnsoperator-token"
@@ -33,11 +33,7 @@ def c():
                 status, crd = crdlib.create(one, crdlib.CRD_PATH, text)
                 assert status == 201, crd
                 crdlib.serves(one, crdlib.established(one, crd["metadata"]["name"]))
-        for name in ("dnsoperator", "dnsoperator-webhooks"):
-            for o in objects(one, f"deploy/rbac/{name}.yaml"):
-                if o["kind"] in PATHS:
-                    status, body = one.call("POST", RBAC + PATHS[o["kind"]], o)
-                    assert status == 201, body
+        install_roles(one, "dnsoperator", "dnsoperator-openshift", "dnsoperator-webhooks")
         yield one
 
 

@@ -11,7 +11,7 @@ from controllerlib import FAST, Controller, namespace, objects, until
 from lib import cluster
 from netlib import SECRETS
 from test_dnsoperator import LEGACY, Place
-from test_rbac import PATHS, RBAC, Audited
+from test_rbac import Audited, path_of
 
 NAME = "fairlead-dnsoperator"
 TOKEN = "dnsoperator-token"
@@ -55,12 +55,11 @@ def clusters():
     """One of each kind: {"real": ..., "embedded": ...}. The real one has RBAC, and of the shipped roles the one for Leases."""
     with Audited(f"system:serviceaccount:fairlead:{NAME}", TOKEN) as real, cluster.Embedded() as embedded:
         install(real)
+        namespace(real, NS)
         for o in objects(real, "deploy/rbac/dnsoperator.yaml"):
-            if o["kind"] in ("Role", "RoleBinding"):
+            if o["kind"] in ("Role", "RoleBinding") and o["metadata"]["namespace"] == "fairlead":
                 o["metadata"]["namespace"] = NS
-                if o["kind"] == "Role":
-                    namespace(real, NS)
-                status, body = real.call("POST", f"{RBAC}{PATHS[o['kind']]}".replace("/fairlead/", f"/{NS}/"), o)
+                status, body = real.call("POST", path_of(o), o)
                 assert status == 201, body
         for c in (real, embedded):
             namespace(c, "openshift-dns")

@@ -7,12 +7,12 @@ import time
 import pytest
 
 import crdlib
-from controllerlib import Controller, namespace, objects, until
+from controllerlib import Controller, namespace, until
 from lib import cluster, server
 from netlib import NODE, Node
 from test_dnsoperator import DNS, LEGACY, Place
 from test_dnsoperator_applied import looks
-from test_rbac import PATHS, RBAC, Audited, each_without_one, read_role
+from test_rbac import RBAC, Audited, each_without_one, install_roles, read_role
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)")
 
@@ -22,12 +22,6 @@ APPLIED = "TemplateConfigurationApplied"
 PODS = "/api/v1/namespaces/openshift-dns/pods"
 FIRST = ".:5353 {\n    whoami\n    ready\n    reload 2s 1s\n}\n"
 LABELS = {"dns.operator.openshift.io/daemonset-dns": "default"}
-
-
-def path_of(o):
-    ns = o["metadata"].get("namespace")
-    plural = {"Role": "roles", "RoleBinding": "rolebindings"}.get(o["kind"])
-    return f"{RBAC}/namespaces/{ns}/{plural}" if plural else RBAC + PATHS[o["kind"]]
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +49,7 @@ def c(node):  # pylint: disable=unused-argument
                 status, crd = crdlib.create(one, crdlib.CRD_PATH, text)
                 assert status == 201, crd
                 crdlib.serves(one, crdlib.established(one, crd["metadata"]["name"]))
-        for path in ("deploy/rbac/dnsoperator.yaml", "deploy/rbac/dnsoperator-hosted.yaml"):
-            for o in objects(one, path):
-                if o["kind"] != "ServiceAccount":
-                    status, body = one.call("POST", path_of(o), o)
-                    assert status == 201, body
+        install_roles(one, "dnsoperator", "dnsoperator-openshift", "dnsoperator-hosted")
         yield one
 
 

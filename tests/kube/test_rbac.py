@@ -45,16 +45,27 @@ class Audited(cluster.Cluster):
         return os.path.getsize(self.audit) if os.path.exists(self.audit) else 0
 
 
+def path_of(o):
+    """Where an object of deploy/rbac goes."""
+    ns = o["metadata"].get("namespace")
+    return f"{RBAC}{f'/namespaces/{ns}' if ns else ''}/{o['kind'].lower()}s"
+
+
+def install_roles(c, *names):
+    """Roles and bindings of deploy/rbac/NAME.yaml."""
+    for name in names:
+        for o in objects(c, f"deploy/rbac/{name}.yaml"):
+            if "rbac" in o["apiVersion"]:
+                status, body = c.call("POST", path_of(o), o)
+                assert status == 201, body
+
+
 @pytest.fixture(scope="module")
 def c():
     with Audited() as one:
         namespace(one, "fairlead")
         config_map(one, "fairlead", "fairlead-example", {"a": "0"})
-        for name in ("example", "webhooks"):
-            for o in objects(one, f"deploy/rbac/{name}.yaml"):
-                if o["kind"] in PATHS:
-                    status, body = one.call("POST", RBAC + PATHS[o["kind"]], o)
-                    assert status == 201, body
+        install_roles(one, "example", "webhooks")
         # What the web hooks' part needs to be there; they match nothing.
         for o in objects(one, "deploy/webhooks/example.yaml"):
             if o["kind"].endswith("WebhookConfiguration"):

@@ -67,7 +67,9 @@ static void keys_of_map(const struct controller_ctx *c, const json_t *o, control
 }
 
 static const char *const pod_paths[] = { "status.podIP", "status.conditions", NULL };
-static const char *const node_paths[] = { "spec.podCIDRs", NULL };
+/* The families of addresses; where servers may run. */
+static const char *const node_paths[] = { "spec.podCIDRs",	"metadata.labels",   "spec.taints",
+					  "spec.unschedulable", "status.conditions", NULL };
 static const char *const crd_paths[] = { "spec.versions", NULL };
 
 static const struct controller_watch watches[] = {
@@ -96,6 +98,12 @@ static const struct controller_watch watches[] = {
 				  .fields = "metadata.name=coredns-accepted", .keys = keys_of_any },
 	[CLUSTEROPERATOR] = { "config.openshift.io", "ClusterOperator", .optional = true,
 			      .fields = "metadata.name=dns", .keys = keys_of_any },
+	[OPERAND_DAEMONSETS] = { "apps", "DaemonSet", .optional = true, .ns = "openshift-dns",
+				 .keys = keys_of_any },
+	[OPERAND_SERVICES] = { "", "Service", .optional = true, .ns = "openshift-dns",
+			       .keys = keys_of_any },
+	[OPERAND_POLICIES] = { "networking.k8s.io", "NetworkPolicy", .optional = true,
+			       .ns = "openshift-dns", .keys = keys_of_any },
 };
 
 /* ---- what is done ---- */
@@ -322,6 +330,9 @@ static int act(struct dnsoperator_look *l)
 		r = write_configmaps(l);
 	if (r >= 0)
 		want(l->c, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
+	/* where nothing was yet there is no namespace for the text, either */
+	int applied =
+		l->plan.write && (r >= 0 || r == ERR_NOTFOUND) ? dnsoperator_operands_apply(l) : 0;
 	/* what was refused is told even where nothing can be written */
 	int known = dnsoperator_report_read(l), told = 0;
 	kube_conn_set_patient(l->c->conn, true);
@@ -344,6 +355,8 @@ static int act(struct dnsoperator_look *l)
 	dnsoperator_report_done(l);
 	dnsoperator_plan_done(&l->plan);
 	arena_done(&l->arena);
+	if (r >= 0)
+		r = applied;
 	return r < 0 ? r : told;
 }
 
@@ -399,6 +412,7 @@ static int start(void **ret, char *err, size_t err_n)
 	s->asker = dnsoperator_asker_new();
 	s->maps = dnsoperator_maps_new();
 	dnsoperator_place_start(s);
+	s->operands = dnsoperator_operands_state_new();
 	*ret = s;
 	return 0;
 }
@@ -408,6 +422,7 @@ static void stop(void *state)
 	struct dnsoperator_state *s = state;
 	dnsoperator_asker_free(s->asker);
 	dnsoperator_maps_free(s->maps);
+	dnsoperator_operands_state_free(s->operands);
 	free(s);
 }
 

@@ -32,6 +32,9 @@ enum {
 	TEXT_KUBERNETES,
 	ACCEPTED_KUBERNETES,
 	CLUSTEROPERATOR,
+	OPERAND_DAEMONSETS,
+	OPERAND_SERVICES,
+	OPERAND_POLICIES,
 };
 
 /* Is the original there? ENDING: it was scaled to 0, and its pods have not ended. */
@@ -51,6 +54,7 @@ struct dnsoperator_state {
 	struct metrics_series *original_runs;
 	bool had_dns;	    /* there was one since the start */
 	uint64_t absent_ns; /* since when there is none any more; 0: there is */
+	struct dnsoperator_operands_state *operands;
 };
 
 /* One look at a DNS object. */
@@ -96,3 +100,8 @@ MUST_CHECK int dnsoperator_find_microshift(struct dnsoperator_look *l);
 /* Two operators must not own one object: 1 when the original runs, and that was told; it is looked
  * at again soon. */
 MUST_CHECK int dnsoperator_look_beside(struct dnsoperator_look *l);
+
+/* What runs DNS (operands.h), where it is ours to apply. */
+struct dnsoperator_operands_state *dnsoperator_operands_state_new(void);
+void dnsoperator_operands_state_free(struct dnsoperator_operands_state *s);
+MUST_CHECK int dnsoperator_operands_apply(struct dnsoperator_look *l);
