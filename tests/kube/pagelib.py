@@ -1,7 +1,7 @@
 """Commands of the documentation, run as they are printed.
 
 A block whose fence is "console NAME" is a transcript: lines that begin with "$ " are commands (with the lines of their
-here-documents, and those after a final backslash or in quotes), the others are what they print.
+here-documents, and those after a final backslash or pipe, or in quotes), the others are what they print.
 """
 import copy
 import os
@@ -10,6 +10,9 @@ import subprocess
 
 from controllerlib import until
 from lib import cluster, server
+
+
+CHANGES = re.compile(r"\b(kubectl|oc) (apply|patch|annotate|create|delete|scale)\b|\bfairlead (apply|delete)\b")
 
 
 def blocks(page, name):
@@ -28,7 +31,7 @@ def steps(text):
         command = lines.pop(0)
         assert command.startswith("$ "), f"no command: {command}"
         command = command[2:]
-        while command.endswith("\\\n") or ("<<" not in command and command.count("'") % 2):
+        while command.endswith(("\\\n", "|\n")) or ("<<" not in command and command.count("'") % 2):
             command += lines.pop(0)
         here = re.search(r"<<'?(\w+)'?", command)
         while here and not command.endswith(f"\n{here[1]}\n"):
@@ -54,16 +57,26 @@ def programs(folder):
     return path
 
 
-def shell(place, folder, command, env=None):
-    """What the command prints, against the API of a place (test_dnsoperator.Place)."""
-    user = copy.copy(place)
-    user.controller_token = place.token
+def home_in(folder):
+    """Where commands are run: the folders of the sources that pages name are there."""
     home = os.path.join(str(folder), "home")
     os.makedirs(home, exist_ok=True)
-    kubeconfig = user.kubeconfig(home)
-    done = subprocess.run(["bash", "-c", f"set -o pipefail\n{command}"], capture_output=True, text=True, timeout=60, check=False,
+    for name in ("deploy", "examples"):
+        if not os.path.exists(os.path.join(home, name)):
+            os.symlink(os.path.join(server.ROOT, name), os.path.join(home, name))
+    return home
+
+
+def shell(place, folder, command):
+    """What the command prints, against the API of a place (test_dnsoperator.Place); None: it finds it by itself."""
+    home, kubeconfig = home_in(folder), ""
+    if place is not None:
+        user = copy.copy(place)
+        user.controller_token = place.token
+        kubeconfig = user.kubeconfig(home)
+    done = subprocess.run(["bash", "-c", f"set -o pipefail\n{command}"], capture_output=True, text=True, timeout=60, check=False, cwd=home,
                           env={**os.environ, "PATH": f"{programs(folder)}:{os.environ['PATH']}", "KUBECONFIG": kubeconfig,
-                               "HOME": home, **(env or {})})
+                               "HOME": home})
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
 
@@ -73,13 +86,16 @@ def follow(name, block, call, plain):
     take a moment to become as it is printed."""
     for command, output in block:
         want = plain(output).rstrip()
-        if re.match(r"(kubectl|oc) (apply|patch|annotate|create|delete|scale|edit)|fairlead (apply|delete)", command):
+        if CHANGES.search(command):
             assert plain(call(command)).rstrip() == want, f"{name}: {command}"
             continue
         last = [None]
 
         def fits():
-            last[0] = plain(call(command)).rstrip()  # pylint: disable=cell-var-from-loop
+            try:
+                last[0] = plain(call(command)).rstrip()  # pylint: disable=cell-var-from-loop
+            except AssertionError as e:  # nothing is there yet to be found
+                last[0] = str(e)
             return last[0] == want  # pylint: disable=cell-var-from-loop
         try:
             until(fits, 30, 0.2)

@@ -102,7 +102,7 @@ def test_who_has_what(pair, run):
     place = Place(work.url, work.ca, work.admin, None)
     since = manage.size() if isinstance(manage, Audited) else None
     before = [everything(c) for c in pair]
-    p = run("--feature-gates", "DNSTemplatePlugin=true")
+    p = run("--feature-gates", "DNSTemplatePlugin=true", "--dns-operands", "false")
     place.dns({"templates": [LEGACY]})
     place.says("TemplateConfigurationValid", "True AsExpected")
     place.says("TemplateConfigurationApplied", "Unknown NoInstances")
@@ -112,7 +112,7 @@ def test_who_has_what(pair, run):
     events = {k for k in written(before[0], after[0]) if k[0] == "events"}
     assert {k[1] for k in events} == {"default"}
     assert written(before[0], after[0]) - events == {
-        ("dnses", None, "default"), ("configmaps", "openshift-dns", "dns-default"),
+        ("dnses", None, "default"), ("clusteroperators", None, "dns"), ("configmaps", "openshift-dns", "dns-default"),
         ("configmaps", "openshift-dns", "dns-default-accepted")}
     assert p.find(r"leases in https://")
     assert p.stop() == 0
