@@ -134,7 +134,7 @@ def one(tmp_path_factory):
 
 
 def test_every_transcript_is_run():
-    """Names of "console" blocks in all pages: those of this file, and of test_dnsoperator_place.py."""
+    """Names of "console" blocks in all pages: those of this file, of test_support.py and of test_dnsoperator_place.py."""
     found = set()
     for folder, _, names in os.walk(os.path.join(server.ROOT, "docs")):
         for name in (n for n in names if n.endswith(".md")):
@@ -142,7 +142,8 @@ def test_every_transcript_is_run():
             with open(path, encoding="utf-8") as f:
                 found |= {(os.path.relpath(path, server.ROOT), *words) for words in re.findall(r"(?m)^```console ?(.*)$", f.read())
                           for words in [words.split()]}
-    assert found == {(PAGE, "kubernetes"), (PAGE, "openshift"), (PAGE, "machine"), ("docs/controllers/dnsoperator.md", "take-over")}
+    assert found == {(PAGE, "kubernetes"), (PAGE, "openshift"), (PAGE, "machine"), (PAGE, "support"),
+                     ("docs/controllers/dnsoperator.md", "take-over")}
 
 
 def test_on_kubernetes(tmp_path):
