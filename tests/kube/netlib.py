@@ -104,6 +104,7 @@ class NodePod:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+            assert "Sanitizer" not in self.log(), self.log()
         self.process = None
 
     def stop(self):
