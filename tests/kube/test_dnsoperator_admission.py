@@ -114,18 +114,22 @@ def body_of(spec, **meta):
     return {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": {"name": "default", **meta}, "spec": spec}
 
 
-def policies(c):
-    """Applied, compiled and in force."""
-    kubectl(c, "apply", "-f", POLICIES)
+def policies(place):
+    """Applied, and all of them in force."""
+    kubectl(place.c, "apply", "-f", POLICIES)
+    twice = {"name": "a", "zones": ["a.b", "A.B."]}
+    bad = [{"servers": [{**twice, "forwardPlugin": {"upstreams": ["192.0.2.1"]}}]}]
+    if place.variant != "stock":  # the field is not there
+        bad.append({"templates": [{**twice, "action": {"returnEmpty": {}}}]})
+    for spec in bad:
+        until(lambda: place.put(spec)[0] == "policy")  # pylint: disable=cell-var-from-loop
 
 
 @pytest.fixture(scope="module", params=["ours", "open", "stock"])
 def place(request):
     with cluster.Cluster() as c:
         p = Place(c, request.param)
-        policies(c)
-        twice = {"name": "a", "zones": ["a.b", "A.B."], "forwardPlugin": {"upstreams": ["192.0.2.1"]}}
-        until(lambda: p.put({"servers": [twice]})[0] == "policy")
+        policies(p)
         p.start_hook()
         yield p
         p.stop_hook()
@@ -233,8 +237,7 @@ def test_what_policies_leave_alone(place):
     try:
         until(lambda: place.put({"templates": bad, "servers": servers}) == ("", ""))
         assert patch({"spec": {"templates": bad, "servers": servers}, "metadata": {"finalizers": ["a.example/b"]}})[0] == 200
-        policies(c)
-        until(lambda: place.put({"templates": bad[:1] * 2})[0] == "policy")
+        policies(place)
         assert patch({"spec": {"logLevel": "Debug"}, "metadata": {"labels": {"a": "b"}}})[0] == 200
         assert patch({"spec": {"templates": []}})[0] == 200
         assert patch({"spec": {"templates": bad}})[0] == 422
@@ -243,12 +246,21 @@ def test_what_policies_leave_alone(place):
         assert patch({"spec": {"servers": servers * 2}})[0] == 422
         assert c.call("DELETE", f"{DNS}/default")[0] == 200
         assert patch({"spec": {"servers": servers * 2}, "metadata": {"finalizers": None}})[0] == 200
+        until(lambda: c.call("GET", f"{DNS}/default")[0] == 404)
+        for spec, name, want in (({"templates": bad}, "default", 422), ({"servers": servers}, "default", 422),
+                                 ({"templates": bad, "servers": servers}, "other", 201), ({}, "default", 201),
+                                 # nobody has told the domain yet
+                                 ({"templates": [{**bad[0], "zones": ["svc.cluster.local"]}]}, "default", 201)):
+            status, body = c.call("POST", f"{DNS}?dryRun=All", body_of(spec, name=name))
+            assert status == want, body
     finally:
-        policies(c)
         place.stop_hook()
+        patch({"metadata": {"finalizers": None}})
+        c.call("DELETE", f"{DNS}/default")
         until(lambda: c.call("GET", f"{DNS}/default")[0] == 404)
         assert c.call("POST", DNS, body_of({}))[0] == 201
         place.domain = None
+        policies(place)
         place.start_hook()
 
 
