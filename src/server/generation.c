@@ -183,19 +183,27 @@ static struct plugin_inst *new_inst(struct builder *b, struct block *blk, const 
 	return in;
 }
 
+static size_t count_stanzas(const struct corefile_block *src, const struct plugin *p)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < src->n_dir; i++)
+		n += strcmp(src->dir[i].name.s, p->name) == 0;
+	return n;
+}
+
 /* The instance of one plugin in one block, if it has stanzas there. */
 static int setup_one(struct builder *b, struct block *blk, const struct plugin *p)
 {
 	const struct corefile_block *src = blk->src;
 	struct arena *a = &b->g->arena;
-	const struct corefile_dir **dirs = arena_alloc(a, (src->n_dir + 1) * sizeof(*dirs));
-	size_t n = 0;
-	for (size_t i = 0; i < src->n_dir; i++) {
-		if (strcmp(src->dir[i].name.s, p->name) == 0)
-			dirs[n++] = &src->dir[i];
-	}
+	size_t n = count_stanzas(src, p);
 	if (n == 0)
 		return 0;
+	const struct corefile_dir **dirs = arena_alloc(a, n * sizeof(*dirs));
+	for (size_t i = 0, k = 0; k < n; i++) {
+		if (strcmp(src->dir[i].name.s, p->name) == 0)
+			dirs[k++] = &src->dir[i];
+	}
 	struct plugin_inst *in = new_inst(b, blk, p, dirs, n);
 	struct setup s = {
 		.arena = a, .block = blk, .conf = &blk->conf, .dir = dirs, .n_dir = n, .err = b->err
