@@ -115,6 +115,7 @@ struct plugin {
 	size_t n_opts;
 	size_t conf_size;  /* self->conf, zeroed */
 	size_t state_size; /* query_state(q, self), zeroed at first use in a query */
+	bool renames;	   /* those behind it may be asked for names outside of the block */
 
 	int (*parse)(struct plugin_inst *self, struct setup *s);
 	int (*prepare)(struct plugin_inst *self, struct prepare *p);

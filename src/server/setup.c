@@ -216,6 +216,15 @@ struct plugin_inst *block_find(struct block *b, const char *plugin)
 	return NULL;
 }
 
+bool block_renames(const struct block *b)
+{
+	for (size_t i = 0; i < b->n_inst; i++) {
+		if (b->inst[i]->plugin->renames)
+			return true;
+	}
+	return false;
+}
+
 struct plugin_inst *block_inst(struct block *b, size_t i)
 {
 	return i < b->n_inst ? b->inst[i] : NULL;

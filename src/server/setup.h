@@ -62,6 +62,9 @@ const char *block_zone_text(const struct block *b, size_t i);
 const struct block_conf *block_conf(const struct block *b);
 /* The instance of the plugin of that name in this block, or NULL. After all parse calls. */
 struct plugin_inst *block_find(struct block *b, const char *plugin);
+/* May plugins behind this one in the chain be asked for names that are not the block's? In parse,
+ * too: those before a plugin have been read. */
+bool block_renames(const struct block *b);
 /* All instances, in chain order; NULL past the end. */
 struct plugin_inst *block_inst(struct block *b, size_t i);
 /* The handler that follows `self` in the chain, or NULL. */

@@ -188,6 +188,7 @@ static enum verdict autopath_resume(struct plugin_inst *self, struct query *q)
 
 const struct plugin autopath_plugin = {
 	.name = "autopath",
+	.renames = true,
 	.conf_size = sizeof(struct autopath_conf),
 	.state_size = sizeof(struct pathwalk),
 	.parse = autopath_parse,

@@ -87,6 +87,7 @@ static enum verdict rewrite_resume(struct plugin_inst *self, struct query *q)
 
 const struct plugin rewrite_plugin = {
 	.name = "rewrite",
+	.renames = true,
 	.conf_size = sizeof(struct rewrite_conf),
 	.state_size = sizeof(struct rewrite_state),
 	.parse = rewrite_parse,

@@ -184,6 +184,7 @@ static enum verdict searchpath_resume(struct plugin_inst *self, struct query *q)
 
 const struct plugin searchpath_plugin = {
 	.name = "searchpath",
+	.renames = true,
 	.opts = opts,
 	.n_opts = ARRAY_LEN(opts),
 	.conf_size = sizeof(struct searchpath_conf),

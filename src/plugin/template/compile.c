@@ -133,6 +133,8 @@ static void add_zones(struct template_conf *c, struct template_rule *rule, uint3
 
 static void add_type(struct template_conf *c, const struct template_rule *rule)
 {
+	if (rule->zones.n == 0)
+		return; /* it can match nothing here */
 	if (rule->type == DNS_TYPE_ANY || rule->type >= TEMPLATE_LOW_TYPES)
 		c->any_type = true;
 	else

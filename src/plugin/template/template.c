@@ -1,9 +1,11 @@
 /* template: answers made of the question, by rules in file order. Here the stanzas are read; what
  * needs compiling is kept as words for prepare. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "plugin/template/template_priv.h"
 
@@ -178,27 +180,62 @@ static int read_class_and_type(struct setup *s, const struct corefile_dir *d,
 	return 0;
 }
 
-/* CoreDNS passes over words that are no zones, so a file that has them still loads. */
+/* Can a name of the block be in one of the zones? */
+static bool can_match(const struct zone_list *block, const struct zone_list *z)
+{
+	for (size_t i = 0; i < z->n; i++) {
+		struct dns_qname q;
+		dns_qname_set(&q, z->wire[i]);
+		if (zone_list_match(block, &q) >= 0)
+			return true;
+		for (size_t k = 0; k < block->n; k++) {
+			if (dns_name_is_below(block->wire[k], z->wire[i]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Which words to keep: CoreDNS passes over those that are no zones, so a file that has them still
+ * loads; and the DNS operator writes all zones into every block, most of which can never match
+ * there (T23). */
+static size_t choose_zones(struct setup *s, const struct corefile_dir *d, struct word *good)
+{
+	enum { BLOCK_ZONES_MAX = 64 }; /* with more, all are kept: the work is their product */
+	struct srcerr ignored;
+	struct arena scratch;
+	struct setup lenient = *s;
+	struct zone_list block;
+	arena_init(&scratch);
+	lenient.err = &ignored;
+	lenient.arena = &scratch;
+	size_t n = 0;
+	bool all = block_renames(s->block) || setup_zones(s, NULL, 0, &block) < 0 ||
+		   block.n > BLOCK_ZONES_MAX;
+	for (size_t i = 2; i < d->n_arg; i++) {
+		struct zone_list one;
+		char place[512];
+		arena_reset(&scratch);
+		if (setup_zones(&lenient, &d->arg[i], 1, &one) < 0)
+			log_warn("plugin/template", "%s: this zone is passed over",
+				 srcerr_str(&ignored, place, sizeof(place)));
+		else if (all || can_match(&block, &one))
+			good[n++] = d->arg[i];
+	}
+	arena_done(&scratch);
+	return n;
+}
+
 static int read_zones(struct setup *s, const struct corefile_dir *d, struct zone_list *ret)
 {
 	if (d->n_arg == 2)
 		return setup_zones(s, NULL, 0, ret);
-	struct srcerr ignored;
-	struct setup lenient = *s;
-	lenient.err = &ignored;
-	struct word *good = arena_alloc(s->arena, (d->n_arg - 2) * sizeof(*good));
-	size_t n = 0;
-	for (size_t i = 2; i < d->n_arg; i++) {
-		struct zone_list one;
-		char place[512];
-		if (setup_zones(&lenient, &d->arg[i], 1, &one) == 0)
-			good[n++] = d->arg[i];
-		else
-			log_warn("plugin/template", "%s: this zone is passed over",
-				 srcerr_str(&ignored, place, sizeof(place)));
-	}
+	struct word *good = xcalloc(d->n_arg - 2, sizeof(*good));
+	size_t n = choose_zones(s, d, good);
 	*ret = (struct zone_list){ 0 };
-	return n != 0 ? setup_zones(s, good, n, ret) : 0;
+	int r = n != 0 ? setup_zones(s, good, n, ret) : 0;
+	free(good);
+	return r;
 }
 
 static int finish(struct reading *r)

@@ -399,6 +399,64 @@ static void serves_ten_thousand_templates(void **state)
 	fake_free(f);
 }
 
+/* T23: what cannot match in a block is not kept, and nobody can tell; names that are rewritten may
+ * lie anywhere. */
+static void zones_of_other_blocks(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"a.example b.example {\n"
+		"template IN A other.example x.a.example {\n answer \"{{ .Name }} 60 IN A "
+		"192.0.2.1\"\n}\n"
+		"template IN A example {\n answer \"{{ .Name }} 60 IN A 192.0.2.2\"\n}\n"
+		"}\n"
+		"c.example {\n"
+		"template IN ANY other.example {\n answer \"{{ .Name }} 60 IN A 192.0.2.3\"\n}\n"
+		"whoami\n}\n"
+		"d.example {\n"
+		"rewrite name suffix d.example other.example answer auto\n"
+		"template IN A other.example {\n answer \"{{ .Name }} 60 IN A 192.0.2.4\"\n}\n"
+		"}\n";
+	static const struct {
+		const char *name, *want;
+	} asks[] = {
+		{ "x.a.example.", "192.0.2.1" },     { "y.x.a.example.", "192.0.2.1" },
+		{ "a.example.", "192.0.2.2" },	     { "b.example.", "192.0.2.2" },
+		{ "c.example.", "_udp.c.example." }, { "w.d.example.", "192.0.2.4" },
+	};
+	struct fake *f = fake_new(text);
+	if (f == NULL)
+		fail_msg("%s", fake_error());
+	for (size_t i = 0; i < ARRAY_LEN(asks); i++) {
+		const char *reply = ask(f, asks[i].name, "A");
+		if (reply == NULL || strstr(reply, asks[i].want) == NULL)
+			fail_msg("%s: %s", asks[i].name, reply);
+	}
+	fake_free(f);
+}
+
+/* Rules by type: low ones, one that is not, ANY on either side. */
+static void types(void **state)
+{
+	(void)state;
+	static const struct row rows[] = {
+		{ "template IN CAA . {\n rcode NXDOMAIN\n}", "a.example.", "CAA",
+		  "NXDOMAIN qr aa rd\n" },
+		{ "template IN HTTPS . {\n rcode NXDOMAIN\n}", "a.example.", "HTTPS",
+		  "NXDOMAIN qr aa rd\n" },
+		{ "template IN AAAA . {\n rcode NXDOMAIN\n}", "a.example.", "ANY",
+		  "NXDOMAIN qr aa rd\n" },
+		{ "template IN ANY . {\n rcode NXDOMAIN\n}", "a.example.", "CAA",
+		  "NXDOMAIN qr aa rd\n" },
+		{ "template IN AAAA . {\n rcode NXDOMAIN\n}\nwhoami", "a.example.", "A", NULL },
+	};
+	check_rows(rows, ARRAY_LEN(rows) - 1);
+	struct fake *f = server(rows[4].body);
+	assert_null(strstr(ask(f, "a.example.", "A"), "NXDOMAIN"));
+	assert_null(strstr(ask(f, "a.example.", "CAA"), "NXDOMAIN"));
+	fake_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +470,8 @@ int main(void)
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(refuses_more_groups_than_kept),
 		cmocka_unit_test(passes_over_bad_zones),
+		cmocka_unit_test(zones_of_other_blocks),
+		cmocka_unit_test(types),
 		cmocka_unit_test(serves_ten_thousand_templates),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
