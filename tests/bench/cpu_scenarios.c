@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 #include "dns/types.h"
+#include "operator_text.h"
 #include "plugin/kubernetes/test_world.h"
 
 static void corefile_empty(struct strbuf *t, unsigned n)
@@ -143,7 +144,59 @@ static void files_cluster(const char *dir, unsigned names)
 	kubernetes_source_preset(&preset);
 }
 
+/* The DNS operator's text, n = templates * 1000 + zones of each, with what needs a network taken
+ * out: ends, clusters, ports, upstreams. */
+static void operator_lines(struct strbuf *t, unsigned n, const char *const *left_out)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	bool skipping = false;
+	operator_text(n / 1000, n % 1000, 0, &text);
+	for (struct slice rest = strbuf_slice(&text); rest.n > 0;) {
+		struct slice line = slice_cut(&rest, '\n');
+		for (size_t i = 0; left_out[i] != NULL; i++)
+			skipping = skipping || slice_starts(line, slice_of(left_out[i]));
+		if (slice_starts(line, SLICE("    prometheus ")))
+			strbuf_adds(t, "    prometheus 127.0.0.1:0\n");
+		else if (slice_starts(line, SLICE("    forward ")))
+			strbuf_adds(t, "    forward . @UP@ {\n");
+		else if (!skipping)
+			strbuf_addf(t, "%.*s\n", (int)line.n, line.p);
+		if (slice_is(line, "    }") || slice_is(line, "    ready"))
+			skipping = false;
+	}
+}
+
+static void corefile_operator(struct strbuf *t, unsigned n)
+{
+	operator_lines(
+		t, n, (const char *const[]){ "    health ", "    ready", "    kubernetes ", NULL });
+}
+
+/* Each query reaches the templates, and the upstream where none fits. */
+static void corefile_operator_uncached(struct strbuf *t, unsigned n)
+{
+	operator_lines(t, n,
+		       (const char *const[]){ "    health ", "    ready", "    kubernetes ",
+					      "    cache ", NULL });
+}
+
+#define OPERATOR_NAME "host%u.z0.t0.corp.example" /* in the first zone */
+
 const struct cpu_scenario cpu_scenarios[] = {
+	{ "operator-none-hit", corefile_operator, 0, OPERATOR_NAME, DNS_TYPE_A, 0, NULL },
+	{ "operator-most-hit-a", corefile_operator, 20256, OPERATOR_NAME, DNS_TYPE_A, 0, NULL },
+	{ "operator-most-hit", corefile_operator, 20256, OPERATOR_NAME, DNS_TYPE_AAAA, 0, NULL },
+	{ "operator-one-match", corefile_operator_uncached, 1001, OPERATOR_NAME, DNS_TYPE_AAAA, 0,
+	  NULL },
+	{ "operator-most-match", corefile_operator_uncached, 20256, OPERATOR_NAME, DNS_TYPE_AAAA, 0,
+	  NULL },
+	{ "operator-none-other", corefile_operator_uncached, 0, "host%u.other.corp.example",
+	  DNS_TYPE_AAAA, 0, NULL },
+	{ "operator-most-other", corefile_operator_uncached, 20256, "host%u.other.corp.example",
+	  DNS_TYPE_AAAA, 0, NULL },
+	{ "operator-none-a", corefile_operator_uncached, 0, OPERATOR_NAME, DNS_TYPE_A, 0, NULL },
+	{ "operator-most-a", corefile_operator_uncached, 20256, OPERATOR_NAME, DNS_TYPE_A, 0,
+	  NULL },
 	{ "whoami", corefile_whoami, 0, "host%u.example.org", DNS_TYPE_A, 0, NULL },
 	{ "refused", corefile_refused, 0, "host%u.example.org", DNS_TYPE_AAAA, 0, NULL },
 	{ "template-empty", corefile_empty, 0, "host%u.example.org", DNS_TYPE_AAAA, 0, NULL },
