@@ -274,6 +274,12 @@ class Site:
             told[:] = [self.place.conditions().get(APPLIED, {}).get("message")]
             return told == [want]
         until(so)
+        until(self.agreed)
+
+    def agreed(self):
+        """All threads of all servers have changed over: each does so between two questions, and the one that told the operator
+        may have been the first."""
+        return len({tuple(timeless(m)) for _ in range(8) for m in self.replies("config.fairlead.internal", "TXT").values()}) == 1
 
     def text(self):
         return self.place.text(NAMESPACE, NAME)
