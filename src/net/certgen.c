@@ -12,7 +12,11 @@
 #include "base/err.h"
 #include "base/rng.h"
 
-enum { SERIAL_BYTES = 16, KEY_ID_BYTES = 64 };
+enum {
+	SERIAL_BYTES = 16,
+	KEY_ID_BYTES = 64,
+	CERTS_MAX_BYTES = 16 << 20, /* looked at, of a list */
+};
 
 struct work {
 	gnutls_x509_privkey_t key, ca_key;
@@ -187,6 +191,20 @@ int net_certgen(const struct net_certgen *g, struct strbuf *cert, struct strbuf 
 		return ERR_INTERNAL;
 	}
 	return 0;
+}
+
+int net_certs_count(struct slice pem)
+{
+	gnutls_datum_t d = datum(pem);
+	gnutls_x509_crt_t *v = NULL;
+	unsigned n = 0;
+	if (pem.n > CERTS_MAX_BYTES ||
+	    gnutls_x509_crt_list_import2(&v, &n, &d, GNUTLS_X509_FMT_PEM, 0) < 0)
+		return ERR_PARSE;
+	for (unsigned i = 0; i < n; i++)
+		gnutls_x509_crt_deinit(v[i]);
+	gnutls_free(v);
+	return n != 0 ? (int)n : ERR_PARSE;
 }
 
 int net_certinfo(struct slice pem, struct net_certinfo *ret)

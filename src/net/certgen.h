@@ -29,6 +29,8 @@ struct net_certinfo {
 };
 /* Of the first certificate in the text. ERR_PARSE. */
 MUST_CHECK int net_certinfo(struct slice pem, struct net_certinfo *ret);
+/* How many there are; ERR_PARSE when one of them cannot be read, or there is none. */
+MUST_CHECK int net_certs_count(struct slice pem);
 /* Was the first certificate of `pem` signed by that of `ca`? Times do not matter. */
 bool net_cert_signed_by(struct slice pem, struct slice ca);
 /* Is `key` (PEM) the one of the first certificate? */

@@ -82,6 +82,8 @@ static void what_is_none(void **state)
 	assert_int_equal(net_certgen(&g, &s.cert, &s.key, err, sizeof(err)), ERR_PARSE);
 	assert_non_null(strstr(err, "authority"));
 	assert_int_equal(net_certinfo(SLICE("nonsense"), &info), ERR_PARSE);
+	assert_int_equal(net_certs_count(SLICE("nonsense")), ERR_PARSE);
+	assert_int_equal(net_certs_count(SLICE("")), ERR_PARSE);
 	assert_false(net_cert_has_name(SLICE(""), "x"));
 	assert_false(net_cert_signed_by(SLICE(""), SLICE("")));
 	done(&s);
