@@ -1,9 +1,12 @@
 """The shipped role of `dnsoperator`: with it nothing is refused, and without any one verb something is."""
 
+import os
+
 import pytest
 
 import crdlib
-from controllerlib import namespace, start, until
+from controllerlib import config_map, namespace, start, until
+from lib import certs
 from test_dnsoperator_operands import IMAGES, MONITOR_CRD, MONITORS, NETWORKS, OPENSHIFT, Place
 from test_rbac import RBAC, each_without_one, install_roles, read_role
 
@@ -15,16 +18,23 @@ OPERATOR = "/apis/config.openshift.io/v1/clusteroperators/dns"
 MAPS = {"openshift": "/api/v1/namespaces/openshift-dns/configmaps/dns-default",
         "kubernetes": "/api/v1/namespaces/kube-system/configmaps/coredns"}
 ROLES = [("openshift", "clusterroles"), ("openshift", "namespaces/fairlead/roles"), ("openshift", "namespaces/openshift-dns/roles"),
+         ("openshift", "namespaces/openshift-config/roles"),
          ("kubernetes", "namespaces/kube-system/roles")]
+TLS = {"name": "tls", "zones": ["tls.example"], "forwardPlugin": {"upstreams": ["192.0.2.1"], "transportConfig": {
+    "transport": "TLS", "tls": {"serverName": "tls.example", "caBundle": {"name": "corp"}}}}}
 BACKUP = "dns.fairlead.dev/templates-backup"
+COPY = "/api/v1/namespaces/openshift-dns/configmaps/ca-corp"
 FILTER = {"name": "a", "zones": ["example.com"], "action": {"returnEmpty": {}}}
 
 
 @pytest.fixture(scope="module")
 def c():
     with Place() as one:
-        for ns in ("fairlead", "openshift-dns"):
+        for ns in ("fairlead", "openshift-dns", "openshift-config"):
             namespace(one, ns)
+        certs.make_ca(one.dir)
+        with open(os.path.join(one.dir, "ca.pem"), encoding="ascii") as f:
+            config_map(one, "openshift-config", "corp", {"ca-bundle.crt": f.read()})
         for _, text in crdlib.documents(crdlib.CRDS):
             if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
                 status, crd = crdlib.create(one, crdlib.CRD_PATH, text)
@@ -62,7 +72,7 @@ def scenario(c, enough, platform):
     c.call("DELETE", f"/apis/coordination.k8s.io/v1/namespaces/fairlead/leases/{NAME}")
     c.call("DELETE", f"{DNS}/default")
     c.call("DELETE", OPERATOR)
-    for name in (MAPS[platform], f"{MAPS[platform]}-accepted"):
+    for name in (MAPS[platform], f"{MAPS[platform]}-accepted", COPY):
         c.call("DELETE", name)
     c.call("DELETE", "/apis/events.k8s.io/v1/namespaces/default/events")
     if platform == "openshift":  # which it finds by itself, and makes the object
@@ -87,6 +97,13 @@ def scenario(c, enough, platform):
             return
         if step(lambda: BACKUP in c.call("GET", f"{DNS}/default")[1]["metadata"].get("annotations", {})):
             return
+        if platform == "openshift":
+            spec(servers=[TLS])
+            if step(lambda: "/etc/pki/tls.example-ca-corp-" in text(c, platform)):
+                return
+            spec(servers=[])
+            if step(lambda: c.call("GET", COPY)[0] == 404):
+                return
         for level, word in (("Trace", "class all"), ("Debug", "class denial error"), ("Trace", "class all")):
             spec(logLevel=level)
             if step(lambda: word in text(c, platform)):  # pylint: disable=cell-var-from-loop

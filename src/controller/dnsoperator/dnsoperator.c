@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "controller/dnsoperator/cabundle.h"
 #include "controller/dnsoperator/hooks.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
@@ -59,17 +60,33 @@ static void keys_of_map(const struct controller_ctx *c, const json_t *o, control
 			void *arg)
 {
 	static const char *const ours[] = { "dns-default", "dns-default-accepted" };
+	bool any = dnsoperator_ca_is_copy(o);
 	(void)c;
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		if (strcmp(api_name(o), ours[i]) == 0)
-			emit(arg, DNS_NAME);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		any = any || strcmp(api_name(o), ours[i]) == 0;
+	if (any)
+		emit(arg, DNS_NAME);
+}
+
+/* Those that the object names. */
+static void keys_of_source(const struct controller_ctx *c, const json_t *o, controller_emit emit,
+			   void *arg)
+{
+	struct kube_obj *dns = kube_store_get(c->stores[DNS], SLICE(""), SLICE(DNS_NAME));
+	dnsoperator_names names = { 0 };
+	if (dns != NULL)
+		dnsoperator_ca_names(json_object_get(kube_tree_of(dns), "spec"), &names);
+	if (dnsoperator_ca_has(&names, api_name(o)))
+		emit(arg, DNS_NAME);
+	vec_done(&names);
+	kube_obj_unref(dns);
 }
 
 static const char *const pod_paths[] = { "status.podIP", "status.conditions", NULL };
 /* The families of addresses; where servers may run. */
 static const char *const node_paths[] = { "spec.podCIDRs",	"metadata.labels",   "spec.taints",
 					  "spec.unschedulable", "status.conditions", NULL };
+static const char *const source_paths[] = { "data[" DNSOPERATOR_CA_KEY "]", NULL };
 static const char *const crd_paths[] = { "spec.versions", NULL };
 
 static const struct controller_watch watches[] = {
@@ -104,6 +121,8 @@ static const struct controller_watch watches[] = {
 			       .keys = keys_of_any },
 	[OPERAND_POLICIES] = { "networking.k8s.io", "NetworkPolicy", .optional = true,
 			       .ns = "openshift-dns", .keys = keys_of_any },
+	[CA_SOURCES] = { "", "ConfigMap", .optional = true, .ns = DNSOPERATOR_CA_NS,
+			 .paths = source_paths, .keys = keys_of_source },
 };
 
 /* ---- what is done ---- */
@@ -322,12 +341,15 @@ static int act(struct dnsoperator_look *l)
 	r = dnsoperator_read_configmaps(l);
 	if (r < 0)
 		return r;
+	int copied = dnsoperator_ca_sync(l);
 	make_plan(l);
 	heed_log_level(l);
 	dnsoperator_asker_text(((struct dnsoperator_state *)l->c->state)->asker, l->c->options,
 			       strbuf_slice(&l->plan.text), l->plan.hash);
 	if (l->plan.write)
 		r = write_configmaps(l);
+	if (l->plan.write && r >= 0 && copied >= 0)
+		copied = dnsoperator_ca_prune(l);
 	if (r >= 0)
 		want(l->c, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
 	/* where nothing was yet there is no namespace for the text, either */
@@ -357,6 +379,8 @@ static int act(struct dnsoperator_look *l)
 	arena_done(&l->arena);
 	if (r >= 0)
 		r = applied;
+	if (r >= 0)
+		r = copied;
 	return r < 0 ? r : told;
 }
 
@@ -398,6 +422,7 @@ static int reconcile(struct controller_ctx *c, const char *key)
 			r = dnsoperator_absent(&l);
 	}
 	kube_obj_unref(l.dns);
+	dnsoperator_ca_done(&l);
 	json_decref(l.text);
 	json_decref(l.accepted);
 	return r < 0 ? r : 0;

@@ -30,6 +30,7 @@ struct dnsoperator_site {
 	bool kubeadm;		    /* loadbalance and TTL 30, as the file there has them */
 	bool network_object;	    /* families are in Network cluster */
 	bool gate;		    /* whether DNSTemplatePlugin is on where nobody says */
+	bool bundles;		    /* copies of CA bundles are mounted into servers */
 };
 extern const struct dnsoperator_site dnsoperator_sites[DNSOPERATOR_PLATFORM_COUNT];
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/compiler.h"
+#include "base/vec.h"
 #include "controller/controller.h"
 #include "controller/dnsoperator/ask.h"
 #include "controller/dnsoperator/maps.h"
@@ -35,6 +36,7 @@ enum {
 	OPERAND_DAEMONSETS,
 	OPERAND_SERVICES,
 	OPERAND_POLICIES,
+	CA_SOURCES,
 };
 
 /* Is the original there? ENDING: it was scaled to 0, and its pods have not ended. */
@@ -55,6 +57,7 @@ struct dnsoperator_state {
 	bool had_dns;	    /* there was one since the start */
 	uint64_t absent_ns; /* since when there is none any more; 0: there is */
 	struct dnsoperator_operands_state *operands;
+	uint64_t ca_told; /* a hash of what was said about CA bundles */
 };
 
 /* One look at a DNS object. */
@@ -66,6 +69,7 @@ struct dnsoperator_look {
 	char domain[DNSOPERATOR_DOMAIN_MAX];
 	char cluster_ip[INET6_ADDRSTRLEN];
 	struct dnsoperator_facts facts;
+	VEC(struct dnsoperator_ca) ca; /* of the facts; texts are owned */
 	struct dnsoperator_plan plan;
 	struct arena arena;
 	const struct dnsoperator_instances *instances; /* in the arena; NULL: not known yet */

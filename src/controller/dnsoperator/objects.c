@@ -42,6 +42,12 @@ const char *dnsoperator_text_before(const json_t *now)
 	return json_string_value(json_object_get(data, "Corefile"));
 }
 
+json_t *dnsoperator_owner(const json_t *dns)
+{
+	return json_pack("{ss,ss,ss,ss,sb}", "apiVersion", api_version(dns), "kind", api_kind(dns),
+			 "name", api_name(dns), "uid", api_uid(dns), "controller", 1);
+}
+
 json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct dnsoperator_facts *f,
 				const json_t *dns, const json_t *now)
 {
@@ -52,9 +58,7 @@ json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct d
 	if (f->platform == DNSOPERATOR_OPENSHIFT) {
 		/* As the original: it goes with the object. Elsewhere servers would lose theirs. */
 		json_object_set_new(json_object_get(o, "metadata"), "ownerReferences",
-				    json_pack("[{ss,ss,ss,ss,sb}]", "apiVersion", api_version(dns),
-					      "kind", api_kind(dns), "name", api_name(dns), "uid",
-					      api_uid(dns), "controller", 1));
+				    json_pack("[o]", dnsoperator_owner(dns)));
 	} else if (dnsoperator_text_before(now) != NULL) {
 		json_object_set_new(data, DNSOPERATOR_BEFORE,
 				    json_string(dnsoperator_text_before(now)));

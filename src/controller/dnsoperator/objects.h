@@ -17,6 +17,9 @@
  * object of its own. */
 char *dnsoperator_accepted_name(const struct dnsoperator_site *site);
 
+/* An entry of ownerReferences. */
+json_t *dnsoperator_owner(const json_t *dns);
+
 /* What is to be applied as the ConfigMap with the text. `now` is what is there, NULL for nothing:
  * elsewhere than on OpenShift a Corefile that is not ours is kept under another key. */
 json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct dnsoperator_facts *f,

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "controller/dnsoperator/advice.h"
+#include "controller/dnsoperator/cabundle.h"
 #include "controller/dnsoperator/plan_priv.h"
 #include "controller/dnsoperator/validate.h"
 
@@ -95,7 +96,8 @@ static void choose_routes(struct job *j)
 	struct dnsoperator_problems none = { 0 };
 	struct api_errors errs = { 0 };
 	j->routes = j->dns.routes;
-	if (dnsoperator_routes_check(&j->routes, &j->dns.errs, &j->plan->servers) == 0) {
+	if (dnsoperator_routes_check(&j->routes, &j->dns.errs, &j->plan->servers) == 0 &&
+	    dnsoperator_ca_check(&j->routes, j->in->facts->platform, &j->plan->servers) == 0) {
 		keep_routes(j, json_object_get(j->in->dns, "spec"));
 		return;
 	}

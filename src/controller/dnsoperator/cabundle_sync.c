@@ -1,0 +1,200 @@
+/* Copies of CA bundles in the cluster: made, kept, deleted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/cabundle.h"
+#include "controller/dnsoperator/look_priv.h"
+#include "controller/dnsoperator/objects.h"
+#include "kube/events.h"
+#include "kube/tree.h"
+
+/* What the fall-back names, too: its copies are there since it was accepted. */
+struct wanted {
+	dnsoperator_names spec, all;
+	json_t *accepted;
+};
+
+static void wanted_read(const struct dnsoperator_look *l, struct wanted *w)
+{
+	*w = (struct wanted){ .accepted = dnsoperator_accepted_read(l->accepted) };
+	dnsoperator_ca_names(json_object_get(kube_tree_of(l->dns), "spec"), &w->spec);
+	dnsoperator_ca_names(json_object_get(kube_tree_of(l->dns), "spec"), &w->all);
+	dnsoperator_ca_names(w->accepted, &w->all);
+}
+
+static void wanted_done(struct wanted *w)
+{
+	vec_done(&w->spec);
+	vec_done(&w->all);
+	json_decref(w->accepted);
+}
+
+static void add_fact(struct dnsoperator_look *l, const char *name, const json_t *copy)
+{
+	vec_push(&l->ca,
+		 (struct dnsoperator_ca){ .name = xstrdup(name),
+					  .revision = xasprintf("%s-%s", api_name(copy),
+								api_resource_version(copy)) });
+	l->facts.ca = l->ca.v;
+	l->facts.n_ca = l->ca.n;
+}
+
+struct trouble {
+	const char *reason;
+	char *text;
+};
+typedef VEC(struct trouble) trouble_vec;
+
+static void note(trouble_vec *v, const char *name, const json_t *source, bool copied)
+{
+	const char *what = dnsoperator_ca_trouble(source);
+	char *text = xasprintf("ConfigMap " DNSOPERATOR_CA_NS "/%s %s: %s", name, what,
+			       copied ? "the last good copy of it stays in use"
+				      : "upstreams that should be checked by it are checked by "
+					"the system's authorities");
+	vec_push(v,
+		 (struct trouble){ source == NULL ? "CABundleMissing" : "CABundleInvalid", text });
+}
+
+/* Takes them over. They are told when they are others than before: a settled operator is silent. */
+static void tell(struct dnsoperator_look *l, trouble_vec *v)
+{
+	struct dnsoperator_state *s = l->c->state;
+	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
+	for (size_t i = 0; i < v->n; i++)
+		strbuf_adds(&all, v->v[i].text);
+	uint64_t hash = hash_bytes(hash_process_key(), all.s, all.n);
+	for (size_t i = 0; i < v->n; i++) {
+		if (hash != s->ca_told && l->c->events != NULL)
+			events_emit(l->c->events,
+				    &(struct event){ .regarding = kube_tree_of(l->dns),
+						     .warning = true,
+						     .reason = v->v[i].reason,
+						     .action = "Copy" },
+				    "%s", v->v[i].text);
+		free(v->v[i].text);
+	}
+	vec_done(v);
+	s->ca_told = hash;
+}
+
+/* Brings the copy up to date with its source, if that is any good. */
+static int update(struct dnsoperator_look *l, const char *name, json_t **copy,
+		  trouble_vec *troubles)
+{
+	struct dnsoperator_state *s = l->c->state;
+	struct kube_obj *o =
+		kube_store_get(l->c->stores[CA_SOURCES], SLICE(DNSOPERATOR_CA_NS), slice_of(name));
+	const json_t *source = o != NULL ? kube_tree_of(o) : NULL;
+	int r = 0;
+	if (dnsoperator_ca_trouble(source) != NULL) {
+		note(troubles, name, source, *copy != NULL);
+	} else {
+		json_t *want = dnsoperator_ca_copy(source, kube_tree_of(l->dns),
+						   dnsoperator_sites[l->facts.platform].ns);
+		json_t *now = NULL;
+		if (*copy == NULL || !dnsoperator_object_has(*copy, want))
+			r = dnsoperator_maps_apply(s->maps, l->c, want, &now);
+		if (now != NULL) {
+			json_decref(*copy);
+			*copy = now;
+		}
+		json_decref(want);
+	}
+	kube_obj_unref(o);
+	return r;
+}
+
+int dnsoperator_ca_sync(struct dnsoperator_look *l)
+{
+	struct dnsoperator_state *s = l->c->state;
+	const struct dnsoperator_site *site = &dnsoperator_sites[l->facts.platform];
+	const char *state = api_get_string(kube_tree_of(l->dns), "spec.managementState");
+	trouble_vec troubles = { 0 };
+	struct wanted w;
+	int result = 0;
+	if (!site->bundles)
+		return 0;
+	wanted_read(l, &w);
+	for (size_t i = 0; i < w.all.n; i++) {
+		const char *name = w.all.v[i];
+		CLEANUP(freep) char *copy_name = dnsoperator_ca_copy_name(name);
+		json_t *copy = NULL;
+		int r = dnsoperator_maps_read(s->maps, l->c, MAPS_OPENSHIFT, site->ns, copy_name,
+					      &copy);
+		if (r >= 0 && dnsoperator_ca_has(&w.spec, name) && strcmp(state, "Unmanaged") != 0)
+			r = update(l, name, &copy, &troubles);
+		if (copy != NULL && dnsoperator_ca_trouble(copy) == NULL)
+			add_fact(l, name, copy);
+		json_decref(copy);
+		result = result < 0 ? result : MIN(r, 0);
+	}
+	tell(l, &troubles);
+	wanted_done(&w);
+	return result;
+}
+
+/* ---- those that nobody uses ---- */
+
+struct unused {
+	struct dnsoperator_look *l;
+	dnsoperator_names used;
+	VEC(struct kube_obj *) found;
+};
+
+static bool see(void *ctx, struct kube_obj *o)
+{
+	struct unused *u = ctx;
+	bool used = false;
+	for (size_t i = 0; i < u->used.n && !used; i++) {
+		CLEANUP(freep) char *name = dnsoperator_ca_copy_name(u->used.v[i]);
+		used = strcmp(name, o->name) == 0;
+	}
+	if (!used && dnsoperator_ca_is_copy(kube_tree_of(o)))
+		vec_push(&u->found, kube_obj_ref(o));
+	return true;
+}
+
+/* As it is now: the watch's copy may not know yet that it is gone. */
+static int drop(struct dnsoperator_look *l, const struct kube_obj *o)
+{
+	struct dnsoperator_state *s = l->c->state;
+	json_t *now = NULL;
+	int r = dnsoperator_maps_read(s->maps, l->c, MAPS_OPENSHIFT, o->ns, o->name, &now);
+	if (r >= 0 && now != NULL && dnsoperator_ca_is_copy(now))
+		r = dnsoperator_maps_delete(s->maps, l->c, now);
+	json_decref(now);
+	return r;
+}
+
+int dnsoperator_ca_prune(struct dnsoperator_look *l)
+{
+	struct unused u = { .l = l };
+	int result = 0;
+	if (!dnsoperator_sites[l->facts.platform].bundles)
+		return 0;
+	dnsoperator_ca_names(json_object_get(kube_tree_of(l->dns), "spec"), &u.used);
+	dnsoperator_ca_names(l->plan.accepted, &u.used);
+	kube_store_each(l->c->stores[MAPS_OPENSHIFT], see, &u);
+	for (size_t i = 0; i < u.found.n; i++) {
+		int r = drop(l, u.found.v[i]);
+		result = result < 0 ? result : MIN(r, 0);
+		kube_obj_unref(u.found.v[i]);
+	}
+	vec_done(&u.found);
+	vec_done(&u.used);
+	return result;
+}
+
+void dnsoperator_ca_done(struct dnsoperator_look *l)
+{
+	for (size_t i = 0; i < l->ca.n; i++) {
+		free((char *)(uintptr_t)l->ca.v[i].name);
+		free((char *)(uintptr_t)l->ca.v[i].revision);
+	}
+	vec_done(&l->ca);
+}
