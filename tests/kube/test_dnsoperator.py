@@ -281,6 +281,25 @@ def test_changes_by_others(place, run):
     assert place.text() == good["coredns"]["Corefile"]
 
 
+def test_somebody_insists(place, run):
+    """Who changes the text as often as it is put right is contradicted a few times, then once a minute; a new text is
+    written at once all the same."""
+    path = "/api/v1/namespaces/kube-system/configmaps/coredns"
+
+    def told():
+        return [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+                if e.get("reason") == "ConfigMapContested"]
+    run()
+    place.dns({"templates": [FILTER]})
+    until(lambda: "template IN AAAA . {" in place.text())
+    for i in range(12):
+        place.done("PATCH", path, {"data": {"Corefile": f"# {i}"}}, "application/merge-patch+json")
+        until(lambda: "template" in place.text() or told())
+    assert told() and place.text() == "# 11" and i > 4
+    place.dns({"templates": [LEGACY]})
+    until(lambda: "legacy.example.com" in place.text(), 5)
+
+
 def test_killed_at_any_time(place, run):
     """kill -9 while it works, then the object as it was last: the same end."""
     for i in range(12):

@@ -144,8 +144,16 @@ static int write_object(struct dnsoperator_look *l, const json_t *now, json_t *w
 {
 	struct dnsoperator_state *s = l->c->state;
 	int r = 0;
-	if (now == NULL || !dnsoperator_object_has(now, wanted))
+	if (now == NULL || !dnsoperator_object_has(now, wanted)) {
 		r = dnsoperator_maps_apply(s->maps, l->c, wanted, NULL);
+		if (r == 0)
+			tell(l, true, "ConfigMapContested", "Write",
+			     "others change the ConfigMaps as often as they are put right, which "
+			     "is "
+			     "done once a minute from now on; metadata.managedFields tells who "
+			     "they "
+			     "are");
+	}
 	json_decref(wanted);
 	return r;
 }
