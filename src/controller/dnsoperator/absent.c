@@ -45,11 +45,11 @@ int dnsoperator_absent(struct dnsoperator_look *l)
 		return r < 0 ? r : 0;
 	dnsoperator_learn(l);
 	if (l->facts.platform != DNSOPERATOR_OPENSHIFT)
-		return 0;
+		return dnsoperator_report_publish(l, NULL);
 	l->c->again_ns = AGAIN_NS;
 	r = dnsoperator_report_read(l);
 	if (r >= 0)
-		r = dnsoperator_report_cluster(l, NULL);
+		r = dnsoperator_report_publish(l, NULL);
 	dnsoperator_report_done(l);
 	uint64_t wait = wait_ns(s);
 	if (r >= 0 && wait == 0)

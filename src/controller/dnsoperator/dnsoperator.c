@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/cabundle.h"
+#include "controller/dnsoperator/gauges.h"
 #include "controller/dnsoperator/hooks.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
@@ -237,7 +238,7 @@ static int write_status(struct dnsoperator_look *l)
 	struct kube_status st = { 0 };
 	json_t *copy = json_deep_copy(kube_tree_of(l->dns));
 	int r = change_status(l, copy);
-	int told = dnsoperator_report_cluster(l, copy);
+	int told = dnsoperator_report_publish(l, copy);
 	json_decref(copy);
 	if (r == 0)
 		return told;
@@ -336,59 +337,78 @@ static void heed_log_level(const struct dnsoperator_look *l)
 		log_set_debug(l->plan.verbose);
 }
 
-static int act(struct dnsoperator_look *l)
+/* What there is. 1: it is not ours to act on. */
+static int look_around(struct dnsoperator_look *l)
 {
 	int r = dnsoperator_look_beside(l);
-	if (r > 0)
-		want(l->c, NULL, 0); /* what servers run is not ours to tell */
+	if (r > 0) {
+		want(l->c, NULL, 0); /* what servers run is not ours to tell, either */
+		r = dnsoperator_report_publish(l, NULL);
+		return r < 0 ? r : 1;
+	}
 	if (r == 0)
 		r = dnsoperator_find_microshift(l);
-	if (r != 0)
-		return r;
-	dnsoperator_learn(l);
-	r = dnsoperator_read_configmaps(l);
 	if (r < 0)
 		return r;
-	int copied = dnsoperator_ca_sync(l);
-	make_plan(l);
-	heed_log_level(l);
-	dnsoperator_asker_text(((struct dnsoperator_state *)l->c->state)->asker, l->c->options,
-			       strbuf_slice(&l->plan.text), l->plan.hash);
-	if (l->plan.write)
-		r = write_configmaps(l);
-	if (l->plan.write && r >= 0 && copied >= 0)
-		copied = dnsoperator_ca_prune(l);
+	dnsoperator_learn(l);
+	return dnsoperator_read_configmaps(l);
+}
+
+/* The text, and what servers need beside it. 1 when there is a new text. */
+static int carry_out(struct dnsoperator_look *l, int copied)
+{
+	int r = l->plan.write ? write_configmaps(l) : 0, applied = 0;
 	if (r >= 0)
 		want(l->c, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
+	if (!l->plan.write)
+		return r;
+	if (r >= 0 && copied >= 0)
+		copied = dnsoperator_ca_prune(l);
 	/* where nothing was yet there is no namespace for the text, either */
-	int applied =
-		l->plan.write && (r >= 0 || r == ERR_NOTFOUND) ? dnsoperator_operands_apply(l) : 0;
-	/* what was refused is told even where nothing can be written */
+	if (r >= 0 || r == ERR_NOTFOUND)
+		applied = dnsoperator_operands_apply(l);
+	if (applied < 0 || copied < 0)
+		return r < 0 ? r : applied < 0 ? applied : copied;
+	return r;
+}
+
+/* What was refused is told even where nothing could be written. */
+static int tell_of_it(struct dnsoperator_look *l, bool wrote)
+{
 	int known = dnsoperator_report_read(l), told = 0;
 	kube_conn_set_patient(l->c->conn, true);
-	if (!status_waits(l, r > 0))
+	if (!status_waits(l, wrote))
 		told = write_status(l);
 	if (told >= 0)
 		told = write_backup(l);
 	kube_conn_set_patient(l->c->conn, false);
-	if (told >= 0)
-		told = known;
+	dnsoperator_report_done(l);
+	return told < 0 ? told : known;
+}
+
+static int act(struct dnsoperator_look *l)
+{
+	struct dnsoperator_state *s = l->c->state;
+	int r = look_around(l);
+	if (r != 0)
+		return r;
+	int copied = dnsoperator_ca_sync(l);
+	make_plan(l);
+	heed_log_level(l);
+	dnsoperator_asker_text(s->asker, l->c->options, strbuf_slice(&l->plan.text), l->plan.hash);
+	r = carry_out(l, copied);
+	int told = tell_of_it(l, r > 0);
 	log_debug(AREA,
 		  "generation %lld on %s: %zu bytes of text, %s; refused: %zu in templates, %zu in "
 		  "servers",
 		  (long long)api_generation(kube_tree_of(l->dns)),
 		  dnsoperator_sites[l->facts.platform].name, l->plan.text.n,
-		  r < 0	  ? "not written"
+		  r < 0	  ? "not all written"
 		  : r > 0 ? "written"
 			  : "as it was",
 		  l->plan.templates.n, l->plan.servers.n);
-	dnsoperator_report_done(l);
 	dnsoperator_plan_done(&l->plan);
 	arena_done(&l->arena);
-	if (r >= 0)
-		r = applied;
-	if (r >= 0)
-		r = copied;
 	return r < 0 ? r : told;
 }
 
@@ -446,6 +466,7 @@ static int start(void **ret, char *err, size_t err_n)
 	s->maps = dnsoperator_maps_new();
 	dnsoperator_place_start(s);
 	s->operands = dnsoperator_operands_state_new();
+	s->gauges = dnsoperator_gauges_new();
 	*ret = s;
 	return 0;
 }
@@ -456,6 +477,7 @@ static void stop(void *state)
 	dnsoperator_asker_free(s->asker);
 	dnsoperator_maps_free(s->maps);
 	dnsoperator_operands_state_free(s->operands);
+	dnsoperator_gauges_free(s->gauges);
 	free(s);
 }
 

@@ -47,6 +47,7 @@ struct dnsoperator_state {
 	_Atomic unsigned seen;
 	_Atomic int platform; /* -1: there was no look yet */
 	struct dnsoperator_asker *asker;
+	struct dnsoperator_gauges *gauges;
 	/* Of the one worker at a time that has the key of the DNS object: */
 	struct dnsoperator_maps *maps;
 	struct dnsoperator_pace pace;

@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "controller/dnsoperator/clusteroperator.h"
+#include "controller/dnsoperator/gauges.h"
 #include "controller/dnsoperator/health.h"
+#include "controller/dnsoperator/objects.h"
 
 static struct dnsoperator_alive count_servers(const struct dnsoperator_look *l)
 {
@@ -51,8 +53,23 @@ bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t n
 	return changed;
 }
 
-int dnsoperator_report_cluster(struct dnsoperator_look *l, const json_t *dns)
+/* Of an object that is not managed what was accepted before is in force. */
+static void set_gauges(struct dnsoperator_look *l, const json_t *dns)
 {
+	struct dnsoperator_state *s = l->c->state;
+	json_t *kept =
+		dns != NULL && !l->plan.write ? dnsoperator_accepted_read(l->accepted) : NULL;
+	const json_t *accepted = dns == NULL ? NULL : l->plan.write ? l->plan.accepted : kept;
+	dnsoperator_gauges_conditions(dns);
+	dnsoperator_gauges_servers(dns != NULL ? l->instances : NULL, l->plan.hash);
+	dnsoperator_gauges_templates(s->gauges, json_object_get(accepted, "templates"),
+				     dnsoperator_domain(&l->facts));
+	json_decref(kept);
+}
+
+int dnsoperator_report_publish(struct dnsoperator_look *l, const json_t *dns)
+{
+	set_gauges(l, dns);
 	struct dnsoperator_clusteroperator in = { .dns = dns,
 						  .workload = &l->workload,
 						  .ns = l->c->ns };

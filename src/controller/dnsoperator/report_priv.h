@@ -10,8 +10,8 @@ MUST_CHECK int dnsoperator_report_read(struct dnsoperator_look *l);
 /* The conditions into the status of a copy of the object; true when something changed. Brings the
  * next look forward. */
 bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t now_wall_ns);
-/* The ClusterOperator, on OpenShift; `dns` is NULL when there is none. */
-MUST_CHECK int dnsoperator_report_cluster(struct dnsoperator_look *l, const json_t *dns);
+/* Metrics, and the ClusterOperator on OpenShift; `dns` is NULL when there is none. */
+MUST_CHECK int dnsoperator_report_publish(struct dnsoperator_look *l, const json_t *dns);
 void dnsoperator_report_done(struct dnsoperator_look *l);
 
 /* A look while there is no DNS default. */
