@@ -117,7 +117,10 @@ static void servers(void **state)
 {
 	(void)state;
 	static const struct dnsoperator_instance v[] = {
-		{ "a", true, "h" }, { "b", true, "g" }, { "c", true, "h" }, { "d", false, "" }
+		{ .name = "a", .reached = true, .hash = "h" },
+		{ .name = "b", .reached = true, .hash = "g" },
+		{ .name = "c", .reached = true, .hash = "h" },
+		{ .name = "d", .hash = "" }
 	};
 	struct dnsoperator_instances all = { .v = v, .n = ARRAY_LEN(v) };
 	dnsoperator_gauges_servers(&all, "h");
