@@ -14,6 +14,8 @@ NS = "openshift-dns"
 SETS = f"/apis/apps/v1/namespaces/{NS}/daemonsets"
 SERVICES = f"/api/v1/namespaces/{NS}/services"
 OPERATOR = "/apis/config.openshift.io/v1/clusteroperators/dns"
+LABELS = {"dns-default": {"dns.operator.openshift.io/daemonset-dns": "default"},
+          "node-resolver": {"dns.operator.openshift.io/daemonset-node-resolver": ""}}
 MERGE = "application/merge-patch+json"
 FOUR = ["Progressing", "Available", "Upgradeable", "Degraded"]
 numbers = itertools.count(1)
@@ -24,7 +26,7 @@ class Openshift(Place):
 
     def daemonset(self, name, desired, updated, available):
         """Makes it when it is not there. How many pods it is to have, has of its last version, and has available."""
-        labels = {"a": name}
+        labels = LABELS[name]  # a selector cannot be changed
         self.call("POST", SETS, {
             "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": name},
             "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
