@@ -266,9 +266,8 @@ def test_placement_and_zones(place, run):
         settle(place, p, OPENSHIFT)
         assert place.get(f"{NS}/services/dns-default")["metadata"]["annotations"][
             "service.kubernetes.io/topology-aware-hints"] == "auto"
-        place.done("POST", f"{NS}/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": {
-            "name": "dns-default-1", "labels": {"dns.operator.openshift.io/daemonset-dns": "default"}},
-            "spec": {"nodeName": "one", "containers": [{"name": "dns", "image": "i"}]}})
+        place.patch(f"{SETS}/dns-default/status", {"status": {"currentNumberScheduled": 1, "desiredNumberScheduled": 1,
+                                                              "numberMisscheduled": 0, "numberReady": 1}})
         pod = lambda: place.get(f"{SETS}/dns-default")["spec"]["template"]["spec"]  # noqa: E731
         place.dns(nodePlacement={"nodeSelector": {"infra": "yes"}, "tolerations": [{"key": "infra", "operator": "Exists"}]})
         until(lambda: pod()["nodeSelector"] == {"infra": "yes"})
@@ -278,7 +277,6 @@ def test_placement_and_zones(place, run):
         place.dns(nodePlacement={"nodeSelector": None, "tolerations": None})
         until(lambda: pod()["nodeSelector"] == {"kubernetes.io/os": "linux"})
     finally:
-        place.call("DELETE", f"{NS}/pods/dns-default-1?gracePeriodSeconds=0")
         for name in ("one", "two"):
             place.call("DELETE", f"/api/v1/nodes/{name}")
 

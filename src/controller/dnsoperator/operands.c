@@ -142,8 +142,7 @@ static void put_placement(struct filler *f, struct dnsoperator_operands *ret)
 	dnsoperator_placement_of(&(struct dnsoperator_place_in){ .platform = in->facts->platform,
 								 .dns = in->dns,
 								 .nodes = in->nodes,
-								 .now = in->servers,
-								 .running = in->running },
+								 .now = in->servers },
 				 &p);
 	put(f, "NODE_SELECTOR", p.selector);
 	put(f, "TOLERATIONS", p.tolerations);

@@ -244,14 +244,30 @@ static void tell_lacks(struct dnsoperator_look *l, const struct dnsoperator_oper
 	s->ignored = o->placement_ignored;
 }
 
+/* The servers' DaemonSet, NULL when there is none or nobody can tell. */
+static json_t *servers_now(const struct dnsoperator_look *l)
+{
+	const struct dnsoperator_site *site = &dnsoperator_sites[l->facts.platform];
+	struct kube_ref ref = { .kind = api_kind_find("apps", "DaemonSet"),
+				.ns = site->ns,
+				.name = dnsoperator_operands_servers(l->facts.platform) };
+	struct kube_status st = { 0 };
+	json_t *o = NULL;
+	if (strcmp(ref.ns, OPENSHIFT_NS) == 0)
+		return from_store(l->c, OPERAND_DAEMONSETS, ref.name);
+	if (kube_get(l->c->conn, &ref, &o, &st) < 0)
+		o = NULL;
+	kube_status_done(&st);
+	return o;
+}
+
 static void make(struct dnsoperator_look *l, struct dnsoperator_operands *ret)
 {
 	static const struct controller_options none = { 0 };
 	const struct controller_ctx *c = l->c;
 	const struct controller_options *o = c->options != NULL ? c->options : &none;
-	const char *servers = dnsoperator_operands_servers(l->facts.platform);
 	json_t *nodes = dnsoperator_all_of(c, NODES);
-	json_t *set_now = from_store(c, OPERAND_DAEMONSETS, servers);
+	json_t *servers = servers_now(l);
 	json_t *service = from_store(c, OPERAND_SERVICES, "dns-default");
 	const char *source = o->dns_config_source != NULL ? o->dns_config_source : "file";
 	dnsoperator_operands_make(
@@ -265,13 +281,12 @@ static void make(struct dnsoperator_look *l, struct dnsoperator_operands *ret)
 			.cluster_ip = l->cluster_ip,
 			.config_by_api = strcmp(source, "api") == 0,
 			.nodes = nodes,
-			.running = kube_store_count(c->stores[PODS_OPENSHIFT]) != 0,
-			.servers = set_now,
+			.servers = servers,
 			.service = service,
 		},
 		ret);
 	json_decref(nodes);
-	json_decref(set_now);
+	json_decref(servers);
 	json_decref(service);
 }
 

@@ -131,7 +131,9 @@ void dnsoperator_placement_of(const struct dnsoperator_place_in *in,
 	*ret = (struct dnsoperator_placement){ 0 };
 	ret->selector = dnsoperator_node_selector(in->dns);
 	ret->tolerations = dnsoperator_tolerations(in->dns, in->platform);
-	if (!in->running || in->now == NULL || some_node_fits(in->nodes, ret))
+	/* where nothing runs nothing can be lost */
+	if (json_integer_value(api_get(in->now, "status.currentNumberScheduled")) == 0 ||
+	    some_node_fits(in->nodes, ret))
 		return;
 	json_decref(ret->selector);
 	json_decref(ret->tolerations);

@@ -11,7 +11,6 @@ struct dnsoperator_place_in {
 	const json_t *dns;
 	const json_t *nodes; /* an array; empty or NULL: nobody knows */
 	const json_t *now;   /* the servers' DaemonSet that is there; NULL: none */
-	bool running;	     /* it has pods */
 };
 
 struct dnsoperator_placement {
