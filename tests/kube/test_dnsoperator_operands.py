@@ -1,6 +1,7 @@
 """What runs DNS in a cluster (1.3 Objects managed): applied as deploy/operands has it, by the operator under its shipped
 role, at a real API server; put right when others change it; and nothing is written when nothing changed."""
 import json
+import os
 import subprocess
 
 import pytest
@@ -184,6 +185,36 @@ def test_objects(place, run):
     assert {e["name"]: e["value"] for e in container(place.get(f"{SETS}/node-resolver"), "dns-node-resolver")["env"]} == {
         "SERVICES": "image-registry.openshift-image-registry.svc", "NAMESERVER": "10.96.0.10", "CLUSTER_DOMAIN": "cluster.local"}
     assert not p.find("ServiceMonitor"), p.text()  # there is no such kind: no noise
+
+
+def test_node_resolver(place, run, tmp_path):
+    """The script of node-resolver, with a dig that answers over TCP only: its lines replace those that were there, all
+    others stay; without answers nothing changes."""
+    settle(place, run(), [f"{SETS}/node-resolver"])
+    one = container(place.get(f"{SETS}/node-resolver"), "dns-node-resolver")
+    hosts, answers, asked = tmp_path / "hosts", tmp_path / "answers", tmp_path / "asked"
+    script = one["command"][2].replace("/etc/hosts", str(hosts)).replace("/tmp/hosts", str(tmp_path / "new")).replace(
+        "sleep 60", "sleep 0.05")
+    (tmp_path / "dig").write_text(f'#!/bin/sh\necho "$*" >>{asked}\ncase "$*" in *AAAA*) ;; *+tcp*) cat {answers} ;; esac\n')
+    (tmp_path / "dig").chmod(0o755)
+    mark = "# openshift-generated-node-resolver"
+    before = f"127.0.0.1 localhost\n192.0.2.9 old.svc {mark}\n::1 localhost\n"
+    hosts.write_text(before)
+    answers.write_text(";; no servers could be reached\n")
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", **{e["name"]: e["value"] for e in one["env"]}}
+    p = subprocess.Popen(["/bin/bash", "-c", script], env=env)
+    try:
+        until(lambda: asked.exists() and asked.read_text().count("-t A ") > 5)
+        assert hosts.read_text() == before
+        answers.write_text("10.96.0.20\n10.96.0.21\n")
+        name = "image-registry.openshift-image-registry.svc"
+        want = "127.0.0.1 localhost\n::1 localhost\n" + "".join(
+            f"10.96.0.{n} {name} {name}.cluster.local {mark}\n" for n in (20, 21))
+        until(lambda: hosts.read_text() == want)
+        assert asked.read_text().startswith("@10.96.0.10 ") and f"{name}.cluster.local." in asked.read_text()
+    finally:
+        p.terminate()
+    assert p.wait(10) == 0
 
 
 def test_settled_means_silent(place, run):

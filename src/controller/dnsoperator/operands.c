@@ -17,6 +17,7 @@
 #include "controller/dnsoperator/operands_priv.h"
 #include "controller/dnsoperator/placement.h"
 #include "controller/dnsoperator/render.h"
+#include "controller/dnsoperator/tlsprofile.h"
 
 enum { HASH_DIGITS = 16, VALUES_MAX = 16 };
 
@@ -159,6 +160,13 @@ static void put_config(struct filler *f)
 	put(f, "CONFIG_ARGS", api ? json_pack("[ss]", "-state-dir", "/tmp") : NULL);
 }
 
+static void put_tls(struct filler *f)
+{
+	CLEANUP(strbuf_done) struct strbuf ciphers = STRBUF_INIT;
+	put_text(f, "TLS_MIN_VERSION", dnsoperator_tls_profile(f->in->apiserver, &ciphers));
+	put_text(f, "TLS_CIPHERS", ciphers.s);
+}
+
 static void put_all(struct filler *f, struct dnsoperator_operands *ret)
 {
 	const struct dnsoperator_operands_in *in = f->in;
@@ -178,6 +186,7 @@ static void put_all(struct filler *f, struct dnsoperator_operands *ret)
 	put(f, "CA_MOUNTS", b.mounts);
 	put_placement(f, ret);
 	put_config(f);
+	put_tls(f);
 }
 
 /* ---- objects ---- */

@@ -17,10 +17,11 @@ struct dnsoperator_operands_in {
 	const json_t *accepted; /* the routes that the text was made of; see plan.h */
 	const char *dns_image, *cli_image, *proxy_image; /* NULL, "": not given */
 	const char *cluster_ip;				 /* "": not known */
-	bool config_by_api;    /* servers read the ConfigMap through the API: not for CoreDNS */
-	const json_t *nodes;   /* as in placement.h */
-	const json_t *servers; /* what is there: the servers' DaemonSet */
-	const json_t *service; /* ... and their Service; NULL: none */
+	bool config_by_api;	 /* servers read the ConfigMap through the API: not for CoreDNS */
+	const json_t *nodes;	 /* as in placement.h */
+	const json_t *servers;	 /* what is there: the servers' DaemonSet */
+	const json_t *service;	 /* ... and their Service; NULL: none */
+	const json_t *apiserver; /* APIServer cluster, for its TLS profile; NULL: none */
 };
 
 struct dnsoperator_operands {

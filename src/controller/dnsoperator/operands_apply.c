@@ -261,7 +261,28 @@ static json_t *servers_now(const struct dnsoperator_look *l)
 	return o;
 }
 
-static void make(struct dnsoperator_look *l, struct dnsoperator_operands *ret)
+/* *ret is NULL where there is no such object, or no need of it. */
+static int read_apiserver(struct dnsoperator_look *l, json_t **ret)
+{
+	static const char path[] = "/apis/config.openshift.io/v1/apiservers/cluster";
+	struct kube_request q = { .method = "GET", .path = path };
+	struct kube_status st = { 0 };
+	*ret = NULL;
+	if (l->facts.platform == DNSOPERATOR_KUBERNETES)
+		return 0;
+	int r = kube_call(l->c->conn, &q, ret, &st);
+	if (r < 0)
+		*ret = NULL;
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	else if (r < 0)
+		r = dnsoperator_failed(l->c, r, "APIServer cluster", &st);
+	kube_status_done(&st);
+	return r;
+}
+
+static void make(struct dnsoperator_look *l, const json_t *apiserver,
+		 struct dnsoperator_operands *ret)
 {
 	static const struct controller_options none = { 0 };
 	const struct controller_ctx *c = l->c;
@@ -283,6 +304,7 @@ static void make(struct dnsoperator_look *l, struct dnsoperator_operands *ret)
 			.nodes = nodes,
 			.servers = servers,
 			.service = service,
+			.apiserver = apiserver,
 		},
 		ret);
 	json_decref(nodes);
@@ -296,15 +318,19 @@ int dnsoperator_operands_apply(struct dnsoperator_look *l)
 	char err[sizeof(l->c->err)] = "";
 	int first = 0;
 	size_t i;
-	json_t *v;
+	json_t *v, *apiserver = NULL;
 	if (!is_wanted(l))
 		return 0;
 	dnsoperator_again(l->c, AGAIN_S * NS_PER_S);
-	make(l, &o);
+	int r = read_apiserver(l, &apiserver);
+	if (r < 0)
+		return r;
+	make(l, apiserver, &o);
+	json_decref(apiserver);
 	tell_lacks(l, &o);
 	/* one that is refused keeps none of the others back */
 	json_array_foreach (o.v, i, v) {
-		int r = ensure(l, v);
+		r = ensure(l, v);
 		if (r < 0 && first == 0) {
 			first = r;
 			snprintf(err, sizeof(err), "%s", l->c->err);
