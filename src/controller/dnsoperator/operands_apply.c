@@ -31,6 +31,7 @@ struct memory {
 	char *hash;    /* of the annotation */
 	char *version; /* what the server made of it */
 	uint64_t read_ns;
+	struct dnsoperator_seen seen; /* how often it was put right */
 };
 
 struct dnsoperator_operands_state {
@@ -154,6 +155,12 @@ static int apply_object(const struct one *x)
 	struct controller_ctx *c = x->l->c;
 	struct kube_status st = { 0 };
 	json_t *made = NULL;
+	uint64_t wait = dnsoperator_seen_repair(&x->m->seen, strtoull(hash_of(x->wanted), NULL, 16),
+						clock_mono_ns());
+	if (wait != 0) { /* others insist */
+		dnsoperator_again(c, wait);
+		return 0;
+	}
 	int r = kube_apply(c->conn, &x->ref, NULL, DNSOPERATOR_MANAGER, x->wanted, &made, &st);
 	if (r >= 0) {
 		log_info("dnsoperator", "applied %s%s%s", x->m->key,
