@@ -84,7 +84,7 @@ def test_random_writes(cluster, kinds):
     fields = sorted(SPEC["properties"])
     with Applier() as applier:
         for number in range(150):
-            if time.monotonic() > end:
+            if time.monotonic() > end and compared >= 100 and conflicts >= 10:
                 break
             life, some = Sequence(f"random-{number}", "Whole", PLACES["Whole"]), rng.sample(fields, 4)
             first = create("u", random_step(rng, some)["body"]) if rng.random() < 0.5 else None

@@ -82,6 +82,7 @@ class Dns:
         self.s.stop()
 
 
+@pytest.mark.alone
 def test_changes_are_served_within_a_second(c, state, capsys):
     """T17: under a Role with resourceNames; nothing else may be read with it."""
     assert c.call("GET", "/api/v1/namespaces/dns/configmaps", token=TOKEN)[0] == 403

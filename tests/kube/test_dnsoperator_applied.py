@@ -82,6 +82,7 @@ def looks(p):
                if line.startswith("fairlead_controller_reconciles_total"))
 
 
+@pytest.mark.alone
 def test_all_of_three(place, run, kubelet, capsys):  # noqa: F811 pylint: disable=redefined-outer-name
     """A change to served and told by all of 3; removal of templates; a settled operator that writes nothing."""
     with kubelet([fairlead] * 3) as k:

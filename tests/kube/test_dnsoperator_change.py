@@ -11,6 +11,7 @@ CHANGES, BOUND_SECONDS = 10, 2.0
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (namespaces)")
 
 
+@pytest.mark.alone
 def test_a_change_is_served_by_all(c, capsys):  # noqa: F811 pylint: disable=redefined-outer-name
     """One after the other, each when the one before has been told to be in force."""
     with Rig(c) as rig:

@@ -169,6 +169,7 @@ def test_servers_are_asked_through_the_api_server(c, place, run, kubelet):
     assert c.refused(since) == []
 
 
+@pytest.mark.alone
 def test_how_soon(place, run, kubelet, capsys):  # pylint: disable=unused-argument
     """From the change of the object to its status: as soon as over DNS. Once settled nothing is written."""
     p = run()
