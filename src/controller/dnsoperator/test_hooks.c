@@ -13,7 +13,7 @@
 
 extern const struct controller dnsoperator_controller;
 
-enum { STORES = PODS_KUBERNETES + 1 };
+enum { STORES = CONTROLLER_WATCHES_MAX };
 
 struct scene {
 	struct kube_store *stores[STORES];
@@ -159,6 +159,7 @@ static void rows_of_routes(void **state)
 	json_t *rows = rows_load(SOURCE_DIR "/test_routes.json"), *row;
 	size_t i, refused = 0;
 	scene_init(&s);
+	s.options.platform = "openshift"; /* where bundles can be named */
 	json_array_foreach (rows, i, row) {
 		struct dnsoperator_dns dns;
 		struct dnsoperator_problems problems = { 0 };
