@@ -8,12 +8,12 @@ import threading
 import time
 
 from changelib import NETWORKS, Rig, changing
-from controllerlib import LeaseHistory, objects, until
+from controllerlib import LeaseHistory, until
 from lib import cluster
 from test_dnsoperator import DNS, Place
+from test_rbac import install_roles
 
 USER, TOKEN = "system:serviceaccount:fairlead:fairlead-dnsoperator", "dnsoperator-token"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
 METHODS = ("POST", "PUT", "PATCH", "DELETE")
 MERGE = "application/merge-patch+json"
@@ -35,12 +35,7 @@ class Real(cluster.Cluster):
 
     def start(self):
         super().start()
-        self.call("POST", "/api/v1/namespaces", {"metadata": {"name": "fairlead"}})
-        for o in objects(self, "deploy/rbac/dnsoperator.yaml"):
-            if o["kind"] != "ServiceAccount":
-                inside = f"/namespaces/{o['metadata']['namespace']}" if "namespace" in o["metadata"] else ""
-                status, body = self.call("POST", f"{RBAC}{inside}/{o['kind'].lower()}s", o)
-                assert status == 201, body
+        install_roles(self, "dnsoperator", "dnsoperator-openshift")
 
     def counts(self, _):
         """{what: how often} of all that the operator has written since its start."""

@@ -102,7 +102,7 @@ def test_missing_or_no_bundle(here, run, pem):  # noqa: F811 pylint: disable=red
     here.done("DELETE", f"{SOURCES}/corp")
     # after a restart, too; and a refused object falls back to one that names it
     p.stop()
-    run("--platform", "openshift")
+    run("--platform", "openshift", "--dns-settle-time", "100ms")
     here.dns({"servers": [{**SERVER, "forwardPlugin": {"upstreams": ["nonsense"]}}]})
     here.says("Degraded", "True DegradedConditions")
     assert bundle(here) == good and served(here)

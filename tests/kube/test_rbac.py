@@ -52,10 +52,12 @@ def path_of(o):
 
 
 def install_roles(c, *names):
-    """Roles and bindings of deploy/rbac/NAME.yaml."""
+    """Roles and bindings of deploy/rbac/NAME.yaml, and their namespaces."""
     for name in names:
         for o in objects(c, f"deploy/rbac/{name}.yaml"):
             if "rbac" in o["apiVersion"]:
+                if c.call("GET", f"/api/v1/namespaces/{o['metadata'].get('namespace', 'default')}")[0] == 404:
+                    namespace(c, o["metadata"]["namespace"])
                 status, body = c.call("POST", path_of(o), o)
                 assert status == 201, body
 
