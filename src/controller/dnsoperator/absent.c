@@ -10,7 +10,7 @@
 static int create(struct controller_ctx *c)
 {
 	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
-				.name = "default" };
+				.name = DNS_NAME };
 	struct kube_status st = { 0 };
 	json_t *o = json_pack("{ss,ss,s{ss},s{}}", "apiVersion", "operator.openshift.io/v1", "kind",
 			      "DNS", "metadata", "name", ref.name, "spec");

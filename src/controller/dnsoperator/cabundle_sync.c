@@ -9,7 +9,6 @@
 #include "controller/dnsoperator/cabundle.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
-#include "kube/events.h"
 #include "kube/tree.h"
 
 /* What the fall-back names, too: its copies are there since it was accepted. */
@@ -69,13 +68,8 @@ static void tell(struct dnsoperator_look *l, trouble_vec *v)
 		strbuf_adds(&all, v->v[i].text);
 	uint64_t hash = hash_bytes(hash_process_key(), all.s, all.n);
 	for (size_t i = 0; i < v->n; i++) {
-		if (hash != s->ca_told && l->c->events != NULL)
-			events_emit(l->c->events,
-				    &(struct event){ .regarding = kube_tree_of(l->dns),
-						     .warning = true,
-						     .reason = v->v[i].reason,
-						     .action = "Copy" },
-				    "%s", v->v[i].text);
+		if (hash != s->ca_told)
+			dnsoperator_tell(l, true, v->v[i].reason, "Copy", v->v[i].text);
 		free(v->v[i].text);
 	}
 	vec_done(v);

@@ -17,11 +17,8 @@
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/report_priv.h"
-#include "kube/events.h"
 #include "kube/tree.h"
 
-#define AREA	 "controller/dnsoperator"
-#define DNS_NAME "default"
 /* The key under which servers are asked; no object has it. */
 #define SERVERS "/servers"
 
@@ -128,18 +125,6 @@ static const struct controller_watch watches[] = {
 
 /* ---- what is done ---- */
 
-static void tell(const struct dnsoperator_look *l, bool warning, const char *reason,
-		 const char *action, const char *text)
-{
-	if (l->c->events != NULL)
-		events_emit(l->c->events,
-			    &(struct event){ .regarding = kube_tree_of(l->dns),
-					     .warning = warning,
-					     .reason = reason,
-					     .action = action },
-			    "%s", text);
-}
-
 /* Takes `wanted` over. 1 when it was written. */
 static int write_object(struct dnsoperator_look *l, const json_t *now, json_t *wanted)
 {
@@ -148,12 +133,10 @@ static int write_object(struct dnsoperator_look *l, const json_t *now, json_t *w
 	if (now == NULL || !dnsoperator_object_has(now, wanted)) {
 		r = dnsoperator_maps_apply(s->maps, l->c, wanted, NULL);
 		if (r == 0)
-			tell(l, true, "ConfigMapContested", "Write",
-			     "others change the ConfigMaps as often as they are put right, which "
-			     "is "
-			     "done once a minute from now on; metadata.managedFields tells who "
-			     "they "
-			     "are");
+			dnsoperator_tell(l, true, "ConfigMapContested", "Write",
+					 "others change the ConfigMaps as often as they are put "
+					 "right, which is done once a minute from now on; "
+					 "metadata.managedFields tells who they are");
 	}
 	json_decref(wanted);
 	return r;
@@ -195,9 +178,10 @@ static int write_configmaps(struct dnsoperator_look *l)
 			 guess ? "; no Corefile told the cluster's domain, so it is taken for "
 				 "cluster.local"
 			       : "");
-		tell(l, false, "CorefileWritten", "Write", text);
+		dnsoperator_tell(l, false, "CorefileWritten", "Write", text);
 		if (l->plan.advice.n != 0)
-			tell(l, true, "UpstreamsDoubtful", "Validate", l->plan.advice.s);
+			dnsoperator_tell(l, true, "UpstreamsDoubtful", "Validate",
+					 l->plan.advice.s);
 	}
 	if (r >= 0 && dnsoperator_machine_of(l->c) != NULL)
 		dnsoperator_machine_of(l->c)->publish(dnsoperator_machine_of(l->c)->ctx,
@@ -221,13 +205,13 @@ static void tell_status(const struct dnsoperator_look *l)
 	const struct dnsoperator_condition *valid = &l->plan.conditions[DNSOPERATOR_VALID];
 	const struct dnsoperator_condition *danger = &l->plan.conditions[DNSOPERATOR_WARNING];
 	if (valid->status == API_FALSE)
-		tell(l, true, valid->reason, "Validate", valid->message);
+		dnsoperator_tell(l, true, valid->reason, "Validate", valid->message);
 	if (danger->status == API_TRUE)
-		tell(l, true, danger->reason, "Validate", danger->message);
+		dnsoperator_tell(l, true, danger->reason, "Validate", danger->message);
 	if (l->plan.servers.n != 0) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		dnsoperator_problems_text(&l->plan.servers, &text);
-		tell(l, true, "InvalidServers", "Validate", text.s);
+		dnsoperator_tell(l, true, "InvalidServers", "Validate", text.s);
 	}
 }
 
@@ -418,8 +402,7 @@ static int ask_servers(struct controller_ctx *c)
 	int p = atomic_load(&s->platform);
 	if (p < 0)
 		return 0; /* the first look has them asked */
-	json_t *pods = dnsoperator_all_of(c, p == DNSOPERATOR_KUBERNETES ? PODS_KUBERNETES
-									 : PODS_OPENSHIFT);
+	json_t *pods = dnsoperator_pods_of(c, (enum dnsoperator_platform)p);
 	if (dnsoperator_ask(s->asker, c->options, (enum dnsoperator_platform)p, pods, c->conn,
 			    &c->again_ns))
 		c->emit(c->emit_arg, DNS_NAME);

@@ -17,44 +17,6 @@ unsigned dnsoperator_families_mask(const struct dnsoperator_families *f)
 	return f->known ? (f->v4 ? 1u : 0) | (f->v6 ? 2u : 0) : 0;
 }
 
-void dnsoperator_again(struct controller_ctx *c, uint64_t ns)
-{
-	if (c->again_ns == 0 || ns < c->again_ns)
-		c->again_ns = ns;
-}
-
-int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
-		       const struct kube_status *st)
-{
-	snprintf(c->err, sizeof(c->err), "%s: %.400s", what,
-		 st->message[0] != '\0' ? st->message : err_str(r));
-	return r;
-}
-
-static bool append(void *ctx, struct kube_obj *o)
-{
-	json_array_append_new(ctx, json_deep_copy(kube_tree_of(o)));
-	return true;
-}
-
-json_t *dnsoperator_all_of(const struct controller_ctx *c, int which)
-{
-	json_t *list = json_array();
-	kube_store_each(c->stores[which], append, list);
-	return list;
-}
-
-/* A copy; NULL when there is none. Trees of a store are read by several threads: none of them takes
- * references. */
-static json_t *object_of(const struct controller_ctx *c, int which, const char *ns,
-			 const char *name)
-{
-	struct kube_obj *o = kube_store_get(c->stores[which], slice_of(ns), slice_of(name));
-	json_t *v = o != NULL ? json_deep_copy(kube_tree_of(o)) : NULL;
-	kube_obj_unref(o);
-	return v;
-}
-
 static const char *option(const char *text)
 {
 	return text != NULL ? text : "";
@@ -99,9 +61,10 @@ void dnsoperator_learn(struct dnsoperator_look *l)
 	char version[VERSION_MAX] = "";
 	struct controller_ctx *c = l->c;
 	struct dnsoperator_state *s = c->state;
-	json_t *network = object_of(c, NETWORK, "", "cluster");
-	json_t *gate = object_of(c, GATE, "", "cluster"), *crd = object_of(c, CRD, "", CRD_NAME);
-	json_t *service = object_of(c, SERVICE, "default", "kubernetes");
+	json_t *network = dnsoperator_object_of(c, NETWORK, "", "cluster");
+	json_t *gate = dnsoperator_object_of(c, GATE, "", "cluster");
+	json_t *crd = dnsoperator_object_of(c, CRD, "", CRD_NAME);
+	json_t *service = dnsoperator_object_of(c, SERVICE, "default", "kubernetes");
 	json_t *cidrs = dnsoperator_all_of(c, CIDRS), *nodes = dnsoperator_all_of(c, NODES);
 	struct dnsoperator_network n = { network, cidrs, nodes, service };
 	struct dnsoperator_facts *f = &l->facts;

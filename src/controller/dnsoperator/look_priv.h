@@ -16,7 +16,10 @@
 
 struct metrics_series;
 
-#define CRD_NAME "dnses.operator.openshift.io"
+#define AREA	     "controller/dnsoperator" /* of log lines */
+#define DNS_NAME     "default"		      /* of the one object that is acted on */
+#define CRD_NAME     "dnses.operator.openshift.io"
+#define OPENSHIFT_NS "openshift-dns"
 
 /* The watches. */
 enum {
@@ -78,20 +81,32 @@ struct dnsoperator_look {
 	bool workload_known;
 };
 
+/* look.c */
+/* Another look is due after this time, or sooner. */
+void dnsoperator_again(struct controller_ctx *c, uint64_t ns);
+/* Notes why it failed; returns r. */
+int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
+		       const struct kube_status *st);
+/* An Event of the DNS object, if there is one. */
+void dnsoperator_tell(const struct dnsoperator_look *l, bool warning, const char *reason,
+		      const char *action, const char *text);
+/* Copies, since trees of a store are read by several threads and none of them takes references: all
+ * objects of a watch as an array, one of them (NULL: none), the servers' pods. */
+json_t *dnsoperator_all_of(const struct controller_ctx *c, int watch);
+json_t *dnsoperator_object_of(const struct controller_ctx *c, int watch, const char *ns,
+			      const char *name);
+json_t *dnsoperator_pods_of(const struct controller_ctx *c, enum dnsoperator_platform p);
+/* What the server has now; *ret is NULL when that is nothing. Negative with c->err. */
+MUST_CHECK int dnsoperator_get(struct controller_ctx *c, const char *path, const char *what,
+			       json_t **ret);
+
+/* learn.c */
 unsigned dnsoperator_families_mask(const struct dnsoperator_families *f);
 /* NULL in a cluster. */
 const struct controller_machine *dnsoperator_machine_of(const struct controller_ctx *c);
 /* The one that the command line names, or the one that looks like it; network may be NULL. */
 enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c,
 						  const json_t *network, bool microshift);
-/* Copies of the objects of a watch, as an array. */
-json_t *dnsoperator_all_of(const struct controller_ctx *c, int which);
-/* Another look is due after this time, or sooner. */
-void dnsoperator_again(struct controller_ctx *c, uint64_t ns);
-/* Notes why it failed; returns r. */
-int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
-		       const struct kube_status *st);
-
 /* Fills in the facts, from the watches. */
 void dnsoperator_learn(struct dnsoperator_look *l);
 /* Those that are there, and the domain that the Corefile in one tells. */
@@ -106,7 +121,7 @@ MUST_CHECK int dnsoperator_find_microshift(struct dnsoperator_look *l);
  * at again soon. */
 MUST_CHECK int dnsoperator_look_beside(struct dnsoperator_look *l);
 
-/* What runs DNS (operands.h), where it is ours to apply. */
+/* operands_apply.c: what runs DNS (operands.h), where it is ours to apply. */
 struct dnsoperator_operands_state *dnsoperator_operands_state_new(void);
 void dnsoperator_operands_state_free(struct dnsoperator_operands_state *s);
 MUST_CHECK int dnsoperator_operands_apply(struct dnsoperator_look *l);

@@ -97,24 +97,10 @@ static struct dnsoperator_seen *seen_of(struct dnsoperator_maps *m, const char *
 
 /* ---- the server ---- */
 
-static int get(struct controller_ctx *c, const struct kube_ref *ref, json_t **ret)
-{
-	struct kube_status st = { 0 };
-	int r = kube_get(c->conn, ref, ret, &st);
-	if (r < 0)
-		*ret = NULL;
-	if (r == ERR_NOTFOUND)
-		r = 0;
-	else if (r < 0)
-		r = dnsoperator_failed(c, r, ref->name, &st);
-	kube_status_done(&st);
-	return r;
-}
-
 int dnsoperator_maps_read(struct dnsoperator_maps *m, struct controller_ctx *c, int watch,
 			  const char *ns, const char *name, json_t **ret)
 {
-	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"), .ns = ns, .name = name };
+	CLEANUP(freep) char *path = xasprintf("/api/v1/namespaces/%s/configmaps/%s", ns, name);
 	struct dnsoperator_seen *s = seen_of(m, ns, name);
 	struct kube_obj *o = kube_store_get(c->stores[watch], slice_of(ns), slice_of(name));
 	const char *copy = o != NULL ? o->rv : NULL;
@@ -123,7 +109,7 @@ int dnsoperator_maps_read(struct dnsoperator_maps *m, struct controller_ctx *c, 
 		/* no references of what other threads read, too */
 		*ret = o != NULL ? json_deep_copy(kube_tree_of(o)) : NULL;
 	} else {
-		r = get(c, &ref, ret);
+		r = dnsoperator_get(c, path, name, ret);
 		if (r >= 0)
 			dnsoperator_seen_note(s, *ret != NULL ? api_resource_version(*ret) : NULL,
 					      copy);

@@ -16,10 +16,7 @@
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/operands.h"
-#include "kube/events.h"
 #include "kube/tree.h"
-
-#define OPENSHIFT_NS "openshift-dns"
 
 /* What is not watched is read: after this time, and not more often than that, however often the DNS
  * object is looked at. */
@@ -109,14 +106,6 @@ static int watch_of(const json_t *o)
 	return -1;
 }
 
-static json_t *from_store(const struct controller_ctx *c, int watch, const char *name)
-{
-	struct kube_obj *o = kube_store_get(c->stores[watch], SLICE(OPENSHIFT_NS), slice_of(name));
-	json_t *v = o != NULL ? json_deep_copy(kube_tree_of(o)) : NULL;
-	kube_obj_unref(o);
-	return v;
-}
-
 /* *ret is NULL when it is not there. 1: the server has no such kind. */
 static int read_object(const struct one *x, json_t **ret)
 {
@@ -163,7 +152,7 @@ static int apply_object(const struct one *x)
 	}
 	int r = kube_apply(c->conn, &x->ref, NULL, DNSOPERATOR_MANAGER, x->wanted, &made, &st);
 	if (r >= 0) {
-		log_info("dnsoperator", "applied %s%s%s", x->m->key,
+		log_info(AREA, "applied %s%s%s", x->m->key,
 			 kube_conn_warnings(c->conn)[0] != '\0' ? "; the server warns: " : "",
 			 kube_conn_warnings(c->conn));
 		set(&x->m->hash, hash_of(x->wanted));
@@ -193,7 +182,8 @@ static int ensure(struct dnsoperator_look *l, const json_t *wanted)
 			 .ref = { .kind = api_kind_of(wanted),
 				  .ns = api_namespace(wanted),
 				  .name = api_name(wanted) } };
-	json_t *now = watch >= 0 ? from_store(l->c, watch, x.ref.name) : NULL;
+	json_t *now =
+		watch >= 0 ? dnsoperator_object_of(l->c, watch, OPENSHIFT_NS, x.ref.name) : NULL;
 	if (now == NULL && watch < 0 && is_fresh(&x))
 		return 0;
 	if (now == NULL)
@@ -219,14 +209,8 @@ static bool is_wanted(const struct dnsoperator_look *l)
 
 static void tell(const struct dnsoperator_look *l, const char *reason, const char *text)
 {
-	log_warn("dnsoperator", "%s", text);
-	if (l->c->events != NULL)
-		events_emit(l->c->events,
-			    &(struct event){ .regarding = kube_tree_of(l->dns),
-					     .warning = true,
-					     .reason = reason,
-					     .action = "Apply" },
-			    "%s", text);
+	log_warn(AREA, "%s", text);
+	dnsoperator_tell(l, true, reason, "Apply", text);
 }
 
 /* Each once, and again when it was different in between. */
@@ -261,7 +245,7 @@ static json_t *servers_now(const struct dnsoperator_look *l)
 	struct kube_status st = { 0 };
 	json_t *o = NULL;
 	if (strcmp(ref.ns, OPENSHIFT_NS) == 0)
-		return from_store(l->c, OPERAND_DAEMONSETS, ref.name);
+		return dnsoperator_object_of(l->c, OPERAND_DAEMONSETS, ref.ns, ref.name);
 	if (kube_get(l->c->conn, &ref, &o, &st) < 0)
 		o = NULL;
 	kube_status_done(&st);
@@ -271,21 +255,11 @@ static json_t *servers_now(const struct dnsoperator_look *l)
 /* *ret is NULL where there is no such object, or no need of it. */
 static int read_apiserver(struct dnsoperator_look *l, json_t **ret)
 {
-	static const char path[] = "/apis/config.openshift.io/v1/apiservers/cluster";
-	struct kube_request q = { .method = "GET", .path = path };
-	struct kube_status st = { 0 };
 	*ret = NULL;
 	if (l->facts.platform == DNSOPERATOR_KUBERNETES)
 		return 0;
-	int r = kube_call(l->c->conn, &q, ret, &st);
-	if (r < 0)
-		*ret = NULL;
-	if (r == ERR_NOTFOUND)
-		r = 0;
-	else if (r < 0)
-		r = dnsoperator_failed(l->c, r, "APIServer cluster", &st);
-	kube_status_done(&st);
-	return r;
+	return dnsoperator_get(l->c, "/apis/config.openshift.io/v1/apiservers/cluster",
+			       "APIServer cluster", ret);
 }
 
 static void make(struct dnsoperator_look *l, const json_t *apiserver,
@@ -296,7 +270,7 @@ static void make(struct dnsoperator_look *l, const json_t *apiserver,
 	const struct controller_options *o = c->options != NULL ? c->options : &none;
 	json_t *nodes = dnsoperator_all_of(c, NODES);
 	json_t *servers = servers_now(l);
-	json_t *service = from_store(c, OPERAND_SERVICES, "dns-default");
+	json_t *service = dnsoperator_object_of(c, OPERAND_SERVICES, OPENSHIFT_NS, "dns-default");
 	const char *source = o->dns_config_source != NULL ? o->dns_config_source : "file";
 	dnsoperator_operands_make(
 		&(struct dnsoperator_operands_in){

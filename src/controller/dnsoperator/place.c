@@ -6,14 +6,10 @@
 
 #include "api/meta.h"
 #include "base/clock.h"
-#include "base/err.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "controller/dnsoperator/look_priv.h"
-#include "kube/events.h"
-#include "kube/tree.h"
 
-#define AREA	 "controller/dnsoperator"
 #define ORIGINAL "the Deployment openshift-dns-operator/dns-operator"
 
 enum {
@@ -50,27 +46,18 @@ void dnsoperator_note(void *state, struct strbuf *out)
 int dnsoperator_find_microshift(struct dnsoperator_look *l)
 {
 	const struct controller_options *o = l->c->options;
-	struct kube_request q = {
-		.method = "GET",
-		.path = "/api/v1/namespaces/kube-public/configmaps/microshift-version",
-	};
-	struct kube_status st = { 0 };
 	json_t *found = NULL;
 	bool told = o != NULL && o->platform != NULL && strcmp(o->platform, "auto") != 0;
 	if (told || dnsoperator_machine_of(l->c) != NULL)
 		return 0;
-	int r = kube_call(l->c->conn, &q, &found, &st);
-	l->microshift = r >= 0;
-	if (r == ERR_NOTFOUND)
-		r = 0;
-	else if (r < 0)
-		r = dnsoperator_failed(l->c, r,
-				       "is this MicroShift? (--platform says it, too) "
-				       "kube-public/microshift-version",
-				       &st);
-	kube_status_done(&st);
+	int r = dnsoperator_get(l->c,
+				"/api/v1/namespaces/kube-public/configmaps/microshift-version",
+				"is this MicroShift? (--platform says it, too) "
+				"kube-public/microshift-version",
+				&found);
+	l->microshift = found != NULL;
 	json_decref(found);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 /* ---- the original ---- */
@@ -94,21 +81,13 @@ static enum dnsoperator_beside beside_of(const json_t *deployment)
 
 static int look(struct controller_ctx *c, enum dnsoperator_beside *ret)
 {
-	struct kube_request q = {
-		.method = "GET",
-		.path = "/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator",
-	};
-	struct kube_status st = { 0 };
 	json_t *o = NULL;
-	int r = kube_call(c->conn, &q, &o, &st);
-	*ret = r >= 0 ? beside_of(o) : DNSOPERATOR_ALONE;
-	if (r == ERR_NOTFOUND)
-		r = 0;
-	else if (r < 0)
-		r = dnsoperator_failed(c, r, "the original operator's Deployment", &st);
-	kube_status_done(&st);
+	int r = dnsoperator_get(
+		c, "/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator",
+		"the original operator's Deployment", &o);
+	*ret = o != NULL ? beside_of(o) : DNSOPERATOR_ALONE;
 	json_decref(o);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 static void tell(const struct dnsoperator_look *l)
@@ -119,13 +98,7 @@ static void tell(const struct dnsoperator_look *l)
 		return;
 	atomic_store(&s->told_ns, now);
 	log_warn(AREA, "%s", advice);
-	if (l->c->events != NULL && l->dns != NULL)
-		events_emit(l->c->events,
-			    &(struct event){ .regarding = kube_tree_of(l->dns),
-					     .warning = true,
-					     .reason = "OriginalOperatorRuns",
-					     .action = "Refuse" },
-			    "%s", advice);
+	dnsoperator_tell(l, true, "OriginalOperatorRuns", "Refuse", advice);
 }
 
 int dnsoperator_look_beside(struct dnsoperator_look *l)

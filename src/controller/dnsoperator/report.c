@@ -13,8 +13,7 @@ static struct dnsoperator_alive count_servers(const struct dnsoperator_look *l)
 	enum dnsoperator_platform p = l->facts.platform;
 	if (p == DNSOPERATOR_MACHINE || (o != NULL && o->n_dns_instances != 0))
 		return dnsoperator_alive_answers(l->instances);
-	json_t *pods = dnsoperator_all_of(l->c, p == DNSOPERATOR_KUBERNETES ? PODS_KUBERNETES
-									    : PODS_OPENSHIFT);
+	json_t *pods = dnsoperator_pods_of(l->c, p);
 	struct dnsoperator_alive s = dnsoperator_alive_pods(pods);
 	json_decref(pods);
 	return s;

@@ -1,0 +1,82 @@
+/* What every step of a look needs: objects of the watches, objects of the server, Events, why it
+ * failed and when to look again. */
+#include <stdio.h>
+
+#include "base/err.h"
+#include "controller/dnsoperator/look_priv.h"
+#include "kube/events.h"
+#include "kube/tree.h"
+
+void dnsoperator_again(struct controller_ctx *c, uint64_t ns)
+{
+	if (c->again_ns == 0 || ns < c->again_ns)
+		c->again_ns = ns;
+}
+
+int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
+		       const struct kube_status *st)
+{
+	snprintf(c->err, sizeof(c->err), "%s: %.400s", what,
+		 st->message[0] != '\0' ? st->message : err_str(r));
+	return r;
+}
+
+void dnsoperator_tell(const struct dnsoperator_look *l, bool warning, const char *reason,
+		      const char *action, const char *text)
+{
+	if (l->c->events == NULL || l->dns == NULL)
+		return;
+	events_emit(l->c->events,
+		    &(struct event){ .regarding = kube_tree_of(l->dns),
+				     .warning = warning,
+				     .reason = reason,
+				     .action = action },
+		    "%s", text);
+}
+
+/* ---- from the watches ---- */
+
+static bool append(void *ctx, struct kube_obj *o)
+{
+	json_array_append_new(ctx, json_deep_copy(kube_tree_of(o)));
+	return true;
+}
+
+json_t *dnsoperator_all_of(const struct controller_ctx *c, int watch)
+{
+	json_t *list = json_array();
+	kube_store_each(c->stores[watch], append, list);
+	return list;
+}
+
+json_t *dnsoperator_object_of(const struct controller_ctx *c, int watch, const char *ns,
+			      const char *name)
+{
+	struct kube_obj *o = kube_store_get(c->stores[watch], slice_of(ns), slice_of(name));
+	json_t *v = o != NULL ? json_deep_copy(kube_tree_of(o)) : NULL;
+	kube_obj_unref(o);
+	return v;
+}
+
+json_t *dnsoperator_pods_of(const struct controller_ctx *c, enum dnsoperator_platform p)
+{
+	return dnsoperator_all_of(c,
+				  p == DNSOPERATOR_KUBERNETES ? PODS_KUBERNETES : PODS_OPENSHIFT);
+}
+
+/* ---- from the server ---- */
+
+int dnsoperator_get(struct controller_ctx *c, const char *path, const char *what, json_t **ret)
+{
+	struct kube_request q = { .method = "GET", .path = path };
+	struct kube_status st = { 0 };
+	int r = kube_call(c->conn, &q, ret, &st);
+	if (r < 0)
+		*ret = NULL;
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	else if (r < 0)
+		r = dnsoperator_failed(c, r, what, &st);
+	kube_status_done(&st);
+	return r < 0 ? r : 0;
+}
