@@ -18,6 +18,7 @@ struct metrics_series;
 
 #define AREA	     "controller/dnsoperator" /* of log lines */
 #define DNS_NAME     "default"		      /* of the one object that is acted on */
+#define SERVERS	     "/servers" /* the key under which servers are asked; no object has it */
 #define CRD_NAME     "dnses.operator.openshift.io"
 #define OPENSHIFT_NS "openshift-dns"
 
@@ -40,7 +41,9 @@ enum {
 	OPERAND_SERVICES,
 	OPERAND_POLICIES,
 	CA_SOURCES,
+	WATCHES
 };
+extern const struct controller_watch dnsoperator_watches[WATCHES];
 
 /* Is the original there? ENDING: it was scaled to 0, and its pods have not ended. */
 enum dnsoperator_beside { DNSOPERATOR_ALONE, DNSOPERATOR_BESIDE, DNSOPERATOR_ENDING };

@@ -1,0 +1,106 @@
+/* What is watched, and which objects ask for a look. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "controller/dnsoperator/cabundle.h"
+#include "controller/dnsoperator/look_priv.h"
+#include "kube/tree.h"
+
+static void keys_of_any(const struct controller_ctx *c, const json_t *o, controller_emit emit,
+			void *arg)
+{
+	(void)c;
+	(void)o;
+	emit(arg, DNS_NAME);
+}
+
+/* Nodes report every few minutes, each of them. */
+static void keys_of_node(const struct controller_ctx *c, const json_t *o, controller_emit emit,
+			 void *arg)
+{
+	struct dnsoperator_state *s = c->state;
+	json_t *list = json_pack("[o]", json_deep_copy(o)); /* workers read it, too */
+	struct dnsoperator_families f = dnsoperator_families_of(
+		DNSOPERATOR_KUBERNETES, &(struct dnsoperator_network){ .nodes = list });
+	json_decref(list);
+	if ((dnsoperator_families_mask(&f) & ~atomic_load(&s->seen)) != 0)
+		emit(arg, DNS_NAME);
+}
+
+static void keys_of_pod(const struct controller_ctx *c, const json_t *o, controller_emit emit,
+			void *arg)
+{
+	(void)c;
+	(void)o;
+	emit(arg, SERVERS);
+}
+
+/* The namespace has others, too. */
+static void keys_of_map(const struct controller_ctx *c, const json_t *o, controller_emit emit,
+			void *arg)
+{
+	static const char *const ours[] = { "dns-default", "dns-default-accepted" };
+	bool any = dnsoperator_ca_is_copy(o);
+	(void)c;
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		any = any || strcmp(api_name(o), ours[i]) == 0;
+	if (any)
+		emit(arg, DNS_NAME);
+}
+
+/* Those that the object names. */
+static void keys_of_source(const struct controller_ctx *c, const json_t *o, controller_emit emit,
+			   void *arg)
+{
+	struct kube_obj *dns = kube_store_get(c->stores[DNS], SLICE(""), SLICE(DNS_NAME));
+	dnsoperator_names names = { 0 };
+	if (dns != NULL)
+		dnsoperator_ca_names(json_object_get(kube_tree_of(dns), "spec"), &names);
+	if (dnsoperator_ca_has(&names, api_name(o)))
+		emit(arg, DNS_NAME);
+	vec_done(&names);
+	kube_obj_unref(dns);
+}
+
+static const char *const pod_paths[] = { "status.podIP", "status.conditions", NULL };
+/* The families of addresses; where servers may run. */
+static const char *const node_paths[] = { "spec.podCIDRs",	"metadata.labels",   "spec.taints",
+					  "spec.unschedulable", "status.conditions", NULL };
+static const char *const source_paths[] = { "data[" DNSOPERATOR_CA_KEY "]", NULL };
+static const char *const crd_paths[] = { "spec.versions", NULL };
+
+const struct controller_watch dnsoperator_watches[WATCHES] = {
+	[DNS] = { .group = "operator.openshift.io", .kind = "DNS" },
+	[NETWORK] = { "config.openshift.io", "Network", .optional = true, .keys = keys_of_any },
+	[GATE] = { "config.openshift.io", "FeatureGate", .optional = true, .keys = keys_of_any },
+	[CIDRS] = { "networking.k8s.io", "ServiceCIDR", .optional = true, .keys = keys_of_any },
+	[NODES] = { "", "Node", .optional = true, .paths = node_paths, .keys = keys_of_node },
+	[SERVICE] = { "", "Service", .optional = true,
+		      .fields = "metadata.name=kubernetes,metadata.namespace=default",
+		      .keys = keys_of_any },
+	[CRD] = { "apiextensions.k8s.io", "CustomResourceDefinition", .optional = true,
+		  .fields = "metadata.name=" CRD_NAME, .paths = crd_paths, .keys = keys_of_any },
+	[PODS_OPENSHIFT] = { "", "Pod", .optional = true, .ns = OPENSHIFT_NS,
+			     .labels = "dns.operator.openshift.io/daemonset-dns=default",
+			     .paths = pod_paths, .keys = keys_of_pod },
+	[PODS_KUBERNETES] = { "", "Pod", .optional = true, .ns = "kube-system",
+			      .labels = "k8s-app=kube-dns", .paths = pod_paths,
+			      .keys = keys_of_pod },
+	/* What was written, so that changes by others are put right. */
+	[MAPS_OPENSHIFT] = { "", "ConfigMap", .optional = true, .ns = OPENSHIFT_NS,
+			     .keys = keys_of_map },
+	[TEXT_KUBERNETES] = { "", "ConfigMap", .optional = true, .ns = "kube-system",
+			      .fields = "metadata.name=coredns", .keys = keys_of_any },
+	[ACCEPTED_KUBERNETES] = { "", "ConfigMap", .optional = true, .ns = "kube-system",
+				  .fields = "metadata.name=coredns-accepted", .keys = keys_of_any },
+	[CLUSTEROPERATOR] = { "config.openshift.io", "ClusterOperator", .optional = true,
+			      .fields = "metadata.name=dns", .keys = keys_of_any },
+	[OPERAND_DAEMONSETS] = { "apps", "DaemonSet", .optional = true, .ns = OPENSHIFT_NS,
+				 .keys = keys_of_any },
+	[OPERAND_SERVICES] = { "", "Service", .optional = true, .ns = OPENSHIFT_NS,
+			       .keys = keys_of_any },
+	[OPERAND_POLICIES] = { "networking.k8s.io", "NetworkPolicy", .optional = true,
+			       .ns = OPENSHIFT_NS, .keys = keys_of_any },
+	[CA_SOURCES] = { "", "ConfigMap", .optional = true, .ns = DNSOPERATOR_CA_NS,
+			 .paths = source_paths, .keys = keys_of_source },
+};
