@@ -54,14 +54,9 @@ bool dnsoperator_ca_is_copy(const json_t *o)
 	       strncmp(api_name(o), PREFIX, strlen(PREFIX)) == 0;
 }
 
-static const char *bundle_of(const json_t *o)
-{
-	return json_string_value(json_object_get(json_object_get(o, "data"), DNSOPERATOR_CA_KEY));
-}
-
 const char *dnsoperator_ca_trouble(const json_t *source)
 {
-	const char *pem = bundle_of(source);
+	const char *pem = dnsoperator_data(source, DNSOPERATOR_CA_KEY);
 	if (source == NULL)
 		return "is not there";
 	if (pem == NULL)
@@ -77,7 +72,7 @@ json_t *dnsoperator_ca_copy(const json_t *source, const json_t *dns, const char 
 	return json_pack("{ss,ss,s{ss,ss,s{ss},s[o]},s{ss}}", "apiVersion", "v1", "kind",
 			 "ConfigMap", "metadata", "name", name, "namespace", ns, "labels",
 			 DNSOPERATOR_CA_LABEL, "true", "ownerReferences", dnsoperator_owner(dns),
-			 "data", DNSOPERATOR_CA_KEY, bundle_of(source));
+			 "data", DNSOPERATOR_CA_KEY, dnsoperator_data(source, DNSOPERATOR_CA_KEY));
 }
 
 /* ---- platforms without it ---- */

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "controller/dnsoperator/look_priv.h"
+#include "controller/dnsoperator/objects.h"
 #include "kube/tree.h"
 
 /* Whose version it is, by container; "": the operator's. Sorted by name. */
@@ -254,16 +255,6 @@ static json_t *related(const char *ns)
 			 "networkpolicies", "namespace", "openshift-dns", "name", "");
 }
 
-static json_t *member(json_t *o, const char *name, json_t *(*make)(void))
-{
-	json_t *v = json_object_get(o, name);
-	if (v == NULL) {
-		v = make();
-		json_object_set_new(o, name, v);
-	}
-	return v;
-}
-
 /* Takes it over; true when it was another one. */
 static bool replace(json_t *o, const char *name, json_t *v)
 {
@@ -275,12 +266,12 @@ static bool replace(json_t *o, const char *name, json_t *v)
 bool dnsoperator_clusteroperator_set(json_t *co, const struct dnsoperator_clusteroperator *in,
 				     uint64_t now_wall_ns)
 {
-	json_t *status = member(co, "status", json_object);
+	json_t *status = dnsoperator_member(co, "status", json_object);
 	struct versions versions;
 	struct job j = { .in = in,
 			 .versions = &versions,
 			 .dns = api_get(in->dns, "status.conditions"),
-			 .conditions = member(status, "conditions", json_array),
+			 .conditions = dnsoperator_member(status, "conditions", json_array),
 			 .now = now_wall_ns };
 	count_versions(co, in, &versions);
 	tell_degraded(&j);

@@ -10,6 +10,7 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "base/clock.h"
+#include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/placement.h"
 
 static const char no_address[] = "No IP address is assigned to the DNS service.";
@@ -360,20 +361,8 @@ void dnsoperator_health_done(struct dnsoperator_health *h)
 
 bool dnsoperator_health_set(json_t *dns, const struct dnsoperator_health *h, uint64_t now_wall_ns)
 {
-	json_t *conditions = api_get(dns, "status.conditions");
-	bool changed = false;
-	for (int i = 0; i < DNSOPERATOR_HEALTH_CONDITIONS; i++) {
-		const struct dnsoperator_condition *c = &h->conditions[i];
-		if (c->reason == NULL)
-			continue;
-		changed |= api_condition_set(conditions,
-					     &(struct api_condition){ .type = c->type,
-								      .status = c->status,
-								      .reason = c->reason,
-								      .message = c->message },
-					     now_wall_ns);
-	}
-	return changed;
+	return dnsoperator_conditions_set(api_get(dns, "status.conditions"), h->conditions,
+					  DNSOPERATOR_HEALTH_CONDITIONS, now_wall_ns);
 }
 
 /* ---- servers elsewhere ---- */

@@ -103,9 +103,8 @@ static bool take_domain(struct dnsoperator_look *l, const char *corefile)
  * there: somebody may just have spoilt that. Without any it is what it nearly always is. */
 static void learn_domain(struct dnsoperator_look *l)
 {
-	const json_t *data = json_object_get(l->text, "data");
 	const char *known = api_get_string(kube_tree_of(l->dns), "status.clusterDomain");
-	const char *now = json_string_value(json_object_get(data, "Corefile"));
+	const char *now = dnsoperator_data(l->text, "Corefile");
 	if (take_domain(l, dnsoperator_text_before(l->text)))
 		return;
 	if (api_is_subdomain_name(known))

@@ -27,6 +27,11 @@ static json_t *configmap(const char *ns, const char *name)
 			 DNSOPERATOR_MANAGER, OWNING, "default", "data");
 }
 
+const char *dnsoperator_data(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(json_object_get(o, "data"), key));
+}
+
 static bool is_ours(const json_t *o)
 {
 	const char *by = api_label(o, MANAGED);
@@ -35,11 +40,8 @@ static bool is_ours(const json_t *o)
 
 const char *dnsoperator_text_before(const json_t *now)
 {
-	const json_t *data = json_object_get(now, "data");
-	const char *kept = json_string_value(json_object_get(data, DNSOPERATOR_BEFORE));
-	if (kept != NULL || is_ours(now))
-		return kept;
-	return json_string_value(json_object_get(data, "Corefile"));
+	const char *kept = dnsoperator_data(now, DNSOPERATOR_BEFORE);
+	return kept != NULL || is_ours(now) ? kept : dnsoperator_data(now, "Corefile");
 }
 
 json_t *dnsoperator_owner(const json_t *dns)
@@ -93,8 +95,7 @@ json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *p,
 
 json_t *dnsoperator_accepted_read(const json_t *o)
 {
-	const char *text =
-		json_string_value(json_object_get(json_object_get(o, "data"), accepted_key));
+	const char *text = dnsoperator_data(o, accepted_key);
 	json_t *v = text != NULL ? json_loads(text, 0, NULL) : NULL;
 	if (json_is_object(v))
 		return v;
@@ -172,7 +173,7 @@ void dnsoperator_cluster_ip(const json_t *network, char *out, size_t n)
 		out[0] = '\0';
 }
 
-static json_t *member(json_t *o, const char *name, json_t *(*make)(void))
+json_t *dnsoperator_member(json_t *o, const char *name, json_t *(*make)(void))
 {
 	json_t *v = json_object_get(o, name);
 	if (v == NULL) {
@@ -191,26 +192,34 @@ static bool set_text(json_t *o, const char *name, const char *text)
 	return true;
 }
 
+bool dnsoperator_conditions_set(json_t *list, const struct dnsoperator_condition *v, size_t n,
+				uint64_t now_wall_ns)
+{
+	bool changed = false;
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].reason == NULL)
+			continue;
+		/* the generation stands in the message: the real CRD drops observedGeneration */
+		changed |= api_condition_set(list,
+					     &(struct api_condition){ .type = v[i].type,
+								      .status = v[i].status,
+								      .reason = v[i].reason,
+								      .message = v[i].message },
+					     now_wall_ns);
+	}
+	return changed;
+}
+
 bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
 			    const struct dnsoperator_facts *f, const char *cluster_ip,
 			    uint64_t now_wall_ns)
 {
-	json_t *status = member(dns, "status", json_object);
-	json_t *conditions = member(status, "conditions", json_array);
+	json_t *status = dnsoperator_member(dns, "status", json_object);
+	json_t *conditions = dnsoperator_member(status, "conditions", json_array);
 	bool changed = set_text(status, "clusterDomain", dnsoperator_domain(f));
 	if (cluster_ip[0] != '\0' || json_object_get(status, "clusterIP") == NULL)
 		changed |= set_text(status, "clusterIP", cluster_ip);
-	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++) {
-		const struct dnsoperator_condition *c = &p->conditions[i];
-		if (c->reason == NULL)
-			continue;
-		/* the generation stands in the message: the real CRD drops observedGeneration */
-		changed |= api_condition_set(conditions,
-					     &(struct api_condition){ .type = c->type,
-								      .status = c->status,
-								      .reason = c->reason,
-								      .message = c->message },
-					     now_wall_ns);
-	}
-	return changed;
+	return dnsoperator_conditions_set(conditions, p->conditions, DNSOPERATOR_CONDITIONS,
+					  now_wall_ns) ||
+	       changed;
 }

@@ -17,6 +17,9 @@
  * object of its own. */
 char *dnsoperator_accepted_name(const struct dnsoperator_site *site);
 
+/* Of a ConfigMap; NULL: it has no such key. */
+const char *dnsoperator_data(const json_t *configmap, const char *key);
+
 /* An entry of ownerReferences. */
 json_t *dnsoperator_owner(const json_t *dns);
 
@@ -41,6 +44,11 @@ bool dnsoperator_object_has(const json_t *now, const json_t *wanted);
 json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *p,
 				 const struct dnsoperator_facts *f);
 
+/* The member of that name, made where there is none. */
+json_t *dnsoperator_member(json_t *o, const char *name, json_t *(*make)(void));
+/* Those that have a reason, into the list; true when something besides times changed. */
+bool dnsoperator_conditions_set(json_t *list, const struct dnsoperator_condition *v, size_t n,
+				uint64_t now_wall_ns);
 /* Brings domain, address and the conditions of templates up to date in the object's status; true
  * when something besides times changed. The other conditions are those of health.h. */
 bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,

@@ -12,8 +12,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/ack.h"
+#include "controller/dnsoperator/cabundle.h"
 #include "controller/dnsoperator/fill.h"
 #include "controller/dnsoperator/model.h"
+#include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/operands_priv.h"
 #include "controller/dnsoperator/placement.h"
 #include "controller/dnsoperator/render.h"
@@ -72,14 +74,14 @@ static bool lists(const json_t *list, const char *member, const char *value)
 /* Several servers may share a bundle, and a name. */
 static void add_bundle(struct bundles *b, const struct dnsoperator_ca *ca, const char *server_name)
 {
-	CLEANUP(freep) char *configmap = xasprintf("ca-%s", ca->name);
+	CLEANUP(freep) char *configmap = dnsoperator_ca_copy_name(ca->name);
 	CLEANUP(freep) char *volume = volume_name(configmap);
 	CLEANUP(freep) char *path = xasprintf("/etc/pki/%s-%s", server_name, ca->revision);
 	if (!lists(b->volumes, "name", volume))
 		json_array_append_new(b->volumes,
 				      json_pack("{ss,s{ss,s[{ss,ss}]}}", "name", volume,
 						"configMap", "name", configmap, "items", "key",
-						"ca-bundle.crt", "path", "ca-bundle.crt"));
+						DNSOPERATOR_CA_KEY, "path", DNSOPERATOR_CA_KEY));
 	if (!lists(b->mounts, "mountPath", path))
 		json_array_append_new(b->mounts, json_pack("{ss,ss,sb}", "name", volume,
 							   "mountPath", path, "readOnly", 1));
@@ -172,10 +174,7 @@ static void put_all(struct filler *f, struct dnsoperator_operands *ret)
 	const struct dnsoperator_operands_in *in = f->in;
 	struct bundles b = { in->facts, json_array(), json_array() };
 	add_bundles(&b, in->accepted);
-	put(f, "OWNER",
-	    json_pack("[{ss,ss,ss,ss,sb}]", "apiVersion", api_version(in->dns), "kind",
-		      api_kind(in->dns), "name", api_name(in->dns), "uid", api_uid(in->dns),
-		      "controller", 1));
+	put(f, "OWNER", json_pack("[o]", dnsoperator_owner(in->dns)));
 	put_text(f, "DNS_IMAGE", in->dns_image);
 	put_text(f, "CLI_IMAGE", in->cli_image);
 	put_text(f, "PROXY_IMAGE", in->proxy_image);
@@ -205,7 +204,7 @@ static void add_hash(json_t *o)
 		annotations = json_object();
 		json_object_set_new(meta, "annotations", annotations);
 	}
-	json_object_set_new(annotations, DNSOPERATOR_APPLIED, json_string(hash));
+	json_object_set_new(annotations, DNSOPERATOR_APPLIED_HASH, json_string(hash));
 }
 
 static void add_file(const struct filler *f, const struct embedded_text *file,

@@ -9,7 +9,8 @@
 #include "base/strbuf.h"
 #include "controller/dnsoperator/facts.h"
 
-#define DNSOPERATOR_APPLIED "dns.fairlead.dev/applied"
+/* An annotation: of what was applied. */
+#define DNSOPERATOR_APPLIED_HASH "dns.fairlead.dev/applied"
 
 struct dnsoperator_operands_in {
 	const struct dnsoperator_facts *facts;

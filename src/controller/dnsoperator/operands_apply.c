@@ -124,7 +124,7 @@ static int read_object(const struct one *x, json_t **ret)
 
 static const char *hash_of(const json_t *o)
 {
-	const char *hash = api_annotation(o, DNSOPERATOR_APPLIED);
+	const char *hash = api_annotation(o, DNSOPERATOR_APPLIED_HASH);
 	return hash != NULL ? hash : "";
 }
 

@@ -84,7 +84,7 @@ static void sound(void **state)
 		json_array_foreach (o.v, i, v) {
 			char *text = json_dumps(v, 0);
 			assert_non_null(api_kind_of(v));
-			assert_int_equal(strlen(api_annotation(v, DNSOPERATOR_APPLIED)), 16);
+			assert_int_equal(strlen(api_annotation(v, DNSOPERATOR_APPLIED_HASH)), 16);
 			assert_null(strstr(text, "${"));
 			assert_int_equal(api_kind_of(v)->namespaced, api_namespace(v)[0] != '\0');
 			free(text);
@@ -197,11 +197,12 @@ static void hashes(void **state)
 	make(DNSOPERATOR_OPENSHIFT, in, &other);
 	assert_true(json_equal(a.v, b.v));
 	assert_string_not_equal(
-		api_annotation(find(&a, "DaemonSet", "dns-default"), DNSOPERATOR_APPLIED),
-		api_annotation(find(&other, "DaemonSet", "dns-default"), DNSOPERATOR_APPLIED));
+		api_annotation(find(&a, "DaemonSet", "dns-default"), DNSOPERATOR_APPLIED_HASH),
+		api_annotation(find(&other, "DaemonSet", "dns-default"), DNSOPERATOR_APPLIED_HASH));
 	assert_string_equal(
-		api_annotation(find(&a, "DaemonSet", "node-resolver"), DNSOPERATOR_APPLIED),
-		api_annotation(find(&other, "DaemonSet", "node-resolver"), DNSOPERATOR_APPLIED));
+		api_annotation(find(&a, "DaemonSet", "node-resolver"), DNSOPERATOR_APPLIED_HASH),
+		api_annotation(find(&other, "DaemonSet", "node-resolver"),
+			       DNSOPERATOR_APPLIED_HASH));
 	dnsoperator_operands_done(&a);
 	dnsoperator_operands_done(&b);
 	dnsoperator_operands_done(&other);
