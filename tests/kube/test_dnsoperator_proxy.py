@@ -281,4 +281,4 @@ def test_usage():
     assert p.returncode == 64 and "use one of them" in p.stderr
     p = cluster.subprocess.run([server.fairlead_program(), "controller", "--controllers", "dnsoperator", "--dns-ask", "http"],
                                capture_output=True, text=True, check=False)
-    assert p.returncode == 64 and "--dns-ask is dns, proxy or auto, not 'http'" in p.stderr
+    assert p.returncode == 64 and "--dns-ask is one of dns, proxy, auto, not 'http'" in p.stderr

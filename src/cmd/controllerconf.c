@@ -1,0 +1,235 @@
+/* Reading the flags of `fairlead controller`. */
+#include "cmd/controllerconf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+
+/* Names separated by commas. */
+static int choose(const char *text, struct controllerconf *s, char *why, size_t why_n)
+{
+	struct slice rest = slice_of(text);
+	while (rest.n != 0) {
+		struct slice name = slice_trim(slice_cut(&rest, ','));
+		char word[64];
+		snprintf(word, sizeof(word), "%.*s", (int)MIN(name.n, sizeof(word) - 1), name.p);
+		const struct controller *c = controller_find(word);
+		if (c == NULL) {
+			snprintf(why, why_n, "there is no controller '%s'", word);
+			return -1;
+		}
+		for (size_t i = 0; i < s->chosen.n; i++) {
+			if (s->chosen.v[i] == c) {
+				snprintf(why, why_n, "controller '%s' is named twice", word);
+				return -1;
+			}
+		}
+		vec_push(&s->chosen, c);
+	}
+	if (s->chosen.n == 0)
+		snprintf(why, why_n, "--controllers NAME,... says which to run");
+	return s->chosen.n != 0 ? 0 : -1;
+}
+
+static int parse_time(const char *name, const char *text, uint64_t *ret, char *why, size_t why_n)
+{
+	int64_t ns;
+	if (text == NULL)
+		return 0;
+	if (duration_parse(slice_of(text), &ns) < 0 || ns <= 0) {
+		snprintf(why, why_n, "--%s takes a time as '15s', not '%s'", name, text);
+		return -1;
+	}
+	*ret = (uint64_t)ns;
+	return 0;
+}
+
+static int parse_times(const struct controllerconf_flags *f, struct elect_times *t, char *why,
+		       size_t why_n)
+{
+	if (parse_time("lease-duration", f->duration, &t->duration_ns, why, why_n) < 0 ||
+	    parse_time("lease-renew", f->renew, &t->renew_ns, why, why_n) < 0 ||
+	    parse_time("lease-retry", f->retry, &t->retry_ns, why, why_n) < 0)
+		return -1;
+	return elect_times_check(t, why, why_n);
+}
+
+/* One of a few; NULL is none of them, and fine. */
+static int check_word(const char *name, const char *text, const char *const *words, char *why,
+		      size_t why_n)
+{
+	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
+	for (size_t i = 0; words[i] != NULL; i++) {
+		if (text == NULL || strcmp(text, words[i]) == 0)
+			return 0;
+		strbuf_addf(&all, "%s%s", i != 0 ? ", " : "", words[i]);
+	}
+	snprintf(why, why_n, "--%s is one of %s, not '%s'", name, all.s, text);
+	return -1;
+}
+
+static int check_platform(const char *name, char *why, size_t why_n)
+{
+	static const char *const platforms[] = { "kubernetes", "openshift", "microshift",
+						 "gardener",   "auto",	    NULL };
+	return check_word("platform", name, platforms, why, why_n);
+}
+
+/* What the environment says where no flag does, by the names that OpenShift's operator has. */
+static int read_operands(struct controller_options *o, char *why, size_t why_n)
+{
+	static const char *const when[] = { "auto", "true", "false", NULL };
+	static const char *const sources[] = { "file", "api", NULL };
+	const struct {
+		const char **flag, *name;
+	} images[] = {
+		{ &o->dns_image, "IMAGE" },
+		{ &o->dns_cli_image, "OPENSHIFT_CLI_IMAGE" },
+		{ &o->dns_proxy_image, "KUBE_RBAC_PROXY_IMAGE" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(images); i++) {
+		if (*images[i].flag == NULL)
+			*images[i].flag = getenv(images[i].name);
+	}
+	if (check_word("dns-operands", o->dns_operands, when, why, why_n) < 0)
+		return -1;
+	return check_word("dns-config-source", o->dns_config_source, sources, why, why_n);
+}
+
+static int check_gates(const char *text, char *why, size_t why_n)
+{
+	struct slice rest = slice_of(text);
+	while (rest.n != 0) {
+		struct slice value = slice_cut(&rest, ','), name = slice_cut(&value, '=');
+		if (slice_trim(name).n != 0 &&
+		    (slice_is(slice_trim(value), "true") || slice_is(slice_trim(value), "false")))
+			continue;
+		snprintf(why, why_n, "--feature-gates takes NAME=true or NAME=false, not '%.*s'",
+			 (int)MIN(name.n, 64u), name.p);
+		return -1;
+	}
+	return 0;
+}
+
+static int parse_seconds(const char *name, const char *text, uint64_t *ret, char *why, size_t why_n)
+{
+	uint64_t ns = 0;
+	int r = parse_time(name, text, &ns, why, why_n);
+	*ret = ns / NS_PER_S;
+	if (r == 0 && ns % NS_PER_S != 0) {
+		snprintf(why, why_n, "--%s takes whole seconds", name);
+		return -1;
+	}
+	return r;
+}
+
+/* What callers call us by; the text is cut in place. */
+static int split_names(struct controllerconf *s, const char *text, char *why, size_t why_n)
+{
+	size_t n = 0;
+	s->names_text = xstrdup(text);
+	for (char *p = s->names_text; p != NULL && *p != '\0'; n++) {
+		if (n == CONTROLLERCONF_NAMES_MAX) {
+			snprintf(why, why_n, "--webhook-names has more than %d names",
+				 CONTROLLERCONF_NAMES_MAX);
+			return -1;
+		}
+		s->names[n] = strsep(&p, ",");
+	}
+	return 0;
+}
+
+static int parse_hooks(const struct controllerconf_flags *f, struct controllerconf *s, char *why,
+		       size_t why_n)
+{
+	struct hookserver_conf *h = &s->hooks;
+	h->listen = f->hook_listen;
+	h->cert_file = f->hook_cert;
+	h->key_file = f->hook_key;
+	h->secret = f->hook_secret;
+	h->registration = f->hook_registration;
+	h->certs.names = s->names;
+	if ((f->hook_cert == NULL) != (f->hook_key == NULL)) {
+		snprintf(why, why_n, "--webhook-cert and --webhook-key belong together");
+		return -1;
+	}
+	if (parse_seconds("webhook-ca-life", f->ca_life, &h->certs.ca_s, why, why_n) < 0 ||
+	    parse_seconds("webhook-cert-life", f->cert_life, &h->certs.cert_s, why, why_n) < 0 ||
+	    parse_seconds("webhook-overlap", f->overlap, &h->certs.overlap_s, why, why_n) < 0 ||
+	    parse_time("webhook-look", f->look, &h->look_ns, why, why_n) < 0)
+		return -1;
+	return f->hook_names != NULL ? split_names(s, f->hook_names, why, why_n) : 0;
+}
+
+/* The cluster's DNS servers, by address. */
+static int parse_instances(struct controllerconf_flags *f, struct controllerconf *s, char *why,
+			   size_t why_n)
+{
+	struct slice rest = slice_of(f->dns_instances);
+	size_t n = 0;
+	while (rest.n != 0) {
+		struct slice one = slice_trim(slice_cut(&rest, ','));
+		if (n == CONTROLLERCONF_INSTANCES_MAX) {
+			snprintf(why, why_n, "--dns-instances has more than %d addresses",
+				 CONTROLLERCONF_INSTANCES_MAX);
+			return -1;
+		}
+		if (net_addr_parse(one, &s->instances[n]) < 0 ||
+		    net_addr_port(&s->instances[n]) == 0) {
+			snprintf(why, why_n,
+				 "--dns-instances takes addresses with a port as 192.0.2.1:53, not "
+				 "'%.*s'",
+				 (int)MIN(one.n, 64u), one.p);
+			return -1;
+		}
+		n++;
+	}
+	f->options.dns_instances = s->instances;
+	f->options.n_dns_instances = n;
+	if (parse_time("dns-settle-time", f->dns_settle, &f->options.dns_settle_ns, why, why_n) < 0)
+		return -1;
+	return parse_time("dns-reload-time", f->dns_reload, &f->options.dns_reload_ns, why, why_n);
+}
+
+/* Beside a hosted control plane pods cannot be reached; addresses that were given can. */
+static int choose_ask(struct controllerconf_flags *f, char *why, size_t why_n)
+{
+	static const char *const ways[] = { "dns", "proxy", "auto", NULL };
+	bool given = f->options.n_dns_instances != 0;
+	bool proxy = strcmp(f->dns_ask, "proxy") == 0;
+	if (check_word("dns-ask", f->dns_ask, ways, why, why_n) < 0)
+		return -1;
+	if (proxy && given) {
+		snprintf(why, why_n,
+			 "--dns-ask proxy is for pods, --dns-instances for servers that can be "
+			 "reached: use one of them");
+		return -1;
+	}
+	f->options.dns_by_proxy =
+		proxy || (strcmp(f->dns_ask, "auto") == 0 && !given && f->lease_kubeconfig != NULL);
+	return 0;
+}
+
+int controllerconf_read(struct controllerconf_flags *f, struct controllerconf *ret, char *why,
+			size_t why_n)
+{
+	if (parse_times(f, &ret->times, why, why_n) < 0 ||
+	    check_platform(f->options.platform, why, why_n) < 0 ||
+	    check_gates(f->options.feature_gates, why, why_n) < 0 ||
+	    choose(f->controllers, ret, why, why_n) < 0 ||
+	    parse_instances(f, ret, why, why_n) < 0 || choose_ask(f, why, why_n) < 0 ||
+	    read_operands(&f->options, why, why_n) < 0)
+		return -1;
+	return parse_hooks(f, ret, why, why_n);
+}
+
+void controllerconf_done(struct controllerconf *c)
+{
+	vec_done(&c->chosen);
+	free(c->names_text);
+}

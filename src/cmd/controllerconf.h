@@ -1,0 +1,42 @@
+/* The flags of `fairlead controller`, and what they say, checked. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "base/vec.h"
+#include "controller/controller.h"
+#include "kube/elect.h"
+#include "kube/hookserver.h"
+#include "net/addr.h"
+
+enum { CONTROLLERCONF_NAMES_MAX = 16, CONTROLLERCONF_INSTANCES_MAX = 256 };
+
+/* As they were given; NULL: not. */
+struct controllerconf_flags {
+	const char *kubeconfig, *context, *lease_kubeconfig, *controllers, *ns, *listen,
+		*log_format;
+	const char *duration, *renew, *retry;
+	const char *hook_listen, *hook_cert, *hook_key, *hook_secret, *hook_names,
+		*hook_registration;
+	const char *ca_life, *cert_life, *overlap, *look;
+	const char *dns_instances, *dns_ask, *dns_reload, *dns_settle;
+	struct controller_options options; /* completed by controllerconf_read */
+	bool no_election;
+};
+
+struct controllerconf {
+	struct elect_times times;
+	VEC(const struct controller *) chosen;
+	struct hookserver_conf hooks;
+	const char *names[CONTROLLERCONF_NAMES_MAX + 1]; /* of `hooks` */
+	char *names_text;
+	union net_addr instances[CONTROLLERCONF_INSTANCES_MAX]; /* of the options */
+};
+
+/* Negative with a text in `why`. `ret` is zeroed before, lives as long as the flags are used, and
+ * is given back in any case. */
+MUST_CHECK int controllerconf_read(struct controllerconf_flags *f, struct controllerconf *ret,
+				   char *why, size_t why_n);
+void controllerconf_done(struct controllerconf *c);
