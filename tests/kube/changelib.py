@@ -55,11 +55,7 @@ class Conditions:
 def make_place(api, caller=Place):
     """The kinds of OpenShift, a Corefile of kubeadm's; who a test is, and who writes status."""
     if isinstance(api, cluster.Cluster):
-        for _, text in crdlib.documents(crdlib.CRDS):
-            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
-                status, crd = crdlib.create(api, crdlib.CRD_PATH, text)
-                assert status == 201, crd
-                crdlib.serves(api, crdlib.established(api, crd["metadata"]["name"]))
+        crdlib.apply_all(api, group="openshift.io")
     place = caller(api.url, api.ca, api.admin, None)
     system = caller(api.url, api.ca, api.system, None)
     for ns in ("kube-system", "openshift-dns", "fairlead"):
@@ -137,9 +133,7 @@ class Rig:
 
     def looks(self):
         """How often the operator has looked at anything."""
-        text = self.pods.node(lambda: self.controller.get("/metrics"))[1]
-        return sum(int(float(line.split()[-1])) for line in text.splitlines()
-                   if line.startswith("fairlead_controller_reconciles_total"))
+        return self.pods.node(self.controller.looks)
 
     def settle(self, want, generation):
         end = time.monotonic() + SERVED_SECONDS

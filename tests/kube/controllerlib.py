@@ -69,6 +69,11 @@ class Controller:
         except urllib.error.HTTPError as e:
             return e.code, e.read().decode()
 
+    def looks(self):
+        """How often it has looked at anything."""
+        return sum(int(float(line.split()[-1])) for line in self.get("/metrics")[1].splitlines()
+                   if line.startswith("fairlead_controller_reconciles_total"))
+
     def kill(self):
         """SIGKILL; when."""
         now = time.monotonic()

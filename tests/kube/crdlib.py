@@ -80,10 +80,12 @@ def serves(cluster, crd):
             time.sleep(0.02)
 
 
-def apply_all(cluster, folder=CRDS):
-    """Creates all CRDs of the folder: {name: CRD as the server keeps it}."""
+def apply_all(cluster, folder=CRDS, group=""):
+    """Creates all CRDs of the folder whose name ends so: {name: CRD as the server keeps it}."""
     names = []
     for place, text in documents(folder):
+        if not field(text, r"^  name: (\S+)$").endswith(group):
+            continue
         status, answer = create(cluster, CRD_PATH, text)
         assert status == 201, (place, answer)
         names.append(answer["metadata"]["name"])

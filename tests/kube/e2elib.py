@@ -286,9 +286,7 @@ class Site:
 
     def looks(self):
         """How often the operator has looked at anything."""
-        text = self.node.on_node(lambda: self.operator.get("/metrics"))[1]
-        return sum(float(line.split()[-1]) for line in text.splitlines()
-                   if line.startswith("fairlead_controller_reconciles_total"))
+        return self.node.on_node(self.operator.looks)
 
     def says(self, condition, want):
         return self.place.says(condition, want)
@@ -352,10 +350,7 @@ def api_of(which):
         return
     with cluster.Cluster(flags=[f"--service-cluster-ip-range={','.join(ranges)}"]) as c:
         p = Place(c.url, c.ca, cluster.ADMIN, cluster.ADMIN)
-        for _, text in crdlib.documents(crdlib.CRDS):
-            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
-                crd = p.done("POST", crdlib.CRD_PATH, text.encode(), "application/yaml")
-                crdlib.serves(c, crdlib.established(c, crd["metadata"]["name"]))
+        crdlib.apply_all(c, group="openshift.io")
         yield p, c
 
 

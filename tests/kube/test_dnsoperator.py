@@ -137,10 +137,7 @@ def server(request):
         return
     with cluster.Cluster() as c:
         p = Place(c.url, c.ca, cluster.ADMIN, cluster.ADMIN)
-        for place, text in crdlib.documents(crdlib.CRDS):
-            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
-                crd = p.done("POST", crdlib.CRD_PATH, text.encode(), "application/yaml")
-                crdlib.serves(c, crdlib.established(c, crd["metadata"]["name"]))
+        crdlib.apply_all(c, group="openshift.io")
         yield p
 
 
@@ -246,15 +243,11 @@ def test_settled_means_silent(place, run):
         objects = [place.configmap("kube-system", n) for n in ("coredns", "coredns-accepted")]
         return [o["metadata"]["resourceVersion"] for o in objects + [place.done("GET", f"{DNS}/default")]]
 
-    def looks():
-        text = p.get("/metrics")[1]
-        return sum(float(line.split()[-1]) for line in text.splitlines()
-                   if line.startswith("fairlead_controller_reconciles_total"))
     before = versions()
     for i in range(5):  # the object changes, and nothing that the operator cares for
-        seen = looks()
+        seen = p.looks()
         place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"n": str(i)}}}, "application/merge-patch+json")
-        until(lambda: looks() > seen)
+        until(lambda: p.looks() > seen)
     assert versions()[:2] == before[:2]
     conditions = place.conditions()
     place.done("PATCH", "/api/v1/namespaces/kube-system/configmaps/coredns", {"data": {"Corefile": "."}},

@@ -77,11 +77,6 @@ def template(i):
     return {**LEGACY, "zones": [f"z{i}.example.com"]}
 
 
-def looks(p):
-    return sum(float(line.split()[-1]) for line in p.get("/metrics")[1].splitlines()
-               if line.startswith("fairlead_controller_reconciles_total"))
-
-
 @pytest.mark.alone
 def test_all_of_three(place, run, kubelet, capsys):  # noqa: F811 pylint: disable=redefined-outer-name
     """A change to served and told by all of 3; removal of templates; a settled operator that writes nothing."""
@@ -100,10 +95,10 @@ def test_all_of_three(place, run, kubelet, capsys):  # noqa: F811 pylint: disabl
             print(' [told after ' + ', '.join(f'{t * 1000:.0f}' for t in took) + ' ms]', end='')
         until(lambda: "z4.example.com" in place.done("GET", f"{DNS}/default")["metadata"].get("annotations", {}).get(BACKUP, ""))
         for i in range(3):
-            before = looks(p)
+            before = p.looks()
             touched = place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"n": str(i)}}},
                                  "application/merge-patch+json")
-            until(lambda: looks(p) > before)  # pylint: disable=cell-var-from-loop
+            until(lambda: p.looks() > before)  # pylint: disable=cell-var-from-loop
             assert place.done("GET", f"{DNS}/default")["metadata"] == touched["metadata"]
         place.dns({})
         assert "z4.example.com" in open(k.servers[0].conf, encoding="utf-8").read()  # its kubelet keeps the last
@@ -145,7 +140,7 @@ def test_refused_by_one(place, run, kubelet):  # noqa: F811 pylint: disable=rede
         p.stop()
         before = place.done("GET", f"{DNS}/default")["metadata"]
         p = run("--dns-instances", ",".join(k.addresses()), "--dns-reload-time", "1500ms")
-        until(lambda: looks(p) >= 4)  # of the object and of the servers, more than once
+        until(lambda: p.looks() >= 4)  # of the object and of the servers, more than once
         assert place.done("GET", f"{DNS}/default")["metadata"] == before
         bad.clear()
         assert place.says(APPLIED, "True AsExpected") == "All of 3 servers run generation 2."

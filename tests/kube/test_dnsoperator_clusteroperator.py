@@ -3,7 +3,7 @@ import pytest
 
 from controllerlib import until
 from test_dnsoperator import DNS
-from test_dnsoperator_health import (OPERATOR, SETS, WELL, look, looks, place, run,  # noqa: F401 pylint: disable=unused-import
+from test_dnsoperator_health import (OPERATOR, SETS, WELL, look, place, run,  # noqa: F401 pylint: disable=unused-import
                                      server)
 
 # pylint: disable=redefined-outer-name
@@ -76,7 +76,7 @@ def test_restart_and_kill(place, run, operator):  # noqa: F811
     before = operator.get()
     p.kill()
     p = run()
-    until(lambda: looks(p) > 0)
+    until(lambda: p.looks() > 0)
     look(place, p)
     assert operator.get() == before
     p.kill()

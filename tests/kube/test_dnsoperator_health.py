@@ -77,10 +77,7 @@ LACKING = [*WELL[:3], "True DegradedConditions"]
 def server():
     with cluster.Cluster() as c:
         p = Openshift(c.url, c.ca, cluster.ADMIN, cluster.ADMIN)
-        for _, text in crdlib.documents(crdlib.CRDS):
-            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
-                crd = p.done("POST", crdlib.CRD_PATH, text.encode(), "application/yaml")
-                crdlib.serves(c, crdlib.established(c, crd["metadata"]["name"]))
+        crdlib.apply_all(c, group="openshift.io")
         p.namespace(NS)
         yield p
 
@@ -105,16 +102,11 @@ def run(place, tmp_path):  # pylint: disable=redefined-outer-name
         p.stop()
 
 
-def looks(p):
-    return sum(float(line.split()[-1]) for line in p.get("/metrics")[1].splitlines()
-               if line.startswith("fairlead_controller_reconciles_total"))
-
-
 def look(place, p):  # pylint: disable=redefined-outer-name
     """Waits until the operator has looked at what is there now."""
-    before = looks(p)
+    before = p.looks()
     place.poke()
-    until(lambda: looks(p) >= before + 1)
+    until(lambda: p.looks() >= before + 1)
 
 
 def test_from_nothing_to_all(place, run):  # pylint: disable=redefined-outer-name
@@ -158,7 +150,7 @@ def test_flapping_changes_nothing(place, run):  # pylint: disable=redefined-oute
     p.stop()
     place.pods(3, 1, 1)
     p = run()
-    until(lambda: looks(p) > 0)
+    until(lambda: p.looks() > 0)
     look(place, p)
     assert place.conditions() == well
 
@@ -205,8 +197,8 @@ def test_settled_means_silent(place, run):  # pylint: disable=redefined-outer-na
     place.pods(3, 3, 1)
     until(lambda: place.four() == LACKING)
     version = place.done("GET", f"{DNS}/default")["metadata"]["resourceVersion"]
-    seen = looks(p)
-    until(lambda: looks(p) >= seen + 3)  # it looks again and again while something is wrong
+    seen = p.looks()
+    until(lambda: p.looks() >= seen + 3)  # it looks again and again while something is wrong
     assert place.done("GET", f"{DNS}/default")["metadata"]["resourceVersion"] == version
 
 

@@ -43,11 +43,7 @@ def written(before, after):
 
 
 def install(c):
-    for _, text in crdlib.documents(crdlib.CRDS):
-        if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
-            status, crd = crdlib.create(c, crdlib.CRD_PATH, text)
-            assert status == 201, crd
-            crdlib.serves(c, crdlib.established(c, crd["metadata"]["name"]))
+    crdlib.apply_all(c, group="openshift.io")
 
 
 @pytest.fixture(scope="module")

@@ -89,10 +89,7 @@ class Place(Audited):
 def c():
     with Place() as one:
         namespace(one, "fairlead")
-        for _, text in crdlib.documents(crdlib.CRDS):
-            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
-                crd = one.done("POST", crdlib.CRD_PATH, text.encode(), "application/yaml")
-                crdlib.serves(one, crdlib.established(one, crd["metadata"]["name"]))
+        crdlib.apply_all(one, group="openshift.io")
         namespace(one, "openshift-dns")
         install_roles(one, "dnsoperator", "dnsoperator-openshift")
         one.done("POST", NETWORKS, {"apiVersion": "config.openshift.io/v1", "kind": "Network", "metadata": {"name": "cluster"},
@@ -127,11 +124,6 @@ def run(place, monkeypatch):
         p.stop()
 
 
-def looks(p):
-    return sum(float(line.split()[-1]) for line in p.get("/metrics")[1].splitlines()
-               if line.startswith("fairlead_controller_reconciles_total"))
-
-
 def settle(place, p, paths):
     """All are there, and three looks in a row wrote nothing."""
     try:
@@ -140,9 +132,9 @@ def settle(place, p, paths):
         raise AssertionError(f"missing {[x for x in paths if not place.get(x)]}:\n{p.text()}") from e
     quiet = 0
     while quiet < 3:
-        since, seen = place.size(), looks(p)
+        since, seen = place.size(), p.looks()
         place.poke(f"settle {seen}")
-        until(lambda: looks(p) > seen)
+        until(lambda: p.looks() > seen)
         quiet = 0 if place.writes(since) else quiet + 1
 
 
@@ -224,7 +216,7 @@ def test_settled_means_silent(place, run):
     p.stop()
     since = place.size()
     p = run()
-    until(lambda: looks(p) > 0)
+    until(lambda: p.looks() > 0)
     settle(place, p, OPENSHIFT)
     assert [w for w in place.writes(since) if "dnses" not in w[1]] == []
 
@@ -353,8 +345,8 @@ def test_management_state(place, run):
     until(lambda: place.get(f"{DNS}/default").get("status"))
     since = place.size()
     place.poke("again")
-    seen = looks(p)
-    until(lambda: looks(p) > seen or place.size() > since)
+    seen = p.looks()
+    until(lambda: p.looks() > seen or place.size() > since)
     assert all(place.get(path) is None for path in OPENSHIFT if path != NS)
     place.dns(managementState="Removed")
     settle(place, p, OPENSHIFT)

@@ -11,7 +11,6 @@ from controllerlib import Controller, namespace, until
 from lib import cluster, server
 from netlib import NODE, Node
 from test_dnsoperator import DNS, LEGACY, Place
-from test_dnsoperator_applied import looks
 from test_rbac import RBAC, Audited, each_without_one, install_roles, read_role
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root (network namespaces)")
@@ -44,11 +43,7 @@ def c(node):  # pylint: disable=unused-argument
     with OnNode() as one:
         for ns in ("fairlead", "openshift-dns"):
             namespace(one, ns)
-        for _, text in crdlib.documents(crdlib.CRDS):
-            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
-                status, crd = crdlib.create(one, crdlib.CRD_PATH, text)
-                assert status == 201, crd
-                crdlib.serves(one, crdlib.established(one, crd["metadata"]["name"]))
+        crdlib.apply_all(one, group="openshift.io")
         install_roles(one, "dnsoperator", "dnsoperator-openshift", "dnsoperator-hosted")
         yield one
 
@@ -183,9 +178,9 @@ def test_how_soon(place, run, kubelet, capsys):  # pylint: disable=unused-argume
     with capsys.disabled():
         print(" [told after " + ", ".join(f"{t * 1000:.0f}" for t in took) + " ms]", end="")
     assert max(took[1:]) < 2, took  # the first has the program's start in it
-    before = looks(p)
+    before = p.looks()
     touched = place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"n": "1"}}}, "application/merge-patch+json")
-    until(lambda: looks(p) > before)
+    until(lambda: p.looks() > before)
     assert place.done("GET", f"{DNS}/default")["metadata"] == touched["metadata"]
 
 

@@ -35,11 +35,7 @@ def c():
         certs.make_ca(one.dir)
         with open(os.path.join(one.dir, "ca.pem"), encoding="ascii") as f:
             config_map(one, "openshift-config", "corp", {"ca-bundle.crt": f.read()})
-        for _, text in crdlib.documents(crdlib.CRDS):
-            if crdlib.field(text, r"^  name: (\S+)$").endswith("openshift.io"):
-                status, crd = crdlib.create(one, crdlib.CRD_PATH, text)
-                assert status == 201, crd
-                crdlib.serves(one, crdlib.established(one, crd["metadata"]["name"]))
+        crdlib.apply_all(one, group="openshift.io")
         status, body = one.call("POST", "/apis/config.openshift.io/v1/featuregates", {
             "apiVersion": "config.openshift.io/v1", "kind": "FeatureGate", "metadata": {"name": "cluster"}, "spec": {}})
         assert status == 201, body
