@@ -121,6 +121,7 @@ def test_from_nothing_to_all(place, run):  # pylint: disable=redefined-outer-nam
     place.daemonset("dns-default", 3, 1, 0)
     place.daemonset("node-resolver", 3, 3, 3)
     place.become("True Reconciling", "False NoDaemonSetPods", "False OperatorUnmanaged", "False AsExpected")
+    # it may have looked between the two DaemonSets
     until(lambda: place.conditions()["Progressing"]["message"] == "Have 1 up-to-date DNS pods, want 3.")
     place.pods(3, 3, 3)
     place.become("False AsExpected", "True AsExpected", "False OperatorUnmanaged", "False AsExpected")

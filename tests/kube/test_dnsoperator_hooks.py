@@ -6,7 +6,7 @@ import os
 import pytest
 
 import crdlib
-from controllerlib import namespace, objects, start, until
+from controllerlib import objects, start, until
 from lib import server
 from test_rbac import PATHS, RBAC, Audited, each_without_one, install_roles, read_role
 
@@ -23,8 +23,6 @@ BAD = {"name": "a", "zones": ["a_b"], "action": {"returnEmpty": {}}}
 @pytest.fixture(scope="module")
 def c():
     with Audited(f"system:serviceaccount:fairlead:{NAME}", TOKEN) as one:
-        for ns in ("fairlead", "openshift-dns"):
-            namespace(one, ns)
         for _, text in crdlib.documents(crdlib.CRDS):
             if crdlib.field(text, r"^  name: (\S+)$") == "dnses.operator.openshift.io":
                 # as a cluster has it whose CRD says nothing of templates and yet keeps them

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import crdlib
-from controllerlib import Controller, events, namespace, objects, until
+from controllerlib import Controller, events, objects, until
 from lib import server
 from test_rbac import RBAC, Audited, install_roles
 
@@ -88,9 +88,7 @@ class Place(Audited):
 @pytest.fixture(scope="module")
 def c():
     with Place() as one:
-        namespace(one, "fairlead")
         crdlib.apply_all(one, group="openshift.io")
-        namespace(one, "openshift-dns")
         install_roles(one, "dnsoperator", "dnsoperator-openshift")
         one.done("POST", NETWORKS, {"apiVersion": "config.openshift.io/v1", "kind": "Network", "metadata": {"name": "cluster"},
                                     "spec": {"serviceNetwork": ["10.96.0.0/16"]}})

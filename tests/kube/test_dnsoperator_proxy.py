@@ -7,7 +7,7 @@ import time
 import pytest
 
 import crdlib
-from controllerlib import Controller, namespace, until
+from controllerlib import Controller, until
 from lib import cluster, server
 from netlib import NODE, Node
 from test_dnsoperator import DNS, LEGACY, Place
@@ -41,8 +41,6 @@ class OnNode(Audited):
 @pytest.fixture(scope="module")
 def c(node):  # pylint: disable=unused-argument
     with OnNode() as one:
-        for ns in ("fairlead", "openshift-dns"):
-            namespace(one, ns)
         crdlib.apply_all(one, group="openshift.io")
         install_roles(one, "dnsoperator", "dnsoperator-openshift", "dnsoperator-hosted")
         yield one
