@@ -42,7 +42,7 @@ void dnsoperator_asker_free(struct dnsoperator_asker *a)
 
 static uint64_t late_ns(const struct controller_options *o, enum dnsoperator_platform p)
 {
-	if (o != NULL && o->dns_reload_ns != 0)
+	if (o->dns_reload_ns != 0)
 		return o->dns_reload_ns;
 	return p == DNSOPERATOR_MACHINE ? LATE_MACHINE_NS : LATE_NS;
 }
@@ -50,13 +50,13 @@ static uint64_t late_ns(const struct controller_options *o, enum dnsoperator_pla
 /* Through the API server? Addresses that were given, and a server of this process, are for DNS. */
 static bool by_proxy(const struct controller_options *o, enum dnsoperator_platform p)
 {
-	return o != NULL && o->dns_by_proxy && o->n_dns_instances == 0 && p != DNSOPERATOR_MACHINE;
+	return o->dns_by_proxy && o->n_dns_instances == 0 && p != DNSOPERATOR_MACHINE;
 }
 
 void dnsoperator_asker_text(struct dnsoperator_asker *a, const struct controller_options *o,
 			    struct slice text, const char *hash)
 {
-	if (o == NULL || !o->dns_by_proxy)
+	if (!o->dns_by_proxy)
 		return;
 	pthread_mutex_lock(&a->lock);
 	dnsoperator_texts_add(&a->texts, text, hash);
@@ -102,7 +102,7 @@ static void list_servers(const struct controller_options *o, enum dnsoperator_pl
 		net_addr_set_port(&at, o->machine->port);
 		avoid_wildcard(&at);
 		add_at(out, &at, arena);
-	} else if (o != NULL && o->n_dns_instances != 0) {
+	} else if (o->n_dns_instances != 0) {
 		for (size_t i = 0; i < o->n_dns_instances; i++)
 			add_at(out, &o->dns_instances[i], arena);
 	} else {

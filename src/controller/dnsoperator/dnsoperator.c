@@ -203,7 +203,7 @@ static void want(const struct controller_ctx *c, const char *hash, uint64_t age_
 {
 	struct dnsoperator_state *s = c->state;
 	enum dnsoperator_platform p = (enum dnsoperator_platform)atomic_load(&s->platform);
-	if (dnsoperator_asker_want(s->asker, c->options, p, hash, age_ns))
+	if (dnsoperator_asker_want(s->asker, dnsoperator_options(c), p, hash, age_ns))
 		c->emit(c->emit_arg, SERVERS);
 }
 
@@ -296,7 +296,8 @@ static int act(struct dnsoperator_look *l)
 	int copied = dnsoperator_ca_sync(l);
 	make_plan(l);
 	heed_log_level(l);
-	dnsoperator_asker_text(s->asker, l->c->options, strbuf_slice(&l->plan.text), l->plan.hash);
+	dnsoperator_asker_text(s->asker, dnsoperator_options(l->c), strbuf_slice(&l->plan.text),
+			       l->plan.hash);
 	r = carry_out(l, copied);
 	int told = tell_of_it(l, r > 0);
 	log_debug(AREA,
@@ -320,8 +321,8 @@ static int ask_servers(struct controller_ctx *c)
 	if (p < 0)
 		return 0; /* the first look has them asked */
 	json_t *pods = dnsoperator_pods_of(c, (enum dnsoperator_platform)p);
-	if (dnsoperator_ask(s->asker, c->options, (enum dnsoperator_platform)p, pods, c->conn,
-			    &c->again_ns))
+	if (dnsoperator_ask(s->asker, dnsoperator_options(c), (enum dnsoperator_platform)p, pods,
+			    c->conn, &c->again_ns))
 		c->emit(c->emit_arg, DNS_NAME);
 	json_decref(pods);
 	return 0;

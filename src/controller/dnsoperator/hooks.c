@@ -112,7 +112,7 @@ static struct dnsoperator_families families_of(const struct controller_ctx *c,
  * known when it is the same for all of them. */
 static void learn_gate(const struct controller_ctx *c, const json_t *gate, struct place *p)
 {
-	const char *flag = c->options != NULL ? c->options->feature_gates : NULL;
+	const char *flag = dnsoperator_options(c)->feature_gates;
 	size_t i, n = 0, on = 0;
 	json_t *v;
 	flag = flag != NULL ? flag : "";

@@ -24,7 +24,7 @@ static const char *option(const char *text)
 
 const struct controller_machine *dnsoperator_machine_of(const struct controller_ctx *c)
 {
-	return c->options != NULL ? c->options->machine : NULL;
+	return dnsoperator_options(c)->machine;
 }
 
 enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c,
@@ -32,8 +32,7 @@ enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c
 {
 	if (dnsoperator_machine_of(c) != NULL)
 		return DNSOPERATOR_MACHINE;
-	int told =
-		dnsoperator_platform_find(option(c->options != NULL ? c->options->platform : NULL));
+	int told = dnsoperator_platform_find(option(dnsoperator_options(c)->platform));
 	if (told >= 0)
 		return (enum dnsoperator_platform)told;
 	if (microshift)
@@ -72,8 +71,7 @@ void dnsoperator_learn(struct dnsoperator_look *l)
 	f->families = dnsoperator_families_of(f->platform, &n);
 	if (f->platform == DNSOPERATOR_OPENSHIFT && gate != NULL)
 		read_version(c, version, sizeof(version));
-	f->gate = dnsoperator_gate_of(f->platform,
-				      option(c->options != NULL ? c->options->feature_gates : NULL),
+	f->gate = dnsoperator_gate_of(f->platform, option(dnsoperator_options(c)->feature_gates),
 				      gate, version);
 	f->keeps = dnsoperator_keeps_of(crd);
 	f->domain = l->domain;

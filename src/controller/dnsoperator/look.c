@@ -7,6 +7,12 @@
 #include "kube/events.h"
 #include "kube/tree.h"
 
+const struct controller_options *dnsoperator_options(const struct controller_ctx *c)
+{
+	static const struct controller_options none;
+	return c->options != NULL ? c->options : &none;
+}
+
 void dnsoperator_again(struct controller_ctx *c, uint64_t ns)
 {
 	if (c->again_ns == 0 || ns < c->again_ns)

@@ -85,6 +85,8 @@ struct dnsoperator_look {
 };
 
 /* look.c */
+/* Never NULL. */
+const struct controller_options *dnsoperator_options(const struct controller_ctx *c);
 /* Another look is due after this time, or sooner. */
 void dnsoperator_again(struct controller_ctx *c, uint64_t ns);
 /* Notes why it failed; returns r. */

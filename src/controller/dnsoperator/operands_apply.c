@@ -200,8 +200,8 @@ static int ensure(struct dnsoperator_look *l, const json_t *wanted)
 
 static bool is_wanted(const struct dnsoperator_look *l)
 {
-	const struct controller_options *o = l->c->options;
-	const char *flag = o != NULL && o->dns_operands != NULL ? o->dns_operands : "auto";
+	const struct controller_options *o = dnsoperator_options(l->c);
+	const char *flag = o->dns_operands != NULL ? o->dns_operands : "auto";
 	if (!dnsoperator_operands_exist(l->facts.platform) || strcmp(flag, "false") == 0)
 		return false;
 	return l->facts.platform == DNSOPERATOR_OPENSHIFT || strcmp(flag, "true") == 0;
@@ -265,9 +265,8 @@ static int read_apiserver(struct dnsoperator_look *l, json_t **ret)
 static void make(struct dnsoperator_look *l, const json_t *apiserver,
 		 struct dnsoperator_operands *ret)
 {
-	static const struct controller_options none = { 0 };
 	const struct controller_ctx *c = l->c;
-	const struct controller_options *o = c->options != NULL ? c->options : &none;
+	const struct controller_options *o = dnsoperator_options(c);
 	json_t *nodes = dnsoperator_all_of(c, NODES);
 	json_t *servers = servers_now(l);
 	json_t *service = dnsoperator_object_of(c, OPERAND_SERVICES, OPENSHIFT_NS, "dns-default");

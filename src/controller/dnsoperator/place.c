@@ -45,9 +45,9 @@ void dnsoperator_note(void *state, struct strbuf *out)
 /* It has neither an operator nor the object Network, but it says its name. */
 int dnsoperator_find_microshift(struct dnsoperator_look *l)
 {
-	const struct controller_options *o = l->c->options;
+	const struct controller_options *o = dnsoperator_options(l->c);
 	json_t *found = NULL;
-	bool told = o != NULL && o->platform != NULL && strcmp(o->platform, "auto") != 0;
+	bool told = o->platform != NULL && strcmp(o->platform, "auto") != 0;
 	if (told || dnsoperator_machine_of(l->c) != NULL)
 		return 0;
 	int r = dnsoperator_get(l->c,

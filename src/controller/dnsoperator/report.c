@@ -9,9 +9,8 @@
 
 static struct dnsoperator_alive count_servers(const struct dnsoperator_look *l)
 {
-	const struct controller_options *o = l->c->options;
 	enum dnsoperator_platform p = l->facts.platform;
-	if (p == DNSOPERATOR_MACHINE || (o != NULL && o->n_dns_instances != 0))
+	if (p == DNSOPERATOR_MACHINE || dnsoperator_options(l->c)->n_dns_instances != 0)
 		return dnsoperator_alive_answers(l->instances);
 	json_t *pods = dnsoperator_pods_of(l->c, p);
 	struct dnsoperator_alive s = dnsoperator_alive_pods(pods);
@@ -38,7 +37,7 @@ bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t n
 		.workload = &l->workload,
 		.instances = l->instances,
 		.now_wall_ns = now_wall_ns,
-		.settle_ns = l->c->options != NULL ? l->c->options->dns_settle_ns : 0,
+		.settle_ns = dnsoperator_options(l->c)->dns_settle_ns,
 	};
 	if (!l->workload_known)
 		return false;
