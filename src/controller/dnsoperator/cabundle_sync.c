@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/cabundle.h"

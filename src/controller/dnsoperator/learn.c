@@ -2,9 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/kind.h"
 #include "api/meta.h"
-#include "base/err.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"

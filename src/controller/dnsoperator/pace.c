@@ -1,4 +1,4 @@
-/* Two times. */
+/* When a text was written last, and since when one is untold: what waits for how long. */
 #include "controller/dnsoperator/pace.h"
 
 #include "base/clock.h"

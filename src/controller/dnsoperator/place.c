@@ -1,7 +1,6 @@
 /* What runs in the cluster beside us. Two operators must not own one object (design 8b): while the
  * original runs nothing is written, not even the status, and all that can be told without that
  * tells how to take over: log, Event, /readyz, a metric. */
-#include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
