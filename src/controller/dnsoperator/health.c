@@ -77,7 +77,8 @@ static bool has_address(const struct job *j)
 
 static int64_t count(const json_t *daemonset, const char *path)
 {
-	return json_integer_value(api_get(daemonset, path));
+	int64_t n = json_integer_value(api_get(daemonset, path));
+	return MIN(MAX(n, 0), INT32_MAX); /* as the API has it */
 }
 
 /* ---- Progressing ---- */

@@ -175,12 +175,13 @@ void dnsoperator_cluster_ip(const json_t *network, char *out, size_t n)
 
 json_t *dnsoperator_member(json_t *o, const char *name, json_t *(*make)(void))
 {
-	json_t *v = json_object_get(o, name);
-	if (v == NULL) {
-		v = make();
-		json_object_set_new(o, name, v);
+	json_t *v = json_object_get(o, name), *fresh = make();
+	if (v != NULL && json_typeof(v) == json_typeof(fresh)) {
+		json_decref(fresh);
+		return v;
 	}
-	return v;
+	json_object_set_new(o, name, fresh);
+	return fresh;
 }
 
 static bool set_text(json_t *o, const char *name, const char *text)

@@ -26,8 +26,8 @@ static bool labels_fit(const json_t *node, const json_t *selector)
 	const char *key;
 	json_t *v;
 	json_object_foreach (api_tree(selector), key, v) {
-		const char *have = api_label(node, key);
-		if (have == NULL || strcmp(have, json_string_value(v)) != 0)
+		const char *have = api_label(node, key), *want = json_string_value(v);
+		if (have == NULL || want == NULL || strcmp(have, want) != 0)
 			return false;
 	}
 	return true;
@@ -98,7 +98,8 @@ static json_t *toleration_of(const json_t *v)
 			json_object_set_new(out, texts[i], json_string(text_of(v, texts[i])));
 	}
 	if (json_is_integer(seconds))
-		json_object_set(out, "tolerationSeconds", api_tree(seconds));
+		json_object_set_new(out, "tolerationSeconds",
+				    json_integer(json_integer_value(seconds)));
 	return out;
 }
 
