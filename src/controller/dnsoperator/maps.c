@@ -64,6 +64,11 @@ uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *s, uint64_t applied, u
 	return 0;
 }
 
+void dnsoperator_seen_failed(struct dnsoperator_seen *s)
+{
+	s->applied = 0;
+}
+
 struct dnsoperator_maps *dnsoperator_maps_new(void)
 {
 	struct dnsoperator_maps *m = xcalloc(1, sizeof(*m));
@@ -145,10 +150,12 @@ int dnsoperator_maps_apply(struct dnsoperator_maps *m, struct controller_ctx *c,
 		return 0;
 	}
 	int r = kube_apply(c->conn, &ref, NULL, DNSOPERATOR_MANAGER, wanted, &now, &st);
-	if (r < 0)
+	if (r < 0) {
 		r = dnsoperator_failed(c, r, ref.name, &st);
-	else
+		dnsoperator_seen_failed(s);
+	} else {
 		dnsoperator_seen_note(s, api_resource_version(now), NULL);
+	}
 	kube_status_done(&st);
 	if (r >= 0 && ret != NULL)
 		*ret = TAKE_PTR(now);

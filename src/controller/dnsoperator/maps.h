@@ -32,6 +32,8 @@ void dnsoperator_seen_note(struct dnsoperator_seen *s, const char *rv, const cha
 /* What is about to be applied. 0: go on; else so long to wait: the same was applied several times
  * in a few minutes. */
 uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *s, uint64_t applied, uint64_t now_ns);
+/* ... and the server refused it, or was away: nobody contradicted, so it does not count. */
+void dnsoperator_seen_failed(struct dnsoperator_seen *s);
 
 struct dnsoperator_maps *dnsoperator_maps_new(void);
 void dnsoperator_maps_free(struct dnsoperator_maps *m);

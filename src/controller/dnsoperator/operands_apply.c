@@ -159,6 +159,7 @@ static int apply_object(const struct one *x)
 		set(&x->m->version, api_resource_version(made));
 	} else {
 		r = dnsoperator_failed(c, r, x->m->key, &st);
+		dnsoperator_seen_failed(&x->m->seen);
 	}
 	kube_status_done(&st);
 	json_decref(made);

@@ -67,9 +67,25 @@ static void not_for_ever(void **state)
 	assert_int_equal(dnsoperator_seen_repair(&s, 2, now), 0);
 }
 
+/* What the server refuses is no contest: it is tried as often as the queue has it, and told. */
+static void refused(void **state)
+{
+	(void)state;
+	struct dnsoperator_seen s = { 0 };
+	uint64_t now = 1000 * NS_PER_S;
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+		dnsoperator_seen_failed(&s);
+	}
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+	assert_true(dnsoperator_seen_repair(&s, 1, now) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(believed),
-					    cmocka_unit_test(not_for_ever) };
+					    cmocka_unit_test(not_for_ever),
+					    cmocka_unit_test(refused) };
 	return cmocka_run_group_tests_name("controller/dnsoperator/maps", tests, NULL, NULL);
 }
