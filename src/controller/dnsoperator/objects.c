@@ -134,7 +134,21 @@ bool dnsoperator_object_has(const json_t *now, const json_t *wanted)
 
 /* ---- backup ---- */
 
-enum { BACKUP_MAX = 128 << 10 }; /* of 256 KiB for all annotations together */
+enum { BACKUP_MAX = 128 << 10, ANNOTATIONS_MAX = 256 << 10 };
+
+/* Is there room among all annotations, whose limit is the API's? One that would be refused each
+ * time is not tried. */
+static bool has_room(const json_t *dns, const char *backup)
+{
+	size_t n = strlen(DNSOPERATOR_BACKUP) + strlen(backup);
+	const char *key;
+	json_t *v;
+	json_object_foreach (api_get(dns, "metadata.annotations"), key, v) {
+		if (strcmp(key, DNSOPERATOR_BACKUP) != 0)
+			n += strlen(key) + json_string_length(v);
+	}
+	return strlen(backup) <= BACKUP_MAX && n <= ANNOTATIONS_MAX;
+}
 
 json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *p,
 				 const struct dnsoperator_facts *f)
@@ -146,7 +160,7 @@ json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_pla
 	if (json_array_size(list) == 0 || f->gate == DNSOPERATOR_GATE_OFF || p->templates.n != 0)
 		return NULL;
 	char *want = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
-	if (strlen(want) <= BACKUP_MAX && (now == NULL || strcmp(now, want) != 0))
+	if (has_room(dns, want) && (now == NULL || strcmp(now, want) != 0))
 		patch = json_pack("{s{s{ss}}}", "metadata", "annotations", DNSOPERATOR_BACKUP,
 				  want);
 	free(want);

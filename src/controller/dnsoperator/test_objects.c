@@ -181,6 +181,24 @@ static void backup_follows(void **state)
 			api_get(copy, "metadata.annotations"));
 	json_decref(copy);
 	assert_null(dnsoperator_backup_patch(s->dns, &s->plan, &s->facts));
+	/* others' annotations may leave no room: 256 KiB for all of them */
+	json_t *list = api_get(s->dns, "metadata.annotations");
+	char *big = malloc((256 << 10) + 1);
+	assert_non_null(big);
+	memset(big, 'x', 256 << 10);
+	size_t room = (256 << 10) - strlen("other" DNSOPERATOR_BACKUP "[{\"name\":\"b\"}]");
+	json_object_set_new(json_array_get(api_get(s->dns, "spec.templates"), 0), "name",
+			    json_string("b"));
+	big[room] = '\0';
+	json_object_set_new(list, "other", json_string(big));
+	copy = dnsoperator_backup_patch(s->dns, &s->plan, &s->facts);
+	assert_non_null(copy);
+	json_decref(copy);
+	big[room] = 'x';
+	big[room + 1] = '\0';
+	json_object_set_new(list, "other", json_string(big));
+	assert_null(dnsoperator_backup_patch(s->dns, &s->plan, &s->facts));
+	free(big);
 	json_object_del(json_object_get(s->dns, "spec"), "templates");
 	assert_null(dnsoperator_backup_patch(s->dns, &s->plan, &s->facts));
 }
