@@ -41,9 +41,10 @@ int dnsoperator_absent(struct dnsoperator_look *l)
 	int r = dnsoperator_look_beside(l);
 	if (r == 0)
 		r = dnsoperator_find_microshift(l);
+	if (r == 0)
+		r = dnsoperator_learn(l);
 	if (r != 0)
 		return r < 0 ? r : 0;
-	dnsoperator_learn(l);
 	if (l->facts.platform != DNSOPERATOR_OPENSHIFT)
 		return dnsoperator_report_publish(l, NULL);
 	l->c->again_ns = AGAIN_NS;

@@ -249,10 +249,9 @@ static int look_around(struct dnsoperator_look *l)
 	}
 	if (r == 0)
 		r = dnsoperator_find_microshift(l);
-	if (r < 0)
-		return r;
-	dnsoperator_learn(l);
-	return dnsoperator_read_configmaps(l);
+	if (r == 0)
+		r = dnsoperator_learn(l);
+	return r < 0 ? r : dnsoperator_read_configmaps(l);
 }
 
 /* The text, and what servers need beside it. 1 when there is a new text. */

@@ -39,23 +39,30 @@ enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c
 }
 
 /* The version of OpenShift that the cluster is to run, by which its feature gates are listed; ""
- * when nobody tells. */
-static void read_version(struct controller_ctx *c, char *out, size_t n)
+ * when there is none. A guess instead of an answer that failed could turn templates off. */
+static int read_version(struct controller_ctx *c, char *out, size_t n)
 {
 	static const char path[] = "/apis/config.openshift.io/v1/clusterversions/version";
 	struct kube_request q = { .method = "GET", .path = path };
 	struct kube_status st = { 0 };
 	json_t *o = NULL;
 	out[0] = '\0';
-	if (kube_call(c->conn, &q, &o, &st) >= 0)
+	int r = kube_call(c->conn, &q, &o, &st);
+	if (r >= 0)
 		snprintf(out, n, "%s", api_get_string(o, "status.desired.version"));
+	else if (r == ERR_NOTFOUND)
+		r = 0;
+	else
+		r = dnsoperator_failed(c, r, "ClusterVersion version", &st);
 	kube_status_done(&st);
 	json_decref(o);
+	return r < 0 ? r : 0;
 }
 
-void dnsoperator_learn(struct dnsoperator_look *l)
+int dnsoperator_learn(struct dnsoperator_look *l)
 {
 	char version[VERSION_MAX] = "";
+	int r = 0;
 	struct controller_ctx *c = l->c;
 	struct dnsoperator_state *s = c->state;
 	json_t *network = dnsoperator_object_of(c, NETWORK, "", "cluster");
@@ -68,7 +75,7 @@ void dnsoperator_learn(struct dnsoperator_look *l)
 	f->platform = dnsoperator_platform_of(c, network, l->microshift);
 	f->families = dnsoperator_families_of(f->platform, &n);
 	if (f->platform == DNSOPERATOR_OPENSHIFT && gate != NULL)
-		read_version(c, version, sizeof(version));
+		r = read_version(c, version, sizeof(version));
 	f->gate = dnsoperator_gate_of(f->platform, option(dnsoperator_options(c)->feature_gates),
 				      gate, version);
 	f->keeps = dnsoperator_keeps_of(crd);
@@ -88,6 +95,7 @@ void dnsoperator_learn(struct dnsoperator_look *l)
 	json_decref(service);
 	json_decref(cidrs);
 	json_decref(nodes);
+	return r;
 }
 
 static bool take_domain(struct dnsoperator_look *l, const char *corefile)

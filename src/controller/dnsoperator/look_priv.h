@@ -112,8 +112,8 @@ const struct controller_machine *dnsoperator_machine_of(const struct controller_
 /* The one that the command line names, or the one that looks like it; network may be NULL. */
 enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c,
 						  const json_t *network, bool microshift);
-/* Fills in the facts, from the watches. */
-void dnsoperator_learn(struct dnsoperator_look *l);
+/* Fills in the facts, from the watches. Negative with c->err when one is not known. */
+MUST_CHECK int dnsoperator_learn(struct dnsoperator_look *l);
 /* Those that are there, and the domain that the Corefile in one tells. */
 MUST_CHECK int dnsoperator_read_configmaps(struct dnsoperator_look *l);
 

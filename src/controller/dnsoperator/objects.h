@@ -44,7 +44,7 @@ bool dnsoperator_object_has(const json_t *now, const json_t *wanted);
 json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *p,
 				 const struct dnsoperator_facts *f);
 
-/* The member of that name, made where there is none. */
+/* The member of that name, made where there is none, or one of another type. */
 json_t *dnsoperator_member(json_t *o, const char *name, json_t *(*make)(void));
 /* Those that have a reason, into the list; true when something besides times changed. */
 bool dnsoperator_conditions_set(json_t *list, const struct dnsoperator_condition *v, size_t n,
