@@ -42,21 +42,12 @@ enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c
  * when there is none. A guess instead of an answer that failed could turn templates off. */
 static int read_version(struct controller_ctx *c, char *out, size_t n)
 {
-	static const char path[] = "/apis/config.openshift.io/v1/clusterversions/version";
-	struct kube_request q = { .method = "GET", .path = path };
-	struct kube_status st = { 0 };
 	json_t *o = NULL;
-	out[0] = '\0';
-	int r = kube_call(c->conn, &q, &o, &st);
-	if (r >= 0)
-		snprintf(out, n, "%s", api_get_string(o, "status.desired.version"));
-	else if (r == ERR_NOTFOUND)
-		r = 0;
-	else
-		r = dnsoperator_failed(c, r, "ClusterVersion version", &st);
-	kube_status_done(&st);
+	int r = dnsoperator_get(c, "/apis/config.openshift.io/v1/clusterversions/version",
+				"ClusterVersion version", &o);
+	snprintf(out, n, "%s", o != NULL ? api_get_string(o, "status.desired.version") : "");
 	json_decref(o);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 int dnsoperator_learn(struct dnsoperator_look *l)

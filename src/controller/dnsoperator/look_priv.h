@@ -61,10 +61,12 @@ struct dnsoperator_state {
 	_Atomic int beside;		/* by the last look */
 	_Atomic uint64_t told_ns;	/* when that was told; 0: it was not */
 	struct metrics_series *original_runs;
+	bool told_event;    /* by an Event, too */
 	bool had_dns;	    /* there was one since the start */
 	uint64_t absent_ns; /* since when there is none any more; 0: there is */
 	struct dnsoperator_operands_state *operands;
-	uint64_t ca_told; /* a hash of what was said about CA bundles */
+	uint64_t ca_told;      /* a hash of what was said about CA bundles */
+	uint64_t servers_told; /* and about servers that were refused */
 };
 
 /* One look at a DNS object. */

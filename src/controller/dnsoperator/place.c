@@ -89,14 +89,19 @@ static int look(struct controller_ctx *c, enum dnsoperator_beside *ret)
 	return r;
 }
 
+/* The object may come after the line in the log. */
 static void tell(const struct dnsoperator_look *l)
 {
 	struct dnsoperator_state *s = l->c->state;
 	uint64_t now = clock_mono_ns(), last = atomic_load(&s->told_ns);
-	if (last != 0 && now < last + TELL_S * NS_PER_S)
+	bool due = last == 0 || now >= last + TELL_S * NS_PER_S;
+	if (due) {
+		atomic_store(&s->told_ns, now);
+		log_warn(AREA, "%s", advice);
+	}
+	if (l->dns == NULL || (!due && s->told_event))
 		return;
-	atomic_store(&s->told_ns, now);
-	log_warn(AREA, "%s", advice);
+	s->told_event = true;
 	dnsoperator_tell(l, true, "OriginalOperatorRuns", "Refuse", advice);
 }
 
@@ -113,6 +118,7 @@ int dnsoperator_look_beside(struct dnsoperator_look *l)
 		if (before != DNSOPERATOR_ALONE)
 			log_info(AREA, ORIGINAL " does not run any more: taking over");
 		atomic_store(&s->told_ns, 0);
+		s->told_event = false;
 		return 0;
 	}
 	if (now == DNSOPERATOR_BESIDE)
