@@ -105,6 +105,14 @@ static void on_deleted(void *ctx, struct kube_obj *last)
 	changed(ctx, last);
 }
 
+/* What to do about a kind that is not there. */
+static const char *advice_of(const struct watching *w)
+{
+	return kube_informer_absent(w->informer)
+		       ? " (the API has no such kind: install its CRD, deploy/crds)"
+		       : "";
+}
+
 static void on_trouble(void *ctx, const char *text)
 {
 	const struct watching *w = ctx;
@@ -112,8 +120,8 @@ static void on_trouble(void *ctx, const char *text)
 		log_debug(w->unit->area, "%s", text);
 		return;
 	}
-	log_limited(&w->unit->trouble_limit, LOG_WARNING, w->unit->area, "watch of %s: %s",
-		    w->watch->kind, text);
+	log_limited(&w->unit->trouble_limit, LOG_WARNING, w->unit->area, "watch of %s: %s%s",
+		    w->watch->kind, text, advice_of(w));
 }
 
 static size_t count_paths(const char *const *paths)
@@ -177,8 +185,8 @@ bool unit_is_synced(struct unit *u, struct strbuf *why)
 	for (size_t i = 0; i < u->controller->n_watch; i++) {
 		if (is_filled(&u->watching[i]))
 			continue;
-		strbuf_addf(why, "controller %s waits for the list of %s\n", u->controller->name,
-			    u->watching[i].watch->kind);
+		strbuf_addf(why, "controller %s waits for the list of %s%s\n", u->controller->name,
+			    u->watching[i].watch->kind, advice_of(&u->watching[i]));
 		return false;
 	}
 	return true;

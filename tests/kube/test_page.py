@@ -150,6 +150,8 @@ def test_on_kubernetes(tmp_path):
     """From a cluster without anything to the Corefile of before."""
     with Cluster(tmp_path) as c:
         blocks = pagelib.blocks(PAGE, "kubernetes")
+        p = c.start()  # before anything is there: it says what is missing, and waits
+        p.wait_line(r"watch of DNS: .* \(the API has no such kind: install its CRD, deploy/crds\)")
         for line, block in blocks[:2]:
             pagelib.follow(f"{PAGE}:{line}", block, c.call, plain)
         until(lambda: c.place.call("GET", DNS)[0] == 200)
