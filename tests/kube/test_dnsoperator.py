@@ -202,6 +202,7 @@ def test_refused_templates_leave_the_last(place, run):
     place.says("TemplateConfigurationValid", "True AsExpected")
     bad = {"name": "hijack", "zones": ["svc.k8s.example.org"], "action": {"returnEmpty": {}}}
     place.dns({"templates": [bad], "logLevel": "Trace"})
+    p.wait_line(r"\[WARNING\] controller/dnsoperator: ReservedZone: Template hijack: spec.templates\[0\].zones\[0\]: .*stay in force")
     message = place.says("TemplateConfigurationValid", "False ReservedZone")
     assert message.startswith('Template hijack: spec.templates[0].zones[0]: "svc.k8s.example.org" is of the cluster')
     assert "generation 1 stay in force" in message
@@ -216,6 +217,11 @@ def test_refused_templates_leave_the_last(place, run):
     events = until(lambda: [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
                             if e.get("reason") == "ReservedZone"])
     assert "hijack" in events[0]["note"]
+    # once: neither the log level nor the restart were news of it
+    assert len(events) == 1 and "series" not in events[0], events
+    place.dns({"templates": [LEGACY]})
+    until(lambda: [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+                   if (e["type"], e.get("reason")) == ("Normal", "TemplatesValid")])
 
 
 def test_refused_servers_leave_the_last(place, run):

@@ -118,11 +118,15 @@ static void count_answers(const struct dnsoperator_outcome *o, const struct dnso
 /* Why they could not be asked, as far as that is known; each reason once. */
 static void add_whys(const struct dnsoperator_instances *all, struct strbuf *m)
 {
+	size_t before = m->n;
 	for (size_t i = 0; i < all->n; i++) {
 		const char *why = all->v[i].why;
 		if (!all->v[i].reached && why != NULL && strstr(m->s, why) == NULL)
 			strbuf_addf(m, " %s", why);
 	}
+	if (m->n == before)
+		strbuf_adds(m, " They are down, or a network policy keeps the operator from their "
+			       "DNS port.");
 }
 
 static bool is_late(const struct dnsoperator_instances *all, const char *hash)
@@ -140,6 +144,8 @@ static struct told tell_by_answers(const struct dnsoperator_outcome *o,
 		strbuf_addf(m, "%zu of %zu servers run generation %" PRId64 "; %s: %s.", a->wanted,
 			    n, o->templates_generation,
 			    late ? "have not loaded it in time" : "still to load it", a->others.s);
+		if (late)
+			strbuf_adds(m, " Their logs tell why.");
 		return (struct told){ API_FALSE, late ? "ReloadFailed" : "Updating" };
 	}
 	if (a->silent != 0) {
@@ -153,7 +159,9 @@ static struct told tell_by_answers(const struct dnsoperator_outcome *o,
 		return (struct told){ API_TRUE, "NoTemplates" };
 	}
 	if (n == 0) {
-		strbuf_adds(m, "No server is known that could run the templates.");
+		strbuf_adds(m,
+			    "No server is known that could run the templates: no DNS pod "
+			    "is ready; servers that are elsewhere are named by --dns-instances.");
 		return (struct told){ API_UNKNOWN, "NoInstances" };
 	}
 	if (n == 1)

@@ -106,54 +106,6 @@ static int write_configmaps(struct dnsoperator_look *l)
 	return r;
 }
 
-static int change_status(void *ctx, json_t *copy)
-{
-	struct dnsoperator_look *l = ctx;
-	/* What the plan says is of this generation; of another there will be another plan. */
-	if (api_generation(copy) != api_generation(kube_tree_of(l->dns)))
-		return 0;
-	uint64_t now = clock_wall_ns();
-	bool changed = dnsoperator_status_set(copy, &l->plan, &l->facts, l->cluster_ip, now);
-	return dnsoperator_report_set(l, copy, now) || changed;
-}
-
-static void tell_status(const struct dnsoperator_look *l)
-{
-	const struct dnsoperator_condition *valid = &l->plan.conditions[DNSOPERATOR_VALID];
-	const struct dnsoperator_condition *danger = &l->plan.conditions[DNSOPERATOR_WARNING];
-	if (valid->status == API_FALSE)
-		dnsoperator_tell(l, true, valid->reason, "Validate", valid->message);
-	if (danger->status == API_TRUE)
-		dnsoperator_tell(l, true, danger->reason, "Validate", danger->message);
-	if (l->plan.servers.n != 0) {
-		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-		dnsoperator_problems_text(&l->plan.servers, &text);
-		dnsoperator_tell(l, true, "InvalidServers", "Validate", text.s);
-	}
-}
-
-static int write_status(struct dnsoperator_look *l)
-{
-	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
-				.name = DNS_NAME };
-	struct kube_status st = { 0 };
-	json_t *copy = json_deep_copy(kube_tree_of(l->dns));
-	int r = change_status(l, copy);
-	int told = dnsoperator_report_publish(l, copy);
-	json_decref(copy);
-	if (r == 0)
-		return told;
-	r = kube_edit(l->c->conn, &ref, "status", change_status, l, &st);
-	if (r == ERR_NOTFOUND)
-		r = 0;
-	else if (r < 0)
-		r = dnsoperator_failed(l->c, r, "status", &st);
-	else
-		tell_status(l);
-	kube_status_done(&st);
-	return r < 0 ? r : told;
-}
-
 static int write_backup(struct dnsoperator_look *l)
 {
 	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
@@ -278,7 +230,7 @@ static int tell_of_it(struct dnsoperator_look *l, bool wrote)
 	int known = dnsoperator_report_read(l), told = 0;
 	kube_conn_set_patient(l->c->conn, true);
 	if (!status_waits(l, wrote))
-		told = write_status(l);
+		told = dnsoperator_write_status(l);
 	if (told >= 0)
 		told = write_backup(l);
 	kube_conn_set_patient(l->c->conn, false);

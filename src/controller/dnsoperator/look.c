@@ -1,8 +1,11 @@
 /* What every step of a look needs: objects of the watches, objects of the server, Events, why it
  * failed and when to look again. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "kube/events.h"
 #include "kube/tree.h"
@@ -30,6 +33,13 @@ int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
 void dnsoperator_tell(const struct dnsoperator_look *l, bool warning, const char *reason,
 		      const char *action, const char *text)
 {
+	CLEANUP(freep) char *line = xstrdup(text);
+	for (char *p = line; (p = strchr(p, '\n')) != NULL;)
+		*p = ' ';
+	if (warning)
+		log_warn(AREA, "%s: %s", reason, line);
+	else
+		log_info(AREA, "%s: %s", reason, line);
 	if (l->c->events == NULL || l->dns == NULL)
 		return;
 	events_emit(l->c->events,

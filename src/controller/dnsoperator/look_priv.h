@@ -94,7 +94,7 @@ void dnsoperator_again(struct controller_ctx *c, uint64_t ns);
 /* Notes why it failed; returns r. */
 int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
 		       const struct kube_status *st);
-/* An Event of the DNS object, if there is one. */
+/* A line of the log, and an Event of the DNS object, if there is one. */
 void dnsoperator_tell(const struct dnsoperator_look *l, bool warning, const char *reason,
 		      const char *action, const char *text);
 /* Copies, since trees of a store are read by several threads and none of them takes references: all

@@ -210,7 +210,6 @@ static bool is_wanted(const struct dnsoperator_look *l)
 
 static void tell(const struct dnsoperator_look *l, const char *reason, const char *text)
 {
-	log_warn(AREA, "%s", text);
 	dnsoperator_tell(l, true, reason, "Apply", text);
 }
 

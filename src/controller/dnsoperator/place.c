@@ -95,13 +95,11 @@ static void tell(const struct dnsoperator_look *l)
 	struct dnsoperator_state *s = l->c->state;
 	uint64_t now = clock_mono_ns(), last = atomic_load(&s->told_ns);
 	bool due = last == 0 || now >= last + TELL_S * NS_PER_S;
-	if (due) {
-		atomic_store(&s->told_ns, now);
-		log_warn(AREA, "%s", advice);
-	}
-	if (l->dns == NULL || (!due && s->told_event))
+	if (!due && (l->dns == NULL || s->told_event))
 		return;
-	s->told_event = true;
+	if (due)
+		atomic_store(&s->told_ns, now);
+	s->told_event = l->dns != NULL;
 	dnsoperator_tell(l, true, "OriginalOperatorRuns", "Refuse", advice);
 }
 

@@ -14,5 +14,9 @@ bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t n
 MUST_CHECK int dnsoperator_report_publish(struct dnsoperator_look *l, const json_t *dns);
 void dnsoperator_report_done(struct dnsoperator_look *l);
 
+/* The conditions, if they are others than before; what is new in them is told. And all that
+ * dnsoperator_report_publish() does. */
+MUST_CHECK int dnsoperator_write_status(struct dnsoperator_look *l);
+
 /* A look while there is no DNS default. */
 MUST_CHECK int dnsoperator_absent(struct dnsoperator_look *l);

@@ -1,0 +1,77 @@
+/* The status of the DNS object is written, and what is new in it told by Events and in the log. */
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "controller/dnsoperator/news.h"
+#include "controller/dnsoperator/objects.h"
+#include "controller/dnsoperator/report_priv.h"
+#include "kube/tree.h"
+
+static bool set_status(struct dnsoperator_look *l, json_t *copy)
+{
+	/* What the plan says is of this generation; of another there will be another plan. */
+	if (api_generation(copy) != api_generation(kube_tree_of(l->dns)))
+		return false;
+	uint64_t now = clock_wall_ns();
+	bool changed = dnsoperator_status_set(copy, &l->plan, &l->facts, l->cluster_ip, now);
+	return dnsoperator_report_set(l, copy, now) || changed;
+}
+
+struct edit {
+	struct dnsoperator_look *l;
+	json_t *before, *after;
+};
+
+static int change_status(void *ctx, json_t *copy)
+{
+	struct edit *e = ctx;
+	json_decref(e->before);
+	json_decref(e->after);
+	e->before = json_deep_copy(copy);
+	bool changed = set_status(e->l, copy);
+	e->after = json_incref(copy);
+	return changed;
+}
+
+static void tell_status(const struct edit *e)
+{
+	const struct dnsoperator_look *l = e->l;
+	struct dnsoperator_state *s = l->c->state;
+	struct dnsoperator_news news[DNSOPERATOR_NEWS_MAX];
+	size_t n = dnsoperator_news_of(e->before, e->after, news);
+	for (size_t i = 0; i < n; i++)
+		dnsoperator_tell(l, news[i].warning, news[i].reason, "Report", news[i].message);
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	dnsoperator_problems_text(&l->plan.servers, &text);
+	uint64_t hash = hash_bytes(hash_process_key(), text.s, text.n);
+	if (l->plan.servers.n != 0 && hash != s->servers_told)
+		dnsoperator_tell(l, true, "InvalidServers", "Validate", text.s);
+	s->servers_told = l->plan.servers.n != 0 ? hash : 0;
+}
+
+int dnsoperator_write_status(struct dnsoperator_look *l)
+{
+	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
+				.name = "default" };
+	struct kube_status st = { 0 };
+	struct edit e = { .l = l };
+	json_t *copy = json_deep_copy(kube_tree_of(l->dns));
+	bool changed = set_status(l, copy);
+	int r = 0, told = dnsoperator_report_publish(l, copy);
+	json_decref(copy);
+	if (!changed)
+		return told;
+	r = kube_edit(l->c->conn, &ref, "status", change_status, &e, &st);
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	else if (r < 0)
+		r = dnsoperator_failed(l->c, r, "status", &st);
+	else
+		tell_status(&e);
+	kube_status_done(&st);
+	json_decref(e.before);
+	json_decref(e.after);
+	return r < 0 ? r : told;
+}
