@@ -1,4 +1,5 @@
 """What the controller tests share: `fairlead controller` processes, and waiting for a state with a limit."""
+import contextlib
 import datetime
 import json
 import os
@@ -15,6 +16,19 @@ from lib import cluster, server
 
 # A renew deadline that a busy machine keeps.
 FAST = ["--lease-duration", "2s", "--lease-renew", "1600ms", "--lease-retry", "200ms"]
+
+
+@contextlib.contextmanager
+def stopping(make):
+    """make(), whose processes are stopped at the end."""
+    made = []
+
+    def start(*args, **kw):
+        made.append(make(*args, **kw))
+        return made[-1]
+    yield start
+    for p in made:
+        p.stop()
 
 
 def until(what, seconds=20, every=0.02):

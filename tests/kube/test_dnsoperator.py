@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 import crdlib
-from controllerlib import Controller, until
+from controllerlib import Controller, stopping, until
 from lib import cluster
 
 DNS = "/apis/operator.openshift.io/v1/dnses"
@@ -153,15 +153,10 @@ def place(server):
 @pytest.fixture
 def run(place, tmp_path):
     """Starts the controller; what was started is stopped."""
-    started = []
-
-    def start(*args):
-        p = Controller(place.kubeconfig(str(tmp_path)), "--no-election", *args, controllers="dnsoperator")
-        started.append(p)
-        return p
-    yield start
-    for p in started:
-        p.stop()
+    def make(*args):
+        return Controller(place.kubeconfig(str(tmp_path)), "--no-election", *args, controllers="dnsoperator")
+    with stopping(make) as start:
+        yield start
 
 
 def test_life_of_templates(place, run):

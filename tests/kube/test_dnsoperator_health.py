@@ -6,7 +6,7 @@ import random
 import pytest
 
 import crdlib
-from controllerlib import Controller, until
+from controllerlib import Controller, stopping, until
 from lib import cluster
 from test_dnsoperator import DNS, LEGACY, SERVER, Place
 
@@ -90,16 +90,11 @@ def place(server):  # pylint: disable=redefined-outer-name
 
 @pytest.fixture
 def run(place, tmp_path):  # pylint: disable=redefined-outer-name
-    started = []
-
-    def start(*args):
-        p = Controller(place.kubeconfig(str(tmp_path)), "--no-election", "--platform", "openshift", *args,
-                       controllers="dnsoperator")
-        started.append(p)
-        return p
-    yield start
-    for p in started:
-        p.stop()
+    def make(*args):
+        return Controller(place.kubeconfig(str(tmp_path)), "--no-election", "--platform", "openshift", *args,
+                          controllers="dnsoperator")
+    with stopping(make) as start:
+        yield start
 
 
 def look(place, p):  # pylint: disable=redefined-outer-name

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import crdlib
-from controllerlib import FAST, Controller, namespace, objects, until
+from controllerlib import FAST, Controller, namespace, objects, stopping, until
 from lib import cluster
 from netlib import SECRETS
 from test_dnsoperator import LEGACY, Place
@@ -79,17 +79,13 @@ def lease_token(c):
 
 @pytest.fixture
 def run(pair):
-    started = []
-
-    def start(*args, controllers="dnsoperator", lease=None):
+    def make(*args, controllers="dnsoperator", lease=None):
         work, manage = pair
-        started.append(Controller(work.kubeconfig(work.system, "somewhere-else"), "--lease-kubeconfig",
-                                  manage.kubeconfig(lease or lease_token(manage), NS), "--platform", "openshift",
-                                  *args, controllers=controllers))
-        return started[-1]
-    yield start
-    for p in started:
-        p.stop()
+        return Controller(work.kubeconfig(work.system, "somewhere-else"), "--lease-kubeconfig",
+                          manage.kubeconfig(lease or lease_token(manage), NS), "--platform", "openshift",
+                          *args, controllers=controllers)
+    with stopping(make) as start:
+        yield start
 
 
 def test_who_has_what(pair, run):

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import crdlib
-from controllerlib import Controller, events, objects, until
+from controllerlib import Controller, events, objects, stopping, until
 from lib import server
 from test_rbac import RBAC, Audited, install_roles
 
@@ -108,18 +108,13 @@ def place(c):
 @pytest.fixture
 def run(place, monkeypatch):
     """Starts the operator; what was started is stopped."""
-    started = []
-
-    def start(*args, images=True, platform="openshift"):
+    def make(*args, images=True, platform="openshift"):
         for name, value in IMAGES.items():
             monkeypatch.setenv(name, value if images else "")
-        p = Controller(place.kubeconfig(TOKEN, "fairlead"), "--no-election", "--platform", platform, *args,
-                       controllers="dnsoperator")
-        started.append(p)
-        return p
-    yield start
-    for p in started:
-        p.stop()
+        return Controller(place.kubeconfig(TOKEN, "fairlead"), "--no-election", "--platform", platform, *args,
+                          controllers="dnsoperator")
+    with stopping(make) as start:
+        yield start
 
 
 def settle(place, p, paths):

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import crdlib
-from controllerlib import Controller, until
+from controllerlib import Controller, stopping, until
 from lib import cluster, server
 from netlib import NODE, Node
 from test_dnsoperator import DNS, LEGACY, Place
@@ -109,15 +109,11 @@ def kubelet(place, pods):
 
 @pytest.fixture
 def run(place, tmp_path):
-    started = []
-
-    def start(*args):
-        started.append(Controller(place.kubeconfig(str(tmp_path)), "--no-election", "--platform", "openshift", "--feature-gates",
-                                  "DNSTemplatePlugin=true", "--dns-ask", "proxy", *args, controllers="dnsoperator"))
-        return started[-1]
-    yield start
-    for p in started:
-        p.stop()
+    def make(*args):
+        return Controller(place.kubeconfig(str(tmp_path)), "--no-election", "--platform", "openshift", "--feature-gates",
+                          "DNSTemplatePlugin=true", "--dns-ask", "proxy", *args, controllers="dnsoperator")
+    with stopping(make) as start:
+        yield start
 
 
 def template(i):
