@@ -43,10 +43,14 @@ static void end_names(struct strbuf *out, size_t n)
 
 /* ---- TemplateConfigurationValid ---- */
 
+/* An annotation does not change the generation, and another object begins with 1 again: "generation
+ * 1 is not valid, generation 1 stays in force" helps nobody. */
 static void add_what_runs(const struct dnsoperator_outcome *o, struct strbuf *m)
 {
 	if (o->templates->n == 0)
 		strbuf_adds(m, "No templates are served.");
+	else if (o->templates_generation >= o->dns->generation)
+		strbuf_adds(m, "The templates that were accepted last stay in force.");
 	else
 		strbuf_addf(m, "The templates of generation %" PRId64 " stay in force.",
 			    o->templates_generation);
