@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <jansson.h>
+#include "api/tree.h"
 
 struct dnsoperator_news {
 	const char *reason; /* of the Event */
