@@ -49,7 +49,7 @@ def remove_templates(site):
 
 
 def test_aaaa_filtering_basic(site):
-    """OP-21, OP-22, OP-33, T5: AAAA of all names outside are empty and nobody is asked for them; A and other types are not
+    """OP-21, OP-22, OP-33, T5, T20: AAAA of all names outside are empty and nobody is asked for them; A and other types are not
     touched, and neither is the cluster."""
     site.apply({"templates": [empty("filter-aaaa", ".")]})
     for name in ("www.example.com", "a.b.Example.ORG", "example", "nx.example"):
@@ -60,6 +60,9 @@ def test_aaaa_filtering_basic(site):
     for rtype in ("TXT", "MX", "SRV", "HTTPS"):
         assert site.get("www.example.com", rtype) == "NOERROR"
         assert site.up.count("www.example.com.", rtype) == len(site.servers)
+    for flags in (("rd",), ("rd", "ad")) * 2:  # T20: to those who validate it is an unsigned answer, from the cache, too
+        reply = site.ask("signed.example.com", "AAAA", flags=flags, edns=1232, do=True)
+        assert reply.counts == (1, 0, 0, 1) and "ad" not in reply.flags, lines(reply)
     cluster_works(site)
     assert reasons(site) == {VALID: "True AsExpected", APPLIED: "True AsExpected", WARNING: "False NotDualStack"}
 
