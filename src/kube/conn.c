@@ -363,6 +363,9 @@ static int judge(struct kube_conn *c, struct kube_exchange *x, CURLcode code)
 		code_of(x);
 		return 0;
 	}
+	if (code == CURLE_SEND_FAIL_REWIND) /* libcurl's words are about refuse_rewind */
+		snprintf(x->error, sizeof(x->error),
+			 "the connection ended while the request was sent");
 	if (x->error[0] == '\0')
 		snprintf(x->error, sizeof(x->error), "%s", c->lib->easy_strerror(code));
 	explain_trust(c, x);
