@@ -216,3 +216,23 @@ def test_killed_in_between(place, run):  # pylint: disable=redefined-outer-name
     place.pods(3, 3, 3)
     until(lambda: place.four() == WELL)
     assert place.conditions()["Upgradeable"]["lastTransitionTime"] == since
+
+
+def test_text_that_cannot_be_written(place, run):  # pylint: disable=redefined-outer-name
+    """1.5: a text that the API refuses is told, when that lasts, and not anew with each try; it is written as soon as it can be."""
+    maps = f"/api/v1/namespaces/{NS}/configmaps"
+    place.call("DELETE", f"{maps}/dns-default")
+    place.done("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "dns-default"}, "immutable": True,
+                              "data": {"Corefile": "of another time"}})
+    p = run("--dns-settle-time", "1s")
+    place.all_is_well()
+    place.dns({})
+    until(lambda: "CorefileNotWritten=True (" in place.conditions().get("Degraded", {}).get("message", "") or place.poke(), every=0.2)
+    told = place.conditions()["Degraded"]
+    assert "immutable" in told["message"] and "audit id" not in told["message"]
+    for _ in range(3):
+        look(place, p)
+    assert place.conditions()["Degraded"] == told
+    place.done("DELETE", f"{maps}/dns-default")
+    place.become(*WELL)
+    assert ".:5353 {" in place.text(NS, "dns-default")

@@ -206,10 +206,25 @@ static int look_around(struct dnsoperator_look *l)
 	return r < 0 ? r : dnsoperator_read_configmaps(l);
 }
 
+/* A text that cannot be written is told by a condition when that lasts. */
+static void note_written(struct dnsoperator_look *l, int r)
+{
+	struct dnsoperator_state *s = l->c->state;
+	const char *id = strstr(l->c->err, " (audit id");
+	if (r >= 0) {
+		s->unwritten_ns = 0;
+	} else if (s->unwritten_ns == 0) {
+		s->unwritten_ns = clock_mono_ns();
+		snprintf(s->unwritten, sizeof(s->unwritten), "%.*s",
+			 id != NULL ? (int)(id - l->c->err) : (int)strlen(l->c->err), l->c->err);
+	}
+}
+
 /* The text, and what servers need beside it. 1 when there is a new text. */
 static int carry_out(struct dnsoperator_look *l, int copied)
 {
 	int r = l->plan.write ? write_configmaps(l) : 0, applied = 0;
+	note_written(l, r);
 	if (r >= 0)
 		want(l->c, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
 	if (!l->plan.write)

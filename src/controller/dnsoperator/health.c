@@ -300,6 +300,8 @@ static void add_config_troubles(struct job *j, struct strbuf *m)
 		dnsoperator_problems_text(&p->servers, &text);
 		add_inner(m, "InvalidServers", text.s);
 	}
+	if (j->in->unwritten != NULL)
+		add_inner(m, "CorefileNotWritten", j->in->unwritten);
 	if (p->templates.n != 0 && lasts(j, "TemplateConfigurationValid"))
 		add_inner(m, "InvalidTemplates", p->conditions[DNSOPERATOR_VALID].message);
 	if (applied->reason != NULL && strcmp(applied->reason, "ReloadFailed") == 0 &&

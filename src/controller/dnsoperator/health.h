@@ -34,7 +34,8 @@ struct dnsoperator_health_in {
 	const struct dnsoperator_workload *workload;   /* OpenShift */
 	struct dnsoperator_alive seen;		       /* elsewhere */
 	const struct dnsoperator_instances *instances; /* NULL: not known yet */
-	uint64_t now_wall_ns, settle_ns;	       /* 0: DNSOPERATOR_SETTLE_NS */
+	const char *unwritten; /* why the text has not been written for a while; NULL: it was */
+	uint64_t now_wall_ns, settle_ns; /* 0: DNSOPERATOR_SETTLE_NS */
 };
 
 enum {

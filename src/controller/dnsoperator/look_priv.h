@@ -65,6 +65,8 @@ struct dnsoperator_state {
 	bool had_dns;	    /* there was one since the start */
 	uint64_t absent_ns; /* since when there is none any more; 0: there is */
 	struct dnsoperator_operands_state *operands;
+	uint64_t unwritten_ns; /* since when the text cannot be written; 0: it can */
+	char unwritten[300];   /* and why, in the words of the first time: others have other ids */
 	uint64_t ca_told;      /* a hash of what was said about CA bundles */
 	uint64_t servers_told; /* and about servers that were refused */
 };

@@ -39,8 +39,12 @@ bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t n
 		.now_wall_ns = now_wall_ns,
 		.settle_ns = dnsoperator_options(l->c)->dns_settle_ns,
 	};
+	struct dnsoperator_state *s = l->c->state;
+	uint64_t wait = in.settle_ns != 0 ? in.settle_ns : DNSOPERATOR_SETTLE_NS;
 	if (!l->workload_known)
 		return false;
+	if (s->unwritten_ns != 0 && clock_mono_ns() >= s->unwritten_ns + wait)
+		in.unwritten = s->unwritten;
 	if (l->facts.platform != DNSOPERATOR_OPENSHIFT)
 		in.seen = count_servers(l);
 	dnsoperator_health_make(&in, &h);
