@@ -1,5 +1,6 @@
 """examples/aaaa-demo does what it says, with dig and with kdig, and leaves nothing behind."""
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -64,7 +65,9 @@ def test_demo(demo, dig):
     assert reply("AAAA other.example.org") == [""] and reply("AAAA db.legacy.example.net") == ["2001:db8::100"]
     assert reply("A web.shop.svc.cluster.local")[0].startswith("10.96.")
     assert "AAAA queries that reached the other name server since: 0\n" in text
-    assert text.count("reason: AsExpected") == 2 and "message: The only server runs generation 2." in text
+    told = {kind: reason for reason, kind in re.findall(r'reason: (\w+)\s+status: "True"\s+type: TemplateConfiguration(\w+)', text)}
+    assert told == {"Valid": "AsExpected", "Applied": "AsExpected"}, text
+    assert "message: The only server runs generation 2." in text
 
 
 def test_port_is_taken(demo):
