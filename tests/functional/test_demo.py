@@ -65,7 +65,7 @@ def test_demo(demo, dig):
     assert reply("AAAA other.example.org") == [""] and reply("AAAA db.legacy.example.net") == ["2001:db8::100"]
     assert reply("A web.shop.svc.cluster.local")[0].startswith("10.96.")
     assert "AAAA queries that reached the other name server since: 0\n" in text
-    told = {kind: reason for reason, kind in re.findall(r'reason: (\w+)\s+status: "True"\s+type: TemplateConfiguration(\w+)', text)}
+    told = dict(re.findall(r'type: TemplateConfiguration(\w+)\n\s+status: "True"\n\s+reason: (\w+)', text))
     assert told == {"Valid": "AsExpected", "Applied": "AsExpected"}, text
     assert "message: The only server runs generation 2." in text
 
