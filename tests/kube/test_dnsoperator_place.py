@@ -70,7 +70,7 @@ def test_not_beside_the_original(original, run, platform):  # noqa: F811
     original.dns({"servers": [SERVER]})
     note = until(lambda: refusals(original))[0]["note"]
     assert "spec.overrides" in note and "scale it to 0" in note
-    p.wait_line(r"\[WARNING\] controller/dnsoperator: the Deployment openshift-dns-operator/dns-operator runs")
+    p.wait_line(r"\[WARNING\] controller/dnsoperator: OriginalOperatorRuns: the Deployment openshift-dns-operator/dns-operator runs")
     status, text = p.get("/readyz")
     # a process with web hooks keeps on serving them
     assert status == 200 and text == f"ok\ncontroller dnsoperator waits: {note}\n"

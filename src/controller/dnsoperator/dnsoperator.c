@@ -4,6 +4,7 @@
  *
  * Who does what, in the order of a look (look.c has what all of them need):
  *   watches.c         what is watched, and which objects ask for a look
+ *   renew.c           the object itself, read while its CRD is new
  *   place.c           does the original operator run? is this MicroShift?
  *   learn.c           the facts, from the watches (facts.c), and the ConfigMaps that are there
  *                     (maps.c: the watch's copy, unless it is behind our own writes)
@@ -15,6 +16,7 @@
  *   operands_apply.c  applies what runs DNS, where it is not as it was applied (drift.c); made by
  *                     operands.c of deploy/operands (fill.c, placement.c, tlsprofile.c)
  *   pace.c            which writes can wait
+ *   status.c          writes the conditions, and tells what is new in them (news.c)
  *   report.c          tells how DNS is: the operator's conditions (health.c) of what runs
  *                     (workload.c), the ClusterOperator (clusteroperator.c), metrics (gauges.c)
  * Beside it:
@@ -294,28 +296,34 @@ static int ask_servers(struct controller_ctx *c)
 	return 0;
 }
 
+static int look(struct dnsoperator_look *l)
+{
+	struct dnsoperator_state *s = l->c->state;
+	const struct controller_machine *machine = dnsoperator_machine_of(l->c);
+	if (l->dns != NULL) {
+		s->had_dns = true;
+		s->absent_ns = 0;
+		int r = dnsoperator_renew(l);
+		if (r < 0)
+			return r;
+		if (!api_is_deleting(kube_tree_of(l->dns)))
+			return act(l);
+	}
+	want(l->c, NULL, 0);
+	if (machine != NULL)
+		machine->publish(machine->ctx, NULL);
+	return l->dns == NULL ? dnsoperator_absent(l) : 0;
+}
+
 static int reconcile(struct controller_ctx *c, const char *key)
 {
 	struct dnsoperator_look l = { .c = c };
-	struct dnsoperator_state *s = c->state;
-	int r = 0;
 	if (strcmp(key, SERVERS) == 0)
 		return ask_servers(c);
 	if (strcmp(key, DNS_NAME) != 0)
 		return 0; /* the only one that is acted on */
 	l.dns = kube_store_get(c->stores[DNS], SLICE(""), SLICE(DNS_NAME));
-	s->had_dns = s->had_dns || l.dns != NULL;
-	if (l.dns != NULL)
-		s->absent_ns = 0;
-	if (l.dns != NULL && !api_is_deleting(kube_tree_of(l.dns))) {
-		r = act(&l);
-	} else {
-		want(c, NULL, 0);
-		if (dnsoperator_machine_of(c) != NULL)
-			dnsoperator_machine_of(c)->publish(dnsoperator_machine_of(c)->ctx, NULL);
-		if (l.dns == NULL)
-			r = dnsoperator_absent(&l);
-	}
+	int r = look(&l);
 	kube_obj_unref(l.dns);
 	dnsoperator_ca_done(&l);
 	json_decref(l.text);

@@ -65,6 +65,8 @@ struct dnsoperator_state {
 	bool had_dns;	    /* there was one since the start */
 	uint64_t absent_ns; /* since when there is none any more; 0: there is */
 	struct dnsoperator_operands_state *operands;
+	char crd_rv[32];       /* the version of the CRD, "" before the first look */
+	uint64_t crd_ns;       /* when it was seen first */
 	uint64_t unwritten_ns; /* since when the text cannot be written; 0: it can */
 	char unwritten[300];   /* and why, in the words of the first time: others have other ids */
 	uint64_t ca_told;      /* a hash of what was said about CA bundles */
@@ -116,6 +118,8 @@ const struct controller_machine *dnsoperator_machine_of(const struct controller_
 /* The one that the command line names, or the one that looks like it; network may be NULL. */
 enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c,
 						  const json_t *network, bool microshift);
+/* Another copy of the DNS object, read from the server, while its CRD is new. */
+MUST_CHECK int dnsoperator_renew(struct dnsoperator_look *l);
 /* Fills in the facts, from the watches. Negative with c->err when one is not known. */
 MUST_CHECK int dnsoperator_learn(struct dnsoperator_look *l);
 /* Those that are there, and the domain that the Corefile in one tells. */

@@ -106,6 +106,14 @@ static int watch_of(const json_t *o)
 	return -1;
 }
 
+/* Of what was not found: is it the kind? A path that means nothing gets no Status, or one without
+ * the object's name. */
+static bool lacks_kind(const struct kube_status *st)
+{
+	return strcmp(st->reason, "NotFound") != 0 ||
+	       strstr(st->message, "could not find the requested resource") != NULL;
+}
+
 /* *ret is NULL when it is not there. 1: the server has no such kind. */
 static int read_object(const struct one *x, json_t **ret)
 {
@@ -115,7 +123,7 @@ static int read_object(const struct one *x, json_t **ret)
 	if (r < 0)
 		*ret = NULL;
 	if (r == ERR_NOTFOUND)
-		r = strcmp(st.reason, "NotFound") == 0 ? 0 : 1;
+		r = lacks_kind(&st);
 	else if (r < 0)
 		r = dnsoperator_failed(x->l->c, r, x->m->key, &st);
 	kube_status_done(&st);
