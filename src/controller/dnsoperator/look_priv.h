@@ -58,8 +58,8 @@ struct dnsoperator_state {
 	struct dnsoperator_maps *maps;
 	struct dnsoperator_pace pace;
 	struct dnsoperator_seen backup; /* the DNS object, since its annotation was written */
-	_Atomic int beside;		/* by the last look */
-	_Atomic uint64_t told_ns;	/* when that was told; 0: it was not */
+	_Atomic int beside;		/* by the last look; /readyz reads it, too */
+	uint64_t told_ns;		/* when that was told; 0: it was not */
 	struct metrics_series *original_runs;
 	bool told_event;    /* by an Event, too */
 	bool had_dns;	    /* there was one since the start */

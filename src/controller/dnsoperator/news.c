@@ -29,12 +29,6 @@ static const struct row {
 	{ "Degraded", { [API_TRUE] = true }, false, "DNSNotDegraded", "" },
 };
 
-static const char *text_of(const json_t *condition, const char *name)
-{
-	const char *s = json_string_value(json_object_get(condition, name));
-	return s != NULL ? s : "";
-}
-
 static bool is_among(const char *words, const char *word)
 {
 	size_t n = strlen(word);
@@ -52,7 +46,7 @@ static bool is_bad(const struct row *r, const json_t *conditions)
 
 static bool is_same(const json_t *a, const json_t *b, const char *name)
 {
-	return strcmp(text_of(a, name), text_of(b, name)) == 0;
+	return strcmp(api_get_string(a, name), api_get_string(b, name)) == 0;
 }
 
 /* The gate of OpenShift is off for everybody who never heard of templates. */
@@ -66,7 +60,7 @@ static bool tell(const struct row *r, const json_t *before, const json_t *after,
 {
 	const json_t *old = api_condition_find(before, r->type);
 	const json_t *now = api_condition_find(after, r->type);
-	const char *reason = text_of(now, "reason");
+	const char *reason = api_get_string(now, "reason");
 	bool bad = is_bad(r, after);
 	if (now == NULL || is_among(r->quiet, reason) || (!bad && !is_bad(r, before)))
 		return false;
@@ -75,7 +69,7 @@ static bool tell(const struct row *r, const json_t *before, const json_t *after,
 		     (!r->every || is_same(old, now, "message")))))
 		return false;
 	*ret = (struct dnsoperator_news){ .reason = bad ? reason : r->good,
-					  .message = text_of(now, "message"),
+					  .message = api_get_string(now, "message"),
 					  .warning = bad };
 	return true;
 }

@@ -93,12 +93,12 @@ static int look(struct controller_ctx *c, enum dnsoperator_beside *ret)
 static void tell(const struct dnsoperator_look *l)
 {
 	struct dnsoperator_state *s = l->c->state;
-	uint64_t now = clock_mono_ns(), last = atomic_load(&s->told_ns);
+	uint64_t now = clock_mono_ns(), last = s->told_ns;
 	bool due = last == 0 || now >= last + TELL_S * NS_PER_S;
 	if (!due && (l->dns == NULL || s->told_event))
 		return;
 	if (due)
-		atomic_store(&s->told_ns, now);
+		s->told_ns = now;
 	s->told_event = l->dns != NULL;
 	dnsoperator_tell(l, true, "OriginalOperatorRuns", "Refuse", advice);
 }
@@ -115,7 +115,7 @@ int dnsoperator_look_beside(struct dnsoperator_look *l)
 	if (now == DNSOPERATOR_ALONE) {
 		if (before != DNSOPERATOR_ALONE)
 			log_info(AREA, ORIGINAL " does not run any more: taking over");
-		atomic_store(&s->told_ns, 0);
+		s->told_ns = 0;
 		s->told_event = false;
 		return 0;
 	}

@@ -33,30 +33,26 @@ static bool labels_fit(const json_t *node, const json_t *selector)
 	return true;
 }
 
-static const char *text_of(const json_t *o, const char *member)
-{
-	const char *s = json_string_value(json_object_get(o, member));
-	return s != NULL ? s : "";
-}
-
 static bool tolerates(const json_t *toleration, const json_t *taint)
 {
-	const char *effect = text_of(toleration, "effect"), *key = text_of(toleration, "key");
-	const char *how = text_of(toleration, "operator");
+	const char *effect = api_get_string(toleration, "effect"),
+		   *key = api_get_string(toleration, "key");
+	const char *how = api_get_string(toleration, "operator");
 	bool any = strcmp(how, "Exists") == 0;
-	if (effect[0] != '\0' && strcmp(effect, text_of(taint, "effect")) != 0)
+	if (effect[0] != '\0' && strcmp(effect, api_get_string(taint, "effect")) != 0)
 		return false;
-	if (key[0] == '\0' ? !any : strcmp(key, text_of(taint, "key")) != 0)
+	if (key[0] == '\0' ? !any : strcmp(key, api_get_string(taint, "key")) != 0)
 		return false;
-	return any || ((how[0] == '\0' || strcmp(how, "Equal") == 0) &&
-		       strcmp(text_of(toleration, "value"), text_of(taint, "value")) == 0);
+	return any ||
+	       ((how[0] == '\0' || strcmp(how, "Equal") == 0) &&
+		strcmp(api_get_string(toleration, "value"), api_get_string(taint, "value")) == 0);
 }
 
 /* Pods of DaemonSets get tolerations for what a node says of itself for a while. */
 static bool taint_matters(const json_t *taint)
 {
-	return strcmp(text_of(taint, "effect"), "PreferNoSchedule") != 0 &&
-	       !slice_starts(slice_of(text_of(taint, "key")), SLICE("node.kubernetes.io/"));
+	return strcmp(api_get_string(taint, "effect"), "PreferNoSchedule") != 0 &&
+	       !slice_starts(slice_of(api_get_string(taint, "key")), SLICE("node.kubernetes.io/"));
 }
 
 static bool taints_fit(const json_t *node, const json_t *tolerations)
@@ -94,8 +90,9 @@ static json_t *toleration_of(const json_t *v)
 	const json_t *seconds = json_object_get(v, "tolerationSeconds");
 	json_t *out = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		if (text_of(v, texts[i])[0] != '\0')
-			json_object_set_new(out, texts[i], json_string(text_of(v, texts[i])));
+		if (api_get_string(v, texts[i])[0] != '\0')
+			json_object_set_new(out, texts[i],
+					    json_string(api_get_string(v, texts[i])));
 	}
 	if (json_is_integer(seconds))
 		json_object_set_new(out, "tolerationSeconds",
@@ -150,8 +147,8 @@ static bool is_ready(const json_t *node)
 	size_t i;
 	json_t *v;
 	json_array_foreach (api_get(node, "status.conditions"), i, v) {
-		if (strcmp(text_of(v, "type"), "Ready") == 0)
-			return strcmp(text_of(v, "status"), "True") == 0;
+		if (strcmp(api_get_string(v, "type"), "Ready") == 0)
+			return strcmp(api_get_string(v, "status"), "True") == 0;
 	}
 	return false;
 }
