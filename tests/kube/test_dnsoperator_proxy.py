@@ -205,8 +205,6 @@ def place_port(place):
 def test_coredns_cannot_tell(c, node, place, run, kubelet):  # pylint: disable=unused-argument
     """It has no /config: unknown, never true, with templates or without."""
     coredns = server.coredns_program()
-    if coredns is None:
-        pytest.skip("no CoreDNS here")
     pod = node.pod(9)
     pod.write(FIRST)
     pod.start([coredns], c.port, c.admin, c.ca)
