@@ -240,22 +240,20 @@ class Site:
 
     def network(self, services):
         """`Network cluster` with these ranges; None: there is none."""
-        path = f"{CONFIG}/networks"
-        self.place.call("DELETE", f"{path}/cluster")
-        if services:
-            self.place.done("POST", path, {
-                "apiVersion": "config.openshift.io/v1", "kind": "Network", "metadata": {"name": "cluster"},
-                "spec": {"serviceNetwork": services, "clusterNetwork": [
-                    {"cidr": "fd01::/48" if ":" in r else "10.128.0.0/14", "hostPrefix": 64 if ":" in r else 23}
-                    for r in services]}})
+        self.configure("Network", services and {"serviceNetwork": services, "clusterNetwork": [
+            {"cidr": "fd01::/48" if ":" in r else "10.128.0.0/14", "hostPrefix": 64 if ":" in r else 23} for r in services]})
 
     def gate(self, on):
-        path = f"{CONFIG}/featuregates"
+        self.configure("FeatureGate", on and {
+            "featureSet": "CustomNoUpgrade", "customNoUpgrade": {"enabled": ["DNSTemplatePlugin"]}})
+
+    def configure(self, kind, spec):
+        """The object `cluster` of this kind; without a spec there is none."""
+        path = f"{CONFIG}/{kind.lower()}s"
         self.place.call("DELETE", f"{path}/cluster")
-        if on:
-            self.place.done("POST", path, {
-                "apiVersion": "config.openshift.io/v1", "kind": "FeatureGate", "metadata": {"name": "cluster"},
-                "spec": {"featureSet": "CustomNoUpgrade", "customNoUpgrade": {"enabled": ["DNSTemplatePlugin"]}}})
+        if spec:
+            self.place.done("POST", path, {"apiVersion": "config.openshift.io/v1", "kind": kind, "metadata": {"name": "cluster"},
+                                           "spec": spec})
 
     def apply(self, spec, annotations=None):
         """Writes the object and waits until all servers run it; its generation."""
