@@ -26,7 +26,10 @@ void arena_init_fixed(struct arena *a, void *buf, size_t n)
 
 void arena_init(struct arena *a)
 {
-	*a = (struct arena){ .chunk_bytes = FIRST_CHUNK_BYTES };
+	/* An address for allocations of no bytes, before there is a chunk: adding to NULL is
+	 * undefined, and NULL means to callers that memory is used up. */
+	static _Alignas(ARENA_ALIGN) char no_bytes[1];
+	*a = (struct arena){ .cur = no_bytes, .end = no_bytes, .chunk_bytes = FIRST_CHUNK_BYTES };
 }
 
 void arena_done(struct arena *a)

@@ -55,6 +55,24 @@ static void growing_goes_on(void **state)
 	arena_done(&a);
 }
 
+/* NULL means that a fixed arena is used up, so no bytes have an address, too. */
+static void no_bytes_have_an_address(void **state)
+{
+	(void)state;
+	char *empty = NULL;
+	struct arena a;
+	arena_init(&a);
+	assert_non_null(arena_alloc(&a, 0));
+	assert_non_null(arena_calloc(&a, 0));
+	assert_non_null(arena_memdup(&a, empty, 0));
+	assert_int_equal(arena_left(&a), 0);
+	assert_null(a.chunks); /* and cost nothing */
+	memset(arena_alloc(&a, 8), 1, 8);
+	arena_done(&a);
+	assert_non_null(arena_alloc(&a, 0));
+	arena_done(&a);
+}
+
 static void texts(void **state)
 {
 	(void)state;
@@ -73,6 +91,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fixed_ends),
 		cmocka_unit_test(growing_goes_on),
+		cmocka_unit_test(no_bytes_have_an_address),
 		cmocka_unit_test(texts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
