@@ -204,6 +204,14 @@ static void written_reads_back(void **state)
 		"[[\"a\",\"b\"],[],[[\"x\\ny\"]],{\"k\":\"x\\ny\"}]",
 		"{\"true\":true,\"1\":2.5,\"a b\":9223372036854775807,\"\":-0.1}",
 		"\"plain\"",
+		/* the whole document is a string: no line of it is indented */
+		"\"1 & [1\\nt u\"",
+		"\"a\\n...\\nb\\n\"",
+		"\"...\"",
+		"\"... a\"",
+		/* characters that a YAML text may not hold, and line breaks of YAML 1.1 */
+		"{\"s\":[\"\\u007f\",\"\\u0080\",\"a\\u0085b\",\"a\\u2028b\",\"a\\u2029b\"]}",
+		"{\"s\":[\"\\ufeff\",\"a\\ufffe\",\"\\uffff\",\"\\ud83d\\ude00\"],\"\\u2028\":1}",
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {

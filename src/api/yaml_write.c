@@ -6,6 +6,7 @@
 #include "api/tree.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 
 /* A date, to readers that know YAML 1.1's timestamps: 2026-01-02 and what may follow it. */
 static bool date_like(struct slice s)
@@ -20,6 +21,8 @@ static bool plain_safe(struct slice s)
 {
 	struct yaml_number num;
 	if (s.n == 0 || date_like(s) || yaml_plain(s, &num) != YAML_STRING)
+		return false;
+	if (slice_starts(s, SLICE("..."))) /* ends the document, at the beginning of a line */
 		return false;
 	if (strchr("-?:,[]{}#&*!|>'\"%@`= \t", s.p[0]) != NULL || s.p[s.n - 1] == ' ' ||
 	    s.p[s.n - 1] == ':')
@@ -49,6 +52,31 @@ static bool block_safe(struct slice s)
 	return true;
 }
 
+/* Not allowed in a YAML text, or a line break there (YAML 1.1 §4.1 and §4.2), while JSON has them
+ * as they are. */
+static bool needs_escape(uint32_t code_point)
+{
+	return (code_point >= 0x7f && code_point < 0xa0) || code_point == 0x2028 ||
+	       code_point == 0x2029 || code_point == 0xfeff || code_point == 0xfffe ||
+	       code_point == 0xffff;
+}
+
+static void write_quoted(struct strbuf *out, struct slice s)
+{
+	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
+	strbuf_add_json(&json, s);
+	struct slice rest = strbuf_slice(&json);
+	while (rest.n != 0) {
+		uint32_t code_point = 0;
+		size_t n = utf8_decode(rest, &code_point);
+		if (needs_escape(code_point))
+			strbuf_addf(out, "\\u%04x", (unsigned)code_point);
+		else
+			strbuf_add(out, rest.p, n);
+		rest = slice_from(rest, n);
+	}
+}
+
 static void indent(struct strbuf *out, unsigned level)
 {
 	for (unsigned i = 0; i < level; i++)
@@ -74,14 +102,15 @@ static void write_block(struct strbuf *out, struct slice s, unsigned level)
 
 static void write_string(struct strbuf *out, struct slice s, unsigned level)
 {
-	if (block_safe(s)) {
+	/* Lines of a block are indented, and those of a whole document are not. */
+	if (level != 0 && block_safe(s)) {
 		write_block(out, s, level);
 		return;
 	}
 	if (plain_safe(s))
 		strbuf_add_slice(out, s);
 	else
-		strbuf_add_json(out, s);
+		write_quoted(out, s);
 	strbuf_addc(out, '\n');
 }
 
@@ -99,7 +128,7 @@ static void write_map(struct strbuf *out, const json_t *v, unsigned level, bool 
 		if (plain_safe(slice_of(k)))
 			strbuf_adds(out, k);
 		else
-			strbuf_add_json(out, slice_of(k));
+			write_quoted(out, slice_of(k));
 		strbuf_addc(out, ':');
 		bool nested = (json_is_object(c) && json_object_size(c) != 0) ||
 			      (json_is_array(c) && json_array_size(c) != 0);
