@@ -1,7 +1,8 @@
-/* Any text that is JSON, as the body of some kinds. */
+/* Any text that is JSON or YAML, as the body of some kinds. */
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/yaml.h"
 #include "apiserver/resource.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -13,7 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						{ "coordination.k8s.io", "leases" },
 						{ "config.openshift.io", "featuregates" } };
 	const struct slice body = { (const char *)data, size };
+	struct srcerr why;
 	json_t *o = json_loadb(body.p, body.n, 0, NULL);
+	if (o == NULL && api_yaml_parse_one("f", body, &o, &why) < 0)
+		return 0;
 	if (!json_is_object(o)) {
 		json_decref(o);
 		return 0;

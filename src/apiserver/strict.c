@@ -6,6 +6,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/jsonerr.h"
 #include "apiserver/resource.h"
 #include "apiserver/strict_priv.h"
 #include "base/err.h"
@@ -50,6 +51,16 @@ static struct slice string_token(struct scan *s)
 		s->p += *s->p == '\\' ? 2 : 1;
 	s->p++;
 	return (struct slice){ from, (size_t)(s->p - from) };
+}
+
+/* A number, true, false or null. At least one byte, whatever it is: callers go on until the text
+ * ends. */
+static void skip_word(struct scan *s)
+{
+	static const char ends[] = { ',', ']', '}', ' ', '\t', '\r', '\n' };
+	do
+		s->p++;
+	while (s->p < s->end && memchr(ends, *s->p, sizeof(ends)) == NULL);
 }
 
 static char *unquoted(struct slice token)
@@ -151,8 +162,7 @@ static void scan_value(struct scan *s, const json_t *schema, bool described)
 	else if (*s->p == '"')
 		string_token(s);
 	else
-		while (s->p < s->end && strchr(",]} \t\r\n", *s->p) == NULL)
-			s->p++;
+		skip_word(s);
 }
 
 static int by_text(const void *a, const void *b)
@@ -199,6 +209,13 @@ static void scan_text(const struct apiserver_resource *r, struct slice body, jso
 	strbuf_done(&s.path);
 }
 
+/* The first byte does not say it: mappings of YAML can begin with a brace as well. */
+static bool is_json(struct slice text)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	return text.n != 0 && text.p[0] == '{' && !apiserver_json_error(text, &why);
+}
+
 int apiserver_strict(const struct apiserver_resource *r, struct slice body, const json_t *o,
 		     json_t *warnings, char *err, size_t err_n)
 {
@@ -206,7 +223,7 @@ int apiserver_strict(const struct apiserver_resource *r, struct slice body, cons
 	struct slice text = slice_trim(body);
 	if (code < 0)
 		return code;
-	if (text.n != 0 && text.p[0] == '{') {
+	if (is_json(text)) {
 		scan_text(r, text, warnings);
 		return 0;
 	}
