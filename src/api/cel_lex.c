@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/cel_priv.h"
+#include "base/charset.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -168,7 +169,7 @@ int cel_lex(struct slice *rest, struct arena *a, struct cel_token *ret, char *er
 	}
 	ret->text = (struct slice){ rest->p, n };
 	*rest = slice_from(*rest, n);
-	if (ret->type == CEL_T_OP && n == 1 && strchr("()[]{}.,:?!<>+-*/%", c) == NULL)
+	if (ret->type == CEL_T_OP && n == 1 && !charset_has("()[]{}.,:?!<>+-*/%", c))
 		return refuse(err, err_n, ERR_PARSE, "a character that has no meaning");
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "base/charset.h"
 #include "base/err.h"
 
 struct parser {
@@ -33,7 +34,7 @@ static bool is_word(struct slice s, size_t max)
 		return false;
 	for (size_t i = 0; i < s.n; i++) {
 		bool alnum = ascii_isdigit(s.p[i]) || ascii_isalpha(s.p[i]);
-		bool inner = i != 0 && i + 1 != s.n && strchr("-_.", s.p[i]) != NULL;
+		bool inner = i != 0 && i + 1 != s.n && charset_has("-_.", s.p[i]);
 		if (!alnum && !inner)
 			return false;
 	}
@@ -65,7 +66,7 @@ bool api_is_label_value(struct slice s)
 
 static bool is_sign(char c)
 {
-	return strchr("=!(),<>", c) != NULL && c != '\0';
+	return charset_has("=!(),<>", c);
 }
 
 static struct slice next_token(struct parser *p)
@@ -332,7 +333,7 @@ static int unescape(const struct parser *p, struct slice s, const char **ret)
 		if (s.p[i] == '=' || s.p[i] == ',')
 			return fail(p, "'=' and ',' of a value need a \\ before them", s);
 		if (s.p[i] == '\\') {
-			if (i + 1 == s.n || strchr("\\,=", s.p[i + 1]) == NULL)
+			if (i + 1 == s.n || !charset_has("\\,=", s.p[i + 1]))
 				return fail(p, "only \\\\ \\, and \\= are escapes", s);
 			i++;
 		}

@@ -119,6 +119,8 @@ static void keys_and_values(void **state)
 	assert_true(api_is_label_value(SLICE("")));
 	assert_false(api_is_label_value(SLICE("a_")));
 	assert_false(api_is_label_value((struct slice){ k, 64 }));
+	assert_false(api_is_label_key(SLICE("a\0b"))); /* %00 of a URL */
+	assert_false(api_is_label_value(SLICE("a\0b")));
 }
 
 static void from_object(void **state)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/yaml_priv.h"
+#include "base/charset.h"
 #include "base/mem.h"
 
 static const struct {
@@ -35,7 +36,7 @@ static bool number_text(struct slice s, char out[NUMBER_TEXT_MAX])
 	size_t n = 0;
 	if (s.n == 0 || s.n >= NUMBER_TEXT_MAX)
 		return false;
-	if (!ascii_isdigit(s.p[0]) && strchr("+-.", s.p[0]) == NULL)
+	if (!ascii_isdigit(s.p[0]) && !charset_has("+-.", s.p[0]))
 		return false;
 	for (size_t i = 0; i < s.n; i++) {
 		if (s.p[i] != '_')

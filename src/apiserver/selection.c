@@ -5,6 +5,7 @@
 
 #include "api/meta.h"
 #include "apiserver/key.h"
+#include "base/charset.h"
 
 enum { NAME_MAX_BYTES = 253 };
 
@@ -67,7 +68,7 @@ static int bad_value(struct slice v, struct apiserver_status *st)
 						     v.p[i]);
 		if (v.p[i] != '\\')
 			continue;
-		if (i + 1 == v.n || strchr("\\,=", v.p[i + 1]) == NULL)
+		if (i + 1 == v.n || !charset_has("\\,=", v.p[i + 1]))
 			return apiserver_bad_request(
 				st, "invalid field selector: invalid escape sequence: \\%.*s",
 				i + 1 < v.n, v.p + i + 1);

@@ -7,6 +7,7 @@
 
 #include "api/selector.h"
 #include "api/tree.h"
+#include "base/charset.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
 
@@ -110,7 +111,7 @@ static bool is_key_name(struct slice s)
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
 		if (!ascii_isalpha(c) && !ascii_isdigit(c) &&
-		    (i == 0 || i == s.n - 1 || strchr("-_.", c) == NULL))
+		    (i == 0 || i == s.n - 1 || !charset_has("-_.", c)))
 			return false;
 	}
 	return s.n != 0;
@@ -163,7 +164,7 @@ void apiserver_label_value(const struct apiserver_at *at, const char *s)
 static bool is_config_key(const char *s)
 {
 	const char *p = s;
-	while (ascii_isalpha(*p) || ascii_isdigit(*p) || (*p != '\0' && strchr("-._", *p) != NULL))
+	while (ascii_isalpha(*p) || ascii_isdigit(*p) || charset_has("-._", *p))
 		p++;
 	return *p == '\0' && p != s;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/charset.h"
 #include "base/err.h"
 #include "dns/zonefile.h"
 #include "dns/zonefile_priv.h"
@@ -67,7 +68,7 @@ static int get_modifier(struct slice s, struct modifier *m, const char **reterr)
 		if (slice_u64(width, &w) < 0 || w > WIDTH_MAX)
 			return fail(reterr, "bad width in ${...}");
 		if (base.p != NULL) {
-			if (base.n != 1 || strchr("doxXnN", base.p[0]) == NULL)
+			if (base.n != 1 || !charset_has("doxXnN", base.p[0]))
 				return fail(reterr, "bad base in ${...}");
 			m->base = base.p[0];
 		}

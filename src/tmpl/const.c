@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/charset.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -269,7 +270,7 @@ int tmpl_number(struct slice text, struct number *ret, const char **ret_why)
 		return ERR_PARSE;
 	bool whole = true;
 	for (size_t i = 0; i < text.n; i++)
-		whole &= strchr(".eEpP", text.p[i]) == NULL;
+		whole &= !charset_has(".eEpP", text.p[i]);
 	*ret_why = "integer overflow";
 	if (whole)
 		return ERR_PARSE;

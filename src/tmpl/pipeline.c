@@ -2,6 +2,7 @@
  * fields, declarations. */
 #include "tmpl/parse_priv.h"
 
+#include "base/charset.h"
 #include "base/err.h"
 
 struct cmds {
@@ -27,7 +28,7 @@ static void set_ideal(struct operand *o)
 	bool hex = s.n > 2 && s.p[0] == '0' && ascii_lower(s.p[1]) == 'x';
 	bool point = false, power = false;
 	for (size_t i = 0; i < s.n; i++) {
-		point |= strchr(".eEpP", s.p[i]) != NULL;
+		point |= charset_has(".eEpP", s.p[i]);
 		power |= ascii_lower(s.p[i]) == 'p';
 	}
 	if (n->is_float && s.p[0] != '\'' && !(hex && !power) && point)

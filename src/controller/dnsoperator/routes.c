@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "base/charset.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/slice.h"
@@ -57,7 +58,7 @@ static bool is_ip(struct slice s, bool scope)
 		return true;
 	for (size_t i = 0; i < zone.n; i++) {
 		if (!ascii_isdigit(zone.p[i]) && !ascii_isalpha(zone.p[i]) &&
-		    strchr("._-", zone.p[i]) == NULL)
+		    !charset_has("._-", zone.p[i]))
 			return false;
 	}
 	return scope && zone.n != 0 && addr.family == AF_INET6;

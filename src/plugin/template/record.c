@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/charset.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -126,7 +127,7 @@ static bool try_address(struct template_record *rec, struct dns_rrtext *rrtext)
 		return false;
 	for (size_t i = 2; i < rec->n_op; i++) {
 		for (size_t k = 0; rec->op[i].kind == OP_TEXT && k < rec->op[i].text.n; k++) {
-			if (strchr("0123456789abcdefABCDEF.:", rec->op[i].text.p[k]) == NULL)
+			if (!charset_has("0123456789abcdefABCDEF.:", rec->op[i].text.p[k]))
 				return false;
 		}
 	}

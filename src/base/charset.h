@@ -1,0 +1,12 @@
+/* Is a character one of a set? As strchr() does it, but the NUL byte is in no set: strchr() finds
+ * the one that ends the set, and then NUL bytes in texts from outside pass for what was asked for.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <string.h>
+
+static inline bool charset_has(const char *set, char c)
+{
+	return c != '\0' && strchr(set, c) != NULL;
+}
