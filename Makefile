@@ -14,6 +14,10 @@ TESTS  ?= $(BUILD)
 all: $(BUILD)/build.ninja
 	@meson compile -C $(BUILD)
 
+# Without the tests, which are most of the work.
+program: $(BUILD)/build.ninja
+	@meson compile -C $(BUILD) fairlead
+
 $(BUILD)/build.ninja:
 	@tools/deps build
 	@meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_ARGS)
@@ -21,10 +25,10 @@ $(BUILD)/build.ninja:
 deps:
 	@tools/deps build test
 
-run: all
+run: program
 	@$(BUILD)/fairlead up --dns 127.0.0.1:$(PORT) --load examples/objects
 
-serve: all
+serve: program
 	@echo "serving examples/Corefile on 127.0.0.1:$(PORT); try: dig @127.0.0.1 -p $(PORT) ip-10-1-2-3.example.org"
 	@$(BUILD)/fairlead dns -conf examples/Corefile -dns.port $(PORT)
 
@@ -49,7 +53,7 @@ fmt:
 	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'tools/*.[ch]' | xargs clang-format -i
 
 # A PREFIX given here holds also for a folder that was set up with another one.
-install: all
+install: program
 ifneq ($(origin PREFIX),file)
 	@meson setup --reconfigure $(BUILD) --prefix=$(PREFIX) >/dev/null
 endif
@@ -58,4 +62,4 @@ endif
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all deps run serve test check bench bench-cpu fmt install clean
+.PHONY: all program deps run serve test check bench bench-cpu fmt install clean
