@@ -5,11 +5,18 @@
 #   make serve      serve an example
 #   make test       everything               make fmt        lay the code out (clang-format)
 #   make check      the two-minute loop      make install    program, man pages, link `coredns`
+#   make fuzz       fuzz the parsers (clang)
 
 BUILD  ?= build
 PREFIX ?= /usr/local
 PORT   ?= 1053
 TESTS  ?= $(BUILD)
+
+# Each fuzz target runs so many seconds, or inputs when FUZZ_RUNS is not 0; FUZZ_TARGETS: folders of corpus/.
+FUZZ_SECONDS ?= 60
+FUZZ_RUNS    ?= 0
+FUZZ_JOBS    ?= $(shell nproc)
+FUZZ_TARGETS ?=
 
 all: $(BUILD)/build.ninja
 	@meson compile -C $(BUILD)
@@ -49,6 +56,10 @@ bench: all
 bench-cpu: deps all
 	@tests/bench/cpu
 
+fuzz:
+	@tools/deps build fuzz
+	@tools/fuzz --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS) --jobs $(FUZZ_JOBS) $(FUZZ_TARGETS)
+
 fmt:
 	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'tools/*.[ch]' | xargs clang-format -i
 
@@ -62,4 +73,4 @@ endif
 clean:
 	@rm -rf $(BUILD)
 
-.PHONY: all program deps run serve test check bench bench-cpu fmt install clean
+.PHONY: all program deps run serve test check bench bench-cpu fuzz fmt install clean
