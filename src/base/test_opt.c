@@ -229,7 +229,8 @@ static void out_of_memory(void **state)
 	struct fixture f;
 	start(&f);
 	struct arena empty;
-	arena_init_fixed(&empty, NULL, 0);
+	char none[1];
+	arena_init_fixed(&empty, none, 0);
 	f.ctx.arena = &empty;
 	assert_int_equal(run(&f, "text a", false), ERR_SPACE);
 	assert_int_equal(run(&f, "except a", false), ERR_SPACE);

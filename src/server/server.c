@@ -385,6 +385,16 @@ unsigned server_slots(unsigned workers)
 	return workers + stream_workers(workers);
 }
 
+/* Parts of a worker have cache lines of their own, and calloc() aligns to 16 bytes. */
+static struct worker *alloc_workers(size_t n)
+{
+	struct worker *workers = aligned_alloc(_Alignof(struct worker), n * sizeof(*workers));
+	if (workers == NULL)
+		abort(); /* no memory */
+	memset(workers, 0, n * sizeof(*workers));
+	return workers;
+}
+
 int server_start(const struct server_opts *o, struct corefile *cf, struct server **ret,
 		 struct srcerr *err)
 {
@@ -402,7 +412,7 @@ int server_start(const struct server_opts *o, struct corefile *cf, struct server
 		server_free(s);
 		return r;
 	}
-	s->worker = xcalloc(s->n_all, sizeof(*s->worker));
+	s->worker = alloc_workers(s->n_all);
 	s->logq = logq_new(s->n_all, s->opts.log_fd != 0 ? s->opts.log_fd : 1);
 	r = go_live(s, g, err);
 	if (r < 0) {

@@ -161,6 +161,8 @@ static void starts_and_stops(void **state)
 	for (unsigned workers = 1; workers <= 3; workers++) {
 		struct server *s = start(workers);
 		assert_int_equal(n_on_workers, workers);
+		/* cache lines of its own: malloc() aligns to 16 */
+		assert_int_equal((uintptr_t)s->worker % _Alignof(struct worker), 0);
 		int fd = client(s);
 		for (uint16_t i = 0; i < 50; i++) {
 			ask(fd, i, 'x');
