@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "dns/dump.h"
 #include "dns/resp.h"
+#include "dns/test_names.h"
 
 static struct arena arena;
 
@@ -123,6 +124,31 @@ static void test_compresses(void **state)
 			    "additional ns.example.org. 60 IN A 192.0.2.2\n");
 	/* 12 + 21; 2+10+7; 2+10+4; 2+10+5; 2+10+4 */
 	assert_int_equal(n_bytes, 12 + 21 + 19 + 16 + 17 + 16);
+}
+
+/* The longest names as question, owner and target, at every size. */
+static void test_longest_names(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < (size_t)LONGEST_NAMES * LONGEST_NAMES; i++) {
+		const char *name = longest_names[i % LONGEST_NAMES];
+		const char *other = longest_names[i / LONGEST_NAMES];
+		struct dns_encode e = question(name, 65535);
+		for (size_t cap = DNS_HEADER_BYTES; cap < 1100; cap += 7) {
+			struct dns_resp r;
+			dns_resp_reply(&r, &plain);
+			add_name(&r, DNS_ANSWER, name, DNS_TYPE_CNAME, other);
+			add_name(&r, DNS_ANSWER, other, DNS_TYPE_NS, name);
+			assert_non_null(encode_cap(&r, &e, cap));
+		}
+		assert_int_equal(e.question_len, longest_name_octets(i) + 4);
+		struct dns_resp back;
+		assert_int_equal(dns_resp_from_wire(&back, &arena, bytes, (size_t)n_bytes), 0);
+		assert_int_equal(dns_resp_thaw(&back, &arena), 0);
+		assert_int_equal(back.count[DNS_ANSWER], 2);
+		assert_int_equal(back.first[DNS_ANSWER]->rdlen, dns_name_len(wire(other)));
+		assert_int_equal(back.last[DNS_ANSWER]->owner_len, dns_name_len(wire(other)));
+	}
 }
 
 static void test_names_that_must_stay_whole(void **state)
@@ -427,6 +453,7 @@ int main(void)
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_compresses),
+		T(test_longest_names),
 		T(test_names_that_must_stay_whole),
 		T(test_case_of_names_is_kept),
 		T(test_truncates_everywhere),

@@ -1,5 +1,6 @@
 /* Is a message a reply to our question, and is it whole? Reads without copying; nothing that a
  * later reader would follow into a loop or past the end gets through. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -24,8 +25,11 @@ int check_question(const uint8_t *query, size_t n)
 	return at <= n ? (int)(at - DNS_HEADER_BYTES) : ERR_PARSE;
 }
 
-void check_flip_case(uint8_t *p, size_t n, uint8_t bits[32])
+static_assert(RESOLVE_CASE_BYTES * 8 >= DNS_NAME_MAX, "the longest name has its bits");
+
+void check_flip_case(uint8_t *p, size_t n, uint8_t bits[RESOLVE_CASE_BYTES])
 {
+	assert(n <= DNS_NAME_MAX);
 	for (size_t i = 0; i < n; i++) {
 		uint8_t bit = (uint8_t)(1 << (i % 8));
 		if ((bits[i / 8] & bit) == 0)

@@ -105,6 +105,9 @@ enum resolve_result {
 	RESOLVE_MISMATCH, /* our id, another question */
 };
 
+/* A bit for each byte of the longest name. */
+enum { RESOLVE_CASE_BYTES = 32 };
+
 /* Zero it, fill the first part, start it. It must stay where it is until done is called or it was
  * cancelled. */
 struct resolve_exchange {
@@ -146,7 +149,8 @@ struct resolve_exchange {
 	struct resolve_exchange *hash_next;
 	struct resolve_exchange *q_next, *q_prev; /* waiting to be sent, or for done */
 	uint64_t sent_ns;
-	uint8_t case_bits[32]; /* random_case: letters of the name that were flipped */
+	uint8_t case_bits[RESOLVE_CASE_BYTES]; /* random_case: letters of the name that were flipped
+						*/
 };
 
 /* Starts it; done comes later, never from inside. Errors (a query without its one question, no

@@ -233,8 +233,8 @@ MUST_CHECK int check_question(const uint8_t *query, size_t n);
 enum check_result check_reply(const uint8_t *query, size_t question_n, const uint8_t *reply,
 			      size_t n, bool exact, size_t *ret_n);
 /* Flips the case of letters of the name at p where `bits` says so; twice is nothing. Bits of what
- * is no letter are cleared. */
-void check_flip_case(uint8_t *p, size_t n, uint8_t bits[32]);
+ * is no letter are cleared. n is at most DNS_NAME_MAX. */
+void check_flip_case(uint8_t *p, size_t n, uint8_t bits[RESOLVE_CASE_BYTES]);
 
 /* ---- upstream.c ---- */
 

@@ -156,8 +156,9 @@ void resolver_flush(struct resolver *r)
 
 static void randomise_case(struct resolver *r, struct resolve_exchange *x)
 {
-	rng_strong_bytes(&r->rng, x->case_bits, (x->question_n + 7U) / 8);
-	check_flip_case(x->msg + DNS_HEADER_BYTES, x->question_n - 4U, x->case_bits);
+	size_t name_n = x->question_n - 4U; /* type and class have no letters */
+	rng_strong_bytes(&r->rng, x->case_bits, (name_n + 7) / 8);
+	check_flip_case(x->msg + DNS_HEADER_BYTES, name_n, x->case_bits);
 }
 
 static enum resolve_proto proto_of(const struct resolve_exchange *x)

@@ -107,6 +107,32 @@ static void many_on_one(void **state)
 	net_tls_cred_unref(c);
 }
 
+/* By POST, and by GET, where the whole message stands in the path. */
+static void longest(void **state)
+{
+	struct net_tls_cred *c = tls_client(true);
+	(void)state;
+	for (size_t i = 0; i < 2 * (size_t)LONGEST_NAMES; i++) {
+		struct resolve_conf conf_of = conf(c);
+		conf_of.http_get = i % 2 == 1;
+		struct tls_env *t = doh_env_new(conf_of, "server", h2);
+		struct ask *a = ask_new(t->e, longest_names[i / 2]);
+		a->x.random_case = true;
+		resolve_start(t->e->r, &a->x);
+		assert_ptr_equal(a->e, t->e);
+		tls_turn(t);
+		assert_int_equal(t->n_asked, 1);
+		if (!conf_of.http_get) {
+			respond(t, 0, 200, "application/dns-message");
+			assert_int_equal(a->x.result, RESOLVE_OK);
+			assert_non_null(strstr(a->reply.s, longest_names[i / 2]));
+		}
+		ask_free(a);
+		tls_env_free(t);
+	}
+	net_tls_cred_unref(c);
+}
+
 /* HTTP/1.1: one after the other, so each of several at once has a connection of its own. */
 static void http_1_1(void **state)
 {
@@ -280,9 +306,13 @@ static void cancelled_and_closed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_on_one),	  cmocka_unit_test(http_1_1),
-		cmocka_unit_test(http_1_1_sheds), cmocka_unit_test(http_1_1_until_the_end),
-		cmocka_unit_test(no_answer),	  cmocka_unit_test(cancelled_and_closed),
+		cmocka_unit_test(many_on_one),
+		cmocka_unit_test(longest),
+		cmocka_unit_test(http_1_1),
+		cmocka_unit_test(http_1_1_sheds),
+		cmocka_unit_test(http_1_1_until_the_end),
+		cmocka_unit_test(no_answer),
+		cmocka_unit_test(cancelled_and_closed),
 	};
 	return cmocka_run_group_tests(tests, tls_make_certs, tls_remove_certs);
 }

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "dns/dump.h"
+#include "dns/test_names.h"
 #include "resolve/fakeup.h"
 #include "resolve/resolve_priv.h"
 

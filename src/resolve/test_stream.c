@@ -51,6 +51,29 @@ static void out_of_order(void **state)
 	env_free(e);
 }
 
+static void longest(void **state)
+{
+	struct env *e = env_new(NULL);
+	(void)state;
+	for (size_t i = 0; i < 2 * (size_t)LONGEST_NAMES; i++) {
+		const char *name = longest_names[i / 2];
+		char record[DNS_NAME_TEXT_MAX + 64];
+		struct ask *a = ask_new(e, name);
+		a->x.tcp = true;
+		a->x.random_case = i % 2 == 1;
+		resolve_start(e->r, &a->x);
+		assert_ptr_equal(a->e, e);
+		assert_non_null(taken(e));
+		snprintf(record, sizeof(record), "%s 60 IN CNAME %s", name, name);
+		fakeup_answer(e->fake, record);
+		env_turn(e);
+		assert_int_equal(a->x.result, RESOLVE_OK);
+		assert_non_null(strstr(a->reply.s, record));
+		ask_free(a);
+	}
+	env_free(e);
+}
+
 /* Byte by byte, then two in one piece with a stray between them. */
 static void in_pieces(void **state)
 {
@@ -450,21 +473,14 @@ static void cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(out_of_order),
-		cmocka_unit_test(in_pieces),
-		cmocka_unit_test(judges),
-		cmocka_unit_test(largest_message),
-		cmocka_unit_test(reused_and_closed),
-		cmocka_unit_test(closed_again),
-		cmocka_unit_test(one_shot_server),
-		cmocka_unit_test(refused),
-		cmocka_unit_test(silent_peer),
-		cmocka_unit_test(expires),
-		cmocka_unit_test(max_age),
-		cmocka_unit_test(spreads),
-		cmocka_unit_test(too_many),
-		cmocka_unit_test(fresh),
-		cmocka_unit_test(dial_time),
+		cmocka_unit_test(out_of_order),	   cmocka_unit_test(in_pieces),
+		cmocka_unit_test(longest),	   cmocka_unit_test(judges),
+		cmocka_unit_test(largest_message), cmocka_unit_test(reused_and_closed),
+		cmocka_unit_test(closed_again),	   cmocka_unit_test(one_shot_server),
+		cmocka_unit_test(refused),	   cmocka_unit_test(silent_peer),
+		cmocka_unit_test(expires),	   cmocka_unit_test(max_age),
+		cmocka_unit_test(spreads),	   cmocka_unit_test(too_many),
+		cmocka_unit_test(fresh),	   cmocka_unit_test(dial_time),
 		cmocka_unit_test(cancelled),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

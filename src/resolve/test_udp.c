@@ -388,6 +388,44 @@ static void random_case(void **state)
 	env_free(e);
 }
 
+/* With every letter flipped or not, and with what lies behind the bits untouched. */
+static void longest(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * (size_t)LONGEST_NAMES; i++) {
+		const char *name = longest_names[i / 2];
+		struct env *e = env_new(NULL);
+		struct {
+			struct resolve_exchange x;
+			uint8_t behind[64];
+		} guarded;
+		struct ask *a = ask_new(e, name);
+		char line[DNS_NAME_TEXT_MAX + 64];
+		assert_int_equal(a->x.msg_n - DNS_HEADER_BYTES - 4, longest_name_octets(i / 2));
+		memset(&guarded, 0xa5, sizeof(guarded));
+		guarded.x = a->x;
+		guarded.x.random_case = i % 2 == 1;
+		resolve_start(e->r, &guarded.x);
+		for (size_t k = 0; k < sizeof(guarded.behind); k++)
+			assert_int_equal(guarded.behind[k], 0xa5);
+		resolve_cancel(e->r, &guarded.x);
+		a->x.random_case = i % 2 == 1;
+		resolve_start(e->r, &a->x);
+		assert_ptr_equal(a->e, e);
+		env_turn(e);
+		const char *asked = fakeup_next(e->fake);
+		assert_non_null(asked);
+		assert_int_equal(strncasecmp(asked + 4, name, strlen(name)), 0);
+		snprintf(line, sizeof(line), "%s 60 IN CNAME %s", name, name);
+		fakeup_answer(e->fake, line);
+		env_turn(e);
+		assert_int_equal(a->x.result, RESOLVE_OK);
+		assert_non_null(strstr(a->reply.s, line));
+		ask_free(a);
+		env_free(e);
+	}
+}
+
 static unsigned links_of(struct env *e)
 {
 	unsigned n = 0;
@@ -552,7 +590,7 @@ int main(void)
 		cmocka_unit_test(starts_from_done), cmocka_unit_test(random_case),
 		cmocka_unit_test(sockets),	    cmocka_unit_test(worn_out_by_use),
 		cmocka_unit_test(ids_are_unique),   cmocka_unit_test(full),
-		cmocka_unit_test(forgets),
+		cmocka_unit_test(forgets),	    cmocka_unit_test(longest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

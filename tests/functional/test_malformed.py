@@ -66,8 +66,10 @@ TABLE = {
     "all header bits": (packet(0x07f0), NOERROR),
     "type 0": (packet(body=b"\7example\3org\0\0\0\0\1"), NOERROR),
     "octets after the end": (packet(body=QUESTION + bytes(30)), NOERROR),
-    "name of 255 octets": (packet(body=b"\x3f" + b"a" * 63 + b"\x3f" + b"b" * 63 + b"\x3f" + b"c" * 63 + b"\x3d"
-                                  + b"d" * 61 + b"\0\0\1\0\1"), NOERROR),
+    **{f"name of {n} octets": (packet(body=b"\x3f" + b"a" * 63 + b"\x3f" + b"b" * 63 + b"\x3f" + b"c" * 63
+                                      + bytes([n - 194]) + b"d" * (n - 194) + b"\0\0\1\0\1"), NOERROR)
+       for n in (253, 254, 255)},
+    "name of 127 labels": (packet(body=b"\1a" * 127 + b"\0\0\1\0\1"), NOERROR),
     "name of zeros and dots": (packet(body=b"\3\0.\0\2..\0\0\1\0\1"), NOERROR),
     "the root": (packet(body=b"\0\0\1\0\1"), NOERROR),
 }

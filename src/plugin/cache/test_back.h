@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "dns/rrtext.h"
+#include "dns/test_names.h"
 #include "server/fake.h"
 #include "server/query.h"
 #include "server/server_priv.h"
@@ -41,7 +42,7 @@ static struct back {
 
 static void add_record(struct query *q, const char *text, unsigned number)
 {
-	char line[300];
+	char line[1024];
 	size_t n = 0;
 	struct dns_rr rr;
 	for (const char *p = text + 3; *p != '\0'; p++) {
@@ -198,8 +199,8 @@ static UNUSED void check_ttls(const char *about, const char *reply, unsigned ttl
 	for (const char *line = reply; line != NULL && *line != '\0';) {
 		const char *end = strchr(line, '\n');
 		unsigned got;
-		char section[16], owner[100];
-		if (sscanf(line, "%15s %99s %u", section, owner, &got) == 3 && got != ttl &&
+		char section[16], owner[DNS_NAME_TEXT_MAX];
+		if (sscanf(line, "%15s %1024s %u", section, owner, &got) == 3 && got != ttl &&
 		    strcmp(section, "opt") != 0)
 			fail_msg("%s: TTL %u instead of %u in\n%s", about, got, ttl, reply);
 		line = end + 1;

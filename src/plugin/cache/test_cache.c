@@ -153,6 +153,31 @@ static void check_insertion(const struct insertion *t, bool wire)
 	fake_free(f);
 }
 
+/* The longest names, as question, owner and target, answered and denied. */
+static void longest_names_are_kept(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		char alias[700], address[400], soa[600];
+		const char *name = longest_names[i];
+		snprintf(alias, sizeof(alias), "an %s 300 IN CNAME %s", name, longest_names[0]);
+		snprintf(address, sizeof(address), "an %s 300 IN A 127.0.0.1", name);
+		snprintf(soa, sizeof(soa), "au %s 300 IN SOA %s a. 1 2 3 4 5", name, name);
+		const struct insertion rows[] = {
+			{ "A of a long name", name, "A", .rr = { address }, .stored = true,
+			  .ttl = 300 },
+			{ "CNAME of a long name", name, "CNAME", .rr = { alias }, .stored = true,
+			  .ttl = 300 },
+			{ "NXDOMAIN of a long name", name, "A", .rcode = DNS_RCODE_NXDOMAIN,
+			  .rr = { soa }, .stored = true, .ttl = 300 },
+		};
+		for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+			check_insertion(&rows[k], false);
+			check_insertion(&rows[k], true);
+		}
+	}
+}
+
 static void insertion_table(void **state)
 {
 	(void)state;
@@ -471,6 +496,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(insertion_table),
+		cmocka_unit_test(longest_names_are_kept),
 		cmocka_unit_test(chains_have_an_end),
 		cmocka_unit_test(ttl_table),
 		cmocka_unit_test(keepttl),

@@ -140,18 +140,20 @@ static void long_names(void **state)
 	(void)state;
 	struct store *s = small_store(1 << 24);
 	uint8_t msg[1024] = { 0 }, name[DNS_NAME_MAX + 8] = { 0 };
-	for (int i = 0; i < 4; i++) {
-		name[i * 63] = 62;
-		memset(name + i * 63 + 1, 'a' + i, 62);
-	}
 	dns_put16(msg + 4, 1);
-	for (unsigned at = 1; at < 252; at += 50) {
-		struct store_key k = { .name = name, .name_len = 253, .qtype = 1, .qclass = 1 };
+	for (unsigned at = 1; at < 252; at += 10) {
+		uint8_t len = (uint8_t)(253 + at / 10 % 3);
+		struct store_key k = { .name = name, .name_len = len, .qtype = 1, .qclass = 1 };
+		memset(name, 0, sizeof(name));
+		for (int i = 0; i < 4; i++) {
+			name[i * 63] = (uint8_t)(i < 3 ? 62 : 62 + len - 253);
+			memset(name + i * 63 + 1, 'a' + i, name[i * 63]);
+		}
 		struct store_entry *e[STORE_KINDS];
 		k.hash = store_hash(s, &k);
-		memcpy(msg + DNS_HEADER_BYTES, name, 253);
+		memcpy(msg + DNS_HEADER_BYTES, name, len);
 		struct store_value v = { .msg = msg,
-					 .msg_len = DNS_HEADER_BYTES + 257,
+					 .msg_len = DNS_HEADER_BYTES + len + 4U,
 					 .epoch = store_epoch(s) };
 		assert_int_equal(store_put(s, &k, &v), STORE_KEPT);
 		rcu_enter();

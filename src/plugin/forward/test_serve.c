@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "dns/request.h"
+#include "dns/test_names.h"
 #include "resolve/fakeup.h"
 #include "server/fake.h"
 
@@ -741,6 +742,34 @@ static void random_case_is_checked(void **state)
 				      "question abcdefghijklmnopqrstuvwxyz.example.org. IN A\n");
 }
 
+/* Names as long as they can be, with all that touches a name or the message around it. */
+static void longest_names_pass(void **state)
+{
+	static const char *const options[] = { "",
+					       "random_case",
+					       "cookies",
+					       "random_case\n cookies",
+					       "random_case\n hedge 1s",
+					       "prefer_udp" };
+	struct env *e = *state;
+	for (size_t i = 0; i < ARRAY_LEN(options) * LONGEST_NAMES; i++) {
+		const char *name = longest_names[i % LONGEST_NAMES];
+		char text[200], record[700];
+		snprintf(text, sizeof(text), ". {\n forward . @0 {\n %s\n}\n}\n",
+			 options[i / LONGEST_NAMES]);
+		serve(e, text);
+		fake_send(e->f, &(struct fake_ask){ .name = name, .udp_size = 1232 });
+		const char *got = fakeup_next(e->up[0]);
+		assert_non_null(got);
+		assert_int_equal(strncasecmp(got + 4, name, strlen(name)), 0);
+		snprintf(record, sizeof(record), "%s 60 IN CNAME %s", name, name);
+		fakeup_answer(e->up[0], record);
+		assert_non_null(strstr(reply(e), record));
+		fake_free(e->f);
+		e->f = NULL;
+	}
+}
+
 /* The fastest gets nearly all; the others are looked at now and then. */
 static void fastest_is_preferred(void **state)
 {
@@ -907,6 +936,7 @@ int main(void)
 		T(hedge_fails_when_both_do),
 		T(hedge_takes_the_reply_beside_an_error),
 		T(random_case_is_checked),
+		T(longest_names_pass),
 		T(fastest_is_preferred),
 		T(fastest_leaves_the_dead),
 		T(metadata_names_the_upstream),

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "dns/test_names.h"
 #include "plugin/kubernetes/test_world.h"
 #include "server/fake.h"
 
@@ -115,9 +116,50 @@ static void many_slices(void **state)
 	world_done(&w);
 }
 
+/* Questions as long as they can be, in every form that is taken apart. */
+static void longest_questions(void **state)
+{
+	static const char *const suffixes[] = { "head.n.svc.cluster.local.",
+						"svc.cluster.local.",
+						"n.pod.cluster.local.",
+						"cluster.local.",
+						"in-addr.arpa.",
+						"_zone.head.n.svc.cluster.local.",
+						"_http._tcp.head.n.svc.cluster.local." };
+	static const char *const types[] = { "A", "SRV", "PTR", "NS", "SOA" };
+	static const size_t labels[] = { 1, 2, 37, 62 };
+	struct world w;
+	char name[256];
+	(void)state;
+	world_init(&w, NULL, 0);
+	kube_obj_unref(world_add(&w, "namespace n"));
+	kube_obj_unref(world_add(&w, "service n head ips=None ports=http:80/TCP"));
+	kube_obj_unref(world_add(&w, "slice n s of=head ports=http:80/TCP eps=10.0.0.1"));
+	struct kubernetes_preset preset = { .index = w.x, .imports = w.imports };
+	kubernetes_source_preset(&preset);
+	struct fake *f = fake_new(corefile);
+	assert_non_null(f);
+	for (size_t i = 0; i < ARRAY_LEN(suffixes) * ARRAY_LEN(types) * ARRAY_LEN(labels) * 3;
+	     i++) {
+		const char *suffix = suffixes[i % ARRAY_LEN(suffixes)];
+		size_t k = i / ARRAY_LEN(suffixes);
+		size_t octets = 253 + k / (ARRAY_LEN(types) * ARRAY_LEN(labels));
+		long_name_below(suffix, octets, labels[k / ARRAY_LEN(types) % ARRAY_LEN(labels)],
+				name);
+		assert_int_equal(strlen(name) + 1, octets);
+		assert_non_null(fake_ask(f, &(struct fake_ask){ .name = name,
+								.type = types[k % ARRAY_LEN(types)],
+								.udp_size = 1232 }));
+	}
+	fake_free(f);
+	kubernetes_source_preset(NULL);
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(names),
+					    cmocka_unit_test(longest_questions),
 					    cmocka_unit_test(many_slices) };
 	return cmocka_run_group_tests_name("plugin/kubernetes/odd", tests, NULL, NULL);
 }
