@@ -44,6 +44,7 @@ struct dns_resp {
 	uint8_t *msg;
 	uint32_t msg_len;
 	uint16_t body_at; /* not 0: its records stand from here to the end, no OPT among them */
+	uint16_t opt_at;  /* where its OPT starts; 0: there is none, or other records follow it */
 
 	/* OPT of this response; has_opt false: the server adds one when the request had one. */
 	bool has_opt;

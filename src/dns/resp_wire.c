@@ -55,6 +55,26 @@ static void take_opt(struct dns_resp *resp, uint8_t *msg, const struct wire_rr *
 	resp->options_len = rr->rdlen;
 }
 
+/* Reads the record at *at and goes behind it. There should be one OPT of the root at the end, but
+ * upstreams send several, of other names and before other records: the last one counts. */
+static int take_record(struct dns_resp *resp, uint8_t *msg, size_t n, enum dns_section s,
+		       size_t *at)
+{
+	struct wire_rr rr;
+	if (wire_rr_read(msg, n, *at, &rr) < 0)
+		return ERR_PARSE;
+	if (s == DNS_ADDITIONAL && rr.type == DNS_TYPE_OPT) {
+		if (!resp->has_opt)
+			resp->opt_at = (uint16_t)*at;
+		take_opt(resp, msg, &rr);
+	} else {
+		resp->opt_at = 0;
+		resp->count[s]++;
+	}
+	*at = rr.end;
+	return 0;
+}
+
 int dns_resp_from_wire(struct dns_resp *resp, struct arena *a, uint8_t *msg, size_t n)
 {
 	(void)a;
@@ -71,14 +91,8 @@ int dns_resp_from_wire(struct dns_resp *resp, struct arena *a, uint8_t *msg, siz
 	for (int s = 0; s < DNS_SECTIONS; s++) {
 		unsigned count = dns_get16(msg + 6 + 2 * s);
 		for (unsigned i = 0; i < count; i++) {
-			struct wire_rr rr;
-			if (wire_rr_read(msg, n, at, &rr) < 0)
+			if (take_record(&r, msg, n, (enum dns_section)s, &at) < 0)
 				return ERR_PARSE;
-			at = rr.end;
-			if (s == DNS_ADDITIONAL && rr.type == DNS_TYPE_OPT)
-				take_opt(&r, msg, &rr);
-			else
-				r.count[s]++;
 		}
 	}
 	*resp = r;

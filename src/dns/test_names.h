@@ -7,9 +7,9 @@
 #define LABEL_59 "abcdefghijklmnopqrstuvwxyz-0123456789-abcdefghijklmnopqrstu"
 #define LABEL_63 "ABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789-abcdefghijklmnopqrstuvwxy"
 #define LABELS_8 "a.b.c.d.e.f.g.h."
-#define LABELS_120                                                                   \
-	LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 \
-		LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8
+#define LABELS_120                                                                                \
+	LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8 \
+		LABELS_8 LABELS_8 LABELS_8 LABELS_8 LABELS_8
 
 /* Of 253, 254 and 255 octets: in four labels, and in as many as a name can have. */
 static const char *const longest_names[] = {
@@ -30,7 +30,8 @@ static inline size_t longest_name_octets(size_t i)
 
 /* A name of that many octets that ends in `suffix`, whose labels before it have `label` letters or
  * one more. `out` has room for 256 bytes. */
-static inline const char *long_name_below(const char *suffix, size_t octets, size_t label, char *out)
+static inline const char *long_name_below(const char *suffix, size_t octets, size_t label,
+					  char *out)
 {
 	size_t n = 0, left = octets - 1 - strlen(suffix);
 	while (left > 0) {

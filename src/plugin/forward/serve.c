@@ -338,9 +338,9 @@ static void take_header(struct forward_query *f, const struct forward_try *t)
 static void set_body(const struct forward_query *f, struct dns_resp *r)
 {
 	if (r->has_opt) {
-		if (r->options + r->options_len != r->msg + r->msg_len)
+		if (r->opt_at == 0)
 			return;
-		r->msg_len -= DNS_OPT_BYTES + (uint32_t)r->options_len;
+		r->msg_len = r->opt_at;
 		dns_put16(r->msg + 10, r->count[DNS_ADDITIONAL]);
 	}
 	r->body_at = (uint16_t)(DNS_HEADER_BYTES + f->q->req.question_len);

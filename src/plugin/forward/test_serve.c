@@ -223,6 +223,66 @@ static void too_long_for_the_client(void **state)
 	assert_string_equal(reply(e), "NOERROR qr tc rd ra\nquestion a.example.org. IN TXT\n");
 }
 
+#define ODD_HEAD(additional) "\0\0\201\200\0\1\0\1\0\0\0" additional "\1a\7example\3org\0\0\1\0\1"
+#define ODD_A		     "\300\14\0\1\0\1\0\0\0\74\0\4\300\0\2\1"
+#define ODD_OPT		     "\0\51\4\320\0\0\0\0\0\0"
+#define ODD_NSID	     "\0\51\4\320\0\0\0\0\0\6\0\3\0\2hi"
+
+/* OPT records that no server should send: the client gets the records and one OPT, or none, and not
+ * an octet more, from the upstream and from the cache. */
+static void odd_opts(void **state)
+{
+#define ROW(what, bytes)                       \
+	{                                      \
+		what, bytes, sizeof(bytes) - 1 \
+	}
+	static const struct {
+		const char *what, *bytes;
+		size_t n;
+	} rows[] = {
+		ROW("usual", ODD_HEAD("\1") ODD_A "\0" ODD_OPT),
+		ROW("of another name", ODD_HEAD("\1") ODD_A "\1x\0" ODD_OPT),
+		ROW("of the question's name", ODD_HEAD("\1") ODD_A "\300\14" ODD_OPT),
+		ROW("of a long name, with an option",
+		    ODD_HEAD("\1") ODD_A "\11long-name\300\14" ODD_NSID),
+		ROW("two", ODD_HEAD("\2") ODD_A "\0" ODD_OPT "\0" ODD_OPT),
+		ROW("two of other names", ODD_HEAD("\2") ODD_A "\1x\0" ODD_NSID "\1y\0" ODD_OPT),
+		ROW("three", ODD_HEAD("\3") ODD_A "\0" ODD_OPT "\0" ODD_NSID "\0" ODD_OPT),
+		ROW("one before and one behind a record",
+		    ODD_HEAD("\3") ODD_A "\0" ODD_OPT ODD_A "\1x\0" ODD_OPT),
+	};
+#undef ROW
+	struct env *e = *state;
+	for (size_t i = 0; i < 4 * ARRAY_LEN(rows); i++) {
+		bool edns = i % 2 != 0, cached = i / 2 % 2 != 0;
+		serve(e, cached ? ". {\n cache\n forward . @0\n}\n" : ". {\n forward . @0\n}\n");
+		for (int hit = 0; hit <= cached; hit++) {
+			size_t n, extra = i / 4 + 1 == ARRAY_LEN(rows);
+			fake_send(e->f, &(struct fake_ask){ .name = "a.example.org",
+							    .udp_size = edns ? 1232 : 0 });
+			if (hit == 0) {
+				assert_int_equal(asked(e, A_ORG), 0);
+				fakeup_bytes(e->up[0], (const uint8_t *)rows[i / 4].bytes,
+					     rows[i / 4].n);
+			}
+			const char *text = reply(e);
+			const uint8_t *m = fake_wire(e->f, &n);
+			const char *opt = strstr(text, "\nopt ");
+			size_t want = 12 + 19 + 16 * (1 + extra) +
+				      (opt != NULL ? DNS_OPT_BYTES : 0) +
+				      (strstr(text, "3:6869") != NULL ? 6 : 0);
+			if (strstr(text, "answer a.example.org. 60 IN A 192.0.2.1\n") == NULL ||
+			    n != want || dns_get16(m + 10) != extra + (opt != NULL) ||
+			    (edns && opt == NULL))
+				fail_msg("%s, %s: %zu bytes instead of %zu, ARCOUNT %u:\n%s",
+					 rows[i / 4].what, hit ? "hit" : "miss", n, want,
+					 dns_get16(m + 10), text);
+		}
+		fake_free(e->f);
+		e->f = NULL;
+	}
+}
+
 /* More replies of a usual size at a time than there are blocks for those that need much room. */
 static void many_replies_at_once(void **state)
 {
@@ -935,6 +995,7 @@ int main(void)
 		T(hedge_with_one_upstream_asks_again),
 		T(hedge_fails_when_both_do),
 		T(hedge_takes_the_reply_beside_an_error),
+		T(odd_opts),
 		T(random_case_is_checked),
 		T(longest_names_pass),
 		T(fastest_is_preferred),
