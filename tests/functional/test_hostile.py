@@ -10,6 +10,7 @@ import pytest
 from helpers import (WHOAMI, answers, ask, cpu_seconds, eventually, marked, marker, needs, needs_root, rewrite,
                      sanitizer, slower, status)
 from lib import client, server, wire
+from lib.upstream import Upstream
 from test_reload_storm import load
 
 
@@ -213,6 +214,20 @@ def test_reply_of_sixty_kilobytes(serve):
         assert ask(s.port(), "a.example.", "TXT").flags == ("qr", "aa", "tc", "rd")
         reply = ask(s.port(), "a.example.", "TXT", tcp=True)
         assert reply.rcode == 0 and len(reply.answer[0][4]) > 60000
+
+
+@needs("cache", "forward")
+@pytest.mark.parametrize("records", [3700, 4090])
+def test_a_long_reply_is_served_from_the_cache(serve, records):
+    """59 and 65 KB in small records: what the cache keeps it must be able to give."""
+    lines = "".join(f"\n    answer {{name}} 60 IN A 10.0.{i // 256}.{i % 256}" for i in range(records))
+    with Upstream("* A" + lines) as up:
+        s = serve(".:@PORT@ {\n cache\n forward . @UP:up@\n}\n", upstreams={"up": up})
+        for _ in range(3):
+            reply = ask(s.port(), "a.example.", tcp=True)
+            assert reply.rcode == 0 and len(reply.answer) == records
+            assert "tc" in ask(s.port(), "a.example.").flags
+        assert up.count("a.example.") == 1
 
 
 # ---- addresses one cannot reply to ----

@@ -1,6 +1,7 @@
 /* The store's table: look-up without locks, insertion under a shard's lock. */
 #include "plugin/cache/store.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -76,15 +77,23 @@ static ALWAYS_INLINE uint64_t matching(uint64_t tags, uint8_t tag)
 
 /* ---- readers ---- */
 
-void store_copy_more(const struct store_entry *e, uint8_t *out)
+static_assert(STORE_FIRST % 2 == 0 && STORE_MORE % 2 == 0, "no item of the list is in two cells");
+
+/* The list stays where it is: with its 2 bytes for each record the copy could be longer than any
+ * message, and than the memory of a query. */
+void store_copy_more(const struct store_entry *e, uint32_t ttl_s, uint8_t *out)
 {
-	size_t n = store_data_len(e->wire_len, e->n_ttl) - STORE_FIRST;
-	out += STORE_FIRST;
-	for (const struct store_more *m = e->more; m != NULL; m = m->next) {
-		size_t take = MIN(n, (size_t)STORE_MORE);
-		memcpy(out, m->data, take);
-		out += take;
-		n -= take;
+	size_t list = store_data_len(e->wire_len, 0);
+	size_t end = list + (size_t)e->n_ttl * 2;
+	size_t at = STORE_FIRST;
+	if (list < at) /* then the whole message is in the first cell */
+		store_set_ttls(e->data + list, e->data + MIN(at, end), ttl_s, out);
+	for (const struct store_more *m = e->more; m != NULL; m = m->next, at += STORE_MORE) {
+		if (at < e->wire_len)
+			memcpy(out + at, m->data, MIN(e->wire_len - at, (size_t)STORE_MORE));
+		if (list < at + STORE_MORE)
+			store_set_ttls(m->data + (list > at ? list - at : 0),
+				       m->data + MIN(end - at, (size_t)STORE_MORE), ttl_s, out);
 	}
 }
 

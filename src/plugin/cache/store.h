@@ -90,27 +90,36 @@ static inline size_t store_data_len(size_t wire_len, size_t n_ttl)
 	return ((wire_len + 1) & ~(size_t)1) + n_ttl * 2;
 }
 
-/* What copying out may write: at least a whole cell's worth. */
+/* What copying out may write: the message, and at least what a first cell holds. Never more than a
+ * message can have, so that whatever was stored can be given. */
 static inline size_t store_copy_room(const struct store_entry *e)
 {
-	size_t n = store_data_len(e->wire_len, e->n_ttl);
-	return n > STORE_FIRST ? n : STORE_FIRST;
+	return e->wire_len > STORE_FIRST ? e->wire_len : STORE_FIRST;
 }
 
-void store_copy_more(const struct store_entry *e, uint8_t *out);
+/* Writes the TTL at the places in the message `out` that bytes [at, end) of the list name. */
+static inline void store_set_ttls(const uint8_t *at, const uint8_t *end, uint32_t ttl_s,
+				  uint8_t *out)
+{
+	for (; at < end; at += 2) {
+		uint16_t off;
+		memcpy(&off, at, 2);
+		dns_put32(out + off, ttl_s);
+	}
+}
+
+void store_copy_more(const struct store_entry *e, uint32_t ttl_s, uint8_t *out);
 
 /* Copies the message and sets its TTLs. */
 static inline void store_copy(const struct store_entry *e, uint32_t ttl_s, uint8_t *out)
 {
 	memcpy(out, e->data, STORE_FIRST); /* a fixed number of bytes is copied faster */
-	if (e->more != NULL)
-		store_copy_more(e, out);
-	const uint8_t *at = out + (((size_t)e->wire_len + 1) & ~(size_t)1);
-	for (unsigned i = 0; i < e->n_ttl; i++, at += 2) {
-		uint16_t off;
-		memcpy(&off, at, 2);
-		dns_put32(out + off, ttl_s);
+	if (e->more != NULL) {
+		store_copy_more(e, ttl_s, out);
+		return;
 	}
+	const uint8_t *list = e->data + store_data_len(e->wire_len, 0);
+	store_set_ttls(list, list + (size_t)e->n_ttl * 2, ttl_s, out);
 }
 
 /* Seconds it is still good for; 0 and below: for how long it is not. */

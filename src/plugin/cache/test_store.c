@@ -134,6 +134,47 @@ static void messages_of_all_lengths(void **state)
 	store_free(s);
 }
 
+/* What was put can be given: copying out takes no more room than a message has, whatever the number
+ * of records, and a reply of that size can always be made. */
+static void copies_into_a_message(void **state)
+{
+	(void)state;
+	struct store *s = small_store(1 << 26);
+	uint8_t *msg = malloc(STORE_BUFFER);
+	struct names n;
+	make(&n, s, 7, 0);
+	for (unsigned row = 0; row < 4 * 52; row++) {
+		size_t len = n.msg_len;
+		unsigned data = row % 4 * 5,
+			 records = row / 4 < 40 ? row / 4 : (row / 4 - 39) * 401;
+		memcpy(msg, n.msg, len);
+		for (unsigned i = 0; i < records && len + 12 + data <= STORE_MESSAGE_MAX; i++) {
+			memcpy(msg + len, "\300\14\0\20\0\1\0\0\0\74\0", 11);
+			msg[len + 11] = (uint8_t)data;
+			memset(msg + len + 12, 0, data);
+			len += 12 + data;
+			dns_put16(msg + 6, (uint16_t)(i + 1));
+		}
+		struct store_value v = { .msg = msg, .msg_len = len, .epoch = store_epoch(s) };
+		while (store_put(s, &n.k, &v) == STORE_BUSY)
+			rcu_barrier_all();
+		rcu_enter();
+		const struct store_entry *e = get(s, 7, STORE_SUCCESS);
+		size_t room = store_copy_room(e);
+		if (room > MAX(len, (size_t)STORE_FIRST))
+			fail_msg("%zu bytes for a message of %zu", room, len);
+		uint8_t *out = malloc(room); /* a sanitizer watches its end */
+		store_copy(e, 61, out);
+		rcu_leave();
+		for (size_t at = n.msg_len; at < len; at += 12 + data)
+			assert_int_equal(dns_get32(out + at + 6), 61);
+		assert_memory_equal(out, msg, n.msg_len);
+		free(out);
+	}
+	free(msg);
+	store_free(s);
+}
+
 /* A name may be longer than a cell. */
 static void long_names(void **state)
 {
@@ -443,11 +484,17 @@ static int enter(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(messages_of_all_lengths), cmocka_unit_test(long_names),
-		cmocka_unit_test(keeps_what_was_put),	   cmocka_unit_test(key_has_all_parts),
-		cmocka_unit_test(bounded_in_entries),	   cmocka_unit_test(bounded_in_bytes),
-		cmocka_unit_test(popular_names_stay),	   cmocka_unit_test(expired_ones_go_first),
-		cmocka_unit_test(zones_are_flushed),	   cmocka_unit_test(threads_share_it),
+		cmocka_unit_test(messages_of_all_lengths),
+		cmocka_unit_test(copies_into_a_message),
+		cmocka_unit_test(long_names),
+		cmocka_unit_test(keeps_what_was_put),
+		cmocka_unit_test(key_has_all_parts),
+		cmocka_unit_test(bounded_in_entries),
+		cmocka_unit_test(bounded_in_bytes),
+		cmocka_unit_test(popular_names_stay),
+		cmocka_unit_test(expired_ones_go_first),
+		cmocka_unit_test(zones_are_flushed),
+		cmocka_unit_test(threads_share_it),
 		cmocka_unit_test(memory_of_a_million),
 	};
 	return cmocka_run_group_tests_name("store", tests, enter, NULL);
