@@ -102,6 +102,39 @@ struct resolve_exchange *link_find(const struct resolve_link *l, uint16_t id)
 	return x;
 }
 
+static struct resolve_exchange **question_bucket(struct resolve_link *l, uint32_t hash)
+{
+	return &l->by_question[hash % QUESTION_BUCKETS];
+}
+
+bool link_carries(const struct resolve_link *l, uint32_t question_hash)
+{
+	const struct resolve_exchange *x = l->by_question[question_hash % QUESTION_BUCKETS];
+	while (x != NULL && x->question_hash != question_hash)
+		x = x->question_next;
+	return x != NULL;
+}
+
+static void add_question(struct resolve_link *l, struct resolve_exchange *x)
+{
+	struct resolve_exchange **bucket = question_bucket(l, x->question_hash);
+	x->question_next = *bucket;
+	*bucket = x;
+}
+
+static void remove_question(struct resolve_link *l, const struct resolve_exchange *x)
+{
+	struct resolve_exchange **at = question_bucket(l, x->question_hash);
+	while (*at != x)
+		at = &(*at)->question_next;
+	*at = x->question_next;
+}
+
+static bool has_question(const struct resolve_exchange *x)
+{
+	return x->question_hash != 0 && x->proto == RESOLVE_UDP;
+}
+
 void link_add(struct resolve_link *l, struct resolve_exchange *x)
 {
 	uint16_t id;
@@ -112,6 +145,8 @@ void link_add(struct resolve_link *l, struct resolve_exchange *x)
 	x->hash_next = l->by_id[id % ID_BUCKETS];
 	l->by_id[id % ID_BUCKETS] = x;
 	x->link = l;
+	if (has_question(x))
+		add_question(l, x);
 	x->reused = l->uses != 0;
 	l->uses++;
 	l->inflight++;
@@ -124,6 +159,8 @@ void link_remove(struct resolve_link *l, struct resolve_exchange *x)
 	while (*at != x)
 		at = &(*at)->hash_next;
 	*at = x->hash_next;
+	if (has_question(x))
+		remove_question(l, x);
 	x->link = NULL;
 	if (l->pool->waiting.first != NULL)
 		resolver_pump(l->pool->r);

@@ -114,11 +114,13 @@ struct resolve_exchange {
 	struct resolve_upstream *up;
 	uint8_t *msg; /* whole query; its id is overwritten; borrowed until the end */
 	uint16_t msg_n;
-	bool tcp;	      /* RESOLVE_PLAIN: over TCP */
-	bool random_case;     /* 0x20: letters of the question get random case, the reply must
-				 bring the same */
-	bool fresh;	      /* not over a connection that was there before */
-	uint64_t deadline_ns; /* monotonic; RESOLVE_TIMEOUT then */
+	bool tcp;		/* RESOLVE_PLAIN: over TCP */
+	bool random_case;	/* 0x20: letters of the question get random case, the reply must
+				   bring the same */
+	bool fresh;		/* not over a connection that was there before */
+	uint32_t question_hash; /* same for equal questions: over UDP, each goes over another
+				   socket as long as there are some; 0: not told */
+	uint64_t deadline_ns;	/* monotonic; RESOLVE_TIMEOUT then */
 	void (*done)(struct resolve_exchange *x);
 
 	/* For done. The reply is valid only during the call. It has the id that was in msg when the
@@ -146,7 +148,7 @@ struct resolve_exchange {
 	uint32_t http_stream;
 	struct resolve_link *link;
 	struct resolve_exchange *next, *prev; /* by deadline */
-	struct resolve_exchange *hash_next;
+	struct resolve_exchange *hash_next, *question_next;
 	struct resolve_exchange *q_next, *q_prev; /* waiting to be sent, or for done */
 	uint64_t sent_ns;
 	uint8_t case_bits[RESOLVE_CASE_BYTES]; /* random_case: letters of the name that were flipped

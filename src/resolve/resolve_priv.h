@@ -29,6 +29,7 @@ enum {
 	UDP_RECV_BATCH = 32,
 	UDP_REPLY_MAX = 4096, /* longer ones are asked again over TCP */
 	ID_BUCKETS = 256,
+	QUESTION_BUCKETS = 64,
 	WHEEL_SLOTS = 1024,
 	POOL_BUCKETS = 64,
 	STREAM_DEPTH = 64, /* exchanges at once on a connection */
@@ -90,6 +91,7 @@ struct resolve_link {
 	uint64_t idle_ns; /* when the last exchange ended */
 	struct xlist queued;
 	struct resolve_exchange *by_id[ID_BUCKETS];
+	struct resolve_exchange *by_question[QUESTION_BUCKETS]; /* UDP: those with a hash */
 };
 
 struct resolve_pool {
@@ -182,6 +184,9 @@ void link_dirty(struct resolve_link *l);
 /* Gives x a random id that is unique on the link. */
 void link_add(struct resolve_link *l, struct resolve_exchange *x);
 void link_remove(struct resolve_link *l, struct resolve_exchange *x);
+/* Is an exchange with the same question on it? A second one would double the chances of who forges
+ * replies to a port that they know. */
+bool link_carries(const struct resolve_link *l, uint32_t question_hash);
 struct resolve_exchange *link_find(const struct resolve_link *l, uint16_t id);
 /* Ends all exchanges of a link. */
 void link_fail_all(struct resolve_link *l, enum resolve_result result, int code);

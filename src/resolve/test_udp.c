@@ -517,6 +517,48 @@ static void ids_are_unique(void **state)
 	env_free(e);
 }
 
+/* Equal questions do not share a socket while there are others, in one batch and in several: who
+ * knows a port then has one id in 65536 to guess. */
+static void equal_questions(void **state)
+{
+	enum { N = UDP_SOCKETS };
+	struct ask *a[N + 1];
+	(void)state;
+	for (int batches = 0; batches < 2; batches++) {
+		struct env *e = env_new(NULL);
+		for (int i = 0; i <= N; i++) {
+			a[i] = ask_new(e, "a.example.");
+			a[i]->x.question_hash = 77;
+			resolve_start(e->r, &a[i]->x);
+			for (int k = 0; k < i && i < N; k++)
+				assert_ptr_not_equal(a[i]->x.link, a[k]->x.link);
+			if (batches != 0)
+				env_turn(e);
+		}
+		assert_non_null(a[N]->x.link); /* nobody is refused for it */
+		/* The place of one that has ended is free again. */
+		struct resolve_link *l = a[3]->x.link;
+		for (int i = 0; i <= N; i++) {
+			if (a[i]->x.link == l)
+				resolve_cancel(e->r, &a[i]->x);
+		}
+		resolve_start(e->r, &a[3]->x);
+		assert_ptr_equal(a[3]->x.link, l);
+		/* Others go together. */
+		struct ask *b = ask_new(e, "b.example."), *c = ask_new(e, "c.example.");
+		b->x.question_hash = 78;
+		c->x.question_hash = 79;
+		resolve_start(e->r, &b->x);
+		resolve_start(e->r, &c->x);
+		assert_ptr_equal(b->x.link, c->x.link);
+		ask_free(b);
+		ask_free(c);
+		for (int i = 0; i <= N; i++)
+			ask_free(a[i]);
+		env_free(e);
+	}
+}
+
 /* More than a socket takes go over several; what all of them cannot take fails. Nothing is sent, so
  * all may have one message. */
 static void full(void **state)
@@ -591,6 +633,7 @@ int main(void)
 		cmocka_unit_test(sockets),	    cmocka_unit_test(worn_out_by_use),
 		cmocka_unit_test(ids_are_unique),   cmocka_unit_test(full),
 		cmocka_unit_test(forgets),	    cmocka_unit_test(longest),
+		cmocka_unit_test(equal_questions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

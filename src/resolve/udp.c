@@ -83,9 +83,26 @@ static struct resolve_link *any_socket(const struct resolve_pool *p, unsigned i)
 	return NULL;
 }
 
-static int draw(struct resolve_pool *p, struct resolve_link **ret)
+static bool carries(const struct resolve_link *l, const struct resolve_exchange *x)
 {
-	unsigned i = rng_strong_u16(&p->r->rng) % UDP_SOCKETS;
+	return x->question_hash != 0 && link_carries(l, x->question_hash);
+}
+
+/* A random place among the sockets whose socket, if there is one, does not carry x's question. */
+static unsigned draw_place(struct resolve_pool *p, const struct resolve_exchange *x)
+{
+	unsigned first = rng_strong_u16(&p->r->rng) % UDP_SOCKETS;
+	for (unsigned k = 0; k < UDP_SOCKETS; k++) {
+		unsigned i = (first + k) % UDP_SOCKETS;
+		if (p->udp[i] == NULL || !carries(p->udp[i], x))
+			return i;
+	}
+	return first;
+}
+
+static int draw(struct resolve_pool *p, const struct resolve_exchange *x, struct resolve_link **ret)
+{
+	unsigned i = draw_place(p, x);
 	struct resolve_link *l = p->udp[i];
 	int r = ERR_BUSY;
 	if (l != NULL && p->n_udp < UDP_SOCKETS_ALL && worn_out(l, loop_now(p->r->env.loop))) {
@@ -100,14 +117,16 @@ static int draw(struct resolve_pool *p, struct resolve_link **ret)
 	return *ret != NULL ? 0 : r;
 }
 
-static int socket_for(struct resolve_pool *p, struct resolve_link **ret)
+static int socket_for(struct resolve_pool *p, const struct resolve_exchange *x,
+		      struct resolve_link **ret)
 {
 	struct resolve_link *l = p->udp_now;
-	if (l != NULL && p->udp_batch == p->r->batch && l->inflight < UDP_INFLIGHT) {
+	if (l != NULL && p->udp_batch == p->r->batch && l->inflight < UDP_INFLIGHT &&
+	    !carries(l, x)) {
 		*ret = l;
 		return 0;
 	}
-	int r = draw(p, ret);
+	int r = draw(p, x, ret);
 	p->udp_now = *ret;
 	p->udp_batch = p->r->batch;
 	return r;
@@ -116,7 +135,7 @@ static int socket_for(struct resolve_pool *p, struct resolve_link **ret)
 void resolve_udp_enqueue(struct resolve_pool *p, struct resolve_exchange *x)
 {
 	struct resolve_link *l = NULL;
-	int r = socket_for(p, &l);
+	int r = socket_for(p, x, &l);
 	if (l == NULL) {
 		exchange_fail(p->r, x, RESOLVE_NETWORK, r);
 		return;

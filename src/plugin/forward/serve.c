@@ -176,6 +176,7 @@ static int start_try(struct forward_query *f, struct forward_try *t, unsigned up
 	t->x.msg_n = f->msg_n;
 	t->x.tcp = tcp;
 	t->x.random_case = f->st->random_case;
+	t->x.question_hash = f->q->qname.hash[0] + f->q->req.qtype;
 	t->x.deadline_ns = try_deadline(f, u->u, now);
 	t->x.done = exchange_done;
 	if (f->st->cookies) {
