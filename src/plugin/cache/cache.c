@@ -233,7 +233,7 @@ static enum verdict verify(struct plugin_inst *self, struct query *q, struct sto
 		return reply_stale(self, q, e);
 	struct pass *p = query_state(q, self);
 	bool joined = !tracked && flight_waits(w, k->hash);
-	if (p == NULL || !make_reply(q, e, stale_ttl(c, e), &p->stale) ||
+	if (p == NULL || !make_reply(q, e, stale_ttl(c, e), &p->instead) ||
 	    (!joined && !start_refresh(self, q, e))) {
 		if (tracked)
 			atomic_store(&e->refreshing, 0);
@@ -241,7 +241,7 @@ static enum verdict verify(struct plugin_inst *self, struct query *q, struct sto
 	}
 	p->mode = PASS_VERIFY;
 	p->flags = q->req.flags;
-	flight_add(w, &p->flight, q, k->hash, false);
+	flight_wait(w, &p->flight, q, k->hash);
 	query_resume_at(q, now + (c->verify_ns > 0 ? (uint64_t)c->verify_ns : 2 * FOLLOW_NS));
 	return V_WAIT;
 }
@@ -290,16 +290,15 @@ static enum verdict miss(struct plugin_inst *self, struct query *q, const struct
 		return V_NEXT;
 	if (!single_flight(q))
 		return go_down(q, p, PASS_MISS);
-	const struct flight *leader = flight_leader(w, k->hash);
-	if (leader == NULL) {
-		flight_add(w, &p->flight, q, k->hash, true);
+	if (flight_asking(w, k->hash) == 0) {
+		flight_ask(w, &p->flight, q, k->hash);
 		return go_down(q, p, PASS_MISS);
 	}
 	if (q->is_sub)
 		return go_down(q, p, PASS_MISS);
 	uint64_t due = query_now(q) + FOLLOW_NS;
 	p->mode = PASS_FOLLOW;
-	flight_add(w, &p->flight, q, k->hash, false);
+	flight_wait(w, &p->flight, q, k->hash);
 	query_resume_at(q, q->deadline_ns != 0 ? MIN(due, q->deadline_ns) : due);
 	return V_WAIT;
 }
@@ -419,21 +418,55 @@ static struct store_entry *fresh(const struct cache_conf *c, struct query *q)
 	return e != NULL && store_ttl(e, now) > 0 ? e : NULL;
 }
 
+/* A leader's way below is over: those who wait take what it stored, or some ask in its place. */
+static void wake(struct plugin_inst *self, struct query *q, struct pass *p)
+{
+	struct cache_worker *w = cache_worker(self, q);
+	if (p->flight.group == NULL || !p->flight.asks)
+		return;
+	uint64_t hash = p->flight.group->hash;
+	flight_remove(&p->flight);
+	if (!flight_waits(w, hash))
+		return;
+	if (fresh(self->conf, q) != NULL)
+		flight_wake(self, w, hash, false);
+	else
+		flight_release(self, w, hash);
+}
+
+/* It waited and found nothing: asks by itself, unless too many do. */
+static enum verdict ask_after_wait(struct plugin_inst *self, struct query *q, struct pass *p)
+{
+	struct cache_worker *w = cache_worker(self, q);
+	struct store_key k;
+	if (p->flight.asks && p->flight.group != NULL)
+		return go_down(q, p, PASS_MISS);
+	flight_remove(&p->flight);
+	cache_key(self->conf, q, &k);
+	if (flight_asking(w, k.hash) >= FLIGHT_ASKING_MAX)
+		return query_fail(q, DNS_RCODE_SERVFAIL, "too many equal queries without a reply");
+	flight_ask(w, &p->flight, q, k.hash);
+	return go_down(q, p, PASS_MISS);
+}
+
 static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
 {
 	const struct cache_conf *c = self->conf;
 	struct pass *p = query_state_get(q, self);
 	if (p == NULL) /* it waited, so it has one */
 		return V_NEXT;
-	flight_remove(&p->flight);
-	if (p->mode == PASS_VERIFY && !p->refreshed) {
-		cache_count(self, q, CACHE_STALE);
-		q->resp = p->stale;
+	if (p->coalesced || (p->mode == PASS_VERIFY && !p->refreshed)) {
+		flight_remove(&p->flight);
+		if (!p->coalesced)
+			cache_count(self, q, CACHE_STALE);
+		q->resp = p->instead;
 		return V_ANSWERED;
 	}
 	struct store_entry *e = fresh(c, q);
 	if (e == NULL)
-		return go_down(q, p, PASS_MISS);
+		return ask_after_wait(self, q, p);
+	wake(self, q, p);
+	flight_remove(&p->flight);
 	touch(e);
 	if (p->mode == PASS_FOLLOW && e->tally != 0)
 		count_again(self, q, e);
@@ -441,15 +474,6 @@ static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
 }
 
 /* ---- up the chain ---- */
-
-static void wake(struct plugin_inst *self, struct query *q, struct pass *p)
-{
-	uint64_t hash = p->flight.hash;
-	if (p->flight.at == NULL || !p->flight.leads)
-		return;
-	flight_remove(&p->flight);
-	flight_wake(self, cache_worker(self, q), hash, false);
-}
 
 static bool given_up(const struct query *q)
 {
@@ -466,6 +490,12 @@ static void respond_refresh(struct plugin_inst *self, struct query *q, struct pa
 		cache_take(self, q, p);
 }
 
+static void respond_miss(struct plugin_inst *self, struct query *q, struct pass *p)
+{
+	if (!cache_take(self, q, p) && p->flight.group != NULL)
+		cache_coalesce(self, q, p);
+}
+
 static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
 {
 	struct pass *p = query_state_get(q, self);
@@ -475,7 +505,7 @@ static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
 	if (p->mode == PASS_REFRESH)
 		respond_refresh(self, q, p);
 	else if (q->outcome == V_ANSWERED)
-		cache_take(self, q, p);
+		respond_miss(self, q, p);
 	else if (q->outcome == V_FAIL && q->rcode == DNS_RCODE_SERVFAIL && q->err != NULL &&
 		 !given_up(q))
 		cache_take_failure(self, q);
@@ -551,6 +581,7 @@ static int cache_worker_init(struct plugin_inst *self, struct worker *worker)
 static void cache_worker_done(struct plugin_inst *self, struct worker *worker)
 {
 	struct cache_worker *w = self->worker_data[worker_slot(worker)];
+	flight_done(w);
 	free(w->cell);
 	free(w->scratch);
 	free(w);

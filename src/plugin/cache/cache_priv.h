@@ -3,8 +3,9 @@
  * Glossary
  *   entry     a stored reply (store.h)
  *   pass      the way of one query past the cache when it is not simply answered from it
- *   leader    the first query of a worker for something not stored; the chain below is asked for it
+ *   leader    a query of a worker for something not stored; the chain below is asked for it
  *   follower  a later one for the same, which waits for the leader's outcome
+ *   group     the leaders and followers of a key (flight.c)
  *   refresh   a query of our own (SUB_DETACHED) that brings an entry up to date
  *   verify    serve_stale's second mode: a query that waits for a refresh before it takes an entry
  *             that has expired */
@@ -73,16 +74,29 @@ struct cache_conf {
 	size_t n_servers;
 };
 
-/* A query in a list of those that lead or wait, by key. */
+/* A query that asks or waits, as part of the group of its key. */
 struct flight {
-	struct flight *next;
-	struct flight **at; /* NULL: in no list */
-	uint64_t hash;
+	struct flight_group *group; /* NULL: in none */
+	struct flight *next, **at;  /* among those that wait */
 	struct query *q;
-	bool leads;
+	bool asks;
 };
 
-enum { FLIGHT_LISTS = 1024, NEAR_MAX = 64 };
+struct flight_group {
+	struct flight_group *next, **at; /* in the worker's table */
+	struct cache_worker *w;
+	uint64_t hash;
+	unsigned n_asking;
+	struct flight *first, **last; /* who waits, the oldest first */
+};
+
+enum {
+	FLIGHT_LISTS = 1024,
+	/* Equal questions that a worker has under way at a time. Half of the sockets that resolve/
+	 * has to an upstream, so that each goes over another one. */
+	FLIGHT_ASKING_MAX = 8,
+	NEAR_MAX = 64,
+};
 
 /* A query of the batch that has been announced. */
 struct near {
@@ -98,7 +112,7 @@ struct cache_worker {
 	/* Announced, their entries brought near, served. */
 	unsigned n_near, n_fetched, n_served;
 	struct near near[NEAR_MAX];
-	struct flight *flight[FLIGHT_LISTS];
+	struct flight_group *flight[FLIGHT_LISTS], *free_groups;
 	_Atomic uint64_t **cell; /* counters, by listener */
 	uint8_t *scratch;	 /* a message being made */
 };
@@ -112,10 +126,11 @@ struct pass {
 	bool refreshed; /* refresh: it brought something good. verify: so did the refresh */
 	bool was_stale; /* refresh: the entry had expired */
 	bool has_old;	/* refresh: of the entry */
+	bool coalesced; /* follow: `instead` is the reply that its leader got */
 	uint8_t old_kind;
 	uint32_t old_serial, old_hits;
 	struct flight flight;
-	struct dns_resp stale; /* verify: what else there is to answer */
+	struct dns_resp instead; /* verify: what else there is to answer */
 };
 
 /* conf.c */
@@ -142,14 +157,29 @@ bool cache_take_failure(struct plugin_inst *self, struct query *q);
 /* May it take the place of an entry that has expired? */
 bool cache_refreshes(const struct cache_conf *c, const struct query *q);
 
+/* The reply in q->resp as it is kept, in the worker's scratch: lower-case question, no OPT, TC not
+ * set. Its length, or an error. */
+MUST_CHECK int cache_message(struct plugin_inst *self, struct query *q);
+
+/* coalesce.c: gives the reply of a leader that was not stored to those who wait for the same. */
+void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass *p);
+
 /* flight.c */
-struct flight *flight_leader(struct cache_worker *w, uint64_t hash);
+unsigned flight_asking(struct cache_worker *w, uint64_t hash);
 bool flight_waits(struct cache_worker *w, uint64_t hash);
-void flight_add(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash,
-		bool leads);
+/* The first one that waits, or NULL. */
+struct flight *flight_waiting(struct cache_worker *w, uint64_t hash);
+/* Joins the group of the key. f must be in none. */
+void flight_ask(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash);
+void flight_wait(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash);
+/* Fine for one that is in no group. */
 void flight_remove(struct flight *f);
 /* Resumes all that wait for the key. */
 void flight_wake(struct plugin_inst *self, struct cache_worker *w, uint64_t hash, bool refreshed);
+/* Nothing was stored: resumes as many followers as may ask now, which count as asking at once. */
+void flight_release(struct plugin_inst *self, struct cache_worker *w, uint64_t hash);
+/* Frees what the worker has, when no query is left. */
+void flight_done(struct cache_worker *w);
 
 /* count.c */
 void cache_count(struct plugin_inst *self, const struct query *q, enum cache_counter what);

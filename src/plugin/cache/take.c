@@ -25,8 +25,7 @@ static uint32_t ttl_of(const struct cache_conf *c, const struct dns_resp *r, enu
 	return MIN(MAX(ttl, l->min_ttl_s), l->max_ttl_s);
 }
 
-/* The message as it is kept: lower-case question, no OPT. Its length, or an error. */
-static int make_message(struct plugin_inst *self, struct query *q)
+int cache_message(struct plugin_inst *self, struct query *q)
 {
 	uint8_t question[DNS_NAME_MAX + 4];
 	size_t n = q->qname.len;
@@ -41,6 +40,7 @@ static int make_message(struct plugin_inst *self, struct query *q)
 	uint8_t *out = cache_worker(self, q)->scratch;
 	copy.has_opt = false;
 	copy.rcode &= 15;
+	copy.flags &= (uint16_t)~DNS_FLAG_TC; /* set again: it did not fit */
 	int r = dns_resp_encode(&copy, &e, out, STORE_MESSAGE_MAX);
 	if (r < 0 && copy.msg != NULL && dns_resp_thaw(&copy, &q->arena) == 0)
 		r = dns_resp_encode(&copy, &e, out, STORE_MESSAGE_MAX);
@@ -72,7 +72,7 @@ static bool put(struct plugin_inst *self, struct query *q, struct store_value *v
 		const struct store_key *k)
 {
 	struct cache_conf *c = self->conf;
-	int n = make_message(self, q);
+	int n = cache_message(self, q);
 	if (n < 0)
 		return false;
 	v->msg = cache_worker(self, q)->scratch;

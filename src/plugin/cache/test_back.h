@@ -21,7 +21,7 @@
 
 /* ---- the back end ---- */
 
-enum act { ANSWER, FAIL, FAIL_QUIETLY, DROP, WAIT, CHASE };
+enum act { ANSWER, FAIL, FAIL_QUIETLY, DROP, WAIT, WAIT_AND_FAIL, CHASE };
 enum { RECORDS_MAX = 20, WAITING_MAX = 64 };
 
 static struct back {
@@ -87,6 +87,7 @@ static enum verdict say(struct query *q)
 	switch (back.act) {
 	case FAIL:
 		return query_fail(q, back.rcode, "it broke");
+	case WAIT_AND_FAIL:
 	case FAIL_QUIETLY:
 		return query_fail(q, back.rcode, NULL);
 	case DROP:
@@ -119,7 +120,7 @@ static enum verdict back_serve(struct plugin_inst *self, struct query *q)
 		assert_int_equal(query_sub(q, self, SUB_SERVER, target, q->req.qtype), 0);
 		return V_WAIT;
 	}
-	if (back.act != WAIT)
+	if (back.act != WAIT && back.act != WAIT_AND_FAIL)
 		return say(q);
 	assert_true(back.n_waiting < WAITING_MAX);
 	back.waiting[back.n_waiting++] = q;

@@ -35,8 +35,10 @@ static void leaders_that_fail(void **state)
 		{ { .act = FAIL, .rcode = DNS_RCODE_SERVFAIL }, 1, true }, /* stored */
 		{ { .act = FAIL_QUIETLY, .rcode = DNS_RCODE_SERVFAIL }, 4, true },
 		{ { .act = DROP }, 4, false },
-		{ { .act = ANSWER, .rcode = DNS_RCODE_REFUSED }, 4, true },
-		{ { .act = ANSWER, .flags = DNS_FLAG_TC }, 4, true },
+		/* Not stored, but all who wait for the same take it. */
+		{ { .act = ANSWER, .rcode = DNS_RCODE_REFUSED }, 1, true },
+		{ { .act = ANSWER, .flags = DNS_FLAG_TC }, 1, true },
+		{ { .act = ANSWER, .rcode = DNS_RCODE_REFUSED, .wire = true }, 1, true },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct fake *f = start("");
@@ -57,6 +59,112 @@ static void leaders_that_fail(void **state)
 				assert_null(fake_next(f));
 		}
 		assert_int_equal(fake_inflight(f), 0);
+		fake_free(f);
+	}
+}
+
+/* When a leader's reply helps nobody, those who wait ask a few at a time: many equal questions
+ * under way would make forging a reply easy. */
+static void no_herd(void **state)
+{
+	enum { N = 60, AT_ONCE = 8 };
+	(void)state;
+	struct fake *f = start("");
+	unsigned most = 0, replies = 0;
+	back = (struct back){ .act = WAIT_AND_FAIL, .rcode = DNS_RCODE_SERVFAIL };
+	for (int k = 0; k < N; k++)
+		assert_null(ask(f, "example.org."));
+	assert_int_equal(back.asked, 1);
+	while (back.n_waiting != 0) {
+		struct query *first = back.waiting[0];
+		memmove(back.waiting, back.waiting + 1, --back.n_waiting * sizeof(first));
+		query_resume(first);
+		fake_advance(f, 0);
+		most = MAX(most, back.n_waiting);
+		while (fake_next(f) != NULL)
+			replies++;
+	}
+	assert_int_equal(most, AT_ONCE);
+	assert_int_equal(back.asked, N);
+	assert_int_equal(replies, N);
+	assert_int_equal(fake_inflight(f), 0);
+	fake_free(f);
+}
+
+/* The same when a leader does not end at all: some ask after 5 s, for the others it is over. */
+static void no_herd_after_a_silence(void **state)
+{
+	enum { N = 60, AT_ONCE = 8 };
+	(void)state;
+	struct fake *f = start("");
+	back = (struct back){ .act = WAIT };
+	for (int k = 0; k < N; k++)
+		assert_null(ask(f, "example.org."));
+	advance_s(f, 5);
+	fake_advance(f, 0);
+	assert_int_equal(back.asked, AT_ONCE);
+	for (int k = 0; k < N - AT_ONCE; k++)
+		expect_has(fake_next(f), "SERVFAIL");
+	assert_null(fake_next(f));
+	back.act = ANSWER;
+	back.rr[0] = "an example.org. 60 IN A 127.0.0.1";
+	let_go(f);
+	for (int k = 0; k < AT_ONCE; k++)
+		expect_has(fake_next(f), "127.0.0.1");
+	assert_int_equal(fake_inflight(f), 0);
+	fake_free(f);
+}
+
+/* Who asks for something else, though under the same key, does not get a reply that is not stored.
+ */
+static void only_equal_queries_share(void **state)
+{
+	(void)state;
+	static const uint8_t nsid[] = { 0, 3, 0, 0 };
+	static const uint8_t cookie[] = { 0, 10, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8 };
+	static const uint8_t subnet[] = { 0, 8, 0, 5, 0, 1, 8, 0, 10 };
+	static const uint8_t both[] = { 0, 3, 0, 0, 0, 8, 0, 5, 0, 1, 8, 0, 10 };
+	static const struct {
+		struct fake_ask first, second;
+		uint16_t flags;
+		unsigned asked;
+	} rows[] = {
+		{ { .udp_size = 1232 }, { .udp_size = 1232 }, 0, 1 },
+		{ { .udp_size = 1232 }, { .udp_size = 512 }, DNS_FLAG_TC, 1 },
+		{ { .udp_size = 1232 }, { .udp_size = 4096 }, 0, 1 },
+		{ { .udp_size = 1232 }, { .udp_size = 4096 }, DNS_FLAG_TC, 2 },
+		{ { .udp_size = 1232 }, { 0 }, 0, 2 },
+		{ { 0 }, { .udp_size = 1232 }, 0, 2 },
+		{ { .flags = DNS_FLAG_RD }, { .flags = DNS_FLAG_Z }, 0, 2 },
+		{ { .flags = DNS_FLAG_RD }, { .flags = DNS_FLAG_RD | DNS_FLAG_CD }, 0, 2 },
+	/* Of options only what concerns the records wanted counts. */
+#define OPTIONS(o) { .udp_size = 1232, .options = o, .options_n = sizeof(o) }
+		{ { .udp_size = 1232 }, OPTIONS(cookie), 0, 1 },
+		{ OPTIONS(nsid), OPTIONS(cookie), 0, 1 },
+		{ OPTIONS(subnet), OPTIONS(subnet), 0, 1 },
+		{ OPTIONS(subnet), OPTIONS(both), 0, 1 },
+		{ { .udp_size = 1232 }, OPTIONS(subnet), 0, 2 },
+		{ OPTIONS(both), OPTIONS(nsid), 0, 2 },
+#undef OPTIONS
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fake *f = start("");
+		back = (struct back){ .act = WAIT };
+		assert_null(fake_ask(f, &rows[i].first));
+		assert_null(fake_ask(f, &rows[i].second));
+		struct query *leader = back.waiting[0];
+		struct query *other = back.n_waiting > 1 ? back.waiting[1] : NULL;
+		back.act = ANSWER;
+		back.rcode = DNS_RCODE_REFUSED;
+		back.flags = rows[i].flags;
+		query_resume(leader);
+		if (other != NULL)
+			query_resume(other);
+		fake_advance(f, 0);
+		expect_has(fake_next(f), "REFUSED");
+		expect_has(fake_next(f), "REFUSED");
+		if (back.asked != rows[i].asked)
+			fail_msg("row %zu: asked %u times", i, back.asked);
 		fake_free(f);
 	}
 }
@@ -462,6 +570,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_asks_for_all),
 		cmocka_unit_test(leaders_that_fail),
+		cmocka_unit_test(no_herd),
+		cmocka_unit_test(no_herd_after_a_silence),
+		cmocka_unit_test(only_equal_queries_share),
 		cmocka_unit_test(slow_leader),
 		cmocka_unit_test(kept_over_reloads),
 		cmocka_unit_test(templates_flush_their_zones),

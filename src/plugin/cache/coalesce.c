@@ -1,0 +1,102 @@
+/* A reply that is not stored, for all who wait for it: to the upstream their queries are the same,
+ * so asking again would bring the same, and many equal questions at a time are what a forger of
+ * replies hopes for. */
+#include <string.h>
+
+#include "plugin/cache/cache_priv.h"
+
+/* Longer ones are rare; copies of them could take the memory that other queries need. */
+enum { COPY_MAX = 4096 };
+
+/* Options that say nothing about the records wanted: NSID, COOKIE, keep-alive, padding. */
+static bool concerns_records(const struct dns_option *o)
+{
+	return o->code != 3 && o->code != 10 && o->code != 11 && o->code != 12;
+}
+
+static bool next_concern(const struct dns_opt *o, size_t *pos, struct dns_option *ret)
+{
+	while (dns_option_next(o, pos, ret)) {
+		if (concerns_records(ret))
+			return true;
+	}
+	return false;
+}
+
+static bool same_options(const struct dns_opt *a, const struct dns_opt *b)
+{
+	size_t at_a = 0, at_b = 0;
+	struct dns_option x, y;
+	if (a->present != b->present)
+		return false;
+	while (next_concern(a, &at_a, &x)) {
+		if (!next_concern(b, &at_b, &y) || x.code != y.code || x.len != y.len ||
+		    memcmp(x.data, y.data, x.len) != 0)
+			return false;
+	}
+	return !next_concern(b, &at_b, &y);
+}
+
+static bool same_key(const struct query *a, const struct query *b)
+{
+	return a->qname.len == b->qname.len && a->req.qtype == b->req.qtype &&
+	       a->req.qclass == b->req.qclass && a->req.opt.dnssec_ok == b->req.opt.dnssec_ok &&
+	       memcmp(a->qname.wire, b->qname.wire, a->qname.len) == 0;
+}
+
+/* Beyond the key, of which groups compare the hash, what else goes to an upstream. A reply that was
+ * cut may be whole for a client that takes more. */
+static bool asks_the_same(const struct query *leader, const struct pass *p, const struct query *q)
+{
+	if (((p->flags ^ q->req.flags) & (DNS_FLAG_RD | DNS_FLAG_CD)) != 0 ||
+	    !same_key(leader, q) || !same_options(&leader->req.opt, &q->req.opt))
+		return false;
+	return (leader->resp.flags & DNS_FLAG_TC) == 0 ||
+	       (leader->proto == QUERY_UDP && q->proto == QUERY_UDP &&
+		query_udp_size(q) <= query_udp_size(leader));
+}
+
+static bool copy_reply(const struct query *leader, const uint8_t *msg, size_t n, struct query *q,
+		       struct dns_resp *ret)
+{
+	uint8_t *copy = arena_memdup(&q->arena, msg, n);
+	uint16_t flags = leader->resp.flags;
+	if (copy == NULL)
+		return false;
+	if (!q->req.opt.dnssec_ok && (q->req.flags & DNS_FLAG_AD) == 0)
+		flags &= (uint16_t)~DNS_FLAG_AD;
+	memcpy(copy + DNS_HEADER_BYTES, q->req.qname, q->qname.len);
+	*ret = (struct dns_resp){
+		.flags = flags,
+		.rcode = leader->resp.rcode,
+		.count = { leader->resp.count[0], leader->resp.count[1], leader->resp.count[2] },
+		.msg = copy,
+		.msg_len = (uint32_t)n,
+		.body_at = (uint16_t)(DNS_HEADER_BYTES + q->qname.len + 4),
+		.full_size = leader->resp.full_size,
+	};
+	return true;
+}
+
+void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass *p)
+{
+	struct cache_worker *w = cache_worker(self, q);
+	struct flight *next, *f = flight_waiting(w, p->flight.group->hash);
+	if (f == NULL || q->tally != 0 || q->resp.rcode > 15 || !cache_has_question(&q->resp) ||
+	    !cache_matches(q, &q->resp))
+		return;
+	int n = cache_message(self, q);
+	if (n < 0 || n > COPY_MAX)
+		return;
+	for (; f != NULL; f = next) {
+		next = f->next;
+		struct pass *waiting = query_state_get(f->q, self);
+		if (waiting == NULL || waiting->mode != PASS_FOLLOW ||
+		    !asks_the_same(q, p, f->q) ||
+		    !copy_reply(q, w->scratch, (size_t)n, f->q, &waiting->instead))
+			continue;
+		waiting->coalesced = true;
+		flight_remove(f);
+		query_resume(f->q);
+	}
+}
