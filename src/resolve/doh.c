@@ -23,6 +23,7 @@ static void on_message(void *ctx, uint32_t stream, void *user, const struct http
 				    &(struct slice){ m->content_type.p, m->content_type.n }, ';')),
 			    slice_of(media_type));
 	if (!fine) {
+		stream_heard(s);
 		s->answered++;
 		exchange_fail(s->l.pool->r, x, RESOLVE_NETWORK, ERR_PARSE);
 		x->error_text = m->status == HTTP_OK ? "no DNS message in the HTTP response"
@@ -46,7 +47,7 @@ static void on_gone(void *ctx, uint32_t stream, void *user, int err)
 static int doh_opened(struct stream *s)
 {
 	bool h2 = strcmp(net_tls_alpn(s->tls), "h2") == 0;
-	s->depth = s->l.pool->new_depth = h2 ? STREAM_DEPTH : 1;
+	s->depth = s->l.pool->new_depth = h2 ? STREAM_DEPTH_HTTP : 1;
 	if (s->l.pool->r->doh_reply == NULL)
 		s->l.pool->r->doh_reply = xmalloc(HTTP_BODY_MAX);
 	s->http = http_framing_new(&(struct http_framing_conf){

@@ -17,6 +17,8 @@ void exchange_detach(struct resolver *r, struct resolve_exchange *x)
 		stream_pool_unwait(resolver_pool(r, x->up), x);
 	if (x->state == X_QUEUED)
 		xlist_remove(&x->link->queued, x);
+	if (x->state == X_SENT && x->link != NULL && x->link->keeps_sent)
+		xlist_remove(&x->link->sent, x);
 	if (x->link != NULL)
 		link_remove(x->link, x);
 	dns_put16(x->msg, x->asked_id);

@@ -140,6 +140,7 @@ struct resolve_exchange {
 	/* ---- below: the resolver's own ---- */
 	uint8_t state;
 	bool retried;
+	bool alone;	   /* wants a connection without other questions */
 	uint16_t asked_id; /* the caller's */
 	uint16_t wire_id;
 	uint16_t question_n; /* bytes of the one question */

@@ -32,7 +32,10 @@ enum {
 	QUESTION_BUCKETS = 64,
 	WHEEL_SLOTS = 1024,
 	POOL_BUCKETS = 64,
-	STREAM_DEPTH = 64, /* exchanges at once on a connection */
+	/* Exchanges at once on a connection. Many, because names that the upstream never answers
+	 * stay on it until their time is over, and others must not wait for that. */
+	STREAM_DEPTH = 2048,
+	STREAM_DEPTH_HTTP = 64, /* of HTTP/2: servers allow 100 and more */
 };
 #define UDP_AGE_NS (30 * NS_PER_S)
 
@@ -90,6 +93,8 @@ struct resolve_link {
 	uint64_t opened_ns;
 	uint64_t idle_ns; /* when the last exchange ended */
 	struct xlist queued;
+	bool keeps_sent;   /* a stream */
+	struct xlist sent; /* then: what was sent and has no reply, the oldest first */
 	struct resolve_exchange *by_id[ID_BUCKETS];
 	struct resolve_exchange *by_question[QUESTION_BUCKETS]; /* UDP: those with a hash */
 };
@@ -107,6 +112,7 @@ struct resolve_pool {
 	unsigned n_streams;
 	uint32_t depth;	    /* exchanges at once that a connection was seen to take */
 	uint32_t new_depth; /* as many wait for one that is being opened */
+	bool any_order;	    /* connections: a reply was seen to overtake another one */
 	struct xlist waiting;
 	unsigned n_waiting;
 	struct net_tls_ticket ticket;

@@ -34,7 +34,7 @@ static struct resolve_pool *pool_get(struct resolver *r, struct resolve_upstream
 	p->r = r;
 	p->up = resolve_upstream_ref(u);
 	p->depth = UINT32_MAX;
-	p->new_depth = STREAM_DEPTH;
+	p->new_depth = u->conf.transport == RESOLVE_HTTPS ? STREAM_DEPTH_HTTP : STREAM_DEPTH;
 	p->next = *bucket;
 	*bucket = p;
 	return p;
@@ -184,7 +184,7 @@ void resolve_start(struct resolver *r, struct resolve_exchange *x)
 	x->asked_id = dns_get16(x->msg);
 	x->reply = NULL;
 	x->reply_n = 0;
-	x->reply_tc = x->retried = x->reused = false;
+	x->reply_tc = x->retried = x->alone = x->reused = false;
 	x->link = NULL;
 	x->link_after = x->fresh ? r->link_seq : 0;
 	x->state = X_SENT; /* until a link takes it */

@@ -56,6 +56,16 @@ static void watch(struct stream *s, uint32_t events)
 
 /* ---- sending ---- */
 
+/* A question was sent. One that is alone holds up no other. */
+static void watch_stall(struct stream *s)
+{
+	if (s->silent_since_ns == 0)
+		s->silent_since_ns = now_of(s);
+	if (s->l.inflight > 1 && s->timer.heap_at == 0 && !s->l.pool->any_order)
+		loop_timer_set(s->l.pool->r->env.loop, &s->timer,
+			       now_of(s) + stream_patience_ns(s));
+}
+
 /* Makes bytes of what waits, as long as there is room for them. */
 static int put_queued(struct stream *s)
 {
@@ -69,8 +79,10 @@ static int put_queued(struct stream *s)
 			continue;
 		}
 		xlist_remove(&s->l.queued, x);
+		xlist_append(&s->l.sent, x);
 		x->state = X_SENT;
 		x->sent_ns = now_of(s);
+		watch_stall(s);
 	}
 	return 0;
 }
@@ -102,9 +114,19 @@ static void stream_flush(struct resolve_link *l)
 
 /* ---- receiving ---- */
 
+/* Replies count, and not what else TLS and HTTP have to say. */
+void stream_heard(struct stream *s)
+{
+	s->heard_ns = now_of(s);
+	s->silent_since_ns = s->l.inflight != 0 ? s->heard_ns : 0;
+}
+
 void stream_answered(struct stream *s, struct resolve_exchange *x, uint8_t *msg, size_t n)
 {
 	struct resolve_pool *p = s->l.pool;
+	stream_heard(s);
+	if (x != s->l.sent.first)
+		p->any_order = true;
 	s->answered++;
 	if (s->answered > p->depth)
 		p->depth = MIN(s->answered, STREAM_DEPTH);
@@ -135,7 +157,6 @@ static void stream_read(struct stream *s)
 			return;
 		int r = n > 0 ? 0 : n == 0 ? ERR_CLOSED : (int)n;
 		if (r == 0) {
-			s->heard_ns = now_of(s);
 			if (s->tls != NULL && !s->ticket_kept)
 				keep_ticket(s);
 			r = s->codec->feed(s, buf, have + (size_t)n);
@@ -171,12 +192,27 @@ static uint64_t dial_limit(const struct resolve_upstream *u)
 	return MIN(MAX(limit, DIAL_MIN_NS), DIAL_MAX_NS);
 }
 
+static void on_stall(struct loop_timer *t)
+{
+	struct stream *s = CONTAINER_OF(t, struct stream, timer);
+	struct resolver *r = s->l.pool->r;
+	resolver_enter(r);
+	if (!stream_is_stalled(s, now_of(s))) {
+		if (s->l.inflight > 1 && !s->l.pool->any_order)
+			loop_timer_set(r->env.loop, t, s->silent_since_ns + stream_patience_ns(s));
+	} else if (stream_rescue(s)) {
+		loop_timer_set(r->env.loop, t, now_of(s) + stream_patience_ns(s));
+	}
+	resolver_leave(r);
+}
+
 static void opened(struct stream *s)
 {
 	struct resolve_pool *p = s->l.pool;
-	loop_timer_stop(p->r->env.loop, &s->dial);
+	loop_timer_stop(p->r->env.loop, &s->timer);
 	dial_measured(p->up, now_of(s) - s->l.opened_ns);
 	s->phase = STREAM_OPEN;
+	s->timer.cb = on_stall;
 	s->heard_ns = now_of(s);
 	int r = s->codec->opened(s);
 	if (r < 0) {
@@ -256,7 +292,7 @@ static void on_io(struct loop_fd *f, uint32_t events)
 
 static void on_dial_timeout(struct loop_timer *t)
 {
-	struct stream *s = CONTAINER_OF(t, struct stream, dial);
+	struct stream *s = CONTAINER_OF(t, struct stream, timer);
 	struct resolver *r = s->l.pool->r;
 	resolver_enter(r);
 	dial_measured(s->l.pool->up, now_of(s) - s->l.opened_ns);
@@ -269,7 +305,7 @@ static void on_dial_timeout(struct loop_timer *t)
 static void stream_closed(struct resolve_link *l)
 {
 	struct stream *s = stream_of(l);
-	loop_timer_stop(l->pool->r->env.loop, &s->dial);
+	loop_timer_stop(l->pool->r->env.loop, &s->timer);
 	l->pool->n_streams--;
 	if (s->tls != NULL && s->phase == STREAM_OPEN)
 		net_tls_bye(s->tls);
@@ -304,6 +340,7 @@ static void stream_idle(struct resolve_link *l)
 {
 	struct resolve_pool *p = l->pool;
 	unsigned idle = 0;
+	stream_of(l)->silent_since_ns = 0;
 	for (const struct resolve_link *k = p->links; k != NULL; k = k->next)
 		idle += stream_is(k) && k->inflight == 0;
 	if (p->up->conf.max_idle != 0 && idle > p->up->conf.max_idle)
@@ -339,12 +376,13 @@ int stream_dial(struct resolve_pool *p, struct stream **ret)
 		return -ENOMEM;
 	struct stream *s = stream_of(l);
 	l->io.cb = on_io;
+	l->keeps_sent = true;
 	s->events = EPOLLOUT;
 	s->depth = p->new_depth;
 	s->codec = p->up->conf.transport == RESOLVE_HTTPS ? &doh_codec : &stream_dns_codec;
-	s->dial.cb = on_dial_timeout;
+	s->timer.cb = on_dial_timeout;
 	strbuf_init(&s->out);
-	loop_timer_set(r->env.loop, &s->dial, loop_now(r->env.loop) + dial_limit(p->up));
+	loop_timer_set(r->env.loop, &s->timer, loop_now(r->env.loop) + dial_limit(p->up));
 	if (r->stream_in == NULL)
 		r->stream_in = xmalloc(FRAME_MAX);
 	p->n_streams++;

@@ -23,10 +23,12 @@ static bool dns_message(void *ctx, uint8_t *msg, size_t n)
 	struct stream *s = ctx;
 	struct resolve_exchange *x =
 		n >= DNS_HEADER_BYTES ? link_find(&s->l, dns_get16(msg)) : NULL;
-	if (x != NULL && x->state == X_SENT)
+	if (x != NULL && x->state == X_SENT) {
 		stream_answered(s, x, msg, n);
-	else
+	} else {
 		s->l.pool->r->stats.strays++;
+		stream_heard(s);
+	}
 	return s->l.io.fd >= 0;
 }
 

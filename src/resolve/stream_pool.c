@@ -1,5 +1,6 @@
 /* Which exchange goes over which connection, who waits for one, and what becomes of exchanges when
  * a connection breaks. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -25,9 +26,21 @@ static bool too_old(const struct resolve_link *l, uint64_t now)
 	return max != 0 && now - l->opened_ns >= max;
 }
 
-/* The least loaded of those that are open, and of those that are being opened; NULL for none. */
+uint64_t stream_patience_ns(const struct stream *s)
+{
+	return MAX(STREAM_STALL_NS, 2 * s->l.pool->srtt_ns);
+}
+
+bool stream_is_stalled(const struct stream *s, uint64_t now)
+{
+	return !s->l.pool->any_order && s->silent_since_ns != 0 &&
+	       now - s->silent_since_ns >= stream_patience_ns(s);
+}
+
+/* The least loaded of those that are open, that are open and stalled, and that are being opened;
+ * NULL for none. */
 struct candidates {
-	struct stream *open, *new;
+	struct stream *open, *stalled, *new;
 };
 
 static struct candidates find(struct resolve_pool *p, const struct resolve_exchange *x)
@@ -43,7 +56,9 @@ static struct candidates find(struct resolve_pool *p, const struct resolve_excha
 			continue;
 		}
 		struct stream *s = stream_of(l);
-		struct stream **best = s->phase == STREAM_OPEN ? &c.open : &c.new;
+		struct stream **best = s->phase != STREAM_OPEN	   ? &c.new
+				       : stream_is_stalled(s, now) ? &c.stalled
+								   : &c.open;
 		if (suits(s, x) && (*best == NULL || l->inflight < (*best)->l.inflight))
 			*best = s;
 	}
@@ -61,22 +76,39 @@ static void close_idle(struct resolve_pool *p)
 	}
 }
 
+/* A connection without questions, for one that was held up by others before; NULL: none is to be
+ * had, so that it must go with others again. */
+static struct stream *choose_alone(struct resolve_pool *p, const struct candidates *c)
+{
+	struct stream *s = NULL;
+	if (c->open != NULL && c->open->l.inflight == 0)
+		return c->open;
+	if (c->new != NULL && c->new->l.inflight == 0)
+		return c->new;
+	return p->n_streams < STREAMS && stream_dial(p, &s) == 0 ? s : NULL;
+}
+
 /* Servers that answer one after the other are common, so questions spread over connections before
- * they queue up on one. Nobody waits for a new one while another has room. */
+ * they queue up on one, and keep away from connections that are stalled. Nobody waits for a new one
+ * while another has room and is alive. */
 static int choose(struct resolve_pool *p, const struct resolve_exchange *x, struct stream **ret)
 {
 	struct candidates c = find(p, x);
+	*ret = x->alone ? choose_alone(p, &c) : NULL;
+	if (*ret != NULL)
+		return 0;
 	*ret = c.open != NULL ? c.open : c.new;
 	if (c.new != NULL || (c.open != NULL && c.open->l.inflight < STREAM_SPREAD))
 		return 0;
 	if (p->n_streams >= STREAMS && c.open == NULL)
 		close_idle(p);
 	struct stream *another = NULL;
-	int r = p->n_streams < STREAMS ? stream_dial(p, &another) : ERR_BUSY;
+	unsigned most = c.open != NULL ? STREAMS_BUSY : STREAMS;
+	int r = p->n_streams < most ? stream_dial(p, &another) : ERR_BUSY;
 	if (c.open != NULL)
 		return 0;
-	*ret = another;
-	return r;
+	*ret = another != NULL ? another : c.stalled;
+	return *ret != NULL ? 0 : r;
 }
 
 static void give(struct stream *s, struct resolve_exchange *x)
@@ -134,8 +166,8 @@ void stream_pool_unwait(struct resolve_pool *p, struct resolve_exchange *x)
 static void move_to_waiting(struct stream *s, struct resolve_exchange *x)
 {
 	struct resolve_pool *p = s->l.pool;
-	if (x->state == X_QUEUED)
-		xlist_remove(&s->l.queued, x);
+	assert(x->state == X_QUEUED || x->state == X_SENT);
+	xlist_remove(x->state == X_QUEUED ? &s->l.queued : &s->l.sent, x);
 	link_remove(&s->l, x);
 	wait_for_room(p, x);
 	resolver_pump(p->r);
@@ -158,11 +190,15 @@ void stream_retry(struct stream *s, struct resolve_exchange *x, int code)
 	move_to_waiting(s, x);
 }
 
-/* A peer that closes while questions are open answers no more than this many on a connection. */
+/* A peer that closes right after an answer, while questions are open, answers no more than this
+ * many on a connection. One that was silent before closes for want of something to do: what is open
+ * are names that it does not answer. */
 static void learn_depth(struct stream *s)
 {
 	struct resolve_pool *p = s->l.pool;
-	if (s->phase == STREAM_OPEN && s->l.inflight != 0 && s->answered < p->depth)
+	uint64_t silence = loop_now(p->r->env.loop) - s->heard_ns;
+	if (s->phase == STREAM_OPEN && s->l.inflight != 0 && s->answered < p->depth &&
+	    silence < STREAM_STALL_NS)
 		p->depth = MAX(s->answered, 1);
 }
 
@@ -189,6 +225,24 @@ void stream_shed(struct stream *s)
 {
 	while (s->l.inflight > s->depth && s->l.queued.last != NULL)
 		move_to_waiting(s, s->l.queued.last);
+}
+
+bool stream_rescue(struct stream *s)
+{
+	struct resolve_exchange *next, *x = s->l.sent.first;
+	unsigned n = 0;
+	for (x = x != NULL ? x->q_next : NULL; x != NULL; x = next) {
+		next = x->q_next;
+		if (x->retried)
+			continue;
+		if (n++ == STREAM_RESCUE)
+			return true;
+		x->retried = x->alone = true;
+		if (s->codec->drop != NULL)
+			s->codec->drop(s, x);
+		move_to_waiting(s, x);
+	}
+	return false;
 }
 
 void stream_stop(struct stream *s)

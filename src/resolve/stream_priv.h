@@ -10,11 +10,18 @@
 #include "resolve/resolve_priv.h"
 
 enum {
-	STREAMS = 16,	       /* connections of a pool */
-	STREAM_SPREAD = 8,     /* with so many on each, another connection is opened */
+	STREAMS = 64,	   /* connections of a pool */
+	STREAMS_BUSY = 16, /* that are opened only because others are busy */
+	STREAM_SPREAD = 8, /* with so many on each, another connection is opened */
+	STREAM_RESCUE = 8, /* exchanges of a stalled connection that are asked again at a time */
 	STREAM_WAITING = 1024, /* exchanges of a pool that wait for a connection with room */
 	STREAM_OUT_HIGH = 64 * 1024,
 };
+
+/* A connection is stalled when nothing came for so long, or for two round trips, although questions
+ * are open on it: the peer may answer in order and be busy with a name that has no answer. Not so
+ * where replies were seen in another order. */
+#define STREAM_STALL_NS (100 * NS_PER_MS)
 
 enum stream_phase { STREAM_CONNECTING, STREAM_HANDSHAKE, STREAM_OPEN };
 
@@ -45,14 +52,16 @@ struct stream {
 	struct resolve_link l; /* first */
 	enum stream_phase phase;
 	const struct stream_codec *codec;
-	struct net_tls *tls; /* NULL: plain */
-	struct loop_timer dial;
+	struct net_tls *tls;	 /* NULL: plain */
+	struct loop_timer timer; /* of the dial, then of stalls */
 	bool ticket_kept;
 	uint32_t events;
-	uint32_t depth;	   /* exchanges at once */
-	uint32_t answered; /* in all */
-	uint64_t heard_ns; /* when the last bytes came */
-	size_t unsent_tls; /* TLS must be given as much again */
+	uint32_t depth;		  /* exchanges at once */
+	uint32_t answered;	  /* in all */
+	uint64_t heard_ns;	  /* when the last reply came, or it was opened */
+	uint64_t silent_since_ns; /* questions are open and nothing has come since; 0: none are open
+				   */
+	size_t unsent_tls;	  /* TLS must be given as much again */
 	struct frame frame;
 	struct strbuf out;
 	size_t out_at;
@@ -68,6 +77,8 @@ static inline struct stream *stream_of(struct resolve_link *l)
 
 MUST_CHECK int stream_dial(struct resolve_pool *p, struct stream **ret);
 bool stream_is(const struct resolve_link *l);
+/* The peer answered something. */
+void stream_heard(struct stream *s);
 /* A reply to x, which was put on this stream. */
 void stream_answered(struct stream *s, struct resolve_exchange *x, uint8_t *msg, size_t n);
 
@@ -78,6 +89,11 @@ void stream_answered(struct stream *s, struct resolve_exchange *x, uint8_t *msg,
 void stream_lost(struct stream *s, int code);
 /* Asks x once more on another connection if that makes sense, else it fails. */
 void stream_retry(struct stream *s, struct resolve_exchange *x, int code);
+bool stream_is_stalled(const struct stream *s, uint64_t now);
+uint64_t stream_patience_ns(const struct stream *s);
+/* It is stalled: what was asked behind its oldest question is asked once more elsewhere, a few at a
+ * time. True when there are more. */
+bool stream_rescue(struct stream *s);
 /* Those that are too many for it now that it is open go elsewhere. */
 void stream_shed(struct stream *s);
 /* Exchanges that were not put yet go elsewhere; the connection gets no more. */

@@ -312,9 +312,9 @@ static void silent_peer(void **state)
 	a->x.deadline_ns = env_now + 2 * NS_PER_S;
 	resolve_start(e->r, &a->x);
 	assert_non_null(taken(e));
-	env_advance(e, NS_PER_S);
+	env_advance(e, STREAM_STALL_NS / 2);
 	ask_and_answer(e);
-	env_advance(e, NS_PER_S);
+	env_advance(e, 2 * NS_PER_S);
 	assert_int_equal(a->x.result, RESOLVE_TIMEOUT);
 	ask_and_answer(e);
 	assert_int_equal(fakeup_accepted(e->fake), 2);
@@ -352,13 +352,25 @@ static void max_age(void **state)
 	env_free(e);
 }
 
+/* Connections that are opened from now on take so many questions at once. */
+static void set_depth(struct env *e, uint32_t depth)
+{
+	struct ask *a = ask_tcp(e, "a.example.");
+	ask_free(a);
+	while (pool_of(e)->links != NULL)
+		link_close(pool_of(e)->links);
+	resolver_bury(e->r);
+	pool_of(e)->new_depth = depth;
+}
+
 /* Many at once spread over connections; then as many as allowed stay open. */
 static void spreads(void **state)
 {
-	enum { N = STREAMS * STREAM_DEPTH + 100 };
+	enum { DEPTH = 20, N = STREAMS * DEPTH + 100 };
 	struct env *e = env_new(&(struct resolve_conf){ .max_idle = 3 });
 	static struct ask *a[N];
 	(void)state;
+	set_depth(e, DEPTH);
 	ask_and_answer(e);
 	for (int i = 0; i < 3 * STREAM_SPREAD; i++) {
 		a[i] = ask_tcp(e, "a.example.");
@@ -368,6 +380,8 @@ static void spreads(void **state)
 	for (int i = 3 * STREAM_SPREAD; i < N; i++) {
 		a[i] = ask_tcp(e, "a.example.");
 		env_turn(e);
+		if (i == STREAMS_BUSY * DEPTH - 1)
+			assert_int_equal(pool_of(e)->n_streams, STREAMS_BUSY);
 	}
 	assert_int_equal(pool_of(e)->n_streams, STREAMS);
 	assert_int_equal(pool_of(e)->n_waiting, 100);
@@ -385,10 +399,11 @@ static void spreads(void **state)
 /* Those of one batch wait for one connection; more than may wait fail at once. */
 static void too_many(void **state)
 {
-	enum { N = STREAMS * STREAM_DEPTH + STREAM_WAITING + 1 };
+	enum { DEPTH = 20, N = STREAMS * DEPTH + STREAM_WAITING + 1 };
 	struct env *e = env_new(NULL);
 	static struct ask *a[N];
 	(void)state;
+	set_depth(e, DEPTH);
 	for (int i = 0; i < N; i++)
 		a[i] = ask_tcp(e, "a.example.");
 	assert_int_equal(pool_of(e)->n_streams, STREAMS);
@@ -403,6 +418,141 @@ static void too_many(void **state)
 		ask_free(a[i]);
 	}
 	assert_int_equal(pool_of(e)->n_waiting, 0);
+	env_free(e);
+}
+
+/* Thousands of names that nobody answers: others are asked at once, and are answered. */
+static void unanswered_names(void **state)
+{
+	enum { N = 6000 };
+	static struct ask *a[N];
+	struct env *e = env_new(NULL);
+	unsigned quick = 0;
+	(void)state;
+	for (int i = 0; i < N; i++) {
+		a[i] = ask_tcp(e, "silent.example.");
+		if (i % 20 != 0)
+			continue;
+		struct ask *b = ask_tcp(e, "b.example.");
+		env_now += NS_PER_MS; /* 20 000 a second */
+		env_turn(e);
+		for (const char *q; (q = fakeup_next(e->fake)) != NULL;) {
+			if (strcmp(q, "tcp b.example. IN A") == 0)
+				fakeup_answer(e->fake, "b.example. 1 A 192.0.2.1");
+		}
+		env_turn(e);
+		quick += b->done == 1 && b->x.result == RESOLVE_OK;
+		ask_free(b);
+	}
+	assert_int_equal(quick, N / 20);
+	assert_int_equal(pool_of(e)->n_waiting, 0);
+	assert_in_range(pool_of(e)->n_streams, 1, STREAMS_BUSY);
+	for (int i = 0; i < N; i++)
+		ask_free(a[i]);
+	env_free(e);
+}
+
+/* A server that answers in order is busy with a name that has no answer: another name goes over
+ * another connection; with none to be had, over any. */
+static void stalled_connections(void **state)
+{
+	struct ask *a[STREAMS + 3];
+	struct env *e = env_new(NULL);
+	(void)state;
+	ask_and_answer(e);
+	for (unsigned i = 0; i < ARRAY_LEN(a); i++) {
+		a[i] = ask_new(e, "silent.example.");
+		a[i]->x.tcp = true;
+		a[i]->x.deadline_ns = env_now + 100 * NS_PER_S;
+		resolve_start(e->r, &a[i]->x);
+		assert_non_null(taken(e));
+		assert_int_equal(pool_of(e)->n_streams, MIN(i + 1, (unsigned)STREAMS));
+		env_advance(e, STREAM_STALL_NS + 1);
+	}
+	/* One that was heard of is fine again. */
+	struct resolve_link *heard = a[5]->x.link;
+	fakeup_pick(e->fake, 6);
+	fakeup_answer(e->fake, NULL);
+	env_turn(e);
+	assert_int_equal(a[5]->done, 1);
+	struct ask *b = ask_tcp(e, "b.example.");
+	assert_ptr_equal(b->x.link, heard);
+	ask_free(b);
+	for (unsigned i = 0; i < ARRAY_LEN(a); i++)
+		ask_free(a[i]);
+	env_free(e);
+}
+
+/* Those that were asked behind a name that has no answer are asked again elsewhere, once, and each
+ * by itself; the name itself is not, and nothing is where replies come in any order. */
+static void held_up(void **state)
+{
+	(void)state;
+	for (int any_order = 0; any_order < 2; any_order++) {
+		struct env *e = env_new(NULL);
+		struct ask *a[4];
+		ask_and_answer(e);
+		pool_of(e)->any_order = any_order != 0;
+		for (int i = 0; i < 4; i++) {
+			a[i] = ask_tcp(e, i == 0 ? "silent.example." : "b.example.");
+			assert_non_null(taken(e));
+		}
+		assert_int_equal(fakeup_accepted(e->fake), 1);
+		for (int turn = 0; turn < 5; turn++) {
+			env_advance(e, STREAM_STALL_NS / 2);
+			while (fakeup_next(e->fake) != NULL)
+				fakeup_answer(e->fake, NULL);
+			env_turn(e);
+		}
+		assert_int_equal(a[0]->done, 0);
+		for (int i = 1; i < 4; i++)
+			assert_int_equal(a[i]->done, !any_order);
+		assert_int_equal(fakeup_taken(e->fake), any_order ? 5 : 8);
+		assert_int_equal(fakeup_accepted(e->fake), any_order ? 1 : 4);
+		for (int i = 0; i < 4; i++)
+			ask_free(a[i]);
+		env_free(e);
+	}
+}
+
+/* A reply that overtakes another one is remembered. */
+static void learns_the_order(void **state)
+{
+	struct env *e = env_new(NULL);
+	struct ask *a = ask_tcp(e, "a.example."), *b = ask_tcp(e, "b.example.");
+	struct ask *c = ask_tcp(e, "c.example.");
+	(void)state;
+	assert_non_null(taken(e));
+	fakeup_answer(e->fake, NULL);
+	env_turn(e);
+	assert_int_equal(a->done, 1);
+	assert_false(pool_of(e)->any_order);
+	assert_non_null(fakeup_next(e->fake));
+	assert_non_null(fakeup_next(e->fake));
+	fakeup_answer(e->fake, NULL);
+	env_turn(e);
+	assert_int_equal(c->done, 1);
+	assert_true(pool_of(e)->any_order);
+	ask_free(a);
+	ask_free(b);
+	ask_free(c);
+	env_free(e);
+}
+
+/* That a peer closes after a silence says nothing about how many questions it takes. */
+static void closed_after_a_silence(void **state)
+{
+	struct env *e = env_new(NULL);
+	(void)state;
+	struct ask *a = ask_tcp(e, "a.example."), *b = ask_tcp(e, "b.example.");
+	assert_non_null(taken(e));
+	assert_non_null(fakeup_next(e->fake));
+	env_advance(e, NS_PER_S);
+	fakeup_hang_up(e->fake, false);
+	env_turn(e);
+	assert_int_equal(pool_of(e)->depth, UINT32_MAX);
+	ask_free(a);
+	ask_free(b);
 	env_free(e);
 }
 
@@ -434,9 +584,9 @@ static void dial_time(void **state)
 	assert_true(e->up->dial_ns < NS_PER_S / 2);
 	struct ask *a = ask_tcp(e, "a.example.");
 	struct stream *s = stream_of(pool_of(e)->links);
-	assert_int_equal(s->dial.due_ns, env_now + NS_PER_S);
+	assert_int_equal(s->timer.due_ns, env_now + NS_PER_S);
 	env_now += NS_PER_S; /* no turn in between: the connection is not seen to be open */
-	s->dial.cb(&s->dial);
+	s->timer.cb(&s->timer);
 	assert_int_equal(a->done, 1);
 	assert_int_equal(a->x.result, RESOLVE_TIMEOUT);
 	ask_free(a);
@@ -473,14 +623,27 @@ static void cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(out_of_order),	   cmocka_unit_test(in_pieces),
-		cmocka_unit_test(longest),	   cmocka_unit_test(judges),
-		cmocka_unit_test(largest_message), cmocka_unit_test(reused_and_closed),
-		cmocka_unit_test(closed_again),	   cmocka_unit_test(one_shot_server),
-		cmocka_unit_test(refused),	   cmocka_unit_test(silent_peer),
-		cmocka_unit_test(expires),	   cmocka_unit_test(max_age),
-		cmocka_unit_test(spreads),	   cmocka_unit_test(too_many),
-		cmocka_unit_test(fresh),	   cmocka_unit_test(dial_time),
+		cmocka_unit_test(out_of_order),
+		cmocka_unit_test(in_pieces),
+		cmocka_unit_test(longest),
+		cmocka_unit_test(judges),
+		cmocka_unit_test(largest_message),
+		cmocka_unit_test(reused_and_closed),
+		cmocka_unit_test(closed_again),
+		cmocka_unit_test(one_shot_server),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(silent_peer),
+		cmocka_unit_test(expires),
+		cmocka_unit_test(max_age),
+		cmocka_unit_test(spreads),
+		cmocka_unit_test(too_many),
+		cmocka_unit_test(unanswered_names),
+		cmocka_unit_test(stalled_connections),
+		cmocka_unit_test(held_up),
+		cmocka_unit_test(learns_the_order),
+		cmocka_unit_test(closed_after_a_silence),
+		cmocka_unit_test(fresh),
+		cmocka_unit_test(dial_time),
 		cmocka_unit_test(cancelled),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,8 +91,7 @@ void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass
 	for (; f != NULL; f = next) {
 		next = f->next;
 		struct pass *waiting = query_state_get(f->q, self);
-		if (waiting == NULL || waiting->mode != PASS_FOLLOW ||
-		    !asks_the_same(q, p, f->q) ||
+		if (waiting == NULL || waiting->mode != PASS_FOLLOW || !asks_the_same(q, p, f->q) ||
 		    !copy_reply(q, w->scratch, (size_t)n, f->q, &waiting->instead))
 			continue;
 		waiting->coalesced = true;

@@ -1,4 +1,5 @@
-/* flight: groups of equal queries, joined and left in any order, and what a very large one costs. */
+/* flight: groups of equal queries, joined and left in any order, and what a very large one costs.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
