@@ -25,13 +25,7 @@ static uint16_t refuse_code(struct query *q, const struct route *r)
 		return DNS_RCODE_REFUSED;
 	if (q->req.opt.present && q->req.opt.version != 0)
 		return DNS_RCODE_BADVERS;
-	if (!route_query(q, r, &rcode))
-		return rcode;
-	if (slots_exhausted(q->worker)) {
-		q->block = NULL;
-		return DNS_RCODE_SERVFAIL;
-	}
-	return 0;
+	return route_query(q, r, &rcode) ? 0 : rcode;
 }
 
 enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t n)

@@ -92,6 +92,7 @@ static void finish_sub(struct query *q)
 		return;
 	}
 	unlink_running(parent, q);
+	parent->hit_limit |= q->hit_limit;
 	q->sub_next = parent->sub;
 	parent->sub = q;
 	query_resume(parent);
@@ -119,6 +120,27 @@ void chain_stream_end(struct query *q)
 	release(q);
 }
 
+/* True: it waits. Else it fails. A query whose sub-queries run waits for nobody else: if one of
+ * these may not wait, that one fails. */
+static bool begin_wait(struct query *q)
+{
+	q->waiting = true;
+	if (q->running != NULL) {
+		waiting_charge(q);
+		return true;
+	}
+	if (waiting_begin(q))
+		return true;
+	struct plugin_inst *p = q->block->chain[q->at];
+	if (p->plugin->cancel != NULL)
+		p->plugin->cancel(p, q);
+	loop_timer_stop(q->worker->loop, &q->timer);
+	q->waiting = q->resumed = false;
+	q->outcome = query_fail_limit(q, NULL);
+	q->up = true;
+	return false;
+}
+
 /* What a verdict of the instance at the cursor means for the cursor. True: go on walking. */
 static bool turn(struct query *q, enum verdict v)
 {
@@ -142,8 +164,7 @@ static bool turn(struct query *q, enum verdict v)
 		finish(q);
 		return false;
 	case V_WAIT:
-		q->waiting = true;
-		return false;
+		return !begin_wait(q);
 	case V_STREAM:
 		if (!tcp_can_stream(q)) {
 			q->outcome = query_fail(q, DNS_RCODE_SERVFAIL, "a stream needs TCP");
@@ -301,18 +322,21 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 	      uint16_t qtype)
 {
 	struct worker *w = q->worker;
-	if (q->depth + 1 > QUERY_SUB_DEPTH_MAX || slots_exhausted(w))
+	bool detached = kind == SUB_DETACHED;
+	if (q->depth + 1 > QUERY_SUB_DEPTH_MAX)
 		return ERR_LIMIT;
-	struct query *s = slot_take(w);
-	if (s == NULL)
+	struct query *s = slots_allow_sub(w, detached) ? slot_take(w) : NULL;
+	if (s == NULL) {
+		q->hit_limit |= !detached;
 		return ERR_LIMIT;
+	}
 	uint16_t qclass = kind == SUB_SERVER ? DNS_CLASS_IN : q->req.qclass;
 	if (build_request(s, q, name, qtype, qclass) < 0) {
 		slot_release(w, s);
 		return ERR_INTERNAL;
 	}
 	s->is_sub = true;
-	s->detached = kind == SUB_DETACHED;
+	s->detached = detached;
 	if (!s->detached) {
 		s->parent = q;
 		s->sub_next = q->running;
@@ -338,6 +362,7 @@ int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind, con
 	}
 	if (kind == SUB_SERVER)
 		q->chased = true;
+	waiting_charge(s);
 	run_push(w, s);
 	return 0;
 }

@@ -253,16 +253,10 @@ struct query *conn_query(struct tcp_conn *c, const uint8_t *msg, size_t n, uint8
 	if (q == NULL)
 		return NULL;
 	q->conn = c;
-	uint8_t *at = q->buf;
-	if (n > REQUEST_MAX) {
-		q->big = big_take(w);
-		at = q->big != NULL ? q->big->data : NULL;
-	}
+	uint8_t *at = n > REQUEST_MAX ? slot_request_room(q, n) : q->buf;
 	if (at == NULL)
 		return q;
-	if (at != q->buf)
-		q->big->next = NULL;
-	else
+	if (at == q->buf)
 		slot_fit(q, n);
 	memcpy(at, msg, n);
 	q->sock = c->sock;

@@ -21,7 +21,7 @@
 #include "server/server_priv.h"
 #include "server/task.h"
 
-enum { QUEUE = 256, DATAGRAM_MAX = 65536 };
+enum { QUEUE = 2048, DATAGRAM_MAX = 65536 };
 
 struct datagram {
 	union net_addr from, to;

@@ -45,7 +45,8 @@ enum verdict {
 	V_ANSWERED, /* q->resp holds the reply */
 	V_FAIL,	  /* nothing written: the server replies with q->rcode; q->err is a text or NULL */
 	V_DROP,	  /* no reply at all */
-	V_WAIT,	  /* query_resume(q) will be called (or was already) on this worker */
+	V_WAIT,	  /* query_resume(q) will be called (or was already) on this worker; V_FAIL
+		     instead where too many wait */
 	V_STREAM, /* q->stream_next is called for message after message (TCP only) */
 };
 
@@ -130,6 +131,9 @@ struct plugin {
 	enum verdict (*serve)(struct plugin_inst *self, struct query *q);
 	enum verdict (*respond)(struct plugin_inst *self, struct query *q);
 	enum verdict (*resume)(struct plugin_inst *self, struct query *q);
+	/* V_WAIT was refused, and the query fails: query_resume is not to be called by what was
+	 * started. NULL where only query_resume_at and sub-queries would have called it. */
+	void (*cancel)(struct plugin_inst *self, struct query *q);
 	void (*done)(struct plugin_inst *self, struct query *q);
 
 	struct plugin_ops ops;

@@ -47,6 +47,17 @@ enum verdict query_failf(struct query *q, uint16_t rcode, const char *fmt, ...)
 	return query_fail(q, rcode, copy != NULL ? copy : "out of query memory");
 }
 
+enum verdict query_fail_limit(struct query *q, const char *err)
+{
+	q->hit_limit = true;
+	return query_fail(q, DNS_RCODE_SERVFAIL, err);
+}
+
+bool query_may_wait(struct query *q)
+{
+	return waiting_begin(q);
+}
+
 int query_ask(struct query *q, const uint8_t *name, uint16_t qtype, uint16_t qclass)
 {
 	size_t len = dns_name_len(name);

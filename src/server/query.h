@@ -21,9 +21,10 @@ struct listener;
 struct regex_scratch;
 struct route;
 struct tcp_conn;
-struct big_block;
+struct mem_block;
 struct listener_sock;
 struct udp_sock;
+struct waiting_client;
 struct block_zone;
 
 enum query_proto { QUERY_UDP, QUERY_TCP };
@@ -69,6 +70,7 @@ struct query {
 	enum verdict outcome; /* V_ANSWERED, V_FAIL or V_DROP; set when the chain turned */
 	bool is_sub;	      /* a sub-query */
 	bool unkept;	      /* with V_ANSWERED: costs less to make than to keep; not for caches */
+	bool hit_limit;	      /* memory or another limit of our own was reached: not for caches */
 	bool chased;	      /* the whole server was asked for a part of it (SUB_SERVER) */
 	bool written;	      /* in done(): a reply was made (outcome is not V_DROP) */
 	bool own_opt;	      /* in done(): the reply brought an OPT of its own */
@@ -112,7 +114,13 @@ struct query {
 	bool replied;	      /* DNS over HTTPS: that has its response */
 	struct udp_sock *udp; /* where it came in and the reply leaves; NULL on TCP */
 	struct loop_timer timer;
-	struct big_block *big; /* taken from the worker's pool for this query */
+	struct mem_block *small, *large; /* taken from the worker's pools for this query */
+	uint16_t n_small, n_large;
+	/* While it waits, and until it is over: */
+	struct waiting_client *holder; /* the client that its memory is counted for; NULL: none */
+	uint16_t units;		       /* counted for it */
+	uint16_t waiting_large;	       /* counted in the worker's waiting.n_large */
+	bool admitted;		       /* it may wait */
 	struct dns_qname qname;
 	uint8_t buf[]; /* request bytes, then the arena */
 };
@@ -140,6 +148,15 @@ enum verdict query_fail(struct query *q, uint16_t rcode, const char *err);
 /* The same with a text formatted into the arena. */
 enum verdict query_failf(struct query *q, uint16_t rcode, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* The same for a limit of this server, which says nothing about the name: SERVFAIL that no cache
+ * keeps. */
+enum verdict query_fail_limit(struct query *q, const char *err);
+
+/* May q wait for something else than its own sub-queries? No when too many queries wait already, of
+ * its client or of all. V_WAIT asks the same and fails; ask here first where there is another
+ * answer to give or work to save. */
+bool query_may_wait(struct query *q);
+
 /* Continues a query that said V_WAIT; may come before V_WAIT was returned. Ends query_resume_at's
  * timer; a resume that comes when another verdict was returned is forgotten. Worker's thread only.
  */
@@ -152,7 +169,7 @@ void query_resume_at(struct query *q, uint64_t due_ns);
  * SUB_SERVER, else q's. q is resumed when it
  * is done (not for SUB_DETACHED): then q->sub is the finished sub-query, with outcome, rcode and
  * resp; its records live as long as q. q need not wait for it: one that finishes after q is
- * forgotten. 0; ERR_LIMIT beyond the depth limit or when slots ran out. */
+ * forgotten. 0; ERR_LIMIT beyond the depth limit or when slots ran out (q->hit_limit). */
 enum { QUERY_SUB_DEPTH_MAX = 10 };
 MUST_CHECK int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind,
 			 const uint8_t *name, uint16_t qtype);

@@ -55,11 +55,21 @@ void query_reply_opt(struct query *q)
 	q->req.opt.options_len = q->resp.options_len;
 }
 
+/* Over TCP a cut set could not be had whole by asking again. What no message has room for is cut all
+ * the same. */
+static bool is_cut_by_memory(const struct query *q)
+{
+	return q->proto == QUERY_TCP && (q->resp.flags & DNS_FLAG_TC) != 0 &&
+	       dns_resp_size(&q->resp, q->question_len) <= UINT16_MAX;
+}
+
 void reply_complete(struct query *q)
 {
 	q->written = q->outcome != V_DROP;
 	if (!q->written)
 		return;
+	if (q->hit_limit && q->outcome == V_ANSWERED && is_cut_by_memory(q))
+		q->outcome = query_fail_limit(q, "out of query memory");
 	if (q->outcome == V_FAIL) {
 		query_reply(q);
 		q->resp.rcode = q->rcode;
@@ -124,20 +134,30 @@ static void tx_commit(struct worker *w, struct tx_entry *t, const struct query *
 	w->n_tx++;
 }
 
+/* A large reply keeps its block until it is sent: when there is none, those that are ready leave.
+ */
+static struct mem_block *tx_block(struct worker *w)
+{
+	struct mem_block *b = big_take(w);
+	if (b != NULL)
+		return b;
+	reply_flush(w);
+	return big_take(w);
+}
+
 static void send_udp(struct query *q)
 {
 	struct worker *w = q->worker;
-	struct tx_entry *t = tx_next(w, q);
-	uint8_t *buf = w->tx_buf[w->n_tx];
 	size_t cap = TX_BYTES;
 	size_t limit = query_udp_size(q);
 	size_t need = q->resp.full_size + 16U + q->resp.options_len;
-	if (need > TX_BYTES && limit > TX_BYTES) {
-		t->big = big_take(w);
-		if (t->big != NULL) {
-			buf = t->big->data;
-			cap = BIG_BYTES;
-		}
+	struct mem_block *big = need > TX_BYTES && limit > TX_BYTES ? tx_block(w) : NULL;
+	struct tx_entry *t = tx_next(w, q);
+	uint8_t *buf = w->tx_buf[w->n_tx];
+	t->big = big;
+	if (big != NULL) {
+		buf = big->data;
+		cap = BIG_BYTES;
 	}
 	size_t n = encode(q, limit, buf, cap);
 	q->wire_len = (uint16_t)n;

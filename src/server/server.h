@@ -21,7 +21,7 @@ struct server_opts {
 	uint32_t max_tcp;	   /* connections in all; 0: 10 000 or what files allow */
 	uint32_t max_tls;	   /* connections of encrypted transports; 0: 1000, or what files
 				      allow */
-	uint32_t max_waiting;	   /* queries in flight per process; 0: 20 000. Encrypted transports
+	uint32_t max_waiting;	   /* queries that wait, per process; 0: 20 000. Encrypted transports
 				      have a quarter of it on top */
 	const struct net_ops *ops; /* NULL: the kernel's */
 	bool no_threads;	   /* tests and benchmarks: workers are driven by server_turn */

@@ -26,6 +26,7 @@
 #include "server/query.h"
 #include "server/report.h"
 #include "server/server.h"
+#include "server/waiting.h"
 
 struct corefile;
 struct corefile_block;
@@ -151,15 +152,22 @@ struct listener {
 	struct listener_sock sock[]; /* one for each of them */
 };
 
-struct big_block {
-	struct big_block *next;
+/* Memory of a query beyond its slot. */
+struct mem_block {
+	struct mem_block *next;
 	uint8_t data[];
+};
+
+/* Blocks of one size, of one worker. */
+struct block_pool {
+	struct mem_block *free;
+	uint32_t n, used; /* allocated; of these in use */
 };
 
 struct tx_entry {
 	union net_addr to;
 	unsigned char control[NET_PKTINFO_BYTES] CACHE_ALIGNED;
-	struct big_block *big; /* holds the bytes when not in buf */
+	struct mem_block *big; /* holds the bytes when not in buf */
 	int fd;
 };
 
@@ -196,8 +204,8 @@ struct worker {
 	struct query *free;
 	uint32_t n_slots, n_used;
 	VEC(void *) slabs;
-	struct big_block *free_big;
-	uint32_t n_big;
+	struct block_pool small, large;
+	struct waiting waiting;
 
 	struct worker_hook *hooks; /* armed in this batch */
 
@@ -246,23 +254,44 @@ struct server {
 };
 
 /* slab.c */
-struct query *slot_take(struct worker *w); /* NULL: at the cap */
+struct query *slot_take(struct worker *w); /* NULL: at the hard cap */
 /* The request in q->buf has n bytes: the rest of its room goes to the arena. Before anything was
  * taken from that. */
 void slot_fit(struct query *q, size_t n);
+/* Room for a request that is longer than a slot takes; before anything was taken from the arena.
+ * NULL: none left. */
+uint8_t *slot_request_room(struct query *q, size_t n);
 void slot_release(struct worker *w, struct query *q);
 /* What the query's arena hands out after the mark is given back by rewinding to it. */
 struct slot_mark {
 	char *cur, *end;
-	struct big_block *big;
+	struct mem_block *small, *large;
 };
 struct slot_mark slot_mark(const struct query *q);
 void slot_rewind(struct query *q, struct slot_mark m);
-struct big_block *big_take(struct worker *w); /* NULL: pool used up */
-void big_release(struct worker *w, struct big_block *b);
-bool slots_exhausted(const struct worker *w);
+struct mem_block *big_take(struct worker *w); /* NULL: pool used up */
+void big_release(struct worker *w, struct mem_block *b);
+/* May another sub-query be made? Those that nobody waits for leave room to those of clients. */
+bool slots_allow_sub(const struct worker *w, bool detached);
 void slab_done(struct worker *w);
-enum { BIG_BYTES = 65536 + 1024 };
+enum {
+	SMALL_BYTES = SLOT_BYTES - sizeof(struct mem_block),
+	BIG_BYTES = 65536 + 1024,
+	BIG_UNITS = BIG_BYTES / SLOT_BYTES,
+	BIG_MAX = 256, /* of a worker */
+	BIG_KEPT = 64, /* of these stay allocated when they are free */
+	BIG_PER_QUERY = 64,
+	BIG_WAITING_MAX = 16, /* held by waiting queries: the rest is for those that run */
+};
+/* Memory in use in units of a slot; of one query. */
+static inline uint32_t slab_units(const struct worker *w)
+{
+	return w->n_used + w->small.used + w->large.used * BIG_UNITS;
+}
+static inline uint32_t slot_units(const struct query *q)
+{
+	return 1U + q->n_small + q->n_large * (uint32_t)BIG_UNITS;
+}
 
 /* chain.c */
 void chain_start(struct query *q);

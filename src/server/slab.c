@@ -1,12 +1,18 @@
-/* Query slots and 64 KB blocks of one worker: taken and given back without the allocator once the
- * slab has grown to what the load needs. */
+/* Query slots, and blocks of 4 KB and 64 KB, of one worker: taken and given back without the
+ * allocator once the slab has grown to what the load needs. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "server/server_priv.h"
 
-enum { SLOTS_PER_SLAB = 32, BIG_MAX = 64, REQUEST_SLACK = 8 };
+enum {
+	SLOTS_PER_SLAB = 32,
+	REQUEST_SLACK = 8,
+	SMALL_KEPT = 1024,   /* blocks that stay allocated when they are free */
+	SMALL_PER_QUERY = 4, /* what needs more is an answer that is being made */
+};
 
 static void grow(struct worker *w)
 {
@@ -22,36 +28,120 @@ static void grow(struct worker *w)
 	w->n_slots += SLOTS_PER_SLAB;
 }
 
-/* Encrypted transports have a quarter of what may wait, on top. */
-static uint32_t cap(const struct worker *w)
+/* Beyond what may wait: a batch that is being received, one that is being served, sub-queries of
+ * both. What is answered at once finds a slot however many others wait. */
+enum { SLOTS_RUNNING = 8 * BATCH };
+
+bool slots_allow_sub(const struct worker *w, bool detached)
 {
-	const struct server *s = w->srv;
-	uint32_t n = w->is_stream ? s->opts.max_waiting / 4 / s->n_stream
-				  : s->opts.max_waiting / s->n_workers;
-	return MAX(n, (uint32_t)BATCH) + 2 * BATCH;
+	uint32_t running = detached ? 0 : SLOTS_RUNNING - 2 * BATCH;
+	return w->n_used < w->waiting.limit + running;
 }
 
-bool slots_exhausted(const struct worker *w)
+/* ---- blocks ---- */
+
+static struct mem_block *block_take(struct block_pool *p, uint32_t max, size_t bytes)
 {
-	/* One batch is always out for receiving, another is kept for refusing. */
-	return w->n_used + BATCH > cap(w);
+	struct mem_block *b = p->free;
+	if (b == NULL) {
+		if (p->n >= max)
+			return NULL;
+		p->n++;
+		b = xmalloc(sizeof(*b) + bytes);
+	} else {
+		p->free = b->next;
+	}
+	p->used++;
+	return b;
 }
 
-/* When the slot's own arena is used up the query goes on in a block of the pool. */
+static void block_release(struct block_pool *p, struct mem_block *b, uint32_t kept)
+{
+	assert(p->used > 0);
+	p->used--;
+	if (p->n > kept) {
+		p->n--;
+		free(b);
+		return;
+	}
+	b->next = p->free;
+	p->free = b;
+}
+
+struct mem_block *big_take(struct worker *w)
+{
+	return block_take(&w->large, BIG_MAX, BIG_BYTES);
+}
+
+void big_release(struct worker *w, struct mem_block *b)
+{
+	block_release(&w->large, b, BIG_KEPT);
+}
+
+static uint8_t *query_small(struct query *q)
+{
+	struct worker *w = q->worker;
+	struct mem_block *b = block_take(&w->small, w->waiting.limit + SLOTS_RUNNING, SMALL_BYTES);
+	if (b == NULL)
+		return NULL;
+	b->next = q->small;
+	q->small = b;
+	q->n_small++;
+	return b->data;
+}
+
+static uint8_t *query_large(struct query *q)
+{
+	struct mem_block *b = q->n_large < BIG_PER_QUERY ? big_take(q->worker) : NULL;
+	if (b == NULL)
+		return NULL;
+	b->next = q->large;
+	q->large = b;
+	q->n_large++;
+	return b->data;
+}
+
+static void release_blocks(struct query *q, const struct mem_block *small,
+			   const struct mem_block *large)
+{
+	struct worker *w = q->worker;
+	while (q->small != small) {
+		struct mem_block *b = q->small;
+		q->small = b->next;
+		q->n_small--;
+		block_release(&w->small, b, SMALL_KEPT);
+	}
+	while (q->large != large) {
+		struct mem_block *b = q->large;
+		q->large = b->next;
+		q->n_large--;
+		big_release(w, b);
+	}
+}
+
+/* When the slot's own arena is used up the query goes on in a block: first in small ones, which are
+ * what a query can wait with. */
 static bool arena_more(struct arena *a, size_t n)
 {
 	struct query *q = CONTAINER_OF(a, struct query, arena);
-	if (n > BIG_BYTES)
+	uint8_t *data = NULL;
+	size_t bytes = SMALL_BYTES;
+	if (n <= SMALL_BYTES && q->n_small < SMALL_PER_QUERY)
+		data = query_small(q);
+	if (data == NULL && n <= BIG_BYTES) {
+		data = query_large(q);
+		bytes = BIG_BYTES;
+	}
+	if (data == NULL) {
+		q->hit_limit = true;
 		return false;
-	struct big_block *b = big_take(q->worker);
-	if (b == NULL)
-		return false;
-	b->next = q->big;
-	q->big = b;
-	a->cur = (char *)b->data;
-	a->end = (char *)b->data + BIG_BYTES;
+	}
+	a->cur = (char *)data;
+	a->end = (char *)data + bytes;
 	return true;
 }
+
+/* ---- slots ---- */
 
 /* The arena begins behind the first n bytes of the buffer. */
 static void arena_behind(struct query *q, size_t n)
@@ -63,7 +153,7 @@ static void arena_behind(struct query *q, size_t n)
 struct query *slot_take(struct worker *w)
 {
 	if (w->free == NULL) {
-		if (w->n_used >= cap(w))
+		if (w->n_used >= w->waiting.limit + SLOTS_RUNNING)
 			return NULL;
 		grow(w);
 	}
@@ -71,7 +161,10 @@ struct query *slot_take(struct worker *w)
 	w->free = q->next;
 	w->n_used++;
 	q->worker = w;
-	q->big = NULL;
+	q->small = q->large = NULL;
+	q->n_small = q->n_large = 0;
+	q->holder = NULL;
+	q->units = q->waiting_large = 0;
 	q->sub = NULL;
 	q->sub_next = NULL;
 	q->running = NULL;
@@ -89,8 +182,8 @@ struct query *slot_take(struct worker *w)
 	q->stream_next = NULL;
 	q->rcode = 0;
 	q->outcome = V_NEXT;
-	q->is_sub = q->unkept = q->chased = q->written = q->up = q->waiting = q->resumed =
-		q->detached = q->started = false;
+	q->is_sub = q->unkept = q->hit_limit = q->admitted = q->chased = q->written = q->up =
+		q->waiting = q->resumed = q->detached = q->started = false;
 	q->depth = 0;
 	q->wire_len = 0;
 	q->at = q->top = q->entered = 0;
@@ -106,13 +199,17 @@ void slot_fit(struct query *q, size_t n)
 		arena_behind(q, n + REQUEST_SLACK);
 }
 
+uint8_t *slot_request_room(struct query *q, size_t n)
+{
+	return n <= SMALL_BYTES ? query_small(q) : query_large(q);
+}
+
 void slot_release(struct worker *w, struct query *q)
 {
-	while (q->big != NULL) {
-		struct big_block *b = q->big;
-		q->big = b->next;
-		big_release(w, b);
-	}
+	if (q->holder != NULL)
+		waiting_end(q);
+	if (q->small != NULL || q->large != NULL)
+		release_blocks(q, NULL, NULL);
 	if (q->timer.heap_at != 0)
 		loop_timer_stop(w->loop, &q->timer);
 	q->next = w->free;
@@ -122,37 +219,23 @@ void slot_release(struct worker *w, struct query *q)
 
 struct slot_mark slot_mark(const struct query *q)
 {
-	return (struct slot_mark){ q->arena.cur, q->arena.end, q->big };
+	return (struct slot_mark){ q->arena.cur, q->arena.end, q->small, q->large };
 }
 
 void slot_rewind(struct query *q, struct slot_mark m)
 {
-	while (q->big != m.big) {
-		struct big_block *b = q->big;
-		q->big = b->next;
-		big_release(q->worker, b);
-	}
+	release_blocks(q, m.small, m.large);
 	q->arena.cur = m.cur;
 	q->arena.end = m.end;
 }
 
-struct big_block *big_take(struct worker *w)
+static void pool_done(struct block_pool *p)
 {
-	struct big_block *b = w->free_big;
-	if (b != NULL) {
-		w->free_big = b->next;
-		return b;
+	while (p->free != NULL) {
+		struct mem_block *b = p->free;
+		p->free = b->next;
+		free(b);
 	}
-	if (w->n_big >= BIG_MAX)
-		return NULL;
-	w->n_big++;
-	return xmalloc(sizeof(*b) + BIG_BYTES);
-}
-
-void big_release(struct worker *w, struct big_block *b)
-{
-	b->next = w->free_big;
-	w->free_big = b;
 }
 
 void slab_done(struct worker *w)
@@ -160,9 +243,7 @@ void slab_done(struct worker *w)
 	for (size_t i = 0; i < w->slabs.n; i++)
 		free(w->slabs.v[i]);
 	vec_done(&w->slabs);
-	while (w->free_big != NULL) {
-		struct big_block *b = w->free_big;
-		w->free_big = b->next;
-		free(b);
-	}
+	pool_done(&w->small);
+	pool_done(&w->large);
+	waiting_done(&w->waiting);
 }

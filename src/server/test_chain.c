@@ -918,7 +918,7 @@ static void arena_grows_into_blocks_and_ends(void **state)
 		assert_non_null(ask(f));
 		assert_in_range(pieces, 64 * 65536 / PIECE - 64, 64 * 67000 / PIECE);
 	}
-	assert_int_equal(fake_server(f)->worker[0].n_big, 64);
+	assert_int_equal(fake_server(f)->worker[0].large.n, BIG_KEPT);
 	fake_free(f);
 }
 
@@ -935,8 +935,16 @@ static void one_piece_beyond_a_block_is_refused(void **state)
 	script.serve[2] = too_much;
 	struct fake *f = start(ABC);
 	assert_string_equal(ask(f), FAILED("SERVFAIL"));
-	assert_int_equal(fake_server(f)->worker[0].n_big, 0);
+	assert_int_equal(fake_server(f)->worker[0].large.n, 0);
 	fake_free(f);
+}
+
+/* One client alone could not have so many waiting. */
+static const char *ask_as_client(struct fake *f, unsigned i)
+{
+	char client[32];
+	snprintf(client, sizeof(client), "192.0.2.%u:%u", i % 250, 1024 + i);
+	return fake_ask(f, &(struct fake_ask){ .client = client });
 }
 
 static void full_slots_are_servfail(void **state)
@@ -946,8 +954,9 @@ static void full_slots_are_servfail(void **state)
 	script.serve[1] = wait_10ms;
 	struct fake *f = start(ABC);
 	fake_server(f)->opts.max_waiting = MAX_WAITING;
+	waiting_init(&fake_server(f)->worker[0]);
 	unsigned waiting = 0;
-	while (waiting <= 2 * MAX_WAITING && ask(f) == NULL)
+	while (waiting <= 2 * MAX_WAITING && ask_as_client(f, waiting) == NULL)
 		waiting++;
 	assert_in_range(waiting, MAX_WAITING, MAX_WAITING + BATCH);
 	assert_int_equal(fake_inflight(f), waiting);
@@ -980,6 +989,7 @@ static void sub_queries_are_limited_by_slots(void **state)
 	script.serve[1] = sub_until_full;
 	struct fake *f = start(ABC);
 	fake_server(f)->opts.max_waiting = 64;
+	waiting_init(&fake_server(f)->worker[0]);
 	assert_string_equal(ask(f), A_ANSWER);
 	assert_int_equal(fake_inflight(f), 0);
 	fake_free(f);

@@ -93,10 +93,11 @@ static enum verdict make_serve(struct plugin_inst *self, struct query *q)
 	if (made.wire)
 		freeze(q);
 	if (made.eat_pool) {
-		struct big_block *b;
+		struct mem_block *b;
 		while ((b = big_take(q->worker)) != NULL) {
-			b->next = q->big;
-			q->big = b;
+			b->next = q->large;
+			q->large = b;
+			q->n_large++;
 		}
 	}
 	return V_ANSWERED;
@@ -247,7 +248,7 @@ static void truncates_large_replies(void **state)
 	made.records = 150;
 	made.text_bytes = 250;
 	truncate_at_every_size();
-	assert_int_equal(fake_server(f)->worker[0].n_big > 0, true);
+	assert_int_equal(fake_server(f)->worker[0].large.n > 0, true);
 }
 
 /* Without a block from the pool a large reply is cut to what fits without. */
@@ -293,7 +294,7 @@ static void waiting_crowd(void **state)
 		const char *text = fake_ask(f, &(struct fake_ask){ .udp_size = 65535 });
 		assert_int_equal(count(text, " TXT "), 20);
 	}
-	assert_true(fake_server(f)->worker[0].n_big <= 2);
+	assert_true(fake_server(f)->worker[0].large.n <= 2);
 }
 
 static void names_as_asked(void **state)

@@ -74,6 +74,7 @@ void worker_prepare(struct worker *w)
 {
 	w->is_stream = w->index >= w->srv->n_workers;
 	w->pool = w->is_stream ? &w->srv->stream : &w->srv->plain;
+	waiting_init(w);
 	strbuf_init(&w->line);
 	w->ops = w->srv->opts.ops != NULL ? w->srv->opts.ops : &net_ops_kernel;
 	w->tx_buf = xmalloc(BATCH * sizeof(*w->tx_buf));

@@ -151,9 +151,8 @@ static bool make_reply(struct query *q, const struct store_entry *e, uint32_t tt
 
 static enum verdict reply(struct query *q, const struct store_entry *e, uint32_t ttl_s)
 {
-	return make_reply(q, e, ttl_s, &q->resp)
-		       ? V_ANSWERED
-		       : query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
+	return make_reply(q, e, ttl_s, &q->resp) ? V_ANSWERED
+						 : query_fail_limit(q, "out of query memory");
 }
 
 /* Whoever made it counts each time it is given. */
@@ -233,7 +232,7 @@ static enum verdict verify(struct plugin_inst *self, struct query *q, struct sto
 		return reply_stale(self, q, e);
 	struct pass *p = query_state(q, self);
 	bool joined = !tracked && flight_waits(w, k->hash);
-	if (p == NULL || !make_reply(q, e, stale_ttl(c, e), &p->instead) ||
+	if (p == NULL || !query_may_wait(q) || !make_reply(q, e, stale_ttl(c, e), &p->instead) ||
 	    (!joined && !start_refresh(self, q, e))) {
 		if (tracked)
 			atomic_store(&e->refreshing, 0);
@@ -483,7 +482,7 @@ static bool given_up(const struct query *q)
 static void respond_refresh(struct plugin_inst *self, struct query *q, struct pass *p)
 {
 	const struct cache_conf *c = self->conf;
-	if (q->outcome != V_ANSWERED)
+	if (q->outcome != V_ANSWERED || q->hit_limit)
 		return;
 	p->refreshed = !p->was_stale || cache_refreshes(c, q);
 	if (p->refreshed || (c->prefer_positive && cache_matches(q, &q->resp)))
@@ -507,7 +506,7 @@ static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
 	else if (q->outcome == V_ANSWERED)
 		respond_miss(self, q, p);
 	else if (q->outcome == V_FAIL && q->rcode == DNS_RCODE_SERVFAIL && q->err != NULL &&
-		 !given_up(q))
+		 !q->hit_limit && !given_up(q))
 		cache_take_failure(self, q);
 	wake(self, q, p);
 	return V_NEXT;
@@ -546,6 +545,13 @@ static void cache_done(struct plugin_inst *self, struct query *q)
 	if (p->mode == PASS_REFRESH)
 		end_refresh(self, q, p);
 	wake(self, q, p);
+}
+
+static void cache_cancel(struct plugin_inst *self, struct query *q)
+{
+	struct pass *p = query_state_get(q, self);
+	if (p != NULL)
+		flight_remove(&p->flight);
 }
 
 /* ---- life ---- */
@@ -608,5 +614,6 @@ const struct plugin cache_plugin = {
 	.serve = cache_serve,
 	.respond = cache_respond,
 	.resume = cache_resume,
+	.cancel = cache_cancel,
 	.done = cache_done,
 };

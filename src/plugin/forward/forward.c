@@ -142,6 +142,7 @@ const struct plugin forward_plugin = {
 	.teardown = forward_teardown,
 	.serve = forward_serve,
 	.resume = forward_resume,
+	.cancel = forward_done,
 	.done = forward_done,
 	.ops.metadata = forward_metadata,
 };

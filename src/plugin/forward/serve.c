@@ -94,9 +94,23 @@ static enum verdict fail_with_error(struct forward_query *f)
 			   f->failed->text, step, f->fail_text);
 }
 
+/* It never left this host: too much under way, no descriptor, no port, no memory. */
+static bool is_local_limit(int error)
+{
+	static const int limits[] = { ERR_BUSY, ERR_LIMIT,	-EMFILE, -ENFILE,
+				      -ENOBUFS, -EADDRNOTAVAIL, -ENOMEM, -EAGAIN };
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		if (error == limits[i])
+			return true;
+	}
+	return false;
+}
+
 static enum verdict give_up(struct forward_query *f)
 {
 	bool tried = f->failed != NULL;
+	if (tried && f->fail_result == RESOLVE_NETWORK && is_local_limit(f->fail_error))
+		f->q->hit_limit = true;
 	enum verdict v = tried ? fail_with_error(f)
 			       : query_fail(f->q, DNS_RCODE_SERVFAIL, "no healthy proxies");
 	leave(f);
@@ -106,7 +120,7 @@ static enum verdict give_up(struct forward_query *f)
 static enum verdict out_of_memory(struct forward_query *f)
 {
 	leave(f);
-	return query_fail(f->q, DNS_RCODE_SERVFAIL, "out of query memory");
+	return query_fail_limit(f->q, "out of query memory");
 }
 
 static enum verdict answer(struct forward_query *f)
@@ -456,6 +470,10 @@ static enum verdict serve_from(struct forward_query *f, unsigned stanza)
 	if (stanza == c->n_stanza)
 		return V_NEXT;
 	f->st = &c->stanza[stanza];
+	if (!query_may_wait(f->q)) {
+		leave(f);
+		return query_fail_limit(f->q, NULL);
+	}
 	if (!enter(f)) {
 		forward_count_rejected(f);
 		const char *text = f->st->too_many;
@@ -480,7 +498,7 @@ enum verdict forward_serve(struct plugin_inst *self, struct query *q)
 	const struct forward_conf *c = self->conf;
 	struct forward_query *f = query_state(q, self);
 	if (f == NULL)
-		return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
+		return query_fail_limit(q, "out of query memory");
 	f->q = q;
 	f->conf = c;
 	f->w = self->worker_data[query_slot(q)];

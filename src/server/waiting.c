@@ -1,0 +1,231 @@
+/* The limit on waiting queries, and each client's share of it. The clients of a worker are in a
+ * hash table of its own: nothing is shared, and memory is taken only when there are more clients
+ * than ever before. */
+#include "server/waiting.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "server/server_priv.h"
+
+enum { FIRST_BITS = 6, LOG_INTERVAL_S = 10 };
+
+static const struct metrics_family refused_family = {
+	.name = "fairlead_dns_waits_refused_total",
+	.help = "Counter of queries that failed because they could not wait: too many of the "
+		"client, too many in all, or too large ones.",
+	.kind = METRICS_COUNTER,
+	.labels = { "reason" },
+};
+
+static const char *const reason_text[WAITING_REFUSALS] = { "server", "client", "memory" };
+
+/* ---- clients ---- */
+
+uint64_t waiting_client_key(const union net_addr *a)
+{
+	enum { V6_BYTES = 7 }; /* a /56 is what one customer or one site commonly has */
+	uint64_t key = 0;
+	if (a->family == AF_INET)
+		return a->v4.sin_addr.s_addr;
+	if (a->family != AF_INET6)
+		return 0;
+	memcpy(&key, &a->v6.sin6_addr, V6_BYTES);
+	((uint8_t *)&key)[V6_BYTES] = 6; /* no IPv4 address has this */
+	return key;
+}
+
+/* Multiplication by a secret odd number: clients cannot choose addresses that collide. */
+static struct waiting_client **bucket_of(const struct waiting *t, uint64_t key)
+{
+	return &t->bucket[(key ^ t->seed[0]) * t->seed[1] >> (64 - t->bits)];
+}
+
+static void link_client(struct waiting *t, struct waiting_client *client)
+{
+	struct waiting_client **at = bucket_of(t, client->key);
+	client->next = *at;
+	*at = client;
+}
+
+static void grow(struct waiting *t)
+{
+	struct waiting_client **old = t->bucket;
+	size_t n_old = old != NULL ? (size_t)1 << t->bits : 0;
+	if (old == NULL) {
+		t->seed[0] = hash_process_key()->k0;
+		t->seed[1] = hash_process_key()->k1 | 1;
+	}
+	t->bits = old == NULL ? FIRST_BITS : t->bits + 1;
+	t->bucket = xcalloc((size_t)1 << t->bits, sizeof(struct waiting_client *));
+	for (size_t i = 0; i < n_old; i++) {
+		for (struct waiting_client *c = old[i], *next; c != NULL; c = next) {
+			next = c->next;
+			link_client(t, c);
+		}
+	}
+	free(old);
+}
+
+/* The client's entry, made where it has none. */
+static struct waiting_client *enter_client(struct waiting *t, uint64_t key)
+{
+	if (t->bucket == NULL)
+		grow(t);
+	for (struct waiting_client *c = *bucket_of(t, key); c != NULL; c = c->next) {
+		if (c->key == key)
+			return c;
+	}
+	if (t->n_clients >> t->bits != 0)
+		grow(t);
+	struct waiting_client *client = t->free;
+	if (client != NULL)
+		t->free = client->next;
+	else
+		client = xmalloc(sizeof(*client));
+	client->key = key;
+	client->units = client->n_large = 0;
+	t->n_clients++;
+	link_client(t, client);
+	return client;
+}
+
+static void leave_client(struct waiting *t, struct waiting_client *client)
+{
+	struct waiting_client **at = bucket_of(t, client->key);
+	while (*at != client)
+		at = &(*at)->next;
+	*at = client->next;
+	client->next = t->free;
+	t->free = client;
+	t->n_clients--;
+}
+
+/* ---- refusing ---- */
+
+static void log_refusal(struct query *q, enum waiting_refusal why)
+{
+	static const char *const text[WAITING_REFUSALS] = {
+		"too many queries wait for upstreams",
+		"the client has too many queries waiting for upstreams",
+		"too many long queries wait for upstreams",
+	};
+	struct waiting *t = &q->worker->waiting;
+	uint64_t now = query_now(q);
+	if (now < t->next_log_ns) {
+		t->held_back++;
+		return;
+	}
+	char client[NET_ADDR_TEXT_MAX];
+	net_addr_ip_str(&q->client, client);
+	t->next_log_ns = now + LOG_INTERVAL_S * NS_PER_S;
+	query_logf(q, LOG_WARNING, "server",
+		   "%s: a query of %s gets SERVFAIL (%u more since the last such line)", text[why],
+		   client, t->held_back);
+	t->held_back = 0;
+}
+
+static void count_refusal(struct query *q, enum waiting_refusal why)
+{
+	struct metrics_series **series = &q->worker->waiting.refused[why];
+	if (*series == NULL)
+		*series = metrics_get(&refused_family, (const char *const[]){ reason_text[why] });
+	metrics_add(*series, worker_slot(q->worker), 1);
+}
+
+static bool refuse(struct query *q, enum waiting_refusal why)
+{
+	count_refusal(q, why);
+	log_refusal(q, why);
+	return false;
+}
+
+/* ---- the limit ---- */
+
+void waiting_init(struct worker *w)
+{
+	/* Encrypted transports have a quarter of what may wait, on top. */
+	const struct server *s = w->srv;
+	uint32_t n = w->is_stream ? s->opts.max_waiting / 4 / s->n_stream
+				  : s->opts.max_waiting / s->n_workers;
+	/* Others of the batch are in use, too, and do not wait yet. */
+	w->waiting.limit = MAX(n, (uint32_t)BATCH) + BATCH;
+}
+
+void waiting_charge(struct query *q)
+{
+	struct waiting *t = &q->worker->waiting;
+	uint16_t units = (uint16_t)slot_units(q);
+	uint32_t more_large = (uint32_t)q->n_large - q->waiting_large;
+	if (q->holder == NULL)
+		q->holder = enter_client(t, waiting_client_key(&q->client));
+	q->holder->units += (uint32_t)units - q->units;
+	q->holder->n_large += more_large;
+	t->n_large += more_large;
+	q->units = units;
+	q->waiting_large = q->n_large;
+}
+
+/* Does it hold 64 KB blocks, or do those that wait for it? */
+static bool holds_large(const struct query *q)
+{
+	for (; q != NULL; q = q->parent) {
+		if (q->n_large != 0)
+			return true;
+	}
+	return false;
+}
+
+bool waiting_begin(struct query *q)
+{
+	const struct worker *w = q->worker;
+	uint32_t used = slab_units(w);
+	uint32_t limit = w->waiting.limit;
+	if (q->admitted && q->n_large == 0 && q->units == slot_units(q))
+		return true;
+	if (used > limit && !q->admitted)
+		return refuse(q, WAITING_SERVER);
+	waiting_charge(q);
+	if (!q->admitted && q->holder->units > limit - used)
+		return refuse(q, WAITING_CLIENT);
+	if (UNLIKELY(w->waiting.n_large != 0) && holds_large(q) &&
+	    w->waiting.n_large + q->holder->n_large > BIG_WAITING_MAX)
+		return refuse(q, WAITING_MEMORY);
+	q->admitted = true; /* and may wait again, for another try */
+	return true;
+}
+
+void waiting_end(struct query *q)
+{
+	struct waiting *t = &q->worker->waiting;
+	struct waiting_client *client = q->holder;
+	assert(client != NULL && client->units >= q->units && client->n_large >= q->waiting_large);
+	client->units -= q->units;
+	client->n_large -= q->waiting_large;
+	t->n_large -= q->waiting_large;
+	if (client->units == 0)
+		leave_client(t, client);
+	q->holder = NULL;
+}
+
+static void free_clients(struct waiting_client *client)
+{
+	for (struct waiting_client *next; client != NULL; client = next) {
+		next = client->next;
+		free(client);
+	}
+}
+
+/* Queries that were given up at the end of the server may still be counted. */
+void waiting_done(struct waiting *t)
+{
+	for (size_t i = 0; t->bucket != NULL && i >> t->bits == 0; i++)
+		free_clients(t->bucket[i]);
+	free_clients(t->free);
+	free(t->bucket);
+}
