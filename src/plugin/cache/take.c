@@ -161,7 +161,8 @@ bool cache_take(struct plugin_inst *self, struct query *q, struct pass *p)
 	else if (r->msg == NULL)
 		r->full_size = (uint32_t)dns_resp_size(r, q->question_len);
 	/* A refresh is kept whatever it brings: it takes the place of what would go stale. */
-	bool wanted = v.storable && lasting && (!q->unkept || p->mode == PASS_REFRESH);
+	bool wanted =
+		v.storable && lasting && !q->hit_limit && (!q->unkept || p->mode == PASS_REFRESH);
 	if (!cache_has_question(r))
 		warn_no_question(q);
 	else if (wanted && cache_matches(q, r))

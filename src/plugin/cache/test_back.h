@@ -21,7 +21,7 @@
 
 /* ---- the back end ---- */
 
-enum act { ANSWER, FAIL, FAIL_QUIETLY, DROP, WAIT, WAIT_AND_FAIL, CHASE };
+enum act { ANSWER, FAIL, FAIL_QUIETLY, FAIL_LIMIT, ANSWER_LIMIT, DROP, WAIT, WAIT_AND_FAIL, CHASE };
 enum { RECORDS_MAX = 20, WAITING_MAX = 64 };
 
 static struct back {
@@ -90,8 +90,13 @@ static enum verdict say(struct query *q)
 	case WAIT_AND_FAIL:
 	case FAIL_QUIETLY:
 		return query_fail(q, back.rcode, NULL);
+	case FAIL_LIMIT:
+		return query_fail_limit(q, "out of query memory");
 	case DROP:
 		return V_DROP;
+	case ANSWER_LIMIT:
+		q->hit_limit = true;
+		break;
 	case ANSWER:
 	case WAIT:
 	case CHASE:

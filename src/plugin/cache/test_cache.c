@@ -442,6 +442,9 @@ static void failures(void **state)
 	} rows[] = {
 		{ "", FAIL, DNS_RCODE_SERVFAIL, 1 },
 		{ "", FAIL_QUIETLY, DNS_RCODE_SERVFAIL, 2 },
+		{ "", FAIL_LIMIT, DNS_RCODE_SERVFAIL, 2 },
+		{ "", ANSWER, DNS_RCODE_SERVFAIL, 1 },
+		{ "", ANSWER_LIMIT, DNS_RCODE_SERVFAIL, 2 },
 		{ "", FAIL, DNS_RCODE_REFUSED, 2 },
 		{ "", FAIL, DNS_RCODE_NOTIMP, 2 },
 		{ "{\n servfail 0\n }", FAIL, DNS_RCODE_SERVFAIL, 2 },
