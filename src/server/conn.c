@@ -1,4 +1,4 @@
-/* Connections: their life, how many there may be, and accepting them. An idle connection costs its
+/* Connections: their life, and accepting them. An idle connection costs its
  * struct and nothing else. */
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "net/tls.h"
 #include "server/conn_priv.h"
@@ -15,67 +14,6 @@ enum {
 	ACCEPTS_PER_TURN = 32,
 	ACCEPT_PAUSE_NS = 100 * 1000 * 1000, /* when there is no descriptor to be had */
 };
-
-/* ---- connections per client, over all workers ---- */
-
-struct client_table {
-	struct map counts; /* address bytes → count, as a pointer-sized number */
-};
-
-struct client_table *client_table_new(void)
-{
-	return xcalloc(1, sizeof(struct client_table));
-}
-
-void client_table_free(struct client_table *t)
-{
-	if (t != NULL)
-		map_done(&t->counts);
-	free(t);
-}
-
-static uintptr_t client_count(struct conn_pool *s, const union net_addr *a, int delta)
-{
-	size_t n;
-	struct slice key = { .p = (const char *)net_addr_bytes(a, &n) };
-	key.n = n;
-	pthread_mutex_lock(&s->lock);
-	uintptr_t count = (uintptr_t)map_get(&s->clients->counts, key);
-	count = delta < 0 ? count - 1 : count + 1;
-	if (count == 0)
-		map_del(&s->clients->counts, key);
-	else
-		map_set(&s->clients->counts, key, (void *)count); // NOLINT: a number, not a pointer
-	pthread_mutex_unlock(&s->lock);
-	return count;
-}
-
-/* ---- the worker's list, oldest activity first ---- */
-
-static void list_remove(struct tcp_conn *c)
-{
-	struct conn_list *l = &c->worker->conns;
-	*(c->older != NULL ? &c->older->newer : &l->oldest) = c->newer;
-	*(c->newer != NULL ? &c->newer->older : &l->newest) = c->older;
-	c->older = c->newer = NULL;
-	l->n--;
-}
-
-static void list_append(struct tcp_conn *c)
-{
-	struct conn_list *l = &c->worker->conns;
-	c->older = l->newest;
-	c->newer = NULL;
-	*(l->newest != NULL ? &l->newest->newer : &l->oldest) = c;
-	l->newest = c;
-	l->n++;
-}
-
-void conn_touch(struct tcp_conn *c)
-{
-	list_remove(c);
-	list_append(c);
-}
 
 /* ---- life ---- */
 
@@ -113,13 +51,6 @@ void conn_let_go(struct tcp_conn *c)
 		conn_free(c);
 }
 
-static void leave_listener(struct tcp_conn *c)
-{
-	if (c->sock != NULL)
-		atomic_fetch_sub_explicit(&c->sock->listener->n_conns, 1, memory_order_relaxed);
-	c->sock = NULL;
-}
-
 void conn_close(struct tcp_conn *c)
 {
 	if (c->closed)
@@ -130,10 +61,7 @@ void conn_close(struct tcp_conn *c)
 	loop_fd_del(c->worker->loop, &c->io);
 	close(c->io.fd);
 	loop_timer_stop(c->worker->loop, &c->timer);
-	list_remove(c);
-	leave_listener(c);
-	atomic_fetch_sub_explicit(&c->worker->pool->n, 1, memory_order_relaxed);
-	client_count(c->worker->pool, &c->client, -1);
+	conn_leave_room(c);
 	conn_hold(c);
 	while (c->stream != NULL) {
 		struct query *s = c->stream;
@@ -154,13 +82,11 @@ void tcp_close_all(struct worker *w)
 		conn_close(w->conns.oldest);
 }
 
-void tcp_leave(struct worker *w, const struct listener_sock *s)
+void tcp_leave(struct listener_sock *s)
 {
-	for (struct tcp_conn *c = w->conns.oldest, *newer; c != NULL; c = newer) {
-		newer = c->newer;
-		if (c->sock != s)
-			continue;
-		leave_listener(c);
+	while (s->conns.oldest != NULL) {
+		struct tcp_conn *c = s->conns.oldest;
+		conn_leave_listener(c);
 		c->eof = true;
 		c->part_n = 0;
 		conn_hold(c);
@@ -173,27 +99,6 @@ void tcp_leave(struct worker *w, const struct listener_sock *s)
 }
 
 /* ---- accepting ---- */
-
-/* A new connection is never refused: the one idle longest makes room, first among those of a client
- * that holds more than half of all. */
-static void make_room(struct worker *w, const struct tcp_conn *fresh, uintptr_t of_client)
-{
-	const struct listener_sock *s = fresh->sock;
-	uint32_t max = w->pool->max, own_max = s->route->https.max_connections;
-	uint32_t n = atomic_load_explicit(&w->pool->n, memory_order_relaxed);
-	bool greedy = of_client > max / 2;
-	bool full = own_max != 0 &&
-		    atomic_load_explicit(&s->listener->n_conns, memory_order_relaxed) > own_max;
-	if (n <= max && !greedy && !full)
-		return;
-	for (struct tcp_conn *c = w->conns.oldest; c != NULL; c = c->newer) {
-		if (c != fresh && (!greedy || net_addr_same_ip(&c->client, &fresh->client)) &&
-		    (!full || c->sock == s)) {
-			conn_close(c);
-			return;
-		}
-	}
-}
 
 static void add_conn(struct listener_sock *s, int fd, const union net_addr *client)
 {
@@ -221,12 +126,8 @@ static void add_conn(struct listener_sock *s, int fd, const union net_addr *clie
 		conn_free(c);
 		return;
 	}
-	list_append(c);
-	atomic_fetch_add_explicit(&w->pool->n, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&s->listener->n_conns, 1, memory_order_relaxed);
-	uintptr_t of_client = client_count(w->pool, &c->client, 1);
 	conn_set_timeout(c, conn_timeouts(c)->read_ns, 3);
-	make_room(w, c, of_client);
+	conn_enter_room(c);
 }
 
 /* Out of descriptors: the longest-idle connection gives up its own. With none here (others hold

@@ -1,11 +1,13 @@
 /* A connection of a client, whatever it speaks: how its bytes are moved (struct conn_io) and what
  * they mean (struct conn_proto) are tables; limits, time-outs and life are the same for all.
  *
- * Files: conn.c (life, limits, accepting), conn_flow.c (reading and writing), conn_io.c (sockets
- * and TLS), tcp.c (DNS messages with their length, streams of them), doh.c (HTTP). */
+ * Files: conn.c (life, accepting), conn_room.c (how many there may be), conn_flow.c (reading and
+ * writing), conn_io.c (sockets and TLS), tcp.c (DNS messages with their length, streams of them),
+ * doh.c (HTTP). */
 #pragma once
 
 #include "http/framing.h"
+#include "server/client.h"
 #include "server/server_priv.h"
 
 enum {
@@ -46,6 +48,13 @@ struct conn_proto {
 	void (*free)(struct tcp_conn *c);
 };
 
+enum conn_list_kind { CONN_OF_WORKER, CONN_OF_SOCK };
+enum { CONN_LIST_KINDS = CONN_OF_SOCK + 1 };
+
+struct conn_link {
+	struct tcp_conn *older, *newer; /* by last activity */
+};
+
 struct tcp_conn {
 	struct loop_fd io;
 	struct loop_timer timer;
@@ -55,7 +64,10 @@ struct tcp_conn {
 	const struct conn_proto *proto;
 	struct listener_sock *sock; /* NULL: given up */
 	struct worker *worker;
-	struct tcp_conn *older, *newer; /* worker's list by last activity */
+	struct conn_link link[CONN_LIST_KINDS];
+	uint64_t active_ns;	     /* last activity */
+	struct conn_client *of;	     /* whose it is */
+	_Atomic uint32_t *uncounted; /* the counter that does not have it any more; NULL: none */
 	union net_addr client, local;
 	bool closed;
 	bool handshaking;
@@ -97,6 +109,12 @@ void conn_set_timeout(struct tcp_conn *c, int64_t ns, uint64_t default_s);
 void conn_hold(struct tcp_conn *c);
 void conn_let_go(struct tcp_conn *c);
 void conn_close(struct tcp_conn *c);
+
+/* conn_room.c */
+/* A new connection: counted and listed, and others closed where there are too many. */
+void conn_enter_room(struct tcp_conn *c);
+void conn_leave_room(struct tcp_conn *c);
+void conn_leave_listener(struct tcp_conn *c);
 /* It did something: it is now the one idle shortest. */
 void conn_touch(struct tcp_conn *c);
 

@@ -132,6 +132,7 @@ static int listener_open(struct server *srv, const struct route *rt, struct list
 						       .of = s };
 		s->tcp = (struct loop_fd){ .fd = -1, .cb = tcp_acceptable };
 		s->accept_timer.cb = tcp_accept_again;
+		conn_list_init(&s->conns);
 		s->listener = l;
 		s->worker = &srv->worker[l->first + i];
 		s->wildcard = is_wildcard(&rt->addr);

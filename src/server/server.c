@@ -19,6 +19,7 @@
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "server/confhash.h"
+#include "server/client.h"
 #include "server/server_priv.h"
 
 enum {

@@ -126,6 +126,13 @@ struct generation {
 	struct generation_worker w[]; /* one per worker; each touched by that worker only */
 };
 
+struct conn_list {
+	struct tcp_conn *oldest, *newest; /* by time of last activity */
+	size_t n;
+	_Atomic uint64_t oldest_ns; /* when the oldest was active, for other workers; or
+				       UINT64_MAX */
+};
+
 struct udp_sock {
 	struct loop_fd io;
 	struct listener_sock *of;
@@ -135,6 +142,7 @@ struct listener_sock {
 	struct udp_sock udp[2]; /* a wildcard has one for each family; fd -1: none */
 	struct loop_fd tcp;
 	struct loop_timer accept_timer; /* runs while new connections have to wait */
+	struct conn_list conns;
 	struct listener *listener;
 	struct worker *worker;
 	struct route *route; /* of the worker's current generation; NULL: not serving */
@@ -169,11 +177,6 @@ struct tx_entry {
 	unsigned char control[NET_PKTINFO_BYTES] CACHE_ALIGNED;
 	struct mem_block *big; /* holds the bytes when not in buf */
 	int fd;
-};
-
-struct conn_list {
-	struct tcp_conn *oldest, *newest; /* by time of last activity */
-	size_t n;
 };
 
 /* Connections of one kind, over all workers that serve it. */
@@ -227,6 +230,9 @@ struct worker {
 
 	/* TCP */
 	struct conn_list conns;
+	struct loop_msg room_msg; /* another worker needs room: conn_room.c */
+	_Atomic bool room_asked;  /* and it is on its way */
+	_Atomic unsigned room_hops;
 	uint8_t *tcp_in;  /* scratch */
 	uint8_t *tcp_out; /* scratch */
 };
@@ -315,6 +321,10 @@ void reply_complete(struct query *q); /* EDNS and failure rules; before done and
 void udp_readable(struct loop_fd *f, uint32_t events);
 void udp_prepare(struct worker *w);
 
+/* conn_room.c */
+void conn_list_init(struct conn_list *l);
+void conn_room_asked(struct loop_msg *m);
+
 /* tcp.c */
 void tcp_acceptable(struct loop_fd *f, uint32_t events);
 void tcp_accept_again(struct loop_timer *t);
@@ -324,11 +334,9 @@ bool tcp_can_stream(const struct query *q);
 void tcp_query_done(struct query *q);
 void tcp_close_all(struct worker *w);
 /* The listener is given up: its connections close when their replies are sent. */
-void tcp_leave(struct worker *w, const struct listener_sock *s);
+void tcp_leave(struct listener_sock *s);
 bool tcp_conn_gone(const struct tcp_conn *c);
 void tcp_stream(struct query *q);
-struct client_table *client_table_new(void);
-void client_table_free(struct client_table *t);
 
 /* generation.c */
 MUST_CHECK int generation_build(struct server *srv, struct corefile *cf, bool dry,

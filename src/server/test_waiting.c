@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "server/client.h"
 #include "server/fake.h"
 #include "server/server_priv.h"
 #include "server/setup.h"
@@ -220,7 +221,7 @@ static uint64_t key_of(const char *text)
 {
 	union net_addr a;
 	assert_int_equal(net_addr_parse_ip(slice_of(text), &a), 0);
-	return waiting_client_key(&a);
+	return client_key(&a);
 }
 
 static void who_a_client_is(void **state)

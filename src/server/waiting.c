@@ -5,12 +5,12 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/metrics.h"
+#include "server/client.h"
 #include "server/server_priv.h"
 
 enum { FIRST_BITS = 6, LOG_INTERVAL_S = 10 };
@@ -26,19 +26,6 @@ static const struct metrics_family refused_family = {
 static const char *const reason_text[WAITING_REFUSALS] = { "server", "client", "memory" };
 
 /* ---- clients ---- */
-
-uint64_t waiting_client_key(const union net_addr *a)
-{
-	enum { V6_BYTES = 7 }; /* a /56 is what one customer or one site commonly has */
-	uint64_t key = 0;
-	if (a->family == AF_INET)
-		return a->v4.sin_addr.s_addr;
-	if (a->family != AF_INET6)
-		return 0;
-	memcpy(&key, &a->v6.sin6_addr, V6_BYTES);
-	((uint8_t *)&key)[V6_BYTES] = 6; /* no IPv4 address has this */
-	return key;
-}
 
 /* Multiplication by a secret odd number: clients cannot choose addresses that collide. */
 static struct waiting_client **bucket_of(const struct waiting *t, uint64_t key)
@@ -163,7 +150,7 @@ void waiting_charge(struct query *q)
 	uint16_t units = (uint16_t)slot_units(q);
 	uint32_t more_large = (uint32_t)q->n_large - q->waiting_large;
 	if (q->holder == NULL)
-		q->holder = enter_client(t, waiting_client_key(&q->client));
+		q->holder = enter_client(t, client_key(&q->client));
 	q->holder->units += (uint32_t)units - q->units;
 	q->holder->n_large += more_large;
 	t->n_large += more_large;

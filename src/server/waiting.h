@@ -1,8 +1,8 @@
 /* How many queries of a worker may wait, and how many of one client.
  *
  * Only waiting is limited: a query that is answered at once is served however many others wait.
- * What waiting queries hold is counted in units of a slot (4 KB), for all and for each client: an
- * IPv4 address, or the /56 of an IPv6 one. A client may hold as much as is still free, so that one
+ * What waiting queries hold is counted in units of a slot (4 KB), for all and for each client
+ * (client.h). A client may hold as much as is still free, so that one
  * alone takes half at most, and however many there are something is left for the next one. */
 #pragma once
 
@@ -49,6 +49,3 @@ void waiting_charge(struct query *q);
 /* q is over. */
 void waiting_end(struct query *q);
 void waiting_done(struct waiting *t);
-
-/* Who a client is to all limits. */
-uint64_t waiting_client_key(const union net_addr *a);

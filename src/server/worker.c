@@ -75,6 +75,8 @@ void worker_prepare(struct worker *w)
 	w->is_stream = w->index >= w->srv->n_workers;
 	w->pool = w->is_stream ? &w->srv->stream : &w->srv->plain;
 	waiting_init(w);
+	conn_list_init(&w->conns);
+	w->room_msg.cb = conn_room_asked;
 	strbuf_init(&w->line);
 	w->ops = w->srv->opts.ops != NULL ? w->srv->opts.ops : &net_ops_kernel;
 	w->tx_buf = xmalloc(BATCH * sizeof(*w->tx_buf));
@@ -150,7 +152,7 @@ static void sock_unregister(struct worker *w, struct listener_sock *s)
 		loop_timer_stop(w->loop, &s->accept_timer);
 	s->registered = false;
 	s->route = NULL;
-	tcp_leave(w, s);
+	tcp_leave(s);
 }
 
 static bool routed(const struct generation *g, const struct listener *l)

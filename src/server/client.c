@@ -1,0 +1,73 @@
+/* The clients that have connections: one table for all workers of a pool, locked only when a
+ * connection opens or closes. */
+#include "server/client.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "server/server_priv.h"
+
+struct client_table {
+	struct map by_key; /* 8 bytes → struct conn_client */
+};
+
+uint64_t client_key(const union net_addr *a)
+{
+	enum { V6_BYTES = 7 };
+	uint64_t key = 0;
+	if (a->family == AF_INET)
+		return a->v4.sin_addr.s_addr;
+	if (a->family != AF_INET6)
+		return 0;
+	memcpy(&key, &a->v6.sin6_addr, V6_BYTES);
+	((uint8_t *)&key)[V6_BYTES] = 6; /* no IPv4 address has this */
+	return key;
+}
+
+struct client_table *client_table_new(void)
+{
+	return xcalloc(1, sizeof(struct client_table));
+}
+
+void client_table_free(struct client_table *t)
+{
+	if (t != NULL)
+		map_done(&t->by_key);
+	free(t);
+}
+
+static struct slice key_slice(const uint64_t *key)
+{
+	return (struct slice){ (const char *)key, sizeof(*key) };
+}
+
+struct conn_client *client_enter(struct conn_pool *pool, const union net_addr *a)
+{
+	uint64_t key = client_key(a);
+	pthread_mutex_lock(&pool->lock);
+	struct conn_client *client = map_get(&pool->clients->by_key, key_slice(&key));
+	if (client == NULL) {
+		client = xcalloc(1, sizeof(*client));
+		client->key = key;
+		map_set(&pool->clients->by_key, key_slice(&key), client);
+	}
+	client->refs++;
+	pthread_mutex_unlock(&pool->lock);
+	atomic_fetch_add_explicit(&client->n_conns, 1, memory_order_relaxed);
+	return client;
+}
+
+void client_leave(struct conn_pool *pool, struct conn_client *client)
+{
+	pthread_mutex_lock(&pool->lock);
+	assert(client->refs > 0);
+	bool last = --client->refs == 0;
+	if (last)
+		map_del(&pool->clients->by_key, key_slice(&client->key));
+	pthread_mutex_unlock(&pool->lock);
+	if (last)
+		free(client);
+}
