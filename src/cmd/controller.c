@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "cmd/cmd.h"
+#include "cmd/complain.h"
 #include "cmd/controllerconf.h"
 #include "cmd/flags.h"
 #include "controller/manager.h"
@@ -108,7 +109,7 @@ static int manage(const struct controllerconf_flags *f, struct controllerconf *s
 	if (leases != client)
 		log_info(NULL, "leases in %s", kube_client_text(leases));
 	if (manager_start(&mc, &m, err, sizeof(err)) < 0) {
-		fprintf(stderr, "fairlead controller: %s\n", err);
+		cmd_complain("controller", "%s", err);
 		return EXIT_FAILED;
 	}
 	if (f->listen != NULL)
@@ -131,7 +132,7 @@ static int run(const struct controllerconf_flags *f, struct controllerconf *s)
 	if (client != NULL && leases != NULL)
 		status = manage(f, s, client, leases);
 	else
-		fprintf(stderr, "fairlead controller: %s\n", err);
+		cmd_complain("controller", "%s", err);
 	if (leases != client)
 		kube_client_free(leases);
 	kube_client_free(client);
@@ -153,8 +154,7 @@ static void print_help(const struct flag *flags, size_t n)
 
 static int usage(const char *why)
 {
-	fprintf(stderr, "fairlead controller: %s\nTry `fairlead controller --help`.\n", why);
-	return EXIT_USAGE;
+	return cmd_complain_usage("controller", why);
 }
 
 /* The index of the first argument, or as flags_parse; -2 after the help was printed. */
@@ -236,6 +236,7 @@ static int parse_flags(struct controllerconf_flags *f, int argc, char **argv, ch
 			"for CoreDNS); default file"),
 		FLAG_VALUE("log-format", &f->log_format, "FORMAT", "text or json; default text"),
 	};
+	cmd_find_log_format(argc, argv);
 	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, why_n);
 	if (at == -2)
 		print_help(flags, ARRAY_LEN(flags));

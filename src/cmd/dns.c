@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/slice.h"
 #include "cmd/cmd.h"
+#include "cmd/complain.h"
 #include "cmd/flags.h"
 #include "confsource/confsource.h"
 #include "plugin/catalogue.h"
@@ -68,7 +69,7 @@ static int run(const struct dns_flags *f, uint16_t port, uint32_t max_tls)
 					    .kubeconfig = f->kubeconfig,
 					    .state_dir = f->state_dir };
 	if (confsource_open(&so, &src, why, sizeof(why)) < 0) {
-		fprintf(stderr, "-conf: %s\n", why);
+		cmd_complain(NULL, "-conf: %s", why);
 		return EXIT_USAGE;
 	}
 	struct control_opts o = {
@@ -118,6 +119,7 @@ int cmd_dns(int argc, char **argv)
 	};
 	char why[256];
 	uint64_t port, max_tls = 0;
+	cmd_find_log_format(argc, argv);
 	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
 	if (at == -2) {
 		printf("usage: fairlead dns [FLAGS]\n");
@@ -125,12 +127,13 @@ int cmd_dns(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (at < 0) {
-		fprintf(stderr, "%s\n", why);
-		flags_help(flags, ARRAY_LEN(flags), stderr);
+		cmd_complain(NULL, "%s", why);
+		if (log_get_format() == LOG_TEXT)
+			flags_help(flags, ARRAY_LEN(flags), stderr);
 		return EXIT_USAGE;
 	}
 	if (at < argc) {
-		fprintf(stderr, "extra command line arguments: %s\n", argv[at]);
+		cmd_complain(NULL, "extra command line arguments: %s", argv[at]);
 		return EXIT_USAGE;
 	}
 	if (f.version) {
@@ -142,19 +145,20 @@ int cmd_dns(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (slice_u64(slice_of(f.port), &port) < 0 || port > 65535) {
-		fprintf(stderr, "-dns.port takes a number up to 65535, not '%s'\n", f.port);
+		cmd_complain(NULL, "-dns.port takes a number up to 65535, not '%s'", f.port);
 		return EXIT_USAGE;
 	}
 	if (f.max_tls != NULL && (slice_u64(slice_of(f.max_tls), &max_tls) < 0 || max_tls == 0 ||
 				  max_tls > UINT32_MAX)) {
-		fprintf(stderr, "-max-tls takes a number from 1 to 4294967295, not '%s'\n",
-			f.max_tls);
+		cmd_complain(NULL, "-max-tls takes a number from 1 to 4294967295, not '%s'",
+			     f.max_tls);
 		return EXIT_USAGE;
 	}
 	if (strcmp(f.log_format, "json") == 0) {
 		log_set_format(LOG_JSON);
 	} else if (strcmp(f.log_format, "text") != 0) {
-		fprintf(stderr, "unknown log format \"%s\": expected text or json\n", f.log_format);
+		cmd_complain(NULL, "unknown log format \"%s\": expected text or json",
+			     f.log_format);
 		return EXIT_FAILED;
 	}
 	return run(&f, (uint16_t)port, (uint32_t)max_tls);

@@ -1,10 +1,9 @@
 #include "cmd/embedded.h"
 
-#include <stdio.h>
-
 #include "base/log.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/complain.h"
 
 static void trouble(void *ctx, const char *text)
 {
@@ -33,7 +32,7 @@ struct apiserver_server *embedded_start(struct embedded *e, const char *command)
 					   .trouble = trouble };
 	if (apiserver_server_start(&c, &s, err, sizeof(err)) == 0)
 		return s;
-	fprintf(stderr, "fairlead %s: %s\n", command, err);
+	cmd_complain(command, "%s", err);
 	return NULL;
 }
 

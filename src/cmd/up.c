@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "cmd/apply.h"
 #include "cmd/cmd.h"
+#include "cmd/complain.h"
 #include "cmd/embedded.h"
 #include "cmd/flags.h"
 #include "cmd/upcontrol.h"
@@ -110,7 +111,7 @@ static int start_control(struct up *u)
 					.no_resolvers = !has_nameservers() };
 	if (upcontrol_start(&m, &u->control, err, sizeof(err)) == 0)
 		return 0;
-	fprintf(stderr, "fairlead up: %s\n", err);
+	cmd_complain("up", "%s", err);
 	return -1;
 }
 
@@ -198,9 +199,8 @@ static bool port_is_ours(const struct up *u)
 {
 	int r = u->conf == NULL ? net_sock_try(&u->dns_addr) : 0;
 	if (r < 0)
-		fprintf(stderr,
-			"fairlead up: cannot serve DNS on %s: %s; --dns takes another address\n",
-			u->dns, err_str(r));
+		cmd_complain("up", "cannot serve DNS on %s: %s; --dns takes another address",
+			     u->dns, err_str(r));
 	return r == 0;
 }
 
@@ -225,8 +225,7 @@ static int run(struct up *u)
 
 static int usage(const char *why)
 {
-	fprintf(stderr, "fairlead up: %s\nTry `fairlead up --help`.\n", why);
-	return EXIT_USAGE;
+	return cmd_complain_usage("up", why);
 }
 
 int cmd_up(int argc, char **argv)
@@ -245,6 +244,7 @@ int cmd_up(int argc, char **argv)
 		FLAG_VALUE("log-format", &u.log_format, "FORMAT", "text or json; default text"),
 	};
 	char why[256] = "";
+	cmd_find_log_format(argc, argv);
 	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, sizeof(why));
 	if (at == -2) {
 		printf("usage: fairlead up [FLAGS]\n\n"

@@ -127,6 +127,43 @@ def test_bad_corefile_as_json(tmp_path):
     assert line["level"] == "FATAL" and f"{conf}:2:5: " in line["msg"]
 
 
+@pytest.mark.parametrize("args", [
+    ["dns", "-log-format=json", "-nonsense"],
+    ["dns", "-nonsense", "--log-format", "json"],
+    ["dns", "-log-format", "json", "extra"],
+    ["dns", "-log-format=text", "-log-format=json", "-dns.port", "70000"],
+    ["dns", "-max-tls", "0", "-log-format=json"],
+    ["dns", "-log-format=json", "-conf", "configmap:nowhere"],
+    ["dns", "-log-format=json", "-conf"],
+    ["up", "--log-format=json", "extra"],
+    ["up", "--log-format=json", "--nonsense"],
+    ["up", "--dns", "nowhere", "--log-format", "json"],
+    ["controller", "--log-format=json", "--nonsense"],
+    ["controller", "--nonsense=1", "--log-format=json"],
+    ["controller", "--log-format=json", "--controllers", "nonsense"],
+])
+def test_bad_usage_as_json(args):
+    """One line of JSON and nothing else, whichever flag comes first."""
+    status, out, err = run(*args)
+    assert status == 64 and out == ""
+    line = json.loads(err)
+    assert line["level"] == "FATAL" and line["msg"]
+
+
+@pytest.mark.parametrize("args", [["dns", "-nonsense", "-log-format", "text"], ["dns", "-log-format", "json", "-log-format"],
+                                  ["dns", "--", "-log-formats=json"]])
+def test_bad_usage_as_text(args):
+    status, out, err = run(*args)
+    assert status == 64 and out == "" and not err.startswith("{")
+
+
+def test_failed_start_as_json(tmp_path):
+    """The same for what goes wrong after the flags were read."""
+    status, out, err = run("up", "--log-format=json", "--data", str(tmp_path / "data"), "--api", "192.0.2.1:1")
+    assert status == 1
+    assert all(json.loads(line) for line in (out + err).splitlines()) and err
+
+
 # ---- serves ----
 
 @pytest.mark.parametrize("spelling", ["-conf {conf} -dns.port {port}", "--conf={conf} --dns.port={port}",
