@@ -128,3 +128,23 @@ size_t http_framing_pending(const struct http_framing *f)
 {
 	return f->impl->pending(f);
 }
+
+size_t http_framing_held(const struct http_framing *f)
+{
+	return f->impl->held(f);
+}
+
+void http_framing_refuse(struct http_framing *f, uint32_t stream)
+{
+	f->impl->refuse(f, stream);
+}
+
+bool http_framing_is_full(const struct http_framing *f)
+{
+	return f->impl->is_full != NULL && f->impl->is_full(f);
+}
+
+bool http_framing_expire(struct http_framing *f, uint64_t now_ns, uint64_t max_ns)
+{
+	return f->impl->expire != NULL && f->impl->expire(f, now_ns, max_ns);
+}

@@ -23,7 +23,8 @@ enum {
 	HTTP_BODY_MAX = 65535,	      /* of a message */
 	HTTP_HEAD_MAX = 16 * 1024,    /* a message's start line and header fields */
 	HTTP_FIELDS_MAX = 64,	      /* header fields of a message */
-	HTTP_OUT_HIGH = 64 * 1024,    /* HTTP/2: bytes to send beyond which no frame is made */
+	HTTP_OUT_HIGH = 64 * 1024,    /* bytes to send beyond which no frame is made (HTTP/2), no
+				       * request is read (HTTP/1.1) */
 	HTTP_HELD_MAX = 256 * 1024,   /* HTTP/2: of messages that are not whole yet */
 	HTTP_UNSENT_MAX = 256 * 1024, /* HTTP/2: of answers; then requests are refused */
 	HTTP_DEFAULT_STREAMS = 250,
@@ -74,8 +75,8 @@ void http_framing_free(struct http_framing *f); /* NULL is fine; calls nothing b
 /* Takes received bytes; returns how many were used, or an error after which the connection is of no
  * use: ERR_PARSE, ERR_LIMIT (a flood or something too large), ERR_CLOSED. http_framing_out may then
  * still have something that tells the peer: send it, then close. Streams are called gone. Fewer
- * than n are used only by an HTTP/1.1 server that has a request to answer first: feed the rest
- * after http_framing_respond. now_ns: monotonic. */
+ * than n are used only by an HTTP/1.1 server that has a request to answer first, or as much to
+ * send as it holds (http_framing_is_full): feed the rest later. now_ns: monotonic. */
 MUST_CHECK ssize_t http_framing_feed(struct http_framing *f, const void *p, size_t n,
 				     uint64_t now_ns);
 /* The peer sends no more, or the connection is given up (clients call it then, too). A client's
@@ -90,6 +91,8 @@ void http_framing_sent(struct http_framing *f, size_t n);
 /* Server: answers a stream; ignored when it is gone. ERR_LIMIT for a body that is too long. */
 MUST_CHECK int http_framing_respond(struct http_framing *f, uint32_t stream,
 				    const struct http_message *m);
+/* Server: a request that is not answered, for want of room; the client may ask again. */
+void http_framing_refuse(struct http_framing *f, uint32_t stream);
 /* Client: sends a request. ERR_BUSY while as many are under way as the server allows (HTTP/1.1:
  * one); ERR_CLOSED when the connection takes no more; ERR_LIMIT. */
 MUST_CHECK int http_framing_request(struct http_framing *f, const struct http_message *m,
@@ -107,5 +110,12 @@ bool http_framing_over(const struct http_framing *f);
  * yet.
  */
 size_t http_framing_unsent(const struct http_framing *f);
+/* Bytes of messages that are not whole yet. */
+size_t http_framing_held(const struct http_framing *f);
+/* HTTP/1.1 server: no request is taken before some of what is unsent was sent. */
+bool http_framing_is_full(const struct http_framing *f);
+/* HTTP/2 server: gives up responses that wait to be sent since so long, counted in calls of this;
+ * true when there were some (which is told to the client: http_framing_out). */
+bool http_framing_expire(struct http_framing *f, uint64_t now_ns, uint64_t max_ns);
 /* Streams that wait for their response. */
 size_t http_framing_pending(const struct http_framing *f);

@@ -16,6 +16,10 @@ struct framing_impl {
 	bool (*over)(const struct http_framing *f);
 	size_t (*pending)(const struct http_framing *f);
 	size_t (*unsent)(const struct http_framing *f); /* beyond f->out; may be NULL */
+	size_t (*held)(const struct http_framing *f);
+	void (*refuse)(struct http_framing *f, uint32_t stream);
+	bool (*is_full)(const struct http_framing *f);				  /* or NULL */
+	bool (*expire)(struct http_framing *f, uint64_t now_ns, uint64_t max_ns); /* or NULL */
 	void (*free)(struct http_framing *f);
 };
 

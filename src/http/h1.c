@@ -326,12 +326,19 @@ static ssize_t feed_some(struct h1 *h, const uint8_t *p, size_t n)
 	return 0;
 }
 
+static bool h1_is_full(const struct http_framing *f)
+{
+	return is_server(h1_of_const(f)) && f->out.n - f->out_at > HTTP_OUT_HIGH;
+}
+
 static ssize_t h1_feed(struct http_framing *f, const uint8_t *p, size_t n, uint64_t now_ns)
 {
 	struct h1 *h = h1_of(f);
 	size_t used = 0;
 	(void)now_ns;
 	while (used < n && h->state != H1_ANSWER) {
+		if (h1_is_full(f) && h->state != H1_OVER)
+			break;
 		if (h->state == H1_OVER)
 			return is_server(h) ? (ssize_t)n : ERR_CLOSED;
 		ssize_t r = feed_some(h, p + used, n - used);
@@ -445,7 +452,24 @@ static void h1_free(struct http_framing *f)
 	free(h);
 }
 
+static size_t h1_held(const struct http_framing *f)
+{
+	const struct h1 *h = h1_of_const(f);
+	return h->head.n + h->body.n + h->line.n;
+}
+
+/* There is no way to say so but by a response, and no other one could follow. */
+static void h1_refuse(struct http_framing *f, uint32_t stream)
+{
+	struct h1 *h = h1_of(f);
+	if (h->waiting && stream == h->stream)
+		lose(h, ERR_LIMIT);
+}
+
 static const struct framing_impl h1_impl = {
+	.held = h1_held,
+	.refuse = h1_refuse,
+	.is_full = h1_is_full,
 	.feed = h1_feed,
 	.eof = h1_eof,
 	.respond = h1_respond,

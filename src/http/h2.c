@@ -39,7 +39,8 @@ struct h2_stream {
 	bool have_head; /* further fields are a trailer */
 	bool delivered; /* client: or cancelled */
 	bool answered;
-	bool is_head; /* the request's method: its response has no body */
+	bool is_head;	   /* the request's method: its response has no body */
+	uint64_t waits_ns; /* its response waits to be sent since then at least; 0: not seen yet */
 	void *user;
 };
 
@@ -559,6 +560,39 @@ static size_t h2_unsent(const struct http_framing *f)
 	return h2_of_const(f)->unsent;
 }
 
+static size_t h2_held(const struct http_framing *f)
+{
+	return h2_of_const(f)->held;
+}
+
+static void h2_refuse(struct http_framing *f, uint32_t stream)
+{
+	struct h2 *h = h2_of(f);
+	struct h2_stream *st = stream_get(h, (int32_t)stream);
+	if (st == NULL || st->answered)
+		return;
+	settle_pending(h, st);
+	IGNORE(close_stream(h, st, NGHTTP2_REFUSED_STREAM));
+}
+
+/* A client may take other responses and leave one for ever: its window is its own. */
+static bool h2_expire(struct http_framing *f, uint64_t now_ns, uint64_t max_ns)
+{
+	struct h2 *h = h2_of(f);
+	bool some = false;
+	for (struct h2_stream *st = h->streams; st != NULL; st = st->next) {
+		if (!st->answered || st->out_at == st->out.n)
+			continue;
+		if (st->waits_ns == 0)
+			st->waits_ns = now_ns;
+		if (now_ns - st->waits_ns <= max_ns)
+			continue;
+		IGNORE(close_stream(h, st, NGHTTP2_CANCEL));
+		some = true;
+	}
+	return some;
+}
+
 static void h2_free(struct http_framing *f)
 {
 	struct h2 *h = h2_of(f);
@@ -579,6 +613,9 @@ static const struct framing_impl h2_impl = {
 	.over = h2_over,
 	.pending = h2_pending,
 	.unsent = h2_unsent,
+	.held = h2_held,
+	.refuse = h2_refuse,
+	.expire = h2_expire,
 	.free = h2_free,
 };
 

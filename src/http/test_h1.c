@@ -154,6 +154,33 @@ static void one_after_the_other(void **state)
 	peer_free(p);
 }
 
+/* Pipelined requests are taken as their answers leave. */
+static void answers_that_are_not_sent(void **state)
+{
+	enum { N = 20, ANSWER = 60000 };
+	static const char one[] = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n";
+	(void)state;
+	struct peer *s = peer_new(HTTP_ROLE_SERVER, HTTP_1_1, 0);
+	CLEANUP(strbuf_done) struct strbuf in = STRBUF_INIT;
+	s->answers = true;
+	s->answer_bytes = ANSWER;
+	for (int i = 0; i < N; i++)
+		strbuf_adds(&in, one);
+	size_t at = 0;
+	while (at < in.n) {
+		ssize_t r = http_framing_feed(s->f, in.s + at, in.n - at, 1);
+		assert_true(r > 0);
+		at += (size_t)r;
+		assert_true(at == in.n || http_framing_is_full(s->f));
+		assert_true(http_framing_unsent(s->f) < HTTP_OUT_HIGH + ANSWER + 1000);
+		assert_int_equal(http_framing_held(s->f), 0);
+		http_framing_sent(s->f, http_framing_out(s->f).n);
+		assert_false(http_framing_is_full(s->f));
+	}
+	assert_int_equal(s->n_messages, N);
+	peer_free(s);
+}
+
 static void head_has_no_body(void **state)
 {
 	(void)state;
@@ -274,9 +301,13 @@ static void nothing_unclean_is_sent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_split),	      cmocka_unit_test(one_after_the_other),
-		cmocka_unit_test(head_has_no_body),   cmocka_unit_test(limits),
-		cmocka_unit_test(client_asks_server), cmocka_unit_test(nothing_unclean_is_sent),
+		cmocka_unit_test(every_split),
+		cmocka_unit_test(one_after_the_other),
+		cmocka_unit_test(answers_that_are_not_sent),
+		cmocka_unit_test(head_has_no_body),
+		cmocka_unit_test(limits),
+		cmocka_unit_test(client_asks_server),
+		cmocka_unit_test(nothing_unclean_is_sent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -386,6 +386,62 @@ static void closed_window(void **state)
 	peer_free(s);
 }
 
+/* Sends what there is to nobody. */
+static void send_off(struct peer *p)
+{
+	struct slice out;
+	while ((out = http_framing_out(p->f)).n > 0)
+		http_framing_sent(p->f, out.n);
+}
+
+/* One response is never fetched while others are: it is given up, and they are not. */
+static void a_response_left_for_ever(void **state)
+{
+	(void)state;
+	struct peer *s = peer_new(HTTP_ROLE_SERVER, HTTP_2, 0);
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	s->answers = true;
+	s->answer_bytes = 1000;
+	hello(&b);
+	frame(&b, SETTINGS, 0, 0, SLICE("\0\4\0\0\0\0")); /* initial window 0 */
+	frame(&b, HEADERS, END_STREAM | END_HEADERS, 1, GET_HEAD);
+	assert_int_equal(feed_all(s, &b, 1), 0);
+	send_off(s);
+	assert_false(http_framing_expire(s->f, 100, 50));
+	strbuf_reset(&b);
+	frame(&b, HEADERS, END_STREAM | END_HEADERS, 3, GET_HEAD);
+	assert_int_equal(feed_all(s, &b, 1), 0);
+	send_off(s);
+	assert_int_equal(http_framing_unsent(s->f), 2000);
+	assert_false(http_framing_expire(s->f, 150, 50));
+	assert_true(http_framing_expire(s->f, 151, 50));
+	send_off(s);
+	assert_int_equal(http_framing_unsent(s->f), 1000);
+	assert_false(http_framing_expire(s->f, 152, 50));
+	peer_free(s);
+}
+
+static void refused_requests(void **state)
+{
+	(void)state;
+	struct peer *c = peer_new(HTTP_ROLE_CLIENT, HTTP_2, 0);
+	struct peer *s = peer_new(HTTP_ROLE_SERVER, HTTP_2, 0);
+	uint32_t a, b;
+	ask(c, &post, &a);
+	ask(c, &post, &b);
+	talk(c, s, SIZE_MAX);
+	http_framing_refuse(s->f, a);
+	http_framing_refuse(s->f, 99); /* none such */
+	struct http_message r = { .status = 200, .body = SLICE("x") };
+	assert_int_equal(http_framing_respond(s->f, b, &r), 0);
+	http_framing_refuse(s->f, b); /* too late */
+	talk(c, s, SIZE_MAX);
+	assert_string_equal(c->told.s, "1: gone\n3: status=200 body=x\n");
+	assert_int_equal(http_framing_pending(s->f), 0);
+	peer_free(c);
+	peer_free(s);
+}
+
 static void not_http2(void **state)
 {
 	(void)state;
@@ -405,7 +461,8 @@ int main(void)
 		cmocka_unit_test(no_flood),	      cmocka_unit_test(asking_is_no_flood),
 		cmocka_unit_test(unfinished_bodies),  cmocka_unit_test(too_long_body),
 		cmocka_unit_test(too_large_head),     cmocka_unit_test(closed_window),
-		cmocka_unit_test(not_http2),
+		cmocka_unit_test(not_http2),	      cmocka_unit_test(a_response_left_for_ever),
+		cmocka_unit_test(refused_requests),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

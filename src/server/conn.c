@@ -1,8 +1,11 @@
 /* Connections: their life, and accepting them. An idle connection costs its
  * struct and nothing else. */
 #include <errno.h>
+#include <netinet/tcp.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -71,6 +74,20 @@ void conn_close(struct tcp_conn *c)
 	conn_let_go(c);
 }
 
+bool conn_is_behind(const struct tcp_conn *c)
+{
+	int in_kernel = 0;
+	return conn_unsent(c) > 0 || (ioctl(c->io.fd, SIOCOUTQ, &in_kernel) == 0 && in_kernel > 0);
+}
+
+void conn_cut(struct tcp_conn *c)
+{
+	struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+	if (!c->closed && conn_is_behind(c))
+		IGNORE(setsockopt(c->io.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)) != 0);
+	conn_close(c);
+}
+
 bool tcp_conn_gone(const struct tcp_conn *c)
 {
 	return c->closed;
@@ -100,6 +117,14 @@ void tcp_leave(struct listener_sock *s)
 
 /* ---- accepting ---- */
 
+/* What a client has not taken lies here, where it is counted, and not in the kernel, which would
+ * keep megabytes for each. */
+static void limit_kernel_buffer(int fd)
+{
+	int bytes = CONN_PACE_BYTES;
+	IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes)) != 0);
+}
+
 static void add_conn(struct listener_sock *s, int fd, const union net_addr *client)
 {
 	struct worker *w = s->worker;
@@ -116,6 +141,7 @@ static void add_conn(struct listener_sock *s, int fd, const union net_addr *clie
 	if (getsockname(fd, &c->local.sa, &len) != 0)
 		c->local = s->listener->addr;
 	net_addr_unmap(&c->local);
+	limit_kernel_buffer(fd);
 	c->events = EPOLLIN;
 	struct certs *certs = s->route->certs;
 	if (certs == NULL && s->listener->transport == TRANSPORT_HTTPS)

@@ -5,9 +5,12 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "net/tls.h"
 #include "server/conn_priv.h"
+
+enum { READ_DEFAULT_S = 3, IDLE_DEFAULT_S = 10, WRITE_DEFAULT_S = 5 };
 
 /* ---- going on ---- */
 
@@ -44,8 +47,12 @@ void conn_update_events(struct tcp_conn *c)
 
 void conn_settle(struct tcp_conn *c)
 {
-	bool idle = c->inflight == 0 && conn_unsent(c) == 0;
-	if (c->eof && idle) {
+	/* While replies are gathered nothing was tried to send yet. */
+	if (!c->gather && !conn_count_kept(c)) {
+		conn_cut(c);
+		return;
+	}
+	if (c->eof && c->inflight == 0 && conn_unsent(c) == 0) {
 		conn_close(c);
 		return;
 	}
@@ -60,11 +67,15 @@ void conn_on_timeout(struct loop_timer *t)
 	struct tcp_conn *c = CONTAINER_OF(t, struct tcp_conn, timer);
 	if (c->inflight > 0 && conn_unsent(c) == 0) {
 		/* waiting for us, not for the client */
-		conn_set_timeout(c, conn_timeouts(c)->idle_ns, 10);
+		conn_set_timeout(c, conn_timeouts(c)->idle_ns, IDLE_DEFAULT_S);
+		return;
+	}
+	if (conn_is_behind(c)) {
+		conn_cut(c);
 		return;
 	}
 	conn_hold(c);
-	if (c->proto->end != NULL && conn_unsent(c) == 0)
+	if (c->proto->end != NULL)
 		c->proto->end(c); /* a courtesy: the client may be about to ask again */
 	conn_close(c);
 	conn_let_go(c);
@@ -72,44 +83,64 @@ void conn_on_timeout(struct loop_timer *t)
 
 /* ---- writing ---- */
 
-static void all_sent(struct tcp_conn *c, bool moved)
+/* The client takes CONN_PACE_BYTES, or all there is, in the time of a write: a timer that each byte
+ * started anew would let it hold replies for ever. */
+static void set_pace(struct tcp_conn *c)
 {
-	bool blocked = conn_unsent(c) != 0;
-	if (blocked && (!c->blocked || moved))
-		conn_set_timeout(c, conn_timeouts(c)->write_ns, 5);
-	else if (!blocked && (c->want_write || c->blocked))
-		conn_set_timeout(c, conn_timeouts(c)->idle_ns, 10);
-	c->want_write = false;
-	c->blocked = blocked;
+	size_t unsent = conn_unsent(c);
+	const struct block_timeouts *t = conn_timeouts(c);
+	uint64_t write_ns = t->write_ns != 0 ? (uint64_t)t->write_ns : WRITE_DEFAULT_S * NS_PER_S;
+	if (unsent == 0) {
+		if (c->pacing)
+			conn_set_timeout(c, t->idle_ns, IDLE_DEFAULT_S);
+		c->pacing = false;
+		return;
+	}
+	if (c->pacing && c->sent_bytes < c->pace_at)
+		return;
+	c->pacing = true;
+	c->pace_at = c->sent_bytes + MIN(unsent, (size_t)CONN_PACE_BYTES);
+	conn_set_timeout(c, (int64_t)write_ns, 0);
+	/* As long as all that can be unsent may take. */
+	if (c->proto->expire != NULL &&
+	    c->proto->expire(c, CONN_MAX_OUT_BYTES / CONN_PACE_BYTES * write_ns))
+		c->want_write = true;
 }
 
-/* The client has to take bytes, or to allow them: it has that long. */
-static void wait_for_client(struct tcp_conn *c, bool moved)
+bool conn_count_kept(struct tcp_conn *c)
 {
-	if (!c->want_write || moved)
-		conn_set_timeout(c, conn_timeouts(c)->write_ns, 5);
-	c->want_write = true;
+	size_t kept = conn_unsent(c) + c->part_n;
+	if (c->proto->held != NULL)
+		kept += c->proto->held(c);
+	if (kept == c->kept_bytes)
+		return true;
+	size_t more = kept - c->kept_bytes; /* or less: it wraps */
+	size_t all = atomic_fetch_add_explicit(&c->of->bytes, more, memory_order_relaxed) + more;
+	bool grew = kept > c->kept_bytes;
+	c->kept_bytes = kept;
+	return !grew || all <= CONN_CLIENT_BYTES;
 }
 
 void conn_flush(struct tcp_conn *c)
 {
-	bool moved = false;
 	struct slice s;
+	c->want_write = false;
 	while ((s = c->proto->out(c)).n > 0) {
 		ssize_t n = c->how->send(c, s.p, s.n);
 		if (n == -EAGAIN || n == 0) {
-			wait_for_client(c, moved);
-			conn_update_events(c);
-			return;
+			c->want_write = true;
+			break;
 		}
 		if (n < 0) {
 			conn_close(c);
 			return;
 		}
-		moved = true;
+		c->sent_bytes += (uint64_t)n;
 		c->proto->sent(c, (size_t)n);
 	}
-	all_sent(c, moved);
+	set_pace(c);
+	if (c->want_write)
+		conn_update_events(c);
 }
 
 /* ---- reading ---- */
@@ -126,10 +157,10 @@ static void after_read(struct tcp_conn *c, bool progress)
 {
 	if (progress)
 		conn_touch(c);
-	if (!c->want_write && !c->blocked && (progress || c->timer.heap_at == 0)) {
+	if (!c->pacing && (progress || c->timer.heap_at == 0)) {
 		const struct block_timeouts *t = conn_timeouts(c);
 		conn_set_timeout(c, c->part_n != 0 ? t->read_ns : t->idle_ns,
-				 c->part_n != 0 ? 3 : 10);
+				 c->part_n != 0 ? READ_DEFAULT_S : IDLE_DEFAULT_S);
 	}
 	conn_settle(c);
 }
@@ -203,7 +234,8 @@ static void shake_hands(struct tcp_conn *c)
 	if (!conn_tls_handshake(c))
 		return;
 	const struct block_timeouts *t = conn_timeouts(c);
-	conn_set_timeout(c, c->http != NULL ? t->idle_ns : t->read_ns, c->http != NULL ? 10 : 3);
+	conn_set_timeout(c, c->http != NULL ? t->idle_ns : t->read_ns,
+			 c->http != NULL ? IDLE_DEFAULT_S : READ_DEFAULT_S);
 	conn_hold(c);
 	conn_update_events(c);
 	if (!c->closed)

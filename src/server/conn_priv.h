@@ -15,6 +15,8 @@ enum {
 	CONN_MAX_INFLIGHT = 128,	 /* per connection; then it is not read from */
 	CONN_MAX_OUT_BYTES = 512 * 1024, /* unsent; then the connection is closed */
 	CONN_HIGH_BYTES = 128 * 1024,	 /* unsent; then nothing is read and streams pause */
+	CONN_PACE_BYTES = 64 * 1024,	 /* unsent ones are taken in the time of a write */
+	CONN_CLIENT_BYTES = 4096 * 1024, /* kept for one client; then its connections close */
 };
 
 /* Bytes; 0 (recv): the peer sends no more; -EAGAIN; other negative: broken. */
@@ -46,6 +48,11 @@ struct conn_proto {
 	/* Nothing more is read; NULL: nothing to do. */
 	void (*end)(struct tcp_conn *c);
 	void (*free)(struct tcp_conn *c);
+	/* Bytes of messages that are not whole, besides c->part; NULL: none. */
+	size_t (*held)(const struct tcp_conn *c);
+	/* Gives up replies that the client leaves unread while it takes others; NULL: cannot be.
+	 * True: there is something to send. */
+	bool (*expire)(struct tcp_conn *c, uint64_t max_ns);
 };
 
 enum conn_list_kind { CONN_OF_WORKER, CONN_OF_SOCK };
@@ -72,17 +79,20 @@ struct tcp_conn {
 	bool closed;
 	bool handshaking;
 	bool want_write;
-	bool blocked; /* the client allows no bytes (HTTP/2) */
-	bool gather;  /* replies are collected and sent together when the input is used up */
-	bool paused;  /* too much in flight or unsent: not read from */
-	bool eof;     /* nothing more is read; replies are still due */
+	bool pacing; /* there are unsent bytes, and the timer runs until they are taken */
+	bool gather; /* replies are collected and sent together when the input is used up */
+	bool paused; /* too much in flight or unsent: not read from */
+	bool eof;    /* nothing more is read; replies are still due */
 	uint32_t events;
 	uint32_t inflight; /* queries */
 	uint32_t holds;	   /* functions that work on the struct */
 	uint64_t n_queries;
 	uint8_t *part; /* unfinished message; when paused, also whole ones */
 	size_t part_n;
-	uint8_t *out; /* not sent yet */
+	uint64_t sent_bytes; /* in all */
+	uint64_t pace_at;    /* pacing: what that must be when the timer ends */
+	size_t kept_bytes;   /* counted for its client */
+	uint8_t *out;	     /* not sent yet */
 	size_t out_n, out_at;
 	struct query *stream; /* one after the other, by `next` */
 };
@@ -109,6 +119,11 @@ void conn_set_timeout(struct tcp_conn *c, int64_t ns, uint64_t default_s);
 void conn_hold(struct tcp_conn *c);
 void conn_let_go(struct tcp_conn *c);
 void conn_close(struct tcp_conn *c);
+/* Is there something that the client has not taken? */
+bool conn_is_behind(const struct tcp_conn *c);
+/* Closes it for a limit or a time-out. What the client did not take until then it would not take
+ * any more: the kernel keeps none of it. */
+void conn_cut(struct tcp_conn *c);
 
 /* conn_room.c */
 /* A new connection: counted and listed, and others closed where there are too many. */
@@ -126,6 +141,8 @@ void conn_update_events(struct tcp_conn *c);
 void conn_settle(struct tcp_conn *c);
 /* Sends what there is, and waits for writability where that is not all. */
 void conn_flush(struct tcp_conn *c);
+/* Counts what is kept for the connection; false: it is too much for its client. */
+MUST_CHECK bool conn_count_kept(struct tcp_conn *c);
 /* A request that came in on `c`: a slot with the message copied into it, counted; NULL when there
  * is none to be had. For a long one without memory *ret_big_failed is set and the slot has no
  * message.

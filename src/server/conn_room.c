@@ -81,6 +81,8 @@ void conn_leave_room(struct tcp_conn *c)
 	struct conn_pool *pool = c->worker->pool;
 	conn_leave_listener(c);
 	list_remove(&c->worker->conns, c, CONN_OF_WORKER);
+	atomic_fetch_sub_explicit(&c->of->bytes, c->kept_bytes, memory_order_relaxed);
+	c->kept_bytes = 0;
 	if (c->uncounted != &pool->n)
 		count_down(&pool->n);
 	if (c->uncounted != &c->of->n_conns)

@@ -54,15 +54,27 @@ static void count(const struct tcp_conn *c, size_t place)
 
 /* ---- writing ---- */
 
-static void respond(struct tcp_conn *c, uint32_t stream, const struct http_message *m)
+/* Sends what there is, unless more is about to come. */
+static void flush_responses(struct tcp_conn *c)
 {
-	/* Only a body that is too long could fail, and a DNS message is not. */
-	IGNORE(http_framing_respond(c->http, stream, m) < 0);
-	count(c, place_of(m->status));
 	if (!c->gather)
 		conn_flush(c);
 	if (!c->closed && http_framing_over(c->http))
 		c->eof = true;
+}
+
+/* What a client does not take is not kept for it without end. While its requests are read nothing
+ * can be sent, so that of many large replies at once some may have to be refused, too. */
+static void respond(struct tcp_conn *c, uint32_t stream, const struct http_message *m)
+{
+	if (http_framing_unsent(c->http) + m->body.n > CONN_MAX_OUT_BYTES) {
+		http_framing_refuse(c->http, stream);
+	} else {
+		/* Only a body that is too long could fail, and a DNS message is not. */
+		IGNORE(http_framing_respond(c->http, stream, m) < 0);
+		count(c, place_of(m->status));
+	}
+	flush_responses(c);
 }
 
 static void respond_status(struct tcp_conn *c, uint32_t stream, unsigned status)
@@ -133,6 +145,10 @@ static void on_message(void *ctx, uint32_t stream, void *user, const struct http
 	if (c->closed)
 		return;
 	c->n_queries++;
+	if (http_framing_unsent(c->http) > HTTP_UNSENT_MAX) {
+		http_framing_refuse(c->http, stream);
+		return;
+	}
 	unsigned status = doh_request_read(m, c->worker->tcp_out, &msg);
 	if (status == 0)
 		serve(c, stream, msg);
@@ -155,7 +171,8 @@ static enum conn_part doh_part(const struct tcp_conn *c)
 {
 	if (c->part_n == 0)
 		return CONN_PART_SHORT;
-	return http_framing_pending(c->http) > 0 ? CONN_PART_WAITS : CONN_PART_READY;
+	return http_framing_pending(c->http) > 0 || http_framing_is_full(c->http) ? CONN_PART_WAITS
+										  : CONN_PART_READY;
 }
 
 /* ---- the rest of the table ---- */
@@ -173,6 +190,16 @@ static void doh_sent(struct tcp_conn *c, size_t n)
 static size_t doh_unsent(const struct tcp_conn *c)
 {
 	return http_framing_unsent(c->http);
+}
+
+static size_t doh_held(const struct tcp_conn *c)
+{
+	return http_framing_held(c->http);
+}
+
+static bool doh_expire(struct tcp_conn *c, uint64_t max_ns)
+{
+	return http_framing_expire(c->http, loop_now(c->worker->loop), max_ns);
 }
 
 static void doh_end(struct tcp_conn *c)
@@ -196,6 +223,8 @@ static const struct conn_proto doh_proto = {
 	.done = doh_done,
 	.end = doh_end,
 	.free = doh_free,
+	.held = doh_held,
+	.expire = doh_expire,
 };
 
 void doh_start(struct tcp_conn *c, enum http_version version)

@@ -45,7 +45,7 @@ static void tcp_sent(struct tcp_conn *c, size_t n)
 static void keep_unsent(struct tcp_conn *c, const uint8_t *p, size_t n)
 {
 	if (tcp_unsent(c) + n > CONN_MAX_OUT_BYTES) {
-		conn_close(c);
+		conn_cut(c);
 		return;
 	}
 	if (c->out_at != 0) {
@@ -69,6 +69,7 @@ static void tcp_reply(struct query *q, uint8_t *msg, size_t n)
 			return;
 		}
 		sent = MAX(sent, 0);
+		c->sent_bytes += (uint64_t)sent;
 	}
 	if ((size_t)sent == n)
 		return;
@@ -108,8 +109,10 @@ void tcp_stream_run(struct tcp_conn *c)
 	for (int i = 0; i < STREAM_BURST && c->stream != NULL && tcp_unsent(c) <= CONN_HIGH_BYTES;
 	     i++)
 		stream_step(c);
-	if (!c->closed)
+	if (!c->closed && conn_count_kept(c))
 		conn_update_events(c);
+	else
+		conn_cut(c);
 	conn_let_go(c);
 }
 
