@@ -222,7 +222,7 @@ int64_t schema_characters(struct slice s)
 
 static bool fits_pattern(const struct schema_node *n, const struct schema_walk *w, struct slice s)
 {
-	return n->re == NULL || regex_match(n->re, w->scratch, s) == 1;
+	return n->re == NULL || regex_match(n->re, w->scratch, s);
 }
 
 /* The first of length, length and pattern that fails; then the format. */

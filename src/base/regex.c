@@ -1,5 +1,6 @@
 /* Regular expressions: RE2 syntax translated (regex_syntax.c), compiled and matched by PCRE2 with
- * bounded work and bounded memory. */
+ * bounded work and bounded memory; what PCRE2 cannot finish is matched again in linear time
+ * (regex_linear.c). */
 #include "base/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -10,7 +11,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/regex_linear_priv.h"
 #include "base/regex_priv.h"
+#include "base/regex_program_priv.h"
 
 enum {
 	JIT_STACK_START_BYTES = 32 * 1024,
@@ -22,18 +25,27 @@ enum {
 struct regex {
 	char *pattern;
 	pcre2_code *code;
+	struct regex_program *program;
 	char **names; /* [0] belongs to group 1 */
 	unsigned n_groups;
 	bool matches_all;
 	bool costly;
+	bool pcre_differs; /* see regex_tree_priv.h */
 };
+
+_Static_assert(PCRE2_UNSET == SIZE_MAX, "both matchers mark groups that took no part alike");
 
 struct regex_scratch {
 	pcre2_match_data *data;
 	pcre2_match_context *context;
 	pcre2_jit_stack *stack; /* NULL without JIT */
+	struct regex_linear linear;
+	size_t *linear_offsets; /* for n_groups */
+	unsigned n_groups;	/* that there is room for, 0 included */
+	/* Of the last match: */
 	struct slice subject;
-	unsigned n_set; /* groups of the last match, 0 included */
+	const size_t *offsets; /* two for each group; SIZE_MAX when it took no part */
+	unsigned n_set;	       /* groups, 0 included */
 };
 
 static void *check(void *p)
@@ -43,10 +55,16 @@ static void *check(void *p)
 	return p;
 }
 
+static int refuse_as(const char *text, struct slice pattern, struct srcerr *reterr)
+{
+	static const struct srcpos nowhere = { 0 };
+	return srcerr_set(reterr, nowhere, "error parsing regexp: %s: `%.*s`", text,
+			  (int)MIN(pattern.n, (size_t)300), pattern.p);
+}
+
 /* What PCRE2 still refuses after translation is too large, or a script it does not know. */
 static int refuse(int code, struct slice pattern, struct srcerr *reterr)
 {
-	static const struct srcpos nowhere = { 0 };
 	static const struct {
 		int code;
 		const char *text;
@@ -64,8 +82,7 @@ static int refuse(int code, struct slice pattern, struct srcerr *reterr)
 		if (known[i].code == code)
 			text = known[i].text;
 	}
-	return srcerr_set(reterr, nowhere, "error parsing regexp: %s: `%.*s`", text,
-			  (int)MIN(pattern.n, (size_t)300), pattern.p);
+	return refuse_as(text, pattern, reterr);
 }
 
 static int compile(struct slice pattern, struct slice pcre, pcre2_code **ret, struct srcerr *reterr)
@@ -76,9 +93,8 @@ static int compile(struct slice pattern, struct slice pcre, pcre2_code **ret, st
 	pcre2_set_newline(cc, PCRE2_NEWLINE_LF);
 	pcre2_set_parens_nest_limit(cc, NEST_LIMIT);
 	*ret = pcre2_compile((PCRE2_SPTR)pcre.p, pcre.n,
-			     PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOLLAR_ENDONLY |
-				     PCRE2_NEVER_BACKSLASH_C,
-			     &code, &at, cc);
+			     PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C, &code, &at,
+			     cc);
 	pcre2_compile_context_free(cc);
 	if (*ret == NULL)
 		return refuse(code, pattern, reterr);
@@ -99,10 +115,26 @@ static bool probe(const struct regex *re)
 		for (size_t i = 0; i < PROBE_BYTES - 1; i++)
 			text[i] = units[u][i % unit_n];
 		text[PROBE_BYTES - 1] = '!';
-		costly = regex_match(re, s, (struct slice){ text, PROBE_BYTES }) == ERR_LIMIT;
+		costly = regex_match_pcre(re, s, (struct slice){ text, PROBE_BYTES }) < 0;
 	}
 	regex_scratch_free(s);
 	return costly;
+}
+
+static struct regex *make(struct slice pattern, pcre2_code *code, struct regex_program *program,
+			  struct regex_syntax *syntax)
+{
+	struct regex *re = xcalloc(1, sizeof(*re));
+	re->pattern = xstrndup(pattern.n != 0 ? pattern.p : "", pattern.n);
+	re->code = code;
+	re->program = program;
+	re->n_groups = (unsigned)syntax->names.n;
+	re->names = TAKE_PTR(syntax->names.v);
+	syntax->names.n = 0;
+	re->matches_all = pattern.n == 0 || slice_is(pattern, ".*");
+	re->pcre_differs = syntax->tree.pcre_differs;
+	re->costly = probe(re);
+	return re;
 }
 
 int regex_new(struct slice pattern, struct regex **ret, struct srcerr *reterr)
@@ -118,15 +150,14 @@ int regex_new(struct slice pattern, struct regex **ret, struct srcerr *reterr)
 	if (r >= 0)
 		r = compile(pattern, strbuf_slice(&syntax.pcre), &code, reterr);
 	if (r >= 0) {
-		struct regex *re = xcalloc(1, sizeof(*re));
-		re->pattern = xstrndup(pattern.n != 0 ? pattern.p : "", pattern.n);
-		re->code = code;
-		re->n_groups = (unsigned)syntax.names.n;
-		re->names = TAKE_PTR(syntax.names.v);
-		syntax.names.n = 0;
-		re->matches_all = pattern.n == 0 || slice_is(pattern, ".*");
-		re->costly = probe(re);
-		*ret = re;
+		struct regex_program *program =
+			regex_program_new(&syntax.tree, (unsigned)syntax.names.n);
+		if (program != NULL) {
+			*ret = make(pattern, code, program, &syntax);
+		} else {
+			pcre2_code_free(code);
+			r = refuse_as("expression too large", pattern, reterr);
+		}
 	}
 	regex_syntax_done(&syntax);
 	return r;
@@ -141,6 +172,7 @@ void regex_free(struct regex *re)
 	free(re->names);
 	free(re->pattern);
 	pcre2_code_free(re->code);
+	regex_program_free(re->program);
 	free(re);
 }
 
@@ -182,7 +214,9 @@ struct regex_scratch *regex_scratch_new(unsigned max_groups)
 {
 	struct regex_scratch *s = xcalloc(1, sizeof(*s));
 	uint32_t jit = 0;
-	s->data = check(pcre2_match_data_create(max_groups + 1, NULL));
+	s->n_groups = max_groups + 1;
+	s->linear_offsets = xcalloc(2 * (size_t)s->n_groups, sizeof(*s->linear_offsets));
+	s->data = check(pcre2_match_data_create(s->n_groups, NULL));
 	s->context = check(pcre2_match_context_create(NULL));
 	pcre2_set_match_limit(s->context, REGEX_MATCH_LIMIT);
 	pcre2_set_depth_limit(s->context, REGEX_MATCH_LIMIT);
@@ -202,31 +236,81 @@ void regex_scratch_free(struct regex_scratch *s)
 	pcre2_match_data_free(s->data);
 	pcre2_match_context_free(s->context);
 	pcre2_jit_stack_free(s->stack);
+	regex_linear_done(&s->linear);
+	free(s->linear_offsets);
 	free(s);
 }
 
-int regex_match(const struct regex *re, struct regex_scratch *s, struct slice subject)
+/* Names are; PCRE2 need not look at each byte then. */
+static bool is_ascii(struct slice text)
 {
-	if (subject.p == NULL)
-		subject.p = "";
+	uint64_t high = 0, word;
+	size_t i = 0;
+	for (; i + sizeof(word) <= text.n; i += sizeof(word)) {
+		memcpy(&word, text.p + i, sizeof(word));
+		high |= word;
+	}
+	for (; i < text.n; i++)
+		high |= (unsigned char)text.p[i];
+	return (high & UINT64_C(0x8080808080808080)) == 0;
+}
+
+int regex_match_pcre(const struct regex *re, struct regex_scratch *s, struct slice subject)
+{
+	uint32_t options = is_ascii(subject) ? PCRE2_NO_UTF_CHECK : 0;
 	s->subject = subject;
 	s->n_set = 0;
-	int rc = pcre2_match(re->code, (PCRE2_SPTR)subject.p, subject.n, 0, 0, s->data, s->context);
+	int rc = pcre2_match(re->code, (PCRE2_SPTR)subject.p, subject.n, 0, options, s->data,
+			     s->context);
 	if (rc == PCRE2_ERROR_NOMATCH)
 		return 0;
 	if (rc < 0)
 		return ERR_LIMIT;
 	/* 0: more groups than the scratch has room for. */
-	s->n_set = rc > 0 ? (unsigned)rc : pcre2_get_ovector_count(s->data);
+	s->n_set = rc > 0 ? (unsigned)rc : s->n_groups;
+	s->offsets = pcre2_get_ovector_pointer(s->data);
 	return 1;
+}
+
+bool regex_match_linear(const struct regex *re, struct regex_scratch *s, struct slice subject)
+{
+	const struct regex_linear_match match = {
+		.program = re->program,
+		.subject = subject,
+		.match_data = s->data,
+		.n_groups = MIN(re->n_groups + 1, s->n_groups),
+		.offsets = s->linear_offsets,
+	};
+	s->subject = subject;
+	s->n_set = 0;
+	if (!regex_linear_match(&s->linear, &match))
+		return false;
+	s->n_set = match.n_groups;
+	s->offsets = s->linear_offsets;
+	return true;
+}
+
+bool regex_match(const struct regex *re, struct regex_scratch *s, struct slice subject)
+{
+	if (subject.p == NULL)
+		subject.p = "";
+	if (!re->pcre_differs) {
+		int r = regex_match_pcre(re, s, subject);
+		if (r >= 0)
+			return r > 0;
+	}
+	return regex_match_linear(re, s, subject);
+}
+
+bool regex_pcre_differs(const struct regex *re)
+{
+	return re->pcre_differs;
 }
 
 struct slice regex_group(const struct regex_scratch *s, unsigned i)
 {
-	if (i >= s->n_set)
+	if (i >= s->n_set || s->offsets[2 * i] == SIZE_MAX)
 		return (struct slice){ NULL, 0 };
-	const PCRE2_SIZE *v = pcre2_get_ovector_pointer(s->data);
-	if (v[2 * i] == PCRE2_UNSET)
-		return (struct slice){ NULL, 0 };
-	return (struct slice){ s->subject.p + v[2 * i], v[2 * i + 1] - v[2 * i] };
+	return (struct slice){ s->subject.p + s->offsets[2 * i],
+			       s->offsets[2 * i + 1] - s->offsets[2 * i] };
 }

@@ -1,9 +1,9 @@
-/* Regular expressions in Go's (RE2) syntax on PCRE2 with JIT. What RE2 and PCRE2 read differently
- * is translated at load, what RE2 refuses is refused: look-around, back references, \k, possessive
- * quantifiers, atomic groups, (?x), (?#...), (*VERB), \h, \Z, counts over 1000 (design.md section
- * 5). Matching is unanchored; a match limit makes a bad pattern an error, not a hang. One thing is
- * left different: a loop whose body can match nothing, as in (a*|b)*, ends at its first empty
- * round, where Go would try the body's other branches. */
+/* Regular expressions in Go's (RE2) syntax and with its meaning. PCRE2 with JIT matches them: what
+ * RE2 and PCRE2 read differently is translated at load, what RE2 refuses is refused: look-around,
+ * back references, \k, possessive quantifiers, atomic groups, (?x), (?#...), (*VERB), \h, \Z,
+ * counts over 1000. Where PCRE2 would have to try too much, and for what it cannot do as Go does
+ * (loops whose body can match nothing, bytes that are not UTF-8), a matcher of our own takes time
+ * proportional to the text. Matching is unanchored. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,16 +37,17 @@ const char *regex_group_name(const struct regex *re, unsigned i);
 int regex_group_index(const struct regex *re, struct slice name);
 /* True when the pattern matches any text (".*" or ""), so that matching may be skipped. */
 bool regex_matches_all(const struct regex *re);
-/* True when a text of some 200 bytes was found that reaches the match limit: worth a warning. */
+/* True when a text of some 200 bytes was found on which PCRE2 gives up, so that matching takes tens
+ * of microseconds: worth a warning. */
 bool regex_is_costly(const struct regex *re);
 
 /* For patterns of up to `max_groups` groups; further groups read as absent. */
 struct regex_scratch *regex_scratch_new(unsigned max_groups);
 void regex_scratch_free(struct regex_scratch *s);
 
-/* 1: matched, 0: no match, ERR_LIMIT: limit reached. Thread-safe with separate scratches. Does not
- * allocate; where the system forbids JIT, the scratch grows to at most REGEX_HEAP_KB once. Bytes
- * that are not UTF-8 match nothing (in Go, any character). */
-MUST_CHECK int regex_match(const struct regex *re, struct regex_scratch *s, struct slice subject);
+/* Thread-safe with separate scratches. The scratch grows to what the largest pattern needs when it
+ * is first needed: REGEX_HEAP_KB where the system forbids JIT, the state of the linear matcher
+ * (commonly some KB) when PCRE2 gives up. Bytes that are not UTF-8 are U+FFFD, as in Go. */
+MUST_CHECK bool regex_match(const struct regex *re, struct regex_scratch *s, struct slice subject);
 /* After a match: text of group i of the last subject; {NULL, 0} when it did not take part. */
 struct slice regex_group(const struct regex_scratch *s, unsigned i);

@@ -1,6 +1,7 @@
-/* Between the reader of RE2 syntax (regex_syntax.c) and its user (regex.c). */
+/* Between the reader of RE2 syntax (regex_syntax.c) and its user (regex.c), and what tests need. */
 #pragma once
 
+#include "base/regex_tree_priv.h"
 #include "base/slice.h"
 #include "base/srcpos.h"
 #include "base/strbuf.h"
@@ -11,6 +12,7 @@ enum { REGEX_DEPTH_MAX = 250, REGEX_REPEAT_MAX = 1000 };
 struct regex_syntax {
 	struct strbuf pcre; /* the same language in PCRE2's words, without names */
 	VEC(char *) names;  /* of group 1, 2, ...; NULL for those without */
+	struct regex_tree tree;
 };
 
 /* `ret` is initialised here and to be given to regex_syntax_done, whatever the result. */
@@ -37,3 +39,15 @@ MUST_CHECK const char *regex_class_char(struct regex_class_in *in, uint32_t *ret
 void regex_class_print(struct strbuf *out, uint32_t cp);
 /* Next character of valid UTF-8. */
 MUST_CHECK const char *regex_class_next(struct regex_class_in *in, uint32_t *ret);
+
+struct regex;
+struct regex_scratch;
+
+/* The two matchers of regex.c, each alone. PCRE2: 1, 0, or ERR_LIMIT when it gives up or the
+ * subject is not UTF-8. */
+MUST_CHECK int regex_match_pcre(const struct regex *re, struct regex_scratch *s,
+				struct slice subject);
+MUST_CHECK bool regex_match_linear(const struct regex *re, struct regex_scratch *s,
+				   struct slice subject);
+/* Patterns that PCRE2 understands otherwise than Go, and that are never given to it. */
+bool regex_pcre_differs(const struct regex *re);

@@ -1,6 +1,6 @@
-/* Reads RE2 syntax the way Go's parser does and prints what it means for PCRE2. Flags are resolved
- * here ((?i) is kept, since PCRE2 folds case itself), so that each printed item means the same
- * whatever PCRE2's defaults are. */
+/* Reads RE2 syntax the way Go's parser does, prints what it means for PCRE2, and builds the tree
+ * that the linear matcher is compiled from. Flags are resolved here ((?i) is kept, since PCRE2
+ * folds case itself), so that each printed item means the same whatever PCRE2's defaults are. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +29,7 @@ struct group {
 	struct atom last;
 	size_t start;	 /* of the group in the output */
 	unsigned weight; /* heaviest atom */
+	uint32_t branch; /* of the tree: where its next item goes */
 };
 
 struct parser {
@@ -81,20 +82,33 @@ static void begin_atom(struct parser *p, bool bare)
 	g->last = (struct atom){ true, bare, out(p)->n, 1 };
 }
 
-static void put_atom(struct parser *p, const char *text, bool bare)
+static void put_assert(struct parser *p, const char *text, enum regex_assert what)
 {
-	begin_atom(p, bare);
+	begin_atom(p, false); /* none can be repeated in PCRE2 as it stands */
 	strbuf_adds(out(p), text);
+	regex_tree_add_item(&p->ret->tree, top(p)->branch, REGEX_NODE_ASSERT, what);
+}
+
+/* What was printed since begin_atom is a class, or matches like one. */
+static void put_class(struct parser *p)
+{
+	size_t start = top(p)->last.start;
+	struct slice text = { out(p)->s + start, out(p)->n - start };
+	regex_tree_add_class(&p->ret->tree, top(p)->branch, text, p->flags.fold);
 }
 
 static void put_literal(struct parser *p, uint32_t cp)
 {
-	if (cp >= 0xd800 && cp <= 0xdfff) { /* in no valid text */
-		put_atom(p, "(?!)", false);
-		return;
-	}
-	begin_atom(p, true);
-	regex_class_print(out(p), cp);
+	bool surrogate = cp >= 0xd800 && cp <= 0xdfff; /* in no valid text */
+	begin_atom(p, !surrogate);
+	if (surrogate)
+		strbuf_adds(out(p), "(?!)");
+	else
+		regex_class_print(out(p), cp);
+	if (surrogate || p->flags.fold)
+		put_class(p);
+	else
+		regex_tree_add_item(&p->ret->tree, top(p)->branch, REGEX_NODE_CHAR, cp);
 }
 
 static void insert(struct strbuf *b, size_t at, const char *text)
@@ -139,6 +153,7 @@ static bool put_repeat(struct parser *p, struct slice before, struct count c, bo
 		strbuf_addc(out(p), before.p[0]);
 	if (lazy)
 		strbuf_addc(out(p), '?');
+	regex_tree_repeat(&p->ret->tree, top(p)->branch, c.min, c.max, lazy);
 	a->bare = false;
 	p->last_repeat = before;
 	return true;
@@ -206,7 +221,7 @@ static bool read_repeat(struct parser *p)
 }
 
 /* `inner` are the flags inside. */
-static bool open_group(struct parser *p, const char *text, struct flags inner)
+static bool open_group(struct parser *p, const char *text, struct flags inner, uint32_t capture)
 {
 	if (p->open.n > REGEX_DEPTH_MAX)
 		return fail(p, "expression nests too deeply", p->whole);
@@ -214,7 +229,9 @@ static bool open_group(struct parser *p, const char *text, struct flags inner)
 	struct group g = { .outer = p->flags,
 			   .printed_fold = top(p)->printed_fold,
 			   .start = out(p)->n,
-			   .weight = 1 };
+			   .weight = 1,
+			   .branch =
+				   regex_tree_open_group(&p->ret->tree, top(p)->branch, capture) };
 	strbuf_adds(out(p), text);
 	vec_push(&p->open, g);
 	p->flags = inner;
@@ -235,6 +252,7 @@ static bool close_group(struct parser *p)
 		return fail(p, "unexpected )", p->whole);
 	struct group inner = *top(p);
 	settle(&inner);
+	regex_tree_close_group(&p->ret->tree, inner.branch);
 	p->open.n--;
 	strbuf_addc(out(p), ')');
 	p->flags = inner.outer;
@@ -247,7 +265,7 @@ static bool open_capture(struct parser *p, struct slice name)
 {
 	/* A name may be used twice; the first group is then the one it finds. */
 	vec_push(&p->ret->names, name.n > 0 ? xstrndup(name.p, name.n) : NULL);
-	return open_group(p, "(", p->flags);
+	return open_group(p, "(", p->flags, (uint32_t)p->ret->names.n);
 }
 
 /* (?P<name>...) or (?<name>...); `skip` bytes before the name. */
@@ -296,7 +314,7 @@ static bool read_flags(struct parser *p)
 			on = saw_flag = false;
 		} else if ((c == ':' || c == ')') && (on || saw_flag)) {
 			if (c == ':')
-				return open_group(p, "(?:", f);
+				return open_group(p, "(?:", f, REGEX_NO_CAPTURE);
 			p->flags = f;
 			return true;
 		} else {
@@ -337,13 +355,14 @@ static bool read_quoted(struct parser *p)
 
 static bool read_escape(struct parser *p)
 {
-	/* Assertions; none can be repeated in PCRE2 as it stands. ^ and $ (never multi-line there)
-	 * are used for \A and \z, since those also match beside a byte that is not UTF-8. */
-	static const char *const assertions[128] = {
-		['A'] = "^",
-		['b'] = "\\b",
-		['B'] = "\\B",
-		['z'] = "$",
+	static const struct {
+		const char *text;
+		enum regex_assert what;
+	} assertions[128] = {
+		['A'] = { "^", REGEX_AT_BEGIN_TEXT },
+		['b'] = { "\\b", REGEX_AT_WORD },
+		['B'] = { "\\B", REGEX_AT_NO_WORD },
+		['z'] = { "$", REGEX_AT_END_TEXT },
 	};
 	struct slice s = p->in.rest;
 	unsigned char c = s.n > 1 ? (unsigned char)s.p[1] : 0;
@@ -351,8 +370,8 @@ static bool read_escape(struct parser *p)
 	uint32_t cp;
 	if (c == 'Q')
 		return read_quoted(p);
-	if (c < 128 && assertions[c] != NULL) {
-		put_atom(p, assertions[c], false);
+	if (c < 128 && assertions[c].text != NULL) {
+		put_assert(p, assertions[c].text, assertions[c].what);
 		p->in.rest = slice_from(s, 2);
 		return true;
 	}
@@ -368,6 +387,7 @@ static bool read_escape(struct parser *p)
 	} else {
 		begin_atom(p, true);
 		strbuf_addf(out(p), "[%s]", class.s);
+		put_class(p);
 	}
 	return true;
 }
@@ -377,12 +397,16 @@ static bool read_bracket(struct parser *p)
 	begin_atom(p, true);
 	p->in.fold = p->flags.fold;
 	const char *error = regex_class_bracket(&p->in, out(p));
-	return error == NULL || fail_in(p, error);
+	if (error != NULL)
+		return fail_in(p, error);
+	put_class(p);
+	return true;
 }
 
 static bool read_bar(struct parser *p)
 {
 	settle(top(p));
+	top(p)->branch = regex_tree_add_branch(&p->ret->tree, top(p)->branch);
 	strbuf_addc(out(p), '|');
 	p->in.rest = slice_from(p->in.rest, 1);
 	return true;
@@ -392,12 +416,18 @@ static bool read_sign(struct parser *p)
 {
 	char c = p->in.rest.p[0];
 	p->in.rest = slice_from(p->in.rest, 1);
-	if (c == '.')
-		put_atom(p, p->flags.dot_all ? "(?s:.)" : ".", true);
-	else if (c == '^')
-		put_atom(p, p->flags.multi_line ? "(?:^|(?<=\\n))" : "^", false);
-	else
-		put_atom(p, p->flags.multi_line ? "(?=\\n|$)" : "$", false);
+	bool multi_line = p->flags.multi_line;
+	if (c == '.') {
+		begin_atom(p, true);
+		strbuf_adds(out(p), p->flags.dot_all ? "(?s:.)" : ".");
+		put_class(p);
+	} else if (c == '^') {
+		put_assert(p, multi_line ? "(?:^|(?<=\\n))" : "^",
+			   multi_line ? REGEX_AT_BEGIN_LINE : REGEX_AT_BEGIN_TEXT);
+	} else {
+		put_assert(p, multi_line ? "(?=\\n|$)" : "$",
+			   multi_line ? REGEX_AT_END_LINE : REGEX_AT_END_TEXT);
+	}
 	return true;
 }
 
@@ -432,13 +462,15 @@ static bool read_item(struct parser *p)
 
 static bool read_all(struct parser *p)
 {
-	vec_push(&p->open, (struct group){ .weight = 1 });
+	uint32_t branch = regex_tree_init(&p->ret->tree);
+	vec_push(&p->open, (struct group){ .weight = 1, .branch = branch });
 	while (p->in.rest.n > 0) {
 		if (!read_item(p))
 			return false;
 	}
 	if (p->open.n > 1)
 		return fail(p, "missing closing )", p->whole);
+	regex_tree_close_group(&p->ret->tree, top(p)->branch);
 	return true;
 }
 
@@ -458,6 +490,7 @@ int regex_syntax_read(struct slice pattern, struct regex_syntax *ret, struct src
 void regex_syntax_done(struct regex_syntax *s)
 {
 	strbuf_done(&s->pcre);
+	regex_tree_done(&s->tree);
 	for (size_t i = 0; i < s->names.n; i++)
 		free(s->names.v[i]);
 	vec_done(&s->names);

@@ -147,7 +147,7 @@ static int matches(struct ev *ev, const struct node *n, const struct expr_value 
 	}
 	int r = expr_pattern_match(n->re, ev->run, a->s);
 	if (r < 0)
-		IGNORE(expr_fail(ev, "pattern takes too long to match")); /* r says it */
+		IGNORE(expr_fail(ev, "no memory to match a pattern with")); /* r says it */
 	return r;
 }
 
@@ -489,7 +489,7 @@ static int eval_array(struct ev *ev, const struct node *n, struct expr_value *re
 	int r = expr_grow(ev, n->n_args);
 	struct expr_value *v = r == 0 ? expr_alloc_values(ev, n->n_args) : NULL;
 	if (v == NULL)
-		return ERR_LIMIT;
+		return r < 0 ? r : ERR_LIMIT;
 	for (uint32_t i = 0; i < n->n_args; i++) {
 		r = expr_eval_node(ev, n->args[i], &v[i]);
 		if (r < 0)
@@ -504,7 +504,7 @@ static int eval_map(struct ev *ev, const struct node *n, struct expr_value *ret)
 	int r = expr_grow(ev, count);
 	struct expr_pair *v = r == 0 ? expr_alloc(ev, count * sizeof(*v)) : NULL;
 	if (v == NULL)
-		return ERR_LIMIT;
+		return r < 0 ? r : ERR_LIMIT;
 	for (size_t i = 0; i < count; i++) {
 		r = expr_eval_node(ev, n->args[2 * i], &v[i].key);
 		if (r == 0)

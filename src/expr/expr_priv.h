@@ -187,7 +187,7 @@ const char *expr_value_type_name(const struct expr_value *v);
 MUST_CHECK int expr_pattern_new(struct parser *p, const struct node *n, struct slice pattern,
 				struct regex **ret);
 void expr_patterns_free(struct expr_pattern *p);
-/* 1, 0, or negative. */
+/* 1, 0, or ERR_INTERNAL without a scratch. */
 MUST_CHECK int expr_pattern_match(const struct regex *re, const struct expr_run *run,
 				  struct slice subject);
 

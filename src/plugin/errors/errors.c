@@ -204,8 +204,7 @@ static bool consolidate(struct plugin_inst *self, struct query *q, struct patter
 static struct pattern *find_pattern(const struct errors_conf *c, struct query *q)
 {
 	for (struct pattern *p = c->first; p != NULL; p = p->next) {
-		/* A text on which the match limit is reached does not match. */
-		if (regex_match(p->re, query_regex(q), slice_of(q->err)) == 1)
+		if (regex_match(p->re, query_regex(q), slice_of(q->err)))
 			return p;
 	}
 	return NULL;

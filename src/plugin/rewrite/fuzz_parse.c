@@ -33,12 +33,12 @@ static void look(const struct rewrite_rule *r, const uint8_t *wire)
 	char text[DNS_NAME_TEXT_MAX];
 	dns_qname_set(&q, wire);
 	struct slice name = { text, dns_name_to_text(q.wire, false, text) };
-	int hit = 0;
+	bool hit = false;
 	if (r->match.how == REWRITE_REGEX)
 		hit = regex_match(r->match.pattern->re, scratch, name);
 	else if (r->match.from.n != 0)
 		hit = rewrite_replace(&r->match, r->to, NULL, name, &out);
-	if (hit > 0 && r->apply != rewrite_apply_always && !rewrite_matcher_may(&r->match, &q))
+	if (hit && r->apply != rewrite_apply_always && !rewrite_matcher_may(&r->match, &q))
 		abort();
 }
 

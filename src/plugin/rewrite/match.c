@@ -202,7 +202,7 @@ bool rewrite_matcher_may(const struct rewrite_matcher *m, const struct dns_qname
 	return true;
 }
 
-int rewrite_matcher_hits(const struct rewrite_matcher *m, struct query *q, struct slice name)
+bool rewrite_matcher_hits(const struct rewrite_matcher *m, struct query *q, struct slice name)
 {
 	switch (m->how) {
 	case REWRITE_EXACT:
@@ -216,15 +216,14 @@ int rewrite_matcher_hits(const struct rewrite_matcher *m, struct query *q, struc
 	case REWRITE_REGEX:
 		return regex_match(m->pattern->re, query_regex(q), name);
 	}
-	return 0;
+	return false;
 }
 
-int rewrite_replace(const struct rewrite_matcher *m, struct slice to, struct query *q,
-		    struct slice name, struct rewrite_text *out)
+bool rewrite_replace(const struct rewrite_matcher *m, struct slice to, struct query *q,
+		     struct slice name, struct rewrite_text *out)
 {
-	int r = rewrite_matcher_hits(m, q, name);
-	if (r <= 0)
-		return r;
+	if (!rewrite_matcher_hits(m, q, name))
+		return false;
 	rewrite_text_set(out, (struct slice){ NULL, 0 });
 	switch (m->how) {
 	case REWRITE_EXACT:
@@ -245,5 +244,5 @@ int rewrite_replace(const struct rewrite_matcher *m, struct slice to, struct que
 		rewrite_groups(to, query_regex(q), regex_groups(m->pattern->re), out);
 		break;
 	}
-	return 1;
+	return true;
 }

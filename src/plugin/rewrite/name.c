@@ -20,12 +20,6 @@ static enum rewrite_result no_memory(struct rewrite_run *run)
 	return rewrite_failed(run, rewrite_out_of_memory(run->q));
 }
 
-static enum rewrite_result too_costly(struct rewrite_run *run)
-{
-	return rewrite_failed(run, query_fail(run->q, DNS_RCODE_SERVFAIL,
-					      "plugin/rewrite: a pattern takes too long"));
-}
-
 /* The name that is asked now, in lower case. */
 struct slice rewrite_run_name(struct rewrite_run *run)
 {
@@ -124,10 +118,9 @@ enum rewrite_result rewrite_apply_name(const struct rewrite_rule *r, struct rewr
 		enum rewrite_result res = ask(run, r->to_wire, q->req.qtype, q->req.qclass);
 		return res == REWRITE_DONE ? rewrite_push_all(run, r) : res;
 	}
-	int hit = rewrite_replace(&r->match, r->to, q, rewrite_run_name(run), &text);
-	if (hit < 0)
-		return too_costly(run);
-	return hit == 0 ? REWRITE_IGNORED : rename_to(r, run, &text);
+	if (!rewrite_replace(&r->match, r->to, q, rewrite_run_name(run), &text))
+		return REWRITE_IGNORED;
+	return rename_to(r, run, &text);
 }
 
 /* False when a label has no value. */
@@ -157,10 +150,8 @@ enum rewrite_result rewrite_apply_metadata(const struct rewrite_rule *r, struct 
 	struct rewrite_text text;
 	if (!rewrite_matcher_may(&r->match, &run->q->qname))
 		return REWRITE_IGNORED;
-	int hit = rewrite_matcher_hits(&r->match, run->q, rewrite_run_name(run));
-	if (hit < 0)
-		return too_costly(run);
-	if (hit == 0 || !fill_parts(r, run->q, &text))
+	if (!rewrite_matcher_hits(&r->match, run->q, rewrite_run_name(run)) ||
+	    !fill_parts(r, run->q, &text))
 		return REWRITE_IGNORED;
 	return rename_to(r, run, &text);
 }
@@ -169,13 +160,9 @@ enum rewrite_result rewrite_apply_match(const struct rewrite_rule *r, struct rew
 {
 	if (!rewrite_matcher_may(&r->match, &run->q->qname))
 		return REWRITE_IGNORED;
-	if (r->match.how != REWRITE_EXACT) {
-		int hit = rewrite_matcher_hits(&r->match, run->q, rewrite_run_name(run));
-		if (hit < 0)
-			return too_costly(run);
-		if (hit == 0)
-			return REWRITE_IGNORED;
-	}
+	if (r->match.how != REWRITE_EXACT &&
+	    !rewrite_matcher_hits(&r->match, run->q, rewrite_run_name(run)))
+		return REWRITE_IGNORED;
 	return rewrite_push_all(run, r);
 }
 

@@ -146,39 +146,39 @@ static enum outcome close_record(struct rewrite_reply *r)
 
 /* ---- actions on names ---- */
 
-static int by_regex(const struct rewrite_action *act, struct query *q, struct slice src,
-		    struct rewrite_text *out)
+static bool by_regex(const struct rewrite_action *act, struct query *q, struct slice src,
+		     struct rewrite_text *out)
 {
-	int hit = regex_match(act->pattern->re, query_regex(q), src);
-	if (hit > 0)
-		rewrite_groups(act->to, query_regex(q), regex_groups(act->pattern->re), out);
-	return hit;
+	if (!regex_match(act->pattern->re, query_regex(q), src))
+		return false;
+	rewrite_groups(act->to, query_regex(q), regex_groups(act->pattern->re), out);
+	return true;
 }
 
-static int by_suffix(const struct rewrite_action *act, struct query *q, struct slice src,
-		     struct rewrite_text *out)
+static bool by_suffix(const struct rewrite_action *act, struct query *q, struct slice src,
+		      struct rewrite_text *out)
 {
 	(void)q;
 	if (!slice_ends(src, act->from))
-		return 0;
+		return false;
 	rewrite_text_set(out, (struct slice){ src.p, src.n - act->from.n });
 	rewrite_text_add(out, act->to);
-	return 1;
+	return true;
 }
 
 /* The name itself, or one below it. */
-static int by_remap(const struct rewrite_action *act, struct query *q, struct slice src,
-		    struct rewrite_text *out)
+static bool by_remap(const struct rewrite_action *act, struct query *q, struct slice src,
+		     struct rewrite_text *out)
 {
 	if (src.n > act->from.n && src.p[src.n - act->from.n - 1] != '.')
-		return 0;
+		return false;
 	return by_suffix(act, q, src, out);
 }
 
 static enum outcome on_name(const struct rewrite_action *act, struct rewrite_reply *r)
 {
-	static int (*const ways[])(const struct rewrite_action *act, struct query *q,
-				   struct slice src, struct rewrite_text *out) = {
+	static bool (*const ways[])(const struct rewrite_action *act, struct query *q,
+				    struct slice src, struct rewrite_text *out) = {
 		[REWRITE_ACT_REGEX] = by_regex,
 		[REWRITE_ACT_SUFFIX] = by_suffix,
 		[REWRITE_ACT_REMAP] = by_remap,
@@ -194,11 +194,7 @@ static enum outcome on_name(const struct rewrite_action *act, struct rewrite_rep
 		f->changed = true;
 		return OUT_GO_ON;
 	}
-	int hit = ways[act->kind](act, r->q, field_text(f), &out);
-	if (hit < 0)
-		return fail(r, query_fail(r->q, DNS_RCODE_SERVFAIL,
-					  "plugin/rewrite: a pattern takes too long"));
-	if (hit > 0) {
+	if (ways[act->kind](act, r->q, field_text(f), &out)) {
 		rewrite_text_set(&f->text, rewrite_text_slice(&out));
 		f->text.too_long = out.too_long;
 		f->changed = true;
@@ -246,8 +242,8 @@ static enum outcome on_cname(const struct rewrite_action *act, struct rewrite_re
 	if (r->rr == NULL || r->rr->type != DNS_TYPE_CNAME || r->value.wire == NULL)
 		return OUT_GO_ON;
 	struct slice target = field_text(&r->value);
-	int hit = rewrite_replace(act->match, act->to, q, target, &out);
-	if (hit <= 0 || q->depth > CNAME_DEPTH_MAX)
+	bool hit = rewrite_replace(act->match, act->to, q, target, &out);
+	if (!hit || q->depth > CNAME_DEPTH_MAX)
 		return OUT_GO_ON;
 	int n = out.too_long ? ERR_PARSE : dns_name_from_text(rewrite_text_slice(&out), wire);
 	if (n < 0)

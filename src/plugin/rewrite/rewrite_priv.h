@@ -185,12 +185,11 @@ const struct rewrite_rule *rewrite_index_next(struct rewrite_run *run);
 void rewrite_matcher_init(struct rewrite_matcher *m, struct arena *a);
 /* Could a name match? Costs a few compares; never false for one that does. */
 bool rewrite_matcher_may(const struct rewrite_matcher *m, const struct dns_qname *name);
-/* 1, 0 or ERR_LIMIT. */
-MUST_CHECK int rewrite_matcher_hits(const struct rewrite_matcher *m, struct query *q,
-				    struct slice name);
+MUST_CHECK bool rewrite_matcher_hits(const struct rewrite_matcher *m, struct query *q,
+				     struct slice name);
 /* The same, and what becomes of the name. */
-MUST_CHECK int rewrite_replace(const struct rewrite_matcher *m, struct slice to, struct query *q,
-			       struct slice name, struct rewrite_text *out);
+MUST_CHECK bool rewrite_replace(const struct rewrite_matcher *m, struct slice to, struct query *q,
+				struct slice name, struct rewrite_text *out);
 /* TO with the groups of the last match for {0}, {1}, ... */
 void rewrite_groups(struct slice to, const struct regex_scratch *s, unsigned groups,
 		    struct rewrite_text *out);

@@ -59,7 +59,8 @@ static int compile_matcher(struct template_matcher *m, struct srcerr *err)
 				  QUERY_REGEX_GROUPS);
 	if (regex_is_costly(m->re))
 		log_warn("plugin/template",
-			 "%s:%u:%u: pattern '%s' is costly: names that take too long get SERVFAIL",
+			 "%s:%u:%u: pattern '%s' is costly: some names take hundreds of "
+			 "microseconds",
 			 m->word.pos.file, m->word.pos.line, m->word.pos.col, pattern);
 	make_keys(m);
 	return 0;
@@ -167,8 +168,6 @@ int template_prepare(struct plugin_inst *self, struct prepare *p)
 	dns_rrtext_free(rrtext);
 	if (r < 0)
 		template_teardown(self);
-	else if (!p->dry)
-		c->limit_reached = template_limit_series();
 	return r;
 }
 

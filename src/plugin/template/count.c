@@ -52,17 +52,6 @@ static const struct metrics_family errors_family = {
 	.kind = METRICS_COUNTER,
 	.labels = { "server", "zone", "view", "class", "type" },
 };
-static const struct metrics_family limit_family = {
-	.name = "fairlead_regex_limit_total",
-	.help = "Names on which a pattern reached its match limit.",
-	.kind = METRICS_COUNTER,
-	.labels = { "plugin" },
-};
-
-struct metrics_series *template_limit_series(void)
-{
-	return metrics_get(&limit_family, (const char *const[]){ "template" });
-}
 
 static struct template_count *find(struct template_count *c, const struct template_count *want)
 {

@@ -51,21 +51,6 @@ static int keep_groups(struct template_run *run, const struct template_matcher *
 	return 0;
 }
 
-static void limit_reached(const struct template_run *run)
-{
-	struct template_conf *c = run->self->conf;
-	struct query *q = run->q;
-	uint64_t now = query_now(q);
-	uint64_t next = atomic_load_explicit(&c->next_warning_ns, memory_order_relaxed);
-	metrics_add(c->limit_reached, query_slot(q), 1);
-	if (now < next ||
-	    !atomic_compare_exchange_strong(&c->next_warning_ns, &next, now + 10 * NS_PER_S))
-		return;
-	query_logf(q, LOG_WARNING, "plugin/template",
-		   "pattern '%s' reached its match limit on a name, which gets SERVFAIL",
-		   run->rule->matcher[run->matcher].word.s);
-}
-
 /* A rule with neither patterns nor a use of the name never asks for its text. */
 static bool is_plain(const struct template_rule *rule)
 {
@@ -79,13 +64,8 @@ static enum outcome match_name(struct template_run *run)
 		return FAIL;
 	for (run->matcher = 0; run->matcher < rule->n_matcher; run->matcher++) {
 		const struct template_matcher *m = &rule->matcher[run->matcher];
-		int r = m->re != NULL ? regex_match(m->re, query_regex(run->q), run->name) : 1;
-		if (r == ERR_LIMIT)
-			limit_reached(run);
-		if (r > 0)
-			r = keep_groups(run, m) == 0 ? 1 : ERR_SPACE;
-		if (r != 0)
-			return r > 0 ? HIT : FAIL;
+		if (m->re == NULL || regex_match(m->re, query_regex(run->q), run->name))
+			return keep_groups(run, m) == 0 ? HIT : FAIL;
 	}
 	return mismatch(run);
 }

@@ -119,8 +119,6 @@ struct template_conf {
 	/* Types that rules are for: most queries are of another one, and are let go at once. */
 	uint64_t types[TEMPLATE_LOW_TYPES / 64];
 	bool any_type; /* of some rule, or one that is not low */
-	struct metrics_series *limit_reached;
-	_Atomic uint64_t next_warning_ns;
 };
 
 struct template_run {
@@ -179,4 +177,3 @@ void template_count_answer(const struct template_run *run);
 void template_count_failure(const struct template_run *run, const struct template_record *rec,
 			    enum template_failure what);
 void template_count_done(struct template_zone *zone);
-struct metrics_series *template_limit_series(void);
