@@ -208,7 +208,7 @@ BUILTIN(concat)
 	int r = expr_grow(ev, len);
 	struct expr_value *v = r == 0 ? room(ev, len) : NULL;
 	if (v == NULL)
-		return ERR_LIMIT;
+		return r < 0 ? r : ERR_LIMIT;
 	for (unsigned i = 0; i < n; i++) {
 		for (size_t j = 0; j < expr_list_len(&a[i]); j++)
 			v[k++] = expr_list_at(&a[i], j);
@@ -272,7 +272,7 @@ BUILTIN(sort)
 	r = expr_grow(ev, len);
 	struct expr_value *v = r == 0 ? room(ev, len) : NULL;
 	if (v == NULL)
-		return ERR_LIMIT;
+		return r < 0 ? r : ERR_LIMIT;
 	for (size_t i = 0; i < len; i++)
 		v[i] = expr_list_at(a, i);
 	r = expr_sort(ev, v, NULL, len, desc);

@@ -329,7 +329,7 @@ BUILTIN(replace)
 	r = expr_spend(ev, (a[0].s.n + len) / 16);
 	char *p = r == 0 ? expr_alloc(ev, len) : NULL;
 	if (p == NULL)
-		return ERR_LIMIT;
+		return r < 0 ? r : ERR_LIMIT;
 	IGNORE(replace_into(p, a, limit) != len); /* measured before */
 	*ret = expr_string((struct slice){ p, len });
 	return 0;
@@ -357,7 +357,7 @@ BUILTIN(repeat)
 		r = expr_spend(ev, len / 16);
 	char *p = r == 0 ? expr_alloc(ev, len) : NULL;
 	if (p == NULL)
-		return ERR_LIMIT;
+		return r < 0 ? r : ERR_LIMIT;
 	for (size_t i = 0; i < len; i += s.n)
 		memcpy(p + i, s.p, s.n);
 	*ret = expr_string((struct slice){ p, len });

@@ -34,8 +34,9 @@ int expr_spend(struct ev *ev, size_t steps)
 
 int expr_grow(struct ev *ev, size_t units)
 {
+	/* The language's own budget: an error of the expression, as it is in CoreDNS. */
 	if (units >= EXPR_MEMORY_MAX - ev->memory)
-		return expr_no_memory(ev);
+		return expr_fail(ev, "memory budget exceeded");
 	ev->memory += (uint32_t)units;
 	return 0;
 }

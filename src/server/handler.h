@@ -161,7 +161,9 @@ struct block_timeouts {
 	int64_t max_tcp_queries;	    /* 0: not said; -1: no limit */
 };
 
-typedef bool (*block_filter_fn)(void *ctx, struct query *q);
+/* 1: the block takes the query; 0: it goes to the next one; negative: it cannot be told, and the
+ * query gets SERVFAIL rather than a block that is not meant for it. */
+typedef int (*block_filter_fn)(void *ctx, struct query *q);
 
 struct certs;
 

@@ -2,31 +2,35 @@
  * takes the query, else the next shorter zone (spec 1.0 "Query routing"). */
 #include "server/server_priv.h"
 
-static bool accepts(struct query *q, struct block *b)
+/* As a block's filter: 1, 0, or negative. */
+static int accepts(struct query *q, struct block *b)
 {
 	if (b->conf.collect != NULL)
 		b->conf.collect(b->conf.collect_ctx, q);
-	return b->conf.filter == NULL || b->conf.filter(b->conf.filter_ctx, q);
+	return b->conf.filter == NULL ? 1 : b->conf.filter(b->conf.filter_ctx, q);
 }
 
 enum pick { PICK_FIRST, PICK_LAST };
 
-/* The first block of a zone that takes the query, or the last one. Filters and collectors look at
- * q->block and q->zone, and each block starts with states of its own. A block without handlers ends
- * the search. */
-static bool try_zone(struct query *q, const struct route *r, const struct dns_zone_entry *e,
-		     enum pick pick, const struct block_zone **ret)
+/* The first block of a zone that takes the query, or the last one: 1, 0 when there is none, or
+ * negative. Filters and collectors look at q->block and q->zone, and each block starts with states
+ * of its own. A block without handlers ends the search. */
+static int try_zone(struct query *q, const struct route *r, const struct dns_zone_entry *e,
+		    enum pick pick, const struct block_zone **ret)
 {
-	bool found = false;
+	int found = 0;
 	for (; e != NULL; e = dns_zoneset_same(r->zones, e)) {
 		struct block_zone *z = e->value;
 		q->block = z->block;
 		q->zone = z;
 		q->state = NULL;
-		if (z->block->n_chain != 0 && !accepts(q, z->block))
+		int taken = z->block->n_chain != 0 ? accepts(q, z->block) : 1;
+		if (taken < 0)
+			return taken;
+		if (taken == 0)
 			continue;
 		*ret = z;
-		found = true;
+		found = 1;
 		if (pick == PICK_FIRST || z->block->n_chain == 0)
 			break;
 	}
@@ -34,36 +38,41 @@ static bool try_zone(struct query *q, const struct route *r, const struct dns_zo
 }
 
 /* The root zone as the last resort: blocks without handlers are passed over. */
-static bool try_root(struct query *q, const struct route *r, const struct dns_zone_entry *e,
-		     const struct block_zone **ret)
+static int try_root(struct query *q, const struct route *r, const struct dns_zone_entry *e,
+		    const struct block_zone **ret)
 {
 	for (; e != NULL; e = dns_zoneset_same(r->zones, e)) {
 		struct block_zone *z = e->value;
 		q->block = z->block;
 		q->zone = z;
 		q->state = NULL;
-		if (z->block->n_chain != 0 && accepts(q, z->block)) {
+		int taken = z->block->n_chain != 0 ? accepts(q, z->block) : 0;
+		if (taken != 0) {
 			*ret = z;
-			return true;
+			return taken;
 		}
 	}
-	return false;
+	return 0;
 }
 
-static const struct block_zone *find_zone(struct query *q, const struct route *r)
+/* 0, with the block that takes the query or NULL; negative when a filter failed. */
+static int find_zone(struct query *q, const struct route *r, const struct block_zone **ret)
 {
 	/* DS is asked of the parent side, at the shortest zone; QUERY only. */
 	bool parent_side = q->req.qtype == DNS_TYPE_DS && q->req.opcode == DNS_OPCODE_QUERY;
 	enum pick pick = parent_side ? PICK_LAST : PICK_FIRST;
-	const struct block_zone *z, *best = NULL;
+	const struct block_zone *z = NULL, *best = NULL;
 	unsigned label = 0;
 	const struct dns_zone_entry *e;
 	while (label <= q->qname.n_labels &&
 	       (e = dns_zoneset_longest(r->zones, &q->qname, label, &label)) != NULL) {
-		if (label == q->qname.n_labels && label != 0) {
-			if (best == NULL && try_root(q, r, e, &z))
-				best = z;
-		} else if (try_zone(q, r, e, pick, &z)) {
+		bool at_root = label == q->qname.n_labels && label != 0;
+		int found = !at_root	   ? try_zone(q, r, e, pick, &z)
+			    : best == NULL ? try_root(q, r, e, &z)
+					   : 0;
+		if (found < 0)
+			return found;
+		if (found > 0) {
 			best = z;
 			if (!parent_side || z->block->n_chain == 0)
 				break;
@@ -72,15 +81,17 @@ static const struct block_zone *find_zone(struct query *q, const struct route *r
 	}
 	if (best != NULL && best->block != q->block)
 		q->state = NULL;
-	return best;
+	*ret = best;
+	return 0;
 }
 
 bool route_query(struct query *q, const struct route *r, uint16_t *ret_rcode)
 {
-	const struct block_zone *z = find_zone(q, r);
+	const struct block_zone *z = NULL;
+	int failed = find_zone(q, r, &z);
 	q->block = NULL;
 	q->zone = z;
-	*ret_rcode = DNS_RCODE_REFUSED;
+	*ret_rcode = failed < 0 ? DNS_RCODE_SERVFAIL : DNS_RCODE_REFUSED;
 	if (z == NULL || z->block->n_chain == 0)
 		return false;
 	uint8_t op = q->req.opcode;

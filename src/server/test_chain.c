@@ -167,7 +167,7 @@ static const struct plugin b_plugin = TEST_PLUGIN("b");
 static const struct plugin c_plugin = TEST_PLUGIN("c");
 
 /* For `collect` of a block: its states are used while the query is being routed. */
-static bool route_filter(void *ctx, struct query *q)
+static int route_filter(void *ctx, struct query *q)
 {
 	struct plugin_inst *self = ctx;
 	uint8_t *p = query_state(q, self);
@@ -175,7 +175,7 @@ static bool route_filter(void *ctx, struct query *q)
 	for (size_t i = 0; i < self->plugin->state_size; i++)
 		assert_int_equal(p[i], 0);
 	memset(p, 0xee, self->plugin->state_size);
-	return false;
+	return 0;
 }
 
 /* Not a member of the chain: no serve, respond or done. */

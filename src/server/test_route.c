@@ -46,7 +46,7 @@ static enum verdict tag_serve(struct plugin_inst *self, struct query *q)
 }
 
 /* `only PORT`: a view of clients with that source port. */
-static bool only_filter(void *ctx, struct query *q)
+static int only_filter(void *ctx, struct query *q)
 {
 	const struct tag_conf *c = ctx;
 	char port[8];

@@ -62,6 +62,46 @@ static void what_is_not_true_is_false(void **state)
 	fake_free(f);
 }
 
+/* A name cannot choose its view by making the pattern of another one take too long. */
+static void costly_patterns_are_not_passed_over(void **state)
+{
+	(void)state;
+	struct fake *f = fake_new(
+		BLOCK(".", "view a {\nexpr name() matches '^(a+)+(b.|c)$|^(a*)d.$'\n}", "NXDOMAIN")
+			BLOCK(".", "view b {\nexpr !(name() matches '^(a+)+(b.|c)$')\n}", "REFUSED")
+				BLOCK(".", "", "YXDOMAIN"));
+	assert_non_null(f);
+	static const struct {
+		const char *name, *rcode;
+	} rows[] = {
+		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaad.", "NXDOMAIN" },
+		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab.", "NXDOMAIN" },
+		{ "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaae.", "REFUSED" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *reply = fake_ask(f, &(struct fake_ask){ .name = rows[i].name });
+		if (reply == NULL || strncmp(reply, rows[i].rcode, strlen(rows[i].rcode)) != 0)
+			fail_msg("row %zu: %s", i, reply);
+	}
+	fake_free(f);
+}
+
+/* An expression that cannot be finished says nothing about the query: no other view gets it. */
+static void what_cannot_be_evaluated_fails(void **state)
+{
+	(void)state;
+	struct fake *f =
+		fake_new(BLOCK(".", "view a {\nexpr all(1..2000,none(1..2000,name()=='b'))\n}",
+			       "NXDOMAIN") BLOCK(".", "", "YXDOMAIN"));
+	if (f == NULL)
+		fail_msg("%s", fake_error());
+	const char *reply = fake_ask(f, &(struct fake_ask){ .name = "a." });
+	assert_non_null(reply);
+	assert_int_equal(strncmp(reply, "SERVFAIL", 8), 0);
+	assert_non_null(strstr(fake_log(f), "plugin/view: view 'a'"));
+	fake_free(f);
+}
+
 /* Hundreds of views that do not take leave the query's memory as it was. */
 static void many_views_need_no_memory(void **state)
 {
@@ -110,6 +150,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(first_view_that_is_true_takes),
 		cmocka_unit_test(what_is_not_true_is_false),
+		cmocka_unit_test(costly_patterns_are_not_passed_over),
+		cmocka_unit_test(what_cannot_be_evaluated_fails),
 		cmocka_unit_test(many_views_need_no_memory),
 		cmocka_unit_test(refuses),
 	};

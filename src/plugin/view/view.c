@@ -1,7 +1,11 @@
 /* view: a block takes a query only when all expressions are true for it; others go to the next
  * block of the same zone. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "plugin/exprenv.h"
 #include "server/query.h"
@@ -12,25 +16,46 @@ struct view_conf {
 	const struct corefile_dir *dir;
 	struct expr **cond;
 	size_t n;
+	_Atomic uint64_t next_log_ns;
 };
 
-static bool all_true(const struct view_conf *c, struct exprenv *env)
+/* Clients choose how often this happens, so one line in ten seconds is enough. */
+static void log_failure(struct view_conf *c, struct query *q, const struct word *expr)
+{
+	uint64_t now = query_now(q);
+	uint64_t next = atomic_load_explicit(&c->next_log_ns, memory_order_relaxed);
+	if (now < next ||
+	    !atomic_compare_exchange_strong(&c->next_log_ns, &next, now + 10 * NS_PER_S))
+		return;
+	query_logf(q, LOG_ERROR, "plugin/view",
+		   "view '%s': the expression at %s:%u:%u takes more memory or steps than a query "
+		   "may; "
+		   "the query gets SERVFAIL",
+		   c->name, expr->pos.file, expr->pos.line, expr->pos.col);
+}
+
+static int all_true(struct view_conf *c, struct exprenv *env)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct expr_value v;
+		int r = exprenv_eval(c->cond[i], env, NULL, &v);
+		if (r < 0 && r != ERR_TYPE) {
+			log_failure(c, env->q, &c->dir->body[i].name);
+			return r;
+		}
 		/* CoreDNS takes an expression that fails for false. */
-		if (exprenv_eval(c->cond[i], env, NULL, &v) < 0 || !exprenv_is_true(&v))
-			return false;
+		if (r < 0 || !exprenv_is_true(&v))
+			return 0;
 	}
-	return true;
+	return 1;
 }
 
-static bool filter(void *ctx, struct query *q)
+static int filter(void *ctx, struct query *q)
 {
 	struct exprenv env = { .q = q };
 	char *cur = q->arena.cur;
 	const char *end = q->arena.end;
-	bool taken = all_true(ctx, &env);
+	int taken = all_true(ctx, &env);
 	/* Many views may be tried: none of their texts is needed any more. */
 	if (q->arena.end == end && !env.asked_others)
 		q->arena.cur = cur;
