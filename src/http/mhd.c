@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "http/server.h"
 #include "http/tlscert_priv.h"
 #include "net/addr.h"
 
@@ -106,7 +107,7 @@ static bool is_unspecified(const union net_addr *a)
 int http_listen(const char *addr, bool shared, uint16_t *ret_port)
 {
 	union net_addr a;
-	int r = net_addr_parse(slice_of(addr), &a);
+	int r = http_server_address(slice_of(addr), &a);
 	if (r < 0)
 		return r;
 	if (!is_unspecified(&a)) {

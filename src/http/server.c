@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "http/mhd_priv.h"
+#include "net/addr.h"
 
 /* Of a body that is too long, read before the connection is broken instead of answered. */
 enum { EXCESS_MAX_BYTES = 256 * 1024 };
@@ -205,6 +206,15 @@ static void server_free(struct http_server *s)
 	pthread_cond_destroy(&s->idle);
 	free(s->routes);
 	free(s);
+}
+
+int http_server_address(struct slice text, union net_addr *ret)
+{
+	CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
+	strbuf_add(&whole, text.p, text.n);
+	if (slice_ends(text, SLICE(":")))
+		strbuf_addc(&whole, '0');
+	return net_addr_parse(strbuf_slice(&whole), ret);
 }
 
 int http_server_start_tls(const char *addr, struct http_tls *tls, const struct http_route *routes,

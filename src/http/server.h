@@ -70,10 +70,13 @@ struct http_route {
 
 struct http_server;
 struct http_tls;
+union net_addr;
 
-/* Listens on `addr` as a Corefile writes it: ":8080", "localhost:9153", "[::1]:80", "0.0.0.0:80".
- * No host, 0.0.0.0 and [::] all mean every address of both families (IPv4 alone where the kernel
- * has no IPv6). Port 0 takes a free one. A second server may listen on the same address, so that a
+/* An address to listen on, as a Corefile writes it: ":8080", "localhost:9153", "[::1]:80",
+ * "0.0.0.0:80". An empty port is 0, as in CoreDNS. ERR_PARSE. */
+MUST_CHECK int http_server_address(struct slice text, union net_addr *ret);
+/* Listens on such an address. No host, 0.0.0.0 and [::] all mean every address of both families
+ * (IPv4 alone where the kernel has no IPv6). Port 0 takes a free one. A second server may listen on the same address, so that a
  * new one can be opened before the old one is closed. The first route that fits wins; other paths
  * are answered with 404. `routes` is copied, its texts and ctx must outlive the server. ERR_PARSE
  * for an address that is none; -errno (-EADDRINUSE, -EACCES, ...). */

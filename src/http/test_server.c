@@ -252,11 +252,26 @@ static void all_addresses_are_both_families(void **state)
 	}
 }
 
+/* CoreDNS takes any free port then. */
+static void empty_port(void **state)
+{
+	(void)state;
+	static const char *const addresses[] = { ":", "127.0.0.1:", "localhost:", "0.0.0.0:" };
+	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
+		struct http_server *s;
+		assert_int_equal(http_server_start(addresses[i], routes, 1, &s), 0);
+		assert_int_not_equal(http_server_port(s), 0);
+		http_server_stop(s);
+	}
+}
+
 static void bad_addresses(void **state)
 {
 	struct http_server *s;
 	(void)state;
-	assert_int_equal(http_server_start("8080", routes, 1, &s), ERR_PARSE);
+	static const char *const bad[] = { "8080", "", "127.0.0.1", "example.org:", "::1:", "::" };
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(http_server_start(bad[i], routes, 1, &s), ERR_PARSE);
 	assert_int_equal(http_server_start("example.org:80", routes, 1, &s), ERR_PARSE);
 	assert_int_equal(http_server_start("192.0.2.1:0", routes, 1, &s), -EADDRNOTAVAIL);
 
@@ -352,6 +367,7 @@ int main(void)
 		cmocka_unit_test(any_path_comes_last),
 		cmocka_unit_test(heads_and_bodies_are_limited),
 		cmocka_unit_test(all_addresses_are_both_families),
+		cmocka_unit_test(empty_port),
 		cmocka_unit_test(bad_addresses),
 		cmocka_unit_test(new_server_beside_the_old_one),
 		cmocka_unit_test(silent_clients_do_not_shut_others_out),

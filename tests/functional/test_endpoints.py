@@ -4,6 +4,7 @@ import re
 import signal
 import socket
 import time
+import urllib.request
 
 import pytest
 
@@ -49,6 +50,17 @@ def test_health_and_ready(serve):
     assert s.get("ready", "/ready") == (200, "OK")
     for name, path in (("health", "/"), ("health", "/healthz"), ("ready", "/"), ("ready", "/health"), ("prom", "/")):
         assert s.get(name, path)[0] == 404, (name, path)
+
+
+def test_metrics_are_text_whatever_is_accepted(serve):
+    s = serve(ALL)
+    request = urllib.request.Request(f"http://127.0.0.1:{s.http('prom')}/metrics", headers={
+        "Accept": "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited",
+        "Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request, timeout=slower(5)) as reply:
+        assert reply.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        assert reply.headers["Content-Encoding"] is None
+        assert b"\ncoredns_build_info{" in reply.read()
 
 
 def test_metrics_after_known_queries(serve):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from helpers import (WHOAMI, Network, answers, ask, eventually, needs, needs_root, slower)
+from helpers import (WHOAMI, Network, answers, ask, eventually, needs, needs_root, rewrite, slower)
 from lib import client, server, wire
 
 QUESTION = wire.query("example.org.", ident=7)
@@ -248,3 +248,20 @@ def test_multisocket(serve, n):
     assert len(rows) == n
     assert all(answers(s.port()) for _ in range(20))
     assert all(answers(s.port(), tcp=True) for _ in range(20))
+
+
+def count_sockets(port):
+    with open("/proc/net/udp6", encoding="ascii") as f:
+        return len([l for l in f if l.split()[1].endswith(f":{port:04X}")])
+
+
+@needs("multisocket")
+def test_number_of_sockets_is_set_at_the_start(serve):
+    s = serve(".:@PORT@ {\n whoami\n}\n")
+    n = count_sockets(s.port())
+    assert n >= 1
+    rewrite(s, f".:@PORT@ {{\n multisocket {n + 1}\n whoami\n}}\n")
+    s.process.send_signal(signal.SIGUSR1)
+    eventually(lambda: f"multisocket {n + 1} takes effect at the next start, {n} workers now" in s.output())
+    assert count_sockets(s.port()) == n
+    assert answers(s.port())

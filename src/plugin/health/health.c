@@ -92,7 +92,7 @@ static int health_parse(struct plugin_inst *self, struct setup *s)
 		int r = opt_parse_args(health_opts, ARRAY_LEN(health_opts), &line, &ctx);
 		if (r < 0)
 			return r;
-		if (net_addr_parse(slice_of(c->addr), &a) < 0)
+		if (http_server_address(slice_of(c->addr), &a) < 0)
 			return setup_error(s, d->arg[0].pos, "'%s' is not an address such as :8080",
 					   c->addr);
 		r = setup_body(s, d, health_opts, ARRAY_LEN(health_opts), c, NULL);

@@ -162,7 +162,7 @@ static int ready_parse(struct plugin_inst *self, struct setup *s)
 	r = setup_options(s, s->dir[0], ready_opts, ARRAY_LEN(ready_opts), c, NULL);
 	if (r < 0)
 		return r;
-	if (net_addr_parse(slice_of(c->addr), &a) < 0)
+	if (http_server_address(slice_of(c->addr), &a) < 0)
 		return setup_error(s, s->dir[0]->arg[0].pos, "'%s' is not an address such as :8181",
 				   c->addr);
 	return 0;
