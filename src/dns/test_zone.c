@@ -345,6 +345,38 @@ static void takes_little_memory(void **state)
 	dns_zone_unref(z);
 }
 
+/* Names that are there and that are not, in zones of all sizes: nothing is read beyond them. */
+static void prefetches(void **state)
+{
+	(void)state;
+	static const unsigned sizes[] = { 0, 1, 100, 20000 };
+	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		strbuf_adds(&text, HEAD);
+		for (unsigned i = 0; i < sizes[k]; i++)
+			strbuf_addf(&text, "h%u A 192.0.2.%u\n", i, i % 256);
+		struct dns_zone *z = load(text.s);
+		assert_int_equal(dns_zone_is_large(z), sizes[k] > 10000);
+		for (unsigned i = 0; i < sizes[k] + 10; i++) {
+			char name[32];
+			struct dns_qname q;
+			snprintf(name, sizeof(name), "h%u.example.org", i);
+			dns_qname_set(&q, wire(name));
+			for (unsigned step = 0; step < DNS_ZONE_PREFETCH_STEPS; step++)
+				dns_zone_prefetch(z, q.hash[0], step);
+			const struct dns_zone_node *n = dns_zone_find(z, &q, 0);
+			assert_int_equal(n != NULL, i < sizes[k]);
+			if (n == NULL)
+				continue;
+			const uint8_t *rr = dns_zone_data(z, dns_zone_set(z, n, DNS_TYPE_A));
+			assert_int_equal(rr[DNS_ZONE_RR_HEAD + 3], i % 256);
+			/* What a reply needs lies together. */
+			assert_ptr_equal(dns_zone_name(z, n) + n->name_len, rr);
+		}
+		dns_zone_unref(z);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +389,7 @@ int main(void)
 		cmocka_unit_test(tells_the_serial_apart),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(takes_little_memory),
+		cmocka_unit_test(prefetches),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

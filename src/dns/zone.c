@@ -21,7 +21,6 @@ void dns_zone_unref(struct dns_zone *z)
 	free(z->node);
 	free(z->set);
 	free(z->slot);
-	free(z->name);
 	free(z->data);
 	free(z->cased);
 	for (int i = 0; i < DNS_ZONE_PIECES; i++)
@@ -44,7 +43,7 @@ void dns_zone_retire(struct dns_zone *z)
 
 const uint8_t *dns_zone_origin(const struct dns_zone *z)
 {
-	return z->name + z->node[0].name;
+	return z->data + z->node[0].name;
 }
 
 unsigned dns_zone_origin_labels(const struct dns_zone *z)
@@ -80,8 +79,7 @@ size_t dns_zone_n_records(const struct dns_zone *z)
 size_t dns_zone_bytes(const struct dns_zone *z)
 {
 	return sizeof(*z) + z->n_node * sizeof(*z->node) + z->n_set * sizeof(*z->set) +
-	       z->n_slot * sizeof(*z->slot) + z->name_bytes + z->data_bytes +
-	       z->n_cased * sizeof(*z->cased);
+	       z->n_slot * sizeof(*z->slot) + z->data_bytes + z->n_cased * sizeof(*z->cased);
 }
 
 /* ---- nodes and sets ---- */
@@ -93,7 +91,7 @@ const struct dns_zone_node *dns_zone_node(const struct dns_zone *z, size_t i)
 
 const uint8_t *dns_zone_name(const struct dns_zone *z, const struct dns_zone_node *n)
 {
-	return z->name + n->name;
+	return z->data + n->name;
 }
 
 static const struct dns_zone_node *find(const struct dns_zone *z, uint32_t hash,
@@ -104,7 +102,7 @@ static const struct dns_zone_node *find(const struct dns_zone *z, uint32_t hash,
 		if (z->slot[i].hash != hash)
 			continue;
 		const struct dns_zone_node *n = &z->node[z->slot[i].node - 1];
-		if (n->name_len == len && memcmp(z->name + n->name, name, len) == 0)
+		if (n->name_len == len && memcmp(z->data + n->name, name, len) == 0)
 			return n;
 	}
 	return NULL;
@@ -176,11 +174,11 @@ const uint8_t *dns_zone_owner(const struct dns_zone *z, const struct dns_zone_no
 			      const struct dns_zone_set *s)
 {
 	if (LIKELY((s->flags & DNS_ZONE_CASED) == 0))
-		return z->name + n->name;
+		return z->data + n->name;
 	uint32_t key = (uint32_t)(s - z->set);
 	const struct zone_cased *c =
 		bsearch(&key, z->cased, z->n_cased, sizeof(*z->cased), compare_cased);
-	return z->name + (c != NULL ? c->name : n->name);
+	return z->data + (c != NULL ? c->name : n->name);
 }
 
 const uint8_t *dns_zone_data(const struct dns_zone *z, const struct dns_zone_set *s)
@@ -191,6 +189,43 @@ const uint8_t *dns_zone_data(const struct dns_zone *z, const struct dns_zone_set
 const struct dns_zone_piece *dns_zone_piece(const struct dns_zone *z, enum dns_zone_piece_kind kind)
 {
 	return z->piece[kind];
+}
+
+/* ---- memory ---- */
+
+bool dns_zone_is_large(const struct dns_zone *z)
+{
+	return z->is_large;
+}
+
+/* The node of a name with this hash, most likely; NULL: none. */
+static const struct dns_zone_node *guess_node(const struct dns_zone *z, uint32_t hash)
+{
+	size_t mask = z->n_slot - 1;
+	for (size_t i = hash & mask; z->slot[i].node != 0; i = (i + 1) & mask) {
+		if (z->slot[i].hash == hash)
+			return &z->node[z->slot[i].node - 1];
+	}
+	return NULL;
+}
+
+void dns_zone_prefetch(const struct dns_zone *z, uint32_t hash, unsigned step)
+{
+	enum { LINE = 64 };
+	if (step == 0) {
+		__builtin_prefetch(&z->slot[hash & (z->n_slot - 1)]);
+		return;
+	}
+	const struct dns_zone_node *n = guess_node(z, hash);
+	if (n == NULL)
+		return;
+	if (step == 1) {
+		__builtin_prefetch(n);
+	} else {
+		__builtin_prefetch(z->data + n->name);
+		__builtin_prefetch(z->data + n->name + LINE);
+		__builtin_prefetch(z->set + n->set);
+	}
 }
 
 /* ---- order ---- */
@@ -226,7 +261,7 @@ const struct dns_zone_node *dns_zone_nsec_before(const struct dns_zone *z, const
 	dns_name_lower(name, lower);
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (compare_names(z->name + z->node[mid].name, lower) <= 0)
+		if (compare_names(z->data + z->node[mid].name, lower) <= 0)
 			lo = mid;
 		else
 			hi = mid;
@@ -248,7 +283,7 @@ static const struct dns_zone_node *wildcard_of(const struct dns_zone *z,
 					       const struct dns_zone_node *n)
 {
 	uint8_t name[DNS_NAME_MAX + 2] = { 1, '*' };
-	memcpy(name + 2, z->name + n->name, n->name_len);
+	memcpy(name + 2, z->data + n->name, n->name_len);
 	return dns_zone_find_name(z, name);
 }
 

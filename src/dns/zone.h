@@ -130,6 +130,13 @@ static inline uint32_t dns_zone_rr_ttl(const uint8_t *rr)
 	return dns_get32(rr + 6);
 }
 
+/* Whether look-ups of random names wait for memory. */
+bool dns_zone_is_large(const struct dns_zone *z);
+/* Brings what a look-up of a name with this hash reads nearer, in steps 0, 1, ...: each needs what
+ * the one before has brought, so other work should lie between. */
+enum { DNS_ZONE_PREFETCH_STEPS = 3 };
+void dns_zone_prefetch(const struct dns_zone *z, uint32_t hash, unsigned step);
+
 /* The apex's NS or SOA set as it stands in replies: names compressed against the zone's own name,
  * which lies in the question, and against each other. */
 enum dns_zone_piece_kind { DNS_ZONE_PIECE_NS, DNS_ZONE_PIECE_SOA };

@@ -2,6 +2,7 @@
  * empty non-terminals above them), and at the end put into canonical order with their sets. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -64,6 +65,22 @@ static int bytes_add(struct bytes *b, const void *p, size_t n, uint32_t *ret_at)
 		memcpy(b->p + b->n, p, n);
 	b->n += n;
 	return 0;
+}
+
+/* Of what is read at random. Huge pages spare it the look-up of the page, where the system has
+ * them. */
+static void *alloc_large(size_t n, size_t elem_bytes)
+{
+	enum { HUGE_PAGE = 2 << 20 };
+	size_t bytes = n * elem_bytes; /* limits of the builder keep it from wrapping */
+	if (bytes < HUGE_PAGE)
+		return xmalloc(bytes);
+	bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	void *p = aligned_alloc(HUGE_PAGE, bytes);
+	if (p == NULL)
+		abort();
+	IGNORE(madvise(p, bytes, MADV_HUGEPAGE)); /* advice */
+	return p;
 }
 
 struct dns_zone_builder *dns_zone_builder_new(const uint8_t *origin)
@@ -381,7 +398,7 @@ static void lay_nodes(struct dns_zone *z, struct dns_zone_builder *b, const stru
 		      uint32_t *place)
 {
 	z->n_node = b->name.n;
-	z->node = xcalloc(z->n_node, sizeof(*z->node));
+	z->node = alloc_large(z->n_node, sizeof(*z->node));
 	for (size_t i = 0; i < z->n_node; i++)
 		place[sorted[i].name] = (uint32_t)i;
 	for (size_t i = 0; i < z->n_node; i++) {
@@ -396,9 +413,16 @@ static void lay_nodes(struct dns_zone *z, struct dns_zone_builder *b, const stru
 	}
 	for (z->n_slot = SLOTS_MIN; z->n_slot < z->n_node + z->n_node / 2;)
 		z->n_slot *= 2;
-	z->slot = xcalloc(z->n_slot, sizeof(*z->slot));
+	z->slot = alloc_large(z->n_slot, sizeof(*z->slot));
+	memset(z->slot, 0, z->n_slot * sizeof(*z->slot));
 	for (size_t i = 0; i < z->n_node; i++)
 		slot_put(z->slot, z->n_slot, b->name.v[sorted[i].name].hash, (uint32_t)i);
+}
+
+static bool starts_set(const struct record *r, const struct record *before)
+{
+	return before == NULL || before->name != r->name || before->type != r->type ||
+	       before->covered != r->covered;
 }
 
 static size_t count_sets(const struct dns_zone_builder *b)
@@ -406,8 +430,7 @@ static size_t count_sets(const struct dns_zone_builder *b)
 	size_t n = 0;
 	for (size_t i = 0; i < b->record.n; i++) {
 		const struct record *r = &b->record.v[i];
-		n += i == 0 || r[-1].name != r->name || r[-1].type != r->type ||
-		     r[-1].covered != r->covered;
+		n += starts_set(r, i > 0 ? r - 1 : NULL);
 	}
 	return n;
 }
@@ -434,41 +457,67 @@ static int open_set(struct dns_zone *z, const struct record *r)
 	return 0;
 }
 
-static void note_case(struct dns_zone *z, const struct record *r)
+static uint32_t lay_name(struct dns_zone *z, const uint8_t *name, size_t len)
 {
-	struct dns_zone_set *s = &z->set[z->n_set - 1];
-	s->flags |= DNS_ZONE_CASED;
-	z->cased = xreallocarray(z->cased, z->n_cased + 1, sizeof(*z->cased));
-	z->cased[z->n_cased++] =
-		(struct zone_cased){ .set = (uint32_t)z->n_set - 1, .name = r->cased - 1 };
+	uint32_t at = (uint32_t)z->data_bytes;
+	memcpy(z->data + at, name, len);
+	z->data_bytes += len;
+	return at;
 }
 
-/* Records are sorted by place, type and order of arrival. */
+/* The owner as written, for the set that is opened next. */
+static void note_case(struct dns_zone *z, const struct dns_zone_builder *b, const struct record *r)
+{
+	uint32_t at = lay_name(z, b->names.p + r->cased - 1, z->node[r->name].name_len);
+	z->cased = xreallocarray(z->cased, z->n_cased + 1, sizeof(*z->cased));
+	z->cased[z->n_cased++] = (struct zone_cased){ .set = (uint32_t)z->n_set, .name = at };
+}
+
+static int lay_record(struct dns_zone *z, const struct dns_zone_builder *b, size_t i)
+{
+	const struct record *r = &b->record.v[i];
+	const uint8_t *p = b->data.p + r->at;
+	size_t bytes = dns_zone_rr_bytes(p);
+	if (starts_set(r, i > 0 ? r - 1 : NULL)) {
+		if (r->cased != 0)
+			note_case(z, b, r);
+		int e = open_set(z, r);
+		if (e < 0)
+			return e;
+		if (r->cased != 0)
+			z->set[z->n_set - 1].flags |= DNS_ZONE_CASED;
+	}
+	struct dns_zone_set *s = &z->set[z->n_set - 1];
+	if (s->n == DNS_ZONE_SET_MAX)
+		return ERR_LIMIT;
+	memcpy(z->data + z->data_bytes, p, bytes);
+	z->data_bytes += bytes;
+	s->bytes += (uint32_t)bytes;
+	s->n++;
+	return 0;
+}
+
+/* Names and records node by node; records are sorted by place, type and order of arrival. */
 static int lay_sets(struct dns_zone *z, const struct dns_zone_builder *b)
 {
-	z->set = xreallocarray(NULL, count_sets(b), sizeof(*z->set));
-	z->data = xmalloc(b->data.n);
+	size_t room = b->names.n + b->data.n + ZONE_OVERREAD;
+	if (room > BYTES_MAX)
+		return ERR_LIMIT;
+	z->set = alloc_large(count_sets(b), sizeof(*z->set));
+	z->data = alloc_large(room, 1);
 	z->n_record = b->record.n;
-	for (size_t i = 0; i < b->record.n; i++) {
-		const struct record *r = &b->record.v[i];
-		const uint8_t *p = b->data.p + r->at;
-		size_t bytes = dns_zone_rr_bytes(p);
-		if (i == 0 || r[-1].name != r->name || r[-1].type != r->type ||
-		    r[-1].covered != r->covered) {
-			int e = open_set(z, r);
-			if (e < 0)
-				return e;
-			if (r->cased != 0)
-				note_case(z, r);
+	for (size_t i = 0, k = 0; i < z->n_node; i++) {
+		struct dns_zone_node *n = &z->node[i];
+		n->name = lay_name(z, b->names.p + n->name, n->name_len);
+		for (; k < b->record.n && b->record.v[k].name == i; k++) {
+			int r = lay_record(z, b, k);
+			if (r < 0)
+				return r;
 		}
-		struct dns_zone_set *s = &z->set[z->n_set - 1];
-		if (s->n == DNS_ZONE_SET_MAX)
-			return ERR_LIMIT;
-		memcpy(z->data + z->data_bytes, p, bytes);
-		z->data_bytes += bytes;
-		s->bytes += (uint32_t)bytes;
-		s->n++;
 	}
+	memset(z->data + z->data_bytes, 0, room - z->data_bytes);
+	z->data_bytes = room;
+	z->is_large = dns_zone_bytes(z) > ZONE_LARGE_BYTES;
 	return 0;
 }
 
@@ -558,10 +607,6 @@ static int lay_out(struct dns_zone_builder *b, struct dns_zone *z)
 	int r = lay_sets(z, b);
 	if (r < 0)
 		return r;
-	z->name_bytes = b->names.n + ZONE_OVERREAD;
-	z->name = xrealloc(b->names.p, z->name_bytes);
-	memset(z->name + b->names.n, 0, ZONE_OVERREAD);
-	b->names.p = NULL;
 	find_covers(z);
 	r = find_apex(z);
 	if (r == 0) {

@@ -6,7 +6,11 @@
 #include "base/rcu.h"
 #include "dns/zone.h"
 
-enum { ZONE_OVERREAD = 8 /* bytes after the names that may be read */ };
+enum {
+	ZONE_OVERREAD = 8, /* bytes after the last name that may be read */
+	/* A zone beyond this does not stay in the caches next to a CPU. */
+	ZONE_LARGE_BYTES = 512 << 10,
+};
 
 struct zone_slot {
 	uint32_t hash;
@@ -32,10 +36,11 @@ struct dns_zone {
 	size_t n_set;
 	struct zone_slot *slot;
 	size_t n_slot; /* power of two */
-	uint8_t *name;
-	size_t name_bytes;
+	/* For each node its name, and behind it the records of its sets: a reply needs both, and
+	 * they commonly lie in one or two cache lines. */
 	uint8_t *data;
 	size_t data_bytes;
+	bool is_large;
 	struct zone_cased *cased; /* by set */
 	size_t n_cased;
 	size_t n_record;

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rcu.h"
+#include "base/rng.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "cpu_scenarios.h"
@@ -120,16 +121,26 @@ static void make_packet(const struct cpu_scenario *s, struct packet *p, unsigned
 	p->n = (uint16_t)(DNS_HEADER_BYTES + n + 4);
 }
 
-/* All names, in an order that depends on `step`, a prime: what is kept is not asked for in the
- * order in which it came to lie in memory. */
-static void make_packets(const struct cpu_scenario *s, uint64_t step)
+static void make_packets(const struct cpu_scenario *s)
 {
 	unsigned names = s->names != 0 ? s->names : NAMES;
 	n_packets = MAX(names, PACKETS_LEAST);
-	if (packets == NULL)
-		packets = xcalloc(n_packets, sizeof(*packets));
+	packets = xcalloc(n_packets, sizeof(*packets));
 	for (size_t i = 0; i < n_packets; i++)
-		make_packet(s, &packets[i], (unsigned)(i * step % names), (uint16_t)i);
+		make_packet(s, &packets[i], (unsigned)(i % names), (uint16_t)i);
+}
+
+/* What is kept must not be asked for in the order in which it came to lie in memory. */
+static void shuffle_packets(void)
+{
+	struct rng rng;
+	rng_init_seed(&rng, 7919);
+	for (size_t i = n_packets - 1; i > 0; i--) {
+		size_t k = rng_below(&rng, (uint32_t)i + 1);
+		struct packet swap = packets[i];
+		packets[i] = packets[k];
+		packets[k] = swap;
+	}
 }
 
 static char folder[] = "/tmp/fairlead-bench-cpu-XXXXXX";
@@ -236,10 +247,10 @@ int main(int argc, char **argv)
 		return 64;
 	}
 	uint64_t n = strtoull(argv[2], NULL, 10);
-	make_packets(s, 1);
+	make_packets(s);
 	struct server *srv = start(s);
 	ask(srv, n_packets); /* slots, series, match data and what is kept come into being */
-	make_packets(s, 7919);
+	shuffle_packets();
 	answered = 0;
 	memset(rcodes, 0, sizeof(rcodes));
 	uint64_t before = allocations;

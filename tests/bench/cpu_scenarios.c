@@ -213,6 +213,7 @@ const struct cpu_scenario cpu_scenarios[] = {
 	{ "forward", corefile_forward, 0, "host%u.example.org", DNS_TYPE_A, 0, NULL },
 	{ "file", corefile_file, 0, "host%u.example.org", DNS_TYPE_A, 0, files_zone },
 	{ "file-10k", corefile_file, 0, "host%u.example.org", DNS_TYPE_A, 10000, files_zone },
+	{ "file-1m", corefile_file, 0, "host%u.example.org", DNS_TYPE_A, 1000000, files_zone },
 	{ "kubernetes", corefile_kubernetes, 0, "s%u.shop.svc.cluster.local", DNS_TYPE_A, 0,
 	  files_cluster },
 	{ "kubernetes-headless", corefile_kubernetes, 0, "h%u.shop.svc.cluster.local", DNS_TYPE_A,

@@ -1,7 +1,12 @@
 /* file: serves zones from master files, which are read again when their serial changes. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/rcu.h"
 #include "dns/zone.h"
 #include "dns/zoneset.h"
@@ -21,6 +26,7 @@ struct file_zone {
 	int64_t reload_ns;
 	struct task *task;
 	struct plugin_inst *transfer; /* tells others of changes; NULL: nobody does */
+	struct file_conf *conf;
 };
 
 struct file_conf {
@@ -30,6 +36,7 @@ struct file_conf {
 	struct file_zone *last;	   /* of those given */
 	struct dns_zoneset *zones; /* of struct file_zone */
 	bool alone;		   /* no plugin comes after this one */
+	_Atomic bool has_large;	   /* some zone is, or was, worth prefetching from */
 };
 
 static int ignore(struct opt_ctx *ctx, const struct opt_line *line)
@@ -70,6 +77,7 @@ static int parse_stanza(struct file_conf *c, struct setup *s, const struct coref
 	const char *path = setup_path(s, arena_strdup(s->arena, d->arg[0].s));
 	for (size_t i = 0; i < z.n; i++) {
 		struct file_zone *fz = arena_calloc(s->arena, sizeof(*fz));
+		fz->conf = c;
 		fz->src.path = path;
 		fz->src.origin = z.wire[i];
 		fz->src.origin_text = z.text[i];
@@ -93,6 +101,13 @@ static int file_parse(struct plugin_inst *self, struct setup *s)
 	return r;
 }
 
+static void publish_zone(struct file_zone *fz, struct dns_zone *z)
+{
+	if (dns_zone_is_large(z))
+		atomic_store_explicit(&fz->conf->has_large, true, memory_order_relaxed);
+	rcu_publish(&fz->zone, z);
+}
+
 /* A file that cannot be opened may come, if somebody looks for it. */
 static int read_first(struct file_zone *fz, struct prepare *p)
 {
@@ -101,7 +116,7 @@ static int read_first(struct file_zone *fz, struct prepare *p)
 	char line[1024];
 	int r = file_source_read(&fz->src, &err, &z);
 	if (r == 0) {
-		rcu_publish(&fz->zone, z);
+		publish_zone(fz, z);
 		return 0;
 	}
 	if (r <= ERR_PARSE || fz->reload_ns == 0) {
@@ -185,7 +200,7 @@ static void on_task(void *ctx)
 	struct dns_zone *z = file_source_reload(&fz->src, old);
 	if (z == NULL)
 		return;
-	rcu_publish(&fz->zone, z);
+	publish_zone(fz, z);
 	dns_zone_retire(old);
 	tell(fz);
 }
@@ -198,6 +213,48 @@ static void file_commit(struct plugin_inst *self)
 		tell(fz);
 		if (fz->reload_ns > 0)
 			fz->task = task_every((uint64_t)fz->reload_ns, on_task, fz);
+	}
+}
+
+/* ---- prefetch ---- */
+
+enum { NEAR_MAX = 64 };
+
+/* The names of a batch on their way from memory, for one worker. Each goes through the steps of
+ * dns_zone_prefetch some queries apart. */
+struct file_worker {
+	struct {
+		const struct file_zone *zone;
+		uint32_t hash;
+	} near[NEAR_MAX];
+	unsigned n_near;
+	unsigned done[DNS_ZONE_PREFETCH_STEPS]; /* of each step: names that are through */
+	bool served;				/* the batch at hand is being served */
+};
+
+static int file_worker_init(struct plugin_inst *self, struct worker *w)
+{
+	self->worker_data[worker_slot(w)] = xcalloc(1, sizeof(struct file_worker));
+	return 0;
+}
+
+static void file_worker_done(struct plugin_inst *self, struct worker *w)
+{
+	free(self->worker_data[worker_slot(w)]);
+}
+
+/* The next name of each step after the first, if the step before is `ahead` names further. */
+static void fetch_next(struct file_worker *fw, unsigned ahead)
+{
+	for (unsigned step = 1; step < DNS_ZONE_PREFETCH_STEPS; step++) {
+		unsigned at = fw->done[step];
+		if (fw->done[step - 1] < at + ahead)
+			continue;
+		/* The zone may have been replaced since. */
+		const struct dns_zone *z = rcu_get(&fw->near[at].zone->zone);
+		if (z != NULL)
+			dns_zone_prefetch(z, fw->near[at].hash, step);
+		fw->done[step]++;
 	}
 }
 
@@ -218,10 +275,38 @@ static enum verdict drop_notify(struct query *q, const struct file_zone *fz)
 	return V_DROP;
 }
 
+static void file_prefetch(struct plugin_inst *self, struct query *q)
+{
+	enum { AHEAD = 6 }; /* memory needs about the time of so many queries to come */
+	const struct file_conf *c = self->conf;
+	struct file_worker *fw = self->worker_data[query_slot(q)];
+	if (!atomic_load_explicit(&c->has_large, memory_order_relaxed))
+		return;
+	const struct file_zone *fz = find_zone(c, q);
+	const struct dns_zone *z = fz != NULL ? rcu_get(&fz->zone) : NULL;
+	if (z == NULL || !dns_zone_is_large(z))
+		return;
+	if (fw->served || fw->n_near == NEAR_MAX) { /* a new batch */
+		memset(fw->done, 0, sizeof(fw->done));
+		fw->n_near = 0;
+		fw->served = false;
+	}
+	dns_zone_prefetch(z, q->qname.hash[0], 0);
+	fw->near[fw->n_near].zone = fz;
+	fw->near[fw->n_near].hash = q->qname.hash[0];
+	fw->done[0] = ++fw->n_near;
+	fetch_next(fw, AHEAD);
+}
+
 static enum verdict file_serve(struct plugin_inst *self, struct query *q)
 {
 	const struct file_conf *c = self->conf;
 	const struct file_zone *fz = find_zone(c, q);
+	struct file_worker *fw = self->worker_data[query_slot(q)];
+	if (fw->n_near != 0) {
+		fw->served = true;
+		fetch_next(fw, 1);
+	}
 	if (fz == NULL)
 		return c->alone ? query_fail(q, DNS_RCODE_REFUSED, NULL) : V_NEXT;
 	/* `transfer` comes before us; without it there is none. */
@@ -251,6 +336,9 @@ const struct plugin file_plugin = {
 	.prepare = file_prepare,
 	.commit = file_commit,
 	.teardown = file_teardown,
+	.worker_init = file_worker_init,
+	.worker_done = file_worker_done,
+	.prefetch = file_prefetch,
 	.serve = file_serve,
 	.resume = file_resume,
 	.ops = { .has_zone = file_has_zone, .copy_zone = file_copy_zone },

@@ -262,6 +262,29 @@ static void warns_of_records_outside(void **state)
 	fake_free(f);
 }
 
+/* A zone that does not stay near the CPU, so that its names are prefetched. */
+static void large_zone(void **state)
+{
+	(void)state;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_adds(&text, "@ 60 SOA a b 1 2 3 4 5\n@ NS a\n");
+	for (int i = 0; i < 20000; i++)
+		strbuf_addf(&text, "h%d 60 A 192.0.2.%d\n", i, i % 256);
+	write_file("db", text.s, 0);
+	struct fake *f = start("example {\nfile @/db {\nreload 1s\n}\n}\n");
+	for (int i = 0; i < 20100; i += 100) {
+		char name[32], want[64];
+		snprintf(name, sizeof(name), "h%d.example.", i);
+		snprintf(want, sizeof(want), "answer h%d.example. 60 IN A 192.0.2.%d\n", i,
+			 i % 256);
+		const char *got = ask(f, name, "A");
+		assert_non_null(got);
+		assert_int_equal(strstr(got, want) != NULL, i < 20000);
+		assert_int_equal(strncmp(got, "NXDOMAIN", 8) == 0, i >= 20000);
+	}
+	fake_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +296,7 @@ int main(void)
 		cmocka_unit_test(looks_at_included_files),
 		cmocka_unit_test(follows_aliases_through_the_server),
 		cmocka_unit_test(refuses),
+		cmocka_unit_test(large_zone),
 		cmocka_unit_test(warns_of_records_outside),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
