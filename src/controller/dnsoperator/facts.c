@@ -169,6 +169,21 @@ static int gate_in(const json_t *o)
 	return lists_gate(json_object_get(o, "disabled")) ? 0 : -1;
 }
 
+/* OpenShift lists the gates that its own release knows, which need not include ours: the gate then
+ * follows the feature set that it belongs to (seed 000; DevPreview includes TechPreview). */
+static int gate_by_feature_set(const json_t *o)
+{
+	static const char *const preview[] = { "TechPreviewNoUpgrade", "DevPreviewNoUpgrade" };
+	const char *set = api_get_string(o, "spec.featureSet");
+	if (strcmp(set, "CustomNoUpgrade") == 0)
+		return gate_in(api_get(o, "spec.customNoUpgrade"));
+	for (size_t i = 0; i < ARRAY_LEN(preview); i++) {
+		if (strcmp(set, preview[i]) == 0)
+			return 1;
+	}
+	return -1;
+}
+
 static int gate_by_object(const json_t *o, const char *version)
 {
 	size_t i;
@@ -181,9 +196,7 @@ static int gate_by_object(const json_t *o, const char *version)
 			return said;
 		break;
 	}
-	if (strcmp(api_get_string(o, "spec.featureSet"), "CustomNoUpgrade") == 0)
-		return gate_in(api_get(o, "spec.customNoUpgrade"));
-	return -1;
+	return gate_by_feature_set(o);
 }
 
 enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform p, const char *flag,

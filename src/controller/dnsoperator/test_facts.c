@@ -82,8 +82,26 @@ static const struct {
 	  "{\"spec\":{\"featureSet\":\"CustomNoUpgrade\",\"customNoUpgrade\":{\"enabled\":["
 	  "\"DNSTemplatePlugin\"]}},\"status\":{\"featureGates\":[{\"version\":\"1\"}]}}",
 	  "1", DNSOPERATOR_GATE_ON },
+	/* seed 000: the gate belongs to the feature set, whose list is the operator's own */
+	{ DNSOPERATOR_OPENSHIFT, "", "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"}}", "",
+	  DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_OPENSHIFT, "", "{\"spec\":{\"featureSet\":\"DevPreviewNoUpgrade\"}}", "",
+	  DNSOPERATOR_GATE_ON },
 	{ DNSOPERATOR_OPENSHIFT, "",
-	  "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\",\"customNoUpgrade\":{\"enabled\":["
+	  "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"},\"status\":{\"featureGates\":[{"
+	  "\"version\":\"1\",\"enabled\":[{\"name\":\"Other\"}]}]}}",
+	  "1", DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_OPENSHIFT, "",
+	  "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"},\"status\":{\"featureGates\":[{"
+	  "\"version\":\"1\",\"disabled\":[{\"name\":\"DNSTemplatePlugin\"}]}]}}",
+	  "1", DNSOPERATOR_GATE_OFF },
+	{ DNSOPERATOR_OPENSHIFT, "DNSTemplatePlugin=false",
+	  "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"}}", "", DNSOPERATOR_GATE_OFF },
+	{ DNSOPERATOR_OPENSHIFT, "", "{\"spec\":{\"featureSet\":\"LatencySensitive\"}}", "",
+	  DNSOPERATOR_GATE_OFF },
+	/* lists of another feature set are not read */
+	{ DNSOPERATOR_OPENSHIFT, "",
+	  "{\"spec\":{\"featureSet\":\"OKD\",\"customNoUpgrade\":{\"enabled\":["
 	  "\"DNSTemplatePlugin\"]}}}",
 	  "", DNSOPERATOR_GATE_OFF },
 	{ DNSOPERATOR_KUBERNETES, "",
