@@ -233,6 +233,27 @@ def test_refused_servers_leave_the_last(place, run):
     place.says("Degraded", "False AsExpected")
 
 
+def test_servers_keep_off_the_cluster(place, run):
+    """design 8.1: zones of the cluster are refused, and excluded from a zone above them; both are told."""
+    run("--dns-settle-time", "1s")
+    place.dns({"servers": [SERVER]})
+    until(lambda: "foo.com:53 {" in place.text())
+    for zone in ("k8s.example.org", "svc.K8s.example.org."):
+        place.dns({"servers": [SERVER, {**SERVER, "name": "bar", "zones": [zone, "bar.com"]}]})
+        message = place.says("Degraded", "True DegradedConditions")
+        assert f'InvalidServers: spec.servers[1].zones[0]: "{zone}" is of the cluster\'s own domain k8s.example.org' in message
+        assert "foo.com:53 {" in place.text() and "bar.com" not in place.text() and "svc." not in place.text()
+        place.dns({"servers": [SERVER]})
+        place.says("Degraded", "False AsExpected")
+    place.dns({"servers": [SERVER, {**SERVER, "name": "bar", "zones": ["example.org"]}]})
+    until(lambda: "example.org:53 {\n" in place.text())
+    assert "\nk8s.example.org:53 in-addr.arpa:53 ip6.arpa:53 {" in place.text()
+    assert place.text().count("    kubernetes k8s.example.org ") == 1
+    place.says("Degraded", "False AsExpected")
+    until(lambda: [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+                   if e.get("reason") == "UpstreamsDoubtful" and "names of k8s.example.org" in e["note"]])
+
+
 def test_settled_means_silent(place, run):
     """A settled operator writes nothing, however often it looks; what others change is put right."""
     p = run()

@@ -145,7 +145,7 @@ def test_no_templates(which, place):
 
 @pytest.mark.parametrize("which", SERVERS)
 def test_custom_servers(which, place):
-    """OP-18, OP-26: templates hold in the blocks of spec.servers, but not below the cluster's domain."""
+    """OP-18, OP-26: templates hold in the blocks of spec.servers."""
     _, up, _ = place
     with server_of(which, "filter-servers", place) as s:
         until_answer(s.port(), "web.shop.svc.cluster.local")
@@ -154,8 +154,23 @@ def test_custom_servers(which, place):
         assert answers(ask(s.port(), "www.foo.com", "A")) == {"A": ["192.0.2.1"]}
         assert answers(ask(s.port(), "named.example", "AAAA")) == {"AAAA": ["2001:db8::1"]}
         assert up.count(rtype="AAAA") == 0
-        assert answers(ask(s.port(), "x.consul.cluster.local", "AAAA")) == {"AAAA": ["2001:db8:ffff::1"]}
         assert answers(ask(s.port(), "web.shop.svc.cluster.local", "AAAA")) == {"AAAA": ["fd00:96::101"]}
+
+
+@pytest.mark.parametrize("which", SERVERS)
+@pytest.mark.parametrize("case", ["servers-above", "servers-above-filter"])
+def test_servers_above_the_domain(which, case, place):
+    """design 8.1: a server for `local` gets all of it but the cluster's names, with templates or without."""
+    _, up, _ = place
+    with server_of(which, case, place) as s:
+        until_answer(s.port(), "web.shop.svc.cluster.local")
+        assert answers(ask(s.port(), "web.shop.svc.cluster.local", "A")) == {"A": ["10.96.1.1"]}
+        assert answers(ask(s.port(), "web.shop.svc.cluster.local", "AAAA")) == {"AAAA": ["fd00:96::101"]}
+        assert rcode(ask(s.port(), "none.shop.svc.cluster.local", "A")) == "NXDOMAIN"
+        assert rcode(ask(s.port(), "consul.cluster.local", "A")) == "NXDOMAIN"
+        for name in ("printer.local", "local", "mycluster.local"):
+            assert answers(ask(s.port(), name, "A")) == {"A": ["192.0.2.1"]}
+        assert not [q.name for q in up.asked() if f".{q.name}".lower().rstrip(".").endswith(".cluster.local")]
 
 
 @pytest.mark.parametrize("which", SERVERS)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "controller/dnsoperator/advice.h"
+#include "controller/dnsoperator/render.h"
 
 enum { CLEAR_PORT = 53 };
 
@@ -40,13 +41,30 @@ static void advise_port(const struct dnsoperator_resolvers *r, struct strbuf *ou
 	}
 }
 
-void dnsoperator_advise(const struct dnsoperator_routes *r, struct strbuf *out)
+/* Names of the cluster have a server block of their own then (render.h). */
+static void advise_zones(const struct dnsoperator_server *s, size_t index, const char *domain,
+			 struct strbuf *out)
+{
+	for (size_t i = 0; i < s->zones.n; i++) {
+		if (!dnsoperator_server_zone_covers(s->zones.v[i], domain))
+			continue;
+		begin(out);
+		strbuf_addf(out,
+			    "spec.servers[%zu].zones[%zu]: \"%s\" includes zones of the cluster, "
+			    "which are excluded from it: names of %s and the cluster's addresses "
+			    "are still answered from its Services.",
+			    index, i, s->zones.v[i], domain);
+	}
+}
+
+void dnsoperator_advise(const struct dnsoperator_routes *r, const char *domain, struct strbuf *out)
 {
 	const struct dnsoperator_server *s = r->servers.v;
 	for (size_t i = 0; i < r->servers.n; i++) {
 		char field[64];
 		snprintf(field, sizeof(field), "spec.servers[%zu].forwardPlugin", i);
 		advise_transport(&s[i].how, field, out);
+		advise_zones(&s[i], i, domain, out);
 	}
 	advise_transport(&r->resolvers.how, "spec.upstreamResolvers", out);
 	advise_port(&r->resolvers, out);

@@ -53,7 +53,8 @@ enum dnsoperator_keeps { DNSOPERATOR_KEEPS_UNKNOWN, DNSOPERATOR_KEEPS, DNSOPERAT
 
 struct dnsoperator_facts {
 	enum dnsoperator_platform platform;
-	const char *domain; /* of the cluster: lower case, no final dot; "": cluster.local */
+	const char *domain;  /* of the cluster: lower case, no final dot; "": cluster.local */
+	bool domain_unknown; /* nothing states it: no zone can be reserved */
 	struct dnsoperator_families families;
 	enum dnsoperator_gate gate;
 	enum dnsoperator_keeps keeps;

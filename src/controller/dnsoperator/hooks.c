@@ -58,7 +58,7 @@ static bool is_ours(const struct admission_request *q)
 struct place {
 	struct dnsoperator_facts facts;
 	char domain[DNSOPERATOR_DOMAIN_MAX];
-	bool domain_known, gate_known;
+	bool gate_known;
 };
 
 /* Trees of stores are shared by threads: they are looked at, and nobody counts on them. */
@@ -134,11 +134,12 @@ static void learn_domain(const struct admission_request *q, struct place *p)
 {
 	const char *told = api_get_string(q->old, "status.clusterDomain");
 	p->facts.domain = p->domain;
-	p->domain_known = p->facts.platform != DNSOPERATOR_KUBERNETES;
-	if (p->domain_known || strlen(told) >= sizeof(p->domain) || !api_is_subdomain_name(told))
+	p->facts.domain_unknown = false;
+	if (p->facts.platform != DNSOPERATOR_KUBERNETES)
 		return;
-	memcpy(p->domain, told, strlen(told) + 1);
-	p->domain_known = true;
+	p->facts.domain_unknown = strlen(told) >= sizeof(p->domain) || !api_is_subdomain_name(told);
+	if (!p->facts.domain_unknown)
+		memcpy(p->domain, told, strlen(told) + 1);
 }
 
 static void learn(const struct controller_ctx *c, const struct admission_request *q,
@@ -161,21 +162,6 @@ static void learn(const struct controller_ctx *c, const struct admission_request
 }
 
 /* ---- the answer ---- */
-
-/* With a domain that is only guessed nothing is reserved. */
-static void forget_reserved(struct dnsoperator_problems *p)
-{
-	struct dnsoperator_problems keep = { .n_more = p->n_more }, drop = { 0 };
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->v[i].reason == DNSOPERATOR_RESERVED_ZONE)
-			vec_push(&drop, p->v[i]);
-		else
-			vec_push(&keep, p->v[i]);
-	}
-	free(p->v);
-	*p = keep;
-	dnsoperator_problems_done(&drop);
-}
 
 static void add_problems(struct strbuf *text, const struct dnsoperator_problems *p)
 {
@@ -244,8 +230,6 @@ static void judge(const struct admission_request *q, const struct touched *t, st
 	struct dnsoperator_plan plan;
 	dnsoperator_plan_make(&(struct dnsoperator_in){ .dns = q->object, .facts = &p->facts },
 			      &plan);
-	if (!p->domain_known)
-		forget_reserved(&plan.templates);
 	if (t->list || (t->annotation && reads_annotation(q, p)))
 		add_problems(&text, &plan.templates);
 	if (t->routes)

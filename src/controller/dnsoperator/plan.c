@@ -1,6 +1,7 @@
 /* From the object to the text: what is accepted, what is fallen back to, what is told. */
 #include "controller/dnsoperator/plan.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,9 @@ struct job {
 	struct dnsoperator_templates templates;
 	struct dnsoperator_routes routes;
 	struct dnsoperator_outcome outcome;
-	json_t *list; /* of the annotation */
+	json_t *list;	    /* of the annotation */
+	json_t *unreserved; /* routes without zones of the cluster */
+	json_t *nothing;    /* an empty object */
 };
 
 /* ---- templates ---- */
@@ -60,7 +63,7 @@ static void fall_back_templates(struct job *j)
 	const json_t *list = json_object_get(j->in->accepted, "templates");
 	struct dnsoperator_problems none = { 0 };
 	int64_t generation = json_integer_value(json_object_get(j->in->accepted, "generation"));
-	if (dnsoperator_templates_check(list, dnsoperator_domain(j->in->facts), &j->a,
+	if (dnsoperator_templates_check(list, dnsoperator_reserved_domain(j->in->facts), &j->a,
 					&j->templates, &none) < 0)
 		list = NULL;
 	dnsoperator_problems_done(&none);
@@ -71,7 +74,7 @@ static void choose_templates(struct job *j)
 {
 	struct dnsoperator_problems *problems = &j->plan->templates;
 	const json_t *list = wanted_list(j);
-	int r = dnsoperator_templates_check(list, dnsoperator_domain(j->in->facts), &j->a,
+	int r = dnsoperator_templates_check(list, dnsoperator_reserved_domain(j->in->facts), &j->a,
 					    &j->templates, problems);
 	if (r < 0 || problems->n != 0)
 		fall_back_templates(j);
@@ -91,28 +94,43 @@ static void keep_routes(struct job *j, const json_t *spec)
 	}
 }
 
+/* Accepts {"servers": [...], "upstreamResolvers": {...}}, of which texts are borrowed; false, with
+ * problems, when something in it is refused. */
+static bool accept_routes(struct job *j, const json_t *spec, struct dnsoperator_problems *problems)
+{
+	const char *domain = dnsoperator_reserved_domain(j->in->facts);
+	struct api_errors errs = { 0 };
+	dnsoperator_routes_read(spec, &j->a, &j->routes, &errs);
+	bool accepted = dnsoperator_routes_check(&j->routes, &errs, domain, problems) == 0 &&
+			dnsoperator_ca_check(&j->routes, j->in->facts->platform, problems) == 0;
+	if (accepted)
+		keep_routes(j, spec);
+	api_errors_done(&errs);
+	return accepted;
+}
+
+/* To what was accepted the last time, less zones of the cluster, which an earlier release may have
+ * accepted. Where nothing was accepted yet, other zones need not suffer from one of the cluster. */
+static void fall_back_routes(struct job *j)
+{
+	const json_t *last = j->in->accepted;
+	struct dnsoperator_problems none = { 0 };
+	json_decref(j->unreserved);
+	j->unreserved = dnsoperator_routes_unreserved(
+		last != NULL ? last : json_object_get(j->in->dns, "spec"),
+		dnsoperator_reserved_domain(j->in->facts));
+	bool accepted = (last != NULL && accept_routes(j, last, &none)) ||
+			accept_routes(j, j->unreserved, &none) ||
+			accept_routes(j, j->nothing, &none);
+	assert(accepted);
+	dnsoperator_problems_done(&none);
+}
+
 static void choose_routes(struct job *j)
 {
-	struct dnsoperator_problems none = { 0 };
-	struct api_errors errs = { 0 };
-	j->routes = j->dns.routes;
-	if (dnsoperator_routes_check(&j->routes, &j->dns.errs, &j->plan->servers) == 0 &&
-	    dnsoperator_ca_check(&j->routes, j->in->facts->platform, &j->plan->servers) == 0) {
-		keep_routes(j, json_object_get(j->in->dns, "spec"));
-		return;
-	}
-	json_t *nothing = json_object();
-	const json_t *old = json_is_object(j->in->accepted) ? j->in->accepted : nothing;
-	dnsoperator_routes_read(old, &j->a, &j->routes, &errs);
-	if (dnsoperator_routes_check(&j->routes, &errs, &none) == 0) {
-		keep_routes(j, old);
-	} else {
-		api_errors_cut(&errs, 0);
-		dnsoperator_routes_read(nothing, &j->a, &j->routes, &errs);
-	}
-	dnsoperator_problems_done(&none);
-	api_errors_done(&errs);
-	json_decref(nothing);
+	const json_t *spec = json_object_get(j->in->dns, "spec");
+	if (!accept_routes(j, json_is_object(spec) ? spec : j->nothing, &j->plan->servers))
+		fall_back_routes(j);
 }
 
 /* ---- text ---- */
@@ -146,7 +164,7 @@ static void render_to_fit(struct job *j)
 
 void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_plan *ret)
 {
-	struct job j = { .in = in, .plan = ret };
+	struct job j = { .in = in, .plan = ret, .nothing = json_object() };
 	*ret = (struct dnsoperator_plan){ .text = STRBUF_INIT,
 					  .advice = STRBUF_INIT,
 					  .accepted = json_object() };
@@ -155,7 +173,7 @@ void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_p
 	ret->write = !j.dns.unmanaged;
 	ret->verbose = j.dns.operator_log != DNSOPERATOR_LOG_NORMAL;
 	choose_routes(&j);
-	dnsoperator_advise(&j.routes, &ret->advice);
+	dnsoperator_advise(&j.routes, dnsoperator_domain(in->facts), &ret->advice);
 	choose_templates(&j);
 	render_to_fit(&j);
 	j.outcome.in = in;
@@ -165,6 +183,8 @@ void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_p
 	dnsoperator_conditions_fill(&j.outcome, ret);
 	dnsoperator_dns_done(&j.dns);
 	json_decref(j.list);
+	json_decref(j.unreserved);
+	json_decref(j.nothing);
 	arena_done(&j.a);
 }
 

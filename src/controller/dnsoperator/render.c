@@ -13,7 +13,8 @@ struct out {
 	const char *domain;
 	unsigned port;
 	struct dnsoperator_stanzas stanzas;
-	bool covered; /* a template's zone is above the cluster's domain */
+	bool covered;	/* a template's zone is above the cluster's domain */
+	bool own_block; /* the cluster's zones have one: a template or a server covers them */
 	struct arena a;
 };
 
@@ -78,21 +79,14 @@ static void add_forward_end(struct out *o, const struct dnsoperator_transport *t
 
 /* ---- templates ---- */
 
-/* Stanzas of a block; below the cluster's domain without the zones that cover it. */
-static void add_templates(struct out *o, bool below)
+static void add_templates(struct out *o)
 {
 	/* what is too long already is refused, and need not be written to its end */
 	for (size_t i = 0; i < o->stanzas.n && o->b->n <= DNSOPERATOR_TEXT_MAX; i++) {
 		const struct dnsoperator_stanza *s = &o->stanzas.v[i];
-		size_t n = 0;
-		for (size_t k = 0; k < s->n_zones; k++) {
-			if (below && dnsoperator_zone_has(s->zones[k], o->domain))
-				continue;
-			strbuf_addf(o->b, "%s %s", n++ == 0 ? "    template IN AAAA" : "",
-				    s->zones[k]);
-		}
-		if (n == 0)
-			continue;
+		strbuf_adds(o->b, "    template IN AAAA");
+		for (size_t k = 0; k < s->n_zones; k++)
+			strbuf_addf(o->b, " %s", s->zones[k]);
 		strbuf_adds(o->b, " {\n");
 		if (!s->of->empty)
 			strbuf_addf(o->b, "        answer \"{{ .Name }} %u IN AAAA %s\"\n",
@@ -114,18 +108,6 @@ static bool any_covers(const struct dnsoperator_templates *t, const char *domain
 
 /* ---- servers ---- */
 
-/* Is an entry of `zones` at or below the cluster's domain? */
-static bool is_below(struct out *o, const char *text)
-{
-	const char *const *zones;
-	size_t n;
-	char name[256];
-	if (dnsoperator_server_zones(text, &o->a, &zones, &n) < 0 || n == 0)
-		return false;
-	snprintf(name, sizeof(name), "%.*s", (int)strlen(zones[0]) - 1, zones[0]);
-	return dnsoperator_zone_has(o->domain, name);
-}
-
 static void add_upstreams(struct out *o, const struct dnsoperator_server *s)
 {
 	strbuf_adds(o->b, "    forward .");
@@ -135,22 +117,26 @@ static void add_upstreams(struct out *o, const struct dnsoperator_server *s)
 	add_forward_end(o, &s->how, DNSOPERATOR_RANDOM);
 }
 
-/* The server's block for its zones below the cluster's domain, or for the others. */
-static void add_server(struct out *o, const struct dnsoperator_server *s, bool below)
+static bool any_server_covers(const struct dnsoperator_routes *routes, const char *domain)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < s->zones.n; i++) {
-		if ((o->covered && is_below(o, s->zones.v[i])) != below)
-			continue;
-		if (n++ == 0)
-			strbuf_addf(o->b, "# %s\n", s->name);
-		strbuf_addf(o->b, "%s:%u ", s->zones.v[i], o->port);
+	const struct dnsoperator_server *s = routes->servers.v;
+	for (size_t i = 0; i < routes->servers.n; i++) {
+		for (size_t k = 0; k < s[i].zones.n; k++) {
+			if (dnsoperator_server_zone_covers(s[i].zones.v[k], domain))
+				return true;
+		}
 	}
-	if (n == 0)
-		return;
+	return false;
+}
+
+static void add_server(struct out *o, const struct dnsoperator_server *s)
+{
+	strbuf_addf(o->b, "# %s\n", s->name);
+	for (size_t i = 0; i < s->zones.n; i++)
+		strbuf_addf(o->b, "%s:%u ", s->zones.v[i], o->port);
 	strbuf_adds(o->b, "{\n");
 	add_bind(o);
-	add_templates(o, below);
+	add_templates(o);
 	add_prometheus(o);
 	add_upstreams(o, s);
 	strbuf_adds(o->b, "    errors\n");
@@ -247,23 +233,16 @@ static bool is_listed(struct out *o, const char *zone)
 	return false;
 }
 
-/* The block that keeps templates away from the cluster's names. False when servers have taken all
- * of its zones. */
-static bool add_cluster(struct out *o)
+/* The block that keeps templates and servers for zones above away from the cluster's names. */
+static void add_cluster(struct out *o)
 {
-	const char *const zones[] = { o->domain, reverse_zones[0], reverse_zones[1] };
-	size_t n = 0;
-	for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
-		if (is_listed(o, zones[i]))
-			continue;
-		if (n++ == 0)
-			strbuf_addf(o->b,
-				    "# excluded from templates: %s and the cluster's addresses\n",
-				    o->domain);
-		strbuf_addf(o->b, "%s:%u ", zones[i], o->port);
+	strbuf_addf(o->b, "# excluded from %s: %s and the cluster's addresses\n",
+		    o->covered ? "templates" : "spec.servers", o->domain);
+	strbuf_addf(o->b, "%s:%u ", o->domain, o->port);
+	for (size_t i = 0; i < ARRAY_LEN(reverse_zones); i++) {
+		if (!is_listed(o, reverse_zones[i]))
+			strbuf_addf(o->b, "%s:%u ", reverse_zones[i], o->port);
 	}
-	if (n == 0)
-		return false;
 	strbuf_adds(o->b, "{\n");
 	add_bind(o);
 	strbuf_adds(o->b, "    bufsize 1232\n    errors\n");
@@ -277,10 +256,9 @@ static bool add_cluster(struct out *o)
 	if (o->site->kubeadm)
 		strbuf_adds(o->b, "    loadbalance\n");
 	strbuf_adds(o->b, "}\n");
-	return true;
 }
 
-static void add_root(struct out *o, bool kubernetes)
+static void add_root(struct out *o)
 {
 	strbuf_addf(o->b, ".:%u {\n", o->port);
 	add_bind(o);
@@ -289,8 +267,8 @@ static void add_root(struct out *o, bool kubernetes)
 	if (o->site->lameduck[0] != '\0')
 		strbuf_addf(o->b, "    health {\n        lameduck %s\n    }\n    ready\n",
 			    o->site->lameduck);
-	add_templates(o, false);
-	if (kubernetes)
+	add_templates(o);
+	if (!o->own_block)
 		add_kubernetes(o);
 	add_prometheus(o);
 	add_resolvers(o);
@@ -333,11 +311,12 @@ void dnsoperator_render(const struct dnsoperator_wanted *w, struct strbuf *out,
 	arena_init(&o.a);
 	dnsoperator_stanzas_order(w->templates, &o.a, &o.stanzas);
 	o.covered = any_covers(w->templates, o.domain);
-	for (size_t i = 0; i < w->routes->servers.n; i++) {
-		add_server(&o, &s[i], false);
-		add_server(&o, &s[i], true);
-	}
-	add_root(&o, !o.covered || !add_cluster(&o));
+	o.own_block = o.covered || any_server_covers(w->routes, o.domain);
+	for (size_t i = 0; i < w->routes->servers.n; i++)
+		add_server(&o, &s[i]);
+	if (o.own_block)
+		add_cluster(&o);
+	add_root(&o);
 	if (o.site->chaos)
 		strbuf_addf(out, "hostname.bind:%u {\n    chaos\n}\n", o.port);
 	if (w->templates->n != 0)

@@ -2,8 +2,9 @@
  *
  * Without templates the text is byte for byte what OpenShift's operator writes (OP-1). With them
  * each block but that for CHAOS has the templates; names of the cluster are kept out of their reach
- * by a block of their own (design 8.1), and a block `config.fairlead.internal` tells which text a
- * server runs. All of it means the same to CoreDNS. */
+ * by a block of their own (design 8.1), as they are from servers for a zone above them, and a block
+ * `config.fairlead.internal` tells which text a server runs. All of it means the same to CoreDNS.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -50,3 +51,9 @@ MUST_CHECK int dnsoperator_server_zones(const char *text, struct arena *a, const
 bool dnsoperator_zone_has(const char *zone, const char *name);
 /* The cluster's domain; never "". */
 const char *dnsoperator_domain(const struct dnsoperator_facts *f);
+/* The same, as far as zones at or below it must be refused; NULL when it is unknown. */
+const char *dnsoperator_reserved_domain(const struct dnsoperator_facts *f);
+/* Is an entry of a server's `zones` the cluster's domain or below it? A NULL domain has none. */
+bool dnsoperator_server_zone_reserved(const char *text, const char *domain);
+/* Is it above one of the cluster's zones: the domain or the reverse zones? */
+bool dnsoperator_server_zone_covers(const char *text, const char *domain);

@@ -17,7 +17,8 @@ enum { UPSTREAMS_MAX = 15 }; /* of the plugin forward */
 struct check {
 	struct dnsoperator_problems *problems;
 	struct arena a;
-	struct map zones; /* -> the field that has it */
+	const char *domain; /* of the cluster; NULL: unknown */
+	struct map zones;   /* -> the field that has it */
 };
 
 static void say(struct check *c, const char *field, const char *value, const char *why,
@@ -104,6 +105,18 @@ static void check_tls(struct check *c, const struct dnsoperator_transport *t, co
 
 /* ---- servers ---- */
 
+/* Such a server would answer for the cluster's Services, which nobody means by it. */
+static bool refuse_reserved(struct check *c, const char *text, const char *field)
+{
+	char why[400];
+	if (!dnsoperator_server_zone_reserved(text, c->domain))
+		return false;
+	snprintf(why, sizeof(why), "is of the cluster's own domain %s", c->domain);
+	say(c, field, text, why,
+	    "remove it: names of the cluster are always answered from its Services");
+	return true;
+}
+
 static void check_zone(struct check *c, const char *text, const char *field)
 {
 	static const char *const taken[] = { ".", "hostname.bind.", DNSOPERATOR_ACK_NAME "." };
@@ -117,6 +130,8 @@ static void check_zone(struct check *c, const char *text, const char *field)
 		say(c, field, text, "is not a DNS name", "write it as example.com");
 		return;
 	}
+	if (refuse_reserved(c, text, field))
+		return;
 	for (size_t i = 0; i < n; i++) {
 		const char *have = map_get(&c->zones, slice_of(zones[i]));
 		char why[200];
@@ -199,9 +214,9 @@ static void check_resolvers(struct check *c, const struct dnsoperator_resolvers 
 }
 
 int dnsoperator_routes_check(const struct dnsoperator_routes *r, const struct api_errors *errs,
-			     struct dnsoperator_problems *problems)
+			     const char *domain, struct dnsoperator_problems *problems)
 {
-	struct check c = { .problems = problems };
+	struct check c = { .problems = problems, .domain = domain };
 	size_t before = problems->n;
 	for (size_t i = 0; i < errs->n; i++)
 		say(&c, errs->v[i].field, NULL, errs->v[i].body, "write it as the CRD has it");
@@ -213,4 +228,43 @@ int dnsoperator_routes_check(const struct dnsoperator_routes *r, const struct ap
 	map_done(&c.zones);
 	arena_done(&c.a);
 	return problems->n == before ? 0 : ERR_CONFIG;
+}
+
+/* ---- what is left of routes that name the cluster's own zones ---- */
+
+static bool has_reserved_zone(json_t *server, const char *domain)
+{
+	json_t *zones = json_object_get(server, "zones"), *zone;
+	size_t i;
+	json_array_foreach (zones, i, zone) {
+		if (json_is_string(zone) &&
+		    dnsoperator_server_zone_reserved(json_string_value(zone), domain))
+			return true;
+	}
+	return false;
+}
+
+static void drop_reserved_zones(json_t *server, const char *domain)
+{
+	json_t *zones = json_object_get(server, "zones");
+	for (size_t i = json_array_size(zones); i-- > 0;) {
+		const char *zone = json_string_value(json_array_get(zones, i));
+		if (zone != NULL && dnsoperator_server_zone_reserved(zone, domain))
+			json_array_remove(zones, i);
+	}
+}
+
+json_t *dnsoperator_routes_unreserved(const json_t *spec, const char *domain)
+{
+	json_t *copy = json_deep_copy(spec);
+	json_t *servers = json_object_get(copy, "servers");
+	for (size_t i = json_array_size(servers); i-- > 0;) {
+		json_t *server = json_array_get(servers, i);
+		if (!has_reserved_zone(server, domain))
+			continue;
+		drop_reserved_zones(server, domain);
+		if (json_array_size(json_object_get(server, "zones")) == 0)
+			json_array_remove(servers, i);
+	}
+	return copy;
 }

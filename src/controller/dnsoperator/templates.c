@@ -193,7 +193,7 @@ static const char *check_zone(struct check *c, const json_t *v)
 		return NULL;
 	}
 	const char *z = normal_zone(c->a, s);
-	if (dnsoperator_zone_has(c->domain, z)) {
+	if (c->domain != NULL && dnsoperator_zone_has(c->domain, z)) {
 		char why[400];
 		snprintf(why, sizeof(why), "is of the cluster's own domain %s", c->domain);
 		say(c, DNSOPERATOR_RESERVED_ZONE, &s, why,

@@ -204,6 +204,17 @@ static void check_problems(const struct scene *s, const char *key,
 	}
 }
 
+static void check_advice(const struct scene *s)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (json_object_get(s->head, "advice"), i, v) {
+		if (strstr(s->plan.advice.s, json_string_value(v)) == NULL)
+			fail_msg("%s: '%s' is not advised: %s", s->name, json_string_value(v),
+				 s->plan.advice.s);
+	}
+}
+
 /* Accepted by our parser, and no zone twice. */
 static void check_parses(const struct scene *s)
 {
@@ -261,6 +272,7 @@ static void check_case(const char *name)
 		check_conditions(s);
 	check_problems(s, "problems", &s->plan.templates);
 	check_problems(s, "serverProblems", &s->plan.servers);
+	check_advice(s);
 	scene_free(s);
 }
 

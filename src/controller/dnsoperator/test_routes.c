@@ -13,10 +13,12 @@ static void each_row(void **state)
 		struct dnsoperator_routes routes;
 		struct dnsoperator_problems problems = { 0 };
 		struct api_errors errs = { 0 };
+		const char *domain = api_get_string(row, "domain");
 		struct arena a;
 		arena_init(&a);
 		dnsoperator_routes_read(json_object_get(row, "spec"), &a, &routes, &errs);
-		int r = dnsoperator_routes_check(&routes, &errs, &problems);
+		int r = dnsoperator_routes_check(
+			&routes, &errs, domain[0] != '\0' ? domain : "cluster.local", &problems);
 		rows_check(row, &problems);
 		assert_int_equal(r < 0, problems.n != 0);
 		dnsoperator_problems_done(&problems);

@@ -29,6 +29,45 @@ int dnsoperator_server_zones(const char *text, struct arena *a, const char *cons
 	return corefile_zones_expand(a, &w, ret, ret_n, &err);
 }
 
+const char *dnsoperator_reserved_domain(const struct dnsoperator_facts *f)
+{
+	return f->domain_unknown ? NULL : dnsoperator_domain(f);
+}
+
+/* The zone of an entry that is a name, not a network; NULL. */
+static const char *zone_of(const char *text, struct arena *a)
+{
+	const char *const *zones;
+	size_t n;
+	if (dnsoperator_server_zones(text, a, &zones, &n) < 0 || n != 1)
+		return NULL;
+	return strcmp(zones[0], ".") == 0 ? "." : arena_strndup(a, zones[0], strlen(zones[0]) - 1);
+}
+
+bool dnsoperator_server_zone_reserved(const char *text, const char *domain)
+{
+	struct arena a;
+	arena_init(&a);
+	const char *zone = zone_of(text, &a);
+	bool reserved = zone != NULL && domain != NULL && dnsoperator_zone_has(domain, zone);
+	arena_done(&a);
+	return reserved;
+}
+
+bool dnsoperator_server_zone_covers(const char *text, const char *domain)
+{
+	const char *const of_cluster[] = { domain, "in-addr.arpa", "ip6.arpa" };
+	bool covers = false;
+	struct arena a;
+	arena_init(&a);
+	const char *zone = zone_of(text, &a);
+	for (size_t i = 0; zone != NULL && i < ARRAY_LEN(of_cluster); i++)
+		covers = covers || (strcmp(zone, of_cluster[i]) != 0 &&
+				    dnsoperator_zone_has(zone, of_cluster[i]));
+	arena_done(&a);
+	return covers;
+}
+
 /* ---- order ---- */
 
 /* A zone of a template. */
