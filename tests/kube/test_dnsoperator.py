@@ -233,6 +233,25 @@ def test_refused_servers_leave_the_last(place, run):
     place.says("Degraded", "False AsExpected")
 
 
+def test_too_many_servers_leave_the_last(place, run):
+    """T14: what makes the text too large is refused, and nothing that was in force is dropped for it."""
+    templates = [{"name": f"t{i}", "zones": [f"{'a' * 40}{i}-{k}.example" for k in range(60)], "action": {"returnEmpty": {}}}
+                 for i in range(20)]
+    servers = [{**SERVER, "name": f"s{i}", "zones": [f"s{i}.test"]} for i in range(30)]
+    run("--dns-settle-time", "1s")
+    place.dns({"templates": templates, "servers": servers[:10]})
+    until(lambda: "s9.test:53" in place.text())
+    before = place.text()
+    place.dns({"templates": templates, "servers": servers})
+    message = place.says("Degraded", "True DegradedConditions")
+    assert "InvalidServers: spec.servers makes a configuration of more than 900 KiB" in message
+    place.says("TemplateConfigurationValid", "True AsExpected")
+    assert place.text() == before and before.count("template IN AAAA ") == 20 * 11
+    place.dns({"templates": templates, "servers": servers[:9]})
+    until(lambda: "s9.test:53" not in place.text())
+    place.says("Degraded", "False AsExpected")
+
+
 def test_servers_keep_off_the_cluster(place, run):
     """design 8.1: zones of the cluster are refused, and excluded from a zone above them; both are told."""
     run("--dns-settle-time", "1s")

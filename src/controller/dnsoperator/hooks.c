@@ -228,8 +228,12 @@ static void judge(const struct admission_request *q, const struct touched *t, st
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct dnsoperator_plan plan;
-	dnsoperator_plan_make(&(struct dnsoperator_in){ .dns = q->object, .facts = &p->facts },
-			      &plan);
+	/* the spec of before has the members of what was accepted: by it is told which of two lists
+	 * makes the configuration too large */
+	struct dnsoperator_in in = { .dns = q->object,
+				     .facts = &p->facts,
+				     .accepted = json_object_get(q->old, "spec") };
+	dnsoperator_plan_make(&in, &plan);
 	if (t->list || (t->annotation && reads_annotation(q, p)))
 		add_problems(&text, &plan.templates);
 	if (t->routes)

@@ -12,13 +12,26 @@
 #include "controller/dnsoperator/plan_priv.h"
 #include "controller/dnsoperator/validate.h"
 
+/* Templates that servers could run, and where they are from. */
+struct template_choice {
+	struct dnsoperator_templates templates;
+	const json_t *list; /* as they are written; NULL: none */
+	int64_t generation; /* of the object that asked for them */
+};
+
+/* Servers and resolvers likewise. */
+struct route_choice {
+	struct dnsoperator_routes routes;
+	const json_t *spec; /* {"servers": [...]?, "upstreamResolvers": {...}?} */
+};
+
 struct job {
 	const struct dnsoperator_in *in;
 	struct dnsoperator_plan *plan;
 	struct arena a;
 	struct dnsoperator_dns dns;
-	struct dnsoperator_templates templates;
-	struct dnsoperator_routes routes;
+	struct template_choice templates;
+	struct route_choice routes;
 	struct dnsoperator_outcome outcome;
 	json_t *list;	    /* of the annotation */
 	json_t *unreserved; /* routes without zones of the cluster */
@@ -47,139 +60,176 @@ static const json_t *wanted_list(struct job *j)
 	return NULL;
 }
 
-static void accept_templates(struct job *j, const json_t *list, int64_t generation)
+/* What was accepted the last time, as far as it still would be. */
+static struct template_choice last_templates(struct job *j)
 {
-	json_t *accepted = j->plan->accepted;
-	json_object_del(accepted, "templates");
-	json_object_set_new(accepted, "generation", json_integer(generation));
-	if (list != NULL)
-		json_object_set_new(accepted, "templates", json_deep_copy(list));
-	j->outcome.templates_generation = generation;
-}
-
-/* To what was accepted the last time, as far as it still would be. */
-static void fall_back_templates(struct job *j)
-{
-	const json_t *list = json_object_get(j->in->accepted, "templates");
+	struct template_choice last = {
+		.list = json_object_get(j->in->accepted, "templates"),
+		.generation = json_integer_value(json_object_get(j->in->accepted, "generation")),
+	};
 	struct dnsoperator_problems none = { 0 };
-	int64_t generation = json_integer_value(json_object_get(j->in->accepted, "generation"));
-	if (dnsoperator_templates_check(list, dnsoperator_reserved_domain(j->in->facts), &j->a,
-					&j->templates, &none) < 0)
-		list = NULL;
+	if (dnsoperator_templates_check(last.list, dnsoperator_reserved_domain(j->in->facts), &j->a,
+					&last.templates, &none) < 0)
+		last.list = NULL;
 	dnsoperator_problems_done(&none);
-	accept_templates(j, list, generation);
+	return last;
 }
 
 static void choose_templates(struct job *j)
 {
 	struct dnsoperator_problems *problems = &j->plan->templates;
-	const json_t *list = wanted_list(j);
-	int r = dnsoperator_templates_check(list, dnsoperator_reserved_domain(j->in->facts), &j->a,
-					    &j->templates, problems);
-	if (r < 0 || problems->n != 0)
-		fall_back_templates(j);
-	else
-		accept_templates(j, list, j->dns.generation);
+	struct template_choice wanted = { .list = wanted_list(j), .generation = j->dns.generation };
+	int r = dnsoperator_templates_check(wanted.list, dnsoperator_reserved_domain(j->in->facts),
+					    &j->a, &wanted.templates, problems);
+	j->templates = r < 0 || problems->n != 0 ? last_templates(j) : wanted;
 }
 
 /* ---- servers and resolvers ---- */
 
-static void keep_routes(struct job *j, const json_t *spec)
-{
-	static const char *const members[] = { "servers", "upstreamResolvers" };
-	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		const json_t *v = json_object_get(spec, members[i]);
-		if (v != NULL)
-			json_object_set_new(j->plan->accepted, members[i], json_deep_copy(v));
-	}
-}
-
-/* Accepts {"servers": [...], "upstreamResolvers": {...}}, of which texts are borrowed; false, with
- * problems, when something in it is refused. */
-static bool accept_routes(struct job *j, const json_t *spec, struct dnsoperator_problems *problems)
+/* False, with problems, when something in `spec` is refused. */
+static bool try_routes(struct job *j, const json_t *spec, struct dnsoperator_problems *problems,
+		       struct route_choice *ret)
 {
 	const char *domain = dnsoperator_reserved_domain(j->in->facts);
 	struct api_errors errs = { 0 };
-	dnsoperator_routes_read(spec, &j->a, &j->routes, &errs);
-	bool accepted = dnsoperator_routes_check(&j->routes, &errs, domain, problems) == 0 &&
-			dnsoperator_ca_check(&j->routes, j->in->facts->platform, problems) == 0;
-	if (accepted)
-		keep_routes(j, spec);
+	ret->spec = json_is_object(spec) ? spec : j->nothing;
+	dnsoperator_routes_read(ret->spec, &j->a, &ret->routes, &errs);
+	bool accepted = dnsoperator_routes_check(&ret->routes, &errs, domain, problems) == 0 &&
+			dnsoperator_ca_check(&ret->routes, j->in->facts->platform, problems) == 0;
 	api_errors_done(&errs);
 	return accepted;
 }
 
-/* To what was accepted the last time, less zones of the cluster, which an earlier release may have
+static struct route_choice no_routes(struct job *j)
+{
+	struct dnsoperator_problems none = { 0 };
+	struct route_choice choice;
+	bool accepted = try_routes(j, j->nothing, &none, &choice);
+	assert(accepted);
+	return choice;
+}
+
+/* What was accepted the last time, less zones of the cluster, which an earlier release may have
  * accepted. Where nothing was accepted yet, other zones need not suffer from one of the cluster. */
-static void fall_back_routes(struct job *j)
+static struct route_choice last_routes(struct job *j)
 {
 	const json_t *last = j->in->accepted;
+	const json_t *from = last != NULL ? last : json_object_get(j->in->dns, "spec");
 	struct dnsoperator_problems none = { 0 };
-	json_decref(j->unreserved);
-	j->unreserved = dnsoperator_routes_unreserved(
-		last != NULL ? last : json_object_get(j->in->dns, "spec"),
-		dnsoperator_reserved_domain(j->in->facts));
-	bool accepted = (last != NULL && accept_routes(j, last, &none)) ||
-			accept_routes(j, j->unreserved, &none) ||
-			accept_routes(j, j->nothing, &none);
-	assert(accepted);
+	struct route_choice choice;
+	if (j->unreserved == NULL)
+		j->unreserved = dnsoperator_routes_unreserved(
+			from, dnsoperator_reserved_domain(j->in->facts));
+	bool accepted = (last != NULL && try_routes(j, last, &none, &choice)) ||
+			try_routes(j, j->unreserved, &none, &choice);
 	dnsoperator_problems_done(&none);
+	return accepted ? choice : no_routes(j);
 }
 
 static void choose_routes(struct job *j)
 {
 	const json_t *spec = json_object_get(j->in->dns, "spec");
-	if (!accept_routes(j, json_is_object(spec) ? spec : j->nothing, &j->plan->servers))
-		fall_back_routes(j);
+	if (!try_routes(j, spec, &j->plan->servers, &j->routes))
+		j->routes = last_routes(j);
 }
 
 /* ---- text ---- */
 
-static void render(struct job *j)
+static bool render_fits(struct job *j)
 {
-	struct dnsoperator_wanted w = { j->in->facts, &j->dns, &j->routes, &j->templates };
+	struct dnsoperator_wanted w = { j->in->facts, &j->dns, &j->routes.routes,
+					&j->templates.templates };
 	dnsoperator_render(&w, &j->plan->text, j->plan->hash);
+	return j->plan->text.n <= DNSOPERATOR_TEXT_MAX;
 }
 
-/* A text that no ConfigMap can hold: first without the new templates, then without any. */
-static void render_to_fit(struct job *j)
+static void refuse_templates_size(struct job *j)
 {
-	render(j);
-	if (j->plan->text.n <= DNSOPERATOR_TEXT_MAX || j->templates.n == 0)
-		return;
-	if (j->plan->templates.n == 0) {
-		struct dnsoperator_place at = { .field = "spec.templates" };
+	struct dnsoperator_place at = { .field = "spec.templates" };
+	if (j->plan->templates.n == 0)
 		dnsoperator_problem_add(&j->plan->templates, DNSOPERATOR_TOO_LARGE, &at,
 					"makes a configuration of more than 900 KiB",
 					"use fewer zones, or fewer entries of spec.servers");
-		fall_back_templates(j);
-		render(j);
+}
+
+static void refuse_servers_size(struct job *j)
+{
+	struct dnsoperator_place at = { .field = "spec.servers" };
+	if (j->plan->servers.n == 0)
+		dnsoperator_problem_add(
+			&j->plan->servers, DNSOPERATOR_TOO_LARGE, &at,
+			"makes a configuration of more than 900 KiB",
+			"use fewer servers, or fewer zones in spec.templates, which "
+			"each server has");
+}
+
+/* What no ConfigMap can hold is refused, and what was accepted last stays: of the templates where
+ * that is enough, else of the servers, else of both. False when nothing of it is left. */
+static bool fall_back_to_fit(struct job *j)
+{
+	struct template_choice wanted = j->templates, last = last_templates(j);
+	if (wanted.templates.n != 0) {
+		j->templates = last;
+		if (render_fits(j)) {
+			refuse_templates_size(j);
+			return true;
+		}
+		j->templates = wanted;
 	}
-	if (j->plan->text.n <= DNSOPERATOR_TEXT_MAX)
+	refuse_servers_size(j);
+	j->routes = j->in->accepted != NULL ? last_routes(j) : no_routes(j);
+	if (render_fits(j))
+		return true;
+	refuse_templates_size(j);
+	j->templates = last;
+	return render_fits(j);
+}
+
+static void render_to_fit(struct job *j)
+{
+	if (render_fits(j) || fall_back_to_fit(j))
 		return;
-	j->templates = (struct dnsoperator_templates){ 0 };
-	accept_templates(j, NULL, j->outcome.templates_generation);
-	render(j);
+	/* even the last accepted do not fit, with a longer name of a CA file, say */
+	j->templates = (struct template_choice){ .generation = j->templates.generation };
+	if (render_fits(j))
+		return;
+	j->routes = no_routes(j);
+	bool fits = render_fits(j);
+	assert(fits);
+}
+
+static json_t *accepted_of(const struct job *j)
+{
+	static const char *const members[] = { "servers", "upstreamResolvers" };
+	json_t *accepted = json_pack("{sI}", "generation", (json_int_t)j->templates.generation);
+	if (j->templates.list != NULL)
+		json_object_set_new(accepted, "templates", json_deep_copy(j->templates.list));
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		const json_t *v = json_object_get(j->routes.spec, members[i]);
+		if (v != NULL)
+			json_object_set_new(accepted, members[i], json_deep_copy(v));
+	}
+	return accepted;
 }
 
 void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_plan *ret)
 {
 	struct job j = { .in = in, .plan = ret, .nothing = json_object() };
-	*ret = (struct dnsoperator_plan){ .text = STRBUF_INIT,
-					  .advice = STRBUF_INIT,
-					  .accepted = json_object() };
+	*ret = (struct dnsoperator_plan){ .text = STRBUF_INIT, .advice = STRBUF_INIT };
 	arena_init(&j.a);
 	dnsoperator_dns_read(in->dns, &j.a, &j.dns);
 	ret->write = !j.dns.unmanaged;
 	ret->verbose = j.dns.operator_log != DNSOPERATOR_LOG_NORMAL;
 	choose_routes(&j);
-	dnsoperator_advise(&j.routes, dnsoperator_domain(in->facts), &ret->advice);
 	choose_templates(&j);
 	render_to_fit(&j);
+	dnsoperator_advise(&j.routes.routes, dnsoperator_domain(in->facts), &ret->advice);
+	ret->accepted = accepted_of(&j);
 	j.outcome.in = in;
 	j.outcome.dns = &j.dns;
-	j.outcome.routes = &j.routes;
-	j.outcome.templates = &j.templates;
+	j.outcome.routes = &j.routes.routes;
+	j.outcome.templates = &j.templates.templates;
+	j.outcome.templates_generation = j.templates.generation;
 	dnsoperator_conditions_fill(&j.outcome, ret);
 	dnsoperator_dns_done(&j.dns);
 	json_decref(j.list);

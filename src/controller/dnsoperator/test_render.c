@@ -126,12 +126,14 @@ static json_t *many_servers(size_t n)
 	return list;
 }
 
-static void plan_of(size_t templates, size_t zones, size_t servers, struct dnsoperator_plan *p)
+static void plan_of(size_t templates, size_t zones, size_t servers, const json_t *accepted,
+		    struct dnsoperator_plan *p)
 {
 	static const struct dnsoperator_facts facts = { .gate = DNSOPERATOR_GATE_ON };
-	json_t *o = json_pack("{s{so,so}}", "spec", "templates", big_list(templates, zones, 40),
-			      "servers", many_servers(servers));
-	struct dnsoperator_in in = { .dns = o, .facts = &facts };
+	json_t *o = json_pack("{s{sI},s{so,so}}", "metadata", "generation",
+			      accepted != NULL ? (json_int_t)2 : (json_int_t)1, "spec", "templates",
+			      big_list(templates, zones, 40), "servers", many_servers(servers));
+	struct dnsoperator_in in = { .dns = o, .facts = &facts, .accepted = accepted };
 	dnsoperator_plan_make(&in, p);
 	json_decref(o);
 }
@@ -142,7 +144,7 @@ static void as_large_as_allowed(void **state)
 	(void)state;
 	struct dnsoperator_plan p;
 	size_t n = 0;
-	plan_of(20, 256, 1, &p);
+	plan_of(20, 256, 1, NULL, &p);
 	assert_int_equal(p.templates.n, 0);
 	assert_true(p.text.n <= DNSOPERATOR_TEXT_MAX);
 	for (const char *s = p.text.s; (s = strstr(s, "template IN AAAA")) != NULL; s++)
@@ -150,11 +152,60 @@ static void as_large_as_allowed(void **state)
 	assert_int_equal(n, 2 * 20);
 	dnsoperator_plan_done(&p);
 
-	plan_of(20, 256, 200, &p);
+	plan_of(20, 256, 200, NULL, &p);
 	assert_string_equal(p.conditions[DNSOPERATOR_VALID].reason, "ConfigurationTooLarge");
 	assert_null(strstr(p.text.s, "template"));
 	assert_non_null(strstr(p.text.s, "s199.test:5353"));
 	assert_null(json_object_get(p.accepted, "templates"));
+	dnsoperator_plan_done(&p);
+}
+
+static void check_refused(const struct dnsoperator_problems *p, const char *field)
+{
+	assert_int_equal(p->n, field != NULL ? 1 : 0);
+	if (field == NULL)
+		return;
+	assert_int_equal(p->v[0].reason, DNSOPERATOR_TOO_LARGE);
+	assert_string_equal(p->v[0].field, field);
+}
+
+/* What makes the text too large is refused; what was accepted last stays, whole. */
+static void too_large_keeps_the_last(void **state)
+{
+	static const struct {
+		size_t templates, zones, servers;
+		bool refuses_templates, refuses_servers;
+	} changes[] = {
+		{ 20, 60, 30, false, true },  /* servers were added */
+		{ 20, 64, 2, false, false },  /* both fit */
+		{ 20, 100, 10, true, false }, /* more zones, with servers that fit */
+		{ 20, 70, 100, false, true }, /* the new templates fit with the old servers */
+		{ 0, 0, 5000, false, true },  /* without templates, too */
+	};
+	(void)state;
+	struct dnsoperator_plan first, p;
+	plan_of(20, 60, 10, NULL, &first);
+	assert_int_equal(first.templates.n + first.servers.n, 0);
+	assert_true(first.text.n > DNSOPERATOR_TEXT_MAX / 2);
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+		plan_of(changes[i].templates, changes[i].zones, changes[i].servers, first.accepted,
+			&p);
+		assert_true(p.text.n <= DNSOPERATOR_TEXT_MAX);
+		check_refused(&p.templates, changes[i].refuses_templates ? "spec.templates" : NULL);
+		check_refused(&p.servers, changes[i].refuses_servers ? "spec.servers" : NULL);
+		assert_int_equal(json_array_size(json_object_get(p.accepted, "servers")),
+				 changes[i].refuses_servers ? 10 : changes[i].servers);
+		size_t zones = changes[i].refuses_templates ? 60 : changes[i].zones;
+		assert_int_equal(json_array_size(api_get(p.accepted, "templates[0].zones")), zones);
+		assert_int_equal(strstr(p.text.s, "template IN AAAA a") != NULL, zones != 0);
+		dnsoperator_plan_done(&p);
+	}
+	dnsoperator_plan_done(&first);
+	/* where nothing was accepted yet */
+	plan_of(1, 1, 5000, NULL, &p);
+	check_refused(&p.templates, NULL);
+	check_refused(&p.servers, "spec.servers");
+	assert_non_null(strstr(p.text.s, "template IN AAAA a"));
 	dnsoperator_plan_done(&p);
 }
 
@@ -222,9 +273,8 @@ static void longest_zone_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_texts),
-		cmocka_unit_test(one_hostile_field),
-		cmocka_unit_test(as_large_as_allowed),
+		cmocka_unit_test(any_texts),	       cmocka_unit_test(one_hostile_field),
+		cmocka_unit_test(as_large_as_allowed), cmocka_unit_test(too_large_keeps_the_last),
 		cmocka_unit_test(longest_zone_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
