@@ -221,6 +221,9 @@ static int parse_flags(struct controllerconf_flags *f, int argc, char **argv, ch
 		FLAG_VALUE("dns-settle-time", &f->dns_settle, "TIME",
 			   "for which its Progressing and Degraded stay False at least; default "
 			   "40s"),
+		FLAG_VALUE("dns-cluster-domain", &f->options.dns_cluster_domain, "DOMAIN",
+			   "of the cluster, on platform kubernetes; default: the one that the "
+			   "present Corefile names"),
 		FLAG_VALUE("dns-operands", &f->options.dns_operands, "WHEN",
 			   "apply what runs DNS (deploy/operands): true, false or auto (on "
 			   "OpenShift); default auto"),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/meta.h"
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/mem.h"
@@ -196,6 +197,17 @@ static int parse_instances(struct controllerconf_flags *f, struct controllerconf
 	return parse_time("dns-reload-time", f->dns_reload, &f->options.dns_reload_ns, why, why_n);
 }
 
+static int check_domain(const char *domain, char *why, size_t why_n)
+{
+	if (domain == NULL || api_is_subdomain_name(domain))
+		return 0;
+	snprintf(why, why_n,
+		 "--dns-cluster-domain takes a domain as cluster.local, in lower case and without "
+		 "a final dot, not '%.64s'",
+		 domain);
+	return -1;
+}
+
 /* Beside a hosted control plane pods cannot be reached; addresses that were given can. */
 static int choose_ask(struct controllerconf_flags *f, char *why, size_t why_n)
 {
@@ -221,6 +233,7 @@ int controllerconf_read(struct controllerconf_flags *f, struct controllerconf *r
 	if (parse_times(f, &ret->times, why, why_n) < 0 ||
 	    check_platform(f->options.platform, why, why_n) < 0 ||
 	    check_gates(f->options.feature_gates, why, why_n) < 0 ||
+	    check_domain(f->options.dns_cluster_domain, why, why_n) < 0 ||
 	    choose(f->controllers, ret, why, why_n) < 0 ||
 	    parse_instances(f, ret, why, why_n) < 0 || choose_ask(f, why, why_n) < 0 ||
 	    read_operands(&f->options, why, why_n) < 0)

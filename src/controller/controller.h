@@ -41,8 +41,9 @@ struct controller_machine {
 /* What the command line says to controllers; members may be NULL. */
 struct controller_options {
 	const struct controller_machine *machine; /* NULL: a cluster */
-	const char *platform;	   /* "kubernetes", "openshift", ...; NULL, "auto": look */
-	const char *feature_gates; /* "NAME=true|false,..." */
+	const char *platform;		/* "kubernetes", "openshift", ...; NULL, "auto": look */
+	const char *feature_gates;	/* "NAME=true|false,..." */
+	const char *dns_cluster_domain; /* lower case, no final dot; NULL: that of the Corefile */
 	/* The cluster's DNS servers; none: its pods are looked for. */
 	const union net_addr *dns_instances;
 	size_t n_dns_instances;

@@ -273,6 +273,31 @@ def test_servers_keep_off_the_cluster(place, run):
                    if e.get("reason") == "UpstreamsDoubtful" and "names of k8s.example.org" in e["note"]])
 
 
+def test_unknown_domain(place, run):
+    """A Corefile whose domain nobody can read is not replaced, which conditions and an Event tell; the flag names it."""
+    path = "/api/v1/namespaces/kube-system/configmaps/coredns"
+    for text in (KUBEADM.replace("k8s.example.org", "{$CLUSTER_DOMAIN}"), "(k) {\n kubernetes {%D%}\n}\n.:53 {\n import k\n}\n",
+                 ".:53 {\n import kubernetes.conf\n}\n"):
+        place.clean()
+        place.done("POST", path.rsplit("/", 1)[0], {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "coredns"},
+                                                    "data": {"Corefile": text}})
+        place.dns({"templates": [LEGACY]})
+        p = run("--dns-settle-time", "1s")
+        assert "--dns-cluster-domain" in place.says("TemplateConfigurationValid", "Unknown ClusterDomainUnknown")
+        place.says("TemplateConfigurationApplied", "Unknown ClusterDomainUnknown")
+        message = place.says("Degraded", "True DegradedConditions")
+        assert "ClusterDomainUnknown=True (ClusterDomainUnknown: The cluster's domain is not known" in message
+        p.wait_line(r"\[WARNING\] controller/dnsoperator: ClusterDomainUnknown: ")
+        assert place.configmap("kube-system", "coredns")["data"] == {"Corefile": text}
+        assert not place.done("GET", f"{DNS}/default")["status"].get("clusterDomain")
+        p.stop()
+    run("--dns-settle-time", "1s", "--dns-cluster-domain", "k8s.example.org")
+    until(lambda: "kubernetes k8s.example.org in-addr.arpa ip6.arpa {" in place.text())
+    place.says("TemplateConfigurationValid", "True AsExpected")
+    place.says("Degraded", "False AsExpected")
+    assert place.configmap("kube-system", "coredns")["data"]["Corefile.before-fairlead"] == text
+
+
 def test_settled_means_silent(place, run):
     """A settled operator writes nothing, however often it looks; what others change is put right."""
     p = run()
@@ -460,7 +485,8 @@ def test_gate_of_this_version(place, run):
 
 
 def test_usage(tmp_path):
-    for args, want in ((["--platform", "mainframe"], "--platform is"), (["--feature-gates", "A"], "--feature-gates takes")):
+    for args, want in ((["--platform", "mainframe"], "--platform is"), (["--feature-gates", "A"], "--feature-gates takes"),
+                       (["--dns-cluster-domain", "K8s.Example."], "--dns-cluster-domain takes")):
         p = Controller(str(tmp_path / "none"), *args, controllers="dnsoperator")
         assert p.process.wait(20) == 64
         p.reader.join(5)

@@ -22,6 +22,13 @@ struct told {
 static const char gate_off[] = "The feature gate DNSTemplatePlugin is off, so templates are "
 			       "ignored; turn it on with --feature-gates DNSTemplatePlugin=true.";
 
+const char dnsoperator_domain_unknown[] =
+	"The cluster's domain is not known, so the Corefile is not replaced: the Corefile in the "
+	"ConfigMap kube-system/coredns does not name it in the plugin kubernetes, or names it by "
+	"an "
+	"environment variable or in an imported file. Name the domain with the flag "
+	"--dns-cluster-domain.";
+
 static const char *plural(size_t n)
 {
 	return n == 1 ? "" : "s";
@@ -79,6 +86,10 @@ static struct told tell_valid(const struct dnsoperator_outcome *o, const struct 
 		add_what_runs(o, m);
 		add_source(o, m);
 		return (struct told){ API_FALSE, dnsoperator_problems_reason(&p->templates) };
+	}
+	if (p->domain_unknown) {
+		strbuf_adds(m, dnsoperator_domain_unknown);
+		return (struct told){ API_UNKNOWN, "ClusterDomainUnknown" };
 	}
 	if (o->source == DNSOPERATOR_FROM_NOWHERE) {
 		strbuf_adds(m, "The installed CRD drops spec.templates, so nobody can tell whether "
@@ -187,6 +198,10 @@ static struct told tell_applied(const struct dnsoperator_outcome *o,
 	if (o->dns->unmanaged) {
 		strbuf_adds(m, "spec.managementState is Unmanaged, so nothing is applied.");
 		return (struct told){ API_UNKNOWN, "Unmanaged" };
+	}
+	if (p->domain_unknown) {
+		strbuf_adds(m, dnsoperator_domain_unknown);
+		return (struct told){ API_UNKNOWN, "ClusterDomainUnknown" };
 	}
 	if (p->templates.n != 0) {
 		strbuf_addf(m, "The templates of generation %" PRId64 " are not valid. ",

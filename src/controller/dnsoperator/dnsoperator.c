@@ -94,8 +94,8 @@ static int write_configmaps(struct dnsoperator_look *l)
 		char text[400];
 		snprintf(text, sizeof(text), "wrote the Corefile of generation %lld to %s/%s%s",
 			 (long long)api_generation(dns), site->ns, site->configmap,
-			 guess ? "; no Corefile told the cluster's domain, so it is taken for "
-				 "cluster.local"
+			 guess ? "; no Corefile names the cluster's domain, so it is taken for "
+				 "cluster.local (--dns-cluster-domain names another)"
 			       : "");
 		dnsoperator_tell(l, false, "CorefileWritten", "Write", text);
 		if (l->plan.advice.n != 0)

@@ -86,7 +86,8 @@ static bool is_reverse(struct slice zone)
 	return slice_ends(zone, SLICE("in-addr.arpa")) || slice_ends(zone, SLICE("ip6.arpa"));
 }
 
-/* The first of these zones that is not for addresses. */
+/* The first of these zones that is not for addresses. ERR_NOTFOUND: there is none; ERR_PARSE: it is
+ * not a domain, so that nobody can tell which one is meant. */
 static int domain_in(struct arena *a, const struct word *words, size_t n,
 		     char out[DNSOPERATOR_DOMAIN_MAX])
 {
@@ -95,31 +96,43 @@ static int domain_in(struct arena *a, const struct word *words, size_t n,
 		size_t n_zones;
 		struct srcerr err;
 		if (corefile_zones_expand(a, &words[i], &zones, &n_zones, &err) < 0 || n_zones == 0)
-			continue;
+			return ERR_PARSE;
 		struct slice z = slice_of(zones[0]);
-		if (z.n < 2 || z.n > DNSOPERATOR_DOMAIN_MAX)
-			continue;
+		if (z.n == 1)
+			continue; /* the root */
+		if (z.n == 0 || z.n > DNSOPERATOR_DOMAIN_MAX)
+			return ERR_PARSE;
 		z.n--; /* the final dot */
+		if (is_reverse(z))
+			continue;
 		memcpy(out, z.p, z.n);
 		out[z.n] = '\0';
-		if (!is_reverse(z) && api_is_subdomain_name(out))
-			return 0;
+		return api_is_subdomain_name(out) ? 0 : ERR_PARSE;
 	}
 	return ERR_NOTFOUND;
 }
 
+/* The environment is the DNS servers', not ours: what it would fill in is no part of any domain. */
+static const char *env_unknown(void *ctx, const char *name)
+{
+	(void)ctx;
+	(void)name;
+	return "_";
+}
+
 int dnsoperator_domain_of(struct slice corefile, char out[DNSOPERATOR_DOMAIN_MAX])
 {
+	static const struct corefile_source source = { .env = env_unknown };
 	struct arena a;
 	CLEANUP(corefile_freep) struct corefile *cf = NULL;
-	int r = corefile_parse("Corefile", corefile, NULL, &cf, NULL);
+	int r = corefile_parse("Corefile", corefile, &source, &cf, NULL);
 	if (r < 0)
 		return ERR_NOTFOUND;
 	arena_init(&a);
 	r = ERR_NOTFOUND;
-	for (size_t i = 0; i < cf->n_block && r < 0; i++) {
+	for (size_t i = 0; i < cf->n_block && r == ERR_NOTFOUND; i++) {
 		const struct corefile_block *b = &cf->block[i];
-		for (size_t k = 0; k < b->n_dir && r < 0; k++) {
+		for (size_t k = 0; k < b->n_dir && r == ERR_NOTFOUND; k++) {
 			const struct corefile_dir *d = &b->dir[k];
 			if (strcmp(d->name.s, "kubernetes") == 0)
 				r = d->n_arg != 0 ? domain_in(&a, d->arg, d->n_arg, out)
@@ -127,7 +140,7 @@ int dnsoperator_domain_of(struct slice corefile, char out[DNSOPERATOR_DOMAIN_MAX
 		}
 	}
 	arena_done(&a);
-	return r;
+	return r < 0 ? ERR_NOTFOUND : 0;
 }
 
 /* ---- gate ---- */

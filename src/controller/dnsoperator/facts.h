@@ -80,7 +80,8 @@ struct dnsoperator_network {
 struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform p,
 						    const struct dnsoperator_network *n);
 
-/* The domain that the plugin kubernetes serves in a Corefile; ERR_NOTFOUND. */
+/* The domain that the plugin kubernetes serves in a Corefile; ERR_NOTFOUND when the file names none
+ * that can be read: by an environment variable, in a file that it imports, or not at all. */
 MUST_CHECK int dnsoperator_domain_of(struct slice corefile, char out[DNSOPERATOR_DOMAIN_MAX]);
 
 /* DNSTemplatePlugin: the flag ("A=true,B=false", may be ""), else the FeatureGate object (may be

@@ -155,8 +155,9 @@ static bool tell_progressing(struct job *j)
 		say(j, DNSOPERATOR_PROGRESSING, API_FALSE, "AsExpected",
 		    j->openshift ? "All DNS and node-resolver pods are updated, and the DNS "
 				   "service has a cluster IP address."
-		    : j->in->plan->write
-			    ? "No server is known to run another configuration."
+		    : j->in->plan->write ? "No server is known to run another configuration."
+		    : j->in->plan->domain_unknown
+			    ? "Nothing is rolled out, since the cluster's domain is not known."
 			    : "spec.managementState is Unmanaged, so nothing is rolled "
 			      "out.");
 		return false;
@@ -204,7 +205,10 @@ static void tell_available_elsewhere(struct job *j)
 {
 	const struct dnsoperator_alive *s = &j->in->seen;
 	if (!s->known) {
-		if (!j->in->plan->write)
+		if (j->in->plan->domain_unknown)
+			say(j, DNSOPERATOR_AVAILABLE, API_UNKNOWN, "ClusterDomainUnknown",
+			    "Servers are not asked, since the cluster's domain is not known.");
+		else if (!j->in->plan->write)
 			say(j, DNSOPERATOR_AVAILABLE, API_UNKNOWN, "Unmanaged",
 			    "spec.managementState is Unmanaged, so servers are not asked.");
 		return;
@@ -227,7 +231,7 @@ static void tell_available_elsewhere(struct job *j)
 
 static void tell_upgradeable(struct job *j)
 {
-	if (j->in->plan->write)
+	if (j->in->plan->write || j->in->plan->domain_unknown)
 		say(j, DNSOPERATOR_UPGRADEABLE, API_TRUE, "AsExpected",
 		    "DNS Operator can be upgraded");
 	else
@@ -300,6 +304,8 @@ static void add_config_troubles(struct job *j, struct strbuf *m)
 		dnsoperator_problems_text(&p->servers, &text);
 		add_inner(m, "InvalidServers", text.s);
 	}
+	if (p->domain_unknown)
+		add_inner(m, "ClusterDomainUnknown", dnsoperator_domain_unknown);
 	if (j->in->unwritten != NULL)
 		add_inner(m, "CorefileNotWritten", j->in->unwritten);
 	if (p->templates.n != 0 && lasts(j, "TemplateConfigurationValid"))

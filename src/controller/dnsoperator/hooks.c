@@ -129,17 +129,20 @@ static void learn_gate(const struct controller_ctx *c, const json_t *gate, struc
 	p->facts.gate = on == n ? DNSOPERATOR_GATE_ON : DNSOPERATOR_GATE_OFF;
 }
 
-/* Where it may be another, the status tells it: written by whoever read the servers' Corefile. */
-static void learn_domain(const struct admission_request *q, struct place *p)
+/* Where it may be another, the flag or the status names it: written by whoever read the servers'
+ * Corefile. */
+static void learn_domain(const struct controller_ctx *c, const struct admission_request *q,
+			 struct place *p)
 {
-	const char *told = api_get_string(q->old, "status.clusterDomain");
+	const char *flag = dnsoperator_options(c)->dns_cluster_domain;
+	const char *known = flag != NULL ? flag : api_get_string(q->old, "status.clusterDomain");
 	p->facts.domain = p->domain;
-	p->facts.domain_unknown = false;
 	if (p->facts.platform != DNSOPERATOR_KUBERNETES)
 		return;
-	p->facts.domain_unknown = strlen(told) >= sizeof(p->domain) || !api_is_subdomain_name(told);
+	p->facts.domain_unknown =
+		strlen(known) >= sizeof(p->domain) || !api_is_subdomain_name(known);
 	if (!p->facts.domain_unknown)
-		memcpy(p->domain, told, strlen(told) + 1);
+		memcpy(p->domain, known, strlen(known) + 1);
 }
 
 static void learn(const struct controller_ctx *c, const struct admission_request *q,
@@ -155,7 +158,7 @@ static void learn(const struct controller_ctx *c, const struct admission_request
 	p->facts.families = families_of(c, p->facts.platform, net);
 	p->facts.keeps = dnsoperator_keeps_of(crd != NULL ? kube_tree_of(crd) : NULL);
 	learn_gate(c, gate != NULL ? kube_tree_of(gate) : NULL, p);
-	learn_domain(q, p);
+	learn_domain(c, q, p);
 	kube_obj_unref(network);
 	kube_obj_unref(gate);
 	kube_obj_unref(crd);

@@ -94,18 +94,25 @@ static bool take_domain(struct dnsoperator_look *l, const char *corefile)
 	return corefile != NULL && dnsoperator_domain_of(slice_of(corefile), l->domain) == 0;
 }
 
-/* The Corefile that was there before us tells it, then what we last knew, then the one that is
- * there: somebody may just have spoilt that. Without any it is what it nearly always is. */
+/* The flag names it, else the Corefile of before us, else what we last knew, else the Corefile of
+ * now, which somebody may just have spoilt. A Corefile that does not name it must not be replaced:
+ * all names of Services might be lost. Without any Corefile it is what it nearly always is. */
 static void learn_domain(struct dnsoperator_look *l)
 {
+	const char *flag = dnsoperator_options(l->c)->dns_cluster_domain;
 	const char *known = api_get_string(kube_tree_of(l->dns), "status.clusterDomain");
+	const char *before = dnsoperator_text_before(l->text);
 	const char *now = dnsoperator_data(l->text, "Corefile");
-	if (take_domain(l, dnsoperator_text_before(l->text)))
+	if (flag != NULL) {
+		snprintf(l->domain, sizeof(l->domain), "%s", flag);
+	} else if (take_domain(l, before)) {
 		return;
-	if (api_is_subdomain_name(known))
+	} else if (api_is_subdomain_name(known)) {
 		snprintf(l->domain, sizeof(l->domain), "%s", known);
-	else if (!take_domain(l, now))
+	} else if (!take_domain(l, now)) {
 		l->domain[0] = '\0';
+		l->facts.domain_unknown = before != NULL || now != NULL;
+	}
 }
 
 int dnsoperator_read_configmaps(struct dnsoperator_look *l)

@@ -23,7 +23,7 @@ static const struct row {
 	  { [API_FALSE] = true, [API_UNKNOWN] = true },
 	  false,
 	  "TemplatesApplied",
-	  " Updating InvalidTemplates FeatureGateDisabled Unmanaged " },
+	  " Updating InvalidTemplates FeatureGateDisabled Unmanaged ClusterDomainUnknown " },
 	{ "AAAAFilterDualStackWarning", { [API_TRUE] = true }, true, "DualStackWarningOver", "" },
 	{ "Available", { [API_FALSE] = true }, false, "DNSAvailable", "" },
 	{ "Degraded", { [API_TRUE] = true }, false, "DNSNotDegraded", "" },

@@ -231,7 +231,11 @@ bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
 {
 	json_t *status = dnsoperator_member(dns, "status", json_object);
 	json_t *conditions = dnsoperator_member(status, "conditions", json_array);
-	bool changed = set_text(status, "clusterDomain", dnsoperator_domain(f));
+	bool changed = false;
+	/* OpenShift's CRD requires the field; "" claims nothing */
+	if (!f->domain_unknown || json_object_get(status, "clusterDomain") == NULL)
+		changed = set_text(status, "clusterDomain",
+				   f->domain_unknown ? "" : dnsoperator_domain(f));
 	if (cluster_ip[0] != '\0' || json_object_get(status, "clusterIP") == NULL)
 		changed |= set_text(status, "clusterIP", cluster_ip);
 	return dnsoperator_conditions_set(conditions, p->conditions, DNSOPERATOR_CONDITIONS,

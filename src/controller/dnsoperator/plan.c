@@ -218,7 +218,8 @@ void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_p
 	*ret = (struct dnsoperator_plan){ .text = STRBUF_INIT, .advice = STRBUF_INIT };
 	arena_init(&j.a);
 	dnsoperator_dns_read(in->dns, &j.a, &j.dns);
-	ret->write = !j.dns.unmanaged;
+	ret->domain_unknown = in->facts->domain_unknown;
+	ret->write = !j.dns.unmanaged && !ret->domain_unknown;
 	ret->verbose = j.dns.operator_log != DNSOPERATOR_LOG_NORMAL;
 	choose_routes(&j);
 	choose_templates(&j);

@@ -46,7 +46,10 @@ struct dnsoperator_condition {
 };
 
 struct dnsoperator_plan {
-	bool write;   /* the text is to be written: the object is managed */
+	/* The Corefile is to be written: the object is managed, and the cluster's domain is known.
+	 */
+	bool write;
+	bool domain_unknown;
 	bool verbose; /* spec.operatorLogLevel is not Normal */
 	struct strbuf text;
 	char hash[DNSOPERATOR_ACK_HASH_MAX];
@@ -58,6 +61,9 @@ struct dnsoperator_plan {
 	struct strbuf advice;		       /* about upstreams that were accepted */
 	struct dnsoperator_condition conditions[DNSOPERATOR_CONDITIONS];
 };
+
+/* Why nothing is written without the cluster's domain; sentences. */
+extern const char dnsoperator_domain_unknown[];
 
 void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_plan *ret);
 void dnsoperator_plan_done(struct dnsoperator_plan *p);

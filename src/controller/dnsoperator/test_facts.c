@@ -27,6 +27,22 @@ static const struct {
 	{ ". {\n kubernetes \"a b\"\n}\n", "" },
 	{ ". {\n kubernetes a_b.example\n}\n", "" },
 	{ ". {\n kubernetes \"x\n}\n", "" },
+	/* by the servers' environment, which nobody here knows */
+	{ ". {\n kubernetes {$CLUSTER_DOMAIN} in-addr.arpa ip6.arpa\n}\n", "" },
+	{ ". {\n kubernetes {%CLUSTER_DOMAIN%} in-addr.arpa\n}\n", "" },
+	{ ". {\n kubernetes {$CLUSTER_DOMAIN} other.example in-addr.arpa\n}\n", "" },
+	{ ". {\n kubernetes k8s{$ENVIRONMENT}.example\n}\n", "" },
+	{ ". {\n kubernetes k8s.{$ZONE}\n}\n", "" },
+	{ "{$CLUSTER_DOMAIN}:53 {\n kubernetes\n}\n", "" },
+	{ ". {\n kubernetes {$A}\n}\nb.example {\n kubernetes b.example\n}\n", "" },
+	{ ". {\n forward . {$UPSTREAM}\n kubernetes c.example\n}\n", "c.example" },
+	/* in a file that is not there, or by a pattern that does not concern it */
+	{ ". {\n import /etc/coredns/kubernetes.conf\n}\n", "" },
+	{ ". {\n import custom/*.override\n}\n", "" },
+	{ ". {\n kubernetes c.example\n import custom/*.override\n}\n", "c.example" },
+	{ "(k) {\n kubernetes {$D}\n}\n. {\n import k\n}\n", "" },
+	/* reverse zones may have a block of their own */
+	{ "in-addr.arpa {\n kubernetes\n}\nc.example {\n kubernetes\n}\n", "c.example" },
 	{ "", "" },
 };
 
