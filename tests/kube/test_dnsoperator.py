@@ -120,6 +120,7 @@ class Place:
 
     def clean(self):
         """As if nothing had been there."""
+        self.call("PATCH", f"{DNS}/default", {"metadata": {"finalizers": None}}, "application/merge-patch+json")
         self.call("DELETE", f"{DNS}/default")
         for ns, name in (("kube-system", "coredns"), ("openshift-dns", "dns-default")):
             for n in (name, f"{name}-accepted"):
@@ -298,6 +299,35 @@ def test_unknown_domain(place, run):
     assert place.configmap("kube-system", "coredns")["data"]["Corefile.before-fairlead"] == text
 
 
+FINALIZER = "dns.operator.openshift.io/dns-controller"
+
+
+def test_finalizer_elsewhere(place, run):
+    """An object with OpenShift's finalizer, of a backup say, can be deleted; who else holds it is told in its status."""
+    run()
+    place.dns({"templates": [LEGACY]})
+    until(lambda: "legacy.example.com" in place.text())
+    place.done("PATCH", f"{DNS}/default", {"metadata": {"finalizers": [FINALIZER, "example.com/other"]}},
+               "application/merge-patch+json")
+    place.done("DELETE", f"{DNS}/default")
+    message = place.says("Progressing", "True Terminating")
+    assert message.startswith("DNS default is being deleted since ") and message.endswith("these finalizers: example.com/other.")
+    place.says("TemplateConfigurationApplied", "Unknown Terminating")
+    until(lambda: place.done("GET", f"{DNS}/default")["metadata"]["finalizers"] == ["example.com/other"])
+    assert "legacy.example.com" in place.text()
+    place.done("PATCH", f"{DNS}/default", {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+    until(lambda: place.call("GET", f"{DNS}/default")[0] == 404)
+    until(lambda: [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+                   if e.get("reason") == "Terminating"])
+    # as OpenShift's operator, it acts on nothing that is not managed
+    place.dns({"managementState": "Unmanaged"})
+    place.done("PATCH", f"{DNS}/default", {"metadata": {"finalizers": [FINALIZER]}}, "application/merge-patch+json")
+    place.done("DELETE", f"{DNS}/default")
+    assert "set it to Managed" in place.says("Progressing", "True Terminating")
+    place.done("PATCH", f"{DNS}/default", {"spec": {"managementState": "Managed"}}, "application/merge-patch+json")
+    until(lambda: place.call("GET", f"{DNS}/default")[0] == 404)
+
+
 def test_settled_means_silent(place, run):
     """A settled operator writes nothing, however often it looks; what others change is put right."""
     p = run()
@@ -419,6 +449,10 @@ def test_openshift(place, run):
         o = place.configmap("openshift-dns", "dns-default")
         assert o["metadata"]["labels"]["dns.operator.openshift.io/owning-dns"] == "default"
         assert o["metadata"]["ownerReferences"][0]["kind"] == "DNS"
+        # what OpenShift's operator deletes with the object is deleted before it goes
+        until(lambda: FINALIZER in place.done("GET", f"{DNS}/default")["metadata"].get("finalizers", []))
+        place.done("DELETE", f"{DNS}/default")
+        until(lambda: place.call("GET", f"{DNS}/default")[0] == 404)
         assert place.text() == KUBEADM
         place.done("DELETE", f"{network}/cluster")
     finally:

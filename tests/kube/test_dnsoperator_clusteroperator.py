@@ -98,7 +98,9 @@ def test_dns_object_is_missed(place, run, operator):  # noqa: F811
     until(lambda: operator.four() == GONE)
     assert place.call("GET", f"{DNS}/default")[0] == 404
     assert operator.conditions()["Available"]["message"] == 'DNS "default" does not exist.'
+    assert place.call("GET", f"{SETS}/dns-default")[0] == 404  # as OpenShift's operator: it goes with the object
     p.stop()
+    place.all_is_well()
     run()
     until(lambda: operator.four() == FINE)
     place.become(*WELL)

@@ -66,7 +66,7 @@ def scenario(c, enough, platform):
         assert status == 200, reply
 
     c.call("DELETE", f"/apis/coordination.k8s.io/v1/namespaces/fairlead/leases/{NAME}")
-    c.call("DELETE", f"{DNS}/default")
+    c.forget_dns()
     c.call("DELETE", OPERATOR)
     for name in (MAPS[platform], f"{MAPS[platform]}-accepted", COPY):
         c.call("DELETE", name)
@@ -104,6 +104,9 @@ def scenario(c, enough, platform):
             spec(logLevel=level)
             if step(lambda: word in text(c, platform)):  # pylint: disable=cell-var-from-loop
                 return
+        c.call("DELETE", f"{DNS}/default")
+        if step(lambda: c.call("GET", f"{DNS}/default")[0] == 404):
+            return
         step(lambda: any(e.get("series") for e in c.call("GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]["items"]))
     finally:
         p.process.terminate()

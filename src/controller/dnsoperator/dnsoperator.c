@@ -23,6 +23,7 @@
  *   ask.c             another worker asks servers what they run (roll.c), over DNS (ack.c) or
  *                     through the API server (proxy.c)
  *   absent.c          a look while there is no DNS object
+ *   finalizer.c       OpenShift's finalizer; a look while the DNS object is being deleted
  *   hooks.c           the same plan, asked by the API server before an object is stored */
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,6 +236,8 @@ static int carry_out(struct dnsoperator_look *l, int copied)
 		copied = dnsoperator_ca_prune(l);
 	/* where nothing was yet there is no namespace for the text, either */
 	if (r >= 0 || r == ERR_NOTFOUND)
+		applied = dnsoperator_finalizer_ensure(l);
+	if (applied == 0 && (r >= 0 || r == ERR_NOTFOUND))
 		applied = dnsoperator_operands_apply(l);
 	if (applied < 0 || copied < 0)
 		return r < 0 ? r : applied < 0 ? applied : copied;
@@ -312,7 +315,7 @@ static int look(struct dnsoperator_look *l)
 	want(l->c, NULL, 0);
 	if (machine != NULL)
 		machine->publish(machine->ctx, NULL);
-	return l->dns == NULL ? dnsoperator_absent(l) : 0;
+	return l->dns == NULL ? dnsoperator_absent(l) : dnsoperator_terminate(l);
 }
 
 static int reconcile(struct controller_ctx *c, const char *key)

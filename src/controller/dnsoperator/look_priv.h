@@ -138,3 +138,12 @@ MUST_CHECK int dnsoperator_look_beside(struct dnsoperator_look *l);
 struct dnsoperator_operands_state *dnsoperator_operands_state_new(void);
 void dnsoperator_operands_state_free(struct dnsoperator_operands_state *s);
 MUST_CHECK int dnsoperator_operands_apply(struct dnsoperator_look *l);
+/* Are they ours to apply, by platform and flag? */
+bool dnsoperator_operands_wanted(const struct dnsoperator_look *l);
+
+/* finalizer.c */
+/* Puts the finalizer on the object, where it needs one. */
+MUST_CHECK int dnsoperator_finalizer_ensure(struct dnsoperator_look *l);
+/* A look at an object that is being deleted: deletes what must go with it, lets it go, and says in
+ * its status who else holds it. */
+MUST_CHECK int dnsoperator_terminate(struct dnsoperator_look *l);

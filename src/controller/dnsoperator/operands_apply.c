@@ -207,7 +207,7 @@ static int ensure(struct dnsoperator_look *l, const json_t *wanted)
 
 /* ---- all of them ---- */
 
-static bool is_wanted(const struct dnsoperator_look *l)
+bool dnsoperator_operands_wanted(const struct dnsoperator_look *l)
 {
 	const struct controller_options *o = dnsoperator_options(l->c);
 	const char *flag = o->dns_operands != NULL ? o->dns_operands : "auto";
@@ -307,7 +307,7 @@ int dnsoperator_operands_apply(struct dnsoperator_look *l)
 	int first = 0;
 	size_t i;
 	json_t *v, *apiserver = NULL;
-	if (!is_wanted(l))
+	if (!dnsoperator_operands_wanted(l))
 		return 0;
 	dnsoperator_again(l->c, AGAIN_S * NS_PER_S);
 	int r = read_apiserver(l, &apiserver);

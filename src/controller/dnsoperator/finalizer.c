@@ -1,0 +1,216 @@
+/* The finalizer that OpenShift's operator puts on the DNS object, handled as it does: where the
+ * operands are ours it is added, and when the object is deleted, the servers' DaemonSet and the
+ * Service default/openshift are deleted before it is removed. An object that others still hold says
+ * in its status that it is being deleted. */
+#include <string.h>
+
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "controller/dnsoperator/objects.h"
+#include "controller/dnsoperator/operands.h"
+#include "controller/dnsoperator/report_priv.h"
+#include "kube/tree.h"
+
+#define FINALIZER "dns.operator.openshift.io/dns-controller"
+
+static bool is_unmanaged(const json_t *dns)
+{
+	return strcmp(api_get_string(dns, "spec.managementState"), "Unmanaged") == 0;
+}
+
+/* Where the operands of OpenShift are ours: elsewhere nothing has to be deleted with the object. */
+static bool needs_finalizer(const struct dnsoperator_look *l)
+{
+	return l->facts.platform == DNSOPERATOR_OPENSHIFT && dnsoperator_operands_wanted(l);
+}
+
+/* ---- adding and removing ---- */
+
+static int add_finalizer(void *ctx, json_t *copy)
+{
+	(void)ctx;
+	if (api_is_deleting(copy) || api_has_finalizer(copy, FINALIZER))
+		return 0;
+	json_t *meta = dnsoperator_member(copy, "metadata", json_object);
+	json_array_append_new(dnsoperator_member(meta, "finalizers", json_array),
+			      json_string(FINALIZER));
+	return 1;
+}
+
+static int remove_finalizer(void *ctx, json_t *copy)
+{
+	json_t *list = json_object_get(json_object_get(copy, "metadata"), "finalizers");
+	int changed = 0;
+	(void)ctx;
+	for (size_t i = json_array_size(list); i-- > 0;) {
+		const char *name = json_string_value(json_array_get(list, i));
+		if (name == NULL || strcmp(name, FINALIZER) != 0)
+			continue;
+		json_array_remove(list, i);
+		changed = 1;
+	}
+	return changed;
+}
+
+static int edit_dns(struct dnsoperator_look *l, const char *sub,
+		    int (*change)(void *ctx, json_t *copy), void *ctx, const char *what)
+{
+	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
+				.name = DNS_NAME };
+	struct kube_status st = { 0 };
+	int r = kube_edit(l->c->conn, &ref, sub, change, ctx, &st);
+	if (r == ERR_NOTFOUND)
+		r = 0;
+	else if (r < 0)
+		r = dnsoperator_failed(l->c, r, what, &st);
+	kube_status_done(&st);
+	return r < 0 ? r : 0;
+}
+
+int dnsoperator_finalizer_ensure(struct dnsoperator_look *l)
+{
+	if (!needs_finalizer(l) || api_has_finalizer(kube_tree_of(l->dns), FINALIZER))
+		return 0;
+	return edit_dns(l, NULL, add_finalizer, NULL, "finalizer of DNS default");
+}
+
+/* ---- deletion ---- */
+
+static int delete_operands(struct dnsoperator_look *l)
+{
+	static const struct {
+		const char *group, *kind, *ns, *name;
+	} operands[] = {
+		{ "", "Service", "default", "openshift" },
+		{ "apps", "DaemonSet", OPENSHIFT_NS, "dns-default" },
+	};
+	int first = 0;
+	for (size_t i = 0; i < ARRAY_LEN(operands); i++) {
+		struct kube_ref ref = { .kind = api_kind_find(operands[i].group, operands[i].kind),
+					.ns = operands[i].ns,
+					.name = operands[i].name };
+		struct kube_status st = { 0 };
+		int r = kube_delete(l->c->conn, &ref, &(struct kube_delete_opts){ 0 }, &st);
+		if (r < 0 && r != ERR_NOTFOUND && first == 0)
+			first = dnsoperator_failed(l->c, r, ref.name, &st);
+		kube_status_done(&st);
+	}
+	return first;
+}
+
+static int release(struct dnsoperator_look *l, const json_t *dns)
+{
+	int r = 0;
+	if (is_unmanaged(dns) || !api_has_finalizer(dns, FINALIZER))
+		return 0; /* as OpenShift's operator: it acts on nothing that is not managed */
+	if (needs_finalizer(l))
+		r = delete_operands(l);
+	return r < 0 ? r : edit_dns(l, NULL, remove_finalizer, NULL, "finalizer of DNS default");
+}
+
+/* ---- status ---- */
+
+static void add_holders(struct strbuf *m, const json_t *dns)
+{
+	json_t *name;
+	size_t i, n = 0;
+	json_array_foreach (api_get(dns, "metadata.finalizers"), i, name) {
+		const char *text = json_string_value(name);
+		if (text == NULL || (strcmp(text, FINALIZER) == 0 && !is_unmanaged(dns)))
+			continue;
+		strbuf_addf(m, "%s%s", n++ == 0 ? " It waits for these finalizers: " : ", ", text);
+	}
+	strbuf_adds(m, n != 0 ? "." : "");
+	if (is_unmanaged(dns) && api_has_finalizer(dns, FINALIZER))
+		strbuf_adds(m, " " FINALIZER " stays as long as spec.managementState is Unmanaged; "
+			       "set it to Managed to let the object go.");
+}
+
+/* The CRD requires them in any status; an object may be deleted before it has got one. */
+static void fill_required(json_t *status)
+{
+	static const char *const members[] = { "clusterDomain", "clusterIP" };
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		if (json_object_get(status, members[i]) == NULL)
+			json_object_set_new(status, members[i], json_string(""));
+	}
+}
+
+static int set_terminating(void *ctx, json_t *copy)
+{
+	static const struct {
+		const char *type, *message;
+		enum api_status status;
+	} rows[] = {
+		{ "TemplateConfigurationApplied", "nothing is applied", API_UNKNOWN },
+		{ "Progressing", "it is not reconciled", API_TRUE },
+	};
+	json_t *status = dnsoperator_member(copy, "status", json_object);
+	json_t *conditions = dnsoperator_member(status, "conditions", json_array);
+	bool *ret_changed = ctx;
+	*ret_changed = false;
+	fill_required(status);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct strbuf m = STRBUF_INIT;
+		strbuf_addf(&m, "DNS " DNS_NAME " is being deleted since %s, so %s.",
+			    api_get_string(copy, "metadata.deletionTimestamp"), rows[i].message);
+		add_holders(&m, copy);
+		struct dnsoperator_condition c = { rows[i].type, rows[i].status, "Terminating",
+						   strbuf_take(&m) };
+		*ret_changed |= dnsoperator_conditions_set(conditions, &c, 1, clock_wall_ns());
+		free(c.message);
+	}
+	return *ret_changed;
+}
+
+static int report_terminating(struct dnsoperator_look *l, const json_t *dns)
+{
+	json_t *copy = json_deep_copy(dns);
+	bool changed = false;
+	int r = dnsoperator_report_read(l), wrote = 0;
+	IGNORE(set_terminating(&changed, copy)); /* of the copy */
+	if (changed)
+		wrote = edit_dns(l, "status", set_terminating, &changed, "status");
+	if (changed && wrote >= 0)
+		dnsoperator_tell(
+			l, true, "Terminating", "Delete",
+			api_get_string(api_condition_find(api_get(copy, "status.conditions"),
+							  "Progressing"),
+				       "message"));
+	if (r >= 0)
+		r = dnsoperator_report_publish(l, copy);
+	dnsoperator_report_done(l);
+	json_decref(copy);
+	return wrote < 0 ? wrote : r;
+}
+
+static bool is_held(const json_t *dns)
+{
+	json_t *name;
+	size_t i;
+	json_array_foreach (api_get(dns, "metadata.finalizers"), i, name) {
+		const char *text = json_string_value(name);
+		if (is_unmanaged(dns) || text == NULL || strcmp(text, FINALIZER) != 0)
+			return true;
+	}
+	return false;
+}
+
+int dnsoperator_terminate(struct dnsoperator_look *l)
+{
+	const json_t *dns = kube_tree_of(l->dns);
+	int r = dnsoperator_look_beside(l), told = 0;
+	if (r == 0)
+		r = dnsoperator_find_microshift(l);
+	if (r == 0)
+		r = dnsoperator_learn(l);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = release(l, dns);
+	if (r < 0 || is_held(dns))
+		told = report_terminating(l, dns);
+	return r < 0 ? r : told;
+}
