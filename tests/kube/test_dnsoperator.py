@@ -1,5 +1,6 @@
 """`fairlead controller --controllers dnsoperator` against a real API server and against the embedded one: the seed's life
 of templates, from the DNS object to the ConfigMap and back to its conditions."""
+import contextlib
 import copy
 import json
 import os
@@ -464,9 +465,9 @@ def test_openshift(place, run):
 REAL = pytest.mark.parametrize("server", ["real"], indirect=True)
 
 
-@REAL
-def test_crd_without_templates(place, run):
-    """Issue 8: where the CRD drops the field, the annotation is read, with the same checks and paths."""
+@contextlib.contextmanager
+def crd_without_templates(place):
+    """The CRD of an older release, for a while."""
     at = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/templates"
     crd = place.done("GET", f"{crdlib.CRD_PATH}/{CRD}")
     field = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["templates"]
@@ -475,8 +476,78 @@ def test_crd_without_templates(place, run):
         until(lambda: "templates" not in place.done(
             "POST", f"{DNS}?dryRun=All", {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": {"name": "x"},
                                           "spec": {"templates": [LEGACY]}})["spec"])
+        yield
+    finally:
+        place.done("PATCH", f"{crdlib.CRD_PATH}/{CRD}", [{"op": "add", "path": at, "value": field}],
+                   "application/json-patch+json")
+
+
+BACKUP = "dns.fairlead.dev/templates-backup"
+# longer than an annotation may be
+LONG = [{"name": f"t{i}", "zones": [f"{'a' * 40}{i}-{k}.example" for k in range(200)], "action": {"returnEmpty": {}}} for i in range(20)]
+
+
+@REAL
+@pytest.mark.parametrize("templates", [[LEGACY], LONG], ids=["short", "long"])
+def test_stored_templates_outlive_the_crd(templates, place, run):
+    """OP-36: a CRD without the field, and writes of the object under it, do not destroy the list: when the field is back, so is the
+    list. One that somebody removed stays removed."""
+    def stored():
+        return place.done("GET", f"{DNS}/default")["spec"].get("templates")
+    run()
+    place.dns({"templates": [LEGACY]})
+    until(lambda: BACKUP in place.done("GET", f"{DNS}/default")["metadata"].get("annotations", {}))
+    place.done("PATCH", f"{DNS}/default", {"spec": {"templates": templates}}, "application/merge-patch+json")
+    zone = f" {templates[-1]['zones'][-1]} "
+    until(lambda: zone in place.text())
+    want = stored()
+    # never the list of before
+    until(lambda: place.done("GET", f"{DNS}/default")["metadata"].get("annotations", {}).get(BACKUP) in (
+        [None] if templates is LONG else [json.dumps(want, separators=(",", ":"), sort_keys=True)]))
+    with crd_without_templates(place):
+        place.says("TemplateConfigurationValid", "Unknown FieldPruned")
+        until(lambda: "template" not in place.text())
+        place.done("PATCH", f"{DNS}/default", {"spec": {"logLevel": "Debug"}}, "application/merge-patch+json")
+        until(lambda: "class denial error" in place.text())
+        assert stored() is None
+    until(lambda: stored() == want)
+    until(lambda: zone in place.text())
+    place.says("TemplateConfigurationValid", "True AsExpected")
+    until(lambda: [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+                   if e.get("reason") == "TemplatesRestored"])
+    place.done("PATCH", f"{DNS}/default", [{"op": "remove", "path": "/spec/templates"}], "application/json-patch+json")
+    place.says("TemplateConfigurationValid", "True NoTemplates")
+    with crd_without_templates(place):
+        place.says("TemplateConfigurationValid", "Unknown FieldPruned")
+    place.says("TemplateConfigurationValid", "True NoTemplates")
+    assert stored() is None
+
+
+@REAL
+def test_templates_lost_while_nobody_looked(place, run):
+    """OP-36: an older operator wrote the status under an older CRD; ours then finds the list gone, and puts it back without a
+    moment in which it is not served."""
+    p = run()
+    place.dns({"templates": [LEGACY]})
+    until(lambda: "legacy.example.com" in place.text())
+    place.says("TemplateConfigurationValid", "True AsExpected")
+    p.stop()
+    with crd_without_templates(place):
+        place.done("PATCH", f"{DNS}/default/status", {"status": {"clusterIP": "10.96.0.10"}}, "application/merge-patch+json")
+    assert "templates" not in place.done("GET", f"{DNS}/default")["spec"]
+    before = place.configmap("kube-system", "coredns")["metadata"]["resourceVersion"]
+    run()
+    until(lambda: place.done("GET", f"{DNS}/default")["spec"].get("templates"))
+    place.says("TemplateConfigurationValid", "True AsExpected")
+    assert place.configmap("kube-system", "coredns")["metadata"]["resourceVersion"] == before
+
+
+@REAL
+def test_crd_without_templates(place, run):
+    """Issue 8: where the CRD drops the field, the annotation is read, with the same checks and paths."""
+    with crd_without_templates(place):
         run()
-        backup = {"dns.fairlead.dev/templates-backup": json.dumps([LEGACY])}
+        backup = {BACKUP: json.dumps([LEGACY])}
         place.dns({"templates": [LEGACY]}, backup)
         assert "annotation dns.fairlead.dev/templates" in place.says("TemplateConfigurationValid", "Unknown FieldPruned")
         place.dns({}, {"dns.fairlead.dev/templates": json.dumps([LEGACY])})
@@ -487,9 +558,6 @@ def test_crd_without_templates(place, run):
         assert "legacy.example.com" in place.text()
         # OP-36: what was stored before such a CRD came is still there
         assert place.done("GET", f"{DNS}/default")["metadata"]["annotations"].items() >= backup.items()
-    finally:
-        place.done("PATCH", f"{crdlib.CRD_PATH}/{CRD}", [{"op": "add", "path": at, "value": field}],
-                   "application/json-patch+json")
 
 
 @REAL

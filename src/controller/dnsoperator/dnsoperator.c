@@ -15,6 +15,7 @@
  *   objects.c         the ConfigMaps and the status as trees, which are written here
  *   operands_apply.c  applies what runs DNS, where it is not as it was applied (drift.c); made by
  *                     operands.c of deploy/operands (fill.c, placement.c, tlsprofile.c)
+ *   restore.c         puts templates back that a CRD without the field dropped (stored.c)
  *   pace.c            which writes can wait
  *   status.c          writes the conditions, and tells what is new in them (news.c)
  *   report.c          tells how DNS is: the operator's conditions (health.c) of what runs
@@ -80,12 +81,36 @@ static int make_namespace(struct dnsoperator_look *l)
 	return r;
 }
 
+/* What is accepted, and the list that the object has stored. */
+static int save_accepted(struct dnsoperator_look *l)
+{
+	json_t *wanted = dnsoperator_accepted_object(&l->plan, &l->facts);
+	bool same = l->accepted != NULL && dnsoperator_object_has(l->accepted, wanted);
+	int r = write_object(l, l->accepted, wanted);
+	l->accepted_saved = same || r > 0;
+	return r < 0 ? r : 0;
+}
+
+/* Where no text is to be written nothing is accepted, but the stored list is kept all the same. */
+static int save_stored(struct dnsoperator_look *l)
+{
+	json_t *last = dnsoperator_accepted_read(l->accepted);
+	bool same = json_equal(json_object_get(last, "stored"),
+			       json_object_get(l->plan.accepted, "stored")) ||
+		    (json_object_get(last, "stored") == NULL &&
+		     json_object_get(l->plan.accepted, "stored") == NULL);
+	json_decref(last);
+	l->accepted_saved = same;
+	int r = same ? 0 : save_accepted(l);
+	return r == ERR_NOTFOUND ? 0 : r; /* the namespace is not ours to make */
+}
+
 static int write_configmaps(struct dnsoperator_look *l)
 {
 	const json_t *dns = kube_tree_of(l->dns);
 	int r = make_namespace(l);
 	if (r >= 0)
-		r = write_object(l, l->accepted, dnsoperator_accepted_object(&l->plan, &l->facts));
+		r = save_accepted(l);
 	if (r < 0)
 		return r;
 	r = write_object(l, l->text, dnsoperator_text_object(&l->plan, &l->facts, dns, l->text));
@@ -226,7 +251,7 @@ static void note_written(struct dnsoperator_look *l, int r)
 /* The text, and what servers need beside it. 1 when there is a new text. */
 static int carry_out(struct dnsoperator_look *l, int copied)
 {
-	int r = l->plan.write ? write_configmaps(l) : 0, applied = 0;
+	int r = l->plan.write ? write_configmaps(l) : save_stored(l), applied = 0;
 	note_written(l, r);
 	if (r >= 0)
 		want(l->c, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
@@ -235,7 +260,7 @@ static int carry_out(struct dnsoperator_look *l, int copied)
 	if (r >= 0 && copied >= 0)
 		copied = dnsoperator_ca_prune(l);
 	/* where nothing was yet there is no namespace for the text, either */
-	if (r >= 0 || r == ERR_NOTFOUND)
+	if ((r >= 0 || r == ERR_NOTFOUND) && dnsoperator_may_write_dns(l))
 		applied = dnsoperator_finalizer_ensure(l);
 	if (applied == 0 && (r >= 0 || r == ERR_NOTFOUND))
 		applied = dnsoperator_operands_apply(l);
@@ -249,7 +274,9 @@ static int tell_of_it(struct dnsoperator_look *l, bool wrote)
 {
 	int known = dnsoperator_report_read(l), told = 0;
 	kube_conn_set_patient(l->c->conn, true);
-	if (!status_waits(l, wrote))
+	if (!dnsoperator_may_write_dns(l))
+		told = 0;
+	else if (!status_waits(l, wrote))
 		told = dnsoperator_write_status(l);
 	if (told >= 0)
 		told = write_backup(l);
@@ -270,6 +297,10 @@ static int act(struct dnsoperator_look *l)
 	dnsoperator_asker_text(s->asker, dnsoperator_options(l->c), strbuf_slice(&l->plan.text),
 			       l->plan.hash);
 	r = carry_out(l, copied);
+	if (r >= 0) {
+		int restored = dnsoperator_restore_templates(l);
+		r = restored < 0 ? restored : r;
+	}
 	int told = tell_of_it(l, r > 0);
 	log_debug(AREA,
 		  "generation %lld on %s: %zu bytes of text, %s; refused: %zu in templates, %zu in "

@@ -62,6 +62,7 @@ struct dnsoperator_state {
 	uint64_t told_ns;		/* when that was told; 0: it was not */
 	struct metrics_series *original_runs;
 	bool told_event;    /* by an Event, too */
+	bool told_held;	    /* that the object is not written (restore.c) */
 	bool had_dns;	    /* there was one since the start */
 	uint64_t absent_ns; /* since when there is none any more; 0: there is */
 	struct dnsoperator_operands_state *operands;
@@ -79,6 +80,7 @@ struct dnsoperator_look {
 	struct kube_obj *dns;
 	bool microshift;
 	json_t *text, *accepted; /* the ConfigMaps that are there, or NULL */
+	bool accepted_saved;	 /* the one of the plan is there now */
 	char domain[DNSOPERATOR_DOMAIN_MAX];
 	char cluster_ip[INET6_ADDRSTRLEN];
 	struct dnsoperator_facts facts;
@@ -140,6 +142,13 @@ void dnsoperator_operands_state_free(struct dnsoperator_operands_state *s);
 MUST_CHECK int dnsoperator_operands_apply(struct dnsoperator_look *l);
 /* Are they ours to apply, by platform and flag? */
 bool dnsoperator_operands_wanted(const struct dnsoperator_look *l);
+
+/* restore.c */
+/* Would a write of the DNS object destroy a list that is saved nowhere? Then false, which is told.
+ */
+bool dnsoperator_may_write_dns(struct dnsoperator_look *l);
+/* Puts the list of the plan back, if there is one. */
+MUST_CHECK int dnsoperator_restore_templates(struct dnsoperator_look *l);
 
 /* finalizer.c */
 /* Puts the finalizer on the object, where it needs one. */

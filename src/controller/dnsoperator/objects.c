@@ -163,6 +163,8 @@ json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_pla
 	if (has_room(dns, want) && (now == NULL || strcmp(now, want) != 0))
 		patch = json_pack("{s{s{ss}}}", "metadata", "annotations", DNSOPERATOR_BACKUP,
 				  want);
+	else if (!has_room(dns, want) && now != NULL) /* of another list than the one in force */
+		patch = json_pack("{s{s{sn}}}", "metadata", "annotations", DNSOPERATOR_BACKUP);
 	free(want);
 	return patch;
 }

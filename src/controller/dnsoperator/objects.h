@@ -40,7 +40,7 @@ bool dnsoperator_object_has(const json_t *now, const json_t *wanted);
 
 /* A copy of the last accepted templates in an annotation of the DNS object: under an older CRD any
  * write destroys the field (OP-36). A merge patch, the caller's; NULL when nothing is to be done.
- * Lists that are too long for an annotation have none. */
+ * A list that is too long for an annotation has none: stored.h keeps it, too. */
 json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *p,
 				 const struct dnsoperator_facts *f);
 

@@ -10,6 +10,7 @@
 #include "controller/dnsoperator/advice.h"
 #include "controller/dnsoperator/cabundle.h"
 #include "controller/dnsoperator/plan_priv.h"
+#include "controller/dnsoperator/stored.h"
 #include "controller/dnsoperator/validate.h"
 
 /* Templates that servers could run, and where they are from. */
@@ -33,6 +34,7 @@ struct job {
 	struct template_choice templates;
 	struct route_choice routes;
 	struct dnsoperator_outcome outcome;
+	struct dnsoperator_stored stored;
 	json_t *list;	    /* of the annotation */
 	json_t *unreserved; /* routes without zones of the cluster */
 	json_t *nothing;    /* an empty object */
@@ -46,6 +48,8 @@ static const json_t *wanted_list(struct job *j)
 	const struct dnsoperator_facts *f = j->in->facts;
 	if (f->gate == DNSOPERATOR_GATE_OFF)
 		return NULL;
+	if (j->stored.restore)
+		return j->stored.list;
 	if (j->dns.templates != NULL || f->keeps == DNSOPERATOR_KEEPS)
 		return j->dns.templates;
 	if (j->dns.annotation != NULL) {
@@ -212,6 +216,22 @@ static json_t *accepted_of(const struct job *j)
 	return accepted;
 }
 
+/* What is not managed keeps what was accepted before; the list that the object has stored is kept
+ * in any case. */
+static void keep_accepted(struct job *j)
+{
+	struct dnsoperator_plan *p = j->plan;
+	if (p->write)
+		p->accepted = accepted_of(j);
+	else
+		p->accepted = json_is_object(j->in->accepted) ? json_deep_copy(j->in->accepted)
+							      : json_object();
+	dnsoperator_stored_keep(&j->stored, j->in->dns, p->accepted);
+	p->at_risk = j->stored.list != NULL && j->in->facts->keeps == DNSOPERATOR_PRUNES;
+	if (j->stored.restore && p->write && p->templates.n == 0)
+		p->restore = json_deep_copy(j->stored.list);
+}
+
 void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_plan *ret)
 {
 	struct job j = { .in = in, .plan = ret, .nothing = json_object() };
@@ -221,11 +241,12 @@ void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_p
 	ret->domain_unknown = in->facts->domain_unknown;
 	ret->write = !j.dns.unmanaged && !ret->domain_unknown;
 	ret->verbose = j.dns.operator_log != DNSOPERATOR_LOG_NORMAL;
+	j.stored = dnsoperator_stored_of(in, &j.dns);
 	choose_routes(&j);
 	choose_templates(&j);
 	render_to_fit(&j);
 	dnsoperator_advise(&j.routes.routes, dnsoperator_domain(in->facts), &ret->advice);
-	ret->accepted = accepted_of(&j);
+	keep_accepted(&j);
 	j.outcome.in = in;
 	j.outcome.dns = &j.dns;
 	j.outcome.routes = &j.routes.routes;
@@ -244,6 +265,7 @@ void dnsoperator_plan_done(struct dnsoperator_plan *p)
 	strbuf_done(&p->text);
 	strbuf_done(&p->advice);
 	json_decref(p->accepted);
+	json_decref(p->restore);
 	dnsoperator_problems_done(&p->templates);
 	dnsoperator_problems_done(&p->servers);
 	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++)

@@ -53,9 +53,13 @@ struct dnsoperator_plan {
 	bool verbose; /* spec.operatorLogLevel is not Normal */
 	struct strbuf text;
 	char hash[DNSOPERATOR_ACK_HASH_MAX];
-	/* {"generation": N, "templates": [...]?, "servers": [...]?, "upstreamResolvers": {...}?}:
-	 * what to fall back to; to be kept with the text. */
+	/* {"generation": N, "templates": [...]?, "servers": [...]?, "upstreamResolvers": {...}?,
+	 * "stored": {...}?}: what to fall back to, and the list that the object has stored
+	 * (stored.h); to be kept with the text. Without a text to write only the last changes. */
 	json_t *accepted;
+	/* The object has a list that the CRD drops: no write of it before `accepted` is saved. */
+	bool at_risk;
+	json_t *restore; /* the list to put back into spec.templates; NULL: none */
 	struct dnsoperator_problems templates; /* what was refused, and why */
 	struct dnsoperator_problems servers;   /* reason InvalidServers of Degraded */
 	struct strbuf advice;		       /* about upstreams that were accepted */

@@ -197,6 +197,11 @@ static void backup_follows(void **state)
 	big[room] = 'x';
 	big[room + 1] = '\0';
 	json_object_set_new(list, "other", json_string(big));
+	/* an older list must not be taken for the one in force */
+	copy = dnsoperator_backup_patch(s->dns, &s->plan, &s->facts);
+	assert_true(json_is_null(api_get(copy, "metadata.annotations[" DNSOPERATOR_BACKUP "]")));
+	json_decref(copy);
+	json_object_del(list, DNSOPERATOR_BACKUP);
 	assert_null(dnsoperator_backup_patch(s->dns, &s->plan, &s->facts));
 	free(big);
 	json_object_del(json_object_get(s->dns, "spec"), "templates");

@@ -330,11 +330,91 @@ static void accepted_is_stable(void **state)
 	in.accepted = kept;
 	dnsoperator_plan_make(&in, &again);
 	assert_string_equal(s->plan.text.s, again.text.s);
+	/* apart from what the object has stored, refused or not */
+	json_object_del(kept, "stored");
+	json_object_del(again.accepted, "stored");
 	assert_true(json_equal(kept, again.accepted));
 	assert_string_equal(again.conditions[DNSOPERATOR_VALID].reason, "InvalidName");
 	dnsoperator_plan_done(&again);
 	json_decref(kept);
 	scene_free(s);
+}
+
+static json_t *dns_of(const char *uid, int generation, const char *spec)
+{
+	json_t *o = json_pack("{s{ss,ss,si},so}", "metadata", "name", "default", "uid", uid,
+			      "generation", generation, "spec", json_loads(spec, 0, NULL));
+	assert_non_null(o);
+	return o;
+}
+
+#define LIST(name)                                                  \
+	"[{\"name\":\"" name "\",\"zones\":[\"" name ".example\"]," \
+	"\"action\":{\"returnEmpty\":{}}}]"
+
+/* One look after the other at one object: what is in force, and what is put back. */
+static void stored_list_comes_back(void **state)
+{
+	enum {
+		KEEPS = DNSOPERATOR_KEEPS,
+		PRUNES = DNSOPERATOR_PRUNES,
+		DARK = DNSOPERATOR_KEEPS_UNKNOWN
+	};
+	static const struct {
+		const char *about, *uid;
+		int generation;
+		const char *spec;
+		int keeps;
+		const char *in_force, *restored; /* a template's name; "": none */
+		bool at_risk;
+	} looks[] = {
+		{ "accepted", "u", 1, "{\"templates\":" LIST("a") "}", KEEPS, "a", "", false },
+		{ "the CRD is older", "u", 1, "{}", PRUNES, "", "", true },
+		{ "others change it", "u", 2, "{\"logLevel\":\"Debug\"}", PRUNES, "", "", true },
+		{ "nobody knows", "u", 2, "{}", DARK, "", "", false },
+		{ "the CRD is back", "u", 2, "{}", KEEPS, "a", "a", false },
+		{ "it was put back", "u", 3, "{\"templates\":" LIST("a") "}", KEEPS, "a", "",
+		  false },
+		{ "somebody removes it", "u", 4, "{}", KEEPS, "", "", false },
+		{ "an older CRD now", "u", 4, "{}", PRUNES, "", "", false },
+		{ "brings nothing back", "u", 4, "{}", KEEPS, "", "", false },
+		{ "another list", "u", 5, "{\"templates\":" LIST("b") "}", KEEPS, "b", "", false },
+		{ "while we were away", "u", 5, "{}", KEEPS, "b", "b", false },
+		{ "a refused one", "u", 6, "{\"templates\":[{\"name\":\"X\"}]}", KEEPS, "b", "",
+		  false },
+		{ "is dropped, too", "u", 6, "{}", PRUNES, "", "", true },
+		{ "and is not put back", "u", 6, "{}", KEEPS, "", "", false },
+		{ "emptied on purpose", "u", 7, "{\"templates\":[]}", KEEPS, "", "", false },
+		{ "a third", "u", 8, "{\"templates\":" LIST("c") "}", KEEPS, "c", "", false },
+		{ "of a deleted object", "v", 8, "{}", KEEPS, "", "", false },
+		{ "a fourth", "v", 9, "{\"templates\":" LIST("d") "}", KEEPS, "d", "", false },
+		{ "not managed", "v", 10, "{\"managementState\":\"Unmanaged\"}", PRUNES, "d", "",
+		  true },
+		{ "nor now", "v", 10, "{\"managementState\":\"Unmanaged\"}", KEEPS, "d", "",
+		  false },
+		{ "managed", "v", 11, "{}", KEEPS, "d", "d", false },
+	};
+	struct dnsoperator_facts facts = { .gate = DNSOPERATOR_GATE_ON };
+	json_t *accepted = NULL;
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+		struct dnsoperator_plan p;
+		json_t *o = dns_of(looks[i].uid, looks[i].generation, looks[i].spec);
+		facts.keeps = (enum dnsoperator_keeps)looks[i].keeps;
+		struct dnsoperator_in in = { .dns = o, .facts = &facts, .accepted = accepted };
+		dnsoperator_plan_make(&in, &p);
+		const char *in_force = api_get_string(p.accepted, "templates[0].name");
+		const char *restored = api_get_string(json_array_get(p.restore, 0), "name");
+		if (strcmp(in_force, looks[i].in_force) != 0 ||
+		    strcmp(restored, looks[i].restored) != 0 || p.at_risk != looks[i].at_risk)
+			fail_msg("%s: '%s' is in force, '%s' is put back, %sat risk",
+				 looks[i].about, in_force, restored, p.at_risk ? "" : "not ");
+		json_decref(accepted);
+		accepted = json_incref(p.accepted);
+		dnsoperator_plan_done(&p);
+		json_decref(o);
+	}
+	json_decref(accepted);
 }
 
 /* Before any server was asked nothing is told of them; late is said of the text it is true of. */
@@ -370,6 +450,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(each_case),
 		cmocka_unit_test(order_does_not_matter),
 		cmocka_unit_test(accepted_is_stable),
+		cmocka_unit_test(stored_list_comes_back),
 		cmocka_unit_test(applied_needs_answers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
