@@ -523,6 +523,44 @@ def test_stored_templates_outlive_the_crd(templates, place, run):
     assert stored() is None
 
 
+@contextlib.contextmanager
+def configmap_refused(place, name):
+    """Nobody can write the ConfigMap, for a while."""
+    group = "/apis/admissionregistration.k8s.io/v1"
+    meta = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "refuse"}}
+    path = f"/api/v1/namespaces/kube-system/configmaps/{name}?dryRun=All"
+    place.done("POST", f"{group}/validatingadmissionpolicies", {**meta, "kind": "ValidatingAdmissionPolicy", "spec": {
+        "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"],
+                                                "resources": ["configmaps"], "resourceNames": [name]}]},
+        "validations": [{"expression": "false"}]}})
+    place.done("POST", f"{group}/validatingadmissionpolicybindings", {
+        **meta, "kind": "ValidatingAdmissionPolicyBinding", "spec": {"policyName": "refuse", "validationActions": ["Deny"]}})
+    try:
+        until(lambda: place.call("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, "application/merge-patch+json")[0] == 422)
+        yield
+    finally:
+        for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+            place.done("DELETE", f"{group}/{kind}/refuse")
+
+
+@REAL
+def test_no_write_before_templates_are_saved(place, run):
+    """OP-36: while the copy of the list cannot be saved, the object is not written under a CRD that would drop the list."""
+    p = run("--dns-settle-time", "1s")
+    place.dns({"templates": [LEGACY]})
+    place.says("TemplateConfigurationValid", "True AsExpected")
+    until(lambda: BACKUP in place.done("GET", f"{DNS}/default")["metadata"].get("annotations", {}))
+    before = place.done("GET", f"{DNS}/default")
+    with configmap_refused(place, "coredns-accepted"):
+        with crd_without_templates(place):
+            p.wait_line("TemplatesAtRisk: the installed CRD drops spec.templates")
+            seen = p.looks()
+            until(lambda: p.looks() > seen + 2)
+        until(lambda: place.done("GET", f"{DNS}/default") == before)
+    place.dns({"templates": [LEGACY], "logLevel": "Debug"})
+    until(lambda: "class denial error" in place.text() and "legacy.example.com" in place.text())
+
+
 @REAL
 def test_templates_lost_while_nobody_looked(place, run):
     """OP-36: an older operator wrote the status under an older CRD; ours then finds the list gone, and puts it back without a

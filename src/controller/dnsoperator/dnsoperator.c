@@ -274,11 +274,10 @@ static int tell_of_it(struct dnsoperator_look *l, bool wrote)
 {
 	int known = dnsoperator_report_read(l), told = 0;
 	kube_conn_set_patient(l->c->conn, true);
-	if (!dnsoperator_may_write_dns(l))
-		told = 0;
-	else if (!status_waits(l, wrote))
+	bool may_write = dnsoperator_may_write_dns(l);
+	if (may_write && !status_waits(l, wrote))
 		told = dnsoperator_write_status(l);
-	if (told >= 0)
+	if (may_write && told >= 0)
 		told = write_backup(l);
 	kube_conn_set_patient(l->c->conn, false);
 	dnsoperator_report_done(l);

@@ -113,11 +113,17 @@ static struct route_choice no_routes(struct job *j)
 	return choice;
 }
 
+/* Without a generation only the stored list was kept, of an object that was not managed. */
+static bool was_accepted(const struct job *j)
+{
+	return json_object_get(j->in->accepted, "generation") != NULL;
+}
+
 /* What was accepted the last time, less zones of the cluster, which an earlier release may have
  * accepted. Where nothing was accepted yet, other zones need not suffer from one of the cluster. */
 static struct route_choice last_routes(struct job *j)
 {
-	const json_t *last = j->in->accepted;
+	const json_t *last = was_accepted(j) ? j->in->accepted : NULL;
 	const json_t *from = last != NULL ? last : json_object_get(j->in->dns, "spec");
 	struct dnsoperator_problems none = { 0 };
 	struct route_choice choice;
@@ -181,7 +187,7 @@ static bool fall_back_to_fit(struct job *j)
 		j->templates = wanted;
 	}
 	refuse_servers_size(j);
-	j->routes = j->in->accepted != NULL ? last_routes(j) : no_routes(j);
+	j->routes = was_accepted(j) ? last_routes(j) : no_routes(j);
 	if (render_fits(j))
 		return true;
 	refuse_templates_size(j);
