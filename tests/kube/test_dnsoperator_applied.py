@@ -3,19 +3,21 @@ each with a file of its own in which a thread puts the ConfigMap's text, as a ku
 import os
 import random
 import re
+import signal
 import threading
 import time
 
 import pytest
 
 from controllerlib import Controller, until
-from dnslib import coredns, fairlead
+from dnslib import answers, ask, coredns, fairlead
 from lib.upstream import Upstream
 from test_dnsoperator import DNS, LEGACY, Place, place, run, server  # noqa: F401 pylint: disable=unused-import
 from test_dnsoperator_text import localise
 
 FIRST = ".:53 {\n    whoami\n    reload 2s 1s\n}\n"
 APPLIED = "TemplateConfigurationApplied"
+MAP = "/api/v1/namespaces/kube-system/configmaps/coredns"
 BACKUP = "dns.fairlead.dev/templates-backup"
 
 
@@ -133,6 +135,161 @@ def test_stopped_and_back(place, run, kubelet):  # noqa: F811 pylint: disable=re
         k.servers[1].start()
         assert place.says(APPLIED, "True AsExpected") == "All of 3 servers run generation 2."
         until(lambda: ("Normal", "TemplatesApplied") in told(place) and ("Warning", "InstancesUnreachable") in told(place))
+
+
+class Follower(Kubelet):
+    """Hands out all that is written, also a text without templates."""
+
+    def takes(self, text):
+        return "kubernetes k8s.example.org" in text
+
+
+def test_removed_while_one_is_silent(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
+    """A server that does not answer may still have the templates: their removal is not applied before it has answered."""
+    with Upstream("*\n    rcode NXDOMAIN\n") as up, \
+            Follower(place, place.kubeconfig(str(tmp_path)), up, [fairlead, coredns]) as k:
+        run("--dns-instances", ",".join(k.addresses()))
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        k.servers[0].process.send_signal(signal.SIGSTOP)
+        try:
+            place.dns({})
+            until(lambda: "template" not in place.text())
+            assert place.says(APPLIED, "Unknown InstancesUnreachable") == \
+                f"1 of 2 servers have no templates; no answer from: {k.addresses()[0]}. {SILENT}"
+        finally:
+            k.servers[0].process.send_signal(signal.SIGCONT)
+        begin = time.monotonic()
+        assert place.says(APPLIED, "True NoTemplates") == "There are no templates."
+        assert time.monotonic() - begin < 5  # it reloads, too
+
+
+def test_nothing_leaves_the_cluster(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
+    """Without templates the marker is answered by the servers themselves: not by upstreams, one of which is another cluster
+    whose operator wrote a marker."""
+    with Upstream("* TXT\n    answer {name} 0 IN TXT " + "ab" * 32 + "\n*\n    rcode NXDOMAIN\n") as up, \
+            Follower(place, place.kubeconfig(str(tmp_path)), up, [fairlead, coredns]) as k:
+        run("--dns-instances", ",".join(k.addresses()), "--dns-reload-time", "1s", "--dns-settle-time", "1s")
+        place.dns({})
+        place.says(APPLIED, "True NoTemplates")
+        for i in (1, 2):
+            place.dns({"templates": [template(i)]})
+            place.says(APPLIED, "True AsExpected")
+            place.dns({})
+            place.says(APPLIED, "True NoTemplates")
+        place.says("Degraded", "False AsExpected")
+        assert up.count("config.fairlead.*") == 0
+
+
+def test_comes_back_after_a_long_time(place, run, kubelet, capsys):  # noqa: F811 pylint: disable=redefined-outer-name
+    """However long a server was away, that it answers again is told within two seconds, although another one stays silent."""
+    with kubelet([fairlead] * 3) as k:
+        run("--dns-instances", ",".join(k.addresses()))
+        begin = time.monotonic()
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        for s in k.servers[1:]:
+            s.process.send_signal(signal.SIGSTOP)
+        try:
+            place.dns({"templates": [template(2)]})
+            place.says(APPLIED, "Unknown InstancesUnreachable")
+            # questions were the rarer the older the text
+            until(lambda: time.monotonic() - begin > 25, 40, 0.5)
+            k.servers[1].process.send_signal(signal.SIGCONT)
+            # its reload plugin has to come by first
+            until(lambda: answers(ask(k.servers[1].port(), "x.z2.example.com", "AAAA")).get("AAAA"), 20)
+            back = time.monotonic()
+            until(lambda: place.conditions()[APPLIED]["message"].startswith("2 of 3 servers run generation 2;"))
+            took = time.monotonic() - back
+        finally:
+            for s in k.servers[1:]:
+                s.process.send_signal(signal.SIGCONT)
+    with capsys.disabled():
+        print(f" [told {took * 1000:.0f} ms after it answered]", end="")
+    assert took < 2
+
+
+class Rival(threading.Thread):
+    """Another writer, who puts a text without templates back as often as it is restored."""
+
+    def __init__(self, place):  # pylint: disable=redefined-outer-name
+        super().__init__(daemon=True)
+        self.place, self.ends, self.text = place, threading.Event(), place.text() + "# rival\n"
+        self.text = re.sub(r"(?ms)^    template IN AAAA.*?^    \}\n|^config.fairlead.*?^\}\n", "", self.text)
+        assert "template" not in self.text
+
+    def run(self):
+        while not self.ends.wait(0.01):
+            if self.place.text() != self.text:
+                self.place.call("PATCH", MAP, {"data": {"Corefile": self.text}}, "application/merge-patch+json")
+
+    def stop(self):
+        self.ends.set()
+        self.join(10)
+
+
+def test_contested(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
+    """While another writer has the ConfigMap, servers do not filter: Applied says so at once, and Degraded why."""
+    with Upstream("*\n    rcode NXDOMAIN\n") as up, \
+            Follower(place, place.kubeconfig(str(tmp_path)), up, [fairlead]) as k:
+        run("--dns-instances", ",".join(k.addresses()), "--dns-settle-time", "1s")
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        rival = Rival(place)
+        rival.start()
+        try:
+            begin = time.monotonic()
+            message = place.says(APPLIED, "False Updating")
+            until(lambda: "Another writer keeps changing the ConfigMap kube-system/coredns;" in
+                  place.conditions()[APPLIED]["message"])
+            took = time.monotonic() - begin
+            message = place.says("Degraded", "True DegradedConditions")
+            assert "ConfigMapContested=True (ConfigMapContested: Another writer keeps changing the ConfigMap" in message
+            assert place.conditions()[APPLIED]["status"] == "False"
+        finally:
+            rival.stop()
+        assert took < 5
+        place.dns({"templates": [template(2)]})  # a new text is written at once
+        assert place.says(APPLIED, "True AsExpected") == "The only server runs generation 2."
+        place.says("Degraded", "False AsExpected")
+
+
+def test_loses_it_for_a_moment(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
+    """A server that loaded what another writer left is noticed within two seconds, although the ConfigMap was restored."""
+    held = threading.Event()
+
+    def change(_, text):
+        return re.sub(r"(?ms)^config.fairlead.*?^\}\n", "", text) if held.is_set() else text
+    with Upstream("*\n    rcode NXDOMAIN\n") as up, \
+            Follower(place, place.kubeconfig(str(tmp_path)), up, [fairlead], change=change) as k:
+        run("--dns-instances", ",".join(k.addresses()))
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        held.set()  # this kubelet hands out the other text, and goes on with it
+        place.done("PATCH", MAP, {"data": {"Corefile": "# theirs"}}, "application/merge-patch+json")
+        until(lambda: "template" in place.text())
+        until(lambda: not answers(ask(k.servers[0].port(), "config.fairlead.k8s.example.org", "TXT")))
+        begin = time.monotonic()
+        place.says(APPLIED, "False Updating")
+        assert time.monotonic() - begin < 2
+        held.clear()
+        place.says(APPLIED, "True AsExpected")
+
+
+def test_cannot_be_written(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name
+    """When the API refuses the ConfigMap, Applied says that, and does not blame servers."""
+    with kubelet([fairlead]) as k:
+        run("--dns-instances", ",".join(k.addresses()), "--dns-reload-time", "500ms")
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        place.done("PATCH", MAP, {"immutable": True}, "application/merge-patch+json")
+        place.dns({"templates": [template(2)]})
+        until(lambda: place.conditions()[APPLIED]["message"].startswith(
+            "The Corefile of generation 2 cannot be written, so servers do not get it: coredns: "))
+        c = place.conditions()[APPLIED]
+        assert (c["status"], c["reason"]) == ("False", "Updating") and "immutable" in c["message"], c
+        place.done("DELETE", MAP)
+        assert place.says(APPLIED, "True AsExpected") == "The only server runs generation 2."
 
 
 def test_refused_by_one(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name

@@ -17,9 +17,9 @@
 #define TRY_NS (500 * NS_PER_MS)
 enum {
 	TRIES = 3,
-	AT_ONCE = 64, /* a socket each */
+	AT_ONCE = 256, /* a socket each */
 	RECORDS_MAX = 64,
-	QUESTION_MAX = DNS_HEADER_BYTES + sizeof(DNSOPERATOR_ACK_NAME) + 1 + 4,
+	QUESTION_MAX = DNS_HEADER_BYTES + DNS_NAME_MAX + 4,
 };
 
 struct pull;
@@ -39,9 +39,18 @@ struct pull {
 	struct resolver *resolver;
 	bool armed;
 	struct dnsoperator_ack_opts opts;
+	struct loop_timer progress;
 	struct asking *v;
 	size_t n, started, running;
 };
+
+void dnsoperator_ack_name(const char *domain, char ret[DNSOPERATOR_ACK_NAME_MAX])
+{
+	uint8_t wire[DNS_NAME_MAX];
+	int n = snprintf(ret, DNSOPERATOR_ACK_NAME_MAX, DNSOPERATOR_ACK_LABELS ".%s", domain);
+	if (n >= DNSOPERATOR_ACK_NAME_MAX || dns_name_from_text(slice_of(ret), wire) < 0)
+		snprintf(ret, DNSOPERATOR_ACK_NAME_MAX, DNSOPERATOR_ACK_NAME);
+}
 
 void dnsoperator_ack_hash(const void *text, size_t n, char ret[DNSOPERATOR_ACK_HASH_MAX])
 {
@@ -110,15 +119,20 @@ void dnsoperator_ack_read(const uint8_t *msg, size_t n, struct dnsoperator_ack *
 		other(ret, "it answers ", dns_rcode_str(rcode, buf));
 	else if (!find_hash(msg, n, ret))
 		other(ret, "it answers without a hash", "");
+	if (rcode == DNS_RCODE_SERVFAIL) {
+		/* the marker may be there, and the server too busy to answer from it */
+		ret->kind = DNSOPERATOR_ACK_UNREACHABLE;
+		ret->why = "SERVFAIL does not show what a server runs; its log says why.";
+	}
 }
 
 /* ---- questions ---- */
 
-static uint16_t make_question(uint8_t msg[QUESTION_MAX])
+static uint16_t make_question(const char *asked, uint8_t msg[QUESTION_MAX])
 {
 	static const uint8_t header[DNS_HEADER_BYTES] = { 0, 0, 1, 0, 0, 1 }; /* RD, one question */
 	uint8_t name[DNS_NAME_MAX];
-	int n = dns_name_from_text(SLICE(DNSOPERATOR_ACK_NAME), name);
+	int n = dns_name_from_text(slice_of(asked), name);
 	if (n < 0)
 		abort();
 	memcpy(msg, header, sizeof(header));
@@ -136,7 +150,7 @@ static void try_once(struct asking *a, bool tcp)
 	struct pull *p = a->pull;
 	a->x = (struct resolve_exchange){ .up = a->up,
 					  .msg = a->msg,
-					  .msg_n = make_question(a->msg),
+					  .msg_n = make_question(p->opts.name, a->msg),
 					  .tcp = tcp,
 					  .deadline_ns = loop_now(p->loop) + p->opts.try_ns,
 					  .done = answered };
@@ -191,8 +205,19 @@ static void arm(void *ctx)
 	((struct pull *)ctx)->armed = true;
 }
 
+static void report_progress(struct loop_timer *t)
+{
+	struct pull *p = CONTAINER_OF(t, struct pull, progress);
+	p->opts.progress(p->opts.ctx);
+	loop_timer_set(p->loop, t, loop_now(p->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
+}
+
 static void run(struct pull *p)
 {
+	p->progress.cb = report_progress;
+	if (p->opts.progress != NULL)
+		loop_timer_set(p->loop, &p->progress,
+			       loop_now(p->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
 	start_next(p);
 	while (p->running != 0) {
 		if (p->armed) {
@@ -202,6 +227,7 @@ static void run(struct pull *p)
 			loop_turn(p->loop, true);
 		}
 	}
+	loop_timer_stop(p->loop, &p->progress);
 }
 
 void dnsoperator_ack_pull(const union net_addr *addr, size_t n,
@@ -215,6 +241,7 @@ void dnsoperator_ack_pull(const union net_addr *addr, size_t n,
 		}
 		return;
 	}
+	p.opts.name = opts->name != NULL ? opts->name : DNSOPERATOR_ACK_NAME;
 	p.opts.try_ns = opts->try_ns != 0 ? opts->try_ns : TRY_NS;
 	p.opts.tries = opts->tries != 0 ? opts->tries : TRIES;
 	p.v = xcalloc(n + 1, sizeof(*p.v));
@@ -222,6 +249,7 @@ void dnsoperator_ack_pull(const union net_addr *addr, size_t n,
 		.loop = p.loop, .ops = &net_ops_kernel, .arm = arm, .ctx = &p });
 	for (size_t i = 0; i < n; i++) {
 		struct resolve_conf c = { .addr = addr[i] };
+		ret[i] = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_PENDING };
 		p.v[i] = (struct asking){ .pull = &p,
 					  .up = resolve_upstream_new(&c),
 					  .ret = &ret[i] };

@@ -3,9 +3,11 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/proxy.h"
 #include "controller/dnsoperator/roll.h"
 
@@ -15,13 +17,14 @@
 #define LATE_MACHINE_NS (5 * NS_PER_S)
 
 enum {
-	AT_ONCE = 64
+	AT_ONCE = 256
 }; /* as many as ack.c asks at a time: a second and a half when all are silent */
 
 struct dnsoperator_asker {
 	pthread_mutex_t lock; /* guards the rest; not held while it waits for answers */
 	struct dnsoperator_roll roll;
 	struct dnsoperator_texts texts;
+	char name[DNSOPERATOR_ACK_NAME_MAX]; /* asked for over DNS */
 };
 
 struct dnsoperator_asker *dnsoperator_asker_new(void)
@@ -64,14 +67,23 @@ void dnsoperator_asker_text(struct dnsoperator_asker *a, const struct controller
 }
 
 bool dnsoperator_asker_want(struct dnsoperator_asker *a, const struct controller_options *o,
-			    enum dnsoperator_platform p, const char *hash, uint64_t age_ns)
+			    const struct dnsoperator_facts *f, const char *hash, uint64_t age_ns)
 {
 	pthread_mutex_lock(&a->lock);
-	a->roll.apart = by_proxy(o, p);
-	bool changed =
-		dnsoperator_roll_want(&a->roll, hash, late_ns(o, p), age_ns, clock_mono_ns());
+	a->roll.apart = by_proxy(o, f->platform);
+	dnsoperator_ack_name(dnsoperator_domain(f), a->name);
+	bool changed = dnsoperator_roll_want(&a->roll, hash, late_ns(o, f->platform), age_ns,
+					     clock_mono_ns());
 	pthread_mutex_unlock(&a->lock);
 	return changed;
+}
+
+bool dnsoperator_asker_doubt(struct dnsoperator_asker *a)
+{
+	pthread_mutex_lock(&a->lock);
+	bool any = dnsoperator_roll_doubt(&a->roll, clock_mono_ns());
+	pthread_mutex_unlock(&a->lock);
+	return any;
 }
 
 /* ---- who is there ---- */
@@ -114,23 +126,37 @@ static void list_servers(const struct controller_options *o, enum dnsoperator_pl
 
 /* Some of them, whose turn it is. */
 struct turn {
+	struct dnsoperator_asker *asker;
+	struct controller_ctx *c;
+	void (*news)(const struct controller_ctx *c);
+	char name[DNSOPERATOR_ACK_NAME_MAX];
 	size_t which[AT_ONCE], n; /* of the roll */
-	const char *name[AT_ONCE];
+	const char *pod[AT_ONCE];
 	union net_addr addr[AT_ONCE];
 	struct dnsoperator_ack said[AT_ONCE];
 };
 
+static void hear(void *ctx)
+{
+	struct turn *t = ctx;
+	pthread_mutex_lock(&t->asker->lock);
+	bool changed = dnsoperator_roll_hear(&t->asker->roll, t->which, t->said, t->n);
+	pthread_mutex_unlock(&t->asker->lock);
+	if (changed)
+		t->news(t->c);
+}
+
 static void ask_by_dns(struct turn *t)
 {
-	static const struct dnsoperator_ack_opts opts;
+	struct dnsoperator_ack_opts opts = { .name = t->name, .progress = hear, .ctx = t };
 	dnsoperator_ack_pull(t->addr, t->n, &opts, t->said);
 }
 
-static void ask_by_proxy(struct dnsoperator_asker *a, struct turn *t, const char *ns,
-			 struct kube_conn *conn)
+static void ask_by_proxy(struct turn *t, const char *ns)
 {
+	struct dnsoperator_asker *a = t->asker;
 	struct dnsoperator_proxy_answer *answers = xcalloc(t->n, sizeof(*answers));
-	dnsoperator_proxy_pull(conn, ns, t->name, t->n, answers);
+	dnsoperator_proxy_pull(t->c->conn, ns, t->pod, t->n, answers);
 	pthread_mutex_lock(&a->lock);
 	for (size_t i = 0; i < t->n; i++) {
 		t->said[i] = answers[i].ack;
@@ -140,36 +166,48 @@ static void ask_by_proxy(struct dnsoperator_asker *a, struct turn *t, const char
 	free(answers);
 }
 
-bool dnsoperator_ask(struct dnsoperator_asker *a, const struct controller_options *o,
-		     enum dnsoperator_platform p, const json_t *pods, struct kube_conn *conn,
-		     uint64_t *ret_again)
+/* Those whose turn it is, into t. True when servers went. */
+static bool begin_turn(struct turn *t, const dnsoperator_servers_at *list, struct arena *arena)
 {
-	CLEANUP(freep) struct turn *t = xcalloc(1, sizeof(*t));
-	dnsoperator_servers_at list = { 0 };
-	struct arena arena;
-	arena_init(&arena);
-	list_servers(o, p, pods, &arena, &list);
+	struct dnsoperator_asker *a = t->asker;
 	pthread_mutex_lock(&a->lock);
-	bool changed = dnsoperator_roll_take(&a->roll, list.v, list.n);
+	bool changed = dnsoperator_roll_take(&a->roll, list->v, list->n);
+	memcpy(t->name, a->name, sizeof(t->name));
 	t->n = dnsoperator_roll_due(&a->roll, clock_mono_ns(), t->which, AT_ONCE);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct dnsoperator_roll_entry *e = &a->roll.servers.v[t->which[i]];
 		t->addr[i] = e->addr;
-		t->name[i] = arena_strdup(&arena, e->name);
+		t->pod[i] = arena_strdup(arena, e->name);
 	}
 	pthread_mutex_unlock(&a->lock);
+	return changed;
+}
+
+void dnsoperator_ask(struct dnsoperator_asker *a, struct controller_ctx *c,
+		     enum dnsoperator_platform p, const json_t *pods,
+		     void (*news)(const struct controller_ctx *c))
+{
+	const struct controller_options *o = dnsoperator_options(c);
+	CLEANUP(freep) struct turn *t = xcalloc(1, sizeof(*t));
+	dnsoperator_servers_at list = { 0 };
+	struct arena arena;
+	*t = (struct turn){ .asker = a, .c = c, .news = news };
+	arena_init(&arena);
+	list_servers(o, p, pods, &arena, &list);
+	bool changed = begin_turn(t, &list, &arena);
 	vec_done(&list);
 	if (t->n != 0 && by_proxy(o, p))
-		ask_by_proxy(a, t, dnsoperator_sites[p].ns, conn);
+		ask_by_proxy(t, dnsoperator_sites[p].ns);
 	else if (t->n != 0)
 		ask_by_dns(t);
 	arena_done(&arena);
 	pthread_mutex_lock(&a->lock);
 	uint64_t now = clock_mono_ns();
 	changed = dnsoperator_roll_answer(&a->roll, t->which, t->said, t->n, now) || changed;
-	*ret_again = dnsoperator_roll_again(&a->roll, now);
+	c->again_ns = dnsoperator_roll_again(&a->roll, now);
 	pthread_mutex_unlock(&a->lock);
-	return changed;
+	if (changed)
+		news(c);
 }
 
 const struct dnsoperator_instances *dnsoperator_asker_view(struct dnsoperator_asker *a,

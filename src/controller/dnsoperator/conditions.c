@@ -1,8 +1,10 @@
 /* What the status says of templates: valid, applied, dangerous (OP-33). A sentence or more each;
- * the generation stands in it where it matters, since the real CRD has no observedGeneration. */
+ * the generation stands in it where it matters: OpenShift's CRD drops observedGeneration. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "controller/dnsoperator/plan_priv.h"
 
@@ -19,8 +21,32 @@ struct told {
 	const char *reason;
 };
 
-static const char gate_off[] = "The feature gate DNSTemplatePlugin is off, so templates are "
-			       "ignored; turn it on with --feature-gates DNSTemplatePlugin=true.";
+static bool is_gate_off(const struct dnsoperator_outcome *o)
+{
+	return o->in->facts->gate == DNSOPERATOR_GATE_OFF;
+}
+
+/* `fairlead up` has no flag for it. */
+static void add_gate_off(const struct dnsoperator_outcome *o, struct strbuf *m)
+{
+	strbuf_adds(m, "The feature gate DNSTemplatePlugin is off, so templates are ignored; turn "
+		       "it on ");
+	if (o->in->facts->platform != DNSOPERATOR_MACHINE)
+		strbuf_adds(m, "with --feature-gates DNSTemplatePlugin=true, or ");
+	strbuf_adds(m, "in the object FeatureGate cluster.");
+}
+
+/* Why none are in force: the object has none, or what it has does not count. */
+static void add_no_templates(const struct dnsoperator_outcome *o, struct strbuf *m)
+{
+	if (is_gate_off(o))
+		add_gate_off(o, m);
+	else if (o->source == DNSOPERATOR_FROM_NOWHERE)
+		strbuf_adds(m, "No templates are in force: the installed CRD drops spec.templates, "
+			       "and the annotation " DNSOPERATOR_ANNOTATION " is not set.");
+	else
+		strbuf_adds(m, "There are no templates.");
+}
 
 const char dnsoperator_domain_unknown[] =
 	"The cluster's domain is not known, so the Corefile is not replaced: the Corefile in the "
@@ -76,8 +102,8 @@ static struct told tell_valid(const struct dnsoperator_outcome *o, const struct 
 			      struct strbuf *m)
 {
 	size_t n = o->templates->n;
-	if (o->in->facts->gate == DNSOPERATOR_GATE_OFF) {
-		strbuf_adds(m, gate_off);
+	if (is_gate_off(o)) {
+		add_gate_off(o, m);
 		return (struct told){ API_UNKNOWN, "FeatureGateDisabled" };
 	}
 	if (p->templates.n != 0) {
@@ -149,28 +175,42 @@ static bool is_late(const struct dnsoperator_instances *all, const char *hash)
 	return all->late && (all->late_for == NULL || strcmp(all->late_for, hash) == 0);
 }
 
+/* "2 of 3 servers run generation 4; " */
+static void add_share(const struct dnsoperator_outcome *o, const struct answers *a,
+		      struct strbuf *m)
+{
+	strbuf_addf(m, "%zu of %zu servers ", a->wanted, a->wanted + a->other + a->silent);
+	if (o->templates->n == 0)
+		strbuf_adds(m, "have no templates; ");
+	else
+		strbuf_addf(m, "run generation %" PRId64 "; ", o->templates_generation);
+}
+
 static struct told tell_by_answers(const struct dnsoperator_outcome *o,
 				   const struct dnsoperator_plan *p, const struct answers *a,
 				   struct strbuf *m)
 {
 	size_t n = a->wanted + a->other + a->silent;
 	if (a->other != 0) {
-		bool late = is_late(o->in->instances, p->hash);
-		strbuf_addf(m, "%zu of %zu servers run generation %" PRId64 "; %s: %s.", a->wanted,
-			    n, o->templates_generation,
-			    late ? "have not loaded it in time" : "still to load it", a->others.s);
+		bool late = is_late(o->in->instances, p->hash), none = o->templates->n == 0;
+		add_share(o, a, m);
+		strbuf_addf(m, "%s %s: %s.", late ? "have not" : "still to",
+			    none   ? late ? "dropped them in time" : "drop them"
+			    : late ? "loaded it in time"
+				   : "load it",
+			    a->others.s);
 		if (late)
 			strbuf_adds(m, " Their logs tell why.");
 		return (struct told){ API_FALSE, late ? "ReloadFailed" : "Updating" };
 	}
 	if (a->silent != 0) {
-		strbuf_addf(m, "%zu of %zu servers run generation %" PRId64 "; no answer from: %s.",
-			    a->wanted, n, o->templates_generation, a->silents.s);
+		add_share(o, a, m);
+		strbuf_addf(m, "no answer from: %s.", a->silents.s);
 		add_whys(o->in->instances, m);
 		return (struct told){ API_UNKNOWN, "InstancesUnreachable" };
 	}
 	if (o->templates->n == 0) {
-		strbuf_adds(m, "There are no templates.");
+		add_no_templates(o, m);
 		return (struct told){ API_TRUE, "NoTemplates" };
 	}
 	if (n == 0) {
@@ -187,12 +227,34 @@ static struct told tell_by_answers(const struct dnsoperator_outcome *o,
 	return (struct told){ API_TRUE, "AsExpected" };
 }
 
+/* Was Applied last told of another configuration than the plan's? */
+static bool is_told_of_another(const struct dnsoperator_outcome *o,
+			       const struct dnsoperator_plan *p)
+{
+	const struct dnsoperator_told *told = &o->in->told;
+	return (told->generation != 0 && told->generation != o->dns->generation) ||
+	       (told->hash != NULL && strcmp(told->hash, p->hash) != 0) ||
+	       (told->text != NULL && strcmp(told->text, p->text.s) != 0);
+}
+
+/* Nothing is known of some servers yet. What was said before stays, unless that was said of
+ * something else. */
+static struct told tell_unasked(const struct dnsoperator_outcome *o,
+				const struct dnsoperator_plan *p, struct strbuf *m)
+{
+	if (!is_told_of_another(o, p))
+		return (struct told){ API_UNKNOWN, NULL };
+	strbuf_addf(m, "Servers have not answered yet whether they run generation %" PRId64 ".",
+		    o->dns->generation);
+	return (struct told){ API_FALSE, "Updating" };
+}
+
 static struct told tell_applied(const struct dnsoperator_outcome *o,
 				const struct dnsoperator_plan *p, struct strbuf *m)
 {
 	struct answers a;
-	if (o->in->facts->gate == DNSOPERATOR_GATE_OFF) {
-		strbuf_adds(m, gate_off);
+	if (is_gate_off(o)) {
+		add_gate_off(o, m);
 		return (struct told){ API_UNKNOWN, "FeatureGateDisabled" };
 	}
 	if (o->dns->unmanaged) {
@@ -210,7 +272,7 @@ static struct told tell_applied(const struct dnsoperator_outcome *o,
 		return (struct told){ API_FALSE, "InvalidTemplates" };
 	}
 	if (o->in->instances == NULL)
-		return (struct told){ API_UNKNOWN, NULL };
+		return tell_unasked(o, p, m);
 	count_answers(o, p, &a);
 	struct told t = tell_by_answers(o, p, &a, m);
 	strbuf_done(&a.others);
@@ -275,24 +337,44 @@ static void add_emptied(const struct dnsoperator_outcome *o, struct strbuf *m)
 	arena_done(&a);
 }
 
-/* The names of covering templates; 0: there are none. */
-static size_t covering(const struct dnsoperator_outcome *o, struct strbuf *names)
+/* Templates with a zone above the cluster's domain, and these zones. */
+struct covering {
+	size_t n, n_zones;
+	bool root; /* "." is among the zones: all names are covered */
+	struct strbuf names, zones;
+};
+
+static void find_covering(const struct dnsoperator_outcome *o, struct covering *c)
 {
 	const char *domain = dnsoperator_domain(o->in->facts);
-	size_t n = 0;
+	*c = (struct covering){ .names = STRBUF_INIT, .zones = STRBUF_INIT };
 	for (size_t i = 0; i < o->templates->n; i++) {
 		const struct dnsoperator_template *t = &o->templates->v[i];
-		size_t k = 0;
-		while (k < t->n_zones && !dnsoperator_zone_has(t->zones[k], domain))
-			k++;
-		if (k < t->n_zones)
-			add_name(names, &n, t->name);
+		size_t before = c->n_zones;
+		for (size_t k = 0; k < t->n_zones; k++) {
+			if (!dnsoperator_zone_has(t->zones[k], domain))
+				continue;
+			c->root = c->root || strcmp(t->zones[k], ".") == 0;
+			add_name(&c->zones, &c->n_zones, t->zones[k]);
+		}
+		if (c->n_zones != before)
+			add_name(&c->names, &c->n, t->name);
 	}
-	end_names(names, n);
-	return n;
+	end_names(&c->names, c->n);
+	end_names(&c->zones, c->n_zones);
 }
 
-static struct told tell_danger(const struct dnsoperator_outcome *o, struct strbuf *m)
+/* "names outside of it", "names in local" */
+static void add_covered(const struct covering *c, struct strbuf *m)
+{
+	if (c->root)
+		strbuf_adds(m, "names outside of it");
+	else
+		strbuf_addf(m, "names in %s", c->zones.s);
+}
+
+static struct told tell_danger(const struct dnsoperator_outcome *o, const struct covering *c,
+			       struct strbuf *m)
 {
 	const struct dnsoperator_families *f = &o->in->facts->families;
 	bool network = dnsoperator_sites[o->in->facts->platform].network_object;
@@ -305,25 +387,26 @@ static struct told tell_danger(const struct dnsoperator_outcome *o, struct strbu
 		return (struct told){ API_TRUE, "NetworkUnknown" };
 	}
 	if (!f->v4) {
-		strbuf_adds(m, " This cluster has IPv6 only: its pods then reach nothing outside "
-			       "of it by name.");
+		strbuf_adds(m, " This cluster has IPv6 only: its pods cannot reach ");
+		add_covered(c, m);
+		strbuf_adds(m, ".");
 		return (struct told){ API_TRUE, "IPv6OnlyCluster" };
 	}
-	strbuf_adds(m, " This is a dual-stack cluster: its pods then reach names outside of it "
-		       "over IPv4 only.");
+	strbuf_adds(m, " This is a dual-stack cluster: its pods then reach ");
+	add_covered(c, m);
+	strbuf_adds(m, " over IPv4 only.");
 	return (struct told){ API_TRUE, "DualStackCluster" };
 }
 
-static struct told tell_warning(const struct dnsoperator_outcome *o, struct strbuf *m)
+static struct told tell_covering(const struct dnsoperator_outcome *o, const struct covering *c,
+				 struct strbuf *m)
 {
 	const char *domain = dnsoperator_domain(o->in->facts);
-	CLEANUP(strbuf_done) struct strbuf names = STRBUF_INIT;
-	size_t n = covering(o, &names);
 	if (o->templates->n == 0) {
-		strbuf_adds(m, "There are no templates.");
+		add_no_templates(o, m);
 		return (struct told){ API_FALSE, "NoTemplates" };
 	}
-	if (n == 0) {
+	if (c->n == 0) {
 		strbuf_addf(m, "No template has a zone above %s.", domain);
 		return (struct told){ API_FALSE, "NoCoveringTemplate" };
 	}
@@ -331,13 +414,45 @@ static struct told tell_warning(const struct dnsoperator_outcome *o, struct strb
 		strbuf_adds(m, "The cluster has IPv4 only.");
 		return (struct told){ API_FALSE, "NotDualStack" };
 	}
-	strbuf_addf(m, "Template%s %s answer%s AAAA queries for a zone above %s.", plural(n),
-		    names.s, n == 1 ? "s" : "", domain);
-	struct told t = tell_danger(o, m);
+	strbuf_addf(m, "Template%s %s answer%s AAAA queries for a zone above %s", plural(c->n),
+		    c->names.s, c->n == 1 ? "s" : "", domain);
+	strbuf_addf(m, c->root ? "." : ": %s.", c->zones.s);
+	struct told t = tell_danger(o, c, m);
 	strbuf_addf(m, " Names of %s are excluded.", domain);
 	add_emptied(o, m);
 	strbuf_adds(m, " Use specific zones instead.");
 	return t;
+}
+
+static struct told tell_warning(const struct dnsoperator_outcome *o, struct strbuf *m)
+{
+	struct covering c;
+	find_covering(o, &c);
+	struct told t = tell_covering(o, &c, m);
+	strbuf_done(&c.names);
+	strbuf_done(&c.zones);
+	return t;
+}
+
+/* ---- what happened after the plan was made ---- */
+
+void dnsoperator_plan_blocked(struct dnsoperator_plan *p, bool contested, const char *why)
+{
+	/* the reasons that servers' answers decide; others are not about what servers run */
+	static const char *const by_answers[] = { "AsExpected",	 "NoTemplates",
+						  "Updating",	 "ReloadFailed",
+						  "NoInstances", "InstancesUnreachable" };
+	struct dnsoperator_condition *c = &p->conditions[DNSOPERATOR_APPLIED];
+	bool any = c->reason == NULL;
+	for (size_t i = 0; i < ARRAY_LEN(by_answers); i++)
+		any = any || strcmp(c->reason, by_answers[i]) == 0;
+	bool sure = contested && p->hash[0] != '\0';
+	if (!any || (c->reason != NULL && c->status == API_TRUE && !sure))
+		return;
+	free(c->message);
+	c->status = API_FALSE;
+	c->reason = "Updating";
+	c->message = xstrdup(why);
 }
 
 void dnsoperator_conditions_fill(const struct dnsoperator_outcome *o, struct dnsoperator_plan *p)

@@ -50,17 +50,25 @@
 static int write_object(struct dnsoperator_look *l, const json_t *now, json_t *wanted)
 {
 	struct dnsoperator_state *s = l->c->state;
-	int r = 0;
-	if (now == NULL || !dnsoperator_object_has(now, wanted)) {
-		r = dnsoperator_maps_apply(s->maps, l->c, wanted, NULL);
-		if (r == 0)
-			dnsoperator_tell(l, true, "ConfigMapContested", "Write",
-					 "others change the ConfigMaps as often as they are put "
-					 "right, which is done once a minute from now on; "
-					 "metadata.managedFields tells who they are");
-	}
+	bool right = now != NULL && dnsoperator_object_has(now, wanted);
+	int r = right ? 0 : dnsoperator_maps_apply(s->maps, l->c, wanted, NULL);
+	l->restored = now != NULL && !right;
+	if (dnsoperator_maps_contested(s->maps, l->c, wanted, right))
+		snprintf(l->contested, sizeof(l->contested),
+			 "Another writer keeps changing the ConfigMap %s/%s; it is restored once a "
+			 "minute. Its metadata.managedFields name the writer.",
+			 api_namespace(wanted), api_name(wanted));
 	json_decref(wanted);
 	return r;
+}
+
+/* An Event when it begins; the conditions report it until it ends. */
+static void note_contested(struct dnsoperator_look *l)
+{
+	struct dnsoperator_state *s = l->c->state;
+	if (l->contested[0] != '\0' && s->contested[0] == '\0')
+		dnsoperator_tell(l, true, "ConfigMapContested", "Write", l->contested);
+	memcpy(s->contested, l->contested, sizeof(s->contested));
 }
 
 /* In a cluster the namespace is there, with the servers; on one machine it is ours to make. */
@@ -171,19 +179,27 @@ static void make_plan(struct dnsoperator_look *l)
 	json_t *accepted = dnsoperator_accepted_read(l->accepted);
 	arena_init(&l->arena);
 	l->instances = dnsoperator_asker_view(s->asker, &l->arena);
-	struct dnsoperator_in in = { .dns = kube_tree_of(l->dns),
-				     .facts = &l->facts,
-				     .accepted = accepted,
-				     .instances = l->instances };
+	const json_t *dns = kube_tree_of(l->dns);
+	struct dnsoperator_in in = {
+		.dns = dns, .facts = &l->facts, .accepted = accepted, .instances = l->instances
+	};
+	in.told.generation = json_integer_value(api_get(dns, "status.observedGeneration"));
+	in.told.hash = s->applied_told ? s->applied_hash : NULL;
+	in.told.text = dnsoperator_data(l->text, "Corefile");
 	dnsoperator_plan_make(&in, &l->plan);
 	json_decref(accepted);
 }
 
-static void want(const struct controller_ctx *c, const char *hash, uint64_t age_ns)
+static void want(const struct dnsoperator_look *l, const char *hash, uint64_t age_ns)
 {
+	const struct controller_ctx *c = l->c;
 	struct dnsoperator_state *s = c->state;
-	enum dnsoperator_platform p = (enum dnsoperator_platform)atomic_load(&s->platform);
-	if (dnsoperator_asker_want(s->asker, dnsoperator_options(c), p, hash, age_ns))
+	bool ask =
+		dnsoperator_asker_want(s->asker, dnsoperator_options(c), &l->facts, hash, age_ns);
+	/* servers that had the text may have lost it to another writer's */
+	if (!ask && l->restored && hash != NULL && hash[0] != '\0')
+		ask = dnsoperator_asker_doubt(s->asker);
+	if (ask)
 		c->emit(c->emit_arg, SERVERS);
 }
 
@@ -223,7 +239,7 @@ static int look_around(struct dnsoperator_look *l)
 {
 	int r = dnsoperator_look_beside(l);
 	if (r > 0) {
-		want(l->c, NULL, 0); /* what servers run is not ours to tell, either */
+		want(l, NULL, 0); /* what servers run is not ours to tell, either */
 		r = dnsoperator_report_publish(l, NULL);
 		return r < 0 ? r : 1;
 	}
@@ -248,13 +264,31 @@ static void note_written(struct dnsoperator_look *l, int r)
 	}
 }
 
+/* What keeps the text from servers, into the conditions. */
+static void report_blocked(struct dnsoperator_look *l, int r)
+{
+	struct dnsoperator_state *s = l->c->state;
+	char why[500];
+	if (r < 0)
+		snprintf(why, sizeof(why),
+			 "The Corefile of generation %lld cannot be written, so servers do not get "
+			 "it: %s.",
+			 (long long)api_generation(kube_tree_of(l->dns)), s->unwritten);
+	if (l->contested[0] != '\0')
+		dnsoperator_plan_blocked(&l->plan, true, l->contested);
+	else if (r < 0)
+		dnsoperator_plan_blocked(&l->plan, false, why);
+}
+
 /* The text, and what servers need beside it. 1 when there is a new text. */
 static int carry_out(struct dnsoperator_look *l, int copied)
 {
 	int r = l->plan.write ? write_configmaps(l) : save_stored(l), applied = 0;
 	note_written(l, r);
+	note_contested(l);
 	if (r >= 0)
-		want(l->c, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
+		want(l, l->plan.write ? l->plan.hash : NULL, r > 0 ? 0 : text_age(l));
+	report_blocked(l, r);
 	if (!l->plan.write)
 		return r;
 	if (r >= 0 && copied >= 0)
@@ -315,6 +349,11 @@ static int act(struct dnsoperator_look *l)
 	return r < 0 ? r : told;
 }
 
+static void emit_dns(const struct controller_ctx *c)
+{
+	c->emit(c->emit_arg, DNS_NAME);
+}
+
 static int ask_servers(struct controller_ctx *c)
 {
 	struct dnsoperator_state *s = c->state;
@@ -322,9 +361,7 @@ static int ask_servers(struct controller_ctx *c)
 	if (p < 0)
 		return 0; /* the first look has them asked */
 	json_t *pods = dnsoperator_pods_of(c, (enum dnsoperator_platform)p);
-	if (dnsoperator_ask(s->asker, dnsoperator_options(c), (enum dnsoperator_platform)p, pods,
-			    c->conn, &c->again_ns))
-		c->emit(c->emit_arg, DNS_NAME);
+	dnsoperator_ask(s->asker, c, (enum dnsoperator_platform)p, pods, emit_dns);
 	json_decref(pods);
 	return 0;
 }
@@ -342,7 +379,7 @@ static int look(struct dnsoperator_look *l)
 		if (!api_is_deleting(kube_tree_of(l->dns)))
 			return act(l);
 	}
-	want(l->c, NULL, 0);
+	want(l, NULL, 0);
 	if (machine != NULL)
 		machine->publish(machine->ctx, NULL);
 	return l->dns == NULL ? dnsoperator_absent(l) : dnsoperator_terminate(l);

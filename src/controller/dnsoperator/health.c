@@ -308,6 +308,8 @@ static void add_config_troubles(struct job *j, struct strbuf *m)
 		add_inner(m, "ClusterDomainUnknown", dnsoperator_domain_unknown);
 	if (j->in->unwritten != NULL)
 		add_inner(m, "CorefileNotWritten", j->in->unwritten);
+	if (j->in->contested != NULL)
+		add_inner(m, "ConfigMapContested", j->in->contested);
 	if (p->templates.n != 0 && lasts(j, "TemplateConfigurationValid"))
 		add_inner(m, "InvalidTemplates", p->conditions[DNSOPERATOR_VALID].message);
 	if (applied->reason != NULL && strcmp(applied->reason, "ReloadFailed") == 0 &&

@@ -35,6 +35,7 @@ struct dnsoperator_health_in {
 	struct dnsoperator_alive seen;		       /* elsewhere */
 	const struct dnsoperator_instances *instances; /* NULL: not known yet */
 	const char *unwritten; /* why the text has not been written for a while; NULL: it was */
+	const char *contested; /* a sentence: another writer keeps changing it; NULL: none does */
 	uint64_t now_wall_ns, settle_ns; /* 0: DNSOPERATOR_SETTLE_NS */
 };
 

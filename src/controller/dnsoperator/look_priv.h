@@ -70,6 +70,10 @@ struct dnsoperator_state {
 	uint64_t crd_ns;       /* when it was seen first */
 	uint64_t unwritten_ns; /* since when the text cannot be written; 0: it can */
 	char unwritten[300];   /* and why, in the words of the first time: others have other ids */
+	char contested[160];   /* "": nobody else keeps changing the ConfigMaps; else a sentence */
+	bool applied_told;     /* TemplateConfigurationApplied was written by this process, */
+	char applied_hash[DNSOPERATOR_ACK_HASH_MAX]; /* for the text with this hash */
+	int64_t observed;      /* the generation that was last written as observedGeneration */
 	uint64_t ca_told;      /* a hash of what was said about CA bundles */
 	uint64_t servers_told; /* and about servers that were refused */
 };
@@ -90,6 +94,8 @@ struct dnsoperator_look {
 	const struct dnsoperator_instances *instances; /* in the arena; NULL: not known yet */
 	struct dnsoperator_workload workload;	       /* OpenShift */
 	bool workload_known;
+	bool restored;	     /* the ConfigMap with the text had another one */
+	char contested[160]; /* as in the state, by this look */
 };
 
 /* look.c */

@@ -56,12 +56,23 @@ uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *s, uint64_t applied, u
 	if (applied != s->applied) {
 		s->applied = applied;
 		s->due_ns = 0;
+		s->contested = false;
 		return 0;
 	}
-	if (due > now_ns + ahead)
+	if (due > now_ns + ahead) {
+		s->contested = true;
 		return due - now_ns - ahead;
+	}
 	s->due_ns = due + REPAIR_S * NS_PER_S;
+	s->repaired_ns = now_ns;
 	return 0;
+}
+
+uint64_t dnsoperator_seen_quiet(struct dnsoperator_seen *s, uint64_t now_ns)
+{
+	uint64_t end = s->repaired_ns + REPAIR_S * NS_PER_S;
+	s->contested = s->contested && now_ns < end;
+	return s->contested ? end - now_ns : 0;
 }
 
 void dnsoperator_seen_failed(struct dnsoperator_seen *s)
@@ -161,6 +172,16 @@ int dnsoperator_maps_apply(struct dnsoperator_maps *m, struct controller_ctx *c,
 		*ret = TAKE_PTR(now);
 	json_decref(now);
 	return r < 0 ? r : 1;
+}
+
+bool dnsoperator_maps_contested(struct dnsoperator_maps *m, struct controller_ctx *c,
+				const json_t *wanted, bool right)
+{
+	struct dnsoperator_seen *s = seen_of(m, api_namespace(wanted), api_name(wanted));
+	uint64_t wait = right ? dnsoperator_seen_quiet(s, clock_mono_ns()) : 0;
+	if (wait != 0)
+		dnsoperator_again(c, wait);
+	return s->contested;
 }
 
 int dnsoperator_maps_delete(struct dnsoperator_maps *m, struct controller_ctx *c, const json_t *o)

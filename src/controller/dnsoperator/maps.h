@@ -22,6 +22,10 @@ struct dnsoperator_seen {
 	 * something else, and must not be fought for ever. */
 	uint64_t applied;
 	uint64_t due_ns;
+	/* Others do insist: from the first repair that had to wait until a minute went by without
+	 * need of one. */
+	bool contested;
+	uint64_t repaired_ns;
 };
 
 /* May the copy be believed? `rv` is its object's resourceVersion; NULL: it has none. */
@@ -32,6 +36,8 @@ void dnsoperator_seen_note(struct dnsoperator_seen *s, const char *rv, const cha
 /* What is about to be applied. 0: go on; else so long to wait: the same was applied several times
  * in a few minutes. */
 uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *s, uint64_t applied, uint64_t now_ns);
+/* The object is as wanted. Nanoseconds until it no longer counts as contested; 0: it does not. */
+uint64_t dnsoperator_seen_quiet(struct dnsoperator_seen *s, uint64_t now_ns);
 /* ... and the server refused it, or was away: nobody contradicted, so it does not count. */
 void dnsoperator_seen_failed(struct dnsoperator_seen *s);
 
@@ -46,6 +52,10 @@ MUST_CHECK int dnsoperator_maps_read(struct dnsoperator_maps *m, struct controll
  * became, NULL with 0. */
 MUST_CHECK int dnsoperator_maps_apply(struct dnsoperator_maps *m, struct controller_ctx *c,
 				      const json_t *wanted, json_t **ret);
+/* Is another writer changing it again and again? Clears that, or asks for another look, when the
+ * object is as wanted (`right`). */
+bool dnsoperator_maps_contested(struct dnsoperator_maps *m, struct controller_ctx *c,
+				const json_t *wanted, bool right);
 /* Deletes this version of it; one that is gone already is fine. */
 MUST_CHECK int dnsoperator_maps_delete(struct dnsoperator_maps *m, struct controller_ctx *c,
 				       const json_t *o);

@@ -29,11 +29,20 @@ struct dnsoperator_instances {
 	const char *late_for; /* the hash of the text that this is true of; NULL: whichever */
 };
 
+/* What TemplateConfigurationApplied was last reported for. It must not stay True for a
+ * configuration that no server was asked about. */
+struct dnsoperator_told {
+	int64_t generation; /* of the object; 0: not known */
+	const char *hash;   /* of the text; NULL: not known */
+	const char *text;   /* the Corefile in the ConfigMap; NULL: there is none */
+};
+
 struct dnsoperator_in {
 	const json_t *dns;
 	const struct dnsoperator_facts *facts;
 	const json_t *accepted;			       /* of the last plan; NULL: none */
 	const struct dnsoperator_instances *instances; /* NULL: not known yet */
+	struct dnsoperator_told told;
 };
 
 enum { DNSOPERATOR_VALID, DNSOPERATOR_APPLIED, DNSOPERATOR_WARNING, DNSOPERATOR_CONDITIONS };
@@ -70,4 +79,8 @@ struct dnsoperator_plan {
 extern const char dnsoperator_domain_unknown[];
 
 void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_plan *ret);
+/* Servers cannot get the text: `why` is reported by TemplateConfigurationApplied instead of what
+ * they answered. Unless the ConfigMap is contested, servers that run the text all the same count.
+ */
+void dnsoperator_plan_blocked(struct dnsoperator_plan *p, bool contested, const char *why);
 void dnsoperator_plan_done(struct dnsoperator_plan *p);

@@ -283,14 +283,19 @@ static void add_root(struct out *o)
 
 /* ---- the whole ---- */
 
-/* Tells which text a server runs, to whoever asks it. */
+/* Tells which text a server runs, to whoever asks it by one of two names (ack.h). */
 static void add_marker(struct out *o, char hash[DNSOPERATOR_ACK_HASH_MAX])
 {
+	char name[DNSOPERATOR_ACK_NAME_MAX];
+	dnsoperator_ack_name(o->domain, name);
 	dnsoperator_ack_hash(o->b->s, o->b->n, hash);
-	strbuf_addf(o->b, DNSOPERATOR_ACK_NAME ":%u {\n", o->port);
+	strbuf_addf(o->b, DNSOPERATOR_ACK_NAME ":%u ", o->port);
+	if (strcmp(name, DNSOPERATOR_ACK_NAME) != 0)
+		strbuf_addf(o->b, "%s:%u ", name, o->port);
+	strbuf_adds(o->b, "{\n");
 	add_bind(o);
 	strbuf_addf(o->b,
-		    "    template IN TXT " DNSOPERATOR_ACK_NAME " {\n"
+		    "    template IN TXT {\n"
 		    "        answer \"{{ .Name }} 0 IN TXT %s\"\n"
 		    "    }\n"
 		    "}\n",

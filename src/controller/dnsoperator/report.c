@@ -45,6 +45,8 @@ bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t n
 		return false;
 	if (s->unwritten_ns != 0 && clock_mono_ns() >= s->unwritten_ns + wait)
 		in.unwritten = s->unwritten;
+	if (l->contested[0] != '\0')
+		in.contested = l->contested;
 	if (l->facts.platform != DNSOPERATOR_OPENSHIFT)
 		in.seen = count_servers(l);
 	dnsoperator_health_make(&in, &h);

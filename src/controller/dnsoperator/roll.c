@@ -12,31 +12,18 @@
 
 #define FIRST_NS (100 * NS_PER_MS)
 #define YOUNG_NS (400 * NS_PER_MS)
-#define MOST_NS	 (15 * NS_PER_S)
-#define ALL_NS	 (60 * NS_PER_S)
-#define SOON_NS	 NS_PER_MS
+/* With the time that a question takes when it is not answered, a server that came back is noticed
+ * within 2 s. A question through the API server costs more than a datagram. */
+#define MOST_NS	      NS_PER_S
+#define MOST_APART_NS (15 * NS_PER_S)
+#define ALL_NS	      (60 * NS_PER_S)
+#define SOON_NS	      NS_PER_MS
 
 enum { SILENT = 3 }; /* rounds without an answer that count as none */
 
-/* One that would still run a text with the marker answers by itself. So silence, which is what a
- * question that is forwarded to nobody gets, means that it does not. */
-static bool silence_tells(const struct dnsoperator_roll *r)
-{
-	return r->wanted[0] == '\0' && !r->apart;
-}
-
-static const char *runs(const struct dnsoperator_roll *r, const struct dnsoperator_roll_entry *e)
-{
-	if (e->reached)
-		return e->hash;
-	return silence_tells(r) ? "" : NULL;
-}
-
 static bool is_settled(const struct dnsoperator_roll *r, const struct dnsoperator_roll_entry *e)
 {
-	const char *hash = runs(r, e);
-	bool heard = e->silent == 0 || silence_tells(r);
-	return e->told && heard && hash != NULL && strcmp(hash, r->wanted) == 0;
+	return e->told && e->reached && e->silent == 0 && strcmp(e->hash, r->wanted) == 0;
 }
 
 static size_t unsettled(const struct dnsoperator_roll *r)
@@ -71,14 +58,18 @@ bool dnsoperator_roll_want(struct dnsoperator_roll *r, const char *hash, uint64_
 	r->told_late = r->told_new = false;
 	r->rounds = 0;
 	r->all_ns = now + ALL_NS;
-	for (size_t i = 0; i < r->servers.n; i++) {
-		struct dnsoperator_roll_entry *e = &r->servers.v[i];
-		e->due = true;
-		/* what silence means depends on the text */
-		e->told = e->told && e->reached;
-		e->silent = 0;
-	}
+	for (size_t i = 0; i < r->servers.n; i++)
+		r->servers.v[i].due = true;
 	return true;
+}
+
+bool dnsoperator_roll_doubt(struct dnsoperator_roll *r, uint64_t now)
+{
+	r->doubt_ns = now + r->late_ns;
+	r->rounds = 0;
+	for (size_t i = 0; i < r->servers.n; i++)
+		r->servers.v[i].due = true;
+	return r->wants;
 }
 
 /* ---- who is there ---- */
@@ -156,11 +147,9 @@ static bool any_due(const struct dnsoperator_roll *r)
 	return false;
 }
 
-/* A text without the marker has nothing to tell, and the question would be forwarded: those that
- * run it are left alone. */
 static void begin_round(struct dnsoperator_roll *r, uint64_t now)
 {
-	bool all = now >= r->all_ns && r->wanted[0] != '\0', some = now >= r->next_ns;
+	bool some = now >= r->next_ns, all = now >= r->all_ns || (some && now < r->doubt_ns);
 	if (now >= r->all_ns)
 		r->all_ns = now + ALL_NS;
 	for (size_t i = 0; i < r->servers.n; i++) {
@@ -185,12 +174,11 @@ size_t dnsoperator_roll_due(struct dnsoperator_roll *r, uint64_t now, size_t *re
 	return n;
 }
 
-static bool note(const struct dnsoperator_roll *r, struct dnsoperator_roll_entry *e,
-		 const struct dnsoperator_ack *said)
+static bool note(struct dnsoperator_roll_entry *e, const struct dnsoperator_ack *said)
 {
 	bool reached = said->kind != DNSOPERATOR_ACK_UNREACHABLE;
 	e->silent = reached ? 0 : MIN(e->silent + 1, (unsigned)SILENT);
-	if (!reached && e->silent < SILENT && !silence_tells(r))
+	if (!reached && e->silent < SILENT)
 		return false;
 	bool changed = !e->told || e->reached != reached || e->why != said->why ||
 		       strcmp(e->hash, said->hash) != 0;
@@ -205,8 +193,20 @@ static bool note(const struct dnsoperator_roll *r, struct dnsoperator_roll_entry
  * is told is never much older than what is. */
 static uint64_t pause_ns(const struct dnsoperator_roll *r, uint64_t now)
 {
-	uint64_t most = MIN(MAX((now - r->since_ns) / 4, YOUNG_NS), MOST_NS);
+	uint64_t cap = r->apart ? MOST_APART_NS : MOST_NS;
+	uint64_t most = MIN(MAX((now - r->since_ns) / 4, YOUNG_NS), cap);
 	return MIN(FIRST_NS << MIN(r->rounds, 10u), most);
+}
+
+bool dnsoperator_roll_hear(struct dnsoperator_roll *r, const size_t *which,
+			   const struct dnsoperator_ack *said, size_t n)
+{
+	bool changed = false;
+	for (size_t i = 0; i < n; i++) {
+		if (said[i].kind == DNSOPERATOR_ACK_TOLD || said[i].kind == DNSOPERATOR_ACK_OTHER)
+			changed = note(&r->servers.v[which[i]], &said[i]) || changed;
+	}
+	return changed;
 }
 
 bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,
@@ -215,8 +215,9 @@ bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,
 	bool changed = !r->told_new;
 	r->told_new = true;
 	for (size_t i = 0; i < n; i++)
-		changed = note(r, &r->servers.v[which[i]], &said[i]) || changed;
-	if (unsettled(r) == 0) {
+		changed = note(&r->servers.v[which[i]], &said[i]) || changed;
+	bool open = unsettled(r) != 0;
+	if (!open && now >= r->doubt_ns) {
 		r->rounds = 0;
 		r->next_ns = now;
 		return changed;
@@ -225,7 +226,7 @@ bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,
 		r->next_ns = now + pause_ns(r, now);
 		r->rounds++;
 	}
-	if (is_late(r, now) && !r->told_late)
+	if (open && is_late(r, now) && !r->told_late)
 		changed = r->told_late = true;
 	return changed;
 }
@@ -234,11 +235,11 @@ uint64_t dnsoperator_roll_again(const struct dnsoperator_roll *r, uint64_t now)
 {
 	uint64_t at = r->all_ns;
 	bool open = unsettled(r) != 0;
-	if (!r->wants || r->servers.n == 0 || (!open && r->wanted[0] == '\0'))
+	if (!r->wants || r->servers.n == 0)
 		return 0;
 	if (any_due(r))
 		return SOON_NS;
-	if (open)
+	if (open || now < r->doubt_ns)
 		at = MIN(at, r->next_ns);
 	if (open && !r->told_late)
 		at = MIN(at, r->since_ns + r->late_ns);
@@ -254,14 +255,13 @@ bool dnsoperator_roll_view(const struct dnsoperator_roll *r, uint64_t now, struc
 					       .late_for = arena_strdup(a, r->wanted) };
 	for (size_t i = 0; i < r->servers.n; i++) {
 		const struct dnsoperator_roll_entry *e = &r->servers.v[i];
-		const char *hash = runs(r, e);
 		if (!e->told)
 			return false;
 		v[ret->n++] = (struct dnsoperator_instance){
 			.name = arena_strdup(a, e->name),
-			.reached = hash != NULL,
-			.hash = hash != NULL ? arena_strdup(a, hash) : "",
-			.why = hash != NULL ? NULL : e->why,
+			.reached = e->reached,
+			.hash = e->reached ? arena_strdup(a, e->hash) : "",
+			.why = e->reached ? NULL : e->why,
 		};
 	}
 	return r->taken;

@@ -35,12 +35,13 @@ struct dnsoperator_roll {
 	VEC(struct dnsoperator_roll_entry) servers; /* by name */
 	bool taken;				    /* it is known which there are */
 	bool wants;				    /* there is a text that they are to run */
-	bool apart; /* they are asked by another way than DNS: silence tells nothing of the text */
+	bool apart; /* they are asked through the API server, which must not be asked too often */
 	char wanted[DNSOPERATOR_ACK_HASH_MAX]; /* "": one without the marker */
 	uint64_t since_ns, late_ns;	       /* wanted since; late after this time */
 	bool told_late, told_new;	       /* that has been answered with true */
 	unsigned rounds;		       /* that left some unsettled, in a row */
 	uint64_t next_ns, all_ns;	       /* the next question to the unsettled ones, to all */
+	uint64_t doubt_ns;		       /* until then nobody counts as settled */
 };
 
 void dnsoperator_roll_done(struct dnsoperator_roll *r);
@@ -48,11 +49,18 @@ void dnsoperator_roll_done(struct dnsoperator_roll *r);
  * which matters when it is another one than before: true then. */
 bool dnsoperator_roll_want(struct dnsoperator_roll *r, const char *hash, uint64_t late_ns,
 			   uint64_t age, uint64_t now);
+/* Servers may load another text than the wanted one, and come back from it, within `late_ns` from
+ * now: all of them are asked, at once and again. False when nobody is to be asked. */
+bool dnsoperator_roll_doubt(struct dnsoperator_roll *r, uint64_t now);
 /* Those that are there. True when what is known of them is another thing than before. */
 bool dnsoperator_roll_take(struct dnsoperator_roll *r, const struct dnsoperator_server_at *v,
 			   size_t n);
 /* Who is to be asked now: indexes into `servers`, good until the next roll_take. */
 size_t dnsoperator_roll_due(struct dnsoperator_roll *r, uint64_t now, size_t *ret, size_t max);
+/* What some of them said while others are still silent; to be repeated to
+ * dnsoperator_roll_answer(). True when it is another thing than the last time. */
+bool dnsoperator_roll_hear(struct dnsoperator_roll *r, const size_t *which,
+			   const struct dnsoperator_ack *said, size_t n);
 /* What they said. True when it is another thing than the last time, when it is the first word on
  * this text, or when it got late. */
 bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,

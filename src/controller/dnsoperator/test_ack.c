@@ -134,6 +134,90 @@ static void other_answers(void **state)
 	}
 }
 
+/* SERVFAIL shows nothing: the marker may be there. */
+static void servfail_is_no_answer(void **state)
+{
+	(void)state;
+	struct fakeup *u = fakeup_new();
+	struct job *j = job_for(u);
+	start(j);
+	expect_question(u, "udp " ASKED);
+	fakeup_reply(u, &(struct fakeup_reply){ .rcode = DNS_RCODE_SERVFAIL });
+	finish(j);
+	assert_int_equal(j->ack[0].kind, DNSOPERATOR_ACK_UNREACHABLE);
+	assert_string_equal(j->ack[0].text, "it answers SERVFAIL");
+	assert_non_null(j->ack[0].why);
+	fakeup_free(u);
+	free(j);
+}
+
+/* The name below the cluster's domain; one that has no room for it gets the other. */
+static void asks_below_the_domain(void **state)
+{
+	(void)state;
+	char name[DNSOPERATOR_ACK_NAME_MAX], domain[254], want[300];
+	static const char label[] =
+		"abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz.";
+	dnsoperator_ack_name("k8s.example.org", name);
+	assert_string_equal(name, "config.fairlead.k8s.example.org");
+	struct fakeup *u = fakeup_new();
+	struct job *j = job_for(u);
+	j->opts.name = name;
+	start(j);
+	expect_question(u, "udp config.fairlead.k8s.example.org. IN TXT");
+	fakeup_answer(u, "config.fairlead.k8s.example.org. 0 IN TXT " HASH);
+	finish(j);
+	assert_string_equal(j->ack[0].hash, HASH);
+	fakeup_free(u);
+	free(j);
+	for (size_t n = 230; n <= 253; n++) {
+		for (size_t i = 0; i < n; i++)
+			domain[i] = label[i % (sizeof(label) - 1)];
+		domain[n - 1] = 'z';
+		domain[n] = '\0';
+		snprintf(want, sizeof(want), "config.fairlead.%s", domain);
+		dnsoperator_ack_name(domain, name);
+		assert_string_equal(name, n <= 253 - 16 ? want : DNSOPERATOR_ACK_NAME);
+	}
+}
+
+struct heard {
+	struct job *j;
+	unsigned calls;
+	bool first;
+};
+
+static void note_progress(void *ctx)
+{
+	struct heard *h = ctx;
+	h->calls++;
+	h->first = h->j->ack[0].kind == DNSOPERATOR_ACK_TOLD &&
+		   h->j->ack[1].kind == DNSOPERATOR_ACK_PENDING;
+}
+
+/* A silent one does not hold up what others answered. */
+static void reports_while_others_are_silent(void **state)
+{
+	(void)state;
+	struct fakeup *u = fakeup_new(), *silent = fakeup_new();
+	struct job *j = job_for(u);
+	struct heard h = { .j = j };
+	j->addr[1] = *fakeup_addr(silent);
+	j->n = 2;
+	j->opts = (struct dnsoperator_ack_opts){
+		.try_ns = NS_PER_S, .tries = 2, .progress = note_progress, .ctx = &h
+	};
+	start(j);
+	expect_question(u, "udp " ASKED);
+	fakeup_answer(u, "config.fairlead.internal. 0 IN TXT " HASH);
+	finish(j);
+	assert_true(h.calls >= 3 && h.first);
+	assert_int_equal(j->ack[1].kind, DNSOPERATOR_ACK_UNREACHABLE);
+	fakeup_free(u);
+	fakeup_free(silent);
+	free(j);
+}
+
 static void asks_over_tcp_when_truncated(void **state)
 {
 	(void)state;
@@ -234,6 +318,9 @@ int main(void)
 		cmocka_unit_test(hash_of_a_text),
 		cmocka_unit_test(reads_the_hash),
 		cmocka_unit_test(other_answers),
+		cmocka_unit_test(servfail_is_no_answer),
+		cmocka_unit_test(asks_below_the_domain),
+		cmocka_unit_test(reports_while_others_are_silent),
 		cmocka_unit_test(asks_over_tcp_when_truncated),
 		cmocka_unit_test(asks_again_after_a_silence),
 		cmocka_unit_test(tells_who_is_not_there),

@@ -133,6 +133,7 @@ static void open_scene(struct scene *s, const json_t *row)
 	s->in.plan = &s->plan;
 	s->in.workload = &s->workload;
 	s->in.unwritten = json_string_value(json_object_get(row, "unwritten"));
+	s->in.contested = json_string_value(json_object_get(row, "contested"));
 	s->in.now_wall_ns = NOW;
 	s->in.settle_ns = (uint64_t)json_integer_value(json_object_get(row, "settle")) * NS_PER_S;
 	const json_t *list = json_object_get(row, "pods");

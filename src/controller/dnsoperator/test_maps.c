@@ -67,6 +67,33 @@ static void not_for_ever(void **state)
 	assert_int_equal(dnsoperator_seen_repair(&s, 2, now), 0);
 }
 
+/* Contested: from the first repair that had to wait, until a minute passed without need of one. */
+static void contested(void **state)
+{
+	(void)state;
+	struct dnsoperator_seen s = { 0 };
+	uint64_t now = 1000 * NS_PER_S;
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+		assert_false(s.contested);
+		assert_int_equal(dnsoperator_seen_quiet(&s, now), 0);
+	}
+	assert_true(dnsoperator_seen_repair(&s, 1, now) > 0);
+	assert_true(s.contested);
+	now += 60 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+	/* put right, which will not last */
+	now += 20 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_quiet(&s, now), 40 * NS_PER_S);
+	assert_true(s.contested);
+	assert_true(dnsoperator_seen_repair(&s, 1, now) > 0);
+	now += 40 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+	now += 60 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_quiet(&s, now), 0);
+	assert_false(s.contested);
+}
+
 /* What the server refuses is no contest: it is tried as often as the queue has it, and told. */
 static void refused(void **state)
 {
@@ -86,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(believed),
 					    cmocka_unit_test(not_for_ever),
+					    cmocka_unit_test(contested),
 					    cmocka_unit_test(refused) };
 	return cmocka_run_group_tests_name("controller/dnsoperator/maps", tests, NULL, NULL);
 }

@@ -136,8 +136,10 @@ static struct scene *scene_new(const char *name)
 /* A server that runs the wanted text is written as `hash: wanted`. */
 static void plan(struct scene *s)
 {
-	struct dnsoperator_in in = { s->dns, &s->facts, json_object_get(s->head, "accepted"),
-				     &s->instances };
+	struct dnsoperator_in in = { .dns = s->dns,
+				     .facts = &s->facts,
+				     .accepted = json_object_get(s->head, "accepted"),
+				     .instances = &s->instances };
 	dnsoperator_plan_make(&in, &s->plan);
 	memcpy(s->hash, s->plan.hash, sizeof(s->hash));
 	for (size_t i = 0; i < s->instances.n; i++) {
@@ -180,6 +182,11 @@ static void check_conditions(const struct scene *s)
 		json_array_foreach (api_get(json_object_get(s->head, "say"), keys[i].key), k, v) {
 			if (strstr(c->message, json_string_value(v)) == NULL)
 				fail_msg("%s: %s does not say '%s': %s", s->name, keys[i].key,
+					 json_string_value(v), c->message);
+		}
+		json_array_foreach (api_get(json_object_get(s->head, "never"), keys[i].key), k, v) {
+			if (strstr(c->message, json_string_value(v)) != NULL)
+				fail_msg("%s: %s says '%s': %s", s->name, keys[i].key,
 					 json_string_value(v), c->message);
 		}
 	}
@@ -321,7 +328,9 @@ static void accepted_is_stable(void **state)
 {
 	(void)state;
 	struct scene *s = scene_new("templates-order");
-	struct dnsoperator_in in = { s->dns, &s->facts, NULL, &s->instances };
+	struct dnsoperator_in in = { .dns = s->dns,
+				     .facts = &s->facts,
+				     .instances = &s->instances };
 	struct dnsoperator_plan again;
 	plan(s);
 	json_t *kept = json_deep_copy(s->plan.accepted);
@@ -422,7 +431,7 @@ static void applied_needs_answers(void **state)
 {
 	(void)state;
 	struct scene *s = scene_new("applied-late");
-	struct dnsoperator_in in = { s->dns, &s->facts, NULL, NULL };
+	struct dnsoperator_in in = { .dns = s->dns, .facts = &s->facts };
 	const struct dnsoperator_condition *applied = &s->plan.conditions[DNSOPERATOR_APPLIED];
 	dnsoperator_plan_make(&in, &s->plan);
 	assert_null(applied->reason);
@@ -443,6 +452,81 @@ static void applied_needs_answers(void **state)
 	scene_free(s);
 }
 
+/* What was said of another configuration does not stay while nothing is known of this one. */
+static void applied_is_of_this_text(void **state)
+{
+	(void)state;
+	struct scene *s = scene_new("applied-late");
+	const struct dnsoperator_condition *applied = &s->plan.conditions[DNSOPERATOR_APPLIED];
+	plan(s);
+	char *text = xstrdup(s->plan.text.s);
+	const struct {
+		struct dnsoperator_told told;
+		const char *reason; /* NULL: what was said stays */
+	} rows[] = {
+		{ { 0 }, NULL },
+		{ { 3, s->hash, text }, NULL },
+		{ { 2, NULL, NULL }, "Updating" },
+		{ { 3, "another", text }, "Updating" },
+		{ { 3, "", text }, "Updating" },
+		{ { 0, NULL, ".:5353 {\n}\n" }, "Updating" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct dnsoperator_in in = { .dns = s->dns,
+					     .facts = &s->facts,
+					     .told = rows[i].told };
+		dnsoperator_plan_done(&s->plan);
+		dnsoperator_plan_make(&in, &s->plan);
+		if (rows[i].reason == NULL) {
+			assert_null(applied->reason);
+			continue;
+		}
+		assert_string_equal(applied->reason, rows[i].reason);
+		assert_int_equal(applied->status, API_FALSE);
+		assert_string_equal(applied->message, "Servers have not answered yet whether they "
+						      "run generation 3.");
+	}
+	free(text);
+	scene_free(s);
+}
+
+/* A text that cannot reach servers is told instead of what they answered. */
+static void applied_is_blocked(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		bool contested;
+		const char *want; /* status and reason */
+	} rows[] = {
+		{ "applied-late", false, "False Updating" },
+		{ "applied-silent", false, "False Updating" },
+		{ "applied-removed", true, "False Updating" },
+		{ "templates-order", false, "True AsExpected" }, /* servers run it all the same */
+		{ "templates-order", true, "False Updating" },
+		{ "field-pruned", true, "True NoTemplates" },
+		{ "invalid-keeps-last", true, "False InvalidTemplates" },
+		{ "gate-off", true, "Unknown FeatureGateDisabled" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct scene *s = scene_new(rows[i].name);
+		if (strcmp(rows[i].name, "templates-order") == 0) {
+			s->instance[0] = (struct dnsoperator_instance){ "a", true, "wanted", NULL };
+			s->instances.n = 1;
+		}
+		plan(s);
+		dnsoperator_plan_blocked(&s->plan, rows[i].contested, "Why.");
+		const struct dnsoperator_condition *c = &s->plan.conditions[DNSOPERATOR_APPLIED];
+		char got[100];
+		snprintf(got, sizeof(got), "%s %s", api_status_str(c->status), c->reason);
+		if (strcmp(got, rows[i].want) != 0)
+			fail_msg("row %zu: %s (%s)", i, got, c->message);
+		assert_int_equal(strcmp(c->message, "Why.") == 0,
+				 strcmp(got, "False Updating") == 0);
+		scene_free(s);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	writing = argc > 1 && strcmp(argv[1], "--write") == 0;
@@ -452,6 +536,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(accepted_is_stable),
 		cmocka_unit_test(stored_list_comes_back),
 		cmocka_unit_test(applied_needs_answers),
+		cmocka_unit_test(applied_is_of_this_text),
+		cmocka_unit_test(applied_is_blocked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

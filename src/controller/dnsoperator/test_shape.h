@@ -73,11 +73,12 @@ static inline void shape_check_block(const struct corefile_block *b)
 			assert(shape_has(shape_lines, ARRAY_LEN(shape_lines), d->body[k].name.s));
 			assert(!d->body[k].has_body);
 		}
-		/* one upstream, one zone; the cluster's three zones */
+		/* one upstream, one zone (the marker's are those of its block); the cluster's three
+		 */
 		if (strcmp(d->name.s, "forward") == 0)
 			assert(d->n_arg == 2);
 		else if (strcmp(d->name.s, "template") == 0)
-			assert(d->n_arg == 3);
+			assert(d->n_arg == (strcmp(d->arg[1].s, "TXT") == 0 ? 2 : 3));
 		else if (strcmp(d->name.s, "kubernetes") == 0)
 			assert(d->n_arg == 3);
 	}
@@ -97,7 +98,8 @@ static inline void shape_check(const struct dnsoperator_plan *p)
 	/* root and CHAOS; the server's, the cluster's, the marker's */
 	assert(cf->n_block == 2u + server + covered + tmpl);
 	for (size_t i = 0; i < cf->n_block; i++) {
-		assert(cf->block[i].n_key == 1 || (covered && cf->block[i].n_key <= 3));
+		assert(cf->block[i].n_key == 1 || (tmpl && cf->block[i].n_key == 2) ||
+		       (covered && cf->block[i].n_key <= 3));
 		shape_check_block(&cf->block[i]);
 	}
 	assert((p->hash[0] != '\0') == tmpl);
