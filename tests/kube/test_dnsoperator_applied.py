@@ -4,6 +4,7 @@ import os
 import random
 import re
 import signal
+import subprocess
 import threading
 import time
 
@@ -11,6 +12,7 @@ import pytest
 
 from controllerlib import Controller, until
 from dnslib import answers, ask, coredns, fairlead
+from lib import cluster
 from lib.upstream import Upstream
 from test_dnsoperator import DNS, LEGACY, Place, place, run, server  # noqa: F401 pylint: disable=unused-import
 from test_dnsoperator_text import localise
@@ -290,6 +292,68 @@ def test_cannot_be_written(place, run, kubelet):  # noqa: F811 pylint: disable=r
         assert (c["status"], c["reason"]) == ("False", "Updating") and "immutable" in c["message"], c
         place.done("DELETE", MAP)
         assert place.says(APPLIED, "True AsExpected") == "The only server runs generation 2."
+
+
+def waits(place, tmp_path, seconds):  # noqa: F811 pylint: disable=redefined-outer-name
+    """Whether `kubectl wait` was met."""
+    return subprocess.run([cluster.peer("kubectl"), "--kubeconfig", place.kubeconfig(str(tmp_path)), "wait",
+                           f"--for=condition={APPLIED}", "dnses.operator.openshift.io/default", f"--timeout={seconds}s"],
+                          capture_output=True, timeout=60, check=False).returncode == 0
+
+
+def test_wait_is_met_by_this_generation(place, run, kubelet, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
+    """A condition says of which generation it is: `kubectl wait` after a change is met when servers run that, and not
+    before, also while the operator is away."""
+    late, path = threading.Event(), f"{DNS}/default"
+
+    def change(i, text):
+        return text if "z1.example" in text or not late.is_set() else open(k.servers[i].conf, encoding="utf-8").read()
+    with kubelet([fairlead], change=change) as k:
+        p = run("--dns-instances", ",".join(k.addresses()))
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        assert waits(place, tmp_path, 10)
+        o = place.done("GET", path)
+        assert o["status"]["observedGeneration"] == 1 and all(c["observedGeneration"] == 1 for c in o["status"]["conditions"])
+        late.set()
+        p.process.send_signal(signal.SIGSTOP)
+        try:
+            assert place.dns({"templates": [template(2)]}) == 2
+            assert place.conditions()[APPLIED]["status"] == "True" and not waits(place, tmp_path, 1)
+        finally:
+            p.process.send_signal(signal.SIGCONT)
+        place.says(APPLIED, "False Updating")
+        assert place.done("GET", path)["status"]["observedGeneration"] == 2 and not waits(place, tmp_path, 1)
+        late.clear()
+        assert waits(place, tmp_path, 20)
+        assert answers(ask(k.servers[0].port(), "x.z2.example.com", "AAAA"))["AAAA"]
+        # a change that makes no other Corefile is seen, too, by one write
+        assert place.dns({"templates": [template(2)], "managementState": "Managed"}) == 3
+        until(lambda: place.done("GET", path)["status"]["observedGeneration"] == 3)
+        assert waits(place, tmp_path, 5)
+
+
+def test_restart_with_a_new_generation(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name
+    """What was true of the last generation is not said of a new one while its servers cannot be asked."""
+    with kubelet([fairlead]) as k:
+        p = run("--dns-instances", ",".join(k.addresses()))
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        p.stop()
+        k.servers[0].process.send_signal(signal.SIGSTOP)
+        try:
+            place.dns({"templates": [template(2)]})
+            run("--dns-instances", ",".join(k.addresses()))
+
+            def observed():
+                o = place.done("GET", f"{DNS}/default")
+                return o if o["status"]["observedGeneration"] == 2 else None
+            applied = {c["type"]: c for c in until(observed)["status"]["conditions"]}[APPLIED]
+            assert applied["status"] != "True", applied
+            place.says(APPLIED, "Unknown InstancesUnreachable")
+        finally:
+            k.servers[0].process.send_signal(signal.SIGCONT)
+        place.says(APPLIED, "True AsExpected")
 
 
 def test_refused_by_one(place, run, kubelet):  # noqa: F811 pylint: disable=redefined-outer-name

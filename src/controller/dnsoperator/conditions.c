@@ -244,7 +244,7 @@ static struct told tell_unasked(const struct dnsoperator_outcome *o,
 {
 	if (!is_told_of_another(o, p))
 		return (struct told){ API_UNKNOWN, NULL };
-	strbuf_addf(m, "Servers have not answered yet whether they run generation %" PRId64 ".",
+	strbuf_addf(m, "Generation %" PRId64 ": servers have not answered yet whether they run it.",
 		    o->dns->generation);
 	return (struct told){ API_FALSE, "Updating" };
 }

@@ -370,10 +370,11 @@ void dnsoperator_health_done(struct dnsoperator_health *h)
 	*h = (struct dnsoperator_health){ 0 };
 }
 
-bool dnsoperator_health_set(json_t *dns, const struct dnsoperator_health *h, uint64_t now_wall_ns)
+bool dnsoperator_health_set(json_t *dns, const struct dnsoperator_health *h,
+			    const struct dnsoperator_observed *g, uint64_t now_wall_ns)
 {
 	return dnsoperator_conditions_set(api_get(dns, "status.conditions"), h->conditions,
-					  DNSOPERATOR_HEALTH_CONDITIONS, now_wall_ns);
+					  DNSOPERATOR_HEALTH_CONDITIONS, g, now_wall_ns);
 }
 
 /* ---- servers elsewhere ---- */

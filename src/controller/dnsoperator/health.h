@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "api/tree.h"
+#include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/plan.h"
 #include "controller/dnsoperator/workload.h"
 
@@ -57,7 +58,8 @@ void dnsoperator_health_make(const struct dnsoperator_health_in *in,
 			     struct dnsoperator_health *ret);
 void dnsoperator_health_done(struct dnsoperator_health *h);
 /* Into the status of the object; true when something besides times changed. */
-bool dnsoperator_health_set(json_t *dns, const struct dnsoperator_health *h, uint64_t now_wall_ns);
+bool dnsoperator_health_set(json_t *dns, const struct dnsoperator_health *h,
+			    const struct dnsoperator_observed *g, uint64_t now_wall_ns);
 
 /* Of the platform's pods. */
 struct dnsoperator_alive dnsoperator_alive_pods(const json_t *pods);

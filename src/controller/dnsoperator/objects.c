@@ -209,27 +209,58 @@ static bool set_text(json_t *o, const char *name, const char *text)
 	return true;
 }
 
+static bool any_has_generation(const json_t *conditions)
+{
+	const json_t *c;
+	size_t i;
+	json_array_foreach (conditions, i, c) {
+		if (json_object_get(c, "observedGeneration") != NULL)
+			return true;
+	}
+	return false;
+}
+
+struct dnsoperator_observed dnsoperator_observed_of(const json_t *dns, int64_t sent)
+{
+	int64_t now = api_generation(dns);
+	bool in_status = api_get(dns, "status.observedGeneration") != NULL;
+	bool in_conditions = any_has_generation(api_get(dns, "status.conditions"));
+	return (struct dnsoperator_observed){ sent != now || in_status ? now : 0,
+					      sent != now || in_conditions ? now : 0 };
+}
+
 bool dnsoperator_conditions_set(json_t *list, const struct dnsoperator_condition *v, size_t n,
-				uint64_t now_wall_ns)
+				const struct dnsoperator_observed *g, uint64_t now_wall_ns)
 {
 	bool changed = false;
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].reason == NULL)
 			continue;
-		/* the generation stands in the message: the real CRD drops observedGeneration */
 		changed |= api_condition_set(list,
 					     &(struct api_condition){ .type = v[i].type,
 								      .status = v[i].status,
 								      .reason = v[i].reason,
-								      .message = v[i].message },
+								      .message = v[i].message,
+								      .generation = g->conditions },
 					     now_wall_ns);
 	}
 	return changed;
 }
 
+/* Not before every condition of templates is of this generation. */
+static bool set_observed(json_t *status, const struct dnsoperator_plan *p, int64_t generation)
+{
+	const json_t *now = json_object_get(status, "observedGeneration");
+	if (generation == 0 || p->conditions[DNSOPERATOR_APPLIED].reason == NULL ||
+	    (now != NULL && json_integer_value(now) == generation))
+		return false;
+	json_object_set_new(status, "observedGeneration", json_integer(generation));
+	return true;
+}
+
 bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
 			    const struct dnsoperator_facts *f, const char *cluster_ip,
-			    uint64_t now_wall_ns)
+			    const struct dnsoperator_observed *g, uint64_t now_wall_ns)
 {
 	json_t *status = dnsoperator_member(dns, "status", json_object);
 	json_t *conditions = dnsoperator_member(status, "conditions", json_array);
@@ -240,7 +271,8 @@ bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
 				   f->domain_unknown ? "" : dnsoperator_domain(f));
 	if (cluster_ip[0] != '\0' || json_object_get(status, "clusterIP") == NULL)
 		changed |= set_text(status, "clusterIP", cluster_ip);
-	return dnsoperator_conditions_set(conditions, p->conditions, DNSOPERATOR_CONDITIONS,
+	changed |= set_observed(status, p, g->status);
+	return dnsoperator_conditions_set(conditions, p->conditions, DNSOPERATOR_CONDITIONS, g,
 					  now_wall_ns) ||
 	       changed;
 }

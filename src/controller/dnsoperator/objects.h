@@ -46,13 +46,22 @@ json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_pla
 
 /* The member of that name, made where there is none, or one of another type. */
 json_t *dnsoperator_member(json_t *o, const char *name, json_t *(*make)(void));
+/* The generation to be written as observedGeneration, so that nobody takes a condition for one of a
+ * later generation; 0: the CRD drops the field. OpenShift's CRD drops both. */
+struct dnsoperator_observed {
+	int64_t status, conditions;
+};
+/* `sent` is the generation that was last written so; where the object does not have it although it
+ * was, the CRD drops it. */
+struct dnsoperator_observed dnsoperator_observed_of(const json_t *dns, int64_t sent);
+
 /* Those that have a reason, into the list; true when something besides times changed. */
 bool dnsoperator_conditions_set(json_t *list, const struct dnsoperator_condition *v, size_t n,
-				uint64_t now_wall_ns);
+				const struct dnsoperator_observed *g, uint64_t now_wall_ns);
 /* Brings domain, address and the conditions of templates up to date in the object's status; true
  * when something besides times changed. The other conditions are those of health.h. */
 bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
 			    const struct dnsoperator_facts *f, const char *cluster_ip,
-			    uint64_t now_wall_ns);
+			    const struct dnsoperator_observed *g, uint64_t now_wall_ns);
 /* The address of the cluster's DNS: the tenth of the first service network; "" without one. */
 void dnsoperator_cluster_ip(const json_t *network, char *out, size_t n);

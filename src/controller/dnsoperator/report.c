@@ -27,7 +27,8 @@ int dnsoperator_report_read(struct dnsoperator_look *l)
 	return r;
 }
 
-bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t now_wall_ns)
+bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy,
+			    const struct dnsoperator_observed *g, uint64_t now_wall_ns)
 {
 	struct dnsoperator_health h;
 	struct dnsoperator_health_in in = {
@@ -50,7 +51,7 @@ bool dnsoperator_report_set(struct dnsoperator_look *l, json_t *copy, uint64_t n
 	if (l->facts.platform != DNSOPERATOR_OPENSHIFT)
 		in.seen = count_servers(l);
 	dnsoperator_health_make(&in, &h);
-	bool changed = dnsoperator_health_set(copy, &h, now_wall_ns);
+	bool changed = dnsoperator_health_set(copy, &h, g, now_wall_ns);
 	if (h.again_ns != 0)
 		dnsoperator_again(l->c, h.again_ns);
 	dnsoperator_health_done(&h);

@@ -1,4 +1,6 @@
 /* The status of the DNS object is written, and what is new in it told by Events and in the log. */
+#include <string.h>
+
 #include "api/kind.h"
 #include "api/meta.h"
 #include "base/clock.h"
@@ -14,9 +16,22 @@ static bool set_status(struct dnsoperator_look *l, json_t *copy)
 	/* What the plan says is of this generation; of another there will be another plan. */
 	if (api_generation(copy) != api_generation(kube_tree_of(l->dns)))
 		return false;
+	struct dnsoperator_state *s = l->c->state;
+	struct dnsoperator_observed g = dnsoperator_observed_of(copy, s->observed);
 	uint64_t now = clock_wall_ns();
-	bool changed = dnsoperator_status_set(copy, &l->plan, &l->facts, l->cluster_ip, now);
-	return dnsoperator_report_set(l, copy, now) || changed;
+	bool changed = dnsoperator_status_set(copy, &l->plan, &l->facts, l->cluster_ip, &g, now);
+	return dnsoperator_report_set(l, copy, &g, now) || changed;
+}
+
+/* Of which text and generation the conditions are now. */
+static void note_told(struct dnsoperator_look *l)
+{
+	struct dnsoperator_state *s = l->c->state;
+	if (l->plan.conditions[DNSOPERATOR_APPLIED].reason == NULL)
+		return;
+	s->applied_told = true;
+	memcpy(s->applied_hash, l->plan.hash, sizeof(s->applied_hash));
+	s->observed = api_generation(kube_tree_of(l->dns));
 }
 
 struct edit {
@@ -61,8 +76,10 @@ int dnsoperator_write_status(struct dnsoperator_look *l)
 	bool changed = set_status(l, copy);
 	int r = 0, told = dnsoperator_report_publish(l, copy);
 	json_decref(copy);
-	if (!changed)
+	if (!changed) {
+		note_told(l);
 		return told;
+	}
 	r = kube_edit(l->c->conn, &ref, "status", change_status, &e, &st);
 	if (r == ERR_NOTFOUND)
 		r = 0;
@@ -70,6 +87,8 @@ int dnsoperator_write_status(struct dnsoperator_look *l)
 		r = dnsoperator_failed(l->c, r, "status", &st);
 	else
 		tell_status(&e);
+	if (r >= 0)
+		note_told(l);
 	kube_status_done(&st);
 	json_decref(e.before);
 	json_decref(e.after);

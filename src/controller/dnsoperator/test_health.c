@@ -153,9 +153,10 @@ static void close_scene(struct scene *s)
 static bool look(struct scene *s, uint64_t *ret_again)
 {
 	struct dnsoperator_health h;
-	dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", NOW);
+	struct dnsoperator_observed g = dnsoperator_observed_of(s->dns, 0);
+	dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", &g, NOW);
 	dnsoperator_health_make(&s->in, &h);
-	bool changed = dnsoperator_health_set(s->dns, &h, NOW);
+	bool changed = dnsoperator_health_set(s->dns, &h, &g, NOW);
 	*ret_again = h.again_ns;
 	dnsoperator_health_done(&h);
 	return changed;

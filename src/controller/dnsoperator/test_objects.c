@@ -138,19 +138,64 @@ static void status_is_written_once(void **state)
 {
 	struct scene *s = *state;
 	uint64_t now = 1700000000 * NS_PER_S;
-	assert_true(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", now));
+	const struct dnsoperator_observed g = { 0 };
+	assert_true(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", &g, now));
 	assert_string_equal(api_get_string(s->dns, "status.clusterDomain"), "k8s.example");
 	assert_true(json_is_string(api_get(s->dns, "status.clusterIP")));
 	json_t *was = json_deep_copy(s->dns);
-	assert_false(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", now + NS_PER_S));
+	assert_false(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", &g, now + NS_PER_S));
 	assert_true(json_equal(was, s->dns));
 	assert_int_equal(json_array_size(api_get(s->dns, "status.conditions")), 3);
 	/* what nothing is known about stays as it was */
 	s->plan.conditions[DNSOPERATOR_APPLIED].reason = NULL;
 	s->plan.conditions[DNSOPERATOR_APPLIED].status = API_UNKNOWN;
-	assert_false(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", now + NS_PER_S));
+	assert_false(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", &g, now + NS_PER_S));
 	assert_true(json_equal(was, s->dns));
 	json_decref(was);
+}
+
+/* The status says of which generation it is, where the CRD keeps that, and writes nothing for ever
+ * where it does not. */
+static void generation_is_noted(void **state)
+{
+	struct scene *s = *state;
+	uint64_t now = 1700000000 * NS_PER_S;
+	struct dnsoperator_condition *applied = &s->plan.conditions[DNSOPERATOR_APPLIED];
+	json_object_set_new(json_object_get(s->dns, "metadata"), "generation", json_integer(7));
+	struct dnsoperator_observed g = dnsoperator_observed_of(s->dns, 0);
+	assert_int_equal(g.status, 7);
+	assert_int_equal(g.conditions, 7);
+	assert_true(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", &g, now));
+	assert_int_equal(json_integer_value(api_get(s->dns, "status.observedGeneration")), 7);
+	assert_int_equal(
+		json_integer_value(api_get(s->dns, "status.conditions[1].observedGeneration")), 7);
+	g = dnsoperator_observed_of(s->dns, 7);
+	assert_false(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", &g, now));
+	/* not before something is known of this generation */
+	const char *reason = applied->reason;
+	applied->reason = NULL;
+	g = (struct dnsoperator_observed){ 8, 8 };
+	assert_true(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", &g, now));
+	assert_int_equal(json_integer_value(api_get(s->dns, "status.observedGeneration")), 7);
+	const json_t *c = api_condition_find(api_get(s->dns, "status.conditions"), applied->type);
+	assert_int_equal(json_integer_value(json_object_get(c, "observedGeneration")), 7);
+	applied->reason = reason;
+	/* conditions alone are pruned, then both */
+	json_t *each;
+	size_t i;
+	json_array_foreach (api_get(s->dns, "status.conditions"), i, each)
+		json_object_del(each, "observedGeneration");
+	g = dnsoperator_observed_of(s->dns, 7);
+	assert_int_equal(g.status, 7);
+	assert_int_equal(g.conditions, 0);
+	json_object_del(json_object_get(s->dns, "status"), "observedGeneration");
+	g = dnsoperator_observed_of(s->dns, 7);
+	assert_int_equal(g.status, 0);
+	assert_false(dnsoperator_status_set(s->dns, &s->plan, &s->facts, "", &g, now));
+	/* the next generation is tried again: the CRD may be another one */
+	g = dnsoperator_observed_of(s->dns, 6);
+	assert_int_equal(g.status, 7);
+	assert_int_equal(g.conditions, 7);
 }
 
 static void text_time(void **state)
@@ -230,13 +275,10 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(before_is_kept),
-		T(openshift_owns),
-		T(accepted_comes_back),
-		T(has_what_is_wanted),
-		T(status_is_written_once),
-		T(backup_follows),
-		cmocka_unit_test(tenth_address),
+		T(before_is_kept),	     T(openshift_owns),
+		T(accepted_comes_back),	     T(has_what_is_wanted),
+		T(status_is_written_once),   T(generation_is_noted),
+		T(backup_follows),	     cmocka_unit_test(tenth_address),
 		cmocka_unit_test(text_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,9 +100,10 @@ static inline void trees_try_status(const json_t *all, const struct dnsoperator_
 	/* the second look finds nothing to write */
 	for (int i = 0; i < 2; i++) {
 		struct dnsoperator_health h;
-		bool changed = dnsoperator_status_set(dns, plan, f, "172.30.0.10", TREES_NOW);
+		struct dnsoperator_observed g = dnsoperator_observed_of(dns, 0);
+		bool changed = dnsoperator_status_set(dns, plan, f, "172.30.0.10", &g, TREES_NOW);
 		dnsoperator_health_make(&in, &h);
-		changed |= dnsoperator_health_set(dns, &h, TREES_NOW);
+		changed |= dnsoperator_health_set(dns, &h, &g, TREES_NOW);
 		changed |=
 			json_is_object(co) && dnsoperator_clusteroperator_set(co, &tell, TREES_NOW);
 		assert(i == 0 || !changed);
