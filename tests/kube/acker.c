@@ -26,6 +26,7 @@ int main(int argc, char **argv)
 {
 	static const char *const kinds[] = { [DNSOPERATOR_ACK_TOLD] = "told",
 					     [DNSOPERATOR_ACK_OTHER] = "other",
+					     [DNSOPERATOR_ACK_FAILED] = "other",
 					     [DNSOPERATOR_ACK_UNREACHABLE] = "unreachable" };
 	union net_addr addr[SERVERS_MAX];
 	struct dnsoperator_ack ack[SERVERS_MAX];

@@ -120,8 +120,8 @@ void dnsoperator_ack_read(const uint8_t *msg, size_t n, struct dnsoperator_ack *
 	else if (!find_hash(msg, n, ret))
 		other(ret, "it answers without a hash", "");
 	if (rcode == DNS_RCODE_SERVFAIL) {
-		/* the marker may be there, and the server too busy to answer from it */
-		ret->kind = DNSOPERATOR_ACK_UNREACHABLE;
+		/* a marker may be there, and the server too busy to answer from it */
+		ret->kind = DNSOPERATOR_ACK_FAILED;
 		ret->why = "SERVFAIL does not show what a server runs; its log says why.";
 	}
 }

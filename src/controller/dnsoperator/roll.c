@@ -174,18 +174,29 @@ size_t dnsoperator_roll_due(struct dnsoperator_roll *r, uint64_t now, size_t *re
 	return n;
 }
 
-static bool note(struct dnsoperator_roll_entry *e, const struct dnsoperator_ack *said)
+/* A server that fails does not run the marker that is wanted; whether it dropped the one of before
+ * it does not show. */
+static bool is_answer(const struct dnsoperator_roll *r, const struct dnsoperator_ack *said)
 {
-	bool reached = said->kind != DNSOPERATOR_ACK_UNREACHABLE;
+	return said->kind == DNSOPERATOR_ACK_TOLD || said->kind == DNSOPERATOR_ACK_OTHER ||
+	       (said->kind == DNSOPERATOR_ACK_FAILED && r->wanted[0] != '\0');
+}
+
+static bool note(const struct dnsoperator_roll *r, struct dnsoperator_roll_entry *e,
+		 const struct dnsoperator_ack *said)
+{
+	bool reached = is_answer(r, said);
+	/* like no text, not even one without a marker */
+	const char *hash = said->kind == DNSOPERATOR_ACK_FAILED ? "failed" : said->hash;
 	e->silent = reached ? 0 : MIN(e->silent + 1, (unsigned)SILENT);
 	if (!reached && e->silent < SILENT)
 		return false;
 	bool changed = !e->told || e->reached != reached || e->why != said->why ||
-		       strcmp(e->hash, said->hash) != 0;
+		       strcmp(e->hash, hash) != 0;
 	e->told = true;
 	e->reached = reached;
 	e->why = said->why;
-	memcpy(e->hash, said->hash, sizeof(e->hash));
+	snprintf(e->hash, sizeof(e->hash), "%s", hash);
 	return changed;
 }
 
@@ -203,8 +214,8 @@ bool dnsoperator_roll_hear(struct dnsoperator_roll *r, const size_t *which,
 {
 	bool changed = false;
 	for (size_t i = 0; i < n; i++) {
-		if (said[i].kind == DNSOPERATOR_ACK_TOLD || said[i].kind == DNSOPERATOR_ACK_OTHER)
-			changed = note(&r->servers.v[which[i]], &said[i]) || changed;
+		if (is_answer(r, &said[i]))
+			changed = note(r, &r->servers.v[which[i]], &said[i]) || changed;
 	}
 	return changed;
 }
@@ -215,7 +226,7 @@ bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,
 	bool changed = !r->told_new;
 	r->told_new = true;
 	for (size_t i = 0; i < n; i++)
-		changed = note(&r->servers.v[which[i]], &said[i]) || changed;
+		changed = note(r, &r->servers.v[which[i]], &said[i]) || changed;
 	bool open = unsettled(r) != 0;
 	if (!open && now >= r->doubt_ns) {
 		r->rounds = 0;

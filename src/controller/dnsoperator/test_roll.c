@@ -76,13 +76,14 @@ static const char *due(struct scene *s)
 	return text;
 }
 
-/* One letter for each that was asked: n(ew), o(ld), no hash (-), silent (.) */
+/* One letter for each that was asked: n(ew), o(ld), no hash (-), fails (f), silent (.) */
 static bool answer(struct scene *s, const char *what)
 {
 	struct dnsoperator_ack said[8] = { 0 };
 	assert_int_equal(strlen(what), s->n_which);
 	for (size_t i = 0; i < s->n_which; i++) {
 		said[i].kind = what[i] == '.'	? DNSOPERATOR_ACK_UNREACHABLE
+			       : what[i] == 'f' ? DNSOPERATOR_ACK_FAILED
 			       : what[i] == '-' ? DNSOPERATOR_ACK_OTHER
 						: DNSOPERATOR_ACK_TOLD;
 		if (said[i].kind == DNSOPERATOR_ACK_TOLD)
@@ -248,6 +249,25 @@ static void silence_is_never_settled(void **state)
 	assert_false(want(s, NULL));
 	assert_int_equal(again(s), 0);
 	assert_string_equal(due(s), "");
+}
+
+/* A server that fails does not run what is wanted, and may still have what is not. */
+static void failing_shows_nothing(void **state)
+{
+	struct scene *s = *state;
+	want(s, NEW);
+	take(s, "a");
+	due(s);
+	assert_true(answer(s, "f"));
+	assert_string_equal(view(s), "a=- early");
+	assert_string_not_equal(s->roll.servers.v[0].hash, "");
+	want(s, "");
+	for (int i = 0; i < 3; i++) {
+		assert_string_equal(due(s), "a");
+		answer(s, "f");
+		s->now += again(s);
+	}
+	assert_string_equal(view(s), "a=. early");
 }
 
 /* What some answered is known while others are still silent. */
@@ -493,6 +513,7 @@ int main(void)
 		T(waits_longer_and_longer),
 		T(is_late_once),
 		T(silence_is_never_settled),
+		T(failing_shows_nothing),
 		T(hears_some_before_all),
 		T(doubt),
 		T(silence_has_a_reason),
