@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -82,7 +83,7 @@ static void write_corefile(struct up *u)
 	strbuf_adds(&u->corefile, "\n        pods insecure\n");
 	if (forward)
 		strbuf_adds(&u->corefile, "        fallthrough in-addr.arpa ip6.arpa\n");
-	strbuf_adds(&u->corefile, "    }\n    cache 30\n");
+	strbuf_adds(&u->corefile, "    }\n    prometheus\n    cache 30\n");
 	if (forward)
 		strbuf_addf(&u->corefile, "    forward . %s\n    loop\n", resolv_conf);
 	strbuf_adds(&u->corefile, "    reload\n}\n");
@@ -165,6 +166,8 @@ static int run_dns(struct up *u)
 			 .load = load_text },
 		.server = { .workers = server_default_workers(),
 			    .default_port = net_addr_port(&u->dns_addr),
+			    /* /metrics of the API has them, behind its token */
+			    .no_metrics_page = u->conf == NULL,
 			    .explain = catalogue_explain },
 		.quiet = true,
 		.version = "Fairlead-" FAIRLEAD_VERSION,
@@ -197,7 +200,11 @@ static void block_signals(void)
 /* A second server would share the port without a word, and each would get a part of the queries. */
 static bool port_is_ours(const struct up *u)
 {
-	int r = u->conf == NULL ? net_sock_try(&u->dns_addr) : 0;
+	uint64_t first_ns = clock_mono_ns();
+	int r;
+	do
+		r = u->conf == NULL ? net_sock_try(&u->dns_addr) : 0;
+	while (r < 0 && embedded_retry(r, first_ns));
 	if (r < 0)
 		cmd_complain("up", "cannot serve DNS on %s: %s; --dns takes another address",
 			     u->dns, err_str(r));

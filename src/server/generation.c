@@ -476,7 +476,9 @@ static int prepare_all(struct generation *g, bool dry, struct srcerr *err)
 {
 	for (; g->n_prepared < g->n_inst; g->n_prepared++) {
 		struct plugin_inst *in = g->inst[g->n_prepared];
-		struct prepare p = { .dry = dry, .err = err };
+		struct prepare p = { .dry = dry,
+				     .no_metrics_page = g->srv->opts.no_metrics_page,
+				     .err = err };
 		int r = in->plugin->prepare != NULL ? in->plugin->prepare(in, &p) : 0;
 		if (r >= 0)
 			continue;

@@ -52,7 +52,8 @@ enum verdict {
 
 /* What dry checks may and may not do, and where errors go. */
 struct prepare {
-	bool dry; /* `fairlead check`: read files, open no socket, start no thread */
+	bool dry;	      /* `fairlead check`: read files, open no socket, start no thread */
+	bool no_metrics_page; /* the process shows its metrics elsewhere */
 	struct srcerr *err;
 };
 

@@ -25,7 +25,8 @@ struct server_opts {
 				      have a quarter of it on top */
 	const struct net_ops *ops; /* NULL: the kernel's */
 	bool no_threads;	   /* tests and benchmarks: workers are driven by server_turn */
-	int log_fd;		   /* where query lines go; 0: standard output */
+	bool no_metrics_page; /* `prometheus` counts and opens no page: the process has another */
+	int log_fd;	      /* where query lines go; 0: standard output */
 	/* Appends the error for a directive that is no plugin; NULL: a plain one is made. */
 	void (*explain)(const char *name, struct strbuf *out);
 };

@@ -5,9 +5,11 @@ import random
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
+import urllib.request
 
 import pytest
 
@@ -178,6 +180,65 @@ def test_ports_in_use(start, tmp_path):
                 taken.listen()
             assert "Address already in use" in refused(tmp_path / "z", free_port(), taken.getsockname()[1])
     assert not (tmp_path / "z").exists()
+
+
+def test_ports_of_a_dying_one(tmp_path):
+    """Ports and the data directory of a process that was killed, or of one that is still ending, are waited for."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as dns, socket.socket(socket.AF_INET, socket.SOCK_STREAM) as api:
+        dns.bind(("127.0.0.1", 0))
+        api.bind(("127.0.0.1", 0))
+        api.listen()
+        command = [server.fairlead_program(), "up", "--data", str(tmp_path / "x"), "--dns",
+                   f"127.0.0.1:{dns.getsockname()[1]}", "--api", f"127.0.0.1:{api.getsockname()[1]}"]
+        p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            # one after the other, each when the program stands before it
+            for taken in (dns, api):
+                with pytest.raises(subprocess.TimeoutExpired):
+                    p.wait(0.7)
+                taken.close()
+            lines = []
+            for line in p.stdout:
+                lines.append(line)
+                if line.startswith("try: "):
+                    break
+            assert p.poll() is None and lines[-1].startswith("try: "), lines
+        finally:
+            p.kill()
+            p.wait()
+    again = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert any(line.startswith("try: ") for line in iter(again.stdout.readline, ""))
+    finally:
+        again.kill()
+        again.wait()
+
+
+def metric(up, name):
+    """The sum of a metric's series at the API's page."""
+    with open(os.path.join(up.data, "kubeconfig"), encoding="utf-8") as f:
+        token = re.search(r'token"?: "?([^"\s]+)', f.read())[1]
+    request = urllib.request.Request(f"https://127.0.0.1:{up.api}/metrics", headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=os.path.join(up.data, "ca.crt"))) as reply:
+        lines = reply.read().decode().splitlines()
+    return sum(float(line.split()[-1]) for line in lines if re.match(name + r"[{ ]", line))
+
+
+def test_metrics(start, tmp_path):
+    """CoreDNS's metrics at the API's page: by the first Corefile and by that of the operator; no other port is opened."""
+    up = start()
+    for n in range(1, 4):
+        ask(up, "kubernetes.default.svc.cluster.local")
+        eventually(lambda: metric(up, "coredns_dns_requests_total") >= n)  # pylint: disable=cell-var-from-loop
+    assert metric(up, "coredns_build_info") == 1 and metric(up, "coredns_cache_entries") > 0
+    (tmp_path / "dns.yaml").write_text("apiVersion: operator.openshift.io/v1\nkind: DNS\nmetadata: {name: default}\nspec: {}\n")
+    run(up, "apply", "-f", str(tmp_path / "dns.yaml"))
+    eventually(lambda: "CorefileWritten" in up.text(), 20)
+    before = metric(up, "coredns_dns_requests_total")
+    eventually(lambda: ask(up, "kubernetes.default.svc.cluster.local") and metric(up, "coredns_dns_requests_total") > before + 2)
+    listening = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=False).stdout
+    ports = {line.split()[3].rsplit(":", 1)[1] for line in listening.splitlines() if f"pid={up.process.pid}," in line}
+    assert ports <= {str(up.api), str(up.dns)}
 
 
 # ---- names ----

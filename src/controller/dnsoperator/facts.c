@@ -16,7 +16,7 @@ const struct dnsoperator_site dnsoperator_sites[DNSOPERATOR_PLATFORM_COUNT] = {
 	[DNSOPERATOR_OPENSHIFT] =  { "openshift",  "openshift-dns", "dns-default", 5353, "127.0.0.1:9153", "20s",   true,  false, false,  true,   false, true },
 	[DNSOPERATOR_MICROSHIFT] = { "microshift", "openshift-dns", "dns-default", 5353, "127.0.0.1:9153", "20s",   true,  false, false,  false,  true,  false },
 	[DNSOPERATOR_KUBERNETES] = { "kubernetes", "kube-system",   "coredns",     53,   ":9153",          "5s",    false, true,  true,   false,  true,  false },
-	[DNSOPERATOR_MACHINE] =    { "machine",    "openshift-dns", "dns-default", 0,    "",               "",      false, true,  false,  false,  true,  false },
+	[DNSOPERATOR_MACHINE] =    { "machine",    "openshift-dns", "dns-default", 0,    "localhost:9153", "",      false, true,  false,  false,  true,  false },
 };
 /* clang-format on */
 

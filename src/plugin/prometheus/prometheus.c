@@ -39,9 +39,9 @@ static const struct metrics_family panics = {
 struct prometheus_conf {
 	const char *addr;
 	bool runtime_metrics;
-	const char *below;	 /* name of the next handler; "" when there is none */
-	struct resource *shared; /* NULL before prepare and in dry runs */
-	struct resource *listener;
+	const char *below;	   /* name of the next handler; "" when there is none */
+	struct resource *shared;   /* NULL before prepare and in dry runs */
+	struct resource *listener; /* NULL likewise, and without a page */
 };
 
 static int refuse_tls(struct opt_ctx *ctx, const struct opt_line *line);
@@ -129,7 +129,7 @@ static int prometheus_prepare(struct plugin_inst *self, struct prepare *p)
 	if (p->dry)
 		return 0;
 	int r = resource_get("prometheus", shared_make, NULL, free, &c->shared);
-	if (r < 0)
+	if (r < 0 || p->no_metrics_page)
 		return r;
 	CLEANUP(freep) char *key = xasprintf("prometheus %s", c->addr);
 	CLEANUP(freep) char *addr = xstrdup(c->addr);
