@@ -415,6 +415,29 @@ def test_unmanaged(place, run):
     until(lambda: "legacy.example.com" in place.text())
 
 
+def test_other_names(place, run):
+    """Only `default` is acted on; who made another is told, once."""
+    path = f"{DNS}/mine"
+    p = run()
+    made = place.done("POST", DNS, {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": {"name": "mine"},
+                                    "spec": {"templates": [LEGACY]}})
+
+    def told():
+        return [e for e in place.done("GET", "/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+                if e["regarding"].get("uid") == made["metadata"]["uid"]]
+    try:
+        event, = until(told)
+        assert (event["type"], event["reason"]) == ("Warning", "DNSIgnored")
+        assert event["note"].startswith("DNS mine: Only the DNS object named default is acted on")
+        seen = p.looks()
+        place.done("PATCH", path, {"spec": {"logLevel": "Trace"}}, "application/merge-patch+json")
+        until(lambda: p.looks() > seen)
+        assert p.text().count("DNSIgnored") == 1 and "series" not in told()[0]
+        assert place.text() == KUBEADM
+    finally:
+        place.call("DELETE", path)
+
+
 def test_gate(place, run):
     """OP-35, T18: off by flag, templates are ignored and that is told; on again, they are back."""
     p = run("--feature-gates", "DNSTemplatePlugin=false")

@@ -326,7 +326,8 @@ def test_images(place, run):
     rest = [x for x in OPENSHIFT if not x.startswith(SETS)]
     settle(place, p, rest)
     note = until(lambda: [e for e in events(place, "default") if e["reason"] == "OperandsLeftOut"])[0]["note"]
-    assert "DaemonSet dns-default (DNS_IMAGE), DaemonSet node-resolver (CLI_IMAGE)" in note and "--dns-image" in note
+    assert "DaemonSet dns-default (needs --dns-image or the environment variable IMAGE), DaemonSet node-resolver (needs " \
+        "--dns-cli-image or the environment variable OPENSHIFT_CLI_IMAGE)" in note
     assert place.get(f"{SETS}/dns-default") is None and place.get(f"{SETS}/node-resolver") is None
     p.stop()
     p = run("--dns-image", "registry.example/other:2", "--dns-config-source", "api")

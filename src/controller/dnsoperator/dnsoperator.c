@@ -25,6 +25,7 @@
  *                     through the API server (proxy.c)
  *   absent.c          a look while there is no DNS object
  *   finalizer.c       OpenShift's finalizer; a look while the DNS object is being deleted
+ *   ignored.c         DNS objects of other names
  *   hooks.c           the same plan, asked by the API server before an object is stored */
 #include <stdio.h>
 #include <stdlib.h>
@@ -390,8 +391,10 @@ static int reconcile(struct controller_ctx *c, const char *key)
 	struct dnsoperator_look l = { .c = c };
 	if (strcmp(key, SERVERS) == 0)
 		return ask_servers(c);
-	if (strcmp(key, DNS_NAME) != 0)
-		return 0; /* the only one that is acted on */
+	if (strcmp(key, DNS_NAME) != 0) {
+		dnsoperator_ignore(c, key);
+		return 0;
+	}
 	l.dns = kube_store_get(c->stores[DNS], SLICE(""), SLICE(DNS_NAME));
 	int r = look(&l);
 	kube_obj_unref(l.dns);
@@ -412,6 +415,7 @@ static int start(void **ret, char *err, size_t err_n)
 	dnsoperator_place_start(s);
 	s->operands = dnsoperator_operands_state_new();
 	s->gauges = dnsoperator_gauges_new();
+	dnsoperator_ignored_init(&s->ignored);
 	*ret = s;
 	return 0;
 }
@@ -423,6 +427,7 @@ static void stop(void *state)
 	dnsoperator_maps_free(s->maps);
 	dnsoperator_operands_state_free(s->operands);
 	dnsoperator_gauges_free(s->gauges);
+	dnsoperator_ignored_done(&s->ignored);
 	free(s);
 }
 

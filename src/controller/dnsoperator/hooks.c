@@ -49,7 +49,6 @@ static struct touched touched_by(const struct admission_request *q)
 static bool is_ours(const struct admission_request *q)
 {
 	return q->sub[0] == '\0' && q->object != NULL && !api_is_deleting(q->object) &&
-	       strcmp(api_name(q->object), "default") == 0 &&
 	       (strcmp(q->operation, "CREATE") == 0 || strcmp(q->operation, "UPDATE") == 0);
 }
 
@@ -255,6 +254,13 @@ static void review(void *ctx, const struct admission_request *q, struct admissio
 	struct place p;
 	if (!is_ours(q))
 		return;
+	if (strcmp(api_name(q->object), DNS_NAME) != 0) {
+		if (api_name(q->object)[0] == '\0')
+			return;
+		admission_warn(r, "Only the DNS object named default is acted on; this one has no "
+				  "effect.");
+		return;
+	}
 	struct touched t = touched_by(q);
 	if (!t.list && !t.annotation && !t.routes)
 		return;

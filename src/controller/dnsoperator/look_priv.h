@@ -2,9 +2,11 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/compiler.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "controller/controller.h"
 #include "controller/dnsoperator/ask.h"
@@ -48,12 +50,19 @@ extern const struct controller_watch dnsoperator_watches[WATCHES];
 /* Is the original there? ENDING: it was scaled to 0, and its pods have not ended. */
 enum dnsoperator_beside { DNSOPERATOR_ALONE, DNSOPERATOR_BESIDE, DNSOPERATOR_ENDING };
 
+/* DNS objects of other names that were told of. */
+struct dnsoperator_ignored {
+	pthread_mutex_t lock; /* guards uids */
+	struct map uids;      /* by name; texts are owned */
+};
+
 struct dnsoperator_state {
 	/* Which families the last look found: nodes that tell nothing new need no other. */
 	_Atomic unsigned seen;
 	_Atomic int platform; /* -1: there was no look yet */
 	struct dnsoperator_asker *asker;
 	struct dnsoperator_gauges *gauges;
+	struct dnsoperator_ignored ignored;
 	/* Of the one worker at a time that has the key of the DNS object: */
 	struct dnsoperator_maps *maps;
 	struct dnsoperator_pace pace;
@@ -118,6 +127,12 @@ json_t *dnsoperator_pods_of(const struct controller_ctx *c, enum dnsoperator_pla
 /* What the server has now; *ret is NULL when that is nothing. Negative with c->err. */
 MUST_CHECK int dnsoperator_get(struct controller_ctx *c, const char *path, const char *what,
 			       json_t **ret);
+
+/* ignored.c */
+void dnsoperator_ignored_init(struct dnsoperator_ignored *g);
+void dnsoperator_ignored_done(struct dnsoperator_ignored *g);
+/* A DNS object of another name than `default` came, changed or went. Any worker. */
+void dnsoperator_ignore(struct controller_ctx *c, const char *name);
 
 /* learn.c */
 unsigned dnsoperator_families_mask(const struct dnsoperator_families *f);

@@ -23,6 +23,25 @@
 
 enum { HASH_DIGITS = 16, VALUES_MAX = 16 };
 
+/* What a manifest may lack, and how it is given. */
+static const struct {
+	const char *value, *given_by;
+} sources[] = {
+	{ "DNS_IMAGE", "--dns-image or the environment variable IMAGE" },
+	{ "CLI_IMAGE", "--dns-cli-image or the environment variable OPENSHIFT_CLI_IMAGE" },
+	{ "PROXY_IMAGE", "--dns-proxy-image or the environment variable KUBE_RBAC_PROXY_IMAGE" },
+	{ "CLUSTER_IP", "status.serviceNetwork of Network cluster" },
+};
+
+static const char *given_by(const char *value)
+{
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
+		if (strcmp(sources[i].value, value) == 0)
+			return sources[i].given_by;
+	}
+	return value;
+}
+
 /* The folder of manifests and the servers' DaemonSet; NULL: nothing is applied there. */
 static const struct {
 	const char *folder, *servers;
@@ -223,8 +242,8 @@ static void add_file(const struct filler *f, const struct embedded_text *file,
 			json_array_append_new(ret->v, o);
 			continue;
 		}
-		strbuf_addf(&ret->left_out, "%s%s %s (%s)", ret->left_out.n != 0 ? ", " : "",
-			    api_kind(docs.v[i]), api_name(docs.v[i]), missing);
+		strbuf_addf(&ret->left_out, "%s%s %s (needs %s)", ret->left_out.n != 0 ? ", " : "",
+			    api_kind(docs.v[i]), api_name(docs.v[i]), given_by(missing));
 	}
 	api_docs_done(&docs);
 }

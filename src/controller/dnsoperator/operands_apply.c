@@ -229,9 +229,7 @@ static void tell_lacks(struct dnsoperator_look *l, const struct dnsoperator_oper
 	if (left_out[0] != '\0' && (s->left_out == NULL || strcmp(s->left_out, left_out) != 0)) {
 		CLEANUP(freep)
 		char *text = xasprintf(
-			"these are left as they are, since a value is missing: %.600s; images "
-			"are given by --dns-image, --dns-cli-image and --dns-proxy-image, the "
-			"Service's address by Network cluster",
+			"these objects are not applied, because a value is missing: %.900s",
 			left_out);
 		tell(l, "OperandsLeftOut", text);
 	}

@@ -99,12 +99,17 @@ static void left_out(void **state)
 		struct dnsoperator_operands_in in;
 		const char *want;
 	} rows[] = {
-		{ { .dns_image = "d", .proxy_image = "p" }, "DaemonSet node-resolver (CLI_IMAGE)" },
-		{ { .dns_image = "d", .cli_image = "c" }, "DaemonSet dns-default (PROXY_IMAGE)" },
+		{ { .dns_image = "d", .proxy_image = "p" },
+		  "DaemonSet node-resolver (needs --dns-cli-image or the environment variable "
+		  "OPENSHIFT_CLI_IMAGE)" },
+		{ { .dns_image = "d", .cli_image = "c" },
+		  "DaemonSet dns-default (needs --dns-proxy-image or the environment variable "
+		  "KUBE_RBAC_PROXY_IMAGE)" },
 		{ { .dns_image = "", .cli_image = "c", .proxy_image = "p" },
-		  "DaemonSet dns-default (DNS_IMAGE)" },
+		  "DaemonSet dns-default (needs --dns-image or the environment variable IMAGE)" },
 		{ { .dns_image = "d", .cli_image = "c", .proxy_image = "p", .cluster_ip = "" },
-		  "Service dns-default (CLUSTER_IP), DaemonSet node-resolver (CLUSTER_IP)" },
+		  "Service dns-default (needs status.serviceNetwork of Network cluster), DaemonSet "
+		  "node-resolver (needs status.serviceNetwork of Network cluster)" },
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

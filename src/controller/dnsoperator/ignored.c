@@ -1,0 +1,55 @@
+/* DNS objects of another name than `default` are not acted on. Their owner is told so once each, in
+ * the log and by an Event of the object. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/look_priv.h"
+#include "kube/tree.h"
+
+static const char advice[] = "Only the DNS object named default is acted on, so this one has no "
+			     "effect; move its spec there, and delete it";
+
+void dnsoperator_ignored_init(struct dnsoperator_ignored *g)
+{
+	pthread_mutex_init(&g->lock, NULL);
+	map_init(&g->uids);
+}
+
+void dnsoperator_ignored_done(struct dnsoperator_ignored *g)
+{
+	const struct map_entry *e;
+	size_t pos = 0;
+	while ((e = map_next(&g->uids, &pos)) != NULL)
+		free(e->value);
+	map_done(&g->uids);
+	pthread_mutex_destroy(&g->lock);
+}
+
+/* Notes the object (uid NULL: there is none of that name); true when it is new. */
+static bool is_new(struct dnsoperator_ignored *g, const char *name, const char *uid)
+{
+	pthread_mutex_lock(&g->lock);
+	const char *known = map_get(&g->uids, slice_of(name));
+	bool new = uid != NULL && (known == NULL || strcmp(known, uid) != 0);
+	if (uid == NULL)
+		free(map_del(&g->uids, slice_of(name)));
+	else if (new)
+		free(map_set(&g->uids, slice_of(name), xstrdup(uid)));
+	pthread_mutex_unlock(&g->lock);
+	return new;
+}
+
+void dnsoperator_ignore(struct controller_ctx *c, const char *name)
+{
+	struct dnsoperator_state *s = c->state;
+	struct dnsoperator_look l = { .c = c };
+	l.dns = kube_store_get(c->stores[DNS], SLICE(""), slice_of(name));
+	const json_t *o = l.dns != NULL ? kube_tree_of(l.dns) : NULL;
+	CLEANUP(freep) char *text = xasprintf("DNS %s: %s", name, advice);
+	if (is_new(&s->ignored, name, o != NULL ? api_uid(o) : NULL))
+		dnsoperator_tell(&l, true, "DNSIgnored", "Ignore", text);
+	kube_obj_unref(l.dns);
+}
