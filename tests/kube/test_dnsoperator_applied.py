@@ -183,6 +183,7 @@ def test_nothing_leaves_the_cluster(place, run, tmp_path):  # noqa: F811 pylint:
         assert up.count("config.fairlead.*") == 0
 
 
+@pytest.mark.alone
 def test_comes_back_after_a_long_time(place, run, kubelet, capsys):  # noqa: F811 pylint: disable=redefined-outer-name
     """However long a server was away, that it answers again is told within two seconds, although another one stays silent."""
     with kubelet([fairlead] * 3) as k:

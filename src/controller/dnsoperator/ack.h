@@ -58,7 +58,7 @@ struct dnsoperator_ack_opts {
 	void (*progress)(void *ctx);
 	void *ctx;
 };
-#define DNSOPERATOR_ACK_PROGRESS_NS (300 * NS_PER_MS)
+#define DNSOPERATOR_ACK_PROGRESS_NS (200 * NS_PER_MS)
 
 /* Asks all of them at once, over UDP, again after a silence, and at last over TCP, as it does when
  * a reply is truncated. Blocks, for not much longer than try_ns * tries for each 256 of them.

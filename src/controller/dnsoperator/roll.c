@@ -14,7 +14,7 @@
 #define YOUNG_NS (400 * NS_PER_MS)
 /* With the time that a question takes when it is not answered, a server that came back is noticed
  * within 2 s. A question through the API server costs more than a datagram. */
-#define MOST_NS	      NS_PER_S
+#define MOST_NS	      (500 * NS_PER_MS)
 #define MOST_APART_NS (15 * NS_PER_S)
 #define ALL_NS	      (60 * NS_PER_S)
 #define SOON_NS	      NS_PER_MS
