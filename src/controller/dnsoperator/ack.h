@@ -23,7 +23,7 @@ enum {
 	DNSOPERATOR_ACK_NAME_MAX = 256, /* likewise */
 };
 
-/* The name that the operator asks for: "config.fairlead.cluster.local". Below a domain that leaves
+/* The name that the operator asks for: config.fairlead.cluster.local. Below a domain that leaves
  * no room for it there is none, and DNSOPERATOR_ACK_NAME is asked for. */
 void dnsoperator_ack_name(const char *domain, char ret[DNSOPERATOR_ACK_NAME_MAX]);
 
