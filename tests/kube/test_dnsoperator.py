@@ -622,6 +622,33 @@ def test_crd_without_templates(place, run):
 
 
 @REAL
+def test_crd_without_observed_generation(place, run):
+    """OpenShift's CRD drops observedGeneration in both places: nothing is written again and again, and the message has it."""
+    schema = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties"
+    paths = [f"{schema}/observedGeneration", f"{schema}/conditions/items/properties/observedGeneration"]
+    crd = place.done("GET", f"{crdlib.CRD_PATH}/{CRD}")
+    status = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
+    fields = [status["observedGeneration"], status["conditions"]["items"]["properties"]["observedGeneration"]]
+    place.done("PATCH", f"{crdlib.CRD_PATH}/{CRD}", [{"op": "remove", "path": p} for p in paths], "application/json-patch+json")
+    try:
+        p = run()
+        for i in range(1, 4):
+            assert place.dns({"templates": [{**LEGACY, "zones": [f"z{i}.example"]}]}) == i
+            until(lambda: f"generation {i} " in place.conditions().get("TemplateConfigurationValid", {}).get("message", ""))  # pylint: disable=cell-var-from-loop
+            until(lambda: f"z{i}.example" in place.done("GET", f"{DNS}/default")["metadata"].get("annotations", {}).get(  # pylint: disable=cell-var-from-loop
+                "dns.fairlead.dev/templates-backup", ""))
+        for i in range(3):
+            seen = p.looks()
+            touched = place.done("PATCH", f"{DNS}/default", {"metadata": {"annotations": {"n": str(i)}}}, "application/merge-patch+json")
+            until(lambda: p.looks() > seen)  # pylint: disable=cell-var-from-loop
+            assert place.done("GET", f"{DNS}/default")["metadata"]["resourceVersion"] == touched["metadata"]["resourceVersion"]
+        assert "observedGeneration" not in json.dumps(place.done("GET", f"{DNS}/default")["status"])
+    finally:
+        place.done("PATCH", f"{crdlib.CRD_PATH}/{CRD}", [{"op": "add", "path": p, "value": v} for p, v in zip(paths, fields)],
+                   "application/json-patch+json")
+
+
+@REAL
 def test_gate_of_this_version(place, run):
     """Issue 8: `status.featureGates[version].enabled`, of the version that ClusterVersion tells."""
     group, gates = "config.openshift.io", "/apis/config.openshift.io/v1/featuregates"
