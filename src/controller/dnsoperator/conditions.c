@@ -139,6 +139,12 @@ struct answers {
 	struct strbuf others, silents; /* their names */
 };
 
+/* Were servers asked since this text is wanted? One that ran it before may have left it since. */
+static bool is_asked_for(const struct dnsoperator_instances *all, const char *hash)
+{
+	return all->asked_for == NULL || strcmp(all->asked_for, hash) == 0;
+}
+
 static void count_answers(const struct dnsoperator_outcome *o, const struct dnsoperator_plan *p,
 			  struct answers *a)
 {
@@ -147,7 +153,7 @@ static void count_answers(const struct dnsoperator_outcome *o, const struct dnso
 	for (size_t i = 0; i < all->n; i++) {
 		if (!all->v[i].reached)
 			add_name(&a->silents, &a->silent, all->v[i].name);
-		else if (strcmp(all->v[i].hash, p->hash) != 0)
+		else if (strcmp(all->v[i].hash, p->hash) != 0 || !is_asked_for(all, p->hash))
 			add_name(&a->others, &a->other, all->v[i].name);
 		else
 			a->wanted++;
@@ -172,7 +178,7 @@ static void add_whys(const struct dnsoperator_instances *all, struct strbuf *m)
 
 static bool is_late(const struct dnsoperator_instances *all, const char *hash)
 {
-	return all->late && (all->late_for == NULL || strcmp(all->late_for, hash) == 0);
+	return all->late && is_asked_for(all, hash);
 }
 
 /* "2 of 3 servers run generation 4; " */

@@ -26,7 +26,8 @@ struct dnsoperator_instances {
 	const struct dnsoperator_instance *v;
 	size_t n;
 	bool late; /* the wanted text has been there long enough for a server to have read it */
-	const char *late_for; /* the hash of the text that this is true of; NULL: whichever */
+	const char *asked_for; /* the hash of the text that they were asked about, and that is late;
+				  NULL: whichever */
 };
 
 /* What TemplateConfigurationApplied was last reported for. It must not stay True for a

@@ -23,7 +23,8 @@ enum { SILENT = 3 }; /* rounds without an answer that count as none */
 
 static bool is_settled(const struct dnsoperator_roll *r, const struct dnsoperator_roll_entry *e)
 {
-	return e->told && e->reached && e->silent == 0 && strcmp(e->hash, r->wanted) == 0;
+	return e->told && e->reached && e->fresh && e->silent == 0 &&
+	       strcmp(e->hash, r->wanted) == 0;
 }
 
 static size_t unsettled(const struct dnsoperator_roll *r)
@@ -58,8 +59,10 @@ bool dnsoperator_roll_want(struct dnsoperator_roll *r, const char *hash, uint64_
 	r->told_late = r->told_new = false;
 	r->rounds = 0;
 	r->all_ns = now + ALL_NS;
-	for (size_t i = 0; i < r->servers.n; i++)
+	for (size_t i = 0; i < r->servers.n; i++) {
 		r->servers.v[i].due = true;
+		r->servers.v[i].fresh = false;
+	}
 	return true;
 }
 
@@ -188,10 +191,12 @@ static bool note(const struct dnsoperator_roll *r, struct dnsoperator_roll_entry
 	bool reached = is_answer(r, said);
 	/* like no text, not even one without a marker */
 	const char *hash = said->kind == DNSOPERATOR_ACK_FAILED ? "failed" : said->hash;
+	bool first = reached && !e->fresh;
+	e->fresh = e->fresh || reached;
 	e->silent = reached ? 0 : MIN(e->silent + 1, (unsigned)SILENT);
 	if (!reached && e->silent < SILENT)
 		return false;
-	bool changed = !e->told || e->reached != reached || e->why != said->why ||
+	bool changed = first || !e->told || e->reached != reached || e->why != said->why ||
 		       strcmp(e->hash, hash) != 0;
 	e->told = true;
 	e->reached = reached;
@@ -257,13 +262,21 @@ uint64_t dnsoperator_roll_again(const struct dnsoperator_roll *r, uint64_t now)
 	return at > now + SOON_NS ? at - now : SOON_NS;
 }
 
+/* That a server ran the wanted text at another time is no proof that it does now. */
+static const char *shown_hash(const struct dnsoperator_roll *r,
+			      const struct dnsoperator_roll_entry *e, struct arena *a)
+{
+	return !e->fresh && strcmp(e->hash, r->wanted) == 0 ? "of before"
+							    : arena_strdup(a, e->hash);
+}
+
 bool dnsoperator_roll_view(const struct dnsoperator_roll *r, uint64_t now, struct arena *a,
 			   struct dnsoperator_instances *ret)
 {
 	struct dnsoperator_instance *v = arena_calloc(a, (r->servers.n + 1) * sizeof(*v));
 	*ret = (struct dnsoperator_instances){ .v = v,
 					       .late = is_late(r, now),
-					       .late_for = arena_strdup(a, r->wanted) };
+					       .asked_for = arena_strdup(a, r->wanted) };
 	for (size_t i = 0; i < r->servers.n; i++) {
 		const struct dnsoperator_roll_entry *e = &r->servers.v[i];
 		if (!e->told)
@@ -271,7 +284,7 @@ bool dnsoperator_roll_view(const struct dnsoperator_roll *r, uint64_t now, struc
 		v[ret->n++] = (struct dnsoperator_instance){
 			.name = arena_strdup(a, e->name),
 			.reached = e->reached,
-			.hash = e->reached ? arena_strdup(a, e->hash) : "",
+			.hash = e->reached ? shown_hash(r, e, a) : "",
 			.why = e->reached ? NULL : e->why,
 		};
 	}

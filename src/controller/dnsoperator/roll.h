@@ -24,6 +24,7 @@ struct dnsoperator_roll_entry {
 	char *name;
 	union net_addr addr;
 	bool due;	 /* to be asked at the next occasion */
+	bool fresh;	 /* it was heard since the wanted text is wanted */
 	unsigned silent; /* so often in a row it did not answer */
 	bool told;	 /* something is known: */
 	bool reached;

@@ -440,15 +440,25 @@ static void applied_needs_answers(void **state)
 	assert_string_equal(applied->reason, "ReloadFailed");
 	char hash[DNSOPERATOR_ACK_HASH_MAX];
 	memcpy(hash, s->plan.hash, sizeof(hash));
-	s->instances.late_for = hash;
+	s->instances.asked_for = hash;
 	dnsoperator_plan_done(&s->plan);
 	in.instances = &s->instances;
 	dnsoperator_plan_make(&in, &s->plan);
 	assert_string_equal(applied->reason, "ReloadFailed");
-	s->instances.late_for = "another";
+	s->instances.asked_for = "another";
 	dnsoperator_plan_done(&s->plan);
 	dnsoperator_plan_make(&in, &s->plan);
 	assert_string_equal(applied->reason, "Updating");
+	/* they ran this text before the other one: no proof that they do again */
+	for (size_t i = 0; i < s->instances.n; i++)
+		s->instance[i].hash = hash;
+	dnsoperator_plan_done(&s->plan);
+	dnsoperator_plan_make(&in, &s->plan);
+	assert_string_equal(applied->reason, "Updating");
+	s->instances.asked_for = hash;
+	dnsoperator_plan_done(&s->plan);
+	dnsoperator_plan_make(&in, &s->plan);
+	assert_string_equal(applied->reason, "AsExpected");
 	scene_free(s);
 }
 

@@ -251,6 +251,27 @@ static void silence_is_never_settled(void **state)
 	assert_string_equal(due(s), "");
 }
 
+/* There and back again: what a server answered before it was sent elsewhere proves nothing. */
+static void old_answers_prove_nothing(void **state)
+{
+	struct scene *s = *state;
+	want(s, NEW);
+	take(s, "ab");
+	due(s);
+	answer(s, "nn");
+	assert_string_equal(view(s), "a=n b=n early");
+	want(s, OLD);
+	want(s, NEW);
+	assert_string_equal(view(s), "a=- b=- early");
+	assert_string_equal(due(s), "ab");
+	assert_true(answer(s, "n."));
+	assert_string_equal(view(s), "a=n b=- early");
+	s->now += again(s);
+	assert_string_equal(due(s), "b");
+	assert_true(answer(s, "n"));
+	assert_string_equal(view(s), "a=n b=n early");
+}
+
 /* A server that fails does not run what is wanted, and may still have what is not. */
 static void failing_shows_nothing(void **state)
 {
@@ -514,6 +535,7 @@ int main(void)
 		T(is_late_once),
 		T(silence_is_never_settled),
 		T(failing_shows_nothing),
+		T(old_answers_prove_nothing),
 		T(hears_some_before_all),
 		T(doubt),
 		T(silence_has_a_reason),
