@@ -1,12 +1,10 @@
-/* "/apis/G/V/namespaces/NS/PLURAL/NAME/SUB" and a method into a verb and its object. */
+/* The action that a request asks for: its route, and a verb from its method. */
 #include "apiserver/access.h"
 
 #include <string.h>
 
 #include "apiserver/failure.h"
 #include "base/strbuf.h"
-
-enum { PARTS_MAX = 8 };
 
 static const struct {
 	enum http_method method;
@@ -39,54 +37,25 @@ static const char *verb_of(const struct apiserver_call *c, bool named)
 	return "";
 }
 
-/* Splits the copy in place; empty parts stay out. What is behind the last part stays in it. */
-static size_t split(char *text, const char **parts)
-{
-	size_t n = 0;
-	while (*text != '\0') {
-		while (*text == '/')
-			*text++ = '\0';
-		if (*text == '\0')
-			break;
-		parts[n++] = text;
-		if (n == PARTS_MAX)
-			break;
-		text += strcspn(text, "/");
-	}
-	return n;
-}
-
 bool apiserver_wish_read(const struct apiserver_call *c, struct apiserver_wish *ret)
 {
-	const char *parts[PARTS_MAX];
-	const char *const *at = parts;
-	size_t length = strlen(c->path);
-	if (length >= sizeof(ret->text_))
+	const struct apiserver_route *route = &ret->route;
+	if (!apiserver_route_parse(c->path, &ret->route))
 		return false;
-	memcpy(ret->text_, c->path, length + 1);
-	size_t n = split(ret->text_, parts);
-	bool core = n >= 3 && strcmp(parts[0], "api") == 0;
-	if (!core && (n < 4 || strcmp(parts[0], "apis") != 0))
-		return false;
+	const char *name = route->name != NULL ? route->name : "";
+	bool is_namespace = route->group[0] == '\0' && strcmp(route->plural, "namespaces") == 0;
 	ret->action = (struct apiserver_action){
-		.group = core ? "" : parts[1], .subresource = "", .ns = "", .name = "", .path = ""
-	};
-	at += core ? 2 : 3;
-	n -= core ? 2 : 3;
-	if (strcmp(at[0], "namespaces") == 0 && n > 1) {
+		.verb = verb_of(c, route->name != NULL),
+		.group = route->group,
+		.resource = route->plural,
+		.subresource = route->sub,
 		/* A Namespace is in itself, as authorizers see it. */
-		ret->action.ns = at[1];
-		bool inside =
-			n > 2 && strcmp(at[2], "status") != 0 && strcmp(at[2], "finalize") != 0;
-		at += inside ? 2 : 0;
-		n -= inside ? 2 : 0;
-	}
-	ret->action.resource = at[0];
-	if (n > 1)
-		ret->action.name = at[1];
-	if (n > 2)
-		ret->action.subresource = at[2];
-	ret->action.verb = verb_of(c, n > 1);
+		.ns = route->ns != NULL ? route->ns
+		      : is_namespace	? name
+					: "",
+		.name = name,
+		.path = "",
+	};
 	return true;
 }
 

@@ -1,17 +1,17 @@
 /* What a request wants to do, read from its method and path alone, before anybody looks whether
- * such a thing exists: what is not allowed is refused first. */
+ * such a thing exists: what is not allowed is refused first. The path is read by the code that
+ * routes the request (apiserver/route.h): a second reading could allow one thing and do another. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "apiserver/auth.h"
 #include "apiserver/rest.h"
-
-enum { APISERVER_ACCESS_PATH_MAX_BYTES = 4096 };
+#include "apiserver/route.h"
 
 struct apiserver_wish {
-	struct apiserver_action action;
-	char text_[APISERVER_ACCESS_PATH_MAX_BYTES];
+	struct apiserver_action action; /* points into the route */
+	struct apiserver_route route;
 };
 
 /* False when the path is none of a resource, or too long for any. The wish points into itself: it

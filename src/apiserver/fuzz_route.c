@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			return 0;
 		assert(r.plural[0] != '\0' && strstr(text, r.plural) != NULL);
 		assert(r.name == NULL || (r.name[0] != '\0' && strstr(text, r.name) != NULL));
-		assert(strstr(text, r.sub) != NULL);
+		assert(strstr(text, r.sub) != NULL && strstr(text, r.below) != NULL);
+		assert(strchr(r.sub, '/') == NULL);
 	}
 	return 0;
 }

@@ -53,9 +53,9 @@ static bool rest_of(struct apiserver_route *ret, char **part, int n)
 	ret->plural = part[0];
 	ret->name = n > 1 ? part[1] : NULL;
 	ret->sub = n > 2 ? part[2] : "";
-	/* Put together again: pods/x/proxy/a/b is the proxy's. */
-	for (int i = 3; i < n; i++)
-		part[i][-1] = '/';
+	ret->below = n > 3 ? part[3] : "";
+	for (int i = 4; i < n; i++)
+		part[i][-1] = '/'; /* joined again */
 	return true;
 }
 
@@ -63,7 +63,7 @@ bool apiserver_route_parse(const char *path, struct apiserver_route *ret)
 {
 	char *part[APISERVER_PATH_PARTS_MAX];
 	memset(ret, 0, offsetof(struct apiserver_route, text));
-	ret->sub = "";
+	ret->sub = ret->below = "";
 	if (path[0] != '/' || strlen(path) >= sizeof(ret->text))
 		return false;
 	snprintf(ret->text, sizeof(ret->text), "%s", path + 1);

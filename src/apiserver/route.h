@@ -17,11 +17,12 @@ struct apiserver_route {
 	const struct apiserver_resource *r; /* NULL: this kind is not served */
 	const char *group, *version;	    /* "" for core */
 	const char *plural;
-	const char *ns;	  /* NULL: none in the path */
-	const char *name; /* NULL: the collection */
-	const char *sub;  /* "" or what follows the name ("status", "log") */
-	bool custom;	  /* the group is one of our custom resources: a real server answers such
-			     paths by another part of itself */
+	const char *ns;	   /* NULL: none in the path */
+	const char *name;  /* NULL: the collection */
+	const char *sub;   /* "" or the part behind the name ("status", "log") */
+	const char *below; /* "" or what is behind that: "a/b" of pods/NAME/proxy/a/b */
+	bool custom;	   /* the group is one of our custom resources: a real server answers such
+			      paths by another part of itself */
 	bool group_known;
 	char text[APISERVER_PATH_MAX_BYTES]; /* what the others point into */
 };

@@ -54,10 +54,9 @@ static int refuse_subresource(struct apiserver_request *q)
 		  "tokens of ServiceAccounts are not issued here: the kubeconfig holds the "
 		  "user's" },
 	};
-	struct slice rest = slice_of(q->route.sub);
-	struct slice sub = slice_cut(&rest, '/');
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(rows[i].plural, q->route.plural) == 0 && slice_is(sub, rows[i].sub))
+		if (strcmp(rows[i].plural, q->route.plural) == 0 &&
+		    strcmp(rows[i].sub, q->route.sub) == 0)
 			return apiserver_refuse(q->st, 400, "BadRequest", "%s", rows[i].why);
 	}
 	if (!q->r->built_in)
@@ -155,7 +154,8 @@ static int dispatch(struct apiserver_request *q)
 	if (q->c->method == HTTP_HEAD && q->r->built_in)
 		return apiserver_no_such_method(q->st);
 	enum shape shape = t->name == NULL ? COLLECTION : t->sub[0] == '\0' ? OBJECT : STATUS;
-	if (shape == STATUS && (strcmp(t->sub, "status") != 0 || !q->r->status))
+	if (shape == STATUS &&
+	    (strcmp(t->sub, "status") != 0 || t->below[0] != '\0' || !q->r->status))
 		return refuse_subresource(q);
 	if (shape == OBJECT && q->r->verbs == APISERVER_CREATE)
 		return apiserver_no_such_path(q->st);

@@ -10,29 +10,39 @@
 
 #include "base/compiler.h"
 
-/* group, version, plural, namespace, name, subresource; "-" where there is none */
+/* group, plural, namespace, name ("-" where there is none), subresource, what is below it */
 static void parts(void **state)
 {
 	static const struct {
-		const char *path, *group, *plural, *ns, *name, *sub;
+		const char *path, *group, *plural, *ns, *name, *sub, *below;
 		bool served;
 	} rows[] = {
-		{ "/api/v1/pods", "", "pods", "-", "-", "", true },
-		{ "/api/v1/namespaces", "", "namespaces", "-", "-", "", true },
-		{ "/api/v1/namespaces/a", "", "namespaces", "-", "a", "", true },
-		{ "/api/v1/namespaces/a/status", "", "namespaces", "-", "a", "status", true },
-		{ "/api/v1/namespaces/a/finalize", "", "namespaces", "-", "a", "finalize", true },
-		{ "/api/v1/namespaces/a/pods", "", "pods", "a", "-", "", true },
-		{ "/api/v1/namespaces/a/pods/", "", "pods", "a", "-", "", true },
-		{ "/api/v1/namespaces/a/pods/b", "", "pods", "a", "b", "", true },
-		{ "/api/v1/namespaces/a/pods/b/log", "", "pods", "a", "b", "log", true },
-		{ "/api/v1/namespaces/a/pods/b/proxy/x/y", "", "pods", "a", "b", "proxy/x/y",
+		{ "/api/v1/pods", "", "pods", "-", "-", "", "", true },
+		{ "/api/v1/namespaces", "", "namespaces", "-", "-", "", "", true },
+		{ "/api/v1/namespaces/a", "", "namespaces", "-", "a", "", "", true },
+		{ "/api/v1/namespaces/a/status", "", "namespaces", "-", "a", "status", "", true },
+		{ "/api/v1/namespaces/a/finalize", "", "namespaces", "-", "a", "finalize", "",
 		  true },
-		{ "/api/v1/namespaces/a/things/b", "", "things", "a", "b", "", false },
-		{ "/api/v2/pods", "", "pods", "-", "-", "", false },
-		{ "/apis/k8s.ovn.org/v1/dnsnames", "k8s.ovn.org", "dnsnames", "-", "-", "", true },
+		{ "/api/v1/namespaces/a/pods", "", "pods", "a", "-", "", "", true },
+		{ "/api/v1/namespaces/a/pods/", "", "pods", "a", "-", "", "", true },
+		{ "/api/v1/namespaces/a/pods/b", "", "pods", "a", "b", "", "", true },
+		{ "/api/v1/namespaces/a/pods/b/log", "", "pods", "a", "b", "log", "", true },
+		{ "/api/v1/namespaces/a/pods/b/proxy/x/y", "", "pods", "a", "b", "proxy", "x/y",
+		  true },
+		{ "/api/v1/namespaces/a/things/b", "", "things", "a", "b", "", "", false },
+		{ "/api/v2/pods", "", "pods", "-", "-", "", "", false },
+		{ "/apis/k8s.ovn.org/v1/dnsnames", "k8s.ovn.org", "dnsnames", "-", "-", "", "",
+		  true },
 		{ "/apis/operator.openshift.io/v1/dnses/a/status", "operator.openshift.io", "dnses",
-		  "-", "a", "status", true },
+		  "-", "a", "status", "", true },
+		{ "/apis/k8s.ovn.org/v1/namespaces/a/egressfirewalls/default/status", "k8s.ovn.org",
+		  "egressfirewalls", "a", "default", "status", "", true },
+		{ "/apis/k8s.ovn.org/v1/namespaces/a/egressfirewalls/default/status/",
+		  "k8s.ovn.org", "egressfirewalls", "a", "default", "status", "", true },
+		{ "/apis/k8s.ovn.org/v1/namespaces/a/egressfirewalls/default/status//",
+		  "k8s.ovn.org", "egressfirewalls", "a", "default", "status", "", false },
+		{ "/apis/k8s.ovn.org/v1/namespaces/a/egressfirewalls/default/status/x",
+		  "k8s.ovn.org", "egressfirewalls", "a", "default", "status", "x", true },
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -43,6 +53,7 @@ static void parts(void **state)
 		assert_string_equal(r.ns != NULL ? r.ns : "-", rows[i].ns);
 		assert_string_equal(r.name != NULL ? r.name : "-", rows[i].name);
 		assert_string_equal(r.sub, rows[i].sub);
+		assert_string_equal(r.below, rows[i].below);
 		assert_int_equal(r.r != NULL, rows[i].served);
 	}
 }

@@ -170,6 +170,30 @@ def test_status_and_names_of_the_system(embedded):  # noqa: F811
     embedded.call("DELETE", where)
 
 
+@pytest.mark.parametrize("place", [
+    f"/apis/k8s.ovn.org/v1/namespaces/{NS}/egressfirewalls/default", "/api/v1/nodes/n1", "/apis/operator.openshift.io/v1/dnses/default"])
+def test_a_path_has_one_meaning(embedded, place):  # noqa: F811
+    """However the path of a status is spelled, the user does not write it."""
+    objects = {"egressfirewalls": {"apiVersion": "k8s.ovn.org/v1", "kind": "EgressFirewall", "metadata": {"name": "default"},
+                                   "spec": {"egress": [{"type": "Deny", "to": {"cidrSelector": "0.0.0.0/0"}}]}},
+               "nodes": {"metadata": {"name": "n1"}},
+               "dnses": {"apiVersion": "operator.openshift.io/v1", "kind": "DNS", "metadata": {"name": "default"}}}
+    collection, _, _ = place.rpartition("/")
+    code, said = embedded.call("POST", collection, objects[collection.rpartition("/")[2]])
+    assert code == 201, said
+    before = embedded.call("GET", place)[1]
+    change = {"status": {"status": "written", "phase": "Running"}}
+    for end in ("/status", "/status/", "/status//", "/status/.", "/status/x", "//status", "/./status", "/status%2f", "%2fstatus",
+                "%2Fstatus%2F", "/%73tatus", "/%73tatus/", "/status/%2e", "/status%2f%2f", "/status?", "/status/?a=b", "/status;a"):
+        for method, kind in (("PATCH", "application/merge-patch+json"), ("PUT", "application/json")):
+            body = change if method == "PATCH" else {**before, **change}
+            code, said = embedded.call(method, place + end, body, content_type=kind)
+            assert code in (403, 404), (method, end, said)
+            now = embedded.call("GET", place)[1]
+            assert now == before, (method, end)
+    embedded.call("DELETE", place)
+
+
 # ---- files, addresses, TLS ----
 
 def test_files_are_their_owners(embedded):  # noqa: F811
