@@ -136,6 +136,14 @@ static void end(struct managing *g)
 	json_decref(g->blank);
 }
 
+static int refuse_managers(const struct apiserver_writing *w, int code, const char *err)
+{
+	if (code == ERR_LIMIT)
+		return apiserver_refuse(w->st, 413, "RequestEntityTooLarge",
+					"Request entity too large: %s", err);
+	return apiserver_refuse(w->st, 500, "", "%s", err);
+}
+
 int apiserver_managers_update(const struct apiserver_writing *w, unsigned left, const json_t *old,
 			      const json_t *o, json_t **ret)
 {
@@ -144,7 +152,7 @@ int apiserver_managers_update(const struct apiserver_writing *w, unsigned left, 
 	begin(&g, w, left, old);
 	int e = api_managed_update(&g.m, o, ret, err, sizeof(err));
 	end(&g);
-	return e < 0 ? apiserver_refuse(w->st, 500, "", "%s", err) : 0;
+	return e < 0 ? refuse_managers(w, e, err) : 0;
 }
 
 int apiserver_managers_apply(const struct apiserver_writing *w, const json_t *old,
@@ -160,7 +168,7 @@ int apiserver_managers_apply(const struct apiserver_writing *w, const json_t *ol
 	else if (e == ERR_CONFIG)
 		e = apiserver_bad_request(w->st, "%s", err);
 	else if (e < 0)
-		e = apiserver_refuse(w->st, 500, "", "%s", err);
+		e = refuse_managers(w, e, err);
 	api_conflicts_done(&conflicts);
 	end(&g);
 	return e;

@@ -240,11 +240,21 @@ static int store_new(const struct apiserver_writing *w, const struct apiserver_e
 	return e < 0 ? apiserver_store_failed(w->st, e) : 0;
 }
 
+/* *ret is a new reference: `o` itself where apply has made its managedFields already, otherwise a
+ * copy that has them. */
+static int note_managers(const struct apiserver_writing *w, unsigned left, const json_t *old,
+			 json_t *o, json_t **ret)
+{
+	if (!w->applied)
+		return apiserver_managers_update(w, left, old, o, ret);
+	*ret = json_incref(o);
+	return 0;
+}
+
 static int make_new(const struct apiserver_writing *w, const struct apiserver_env *env, json_t *o,
 		    json_t **ret)
 {
-	json_t *with = json_incref(o);
-	int e = 0;
+	json_t *with = NULL;
 	const bool has_version = api_resource_version(o)[0] != '\0';
 	set_system_fields(w, o);
 	if (!w->r->built_in && w->r->status)
@@ -253,10 +263,7 @@ static int make_new(const struct apiserver_writing *w, const struct apiserver_en
 		json_object_set_new(apiserver_object_meta(o), "generation", json_integer(1));
 	const unsigned left = apiserver_managers_left(w->r, o);
 	apiserver_prepare(w->r, env, o, NULL);
-	if (!w->applied) {
-		json_decref(with);
-		e = apiserver_managers_update(w, left, NULL, o, &with);
-	}
+	int e = note_managers(w, left, NULL, o, &with);
 	if (e == 0)
 		e = check(w, env, with, NULL);
 	if (e == 0 && has_version)
@@ -378,8 +385,7 @@ static int store_change(const struct apiserver_writing *w, const json_t *old, ui
 static int make_change(const struct apiserver_writing *w, const struct apiserver_env *env,
 		       const json_t *old, json_t *o, json_t **ret)
 {
-	json_t *with = json_incref(o);
-	int e = 0;
+	json_t *with = NULL;
 	keep_metadata(o, old);
 	if (w->sub[0] == '\0' && !w->r->built_in && w->r->status)
 		take(o, old, "status");
@@ -388,10 +394,7 @@ static int make_change(const struct apiserver_writing *w, const struct apiserver
 		apiserver_prepare(w->r, env, o, old);
 	else
 		apiserver_prepare_status(w->r, o, old);
-	if (!w->applied) {
-		json_decref(with);
-		e = apiserver_managers_update(w, left, old, o, &with);
-	}
+	int e = note_managers(w, left, old, o, &with);
 	if (e == 0) {
 		count_generation(w, with, old);
 		e = check(w, env, with, old);
