@@ -55,8 +55,7 @@ struct cel_value cel_of_json(const json_t *v, const struct schema_node *node)
 	case JSON_REAL:
 		return of_number(v, node);
 	case JSON_STRING:
-		return (struct cel_value){ .type = CEL_STRING,
-					   .u.s = { json_string_value(v), json_string_length(v) } };
+		return (struct cel_value){ .type = CEL_STRING, .u.s = api_text_slice(v) };
 	case JSON_ARRAY:
 		return (struct cel_value){ .type = CEL_LIST,
 					   .u.items = { .json = v, .node = node } };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/time.h"
+#include "api/tree.h"
 #include "base/compiler.h"
 
 static const char *const status_text[] = {
@@ -20,8 +21,8 @@ json_t *api_condition_find(const json_t *conditions, const char *type)
 	json_t *c;
 	size_t i;
 	json_array_foreach (conditions, i, c) {
-		const char *t = json_string_value(json_object_get(c, "type"));
-		if (t != NULL && strcmp(t, type) == 0)
+		const char *t = api_text(json_object_get(c, "type"));
+		if (strcmp(t, type) == 0)
 			return c;
 	}
 	return NULL;
@@ -29,9 +30,8 @@ json_t *api_condition_find(const json_t *conditions, const char *type)
 
 enum api_status api_condition_status(const json_t *conditions, const char *type)
 {
-	const char *s =
-		json_string_value(json_object_get(api_condition_find(conditions, type), "status"));
-	for (size_t i = 0; s != NULL && i < ARRAY_LEN(status_text); i++) {
+	const char *s = api_text(json_object_get(api_condition_find(conditions, type), "status"));
+	for (size_t i = 0; i < ARRAY_LEN(status_text); i++) {
 		if (strcmp(s, status_text[i]) == 0)
 			return (enum api_status)i;
 	}

@@ -178,8 +178,7 @@ static void add_json(struct strbuf *out, const json_t *v)
 void api_fielderr_value(struct strbuf *out, const json_t *v)
 {
 	if (json_is_string(v))
-		strbuf_add_quoted(out,
-				  (struct slice){ json_string_value(v), json_string_length(v) });
+		strbuf_add_quoted(out, api_text_slice(v));
 	else if (json_is_real(v))
 		api_fielderr_float(out, json_real_value(v));
 	else
@@ -226,7 +225,7 @@ void api_fielderr_go(struct strbuf *out, const json_t *v)
 	} else if (json_is_integer(v)) {
 		strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
 	} else if (json_is_string(v)) {
-		strbuf_adds(out, json_string_value(v));
+		strbuf_adds(out, api_text(v));
 	} else {
 		strbuf_adds(out, json_is_boolean(v) ? json_is_true(v) ? "true" : "false" : "<nil>");
 	}

@@ -129,7 +129,7 @@ int fieldset_value_cmp(const json_t *a, const json_t *b)
 	if (json_is_number(a))
 		return number_cmp(a, b);
 	if (json_is_string(a))
-		return strcmp(json_string_value(a), json_string_value(b));
+		return strcmp(api_text(a), api_text(b));
 	if (json_is_boolean(a))
 		return json_is_true(a) - json_is_true(b);
 	if (json_is_array(a))
@@ -208,7 +208,7 @@ static void write_value(struct strbuf *out, const json_t *v)
 	if (json_is_real(v)) {
 		write_real(out, json_real_value(v));
 	} else if (json_is_string(v)) {
-		write_text(out, json_string_value(v));
+		write_text(out, api_text(v));
 	} else {
 		CLEANUP(freep)
 		char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
@@ -290,7 +290,7 @@ static void value_text(struct strbuf *out, const json_t *v)
 	json_t *item;
 	size_t i;
 	if (json_is_string(v)) {
-		strbuf_add_quoted(out, slice_of(json_string_value(v)));
+		strbuf_add_quoted(out, slice_of(api_text(v)));
 	} else if (json_is_array(v)) {
 		strbuf_addc(out, '[');
 		json_array_foreach (v, i, item) {
@@ -367,7 +367,7 @@ void fieldset_go_value(struct strbuf *out, const json_t *v)
 	if (v == NULL) {
 		strbuf_adds(out, "[]");
 	} else if (json_is_string(v)) {
-		strbuf_adds(out, json_string_value(v));
+		strbuf_adds(out, api_text(v));
 	} else if (json_is_integer(v)) {
 		strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
 	} else if (json_is_real(v)) {
@@ -400,7 +400,7 @@ void fieldset_go_syntax(struct strbuf *out, const json_t *v)
 	json_t *item;
 	size_t i;
 	if (json_is_string(v)) {
-		strbuf_add_quoted(out, slice_of(json_string_value(v)));
+		strbuf_add_quoted(out, slice_of(api_text(v)));
 	} else if (json_is_array(v)) {
 		strbuf_adds(out, "[]interface {}{");
 		json_array_foreach (v, i, item) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/patch.h"
+#include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/slice.h"
@@ -229,9 +230,9 @@ static const struct {
 static int run(json_t **root, const json_t *op, size_t *copied)
 {
 	struct operation o = {
-		.op = json_string_value(json_object_get(op, "op")),
-		.path = json_string_value(json_object_get(op, "path")),
-		.from = json_string_value(json_object_get(op, "from")),
+		.op = api_text_or(json_object_get(op, "op"), NULL),
+		.path = api_text_or(json_object_get(op, "path"), NULL),
+		.from = api_text_or(json_object_get(op, "from"), NULL),
 		.value = json_object_get(op, "value") != NULL ? json_object_get(op, "value")
 							      : json_null(),
 		.copied = copied,
@@ -250,14 +251,13 @@ static int run(json_t **root, const json_t *op, size_t *copied)
 
 static void explain(int code, size_t at, const json_t *op, char *err, size_t err_n)
 {
-	const char *name = json_string_value(json_object_get(op, "op"));
-	const char *path = json_string_value(json_object_get(op, "path"));
+	const char *name = api_text_or(json_object_get(op, "op"), "?");
+	const char *path = api_text_or(json_object_get(op, "path"), "?");
 	const char *why = code == ERR_NOTFOUND ? "there is no such path"
 			  : code == ERR_CONFIG ? "the test failed"
 			  : code == ERR_LIMIT  ? "more is copied than an object may have"
 					       : "not an operation of JSON patch";
-	snprintf(err, err_n, "operation %zu (%s %s): %s", at, name != NULL ? name : "?",
-		 path != NULL ? path : "?", why);
+	snprintf(err, err_n, "operation %zu (%s %s): %s", at, name, path, why);
 }
 
 int api_json_patch(const json_t *target, const json_t *ops, json_t **ret, char *err, size_t err_n)

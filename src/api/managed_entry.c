@@ -4,6 +4,7 @@
 
 #include "api/managed_priv.h"
 #include "api/time.h"
+#include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -104,9 +105,8 @@ void managed_entries_del(struct managed_entries *l, size_t i)
 
 static char *text_of(const json_t *v, const char *key)
 {
-	const char *s = json_string_value(json_object_get(v, key));
 	/* NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks) */
-	return xstrdup(s != NULL ? s : "");
+	return xstrdup(api_text(json_object_get(v, key)));
 }
 
 static int read_time(const json_t *v, int64_t *ret)
@@ -116,7 +116,7 @@ static int read_time(const json_t *v, int64_t *ret)
 	*ret = 0;
 	if (t == NULL || json_is_null(t))
 		return 0;
-	if (!json_is_string(t) || api_time_parse(json_string_value(t), &ns) < 0)
+	if (!json_is_string(t) || api_time_parse(api_text(t), &ns) < 0)
 		return ERR_PARSE;
 	*ret = (int64_t)(ns / 1000000000U);
 	return 0;

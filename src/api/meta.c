@@ -7,12 +7,6 @@
 #include "api/tree.h"
 #include "base/slice.h"
 
-static const char *text(const json_t *v)
-{
-	const char *s = json_string_value(v);
-	return s != NULL ? s : "";
-}
-
 static const json_t *metadata(const json_t *o)
 {
 	return json_object_get(o, "metadata");
@@ -20,17 +14,17 @@ static const json_t *metadata(const json_t *o)
 
 static const char *meta_text(const json_t *o, const char *key)
 {
-	return text(json_object_get(metadata(o), key));
+	return api_text(json_object_get(metadata(o), key));
 }
 
 const char *api_kind(const json_t *o)
 {
-	return text(json_object_get(o, "kind"));
+	return api_text(json_object_get(o, "kind"));
 }
 
 const char *api_version(const json_t *o)
 {
-	return text(json_object_get(o, "apiVersion"));
+	return api_text(json_object_get(o, "apiVersion"));
 }
 
 const char *api_name(const json_t *o)
@@ -65,12 +59,12 @@ bool api_is_deleting(const json_t *o)
 
 const char *api_label(const json_t *o, const char *key)
 {
-	return json_string_value(json_object_get(json_object_get(metadata(o), "labels"), key));
+	return api_text_or(json_object_get(json_object_get(metadata(o), "labels"), key), NULL);
 }
 
 const char *api_annotation(const json_t *o, const char *key)
 {
-	return json_string_value(json_object_get(json_object_get(metadata(o), "annotations"), key));
+	return api_text_or(json_object_get(json_object_get(metadata(o), "annotations"), key), NULL);
 }
 
 bool api_has_finalizer(const json_t *o, const char *name)
@@ -78,7 +72,7 @@ bool api_has_finalizer(const json_t *o, const char *name)
 	json_t *list = json_object_get(metadata(o), "finalizers"), *f;
 	size_t i;
 	json_array_foreach (list, i, f) {
-		if (strcmp(text(f), name) == 0)
+		if (strcmp(api_text(f), name) == 0)
 			return true;
 	}
 	return false;
@@ -125,7 +119,7 @@ json_t *api_get(const json_t *o, const char *path)
 
 const char *api_get_string(const json_t *o, const char *path)
 {
-	return text(api_get(o, path));
+	return api_text(api_get(o, path));
 }
 
 int api_resource_version_cmp(const char *a, const char *b)

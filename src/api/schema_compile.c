@@ -108,7 +108,7 @@ static int read_strings(struct compile *c, const struct keyword *k, struct schem
 	list->n = json_array_size(v);
 	list->v = arena_calloc(&c->s->arena, (list->n + 1) * sizeof(*list->v));
 	for (size_t i = 0; i < list->n; i++) {
-		list->v[i] = json_string_value(json_array_get(v, i));
+		list->v[i] = api_text_or(json_array_get(v, i), NULL);
 		if (list->v[i] == NULL)
 			return wrong(c, k->name, "a list of texts");
 	}
@@ -119,8 +119,8 @@ static int read_strings(struct compile *c, const struct keyword *k, struct schem
 static int read_word(struct compile *c, const struct keyword *k, const json_t *v,
 		     const char *const *words)
 {
-	const char *s = json_string_value(v);
-	for (int i = 0; s != NULL && words[i] != NULL; i++) {
+	const char *s = api_text(v);
+	for (int i = 0; words[i] != NULL; i++) {
 		if (strcmp(words[i], s) == 0)
 			return i;
 	}
@@ -164,7 +164,7 @@ static int read_format(struct compile *c, const struct keyword *k, struct schema
 {
 	if (!json_is_string(v))
 		return wrong(c, k->name, "a text");
-	n->format = json_string_value(v); /* settled when the type is known */
+	n->format = api_text(v); /* settled when the type is known */
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static int read_pattern(struct compile *c, const struct keyword *k, struct schem
 		return wrong(c, k->name, "a text");
 	if (json_string_length(v) == 0)
 		return 0;
-	struct slice pattern = { json_string_value(v), json_string_length(v) };
+	struct slice pattern = api_text_slice(v);
 	int r = regex_new(pattern, &n->re, &err);
 	if (r < 0)
 		return refuse(c, r, "'pattern': %s", err.text);

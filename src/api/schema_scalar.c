@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/schema_priv.h"
+#include "api/tree.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -198,7 +199,7 @@ void schema_check_enum(const struct schema_node *n, const struct schema_walk *w,
 		if (!json_is_null(v) && same_value(v, e))
 			return;
 		if (json_is_string(e))
-			strbuf_adds(&text, json_string_value(e));
+			strbuf_adds(&text, api_text(e));
 		else
 			api_fielderr_value(&text, e);
 		strbuf_adds(&words, i != 0 ? ", " : "");
@@ -230,7 +231,7 @@ void schema_check_string(const struct schema_node *n, const struct schema_walk *
 			 struct schema_result *r)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-	struct slice s = { json_string_value(v), json_string_length(v) };
+	struct slice s = api_text_slice(v);
 	int64_t length = n->max_length >= 0 || n->min_length >= 0 ? schema_characters(s) : 0;
 	api_fielderr_value(&value, v);
 	if (n->max_length >= 0 && length > n->max_length)
@@ -246,7 +247,7 @@ void schema_check_string(const struct schema_node *n, const struct schema_walk *
 	if (n->check == NULL)
 		return;
 	if (!n->check->fits(s))
-		wrong_type(w, n->format, json_string_value(v), r);
+		wrong_type(w, n->format, api_text(v), r);
 	r->matches++;
 }
 

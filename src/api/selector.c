@@ -271,8 +271,9 @@ static int expression(struct parser *p, const json_t *e, struct api_selector_ter
 		return fail(p, ops[i].values ? "values expected for" : "no values expected for",
 			    slice_of(op));
 	json_array_foreach (values, k, v) {
-		struct slice s = slice_of(json_string_value(v));
-		int r = s.p != NULL ? check_value(p, s) : fail(p, "a string expected", SLICE(""));
+		struct slice s = slice_of(api_text(v));
+		int r = json_is_string(v) ? check_value(p, s)
+					  : fail(p, "a string expected", SLICE(""));
 		if (r < 0)
 			return r;
 		add_value(p, t, s);
@@ -293,10 +294,11 @@ int api_label_selector_from(const json_t *o, struct arena *a, struct api_selecto
 		struct api_selector_term *t = r == 0 ? add_term(&p, &s) : NULL;
 		if (t == NULL)
 			return r < 0 ? r : ERR_LIMIT;
-		struct slice val = slice_of(json_string_value(v));
+		struct slice val = slice_of(api_text(v));
 		if (!api_is_label_key(slice_of(k)))
 			return fail(&p, "a label's key expected", slice_of(k));
-		r = val.p != NULL ? check_value(&p, val) : fail(&p, "a string expected", SLICE(""));
+		r = json_is_string(v) ? check_value(&p, val)
+				      : fail(&p, "a string expected", SLICE(""));
 		t->key = arena_strdup(a, k);
 		if (r == 0)
 			add_value(&p, t, val);
@@ -435,7 +437,7 @@ static bool term_match(const struct api_selector_term *t, const char *v)
 bool api_label_selector_match(const struct api_selector *s, const json_t *labels)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const char *v = json_string_value(json_object_get(labels, s->term[i].key));
+		const char *v = api_text_or(json_object_get(labels, s->term[i].key), NULL);
 		if (!term_match(&s->term[i], v))
 			return false;
 	}
@@ -446,15 +448,13 @@ static bool field_match(const struct api_selector_term *t, const json_t *o)
 {
 	const json_t *v = api_get(o, t->key);
 	char number[32];
-	const char *s = json_string_value(v);
+	const char *s = api_text_or(v, t->absent != NULL ? t->absent : "");
 	if (json_is_boolean(v))
 		s = json_is_true(v) ? "true" : "false";
 	if (json_is_integer(v)) {
 		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
 		s = number;
 	}
-	if (s == NULL)
-		s = t->absent != NULL ? t->absent : "";
 	return term_match(t, s);
 }
 

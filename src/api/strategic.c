@@ -51,15 +51,12 @@ struct strategic_field strategic_field(const struct strategic *c, const char *na
 		f.schema = json_object_get(c->schema, "additionalProperties");
 	if (c->root && strcmp(name, "metadata") == 0)
 		f.schema = api_metadata_schema();
-	const char *key =
-		json_string_value(json_object_get(f.schema, "x-kubernetes-patch-merge-key"));
-	const char *how =
-		json_string_value(json_object_get(f.schema, "x-kubernetes-patch-strategy"));
-	if (key != NULL)
-		f.key = key;
-	if (how != NULL && strstr(how, "merge") != NULL)
+	const char *key = api_text(json_object_get(f.schema, "x-kubernetes-patch-merge-key"));
+	const char *how = api_text(json_object_get(f.schema, "x-kubernetes-patch-strategy"));
+	f.key = key;
+	if (strstr(how, "merge") != NULL)
 		f.kind = STRATEGIC_MERGE;
-	else if (how != NULL && strstr(how, "replace") != NULL)
+	else if (strstr(how, "replace") != NULL)
 		f.kind = STRATEGIC_REPLACE;
 	return f;
 }
@@ -122,14 +119,14 @@ static void take_new(json_t *original, const char *key, json_t *v)
 static int directed(const struct strategic *c, json_t **original, json_t *patch)
 {
 	const json_t *what = json_object_get(patch, strategic_directive);
-	const char *word = json_string_value(what);
-	if (word != NULL && strcmp(word, "replace") == 0) {
+	const char *word = api_text(what);
+	if (strcmp(word, "replace") == 0) {
 		json_decref(*original);
 		*original = json_incref(patch);
 		json_object_del(patch, strategic_directive);
 		return 0;
 	}
-	if (word != NULL && strcmp(word, "delete") == 0) {
+	if (strcmp(word, "delete") == 0) {
 		json_decref(*original);
 		*original = json_object();
 		return 0;
@@ -146,7 +143,7 @@ static bool listed(const json_t *list, const char *name)
 	size_t i;
 	json_t *v;
 	json_array_foreach (list, i, v) {
-		if (json_is_string(v) && strcmp(json_string_value(v), name) == 0)
+		if (json_is_string(v) && strcmp(api_text(v), name) == 0)
 			return true;
 	}
 	return false;

@@ -7,6 +7,7 @@
 
 #include "api/fieldset_priv.h"
 #include "api/strategic_priv.h"
+#include "api/tree.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -20,8 +21,7 @@ const char *strategic_go_type(const json_t *v)
 
 bool strategic_says(const json_t *item, const char *word)
 {
-	const char *s = json_string_value(json_object_get(item, strategic_directive));
-	return s != NULL && strcmp(s, word) == 0;
+	return strcmp(api_text(json_object_get(item, strategic_directive)), word) == 0;
 }
 
 static int bad_type(const struct strategic *c, const char *want, const json_t *got)

@@ -1,12 +1,36 @@
-/* Object trees are jansson's. */
+/* Object trees are jansson's. A tree comes from outside and may hold anything anywhere: its texts
+ * are read by the two functions below, which have an answer for every value. jansson's own
+ * json_string_value returns NULL for what is no string; tools/check-json keeps it out. */
 #pragma once
 
 #include <stdint.h>
 
 #include <jansson.h>
 
+#include "base/compiler.h"
+#include "base/slice.h"
+
 /* jansson's iterators and counts take what they do not change as if they did. */
 static inline json_t *api_tree(const json_t *v)
 {
 	return (json_t *)(uintptr_t)v;
+}
+
+/* The text of a string, borrowed; "" for every other value and for NULL. Where a missing text and
+ * an empty one differ, ask json_is_string first. */
+static inline const char *api_text(const json_t *v)
+{
+	return json_is_string(v) ? json_string_value(v) : "";
+}
+
+/* The same with another answer for what is no string; NULL only where the caller tests for it. */
+static inline const char *api_text_or(const json_t *v, const char *otherwise)
+{
+	return json_is_string(v) ? json_string_value(v) : otherwise;
+}
+
+/* The same with its length: a text may hold NUL. */
+static inline struct slice api_text_slice(const json_t *v)
+{
+	return (struct slice){ api_text(v), json_string_length(v) };
 }

@@ -62,7 +62,7 @@ static void fill_string(struct fill *f, const struct api_view_row *row, const js
 	else if (row->required && json_string_length(v) == 0)
 		fail(f, row, API_FIELD_REQUIRED, NULL, "");
 	else
-		*(const char **)field = json_string_value(v);
+		*(const char **)field = api_text(v);
 }
 
 static void fill_int(struct fill *f, const struct api_view_row *row, const json_t *v, void *field)
@@ -85,7 +85,7 @@ static void fill_duration(struct fill *f, const struct api_view_row *row, const 
 			  void *field)
 {
 	int64_t ns;
-	if (!json_is_string(v) || duration_parse(slice_of(json_string_value(v)), &ns) < 0)
+	if (!json_is_string(v) || duration_parse(slice_of(api_text(v)), &ns) < 0)
 		wrong_type(f, row, v, "a duration like 1m30s");
 	else if (in_range(f, row, v, ns))
 		*(int64_t *)field = ns;
@@ -94,10 +94,10 @@ static void fill_duration(struct fill *f, const struct api_view_row *row, const 
 static void fill_word(struct fill *f, const struct api_view_row *row, const json_t *v, void *field)
 {
 	CLEANUP(strbuf_done) struct strbuf known = STRBUF_INIT;
-	const char *s = json_string_value(v);
+	const char *s = api_text(v);
 	strbuf_adds(&known, "supported values: ");
 	for (int i = 0; row->words[i] != NULL; i++) {
-		if (s != NULL && strcmp(s, row->words[i]) == 0) {
+		if (json_is_string(v) && strcmp(s, row->words[i]) == 0) {
 			*(int *)field = i;
 			return;
 		}
@@ -122,8 +122,8 @@ static void fill_strings(struct fill *f, const struct api_view_row *row, const j
 		return;
 	list.v = arena_calloc(f->a, (list.n + 1) * sizeof(*list.v));
 	json_array_foreach (v, i, item) {
-		list.v[i] = json_string_value(item);
-		if (list.v[i] == NULL) {
+		list.v[i] = api_text(item);
+		if (!json_is_string(item)) {
 			wrong_type(f, row, item, "a list of strings");
 			return;
 		}

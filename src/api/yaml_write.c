@@ -165,8 +165,7 @@ static void write_node(struct strbuf *out, const json_t *v, unsigned level, bool
 			write_list(out, v, level, in_list);
 		return;
 	case JSON_STRING:
-		write_string(out, (struct slice){ json_string_value(v), json_string_length(v) },
-			     level);
+		write_string(out, api_text_slice(v), level);
 		return;
 	case JSON_INTEGER:
 		strbuf_addf(out, "%" JSON_INTEGER_FORMAT "\n", json_integer_value(v));

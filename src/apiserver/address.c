@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/tree.h"
 #include "apiserver/text.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
@@ -57,8 +58,7 @@ int apiserver_address_family(const char *s)
 static bool was_there(const json_t *kept, const char *s)
 {
 	for (size_t i = 0; i < json_array_size(kept); i++) {
-		const char *was = json_string_value(json_array_get(kept, i));
-		if (was != NULL && strcmp(was, s) == 0)
+		if (strcmp(api_text(json_array_get(kept, i)), s) == 0)
 			return true;
 	}
 	return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "api/yaml.h"
 #include "apiserver/jsonerr.h"
 #include "apiserver/objectmeta.h"
@@ -216,9 +217,9 @@ int apiserver_decode_check(const struct apiserver_resource *r, struct slice text
 	}
 	json_array_foreach (found, i, line) {
 		if (ret == ERR_CONFIG)
-			strbuf_addf(ret_why, "%s%s", i != 0 ? ", " : "", json_string_value(line));
+			strbuf_addf(ret_why, "%s%s", i != 0 ? ", " : "", api_text(line));
 		else if (strictness == APISERVER_WARN)
-			strbuf_addf(warnings, "%s\n", json_string_value(line));
+			strbuf_addf(warnings, "%s\n", api_text(line));
 	}
 	json_decref(found);
 	return ret;

@@ -7,6 +7,7 @@
 
 #include "api/meta.h"
 #include "api/time.h"
+#include "api/tree.h"
 #include "apiserver/address.h"
 #include "apiserver/key.h"
 #include "apiserver/write.h"
@@ -61,8 +62,8 @@ static int take_addresses(void *ctx, const struct apiserver_row *r)
 	char got[64];
 	size_t i;
 	json_array_foreach (api_get(o, "spec.clusterIPs"), i, v) {
-		const char *s = json_string_value(v);
-		int family = s != NULL ? apiserver_address_family(s) : 0;
+		const char *s = api_text(v);
+		int family = apiserver_address_family(s);
 		/* Others than ours are of an earlier range: they stay, and nobody gets them. */
 		if (family != 0)
 			IGNORE(apiserver_addresses_allocate(b->a->addresses, family, s, got,

@@ -39,8 +39,7 @@ static json_t *taken(struct strbuf *b, const char *otherwise)
 static void add_listed(struct strbuf *out, const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++)
-		strbuf_addf(out, "%s%s", out->n != 0 ? "," : "",
-			    json_string_value(json_array_get(list, i)));
+		strbuf_addf(out, "%s%s", out->n != 0 ? "," : "", api_text(json_array_get(list, i)));
 }
 
 /* ---- texts in order, each once ---- */
@@ -157,15 +156,16 @@ static json_t *selector(const json_t *labels)
 	const char *key;
 	json_t *value;
 	json_object_foreach (api_tree(labels), key, value)
-		vec_push(&words, xasprintf("%s=%s", key, json_string_value(value)));
+		vec_push(&words, xasprintf("%s=%s", key, api_text(value)));
 	return joined(words.v, words.n, "<none>");
 }
 
 json_t *apiserver_cells_service(const json_t *o, uint64_t now_s)
 {
 	const json_t *spec = json_object_get(o, "spec");
-	const char *ip = json_string_value(json_array_get(json_object_get(spec, "clusterIPs"), 0));
-	return json_pack("[nssoooo]", api_get_string(spec, "type"), ip != NULL ? ip : "<none>",
+	const char *ip =
+		api_text_or(json_array_get(json_object_get(spec, "clusterIPs"), 0), "<none>");
+	return json_pack("[nssoooo]", api_get_string(spec, "type"), ip,
 			 external(spec, json_object_get(o, "status")),
 			 service_ports(json_object_get(spec, "ports")), age(o, now_s),
 			 selector(json_object_get(spec, "selector")));
@@ -205,7 +205,7 @@ static json_t *slice_addresses(const json_t *list)
 		for (size_t k = 0; k < json_array_size(all); k++, n++) {
 			if (n < SHOWN_MAX)
 				strbuf_addf(&b, "%s%s", n != 0 ? "," : "",
-					    json_string_value(json_array_get(all, k)));
+					    api_text(json_array_get(all, k)));
 		}
 	}
 	return shown(&b, n);
@@ -245,7 +245,7 @@ static json_t *node_roles(const json_t *o)
 		    key[sizeof(prefix) - 1] != '\0')
 			vec_push(&words, key + sizeof(prefix) - 1);
 		else if (strcmp(key, "kubernetes.io/role") == 0 && json_string_length(value) != 0)
-			vec_push(&words, json_string_value(value));
+			vec_push(&words, api_text(value));
 	}
 	add_sorted(&b, words.v, words.n);
 	vec_done(&words);

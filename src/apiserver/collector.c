@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "apiserver/bootstrap.h"
 #include "apiserver/collector_priv.h"
 #include "apiserver/key.h"
@@ -82,7 +83,7 @@ bool collector_drop_finalizer(struct apiserver_collector *c, struct collector_it
 	json_t *left = json_array();
 	size_t k;
 	json_array_foreach (list, k, v) {
-		if (strcmp(json_string_value(v), finalizer) != 0)
+		if (strcmp(api_text(v), finalizer) != 0)
 			json_array_append(left, v);
 	}
 	json_t *before = json_deep_copy(i->o);

@@ -4,6 +4,7 @@
 
 #include "api/meta.h"
 #include "api/time.h"
+#include "api/tree.h"
 #include "apiserver/collector_priv.h"
 #include "apiserver/key.h"
 #include "base/clock.h"
@@ -47,7 +48,7 @@ static int look(void *ctx, const struct apiserver_row *row)
 
 static const char *text(const struct sweep *s, size_t i)
 {
-	return json_string_value(json_array_get(s->old, i));
+	return api_text(json_array_get(s->old, i));
 }
 
 void collector_sweep_events(struct apiserver_collector *c)

@@ -4,6 +4,7 @@
 
 #include "api/meta.h"
 #include "api/time.h"
+#include "api/tree.h"
 #include "apiserver/collector_priv.h"
 #include "apiserver/key.h"
 #include "apiserver/write.h"
@@ -38,7 +39,7 @@ static int look(void *ctx, const struct apiserver_row *row)
 	strbuf_addf(&kind, "%s.%s", m->r->kind->plural, m->r->kind->group);
 	count(m->kinds, kind.s);
 	json_array_foreach (api_get(o, "metadata.finalizers"), i, v)
-		count(m->finalizers, json_string_value(v));
+		count(m->finalizers, api_text(v));
 	if (!api_is_deleting(o)) {
 		json_array_append_new(m->found, json_string(api_name(o)));
 		json_array_append_new(m->found, json_string(api_uid(o)));
@@ -58,11 +59,10 @@ static void empty_kind(struct emptying *m)
 				 look, m, &at, NULL) < 0)
 		m->fine = false;
 	for (size_t i = 0; i + 1 < json_array_size(m->found); i += 2)
-		m->fine = collector_delete(m->c, m->r, m->ns,
-					   json_string_value(json_array_get(m->found, i)),
-					   json_string_value(json_array_get(m->found, i + 1)),
-					   "Background") &&
-			  m->fine;
+		m->fine =
+			collector_delete(m->c, m->r, m->ns, api_text(json_array_get(m->found, i)),
+					 api_text(json_array_get(m->found, i + 1)), "Background") &&
+			m->fine;
 	json_decref(m->found);
 }
 
@@ -181,7 +181,7 @@ static bool let_go(struct apiserver_collector *c, struct collector_item *i)
 	json_t *left = json_array();
 	size_t k;
 	json_array_foreach (json_object_get(spec, "finalizers"), k, v) {
-		if (strcmp(json_string_value(v), "kubernetes") != 0)
+		if (strcmp(api_text(v), "kubernetes") != 0)
 			json_array_append(left, v);
 	}
 	bool changed =

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "api/tree.h"
 #include "apiserver/jsonerr.h"
 #include "base/base64.h"
 #include "base/err.h"
@@ -81,19 +82,19 @@ static int take(const json_t *o, const char *prefix, struct strbuf *ret_after, i
 		struct strbuf *err)
 {
 	const json_t *start = json_object_get(o, "start"), *rv = json_object_get(o, "rv");
-	const char *v = json_string_value(json_object_get(o, "v"));
-	if (v == NULL || strcmp(v, version) != 0) {
+	const char *v = api_text(json_object_get(o, "v"));
+	if (strcmp(v, version) != 0) {
 		strbuf_addf(err,
 			    "continue key is not valid: server does not recognize this encoded "
 			    "version %s",
-			    v != NULL ? v : "");
+			    v);
 		return ERR_PARSE;
 	}
 	if (json_integer_value(rv) == 0)
 		return fail(err,
 			    "incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
-	const char *text = json_string_value(start);
-	if (text == NULL || json_string_length(start) == 0)
+	const char *text = api_text(start);
+	if (json_string_length(start) == 0)
 		return fail(err, "encoded start key is empty (version meta.k8s.io/v1)");
 	if (!is_clean(text)) {
 		strbuf_addf(err, "continue key is not valid: %s", text);

@@ -186,7 +186,7 @@ static bool equals(const json_t *v, struct slice text)
 {
 	if (text.p[0] == '"' || text.p[0] == '\'')
 		return json_is_string(v) &&
-		       slice_is((struct slice){ text.p + 1, text.n - 2 }, json_string_value(v));
+		       slice_is((struct slice){ text.p + 1, text.n - 2 }, api_text(v));
 	if (json_is_boolean(v))
 		return slice_is(text, json_is_true(v) ? "true" : "false");
 	if (!json_is_number(v))

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/objectmeta.h"
 
@@ -41,8 +42,7 @@ long long apiserver_number(const json_t *o, const char *key)
 
 bool apiserver_is(const json_t *o, const char *key, const char *word)
 {
-	const char *s = json_string_value(json_object_get(o, key));
-	return strcmp(s != NULL ? s : "", word) == 0;
+	return strcmp(api_text(json_object_get(o, key)), word) == 0;
 }
 
 bool apiserver_no_generation(const json_t *o, const json_t *old)

@@ -9,9 +9,9 @@
 /* Bytes that a text in base64 stands for. */
 static size_t decoded_bytes(const json_t *v)
 {
-	const char *s = json_string_value(v);
+	const char *s = api_text(v);
 	size_t digits = 0;
-	for (; s != NULL && *s != '\0'; s++)
+	for (; *s != '\0'; s++)
 		digits += *s != '=' && *s != '\n' && *s != '\r';
 	return digits * 3 / 4;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "apiserver/address.h"
 #include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
@@ -70,8 +71,7 @@ static void check_port(const json_t *list, size_t i, struct api_errors *errs)
 			 api_get_string(port, "protocol"), protocols);
 	apiserver_path(&p, "ports[%zu].appProtocol", i);
 	if (app != NULL)
-		apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL },
-				    json_string_value(app));
+		apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL }, api_text(app));
 }
 
 /* A name of at least two labels; the dot at its end may be there. */
@@ -124,7 +124,7 @@ static void check_addresses(const json_t *list, size_t i, const char *type, stru
 	if (json_array_size(list) > ADDRESSES_MAX)
 		too_many(errs, all.s, json_array_size(list), ADDRESSES_MAX);
 	for (size_t k = 0; k < json_array_size(list); k++) {
-		const char *s = json_string_value(json_array_get(list, k));
+		const char *s = api_text(json_array_get(list, k));
 		apiserver_path(&one, "endpoints[%zu].addresses[%zu]", i, k);
 		if (strcmp(type, "FQDN") == 0)
 			check_fqdn(s, one.s, errs);
@@ -158,11 +158,10 @@ static void check_endpoint(const json_t *e, size_t i, const char *type, struct a
 	check_addresses(json_object_get(e, "addresses"), i, type, errs);
 	apiserver_path(&p, "endpoints[%zu].nodeName", i);
 	if (node != NULL)
-		apiserver_subdomain(&(struct apiserver_at){ errs, p.s, NULL },
-				    json_string_value(node));
+		apiserver_subdomain(&(struct apiserver_at){ errs, p.s, NULL }, api_text(node));
 	apiserver_path(&p, "endpoints[%zu].hostname", i);
 	if (host != NULL)
-		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, json_string_value(host));
+		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, api_text(host));
 	check_hints(api_get(e, "hints.forZones"), i, "forZones", apiserver_label_value, errs);
 	check_hints(api_get(e, "hints.forNodes"), i, "forNodes", apiserver_subdomain, errs);
 }

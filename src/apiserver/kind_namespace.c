@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
@@ -9,8 +10,7 @@
 static bool has_ours(const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-		if (s != NULL && strcmp(s, "kubernetes") == 0)
+		if (strcmp(api_text(json_array_get(list, i)), "kubernetes") == 0)
 			return true;
 	}
 	return false;
@@ -57,7 +57,7 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 		return;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
-		const char *s = json_string_value(v);
+		const char *s = api_text(v);
 		apiserver_label_key(&(struct apiserver_at){ errs, field, NULL }, s);
 		if (strchr(s, '/') == NULL && strcmp(s, "kubernetes") != 0 &&
 		    strcmp(s, "orphan") != 0 && strcmp(s, "foregroundDeletion") != 0)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "apiserver/address.h"
 #include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
@@ -87,7 +88,7 @@ static void check_networks(const json_t *list, struct api_errors *errs)
 	struct apiserver_path p;
 	int families[2] = { 0, 0 };
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
+		const char *s = api_text(json_array_get(list, i));
 		apiserver_network(errs, apiserver_path(&p, "spec.podCIDRs[%zu]", i), s, NULL);
 		families[i == 0 ? 0 : 1] = apiserver_network_family(s);
 	}

@@ -17,7 +17,7 @@ static void write_anew(json_t *data)
 	json_t *value;
 	json_object_foreach (data, key, value) {
 		CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT, text = STRBUF_INIT;
-		struct slice s = { json_string_value(value), json_string_length(value) };
+		struct slice s = api_text_slice(value);
 		if (!json_is_string(value) || base64_decode(&bytes, s) < 0)
 			continue;
 		base64_encode(&text, strbuf_slice(&bytes));
@@ -33,8 +33,7 @@ static void prepare(const struct apiserver_env *env, json_t *o, const json_t *ol
 	write_anew(json_object_get(o, "data"));
 	json_object_foreach (texts, key, value) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-		base64_encode(&text, (struct slice){ json_string_value(value),
-						     json_string_length(value) });
+		base64_encode(&text, api_text_slice(value));
 		json_object_set_new(apiserver_member(o, "data"), key, json_string(text.s));
 	}
 	json_object_del(o, "stringData");
@@ -63,8 +62,8 @@ static bool has_key(const struct demand *d, const json_t *data, const char *key)
 static bool is_json(const json_t *v)
 {
 	CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
-	struct slice s = { json_string_value(v), json_string_length(v) };
-	if (s.p == NULL || base64_decode(&bytes, s) < 0)
+	struct slice s = api_text_slice(v);
+	if (!json_is_string(v) || base64_decode(&bytes, s) < 0)
 		return false;
 	json_t *o = json_loadb(bytes.s, bytes.n, 0, NULL);
 	bool fits = json_is_object(o);
@@ -109,7 +108,7 @@ static void check_data(const json_t *o, struct api_errors *errs)
 	size_t bytes = 0;
 	json_object_foreach (json_object_get(o, "data"), key, value) {
 		CLEANUP(freep) char *place = xasprintf("data[%s]", key);
-		const char *s = json_string_value(value);
+		const char *s = api_text(value);
 		size_t n = json_string_length(value);
 		apiserver_config_key(&(struct apiserver_at){ errs, place, NULL }, key);
 		bytes += n / 4 * 3;

@@ -13,8 +13,8 @@
 bool apiserver_service_is_headless(const json_t *spec)
 {
 	const json_t *list = json_object_get(spec, "clusterIPs");
-	const char *first = json_string_value(json_array_get(list, 0));
-	return json_array_size(list) == 1 && first != NULL && strcmp(first, "None") == 0;
+	const char *first = api_text(json_array_get(list, 0));
+	return json_array_size(list) == 1 && strcmp(first, "None") == 0;
 }
 
 bool apiserver_service_is_external(const json_t *spec)
@@ -222,7 +222,7 @@ static bool two_families(const struct apiserver_env *env)
 
 static void add_other_family(json_t *families)
 {
-	const char *first = json_string_value(json_array_get(families, 0));
+	const char *first = api_text(json_array_get(families, 0));
 	if (json_array_size(families) == 1)
 		json_array_append_new(families,
 				      json_string(strcmp(first, "IPv4") == 0 ? "IPv6" : "IPv4"));
@@ -234,7 +234,7 @@ static void default_families(const struct apiserver_env *env, json_t *spec, bool
 	apiserver_default(spec, "ipFamilies", json_array());
 	json_t *families = json_object_get(spec, "ipFamilies");
 	for (size_t i = json_array_size(families); i < json_array_size(ips); i++) {
-		const char *s = json_string_value(json_array_get(ips, i));
+		const char *s = api_text(json_array_get(ips, i));
 		if (strcmp(s, "None") != 0)
 			json_array_append_new(
 				families,
@@ -293,7 +293,7 @@ static bool had_address(const json_t *old, const char *s)
 {
 	const json_t *list = api_get(old, "spec.clusterIPs");
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (strcmp(json_string_value(json_array_get(list, i)), s) == 0)
+		if (strcmp(api_text(json_array_get(list, i)), s) == 0)
 			return true;
 	}
 	return false;
@@ -329,19 +329,19 @@ static int admit_addresses(const struct apiserver_env *env, json_t *spec, const 
 	apiserver_default(spec, "clusterIPs", json_array());
 	json_t *ips = json_object_get(spec, "clusterIPs");
 	for (size_t i = 0; i < json_array_size(families); i++) {
-		const char *want = json_string_value(json_array_get(ips, i));
-		const char *family = json_string_value(json_array_get(families, i));
+		const char *want = api_text(json_array_get(ips, i));
+		const char *family = api_text(json_array_get(families, i));
 		char got[64];
-		if (want != NULL && had_address(old, want))
+		if (had_address(old, want))
 			continue;
-		int r = env->allocate(env->ctx, strcmp(family, "IPv6") == 0 ? 6 : 4,
-				      want != NULL ? want : "", got, sizeof(got));
+		int r = env->allocate(env->ctx, strcmp(family, "IPv6") == 0 ? 6 : 4, want, got,
+				      sizeof(got));
 		if (r < 0) {
-			fail_address(spec, want != NULL ? want : "", r, errs);
+			fail_address(spec, want, r, errs);
 			truncate_list(ips, i);
 			return r;
 		}
-		if (want == NULL)
+		if (i >= json_array_size(ips))
 			json_array_append_new(ips, json_string(got));
 	}
 	json_object_set(spec, "clusterIP", json_array_get(ips, 0));
@@ -428,7 +428,7 @@ static void release_addresses(const struct apiserver_env *env, const json_t *o, 
 {
 	const json_t *ips = api_get(o, "spec.clusterIPs");
 	for (size_t i = 0; i < json_array_size(ips); i++) {
-		const char *s = json_string_value(json_array_get(ips, i));
+		const char *s = api_text(json_array_get(ips, i));
 		if (strcmp(s, "None") != 0 && !had_address(stays, s))
 			env->release(env->ctx, s);
 	}

@@ -35,8 +35,7 @@ static void check_class(const json_t *spec, const json_t *was, struct api_errors
 	    (class == NULL || old == NULL ? class != old : !json_equal(class, old)))
 		apiserver_invalid(errs, field, class, "may not change once set");
 	if (class != NULL && is_balanced(spec))
-		apiserver_label_key(&(struct apiserver_at){ errs, field, NULL },
-				    json_string_value(class));
+		apiserver_label_key(&(struct apiserver_at){ errs, field, NULL }, api_text(class));
 	else if (class != NULL)
 		apiserver_forbidden(errs, field, "may only be used when `type` is 'LoadBalancer'");
 }
@@ -92,14 +91,12 @@ static void check_port(const json_t *list, size_t i, struct api_errors *errs)
 			 api_get_string(port, "protocol"), protocols);
 	apiserver_path(&p, "spec.ports[%zu].targetPort", i);
 	if (json_is_string(target))
-		apiserver_port_name(&(struct apiserver_at){ errs, p.s, NULL },
-				    json_string_value(target));
+		apiserver_port_name(&(struct apiserver_at){ errs, p.s, NULL }, api_text(target));
 	else
 		check_number(target, p.s, errs);
 	apiserver_path(&p, "spec.ports[%zu].appProtocol", i);
 	if (app != NULL)
-		apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL },
-				    json_string_value(app));
+		apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL }, api_text(app));
 }
 
 static bool port_twice(const json_t *list, size_t i, const char *key)
@@ -205,7 +202,7 @@ static void check_external_ips(const json_t *spec, const json_t *was, struct api
 	const json_t *list = json_object_get(spec, "externalIPs");
 	struct apiserver_path p;
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
+		const char *s = api_text(json_array_get(list, i));
 		apiserver_path(&p, "spec.externalIPs[%zu]", i);
 		if (apiserver_address(errs, p.s, s, json_object_get(was, "externalIPs")))
 			apiserver_address_endpoint(errs, p.s, s);
@@ -222,7 +219,7 @@ static void check_sources(const json_t *spec, const json_t *was, struct api_erro
 		apiserver_forbidden(errs, "spec.LoadBalancerSourceRanges",
 				    "may only be used when `type` is 'LoadBalancer'");
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		struct slice s = slice_trim(slice_of(json_string_value(json_array_get(list, i))));
+		struct slice s = slice_trim(slice_of(api_text(json_array_get(list, i))));
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		strbuf_add_slice(&text, s);
 		apiserver_network(errs, apiserver_path(&p, "spec.LoadBalancerSourceRanges[%zu]", i),

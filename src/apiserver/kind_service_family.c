@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "apiserver/address.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
@@ -47,7 +48,7 @@ static void check_family_words(const json_t *spec, struct api_errors *errs)
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
 		apiserver_path(&p, "spec.ipFamilies[%zu]", i);
-		apiserver_one_of(errs, p.s, json_string_value(v), families);
+		apiserver_one_of(errs, p.s, api_text(v), families);
 		for (size_t k = 0; k < i; k++) {
 			if (json_equal(json_array_get(list, k), v)) {
 				apiserver_duplicate(errs, p.s, v);
@@ -65,7 +66,7 @@ static bool check_each_ip(const json_t *ips, const json_t *old, struct api_error
 	struct apiserver_path p;
 	bool fine = true;
 	for (size_t i = 0; i < json_array_size(ips); i++) {
-		const char *s = json_string_value(json_array_get(ips, i));
+		const char *s = api_text(json_array_get(ips, i));
 		if (i == 0 && strcmp(s, "None") == 0) {
 			if (json_array_size(ips) > 1) {
 				fine = false;
@@ -84,7 +85,7 @@ static bool check_each_ip(const json_t *ips, const json_t *old, struct api_error
 
 static int family_of(const json_t *list, size_t i)
 {
-	return apiserver_address_family(json_string_value(json_array_get(list, i)));
+	return apiserver_address_family(api_text(json_array_get(list, i)));
 }
 
 static void check_ips_fit(const json_t *spec, struct api_errors *errs)
@@ -98,7 +99,7 @@ static void check_ips_fit(const json_t *spec, struct api_errors *errs)
 	for (size_t i = 0; !apiserver_service_is_headless(spec) && i < json_array_size(ips) &&
 			   i < json_array_size(list);
 	     i++) {
-		const char *family = json_string_value(json_array_get(list, i));
+		const char *family = api_text(json_array_get(list, i));
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		strbuf_addf(&text, "expected an %s value as indicated by `ipFamilies[%zu]`", family,
 			    i);
@@ -153,8 +154,7 @@ static void check_known(const struct apiserver_env *env, const json_t *spec,
 	const json_t *ips = json_object_get(spec, "clusterIPs");
 	struct apiserver_path p;
 	for (size_t i = json_array_size(json_object_get(spec, "ipFamilies"));
-	     i < json_array_size(ips) &&
-	     strcmp(json_string_value(json_array_get(ips, i)), "None") != 0;
+	     i < json_array_size(ips) && strcmp(api_text(json_array_get(ips, i)), "None") != 0;
 	     i++) {
 		const char *family = family_of(ips, i) == 6 ? "IPv6" : "IPv4";
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -177,7 +177,7 @@ static void check_configured(const struct apiserver_env *env, const json_t *spec
 				  "this cluster is not configured for dual-stack services");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
-		if (!has_range(env, json_string_value(v)))
+		if (!has_range(env, api_text(v)))
 			apiserver_invalid(errs, apiserver_path(&p, "spec.ipFamilies[%zu]", i), v,
 					  "not configured on this cluster");
 	}

@@ -110,7 +110,7 @@ static void add_owner(struct strbuf *out, const json_t *ref)
 			continue;
 		strbuf_addf(out, "%s\"%s\":", comma, order[i]);
 		if (json_is_string(v))
-			strbuf_add_json(out, slice_of(json_string_value(v)));
+			strbuf_add_json(out, slice_of(api_text(v)));
 		else
 			strbuf_adds(out, json_is_true(v) ? "true" : "false");
 		comma = ",";
@@ -217,8 +217,8 @@ static void check_finalizers(const json_t *o, struct api_errors *errs)
 	const struct apiserver_at at = { .errs = errs, .field = field };
 	const json_t *list = api_get(o, field);
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-		apiserver_label_key(&at, s != NULL ? s : "");
+		const char *s = api_text(json_array_get(list, i));
+		apiserver_label_key(&at, s);
 	}
 	if (api_has_finalizer(o, "orphan") && api_has_finalizer(o, "foregroundDeletion"))
 		apiserver_invalid(errs, field, list,
@@ -235,8 +235,8 @@ static void check_standard_finalizers(const struct apiserver_resource *r, const 
 	if (!r->built_in || strcmp(r->kind->kind, "Lease") == 0)
 		return;
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-		bool known = s == NULL || strchr(s, '/') != NULL;
+		const char *s = api_text(json_array_get(list, i));
+		bool known = strchr(s, '/') != NULL;
 		for (size_t k = 0; k < ARRAY_LEN(standard) && !known; k++)
 			known = strcmp(s, standard[k]) == 0;
 		if (!known)
@@ -255,8 +255,8 @@ static void check_no_new_finalizers(const json_t *o, const json_t *old, struct a
 	strbuf_adds(&text, "no new finalizers can be added if the object is being deleted, found "
 			   "new finalizers []string{");
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *s = json_string_value(json_array_get(list, i));
-		if (s == NULL || api_has_finalizer(old, s))
+		const char *s = api_text(json_array_get(list, i));
+		if (api_has_finalizer(old, s))
 			continue;
 		strbuf_adds(&text, n++ != 0 ? ", " : "");
 		strbuf_add_quoted(&text, slice_of(s));

@@ -58,10 +58,9 @@ json_t *apiserver_openapi_gvk(const struct apiserver_resource *r)
  * `prefix` is that of the package where it is another than the kind's. */
 static const char *type_name(const json_t *schema, const char **prefix)
 {
-	const char *type =
-		json_string_value(json_object_get(json_object_get(schema, "x-go"), "type"));
-	bool has_name = type != NULL && json_object_get(schema, "properties") != NULL;
-	for (size_t i = 0; type != NULL && i < ARRAY_LEN(shared); i++) {
+	const char *type = api_text(json_object_get(json_object_get(schema, "x-go"), "type"));
+	bool has_name = type[0] != '\0' && json_object_get(schema, "properties") != NULL;
+	for (size_t i = 0; i < ARRAY_LEN(shared); i++) {
 		if (strcmp(shared[i].type, type) == 0) {
 			has_name = true;
 			*prefix = shared[i].prefix;

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "apiserver/body.h"
 #include "base/utf8.h"
 
@@ -324,7 +325,7 @@ static int check_types(const json_t *o, struct apiserver_status *st)
 
 static const char *precondition(const json_t *o, const char *key)
 {
-	return json_string_value(json_object_get(json_object_get(o, "preconditions"), key));
+	return api_text_or(json_object_get(json_object_get(o, "preconditions"), key), NULL);
 }
 
 static int from_body(const struct apiserver_call *c, struct apiserver_delete_options *ret,
@@ -338,15 +339,14 @@ static int from_body(const struct apiserver_call *c, struct apiserver_delete_opt
 		r = check_types(ret->body, st);
 	if (r < 0)
 		return r;
-	const char *policy = json_string_value(json_object_get(ret->body, "propagationPolicy"));
 	const json_t *orphan = json_object_get(ret->body, "orphanDependents");
-	ret->policy = policy;
+	ret->policy = api_text_or(json_object_get(ret->body, "propagationPolicy"), NULL);
 	ret->orphan = json_is_boolean(orphan) ? json_is_true(orphan) : -1;
 	ret->uid = precondition(ret->body, "uid");
 	ret->rv = precondition(ret->body, "resourceVersion");
 	json_array_foreach (json_object_get(ret->body, "dryRun"), i, e) {
 		if (json_is_string(e) && n < ARRAY_LEN(v))
-			v[n++] = json_string_value(e);
+			v[n++] = api_text(e);
 	}
 	ret->dry_run = check_dry_run(v, n, errs);
 	return 0;

@@ -248,7 +248,7 @@ static int read_entry(struct reader *r, const json_t *schema, const struct field
 	if (code == 0)
 		code = read_value(r, schema, &value, &v);
 	if (code == 0)
-		json_object_setn_nocheck(map, json_string_value(name), json_string_length(name), v);
+		json_object_setn_nocheck(map, api_text(name), json_string_length(name), v);
 	json_decref(name);
 	json_decref(v);
 	return code;

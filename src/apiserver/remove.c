@@ -5,6 +5,7 @@
 
 #include "api/meta.h"
 #include "api/time.h"
+#include "api/tree.h"
 #include "apiserver/key.h"
 #include "apiserver/respond.h"
 #include "apiserver/selection.h"
@@ -60,7 +61,7 @@ static void set_finalizer(json_t *o, const char *name, bool there)
 		return;
 	}
 	json_array_foreach (list, i, v) {
-		if (strcmp(json_string_value(v), name) == 0) {
+		if (strcmp(api_text(v), name) == 0) {
 			json_array_remove(list, i);
 			break;
 		}

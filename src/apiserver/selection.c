@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "apiserver/key.h"
 #include "base/charset.h"
 
@@ -29,8 +30,7 @@ static bool is_boolean(const struct apiserver_resource *r, const char *field)
 		struct slice part = slice_cut(&rest, '.');
 		schema = json_object_getn(json_object_get(schema, "properties"), part.p, part.n);
 	}
-	const char *type = json_string_value(json_object_get(schema, "type"));
-	return type != NULL && strcmp(type, "boolean") == 0;
+	return strcmp(api_text(json_object_get(schema, "type")), "boolean") == 0;
 }
 
 static int unknown_field(const struct apiserver_resource *r, const char *field,

@@ -6,6 +6,7 @@
 
 #include "api/fielderr.h"
 #include "api/meta.h"
+#include "api/tree.h"
 #include "apiserver/age.h"
 #include "apiserver/jsonpath.h"
 #include "base/err.h"
@@ -60,7 +61,7 @@ static void add_string_cell(struct strbuf *out, const json_t *v)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (json_is_string(v))
-		strbuf_adds(&text, json_string_value(v));
+		strbuf_adds(&text, api_text(v));
 	else if (json_is_real(v))
 		api_fielderr_float(&text, json_real_value(v));
 	else
@@ -93,7 +94,7 @@ static void add_path_cell(struct strbuf *out, const struct apiserver_table *t,
 	else if (strcmp(c->type, "integer") == 0)
 		add_integer_cell(out, v);
 	else if (strcmp(c->type, "date") == 0 && json_is_string(v))
-		add_text(out, apiserver_age(json_string_value(v), t->now_s, age));
+		add_text(out, apiserver_age(api_text(v), t->now_s, age));
 	else if ((strcmp(c->type, "number") == 0 && json_is_number(v)) ||
 		 (strcmp(c->type, "boolean") == 0 && json_is_boolean(v)))
 		add_tree(out, v);

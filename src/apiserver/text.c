@@ -211,7 +211,7 @@ void apiserver_labels(struct api_errors *errs, const char *field, const json_t *
 	json_object_foreach (api_tree(labels), key, value) {
 		apiserver_label_key(&at, key);
 		if (json_is_string(value))
-			apiserver_label_value(&at, json_string_value(value));
+			apiserver_label_value(&at, api_text(value));
 	}
 }
 

@@ -147,7 +147,7 @@ static char *cell_text(const json_t *v)
 {
 	if (!json_is_string(v))
 		return v == NULL || json_is_null(v) ? xstrdup("") : json_dumps(v, JSON_ENCODE_ANY);
-	char *text = xstrdup(json_string_value(v));
+	char *text = xstrdup(api_text(v));
 	for (char *p = text; *p != '\0'; p++)
 		*p = (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p;
 	return text;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/tree.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -84,7 +85,7 @@ static void on_object(void *ctx, struct kube_obj *o)
 	if (strcmp(o->name, m->name) != 0)
 		return;
 	if (json_is_string(text))
-		set(m, HERE, (struct slice){ json_string_value(text), json_string_length(text) });
+		set(m, HERE, api_text_slice(text));
 	else
 		set(m, KEYLESS, SLICE(""));
 }

@@ -14,6 +14,7 @@
 
 #include "api/meta.h"
 #include "api/time.h"
+#include "api/tree.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -330,8 +331,8 @@ int kube_exec_parse(struct slice text, const char *api_version, struct kube_exec
 	int r = ERR_PARSE;
 	if (strcmp(api_kind(o), "ExecCredential") == 0 && strcmp(api_version, "") != 0) {
 		why = "the apiVersion of what it printed is not the one asked for";
-		const char *version = json_string_value(json_object_get(o, "apiVersion"));
-		if (version != NULL && strcmp(version, api_version) == 0)
+		const char *version = api_text(json_object_get(o, "apiVersion"));
+		if (strcmp(version, api_version) == 0)
 			r = take_status(json_object_get(o, "status"), &cred, &why);
 	}
 	kube_secret_wipe_tree(o);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/tree.h"
 #include "base/base64.h"
 #include "net/certgen.h"
 
@@ -221,7 +222,7 @@ void hookcert_load(struct hookcert *h, const json_t *secret)
 {
 	const json_t *data = json_object_get(secret, "data");
 	for (int i = 0; i < HOOKCERT_PARTS; i++) {
-		const char *text = json_string_value(json_object_get(data, keys[i]));
+		const char *text = api_text_or(json_object_get(data, keys[i]), NULL);
 		clear(h, (enum hookcert_part)i);
 		if (text == NULL || strlen(text) > HOOKCERT_PART_MAX_BYTES)
 			continue;

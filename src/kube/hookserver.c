@@ -12,6 +12,7 @@
 
 #include "api/kind.h"
 #include "api/meta.h"
+#include "api/tree.h"
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -215,8 +216,8 @@ static int set_bundle(void *ctx, json_t *o)
 	int changed = 0;
 	json_array_foreach (json_object_get(o, "webhooks"), i, hook) {
 		json_t *cc = json_object_get(hook, "clientConfig");
-		const char *was = json_string_value(json_object_get(cc, "caBundle"));
-		if (was != NULL && strcmp(was, bundle) == 0)
+		const json_t *was = json_object_get(cc, "caBundle");
+		if (json_is_string(was) && strcmp(api_text(was), bundle) == 0)
 			continue;
 		json_object_set_new(cc, "caBundle", json_string(bundle));
 		changed = 1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "api/yaml.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -73,7 +74,7 @@ static int add_list(struct reader *rd, const json_t *tree, const char *file, con
 	if (!json_is_array(list))
 		return refuse(rd, ERR_PARSE, "%s: %s is not a list", file, key);
 	json_array_foreach (list, i, v) {
-		const char *name = json_string_value(json_object_get(v, "name"));
+		const char *name = api_text_or(json_object_get(v, "name"), NULL);
 		const json_t *body = json_object_get(v, inner);
 		if (name == NULL)
 			return refuse(rd, ERR_PARSE, "%s: %s[%zu].name is missing", file, key, i);
@@ -109,8 +110,8 @@ static int add_file(struct reader *rd, const struct kube_config_file *f)
 	if (api_kind(tree)[0] != '\0' && strcmp(api_kind(tree), "Config") != 0)
 		return refuse(rd, ERR_PARSE, "%s: kind is '%s', not Config", f->path,
 			      api_kind(tree));
-	const char *current = json_string_value(json_object_get(tree, "current-context"));
-	if (rd->current == NULL && current != NULL && current[0] != '\0') {
+	const char *current = api_text(json_object_get(tree, "current-context"));
+	if (rd->current == NULL && current[0] != '\0') {
 		rd->current = current;
 		rd->current_file = f->path;
 	}
@@ -218,8 +219,8 @@ static int take_field(struct reader *rd, const struct entry *e, const char *list
 		*(bool *)at = json_is_true(v);
 		return 0;
 	}
-	const char *text = json_string_value(v);
-	if (text == NULL)
+	const char *text = api_text(v);
+	if (!json_is_string(v))
 		return refuse(rd, ERR_PARSE, "%s: %s '%s': %s is not a text", e->file, list,
 			      e->name, f->key);
 	if (text[0] == '\0')
@@ -235,8 +236,8 @@ static int take_field(struct reader *rd, const struct entry *e, const char *list
 static int add_header(struct reader *rd, const struct entry *e, const char *key, const json_t *v,
 		      const char *header, struct kube_config *c)
 {
-	const char *text = json_string_value(v);
-	if (text == NULL || strpbrk(text, "\r\n") != NULL)
+	const char *text = api_text(v);
+	if (!json_is_string(v) || strpbrk(text, "\r\n") != NULL)
 		return refuse(rd, ERR_PARSE, "%s: users '%s': %s is not a text of one line",
 			      e->file, e->name, key);
 	vec_push(&c->headers, xasprintf("%s: %s", header, text));
@@ -291,14 +292,14 @@ static int take_exec_lists(struct reader *rd, const struct entry *e, const json_
 	json_array_foreach (args, i, v) {
 		if (!json_is_string(v))
 			return exec_refuse(rd, e, "args holds what is not a text");
-		vec_push(&out->args, xstrdup(json_string_value(v)));
+		vec_push(&out->args, xstrdup(api_text(v)));
 	}
 	json_array_foreach (env, i, v) {
-		const char *name = json_string_value(json_object_get(v, "name"));
-		const char *value = json_string_value(json_object_get(v, "value"));
-		if (name == NULL || name[0] == '\0' || strchr(name, '=') != NULL)
+		const char *name = api_text(json_object_get(v, "name"));
+		const char *value = api_text(json_object_get(v, "value"));
+		if (name[0] == '\0' || strchr(name, '=') != NULL)
 			return exec_refuse(rd, e, "env holds a variable without a name");
-		vec_push(&out->env, xasprintf("%s=%s", name, value != NULL ? value : ""));
+		vec_push(&out->env, xasprintf("%s=%s", name, value));
 	}
 	return 0;
 }
@@ -419,7 +420,7 @@ static int context_text(struct reader *rd, const struct entry *ctx, const char *
 			const char **ret)
 {
 	const json_t *v = json_object_get(ctx->body, key);
-	*ret = json_is_string(v) ? json_string_value(v) : "";
+	*ret = api_text(v);
 	if (v == NULL || json_is_null(v) || json_is_string(v))
 		return 0;
 	return refuse(rd, ERR_PARSE, "%s: contexts '%s': %s is not a text", ctx->file, ctx->name,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "kube/secret_priv.h"
@@ -49,7 +50,7 @@ void kube_secret_wipe_tree(json_t *v)
 	size_t i;
 	if (json_is_string(v)) {
 		/* Ours alone: nobody reads the text any more. */
-		explicit_bzero((char *)(uintptr_t)json_string_value(v), json_string_length(v));
+		explicit_bzero((char *)(uintptr_t)api_text(v), json_string_length(v));
 	}
 	json_array_foreach (v, i, child)
 		kube_secret_wipe_tree(json_incref(child));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "corefile/corefile.h"
@@ -35,7 +36,7 @@ int dnsoperator_platform_find(const char *name)
 static void see(struct dnsoperator_families *f, const json_t *v)
 {
 	struct net_cidr c;
-	if (!json_is_string(v) || net_cidr_parse(slice_of(json_string_value(v)), &c) < 0)
+	if (!json_is_string(v) || net_cidr_parse(slice_of(api_text(v)), &c) < 0)
 		return;
 	f->known = true;
 	f->v4 = f->v4 || c.family == AF_INET;
@@ -167,9 +168,8 @@ static bool lists_gate(const json_t *list)
 	size_t i;
 	json_t *v;
 	json_array_foreach (list, i, v) {
-		const char *s =
-			json_string_value(json_is_object(v) ? json_object_get(v, "name") : v);
-		if (s != NULL && strcmp(s, gate_name) == 0)
+		const char *s = api_text(json_is_object(v) ? json_object_get(v, "name") : v);
+		if (strcmp(s, gate_name) == 0)
 			return true;
 	}
 	return false;

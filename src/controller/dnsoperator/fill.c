@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "api/tree.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
 
@@ -65,7 +66,7 @@ static json_t *fill_text(struct filling *f, const char *s)
 			return json_deep_copy(p.value->v);
 		assert(json_is_string(p.value->v));
 		strbuf_add(&out, s, (size_t)(at - s));
-		strbuf_adds(&out, json_string_value(p.value->v));
+		strbuf_adds(&out, api_text(p.value->v));
 		s = at + p.n;
 	}
 	strbuf_adds(&out, s);
@@ -95,7 +96,7 @@ static json_t *fill_tree(struct filling *f, const json_t *v)
 	const char *key;
 	json_t *member;
 	if (json_is_string(v))
-		return fill_text(f, json_string_value(v));
+		return fill_text(f, api_text(v));
 	if (json_is_array(v))
 		return fill_list(f, v);
 	if (!json_is_object(v))

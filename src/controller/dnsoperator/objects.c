@@ -7,6 +7,7 @@
 
 #include "api/meta.h"
 #include "api/time.h"
+#include "api/tree.h"
 #include "base/mem.h"
 #include "net/addr.h"
 
@@ -29,7 +30,7 @@ static json_t *configmap(const char *ns, const char *name)
 
 const char *dnsoperator_data(const json_t *o, const char *key)
 {
-	return json_string_value(json_object_get(json_object_get(o, "data"), key));
+	return api_text_or(json_object_get(json_object_get(o, "data"), key), NULL);
 }
 
 static bool is_ours(const json_t *o)
@@ -202,8 +203,8 @@ json_t *dnsoperator_member(json_t *o, const char *name, json_t *(*make)(void))
 
 static bool set_text(json_t *o, const char *name, const char *text)
 {
-	const char *now = json_string_value(json_object_get(o, name));
-	if (now != NULL && strcmp(now, text) == 0)
+	const json_t *now = json_object_get(o, name);
+	if (json_is_string(now) && strcmp(api_text(now), text) == 0)
 		return false;
 	json_object_set_new(o, name, json_string(text));
 	return true;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "api/yaml.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -84,7 +85,7 @@ static bool lists(const json_t *list, const char *member, const char *value)
 	size_t i;
 	json_t *v;
 	json_array_foreach (list, i, v) {
-		if (strcmp(json_string_value(json_object_get(v, member)), value) == 0)
+		if (strcmp(api_text(json_object_get(v, member)), value) == 0)
 			return true;
 	}
 	return false;

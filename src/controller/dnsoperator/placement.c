@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "base/compiler.h"
 #include "base/slice.h"
 
@@ -26,8 +27,8 @@ static bool labels_fit(const json_t *node, const json_t *selector)
 	const char *key;
 	json_t *v;
 	json_object_foreach (api_tree(selector), key, v) {
-		const char *have = api_label(node, key), *want = json_string_value(v);
-		if (have == NULL || want == NULL || strcmp(have, want) != 0)
+		const char *have = api_label(node, key);
+		if (have == NULL || !json_is_string(v) || strcmp(have, api_text(v)) != 0)
 			return false;
 	}
 	return true;

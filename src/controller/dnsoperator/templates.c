@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/yaml.h"
+#include "api/tree.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/slice.h"
@@ -25,7 +26,7 @@ struct check {
 
 static struct slice text_of(const json_t *v)
 {
-	return (struct slice){ json_string_value(v), json_string_length(v) };
+	return api_text_slice(v);
 }
 
 static void say(const struct check *c, enum dnsoperator_reason r, const struct slice *value,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/tree.h"
 #include "base/compiler.h"
 
 enum { OLD = 1, INTERMEDIATE = 2, MODERN = 4 };
@@ -73,7 +74,7 @@ static void add_custom(struct strbuf *out, const json_t *list)
 	json_t *v;
 	json_array_foreach (list, k, v) {
 		for (size_t i = 0; json_is_string(v) && i < ARRAY_LEN(ciphers); i++) {
-			if (strcmp(json_string_value(v), ciphers[i].openssl) == 0)
+			if (strcmp(api_text(v), ciphers[i].openssl) == 0)
 				add(out, ciphers[i].name);
 		}
 	}
