@@ -10,8 +10,7 @@
 
 static const char *word(const json_t *s, const char *key)
 {
-	const char *v = json_string_value(json_object_get(s, key));
-	return v != NULL ? v : "";
+	return api_text(json_object_get(s, key));
 }
 
 static struct managed_type of_schema(const json_t *s, bool preserve)
@@ -64,6 +63,10 @@ static void resolve_schema(struct managed_atom *a, const json_t *s)
 {
 	const char *type = word(s, "type");
 	bool any = type[0] == '\0';
+	if (strcmp(word(json_object_get(s, "x-go"), "type"), "resource.Quantity") == 0) {
+		a->scalar = MANAGED_SCALAR_ANY;
+		return;
+	}
 	if (any || strcmp(type, "object") == 0) {
 		a->map = true;
 		a->map_atomic = strcmp(word(s, "x-kubernetes-map-type"), "atomic") == 0;
@@ -204,7 +207,7 @@ static void quote_keys(struct strbuf *err, const json_t *keys)
 	strbuf_addc(err, '[');
 	json_array_foreach (keys, i, k) {
 		strbuf_adds(err, i > 0 ? " " : "");
-		strbuf_add_quoted(err, slice_of(json_string_value(k)));
+		strbuf_add_quoted(err, slice_of(api_text(k)));
 	}
 	strbuf_addc(err, ']');
 }
@@ -215,14 +218,13 @@ static int keyed_item(const struct managed_atom *list, const json_t *item, struc
 	size_t i;
 	json_t *k;
 	struct managed_atom items = managed_type_resolve(managed_type_items(list));
-	json_t *one =
-		json_is_string(list->keys) ? json_pack("[s]", json_string_value(list->keys)) : NULL;
+	json_t *one = json_is_string(list->keys) ? json_pack("[s]", api_text(list->keys)) : NULL;
 	const json_t *names = one != NULL ? one : list->keys;
 	json_t *keys = json_object();
 	int r = 0;
 	json_array_foreach (names, i, k) {
 		if (json_is_string(k))
-			add_key(keys, &items, item, json_string_value(k));
+			add_key(keys, &items, item, api_text(k));
 	}
 	if (json_object_size(keys) == 0) {
 		strbuf_adds(err, "associative list with keys has an element that omits all key "

@@ -5,10 +5,12 @@
 #include "api/meta.h"
 #include "api/patch.h"
 #include "api/strategic.h"
+#include "api/tree.h"
 #include "apiserver/body.h"
 #include "apiserver/managers.h"
 #include "apiserver/objectmeta.h"
 #include "apiserver/respond.h"
+#include "apiserver/shape.h"
 #include "apiserver/text.h"
 #include "apiserver/write.h"
 #include "base/mem.h"
@@ -16,13 +18,12 @@
 enum { PATCH_TRIES = 20 };
 
 struct patching {
+	const struct patch_type *type;
 	struct apiserver_request *q;
 	struct apiserver_write_options o;
 	struct apiserver_writing w;
 	json_t *patch;
 };
-
-typedef int (*patch_fn)(struct patching *p, const json_t *old, json_t **ret);
 
 /* ---- kinds of patches ---- */
 
@@ -131,17 +132,6 @@ static int apply(struct patching *p, const json_t *old, json_t **ret)
 	return apiserver_managers_apply(&p->w, old, p->patch, p->o.force, ret);
 }
 
-static const struct {
-	const char *type;
-	patch_fn fn;
-	bool built_in_only;
-} types[] = {
-	{ "application/json-patch+json", operations, false },
-	{ "application/merge-patch+json", merge, false },
-	{ "application/strategic-merge-patch+json", strategic, true },
-	{ "application/apply-patch+yaml", apply, false },
-};
-
 /* ---- what came out ---- */
 
 static int bad_patch(struct patching *p, const char *value, const char *why)
@@ -167,7 +157,7 @@ static int check_types(struct patching *p, const json_t *o)
 }
 
 /* Another patched object is decoded as a body is; what is wrong with it is told with all of it. */
-static int check_result(struct patching *p, const json_t *o)
+static int check_result(struct patching *p, json_t *o)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, version = STRBUF_INIT;
 	CLEANUP(freep) char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
@@ -191,6 +181,68 @@ static int check_result(struct patching *p, const json_t *o)
 					   &p->q->answer->warnings, &why);
 	}
 	return e == 0 ? 0 : bad_patch(p, text, why.s);
+}
+
+static int decode_strategic(struct patching *p, json_t *o)
+{
+	int e = check_types(p, o);
+	if (e < 0)
+		return e;
+	apiserver_narrow(p->w.r, o);
+	return check_result(p, o);
+}
+
+/* What was applied is of the schema's types already; texts that stand for something else (base64,
+ * times) and numbers of other sizes are found out when the result becomes the kind's own type. */
+static int decode_applied(struct patching *p, json_t *o)
+{
+	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
+	const struct apiserver_resource *r = p->w.r;
+	char err[512];
+	if (!r->built_in)
+		return 0;
+	if (apiserver_convert(r, o, err, sizeof(err)) == 0) {
+		apiserver_narrow(r, o);
+		return 0;
+	}
+	strbuf_addf(&kind, "%s/%s, Kind=%s", r->kind->group, r->version, r->kind->kind);
+	return apiserver_refuse(p->q->st, 500, "",
+				"failed to convert new object (%s/%s; %s) to proper version: "
+				"unable to convert unstructured object to %s: %s",
+				api_namespace(p->patch), api_name(p->patch), kind.s, kind.s, err);
+}
+
+/* ---- the kinds of patches: how the result is made, and how it becomes an object of its kind ----
+ */
+
+static const struct patch_type {
+	const char *media;
+	int (*make)(struct patching *p, const json_t *old, json_t **ret);
+	int (*decode)(struct patching *p, json_t *o); /* refuses values of wrong types */
+	bool built_in_only;
+	bool applies; /* makes objects that are not there, and manages fields itself */
+} patch_types[] = {
+	{ "application/json-patch+json", operations, check_result, false, false },
+	{ "application/merge-patch+json", merge, check_result, false, false },
+	{ "application/strategic-merge-patch+json", strategic, decode_strategic, true, false },
+	{ "application/apply-patch+yaml", apply, decode_applied, false, true },
+};
+
+/* The patched object, decoded: whichever way it was made, it is one that a body could hold. */
+static int make_object(struct patching *p, const json_t *old, json_t **ret)
+{
+	json_t *o;
+	int e = p->type->make(p, old, &o);
+	if (e < 0)
+		return e;
+	e = p->type->decode(p, o);
+	if (e < 0) {
+		json_decref(o);
+		return e;
+	}
+	apiserver_shape_nulls(p->w.r, o);
+	*ret = o;
+	return 0;
 }
 
 /* What a custom resource is cannot be patched away. */
@@ -228,22 +280,14 @@ static int check_version(struct patching *p, const json_t *o, uint64_t revision)
 		       : apiserver_modified(p->q->st, p->w.r, p->q->route.name);
 }
 
-static int change(struct patching *p, patch_fn fn, const json_t *old, uint64_t revision,
-		  json_t **ret)
+static int change(struct patching *p, const json_t *old, uint64_t revision, json_t **ret)
 {
 	json_t *o;
-	int e = fn(p, old, &o);
+	int e = make_object(p, old, &o);
 	if (e < 0)
 		return e;
-	if (fn == strategic)
-		e = check_types(p, o);
-	if (e == 0 && fn != apply)
-		e = check_result(p, o);
-	if (e == 0)
-		apiserver_owners_once(o, " after mutating admission happens",
-				      &p->q->answer->warnings);
-	if (e == 0)
-		e = check_identity(p, o);
+	apiserver_owners_once(o, " after mutating admission happens", &p->q->answer->warnings);
+	e = check_identity(p, o);
 	if (e == 0)
 		e = apiserver_check_place(&p->q->route, o, true, p->q->st);
 	if (e == 0)
@@ -255,38 +299,39 @@ static int change(struct patching *p, patch_fn fn, const json_t *old, uint64_t r
 }
 
 /* Applying to what is not there makes it; other patches have nothing to change. 1: made. */
-static int absent(struct patching *p, patch_fn fn, json_t **ret)
+static int absent(struct patching *p, json_t **ret)
 {
 	json_t *o;
-	if (fn != apply || p->w.sub[0] != '\0')
+	if (!p->type->applies || p->w.sub[0] != '\0')
 		return apiserver_not_found(p->q->st, p->w.r, p->q->route.name);
-	int e = apply(p, NULL, &o);
+	int e = make_object(p, NULL, &o);
 	if (e < 0)
 		return e;
-	json_object_set_new(apiserver_object_meta(o), "name", json_string(p->q->route.name));
-	e = apiserver_write_new(&p->w, o, ret);
+	e = apiserver_check_place(&p->q->route, o, true, p->q->st);
+	if (e == 0)
+		e = apiserver_write_new(&p->w, o, ret);
 	json_decref(o);
 	return e < 0 ? e : 1;
 }
 
-static int try_patch(struct patching *p, patch_fn fn, json_t **ret)
+static int try_patch(struct patching *p, json_t **ret)
 {
 	json_t *old;
 	uint64_t revision;
 	int e = apiserver_object_read(p->w.a->store, p->w.r, p->w.ns, p->q->route.name, &old,
 				      &revision);
 	if (e == ERR_NOTFOUND)
-		return absent(p, fn, ret);
+		return absent(p, ret);
 	if (e < 0)
 		return apiserver_store_failed(p->q->st, e);
-	e = change(p, fn, old, revision, ret);
+	e = change(p, old, revision, ret);
 	json_decref(old);
 	return e;
 }
 
 /* ---- the request ---- */
 
-/* apiVersion and kind of what is applied; its name may be left to the path. */
+/* apiVersion and kind of what is applied. Its name is looked at in the result. */
 static int check_config(struct patching *p)
 {
 	const struct api_kind *k = p->w.r->kind;
@@ -303,15 +348,11 @@ static int check_config(struct patching *p)
 					"failed to create typed patch object (%s/%s; %s%s, "
 					"Kind=%s): .metadata: expected map, got &{%s}",
 					"", "", strchr(version, '/') != NULL ? "" : "/", version,
-					kind,
-					json_is_string(given) ? json_string_value(given) : "");
-	json_t *meta = apiserver_object_meta(p->patch);
-	if (api_name(p->patch)[0] == '\0')
-		json_object_set_new(meta, "name", json_string(p->q->route.name));
-	return apiserver_check_place(&p->q->route, p->patch, true, p->q->st);
+					kind, api_text(given));
+	return apiserver_check_place(&p->q->route, p->patch, false, p->q->st);
 }
 
-static int run(struct patching *p, patch_fn fn)
+static int run(struct patching *p)
 {
 	json_t *made = NULL;
 	int e = ERR_CONFLICT;
@@ -322,17 +363,17 @@ static int run(struct patching *p, patch_fn fn)
 		.sub = p->q->route.sub,
 		.manager = p->o.manager,
 		.dry_run = p->o.dry_run,
-		.applied = fn == apply,
+		.applied = p->type->applies,
 		.st = p->q->st,
 	};
-	if (fn == apply) {
+	if (p->type->applies) {
 		e = check_config(p);
 		if (e < 0)
 			return e;
 		e = ERR_CONFLICT;
 	}
 	for (int i = 0; e == ERR_CONFLICT && i < PATCH_TRIES; i++)
-		e = try_patch(p, fn, &made);
+		e = try_patch(p, &made);
 	if (e == ERR_CONFLICT)
 		return apiserver_modified(p->q->st, p->w.r, p->q->route.name);
 	return e < 0 ? e : apiserver_respond_object(p->q, e == 1 ? 201 : 200, made);
@@ -356,27 +397,30 @@ static bool is_type(const char *given, const char *type)
 	return slice_is(slice_trim(slice_cut(&rest, ';')), type);
 }
 
+static const struct patch_type *find_type(const struct apiserver_request *q)
+{
+	for (size_t i = 0; i < ARRAY_LEN(patch_types); i++) {
+		if (is_type(q->c->content_type, patch_types[i].media) &&
+		    (q->r->built_in || !patch_types[i].built_in_only))
+			return &patch_types[i];
+	}
+	return NULL;
+}
+
 int apiserver_do_patch(struct apiserver_request *q)
 {
-	struct patching p = { .q = q };
-	patch_fn fn = NULL;
-	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-		if (is_type(q->c->content_type, types[i].type) &&
-		    (q->r->built_in || !types[i].built_in_only))
-			fn = types[i].fn;
-	}
-	if (fn == NULL)
+	struct patching p = { .q = q, .type = find_type(q) };
+	if (p.type == NULL)
 		return unsupported(q);
+	const bool applies = p.type->applies;
 	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
 		e = apiserver_write_options(
-			q->c, fn == apply ? APISERVER_WRITE_APPLY : APISERVER_WRITE_PATCH, &p.o,
-			q->st);
+			q->c, applies ? APISERVER_WRITE_APPLY : APISERVER_WRITE_PATCH, &p.o, q->st);
 	if (e == 0)
-		e = (fn == apply ? apiserver_body_apply : apiserver_body_patch)(q->c, &p.patch,
-										q->st);
+		e = (applies ? apiserver_body_apply : apiserver_body_patch)(q->c, &p.patch, q->st);
 	if (e == 0)
-		e = run(&p, fn);
+		e = run(&p);
 	json_decref(p.patch);
 	return e;
 }

@@ -97,7 +97,7 @@ static unsigned verbs_of(const json_t *doc)
 	unsigned verbs = list == NULL ? APISERVER_ALL_VERBS : 0;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
-			if (strcmp(json_string_value(json_array_get(list, i)), names[k].name) == 0)
+			if (strcmp(api_text(json_array_get(list, i)), names[k].name) == 0)
 				verbs |= names[k].verb;
 		}
 	}
@@ -108,8 +108,7 @@ static char *joined(const json_t *list)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	for (size_t i = 0; i < json_array_size(list); i++)
-		strbuf_addf(&b, "%s%s", i != 0 ? " " : "",
-			    json_string_value(json_array_get(list, i)));
+		strbuf_addf(&b, "%s%s", i != 0 ? " " : "", api_text(json_array_get(list, i)));
 	return strbuf_take(&b);
 }
 
@@ -335,7 +334,11 @@ const json_t *apiserver_deleteoptions_schema(void)
 void apiserver_prepare(const struct apiserver_resource *r, const struct apiserver_env *env,
 		       json_t *o, const json_t *old)
 {
-	(env->applied ? api_schema_prepare_applied : api_schema_prepare)(r->schema, o);
+	/* The nulls that apply leaves are values in a custom resource only. */
+	if (env->applied && !r->built_in)
+		api_schema_prepare_applied(r->schema, o);
+	else
+		api_schema_prepare(r->schema, o);
 	apiserver_shape_metadata(o);
 	if (r->built_in)
 		apiserver_shape(r, o);

@@ -177,3 +177,5 @@ MUST_CHECK int apiserver_strict(const struct apiserver_resource *r, struct slice
  * kind, worded as the server does then: ERR_TYPE. */
 MUST_CHECK int apiserver_convert(const struct apiserver_resource *r, const json_t *o, char *err,
 				 size_t err_n);
+/* What that conversion does to integers: those of 32 bits lose what is above, as in Go. */
+void apiserver_narrow(const struct apiserver_resource *r, json_t *o);

@@ -11,8 +11,8 @@ enum keep { KEEP_FULL, KEEP_SET, KEEP_ALWAYS };
 
 static enum keep keep_of(const json_t *schema)
 {
-	const char *s = json_string_value(json_object_get(json_object_get(schema, "x-go"), "keep"));
-	if (s == NULL)
+	const char *s = api_text(json_object_get(json_object_get(schema, "x-go"), "keep"));
+	if (s[0] == '\0')
 		return KEEP_FULL;
 	return strcmp(s, "set") == 0 ? KEEP_SET : KEEP_ALWAYS;
 }
@@ -29,8 +29,8 @@ static bool is_empty(const json_t *v)
 /* The value of a field that was not set; a list or map, and a time, is null then. */
 static json_t *zero_of(const json_t *schema)
 {
-	const char *type = json_string_value(json_object_get(schema, "type"));
-	if (type == NULL)
+	const char *type = api_text(json_object_get(schema, "type"));
+	if (type[0] == '\0')
 		return json_integer(0); /* a number or a text */
 	if (strcmp(type, "object") == 0 && json_object_get(schema, "properties") != NULL)
 		return json_object();
@@ -73,8 +73,7 @@ static void shape_text(const json_t *schema, json_t *v)
 	char text[API_TIME_TEXT_MAX];
 	uint64_t ns;
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
-	if ((!micro && strcmp(type, "v1.Time") != 0) ||
-	    api_time_parse(json_string_value(v), &ns) < 0)
+	if ((!micro && strcmp(type, "v1.Time") != 0) || api_time_parse(api_text(v), &ns) < 0)
 		return;
 	json_string_set(v, micro ? api_micro_time(ns, text) : api_time(ns, text));
 }
@@ -100,13 +99,22 @@ static void shape(const json_t *schema, json_t *v)
 	}
 }
 
-/* A map's value that is null is an empty text. */
+/* What Go's decoder leaves in a list or map where the body has null: the zero value of the type. */
+static json_t *zero_of_null(const json_t *schema)
+{
+	if (strcmp(api_get_string(schema, "x-go.type"), "resource.Quantity") == 0)
+		return json_string("0");
+	return strcmp(api_get_string(schema, "type"), "string") == 0 ? json_string("")
+								     : zero_of(schema);
+}
+
+/* A member that is null is one that is not set: it stays for the step that leaves such out. */
 static void fill_nulls(const json_t *schema, json_t *v)
 {
 	const json_t *members = json_object_get(schema, "properties");
 	const json_t *below =
 		json_object_get(schema, json_is_array(v) ? "items" : "additionalProperties");
-	const bool texts = strcmp(api_get_string(below, "type"), "string") == 0;
+	const bool fill = members == NULL && json_is_object(below);
 	const char *key;
 	json_t *value;
 	void *next;
@@ -114,15 +122,17 @@ static void fill_nulls(const json_t *schema, json_t *v)
 	json_object_foreach_safe(v, next, key, value)
 	{
 		const json_t *member = json_object_get(members, key);
-		if (member != NULL)
-			fill_nulls(member, value);
-		else if (members == NULL && texts && json_is_null(value))
-			json_object_set_new(v, key, json_string(""));
-		else if (members == NULL && below != NULL)
+		if (member == NULL && fill && json_is_null(value))
+			json_object_set_new(v, key, zero_of_null(below));
+		else if (member != NULL || fill)
+			fill_nulls(member != NULL ? member : below, value);
+	}
+	json_array_foreach (v, i, value) {
+		if (json_is_null(value) && fill)
+			json_array_set_new(v, i, zero_of_null(below));
+		else
 			fill_nulls(below, value);
 	}
-	json_array_foreach (v, i, value)
-		fill_nulls(below, value);
 }
 
 void apiserver_shape_nulls(const struct apiserver_resource *r, json_t *o)

@@ -11,7 +11,9 @@
 void apiserver_shape(const struct apiserver_resource *r, json_t *o);
 /* The same by the schema alone. */
 void apiserver_shape_by(const json_t *schema, json_t *o);
-/* Before anything else looks at the object: nulls in maps of texts are empty texts. */
+/* Before anything else looks at the object, however it came: null in a list or map is the zero
+ * value of the items' type, as Go's decoder has it. Of custom resources metadata alone has such
+ * types. */
 void apiserver_shape_nulls(const struct apiserver_resource *r, json_t *o);
 /* Metadata alone: it has Go's types in custom resources too. */
 void apiserver_shape_metadata(json_t *o);

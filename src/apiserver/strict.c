@@ -68,7 +68,7 @@ static char *unquoted(struct slice token)
 	if (memchr(token.p, '\\', token.n) == NULL)
 		return xstrndup(token.p + 1, token.n - 2);
 	json_t *v = json_loadb(token.p, token.n, JSON_DECODE_ANY, NULL);
-	char *text = xstrdup(json_is_string(v) ? json_string_value(v) : "");
+	char *text = xstrdup(api_text(v));
 	json_decref(v);
 	return text;
 }
@@ -180,7 +180,7 @@ void strict_lines_done(char **v, size_t n)
 static bool has_line(const json_t *list, const char *text)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (strcmp(json_string_value(json_array_get(list, i)), text) == 0)
+		if (strcmp(api_text(json_array_get(list, i)), text) == 0)
 			return true;
 	}
 	return false;

@@ -1,5 +1,6 @@
 /* What a strategic merge patch made is not read as a body: the server turns the tree into its Go
  * types. Values of wrong types have other words there: `cannot convert int64 to v1.Protocol`. */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,12 +58,14 @@ static int say_unmarshal(const struct told *t, const json_t *v, const char *type
 /* Types that read themselves; 1: it is none of them. */
 static int check_special(const struct told *t, const json_t *v, const char *type)
 {
-	const char *s = json_string_value(v);
+	const char *s = api_text(v);
 	char err[256];
 	if (strcmp(type, "intstr.IntOrString") == 0)
-		return s != NULL || json_is_integer(v) ? 0 : say_unmarshal(t, v, "int32");
+		return json_is_string(v) || json_is_integer(v) ? 0 : say_unmarshal(t, v, "int32");
+	if (strcmp(type, "resource.Quantity") == 0)
+		return strict_bad_quantity(v, t->err, t->err_n) ? ERR_TYPE : 0;
 	if (strcmp(type, "[]uint8") == 0) {
-		if (s == NULL)
+		if (!json_is_string(v))
 			return say(t, "cannot restore slice from ", kind_of(v));
 		return strict_bad_base64(s, err, sizeof(err))
 			       ? say(t, "error decoding from json: ", err)
@@ -71,7 +74,7 @@ static int check_special(const struct told *t, const json_t *v, const char *type
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
 	if (!micro && strcmp(type, "v1.Time") != 0)
 		return 1;
-	if (s == NULL)
+	if (!json_is_string(v))
 		return say_unmarshal(t, v, "string");
 	return strict_bad_time(s, micro, t->err, t->err_n) ? ERR_TYPE : 0;
 }
@@ -156,4 +159,27 @@ int apiserver_convert(const struct apiserver_resource *r, const json_t *o, char 
 {
 	const struct told t = { err, err_n };
 	return check(&t, r->openapi, o);
+}
+
+/* ---- numbers ---- */
+
+static void narrow(const json_t *schema, json_t *v)
+{
+	const json_t *members = json_object_get(schema, "properties");
+	const json_t *below =
+		json_object_get(schema, json_is_array(v) ? "items" : "additionalProperties");
+	const char *key;
+	json_t *each;
+	size_t i;
+	if (json_is_integer(v) && strcmp(api_get_string(schema, "format"), "int32") == 0)
+		json_integer_set(v, (int32_t)(uint32_t)(uint64_t)json_integer_value(v));
+	json_object_foreach (v, key, each)
+		narrow(members != NULL ? json_object_get(members, key) : below, each);
+	json_array_foreach (v, i, each)
+		narrow(below, each);
+}
+
+void apiserver_narrow(const struct apiserver_resource *r, json_t *o)
+{
+	narrow(r->openapi, o);
 }

@@ -15,3 +15,5 @@ MUST_CHECK int strict_types(const struct apiserver_resource *r, const json_t *o,
  * nothing is. */
 bool strict_bad_time(const char *s, bool micro, char *err, size_t err_n);
 bool strict_bad_base64(const char *s, char *err, size_t err_n);
+/* The same for a quantity, which reads whatever value stands there as a text. */
+bool strict_bad_quantity(const json_t *v, char *err, size_t err_n);

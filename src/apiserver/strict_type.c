@@ -21,8 +21,7 @@ static int check(struct walk *w, const json_t *schema, const json_t *v);
 
 static const char *go_type(const json_t *schema)
 {
-	const char *s = json_string_value(json_object_get(json_object_get(schema, "x-go"), "type"));
-	return s != NULL ? s : "";
+	return api_text(json_object_get(json_object_get(schema, "x-go"), "type"));
 }
 
 static void add_type(struct strbuf *out, const json_t *schema)
@@ -93,12 +92,12 @@ static int check_special(struct walk *w, const json_t *v, const char *type)
 	if (strcmp(type, "intstr.IntOrString") == 0)
 		return json_is_string(v) ? 0 : check_integer(w, v, "int32");
 	if (strcmp(type, "resource.Quantity") == 0)
-		return json_is_string(v) || json_is_number(v) ? 0 : refuse(w, v, "", type);
+		return strict_bad_quantity(v, w->err, w->err_n) ? ERR_TYPE : 0;
 	if (!json_is_string(v))
 		return refuse(w, v, "", strcmp(type, "[]uint8") == 0 ? type : "string");
 	bool bad = strcmp(type, "[]uint8") == 0
-			   ? strict_bad_base64(json_string_value(v), w->err, w->err_n)
-			   : strict_bad_time(json_string_value(v), micro, w->err, w->err_n);
+			   ? strict_bad_base64(api_text(v), w->err, w->err_n)
+			   : strict_bad_time(api_text(v), micro, w->err, w->err_n);
 	return bad ? ERR_TYPE : 0;
 }
 

@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/tree.h"
 #include "apiserver/strict_priv.h"
 #include "base/base64.h"
+#include "base/mem.h"
 #include "base/slice.h"
 
 /* A piece of a layout: digits, or a mark that must stand there. */
@@ -146,4 +148,67 @@ bool strict_bad_base64(const char *s, char *err, size_t err_n)
 	if (at >= 0)
 		snprintf(err, err_n, "illegal base64 data at input byte %td", at);
 	return at >= 0;
+}
+
+/* ---- quantities: a decimal number and a suffix ---- */
+
+static size_t count_in(struct slice s, const char *set)
+{
+	size_t n = 0;
+	while (n < s.n && strchr(set, s.p[n]) != NULL && s.p[n] != '\0')
+		n++;
+	return n;
+}
+
+static bool is_exponent(struct slice s)
+{
+	if (s.n < 2 || (s.p[0] != 'e' && s.p[0] != 'E'))
+		return false;
+	s = slice_from(s, s.p[1] == '+' || s.p[1] == '-' ? 2 : 1);
+	return s.n != 0 && count_in(s, "0123456789") == s.n;
+}
+
+static bool is_quantity_suffix(struct slice s)
+{
+	static const char *const suffixes[] = { "",  "n", "u",	"m",  "k",  "M",  "G",	"T",
+						"P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei" };
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		if (slice_is(s, suffixes[i]))
+			return true;
+	}
+	return is_exponent(s);
+}
+
+static const char *quantity_error(struct slice s)
+{
+	static const char digits[] = "0123456789";
+	static const char format[] = "quantities must match the regular expression "
+				     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+	if (s.n == 0)
+		return format;
+	s = slice_from(s, s.p[0] == '+' || s.p[0] == '-');
+	size_t whole = count_in(s, digits), part = 0;
+	s = slice_from(s, whole);
+	if (s.n != 0 && s.p[0] == '.') {
+		part = count_in(slice_from(s, 1), digits);
+		s = slice_from(s, 1 + part);
+	}
+	size_t letters = count_in(s, "eEinumkKMGTP");
+	struct slice rest = slice_from(s, letters);
+	rest = slice_from(rest, rest.n != 0 && (rest.p[0] == '+' || rest.p[0] == '-'));
+	if (count_in(rest, digits) != rest.n)
+		return format;
+	if (!is_quantity_suffix(s))
+		return "unable to parse quantity's suffix";
+	return whole + part == 0 && s.n != 0 ? "unable to parse numeric part of quantity" : NULL;
+}
+
+bool strict_bad_quantity(const json_t *v, char *err, size_t err_n)
+{
+	CLEANUP(freep) char *text = json_is_string(v) ? NULL : json_dumps(v, JSON_ENCODE_ANY);
+	const char *wrong =
+		quantity_error(json_is_string(v) ? slice_trim(api_text_slice(v)) : slice_of(text));
+	if (wrong != NULL)
+		snprintf(err, err_n, "%s", wrong);
+	return wrong != NULL;
 }
