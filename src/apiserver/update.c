@@ -49,11 +49,22 @@ static int check_uid(const struct apiserver_writing *w, const json_t *old, const
 		place.s, want, api_uid(old));
 }
 
+/* Kinds of which an update must say what it has seen; of custom resources all. */
+static bool needs_version(const struct apiserver_resource *r)
+{
+	static const char *const kinds[] = { "Lease", "CustomResourceDefinition" };
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (strcmp(kinds[i], r->kind->kind) == 0)
+			return true;
+	}
+	return !r->built_in;
+}
+
 static int check_version(const struct apiserver_writing *w, uint64_t revision, uint64_t want,
 			 const char *name)
 {
 	if (want == 0)
-		return w->r->built_in ? 0 : no_version(w, name);
+		return needs_version(w->r) ? no_version(w, name) : 0;
 	return want == revision ? 0 : apiserver_modified(w->st, w->r, name);
 }
 
@@ -95,6 +106,7 @@ static int update(struct apiserver_request *q, const struct apiserver_write_opti
 		.sub = q->route.sub,
 		.manager = o->manager,
 		.dry_run = o->dry_run,
+		.warnings = &q->answer->warnings,
 		.st = q->st,
 	};
 	const char *rv = api_resource_version(body);
