@@ -407,6 +407,14 @@ void api_docs_done(struct api_docs *d)
 	*d = (struct api_docs){ 0 };
 }
 
+struct slice api_yaml_unmarked(struct slice text)
+{
+	const struct slice mark = SLICE("\xef\xbb\xbf");
+	while (slice_starts(text, mark))
+		text = slice_from(text, mark.n);
+	return text;
+}
+
 int api_yaml_parse(const char *file, struct slice text, struct api_docs *ret, struct srcerr *err)
 {
 	struct builder b;
@@ -416,7 +424,7 @@ int api_yaml_parse(const char *file, struct slice text, struct api_docs *ret, st
 				  API_YAML_BYTES_MAX >> 20) < 0); /* another code is returned */
 		return ERR_LIMIT;
 	}
-	builder_init(&b, file, text);
+	builder_init(&b, file, api_yaml_unmarked(text));
 	b.err = err;
 	int r = read_all(&b, &d);
 	builder_done(&b);

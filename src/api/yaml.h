@@ -33,6 +33,8 @@ struct api_docs {
 void api_docs_done(struct api_docs *d);
 
 /* ERR_PARSE with its place in `err`; ERR_LIMIT likewise. `file` is borrowed for the positions. */
+/* The text without the byte order marks before it, which editors put there. */
+struct slice api_yaml_unmarked(struct slice text);
 MUST_CHECK int api_yaml_parse(const char *file, struct slice text, struct api_docs *ret,
 			      struct srcerr *err);
 /* Exactly one document. */

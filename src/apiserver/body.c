@@ -81,7 +81,7 @@ static int parse_json(struct slice text, json_t **ret, struct strbuf *why)
 static int parse_yaml(struct slice text, json_t **ret, struct strbuf *why)
 {
 	struct srcerr e;
-	if (slice_trim(text).n == 0) {
+	if (slice_trim(api_yaml_unmarked(text)).n == 0) {
 		*ret = json_null();
 		return 0;
 	}
