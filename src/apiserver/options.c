@@ -151,7 +151,6 @@ int apiserver_list_options(const struct apiserver_call *c, struct apiserver_list
 		.watch = bool_arg(c, "watch") == 1,
 		.bookmarks = bool_arg(c, "allowWatchBookmarks") == 1,
 		.initial_events = bool_arg(c, "sendInitialEvents"),
-		.timeout_s = -1,
 	};
 	int r = number_arg(c, "limit", &ret->limit, st);
 	if (r == 0)

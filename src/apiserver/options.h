@@ -23,7 +23,7 @@ struct apiserver_list_options {
 	bool watch, bookmarks;
 	int initial_events; /* -1: not said */
 	int64_t limit;
-	int64_t timeout_s; /* -1: not said */
+	int64_t timeout_s; /* 0: not said; below: it is over at once */
 };
 MUST_CHECK int apiserver_list_options(const struct apiserver_call *c,
 				      struct apiserver_list_options *ret,

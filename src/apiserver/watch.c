@@ -317,6 +317,8 @@ static const struct apiserver_stream_ops watch_ops = { produce, free_watching };
 static uint64_t timeout_ns(int64_t asked_s)
 {
 	struct rng rng;
+	if (asked_s < 0)
+		return 0;
 	if (asked_s > 0)
 		return (uint64_t)MIN(asked_s, (int64_t)1 << 31) * NS_PER_S;
 	rng_init(&rng);
