@@ -57,6 +57,7 @@ static int create(struct apiserver_request *q, const struct apiserver_write_opti
 		.sub = "",
 		.manager = o->manager,
 		.dry_run = o->dry_run,
+		.warnings = &q->answer->warnings,
 		.st = q->st,
 	};
 	json_t *made = NULL;

@@ -364,6 +364,7 @@ static int run(struct patching *p)
 		.manager = p->o.manager,
 		.dry_run = p->o.dry_run,
 		.applied = p->type->applies,
+		.warnings = &p->q->answer->warnings,
 		.st = p->q->st,
 	};
 	if (p->type->applies) {

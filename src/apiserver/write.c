@@ -10,6 +10,7 @@
 #include "api/time.h"
 #include "apiserver/key.h"
 #include "apiserver/managers.h"
+#include "apiserver/warnings.h"
 #include "base/clock.h"
 #include "base/rng.h"
 
@@ -134,6 +135,13 @@ static int check(const struct apiserver_writing *w, const struct apiserver_env *
 	if (errs.n == 0)
 		check_registered(w, o, old, &errs);
 	return refuse_fields(w, o, &errs);
+}
+
+/* A write that is tried again warns once: of what was stored. */
+static void warn(const struct apiserver_writing *w, const json_t *o)
+{
+	if (w->warnings != NULL && w->sub[0] == '\0')
+		apiserver_warnings(w->r, o, w->warnings);
 }
 
 static int admit(const struct apiserver_writing *w, const struct apiserver_env *env, json_t *o,
@@ -296,6 +304,8 @@ int apiserver_write_new(const struct apiserver_writing *w, json_t *o, json_t **r
 		if (e != ERR_DUPLICATE || !generate || i + 1 == NAME_TRIES)
 			break;
 	}
+	if (e == 0)
+		warn(w, *ret);
 	return e == ERR_DUPLICATE ? exists(w, name.s) : e;
 }
 
@@ -429,6 +439,7 @@ int apiserver_write_change(const struct apiserver_writing *w, const json_t *old,
 		json_decref(with);
 		return e == ERR_CONFLICT ? e : apiserver_store_failed(w->st, e);
 	}
+	warn(w, with);
 	*ret = with;
 	return 0;
 }

@@ -12,10 +12,11 @@
 struct apiserver_writing {
 	struct apiserver_api *a;
 	const struct apiserver_resource *r;
-	const char *ns;	       /* NULL for objects of the cluster */
-	const char *sub;       /* "" or "status" */
-	const char *manager;   /* who writes */
-	bool dry_run, applied; /* applied: managedFields are made already */
+	const char *ns;		 /* NULL for objects of the cluster */
+	const char *sub;	 /* "" or "status" */
+	const char *manager;	 /* who writes */
+	bool dry_run, applied;	 /* applied: managedFields are made already */
+	struct strbuf *warnings; /* lines for the answer; NULL: nobody reads them */
 	struct apiserver_status *st;
 };
 

@@ -1,0 +1,10 @@
+/* What the server warns of in an object that it accepts, by kind: Warning headers of the answer. */
+#pragma once
+
+#include <jansson.h>
+
+#include "apiserver/resource.h"
+#include "base/strbuf.h"
+
+/* Appends a line for each. `o` is valid and has its defaults. */
+void apiserver_warnings(const struct apiserver_resource *r, const json_t *o, struct strbuf *out);
