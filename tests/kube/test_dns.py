@@ -8,6 +8,8 @@ import struct
 import subprocess
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -161,6 +163,79 @@ def test_away_at_the_start(c, started):
         until(lambda: addresses(ask(s, "web.default.svc.cluster.local.")) == [bytes([10, 96, 9, 9])], 30)
         until(lambda: is_ready(s), 30)
         assert rcode(s, "none.default.svc.cluster.local.") == "NXDOMAIN"
+
+
+class Probe(threading.Thread):
+    """Asks /ready from before the port opens until it is told to end, as a kubelet does; [(status, body)]."""
+
+    def __init__(self, s):
+        super().__init__(daemon=True)
+        self.url = f"http://127.0.0.1:{s.http('ready')}/ready"
+        self.said, self.over, self.at_ready = [], threading.Event(), None
+        self.on_ready = lambda: None
+
+    def run(self):
+        while not self.over.is_set():
+            try:
+                with urllib.request.urlopen(self.url, timeout=5) as r:
+                    self.said.append((r.status, r.read().decode()))
+                    self.at_ready = self.at_ready or self.on_ready()
+            except urllib.error.HTTPError as e:
+                self.said.append((e.code, e.read().decode()))
+            except OSError:
+                pass
+            self.over.wait(0.005)
+
+
+def probed(started, program, corefile):
+    """A server that is started while its page is asked."""
+    s = started(server.Server(program, corefile))
+    probe = Probe(s)
+    probe.on_ready = lambda: rcode(s, "web.default.svc.cluster.local.")
+    probe.start()
+    return s, probe
+
+
+@pytest.mark.parametrize("who", ["fairlead", "coredns"])
+def test_ready_with_the_api_away(c, started, who):
+    """503 that names the plugin, from the first reply of the page: while the start waits for the API, behind that wait,
+    and until the lists are there. The first 200 finds a server that answers. CoreDNS does the same."""
+    proxy = started(Proxy(c.port))
+    proxy.open = False
+    program = server.fairlead() if who == "fairlead" else [server.coredns_program()]
+    s, probe = probed(started, program, COREFILE % (through(c, proxy), "startup_timeout 1s"))
+    s.start()  # returns when the DNS port is open, which is behind the wait
+    assert "starting server with unsynced Kubernetes API" in s.output()
+    before = len(probe.said)
+    until(lambda: len(probe.said) > before + 5, 10)
+    assert set(probe.said) == {(503, "kubernetes")} and before > 0
+    proxy.open = True
+    until(lambda: probe.at_ready, 30)
+    probe.over.set()
+    probe.join()
+    assert probe.at_ready == "NOERROR"
+    assert set(probe.said) == {(503, "kubernetes"), (200, "OK")}
+
+
+@pytest.mark.parametrize("who", ["fairlead", "coredns"])
+def test_ready_with_many_services(c, started, who):
+    many = [service(f"many-{i}", f"10.97.{i >> 8}.{i & 255}") for i in range(10_000)]
+    c.put(many)
+    try:
+        program = server.fairlead() if who == "fairlead" else [server.coredns_program()]
+        s, probe = probed(started, program, COREFILE % (c.kubeconfig(), "startup_timeout 5s"))
+        s.start()
+        until(lambda: probe.at_ready, 30)
+        probe.over.set()
+        probe.join()
+        assert probe.at_ready == "NOERROR"
+        assert set(probe.said) <= {(503, "kubernetes"), (200, "OK")}
+        assert probe.said[0] == (503, "kubernetes")
+        # Not before the last one was known.
+        for k in (0, 5_000, 9_999):
+            assert rcode(s, f"many-{k}.default.svc.cluster.local.") == "NOERROR"
+    finally:
+        c.put([(key, None) for key, _ in many])
 
 
 def test_away_later(c, started):

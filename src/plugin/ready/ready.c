@@ -36,6 +36,11 @@ static const struct opt ready_opts[] = {
 	  .help = "whether a plugin that was ready once is asked again" },
 };
 
+struct name_list {
+	const char **v;
+	size_t n, cap;
+};
+
 /* An instance that can tell whether it is ready. */
 struct watched_inst {
 	struct plugin_inst *inst;
@@ -45,16 +50,18 @@ struct watched_inst {
 
 /* All that is watched; one for the process, shared by the blocks and kept over reloads. */
 struct watched {
-	pthread_mutex_t lock; /* guards the rest; held while instances are asked, so that
-				 none is freed meanwhile */
-	const struct generation *gen;
+	pthread_mutex_t lock;	      /* guards the rest; held while instances are asked, so that
+					 none is freed meanwhile */
+	const struct generation *gen; /* NULL: none serves yet */
 	VEC(struct watched_inst) list;
+	struct name_list starting; /* plugins of the first generation that may have to wait */
 };
 
 static void watched_free(void *value)
 {
 	struct watched *w = value;
 	vec_done(&w->list);
+	vec_done(&w->starting);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }
@@ -73,10 +80,22 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of plugins that are not ready, sorted, each once, joined by commas. */
+/* Sorts the names and appends each once, joined by commas. */
+static void add_names(struct name_list *names, struct strbuf *out)
+{
+	if (names->n > 0)
+		qsort(names->v, names->n, sizeof(names->v[0]), compare_names);
+	for (size_t i = 0; i < names->n; i++) {
+		if (i > 0 && strcmp(names->v[i], names->v[i - 1]) == 0)
+			continue;
+		strbuf_addf(out, "%s%s", i > 0 ? "," : "", names->v[i]);
+	}
+}
+
+/* Appends the names of plugins that are not ready. */
 static void ask_all(struct watched *w, struct strbuf *out)
 {
-	VEC(const char *) names = { 0 };
+	struct name_list names = { 0 };
 	for (size_t i = 0; i < w->list.n; i++) {
 		struct watched_inst *e = &w->list.v[i];
 		if (e->was_ready && !e->keep_asking)
@@ -85,14 +104,18 @@ static void ask_all(struct watched *w, struct strbuf *out)
 		if (!e->was_ready)
 			vec_push(&names, e->inst->plugin->name);
 	}
-	if (names.n > 0)
-		qsort(names.v, names.n, sizeof(names.v[0]), compare_names);
-	for (size_t i = 0; i < names.n; i++) {
-		if (i > 0 && strcmp(names.v[i], names.v[i - 1]) == 0)
-			continue;
-		strbuf_addf(out, "%s%s", i > 0 ? "," : "", names.v[i]);
-	}
+	add_names(&names, out);
 	vec_done(&names);
+}
+
+/* The page is served while plugins prepare, which may take as long as `kubernetes` waits for its
+ * API: no query is answered until the first generation is in force. */
+static void say_starting(struct watched *w, struct strbuf *out)
+{
+	if (w->starting.n > 0)
+		add_names(&w->starting, out);
+	else
+		strbuf_adds(out, "Starting up");
 }
 
 static void say_ready(void *ctx, const struct http_request *req, struct http_reply *reply)
@@ -105,7 +128,10 @@ static void say_ready(void *ctx, const struct http_request *req, struct http_rep
 		return;
 	}
 	pthread_mutex_lock(&w->lock);
-	ask_all(w, &reply->body);
+	if (w->gen == NULL)
+		say_starting(w, &reply->body);
+	else
+		ask_all(w, &reply->body);
 	pthread_mutex_unlock(&w->lock);
 	if (reply->body.n > 0) {
 		reply->status = UNAVAILABLE;
@@ -168,6 +194,18 @@ static int ready_parse(struct plugin_inst *self, struct setup *s)
 	return 0;
 }
 
+/* Before the listener opens, so that its first reply names them. */
+static void note_starting(struct watched *w, struct block *block)
+{
+	struct plugin_inst *inst;
+	pthread_mutex_lock(&w->lock);
+	for (size_t i = 0; w->gen == NULL && (inst = block_inst(block, i)) != NULL; i++) {
+		if (inst->plugin->ops.ready != NULL)
+			vec_push(&w->starting, inst->plugin->name);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
 static int ready_prepare(struct plugin_inst *self, struct prepare *p)
 {
 	struct ready_conf *c = self->conf;
@@ -176,6 +214,7 @@ static int ready_prepare(struct plugin_inst *self, struct prepare *p)
 	int r = resource_get("ready", watched_make, NULL, watched_free, &c->watched);
 	if (r < 0)
 		return r;
+	note_starting(c->watched->value, self->block);
 	CLEANUP(freep) char *key = xasprintf("ready %s", c->addr);
 	struct make_arg arg = { c->addr, c->watched->value };
 	r = resource_get(key, listener_make, &arg, listener_free, &c->listener);
@@ -198,6 +237,7 @@ static void ready_commit(struct plugin_inst *self)
 	if (w->gen != gen)
 		w->list.n = 0;
 	w->gen = gen;
+	w->starting.n = 0;
 	for (size_t i = 0; (inst = block_inst(self->block, i)) != NULL; i++) {
 		if (inst->plugin->ops.ready == NULL)
 			continue;

@@ -21,10 +21,24 @@
 static bool is_ready[4];
 static unsigned asked[4];
 static uint16_t ask_at_teardown; /* port, 0: do not */
+static uint16_t ask_at_prepare;	 /* likewise */
+static char page_at_prepare[64]; /* status and body */
 
 static int number_parse(struct plugin_inst *self, struct setup *s)
 {
 	*(unsigned *)self->conf = (unsigned)(s->dir[0]->arg[0].s[0] - '0');
+	return 0;
+}
+
+static int number_prepare(struct plugin_inst *self, struct prepare *p)
+{
+	unsigned status = 0;
+	(void)self;
+	if (ask_at_prepare == 0 || p->dry)
+		return 0;
+	CLEANUP(freep) char *body = http_fake_get(ask_at_prepare, "/ready", &status);
+	snprintf(page_at_prepare, sizeof(page_at_prepare), "%u %s", status,
+		 body != NULL ? body : "");
 	return 0;
 }
 
@@ -46,14 +60,19 @@ static void number_teardown(struct plugin_inst *self)
 #define NUMBERED(text)                                                              \
 	{                                                                           \
 		.name = text, .conf_size = sizeof(unsigned), .parse = number_parse, \
-		.teardown = number_teardown,                                        \
+		.prepare = number_prepare, .teardown = number_teardown,             \
 		.ops = {.ready = number_ready }                                     \
 	}
 
 extern const struct plugin ready_plugin;
 static const struct plugin slow_plugin = NUMBERED("slow");
+static const struct plugin mute_plugin = { .name = "mute",
+					   .conf_size = sizeof(unsigned),
+					   .parse = number_parse,
+					   .prepare = number_prepare };
 static const struct plugin alpha_plugin = NUMBERED("alpha");
-const struct plugin *const plugin_list[] = { &ready_plugin, &slow_plugin, &alpha_plugin, NULL };
+const struct plugin *const plugin_list[] = { &ready_plugin, &slow_plugin, &alpha_plugin,
+					     &mute_plugin, NULL };
 
 static uint16_t port;
 static int port_fd;
@@ -114,6 +133,32 @@ static void waits_for_the_blocks_that_list_it(void **state)
 	assert_page(200, "OK");
 	assert_int_equal(asked[0], 2);
 	fake_free(f);
+}
+
+/* Plugins may wait in `prepare`, when the page is served already: nobody answers queries then. */
+static void not_ready_before_the_first_generation(void **state)
+{
+	static const struct {
+		const char *text, *page;
+	} rows[] = {
+		{ ". {\n ready PORT\n slow 0\n}\n", "503 slow" },
+		{ ". {\n ready PORT\n slow 0\n alpha 1\n}\n", "503 alpha,slow" },
+		{ ". {\n ready PORT\n mute 0\n}\n", "503 Starting up" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		is_ready[0] = is_ready[1] = true;
+		ask_at_prepare = port;
+		struct fake *f = start(rows[i].text);
+		assert_string_equal(page_at_prepare, rows[i].page);
+		assert_page(200, "OK");
+		/* During a reload the generation in force still answers. */
+		assert_true(fake_reload(f, corefile(". {\n ready PORT\n slow 2\n}\n")));
+		assert_string_equal(page_at_prepare, "200 OK");
+		ask_at_prepare = 0;
+		assert_page(503, "slow");
+		fake_free(f);
+	}
 }
 
 static void nothing_to_wait_for(void **state)
@@ -264,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(waits_for_the_blocks_that_list_it),
+		TEST(not_ready_before_the_first_generation),
 		TEST(nothing_to_wait_for),
 		TEST(one_name_in_two_blocks_counts_when_both_are_ready),
 		TEST(continuously_asks_again),
