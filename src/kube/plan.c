@@ -38,6 +38,8 @@ void kube_plan_init(struct kube_plan *p, const struct kube_times *t, struct kube
 	d->short_ns = or_default(d->short_ns, NS_PER_S);
 	d->backoff_min_ns = or_default(d->backoff_min_ns, 800 * NS_PER_MS);
 	d->backoff_max_ns = or_default(d->backoff_max_ns, 30 * NS_PER_S);
+	d->away_max_ns = or_default(d->away_max_ns, MIN(d->backoff_max_ns, 2 * NS_PER_S));
+	d->away_max_ns = MAX(d->away_max_ns, d->backoff_min_ns);
 	d->backoff_reset_ns = or_default(d->backoff_reset_ns, 120 * NS_PER_S);
 	d->stream_again_ns = or_default(d->stream_again_ns, 3600 * NS_PER_S);
 	d->page = d->page != 0 ? d->page : 10000;
@@ -66,29 +68,26 @@ static void at_once(struct kube_plan *p, enum kube_step step)
 	p->delay_ns = 0;
 }
 
-static bool is_quiet(const struct kube_plan *p, uint64_t now_ns)
+static uint64_t jitter(struct kube_plan *p, uint64_t up_to_ns)
 {
-	return p->backoff_ns == 0 || now_ns > p->failed_at_ns + p->times.backoff_reset_ns;
+	return up_to_ns / 1024 * rng_below(&p->rng, 1025);
 }
 
-static void note_failure(struct kube_plan *p, uint64_t now_ns)
+static bool is_quiet(const struct kube_plan *p, const struct kube_backoff *b, uint64_t now_ns)
+{
+	return b->ns == 0 || now_ns > b->until_ns + p->times.backoff_reset_ns;
+}
+
+static void back_off(struct kube_plan *p, enum kube_failure failure, uint64_t told_ns,
+		     uint64_t now_ns)
 {
 	const struct kube_times *t = &p->times;
-	p->backoff_ns =
-		is_quiet(p, now_ns) ? t->backoff_min_ns : MIN(p->backoff_ns * 2, t->backoff_max_ns);
-	p->failed_at_ns = now_ns;
-}
-
-static void later(struct kube_plan *p, enum kube_step step, const struct kube_outcome *o,
-		  uint64_t now_ns)
-{
-	note_failure(p, now_ns);
-	p->step = step;
+	struct kube_backoff *b = &p->backoff[failure];
+	uint64_t max_ns = failure == KUBE_FAILURE_AWAY ? t->away_max_ns : t->backoff_max_ns;
+	b->ns = is_quiet(p, b, now_ns) ? t->backoff_min_ns : MIN(b->ns * 2, max_ns);
 	/* Jitter of 1: many clients of a server that comes back must not come together. */
-	uint64_t jitter = p->backoff_ns / 1024 * rng_below(&p->rng, 1025);
-	uint64_t told = MIN(o->retry_after_s, (unsigned)RETRY_AFTER_MAX_S) * NS_PER_S;
-	p->delay_ns = MAX(p->backoff_ns + jitter, told);
-	p->failed_at_ns += p->delay_ns; /* the wait is no quiet time */
+	p->delay_ns = MAX(b->ns + jitter(p, b->ns), told_ns);
+	b->until_ns = now_ns + p->delay_ns; /* the wait is no quiet time */
 }
 
 /* No answer, or one that broke off. */
@@ -96,6 +95,31 @@ static bool is_network(const struct kube_outcome *o)
 {
 	return o->code == ERR_CLOSED || o->code == ERR_TLS ||
 	       (o->code == ERR_TIMEOUT && o->http == 0);
+}
+
+static void later(struct kube_plan *p, enum kube_step step, const struct kube_outcome *o,
+		  uint64_t now_ns)
+{
+	uint64_t told_ns = MIN(o->retry_after_s, (unsigned)RETRY_AFTER_MAX_S) * NS_PER_S;
+	p->step = step;
+	back_off(p, is_network(o) ? KUBE_FAILURE_AWAY : KUBE_FAILURE_REFUSED, told_ns, now_ns);
+}
+
+/* A restart makes all watchers lose their version at once, and they have waited for the server
+ * already: the first list is spread over a short time only. A server that forgets all the time is
+ * not asked all the time. */
+static void relist(struct kube_plan *p, enum kube_step step, uint64_t now_ns)
+{
+	struct kube_backoff *b = &p->backoff[KUBE_FAILURE_GONE];
+	bool first = is_quiet(p, b, now_ns);
+	p->step = step;
+	back_off(p, KUBE_FAILURE_GONE, 0, now_ns);
+	if (!first)
+		return;
+	uint64_t spread_ns = p->times.backoff_min_ns;
+	p->delay_ns = spread_ns / 8 + jitter(p, spread_ns - spread_ns / 8);
+	b->ns /= 2; /* the next one is the shortest */
+	b->until_ns = now_ns + p->delay_ns;
 }
 
 static void stream_failed(struct kube_plan *p, const struct kube_outcome *o, uint64_t now_ns)
@@ -165,16 +189,13 @@ static void list_failed(struct kube_plan *p, const struct kube_outcome *o, uint6
 static void watch_ended(struct kube_plan *p, const struct kube_outcome *o, uint64_t now_ns)
 {
 	bool lively = o->events != 0 || o->took_ns >= p->times.short_ns;
-	bool relist = o->gone || o->said_error || o->code == ERR_PARSE || o->code == ERR_LIMIT ||
-		      o->code == ERR_NOTFOUND || o->code == ERR_CONFIG ||
-		      o->code == ERR_UNSUPPORTED;
-	enum kube_step step = relist ? list_step(p, now_ns) : KUBE_STEP_WATCH;
+	bool lost = o->gone || o->said_error || o->code == ERR_PARSE || o->code == ERR_LIMIT ||
+		    o->code == ERR_NOTFOUND || o->code == ERR_CONFIG || o->code == ERR_UNSUPPORTED;
+	enum kube_step step = lost ? list_step(p, now_ns) : KUBE_STEP_WATCH;
 	p->fresh = o->too_large;
-	/* One relist at once; a server that forgets all the time is not asked all the time. */
-	if (lively && o->gone && is_quiet(p, now_ns)) {
-		note_failure(p, now_ns);
-		at_once(p, step);
-	} else if (lively && !relist && (o->code == 0 || is_network(o))) {
+	if (o->gone) {
+		relist(p, step, now_ns);
+	} else if (lively && !lost && (o->code == 0 || is_network(o))) {
 		at_once(p, step);
 	} else {
 		later(p, step, o, now_ns);

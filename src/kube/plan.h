@@ -21,8 +21,12 @@ struct kube_times {
 	uint64_t list_ns;		     /* for one page: 60 s */
 	uint64_t short_ns; /* a watch that ends sooner, without events, has failed: 1 s */
 	uint64_t backoff_min_ns, backoff_max_ns; /* 0.8 s, doubled to 30 s; up to twice by jitter */
-	uint64_t backoff_reset_ns;		 /* without failures: 2 min */
-	uint64_t stream_again_ns; /* a server that cannot stream is asked again after: 1 h */
+	/* The same where no answer came: 2 s. A server that restarts is asked again, and listed
+	 * again where it has forgotten (410), within 5 s of its first answer; to ask one that does
+	 * not listen costs nobody anything. */
+	uint64_t away_max_ns;
+	uint64_t backoff_reset_ns; /* without failures: 2 min */
+	uint64_t stream_again_ns;  /* a server that cannot stream is asked again after: 1 h */
 	/* Objects of a page: 10 000, not client-go's 500, which servers ignore in the lists it
 	 * sends: the first page comes from the server's memory, those behind it from etcd once a
 	 * kind was quiet for five minutes. What we hold of a page does not grow with it. */
@@ -32,6 +36,20 @@ struct kube_times {
 /* What the reflectors of one server share: until when it is not asked for streaming lists. */
 struct kube_server_memory {
 	_Atomic uint64_t no_stream_until_ns;
+};
+
+/* Each kind of failure has a back-off of its own: a server that was away for long and then says
+ * that it forgot has said so once. */
+enum kube_failure {
+	KUBE_FAILURE_AWAY,    /* no answer, or one that broke off */
+	KUBE_FAILURE_REFUSED, /* an answer that does not help */
+	KUBE_FAILURE_GONE,    /* a watch's version is forgotten */
+};
+enum { KUBE_FAILURE_COUNT = KUBE_FAILURE_GONE + 1 };
+
+struct kube_backoff {
+	uint64_t ns;	   /* the last one, without jitter; 0: none yet */
+	uint64_t until_ns; /* the end of its wait */
 };
 
 enum kube_step { KUBE_STEP_STREAM, KUBE_STEP_LIST, KUBE_STEP_WATCH };
@@ -50,8 +68,7 @@ struct kube_plan {
 	unsigned page; /* list: objects of one; fewer while connections break */
 	char rv[32];   /* of the last event or list; "" when there was none */
 
-	uint64_t backoff_ns; /* the last one */
-	uint64_t failed_at_ns;
+	struct kube_backoff backoff[KUBE_FAILURE_COUNT];
 	unsigned stuck; /* how often the page at hand has failed */
 };
 

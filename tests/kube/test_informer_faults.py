@@ -9,6 +9,7 @@ import os
 import socket
 import ssl
 import struct
+import subprocess
 import time
 
 import pytest
@@ -17,7 +18,7 @@ from bothlib import c, embedded, real_only  # noqa: F401 (fixtures)
 from callerlib import Caller, program
 from controllerlib import FAST, config_map, copy_of, events, namespace, start, until
 from credlib import swap, write_kubeconfig
-from lib import cluster
+from lib import cluster, server
 from watcherlib import (CONFIGMAPS, Proxy, View, Watcher, Writer, compact, converge, random_writes, slim_service, started,
                         through)
 
@@ -186,6 +187,34 @@ def test_storm_of_410(c, started):
     assert asked < 10 + 12 * took, (stats, took)
     assert stats["cpu_seconds"] - before["cpu_seconds"] < 0.2 * took, (stats, took)
     converge(c, w, 10, view)
+
+
+def test_restart_with_410(started, tmp_path):
+    """A server that was away until the waits between two tries had grown, and comes back from a backup, so that it knows
+    no version of before: the list is there within 5 s of its first answer, and not all clients come in one moment. With
+    the usual times."""
+    with cluster.Embedded() as one:
+        for i in range(30):
+            assert one.call("POST", CONFIGMAPS, {"metadata": {"name": f"c{i}"}})[0] == 201
+        watchers = [started(Watcher(one.kubeconfig(), "ConfigMap")) for _ in range(8)]
+        for w in watchers:
+            w.wait_synced()
+        file = str(tmp_path / "backup")
+        subprocess.run([server.fairlead_program(), "backup", file, "--data", one.data], check=True, stdout=subprocess.DEVNULL)
+        one.api.stop()
+        until(lambda: min(len(w.troubles) for w in watchers) >= 5, 60)
+        subprocess.run([server.fairlead_program(), "restore", file, "--data", one.data], check=True, stdout=subprocess.DEVNULL)
+        one.start_api()
+        began, took = time.monotonic(), {}
+        while len(took) < len(watchers):
+            assert time.monotonic() < began + 60, [w.troubles[-3:] for w in watchers]
+            for n, w in enumerate(watchers):
+                if n not in took and w.stats()["lists"] == 2:
+                    took[n] = time.monotonic() - began
+            time.sleep(0.01)
+        print("lists after", sorted(round(t, 1) for t in took.values()))
+        assert max(took.values()) < 5.5, took  # 5 s, and the list itself
+        assert max(took.values()) - min(took.values()) > 0.3, took
 
 
 # ---- an old etcd ----
