@@ -123,15 +123,23 @@ static int sweep_job(struct apiserver_store *s, void *ctx)
 	return r;
 }
 
-/* The log goes into the file and is cut; not while somebody reads it. */
 static int checkpoint_job(struct apiserver_store *s, void *ctx)
 {
 	(void)ctx;
-	sqlite3 *db = s->writer.db.db;
-	sqlite3_busy_timeout(db, 0);
-	int rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	sqlite3_busy_timeout(db, STORE_BUSY_MS);
-	return rc == SQLITE_OK || rc == SQLITE_BUSY ? 0 : store_db_error(&s->writer.db, rc);
+	return store_db_empty_log(&s->writer.db);
+}
+
+int store_compact_now(struct apiserver_store *s)
+{
+	uint64_t to = apiserver_store_revision(s);
+	int r = point_job(s, &to);
+	struct sweep sw = { .upto = apiserver_store_compacted(s), .rows = BATCH_ROWS_MIN };
+	while (r == 0 && !sw.done) {
+		r = sweep_job(s, &sw);
+		if (r == 0)
+			r = store_db_empty_log(&s->writer.db);
+	}
+	return r;
 }
 
 /* ---- a round ---- */
@@ -146,7 +154,7 @@ static int give_job(struct apiserver_store *s, void *ctx)
 static int make_job(struct apiserver_store *s, void *ctx)
 {
 	(void)ctx;
-	return store_spare_make(s) ? 0 : ERR_SPACE;
+	return store_spare_make(s, 0) ? 0 : ERR_SPACE;
 }
 
 /* What makes room needs some: where there is none, the spare's. */

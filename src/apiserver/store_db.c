@@ -188,6 +188,14 @@ void store_db_rollback(struct store_db *db)
 		IGNORE(store_db_run(db, SQL_ROLLBACK)); /* nothing is left to be done about it */
 }
 
+int store_db_empty_log(struct store_db *db)
+{
+	sqlite3_busy_timeout(db->db, 0);
+	int rc = sqlite3_wal_checkpoint_v2(db->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_busy_timeout(db->db, STORE_BUSY_MS);
+	return rc == SQLITE_OK || rc == SQLITE_BUSY ? 0 : store_db_error(db, rc);
+}
+
 int store_db_view(struct store_db *db, uint64_t *ret_revision, uint64_t *ret_compacted)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_VIEW);

@@ -30,7 +30,7 @@ static int start(struct apiserver_store *s, char *err, size_t err_n)
 	if (r < 0)
 		return r;
 	r = take_over(s);
-	store_spare_make(s);
+	store_spare_make(s, 0);
 	if (r == 0)
 		r = store_write_start(s);
 	if (r == 0)

@@ -38,6 +38,8 @@ enum {
 	STORE_RESERVE = 1 << 20, /* revisions, see store_high.c */
 	/* More than the log holds that cannot be put into the file when that cannot grow. */
 	STORE_SPARE_BYTES = 8 << 20,
+	/* The log of the largest object's removal fits. */
+	STORE_SPARE_MIN_BYTES = 5 << 20,
 };
 
 /* ---- a connection ---- */
@@ -86,6 +88,8 @@ MUST_CHECK int store_db_exec(struct store_db *db, const char *text);
 MUST_CHECK int store_db_settle(struct store_db *db, enum store_db_mode mode);
 /* Or is it put into the file by the last connection that closes? */
 void store_db_keep_log(struct store_db *db, bool keep);
+/* The log goes into the file and is cut; not while somebody reads it, which is no failure. */
+MUST_CHECK int store_db_empty_log(struct store_db *db);
 /* The first column of a statement's only row. */
 MUST_CHECK int store_db_number(struct store_db *db, const char *text, int64_t *ret);
 void store_db_close(struct store_db *db);
@@ -261,13 +265,20 @@ void store_compact_stop(struct apiserver_store *s);
 void store_compact_done(struct apiserver_store *s);
 /* Do it now, and keep no history: space is short. */
 void store_compact_hurry(struct apiserver_store *s);
+/* The same, before it returns; on the writer's thread. */
+MUST_CHECK int store_compact_now(struct apiserver_store *s);
 
 /* ---- the spare ---- */
 
-/* Both on the writer's thread, or before there is one. True: it is there. False: there is no room
- * for it, and the store is tight. */
-bool store_spare_make(struct apiserver_store *s);
-/* Gives its room up. */
+/* All on the writer's thread, or before there is one. */
+/* True: it is there, and removals stay possible when so many bytes more have been written. False:
+ * the store is tight. */
+bool store_spare_make(struct apiserver_store *s, uint64_t more_bytes);
+/* Where there is room in the database, but not for the log: gives some of its own up for that. */
+void store_spare_shrink(struct apiserver_store *s);
+/* Bytes that are free on the disk. */
+uint64_t store_spare_disk(const struct apiserver_store *s);
+/* Gives all of its room up. */
 void store_spare_give(struct apiserver_store *s);
 
 /* ---- readers ---- */
@@ -294,4 +305,5 @@ struct apiserver_store {
 	struct store_ring ring;
 	_Atomic uint64_t compacted;
 	atomic_bool tight; /* there is no spare: only what leads to removals is written */
+	bool lean;	   /* the writer's: it is smaller than it should be */
 };

@@ -9,6 +9,9 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 
+/* Of a full disk, for pages beside those of the values. */
+enum { ROOM_BYTES = 1 << 20 };
+
 static const struct metrics_family commits_total = {
 	.name = "fairlead_api_store_commits_total",
 	.help = "Transactions of the embedded API's store: each waits once for the disk.",
@@ -116,6 +119,7 @@ static void drop_events(struct store_job *j)
 static int apply(struct apiserver_store *s, struct store_job *j)
 {
 	struct store_writer *wr = &s->writer;
+	drop_events(j); /* of a try that did not fit */
 	int r = j->n > 1 ? store_db_run(&wr->db, SQL_SAVE) : 0;
 	for (size_t i = 0; r == 0 && i < j->n; i++) {
 		r = apply_one(s, j, &j->w[i]);
@@ -167,19 +171,104 @@ static bool pass_over_others(struct store_job *batch)
 	return any;
 }
 
+static size_t job_bytes(const struct store_job *j)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < j->n; i++)
+		n += j->w[i].head.n + j->w[i].tail.n;
+	return n;
+}
+
+static bool has_removal(const struct store_job *batch)
+{
+	for (const struct store_job *j = batch; j != NULL; j = j->next)
+		if (frees(j))
+			return true;
+	return false;
+}
+
+/* True: what is not a removal may be written, too. */
+static bool has_room(struct apiserver_store *s, const struct store_job *batch)
+{
+	uint64_t bytes = 0;
+	if (!atomic_load(&s->tight) && !s->lean)
+		return true;
+	for (const struct store_job *j = batch; j != NULL; j = j->next)
+		bytes += frees(j) ? 0 : job_bytes(j);
+	return store_spare_make(s, bytes);
+}
+
+static int apply_alone(struct apiserver_store *s, struct store_job *j)
+{
+	struct store_db *db = &s->writer.db;
+	int r = store_db_run(db, SQL_BEGIN_WRITE);
+	if (r == 0)
+		r = apply(s, j);
+	if (r == 0)
+		r = store_db_run(db, SQL_COMMIT);
+	if (r < 0)
+		store_db_rollback(db);
+	return r;
+}
+
+/* Many removals are faster than the compactor: what they have left is given back before the file
+ * has grown so far into the spare's room that there could be no spare any more. */
+static void make_room(struct apiserver_store *s, uint64_t bytes)
+{
+	if (store_spare_disk(s) < STORE_SPARE_MIN_BYTES + 2 * bytes + ROOM_BYTES)
+		IGNORE(store_compact_now(s)); /* the write tells */
+}
+
+static int apply_together(struct apiserver_store *s, struct store_job *batch)
+{
+	uint64_t bytes = 0;
+	for (const struct store_job *j = batch; j != NULL; j = j->next)
+		bytes += j->passed_over ? 0 : job_bytes(j);
+	make_room(s, bytes);
+	return apply_all(s, batch);
+}
+
+/* Removals that do not fit together may do so alone. */
+static int apply_each(struct apiserver_store *s, struct store_job *batch)
+{
+	bool any = false;
+	for (struct store_job *j = batch; j != NULL; j = j->next) {
+		if (j->passed_over)
+			continue;
+		make_room(s, job_bytes(j));
+		if (apply_alone(s, j) == 0) {
+			any = true;
+			continue;
+		}
+		drop_events(j);
+		j->passed_over = true;
+	}
+	return any ? 0 : ERR_SPACE;
+}
+
 /* On a full disk, removals alone. */
 static int apply_what_fits(struct apiserver_store *s, struct store_job *batch)
 {
-	bool tight = atomic_load(&s->tight) && !store_spare_make(s);
-	if (!tight) {
-		int r = apply_all(s, batch);
+	int r = ERR_SPACE;
+	if (has_room(s, batch)) {
+		r = apply_all(s, batch);
+		if (r == ERR_SPACE) {
+			/* There may be room in the file, and only the log has none. */
+			store_spare_shrink(s);
+			IGNORE(store_db_empty_log(&s->writer.db)); /* the write tells */
+			r = apply_all(s, batch);
+		}
+		if (r == 0 && s->lean && has_removal(batch))
+			store_compact_hurry(s);
 		if (r != ERR_SPACE)
 			return r;
 	}
 	if (!pass_over_others(batch))
 		return ERR_SPACE;
 	store_spare_give(s);
-	int r = apply_all(s, batch);
+	r = apply_together(s, batch);
+	if (r == ERR_SPACE)
+		r = apply_each(s, batch);
 	if (r == 0)
 		store_compact_hurry(s);
 	return r;
@@ -214,14 +303,6 @@ static void commit(struct apiserver_store *s, struct store_job *batch)
 }
 
 /* ---- the thread ---- */
-
-static size_t job_bytes(const struct store_job *j)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < j->n; i++)
-		n += j->w[i].head.n + j->w[i].tail.n;
-	return n;
-}
 
 /* Under lock: what is done next, as a list; work that runs alone comes alone. */
 static struct store_job *take_batch(struct store_writer *wr)

@@ -135,6 +135,53 @@ static void way_out(void **state)
 	assert_int_equal(umount(dir), 0);
 }
 
+/* Objects so large that their tombstones let the file grow into the spare's room, where it stays:
+ * what the removals have left free inside the file is room, too. */
+static void way_out_of_large_objects(void **state)
+{
+	struct fixture *f = *state;
+	enum { LARGE = 900 << 10 };
+	CLEANUP(freep) char *large = xmalloc(LARGE);
+	char dir[64], key[16];
+	uint64_t r = 0, revision[4 * 48 + 1];
+	int n = 0;
+	memset(large, 'x', LARGE);
+	memcpy(dir, f->dir, sizeof(dir));
+	apiserver_store_close(f->s);
+	assert_int_equal(mount("small", dir, "tmpfs", 0, "size=48m"), 0);
+	fixture_open(f);
+	for (int round = 0; round < 4; round++) {
+		/* Full, then some of it removed, again and again. */
+		int first = n;
+		for (;; n++) {
+			snprintf(key, sizeof(key), "k%d", n);
+			struct apiserver_write w = { .key = key, .head = { large, LARGE } };
+			int code = apiserver_store_write(f->s, &w, 1, &r, NULL);
+			revision[n] = r;
+			if (code == 0)
+				continue;
+			assert_int_equal(code, ERR_SPACE);
+			break;
+		}
+		assert_in_range(n - first, 8, 48);
+		for (int i = MAX(first, n - 20); i < n; i++) {
+			snprintf(key, sizeof(key), "k%d", i);
+			struct apiserver_write w = { .key = key,
+						     .expect = revision[i],
+						     .remove = true,
+						     .head = { large, LARGE } };
+			assert_int_equal(apiserver_store_write(f->s, &w, 1, &r, NULL), 0);
+		}
+		/* As the compactor does when it is told to hurry. */
+		assert_int_equal(apiserver_store_compact(f->s, UINT64_MAX), 0);
+	}
+	fixture_reopen(f);
+	assert_int_equal(put_big(f->s, 0, &r), 0);
+	apiserver_store_close(f->s);
+	f->s = NULL;
+	assert_int_equal(umount(dir), 0);
+}
+
 static void size_limit(void **state)
 {
 	struct fixture *f = *state;
@@ -179,7 +226,7 @@ int main(void)
 	}
 	memset(text, 'x', sizeof(text));
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = { T(small_disk), T(way_out), T(size_limit),
-					    T(read_only) };
+	const struct CMUnitTest tests[] = { T(small_disk), T(way_out), T(way_out_of_large_objects),
+					    T(size_limit), T(read_only) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

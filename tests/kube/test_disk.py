@@ -118,6 +118,25 @@ def test_deleting_is_a_way_out(disk, on_disk):
     apilib.until(lambda: client.call("POST", CONFIG_MAPS, config_map("again"))[0] == 201, "there is room again")
 
 
+def test_deleting_large_objects_is_a_way_out(disk, on_disk):
+    """What deletions write lets the database grow into the room that is kept for them: it does not shrink, so what is free
+    inside it must count. Again and again, and without a restart."""
+    client = on_disk.client()
+    made = 0
+    for _ in range(3):
+        first = made
+        while True:
+            status, answer = client.call("POST", CONFIG_MAPS, config_map(f"large-{made}", 900_000))
+            if status != 201:
+                break
+            made += 1
+        assert is_full(status, answer) and made - first >= 8, (answer, made - first)
+        for i in range(max(first, made - 20), made):
+            assert client.call("DELETE", f"{CONFIG_MAPS}/large-{i}")[0] == 200
+        apilib.until(lambda: client.call("POST", CONFIG_MAPS, config_map("again"))[0] == 201, "there is room again")
+        assert client.call("DELETE", f"{CONFIG_MAPS}/again")[0] == 200
+
+
 def test_start_on_a_full_disk(disk, on_disk):
     client = on_disk.client()
     disk.fill(left_kb=1500)
