@@ -93,6 +93,7 @@ static void add_headers(struct http_answer *out, const struct apiserver_answer *
 struct watch {
 	const struct apiserver_backend *backend;
 	struct apiserver_stream *stream;
+	atomic_uint *count; /* it counts here; NULL: it is a long list */
 };
 
 static ssize_t watch_pull(void *ctx, char *buf, size_t n)
@@ -105,6 +106,8 @@ static void watch_done(void *ctx)
 {
 	struct watch *w = ctx;
 	w->backend->free(w->stream);
+	if (w->count != NULL)
+		atomic_fetch_sub(w->count, 1);
 	free(w);
 	metrics_add(metrics_get(&streams_open, NULL), 0, (uint64_t)-1);
 }
@@ -117,16 +120,38 @@ static void wake(void *handle)
 	http_stream_wake(handle);
 }
 
-static void add_stream(const struct apiserver_front *f, struct http_answer *out,
+static void add_stream(struct apiserver_front *f, struct http_answer *out,
 		       struct apiserver_answer *a)
 {
 	struct watch *w = xcalloc(1, sizeof(*w));
 	w->backend = f->backend;
 	w->stream = TAKE_PTR(a->stream);
+	w->count = a->stream_whole ? NULL : &f->n_watches_;
 	out->stream = a->stream_whole ? &list_ops : &watch_ops;
 	out->stream_ctx = w;
 	metrics_add(metrics_get(&streams_open, NULL), 0, 1);
 	w->backend->on_wake(w->stream, wake, out->handle);
+}
+
+/* As kube-apiserver says it; clients come back after the time. */
+static void refuse_busy(struct apiserver_answer *ret, const char *message)
+{
+	struct apiserver_status st = APISERVER_STATUS_INIT;
+	IGNORE(apiserver_refuse(&st, 429, "TooManyRequests", "%s", message));
+	apiserver_failure(ret, &st);
+	ret->retry_after_s = 1;
+}
+
+/* A watch stays for up to an hour: without a limit they would take the connections of all others.
+ */
+static void limit_watches(struct apiserver_front *f, struct apiserver_answer *ret)
+{
+	unsigned max = f->max_watches != 0 ? f->max_watches : APISERVER_WATCHES_MAX;
+	if (ret->stream == NULL || ret->stream_whole || atomic_fetch_add(&f->n_watches_, 1) < max)
+		return;
+	atomic_fetch_sub(&f->n_watches_, 1);
+	f->backend->free(TAKE_PTR(ret->stream));
+	refuse_busy(ret, "too many watches are open: try again later");
 }
 
 /* --- health and metrics: no API is needed for them --- */
@@ -299,8 +324,11 @@ static bool refuse_impersonation(const struct http_request *req,
 	return false;
 }
 
-static void serve(const struct apiserver_front *f, const struct http_request *req, bool too_long,
-		  struct apiserver_answer *ret)
+/* How the request came to the front. */
+enum arrival { WHOLE, TOO_LONG, TOO_MANY };
+
+static void serve(const struct apiserver_front *f, const struct http_request *req,
+		  enum arrival arrival, struct apiserver_answer *ret)
 {
 	const char *token = http_request_header(req, "Authorization");
 	const struct apiserver_identity *who = apiserver_auth_who(f->auth, token);
@@ -310,7 +338,9 @@ static void serve(const struct apiserver_front *f, const struct http_request *re
 		serve_known(f, req, NULL, ret);
 	else if (who == NULL)
 		apiserver_failure_plain(ret, 401, "Unauthorized", "Unauthorized");
-	else if (too_long)
+	else if (arrival == TOO_MANY)
+		refuse_busy(ret, "too many requests at a time: try again later");
+	else if (arrival == TOO_LONG)
 		apiserver_failure_plain(ret, 413, "RequestEntityTooLarge",
 					"Request entity too large: limit is 3145728");
 	else if (!refuse_impersonation(req, who, ret) && !serve_health(f, req, ret) &&
@@ -318,12 +348,13 @@ static void serve(const struct apiserver_front *f, const struct http_request *re
 		serve_known(f, req, who, ret);
 }
 
-static void handle(const struct apiserver_front *f, const struct http_request *req, bool too_long,
+static void handle(struct apiserver_front *f, const struct http_request *req, enum arrival arrival,
 		   struct http_answer *out)
 {
 	struct apiserver_answer a;
 	apiserver_answer_init(&a);
-	serve(f, req, too_long, &a);
+	serve(f, req, arrival, &a);
+	limit_watches(f, &a);
 	out->status = a.status;
 	out->content_type = a.content_type;
 	add_audit_id(req, out);
@@ -337,12 +368,23 @@ static void handle(const struct apiserver_front *f, const struct http_request *r
 	f->backend->done(&a);
 }
 
+bool apiserver_front_is_known(void *front, const struct http_request *req)
+{
+	const struct apiserver_front *f = front;
+	return apiserver_auth_who(f->auth, http_request_header(req, "Authorization")) != NULL;
+}
+
 void apiserver_front_handle(void *front, const struct http_request *req, struct http_answer *a)
 {
-	handle(front, req, false, a);
+	handle(front, req, WHOLE, a);
 }
 
 void apiserver_front_too_long(void *front, const struct http_request *req, struct http_answer *a)
 {
-	handle(front, req, true, a);
+	handle(front, req, TOO_LONG, a);
+}
+
+void apiserver_front_busy(void *front, const struct http_request *req, struct http_answer *a)
+{
+	handle(front, req, TOO_MANY, a);
 }

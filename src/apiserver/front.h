@@ -2,6 +2,7 @@
  * fields and streams. Handlers of an http_service; any thread, many at a time. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "apiserver/auth.h"
@@ -9,7 +10,10 @@
 #include "apiserver/rest.h"
 #include "http/service.h"
 
-enum { APISERVER_WARNINGS_MAX = 8 };
+enum {
+	APISERVER_WARNINGS_MAX = 8,
+	APISERVER_WATCHES_MAX = 5000, /* open at a time; another one is refused (429) */
+};
 
 /* The API behind it: apiserver_serve and what belongs to it, or a test's own. */
 struct apiserver_backend {
@@ -34,8 +38,12 @@ struct apiserver_front {
 	const struct apiserver_backend *backend;
 	const struct apiserver_health *health; /* beside ping, which is always well */
 	size_t n_health;
+	unsigned max_watches; /* 0: APISERVER_WATCHES_MAX */
+	atomic_uint n_watches_;
 };
 
 /* Of struct http_service_conf; ctx is the front. */
 void apiserver_front_handle(void *front, const struct http_request *req, struct http_answer *a);
+bool apiserver_front_is_known(void *front, const struct http_request *req);
+void apiserver_front_busy(void *front, const struct http_request *req, struct http_answer *a);
 void apiserver_front_too_long(void *front, const struct http_request *req, struct http_answer *a);

@@ -16,10 +16,13 @@
 #include "base/mem.h"
 #include "http/tlscert.h"
 #include "net/addr.h"
+#include "net/sock.h"
 
 enum {
 	NAMES_MAX = 16,
 	RENEW_EVERY_S = 3600,
+	CONNECTIONS_MAX = 6000,
+	UNKNOWN_MAX = 500,
 	KEEPER_STACK_BYTES = 256 * 1024,
 };
 
@@ -250,17 +253,31 @@ static int open_api(struct apiserver_server *s, char *err, size_t err_n)
 	return apiserver_api_new(&api, &s->api, err, err_n);
 }
 
+/* Connections: of those with a token, of those without, and how many of the first may be watches,
+ * so that requests have room beside them. Where few files may be open they are fewer. */
+static void set_limits(struct apiserver_server *s, struct http_service_conf *http)
+{
+	unsigned long files = net_raise_file_limit() / 2; /* others in the process need some */
+	unsigned max = (unsigned)MIN(files, (unsigned long)CONNECTIONS_MAX + UNKNOWN_MAX);
+	http->max_unknown = MAX(MIN(max / 8, (unsigned)UNKNOWN_MAX), 1);
+	http->max_connections = MAX(MIN(max - http->max_unknown, (unsigned)CONNECTIONS_MAX), 1);
+	s->front.max_watches = MIN(http->max_connections - http->max_connections / 6,
+				   (unsigned)APISERVER_WATCHES_MAX);
+}
+
 static int open_http(struct apiserver_server *s, char *err, size_t err_n)
 {
 	set_up_front(s);
-	int r = http_service_start(
-		&(struct http_service_conf){ .addr = s->conf.listen,
-					     .tls = s->tls,
-					     .max_body_bytes = APISERVER_BODY_MAX_BYTES,
-					     .handle = apiserver_front_handle,
-					     .too_long = apiserver_front_too_long,
-					     .ctx = &s->front },
-		&s->http);
+	struct http_service_conf http = { .addr = s->conf.listen,
+					  .tls = s->tls,
+					  .max_body_bytes = APISERVER_BODY_MAX_BYTES,
+					  .is_known = apiserver_front_is_known,
+					  .busy = apiserver_front_busy,
+					  .handle = apiserver_front_handle,
+					  .too_long = apiserver_front_too_long,
+					  .ctx = &s->front };
+	set_limits(s, &http);
+	int r = http_service_start(&http, &s->http);
 	if (r < 0)
 		return explain_listen(s->conf.listen, r, err, err_n);
 	set_url(s);

@@ -130,6 +130,8 @@ static int start(void **state)
 					      .n_health = ARRAY_LEN(health) };
 	return http_service_start(&(struct http_service_conf){ .addr = "127.0.0.1:0",
 							       .max_body_bytes = 100,
+							       .is_known = apiserver_front_is_known,
+							       .busy = apiserver_front_busy,
 							       .handle = apiserver_front_handle,
 							       .too_long = apiserver_front_too_long,
 							       .ctx = &rig.front },
@@ -364,6 +366,37 @@ static void watches_stream(void **state)
 	close(fd);
 }
 
+/* Without a limit they would take all connections. */
+static void watches_have_a_limit(void **state)
+{
+	static const char line[] = "GET /api/v1/configmaps?watch=1";
+	CLEANUP(freep) char *text = request(line, "user", "");
+	char part[512] = "";
+	(void)state;
+	stream.ready = stream.said = 0;
+	rig.front.max_watches = 1;
+	int fd = dial();
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+	assert_true(recv(fd, part, sizeof(part) - 1, 0) > 0);
+	assert_non_null(strstr(part, "200 OK"));
+	check(line, "user", "", "429", "\"reason\":\"TooManyRequests\"");
+	check(line, "user", "", "429", "Retry-After: 1\r\n");
+	check("GET /api/v1/configmaps", "user", "", "200", "by admin");
+	close(fd);
+	rig.front.max_watches = 0;
+}
+
+/* A body without a token reaches nobody, however it is sent. */
+static void bodies_without_a_token(void **state)
+{
+	(void)state;
+	check("POST /api/v1/configmaps", "", "Content-Length: 99999999\r\n", "401",
+	      "\"reason\":\"Unauthorized\"");
+	check("POST /api/v1/configmaps", "wrong", "Expect: 100-continue\r\nContent-Length: 5\r\n",
+	      "401", "Unauthorized");
+	check("POST /version", "", "Content-Length: 5\r\n\r\nhello", "405", "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +406,8 @@ int main(void)
 		cmocka_unit_test(nobody_is_somebody_else),
 		cmocka_unit_test(paths_without_an_api),
 		cmocka_unit_test(watches_stream),
+		cmocka_unit_test(watches_have_a_limit),
+		cmocka_unit_test(bodies_without_a_token),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }

@@ -134,10 +134,17 @@ int http_listen(const char *addr, bool shared, uint16_t *ret_port)
 	return r;
 }
 
-void http_conns_init(struct http_conns *cs, struct http_tls *tls, unsigned max)
+void http_conns_init(struct http_conns *cs, struct http_tls *tls, unsigned max,
+		     unsigned max_unknown)
 {
-	*cs = (struct http_conns){ .tls = tls, .max = max };
+	*cs = (struct http_conns){ .tls = tls, .max = max, .max_unknown = max_unknown };
 	cs->ring_.prev = cs->ring_.next = &cs->ring_;
+	cs->unknown_.prev = cs->unknown_.next = &cs->unknown_;
+}
+
+static unsigned *count_of(struct http_conns *cs, const struct http_conn *c)
+{
+	return c->known ? &cs->n : &cs->n_unknown;
 }
 
 struct http_conn *http_conn_of(struct MHD_Connection *mc)
@@ -161,19 +168,47 @@ void http_conns_rest(struct http_conns *cs, struct http_conn *c)
 {
 	if (c == NULL || c->cut)
 		return;
+	struct http_conn *ring = c->known ? &cs->ring_ : &cs->unknown_;
 	http_conns_busy(cs, c);
-	c->next = &cs->ring_;
-	c->prev = cs->ring_.prev;
+	c->next = ring;
+	c->prev = ring->prev;
 	c->prev->next = c;
-	cs->ring_.prev = c;
+	ring->prev = c;
 }
 
 static void cut(struct http_conns *cs, struct http_conn *c)
 {
 	http_conns_busy(cs, c);
 	c->cut = true;
-	cs->n--;
+	--*count_of(cs, c);
 	shutdown(c->fd, SHUT_RDWR);
+}
+
+bool http_conns_know(struct http_conns *cs, struct http_conn *c)
+{
+	if (c == NULL || c->known || c->cut)
+		return true;
+	if (cs->n >= cs->max && cs->ring_.next == &cs->ring_)
+		return false;
+	if (cs->n >= cs->max)
+		cut(cs, cs->ring_.next);
+	bool rests = c->next != NULL;
+	http_conns_busy(cs, c);
+	cs->n_unknown--;
+	cs->n++;
+	c->known = true;
+	if (rests)
+		http_conns_rest(cs, c);
+	return true;
+}
+
+/* Makes room for the one that has come last; with all others at work it is that one that goes. */
+static void keep_limit(struct http_conns *cs)
+{
+	if (cs->n > cs->max)
+		cut(cs, cs->ring_.next);
+	if (cs->n_unknown > cs->max_unknown)
+		cut(cs, cs->unknown_.next);
 }
 
 static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
@@ -186,7 +221,7 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 			return;
 		http_conns_busy(cs, c);
 		if (!c->cut)
-			cs->n--;
+			--*count_of(cs, c);
 		http_tls_pair_unref(c->pair);
 		free(c);
 		*slot = NULL;
@@ -198,11 +233,11 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 		c->pair = http_tls_attach(
 			cs->tls, MHD_get_connection_info(mc, MHD_CONNECTION_INFO_GNUTLS_SESSION)
 					 ->tls_session);
+	c->known = cs->max_unknown == 0;
 	*slot = c;
 	http_conns_rest(cs, c);
-	/* With all others at work it is the new one that goes. */
-	if (++cs->n > cs->max)
-		cut(cs, cs->ring_.next);
+	++*count_of(cs, c);
+	keep_limit(cs);
 }
 
 static struct MHD_OptionItem https_text(enum MHD_OPTION o, const char *text)
@@ -235,7 +270,8 @@ struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *c)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	struct MHD_Daemon *d = MHD_start_daemon(
 		flags, 0, NULL, NULL, c->on_request, c->ctx, MHD_OPTION_LISTEN_SOCKET, c->fd,
-		MHD_OPTION_CONNECTION_LIMIT, c->conns->max + HTTP_SPARE_CONNECTIONS,
+		MHD_OPTION_CONNECTION_LIMIT,
+		c->conns->max + c->conns->max_unknown + HTTP_SPARE_CONNECTIONS,
 		MHD_OPTION_CONNECTION_TIMEOUT, c->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		c->head_max_bytes, MHD_OPTION_THREAD_STACK_SIZE, stack, MHD_OPTION_ARRAY, more,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, c->conns, MHD_OPTION_NOTIFY_COMPLETED,

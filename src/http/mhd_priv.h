@@ -30,10 +30,11 @@ void http_methods_str(unsigned methods, struct strbuf *out);
  * listen there as well. -errno, ERR_PARSE. */
 MUST_CHECK int http_listen(const char *addr, bool shared, uint16_t *ret_port);
 
-/* A connection. In the list while it may be cut, which is in the order of http_conns_rest. */
+/* A connection. In a list while it may be cut, which is in the order of http_conns_rest. */
 struct http_conn {
-	struct http_conn *prev, *next; /* NULL: not in the list */
+	struct http_conn *prev, *next; /* NULL: in no list */
 	bool cut;
+	bool known; /* its client has shown who it is */
 	int fd;
 	struct http_tls_pair *pair; /* HTTPS */
 };
@@ -41,18 +42,27 @@ struct http_conn {
 /* All of the library's thread. */
 struct http_conns {
 	struct http_tls *tls; /* NULL: plain HTTP */
-	unsigned max;
-	unsigned n;		/* open, less those that are cut */
-	struct http_conn ring_; /* next is the one that has rested longest */
+	/* Those of known and of unknown clients are counted, and cut, apart: strangers take no room
+	 * from those who may be here. 0 of max_unknown: all count as known. */
+	unsigned max, max_unknown;
+	unsigned n, n_unknown;		  /* open, less those that are cut */
+	struct http_conn ring_, unknown_; /* next is the one that has rested longest */
 };
 
-void http_conns_init(struct http_conns *cs, struct http_tls *tls, unsigned max);
+void http_conns_init(struct http_conns *cs, struct http_tls *tls, unsigned max,
+		     unsigned max_unknown);
 /* NULL once it is gone. */
 struct http_conn *http_conn_of(struct MHD_Connection *mc);
 /* It has asked nothing since now; it may be cut. */
 void http_conns_rest(struct http_conns *cs, struct http_conn *c);
 /* It may not be cut until it rests again. */
 void http_conns_busy(struct http_conns *cs, struct http_conn *c);
+/* Its client is known from now on. False: there is no room, all others are busy. */
+MUST_CHECK bool http_conns_know(struct http_conns *cs, struct http_conn *c);
+
+/* Of a request whose header has come: true where its end cannot be told; then it is answered, and
+ * *ret is what the library wants to hear (http/unframed.c). */
+MUST_CHECK bool http_refuse_framing(struct MHD_Connection *mc, enum MHD_Result *ret);
 
 struct http_daemon_conf {
 	int fd;		/* the library's from now on, even when the start fails */

@@ -138,6 +138,9 @@ static void route_request(struct exchange *x, const char *path, const char *meth
 static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *mc, const char *path,
 			     const char *method, void **slot)
 {
+	enum MHD_Result answered;
+	if (http_refuse_framing(mc, &answered))
+		return answered;
 	struct exchange *x = xcalloc(1, sizeof(*x));
 	uint64_t length;
 	x->server = s;
@@ -228,7 +231,7 @@ int http_server_start_tls(const char *addr, struct http_tls *tls, const struct h
 	s->routes = xmemdup(routes, n * sizeof(*routes));
 	s->n_routes = n;
 	s->port = port;
-	http_conns_init(&s->conns, tls, HTTP_MAX_CONNECTIONS);
+	http_conns_init(&s->conns, tls, HTTP_MAX_CONNECTIONS, 0);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->idle, NULL);
 	s->daemon = start_daemon(s, fd);

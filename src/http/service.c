@@ -17,9 +17,11 @@
 enum {
 	SERVICE_THREADS = 16,
 	SERVICE_CONNECTIONS = 1000,
+	SERVICE_UNKNOWN = 500,
 	SERVICE_IDLE_S = 90,
 	SERVICE_STALL_S = 30,
 	SERVICE_BODY_BYTES = 3 << 20,
+	SERVICE_BODIES_BYTES = 128 << 20,
 	/* Of a body that is too long, read and dropped: a client that is busy sending may lose a
 	 * reply that comes with the end of its connection. */
 	SERVICE_EXCESS_BYTES = 16 << 20,
@@ -34,11 +36,20 @@ struct http_service {
 	struct http_conns conns; /* those without a request may be cut */
 	struct http_pool *pool;
 	struct http_streams *streams;
+	size_t bodies_bytes; /* of all exchanges; the library's thread's */
 
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t idle;
 	unsigned n_busy; /* requests whose reply is not sent yet */
 	bool stopping;
+};
+
+/* What becomes of a request. */
+enum fate {
+	FATE_SERVED,
+	FATE_UNKNOWN, /* served without its body: the client may not send any */
+	FATE_TOO_LONG,
+	FATE_BUSY,
 };
 
 /* A request under way, from its header to the end of its reply. Of the library's thread, but for
@@ -49,8 +60,10 @@ struct exchange {
 	struct MHD_Connection *mc;
 	const char *path, *method;
 	struct strbuf body;
+	size_t body_bytes;   /* of it that count in the service's sum */
 	size_t excess_bytes; /* dropped of it */
-	bool too_long, handed;
+	enum fate fate;
+	bool handed;
 	unsigned status;
 	struct MHD_Response *response; /* the handler's, to be queued */
 	struct http_stream *stream;
@@ -118,24 +131,42 @@ static void say_too_long(void *ctx, const struct http_request *req, struct http_
 	strbuf_adds(&a->body, "the request's body is too long\n");
 }
 
+static void say_busy(void *ctx, const struct http_request *req, struct http_answer *a)
+{
+	(void)ctx;
+	(void)req;
+	a->status = MHD_HTTP_TOO_MANY_REQUESTS;
+	http_answer_header(a, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+	strbuf_adds(&a->body, "too many requests\n");
+}
+
+static struct http_request request_of(const struct exchange *x)
+{
+	return (struct http_request){
+		.method = http_method_of(x->method),
+		.method_text = x->method,
+		.path = x->path,
+		.body = x->fate != FATE_SERVED ? (struct slice){ "", 0 } : strbuf_slice(&x->body),
+		.reserved_ = x->mc,
+	};
+}
+
 /* On a thread of the pool. */
 static void run(struct http_job *j)
 {
 	struct exchange *x = CONTAINER_OF(j, struct exchange, job);
 	const struct http_service_conf *c = &x->service->conf;
-	struct http_request req = {
-		.method = http_method_of(x->method),
-		.method_text = x->method,
-		.path = x->path,
-		.body = x->too_long ? (struct slice){ "", 0 } : strbuf_slice(&x->body),
-		.reserved_ = x->mc,
-	};
+	const http_service_fn by_fate[] = { [FATE_SERVED] = c->handle,
+					    [FATE_UNKNOWN] = c->handle,
+					    [FATE_TOO_LONG] = c->too_long,
+					    [FATE_BUSY] = c->busy };
+	struct http_request req = request_of(x);
 	struct http_answer a = { .status = MHD_HTTP_OK,
 				 .content_type = http_plain_text,
 				 .handle = x->stream };
 	strbuf_init(&a.body);
 	strbuf_init(&a.headers_);
-	(x->too_long ? c->too_long : c->handle)(c->ctx, &req, &a);
+	by_fate[x->fate](c->ctx, &req, &a);
 	x->status = a.status;
 	x->response = respond(x, &a);
 	strbuf_done(&a.body);
@@ -170,6 +201,13 @@ static void count_end(struct http_service *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static void drop_body(struct exchange *x)
+{
+	strbuf_done(&x->body);
+	x->service->bodies_bytes -= x->body_bytes;
+	x->body_bytes = 0;
+}
+
 static void on_completed(void *ctx, struct MHD_Connection *mc, void **slot,
 			 enum MHD_RequestTerminationCode why)
 {
@@ -184,7 +222,7 @@ static void on_completed(void *ctx, struct MHD_Connection *mc, void **slot,
 	http_stream_free(x->stream);
 	if (x->response != NULL)
 		MHD_destroy_response(x->response);
-	strbuf_done(&x->body);
+	drop_body(x);
 	free(x);
 	count_end(s);
 }
@@ -193,6 +231,7 @@ static void on_completed(void *ctx, struct MHD_Connection *mc, void **slot,
 static enum MHD_Result hand_over(struct exchange *x)
 {
 	x->handed = true;
+	http_conns_busy(&x->service->conns, http_conn_of(x->mc));
 	x->stream = http_stream_new(x->service->streams, x->mc);
 	MHD_suspend_connection(x->mc);
 	if (http_pool_add(x->service->pool, &x->job))
@@ -210,44 +249,45 @@ static enum MHD_Result send_response(struct exchange *x)
 	return ok;
 }
 
-/* Refused before the body is read: the announced length is far beyond the limit, or the client asks
- * before it sends. The library has checked the number itself. */
-static bool refuse_early(struct exchange *x)
+/* Answered before the body is read: it is not wanted, and its announced length is far beyond what
+ * is worth dropping, or the client asks before it sends. The library has checked the number itself.
+ */
+static bool answer_early(struct exchange *x)
 {
 	uint64_t length = UINT64_MAX, max = x->service->conf.max_body_bytes;
 	const char *text =
 		MHD_lookup_connection_value(x->mc, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-	if (text == NULL || (slice_u64(slice_of(text), &length) == 0 && length <= max))
+	if (text != NULL && slice_u64(slice_of(text), &length) < 0)
+		length = UINT64_MAX;
+	if (x->fate == FATE_SERVED && (text == NULL || length <= max))
 		return false;
-	x->too_long = true;
-	return length > max + SERVICE_EXCESS_BYTES ||
+	if (x->fate == FATE_SERVED)
+		x->fate = FATE_TOO_LONG;
+	return (text != NULL && length > max + SERVICE_EXCESS_BYTES) ||
 	       MHD_lookup_connection_value(x->mc, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT) != NULL;
 }
 
-static enum MHD_Result count_length(void *ctx, enum MHD_ValueKind kind, const char *name,
-				    const char *value)
+/* Who asks is looked at before a byte of the body is: strangers may be cut all the time. */
+static void set_fate(struct exchange *x)
 {
-	struct slice s = slice_of(name);
-	(void)kind;
-	(void)value;
-	*(unsigned *)ctx += slice_eq_nocase(s, SLICE(MHD_HTTP_HEADER_CONTENT_LENGTH)) ||
-			    slice_eq_nocase(s, SLICE(MHD_HTTP_HEADER_TRANSFER_ENCODING));
-	return MHD_YES;
-}
-
-/* Where a body's length is said twice others may see the next request elsewhere than the library
- * does (RFC 9112 6.3). */
-static bool length_is_clear(struct MHD_Connection *mc)
-{
-	unsigned n = 0;
-	MHD_get_connection_values(mc, MHD_HEADER_KIND, count_length, &n);
-	return n <= 1;
+	struct http_service *s = x->service;
+	struct http_conn *conn = http_conn_of(x->mc);
+	struct http_request req = request_of(x);
+	if (s->conf.is_known != NULL && !s->conf.is_known(s->conf.ctx, &req))
+		x->fate = FATE_UNKNOWN;
+	else if (!http_conns_know(&s->conns, conn))
+		x->fate = FATE_BUSY;
+	else
+		http_conns_busy(&s->conns, conn);
 }
 
 static enum MHD_Result begin(struct http_service *s, struct MHD_Connection *mc, const char *path,
 			     const char *method, void **slot)
 {
-	if (!length_is_clear(mc) || !count_begin(s))
+	enum MHD_Result answered;
+	if (http_refuse_framing(mc, &answered))
+		return answered;
+	if (!count_begin(s))
 		return MHD_NO;
 	struct exchange *x = xcalloc(1, sizeof(*x));
 	x->service = s;
@@ -256,21 +296,34 @@ static enum MHD_Result begin(struct http_service *s, struct MHD_Connection *mc, 
 	x->method = method;
 	strbuf_init(&x->body);
 	*slot = x;
-	http_conns_busy(&s->conns, http_conn_of(mc));
+	set_fate(x);
 	set_timeout(mc, s->conf.stall_s);
-	return refuse_early(x) ? hand_over(x) : MHD_YES;
+	return answer_early(x) ? hand_over(x) : MHD_YES;
 }
 
-/* A part of the body. A reply can be sent only when the body has ended, so what is too much is read
- * and dropped for a while. */
+/* Is there room for more of the body? */
+static void check_limits(struct exchange *x, size_t n)
+{
+	const struct http_service *s = x->service;
+	if (n > s->conf.max_body_bytes - x->body.n)
+		x->fate = FATE_TOO_LONG;
+	else if (s->bodies_bytes + n > s->conf.max_bodies_bytes)
+		x->fate = FATE_BUSY;
+}
+
+/* A part of the body. A reply can be sent only when the body has ended, so what is not wanted is
+ * read and dropped for a while. */
 static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *n)
 {
-	if (!x->too_long && *n <= x->service->conf.max_body_bytes - x->body.n) {
+	if (x->fate == FATE_SERVED)
+		check_limits(x, *n);
+	if (x->fate == FATE_SERVED) {
 		strbuf_add(&x->body, data, *n);
+		x->body_bytes += *n;
+		x->service->bodies_bytes += *n;
 	} else {
-		x->too_long = true;
 		x->excess_bytes += *n;
-		strbuf_done(&x->body);
+		drop_body(x);
 	}
 	*n = 0;
 	return x->excess_bytes <= SERVICE_EXCESS_BYTES ? MHD_YES : MHD_NO;
@@ -337,9 +390,15 @@ static struct http_service *service_new(const struct http_service_conf *c, uint1
 		s->conf.stall_s = SERVICE_STALL_S;
 	if (c->max_body_bytes == 0)
 		s->conf.max_body_bytes = SERVICE_BODY_BYTES;
+	if (c->max_bodies_bytes == 0)
+		s->conf.max_bodies_bytes = SERVICE_BODIES_BYTES;
 	if (c->too_long == NULL)
 		s->conf.too_long = say_too_long;
-	http_conns_init(&s->conns, c->tls, s->conf.max_connections);
+	if (c->busy == NULL)
+		s->conf.busy = say_busy;
+	unsigned max_unknown = c->max_unknown != 0 ? c->max_unknown : SERVICE_UNKNOWN;
+	http_conns_init(&s->conns, c->tls, s->conf.max_connections,
+			c->is_known != NULL ? max_unknown : 0);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->idle, NULL);
 	s->pool = http_pool_new(s->conf.threads, run);

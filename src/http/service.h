@@ -63,13 +63,23 @@ struct http_service_conf {
 	const char *addr;	  /* as http_server_start takes it */
 	struct http_tls *tls;	  /* NULL: plain HTTP; borrowed */
 	unsigned threads;	  /* of the pool, made when first needed; 0: 16 */
-	unsigned max_connections; /* beyond it the one that is idle longest is cut; 0: 1000 */
+	unsigned max_connections; /* of known clients; beyond it the one that is idle longest is
+				     cut, and where none is idle requests go to `busy`; 0: 1000 */
+	unsigned max_unknown;	  /* of others, where there is `is_known`; beyond it the oldest one
+				     is cut, idle or not; 0: 500 */
 	unsigned idle_s;	  /* a connection without a request; 0: 90 */
 	unsigned stall_s;	  /* a client that does not take its reply or stream, or does not
 				     finish its request; 0: 30 */
 	size_t max_body_bytes;	  /* longer ones go to `too_long`; 0: 3 MiB */
+	size_t max_bodies_bytes;  /* of all requests together; beyond it they go to `busy`; 0: 128
+				     MiB */
+	/* Does the header (the request has no body yet) show a client that may be here? NULL: all
+	 * may. On the service's own thread, must not wait. The body of another one's request is
+	 * dropped as it comes; `handle` gets the request without it. */
+	bool (*is_known)(void *ctx, const struct http_request *req);
 	http_service_fn handle;
-	http_service_fn too_long; /* NULL: 413 with a sentence; the request has no body */
+	/* The request has no body. NULL: 413 and 429 with a sentence. */
+	http_service_fn too_long, busy;
 	void *ctx;
 };
 

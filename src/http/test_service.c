@@ -456,8 +456,34 @@ static void lengths_are_said_once(void **state)
 		CLEANUP(freep)
 		char *request = xasprintf("POST / HTTP/1.1\r\n" CLOSE_HEAD "%s", twice[i]);
 		CLEANUP(freep) char *reply = ask(&r, request);
-		assert_null(strstr(reply, "200 OK"));
+		assert_non_null(strstr(reply, "400 Bad Request"));
 	}
+	rig_stop(&r);
+}
+
+/* The library would wait for the connection's end, the client for an answer. */
+static void codings_that_are_not_known(void **state)
+{
+	static const char *const codings[] = { "gzip",		"identity", "chunked, gzip",
+					       "gzip, chunked", "xchunked", "\"chunked\"" };
+	struct rig r = { .tls = NULL };
+	(void)state;
+	struct http_service_conf c = rig_conf(&r);
+	rig_start(&r, &c);
+	for (size_t i = 0; i < ARRAY_LEN(codings); i++) {
+		CLEANUP(freep)
+		char *request =
+			xasprintf("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: %s\r\n\r\n"
+				  "2\r\n{}\r\n0\r\n\r\n",
+				  codings[i]);
+		CLEANUP(freep) char *reply = ask(&r, request); /* to the connection's end */
+		assert_ptr_equal(strstr(reply, "HTTP/1.1 501 Not Implemented"), reply);
+		assert_null(strstr(reply + 1, "HTTP/1.1"));
+	}
+	CLEANUP(freep)
+	char *known = ask(&r, "POST / HTTP/1.1\r\n" CLOSE_HEAD "Transfer-Encoding: Chunked\r\n\r\n"
+			      "2\r\n{}\r\n0\r\n\r\n");
+	assert_non_null(strstr(known, "200 OK"));
 	rig_stop(&r);
 }
 
@@ -729,6 +755,107 @@ static void the_idle_make_room(void **state)
 	rig_stop(&r);
 }
 
+/* --- clients that are not known --- */
+
+static bool has_key(void *ctx, const struct http_request *req)
+{
+	(void)ctx;
+	assert_int_equal(req->body.n, 0);
+	return http_request_header(req, "Key") != NULL;
+}
+
+/* However many strangers send however much: they are cut one after the other, their bodies reach
+ * nobody, and those who are known have all of their room. */
+static void strangers_take_no_room(struct rig *r)
+{
+	enum { MAX = 4, STRANGERS = 3 * MAX };
+	struct client slow[STRANGERS], known[MAX], last;
+	struct http_service_conf conf = rig_conf(r);
+	conf.max_connections = conf.max_unknown = MAX;
+	conf.is_known = has_key;
+	rig_start(r, &conf);
+	for (int i = 0; i < STRANGERS; i++) {
+		dial(r, &slow[i]);
+		put(&slow[i], "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhel");
+	}
+	for (int i = 0; i < MAX; i++) {
+		dial(r, &known[i]);
+		put(&known[i], "GET /tick?n=0&hello HTTP/1.1\r\nHost: x\r\nKey: k\r\n\r\n");
+		assert_true(until(&known[i], "hello\n"));
+	}
+	/* The first ones are gone, the last ones are answered, without their body. */
+	assert_false(until(&slow[0], "HTTP"));
+	put(&slow[STRANGERS - 1], "lo");
+	assert_true(until(&slow[STRANGERS - 1], "200 OK"));
+	assert_true(until(&slow[STRANGERS - 1], "POST /"));
+	assert_null(strstr(slow[STRANGERS - 1].in.s, "hel"));
+	/* All who are known are at work: another one is told so. */
+	dial(r, &last);
+	put(&last, "GET / HTTP/1.1\r\nHost: x\r\nKey: k\r\n\r\n");
+	assert_true(until(&last, "429 Too Many Requests"));
+	assert_true(until(&last, "Retry-After: 1"));
+	/* And finds room when one of them ends. */
+	raise_all(&r->board, 1, 1);
+	assert_true(until(&known[0], "0\r\n\r\n"));
+	put(&last, "GET /again HTTP/1.1\r\nHost: x\r\nKey: k\r\n\r\n");
+	assert_true(until(&last, "GET /again"));
+	for (int i = 0; i < STRANGERS; i++)
+		hang_up(&slow[i]);
+	for (int i = 0; i < MAX; i++)
+		hang_up(&known[i]);
+	hang_up(&last);
+	rig_stop(r);
+}
+
+static void strangers(void **state)
+{
+	struct rig r = { .tls = NULL };
+	(void)state;
+	strangers_take_no_room(&r);
+	rig_tls(&r);
+	strangers_take_no_room(&r);
+	rig_tls_done(&r);
+}
+
+/* Bodies of all clients together. */
+static void bodies_share_a_limit(void **state)
+{
+	struct rig r = { .tls = NULL };
+	struct client first, second;
+	(void)state;
+	struct http_service_conf conf = rig_conf(&r);
+	conf.max_bodies_bytes = 7;
+	rig_start(&r, &conf);
+	dial(&r, &first);
+	put(&first, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nhello");
+	for (int i = 0; i < 2; i++) {
+		/* It is not known when the first part has been read: until then the second fits. */
+		for (int tries = 0; tries < 1000; tries++) {
+			dial(&r, &second);
+			put(&second,
+			    "POST /2 HTTP/1.1\r\n" CLOSE_HEAD "Content-Length: 4\r\n\r\nbody");
+			assert_true(until(&second, "\r\n\r\n"));
+			bool busy = strstr(second.in.s, "429 Too Many Requests") != NULL;
+			if (busy != (i == 0)) {
+				hang_up(&second);
+				continue;
+			}
+			hang_up(&second);
+			break;
+		}
+		if (i == 0) {
+			put(&first, "!");
+			assert_true(until(&first, "b=hello!"));
+		}
+	}
+	dial(&r, &second);
+	put(&second, "POST /2 HTTP/1.1\r\n" CLOSE_HEAD "Content-Length: 4\r\n\r\nbody");
+	assert_true(until(&second, "b=body"));
+	hang_up(&second);
+	hang_up(&first);
+	rig_stop(&r);
+}
+
 static void addresses(void **state)
 {
 	struct rig r = { .tls = NULL };
@@ -819,6 +946,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_and_replies),
 		cmocka_unit_test(lengths_are_said_once),
+		cmocka_unit_test(codings_that_are_not_known),
+		cmocka_unit_test(strangers),
+		cmocka_unit_test(bodies_share_a_limit),
 		cmocka_unit_test(keeps_the_connection),
 		cmocka_unit_test(broken_ends_are_seen),
 		cmocka_unit_test(bodies_are_limited),
