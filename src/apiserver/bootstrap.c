@@ -81,8 +81,9 @@ static int load_addresses(struct boot *b)
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
 	uint64_t at;
 	apiserver_key(&prefix, row("", "services")->kind, NULL, NULL);
-	int e = apiserver_store_list(b->a->store, &(struct apiserver_range){ .prefix = prefix.s },
-				     take_addresses, b, &at, NULL);
+	/* One that cannot be read is logged; it is no reason not to serve all others. */
+	struct apiserver_range range = { .prefix = prefix.s, .skip_damaged = true };
+	int e = apiserver_store_list(b->a->store, &range, take_addresses, b, &at, NULL);
 	return e < 0 ? apiserver_store_failed(&b->st, e) : 0;
 }
 

@@ -193,8 +193,9 @@ static void start_over(struct apiserver_collector *c)
 	apiserver_watch_free(TAKE_PTR(c->watch));
 	apiserver_owners_done(&c->owners);
 	apiserver_owners_init(&c->owners);
-	int e = apiserver_store_list(c->a->store, &(struct apiserver_range){ .prefix = "" },
-				     notice_row, c, &at, NULL);
+	/* An owner that cannot be read is not taken for gone: each is read before that. */
+	struct apiserver_range all = { .prefix = "", .skip_damaged = true };
+	int e = apiserver_store_list(c->a->store, &all, notice_row, c, &at, NULL);
 	if (e == 0)
 		IGNORE(apiserver_watch_new(c->a->store, "", at, watch_woken, c, &c->watch));
 }

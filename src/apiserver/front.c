@@ -156,41 +156,59 @@ static void limit_watches(struct apiserver_front *f, struct apiserver_answer *re
 
 /* --- health and metrics: no API is needed for them --- */
 
-static bool always_ok(void *ctx)
+static bool always_ok(void *ctx, struct strbuf *why)
 {
 	(void)ctx;
+	(void)why;
 	return true;
 }
 
-/* `only`: one check by its name, or "" for all. False when there is none of the name. */
-static bool check_health(const struct apiserver_front *f, const char *what, const char *only,
-			 bool verbose, struct apiserver_answer *ret)
+struct health_question {
+	const char *what; /* "readyz" */
+	const char *only; /* one check by its name, or "" for all */
+	bool verbose;
+	bool known; /* who asks may hear the reasons */
+};
+
+static void add_check(const struct apiserver_health *h, bool known, bool *all_ok,
+		      struct strbuf *lines)
 {
-	static const struct apiserver_health ping = { "ping", always_ok, NULL };
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	bool ok = h->ok(h->ctx, &why);
+	strbuf_addf(lines, "[%c]%s %s%s\n", ok ? '+' : '-', h->name, ok ? "ok" : "failed: ",
+		    ok			 ? ""
+		    : known && why.n > 0 ? why.s
+					 : "reason withheld");
+	*all_ok &= ok;
+}
+
+/* False when there is no check of the name. */
+static bool check_health(const struct apiserver_front *f, const struct health_question *q,
+			 struct apiserver_answer *ret)
+{
+	static const struct apiserver_health ping = { "ping", always_ok, NULL, false };
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
 	bool all_ok = true, found = false;
 	for (size_t i = 0; i <= f->n_health; i++) {
 		const struct apiserver_health *h = i == 0 ? &ping : &f->health[i - 1];
-		if (*only != '\0' && strcmp(only, h->name) != 0)
+		if ((*q->only != '\0' && strcmp(q->only, h->name) != 0) ||
+		    (h->ready_only && strcmp(q->what, "readyz") != 0))
 			continue;
-		bool ok = h->ok(h->ctx);
-		strbuf_addf(&lines, "[%c]%s %s\n", ok ? '+' : '-', h->name,
-			    ok ? "ok" : "failed: reason withheld");
-		all_ok &= ok;
+		add_check(h, q->known, &all_ok, &lines);
 		found = true;
 	}
 	ret->content_type = plain_text;
 	ret->status = all_ok ? 200 : 500;
-	if (all_ok && !verbose)
+	if (all_ok && !q->verbose)
 		strbuf_adds(&ret->body, "ok");
 	else
-		strbuf_addf(&ret->body, "%s%s check %s\n", lines.s, what,
+		strbuf_addf(&ret->body, "%s%s check %s\n", lines.s, q->what,
 			    all_ok ? "passed" : "failed");
 	return found;
 }
 
 static bool serve_health(const struct apiserver_front *f, const struct http_request *req,
-			 struct apiserver_answer *ret)
+			 bool known, struct apiserver_answer *ret)
 {
 	static const char *const kinds[] = { "healthz", "livez", "readyz" };
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
@@ -199,10 +217,15 @@ static bool serve_health(const struct apiserver_front *f, const struct http_requ
 		if (req->path[0] != '/' || strncmp(req->path + 1, kinds[i], n) != 0 ||
 		    (*rest != '\0' && *rest != '/'))
 			continue;
+		const struct health_question q = {
+			.what = kinds[i],
+			.only = *rest == '/' ? rest + 1 : rest,
+			.verbose = http_request_arg(req, "verbose") != NULL,
+			.known = known,
+		};
 		if (req->method != HTTP_GET && req->method != HTTP_HEAD)
 			apiserver_failure_method(ret);
-		else if (!check_health(f, kinds[i], *rest == '/' ? rest + 1 : rest,
-				       http_request_arg(req, "verbose") != NULL, ret))
+		else if (!check_health(f, &q, ret))
 			apiserver_failure_page(ret);
 		return true;
 	}
@@ -332,7 +355,7 @@ static void serve(const struct apiserver_front *f, const struct http_request *re
 {
 	const char *token = http_request_header(req, "Authorization");
 	const struct apiserver_identity *who = apiserver_auth_who(f->auth, token);
-	if (token == NULL && serve_health(f, req, ret))
+	if (token == NULL && serve_health(f, req, false, ret))
 		return;
 	if (token == NULL && is_open(req))
 		serve_known(f, req, NULL, ret);
@@ -343,7 +366,7 @@ static void serve(const struct apiserver_front *f, const struct http_request *re
 	else if (arrival == TOO_LONG)
 		apiserver_failure_plain(ret, 413, "RequestEntityTooLarge",
 					"Request entity too large: limit is 3145728");
-	else if (!refuse_impersonation(req, who, ret) && !serve_health(f, req, ret) &&
+	else if (!refuse_impersonation(req, who, ret) && !serve_health(f, req, true, ret) &&
 		 !serve_metrics(req, ret))
 		serve_known(f, req, who, ret);
 }

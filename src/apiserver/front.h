@@ -28,8 +28,9 @@ struct apiserver_backend {
 /* One thing that must be so for the server to be well. */
 struct apiserver_health {
 	const char *name;
-	bool (*ok)(void *ctx);
+	bool (*ok)(void *ctx, struct strbuf *why); /* `why` gets a reason; "" is fine */
 	void *ctx;
+	bool ready_only; /* of /readyz: a restart would not help */
 };
 
 struct apiserver_front {

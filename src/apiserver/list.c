@@ -50,16 +50,19 @@ struct listing {
 	bool cut;		    /* it ended before the range did */
 };
 
-static bool add_wanted(struct listing *l, const struct apiserver_row *row)
+/* 1: it is in the list; 0: it is not wanted. ERR_DAMAGED. */
+static int add_wanted(struct listing *l, const struct apiserver_row *row)
 {
 	if (l->sel.name != NULL && strcmp(strrchr(row->key, '/') + 1, l->sel.name) != 0)
-		return false;
+		return 0;
 	if (l->out.raw && (l->sel.all || l->sel.by_name)) {
 		apiserver_listing_raw(&l->out, row->value);
-		return true;
+		return 1;
 	}
 	json_t *o = apiserver_object_parse(l->out.r, row->value);
-	bool wanted = o != NULL && apiserver_selection_match(&l->sel, o);
+	if (o == NULL)
+		return apiserver_store_damaged(l->a->store, row->key);
+	bool wanted = apiserver_selection_match(&l->sel, o);
 	if (wanted && l->out.raw)
 		apiserver_listing_raw(&l->out, row->value);
 	else if (wanted)
@@ -73,7 +76,10 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	struct listing *l = ctx;
 	strbuf_reset(&l->last);
 	strbuf_adds(&l->last, row->key);
-	l->n += add_wanted(l, row) ? 1 : 0;
+	int added = add_wanted(l, row);
+	if (added < 0)
+		return added;
+	l->n += (size_t)added;
 	l->rows++;
 	l->cut = l->out.items.n >= l->max_bytes || l->rows == l->max_rows;
 	return l->cut || (l->limit != 0 && l->n == l->limit);

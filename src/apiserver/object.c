@@ -155,5 +155,5 @@ int apiserver_object_read(struct apiserver_store *s, const struct apiserver_reso
 	if (e < 0)
 		return e;
 	*ret = apiserver_object_parse(r, strbuf_slice(&text));
-	return *ret != NULL ? 0 : ERR_PARSE;
+	return *ret != NULL ? 0 : apiserver_store_damaged(s, key.s);
 }

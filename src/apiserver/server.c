@@ -37,7 +37,7 @@ struct apiserver_server {
 	struct http_tls *tls;
 	struct apiserver_discovery *discovery;
 	struct apiserver_backend backend;
-	struct apiserver_health health;
+	struct apiserver_health health[2];
 	struct apiserver_front front;
 	struct http_service *http;
 
@@ -55,9 +55,16 @@ static void serve(void *ctx, const struct apiserver_call *c, struct apiserver_an
 	apiserver_serve(ctx, c, ret);
 }
 
-static bool is_open(void *ctx)
+static bool is_sound(void *ctx, struct strbuf *why)
 {
 	struct apiserver_server *s = ctx;
+	return apiserver_store_is_sound(s->store, why);
+}
+
+static bool is_open(void *ctx, struct strbuf *why)
+{
+	struct apiserver_server *s = ctx;
+	(void)why;
 	pthread_mutex_lock(&s->lock);
 	bool ok = !s->stopping;
 	pthread_mutex_unlock(&s->lock);
@@ -72,12 +79,13 @@ static void set_up_front(struct apiserver_server *s)
 						 .on_wake = apiserver_stream_on_wake,
 						 .pull = apiserver_stream_pull,
 						 .free = apiserver_stream_free };
-	s->health = (struct apiserver_health){ "shutdown", is_open, s };
+	s->health[0] = (struct apiserver_health){ "shutdown", is_open, s, false };
+	s->health[1] = (struct apiserver_health){ "store", is_sound, s, true };
 	s->front = (struct apiserver_front){ .auth = s->auth,
 					     .discovery = s->discovery,
 					     .backend = &s->backend,
-					     .health = &s->health,
-					     .n_health = 1 };
+					     .health = s->health,
+					     .n_health = ARRAY_LEN(s->health) };
 }
 
 /* --- names and addresses --- */

@@ -295,6 +295,12 @@ int apiserver_store_failed(struct apiserver_status *st, int error)
 					"Internal error occurred: the database of the data "
 					"directory is damaged: stop the server and put a backup in "
 					"its place with `fairlead restore`");
+	if (error == ERR_DAMAGED)
+		return apiserver_refuse(st, 500, "InternalError",
+					"Internal error occurred: the stored object '%s' is "
+					"damaged: stop the server and put a backup in the place of "
+					"its database with `fairlead restore`",
+					apiserver_store_damaged_key());
 	if (error == ERR_LIMIT)
 		return apiserver_refuse(st, 413, "RequestEntityTooLarge",
 					"the object is too large to be stored (limit is %d bytes)",

@@ -63,6 +63,19 @@ struct apiserver_row {
 	struct slice value;
 };
 
+/* Reading fails with ERR_DAMAGED where a row is not what was written; ERR_PARSE: the file is not
+ * what it should be. */
+
+/* The key of the row, when this thread was given ERR_DAMAGED last. */
+const char *apiserver_store_damaged_key(void);
+/* A value that its reader cannot read: noted, ERR_DAMAGED. */
+int apiserver_store_damaged(struct apiserver_store *s, const char *key);
+/* Has nobody found anything damaged? Else `why` (may be NULL) gets what it is. Any thread. */
+bool apiserver_store_is_sound(struct apiserver_store *s, struct strbuf *why);
+/* Checks all there is; ERR_DAMAGED, ERR_PARSE. Done in the background at the start, and every six
+ * hours. */
+MUST_CHECK int apiserver_store_verify(struct apiserver_store *s);
+
 /* The newest version; its value is put into `out`. ERR_NOTFOUND. */
 MUST_CHECK int apiserver_store_get(struct apiserver_store *s, const char *key, struct strbuf *out,
 				   uint64_t *ret_revision);
@@ -72,6 +85,7 @@ struct apiserver_range {
 	const char *after;  /* only keys behind this one; NULL: from the first */
 	uint64_t at;	    /* as of this revision; 0: the newest */
 	size_t limit;	    /* rows; 0: all */
+	bool skip_damaged;  /* leave them out, instead of ERR_DAMAGED */
 };
 
 /* Called in the order of keys; the row is the callee's until it returns. Positive: enough, this row

@@ -22,6 +22,7 @@ enum { BATCH_ROWS = 1000, BATCH_ROWS_MIN = 50 };
 #define PAUSE_NS       (5 * NS_PER_MS)
 #define DEFAULT_KEEP   (5 * 60 * NS_PER_S)
 #define DEFAULT_EVERY  (60 * NS_PER_S)
+#define VERIFY_EVERY   (6 * 3600 * NS_PER_S)
 enum { DEFAULT_REVISIONS = 1000 };
 
 /* ---- on the writer's thread ---- */
@@ -185,6 +186,11 @@ static bool pause_for(struct store_compactor *c, uint64_t ns)
 	return closing;
 }
 
+bool store_compact_pause(struct apiserver_store *s, uint64_t ns)
+{
+	return pause_for(&s->compactor, ns);
+}
+
 int apiserver_store_compact(struct apiserver_store *s, uint64_t below)
 {
 	uint64_t to = MIN(below, apiserver_store_revision(s));
@@ -254,12 +260,23 @@ static void tick(struct apiserver_store *s)
 	}
 }
 
+/* What is found is logged where it is. */
+static void verify_now_and_then(struct apiserver_store *s)
+{
+	uint64_t now = clock_mono_ns();
+	if (now < s->compactor.verify_ns)
+		return;
+	s->compactor.verify_ns = now + VERIFY_EVERY;
+	IGNORE(apiserver_store_verify(s));
+}
+
 static void *compactor_main(void *arg)
 {
 	struct apiserver_store *s = arg;
-	do
+	do {
 		tick(s);
-	while (!pause_for(&s->compactor, s->compactor.every_ns));
+		verify_now_and_then(s);
+	} while (!pause_for(&s->compactor, s->compactor.every_ns));
 	return NULL;
 }
 

@@ -17,14 +17,14 @@ static const char *const sql[STORE_SQL_COUNT] = {
 	[SQL_SAVE] = "SAVEPOINT one",
 	[SQL_SAVE_DONE] = "RELEASE one",
 	[SQL_SAVE_UNDO] = "ROLLBACK TO one",
-	[SQL_NEWEST] = "SELECT id, created, removed, value FROM row WHERE key = ?1"
+	[SQL_NEWEST] = "SELECT id, created, removed, value, prev, sum FROM row WHERE key = ?1"
 		       " ORDER BY prev DESC LIMIT 1",
-	[SQL_INSERT] = "INSERT INTO row (id, key, created, prev, removed, value)"
-		       " VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+	[SQL_INSERT] = "INSERT INTO row (id, key, created, prev, removed, value, sum)"
+		       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[SQL_VIEW] = "SELECT (SELECT seq FROM sqlite_sequence WHERE name = 'row'),"
 		     " (SELECT value FROM meta WHERE name = 'compacted')",
 	[SQL_WALK] = "SELECT key, id FROM row WHERE key >= ?1 AND key < ?2 ORDER BY key, prev",
-	[SQL_ROW] = "SELECT created, removed, value FROM row WHERE id = ?1",
+	[SQL_ROW] = "SELECT created, removed, value, prev, sum FROM row WHERE id = ?1",
 	/* Keys, less those whose newest version is a tombstone; both counted in an index alone. */
 	[SQL_COUNT] = "SELECT (SELECT count(*) FROM (SELECT 1 FROM row"
 		      " WHERE key > ?1 AND key < ?2 AND id <= ?3 GROUP BY key))"
@@ -32,8 +32,15 @@ static const char *const sql[STORE_SQL_COUNT] = {
 		      " WHERE t.removed = 1 AND t.key > ?1 AND t.key < ?2 AND t.id <= ?3"
 		      " AND NOT EXISTS (SELECT 1 FROM row AS n"
 		      " WHERE n.key = t.key AND n.prev = t.id AND n.id <= ?3))",
-	[SQL_CHANGES] = "SELECT id, key, created, prev, removed, value FROM row WHERE id > ?1"
-			" ORDER BY id",
+	[SQL_CHANGES] = "SELECT id, key, created, prev, removed, value, sum FROM row"
+			" WHERE id > ?1 ORDER BY id",
+	[SQL_VERIFY] = "SELECT id, key, created, prev, removed, value, sum,"
+		       " (SELECT i.id FROM row AS i INDEXED BY sqlite_autoindex_row_1"
+		       " WHERE i.key = row.key AND i.prev = row.prev)"
+		       " FROM row WHERE id > ?1 ORDER BY id LIMIT ?2",
+	[SQL_UNSUMMED] = "SELECT id, key, created, prev, removed, value FROM row"
+			 " WHERE id > ?1 AND sum IS NULL ORDER BY id LIMIT ?2",
+	[SQL_SET_SUM] = "UPDATE row SET sum = ?2 WHERE id = ?1",
 	[SQL_SET_COMPACTED] = "UPDATE meta SET value = ?1 WHERE name = 'compacted'",
 	[SQL_SET_SWEPT] = "UPDATE meta SET value = ?1 WHERE name = 'swept'",
 	[SQL_BATCH] = "WITH m(swept) AS (SELECT value FROM meta WHERE name = 'swept')"

@@ -47,6 +47,7 @@ int apiserver_store_open(const struct apiserver_store_conf *c, struct apiserver_
 	s->file = xasprintf("%s/store.db", c->dir);
 	s->lock_fd = -1;
 	pthread_mutex_init(&s->pool.lock, NULL);
+	pthread_mutex_init(&s->damage.lock, NULL);
 	int r = start(s, err, err_n);
 	if (r < 0) {
 		apiserver_store_close(s);
@@ -69,6 +70,8 @@ void apiserver_store_close(struct apiserver_store *s)
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
 	pthread_mutex_destroy(&s->pool.lock);
+	store_damage_clear(s);
+	pthread_mutex_destroy(&s->damage.lock);
 	free(s->file);
 	free(s->dir);
 	free(s);

@@ -10,6 +10,8 @@
  *	store_ring.c	events, the ring, waking watchers
  *	store_watch.c	watches: from the table first, then from the ring
  *	store_compact.c	forgetting history
+ *	store_sum.c	checksums of rows, and what was found damaged
+ *	store_verify.c	a pass over all rows
  *	store_spare.c	room for removals when the disk is full
  *	store_backup.c	copies
  *	store_restore.c	and back */
@@ -27,7 +29,7 @@
 #include "base/compiler.h"
 
 enum {
-	STORE_SCHEMA_VERSION = 1,
+	STORE_SCHEMA_VERSION = 2,
 	STORE_APPLICATION_ID = 0x464c5244, /* "FLRD" */
 	/* Connections kept for readers; more are opened when all are lent, and closed again. */
 	STORE_READERS_KEPT = 4,
@@ -35,6 +37,7 @@ enum {
 	STORE_BATCH_BYTES = 8 << 20,
 	STORE_BUSY_MS = 5000,
 	STORE_SAMPLES = 64,
+	STORE_DAMAGE_KEYS = 16,	 /* named; more are not */
 	STORE_RESERVE = 1 << 20, /* revisions, see store_high.c */
 	/* More than the log holds that cannot be put into the file when that cannot grow. */
 	STORE_SPARE_BYTES = 8 << 20,
@@ -52,13 +55,16 @@ enum store_sql {
 	SQL_SAVE,
 	SQL_SAVE_DONE,
 	SQL_SAVE_UNDO,
-	SQL_NEWEST,  /* ?1 key -> id, created, removed, value */
-	SQL_INSERT,  /* ?1 id ?2 key ?3 created ?4 prev ?5 removed ?6 value */
-	SQL_VIEW,    /* -> newest revision, compacted */
-	SQL_WALK,    /* ?1 <= key < ?2 -> key, id; by key, then id */
-	SQL_ROW,     /* ?1 id -> created, removed, value */
-	SQL_COUNT,   /* ?1 < key < ?2, as of ?3 -> how many objects there are */
-	SQL_CHANGES, /* ?1 < id -> id, key, created, prev, removed, value; by id */
+	SQL_NEWEST,   /* ?1 key -> id, created, removed, value, prev, sum */
+	SQL_INSERT,   /* ?1 id ?2 key ?3 created ?4 prev ?5 removed ?6 value ?7 sum */
+	SQL_VIEW,     /* -> newest revision, compacted */
+	SQL_WALK,     /* ?1 <= key < ?2 -> key, id; by key, then id */
+	SQL_ROW,      /* ?1 id -> created, removed, value, prev, sum */
+	SQL_COUNT,    /* ?1 < key < ?2, as of ?3 -> how many objects there are */
+	SQL_CHANGES,  /* ?1 < id -> id, key, created, prev, removed, value, sum; by id */
+	SQL_VERIFY,   /* likewise, at most ?2, and the id that the index has for the row */
+	SQL_UNSUMMED, /* likewise, without the id: rows that have no checksum yet */
+	SQL_SET_SUM,  /* ?1 id ?2 sum */
 	SQL_SET_COMPACTED,
 	SQL_SET_SWEPT,
 	SQL_BATCH,	     /* id <= ?1, at most ?2 -> swept, last id, number */
@@ -126,6 +132,36 @@ MUST_CHECK int store_high_write(const char *dir, uint64_t high);
 /* Writes one well above a revision. */
 MUST_CHECK int store_high_reserve(const char *dir, uint64_t above, uint64_t *high);
 MUST_CHECK int store_sync_dir(const char *dir);
+
+/* ---- checksums and damage ---- */
+
+/* What a checksum is of. */
+struct store_sum_row {
+	uint64_t id, created, prev;
+	bool removed;
+	const char *key;
+	struct slice value;
+};
+
+int64_t store_sum(const struct store_sum_row *row);
+/* Against the checksum in the statement's column, which may be NULL: 0, or ERR_DAMAGED, which is
+ * noted. */
+MUST_CHECK int store_sum_check(struct apiserver_store *s, const struct store_sum_row *row,
+			       sqlite3_stmt *st, int column);
+/* Gives rows of before there were checksums theirs. ERR_SPACE: not all. */
+MUST_CHECK int store_sum_fill(struct store_db *db);
+
+struct store_damage {
+	pthread_mutex_t lock; /* guards all */
+	char *key[STORE_DAMAGE_KEYS];
+	size_t n;
+};
+
+/* `key` "": it is not known what. Any thread. */
+void store_damage_note(struct apiserver_store *s, const char *key);
+/* Notes an error that tells of damage; returns it. */
+int store_damage_of(struct apiserver_store *s, int error);
+void store_damage_clear(struct apiserver_store *s);
 
 /* ---- events and the ring ---- */
 
@@ -254,6 +290,7 @@ struct store_compactor {
 	struct store_sample sample[STORE_SAMPLES]; /* oldest first */
 	size_t n_samples;
 	bool undone;	      /* there may be rows below the point */
+	uint64_t verify_ns;   /* when all rows are checked again */
 	pthread_mutex_t lock; /* guards `closing` and `hurry` */
 	pthread_cond_t cond;
 	bool closing, hurry;
@@ -267,6 +304,8 @@ void store_compact_done(struct apiserver_store *s);
 void store_compact_hurry(struct apiserver_store *s);
 /* The same, before it returns; on the writer's thread. */
 MUST_CHECK int store_compact_now(struct apiserver_store *s);
+/* Waits; true when the store is closing. */
+bool store_compact_pause(struct apiserver_store *s, uint64_t ns);
 
 /* ---- the spare ---- */
 
@@ -303,6 +342,7 @@ struct apiserver_store {
 	struct store_compactor compactor;
 	struct store_pool pool;
 	struct store_ring ring;
+	struct store_damage damage;
 	_Atomic uint64_t compacted;
 	atomic_bool tight; /* there is no spare: only what leads to removals is written */
 	bool lean;	   /* the writer's: it is smaller than it should be */

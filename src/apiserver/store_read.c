@@ -60,7 +60,8 @@ void store_read_close(struct apiserver_store *s)
 
 /* ---- get ---- */
 
-static int newest(struct store_db *db, const char *key, struct strbuf *out, uint64_t *ret)
+static int newest(struct apiserver_store *s, struct store_db *db, const char *key,
+		  struct strbuf *out, uint64_t *ret)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_NEWEST);
 	if (st == NULL)
@@ -68,6 +69,16 @@ static int newest(struct store_db *db, const char *key, struct strbuf *out, uint
 	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
 	int rc = sqlite3_step(st);
 	int r = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? ERR_NOTFOUND : store_db_error(db, rc);
+	if (r == 0)
+		r = store_sum_check(
+			s,
+			&(struct store_sum_row){ .id = (uint64_t)sqlite3_column_int64(st, 0),
+						 .key = key,
+						 .created = (uint64_t)sqlite3_column_int64(st, 1),
+						 .prev = (uint64_t)sqlite3_column_int64(st, 4),
+						 .removed = sqlite3_column_int(st, 2) != 0,
+						 .value = store_db_blob(st, 3) },
+			st, 5);
 	if (r == 0 && sqlite3_column_int(st, 2) != 0)
 		r = ERR_NOTFOUND;
 	if (r == 0) {
@@ -86,10 +97,10 @@ int apiserver_store_get(struct apiserver_store *s, const char *key, struct strbu
 	int r = store_read_lend(s, &db);
 	if (r < 0)
 		return r;
-	r = newest(db, key, out, &revision);
+	r = newest(s, db, key, out, &revision);
 	store_read_return(s, db);
 	if (r < 0)
-		return r;
+		return store_damage_of(s, r);
 	/* Who has read a revision may watch from it. */
 	store_ring_await(&s->ring, revision);
 	*ret_revision = revision;
@@ -99,6 +110,7 @@ int apiserver_store_get(struct apiserver_store *s, const char *key, struct strbu
 /* ---- list ---- */
 
 struct walk {
+	struct apiserver_store *store;
 	struct store_db *db;
 	const struct apiserver_range *range;
 	apiserver_row_fn fn;
@@ -146,7 +158,23 @@ static int give(struct walk *w)
 		return store_db_error(w->db, sqlite3_errcode(w->db->db));
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)w->id);
 	int rc = sqlite3_step(st);
-	int r = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? ERR_PARSE : store_db_error(w->db, rc);
+	int r = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? ERR_DAMAGED : store_db_error(w->db, rc);
+	if (r == ERR_DAMAGED)
+		store_damage_note(w->store, w->key);
+	else if (r == 0)
+		r = store_sum_check(
+			w->store,
+			&(struct store_sum_row){ .id = w->id,
+						 .key = w->key,
+						 .created = (uint64_t)sqlite3_column_int64(st, 0),
+						 .prev = (uint64_t)sqlite3_column_int64(st, 3),
+						 .removed = sqlite3_column_int(st, 1) != 0,
+						 .value = store_db_blob(st, 2) },
+			st, 4);
+	if (r == ERR_DAMAGED && w->range->skip_damaged) {
+		sqlite3_reset(st);
+		return 0;
+	}
 	if (r == 0 && sqlite3_column_int(st, 1) == 0) {
 		struct apiserver_row row = {
 			.key = w->key,
@@ -241,7 +269,7 @@ static int list(struct walk *w, uint64_t *ret_left)
 int apiserver_store_list(struct apiserver_store *s, const struct apiserver_range *range,
 			 apiserver_row_fn fn, void *ctx, uint64_t *ret_at, uint64_t *ret_left)
 {
-	struct walk w = { .range = range, .fn = fn, .ctx = ctx };
+	struct walk w = { .store = s, .range = range, .fn = fn, .ctx = ctx };
 	int r = walk_init(&w);
 	if (r < 0)
 		return r;
@@ -251,7 +279,7 @@ int apiserver_store_list(struct apiserver_store *s, const struct apiserver_range
 	r = list(&w, ret_left);
 	store_read_return(s, w.db);
 	if (r < 0)
-		return r;
+		return store_damage_of(s, r);
 	/* Who has read a revision may watch from it. */
 	store_ring_await(&s->ring, w.at);
 	*ret_at = w.at;

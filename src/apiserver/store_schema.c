@@ -20,17 +20,26 @@ static const char schema[] =
 	" prev INTEGER NOT NULL,"
 	" removed INTEGER NOT NULL,"
 	" value BLOB NOT NULL,"
+	" sum INTEGER,"
 	" UNIQUE (key, prev));"
 	"CREATE INDEX row_removed ON row (key) WHERE removed = 1;"
 	"CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
 	"INSERT INTO meta VALUES ('compacted', 0), ('swept', 0);"
 	"INSERT INTO sqlite_sequence VALUES ('row', 1);"
 	"PRAGMA application_id = 1179406916;"
-	"PRAGMA user_version = 1;"
+	"PRAGMA user_version = 2;"
 	"COMMIT;";
 
+/* From the version before: rows have a checksum. They get it afterwards, a few at a time; until
+ * then, and where the disk is full, it is NULL. */
+static const char upgrade[] = "BEGIN IMMEDIATE;"
+			      "ALTER TABLE row ADD COLUMN sum INTEGER;"
+			      "INSERT INTO meta VALUES ('unsummed', 1);"
+			      "PRAGMA user_version = 2;"
+			      "COMMIT;";
+
 _Static_assert(STORE_APPLICATION_ID == 1179406916, "as in the schema");
-_Static_assert(STORE_SCHEMA_VERSION == 1, "as in the schema");
+_Static_assert(STORE_SCHEMA_VERSION == 2, "as in the schema");
 
 int store_schema_refuse(int r, const char *file, const char *why, char *err, size_t err_n)
 {
@@ -96,6 +105,21 @@ static bool was_cut_off(const char *file)
 	return stat(log, &st) == 0 && st.st_size > 0;
 }
 
+static int upgrade_schema(struct store_db *db)
+{
+	int64_t version = 0, unsummed = 0;
+	int r = store_db_number(db, "PRAGMA user_version", &version);
+	if (r == 0 && version == 1)
+		r = store_db_exec(db, upgrade);
+	if (r < 0)
+		store_db_rollback(db);
+	if (r == 0 &&
+	    store_db_number(db, "SELECT value FROM meta WHERE name = 'unsummed'", &unsummed) == 0)
+		r = store_sum_fill(db);
+	/* A full disk is no reason not to start: the next one tries again. */
+	return r == ERR_SPACE ? 0 : r;
+}
+
 static int prepare(struct store_db *db, const char *dir, const char *file, char *err, size_t err_n)
 {
 	bool check = was_cut_off(file);
@@ -113,8 +137,8 @@ static int prepare(struct store_db *db, const char *dir, const char *file, char 
 			return r;
 	}
 	int r = store_db_settle(db, STORE_DB_WRITER);
-	if (r == 0 && fresh == 1)
-		r = store_db_exec(db, schema);
+	if (r == 0)
+		r = fresh == 1 ? store_db_exec(db, schema) : upgrade_schema(db);
 	return r < 0 ? store_schema_refuse(r, file, sqlite3_errmsg(db->db), err, err_n) : 0;
 }
 

@@ -35,6 +35,16 @@ static int read_event(struct apiserver_watch *w, struct store_db *db, sqlite3_st
 	};
 	if (p.key == NULL)
 		return ERR_PARSE;
+	struct store_sum_row row = { .id = p.revision,
+				     .key = p.key,
+				     .created = (uint64_t)sqlite3_column_int64(st, 2),
+				     .prev = (uint64_t)sqlite3_column_int64(st, 3),
+				     .removed = p.removed,
+				     .value = p.head };
+	/* Also of others' keys: what is damaged may be the key. */
+	int r = store_sum_check(w->store, &row, st, 6);
+	if (r < 0)
+		return r;
 	w->at = p.revision;
 	if (!wanted(w, p.key))
 		return 0;
@@ -48,6 +58,19 @@ static int read_event(struct apiserver_watch *w, struct store_db *db, sqlite3_st
 		if (rc != SQLITE_ROW)
 			return rc == SQLITE_DONE ? ERR_PARSE : store_db_error(db, rc);
 		p.before = store_db_blob(before, 2);
+		r = store_sum_check(w->store,
+				    &(struct store_sum_row){
+					    .id = p.replaced,
+					    .key = p.key,
+					    .created = (uint64_t)sqlite3_column_int64(before, 0),
+					    .prev = (uint64_t)sqlite3_column_int64(before, 3),
+					    .removed = sqlite3_column_int(before, 1) != 0,
+					    .value = p.before },
+				    before, 4);
+		if (r < 0) {
+			sqlite3_reset(before);
+			return r;
+		}
 	}
 	**end = store_event_new(&p);
 	*bytes += (**end)->bytes;
@@ -92,7 +115,7 @@ int apiserver_watch_read(struct apiserver_watch *w)
 		return r;
 	r = read_rows(w, db);
 	store_read_return(w->store, db);
-	return r;
+	return store_damage_of(w->store, r);
 }
 
 /* ---- from the ring ---- */

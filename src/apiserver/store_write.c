@@ -26,14 +26,15 @@ static const struct metrics_family writes_total = {
 /* ---- one write ---- */
 
 struct newest {
-	uint64_t id, created;
+	uint64_t id, created, prev;
 	bool removed;
 	struct slice value; /* borrowed from the statement until it is reset */
 };
 
 /* The newest version; id 0: there is none. */
-static int newest_get(struct store_db *db, const char *key, struct newest *ret)
+static int newest_get(struct apiserver_store *s, const char *key, struct newest *ret)
 {
+	struct store_db *db = &s->writer.db;
 	sqlite3_stmt *st = store_db_stmt(db, SQL_NEWEST);
 	if (st == NULL)
 		return store_db_error(db, sqlite3_errcode(db->db));
@@ -48,7 +49,16 @@ static int newest_get(struct store_db *db, const char *key, struct newest *ret)
 	ret->created = (uint64_t)sqlite3_column_int64(st, 1);
 	ret->removed = sqlite3_column_int(st, 2) != 0;
 	ret->value = store_db_blob(st, 3);
-	return 0;
+	ret->prev = (uint64_t)sqlite3_column_int64(st, 4);
+	/* Watchers will get it as the version before. */
+	return store_sum_check(s,
+			       &(struct store_sum_row){ .id = ret->id,
+							.key = key,
+							.created = ret->created,
+							.prev = ret->prev,
+							.removed = ret->removed,
+							.value = ret->value },
+			       st, 5);
 }
 
 static int insert(struct store_db *db, const struct store_event *e, const struct newest *n)
@@ -63,6 +73,14 @@ static int insert(struct store_db *db, const struct store_event *e, const struct
 	sqlite3_bind_int64(st, 4, (sqlite3_int64)n->id);
 	sqlite3_bind_int(st, 5, e->e.removed);
 	sqlite3_bind_blob64(st, 6, e->e.value.p, e->e.value.n, SQLITE_STATIC);
+	sqlite3_bind_int64(
+		st, 7,
+		store_sum(&(struct store_sum_row){ .id = e->e.revision,
+						   .key = e->e.key,
+						   .created = first ? e->e.revision : n->created,
+						   .prev = n->id,
+						   .removed = e->e.removed,
+						   .value = e->e.value }));
 	int rc = sqlite3_step(st);
 	sqlite3_reset(st);
 	if (rc == SQLITE_CONSTRAINT_UNIQUE)
@@ -77,9 +95,11 @@ static int apply_one(struct apiserver_store *s, struct store_job *j,
 	struct newest n = { 0 };
 	int r = wr->last < wr->high ? 0 : store_high_reserve(s->dir, wr->last, &wr->high);
 	if (r == 0)
-		r = newest_get(&wr->db, w->key, &n);
-	if (r < 0)
+		r = newest_get(s, w->key, &n);
+	if (r < 0) {
+		sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
 		return r;
+	}
 	uint64_t there = n.removed ? 0 : n.id;
 	/* What is not there cannot be removed. */
 	if (there != w->expect || (w->remove && there == 0)) {
@@ -114,8 +134,13 @@ static void drop_events(struct store_job *j)
 	j->events_end = &j->events;
 }
 
-/* 0, ERR_CONFLICT in `j` when only this set is refused, or what fails the whole batch. A single
- * write needs no savepoint: a statement is all or nothing by itself. */
+static bool is_refusal(int r)
+{
+	return r == ERR_CONFLICT || r == ERR_DAMAGED;
+}
+
+/* 0, with ERR_CONFLICT or ERR_DAMAGED in `j` when only this set is refused, or what fails the whole
+ * batch. A single write needs no savepoint: a statement is all or nothing by itself. */
 static int apply(struct apiserver_store *s, struct store_job *j)
 {
 	struct store_writer *wr = &s->writer;
@@ -123,13 +148,13 @@ static int apply(struct apiserver_store *s, struct store_job *j)
 	int r = j->n > 1 ? store_db_run(&wr->db, SQL_SAVE) : 0;
 	for (size_t i = 0; r == 0 && i < j->n; i++) {
 		r = apply_one(s, j, &j->w[i]);
-		if (r == ERR_CONFLICT)
+		if (is_refusal(r))
 			j->conflict = i;
 	}
 	j->r = r;
 	if (r < 0)
 		drop_events(j);
-	if (r < 0 && r != ERR_CONFLICT)
+	if (r < 0 && !is_refusal(r))
 		return r;
 	if (j->n == 1)
 		return 0;
@@ -435,7 +460,9 @@ int apiserver_store_write(struct apiserver_store *s, const struct apiserver_writ
 	int r = store_write_job(s, &j);
 	if (r == ERR_CONFLICT && ret_conflict != NULL)
 		*ret_conflict = j.conflict;
+	if (r == ERR_DAMAGED)
+		store_damage_note(s, w[j.conflict].key); /* for this thread */
 	if (r == 0)
 		*ret = j.revision;
-	return r;
+	return store_damage_of(s, r);
 }

@@ -95,13 +95,15 @@ static const struct apiserver_backend backend = {
 
 static bool well = true;
 
-static bool is_well(void *ctx)
+static bool is_well(void *ctx, struct strbuf *why)
 {
 	(void)ctx;
+	strbuf_adds(why, "its reason");
 	return well;
 }
 
-static const struct apiserver_health health[] = { { "store", is_well, NULL } };
+static const struct apiserver_health health[] = { { "store", is_well, NULL, false },
+						  { "data", is_well, NULL, true } };
 
 /* --- the rig --- */
 
@@ -320,10 +322,14 @@ static void paths_without_an_api(void **state)
 	check("GET /livezz", "user", "", "404", "404 page not found");
 	check("POST /readyz", "", "", "405", "MethodNotAllowed");
 	check("GET /readyz?verbose", "user", "", "200",
-	      "[+]ping ok\n[+]store ok\nreadyz check passed\n");
+	      "[+]ping ok\n[+]store ok\n[+]data ok\nreadyz check passed\n");
 	well = false;
 	check("GET /readyz", "", "", "500",
-	      "[+]ping ok\n[-]store failed: reason withheld\nreadyz check failed\n");
+	      "[+]ping ok\n[-]store failed: reason withheld\n"
+	      "[-]data failed: reason withheld\nreadyz check failed\n");
+	check("GET /readyz/data", "user", "", "500", "[-]data failed: its reason\n");
+	check("GET /livez", "", "", "500",
+	      "[+]ping ok\n[-]store failed: reason withheld\nlivez check failed\n");
 	check("GET /readyz/ping", "", "", "200", "ok");
 	well = true;
 	check("GET /metrics", "user", "", "200",

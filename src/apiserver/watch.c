@@ -163,8 +163,11 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	json_t *o = NULL;
 	strbuf_reset(&s->after);
 	strbuf_adds(&s->after, row->key);
-	if (!other_name(s, row->key) && looks_wanted(s, row->value, &o))
+	bool named = !other_name(s, row->key);
+	if (named && looks_wanted(s, row->value, &o))
 		add_version(s, "ADDED", row->value, o);
+	else if (named && o == NULL)
+		return apiserver_store_damaged(s->a->store, row->key);
 	json_decref(o);
 	s->rows++;
 	s->cut = s->stream.out.n >= APISERVER_PIECE_BYTES || s->rows == APISERVER_PIECE_ROWS;
@@ -257,8 +260,12 @@ static bool tell_next(struct watching *s, bool swift)
 		int r = apiserver_watch_take(s->watch, &e, &at);
 		if (r == ERR_NOTFOUND && swift)
 			return true;
-		if (r == ERR_NOTFOUND)
-			r = apiserver_watch_read(s->watch) == 0 ? 2 : ERR_GONE;
+		if (r == ERR_NOTFOUND) {
+			r = apiserver_watch_read(s->watch);
+			if (r == ERR_DAMAGED || r == ERR_PARSE)
+				end_with(s, r);
+			r = r == 0 ? 2 : ERR_GONE;
+		}
 		if (r == 1)
 			tell(s, e);
 		else if (r < 0)

@@ -19,7 +19,8 @@
 	X(TLS, 1014, "TLS failure")              \
 	X(CONFLICT, 1015, "changed meanwhile")   \
 	X(GONE, 1016, "too old, read it anew")   \
-	X(DENIED, 1017, "permission denied")
+	X(DENIED, 1017, "permission denied")     \
+	X(DAMAGED, 1018, "stored data is damaged")
 
 enum err_code {
 #define X(name, number, text) ERR_##name = -(number),

@@ -115,6 +115,18 @@ static bool look_at_api(struct status *s)
 	return e >= 0;
 }
 
+/* The embedded API's own check of what it has stored; a cluster has no such page. */
+static void look_at_store(struct status *s)
+{
+	struct kube_status st;
+	int e = kube_call(s->cli.conn,
+			  &(struct kube_request){ .method = "GET", .path = "/readyz/store" }, NULL,
+			  &st);
+	if (e < 0 && st.code >= 500)
+		wrong(s, "store", st.message);
+	kube_status_done(&st);
+}
+
 /* EDNS version 1 is refused by the server itself, whatever its configuration: an answer that needs
  * nobody else. */
 static int ask_dns(const union net_addr *a)
@@ -155,6 +167,7 @@ static int run(struct status *s)
 	if (!kubecli_open(&s->cli))
 		return EXIT_FAILED;
 	if (look_at_api(s)) {
+		look_at_store(s);
 		look_at_dns(s);
 		for (size_t i = 0; i < api_n_kinds; i++) {
 			if (api_kinds[i].ours)

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 import apilib
+from lib import server
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 MERGE = "application/merge-patch+json"
@@ -135,6 +136,45 @@ def test_deleting_large_objects_is_a_way_out(disk, on_disk):
             assert client.call("DELETE", f"{CONFIG_MAPS}/large-{i}")[0] == 200
         apilib.until(lambda: client.call("POST", CONFIG_MAPS, config_map("again"))[0] == 201, "there is room again")
         assert client.call("DELETE", f"{CONFIG_MAPS}/again")[0] == 200
+
+
+def test_damage_inside_an_object(tmp_path):
+    """A byte of one of 400 objects: nobody gets a list without it, or with garbage in it. It is named to who asks, in the
+    log, by /readyz and by `fairlead status`, also when nobody has asked."""
+    api = apilib.Api(str(tmp_path / "data")).start()
+    client = api.client()
+    for i in range(400):
+        assert client.call("POST", CONFIG_MAPS, {"metadata": {"name": f"c{i:03}"}, "data": {"k": f"value-of-{i:03}"}})[0] == 201
+    assert client.call("GET", "/readyz")[0] == 200
+    api.stop()
+    path = tmp_path / "data" / "store.db"
+    text = path.read_bytes()
+    assert text.count(b"value-of-123") == 1
+    path.write_bytes(text.replace(b'"value-of-123"', b'"value-of-12"3'))
+    api.start()
+    client = api.client()
+    named = "core/configmaps/default/c123"
+    # Found by itself.
+    apilib.until(lambda: client.call("GET", "/readyz")[0] == 500, "the damage is found")
+    assert client.call("GET", "/livez")[0] == 200
+    said = subprocess.run([server.fairlead_program(), "status", "--data", str(tmp_path / "data")], capture_output=True, text=True)
+    assert said.returncode == 1 and "store:" in said.stdout and named in said.stdout, said.stdout
+    for ask in (CONFIG_MAPS, CONFIG_MAPS + "?limit=500", "/api/v1/configmaps", CONFIG_MAPS + "/c123"):
+        status, answer = client.call("GET", ask)
+        assert status == 500 and named in answer["message"], (ask, answer)
+    assert client.call("PATCH", CONFIG_MAPS + "/c123", {"data": {"k": "v"}}, MERGE)[0] == 500
+    watch = api.client().send("GET", CONFIG_MAPS + "?watch=1")
+    for _ in range(400):
+        event = json.loads(watch.readline())
+        if event["type"] == "ERROR":
+            break
+    assert event["type"] == "ERROR" and named in event["object"]["message"], event
+    # All others are served.
+    assert client.call("GET", CONFIG_MAPS + "/c124")[0] == 200
+    assert client.call("POST", CONFIG_MAPS, {"metadata": {"name": "more"}})[0] == 201
+    assert len(client.call("GET", "/api/v1/namespaces")[1]["items"]) == 4
+    api.stop()
+    assert (api.log + api.said).count(named) == 1, api.log + api.said
 
 
 def test_start_on_a_full_disk(disk, on_disk):
