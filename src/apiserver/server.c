@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "apiserver/front.h"
+#include "apiserver/rights.h"
 #include "apiserver/trust.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -21,6 +22,9 @@
 enum {
 	NAMES_MAX = 16,
 	RENEW_EVERY_S = 3600,
+	/* How often the clock is looked at, and by how much it must have been moved. */
+	CLOCK_EVERY_S = 5,
+	CLOCK_MOVED_S = 60,
 	CONNECTIONS_MAX = 6000,
 	UNKNOWN_MAX = 500,
 	KEEPER_STACK_BYTES = 256 * 1024,
@@ -40,6 +44,7 @@ struct apiserver_server {
 	struct apiserver_health health[2];
 	struct apiserver_front front;
 	struct http_service *http;
+	int64_t clock_offset_s; /* when certificates were looked at first */
 
 	pthread_t keeper;
 	bool keeper_runs;
@@ -183,14 +188,37 @@ static void renew_again(struct apiserver_server *s)
 		s->conf.trouble(s->conf.ctx, err);
 }
 
+struct clock_watch {
+	uint64_t due_ns;  /* of the next renewal */
+	int64_t offset_s; /* of the wall's clock from the other, which nobody sets */
+};
+
+static int64_t clock_offset_s(void)
+{
+	return (int64_t)(clock_wall_ns() / NS_PER_S) - (int64_t)(clock_mono_ns() / NS_PER_S);
+}
+
+/* Certificates are good by the wall's clock: one that is set right may be past their end. */
+static bool is_due(struct clock_watch *w)
+{
+	int64_t offset_s = clock_offset_s(), moved_s = offset_s - w->offset_s;
+	bool moved = moved_s > CLOCK_MOVED_S || moved_s < -CLOCK_MOVED_S;
+	if (!moved && clock_mono_ns() < w->due_ns)
+		return false;
+	*w = (struct clock_watch){ clock_mono_ns() + RENEW_EVERY_S * NS_PER_S, offset_s };
+	return true;
+}
+
 static void *keep_trust(void *ctx)
 {
 	struct apiserver_server *s = ctx;
+	struct clock_watch w = { clock_mono_ns() + RENEW_EVERY_S * NS_PER_S, s->clock_offset_s };
 	pthread_mutex_lock(&s->lock);
 	while (!s->stopping) {
-		uint64_t until_ns = clock_mono_ns() + RENEW_EVERY_S * NS_PER_S;
+		uint64_t until_ns = clock_mono_ns() + CLOCK_EVERY_S * NS_PER_S;
 		struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_S) };
-		if (pthread_cond_clockwait(&s->change, &s->lock, CLOCK_MONOTONIC, &until) == 0)
+		if (pthread_cond_clockwait(&s->change, &s->lock, CLOCK_MONOTONIC, &until) == 0 ||
+		    !is_due(&w))
 			continue;
 		pthread_mutex_unlock(&s->lock);
 		renew_again(s);
@@ -219,6 +247,15 @@ static int start_keeper(struct apiserver_server *s, char *err, size_t err_n)
 
 /* --- start and stop --- */
 
+/* Before anything is read from them. */
+static int close_files(struct apiserver_server *s, char *err, size_t err_n)
+{
+	(void)err;
+	(void)err_n;
+	apiserver_rights_mend(s->dir, s->conf.trouble, s->conf.ctx);
+	return 0;
+}
+
 static int open_store(struct apiserver_server *s, char *err, size_t err_n)
 {
 	const struct apiserver_server_conf *c = &s->conf;
@@ -231,6 +268,7 @@ static int open_store(struct apiserver_server *s, char *err, size_t err_n)
 static int open_trust(struct apiserver_server *s, char *err, size_t err_n)
 {
 	int r = apiserver_auth_open(s->dir, &s->auth, err, err_n);
+	s->clock_offset_s = clock_offset_s();
 	if (r == 0)
 		r = renew(s, err, err_n);
 	return r < 0 ? r
@@ -296,7 +334,7 @@ int apiserver_server_start(const struct apiserver_server_conf *c, struct apiserv
 			   char *err, size_t err_n)
 {
 	static int (*const steps[])(struct apiserver_server * s, char *err, size_t err_n) = {
-		set_names, open_store, open_trust, open_api, open_http, start_keeper,
+		set_names, close_files, open_store, open_trust, open_api, open_http, start_keeper,
 	};
 	struct apiserver_server *s = xcalloc(1, sizeof(*s));
 	s->conf = *c;

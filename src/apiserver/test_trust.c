@@ -91,6 +91,47 @@ static void check_usable(struct rig *r)
 	assert_false(net_cert_has_name(cert, "192.0.2.8"));
 }
 
+/* Good at the time, as clients judge it. */
+static void check_good(const struct rig *r, uint64_t now_s)
+{
+	const struct strbuf *all[] = { &r->t.ca, &r->t.cert };
+	struct net_certinfo i;
+	for (size_t k = 0; k < ARRAY_LEN(all); k++) {
+		assert_int_equal(net_certinfo(strbuf_slice(all[k]), &i), 0);
+		assert_true(i.not_before_s <= now_s && now_s < i.not_after_s);
+	}
+}
+
+/* A machine starts with a clock that is behind or ahead by years, and has it corrected: nobody has
+ * to take the kubeconfig again. */
+static void clocks_are_corrected(void **state)
+{
+	static const uint64_t wrong[] = { 0,
+					  1000,
+					  NOW - 30 * 365 * (uint64_t)DAY_S,
+					  NOW - 3 * 365 * (uint64_t)DAY_S,
+					  NOW - 3600,
+					  NOW + 3600,
+					  NOW + 14 * 365 * (uint64_t)DAY_S };
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct rig r;
+		rig_init(&r);
+		assert_int_equal(renew(&r, wrong[i]), 1);
+		check_good(&r, wrong[i]);
+		check_good(&r, NOW);
+		CLEANUP(freep) char *ca = xstrdup(r.t.ca.s);
+		assert_true(renew(&r, NOW) >= 0);
+		check_good(&r, NOW);
+		check_usable(&r);
+		assert_string_equal(r.t.ca.s, ca);
+		/* And it goes wrong again. */
+		assert_true(reopen(&r, wrong[i]) >= 0);
+		assert_string_equal(r.t.ca.s, ca);
+		rig_done(&r);
+	}
+}
+
 static void made_once_and_renewed(void **state)
 {
 	struct rig r;
@@ -214,6 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(made_once_and_renewed),
+		cmocka_unit_test(clocks_are_corrected),
 		cmocka_unit_test(damaged_files_are_made_anew),
 		cmocka_unit_test(kubeconfigs),
 		cmocka_unit_test(no_rights),

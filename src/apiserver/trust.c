@@ -16,6 +16,11 @@ enum {
 	CA_OVERLAP_DAYS = 365,
 	CERT_DAYS = 365,
 	NAMES_MAX = 32,
+	/* A clock may be wrong when a machine starts, and be corrected later. What is made then
+	 * holds before and after: it begins no later than the first (2020), and lasts as if it had
+	 * been made no earlier than the second (2026). */
+	EARLIEST_S = 1577836800,
+	RELEASED_S = 1767225600,
 };
 
 static const char *const own_names[] = { "localhost",
@@ -120,16 +125,26 @@ static bool cert_fits(const struct apiserver_trust *t, const char *const *names,
 
 /* --- what is made --- */
 
+static uint64_t begin_of(uint64_t now_s)
+{
+	return MIN(now_s - MIN(now_s, (uint64_t)BACKDATE_S), (uint64_t)EARLIEST_S);
+}
+
+static uint64_t end_of(uint64_t now_s, uint64_t days)
+{
+	return MAX(now_s, (uint64_t)RELEASED_S) + days * DAY_S;
+}
+
 static int make_ca(struct apiserver_trust *t, const char *dir, uint64_t now_s, char *err,
 		   size_t err_n)
 {
 	CLEANUP(freep) char *cn = xasprintf("fairlead %llu", (unsigned long long)now_s);
 	struct net_certgen g = { .cn = cn,
 				 .ca = true,
-				 .not_before_s = now_s - BACKDATE_S,
-				 .not_after_s = now_s + (uint64_t)CA_DAYS * DAY_S };
+				 .not_before_s = begin_of(now_s),
+				 .not_after_s = end_of(now_s, CA_DAYS) };
 	/* Whoever trusts the old one goes on doing so until it ends. */
-	bool keeps_old = is_good(&t->ca, now_s, 0);
+	bool keeps_old = is_good(&t->ca, MAX(now_s, (uint64_t)EARLIEST_S), 0);
 	strbuf_reset(&t->old_ca);
 	if (keeps_old)
 		strbuf_add_slice(&t->old_ca, strbuf_slice(&t->ca));
@@ -150,8 +165,8 @@ static int make_cert(struct apiserver_trust *t, const char *dir, const char *con
 				 .names = names,
 				 .ca_cert = t->ca.s,
 				 .ca_key = t->ca_key.s,
-				 .not_before_s = now_s - BACKDATE_S,
-				 .not_after_s = now_s + (uint64_t)CERT_DAYS * DAY_S };
+				 .not_before_s = begin_of(now_s),
+				 .not_after_s = end_of(now_s, CERT_DAYS) };
 	wipe(&t->cert);
 	wipe(&t->key);
 	int r = net_certgen(&g, &t->cert, &t->key, err, err_n);
@@ -169,16 +184,18 @@ int apiserver_trust_renew(struct apiserver_trust *t, const struct apiserver_trus
 		names[n++] = c->names[i];
 	int r = load_all(t, c->dir, err, err_n);
 	bool changed = false;
+	/* By a clock that is further back nothing is judged. */
+	uint64_t judged_s = MAX(now_s, (uint64_t)EARLIEST_S);
 	if (r == 0 &&
-	    (t->ca_key.n == 0 || !is_good(&t->ca, now_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
+	    (t->ca_key.n == 0 || !is_good(&t->ca, judged_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
 		r = make_ca(t, c->dir, now_s, err, err_n);
 		changed = true;
 	}
-	if (r == 0 && !cert_fits(t, names, now_s)) {
+	if (r == 0 && !cert_fits(t, names, judged_s)) {
 		r = make_cert(t, c->dir, names, now_s, err, err_n);
 		changed = true;
 		/* A key that is not the authority's: both are made anew. */
-		if (r == ERR_PARSE || (r == 0 && !cert_fits(t, names, now_s))) {
+		if (r == ERR_PARSE || (r == 0 && !cert_fits(t, names, judged_s))) {
 			r = make_ca(t, c->dir, now_s, err, err_n);
 			if (r == 0)
 				r = make_cert(t, c->dir, names, now_s, err, err_n);

@@ -204,6 +204,27 @@ def test_files_are_their_owners(embedded):  # noqa: F811
         assert stat.S_IMODE(os.stat(os.path.join(embedded.data, name)).st_mode) & 0o077 == 0, name
 
 
+def test_files_that_everybody_could_read():
+    """Found so, after a copy or a restore by hand: they are closed at the start, and it is said, since tokens may be known."""
+    names = ["kubeconfig", "system.kubeconfig", "admin.token", "system.token", "ca.pem", "server.pem", "old-ca.pem", "store.db",
+             "store.spare", "store.revision", "store.lock"]
+    with Embedded() as one:
+        one.api.stop()
+        for name in names:
+            os.chmod(os.path.join(one.data, name), 0o644)
+        os.chmod(os.path.join(one.data, "ca.crt"), 0o644)  # for everybody to trust
+        one.start_api()
+        for name in names:
+            assert stat.S_IMODE(os.stat(os.path.join(one.data, name)).st_mode) == 0o600, name
+        assert stat.S_IMODE(os.stat(os.path.join(one.data, "ca.crt")).st_mode) == 0o644
+        with open(one.api.log, encoding="utf-8") as f:
+            said = f.read()
+        for name in names:
+            assert said.count(f"/{name}' could be read by everybody (mode 644); its mode is 0600 now") == 1, (name, said)
+        assert one.call("GET", "/api/v1/namespaces")[0] == 200
+
+
+
 def test_loopback_unless_told():
     text = subprocess.run([server.fairlead_program(), "api", "--help"], capture_output=True, text=True, check=True).stdout
     assert "default 127.0.0.1:8054" in text

@@ -7,9 +7,13 @@ import http.client
 import json
 import os
 import random
+import socket
+import ssl
 import struct
 import threading
 import time
+
+import pytest
 
 import apilib
 import callerlib
@@ -301,4 +305,27 @@ def test_clock_goes_back(tmp_path):
     third = client.call("PATCH", f"{CONFIG_MAPS}/first", {"metadata": {"labels": {"mark": "m3"}}}, MERGE)[1]["metadata"]
     assert int(third["resourceVersion"]) > int(second["resourceVersion"])
     assert third["creationTimestamp"] == first["creationTimestamp"] and third["uid"] == first["uid"]
+    api.stop()
+
+
+@pytest.mark.parametrize("years", [-25, 9])
+def test_clock_corrected_after_the_start(tmp_path, years):
+    """A machine whose clock is wrong until it has heard from a time server: clients with the right time are served soon
+    after, with the kubeconfig they have."""
+    step = tmp_path / "clock"
+    step.write_bytes(struct.pack("=q", years * 365 * 86400))
+    sanitizers = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    api = apilib.Api(str(tmp_path / "data"), prefix=["env", f"LD_PRELOAD={callerlib.program('clockstep.so')}", f"CLOCKSTEP={step}",
+                                                     f"ASAN_OPTIONS={sanitizers}"]).start()
+    assert api.client().call("GET", CONFIG_MAPS)[0] == 200  # this client's clock is right all the time
+    with open(step, "r+b") as f:  # in place: it is mapped
+        f.write(struct.pack("=q", 0))
+
+    def days_left():
+        with ssl.create_default_context(cafile=str(tmp_path / "data" / "ca.crt")).wrap_socket(
+                socket.create_connection(("127.0.0.1", api.port)), server_hostname="localhost") as s:
+            return (ssl.cert_time_to_seconds(s.getpeercert()["notAfter"]) - time.time()) / 86400
+
+    apilib.until(lambda: days_left() > 120, "the certificate is renewed by the right time")
+    assert api.client().call("GET", CONFIG_MAPS)[0] == 200
     api.stop()
