@@ -29,7 +29,7 @@ static size_t tcp_unsent(const struct tcp_conn *c)
 
 static struct slice tcp_out(struct tcp_conn *c)
 {
-	return (struct slice){ (const char *)c->out + c->out_at, tcp_unsent(c) };
+	return slice_from((struct slice){ (const char *)c->out, c->out_n }, c->out_at);
 }
 
 static void tcp_sent(struct tcp_conn *c, size_t n)
