@@ -150,6 +150,8 @@ static int set_terminating(void *ctx, json_t *copy)
 	};
 	json_t *status = dnsoperator_member(copy, "status", json_object);
 	json_t *conditions = dnsoperator_member(status, "conditions", json_array);
+	/* Only where conditions have it already: a CRD that drops it would be written for ever. */
+	struct dnsoperator_observed g = dnsoperator_observed_of(copy, api_generation(copy));
 	bool *ret_changed = ctx;
 	*ret_changed = false;
 	fill_required(status);
@@ -160,7 +162,7 @@ static int set_terminating(void *ctx, json_t *copy)
 		add_holders(&m, copy);
 		struct dnsoperator_condition c = { rows[i].type, rows[i].status, "Terminating",
 						   strbuf_take(&m) };
-		*ret_changed |= dnsoperator_conditions_set(conditions, &c, 1, clock_wall_ns());
+		*ret_changed |= dnsoperator_conditions_set(conditions, &c, 1, &g, clock_wall_ns());
 		free(c.message);
 	}
 	return *ret_changed;

@@ -443,7 +443,7 @@ static enum verdict ask_after_wait(struct plugin_inst *self, struct query *q, st
 	flight_remove(&p->flight);
 	cache_key(self->conf, q, &k);
 	if (flight_asking(w, k.hash) >= FLIGHT_ASKING_MAX)
-		return query_fail(q, DNS_RCODE_SERVFAIL, "too many equal queries without a reply");
+		return query_fail_limit(q, "too many equal queries without a reply");
 	flight_ask(w, &p->flight, q, k.hash);
 	return go_down(q, p, PASS_MISS);
 }

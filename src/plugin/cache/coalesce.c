@@ -82,8 +82,8 @@ void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass
 {
 	struct cache_worker *w = cache_worker(self, q);
 	struct flight *next, *f = flight_waiting(w, p->flight.group->hash);
-	if (f == NULL || q->tally != 0 || q->resp.rcode > 15 || !cache_has_question(&q->resp) ||
-	    !cache_matches(q, &q->resp))
+	if (f == NULL || q->hit_limit || q->tally != 0 || q->resp.rcode > 15 ||
+	    !cache_has_question(&q->resp) || !cache_matches(q, &q->resp))
 		return;
 	int n = cache_message(self, q);
 	if (n < 0 || n > COPY_MAX)
