@@ -55,8 +55,8 @@ void query_reply_opt(struct query *q)
 	q->req.opt.options_len = q->resp.options_len;
 }
 
-/* Over TCP a cut set could not be had whole by asking again. What no message has room for is cut all
- * the same. */
+/* Over TCP a cut set could not be had whole by asking again. What no message has room for is cut
+ * all the same. */
 static bool is_cut_by_memory(const struct query *q)
 {
 	return q->proto == QUERY_TCP && (q->resp.flags & DNS_FLAG_TC) != 0 &&

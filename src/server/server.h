@@ -16,13 +16,13 @@ struct net_ops;
 struct strbuf;
 
 struct server_opts {
-	uint16_t default_port;	   /* of keys without one; -dns.port */
-	unsigned workers;	   /* 0: multisocket, else from cpuset and cgroup quota */
-	uint32_t max_tcp;	   /* connections in all; 0: 10 000 or what files allow */
-	uint32_t max_tls;	   /* connections of encrypted transports; 0: 1000, or what files
-				      allow */
-	uint32_t max_waiting;	   /* queries that wait, per process; 0: 20 000. Encrypted transports
-				      have a quarter of it on top */
+	uint16_t default_port; /* of keys without one; -dns.port */
+	unsigned workers;      /* 0: multisocket, else from cpuset and cgroup quota */
+	uint32_t max_tcp;      /* connections in all; 0: 10 000 or what files allow */
+	uint32_t max_tls;      /* connections of encrypted transports; 0: 1000, or what files
+				  allow */
+	uint32_t max_waiting;  /* queries that wait, per process; 0: 20 000. Encrypted transports
+				  have a quarter of it on top */
 	const struct net_ops *ops; /* NULL: the kernel's */
 	bool no_threads;	   /* tests and benchmarks: workers are driven by server_turn */
 	bool no_metrics_page; /* `prometheus` counts and opens no page: the process has another */
