@@ -8,6 +8,7 @@
 #include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
+#include "base/map.h"
 
 enum { ADDRESSES_MAX = 100, ENDPOINTS_MAX = 1000, PORTS_MAX = 20000, HINTS_MAX = 8 };
 
@@ -47,16 +48,13 @@ static void too_many(struct api_errors *errs, const char *field, size_t n, size_
 	api_errors_add(errs, API_FIELD_TOO_MANY, field, value, text);
 }
 
-static bool had_name(const json_t *list, size_t before, const char *name)
+/* Was an item with this name met before? */
+static bool had_name(struct map *seen, const char *name)
 {
-	for (size_t i = 0; i < before; i++) {
-		if (apiserver_is(json_array_get(list, i), "name", name))
-			return true;
-	}
-	return false;
+	return map_set(seen, slice_of(name), seen) != NULL;
 }
 
-static void check_port(const json_t *list, size_t i, struct api_errors *errs)
+static void check_port(const json_t *list, size_t i, struct map *seen, struct api_errors *errs)
 {
 	static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
 	const json_t *port = json_array_get(list, i), *app = json_object_get(port, "appProtocol");
@@ -65,7 +63,7 @@ static void check_port(const json_t *list, size_t i, struct api_errors *errs)
 	apiserver_path(&p, "ports[%zu].name", i);
 	if (name[0] != '\0')
 		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, name);
-	if (had_name(list, i, name))
+	if (had_name(seen, name))
 		apiserver_duplicate(errs, p.s, json_object_get(port, "name"));
 	apiserver_one_of(errs, apiserver_path(&p, "ports[%zu].protocol", i),
 			 api_get_string(port, "protocol"), protocols);
@@ -142,13 +140,16 @@ static void check_hints(const json_t *list, size_t i, const char *which, apiserv
 			 json_array_size(list), HINTS_MAX);
 		return;
 	}
+	struct map seen;
+	map_init(&seen);
 	for (size_t k = 0; k < json_array_size(list); k++) {
 		const json_t *item = json_array_get(list, k);
 		apiserver_path(&p, "endpoints[%zu].hints.%s[%zu].name", i, which, k);
-		if (had_name(list, k, api_get_string(item, "name")))
+		if (had_name(&seen, api_get_string(item, "name")))
 			apiserver_duplicate(errs, p.s, json_object_get(item, "name"));
 		rule(&(struct apiserver_at){ errs, p.s, NULL }, api_get_string(item, "name"));
 	}
+	map_done(&seen);
 }
 
 static void check_endpoint(const json_t *e, size_t i, const char *type, struct api_errors *errs)
@@ -182,8 +183,11 @@ static void check_ports(const json_t *list, struct api_errors *errs)
 		too_many(errs, "ports", json_array_size(list), PORTS_MAX);
 		return;
 	}
+	struct map seen;
+	map_init(&seen);
 	for (size_t i = 0; i < json_array_size(list); i++)
-		check_port(list, i, errs);
+		check_port(list, i, &seen, errs);
+	map_done(&seen);
 }
 
 static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,

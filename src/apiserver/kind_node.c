@@ -7,6 +7,7 @@
 #include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
+#include "base/map.h"
 #include "base/strbuf.h"
 
 static void prepare_status(json_t *o, const json_t *old)
@@ -53,13 +54,14 @@ static void add_inner_taint(struct strbuf *out, const json_t *t)
 	strbuf_addc(out, '}');
 }
 
-static void check_taint(const json_t *list, size_t i, struct api_errors *errs)
+/* `seen`: keys and effects of those before. */
+static void check_taint(const json_t *list, size_t i, struct map *seen, struct api_errors *errs)
 {
 	static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute",
 					       NULL };
 	const json_t *t = json_array_get(list, i);
 	const char *key = api_get_string(t, "key"), *effect = api_get_string(t, "effect");
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, pair = STRBUF_INIT;
 	struct apiserver_path p;
 	apiserver_path(&p, "metadata.taints[%zu].key", i); /* where the server says it is */
 	apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL }, key);
@@ -71,16 +73,12 @@ static void check_taint(const json_t *list, size_t i, struct api_errors *errs)
 		apiserver_required(errs, p.s, "");
 	else
 		apiserver_one_of(errs, p.s, effect, effects);
-	for (size_t k = 0; k < i; k++) {
-		const json_t *other = json_array_get(list, k);
-		if (!apiserver_is(other, "key", key) || !apiserver_is(other, "effect", effect))
-			continue;
-		add_inner_taint(&text, t);
-		api_errors_add(errs, API_FIELD_DUPLICATE,
-			       apiserver_path(&p, "metadata.taints[%zu]", i), text.s,
-			       "taints must be unique by key and effect pair");
-		break;
-	}
+	strbuf_addf(&pair, "%s\n%s", key, effect);
+	if (map_set(seen, strbuf_slice(&pair), seen) == NULL)
+		return;
+	add_inner_taint(&text, t);
+	api_errors_add(errs, API_FIELD_DUPLICATE, apiserver_path(&p, "metadata.taints[%zu]", i),
+		       text.s, "taints must be unique by key and effect pair");
 }
 
 static void check_networks(const json_t *list, struct api_errors *errs)
@@ -119,8 +117,11 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 	(void)env;
 	if (old != NULL)
 		check_update(o, old, errs);
+	struct map seen;
+	map_init(&seen);
 	for (size_t i = 0; i < json_array_size(taints); i++)
-		check_taint(taints, i, errs);
+		check_taint(taints, i, &seen, errs);
+	map_done(&seen);
 	if (old == NULL)
 		check_networks(api_get(o, "spec.podCIDRs"), errs);
 }

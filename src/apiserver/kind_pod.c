@@ -7,6 +7,7 @@
 #include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
+#include "base/map.h"
 #include "base/slice.h"
 
 /* ---- defaults ---- */
@@ -166,7 +167,7 @@ static void prepare_status(json_t *o, const json_t *old)
 
 /* ---- checks ---- */
 
-static void check_container(const json_t *list, size_t i, const char *where,
+static void check_container(const json_t *list, size_t i, const char *where, struct map *names,
 			    struct api_errors *errs)
 {
 	static const char *const policies[] = { "Always", "IfNotPresent", "Never", NULL };
@@ -179,12 +180,8 @@ static void check_container(const json_t *list, size_t i, const char *where,
 		apiserver_required(errs, p.s, "");
 	else
 		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, name);
-	for (size_t k = 0; k < i && name[0] != '\0'; k++) {
-		if (apiserver_is(json_array_get(list, k), "name", name)) {
-			apiserver_duplicate(errs, p.s, json_object_get(c, "name"));
-			break;
-		}
-	}
+	if (name[0] != '\0' && map_set(names, slice_of(name), names) != NULL)
+		apiserver_duplicate(errs, p.s, json_object_get(c, "name"));
 	apiserver_path(&p, "spec.%s[%zu].image", where, i);
 	if (text.n == 0)
 		apiserver_required(errs, p.s, "");
@@ -206,8 +203,11 @@ static void check_spec(const json_t *spec, struct api_errors *errs)
 		apiserver_required(errs, "spec.containers", "");
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
 		const json_t *list = json_object_get(spec, lists[k]);
+		struct map names;
+		map_init(&names);
 		for (size_t i = 0; i < json_array_size(list); i++)
-			check_container(list, i, lists[k], errs);
+			check_container(list, i, lists[k], &names, errs);
+		map_done(&names);
 	}
 	apiserver_one_of(errs, "spec.restartPolicy", api_get_string(spec, "restartPolicy"),
 			 restart);

@@ -1,4 +1,5 @@
 /* The checks of Services, in the server's order. */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
@@ -6,6 +7,7 @@
 #include "apiserver/address.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
+#include "base/map.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
 
@@ -58,7 +60,8 @@ static void check_number(const json_t *v, const char *field, struct api_errors *
 		apiserver_invalid(errs, field, v, "must be between 1 and 65535, inclusive");
 }
 
-static void check_port_name(const json_t *list, size_t i, struct api_errors *errs)
+static void check_port_name(const json_t *list, size_t i, struct map *names,
+			    struct api_errors *errs)
 {
 	const json_t *port = json_array_get(list, i);
 	const char *name = api_get_string(port, "name");
@@ -70,21 +73,17 @@ static void check_port_name(const json_t *list, size_t i, struct api_errors *err
 		return;
 	}
 	apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, name);
-	for (size_t k = 0; k < i; k++) {
-		if (apiserver_is(json_array_get(list, k), "name", name)) {
-			apiserver_duplicate(errs, p.s, json_object_get(port, "name"));
-			break;
-		}
-	}
+	if (map_set(names, slice_of(name), names) != NULL)
+		apiserver_duplicate(errs, p.s, json_object_get(port, "name"));
 }
 
-static void check_port(const json_t *list, size_t i, struct api_errors *errs)
+static void check_port(const json_t *list, size_t i, struct map *names, struct api_errors *errs)
 {
 	const json_t *port = json_array_get(list, i);
 	const json_t *target = json_object_get(port, "targetPort");
 	const json_t *app = json_object_get(port, "appProtocol");
 	struct apiserver_path p;
-	check_port_name(list, i, errs);
+	check_port_name(list, i, names, errs);
 	check_number(json_object_get(port, "port"), apiserver_path(&p, "spec.ports[%zu].port", i),
 		     errs);
 	apiserver_one_of(errs, apiserver_path(&p, "spec.ports[%zu].protocol", i),
@@ -99,16 +98,13 @@ static void check_port(const json_t *list, size_t i, struct api_errors *errs)
 		apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL }, api_text(app));
 }
 
-static bool port_twice(const json_t *list, size_t i, const char *key)
+/* Was a port with this number and protocol met before? */
+static bool had_port(struct map *seen, const json_t *port, const char *key)
 {
-	const json_t *port = json_array_get(list, i);
-	for (size_t k = 0; k < i; k++) {
-		const json_t *other = json_array_get(list, k);
-		if (apiserver_number(other, key) == apiserver_number(port, key) &&
-		    apiserver_is(other, "protocol", api_get_string(port, "protocol")))
-			return true;
-	}
-	return false;
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_addf(&text, "%lld/%s", apiserver_number(port, key),
+		    api_get_string(port, "protocol"));
+	return map_set(seen, strbuf_slice(&text), seen) != NULL;
 }
 
 /* A port as the server's inner type is written. */
@@ -120,10 +116,26 @@ static void add_inner_port(struct strbuf *out, const json_t *port)
 		    apiserver_number(port, "port"));
 }
 
+static void check_node_ports_twice(const json_t *list, struct api_errors *errs)
+{
+	struct apiserver_path p;
+	struct map seen;
+	map_init(&seen);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *port = json_array_get(list, i);
+		const json_t *number = json_object_get(port, "nodePort");
+		if (had_port(&seen, port, "nodePort") && number != NULL)
+			apiserver_duplicate(errs, apiserver_path(&p, "spec.ports[%zu].nodePort", i),
+					    number);
+	}
+	map_done(&seen);
+}
+
 static void check_ports_twice(const json_t *spec, struct api_errors *errs)
 {
 	const json_t *list = json_object_get(spec, "ports");
 	struct apiserver_path p;
+	struct map seen;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *number = json_object_get(json_array_get(list, i), "nodePort");
 		apiserver_path(&p, "spec.ports[%zu].nodePort", i);
@@ -131,19 +143,16 @@ static void check_ports_twice(const json_t *spec, struct api_errors *errs)
 			apiserver_forbidden(errs, p.s,
 					    "may not be used when `type` is 'ClusterIP'");
 	}
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *number = json_object_get(json_array_get(list, i), "nodePort");
-		if (number != NULL && port_twice(list, i, "nodePort"))
-			apiserver_duplicate(errs, apiserver_path(&p, "spec.ports[%zu].nodePort", i),
-					    number);
-	}
+	check_node_ports_twice(list, errs);
+	map_init(&seen);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		add_inner_port(&text, json_array_get(list, i));
-		if (port_twice(list, i, "port"))
+		if (had_port(&seen, json_array_get(list, i), "port"))
 			api_errors_add(errs, API_FIELD_DUPLICATE,
 				       apiserver_path(&p, "spec.ports[%zu]", i), text.s, "");
 	}
+	map_done(&seen);
 }
 
 /* ---- the rest ---- */
@@ -263,8 +272,11 @@ static void check_spec(const json_t *o, const json_t *old, struct api_errors *er
 		apiserver_required(errs, "spec.ports", "");
 	check_type(spec, errs);
 	check_external_name(spec, errs);
+	struct map names;
+	map_init(&names);
 	for (size_t i = 0; i < json_array_size(ports); i++)
-		check_port(ports, i, errs);
+		check_port(ports, i, &names, errs);
+	map_done(&names);
 	apiserver_labels(errs, "spec.selector", json_object_get(spec, "selector"));
 	check_affinity(spec, errs);
 	apiserver_service_check_ips(o, old, errs);
@@ -279,26 +291,30 @@ static void check_spec(const json_t *o, const json_t *old, struct api_errors *er
 	check_traffic(spec, errs);
 }
 
-/* Ports of different numbers share no node port. */
+/* Ports of different numbers share no node port. The first error ends it, so that all before have
+ * the number of the first with their node port. */
 static void check_node_ports(const json_t *spec, struct api_errors *errs)
 {
 	const json_t *list = json_object_get(spec, "ports");
 	struct apiserver_path p;
+	struct map first;
 	if (!is_balanced(spec) && !apiserver_is(spec, "type", "NodePort"))
 		return;
+	map_init(&first);
 	for (size_t i = 0; i < json_array_size(list) && errs->n == 0; i++) {
-		const json_t *port = json_array_get(list, i);
+		json_t *port = json_array_get(list, i);
 		const json_t *number = json_object_get(port, "nodePort");
-		for (size_t k = 0; k < i && number != NULL; k++) {
-			const json_t *other = json_array_get(list, k);
-			if (apiserver_number(other, "nodePort") != json_integer_value(number) ||
-			    apiserver_number(other, "port") == apiserver_number(port, "port"))
-				continue;
+		char key[24];
+		snprintf(key, sizeof(key), "%lld", apiserver_number(port, "nodePort"));
+		const json_t *other = map_get(&first, slice_of(key));
+		if (other == NULL)
+			IGNORE(map_set(&first, slice_of(key), port) != NULL);
+		else if (number != NULL &&
+			 apiserver_number(other, "port") != apiserver_number(port, "port"))
 			apiserver_invalid(errs, apiserver_path(&p, "spec.ports[%zu].nodePort", i),
 					  number, "provided port is already allocated");
-			break;
-		}
 	}
+	map_done(&first);
 }
 
 void apiserver_service_validate(const struct apiserver_env *env, const json_t *o, const json_t *old,

@@ -6,6 +6,7 @@
 #include "apiserver/address.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
+#include "base/map.h"
 #include "base/strbuf.h"
 
 static const char *const families[] = { "IPv4", "IPv6", NULL };
@@ -45,17 +46,16 @@ static void check_family_words(const json_t *spec, struct api_errors *errs)
 						"SingleStack", NULL };
 	const json_t *list = json_object_get(spec, "ipFamilies");
 	struct apiserver_path p;
+	struct map seen;
+	map_init(&seen);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
 		apiserver_path(&p, "spec.ipFamilies[%zu]", i);
 		apiserver_one_of(errs, p.s, api_text(v), families);
-		for (size_t k = 0; k < i; k++) {
-			if (json_equal(json_array_get(list, k), v)) {
-				apiserver_duplicate(errs, p.s, v);
-				break;
-			}
-		}
+		if (map_set(&seen, api_text_slice(v), &seen) != NULL)
+			apiserver_duplicate(errs, p.s, v);
 	}
+	map_done(&seen);
 	if (json_object_get(spec, "ipFamilyPolicy") != NULL)
 		apiserver_one_of(errs, "spec.ipFamilyPolicy",
 				 api_get_string(spec, "ipFamilyPolicy"), policies);

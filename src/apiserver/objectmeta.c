@@ -8,9 +8,12 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/text.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
+
+enum { CONTROLLERS_TOLD_MAX = 16 };
 
 /* What a name must be, where it is not a subdomain. */
 static apiserver_rule name_rule(const struct apiserver_resource *r)
@@ -149,13 +152,12 @@ static void check_owner(const json_t *ref, size_t i, struct api_errors *errs)
 	}
 }
 
-static bool has_owner(const json_t *list, const json_t *ref)
+/* Was the same reference met before? `seen` has those that were, by their text. */
+static bool had_owner(struct map *seen, const json_t *ref)
 {
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (json_equal(json_array_get(list, i), ref))
-			return true;
-	}
-	return false;
+	CLEANUP(freep)
+	char *text = json_dumps(ref, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+	return text != NULL && map_set(seen, slice_of(text), seen) != NULL;
 }
 
 void apiserver_owners_once(json_t *o, const char *when, struct strbuf *warnings)
@@ -163,9 +165,11 @@ void apiserver_owners_once(json_t *o, const char *when, struct strbuf *warnings)
 	CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
 	json_t *list = json_object_get(json_object_get(o, "metadata"), "ownerReferences");
 	json_t *once = json_array(), *ref;
+	struct map seen;
 	size_t i;
+	map_init(&seen);
 	json_array_foreach (list, i, ref) {
-		if (has_owner(once, ref))
+		if (had_owner(&seen, ref))
 			strbuf_addf(&again, "%s%s", again.n != 0 ? ", " : "",
 				    api_get_string(ref, "uid"));
 		else
@@ -181,11 +185,24 @@ void apiserver_owners_once(json_t *o, const char *when, struct strbuf *warnings)
 		json_object_set(json_object_get(o, "metadata"), "ownerReferences", once);
 	}
 	json_decref(once);
+	map_done(&seen);
+}
+
+/* The list as an error shows it. */
+static void add_owners(struct strbuf *out, const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		strbuf_addc(out, i != 0 ? ',' : '[');
+		add_owner(out, json_array_get(list, i));
+	}
+	strbuf_addc(out, ']');
 }
 
 static void check_owners(const json_t *o, struct api_errors *errs)
 {
+	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	const json_t *list = api_get(o, "metadata.ownerReferences"), *first = NULL;
+	size_t told = 0;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *ref = json_array_get(list, i);
 		check_owner(ref, i, errs);
@@ -195,12 +212,12 @@ static void check_owners(const json_t *o, struct api_errors *errs)
 			first = ref;
 			continue;
 		}
-		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, value = STRBUF_INIT;
-		for (size_t k = 0; k < json_array_size(list); k++) {
-			strbuf_addc(&value, k != 0 ? ',' : '[');
-			add_owner(&value, json_array_get(list, k));
-		}
-		strbuf_addc(&value, ']');
+		/* Each error shows the whole list: more of them would be its square. */
+		if (told++ == CONTROLLERS_TOLD_MAX)
+			break;
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		if (value.n == 0)
+			add_owners(&value, list);
 		strbuf_addf(&text,
 			    "Only one reference can have Controller set to true. Found \"true\" in "
 			    "references for %s/%s and %s/%s",

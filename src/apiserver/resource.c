@@ -13,6 +13,7 @@
 #include "apiserver/objectmeta.h"
 #include "apiserver/resource_priv.h"
 #include "apiserver/shape.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
 
@@ -350,19 +351,21 @@ void apiserver_prepare(const struct apiserver_resource *r, const struct apiserve
 static void drop_repeated(struct api_errors *errs)
 {
 	struct api_errors once = { 0 };
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	struct map seen;
+	map_init(&seen);
 	for (size_t i = 0; i < errs->n; i++) {
 		struct api_fielderr *e = &errs->v[i];
-		size_t k = 0;
-		while (k < once.n && (strcmp(once.v[k].field, e->field) != 0 ||
-				      strcmp(once.v[k].body, e->body) != 0))
-			k++;
-		if (k == once.n) {
+		strbuf_reset(&key);
+		strbuf_addf(&key, "%s\n%s", e->field, e->body);
+		if (map_set(&seen, strbuf_slice(&key), &seen) == NULL) {
 			vec_push(&once, *e);
 		} else {
 			free(e->field);
 			free(e->body);
 		}
 	}
+	map_done(&seen);
 	vec_done(errs);
 	*errs = once;
 }

@@ -5,8 +5,11 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <time.h>
 
 #include <cmocka.h>
+
+#include "base/clock.h"
 
 static struct places_api api;
 
@@ -174,10 +177,129 @@ static void every_place(void **state)
 	assert_true(count > 30000);
 }
 
+/* ---- long lists ---- */
+
+/* An item of a list: what tells items apart is another in each. */
+static json_t *long_item(const json_t *schema, int i)
+{
+	char text[32];
+	json_t *members = json_object_get(schema, "properties"), *member, *o;
+	const char *key;
+	snprintf(text, sizeof(text), "a%d", i);
+	if (members == NULL)
+		return strcmp(api_get_string(schema, "type"), "integer") == 0 ? json_integer(i)
+									      : json_string(text);
+	o = json_object();
+	json_object_foreach (members, key, member) {
+		const char *type = api_get_string(member, "type");
+		if (strcmp(type, "string") == 0 && json_object_get(member, "format") == NULL)
+			json_object_set_new(o, key, json_string(text));
+		else if (strcmp(type, "integer") == 0)
+			json_object_set_new(o, key, json_integer(i + 1));
+		else if (strcmp(type, "boolean") == 0)
+			json_object_set_new(o, key, json_boolean(i == 0));
+	}
+	return o;
+}
+
+static const json_t *schema_at(const json_t *schema, const json_t *path)
+{
+	for (size_t i = 0; i < json_array_size(path); i++) {
+		const json_t *step = json_array_get(path, i), *all = schema;
+		schema = json_is_string(step) ? json_object_get(json_object_get(all, "properties"),
+								api_text(step))
+					      : json_object_get(all, "items");
+		if (schema == NULL)
+			schema = json_object_get(all, "additionalProperties");
+	}
+	return schema;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* What a new object costs whose list has so many items. */
+static uint64_t cost_of_list(const struct apiserver_resource *r, const json_t *base,
+			     const json_t *place, int n)
+{
+	const json_t *items = json_object_get(schema_at(r->openapi, place), "items");
+	json_t *o = json_deep_copy(base), *list = json_array();
+	json_object_set_new(json_object_get(o, "metadata"), "name", json_string("long"));
+	for (int i = 0; i < n; i++)
+		json_array_append_new(list, long_item(items, i));
+	places_put(o, place, list);
+	uint64_t before = cpu_ns();
+	places_write(&api, r, &places_ways[0], "long", o, false, NULL);
+	uint64_t took = cpu_ns() - before;
+	json_decref(o);
+	return took;
+}
+
+/* Four times the items are four times the work; sixteen times is a loop in a loop. */
+static void check_list_cost(const struct apiserver_resource *r, const json_t *base,
+			    const json_t *place)
+{
+	enum { FEW = 500, MANY = 4 * FEW, FLOOR_MS = 20, TRIES = 3 };
+	CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
+	uint64_t few = UINT64_MAX, many = UINT64_MAX;
+	for (int i = 0; i < TRIES; i++) { /* the smallest is the one that nothing disturbed */
+		many = MIN(many, cost_of_list(r, base, place, MANY));
+		if (many < FLOOR_MS * NS_PER_MS)
+			return;
+		few = MIN(few, cost_of_list(r, base, place, FEW));
+		if (many < 8 * few)
+			return;
+	}
+	places_show(&what, place);
+	report("%s %s: %d items take %llu us, %d take %llu us", r->kind->kind, what.s, FEW,
+	       (unsigned long long)(few / 1000), MANY, (unsigned long long)(many / 1000));
+}
+
+static void long_lists(void **state)
+{
+	size_t n, k;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		json_t *base = places_base(SOURCE_DIR, rows[i]), *places = places_of(rows[i]);
+		json_t *place;
+		json_array_foreach (places, k, place) {
+			const json_t *schema = schema_at(rows[i]->openapi, place);
+			if (base != NULL && rows[i]->strategy->review == NULL &&
+			    json_object_get(schema, "items") != NULL)
+				check_list_cost(rows[i], base, place);
+		}
+		json_decref(base);
+		json_decref(places);
+	}
+	assert_int_equal(wrong, 0);
+}
+
+/* As many as a body holds. */
+static void many_owners(void **state)
+{
+	enum { OWNERS = 20000 };
+	const struct apiserver_resource *r = apiserver_resource_find("", "v1", "configmaps");
+	json_t *base = places_base(SOURCE_DIR, r);
+	json_t *place = json_pack("[ss]", "metadata", "ownerReferences");
+	(void)state;
+	uint64_t took = cost_of_list(r, base, place, OWNERS);
+	print_message("%d owners: %llu ms\n", OWNERS, (unsigned long long)(took / NS_PER_MS));
+	assert_true(took < 10 * NS_PER_S); /* with sanitizers; the square was 16 s without */
+	json_decref(base);
+	json_decref(place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(every_place, start, stop),
+		cmocka_unit_test_setup_teardown(long_lists, start, stop),
+		cmocka_unit_test_setup_teardown(many_owners, start, stop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
