@@ -14,7 +14,9 @@
 static const struct {
 	const char *yaml, *json;
 } values[] = {
-	{ "\xef\xbb\xbf" "a: 1\nb: 2\n", "{\"a\":1,\"b\":2}" },
+	{ "\xef\xbb\xbf"
+	  "a: 1\nb: 2\n",
+	  "{\"a\":1,\"b\":2}" },
 	{ "a: 1\nb: two\n", "{\"a\":1,\"b\":\"two\"}" },
 	{ "{\"a\": [1, 2.5, null, true]}", "{\"a\":[1,2.5,null,true]}" },
 	{ "a: [yes, No, on, OFF, y, N, true, False]",
