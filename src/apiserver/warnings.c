@@ -2,28 +2,30 @@
  * kept here and read by somebody: names, labels of nodes, variables, ports, aliases. */
 #include "apiserver/warnings.h"
 
-#include <arpa/inet.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/kind_priv.h"
-#include "apiserver/text.h"
+#include "base/slice.h"
 
 /* ---- Services ---- */
 
 /* Zeros in front of numbers were once read as decimal, and elsewhere as octal. */
 static void warn_address(const char *field, const char *s, struct strbuf *out)
 {
-	unsigned part[4];
-	char rest, plain[INET_ADDRSTRLEN];
-	if (sscanf(s, "%3u.%3u.%3u.%3u%c", &part[0], &part[1], &part[2], &part[3], &rest) != 4)
-		return;
-	snprintf(plain, sizeof(plain), "%u.%u.%u.%u", part[0] & 255, part[1] & 255, part[2] & 255,
-		 part[3] & 255);
-	if (strcmp(plain, s) != 0)
+	CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
+	struct slice rest = slice_of(s);
+	for (int i = 0; i < 4; i++) {
+		uint64_t number;
+		if (slice_u64(slice_cut(&rest, '.'), &number) < 0 || number > 255)
+			return;
+		strbuf_addf(&plain, "%s%llu", i != 0 ? "." : "", (unsigned long long)number);
+	}
+	if (rest.n == 0 && strcmp(plain.s, s) != 0)
 		strbuf_addf(out, "%s: non-standard IP address \"%s\" is invalid: use \"%s\"\n",
-			    field, s, plain);
+			    field, s, plain.s);
 }
 
 static void warn_headless(const json_t *spec, struct strbuf *out)
