@@ -1,11 +1,9 @@
-/* The collector's thread: it watches all objects, notes who owns whom, and looks at those for which
+/* The collector: it follows all objects, notes who owns whom, and works on those for which
  * something may have to be done. */
 #include "apiserver/collector.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
@@ -17,7 +15,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { SWEEPS_PER_TTL = 8, SWEEP_MAX_S = 60, RETRY_MS = 100 };
+enum { SWEEPS_PER_TTL = 8, SWEEP_MAX_S = 60 };
 
 void collector_push(struct apiserver_collector *c, const char *key)
 {
@@ -171,53 +169,27 @@ static void notice_end(struct apiserver_collector *c, const char *key, const jso
 		collector_push(c, key);
 }
 
-static int notice_row(void *ctx, const struct apiserver_row *row)
+static void see_object(void *ctx, const struct apiserver_row *row)
 {
 	notice(ctx, row->key, row->value, (struct slice){ 0 });
-	return 0;
 }
 
-static void watch_woken(void *ctx)
+static void see_change(void *ctx, const struct apiserver_event *event)
+{
+	if (!event->removed) {
+		notice(ctx, event->key, event->value, event->before);
+		return;
+	}
+	json_t *o = json_loadb(event->value.p, event->value.n, 0, NULL);
+	notice_end(ctx, event->key, o);
+	json_decref(o);
+}
+
+static void forget_all(void *ctx)
 {
 	struct apiserver_collector *c = ctx;
-	pthread_mutex_lock(&c->lock);
-	c->woken = true;
-	pthread_cond_signal(&c->changed);
-	pthread_mutex_unlock(&c->lock);
-}
-
-/* Looks at everything, and goes on from there. */
-static void start_over(struct apiserver_collector *c)
-{
-	uint64_t at;
-	apiserver_watch_free(TAKE_PTR(c->watch));
 	apiserver_owners_done(&c->owners);
 	apiserver_owners_init(&c->owners);
-	/* An owner that cannot be read is not taken for gone: each is read before that. */
-	struct apiserver_range all = { .prefix = "", .skip_damaged = true };
-	int e = apiserver_store_list(c->a->store, &all, notice_row, c, &at, NULL);
-	if (e == 0)
-		IGNORE(apiserver_watch_new(c->a->store, "", at, watch_woken, c, &c->watch));
-}
-
-static void notice_all(struct apiserver_collector *c)
-{
-	const struct apiserver_event *e;
-	uint64_t at;
-	int r = 1;
-	if (c->watch == NULL)
-		start_over(c);
-	while (c->watch != NULL && (r = apiserver_watch_next(c->watch, &e, &at)) == 1) {
-		if (!e->removed) {
-			notice(c, e->key, e->value, e->before);
-			continue;
-		}
-		json_t *o = json_loadb(e->value.p, e->value.n, 0, NULL);
-		notice_end(c, e->key, o);
-		json_decref(o);
-	}
-	if (r < 0)
-		start_over(c);
 }
 
 /* ---- acting ---- */
@@ -242,21 +214,6 @@ static bool look_at(struct apiserver_collector *c, const char *key)
 	return fine;
 }
 
-/* True when something is left to be tried again. */
-static bool act(struct apiserver_collector *c)
-{
-	struct map todo = c->due;
-	const struct map_entry *e;
-	size_t pos = 0;
-	map_init(&c->due);
-	while ((e = map_next(&todo, &pos)) != NULL) {
-		if (!look_at(c, e->key))
-			collector_push(c, e->key);
-	}
-	map_done(&todo);
-	return c->due.n != 0;
-}
-
 static void sweep(struct apiserver_collector *c)
 {
 	uint64_t now = clock_mono_ns();
@@ -266,50 +223,44 @@ static void sweep(struct apiserver_collector *c)
 	c->sweep_ns = now + MIN(c->a->conf.event_ttl_ns / SWEEPS_PER_TTL, SWEEP_MAX_S * NS_PER_S);
 }
 
-/* Waits for a change, or for the time of the next sweep or try. False: it is over. */
-static bool rest(struct apiserver_collector *c, bool again)
-{
-	uint64_t until = c->sweep_ns;
-	if (again || c->watch == NULL)
-		until = MIN(until, clock_mono_ns() + RETRY_MS * NS_PER_MS);
-	struct timespec ts = { .tv_sec = (time_t)(until / NS_PER_S),
-			       .tv_nsec = (long)(until % NS_PER_S) };
-	int r = 0;
-	pthread_mutex_lock(&c->lock);
-	while (!c->stop && !c->woken && r == 0)
-		r = pthread_cond_timedwait(&c->changed, &c->lock, &ts);
-	c->woken = false;
-	bool on = !c->stop;
-	pthread_mutex_unlock(&c->lock);
-	return on;
-}
-
-static void *run(void *ctx)
+/* True when something is left to be tried again. */
+static bool act(void *ctx)
 {
 	struct apiserver_collector *c = ctx;
-	bool again;
-	do {
-		notice_all(c);
-		again = act(c);
-		sweep(c);
-	} while (rest(c, again));
-	return NULL;
+	struct map todo = c->due;
+	const struct map_entry *e;
+	size_t pos = 0;
+	map_init(&c->due);
+	while ((e = map_next(&todo, &pos)) != NULL) {
+		if (!look_at(c, e->key))
+			collector_push(c, e->key);
+	}
+	map_done(&todo);
+	sweep(c);
+	return c->due.n != 0;
 }
+
+static uint64_t next_sweep_ns(void *ctx)
+{
+	const struct apiserver_collector *c = ctx;
+	return c->sweep_ns;
+}
+
+static const struct apiserver_follower_ops collector_ops = {
+	.reset = forget_all,
+	.see = see_object,
+	.change = see_change,
+	.act = act,
+	.next_ns = next_sweep_ns,
+};
 
 struct apiserver_collector *apiserver_collector_new(struct apiserver_api *a)
 {
 	struct apiserver_collector *c = xcalloc(1, sizeof(*c));
-	pthread_condattr_t attr;
 	c->a = a;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->changed, &attr);
-	pthread_condattr_destroy(&attr);
 	apiserver_owners_init(&c->owners);
 	map_init(&c->due);
-	int r = pthread_create(&c->thread, NULL, run, c);
-	assert(r == 0);
+	c->follower = apiserver_follower_new(a->store, &collector_ops, c);
 	return c;
 }
 
@@ -317,15 +268,8 @@ void apiserver_collector_free(struct apiserver_collector *c)
 {
 	if (c == NULL)
 		return;
-	pthread_mutex_lock(&c->lock);
-	c->stop = true;
-	pthread_cond_signal(&c->changed);
-	pthread_mutex_unlock(&c->lock);
-	pthread_join(c->thread, NULL);
-	apiserver_watch_free(c->watch);
+	apiserver_follower_free(c->follower);
 	apiserver_owners_done(&c->owners);
 	map_done(&c->due);
-	pthread_cond_destroy(&c->changed);
-	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

@@ -1,24 +1,19 @@
 /* Inside of the collector. */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
 
+#include "apiserver/follower.h"
 #include "apiserver/owners.h"
 #include "apiserver/rest_priv.h"
 #include "base/map.h"
 
 struct apiserver_collector {
 	struct apiserver_api *a;
-	pthread_t thread;
-	pthread_mutex_t lock; /* guards the two below */
-	pthread_cond_t changed;
-	bool stop, woken;
-
-	struct apiserver_watch *watch;
+	struct apiserver_follower *follower;
 	struct apiserver_owners owners;
 	struct map due; /* keys of objects to be looked at; the values mean nothing */
 	uint64_t sweep_ns;
