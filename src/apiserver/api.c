@@ -8,6 +8,7 @@
 #include "apiserver/auth.h"
 #include "apiserver/bootstrap.h"
 #include "apiserver/collector.h"
+#include "apiserver/endpoints.h"
 #include "apiserver/rest_priv.h"
 #include "apiserver/stream.h"
 #include "base/clock.h"
@@ -75,6 +76,7 @@ int apiserver_api_new(const struct apiserver_api_conf *c, struct apiserver_api *
 		return e;
 	}
 	a->collector = apiserver_collector_new(a);
+	a->endpoints = apiserver_endpoints_new(a);
 	*ret = a;
 	return 0;
 }
@@ -83,6 +85,7 @@ void apiserver_api_free(struct apiserver_api *a)
 {
 	if (a == NULL)
 		return;
+	apiserver_endpoints_free(a->endpoints);
 	apiserver_collector_free(a->collector);
 	apiserver_ticker_free(a->ticker);
 	apiserver_filler_free(a->filler);

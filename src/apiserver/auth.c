@@ -134,6 +134,15 @@ static const struct {
 	{ "k8s.ovn.org", "dnsnames" },
 };
 
+/* Status that users write themselves: no kubelet, cloud or node controller runs on one machine. */
+static const struct {
+	const char *group, *resource;
+} user_status[] = {
+	{ "", "nodes" },
+	{ "", "pods" },
+	{ "", "services" },
+};
+
 static const char *const reading[] = { "get", "list", "watch" };
 static const char *const writing[] = { "create", "update",	     "patch",
 				       "delete", "deletecollection", "*" };
@@ -161,12 +170,22 @@ static bool is_reserved(const char *group, const char *resource)
 	return false;
 }
 
+static bool is_system_status(const struct apiserver_action *a)
+{
+	for (size_t i = 0; i < ARRAY_LEN(user_status); i++) {
+		if (strcmp(a->group, user_status[i].group) == 0 &&
+		    strcmp(a->resource, user_status[i].resource) == 0)
+			return false;
+	}
+	return covers(a->subresource, "status");
+}
+
 bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_action *a)
 {
 	if (who->system || is_one_of(a->verb, reading, ARRAY_LEN(reading)))
 		return true;
 	return is_one_of(a->verb, writing, ARRAY_LEN(writing)) && a->path[0] == '\0' &&
-	       !covers(a->subresource, "status") && !is_reserved(a->group, a->resource);
+	       !is_system_status(a) && !is_reserved(a->group, a->resource);
 }
 
 bool apiserver_may_user(void *ctx, const char *user, const struct apiserver_action *a)

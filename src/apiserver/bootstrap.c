@@ -129,13 +129,32 @@ static int put(struct boot *b, const struct apiserver_resource *r, const char *n
 		apiserver_write_uid(meta);
 		json_object_set_new(meta, "creationTimestamp",
 				    json_string(api_time(clock_wall_ns(), now)));
-		json_object_set_new(meta, "generation", json_integer(1));
+		if (r->strategy->counts == NULL || r->strategy->counts(o, NULL))
+			json_object_set_new(meta, "generation", json_integer(1));
 	}
 	e = there != NULL && json_equal(there, o)
 		    ? 0
 		    : apiserver_write_plain(b->a, r, o, revision, NULL);
 	json_decref(there);
 	return e < 0 ? apiserver_store_failed(&b->st, e) : 0;
+}
+
+/* The same in the older form, which is not to be mirrored into a second slice. */
+static int put_old_endpoints(struct boot *b)
+{
+	const char *address = b->a->conf.address;
+	json_t *o = json_pack("{ss,ss,s{ss,ss,s{ss}}}", "kind", "Endpoints", "apiVersion", "v1",
+			      "metadata", "name", "kubernetes", "namespace", "default", "labels",
+			      "endpointslice.kubernetes.io/skip-mirror", "true");
+	if (address != NULL)
+		json_object_set_new(o, "subsets",
+				    json_pack("[{s[{ss}],s[{ss,si,ss}]}]", "addresses", "ip",
+					      address, "ports", "name", "https", "port",
+					      b->a->conf.port != 0 ? (int)b->a->conf.port : 443,
+					      "protocol", "TCP"));
+	int e = put(b, row("", "endpoints"), "default", o);
+	json_decref(o);
+	return e;
 }
 
 static int put_endpoints(struct boot *b)
@@ -154,7 +173,7 @@ static int put_endpoints(struct boot *b)
 			json_pack("{s[s],s{sb}}", "addresses", address, "conditions", "ready", 1));
 	int e = put(b, row("discovery.k8s.io", "endpointslices"), "default", o);
 	json_decref(o);
-	return e;
+	return e < 0 ? e : put_old_endpoints(b);
 }
 
 static bool same_spec(const json_t *a, const json_t *b)
@@ -243,6 +262,7 @@ int apiserver_bootstrap(struct apiserver_api *a, char *err, size_t err_n)
 bool apiserver_bootstrap_owns(const char *key)
 {
 	return strcmp(key, "core/services/default/kubernetes") == 0 ||
+	       strcmp(key, "core/endpoints/default/kubernetes") == 0 ||
 	       strcmp(key, "discovery.k8s.io/endpointslices/default/kubernetes") == 0;
 }
 

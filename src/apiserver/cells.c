@@ -218,6 +218,43 @@ json_t *apiserver_cells_endpointslice(const json_t *o, uint64_t now_s)
 			 slice_addresses(json_object_get(o, "endpoints")), age(o, now_s));
 }
 
+static void add_host_port(struct strbuf *b, bool comma, const char *ip, long long port)
+{
+	bool v6 = strchr(ip, ':') != NULL;
+	strbuf_addf(b, "%s%s%s%s:%lld", comma ? "," : "", v6 ? "[" : "", ip, v6 ? "]" : "", port);
+}
+
+/* Ready addresses with every port of their subset: "10.0.0.1:80,10.0.0.1:443 + 2 more...". The
+ * server stops adding at the third, but counts all. */
+json_t *apiserver_cells_endpoints(const json_t *o, uint64_t now_s)
+{
+	struct strbuf b = STRBUF_INIT;
+	size_t n = 0, i, k, p;
+	json_t *subset, *port, *address;
+	json_array_foreach (json_object_get(o, "subsets"), i, subset) {
+		const json_t *ports = json_object_get(subset, "ports");
+		const json_t *addresses = json_object_get(subset, "addresses");
+		if (json_array_size(ports) == 0) {
+			json_array_foreach (addresses, k, address) {
+				if (n++ < SHOWN_MAX)
+					strbuf_addf(&b, "%s%s", n > 1 ? "," : "",
+						    api_get_string(address, "ip"));
+			}
+			continue;
+		}
+		json_array_foreach (ports, p, port) {
+			json_array_foreach (addresses, k, address) {
+				if (n++ < SHOWN_MAX)
+					add_host_port(&b, n > 1, api_get_string(address, "ip"),
+						      apiserver_number(port, "port"));
+			}
+		}
+	}
+	if (n > SHOWN_MAX)
+		strbuf_addf(&b, " + %zu more...", n - SHOWN_MAX);
+	return json_pack("[noo]", taken(&b, "<none>"), age(o, now_s));
+}
+
 /* ---- nodes ---- */
 
 static json_t *node_status(const json_t *o)

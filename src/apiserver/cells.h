@@ -10,6 +10,7 @@ json_t *apiserver_cells_configmap(const json_t *o, uint64_t now_s);
 json_t *apiserver_cells_secret(const json_t *o, uint64_t now_s);
 json_t *apiserver_cells_namespace(const json_t *o, uint64_t now_s);
 json_t *apiserver_cells_service(const json_t *o, uint64_t now_s);
+json_t *apiserver_cells_endpoints(const json_t *o, uint64_t now_s);
 json_t *apiserver_cells_endpointslice(const json_t *o, uint64_t now_s);
 json_t *apiserver_cells_pod(const json_t *o, uint64_t now_s);
 json_t *apiserver_cells_node(const json_t *o, uint64_t now_s);

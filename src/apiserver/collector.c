@@ -62,16 +62,7 @@ void collector_item_done(struct collector_item *i)
 bool collector_delete(struct apiserver_collector *c, const struct apiserver_resource *r,
 		      const char *ns, const char *name, const char *uid, const char *policy)
 {
-	struct apiserver_delete_options o = { .policy = policy, .orphan = -1, .uid = uid };
-	struct apiserver_status st = APISERVER_STATUS_INIT;
-	struct apiserver_removal done = { 0 };
-	int e = apiserver_remove(c->a, r, ns, name, &o, &done, &st);
-	if (e == 0)
-		json_decref(done.was);
-	/* What is gone, or another one by now, needs nothing. */
-	bool fine = e == 0 || st.code == 404 || (st.code == 409 && uid != NULL) || st.code == 403;
-	apiserver_status_done(&st);
-	return fine;
+	return apiserver_remove_as_system(c->a, r, ns, name, uid, policy);
 }
 
 bool collector_drop_finalizer(struct apiserver_collector *c, struct collector_item *i,

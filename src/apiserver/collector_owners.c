@@ -16,7 +16,7 @@ static bool waits_for_dependents(const json_t *o)
 	return api_is_deleting(o) && api_has_finalizer(o, "foregroundDeletion");
 }
 
-/* An owner of a kind that is not served, or where it cannot be looked for, is left alone: nobody
+/* An owner of a kind that is not kept here, or where it cannot be looked for, is left alone: nobody
  * can know that it is gone. */
 static enum owner look_up(struct apiserver_collector *c, const struct collector_item *i,
 			  const json_t *ref)
@@ -24,7 +24,7 @@ static enum owner look_up(struct apiserver_collector *c, const struct collector_
 	const struct apiserver_resource *r = apiserver_resource_of(ref);
 	json_t *o;
 	uint64_t revision;
-	if (r == NULL || (r->kind->namespaced && i->ns[0] == '\0'))
+	if (r == NULL || r->never_kept || (r->kind->namespaced && i->ns[0] == '\0'))
 		return OWNER_THERE;
 	int e = apiserver_object_read(c->a->store, r, i->ns, api_get_string(ref, "name"), &o,
 				      &revision);

@@ -5,6 +5,7 @@
 #include "api/meta.h"
 #include "api/yaml.h"
 #include "apiserver/bootstrap.h"
+#include "apiserver/endpoints_write.h"
 #include "apiserver/key.h"
 #include "apiserver/object.h"
 #include "apiserver/rest.h"
@@ -38,7 +39,8 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	json_t *o = apiserver_object_parse(x->r, row->value);
 	if (o == NULL)
 		return ERR_PARSE;
-	if (!api_is_deleting(o) && !apiserver_bootstrap_owns(row->key)) {
+	if (!api_is_deleting(o) && !apiserver_bootstrap_owns(row->key) &&
+	    !apiserver_endpoints_is_derived(o)) {
 		for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 			json_object_del(apiserver_object_meta(o), ours[i]);
 		strbuf_adds(x->out, "---\n");

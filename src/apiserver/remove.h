@@ -1,6 +1,8 @@
 /* Deletes, for requests and for the collector. */
 #pragma once
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "apiserver/rest_priv.h"
@@ -15,3 +17,8 @@ MUST_CHECK int apiserver_remove(struct apiserver_api *a, const struct apiserver_
 				const char *ns, const char *name,
 				const struct apiserver_delete_options *o,
 				struct apiserver_removal *ret, struct apiserver_status *st);
+/* Deletes as a client would, only the object of this uid (NULL: whichever it is). `policy` "" for
+ * the default. True also when there is nothing left to delete; false: try again. */
+bool apiserver_remove_as_system(struct apiserver_api *a, const struct apiserver_resource *r,
+				const char *ns, const char *name, const char *uid,
+				const char *policy);

@@ -9,6 +9,7 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "api/yaml.h"
+#include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/objectmeta.h"
 #include "apiserver/resource_priv.h"
@@ -24,23 +25,36 @@ static struct {
 } table = { .once = PTHREAD_ONCE_INIT };
 
 static const struct apiserver_strategy no_strategy = { .kind = "", .group = "" };
+static const struct apiserver_strategy never_kept_strategy = { .kind = "",
+							       .group = "",
+							       .cells = apiserver_cells_plain };
+
+/* What runs workloads in a cluster. Clients want to list these whatever a server is for (`kubectl
+ * apply --prune` does), and whoever creates one deserves a sentence. */
+static const struct {
+	const char *group, *kind;
+} never_kept[] = {
+	{ "", "PersistentVolume" },
+	{ "", "PersistentVolumeClaim" },
+	{ "", "ReplicationController" },
+	{ "apps", "DaemonSet" },
+	{ "apps", "Deployment" },
+	{ "apps", "ReplicaSet" },
+	{ "apps", "StatefulSet" },
+	{ "batch", "CronJob" },
+	{ "batch", "Job" },
+	{ "networking.k8s.io", "Ingress" },
+};
 
 static const struct apiserver_strategy *const strategies[] = {
-	&apiserver_access_review_strategy,
-	&apiserver_rules_review_strategy,
-	&apiserver_self_review_strategy,
-	&apiserver_configmap_strategy,
-	&apiserver_crd_strategy,
-	&apiserver_endpointslice_strategy,
-	&apiserver_event_strategy,
-	&apiserver_events_event_strategy,
-	&apiserver_lease_strategy,
-	&apiserver_namespace_strategy,
-	&apiserver_node_strategy,
-	&apiserver_pod_strategy,
-	&apiserver_secret_strategy,
-	&apiserver_service_strategy,
-	&apiserver_serviceaccount_strategy,
+	&apiserver_access_review_strategy, &apiserver_rules_review_strategy,
+	&apiserver_self_review_strategy,   &apiserver_configmap_strategy,
+	&apiserver_crd_strategy,	   &apiserver_endpoints_strategy,
+	&apiserver_endpointslice_strategy, &apiserver_event_strategy,
+	&apiserver_events_event_strategy,  &apiserver_lease_strategy,
+	&apiserver_namespace_strategy,	   &apiserver_node_strategy,
+	&apiserver_pod_strategy,	   &apiserver_secret_strategy,
+	&apiserver_service_strategy,	   &apiserver_serviceaccount_strategy,
 	&apiserver_servicecidr_strategy,
 };
 
@@ -242,7 +256,8 @@ static struct apiserver_resource *row_of(const struct embedded_text *t, const js
 	r->openapi = with_metadata(source);
 	r->description = doc;
 	r->fields = fields_of(version);
-	r->strategy = strategy_of(r->kind);
+	r->never_kept = json_is_true(json_object_get(doc, "neverKept"));
+	r->strategy = r->never_kept ? &never_kept_strategy : strategy_of(r->kind);
 	set_columns(r, version);
 	return r;
 }
@@ -271,6 +286,50 @@ static void add_rows(const struct embedded_text *t, const json_t *doc)
 	}
 }
 
+/* A description as the built-in ones have it. */
+static json_t *describe_never_kept(const struct api_kind *kind)
+{
+	static const struct {
+		const char *name, *type, *text;
+	} described[] = {
+		{ "apiVersion", "string", "Group and version of this object." },
+		{ "kind", "string", "Name of this object's kind." },
+		{ "metadata", "object", "Name, labels and whatever else every object has." },
+	};
+	json_t *members = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(described); i++)
+		json_object_set_new(members, described[i].name,
+				    json_pack("{ss,ss}", "type", described[i].type, "description",
+					      described[i].text));
+	json_t *version = json_pack(
+		"{ss,sb,s{s{ss,ss,sb,so}},s[{ss,ss,ss,ss},{ss,ss,ss}]}", "name", kind->version,
+		"storage", 1, "schema", "openAPIV3Schema", "type", "object", "description",
+		"Not part of the embedded API: there are none, and none can be created.",
+		"x-kubernetes-preserve-unknown-fields", 1, "properties", members,
+		"additionalPrinterColumns", "name", "Name", "type", "string", "format", "name",
+		"jsonPath", ".metadata.name", "name", "Age", "type", "string", "description",
+		"Time since the object was created.");
+	if (kind->status)
+		json_object_set_new(version, "subresources", json_pack("{s{}}", "status"));
+	return json_pack("{s{ss,s{ss,ss+,ss,ss},ss,s[o]},s[sss],sb}", "spec", "group", kind->group,
+			 "names", "kind", kind->kind, "listKind", kind->kind, "List", "plural",
+			 kind->plural, "singular", kind->singular, "scope",
+			 kind->namespaced ? "Namespaced" : "Cluster", "versions", version, "verbs",
+			 "get", "list", "watch", "neverKept", 1);
+}
+
+static void add_never_kept(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(never_kept); i++) {
+		const struct api_kind *kind =
+			api_kind_find(never_kept[i].group, never_kept[i].kind);
+		const struct embedded_text text = { .name = never_kept[i].kind,
+						    .folder = "builtin" };
+		assert(kind != NULL);
+		add_rows(&text, describe_never_kept(kind));
+	}
+}
+
 static void make(void)
 {
 	for (size_t i = 0; i < apiserver_descriptions_n; i++) {
@@ -281,6 +340,7 @@ static void make(void)
 		if (strcmp(apiserver_descriptions[i].name, "meta") != 0)
 			add_rows(&apiserver_descriptions[i], parse(&apiserver_descriptions[i]));
 	}
+	add_never_kept();
 }
 
 static void ready(void)

@@ -54,6 +54,7 @@ struct apiserver_resource {
 	bool built_in; /* decoded into Go types by a real server: unknown fields and wrong types are
 			  400, strategic merge patches work, PUT without resourceVersion does */
 	bool status;   /* has the subresource */
+	bool never_kept; /* clients may list it, and find nothing; writing one is refused */
 	const struct apiserver_resource *stored; /* the row whose version is kept: often itself */
 	const struct api_schema *schema;
 	const json_t *openapi; /* the schema as it was written, metadata's filled in, for /openapi,

@@ -20,6 +20,7 @@
 #include "apiserver/ticker.h"
 
 struct apiserver_collector;
+struct apiserver_endpoints;
 struct apiserver_filler;
 
 struct apiserver_api {
@@ -27,6 +28,7 @@ struct apiserver_api {
 	struct apiserver_api_conf conf;
 	struct apiserver_addresses *addresses;
 	struct apiserver_collector *collector;
+	struct apiserver_endpoints *endpoints;
 	struct apiserver_ticker *ticker;
 	struct apiserver_filler *filler;
 	_Atomic unsigned waiting; /* requests for a revision of the future */

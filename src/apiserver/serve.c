@@ -64,6 +64,17 @@ static int refuse_subresource(struct apiserver_request *q)
 	return apiserver_no_such_path(q->st);
 }
 
+static int refuse_never_kept(struct apiserver_request *q)
+{
+	CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
+	apiserver_qualified(&what, q->r);
+	return apiserver_refuse(
+		q->st, 404, "NotFound",
+		"%s is not part of the embedded API: it keeps what DNS needs and runs no "
+		"workloads; see docs/reference/embedded-kinds.md for the kinds it has",
+		what.s);
+}
+
 /* ---- verbs ---- */
 
 static int get_collection(struct apiserver_request *q)
@@ -157,6 +168,8 @@ static int dispatch(struct apiserver_request *q)
 	if (shape == STATUS &&
 	    (strcmp(t->sub, "status") != 0 || t->below[0] != '\0' || !q->r->status))
 		return refuse_subresource(q);
+	if (q->r->never_kept && q->c->method != HTTP_GET)
+		return refuse_never_kept(q);
 	if (shape == OBJECT && q->r->verbs == APISERVER_CREATE)
 		return apiserver_no_such_path(q->st);
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {

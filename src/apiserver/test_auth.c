@@ -130,7 +130,12 @@ static void what_the_user_may(void **state)
 		{ "create", "k8s.ovn.org", "dnsnames", "", false },
 		{ "delete", "k8s.ovn.org", "dnsnames", "", false },
 		{ "get", "", "pods", "status", true },
-		{ "patch", "", "pods", "status", false },
+		{ "patch", "", "pods", "status", true },
+		{ "update", "", "services", "status", true },
+		{ "update", "", "nodes", "status", true },
+		{ "update", "", "namespaces", "status", false },
+		{ "update", "", "*", "status", false },
+		{ "update", "*", "pods", "status", false },
 		{ "update", "operator.openshift.io", "dnses", "status", false },
 		{ "create", "", "pods", "exec", true }, /* refused elsewhere, with a sentence */
 		{ "*", "", "pods", "", true },

@@ -17,8 +17,7 @@
 /* What others define for clusters of theirs, and what has no meaning on one machine. */
 static bool is_elsewhere(const struct api_kind *k)
 {
-	static const char *const groups[] = { "apps", "monitoring.coreos.com",
-					      "multicluster.x-k8s.io",
+	static const char *const groups[] = { "monitoring.coreos.com", "multicluster.x-k8s.io",
 					      "rbac.authorization.k8s.io" };
 	for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
 		if (strcmp(k->group, groups[i]) == 0)
@@ -72,7 +71,7 @@ static void found(void **state)
 	assert_ptr_equal(r->stored, r);
 	r = apiserver_resource_find("events.k8s.io", "v1", "events");
 	assert_ptr_equal(r->stored, apiserver_resource_find("", "v1", "events"));
-	assert_null(apiserver_resource_find("", "v1", "endpoints"));
+	assert_null(apiserver_resource_find("", "v1", "limitranges"));
 	assert_null(apiserver_resource_find("", "v2", "services"));
 	json_t *o =
 		json_pack("{ss,ss}", "apiVersion", "discovery.k8s.io/v1", "kind", "EndpointSlice");

@@ -565,7 +565,9 @@ static void export_all(void **state)
 	     "{\"metadata\":{\"name\":\"owned\",\"ownerReferences\":[{\"apiVersion\":\"apps/"
 	     "v1\",\"kind\":\"Deployment\",\"name\":\"x\",\"uid\":\"1\"}]}}");
 	does(f, 201, "POST /api/v1/namespaces/default/services",
-	     "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"ports\":[{\"port\":80}]}}");
+	     "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"selector\":{\"app\":\"s\"},"
+	     "\"ports\":[{\"port\":80}]}}");
+	becomes(f, 200, "GET /api/v1/namespaces/default/endpoints/s");
 	assert_int_equal(apiserver_export(f->s, &out), 0);
 	const char *ns = strstr(out.s, "kind: Namespace"), *cm = strstr(out.s, "name: exported");
 	assert_true(ns != NULL && cm != NULL && ns < cm);
@@ -576,6 +578,9 @@ static void export_all(void **state)
 	assert_null(strstr(out.s, "name: kubernetes\n"));
 	assert_non_null(strstr(out.s, "name: owned\n"));
 	assert_null(strstr(out.s, "ownerReferences"));
+	/* What is made from Services and Pods is made again there. */
+	assert_null(strstr(out.s, "kind: EndpointSlice"));
+	assert_null(strstr(out.s, "kind: Endpoints"));
 }
 
 int main(void)

@@ -182,12 +182,13 @@ class RealCluster(Cluster):
     """With kube-controller-manager and the product's kinds."""
 
     manager = None
+    controllers = CONTROLLERS
 
     def start(self):
         super().start()
         apply_all(self)
         self.manager = Child("kube-controller-manager", [
-            peer("kube-controller-manager"), f"--kubeconfig={self.kubeconfig()}", f"--controllers={CONTROLLERS}",
+            peer("kube-controller-manager"), f"--kubeconfig={self.kubeconfig()}", f"--controllers={self.controllers}",
             "--leader-elect=false", "--secure-port=0"], self.dir)
         self.wait_collector()
 
