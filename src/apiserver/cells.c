@@ -252,7 +252,8 @@ json_t *apiserver_cells_endpoints(const json_t *o, uint64_t now_s)
 	}
 	if (n > SHOWN_MAX)
 		strbuf_addf(&b, " + %zu more...", n - SHOWN_MAX);
-	return json_pack("[noo]", taken(&b, "<none>"), age(o, now_s));
+	bool any = json_array_size(json_object_get(o, "subsets")) != 0;
+	return json_pack("[noo]", taken(&b, any ? "" : "<none>"), age(o, now_s));
 }
 
 /* ---- nodes ---- */

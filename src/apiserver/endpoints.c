@@ -104,29 +104,6 @@ static void note_slice(struct apiserver_endpoints *endpoints, struct slice ns, s
 	json_decref(slice);
 }
 
-static const char *zone_of(const json_t *node)
-{
-	const char *zone = api_label(node, zone_label);
-	return zone != NULL ? zone : "";
-}
-
-/* A node that moved to another zone changes the endpoints on it, wherever they are. */
-static void note_node(struct apiserver_endpoints *endpoints, struct slice text, struct slice before)
-{
-	json_t *node = text.n != 0 ? json_loadb(text.p, text.n, 0, NULL) : NULL;
-	json_t *was = before.n != 0 ? json_loadb(before.p, before.n, 0, NULL) : NULL;
-	const struct map_entry *ns, *service;
-	size_t pos = 0;
-	while (strcmp(zone_of(node), zone_of(was)) != 0 &&
-	       (ns = map_next(&endpoints->selectors, &pos)) != NULL) {
-		size_t at = 0;
-		while ((service = map_next(ns->value, &at)) != NULL)
-			push_service(endpoints, slice_of(ns->key), service->key);
-	}
-	json_decref(node);
-	json_decref(was);
-}
-
 struct noted {
 	struct slice group, plural, ns, text, before;
 	const char *name;
@@ -148,9 +125,6 @@ static void note_object(struct apiserver_endpoints *endpoints, const struct note
 		note_pod(endpoints, noted->ns, noted->before);
 	} else if (core && slice_is(noted->plural, "endpoints")) {
 		push_service(endpoints, noted->ns, noted->name);
-	} else if (core && slice_is(noted->plural, "nodes")) {
-		note_node(endpoints, noted->removed ? (struct slice){ 0 } : noted->text,
-			  noted->before);
 	} else if (slice_is(noted->group, "discovery.k8s.io") &&
 		   slice_is(noted->plural, "endpointslices")) {
 		note_slice(endpoints, noted->ns, noted->text);
@@ -238,6 +212,12 @@ static int list_pods(struct apiserver_api *api, const char *ns, json_t *selector
 				     take_pod, &search, &at, NULL);
 	free(search.pair);
 	return e;
+}
+
+static const char *zone_of(const json_t *node)
+{
+	const char *zone = api_label(node, zone_label);
+	return zone != NULL ? zone : "";
 }
 
 /* Node name → zone, of the nodes that the Pods run on. */

@@ -94,8 +94,8 @@ static bool is_headless(const json_t *service)
 /* Labels of the owner, less those that say what a slice is. */
 static json_t *copy_labels(const json_t *from)
 {
-	static const char *const reserved[] = { service_label, slice_manager_label, headless_label,
-						endpoints_manager_label, skip_mirror_label };
+	static const char *const reserved[] = { service_label, slice_manager_label,
+						headless_label };
 	json_t *labels = json_deep_copy(api_get(from, "metadata.labels"));
 	if (!json_is_object(labels)) {
 		json_decref(labels);
@@ -270,7 +270,7 @@ bool apiserver_endpoints_is_derived(const json_t *object)
 
 bool apiserver_endpoints_is_mirrored(const json_t *written)
 {
-	return !apiserver_endpoints_is_own(written) && !api_is_deleting(written) &&
+	return !api_is_deleting(written) &&
 	       !apiserver_is(api_get(written, "metadata.labels"), skip_mirror_label, "true") &&
 	       api_annotation(written, "control-plane.alpha.kubernetes.io/leader") == NULL;
 }

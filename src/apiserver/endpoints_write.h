@@ -21,7 +21,7 @@ bool apiserver_endpoints_remove(struct apiserver_api *api, const json_t *written
 bool apiserver_endpoints_is_own(const json_t *written);
 /* Is it an EndpointSlice or Endpoints object that the controllers made, and would make again? */
 bool apiserver_endpoints_is_derived(const json_t *object);
-/* Is it to be mirrored: written by somebody, and not marked to be left alone? */
+/* Is it to be mirrored for a Service without selector: not marked to be left alone? */
 bool apiserver_endpoints_is_mirrored(const json_t *written);
 
 /* A warning Event on the Service for each {"pod", "address"}, once. */

@@ -6,7 +6,6 @@
 #include "api/tree.h"
 #include "apiserver/address.h"
 #include "apiserver/cells.h"
-#include "apiserver/endpoints.h"
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 
@@ -29,7 +28,7 @@ static void check_address(const json_t *address, const char *field, struct api_e
 	const char *ip = api_get_string(address, "ip");
 	const char *hostname = api_get_string(address, "hostname");
 	struct apiserver_path p;
-	bool fine = apiserver_address(errs, apiserver_path(&p, "%s.ip", field), ip, NULL);
+	IGNORE(apiserver_address(errs, apiserver_path(&p, "%s.ip", field), ip, NULL));
 	if (hostname[0] != '\0')
 		apiserver_label(&(struct apiserver_at){ errs,
 							apiserver_path(&p, "%s.hostname", field),
@@ -40,8 +39,12 @@ static void check_address(const json_t *address, const char *field, struct api_e
 			&(struct apiserver_at){ errs, apiserver_path(&p, "%s.nodeName", field),
 						NULL },
 			api_text(node));
-	if (fine)
-		apiserver_address_endpoint(errs, apiserver_path(&p, "%s.ip", field), ip);
+	apiserver_path(&p, "%s.ip", field);
+	if (apiserver_address_family(ip) != 0)
+		apiserver_address_endpoint(errs, p.s, ip);
+	else /* the server checks twice, and reports both */
+		apiserver_invalid(errs, p.s, json_object_get(address, "ip"),
+				  "must be a valid IP address");
 }
 
 static void check_addresses(const json_t *subset, size_t i, const char *list,
@@ -110,21 +113,11 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 		check_subset(subset, i, errs);
 }
 
-/* The server keeps one form of equal lists: addresses with the same ports in one subset. */
-static int admit(const struct apiserver_env *env, json_t *o, const json_t *old,
-		 struct api_errors *errs)
-{
-	(void)env, (void)old, (void)errs;
-	apiserver_subsets_repack(json_object_get(o, "subsets"));
-	return 0;
-}
-
 const struct apiserver_strategy apiserver_endpoints_strategy = {
 	.kind = "Endpoints",
 	.group = "",
 	.prepare = prepare,
 	.validate = validate,
-	.admit = admit,
 	.counts = apiserver_no_generation,
 	.cells = apiserver_cells_endpoints,
 };

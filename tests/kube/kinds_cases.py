@@ -6,15 +6,15 @@ a name is made up where none is given. `ALLOCATED` stands for what the server pi
 
 LONG = "a" * 64
 HUGE = "x" * (1 << 20)
-CM, SECRET, NS, SVC, EPS, POD, NODE, SA, LEASE, EV, EV2 = (
-    "ConfigMap", "Secret", "Namespace", "Service", "EndpointSlice", "Pod", "Node", "ServiceAccount", "Lease", "Event",
+CM, SECRET, NS, SVC, EP, EPS, POD, NODE, SA, LEASE, EV, EV2 = (
+    "ConfigMap", "Secret", "Namespace", "Service", "Endpoints", "EndpointSlice", "Pod", "Node", "ServiceAccount", "Lease", "Event",
     "Event.events.k8s.io")
 GATE = "FeatureGate"  # one of the product's, for what custom resources have of their own
 
 # kind: (apiVersion, plural, namespaced)
 KINDS = {
     CM: ("v1", "configmaps", True), SECRET: ("v1", "secrets", True), NS: ("v1", "namespaces", False),
-    SVC: ("v1", "services", True), EPS: ("discovery.k8s.io/v1", "endpointslices", True), POD: ("v1", "pods", True),
+    SVC: ("v1", "services", True), EP: ("v1", "endpoints", True), EPS: ("discovery.k8s.io/v1", "endpointslices", True), POD: ("v1", "pods", True),
     NODE: ("v1", "nodes", False), SA: ("v1", "serviceaccounts", True), LEASE: ("coordination.k8s.io/v1", "leases", True),
     EV: ("v1", "events", True), EV2: ("events.k8s.io/v1", "events", True), GATE: ("config.openshift.io/v1", "featuregates", False),
 }
@@ -35,6 +35,14 @@ def svc(*ports, meta=None, **spec):
 
 def eps(*endpoints, kind="IPv4", ports=None, **more):
     return {"addressType": kind, "endpoints": list(endpoints), **({"ports": ports} if ports is not None else {}), **more}
+
+
+def subset(*addresses, ports=None, **more):
+    return {"addresses": [a if isinstance(a, dict) else {"ip": a} for a in addresses], **({"ports": ports} if ports is not None else {}), **more}
+
+
+def ep(*subsets, **more):
+    return {"subsets": list(subsets), **more}
 
 
 def at(*addresses, **more):
@@ -303,3 +311,19 @@ TEXTS = [
 ]
 
 CASES = METADATA + DATA + SERVICES + ENDPOINTS + PODS + NODES + LEASES + EVENTS
+
+CASES += [
+    (EP, {}), (EP, ep()), (EP, ep({})), (EP, ep(subset())), (EP, ep(subset("10.0.0.1"))), (EP, ep(subset("10.0.0.2", "10.0.0.1"))), (EP, ep(subset("x"))), (EP, ep(subset(""))),
+    (EP, ep(subset({}))), (EP, ep(subset("127.0.0.1"))), (EP, ep(subset("169.254.0.1"))), (EP, ep(subset("224.0.0.1"))), (EP, ep(subset("fd00::1"))), (EP, ep(subset("10.0.0.01"))),
+    (EP, ep(subset("10.0.0.1", "10.0.0.1"))), (EP, ep(subset("10.0.0.1"), subset("10.0.0.2"))), (EP, ep(subset("10.0.0.1", notReadyAddresses=[{"ip": "10.0.0.3"}]))),
+    (EP, ep({"notReadyAddresses": [{"ip": "10.0.0.3"}]})), (EP, ep({"notReadyAddresses": [{"ip": "x"}]})), (EP, ep(subset("10.0.0.1", ports=[]))),
+    (EP, ep(subset("10.0.0.1", ports=[{"port": 80}]))), (EP, ep(subset("10.0.0.1", ports=[{}]))), (EP, ep(subset("10.0.0.1", ports=[{"port": 0}]))), (EP, ep(subset("10.0.0.1", ports=[{"port": 70000}]))),
+    (EP, ep(subset("10.0.0.1", ports=[{"port": 80, "protocol": "x"}]))), (EP, ep(subset("10.0.0.1", ports=[{"port": 80, "protocol": "UDP", "name": "a", "appProtocol": "http"}]))),
+    (EP, ep(subset("10.0.0.1", ports=[{"port": 80, "name": "A"}]))), (EP, ep(subset("10.0.0.1", ports=[{"port": 80}, {"port": 81}]))), (EP, ep(subset("10.0.0.1", ports=[{"port": 80, "appProtocol": "a b"}]))),
+    (EP, ep(subset({"ip": "10.0.0.1", "hostname": "a", "nodeName": "n", "targetRef": ref()}))), (EP, ep(subset({"ip": "10.0.0.1", "hostname": "A"}))), (EP, ep(subset({"ip": "10.0.0.1", "nodeName": "N 1"}))),
+    (EP, ep(subset("10.0.0.1", ports=[{"port": 80}]), subset("10.0.0.2", ports=[{"port": 80}]))), (EP, ep(subset("10.0.0.2")), ep(subset("10.0.0.1"))), (EP, {}, ep(subset("10.0.0.1"))),
+    (EP, {**ep(), **meta(name="A")}), (EP, {**ep(), **meta(name="a.b")}), (EP, {**ep(), **meta(labels={"a": "b"})}),
+]
+DECODING += [
+    (EP, {"subsets": {}}), (EP, {"subsets": [{"addresses": "x"}]}), (EP, {"subsets": [{"ports": [{"port": "80"}]}]}), (EP, {"subsets": [{"addresses": [{"ip": 4}]}]}), (EP, {"subsets": "x"}),
+]

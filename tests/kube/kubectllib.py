@@ -30,7 +30,8 @@ FOLDER = os.path.join(server.ROOT, "tests", "kube", "kubectl")
 DOCS = os.path.join(server.ROOT, "docs", "reference", "embedded-api.md")
 PROGRAMS = {"1.37": "kubectl", "1.20": "kubectl-1.20"}
 # Of kube-controller-manager: those whose work the embedded API does by itself.
-CONTROLLERS = "garbage-collector-controller,namespace-controller"
+CONTROLLERS = ("garbage-collector-controller,namespace-controller,endpoints-controller,endpointslice-controller,"
+               "endpointslice-mirroring-controller")
 STEP_SECONDS = 60
 READY_SECONDS = 60
 
@@ -182,13 +183,12 @@ class RealCluster(Cluster):
     """With kube-controller-manager and the product's kinds."""
 
     manager = None
-    controllers = CONTROLLERS
 
     def start(self):
         super().start()
         apply_all(self)
         self.manager = Child("kube-controller-manager", [
-            peer("kube-controller-manager"), f"--kubeconfig={self.kubeconfig()}", f"--controllers={self.controllers}",
+            peer("kube-controller-manager"), f"--kubeconfig={self.kubeconfig()}", f"--controllers={CONTROLLERS}",
             "--leader-elect=false", "--secure-port=0"], self.dir)
         self.wait_collector()
 

@@ -12,7 +12,7 @@ import time
 import urllib.request
 
 from crdlib import CRD_PATH, CRDS, cluster, create, established, serves  # noqa: F401 (fixture)
-from kinds_cases import EPS, EV, EV2, KINDS, LEASE, NODE, NS, POD, SA, SECRET, SVC, CM, at, box, eps, ev2, pod, port, ref, svc
+from kinds_cases import EP, EPS, EV, EV2, KINDS, LEASE, NODE, NS, POD, SA, SECRET, SVC, CM, at, box, ep, eps, ev2, pod, port, ref, subset, svc
 from lib import server
 from lib.cluster import ADMIN
 
@@ -55,6 +55,9 @@ def cases(ago):
         (SVC, svc(port(nodePort=30901), type="NodePort", clusterIP="10.96.9.3"), None), (SVC, svc(port(nodePort=30902), type="LoadBalancer", clusterIP="10.96.9.4"), None),
         (SVC, svc(port(nodePort=30903), type="LoadBalancer", clusterIP="10.96.9.5"), {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}, {"hostname": "a.example.org"}, {"ip": "192.0.2.10"}]}}),
         (SVC, svc(port(nodePort=30904), type="LoadBalancer", clusterIP="10.96.9.6", externalIPs=["192.0.2.1"]), {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]}}),
+        (EP, {}, None), (EP, ep(subset("10.0.0.1")), None), (EP, ep({"notReadyAddresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 80}]}), None),
+        (EP, ep(subset("10.0.0.1", "10.0.0.2", "fd00::1", "10.0.0.4", ports=[{"port": 80}])), None), (EP, ep(subset("10.0.0.1", "10.0.0.2", ports=[{"name": "a", "port": 80}])), None),
+        (EP, ep(subset("fd00::1", ports=[{"port": 443}])), None), (EP, ep(subset("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4")), None),
         (EPS, eps(), None), (EPS, eps(at("10.0.0.1"), ports=[{"name": "a", "port": 80}, {"name": "b"}, {}]), None),
         (EPS, eps(at("10.0.0.1", "10.0.0.2"), at("10.0.0.3"), at("10.0.0.4"), ports=[{"name": f"p{i}", "port": i + 1} for i in range(5)]), None),
         (POD, pod(box()), None), (POD, two, status("Running", state(ready=True, state=RUNS), state("d", state=wait, restarts=4))),
