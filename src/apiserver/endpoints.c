@@ -208,8 +208,8 @@ static int list_pods(struct apiserver_api *api, const char *ns, json_t *selector
 	struct pods_search search = { selector, pods, selector_pair(selector) };
 	uint64_t at;
 	apiserver_key(&prefix, apiserver_resource_find("", "v1", "pods")->kind, ns, NULL);
-	int e = apiserver_store_list(api->store, &(struct apiserver_range){ .prefix = prefix.s },
-				     take_pod, &search, &at, NULL);
+	struct apiserver_range range = { .prefix = prefix.s, .skip_damaged = true };
+	int e = apiserver_store_list(api->store, &range, take_pod, &search, &at, NULL);
 	free(search.pair);
 	return e;
 }

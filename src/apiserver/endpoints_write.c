@@ -164,8 +164,8 @@ static int list_slices(struct apiserver_api *api, const json_t *service, const j
 	struct slices_search search = { api_name(service), slice_manager(owner), found };
 	uint64_t at;
 	apiserver_key(&prefix, slices_resource()->kind, api_namespace(service), NULL);
-	return apiserver_store_list(api->store, &(struct apiserver_range){ .prefix = prefix.s },
-				    take_slice, &search, &at, NULL);
+	struct apiserver_range range = { .prefix = prefix.s, .skip_damaged = true };
+	return apiserver_store_list(api->store, &range, take_slice, &search, &at, NULL);
 }
 
 static bool has_name(const json_t *objects, const char *name)

@@ -6,6 +6,7 @@
 
 #include "api/kind.h"
 #include "api/meta.h"
+#include "api/tree.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -46,8 +47,7 @@ static int remove_finalizer(void *ctx, json_t *copy)
 	int changed = 0;
 	(void)ctx;
 	for (size_t i = json_array_size(list); i-- > 0;) {
-		const char *name = json_string_value(json_array_get(list, i));
-		if (name == NULL || strcmp(name, FINALIZER) != 0)
+		if (strcmp(api_text(json_array_get(list, i)), FINALIZER) != 0)
 			continue;
 		json_array_remove(list, i);
 		changed = 1;
@@ -118,8 +118,8 @@ static void add_holders(struct strbuf *m, const json_t *dns)
 	json_t *name;
 	size_t i, n = 0;
 	json_array_foreach (api_get(dns, "metadata.finalizers"), i, name) {
-		const char *text = json_string_value(name);
-		if (text == NULL || (strcmp(text, FINALIZER) == 0 && !is_unmanaged(dns)))
+		const char *text = api_text(name);
+		if (text[0] == '\0' || (strcmp(text, FINALIZER) == 0 && !is_unmanaged(dns)))
 			continue;
 		strbuf_addf(m, "%s%s", n++ == 0 ? " It waits for these finalizers: " : ", ", text);
 	}
@@ -194,8 +194,7 @@ static bool is_held(const json_t *dns)
 	json_t *name;
 	size_t i;
 	json_array_foreach (api_get(dns, "metadata.finalizers"), i, name) {
-		const char *text = json_string_value(name);
-		if (is_unmanaged(dns) || text == NULL || strcmp(text, FINALIZER) != 0)
+		if (is_unmanaged(dns) || strcmp(api_text(name), FINALIZER) != 0)
 			return true;
 	}
 	return false;

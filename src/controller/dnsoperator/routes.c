@@ -238,7 +238,7 @@ static bool has_reserved_zone(json_t *server, const char *domain)
 	size_t i;
 	json_array_foreach (zones, i, zone) {
 		if (json_is_string(zone) &&
-		    dnsoperator_server_zone_reserved(json_string_value(zone), domain))
+		    dnsoperator_server_zone_reserved(api_text(zone), domain))
 			return true;
 	}
 	return false;
@@ -248,8 +248,9 @@ static void drop_reserved_zones(json_t *server, const char *domain)
 {
 	json_t *zones = json_object_get(server, "zones");
 	for (size_t i = json_array_size(zones); i-- > 0;) {
-		const char *zone = json_string_value(json_array_get(zones, i));
-		if (zone != NULL && dnsoperator_server_zone_reserved(zone, domain))
+		const json_t *zone = json_array_get(zones, i);
+		if (json_is_string(zone) &&
+		    dnsoperator_server_zone_reserved(api_text(zone), domain))
 			json_array_remove(zones, i);
 	}
 }
