@@ -1,5 +1,5 @@
 /* Endpoints of Services, made from Pods as a cluster's controllers make them: EndpointSlices and
- *the older Endpoints object for Services with a selector, and EndpointSlices for Endpoints that
+ * the older Endpoints object for Services with a selector, and EndpointSlices for Endpoints that
  *people write by hand for Services without one.
  *
  * Glossary

@@ -375,7 +375,7 @@ static int read_envelope(struct reader *r, struct slice body, struct envelope *r
 static const json_t *schema_of(const json_t *head)
 {
 	const struct apiserver_resource *r = apiserver_resource_of(head);
-	if (r != NULL && r->built_in)
+	if (r != NULL && r->built_in && !r->never_kept)
 		return r->openapi;
 	if (strcmp(api_kind(head), "DeleteOptions") == 0)
 		return apiserver_deleteoptions_schema();

@@ -63,7 +63,7 @@ static void actions(void **state)
  * the user may not write. */
 static void one_meaning(void **state)
 {
-	static const char *const objects[] = { FIREWALL, NODE, "/api/v1/namespaces/a",
+	static const char *const objects[] = { FIREWALL, "/api/v1/namespaces/a",
 					       "/apis/operator.openshift.io/v1/dnses/default" };
 	static const char *const between[] = { "/", "//", "/./", "/../", "/status/", "/x/" };
 	static const char *const behind[] = { "", "/", "//", "/.", "/..", "/status", "/x", "/x/" };

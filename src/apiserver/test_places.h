@@ -175,6 +175,10 @@ static inline const char *places_built_in(const char *kind)
 		{ "Secret", "{data: {k: YQ==}, type: Opaque}" },
 		{ "Namespace", "{}" },
 		{ "Service", "{spec: {type: NodePort, selector: {a: b}, ports: [{port: 1}]}}" },
+		{ "Endpoints",
+		  "{subsets: [{addresses: [{ip: 192.0.2.1, hostname: a, nodeName: n1, targetRef: "
+		  "{kind: Pod, name: p}}], notReadyAddresses: [{ip: 192.0.2.2}], ports: [{name: a, "
+		  "port: 80, protocol: TCP, appProtocol: http}]}]}" },
 		{ "EndpointSlice", "{addressType: IPv4, endpoints: [{addresses: [192.0.2.1]}], "
 				   "ports: [{port: 1}]}" },
 		{ "Pod", "{spec: {containers: [{name: c, image: i}]}}" },

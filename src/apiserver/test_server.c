@@ -147,7 +147,7 @@ static void serves_and_remembers(void **state)
 	check(&r, user, post, map, "201 Created");
 	check(&r, user, get, "", "\"data\":{\"x\":\"y\"}");
 	check(&r, user, "GET /api/v1/namespaces", "", "\"name\":\"kube-system\"");
-	check(&r, user, "PUT /api/v1/nodes/x/status", "{}", "403 Forbidden");
+	check(&r, user, "PUT /apis/operator.openshift.io/v1/dnses/x/status", "{}", "403 Forbidden");
 	check(&r, apiserver_server_system_kubeconfig(r.server), "PUT /api/v1/nodes/x/status",
 	      "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\"}}",
 	      "404 Not Found");
