@@ -114,6 +114,7 @@ MASKS = [(re.compile(pattern, re.M), by) for pattern, by in [
     (r"/\S*kubectl-edit-\w+\.yaml", "EDITED"),
     (r"\b(LIVE|MERGED)-\d+", r"\1-N"),
     (r"\b(made|debugger)-\w{5}\b", r"\1-XXXXX"),
+    (r"^(\S+)-[b-df-hj-np-tv-xz2456789]{5}(?= +IPv[46] )", r"\1-XXXXX"),  # slices that controllers made
     (r"\beyJ[\w.-]+", "TOKEN"),
     (r"(?<![\w.-])(\d+[smhd])+( ago)?(?=$|\s)", r"AGE\2"),
     (r"<invalid>", "AGE"),
