@@ -69,8 +69,11 @@ static bool add_name(struct kubernetes_list *l, struct slice word, struct strbuf
 	if (n < 2)
 		return false;
 	dns_name_lower(name, name);
-	l->name[l->n++] = xmemdup(name, (size_t)n);
 	dns_name_to_text(name, false, text);
+	/* Names are written without an escape for commas, which end a name in a list. */
+	if (strchr(text, ',') != NULL)
+		return false;
+	l->name[l->n++] = xmemdup(name, (size_t)n);
 	text[strlen(text) - 1] = '\0';
 	strbuf_addf(canonical, "%s%s", canonical->n != 0 ? " " : "", text);
 	return true;

@@ -27,6 +27,7 @@ static const struct {
 	{ " , ", NULL, "empty" },
 	{ "a.example .", NULL, "'.' is no name to search in" },
 	{ "a..b", NULL, "'a..b' is no name to search in" },
+	{ "a\\044b.example", NULL, "'a\\044b.example' is no name to search in" },
 };
 
 static void texts(void **state)
