@@ -32,6 +32,7 @@ exit 77
 HANG = """#!/bin/sh
 for word; do case $word in -artifact_prefix=*) prefix=${word#*=} ;; esac; done
 [ -n "$prefix" ] || { AGAIN; }
+echo "artifact_prefix='$prefix'; Test unit written to ${prefix}slow-unit-1"
 echo input >"${prefix}timeout-1"
 echo "SUMMARY: libFuzzer: timeout"
 echo "artifact_prefix='$prefix'; Test unit written to ${prefix}timeout-1"
