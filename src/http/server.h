@@ -76,10 +76,10 @@ union net_addr;
  * "0.0.0.0:80". An empty port is 0, as in CoreDNS. ERR_PARSE. */
 MUST_CHECK int http_server_address(struct slice text, union net_addr *ret);
 /* Listens on such an address. No host, 0.0.0.0 and [::] all mean every address of both families
- * (IPv4 alone where the kernel has no IPv6). Port 0 takes a free one. A second server may listen on the same address, so that a
- * new one can be opened before the old one is closed. The first route that fits wins; other paths
- * are answered with 404. `routes` is copied, its texts and ctx must outlive the server. ERR_PARSE
- * for an address that is none; -errno (-EADDRINUSE, -EACCES, ...). */
+ * (IPv4 alone where the kernel has no IPv6). Port 0 takes a free one. A second server may listen on
+ * the same address, so that a new one can be opened before the old one is closed. The first route
+ * that fits wins; other paths are answered with 404. `routes` is copied, its texts and ctx must
+ * outlive the server. ERR_PARSE for an address that is none; -errno (-EADDRINUSE, -EACCES, ...). */
 MUST_CHECK int http_server_start(const char *addr, const struct http_route *routes, size_t n,
 				 struct http_server **ret);
 /* The same with HTTPS (TLS 1.2 and 1.3); `tls` (http/tlscert.h) is borrowed. */
