@@ -129,7 +129,7 @@ static bool begin_wait(struct query *q)
 		waiting_charge(q);
 		return true;
 	}
-	if (waiting_begin(q))
+	if (waiting_is_charged(q) || waiting_begin(q))
 		return true;
 	struct plugin_inst *p = q->block->chain[q->at];
 	if (p->plugin->cancel != NULL)

@@ -299,6 +299,12 @@ static inline uint32_t slot_units(const struct query *q)
 	return 1U + q->n_small + q->n_large * (uint32_t)BIG_UNITS;
 }
 
+/* Was it allowed to wait, with no more memory than it has now? */
+static inline bool waiting_is_charged(const struct query *q)
+{
+	return q->admitted && q->n_large == 0 && q->units == slot_units(q);
+}
+
 /* chain.c */
 void chain_start(struct query *q);
 void chain_drain(struct worker *w);

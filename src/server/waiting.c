@@ -144,7 +144,7 @@ void waiting_init(struct worker *w)
 	w->waiting.limit = MAX(n, (uint32_t)BATCH) + BATCH;
 }
 
-void waiting_charge(struct query *q)
+static inline void charge_client(struct query *q)
 {
 	struct waiting *t = &q->worker->waiting;
 	uint16_t units = (uint16_t)slot_units(q);
@@ -156,6 +156,11 @@ void waiting_charge(struct query *q)
 	t->n_large += more_large;
 	q->units = units;
 	q->waiting_large = q->n_large;
+}
+
+void waiting_charge(struct query *q)
+{
+	charge_client(q);
 }
 
 /* Does it hold 64 KB blocks, or do those that wait for it? */
@@ -170,14 +175,14 @@ static bool holds_large(const struct query *q)
 
 bool waiting_begin(struct query *q)
 {
+	if (waiting_is_charged(q))
+		return true;
 	const struct worker *w = q->worker;
 	uint32_t used = slab_units(w);
 	uint32_t limit = w->waiting.limit;
-	if (q->admitted && q->n_large == 0 && q->units == slot_units(q))
-		return true;
 	if (used > limit && !q->admitted)
 		return refuse(q, WAITING_SERVER);
-	waiting_charge(q);
+	charge_client(q);
 	if (!q->admitted && q->holder->units > limit - used)
 		return refuse(q, WAITING_CLIENT);
 	if (UNLIKELY(w->waiting.n_large != 0) && holds_large(q) &&
