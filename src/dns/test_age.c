@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "dns/age.h"
 #include "dns/request.h"
+#include "dns/test_names.h"
 #include "dns/types.h"
 
 struct row {
@@ -81,8 +82,34 @@ static void ages(void **state)
 	assert_int_equal(dns_age(msg, 20), DNS_AGE_MIN_S);
 }
 
+/* A question and an owner as long as names can be; cut anywhere it is the age of nothing. */
+static void ages_behind_the_longest_names(void **state)
+{
+	uint8_t msg[1024];
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		size_t octets = longest_name_octets(i), n = 12;
+		memset(msg, 0, sizeof(msg));
+		dns_put16(msg + 2, DNS_FLAG_QR);
+		dns_put16(msg + 4, 1);
+		dns_put16(msg + 6, 1);
+		assert_int_equal(dns_name_from_text(slice_of(longest_names[i]), msg + n), octets);
+		memcpy(msg + n + octets, "\0\1\0\1", 4);
+		n += octets + 4;
+		memcpy(msg + n, msg + 12, octets);
+		n += octets - 1; /* its root is the first byte of what follows */
+		n += put_record(msg + n, DNS_TYPE_A, 77);
+		assert_int_equal(dns_age(msg, n), 77);
+		for (size_t cut = 12; cut < n; cut++)
+			assert_int_equal(dns_age(msg, cut), DNS_AGE_MIN_S);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(ages) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ages),
+		cmocka_unit_test(ages_behind_the_longest_names),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

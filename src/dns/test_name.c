@@ -3,12 +3,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "dns/name.h"
+#include "dns/test_names.h"
 
 static const uint8_t *wire(const char *text)
 {
@@ -207,13 +211,49 @@ static void test_unpack_limits(void **state)
 	assert_int_equal(out[0], 0);
 }
 
+/* In memory of their exact size, so that a sanitizer sees what reads past them. */
+static void test_longest(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		size_t octets = longest_name_octets(i);
+		uint8_t name[DNS_NAME_MAX], lower[DNS_NAME_MAX], msg[2 * DNS_NAME_MAX] = { 0 };
+		char text[DNS_NAME_TEXT_MAX], longer[300];
+		assert_int_equal(dns_name_from_text(slice_of(longest_names[i]), name), octets);
+		CLEANUP(freep) uint8_t *exact = xmemdup(name, octets);
+		assert_int_equal(dns_name_len(exact), octets);
+		assert_int_equal(dns_name_to_text(exact, false, text), octets - 1);
+		assert_string_equal(text, longest_names[i]);
+		assert_int_equal(dns_name_lower(exact, lower), octets);
+		CLEANUP(freep) uint8_t *other = xmemdup(lower, octets);
+		assert_true(dns_name_eq(exact, other));
+		for (const uint8_t *up = other; *up != 0; up += *up + 1U)
+			assert_true(dns_name_is_below(exact, up) && up - other < DNS_NAME_MAX);
+		/* Whole, and behind a pointer to all but its first label. */
+		memcpy(msg, exact, octets);
+		memcpy(msg + octets, exact, exact[0] + 1U);
+		msg[octets + exact[0] + 1U] = 0xc0;
+		msg[octets + exact[0] + 2U] = (uint8_t)(exact[0] + 1U);
+		size_t end = octets + exact[0] + 3U;
+		CLEANUP(freep) uint8_t *message = xmemdup(msg, end);
+		assert_int_equal(dns_name_unpack(message, end, 0, lower), octets);
+		assert_int_equal(dns_name_unpack(message, end, octets, lower), end);
+		assert_true(dns_name_eq_case(lower, exact));
+		assert_int_equal(dns_name_skip(message, end, octets), end);
+		/* One label more is allowed while it makes 255 octets. */
+		snprintf(longer, sizeof(longer), "x.%s", longest_names[i]);
+		assert_int_equal(dns_name_from_text(slice_of(longer), lower),
+				 octets == 253 ? 255 : ERR_PARSE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text_round_trip), cmocka_unit_test(test_text_errors),
 		cmocka_unit_test(test_text_limits),	cmocka_unit_test(test_compare),
 		cmocka_unit_test(test_lower),		cmocka_unit_test(test_unpack),
-		cmocka_unit_test(test_unpack_limits),
+		cmocka_unit_test(test_unpack_limits),	cmocka_unit_test(test_longest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "dns/request.h"
 #include "dns/test_bytes.h"
+#include "dns/test_names.h"
 #include "dns/types.h"
 
 /* Parses a copy that has exactly the promised slack behind it, so that a sanitizer sees more. */
@@ -241,12 +242,54 @@ static void test_suffix_hashes_agree(void **state)
 	}
 }
 
+/* Whole, with an OPT behind them, cut behind the name, and with one octet too many. */
+static void test_longest_names(void **state)
+{
+	static const uint8_t tail[] = "\0\1\0\1\0\0\51\4\320\0\0\200\0\0";
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		uint8_t m[400] = { 0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1 };
+		size_t octets = longest_name_octets(i), n = 12 + octets + sizeof(tail);
+		struct dns_request r;
+		struct dns_qname q, suffix;
+		assert_int_equal(dns_name_from_text(slice_of(longest_names[i]), m + 12), octets);
+		memcpy(m + 12 + octets, tail, sizeof(tail));
+		for (size_t cut = 12 + octets - 1; cut <= n; cut++) {
+			CLEANUP(freep) uint8_t *copy = xcalloc(1, cut + DNS_REQUEST_SLACK);
+			memcpy(copy, m, cut);
+			enum dns_admit got = dns_request_parse(copy, cut, 0, &r);
+			/* Type, class and records may be left out, each as a whole. */
+			bool whole = cut == 12 + octets || cut == 12 + octets + 2 ||
+				     cut == 12 + octets + 4 || cut == n;
+			assert_int_equal(got == DNS_ADMIT_OK, whole);
+		}
+		assert_int_equal(dns_request_parse(m, n, 0, &r), DNS_ADMIT_OK);
+		assert_int_equal(r.question_len, octets + 4);
+		assert_true(r.opt.present);
+		dns_qname_set(&q, r.qname);
+		assert_int_equal(q.len, octets);
+		assert_int_equal(q.n_labels, dns_name_labels(m + 12));
+		assert_int_equal(q.has_upper, i < 3);
+		for (unsigned k = 0; k <= q.n_labels; k++) {
+			dns_qname_set(&suffix, r.qname + q.label[k]);
+			assert_int_equal(q.hash[k], suffix.hash[0]);
+			assert_int_equal(suffix.len, octets - q.label[k]);
+		}
+		memmove(m + 14, m + 12, octets + sizeof(tail));
+		m[12] = 1;
+		m[13] = 'x';
+		assert_int_equal(dns_request_parse(m, n + 2, 0, &r),
+				 octets == 253 ? DNS_ADMIT_OK : DNS_ADMIT_FORMERR);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_admission),
 		cmocka_unit_test(test_cut_question_is_completed_with_zeros),
 		cmocka_unit_test(test_longest_name),
+		cmocka_unit_test(test_longest_names),
 		cmocka_unit_test(test_opt),
 		cmocka_unit_test(test_opt_counts_in_additional_only),
 		cmocka_unit_test(test_lower_case_touches_letters_only),

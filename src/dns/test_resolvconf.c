@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "dns/test_names.h"
 
 static void print_words(struct strbuf *b, const char *name, const char **v, size_t n)
 {
@@ -97,11 +98,28 @@ static void limits(void **state)
 	assert_int_equal(parse_repeated("", "\n", DNS_RESOLVCONF_BYTES_MAX + 1), ERR_LIMIT);
 }
 
+static void keeps_the_longest_names(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		struct arena a;
+		struct dns_resolvconf c;
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		arena_init(&a);
+		strbuf_addf(&text, "search a %s %s\n", longest_names[i], longest_names[i]);
+		assert_int_equal(dns_resolvconf_parse(strbuf_slice(&text), &a, &c), 0);
+		assert_int_equal(c.n_search, 3);
+		assert_string_equal(c.search[2], longest_names[i]);
+		arena_done(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules),
 		cmocka_unit_test(limits),
+		cmocka_unit_test(keeps_the_longest_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "dns/dump.h"
 #include "dns/resp.h"
+#include "dns/test_names.h"
 
 #define HEADER(an, ns, ar) "\22\64\204\0\0\1\0" an "\0" ns "\0" ar
 #define Q		   "\7example\3org\0\0\1\0\1"
@@ -173,6 +174,53 @@ static void test_opening_fails_cleanly(void **state)
 	assert_true(opened);
 }
 
+/* The question's name is that of every record: as owner and in data, compressed and written out. */
+static void test_longest_names(void **state)
+{
+	static const uint8_t ends[] = "\0\5\0\1\0\0\0\74";
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES * 2; i++) {
+		size_t octets = longest_name_octets(i % LONGEST_NAMES), n = DNS_HEADER_BYTES;
+		bool plain = i >= LONGEST_NAMES;
+		uint8_t m[2048] = { 0x12, 0x34, 0x84, 0, 0, 1, 0, 2 };
+		struct arena a;
+		struct dns_resp r;
+		assert_int_equal(
+			dns_name_from_text(slice_of(longest_names[i % LONGEST_NAMES]), m + n),
+			octets);
+		n += octets;
+		memcpy(m + n, "\0\5\0\1", 4);
+		n += 4;
+		for (int k = 0; k < 2; k++) {
+			size_t name_n = plain ? octets : 2;
+			const uint8_t *name =
+				plain ? m + DNS_HEADER_BYTES : (const uint8_t *)"\300\14";
+			memcpy(m + n, name, name_n);
+			memcpy(m + n + name_n, ends, sizeof(ends) - 1);
+			dns_put16(m + n + name_n + 8, (uint16_t)name_n);
+			memcpy(m + n + name_n + 10, name, name_n);
+			n += 2 * name_n + 10;
+		}
+		arena_init(&a);
+		CLEANUP(freep) uint8_t *copy = xmemdup(m, n); /* exact, for sanitizers */
+		assert_int_equal(dns_resp_from_wire(&r, &a, copy, n), 0);
+		assert_int_equal(dns_resp_open_size(&r),
+				 DNS_HEADER_BYTES + octets + 4 + 2 * (2 * octets + 10));
+		assert_int_equal(dns_resp_thaw(&r, &a), 0);
+		DNS_RR_FOREACH(rr, &r, DNS_ANSWER)
+		{
+			assert_int_equal(rr->owner_len, octets);
+			assert_int_equal(rr->rdlen, octets);
+			assert_memory_equal(rr->owner, m + DNS_HEADER_BYTES, octets);
+			assert_memory_equal(rr->rdata, m + DNS_HEADER_BYTES, octets);
+		}
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		assert_int_equal(dns_dump(copy, n, &text), 0);
+		assert_non_null(strstr(text.s, longest_names[i % LONGEST_NAMES]));
+		arena_done(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_every_prefix_is_safe),
 		cmocka_unit_test(test_opening_fails_cleanly),
+		cmocka_unit_test(test_longest_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "dns/rrtext_priv.h"
+#include "dns/test_names.h"
 
 /* glibc's allocator under another name, so that calls can be counted. */
 void *__libc_malloc(size_t n);
@@ -283,12 +284,42 @@ static void test_limits(void **state)
 	assert_int_equal(rr.rdlen, 1 + 6 + 1000);
 }
 
+/* As owner and as data, on both paths; one label more only while it makes 255 octets. */
+static void test_longest_names(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES * 2 * 2; i++) {
+		size_t octets = longest_name_octets(i % LONGEST_NAMES);
+		bool add = i / LONGEST_NAMES % 2 != 0;
+		char name[300], text[2000];
+		uint8_t wire[DNS_NAME_MAX];
+		struct dns_rr rr;
+		dns_rrtext_force_scanner(parser, i / LONGEST_NAMES / 2 != 0);
+		snprintf(name, sizeof(name), "%s%s", add ? "x." : "",
+			 longest_names[i % LONGEST_NAMES]);
+		snprintf(text, sizeof(text), "%s 60 IN SOA %s %s 1 2 3 4 5", name, name, name);
+		int code = parse(slice_of(text), &rr);
+		if (!add || octets == 253) {
+			assert_int_equal(code, 0);
+			octets += add ? 2 : 0;
+			assert_int_equal(dns_name_from_text(slice_of(name), wire), octets);
+			assert_int_equal(rr.owner_len, octets);
+			assert_int_equal(rr.rdlen, 2 * octets + 20);
+			assert_memory_equal(rr.owner, wire, octets);
+			assert_memory_equal(rr.rdata + octets, wire, octets);
+		} else {
+			assert_int_equal(code, ERR_PARSE);
+		}
+	}
+	dns_rrtext_force_scanner(parser, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_coredns),    cmocka_unit_test(test_both_paths),
 		cmocka_unit_test(test_no_allocation), cmocka_unit_test(test_error_has_place),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limits),	      cmocka_unit_test(test_longest_names),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
+#include "dns/test_names.h"
 
 /* Question a. IN A; a CNAME, an A, an SOA cut short to nothing, OPT between two additional ones. */
 static const uint8_t message[] = "\0\1\200\0\0\1\0\2\0\1\0\3"
@@ -95,12 +96,48 @@ static void nothing_to_see(void **state)
 	assert_false(dns_rrwalk_next(&w));
 }
 
+/* Owners that are written out, and that point to the question or into it. */
+static void longest_owners(void **state)
+{
+	static const uint8_t rest[] = "\0\1\0\1\0\0\0\5\0\4\300\0\2\1";
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		uint8_t m[1024] = { 0, 1, 0x80, 0, 0, 1, 0, 3 }, owner[DNS_NAME_MAX];
+		size_t octets = longest_name_octets(i), n = DNS_HEADER_BYTES + octets + 4;
+		uint8_t *name = m + DNS_HEADER_BYTES;
+		assert_int_equal(dns_name_from_text(slice_of(longest_names[i]), name), octets);
+		memcpy(name + octets, "\0\1\0\1", 4);
+		const struct {
+			const uint8_t *p;
+			size_t n, octets;
+		} owners[] = { { name, octets, octets },
+			       { (const uint8_t *)"\300\14", 2, octets },
+			       { (uint8_t[]){ 0xc0, (uint8_t)(12 + *name + 1U) }, 2,
+				 octets - *name - 1U } };
+		for (size_t k = 0; k < ARRAY_LEN(owners); k++) {
+			memcpy(m + n, owners[k].p, owners[k].n);
+			memcpy(m + n + owners[k].n, rest, sizeof(rest) - 1);
+			n += owners[k].n + sizeof(rest) - 1;
+		}
+		struct dns_resp r = { .msg = m, .msg_len = (uint32_t)n };
+		struct dns_rrwalk w;
+		dns_rrwalk_init(&w, &r);
+		for (size_t k = 0; k < ARRAY_LEN(owners); k++) {
+			assert_true(dns_rrwalk_next(&w));
+			assert_int_equal(dns_rrwalk_owner(&w, owner), owners[k].octets);
+			assert_true(dns_name_is_below(name, owner));
+		}
+		assert_false(dns_rrwalk_next(&w));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_in_both_forms),
 		cmocka_unit_test(broken_messages_end_it),
 		cmocka_unit_test(nothing_to_see),
+		cmocka_unit_test(longest_owners),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

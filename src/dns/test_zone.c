@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rcu.h"
+#include "dns/test_names.h"
 #include "dns/zone.h"
 #include "dns/zoneload.h"
 
@@ -377,6 +378,69 @@ static void prefetches(void **state)
 	}
 }
 
+/* Owners, wildcards, data and zones of the longest names; names below and beside them. */
+static void keeps_the_longest_names(void **state)
+{
+	static const size_t labels[] = { 1, 2, 37, 62 };
+	(void)state;
+	for (size_t octets = 253; octets <= DNS_NAME_MAX; octets++) {
+		for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
+			CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+			char host[256], wild[256], asked[300];
+			struct dns_qname q;
+			struct dns_zone_hit hit;
+			long_name_below("example.org.", octets, labels[i], host);
+			long_name_below("w.example.org.", octets - 2, labels[i], wild);
+			strbuf_addf(&text, HEAD "%s A 192.0.2.1\n%s NSEC %s A\n@ NSEC %s A\n", host,
+				    host, host, host);
+			strbuf_addf(&text, "*.%s A 192.0.2.2\n@ NS %s\n", wild, host);
+			struct dns_zone *z = load(text.s);
+			dns_qname_set(&q, wire(host));
+			dns_zone_lookup(z, &q, &hit);
+			assert_int_equal(hit.kind, DNS_ZONE_FOUND);
+			assert_string_equal(name_of(z, hit.node), host);
+			assert_int_equal(hit.node->name_len, octets);
+			assert_ptr_equal(dns_zone_nsec_before(z, wire(host)), hit.node);
+			snprintf(asked, sizeof(asked), "x.%s", wild);
+			dns_qname_set(&q, wire(asked));
+			dns_zone_lookup(z, &q, &hit);
+			assert_int_equal(hit.kind, DNS_ZONE_WILDCARD);
+			assert_int_equal(hit.node->name_len, octets);
+			dns_zone_unref(z);
+		}
+	}
+}
+
+/* Zones that are as long themselves: SOA and NS records of one are a piece or are none. */
+static void keeps_the_longest_zones(void **state)
+{
+	static const char text[] = "@ 60 SOA @ @ 7 2 3 4 5\n@ 60 NS @\n@ 60 NS ns.\n";
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		struct srcerr err = { 0 };
+		struct dns_zone *z = NULL;
+		size_t outside, octets = longest_name_octets(i);
+		uint8_t origin[DNS_NAME_MAX], name[DNS_NAME_MAX], msg[1024] = { 0 };
+		dns_name_lower(wire(longest_names[i]), origin);
+		struct dns_zoneload l = { .path = "db", .origin = origin };
+		assert_int_equal(dns_zone_load(&l, slice_of(text), &err, &z, &outside), 0);
+		assert_int_equal(dns_zone_node(z, 0)->name_len, octets);
+		memcpy(msg + 12, origin, octets);
+		for (int kind = 0; kind < DNS_ZONE_PIECES; kind++) {
+			const struct dns_zone_piece *p =
+				dns_zone_piece(z, (enum dns_zone_piece_kind)kind);
+			size_t at = 12 + octets + 4;
+			assert_non_null(p);
+			size_t end = at + dns_zone_piece_put(p, msg, at, 12);
+			assert_int_equal(dns_name_unpack(msg, end, at, name), at + 2);
+			assert_true(dns_name_eq_case(name, origin));
+			assert_true(dns_name_unpack(msg, end, at + 12, name) > 0);
+			assert_true(dns_name_eq_case(name, origin));
+		}
+		dns_zone_unref(z);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +454,8 @@ int main(void)
 		cmocka_unit_test(limits),
 		cmocka_unit_test(takes_little_memory),
 		cmocka_unit_test(prefetches),
+		cmocka_unit_test(keeps_the_longest_names),
+		cmocka_unit_test(keeps_the_longest_zones),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

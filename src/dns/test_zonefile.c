@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "dns/test_names.h"
 #include "dns/zonefile.h"
 
 struct reading {
@@ -268,6 +269,62 @@ static void finds_an_error_far_down(void **state)
 	strbuf_done(&r.out);
 }
 
+/* As owner, origin, data and what $GENERATE makes; one label more only while it makes 255 octets.
+ */
+static void reads_the_longest_names(void **state)
+{
+	static const char *const rows[] = {
+		"%s 60 A 10.0.0.1\n",
+		"$ORIGIN %s\n@ 60 A 10.0.0.1\n",
+		"x 60 CNAME %s\n",
+		"x 60 SOA %s %s 1 2 3 4 5\n",
+		"x 60 SRV 1 2 3 %s\n",
+		"x 60 NSEC %s A\n",
+		"$GENERATE 1-1 %s A 10.0.0.1\n",
+	};
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES * ARRAY_LEN(rows) * 2; i++) {
+		const char *name = longest_names[i % LONGEST_NAMES];
+		bool add = i / LONGEST_NAMES % 2 != 0;
+		char longer[300], err[2048];
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		struct reading r = { .out = STRBUF_INIT };
+		snprintf(longer, sizeof(longer), "%s%s", add ? "x." : "", name);
+		for (const char *p = rows[i / LONGEST_NAMES / 2]; *p != '\0'; p++) {
+			if (p[0] == '%')
+				strbuf_adds(&text, longer), p++;
+			else
+				strbuf_addc(&text, *p);
+		}
+		int code = read_with(&r, strbuf_slice(&text), err, sizeof(err));
+		bool fits = !add || longest_name_octets(i % LONGEST_NAMES) == 253;
+		if ((code == 0) != fits || r.n != fits)
+			fail_msg("%s%d: %s", text.s, code, err);
+		strbuf_done(&r.out);
+	}
+}
+
+/* A relative name is completed by the origin, as far as that fits. */
+static void completes_up_to_255_octets(void **state)
+{
+	char err[2048], label[64];
+	(void)state;
+	memset(label, 'a', 63);
+	label[63] = '\0';
+	for (int spare = 0; spare < 3; spare++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		struct reading r = { .out = STRBUF_INIT };
+		strbuf_addf(&text, "%s.%s.%s.%.*s 60 CNAME @\n", label, label, label, 50 - spare,
+			    label);
+		strbuf_addf(&text, "x 60 CNAME %s.%s.%s.%.*s\n", label, label, label, 50 - spare,
+			    label);
+		/* 192 + 51 + 13 octets are one too many. */
+		assert_int_equal(read_with(&r, strbuf_slice(&text), err, sizeof(err)),
+				 spare == 0 ? ERR_PARSE : 0);
+		strbuf_done(&r.out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +332,8 @@ int main(void)
 		cmocka_unit_test(places_errors),
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(limits),
+		cmocka_unit_test(reads_the_longest_names),
+		cmocka_unit_test(completes_up_to_255_octets),
 		cmocka_unit_test(finds_an_error_far_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

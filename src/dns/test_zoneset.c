@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "dns/test_names.h"
 #include "dns/zoneset.h"
 
 static const uint8_t *wire(const char *text)
@@ -149,6 +150,30 @@ static void test_deepest_name(void **state)
 	dns_zoneset_free(zs);
 }
 
+/* As zones, and as names below every one of their suffixes. */
+static void test_longest_names(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		struct dns_zoneset *zs = dns_zoneset_new();
+		const uint8_t *name = wire(longest_names[i]), *up = name;
+		static char v[DNS_LABELS_MAX + 1];
+		unsigned n = 0, label;
+		for (; *up != 0; up += *up + 1U, n++)
+			dns_zoneset_add(zs, up, n, &v[n]);
+		assert_int_equal(dns_zoneset_count(zs), n);
+		const struct dns_qname *q = qname(longest_names[i]);
+		for (unsigned k = 0; k < n; k++) {
+			const struct dns_zone_entry *e = dns_zoneset_longest(zs, q, k, &label);
+			assert_ptr_equal(e->value, &v[k]);
+			assert_int_equal(label, k);
+			assert_true(dns_name_eq(e->zone, name + q->label[k]));
+		}
+		assert_null(dns_zoneset_longest(zs, q, n, &label));
+		dns_zoneset_free(zs);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +181,7 @@ int main(void)
 		cmocka_unit_test(test_iterates_in_file_order),
 		cmocka_unit_test(test_agrees_with_a_plain_search),
 		cmocka_unit_test(test_deepest_name),
+		cmocka_unit_test(test_longest_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
