@@ -147,6 +147,20 @@ int setup_zones(struct setup *s, const struct word *w, size_t n, struct zone_lis
 	return 0;
 }
 
+int setup_zones_fit(const struct setup *s, struct srcpos pos, const struct zone_list *zones,
+		    struct slice front)
+{
+	for (size_t i = 0; i < zones->n; i++) {
+		size_t octets = front.n + dns_name_len(zones->wire[i]);
+		if (octets > DNS_NAME_MAX)
+			return setup_error(s, pos,
+					   "zone '%s' is too long: the names of its SOA record "
+					   "would have %zu octets, the limit is %d",
+					   zones->text[i], octets, DNS_NAME_MAX);
+	}
+	return 0;
+}
+
 static int match_indexed(const struct zone_list *z, const struct dns_qname *q)
 {
 	for (unsigned i = 0; i <= q->n_labels; i++) {

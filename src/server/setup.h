@@ -39,6 +39,11 @@ struct zone_list {
  * block. */
 MUST_CHECK int setup_zones(struct setup *s, const struct word *w, size_t n, struct zone_list *ret);
 
+/* Error if a name that a plugin puts in front of a zone (`front`: labels in wire form, without the
+ * root) makes more than DNS_NAME_MAX octets with one of the list. */
+MUST_CHECK int setup_zones_fit(const struct setup *s, struct srcpos pos,
+			       const struct zone_list *zones, struct slice front);
+
 /* The longest zone of the list at or above the name: its index, or -1. */
 int zone_list_match(const struct zone_list *z, const struct dns_qname *q);
 

@@ -156,10 +156,50 @@ static void longest_questions(void **state)
 	world_done(&w);
 }
 
+/* Zones as long as they can be: denials have names in front of them, or there is no such zone. The
+ * question that was rewritten gets records, the others bytes. */
+static void longest_zones(void **state)
+{
+	static const char *const asked[] = { "a.test.", NULL };
+	static const size_t labels[] = { 1, 62 };
+	struct world w;
+	(void)state;
+	world_init(&w, NULL, 0);
+	struct kubernetes_preset preset = { .index = w.x, .imports = w.imports };
+	kubernetes_source_preset(&preset);
+	for (size_t i = 0; i < 2 * 16; i++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		size_t octets = 240 + i / 2;
+		char zone[256];
+		long_name_below("z.", octets, labels[i % 2], zone);
+		strbuf_addf(&text, ". {\n rewrite name exact a.test. %s\n kubernetes %s\n}\n", zone,
+			    zone);
+		struct fake *f = fake_new(text.s);
+		if (octets + strlen("hostmaster.") > DNS_NAME_MAX) {
+			assert_null(f);
+			assert_non_null(strstr(fake_error(), "too long"));
+			continue;
+		}
+		assert_non_null(f);
+		for (size_t k = 0; k < ARRAY_LEN(asked); k++) {
+			const char *reply = fake_ask(
+				f, &(struct fake_ask){ .name = asked[k] != NULL ? asked[k] : zone,
+						       .udp_size = 1232 });
+			assert_non_null(reply);
+			assert_non_null(strstr(reply, " SOA ns.dns."));
+			assert_non_null(strstr(reply, " hostmaster."));
+		}
+		fake_free(f);
+	}
+	kubernetes_source_preset(NULL);
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(names),
 					    cmocka_unit_test(longest_questions),
+					    cmocka_unit_test(longest_zones),
 					    cmocka_unit_test(many_slices) };
 	return cmocka_run_group_tests_name("plugin/kubernetes/odd", tests, NULL, NULL);
 }

@@ -49,6 +49,8 @@ static int searchpath_parse(struct plugin_inst *self, struct setup *s)
 	int r = setup_once(s);
 	if (r == 0)
 		r = setup_zones(s, d->arg, d->n_arg, &c->zones);
+	if (r == 0)
+		r = setup_zones_fit(s, d->name.pos, &c->zones, SLICE("\12hostmaster"));
 	if (r < 0)
 		return r;
 	opt_defaults(opts, ARRAY_LEN(opts), &ctx);

@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "base/strbuf.h"
+#include "dns/test_names.h"
 #include "server/fake.h"
 
 static const struct {
@@ -31,10 +33,26 @@ static void refuses(void **state)
 	}
 }
 
+/* Denials name hostmaster.ZONE: it fits, or there is no such zone. */
+static void refuses_zones_too_long_for_an_soa(void **state)
+{
+	(void)state;
+	for (size_t octets = 240; octets <= 255; octets++) {
+		CLEANUP(strbuf_done) struct strbuf stanza = STRBUF_INIT;
+		char zone[256];
+		strbuf_addf(&stanza, "searchpath %s", long_name_below("z.", octets, 1, zone));
+		bool fits = octets + strlen("hostmaster.") <= 255;
+		if (!fake_refuses(stanza.s, fits ? rows[0].error : "Corefile:2:1: zone '"))
+			fail_msg("%zu octets: %s", octets, fake_error());
+		assert_int_equal(strstr(fake_error(), "too long") == NULL, fits);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses),
+		cmocka_unit_test(refuses_zones_too_long_for_an_soa),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
