@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "plugin/kubernetes/test_world.h"
+#include "dns/test_names.h"
 #include "server/fake.h"
 #include "server/server_priv.h"
 
@@ -207,9 +208,38 @@ static void early(void **state)
 	rig_down(&g);
 }
 
+/* Zones below which nothing fits, or only a part: what fits is transferred, and can be sent. */
+static void longest_zones(void **state)
+{
+	static const size_t labels[] = { 1, 37, 62 };
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(labels) * 60; i++) {
+		CLEANUP(strbuf_done) struct strbuf corefile = STRBUF_INIT;
+		size_t octets = 244 - i / ARRAY_LEN(labels), n_rr = 0;
+		char zone[256];
+		struct rig g;
+		struct dns_rr rr;
+		long_name_below("z.", octets, labels[i % ARRAY_LEN(labels)], zone);
+		strbuf_addf(&corefile, ". {\n kubernetes %s {\n endpoint_pod_names\n }\n}\n", zone);
+		rig_up(&g, corefile.s);
+		struct zone_copy *z = copy_of(&g, zone);
+		assert_non_null(z);
+		for (int r = z->next(z, &rr); r != 0; r = z->next(z, &rr), n_rr++) {
+			assert_int_equal(r, 1);
+			assert_true(dns_name_len(rr.owner) <= DNS_NAME_MAX);
+			if (rr.type == DNS_TYPE_SRV)
+				assert_true(dns_name_len(rr.rdata + 6) <= DNS_NAME_MAX);
+		}
+		assert_true(n_rr >= 3);
+		z->free(z);
+		rig_down(&g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(records), cmocka_unit_test(one_moment),
-					    cmocka_unit_test(early) };
+					    cmocka_unit_test(early),
+					    cmocka_unit_test(longest_zones) };
 	return cmocka_run_group_tests_name("plugin/kubernetes/xfr", tests, NULL, NULL);
 }

@@ -9,6 +9,10 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/mem.h"
+#include "dns/name.h"
+#include "dns/request.h"
+#include "dns/test_names.h"
 
 #define HEAD(answers, authorities) "\0\1\0\0\0\1\0" answers "\0" authorities "\0\0"
 #define QUESTION		   "\1x\0\0\373\0\1"
@@ -63,8 +67,41 @@ static void cut(void **state)
 	}
 }
 
+/* Owner, server and mailbox are names as long as they can be, in a message of its exact size. */
+static void longest_names_before_the_serial(void **state)
+{
+	static const char type_class_ttl[] = "\0\6\0\1\0\0\0\0";
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		uint8_t m[2048] = { 0, 1, 0, 0, 0, 1, 0, 0, 0, 1 };
+		size_t octets = longest_name_octets(i), n = 12;
+		uint32_t serial = 0;
+		assert_int_equal(dns_name_from_text(slice_of(longest_names[i]), m + n), octets);
+		n += octets;
+		memcpy(m + n, "\0\373\0\1", 4);
+		n += 4;
+		memcpy(m + n, m + 12, octets);
+		memcpy(m + n + octets, type_class_ttl, sizeof(type_class_ttl) - 1);
+		n += octets + 8;
+		dns_put16(m + n, (uint16_t)(2 * octets + 20));
+		memcpy(m + n + 2, m + 12, octets);
+		memcpy(m + n + 2 + octets, m + 12, octets);
+		n += 2 + 2 * octets;
+		memcpy(m + n, NUMBERS, 20);
+		n += 20;
+		CLEANUP(freep) uint8_t *copy = xmemdup(m, n);
+		assert_int_equal(transfer_ixfr_serial(copy, n, &serial), 0);
+		assert_int_equal(serial, 0x01020304);
+		for (size_t cut = 12; cut < n; cut += 7) {
+			CLEANUP(freep) uint8_t *part = xmemdup(m, cut);
+			assert_int_equal(transfer_ixfr_serial(part, cut, &serial), ERR_PARSE);
+		}
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(serials), cmocka_unit_test(cut) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(serials), cmocka_unit_test(cut),
+					    cmocka_unit_test(longest_names_before_the_serial) };
 	return cmocka_run_group_tests_name("plugin/transfer/ixfr", tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "base/strbuf.h"
+#include "dns/test_names.h"
 #include "server/fake.h"
 
 static const struct {
@@ -72,9 +74,36 @@ static void over_udp(void **state)
 	fake_free(f);
 }
 
+/* Questions as long as they can be, at and below a zone that is as long. */
+static void longest_names_over_udp(void **state)
+{
+	static const char *const types[] = { "AXFR", "IXFR", "A" };
+	(void)state;
+	for (size_t i = 0; i < LONGEST_NAMES; i++) {
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		strbuf_addf(&text, ". {\n transfer %s w.x.y.z {\n to *\n }\n whoami\n}\n",
+			    longest_names[i]);
+		struct fake *f = fake_new(text.s);
+		assert_non_null(f);
+		for (size_t k = 0; k < LONGEST_NAMES * ARRAY_LEN(types); k++) {
+			const char *type = types[k / LONGEST_NAMES];
+			const char *want =
+				type[0] == 'A' && type[1] == '\0' ? "NOERROR" : "REFUSED";
+			const char *reply = fake_ask(
+				f, &(struct fake_ask){ .name = longest_names[k % LONGEST_NAMES],
+						       .type = type,
+						       .udp_size = 1232 });
+			assert_non_null(reply);
+			assert_memory_equal(reply, want, strlen(want));
+		}
+		fake_free(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(reads_stanzas),
-					    cmocka_unit_test(over_udp) };
+					    cmocka_unit_test(over_udp),
+					    cmocka_unit_test(longest_names_over_udp) };
 	return cmocka_run_group_tests_name("plugin/transfer/transfer", tests, NULL, NULL);
 }
