@@ -116,16 +116,27 @@ static void many_slices(void **state)
 	world_done(&w);
 }
 
-/* Questions as long as they can be, in every form that is taken apart. */
+/* Questions as long as they can be, in every form that is taken apart, here and by the plugins that
+ * ask this one. */
 static void longest_questions(void **state)
 {
+	static const char with_others[] =
+		". {\n searchpath cluster.local\n k8s_external ext.test {\n"
+		" headless\n }\n kubernetes cluster.local in-addr.arpa {\n"
+		" pods verified\n endpoint_pod_names\n zonal\n }\n}\n";
 	static const char *const suffixes[] = { "head.n.svc.cluster.local.",
 						"svc.cluster.local.",
 						"n.pod.cluster.local.",
 						"cluster.local.",
 						"in-addr.arpa.",
 						"_zone.head.n.svc.cluster.local.",
-						"_http._tcp.head.n.svc.cluster.local." };
+						"_http._tcp.head.n.svc.cluster.local.",
+						"n.search.cluster.local.",
+						"search.cluster.local.",
+						"ext.test.",
+						"dns.ext.test.",
+						"head.n.ext.test.",
+						"_http._tcp.head.n.ext.test." };
 	static const char *const types[] = { "A", "SRV", "PTR", "NS", "SOA" };
 	static const size_t labels[] = { 1, 2, 37, 62 };
 	struct world w;
@@ -137,7 +148,7 @@ static void longest_questions(void **state)
 	kube_obj_unref(world_add(&w, "slice n s of=head ports=http:80/TCP eps=10.0.0.1"));
 	struct kubernetes_preset preset = { .index = w.x, .imports = w.imports };
 	kubernetes_source_preset(&preset);
-	struct fake *f = fake_new(corefile);
+	struct fake *f = fake_new(with_others);
 	assert_non_null(f);
 	for (size_t i = 0; i < ARRAY_LEN(suffixes) * ARRAY_LEN(types) * ARRAY_LEN(labels) * 3;
 	     i++) {
