@@ -35,12 +35,25 @@ LIVE = f"""* A ; answer {{name}} 3600 IN A 192.0.2.1
 * TXT ; answer {{name}} 3600 IN TXT {" ".join(['"' + "x" * 250 + '"'] * (LARGE // 250))}"""
 
 
+def bind_both():
+    """Sockets of UDP and TCP with one port, which must be free for both."""
+    for _ in range(50):
+        udp, tcp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket(socket.AF_INET)
+        udp.bind(("127.0.0.1", 0))
+        try:
+            tcp.bind(udp.getsockname())
+            return udp, tcp
+        except OSError:
+            udp.close()
+            tcp.close()
+    raise AssertionError("no port is free for UDP and TCP")
+
+
 @pytest.fixture
 def silent():
     """The port of an upstream that takes every query and answers none."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.socket(socket.AF_INET) as tcp:
-        udp.bind(("127.0.0.1", 0))
-        tcp.bind(udp.getsockname())
+    udp, tcp = bind_both()
+    with udp, tcp:
         tcp.listen(128)
         yield udp.getsockname()[1]
 
@@ -113,6 +126,21 @@ def test_what_needs_no_waiting_is_answered_during_a_flood(flooded, note, rate):
         probe.sock.close()
 
 
+def answered(asked):
+    """Sends what has no reply yet, as a client does whose datagrams a full socket dropped, and waits for up to a second.
+    Have all a reply?"""
+    left = [(link, query) for link, query in asked if not link.replies.get(query[:2])]
+    for link, query in left:
+        link.send(query)
+    end = time.monotonic() + 1
+    while left and (wait := end - time.monotonic()) > 0:
+        select.select([link.sock for link, _ in left], [], [], wait)
+        for link, _ in left:
+            link.receive()
+        left = [(link, query) for link, query in left if not link.replies.get(query[:2])]
+    return not left
+
+
 @pytest.mark.alone
 def test_one_client_does_not_take_all_waiting(flooded):
     """While one client has as many queries waiting as it may, another one's are still asked upstream."""
@@ -122,14 +150,12 @@ def test_one_client_does_not_take_all_waiting(flooded):
         flood(flooders[i % 16], i * 500, 500)
         time.sleep(0.005)
     links = [client.Udp("127.0.0.1", s.port(), OTHER) for _ in range(8)]
-    for i in range(64):
-        links[i % 8].send(wire.query(f"fresh{i}.example.", ident=i))
-    eventually(lambda: all(link.receive() is not None and all(link.replies.values()) for link in links),
-               what="replies")
+    asked = [(links[i % 8], wire.query(f"fresh{i}.example.", ident=i)) for i in range(64)]
+    eventually(lambda: answered(asked), what="replies")
     got = collections.Counter(reply[3] & 15 for link in links for replies in link.replies.values() for reply in replies)
     for link in flooders + links:
         link.close()
-    assert got == {0: 64}
+    assert set(got) == {0} and got[0] >= 64
 
 
 def padded(i, octets):
@@ -183,4 +209,4 @@ def test_a_limit_of_our_own_is_not_cached(flooded):
                 break
         assert refused is not None
     name = wire.name_text(refused[:-4])
-    eventually(lambda: ask(s.port(), name).rcode == 0, seconds=slower(1), what="the answer")
+    eventually(lambda: (m := ask(s.port(), name)) is not None and m.rcode == 0, seconds=slower(1), what="the answer")
