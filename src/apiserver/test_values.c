@@ -11,6 +11,14 @@
 
 #include "base/clock.h"
 
+/* TSan takes ten times as long, and all here happens on one thread: in its build each place gets
+ * every fourth value, another first one than the place before. */
+#if defined(__SANITIZE_THREAD__)
+enum { SHARE = 4 };
+#else
+enum { SHARE = 1 };
+#endif
+
 static struct places_api api;
 
 static unsigned long wrong;
@@ -133,7 +141,7 @@ static void run_places(const struct apiserver_resource *r, const json_t *base, u
 	json_t *places = places_of(r), *place;
 	size_t i;
 	json_array_foreach (places, i, place) {
-		for (size_t k = 0; k < ARRAY_LEN(places_values); k++) {
+		for (size_t k = i % SHARE; k < ARRAY_LEN(places_values); k += SHARE) {
 			const struct place_case c = { r, base, place, places_values[k] };
 			run_case(&c, k, count);
 		}
@@ -174,7 +182,7 @@ static void every_place(void **state)
 		run_kind(rows[i], &count);
 	print_message("%lu writes, %lu wrong\n", count, wrong);
 	assert_int_equal(wrong, 0);
-	assert_true(count > 30000);
+	assert_true(count > 30000 / SHARE);
 }
 
 /* ---- long lists ---- */
