@@ -36,6 +36,7 @@ enum {
 	 * stay on it until their time is over, and others must not wait for that. */
 	STREAM_DEPTH = 2048,
 	STREAM_DEPTH_HTTP = 64, /* of HTTP/2: servers allow 100 and more */
+	STREAMS_ALONE = 1024,	/* connections, while some are stalled and each carries one */
 };
 #define UDP_AGE_NS (30 * NS_PER_S)
 
@@ -110,9 +111,11 @@ struct resolve_pool {
 	unsigned n_udp;
 	bool forgotten;
 	unsigned n_streams;
-	uint32_t depth;	    /* exchanges at once that a connection was seen to take */
-	uint32_t new_depth; /* as many wait for one that is being opened */
-	bool any_order;	    /* connections: a reply was seen to overtake another one */
+	unsigned max_streams; /* with those that are opened for one question */
+	uint32_t depth;	      /* exchanges at once that a connection was seen to take */
+	uint32_t new_depth;   /* as many wait for one that is being opened */
+	bool any_order;	      /* connections: a reply was seen to overtake another one */
+	uint64_t held_up_ns; /* when a question that was held up was answered elsewhere; 0: never */
 	struct xlist waiting;
 	unsigned n_waiting;
 	struct net_tls_ticket ticket;

@@ -33,6 +33,7 @@ static struct resolve_pool *pool_get(struct resolver *r, struct resolve_upstream
 	p = xcalloc(1, sizeof(*p));
 	p->r = r;
 	p->up = resolve_upstream_ref(u);
+	p->max_streams = STREAMS_ALONE;
 	p->depth = UINT32_MAX;
 	p->new_depth = u->conf.transport == RESOLVE_HTTPS ? STREAM_DEPTH_HTTP : STREAM_DEPTH;
 	p->next = *bucket;

@@ -127,6 +127,8 @@ void stream_answered(struct stream *s, struct resolve_exchange *x, uint8_t *msg,
 	stream_heard(s);
 	if (x != s->l.sent.first)
 		p->any_order = true;
+	if (x->alone)
+		p->held_up_ns = s->heard_ns;
 	s->answered++;
 	if (s->answered > p->depth)
 		p->depth = MIN(s->answered, STREAM_DEPTH);

@@ -76,8 +76,7 @@ static void close_idle(struct resolve_pool *p)
 	}
 }
 
-/* A connection without questions, for one that was held up by others before; NULL: none is to be
- * had, so that it must go with others again. */
+/* A connection without questions; NULL: none is to be had, so that it must go with others. */
 static struct stream *choose_alone(struct resolve_pool *p, const struct candidates *c)
 {
 	struct stream *s = NULL;
@@ -85,7 +84,19 @@ static struct stream *choose_alone(struct resolve_pool *p, const struct candidat
 		return c->open;
 	if (c->new != NULL && c->new->l.inflight == 0)
 		return c->new;
-	return p->n_streams < STREAMS && stream_dial(p, &s) == 0 ? s : NULL;
+	return p->n_streams < p->max_streams && stream_dial(p, &s) == 0 ? s : NULL;
+}
+
+/* Of a peer that answers in order: where a connection is stalled, the next question may stall
+ * another one. Elsewhere questions go together, or nobody would ever see a reply overtake another.
+ */
+static bool goes_alone(const struct resolve_pool *p, const struct candidates *c,
+		       const struct resolve_exchange *x)
+{
+	if (x->alone)
+		return true;
+	return c->stalled != NULL && p->held_up_ns != 0 &&
+	       loop_now(p->r->env.loop) - p->held_up_ns < STREAM_IN_ORDER_NS;
 }
 
 /* Servers that answer one after the other are common, so questions spread over connections before
@@ -94,7 +105,7 @@ static struct stream *choose_alone(struct resolve_pool *p, const struct candidat
 static int choose(struct resolve_pool *p, const struct resolve_exchange *x, struct stream **ret)
 {
 	struct candidates c = find(p, x);
-	*ret = x->alone ? choose_alone(p, &c) : NULL;
+	*ret = goes_alone(p, &c, x) ? choose_alone(p, &c) : NULL;
 	if (*ret != NULL)
 		return 0;
 	*ret = c.open != NULL ? c.open : c.new;

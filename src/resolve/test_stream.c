@@ -460,6 +460,7 @@ static void stalled_connections(void **state)
 	struct env *e = env_new(NULL);
 	(void)state;
 	ask_and_answer(e);
+	pool_of(e)->max_streams = STREAMS;
 	for (unsigned i = 0; i < ARRAY_LEN(a); i++) {
 		a[i] = ask_new(e, "silent.example.");
 		a[i]->x.tcp = true;
@@ -480,6 +481,44 @@ static void stalled_connections(void **state)
 	ask_free(b);
 	for (unsigned i = 0; i < ARRAY_LEN(a); i++)
 		ask_free(a[i]);
+	env_free(e);
+}
+
+/* After one was held up: while a connection is stalled questions do not share one, as each may be
+ * the next that stalls it. */
+static void alone_beside_stalled(void **state)
+{
+	enum { N = 2 * STREAMS };
+	struct ask *a[N];
+	struct env *e = env_new(NULL);
+	(void)state;
+	ask_and_answer(e);
+	struct ask *silent = ask_tcp(e, "silent.example."), *behind = ask_tcp(e, "b.example.");
+	assert_non_null(taken(e));
+	assert_non_null(fakeup_next(e->fake));
+	env_advance(e, STREAM_STALL_NS + 1);
+	struct ask *first = ask_tcp(e, "b.example."), *second = ask_tcp(e, "b.example.");
+	assert_ptr_equal(first->x.link, second->x.link);
+	answer_all(e);
+	assert_int_equal(behind->done, 1);
+	unsigned open = pool_of(e)->n_streams - 1;
+	for (int i = 0; i < N; i++) {
+		a[i] = ask_tcp(e, "b.example.");
+		assert_int_equal(a[i]->x.link->inflight, 1);
+	}
+	assert_in_range(open, 1, 2);
+	assert_int_equal(pool_of(e)->n_streams, N + 1);
+	/* Those that were answered are used again. */
+	answer_all(e);
+	struct ask *b = ask_tcp(e, "b.example.");
+	assert_int_equal(pool_of(e)->n_streams, N + 1);
+	ask_free(b);
+	for (int i = 0; i < N; i++)
+		ask_free(a[i]);
+	ask_free(first);
+	ask_free(second);
+	ask_free(behind);
+	ask_free(silent);
 	env_free(e);
 }
 
@@ -639,6 +678,7 @@ int main(void)
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(unanswered_names),
 		cmocka_unit_test(stalled_connections),
+		cmocka_unit_test(alone_beside_stalled),
 		cmocka_unit_test(held_up),
 		cmocka_unit_test(learns_the_order),
 		cmocka_unit_test(closed_after_a_silence),
