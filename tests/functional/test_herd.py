@@ -97,3 +97,31 @@ def test_few_of_those_who_cannot_share_ask_at_a_time(serve, holder, note):
     assert holder.most_on_a_port == 1
     assert holder.most <= AT_ONCE
     assert set(rcodes) <= {5, 2} and rcodes[5] > 10 * AT_ONCE
+
+
+ZONE = """$ORIGIN own.example.
+@ 60 IN SOA ns root 1 60 60 60 60
+@ 60 IN NS ns
+ns 60 IN A 192.0.2.1
+* 60 IN CNAME herd.example.
+"""
+
+
+def test_aliases_of_one_name_ask_for_it_together(serve, holder, note):
+    """Different names that lead to the same one: those who look it up for them are a herd, too."""
+    s = serve(f"own.example:@PORT@ {{\n multisocket 1\n file own.zone\n}}\n"
+              f".:@PORT@ {{\n cache\n forward . 127.0.0.1:{holder.port}\n}}\n", files={"own.zone": ZONE})
+    rcodes = collections.Counter()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        sock.connect(("127.0.0.1", s.port()))
+        for i in range(CLIENTS):
+            name = b"\6a%05d\3own\7example\0" % i
+            sock.send(struct.pack("!6H", i, 0x0100, 1, 0, 0, 0) + name + struct.pack("!HH", 1, 1))
+        sock.settimeout(slower(15))
+        for _ in range(CLIENTS):
+            rcodes[sock.recv(4096)[3] & 15] += 1
+    note("equal questions for aliases under way, at most", f"{holder.most}, {holder.most_on_a_port} on one port")
+    assert rcodes == {0: CLIENTS}
+    assert holder.most_on_a_port == 1
+    assert holder.most <= AT_ONCE

@@ -279,7 +279,13 @@ static bool single_flight(const struct query *q)
 	return q->req.qtype != DNS_TYPE_AXFR && q->req.qtype != DNS_TYPE_IXFR;
 }
 
-/* A sub-query waits for nobody: the leader might be waiting for it. */
+/* The leader might be waiting for a sub-query, so that one asks by itself, too; but not where many
+ * do already: aliases of one name come by the thousand. */
+static bool asks_at_once(const struct query *q, unsigned n_asking)
+{
+	return n_asking == 0 || (q->is_sub && n_asking < FLIGHT_ASKING_MAX);
+}
+
 static enum verdict miss(struct plugin_inst *self, struct query *q, const struct store_key *k)
 {
 	struct cache_worker *w = cache_worker(self, q);
@@ -289,12 +295,10 @@ static enum verdict miss(struct plugin_inst *self, struct query *q, const struct
 		return V_NEXT;
 	if (!single_flight(q))
 		return go_down(q, p, PASS_MISS);
-	if (flight_asking(w, k->hash) == 0) {
+	if (asks_at_once(q, flight_asking(w, k->hash))) {
 		flight_ask(w, &p->flight, q, k->hash);
 		return go_down(q, p, PASS_MISS);
 	}
-	if (q->is_sub)
-		return go_down(q, p, PASS_MISS);
 	uint64_t due = query_now(q) + FOLLOW_NS;
 	p->mode = PASS_FOLLOW;
 	flight_wait(w, &p->flight, q, k->hash);
