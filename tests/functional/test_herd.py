@@ -1,13 +1,16 @@
 """Many clients ask the same at a time and the reply cannot be stored: few questions leave, each from another port.
 With a thousand equal questions on one port, a forged reply would hit one of them with every 65th packet."""
 import collections
+import select
 import socket
 import struct
 import threading
+import time
 
 import pytest
 
-from helpers import needs, slower
+from helpers import cpu_seconds, needs, slower
+from lib import client
 
 pytestmark = needs("cache", "forward")
 
@@ -19,11 +22,11 @@ NAME = b"\4herd\7example\0"
 class Holder:
     """An upstream that answers what it holds only when told to: the questions under way at a time, by port."""
 
-    def __init__(self):
+    def __init__(self, patience=0.05):
         self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
         self.sock.bind(("127.0.0.1", 0))
-        self.sock.settimeout(0.05)
+        self.sock.settimeout(patience)
         self.port = self.sock.getsockname()[1]
         self.held, self.total, self.most, self.most_on_a_port = [], 0, 0, 0
         self.stop = threading.Event()
@@ -97,6 +100,39 @@ def test_few_of_those_who_cannot_share_ask_at_a_time(serve, holder, note):
     assert holder.most_on_a_port == 1
     assert holder.most <= AT_ONCE
     assert set(rcodes) <= {5, 2} and rcodes[5] > 10 * AT_ONCE
+
+
+@pytest.mark.alone
+def test_a_reply_costs_the_same_however_many_wait(serve, note):
+    """Thousands who cannot share: what each reply costs does not grow with them."""
+    quick, clients, socks = Holder(patience=0.001), 10000, []
+    s = serve(f".:@PORT@ {{\n multisocket 1\n cache\n forward . 127.0.0.1:{quick.port}\n}}\n")
+    before = cpu_seconds(s.process.pid)
+    try:
+        for i in range(4):  # each client has its share of what may wait
+            socks.append(client.connect(socket.SOCK_DGRAM, "127.0.0.1", s.port(), f"127.0.1.{i + 1}", 0))
+            socks[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+            socks[-1].setblocking(False)
+        for i in range(clients):
+            opt = struct.pack("!HHHBBI", 8, 8, 1, 32, 0, i)
+            socks[i % 4].send(struct.pack("!6H", i, 0x0100, 1, 0, 0, 1) + NAME + struct.pack("!HH", 1, 1)
+                              + b"\0" + struct.pack("!HHIH", 41, 1232, 0, len(opt)) + opt)
+            if i % 100 == 99:
+                time.sleep(0.002)
+        end = time.monotonic() + slower(15)
+        left = clients * 9 // 10  # some may be lost: it is UDP
+        while left > 0 and time.monotonic() < end:
+            for sock in select.select(socks, [], [], 0.1)[0]:
+                sock.recv(4096)
+                left -= 1
+    finally:
+        for sock in socks:
+            sock.close()
+        quick.close()
+    cost = (cpu_seconds(s.process.pid) - before) / quick.total
+    note("a reply to one of thousands of equal questions", f"{cost * 1e6:.0f} µs of CPU, {quick.total} asked")
+    assert quick.total > 100
+    assert cost < slower(0.0003)
 
 
 ZONE = """$ORIGIN own.example.

@@ -240,7 +240,7 @@ static enum verdict verify(struct plugin_inst *self, struct query *q, struct sto
 	}
 	p->mode = PASS_VERIFY;
 	p->flags = q->req.flags;
-	flight_wait(w, &p->flight, q, k->hash);
+	flight_wait_ahead(w, &p->flight, q, k->hash);
 	query_resume_at(q, now + (c->verify_ns > 0 ? (uint64_t)c->verify_ns : 2 * FOLLOW_NS));
 	return V_WAIT;
 }

@@ -172,6 +172,8 @@ struct flight *flight_waiting(struct cache_worker *w, uint64_t hash);
 /* Joins the group of the key. f must be in none. */
 void flight_ask(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash);
 void flight_wait(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash);
+/* Ahead of all others: for one that will not ask. */
+void flight_wait_ahead(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash);
 /* Fine for one that is in no group. */
 void flight_remove(struct flight *f);
 /* Resumes all that wait for the key. */

@@ -5,8 +5,12 @@
 
 #include "plugin/cache/cache_priv.h"
 
-/* Longer ones are rare; copies of them could take the memory that other queries need. */
-enum { COPY_MAX = 4096 };
+enum {
+	/* Longer ones are rare; copies of them could take the memory that other queries need. */
+	COPY_MAX = 4096,
+	/* Thousands may wait who each ask for something else, and this is done for each reply. */
+	OTHERS_MAX = 64,
+};
 
 /* Options that say nothing about the records wanted: NSID, COOKIE, keep-alive, padding. */
 static bool concerns_records(const struct dns_option *o)
@@ -82,18 +86,21 @@ void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass
 {
 	struct cache_worker *w = cache_worker(self, q);
 	struct flight *next, *f = flight_waiting(w, p->flight.group->hash);
+	unsigned others = 0;
 	if (f == NULL || q->hit_limit || q->tally != 0 || q->resp.rcode > 15 ||
 	    !cache_has_question(&q->resp) || !cache_matches(q, &q->resp))
 		return;
 	int n = cache_message(self, q);
 	if (n < 0 || n > COPY_MAX)
 		return;
-	for (; f != NULL; f = next) {
+	for (; f != NULL && others < OTHERS_MAX; f = next) {
 		next = f->next;
 		struct pass *waiting = query_state_get(f->q, self);
 		if (waiting == NULL || waiting->mode != PASS_FOLLOW || !asks_the_same(q, p, f->q) ||
-		    !copy_reply(q, w->scratch, (size_t)n, f->q, &waiting->instead))
+		    !copy_reply(q, w->scratch, (size_t)n, f->q, &waiting->instead)) {
+			others++;
 			continue;
+		}
 		waiting->coalesced = true;
 		flight_remove(f);
 		query_resume(f->q);

@@ -90,6 +90,18 @@ void flight_wait(struct cache_worker *w, struct flight *f, struct query *q, uint
 	g->last = &f->next;
 }
 
+void flight_wait_ahead(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash)
+{
+	struct flight_group *g = get_group(w, hash);
+	assert(f->group == NULL);
+	*f = (struct flight){ .group = g, .q = q, .next = g->first, .at = &g->first };
+	if (f->next != NULL)
+		f->next->at = &f->next;
+	else
+		g->last = &f->next;
+	g->first = f;
+}
+
 static void unlink_waiting(struct flight *f)
 {
 	*f->at = f->next;
@@ -134,7 +146,7 @@ void flight_release(struct plugin_inst *self, struct cache_worker *w, uint64_t h
 		struct flight_group *g = f->group;
 		bool asks = p != NULL && p->mode == PASS_FOLLOW;
 		if (asks && g->n_asking >= FLIGHT_ASKING_MAX)
-			continue;
+			return; /* those behind it would ask, too */
 		if (asks) {
 			unlink_waiting(f);
 			f->asks = true;

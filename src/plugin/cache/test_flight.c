@@ -45,8 +45,10 @@ static void joins_and_leaves(void **state)
 			flight_remove(&f[i]);
 			flight_remove(&f[i]); /* twice is once */
 		} else if (step < STEPS) {
-			bool asks = rng_below(&rng, 2) == 0;
-			(asks ? flight_ask : flight_wait)(w, &f[i], NULL, hash[k]);
+			bool asks = rng_below(&rng, 2) == 0, ahead = rng_below(&rng, 2) == 0;
+			(asks	 ? flight_ask
+			 : ahead ? flight_wait_ahead
+				 : flight_wait)(w, &f[i], NULL, hash[k]);
 			(*(asks ? &asking[k] : &waiting[k]))++;
 			key[i] = (uint8_t)k;
 		}
@@ -63,17 +65,23 @@ static void joins_and_leaves(void **state)
 	worker_free(w);
 }
 
-/* Those who waited first are first. */
+/* Those who waited first are first, but for those who will not ask. */
 static void in_order(void **state)
 {
-	struct flight f[4] = { 0 };
+	struct flight f[4] = { 0 }, ahead[2] = { 0 };
 	struct cache_worker *w = worker_new();
 	(void)state;
+	flight_wait_ahead(w, &ahead[0], NULL, 1);
 	for (int i = 0; i < 4; i++)
 		flight_wait(w, &f[i], NULL, 1);
 	flight_remove(&f[3]);
 	flight_wait(w, &f[3], NULL, 1);
 	flight_remove(&f[0]);
+	flight_wait_ahead(w, &ahead[1], NULL, 1);
+	for (int i = 1; i >= 0; i--) {
+		assert_ptr_equal(flight_waiting(w, 1), &ahead[i]);
+		flight_remove(&ahead[i]);
+	}
 	for (int i = 1; i < 4; i++) {
 		assert_ptr_equal(flight_waiting(w, 1), &f[i]);
 		flight_remove(&f[i]);
