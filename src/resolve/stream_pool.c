@@ -99,6 +99,13 @@ static bool goes_alone(const struct resolve_pool *p, const struct candidates *c,
 	       loop_now(p->r->env.loop) - p->held_up_ns < STREAM_IN_ORDER_NS;
 }
 
+static bool is_slow(const struct stream *s)
+{
+	const struct resolve_pool *p = s->l.pool;
+	return !p->any_order && s->l.inflight != 0 && s->silent_since_ns != 0 &&
+	       loop_now(p->r->env.loop) - s->silent_since_ns >= STREAM_SLOW_NS;
+}
+
 /* Servers that answer one after the other are common, so questions spread over connections before
  * they queue up on one, and keep away from connections that are stalled. Nobody waits for a new one
  * while another has room and is alive. */
@@ -109,12 +116,13 @@ static int choose(struct resolve_pool *p, const struct resolve_exchange *x, stru
 	if (*ret != NULL)
 		return 0;
 	*ret = c.open != NULL ? c.open : c.new;
-	if (c.new != NULL || (c.open != NULL && c.open->l.inflight < STREAM_SPREAD))
+	bool slow = c.open != NULL && is_slow(c.open);
+	if (c.new != NULL || (c.open != NULL && !slow && c.open->l.inflight < STREAM_SPREAD))
 		return 0;
 	if (p->n_streams >= STREAMS && c.open == NULL)
 		close_idle(p);
 	struct stream *another = NULL;
-	unsigned most = c.open != NULL ? STREAMS_BUSY : STREAMS;
+	unsigned most = c.open != NULL && !slow ? STREAMS_BUSY : STREAMS;
 	int r = p->n_streams < most ? stream_dial(p, &another) : ERR_BUSY;
 	if (c.open != NULL)
 		return 0;

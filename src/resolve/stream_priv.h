@@ -23,6 +23,10 @@ enum {
  * where replies were seen in another order. */
 #define STREAM_STALL_NS (100 * NS_PER_MS)
 
+/* Nothing came for so long: a peer that answers in order takes its time for each question, and more
+ * connections make it answer more of them. */
+#define STREAM_SLOW_NS (5 * NS_PER_MS)
+
 /* For so long after a question that was held up had its answer elsewhere, the peer is taken for one
  * that answers in order. */
 #define STREAM_IN_ORDER_NS (10 * NS_PER_S)

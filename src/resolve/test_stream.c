@@ -312,7 +312,7 @@ static void silent_peer(void **state)
 	a->x.deadline_ns = env_now + 2 * NS_PER_S;
 	resolve_start(e->r, &a->x);
 	assert_non_null(taken(e));
-	env_advance(e, STREAM_STALL_NS / 2);
+	env_advance(e, STREAM_SLOW_NS / 2);
 	ask_and_answer(e);
 	env_advance(e, 2 * NS_PER_S);
 	assert_int_equal(a->x.result, RESOLVE_TIMEOUT);
@@ -482,6 +482,31 @@ static void stalled_connections(void **state)
 	for (unsigned i = 0; i < ARRAY_LEN(a); i++)
 		ask_free(a[i]);
 	env_free(e);
+}
+
+/* A peer that may answer in order takes its time: the next question goes behind the first, since it
+ * may overtake it, and a connection is opened for the one after it. */
+static void slow_peer(void **state)
+{
+	(void)state;
+	for (int any_order = 0; any_order < 2; any_order++) {
+		struct env *e = env_new(NULL);
+		ask_and_answer(e);
+		pool_of(e)->any_order = any_order != 0;
+		struct ask *a = ask_tcp(e, "a.example.");
+		assert_non_null(taken(e));
+		env_advance(e, STREAM_SLOW_NS + 1);
+		struct ask *b = ask_tcp(e, "b.example.");
+		assert_ptr_equal(b->x.link, a->x.link);
+		env_turn(e);
+		assert_int_equal(pool_of(e)->n_streams, any_order ? 1 : 2);
+		struct ask *c = ask_tcp(e, "c.example.");
+		assert_int_equal(c->x.link == a->x.link, any_order);
+		ask_free(a);
+		ask_free(b);
+		ask_free(c);
+		env_free(e);
+	}
 }
 
 /* After one was held up: while a connection is stalled questions do not share one, as each may be
@@ -678,6 +703,7 @@ int main(void)
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(unanswered_names),
 		cmocka_unit_test(stalled_connections),
+		cmocka_unit_test(slow_peer),
 		cmocka_unit_test(alone_beside_stalled),
 		cmocka_unit_test(held_up),
 		cmocka_unit_test(learns_the_order),

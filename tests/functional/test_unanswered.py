@@ -15,6 +15,7 @@ from lib import certs
 
 pytestmark = needs("forward")
 
+DELAY = 0.15
 SECONDS = 4.0  # of load; twice the read_timeout, so that as many are waiting as ever will
 
 
@@ -28,7 +29,8 @@ def answer(query):
 
 
 def upstream(folder, in_order, told):
-    """Answers names but those whose first label begins with an `s`, at which it stops if it answers in order."""
+    """Answers names but those whose first label begins with an `s`, at which it stops if it answers in order. It takes
+    DELAY for those that begin with a `d`."""
 
     async def connection(reader, writer):
         try:
@@ -39,6 +41,8 @@ def upstream(folder, in_order, told):
                     if in_order:
                         await asyncio.sleep(3600)
                     continue
+                if query[13:14].lower() == b"d":
+                    await asyncio.sleep(DELAY)
                 reply = answer(query)
                 writer.write(struct.pack("!H", len(reply)) + reply)
         except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
@@ -146,3 +150,29 @@ def test_names_without_answer_hold_up_no_others(serve, start_upstream, tmp_path,
     assert failed == 0
     assert median < slower(0.05)
     assert most < slower(0.4)
+
+
+@pytest.mark.alone
+def test_slow_answers_in_order_do_not_queue_up(serve, start_upstream, note):
+    """150 a second of an upstream that takes 150 ms for each question of a connection: 16 connections would not do."""
+    port, rate, n, sent, took = start_upstream(None, True), 150, 0, {}, []
+    s = serve(f".:@PORT@ {{\n multisocket 1\n forward . 127.0.0.1:{port} {{\n force_tcp\n max_fails 0\n }}\n}}\n")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.connect(("127.0.0.1", s.port()))
+        begin = time.monotonic()
+        while len(took) < rate * SECONDS and time.monotonic() < begin + slower(4 * SECONDS):
+            while n < min(rate * SECONDS, (time.monotonic() - begin) * rate):
+                n += 1
+                sock.send(query(f"d{n}.example", n))
+                sent[n] = time.monotonic()
+            sock.settimeout(0.005)
+            try:
+                reply = sock.recv(4096)
+            except TimeoutError:
+                continue
+            assert reply[3] & 15 == 0
+            took.append(time.monotonic() - sent[struct.unpack("!H", reply[:2])[0]])
+    took.sort()
+    assert len(took) > 0.9 * rate * SECONDS
+    note(f"{rate}/s, {DELAY * 1000:.0f} ms for each, in order: median", f"{took[len(took) // 2] * 1000:.0f} ms")
+    assert took[len(took) // 2] < slower(3 * DELAY)
