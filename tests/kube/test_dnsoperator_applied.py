@@ -4,6 +4,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -181,6 +182,52 @@ def test_nothing_leaves_the_cluster(place, run, tmp_path):  # noqa: F811 pylint:
             place.says(APPLIED, "True NoTemplates")
         place.says("Degraded", "False AsExpected")
         assert up.count("config.fairlead.*") == 0
+
+
+class Erring(threading.Thread):
+    """A server that runs the text with this hash, and answers all questions with an error when it has none."""
+
+    def __init__(self, code):
+        super().__init__(daemon=True)
+        self.code, self.hash, self.sock = code, None, socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sock.bind(("127.0.0.1", 0))
+
+    def run(self):
+        while True:
+            q, who = self.sock.recvfrom(4096)
+            if not q:
+                return
+            if self.hash:
+                record = b"\xc0\x0c\0\x10\0\1\0\0\0\0\0\x41\x40" + self.hash.encode()
+                reply = q[:2] + b"\x84\0\0\1\0\1\0\0\0\0" + q[12:] + record
+            else:
+                reply = q[:2] + bytes([0x84, self.code]) + q[4:]
+            self.sock.sendto(reply, who)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.sock.sendto(b"", self.sock.getsockname())
+        self.join(10)
+        self.sock.close()
+
+
+@pytest.mark.parametrize("code", [1, 2, 4, 5])
+def test_removed_while_one_errs(place, run, code):  # noqa: F811 pylint: disable=redefined-outer-name
+    """An error is no sign that a server dropped the templates; NXDOMAIN is."""
+    with Erring(code) as s:
+        run("--dns-instances", f"127.0.0.1:{s.sock.getsockname()[1]}")
+        place.dns({"templates": [template(1)]})
+        s.hash = until(lambda: re.search("IN TXT ([0-9a-f]{64})", place.text()))[1]
+        place.says(APPLIED, "True AsExpected")
+        s.hash = None
+        place.dns({})
+        until(lambda: "template" not in place.text())
+        assert "does not show what a server runs" in place.says(APPLIED, "Unknown InstancesUnreachable")
+        s.code = 3
+        place.says(APPLIED, "True NoTemplates")
 
 
 @pytest.mark.alone

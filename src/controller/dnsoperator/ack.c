@@ -106,6 +106,19 @@ static bool find_hash(const uint8_t *msg, size_t n, struct dnsoperator_ack *ret)
 	return false;
 }
 
+static const char *why_failed(uint16_t rcode)
+{
+	switch (rcode) {
+	case DNS_RCODE_SERVFAIL:
+		return "SERVFAIL does not show what a server runs; its log says why.";
+	case DNS_RCODE_REFUSED:
+		return "REFUSED does not show what a server runs; something before it, or another "
+		       "configuration, refuses the question.";
+	default:
+		return "An error does not show what a server runs; dig shows which it is.";
+	}
+}
+
 void dnsoperator_ack_read(const uint8_t *msg, size_t n, struct dnsoperator_ack *ret)
 {
 	char buf[DNS_MNEMONIC_MAX];
@@ -119,10 +132,10 @@ void dnsoperator_ack_read(const uint8_t *msg, size_t n, struct dnsoperator_ack *
 		other(ret, "it answers ", dns_rcode_str(rcode, buf));
 	else if (!find_hash(msg, n, ret))
 		other(ret, "it answers without a hash", "");
-	if (rcode == DNS_RCODE_SERVFAIL) {
-		/* a marker may be there, and the server too busy to answer from it */
+	if (rcode != DNS_RCODE_NOERROR && rcode != DNS_RCODE_NXDOMAIN) {
+		/* a marker may be there, and the server not able or willing to answer from it */
 		ret->kind = DNSOPERATOR_ACK_FAILED;
-		ret->why = "SERVFAIL does not show what a server runs; its log says why.";
+		ret->why = why_failed(rcode);
 	}
 }
 

@@ -31,10 +31,10 @@ void dnsoperator_ack_name(const char *domain, char ret[DNSOPERATOR_ACK_NAME_MAX]
 void dnsoperator_ack_hash(const void *text, size_t n, char ret[DNSOPERATOR_ACK_HASH_MAX]);
 
 enum dnsoperator_ack_kind {
-	DNSOPERATOR_ACK_TOLD,	     /* `hash` is that of the text it runs */
-	DNSOPERATOR_ACK_OTHER,	     /* it answers, but not with a hash: a text without the block */
-	DNSOPERATOR_ACK_FAILED,	     /* it answers SERVFAIL: it does not run the wanted marker, and
-					may still have another */
+	DNSOPERATOR_ACK_TOLD,	/* `hash` is that of the text it runs */
+	DNSOPERATOR_ACK_OTHER,	/* it answers, but not with a hash: a text without the block */
+	DNSOPERATOR_ACK_FAILED, /* it answers SERVFAIL, REFUSED or another error: it does not run
+				   the wanted marker, and may still have another */
 	DNSOPERATOR_ACK_UNREACHABLE, /* nothing came in time, or nobody is there */
 	DNSOPERATOR_ACK_PENDING,     /* still being asked (dnsoperator_ack_opts.progress) */
 };
