@@ -260,13 +260,11 @@ def test_comes_back_after_a_long_time(place, run, kubelet, capsys):  # noqa: F81
 
 
 class Rival(threading.Thread):
-    """Another writer, who puts a text without templates back as often as it is restored."""
+    """Another writer, who puts a text back as often as the operator's is restored."""
 
-    def __init__(self, place):  # pylint: disable=redefined-outer-name
+    def __init__(self, place, text):  # pylint: disable=redefined-outer-name
         super().__init__(daemon=True)
-        self.place, self.ends, self.text = place, threading.Event(), place.text() + "# rival\n"
-        self.text = re.sub(r"(?ms)^    template IN AAAA.*?^    \}\n|^config.fairlead.*?^\}\n", "", self.text)
-        assert "template" not in self.text
+        self.place, self.ends, self.text = place, threading.Event(), text + "# rival\n"
 
     def run(self):
         while not self.ends.wait(0.01):
@@ -285,7 +283,9 @@ def test_contested(place, run, tmp_path):  # noqa: F811 pylint: disable=redefine
         run("--dns-instances", ",".join(k.addresses()), "--dns-settle-time", "1s")
         place.dns({"templates": [template(1)]})
         place.says(APPLIED, "True AsExpected")
-        rival = Rival(place)
+        without = re.sub(r"(?ms)^    template IN AAAA.*?^    \}\n|^config.fairlead.*?^\}\n", "", place.text())
+        assert "template" not in without
+        rival = Rival(place, without)
         rival.start()
         try:
             begin = time.monotonic()
@@ -302,6 +302,29 @@ def test_contested(place, run, tmp_path):  # noqa: F811 pylint: disable=redefine
         place.dns({"templates": [template(2)]})  # a new text is written at once
         assert place.says(APPLIED, "True AsExpected") == "The only server runs generation 2."
         place.says("Degraded", "False AsExpected")
+
+
+def test_contested_without_templates(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
+    """Another writer insists on templates that were removed: servers filter again, and Applied says so."""
+    with Upstream("*\n    rcode NXDOMAIN\n") as up, \
+            Follower(place, place.kubeconfig(str(tmp_path)), up, [fairlead]) as k:
+        run("--dns-instances", ",".join(k.addresses()))
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+        rival = Rival(place, place.text())
+        place.dns({})
+        place.says(APPLIED, "True NoTemplates")
+        rival.start()
+        try:
+            until(lambda: answers(ask(k.servers[0].port(), "x.z1.example.com", "AAAA")).get("AAAA"))
+            begin = time.monotonic()
+            until(lambda: place.conditions()[APPLIED]["status"] == "False")
+            took = time.monotonic() - begin
+        finally:
+            rival.stop()
+        assert took < 5
+        place.dns({"logLevel": "Debug"})
+        place.says(APPLIED, "True NoTemplates")
 
 
 def test_loses_it_for_a_moment(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name

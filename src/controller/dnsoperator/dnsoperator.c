@@ -35,6 +35,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/cabundle.h"
@@ -114,6 +115,15 @@ static int save_stored(struct dnsoperator_look *l)
 	return r == ERR_NOTFOUND ? 0 : r; /* the namespace is not ours to make */
 }
 
+/* Another text than before is ours; the same one was replaced by another writer's. */
+static void note_text(struct dnsoperator_look *l)
+{
+	struct dnsoperator_state *s = l->c->state;
+	uint64_t hash = hash_bytes(hash_process_key(), l->plan.text.s, l->plan.text.n);
+	l->restored = l->restored && hash == s->text_hash;
+	s->text_hash = hash;
+}
+
 static int write_configmaps(struct dnsoperator_look *l)
 {
 	const json_t *dns = kube_tree_of(l->dns);
@@ -123,6 +133,8 @@ static int write_configmaps(struct dnsoperator_look *l)
 	if (r < 0)
 		return r;
 	r = write_object(l, l->text, dnsoperator_text_object(&l->plan, &l->facts, dns, l->text));
+	if (r >= 0)
+		note_text(l);
 	if (r > 0) {
 		const struct dnsoperator_site *site = &dnsoperator_sites[l->facts.platform];
 		bool guess = l->facts.platform == DNSOPERATOR_KUBERNETES && l->domain[0] == '\0';
@@ -197,8 +209,9 @@ static void want(const struct dnsoperator_look *l, const char *hash, uint64_t ag
 	struct dnsoperator_state *s = c->state;
 	bool ask =
 		dnsoperator_asker_want(s->asker, dnsoperator_options(c), &l->facts, hash, age_ns);
-	/* servers that had the text may have lost it to another writer's */
-	if (!ask && l->restored && hash != NULL && hash[0] != '\0')
+	/* servers that had the text may have lost it to another writer's, which may have templates
+	 * where this one has none */
+	if (!ask && l->restored && hash != NULL)
 		ask = dnsoperator_asker_doubt(s->asker);
 	if (ask)
 		c->emit(c->emit_arg, SERVERS);

@@ -77,6 +77,8 @@ struct dnsoperator_state {
 	struct dnsoperator_operands_state *operands;
 	char crd_rv[32];       /* the version of the CRD, "" before the first look */
 	uint64_t crd_ns;       /* when it was seen first */
+	bool crd_settled;      /* and the status has been written since API servers know it */
+	uint64_t text_hash;    /* of the Corefile that was last written or found right; 0: none */
 	uint64_t unwritten_ns; /* since when the text cannot be written; 0: it can */
 	char unwritten[300];   /* and why, in the words of the first time: others have other ids */
 	char contested[160];   /* "": nobody else keeps changing the ConfigMaps; else a sentence */
@@ -103,7 +105,7 @@ struct dnsoperator_look {
 	const struct dnsoperator_instances *instances; /* in the arena; NULL: not known yet */
 	struct dnsoperator_workload workload;	       /* OpenShift */
 	bool workload_known;
-	bool restored;	     /* the ConfigMap with the text had another one */
+	bool restored;	     /* the ConfigMap had another writer's text */
 	char contested[160]; /* as in the state, by this look */
 };
 
