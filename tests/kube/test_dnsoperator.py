@@ -621,9 +621,25 @@ def test_crd_without_templates(place, run):
         assert place.done("GET", f"{DNS}/default")["metadata"]["annotations"].items() >= backup.items()
 
 
+def observed(place):
+    return place.done("GET", f"{DNS}/default").get("status", {}).get("observedGeneration")
+
+
+def test_observed_of_an_object_made_anew(place, run):
+    """Its generation is that of the object before it."""
+    run()
+    for _ in range(2):
+        assert place.dns({}) == 1
+        until(lambda: observed(place) == 1)
+        assert all(c["observedGeneration"] == 1 for c in place.conditions().values())
+        place.done("DELETE", f"{DNS}/default")
+        until(lambda: place.call("GET", f"{DNS}/default")[0] == 404)
+
+
 @REAL
 def test_crd_without_observed_generation(place, run):
-    """OpenShift's CRD drops observedGeneration in both places: nothing is written again and again, and the message has it."""
+    """OpenShift's CRD drops observedGeneration in both places: nothing is written again and again, and the message has it.
+    When another CRD keeps it, it is there without another change."""
     schema = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties"
     paths = [f"{schema}/observedGeneration", f"{schema}/conditions/items/properties/observedGeneration"]
     crd = place.done("GET", f"{crdlib.CRD_PATH}/{CRD}")
@@ -646,6 +662,8 @@ def test_crd_without_observed_generation(place, run):
     finally:
         place.done("PATCH", f"{crdlib.CRD_PATH}/{CRD}", [{"op": "add", "path": p, "value": v} for p, v in zip(paths, fields)],
                    "application/json-patch+json")
+    until(lambda: observed(place) == 3)
+    until(lambda: all(c.get("observedGeneration") == 3 for c in place.conditions().values()))
 
 
 @REAL

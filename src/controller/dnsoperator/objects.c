@@ -224,10 +224,13 @@ static bool any_has_generation(const json_t *conditions)
 struct dnsoperator_observed dnsoperator_observed_of(const json_t *dns, int64_t sent)
 {
 	int64_t now = api_generation(dns);
+	const json_t *conditions = api_get(dns, "status.conditions");
 	bool in_status = api_get(dns, "status.observedGeneration") != NULL;
-	bool in_conditions = any_has_generation(api_get(dns, "status.conditions"));
-	return (struct dnsoperator_observed){ sent != now || in_status ? now : 0,
-					      sent != now || in_conditions ? now : 0 };
+	bool in_conditions = any_has_generation(conditions);
+	/* without conditions it is not the status that was sent: another object, or one emptied */
+	bool try = sent != now || json_array_size(conditions) == 0;
+	return (struct dnsoperator_observed){ try || in_status ? now : 0,
+					      try || in_conditions ? now : 0 };
 }
 
 bool dnsoperator_conditions_set(json_t *list, const struct dnsoperator_condition *v, size_t n,

@@ -12,7 +12,7 @@
 #include "kube/obj.h"
 #include "kube/tree.h"
 
-enum { NEW_S = 60 };
+enum { NEW_S = 60, SETTLED_S = 3 };
 
 static bool crd_is_new(const struct controller_ctx *c)
 {
@@ -22,9 +22,23 @@ static bool crd_is_new(const struct controller_ctx *c)
 	if (crd != NULL && strcmp(crd->rv, s->crd_rv) != 0) {
 		snprintf(s->crd_rv, sizeof(s->crd_rv), "%s", crd->rv);
 		s->crd_ns = now;
+		s->crd_settled = false;
 	}
 	kube_obj_unref(crd);
 	return crd != NULL && now < s->crd_ns + NEW_S * NS_PER_S;
+}
+
+/* The CRD of before may have dropped observedGeneration: it is sent again, now and when the API
+ * server has surely taken up the new one. */
+static void send_generation_again(struct controller_ctx *c)
+{
+	struct dnsoperator_state *s = c->state;
+	if (s->crd_settled)
+		return;
+	s->observed = 0;
+	s->crd_settled = clock_mono_ns() >= s->crd_ns + SETTLED_S * NS_PER_S;
+	if (!s->crd_settled)
+		dnsoperator_again(c, SETTLED_S * NS_PER_S);
 }
 
 int dnsoperator_renew(struct dnsoperator_look *l)
@@ -32,6 +46,7 @@ int dnsoperator_renew(struct dnsoperator_look *l)
 	json_t *o = NULL;
 	if (!crd_is_new(l->c))
 		return 0;
+	send_generation_again(l->c);
 	int r = dnsoperator_get(l->c, "/apis/operator.openshift.io/v1/dnses/default", "DNS default",
 				&o);
 	if (o == NULL)

@@ -11,10 +11,18 @@
 #include "controller/dnsoperator/report_priv.h"
 #include "kube/tree.h"
 
+/* What the plan says is of this generation of this object; of another there will be another plan.
+ */
+static bool is_planned_for(const struct dnsoperator_look *l, const json_t *dns)
+{
+	const json_t *planned = kube_tree_of(l->dns);
+	return api_generation(dns) == api_generation(planned) &&
+	       strcmp(api_uid(dns), api_uid(planned)) == 0;
+}
+
 static bool set_status(struct dnsoperator_look *l, json_t *copy)
 {
-	/* What the plan says is of this generation; of another there will be another plan. */
-	if (api_generation(copy) != api_generation(kube_tree_of(l->dns)))
+	if (!is_planned_for(l, copy))
 		return false;
 	struct dnsoperator_state *s = l->c->state;
 	struct dnsoperator_observed g = dnsoperator_observed_of(copy, s->observed);
@@ -87,7 +95,7 @@ int dnsoperator_write_status(struct dnsoperator_look *l)
 		r = dnsoperator_failed(l->c, r, "status", &st);
 	else
 		tell_status(&e);
-	if (r >= 0)
+	if (r >= 0 && e.after != NULL && is_planned_for(l, e.after))
 		note_told(l);
 	kube_status_done(&st);
 	json_decref(e.before);

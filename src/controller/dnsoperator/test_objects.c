@@ -196,6 +196,11 @@ static void generation_is_noted(void **state)
 	g = dnsoperator_observed_of(s->dns, 6);
 	assert_int_equal(g.status, 7);
 	assert_int_equal(g.conditions, 7);
+	/* so is an object made anew, whose generation may be the same, and one without a status */
+	json_object_del(s->dns, "status");
+	g = dnsoperator_observed_of(s->dns, 7);
+	assert_int_equal(g.status, 7);
+	assert_int_equal(g.conditions, 7);
 }
 
 static void text_time(void **state)
