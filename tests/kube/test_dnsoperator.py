@@ -546,6 +546,23 @@ def test_stored_templates_outlive_the_crd(templates, place, run):
     assert stored() is None
 
 
+@REAL
+def test_refused_templates_outlive_the_crd(place, run):
+    """A list that is refused comes back, too: the conditions are about what the object has, and it can be mended there."""
+    run()
+    place.dns({"templates": [{**LEGACY, "zones": ["svc.k8s.example.org"]}]})
+    place.says("TemplateConfigurationValid", "False ReservedZone")
+    want = place.done("GET", f"{DNS}/default")["spec"]["templates"]
+    with crd_without_templates(place):
+        place.says("TemplateConfigurationValid", "Unknown FieldPruned")
+        place.done("PATCH", f"{DNS}/default", {"spec": {"logLevel": "Debug"}}, "application/merge-patch+json")
+        until(lambda: "class denial error" in place.text())
+    until(lambda: place.done("GET", f"{DNS}/default")["spec"].get("templates") == want)
+    place.says("TemplateConfigurationValid", "False ReservedZone")
+    place.done("PATCH", f"{DNS}/default", [{"op": "remove", "path": "/spec/templates"}], "application/json-patch+json")
+    place.says("TemplateConfigurationValid", "True NoTemplates")
+
+
 @contextlib.contextmanager
 def configmap_refused(place, name):
     """Nobody can write the ConfigMap, for a while."""

@@ -234,7 +234,8 @@ static void keep_accepted(struct job *j)
 							      : json_object();
 	dnsoperator_stored_keep(&j->stored, j->in->dns, p->accepted);
 	p->at_risk = j->stored.list != NULL && j->in->facts->keeps == DNSOPERATOR_PRUNES;
-	if (j->stored.restore && p->write && p->templates.n == 0)
+	/* one that is refused, too: the conditions are about what the object has */
+	if (j->stored.restore && p->write)
 		p->restore = json_deep_copy(j->stored.list);
 }
 

@@ -392,7 +392,7 @@ static void stored_list_comes_back(void **state)
 		{ "a refused one", "u", 6, "{\"templates\":[{\"name\":\"X\"}]}", KEEPS, "b", "",
 		  false },
 		{ "is dropped, too", "u", 6, "{}", PRUNES, "", "", true },
-		{ "and is not put back", "u", 6, "{}", KEEPS, "", "", false },
+		{ "and is put back, too", "u", 6, "{}", KEEPS, "", "X", false },
 		{ "emptied on purpose", "u", 7, "{\"templates\":[]}", KEEPS, "", "", false },
 		{ "a third", "u", 8, "{\"templates\":" LIST("c") "}", KEEPS, "c", "", false },
 		{ "of a deleted object", "v", 8, "{}", KEEPS, "", "", false },
