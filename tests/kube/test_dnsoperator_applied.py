@@ -327,6 +327,21 @@ def test_contested_without_templates(place, run, tmp_path):  # noqa: F811 pylint
         place.says(APPLIED, "True NoTemplates")
 
 
+def test_accepted_contested(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
+    """Another writer keeps changing what the operator falls back to: that is told, and servers run the text all the same."""
+    with Upstream("*\n    rcode NXDOMAIN\n") as up, \
+            Follower(place, place.kubeconfig(str(tmp_path)), up, [fairlead]) as k:
+        run("--dns-instances", ",".join(k.addresses()), "--dns-settle-time", "1s")
+        place.dns({"templates": [template(1)]})
+        place.says(APPLIED, "True AsExpected")
+
+        def contested():
+            place.done("PATCH", f"{MAP}-accepted", {"data": {"accepted.json": "x"}}, "application/merge-patch+json")
+            return "ConfigMap kube-system/coredns-accepted;" in place.conditions()["Degraded"]["message"]
+        until(contested)
+        assert place.conditions()[APPLIED]["status"] == "True"
+
+
 def test_loses_it_for_a_moment(place, run, tmp_path):  # noqa: F811 pylint: disable=redefined-outer-name
     """A server that loaded what another writer left is noticed within two seconds, although the ConfigMap was restored."""
     held = threading.Event()

@@ -55,7 +55,8 @@ static int write_object(struct dnsoperator_look *l, const json_t *now, json_t *w
 	bool right = now != NULL && dnsoperator_object_has(now, wanted);
 	int r = right ? 0 : dnsoperator_maps_apply(s->maps, l->c, wanted, NULL);
 	l->restored = now != NULL && !right;
-	if (dnsoperator_maps_contested(s->maps, l->c, wanted, right))
+	l->text_contested = dnsoperator_maps_contested(s->maps, l->c, wanted, right);
+	if (l->text_contested)
 		snprintf(l->contested, sizeof(l->contested),
 			 "Another writer keeps changing the ConfigMap %s/%s; it is restored once a "
 			 "minute. Its metadata.managedFields name the writer.",
@@ -288,7 +289,7 @@ static void report_blocked(struct dnsoperator_look *l, int r)
 			 "The Corefile of generation %lld cannot be written, so servers do not get "
 			 "it: %s.",
 			 (long long)api_generation(kube_tree_of(l->dns)), s->unwritten);
-	if (l->contested[0] != '\0')
+	if (l->text_contested)
 		dnsoperator_plan_blocked(&l->plan, true, l->contested);
 	else if (r < 0)
 		dnsoperator_plan_blocked(&l->plan, false, why);

@@ -107,6 +107,7 @@ struct dnsoperator_look {
 	bool workload_known;
 	bool restored;	     /* the ConfigMap had another writer's text */
 	char contested[160]; /* as in the state, by this look */
+	bool text_contested; /* the ConfigMap with the text is among them */
 };
 
 /* look.c */
