@@ -171,3 +171,16 @@ bool api_is_subdomain_name(const char *s)
 	}
 	return true;
 }
+
+bool api_is_dns_domain(const char *s)
+{
+	enum { LABEL_MAX = 63 };
+	struct slice rest = slice_of(s);
+	if (!api_is_subdomain_name(s))
+		return false;
+	while (rest.n != 0) {
+		if (slice_cut(&rest, '.').n > LABEL_MAX)
+			return false;
+	}
+	return true;
+}

@@ -39,3 +39,5 @@ int api_resource_version_cmp(const char *a, const char *b);
 /* Is it a name of RFC 1123: a label (63 characters), or a subdomain (253)? */
 bool api_is_label_name(const char *s);
 bool api_is_subdomain_name(const char *s);
+/* Is it a subdomain that DNS can have, too: of labels? Names of objects may have longer parts. */
+bool api_is_dns_domain(const char *s);

@@ -107,6 +107,14 @@ static void names(void **state)
 			fail_msg("%s", bad_sub[i]);
 	}
 	assert_false(api_is_subdomain_name(long_name));
+	char longest_label[64 + sizeof(".b")];
+	memset(longest_label, 'a', 64);
+	memcpy(longest_label + 64, ".b", sizeof(".b"));
+	assert_true(api_is_subdomain_name(longest_label));
+	assert_false(api_is_dns_domain(longest_label));
+	assert_true(api_is_dns_domain(longest_label + 1));
+	assert_true(api_is_dns_domain("b"));
+	assert_false(api_is_dns_domain("a..b"));
 }
 
 int main(void)

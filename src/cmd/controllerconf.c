@@ -199,7 +199,7 @@ static int parse_instances(struct controllerconf_flags *f, struct controllerconf
 
 static int check_domain(const char *domain, char *why, size_t why_n)
 {
-	if (domain == NULL || api_is_subdomain_name(domain))
+	if (domain == NULL || api_is_dns_domain(domain))
 		return 0;
 	snprintf(why, why_n,
 		 "--dns-cluster-domain takes a domain as cluster.local, in lower case and without "

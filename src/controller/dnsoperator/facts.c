@@ -108,7 +108,7 @@ static int domain_in(struct arena *a, const struct word *words, size_t n,
 			continue;
 		memcpy(out, z.p, z.n);
 		out[z.n] = '\0';
-		return api_is_subdomain_name(out) ? 0 : ERR_PARSE;
+		return api_is_dns_domain(out) ? 0 : ERR_PARSE;
 	}
 	return ERR_NOTFOUND;
 }

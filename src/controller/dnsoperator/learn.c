@@ -107,7 +107,7 @@ static void learn_domain(struct dnsoperator_look *l)
 		snprintf(l->domain, sizeof(l->domain), "%s", flag);
 	} else if (take_domain(l, before)) {
 		return;
-	} else if (api_is_subdomain_name(known)) {
+	} else if (api_is_dns_domain(known)) {
 		snprintf(l->domain, sizeof(l->domain), "%s", known);
 	} else if (!take_domain(l, now)) {
 		l->domain[0] = '\0';
