@@ -42,7 +42,11 @@ class Audited(cluster.Cluster):
                 if e.get("responseStatus", {}).get("code") == 403]
 
     def size(self):
-        return os.path.getsize(self.audit) if os.path.exists(self.audit) else 0
+        """Of the whole lines: the server may be in the middle of another one."""
+        if not os.path.exists(self.audit):
+            return 0
+        with open(self.audit, "rb") as f:
+            return f.read().rfind(b"\n") + 1
 
 
 def path_of(o):
