@@ -279,7 +279,7 @@ def test_unknown_domain(place, run):
     """A Corefile whose domain nobody can read is not replaced, which conditions and an Event tell; the flag names it."""
     path = "/api/v1/namespaces/kube-system/configmaps/coredns"
     for text in (KUBEADM.replace("k8s.example.org", "{$CLUSTER_DOMAIN}"), "(k) {\n kubernetes {%D%}\n}\n.:53 {\n import k\n}\n",
-                 ".:53 {\n import kubernetes.conf\n}\n"):
+                 ".:53 {\n import kubernetes.conf\n}\n", KUBEADM.replace("k8s.example.org", "k8s.example.org other.example")):
         place.clean()
         place.done("POST", path.rsplit("/", 1)[0], {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "coredns"},
                                                     "data": {"Corefile": text}})

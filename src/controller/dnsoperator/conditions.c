@@ -50,10 +50,9 @@ static void add_no_templates(const struct dnsoperator_outcome *o, struct strbuf 
 
 const char dnsoperator_domain_unknown[] =
 	"The cluster's domain is not known, so the Corefile is not replaced: the Corefile in the "
-	"ConfigMap kube-system/coredns does not name it in the plugin kubernetes, or names it by "
-	"an "
-	"environment variable or in an imported file. Name the domain with the flag "
-	"--dns-cluster-domain.";
+	"ConfigMap kube-system/coredns does not name it in the plugin kubernetes, names several, "
+	"or names it by an environment variable or in an imported file. Name the domain with the "
+	"flag --dns-cluster-domain.";
 
 static const char *plural(size_t n)
 {

@@ -87,10 +87,10 @@ static bool is_reverse(struct slice zone)
 	return slice_ends(zone, SLICE("in-addr.arpa")) || slice_ends(zone, SLICE("ip6.arpa"));
 }
 
-/* The first of these zones that is not for addresses. ERR_NOTFOUND: there is none; ERR_PARSE: it is
- * not a domain, so that nobody can tell which one is meant. */
-static int domain_in(struct arena *a, const struct word *words, size_t n,
-		     char out[DNSOPERATOR_DOMAIN_MAX])
+/* The one of these zones that is not for addresses, into `out`, unless it is there already.
+ * ERR_PARSE: it is not a domain, or another one: nobody can tell which is meant. */
+static int take_domains(struct arena *a, const struct word *words, size_t n,
+			char out[DNSOPERATOR_DOMAIN_MAX])
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *const *zones;
@@ -104,13 +104,16 @@ static int domain_in(struct arena *a, const struct word *words, size_t n,
 		if (z.n == 0 || z.n > DNSOPERATOR_DOMAIN_MAX)
 			return ERR_PARSE;
 		z.n--; /* the final dot */
-		if (is_reverse(z))
+		if (is_reverse(z) || slice_is(z, out))
 			continue;
+		if (out[0] != '\0')
+			return ERR_PARSE;
 		memcpy(out, z.p, z.n);
 		out[z.n] = '\0';
-		return api_is_dns_domain(out) ? 0 : ERR_PARSE;
+		if (!api_is_dns_domain(out))
+			return ERR_PARSE;
 	}
-	return ERR_NOTFOUND;
+	return 0;
 }
 
 /* The environment is the DNS servers', not ours: what it would fill in is no part of any domain. */
@@ -130,18 +133,18 @@ int dnsoperator_domain_of(struct slice corefile, char out[DNSOPERATOR_DOMAIN_MAX
 	if (r < 0)
 		return ERR_NOTFOUND;
 	arena_init(&a);
-	r = ERR_NOTFOUND;
-	for (size_t i = 0; i < cf->n_block && r == ERR_NOTFOUND; i++) {
+	out[0] = '\0';
+	for (size_t i = 0; i < cf->n_block && r >= 0; i++) {
 		const struct corefile_block *b = &cf->block[i];
-		for (size_t k = 0; k < b->n_dir && r == ERR_NOTFOUND; k++) {
+		for (size_t k = 0; k < b->n_dir && r >= 0; k++) {
 			const struct corefile_dir *d = &b->dir[k];
 			if (strcmp(d->name.s, "kubernetes") == 0)
-				r = d->n_arg != 0 ? domain_in(&a, d->arg, d->n_arg, out)
-						  : domain_in(&a, b->key, b->n_key, out);
+				r = d->n_arg != 0 ? take_domains(&a, d->arg, d->n_arg, out)
+						  : take_domains(&a, b->key, b->n_key, out);
 		}
 	}
 	arena_done(&a);
-	return r < 0 ? ERR_NOTFOUND : 0;
+	return r < 0 || out[0] == '\0' ? ERR_NOTFOUND : 0;
 }
 
 /* ---- gate ---- */

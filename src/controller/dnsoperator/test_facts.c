@@ -36,6 +36,12 @@ static const struct {
 	{ "{$CLUSTER_DOMAIN}:53 {\n kubernetes\n}\n", "" },
 	{ ". {\n kubernetes {$A}\n}\nb.example {\n kubernetes b.example\n}\n", "" },
 	{ ". {\n forward . {$UPSTREAM}\n kubernetes c.example\n}\n", "c.example" },
+	/* names of one of them would be lost */
+	{ ". {\n kubernetes a.example b.example in-addr.arpa\n}\n", "" },
+	{ ". {\n kubernetes a.example {$SECOND}\n}\n", "" },
+	{ "a.example {\n kubernetes\n}\nb.example {\n kubernetes b.example\n}\n", "" },
+	{ ". {\n kubernetes a.example A.example. in-addr.arpa\n}\nx {\n kubernetes a.example\n}\n",
+	  "a.example" },
 	/* in a file that is not there, or by a pattern that does not concern it */
 	{ ". {\n import /etc/coredns/kubernetes.conf\n}\n", "" },
 	{ ". {\n import custom/*.override\n}\n", "" },
