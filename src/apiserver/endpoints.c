@@ -12,6 +12,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/endpoints_index.h"
 #include "apiserver/endpoints_write.h"
 #include "apiserver/follower.h"
 #include "apiserver/key.h"
@@ -27,15 +28,31 @@ struct apiserver_endpoints {
 	struct apiserver_api *api;
 	struct apiserver_follower *follower;
 	struct map selectors; /* namespace → struct map of Service name → selector (json_t) */
-	struct map due;	      /* "namespace/name" of Services to work on; values mean nothing */
+	struct apiserver_names pods;   /* by "namespace label=value" */
+	struct apiserver_names slices; /* by "namespace/Service" */
+	struct map due; /* "namespace/name" of Services to work on → &removed or &changed */
 };
+
+static char changed, removed; /* their addresses are values in `due` */
 
 /* ---- what changed ---- */
 
+/* That a Service was removed stays known until it was worked on. */
+static void push_key(struct apiserver_endpoints *endpoints, const char *key, const char *why)
+{
+	if (map_get(&endpoints->due, slice_of(key)) != &removed)
+		map_set(&endpoints->due, slice_of(key), why == &removed ? &removed : &changed);
+}
+
+static char *service_key(struct slice ns, const char *name)
+{
+	return xasprintf("%.*s/%s", (int)ns.n, ns.p, name);
+}
+
 static void push_service(struct apiserver_endpoints *endpoints, struct slice ns, const char *name)
 {
-	CLEANUP(freep) char *key = xasprintf("%.*s/%s", (int)ns.n, ns.p, name);
-	map_set(&endpoints->due, slice_of(key), endpoints);
+	CLEANUP(freep) char *key = service_key(ns, name);
+	push_key(endpoints, key, &changed);
 }
 
 static void forget_selector(struct apiserver_endpoints *endpoints, struct slice ns,
@@ -77,58 +94,85 @@ static bool is_selected(const json_t *labels, json_t *selector)
 	return json_object_size(selector) != 0;
 }
 
-/* Services that select the Pod as it was or as it is. */
-static void note_pod(struct apiserver_endpoints *endpoints, struct slice ns, struct slice text)
-{
-	const struct map *services = map_get(&endpoints->selectors, ns);
-	const struct map_entry *entry;
-	size_t pos = 0;
-	if (services == NULL || services->n == 0 || text.n == 0)
-		return;
-	json_t *pod = json_loadb(text.p, text.n, 0, NULL);
-	const json_t *labels = api_get(pod, "metadata.labels");
-	while ((entry = map_next(services, &pos)) != NULL) {
-		if (is_selected(labels, entry->value))
-			push_service(endpoints, ns, entry->key);
-	}
-	json_decref(pod);
-}
-
-/* Somebody changed or removed a slice: it may be one of ours. */
-static void note_slice(struct apiserver_endpoints *endpoints, struct slice ns, struct slice text)
-{
-	json_t *slice = text.n != 0 ? json_loadb(text.p, text.n, 0, NULL) : NULL;
-	const char *service = api_label(slice, service_label);
-	if (service != NULL && service[0] != '\0')
-		push_service(endpoints, ns, service);
-	json_decref(slice);
-}
-
 struct noted {
 	struct slice group, plural, ns, text, before;
 	const char *name;
 	bool removed;
 };
 
+static char *pod_key(struct slice ns, const char *label, const json_t *value)
+{
+	return xasprintf("%.*s %s=%s", (int)ns.n, ns.p, label, api_text(value));
+}
+
+typedef void note_name_fn(struct apiserver_names *names, const char *property, const char *name);
+
+static void index_pod(struct apiserver_endpoints *endpoints, const struct noted *noted,
+		      json_t *labels, note_name_fn *note_name)
+{
+	const char *label;
+	json_t *value;
+	json_object_foreach (labels, label, value) {
+		CLEANUP(freep) char *key = pod_key(noted->ns, label, value);
+		note_name(&endpoints->pods, key, noted->name);
+	}
+}
+
+/* The Pod as it was or as it is: Services that select it are due. */
+static void note_pod(struct apiserver_endpoints *endpoints, const struct noted *noted,
+		     struct slice text, note_name_fn *note_name)
+{
+	const struct map *services = map_get(&endpoints->selectors, noted->ns);
+	const struct map_entry *entry;
+	size_t pos = 0;
+	if (text.n == 0)
+		return;
+	json_t *pod = json_loadb(text.p, text.n, 0, NULL);
+	json_t *labels = api_get(pod, "metadata.labels");
+	index_pod(endpoints, noted, labels, note_name);
+	while (services != NULL && (entry = map_next(services, &pos)) != NULL) {
+		if (is_selected(labels, entry->value))
+			push_service(endpoints, noted->ns, entry->key);
+	}
+	json_decref(pod);
+}
+
+/* Somebody changed or removed a slice: it may be one of ours. */
+static void note_slice(struct apiserver_endpoints *endpoints, const struct noted *noted,
+		       struct slice text, note_name_fn *note_name)
+{
+	json_t *slice = text.n != 0 ? json_loadb(text.p, text.n, 0, NULL) : NULL;
+	const char *service = api_label(slice, service_label);
+	if (service != NULL && service[0] != '\0') {
+		CLEANUP(freep) char *key = service_key(noted->ns, service);
+		note_name(&endpoints->slices, key, noted->name);
+		push_key(endpoints, key, &changed);
+	}
+	json_decref(slice);
+}
+
 static void note_object(struct apiserver_endpoints *endpoints, const struct noted *noted)
 {
 	bool core = noted->group.n == 0;
 	if (core && slice_is(noted->plural, "services")) {
 		if (noted->removed) {
+			CLEANUP(freep) char *key = service_key(noted->ns, noted->name);
 			forget_selector(endpoints, noted->ns, noted->name);
-			push_service(endpoints, noted->ns, noted->name);
+			push_key(endpoints, key, &removed);
 		} else {
 			note_service(endpoints, noted->ns, noted->name, noted->text);
 		}
 	} else if (core && slice_is(noted->plural, "pods")) {
-		note_pod(endpoints, noted->ns, noted->text);
-		note_pod(endpoints, noted->ns, noted->before);
+		note_pod(endpoints, noted, noted->before, apiserver_names_remove);
+		if (!noted->removed)
+			note_pod(endpoints, noted, noted->text, apiserver_names_add);
 	} else if (core && slice_is(noted->plural, "endpoints")) {
 		push_service(endpoints, noted->ns, noted->name);
 	} else if (slice_is(noted->group, "discovery.k8s.io") &&
 		   slice_is(noted->plural, "endpointslices")) {
-		note_slice(endpoints, noted->ns, noted->text);
-		note_slice(endpoints, noted->ns, noted->before);
+		note_slice(endpoints, noted, noted->before, apiserver_names_remove);
+		if (!noted->removed)
+			note_slice(endpoints, noted, noted->text, apiserver_names_add);
 	}
 }
 
@@ -136,9 +180,7 @@ static void see_object(void *ctx, const struct apiserver_row *row)
 {
 	struct noted noted = { .text = row->value };
 	apiserver_key_split(row->key, &noted.group, &noted.plural, &noted.ns, &noted.name);
-	/* Every Service is worked on at the start, whatever its Pods are. */
-	if (slice_is(noted.plural, "services") || slice_is(noted.plural, "endpoints"))
-		note_object(ctx, &noted);
+	note_object(ctx, &noted);
 }
 
 static void see_change(void *ctx, const struct apiserver_event *event)
@@ -163,54 +205,63 @@ static void forget_all(void *ctx)
 		free(ns->value);
 	}
 	map_done(&endpoints->selectors);
-	map_init(&endpoints->selectors);
+	apiserver_names_done(&endpoints->pods);
+	apiserver_names_done(&endpoints->slices);
 }
 
 /* ---- gathering ---- */
 
-/* The first pair of the selector as it stands in a Pod's text: most Pods are sorted out by it,
- * without being parsed. */
-static char *selector_pair(json_t *selector)
+/* Names of Pods among which those are that the selector selects: with the rarest of its labels. */
+static const struct map *find_candidates(const struct apiserver_endpoints *endpoints,
+					 const char *ns, json_t *selector)
 {
-	const char *key;
+	const struct map *rarest = NULL;
+	const char *label;
 	json_t *value;
-	json_object_foreach (selector, key, value) {
-		json_t *pair = json_pack("{sO}", key, value);
-		char *text = json_dumps(pair, JSON_COMPACT);
-		json_decref(pair);
-		memmove(text, text + 1, strlen(text));
-		text[strlen(text) - 1] = '\0';
-		return text;
+	json_object_foreach (selector, label, value) {
+		CLEANUP(freep) char *key = pod_key(slice_of(ns), label, value);
+		const struct map *names = apiserver_names_get(&endpoints->pods, key);
+		if (names == NULL)
+			return NULL;
+		if (rarest == NULL || names->n < rarest->n)
+			rarest = names;
 	}
-	return NULL;
+	return rarest;
 }
 
-struct pods_search {
-	json_t *selector, *pods;
-	char *pair;
-};
-
-static int take_pod(void *ctx, const struct apiserver_row *row)
+/* Pods in the order of their names, as a list has them. */
+static int compare_names(const void *left, const void *right)
 {
-	struct pods_search *search = ctx;
-	if (memmem(row->value.p, row->value.n, search->pair, strlen(search->pair)) == NULL)
-		return 0;
-	json_t *pod = json_loadb(row->value.p, row->value.n, 0, NULL);
-	if (is_selected(api_get(pod, "metadata.labels"), search->selector))
-		json_array_append(search->pods, pod);
-	json_decref(pod);
-	return 0;
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-static int list_pods(struct apiserver_api *api, const char *ns, json_t *selector, json_t *pods)
+static int read_pods(struct apiserver_api *api, const char *ns, const struct map *names,
+		     json_t *pods)
 {
-	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
-	struct pods_search search = { selector, pods, selector_pair(selector) };
-	uint64_t at;
-	apiserver_key(&prefix, apiserver_resource_find("", "v1", "pods")->kind, ns, NULL);
-	struct apiserver_range range = { .prefix = prefix.s, .skip_damaged = true };
-	int e = apiserver_store_list(api->store, &range, take_pod, &search, &at, NULL);
-	free(search.pair);
+	const char **sorted = xcalloc(names->n + 1, sizeof(*sorted));
+	const struct map_entry *entry;
+	size_t pos = 0, n = 0;
+	int e = 0;
+	while ((entry = map_next(names, &pos)) != NULL)
+		sorted[n++] = entry->key;
+	qsort(sorted, n, sizeof(*sorted), compare_names);
+	for (size_t i = 0; i < n && e == 0; i++) {
+		e = apiserver_endpoints_read(api, apiserver_resource_find("", "v1", "pods"), ns,
+					     sorted[i], pods);
+	}
+	free(sorted);
+	return e;
+}
+
+static int list_pods(const struct apiserver_endpoints *endpoints, const char *ns, json_t *selector,
+		     json_t *pods)
+{
+	const struct map *names = find_candidates(endpoints, ns, selector);
+	int e = names != NULL ? read_pods(endpoints->api, ns, names, pods) : 0;
+	for (size_t i = json_array_size(pods); i > 0; i--) {
+		if (!is_selected(api_get(json_array_get(pods, i - 1), "metadata.labels"), selector))
+			json_array_remove(pods, i - 1);
+	}
 	return e;
 }
 
@@ -244,20 +295,28 @@ static json_t *read_zones(struct apiserver_api *api, const json_t *pods)
 
 static bool has_selector(const json_t *service)
 {
-	return json_object_size(api_get(service, "spec.selector")) != 0 &&
+	return json_object_size(api_get(service, "spec.selector")) != 0;
+}
+
+static bool selects_pods(const json_t *service)
+{
+	return has_selector(service) &&
 	       !apiserver_is(json_object_get(service, "spec"), "type", "ExternalName");
 }
 
-static bool sync_selected(struct apiserver_endpoints *endpoints, const json_t *service)
+static bool sync_selected(struct apiserver_endpoints *endpoints, const json_t *service,
+			  const struct map *slices)
 {
 	json_t *pods = json_array(), *refused = json_array();
-	bool fine = list_pods(endpoints->api, api_namespace(service),
-			      api_get(service, "spec.selector"), pods) == 0;
+	bool fine = list_pods(endpoints, api_namespace(service), api_get(service, "spec.selector"),
+			      pods) == 0;
 	if (fine) {
 		json_t *zones = read_zones(endpoints->api, pods);
 		json_t *groups = apiserver_groups_from_pods(service, pods, zones, refused);
 		json_t *subsets = apiserver_subsets_from_pods(service, pods);
-		fine = apiserver_endpoints_write_slices(endpoints->api, service, service, groups);
+		fine = apiserver_endpoints_write_slices(
+			endpoints->api,
+			&(struct apiserver_endpoints_of){ service, service, slices }, groups);
 		fine = apiserver_endpoints_write(endpoints->api, service, subsets) && fine;
 		apiserver_endpoints_report_refused(endpoints->api, service, refused);
 		json_decref(zones);
@@ -269,47 +328,63 @@ static bool sync_selected(struct apiserver_endpoints *endpoints, const json_t *s
 	return fine;
 }
 
-/* Without a selector: what somebody wrote as Endpoints is mirrored. `service` may be NULL: it is
- * gone, and what was made for it goes. */
-static bool sync_unselected(struct apiserver_endpoints *endpoints, const json_t *service,
-			    const char *ns, const char *name)
+/* A Service on its way. */
+struct work {
+	const char *ns, *name;
+	const json_t *service;	  /* NULL: there is none */
+	const struct map *slices; /* names of slices with its label; NULL: none */
+	bool removed;		  /* it was there before */
+};
+
+/* What somebody wrote as Endpoints is mirrored for a Service without selector, and for no other:
+ * mirrors that were made before go. With a Service its Endpoints go, whoever wrote them. */
+static bool sync_mirror(struct apiserver_endpoints *endpoints, const struct work *work)
 {
 	json_t *written = NULL;
 	uint64_t revision;
 	int e = apiserver_object_read(endpoints->api->store,
-				      apiserver_resource_find("", "v1", "endpoints"), ns, name,
-				      &written, &revision);
+				      apiserver_resource_find("", "v1", "endpoints"), work->ns,
+				      work->name, &written, &revision);
 	bool fine = e == 0 || e == ERR_NOTFOUND;
-	if (e == 0 && service == NULL && apiserver_endpoints_is_own(written))
-		fine = apiserver_endpoints_remove(endpoints->api, written);
-	else if (e == 0 && service != NULL && apiserver_endpoints_is_mirrored(written)) {
+	if (e == 0 && work->service != NULL && !has_selector(work->service) &&
+	    apiserver_endpoints_is_mirrored(written)) {
 		json_t *groups = apiserver_groups_from_subsets(json_object_get(written, "subsets"));
-		fine = apiserver_endpoints_write_slices(endpoints->api, service, written, groups);
+		fine = apiserver_endpoints_write_slices(
+			endpoints->api,
+			&(struct apiserver_endpoints_of){ work->service, written, work->slices },
+			groups);
 		json_decref(groups);
+	} else if (fine) {
+		fine = apiserver_endpoints_remove_mirrored(endpoints->api, work->ns, work->name,
+							   work->slices);
 	}
+	if (e == 0 && work->service == NULL &&
+	    (work->removed || apiserver_endpoints_is_own(written)))
+		fine = apiserver_endpoints_remove(endpoints->api, written) && fine;
 	json_decref(written);
 	return fine;
 }
 
 /* False: it is to be tried again. */
-static bool sync_service(struct apiserver_endpoints *endpoints, const char *key)
+static bool sync_service(struct apiserver_endpoints *endpoints, const char *key, bool was_removed)
 {
 	struct slice rest = slice_of(key), ns = slice_cut(&rest, '/');
 	CLEANUP(freep) char *ns_text = xstrndup(ns.p, ns.n);
 	json_t *service = NULL;
 	uint64_t revision;
+	bool fine = true;
 	int e = apiserver_object_read(endpoints->api->store,
 				      apiserver_resource_find("", "v1", "services"), ns_text,
 				      rest.p, &service, &revision);
-	bool fine;
 	if (e < 0 && e != ERR_NOTFOUND)
 		return false;
-	if (e == 0 && api_is_deleting(service))
-		fine = true;
-	else if (e == 0 && has_selector(service))
-		fine = sync_selected(endpoints, service);
-	else
-		fine = sync_unselected(endpoints, service, ns_text, rest.p);
+	if (e < 0 || !api_is_deleting(service)) {
+		struct work work = { ns_text, rest.p, service,
+				     apiserver_names_get(&endpoints->slices, key), was_removed };
+		fine = sync_mirror(endpoints, &work);
+		if (e == 0 && selects_pods(service))
+			fine = sync_selected(endpoints, service, work.slices) && fine;
+	}
 	json_decref(service);
 	return fine;
 }
@@ -322,8 +397,8 @@ static bool act(void *ctx)
 	size_t pos = 0;
 	map_init(&endpoints->due);
 	while ((entry = map_next(&todo, &pos)) != NULL) {
-		if (!sync_service(endpoints, entry->key))
-			map_set(&endpoints->due, slice_of(entry->key), endpoints);
+		if (!sync_service(endpoints, entry->key, entry->value == &removed))
+			push_key(endpoints, entry->key, entry->value);
 	}
 	map_done(&todo);
 	return endpoints->due.n != 0;
@@ -342,6 +417,8 @@ struct apiserver_endpoints *apiserver_endpoints_new(struct apiserver_api *api)
 	endpoints->api = api;
 	map_init(&endpoints->selectors);
 	map_init(&endpoints->due);
+	apiserver_names_init(&endpoints->pods);
+	apiserver_names_init(&endpoints->slices);
 	endpoints->follower = apiserver_follower_new(api->store, &endpoints_ops, endpoints);
 	return endpoints;
 }
@@ -352,7 +429,6 @@ void apiserver_endpoints_free(struct apiserver_endpoints *endpoints)
 		return;
 	apiserver_follower_free(endpoints->follower);
 	forget_all(endpoints);
-	map_done(&endpoints->selectors);
 	map_done(&endpoints->due);
 	free(endpoints);
 }

@@ -155,22 +155,36 @@ static json_t *slice_endpoint(const json_t *address, bool ready)
 	return endpoint;
 }
 
+/* A slice holds addresses of one type; subsets with the same ports share their slices. */
+static json_t *group_with(json_t *groups, const char *type, json_t *ports)
+{
+	json_t *group;
+	size_t i;
+	json_array_foreach (groups, i, group) {
+		if (strcmp(api_get_string(group, "addressType"), type) == 0 &&
+		    json_equal(json_object_get(group, "ports"), ports))
+			return group;
+	}
+	group = json_pack("{ss,sO,s[]}", "addressType", type, "ports", ports, "endpoints");
+	json_array_append_new(groups, group);
+	return group;
+}
+
 static void add_family(json_t *groups, const json_t *subset, int family)
 {
-	json_t *endpoints = json_array(), *address;
+	json_t *ports = slice_ports(subset), *address;
+	const char *type = family == 4 ? "IPv4" : "IPv6";
 	size_t k;
 	for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
 		json_array_foreach (json_object_get(subset, lists[l]), k, address) {
 			if (apiserver_address_family(api_get_string(address, "ip")) == family)
-				json_array_append_new(endpoints, slice_endpoint(address, l == 0));
+				json_array_append_new(
+					json_object_get(group_with(groups, type, ports),
+							"endpoints"),
+					slice_endpoint(address, l == 0));
 		}
 	}
-	if (json_array_size(endpoints) != 0)
-		json_array_append_new(groups,
-				      json_pack("{ss,so,sO}", "addressType",
-						family == 4 ? "IPv4" : "IPv6", "ports",
-						slice_ports(subset), "endpoints", endpoints));
-	json_decref(endpoints);
+	json_decref(ports);
 }
 
 json_t *apiserver_groups_from_subsets(const json_t *subsets)

@@ -22,6 +22,7 @@ static const char slice_manager_label[] = "endpointslice.kubernetes.io/managed-b
 static const char headless_label[] = "service.kubernetes.io/headless";
 static const char endpoints_manager_label[] = "endpoints.kubernetes.io/managed-by";
 static const char endpoints_manager[] = "endpoint-controller";
+static const char mirroring_manager[] = "endpointslicemirroring-controller.k8s.io";
 static const char skip_mirror_label[] = "endpointslice.kubernetes.io/skip-mirror";
 
 static const struct apiserver_resource *slices_resource(void)
@@ -32,6 +33,17 @@ static const struct apiserver_resource *slices_resource(void)
 static const struct apiserver_resource *endpoints_resource(void)
 {
 	return apiserver_resource_find("", "v1", "endpoints");
+}
+
+int apiserver_endpoints_read(struct apiserver_api *api, const struct apiserver_resource *resource,
+			     const char *ns, const char *name, json_t *list)
+{
+	json_t *object = NULL;
+	uint64_t revision;
+	int e = apiserver_object_read(api->store, resource, ns, name, &object, &revision);
+	if (e == 0)
+		json_array_append_new(list, object);
+	return e == ERR_NOTFOUND || e == ERR_DAMAGED ? 0 : e;
 }
 
 /* ---- one write ---- */
@@ -48,8 +60,8 @@ static bool create_object(struct apiserver_api *api, const struct apiserver_reso
 								 .manager = manager,
 								 .st = &status },
 				    object, &stored);
-	/* A namespace that ends, or is gone, takes nothing new. */
-	bool fine = e == 0 || status.code == 403 || status.code == 404;
+	/* A namespace that ends, or is gone, takes nothing new; and what is not valid stays so. */
+	bool fine = e == 0 || status.code == 403 || status.code == 404 || status.code == 422;
 	json_decref(stored);
 	apiserver_status_done(&status);
 	return fine;
@@ -71,10 +83,11 @@ static bool change_object(struct apiserver_api *api, const struct apiserver_reso
 									.manager = manager,
 									.st = &status },
 					   old, revision, object, &stored);
+	bool fine = e == 0 || status.code == 422;
 	json_decref(old);
 	json_decref(stored);
 	apiserver_status_done(&status);
-	return e == 0;
+	return fine;
 }
 
 static bool remove_object(struct apiserver_api *api, const struct apiserver_resource *resource,
@@ -113,8 +126,7 @@ static bool is_service(const json_t *owner)
 
 static const char *slice_manager(const json_t *owner)
 {
-	return is_service(owner) ? "endpointslice-controller.k8s.io"
-				 : "endpointslicemirroring-controller.k8s.io";
+	return is_service(owner) ? "endpointslice-controller.k8s.io" : mirroring_manager;
 }
 
 static json_t *slice_labels(const json_t *service, const json_t *owner)
@@ -137,35 +149,30 @@ static json_t *owner_references(const json_t *owner)
 /* ---- slices ---- */
 
 struct slices_search {
-	const char *service, *managed_by;
-	json_t *found;
+	const char *ns, *service, *managed_by;
+	const struct map *names; /* of all slices of the Service; NULL: none */
 };
 
-static int take_slice(void *ctx, const struct apiserver_row *row)
+static bool is_sought(const struct slices_search *search, const json_t *slice)
 {
-	struct slices_search *search = ctx;
-	if (memmem(row->value.p, row->value.n, search->managed_by, strlen(search->managed_by)) ==
-	    NULL)
-		return 0;
-	json_t *slice = json_loadb(row->value.p, row->value.n, 0, NULL);
 	const json_t *labels = api_get(slice, "metadata.labels");
-	if (apiserver_is(labels, service_label, search->service) &&
-	    apiserver_is(labels, slice_manager_label, search->managed_by) &&
-	    !api_is_deleting(slice))
-		json_array_append(search->found, slice);
-	json_decref(slice);
-	return 0;
+	return apiserver_is(labels, service_label, search->service) &&
+	       apiserver_is(labels, slice_manager_label, search->managed_by) &&
+	       !api_is_deleting(slice);
 }
 
-static int list_slices(struct apiserver_api *api, const json_t *service, const json_t *owner,
-		       json_t *found)
+static int list_slices(struct apiserver_api *api, const struct slices_search *search, json_t *found)
 {
-	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
-	struct slices_search search = { api_name(service), slice_manager(owner), found };
-	uint64_t at;
-	apiserver_key(&prefix, slices_resource()->kind, api_namespace(service), NULL);
-	struct apiserver_range range = { .prefix = prefix.s, .skip_damaged = true };
-	return apiserver_store_list(api->store, &range, take_slice, &search, &at, NULL);
+	const struct map_entry *entry;
+	size_t pos = 0;
+	int e = 0;
+	while (e == 0 && search->names != NULL && (entry = map_next(search->names, &pos)) != NULL)
+		e = apiserver_endpoints_read(api, slices_resource(), search->ns, entry->key, found);
+	for (size_t i = json_array_size(found); i > 0; i--) {
+		if (!is_sought(search, json_array_get(found, i - 1)))
+			json_array_remove(found, i - 1);
+	}
+	return e;
 }
 
 static bool has_name(const json_t *objects, const char *name)
@@ -220,9 +227,10 @@ static bool carry_out(struct apiserver_api *api, const json_t *service, json_t *
 	return fine;
 }
 
-bool apiserver_endpoints_write_slices(struct apiserver_api *api, const json_t *service,
-				      const json_t *owner, const json_t *groups)
+bool apiserver_endpoints_write_slices(struct apiserver_api *api,
+				      const struct apiserver_endpoints_of *of, const json_t *groups)
 {
+	const json_t *service = of->service, *owner = of->owner;
 	struct apiserver_slices_plan plan;
 	const char *types[3] = { NULL };
 	json_t *present = json_array(), *family;
@@ -233,7 +241,9 @@ bool apiserver_endpoints_write_slices(struct apiserver_api *api, const json_t *s
 				types[i] = api_text(family);
 		}
 	}
-	bool fine = list_slices(api, service, owner, present) == 0;
+	struct slices_search search = { api_namespace(service), api_name(service),
+					slice_manager(owner), of->names };
+	bool fine = list_slices(api, &search, present) == 0;
 	if (fine) {
 		json_t *labels = slice_labels(service, owner), *owners = owner_references(owner);
 		apiserver_slices_plan(groups, types, present, &plan);
@@ -243,6 +253,20 @@ bool apiserver_endpoints_write_slices(struct apiserver_api *api, const json_t *s
 		json_decref(labels);
 		json_decref(owners);
 	}
+	json_decref(present);
+	return fine;
+}
+
+bool apiserver_endpoints_remove_mirrored(struct apiserver_api *api, const char *ns,
+					 const char *name, const struct map *names)
+{
+	json_t *present = json_array();
+	struct slices_search search = { ns, name, mirroring_manager, names };
+	bool fine = list_slices(api, &search, present) == 0;
+	const json_t *slice;
+	size_t i;
+	json_array_foreach (present, i, slice)
+		fine = remove_object(api, slices_resource(), slice) && fine;
 	json_decref(present);
 	return fine;
 }
@@ -258,7 +282,7 @@ bool apiserver_endpoints_is_own(const json_t *written)
 bool apiserver_endpoints_is_derived(const json_t *object)
 {
 	static const char *const managers[] = { "endpointslice-controller.k8s.io",
-						"endpointslicemirroring-controller.k8s.io" };
+						mirroring_manager };
 	const json_t *labels = api_get(object, "metadata.labels");
 	if (strcmp(api_kind(object), "Endpoints") == 0)
 		return apiserver_endpoints_is_own(object);

@@ -4,8 +4,10 @@ One difference is on purpose: a Pod without a node, or on one that does not exis
 scheduler runs (src/apiserver/test_endpoints.c has such Pods). Each scenario is a list of writes. What kube-controller-manager made of the objects after each one is kept in
 endpoints_expected.json; FAIRLEAD_RECORD=1 asks it again (etcd, kube-apiserver, kube-controller-manager) and rewrites the file.
 """
+import http.client
 import json
 import os
+import ssl
 import time
 
 import pytest
@@ -85,6 +87,18 @@ SCENARIOS = {
                ("DELETE", "endpoints/db", None)],
     "mirror-skipped": [service("db", None), endpoints(subsets=[SUBSET], labels={"endpointslice.kubernetes.io/skip-mirror": "true"})],
     "mirror-without-service": [endpoints(subsets=[SUBSET]), service("db", None)],
+    "mirror-equal-ports": [service("db", None), endpoints(subsets=[{"addresses": [{"ip": f"192.0.2.{i}"}], "ports": [{"port": 80}]} for i in (1, 2)])],
+    "mirror-equal-names": [service("db", None), endpoints(subsets=[{"addresses": [{"ip": "192.0.2.1"}], "ports": [{"name": "a", "port": n} for n in (80, 81)]}]),
+                           patch("endpoints/db", subsets=[SUBSET])],
+    "mirror-equal-addresses": [service("db", None), endpoints(subsets=[{"addresses": [{"ip": "192.0.2.1"}, {"ip": "192.0.2.1"}],
+                                                                        "notReadyAddresses": [{"ip": "192.0.2.1"}], "ports": [{"port": 80}]}])],
+    "mirror-selector-comes": [service("db", None), endpoints(subsets=[SUBSET]), patch("services/db", spec={"selector": WEB})],
+    "mirror-skipped-later": [service("db", None), endpoints(subsets=[SUBSET]),
+                             patch("endpoints/db", metadata={"labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}})],
+    "mirror-service-goes": [service("db", None), endpoints(subsets=[SUBSET]), ("DELETE", "services/db", None), service("db", None)],
+    "external-name-later": [service(), pod("a"), state("a", "10.1.0.1"), patch("services/web", spec={
+        "type": "ExternalName", "externalName": "a.example", "clusterIP": None, "clusterIPs": None, "ipFamilies": None,
+        "ipFamilyPolicy": None, "internalTrafficPolicy": None}), state("a", "10.1.0.2")],
     "mirror-families": [service("db", None), endpoints(subsets=[{"addresses": [{"ip": "192.0.2.1"}, {"ip": "2001:db8::1"}], "ports": [{"port": 80}]}], labels={"x": "y"})],
 }
 # After these steps only the end is compared: between them the two run at their own pace.
@@ -183,12 +197,33 @@ def embedded():
         yield e
 
 
+def processor_seconds(api):
+    with open(f"/proc/{api.api.process.pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def becomes(api, namespace, wanted, view):
     end = time.monotonic() + WAIT_SECONDS
     while (seen := view(look(api, namespace))) != wanted:
         if time.monotonic() > end:
             assert seen == wanted
         time.sleep(0.05)
+
+
+def revision(api):
+    return api.call("GET", "/api/v1/nodes?limit=1")[1]["metadata"]["resourceVersion"]
+
+
+def stays_settled(api):
+    """What is as it should be is not written again. Bounded: the last change may still be looked at."""
+    end = time.monotonic() + WAIT_SECONDS
+    last, since = revision(api), time.monotonic()
+    while time.monotonic() - since < 0.5:
+        assert time.monotonic() < end, "something is written again and again"
+        time.sleep(0.05)
+        if (now := revision(api)) != last:
+            last, since = now, time.monotonic()
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -201,3 +236,45 @@ def test_embedded(embedded, name):
             becomes(embedded, ns, expected[i], lambda seen: seen)
         elif i == len(SCENARIOS[name]) - 1:
             becomes(embedded, ns, expected[-1], counts)
+    stays_settled(embedded)
+
+
+class Session:
+    """Many requests over one connection."""
+
+    def __init__(self, api, namespace):
+        self.api, self.path = api, f"/api/v1/namespaces/{namespace}/"
+        self.connection = http.client.HTTPSConnection("127.0.0.1", api.port, timeout=30, context=ssl.create_default_context(cafile=api.ca))
+
+    def send(self, step):
+        method, what, body = step
+        kind = {"services": "Service", "pods": "Pod"}.get(what)
+        content = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        self.connection.request(method, self.path + what, json.dumps({"apiVersion": "v1", "kind": kind, **body} if kind else body),
+                                {"Authorization": f"Bearer {self.api.admin}", "Content-Type": content})
+        reply = self.connection.getresponse()
+        assert reply.status in (200, 201), reply.read()
+        reply.read()
+
+
+def cost_per_service(api, number):
+    """Seconds of the processor for Services with one Pod each, until they have their endpoints."""
+    ns = f"e-{number}-services"
+    api.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ns}})
+    before, session = processor_seconds(api), Session(api, ns)
+    for i in range(number):
+        session.send(pod(f"p{i}", {"app": f"a{i}"}))
+        session.send(state(f"p{i}", f"10.1.{i // 250}.{i % 250 + 1}"))
+    for i in range(number):
+        session.send(service(f"s{i}", {"app": f"a{i}"}))
+    end = time.monotonic() + 6 * WAIT_SECONDS
+    while sum(len(s["endpoints"]) for s in look(api, ns)["slices"]) != number:
+        assert time.monotonic() < end
+        time.sleep(0.5)
+    return (processor_seconds(api) - before) / number
+
+
+def test_cost_of_a_service_stays(embedded):
+    few, many = cost_per_service(embedded, 100), cost_per_service(embedded, 1500)
+    assert many < 2.5 * few, f"{few * 1000:.2f} ms with 100 Services, {many * 1000:.2f} with 1500"
+    stays_settled(embedded)

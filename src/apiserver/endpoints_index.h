@@ -1,0 +1,20 @@
+/* Names of objects by a property of theirs: Pods by label, EndpointSlices by Service. Without it
+ * every Service would be worked on by reading all Pods and slices of its namespace.
+ *
+ * It says where to look, not what is there: what is found is read and checked. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/map.h"
+
+struct apiserver_names {
+	struct map sets; /* property → struct map of names; values mean nothing */
+};
+
+void apiserver_names_init(struct apiserver_names *names);
+void apiserver_names_done(struct apiserver_names *names);
+void apiserver_names_add(struct apiserver_names *names, const char *property, const char *name);
+void apiserver_names_remove(struct apiserver_names *names, const char *property, const char *name);
+/* NULL: nobody has it. */
+const struct map *apiserver_names_get(const struct apiserver_names *names, const char *property);
