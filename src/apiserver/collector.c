@@ -215,14 +215,15 @@ static void sweep(struct apiserver_collector *c)
 }
 
 /* True when something is left to be tried again. */
-static bool act(void *ctx)
+static bool act(void *ctx, const struct apiserver_follower *follower)
 {
 	struct apiserver_collector *c = ctx;
 	struct map todo = c->due;
 	const struct map_entry *e;
 	size_t pos = 0;
 	map_init(&c->due);
-	while ((e = map_next(&todo, &pos)) != NULL) {
+	c->running = follower;
+	while (!apiserver_follower_is_ending(follower) && (e = map_next(&todo, &pos)) != NULL) {
 		if (!look_at(c, e->key))
 			collector_push(c, e->key);
 	}

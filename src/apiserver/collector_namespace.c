@@ -60,6 +60,7 @@ static void empty_kind(struct emptying *m)
 		m->fine = false;
 	for (size_t i = 0; i + 1 < json_array_size(m->found); i += 2)
 		m->fine =
+			!apiserver_follower_is_ending(m->c->running) &&
 			collector_delete(m->c, m->r, m->ns, api_text(json_array_get(m->found, i)),
 					 api_text(json_array_get(m->found, i + 1)), "Background") &&
 			m->fine;

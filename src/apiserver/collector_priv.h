@@ -14,6 +14,7 @@
 struct apiserver_collector {
 	struct apiserver_api *a;
 	struct apiserver_follower *follower;
+	const struct apiserver_follower *running; /* the same, for its own thread */
 	struct apiserver_owners owners;
 	struct map due; /* keys of objects to be looked at; the values mean nothing */
 	uint64_t sweep_ns;

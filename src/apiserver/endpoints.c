@@ -389,14 +389,14 @@ static bool sync_service(struct apiserver_endpoints *endpoints, const char *key,
 	return fine;
 }
 
-static bool act(void *ctx)
+static bool act(void *ctx, const struct apiserver_follower *follower)
 {
 	struct apiserver_endpoints *endpoints = ctx;
 	struct map todo = endpoints->due;
 	const struct map_entry *entry;
 	size_t pos = 0;
 	map_init(&endpoints->due);
-	while ((entry = map_next(&todo, &pos)) != NULL) {
+	while (!apiserver_follower_is_ending(follower) && (entry = map_next(&todo, &pos)) != NULL) {
 		if (!sync_service(endpoints, entry->key, entry->value == &removed))
 			push_key(endpoints, entry->key, entry->value);
 	}

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -18,9 +19,10 @@ struct apiserver_follower {
 	void *ctx;
 	struct apiserver_watch *watch; /* NULL: the list failed and is to be tried again */
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards stop and woken */
+	pthread_mutex_t lock; /* guards woken, and changes of stop */
 	pthread_cond_t changed;
-	bool stop, woken;
+	atomic_bool stop;
+	bool woken;
 };
 
 static int see_row(void *ctx, const struct apiserver_row *row)
@@ -94,7 +96,7 @@ static void *run_follower(void *ctx)
 	bool again;
 	do {
 		take_changes(follower);
-		again = follower->ops->act(follower->ctx);
+		again = follower->ops->act(follower->ctx, follower);
 	} while (wait_for_work(follower, again));
 	return NULL;
 }
@@ -116,6 +118,11 @@ struct apiserver_follower *apiserver_follower_new(struct apiserver_store *store,
 	int r = pthread_create(&follower->thread, NULL, run_follower, follower);
 	assert(r == 0);
 	return follower;
+}
+
+bool apiserver_follower_is_ending(const struct apiserver_follower *follower)
+{
+	return atomic_load_explicit(&follower->stop, memory_order_relaxed);
 }
 
 void apiserver_follower_free(struct apiserver_follower *follower)
