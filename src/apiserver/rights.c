@@ -47,8 +47,35 @@ static int mend(const char *path)
 	return r;
 }
 
+/* Whoever may write the directory may put other files in place of those in it. With the sticky bit
+ * nobody can; a group is there on purpose. */
+static void mend_dir(const char *dir, void (*trouble)(void *ctx, const char *text), void *ctx)
+{
+	struct stat st;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IWOTH) != 0 &&
+	    (st.st_mode & S_ISVTX) == 0) {
+		mode_t closed = st.st_mode & 07777 & ~(mode_t)S_IWOTH;
+		int r = fchmod(fd, closed) < 0 ? -errno : 0;
+		CLEANUP(freep)
+		char *text =
+			r < 0 ? xasprintf("'%s' can be written by everybody, and its mode cannot "
+					  "be changed: %s",
+					  dir, err_str(r))
+			      : xasprintf("'%s' could be written by everybody (mode %03o); its "
+					  "mode is %03o now; look whether its files are yours",
+					  dir, (unsigned)(st.st_mode & 07777), (unsigned)closed);
+		if (trouble != NULL)
+			trouble(ctx, text);
+	}
+	close(fd);
+}
+
 void apiserver_rights_mend(const char *dir, void (*trouble)(void *ctx, const char *text), void *ctx)
 {
+	mend_dir(dir, trouble, ctx);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, files[i].name);
 		int r = mend(path);

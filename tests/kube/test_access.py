@@ -224,6 +224,16 @@ def test_files_that_everybody_could_read():
         assert one.call("GET", "/api/v1/namespaces")[0] == 200
 
 
+def test_directory_that_everybody_could_write():
+    """Whoever may write it may put a token or a store of their own in place."""
+    with Embedded() as one:
+        one.api.stop()
+        os.chmod(one.data, 0o777)
+        one.start_api()
+        assert stat.S_IMODE(os.stat(one.data).st_mode) == 0o775  # a group may be meant
+        with open(one.api.log, encoding="utf-8") as f:
+            assert f.read().count(f"'{one.data}' could be written by everybody (mode 777); its mode is 775 now") == 1
+
 
 def test_loopback_unless_told():
     text = subprocess.run([server.fairlead_program(), "api", "--help"], capture_output=True, text=True, check=True).stdout
