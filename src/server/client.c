@@ -14,19 +14,6 @@ struct client_table {
 	struct map by_key; /* 8 bytes → struct conn_client */
 };
 
-uint64_t client_key(const union net_addr *a)
-{
-	enum { V6_BYTES = 7 };
-	uint64_t key = 0;
-	if (a->family == AF_INET)
-		return a->v4.sin_addr.s_addr;
-	if (a->family != AF_INET6)
-		return 0;
-	memcpy(&key, &a->v6.sin6_addr, V6_BYTES);
-	((uint8_t *)&key)[V6_BYTES] = 6; /* no IPv4 address has this */
-	return key;
-}
-
 struct client_table *client_table_new(void)
 {
 	return xcalloc(1, sizeof(struct client_table));

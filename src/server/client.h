@@ -8,12 +8,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "net/addr.h"
 
 struct conn_pool;
 
-uint64_t client_key(const union net_addr *a);
+static inline uint64_t client_key(const union net_addr *a)
+{
+	enum { V6_BYTES = 7 };
+	uint64_t key = 0;
+	if (a->family == AF_INET)
+		return a->v4.sin_addr.s_addr;
+	if (a->family != AF_INET6)
+		return 0;
+	memcpy(&key, &a->v6.sin6_addr, V6_BYTES);
+	((uint8_t *)&key)[V6_BYTES] = 6; /* no IPv4 address has this */
+	return key;
+}
 
 /* A client with connections of one pool, on any of its workers. */
 struct conn_client {

@@ -59,16 +59,18 @@ static void grow(struct waiting *t)
 	free(old);
 }
 
-/* The client's entry, made where it has none. */
-static struct waiting_client *enter_client(struct waiting *t, uint64_t key)
+/* Its entry; NULL when it has none. */
+static ALWAYS_INLINE struct waiting_client *find_client(const struct waiting *t, uint64_t key)
 {
-	if (t->bucket == NULL)
-		grow(t);
-	for (struct waiting_client *c = *bucket_of(t, key); c != NULL; c = c->next) {
-		if (c->key == key)
-			return c;
-	}
-	if (t->n_clients >> t->bits != 0)
+	struct waiting_client *c = t->bucket != NULL ? *bucket_of(t, key) : NULL;
+	while (c != NULL && c->key != key)
+		c = c->next;
+	return c;
+}
+
+static NOINLINE struct waiting_client *add_client(struct waiting *t, uint64_t key)
+{
+	if (t->bucket == NULL || t->n_clients >> t->bits != 0)
 		grow(t);
 	struct waiting_client *client = t->free;
 	if (client != NULL)
@@ -125,7 +127,7 @@ static void count_refusal(struct query *q, enum waiting_refusal why)
 	metrics_add(*series, worker_slot(q->worker), 1);
 }
 
-static bool refuse(struct query *q, enum waiting_refusal why)
+static NOINLINE bool refuse(struct query *q, enum waiting_refusal why)
 {
 	count_refusal(q, why);
 	log_refusal(q, why);
@@ -149,13 +151,19 @@ static inline void charge_client(struct query *q)
 	struct waiting *t = &q->worker->waiting;
 	uint16_t units = (uint16_t)slot_units(q);
 	uint32_t more_large = (uint32_t)q->n_large - q->waiting_large;
-	if (q->holder == NULL)
-		q->holder = enter_client(t, client_key(&q->client));
+	if (q->holder == NULL) {
+		uint64_t key = client_key(&q->client);
+		q->holder = find_client(t, key);
+		if (UNLIKELY(q->holder == NULL))
+			q->holder = add_client(t, key);
+	}
 	q->holder->units += (uint32_t)units - q->units;
-	q->holder->n_large += more_large;
-	t->n_large += more_large;
 	q->units = units;
-	q->waiting_large = q->n_large;
+	if (UNLIKELY(more_large != 0)) {
+		q->holder->n_large += more_large;
+		t->n_large += more_large;
+		q->waiting_large = q->n_large;
+	}
 }
 
 void waiting_charge(struct query *q)
@@ -164,7 +172,7 @@ void waiting_charge(struct query *q)
 }
 
 /* Does it hold 64 KB blocks, or do those that wait for it? */
-static bool holds_large(const struct query *q)
+static NOINLINE bool holds_large(const struct query *q)
 {
 	for (; q != NULL; q = q->parent) {
 		if (q->n_large != 0)
@@ -196,10 +204,13 @@ void waiting_end(struct query *q)
 {
 	struct waiting *t = &q->worker->waiting;
 	struct waiting_client *client = q->holder;
-	assert(client != NULL && client->units >= q->units && client->n_large >= q->waiting_large);
+	assert(client != NULL && client->units >= q->units);
 	client->units -= q->units;
-	client->n_large -= q->waiting_large;
-	t->n_large -= q->waiting_large;
+	if (UNLIKELY(q->waiting_large != 0)) {
+		assert(client->n_large >= q->waiting_large);
+		client->n_large -= q->waiting_large;
+		t->n_large -= q->waiting_large;
+	}
 	if (client->units == 0)
 		leave_client(t, client);
 	q->holder = NULL;
