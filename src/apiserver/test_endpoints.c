@@ -156,8 +156,8 @@ static void odd_pods(void **state)
 		"[{}]",
 		"[{\"status\":[]}]",
 		"[{\"status\":{\"podIP\":7,\"podIPs\":[null]}}]",
-		"[{\"metadata\":null,\"spec\":{\"containers\":[null,{\"ports\":[null]}]},"
-		"\"status\":{\"podIP\":\"10.0.0.1\",\"conditions\":[null]}}]",
+		("[{\"metadata\":null,\"spec\":{\"containers\":[null,{\"ports\":[null]}]},"
+		 "\"status\":{\"podIP\":\"10.0.0.1\",\"conditions\":[null]}}]"),
 	};
 	json_t *service =
 		parse("{\"metadata\":{\"name\":\"web\"},\"spec\":{\"ipFamilies\":[\"IPv4\",null],"

@@ -207,7 +207,7 @@ def test_custom_servers(site):
     has = {keys: body.count("template IN AAAA") for keys, body in blocks.items()}
     assert has == {"corp.example:5353 Other.Example.:5353": 2, "consul.cluster.local:5353": 1, ".:5353": 2, "hostname.bind:5353": 0,
                    "cluster.local:5353 in-addr.arpa:5353 ip6.arpa:5353": 0,
-                   "config.fairlead.internal:5353 config.fairlead.cluster.local:5353": 0}
+                   "config.fairlead.internal:5353 config-fairlead.cluster.local:5353": 0}
     for name in ("corp.example", "www.corp.example", "www.other.example", "www.example.com"):
         site.empty(name)
     assert site.get("x.app.corp.example") == "2001:db8::a"

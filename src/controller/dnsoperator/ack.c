@@ -47,7 +47,7 @@ struct pull {
 void dnsoperator_ack_name(const char *domain, char ret[DNSOPERATOR_ACK_NAME_MAX])
 {
 	uint8_t wire[DNS_NAME_MAX];
-	int n = snprintf(ret, DNSOPERATOR_ACK_NAME_MAX, DNSOPERATOR_ACK_LABELS ".%s", domain);
+	int n = snprintf(ret, DNSOPERATOR_ACK_NAME_MAX, DNSOPERATOR_ACK_LABEL ".%s", domain);
 	if (n >= DNSOPERATOR_ACK_NAME_MAX || dns_name_from_text(slice_of(ret), wire) < 0)
 		snprintf(ret, DNSOPERATOR_ACK_NAME_MAX, DNSOPERATOR_ACK_NAME);
 }

@@ -15,15 +15,17 @@
 #include "base/clock.h"
 #include "net/addr.h"
 
-#define DNSOPERATOR_ACK_NAME   "config.fairlead.internal"
-#define DNSOPERATOR_ACK_LABELS "config.fairlead" /* below the cluster's domain */
+#define DNSOPERATOR_ACK_NAME "config.fairlead.internal"
+/* Below the cluster's domain. One label: a server looks up every depth at which it has zones, and
+ * this one is usually that of the name above. */
+#define DNSOPERATOR_ACK_LABEL "config-fairlead"
 
 enum {
 	DNSOPERATOR_ACK_HASH_MAX = 65,	/* with its NUL */
 	DNSOPERATOR_ACK_NAME_MAX = 256, /* likewise */
 };
 
-/* The name that the operator asks for: config.fairlead.cluster.local. Below a domain that leaves
+/* The name that the operator asks for: config-fairlead.cluster.local. Below a domain that leaves
  * no room for it there is none, and DNSOPERATOR_ACK_NAME is asked for. */
 void dnsoperator_ack_name(const char *domain, char ret[DNSOPERATOR_ACK_NAME_MAX]);
 

@@ -169,13 +169,13 @@ static void asks_below_the_domain(void **state)
 	static const char label[] =
 		"abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz.";
 	dnsoperator_ack_name("k8s.example.org", name);
-	assert_string_equal(name, "config.fairlead.k8s.example.org");
+	assert_string_equal(name, "config-fairlead.k8s.example.org");
 	struct fakeup *u = fakeup_new();
 	struct job *j = job_for(u);
 	j->opts.name = name;
 	start(j);
-	expect_question(u, "udp config.fairlead.k8s.example.org. IN TXT");
-	fakeup_answer(u, "config.fairlead.k8s.example.org. 0 IN TXT " HASH);
+	expect_question(u, "udp config-fairlead.k8s.example.org. IN TXT");
+	fakeup_answer(u, "config-fairlead.k8s.example.org. 0 IN TXT " HASH);
 	finish(j);
 	assert_string_equal(j->ack[0].hash, HASH);
 	fakeup_free(u);
@@ -185,7 +185,7 @@ static void asks_below_the_domain(void **state)
 			domain[i] = label[i % (sizeof(label) - 1)];
 		domain[n - 1] = 'z';
 		domain[n] = '\0';
-		snprintf(want, sizeof(want), "config.fairlead.%s", domain);
+		snprintf(want, sizeof(want), "config-fairlead.%s", domain);
 		dnsoperator_ack_name(domain, name);
 		assert_string_equal(name, n <= 253 - 16 ? want : DNSOPERATOR_ACK_NAME);
 	}
