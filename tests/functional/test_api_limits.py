@@ -99,7 +99,7 @@ def test_bodies_without_a_token_are_not_kept(api):
         # Who asks before sending is told at once.
         assert "401 Unauthorized" in reply(c.send(slow_post("Expect: 100-continue")))
     print(f"\n600 slow POSTs of 3 MB without a token: {took:.0f} MB more, {memory(api, 'VmHWM'):.0f} MB at most")
-    assert took < 100
+    assert took < 100 or sanitizer()  # whose own memory is the larger part
 
 
 def test_slow_strangers_lock_nobody_out(api):
@@ -136,7 +136,7 @@ def test_bodies_with_a_token_have_a_limit(api):
         taken = [one for one in said if "400 Bad Request" in one]  # an empty object
         assert refused and taken and len(refused) + len(taken) == len(said), said[-1]
     print(f"\n100 slow POSTs of 3 MB with a token: {took:.0f} MB more")
-    assert took < 300
+    assert took < 300 or sanitizer()
 
 
 @pytest.mark.alone
@@ -171,4 +171,4 @@ def test_watches(api):
             assert time.monotonic() < end
     print(f"\n{WATCHES_MAX} watches: {took:.0f} MB more, {1024 * took / WATCHES_MAX:.0f} KB each; "
           f"an event is with all of them after {news:.1f} s")
-    assert took < 700 or sanitizer()  # whose own memory is the larger part
+    assert took < 700 or sanitizer()
