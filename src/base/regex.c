@@ -309,7 +309,8 @@ bool regex_pcre_differs(const struct regex *re)
 
 struct slice regex_group(const struct regex_scratch *s, unsigned i)
 {
-	if (i >= s->n_set || s->offsets[2 * i] == SIZE_MAX)
+	/* An empty subject may have no address, to which nothing may be added. */
+	if (i >= s->n_set || s->offsets[2 * i] == SIZE_MAX || s->subject.p == NULL)
 		return (struct slice){ NULL, 0 };
 	return (struct slice){ s->subject.p + s->offsets[2 * i],
 			       s->offsets[2 * i + 1] - s->offsets[2 * i] };
