@@ -247,7 +247,7 @@ static int start_keeper(struct apiserver_server *s, char *err, size_t err_n)
 
 /* --- start and stop --- */
 
-/* Before anything is read from them. */
+/* Only where the store is ours: whatever else lies there is left as it is. */
 static int close_files(struct apiserver_server *s, char *err, size_t err_n)
 {
 	(void)err;
@@ -334,7 +334,7 @@ int apiserver_server_start(const struct apiserver_server_conf *c, struct apiserv
 			   char *err, size_t err_n)
 {
 	static int (*const steps[])(struct apiserver_server * s, char *err, size_t err_n) = {
-		set_names, close_files, open_store, open_trust, open_api, open_http, start_keeper,
+		set_names, open_store, close_files, open_trust, open_api, open_http, start_keeper,
 	};
 	struct apiserver_server *s = xcalloc(1, sizeof(*s));
 	s->conf = *c;
