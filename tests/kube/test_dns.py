@@ -225,7 +225,7 @@ def test_ready_with_many_services(c, started, who):
         program = server.fairlead() if who == "fairlead" else [server.coredns_program()]
         s, probe = probed(started, program, COREFILE % (c.kubeconfig(), "startup_timeout 5s"))
         s.start()
-        until(lambda: probe.at_ready, 30)
+        until(lambda: probe.at_ready, 120)  # CoreDNS needs its time beside other tests
         probe.over.set()
         probe.join()
         assert probe.at_ready == "NOERROR"
