@@ -297,7 +297,7 @@ def test_clock_stepped_under_informers(c, started, tmp_path):
     random_writes(c, w, writer, 2)
     stats = w.stats()
     assert stats["lists"] == 1 and stats["watches"] < 10 and stats["repeated"] == 0, stats
-    if hasattr(c, "system"):
+    if isinstance(c, cluster.Embedded):
         return  # certificates of the embedded API are valid since 2020, whatever the clock was when they were made
     clock.step(-DAY)
     proxy.drop()
