@@ -15,22 +15,10 @@ import pytest
 
 from helpers import eventually, needs_root
 from lib import client, server, wire
+from lib.ports import free_port
 from lib.upstream import Upstream
 
 WAIT_SECONDS = 30
-
-
-def free_port():
-    """Free for UDP and TCP."""
-    for _ in range(100):
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-            tcp.bind(("127.0.0.1", 0))
-            try:
-                udp.bind(tcp.getsockname())
-            except OSError:
-                continue
-            return tcp.getsockname()[1]
-    raise RuntimeError("no free port")
 
 
 class Up:
@@ -185,8 +173,8 @@ def test_ports_in_use(start, tmp_path):
 def test_ports_of_a_dying_one(tmp_path):
     """Ports and the data directory of a process that was killed, or of one that is still ending, are waited for."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as dns, socket.socket(socket.AF_INET, socket.SOCK_STREAM) as api:
-        dns.bind(("127.0.0.1", 0))
-        api.bind(("127.0.0.1", 0))
+        dns.bind(("127.0.0.1", free_port()))
+        api.bind(("127.0.0.1", free_port()))
         api.listen()
         command = [server.fairlead_program(), "up", "--data", str(tmp_path / "x"), "--dns",
                    f"127.0.0.1:{dns.getsockname()[1]}", "--api", f"127.0.0.1:{api.getsockname()[1]}"]
