@@ -32,17 +32,23 @@ static const struct {
 	{ "store.lock", "" },
 };
 
-/* The mode it had, when that was changed; else 0. -errno. */
+/* The mode it had, when that was changed; else 0. -errno.
+ * The file is opened with O_PATH: closing any other descriptor of store.db or its -shm would drop
+ * the POSIX locks that SQLite holds in this process, and the next process that opens the database
+ * would truncate the memory that is mapped here. */
 static int mend(const char *path)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	int r = 0;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-	    (st.st_mode & S_IRWXO) != 0)
-		r = fchmod(fd, S_IRUSR | S_IWUSR) < 0 ? -errno : (int)(st.st_mode & 0777);
+	    (st.st_mode & S_IRWXO) != 0) {
+		/* fchmod() refuses such a descriptor */
+		CLEANUP(freep) char *same_file = xasprintf("/proc/self/fd/%d", fd);
+		r = chmod(same_file, S_IRUSR | S_IWUSR) < 0 ? -errno : (int)(st.st_mode & 0777);
+	}
 	close(fd);
 	return r;
 }

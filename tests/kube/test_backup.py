@@ -70,6 +70,16 @@ def check_backup(file, to, load, least):
     assert {f"large-{i}" for i in range(OBJECTS)} <= names
 
 
+def test_locks_are_held(api):
+    """SQLite's locks belong to the process: any descriptor of these files that it closes would drop them, and the next
+    process that opens the database would truncate shared memory that the server has mapped."""
+    shared_memory = os.stat(os.path.join(api.data, "store.db-shm")).st_ino
+    with open("/proc/locks", encoding="ascii") as f:
+        locks = [line.split() for line in f]
+    assert any(words[1] == "POSIX" and words[4] == str(api.process.pid) and words[5].endswith(f":{shared_memory}")
+               for words in locks), locks
+
+
 def test_backup_under_load(api, tmp_path):
     with Load(api) as load:
         apilib.until(lambda: load.n > 5, "writes")
