@@ -21,25 +21,25 @@ enum {
 	TTL_MAX = 0x7fffffff, /* RFC 2181 section 8 */
 };
 
-static int get_name(const void *self, struct arena *a, struct tmpl_value *ret)
+static int get_name(const void *self, struct arena *arena, struct tmpl_value *ret)
 {
-	(void)a;
+	(void)arena;
 	*ret = tmpl_string(slice_of(self));
 	return 0;
 }
 
-static int get_type(const void *self, struct arena *a, struct tmpl_value *ret)
+static int get_type(const void *self, struct arena *arena, struct tmpl_value *ret)
 {
 	(void)self;
-	(void)a;
+	(void)arena;
 	*ret = tmpl_string(SLICE("AAAA"));
 	return 0;
 }
 
-static int get_class(const void *self, struct arena *a, struct tmpl_value *ret)
+static int get_class(const void *self, struct arena *arena, struct tmpl_value *ret)
 {
 	(void)self;
-	(void)a;
+	(void)arena;
 	*ret = tmpl_string(SLICE("IN"));
 	return 0;
 }
@@ -81,10 +81,10 @@ static int check_bytes(struct slice text, char *err, size_t err_n)
 }
 
 /* Plain text and the three fields: no functions, no conditions, no variables (T11). */
-static int check_parts(const struct tmpl *t, char *err, size_t err_n)
+static int check_parts(const struct tmpl *tmpl, char *err, size_t err_n)
 {
-	for (size_t i = 0; i < tmpl_n_parts(t); i++) {
-		struct tmpl_part p = tmpl_part(t, i);
+	for (size_t i = 0; i < tmpl_n_parts(tmpl); i++) {
+		struct tmpl_part p = tmpl_part(tmpl, i);
 		if (p.kind == TMPL_PART_OTHER)
 			return refuse(err, err_n,
 				      "has more in it than text, .Name, .Type and .Class");
@@ -102,40 +102,42 @@ struct trial {
 	char out[RECORD_BYTES_MAX], memory[ARENA_BYTES];
 };
 
-static int check_record(const struct trial *t, const struct dns_rr *rr, const char *name)
+static int check_record(const struct trial *trial, const struct dns_rr *rr, const char *name)
 {
 	uint8_t want[DNS_NAME_MAX];
 	if (dns_name_from_text(slice_of(name), want) < 0 || !dns_name_eq(rr->owner, want))
-		return refuse(t->err, t->err_n, "makes a record of another name than that asked");
+		return refuse(trial->err, trial->err_n,
+			      "makes a record of another name than that asked");
 	if (rr->type != DNS_TYPE_AAAA || rr->cls != DNS_CLASS_IN || rr->rdlen != 16)
-		return refuse(t->err, t->err_n, "does not make a record of class IN and type AAAA");
+		return refuse(trial->err, trial->err_n,
+			      "does not make a record of class IN and type AAAA");
 	if (rr->ttl > TTL_MAX)
-		return refuse(t->err, t->err_n, "has a TTL above 2147483647");
+		return refuse(trial->err, trial->err_n, "has a TTL above 2147483647");
 	return 0;
 }
 
-static int try_name(struct trial *t, const char *name, struct api_answer *ret)
+static int try_name(struct trial *trial, const char *name, struct api_answer *ret)
 {
 	char why[256] = "";
 	struct arena a;
 	struct dns_rr rr;
 	size_t n;
-	arena_init_fixed(&a, t->memory, sizeof(t->memory));
+	arena_init_fixed(&a, trial->memory, sizeof(trial->memory));
 	struct tmpl_run run = { .root = tmpl_object(&query_class, name),
 				.arena = &a,
 				.err = why,
 				.err_cap = sizeof(why) };
-	if (tmpl_exec(t->tmpl, &run, t->out, sizeof(t->out), &n) < 0)
-		return refuse(t->err, t->err_n, "makes too long a text of a long name");
-	int r = dns_rrtext_parse(t->scanner, (struct slice){ t->out, n }, &a, &rr);
+	if (tmpl_exec(trial->tmpl, &run, trial->out, sizeof(trial->out), &n) < 0)
+		return refuse(trial->err, trial->err_n, "makes too long a text of a long name");
+	int r = dns_rrtext_parse(trial->scanner, (struct slice){ trial->out, n }, &a, &rr);
 	if (r == ERR_PARSE) {
-		snprintf(t->err, t->err_n, "does not make a record (%s)",
-			 dns_rrtext_error(t->scanner));
+		snprintf(trial->err, trial->err_n, "does not make a record (%s)",
+			 dns_rrtext_error(trial->scanner));
 		return ERR_CONFIG;
 	}
 	if (r < 0)
-		return refuse(t->err, t->err_n, "does not make a record");
-	r = check_record(t, &rr, name);
+		return refuse(trial->err, trial->err_n, "does not make a record");
+	r = check_record(trial, &rr, name);
 	if (r < 0)
 		return r;
 	ret->ttl_s = rr.ttl;
@@ -159,7 +161,7 @@ static void long_name(char out[DNS_NAME_TEXT_MAX], const char *byte)
 	out[n] = '\0';
 }
 
-static int try_all(struct trial *t, struct api_answer *ret)
+static int try_all(struct trial *trial, struct api_answer *ret)
 {
 	char longest[DNS_NAME_TEXT_MAX], escaped[DNS_NAME_TEXT_MAX];
 	const char *const names[] = { "a.", longest, escaped };
@@ -167,12 +169,12 @@ static int try_all(struct trial *t, struct api_answer *ret)
 	long_name(longest, "a");
 	long_name(escaped, "\\200");
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		int r = try_name(t, names[i], i == 0 ? &first : &other);
+		int r = try_name(trial, names[i], i == 0 ? &first : &other);
 		if (r < 0)
 			return r;
 		if (i != 0 &&
 		    (first.ttl_s != other.ttl_s || strcmp(first.address, other.address) != 0))
-			return refuse(t->err, t->err_n, "makes other data of another name");
+			return refuse(trial->err, trial->err_n, "makes other data of another name");
 	}
 	*ret = first;
 	return 0;

@@ -16,9 +16,9 @@ static int refuse(char *err, size_t err_n, int code, const char *text)
 	return code;
 }
 
-static bool is_name_char(char c)
+static bool is_name_char(char ch)
 {
-	return ascii_isalpha(c) || ascii_isdigit(c) || c == '_';
+	return ascii_isalpha(ch) || ascii_isdigit(ch) || ch == '_';
 }
 
 static void skip_blanks(struct slice *rest)
@@ -43,53 +43,53 @@ struct text {
 	size_t n;
 };
 
-static int hex_digits(struct text *t, size_t count, uint32_t *ret)
+static int hex_digits(struct text *text, size_t count, uint32_t *ret)
 {
 	*ret = 0;
-	if (t->in.n < count)
+	if (text->in.n < count)
 		return ERR_PARSE;
 	for (size_t i = 0; i < count; i++) {
-		char c = ascii_lower(t->in.p[i]);
+		char c = ascii_lower(text->in.p[i]);
 		if (!isxdigit((unsigned char)c))
 			return ERR_PARSE;
 		*ret = *ret * 16 + (uint32_t)(ascii_isdigit(c) ? c - '0' : c - 'a' + 10);
 	}
-	t->in = slice_from(t->in, count);
+	text->in = slice_from(text->in, count);
 	return 0;
 }
 
 /* Behind a backslash. */
-static int unescape(struct text *t)
+static int unescape(struct text *text)
 {
 	static const char plain[] = "a\ab\bf\fn\nr\rt\tv\v\\\\''\"\"``??";
-	if (t->in.n == 0)
+	if (text->in.n == 0)
 		return ERR_PARSE;
-	char c = t->in.p[0];
-	t->in = slice_from(t->in, 1);
+	char c = text->in.p[0];
+	text->in = slice_from(text->in, 1);
 	for (size_t i = 0; i + 1 < sizeof(plain); i += 2) {
 		if (plain[i] == c) {
-			t->out[t->n++] = plain[i + 1];
+			text->out[text->n++] = plain[i + 1];
 			return 0;
 		}
 	}
 	size_t digits = c == 'x' || c == 'X' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
 	uint32_t cp;
-	if (digits == 0 || hex_digits(t, digits, &cp) < 0 || cp == 0 || cp > 0x10ffff ||
+	if (digits == 0 || hex_digits(text, digits, &cp) < 0 || cp == 0 || cp > 0x10ffff ||
 	    (cp >= 0xd800 && cp < 0xe000))
 		return ERR_PARSE;
-	t->n += utf8_encode(cp, t->out + t->n);
+	text->n += utf8_encode(cp, text->out + text->n);
 	return 0;
 }
 
 /* A text whose opening quotes are still there. */
-static int lex_text(struct slice *rest, bool raw, struct arena *a, struct cel_token *ret)
+static int lex_text(struct slice *rest, bool raw, struct arena *arena, struct cel_token *ret)
 {
 	struct slice q = { rest->p, 1 };
 	char three[3] = { rest->p[0], rest->p[0], rest->p[0] };
 	if (slice_starts(*rest, (struct slice){ three, 3 }))
 		q.n = 3;
 	/* An escape is never longer than what it stands for, as UTF-8. */
-	struct text t = { slice_from(*rest, q.n), arena_alloc(a, rest->n + 1), 0 };
+	struct text t = { slice_from(*rest, q.n), arena_alloc(arena, rest->n + 1), 0 };
 	while (!slice_starts(t.in, q)) {
 		if (t.in.n == 0 || (q.n == 1 && t.in.p[0] == '\n'))
 			return ERR_PARSE;
@@ -138,7 +138,7 @@ static int lex_number(struct slice *rest, struct cel_token *ret, char *err, size
 	return 0;
 }
 
-int cel_lex(struct slice *rest, struct arena *a, struct cel_token *ret, char *err, size_t err_n)
+int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, char *err, size_t err_n)
 {
 	static const char *const twos[] = { "&&", "||", "==", "!=", "<=", ">=" };
 	skip_blanks(rest);
@@ -150,7 +150,7 @@ int cel_lex(struct slice *rest, struct arena *a, struct cel_token *ret, char *er
 	if (raw)
 		*rest = slice_from(*rest, 1);
 	if (raw || c == '\'' || c == '"') {
-		if (lex_text(rest, raw, a, ret) < 0)
+		if (lex_text(rest, raw, arena, ret) < 0)
 			return refuse(err, err_n, ERR_PARSE, "malformed text");
 		return 0;
 	}
@@ -174,7 +174,7 @@ int cel_lex(struct slice *rest, struct arena *a, struct cel_token *ret, char *er
 	return 0;
 }
 
-const char *cel_field_name(struct slice escaped, struct arena *a)
+const char *cel_field_name(struct slice escaped, struct arena *arena)
 {
 	static const struct {
 		const char *from, *to;
@@ -184,7 +184,7 @@ const char *cel_field_name(struct slice escaped, struct arena *a)
 		{ "__dash__", "-" },
 		{ "__slash__", "/" },
 	};
-	char *out = arena_alloc(a, escaped.n + 1);
+	char *out = arena_alloc(arena, escaped.n + 1);
 	size_t n = 0;
 	/* A word that CEL keeps for itself stands between underscores: __namespace__ */
 	if (escaped.n > 4 && slice_starts(escaped, SLICE("__")) &&
@@ -194,7 +194,7 @@ const char *cel_field_name(struct slice escaped, struct arena *a)
 		for (size_t k = 0; k < ARRAY_LEN(rows); k++)
 			other = other || slice_is(escaped, rows[k].from);
 		if (!other && memmem(word.p, word.n, "__", 2) == NULL)
-			return arena_strndup(a, word.p, word.n);
+			return arena_strndup(arena, word.p, word.n);
 	}
 	while (escaped.n != 0) {
 		size_t k = 0;

@@ -21,99 +21,100 @@ static int parse_expr(struct parse *p, struct cel_node **ret);
 
 static int refuse(struct parse *p, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-static int refuse(struct parse *p, int code, const char *fmt, ...)
+static int refuse(struct parse *parse, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(p->err, p->err_n, fmt, ap);
+	vsnprintf(parse->err, parse->err_n, fmt, ap);
 	va_end(ap);
 	return code;
 }
 
-static int advance(struct parse *p)
+static int advance(struct parse *parse)
 {
-	return cel_lex(&p->rest, p->a, &p->t, p->err, p->err_n);
+	return cel_lex(&parse->rest, parse->a, &parse->t, parse->err, parse->err_n);
 }
 
-static bool is_op(const struct parse *p, const char *op)
+static bool is_op(const struct parse *parse, const char *op)
 {
-	return p->t.type == CEL_T_OP && slice_is(p->t.text, op);
+	return parse->t.type == CEL_T_OP && slice_is(parse->t.text, op);
 }
 
-static int expect(struct parse *p, const char *op)
+static int expect(struct parse *parse, const char *op)
 {
-	if (!is_op(p, op))
-		return refuse(p, ERR_PARSE, "'%s' is missing", op);
-	return advance(p);
+	if (!is_op(parse, op))
+		return refuse(parse, ERR_PARSE, "'%s' is missing", op);
+	return advance(parse);
 }
 
-static int make(struct parse *p, enum cel_op op, size_t n_args, struct cel_node **ret)
+static int make(struct parse *parse, enum cel_op op, size_t n_args, struct cel_node **ret)
 {
-	if (++p->nodes > CEL_NODES_MAX) {
-		refuse(p, ERR_LIMIT, "the expression is too long");
+	if (++parse->nodes > CEL_NODES_MAX) {
+		refuse(parse, ERR_LIMIT, "the expression is too long");
 		return ERR_LIMIT;
 	}
-	struct cel_node *n = arena_calloc(p->a, sizeof(*n));
+	struct cel_node *n = arena_calloc(parse->a, sizeof(*n));
 	n->op = op;
-	n->arg = arena_calloc(p->a, (n_args + 1) * sizeof(struct cel_node *));
+	n->arg = arena_calloc(parse->a, (n_args + 1) * sizeof(struct cel_node *));
 	n->n_args = n_args;
 	*ret = n;
 	return 0;
 }
 
-static int make_one(struct parse *p, enum cel_op op, struct cel_node *arg, struct cel_node **ret)
+static int make_one(struct parse *parse, enum cel_op op, struct cel_node *arg,
+		    struct cel_node **ret)
 {
-	int r = make(p, op, 1, ret);
+	int r = make(parse, op, 1, ret);
 	if (r >= 0)
 		(*ret)->arg[0] = arg;
 	return r;
 }
 
-static int make_two(struct parse *p, enum cel_op op, struct cel_node *a, struct cel_node *b,
-		    struct cel_node **ret)
+static int make_two(struct parse *parse, enum cel_op op, struct cel_node *left,
+		    struct cel_node *right, struct cel_node **ret)
 {
-	int r = make(p, op, 2, ret);
+	int r = make(parse, op, 2, ret);
 	if (r < 0)
 		return r;
-	(*ret)->arg[0] = a;
-	(*ret)->arg[1] = b;
+	(*ret)->arg[0] = left;
+	(*ret)->arg[1] = right;
 	return 0;
 }
 
-static int make_literal(struct parse *p, struct cel_value v, struct cel_node **ret)
+static int make_literal(struct parse *parse, struct cel_value value, struct cel_node **ret)
 {
-	int r = make(p, CEL_OP_LITERAL, 0, ret);
+	int r = make(parse, CEL_OP_LITERAL, 0, ret);
 	if (r >= 0)
-		(*ret)->literal = v;
+		(*ret)->literal = value;
 	return r;
 }
 
 /* ---- lists of expressions ---- */
 
 /* Expressions up to `end`, which is cut off too; with `pairs`, key: value. */
-static int parse_list(struct parse *p, const char *end, bool pairs, enum cel_op op,
+static int parse_list(struct parse *parse, const char *end, bool pairs, enum cel_op op,
 		      struct cel_node **ret)
 {
 	VEC(struct cel_node *) v = { 0 };
 	int r = 0;
-	while (r >= 0 && !is_op(p, end)) {
+	while (r >= 0 && !is_op(parse, end)) {
 		struct cel_node *x = NULL;
-		if (v.n != 0 && (r = expect(p, ",")) < 0)
+		if (v.n != 0 && (r = expect(parse, ",")) < 0)
 			break;
-		if (is_op(p, end) && op != CEL_OP_CALL)
+		if (is_op(parse, end) && op != CEL_OP_CALL)
 			break; /* a comma may stand last */
-		if ((r = parse_expr(p, &x)) < 0)
+		if ((r = parse_expr(parse, &x)) < 0)
 			break;
 		vec_push(&v, x);
-		if (pairs && ((r = expect(p, ":")) < 0 || (r = parse_expr(p, &x)) < 0))
+		if (pairs && ((r = expect(parse, ":")) < 0 || (r = parse_expr(parse, &x)) < 0))
 			break;
 		if (pairs)
 			vec_push(&v, x);
 	}
 	if (r >= 0)
-		r = expect(p, end);
+		r = expect(parse, end);
 	if (r >= 0)
-		r = make(p, op, v.n, ret);
+		r = make(parse, op, v.n, ret);
 	if (r >= 0 && v.n != 0)
 		memcpy((*ret)->arg, v.v, v.n * sizeof(*v.v));
 	vec_done(&v);
@@ -122,14 +123,14 @@ static int parse_list(struct parse *p, const char *end, bool pairs, enum cel_op 
 
 /* ---- macros ---- */
 
-static int parse_has(struct parse *p, struct cel_node **ret)
+static int parse_has(struct parse *parse, struct cel_node **ret)
 {
 	struct cel_node *x;
-	int r = parse_expr(p, &x);
-	if (r < 0 || (r = expect(p, ")")) < 0)
+	int r = parse_expr(parse, &x);
+	if (r < 0 || (r = expect(parse, ")")) < 0)
 		return r;
 	if (x->op != CEL_OP_SELECT)
-		return refuse(p, ERR_PARSE, "has() needs a field: has(self.x)");
+		return refuse(parse, ERR_PARSE, "has() needs a field: has(self.x)");
 	x->op = CEL_OP_HAS;
 	*ret = x;
 	return 0;
@@ -144,58 +145,59 @@ static const struct {
 };
 
 /* `range.all(x, ...)`, behind its parenthesis. */
-static int parse_loop(struct parse *p, enum cel_loop loop, struct cel_node *range,
+static int parse_loop(struct parse *parse, enum cel_loop loop, struct cel_node *range,
 		      struct cel_node **ret)
 {
 	struct cel_node *n;
-	int r = make(p, CEL_OP_LOOP, 3, &n);
+	int r = make(parse, CEL_OP_LOOP, 3, &n);
 	if (r < 0)
 		return r;
-	if (p->t.type != CEL_T_NAME)
-		return refuse(p, ERR_PARSE, "a macro needs the name of a variable");
-	if (p->n_vars >= CEL_SLOTS_MAX)
-		return refuse(p, ERR_LIMIT, "too many macros inside each other");
+	if (parse->t.type != CEL_T_NAME)
+		return refuse(parse, ERR_PARSE, "a macro needs the name of a variable");
+	if (parse->n_vars >= CEL_SLOTS_MAX)
+		return refuse(parse, ERR_LIMIT, "too many macros inside each other");
 	n->loop = loop;
 	n->arg[0] = range;
 	n->n_args = 2;
-	n->slot = p->n_vars++;
-	p->var[n->slot] = p->t.text;
-	if ((r = advance(p)) < 0 || (r = expect(p, ",")) < 0 || (r = parse_expr(p, &n->arg[1])) < 0)
+	n->slot = parse->n_vars++;
+	parse->var[n->slot] = parse->t.text;
+	if ((r = advance(parse)) < 0 || (r = expect(parse, ",")) < 0 ||
+	    (r = parse_expr(parse, &n->arg[1])) < 0)
 		return r;
-	if (loop == CEL_TRANSFORM && is_op(p, ",")) {
-		if ((r = advance(p)) < 0 || (r = parse_expr(p, &n->arg[2])) < 0)
+	if (loop == CEL_TRANSFORM && is_op(parse, ",")) {
+		if ((r = advance(parse)) < 0 || (r = parse_expr(parse, &n->arg[2])) < 0)
 			return r;
 		n->n_args = 3;
 	}
-	p->n_vars--;
+	parse->n_vars--;
 	*ret = n;
-	return expect(p, ")");
+	return expect(parse, ")");
 }
 
 /* ---- calls and names ---- */
 
-static int settle_pattern(struct parse *p, struct cel_node *n)
+static int settle_pattern(struct parse *parse, struct cel_node *node)
 {
 	struct srcerr err = { 0 };
-	const struct cel_node *pattern = n->arg[1];
+	const struct cel_node *pattern = node->arg[1];
 	if (pattern->op != CEL_OP_LITERAL || pattern->literal.type != CEL_STRING)
-		return refuse(p, ERR_UNSUPPORTED, "matches() needs a literal pattern");
-	int r = regex_new(pattern->literal.u.s, &n->re, &err);
+		return refuse(parse, ERR_UNSUPPORTED, "matches() needs a literal pattern");
+	int r = regex_new(pattern->literal.u.s, &node->re, &err);
 	if (r < 0)
-		return refuse(p, r, "%s", err.text);
-	vec_push(&p->e->patterns, n->re);
+		return refuse(parse, r, "%s", err.text);
+	vec_push(&parse->e->patterns, node->re);
 	return 0;
 }
 
-static int parse_call(struct parse *p, struct slice name, struct cel_node *receiver,
+static int parse_call(struct parse *parse, struct slice name, struct cel_node *receiver,
 		      struct cel_node **ret)
 {
 	struct cel_node *list, *n;
-	int r = parse_list(p, ")", false, CEL_OP_CALL, &list);
+	int r = parse_list(parse, ")", false, CEL_OP_CALL, &list);
 	if (r < 0)
 		return r;
 	size_t first = receiver != NULL;
-	if ((r = make(p, CEL_OP_CALL, list->n_args + first, &n)) < 0)
+	if ((r = make(parse, CEL_OP_CALL, list->n_args + first, &n)) < 0)
 		return r;
 	if (receiver != NULL)
 		n->arg[0] = receiver;
@@ -203,104 +205,105 @@ static int parse_call(struct parse *p, struct slice name, struct cel_node *recei
 		memcpy(n->arg + first, list->arg, list->n_args * sizeof(struct cel_node *));
 	n->fn = cel_function_find(name, receiver != NULL, n->n_args);
 	if (n->fn == NULL)
-		return refuse(p, ERR_UNSUPPORTED, "function '%.*s' is not supported", (int)name.n,
-			      name.p);
+		return refuse(parse, ERR_UNSUPPORTED, "function '%.*s' is not supported",
+			      (int)name.n, name.p);
 	*ret = n;
-	return strcmp(n->fn->name, "matches") == 0 ? settle_pattern(p, n) : 0;
+	return strcmp(n->fn->name, "matches") == 0 ? settle_pattern(parse, n) : 0;
 }
 
-static int parse_name(struct parse *p, struct cel_node **ret)
+static int parse_name(struct parse *parse, struct cel_node **ret)
 {
-	struct slice name = p->t.text;
-	int r = advance(p);
+	struct slice name = parse->t.text;
+	int r = advance(parse);
 	if (r < 0)
 		return r;
 	if (slice_is(name, "true") || slice_is(name, "false"))
-		return make_literal(p, cel_bool(slice_is(name, "true")), ret);
+		return make_literal(parse, cel_bool(slice_is(name, "true")), ret);
 	if (slice_is(name, "null"))
-		return make_literal(p, (struct cel_value){ .type = CEL_NULL }, ret);
-	if (is_op(p, "(")) {
-		if ((r = advance(p)) < 0)
+		return make_literal(parse, (struct cel_value){ .type = CEL_NULL }, ret);
+	if (is_op(parse, "(")) {
+		if ((r = advance(parse)) < 0)
 			return r;
-		return slice_is(name, "has") ? parse_has(p, ret) : parse_call(p, name, NULL, ret);
+		return slice_is(name, "has") ? parse_has(parse, ret)
+					     : parse_call(parse, name, NULL, ret);
 	}
-	for (unsigned i = p->n_vars; i-- != 0;) {
-		if (!slice_eq(name, p->var[i]))
+	for (unsigned i = parse->n_vars; i-- != 0;) {
+		if (!slice_eq(name, parse->var[i]))
 			continue;
-		if ((r = make(p, CEL_OP_SLOT, 0, ret)) < 0)
+		if ((r = make(parse, CEL_OP_SLOT, 0, ret)) < 0)
 			return r;
 		(*ret)->slot = i;
-		p->e->uses_old = p->e->uses_old || i == CEL_SLOT_OLD;
+		parse->e->uses_old = parse->e->uses_old || i == CEL_SLOT_OLD;
 		return 0;
 	}
-	return refuse(p, ERR_TYPE, "undeclared reference to '%.*s'", (int)name.n, name.p);
+	return refuse(parse, ERR_TYPE, "undeclared reference to '%.*s'", (int)name.n, name.p);
 }
 
-static int parse_primary(struct parse *p, struct cel_node **ret)
+static int parse_primary(struct parse *parse, struct cel_node **ret)
 {
-	struct cel_token t = p->t;
+	struct cel_token t = parse->t;
 	int r;
 	if (t.type == CEL_T_NAME)
-		return parse_name(p, ret);
-	if (is_op(p, "(")) {
-		if ((r = advance(p)) < 0 || (r = parse_expr(p, ret)) < 0)
+		return parse_name(parse, ret);
+	if (is_op(parse, "(")) {
+		if ((r = advance(parse)) < 0 || (r = parse_expr(parse, ret)) < 0)
 			return r;
-		return expect(p, ")");
+		return expect(parse, ")");
 	}
-	if (is_op(p, "[") || is_op(p, "{")) {
-		bool map = is_op(p, "{");
-		if ((r = advance(p)) < 0)
+	if (is_op(parse, "[") || is_op(parse, "{")) {
+		bool map = is_op(parse, "{");
+		if ((r = advance(parse)) < 0)
 			return r;
-		return parse_list(p, map ? "}" : "]", map, map ? CEL_OP_MAP : CEL_OP_LIST, ret);
+		return parse_list(parse, map ? "}" : "]", map, map ? CEL_OP_MAP : CEL_OP_LIST, ret);
 	}
 	if (t.type == CEL_T_END || t.type == CEL_T_OP)
-		return refuse(p, ERR_PARSE, "a value is missing");
-	if ((r = advance(p)) < 0)
+		return refuse(parse, ERR_PARSE, "a value is missing");
+	if ((r = advance(parse)) < 0)
 		return r;
 	struct cel_value v = { .type = CEL_STRING, .u.s = t.text };
 	if (t.type == CEL_T_INT)
 		v = cel_int(t.i);
 	if (t.type == CEL_T_DOUBLE)
 		v = (struct cel_value){ .type = CEL_DOUBLE, .u.d = t.d };
-	return make_literal(p, v, ret);
+	return make_literal(parse, v, ret);
 }
 
 /* Behind a dot: a field, a function or a macro. */
-static int parse_member(struct parse *p, struct cel_node **x)
+static int parse_member(struct parse *parse, struct cel_node **node)
 {
-	struct slice name = p->t.text;
-	struct cel_node *of = *x;
+	struct slice name = parse->t.text;
+	struct cel_node *of = *node;
 	int r;
-	if (p->t.type != CEL_T_NAME)
-		return refuse(p, ERR_PARSE, "a field's name is missing");
-	if ((r = advance(p)) < 0)
+	if (parse->t.type != CEL_T_NAME)
+		return refuse(parse, ERR_PARSE, "a field's name is missing");
+	if ((r = advance(parse)) < 0)
 		return r;
-	if (!is_op(p, "(")) {
-		if ((r = make_one(p, CEL_OP_SELECT, of, x)) >= 0)
-			(*x)->name = cel_field_name(name, p->a);
+	if (!is_op(parse, "(")) {
+		if ((r = make_one(parse, CEL_OP_SELECT, of, node)) >= 0)
+			(*node)->name = cel_field_name(name, parse->a);
 		return r;
 	}
-	if ((r = advance(p)) < 0)
+	if ((r = advance(parse)) < 0)
 		return r;
 	for (size_t i = 0; i < ARRAY_LEN(loops); i++) {
 		if (slice_is(name, loops[i].name))
-			return parse_loop(p, loops[i].loop, of, x);
+			return parse_loop(parse, loops[i].loop, of, node);
 	}
-	return parse_call(p, name, of, x);
+	return parse_call(parse, name, of, node);
 }
 
-static int parse_postfix(struct parse *p, struct cel_node **ret)
+static int parse_postfix(struct parse *parse, struct cel_node **ret)
 {
 	struct cel_node *key;
-	int r = parse_primary(p, ret);
+	int r = parse_primary(parse, ret);
 	while (r >= 0) {
-		if (is_op(p, ".")) {
-			if ((r = advance(p)) >= 0)
-				r = parse_member(p, ret);
-		} else if (is_op(p, "[")) {
-			if ((r = advance(p)) >= 0 && (r = parse_expr(p, &key)) >= 0 &&
-			    (r = expect(p, "]")) >= 0)
-				r = make_two(p, CEL_OP_INDEX, *ret, key, ret);
+		if (is_op(parse, ".")) {
+			if ((r = advance(parse)) >= 0)
+				r = parse_member(parse, ret);
+		} else if (is_op(parse, "[")) {
+			if ((r = advance(parse)) >= 0 && (r = parse_expr(parse, &key)) >= 0 &&
+			    (r = expect(parse, "]")) >= 0)
+				r = make_two(parse, CEL_OP_INDEX, *ret, key, ret);
 		} else {
 			break;
 		}
@@ -308,19 +311,19 @@ static int parse_postfix(struct parse *p, struct cel_node **ret)
 	return r;
 }
 
-static int parse_unary(struct parse *p, struct cel_node **ret)
+static int parse_unary(struct parse *parse, struct cel_node **ret)
 {
-	bool not = is_op(p, "!"), minus = is_op(p, "-");
+	bool not = is_op(parse, "!"), minus = is_op(parse, "-");
 	struct cel_node *x;
 	if (!not &&!minus)
-		return parse_postfix(p, ret);
-	if (++p->depth > CEL_DEPTH_MAX)
-		return refuse(p, ERR_LIMIT, "the expression is nested too deeply");
-	int r = advance(p);
-	if (r < 0 || (r = parse_unary(p, &x)) < 0)
+		return parse_postfix(parse, ret);
+	if (++parse->depth > CEL_DEPTH_MAX)
+		return refuse(parse, ERR_LIMIT, "the expression is nested too deeply");
+	int r = advance(parse);
+	if (r < 0 || (r = parse_unary(parse, &x)) < 0)
 		return r;
-	p->depth--;
-	return make_one(p, not ? CEL_OP_NOT : CEL_OP_NEGATE, x, ret);
+	parse->depth--;
+	return make_one(parse, not ? CEL_OP_NOT : CEL_OP_NEGATE, x, ret);
 }
 
 /* ---- operators ---- */
@@ -338,12 +341,12 @@ static const struct {
 	{ "/", 4, CEL_OP_DIV }, { "%", 4, CEL_OP_MOD },
 };
 
-static bool binary_here(const struct parse *p, int level, enum cel_op *ret)
+static bool binary_here(const struct parse *parse, int level, enum cel_op *ret)
 {
-	if (p->t.type != CEL_T_OP && p->t.type != CEL_T_NAME)
+	if (parse->t.type != CEL_T_OP && parse->t.type != CEL_T_NAME)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(binaries); i++) {
-		if (binaries[i].level == level && slice_is(p->t.text, binaries[i].text)) {
+		if (binaries[i].level == level && slice_is(parse->t.text, binaries[i].text)) {
 			*ret = binaries[i].op;
 			return true;
 		}
@@ -351,58 +354,58 @@ static bool binary_here(const struct parse *p, int level, enum cel_op *ret)
 	return false;
 }
 
-static int parse_level(struct parse *p, int level, struct cel_node **ret)
+static int parse_level(struct parse *parse, int level, struct cel_node **ret)
 {
 	struct cel_node *right;
 	enum cel_op op;
 	if (level == LEVELS)
-		return parse_unary(p, ret);
-	int r = parse_level(p, level + 1, ret);
+		return parse_unary(parse, ret);
+	int r = parse_level(parse, level + 1, ret);
 	/* A long chain makes a deep tree on its left side. */
-	for (unsigned n = 0; r >= 0 && binary_here(p, level, &op); n++) {
-		if (n + p->depth >= CEL_DEPTH_MAX)
-			return refuse(p, ERR_LIMIT, "the expression is nested too deeply");
-		if ((r = advance(p)) >= 0 && (r = parse_level(p, level + 1, &right)) >= 0)
-			r = make_two(p, op, *ret, right, ret);
+	for (unsigned n = 0; r >= 0 && binary_here(parse, level, &op); n++) {
+		if (n + parse->depth >= CEL_DEPTH_MAX)
+			return refuse(parse, ERR_LIMIT, "the expression is nested too deeply");
+		if ((r = advance(parse)) >= 0 && (r = parse_level(parse, level + 1, &right)) >= 0)
+			r = make_two(parse, op, *ret, right, ret);
 	}
 	return r;
 }
 
-static int parse_expr(struct parse *p, struct cel_node **ret)
+static int parse_expr(struct parse *parse, struct cel_node **ret)
 {
 	struct cel_node *n, *cond;
-	if (++p->depth > CEL_DEPTH_MAX)
-		return refuse(p, ERR_LIMIT, "the expression is nested too deeply");
-	int r = parse_level(p, 0, ret);
-	if (r >= 0 && is_op(p, "?")) {
+	if (++parse->depth > CEL_DEPTH_MAX)
+		return refuse(parse, ERR_LIMIT, "the expression is nested too deeply");
+	int r = parse_level(parse, 0, ret);
+	if (r >= 0 && is_op(parse, "?")) {
 		cond = *ret;
-		if ((r = make(p, CEL_OP_COND, 3, &n)) < 0 || (r = advance(p)) < 0 ||
-		    (r = parse_level(p, 0, &n->arg[1])) < 0 || (r = expect(p, ":")) < 0 ||
-		    (r = parse_expr(p, &n->arg[2])) < 0)
+		if ((r = make(parse, CEL_OP_COND, 3, &n)) < 0 || (r = advance(parse)) < 0 ||
+		    (r = parse_level(parse, 0, &n->arg[1])) < 0 || (r = expect(parse, ":")) < 0 ||
+		    (r = parse_expr(parse, &n->arg[2])) < 0)
 			return r;
 		n->arg[0] = cond;
 		*ret = n;
 	}
-	p->depth--;
+	parse->depth--;
 	return r;
 }
 
-void cel_expr_done(struct cel_expr *e)
+void cel_expr_done(struct cel_expr *expr)
 {
-	if (e == NULL)
+	if (expr == NULL)
 		return;
-	for (size_t i = 0; i < e->patterns.n; i++)
-		regex_free(e->patterns.v[i]);
-	vec_done(&e->patterns);
+	for (size_t i = 0; i < expr->patterns.n; i++)
+		regex_free(expr->patterns.v[i]);
+	vec_done(&expr->patterns);
 }
 
-int cel_parse(struct slice text, const struct cel_env *env, struct arena *a, struct cel_expr **ret,
-	      char *err, size_t err_n)
+int cel_parse(struct slice text, const struct cel_env *env, struct arena *arena,
+	      struct cel_expr **ret, char *err, size_t err_n)
 {
-	struct parse p = { .rest = text, .a = a, .err = err, .err_n = err_n };
+	struct parse p = { .rest = text, .a = arena, .err = err, .err_n = err_n };
 	if (text.n > CEL_BYTES_MAX)
 		return refuse(&p, ERR_LIMIT, "the expression is too long");
-	p.e = arena_calloc(a, sizeof(*p.e));
+	p.e = arena_calloc(arena, sizeof(*p.e));
 	p.var[p.n_vars++] = SLICE("self");
 	p.var[p.n_vars++] = SLICE("oldSelf");
 	int r = advance(&p);
@@ -411,7 +414,7 @@ int cel_parse(struct slice text, const struct cel_env *env, struct arena *a, str
 	if (r >= 0 && p.t.type != CEL_T_END)
 		r = refuse(&p, ERR_PARSE, "something is left behind the expression's end");
 	if (r >= 0)
-		r = cel_check(p.e, env, a, err, err_n);
+		r = cel_check(p.e, env, arena, err, err_n);
 	if (r < 0) {
 		cel_expr_done(p.e);
 		return r;

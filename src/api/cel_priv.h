@@ -130,9 +130,9 @@ struct cel_env {
 
 /* Nodes from the arena, which outlives the expression. ERR_PARSE, ERR_UNSUPPORTED, ERR_LIMIT,
  * ERR_TYPE; `err` gets a sentence. */
-MUST_CHECK int cel_parse(struct slice text, const struct cel_env *env, struct arena *a,
+MUST_CHECK int cel_parse(struct slice text, const struct cel_env *env, struct arena *arena,
 			 struct cel_expr **ret, char *err, size_t err_n);
-void cel_expr_done(struct cel_expr *e);
+void cel_expr_done(struct cel_expr *expr);
 
 /* ---- cel_lex.c ---- */
 
@@ -153,10 +153,10 @@ struct cel_token {
 };
 
 /* The next token of *rest, cut off. Unescaped texts come from the arena. */
-MUST_CHECK int cel_lex(struct slice *rest, struct arena *a, struct cel_token *ret, char *err,
+MUST_CHECK int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, char *err,
 		       size_t err_n);
 /* A field's name in a rule as the object has it ("x__dash__y" is "x-y"). */
-const char *cel_field_name(struct slice escaped, struct arena *a);
+const char *cel_field_name(struct slice escaped, struct arena *arena);
 
 /* ---- cel_function.c ---- */
 
@@ -173,8 +173,8 @@ const struct cel_function *cel_function_find(struct slice name, bool method, siz
 /* ---- cel_check.c ---- */
 
 /* Types of an expression against the schema: 0, or ERR_TYPE with a sentence. */
-MUST_CHECK int cel_check(const struct cel_expr *e, const struct cel_env *env, struct arena *a,
-			 char *err, size_t err_n);
+MUST_CHECK int cel_check(const struct cel_expr *expr, const struct cel_env *env,
+			 struct arena *arena, char *err, size_t err_n);
 
 /* ---- cel_eval.c ---- */
 
@@ -186,26 +186,26 @@ struct cel_run {
 };
 
 /* CEL_ERROR when something went wrong; r->cost > r->cost_max: it was ended. */
-struct cel_value cel_eval(struct cel_run *r, const struct cel_node *n);
+struct cel_value cel_eval(struct cel_run *run, const struct cel_node *node);
 /* Adds to the cost. */
-void cel_spend(struct cel_run *r, uint64_t cost);
+void cel_spend(struct cel_run *run, uint64_t cost);
 /* What a text of n bytes costs to go through. */
-uint64_t cel_text_cost(size_t n);
+uint64_t cel_text_cost(size_t count);
 
 /* ---- cel_value.c ---- */
 
-struct cel_value cel_of_json(const json_t *v, const struct schema_node *node);
+struct cel_value cel_of_json(const json_t *value, const struct schema_node *node);
 struct cel_value cel_error(const char *text);
-struct cel_value cel_errorf(struct cel_run *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
-struct cel_value cel_bool(bool b);
-struct cel_value cel_int(int64_t i);
+struct cel_value cel_errorf(struct cel_run *run, const char *fmt, ...) PRINTF_LIKE(2, 3);
+struct cel_value cel_bool(bool value);
+struct cel_value cel_int(int64_t number);
 struct cel_value cel_no_overload(void);
-size_t cel_items_n(const struct cel_value *v);
-struct cel_value cel_item(const struct cel_value *list, size_t i);
+size_t cel_items_n(const struct cel_value *value);
+struct cel_value cel_item(const struct cel_value *list, size_t index);
 /* The keys of a map, as a list. */
-struct cel_value cel_keys(struct cel_run *r, const struct cel_value *map);
+struct cel_value cel_keys(struct cel_run *run, const struct cel_value *map);
 /* The member of a map; false when there is none. */
-bool cel_member(const struct cel_value *v, const struct cel_value *key, struct cel_value *ret);
-bool cel_equal(struct cel_run *r, const struct cel_value *a, const struct cel_value *b);
+bool cel_member(const struct cel_value *value, const struct cel_value *key, struct cel_value *ret);
+bool cel_equal(struct cel_run *run, const struct cel_value *left, const struct cel_value *right);
 /* Less, equal, greater: -1, 0, 1; 2 when they have no order. */
-int cel_compare(const struct cel_value *a, const struct cel_value *b);
+int cel_compare(const struct cel_value *left, const struct cel_value *right);

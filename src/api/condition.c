@@ -11,9 +11,9 @@ static const char *const status_text[] = {
 	[API_UNKNOWN] = "Unknown", [API_FALSE] = "False", [API_TRUE] = "True"
 };
 
-const char *api_status_str(enum api_status s)
+const char *api_status_str(enum api_status status)
 {
-	return status_text[s];
+	return status_text[status];
 }
 
 json_t *api_condition_find(const json_t *conditions, const char *type)
@@ -39,28 +39,30 @@ enum api_status api_condition_status(const json_t *conditions, const char *type)
 }
 
 /* True when it was another value. */
-static bool set(json_t *o, const char *key, json_t *v)
+static bool set(json_t *left, const char *key, json_t *right)
 {
-	bool same = json_equal(json_object_get(o, key), v) != 0;
-	json_object_set_new(o, key, v);
+	bool same = json_equal(json_object_get(left, key), right) != 0;
+	json_object_set_new(left, key, right);
 	return !same;
 }
 
-bool api_condition_set(json_t *conditions, const struct api_condition *c, uint64_t now_wall_ns)
+bool api_condition_set(json_t *conditions, const struct api_condition *condition,
+		       uint64_t now_wall_ns)
 {
 	char now[API_TIME_TEXT_MAX];
-	json_t *o = api_condition_find(conditions, c->type);
+	json_t *o = api_condition_find(conditions, condition->type);
 	if (o == NULL) {
 		o = json_object();
-		json_object_set_new(o, "type", json_string(c->type));
+		json_object_set_new(o, "type", json_string(condition->type));
 		json_array_append_new(conditions, o);
 	}
-	bool moved = set(o, "status", json_string(status_text[c->status]));
+	bool moved = set(o, "status", json_string(status_text[condition->status]));
 	bool changed = moved;
-	changed |= set(o, "reason", json_string(c->reason));
-	changed |= set(o, "message", json_string(c->message != NULL ? c->message : ""));
-	if (c->generation != 0)
-		changed |= set(o, "observedGeneration", json_integer(c->generation));
+	changed |= set(o, "reason", json_string(condition->reason));
+	changed |= set(o, "message",
+		       json_string(condition->message != NULL ? condition->message : ""));
+	if (condition->generation != 0)
+		changed |= set(o, "observedGeneration", json_integer(condition->generation));
 	if (moved || json_object_get(o, "lastTransitionTime") == NULL)
 		json_object_set_new(o, "lastTransitionTime",
 				    json_string(api_time(now_wall_ns, now)));

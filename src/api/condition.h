@@ -19,8 +19,9 @@ struct api_condition {
 
 /* Adds or changes the condition in the array; true when something besides times differs from what
  * was there, so that callers write only then. */
-bool api_condition_set(json_t *conditions, const struct api_condition *c, uint64_t now_wall_ns);
+bool api_condition_set(json_t *conditions, const struct api_condition *condition,
+		       uint64_t now_wall_ns);
 /* The entry, or NULL. */
 json_t *api_condition_find(const json_t *conditions, const char *type);
 enum api_status api_condition_status(const json_t *conditions, const char *type);
-const char *api_status_str(enum api_status s);
+const char *api_status_str(enum api_status status);

@@ -22,34 +22,34 @@ static const struct {
 	[API_FIELD_FORBIDDEN] = { "Forbidden", "FieldValueForbidden" },
 };
 
-void api_errors_cut(struct api_errors *e, size_t n)
+void api_errors_cut(struct api_errors *errors, size_t count)
 {
-	while (e->n > n) {
-		e->n--;
-		free(e->v[e->n].field);
-		free(e->v[e->n].body);
+	while (errors->n > count) {
+		errors->n--;
+		free(errors->v[errors->n].field);
+		free(errors->v[errors->n].body);
 	}
 }
 
-void api_errors_done(struct api_errors *e)
+void api_errors_done(struct api_errors *errors)
 {
-	api_errors_cut(e, 0);
-	vec_done(e);
+	api_errors_cut(errors, 0);
+	vec_done(errors);
 }
 
-void api_errors_add(struct api_errors *e, enum api_fielderr_type type, const char *field,
+void api_errors_add(struct api_errors *errors, enum api_fielderr_type type, const char *field,
 		    const char *value, const char *detail)
 {
 	CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
-	if (e->n >= API_ERRORS_MAX)
+	if (errors->n >= API_ERRORS_MAX)
 		return;
 	strbuf_adds(&body, types[type].text);
 	if (value != NULL)
 		strbuf_addf(&body, ": %s", value);
 	if (detail[0] != '\0')
 		strbuf_addf(&body, ": %s", detail);
-	vec_push(e, (struct api_fielderr){ type, xstrdup(field[0] != '\0' ? field : "<nil>"),
-					   strbuf_take(&body) });
+	vec_push(errors, (struct api_fielderr){ type, xstrdup(field[0] != '\0' ? field : "<nil>"),
+						strbuf_take(&body) });
 }
 
 void api_errors_move(struct api_errors *to, struct api_errors *from)
@@ -63,21 +63,21 @@ void api_errors_move(struct api_errors *to, struct api_errors *from)
 	api_errors_cut(from, 0);
 }
 
-static bool same(const struct api_fielderr *a, const struct api_fielderr *b)
+static bool same(const struct api_fielderr *left, const struct api_fielderr *right)
 {
-	return strcmp(a->body, b->body) == 0 && strcmp(a->field, b->field) == 0;
+	return strcmp(left->body, right->body) == 0 && strcmp(left->field, right->field) == 0;
 }
 
-static bool seen_before(const struct api_errors *e, size_t i)
+static bool seen_before(const struct api_errors *errors, size_t index)
 {
-	for (size_t k = 0; k < i; k++) {
-		if (same(&e->v[k], &e->v[i]))
+	for (size_t k = 0; k < index; k++) {
+		if (same(&errors->v[k], &errors->v[index]))
 			return true;
 	}
 	return false;
 }
 
-void api_errors_text(const struct api_errors *e, const char *kind, const char *name,
+void api_errors_text(const struct api_errors *errors, const char *kind, const char *name,
 		     struct strbuf *out)
 {
 	CLEANUP(strbuf_done) struct strbuf list = STRBUF_INIT;
@@ -85,21 +85,22 @@ void api_errors_text(const struct api_errors *e, const char *kind, const char *n
 	strbuf_addf(out, "%s ", kind);
 	strbuf_add_quoted(out, slice_of(name));
 	strbuf_adds(out, " is invalid");
-	for (size_t i = 0; i < e->n; i++) {
-		if (seen_before(e, i))
+	for (size_t i = 0; i < errors->n; i++) {
+		if (seen_before(errors, i))
 			continue;
-		strbuf_addf(&list, "%s%s: %s", n != 0 ? ", " : "", e->v[i].field, e->v[i].body);
+		strbuf_addf(&list, "%s%s: %s", n != 0 ? ", " : "", errors->v[i].field,
+			    errors->v[i].body);
 		n++;
 	}
 	if (n != 0)
 		strbuf_addf(out, n == 1 ? ": %s" : ": [%s]", list.s);
 }
 
-json_t *api_errors_causes(const struct api_errors *e)
+json_t *api_errors_causes(const struct api_errors *errors)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < e->n; i++) {
-		const struct api_fielderr *f = &e->v[i];
+	for (size_t i = 0; i < errors->n; i++) {
+		const struct api_fielderr *f = &errors->v[i];
 		json_array_append_new(list, json_pack("{ss,ss,ss}", "reason", types[f->type].reason,
 						      "message", f->body, "field", f->field));
 	}
@@ -110,12 +111,12 @@ json_t *api_errors_causes(const struct api_errors *e)
 
 /* Digits and exponent of the shortest decimal that reads back as v (finite, not 0): d.ddd * 10^exp.
  */
-static int shortest(double v, char digits[24])
+static int shortest(double number, char digits[24])
 {
 	char text[40];
 	for (int precision = 0; precision < 17; precision++) {
-		snprintf(text, sizeof(text), "%.*e", precision, v);
-		if (strtod(text, NULL) == v)
+		snprintf(text, sizeof(text), "%.*e", precision, number);
+		if (strtod(text, NULL) == number)
 			break;
 	}
 	size_t n = 0;
@@ -144,15 +145,15 @@ static void add_plain(struct strbuf *out, const char *digits, int exp)
 	}
 }
 
-void api_fielderr_float(struct strbuf *out, double v)
+void api_fielderr_float(struct strbuf *out, double number)
 {
 	char digits[24] = "";
-	if (v == 0) {
+	if (number == 0) {
 		strbuf_addc(out, '0');
 		return;
 	}
-	int exp = shortest(v, digits);
-	if (v < 0)
+	int exp = shortest(number, digits);
+	if (number < 0)
 		strbuf_addc(out, '-');
 	if (exp >= -4 && exp < 6) { /* Go's bounds for the shortest form */
 		add_plain(out, digits, exp);
@@ -163,10 +164,10 @@ void api_fielderr_float(struct strbuf *out, double v)
 }
 
 /* Go's encoder writes <, > and & as escapes, for pages of HTML. They stand only in texts. */
-static void add_json(struct strbuf *out, const json_t *v)
+static void add_json(struct strbuf *out, const json_t *value)
 {
 	CLEANUP(freep)
-	char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
+	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
 	for (const char *p = text != NULL ? text : "null"; *p != '\0'; p++) {
 		if (strchr("<>&", *p) != NULL)
 			strbuf_addf(out, "\\u%04x", (unsigned)*p);
@@ -175,21 +176,21 @@ static void add_json(struct strbuf *out, const json_t *v)
 	}
 }
 
-void api_fielderr_value(struct strbuf *out, const json_t *v)
+void api_fielderr_value(struct strbuf *out, const json_t *value)
 {
-	if (json_is_string(v))
-		strbuf_add_quoted(out, api_text_slice(v));
-	else if (json_is_real(v))
-		api_fielderr_float(out, json_real_value(v));
+	if (json_is_string(value))
+		strbuf_add_quoted(out, api_text_slice(value));
+	else if (json_is_real(value))
+		api_fielderr_float(out, json_real_value(value));
 	else
-		add_json(out, v);
+		add_json(out, value);
 }
 
 /* ---- Go's %v ---- */
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 static void add_go_map(struct strbuf *out, const json_t *map)
@@ -210,23 +211,24 @@ static void add_go_map(struct strbuf *out, const json_t *map)
 	free(names);
 }
 
-void api_fielderr_go(struct strbuf *out, const json_t *v)
+void api_fielderr_go(struct strbuf *out, const json_t *value)
 {
-	if (json_is_object(v)) {
-		add_go_map(out, v);
-	} else if (json_is_array(v)) {
-		for (size_t i = 0; i < json_array_size(v); i++) {
+	if (json_is_object(value)) {
+		add_go_map(out, value);
+	} else if (json_is_array(value)) {
+		for (size_t i = 0; i < json_array_size(value); i++) {
 			strbuf_addc(out, i != 0 ? ' ' : '[');
-			api_fielderr_go(out, json_array_get(v, i));
+			api_fielderr_go(out, json_array_get(value, i));
 		}
-		strbuf_adds(out, json_array_size(v) != 0 ? "]" : "[]");
-	} else if (json_is_real(v)) {
-		api_fielderr_float(out, json_real_value(v));
-	} else if (json_is_integer(v)) {
-		strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-	} else if (json_is_string(v)) {
-		strbuf_adds(out, api_text(v));
+		strbuf_adds(out, json_array_size(value) != 0 ? "]" : "[]");
+	} else if (json_is_real(value)) {
+		api_fielderr_float(out, json_real_value(value));
+	} else if (json_is_integer(value)) {
+		strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	} else if (json_is_string(value)) {
+		strbuf_adds(out, api_text(value));
 	} else {
-		strbuf_adds(out, json_is_boolean(v) ? json_is_true(v) ? "true" : "false" : "<nil>");
+		strbuf_adds(out, json_is_boolean(value) ? json_is_true(value) ? "true" : "false"
+							: "<nil>");
 	}
 }

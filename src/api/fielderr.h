@@ -39,27 +39,27 @@ struct api_errors {
 	size_t n, cap;
 };
 
-void api_errors_done(struct api_errors *e);
+void api_errors_done(struct api_errors *errors);
 /* `field` "" stands for none. `value` (how the bad value is written; may be NULL) and `detail` (may
  * be "") are put behind the type's words. */
-void api_errors_add(struct api_errors *e, enum api_fielderr_type type, const char *field,
+void api_errors_add(struct api_errors *errors, enum api_fielderr_type type, const char *field,
 		    const char *value, const char *detail);
 /* Moves all of `from` to the end of `to`. */
 void api_errors_move(struct api_errors *to, struct api_errors *from);
 /* Drops those behind the first n. */
-void api_errors_cut(struct api_errors *e, size_t n);
+void api_errors_cut(struct api_errors *errors, size_t count);
 
 /* The server's message; `kind` as in "DNS.operator.openshift.io". What reads the same stands once.
  */
-void api_errors_text(const struct api_errors *e, const char *kind, const char *name,
+void api_errors_text(const struct api_errors *errors, const char *kind, const char *name,
 		     struct strbuf *out);
 /* details.causes of the server's Status: a new array of {reason, message, field}. */
-json_t *api_errors_causes(const struct api_errors *e);
+json_t *api_errors_causes(const struct api_errors *errors);
 
 /* A value as such messages show it: texts quoted as Go does, numbers as Go prints them, the rest as
  * JSON with its keys sorted. */
-void api_fielderr_value(struct strbuf *out, const json_t *v);
+void api_fielderr_value(struct strbuf *out, const json_t *value);
 /* A number as Go's %v prints it. */
-void api_fielderr_float(struct strbuf *out, double v);
+void api_fielderr_float(struct strbuf *out, double number);
 /* Any value as Go's %v prints it: `map[a:1 b:[x <nil>]]`. */
-void api_fielderr_go(struct strbuf *out, const json_t *v);
+void api_fielderr_go(struct strbuf *out, const json_t *value);

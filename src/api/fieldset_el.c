@@ -27,9 +27,9 @@ struct fieldset_el *fieldset_el_name(const char *name)
 	return make(FIELDSET_NAME, name);
 }
 
-static int by_text(const void *a, const void *b)
+static int by_text(const void *left, const void *right)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 struct fieldset_el *fieldset_el_key(const json_t *keys)
@@ -50,61 +50,61 @@ struct fieldset_el *fieldset_el_key(const json_t *keys)
 	return e;
 }
 
-struct fieldset_el *fieldset_el_value(const json_t *v)
+struct fieldset_el *fieldset_el_value(const json_t *value)
 {
 	struct fieldset_el *e = make(FIELDSET_VALUE, "");
-	e->v = json_deep_copy(v);
+	e->v = json_deep_copy(value);
 	return e;
 }
 
-struct fieldset_el *fieldset_el_index(json_int_t i)
+struct fieldset_el *fieldset_el_index(json_int_t number)
 {
 	struct fieldset_el *e = make(FIELDSET_INDEX, "");
-	e->index = i;
+	e->index = number;
 	return e;
 }
 
-struct fieldset_el *fieldset_el_ref(struct fieldset_el *e)
+struct fieldset_el *fieldset_el_ref(struct fieldset_el *element)
 {
-	e->refs++;
-	return e;
+	element->refs++;
+	return element;
 }
 
-void fieldset_el_unref(struct fieldset_el *e)
+void fieldset_el_unref(struct fieldset_el *element)
 {
-	if (e == NULL || --e->refs > 0)
+	if (element == NULL || --element->refs > 0)
 		return;
-	json_decref(e->v);
-	free(e);
+	json_decref(element->v);
+	free(element);
 }
 
 /* ---- order ---- */
 
 /* Whole numbers stay exact among themselves. */
-static int number_cmp(const json_t *a, const json_t *b)
+static int number_cmp(const json_t *left, const json_t *right)
 {
-	if (json_is_integer(a) && json_is_integer(b)) {
-		json_int_t x = json_integer_value(a), y = json_integer_value(b);
+	if (json_is_integer(left) && json_is_integer(right)) {
+		json_int_t x = json_integer_value(left), y = json_integer_value(right);
 		return (x > y) - (x < y);
 	}
-	double x = json_number_value(a), y = json_number_value(b);
+	double x = json_number_value(left), y = json_number_value(right);
 	return (x > y) - (x < y);
 }
 
-static int rank(const json_t *v)
+static int rank(const json_t *value)
 {
 	static const int ranks[] = {
 		[JSON_INTEGER] = 0, [JSON_REAL] = 0,  [JSON_STRING] = 1, [JSON_FALSE] = 2,
 		[JSON_TRUE] = 2,    [JSON_ARRAY] = 3, [JSON_OBJECT] = 4, [JSON_NULL] = 5,
 	};
-	return ranks[json_typeof(v)];
+	return ranks[json_typeof(value)];
 }
 
-static int array_cmp(const json_t *a, const json_t *b)
+static int array_cmp(const json_t *left, const json_t *right)
 {
-	size_t n = json_array_size(a), m = json_array_size(b);
+	size_t n = json_array_size(left), m = json_array_size(right);
 	for (size_t i = 0; i < MIN(n, m); i++) {
-		int c = fieldset_value_cmp(json_array_get(a, i), json_array_get(b, i));
+		int c = fieldset_value_cmp(json_array_get(left, i), json_array_get(right, i));
 		if (c != 0)
 			return c;
 	}
@@ -112,36 +112,36 @@ static int array_cmp(const json_t *a, const json_t *b)
 }
 
 /* By the sorted names, each with its value. */
-static int object_cmp(const json_t *a, const json_t *b)
+static int object_cmp(const json_t *left, const json_t *right)
 {
-	struct fieldset_el *x = fieldset_el_key(a), *y = fieldset_el_key(b);
+	struct fieldset_el *x = fieldset_el_key(left), *y = fieldset_el_key(right);
 	int c = fieldset_el_cmp(x, y);
 	fieldset_el_unref(x);
 	fieldset_el_unref(y);
 	return c;
 }
 
-int fieldset_value_cmp(const json_t *a, const json_t *b)
+int fieldset_value_cmp(const json_t *left, const json_t *right)
 {
-	int c = rank(a) - rank(b);
-	if (c != 0 || a == b)
+	int c = rank(left) - rank(right);
+	if (c != 0 || left == right)
 		return c;
-	if (json_is_number(a))
-		return number_cmp(a, b);
-	if (json_is_string(a))
-		return strcmp(api_text(a), api_text(b));
-	if (json_is_boolean(a))
-		return json_is_true(a) - json_is_true(b);
-	if (json_is_array(a))
-		return array_cmp(a, b);
-	return json_is_object(a) ? object_cmp(a, b) : 0;
+	if (json_is_number(left))
+		return number_cmp(left, right);
+	if (json_is_string(left))
+		return strcmp(api_text(left), api_text(right));
+	if (json_is_boolean(left))
+		return json_is_true(left) - json_is_true(right);
+	if (json_is_array(left))
+		return array_cmp(left, right);
+	return json_is_object(left) ? object_cmp(left, right) : 0;
 }
 
-static int key_cmp(json_t *a, json_t *b)
+static int key_cmp(json_t *left, json_t *right)
 {
-	void *i = json_object_iter(a), *j = json_object_iter(b);
+	void *i = json_object_iter(left), *j = json_object_iter(right);
 	for (; i != NULL && j != NULL;
-	     i = json_object_iter_next(a, i), j = json_object_iter_next(b, j)) {
+	     i = json_object_iter_next(left, i), j = json_object_iter_next(right, j)) {
 		int c = strcmp(json_object_iter_key(i), json_object_iter_key(j));
 		if (c == 0)
 			c = fieldset_value_cmp(json_object_iter_value(i),
@@ -152,49 +152,49 @@ static int key_cmp(json_t *a, json_t *b)
 	return (i != NULL) - (j != NULL);
 }
 
-int fieldset_el_cmp(const struct fieldset_el *a, const struct fieldset_el *b)
+int fieldset_el_cmp(const struct fieldset_el *left, const struct fieldset_el *right)
 {
-	if (a == b)
+	if (left == right)
 		return 0;
-	if (a->type != b->type)
-		return a->type < b->type ? -1 : 1;
-	switch (a->type) {
+	if (left->type != right->type)
+		return left->type < right->type ? -1 : 1;
+	switch (left->type) {
 	case FIELDSET_NAME:
-		return strcmp(a->name, b->name);
+		return strcmp(left->name, right->name);
 	case FIELDSET_KEY:
-		return key_cmp(a->v, b->v);
+		return key_cmp(left->v, right->v);
 	case FIELDSET_VALUE:
-		return fieldset_value_cmp(a->v, b->v);
+		return fieldset_value_cmp(left->v, right->v);
 	case FIELDSET_INDEX:
 		break;
 	}
-	return (a->index > b->index) - (a->index < b->index);
+	return (left->index > right->index) - (left->index < right->index);
 }
 
 /* ---- FieldsV1 ---- */
 
 /* Digits that give the number back, without an exponent where Go's encoder uses none. */
-static void write_real(struct strbuf *out, double v)
+static void write_real(struct strbuf *out, double number)
 {
 	char text[64];
-	double size = fabs(v);
+	double size = fabs(number);
 	if (size != 0 && (size < 1e-6 || size >= 1e21)) {
-		api_fielderr_float(out, v);
+		api_fielderr_float(out, number);
 		return;
 	}
 	for (int digits = 0; digits <= 24; digits++) {
-		snprintf(text, sizeof(text), "%.*f", digits, v);
-		if (strtod(text, NULL) == v)
+		snprintf(text, sizeof(text), "%.*f", digits, number);
+		if (strtod(text, NULL) == number)
 			break;
 	}
 	strbuf_adds(out, text);
 }
 
 /* As the server's encoder does: <, > and & are escaped. */
-static void write_text(struct strbuf *out, const char *s)
+static void write_text(struct strbuf *out, const char *text)
 {
 	CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
-	strbuf_add_json(&plain, slice_of(s));
+	strbuf_add_json(&plain, slice_of(text));
 	for (const char *p = plain.s; *p != '\0'; p++) {
 		if (strchr("<>&", *p) != NULL)
 			strbuf_addf(out, "\\u%04x", (unsigned)*p);
@@ -203,31 +203,31 @@ static void write_text(struct strbuf *out, const char *s)
 	}
 }
 
-static void write_value(struct strbuf *out, const json_t *v)
+static void write_value(struct strbuf *out, const json_t *value)
 {
-	if (json_is_real(v)) {
-		write_real(out, json_real_value(v));
-	} else if (json_is_string(v)) {
-		write_text(out, api_text(v));
+	if (json_is_real(value)) {
+		write_real(out, json_real_value(value));
+	} else if (json_is_string(value)) {
+		write_text(out, api_text(value));
 	} else {
 		CLEANUP(freep)
-		char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
+		char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
 		strbuf_adds(out, text != NULL ? text : "null");
 	}
 }
 
-void fieldset_el_write(struct strbuf *out, const struct fieldset_el *e)
+void fieldset_el_write(struct strbuf *out, const struct fieldset_el *element)
 {
 	const char *k;
 	json_t *v;
 	bool first = true;
-	switch (e->type) {
+	switch (element->type) {
 	case FIELDSET_NAME:
-		strbuf_addf(out, "f:%s", e->name);
+		strbuf_addf(out, "f:%s", element->name);
 		break;
 	case FIELDSET_KEY:
 		strbuf_adds(out, "k:{");
-		json_object_foreach (e->v, k, v) {
+		json_object_foreach (element->v, k, v) {
 			strbuf_adds(out, first ? "" : ",");
 			write_text(out, k);
 			strbuf_addc(out, ':');
@@ -238,89 +238,89 @@ void fieldset_el_write(struct strbuf *out, const struct fieldset_el *e)
 		break;
 	case FIELDSET_VALUE:
 		strbuf_adds(out, "v:");
-		write_value(out, e->v);
+		write_value(out, element->v);
 		break;
 	case FIELDSET_INDEX:
-		strbuf_addf(out, "i:%" JSON_INTEGER_FORMAT, e->index);
+		strbuf_addf(out, "i:%" JSON_INTEGER_FORMAT, element->index);
 		break;
 	}
 }
 
-static int parse_index(const char *s, struct fieldset_el **ret)
+static int parse_index(const char *text, struct fieldset_el **ret)
 {
 	char *end;
 	errno = 0;
-	long long i = strtoll(s, &end, 10);
-	if (errno != 0 || end == s || *end != '\0' || *s == ' ')
+	long long i = strtoll(text, &end, 10);
+	if (errno != 0 || end == text || *end != '\0' || *text == ' ')
 		return ERR_PARSE;
 	*ret = fieldset_el_index(i);
 	return 0;
 }
 
-int fieldset_el_parse(const char *s, struct fieldset_el **ret)
+int fieldset_el_parse(const char *text, struct fieldset_el **ret)
 {
 	json_error_t e;
-	size_t n = strlen(s);
-	if (n < 2 || s[1] != ':' || n > FIELDSET_KEY_MAX_BYTES)
+	size_t n = strlen(text);
+	if (n < 2 || text[1] != ':' || n > FIELDSET_KEY_MAX_BYTES)
 		return ERR_PARSE;
-	if (s[0] == 'f') {
-		*ret = fieldset_el_name(s + 2);
+	if (text[0] == 'f') {
+		*ret = fieldset_el_name(text + 2);
 		return 0;
 	}
-	if (s[0] == 'i')
-		return parse_index(s + 2, ret);
-	if (s[0] != 'k' && s[0] != 'v')
+	if (text[0] == 'i')
+		return parse_index(text + 2, ret);
+	if (text[0] != 'k' && text[0] != 'v')
 		return ERR_UNSUPPORTED;
 	/* The server reads numbers of such texts as floating ones, and shows them so. */
-	json_t *v = json_loadb(s + 2, n - 2, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &e);
-	if (v == NULL || (s[0] == 'k' && !json_is_object(v))) {
+	json_t *v = json_loadb(text + 2, n - 2, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &e);
+	if (v == NULL || (text[0] == 'k' && !json_is_object(v))) {
 		json_decref(v);
 		return ERR_PARSE;
 	}
-	*ret = s[0] == 'k' ? fieldset_el_key(v) : fieldset_el_value(v);
+	*ret = text[0] == 'k' ? fieldset_el_key(v) : fieldset_el_value(v);
 	json_decref(v);
 	return 0;
 }
 
 /* ---- messages ---- */
 
-static void value_text(struct strbuf *out, const json_t *v)
+static void value_text(struct strbuf *out, const json_t *value)
 {
 	const char *k;
 	json_t *item;
 	size_t i;
-	if (json_is_string(v)) {
-		strbuf_add_quoted(out, slice_of(api_text(v)));
-	} else if (json_is_array(v)) {
+	if (json_is_string(value)) {
+		strbuf_add_quoted(out, slice_of(api_text(value)));
+	} else if (json_is_array(value)) {
 		strbuf_addc(out, '[');
-		json_array_foreach (v, i, item) {
+		json_array_foreach (value, i, item) {
 			strbuf_adds(out, i > 0 ? "," : "");
 			value_text(out, item);
 		}
 		strbuf_addc(out, ']');
-	} else if (json_is_object(v)) {
-		json_object_foreach (api_tree(v), k, item) {
+	} else if (json_is_object(value)) {
+		json_object_foreach (api_tree(value), k, item) {
 			strbuf_addf(out, "%s=", k);
 			value_text(out, item);
 		}
-	} else if (json_is_null(v)) {
+	} else if (json_is_null(value)) {
 		strbuf_adds(out, "null");
 	} else {
-		fieldset_go_value(out, v);
+		fieldset_go_value(out, value);
 	}
 }
 
-void fieldset_el_text(struct strbuf *out, const struct fieldset_el *e)
+void fieldset_el_text(struct strbuf *out, const struct fieldset_el *element)
 {
 	const char *k;
 	json_t *v;
 	bool first = true;
-	switch (e->type) {
+	switch (element->type) {
 	case FIELDSET_NAME:
-		strbuf_addf(out, ".%s", e->name);
+		strbuf_addf(out, ".%s", element->name);
 		break;
 	case FIELDSET_KEY:
-		json_object_foreach (e->v, k, v) {
+		json_object_foreach (element->v, k, v) {
 			strbuf_addf(out, "%s%s=", first ? "[" : ",", k);
 			value_text(out, v);
 			first = false;
@@ -329,23 +329,23 @@ void fieldset_el_text(struct strbuf *out, const struct fieldset_el *e)
 		break;
 	case FIELDSET_VALUE:
 		strbuf_adds(out, "[=");
-		value_text(out, e->v);
+		value_text(out, element->v);
 		strbuf_addc(out, ']');
 		break;
 	case FIELDSET_INDEX:
-		strbuf_addf(out, "[%" JSON_INTEGER_FORMAT "]", e->index);
+		strbuf_addf(out, "[%" JSON_INTEGER_FORMAT "]", element->index);
 		break;
 	}
 }
 
 /* An object's members by name: each is written by `member`. */
-static void sorted_members(struct strbuf *out, const json_t *v, const char *between,
-			   void (*member)(struct strbuf *out, const char *k, const json_t *v))
+static void sorted_members(struct strbuf *out, const json_t *value, const char *between,
+			   void (*member)(struct strbuf *out, const char *k, const json_t *value))
 {
 	bool first = true;
 	const char *k;
 	json_t *item;
-	struct fieldset_el *e = fieldset_el_key(v);
+	struct fieldset_el *e = fieldset_el_key(value);
 	json_object_foreach (e->v, k, item) {
 		strbuf_adds(out, first ? "" : between);
 		member(out, k, item);
@@ -354,72 +354,74 @@ static void sorted_members(struct strbuf *out, const json_t *v, const char *betw
 	fieldset_el_unref(e);
 }
 
-static void value_member(struct strbuf *out, const char *k, const json_t *v)
+static void value_member(struct strbuf *out, const char *key, const json_t *value)
 {
-	strbuf_addf(out, "%s:", k);
-	fieldset_go_value(out, v);
+	strbuf_addf(out, "%s:", key);
+	fieldset_go_value(out, value);
 }
 
-void fieldset_go_value(struct strbuf *out, const json_t *v)
+void fieldset_go_value(struct strbuf *out, const json_t *value)
 {
 	json_t *item;
 	size_t i;
-	if (v == NULL) {
+	if (value == NULL) {
 		strbuf_adds(out, "[]");
-	} else if (json_is_string(v)) {
-		strbuf_adds(out, api_text(v));
-	} else if (json_is_integer(v)) {
-		strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-	} else if (json_is_real(v)) {
-		api_fielderr_float(out, json_real_value(v));
-	} else if (json_is_array(v)) {
+	} else if (json_is_string(value)) {
+		strbuf_adds(out, api_text(value));
+	} else if (json_is_integer(value)) {
+		strbuf_addf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	} else if (json_is_real(value)) {
+		api_fielderr_float(out, json_real_value(value));
+	} else if (json_is_array(value)) {
 		strbuf_addc(out, '[');
-		json_array_foreach (v, i, item) {
+		json_array_foreach (value, i, item) {
 			strbuf_adds(out, i > 0 ? " " : "");
 			fieldset_go_value(out, item);
 		}
 		strbuf_addc(out, ']');
-	} else if (json_is_object(v)) {
+	} else if (json_is_object(value)) {
 		strbuf_adds(out, "map[");
-		sorted_members(out, v, " ", value_member);
+		sorted_members(out, value, " ", value_member);
 		strbuf_addc(out, ']');
 	} else {
-		strbuf_adds(out, json_is_null(v) ? "<nil>" : json_is_true(v) ? "true" : "false");
+		strbuf_adds(out, json_is_null(value)   ? "<nil>"
+				 : json_is_true(value) ? "true"
+						       : "false");
 	}
 }
 
-static void syntax_member(struct strbuf *out, const char *k, const json_t *v)
+static void syntax_member(struct strbuf *out, const char *key, const json_t *value)
 {
-	strbuf_add_quoted(out, slice_of(k));
+	strbuf_add_quoted(out, slice_of(key));
 	strbuf_addc(out, ':');
-	fieldset_go_syntax(out, v);
+	fieldset_go_syntax(out, value);
 }
 
-void fieldset_go_syntax(struct strbuf *out, const json_t *v)
+void fieldset_go_syntax(struct strbuf *out, const json_t *value)
 {
 	json_t *item;
 	size_t i;
-	if (json_is_string(v)) {
-		strbuf_add_quoted(out, slice_of(api_text(v)));
-	} else if (json_is_array(v)) {
+	if (json_is_string(value)) {
+		strbuf_add_quoted(out, slice_of(api_text(value)));
+	} else if (json_is_array(value)) {
 		strbuf_adds(out, "[]interface {}{");
-		json_array_foreach (v, i, item) {
+		json_array_foreach (value, i, item) {
 			strbuf_adds(out, i > 0 ? ", " : "");
 			fieldset_go_syntax(out, item);
 		}
 		strbuf_addc(out, '}');
-	} else if (json_is_object(v)) {
+	} else if (json_is_object(value)) {
 		strbuf_adds(out, "map[string]interface {}{");
-		sorted_members(out, v, ", ", syntax_member);
+		sorted_members(out, value, ", ", syntax_member);
 		strbuf_addc(out, '}');
-	} else if (json_is_null(v)) {
+	} else if (json_is_null(value)) {
 		strbuf_adds(out, "interface {}(nil)");
 	} else {
-		fieldset_go_value(out, v);
+		fieldset_go_value(out, value);
 	}
 }
 
-const char *fieldset_go_type(const json_t *v, const char *nil)
+const char *fieldset_go_type(const json_t *value, const char *nil)
 {
 	static const char *const names[] = {
 		[JSON_OBJECT] = "map[string]interface {}",
@@ -431,6 +433,6 @@ const char *fieldset_go_type(const json_t *v, const char *nil)
 		[JSON_FALSE] = "bool",
 		[JSON_NULL] = NULL,
 	};
-	const char *name = names[v != NULL ? json_typeof(v) : JSON_NULL];
+	const char *name = names[value != NULL ? json_typeof(value) : JSON_NULL];
 	return name != NULL ? name : nil;
 }

@@ -15,42 +15,43 @@ struct reading {
 static int read_below(struct reading *r, const json_t *v, struct fieldset *out);
 
 /* Members and what is below one element. */
-static int read_element(struct reading *r, const char *key, const json_t *v, struct fieldset *out)
+static int read_element(struct reading *reading, const char *key, const json_t *value,
+			struct fieldset *out)
 {
 	struct fieldset_el *e = NULL;
 	int err = fieldset_el_parse(key, &e);
 	if (err < 0)
 		return err == ERR_UNSUPPORTED ? 0 : err;
-	vec_push(&r->path, e);
-	err = read_below(r, v, out);
-	r->path.n--;
+	vec_push(&reading->path, e);
+	err = read_below(reading, value, out);
+	reading->path.n--;
 	fieldset_el_unref(e);
 	return err;
 }
 
-static int read_below(struct reading *r, const json_t *v, struct fieldset *out)
+static int read_below(struct reading *reading, const json_t *value, struct fieldset *out)
 {
 	const char *k;
 	json_t *item;
 	bool member = false;
-	size_t before = r->fields;
-	if (!json_is_object(v) && !json_is_null(v))
+	size_t before = reading->fields;
+	if (!json_is_object(value) && !json_is_null(value))
 		return ERR_PARSE;
-	if (r->path.n > FIELDSET_DEPTH_MAX)
+	if (reading->path.n > FIELDSET_DEPTH_MAX)
 		return ERR_LIMIT;
-	json_object_foreach (api_tree(v), k, item) {
+	json_object_foreach (api_tree(value), k, item) {
 		if (strcmp(k, ".") == 0) {
 			member = true;
 			continue;
 		}
-		int err = read_element(r, k, item, out);
+		int err = read_element(reading, k, item, out);
 		if (err < 0)
 			return err;
 	}
-	if ((member || r->fields == before) && r->path.n > 0) {
-		if (++r->fields > FIELDSET_FIELDS_MAX)
+	if ((member || reading->fields == before) && reading->path.n > 0) {
+		if (++reading->fields > FIELDSET_FIELDS_MAX)
 			return ERR_LIMIT;
-		fieldset_insert(out, r->path.v, r->path.n);
+		fieldset_insert(out, reading->path.v, reading->path.n);
 	}
 	return 0;
 }
@@ -69,12 +70,12 @@ int fieldset_parse(const json_t *fields_v1, struct fieldset **ret)
 	return 0;
 }
 
-json_t *fieldset_write(const struct fieldset *s)
+json_t *fieldset_write(const struct fieldset *fieldset)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	json_t *out = json_object();
-	for (size_t i = 0; i < s->n; i++) {
-		const struct fieldset_node *node = &s->v[i];
+	for (size_t i = 0; i < fieldset->n; i++) {
+		const struct fieldset_node *node = &fieldset->v[i];
 		json_t *below = json_object();
 		if (node->member && node->sub != NULL)
 			json_object_set_new(below, ".", json_object());

@@ -37,26 +37,26 @@ struct fieldset_el {
 struct fieldset_el *fieldset_el_name(const char *name);
 /* `keys` in any order; values are copied. */
 struct fieldset_el *fieldset_el_key(const json_t *keys);
-struct fieldset_el *fieldset_el_value(const json_t *v);
-struct fieldset_el *fieldset_el_index(json_int_t i);
-struct fieldset_el *fieldset_el_ref(struct fieldset_el *e);
-void fieldset_el_unref(struct fieldset_el *e);
-static inline void fieldset_el_unrefp(struct fieldset_el **e)
+struct fieldset_el *fieldset_el_value(const json_t *value);
+struct fieldset_el *fieldset_el_index(json_int_t number);
+struct fieldset_el *fieldset_el_ref(struct fieldset_el *element);
+void fieldset_el_unref(struct fieldset_el *element);
+static inline void fieldset_el_unrefp(struct fieldset_el **element)
 {
-	fieldset_el_unref(*e);
+	fieldset_el_unref(*element);
 }
 /* The server's order: names, keys, values, numbers. */
-int fieldset_el_cmp(const struct fieldset_el *a, const struct fieldset_el *b);
+int fieldset_el_cmp(const struct fieldset_el *left, const struct fieldset_el *right);
 /* `.spec`, `[name="x",port=80]`, `[="a"]`, `[3]` */
-void fieldset_el_text(struct strbuf *out, const struct fieldset_el *e);
+void fieldset_el_text(struct strbuf *out, const struct fieldset_el *element);
 /* `f:spec`, `k:{"name":"x"}`, `v:"a"`, `i:3` */
-void fieldset_el_write(struct strbuf *out, const struct fieldset_el *e);
+void fieldset_el_write(struct strbuf *out, const struct fieldset_el *element);
 /* ERR_PARSE; ERR_UNSUPPORTED: of a type not known here, which readers leave out. */
-MUST_CHECK int fieldset_el_parse(const char *s, struct fieldset_el **ret);
+MUST_CHECK int fieldset_el_parse(const char *text, struct fieldset_el **ret);
 
 /* Values in an order of their own: numbers by their size, texts, truth values, lists, objects,
  * null. 0: equal as the server compares. */
-int fieldset_value_cmp(const json_t *a, const json_t *b);
+int fieldset_value_cmp(const json_t *left, const json_t *right);
 
 struct fieldset;
 struct fieldset_node {
@@ -71,43 +71,44 @@ struct fieldset {
 };
 
 struct fieldset *fieldset_new(void);
-struct fieldset *fieldset_ref(struct fieldset *s);
-void fieldset_unref(struct fieldset *s);
-static inline void fieldset_unrefp(struct fieldset **s)
+struct fieldset *fieldset_ref(struct fieldset *fieldset);
+void fieldset_unref(struct fieldset *fieldset);
+static inline void fieldset_unrefp(struct fieldset **fieldset)
 {
-	fieldset_unref(*s);
+	fieldset_unref(*fieldset);
 }
 
 /* Only on sets that are not shared yet. An empty path is nothing. */
-void fieldset_insert(struct fieldset *s, struct fieldset_el *const *path, size_t n);
+void fieldset_insert(struct fieldset *fieldset, struct fieldset_el *const *path, size_t count);
 /* NULL when the element is not there. */
-const struct fieldset_node *fieldset_find(const struct fieldset *s, const struct fieldset_el *e);
-bool fieldset_has(const struct fieldset *s, struct fieldset_el *const *path, size_t n);
-bool fieldset_empty(const struct fieldset *s);
-size_t fieldset_count(const struct fieldset *s);
-bool fieldset_equal(const struct fieldset *a, const struct fieldset *b);
+const struct fieldset_node *fieldset_find(const struct fieldset *fieldset,
+					  const struct fieldset_el *element);
+bool fieldset_has(const struct fieldset *fieldset, struct fieldset_el *const *path, size_t count);
+bool fieldset_empty(const struct fieldset *fieldset);
+size_t fieldset_count(const struct fieldset *fieldset);
+bool fieldset_equal(const struct fieldset *left, const struct fieldset *right);
 
-struct fieldset *fieldset_union(struct fieldset *a, struct fieldset *b);
-struct fieldset *fieldset_intersection(struct fieldset *a, struct fieldset *b);
+struct fieldset *fieldset_union(struct fieldset *left, struct fieldset *right);
+struct fieldset *fieldset_intersection(struct fieldset *left, struct fieldset *right);
 /* Members of a that are not members of b. */
-struct fieldset *fieldset_difference(struct fieldset *a, struct fieldset *b);
+struct fieldset *fieldset_difference(struct fieldset *left, struct fieldset *right);
 /* The same, and without what is below b's members. */
-struct fieldset *fieldset_without(struct fieldset *a, struct fieldset *b);
+struct fieldset *fieldset_without(struct fieldset *left, struct fieldset *right);
 /* Members with nothing below them. */
-struct fieldset *fieldset_leaves(struct fieldset *s);
+struct fieldset *fieldset_leaves(struct fieldset *fieldset);
 
 /* Each member, those of a level before those below it. */
 typedef void (*fieldset_each_fn)(void *ctx, struct fieldset_el *const *path, size_t n);
-void fieldset_each(const struct fieldset *s, fieldset_each_fn fn, void *ctx);
-void fieldset_path_text(struct strbuf *out, struct fieldset_el *const *path, size_t n);
+void fieldset_each(const struct fieldset *fieldset, fieldset_each_fn fn, void *ctx);
+void fieldset_path_text(struct strbuf *out, struct fieldset_el *const *path, size_t count);
 
 /* FieldsV1. ERR_PARSE, ERR_LIMIT. */
 MUST_CHECK int fieldset_parse(const json_t *fields_v1, struct fieldset **ret);
 /* A new object in the server's order. */
-json_t *fieldset_write(const struct fieldset *s);
+json_t *fieldset_write(const struct fieldset *fieldset);
 
 /* How Go prints values, for messages: %v (NULL is a list with nothing in it), and %#v. */
-void fieldset_go_value(struct strbuf *out, const json_t *v);
+void fieldset_go_value(struct strbuf *out, const json_t *value);
 /* %T; `nil` where there is no value. */
-const char *fieldset_go_type(const json_t *v, const char *nil);
-void fieldset_go_syntax(struct strbuf *out, const json_t *v);
+const char *fieldset_go_type(const json_t *value, const char *nil);
+void fieldset_go_syntax(struct strbuf *out, const json_t *value);

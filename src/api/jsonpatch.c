@@ -16,9 +16,9 @@ struct place {
 	size_t at;  /* array: index; its size for `-` */
 };
 
-static void place_done(struct place *p)
+static void place_done(struct place *place)
 {
-	free(p->key);
+	free(place->key);
 }
 
 /* ~1 is '/', ~0 is '~'; anything else after '~' is wrong. */
@@ -51,12 +51,12 @@ static bool index_of(const json_t *array, const char *token, size_t *ret)
 	return v <= json_array_size(array);
 }
 
-static json_t *child(const json_t *v, const char *token)
+static json_t *child(const json_t *value, const char *token)
 {
 	size_t at;
-	if (json_is_array(v))
-		return index_of(v, token, &at) ? json_array_get(v, at) : NULL;
-	return json_object_get(v, token);
+	if (json_is_array(value))
+		return index_of(value, token, &at) ? json_array_get(value, at) : NULL;
+	return json_object_get(value, token);
 }
 
 static int find(json_t *root, const char *pointer, struct place *ret)
@@ -89,25 +89,26 @@ static int find(json_t *root, const char *pointer, struct place *ret)
 	return 0;
 }
 
-static json_t *value_at(json_t *root, const struct place *p)
+static json_t *value_at(json_t *root, const struct place *place)
 {
-	if (p->in == NULL)
+	if (place->in == NULL)
 		return root;
-	return json_is_array(p->in) ? json_array_get(p->in, p->at) : json_object_get(p->in, p->key);
+	return json_is_array(place->in) ? json_array_get(place->in, place->at)
+					: json_object_get(place->in, place->key);
 }
 
 /* Takes the reference. */
-static void put(json_t **root, const struct place *p, json_t *v, bool insert)
+static void put(json_t **root, const struct place *place, json_t *value, bool insert)
 {
-	if (p->in == NULL) {
+	if (place->in == NULL) {
 		json_decref(*root);
-		*root = v;
-	} else if (json_is_object(p->in)) {
-		json_object_set_new(p->in, p->key, v);
+		*root = value;
+	} else if (json_is_object(place->in)) {
+		json_object_set_new(place->in, place->key, value);
 	} else if (insert) {
-		json_array_insert_new(p->in, p->at, v);
+		json_array_insert_new(place->in, place->at, value);
 	} else {
-		json_array_set_new(p->in, p->at, v);
+		json_array_set_new(place->in, place->at, value);
 	}
 }
 
@@ -118,26 +119,26 @@ struct operation {
 };
 
 /* Takes the reference. */
-static int add(json_t **root, const char *path, json_t *v)
+static int add(json_t **root, const char *path, json_t *value)
 {
 	CLEANUP(place_done) struct place p;
 	int r = find(*root, path, &p);
 	if (r < 0)
-		json_decref(v);
+		json_decref(value);
 	else
-		put(root, &p, v, true);
+		put(root, &p, value, true);
 	return r;
 }
 
-static int op_add(json_t **root, const struct operation *o)
+static int op_add(json_t **root, const struct operation *operation)
 {
-	return add(root, o->path, json_deep_copy(o->value));
+	return add(root, operation->path, json_deep_copy(operation->value));
 }
 
-static int op_remove(json_t **root, const struct operation *o)
+static int op_remove(json_t **root, const struct operation *operation)
 {
 	CLEANUP(place_done) struct place p;
-	int r = find(*root, o->path, &p);
+	int r = find(*root, operation->path, &p);
 	if (r < 0)
 		return r;
 	if (p.in == NULL || value_at(*root, &p) == NULL)
@@ -149,24 +150,24 @@ static int op_remove(json_t **root, const struct operation *o)
 	return 0;
 }
 
-static int op_replace(json_t **root, const struct operation *o)
+static int op_replace(json_t **root, const struct operation *operation)
 {
 	CLEANUP(place_done) struct place p;
-	int r = find(*root, o->path, &p);
+	int r = find(*root, operation->path, &p);
 	if (r < 0)
 		return r;
 	/* A member that is not there is set all the same, as by the server's own library. */
 	if (json_is_array(p.in) && value_at(*root, &p) == NULL)
 		return ERR_NOTFOUND;
-	put(root, &p, json_deep_copy(o->value), false);
+	put(root, &p, json_deep_copy(operation->value), false);
 	return 0;
 }
 
 /* Borrowed. */
-static int get_from(json_t *root, const struct operation *o, json_t **ret)
+static int get_from(json_t *root, const struct operation *operation, json_t **ret)
 {
 	CLEANUP(place_done) struct place p;
-	int r = find(root, o->from, &p);
+	int r = find(root, operation->from, &p);
 	if (r < 0)
 		return r;
 	*ret = value_at(root, &p);
@@ -175,46 +176,47 @@ static int get_from(json_t *root, const struct operation *o, json_t **ret)
 	return *ret != NULL ? 0 : ERR_NOTFOUND;
 }
 
-static int op_copy(json_t **root, const struct operation *o)
+static int op_copy(json_t **root, const struct operation *operation)
 {
 	json_t *v = NULL;
-	int r = get_from(*root, o, &v);
+	int r = get_from(*root, operation, &v);
 	if (r < 0)
 		return r;
 	/* A few copies of the whole into itself would fill any memory. */
-	*o->copied += json_dumpb(v, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
-	if (*o->copied > API_PATCH_COPIED_MAX_BYTES)
+	*operation->copied += json_dumpb(v, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+	if (*operation->copied > API_PATCH_COPIED_MAX_BYTES)
 		return ERR_LIMIT;
-	return add(root, o->path, json_deep_copy(v));
+	return add(root, operation->path, json_deep_copy(v));
 }
 
-static int op_move(json_t **root, const struct operation *o)
+static int op_move(json_t **root, const struct operation *operation)
 {
 	json_t *v = NULL;
-	size_t n = strlen(o->from);
-	if (strncmp(o->path, o->from, n) == 0 && o->path[n] == '/')
+	size_t n = strlen(operation->from);
+	if (strncmp(operation->path, operation->from, n) == 0 && operation->path[n] == '/')
 		return ERR_PARSE; /* into itself */
-	int r = get_from(*root, o, &v);
+	int r = get_from(*root, operation, &v);
 	if (r < 0)
 		return r;
 	json_incref(v);
-	r = op_remove(root, &(struct operation){ .path = o->from });
+	r = op_remove(root, &(struct operation){ .path = operation->from });
 	if (r < 0)
 		json_decref(v);
 	else
-		r = add(root, o->path, v);
+		r = add(root, operation->path, v);
 	return r;
 }
 
-static int op_test(json_t **root, const struct operation *o)
+static int op_test(json_t **root, const struct operation *operation)
 {
 	CLEANUP(place_done) struct place p;
-	int r = find(*root, o->path, &p);
+	int r = find(*root, operation->path, &p);
 	if (r < 0)
 		return r;
 	json_t *v = value_at(*root, &p);
 	/* What is not there equals null, as in the server's own library. */
-	bool same = v == NULL ? json_is_null(o->value) : json_equal(v, o->value) != 0;
+	bool same =
+		v == NULL ? json_is_null(operation->value) : json_equal(v, operation->value) != 0;
 	return same ? 0 : ERR_CONFIG;
 }
 

@@ -68,9 +68,9 @@ const struct api_kind *api_kind_find(const char *group, const char *kind)
 	return NULL;
 }
 
-static bool has_short(const struct api_kind *k, struct slice word)
+static bool has_short(const struct api_kind *kind, struct slice word)
 {
-	struct slice rest = slice_of(k->shorts);
+	struct slice rest = slice_of(kind->shorts);
 	while (rest.n != 0) {
 		if (slice_eq_nocase(slice_cut(&rest, ' '), word))
 			return true;
@@ -78,20 +78,20 @@ static bool has_short(const struct api_kind *k, struct slice word)
 	return false;
 }
 
-static bool fits(const struct api_kind *k, struct slice word)
+static bool fits(const struct api_kind *kind, struct slice word)
 {
 	struct slice rest = word;
 	struct slice first = slice_cut(&rest, '.');
-	bool name = slice_eq_nocase(first, slice_of(k->plural)) ||
-		    slice_eq_nocase(first, slice_of(k->singular)) ||
-		    slice_eq_nocase(first, slice_of(k->kind));
-	return name && (rest.p == NULL || slice_eq_nocase(rest, slice_of(k->group)));
+	bool name = slice_eq_nocase(first, slice_of(kind->plural)) ||
+		    slice_eq_nocase(first, slice_of(kind->singular)) ||
+		    slice_eq_nocase(first, slice_of(kind->kind));
+	return name && (rest.p == NULL || slice_eq_nocase(rest, slice_of(kind->group)));
 }
 
 /* Two rows may be one kind to a user: Events have two groups and one store. */
-static bool same_to_users(const struct api_kind *a, const struct api_kind *b)
+static bool same_to_users(const struct api_kind *left, const struct api_kind *right)
 {
-	return strcmp(a->kind, b->kind) == 0 && !a->ours && !b->ours;
+	return strcmp(left->kind, right->kind) == 0 && !left->ours && !right->ours;
 }
 
 static const struct api_kind *only_one(bool (*fit)(const struct api_kind *k, struct slice word),
@@ -118,9 +118,9 @@ const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous)
 	return only_one(has_short, word, ret_ambiguous);
 }
 
-const struct api_kind *api_kind_of(const json_t *o)
+const struct api_kind *api_kind_of(const json_t *object)
 {
-	struct slice rest = slice_of(api_version(o));
+	struct slice rest = slice_of(api_version(object));
 	struct slice group = slice_cut(&rest, '/');
 	if (group.n == 0)
 		return NULL;
@@ -128,7 +128,7 @@ const struct api_kind *api_kind_of(const json_t *o)
 		group = SLICE(""); /* "v1" */
 	for (size_t i = 0; i < api_n_kinds; i++) {
 		if (slice_is(group, api_kinds[i].group) &&
-		    strcmp(api_kinds[i].kind, api_kind(o)) == 0)
+		    strcmp(api_kinds[i].kind, api_kind(object)) == 0)
 			return &api_kinds[i];
 	}
 	return NULL;
@@ -140,29 +140,29 @@ bool api_name_is_step(const char *name)
 	       strpbrk(name, "/%") == NULL;
 }
 
-void api_kind_version(struct strbuf *out, const struct api_kind *k)
+void api_kind_version(struct strbuf *out, const struct api_kind *kind)
 {
-	if (k->group[0] != '\0')
-		strbuf_addf(out, "%s/", k->group);
-	strbuf_adds(out, k->version);
+	if (kind->group[0] != '\0')
+		strbuf_addf(out, "%s/", kind->group);
+	strbuf_adds(out, kind->version);
 }
 
-static void add_segment(struct strbuf *out, const char *s)
+static void add_segment(struct strbuf *out, const char *text)
 {
 	strbuf_addc(out, '/');
-	strbuf_add_url(out, slice_of(s));
+	strbuf_add_url(out, slice_of(text));
 }
 
-void api_kind_path(struct strbuf *out, const struct api_kind *k, const char *ns, const char *name,
-		   const char *sub)
+void api_kind_path(struct strbuf *out, const struct api_kind *kind, const char *ns,
+		   const char *name, const char *sub)
 {
-	strbuf_adds(out, k->group[0] != '\0' ? "/apis/" : "/api/");
-	api_kind_version(out, k);
-	if (k->namespaced && ns != NULL && ns[0] != '\0') {
+	strbuf_adds(out, kind->group[0] != '\0' ? "/apis/" : "/api/");
+	api_kind_version(out, kind);
+	if (kind->namespaced && ns != NULL && ns[0] != '\0') {
 		strbuf_adds(out, "/namespaces");
 		add_segment(out, ns);
 	}
-	add_segment(out, k->plural);
+	add_segment(out, kind->plural);
 	if (name != NULL)
 		add_segment(out, name);
 	if (sub != NULL)

@@ -32,15 +32,15 @@ const struct api_kind *api_kind_find(const char *group, const char *kind);
  * alike. NULL when there is none or, with *ret_ambiguous true, when several fit. */
 const struct api_kind *api_kind_by_word(const char *word, bool *ret_ambiguous);
 /* Of an object, by its apiVersion and kind; NULL when it is none of ours. */
-const struct api_kind *api_kind_of(const json_t *o);
+const struct api_kind *api_kind_of(const json_t *object);
 
 /* Can it stand in a path as one step? Not empty, "." or "..", no '/' and no '%': such a name would
  * mean another object than the one it is written for, or all of them. */
 bool api_name_is_step(const char *name);
 
 /* "operator.openshift.io/v1", "v1" */
-void api_kind_version(struct strbuf *out, const struct api_kind *k);
+void api_kind_version(struct strbuf *out, const struct api_kind *kind);
 /* "/apis/operator.openshift.io/v1/dnses/default", "/api/v1/namespaces/ns/pods"; ns and name may be
  * NULL; `sub` is a subresource or NULL. Names are escaped as a URL needs it. */
-void api_kind_path(struct strbuf *out, const struct api_kind *k, const char *ns, const char *name,
-		   const char *sub);
+void api_kind_path(struct strbuf *out, const struct api_kind *kind, const char *ns,
+		   const char *name, const char *sub);

@@ -40,14 +40,14 @@ struct api_managed_write {
 	bool built_in; /* not of a CRD */
 };
 
-/* After an update, patch or create: the object with its managedFields as they must be stored. `o`
- * is what the client wants, defaulted, but before what the server sets by itself (addresses, uid).
- * `o` may carry managedFields that the client rewrote; a list of one empty entry (for built-in
- * kinds an empty list, too) resets them, and what cannot be read is ignored, as the server does:
- * for CRDs also what is in versions that are not known. An object that had none, or does not fit
- * its schema, is left with those of `live`. ERR_LIMIT: too large an object. */
-MUST_CHECK int api_managed_update(const struct api_managed_write *w, const json_t *o, json_t **ret,
-				  char *err, size_t err_n);
+/* After an update, patch or create: the object with its managedFields as they must be stored.
+ * `object` is what the client wants, defaulted, but before what the server sets by itself
+ * (addresses, uid). `object` may carry managedFields that the client rewrote; a list of one empty
+ * entry (for built-in kinds an empty list, too) resets them, and what cannot be read is ignored, as
+ * the server does: for CRDs also what is in versions that are not known. An object that had none,
+ * or does not fit its schema, is left with those of `live`. ERR_LIMIT: too large an object. */
+MUST_CHECK int api_managed_update(const struct api_managed_write *write, const json_t *object,
+				  json_t **ret, char *err, size_t err_n);
 
 struct api_conflict {
 	char *manager; /* "kubectl-edit" using v1 at ... as the message shows it */
@@ -57,11 +57,11 @@ struct api_conflicts {
 	struct api_conflict *v;
 	size_t n, cap;
 };
-void api_conflicts_done(struct api_conflicts *c);
+void api_conflicts_done(struct api_conflicts *conflicts);
 /* `Apply failed with 2 conflicts: conflicts with "a" using v1: ...`, as the server says it. */
-void api_conflicts_text(const struct api_conflicts *c, struct strbuf *out);
+void api_conflicts_text(const struct api_conflicts *conflicts, struct strbuf *out);
 /* details.causes: a new array. */
-json_t *api_conflicts_causes(const struct api_conflicts *c);
+json_t *api_conflicts_causes(const struct api_conflicts *conflicts);
 
 /* The object after `config` was applied, with its managedFields, not defaulted yet; what was
  * emptied is null. ERR_CONFLICT: others own what it would change and `force` is not set:
@@ -69,10 +69,10 @@ json_t *api_conflicts_causes(const struct api_conflicts *c);
  * server has it): it does not fit the schema, a list key is missing or there twice. ERR_PARSE
  * (500): managedFields of live cannot be read. ERR_LIMIT: too large, too many appliers. All with
  * the server's sentence. The caller has seen to it that apiVersion and kind are right. */
-MUST_CHECK int api_managed_apply(const struct api_managed_write *w, const json_t *config,
+MUST_CHECK int api_managed_apply(const struct api_managed_write *write, const json_t *config,
 				 bool force, json_t **ret, struct api_conflicts *conflicts,
 				 char *err, size_t err_n);
 
 /* Last before an object is stored: where nothing changed but times of managedFields, they are as
  * they were, so that the write is none. */
-void api_managed_keep_times(const json_t *old, json_t *o);
+void api_managed_keep_times(const json_t *old, json_t *object);

@@ -11,14 +11,15 @@ static const char annotation[] = "kubectl.kubernetes.io/last-applied-configurati
 enum { ANNOTATIONS_MAX_BYTES = 256 << 10 };
 
 /* The fields of `then` that live still has with the same values. */
-static struct fieldset *unchanged(struct managed_type t, const json_t *then, const json_t *live)
+static struct fieldset *unchanged(struct managed_type type, const json_t *then, const json_t *live)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	struct managed_change c;
-	if (managed_check(t, live, false, &err) < 0 || managed_check(t, then, false, &err) < 0)
+	if (managed_check(type, live, false, &err) < 0 ||
+	    managed_check(type, then, false, &err) < 0)
 		return NULL;
-	struct fieldset *all = managed_fields(t, then);
-	managed_compare(t, then, live, &c);
+	struct fieldset *all = managed_fields(type, then);
+	managed_compare(type, then, live, &c);
 	struct fieldset *const gone[] = { c.modified, c.added, c.removed };
 	for (size_t i = 0; i < ARRAY_LEN(gone); i++) {
 		struct fieldset *rest = fieldset_difference(all, gone[i]);
@@ -29,7 +30,7 @@ static struct fieldset *unchanged(struct managed_type t, const json_t *then, con
 	return all;
 }
 
-struct fieldset *managed_applied_fields(struct managed_type t, const char *version,
+struct fieldset *managed_applied_fields(struct managed_type type, const char *version,
 					const json_t *live)
 {
 	json_error_t e;
@@ -39,7 +40,7 @@ struct fieldset *managed_applied_fields(struct managed_type t, const char *versi
 		return NULL;
 	json_t *then = json_loads(text, 0, &e);
 	if (json_is_object(then) && strcmp(api_version(then), version) == 0)
-		set = unchanged(t, then, live);
+		set = unchanged(type, then, live);
 	json_decref(then);
 	return set;
 }
@@ -63,14 +64,14 @@ static char *encode(const json_t *config)
 	return strbuf_take(&out);
 }
 
-void managed_applied_set(json_t *o, const json_t *config)
+void managed_applied_set(json_t *object, const json_t *config)
 {
-	const char *k, *old = api_annotation(o, annotation);
+	const char *k, *old = api_annotation(object, annotation);
 	json_t *v;
 	size_t bytes = 0;
 	if (old == NULL || old[0] == '\0')
 		return;
-	json_t *all = json_object_get(json_object_get(o, "metadata"), "annotations");
+	json_t *all = json_object_get(json_object_get(object, "metadata"), "annotations");
 	CLEANUP(freep) char *text = encode(config);
 	json_object_set_new(all, annotation, json_string(text));
 	json_object_foreach (all, k, v)

@@ -18,49 +18,50 @@ struct checking {
 	int limit; /* 0 or ERR_LIMIT */
 };
 
-static void complain(struct checking *c, const struct strbuf *text)
+static void complain(struct checking *checking, const struct strbuf *text)
 {
-	if (c->errors.n < ERRORS_MAX)
-		vec_push(&c->errors, c->path.n > 0 ? xasprintf("%s: %s", c->path.s, text->s)
-						   : xstrdup(text->s));
+	if (checking->errors.n < ERRORS_MAX)
+		vec_push(&checking->errors, checking->path.n > 0
+						    ? xasprintf("%s: %s", checking->path.s, text->s)
+						    : xstrdup(text->s));
 }
 
 /* "expected boolean, got &{5}" */
-static void expected(struct checking *c, const char *what, const json_t *v)
+static void expected(struct checking *checking, const char *what, const json_t *value)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	strbuf_addf(&b, "expected %s, got &{", what);
-	fieldset_go_value(&b, v);
+	fieldset_go_value(&b, value);
 	strbuf_addc(&b, '}');
-	complain(c, &b);
+	complain(checking, &b);
 }
 
-static void check_scalar(struct checking *c, enum managed_scalar want, const json_t *v)
+static void check_scalar(struct checking *checking, enum managed_scalar want, const json_t *value)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	switch (want) {
 	case MANAGED_SCALAR_NUMBER:
-		if (!json_is_number(v)) {
+		if (!json_is_number(value)) {
 			strbuf_addf(&b, "expected numeric (int or float), got %s",
-				    fieldset_go_type(v, "<nil>"));
-			complain(c, &b);
+				    fieldset_go_type(value, "<nil>"));
+			complain(checking, &b);
 		}
 		break;
 	case MANAGED_SCALAR_STRING:
-		if (!json_is_string(v)) {
+		if (!json_is_string(value)) {
 			strbuf_adds(&b, "expected string, got &value.valueUnstructured{Value:");
-			fieldset_go_syntax(&b, v);
+			fieldset_go_syntax(&b, value);
 			strbuf_addc(&b, '}');
-			complain(c, &b);
+			complain(checking, &b);
 		}
 		break;
 	case MANAGED_SCALAR_BOOLEAN:
-		if (!json_is_boolean(v))
-			expected(c, "boolean", v);
+		if (!json_is_boolean(value))
+			expected(checking, "boolean", value);
 		break;
 	case MANAGED_SCALAR_ANY:
-		if (json_is_object(v) || json_is_array(v))
-			expected(c, "any scalar", v);
+		if (json_is_object(value) || json_is_array(value))
+			expected(checking, "any scalar", value);
 		break;
 	case MANAGED_SCALAR_NONE:
 		break;
@@ -70,101 +71,104 @@ static void check_scalar(struct checking *c, enum managed_scalar want, const jso
 static void check(struct checking *c, struct managed_type t, const json_t *v);
 
 /* False: what follows in the list cannot be looked at. */
-static bool item_element(struct checking *c, const struct managed_atom *a, const json_t *item,
-			 size_t at, struct fieldset_el **ret)
+static bool item_element(struct checking *checking, const struct managed_atom *atom,
+			 const json_t *item, size_t at, struct fieldset_el **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	if (a->list_atomic) {
+	if (atom->list_atomic) {
 		*ret = fieldset_el_index((json_int_t)at);
 		return true;
 	}
 	strbuf_addf(&b, "element %zu: ", at);
-	if (managed_type_item(a, item, ret, &b) == 0)
+	if (managed_type_item(atom, item, ret, &b) == 0)
 		return true;
-	complain(c, &b);
+	complain(checking, &b);
 	return false;
 }
 
-static void check_list(struct checking *c, const struct managed_atom *a, const json_t *list)
+static void check_list(struct checking *checking, const struct managed_atom *atom,
+		       const json_t *list)
 {
-	size_t i, cut = c->path.n;
+	size_t i, cut = checking->path.n;
 	json_t *item;
 	struct fieldset *seen = fieldset_new();
 	json_array_foreach (list, i, item) {
 		struct fieldset_el *e = NULL;
-		if (!item_element(c, a, item, i, &e))
+		if (!item_element(checking, atom, item, i, &e))
 			break;
-		if (!a->list_atomic && !c->allow_twice && fieldset_find(seen, e) != NULL) {
+		if (!atom->list_atomic && !checking->allow_twice &&
+		    fieldset_find(seen, e) != NULL) {
 			CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 			strbuf_adds(&b, "duplicate entries for key ");
 			fieldset_el_text(&b, e);
-			complain(c, &b);
+			complain(checking, &b);
 		}
-		if (!a->list_atomic && !c->allow_twice)
+		if (!atom->list_atomic && !checking->allow_twice)
 			fieldset_insert(seen, &e, 1);
-		fieldset_el_text(&c->path, e);
-		check(c, managed_type_items(a), item);
-		c->path.n = cut;
-		c->path.s[cut] = '\0';
+		fieldset_el_text(&checking->path, e);
+		check(checking, managed_type_items(atom), item);
+		checking->path.n = cut;
+		checking->path.s[cut] = '\0';
 		fieldset_el_unref(e);
 	}
 	fieldset_unref(seen);
 }
 
-static void check_map(struct checking *c, const struct managed_atom *a, const json_t *map)
+static void check_map(struct checking *checking, const struct managed_atom *atom, const json_t *map)
 {
-	size_t cut = c->path.n;
+	size_t cut = checking->path.n;
 	const char *k;
 	json_t *v;
 	json_object_foreach (api_tree(map), k, v) {
 		struct managed_type t;
-		managed_type_field(a, k, &t, NULL);
-		strbuf_addf(&c->path, ".%s", k);
+		managed_type_field(atom, k, &t, NULL);
+		strbuf_addf(&checking->path, ".%s", k);
 		if (t.is == MANAGED_NONE) {
 			CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 			strbuf_adds(&b, "field not declared in schema");
-			complain(c, &b);
+			complain(checking, &b);
 		} else {
-			check(c, t, v);
+			check(checking, t, v);
 		}
-		c->path.n = cut;
-		c->path.s[cut] = '\0';
+		checking->path.n = cut;
+		checking->path.s[cut] = '\0';
 		if (t.is == MANAGED_NONE)
 			return;
 	}
 }
 
-static void check(struct checking *c, struct managed_type t, const json_t *v)
+static void check(struct checking *checking, struct managed_type type, const json_t *value)
 {
-	struct managed_atom a = managed_type_deduce(managed_type_resolve(t), v);
-	bool atomic = c->atomic;
-	c->fields += !atomic;
-	if (c->fields > API_MANAGED_FIELDS_MAX || c->depth >= API_MANAGED_DEPTH_MAX)
-		c->limit = ERR_LIMIT;
-	if (c->limit < 0 || json_is_null(v))
+	struct managed_atom a = managed_type_deduce(managed_type_resolve(type), value);
+	bool atomic = checking->atomic;
+	checking->fields += !atomic;
+	if (checking->fields > API_MANAGED_FIELDS_MAX || checking->depth >= API_MANAGED_DEPTH_MAX)
+		checking->limit = ERR_LIMIT;
+	if (checking->limit < 0 || json_is_null(value))
 		return;
-	c->depth++;
-	c->atomic = atomic || (a.map && a.map_atomic) || (a.list && a.list_atomic && !a.map);
+	checking->depth++;
+	checking->atomic = atomic || (a.map && a.map_atomic) || (a.list && a.list_atomic && !a.map);
 	if (a.map) {
-		if (json_is_object(v))
-			check_map(c, &a, v);
+		if (json_is_object(value))
+			check_map(checking, &a, value);
 		else
-			expected(c, "map", v);
+			expected(checking, "map", value);
 	} else if (a.scalar != MANAGED_SCALAR_NONE) {
-		check_scalar(c, a.scalar, v);
-	} else if (json_is_array(v)) {
-		check_list(c, &a, v);
+		check_scalar(checking, a.scalar, value);
+	} else if (json_is_array(value)) {
+		check_list(checking, &a, value);
 	} else {
-		expected(c, "list", v);
+		expected(checking, "list", value);
 	}
-	c->depth--;
-	c->atomic = atomic;
+	checking->depth--;
+	checking->atomic = atomic;
 }
 
-int managed_check(struct managed_type t, const json_t *v, bool allow_twice, struct strbuf *err)
+int managed_check(struct managed_type type, const json_t *value, bool allow_twice,
+		  struct strbuf *err)
 {
 	struct checking c = { .allow_twice = allow_twice, .path = STRBUF_INIT };
-	check(&c, t, v);
+	check(&c, type, value);
 	if (c.errors.n == 1)
 		strbuf_adds(err, c.errors.v[0]);
 	else if (c.errors.n > 1)

@@ -5,13 +5,13 @@
 #include "api/managed_priv.h"
 #include "base/mem.h"
 
-void api_conflicts_done(struct api_conflicts *c)
+void api_conflicts_done(struct api_conflicts *conflicts)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		free(c->v[i].manager);
-		free(c->v[i].field);
+	for (size_t i = 0; i < conflicts->n; i++) {
+		free(conflicts->v[i].manager);
+		free(conflicts->v[i].field);
 	}
-	vec_done(c);
+	vec_done(conflicts);
 }
 
 struct telling {
@@ -19,52 +19,53 @@ struct telling {
 	const char *manager;
 };
 
-static void tell(void *ctx, struct fieldset_el *const *path, size_t n)
+static void tell(void *ctx, struct fieldset_el *const *path, size_t count)
 {
 	struct telling *t = ctx;
 	CLEANUP(strbuf_done) struct strbuf field = STRBUF_INIT;
-	fieldset_path_text(&field, path, n);
+	fieldset_path_text(&field, path, count);
 	vec_push(t->c, (struct api_conflict){ .manager = xstrdup(t->manager),
 					      .field = strbuf_take(&field) });
 }
 
-void managed_conflicts_add(struct api_conflicts *c, const struct managed_entry *e,
+void managed_conflicts_add(struct api_conflicts *conflicts, const struct managed_entry *entry,
 			   struct fieldset *set)
 {
 	CLEANUP(strbuf_done) struct strbuf who = STRBUF_INIT;
-	strbuf_add_quoted(&who, slice_of(e->manager));
-	if (e->subresource[0] != '\0') {
+	strbuf_add_quoted(&who, slice_of(entry->manager));
+	if (entry->subresource[0] != '\0') {
 		strbuf_adds(&who, " with subresource ");
-		strbuf_add_quoted(&who, slice_of(e->subresource));
+		strbuf_add_quoted(&who, slice_of(entry->subresource));
 	}
-	if (!e->applied)
-		strbuf_addf(&who, " using %s", e->api_version);
-	struct telling t = { c, who.s };
+	if (!entry->applied)
+		strbuf_addf(&who, " using %s", entry->api_version);
+	struct telling t = { conflicts, who.s };
 	fieldset_each(set, tell, &t);
 }
 
-void api_conflicts_text(const struct api_conflicts *c, struct strbuf *out)
+void api_conflicts_text(const struct api_conflicts *conflicts, struct strbuf *out)
 {
-	if (c->n == 1) {
+	if (conflicts->n == 1) {
 		strbuf_addf(out, "Apply failed with 1 conflict: conflict with %s: %s",
-			    c->v[0].manager, c->v[0].field);
+			    conflicts->v[0].manager, conflicts->v[0].field);
 		return;
 	}
-	strbuf_addf(out, "Apply failed with %zu conflicts: ", c->n);
-	for (size_t i = 0; i < c->n; i++) {
-		if (i == 0 || strcmp(c->v[i].manager, c->v[i - 1].manager) != 0)
+	strbuf_addf(out, "Apply failed with %zu conflicts: ", conflicts->n);
+	for (size_t i = 0; i < conflicts->n; i++) {
+		if (i == 0 || strcmp(conflicts->v[i].manager, conflicts->v[i - 1].manager) != 0)
 			strbuf_addf(out, "%sconflicts with %s:", i > 0 ? "\n" : "",
-				    c->v[i].manager);
-		strbuf_addf(out, "\n- %s", c->v[i].field);
+				    conflicts->v[i].manager);
+		strbuf_addf(out, "\n- %s", conflicts->v[i].field);
 	}
 }
 
-json_t *api_conflicts_causes(const struct api_conflicts *c)
+json_t *api_conflicts_causes(const struct api_conflicts *conflicts)
 {
 	json_t *out = json_array();
-	for (size_t i = 0; i < c->n; i++)
-		json_array_append_new(
-			out, json_pack("{ss,ss+,ss}", "reason", "FieldManagerConflict", "message",
-				       "conflict with ", c->v[i].manager, "field", c->v[i].field));
+	for (size_t i = 0; i < conflicts->n; i++)
+		json_array_append_new(out, json_pack("{ss,ss+,ss}", "reason",
+						     "FieldManagerConflict", "message",
+						     "conflict with ", conflicts->v[i].manager,
+						     "field", conflicts->v[i].field));
 	return out;
 }

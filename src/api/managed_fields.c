@@ -9,84 +9,86 @@ struct collecting {
 
 static void collect(struct collecting *c, struct managed_type t, const json_t *v);
 
-static void here(struct collecting *c)
+static void here(struct collecting *collecting)
 {
-	fieldset_insert(c->set, c->path.v, c->path.n);
+	fieldset_insert(collecting->set, collecting->path.v, collecting->path.n);
 }
 
 /* Items that are there twice are one member, with nothing below. */
-static void collect_list(struct collecting *c, const struct managed_atom *a, const json_t *list)
+static void collect_list(struct collecting *collecting, const struct managed_atom *atom,
+			 const json_t *list)
 {
 	struct managed_items items;
-	managed_items_init(&items, a, list);
+	managed_items_init(&items, atom, list);
 	for (size_t i = 0; i < items.n; i++) {
 		const struct managed_item *it = items.sorted[i];
-		managed_path_push(&c->path, it->el);
+		managed_path_push(&collecting->path, it->el);
 		if (!it->twice)
-			collect(c, managed_type_items(a), it->v);
-		here(c);
-		managed_path_pop(&c->path);
+			collect(collecting, managed_type_items(atom), it->v);
+		here(collecting);
+		managed_path_pop(&collecting->path);
 	}
 	managed_items_done(&items);
 }
 
-static void collect_map(struct collecting *c, const struct managed_atom *a, const json_t *map)
+static void collect_map(struct collecting *collecting, const struct managed_atom *atom,
+			const json_t *map)
 {
 	struct managed_names names;
 	managed_names_init(&names, map, NULL);
 	for (size_t i = 0; i < names.n; i++) {
 		struct managed_type t;
 		const json_t *v = json_object_get(map, names.v[i]);
-		bool named = managed_type_field(a, names.v[i], &t, NULL);
+		bool named = managed_type_field(atom, names.v[i], &t, NULL);
 		bool empty = json_is_null(v) || (json_is_object(v) && json_object_size(v) == 0);
-		managed_path_push_name(&c->path, names.v[i]);
-		collect(c, t, v);
+		managed_path_push_name(&collecting->path, names.v[i]);
+		collect(collecting, t, v);
 		if (empty || !named)
-			here(c);
-		managed_path_pop(&c->path);
+			here(collecting);
+		managed_path_pop(&collecting->path);
 	}
 	managed_names_done(&names);
 }
 
-static void collect(struct collecting *c, struct managed_type t, const json_t *v)
+static void collect(struct collecting *collecting, struct managed_type type, const json_t *value)
 {
-	struct managed_atom a = managed_type_deduce(managed_type_resolve(t), v);
+	struct managed_atom a = managed_type_deduce(managed_type_resolve(type), value);
 	if (a.map && a.map_atomic)
-		here(c);
+		here(collecting);
 	else if (a.map)
-		collect_map(c, &a, json_is_object(v) ? v : NULL);
+		collect_map(collecting, &a, json_is_object(value) ? value : NULL);
 	else if (a.scalar != MANAGED_SCALAR_NONE || (a.list && a.list_atomic))
-		here(c);
+		here(collecting);
 	else if (a.list)
-		collect_list(c, &a, json_is_array(v) ? v : NULL);
+		collect_list(collecting, &a, json_is_array(value) ? value : NULL);
 }
 
-struct fieldset *managed_fields(struct managed_type t, const json_t *v)
+struct fieldset *managed_fields(struct managed_type type, const json_t *value)
 {
 	struct collecting c = { .set = fieldset_new() };
-	collect(&c, t, v);
+	collect(&c, type, value);
 	managed_path_done(&c.path);
 	return c.set;
 }
 
 /* The type of what an element stands for; false: it has no name in the schema. */
-static bool type_below(const struct managed_atom *a, const struct fieldset_el *e,
+static bool type_below(const struct managed_atom *atom, const struct fieldset_el *element,
 		       struct managed_type *ret)
 {
 	*ret = (struct managed_type){ .is = MANAGED_NONE };
-	if (e->type == FIELDSET_NAME && a->map)
-		return managed_type_field(a, e->name, ret, NULL);
-	if (e->type == FIELDSET_KEY && a->list)
-		*ret = managed_type_items(a);
+	if (element->type == FIELDSET_NAME && atom->map)
+		return managed_type_field(atom, element->name, ret, NULL);
+	if (element->type == FIELDSET_KEY && atom->list)
+		*ret = managed_type_items(atom);
 	return false;
 }
 
-struct fieldset *managed_fields_named(struct managed_type t, struct fieldset *s)
+struct fieldset *managed_fields_named(struct managed_type type, struct fieldset *fieldset)
 {
-	struct managed_atom a = managed_type_resolve(t);
+	struct managed_atom a = managed_type_resolve(type);
 	struct fieldset *out = fieldset_new();
-	for (size_t i = 0; i < s->n; i++) {
-		const struct fieldset_node *node = &s->v[i];
+	for (size_t i = 0; i < fieldset->n; i++) {
+		const struct fieldset_node *node = &fieldset->v[i];
 		struct managed_type below;
 		bool named = type_below(&a, node->el, &below);
 		vec_push(out,
@@ -109,45 +111,49 @@ struct settling {
 
 static void settle(struct settling *w, struct managed_type t, const struct fieldset_node *node);
 
-static void settle_below(struct settling *w, const struct managed_atom *a, const struct fieldset *s)
+static void settle_below(struct settling *settling, const struct managed_atom *atom,
+			 const struct fieldset *fieldset)
 {
-	for (size_t i = 0; s != NULL && i < s->n; i++) {
+	for (size_t i = 0; fieldset != NULL && i < fieldset->n; i++) {
 		struct managed_type t;
-		if (a->map)
-			managed_type_field(
-				a, s->v[i].el->type == FIELDSET_NAME ? s->v[i].el->name : "", &t,
-				NULL);
+		if (atom->map)
+			managed_type_field(atom,
+					   fieldset->v[i].el->type == FIELDSET_NAME
+						   ? fieldset->v[i].el->name
+						   : "",
+					   &t, NULL);
 		else
-			t = managed_type_items(a);
+			t = managed_type_items(atom);
 		if (t.is == MANAGED_NONE)
 			continue;
-		managed_path_push(&w->path, s->v[i].el);
-		settle(w, t, &s->v[i]);
-		managed_path_pop(&w->path);
+		managed_path_push(&settling->path, fieldset->v[i].el);
+		settle(settling, t, &fieldset->v[i]);
+		managed_path_pop(&settling->path);
 	}
 }
 
-static void settle(struct settling *w, struct managed_type t, const struct fieldset_node *node)
+static void settle(struct settling *settling, struct managed_type type,
+		   const struct fieldset_node *node)
 {
-	struct managed_atom a = managed_type_resolve(t);
+	struct managed_atom a = managed_type_resolve(type);
 	if (a.map && managed_type_is_free_map(&a))
 		return;
 	if (!a.map && (a.scalar != MANAGED_SCALAR_NONE || !a.list))
 		return;
 	if (a.map ? a.map_atomic : a.list_atomic) {
 		if (node->sub != NULL)
-			fieldset_insert(w->atomic, w->path.v, w->path.n);
+			fieldset_insert(settling->atomic, settling->path.v, settling->path.n);
 		return;
 	}
-	settle_below(w, &a, node->sub);
+	settle_below(settling, &a, node->sub);
 }
 
-struct fieldset *managed_fields_settle(struct managed_type t, struct fieldset *s)
+struct fieldset *managed_fields_settle(struct managed_type type, struct fieldset *fieldset)
 {
 	struct settling w = { .atomic = fieldset_new() };
-	struct fieldset_node root = { .sub = s };
-	settle(&w, t, &root);
-	struct fieldset *rest = fieldset_without(s, w.atomic);
+	struct fieldset_node root = { .sub = fieldset };
+	settle(&w, type, &root);
+	struct fieldset *rest = fieldset_without(fieldset, w.atomic);
 	struct fieldset *out = fieldset_union(rest, w.atomic);
 	fieldset_unref(rest);
 	fieldset_unref(w.atomic);

@@ -12,18 +12,18 @@ static json_t *config_first(const json_t *live, const json_t *config)
 	return json_incref(api_tree(config != NULL ? config : live));
 }
 
-static json_t *merge_map(const struct managed_atom *a, const json_t *live, const json_t *config)
+static json_t *merge_map(const struct managed_atom *atom, const json_t *live, const json_t *config)
 {
 	const char *k;
 	json_t *v;
 	const json_t *x = json_is_object(live) ? live : NULL;
 	const json_t *y = json_is_object(config) ? config : NULL;
-	if (a->map_atomic || (json_object_size(x) == 0 && json_object_size(y) == 0))
+	if (atom->map_atomic || (json_object_size(x) == 0 && json_object_size(y) == 0))
 		return config_first(live, config);
 	json_t *out = json_object();
 	json_object_foreach (api_tree(x), k, v) {
 		struct managed_type t;
-		managed_type_field(a, k, &t, NULL);
+		managed_type_field(atom, k, &t, NULL);
 		json_t *m = merge(t, v, json_object_get(y, k));
 		if (m != NULL)
 			json_object_set_new(out, k, m);
@@ -32,7 +32,7 @@ static json_t *merge_map(const struct managed_atom *a, const json_t *live, const
 		struct managed_type t;
 		if (json_object_get(x, k) != NULL)
 			continue;
-		managed_type_field(a, k, &t, NULL);
+		managed_type_field(atom, k, &t, NULL);
 		json_t *m = merge(t, NULL, v);
 		if (m != NULL)
 			json_object_set_new(out, k, m);
@@ -53,63 +53,65 @@ struct lists {
 	json_t *out;
 };
 
-static void put(struct lists *l, const json_t *live, const json_t *config)
+static void put(struct lists *lists, const json_t *live, const json_t *config)
 {
-	json_t *m = merge(managed_type_items(l->a), live, config);
+	json_t *m = merge(managed_type_items(lists->a), live, config);
 	if (m != NULL)
-		json_array_append_new(l->out, m);
+		json_array_append_new(lists->out, m);
 }
 
 /* Config's item with what live has of it. Where live has it twice, config's alone counts. */
-static void put_config(struct lists *l, size_t at)
+static void put_config(struct lists *lists, size_t at)
 {
-	const struct managed_item *c = &l->config.v[at];
-	const struct managed_item *x = managed_items_find(&l->live, c->el);
-	l->merged[at] = true;
-	put(l, x != NULL && !x->twice ? x->v : NULL, c->v);
-	if (l->next_shared < l->n_shared && l->shared[l->next_shared] == at)
-		l->next_shared++;
+	const struct managed_item *c = &lists->config.v[at];
+	const struct managed_item *x = managed_items_find(&lists->live, c->el);
+	lists->merged[at] = true;
+	put(lists, x != NULL && !x->twice ? x->v : NULL, c->v);
+	if (lists->next_shared < lists->n_shared && lists->shared[lists->next_shared] == at)
+		lists->next_shared++;
 }
 
 /* One step: both lists keep their order; where they differ on what they share, config's wins, and
  * what only live has stays where it stood among its neighbours. */
-static void step(struct lists *l, size_t *i, size_t *j)
+static void step(struct lists *lists, size_t *left, size_t *right)
 {
-	const struct managed_item *x = *i < l->live.n ? &l->live.v[*i] : NULL;
-	const struct managed_item *y = *j < l->config.n ? &l->config.v[*j] : NULL;
-	const struct managed_item *same = x != NULL ? managed_items_find(&l->config, x->el) : NULL;
-	size_t at = same != NULL ? (size_t)(same - l->config.v) : 0;
+	const struct managed_item *x = *left < lists->live.n ? &lists->live.v[*left] : NULL;
+	const struct managed_item *y = *right < lists->config.n ? &lists->config.v[*right] : NULL;
+	const struct managed_item *same =
+		x != NULL ? managed_items_find(&lists->config, x->el) : NULL;
+	size_t at = same != NULL ? (size_t)(same - lists->config.v) : 0;
 	if (same != NULL && y != NULL) {
-		if (at == *j) {
-			put_config(l, (*j)++);
-			(*i)++;
+		if (at == *right) {
+			put_config(lists, (*right)++);
+			(*left)++;
 			return;
 		}
-		if (l->next_shared < l->n_shared && l->shared[l->next_shared] != at) {
-			(*i)++;
+		if (lists->next_shared < lists->n_shared &&
+		    lists->shared[lists->next_shared] != at) {
+			(*left)++;
 			return;
 		}
 	}
 	if (x != NULL && same == NULL) {
-		put(l, x->v, NULL);
-		(*i)++;
+		put(lists, x->v, NULL);
+		(*left)++;
 		return;
 	}
-	if (x != NULL && l->merged[at])
-		(*i)++;
+	if (x != NULL && lists->merged[at])
+		(*left)++;
 	if (y != NULL)
-		put_config(l, (*j)++);
+		put_config(lists, (*right)++);
 }
 
-static json_t *merge_list(const struct managed_atom *a, const json_t *live, const json_t *config)
+static json_t *merge_list(const struct managed_atom *atom, const json_t *live, const json_t *config)
 {
 	const json_t *x = json_is_array(live) ? live : NULL;
 	const json_t *y = json_is_array(config) ? config : NULL;
-	if (a->list_atomic || (json_array_size(x) == 0 && json_array_size(y) == 0))
+	if (atom->list_atomic || (json_array_size(x) == 0 && json_array_size(y) == 0))
 		return config_first(live, config);
-	struct lists l = { .a = a, .out = json_array() };
-	managed_items_init(&l.live, a, x);
-	managed_items_init(&l.config, a, y);
+	struct lists l = { .a = atom, .out = json_array() };
+	managed_items_init(&l.live, atom, x);
+	managed_items_init(&l.config, atom, y);
 	l.merged = xcalloc(l.config.n + 1, sizeof(*l.merged));
 	l.shared = xcalloc(l.config.n + 1, sizeof(*l.shared));
 	for (size_t k = 0; k < l.config.n; k++) {
@@ -128,10 +130,10 @@ static json_t *merge_list(const struct managed_atom *a, const json_t *live, cons
 	return NULL;
 }
 
-static json_t *merge(struct managed_type t, const json_t *live, const json_t *config)
+static json_t *merge(struct managed_type type, const json_t *live, const json_t *config)
 {
 	struct managed_atom a =
-		managed_type_deduce(managed_type_resolve(t), config != NULL ? config : live);
+		managed_type_deduce(managed_type_resolve(type), config != NULL ? config : live);
 	if (a.map)
 		return merge_map(&a, live, config);
 	if (a.scalar != MANAGED_SCALAR_NONE || !a.list)
@@ -139,9 +141,9 @@ static json_t *merge(struct managed_type t, const json_t *live, const json_t *co
 	return merge_list(&a, live, config);
 }
 
-json_t *managed_merge(struct managed_type t, const json_t *live, const json_t *config)
+json_t *managed_merge(struct managed_type type, const json_t *live, const json_t *config)
 {
-	json_t *out = merge(t, live, config);
+	json_t *out = merge(type, live, config);
 	return out != NULL ? out : json_object();
 }
 
@@ -149,7 +151,7 @@ json_t *managed_merge(struct managed_type t, const json_t *live, const json_t *c
 
 static json_t *remove_items(struct managed_type t, const json_t *v, const struct fieldset *set);
 
-static json_t *remove_from_map(const struct managed_atom *a, const json_t *map,
+static json_t *remove_from_map(const struct managed_atom *atom, const json_t *map,
 			       const struct fieldset *set)
 {
 	const char *k;
@@ -162,7 +164,7 @@ static json_t *remove_from_map(const struct managed_atom *a, const json_t *map,
 		fieldset_el_unref(e);
 		if (node != NULL && node->member)
 			continue;
-		managed_type_field(a, k, &t, NULL);
+		managed_type_field(atom, k, &t, NULL);
 		json_object_set_new(out, k,
 				    node != NULL ? remove_items(t, v, node->sub) : json_incref(v));
 	}
@@ -172,7 +174,7 @@ static json_t *remove_from_map(const struct managed_atom *a, const json_t *map,
 	return json_null();
 }
 
-static json_t *remove_from_list(const struct managed_atom *a, const json_t *list,
+static json_t *remove_from_list(const struct managed_atom *atom, const json_t *list,
 				const struct fieldset *set)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
@@ -182,13 +184,13 @@ static json_t *remove_from_list(const struct managed_atom *a, const json_t *list
 	json_array_foreach (list, i, item) {
 		struct fieldset_el *e = NULL;
 		const struct fieldset_node *node = NULL;
-		if (managed_type_item(a, item, &e, &err) == 0)
+		if (managed_type_item(atom, item, &e, &err) == 0)
 			node = fieldset_find(set, e);
 		fieldset_el_unref(e);
 		if (node != NULL && node->member)
 			continue;
 		json_array_append_new(
-			out, node != NULL ? remove_items(managed_type_items(a), item, node->sub)
+			out, node != NULL ? remove_items(managed_type_items(atom), item, node->sub)
 					  : json_incref(item));
 	}
 	if (json_array_size(out) > 0)
@@ -197,22 +199,23 @@ static json_t *remove_from_list(const struct managed_atom *a, const json_t *list
 	return json_null();
 }
 
-static json_t *remove_items(struct managed_type t, const json_t *v, const struct fieldset *set)
+static json_t *remove_items(struct managed_type type, const json_t *value,
+			    const struct fieldset *set)
 {
-	struct managed_atom a = managed_type_deduce(managed_type_resolve(t), v);
+	struct managed_atom a = managed_type_deduce(managed_type_resolve(type), value);
 	if (a.map) {
-		bool gone = !json_is_object(v) || json_object_size(v) == 0 || a.map_atomic;
-		return gone ? json_null() : remove_from_map(&a, v, set);
+		bool gone = !json_is_object(value) || json_object_size(value) == 0 || a.map_atomic;
+		return gone ? json_null() : remove_from_map(&a, value, set);
 	}
 	if (a.scalar != MANAGED_SCALAR_NONE)
-		return json_incref(api_tree(v));
-	bool gone = !json_is_array(v) || json_array_size(v) == 0 || a.list_atomic;
-	return gone ? json_null() : remove_from_list(&a, v, set);
+		return json_incref(api_tree(value));
+	bool gone = !json_is_array(value) || json_array_size(value) == 0 || a.list_atomic;
+	return gone ? json_null() : remove_from_list(&a, value, set);
 }
 
-json_t *managed_remove(struct managed_type t, const json_t *v, struct fieldset *set)
+json_t *managed_remove(struct managed_type type, const json_t *value, struct fieldset *set)
 {
-	json_t *out = remove_items(t, v, set);
+	json_t *out = remove_items(type, value, set);
 	if (json_is_object(out))
 		return out;
 	json_decref(out);

@@ -42,52 +42,52 @@ static enum managed_scalar scalar_of(const char *type, const char *format)
 }
 
 /* A list is as its own words say, else as the older ones of strategic patches do. */
-static void resolve_list(struct managed_atom *a, const json_t *s)
+static void resolve_list(struct managed_atom *atom, const json_t *s)
 {
 	const char *type = word(s, "x-kubernetes-list-type");
 	const char *strategy = word(s, "x-kubernetes-patch-strategy");
-	a->list = true;
-	a->list_atomic = true;
+	atom->list = true;
+	atom->list_atomic = true;
 	if (strcmp(type, "set") == 0) {
-		a->list_atomic = false;
+		atom->list_atomic = false;
 	} else if (strcmp(type, "map") == 0) {
-		a->list_atomic = false;
-		a->keys = json_object_get(s, "x-kubernetes-list-map-keys");
+		atom->list_atomic = false;
+		atom->keys = json_object_get(s, "x-kubernetes-list-map-keys");
 	} else if (type[0] == '\0' && strncmp(strategy, "merge", strlen("merge")) == 0) {
-		a->list_atomic = false;
-		a->keys = json_object_get(s, "x-kubernetes-patch-merge-key");
+		atom->list_atomic = false;
+		atom->keys = json_object_get(s, "x-kubernetes-patch-merge-key");
 	}
 }
 
-static void resolve_schema(struct managed_atom *a, const json_t *s)
+static void resolve_schema(struct managed_atom *atom, const json_t *s)
 {
 	const char *type = word(s, "type");
 	bool any = type[0] == '\0';
 	if (strcmp(word(json_object_get(s, "x-go"), "type"), "resource.Quantity") == 0) {
-		a->scalar = MANAGED_SCALAR_ANY;
+		atom->scalar = MANAGED_SCALAR_ANY;
 		return;
 	}
 	if (any || strcmp(type, "object") == 0) {
-		a->map = true;
-		a->map_atomic = strcmp(word(s, "x-kubernetes-map-type"), "atomic") == 0;
+		atom->map = true;
+		atom->map_atomic = strcmp(word(s, "x-kubernetes-map-type"), "atomic") == 0;
 	}
 	if (any || strcmp(type, "array") == 0)
-		resolve_list(a, s);
+		resolve_list(atom, s);
 	if (any)
-		a->scalar = MANAGED_SCALAR_ANY;
-	else if (!a->map && !a->list)
-		a->scalar = scalar_of(type, word(s, "format"));
+		atom->scalar = MANAGED_SCALAR_ANY;
+	else if (!atom->map && !atom->list)
+		atom->scalar = scalar_of(type, word(s, "format"));
 }
 
-struct managed_atom managed_type_resolve(struct managed_type t)
+struct managed_atom managed_type_resolve(struct managed_type type)
 {
-	struct managed_atom a = { .type = t };
-	switch (t.is) {
+	struct managed_atom a = { .type = type };
+	switch (type.is) {
 	case MANAGED_NONE:
 		break;
 	case MANAGED_SCHEMA:
 	case MANAGED_ROOT:
-		resolve_schema(&a, t.s);
+		resolve_schema(&a, type.s);
 		break;
 	case MANAGED_TEXT:
 		a.scalar = MANAGED_SCALAR_STRING;
@@ -96,49 +96,50 @@ struct managed_atom managed_type_resolve(struct managed_type t)
 	case MANAGED_UNTYPED:
 		a.scalar = MANAGED_SCALAR_ANY;
 		a.list = a.map = a.list_atomic = true;
-		a.map_atomic = t.is == MANAGED_UNTYPED;
+		a.map_atomic = type.is == MANAGED_UNTYPED;
 		break;
 	}
 	return a;
 }
 
-struct managed_atom managed_type_deduce(struct managed_atom a, const json_t *v)
+struct managed_atom managed_type_deduce(struct managed_atom atom, const json_t *value)
 {
-	if (json_is_object(v) && a.map) {
-		a.scalar = MANAGED_SCALAR_NONE;
-		a.list = false;
-	} else if (json_is_array(v) && a.list) {
-		a.scalar = MANAGED_SCALAR_NONE;
-		a.map = false;
-	} else if ((json_is_string(v) || json_is_number(v) || json_is_boolean(v)) &&
-		   a.scalar != MANAGED_SCALAR_NONE) {
-		a.list = a.map = false;
+	if (json_is_object(value) && atom.map) {
+		atom.scalar = MANAGED_SCALAR_NONE;
+		atom.list = false;
+	} else if (json_is_array(value) && atom.list) {
+		atom.scalar = MANAGED_SCALAR_NONE;
+		atom.map = false;
+	} else if ((json_is_string(value) || json_is_number(value) || json_is_boolean(value)) &&
+		   atom.scalar != MANAGED_SCALAR_NONE) {
+		atom.list = atom.map = false;
 	}
-	return a;
+	return atom;
 }
 
-bool managed_type_same(const struct managed_atom *a, const struct managed_atom *b)
+bool managed_type_same(const struct managed_atom *left, const struct managed_atom *right)
 {
-	return a->scalar == b->scalar && a->list == b->list && a->map == b->map;
+	return left->scalar == right->scalar && left->list == right->list &&
+	       left->map == right->map;
 }
 
 /* What is not named: the schema of all others, else free where nothing is named or all is kept. */
-static struct managed_type element_type(const struct managed_type *t)
+static struct managed_type element_type(const struct managed_type *type)
 {
-	const json_t *more = json_object_get(t->s, "additionalProperties");
-	bool named =
-		json_object_size(json_object_get(t->s, "properties")) > 0 || t->is == MANAGED_ROOT;
+	const json_t *more = json_object_get(type->s, "additionalProperties");
+	bool named = json_object_size(json_object_get(type->s, "properties")) > 0 ||
+		     type->is == MANAGED_ROOT;
 	if (json_is_object(more))
-		return of_schema(more, t->preserve);
-	if (json_is_true(more) || (more == NULL && (t->preserve || !named)))
+		return of_schema(more, type->preserve);
+	if (json_is_true(more) || (more == NULL && (type->preserve || !named)))
 		return (struct managed_type){ .is = MANAGED_DEDUCED };
 	return (struct managed_type){ .is = MANAGED_NONE };
 }
 
-bool managed_type_field(const struct managed_atom *a, const char *key, struct managed_type *ret,
+bool managed_type_field(const struct managed_atom *atom, const char *key, struct managed_type *ret,
 			const json_t **ret_default)
 {
-	const struct managed_type *t = &a->type;
+	const struct managed_type *t = &atom->type;
 	if (ret_default != NULL)
 		*ret_default = NULL;
 	if (t->is == MANAGED_DEDUCED || t->is == MANAGED_UNTYPED) {
@@ -164,22 +165,22 @@ bool managed_type_field(const struct managed_atom *a, const char *key, struct ma
 	return true;
 }
 
-struct managed_type managed_type_items(const struct managed_atom *a)
+struct managed_type managed_type_items(const struct managed_atom *atom)
 {
-	const json_t *items = json_object_get(a->type.s, "items");
+	const json_t *items = json_object_get(atom->type.s, "items");
 	if (!json_is_object(items))
 		return (struct managed_type){ .is = MANAGED_UNTYPED };
-	return of_schema(items, a->type.preserve);
+	return of_schema(items, atom->type.preserve);
 }
 
-bool managed_type_is_free_map(const struct managed_atom *a)
+bool managed_type_is_free_map(const struct managed_atom *atom)
 {
-	if (a->type.is == MANAGED_DEDUCED || a->type.is == MANAGED_UNTYPED)
+	if (atom->type.is == MANAGED_DEDUCED || atom->type.is == MANAGED_UNTYPED)
 		return true;
-	if (a->type.is != MANAGED_SCHEMA ||
-	    json_object_size(json_object_get(a->type.s, "properties")) > 0)
+	if (atom->type.is != MANAGED_SCHEMA ||
+	    json_object_size(json_object_get(atom->type.s, "properties")) > 0)
 		return false;
-	struct managed_type t = element_type(&a->type);
+	struct managed_type t = element_type(&atom->type);
 	return t.is == MANAGED_DEDUCED ||
 	       (t.is == MANAGED_SCHEMA && managed_type_resolve(t).scalar == MANAGED_SCALAR_ANY);
 }
@@ -264,105 +265,110 @@ int managed_type_item(const struct managed_atom *list, const json_t *item, struc
 	return 0;
 }
 
-static int by_element(const void *a, const void *b)
+static int by_element(const void *left, const void *right)
 {
-	const struct managed_item *x = *(struct managed_item *const *)a;
-	const struct managed_item *y = *(struct managed_item *const *)b;
+	const struct managed_item *x = *(struct managed_item *const *)left;
+	const struct managed_item *y = *(struct managed_item *const *)right;
 	int c = fieldset_el_cmp(x->el, y->el);
 	return c != 0 ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-void managed_items_init(struct managed_items *l, const struct managed_atom *a, const json_t *list)
+void managed_items_init(struct managed_items *items, const struct managed_atom *atom,
+			const json_t *list)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	size_t i;
 	json_t *item;
-	*l = (struct managed_items){ 0 };
-	l->v = xcalloc(json_array_size(list) + 1, sizeof(*l->v));
-	l->sorted = xcalloc(json_array_size(list) + 1, sizeof(struct managed_item *));
+	*items = (struct managed_items){ 0 };
+	items->v = xcalloc(json_array_size(list) + 1, sizeof(*items->v));
+	items->sorted = xcalloc(json_array_size(list) + 1, sizeof(struct managed_item *));
 	json_array_foreach (list, i, item) {
-		struct managed_item *it = &l->v[l->n];
-		if (managed_type_item(a, item, &it->el, &err) < 0)
+		struct managed_item *it = &items->v[items->n];
+		if (managed_type_item(atom, item, &it->el, &err) < 0)
 			continue;
 		it->v = item;
 		it->at = i;
-		l->sorted[l->n++] = it;
+		items->sorted[items->n++] = it;
 	}
-	qsort(l->sorted, l->n, sizeof(struct managed_item *), by_element);
-	for (i = 1; i < l->n; i++) {
-		if (fieldset_el_cmp(l->sorted[i - 1]->el, l->sorted[i]->el) == 0)
-			l->sorted[i - 1]->twice = l->sorted[i]->twice = true;
+	qsort(items->sorted, items->n, sizeof(struct managed_item *), by_element);
+	for (i = 1; i < items->n; i++) {
+		if (fieldset_el_cmp(items->sorted[i - 1]->el, items->sorted[i]->el) == 0)
+			items->sorted[i - 1]->twice = items->sorted[i]->twice = true;
 	}
 }
 
-void managed_items_done(struct managed_items *l)
+void managed_items_done(struct managed_items *items)
 {
-	for (size_t i = 0; i < l->n; i++)
-		fieldset_el_unref(l->v[i].el);
-	free(l->v);
-	free(l->sorted);
+	for (size_t i = 0; i < items->n; i++)
+		fieldset_el_unref(items->v[i].el);
+	free(items->v);
+	free(items->sorted);
 }
 
-const struct managed_item *managed_items_find(const struct managed_items *l,
-					      const struct fieldset_el *e)
+const struct managed_item *managed_items_find(const struct managed_items *items,
+					      const struct fieldset_el *element)
 {
-	size_t lo = 0, hi = l->n;
+	size_t lo = 0, hi = items->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (fieldset_el_cmp(l->sorted[mid]->el, e) < 0)
+		if (fieldset_el_cmp(items->sorted[mid]->el, element) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < l->n && fieldset_el_cmp(l->sorted[lo]->el, e) == 0 ? l->sorted[lo] : NULL;
+	return lo < items->n && fieldset_el_cmp(items->sorted[lo]->el, element) == 0
+		       ? items->sorted[lo]
+		       : NULL;
 }
 
 /* ---- paths and names ---- */
 
-void managed_path_push(struct managed_path *p, struct fieldset_el *e)
+void managed_path_push(struct managed_path *path, struct fieldset_el *element)
 {
-	vec_push(p, fieldset_el_ref(e));
+	vec_push(path, fieldset_el_ref(element));
 }
 
-void managed_path_push_name(struct managed_path *p, const char *name)
+void managed_path_push_name(struct managed_path *path, const char *name)
 {
-	vec_push(p, fieldset_el_name(name));
+	vec_push(path, fieldset_el_name(name));
 }
 
-void managed_path_pop(struct managed_path *p)
+void managed_path_pop(struct managed_path *path)
 {
-	fieldset_el_unref(p->v[--p->n]);
+	fieldset_el_unref(path->v[--path->n]);
 }
 
-void managed_path_done(struct managed_path *p)
+void managed_path_done(struct managed_path *path)
 {
-	while (p->n > 0)
-		managed_path_pop(p);
-	vec_done(p);
+	while (path->n > 0)
+		managed_path_pop(path);
+	vec_done(path);
 }
 
-static int by_text(const void *a, const void *b)
+static int by_text(const void *left, const void *right)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-void managed_names_init(struct managed_names *l, const json_t *a, const json_t *b)
+void managed_names_init(struct managed_names *managed_names, const json_t *left,
+			const json_t *right)
 {
 	const char *k;
 	json_t *v;
 	size_t n = 0;
-	const char **names = xcalloc(json_object_size(a) + json_object_size(b) + 1, sizeof(*names));
-	json_object_foreach (api_tree(a), k, v)
+	const char **names =
+		xcalloc(json_object_size(left) + json_object_size(right) + 1, sizeof(*names));
+	json_object_foreach (api_tree(left), k, v)
 		names[n++] = k;
-	json_object_foreach (api_tree(b), k, v) {
-		if (json_object_get(a, k) == NULL)
+	json_object_foreach (api_tree(right), k, v) {
+		if (json_object_get(left, k) == NULL)
 			names[n++] = k;
 	}
 	qsort(names, n, sizeof(*names), by_text);
-	*l = (struct managed_names){ names, n };
+	*managed_names = (struct managed_names){ names, n };
 }
 
-void managed_names_done(struct managed_names *l)
+void managed_names_done(struct managed_names *names)
 {
-	free(l->v);
+	free(names->v);
 }

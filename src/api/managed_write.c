@@ -8,17 +8,17 @@
 #include "api/tree.h"
 #include "base/mem.h"
 
-void managed_taking_done(struct managed_taking *t)
+void managed_taking_done(struct managed_taking *taking)
 {
-	for (size_t i = 0; i < t->n; i++)
-		fieldset_unref(t->v[i].set);
-	vec_done(t);
+	for (size_t i = 0; i < taking->n; i++)
+		fieldset_unref(taking->v[i].set);
+	vec_done(taking);
 }
 
 /* ---- sets ---- */
 
 /* "metadata.name" */
-static void insert_words(struct fieldset *s, const char *text)
+static void insert_words(struct fieldset *fieldset, const char *text)
 {
 	struct managed_path path = { 0 };
 	for (struct slice rest = slice_of(text); rest.p != NULL;) {
@@ -27,7 +27,7 @@ static void insert_words(struct fieldset *s, const char *text)
 		word = xstrndup(one.p, one.n);
 		managed_path_push_name(&path, word);
 	}
-	fieldset_insert(s, path.v, path.n);
+	fieldset_insert(fieldset, path.v, path.n);
 	managed_path_done(&path);
 }
 
@@ -39,7 +39,7 @@ static struct fieldset *set_of(const char *const *paths)
 	return s;
 }
 
-struct fieldset *managed_set_strip(struct fieldset *s)
+struct fieldset *managed_set_strip(struct fieldset *fieldset)
 {
 	static const char *const paths[] = {
 		"apiVersion",
@@ -57,26 +57,26 @@ struct fieldset *managed_set_strip(struct fieldset *s)
 		NULL,
 	};
 	struct fieldset *gone = set_of(paths);
-	struct fieldset *rest = fieldset_difference(s, gone);
+	struct fieldset *rest = fieldset_difference(fieldset, gone);
 	fieldset_unref(gone);
 	return rest;
 }
 
-void managed_set_change(struct fieldset **s,
+void managed_set_change(struct fieldset **fieldset,
 			struct fieldset *(*op)(struct fieldset *, struct fieldset *),
 			struct fieldset *with)
 {
-	struct fieldset *out = op(*s, with);
-	fieldset_unref(*s);
-	*s = out;
+	struct fieldset *out = op(*fieldset, with);
+	fieldset_unref(*fieldset);
+	*fieldset = out;
 }
 
 /* ---- objects ---- */
 
-json_t *managed_write_without(const json_t *o)
+json_t *managed_write_without(const json_t *object)
 {
-	const json_t *meta = json_object_get(o, "metadata");
-	json_t *copy = o != NULL ? json_copy(api_tree(o)) : json_object();
+	const json_t *meta = json_object_get(object, "metadata");
+	json_t *copy = object != NULL ? json_copy(api_tree(object)) : json_object();
 	if (json_object_get(meta, "managedFields") != NULL) {
 		json_t *m = json_copy(api_tree(meta));
 		json_object_del(m, "managedFields");
@@ -85,14 +85,14 @@ json_t *managed_write_without(const json_t *o)
 	return copy;
 }
 
-const json_t *managed_write_fields(const json_t *o)
+const json_t *managed_write_fields(const json_t *object)
 {
-	return json_object_get(json_object_get(o, "metadata"), "managedFields");
+	return json_object_get(json_object_get(object, "metadata"), "managedFields");
 }
 
-json_t *managed_write_finish(const json_t *o, json_t *managed)
+json_t *managed_write_finish(const json_t *object, json_t *managed)
 {
-	json_t *out = json_deep_copy(o);
+	json_t *out = json_deep_copy(object);
 	json_t *meta = json_object_get(out, "metadata");
 	if (managed != NULL && !json_is_object(meta)) {
 		meta = json_object();
@@ -103,80 +103,83 @@ json_t *managed_write_finish(const json_t *o, json_t *managed)
 	return out;
 }
 
-void managed_write_init(struct managed_write *x, const struct api_managed_write *w)
+void managed_write_init(struct managed_write *write, const struct api_managed_write *managed_write)
 {
 	uint64_t ns;
-	*x = (struct managed_write){ .w = w, .type = managed_type_root(w->schema) };
-	x->create = api_uid(w->live)[0] == '\0';
-	x->from = managed_write_without(w->live);
-	if (w->reset != NULL)
-		x->reset = set_of(w->reset);
-	if (api_time_parse(w->time, &ns) == 0)
-		x->now_s = (int64_t)(ns / 1000000000U);
+	*write = (struct managed_write){ .w = managed_write,
+					 .type = managed_type_root(managed_write->schema) };
+	write->create = api_uid(managed_write->live)[0] == '\0';
+	write->from = managed_write_without(managed_write->live);
+	if (managed_write->reset != NULL)
+		write->reset = set_of(managed_write->reset);
+	if (api_time_parse(managed_write->time, &ns) == 0)
+		write->now_s = (int64_t)(ns / 1000000000U);
 }
 
-void managed_write_done(struct managed_write *x)
+void managed_write_done(struct managed_write *write)
 {
-	json_decref(x->from);
-	fieldset_unref(x->reset);
+	json_decref(write->from);
+	fieldset_unref(write->reset);
 }
 
-bool managed_write_knows(const struct api_managed_write *w, const char *version)
+bool managed_write_knows(const struct api_managed_write *write, const char *version)
 {
-	if (strcmp(version, w->api_version) == 0)
+	if (strcmp(version, write->api_version) == 0)
 		return true;
-	for (const char *const *v = w->versions; v != NULL && *v != NULL; v++) {
+	for (const char *const *v = write->versions; v != NULL && *v != NULL; v++) {
 		if (strcmp(*v, version) == 0)
 			return true;
 	}
 	return false;
 }
 
-void managed_write_settle(const struct managed_write *x, struct managed_entries *l)
+void managed_write_settle(const struct managed_write *write, struct managed_entries *entries)
 {
-	for (size_t i = l->n; i-- > 0;) {
-		if (managed_write_knows(x->w, l->v[i].api_version))
-			managed_entry_set(&l->v[i], managed_fields_settle(x->type, l->v[i].set));
+	for (size_t i = entries->n; i-- > 0;) {
+		if (managed_write_knows(write->w, entries->v[i].api_version))
+			managed_entry_set(&entries->v[i],
+					  managed_fields_settle(write->type, entries->v[i].set));
 		else
-			managed_entries_del(l, i);
+			managed_entries_del(entries, i);
 	}
 }
 
 /* ---- what changed, and who owned it ---- */
 
-void managed_changes_done(struct managed_changes *c)
+void managed_changes_done(struct managed_changes *changes)
 {
-	managed_change_done(&c->own);
-	managed_change_done(&c->others);
+	managed_change_done(&changes->own);
+	managed_change_done(&changes->others);
 }
 
-void managed_changes_init(const struct managed_write *x, const json_t *to,
-			  struct managed_changes *c)
+void managed_changes_init(const struct managed_write *write, const json_t *to,
+			  struct managed_changes *changes)
 {
-	managed_compare(x->type, x->from, to, &c->others);
-	c->own = (struct managed_change){ fieldset_ref(c->others.removed),
-					  fieldset_ref(c->others.modified),
-					  fieldset_ref(c->others.added) };
-	managed_change_without(&c->own, x->reset);
+	managed_compare(write->type, write->from, to, &changes->others);
+	changes->own = (struct managed_change){ fieldset_ref(changes->others.removed),
+						fieldset_ref(changes->others.modified),
+						fieldset_ref(changes->others.added) };
+	managed_change_without(&changes->own, write->reset);
 }
 
-static const struct managed_change *change_for(const struct managed_write *x,
-					       const struct managed_changes *c,
-					       const struct managed_entry *e)
+static const struct managed_change *change_for(const struct managed_write *write,
+					       const struct managed_changes *changes,
+					       const struct managed_entry *entry)
 {
-	return strcmp(e->api_version, x->w->api_version) == 0 ? &c->own : &c->others;
+	return strcmp(entry->api_version, write->w->api_version) == 0 ? &changes->own
+								      : &changes->others;
 }
 
-void managed_write_conflicts(const struct managed_write *x, struct managed_entries *l,
-			     const char *self, const struct managed_changes *c,
+void managed_write_conflicts(const struct managed_write *write, struct managed_entries *entries,
+			     const char *self, const struct managed_changes *changes,
 			     struct managed_taking *ret)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		const struct managed_change *ch = change_for(x, c, &l->v[i]);
-		if (self != NULL && strcmp(l->v[i].id, self) == 0)
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct managed_change *ch = change_for(write, changes, &entries->v[i]);
+		if (self != NULL && strcmp(entries->v[i].id, self) == 0)
 			continue;
 		struct fieldset *set = fieldset_union(ch->modified, ch->added);
-		struct fieldset *owned = fieldset_intersection(l->v[i].set, set);
+		struct fieldset *owned = fieldset_intersection(entries->v[i].set, set);
 		fieldset_unref(set);
 		if (fieldset_empty(owned)) {
 			fieldset_unref(owned);
@@ -188,49 +191,53 @@ void managed_write_conflicts(const struct managed_write *x, struct managed_entri
 	}
 }
 
-void managed_write_take(const struct managed_write *x, struct managed_entries *l, const char *self,
-			const struct managed_changes *c, const struct managed_taking *t)
+void managed_write_take(const struct managed_write *write, struct managed_entries *entries,
+			const char *self, const struct managed_changes *changes,
+			const struct managed_taking *taking)
 {
-	for (size_t i = 0; i < t->n; i++)
-		managed_set_change(&l->v[t->v[i].at].set, fieldset_difference, t->v[i].set);
-	for (size_t i = l->n; i-- > 0;) {
-		if (self == NULL || strcmp(l->v[i].id, self) != 0)
-			managed_set_change(&l->v[i].set, fieldset_difference,
-					   change_for(x, c, &l->v[i])->removed);
-		if (fieldset_empty(l->v[i].set))
-			managed_entries_del(l, i);
+	for (size_t i = 0; i < taking->n; i++)
+		managed_set_change(&entries->v[taking->v[i].at].set, fieldset_difference,
+				   taking->v[i].set);
+	for (size_t i = entries->n; i-- > 0;) {
+		if (self == NULL || strcmp(entries->v[i].id, self) != 0)
+			managed_set_change(&entries->v[i].set, fieldset_difference,
+					   change_for(write, changes, &entries->v[i])->removed);
+		if (fieldset_empty(entries->v[i].set))
+			managed_entries_del(entries, i);
 	}
 }
 
-struct managed_entry *managed_write_self(const struct managed_write *x, struct managed_entries *l,
-					 const char *manager, bool applied)
+struct managed_entry *managed_write_self(const struct managed_write *write,
+					 struct managed_entries *entries, const char *manager,
+					 bool applied)
 {
-	CLEANUP(freep) char *m = xstrdup(manager), *v = xstrdup(x->w->api_version);
-	CLEANUP(freep) char *s = xstrdup(x->w->subresource);
-	return managed_entries_add(
-		l, &(struct managed_entry){
-			   .manager = m, .api_version = v, .subresource = s, .applied = applied });
+	CLEANUP(freep) char *m = xstrdup(manager), *v = xstrdup(write->w->api_version);
+	CLEANUP(freep) char *s = xstrdup(write->w->subresource);
+	return managed_entries_add(entries, &(struct managed_entry){ .manager = m,
+								     .api_version = v,
+								     .subresource = s,
+								     .applied = applied });
 }
 
-void managed_write_update(const struct managed_write *x, struct managed_entries *l,
+void managed_write_update(const struct managed_write *write, struct managed_entries *entries,
 			  const json_t *to, const char *manager)
 {
 	struct managed_changes c;
 	struct managed_taking t = { 0 };
-	managed_write_settle(x, l);
-	managed_changes_init(x, to, &c);
-	managed_write_conflicts(x, l, NULL, &c, &t);
-	managed_write_take(x, l, NULL, &c, &t);
+	managed_write_settle(write, entries);
+	managed_changes_init(write, to, &c);
+	managed_write_conflicts(write, entries, NULL, &c, &t);
+	managed_write_take(write, entries, NULL, &c, &t);
 	managed_taking_done(&t);
 	struct fieldset *mine = fieldset_union(c.own.modified, c.own.added);
 	struct fieldset *set = managed_set_strip(mine);
 	fieldset_unref(mine);
 	if (!fieldset_empty(set)) {
-		struct managed_entry *e = managed_write_self(x, l, manager, false);
+		struct managed_entry *e = managed_write_self(write, entries, manager, false);
 		managed_entry_set(e, fieldset_union(set, e->set));
-		e->time_s = x->now_s;
+		e->time_s = write->now_s;
 	}
 	fieldset_unref(set);
 	managed_changes_done(&c);
-	managed_entries_cap(l);
+	managed_entries_cap(entries);
 }

@@ -7,69 +7,70 @@
 #include "api/tree.h"
 #include "base/slice.h"
 
-static const json_t *metadata(const json_t *o)
+static const json_t *metadata(const json_t *object)
 {
-	return json_object_get(o, "metadata");
+	return json_object_get(object, "metadata");
 }
 
-static const char *meta_text(const json_t *o, const char *key)
+static const char *meta_text(const json_t *object, const char *key)
 {
-	return api_text(json_object_get(metadata(o), key));
+	return api_text(json_object_get(metadata(object), key));
 }
 
-const char *api_kind(const json_t *o)
+const char *api_kind(const json_t *object)
 {
-	return api_text(json_object_get(o, "kind"));
+	return api_text(json_object_get(object, "kind"));
 }
 
-const char *api_version(const json_t *o)
+const char *api_version(const json_t *object)
 {
-	return api_text(json_object_get(o, "apiVersion"));
+	return api_text(json_object_get(object, "apiVersion"));
 }
 
-const char *api_name(const json_t *o)
+const char *api_name(const json_t *object)
 {
-	return meta_text(o, "name");
+	return meta_text(object, "name");
 }
 
-const char *api_namespace(const json_t *o)
+const char *api_namespace(const json_t *object)
 {
-	return meta_text(o, "namespace");
+	return meta_text(object, "namespace");
 }
 
-const char *api_uid(const json_t *o)
+const char *api_uid(const json_t *object)
 {
-	return meta_text(o, "uid");
+	return meta_text(object, "uid");
 }
 
-const char *api_resource_version(const json_t *o)
+const char *api_resource_version(const json_t *object)
 {
-	return meta_text(o, "resourceVersion");
+	return meta_text(object, "resourceVersion");
 }
 
-int64_t api_generation(const json_t *o)
+int64_t api_generation(const json_t *object)
 {
-	return json_integer_value(json_object_get(metadata(o), "generation"));
+	return json_integer_value(json_object_get(metadata(object), "generation"));
 }
 
-bool api_is_deleting(const json_t *o)
+bool api_is_deleting(const json_t *object)
 {
-	return meta_text(o, "deletionTimestamp")[0] != '\0';
+	return meta_text(object, "deletionTimestamp")[0] != '\0';
 }
 
-const char *api_label(const json_t *o, const char *key)
+const char *api_label(const json_t *object, const char *key)
 {
-	return api_text_or(json_object_get(json_object_get(metadata(o), "labels"), key), NULL);
+	return api_text_or(json_object_get(json_object_get(metadata(object), "labels"), key), NULL);
 }
 
-const char *api_annotation(const json_t *o, const char *key)
+const char *api_annotation(const json_t *object, const char *key)
 {
-	return api_text_or(json_object_get(json_object_get(metadata(o), "annotations"), key), NULL);
+	return api_text_or(json_object_get(json_object_get(metadata(object), "annotations"), key),
+			   NULL);
 }
 
-bool api_has_finalizer(const json_t *o, const char *name)
+bool api_has_finalizer(const json_t *object, const char *name)
 {
-	json_t *list = json_object_get(metadata(o), "finalizers"), *f;
+	json_t *list = json_object_get(metadata(object), "finalizers"), *f;
 	size_t i;
 	json_array_foreach (list, i, f) {
 		if (strcmp(api_text(f), name) == 0)
@@ -78,80 +79,81 @@ bool api_has_finalizer(const json_t *o, const char *name)
 	return false;
 }
 
-void api_key(struct strbuf *out, const json_t *o)
+void api_key(struct strbuf *out, const json_t *object)
 {
-	const char *ns = api_namespace(o);
+	const char *ns = api_namespace(object);
 	if (ns[0] != '\0')
 		strbuf_addf(out, "%s/", ns);
-	strbuf_adds(out, api_name(o));
+	strbuf_adds(out, api_name(object));
 }
 
 /* One step: `.key`, `key` at the start, or `[index or key]`. */
-static json_t *step(const json_t *v, struct slice *rest)
+static json_t *step(const json_t *value, struct slice *rest)
 {
 	uint64_t at;
 	if (rest->p[0] == '[') {
 		struct slice in = slice_from(*rest, 1);
 		struct slice key = slice_cut(&in, ']');
 		*rest = in;
-		if (json_is_array(v))
-			return slice_u64(key, &at) == 0 ? json_array_get(v, at) : NULL;
-		return json_object_getn(v, key.p, key.n);
+		if (json_is_array(value))
+			return slice_u64(key, &at) == 0 ? json_array_get(value, at) : NULL;
+		return json_object_getn(value, key.p, key.n);
 	}
 	if (rest->p[0] == '.')
 		*rest = slice_from(*rest, 1);
 	size_t n = 0;
 	while (n < rest->n && rest->p[n] != '.' && rest->p[n] != '[')
 		n++;
-	json_t *c = json_object_getn(v, rest->p, n);
+	json_t *c = json_object_getn(value, rest->p, n);
 	*rest = slice_from(*rest, n);
 	return c;
 }
 
-json_t *api_get(const json_t *o, const char *path)
+json_t *api_get(const json_t *object, const char *path)
 {
 	struct slice rest = slice_of(path);
-	json_t *v = api_tree(o);
+	json_t *v = api_tree(object);
 	while (v != NULL && rest.n != 0)
 		v = step(v, &rest);
 	return v;
 }
 
-const char *api_get_string(const json_t *o, const char *path)
+const char *api_get_string(const json_t *object, const char *path)
 {
-	return api_text(api_get(o, path));
+	return api_text(api_get(object, path));
 }
 
-int api_resource_version_cmp(const char *a, const char *b)
+int api_resource_version_cmp(const char *left, const char *right)
 {
-	size_t na = strlen(a), nb = strlen(b);
+	size_t na = strlen(left), nb = strlen(right);
 	if (na != nb)
 		return na < nb ? -1 : 1;
-	return strcmp(a, b);
+	return strcmp(left, right);
 }
 
-static bool is_label(struct slice s)
+static bool is_label(struct slice text)
 {
 	enum { LABEL_MAX = 63 };
-	if (s.n == 0 || s.n > LABEL_MAX || s.p[0] == '-' || s.p[s.n - 1] == '-')
+	if (text.n == 0 || text.n > LABEL_MAX || text.p[0] == '-' || text.p[text.n - 1] == '-')
 		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		if (!ascii_isdigit(s.p[i]) && !(s.p[i] >= 'a' && s.p[i] <= 'z') && s.p[i] != '-')
+	for (size_t i = 0; i < text.n; i++) {
+		if (!ascii_isdigit(text.p[i]) && !(text.p[i] >= 'a' && text.p[i] <= 'z') &&
+		    text.p[i] != '-')
 			return false;
 	}
 	return true;
 }
 
-bool api_is_label_name(const char *s)
+bool api_is_label_name(const char *text)
 {
-	return is_label(slice_of(s));
+	return is_label(slice_of(text));
 }
 
 /* A subdomain's labels may be long in Kubernetes: only the whole is limited. */
-bool api_is_subdomain_name(const char *s)
+bool api_is_subdomain_name(const char *text)
 {
 	enum { SUBDOMAIN_MAX = 253 };
-	struct slice rest = slice_of(s);
+	struct slice rest = slice_of(text);
 	bool alnum_before = false;
 	if (rest.n == 0 || rest.n > SUBDOMAIN_MAX)
 		return false;
@@ -172,11 +174,11 @@ bool api_is_subdomain_name(const char *s)
 	return true;
 }
 
-bool api_is_dns_domain(const char *s)
+bool api_is_dns_domain(const char *text)
 {
 	enum { LABEL_MAX = 63 };
-	struct slice rest = slice_of(s);
-	if (!api_is_subdomain_name(s))
+	struct slice rest = slice_of(text);
+	if (!api_is_subdomain_name(text))
 		return false;
 	while (rest.n != 0) {
 		if (slice_cut(&rest, '.').n > LABEL_MAX)

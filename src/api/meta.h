@@ -11,33 +11,33 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 
-const char *api_kind(const json_t *o);
-const char *api_version(const json_t *o); /* "operator.openshift.io/v1" */
-const char *api_name(const json_t *o);
-const char *api_namespace(const json_t *o);
-const char *api_uid(const json_t *o);
-const char *api_resource_version(const json_t *o);
-int64_t api_generation(const json_t *o);
-bool api_is_deleting(const json_t *o);
+const char *api_kind(const json_t *object);
+const char *api_version(const json_t *object); /* "operator.openshift.io/v1" */
+const char *api_name(const json_t *object);
+const char *api_namespace(const json_t *object);
+const char *api_uid(const json_t *object);
+const char *api_resource_version(const json_t *object);
+int64_t api_generation(const json_t *object);
+bool api_is_deleting(const json_t *object);
 /* NULL when there is none. */
-const char *api_label(const json_t *o, const char *key);
-const char *api_annotation(const json_t *o, const char *key);
-bool api_has_finalizer(const json_t *o, const char *name);
+const char *api_label(const json_t *object, const char *key);
+const char *api_annotation(const json_t *object, const char *key);
+bool api_has_finalizer(const json_t *object, const char *name);
 
 /* "namespace/name", or "name" for objects of the cluster. */
-void api_key(struct strbuf *out, const json_t *o);
+void api_key(struct strbuf *out, const json_t *object);
 
 /* The value at a path ("spec.templates[1].name"), or NULL. Keys with dots stand in brackets:
  * "metadata.annotations[example.org/a]". */
-json_t *api_get(const json_t *o, const char *path);
-const char *api_get_string(const json_t *o, const char *path); /* "" when no string is there */
+json_t *api_get(const json_t *object, const char *path);
+const char *api_get_string(const json_t *object, const char *path); /* "" when no string is there */
 
 /* Resource versions are decimal numbers of any length: negative, 0 or positive as a is before b.
  * "" is before all. */
-int api_resource_version_cmp(const char *a, const char *b);
+int api_resource_version_cmp(const char *left, const char *right);
 
 /* Is it a name of RFC 1123: a label (63 characters), or a subdomain (253)? */
-bool api_is_label_name(const char *s);
-bool api_is_subdomain_name(const char *s);
+bool api_is_label_name(const char *text);
+bool api_is_subdomain_name(const char *text);
 /* Is it a subdomain that DNS can have, too: of labels? Names of objects may have longer parts. */
-bool api_is_dns_domain(const char *s);
+bool api_is_dns_domain(const char *text);

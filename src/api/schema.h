@@ -30,24 +30,24 @@ MUST_CHECK int api_schema_new(const json_t *openapi, struct api_schema **ret, ch
 /* From a CustomResourceDefinition; ERR_NOTFOUND when it does not have the version. */
 MUST_CHECK int api_schema_of_crd(const json_t *crd, const char *version, struct api_schema **ret,
 				 char *err, size_t err_n);
-void api_schema_free(struct api_schema *s);
-static inline void api_schema_freep(struct api_schema **s)
+void api_schema_free(struct api_schema *schema);
+static inline void api_schema_freep(struct api_schema **schema)
 {
-	api_schema_free(*s);
+	api_schema_free(*schema);
 }
 
 /* The object loses fields that the schema does not know and nulls where there may be none, then
  * gets the defaults. Its apiVersion, kind and metadata are left as they are. */
-void api_schema_prepare(const struct api_schema *s, json_t *o);
+void api_schema_prepare(const struct api_schema *schema, json_t *object);
 /* The same for what server-side apply made: nulls stay where there is no default, and are refused
  * later. The server drops them when it reads a body, and this one was not read. */
-void api_schema_prepare_applied(const struct api_schema *s, json_t *o);
+void api_schema_prepare_applied(const struct api_schema *schema, json_t *object);
 
 /* Appends what is wrong. `old` is the object before an update, or NULL: what an update did not
  * touch is not held against it, and rules about changes (oldSelf) are looked at only then.
  * Metadata is not looked at beyond what the schema says of it. */
-void api_schema_validate(const struct api_schema *s, const json_t *o, const json_t *old,
+void api_schema_validate(const struct api_schema *schema, const json_t *object, const json_t *old,
 			 struct api_errors *errs);
-/* The same for a write to the status subresource: `o` is `old` with another status. */
-void api_schema_validate_status(const struct api_schema *s, const json_t *o, const json_t *old,
-				struct api_errors *errs);
+/* The same for a write to the status subresource: `object` is `old` with another status. */
+void api_schema_validate_status(const struct api_schema *schema, const json_t *object,
+				const json_t *old, struct api_errors *errs);

@@ -6,65 +6,66 @@
 #include "base/duration.h"
 #include "base/err.h"
 
-static bool is_hex(char c)
+static bool is_hex(char ch)
 {
-	return ascii_isdigit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f');
+	return ascii_isdigit(ch) || (ascii_lower(ch) >= 'a' && ascii_lower(ch) <= 'f');
 }
 
 /* Up to `max` digits at the front of *s, cut off; -1 when there is none. */
-static int cut_number(struct slice *s, size_t max)
+static int cut_number(struct slice *text, size_t max)
 {
 	int v = 0;
 	size_t n = 0;
-	for (; n < max && n < s->n && ascii_isdigit(s->p[n]); n++)
-		v = v * 10 + (s->p[n] - '0');
-	*s = slice_from(*s, n);
+	for (; n < max && n < text->n && ascii_isdigit(text->p[n]); n++)
+		v = v * 10 + (text->p[n] - '0');
+	*text = slice_from(*text, n);
 	return n != 0 ? v : -1;
 }
 
-static bool cut_char(struct slice *s, char c)
+static bool cut_char(struct slice *text, char ch)
 {
-	if (s->n == 0 || s->p[0] != c)
+	if (text->n == 0 || text->p[0] != ch)
 		return false;
-	*s = slice_from(*s, 1);
+	*text = slice_from(*text, 1);
 	return true;
 }
 
 /* ---- addresses ---- */
 
 /* Four numbers; leading zeros are let through, as the server does for old objects. */
-static bool is_dotted(struct slice s)
+static bool is_dotted(struct slice text)
 {
 	for (int i = 0; i < 4; i++) {
-		if (i != 0 && !cut_char(&s, '.'))
+		if (i != 0 && !cut_char(&text, '.'))
 			return false;
-		int v = cut_number(&s, 9);
+		int v = cut_number(&text, 9);
 		if (v < 0 || v > 255)
 			return false;
 	}
-	return s.n == 0;
+	return text.n == 0;
 }
 
-static bool is_colons(struct slice s)
+static bool is_colons(struct slice word)
 {
 	char text[64];
 	struct in6_addr a;
-	if (s.n >= sizeof(text) || memchr(s.p, '\0', s.n) != NULL || slice_find(s, ':') < 0)
+	if (word.n >= sizeof(text) || memchr(word.p, '\0', word.n) != NULL ||
+	    slice_find(word, ':') < 0)
 		return false;
-	memcpy(text, s.p, s.n);
-	text[s.n] = '\0';
+	memcpy(text, word.p, word.n);
+	text[word.n] = '\0';
 	return inet_pton(AF_INET6, text, &a) == 1;
 }
 
 /* Any address with a dot, ::ffff:1.2.3.4 too. */
-static bool is_ipv4(struct slice s)
+static bool is_ipv4(struct slice text)
 {
-	return is_dotted(s) || (slice_find(s, '.') >= 0 && is_colons(s));
+	return is_dotted(text) || (slice_find(text, '.') >= 0 && is_colons(text));
 }
 
-static bool is_cidr(struct slice s)
+static bool is_cidr(struct slice text)
 {
-	struct slice rest = s;
+	struct slice rest = text;
 	struct slice address = slice_cut(&rest, '/');
 	bool v4 = is_dotted(address);
 	if (rest.p == NULL || (!v4 && !is_colons(address)))
@@ -74,72 +75,72 @@ static bool is_cidr(struct slice s)
 }
 
 /* 6, 8 or 20 octets: pairs of digits with : or -, or fours with dots. */
-static bool is_mac(struct slice s)
+static bool is_mac(struct slice text)
 {
-	char sep = s.n > 4 && s.p[4] == '.' ? '.' : s.n > 2 ? s.p[2] : '\0';
+	char sep = text.n > 4 && text.p[4] == '.' ? '.' : text.n > 2 ? text.p[2] : '\0';
 	size_t group = sep == '.' ? 4 : 2, digits = 0;
 	if (sep != '.' && sep != ':' && sep != '-')
 		return false;
-	for (size_t i = 0; i < s.n; i++) {
+	for (size_t i = 0; i < text.n; i++) {
 		bool at_sep = i % (group + 1) == group;
-		if (at_sep ? s.p[i] != sep : !is_hex(s.p[i]))
+		if (at_sep ? text.p[i] != sep : !is_hex(text.p[i]))
 			return false;
 		digits += !at_sep;
 	}
-	return s.n % (group + 1) == group && (digits == 12 || digits == 16 || digits == 40);
+	return text.n % (group + 1) == group && (digits == 12 || digits == 16 || digits == 40);
 }
 
 /* ---- times ---- */
 
-static bool is_date(struct slice s)
+static bool is_date(struct slice text)
 {
 	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	if (s.n != 10)
+	if (text.n != 10)
 		return false;
-	int year = cut_number(&s, 4);
-	bool ok = cut_char(&s, '-');
-	int month = cut_number(&s, 2);
-	ok = ok && cut_char(&s, '-');
-	int day = cut_number(&s, 2);
-	if (!ok || s.n != 0 || year < 0 || month < 1 || month > 12)
+	int year = cut_number(&text, 4);
+	bool ok = cut_char(&text, '-');
+	int month = cut_number(&text, 2);
+	ok = ok && cut_char(&text, '-');
+	int day = cut_number(&text, 2);
+	if (!ok || text.n != 0 || year < 0 || month < 1 || month > 12)
 		return false;
 	bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 	return day >= 1 && day <= days[month - 1] + (leap && month == 2);
 }
 
 /* Two digits of at most `max`. */
-static bool cut_pair(struct slice *s, int max)
+static bool cut_pair(struct slice *text, int max)
 {
-	size_t n = s->n;
-	int v = cut_number(s, 2);
-	return n - s->n == 2 && v <= max;
+	size_t n = text->n;
+	int v = cut_number(text, 2);
+	return n - text->n == 2 && v <= max;
 }
 
-static bool is_zone(struct slice s)
+static bool is_zone(struct slice text)
 {
-	if (s.n == 1)
-		return s.p[0] == 'z' || s.p[0] == 'Z';
-	return (cut_char(&s, '+') || cut_char(&s, '-')) && cut_pair(&s, 99) && cut_char(&s, ':') &&
-	       cut_pair(&s, 99) && s.n == 0;
+	if (text.n == 1)
+		return text.p[0] == 'z' || text.p[0] == 'Z';
+	return (cut_char(&text, '+') || cut_char(&text, '-')) && cut_pair(&text, 99) &&
+	       cut_char(&text, ':') && cut_pair(&text, 99) && text.n == 0;
 }
 
 /* The text up to the next T, whatever comes behind that: so the server has it. */
-static struct slice cut_t(struct slice *s)
+static struct slice cut_t(struct slice *text)
 {
 	size_t n = 0;
-	while (n < s->n && ascii_lower(s->p[n]) != 't')
+	while (n < text->n && ascii_lower(text->p[n]) != 't')
 		n++;
-	struct slice front = { s->p, n };
-	*s = n < s->n ? slice_from(*s, n + 1) : (struct slice){ NULL, 0 };
+	struct slice front = { text->p, n };
+	*text = n < text->n ? slice_from(*text, n + 1) : (struct slice){ NULL, 0 };
 	return front;
 }
 
-static bool is_date_time(struct slice s)
+static bool is_date_time(struct slice text)
 {
-	struct slice date = cut_t(&s);
-	if (s.p == NULL || !is_date(date))
+	struct slice date = cut_t(&text);
+	if (text.p == NULL || !is_date(date))
 		return false;
-	struct slice t = cut_t(&s);
+	struct slice t = cut_t(&text);
 	if (!cut_pair(&t, 23) || !cut_char(&t, ':') || !cut_pair(&t, 59) || !cut_char(&t, ':') ||
 	    !cut_pair(&t, 59))
 		return false;
@@ -150,7 +151,7 @@ static bool is_date_time(struct slice s)
 }
 
 /* "22 ns", "3 days", and the like anywhere in the text, besides Go's durations. */
-static bool is_unit(struct slice s)
+static bool is_unit(struct slice text)
 {
 	static const struct {
 		const char *exact, *prefix;
@@ -160,36 +161,37 @@ static bool is_unit(struct slice s)
 		{ "d", "day" },	  { "w", "week" },   { "wk", NULL },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
-		struct slice front = { s.p, units[i].prefix != NULL ? strlen(units[i].prefix) : 0 };
-		if (slice_eq_nocase(s, slice_of(units[i].exact)) ||
-		    (front.n != 0 && front.n <= s.n &&
+		struct slice front = { text.p,
+				       units[i].prefix != NULL ? strlen(units[i].prefix) : 0 };
+		if (slice_eq_nocase(text, slice_of(units[i].exact)) ||
+		    (front.n != 0 && front.n <= text.n &&
 		     slice_eq_nocase(front, slice_of(units[i].prefix))))
 			return true;
 	}
 	return false;
 }
 
-static bool is_letter(struct slice s, size_t i)
+static bool is_letter(struct slice text, size_t index)
 {
-	return ascii_isalpha(s.p[i]) || s.p[i] == '\xc2' || s.p[i] == '\xb5';
+	return ascii_isalpha(text.p[index]) || text.p[index] == '\xc2' || text.p[index] == '\xb5';
 }
 
-static bool is_duration(struct slice s)
+static bool is_duration(struct slice text)
 {
 	int64_t ns;
-	if (duration_parse(s, &ns) == 0)
+	if (duration_parse(text, &ns) == 0)
 		return true;
-	for (size_t i = 0; i < s.n; i++) {
-		if (!ascii_isdigit(s.p[i]))
+	for (size_t i = 0; i < text.n; i++) {
+		if (!ascii_isdigit(text.p[i]))
 			continue;
-		while (i < s.n && ascii_isdigit(s.p[i]))
+		while (i < text.n && ascii_isdigit(text.p[i]))
 			i++;
-		while (i < s.n && ascii_isspace(s.p[i]))
+		while (i < text.n && ascii_isspace(text.p[i]))
 			i++;
 		size_t from = i;
-		while (i < s.n && is_letter(s, i))
+		while (i < text.n && is_letter(text, i))
 			i++;
-		if (is_unit((struct slice){ s.p + from, i - from }))
+		if (is_unit((struct slice){ text.p + from, i - from }))
 			return true;
 	}
 	return false;
@@ -199,96 +201,96 @@ static bool is_duration(struct slice s)
 
 /* Groups of hexadecimal digits, dashes between them or not; `version` and `variant`: what the third
  * and fourth group must begin with. */
-static bool is_uuid_of(struct slice s, const char *version, const char *variant)
+static bool is_uuid_of(struct slice text, const char *version, const char *variant)
 {
 	static const size_t groups[] = { 8, 4, 4, 4, 12 };
 	for (size_t g = 0; g < ARRAY_LEN(groups); g++) {
-		if (g != 0 && cut_char(&s, '-') && s.n == 0)
+		if (g != 0 && cut_char(&text, '-') && text.n == 0)
 			return false;
-		if (s.n < groups[g])
+		if (text.n < groups[g])
 			return false;
 		for (size_t i = 0; i < groups[g]; i++) {
-			if (!is_hex(s.p[i]))
+			if (!is_hex(text.p[i]))
 				return false;
 		}
 		const char *first = g == 2 ? version : g == 3 ? variant : "";
-		if (first[0] != '\0' && strchr(first, ascii_lower(s.p[0])) == NULL)
+		if (first[0] != '\0' && strchr(first, ascii_lower(text.p[0])) == NULL)
 			return false;
-		s = slice_from(s, groups[g]);
+		text = slice_from(text, groups[g]);
 	}
-	return s.n == 0;
+	return text.n == 0;
 }
 
-static bool is_uuid(struct slice s)
+static bool is_uuid(struct slice text)
 {
-	return is_uuid_of(s, "", "");
+	return is_uuid_of(text, "", "");
 }
 
-static bool is_uuid3(struct slice s)
+static bool is_uuid3(struct slice text)
 {
-	return is_uuid_of(s, "3", "");
+	return is_uuid_of(text, "3", "");
 }
 
-static bool is_uuid4(struct slice s)
+static bool is_uuid4(struct slice text)
 {
-	return is_uuid_of(s, "4", "89ab");
+	return is_uuid_of(text, "4", "89ab");
 }
 
-static bool is_uuid5(struct slice s)
+static bool is_uuid5(struct slice text)
 {
-	return is_uuid_of(s, "5", "89ab");
+	return is_uuid_of(text, "5", "89ab");
 }
 
-static bool is_base64(struct slice s)
+static bool is_base64(struct slice text)
 {
 	size_t pad = 0;
-	while (pad < 2 && pad < s.n && s.p[s.n - 1 - pad] == '=')
+	while (pad < 2 && pad < text.n && text.p[text.n - 1 - pad] == '=')
 		pad++;
-	if (s.n == 0 || s.n % 4 != 0)
+	if (text.n == 0 || text.n % 4 != 0)
 		return false;
-	for (size_t i = 0; i + pad < s.n; i++) {
-		if (!ascii_isalpha(s.p[i]) && !ascii_isdigit(s.p[i]) && s.p[i] != '+' &&
-		    s.p[i] != '/')
+	for (size_t i = 0; i + pad < text.n; i++) {
+		if (!ascii_isalpha(text.p[i]) && !ascii_isdigit(text.p[i]) && text.p[i] != '+' &&
+		    text.p[i] != '/')
 			return false;
 	}
 	return true;
 }
 
-static bool is_any(struct slice s)
+static bool is_any(struct slice text)
 {
-	(void)s;
+	(void)text;
 	return true;
 }
 
-static bool is_lower_alnum(char c)
+static bool is_lower_alnum(char ch)
 {
-	return ascii_isdigit(c) || (c >= 'a' && c <= 'z');
+	return ascii_isdigit(ch) || (ch >= 'a' && ch <= 'z');
 }
 
-static bool is_label(struct slice s)
+static bool is_label(struct slice text)
 {
-	if (s.n == 0 || !is_lower_alnum(s.p[0]) || !is_lower_alnum(s.p[s.n - 1]))
+	if (text.n == 0 || !is_lower_alnum(text.p[0]) || !is_lower_alnum(text.p[text.n - 1]))
 		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		if (!is_lower_alnum(s.p[i]) && s.p[i] != '-')
+	for (size_t i = 0; i < text.n; i++) {
+		if (!is_lower_alnum(text.p[i]) && text.p[i] != '-')
 			return false;
 	}
 	return true;
 }
 
-static bool is_short_name(struct slice s)
+static bool is_short_name(struct slice text)
 {
-	return s.n <= 63 && is_label(s);
+	return text.n <= 63 && is_label(text);
 }
 
-static bool is_long_name(struct slice s)
+static bool is_long_name(struct slice text)
 {
-	struct slice rest = s;
+	struct slice rest = text;
 	do {
 		if (!is_label(slice_cut(&rest, '.')))
 			return false;
 	} while (rest.p != NULL);
-	return s.n <= 253;
+	return text.n <= 253;
 }
 
 /* NULL: the server checks it, we do not. */

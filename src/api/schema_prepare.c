@@ -4,15 +4,15 @@
 #include "api/schema_priv.h"
 #include "api/tree.h"
 
-struct schema_node *schema_property(const struct schema_node *n, const char *key)
+struct schema_node *schema_property(const struct schema_node *node, const char *key)
 {
-	return map_get(&n->properties, slice_of(key));
+	return map_get(&node->properties, slice_of(key));
 }
 
-const struct schema_node *schema_member(const struct schema_node *n, const char *key)
+const struct schema_node *schema_member(const struct schema_node *node, const char *key)
 {
-	const struct schema_node *p = n != NULL ? schema_property(n, key) : NULL;
-	return p != NULL || n == NULL ? p : n->additional;
+	const struct schema_node *p = node != NULL ? schema_property(node, key) : NULL;
+	return p != NULL || node == NULL ? p : node->additional;
 }
 
 static bool is_meta(const char *key)
@@ -23,134 +23,134 @@ static bool is_meta(const char *key)
 
 static void prune(const struct schema_node *n, json_t *v, bool resource);
 
-static void prune_object(const struct schema_node *n, json_t *v, bool resource)
+static void prune_object(const struct schema_node *node, json_t *val, bool resource)
 {
 	const char *key;
 	json_t *value;
 	void *next;
-	json_object_foreach_safe(v, next, key, value)
+	json_object_foreach_safe(val, next, key, value)
 	{
-		const struct schema_node *m = schema_member(n, key);
+		const struct schema_node *m = schema_member(node, key);
 		if (resource && is_meta(key))
 			continue;
 		if (m != NULL)
 			prune(m, value, m->embedded);
-		else if (n == NULL || !n->preserve)
-			json_object_del(v, key);
+		else if (node == NULL || !node->preserve)
+			json_object_del(val, key);
 	}
 }
 
 /* What is kept whole is still pruned below the fields that are described. A list that is kept
  * passes this on to its items. */
-static void prune_kept_items(const struct schema_node *n, json_t *v)
+static void prune_kept_items(const struct schema_node *node, json_t *value)
 {
 	size_t i;
 	json_t *item;
-	json_array_foreach (v, i, item) {
-		if (json_is_object(item) && n != NULL) {
-			struct schema_node kept = *n;
+	json_array_foreach (value, i, item) {
+		if (json_is_object(item) && node != NULL) {
+			struct schema_node kept = *node;
 			kept.preserve = true;
-			prune_object(&kept, item, n->embedded);
-		} else if (json_is_array(item) && n != NULL) {
-			prune_kept_items(n->items, item);
+			prune_object(&kept, item, node->embedded);
+		} else if (json_is_array(item) && node != NULL) {
+			prune_kept_items(node->items, item);
 		}
 	}
 }
 
-static void prune(const struct schema_node *n, json_t *v, bool resource)
+static void prune(const struct schema_node *node, json_t *value, bool resource)
 {
 	size_t i;
 	json_t *item;
-	if (json_is_object(v)) {
-		prune_object(n, v, resource);
-	} else if (json_is_array(v) && n != NULL && n->preserve) {
-		prune_kept_items(n->items, v);
-	} else if (json_is_array(v)) {
-		const struct schema_node *items = n != NULL ? n->items : NULL;
-		json_array_foreach (v, i, item)
+	if (json_is_object(value)) {
+		prune_object(node, value, resource);
+	} else if (json_is_array(value) && node != NULL && node->preserve) {
+		prune_kept_items(node->items, value);
+	} else if (json_is_array(value)) {
+		const struct schema_node *items = node != NULL ? node->items : NULL;
+		json_array_foreach (value, i, item)
 			prune(items, item, items != NULL && items->embedded);
 	}
 }
 
-static bool may_not_be_null(const struct schema_node *n, const json_t *v)
+static bool may_not_be_null(const struct schema_node *node, const json_t *value)
 {
-	return json_is_null(v) && n != NULL && !n->nullable;
+	return json_is_null(value) && node != NULL && !node->nullable;
 }
 
-static void prune_nulls(const struct schema_node *n, json_t *v)
+static void prune_nulls(const struct schema_node *node, json_t *val)
 {
 	const char *key;
 	json_t *value;
 	void *next;
 	size_t i;
-	json_object_foreach_safe(v, next, key, value)
+	json_object_foreach_safe(val, next, key, value)
 	{
-		const struct schema_node *m = schema_member(n, key);
+		const struct schema_node *m = schema_member(node, key);
 		if (may_not_be_null(m, value) && m->default_value == NULL)
-			json_object_del(v, key);
+			json_object_del(val, key);
 		else
 			prune_nulls(m, value);
 	}
-	json_array_foreach (v, i, value)
-		prune_nulls(n != NULL ? n->items : NULL, value);
+	json_array_foreach (val, i, value)
+		prune_nulls(node != NULL ? node->items : NULL, value);
 }
 
-static json_t *default_of(const struct schema_node *n)
+static json_t *default_of(const struct schema_node *node)
 {
-	return n->default_value != NULL ? json_deep_copy(n->default_value) : json_null();
+	return node->default_value != NULL ? json_deep_copy(node->default_value) : json_null();
 }
 
 static void put_defaults(const struct schema_node *n, json_t *v);
 
-static void put_defaults_object(const struct schema_node *n, json_t *v)
+static void put_defaults_object(const struct schema_node *node, json_t *val)
 {
 	const char *key;
 	json_t *value;
 	size_t pos = 0;
-	for (const struct map_entry *e; (e = map_next(&n->properties, &pos)) != NULL;) {
+	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;) {
 		const struct schema_node *p = e->value;
-		const json_t *old = json_object_get(v, e->key);
+		const json_t *old = json_object_get(val, e->key);
 		if (p->default_value != NULL && (old == NULL || may_not_be_null(p, old)))
-			json_object_set_new(v, e->key, default_of(p));
+			json_object_set_new(val, e->key, default_of(p));
 	}
-	json_object_foreach (v, key, value) {
-		const struct schema_node *m = schema_member(n, key);
-		if (m != NULL && m == n->additional && may_not_be_null(m, value)) {
+	json_object_foreach (val, key, value) {
+		const struct schema_node *m = schema_member(node, key);
+		if (m != NULL && m == node->additional && may_not_be_null(m, value)) {
 			value = default_of(m);
-			json_object_set_new(v, key, value);
+			json_object_set_new(val, key, value);
 		}
 		put_defaults(m, value);
 	}
 }
 
-static void put_defaults(const struct schema_node *n, json_t *v)
+static void put_defaults(const struct schema_node *node, json_t *value)
 {
 	size_t i;
 	json_t *item;
-	if (n == NULL)
+	if (node == NULL)
 		return;
-	if (json_is_object(v)) {
-		put_defaults_object(n, v);
+	if (json_is_object(value)) {
+		put_defaults_object(node, value);
 		return;
 	}
-	json_array_foreach (v, i, item) {
-		if (may_not_be_null(n->items, item)) {
-			item = default_of(n->items);
-			json_array_set_new(v, i, item);
+	json_array_foreach (value, i, item) {
+		if (may_not_be_null(node->items, item)) {
+			item = default_of(node->items);
+			json_array_set_new(value, i, item);
 		}
-		put_defaults(n->items, item);
+		put_defaults(node->items, item);
 	}
 }
 
-void api_schema_prepare(const struct api_schema *s, json_t *o)
+void api_schema_prepare(const struct api_schema *schema, json_t *object)
 {
-	prune(s->root, o, true);
-	prune_nulls(s->root, o);
-	put_defaults(s->root, o);
+	prune(schema->root, object, true);
+	prune_nulls(schema->root, object);
+	put_defaults(schema->root, object);
 }
 
-void api_schema_prepare_applied(const struct api_schema *s, json_t *o)
+void api_schema_prepare_applied(const struct api_schema *schema, json_t *object)
 {
-	prune(s->root, o, true);
-	put_defaults(s->root, o);
+	prune(schema->root, object, true);
+	put_defaults(schema->root, object);
 }

@@ -99,58 +99,62 @@ struct schema_walk {
 	const char *under;  /* where the walk began: "" or "status"; messages leave it out */
 };
 
-void schema_result_done(struct schema_result *r);
+void schema_result_done(struct schema_result *result);
 /* Adds `from` and empties it. */
-void schema_result_merge(struct schema_result *r, struct schema_result *from);
+void schema_result_merge(struct schema_result *result, struct schema_result *from);
 /* An error at the walk's path, whose text goes on with `fmt`: "spec.x in body should be ...". */
-void schema_fail(struct schema_result *r, const struct schema_walk *w, enum api_fielderr_type type,
-		 const char *value, const char *fmt, ...) PRINTF_LIKE(5, 6);
+void schema_fail(struct schema_result *result, const struct schema_walk *walk,
+		 enum api_fielderr_type type, const char *value, const char *fmt, ...)
+	PRINTF_LIKE(5, 6);
 /* An error without a place of its own. */
-void schema_fail_whole(struct schema_result *r, const struct schema_walk *w, const char *fmt, ...)
-	PRINTF_LIKE(3, 4);
+void schema_fail_whole(struct schema_result *result, const struct schema_walk *walk,
+		       const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-void schema_check_type(const struct schema_node *n, const struct schema_walk *w, const json_t *v,
-		       struct schema_result *r);
-void schema_check_enum(const struct schema_node *n, const struct schema_walk *w, const json_t *v,
-		       struct schema_result *r);
-void schema_check_string(const struct schema_node *n, const struct schema_walk *w, const json_t *v,
-			 struct schema_result *r);
-void schema_check_number(const struct schema_node *n, const struct schema_walk *w, const json_t *v,
-			 struct schema_result *r);
+void schema_check_type(const struct schema_node *node, const struct schema_walk *walk,
+		       const json_t *value, struct schema_result *result);
+void schema_check_enum(const struct schema_node *node, const struct schema_walk *walk,
+		       const json_t *val, struct schema_result *result);
+void schema_check_string(const struct schema_node *node, const struct schema_walk *walk,
+			 const json_t *val, struct schema_result *result);
+void schema_check_number(const struct schema_node *node, const struct schema_walk *walk,
+			 const json_t *value, struct schema_result *result);
 
 /* Characters of a text, as lengths are counted. */
-int64_t schema_characters(struct slice s);
+int64_t schema_characters(struct slice text);
 
 /* ---- schema_validate.c, schema_list.c, schema_rule.c: the parts of a validation ---- */
 
 /* `under`: "", or "status" when n, o and old are those of the status. */
-void schema_validate_values(const struct schema_node *n, const json_t *o, const json_t *old,
+void schema_validate_values(const struct schema_node *node, const json_t *object, const json_t *old,
 			    const char *under, struct api_errors *errs);
 /* Sets and maps hold nothing twice. */
-void schema_validate_lists(const struct api_schema *s, const json_t *o, struct api_errors *errs);
+void schema_validate_lists(const struct api_schema *schema, const json_t *object,
+			   struct api_errors *errs);
 /* Objects inside objects say what they are. */
-void schema_validate_embedded(const struct api_schema *s, const json_t *o, struct api_errors *errs);
+void schema_validate_embedded(const struct api_schema *schema, const json_t *object,
+			      struct api_errors *errs);
 
 /* Rules hold; or, when an error above keeps them from being looked at, that they were not. */
-void schema_validate_rules(const struct api_schema *s, const json_t *o, const json_t *old,
+void schema_validate_rules(const struct api_schema *schema, const json_t *object, const json_t *old,
 			   struct api_errors *errs);
 /* Compiles the rules of a node, once all nodes are there. */
-MUST_CHECK int schema_rules_read(struct api_schema *s, struct schema_node *n, const json_t *list,
-				 char *err, size_t err_n);
-void schema_rules_done(struct schema_node *n);
+MUST_CHECK int schema_rules_read(struct api_schema *schema, struct schema_node *node,
+				 const json_t *list, char *err, size_t err_n);
+void schema_rules_done(struct schema_node *node);
 
 /* ---- used by several ---- */
 
-struct schema_node *schema_property(const struct schema_node *n, const char *key);
+struct schema_node *schema_property(const struct schema_node *node, const char *key);
 /* The schema of a member: its own, else that of all others; NULL. */
-const struct schema_node *schema_member(const struct schema_node *n, const char *key);
+const struct schema_node *schema_member(const struct schema_node *node, const char *key);
 /* The item of a list of type map that has the same keys as `item`; NULL. */
-const json_t *schema_same_key(const struct schema_node *n, const json_t *list, const json_t *item);
+const json_t *schema_same_key(const struct schema_node *node, const json_t *list,
+			      const json_t *item);
 /* Equal as the server compares an update with what was there: items of maps by their keys. */
-bool schema_unchanged(const struct schema_node *n, const json_t *a, const json_t *b);
+bool schema_unchanged(const struct schema_node *node, const json_t *left, const json_t *right);
 
 /* Places: append ".key" (without the dot at the start), "[i]" or "[key]"; cut back by length. */
 void schema_path_child(struct strbuf *path, const char *key);
-void schema_path_index(struct strbuf *path, size_t i);
+void schema_path_index(struct strbuf *path, size_t index);
 void schema_path_key(struct strbuf *path, const char *key);
-void schema_path_cut(struct strbuf *path, size_t n);
+void schema_path_cut(struct strbuf *path, size_t count);

@@ -24,43 +24,43 @@ struct schema_rule {
 
 /* ---- reading ---- */
 
-static const char *trimmed(const json_t *o, const char *key, struct arena *a)
+static const char *trimmed(const json_t *object, const char *key, struct arena *arena)
 {
-	struct slice s = slice_trim(slice_of(api_get_string(o, key)));
-	return arena_strndup(a, s.p, s.n);
+	struct slice s = slice_trim(slice_of(api_get_string(object, key)));
+	return arena_strndup(arena, s.p, s.n);
 }
 
 /* ".name", ".labels['a.b']": as places in errors are written. */
-static int read_field(const char *path, const struct schema_node *n, struct arena *a,
+static int read_field(const char *path, const struct schema_node *node, struct arena *arena,
 		      const char **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 	struct slice rest = slice_of(path);
-	while (rest.n != 0 && n != NULL) {
+	while (rest.n != 0 && node != NULL) {
 		bool quoted = slice_starts(rest, SLICE("['"));
 		if (!quoted && rest.p[0] != '.')
 			return ERR_PARSE;
 		rest = slice_from(rest, quoted ? 2 : 1);
 		size_t len = strcspn(rest.p, quoted ? "'" : ".[");
-		const char *key = arena_strndup(a, rest.p, len);
+		const char *key = arena_strndup(arena, rest.p, len);
 		rest = slice_from(rest, len);
 		if (quoted && !slice_starts(rest, SLICE("']")))
 			return ERR_PARSE;
 		rest = slice_from(rest, quoted ? 2 : 0);
-		const struct schema_node *p = schema_property(n, key);
+		const struct schema_node *p = schema_property(node, key);
 		if (p != NULL)
 			schema_path_child(&out, key);
 		else
 			schema_path_key(&out, key);
-		n = p != NULL ? p : n->additional;
+		node = p != NULL ? p : node->additional;
 	}
-	if (n == NULL)
+	if (node == NULL)
 		return ERR_NOTFOUND;
-	*ret = arena_strdup(a, out.s);
+	*ret = arena_strdup(arena, out.s);
 	return 0;
 }
 
-static int read_reason(const json_t *o, enum api_fielderr_type *ret)
+static int read_reason(const json_t *object, enum api_fielderr_type *ret)
 {
 	static const struct {
 		const char *word;
@@ -73,7 +73,7 @@ static int read_reason(const json_t *o, enum api_fielderr_type *ret)
 		{ "FieldValueDuplicate", API_FIELD_DUPLICATE },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(api_get_string(o, "reason"), rows[i].word) == 0) {
+		if (strcmp(api_get_string(object, "reason"), rows[i].word) == 0) {
 			*ret = rows[i].type;
 			return 0;
 		}
@@ -81,13 +81,13 @@ static int read_reason(const json_t *o, enum api_fielderr_type *ret)
 	return ERR_PARSE;
 }
 
-static int known_keys(const json_t *o, char *err, size_t err_n)
+static int known_keys(const json_t *object, char *err, size_t err_n)
 {
 	static const char known[] =
 		" rule message messageExpression reason fieldPath optionalOldSelf ";
 	const char *key;
 	json_t *value;
-	json_object_foreach (api_tree(o), key, value) {
+	json_object_foreach (api_tree(object), key, value) {
 		char word[64];
 		snprintf(word, sizeof(word), " %s ", key);
 		if (strstr(known, word) == NULL) {
@@ -98,44 +98,46 @@ static int known_keys(const json_t *o, char *err, size_t err_n)
 	return 0;
 }
 
-static int read_rule(struct api_schema *s, const struct schema_node *n, const json_t *o,
-		     struct schema_rule *ret, char *err, size_t err_n)
+static int read_rule(struct api_schema *schema, const struct schema_node *node,
+		     const json_t *object, struct schema_rule *ret, char *err, size_t err_n)
 {
 	struct cel_env env = {
-		.self = n,
-		.resource = n == s->root || n->embedded,
-		.optional_old = json_is_true(json_object_get(o, "optionalOldSelf")),
+		.self = node,
+		.resource = node == schema->root || node->embedded,
+		.optional_old = json_is_true(json_object_get(object, "optionalOldSelf")),
 	};
-	int r = known_keys(o, err, err_n);
+	int r = known_keys(object, err, err_n);
 	if (r < 0)
 		return r;
-	const char *text = trimmed(o, "rule", &s->arena);
-	ret->message = trimmed(o, "message", &s->arena);
+	const char *text = trimmed(object, "rule", &schema->arena);
+	ret->message = trimmed(object, "message", &schema->arena);
 	ret->text = ret->message[0] != '\0' ? ret->message : text;
 	ret->optional_old = env.optional_old;
-	if (read_reason(o, &ret->type) < 0 ||
-	    read_field(api_get_string(o, "fieldPath"), n, &s->arena, &ret->field) < 0) {
+	if (read_reason(object, &ret->type) < 0 ||
+	    read_field(api_get_string(object, "fieldPath"), node, &schema->arena, &ret->field) <
+		    0) {
 		snprintf(err, err_n, "malformed reason or fieldPath");
 		return ERR_PARSE;
 	}
-	if ((r = cel_parse(slice_of(text), &env, &s->arena, &ret->rule, err, err_n)) < 0)
+	if ((r = cel_parse(slice_of(text), &env, &schema->arena, &ret->rule, err, err_n)) < 0)
 		return r;
-	const char *expr = api_get_string(o, "messageExpression");
+	const char *expr = api_get_string(object, "messageExpression");
 	env.text = true;
-	return expr[0] == '\0'
-		       ? 0
-		       : cel_parse(slice_of(expr), &env, &s->arena, &ret->message_expr, err, err_n);
+	return expr[0] == '\0' ? 0
+			       : cel_parse(slice_of(expr), &env, &schema->arena, &ret->message_expr,
+					   err, err_n);
 }
 
-int schema_rules_read(struct api_schema *s, struct schema_node *n, const json_t *list, char *err,
-		      size_t err_n)
+int schema_rules_read(struct api_schema *schema, struct schema_node *node, const json_t *list,
+		      char *err, size_t err_n)
 {
 	char text[384];
-	n->rules = arena_calloc(&s->arena, (json_array_size(list) + 1) * sizeof(*n->rules));
+	node->rules =
+		arena_calloc(&schema->arena, (json_array_size(list) + 1) * sizeof(*node->rules));
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
-		int r = read_rule(s, n, o, &n->rules[i], text, sizeof(text));
-		n->n_rules++; /* what was read of it must be freed */
+		int r = read_rule(schema, node, o, &node->rules[i], text, sizeof(text));
+		node->n_rules++; /* what was read of it must be freed */
 		if (r < 0) {
 			snprintf(err, err_n, "[%zu]: %s", i, text);
 			return r;
@@ -144,11 +146,11 @@ int schema_rules_read(struct api_schema *s, struct schema_node *n, const json_t 
 	return 0;
 }
 
-void schema_rules_done(struct schema_node *n)
+void schema_rules_done(struct schema_node *node)
 {
-	for (size_t i = 0; i < n->n_rules; i++) {
-		cel_expr_done(n->rules[i].rule);
-		cel_expr_done(n->rules[i].message_expr);
+	for (size_t i = 0; i < node->n_rules; i++) {
+		cel_expr_done(node->rules[i].rule);
+		cel_expr_done(node->rules[i].message_expr);
 	}
 }
 
@@ -168,7 +170,7 @@ struct look {
 	int64_t budget; /* negative: no rule is looked at any more */
 };
 
-static const char *type_name(const struct schema_node *n)
+static const char *type_name(const struct schema_node *node)
 {
 	static const char *const names[] = {
 		[SCHEMA_ANY] = "\"\"",
@@ -179,20 +181,20 @@ static const char *type_name(const struct schema_node *n)
 		[SCHEMA_NUMBER] = "\"number\"",
 		[SCHEMA_BOOLEAN] = "\"boolean\"",
 	};
-	return names[n->type];
+	return names[node->type];
 }
 
-static void out_of_budget(struct look *l, const struct schema_node *n)
+static void out_of_budget(struct look *look, const struct schema_node *node)
 {
-	api_errors_add(l->errs, API_FIELD_INVALID, l->path.s, type_name(n),
+	api_errors_add(look->errs, API_FIELD_INVALID, look->path.s, type_name(node),
 		       "validation failed due to running out of cost budget, no further validation "
 		       "rules will be run");
-	l->budget = -1;
+	look->budget = -1;
 }
 
 /* Did the rule's evaluation go wrong? Then that is told. */
-static bool tell_error(struct look *l, const struct pair *p, const struct schema_rule *rule,
-		       const struct cel_run *run, const struct cel_value *v)
+static bool tell_error(struct look *look, const struct pair *pair, const struct schema_rule *rule,
+		       const struct cel_run *run, const struct cel_value *value)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (run->cost > run->cost_max) {
@@ -201,18 +203,18 @@ static bool tell_error(struct look *l, const struct pair *p, const struct schema
 			"'operation cancelled: actual cost limit exceeded': no further "
 			"validation rules will be run due to call cost exceeds limit for rule: %s",
 			rule->text);
-		l->budget = -1;
-	} else if (v->type != CEL_ERROR) {
+		look->budget = -1;
+	} else if (value->type != CEL_ERROR) {
 		return false;
-	} else if (slice_starts(slice_of(v->u.error), SLICE("no such overload"))) {
+	} else if (slice_starts(slice_of(value->u.error), SLICE("no such overload"))) {
 		strbuf_addf(&text,
 			    "'%s': call arguments did not match a supported operator, function or "
 			    "macro signature for rule: %s",
-			    v->u.error, rule->text);
+			    value->u.error, rule->text);
 	} else {
-		strbuf_addf(&text, "%s evaluating rule: %s", v->u.error, rule->text);
+		strbuf_addf(&text, "%s evaluating rule: %s", value->u.error, rule->text);
 	}
-	api_errors_add(l->errs, API_FIELD_INVALID, l->path.s, type_name(p->node), text.s);
+	api_errors_add(look->errs, API_FIELD_INVALID, look->path.s, type_name(pair->node), text.s);
 	return true;
 }
 
@@ -232,79 +234,80 @@ static bool message_of(struct cel_run *run, const struct schema_rule *rule, stru
 	return true;
 }
 
-static void tell_broken(struct look *l, const struct pair *p, const struct schema_rule *rule,
+static void tell_broken(struct look *look, const struct pair *pair, const struct schema_rule *rule,
 			struct cel_run *run)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, value = STRBUF_INIT;
-	bool shown = p->node->type != SCHEMA_OBJECT && p->node->type != SCHEMA_ARRAY &&
+	bool shown = pair->node->type != SCHEMA_OBJECT && pair->node->type != SCHEMA_ARRAY &&
 		     (rule->type == API_FIELD_INVALID || rule->type == API_FIELD_DUPLICATE);
-	size_t at = l->path.n;
+	size_t at = look->path.n;
 	if (!message_of(run, rule, &text))
 		strbuf_addf(&text, "%s%s",
 			    rule->message[0] != '\0' ? "" : "failed rule: ", rule->text);
 	if (shown)
-		api_fielderr_value(&value, p->v);
+		api_fielderr_value(&value, pair->v);
 	if (rule->field[0] != '\0')
-		schema_path_child(&l->path, rule->field);
-	api_errors_add(l->errs, rule->type, l->path.s, shown ? value.s : NULL,
+		schema_path_child(&look->path, rule->field);
+	api_errors_add(look->errs, rule->type, look->path.s, shown ? value.s : NULL,
 		       rule->type == API_FIELD_DUPLICATE ? "" : text.s);
-	schema_path_cut(&l->path, at);
+	schema_path_cut(&look->path, at);
 }
 
-static struct cel_value old_value(struct look *l, const struct pair *p, bool optional)
+static struct cel_value old_value(struct look *look, const struct pair *pair, bool optional)
 {
 	struct cel_value v = { .type = CEL_NULL };
-	if (p->old != NULL)
-		v = cel_of_json(p->old, p->node);
+	if (pair->old != NULL)
+		v = cel_of_json(pair->old, pair->node);
 	if (!optional)
 		return v;
-	struct cel_value *inner = p->old != NULL ? arena_memdup(&l->arena, &v, sizeof(v)) : NULL;
+	struct cel_value *inner =
+		pair->old != NULL ? arena_memdup(&look->arena, &v, sizeof(v)) : NULL;
 	return (struct cel_value){ .type = CEL_OPTIONAL, .u.inner = inner };
 }
 
 /* `was` is the nearest value around this one, or itself, whose old one is known. */
-static void look_rule(struct look *l, const struct pair *p, const struct pair *was,
+static void look_rule(struct look *look, const struct pair *pair, const struct pair *was,
 		      const struct schema_rule *rule)
 {
-	struct cel_run run = { .arena = &l->arena,
-			       .scratch = l->scratch,
+	struct cel_run run = { .arena = &look->arena,
+			       .scratch = look->scratch,
 			       .cost_max = CEL_COST_MAX };
 	bool uses_old = rule->rule->uses_old;
-	if (uses_old && p->old == NULL && !rule->optional_old)
+	if (uses_old && pair->old == NULL && !rule->optional_old)
 		return; /* it is about a change */
-	arena_reset(&l->arena);
-	run.slot[CEL_SLOT_SELF] = cel_of_json(p->v, p->node);
-	run.slot[CEL_SLOT_OLD] = old_value(l, p, rule->optional_old);
+	arena_reset(&look->arena);
+	run.slot[CEL_SLOT_SELF] = cel_of_json(pair->v, pair->node);
+	run.slot[CEL_SLOT_OLD] = old_value(look, pair, rule->optional_old);
 	struct cel_value v = cel_eval(&run, rule->rule->root);
-	l->budget -= (int64_t)MIN(run.cost, run.cost_max);
-	if (l->budget < 0) {
-		out_of_budget(l, p->node);
+	look->budget -= (int64_t)MIN(run.cost, run.cost_max);
+	if (look->budget < 0) {
+		out_of_budget(look, pair->node);
 		return;
 	}
-	if (tell_error(l, p, rule, &run, &v) || (v.type == CEL_BOOL && v.u.b))
+	if (tell_error(look, pair, rule, &run, &v) || (v.type == CEL_BOOL && v.u.b))
 		return;
 	if (!uses_old && was->old != NULL && schema_unchanged(was->node, was->v, was->old))
 		return; /* what an update did not touch is not held against it */
-	tell_broken(l, p, rule, &run);
+	tell_broken(look, pair, rule, &run);
 }
 
 static void look(struct look *l, const struct pair *p, const struct pair *was);
 
-static void look_below(struct look *l, const struct pair *p, const struct pair *parent)
+static void look_below(struct look *l, const struct pair *pair, const struct pair *parent)
 {
-	look(l, p, p->old != NULL ? p : parent);
+	look(l, pair, pair->old != NULL ? pair : parent);
 }
 
-static void look_object(struct look *l, const struct pair *p, const struct pair *was)
+static void look_object(struct look *l, const struct pair *pair, const struct pair *was)
 {
 	const char *key;
 	json_t *value;
 	size_t at = l->path.n;
 	static const struct pair none;
-	json_object_foreach (api_tree(p->v), key, value) {
-		const struct schema_node *own = schema_property(p->node, key);
-		struct pair sub = { own != NULL ? own : p->node->additional, value,
-				    json_object_get(p->old, key) };
+	json_object_foreach (api_tree(pair->v), key, value) {
+		const struct schema_node *own = schema_property(pair->node, key);
+		struct pair sub = { own != NULL ? own : pair->node->additional, value,
+				    json_object_get(pair->old, key) };
 		bool word = at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0);
 		if (sub.node == NULL || !sub.node->any_rules)
 			continue;
@@ -320,41 +323,42 @@ static void look_object(struct look *l, const struct pair *p, const struct pair 
 	}
 }
 
-static void look(struct look *l, const struct pair *p, const struct pair *was)
+static void look(struct look *look, const struct pair *pair, const struct pair *was)
 {
-	size_t at = l->path.n, i;
+	size_t at = look->path.n, i;
 	json_t *item;
-	if (json_is_null(p->v))
+	if (json_is_null(pair->v))
 		return;
-	for (i = 0; i < p->node->n_rules && l->budget >= 0; i++)
-		look_rule(l, p, was, &p->node->rules[i]);
-	if (l->budget < 0)
+	for (i = 0; i < pair->node->n_rules && look->budget >= 0; i++)
+		look_rule(look, pair, was, &pair->node->rules[i]);
+	if (look->budget < 0)
 		return;
-	if (json_is_object(p->v))
-		look_object(l, p, was);
-	if (p->node->items == NULL || !p->node->items->any_rules)
+	if (json_is_object(pair->v))
+		look_object(look, pair, was);
+	if (pair->node->items == NULL || !pair->node->items->any_rules)
 		return;
-	json_array_foreach (p->v, i, item) {
-		struct pair sub = { p->node->items, item, schema_same_key(p->node, p->old, item) };
-		schema_path_index(&l->path, i);
-		look_below(l, &sub, was);
-		schema_path_cut(&l->path, at);
+	json_array_foreach (pair->v, i, item) {
+		struct pair sub = { pair->node->items, item,
+				    schema_same_key(pair->node, pair->old, item) };
+		schema_path_index(&look->path, i);
+		look_below(look, &sub, was);
+		schema_path_cut(&look->path, at);
 	}
 }
 
-static bool blocks(const struct api_fielderr *e)
+static bool blocks(const struct api_fielderr *error)
 {
-	return e->type == API_FIELD_TYPE || e->type == API_FIELD_REQUIRED ||
-	       e->type == API_FIELD_UNSUPPORTED || e->type == API_FIELD_TOO_LONG ||
-	       e->type == API_FIELD_TOO_MANY;
+	return error->type == API_FIELD_TYPE || error->type == API_FIELD_REQUIRED ||
+	       error->type == API_FIELD_UNSUPPORTED || error->type == API_FIELD_TOO_LONG ||
+	       error->type == API_FIELD_TOO_MANY;
 }
 
-void schema_validate_rules(const struct api_schema *s, const json_t *o, const json_t *old,
+void schema_validate_rules(const struct api_schema *schema, const json_t *object, const json_t *old,
 			   struct api_errors *errs)
 {
 	struct look l = { .errs = errs, .path = STRBUF_INIT, .budget = RULES_COST_MAX };
-	struct pair root = { s->root, o, old };
-	if (!s->root->any_rules)
+	struct pair root = { schema->root, object, old };
+	if (!schema->root->any_rules)
 		return;
 	for (size_t i = 0; i < errs->n; i++) {
 		if (!blocks(&errs->v[i]))

@@ -17,24 +17,25 @@ struct parser {
 	size_t err_n;
 };
 
-static int fail(const struct parser *p, const char *what, struct slice found)
+static int fail(const struct parser *parser, const char *what, struct slice found)
 {
 	if (found.n == 0)
-		snprintf(p->err, p->err_n, "%s, found the end", what);
+		snprintf(parser->err, parser->err_n, "%s, found the end", what);
 	else
-		snprintf(p->err, p->err_n, "%s, found '%.*s'", what, (int)found.n, found.p);
+		snprintf(parser->err, parser->err_n, "%s, found '%.*s'", what, (int)found.n,
+			 found.p);
 	return ERR_PARSE;
 }
 
 /* ---- what a key and a value may be ---- */
 
-static bool is_word(struct slice s, size_t max)
+static bool is_word(struct slice text, size_t max)
 {
-	if (s.n == 0 || s.n > max)
+	if (text.n == 0 || text.n > max)
 		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		bool alnum = ascii_isdigit(s.p[i]) || ascii_isalpha(s.p[i]);
-		bool inner = i != 0 && i + 1 != s.n && charset_has("-_.", s.p[i]);
+	for (size_t i = 0; i < text.n; i++) {
+		bool alnum = ascii_isdigit(text.p[i]) || ascii_isalpha(text.p[i]);
+		bool inner = i != 0 && i + 1 != text.n && charset_has("-_.", text.p[i]);
 		if (!alnum && !inner)
 			return false;
 	}
@@ -43,133 +44,133 @@ static bool is_word(struct slice s, size_t max)
 
 enum { LABEL_NAME_MAX = 63, PREFIX_MAX = 253 };
 
-bool api_is_label_key(struct slice s)
+bool api_is_label_key(struct slice text)
 {
-	ptrdiff_t slash = slice_find(s, '/');
+	ptrdiff_t slash = slice_find(text, '/');
 	if (slash < 0)
-		return is_word(s, LABEL_NAME_MAX);
+		return is_word(text, LABEL_NAME_MAX);
 	char prefix[PREFIX_MAX + 1];
 	if (slash == 0 || slash > PREFIX_MAX)
 		return false;
-	memcpy(prefix, s.p, (size_t)slash);
+	memcpy(prefix, text.p, (size_t)slash);
 	prefix[slash] = '\0';
 	return api_is_subdomain_name(prefix) &&
-	       is_word(slice_from(s, (size_t)slash + 1), LABEL_NAME_MAX);
+	       is_word(slice_from(text, (size_t)slash + 1), LABEL_NAME_MAX);
 }
 
-bool api_is_label_value(struct slice s)
+bool api_is_label_value(struct slice text)
 {
-	return s.n == 0 || is_word(s, LABEL_NAME_MAX);
+	return text.n == 0 || is_word(text, LABEL_NAME_MAX);
 }
 
 /* ---- words and signs ---- */
 
-static bool is_sign(char c)
+static bool is_sign(char ch)
 {
-	return charset_has("=!(),<>", c);
+	return charset_has("=!(),<>", ch);
 }
 
-static struct slice next_token(struct parser *p)
+static struct slice next_token(struct parser *parser)
 {
-	struct slice r = p->rest;
+	struct slice r = parser->rest;
 	size_t n = 0;
 	while (r.n != 0 && ascii_isspace(r.p[0]))
 		r = slice_from(r, 1);
 	if (r.n == 0) {
-		p->rest = r;
+		parser->rest = r;
 		return (struct slice){ "", 0 };
 	}
 	if (is_sign(r.p[0]))
 		n = r.n > 1 && r.p[1] == '=' && (r.p[0] == '=' || r.p[0] == '!') ? 2 : 1;
 	while (n < r.n && !is_sign(r.p[0]) && !is_sign(r.p[n]) && !ascii_isspace(r.p[n]))
 		n++;
-	p->rest = slice_from(r, n);
+	parser->rest = slice_from(r, n);
 	return (struct slice){ r.p, n };
 }
 
-static struct slice peek(const struct parser *p)
+static struct slice peek(const struct parser *parser)
 {
-	struct parser copy = *p;
+	struct parser copy = *parser;
 	return next_token(&copy);
 }
 
-static bool is_word_token(struct slice t)
+static bool is_word_token(struct slice text)
 {
-	return t.n != 0 && !is_sign(t.p[0]);
+	return text.n != 0 && !is_sign(text.p[0]);
 }
 
-static struct api_selector_term *add_term(struct parser *p, struct api_selector *s)
+static struct api_selector_term *add_term(struct parser *parser, struct api_selector *selector)
 {
-	if (s->n == API_SELECTOR_TERMS_MAX) {
-		snprintf(p->err, p->err_n, "more than %d terms", API_SELECTOR_TERMS_MAX);
+	if (selector->n == API_SELECTOR_TERMS_MAX) {
+		snprintf(parser->err, parser->err_n, "more than %d terms", API_SELECTOR_TERMS_MAX);
 		return NULL;
 	}
-	struct api_selector_term *t = &s->term[s->n++];
+	struct api_selector_term *t = &selector->term[selector->n++];
 	memset(t, 0, sizeof(*t));
 	return t;
 }
 
-static void add_value(struct parser *p, struct api_selector_term *t, struct slice v)
+static void add_value(struct parser *parser, struct api_selector_term *term, struct slice value)
 {
 	/* Grown by one: selectors are short. */
-	const char **more = arena_alloc(p->a, (t->n_values + 1) * sizeof(*more));
-	if (t->n_values != 0)
-		memcpy(more, t->value, t->n_values * sizeof(*more));
-	more[t->n_values++] = arena_strndup(p->a, v.p, v.n);
-	t->value = more;
+	const char **more = arena_alloc(parser->a, (term->n_values + 1) * sizeof(*more));
+	if (term->n_values != 0)
+		memcpy(more, term->value, term->n_values * sizeof(*more));
+	more[term->n_values++] = arena_strndup(parser->a, value.p, value.n);
+	term->value = more;
 }
 
 /* ---- labels ---- */
 
-static int check_value(const struct parser *p, struct slice v)
+static int check_value(const struct parser *parser, struct slice value)
 {
-	return api_is_label_value(v) ? 0
-				     : fail(p,
-					    "a label's value is at most 63 letters, digits, "
-					    "'-', '_' and '.', beginning and ending with a "
-					    "letter or digit",
-					    v);
+	return api_is_label_value(value) ? 0
+					 : fail(parser,
+						"a label's value is at most 63 letters, digits, "
+						"'-', '_' and '.', beginning and ending with a "
+						"letter or digit",
+						value);
 }
 
 /* `(a, b)` */
-static int parse_set(struct parser *p, struct api_selector_term *t)
+static int parse_set(struct parser *parser, struct api_selector_term *term)
 {
-	struct slice tok = next_token(p);
+	struct slice tok = next_token(parser);
 	if (!slice_is(tok, "("))
-		return fail(p, "'(' expected", tok);
+		return fail(parser, "'(' expected", tok);
 	for (;;) {
-		struct slice v = peek(p);
-		v = is_word_token(v) ? next_token(p) : (struct slice){ "", 0 };
-		int r = check_value(p, v);
+		struct slice v = peek(parser);
+		v = is_word_token(v) ? next_token(parser) : (struct slice){ "", 0 };
+		int r = check_value(parser, v);
 		if (r < 0)
 			return r;
-		add_value(p, t, v);
-		tok = next_token(p);
+		add_value(parser, term, v);
+		tok = next_token(parser);
 		if (slice_is(tok, ")"))
 			return 0;
 		if (!slice_is(tok, ","))
-			return fail(p, "',' or ')' expected", tok);
+			return fail(parser, "',' or ')' expected", tok);
 	}
 }
 
-static int parse_number(struct parser *p, struct api_selector_term *t)
+static int parse_number(struct parser *parser, struct api_selector_term *term)
 {
-	struct slice v = next_token(p);
+	struct slice v = next_token(parser);
 	uint64_t n;
 	struct slice digits = v.n != 0 && v.p[0] == '-' ? slice_from(v, 1) : v;
 	if (slice_u64(digits, &n) < 0)
-		return fail(p, "a whole number expected", v);
-	add_value(p, t, v);
+		return fail(parser, "a whole number expected", v);
+	add_value(parser, term, v);
 	return 0;
 }
 
-static int parse_value(struct parser *p, struct api_selector_term *t)
+static int parse_value(struct parser *parser, struct api_selector_term *term)
 {
-	struct slice v = peek(p);
-	v = is_word_token(v) ? next_token(p) : (struct slice){ "", 0 };
-	int r = check_value(p, v);
+	struct slice v = peek(parser);
+	v = is_word_token(v) ? next_token(parser) : (struct slice){ "", 0 };
+	int r = check_value(parser, v);
 	if (r == 0)
-		add_value(p, t, v);
+		add_value(parser, term, v);
 	return r;
 }
 
@@ -184,45 +185,46 @@ static const struct {
 	{ "<", API_SEL_LESS, parse_number },
 };
 
-static int parse_label_term(struct parser *p, struct api_selector_term *t)
+static int parse_label_term(struct parser *parser, struct api_selector_term *term)
 {
-	struct slice key = next_token(p);
+	struct slice key = next_token(parser);
 	bool not = slice_is(key, "!");
 	if (not )
-		key = next_token(p);
+		key = next_token(parser);
 	if (!is_word_token(key) || !api_is_label_key(key))
-		return fail(p, "a label's key expected", key);
-	t->key = arena_strndup(p->a, key.p, key.n);
-	struct slice sign = peek(p);
+		return fail(parser, "a label's key expected", key);
+	term->key = arena_strndup(parser->a, key.p, key.n);
+	struct slice sign = peek(parser);
 	if (not || sign.n == 0 || slice_is(sign, ",")) {
-		t->op = not ? API_SEL_MISSING : API_SEL_EXISTS;
+		term->op = not ? API_SEL_MISSING : API_SEL_EXISTS;
 		return 0;
 	}
-	sign = next_token(p);
+	sign = next_token(parser);
 	for (size_t i = 0; i < ARRAY_LEN(label_ops); i++) {
 		if (slice_is(sign, label_ops[i].sign)) {
-			t->op = label_ops[i].op;
-			return label_ops[i].values(p, t);
+			term->op = label_ops[i].op;
+			return label_ops[i].values(parser, term);
 		}
 	}
-	return fail(p, "one of = == != in notin < > expected", sign);
+	return fail(parser, "one of = == != in notin < > expected", sign);
 }
 
-static int begin(struct parser *p, struct api_selector *s)
+static int begin(struct parser *parser, struct api_selector *selector)
 {
-	*s = (struct api_selector){ 0 };
-	if (p->rest.n > API_SELECTOR_BYTES_MAX) {
-		snprintf(p->err, p->err_n, "longer than %d bytes", API_SELECTOR_BYTES_MAX);
+	*selector = (struct api_selector){ 0 };
+	if (parser->rest.n > API_SELECTOR_BYTES_MAX) {
+		snprintf(parser->err, parser->err_n, "longer than %d bytes",
+			 API_SELECTOR_BYTES_MAX);
 		return ERR_LIMIT;
 	}
-	s->term = arena_alloc(p->a, API_SELECTOR_TERMS_MAX * sizeof(*s->term));
+	selector->term = arena_alloc(parser->a, API_SELECTOR_TERMS_MAX * sizeof(*selector->term));
 	return 0;
 }
 
-int api_label_selector_parse(struct slice text, struct arena *a, struct api_selector *ret,
+int api_label_selector_parse(struct slice text, struct arena *arena, struct api_selector *ret,
 			     char *err, size_t err_n)
 {
-	struct parser p = { text, a, err, err_n };
+	struct parser p = { text, arena, err, err_n };
 	struct api_selector s;
 	int r = begin(&p, &s);
 	if (r < 0)
@@ -243,7 +245,7 @@ int api_label_selector_parse(struct slice text, struct arena *a, struct api_sele
 	return r;
 }
 
-static int expression(struct parser *p, const json_t *e, struct api_selector_term *t)
+static int expression(struct parser *parser, const json_t *e, struct api_selector_term *term)
 {
 	static const struct {
 		const char *name;
@@ -260,37 +262,38 @@ static int expression(struct parser *p, const json_t *e, struct api_selector_ter
 	json_t *v;
 	size_t i, k;
 	if (!api_is_label_key(slice_of(key)))
-		return fail(p, "a label's key expected", slice_of(key));
-	t->key = arena_strdup(p->a, key);
+		return fail(parser, "a label's key expected", slice_of(key));
+	term->key = arena_strdup(parser->a, key);
 	for (i = 0; i < ARRAY_LEN(ops) && strcmp(ops[i].name, op) != 0; i++)
 		;
 	if (i == ARRAY_LEN(ops))
-		return fail(p, "one of In NotIn Exists DoesNotExist expected", slice_of(op));
-	t->op = ops[i].op;
+		return fail(parser, "one of In NotIn Exists DoesNotExist expected", slice_of(op));
+	term->op = ops[i].op;
 	if ((json_array_size(values) != 0) != ops[i].values)
-		return fail(p, ops[i].values ? "values expected for" : "no values expected for",
+		return fail(parser,
+			    ops[i].values ? "values expected for" : "no values expected for",
 			    slice_of(op));
 	json_array_foreach (values, k, v) {
 		struct slice s = slice_of(api_text(v));
-		int r = json_is_string(v) ? check_value(p, s)
-					  : fail(p, "a string expected", SLICE(""));
+		int r = json_is_string(v) ? check_value(parser, s)
+					  : fail(parser, "a string expected", SLICE(""));
 		if (r < 0)
 			return r;
-		add_value(p, t, s);
+		add_value(parser, term, s);
 	}
 	return 0;
 }
 
-int api_label_selector_from(const json_t *o, struct arena *a, struct api_selector *ret, char *err,
-			    size_t err_n)
+int api_label_selector_from(const json_t *object, struct arena *arena, struct api_selector *ret,
+			    char *err, size_t err_n)
 {
-	struct parser p = { { NULL, 0 }, a, err, err_n };
+	struct parser p = { { NULL, 0 }, arena, err, err_n };
 	struct api_selector s;
 	const char *k;
 	json_t *v;
 	size_t i;
 	int r = begin(&p, &s);
-	json_object_foreach (json_object_get(api_tree(o), "matchLabels"), k, v) {
+	json_object_foreach (json_object_get(api_tree(object), "matchLabels"), k, v) {
 		struct api_selector_term *t = r == 0 ? add_term(&p, &s) : NULL;
 		if (t == NULL)
 			return r < 0 ? r : ERR_LIMIT;
@@ -299,11 +302,11 @@ int api_label_selector_from(const json_t *o, struct arena *a, struct api_selecto
 			return fail(&p, "a label's key expected", slice_of(k));
 		r = json_is_string(v) ? check_value(&p, val)
 				      : fail(&p, "a string expected", SLICE(""));
-		t->key = arena_strdup(a, k);
+		t->key = arena_strdup(arena, k);
 		if (r == 0)
 			add_value(&p, t, val);
 	}
-	json_array_foreach (json_object_get(o, "matchExpressions"), i, v) {
+	json_array_foreach (json_object_get(object, "matchExpressions"), i, v) {
 		struct api_selector_term *t = r == 0 ? add_term(&p, &s) : NULL;
 		if (t == NULL)
 			return r < 0 ? r : ERR_LIMIT;
@@ -317,60 +320,61 @@ int api_label_selector_from(const json_t *o, struct arena *a, struct api_selecto
 /* ---- fields ---- */
 
 /* Up to the next character of `stop` that is not escaped. */
-static size_t span(struct slice s, const char *stop)
+static size_t span(struct slice text, const char *stop)
 {
 	size_t i = 0;
-	for (; i < s.n && strchr(stop, s.p[i]) == NULL; i++) {
-		if (s.p[i] == '\\' && i + 1 < s.n)
+	for (; i < text.n && strchr(stop, text.p[i]) == NULL; i++) {
+		if (text.p[i] == '\\' && i + 1 < text.n)
 			i++;
 	}
 	return i;
 }
 
-static int unescape(const struct parser *p, struct slice s, const char **ret)
+static int unescape(const struct parser *parser, struct slice text, const char **ret)
 {
-	char *out = arena_alloc(p->a, s.n + 1);
+	char *out = arena_alloc(parser->a, text.n + 1);
 	size_t n = 0;
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] == '=' || s.p[i] == ',')
-			return fail(p, "'=' and ',' of a value need a \\ before them", s);
-		if (s.p[i] == '\\') {
-			if (i + 1 == s.n || !charset_has("\\,=", s.p[i + 1]))
-				return fail(p, "only \\\\ \\, and \\= are escapes", s);
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '=' || text.p[i] == ',')
+			return fail(parser, "'=' and ',' of a value need a \\ before them", text);
+		if (text.p[i] == '\\') {
+			if (i + 1 == text.n || !charset_has("\\,=", text.p[i + 1]))
+				return fail(parser, "only \\\\ \\, and \\= are escapes", text);
 			i++;
 		}
-		out[n++] = s.p[i];
+		out[n++] = text.p[i];
 	}
 	out[n] = '\0';
 	*ret = out;
 	return 0;
 }
 
-static int parse_field_term(struct parser *p, struct slice term, struct api_selector_term *t)
+static int parse_field_term(struct parser *parser, struct slice term,
+			    struct api_selector_term *selector_term)
 {
 	size_t n = span(term, "=!");
 	struct slice key = { term.p, n }, sign = slice_from(term, n);
 	size_t skip = 1;
-	t->op = API_SEL_IN;
+	selector_term->op = API_SEL_IN;
 	if (sign.n >= 2 && sign.p[1] == '=') {
-		t->op = sign.p[0] == '!' ? API_SEL_NOT_IN : API_SEL_IN;
+		selector_term->op = sign.p[0] == '!' ? API_SEL_NOT_IN : API_SEL_IN;
 		skip = 2;
 	} else if (sign.n == 0 || sign.p[0] != '=') {
-		return fail(p, "field=value or field!=value expected", term);
+		return fail(parser, "field=value or field!=value expected", term);
 	}
 	const char *value;
-	int r = unescape(p, slice_from(sign, skip), &value);
+	int r = unescape(parser, slice_from(sign, skip), &value);
 	if (r < 0)
 		return r;
-	t->key = arena_strndup(p->a, key.p, key.n);
-	add_value(p, t, slice_of(value));
+	selector_term->key = arena_strndup(parser->a, key.p, key.n);
+	add_value(parser, selector_term, slice_of(value));
 	return 0;
 }
 
-int api_field_selector_parse(struct slice text, struct arena *a, struct api_selector *ret,
+int api_field_selector_parse(struct slice text, struct arena *arena, struct api_selector *ret,
 			     char *err, size_t err_n)
 {
-	struct parser p = { text, a, err, err_n };
+	struct parser p = { text, arena, err, err_n };
 	struct api_selector s;
 	int r = begin(&p, &s);
 	while (r == 0 && p.rest.n != 0) {
@@ -393,75 +397,76 @@ int api_field_selector_parse(struct slice text, struct arena *a, struct api_sele
 
 /* ---- matching ---- */
 
-static bool among(const struct api_selector_term *t, const char *v)
+static bool among(const struct api_selector_term *term, const char *value)
 {
-	for (size_t i = 0; i < t->n_values; i++) {
-		if (strcmp(t->value[i], v) == 0)
+	for (size_t i = 0; i < term->n_values; i++) {
+		if (strcmp(term->value[i], value) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool whole_number(const char *s, long long *ret)
+static bool whole_number(const char *text, long long *ret)
 {
 	char *end;
-	struct slice digits = slice_of(s[0] == '-' ? s + 1 : s);
+	struct slice digits = slice_of(text[0] == '-' ? text + 1 : text);
 	uint64_t n;
 	if (slice_u64(digits, &n) < 0 || n > INT64_MAX)
 		return false;
-	*ret = strtoll(s, &end, 10);
+	*ret = strtoll(text, &end, 10);
 	return *end == '\0';
 }
 
-static bool term_match(const struct api_selector_term *t, const char *v)
+static bool term_match(const struct api_selector_term *term, const char *value)
 {
 	long long have, want;
-	switch (t->op) {
+	switch (term->op) {
 	case API_SEL_IN:
-		return v != NULL && among(t, v);
+		return value != NULL && among(term, value);
 	case API_SEL_NOT_IN:
-		return v == NULL || !among(t, v);
+		return value == NULL || !among(term, value);
 	case API_SEL_EXISTS:
-		return v != NULL;
+		return value != NULL;
 	case API_SEL_MISSING:
-		return v == NULL;
+		return value == NULL;
 	case API_SEL_GREATER:
 	case API_SEL_LESS:
-		if (v == NULL || !whole_number(v, &have) || !whole_number(t->value[0], &want))
+		if (value == NULL || !whole_number(value, &have) ||
+		    !whole_number(term->value[0], &want))
 			return false;
-		return t->op == API_SEL_GREATER ? have > want : have < want;
+		return term->op == API_SEL_GREATER ? have > want : have < want;
 	}
 	return false;
 }
 
-bool api_label_selector_match(const struct api_selector *s, const json_t *labels)
+bool api_label_selector_match(const struct api_selector *selector, const json_t *labels)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		const char *v = api_text_or(json_object_get(labels, s->term[i].key), NULL);
-		if (!term_match(&s->term[i], v))
+	for (size_t i = 0; i < selector->n; i++) {
+		const char *v = api_text_or(json_object_get(labels, selector->term[i].key), NULL);
+		if (!term_match(&selector->term[i], v))
 			return false;
 	}
 	return true;
 }
 
-static bool field_match(const struct api_selector_term *t, const json_t *o)
+static bool field_match(const struct api_selector_term *term, const json_t *object)
 {
-	const json_t *v = api_get(o, t->key);
+	const json_t *v = api_get(object, term->key);
 	char number[32];
-	const char *s = api_text_or(v, t->absent != NULL ? t->absent : "");
+	const char *s = api_text_or(v, term->absent != NULL ? term->absent : "");
 	if (json_is_boolean(v))
 		s = json_is_true(v) ? "true" : "false";
 	if (json_is_integer(v)) {
 		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(v));
 		s = number;
 	}
-	return term_match(t, s);
+	return term_match(term, s);
 }
 
-bool api_field_selector_match(const struct api_selector *s, const json_t *o)
+bool api_field_selector_match(const struct api_selector *selector, const json_t *object)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		if (!field_match(&s->term[i], o))
+	for (size_t i = 0; i < selector->n; i++) {
+		if (!field_match(&selector->term[i], object))
 			return false;
 	}
 	return true;

@@ -13,18 +13,18 @@
 static const char retain_keys[] = "$retainKeys", set_order[] = "$setElementOrder",
 		  delete_from[] = "$deleteFromPrimitiveList";
 
-int strategic_fail(const struct strategic *c, int code, const char *fmt, ...)
+int strategic_fail(const struct strategic *strategic, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(c->err, c->err_n, fmt, ap);
+	vsnprintf(strategic->err, strategic->err_n, fmt, ap);
 	va_end(ap);
 	return code;
 }
 
-static bool has_prefix(const char *s, const char *prefix)
+static bool has_prefix(const char *text, const char *prefix)
 {
-	return strncmp(s, prefix, strlen(prefix)) == 0;
+	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 /* The name behind "PREFIX/"; NULL when it is not such a directive. */
@@ -34,22 +34,22 @@ static const char *named(const char *key, const char *prefix)
 	return key[n] == '/' ? key + n + 1 : NULL;
 }
 
-struct strategic strategic_below(const struct strategic *c, const json_t *schema)
+struct strategic strategic_below(const struct strategic *strategic, const json_t *schema)
 {
-	struct strategic below = *c;
+	struct strategic below = *strategic;
 	below.schema = schema;
 	below.root = json_is_true(json_object_get(schema, "x-kubernetes-embedded-resource"));
 	below.depth++;
 	return below;
 }
 
-struct strategic_field strategic_field(const struct strategic *c, const char *name)
+struct strategic_field strategic_field(const struct strategic *strategic, const char *name)
 {
 	struct strategic_field f = { .key = "" };
-	f.schema = json_object_get(json_object_get(c->schema, "properties"), name);
+	f.schema = json_object_get(json_object_get(strategic->schema, "properties"), name);
 	if (f.schema == NULL)
-		f.schema = json_object_get(c->schema, "additionalProperties");
-	if (c->root && strcmp(name, "metadata") == 0)
+		f.schema = json_object_get(strategic->schema, "additionalProperties");
+	if (strategic->root && strcmp(name, "metadata") == 0)
 		f.schema = api_metadata_schema();
 	const char *key = api_text(json_object_get(f.schema, "x-kubernetes-patch-merge-key"));
 	const char *how = api_text(json_object_get(f.schema, "x-kubernetes-patch-strategy"));
@@ -61,54 +61,54 @@ struct strategic_field strategic_field(const struct strategic *c, const char *na
 	return f;
 }
 
-bool strategic_undirect(json_t *v)
+bool strategic_undirect(json_t *value)
 {
 	const char *k;
 	json_t *item;
 	void *tmp;
-	if (json_is_object(v)) {
-		if (json_object_get(v, strategic_directive) != NULL)
+	if (json_is_object(value)) {
+		if (json_object_get(value, strategic_directive) != NULL)
 			return false;
-		json_object_foreach_safe(v, tmp, k, item)
+		json_object_foreach_safe(value, tmp, k, item)
 		{
 			if (!strategic_undirect(item))
-				json_object_del(v, k);
+				json_object_del(value, k);
 		}
-	} else if (json_is_array(v)) {
-		for (size_t i = json_array_size(v); i-- > 0;) {
-			if (!strategic_undirect(json_array_get(v, i)))
-				json_array_remove(v, i);
+	} else if (json_is_array(value)) {
+		for (size_t i = json_array_size(value); i-- > 0;) {
+			if (!strategic_undirect(json_array_get(value, i)))
+				json_array_remove(value, i);
 		}
 	}
 	return true;
 }
 
-static void discard_nulls(json_t *v)
+static void discard_nulls(json_t *value)
 {
 	const char *k;
 	json_t *item;
 	void *tmp;
 	size_t i;
-	if (json_is_object(v)) {
-		json_object_foreach_safe(v, tmp, k, item)
+	if (json_is_object(value)) {
+		json_object_foreach_safe(value, tmp, k, item)
 		{
 			if (json_is_null(item))
-				json_object_del(v, k);
+				json_object_del(value, k);
 			else
 				discard_nulls(item);
 		}
-	} else if (json_is_array(v)) {
-		json_array_foreach (v, i, item)
+	} else if (json_is_array(value)) {
+		json_array_foreach (value, i, item)
 			discard_nulls(item);
 	}
 }
 
 /* A value that there was none of, or of another type. */
-static void take_new(json_t *original, const char *key, json_t *v)
+static void take_new(json_t *original, const char *key, json_t *value)
 {
-	discard_nulls(v);
-	if (strategic_undirect(v))
-		json_object_set(original, key, v);
+	discard_nulls(value);
+	if (strategic_undirect(value))
+		json_object_set(original, key, value);
 	else
 		json_object_del(original, key);
 }
@@ -116,7 +116,7 @@ static void take_new(json_t *original, const char *key, json_t *v)
 /* ---- directives of a map ---- */
 
 /* {"$patch": ...}: the map is not merged. */
-static int directed(const struct strategic *c, json_t **original, json_t *patch)
+static int directed(const struct strategic *strategic, json_t **original, json_t *patch)
 {
 	const json_t *what = json_object_get(patch, strategic_directive);
 	const char *word = api_text(what);
@@ -135,7 +135,7 @@ static int directed(const struct strategic *c, json_t **original, json_t *patch)
 	fieldset_go_value(&b, what);
 	strbuf_adds(&b, " in map: ");
 	fieldset_go_value(&b, patch);
-	return strategic_fail(c, ERR_TYPE, "unknown patch type: %s", b.s);
+	return strategic_fail(strategic, ERR_TYPE, "unknown patch type: %s", b.s);
 }
 
 static bool listed(const json_t *list, const char *name)
@@ -150,7 +150,7 @@ static bool listed(const json_t *list, const char *name)
 }
 
 /* Only what the list names stays; the patch must not say more. */
-static int retain(const struct strategic *c, json_t *original, json_t *patch)
+static int retain(const struct strategic *strategic, json_t *original, json_t *patch)
 {
 	const char *k;
 	json_t *v;
@@ -168,7 +168,7 @@ static int retain(const struct strategic *c, json_t *original, json_t *patch)
 			r = ERR_PARSE;
 	}
 	if (r < 0)
-		strategic_fail(c, r, "invalid patch format of retainKeys");
+		strategic_fail(strategic, r, "invalid patch format of retainKeys");
 	json_object_foreach_safe(original, tmp, k, v)
 	{
 		if (r == 0 && !listed(list, k))
@@ -178,7 +178,7 @@ static int retain(const struct strategic *c, json_t *original, json_t *patch)
 	return r;
 }
 
-static int put_in_order(const struct strategic *c, json_t *original, json_t *patch)
+static int put_in_order(const struct strategic *strategic, json_t *original, json_t *patch)
 {
 	const char *k;
 	json_t *v;
@@ -193,8 +193,8 @@ static int put_in_order(const struct strategic *c, json_t *original, json_t *pat
 		if (r < 0)
 			break;
 		json_object_del(patch, k);
-		r = name != NULL ? strategic_order(c, name, v, original, patch)
-				 : strategic_fail(c, ERR_PARSE,
+		r = name != NULL ? strategic_order(strategic, name, v, original, patch)
+				 : strategic_fail(strategic, ERR_PARSE,
 						  "invalid patch format of setElementOrder list");
 	}
 	json_decref(orders);
@@ -204,78 +204,79 @@ static int put_in_order(const struct strategic *c, json_t *original, json_t *pat
 /* ---- fields ---- */
 
 /* Both have it, with the same type. */
-static int merge_field(const struct strategic *c, json_t *original, const char *key, json_t *v,
-		       bool deletion)
+static int merge_field(const struct strategic *strategic, json_t *original, const char *key,
+		       json_t *value, bool deletion)
 {
-	struct strategic_field f = strategic_field(c, key);
+	struct strategic_field f = strategic_field(strategic, key);
 	json_t *old = json_object_get(original, key);
-	if (json_is_object(v)) {
+	if (json_is_object(value)) {
 		if (f.kind == STRATEGIC_REPLACE) {
-			json_object_set(original, key, v);
+			json_object_set(original, key, value);
 			return 0;
 		}
-		struct strategic below = strategic_below(c, f.schema);
+		struct strategic below = strategic_below(strategic, f.schema);
 		json_t *merged = json_incref(old);
-		int r = strategic_map(&below, &merged, v);
+		int r = strategic_map(&below, &merged, value);
 		if (r == 0)
 			json_object_set(original, key, merged);
 		json_decref(merged);
 		return r;
 	}
-	if (json_is_array(v)) {
+	if (json_is_array(value)) {
 		json_t *merged;
-		int r = strategic_list(c, &f, old, v, deletion, &merged);
+		int r = strategic_list(strategic, &f, old, value, deletion, &merged);
 		if (r == 0)
 			json_object_set_new(original, key, merged);
 		return r;
 	}
-	json_object_set(original, key, v);
+	json_object_set(original, key, value);
 	return 0;
 }
 
-static bool same_type(const json_t *a, const json_t *b)
+static bool same_type(const json_t *left, const json_t *right)
 {
-	return strcmp(strategic_go_type(a), strategic_go_type(b)) == 0;
+	return strcmp(strategic_go_type(left), strategic_go_type(right)) == 0;
 }
 
-static int patch_field(const struct strategic *c, json_t *original, const char *key, json_t *v)
+static int patch_field(const struct strategic *strategic, json_t *original, const char *key,
+		       json_t *value)
 {
 	bool deletion = has_prefix(key, delete_from);
 	if (deletion) {
 		key = named(key, delete_from);
 		if (key == NULL)
-			return strategic_fail(c, ERR_PARSE,
+			return strategic_fail(strategic, ERR_PARSE,
 					      "invalid patch format of primitive list");
 	}
 	const json_t *old = json_object_get(original, key);
-	if (json_is_null(v)) {
+	if (json_is_null(value)) {
 		json_object_del(original, key);
 		return 0;
 	}
-	if (old != NULL && same_type(old, v))
-		return merge_field(c, original, key, v, deletion);
+	if (old != NULL && same_type(old, value))
+		return merge_field(strategic, original, key, value, deletion);
 	if (!deletion)
-		take_new(original, key, v);
+		take_new(original, key, value);
 	return 0;
 }
 
-int strategic_map(const struct strategic *c, json_t **original, json_t *patch)
+int strategic_map(const struct strategic *strategic, json_t **original, json_t *patch)
 {
 	const char *k;
 	json_t *v;
 	void *tmp;
-	if (c->depth > API_PATCH_DEPTH_MAX)
-		return strategic_fail(c, ERR_LIMIT, "the patch is nested deeper than %d",
+	if (strategic->depth > API_PATCH_DEPTH_MAX)
+		return strategic_fail(strategic, ERR_LIMIT, "the patch is nested deeper than %d",
 				      API_PATCH_DEPTH_MAX);
 	if (json_object_get(patch, strategic_directive) != NULL)
-		return directed(c, original, patch);
-	int r = retain(c, *original, patch);
+		return directed(strategic, original, patch);
+	int r = retain(strategic, *original, patch);
 	if (r == 0)
-		r = put_in_order(c, *original, patch);
+		r = put_in_order(strategic, *original, patch);
 	json_object_foreach_safe(patch, tmp, k, v)
 	{
 		if (r == 0)
-			r = patch_field(c, *original, k, v);
+			r = patch_field(strategic, *original, k, v);
 	}
 	return r;
 }

@@ -14,9 +14,9 @@
 
 const char strategic_directive[] = "$patch";
 
-const char *strategic_go_type(const json_t *v)
+const char *strategic_go_type(const json_t *value)
 {
-	return fieldset_go_type(v, "%!s(<nil>)");
+	return fieldset_go_type(value, "%!s(<nil>)");
 }
 
 bool strategic_says(const json_t *item, const char *word)
@@ -24,18 +24,18 @@ bool strategic_says(const json_t *item, const char *word)
 	return strcmp(api_text(json_object_get(item, strategic_directive)), word) == 0;
 }
 
-static int bad_type(const struct strategic *c, const char *want, const json_t *got)
+static int bad_type(const struct strategic *strategic, const char *want, const json_t *got)
 {
-	return strategic_fail(c, ERR_TYPE, "expected a %s, but received a %s", want,
+	return strategic_fail(strategic, ERR_TYPE, "expected a %s, but received a %s", want,
 			      strategic_go_type(got));
 }
 
-static int no_key(const struct strategic *c, const json_t *item, const char *key)
+static int no_key(const struct strategic *strategic, const json_t *item, const char *key)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	fieldset_go_value(&b, item);
-	return strategic_fail(c, ERR_TYPE, "map: %s does not contain declared merge key: %s", b.s,
-			      key);
+	return strategic_fail(strategic, ERR_TYPE,
+			      "map: %s does not contain declared merge key: %s", b.s, key);
 }
 
 /* ---- places by key ---- */
@@ -54,84 +54,86 @@ struct places {
 	const char *key;
 };
 
-static void places_add(struct places *p, const json_t *item, size_t at)
+static void places_add(struct places *places, const json_t *item, size_t at)
 {
-	CLEANUP(freep) char *text = item_text(item, p->key);
-	if (!map_has(&p->m, slice_of(text)))
-		map_set(&p->m, slice_of(text), (void *)(uintptr_t)(at + 1));
+	CLEANUP(freep) char *text = item_text(item, places->key);
+	if (!map_has(&places->m, slice_of(text)))
+		map_set(&places->m, slice_of(text), (void *)(uintptr_t)(at + 1));
 }
 
-static void places_init(struct places *p, const json_t *list, const char *key)
+static void places_init(struct places *places, const json_t *list, const char *key)
 {
 	size_t i;
 	json_t *item;
-	map_init(&p->m);
-	p->key = key;
+	map_init(&places->m);
+	places->key = key;
 	json_array_foreach (list, i, item)
-		places_add(p, item, i);
+		places_add(places, item, i);
 }
 
-static void places_done(struct places *p)
+static void places_done(struct places *places)
 {
-	map_done(&p->m);
+	map_done(&places->m);
 }
 
 /* Place plus one; 0: it is not there. */
-static size_t place_of(const struct places *p, const json_t *item)
+static size_t place_of(const struct places *places, const json_t *item)
 {
-	CLEANUP(freep) char *text = item_text(item, p->key);
-	return (size_t)(uintptr_t)map_get(&p->m, slice_of(text));
+	CLEANUP(freep) char *text = item_text(item, places->key);
+	return (size_t)(uintptr_t)map_get(&places->m, slice_of(text));
 }
 
 /* ---- checks ---- */
 
 /* Every item is a map with the key. */
-static int check_keys(const struct strategic *c, const json_t *list, const char *key)
+static int check_keys(const struct strategic *strategic, const json_t *list, const char *key)
 {
 	size_t i;
 	json_t *item;
 	json_array_foreach (list, i, item) {
 		if (!json_is_object(item))
-			return bad_type(c, "map[string]interface {}", item);
+			return bad_type(strategic, "map[string]interface {}", item);
 		if (json_object_get(item, key) == NULL)
-			return no_key(c, item, key);
+			return no_key(strategic, item, key);
 	}
 	return 0;
 }
 
 /* Both lists, as an error shows them. */
-static int mixed(const struct strategic *c, const json_t *a, const json_t *b)
+static int mixed(const struct strategic *strategic, const json_t *left, const json_t *right)
 {
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
-	fieldset_go_value(&t, a);
+	fieldset_go_value(&t, left);
 	strbuf_addc(&t, ' ');
-	fieldset_go_value(&t, b);
-	return strategic_fail(c, ERR_TYPE, "list element types are not identical: [%s]", t.s);
+	fieldset_go_value(&t, right);
+	return strategic_fail(strategic, ERR_TYPE, "list element types are not identical: [%s]",
+			      t.s);
 }
 
 /* All items of both lists are of one type: `*ret` is one of them. */
-static int item_type(const struct strategic *c, const json_t *a, const json_t *b,
+static int item_type(const struct strategic *strategic, const json_t *left, const json_t *right,
 		     const json_t **ret)
 {
-	const json_t *const lists[] = { a, b };
+	const json_t *const lists[] = { left, right };
 	const char *type = NULL;
 	for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
 		size_t i;
 		json_t *item;
 		json_array_foreach (lists[l], i, item) {
 			if (type == NULL && json_is_array(item))
-				return strategic_fail(c, ERR_UNSUPPORTED,
+				return strategic_fail(strategic, ERR_UNSUPPORTED,
 						      "lists of lists are not supported");
 			if (type == NULL) {
 				type = strategic_go_type(item);
 				*ret = item;
 			}
 			if (strcmp(type, strategic_go_type(item)) != 0)
-				return mixed(c, a, b);
+				return mixed(strategic, left, right);
 		}
 	}
 	return type != NULL ? 0
-			    : strategic_fail(c, ERR_TYPE, "no elements in any of the given slices");
+			    : strategic_fail(strategic, ERR_TYPE,
+					     "no elements in any of the given slices");
 }
 
 /* ---- order ---- */
@@ -141,9 +143,9 @@ struct ranked {
 	size_t rank, at;
 };
 
-static int by_rank(const void *a, const void *b)
+static int by_rank(const void *left, const void *right)
 {
-	const struct ranked *x = a, *y = b;
+	const struct ranked *x = left, *y = right;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return (x->at > y->at) - (x->at < y->at);
@@ -228,7 +230,7 @@ static void remove_matching(json_t *list, const char *key, const json_t *value)
 
 /* Items that are directives: what they say is done to `original`, and `*ret` gets the others.
  * With a replacing one, those become the list. */
-static int special_items(const struct strategic *c, const char *key, json_t *original,
+static int special_items(const struct strategic *strategic, const char *key, json_t *original,
 			 const json_t *patch, json_t *ret)
 {
 	size_t i;
@@ -241,12 +243,12 @@ static int special_items(const struct strategic *c, const char *key, json_t *ori
 		} else if (strategic_says(item, "delete")) {
 			const json_t *v = json_object_get(item, key);
 			if (v == NULL)
-				return no_key(c, item, key);
+				return no_key(strategic, item, key);
 			remove_matching(original, key, v);
 		} else if (strategic_says(item, "replace")) {
 			replace = true;
 		} else if (strategic_says(item, "merge")) {
-			return strategic_fail(c, ERR_TYPE,
+			return strategic_fail(strategic, ERR_TYPE,
 					      "merging lists cannot yet be specified "
 					      "in the patch");
 		} else {
@@ -254,7 +256,7 @@ static int special_items(const struct strategic *c, const char *key, json_t *ori
 			fieldset_go_value(&b, what);
 			strbuf_adds(&b, " in map: ");
 			fieldset_go_value(&b, item);
-			return strategic_fail(c, ERR_TYPE, "unknown patch type: %s", b.s);
+			return strategic_fail(strategic, ERR_TYPE, "unknown patch type: %s", b.s);
 		}
 	}
 	if (replace) {
@@ -265,21 +267,22 @@ static int special_items(const struct strategic *c, const char *key, json_t *ori
 	return 0;
 }
 
-static int plain_items(const struct strategic *c, const struct strategic_field *f, json_t *original,
-		       const json_t *patch)
+static int plain_items(const struct strategic *strategic, const struct strategic_field *field,
+		       json_t *original, const json_t *patch)
 {
 	size_t i;
 	json_t *item;
 	struct places at;
-	struct strategic below = strategic_below(c, json_object_get(f->schema, "items"));
+	struct strategic below =
+		strategic_below(strategic, json_object_get(field->schema, "items"));
 	int r = 0;
-	places_init(&at, original, f->key);
+	places_init(&at, original, field->key);
 	json_array_foreach (patch, i, item) {
 		if (r < 0)
 			break;
-		size_t found = json_object_get(item, f->key) != NULL ? place_of(&at, item) : 0;
-		if (json_object_get(item, f->key) == NULL) {
-			r = no_key(c, item, f->key);
+		size_t found = json_object_get(item, field->key) != NULL ? place_of(&at, item) : 0;
+		if (json_object_get(item, field->key) == NULL) {
+			r = no_key(strategic, item, field->key);
 		} else if (found > 0) {
 			json_t *merged = json_incref(json_array_get(original, found - 1));
 			r = strategic_map(&below, &merged, item);
@@ -293,33 +296,33 @@ static int plain_items(const struct strategic *c, const struct strategic_field *
 	return r;
 }
 
-static int merge_maps(const struct strategic *c, const struct strategic_field *f, json_t *original,
-		      const json_t *patch, json_t **ret)
+static int merge_maps(const struct strategic *strategic, const struct strategic_field *field,
+		      json_t *original, const json_t *patch, json_t **ret)
 {
 	json_t *said = json_array();
-	if (f->key[0] == '\0') {
+	if (field->key[0] == '\0') {
 		json_decref(said);
-		return strategic_fail(c, ERR_TYPE, "cannot merge lists without merge key for %s",
-				      "struct");
+		return strategic_fail(strategic, ERR_TYPE,
+				      "cannot merge lists without merge key for %s", "struct");
 	}
-	int r = special_items(c, f->key, original, patch, said);
+	int r = special_items(strategic, field->key, original, patch, said);
 	json_t *before = json_copy(original);
 	if (r == 0)
-		r = plain_items(c, f, original, said);
+		r = plain_items(strategic, field, original, said);
 	if (r == 0)
-		r = check_keys(c, original, f->key);
+		r = check_keys(strategic, original, field->key);
 	if (r == 0)
-		*ret = in_order(original, said, before, f->key);
+		*ret = in_order(original, said, before, field->key);
 	json_decref(before);
 	json_decref(said);
 	return r;
 }
 
-int strategic_list(const struct strategic *c, const struct strategic_field *f,
+int strategic_list(const struct strategic *strategic, const struct strategic_field *field,
 		   const json_t *original, const json_t *patch, bool deletion, json_t **ret)
 {
 	const json_t *one = NULL;
-	if (f->kind != STRATEGIC_MERGE && !deletion) {
+	if (field->kind != STRATEGIC_MERGE && !deletion) {
 		*ret = json_deep_copy(patch);
 		return 0;
 	}
@@ -327,12 +330,12 @@ int strategic_list(const struct strategic *c, const struct strategic_field *f,
 		*ret = json_array();
 		return 0;
 	}
-	int r = item_type(c, original, patch, &one);
+	int r = item_type(strategic, original, patch, &one);
 	if (r < 0)
 		return r;
 	if (json_is_object(one)) {
 		json_t *copy = json_deep_copy(original);
-		r = merge_maps(c, f, copy, patch, ret);
+		r = merge_maps(strategic, field, copy, patch, ret);
 		json_decref(copy);
 		return r;
 	}
@@ -345,7 +348,7 @@ int strategic_list(const struct strategic *c, const struct strategic_field *f,
 /* ---- $setElementOrder ---- */
 
 /* Items that the patch says stand in the list of the order, and in the same order. */
-static int check_order(const struct strategic *c, const json_t *patch, const json_t *order,
+static int check_order(const struct strategic *strategic, const json_t *patch, const json_t *order,
 		       const char *key)
 {
 	size_t i = 0, j = 0, n = json_array_size(patch), m = json_array_size(order);
@@ -354,18 +357,18 @@ static int check_order(const struct strategic *c, const json_t *patch, const jso
 	while (i < n && j < m) {
 		const json_t *x = json_array_get(patch, i), *y = json_array_get(order, j);
 		if (key[0] != '\0' && !json_is_object(x))
-			return bad_type(c, "map[string]interface {}", x);
+			return bad_type(strategic, "map[string]interface {}", x);
 		if (json_object_get(x, strategic_directive) != NULL) {
 			i++;
 			continue;
 		}
 		if (key[0] != '\0') {
 			if (json_object_get(x, key) == NULL)
-				return no_key(c, x, key);
+				return no_key(strategic, x, key);
 			if (!json_is_object(y))
-				return bad_type(c, "map[string]interface {}", y);
+				return bad_type(strategic, "map[string]interface {}", y);
 			if (json_object_get(y, key) == NULL)
-				return no_key(c, y, key);
+				return no_key(strategic, y, key);
 			x = json_object_get(x, key);
 			y = json_object_get(y, key);
 		}
@@ -381,11 +384,11 @@ static int check_order(const struct strategic *c, const json_t *patch, const jso
 	fieldset_go_value(&b, patch);
 	strbuf_adds(&b, "\n doesn't match $setElementOrder list:\n");
 	fieldset_go_value(&b, order);
-	return strategic_fail(c, ERR_TYPE, "%s\n", b.s);
+	return strategic_fail(strategic, ERR_TYPE, "%s\n", b.s);
 }
 
 /* The list before it is put in order. */
-static int merged_list(const struct strategic *c, const struct strategic_field *f,
+static int merged_list(const struct strategic *strategic, const struct strategic_field *field,
 		       const json_t *original, const json_t *patch, json_t **ret)
 {
 	if (patch == NULL) {
@@ -393,35 +396,35 @@ static int merged_list(const struct strategic *c, const struct strategic_field *
 		return 0;
 	}
 	if (original != NULL)
-		return strategic_list(c, f, original, patch, false, ret);
+		return strategic_list(strategic, field, original, patch, false, ret);
 	*ret = json_deep_copy(patch);
 	strategic_undirect(*ret);
 	return 0;
 }
 
-int strategic_order(const struct strategic *c, const char *name, const json_t *order,
+int strategic_order(const struct strategic *strategic, const char *name, const json_t *order,
 		    json_t *original, json_t *patch)
 {
-	struct strategic_field f = strategic_field(c, name);
+	struct strategic_field f = strategic_field(strategic, name);
 	const json_t *live = json_object_get(original, name), *said = json_object_get(patch, name);
 	const json_t *const lists[] = { order, live, said };
 	const json_t *one = NULL;
 	json_t *merged = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		if (lists[i] != NULL && !json_is_array(lists[i]))
-			return bad_type(c, "[]interface {}", lists[i]);
+			return bad_type(strategic, "[]interface {}", lists[i]);
 	}
-	int r = check_order(c, said, order, f.key);
+	int r = check_order(strategic, said, order, f.key);
 	if (r < 0 || (live == NULL && said == NULL))
 		return r;
-	r = merged_list(c, &f, live, said, &merged);
+	r = merged_list(strategic, &f, live, said, &merged);
 	if (r < 0)
 		return r;
-	r = f.key[0] != '\0' ? check_keys(c, merged, f.key) : 0;
+	r = f.key[0] != '\0' ? check_keys(strategic, merged, f.key) : 0;
 	if (r == 0)
-		r = item_type(c, live, said, &one);
+		r = item_type(strategic, live, said, &one);
 	if (r == 0 && json_is_object(one))
-		r = check_keys(c, order, f.key);
+		r = check_keys(strategic, order, f.key);
 	if (r == 0) {
 		json_object_set_new(original, name, in_order(merged, order, live, f.key));
 		json_object_del(patch, name);

@@ -26,15 +26,16 @@ struct strategic_field {
 	const char *key; /* "" */
 };
 
-int strategic_fail(const struct strategic *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
-struct strategic_field strategic_field(const struct strategic *c, const char *name);
+int strategic_fail(const struct strategic *strategic, int code, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
+struct strategic_field strategic_field(const struct strategic *strategic, const char *name);
 /* For the items of a list. */
-struct strategic strategic_below(const struct strategic *c, const json_t *schema);
+struct strategic strategic_below(const struct strategic *strategic, const json_t *schema);
 
 /* `*original` becomes the merged map; `patch` is used up. */
-MUST_CHECK int strategic_map(const struct strategic *c, json_t **original, json_t *patch);
+MUST_CHECK int strategic_map(const struct strategic *strategic, json_t **original, json_t *patch);
 /* Takes directives out; false: the value itself is one. */
-bool strategic_undirect(json_t *v);
+bool strategic_undirect(json_t *value);
 
 /* ---- strategic_list.c ---- */
 
@@ -43,11 +44,11 @@ extern const char strategic_directive[];
 bool strategic_says(const json_t *item, const char *word);
 
 /* The merged list of both, a new reference; `deletion`: what is in patch goes. */
-MUST_CHECK int strategic_list(const struct strategic *c, const struct strategic_field *f,
-			      const json_t *original, const json_t *patch, bool deletion,
-			      json_t **ret);
+MUST_CHECK int strategic_list(const struct strategic *strategic,
+			      const struct strategic_field *field, const json_t *original,
+			      const json_t *patch, bool deletion, json_t **ret);
 /* $setElementOrder: the list of this field in patch is merged, and put in order. */
-MUST_CHECK int strategic_order(const struct strategic *c, const char *name, const json_t *order,
-			       json_t *original, json_t *patch);
+MUST_CHECK int strategic_order(const struct strategic *strategic, const char *name,
+			       const json_t *order, json_t *original, json_t *patch);
 /* As Go names types: "[]interface {}". */
-const char *strategic_go_type(const json_t *v);
+const char *strategic_go_type(const json_t *value);

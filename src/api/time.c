@@ -33,62 +33,62 @@ const char *api_micro_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX])
 	return out;
 }
 
-/* Exactly `n` digits within [min, max]. */
-static bool digits(const char **p, int n, int min, int max, int *ret)
+/* Exactly `len` digits within [min, max]. */
+static bool digits(const char **pos, int len, int min, int max, int *ret)
 {
 	int v = 0;
-	for (int i = 0; i < n; i++, (*p)++) {
-		if (!ascii_isdigit(**p))
+	for (int i = 0; i < len; i++, (*pos)++) {
+		if (!ascii_isdigit(**pos))
 			return false;
-		v = v * 10 + (**p - '0');
+		v = v * 10 + (**pos - '0');
 	}
 	*ret = v;
 	return v >= min && v <= max;
 }
 
-static bool literal(const char **p, char c)
+static bool literal(const char **pos, char ch)
 {
-	if ((**p | (ascii_isalpha(c) ? 0x20 : 0)) != (c | (ascii_isalpha(c) ? 0x20 : 0)))
+	if ((**pos | (ascii_isalpha(ch) ? 0x20 : 0)) != (ch | (ascii_isalpha(ch) ? 0x20 : 0)))
 		return false;
-	(*p)++;
+	(*pos)++;
 	return true;
 }
 
-static bool fraction(const char **p, uint64_t *ret_ns)
+static bool fraction(const char **pos, uint64_t *ret_ns)
 {
 	uint64_t scale = NS_PER_S / 10;
 	*ret_ns = 0;
-	if (**p != '.')
+	if (**pos != '.')
 		return true;
-	(*p)++;
-	if (!ascii_isdigit(**p))
+	(*pos)++;
+	if (!ascii_isdigit(**pos))
 		return false;
-	for (; ascii_isdigit(**p); (*p)++) {
-		*ret_ns += (uint64_t)(**p - '0') * scale;
+	for (; ascii_isdigit(**pos); (*pos)++) {
+		*ret_ns += (uint64_t)(**pos - '0') * scale;
 		scale /= 10;
 	}
 	return true;
 }
 
-static bool offset(const char **p, int *ret_s)
+static bool offset(const char **pos, int *ret_s)
 {
-	int h, m, sign = **p == '-' ? -1 : 1;
+	int h, m, sign = **pos == '-' ? -1 : 1;
 	*ret_s = 0;
-	if (literal(p, 'Z'))
+	if (literal(pos, 'Z'))
 		return true;
-	if (**p != '+' && **p != '-')
+	if (**pos != '+' && **pos != '-')
 		return false;
-	(*p)++;
-	if (!digits(p, 2, 0, 23, &h) || !literal(p, ':') || !digits(p, 2, 0, 59, &m))
+	(*pos)++;
+	if (!digits(pos, 2, 0, 23, &h) || !literal(pos, ':') || !digits(pos, 2, 0, 59, &m))
 		return false;
 	*ret_s = sign * (h * 3600 + m * 60);
 	return true;
 }
 
-int api_time_parse(const char *s, uint64_t *ret_wall_ns)
+int api_time_parse(const char *text, uint64_t *ret_wall_ns)
 {
 	struct tm t = { 0 };
-	const char *p = s;
+	const char *p = text;
 	uint64_t frac;
 	int off, y, mon;
 	if (!digits(&p, 4, 0, 9999, &y) || !literal(&p, '-') || !digits(&p, 2, 1, 12, &mon) ||

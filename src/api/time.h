@@ -14,4 +14,4 @@ const char *api_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX]);
 const char *api_micro_time(uint64_t wall_ns, char out[API_TIME_TEXT_MAX]);
 /* Either form, with any number of digits and any offset from UTC. ERR_PARSE; ERR_RANGE before 1970.
  */
-MUST_CHECK int api_time_parse(const char *s, uint64_t *ret_wall_ns);
+MUST_CHECK int api_time_parse(const char *text, uint64_t *ret_wall_ns);

@@ -11,26 +11,26 @@
 #include "base/slice.h"
 
 /* jansson's iterators and counts take what they do not change as if they did. */
-static inline json_t *api_tree(const json_t *v)
+static inline json_t *api_tree(const json_t *value)
 {
-	return (json_t *)(uintptr_t)v;
+	return (json_t *)(uintptr_t)value;
 }
 
 /* The text of a string, borrowed; "" for every other value and for NULL. Where a missing text and
  * an empty one differ, ask json_is_string first. */
-static inline const char *api_text(const json_t *v)
+static inline const char *api_text(const json_t *value)
 {
-	return json_is_string(v) ? json_string_value(v) : "";
+	return json_is_string(value) ? json_string_value(value) : "";
 }
 
 /* The same with another answer for what is no string; NULL only where the caller tests for it. */
-static inline const char *api_text_or(const json_t *v, const char *otherwise)
+static inline const char *api_text_or(const json_t *value, const char *otherwise)
 {
-	return json_is_string(v) ? json_string_value(v) : otherwise;
+	return json_is_string(value) ? json_string_value(value) : otherwise;
 }
 
 /* The same with its length: a text may hold NUL. */
-static inline struct slice api_text_slice(const json_t *v)
+static inline struct slice api_text_slice(const json_t *value)
 {
-	return (struct slice){ api_text(v), json_string_length(v) };
+	return (struct slice){ api_text(value), json_string_length(value) };
 }

@@ -19,146 +19,150 @@ static void fill_struct(struct fill *f, const struct api_view *v, const json_t *
 
 /* ---- errors ---- */
 
-static void fail(const struct fill *f, const struct api_view_row *row, enum api_fielderr_type type,
-		 const json_t *v, const char *detail)
+static void fail(const struct fill *fill, const struct api_view_row *row,
+		 enum api_fielderr_type type, const json_t *val, const char *detail)
 {
 	CLEANUP(strbuf_done) struct strbuf field = STRBUF_INIT, value = STRBUF_INIT;
-	strbuf_addf(&field, "%s%s%s", f->path.s, f->path.n != 0 ? "." : "", row->path);
-	if (v != NULL)
-		api_fielderr_value(&value, v);
-	api_errors_add(f->errs, type, field.s, v != NULL ? value.s : NULL, detail);
+	strbuf_addf(&field, "%s%s%s", fill->path.s, fill->path.n != 0 ? "." : "", row->path);
+	if (val != NULL)
+		api_fielderr_value(&value, val);
+	api_errors_add(fill->errs, type, field.s, val != NULL ? value.s : NULL, detail);
 }
 
-static bool in_range(const struct fill *f, const struct api_view_row *row, const json_t *v,
-		     int64_t n)
+static bool in_range(const struct fill *fill, const struct api_view_row *row, const json_t *value,
+		     int64_t number)
 {
 	char text[96];
-	if (n >= row->min && (row->max == 0 || n <= row->max))
+	if (number >= row->min && (row->max == 0 || number <= row->max))
 		return true;
 	if (row->max == 0)
 		snprintf(text, sizeof(text), "must be at least %lld", (long long)row->min);
 	else
 		snprintf(text, sizeof(text), "must be between %lld and %lld", (long long)row->min,
 			 (long long)row->max);
-	fail(f, row, API_FIELD_INVALID, v, text);
+	fail(fill, row, API_FIELD_INVALID, value, text);
 	return false;
 }
 
-static void wrong_type(const struct fill *f, const struct api_view_row *row, const json_t *v,
+static void wrong_type(const struct fill *fill, const struct api_view_row *row, const json_t *value,
 		       const char *want)
 {
 	char text[64];
 	snprintf(text, sizeof(text), "must be %s", want);
-	fail(f, row, API_FIELD_TYPE, v, text);
+	fail(fill, row, API_FIELD_TYPE, value, text);
 }
 
 /* ---- one function per type; `field` has its default already ---- */
 
-static void fill_string(struct fill *f, const struct api_view_row *row, const json_t *v,
+static void fill_string(struct fill *fill, const struct api_view_row *row, const json_t *value,
 			void *field)
 {
-	if (!json_is_string(v))
-		wrong_type(f, row, v, "a string");
-	else if (row->required && json_string_length(v) == 0)
-		fail(f, row, API_FIELD_REQUIRED, NULL, "");
+	if (!json_is_string(value))
+		wrong_type(fill, row, value, "a string");
+	else if (row->required && json_string_length(value) == 0)
+		fail(fill, row, API_FIELD_REQUIRED, NULL, "");
 	else
-		*(const char **)field = api_text(v);
+		*(const char **)field = api_text(value);
 }
 
-static void fill_int(struct fill *f, const struct api_view_row *row, const json_t *v, void *field)
+static void fill_int(struct fill *fill, const struct api_view_row *row, const json_t *value,
+		     void *field)
 {
-	if (!json_is_integer(v))
-		wrong_type(f, row, v, "an integer");
-	else if (in_range(f, row, v, json_integer_value(v)))
-		*(int64_t *)field = json_integer_value(v);
+	if (!json_is_integer(value))
+		wrong_type(fill, row, value, "an integer");
+	else if (in_range(fill, row, value, json_integer_value(value)))
+		*(int64_t *)field = json_integer_value(value);
 }
 
-static void fill_bool(struct fill *f, const struct api_view_row *row, const json_t *v, void *field)
+static void fill_bool(struct fill *fill, const struct api_view_row *row, const json_t *value,
+		      void *field)
 {
-	if (!json_is_boolean(v))
-		wrong_type(f, row, v, "a boolean");
+	if (!json_is_boolean(value))
+		wrong_type(fill, row, value, "a boolean");
 	else
-		*(bool *)field = json_is_true(v);
+		*(bool *)field = json_is_true(value);
 }
 
-static void fill_duration(struct fill *f, const struct api_view_row *row, const json_t *v,
+static void fill_duration(struct fill *fill, const struct api_view_row *row, const json_t *value,
 			  void *field)
 {
 	int64_t ns;
-	if (!json_is_string(v) || duration_parse(slice_of(api_text(v)), &ns) < 0)
-		wrong_type(f, row, v, "a duration like 1m30s");
-	else if (in_range(f, row, v, ns))
+	if (!json_is_string(value) || duration_parse(slice_of(api_text(value)), &ns) < 0)
+		wrong_type(fill, row, value, "a duration like 1m30s");
+	else if (in_range(fill, row, value, ns))
 		*(int64_t *)field = ns;
 }
 
-static void fill_word(struct fill *f, const struct api_view_row *row, const json_t *v, void *field)
+static void fill_word(struct fill *fill, const struct api_view_row *row, const json_t *value,
+		      void *field)
 {
 	CLEANUP(strbuf_done) struct strbuf known = STRBUF_INIT;
-	const char *s = api_text(v);
+	const char *s = api_text(value);
 	strbuf_adds(&known, "supported values: ");
 	for (int i = 0; row->words[i] != NULL; i++) {
-		if (json_is_string(v) && strcmp(s, row->words[i]) == 0) {
+		if (json_is_string(value) && strcmp(s, row->words[i]) == 0) {
 			*(int *)field = i;
 			return;
 		}
 		strbuf_adds(&known, i != 0 ? ", " : "");
 		strbuf_add_quoted(&known, slice_of(row->words[i]));
 	}
-	fail(f, row, API_FIELD_UNSUPPORTED, v, known.s);
+	fail(fill, row, API_FIELD_UNSUPPORTED, value, known.s);
 }
 
-static void fill_strings(struct fill *f, const struct api_view_row *row, const json_t *v,
+static void fill_strings(struct fill *fill, const struct api_view_row *row, const json_t *value,
 			 void *field)
 {
-	struct api_strings list = { NULL, json_array_size(v) };
+	struct api_strings list = { NULL, json_array_size(value) };
 	size_t i;
 	json_t *item;
 	json_t *number = json_integer((json_int_t)list.n);
-	bool fits = json_is_array(v) && in_range(f, row, number, (int64_t)list.n);
+	bool fits = json_is_array(value) && in_range(fill, row, number, (int64_t)list.n);
 	json_decref(number);
-	if (!json_is_array(v))
-		wrong_type(f, row, v, "a list of strings");
+	if (!json_is_array(value))
+		wrong_type(fill, row, value, "a list of strings");
 	if (!fits)
 		return;
-	list.v = arena_calloc(f->a, (list.n + 1) * sizeof(*list.v));
-	json_array_foreach (v, i, item) {
+	list.v = arena_calloc(fill->a, (list.n + 1) * sizeof(*list.v));
+	json_array_foreach (value, i, item) {
 		list.v[i] = api_text(item);
 		if (!json_is_string(item)) {
-			wrong_type(f, row, item, "a list of strings");
+			wrong_type(fill, row, item, "a list of strings");
 			return;
 		}
 	}
 	*(struct api_strings *)field = list;
 }
 
-static void fill_structs(struct fill *f, const struct api_view_row *row, const json_t *v,
+static void fill_structs(struct fill *fill, const struct api_view_row *row, const json_t *value,
 			 void *field)
 {
-	struct api_structs list = { NULL, json_array_size(v) };
-	size_t i, at = f->path.n;
+	struct api_structs list = { NULL, json_array_size(value) };
+	size_t i, at = fill->path.n;
 	json_t *item;
 	json_t *number = json_integer((json_int_t)list.n);
-	bool fits = json_is_array(v) && in_range(f, row, number, (int64_t)list.n);
+	bool fits = json_is_array(value) && in_range(fill, row, number, (int64_t)list.n);
 	json_decref(number);
-	if (!json_is_array(v))
-		wrong_type(f, row, v, "a list of objects");
+	if (!json_is_array(value))
+		wrong_type(fill, row, value, "a list of objects");
 	if (!fits)
 		return;
-	char *p = arena_calloc(f->a, (list.n + 1) * row->sub->size);
+	char *p = arena_calloc(fill->a, (list.n + 1) * row->sub->size);
 	list.v = p;
-	json_array_foreach (v, i, item) {
-		strbuf_addf(&f->path, "%s%s[%zu]", at != 0 ? "." : "", row->path, i);
-		fill_struct(f, row->sub, item, p + i * row->sub->size);
-		f->path.n = at;
-		f->path.s[at] = '\0';
+	json_array_foreach (value, i, item) {
+		strbuf_addf(&fill->path, "%s%s[%zu]", at != 0 ? "." : "", row->path, i);
+		fill_struct(fill, row->sub, item, p + i * row->sub->size);
+		fill->path.n = at;
+		fill->path.s[at] = '\0';
 	}
 	*(struct api_structs *)field = list;
 }
 
-static void fill_tree(struct fill *f, const struct api_view_row *row, const json_t *v, void *field)
+static void fill_tree(struct fill *fill, const struct api_view_row *row, const json_t *value,
+		      void *field)
 {
-	(void)f, (void)row;
-	*(const json_t **)field = v;
+	(void)fill, (void)row;
+	*(const json_t **)field = value;
 }
 
 static void (*const fillers[])(struct fill *f, const struct api_view_row *row, const json_t *v,
@@ -193,37 +197,38 @@ static void put_default(const struct api_view_row *row, void *field)
 }
 
 /* Member by member; a step into what is no object finds nothing. */
-static const json_t *find(const json_t *o, const char *path)
+static const json_t *find(const json_t *object, const char *path)
 {
 	struct slice rest = slice_of(path);
-	while (o != NULL && rest.n != 0) {
+	while (object != NULL && rest.n != 0) {
 		struct slice key = slice_cut(&rest, '.');
-		o = json_object_getn(o, key.p, key.n);
+		object = json_object_getn(object, key.p, key.n);
 	}
-	return json_is_null(o) ? NULL : o;
+	return json_is_null(object) ? NULL : object;
 }
 
-static void fill_struct(struct fill *f, const struct api_view *v, const json_t *o, void *ret)
+static void fill_struct(struct fill *fill, const struct api_view *view, const json_t *object,
+			void *ret)
 {
-	for (size_t i = 0; i < v->n_rows; i++) {
-		const struct api_view_row *row = &v->rows[i];
+	for (size_t i = 0; i < view->n_rows; i++) {
+		const struct api_view_row *row = &view->rows[i];
 		void *field = (char *)ret + row->offset;
-		const json_t *value = find(o, row->path);
+		const json_t *value = find(object, row->path);
 		put_default(row, field);
 		if (value != NULL)
-			fillers[row->type](f, row, value, field);
+			fillers[row->type](fill, row, value, field);
 		else if (row->required)
-			fail(f, row, API_FIELD_REQUIRED, NULL, "");
+			fail(fill, row, API_FIELD_REQUIRED, NULL, "");
 	}
 }
 
-int api_view_fill(const struct api_view *v, const json_t *o, struct arena *a, void *ret,
+int api_view_fill(const struct api_view *view, const json_t *object, struct arena *arena, void *ret,
 		  struct api_errors *errs)
 {
-	struct fill f = { .a = a, .errs = errs, .path = STRBUF_INIT };
+	struct fill f = { .a = arena, .errs = errs, .path = STRBUF_INIT };
 	size_t before = errs->n;
-	memset(ret, 0, v->size);
-	fill_struct(&f, v, o, ret);
+	memset(ret, 0, view->size);
+	fill_struct(&f, view, object, ret);
 	strbuf_done(&f.path);
 	return errs->n == before ? 0 : ERR_CONFIG;
 }

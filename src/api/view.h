@@ -66,5 +66,5 @@ struct api_view {
 
 /* Fills `ret` (size bytes), zeroed first. ERR_CONFIG when something was wrong: `errs` got it, and
  * the field has its default. The struct lives as long as the tree and the (growing) arena. */
-MUST_CHECK int api_view_fill(const struct api_view *v, const json_t *o, struct arena *a, void *ret,
-			     struct api_errors *errs);
+MUST_CHECK int api_view_fill(const struct api_view *view, const json_t *object, struct arena *arena,
+			     void *ret, struct api_errors *errs);

@@ -30,7 +30,7 @@ struct api_docs {
 	unsigned *index; /* which document of the text each is, from 0, empty ones counted */
 	size_t n;
 };
-void api_docs_done(struct api_docs *d);
+void api_docs_done(struct api_docs *docs);
 
 /* ERR_PARSE with its place in `err`; ERR_LIMIT likewise. `file` is borrowed for the positions. */
 /* The text without the byte order marks before it, which editors put there. */
@@ -48,4 +48,4 @@ bool api_yaml_locate(const char *file, struct slice text, unsigned index, const 
 
 /* The tree as YAML in block style, keys in the order of the tree, strings quoted where a reader
  * could take them for something else. */
-void api_yaml_write(struct strbuf *out, const json_t *v);
+void api_yaml_write(struct strbuf *out, const json_t *value);

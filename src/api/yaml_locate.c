@@ -27,91 +27,94 @@ struct finder {
 };
 
 /* Is what was found a whole part of what is wanted, up to a dot or bracket? */
-static bool leads_to(const struct finder *f)
+static bool leads_to(const struct finder *finder)
 {
-	size_t n = f->path.n;
+	size_t n = finder->path.n;
 	if (n == 0)
 		return true;
-	return strncmp(f->want, f->path.s, n) == 0 &&
-	       (f->want[n] == '\0' || f->want[n] == '.' || f->want[n] == '[');
+	return strncmp(finder->want, finder->path.s, n) == 0 &&
+	       (finder->want[n] == '\0' || finder->want[n] == '.' || finder->want[n] == '[');
 }
 
-static void visit(struct finder *f, const yaml_event_t *e)
+static void visit(struct finder *finder, const yaml_event_t *event)
 {
-	if (!leads_to(f) || (f->best != SIZE_MAX && f->path.n <= f->best))
+	if (!leads_to(finder) || (finder->best != SIZE_MAX && finder->path.n <= finder->best))
 		return;
-	f->best = f->path.n;
-	*f->ret = (struct srcpos){ f->file, (uint32_t)e->start_mark.line + 1,
-				   (uint32_t)e->start_mark.column + 1 };
+	finder->best = finder->path.n;
+	*finder->ret = (struct srcpos){ finder->file, (uint32_t)event->start_mark.line + 1,
+					(uint32_t)event->start_mark.column + 1 };
 }
 
-static void cut(struct finder *f, size_t n)
+static void cut(struct finder *finder, size_t count)
 {
-	f->path.n = n;
-	if (f->path.cap != 0)
-		f->path.s[n] = '\0';
+	finder->path.n = count;
+	if (finder->path.cap != 0)
+		finder->path.s[count] = '\0';
 }
 
 /* The path of the node that comes next in this level. */
-static void enter_child(struct finder *f)
+static void enter_child(struct finder *finder)
 {
-	struct level *l = f->depth != 0 ? &f->level[f->depth - 1] : NULL;
+	struct level *l = finder->depth != 0 ? &finder->level[finder->depth - 1] : NULL;
 	if (l == NULL || !l->is_list)
 		return;
-	cut(f, l->path_n);
-	strbuf_addf(&f->path, "[%zu]", l->index++);
+	cut(finder, l->path_n);
+	strbuf_addf(&finder->path, "[%zu]", l->index++);
 }
 
-static void leave_child(struct finder *f)
+static void leave_child(struct finder *finder)
 {
-	struct level *l = f->depth != 0 ? &f->level[f->depth - 1] : NULL;
+	struct level *l = finder->depth != 0 ? &finder->level[finder->depth - 1] : NULL;
 	if (l == NULL)
 		return;
-	cut(f, l->path_n);
+	cut(finder, l->path_n);
 	l->have_key = false;
 }
 
 /* A key: the place of a field is its key's. */
-static void on_key(struct finder *f, const yaml_event_t *e)
+static void on_key(struct finder *finder, const yaml_event_t *event)
 {
-	struct level *l = &f->level[f->depth - 1];
-	cut(f, l->path_n);
-	if (f->path.n != 0)
-		strbuf_addc(&f->path, '.');
-	strbuf_add(&f->path, e->data.scalar.value, e->data.scalar.length);
+	struct level *l = &finder->level[finder->depth - 1];
+	cut(finder, l->path_n);
+	if (finder->path.n != 0)
+		strbuf_addc(&finder->path, '.');
+	strbuf_add(&finder->path, event->data.scalar.value, event->data.scalar.length);
 	l->have_key = true;
-	visit(f, e);
+	visit(finder, event);
 }
 
-static bool at_key(const struct finder *f)
+static bool at_key(const struct finder *finder)
 {
-	return f->depth != 0 && !f->level[f->depth - 1].is_list && !f->level[f->depth - 1].have_key;
+	return finder->depth != 0 && !finder->level[finder->depth - 1].is_list &&
+	       !finder->level[finder->depth - 1].have_key;
 }
 
-static void open_level(struct finder *f, const yaml_event_t *e, bool is_list)
+static void open_level(struct finder *finder, const yaml_event_t *event, bool is_list)
 {
-	enter_child(f);
-	visit(f, e);
-	if (f->depth == API_YAML_DEPTH_MAX) {
-		f->broken = true;
+	enter_child(finder);
+	visit(finder, event);
+	if (finder->depth == API_YAML_DEPTH_MAX) {
+		finder->broken = true;
 		return;
 	}
-	f->level[f->depth++] = (struct level){ .is_list = is_list, .path_n = f->path.n };
+	finder->level[finder->depth++] =
+		(struct level){ .is_list = is_list, .path_n = finder->path.n };
 }
 
-static void on_event(struct finder *f, const yaml_event_t *e)
+static void on_event(struct finder *finder, const yaml_event_t *event)
 {
-	if (e->type == YAML_MAPPING_START_EVENT || e->type == YAML_SEQUENCE_START_EVENT) {
-		open_level(f, e, e->type == YAML_SEQUENCE_START_EVENT);
-	} else if (e->type == YAML_MAPPING_END_EVENT || e->type == YAML_SEQUENCE_END_EVENT) {
-		f->depth--;
-		leave_child(f);
-	} else if (e->type == YAML_SCALAR_EVENT && at_key(f)) {
-		on_key(f, e);
-	} else if (e->type == YAML_SCALAR_EVENT || e->type == YAML_ALIAS_EVENT) {
-		enter_child(f);
-		visit(f, e);
-		leave_child(f);
+	if (event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT) {
+		open_level(finder, event, event->type == YAML_SEQUENCE_START_EVENT);
+	} else if (event->type == YAML_MAPPING_END_EVENT ||
+		   event->type == YAML_SEQUENCE_END_EVENT) {
+		finder->depth--;
+		leave_child(finder);
+	} else if (event->type == YAML_SCALAR_EVENT && at_key(finder)) {
+		on_key(finder, event);
+	} else if (event->type == YAML_SCALAR_EVENT || event->type == YAML_ALIAS_EVENT) {
+		enter_child(finder);
+		visit(finder, event);
+		leave_child(finder);
 	}
 }
 

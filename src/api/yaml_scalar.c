@@ -31,37 +31,37 @@ static const struct {
 enum { NUMBER_TEXT_MAX = 128 };
 
 /* The digits without underscores; false when it cannot be a number at all. */
-static bool number_text(struct slice s, char out[NUMBER_TEXT_MAX])
+static bool number_text(struct slice text, char out[NUMBER_TEXT_MAX])
 {
 	size_t n = 0;
-	if (s.n == 0 || s.n >= NUMBER_TEXT_MAX)
+	if (text.n == 0 || text.n >= NUMBER_TEXT_MAX)
 		return false;
-	if (!ascii_isdigit(s.p[0]) && !charset_has("+-.", s.p[0]))
+	if (!ascii_isdigit(text.p[0]) && !charset_has("+-.", text.p[0]))
 		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] != '_')
-			out[n++] = s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] != '_')
+			out[n++] = text.p[i];
 	}
 	out[n] = '\0';
 	return n != 0;
 }
 
 /* Prefixes of whole numbers: 0b, 0o, 0x, and a bare 0 for octal as in C. */
-static int base_of(const char **p)
+static int base_of(const char **pos)
 {
-	if ((*p)[0] != '0' || (*p)[1] == '\0')
+	if ((*pos)[0] != '0' || (*pos)[1] == '\0')
 		return 10;
 	static const struct {
 		char c;
 		int base;
 	} prefix[] = { { 'b', 2 }, { 'o', 8 }, { 'x', 16 }, { 'X', 16 } };
 	for (size_t i = 0; i < ARRAY_LEN(prefix); i++) {
-		if ((*p)[1] == prefix[i].c) {
-			*p += 2;
+		if ((*pos)[1] == prefix[i].c) {
+			*pos += 2;
 			return prefix[i].base;
 		}
 	}
-	*p += 1;
+	*pos += 1;
 	return 8;
 }
 
@@ -82,37 +82,37 @@ static bool parse_int(const char *text, json_int_t *ret)
 }
 
 /* [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? */
-static bool looks_float(const char *p)
+static bool looks_float(const char *pos)
 {
 	size_t digits = 0;
-	p += *p == '-' || *p == '+';
-	for (; ascii_isdigit(*p); p++)
+	pos += *pos == '-' || *pos == '+';
+	for (; ascii_isdigit(*pos); pos++)
 		digits++;
-	if (*p == '.') {
-		for (p++; ascii_isdigit(*p); p++)
+	if (*pos == '.') {
+		for (pos++; ascii_isdigit(*pos); pos++)
 			digits++;
 	}
 	if (digits == 0)
 		return false;
-	if (*p == 'e' || *p == 'E') {
-		p++;
-		p += *p == '-' || *p == '+';
-		if (!ascii_isdigit(*p))
+	if (*pos == 'e' || *pos == 'E') {
+		pos++;
+		pos += *pos == '-' || *pos == '+';
+		if (!ascii_isdigit(*pos))
 			return false;
-		while (ascii_isdigit(*p))
-			p++;
+		while (ascii_isdigit(*pos))
+			pos++;
 	}
-	return *p == '\0';
+	return *pos == '\0';
 }
 
-enum yaml_kind yaml_plain(struct slice s, struct yaml_number *ret)
+enum yaml_kind yaml_plain(struct slice word, struct yaml_number *ret)
 {
 	char text[NUMBER_TEXT_MAX];
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		if (slice_is(s, words[i].text))
+		if (slice_is(word, words[i].text))
 			return words[i].kind;
 	}
-	if (!number_text(s, text))
+	if (!number_text(word, text))
 		return YAML_STRING;
 	if (parse_int(text, &ret->i))
 		return YAML_INT;

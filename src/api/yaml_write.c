@@ -9,44 +9,44 @@
 #include "base/utf8.h"
 
 /* A date, to readers that know YAML 1.1's timestamps: 2026-01-02 and what may follow it. */
-static bool date_like(struct slice s)
+static bool date_like(struct slice text)
 {
-	return s.n >= 8 && ascii_isdigit(s.p[0]) && ascii_isdigit(s.p[1]) &&
-	       ascii_isdigit(s.p[2]) && ascii_isdigit(s.p[3]) && s.p[4] == '-' &&
-	       ascii_isdigit(s.p[5]);
+	return text.n >= 8 && ascii_isdigit(text.p[0]) && ascii_isdigit(text.p[1]) &&
+	       ascii_isdigit(text.p[2]) && ascii_isdigit(text.p[3]) && text.p[4] == '-' &&
+	       ascii_isdigit(text.p[5]);
 }
 
 /* Safe without quotes: cannot be read as anything but this string. */
-static bool plain_safe(struct slice s)
+static bool plain_safe(struct slice text)
 {
 	struct yaml_number num;
-	if (s.n == 0 || date_like(s) || yaml_plain(s, &num) != YAML_STRING)
+	if (text.n == 0 || date_like(text) || yaml_plain(text, &num) != YAML_STRING)
 		return false;
-	if (slice_starts(s, SLICE("..."))) /* ends the document, at the beginning of a line */
+	if (slice_starts(text, SLICE("..."))) /* ends the document, at the beginning of a line */
 		return false;
-	if (strchr("-?:,[]{}#&*!|>'\"%@`= \t", s.p[0]) != NULL || s.p[s.n - 1] == ' ' ||
-	    s.p[s.n - 1] == ':')
+	if (strchr("-?:,[]{}#&*!|>'\"%@`= \t", text.p[0]) != NULL || text.p[text.n - 1] == ' ' ||
+	    text.p[text.n - 1] == ':')
 		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned char c = (unsigned char)text.p[i];
 		if (c < ' ' || c == 0x7f || c >= 0x80)
 			return false;
-		if (c == ':' && i + 1 < s.n && s.p[i + 1] == ' ')
+		if (c == ':' && i + 1 < text.n && text.p[i + 1] == ' ')
 			return false;
-		if (c == '#' && s.p[i - 1] == ' ')
+		if (c == '#' && text.p[i - 1] == ' ')
 			return false;
 	}
 	return true;
 }
 
-static bool block_safe(struct slice s)
+static bool block_safe(struct slice text)
 {
-	if (memchr(s.p, '\n', s.n) == NULL || s.p[0] == ' ' || s.p[0] == '\n')
+	if (memchr(text.p, '\n', text.n) == NULL || text.p[0] == ' ' || text.p[0] == '\n')
 		return false;
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned char c = (unsigned char)text.p[i];
 		if ((c < ' ' && c != '\n') || c >= 0x7f ||
-		    (c == ' ' && i + 1 < s.n && s.p[i + 1] == '\n'))
+		    (c == ' ' && i + 1 < text.n && text.p[i + 1] == '\n'))
 			return false;
 	}
 	return true;
@@ -61,10 +61,10 @@ static bool needs_escape(uint32_t code_point)
 	       code_point == 0xffff;
 }
 
-static void write_quoted(struct strbuf *out, struct slice s)
+static void write_quoted(struct strbuf *out, struct slice text)
 {
 	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
-	strbuf_add_json(&json, s);
+	strbuf_add_json(&json, text);
 	struct slice rest = strbuf_slice(&json);
 	while (rest.n != 0) {
 		uint32_t code_point = 0;
@@ -83,12 +83,12 @@ static void indent(struct strbuf *out, unsigned level)
 		strbuf_adds(out, "  ");
 }
 
-static void write_block(struct strbuf *out, struct slice s, unsigned level)
+static void write_block(struct strbuf *out, struct slice text, unsigned level)
 {
-	bool newline = s.p[s.n - 1] == '\n';
-	bool more = newline && s.n > 1 && s.p[s.n - 2] == '\n';
+	bool newline = text.p[text.n - 1] == '\n';
+	bool more = newline && text.n > 1 && text.p[text.n - 2] == '\n';
 	strbuf_adds(out, more ? "|+\n" : newline ? "|\n" : "|-\n");
-	struct slice rest = s;
+	struct slice rest = text;
 	if (newline)
 		rest.n--;
 	do {
@@ -100,28 +100,28 @@ static void write_block(struct strbuf *out, struct slice s, unsigned level)
 	} while (rest.p != NULL);
 }
 
-static void write_string(struct strbuf *out, struct slice s, unsigned level)
+static void write_string(struct strbuf *out, struct slice text, unsigned level)
 {
 	/* Lines of a block are indented, and those of a whole document are not. */
-	if (level != 0 && block_safe(s)) {
-		write_block(out, s, level);
+	if (level != 0 && block_safe(text)) {
+		write_block(out, text, level);
 		return;
 	}
-	if (plain_safe(s))
-		strbuf_add_slice(out, s);
+	if (plain_safe(text))
+		strbuf_add_slice(out, text);
 	else
-		write_quoted(out, s);
+		write_quoted(out, text);
 	strbuf_addc(out, '\n');
 }
 
 static void write_node(struct strbuf *out, const json_t *v, unsigned level, bool in_list);
 
-static void write_map(struct strbuf *out, const json_t *v, unsigned level, bool in_list)
+static void write_map(struct strbuf *out, const json_t *value, unsigned level, bool in_list)
 {
 	const char *k;
 	json_t *c;
 	bool first = true;
-	json_object_foreach (api_tree(v), k, c) {
+	json_object_foreach (api_tree(value), k, c) {
 		if (!first || !in_list)
 			indent(out, level);
 		first = false;
@@ -137,11 +137,11 @@ static void write_map(struct strbuf *out, const json_t *v, unsigned level, bool 
 	}
 }
 
-static void write_list(struct strbuf *out, const json_t *v, unsigned level, bool in_list)
+static void write_list(struct strbuf *out, const json_t *value, unsigned level, bool in_list)
 {
 	size_t i;
 	json_t *c;
-	json_array_foreach (v, i, c) {
+	json_array_foreach (value, i, c) {
 		if (i != 0 || !in_list)
 			indent(out, level);
 		strbuf_adds(out, "- ");
@@ -149,26 +149,26 @@ static void write_list(struct strbuf *out, const json_t *v, unsigned level, bool
 	}
 }
 
-static void write_node(struct strbuf *out, const json_t *v, unsigned level, bool in_list)
+static void write_node(struct strbuf *out, const json_t *value, unsigned level, bool in_list)
 {
-	switch (json_typeof(v)) {
+	switch (json_typeof(value)) {
 	case JSON_OBJECT:
-		if (json_object_size(v) == 0)
+		if (json_object_size(value) == 0)
 			strbuf_adds(out, "{}\n");
 		else
-			write_map(out, v, level, in_list);
+			write_map(out, value, level, in_list);
 		return;
 	case JSON_ARRAY:
-		if (json_array_size(v) == 0)
+		if (json_array_size(value) == 0)
 			strbuf_adds(out, "[]\n");
 		else
-			write_list(out, v, level, in_list);
+			write_list(out, value, level, in_list);
 		return;
 	case JSON_STRING:
-		write_string(out, api_text_slice(v), level);
+		write_string(out, api_text_slice(value), level);
 		return;
 	case JSON_INTEGER:
-		strbuf_addf(out, "%" JSON_INTEGER_FORMAT "\n", json_integer_value(v));
+		strbuf_addf(out, "%" JSON_INTEGER_FORMAT "\n", json_integer_value(value));
 		return;
 	case JSON_REAL:
 	case JSON_TRUE:
@@ -176,11 +176,11 @@ static void write_node(struct strbuf *out, const json_t *v, unsigned level, bool
 	case JSON_NULL:
 		break;
 	}
-	CLEANUP(freep) char *text = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+	CLEANUP(freep) char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
 	strbuf_addf(out, "%s\n", text);
 }
 
-void api_yaml_write(struct strbuf *out, const json_t *v)
+void api_yaml_write(struct strbuf *out, const json_t *value)
 {
-	write_node(out, v, 0, false);
+	write_node(out, value, 0, false);
 }

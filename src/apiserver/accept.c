@@ -37,49 +37,49 @@ static const char *const meta_versions[] = { "v1", "v1beta1" };
 
 /* --- reading --- */
 
-static struct slice trim_spaces(struct slice s)
+static struct slice trim_spaces(struct slice text)
 {
-	while (s.n > 0 && s.p[0] == ' ')
-		s = slice_from(s, 1);
-	while (s.n > 0 && s.p[s.n - 1] == ' ')
-		s.n--;
-	return s;
+	while (text.n > 0 && text.p[0] == ' ')
+		text = slice_from(text, 1);
+	while (text.n > 0 && text.p[text.n - 1] == ' ')
+		text.n--;
+	return text;
 }
 
-static double number_of(struct slice s)
+static double number_of(struct slice word)
 {
 	char text[16];
 	char *end;
-	if (s.n == 0 || s.n >= sizeof(text))
+	if (word.n == 0 || word.n >= sizeof(text))
 		return 1;
-	memcpy(text, s.p, s.n);
-	text[s.n] = '\0';
+	memcpy(text, word.p, word.n);
+	text[word.n] = '\0';
 	double q = strtod(text, &end);
 	return *end == '\0' && q >= 0 && q <= 1 ? q : 1;
 }
 
-static void read_parameter(struct slice text, struct clause *c)
+static void read_parameter(struct slice text, struct clause *clause)
 {
 	const struct {
 		const char *name;
 		struct slice *to;
 		bool converts;
 	} known[] = {
-		{ "as", &c->as, true },		 { "g", &c->group, true },
-		{ "v", &c->version, true },	 { "stream", &c->stream, false },
-		{ "pretty", &c->pretty, false },
+		{ "as", &clause->as, true },	      { "g", &clause->group, true },
+		{ "v", &clause->version, true },      { "stream", &clause->stream, false },
+		{ "pretty", &clause->pretty, false },
 	};
 	struct slice name = trim_spaces(slice_cut(&text, '='));
 	if (text.p == NULL)
 		return;
 	if (slice_is(name, "q")) {
-		c->q = number_of(trim_spaces(text));
+		clause->q = number_of(trim_spaces(text));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (slice_is(name, known[i].name)) {
 			*known[i].to = trim_spaces(text);
-			c->converts |= known[i].converts;
+			clause->converts |= known[i].converts;
 		}
 	}
 }
@@ -100,15 +100,15 @@ static bool read_clause(struct slice text, struct clause *ret)
 	return true;
 }
 
-/* Does `a` go before `b`, which stands before it? */
-static bool goes_before(const struct clause *a, const struct clause *b)
+/* Does `left` go before `right`, which stands before it? */
+static bool goes_before(const struct clause *left, const struct clause *right)
 {
-	bool any_a = slice_is(a->type, "*"), any_b = slice_is(b->type, "*");
-	if (a->q != b->q)
-		return a->q > b->q;
+	bool any_a = slice_is(left->type, "*"), any_b = slice_is(right->type, "*");
+	if (left->q != right->q)
+		return left->q > right->q;
 	if (any_a != any_b)
 		return any_b;
-	return !slice_is(a->sub, "*") && slice_is(b->sub, "*");
+	return !slice_is(left->sub, "*") && slice_is(right->sub, "*");
 }
 
 static size_t read_all(const char *accept, struct clause *clauses)
@@ -131,14 +131,14 @@ static size_t read_all(const char *accept, struct clause *clauses)
 
 /* --- choosing --- */
 
-static bool converts(const struct clause *c, struct apiserver_accept *ret)
+static bool converts(const struct clause *clause, struct apiserver_accept *ret)
 {
-	if (!slice_is(c->group, "meta.k8s.io"))
+	if (!slice_is(clause->group, "meta.k8s.io"))
 		return false;
 	for (size_t v = 0; v < ARRAY_LEN(meta_versions); v++) {
 		for (size_t i = 0; i < ARRAY_LEN(conversions); i++) {
-			if (!slice_is(c->version, meta_versions[v]) ||
-			    !slice_is(c->as, conversions[i].text))
+			if (!slice_is(clause->version, meta_versions[v]) ||
+			    !slice_is(clause->as, conversions[i].text))
 				continue;
 			ret->as = conversions[i].as;
 			ret->meta_version = meta_versions[v];
@@ -149,19 +149,20 @@ static bool converts(const struct clause *c, struct apiserver_accept *ret)
 }
 
 /* Is the clause one of form i? */
-static bool fits(const struct clause *c, size_t i, struct apiserver_accept *ret)
+static bool fits(const struct clause *clause, size_t index, struct apiserver_accept *ret)
 {
-	bool any = slice_is(c->type, "*") && slice_is(c->sub, "*");
-	if (!any && (!slice_is(c->type, "application") || !slice_is(c->sub, forms[i].sub)))
+	bool any = slice_is(clause->type, "*") && slice_is(clause->sub, "*");
+	if (!any &&
+	    (!slice_is(clause->type, "application") || !slice_is(clause->sub, forms[index].sub)))
 		return false;
 	*ret = (struct apiserver_accept){
-		.form = forms[i].form,
+		.form = forms[index].form,
 		.meta_version = "v1",
-		.pretty = slice_is(c->pretty, "1"),
+		.pretty = slice_is(clause->pretty, "1"),
 	};
-	if (c->stream.n > 0 && (!forms[i].watch || !slice_is(c->stream, "watch")))
+	if (clause->stream.n > 0 && (!forms[index].watch || !slice_is(clause->stream, "watch")))
 		return false;
-	return !c->converts || converts(c, ret);
+	return !clause->converts || converts(clause, ret);
 }
 
 static int refuse(enum apiserver_accept_for what, struct strbuf *err)
@@ -197,23 +198,23 @@ int apiserver_accept_parse(const char *accept, enum apiserver_accept_for what,
 	return refuse(what, err);
 }
 
-const char *apiserver_accept_type(const struct apiserver_accept *a)
+const char *apiserver_accept_type(const struct apiserver_accept *accept)
 {
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-		if (forms[i].form == a->form)
+		if (forms[i].form == accept->form)
 			return forms[i].text;
 	}
 	return forms[0].text;
 }
 
-int apiserver_accept_check(const struct apiserver_accept *a, bool is_list, const char *kind,
+int apiserver_accept_check(const struct apiserver_accept *accept, bool is_list, const char *kind,
 			   struct strbuf *err)
 {
-	if ((a->as != APISERVER_AS_PARTIAL || !is_list) &&
-	    (a->as != APISERVER_AS_PARTIAL_LIST || is_list))
+	if ((accept->as != APISERVER_AS_PARTIAL || !is_list) &&
+	    (accept->as != APISERVER_AS_PARTIAL_LIST || is_list))
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(conversions); i++) {
-		if (conversions[i].as == a->as)
+		if (conversions[i].as == accept->as)
 			strbuf_addf(err, "you requested %s, but the requested object is %s (%s)",
 				    conversions[i].text, conversions[i].noun, kind);
 	}

@@ -35,9 +35,9 @@ struct apiserver_accept {
 MUST_CHECK int apiserver_accept_parse(const char *accept, enum apiserver_accept_for what,
 				      struct apiserver_accept *ret, struct strbuf *err);
 /* The header field Content-Type of the reply. */
-const char *apiserver_accept_type(const struct apiserver_accept *a);
+const char *apiserver_accept_type(const struct apiserver_accept *accept);
 
 /* An object cannot be had as a list, nor a list as an object: 406 likewise. `kind` is that of what
  * is there ("ConfigMapList"). */
-MUST_CHECK int apiserver_accept_check(const struct apiserver_accept *a, bool is_list,
+MUST_CHECK int apiserver_accept_check(const struct apiserver_accept *accept, bool is_list,
 				      const char *kind, struct strbuf *err);

@@ -16,7 +16,7 @@ struct apiserver_wish {
 
 /* False when the path is none of a resource, or too long for any. The wish points into itself: it
  * must stay where it is. */
-bool apiserver_wish_read(const struct apiserver_call *c, struct apiserver_wish *ret);
+bool apiserver_wish_read(const struct apiserver_call *call, struct apiserver_wish *ret);
 /* 403 and the Status that says why. */
-void apiserver_refuse_action(const struct apiserver_identity *who, const struct apiserver_action *a,
-			     struct apiserver_answer *ret);
+void apiserver_refuse_action(const struct apiserver_identity *who,
+			     const struct apiserver_action *action, struct apiserver_answer *ret);

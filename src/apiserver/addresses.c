@@ -36,18 +36,18 @@ struct apiserver_addresses {
 	char first[NET_ADDR_TEXT_MAX];
 };
 
-static size_t bytes_of(const struct range *r)
+static size_t bytes_of(const struct range *range)
 {
-	return r->cidr.family == AF_INET ? 4 : 16;
+	return range->cidr.family == AF_INET ? 4 : 16;
 }
 
 /* The address with this number; its text. */
-static void text_of(const struct range *r, uint32_t number, char out[NET_ADDR_TEXT_MAX])
+static void text_of(const struct range *range, uint32_t number, char out[NET_ADDR_TEXT_MAX])
 {
-	union net_addr a = { .family = r->cidr.family };
+	union net_addr a = { .family = range->cidr.family };
 	uint8_t ip[16];
-	size_t n = bytes_of(r);
-	memcpy(ip, r->cidr.ip, n);
+	size_t n = bytes_of(range);
+	memcpy(ip, range->cidr.ip, n);
 	for (size_t i = 0; i < 4; i++)
 		ip[n - 1 - i] = (uint8_t)(ip[n - 1 - i] | (number >> 8 * i & 0xff));
 	if (n == 4)
@@ -58,35 +58,37 @@ static void text_of(const struct range *r, uint32_t number, char out[NET_ADDR_TE
 }
 
 /* The number of an address in the range, or -1. */
-static int64_t number_of(const struct range *r, const union net_addr *a)
+static int64_t number_of(const struct range *range, const union net_addr *addr)
 {
 	size_t n;
-	const uint8_t *ip = net_addr_bytes(a, &n);
+	const uint8_t *ip = net_addr_bytes(addr, &n);
 	uint64_t number = 0;
-	if (a->family != r->cidr.family || !net_cidr_has(&r->cidr, a))
+	if (addr->family != range->cidr.family || !net_cidr_has(&range->cidr, addr))
 		return -1;
 	for (size_t i = 0; i < n; i++)
-		number = number << 8 | (uint8_t)(ip[i] ^ r->cidr.ip[i]);
-	return number >= r->first && number < r->end ? (int64_t)number : -1;
+		number = number << 8 | (uint8_t)(ip[i] ^ range->cidr.ip[i]);
+	return number >= range->first && number < range->end ? (int64_t)number : -1;
 }
 
-static bool is_taken(const struct range *r, uint32_t i)
+static bool is_taken(const struct range *range, uint32_t index)
 {
-	return (r->taken[i / 8] >> i % 8 & 1) != 0;
+	return (range->taken[index / 8] >> index % 8 & 1) != 0;
 }
 
-static void set(struct range *r, uint32_t i, bool taken)
+static void set(struct range *range, uint32_t index, bool taken)
 {
-	uint8_t bit = (uint8_t)(1U << i % 8);
-	r->taken[i / 8] = (uint8_t)(taken ? r->taken[i / 8] | bit : r->taken[i / 8] & ~bit);
+	uint8_t bit = (uint8_t)(1U << index % 8);
+	range->taken[index / 8] =
+		(uint8_t)(taken ? range->taken[index / 8] | bit : range->taken[index / 8] & ~bit);
 }
 
 /* ---- life ---- */
 
-static int add_range(struct apiserver_addresses *a, const char *text, char *err, size_t err_n)
+static int add_range(struct apiserver_addresses *addresses, const char *text, char *err,
+		     size_t err_n)
 {
-	struct range *r = &a->range[a->n];
-	if (a->n == APISERVER_CIDRS_MAX) {
+	struct range *r = &addresses->range[addresses->n];
+	if (addresses->n == APISERVER_CIDRS_MAX) {
 		snprintf(err, err_n, "more than %d service networks", APISERVER_CIDRS_MAX);
 		return ERR_LIMIT;
 	}
@@ -107,7 +109,7 @@ static int add_range(struct apiserver_addresses *a, const char *text, char *err,
 	if (r->band >= r->end - 1)
 		r->band = r->first;
 	r->taken = xcalloc(size / 8 + 1, 1);
-	a->n++;
+	addresses->n++;
 	return 0;
 }
 
@@ -131,67 +133,69 @@ int apiserver_addresses_new(const char *const *cidrs, struct apiserver_addresses
 	return 0;
 }
 
-void apiserver_addresses_free(struct apiserver_addresses *a)
+void apiserver_addresses_free(struct apiserver_addresses *addresses)
 {
-	if (a == NULL)
+	if (addresses == NULL)
 		return;
-	for (size_t i = 0; i < a->n; i++)
-		free(a->range[i].taken);
-	free(a->ports.taken);
-	pthread_mutex_destroy(&a->lock);
-	free(a);
+	for (size_t i = 0; i < addresses->n; i++)
+		free(addresses->range[i].taken);
+	free(addresses->ports.taken);
+	pthread_mutex_destroy(&addresses->lock);
+	free(addresses);
 }
 
-const char *apiserver_addresses_first(const struct apiserver_addresses *a)
+const char *apiserver_addresses_first(const struct apiserver_addresses *addresses)
 {
-	return a->first;
+	return addresses->first;
 }
 
 /* ---- giving ---- */
 
-static int take_wanted(struct range *r, const char *want, char *ret, size_t ret_n)
+static int take_wanted(struct range *range, const char *want, char *ret, size_t ret_n)
 {
 	union net_addr addr;
 	if (net_addr_parse_ip(slice_of(want), &addr) < 0)
 		return ERR_RANGE;
-	int64_t number = number_of(r, &addr);
+	int64_t number = number_of(range, &addr);
 	if (number < 0)
 		return ERR_RANGE;
-	if (is_taken(r, (uint32_t)number))
+	if (is_taken(range, (uint32_t)number))
 		return ERR_CONFLICT;
-	set(r, (uint32_t)number, true);
+	set(range, (uint32_t)number, true);
 	snprintf(ret, ret_n, "%s", want);
 	return 0;
 }
 
 /* The first free one in [from, to), looking from a number drawn by chance. */
-static bool draw(struct apiserver_addresses *a, struct range *r, uint32_t from, uint32_t to,
-		 uint32_t *ret)
+static bool draw(struct apiserver_addresses *addresses, struct range *range, uint32_t from,
+		 uint32_t to, uint32_t *ret)
 {
-	uint32_t n = to - from, start = n != 0 ? rng_below(&a->rng, n) : 0;
+	uint32_t n = to - from, start = n != 0 ? rng_below(&addresses->rng, n) : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t number = from + (start + i) % n;
-		if (is_taken(r, number))
+		if (is_taken(range, number))
 			continue;
-		set(r, number, true);
+		set(range, number, true);
 		*ret = number;
 		return true;
 	}
 	return false;
 }
 
-static bool draw_any(struct apiserver_addresses *a, struct range *r, uint32_t *ret)
+static bool draw_any(struct apiserver_addresses *addresses, struct range *range, uint32_t *ret)
 {
-	return draw(a, r, r->band, r->end, ret) || draw(a, r, r->first, r->band, ret);
+	return draw(addresses, range, range->band, range->end, ret) ||
+	       draw(addresses, range, range->first, range->band, ret);
 }
 
-static int take_any(struct apiserver_addresses *a, struct range *r, char *ret, size_t ret_n)
+static int take_any(struct apiserver_addresses *addresses, struct range *range, char *ret,
+		    size_t ret_n)
 {
 	char text[NET_ADDR_TEXT_MAX];
 	uint32_t number;
-	if (!draw_any(a, r, &number))
+	if (!draw_any(addresses, range, &number))
 		return ERR_SPACE;
-	text_of(r, number, text);
+	text_of(range, number, text);
 	snprintf(ret, ret_n, "%s", text);
 	return 0;
 }
@@ -229,18 +233,18 @@ void apiserver_addresses_release(void *ctx, const char *address)
 
 /* ---- node ports ---- */
 
-static int take_port(struct apiserver_addresses *a, unsigned want, unsigned *ret)
+static int take_port(struct apiserver_addresses *addresses, unsigned want, unsigned *ret)
 {
 	uint32_t number = want - APISERVER_NODE_PORT_MIN;
 	if (want == 0) {
-		if (!draw_any(a, &a->ports, &number))
+		if (!draw_any(addresses, &addresses->ports, &number))
 			return ERR_SPACE;
 	} else if (want < APISERVER_NODE_PORT_MIN || want > APISERVER_NODE_PORT_MAX) {
 		return ERR_RANGE;
-	} else if (is_taken(&a->ports, number)) {
+	} else if (is_taken(&addresses->ports, number)) {
 		return ERR_CONFLICT;
 	}
-	set(&a->ports, number, true);
+	set(&addresses->ports, number, true);
 	*ret = APISERVER_NODE_PORT_MIN + number;
 	return 0;
 }

@@ -20,7 +20,7 @@ enum {
 /* `cidrs`: NULL-terminated. ERR_PARSE, ERR_LIMIT with a sentence. */
 MUST_CHECK int apiserver_addresses_new(const char *const *cidrs, struct apiserver_addresses **ret,
 				       char *err, size_t err_n);
-void apiserver_addresses_free(struct apiserver_addresses *a);
+void apiserver_addresses_free(struct apiserver_addresses *addresses);
 
 /* As of struct apiserver_env; `ctx` is the struct. */
 int apiserver_addresses_allocate(void *ctx, int family, const char *want, char *ret, size_t ret_n);
@@ -28,4 +28,4 @@ void apiserver_addresses_release(void *ctx, const char *address);
 int apiserver_addresses_allocate_port(void *ctx, unsigned want, unsigned *ret);
 void apiserver_addresses_release_port(void *ctx, unsigned port);
 /* The first address of the first range: the API's own. */
-const char *apiserver_addresses_first(const struct apiserver_addresses *a);
+const char *apiserver_addresses_first(const struct apiserver_addresses *addresses);

@@ -18,54 +18,55 @@ enum { POLL_NS = 10 * 1000 * 1000 };
 
 static const char *const default_cidrs[] = { "10.96.0.0/16", NULL };
 
-struct apiserver_env apiserver_env_of(struct apiserver_api *a, bool dry_run)
+struct apiserver_env apiserver_env_of(struct apiserver_api *api, bool dry_run)
 {
 	return (struct apiserver_env){
-		.ctx = a->addresses,
+		.ctx = api->addresses,
 		.allocate = apiserver_addresses_allocate,
 		.release = apiserver_addresses_release,
 		.allocate_port = apiserver_addresses_allocate_port,
 		.release_port = apiserver_addresses_release_port,
 		.may = apiserver_may_user,
-		.service_cidrs = a->conf.service_cidrs,
+		.service_cidrs = api->conf.service_cidrs,
 		.dry_run = dry_run,
 	};
 }
 
 /* Nobody asks for the future but by mistake or after a restore; so looking again is good enough. */
-int apiserver_wait_revision(struct apiserver_api *a, uint64_t revision, struct apiserver_status *st)
+int apiserver_wait_revision(struct apiserver_api *api, uint64_t revision,
+			    struct apiserver_status *st)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };
-	uint64_t now = clock_mono_ns(), end = now + a->conf.wait_ns;
-	if (apiserver_store_revision(a->store) >= revision)
+	uint64_t now = clock_mono_ns(), end = now + api->conf.wait_ns;
+	if (apiserver_store_revision(api->store) >= revision)
 		return 0;
-	if (atomic_fetch_add(&a->waiting, 1) >= APISERVER_WAITING_MAX)
+	if (atomic_fetch_add(&api->waiting, 1) >= APISERVER_WAITING_MAX)
 		end = now;
-	while (apiserver_store_revision(a->store) < revision && clock_mono_ns() < end)
+	while (apiserver_store_revision(api->store) < revision && clock_mono_ns() < end)
 		nanosleep(&pause, NULL);
-	atomic_fetch_sub(&a->waiting, 1);
-	uint64_t newest = apiserver_store_revision(a->store);
+	atomic_fetch_sub(&api->waiting, 1);
+	uint64_t newest = apiserver_store_revision(api->store);
 	return newest >= revision ? 0 : apiserver_too_large_version(st, revision, newest);
 }
 
-static void copy_conf(struct apiserver_api *a, const struct apiserver_api_conf *c)
+static void copy_conf(struct apiserver_api *api, const struct apiserver_api_conf *conf)
 {
-	a->conf = *c;
-	a->store = c->store;
-	a->conf.address = c->address != NULL ? xstrdup(c->address) : NULL;
-	if (c->service_cidrs == NULL)
-		a->conf.service_cidrs = default_cidrs;
-	if (c->wait_ns == 0)
-		a->conf.wait_ns = 3 * NS_PER_S;
-	if (c->event_ttl_ns == 0)
-		a->conf.event_ttl_ns = 3600 * NS_PER_S;
+	api->conf = *conf;
+	api->store = conf->store;
+	api->conf.address = conf->address != NULL ? xstrdup(conf->address) : NULL;
+	if (conf->service_cidrs == NULL)
+		api->conf.service_cidrs = default_cidrs;
+	if (conf->wait_ns == 0)
+		api->conf.wait_ns = 3 * NS_PER_S;
+	if (conf->event_ttl_ns == 0)
+		api->conf.event_ttl_ns = 3600 * NS_PER_S;
 }
 
-int apiserver_api_new(const struct apiserver_api_conf *c, struct apiserver_api **ret, char *err,
+int apiserver_api_new(const struct apiserver_api_conf *conf, struct apiserver_api **ret, char *err,
 		      size_t err_n)
 {
 	struct apiserver_api *a = xcalloc(1, sizeof(*a));
-	copy_conf(a, c);
+	copy_conf(a, conf);
 	a->ticker = apiserver_ticker_new();
 	a->filler = apiserver_filler_new();
 	int e = apiserver_addresses_new(a->conf.service_cidrs, &a->addresses, err, err_n);
@@ -81,15 +82,15 @@ int apiserver_api_new(const struct apiserver_api_conf *c, struct apiserver_api *
 	return 0;
 }
 
-void apiserver_api_free(struct apiserver_api *a)
+void apiserver_api_free(struct apiserver_api *api)
 {
-	if (a == NULL)
+	if (api == NULL)
 		return;
-	apiserver_endpoints_free(a->endpoints);
-	apiserver_collector_free(a->collector);
-	apiserver_ticker_free(a->ticker);
-	apiserver_filler_free(a->filler);
-	apiserver_addresses_free(a->addresses);
-	free((char *)(uintptr_t)a->conf.address);
-	free(a);
+	apiserver_endpoints_free(api->endpoints);
+	apiserver_collector_free(api->collector);
+	apiserver_ticker_free(api->ticker);
+	apiserver_filler_free(api->filler);
+	apiserver_addresses_free(api->addresses);
+	free((char *)(uintptr_t)api->conf.address);
+	free(api);
 }

@@ -41,13 +41,13 @@ static void make_token(char out[TOKEN_TEXT + 1])
 	explicit_bzero(random, sizeof(random));
 }
 
-static bool is_token(struct slice s)
+static bool is_token(struct slice text)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		if (!ascii_isdigit(s.p[i]) && !(s.p[i] >= 'a' && s.p[i] <= 'f'))
+	for (size_t i = 0; i < text.n; i++) {
+		if (!ascii_isdigit(text.p[i]) && !(text.p[i] >= 'a' && text.p[i] <= 'f'))
 			return false;
 	}
-	return s.n == TOKEN_TEXT;
+	return text.n == TOKEN_TEXT;
 }
 
 /* One that is damaged is made anew: whoever has the old one must read the kubeconfig again. */
@@ -83,22 +83,22 @@ int apiserver_auth_open(const char *dir, struct apiserver_auth **ret, char *err,
 	return 0;
 }
 
-void apiserver_auth_free(struct apiserver_auth *a)
+void apiserver_auth_free(struct apiserver_auth *auth)
 {
-	if (a == NULL)
+	if (auth == NULL)
 		return;
-	explicit_bzero(a, sizeof(*a));
-	free(a);
+	explicit_bzero(auth, sizeof(*auth));
+	free(auth);
 }
 
-const char *apiserver_auth_user_token(const struct apiserver_auth *a)
+const char *apiserver_auth_user_token(const struct apiserver_auth *auth)
 {
-	return a->token[0];
+	return auth->token[0];
 }
 
-const char *apiserver_auth_system_token(const struct apiserver_auth *a)
+const char *apiserver_auth_system_token(const struct apiserver_auth *auth)
 {
-	return a->token[1];
+	return auth->token[1];
 }
 
 /* Takes the same time wherever they differ. */
@@ -110,7 +110,7 @@ static bool same_token(struct slice given, const char *token)
 	return differ == 0;
 }
 
-const struct apiserver_identity *apiserver_auth_who(const struct apiserver_auth *a,
+const struct apiserver_identity *apiserver_auth_who(const struct apiserver_auth *auth,
 						    const char *authorization)
 {
 	struct slice rest = slice_of(authorization);
@@ -119,7 +119,7 @@ const struct apiserver_identity *apiserver_auth_who(const struct apiserver_auth 
 	if (!slice_eq_nocase(scheme, SLICE("bearer")))
 		return NULL;
 	for (size_t i = 0; i < IDENTITIES; i++) {
-		if (same_token(slice_trim(rest), a->token[i]))
+		if (same_token(slice_trim(rest), auth->token[i]))
 			who = &known[i].who;
 	}
 	return who;
@@ -147,9 +147,9 @@ static const char *const reading[] = { "get", "list", "watch" };
 static const char *const writing[] = { "create", "update",	     "patch",
 				       "delete", "deletecollection", "*" };
 
-static bool is_one_of(const char *word, const char *const *words, size_t n)
+static bool is_one_of(const char *word, const char *const *words, size_t len)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < len; i++) {
 		if (strcmp(word, words[i]) == 0)
 			return true;
 	}
@@ -170,43 +170,44 @@ static bool is_reserved(const char *group, const char *resource)
 	return false;
 }
 
-static bool is_system_status(const struct apiserver_action *a)
+static bool is_system_status(const struct apiserver_action *action)
 {
 	for (size_t i = 0; i < ARRAY_LEN(user_status); i++) {
-		if (strcmp(a->group, user_status[i].group) == 0 &&
-		    strcmp(a->resource, user_status[i].resource) == 0)
+		if (strcmp(action->group, user_status[i].group) == 0 &&
+		    strcmp(action->resource, user_status[i].resource) == 0)
 			return false;
 	}
-	return covers(a->subresource, "status");
+	return covers(action->subresource, "status");
 }
 
-bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_action *a)
+bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_action *action)
 {
-	if (who->system || is_one_of(a->verb, reading, ARRAY_LEN(reading)))
+	if (who->system || is_one_of(action->verb, reading, ARRAY_LEN(reading)))
 		return true;
-	return is_one_of(a->verb, writing, ARRAY_LEN(writing)) && a->path[0] == '\0' &&
-	       !is_system_status(a) && !is_reserved(a->group, a->resource);
+	return is_one_of(action->verb, writing, ARRAY_LEN(writing)) && action->path[0] == '\0' &&
+	       !is_system_status(action) && !is_reserved(action->group, action->resource);
 }
 
-bool apiserver_may_user(void *ctx, const char *user, const struct apiserver_action *a)
+bool apiserver_may_user(void *ctx, const char *user, const struct apiserver_action *action)
 {
 	(void)ctx;
 	for (size_t i = 0; i < IDENTITIES; i++) {
 		if (strcmp(known[i].who.user, user) == 0)
-			return apiserver_may(&known[i].who, a);
+			return apiserver_may(&known[i].who, action);
 	}
 	return false;
 }
 
-void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_action *a,
+void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_action *action,
 			struct strbuf *out)
 {
 	strbuf_adds(out, "User ");
 	strbuf_add_quoted(out, slice_of(who->user));
-	strbuf_addf(out, " cannot %s resource \"%s%s%s\" in API group \"%s\" ", a->verb,
-		    a->resource, *a->subresource != '\0' ? "/" : "", a->subresource, a->group);
-	if (*a->ns != '\0')
-		strbuf_addf(out, "in the namespace \"%s\"", a->ns);
+	strbuf_addf(out, " cannot %s resource \"%s%s%s\" in API group \"%s\" ", action->verb,
+		    action->resource, *action->subresource != '\0' ? "/" : "", action->subresource,
+		    action->group);
+	if (*action->ns != '\0')
+		strbuf_addf(out, "in the namespace \"%s\"", action->ns);
 	else
 		strbuf_adds(out, "at the cluster scope");
 }

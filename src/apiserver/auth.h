@@ -15,18 +15,18 @@ struct apiserver_auth;
 
 MUST_CHECK int apiserver_auth_open(const char *dir, struct apiserver_auth **ret, char *err,
 				   size_t err_n);
-void apiserver_auth_free(struct apiserver_auth *a); /* wipes; NULL is fine */
-const char *apiserver_auth_user_token(const struct apiserver_auth *a);
-const char *apiserver_auth_system_token(const struct apiserver_auth *a);
+void apiserver_auth_free(struct apiserver_auth *auth); /* wipes; NULL is fine */
+const char *apiserver_auth_user_token(const struct apiserver_auth *auth);
+const char *apiserver_auth_system_token(const struct apiserver_auth *auth);
 
 /* By the header field Authorization (NULL when it was not sent); NULL: nobody we know. */
-const struct apiserver_identity *apiserver_auth_who(const struct apiserver_auth *a,
+const struct apiserver_identity *apiserver_auth_who(const struct apiserver_auth *auth,
 						    const char *authorization);
 
 /* May they? Group and resource may be "*", as reviews ask it. */
-bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_action *a);
+bool apiserver_may(const struct apiserver_identity *who, const struct apiserver_action *action);
 /* The same by name, as `may` of struct apiserver_env; nobody else may anything. */
-bool apiserver_may_user(void *ctx, const char *user, const struct apiserver_action *a);
+bool apiserver_may_user(void *ctx, const char *user, const struct apiserver_action *action);
 /* What is said when not, behind `dnsnames.k8s.ovn.org "x" is forbidden: `. */
-void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_action *a,
+void apiserver_may_text(const struct apiserver_identity *who, const struct apiserver_action *action,
 			struct strbuf *out);

@@ -19,24 +19,24 @@ static const char type_meta[] =
 	"struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
 	"\"json:\\\"kind,omitempty\\\"\" }";
 
-static const char *json_word(const json_t *v)
+static const char *json_word(const json_t *value)
 {
-	return json_is_object(v)    ? "object"
-	       : json_is_array(v)   ? "array"
-	       : json_is_string(v)  ? "string"
-	       : json_is_boolean(v) ? "bool"
-				    : "number";
+	return json_is_object(value)	? "object"
+	       : json_is_array(value)	? "array"
+	       : json_is_string(value)	? "string"
+	       : json_is_boolean(value) ? "bool"
+					: "number";
 }
 
-static struct slice media_type(const char *s)
+static struct slice media_type(const char *text)
 {
-	struct slice rest = slice_of(s);
+	struct slice rest = slice_of(text);
 	return slice_trim(slice_cut(&rest, ';'));
 }
 
-bool apiserver_content_is(const struct apiserver_call *c, const char *type)
+bool apiserver_content_is(const struct apiserver_call *call, const char *type)
 {
-	return slice_eq_nocase(media_type(c->content_type), slice_of(type));
+	return slice_eq_nocase(media_type(call->content_type), slice_of(type));
 }
 
 /* The beginning of a body as the server shows it: as it is when it looks like JSON, else in hex. */
@@ -55,14 +55,15 @@ static void summary(struct strbuf *out, struct slice body)
 		strbuf_adds(out, " ...");
 }
 
-static int unrecognized(const struct apiserver_call *c, const struct apiserver_resource *r,
-			const char *why, struct apiserver_status *st)
+static int unrecognized(const struct apiserver_call *call,
+			const struct apiserver_resource *resource, const char *why,
+			struct apiserver_status *st)
 {
 	CLEANUP(strbuf_done) struct strbuf begin = STRBUF_INIT;
-	summary(&begin, c->body);
+	summary(&begin, call->body);
 	return apiserver_bad_request(
 		st, "the object provided is unrecognized (must be of type %s): %s (%s)",
-		r->kind->kind, why, begin.s);
+		resource->kind->kind, why, begin.s);
 }
 
 /* ---- texts ---- */
@@ -102,10 +103,10 @@ static bool is_built_in(const char *version, const char *kind)
 }
 
 /* "v1" of "group/v1" */
-static const char *short_version(const char *v)
+static const char *short_version(const char *value)
 {
-	const char *slash = strchr(v, '/');
-	return slash != NULL ? slash + 1 : v;
+	const char *slash = strchr(value, '/');
+	return slash != NULL ? slash + 1 : value;
 }
 
 /* Known to every scheme, or a list of something that is. */
@@ -123,8 +124,8 @@ static bool is_registered(const char *version, const char *kind)
 	return is_built_in(version, of);
 }
 
-static int other_kind(const struct apiserver_resource *r, const char *version, const char *kind,
-		      struct apiserver_status *st)
+static int other_kind(const struct apiserver_resource *resource, const char *version,
+		      const char *kind, struct apiserver_status *st)
 {
 	const char *v = short_version(version);
 	if (!is_registered(version, kind))
@@ -132,28 +133,28 @@ static int other_kind(const struct apiserver_resource *r, const char *version, c
 			st,
 			"%s in version \"%s\" cannot be handled as a %s: no kind "
 			"\"%s\" is registered for version \"%s\" %s",
-			kind, v, r->kind->kind, kind, version, scheme);
-	const char *group = r->kind->group[0] != '\0' ? r->kind->group : "core";
+			kind, v, resource->kind->kind, kind, version, scheme);
+	const char *group = resource->kind->group[0] != '\0' ? resource->kind->group : "core";
 	return apiserver_bad_request(st,
 				     "%s in version \"%s\" cannot be handled as a %s: converting "
 				     "(%s.%s) to (%.*s.%s): unknown conversion",
-				     kind, v, r->kind->kind, v, kind, (int)strcspn(group, "."),
-				     group, r->kind->kind);
+				     kind, v, resource->kind->kind, v, kind,
+				     (int)strcspn(group, "."), group, resource->kind->kind);
 }
 
-void apiserver_add_version(struct strbuf *out, const struct apiserver_resource *r)
+void apiserver_add_version(struct strbuf *out, const struct apiserver_resource *resource)
 {
-	if (r->kind->group[0] != '\0')
-		strbuf_addf(out, "%s/", r->kind->group);
-	strbuf_adds(out, r->version);
+	if (resource->kind->group[0] != '\0')
+		strbuf_addf(out, "%s/", resource->kind->group);
+	strbuf_adds(out, resource->version);
 }
 
 /* Both are texts, where they are given. */
-static bool wrong_type(const json_t *o, struct strbuf *why)
+static bool wrong_type(const json_t *object, struct strbuf *why)
 {
 	static const char *const texts[] = { "apiVersion", "kind" };
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		const json_t *v = json_object_get(o, texts[i]);
+		const json_t *v = json_object_get(object, texts[i]);
 		if (v == NULL || json_is_null(v) || json_is_string(v))
 			continue;
 		strbuf_addf(why,
@@ -166,49 +167,50 @@ static bool wrong_type(const json_t *o, struct strbuf *why)
 }
 
 /* Built-in kinds need not say what they are: the path does. Custom resources must. */
-static int check_kind(const struct apiserver_call *c, const struct apiserver_resource *r, json_t *o,
-		      struct apiserver_status *st)
+static int check_kind(const struct apiserver_call *call, const struct apiserver_resource *resource,
+		      json_t *object, struct apiserver_status *st)
 {
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT, why = STRBUF_INIT;
-	const char *version = api_version(o), *kind = api_kind(o);
+	const char *version = api_version(object), *kind = api_kind(object);
 	const char *slash = strchr(version, '/');
-	if (wrong_type(o, &why))
-		return unrecognized(c, r, why.s, st);
-	apiserver_add_version(&want, r);
+	if (wrong_type(object, &why))
+		return unrecognized(call, resource, why.s, st);
+	apiserver_add_version(&want, resource);
 	if (slash != NULL && strchr(slash + 1, '/') != NULL) {
 		strbuf_addf(&why, "unexpected GroupVersion string: %s", version);
-		return unrecognized(c, r, why.s, st);
+		return unrecognized(call, resource, why.s, st);
 	}
-	if (!r->built_in && kind[0] == '\0') {
-		strbuf_addf(&why, "Object 'Kind' is missing in '%.*s'", (int)c->body.n, c->body.p);
-		return unrecognized(c, r, why.s, st);
+	if (!resource->built_in && kind[0] == '\0') {
+		strbuf_addf(&why, "Object 'Kind' is missing in '%.*s'", (int)call->body.n,
+			    call->body.p);
+		return unrecognized(call, resource, why.s, st);
 	}
-	if (!r->built_in && strcmp(version, want.s) != 0)
+	if (!resource->built_in && strcmp(version, want.s) != 0)
 		return apiserver_bad_request(st,
 					     "the API version in the data (%s) does not match the "
 					     "expected API version (%s)",
 					     version, want.s);
-	if (r->built_in) {
+	if (resource->built_in) {
 		const char *v = version[0] != '\0' ? version : want.s;
-		const char *k = kind[0] != '\0' ? kind : r->kind->kind;
-		if (strcmp(v, want.s) != 0 || strcmp(k, r->kind->kind) != 0)
-			return other_kind(r, v, k, st);
-		json_object_set_new(o, "apiVersion", json_string(want.s));
-		json_object_set_new(o, "kind", json_string(r->kind->kind));
+		const char *k = kind[0] != '\0' ? kind : resource->kind->kind;
+		if (strcmp(v, want.s) != 0 || strcmp(k, resource->kind->kind) != 0)
+			return other_kind(resource, v, k, st);
+		json_object_set_new(object, "apiVersion", json_string(want.s));
+		json_object_set_new(object, "kind", json_string(resource->kind->kind));
 	}
 	return 0;
 }
 
 /* ---- fields ---- */
 
-int apiserver_decode_check(const struct apiserver_resource *r, struct slice text, const json_t *o,
-			   enum apiserver_strictness strictness, struct strbuf *warnings,
-			   struct strbuf *ret_why)
+int apiserver_decode_check(const struct apiserver_resource *resource, struct slice text,
+			   const json_t *object, enum apiserver_strictness strictness,
+			   struct strbuf *warnings, struct strbuf *ret_why)
 {
 	json_t *found = json_array(), *line;
 	char err[512] = "";
 	size_t i;
-	int ret = apiserver_strict(r, text, o, found, err, sizeof(err));
+	int ret = apiserver_strict(resource, text, object, found, err, sizeof(err));
 	if (ret < 0)
 		strbuf_adds(ret_why, err);
 	if (ret == 0 && strictness == APISERVER_STRICT && json_array_size(found) != 0) {
@@ -225,34 +227,35 @@ int apiserver_decode_check(const struct apiserver_resource *r, struct slice text
 	return ret;
 }
 
-static int check_fields(const struct apiserver_call *c, const struct apiserver_resource *r,
-			const json_t *o, enum apiserver_strictness strictness,
-			struct strbuf *warnings, struct apiserver_status *st)
+static int check_fields(const struct apiserver_call *call,
+			const struct apiserver_resource *resource, const json_t *object,
+			enum apiserver_strictness strictness, struct strbuf *warnings,
+			struct apiserver_status *st)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	int e = apiserver_decode_check(r, c->body, o, strictness, warnings, &why);
+	int e = apiserver_decode_check(resource, call->body, object, strictness, warnings, &why);
 	if (e < 0)
-		return apiserver_bad_request(st,
-					     "%s in version \"%s\" cannot be handled as a %s: %s",
-					     api_kind(o), r->version, r->kind->kind, why.s);
+		return apiserver_bad_request(
+			st, "%s in version \"%s\" cannot be handled as a %s: %s", api_kind(object),
+			resource->version, resource->kind->kind, why.s);
 	return 0;
 }
 
 /* ---- whole bodies ---- */
 
 /* By its type; ERR_DENIED when nobody knows that. */
-static int parse_body(const struct apiserver_call *c, json_t **ret, struct strbuf *why,
+static int parse_body(const struct apiserver_call *call, json_t **ret, struct strbuf *why,
 		      struct apiserver_status *st)
 {
 	char err[256];
-	if (c->content_type[0] == '\0' || apiserver_content_is(c, "application/json")) {
+	if (call->content_type[0] == '\0' || apiserver_content_is(call, "application/json")) {
 		strbuf_adds(why, "couldn't get version/kind; json parse error: ");
-		return parse_json(c->body, ret, why);
+		return parse_json(call->body, ret, why);
 	}
-	if (apiserver_content_is(c, "application/yaml"))
-		return parse_yaml(c->body, ret, why);
-	if (apiserver_content_is(c, "application/vnd.kubernetes.protobuf")) {
-		int e = apiserver_protobuf_decode(c->body, ret, err, sizeof(err));
+	if (apiserver_content_is(call, "application/yaml"))
+		return parse_yaml(call->body, ret, why);
+	if (apiserver_content_is(call, "application/vnd.kubernetes.protobuf")) {
+		int e = apiserver_protobuf_decode(call->body, ret, err, sizeof(err));
 		if (e < 0)
 			strbuf_adds(why, err);
 		return e;
@@ -263,21 +266,23 @@ static int parse_body(const struct apiserver_call *c, json_t **ret, struct strbu
 				"application/vnd.kubernetes.protobuf");
 }
 
-static int parse_object(const struct apiserver_call *c, const struct apiserver_resource *r,
-			json_t **ret, struct apiserver_status *st)
+static int parse_object(const struct apiserver_call *call,
+			const struct apiserver_resource *resource, json_t **ret,
+			struct apiserver_status *st)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	int e = parse_body(c, ret, &why, st);
-	return e < 0 && e != ERR_DENIED ? unrecognized(c, r, why.s, st) : e;
+	int e = parse_body(call, ret, &why, st);
+	return e < 0 && e != ERR_DENIED ? unrecognized(call, resource, why.s, st) : e;
 }
 
-int apiserver_body_object(const struct apiserver_call *c, const struct apiserver_resource *r,
+int apiserver_body_object(const struct apiserver_call *call,
+			  const struct apiserver_resource *resource,
 			  enum apiserver_strictness strictness, json_t **ret,
 			  struct strbuf *warnings, struct apiserver_status *st)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
-	int e = parse_object(c, r, &o, st);
+	int e = parse_object(call, resource, &o, st);
 	if (e < 0)
 		return e;
 	if (json_is_null(o))
@@ -288,14 +293,14 @@ int apiserver_body_object(const struct apiserver_call *c, const struct apiserver
 			"couldn't get version/kind; json parse error: json: cannot unmarshal %s "
 			"into Go value of type %s",
 			json_word(o), type_meta);
-		e = unrecognized(c, r, why.s, st);
+		e = unrecognized(call, resource, why.s, st);
 	}
 	if (e == 0)
-		e = check_kind(c, r, o, st);
+		e = check_kind(call, resource, o, st);
 	if (e == 0)
-		e = check_fields(c, r, o, strictness, warnings, st);
+		e = check_fields(call, resource, o, strictness, warnings, st);
 	if (e == 0) {
-		apiserver_shape_nulls(r, o);
+		apiserver_shape_nulls(resource, o);
 		apiserver_owners_once(o, "", warnings);
 	}
 	if (e == 0)
@@ -305,12 +310,12 @@ int apiserver_body_object(const struct apiserver_call *c, const struct apiserver
 	return e;
 }
 
-int apiserver_body_options(const struct apiserver_call *c, json_t **ret,
+int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
 			   struct apiserver_status *st)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
-	int e = parse_body(c, &o, &why, st);
+	int e = parse_body(call, &o, &why, st);
 	if (e == ERR_DENIED)
 		return e;
 	if (e < 0)
@@ -334,19 +339,21 @@ int apiserver_body_options(const struct apiserver_call *c, json_t **ret,
 	return e;
 }
 
-int apiserver_body_patch(const struct apiserver_call *c, json_t **ret, struct apiserver_status *st)
+int apiserver_body_patch(const struct apiserver_call *call, json_t **ret,
+			 struct apiserver_status *st)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	if (parse_json(c->body, ret, &why) < 0)
+	if (parse_json(call->body, ret, &why) < 0)
 		return apiserver_bad_request(st, "invalid JSON patch");
 	return 0;
 }
 
-int apiserver_body_apply(const struct apiserver_call *c, json_t **ret, struct apiserver_status *st)
+int apiserver_body_apply(const struct apiserver_call *call, json_t **ret,
+			 struct apiserver_status *st)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 	json_t *o = NULL;
-	if (parse_yaml(c->body, &o, &why) < 0)
+	if (parse_yaml(call->body, &o, &why) < 0)
 		return apiserver_bad_request(
 			st, "error decoding patch: error converting YAML to JSON: %s", why.s);
 	if (json_is_null(o))

@@ -8,10 +8,10 @@
 #include "apiserver/rest_priv.h"
 #include "base/compiler.h"
 
-MUST_CHECK int apiserver_bootstrap(struct apiserver_api *a, char *err, size_t err_n);
+MUST_CHECK int apiserver_bootstrap(struct apiserver_api *api, char *err, size_t err_n);
 
 /* The API's own Service and its endpoints: whoever deletes them gets them back, since clients in
  * Pods, and DNS, count on them. */
 bool apiserver_bootstrap_owns(const char *key);
 /* Makes what is missing of them. */
-MUST_CHECK int apiserver_bootstrap_remake(struct apiserver_api *a);
+MUST_CHECK int apiserver_bootstrap_remake(struct apiserver_api *api);

@@ -14,44 +14,44 @@ struct version {
 	enum stage stage;
 };
 
-static bool take_number(const char **s, unsigned long *ret)
+static bool take_number(const char **pos, unsigned long *ret)
 {
-	if (!ascii_isdigit(**s))
+	if (!ascii_isdigit(**pos))
 		return false;
 	char *end;
-	*ret = strtoul(*s, &end, 10);
-	*s = end;
+	*ret = strtoul(*pos, &end, 10);
+	*pos = end;
 	return true;
 }
 
 /* "v1", "v1beta2" */
-static bool read_version(const char *s, struct version *ret)
+static bool read_version(const char *text, struct version *ret)
 {
 	*ret = (struct version){ .stage = STAGE_STABLE };
-	if (*s++ != 'v' || !take_number(&s, &ret->major))
+	if (*text++ != 'v' || !take_number(&text, &ret->major))
 		return false;
-	if (*s == '\0')
+	if (*text == '\0')
 		return true;
-	if (slice_starts(slice_of(s), SLICE("alpha"))) {
+	if (slice_starts(slice_of(text), SLICE("alpha"))) {
 		ret->stage = STAGE_ALPHA;
-		s += strlen("alpha");
-	} else if (slice_starts(slice_of(s), SLICE("beta"))) {
+		text += strlen("alpha");
+	} else if (slice_starts(slice_of(text), SLICE("beta"))) {
 		ret->stage = STAGE_BETA;
-		s += strlen("beta");
+		text += strlen("beta");
 	} else {
 		return false;
 	}
-	return take_number(&s, &ret->minor) && *s == '\0';
+	return take_number(&text, &ret->minor) && *text == '\0';
 }
 
-int apiserver_version_cmp(const char *a, const char *b)
+int apiserver_version_cmp(const char *left, const char *right)
 {
 	struct version va, vb;
-	bool known_a = read_version(a, &va), known_b = read_version(b, &vb);
+	bool known_a = read_version(left, &va), known_b = read_version(right, &vb);
 	if (known_a != known_b)
 		return known_a ? -1 : 1;
 	if (!known_a)
-		return strcmp(a, b);
+		return strcmp(left, right);
 	if (va.stage != vb.stage)
 		return va.stage > vb.stage ? -1 : 1;
 	if (va.major != vb.major)
@@ -68,65 +68,70 @@ static int rank(const struct apiserver_gv *gv)
 	return gv->rows[0]->built_in ? 1 : 2;
 }
 
-static int compare_gv(const void *a, const void *b)
+static int compare_gv(const void *left, const void *right)
 {
-	const struct apiserver_gv *x = a, *y = b;
+	const struct apiserver_gv *x = left, *y = right;
 	if (rank(x) != rank(y))
 		return rank(x) - rank(y);
 	int r = strcmp(x->group, y->group);
 	return r != 0 ? r : apiserver_version_cmp(x->version, y->version);
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_rows(const void *left, const void *right)
 {
-	const struct apiserver_resource *const *x = a, *const *y = b;
+	const struct apiserver_resource *const *x = left, *const *y = right;
 	return strcmp((*x)->kind->plural, (*y)->kind->plural);
 }
 
-static struct apiserver_gv *find(const struct apiserver_catalogue *c, const char *group,
-				 const char *version)
+static struct apiserver_gv *find(const struct apiserver_catalogue *apiserver_catalogue,
+				 const char *group, const char *version)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		if (strcmp(c->v[i].group, group) == 0 && strcmp(c->v[i].version, version) == 0)
-			return &c->v[i];
+	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
+		if (strcmp(apiserver_catalogue->v[i].group, group) == 0 &&
+		    strcmp(apiserver_catalogue->v[i].version, version) == 0)
+			return &apiserver_catalogue->v[i];
 	}
 	return NULL;
 }
 
-const struct apiserver_gv *apiserver_catalogue_find(const struct apiserver_catalogue *c,
-						    const char *group, const char *version)
+const struct apiserver_gv *apiserver_catalogue_find(
+	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
+	const char *version)
 {
-	return find(c, group, version);
+	return find(apiserver_catalogue, group, version);
 }
 
-void apiserver_catalogue_init(struct apiserver_catalogue *c,
-			      const struct apiserver_resource *const *rows, size_t n)
+void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
+			      const struct apiserver_resource *const *rows, size_t count)
 {
-	*c = (struct apiserver_catalogue){ .v = xcalloc(n + 1, sizeof(*c->v)) };
-	for (size_t i = 0; i < n; i++) {
+	*apiserver_catalogue =
+		(struct apiserver_catalogue){ .v = xcalloc(count + 1,
+							   sizeof(*apiserver_catalogue->v)) };
+	for (size_t i = 0; i < count; i++) {
 		const struct apiserver_resource *r = rows[i];
-		struct apiserver_gv *gv = find(c, r->kind->group, r->version);
+		struct apiserver_gv *gv = find(apiserver_catalogue, r->kind->group, r->version);
 		if (gv == NULL) {
-			gv = &c->v[c->n++];
+			gv = &apiserver_catalogue->v[apiserver_catalogue->n++];
 			gv->group = r->kind->group;
 			gv->version = r->version;
-			gv->rows = xcalloc(n, sizeof(struct apiserver_resource *));
+			gv->rows = xcalloc(count, sizeof(struct apiserver_resource *));
 		}
 		gv->rows[gv->n_rows++] = r;
 	}
-	if (c->n > 0)
-		qsort(c->v, c->n, sizeof(*c->v), compare_gv);
-	for (size_t i = 0; i < c->n; i++) {
-		struct apiserver_gv *gv = &c->v[i];
-		gv->first = i == 0 || strcmp(gv->group, c->v[i - 1].group) != 0;
+	if (apiserver_catalogue->n > 0)
+		qsort(apiserver_catalogue->v, apiserver_catalogue->n,
+		      sizeof(*apiserver_catalogue->v), compare_gv);
+	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
+		struct apiserver_gv *gv = &apiserver_catalogue->v[i];
+		gv->first = i == 0 || strcmp(gv->group, apiserver_catalogue->v[i - 1].group) != 0;
 		qsort(gv->rows, gv->n_rows, sizeof(struct apiserver_resource *), compare_rows);
 	}
 }
 
-void apiserver_catalogue_done(struct apiserver_catalogue *c)
+void apiserver_catalogue_done(struct apiserver_catalogue *apiserver_catalogue)
 {
-	for (size_t i = 0; i < c->n; i++)
-		free(c->v[i].rows);
-	free(c->v);
-	*c = (struct apiserver_catalogue){ .v = NULL };
+	for (size_t i = 0; i < apiserver_catalogue->n; i++)
+		free(apiserver_catalogue->v[i].rows);
+	free(apiserver_catalogue->v);
+	*apiserver_catalogue = (struct apiserver_catalogue){ .v = NULL };
 }

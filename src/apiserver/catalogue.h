@@ -21,12 +21,13 @@ struct apiserver_catalogue {
 	size_t n;
 };
 
-void apiserver_catalogue_init(struct apiserver_catalogue *c,
-			      const struct apiserver_resource *const *rows, size_t n);
-void apiserver_catalogue_done(struct apiserver_catalogue *c);
+void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
+			      const struct apiserver_resource *const *rows, size_t count);
+void apiserver_catalogue_done(struct apiserver_catalogue *apiserver_catalogue);
 /* NULL when it is not served. */
-const struct apiserver_gv *apiserver_catalogue_find(const struct apiserver_catalogue *c,
-						    const char *group, const char *version);
+const struct apiserver_gv *apiserver_catalogue_find(
+	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
+	const char *version);
 
 /* Negative when a goes before b: v2, v1, v1beta2, v1beta1, v1alpha1, then others by letters. */
-int apiserver_version_cmp(const char *a, const char *b);
+int apiserver_version_cmp(const char *left, const char *right);

@@ -6,17 +6,17 @@
 
 #include <jansson.h>
 
-json_t *apiserver_cells_configmap(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_secret(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_namespace(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_service(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_endpoints(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_endpointslice(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_pod(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_node(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_lease(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_servicecidr(const json_t *o, uint64_t now_s);
-json_t *apiserver_cells_event(const json_t *o, uint64_t now_s); /* of the core group */
-json_t *apiserver_cells_crd(const json_t *o, uint64_t now_s);
+json_t *apiserver_cells_configmap(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_secret(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_namespace(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_service(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_endpoints(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_endpointslice(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_pod(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_node(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_lease(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_servicecidr(const json_t *object, uint64_t now_s);
+json_t *apiserver_cells_event(const json_t *object, uint64_t now_s); /* of the core group */
+json_t *apiserver_cells_crd(const json_t *object, uint64_t now_s);
 /* Of kinds that show nothing but name and age. */
-json_t *apiserver_cells_plain(const json_t *o, uint64_t now_s);
+json_t *apiserver_cells_plain(const json_t *object, uint64_t now_s);

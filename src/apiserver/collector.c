@@ -17,9 +17,9 @@
 
 enum { SWEEPS_PER_TTL = 8, SWEEP_MAX_S = 60 };
 
-void collector_push(struct apiserver_collector *c, const char *key)
+void collector_push(struct apiserver_collector *collector, const char *key)
 {
-	map_set(&c->due, slice_of(key), c);
+	map_set(&collector->due, slice_of(key), collector);
 }
 
 /* ---- objects ---- */
@@ -39,7 +39,8 @@ static const struct apiserver_resource *row_of(const char *key, struct slice *re
 	return NULL;
 }
 
-int collector_read(struct apiserver_collector *c, const char *key, struct collector_item *ret)
+int collector_read(struct apiserver_collector *collector, const char *key,
+		   struct collector_item *ret)
 {
 	struct slice ns;
 	const char *name;
@@ -50,39 +51,43 @@ int collector_read(struct apiserver_collector *c, const char *key, struct collec
 	memcpy(ret->ns, ns.p, ns.n);
 	ret->ns[ns.n] = '\0';
 	memcpy(ret->name, name, strlen(name) + 1);
-	return apiserver_object_read(c->a->store, ret->r, ret->ns, ret->name, &ret->o,
+	return apiserver_object_read(collector->a->store, ret->r, ret->ns, ret->name, &ret->o,
 				     &ret->revision);
 }
 
-void collector_item_done(struct collector_item *i)
+void collector_item_done(struct collector_item *item)
 {
-	json_decref(i->o);
+	json_decref(item->o);
 }
 
-bool collector_delete(struct apiserver_collector *c, const struct apiserver_resource *r,
-		      const char *ns, const char *name, const char *uid, const char *policy)
+bool collector_delete(struct apiserver_collector *collector,
+		      const struct apiserver_resource *resource, const char *ns, const char *name,
+		      const char *uid, const char *policy)
 {
-	return apiserver_remove_as_system(c->a, r, ns, name, uid, policy);
+	return apiserver_remove_as_system(collector->a, resource, ns, name, uid, policy);
 }
 
-bool collector_drop_finalizer(struct apiserver_collector *c, struct collector_item *i,
+bool collector_drop_finalizer(struct apiserver_collector *collector, struct collector_item *item,
 			      const char *finalizer)
 {
-	json_t *meta = apiserver_object_meta(i->o), *list = json_object_get(meta, "finalizers"), *v;
+	json_t *meta = apiserver_object_meta(item->o), *list = json_object_get(meta, "finalizers"),
+	       *v;
 	json_t *left = json_array();
 	size_t k;
 	json_array_foreach (list, k, v) {
 		if (strcmp(api_text(v), finalizer) != 0)
 			json_array_append(left, v);
 	}
-	json_t *before = json_deep_copy(i->o);
+	json_t *before = json_deep_copy(item->o);
 	if (json_array_size(left) != 0)
 		json_object_set_new(meta, "finalizers", left);
 	else
 		json_decref(left), json_object_del(meta, "finalizers");
-	int e = apiserver_is_finalized(i->r, i->o)
-			? apiserver_write_removal(c->a, i->r, before, i->revision, NULL)
-			: apiserver_write_plain(c->a, i->r, i->o, i->revision, NULL);
+	int e = apiserver_is_finalized(item->r, item->o)
+			? apiserver_write_removal(collector->a, item->r, before, item->revision,
+						  NULL)
+			: apiserver_write_plain(collector->a, item->r, item->o, item->revision,
+						NULL);
 	json_decref(before);
 	return e == 0;
 }
@@ -95,7 +100,8 @@ static bool has_text(struct slice text, const char *word)
 }
 
 /* Whoever is named as an owner is looked at: it may wait for this object. */
-static void push_owners(struct apiserver_collector *c, const json_t *o, const json_t *refs)
+static void push_owners(struct apiserver_collector *collector, const json_t *object,
+			const json_t *refs)
 {
 	for (size_t i = 0; i < json_array_size(refs); i++) {
 		CLEANUP(strbuf_done) struct strbuf owner = STRBUF_INIT;
@@ -103,9 +109,9 @@ static void push_owners(struct apiserver_collector *c, const json_t *o, const js
 		const struct apiserver_resource *of = apiserver_resource_of(ref);
 		if (of == NULL)
 			continue;
-		apiserver_key(&owner, of->stored->kind, api_namespace(o),
+		apiserver_key(&owner, of->stored->kind, api_namespace(object),
 			      api_get_string(ref, "name"));
-		collector_push(c, owner.s);
+		collector_push(collector, owner.s);
 	}
 }
 
@@ -116,48 +122,50 @@ static json_t *read_owned(struct slice text)
 }
 
 /* Owners that are named no more, or no longer kept from going. */
-static void notice_release(struct apiserver_collector *c, struct slice before, const json_t *refs)
+static void notice_release(struct apiserver_collector *collector, struct slice before,
+			   const json_t *refs)
 {
 	json_t *was = read_owned(before);
 	const json_t *old = api_get(was, "metadata.ownerReferences");
 	if (old != NULL && !json_equal(old, refs))
-		push_owners(c, was, old);
+		push_owners(collector, was, old);
 	json_decref(was);
 }
 
-static void notice(struct apiserver_collector *c, const char *key, struct slice text,
+static void notice(struct apiserver_collector *collector, const char *key, struct slice text,
 		   struct slice before)
 {
 	json_t *o = has_text(text, "\"deletionTimestamp\":") ? json_loadb(text.p, text.n, 0, NULL)
 							     : read_owned(text);
 	const json_t *refs = api_get(o, "metadata.ownerReferences");
-	apiserver_owners_set(&c->owners, key, refs);
+	apiserver_owners_set(&collector->owners, key, refs);
 	if (json_array_size(refs) != 0 || api_is_deleting(o))
-		collector_push(c, key);
-	notice_release(c, before, refs);
+		collector_push(collector, key);
+	notice_release(collector, before, refs);
 	json_decref(o);
 }
 
 /* Owners that wait for their dependents, and dependents that have lost an owner. */
-static void notice_end(struct apiserver_collector *c, const char *key, const json_t *o)
+static void notice_end(struct apiserver_collector *collector, const char *key, const json_t *object)
 {
 	size_t n;
-	const struct apiserver_dependent *d = apiserver_owners_of(&c->owners, api_uid(o), &n);
+	const struct apiserver_dependent *d =
+		apiserver_owners_of(&collector->owners, api_uid(object), &n);
 	struct slice ns;
 	const char *name;
 	const struct apiserver_resource *r = row_of(key, &ns, &name);
 	for (size_t i = 0; i < n; i++)
-		collector_push(c, d[i].key);
-	push_owners(c, o, api_get(o, "metadata.ownerReferences"));
+		collector_push(collector, d[i].key);
+	push_owners(collector, object, api_get(object, "metadata.ownerReferences"));
 	if (r != NULL && r->kind->namespaced) {
 		CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
 		apiserver_key(&place, apiserver_resource_find("", "v1", "namespaces")->kind, NULL,
-			      api_namespace(o));
-		collector_push(c, place.s);
+			      api_namespace(object));
+		collector_push(collector, place.s);
 	}
-	apiserver_owners_set(&c->owners, key, NULL);
+	apiserver_owners_set(&collector->owners, key, NULL);
 	if (apiserver_bootstrap_owns(key))
-		collector_push(c, key);
+		collector_push(collector, key);
 }
 
 static void see_object(void *ctx, const struct apiserver_row *row)
@@ -185,33 +193,34 @@ static void forget_all(void *ctx)
 
 /* ---- acting ---- */
 
-static bool look_at(struct apiserver_collector *c, const char *key)
+static bool look_at(struct apiserver_collector *collector, const char *key)
 {
 	struct collector_item i = { 0 };
-	int e = collector_read(c, key, &i);
+	int e = collector_read(collector, key, &i);
 	if (e == ERR_NOTFOUND && apiserver_bootstrap_owns(key))
-		return apiserver_bootstrap_remake(c->a) == 0;
+		return apiserver_bootstrap_remake(collector->a) == 0;
 	if (e < 0)
 		return e == ERR_NOTFOUND;
 	bool fine;
 	if (api_is_deleting(i.o) && strcmp(i.r->kind->kind, "Namespace") == 0 &&
 	    i.r->kind->group[0] == '\0')
-		fine = collector_empty_namespace(c, &i);
+		fine = collector_empty_namespace(collector, &i);
 	else if (api_is_deleting(i.o))
-		fine = collector_finish_deletion(c, &i);
+		fine = collector_finish_deletion(collector, &i);
 	else
-		fine = collector_check_owners(c, &i);
+		fine = collector_check_owners(collector, &i);
 	collector_item_done(&i);
 	return fine;
 }
 
-static void sweep(struct apiserver_collector *c)
+static void sweep(struct apiserver_collector *collector)
 {
 	uint64_t now = clock_mono_ns();
-	if (now < c->sweep_ns)
+	if (now < collector->sweep_ns)
 		return;
-	collector_sweep_events(c);
-	c->sweep_ns = now + MIN(c->a->conf.event_ttl_ns / SWEEPS_PER_TTL, SWEEP_MAX_S * NS_PER_S);
+	collector_sweep_events(collector);
+	collector->sweep_ns =
+		now + MIN(collector->a->conf.event_ttl_ns / SWEEPS_PER_TTL, SWEEP_MAX_S * NS_PER_S);
 }
 
 /* True when something is left to be tried again. */
@@ -246,22 +255,22 @@ static const struct apiserver_follower_ops collector_ops = {
 	.next_ns = next_sweep_ns,
 };
 
-struct apiserver_collector *apiserver_collector_new(struct apiserver_api *a)
+struct apiserver_collector *apiserver_collector_new(struct apiserver_api *api)
 {
 	struct apiserver_collector *c = xcalloc(1, sizeof(*c));
-	c->a = a;
+	c->a = api;
 	apiserver_owners_init(&c->owners);
 	map_init(&c->due);
-	c->follower = apiserver_follower_new(a->store, &collector_ops, c);
+	c->follower = apiserver_follower_new(api->store, &collector_ops, c);
 	return c;
 }
 
-void apiserver_collector_free(struct apiserver_collector *c)
+void apiserver_collector_free(struct apiserver_collector *collector)
 {
-	if (c == NULL)
+	if (collector == NULL)
 		return;
-	apiserver_follower_free(c->follower);
-	apiserver_owners_done(&c->owners);
-	map_done(&c->due);
-	free(c);
+	apiserver_follower_free(collector->follower);
+	apiserver_owners_done(&collector->owners);
+	map_done(&collector->due);
+	free(collector);
 }

@@ -11,6 +11,6 @@
 
 struct apiserver_collector;
 
-struct apiserver_collector *apiserver_collector_new(struct apiserver_api *a);
+struct apiserver_collector *apiserver_collector_new(struct apiserver_api *api);
 /* NULL is fine. */
-void apiserver_collector_free(struct apiserver_collector *c);
+void apiserver_collector_free(struct apiserver_collector *collector);

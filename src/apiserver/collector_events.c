@@ -14,22 +14,22 @@ struct sweep {
 	json_t *old; /* [namespace, name, uid, ...] */
 };
 
-static uint64_t time_at(const json_t *o, const char *path)
+static uint64_t time_at(const json_t *object, const char *path)
 {
-	const char *s = api_get_string(o, path);
+	const char *s = api_get_string(object, path);
 	uint64_t t = 0;
 	if (s[0] != '\0' && api_time_parse(s, &t) < 0)
 		t = 0;
 	return t;
 }
 
-static uint64_t last_written(const json_t *o)
+static uint64_t last_written(const json_t *object)
 {
 	static const char *const paths[] = { "metadata.creationTimestamp", "lastTimestamp",
 					     "eventTime", "series.lastObservedTime" };
 	uint64_t last = 0;
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-		last = MAX(last, time_at(o, paths[i]));
+		last = MAX(last, time_at(object, paths[i]));
 	return last;
 }
 
@@ -46,24 +46,25 @@ static int look(void *ctx, const struct apiserver_row *row)
 	return 0;
 }
 
-static const char *text(const struct sweep *s, size_t i)
+static const char *text(const struct sweep *sweep, size_t index)
 {
-	return api_text(json_array_get(s->old, i));
+	return api_text(json_array_get(sweep->old, index));
 }
 
-void collector_sweep_events(struct apiserver_collector *c)
+void collector_sweep_events(struct apiserver_collector *collector)
 {
 	const struct apiserver_resource *events = apiserver_resource_find("", "v1", "events");
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
 	uint64_t at, now = clock_wall_ns();
 	struct sweep s = { .old = json_array() };
-	s.before_ns = now - MIN(now, c->a->conf.event_ttl_ns);
+	s.before_ns = now - MIN(now, collector->a->conf.event_ttl_ns);
 	apiserver_key(&prefix, events->kind, NULL, NULL);
 	/* What fails now is tried with the next sweep. */
-	IGNORE(apiserver_store_list(c->a->store, &(struct apiserver_range){ .prefix = prefix.s },
-				    look, &s, &at, NULL));
+	IGNORE(apiserver_store_list(collector->a->store,
+				    &(struct apiserver_range){ .prefix = prefix.s }, look, &s, &at,
+				    NULL));
 	for (size_t i = 0; i + 2 < json_array_size(s.old); i += 3)
-		IGNORE(collector_delete(c, events, text(&s, i), text(&s, i + 1), text(&s, i + 2),
-					""));
+		IGNORE(collector_delete(collector, events, text(&s, i), text(&s, i + 1),
+					text(&s, i + 2), ""));
 	json_decref(s.old);
 }

@@ -49,37 +49,39 @@ static int look(void *ctx, const struct apiserver_row *row)
 }
 
 /* Everything of one kind. */
-static void empty_kind(struct emptying *m)
+static void empty_kind(struct emptying *emptying)
 {
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
 	uint64_t at;
-	m->found = json_array();
-	apiserver_key(&prefix, m->r->kind, m->ns, NULL);
-	if (apiserver_store_list(m->c->a->store, &(struct apiserver_range){ .prefix = prefix.s },
-				 look, m, &at, NULL) < 0)
-		m->fine = false;
-	for (size_t i = 0; i + 1 < json_array_size(m->found); i += 2)
-		m->fine =
-			!apiserver_follower_is_ending(m->c->running) &&
-			collector_delete(m->c, m->r, m->ns, api_text(json_array_get(m->found, i)),
-					 api_text(json_array_get(m->found, i + 1)), "Background") &&
-			m->fine;
-	json_decref(m->found);
+	emptying->found = json_array();
+	apiserver_key(&prefix, emptying->r->kind, emptying->ns, NULL);
+	if (apiserver_store_list(emptying->c->a->store,
+				 &(struct apiserver_range){ .prefix = prefix.s }, look, emptying,
+				 &at, NULL) < 0)
+		emptying->fine = false;
+	for (size_t i = 0; i + 1 < json_array_size(emptying->found); i += 2)
+		emptying->fine = !apiserver_follower_is_ending(emptying->c->running) &&
+				 collector_delete(emptying->c, emptying->r, emptying->ns,
+						  api_text(json_array_get(emptying->found, i)),
+						  api_text(json_array_get(emptying->found, i + 1)),
+						  "Background") &&
+				 emptying->fine;
+	json_decref(emptying->found);
 }
 
-static void empty_all(struct emptying *m)
+static void empty_all(struct emptying *emptying)
 {
 	size_t n;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
-	json_decref(m->finalizers);
-	json_decref(m->kinds);
-	m->finalizers = json_object();
-	m->kinds = json_object();
-	m->left = 0;
+	json_decref(emptying->finalizers);
+	json_decref(emptying->kinds);
+	emptying->finalizers = json_object();
+	emptying->kinds = json_object();
+	emptying->left = 0;
 	for (size_t i = 0; i < n; i++) {
-		m->r = rows[i];
-		if (m->r->stored == m->r && m->r->kind->namespaced)
-			empty_kind(m);
+		emptying->r = rows[i];
+		if (emptying->r->stored == emptying->r && emptying->r->kind->namespaced)
+			empty_kind(emptying);
 	}
 }
 
@@ -93,9 +95,9 @@ static json_t *condition(const char *type, bool is, const char *reason, const ch
 			 "message", message);
 }
 
-static int by_text(const void *a, const void *b)
+static int by_text(const void *left, const void *right)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
 /* Sorted, so that the same counts are the same text. */
@@ -116,16 +118,16 @@ static void add_counts(struct strbuf *out, const json_t *counts, const char *beh
 	free(lines);
 }
 
-static json_t *conditions(const struct emptying *m)
+static json_t *conditions(const struct emptying *emptying)
 {
 	CLEANUP(strbuf_done) struct strbuf kinds = STRBUF_INIT, finalizers = STRBUF_INIT;
-	bool kept = json_object_size(m->finalizers) != 0;
-	strbuf_adds(&kinds, m->left != 0 ? "Some resources are remaining: "
-					 : "All content successfully removed");
-	add_counts(&kinds, m->kinds, "has ");
+	bool kept = json_object_size(emptying->finalizers) != 0;
+	strbuf_adds(&kinds, emptying->left != 0 ? "Some resources are remaining: "
+						: "All content successfully removed");
+	add_counts(&kinds, emptying->kinds, "has ");
 	strbuf_adds(&finalizers, kept ? "Some content in the namespace has finalizers remaining: "
 				      : "All content-preserving finalizers finished");
-	add_counts(&finalizers, m->finalizers, "in ");
+	add_counts(&finalizers, emptying->finalizers, "in ");
 	return json_pack(
 		"[ooooo]",
 		condition("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
@@ -134,15 +136,15 @@ static json_t *conditions(const struct emptying *m)
 			  "ParsedGroupVersions", "All legacy kube types successfully parsed"),
 		condition("NamespaceDeletionContentFailure", false, "ContentDeleted",
 			  "All content successfully deleted, may be waiting on finalization"),
-		condition("NamespaceContentRemaining", m->left != 0,
-			  m->left != 0 ? "SomeResourcesRemain" : "ContentRemoved", kinds.s),
+		condition("NamespaceContentRemaining", emptying->left != 0,
+			  emptying->left != 0 ? "SomeResourcesRemain" : "ContentRemoved", kinds.s),
 		condition("NamespaceFinalizersRemaining", kept,
 			  kept ? "SomeFinalizersRemain" : "ContentHasNoFinalizers", finalizers.s));
 }
 
-static bool same(const json_t *a, const json_t *b, const char *key)
+static bool same(const json_t *left, const json_t *right, const char *key)
 {
-	return strcmp(api_get_string(a, key), api_get_string(b, key)) == 0;
+	return strcmp(api_get_string(left, key), api_get_string(right, key)) == 0;
 }
 
 /* Those whose status has not changed keep their time. Is all as it is written there already? */
@@ -161,24 +163,25 @@ static bool keep_times(const json_t *old, json_t *now)
 	return all;
 }
 
-static bool tell(const struct emptying *m, struct collector_item *i)
+static bool tell(const struct emptying *emptying, struct collector_item *item)
 {
-	json_t *now = conditions(m), *status = json_object_get(i->o, "status");
+	json_t *now = conditions(emptying), *status = json_object_get(item->o, "status");
 	bool fine = true;
 	if (keep_times(json_object_get(status, "conditions"), now)) {
 		json_decref(now);
 	} else {
 		json_object_set_new(status, "conditions", now);
-		fine = apiserver_write_plain(m->c->a, i->r, i->o, i->revision, NULL) == 0;
+		fine = apiserver_write_plain(emptying->c->a, item->r, item->o, item->revision,
+					     NULL) == 0;
 	}
 	return fine;
 }
 
 /* ---- the end ---- */
 
-static bool let_go(struct apiserver_collector *c, struct collector_item *i)
+static bool let_go(struct apiserver_collector *collector, struct collector_item *item)
 {
-	json_t *spec = json_object_get(i->o, "spec"), *was = json_deep_copy(i->o), *v;
+	json_t *spec = json_object_get(item->o, "spec"), *was = json_deep_copy(item->o), *v;
 	json_t *left = json_array();
 	size_t k;
 	json_array_foreach (json_object_get(spec, "finalizers"), k, v) {
@@ -192,22 +195,22 @@ static bool let_go(struct apiserver_collector *c, struct collector_item *i)
 	else
 		json_object_del(spec, "finalizers");
 	int e = 0;
-	if (apiserver_is_finalized(i->r, i->o))
-		e = apiserver_write_removal(c->a, i->r, was, i->revision, NULL);
+	if (apiserver_is_finalized(item->r, item->o))
+		e = apiserver_write_removal(collector->a, item->r, was, item->revision, NULL);
 	else if (changed)
-		e = apiserver_write_plain(c->a, i->r, i->o, i->revision, NULL);
+		e = apiserver_write_plain(collector->a, item->r, item->o, item->revision, NULL);
 	json_decref(left);
 	json_decref(was);
 	return e == 0;
 }
 
-bool collector_empty_namespace(struct apiserver_collector *c, struct collector_item *i)
+bool collector_empty_namespace(struct apiserver_collector *collector, struct collector_item *item)
 {
-	struct emptying m = { .c = c, .ns = i->name, .fine = true };
+	struct emptying m = { .c = collector, .ns = item->name, .fine = true };
 	empty_all(&m);
 	if (m.left != 0) /* what went at once is gone by now */
 		empty_all(&m);
-	bool fine = m.fine && (m.left == 0 ? let_go(c, i) : tell(&m, i));
+	bool fine = m.fine && (m.left == 0 ? let_go(collector, item) : tell(&m, item));
 	json_decref(m.finalizers);
 	json_decref(m.kinds);
 	return fine;

@@ -21,7 +21,7 @@ struct apiserver_collector {
 };
 
 /* The object at a key needs a look. */
-void collector_push(struct apiserver_collector *c, const char *key);
+void collector_push(struct apiserver_collector *collector, const char *key);
 
 /* An object as the collector reads it. */
 struct collector_item {
@@ -32,21 +32,22 @@ struct collector_item {
 	uint64_t revision;
 };
 /* ERR_NOTFOUND: it is gone, or of a kind that is not known any more. */
-MUST_CHECK int collector_read(struct apiserver_collector *c, const char *key,
+MUST_CHECK int collector_read(struct apiserver_collector *collector, const char *key,
 			      struct collector_item *ret);
-void collector_item_done(struct collector_item *i);
+void collector_item_done(struct collector_item *item);
 
 /* Each looks at one object and does what is its part. False: somebody else was faster or the store
  * failed, look again. */
-bool collector_finish_deletion(struct apiserver_collector *c, struct collector_item *i);
-bool collector_check_owners(struct apiserver_collector *c, struct collector_item *i);
-bool collector_empty_namespace(struct apiserver_collector *c, struct collector_item *i);
+bool collector_finish_deletion(struct apiserver_collector *collector, struct collector_item *item);
+bool collector_check_owners(struct apiserver_collector *collector, struct collector_item *item);
+bool collector_empty_namespace(struct apiserver_collector *collector, struct collector_item *item);
 /* Forgets old Events. */
-void collector_sweep_events(struct apiserver_collector *c);
+void collector_sweep_events(struct apiserver_collector *collector);
 
 /* Deletes as a client would, of this uid only. `policy` "" for the default. */
-bool collector_delete(struct apiserver_collector *c, const struct apiserver_resource *r,
-		      const char *ns, const char *name, const char *uid, const char *policy);
+bool collector_delete(struct apiserver_collector *collector,
+		      const struct apiserver_resource *resource, const char *ns, const char *name,
+		      const char *uid, const char *policy);
 /* Writes the object back with one finalizer less; removes it when it was the last. */
-bool collector_drop_finalizer(struct apiserver_collector *c, struct collector_item *i,
+bool collector_drop_finalizer(struct apiserver_collector *collector, struct collector_item *item,
 			      const char *finalizer);

@@ -65,9 +65,9 @@ static int decode(const char *token, struct strbuf *out, struct strbuf *err)
 }
 
 /* The server cleans the path and wants it unchanged: no "..", no doubled slash, none at the end. */
-static bool is_clean(const char *s)
+static bool is_clean(const char *text)
 {
-	struct slice rest = slice_of(s);
+	struct slice rest = slice_of(text);
 	if (rest.n != 0 && rest.p[0] == '/')
 		rest = slice_from(rest, 1);
 	do {
@@ -78,11 +78,11 @@ static bool is_clean(const char *s)
 	return true;
 }
 
-static int take(const json_t *o, const char *prefix, struct strbuf *ret_after, int64_t *ret_rv,
+static int take(const json_t *object, const char *prefix, struct strbuf *ret_after, int64_t *ret_rv,
 		struct strbuf *err)
 {
-	const json_t *start = json_object_get(o, "start"), *rv = json_object_get(o, "rv");
-	const char *v = api_text(json_object_get(o, "v"));
+	const json_t *start = json_object_get(object, "start"), *rv = json_object_get(object, "rv");
+	const char *v = api_text(json_object_get(object, "v"));
 	if (strcmp(v, version) != 0) {
 		strbuf_addf(err,
 			    "continue key is not valid: server does not recognize this encoded "

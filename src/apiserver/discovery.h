@@ -14,10 +14,10 @@ struct apiserver_discovery;
 /* `version` is the program's ("0.1.0"), `address` what clients may call us by ("127.0.0.1:6443").
  * The rows must outlive it. */
 struct apiserver_discovery *apiserver_discovery_new(const struct apiserver_resource *const *rows,
-						    size_t n, const char *version,
+						    size_t count, const char *version,
 						    const char *address);
-void apiserver_discovery_free(struct apiserver_discovery *d);
+void apiserver_discovery_free(struct apiserver_discovery *discovery);
 
 /* False: not one of its paths, and `ret` is not touched. Any thread, many at a time. */
-bool apiserver_discovery_serve(struct apiserver_discovery *d, const struct apiserver_call *c,
-			       struct apiserver_answer *ret);
+bool apiserver_discovery_serve(struct apiserver_discovery *discovery,
+			       const struct apiserver_call *call, struct apiserver_answer *ret);

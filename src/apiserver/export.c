@@ -17,9 +17,9 @@ struct export
 	struct strbuf *out;
 };
 
-static bool among(const char *const *names, size_t n, const char *name)
+static bool among(const char *const *names, size_t len, const char *name)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < len; i++) {
 		if (strcmp(names[i], name) == 0)
 			return true;
 	}
@@ -54,20 +54,21 @@ static const char *const first[] = { "CustomResourceDefinition", "Namespace", "S
 				     "Secret", "ConfigMap" };
 static const char *const never[] = { "CustomResourceDefinition", "Event", "ServiceCIDR" };
 
-static int add_kind(struct apiserver_store *s, const struct apiserver_resource *r,
+static int add_kind(struct apiserver_store *store, const struct apiserver_resource *resource,
 		    struct strbuf *out)
 {
 	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
-	struct export x = { .r = r, .out = out };
+	struct export x = { .r = resource, .out = out };
 	uint64_t at;
-	if (r->stored != r || (r->built_in && among(never, ARRAY_LEN(never), r->kind->kind)))
+	if (resource->stored != resource ||
+	    (resource->built_in && among(never, ARRAY_LEN(never), resource->kind->kind)))
 		return 0;
-	apiserver_key(&prefix, r->kind, NULL, NULL);
-	return apiserver_store_list(s, &(struct apiserver_range){ .prefix = prefix.s }, add_row, &x,
-				    &at, NULL);
+	apiserver_key(&prefix, resource->kind, NULL, NULL);
+	return apiserver_store_list(store, &(struct apiserver_range){ .prefix = prefix.s }, add_row,
+				    &x, &at, NULL);
 }
 
-int apiserver_export(struct apiserver_store *s, struct strbuf *out)
+int apiserver_export(struct apiserver_store *store, struct strbuf *out)
 {
 	size_t n;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
@@ -75,12 +76,12 @@ int apiserver_export(struct apiserver_store *s, struct strbuf *out)
 	for (size_t k = 0; k < ARRAY_LEN(first); k++) {
 		for (size_t i = 0; e == 0 && i < n; i++) {
 			if (rows[i]->built_in && strcmp(rows[i]->kind->kind, first[k]) == 0)
-				e = add_kind(s, rows[i], out);
+				e = add_kind(store, rows[i], out);
 		}
 	}
 	for (size_t i = 0; e == 0 && i < n; i++) {
 		if (!rows[i]->built_in || !among(first, ARRAY_LEN(first), rows[i]->kind->kind))
-			e = add_kind(s, rows[i], out);
+			e = add_kind(store, rows[i], out);
 	}
 	return e;
 }

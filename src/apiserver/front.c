@@ -75,17 +75,17 @@ static void add_warnings(struct http_answer *out, const struct strbuf *lines)
 	}
 }
 
-static void add_headers(struct http_answer *out, const struct apiserver_answer *a)
+static void add_headers(struct http_answer *out, const struct apiserver_answer *answer)
 {
 	char seconds[12];
 	http_answer_header(out, "Cache-Control", "no-cache, private");
-	if (a->etag[0] != '\0')
-		http_answer_header(out, "Etag", a->etag);
-	if (a->retry_after_s > 0) {
-		snprintf(seconds, sizeof(seconds), "%u", a->retry_after_s);
+	if (answer->etag[0] != '\0')
+		http_answer_header(out, "Etag", answer->etag);
+	if (answer->retry_after_s > 0) {
+		snprintf(seconds, sizeof(seconds), "%u", answer->retry_after_s);
 		http_answer_header(out, "Retry-After", seconds);
 	}
-	add_warnings(out, &a->warnings);
+	add_warnings(out, &answer->warnings);
 }
 
 /* --- streams --- */
@@ -96,10 +96,10 @@ struct watch {
 	atomic_uint *count; /* it counts here; NULL: it is a long list */
 };
 
-static ssize_t watch_pull(void *ctx, char *buf, size_t n)
+static ssize_t watch_pull(void *ctx, char *buf, size_t len)
 {
 	struct watch *w = ctx;
-	return w->backend->pull(w->stream, buf, n);
+	return w->backend->pull(w->stream, buf, len);
 }
 
 static void watch_done(void *ctx)
@@ -120,14 +120,14 @@ static void wake(void *handle)
 	http_stream_wake(handle);
 }
 
-static void add_stream(struct apiserver_front *f, struct http_answer *out,
-		       struct apiserver_answer *a)
+static void add_stream(struct apiserver_front *front, struct http_answer *out,
+		       struct apiserver_answer *answer)
 {
 	struct watch *w = xcalloc(1, sizeof(*w));
-	w->backend = f->backend;
-	w->stream = TAKE_PTR(a->stream);
-	w->count = a->stream_whole ? NULL : &f->n_watches_;
-	out->stream = a->stream_whole ? &list_ops : &watch_ops;
+	w->backend = front->backend;
+	w->stream = TAKE_PTR(answer->stream);
+	w->count = answer->stream_whole ? NULL : &front->n_watches_;
+	out->stream = answer->stream_whole ? &list_ops : &watch_ops;
 	out->stream_ctx = w;
 	metrics_add(metrics_get(&streams_open, NULL), 0, 1);
 	w->backend->on_wake(w->stream, wake, out->handle);
@@ -144,13 +144,14 @@ static void refuse_busy(struct apiserver_answer *ret, const char *message)
 
 /* A watch stays for up to an hour: without a limit they would take the connections of all others.
  */
-static void limit_watches(struct apiserver_front *f, struct apiserver_answer *ret)
+static void limit_watches(struct apiserver_front *front, struct apiserver_answer *ret)
 {
-	unsigned max = f->max_watches != 0 ? f->max_watches : APISERVER_WATCHES_MAX;
-	if (ret->stream == NULL || ret->stream_whole || atomic_fetch_add(&f->n_watches_, 1) < max)
+	unsigned max = front->max_watches != 0 ? front->max_watches : APISERVER_WATCHES_MAX;
+	if (ret->stream == NULL || ret->stream_whole ||
+	    atomic_fetch_add(&front->n_watches_, 1) < max)
 		return;
-	atomic_fetch_sub(&f->n_watches_, 1);
-	f->backend->free(TAKE_PTR(ret->stream));
+	atomic_fetch_sub(&front->n_watches_, 1);
+	front->backend->free(TAKE_PTR(ret->stream));
 	refuse_busy(ret, "too many watches are open: try again later");
 }
 
@@ -170,12 +171,12 @@ struct health_question {
 	bool known; /* who asks may hear the reasons */
 };
 
-static void add_check(const struct apiserver_health *h, bool known, bool *all_ok,
+static void add_check(const struct apiserver_health *health, bool known, bool *all_ok,
 		      struct strbuf *lines)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	bool ok = h->ok(h->ctx, &why);
-	strbuf_addf(lines, "[%c]%s %s%s\n", ok ? '+' : '-', h->name, ok ? "ok" : "failed: ",
+	bool ok = health->ok(health->ctx, &why);
+	strbuf_addf(lines, "[%c]%s %s%s\n", ok ? '+' : '-', health->name, ok ? "ok" : "failed: ",
 		    ok			 ? ""
 		    : known && why.n > 0 ? why.s
 					 : "reason withheld");
@@ -183,31 +184,31 @@ static void add_check(const struct apiserver_health *h, bool known, bool *all_ok
 }
 
 /* False when there is no check of the name. */
-static bool check_health(const struct apiserver_front *f, const struct health_question *q,
-			 struct apiserver_answer *ret)
+static bool check_health(const struct apiserver_front *front,
+			 const struct health_question *question, struct apiserver_answer *ret)
 {
 	static const struct apiserver_health ping = { "ping", always_ok, NULL, false };
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
 	bool all_ok = true, found = false;
-	for (size_t i = 0; i <= f->n_health; i++) {
-		const struct apiserver_health *h = i == 0 ? &ping : &f->health[i - 1];
-		if ((*q->only != '\0' && strcmp(q->only, h->name) != 0) ||
-		    (h->ready_only && strcmp(q->what, "readyz") != 0))
+	for (size_t i = 0; i <= front->n_health; i++) {
+		const struct apiserver_health *h = i == 0 ? &ping : &front->health[i - 1];
+		if ((*question->only != '\0' && strcmp(question->only, h->name) != 0) ||
+		    (h->ready_only && strcmp(question->what, "readyz") != 0))
 			continue;
-		add_check(h, q->known, &all_ok, &lines);
+		add_check(h, question->known, &all_ok, &lines);
 		found = true;
 	}
 	ret->content_type = plain_text;
 	ret->status = all_ok ? 200 : 500;
-	if (all_ok && !q->verbose)
+	if (all_ok && !question->verbose)
 		strbuf_adds(&ret->body, "ok");
 	else
-		strbuf_addf(&ret->body, "%s%s check %s\n", lines.s, q->what,
+		strbuf_addf(&ret->body, "%s%s check %s\n", lines.s, question->what,
 			    all_ok ? "passed" : "failed");
 	return found;
 }
 
-static bool serve_health(const struct apiserver_front *f, const struct http_request *req,
+static bool serve_health(const struct apiserver_front *front, const struct http_request *req,
 			 bool known, struct apiserver_answer *ret)
 {
 	static const char *const kinds[] = { "healthz", "livez", "readyz" };
@@ -225,7 +226,7 @@ static bool serve_health(const struct apiserver_front *f, const struct http_requ
 		};
 		if (req->method != HTTP_GET && req->method != HTTP_HEAD)
 			apiserver_failure_method(ret);
-		else if (!check_health(f, &q, ret))
+		else if (!check_health(front, &q, ret))
 			apiserver_failure_page(ret);
 		return true;
 	}
@@ -265,35 +266,35 @@ static bool is_open(const struct http_request *req)
 }
 
 /* False: refused, and `ret` says why. */
-static bool check_access(const struct apiserver_call *c, struct apiserver_answer *ret)
+static bool check_access(const struct apiserver_call *call, struct apiserver_answer *ret)
 {
 	struct apiserver_wish *w = xcalloc(1, sizeof(*w));
-	bool is_resource = apiserver_wish_read(c, w);
-	bool may = is_resource && apiserver_may(c->who, &w->action);
+	bool is_resource = apiserver_wish_read(call, w);
+	bool may = is_resource && apiserver_may(call->who, &w->action);
 	/* Methods without a verb are refused where they are looked at. */
 	may |= is_resource && *w->action.verb == '\0';
 	if (!is_resource)
 		apiserver_failure_page(ret);
 	else if (!may)
-		apiserver_refuse_action(c->who, &w->action, ret);
+		apiserver_refuse_action(call->who, &w->action, ret);
 	free(w);
 	return may;
 }
 
-static void serve_api(const struct apiserver_front *f, const struct apiserver_call *c,
+static void serve_api(const struct apiserver_front *front, const struct apiserver_call *call,
 		      struct apiserver_answer *ret)
 {
 	struct apiserver_answer found;
-	if (apiserver_discovery_serve(f->discovery, c, &found)) {
+	if (apiserver_discovery_serve(front->discovery, call, &found)) {
 		strbuf_done(&ret->body);
 		*ret = found;
-	} else if (check_access(c, ret)) {
+	} else if (check_access(call, ret)) {
 		strbuf_done(&ret->body);
-		f->backend->serve(f->backend->ctx, c, ret);
+		front->backend->serve(front->backend->ctx, call, ret);
 	}
 }
 
-static void serve_known(const struct apiserver_front *f, const struct http_request *req,
+static void serve_known(const struct apiserver_front *front, const struct http_request *req,
 			const struct apiserver_identity *who, struct apiserver_answer *ret)
 {
 	struct apiserver_arg args[APISERVER_ARGS_MAX];
@@ -318,7 +319,7 @@ static void serve_known(const struct apiserver_front *f, const struct http_reque
 		.body = req->body,
 		.who = who,
 	};
-	serve_api(f, &c, ret);
+	serve_api(front, &c, ret);
 }
 
 /* Nobody acts as somebody else: to go on as oneself would do more than was asked for. */
@@ -350,15 +351,15 @@ static bool refuse_impersonation(const struct http_request *req,
 /* How the request came to the front. */
 enum arrival { WHOLE, TOO_LONG, TOO_MANY };
 
-static void serve(const struct apiserver_front *f, const struct http_request *req,
+static void serve(const struct apiserver_front *front, const struct http_request *req,
 		  enum arrival arrival, struct apiserver_answer *ret)
 {
 	const char *token = http_request_header(req, "Authorization");
-	const struct apiserver_identity *who = apiserver_auth_who(f->auth, token);
-	if (token == NULL && serve_health(f, req, false, ret))
+	const struct apiserver_identity *who = apiserver_auth_who(front->auth, token);
+	if (token == NULL && serve_health(front, req, false, ret))
 		return;
 	if (token == NULL && is_open(req))
-		serve_known(f, req, NULL, ret);
+		serve_known(front, req, NULL, ret);
 	else if (who == NULL)
 		apiserver_failure_plain(ret, 401, "Unauthorized", "Unauthorized");
 	else if (arrival == TOO_MANY)
@@ -366,18 +367,18 @@ static void serve(const struct apiserver_front *f, const struct http_request *re
 	else if (arrival == TOO_LONG)
 		apiserver_failure_plain(ret, 413, "RequestEntityTooLarge",
 					"Request entity too large: limit is 3145728");
-	else if (!refuse_impersonation(req, who, ret) && !serve_health(f, req, true, ret) &&
+	else if (!refuse_impersonation(req, who, ret) && !serve_health(front, req, true, ret) &&
 		 !serve_metrics(req, ret))
-		serve_known(f, req, who, ret);
+		serve_known(front, req, who, ret);
 }
 
-static void handle(struct apiserver_front *f, const struct http_request *req, enum arrival arrival,
-		   struct http_answer *out)
+static void handle(struct apiserver_front *front, const struct http_request *req,
+		   enum arrival arrival, struct http_answer *out)
 {
 	struct apiserver_answer a;
 	apiserver_answer_init(&a);
-	serve(f, req, arrival, &a);
-	limit_watches(f, &a);
+	serve(front, req, arrival, &a);
+	limit_watches(front, &a);
 	out->status = a.status;
 	out->content_type = a.content_type;
 	add_audit_id(req, out);
@@ -386,9 +387,9 @@ static void handle(struct apiserver_front *f, const struct http_request *req, en
 	out->body = a.body;
 	strbuf_init(&a.body);
 	if (a.stream != NULL)
-		add_stream(f, out, &a);
+		add_stream(front, out, &a);
 	count_request(req, a.status);
-	f->backend->done(&a);
+	front->backend->done(&a);
 }
 
 bool apiserver_front_is_known(void *front, const struct http_request *req)
@@ -397,17 +398,18 @@ bool apiserver_front_is_known(void *front, const struct http_request *req)
 	return apiserver_auth_who(f->auth, http_request_header(req, "Authorization")) != NULL;
 }
 
-void apiserver_front_handle(void *front, const struct http_request *req, struct http_answer *a)
+void apiserver_front_handle(void *front, const struct http_request *req, struct http_answer *answer)
 {
-	handle(front, req, WHOLE, a);
+	handle(front, req, WHOLE, answer);
 }
 
-void apiserver_front_too_long(void *front, const struct http_request *req, struct http_answer *a)
+void apiserver_front_too_long(void *front, const struct http_request *req,
+			      struct http_answer *answer)
 {
-	handle(front, req, TOO_LONG, a);
+	handle(front, req, TOO_LONG, answer);
 }
 
-void apiserver_front_busy(void *front, const struct http_request *req, struct http_answer *a)
+void apiserver_front_busy(void *front, const struct http_request *req, struct http_answer *answer)
 {
-	handle(front, req, TOO_MANY, a);
+	handle(front, req, TOO_MANY, answer);
 }

@@ -44,7 +44,9 @@ struct apiserver_front {
 };
 
 /* Of struct http_service_conf; ctx is the front. */
-void apiserver_front_handle(void *front, const struct http_request *req, struct http_answer *a);
+void apiserver_front_handle(void *front, const struct http_request *req,
+			    struct http_answer *answer);
 bool apiserver_front_is_known(void *front, const struct http_request *req);
-void apiserver_front_busy(void *front, const struct http_request *req, struct http_answer *a);
-void apiserver_front_too_long(void *front, const struct http_request *req, struct http_answer *a);
+void apiserver_front_busy(void *front, const struct http_request *req, struct http_answer *answer);
+void apiserver_front_too_long(void *front, const struct http_request *req,
+			      struct http_answer *answer);

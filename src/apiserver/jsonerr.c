@@ -16,217 +16,217 @@ struct scan {
 	struct strbuf *out;
 };
 
-static int peek(const struct scan *s)
+static int peek(const struct scan *scan)
 {
-	return s->at < s->in.n ? (unsigned char)s->in.p[s->at] : -1;
+	return scan->at < scan->in.n ? (unsigned char)scan->in.p[scan->at] : -1;
 }
 
-static void blanks(struct scan *s)
+static void blanks(struct scan *scan)
 {
-	while (peek(s) >= 0 && strchr(" \t\r\n", peek(s)) != NULL && peek(s) != 0)
-		s->at++;
+	while (peek(scan) >= 0 && strchr(" \t\r\n", peek(scan)) != NULL && peek(scan) != 0)
+		scan->at++;
 }
 
 /* A character as Go quotes it. Bytes beyond ASCII are shown as the code points they would be. */
-static void add_char(struct strbuf *out, int c)
+static void add_char(struct strbuf *out, int ch)
 {
-	if (c == '\'')
+	if (ch == '\'')
 		strbuf_adds(out, "'\\''");
-	else if (c == '"')
+	else if (ch == '"')
 		strbuf_adds(out, "'\"'");
-	else if (c == '\n' || c == '\t' || c == '\r' || c == '\b' || c == '\f' || c == '\v' ||
-		 c == '\a')
-		strbuf_addf(out, "'\\%c'", "abtnvfr"[c - '\a']);
-	else if (c == '\\')
+	else if (ch == '\n' || ch == '\t' || ch == '\r' || ch == '\b' || ch == '\f' || ch == '\v' ||
+		 ch == '\a')
+		strbuf_addf(out, "'\\%c'", "abtnvfr"[ch - '\a']);
+	else if (ch == '\\')
 		strbuf_adds(out, "'\\\\'");
-	else if (c < 0x20 || c == 0x7f)
-		strbuf_addf(out, "'\\x%02x'", (unsigned)c);
-	else if (c < 0x7f)
-		strbuf_addf(out, "'%c'", c);
-	else if (c <= 0xa0 || c == 0xad)
-		strbuf_addf(out, "'\\u%04x'", (unsigned)c);
+	else if (ch < 0x20 || ch == 0x7f)
+		strbuf_addf(out, "'\\x%02x'", (unsigned)ch);
+	else if (ch < 0x7f)
+		strbuf_addf(out, "'%c'", ch);
+	else if (ch <= 0xa0 || ch == 0xad)
+		strbuf_addf(out, "'\\u%04x'", (unsigned)ch);
 	else
-		strbuf_addf(out, "'%c%c'", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
+		strbuf_addf(out, "'%c%c'", 0xc0 | ch >> 6, 0x80 | (ch & 0x3f));
 }
 
 /* Always true: found something. */
-static bool wrong(struct scan *s, const char *where)
+static bool wrong(struct scan *scan, const char *where)
 {
-	if (peek(s) < 0) {
-		strbuf_adds(s->out, "unexpected end of JSON input");
+	if (peek(scan) < 0) {
+		strbuf_adds(scan->out, "unexpected end of JSON input");
 		return true;
 	}
-	strbuf_adds(s->out, "invalid character ");
-	add_char(s->out, peek(s));
-	strbuf_addf(s->out, " %s", where);
+	strbuf_adds(scan->out, "invalid character ");
+	add_char(scan->out, peek(scan));
+	strbuf_addf(scan->out, " %s", where);
 	return true;
 }
 
 /* Go's scanner is told the end of the text as if it was a blank. */
-static bool unfinished(struct scan *s, const char *where)
+static bool unfinished(struct scan *scan, const char *where)
 {
-	if (peek(s) >= 0)
-		return wrong(s, where);
-	strbuf_addf(s->out, "invalid character ' ' %s", where);
+	if (peek(scan) >= 0)
+		return wrong(scan, where);
+	strbuf_addf(scan->out, "invalid character ' ' %s", where);
 	return true;
 }
 
-static bool is_hex(int c)
+static bool is_hex(int ch)
 {
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+	return (ch >= '0' && ch <= '9') || ((ch | 0x20) >= 'a' && (ch | 0x20) <= 'f');
 }
 
-static bool string_error(struct scan *s)
+static bool string_error(struct scan *scan)
 {
-	for (s->at++; peek(s) != '"'; s->at++) {
-		int c = peek(s);
+	for (scan->at++; peek(scan) != '"'; scan->at++) {
+		int c = peek(scan);
 		if (c < 0x20)
-			return wrong(s, "in string literal");
+			return wrong(scan, "in string literal");
 		if (c != '\\')
 			continue;
-		s->at++;
-		c = peek(s);
+		scan->at++;
+		c = peek(scan);
 		if (c < 0 || strchr("\"\\/bfnrtu", c) == NULL || c == 0)
-			return wrong(s, "in string escape code");
+			return wrong(scan, "in string escape code");
 		for (int i = 0; c == 'u' && i < 4; i++) {
-			s->at++;
-			if (!is_hex(peek(s)))
-				return wrong(s, "in \\u hexadecimal character escape");
+			scan->at++;
+			if (!is_hex(peek(scan)))
+				return wrong(scan, "in \\u hexadecimal character escape");
 		}
 	}
-	s->at++;
+	scan->at++;
 	return false;
 }
 
-static bool digit(const struct scan *s)
+static bool digit(const struct scan *scan)
 {
-	return peek(s) >= '0' && peek(s) <= '9';
+	return peek(scan) >= '0' && peek(scan) <= '9';
 }
 
-static bool digits_error(struct scan *s, const char *where)
+static bool digits_error(struct scan *scan, const char *where)
 {
-	if (!digit(s))
-		return unfinished(s, where);
-	while (digit(s))
-		s->at++;
+	if (!digit(scan))
+		return unfinished(scan, where);
+	while (digit(scan))
+		scan->at++;
 	return false;
 }
 
-static bool number_error(struct scan *s)
+static bool number_error(struct scan *scan)
 {
-	if (peek(s) == '-')
-		s->at++;
-	if (peek(s) == '0')
-		s->at++;
-	else if (digits_error(s, "in numeric literal"))
+	if (peek(scan) == '-')
+		scan->at++;
+	if (peek(scan) == '0')
+		scan->at++;
+	else if (digits_error(scan, "in numeric literal"))
 		return true;
-	if (peek(s) == '.') {
-		s->at++;
-		if (digits_error(s, "after decimal point in numeric literal"))
+	if (peek(scan) == '.') {
+		scan->at++;
+		if (digits_error(scan, "after decimal point in numeric literal"))
 			return true;
 	}
-	if (peek(s) == 'e' || peek(s) == 'E') {
-		s->at++;
-		if (peek(s) == '+' || peek(s) == '-')
-			s->at++;
-		if (digits_error(s, "in exponent of numeric literal"))
+	if (peek(scan) == 'e' || peek(scan) == 'E') {
+		scan->at++;
+		if (peek(scan) == '+' || peek(scan) == '-')
+			scan->at++;
+		if (digits_error(scan, "in exponent of numeric literal"))
 			return true;
 	}
 	return false;
 }
 
-static bool literal_error(struct scan *s, const char *word)
+static bool literal_error(struct scan *scan, const char *word)
 {
-	for (const char *p = word; *p != '\0'; p++, s->at++) {
-		if (peek(s) == (unsigned char)*p)
+	for (const char *p = word; *p != '\0'; p++, scan->at++) {
+		if (peek(scan) == (unsigned char)*p)
 			continue;
 		char where[64];
 		snprintf(where, sizeof(where), "in literal %s (expecting '%c')", word, *p);
-		return unfinished(s, where);
+		return unfinished(scan, where);
 	}
 	return false;
 }
 
-static bool scalar_error(struct scan *s)
+static bool scalar_error(struct scan *scan)
 {
-	int c = peek(s);
+	int c = peek(scan);
 	if (c == '"')
-		return string_error(s);
-	if (c == '-' || digit(s))
-		return number_error(s);
+		return string_error(scan);
+	if (c == '-' || digit(scan))
+		return number_error(scan);
 	if (c == 't' || c == 'f' || c == 'n')
-		return literal_error(s, c == 't' ? "true" : c == 'f' ? "false" : "null");
-	return wrong(s, "looking for beginning of value");
+		return literal_error(scan, c == 't' ? "true" : c == 'f' ? "false" : "null");
+	return wrong(scan, "looking for beginning of value");
 }
 
-static bool in_object(const struct scan *s)
+static bool in_object(const struct scan *scan)
 {
-	return (s->stack[(s->depth - 1) / 8] >> (s->depth - 1) % 8 & 1) != 0;
+	return (scan->stack[(scan->depth - 1) / 8] >> (scan->depth - 1) % 8 & 1) != 0;
 }
 
-static bool push(struct scan *s, bool object)
+static bool push(struct scan *scan, bool object)
 {
-	if (s->depth == APISERVER_JSON_DEPTH_MAX)
+	if (scan->depth == APISERVER_JSON_DEPTH_MAX)
 		return false;
-	uint8_t bit = (uint8_t)(1U << s->depth % 8);
-	uint8_t *byte = &s->stack[s->depth / 8];
+	uint8_t bit = (uint8_t)(1U << scan->depth % 8);
+	uint8_t *byte = &scan->stack[scan->depth / 8];
 	*byte = (uint8_t)(object ? *byte | bit : *byte & ~bit);
-	s->depth++;
-	s->at++;
+	scan->depth++;
+	scan->at++;
 	return true;
 }
 
 /* `"key":` */
-static bool key_error(struct scan *s)
+static bool key_error(struct scan *scan)
 {
-	blanks(s);
-	if (peek(s) != '"')
-		return wrong(s, "looking for beginning of object key string");
-	if (string_error(s))
+	blanks(scan);
+	if (peek(scan) != '"')
+		return wrong(scan, "looking for beginning of object key string");
+	if (string_error(scan))
 		return true;
-	blanks(s);
-	if (peek(s) != ':')
-		return wrong(s, "after object key");
-	s->at++;
+	blanks(scan);
+	if (peek(scan) != ':')
+		return wrong(scan, "after object key");
+	scan->at++;
 	return false;
 }
 
 /* Up to the end of a scalar or of an empty container. */
-static bool value_error(struct scan *s)
+static bool value_error(struct scan *scan)
 {
 	for (;;) {
-		blanks(s);
-		int c = peek(s);
+		blanks(scan);
+		int c = peek(scan);
 		if (c != '{' && c != '[')
-			return scalar_error(s);
-		if (!push(s, c == '{'))
-			return wrong(s, "exceeded max depth");
-		blanks(s);
-		if (peek(s) == (c == '{' ? '}' : ']')) {
-			s->at++;
-			s->depth--;
+			return scalar_error(scan);
+		if (!push(scan, c == '{'))
+			return wrong(scan, "exceeded max depth");
+		blanks(scan);
+		if (peek(scan) == (c == '{' ? '}' : ']')) {
+			scan->at++;
+			scan->depth--;
 			return false;
 		}
-		if (c == '{' && key_error(s))
+		if (c == '{' && key_error(scan))
 			return true;
 	}
 }
 
 /* What follows a value inside of something: its next member, or its end. */
-static bool behind_error(struct scan *s)
+static bool behind_error(struct scan *scan)
 {
-	while (s->depth != 0) {
-		blanks(s);
-		bool object = in_object(s);
-		if (peek(s) == ',') {
-			s->at++;
-			return (object && key_error(s)) || value_error(s);
+	while (scan->depth != 0) {
+		blanks(scan);
+		bool object = in_object(scan);
+		if (peek(scan) == ',') {
+			scan->at++;
+			return (object && key_error(scan)) || value_error(scan);
 		}
-		if (peek(s) != (object ? '}' : ']'))
-			return wrong(s, object ? "after object key:value pair"
-					       : "after array element");
-		s->at++;
-		s->depth--;
+		if (peek(scan) != (object ? '}' : ']'))
+			return wrong(scan, object ? "after object key:value pair"
+						  : "after array element");
+		scan->at++;
+		scan->depth--;
 	}
 	return false;
 }

@@ -25,45 +25,45 @@ struct path {
 
 /* --- reading --- */
 
-static void skip_space(struct slice *s)
+static void skip_space(struct slice *text)
 {
-	while (s->n > 0 && s->p[0] == ' ')
-		*s = slice_from(*s, 1);
+	while (text->n > 0 && text->p[0] == ' ')
+		*text = slice_from(*text, 1);
 }
 
-static bool take(struct slice *s, const char *text)
+static bool take(struct slice *slice, const char *text)
 {
-	if (!slice_starts(*s, slice_of(text)))
+	if (!slice_starts(*slice, slice_of(text)))
 		return false;
-	*s = slice_from(*s, strlen(text));
+	*slice = slice_from(*slice, strlen(text));
 	return true;
 }
 
 /* Up to one of `ends`; a backslash takes the next character with it. */
-static struct slice take_until(struct slice *s, const char *ends)
+static struct slice take_until(struct slice *text, const char *ends)
 {
 	size_t n = 0;
-	while (n < s->n && (s->p[n] == '\0' || strchr(ends, s->p[n]) == NULL))
-		n += s->p[n] == '\\' && n + 1 < s->n ? 2 : 1;
-	struct slice got = { s->p, n };
-	*s = slice_from(*s, n);
+	while (n < text->n && (text->p[n] == '\0' || strchr(ends, text->p[n]) == NULL))
+		n += text->p[n] == '\\' && n + 1 < text->n ? 2 : 1;
+	struct slice got = { text->p, n };
+	*text = slice_from(*text, n);
 	return got;
 }
 
-static bool take_quoted(struct slice *s, struct slice *ret)
+static bool take_quoted(struct slice *text, struct slice *ret)
 {
-	if (s->n == 0 || (s->p[0] != '\'' && s->p[0] != '"'))
+	if (text->n == 0 || (text->p[0] != '\'' && text->p[0] != '"'))
 		return false;
-	const char end[] = { s->p[0], '\0' };
-	*s = slice_from(*s, 1);
-	*ret = take_until(s, end);
-	return take(s, end);
+	const char end[] = { text->p[0], '\0' };
+	*text = slice_from(*text, 1);
+	*ret = take_until(text, end);
+	return take(text, end);
 }
 
-static bool take_index(struct slice *s, struct step *ret)
+static bool take_index(struct slice *text, struct step *ret)
 {
-	bool negative = take(s, "-");
-	struct slice digits = take_until(s, "]");
+	bool negative = take(text, "-");
+	struct slice digits = take_until(text, "]");
 	uint64_t n;
 	if (digits.n > 9 || slice_u64(digits, &n) < 0)
 		return false;
@@ -72,83 +72,84 @@ static bool take_index(struct slice *s, struct step *ret)
 }
 
 /* Behind "?(": `@.a.b == "x")`. */
-static bool take_filter(struct slice *s, struct step *ret)
+static bool take_filter(struct slice *text, struct step *ret)
 {
 	*ret = (struct step){ .type = STEP_FILTER, .op = FILTER_EXISTS };
-	skip_space(s);
-	if (!take(s, "@"))
+	skip_space(text);
+	if (!take(text, "@"))
 		return false;
-	ret->name = slice_trim(take_until(s, "=!)"));
-	if (take(s, "=="))
+	ret->name = slice_trim(take_until(text, "=!)"));
+	if (take(text, "=="))
 		ret->op = FILTER_EQUAL;
-	else if (take(s, "!="))
+	else if (take(text, "!="))
 		ret->op = FILTER_DIFFERENT;
 	else
-		return take(s, ")");
-	skip_space(s);
-	struct slice before = *s, quoted;
-	if (take_quoted(s, &quoted)) {
+		return take(text, ")");
+	skip_space(text);
+	struct slice before = *text, quoted;
+	if (take_quoted(text, &quoted)) {
 		ret->value = (struct slice){ before.p, quoted.n + 2 };
-		skip_space(s);
+		skip_space(text);
 	} else {
-		ret->value = slice_trim(take_until(s, ")"));
+		ret->value = slice_trim(take_until(text, ")"));
 	}
-	return ret->value.n > 0 && take(s, ")");
+	return ret->value.n > 0 && take(text, ")");
 }
 
 /* Behind "[". */
-static bool take_bracket(struct slice *s, struct step *ret)
+static bool take_bracket(struct slice *text, struct step *ret)
 {
 	bool ok;
-	if (take(s, "*")) {
+	if (take(text, "*")) {
 		*ret = (struct step){ .type = STEP_ALL };
 		ok = true;
-	} else if (take(s, "?(")) {
-		ok = take_filter(s, ret);
-	} else if (s->n > 0 && (s->p[0] == '\'' || s->p[0] == '"')) {
+	} else if (take(text, "?(")) {
+		ok = take_filter(text, ret);
+	} else if (text->n > 0 && (text->p[0] == '\'' || text->p[0] == '"')) {
 		*ret = (struct step){ .type = STEP_MEMBER };
-		ok = take_quoted(s, &ret->name) && ret->name.n > 0;
+		ok = take_quoted(text, &ret->name) && ret->name.n > 0;
 	} else {
-		ok = take_index(s, ret);
+		ok = take_index(text, ret);
 	}
-	return ok && take(s, "]");
+	return ok && take(text, "]");
 }
 
-static bool take_member(struct slice *s, struct step *ret)
+static bool take_member(struct slice *text, struct step *ret)
 {
-	*ret = (struct step){ .type = take(s, "*") ? STEP_ALL : STEP_MEMBER };
+	*ret = (struct step){ .type = take(text, "*") ? STEP_ALL : STEP_MEMBER };
 	if (ret->type == STEP_ALL)
 		return true;
-	ret->name = take_until(s, ".[");
+	ret->name = take_until(text, ".[");
 	return ret->name.n > 0 && memchr(ret->name.p, ' ', ret->name.n) == NULL;
 }
 
-static bool read_path(struct slice s, struct path *ret)
+static bool read_path(struct slice text, struct path *ret)
 {
 	ret->n = 0;
 	/* The whole of it, as kubectl's users write it, or its inside as CRDs do. */
-	if (s.n >= 2 && s.p[0] == '{' && s.p[s.n - 1] == '}')
-		s = (struct slice){ s.p + 1, s.n - 2 };
-	if (s.n == 0)
+	if (text.n >= 2 && text.p[0] == '{' && text.p[text.n - 1] == '}')
+		text = (struct slice){ text.p + 1, text.n - 2 };
+	if (text.n == 0)
 		return false;
-	take(&s, "$");
-	while (s.n > 0) {
+	take(&text, "$");
+	while (text.n > 0) {
 		if (ret->n == APISERVER_JSONPATH_STEPS_MAX)
 			return false;
 		struct step *step = &ret->steps[ret->n++];
 		*step = (struct step){ .type = STEP_MEMBER };
-		bool ok = take(&s, "[") ? take_bracket(&s, step)
-					: take(&s, ".") && (s.n == 0 || take_member(&s, step));
+		bool ok = take(&text, "[")
+				  ? take_bracket(&text, step)
+				  : take(&text, ".") && (text.n == 0 || take_member(&text, step));
 		if (!ok)
 			return false;
 	}
 	return true;
 }
 
-static bool check(struct slice s, int depth)
+static bool check(struct slice text, int depth)
 {
 	struct path p;
-	if (depth > APISERVER_JSONPATH_DEPTH_MAX || !read_path(s, &p))
+	if (depth > APISERVER_JSONPATH_DEPTH_MAX || !read_path(text, &p))
 		return false;
 	for (size_t i = 0; i < p.n; i++) {
 		const struct step *step = &p.steps[i];
@@ -169,7 +170,7 @@ bool apiserver_jsonpath_check(const char *path)
 
 static const json_t *walk(const json_t *v, const struct path *p, size_t at, int depth);
 
-static const json_t *member(const json_t *v, struct slice name)
+static const json_t *member(const json_t *value, struct slice name)
 {
 	char key[APISERVER_JSONPATH_NAME_MAX_BYTES + 1];
 	size_t n = 0;
@@ -179,89 +180,90 @@ static const json_t *member(const json_t *v, struct slice name)
 		key[n++] = name.p[i];
 	}
 	key[n] = '\0';
-	return json_object_get(v, key);
+	return json_object_get(value, key);
 }
 
-static bool equals(const json_t *v, struct slice text)
+static bool equals(const json_t *value, struct slice text)
 {
 	if (text.p[0] == '"' || text.p[0] == '\'')
-		return json_is_string(v) &&
-		       slice_is((struct slice){ text.p + 1, text.n - 2 }, api_text(v));
-	if (json_is_boolean(v))
-		return slice_is(text, json_is_true(v) ? "true" : "false");
-	if (!json_is_number(v))
+		return json_is_string(value) &&
+		       slice_is((struct slice){ text.p + 1, text.n - 2 }, api_text(value));
+	if (json_is_boolean(value))
+		return slice_is(text, json_is_true(value) ? "true" : "false");
+	if (!json_is_number(value))
 		return false;
 	json_t *n = json_loadb(text.p, text.n, JSON_DECODE_ANY, NULL);
-	bool same = json_is_number(n) && json_number_value(n) == json_number_value(v);
+	bool same = json_is_number(n) && json_number_value(n) == json_number_value(value);
 	json_decref(n);
 	return same;
 }
 
-static bool passes(const json_t *v, const struct step *f, int depth)
+static bool passes(const json_t *value, const struct step *step, int depth)
 {
 	struct path p = { .n = 0 };
-	if (depth > APISERVER_JSONPATH_DEPTH_MAX || (f->name.n > 0 && !read_path(f->name, &p)))
+	if (depth > APISERVER_JSONPATH_DEPTH_MAX ||
+	    (step->name.n > 0 && !read_path(step->name, &p)))
 		return false;
-	const json_t *left = walk(v, &p, 0, depth + 1);
-	switch (f->op) {
+	const json_t *left = walk(value, &p, 0, depth + 1);
+	switch (step->op) {
 	case FILTER_EXISTS:
 		return left != NULL;
 	case FILTER_EQUAL:
-		return left != NULL && equals(left, f->value);
+		return left != NULL && equals(left, step->value);
 	case FILTER_DIFFERENT:
-		return left != NULL && !equals(left, f->value);
+		return left != NULL && !equals(left, step->value);
 	}
 	return false;
 }
 
 /* The first of many that leads to something. */
-static const json_t *walk_all(const json_t *v, const struct path *p, size_t at, int depth)
+static const json_t *walk_all(const json_t *value, const struct path *path, size_t at, int depth)
 {
-	const struct step *step = &p->steps[at];
+	const struct step *step = &path->steps[at];
 	const json_t *found = NULL, *item;
 	const char *key;
 	size_t i;
-	json_array_foreach (api_tree(v), i, item) {
+	json_array_foreach (api_tree(value), i, item) {
 		if (step->type == STEP_FILTER && !passes(item, step, depth))
 			continue;
-		found = walk(item, p, at + 1, depth);
+		found = walk(item, path, at + 1, depth);
 		if (found != NULL)
 			return found;
 	}
 	if (step->type == STEP_FILTER)
 		return NULL;
-	json_object_foreach (api_tree(v), key, item) {
-		found = walk(item, p, at + 1, depth);
+	json_object_foreach (api_tree(value), key, item) {
+		found = walk(item, path, at + 1, depth);
 		if (found != NULL)
 			return found;
 	}
 	return NULL;
 }
 
-static const json_t *walk(const json_t *v, const struct path *p, size_t at, int depth)
+static const json_t *walk(const json_t *value, const struct path *path, size_t at, int depth)
 {
-	for (; v != NULL && at < p->n; at++) {
-		const struct step *step = &p->steps[at];
-		long n = (long)json_array_size(v);
+	for (; value != NULL && at < path->n; at++) {
+		const struct step *step = &path->steps[at];
+		long n = (long)json_array_size(value);
 		switch (step->type) {
 		case STEP_MEMBER:
 			/* "." alone is the thing itself. */
-			v = step->name.n > 0 ? member(v, step->name) : v;
+			value = step->name.n > 0 ? member(value, step->name) : value;
 			break;
 		case STEP_INDEX:
 			n = step->index < 0 ? n + step->index : step->index;
-			v = n >= 0 ? json_array_get(v, (size_t)n) : NULL;
+			value = n >= 0 ? json_array_get(value, (size_t)n) : NULL;
 			break;
 		case STEP_ALL:
 		case STEP_FILTER:
-			return walk_all(v, p, at, depth);
+			return walk_all(value, path, at, depth);
 		}
 	}
-	return v;
+	return value;
 }
 
-const json_t *apiserver_jsonpath_first(const json_t *o, const char *path)
+const json_t *apiserver_jsonpath_first(const json_t *object, const char *path)
 {
 	struct path p;
-	return read_path(slice_of(path), &p) ? walk(o, &p, 0, 0) : NULL;
+	return read_path(slice_of(path), &p) ? walk(object, &p, 0, 0) : NULL;
 }

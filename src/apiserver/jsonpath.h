@@ -19,4 +19,4 @@ enum {
 /* Is it one that is understood here? */
 bool apiserver_jsonpath_check(const char *path);
 /* NULL when nothing is there, or the path is none. */
-const json_t *apiserver_jsonpath_first(const json_t *o, const char *path);
+const json_t *apiserver_jsonpath_first(const json_t *object, const char *path);

@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-void apiserver_key(struct strbuf *out, const struct api_kind *k, const char *ns, const char *name)
+void apiserver_key(struct strbuf *out, const struct api_kind *kind, const char *ns,
+		   const char *name)
 {
-	strbuf_addf(out, "%s/%s/", k->group[0] != '\0' ? k->group : "core", k->plural);
-	if (k->namespaced && ns == NULL)
+	strbuf_addf(out, "%s/%s/", kind->group[0] != '\0' ? kind->group : "core", kind->plural);
+	if (kind->namespaced && ns == NULL)
 		return;
-	strbuf_addf(out, "%s/", k->namespaced ? ns : "");
+	strbuf_addf(out, "%s/", kind->namespaced ? ns : "");
 	if (name != NULL)
 		strbuf_adds(out, name);
 }

@@ -6,52 +6,52 @@
 #include "apiserver/kind_priv.h"
 #include "apiserver/objectmeta.h"
 
-void apiserver_default(json_t *o, const char *key, json_t *value)
+void apiserver_default(json_t *object, const char *key, json_t *value)
 {
-	const json_t *was = json_object_get(o, key);
+	const json_t *was = json_object_get(object, key);
 	if (was == NULL || json_is_null(was))
-		json_object_set_new(o, key, value);
+		json_object_set_new(object, key, value);
 	else
 		json_decref(value);
 }
 
-json_t *apiserver_member(json_t *o, const char *key)
+json_t *apiserver_member(json_t *object, const char *key)
 {
-	apiserver_default(o, key, json_object());
-	return json_object_get(o, key);
+	apiserver_default(object, key, json_object());
+	return json_object_get(object, key);
 }
 
-void apiserver_take_old(json_t *o, const json_t *old, const char *key)
+void apiserver_take_old(json_t *object, const json_t *old, const char *key)
 {
 	const json_t *was = json_object_get(old, key);
 	if (was != NULL)
-		json_object_set_new(o, key, json_deep_copy(was));
+		json_object_set_new(object, key, json_deep_copy(was));
 	else
-		json_object_del(o, key);
+		json_object_del(object, key);
 }
 
-bool apiserver_has_text(const json_t *o, const char *key)
+bool apiserver_has_text(const json_t *object, const char *key)
 {
-	return json_string_length(json_object_get(o, key)) != 0;
+	return json_string_length(json_object_get(object, key)) != 0;
 }
 
-long long apiserver_number(const json_t *o, const char *key)
+long long apiserver_number(const json_t *object, const char *key)
 {
-	return json_integer_value(json_object_get(o, key));
+	return json_integer_value(json_object_get(object, key));
 }
 
-bool apiserver_is(const json_t *o, const char *key, const char *word)
+bool apiserver_is(const json_t *object, const char *key, const char *word)
 {
-	return strcmp(api_text(json_object_get(o, key)), word) == 0;
+	return strcmp(api_text(json_object_get(object, key)), word) == 0;
 }
 
-bool apiserver_no_generation(const json_t *o, const json_t *old)
+bool apiserver_no_generation(const json_t *object, const json_t *old)
 {
-	(void)o, (void)old;
+	(void)object, (void)old;
 	return false;
 }
 
-void apiserver_validate_as_new(const json_t *o, struct api_errors *errs)
+void apiserver_validate_as_new(const json_t *object, struct api_errors *errs)
 {
-	apiserver_objectmeta_validate(apiserver_resource_of(o), o, NULL, errs);
+	apiserver_objectmeta_validate(apiserver_resource_of(object), object, NULL, errs);
 }

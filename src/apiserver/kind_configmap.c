@@ -7,9 +7,9 @@
 #include "base/strbuf.h"
 
 /* Bytes that a text in base64 stands for. */
-static size_t decoded_bytes(const json_t *v)
+static size_t decoded_bytes(const json_t *value)
 {
-	const char *s = api_text(v);
+	const char *s = api_text(value);
 	size_t digits = 0;
 	for (; *s != '\0'; s++)
 		digits += *s != '=' && *s != '\n' && *s != '\r';
@@ -29,10 +29,10 @@ static void check_key(const char *field, const char *key, const json_t *other,
 	json_decref(value);
 }
 
-static void check_data(const json_t *o, struct api_errors *errs)
+static void check_data(const json_t *object, struct api_errors *errs)
 {
-	const json_t *data = json_object_get(o, "data");
-	const json_t *binary = json_object_get(o, "binaryData");
+	const json_t *data = json_object_get(object, "data");
+	const json_t *binary = json_object_get(object, "binaryData");
 	const char *key;
 	json_t *value;
 	size_t bytes = 0;
@@ -49,34 +49,34 @@ static void check_data(const json_t *o, struct api_errors *errs)
 			       "may not be more than 1048576 bytes");
 }
 
-static bool differ(const json_t *a, const json_t *b)
+static bool differ(const json_t *left, const json_t *right)
 {
-	return (a == NULL) != (b == NULL) || (a != NULL && !json_equal(a, b));
+	return (left == NULL) != (right == NULL) || (left != NULL && !json_equal(left, right));
 }
 
-static void check_immutable(const json_t *o, const json_t *old, struct api_errors *errs)
+static void check_immutable(const json_t *object, const json_t *old, struct api_errors *errs)
 {
 	static const char text[] = "field is immutable when `immutable` is set";
 	static const char *const fields[] = { "data", "binaryData" };
 	if (!json_is_true(json_object_get(old, "immutable")))
 		return;
-	if (!json_is_true(json_object_get(o, "immutable")))
+	if (!json_is_true(json_object_get(object, "immutable")))
 		apiserver_forbidden(errs, "immutable", text);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		if (differ(json_object_get(o, fields[i]), json_object_get(old, fields[i])))
+		if (differ(json_object_get(object, fields[i]), json_object_get(old, fields[i])))
 			apiserver_forbidden(errs, fields[i], text);
 	}
 }
 
-static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
 		     struct api_errors *errs)
 {
 	(void)env;
 	if (old != NULL) {
-		check_immutable(o, old, errs);
-		apiserver_validate_as_new(o, errs);
+		check_immutable(object, old, errs);
+		apiserver_validate_as_new(object, errs);
 	}
-	check_data(o, errs);
+	check_data(object, errs);
 }
 
 const struct apiserver_strategy apiserver_configmap_strategy = {

@@ -14,11 +14,11 @@ static json_t *true_condition(const char *type, const char *reason, const char *
 			 now, "reason", reason, "message", message);
 }
 
-json_t *apiserver_crd_object(const struct apiserver_resource *r, const char *now)
+json_t *apiserver_crd_object(const struct apiserver_resource *resource, const char *now)
 {
-	if (r->built_in)
+	if (resource->built_in)
 		return NULL;
-	json_t *o = json_deep_copy(r->description);
+	json_t *o = json_deep_copy(resource->description);
 	json_t *spec = json_object_get(o, "spec");
 	apiserver_default(spec, "conversion", json_pack("{ss}", "strategy", "None"));
 	json_object_set_new(
@@ -28,34 +28,35 @@ json_t *apiserver_crd_object(const struct apiserver_resource *r, const char *now
 			  true_condition("Established", "InitialNamesAccepted",
 					 "the initial names have been accepted", now),
 			  "acceptedNames", json_object_get(spec, "names"), "storedVersions",
-			  r->stored->version));
+			  resource->stored->version));
 	return o;
 }
 
 /* The definition that a user's must be equal to. */
-static const struct apiserver_resource *ours(const json_t *o)
+static const struct apiserver_resource *ours(const json_t *object)
 {
 	size_t n;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
 	for (size_t i = 0; i < n; i++) {
-		if (!rows[i]->built_in && strcmp(api_name(rows[i]->description), api_name(o)) == 0)
+		if (!rows[i]->built_in &&
+		    strcmp(api_name(rows[i]->description), api_name(object)) == 0)
 			return rows[i];
 	}
 	return NULL;
 }
 
-static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	(void)env;
-	apiserver_default(apiserver_member(o, "spec"), "conversion",
+	apiserver_default(apiserver_member(object, "spec"), "conversion",
 			  json_pack("{ss}", "strategy", "None"));
-	apiserver_take_old(o, old, "status");
+	apiserver_take_old(object, old, "status");
 }
 
-static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
 		     struct api_errors *errs)
 {
-	const struct apiserver_resource *r = ours(o);
+	const struct apiserver_resource *r = ours(object);
 	(void)env, (void)old;
 	if (r == NULL) {
 		apiserver_forbidden(errs, "spec",
@@ -63,7 +64,7 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 		return;
 	}
 	json_t *want = apiserver_crd_object(r, "");
-	if (!json_equal(json_object_get(want, "spec"), json_object_get(o, "spec")))
+	if (!json_equal(json_object_get(want, "spec"), json_object_get(object, "spec")))
 		apiserver_forbidden(
 			errs, "spec",
 			"this server has a fixed set of kinds: a definition can only be "

@@ -11,12 +11,12 @@
 
 enum { PORT_MAX = 65535 };
 
-static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *subset, *port;
 	size_t i, k;
 	(void)env, (void)old;
-	json_array_foreach (json_object_get(o, "subsets"), i, subset) {
+	json_array_foreach (json_object_get(object, "subsets"), i, subset) {
 		json_array_foreach (json_object_get(subset, "ports"), k, port)
 			apiserver_default(port, "protocol", json_string("TCP"));
 	}
@@ -47,14 +47,14 @@ static void check_address(const json_t *address, const char *field, struct api_e
 				  "must be a valid IP address");
 }
 
-static void check_addresses(const json_t *subset, size_t i, const char *list,
+static void check_addresses(const json_t *subset, size_t index, const char *list,
 			    struct api_errors *errs)
 {
 	const json_t *address;
 	struct apiserver_path p;
 	size_t k;
 	json_array_foreach (json_object_get(subset, list), k, address) {
-		apiserver_path(&p, "subsets[%zu].%s[%zu]", i, list, k);
+		apiserver_path(&p, "subsets[%zu].%s[%zu]", index, list, k);
 		check_address(address, p.s, errs);
 	}
 }
@@ -84,27 +84,27 @@ static void check_port(const json_t *port, bool named, const char *field, struct
 			api_text(app));
 }
 
-static void check_subset(const json_t *subset, size_t i, struct api_errors *errs)
+static void check_subset(const json_t *subset, size_t index, struct api_errors *errs)
 {
 	const json_t *ports = json_object_get(subset, "ports"), *port;
 	struct apiserver_path p;
 	size_t k;
 	if (json_array_size(json_object_get(subset, "addresses")) == 0 &&
 	    json_array_size(json_object_get(subset, "notReadyAddresses")) == 0)
-		apiserver_required(errs, apiserver_path(&p, "subsets[%zu]", i),
+		apiserver_required(errs, apiserver_path(&p, "subsets[%zu]", index),
 				   "must specify `addresses` or `notReadyAddresses`");
-	check_addresses(subset, i, "addresses", errs);
-	check_addresses(subset, i, "notReadyAddresses", errs);
+	check_addresses(subset, index, "addresses", errs);
+	check_addresses(subset, index, "notReadyAddresses", errs);
 	json_array_foreach (ports, k, port) {
-		apiserver_path(&p, "subsets[%zu].ports[%zu]", i, k);
+		apiserver_path(&p, "subsets[%zu].ports[%zu]", index, k);
 		check_port(port, json_array_size(ports) > 1, p.s, errs);
 	}
 }
 
-static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
 		     struct api_errors *errs)
 {
-	const json_t *subsets = json_object_get(o, "subsets"), *subset;
+	const json_t *subsets = json_object_get(object, "subsets"), *subset;
 	size_t i;
 	(void)env;
 	if (old != NULL && json_equal(subsets, json_object_get(old, "subsets")))

@@ -22,108 +22,109 @@ static const struct {
 	{ "count", "deprecatedCount" },
 };
 
-static void rename_member(json_t *o, const char *from, const char *to)
+static void rename_member(json_t *object, const char *from, const char *to)
 {
-	json_t *v = json_object_get(o, from);
+	json_t *v = json_object_get(object, from);
 	if (v == NULL)
 		return;
-	json_object_set(o, to, v);
-	json_object_del(o, from);
+	json_object_set(object, to, v);
+	json_object_del(object, from);
 }
 
 /* What one version always writes and the other does not. */
-static void reshape(json_t *o, const char *version)
+static void reshape(json_t *object, const char *version)
 {
-	json_object_set_new(o, "apiVersion", json_string(version));
+	json_object_set_new(object, "apiVersion", json_string(version));
 	bool core = strcmp(version, "v1") == 0;
 	const char *controller = core ? "reportingComponent" : "reportingController";
 	static const char *const texts[] = { "reportingInstance" };
 	if (core) {
-		apiserver_default(o, controller, json_string(""));
-		apiserver_default(o, texts[0], json_string(""));
+		apiserver_default(object, controller, json_string(""));
+		apiserver_default(object, texts[0], json_string(""));
 		return;
 	}
-	if (!apiserver_has_text(o, controller))
-		json_object_del(o, controller);
-	if (!apiserver_has_text(o, texts[0]))
-		json_object_del(o, texts[0]);
+	if (!apiserver_has_text(object, controller))
+		json_object_del(object, controller);
+	if (!apiserver_has_text(object, texts[0]))
+		json_object_del(object, texts[0]);
 }
 
-static void to_stored(json_t *o, const char *version)
+static void to_stored(json_t *object, const char *version)
 {
 	(void)version;
-	if (strcmp(api_version(o), "v1") == 0)
+	if (strcmp(api_version(object), "v1") == 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		rename_member(o, names[i].events, names[i].core);
-	reshape(o, "v1");
+		rename_member(object, names[i].events, names[i].core);
+	reshape(object, "v1");
 }
 
-static void from_stored(json_t *o, const char *version)
+static void from_stored(json_t *object, const char *version)
 {
 	(void)version;
-	if (strcmp(api_version(o), "v1") != 0)
+	if (strcmp(api_version(object), "v1") != 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		rename_member(o, names[i].core, names[i].events);
-	reshape(o, "events.k8s.io/v1");
+		rename_member(object, names[i].core, names[i].events);
+	reshape(object, "events.k8s.io/v1");
 }
 
 /* ---- checks, on the older form ---- */
 
 enum { SHORT_MAX = 128, MESSAGE_MAX = 1024 };
 
-static void check_length(const json_t *o, const char *field, size_t max, struct api_errors *errs)
+static void check_length(const json_t *object, const char *field, size_t max,
+			 struct api_errors *errs)
 {
 	char text[64];
 	snprintf(text, sizeof(text), "can have at most %zu characters", max);
-	if (json_string_length(json_object_get(o, field)) > max)
+	if (json_string_length(json_object_get(object, field)) > max)
 		api_errors_add(errs, API_FIELD_INVALID, field, "\"\"", text);
 }
 
-static void check_short(const json_t *o, const char *field, struct api_errors *errs)
+static void check_short(const json_t *object, const char *field, struct api_errors *errs)
 {
-	if (!apiserver_has_text(o, field))
+	if (!apiserver_has_text(object, field))
 		apiserver_required(errs, field, "");
-	check_length(o, field, SHORT_MAX, errs);
+	check_length(object, field, SHORT_MAX, errs);
 }
 
-static void bad_namespace(const json_t *o, struct api_errors *errs)
+static void bad_namespace(const json_t *object, struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-	strbuf_add_quoted(&value, slice_of(api_get_string(o, "involvedObject.namespace")));
+	strbuf_add_quoted(&value, slice_of(api_get_string(object, "involvedObject.namespace")));
 	api_errors_add(errs, API_FIELD_INVALID, "involvedObject.namespace", value.s,
 		       "does not match event.namespace");
 }
 
-static void check_old_style(const json_t *o, struct api_errors *errs)
+static void check_old_style(const json_t *object, struct api_errors *errs)
 {
-	const char *ns = api_get_string(o, "involvedObject.namespace");
-	bool fits = ns[0] == '\0' ? strcmp(api_namespace(o), "default") == 0
-				  : strcmp(api_namespace(o), ns) == 0;
+	const char *ns = api_get_string(object, "involvedObject.namespace");
+	bool fits = ns[0] == '\0' ? strcmp(api_namespace(object), "default") == 0
+				  : strcmp(api_namespace(object), ns) == 0;
 	if (!fits)
-		bad_namespace(o, errs);
+		bad_namespace(object, errs);
 }
 
-static void check_with_time(const json_t *o, const char *controller, struct api_errors *errs)
+static void check_with_time(const json_t *object, const char *controller, struct api_errors *errs)
 {
-	const char *ns = api_get_string(o, "involvedObject.namespace");
-	if (ns[0] == '\0' && strcmp(api_namespace(o), "default") != 0 &&
-	    strcmp(api_namespace(o), "kube-system") != 0)
-		bad_namespace(o, errs);
-	if (!apiserver_has_text(o, "reportingComponent"))
+	const char *ns = api_get_string(object, "involvedObject.namespace");
+	if (ns[0] == '\0' && strcmp(api_namespace(object), "default") != 0 &&
+	    strcmp(api_namespace(object), "kube-system") != 0)
+		bad_namespace(object, errs);
+	if (!apiserver_has_text(object, "reportingComponent"))
 		apiserver_required(errs, controller, "");
 	apiserver_label_key(&(struct apiserver_at){ errs, controller, NULL },
-			    api_get_string(o, "reportingComponent"));
-	check_short(o, "reportingInstance", errs);
-	check_short(o, "action", errs);
-	check_short(o, "reason", errs);
-	check_length(o, "message", MESSAGE_MAX, errs);
+			    api_get_string(object, "reportingComponent"));
+	check_short(object, "reportingInstance", errs);
+	check_short(object, "action", errs);
+	check_short(object, "reason", errs);
+	check_length(object, "message", MESSAGE_MAX, errs);
 }
 
-static void check_series(const json_t *o, struct api_errors *errs)
+static void check_series(const json_t *object, struct api_errors *errs)
 {
-	const json_t *series = json_object_get(o, "series");
+	const json_t *series = json_object_get(object, "series");
 	if (series == NULL)
 		return;
 	if (apiserver_number(series, "count") < 2)
@@ -133,29 +134,29 @@ static void check_series(const json_t *o, struct api_errors *errs)
 		apiserver_required(errs, "series.lastObservedTime", "");
 }
 
-static void unset(const json_t *o, const char *field, bool is_set, struct api_errors *errs)
+static void unset(const json_t *object, const char *field, bool is_set, struct api_errors *errs)
 {
-	(void)o;
+	(void)object;
 	if (is_set)
 		api_errors_add(errs, API_FIELD_INVALID, field, "\"\"", "needs to be unset");
 }
 
-static void check_new(const json_t *o, struct api_errors *errs)
+static void check_new(const json_t *object, struct api_errors *errs)
 {
-	const char *type = api_get_string(o, "type");
-	const json_t *source = json_object_get(o, "source");
-	check_series(o, errs);
-	if (!apiserver_has_text(o, "eventTime"))
+	const char *type = api_get_string(object, "type");
+	const json_t *source = json_object_get(object, "source");
+	check_series(object, errs);
+	if (!apiserver_has_text(object, "eventTime"))
 		apiserver_required(errs, "eventTime", "");
 	if (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		strbuf_addf(&text, "has invalid value: %s", type);
 		api_errors_add(errs, API_FIELD_INVALID, "type", "\"\"", text.s);
 	}
-	unset(o, "firstTimestamp", apiserver_has_text(o, "firstTimestamp"), errs);
-	unset(o, "lastTimestamp", apiserver_has_text(o, "lastTimestamp"), errs);
-	unset(o, "count", apiserver_number(o, "count") != 0, errs);
-	unset(o, "source",
+	unset(object, "firstTimestamp", apiserver_has_text(object, "firstTimestamp"), errs);
+	unset(object, "lastTimestamp", apiserver_has_text(object, "lastTimestamp"), errs);
+	unset(object, "count", apiserver_number(object, "count") != 0, errs);
+	unset(object, "source",
 	      apiserver_has_text(source, "component") || apiserver_has_text(source, "host"), errs);
 }
 
@@ -169,12 +170,12 @@ static json_t *inner_reference(const json_t *ref)
 			 api_get_string(ref, "resourceVersion"), "UID", api_get_string(ref, "uid"));
 }
 
-static void check_reference(const json_t *o, const json_t *old, const char *field,
+static void check_reference(const json_t *object, const json_t *old, const char *field,
 			    struct api_errors *errs)
 {
 	static const char *const order[] = { "Kind",	   "Namespace",	      "Name",	  "UID",
 					     "APIVersion", "ResourceVersion", "FieldPath" };
-	const json_t *now = json_object_get(o, field), *was = json_object_get(old, field);
+	const json_t *now = json_object_get(object, field), *was = json_object_get(old, field);
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (now == was || (now != NULL && was != NULL && json_equal(now, was)))
 		return;
@@ -189,7 +190,7 @@ static void check_reference(const json_t *o, const json_t *old, const char *fiel
 		       "field is immutable");
 }
 
-static void check_update(const json_t *o, const json_t *old, struct api_errors *errs)
+static void check_update(const json_t *object, const json_t *old, struct api_errors *errs)
 {
 	static const char *const fields[] = {
 		"reason",	    "message", "source",  "firstTimestamp",
@@ -197,38 +198,39 @@ static void check_update(const json_t *o, const json_t *old, struct api_errors *
 		"eventTime",	    "action",  "related", "reportingComponent",
 		"reportingInstance"
 	};
-	const json_t *series = json_object_get(o, "series"), *was = json_object_get(old, "series");
+	const json_t *series = json_object_get(object, "series"),
+		     *was = json_object_get(old, "series");
 	if (series != NULL && (was == NULL || !json_equal(series, was)))
-		check_series(o, errs);
-	check_reference(o, old, "involvedObject", errs);
+		check_series(object, errs);
+	check_reference(object, old, "involvedObject", errs);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		apiserver_immutable(errs, fields[i], json_object_get(o, fields[i]),
+		apiserver_immutable(errs, fields[i], json_object_get(object, fields[i]),
 				    json_object_get(old, fields[i]));
 }
 
-static void check(const json_t *o, const json_t *old, bool newer, struct api_errors *errs)
+static void check(const json_t *object, const json_t *old, bool newer, struct api_errors *errs)
 {
 	struct api_errors meta = { 0 };
 	api_errors_move(&meta, errs); /* of metadata: the server looks at it last */
-	if (!apiserver_has_text(o, "eventTime"))
-		check_old_style(o, errs);
+	if (!apiserver_has_text(object, "eventTime"))
+		check_old_style(object, errs);
 	else
-		check_with_time(o, newer ? "reportingController" : "reportingComponent", errs);
+		check_with_time(object, newer ? "reportingController" : "reportingComponent", errs);
 	if (newer && old == NULL)
-		check_new(o, errs);
+		check_new(object, errs);
 	else if (newer)
-		check_update(o, old, errs);
+		check_update(object, old, errs);
 	if (errs->n == 0 || newer)
 		api_errors_move(errs, &meta);
 	api_errors_done(&meta);
 }
 
-static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
 		     struct api_errors *errs)
 {
 	(void)env;
-	json_t *now = json_deep_copy(o), *was = old != NULL ? json_deep_copy(old) : NULL;
-	bool newer = strcmp(api_version(o), "v1") != 0;
+	json_t *now = json_deep_copy(object), *was = old != NULL ? json_deep_copy(old) : NULL;
+	bool newer = strcmp(api_version(object), "v1") != 0;
 	to_stored(now, "v1");
 	if (was != NULL)
 		to_stored(was, "v1");
@@ -237,9 +239,9 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 	json_decref(was);
 }
 
-static json_t *newer_cells(const json_t *o, uint64_t now_s)
+static json_t *newer_cells(const json_t *object, uint64_t now_s)
 {
-	json_t *core = json_deep_copy(o);
+	json_t *core = json_deep_copy(object);
 	to_stored(core, "v1");
 	json_t *cells = apiserver_cells_event(core, now_s);
 	json_decref(core);

@@ -6,10 +6,10 @@
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 
-static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
 		     struct api_errors *errs)
 {
-	const json_t *spec = json_object_get(o, "spec");
+	const json_t *spec = json_object_get(object, "spec");
 	const json_t *duration = json_object_get(spec, "leaseDurationSeconds");
 	const json_t *transitions = json_object_get(spec, "leaseTransitions");
 	(void)env, (void)old;
@@ -22,9 +22,9 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 }
 
 /* The server knows these two only with a feature that is off. */
-static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
-	json_t *spec = json_object_get(o, "spec");
+	json_t *spec = json_object_get(object, "spec");
 	(void)env, (void)old;
 	json_object_del(spec, "strategy");
 	json_object_del(spec, "preferredHolder");

@@ -16,42 +16,42 @@ static bool has_ours(const json_t *list)
 	return false;
 }
 
-static void put_label(json_t *o)
+static void put_label(json_t *object)
 {
-	json_t *meta = apiserver_member(o, "metadata");
-	if (api_name(o)[0] != '\0')
+	json_t *meta = apiserver_member(object, "metadata");
+	if (api_name(object)[0] != '\0')
 		json_object_set_new(apiserver_member(meta, "labels"), "kubernetes.io/metadata.name",
-				    json_string(api_name(o)));
+				    json_string(api_name(object)));
 }
 
-static void prepare_status(json_t *o, const json_t *old)
+static void prepare_status(json_t *object, const json_t *old)
 {
 	(void)old;
-	put_label(o);
+	put_label(object);
 }
 
-static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
-	json_t *spec = apiserver_member(o, "spec");
+	json_t *spec = apiserver_member(object, "spec");
 	(void)env;
-	put_label(o);
+	put_label(object);
 	if (old != NULL) {
 		apiserver_take_old(spec, json_object_get(old, "spec"), "finalizers");
-		apiserver_take_old(o, old, "status");
+		apiserver_take_old(object, old, "status");
 		return;
 	}
-	json_object_set_new(o, "status", json_pack("{ss}", "phase", "Active"));
+	json_object_set_new(object, "status", json_pack("{ss}", "phase", "Active"));
 	apiserver_default(spec, "finalizers", json_array());
 	json_t *list = json_object_get(spec, "finalizers");
 	if (!has_ours(list))
 		json_array_append_new(list, json_string("kubernetes"));
 }
 
-static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
 		     struct api_errors *errs)
 {
 	static const char field[] = "spec.finalizers";
-	const json_t *list = api_get(o, field);
+	const json_t *list = api_get(object, field);
 	(void)env;
 	if (old != NULL)
 		return;
@@ -67,14 +67,14 @@ static void validate(const struct apiserver_env *env, const json_t *o, const jso
 	}
 }
 
-static void validate_status(const json_t *o, const json_t *old, struct api_errors *errs)
+static void validate_status(const json_t *object, const json_t *old, struct api_errors *errs)
 {
-	const char *must = api_is_deleting(o) ? "Terminating" : "Active";
+	const char *must = api_is_deleting(object) ? "Terminating" : "Active";
 	(void)old;
-	if (strcmp(api_get_string(o, "status.phase"), must) == 0)
+	if (strcmp(api_get_string(object, "status.phase"), must) == 0)
 		return;
-	apiserver_invalid(errs, "status.Phase", api_get(o, "status.phase"),
-			  api_is_deleting(o)
+	apiserver_invalid(errs, "status.Phase", api_get(object, "status.phase"),
+			  api_is_deleting(object)
 				  ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
 				  : "may only be 'Active' if `deletionTimestamp` is empty");
 }

@@ -136,25 +136,26 @@ static void keep_given(json_t *spec, const json_t *old)
 	}
 }
 
-static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
-	json_t *spec = apiserver_member(o, "spec");
+	json_t *spec = apiserver_member(object, "spec");
 	(void)env;
 	if (old != NULL) {
 		keep_given(spec, json_object_get(old, "spec"));
-		apiserver_take_old(o, old, "status");
+		apiserver_take_old(object, old, "status");
 		prepare_spec(spec, false);
 		return;
 	}
 	prepare_spec(spec, true);
-	json_object_set_new(o, "status",
+	json_object_set_new(object, "status",
 			    json_pack("{ss,ss}", "phase", "Pending", "qosClass", quality(spec)));
 }
 
 /* The class is given once; podIP is the first of podIPs. */
-static void prepare_status(json_t *o, const json_t *old)
+static void prepare_status(json_t *object, const json_t *old)
 {
-	json_t *status = apiserver_member(o, "status"), *one = json_object_get(status, "podIP");
+	json_t *status = apiserver_member(object, "status"),
+	       *one = json_object_get(status, "podIP");
 	json_t *class = api_get(old, "status.qosClass");
 	json_t *first = api_get(status, "podIPs[0].ip");
 	if (class != NULL)
@@ -167,27 +168,27 @@ static void prepare_status(json_t *o, const json_t *old)
 
 /* ---- checks ---- */
 
-static void check_container(const json_t *list, size_t i, const char *where, struct map *names,
+static void check_container(const json_t *list, size_t index, const char *where, struct map *names,
 			    struct api_errors *errs)
 {
 	static const char *const policies[] = { "Always", "IfNotPresent", "Never", NULL };
-	const json_t *c = json_array_get(list, i), *image = json_object_get(c, "image");
+	const json_t *c = json_array_get(list, index), *image = json_object_get(c, "image");
 	const char *name = api_get_string(c, "name");
 	struct slice text = slice_of(api_get_string(c, "image"));
 	struct apiserver_path p;
-	apiserver_path(&p, "spec.%s[%zu].name", where, i);
+	apiserver_path(&p, "spec.%s[%zu].name", where, index);
 	if (name[0] == '\0')
 		apiserver_required(errs, p.s, "");
 	else
 		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, name);
 	if (name[0] != '\0' && map_set(names, slice_of(name), names) != NULL)
 		apiserver_duplicate(errs, p.s, json_object_get(c, "name"));
-	apiserver_path(&p, "spec.%s[%zu].image", where, i);
+	apiserver_path(&p, "spec.%s[%zu].image", where, index);
 	if (text.n == 0)
 		apiserver_required(errs, p.s, "");
 	else if (slice_trim(text).n != text.n)
 		apiserver_invalid(errs, p.s, image, "must not have leading or trailing whitespace");
-	apiserver_one_of(errs, apiserver_path(&p, "spec.%s[%zu].imagePullPolicy", where, i),
+	apiserver_one_of(errs, apiserver_path(&p, "spec.%s[%zu].imagePullPolicy", where, index),
 			 api_get_string(c, "imagePullPolicy"), policies);
 }
 
@@ -221,13 +222,13 @@ static void check_spec(const json_t *spec, struct api_errors *errs)
 }
 
 /* The spec without what may change. */
-static json_t *fixed_part(const json_t *o)
+static json_t *fixed_part(const json_t *object)
 {
 	static const char *const lists[] = { "containers", "initContainers" };
 	static const char *const free_fields[] = { "activeDeadlineSeconds", "tolerations",
 						   "terminationGracePeriodSeconds",
 						   "ephemeralContainers" };
-	json_t *spec = json_deep_copy(json_object_get(o, "spec")), *c;
+	json_t *spec = json_deep_copy(json_object_get(object, "spec")), *c;
 	size_t i;
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
 		json_array_foreach (json_object_get(spec, lists[k]), i, c)
@@ -238,9 +239,9 @@ static json_t *fixed_part(const json_t *o)
 	return spec;
 }
 
-static void check_update(const json_t *o, const json_t *old, struct api_errors *errs)
+static void check_update(const json_t *object, const json_t *old, struct api_errors *errs)
 {
-	json_t *now = fixed_part(o), *was = fixed_part(old);
+	json_t *now = fixed_part(object), *was = fixed_part(old);
 	if (!json_equal(now, was))
 		apiserver_forbidden(
 			errs, "spec",
@@ -253,13 +254,13 @@ static void check_update(const json_t *o, const json_t *old, struct api_errors *
 	json_decref(was);
 }
 
-static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
 		     struct api_errors *errs)
 {
 	(void)env;
-	check_spec(json_object_get(o, "spec"), errs);
+	check_spec(json_object_get(object, "spec"), errs);
 	if (old != NULL)
-		check_update(o, old, errs);
+		check_update(object, old, errs);
 }
 
 const struct apiserver_strategy apiserver_pod_strategy = {

@@ -6,18 +6,19 @@
 #include "apiserver/text.h"
 
 /* The one place where rights are asked for. Where nobody decides, nothing is allowed. */
-static bool ask(const struct apiserver_env *env, const char *user, const struct apiserver_action *a)
+static bool ask(const struct apiserver_env *env, const char *user,
+		const struct apiserver_action *action)
 {
-	return env->may != NULL && env->may(env->ctx, user, a);
+	return env->may != NULL && env->may(env->ctx, user, action);
 }
 
 /* ---- SelfSubjectAccessReview ---- */
 
-static void check_access(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void check_access(const struct apiserver_env *env, const json_t *object, const json_t *old,
 			 struct api_errors *errs)
 {
-	const json_t *resource = api_get(o, "spec.resourceAttributes");
-	const json_t *path = api_get(o, "spec.nonResourceAttributes");
+	const json_t *resource = api_get(object, "spec.resourceAttributes");
+	const json_t *path = api_get(object, "spec.nonResourceAttributes");
 	(void)env, (void)old;
 	if ((resource != NULL) == (path != NULL)) {
 		/* Shown by the names that Go has for them. */
@@ -30,15 +31,15 @@ static void check_access(const struct apiserver_env *env, const json_t *o, const
 				  "be specified");
 		json_decref(shown);
 	}
-	if (json_object_size(json_object_get(o, "metadata")) != 0)
-		apiserver_invalid(errs, "metadata", json_object_get(o, "metadata"),
+	if (json_object_size(json_object_get(object, "metadata")) != 0)
+		apiserver_invalid(errs, "metadata", json_object_get(object, "metadata"),
 				  "must be empty");
 }
 
-static void review_access(const struct apiserver_env *env, json_t *o, const char *user)
+static void review_access(const struct apiserver_env *env, json_t *object, const char *user)
 {
-	const json_t *r = api_get(o, "spec.resourceAttributes");
-	const json_t *p = api_get(o, "spec.nonResourceAttributes");
+	const json_t *r = api_get(object, "spec.resourceAttributes");
+	const json_t *p = api_get(object, "spec.nonResourceAttributes");
 	const struct apiserver_action a = {
 		.verb = api_get_string(r != NULL ? r : p, "verb"),
 		.group = api_get_string(r, "group"),
@@ -48,7 +49,7 @@ static void review_access(const struct apiserver_env *env, json_t *o, const char
 		.name = api_get_string(r, "name"),
 		.path = api_get_string(p, "path"),
 	};
-	json_object_set_new(o, "status", json_pack("{sb}", "allowed", ask(env, user, &a)));
+	json_object_set_new(object, "status", json_pack("{sb}", "allowed", ask(env, user, &a)));
 }
 
 /* ---- SelfSubjectRulesReview ---- */
@@ -69,20 +70,21 @@ struct asking {
 };
 
 /* The verbs that are allowed; NULL when there are none. */
-static json_t *allowed(const struct asking *q, const struct apiserver_resource *r, const char *sub)
+static json_t *allowed(const struct asking *asking, const struct apiserver_resource *resource,
+		       const char *sub)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
 		const struct apiserver_action a = {
 			.verb = verbs[i].name,
-			.group = r->kind->group,
-			.resource = r->kind->plural,
+			.group = resource->kind->group,
+			.resource = resource->kind->plural,
 			.subresource = sub,
-			.ns = r->kind->namespaced ? q->ns : "",
+			.ns = resource->kind->namespaced ? asking->ns : "",
 			.name = "",
 			.path = "",
 		};
-		if ((r->verbs & verbs[i].verb) != 0 && ask(q->env, q->user, &a))
+		if ((resource->verbs & verbs[i].verb) != 0 && ask(asking->env, asking->user, &a))
 			json_array_append_new(list, json_string(verbs[i].name));
 	}
 	if (json_array_size(list) != 0)
@@ -106,19 +108,21 @@ static void add_rule(json_t *rules, const char *group, json_t *resource, json_t 
 					       "apiGroups", group, "resources", resource));
 }
 
-static void add_resource(const struct asking *q, const struct apiserver_resource *r, json_t *rules)
+static void add_resource(const struct asking *asking, const struct apiserver_resource *resource,
+			 json_t *rules)
 {
-	json_t *list = allowed(q, r, "");
+	json_t *list = allowed(asking, resource, "");
 	if (list != NULL)
-		add_rule(rules, r->kind->group, json_string(r->kind->plural), list);
-	list = r->status ? allowed(q, r, "status") : NULL;
+		add_rule(rules, resource->kind->group, json_string(resource->kind->plural), list);
+	list = resource->status ? allowed(asking, resource, "status") : NULL;
 	if (list != NULL)
-		add_rule(rules, r->kind->group, json_pack("s+", r->kind->plural, "/status"), list);
+		add_rule(rules, resource->kind->group,
+			 json_pack("s+", resource->kind->plural, "/status"), list);
 }
 
-static void review_rules(const struct apiserver_env *env, json_t *o, const char *user)
+static void review_rules(const struct apiserver_env *env, json_t *object, const char *user)
 {
-	const struct asking q = { env, user, api_get_string(o, "spec.namespace") };
+	const struct asking q = { env, user, api_get_string(object, "spec.namespace") };
 	json_t *rules = json_array();
 	size_t n;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
@@ -126,7 +130,7 @@ static void review_rules(const struct apiserver_env *env, json_t *o, const char 
 		if (rows[i]->stored == rows[i] || rows[i]->stored->kind != rows[i]->kind)
 			add_resource(&q, rows[i], rules); /* once for all versions */
 	}
-	json_object_set_new(o, "status",
+	json_object_set_new(object, "status",
 			    json_pack("{so,s[{s[s],s[s]}],sb}", "resourceRules", rules,
 				      "nonResourceRules", "verbs", "get", "nonResourceURLs", "*",
 				      "incomplete", 0));
@@ -134,12 +138,12 @@ static void review_rules(const struct apiserver_env *env, json_t *o, const char 
 
 /* ---- SelfSubjectReview ---- */
 
-static void review_self(const struct apiserver_env *env, json_t *o, const char *user)
+static void review_self(const struct apiserver_env *env, json_t *object, const char *user)
 {
 	json_t *info = json_pack("{ss,s[]}", "username", user, "groups");
 	for (size_t i = 0; env->groups != NULL && env->groups[i] != NULL; i++)
 		json_array_append_new(json_object_get(info, "groups"), json_string(env->groups[i]));
-	json_object_set_new(o, "status", json_pack("{so}", "userInfo", info));
+	json_object_set_new(object, "status", json_pack("{so}", "userInfo", info));
 }
 
 const struct apiserver_strategy apiserver_access_review_strategy = {

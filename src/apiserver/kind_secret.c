@@ -25,19 +25,19 @@ static void write_anew(json_t *data)
 	}
 }
 
-static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
-	json_t *texts = json_object_get(o, "stringData"), *value;
+	json_t *texts = json_object_get(object, "stringData"), *value;
 	const char *key;
 	(void)env, (void)old;
-	write_anew(json_object_get(o, "data"));
+	write_anew(json_object_get(object, "data"));
 	json_object_foreach (texts, key, value) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		base64_encode(&text, api_text_slice(value));
-		json_object_set_new(apiserver_member(o, "data"), key, json_string(text.s));
+		json_object_set_new(apiserver_member(object, "data"), key, json_string(text.s));
 	}
-	json_object_del(o, "stringData");
-	apiserver_default(o, "type", json_string("Opaque"));
+	json_object_del(object, "stringData");
+	apiserver_default(object, "type", json_string("Opaque"));
 }
 
 /* Keys that a type must have. `any`: one of them is enough; `full`: not empty. */
@@ -53,17 +53,17 @@ static const struct demand {
 	{ "kubernetes.io/tls", { "tls.crt", "tls.key" }, .any = false },
 };
 
-static bool has_key(const struct demand *d, const json_t *data, const char *key)
+static bool has_key(const struct demand *demand, const json_t *data, const char *key)
 {
 	const json_t *v = json_object_get(data, key);
-	return v != NULL && (!d->full || json_string_length(v) != 0);
+	return v != NULL && (!demand->full || json_string_length(v) != 0);
 }
 
-static bool is_json(const json_t *v)
+static bool is_json(const json_t *value)
 {
 	CLEANUP(strbuf_done) struct strbuf bytes = STRBUF_INIT;
-	struct slice s = api_text_slice(v);
-	if (!json_is_string(v) || base64_decode(&bytes, s) < 0)
+	struct slice s = api_text_slice(value);
+	if (!json_is_string(value) || base64_decode(&bytes, s) < 0)
 		return false;
 	json_t *o = json_loadb(bytes.s, bytes.n, 0, NULL);
 	bool fits = json_is_object(o);
@@ -71,29 +71,29 @@ static bool is_json(const json_t *v)
 	return fits;
 }
 
-static void check_demand(const struct demand *d, const json_t *data, struct api_errors *errs)
+static void check_demand(const struct demand *demand, const json_t *data, struct api_errors *errs)
 {
 	struct apiserver_path p;
 	size_t found = 0;
-	for (size_t i = 0; i < ARRAY_LEN(d->keys) && d->keys[i] != NULL; i++)
-		found += has_key(d, data, d->keys[i]);
-	for (size_t i = 0; i < ARRAY_LEN(d->keys) && d->keys[i] != NULL; i++) {
-		apiserver_path(&p, "data[%s]", d->keys[i]);
-		if (!has_key(d, data, d->keys[i]) && !(d->any && found != 0))
+	for (size_t i = 0; i < ARRAY_LEN(demand->keys) && demand->keys[i] != NULL; i++)
+		found += has_key(demand, data, demand->keys[i]);
+	for (size_t i = 0; i < ARRAY_LEN(demand->keys) && demand->keys[i] != NULL; i++) {
+		apiserver_path(&p, "data[%s]", demand->keys[i]);
+		if (!has_key(demand, data, demand->keys[i]) && !(demand->any && found != 0))
 			apiserver_required(errs, p.s, "");
-		else if (d->json && !is_json(json_object_get(data, d->keys[i])))
+		else if (demand->json && !is_json(json_object_get(data, demand->keys[i])))
 			api_errors_add(errs, API_FIELD_INVALID, p.s,
 				       "\"<secret contents redacted>\"", "must be a JSON object");
 	}
 }
 
-static void check_type(const json_t *o, struct api_errors *errs)
+static void check_type(const json_t *object, struct api_errors *errs)
 {
-	const char *type = api_get_string(o, "type");
-	const char *account = api_annotation(o, "kubernetes.io/service-account.name");
+	const char *type = api_get_string(object, "type");
+	const char *account = api_annotation(object, "kubernetes.io/service-account.name");
 	for (size_t i = 0; i < ARRAY_LEN(demands); i++) {
 		if (strcmp(demands[i].type, type) == 0)
-			check_demand(&demands[i], json_object_get(o, "data"), errs);
+			check_demand(&demands[i], json_object_get(object, "data"), errs);
 	}
 	if (strcmp(type, "kubernetes.io/service-account-token") == 0 &&
 	    (account == NULL || account[0] == '\0'))
@@ -101,12 +101,12 @@ static void check_type(const json_t *o, struct api_errors *errs)
 				   "");
 }
 
-static void check_data(const json_t *o, struct api_errors *errs)
+static void check_data(const json_t *object, struct api_errors *errs)
 {
 	const char *key;
 	json_t *value;
 	size_t bytes = 0;
-	json_object_foreach (json_object_get(o, "data"), key, value) {
+	json_object_foreach (json_object_get(object, "data"), key, value) {
 		CLEANUP(freep) char *place = xasprintf("data[%s]", key);
 		const char *s = api_text(value);
 		size_t n = json_string_length(value);
@@ -120,29 +120,30 @@ static void check_data(const json_t *o, struct api_errors *errs)
 			       "may not be more than 1048576 bytes");
 }
 
-static void check_update(const json_t *o, const json_t *old, struct api_errors *errs)
+static void check_update(const json_t *object, const json_t *old, struct api_errors *errs)
 {
 	static const char text[] = "field is immutable when `immutable` is set";
-	const json_t *data = json_object_get(o, "data"), *was = json_object_get(old, "data");
-	apiserver_immutable(errs, "type", json_object_get(o, "type"), json_object_get(old, "type"));
+	const json_t *data = json_object_get(object, "data"), *was = json_object_get(old, "data");
+	apiserver_immutable(errs, "type", json_object_get(object, "type"),
+			    json_object_get(old, "type"));
 	if (!json_is_true(json_object_get(old, "immutable")))
 		return;
-	if (!json_is_true(json_object_get(o, "immutable")))
+	if (!json_is_true(json_object_get(object, "immutable")))
 		apiserver_forbidden(errs, "immutable", text);
 	if ((data == NULL) != (was == NULL) || (data != NULL && !json_equal(data, was)))
 		apiserver_forbidden(errs, "data", text);
 }
 
-static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
 		     struct api_errors *errs)
 {
 	(void)env;
 	if (old != NULL) {
-		check_update(o, old, errs);
-		apiserver_validate_as_new(o, errs);
+		check_update(object, old, errs);
+		apiserver_validate_as_new(object, errs);
 	}
-	check_data(o, errs);
-	check_type(o, errs);
+	check_data(object, errs);
+	check_type(object, errs);
 }
 
 const struct apiserver_strategy apiserver_secret_strategy = {

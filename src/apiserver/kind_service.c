@@ -129,9 +129,9 @@ static void keep_given(json_t *spec, const json_t *was)
 		keep(spec, was, "healthCheckNodePort");
 }
 
-static bool same(const json_t *a, const json_t *b, const char *key)
+static bool same(const json_t *left, const json_t *right, const char *key)
 {
-	const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+	const json_t *x = json_object_get(left, key), *y = json_object_get(right, key);
 	return x == NULL || y == NULL ? x == y : json_equal(x, y) != 0;
 }
 
@@ -246,9 +246,9 @@ static void default_families(const struct apiserver_env *env, json_t *spec, bool
 		add_other_family(families);
 }
 
-static void set_families(const struct apiserver_env *env, json_t *o, const json_t *old)
+static void set_families(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
-	json_t *spec = json_object_get(o, "spec");
+	json_t *spec = json_object_get(object, "spec");
 	const json_t *was = json_object_get(old, "spec");
 	/* Headless and without a selector: whoever fills it may use both families. */
 	bool loose = apiserver_is(spec, "clusterIP", "None") &&
@@ -260,40 +260,40 @@ static void set_families(const struct apiserver_env *env, json_t *o, const json_
 		keep(spec, was, "ipFamilyPolicy");
 	apiserver_default(spec, "ipFamilyPolicy",
 			  json_string(loose ? "RequireDualStack" : "SingleStack"));
-	apiserver_service_check_families(env, o, old, &errs);
+	apiserver_service_check_families(env, object, old, &errs);
 	if (errs.n == 0)
 		default_families(env, spec, loose);
 	api_errors_done(&errs);
 }
 
-static void prepare(const struct apiserver_env *env, json_t *o, const json_t *old)
+static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
-	json_t *spec = apiserver_member(o, "spec");
+	json_t *spec = apiserver_member(object, "spec");
 	const json_t *was = json_object_get(old, "spec");
 	put_defaults(spec);
 	if (old != NULL) {
-		apiserver_take_old(o, old, "status");
+		apiserver_take_old(object, old, "status");
 		if (!apiserver_is(spec, "type", "LoadBalancer"))
-			json_object_set_new(apiserver_member(o, "status"), "loadBalancer",
+			json_object_set_new(apiserver_member(object, "status"), "loadBalancer",
 					    json_object());
 		keep_given(spec, was);
 	} else {
-		json_object_set_new(o, "status", json_pack("{s{}}", "loadBalancer"));
+		json_object_set_new(object, "status", json_pack("{s{}}", "loadBalancer"));
 	}
 	join_addresses(spec, was);
 	if (old != NULL)
 		drop_unneeded(spec, was);
 	drop_traffic(spec);
-	set_families(env, o, old);
+	set_families(env, object, old);
 }
 
 /* ---- what is given out ---- */
 
-static bool had_address(const json_t *old, const char *s)
+static bool had_address(const json_t *old, const char *text)
 {
 	const json_t *list = api_get(old, "spec.clusterIPs");
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		if (strcmp(api_text(json_array_get(list, i)), s) == 0)
+		if (strcmp(api_text(json_array_get(list, i)), text) == 0)
 			return true;
 	}
 	return false;
@@ -314,10 +314,10 @@ static void fail_address(const json_t *spec, const char *want, int code, struct 
 }
 
 /* What stands behind was not taken. */
-static void truncate_list(json_t *list, size_t n)
+static void truncate_list(json_t *list, size_t count)
 {
-	while (json_array_size(list) > n)
-		json_array_remove(list, n);
+	while (json_array_size(list) > count)
+		json_array_remove(list, count);
 }
 
 static int admit_addresses(const struct apiserver_env *env, json_t *spec, const json_t *old,
@@ -361,13 +361,13 @@ static long long sibling(const json_t *ports, size_t before, const json_t *port)
 	return 0;
 }
 
-static int admit_port(const struct apiserver_env *env, json_t *o, const char *key, long long want,
-		      const char *field, struct api_errors *errs)
+static int admit_port(const struct apiserver_env *env, json_t *object, const char *key,
+		      long long want, const char *field, struct api_errors *errs)
 {
 	unsigned got = 0;
 	int r = env->allocate_port(env->ctx, (unsigned)want, &got);
 	if (r >= 0) {
-		json_object_set_new(o, key, json_integer(got));
+		json_object_set_new(object, key, json_integer(got));
 		return 0;
 	}
 	json_t *value = json_integer(want);
@@ -424,9 +424,10 @@ static int admit_ports(const struct apiserver_env *env, json_t *spec, const json
 
 /* ---- giving back ---- */
 
-static void release_addresses(const struct apiserver_env *env, const json_t *o, const json_t *stays)
+static void release_addresses(const struct apiserver_env *env, const json_t *object,
+			      const json_t *stays)
 {
-	const json_t *ips = api_get(o, "spec.clusterIPs");
+	const json_t *ips = api_get(object, "spec.clusterIPs");
 	for (size_t i = 0; i < json_array_size(ips); i++) {
 		const char *s = api_text(json_array_get(ips, i));
 		if (strcmp(s, "None") != 0 && !had_address(stays, s))
@@ -434,10 +435,11 @@ static void release_addresses(const struct apiserver_env *env, const json_t *o, 
 	}
 }
 
-static void release_ports(const struct apiserver_env *env, const json_t *o, const json_t *stays)
+static void release_ports(const struct apiserver_env *env, const json_t *object,
+			  const json_t *stays)
 {
-	const json_t *ports = api_get(o, "spec.ports"), *spec = json_object_get(stays, "spec");
-	long long health = apiserver_number(json_object_get(o, "spec"), "healthCheckNodePort");
+	const json_t *ports = api_get(object, "spec.ports"), *spec = json_object_get(stays, "spec");
+	long long health = apiserver_number(json_object_get(object, "spec"), "healthCheckNodePort");
 	for (size_t i = 0; i < json_array_size(ports); i++) {
 		long long number = apiserver_number(json_array_get(ports, i), "nodePort");
 		if (number != 0 && !uses_node_port(spec, number))
@@ -447,29 +449,29 @@ static void release_ports(const struct apiserver_env *env, const json_t *o, cons
 		env->release_port(env->ctx, (unsigned)health);
 }
 
-static void undo(const struct apiserver_env *env, const json_t *o, const json_t *old)
+static void undo(const struct apiserver_env *env, const json_t *object, const json_t *old)
 {
-	release_addresses(env, o, old);
-	release_ports(env, o, old);
+	release_addresses(env, object, old);
+	release_ports(env, object, old);
 }
 
-static void removed(const struct apiserver_env *env, const json_t *o)
+static void removed(const struct apiserver_env *env, const json_t *object)
 {
-	undo(env, o, NULL);
+	undo(env, object, NULL);
 }
 
-static int admit(const struct apiserver_env *env, json_t *o, const json_t *old,
+static int admit(const struct apiserver_env *env, json_t *object, const json_t *old,
 		 struct api_errors *errs)
 {
-	json_t *spec = json_object_get(o, "spec");
+	json_t *spec = json_object_get(object, "spec");
 	int r = admit_addresses(env, spec, old, errs);
 	if (r < 0) {
-		release_addresses(env, o, old); /* ports were not taken yet */
+		release_addresses(env, object, old); /* ports were not taken yet */
 		return r;
 	}
 	r = admit_ports(env, spec, json_object_get(old, "spec"), errs);
 	if (r < 0)
-		undo(env, o, old);
+		undo(env, object, old);
 	return r;
 }
 

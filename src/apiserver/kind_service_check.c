@@ -54,19 +54,19 @@ static void check_update(const json_t *spec, const json_t *was, struct api_error
 
 /* ---- ports ---- */
 
-static void check_number(const json_t *v, const char *field, struct api_errors *errs)
+static void check_number(const json_t *value, const char *field, struct api_errors *errs)
 {
-	if (json_integer_value(v) < 1 || json_integer_value(v) > 65535)
-		apiserver_invalid(errs, field, v, "must be between 1 and 65535, inclusive");
+	if (json_integer_value(value) < 1 || json_integer_value(value) > 65535)
+		apiserver_invalid(errs, field, value, "must be between 1 and 65535, inclusive");
 }
 
-static void check_port_name(const json_t *list, size_t i, struct map *names,
+static void check_port_name(const json_t *list, size_t index, struct map *names,
 			    struct api_errors *errs)
 {
-	const json_t *port = json_array_get(list, i);
+	const json_t *port = json_array_get(list, index);
 	const char *name = api_get_string(port, "name");
 	struct apiserver_path p;
-	apiserver_path(&p, "spec.ports[%zu].name", i);
+	apiserver_path(&p, "spec.ports[%zu].name", index);
 	if (name[0] == '\0') {
 		if (json_array_size(list) > 1)
 			apiserver_required(errs, p.s, "");
@@ -77,23 +77,23 @@ static void check_port_name(const json_t *list, size_t i, struct map *names,
 		apiserver_duplicate(errs, p.s, json_object_get(port, "name"));
 }
 
-static void check_port(const json_t *list, size_t i, struct map *names, struct api_errors *errs)
+static void check_port(const json_t *list, size_t index, struct map *names, struct api_errors *errs)
 {
-	const json_t *port = json_array_get(list, i);
+	const json_t *port = json_array_get(list, index);
 	const json_t *target = json_object_get(port, "targetPort");
 	const json_t *app = json_object_get(port, "appProtocol");
 	struct apiserver_path p;
-	check_port_name(list, i, names, errs);
-	check_number(json_object_get(port, "port"), apiserver_path(&p, "spec.ports[%zu].port", i),
-		     errs);
-	apiserver_one_of(errs, apiserver_path(&p, "spec.ports[%zu].protocol", i),
+	check_port_name(list, index, names, errs);
+	check_number(json_object_get(port, "port"),
+		     apiserver_path(&p, "spec.ports[%zu].port", index), errs);
+	apiserver_one_of(errs, apiserver_path(&p, "spec.ports[%zu].protocol", index),
 			 api_get_string(port, "protocol"), protocols);
-	apiserver_path(&p, "spec.ports[%zu].targetPort", i);
+	apiserver_path(&p, "spec.ports[%zu].targetPort", index);
 	if (json_is_string(target))
 		apiserver_port_name(&(struct apiserver_at){ errs, p.s, NULL }, api_text(target));
 	else
 		check_number(target, p.s, errs);
-	apiserver_path(&p, "spec.ports[%zu].appProtocol", i);
+	apiserver_path(&p, "spec.ports[%zu].appProtocol", index);
 	if (app != NULL)
 		apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL }, api_text(app));
 }
@@ -261,11 +261,11 @@ static void check_traffic(const json_t *spec, struct api_errors *errs)
 				 api_get_string(spec, "trafficDistribution"), spread);
 }
 
-static void check_spec(const json_t *o, const json_t *old, struct api_errors *errs)
+static void check_spec(const json_t *object, const json_t *old, struct api_errors *errs)
 {
 	static const char *const types[] = { "ClusterIP", "ExternalName", "LoadBalancer",
 					     "NodePort", NULL };
-	const json_t *spec = json_object_get(o, "spec"), *was = json_object_get(old, "spec");
+	const json_t *spec = json_object_get(object, "spec"), *was = json_object_get(old, "spec");
 	const json_t *ports = json_object_get(spec, "ports");
 	if (json_array_size(ports) == 0 && !apiserver_service_is_headless(spec) &&
 	    !is_external_name(spec))
@@ -279,7 +279,7 @@ static void check_spec(const json_t *o, const json_t *old, struct api_errors *er
 	map_done(&names);
 	apiserver_labels(errs, "spec.selector", json_object_get(spec, "selector"));
 	check_affinity(spec, errs);
-	apiserver_service_check_ips(o, old, errs);
+	apiserver_service_check_ips(object, old, errs);
 	check_external_ips(spec, was, errs);
 	apiserver_one_of(errs, "spec.type", api_get_string(spec, "type"), types);
 	check_ports_twice(spec, errs);
@@ -317,13 +317,13 @@ static void check_node_ports(const json_t *spec, struct api_errors *errs)
 	map_done(&first);
 }
 
-void apiserver_service_validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
-				struct api_errors *errs)
+void apiserver_service_validate(const struct apiserver_env *env, const json_t *object,
+				const json_t *old, struct api_errors *errs)
 {
 	struct api_errors first = { 0 };
-	apiserver_service_check_families(env, o, old, &first);
+	apiserver_service_check_families(env, object, old, &first);
 	if (first.n == 0)
-		check_node_ports(json_object_get(o, "spec"), &first);
+		check_node_ports(json_object_get(object, "spec"), &first);
 	if (first.n != 0) { /* the server gives addresses before it looks at the rest */
 		api_errors_cut(errs, 0);
 		api_errors_move(errs, &first);
@@ -332,6 +332,6 @@ void apiserver_service_validate(const struct apiserver_env *env, const json_t *o
 	}
 	api_errors_done(&first);
 	if (old != NULL)
-		check_update(json_object_get(o, "spec"), json_object_get(old, "spec"), errs);
-	check_spec(o, old, errs);
+		check_update(json_object_get(object, "spec"), json_object_get(old, "spec"), errs);
+	check_spec(object, old, errs);
 }

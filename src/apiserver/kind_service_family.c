@@ -83,9 +83,9 @@ static bool check_each_ip(const json_t *ips, const json_t *old, struct api_error
 	return fine;
 }
 
-static int family_of(const json_t *list, size_t i)
+static int family_of(const json_t *list, size_t index)
 {
-	return apiserver_address_family(api_text(json_array_get(list, i)));
+	return apiserver_address_family(api_text(json_array_get(list, index)));
 }
 
 static void check_ips_fit(const json_t *spec, struct api_errors *errs)
@@ -110,9 +110,9 @@ static void check_ips_fit(const json_t *spec, struct api_errors *errs)
 	}
 }
 
-void apiserver_service_check_ips(const json_t *o, const json_t *old, struct api_errors *errs)
+void apiserver_service_check_ips(const json_t *object, const json_t *old, struct api_errors *errs)
 {
-	const json_t *spec = json_object_get(o, "spec");
+	const json_t *spec = json_object_get(object, "spec");
 	if (is_external_name(spec))
 		return;
 	check_joined(spec, errs);
@@ -183,14 +183,14 @@ static void check_configured(const struct apiserver_env *env, const json_t *spec
 	}
 }
 
-void apiserver_service_check_families(const struct apiserver_env *env, const json_t *o,
+void apiserver_service_check_families(const struct apiserver_env *env, const json_t *object,
 				      const json_t *old, struct api_errors *errs)
 {
-	const json_t *spec = json_object_get(o, "spec");
+	const json_t *spec = json_object_get(object, "spec");
 	size_t before = errs->n;
 	if (is_external_name(spec))
 		return;
-	apiserver_service_check_ips(o, old, errs);
+	apiserver_service_check_ips(object, old, errs);
 	if (errs->n != before)
 		return;
 	check_policy(spec, json_object_get(old, "spec"), errs);
@@ -203,9 +203,9 @@ void apiserver_service_check_families(const struct apiserver_env *env, const jso
 
 /* ---- what may not change ---- */
 
-static bool listed_same(const json_t *a, const json_t *b, size_t i)
+static bool listed_same(const json_t *left, const json_t *right, size_t index)
 {
-	const json_t *x = json_array_get(a, i), *y = json_array_get(b, i);
+	const json_t *x = json_array_get(left, index), *y = json_array_get(right, index);
 	return x == NULL || y == NULL ? x == y : json_equal(x, y) != 0;
 }
 

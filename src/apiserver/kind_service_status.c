@@ -7,26 +7,26 @@
 #include "apiserver/kind_priv.h"
 #include "apiserver/text.h"
 
-static bool is_balanced(const json_t *o)
+static bool is_balanced(const json_t *object)
 {
-	return apiserver_is(json_object_get(o, "spec"), "type", "LoadBalancer");
+	return apiserver_is(json_object_get(object, "spec"), "type", "LoadBalancer");
 }
 
-void apiserver_service_prepare_status(json_t *o, const json_t *old)
+void apiserver_service_prepare_status(json_t *object, const json_t *old)
 {
-	json_t *list = api_get(o, "status.loadBalancer.ingress"), *e;
+	json_t *list = api_get(object, "status.loadBalancer.ingress"), *e;
 	size_t i;
 	(void)old;
 	json_array_foreach (list, i, e) {
-		if (is_balanced(o) && apiserver_has_text(e, "ip"))
+		if (is_balanced(object) && apiserver_has_text(e, "ip"))
 			apiserver_default(e, "ipMode", json_string("VIP"));
 	}
 }
 
 /* An address that was there before is fine. */
-static json_t *addresses_of(const json_t *o)
+static json_t *addresses_of(const json_t *object)
 {
-	const json_t *list = api_get(o, "status.loadBalancer.ingress");
+	const json_t *list = api_get(object, "status.loadBalancer.ingress");
 	json_t *out = json_array();
 	for (size_t i = 0; i < json_array_size(list); i++)
 		json_array_append_new(out,
@@ -48,28 +48,30 @@ static void check_mode(const json_t *e, const char *field, struct api_errors *er
 		apiserver_one_of(errs, field, api_get_string(e, "ipMode"), modes);
 }
 
-static void check_ingress(const json_t *e, size_t i, const json_t *kept, struct api_errors *errs)
+static void check_ingress(const json_t *e, size_t index, const json_t *kept,
+			  struct api_errors *errs)
 {
 	const char *ip = api_get_string(e, "ip"), *name = api_get_string(e, "hostname");
 	struct apiserver_path p;
 	if (ip[0] != '\0')
 		apiserver_address(errs,
-				  apiserver_path(&p, "status.loadBalancer.ingress[%zu].ip", i), ip,
-				  kept);
-	check_mode(e, apiserver_path(&p, "status.loadBalancer.ingress[%zu].ipMode", i), errs);
+				  apiserver_path(&p, "status.loadBalancer.ingress[%zu].ip", index),
+				  ip, kept);
+	check_mode(e, apiserver_path(&p, "status.loadBalancer.ingress[%zu].ipMode", index), errs);
 	if (name[0] == '\0')
 		return;
-	apiserver_path(&p, "status.loadBalancer.ingress[%zu].hostname", i);
+	apiserver_path(&p, "status.loadBalancer.ingress[%zu].hostname", index);
 	apiserver_subdomain(&(struct apiserver_at){ errs, p.s, NULL }, name);
 	if (apiserver_address_family(name) != 0)
 		apiserver_invalid(errs, p.s, json_object_get(e, "hostname"),
 				  "must be a DNS name, not an IP address");
 }
 
-void apiserver_service_validate_status(const json_t *o, const json_t *old, struct api_errors *errs)
+void apiserver_service_validate_status(const json_t *object, const json_t *old,
+				       struct api_errors *errs)
 {
-	const json_t *list = api_get(o, "status.loadBalancer.ingress");
-	if (!is_balanced(o) && json_array_size(list) != 0) {
+	const json_t *list = api_get(object, "status.loadBalancer.ingress");
+	if (!is_balanced(object) && json_array_size(list) != 0) {
 		apiserver_forbidden(errs, "status.loadBalancer.ingress",
 				    "may only be used when `spec.type` is 'LoadBalancer'");
 		return;

@@ -2,12 +2,12 @@
 #include "apiserver/cells.h"
 #include "apiserver/kind_priv.h"
 
-static void validate(const struct apiserver_env *env, const json_t *o, const json_t *old,
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
 		     struct api_errors *errs)
 {
 	(void)env;
 	if (old != NULL)
-		apiserver_validate_as_new(o, errs);
+		apiserver_validate_as_new(object, errs);
 }
 
 const struct apiserver_strategy apiserver_serviceaccount_strategy = {

@@ -51,22 +51,22 @@ struct listing {
 };
 
 /* 1: it is in the list; 0: it is not wanted. ERR_DAMAGED. */
-static int add_wanted(struct listing *l, const struct apiserver_row *row)
+static int add_wanted(struct listing *listing, const struct apiserver_row *row)
 {
-	if (l->sel.name != NULL && strcmp(strrchr(row->key, '/') + 1, l->sel.name) != 0)
+	if (listing->sel.name != NULL && strcmp(strrchr(row->key, '/') + 1, listing->sel.name) != 0)
 		return 0;
-	if (l->out.raw && (l->sel.all || l->sel.by_name)) {
-		apiserver_listing_raw(&l->out, row->value);
+	if (listing->out.raw && (listing->sel.all || listing->sel.by_name)) {
+		apiserver_listing_raw(&listing->out, row->value);
 		return 1;
 	}
-	json_t *o = apiserver_object_parse(l->out.r, row->value);
+	json_t *o = apiserver_object_parse(listing->out.r, row->value);
 	if (o == NULL)
-		return apiserver_store_damaged(l->a->store, row->key);
-	bool wanted = apiserver_selection_match(&l->sel, o);
-	if (wanted && l->out.raw)
-		apiserver_listing_raw(&l->out, row->value);
+		return apiserver_store_damaged(listing->a->store, row->key);
+	bool wanted = apiserver_selection_match(&listing->sel, o);
+	if (wanted && listing->out.raw)
+		apiserver_listing_raw(&listing->out, row->value);
 	else if (wanted)
-		apiserver_listing_tree(&l->out, o);
+		apiserver_listing_tree(&listing->out, o);
 	json_decref(o);
 	return wanted;
 }
@@ -88,58 +88,60 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 /* ---- which revision ---- */
 
 /* The token pins it, unless it says that it does not matter. */
-static int from_token(struct listing *l, const struct apiserver_list_options *o)
+static int from_token(struct listing *listing, const struct apiserver_list_options *options)
 {
 	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
 	int64_t rv;
-	if (o->rv[0] != '\0' && strcmp(o->rv, "0") != 0)
+	if (options->rv[0] != '\0' && strcmp(options->rv, "0") != 0)
 		return apiserver_bad_request(
-			l->q->st, "specifying resource version is not allowed when using continue");
-	if (apiserver_token_read(o->token, l->prefix.s, &l->after, &rv, &err) < 0)
-		return apiserver_bad_request(l->q->st, "invalid continue token: %s", err.s);
-	l->range.after = l->after.s;
-	l->range.at = rv > 0 ? (uint64_t)rv : 0;
+			listing->q->st,
+			"specifying resource version is not allowed when using continue");
+	if (apiserver_token_read(options->token, listing->prefix.s, &listing->after, &rv, &err) < 0)
+		return apiserver_bad_request(listing->q->st, "invalid continue token: %s", err.s);
+	listing->range.after = listing->after.s;
+	listing->range.at = rv > 0 ? (uint64_t)rv : 0;
 	return 0;
 }
 
-static int set_revision(struct listing *l, const struct apiserver_list_options *o)
+static int set_revision(struct listing *listing, const struct apiserver_list_options *options)
 {
 	uint64_t rv;
-	l->limit = (size_t)o->limit;
-	if (strcmp(o->rv, "0") == 0)
-		l->limit = 0; /* the server answers from its cache, all of it */
-	if (o->token[0] != '\0')
-		return from_token(l, o);
-	if (!apiserver_version_parse(o->rv, &rv))
-		return apiserver_bad_version(l->q->st, o->rv);
+	listing->limit = (size_t)options->limit;
+	if (strcmp(options->rv, "0") == 0)
+		listing->limit = 0; /* the server answers from its cache, all of it */
+	if (options->token[0] != '\0')
+		return from_token(listing, options);
+	if (!apiserver_version_parse(options->rv, &rv))
+		return apiserver_bad_version(listing->q->st, options->rv);
 	/* A limit with a version has always meant that version exactly. */
-	if (strcmp(o->match, "Exact") == 0 || (o->match[0] == '\0' && rv != 0 && o->limit != 0))
-		l->range.at = rv;
-	return apiserver_wait_revision(l->a, rv, l->q->st);
+	if (strcmp(options->match, "Exact") == 0 ||
+	    (options->match[0] == '\0' && rv != 0 && options->limit != 0))
+		listing->range.at = rv;
+	return apiserver_wait_revision(listing->a, rv, listing->q->st);
 }
 
-static int gone(struct listing *l, const struct apiserver_list_options *o)
+static int gone(struct listing *listing, const struct apiserver_list_options *options)
 {
 	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
-	if (o->token[0] == '\0')
-		return apiserver_expired(l->q->st, "%s", expired);
-	apiserver_expired(l->q->st, "%s", token_expired);
-	apiserver_token_make(&token, l->after.s, l->prefix.s, -1);
-	l->q->st->list_meta = json_pack("{ss}", "continue", token.s);
+	if (options->token[0] == '\0')
+		return apiserver_expired(listing->q->st, "%s", expired);
+	apiserver_expired(listing->q->st, "%s", token_expired);
+	apiserver_token_make(&token, listing->after.s, listing->prefix.s, -1);
+	listing->q->st->list_meta = json_pack("{ss}", "continue", token.s);
 	return ERR_DENIED;
 }
 
-static void listing_free(struct listing *l)
+static void listing_free(struct listing *listing)
 {
-	apiserver_selection_done(&l->sel);
-	apiserver_listing_done(&l->out);
-	strbuf_done(&l->prefix);
-	strbuf_done(&l->from);
-	strbuf_done(&l->after);
-	strbuf_done(&l->last);
-	free(l->label);
-	free(l->field);
-	free(l);
+	apiserver_selection_done(&listing->sel);
+	apiserver_listing_done(&listing->out);
+	strbuf_done(&listing->prefix);
+	strbuf_done(&listing->from);
+	strbuf_done(&listing->after);
+	strbuf_done(&listing->last);
+	free(listing->label);
+	free(listing->field);
+	free(listing);
 }
 
 /* ---- piece by piece ---- */
@@ -173,80 +175,81 @@ static void free_stream(struct apiserver_stream *stream)
 
 static const struct apiserver_stream_ops list_ops = { produce, free_stream };
 
-static int flow(struct listing *l, uint64_t at)
+static int flow(struct listing *listing, uint64_t at)
 {
-	l->range.at = at;
-	l->max_bytes = APISERVER_PIECE_BYTES;
-	l->max_rows = APISERVER_PIECE_ROWS;
-	apiserver_listing_open(l->q, &l->out, at);
-	apiserver_stream_init(&l->stream, l->a->filler, &list_ops);
-	l->q->answer->stream = &l->stream;
-	l->q->answer->stream_whole = true;
-	l->q = NULL;
+	listing->range.at = at;
+	listing->max_bytes = APISERVER_PIECE_BYTES;
+	listing->max_rows = APISERVER_PIECE_ROWS;
+	apiserver_listing_open(listing->q, &listing->out, at);
+	apiserver_stream_init(&listing->stream, listing->a->filler, &list_ops);
+	listing->q->answer->stream = &listing->stream;
+	listing->q->answer->stream_whole = true;
+	listing->q = NULL;
 	return 0;
 }
 
 /* ---- the whole ---- */
 
-static int run(struct listing *l, const struct apiserver_list_options *o)
+static int run(struct listing *listing, const struct apiserver_list_options *options)
 {
 	uint64_t at, left = 0;
 	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
-	bool flows = l->limit == 0 && apiserver_listing_flows(l->q);
-	l->max_bytes = flows ? WHOLE_MAX_BYTES : PAGE_MAX_BYTES;
-	l->max_rows = flows ? WHOLE_MAX_ROWS : l->limit != 0 ? PAGE_MAX_ROWS : SIZE_MAX;
-	int e = apiserver_store_list(l->a->store, &l->range, add_row, l, &at,
-				     l->limit != 0 ? &left : NULL);
+	bool flows = listing->limit == 0 && apiserver_listing_flows(listing->q);
+	listing->max_bytes = flows ? WHOLE_MAX_BYTES : PAGE_MAX_BYTES;
+	listing->max_rows = flows ? WHOLE_MAX_ROWS : listing->limit != 0 ? PAGE_MAX_ROWS : SIZE_MAX;
+	int e = apiserver_store_list(listing->a->store, &listing->range, add_row, listing, &at,
+				     listing->limit != 0 ? &left : NULL);
 	if (e == ERR_GONE)
-		return gone(l, o);
+		return gone(listing, options);
 	if (e == ERR_RANGE)
-		return apiserver_too_large_version(l->q->st, l->range.at,
-						   apiserver_store_revision(l->a->store));
+		return apiserver_too_large_version(listing->q->st, listing->range.at,
+						   apiserver_store_revision(listing->a->store));
 	if (e < 0)
-		return apiserver_store_failed(l->q->st, e);
-	if (l->cut && flows)
-		return flow(l, at);
-	if (l->cut && l->limit == 0 && l->q->c->method == HTTP_GET)
-		return apiserver_refuse(l->q->st, 406, "NotAcceptable", "%s", too_long);
+		return apiserver_store_failed(listing->q->st, e);
+	if (listing->cut && flows)
+		return flow(listing, at);
+	if (listing->cut && listing->limit == 0 && listing->q->c->method == HTTP_GET)
+		return apiserver_refuse(listing->q->st, 406, "NotAcceptable", "%s", too_long);
 	if (left != 0)
-		apiserver_token_make(&token, l->last.s, l->prefix.s, (int64_t)at);
-	return apiserver_listing_end(l->q, &l->out, at, token.s,
-				     token.n != 0 && l->sel.all ? (int64_t)left : -1);
+		apiserver_token_make(&token, listing->last.s, listing->prefix.s, (int64_t)at);
+	return apiserver_listing_end(listing->q, &listing->out, at, token.s,
+				     token.n != 0 && listing->sel.all ? (int64_t)left : -1);
 }
 
-static int begin(struct listing *l, const struct apiserver_list_options *o)
+static int begin(struct listing *listing, const struct apiserver_list_options *options)
 {
-	struct apiserver_request *q = l->q;
-	apiserver_key(&l->prefix, q->r->stored->kind, q->route.ns, NULL);
-	int e = apiserver_selection_parse(q->r, l->label, l->field, &l->sel, q->st);
+	struct apiserver_request *q = listing->q;
+	apiserver_key(&listing->prefix, q->r->stored->kind, q->route.ns, NULL);
+	int e = apiserver_selection_parse(q->r, listing->label, listing->field, &listing->sel,
+					  q->st);
 	if (e < 0)
 		return e;
-	apiserver_selection_prefix(&l->sel, q->r, q->route.ns, &l->from);
-	l->range.prefix = l->from.s;
-	return set_revision(l, o);
+	apiserver_selection_prefix(&listing->sel, q->r, q->route.ns, &listing->from);
+	listing->range.prefix = listing->from.s;
+	return set_revision(listing, options);
 }
 
-int apiserver_do_list(struct apiserver_request *q, const struct apiserver_list_options *o)
+int apiserver_do_list(struct apiserver_request *req, const struct apiserver_list_options *options)
 {
 	struct apiserver_listing out;
-	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
+	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_listing_begin(q, &out);
+		e = apiserver_listing_begin(req, &out);
 	if (e < 0)
 		return e;
 	struct listing *l = xcalloc(1, sizeof(*l));
-	l->a = q->a;
-	l->q = q;
+	l->a = req->a;
+	l->q = req;
 	l->out = out;
-	l->label = xstrdup(o->label);
-	l->field = xstrdup(o->field);
+	l->label = xstrdup(options->label);
+	l->field = xstrdup(options->field);
 	strbuf_init(&l->prefix);
 	strbuf_init(&l->from);
 	strbuf_init(&l->after);
 	strbuf_init(&l->last);
-	e = begin(l, o);
+	e = begin(l, options);
 	if (e == 0)
-		e = run(l, o);
+		e = run(l, options);
 	if (l->q != NULL)
 		listing_free(l);
 	return e;

@@ -36,139 +36,141 @@ struct managing {
 	char now[API_TIME_TEXT_MAX];
 };
 
-static void add_reset(struct managing *g, const char *path)
+static void add_reset(struct managing *managing, const char *path)
 {
-	if (g->n_reset < RESET_MAX)
-		g->reset[g->n_reset++] = path;
+	if (managing->n_reset < RESET_MAX)
+		managing->reset[managing->n_reset++] = path;
 }
 
 /* The paths of a kind; none for most. */
-static const char *const *paths_of(const struct apiserver_resource *r)
+static const char *const *paths_of(const struct apiserver_resource *resource)
 {
 	static const char *const none[] = { NULL };
-	for (size_t i = 0; r->built_in && i < ARRAY_LEN(given); i++) {
-		if (strcmp(given[i].kind, r->kind->kind) == 0)
+	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(given); i++) {
+		if (strcmp(given[i].kind, resource->kind->kind) == 0)
 			return given[i].paths;
 	}
 	return none;
 }
 
-unsigned apiserver_managers_left(const struct apiserver_resource *r, const json_t *asked)
+unsigned apiserver_managers_left(const struct apiserver_resource *resource, const json_t *asked)
 {
-	const char *const *p = paths_of(r);
+	const char *const *p = paths_of(resource);
 	unsigned left = 0;
 	for (unsigned i = 0; p[i] != NULL; i++)
 		left |= (unsigned)(api_get(asked, p[i]) == NULL) << i;
 	return left;
 }
 
-static void set_reset(struct managing *g, const struct apiserver_writing *w, unsigned left)
+static void set_reset(struct managing *managing, const struct apiserver_writing *writing,
+		      unsigned left)
 {
-	const char *const *p = paths_of(w->r);
-	if (w->sub[0] != '\0') {
-		add_reset(g, "spec");
-		if (!w->r->built_in)
-			add_reset(g, "metadata");
-	} else if (w->r->status) {
-		add_reset(g, "status");
+	const char *const *p = paths_of(writing->r);
+	if (writing->sub[0] != '\0') {
+		add_reset(managing, "spec");
+		if (!writing->r->built_in)
+			add_reset(managing, "metadata");
+	} else if (writing->r->status) {
+		add_reset(managing, "status");
 	}
 	for (unsigned i = 0; p[i] != NULL; i++) {
 		if ((left >> i & 1) != 0)
-			add_reset(g, p[i]);
+			add_reset(managing, p[i]);
 	}
 }
 
 /* The kind's other versions. */
-static void set_versions(struct managing *g, const struct apiserver_resource *r)
+static void set_versions(struct managing *managing, const struct apiserver_resource *resource)
 {
 	size_t n, out = 0;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
 	size_t starts[VERSIONS_MAX];
 	for (size_t i = 0; i < n && out < VERSIONS_MAX; i++) {
-		if (rows[i] == r || strcmp(rows[i]->kind->group, r->kind->group) != 0 ||
-		    strcmp(rows[i]->kind->kind, r->kind->kind) != 0)
+		if (rows[i] == resource ||
+		    strcmp(rows[i]->kind->group, resource->kind->group) != 0 ||
+		    strcmp(rows[i]->kind->kind, resource->kind->kind) != 0)
 			continue;
-		starts[out++] = g->others.n;
-		strbuf_addf(&g->others, "%s/%s", r->kind->group, rows[i]->version);
-		strbuf_addc(&g->others, '\0');
+		starts[out++] = managing->others.n;
+		strbuf_addf(&managing->others, "%s/%s", resource->kind->group, rows[i]->version);
+		strbuf_addc(&managing->others, '\0');
 	}
 	for (size_t i = 0; i < out; i++)
-		g->versions[i] = g->others.s + starts[i];
+		managing->versions[i] = managing->others.s + starts[i];
 }
 
 /* What an object of the kind is before anybody says anything ({"spec":{}}) belongs to nobody. */
-static json_t *blank(const struct apiserver_resource *r)
+static json_t *blank(const struct apiserver_resource *resource)
 {
 	json_t *o = json_pack("{s{}}", "metadata");
-	apiserver_shape(r, o);
+	apiserver_shape(resource, o);
 	return o;
 }
 
-static void begin(struct managing *g, const struct apiserver_writing *w, unsigned left,
+static void begin(struct managing *managing, const struct apiserver_writing *writing, unsigned left,
 		  const json_t *old)
 {
-	memset(g, 0, sizeof(*g));
-	strbuf_init(&g->version);
-	strbuf_init(&g->others);
-	strbuf_addf(&g->version, "%s%s%s", w->r->kind->group,
-		    w->r->kind->group[0] != '\0' ? "/" : "", w->r->version);
-	set_reset(g, w, left);
-	set_versions(g, w->r);
-	if (old == NULL && w->r->built_in)
-		old = g->blank = blank(w->r);
-	g->m = (struct api_managed_write){
-		.schema = w->r->openapi,
+	memset(managing, 0, sizeof(*managing));
+	strbuf_init(&managing->version);
+	strbuf_init(&managing->others);
+	strbuf_addf(&managing->version, "%s%s%s", writing->r->kind->group,
+		    writing->r->kind->group[0] != '\0' ? "/" : "", writing->r->version);
+	set_reset(managing, writing, left);
+	set_versions(managing, writing->r);
+	if (old == NULL && writing->r->built_in)
+		old = managing->blank = blank(writing->r);
+	managing->m = (struct api_managed_write){
+		.schema = writing->r->openapi,
 		.live = old,
-		.manager = w->manager,
-		.subresource = w->sub,
-		.api_version = g->version.s,
-		.time = api_time(clock_wall_ns(), g->now),
-		.reset = g->reset,
-		.versions = g->versions,
-		.built_in = w->r->built_in,
+		.manager = writing->manager,
+		.subresource = writing->sub,
+		.api_version = managing->version.s,
+		.time = api_time(clock_wall_ns(), managing->now),
+		.reset = managing->reset,
+		.versions = managing->versions,
+		.built_in = writing->r->built_in,
 	};
 }
 
-static void end(struct managing *g)
+static void end(struct managing *managing)
 {
-	strbuf_done(&g->version);
-	strbuf_done(&g->others);
-	json_decref(g->blank);
+	strbuf_done(&managing->version);
+	strbuf_done(&managing->others);
+	json_decref(managing->blank);
 }
 
-static int refuse_managers(const struct apiserver_writing *w, int code, const char *err)
+static int refuse_managers(const struct apiserver_writing *writing, int code, const char *err)
 {
 	if (code == ERR_LIMIT)
-		return apiserver_refuse(w->st, 413, "RequestEntityTooLarge",
+		return apiserver_refuse(writing->st, 413, "RequestEntityTooLarge",
 					"Request entity too large: %s", err);
-	return apiserver_refuse(w->st, 500, "", "%s", err);
+	return apiserver_refuse(writing->st, 500, "", "%s", err);
 }
 
-int apiserver_managers_update(const struct apiserver_writing *w, unsigned left, const json_t *old,
-			      const json_t *o, json_t **ret)
+int apiserver_managers_update(const struct apiserver_writing *writing, unsigned left,
+			      const json_t *old, const json_t *object, json_t **ret)
 {
 	struct managing g;
 	char err[1024] = "";
-	begin(&g, w, left, old);
-	int e = api_managed_update(&g.m, o, ret, err, sizeof(err));
+	begin(&g, writing, left, old);
+	int e = api_managed_update(&g.m, object, ret, err, sizeof(err));
 	end(&g);
-	return e < 0 ? refuse_managers(w, e, err) : 0;
+	return e < 0 ? refuse_managers(writing, e, err) : 0;
 }
 
-int apiserver_managers_apply(const struct apiserver_writing *w, const json_t *old,
+int apiserver_managers_apply(const struct apiserver_writing *writing, const json_t *old,
 			     const json_t *config, bool force, json_t **ret)
 {
 	struct managing g;
 	struct api_conflicts conflicts = { 0 };
 	char err[1024] = "";
-	begin(&g, w, apiserver_managers_left(w->r, config), old);
+	begin(&g, writing, apiserver_managers_left(writing->r, config), old);
 	int e = api_managed_apply(&g.m, config, force, ret, &conflicts, err, sizeof(err));
 	if (e == ERR_CONFLICT)
-		e = apiserver_apply_conflict(w->st, &conflicts);
+		e = apiserver_apply_conflict(writing->st, &conflicts);
 	else if (e == ERR_CONFIG)
-		e = apiserver_bad_request(w->st, "%s", err);
+		e = apiserver_bad_request(writing->st, "%s", err);
 	else if (e < 0)
-		e = refuse_managers(w, e, err);
+		e = refuse_managers(writing, e, err);
 	api_conflicts_done(&conflicts);
 	end(&g);
 	return e;

@@ -20,27 +20,27 @@ struct apiserver_text {
 	struct strbuf b;
 	size_t head_n;
 };
-void apiserver_text_make(struct apiserver_text *t, const struct apiserver_resource *stored,
-			 const json_t *o);
-void apiserver_text_done(struct apiserver_text *t);
-struct slice apiserver_text_head(const struct apiserver_text *t);
-struct slice apiserver_text_tail(const struct apiserver_text *t);
+void apiserver_text_make(struct apiserver_text *text, const struct apiserver_resource *stored,
+			 const json_t *object);
+void apiserver_text_done(struct apiserver_text *text);
+struct slice apiserver_text_head(const struct apiserver_text *text);
+struct slice apiserver_text_tail(const struct apiserver_text *text);
 
 /* An object's text behind its kind and apiVersion, where the row's lists leave them out; else all
  * of it. Then `{` goes before it. */
-struct slice apiserver_text_inner(const struct apiserver_resource *r, struct slice text);
+struct slice apiserver_text_inner(const struct apiserver_resource *resource, struct slice text);
 
 /* As the row's version has it; NULL when the text is damaged. */
-json_t *apiserver_object_parse(const struct apiserver_resource *r, struct slice text);
+json_t *apiserver_object_parse(const struct apiserver_resource *resource, struct slice text);
 /* An object of the row's version in the stored one: a new reference, only to be read. */
-json_t *apiserver_object_to_stored(const struct apiserver_resource *r, const json_t *o);
+json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, const json_t *object);
 /* Is the stored text what this row serves? */
-bool apiserver_object_raw(const struct apiserver_resource *r);
+bool apiserver_object_raw(const struct apiserver_resource *resource);
 
-void apiserver_object_set_revision(json_t *o, uint64_t revision);
-json_t *apiserver_object_meta(json_t *o); /* its metadata, made when it is not there */
+void apiserver_object_set_revision(json_t *object, uint64_t revision);
+json_t *apiserver_object_meta(json_t *object); /* its metadata, made when it is not there */
 
 /* The object in the row's version. ERR_NOTFOUND; others are the store's. */
-MUST_CHECK int apiserver_object_read(struct apiserver_store *s, const struct apiserver_resource *r,
-				     const char *ns, const char *name, json_t **ret,
-				     uint64_t *ret_revision);
+MUST_CHECK int apiserver_object_read(struct apiserver_store *store,
+				     const struct apiserver_resource *resource, const char *ns,
+				     const char *name, json_t **ret, uint64_t *ret_revision);

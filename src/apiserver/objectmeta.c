@@ -16,7 +16,7 @@
 enum { CONTROLLERS_TOLD_MAX = 16 };
 
 /* What a name must be, where it is not a subdomain. */
-static apiserver_rule name_rule(const struct apiserver_resource *r)
+static apiserver_rule name_rule(const struct apiserver_resource *resource)
 {
 	static const struct {
 		const char *group, *kind;
@@ -26,64 +26,66 @@ static apiserver_rule name_rule(const struct apiserver_resource *r)
 		{ "", "Namespace", apiserver_label },
 		{ "", "Service", apiserver_label },
 	};
-	for (size_t i = 0; r->built_in && i < ARRAY_LEN(rules); i++) {
-		if (strcmp(rules[i].kind, r->kind->kind) == 0 &&
-		    strcmp(rules[i].group, r->kind->group) == 0)
+	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(rules); i++) {
+		if (strcmp(rules[i].kind, resource->kind->kind) == 0 &&
+		    strcmp(rules[i].group, resource->kind->group) == 0)
 			return rules[i].rule;
 	}
 	return apiserver_subdomain;
 }
 
 /* A name will be put behind it, so a dash at its end is fine. */
-static void check_generate_name(const struct apiserver_at *at, apiserver_rule rule, const char *s)
+static void check_generate_name(const struct apiserver_at *at, apiserver_rule rule,
+				const char *text)
 {
-	CLEANUP(freep) char *masked = xstrdup(s);
-	size_t n = strlen(s);
-	if (n > 1 && s[n - 1] == '-') {
+	CLEANUP(freep) char *masked = xstrdup(text);
+	size_t n = strlen(text);
+	if (n > 1 && text[n - 1] == '-') {
 		masked[n - 2] = 'a'; /* as the server does: the last but one, and the dash goes */
 		masked[n - 1] = '\0';
 	}
 	rule(at, masked);
 }
 
-static void check_name(const struct apiserver_resource *r, const json_t *o, struct api_errors *errs)
+static void check_name(const struct apiserver_resource *resource, const json_t *object,
+		       struct api_errors *errs)
 {
-	apiserver_rule rule = name_rule(r);
-	const char *generate = api_get_string(o, "metadata.generateName");
+	apiserver_rule rule = name_rule(resource);
+	const char *generate = api_get_string(object, "metadata.generateName");
 	struct apiserver_at at = { errs, "metadata.generateName", generate };
 	if (generate[0] != '\0')
 		check_generate_name(&at, rule, generate);
 	at = (struct apiserver_at){ errs, "metadata.name", NULL };
-	if (api_name(o)[0] == '\0')
+	if (api_name(object)[0] == '\0')
 		apiserver_required(errs, "metadata.name", "name or generateName is required");
 	else
-		rule(&at, api_name(o));
+		rule(&at, api_name(object));
 }
 
-static void check_namespace(const struct apiserver_resource *r, const json_t *o,
+static void check_namespace(const struct apiserver_resource *resource, const json_t *object,
 			    struct api_errors *errs)
 {
 	const struct apiserver_at at = { errs, "metadata.namespace", NULL };
-	if (!r->kind->namespaced && api_namespace(o)[0] != '\0')
+	if (!resource->kind->namespaced && api_namespace(object)[0] != '\0')
 		apiserver_forbidden(errs, at.field, "not allowed on this type");
-	if (!r->kind->namespaced)
+	if (!resource->kind->namespaced)
 		return;
-	if (api_namespace(o)[0] == '\0')
+	if (api_namespace(object)[0] == '\0')
 		apiserver_required(errs, at.field, "");
 	else
-		apiserver_label(&at, api_namespace(o));
+		apiserver_label(&at, api_namespace(object));
 }
 
 /* ---- labels and the like ---- */
 
-static void check_annotations(const json_t *o, struct api_errors *errs)
+static void check_annotations(const json_t *object, struct api_errors *errs)
 {
 	static const char field[] = "metadata.annotations";
 	const struct apiserver_at at = { .errs = errs, .field = field };
 	const char *key;
 	json_t *value;
 	size_t bytes = 0;
-	json_object_foreach (api_get(o, field), key, value) {
+	json_object_foreach (api_get(object, field), key, value) {
 		CLEANUP(freep) char *lower = xstrdup(key);
 		for (char *p = lower; *p != '\0'; p++)
 			*p = ascii_lower(*p);
@@ -121,7 +123,7 @@ static void add_owner(struct strbuf *out, const json_t *ref)
 	strbuf_addc(out, '}');
 }
 
-static void check_owner(const json_t *ref, size_t i, struct api_errors *errs)
+static void check_owner(const json_t *ref, size_t index, struct api_errors *errs)
 {
 	static const char *const must[] = { "kind", "name", "uid" };
 	const char *version = api_get_string(ref, "apiVersion");
@@ -129,25 +131,25 @@ static void check_owner(const json_t *ref, size_t i, struct api_errors *errs)
 	const char *slash = strchr(version, '/');
 	if (version[0] == '\0')
 		apiserver_required(
-			errs, apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", i),
+			errs, apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", index),
 			"must not be empty");
 	else if (slash != NULL && (strchr(slash + 1, '/') != NULL || slash[1] == '\0'))
-		apiserver_invalid(errs,
-				  apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", i),
-				  json_object_get(ref, "apiVersion"),
-				  "must be <group>/<version> or <version>");
+		apiserver_invalid(
+			errs, apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", index),
+			json_object_get(ref, "apiVersion"),
+			"must be <group>/<version> or <version>");
 	for (size_t k = 0; k < ARRAY_LEN(must); k++) {
 		if (api_get_string(ref, must[k])[0] == '\0')
-			apiserver_required(
-				errs,
-				apiserver_path(&p, "metadata.ownerReferences[%zu].%s", i, must[k]),
-				"must not be empty");
+			apiserver_required(errs,
+					   apiserver_path(&p, "metadata.ownerReferences[%zu].%s",
+							  index, must[k]),
+					   "must not be empty");
 	}
 	if (strcmp(version, "v1") == 0 && strcmp(api_get_string(ref, "kind"), "Event") == 0) {
 		CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 		add_owner(&value, ref);
 		api_errors_add(errs, API_FIELD_INVALID,
-			       apiserver_path(&p, "metadata.ownerReferences[%zu]", i), value.s,
+			       apiserver_path(&p, "metadata.ownerReferences[%zu]", index), value.s,
 			       "/v1, Kind=Event is disallowed from being an owner");
 	}
 }
@@ -160,10 +162,10 @@ static bool had_owner(struct map *seen, const json_t *ref)
 	return text != NULL && map_set(seen, slice_of(text), seen) != NULL;
 }
 
-void apiserver_owners_once(json_t *o, const char *when, struct strbuf *warnings)
+void apiserver_owners_once(json_t *object, const char *when, struct strbuf *warnings)
 {
 	CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
-	json_t *list = json_object_get(json_object_get(o, "metadata"), "ownerReferences");
+	json_t *list = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
 	json_t *once = json_array(), *ref;
 	struct map seen;
 	size_t i;
@@ -182,7 +184,7 @@ void apiserver_owners_once(json_t *o, const char *when, struct strbuf *warnings)
 			    "early as 1.24; please fix your requests; duplicate UID(s) observed: "
 			    "%s\n",
 			    when, again.s);
-		json_object_set(json_object_get(o, "metadata"), "ownerReferences", once);
+		json_object_set(json_object_get(object, "metadata"), "ownerReferences", once);
 	}
 	json_decref(once);
 	map_done(&seen);
@@ -198,10 +200,10 @@ static void add_owners(struct strbuf *out, const json_t *list)
 	strbuf_addc(out, ']');
 }
 
-static void check_owners(const json_t *o, struct api_errors *errs)
+static void check_owners(const json_t *object, struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-	const json_t *list = api_get(o, "metadata.ownerReferences"), *first = NULL;
+	const json_t *list = api_get(object, "metadata.ownerReferences"), *first = NULL;
 	size_t told = 0;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *ref = json_array_get(list, i);
@@ -228,28 +230,28 @@ static void check_owners(const json_t *o, struct api_errors *errs)
 	}
 }
 
-static void check_finalizers(const json_t *o, struct api_errors *errs)
+static void check_finalizers(const json_t *object, struct api_errors *errs)
 {
 	static const char field[] = "metadata.finalizers";
 	const struct apiserver_at at = { .errs = errs, .field = field };
-	const json_t *list = api_get(o, field);
+	const json_t *list = api_get(object, field);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *s = api_text(json_array_get(list, i));
 		apiserver_label_key(&at, s);
 	}
-	if (api_has_finalizer(o, "orphan") && api_has_finalizer(o, "foregroundDeletion"))
+	if (api_has_finalizer(object, "orphan") && api_has_finalizer(object, "foregroundDeletion"))
 		apiserver_invalid(errs, field, list,
 				  "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
 /* A rule of the core kinds only. */
-static void check_standard_finalizers(const struct apiserver_resource *r, const json_t *o,
-				      struct api_errors *errs)
+static void check_standard_finalizers(const struct apiserver_resource *resource,
+				      const json_t *object, struct api_errors *errs)
 {
 	static const char *const standard[] = { "kubernetes", "orphan", "foregroundDeletion" };
-	const json_t *list = api_get(o, "metadata.finalizers");
+	const json_t *list = api_get(object, "metadata.finalizers");
 	struct apiserver_path p;
-	if (!r->built_in || strcmp(r->kind->kind, "Lease") == 0)
+	if (!resource->built_in || strcmp(resource->kind->kind, "Lease") == 0)
 		return;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *s = api_text(json_array_get(list, i));
@@ -264,10 +266,11 @@ static void check_standard_finalizers(const struct apiserver_resource *r, const 
 	}
 }
 
-static void check_no_new_finalizers(const json_t *o, const json_t *old, struct api_errors *errs)
+static void check_no_new_finalizers(const json_t *object, const json_t *old,
+				    struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	const json_t *list = api_get(o, "metadata.finalizers");
+	const json_t *list = api_get(object, "metadata.finalizers");
 	size_t n = 0;
 	strbuf_adds(&text, "no new finalizers can be added if the object is being deleted, found "
 			   "new finalizers []string{");
@@ -283,10 +286,10 @@ static void check_no_new_finalizers(const json_t *o, const json_t *old, struct a
 		apiserver_forbidden(errs, "metadata.finalizers", text.s);
 }
 
-static void check_managed_fields(const json_t *o, struct api_errors *errs)
+static void check_managed_fields(const json_t *object, struct api_errors *errs)
 {
 	static const char *const words[] = { "Apply", "Update", NULL };
-	const json_t *list = api_get(o, "metadata.managedFields");
+	const json_t *list = api_get(object, "metadata.managedFields");
 	struct apiserver_path p;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *e = json_array_get(list, i);
@@ -307,15 +310,16 @@ static void check_managed_fields(const json_t *o, struct api_errors *errs)
 
 /* ---- whole ---- */
 
-static void check_generation(const json_t *o, struct api_errors *errs)
+static void check_generation(const json_t *object, struct api_errors *errs)
 {
-	if (api_generation(o) < 0)
-		apiserver_invalid(errs, "metadata.generation", api_get(o, "metadata.generation"),
+	if (api_generation(object) < 0)
+		apiserver_invalid(errs, "metadata.generation",
+				  api_get(object, "metadata.generation"),
 				  "must be greater than or equal to 0");
 }
 
 /* What cannot change. A missing uid is put in by the server before. */
-static void check_unchanged(const json_t *o, const json_t *old, struct api_errors *errs)
+static void check_unchanged(const json_t *object, const json_t *old, struct api_errors *errs)
 {
 	static const char *const fields[] = {
 		"metadata.name",
@@ -326,40 +330,41 @@ static void check_unchanged(const json_t *o, const json_t *old, struct api_error
 		"metadata.deletionGracePeriodSeconds",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		apiserver_immutable(errs, fields[i], api_get(o, fields[i]),
+		apiserver_immutable(errs, fields[i], api_get(object, fields[i]),
 				    api_get(old, fields[i]));
 }
 
-static void check_update(const json_t *o, const json_t *old, struct api_errors *errs)
+static void check_update(const json_t *object, const json_t *old, struct api_errors *errs)
 {
 	if (api_is_deleting(old))
-		check_no_new_finalizers(o, old, errs);
-	if (api_resource_version(o)[0] == '\0')
+		check_no_new_finalizers(object, old, errs);
+	if (api_resource_version(object)[0] == '\0')
 		api_errors_add(errs, API_FIELD_INVALID, "metadata.resourceVersion", "\"\"",
 			       "must be specified for an update");
-	check_generation(o, errs);
-	if (api_generation(o) < api_generation(old))
-		apiserver_invalid(errs, "metadata.generation", api_get(o, "metadata.generation"),
+	check_generation(object, errs);
+	if (api_generation(object) < api_generation(old))
+		apiserver_invalid(errs, "metadata.generation",
+				  api_get(object, "metadata.generation"),
 				  "must not be decremented");
-	check_unchanged(o, old, errs);
+	check_unchanged(object, old, errs);
 }
 
-void apiserver_objectmeta_validate(const struct apiserver_resource *r, const json_t *o,
+void apiserver_objectmeta_validate(const struct apiserver_resource *resource, const json_t *object,
 				   const json_t *old, struct api_errors *errs)
 {
 	if (old != NULL) {
-		check_update(o, old, errs);
+		check_update(object, old, errs);
 	} else {
-		check_name(r, o, errs);
-		check_namespace(r, o, errs);
-		check_generation(o, errs);
+		check_name(resource, object, errs);
+		check_namespace(resource, object, errs);
+		check_generation(object, errs);
 	}
-	apiserver_labels(errs, "metadata.labels", api_get(o, "metadata.labels"));
-	check_annotations(o, errs);
-	check_owners(o, errs);
+	apiserver_labels(errs, "metadata.labels", api_get(object, "metadata.labels"));
+	check_annotations(object, errs);
+	check_owners(object, errs);
 	if (old == NULL)
-		check_finalizers(o, errs);
-	check_managed_fields(o, errs);
+		check_finalizers(object, errs);
+	check_managed_fields(object, errs);
 	if (old == NULL)
-		check_standard_finalizers(r, o, errs);
+		check_standard_finalizers(resource, object, errs);
 }

@@ -25,11 +25,11 @@ static const struct {
 /* --- names --- */
 
 /* "io.k8s.api.core.v1"; of a custom resource "io.x-k8s.cluster.ipam.v1beta2". */
-static void schema_prefix(const struct apiserver_resource *r, char *out, size_t n)
+static void schema_prefix(const struct apiserver_resource *resource, char *out, size_t len)
 {
-	const char *group = r->kind->group;
+	const char *group = resource->kind->group;
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	if (r->built_in) {
+	if (resource->built_in) {
 		size_t first = strcspn(group, ".");
 		strbuf_addf(&b, "io.k8s.api.%.*s", (int)first, group);
 		if (first == 0)
@@ -43,13 +43,13 @@ static void schema_prefix(const struct apiserver_resource *r, char *out, size_t 
 			end = at > 0 ? at - 1 : 0;
 		}
 	}
-	snprintf(out, n, "%s.%s", b.s, r->version);
+	snprintf(out, len, "%s.%s", b.s, resource->version);
 }
 
-json_t *apiserver_openapi_gvk(const struct apiserver_resource *r)
+json_t *apiserver_openapi_gvk(const struct apiserver_resource *resource)
 {
-	return json_pack("{ss,ss,ss}", "group", r->kind->group, "kind", r->kind->kind, "version",
-			 r->version);
+	return json_pack("{ss,ss,ss}", "group", resource->kind->group, "kind", resource->kind->kind,
+			 "version", resource->version);
 }
 
 /* --- schemas --- */
@@ -134,13 +134,13 @@ static json_t *plain(const json_t *schema, const char *prefix, json_t *schemas)
 	return out;
 }
 
-static void add_schema(const struct apiserver_resource *r, json_t *schemas)
+static void add_schema(const struct apiserver_resource *resource, json_t *schemas)
 {
 	char prefix[NAME_MAX_BYTES];
-	schema_prefix(r, prefix, sizeof(prefix));
-	CLEANUP(freep) char *name = xasprintf("%s.%s", prefix, r->kind->kind);
+	schema_prefix(resource, prefix, sizeof(prefix));
+	CLEANUP(freep) char *name = xasprintf("%s.%s", prefix, resource->kind->kind);
 	CLEANUP(freep) char *meta = xasprintf("%s.ObjectMeta", meta_prefix);
-	json_t *own = json_deep_copy(r->openapi);
+	json_t *own = json_deep_copy(resource->openapi);
 	json_t *props = json_object_get(own, "properties");
 	const json_t *old = json_object_get(props, "metadata");
 	json_t *ref = reference(meta, json_object_get(old, "description"));
@@ -149,7 +149,7 @@ static void add_schema(const struct apiserver_resource *r, json_t *schemas)
 	json_t *schema = plain(own, prefix, schemas);
 	json_object_set_new(json_object_get(schema, "properties"), "metadata", ref);
 	json_object_set_new(schema, "x-kubernetes-group-version-kind",
-			    json_pack("[o]", apiserver_openapi_gvk(r)));
+			    json_pack("[o]", apiserver_openapi_gvk(resource)));
 	json_object_set_new(schemas, name, schema);
 	json_decref(own);
 }
@@ -182,26 +182,27 @@ static json_t *parameter_list(void)
 	return list;
 }
 
-void apiserver_openapi_path(const struct apiserver_resource *r, struct strbuf *out)
+void apiserver_openapi_path(const struct apiserver_resource *resource, struct strbuf *out)
 {
-	const struct api_kind *k = r->kind;
+	const struct api_kind *k = resource->kind;
 	if (k->group[0] != '\0')
-		strbuf_addf(out, "/apis/%s/%s", k->group, r->version);
+		strbuf_addf(out, "/apis/%s/%s", k->group, resource->version);
 	else
-		strbuf_addf(out, "/api/%s", r->version);
+		strbuf_addf(out, "/api/%s", resource->version);
 	strbuf_addf(out, "%s/%s/{name}", k->namespaced ? "/namespaces/{namespace}" : "", k->plural);
 }
 
-static void add_path(const struct apiserver_resource *r, json_t *paths)
+static void add_path(const struct apiserver_resource *resource, json_t *paths)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	CLEANUP(freep)
-	char *id = xasprintf("patch%s%s", r->kind->namespaced ? "Namespaced" : "", r->kind->kind);
-	apiserver_openapi_path(r, &path);
-	json_t *patch = json_pack("{ss,so,ss,so,s{s{ss}}}", "operationId", id, "parameters",
-				  parameter_list(), "x-kubernetes-action", "patch",
-				  "x-kubernetes-group-version-kind", apiserver_openapi_gvk(r),
-				  "responses", "200", "description", "OK");
+	char *id = xasprintf("patch%s%s", resource->kind->namespaced ? "Namespaced" : "",
+			     resource->kind->kind);
+	apiserver_openapi_path(resource, &path);
+	json_t *patch = json_pack(
+		"{ss,so,ss,so,s{s{ss}}}", "operationId", id, "parameters", parameter_list(),
+		"x-kubernetes-action", "patch", "x-kubernetes-group-version-kind",
+		apiserver_openapi_gvk(resource), "responses", "200", "description", "OK");
 	json_object_set_new(paths, path.s, json_pack("{so}", "patch", patch));
 }
 

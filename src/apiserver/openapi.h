@@ -13,5 +13,5 @@ json_t *apiserver_openapi_v3(const struct apiserver_gv *gv, const char *version)
 
 /* The OpenAPI v2 document of all, in protobuf (gnostic's openapi_v2.Document): paths and nothing
  * else, since kubectl takes a kind with an incomplete definition for a wrong one. */
-void apiserver_openapi_v2(const struct apiserver_catalogue *c, const char *version,
-			  struct strbuf *out);
+void apiserver_openapi_v2(const struct apiserver_catalogue *apiserver_catalogue,
+			  const char *version, struct strbuf *out);

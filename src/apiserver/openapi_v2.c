@@ -42,13 +42,13 @@ static void add_text(struct strbuf *out, unsigned number, const char *text)
 	add_field(out, number, slice_of(text));
 }
 
-/* `b`, a finished message, becomes field `number` of a new one. */
-static void wrap(struct strbuf *b, unsigned number)
+/* `out`, a finished message, becomes field `number` of a new one. */
+static void wrap(struct strbuf *out, unsigned number)
 {
 	struct strbuf outer = STRBUF_INIT;
-	add_field(&outer, number, strbuf_slice(b));
-	strbuf_done(b);
-	*b = outer;
+	add_field(&outer, number, strbuf_slice(out));
+	strbuf_done(out);
+	*out = outer;
 }
 
 static void add_parameter(struct strbuf *operation, const char *name)
@@ -63,11 +63,11 @@ static void add_parameter(struct strbuf *operation, const char *name)
 	add_field(operation, OPERATION_PARAMETERS, strbuf_slice(&b));
 }
 
-static void add_gvk(struct strbuf *operation, const struct apiserver_resource *r)
+static void add_gvk(struct strbuf *operation, const struct apiserver_resource *resource)
 {
 	CLEANUP(strbuf_done) struct strbuf any = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf named = STRBUF_INIT;
-	json_t *gvk = apiserver_openapi_gvk(r);
+	json_t *gvk = apiserver_openapi_gvk(resource);
 	char *text = json_dumps(gvk, JSON_COMPACT); /* JSON is YAML */
 	add_text(&any, ANY_YAML, text);
 	add_text(&named, NAMED_NAME, "x-kubernetes-group-version-kind");
@@ -77,32 +77,32 @@ static void add_gvk(struct strbuf *operation, const struct apiserver_resource *r
 	json_decref(gvk);
 }
 
-static void add_path(struct strbuf *paths, const struct apiserver_resource *r)
+static void add_path(struct strbuf *paths, const struct apiserver_resource *resource)
 {
 	CLEANUP(strbuf_done) struct strbuf item = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf named = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(query_parameters); i++)
 		add_parameter(&item, query_parameters[i]);
-	add_gvk(&item, r);
+	add_gvk(&item, resource);
 	wrap(&item, PATHITEM_PATCH);
-	apiserver_openapi_path(r, &path);
+	apiserver_openapi_path(resource, &path);
 	add_field(&named, NAMED_NAME, strbuf_slice(&path));
 	add_field(&named, NAMED_VALUE, strbuf_slice(&item));
 	add_field(paths, PATHS_PATH, strbuf_slice(&named));
 }
 
-void apiserver_openapi_v2(const struct apiserver_catalogue *c, const char *version,
-			  struct strbuf *out)
+void apiserver_openapi_v2(const struct apiserver_catalogue *apiserver_catalogue,
+			  const char *version, struct strbuf *out)
 {
 	CLEANUP(strbuf_done) struct strbuf info = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf paths = STRBUF_INIT;
 	add_text(&info, INFO_TITLE, "Fairlead");
 	add_text(&info, INFO_VERSION, version);
-	for (size_t i = 0; i < c->n; i++) {
-		for (size_t k = 0; k < c->v[i].n_rows; k++) {
-			if ((c->v[i].rows[k]->verbs & APISERVER_PATCH) != 0)
-				add_path(&paths, c->v[i].rows[k]);
+	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
+		for (size_t k = 0; k < apiserver_catalogue->v[i].n_rows; k++) {
+			if ((apiserver_catalogue->v[i].rows[k]->verbs & APISERVER_PATCH) != 0)
+				add_path(&paths, apiserver_catalogue->v[i].rows[k]);
 		}
 	}
 	add_text(out, DOCUMENT_SWAGGER, "2.0");

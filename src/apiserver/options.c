@@ -12,34 +12,34 @@
 #include "apiserver/body.h"
 #include "base/utf8.h"
 
-const char *apiserver_arg(const struct apiserver_call *c, const char *name)
+const char *apiserver_arg(const struct apiserver_call *call, const char *name)
 {
-	for (size_t i = 0; i < c->n_args; i++) {
-		if (strcmp(c->args[i].name, name) == 0)
-			return c->args[i].value;
+	for (size_t i = 0; i < call->n_args; i++) {
+		if (strcmp(call->args[i].name, name) == 0)
+			return call->args[i].value;
 	}
 	return NULL;
 }
 
-static const char *text_arg(const struct apiserver_call *c, const char *name)
+static const char *text_arg(const struct apiserver_call *call, const char *name)
 {
-	const char *v = apiserver_arg(c, name);
+	const char *v = apiserver_arg(call, name);
 	return v != NULL ? v : "";
 }
 
 /* Anything but 0 and false says yes, even nothing. -1 when it is not there. */
-static int bool_arg(const struct apiserver_call *c, const char *name)
+static int bool_arg(const struct apiserver_call *call, const char *name)
 {
-	const char *v = apiserver_arg(c, name);
+	const char *v = apiserver_arg(call, name);
 	if (v == NULL)
 		return -1;
 	return strcmp(v, "0") != 0 && strcasecmp(v, "false") != 0;
 }
 
-static int number_arg(const struct apiserver_call *c, const char *name, int64_t *ret,
+static int number_arg(const struct apiserver_call *call, const char *name, int64_t *ret,
 		      struct apiserver_status *st)
 {
-	const char *v = apiserver_arg(c, name);
+	const char *v = apiserver_arg(call, name);
 	if (v == NULL)
 		return 0;
 	char *end = NULL;
@@ -56,10 +56,10 @@ static int number_arg(const struct apiserver_call *c, const char *name, int64_t 
 				     ok ? "value out of range" : "invalid syntax");
 }
 
-bool apiserver_version_parse(const char *s, uint64_t *ret)
+bool apiserver_version_parse(const char *text, uint64_t *ret)
 {
 	*ret = 0;
-	return s[0] == '\0' || slice_u64(slice_of(s), ret) == 0;
+	return text[0] == '\0' || slice_u64(slice_of(text), ret) == 0;
 }
 
 const char *apiserver_version_why(const char *rv)
@@ -96,65 +96,65 @@ static void forbid(struct api_errors *errs, const char *field, const char *why)
 	api_errors_add(errs, API_FIELD_FORBIDDEN, field, NULL, why);
 }
 
-static void check_list(const struct apiserver_list_options *o, struct api_errors *errs)
+static void check_list(const struct apiserver_list_options *options, struct api_errors *errs)
 {
-	bool exact = strcmp(o->match, "Exact") == 0;
-	if (o->match[0] != '\0') {
-		if (o->rv[0] == '\0')
+	bool exact = strcmp(options->match, "Exact") == 0;
+	if (options->match[0] != '\0') {
+		if (options->rv[0] == '\0')
 			forbid(errs, match_field,
 			       "resourceVersionMatch is forbidden unless resourceVersion is "
 			       "provided");
-		if (o->token[0] != '\0')
+		if (options->token[0] != '\0')
 			forbid(errs, match_field,
 			       "resourceVersionMatch is forbidden when continue is provided");
-		if (!exact && strcmp(o->match, "NotOlderThan") != 0)
-			unsupported(errs, match_field, o->match,
+		if (!exact && strcmp(options->match, "NotOlderThan") != 0)
+			unsupported(errs, match_field, options->match,
 				    "\"Exact\", \"NotOlderThan\", \"\"");
-		if (exact && strcmp(o->rv, "0") == 0)
+		if (exact && strcmp(options->rv, "0") == 0)
 			forbid(errs, match_field,
 			       "resourceVersionMatch \"exact\" is forbidden for resourceVersion "
 			       "\"0\"");
 	}
-	if (o->initial_events >= 0)
+	if (options->initial_events >= 0)
 		forbid(errs, "sendInitialEvents", "sendInitialEvents is forbidden for list");
 }
 
-static void check_watch(const struct apiserver_list_options *o, struct api_errors *errs)
+static void check_watch(const struct apiserver_list_options *options, struct api_errors *errs)
 {
-	bool newer = strcmp(o->match, "NotOlderThan") == 0;
-	if (o->initial_events >= 0 && !newer)
+	bool newer = strcmp(options->match, "NotOlderThan") == 0;
+	if (options->initial_events >= 0 && !newer)
 		forbid(errs, match_field,
 		       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
-	if (o->match[0] == '\0')
+	if (options->match[0] == '\0')
 		return;
-	if (o->initial_events < 0)
+	if (options->initial_events < 0)
 		forbid(errs, match_field,
 		       "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
 		       "provided");
 	if (!newer)
-		unsupported(errs, match_field, o->match, "\"NotOlderThan\"");
-	if (o->token[0] != '\0')
+		unsupported(errs, match_field, options->match, "\"NotOlderThan\"");
+	if (options->token[0] != '\0')
 		forbid(errs, match_field,
 		       "resourceVersionMatch is forbidden when continue is provided");
 }
 
-int apiserver_list_options(const struct apiserver_call *c, struct apiserver_list_options *ret,
+int apiserver_list_options(const struct apiserver_call *call, struct apiserver_list_options *ret,
 			   struct apiserver_status *st)
 {
 	struct api_errors errs = { 0 };
 	*ret = (struct apiserver_list_options){
-		.label = text_arg(c, "labelSelector"),
-		.field = text_arg(c, "fieldSelector"),
-		.rv = text_arg(c, "resourceVersion"),
-		.match = text_arg(c, match_field),
-		.token = text_arg(c, "continue"),
-		.watch = bool_arg(c, "watch") == 1,
-		.bookmarks = bool_arg(c, "allowWatchBookmarks") == 1,
-		.initial_events = bool_arg(c, "sendInitialEvents"),
+		.label = text_arg(call, "labelSelector"),
+		.field = text_arg(call, "fieldSelector"),
+		.rv = text_arg(call, "resourceVersion"),
+		.match = text_arg(call, match_field),
+		.token = text_arg(call, "continue"),
+		.watch = bool_arg(call, "watch") == 1,
+		.bookmarks = bool_arg(call, "allowWatchBookmarks") == 1,
+		.initial_events = bool_arg(call, "sendInitialEvents"),
 	};
-	int r = number_arg(c, "limit", &ret->limit, st);
+	int r = number_arg(call, "limit", &ret->limit, st);
 	if (r == 0)
-		r = number_arg(c, "timeoutSeconds", &ret->timeout_s, st);
+		r = number_arg(call, "timeoutSeconds", &ret->timeout_s, st);
 	if (r < 0)
 		return r;
 	if (ret->limit < 0)
@@ -170,43 +170,43 @@ int apiserver_list_options(const struct apiserver_call *c, struct apiserver_list
 
 /* Only All is a dry run; it may be said more than once. `values` is a JSON array for the message.
  */
-static bool check_dry_run(const char *const *v, size_t n, struct api_errors *errs)
+static bool check_dry_run(const char *const *values, size_t len, struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
 	bool ok = true;
-	for (size_t i = 0; i < n; i++) {
-		ok = ok && strcmp(v[i], "All") == 0;
+	for (size_t i = 0; i < len; i++) {
+		ok = ok && strcmp(values[i], "All") == 0;
 		strbuf_addc(&shown, i == 0 ? '[' : ',');
-		strbuf_add_json(&shown, slice_of(v[i]));
+		strbuf_add_json(&shown, slice_of(values[i]));
 	}
 	strbuf_addc(&shown, ']');
 	if (!ok)
 		api_errors_add(errs, API_FIELD_UNSUPPORTED, "dryRun", shown.s,
 			       "supported values: \"All\"");
-	return n != 0;
+	return len != 0;
 }
 
-static bool dry_run_args(const struct apiserver_call *c, struct api_errors *errs)
+static bool dry_run_args(const struct apiserver_call *call, struct api_errors *errs)
 {
 	const char *v[APISERVER_ARGS_MAX];
 	size_t n = 0;
-	for (size_t i = 0; i < c->n_args && n < ARRAY_LEN(v); i++) {
-		if (strcmp(c->args[i].name, "dryRun") == 0)
-			v[n++] = c->args[i].value;
+	for (size_t i = 0; i < call->n_args && n < ARRAY_LEN(v); i++) {
+		if (strcmp(call->args[i].name, "dryRun") == 0)
+			v[n++] = call->args[i].value;
 	}
 	return check_dry_run(v, n, errs);
 }
 
-static void check_manager(const char *s, struct api_errors *errs)
+static void check_manager(const char *text, struct api_errors *errs)
 {
-	struct slice rest = slice_of(s);
+	struct slice rest = slice_of(text);
 	if (rest.n > APISERVER_MANAGER_MAX_BYTES) {
 		api_errors_add(errs, API_FIELD_TOO_LONG, "fieldManager", NULL,
 			       "may not be more than 128 bytes");
 		return;
 	}
 	for (size_t i = 0; i < rest.n; i++) {
-		unsigned char ch = (unsigned char)s[i];
+		unsigned char ch = (unsigned char)text[i];
 		if (ch >= 0x20 && ch != 0x7f)
 			continue;
 		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT, detail = STRBUF_INIT;
@@ -218,9 +218,11 @@ static void check_manager(const char *s, struct api_errors *errs)
 }
 
 /* Who writes: as said, else the client's name up to the slash; what is no text as U+FFFD. */
-static void set_manager(const struct apiserver_call *c, char ret[APISERVER_MANAGER_MAX_BYTES + 1])
+static void set_manager(const struct apiserver_call *call,
+			char ret[APISERVER_MANAGER_MAX_BYTES + 1])
 {
-	struct slice said = slice_of(text_arg(c, "fieldManager")), rest = slice_of(c->user_agent);
+	struct slice said = slice_of(text_arg(call, "fieldManager")),
+		     rest = slice_of(call->user_agent);
 	size_t n = 0;
 	if (said.n == 0)
 		said = slice_cut(&rest, '/');
@@ -244,9 +246,10 @@ static void set_manager(const struct apiserver_call *c, char ret[APISERVER_MANAG
 static const char *const option_kinds[] = { "CreateOptions", "UpdateOptions", "PatchOptions",
 					    "PatchOptions" };
 
-static enum apiserver_strictness strictness(const struct apiserver_call *c, struct api_errors *errs)
+static enum apiserver_strictness strictness(const struct apiserver_call *call,
+					    struct api_errors *errs)
 {
-	const char *v = text_arg(c, "fieldValidation");
+	const char *v = text_arg(call, "fieldValidation");
 	if (strcmp(v, "Strict") == 0)
 		return APISERVER_STRICT;
 	if (strcmp(v, "Ignore") == 0)
@@ -256,12 +259,12 @@ static enum apiserver_strictness strictness(const struct apiserver_call *c, stru
 	return APISERVER_WARN;
 }
 
-int apiserver_write_options(const struct apiserver_call *c, enum apiserver_write_kind kind,
+int apiserver_write_options(const struct apiserver_call *call, enum apiserver_write_kind kind,
 			    struct apiserver_write_options *ret, struct apiserver_status *st)
 {
 	struct api_errors errs = { 0 };
-	const char *manager = text_arg(c, "fieldManager");
-	int force = bool_arg(c, "force"), r = 0;
+	const char *manager = text_arg(call, "fieldManager");
+	int force = bool_arg(call, "force"), r = 0;
 	memset(ret, 0, sizeof(*ret));
 	if (kind == APISERVER_WRITE_APPLY && manager[0] == '\0')
 		api_errors_add(&errs, API_FIELD_REQUIRED, "fieldManager", NULL,
@@ -269,10 +272,10 @@ int apiserver_write_options(const struct apiserver_call *c, enum apiserver_write
 	if (kind == APISERVER_WRITE_PATCH && force >= 0)
 		forbid(&errs, "force", "may not be specified for non-apply patch");
 	check_manager(manager, &errs);
-	ret->dry_run = dry_run_args(c, &errs);
-	ret->strictness = strictness(c, &errs);
+	ret->dry_run = dry_run_args(call, &errs);
+	ret->strictness = strictness(call, &errs);
 	ret->force = force == 1;
-	set_manager(c, ret->manager);
+	set_manager(call, ret->manager);
 	if (errs.n != 0)
 		r = apiserver_bad_options(st, option_kinds[kind], &errs);
 	api_errors_done(&errs);
@@ -281,19 +284,19 @@ int apiserver_write_options(const struct apiserver_call *c, enum apiserver_write
 
 /* ---- deletes ---- */
 
-static const char *json_kind(const json_t *v)
+static const char *json_kind(const json_t *value)
 {
-	if (json_is_object(v))
+	if (json_is_object(value))
 		return "object";
-	if (json_is_array(v))
+	if (json_is_array(value))
 		return "array";
-	if (json_is_string(v))
+	if (json_is_string(value))
 		return "string";
-	return json_is_boolean(v) ? "bool" : "number";
+	return json_is_boolean(value) ? "bool" : "number";
 }
 
 /* The members a body may have, with Go's words for their types. */
-static int check_types(const json_t *o, struct apiserver_status *st)
+static int check_types(const json_t *object, struct apiserver_status *st)
 {
 	static const struct {
 		const char *key;
@@ -309,7 +312,7 @@ static int check_types(const json_t *o, struct apiserver_status *st)
 		{ "preconditions.resourceVersion", JSON_STRING, "Preconditions", "string" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		const json_t *v = api_get(o, members[i].key);
+		const json_t *v = api_get(object, members[i].key);
 		if (v == NULL || json_is_null(v) || json_typeof(v) == members[i].type ||
 		    (members[i].type == JSON_TRUE && json_is_false(v)))
 			continue;
@@ -322,18 +325,18 @@ static int check_types(const json_t *o, struct apiserver_status *st)
 	return 0;
 }
 
-static const char *precondition(const json_t *o, const char *key)
+static const char *precondition(const json_t *object, const char *key)
 {
-	return api_text_or(json_object_get(json_object_get(o, "preconditions"), key), NULL);
+	return api_text_or(json_object_get(json_object_get(object, "preconditions"), key), NULL);
 }
 
-static int from_body(const struct apiserver_call *c, struct apiserver_delete_options *ret,
+static int from_body(const struct apiserver_call *call, struct apiserver_delete_options *ret,
 		     struct api_errors *errs, struct apiserver_status *st)
 {
 	const char *v[APISERVER_ARGS_MAX];
 	size_t n = 0, i;
 	json_t *e;
-	int r = apiserver_body_options(c, &ret->body, st);
+	int r = apiserver_body_options(call, &ret->body, st);
 	if (r == 0)
 		r = check_types(ret->body, st);
 	if (r < 0)
@@ -351,37 +354,38 @@ static int from_body(const struct apiserver_call *c, struct apiserver_delete_opt
 	return 0;
 }
 
-static int from_args(const struct apiserver_call *c, struct apiserver_delete_options *ret,
+static int from_args(const struct apiserver_call *call, struct apiserver_delete_options *ret,
 		     struct api_errors *errs, struct apiserver_status *st)
 {
 	int64_t grace;
-	ret->policy = apiserver_arg(c, "propagationPolicy");
-	ret->orphan = bool_arg(c, "orphanDependents");
-	ret->dry_run = dry_run_args(c, errs);
-	return number_arg(c, "gracePeriodSeconds", &grace, st);
+	ret->policy = apiserver_arg(call, "propagationPolicy");
+	ret->orphan = bool_arg(call, "orphanDependents");
+	ret->dry_run = dry_run_args(call, errs);
+	return number_arg(call, "gracePeriodSeconds", &grace, st);
 }
 
-static void check_propagation(const struct apiserver_delete_options *o, struct api_errors *errs)
+static void check_propagation(const struct apiserver_delete_options *options,
+			      struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
-	if (o->policy == NULL)
+	if (options->policy == NULL)
 		return;
-	strbuf_add_quoted(&quoted, slice_of(o->policy));
-	if (o->orphan >= 0)
+	strbuf_add_quoted(&quoted, slice_of(options->policy));
+	if (options->orphan >= 0)
 		api_errors_add(errs, API_FIELD_INVALID, "propagationPolicy", quoted.s,
 			       "orphanDependents and deletionPropagation cannot be both set");
-	if (strcmp(o->policy, "Foreground") != 0 && strcmp(o->policy, "Background") != 0 &&
-	    strcmp(o->policy, "Orphan") != 0)
-		unsupported(errs, "propagationPolicy", o->policy,
+	if (strcmp(options->policy, "Foreground") != 0 &&
+	    strcmp(options->policy, "Background") != 0 && strcmp(options->policy, "Orphan") != 0)
+		unsupported(errs, "propagationPolicy", options->policy,
 			    "\"Foreground\", \"Background\", \"Orphan\", \"nil\"");
 }
 
-int apiserver_delete_options(const struct apiserver_call *c, struct apiserver_delete_options *ret,
-			     struct apiserver_status *st)
+int apiserver_delete_options(const struct apiserver_call *call,
+			     struct apiserver_delete_options *ret, struct apiserver_status *st)
 {
 	struct api_errors errs = { 0 };
 	*ret = (struct apiserver_delete_options){ .orphan = -1 };
-	int r = (c->body.n != 0 ? from_body : from_args)(c, ret, &errs, st);
+	int r = (call->body.n != 0 ? from_body : from_args)(call, ret, &errs, st);
 	check_propagation(ret, &errs);
 	if (r == 0 && errs.n != 0)
 		r = apiserver_bad_options(st, "DeleteOptions", &errs);
@@ -393,8 +397,8 @@ int apiserver_delete_options(const struct apiserver_call *c, struct apiserver_de
 	return r;
 }
 
-void apiserver_delete_options_done(struct apiserver_delete_options *o)
+void apiserver_delete_options_done(struct apiserver_delete_options *options)
 {
-	json_decref(o->body);
-	o->body = NULL;
+	json_decref(options->body);
+	options->body = NULL;
 }

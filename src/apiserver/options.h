@@ -15,7 +15,7 @@
 enum { APISERVER_MANAGER_MAX_BYTES = 128 };
 
 /* NULL when it is not there. */
-const char *apiserver_arg(const struct apiserver_call *c, const char *name);
+const char *apiserver_arg(const struct apiserver_call *call, const char *name);
 
 struct apiserver_list_options {
 	const char *label, *field;	/* selectors */
@@ -25,7 +25,7 @@ struct apiserver_list_options {
 	int64_t limit;
 	int64_t timeout_s; /* 0: not said; below: it is over at once */
 };
-MUST_CHECK int apiserver_list_options(const struct apiserver_call *c,
+MUST_CHECK int apiserver_list_options(const struct apiserver_call *call,
 				      struct apiserver_list_options *ret,
 				      struct apiserver_status *st);
 
@@ -47,7 +47,7 @@ struct apiserver_write_options {
 	enum apiserver_strictness strictness;
 	bool dry_run, force;
 };
-MUST_CHECK int apiserver_write_options(const struct apiserver_call *c,
+MUST_CHECK int apiserver_write_options(const struct apiserver_call *call,
 				       enum apiserver_write_kind kind,
 				       struct apiserver_write_options *ret,
 				       struct apiserver_status *st);
@@ -59,13 +59,13 @@ struct apiserver_delete_options {
 	const char *uid, *rv; /* preconditions, NULL when not given */
 	json_t *body;	      /* what they point into */
 };
-MUST_CHECK int apiserver_delete_options(const struct apiserver_call *c,
+MUST_CHECK int apiserver_delete_options(const struct apiserver_call *call,
 					struct apiserver_delete_options *ret,
 					struct apiserver_status *st);
-void apiserver_delete_options_done(struct apiserver_delete_options *o);
+void apiserver_delete_options_done(struct apiserver_delete_options *options);
 
 /* A resourceVersion as the store counts; "" is 0. False when it is none. */
-bool apiserver_version_parse(const char *s, uint64_t *ret);
+bool apiserver_version_parse(const char *text, uint64_t *ret);
 /* "invalid syntax", or what else is wrong with one that is none. */
 const char *apiserver_version_why(const char *rv);
 /* Of a list: 400. */

@@ -19,40 +19,40 @@ struct dependents {
 	VEC(struct apiserver_dependent) list;
 };
 
-void apiserver_owners_init(struct apiserver_owners *o)
+void apiserver_owners_init(struct apiserver_owners *owners)
 {
-	map_init(&o->by_key);
-	map_init(&o->by_owner);
+	map_init(&owners->by_key);
+	map_init(&owners->by_owner);
 }
 
-static void dependent_free(struct dependent *d)
+static void dependent_free(struct dependent *dependent)
 {
-	for (size_t i = 0; i < d->n; i++)
-		free(d->uid[i]);
-	free(d->uid);
-	free(d->key);
-	free(d);
+	for (size_t i = 0; i < dependent->n; i++)
+		free(dependent->uid[i]);
+	free(dependent->uid);
+	free(dependent->key);
+	free(dependent);
 }
 
-void apiserver_owners_done(struct apiserver_owners *o)
+void apiserver_owners_done(struct apiserver_owners *owners)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
-	while ((e = map_next(&o->by_key, &pos)) != NULL)
+	while ((e = map_next(&owners->by_key, &pos)) != NULL)
 		dependent_free(e->value);
 	pos = 0;
-	while ((e = map_next(&o->by_owner, &pos)) != NULL) {
+	while ((e = map_next(&owners->by_owner, &pos)) != NULL) {
 		struct dependents *d = e->value;
 		vec_done(&d->list);
 		free(d);
 	}
-	map_done(&o->by_key);
-	map_done(&o->by_owner);
+	map_done(&owners->by_key);
+	map_done(&owners->by_owner);
 }
 
-static void leave(struct apiserver_owners *o, const char *uid, const char *key)
+static void leave(struct apiserver_owners *owners, const char *uid, const char *key)
 {
-	struct dependents *d = map_get(&o->by_owner, slice_of(uid));
+	struct dependents *d = map_get(&owners->by_owner, slice_of(uid));
 	if (d == NULL)
 		return;
 	for (size_t i = 0; i < d->list.n; i++) {
@@ -63,28 +63,29 @@ static void leave(struct apiserver_owners *o, const char *uid, const char *key)
 	}
 	if (d->list.n != 0)
 		return;
-	map_del(&o->by_owner, slice_of(uid));
+	map_del(&owners->by_owner, slice_of(uid));
 	vec_done(&d->list);
 	free(d);
 }
 
-static void join(struct apiserver_owners *o, const char *uid, const char *key, bool blocking)
+static void join(struct apiserver_owners *owners, const char *uid, const char *key, bool blocking)
 {
-	struct dependents *d = map_get(&o->by_owner, slice_of(uid));
+	struct dependents *d = map_get(&owners->by_owner, slice_of(uid));
 	if (d == NULL) {
 		d = xcalloc(1, sizeof(*d));
-		map_set(&o->by_owner, slice_of(uid), d);
+		map_set(&owners->by_owner, slice_of(uid), d);
 	}
 	vec_push(&d->list, (struct apiserver_dependent){ .key = key, .blocking = blocking });
 }
 
-void apiserver_owners_set(struct apiserver_owners *o, const char *key, const json_t *references)
+void apiserver_owners_set(struct apiserver_owners *owners, const char *key,
+			  const json_t *references)
 {
-	struct dependent *d = map_del(&o->by_key, slice_of(key));
+	struct dependent *d = map_del(&owners->by_key, slice_of(key));
 	size_t n = json_array_size(references);
 	if (d != NULL) {
 		for (size_t i = 0; i < d->n; i++)
-			leave(o, d->uid[i], d->key);
+			leave(owners, d->uid[i], d->key);
 		dependent_free(d);
 	}
 	if (n == 0)
@@ -95,16 +96,16 @@ void apiserver_owners_set(struct apiserver_owners *o, const char *key, const jso
 	for (size_t i = 0; i < n; i++) {
 		const json_t *ref = json_array_get(references, i);
 		d->uid[d->n++] = xstrdup(api_get_string(ref, "uid"));
-		join(o, d->uid[i], d->key,
+		join(owners, d->uid[i], d->key,
 		     json_is_true(json_object_get(ref, "blockOwnerDeletion")));
 	}
-	map_set(&o->by_key, slice_of(key), d);
+	map_set(&owners->by_key, slice_of(key), d);
 }
 
-const struct apiserver_dependent *apiserver_owners_of(const struct apiserver_owners *o,
+const struct apiserver_dependent *apiserver_owners_of(const struct apiserver_owners *owners,
 						      const char *uid, size_t *ret_n)
 {
-	const struct dependents *d = map_get(&o->by_owner, slice_of(uid));
+	const struct dependents *d = map_get(&owners->by_owner, slice_of(uid));
 	*ret_n = d != NULL ? d->list.n : 0;
 	return d != NULL ? d->list.v : NULL;
 }

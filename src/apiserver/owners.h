@@ -20,10 +20,11 @@ struct apiserver_dependent {
 	bool blocking;
 };
 
-void apiserver_owners_init(struct apiserver_owners *o);
-void apiserver_owners_done(struct apiserver_owners *o);
+void apiserver_owners_init(struct apiserver_owners *owners);
+void apiserver_owners_done(struct apiserver_owners *owners);
 /* The object at this key has these ownerReferences now (NULL or empty: none). */
-void apiserver_owners_set(struct apiserver_owners *o, const char *key, const json_t *references);
+void apiserver_owners_set(struct apiserver_owners *owners, const char *key,
+			  const json_t *references);
 /* The dependents of a uid; valid until the next change. */
-const struct apiserver_dependent *apiserver_owners_of(const struct apiserver_owners *o,
+const struct apiserver_dependent *apiserver_owners_of(const struct apiserver_owners *owners,
 						      const char *uid, size_t *ret_n);

@@ -27,61 +27,61 @@ struct patching {
 
 /* ---- kinds of patches ---- */
 
-static const char *json_word(const json_t *v)
+static const char *json_word(const json_t *value)
 {
-	return json_is_object(v)    ? "object"
-	       : json_is_array(v)   ? "array"
-	       : json_is_string(v)  ? "string"
-	       : json_is_boolean(v) ? "bool"
-				    : "number";
+	return json_is_object(value)	? "object"
+	       : json_is_array(value)	? "array"
+	       : json_is_string(value)	? "string"
+	       : json_is_boolean(value) ? "bool"
+					: "number";
 }
 
-static int unmarshal_error(struct patching *p, const char *before, const char *into)
+static int unmarshal_error(struct patching *patching, const char *before, const char *into)
 {
-	return apiserver_bad_request(p->q->st,
+	return apiserver_bad_request(patching->q->st,
 				     "%sjson: cannot unmarshal %s into Go value of type %s", before,
-				     json_word(p->patch), into);
+				     json_word(patching->patch), into);
 }
 
 static const char into_map[] = "map[string]interface {}";
 
-static int merge(struct patching *p, const json_t *old, json_t **ret)
+static int merge(struct patching *patching, const json_t *old, json_t **ret)
 {
-	if (json_is_null(p->patch))
-		return apiserver_bad_request(p->q->st, "Invalid JSON Patch");
-	if (!json_is_object(p->patch))
-		return unmarshal_error(p, "error decoding patch: ", into_map);
-	json_t *o = api_merge_apply(old, p->patch);
+	if (json_is_null(patching->patch))
+		return apiserver_bad_request(patching->q->st, "Invalid JSON Patch");
+	if (!json_is_object(patching->patch))
+		return unmarshal_error(patching, "error decoding patch: ", into_map);
+	json_t *o = api_merge_apply(old, patching->patch);
 	if (o == NULL)
-		return apiserver_bad_request(p->q->st, "the patch is nested too deeply");
+		return apiserver_bad_request(patching->q->st, "the patch is nested too deeply");
 	*ret = json_deep_copy(o);
 	json_decref(o);
 	return 0;
 }
 
-static int strategic(struct patching *p, const json_t *old, json_t **ret)
+static int strategic(struct patching *patching, const json_t *old, json_t **ret)
 {
 	char err[512] = "";
-	if (!json_is_object(p->patch) && !json_is_null(p->patch))
-		return unmarshal_error(p, "", into_map);
+	if (!json_is_object(patching->patch) && !json_is_null(patching->patch))
+		return unmarshal_error(patching, "", into_map);
 	json_t *nothing = json_object();
-	int e = api_strategic_apply(p->w.r->openapi, old,
-				    json_is_null(p->patch) ? nothing : p->patch, ret, err,
-				    sizeof(err));
+	int e = api_strategic_apply(patching->w.r->openapi, old,
+				    json_is_null(patching->patch) ? nothing : patching->patch, ret,
+				    err, sizeof(err));
 	json_decref(nothing);
 	if (e == ERR_TYPE)
-		return apiserver_refuse(p->q->st, 500, "", "%s", err);
+		return apiserver_refuse(patching->q->st, 500, "", "%s", err);
 	if (e == ERR_UNSUPPORTED)
-		return apiserver_refuse(p->q->st, 422, "Invalid", "%s", err);
-	return e < 0 ? apiserver_bad_request(p->q->st, "%s", err) : 0;
+		return apiserver_refuse(patching->q->st, 422, "Invalid", "%s", err);
+	return e < 0 ? apiserver_bad_request(patching->q->st, "%s", err) : 0;
 }
 
 /* Operations are decoded twice; the first time only to look at their paths. */
-static int check_operation(struct patching *p, const json_t *op)
+static int check_operation(struct patching *patching, const json_t *op)
 {
 	static const char *const texts[] = { "op", "from", "path" };
 	if (!json_is_object(op) && !json_is_null(op))
-		return apiserver_bad_request(p->q->st,
+		return apiserver_bad_request(patching->q->st,
 					     "error decoding patch: json: cannot unmarshal %s into "
 					     "Go value of type handlers.jsonPatchOp",
 					     json_word(op));
@@ -89,7 +89,7 @@ static int check_operation(struct patching *p, const json_t *op)
 		const json_t *v = json_object_get(op, texts[i]);
 		if (v != NULL && !json_is_null(v) && !json_is_string(v))
 			return apiserver_bad_request(
-				p->q->st,
+				patching->q->st,
 				"error decoding patch: json: cannot unmarshal %s into Go struct "
 				"field jsonPatchOp.%s of type string",
 				json_word(v), texts[i]);
@@ -97,119 +97,122 @@ static int check_operation(struct patching *p, const json_t *op)
 	return 0;
 }
 
-static int operations(struct patching *p, const json_t *old, json_t **ret)
+static int operations(struct patching *patching, const json_t *old, json_t **ret)
 {
 	char err[512];
 	json_t *o, *op;
 	size_t i;
-	if (json_is_null(p->patch)) {
+	if (json_is_null(patching->patch)) {
 		*ret = json_deep_copy(old);
 		return 0;
 	}
-	if (!json_is_array(p->patch))
-		return unmarshal_error(p, "error decoding patch: ", "[]handlers.jsonPatchOp");
-	json_array_foreach (p->patch, i, op) {
-		if (check_operation(p, op) < 0)
+	if (!json_is_array(patching->patch))
+		return unmarshal_error(patching,
+				       "error decoding patch: ", "[]handlers.jsonPatchOp");
+	json_array_foreach (patching->patch, i, op) {
+		if (check_operation(patching, op) < 0)
 			return ERR_DENIED;
 	}
-	if (json_array_size(p->patch) > API_PATCH_OPS_MAX)
-		return apiserver_refuse(p->q->st, 413, "RequestEntityTooLarge",
+	if (json_array_size(patching->patch) > API_PATCH_OPS_MAX)
+		return apiserver_refuse(patching->q->st, 413, "RequestEntityTooLarge",
 					"Request entity too large: The allowed maximum operations "
 					"in a JSON patch is %d, got %zu",
-					API_PATCH_OPS_MAX, json_array_size(p->patch));
-	int e = api_json_patch(old, p->patch, &o, err, sizeof(err));
+					API_PATCH_OPS_MAX, json_array_size(patching->patch));
+	int e = api_json_patch(old, patching->patch, &o, err, sizeof(err));
 	if (e < 0)
 		return apiserver_refuse_generic(
-			p->q->st, 422, "Invalid",
+			patching->q->st, 422, "Invalid",
 			"the server rejected our request due to an error in our request");
 	*ret = json_deep_copy(o);
 	json_decref(o);
 	return 0;
 }
 
-static int apply(struct patching *p, const json_t *old, json_t **ret)
+static int apply(struct patching *patching, const json_t *old, json_t **ret)
 {
-	return apiserver_managers_apply(&p->w, old, p->patch, p->o.force, ret);
+	return apiserver_managers_apply(&patching->w, old, patching->patch, patching->o.force, ret);
 }
 
 /* ---- what came out ---- */
 
-static int bad_patch(struct patching *p, const char *value, const char *why)
+static int bad_patch(struct patching *patching, const char *value, const char *why)
 {
 	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
 	struct api_errors errs = { 0 };
 	strbuf_add_quoted(&shown, slice_of(value));
 	api_errors_add(&errs, API_FIELD_INVALID, "patch", shown.s, why);
-	int e = apiserver_unprocessable(p->q->st, "", "", "", &errs);
+	int e = apiserver_unprocessable(patching->q->st, "", "", "", &errs);
 	api_errors_done(&errs);
 	return e;
 }
 
 /* A strategic patch is told with what is wrong with its result. */
-static int check_types(struct patching *p, const json_t *o)
+static int check_types(struct patching *patching, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf shown = STRBUF_INIT;
 	char err[512];
-	if (apiserver_convert(p->w.r, o, err, sizeof(err)) == 0)
+	if (apiserver_convert(patching->w.r, object, err, sizeof(err)) == 0)
 		return 0;
-	api_fielderr_go(&shown, p->patch);
-	return bad_patch(p, shown.s, err);
+	api_fielderr_go(&shown, patching->patch);
+	return bad_patch(patching, shown.s, err);
 }
 
 /* Another patched object is decoded as a body is; what is wrong with it is told with all of it. */
-static int check_result(struct patching *p, json_t *o)
+static int check_result(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, version = STRBUF_INIT;
-	CLEANUP(freep) char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
-	apiserver_add_version(&version, p->w.r);
-	strbuf_reset(&p->q->answer->warnings);
-	const char *kind = api_kind(o);
+	CLEANUP(freep) char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+	apiserver_add_version(&version, patching->w.r);
+	strbuf_reset(&patching->q->answer->warnings);
+	const char *kind = api_kind(object);
 	int e;
-	if (!json_is_object(o))
+	if (!json_is_object(object))
 		return apiserver_refuse_generic(
-			p->q->st, 422, "Invalid",
+			patching->q->st, 422, "Invalid",
 			"the server rejected our request due to an error in our request");
-	if (p->w.r->built_in &&
-	    (strcmp(kind, p->w.r->kind->kind) != 0 || strcmp(api_version(o), version.s) != 0)) {
+	if (patching->w.r->built_in && (strcmp(kind, patching->w.r->kind->kind) != 0 ||
+					strcmp(api_version(object), version.s) != 0)) {
 		strbuf_addf(&why,
 			    "no kind \"%s\" is registered for version \"%s\" in scheme "
 			    "\"pkg/runtime/scheme.go:111\"",
-			    kind, api_version(o));
+			    kind, api_version(object));
 		e = ERR_TYPE;
 	} else {
-		e = apiserver_decode_check(p->w.r, slice_of(text), o, p->o.strictness,
-					   &p->q->answer->warnings, &why);
+		e = apiserver_decode_check(patching->w.r, slice_of(text), object,
+					   patching->o.strictness, &patching->q->answer->warnings,
+					   &why);
 	}
-	return e == 0 ? 0 : bad_patch(p, text, why.s);
+	return e == 0 ? 0 : bad_patch(patching, text, why.s);
 }
 
-static int decode_strategic(struct patching *p, json_t *o)
+static int decode_strategic(struct patching *patching, json_t *object)
 {
-	int e = check_types(p, o);
+	int e = check_types(patching, object);
 	if (e < 0)
 		return e;
-	apiserver_narrow(p->w.r, o);
-	return check_result(p, o);
+	apiserver_narrow(patching->w.r, object);
+	return check_result(patching, object);
 }
 
 /* What was applied is of the schema's types already; texts that stand for something else (base64,
  * times) and numbers of other sizes are found out when the result becomes the kind's own type. */
-static int decode_applied(struct patching *p, json_t *o)
+static int decode_applied(struct patching *patching, json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
-	const struct apiserver_resource *r = p->w.r;
+	const struct apiserver_resource *r = patching->w.r;
 	char err[512];
 	if (!r->built_in)
 		return 0;
-	if (apiserver_convert(r, o, err, sizeof(err)) == 0) {
-		apiserver_narrow(r, o);
+	if (apiserver_convert(r, object, err, sizeof(err)) == 0) {
+		apiserver_narrow(r, object);
 		return 0;
 	}
 	strbuf_addf(&kind, "%s/%s, Kind=%s", r->kind->group, r->version, r->kind->kind);
-	return apiserver_refuse(p->q->st, 500, "",
+	return apiserver_refuse(patching->q->st, 500, "",
 				"failed to convert new object (%s/%s; %s) to proper version: "
 				"unable to convert unstructured object to %s: %s",
-				api_namespace(p->patch), api_name(p->patch), kind.s, kind.s, err);
+				api_namespace(patching->patch), api_name(patching->patch), kind.s,
+				kind.s, err);
 }
 
 /* ---- the kinds of patches: how the result is made, and how it becomes an object of its kind ----
@@ -229,102 +232,107 @@ static const struct patch_type {
 };
 
 /* The patched object, decoded: whichever way it was made, it is one that a body could hold. */
-static int make_object(struct patching *p, const json_t *old, json_t **ret)
+static int make_object(struct patching *patching, const json_t *old, json_t **ret)
 {
 	json_t *o;
-	int e = p->type->make(p, old, &o);
+	int e = patching->type->make(patching, old, &o);
 	if (e < 0)
 		return e;
-	e = p->type->decode(p, o);
+	e = patching->type->decode(patching, o);
 	if (e < 0) {
 		json_decref(o);
 		return e;
 	}
-	apiserver_shape_nulls(p->w.r, o);
+	apiserver_shape_nulls(patching->w.r, o);
 	*ret = o;
 	return 0;
 }
 
 /* What a custom resource is cannot be patched away. */
-static int check_identity(struct patching *p, const json_t *o)
+static int check_identity(struct patching *patching, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT, kind = STRBUF_INIT;
-	const struct api_kind *k = p->w.r->kind;
+	const struct api_kind *k = patching->w.r->kind;
 	struct api_errors errs = { 0 };
 	int e = 0;
-	strbuf_addf(&version, "must be %s/%s", k->group, p->w.r->version);
+	strbuf_addf(&version, "must be %s/%s", k->group, patching->w.r->version);
 	strbuf_addf(&kind, "must be %s", k->kind);
-	if (!p->w.r->built_in && strcmp(api_version(o), version.s + strlen("must be ")) != 0)
-		apiserver_invalid(&errs, "apiVersion", json_object_get(o, "apiVersion"), version.s);
-	if (!p->w.r->built_in && strcmp(api_kind(o), k->kind) != 0)
-		apiserver_invalid(&errs, "kind", json_object_get(o, "kind"), kind.s);
+	if (!patching->w.r->built_in &&
+	    strcmp(api_version(object), version.s + strlen("must be ")) != 0)
+		apiserver_invalid(&errs, "apiVersion", json_object_get(object, "apiVersion"),
+				  version.s);
+	if (!patching->w.r->built_in && strcmp(api_kind(object), k->kind) != 0)
+		apiserver_invalid(&errs, "kind", json_object_get(object, "kind"), kind.s);
 	if (errs.n != 0)
-		e = apiserver_unprocessable(p->q->st, k->group, api_kind(o), api_name(o), &errs);
+		e = apiserver_unprocessable(patching->q->st, k->group, api_kind(object),
+					    api_name(object), &errs);
 	api_errors_done(&errs);
 	return e;
 }
 
 /* A version in the result that is not the one read was put there by the patch. */
-static int check_version(struct patching *p, const json_t *o, uint64_t revision)
+static int check_version(struct patching *patching, const json_t *object, uint64_t revision)
 {
-	const char *rv = api_resource_version(o);
+	const char *rv = api_resource_version(object);
 	uint64_t want;
 	if (!apiserver_version_parse(rv, &want)) {
 		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 		strbuf_add_quoted(&quoted, slice_of(rv));
-		return apiserver_refuse(p->q->st, 500, "", "strconv.ParseUint: parsing %s: %s",
-					quoted.s, apiserver_version_why(rv));
+		return apiserver_refuse(patching->q->st, 500, "",
+					"strconv.ParseUint: parsing %s: %s", quoted.s,
+					apiserver_version_why(rv));
 	}
-	return want == 0 || want == revision
-		       ? 0
-		       : apiserver_modified(p->q->st, p->w.r, p->q->route.name);
+	return want == 0 || want == revision ? 0
+					     : apiserver_modified(patching->q->st, patching->w.r,
+								  patching->q->route.name);
 }
 
-static int change(struct patching *p, const json_t *old, uint64_t revision, json_t **ret)
+static int change(struct patching *patching, const json_t *old, uint64_t revision, json_t **ret)
 {
 	json_t *o;
-	int e = make_object(p, old, &o);
+	int e = make_object(patching, old, &o);
 	if (e < 0)
 		return e;
-	apiserver_owners_once(o, " after mutating admission happens", &p->q->answer->warnings);
-	e = check_identity(p, o);
+	apiserver_owners_once(o, " after mutating admission happens",
+			      &patching->q->answer->warnings);
+	e = check_identity(patching, o);
 	if (e == 0)
-		e = apiserver_check_place(&p->q->route, o, true, p->q->st);
+		e = apiserver_check_place(&patching->q->route, o, true, patching->q->st);
 	if (e == 0)
-		e = check_version(p, o, revision);
+		e = check_version(patching, o, revision);
 	if (e == 0)
-		e = apiserver_write_change(&p->w, old, revision, o, ret);
+		e = apiserver_write_change(&patching->w, old, revision, o, ret);
 	json_decref(o);
 	return e;
 }
 
 /* Applying to what is not there makes it; other patches have nothing to change. 1: made. */
-static int absent(struct patching *p, json_t **ret)
+static int absent(struct patching *patching, json_t **ret)
 {
 	json_t *o;
-	if (!p->type->applies || p->w.sub[0] != '\0')
-		return apiserver_not_found(p->q->st, p->w.r, p->q->route.name);
-	int e = make_object(p, NULL, &o);
+	if (!patching->type->applies || patching->w.sub[0] != '\0')
+		return apiserver_not_found(patching->q->st, patching->w.r, patching->q->route.name);
+	int e = make_object(patching, NULL, &o);
 	if (e < 0)
 		return e;
-	e = apiserver_check_place(&p->q->route, o, true, p->q->st);
+	e = apiserver_check_place(&patching->q->route, o, true, patching->q->st);
 	if (e == 0)
-		e = apiserver_write_new(&p->w, o, ret);
+		e = apiserver_write_new(&patching->w, o, ret);
 	json_decref(o);
 	return e < 0 ? e : 1;
 }
 
-static int try_patch(struct patching *p, json_t **ret)
+static int try_patch(struct patching *patching, json_t **ret)
 {
 	json_t *old;
 	uint64_t revision;
-	int e = apiserver_object_read(p->w.a->store, p->w.r, p->w.ns, p->q->route.name, &old,
-				      &revision);
+	int e = apiserver_object_read(patching->w.a->store, patching->w.r, patching->w.ns,
+				      patching->q->route.name, &old, &revision);
 	if (e == ERR_NOTFOUND)
-		return absent(p, ret);
+		return absent(patching, ret);
 	if (e < 0)
-		return apiserver_store_failed(p->q->st, e);
-	e = change(p, old, revision, ret);
+		return apiserver_store_failed(patching->q->st, e);
+	e = change(patching, old, revision, ret);
 	json_decref(old);
 	return e;
 }
@@ -332,60 +340,61 @@ static int try_patch(struct patching *p, json_t **ret)
 /* ---- the request ---- */
 
 /* apiVersion and kind of what is applied. Its name is looked at in the result. */
-static int check_config(struct patching *p)
+static int check_config(struct patching *patching)
 {
-	const struct api_kind *k = p->w.r->kind;
-	const char *version = api_version(p->patch), *kind = api_kind(p->patch);
+	const struct api_kind *k = patching->w.r->kind;
+	const char *version = api_version(patching->patch), *kind = api_kind(patching->patch);
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;
-	strbuf_addf(&want, "%s%s%s", k->group, k->group[0] != '\0' ? "/" : "", p->w.r->version);
+	strbuf_addf(&want, "%s%s%s", k->group, k->group[0] != '\0' ? "/" : "",
+		    patching->w.r->version);
 	if (strcmp(version, want.s) != 0 || strcmp(kind, k->kind) != 0)
-		return apiserver_bad_request(p->q->st, "invalid object type: %s%s, Kind=%s",
+		return apiserver_bad_request(patching->q->st, "invalid object type: %s%s, Kind=%s",
 					     strchr(version, '/') != NULL ? "" : "/", version,
 					     kind);
-	const json_t *given = json_object_get(p->patch, "metadata");
+	const json_t *given = json_object_get(patching->patch, "metadata");
 	if (given != NULL && !json_is_null(given) && !json_is_object(given))
-		return apiserver_refuse(p->q->st, 500, "",
+		return apiserver_refuse(patching->q->st, 500, "",
 					"failed to create typed patch object (%s/%s; %s%s, "
 					"Kind=%s): .metadata: expected map, got &{%s}",
 					"", "", strchr(version, '/') != NULL ? "" : "/", version,
 					kind, api_text(given));
-	return apiserver_check_place(&p->q->route, p->patch, false, p->q->st);
+	return apiserver_check_place(&patching->q->route, patching->patch, false, patching->q->st);
 }
 
-static int run(struct patching *p)
+static int run(struct patching *patching)
 {
 	json_t *made = NULL;
 	int e = ERR_CONFLICT;
-	p->w = (struct apiserver_writing){
-		.a = p->q->a,
-		.r = p->q->r,
-		.ns = p->q->route.ns,
-		.sub = p->q->route.sub,
-		.manager = p->o.manager,
-		.dry_run = p->o.dry_run,
-		.applied = p->type->applies,
-		.warnings = &p->q->answer->warnings,
-		.st = p->q->st,
+	patching->w = (struct apiserver_writing){
+		.a = patching->q->a,
+		.r = patching->q->r,
+		.ns = patching->q->route.ns,
+		.sub = patching->q->route.sub,
+		.manager = patching->o.manager,
+		.dry_run = patching->o.dry_run,
+		.applied = patching->type->applies,
+		.warnings = &patching->q->answer->warnings,
+		.st = patching->q->st,
 	};
-	if (p->type->applies) {
-		e = check_config(p);
+	if (patching->type->applies) {
+		e = check_config(patching);
 		if (e < 0)
 			return e;
 		e = ERR_CONFLICT;
 	}
 	for (int i = 0; e == ERR_CONFLICT && i < PATCH_TRIES; i++)
-		e = try_patch(p, &made);
+		e = try_patch(patching, &made);
 	if (e == ERR_CONFLICT)
-		return apiserver_modified(p->q->st, p->w.r, p->q->route.name);
-	return e < 0 ? e : apiserver_respond_object(p->q, e == 1 ? 201 : 200, made);
+		return apiserver_modified(patching->q->st, patching->w.r, patching->q->route.name);
+	return e < 0 ? e : apiserver_respond_object(patching->q, e == 1 ? 201 : 200, made);
 }
 
-static int unsupported(struct apiserver_request *q)
+static int unsupported(struct apiserver_request *req)
 {
-	if (q->r->built_in)
-		return apiserver_refuse_generic(q->st, 415, "UnsupportedMediaType",
+	if (req->r->built_in)
+		return apiserver_refuse_generic(req->st, 415, "UnsupportedMediaType",
 						"415: Unsupported Media Type");
-	return apiserver_refuse(q->st, 415, "UnsupportedMediaType",
+	return apiserver_refuse(req->st, 415, "UnsupportedMediaType",
 				"the body of the request was in an unknown format - accepted media "
 				"types include: application/json-patch+json, "
 				"application/merge-patch+json, application/apply-patch+yaml");
@@ -398,28 +407,30 @@ static bool is_type(const char *given, const char *type)
 	return slice_is(slice_trim(slice_cut(&rest, ';')), type);
 }
 
-static const struct patch_type *find_type(const struct apiserver_request *q)
+static const struct patch_type *find_type(const struct apiserver_request *req)
 {
 	for (size_t i = 0; i < ARRAY_LEN(patch_types); i++) {
-		if (is_type(q->c->content_type, patch_types[i].media) &&
-		    (q->r->built_in || !patch_types[i].built_in_only))
+		if (is_type(req->c->content_type, patch_types[i].media) &&
+		    (req->r->built_in || !patch_types[i].built_in_only))
 			return &patch_types[i];
 	}
 	return NULL;
 }
 
-int apiserver_do_patch(struct apiserver_request *q)
+int apiserver_do_patch(struct apiserver_request *req)
 {
-	struct patching p = { .q = q, .type = find_type(q) };
+	struct patching p = { .q = req, .type = find_type(req) };
 	if (p.type == NULL)
-		return unsupported(q);
+		return unsupported(req);
 	const bool applies = p.type->applies;
-	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_REPLY);
+	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
 	if (e == 0)
-		e = apiserver_write_options(
-			q->c, applies ? APISERVER_WRITE_APPLY : APISERVER_WRITE_PATCH, &p.o, q->st);
+		e = apiserver_write_options(req->c,
+					    applies ? APISERVER_WRITE_APPLY : APISERVER_WRITE_PATCH,
+					    &p.o, req->st);
 	if (e == 0)
-		e = (applies ? apiserver_body_apply : apiserver_body_patch)(q->c, &p.patch, q->st);
+		e = (applies ? apiserver_body_apply : apiserver_body_patch)(req->c, &p.patch,
+									    req->st);
 	if (e == 0)
 		e = run(&p);
 	json_decref(p.patch);

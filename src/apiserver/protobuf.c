@@ -35,23 +35,23 @@ struct field {
 
 static int fail(struct reader *r, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
-static int fail(struct reader *r, int code, const char *fmt, ...)
+static int fail(struct reader *reader, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(r->err, r->err_n, fmt, ap);
+	vsnprintf(reader->err, reader->err_n, fmt, ap);
 	va_end(ap);
 	return code;
 }
 
 /* ---- the wire ---- */
 
-static bool take_varint(struct slice *s, uint64_t *ret)
+static bool take_varint(struct slice *text, uint64_t *ret)
 {
 	*ret = 0;
-	for (unsigned shift = 0; shift < 64 && s->n != 0; shift += 7) {
-		uint8_t b = (uint8_t)s->p[0];
-		*s = slice_from(*s, 1);
+	for (unsigned shift = 0; shift < 64 && text->n != 0; shift += 7) {
+		uint8_t b = (uint8_t)text->p[0];
+		*text = slice_from(*text, 1);
 		*ret |= (uint64_t)(b & 0x7f) << shift;
 		if ((b & 0x80) == 0)
 			return true;
@@ -59,36 +59,36 @@ static bool take_varint(struct slice *s, uint64_t *ret)
 	return false;
 }
 
-static bool take_bytes(struct slice *s, uint64_t n, struct slice *ret)
+static bool take_bytes(struct slice *text, uint64_t number, struct slice *ret)
 {
-	if (n > s->n)
+	if (number > text->n)
 		return false;
-	*ret = (struct slice){ s->p, (size_t)n };
-	*s = slice_from(*s, (size_t)n);
+	*ret = (struct slice){ text->p, (size_t)number };
+	*text = slice_from(*text, (size_t)number);
 	return true;
 }
 
 /* 1: a field, 0: the end. */
-static int take_field(struct reader *r, struct slice *s, struct field *ret)
+static int take_field(struct reader *reader, struct slice *text, struct field *ret)
 {
 	uint64_t tag, n;
 	*ret = (struct field){ 0 };
-	if (s->n == 0)
+	if (text->n == 0)
 		return 0;
-	if (!take_varint(s, &tag))
-		return fail(r, ERR_PARSE, "unexpected EOF");
+	if (!take_varint(text, &tag))
+		return fail(reader, ERR_PARSE, "unexpected EOF");
 	if (tag >> 3 == 0 || tag >> 3 > UINT32_MAX >> 3)
-		return fail(r, ERR_PARSE, "proto: illegal tag");
+		return fail(reader, ERR_PARSE, "proto: illegal tag");
 	ret->number = (unsigned)(tag >> 3);
 	ret->wire = (enum wire)(tag & 7);
 	bool fine = false;
 	if (ret->wire == WIRE_VARINT)
-		fine = take_varint(s, &ret->varint);
+		fine = take_varint(text, &ret->varint);
 	else if (ret->wire == WIRE_BYTES)
-		fine = take_varint(s, &n) && take_bytes(s, n, &ret->bytes);
+		fine = take_varint(text, &n) && take_bytes(text, n, &ret->bytes);
 	else if (ret->wire == WIRE_64 || ret->wire == WIRE_32)
-		fine = take_bytes(s, ret->wire == WIRE_64 ? 8 : 4, &ret->bytes);
-	return fine ? 1 : fail(r, ERR_PARSE, "proto: unexpected end or illegal wire type");
+		fine = take_bytes(text, ret->wire == WIRE_64 ? 8 : 4, &ret->bytes);
+	return fine ? 1 : fail(reader, ERR_PARSE, "proto: unexpected end or illegal wire type");
 }
 
 /* ---- values ---- */
@@ -100,19 +100,19 @@ static const char *go_type(const json_t *schema)
 	return api_get_string(schema, "x-go.type");
 }
 
-static int text_of(struct reader *r, struct slice s, json_t **ret)
+static int text_of(struct reader *reader, struct slice text, json_t **ret)
 {
-	*ret = json_stringn(s.n != 0 ? s.p : "", s.n);
-	return *ret != NULL ? 0 : fail(r, ERR_PARSE, "proto: a text is not valid UTF-8");
+	*ret = json_stringn(text.n != 0 ? text.p : "", text.n);
+	return *ret != NULL ? 0 : fail(reader, ERR_PARSE, "proto: a text is not valid UTF-8");
 }
 
 /* The first field of a message, by number; all others are passed over. */
-static int find_field(struct reader *r, struct slice s, unsigned number, struct field *ret)
+static int find_field(struct reader *reader, struct slice text, unsigned number, struct field *ret)
 {
 	struct field f;
 	int code;
 	*ret = (struct field){ 0 };
-	while ((code = take_field(r, &s, &f)) > 0) {
+	while ((code = take_field(reader, &text, &f)) > 0) {
 		if (f.number == number)
 			*ret = f;
 	}
@@ -120,14 +120,14 @@ static int find_field(struct reader *r, struct slice s, unsigned number, struct 
 }
 
 /* {seconds, nanoseconds}; an empty message is no time. */
-static int read_time(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+static int read_time(struct reader *reader, const json_t *schema, struct slice word, json_t **ret)
 {
 	struct field seconds = { 0 }, nanos = { 0 };
 	char text[API_TIME_TEXT_MAX];
 	bool micro = strcmp(go_type(schema), "v1.MicroTime") == 0;
-	int code = find_field(r, s, 1, &seconds);
+	int code = find_field(reader, word, 1, &seconds);
 	if (code == 0)
-		code = find_field(r, s, 2, &nanos);
+		code = find_field(reader, word, 2, &nanos);
 	if (code < 0)
 		return code;
 	if (seconds.number == 0) {
@@ -135,56 +135,58 @@ static int read_time(struct reader *r, const json_t *schema, struct slice s, jso
 		return 0;
 	}
 	if (seconds.varint > UINT64_MAX / NS_PER_S / 2 || nanos.varint >= NS_PER_S)
-		return fail(r, ERR_PARSE, "proto: a time out of range");
+		return fail(reader, ERR_PARSE, "proto: a time out of range");
 	uint64_t ns = seconds.varint * NS_PER_S + nanos.varint;
 	*ret = json_string(micro ? api_micro_time(ns, text) : api_time(ns, text));
 	return 0;
 }
 
 /* {type, number, text} */
-static int read_int_or_string(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+static int read_int_or_string(struct reader *reader, const json_t *schema, struct slice word,
+			      json_t **ret)
 {
 	struct field type = { 0 }, number = { 0 }, text = { 0 };
 	(void)schema;
-	int code = find_field(r, s, 1, &type);
+	int code = find_field(reader, word, 1, &type);
 	if (code == 0)
-		code = find_field(r, s, 2, &number);
+		code = find_field(reader, word, 2, &number);
 	if (code == 0)
-		code = find_field(r, s, 3, &text);
+		code = find_field(reader, word, 3, &text);
 	if (code < 0)
 		return code;
 	if (type.varint == 1)
-		return text_of(r, text.bytes, ret);
+		return text_of(reader, text.bytes, ret);
 	*ret = json_integer((int32_t)number.varint);
 	return 0;
 }
 
 /* {text} */
-static int read_quantity(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+static int read_quantity(struct reader *reader, const json_t *schema, struct slice word,
+			 json_t **ret)
 {
 	struct field text = { 0 };
 	(void)schema;
-	int code = find_field(r, s, 1, &text);
-	return code < 0 ? code : text_of(r, text.bytes, ret);
+	int code = find_field(reader, word, 1, &text);
+	return code < 0 ? code : text_of(reader, text.bytes, ret);
 }
 
 /* {JSON} */
-static int read_fields(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+static int read_fields(struct reader *reader, const json_t *schema, struct slice text, json_t **ret)
 {
 	struct field raw = { 0 };
 	(void)schema;
-	int code = find_field(r, s, 1, &raw);
+	int code = find_field(reader, text, 1, &raw);
 	if (code < 0)
 		return code;
 	*ret = json_loadb(raw.bytes.p, raw.bytes.n, 0, NULL);
-	return *ret != NULL ? 0 : fail(r, ERR_PARSE, "proto: managed fields are not JSON");
+	return *ret != NULL ? 0 : fail(reader, ERR_PARSE, "proto: managed fields are not JSON");
 }
 
-static int read_base64(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+static int read_base64(struct reader *reader, const json_t *schema, struct slice word, json_t **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	(void)r, (void)schema;
-	base64_encode(&text, s);
+	(void)reader, (void)schema;
+	base64_encode(&text, word);
 	*ret = json_string(text.s);
 	return 0;
 }
@@ -201,52 +203,55 @@ static const struct {
 	{ "[]uint8", read_base64 },
 };
 
-static int read_number(const json_t *schema, uint64_t v, json_t **ret)
+static int read_number(const json_t *schema, uint64_t value, json_t **ret)
 {
 	if (strcmp(api_get_string(schema, "type"), "boolean") == 0)
-		*ret = json_boolean(v != 0);
+		*ret = json_boolean(value != 0);
 	else if (strcmp(api_get_string(schema, "format"), "int32") == 0)
-		*ret = json_integer((int32_t)v);
+		*ret = json_integer((int32_t)value);
 	else
-		*ret = json_integer((int64_t)v);
+		*ret = json_integer((int64_t)value);
 	return 0;
 }
 
-static int read_value(struct reader *r, const json_t *schema, const struct field *f, json_t **ret)
+static int read_value(struct reader *reader, const json_t *schema, const struct field *field,
+		      json_t **ret)
 {
 	const char *type = api_get_string(schema, "type");
-	if (++r->values > APISERVER_PROTOBUF_VALUES_MAX)
-		return fail(r, ERR_LIMIT, "proto: more than %d values",
+	if (++reader->values > APISERVER_PROTOBUF_VALUES_MAX)
+		return fail(reader, ERR_LIMIT, "proto: more than %d values",
 			    APISERVER_PROTOBUF_VALUES_MAX);
 	bool number = strcmp(type, "integer") == 0 || strcmp(type, "boolean") == 0;
-	if ((f->wire == WIRE_VARINT) != number || f->wire == WIRE_64 || f->wire == WIRE_32)
-		return fail(r, ERR_PARSE, "proto: wrong wireType = %d for field %u", (int)f->wire,
-			    f->number);
+	if ((field->wire == WIRE_VARINT) != number || field->wire == WIRE_64 ||
+	    field->wire == WIRE_32)
+		return fail(reader, ERR_PARSE, "proto: wrong wireType = %d for field %u",
+			    (int)field->wire, field->number);
 	for (size_t i = 0; i < ARRAY_LEN(specials); i++) {
 		if (strcmp(specials[i].type, go_type(schema)) == 0)
-			return specials[i].read(r, schema, f->bytes, ret);
+			return specials[i].read(reader, schema, field->bytes, ret);
 	}
 	if (number)
-		return read_number(schema, f->varint, ret);
+		return read_number(schema, field->varint, ret);
 	if (strcmp(type, "string") == 0)
-		return text_of(r, f->bytes, ret);
-	return read_message(r, schema, f->bytes, ret);
+		return text_of(reader, field->bytes, ret);
+	return read_message(reader, schema, field->bytes, ret);
 }
 
 /* An entry of a map: {key, value}. */
-static int read_entry(struct reader *r, const json_t *schema, const struct field *f, json_t *map)
+static int read_entry(struct reader *reader, const json_t *schema, const struct field *field,
+		      json_t *map)
 {
 	struct field key = { 0 }, value = { 0 };
 	json_t *name = NULL, *v = NULL;
-	int code = f->wire == WIRE_BYTES ? find_field(r, f->bytes, 1, &key)
-					 : fail(r, ERR_PARSE, "proto: wrong wireType");
+	int code = field->wire == WIRE_BYTES ? find_field(reader, field->bytes, 1, &key)
+					     : fail(reader, ERR_PARSE, "proto: wrong wireType");
 	if (code == 0)
-		code = find_field(r, f->bytes, 2, &value);
+		code = find_field(reader, field->bytes, 2, &value);
 	if (code == 0)
-		code = text_of(r, key.bytes, &name);
+		code = text_of(reader, key.bytes, &name);
 	value.wire = WIRE_BYTES; /* one that is not there is empty */
 	if (code == 0)
-		code = read_value(r, schema, &value, &v);
+		code = read_value(reader, schema, &value, &v);
 	if (code == 0)
 		json_object_setn_nocheck(map, api_text(name), json_string_length(name), v);
 	json_decref(name);
@@ -254,35 +259,35 @@ static int read_entry(struct reader *r, const json_t *schema, const struct field
 	return code;
 }
 
-static int read_list_item(struct reader *r, const json_t *schema, const struct field *f, json_t *o,
-			  const char *key)
+static int read_list_item(struct reader *reader, const json_t *schema, const struct field *field,
+			  json_t *object, const char *key)
 {
-	json_t *v = NULL, *list = json_object_get(o, key);
+	json_t *v = NULL, *list = json_object_get(object, key);
 	if (list == NULL) {
 		list = json_array();
-		json_object_set_new(o, key, list);
+		json_object_set_new(object, key, list);
 	}
-	int code = read_value(r, json_object_get(schema, "items"), f, &v);
+	int code = read_value(reader, json_object_get(schema, "items"), field, &v);
 	if (code == 0)
 		json_array_append_new(list, v);
 	return code;
 }
 
-static int read_member(struct reader *r, const char *key, const json_t *schema,
-		       const struct field *f, json_t *o)
+static int read_member(struct reader *reader, const char *key, const json_t *schema,
+		       const struct field *field, json_t *object)
 {
 	const json_t *others = json_object_get(schema, "additionalProperties");
 	json_t *v = NULL;
 	if (strcmp(api_get_string(schema, "type"), "array") == 0)
-		return read_list_item(r, schema, f, o, key);
+		return read_list_item(reader, schema, field, object, key);
 	if (others != NULL) {
-		if (json_object_get(o, key) == NULL)
-			json_object_set_new(o, key, json_object());
-		return read_entry(r, others, f, json_object_get(o, key));
+		if (json_object_get(object, key) == NULL)
+			json_object_set_new(object, key, json_object());
+		return read_entry(reader, others, field, json_object_get(object, key));
 	}
-	int code = read_value(r, schema, f, &v);
+	int code = read_value(reader, schema, field, &v);
 	if (code == 0)
-		json_object_set_new(o, key, v);
+		json_object_set_new(object, key, v);
 	return code;
 }
 
@@ -303,34 +308,36 @@ static const char *member_of(const json_t *schema, unsigned number, const json_t
 
 /* Fields that nobody knows are passed over, as everywhere in protobuf; but what a kind would keep
  * has no name here. */
-static int read_unknown(struct reader *r, const json_t *schema, const struct field *f)
+static int read_unknown(struct reader *reader, const json_t *schema, const struct field *field)
 {
 	if (!json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields")))
 		return 0;
-	return fail(r, ERR_UNSUPPORTED,
-		    "field %u of %s cannot be read from protobuf here: send it as JSON", f->number,
-		    go_type(schema));
+	return fail(reader, ERR_UNSUPPORTED,
+		    "field %u of %s cannot be read from protobuf here: send it as JSON",
+		    field->number, go_type(schema));
 }
 
-static int read_fields_of(struct reader *r, const json_t *schema, struct slice s, json_t *o)
+static int read_fields_of(struct reader *reader, const json_t *schema, struct slice text,
+			  json_t *object)
 {
 	struct field f;
 	int code;
-	while ((code = take_field(r, &s, &f)) > 0) {
+	while ((code = take_field(reader, &text, &f)) > 0) {
 		const json_t *member = NULL;
 		const char *key = member_of(schema, f.number, &member);
-		code = key != NULL ? read_member(r, key, member, &f, o)
-				   : read_unknown(r, schema, &f);
+		code = key != NULL ? read_member(reader, key, member, &f, object)
+				   : read_unknown(reader, schema, &f);
 		if (code < 0)
 			return code;
 	}
 	return code;
 }
 
-static int read_message(struct reader *r, const json_t *schema, struct slice s, json_t **ret)
+static int read_message(struct reader *reader, const json_t *schema, struct slice text,
+			json_t **ret)
 {
 	json_t *o = json_object();
-	int code = read_fields_of(r, schema, s, o); /* as deep as the schema at most */
+	int code = read_fields_of(reader, schema, text, o); /* as deep as the schema at most */
 	if (code < 0)
 		json_decref(o);
 	else
@@ -345,28 +352,28 @@ struct envelope {
 	struct slice raw;
 };
 
-static int read_envelope(struct reader *r, struct slice body, struct envelope *ret)
+static int read_envelope(struct reader *reader, struct slice body, struct envelope *ret)
 {
 	static const char magic[4] = { 'k', '8', 's', '\0' };
 	struct field type = { 0 }, raw = { 0 }, version = { 0 }, kind = { 0 };
 	if (body.n < sizeof(magic) || memcmp(body.p, magic, sizeof(magic)) != 0)
-		return fail(r, ERR_PARSE,
+		return fail(reader, ERR_PARSE,
 			    "provided data does not appear to be a protobuf message, "
 			    "expected prefix [107 56 115 0]");
 	body = slice_from(body, sizeof(magic));
 	if (body.n == 0)
-		return fail(r, ERR_PARSE, "empty body");
-	int code = find_field(r, body, 1, &type);
+		return fail(reader, ERR_PARSE, "empty body");
+	int code = find_field(reader, body, 1, &type);
 	if (code == 0)
-		code = find_field(r, body, 2, &raw);
+		code = find_field(reader, body, 2, &raw);
 	if (code == 0)
-		code = find_field(r, type.bytes, 1, &version);
+		code = find_field(reader, type.bytes, 1, &version);
 	if (code == 0)
-		code = find_field(r, type.bytes, 2, &kind);
+		code = find_field(reader, type.bytes, 2, &kind);
 	if (code == 0)
-		code = text_of(r, version.bytes, &ret->version);
+		code = text_of(reader, version.bytes, &ret->version);
 	if (code == 0)
-		code = text_of(r, kind.bytes, &ret->kind);
+		code = text_of(reader, kind.bytes, &ret->kind);
 	ret->raw = raw.bytes;
 	return code;
 }
@@ -382,15 +389,15 @@ static const json_t *schema_of(const json_t *head)
 	return NULL;
 }
 
-static int decode(struct reader *r, const json_t *head, struct slice raw, json_t **ret)
+static int decode(struct reader *reader, const json_t *head, struct slice raw, json_t **ret)
 {
 	const json_t *schema = schema_of(head);
 	json_t *o = NULL;
 	if (schema == NULL)
-		return fail(r, ERR_UNSUPPORTED,
+		return fail(reader, ERR_UNSUPPORTED,
 			    "no protobuf bodies of kind \"%s\" in version \"%s\"", api_kind(head),
 			    api_version(head));
-	int code = read_message(r, schema, raw, &o);
+	int code = read_message(reader, schema, raw, &o);
 	if (code < 0)
 		return code;
 	apiserver_shape_by(schema, o); /* what is empty is written all the same */

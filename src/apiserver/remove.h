@@ -13,12 +13,12 @@ struct apiserver_removal {
 };
 
 /* `ret->was` is the caller's. */
-MUST_CHECK int apiserver_remove(struct apiserver_api *a, const struct apiserver_resource *r,
-				const char *ns, const char *name,
-				const struct apiserver_delete_options *o,
+MUST_CHECK int apiserver_remove(struct apiserver_api *api,
+				const struct apiserver_resource *resource, const char *ns,
+				const char *name, const struct apiserver_delete_options *options,
 				struct apiserver_removal *ret, struct apiserver_status *st);
 /* Deletes as a client would, only the object of this uid (NULL: whichever it is). `policy` "" for
  * the default. True also when there is nothing left to delete; false: try again. */
-bool apiserver_remove_as_system(struct apiserver_api *a, const struct apiserver_resource *r,
-				const char *ns, const char *name, const char *uid,
-				const char *policy);
+bool apiserver_remove_as_system(struct apiserver_api *api,
+				const struct apiserver_resource *resource, const char *ns,
+				const char *name, const char *uid, const char *policy);

@@ -58,11 +58,11 @@ static const struct apiserver_strategy *const strategies[] = {
 	&apiserver_servicecidr_strategy,
 };
 
-static const struct apiserver_strategy *strategy_of(const struct api_kind *k)
+static const struct apiserver_strategy *strategy_of(const struct api_kind *kind)
 {
 	for (size_t i = 0; i < ARRAY_LEN(strategies); i++) {
-		if (strcmp(strategies[i]->kind, k->kind) == 0 &&
-		    strcmp(strategies[i]->group, k->group) == 0)
+		if (strcmp(strategies[i]->kind, kind->kind) == 0 &&
+		    strcmp(strategies[i]->group, kind->group) == 0)
 			return strategies[i];
 	}
 	return &no_strategy;
@@ -74,12 +74,12 @@ static NORETURN void die(const char *name, const char *text)
 	exit(1);
 }
 
-static json_t *parse(const struct embedded_text *t)
+static json_t *parse(const struct embedded_text *text)
 {
 	struct srcerr err = { 0 };
 	json_t *doc;
-	if (api_yaml_parse_one(t->name, t->text, &doc, &err) < 0)
-		die(t->name, err.text);
+	if (api_yaml_parse_one(text->name, text->text, &doc, &err) < 0)
+		die(text->name, err.text);
 	return doc;
 }
 
@@ -149,7 +149,7 @@ static struct apiserver_column column_of(const json_t *c)
 	};
 }
 
-static void set_columns(struct apiserver_resource *r, const json_t *version)
+static void set_columns(struct apiserver_resource *resource, const json_t *version)
 {
 	static const struct apiserver_column name = { "Name", "string",
 						      "name", "Name of the object.",
@@ -159,14 +159,14 @@ static void set_columns(struct apiserver_resource *r, const json_t *version)
 						     0,	    ".metadata.creationTimestamp" };
 	const json_t *list = json_object_get(version, "additionalPrinterColumns");
 	VEC(struct apiserver_column) columns = { 0 };
-	if (!r->built_in)
+	if (!resource->built_in)
 		vec_push(&columns, name);
 	for (size_t i = 0; i < json_array_size(list); i++)
 		vec_push(&columns, column_of(json_array_get(list, i)));
 	if (json_array_size(list) == 0)
 		vec_push(&columns, age);
-	r->columns = columns.v;
-	r->n_columns = columns.n;
+	resource->columns = columns.v;
+	resource->n_columns = columns.n;
 }
 
 /* What decides about the shape of an object. Values of built-in kinds are judged by code, since
@@ -210,13 +210,14 @@ static json_t *bare(const json_t *schema)
 	return out;
 }
 
-static const struct api_schema *compile(const struct apiserver_resource *r, const json_t *source)
+static const struct api_schema *compile(const struct apiserver_resource *resource,
+					const json_t *source)
 {
 	char err[512];
 	struct api_schema *s;
-	json_t *schema = r->built_in ? bare(source) : json_incref(api_tree(source));
+	json_t *schema = resource->built_in ? bare(source) : json_incref(api_tree(source));
 	if (api_schema_new(schema, &s, err, sizeof(err)) < 0)
-		die(r->kind->kind, err);
+		die(resource->kind->kind, err);
 	json_decref(schema);
 	return s;
 }
@@ -236,7 +237,7 @@ static const json_t *with_metadata(const json_t *source)
 	return schema;
 }
 
-static struct apiserver_resource *row_of(const struct embedded_text *t, const json_t *doc,
+static struct apiserver_resource *row_of(const struct embedded_text *text, const json_t *doc,
 					 const json_t *version)
 {
 	struct apiserver_resource *r = xcalloc(1, sizeof(*r));
@@ -244,13 +245,13 @@ static struct apiserver_resource *row_of(const struct embedded_text *t, const js
 	r->kind = api_kind_find(api_get_string(doc, "spec.group"),
 				api_get_string(doc, "spec.names.kind"));
 	if (r->kind == NULL)
-		die(t->name, "there is no such kind");
+		die(text->name, "there is no such kind");
 	r->version = api_get_string(version, "name");
 	r->list_kind = api_get_string(doc, "spec.names.listKind");
 	r->categories = joined(api_get(doc, "spec.names.categories"));
 	r->warning = api_get_string(version, "deprecationWarning");
 	r->verbs = verbs_of(doc);
-	r->built_in = strcmp(t->folder, "builtin") == 0;
+	r->built_in = strcmp(text->folder, "builtin") == 0;
 	r->status = api_get(version, "subresources.status") != NULL;
 	r->schema = compile(r, source);
 	r->openapi = with_metadata(source);
@@ -262,7 +263,7 @@ static struct apiserver_resource *row_of(const struct embedded_text *t, const js
 	return r;
 }
 
-static void add_rows(const struct embedded_text *t, const json_t *doc)
+static void add_rows(const struct embedded_text *text, const json_t *doc)
 {
 	const json_t *list = api_get(doc, "spec.versions");
 	struct apiserver_resource *rows[16];
@@ -271,12 +272,12 @@ static void add_rows(const struct embedded_text *t, const json_t *doc)
 	assert(n <= ARRAY_LEN(rows));
 	for (size_t i = 0; i < n; i++) {
 		const json_t *version = json_array_get(list, i);
-		rows[i] = row_of(t, doc, version);
+		rows[i] = row_of(text, doc, version);
 		if (json_is_true(json_object_get(version, "storage")))
 			stored = rows[i];
 	}
 	if (stored == NULL)
-		die(t->name, "no version is stored");
+		die(text->name, "no version is stored");
 	/* Events have two groups and one store; core's are described first. */
 	if (strcmp(stored->kind->group, "events.k8s.io") == 0)
 		stored = find("", "v1", "events");
@@ -363,16 +364,16 @@ const struct apiserver_resource *apiserver_resource_find(const char *group, cons
 	return find(group, version, plural);
 }
 
-const struct apiserver_resource *apiserver_resource_of(const json_t *o)
+const struct apiserver_resource *apiserver_resource_of(const json_t *object)
 {
-	struct slice version = slice_of(api_version(o)), group = SLICE("");
+	struct slice version = slice_of(api_version(object)), group = SLICE("");
 	if (slice_find(version, '/') >= 0)
 		group = slice_cut(&version, '/');
 	ready();
 	for (size_t i = 0; i < table.rows.n; i++) {
 		const struct apiserver_resource *r = table.rows.v[i];
 		if (slice_is(group, r->kind->group) && slice_is(version, r->version) &&
-		    strcmp(r->kind->kind, api_kind(o)) == 0)
+		    strcmp(r->kind->kind, api_kind(object)) == 0)
 			return r;
 	}
 	return NULL;
@@ -392,19 +393,19 @@ const json_t *apiserver_deleteoptions_schema(void)
 
 /* ---- a write ---- */
 
-void apiserver_prepare(const struct apiserver_resource *r, const struct apiserver_env *env,
-		       json_t *o, const json_t *old)
+void apiserver_prepare(const struct apiserver_resource *resource, const struct apiserver_env *env,
+		       json_t *object, const json_t *old)
 {
 	/* The nulls that apply leaves are values in a custom resource only. */
-	if (env->applied && !r->built_in)
-		api_schema_prepare_applied(r->schema, o);
+	if (env->applied && !resource->built_in)
+		api_schema_prepare_applied(resource->schema, object);
 	else
-		api_schema_prepare(r->schema, o);
-	apiserver_shape_metadata(o);
-	if (r->built_in)
-		apiserver_shape(r, o);
-	if (r->strategy->prepare != NULL)
-		r->strategy->prepare(env, o, old);
+		api_schema_prepare(resource->schema, object);
+	apiserver_shape_metadata(object);
+	if (resource->built_in)
+		apiserver_shape(resource, object);
+	if (resource->strategy->prepare != NULL)
+		resource->strategy->prepare(env, object, old);
 }
 
 /* Some kinds are looked at twice; the server tells it once. */
@@ -430,64 +431,65 @@ static void drop_repeated(struct api_errors *errs)
 	*errs = once;
 }
 
-void apiserver_validate(const struct apiserver_resource *r, const struct apiserver_env *env,
-			const json_t *o, const json_t *old, struct api_errors *errs)
+void apiserver_validate(const struct apiserver_resource *resource, const struct apiserver_env *env,
+			const json_t *object, const json_t *old, struct api_errors *errs)
 {
-	apiserver_objectmeta_validate(r, o, old, errs);
-	if (!r->built_in)
-		api_schema_validate(r->schema, o, old, errs);
-	if (r->strategy->validate != NULL)
-		r->strategy->validate(env, o, old, errs);
-	if (r->built_in)
+	apiserver_objectmeta_validate(resource, object, old, errs);
+	if (!resource->built_in)
+		api_schema_validate(resource->schema, object, old, errs);
+	if (resource->strategy->validate != NULL)
+		resource->strategy->validate(env, object, old, errs);
+	if (resource->built_in)
 		drop_repeated(errs);
 }
 
 /* Everything but metadata and status is what it was. */
-static void keep_all_but_status(json_t *o, const json_t *old)
+static void keep_all_but_status(json_t *object, const json_t *old)
 {
 	static const char *const own[] = { "metadata", "status" };
 	json_t *merged = json_deep_copy(old);
 	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
-		json_t *v = json_object_get(o, own[i]);
+		json_t *v = json_object_get(object, own[i]);
 		if (v != NULL)
 			json_object_set(merged, own[i], v);
 		else
 			json_object_del(merged, own[i]);
 	}
-	json_object_clear(o);
-	json_object_update(o, merged);
+	json_object_clear(object);
+	json_object_update(object, merged);
 	json_decref(merged);
 }
 
 /* Of custom resources only managedFields are written this way. */
-static void keep_metadata(json_t *o, const json_t *old)
+static void keep_metadata(json_t *object, const json_t *old)
 {
 	json_t *meta = json_deep_copy(json_object_get(old, "metadata"));
-	json_t *managed = api_get(o, "metadata.managedFields");
+	json_t *managed = api_get(object, "metadata.managedFields");
 	if (managed != NULL)
 		json_object_set(meta, "managedFields", managed);
-	json_object_set_new(o, "metadata", meta);
+	json_object_set_new(object, "metadata", meta);
 }
 
-void apiserver_prepare_status(const struct apiserver_resource *r, json_t *o, const json_t *old)
+void apiserver_prepare_status(const struct apiserver_resource *resource, json_t *object,
+			      const json_t *old)
 {
-	api_schema_prepare(r->schema, o);
-	apiserver_shape_metadata(o);
-	if (r->strategy->prepare_status != NULL)
-		r->strategy->prepare_status(o, old);
-	keep_all_but_status(o, old);
-	if (r->built_in)
-		apiserver_shape(r, o);
+	api_schema_prepare(resource->schema, object);
+	apiserver_shape_metadata(object);
+	if (resource->strategy->prepare_status != NULL)
+		resource->strategy->prepare_status(object, old);
+	keep_all_but_status(object, old);
+	if (resource->built_in)
+		apiserver_shape(resource, object);
 	else
-		keep_metadata(o, old);
+		keep_metadata(object, old);
 }
 
-void apiserver_validate_status(const struct apiserver_resource *r, const json_t *o,
+void apiserver_validate_status(const struct apiserver_resource *resource, const json_t *object,
 			       const json_t *old, struct api_errors *errs)
 {
-	apiserver_objectmeta_validate(r, o, old, errs);
-	if (!r->built_in)
-		api_schema_validate_status(r->schema, o, old, errs);
-	if (r->strategy->validate_status != NULL)
-		r->strategy->validate_status(o, old, errs);
+	apiserver_objectmeta_validate(resource, object, old, errs);
+	if (!resource->built_in)
+		api_schema_validate_status(resource->schema, object, old, errs);
+	if (resource->strategy->validate_status != NULL)
+		resource->strategy->validate_status(object, old, errs);
 }

@@ -141,20 +141,21 @@ const struct apiserver_resource *const *apiserver_resources(size_t *ret_n);
 
 /* What a write does to an object first: what the schema does not know goes, defaults come, then
  * what the strategy wants. Metadata is given its shape only (nulls and empty maps go). */
-void apiserver_prepare(const struct apiserver_resource *r, const struct apiserver_env *env,
-		       json_t *o, const json_t *old);
+void apiserver_prepare(const struct apiserver_resource *resource, const struct apiserver_env *env,
+		       json_t *object, const json_t *old);
 /* Everything that is wrong with it: metadata, schema, strategy. `old` is NULL for a new object. */
-void apiserver_validate(const struct apiserver_resource *r, const struct apiserver_env *env,
-			const json_t *o, const json_t *old, struct api_errors *errs);
-/* The same for a write to the status subresource: `o`, whatever it says, becomes `old` with another
- * status; of built-in kinds with other labels and the like, too. */
-void apiserver_prepare_status(const struct apiserver_resource *r, json_t *o, const json_t *old);
-void apiserver_validate_status(const struct apiserver_resource *r, const json_t *o,
+void apiserver_validate(const struct apiserver_resource *resource, const struct apiserver_env *env,
+			const json_t *object, const json_t *old, struct api_errors *errs);
+/* The same for a write to the status subresource: `object`, whatever it says, becomes `old` with
+ * another status; of built-in kinds with other labels and the like, too. */
+void apiserver_prepare_status(const struct apiserver_resource *resource, json_t *object,
+			      const json_t *old);
+void apiserver_validate_status(const struct apiserver_resource *resource, const json_t *object,
 			       const json_t *old, struct api_errors *errs);
 /* The CustomResourceDefinition by which a server shows one of the product's kinds, as a new object
  * with its status, for the store to hold; NULL for a row of a built-in kind. `now`: as objects
  * write times. */
-json_t *apiserver_crd_object(const struct apiserver_resource *r, const char *now);
+json_t *apiserver_crd_object(const struct apiserver_resource *resource, const char *now);
 /* Schema of ObjectMeta, and of DeleteOptions. */
 const json_t *apiserver_objectmeta_schema(void);
 const json_t *apiserver_deleteoptions_schema(void);
@@ -163,7 +164,7 @@ const json_t *apiserver_deleteoptions_schema(void);
 const struct apiserver_resource *apiserver_resource_find(const char *group, const char *version,
 							 const char *plural);
 /* By an object's apiVersion and kind. */
-const struct apiserver_resource *apiserver_resource_of(const json_t *o);
+const struct apiserver_resource *apiserver_resource_of(const json_t *object);
 
 /* Decodes kubectl's protobuf bodies ("k8s\0" and an envelope) of the few kinds it sends so;
  * ERR_PARSE, ERR_UNSUPPORTED with a sentence. */
@@ -172,11 +173,11 @@ MUST_CHECK int apiserver_protobuf_decode(struct slice body, json_t **ret, char *
 /* Unknown and doubled fields of a body against the schema, as strict decoding names them
  * (`unknown field "spec.x"`, `duplicate field "spec.x"`); and for built-in kinds the first value of
  * a wrong type, worded as the server does, as ERR_TYPE in `err`. Appends lines to `warnings`. */
-MUST_CHECK int apiserver_strict(const struct apiserver_resource *r, struct slice body,
-				const json_t *o, json_t *warnings, char *err, size_t err_n);
+MUST_CHECK int apiserver_strict(const struct apiserver_resource *resource, struct slice body,
+				const json_t *object, json_t *warnings, char *err, size_t err_n);
 /* The first value of a wrong type in what a strategic merge patch made of an object of a built-in
  * kind, worded as the server does then: ERR_TYPE. */
-MUST_CHECK int apiserver_convert(const struct apiserver_resource *r, const json_t *o, char *err,
-				 size_t err_n);
+MUST_CHECK int apiserver_convert(const struct apiserver_resource *resource, const json_t *object,
+				 char *err, size_t err_n);
 /* What that conversion does to integers: those of 32 bits lose what is above, as in Go. */
-void apiserver_narrow(const struct apiserver_resource *r, json_t *o);
+void apiserver_narrow(const struct apiserver_resource *resource, json_t *object);

@@ -49,9 +49,9 @@ struct apiserver_api_conf {
 
 /* Makes what must exist (namespaces default, kube-system, ...; Service default/kubernetes) and
  * starts the collector (owners, namespaces, expired events). */
-MUST_CHECK int apiserver_api_new(const struct apiserver_api_conf *c, struct apiserver_api **ret,
+MUST_CHECK int apiserver_api_new(const struct apiserver_api_conf *conf, struct apiserver_api **ret,
 				 char *err, size_t err_n);
-void apiserver_api_free(struct apiserver_api *a);
+void apiserver_api_free(struct apiserver_api *api);
 
 struct apiserver_arg {
 	const char *name, *value; /* decoded */
@@ -84,15 +84,15 @@ struct apiserver_answer {
 
 /* Any thread, many at a time; may wait for the disk. `ret` is set up by it; free with
  * apiserver_answer_done. */
-void apiserver_serve(struct apiserver_api *a, const struct apiserver_call *c,
+void apiserver_serve(struct apiserver_api *api, const struct apiserver_call *call,
 		     struct apiserver_answer *ret);
-void apiserver_answer_done(struct apiserver_answer *a);
+void apiserver_answer_done(struct apiserver_answer *answer);
 
 /* `wake` is called, from any thread, when there is something to pull after a pull gave 0. */
-void apiserver_stream_on_wake(struct apiserver_stream *s, void (*wake)(void *ctx), void *ctx);
+void apiserver_stream_on_wake(struct apiserver_stream *stream, void (*wake)(void *ctx), void *ctx);
 /* As http_stream_ops.pull. */
-ssize_t apiserver_stream_pull(struct apiserver_stream *s, char *buf, size_t n);
-void apiserver_stream_free(struct apiserver_stream *s);
+ssize_t apiserver_stream_pull(struct apiserver_stream *stream, char *buf, size_t len);
+void apiserver_stream_free(struct apiserver_stream *stream);
 
 /* All objects as YAML documents, in an order in which they can be applied. */
-MUST_CHECK int apiserver_export(struct apiserver_store *s, struct strbuf *out);
+MUST_CHECK int apiserver_export(struct apiserver_store *store, struct strbuf *out);

@@ -47,22 +47,22 @@ struct apiserver_request {
 };
 
 /* What strategies may ask for. */
-struct apiserver_env apiserver_env_of(struct apiserver_api *a, bool dry_run);
+struct apiserver_env apiserver_env_of(struct apiserver_api *api, bool dry_run);
 
 /* Requests that may wait at a time: each has a thread, which others need. */
 enum { APISERVER_WAITING_MAX = 4 };
 
 /* Waits until the store has reached the revision. Refused: 504, it did not in time, or too many
  * wait already. */
-MUST_CHECK int apiserver_wait_revision(struct apiserver_api *a, uint64_t revision,
+MUST_CHECK int apiserver_wait_revision(struct apiserver_api *api, uint64_t revision,
 				       struct apiserver_status *st);
 
 /* The verbs. 0, or ERR_DENIED with the request's status; the answer is filled in by them. */
-int apiserver_do_get(struct apiserver_request *q);
-int apiserver_do_list(struct apiserver_request *q, const struct apiserver_list_options *o);
-int apiserver_do_watch(struct apiserver_request *q, const struct apiserver_list_options *o);
-int apiserver_do_create(struct apiserver_request *q);
-int apiserver_do_update(struct apiserver_request *q);
-int apiserver_do_patch(struct apiserver_request *q);
-int apiserver_do_delete(struct apiserver_request *q);
-int apiserver_do_delete_all(struct apiserver_request *q);
+int apiserver_do_get(struct apiserver_request *req);
+int apiserver_do_list(struct apiserver_request *req, const struct apiserver_list_options *options);
+int apiserver_do_watch(struct apiserver_request *req, const struct apiserver_list_options *options);
+int apiserver_do_create(struct apiserver_request *req);
+int apiserver_do_update(struct apiserver_request *req);
+int apiserver_do_patch(struct apiserver_request *req);
+int apiserver_do_delete(struct apiserver_request *req);
+int apiserver_do_delete_all(struct apiserver_request *req);

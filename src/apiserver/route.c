@@ -5,10 +5,10 @@
 #include <string.h>
 
 /* Splits in place; the number of parts, or -1 when there are too many. Empty ones count. */
-static int split(char *s, char *parts[APISERVER_PATH_PARTS_MAX])
+static int split(char *text, char *parts[APISERVER_PATH_PARTS_MAX])
 {
 	int n = 0;
-	for (char *at = s; at != NULL; n++) {
+	for (char *at = text; at != NULL; n++) {
 		if (n == APISERVER_PATH_PARTS_MAX)
 			return -1;
 		parts[n] = at;
@@ -40,21 +40,21 @@ static void look_up_group(struct apiserver_route *ret)
 }
 
 /* What follows group and version. A namespace is a place and a thing: /namespaces/NS/status. */
-static bool rest_of(struct apiserver_route *ret, char **part, int n)
+static bool rest_of(struct apiserver_route *ret, char **part, int len)
 {
-	if (n == 0)
+	if (len == 0)
 		return false;
-	if (n > 2 && strcmp(part[0], "namespaces") == 0 &&
-	    !(n == 3 && (strcmp(part[2], "status") == 0 || strcmp(part[2], "finalize") == 0))) {
+	if (len > 2 && strcmp(part[0], "namespaces") == 0 &&
+	    !(len == 3 && (strcmp(part[2], "status") == 0 || strcmp(part[2], "finalize") == 0))) {
 		ret->ns = part[1];
 		part += 2;
-		n -= 2;
+		len -= 2;
 	}
 	ret->plural = part[0];
-	ret->name = n > 1 ? part[1] : NULL;
-	ret->sub = n > 2 ? part[2] : "";
-	ret->below = n > 3 ? part[3] : "";
-	for (int i = 4; i < n; i++)
+	ret->name = len > 1 ? part[1] : NULL;
+	ret->sub = len > 2 ? part[2] : "";
+	ret->below = len > 3 ? part[3] : "";
+	for (int i = 4; i < len; i++)
 		part[i][-1] = '/'; /* joined again */
 	return true;
 }

@@ -10,11 +10,11 @@
 
 enum { NAME_MAX_BYTES = 253 };
 
-static bool is_known(const struct apiserver_resource *r, const char *field)
+static bool is_known(const struct apiserver_resource *resource, const char *field)
 {
 	if (strcmp(field, "metadata.name") == 0 || strcmp(field, "metadata.namespace") == 0)
 		return true;
-	for (const char *const *f = r->fields; f != NULL && *f != NULL; f++) {
+	for (const char *const *f = resource->fields; f != NULL && *f != NULL; f++) {
 		if (strcmp(*f, field) == 0)
 			return true;
 	}
@@ -22,10 +22,10 @@ static bool is_known(const struct apiserver_resource *r, const char *field)
 }
 
 /* The server compares what its Go types hold: a boolean that is not there is false. */
-static bool is_boolean(const struct apiserver_resource *r, const char *field)
+static bool is_boolean(const struct apiserver_resource *resource, const char *field)
 {
 	struct slice rest = slice_of(field);
-	const json_t *schema = r->openapi;
+	const json_t *schema = resource->openapi;
 	while (rest.p != NULL) {
 		struct slice part = slice_cut(&rest, '.');
 		schema = json_object_getn(json_object_get(schema, "properties"), part.p, part.n);
@@ -33,10 +33,10 @@ static bool is_boolean(const struct apiserver_resource *r, const char *field)
 	return strcmp(api_text(json_object_get(schema, "type")), "boolean") == 0;
 }
 
-static int unknown_field(const struct apiserver_resource *r, const char *field,
+static int unknown_field(const struct apiserver_resource *resource, const char *field,
 			 struct apiserver_status *st)
 {
-	bool own = !r->built_in || (r->fields != NULL && r->fields[0] != NULL);
+	bool own = !resource->built_in || (resource->fields != NULL && resource->fields[0] != NULL);
 	if (own)
 		return apiserver_bad_request(st, "field label not supported: %s", field);
 	return apiserver_bad_request(
@@ -58,20 +58,20 @@ static struct slice cut(struct slice *rest, char stop)
 	return part;
 }
 
-static int bad_value(struct slice v, struct apiserver_status *st)
+static int bad_value(struct slice value, struct apiserver_status *st)
 {
-	for (size_t i = 0; i < v.n; i++) {
-		if (v.p[i] == '=' || v.p[i] == ',')
+	for (size_t i = 0; i < value.n; i++) {
+		if (value.p[i] == '=' || value.p[i] == ',')
 			return apiserver_bad_request(st,
 						     "invalid field selector: unescaped character "
 						     "in value: %d",
-						     v.p[i]);
-		if (v.p[i] != '\\')
+						     value.p[i]);
+		if (value.p[i] != '\\')
 			continue;
-		if (i + 1 == v.n || !charset_has("\\,=", v.p[i + 1]))
+		if (i + 1 == value.n || !charset_has("\\,=", value.p[i + 1]))
 			return apiserver_bad_request(
 				st, "invalid field selector: invalid escape sequence: \\%.*s",
-				i + 1 < v.n, v.p + i + 1);
+				i + 1 < value.n, value.p + i + 1);
 		i++;
 	}
 	return 0;
@@ -96,7 +96,7 @@ static int bad_field_selector(const char *text, struct apiserver_status *st)
 	return apiserver_bad_request(st, "invalid selector: '%s'", text);
 }
 
-static int parse_fields(const struct apiserver_resource *r, const char *text,
+static int parse_fields(const struct apiserver_resource *resource, const char *text,
 			struct apiserver_selection *ret, struct apiserver_status *st)
 {
 	char err[256];
@@ -105,9 +105,9 @@ static int parse_fields(const struct apiserver_resource *r, const char *text,
 		return bad_field_selector(text, st);
 	for (size_t i = 0; i < ret->field.n; i++) {
 		struct api_selector_term *t = &ret->field.term[i];
-		if (!is_known(r, t->key))
-			return unknown_field(r, t->key, st);
-		if (r->built_in && is_boolean(r, t->key))
+		if (!is_known(resource, t->key))
+			return unknown_field(resource, t->key, st);
+		if (resource->built_in && is_boolean(resource, t->key))
 			t->absent = "false";
 		if (strcmp(t->key, "metadata.name") == 0 && t->op == API_SEL_IN)
 			ret->name = t->value[0];
@@ -115,7 +115,7 @@ static int parse_fields(const struct apiserver_resource *r, const char *text,
 	return 0;
 }
 
-int apiserver_selection_parse(const struct apiserver_resource *r, const char *label,
+int apiserver_selection_parse(const struct apiserver_resource *resource, const char *label,
 			      const char *field, struct apiserver_selection *ret,
 			      struct apiserver_status *st)
 {
@@ -128,29 +128,30 @@ int apiserver_selection_parse(const struct apiserver_resource *r, const char *la
 	if (api_label_selector_parse(slice_of(label), &ret->arena, &ret->label, err, sizeof(err)) <
 	    0)
 		return apiserver_bad_request(st, "unable to parse requirement: %s", err);
-	int e = parse_fields(r, field, ret, st);
+	int e = parse_fields(resource, field, ret, st);
 	ret->all = ret->label.n == 0 && ret->field.n == 0;
 	ret->by_name = ret->label.n == 0 && ret->field.n == 1 && ret->name != NULL;
 	return e;
 }
 
-void apiserver_selection_done(struct apiserver_selection *s)
+void apiserver_selection_done(struct apiserver_selection *selection)
 {
-	arena_done(&s->arena);
+	arena_done(&selection->arena);
 }
 
-bool apiserver_selection_match(const struct apiserver_selection *s, const json_t *o)
+bool apiserver_selection_match(const struct apiserver_selection *selection, const json_t *object)
 {
-	return s->all || (api_label_selector_match(&s->label, api_get(o, "metadata.labels")) &&
-			  api_field_selector_match(&s->field, o));
+	return selection->all ||
+	       (api_label_selector_match(&selection->label, api_get(object, "metadata.labels")) &&
+		api_field_selector_match(&selection->field, object));
 }
 
-void apiserver_selection_prefix(const struct apiserver_selection *s,
-				const struct apiserver_resource *r, const char *ns,
+void apiserver_selection_prefix(const struct apiserver_selection *selection,
+				const struct apiserver_resource *resource, const char *ns,
 				struct strbuf *out)
 {
 	/* A longer name is none, and would make no key. */
-	bool known = s->name != NULL && strlen(s->name) <= NAME_MAX_BYTES &&
-		     (ns != NULL || !r->kind->namespaced);
-	apiserver_key(out, r->stored->kind, ns, known ? s->name : NULL);
+	bool known = selection->name != NULL && strlen(selection->name) <= NAME_MAX_BYTES &&
+		     (ns != NULL || !resource->kind->namespaced);
+	apiserver_key(out, resource->stored->kind, ns, known ? selection->name : NULL);
 }

@@ -21,14 +21,15 @@ struct apiserver_selection {
 };
 
 /* Done with apiserver_selection_done, also after a refusal. */
-MUST_CHECK int apiserver_selection_parse(const struct apiserver_resource *r, const char *label,
-					 const char *field, struct apiserver_selection *ret,
+MUST_CHECK int apiserver_selection_parse(const struct apiserver_resource *resource,
+					 const char *label, const char *field,
+					 struct apiserver_selection *ret,
 					 struct apiserver_status *st);
-void apiserver_selection_done(struct apiserver_selection *s);
-bool apiserver_selection_match(const struct apiserver_selection *s, const json_t *o);
+void apiserver_selection_done(struct apiserver_selection *selection);
+bool apiserver_selection_match(const struct apiserver_selection *selection, const json_t *object);
 /* What the keys of all that can match begin with. */
-void apiserver_selection_prefix(const struct apiserver_selection *s,
-				const struct apiserver_resource *r, const char *ns,
+void apiserver_selection_prefix(const struct apiserver_selection *selection,
+				const struct apiserver_resource *resource, const char *ns,
 				struct strbuf *out);
 
 /* What the server says of a bad label selector; false, and nothing added, when it is a good one. */

@@ -8,29 +8,29 @@
 #include "apiserver/failure.h"
 #include "apiserver/respond.h"
 
-void apiserver_answer_done(struct apiserver_answer *a)
+void apiserver_answer_done(struct apiserver_answer *answer)
 {
-	strbuf_done(&a->body);
-	strbuf_done(&a->warnings);
-	apiserver_stream_free(a->stream);
-	a->stream = NULL;
+	strbuf_done(&answer->body);
+	strbuf_done(&answer->warnings);
+	apiserver_stream_free(answer->stream);
+	answer->stream = NULL;
 }
 
-static int no_page(struct apiserver_request *q)
+static int no_page(struct apiserver_request *req)
 {
-	apiserver_failure_page(q->answer);
+	apiserver_failure_page(req->answer);
 	return 0;
 }
 
-static int no_path(struct apiserver_request *q)
+static int no_path(struct apiserver_request *req)
 {
-	return q->route.custom || !q->route.group_known ? no_page(q)
-							: apiserver_no_such_path(q->st);
+	return req->route.custom || !req->route.group_known ? no_page(req)
+							    : apiserver_no_such_path(req->st);
 }
 
 /* ---- what is not there on purpose ---- */
 
-static int refuse_subresource(struct apiserver_request *q)
+static int refuse_subresource(struct apiserver_request *req)
 {
 	static const struct {
 		const char *plural, *sub, *why;
@@ -55,21 +55,21 @@ static int refuse_subresource(struct apiserver_request *q)
 		  "user's" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(rows[i].plural, q->route.plural) == 0 &&
-		    strcmp(rows[i].sub, q->route.sub) == 0)
-			return apiserver_refuse(q->st, 400, "BadRequest", "%s", rows[i].why);
+		if (strcmp(rows[i].plural, req->route.plural) == 0 &&
+		    strcmp(rows[i].sub, req->route.sub) == 0)
+			return apiserver_refuse(req->st, 400, "BadRequest", "%s", rows[i].why);
 	}
-	if (!q->r->built_in)
-		return apiserver_not_found(q->st, q->r, q->route.name);
-	return apiserver_no_such_path(q->st);
+	if (!req->r->built_in)
+		return apiserver_not_found(req->st, req->r, req->route.name);
+	return apiserver_no_such_path(req->st);
 }
 
-static int refuse_never_kept(struct apiserver_request *q)
+static int refuse_never_kept(struct apiserver_request *req)
 {
 	CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
-	apiserver_qualified(&what, q->r);
+	apiserver_qualified(&what, req->r);
 	return apiserver_refuse(
-		q->st, 404, "NotFound",
+		req->st, 404, "NotFound",
 		"%s is not part of the embedded API: it keeps what DNS needs and runs no "
 		"workloads; see docs/reference/embedded-kinds.md for the kinds it has",
 		what.s);
@@ -77,27 +77,27 @@ static int refuse_never_kept(struct apiserver_request *q)
 
 /* ---- verbs ---- */
 
-static int get_collection(struct apiserver_request *q)
+static int get_collection(struct apiserver_request *req)
 {
 	struct apiserver_list_options o;
-	int e = apiserver_list_options(q->c, &o, q->st);
+	int e = apiserver_list_options(req->c, &o, req->st);
 	if (e < 0)
 		return e;
-	return o.watch ? apiserver_do_watch(q, &o) : apiserver_do_list(q, &o);
+	return o.watch ? apiserver_do_watch(req, &o) : apiserver_do_list(req, &o);
 }
 
-static int not_supported(struct apiserver_request *q, const char *verb)
+static int not_supported(struct apiserver_request *req, const char *verb)
 {
 	CLEANUP(strbuf_done) struct strbuf what = STRBUF_INIT;
-	apiserver_qualified(&what, q->r);
-	apiserver_refuse(q->st, 405, "MethodNotAllowed",
+	apiserver_qualified(&what, req->r);
+	apiserver_refuse(req->st, 405, "MethodNotAllowed",
 			 "%s is not supported on resources of kind \"%s\"", verb, what.s);
-	q->st->details =
-		json_pack("{ss,ss}", "group", q->r->kind->group, "kind", q->r->kind->plural);
+	req->st->details =
+		json_pack("{ss,ss}", "group", req->r->kind->group, "kind", req->r->kind->plural);
 	return ERR_DENIED;
 }
 
-static int no_method(struct apiserver_request *q)
+static int no_method(struct apiserver_request *req)
 {
 	static const struct {
 		enum http_method method;
@@ -107,15 +107,15 @@ static int no_method(struct apiserver_request *q)
 		      { HTTP_PUT, "update" },
 		      { HTTP_PATCH, "patch" },
 		      { HTTP_GET, "get" } };
-	if (q->r->built_in)
-		return apiserver_no_such_method(q->st);
-	if (q->route.name == NULL && q->c->method != HTTP_OTHER)
-		return apiserver_bad_request(q->st, "name must be provided");
+	if (req->r->built_in)
+		return apiserver_no_such_method(req->st);
+	if (req->route.name == NULL && req->c->method != HTTP_OTHER)
+		return apiserver_bad_request(req->st, "name must be provided");
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if (q->c->method == verbs[i].method)
-			return not_supported(q, verbs[i].verb);
+		if (req->c->method == verbs[i].method)
+			return not_supported(req, verbs[i].verb);
 	}
-	return apiserver_no_such_method(q->st);
+	return apiserver_no_such_method(req->st);
 }
 
 enum shape { COLLECTION = 1, OBJECT = 2, STATUS = 4 };
@@ -135,83 +135,83 @@ static const struct {
 
 /* Does the path have a namespace where the kind has, and none where it has none? Lists of all
  * namespaces are the exception. */
-static int check_scope(struct apiserver_request *q, bool *ret_all)
+static int check_scope(struct apiserver_request *req, bool *ret_all)
 {
-	const struct apiserver_route *t = &q->route;
+	const struct apiserver_route *t = &req->route;
 	bool collection = t->name == NULL;
-	*ret_all = q->r->kind->namespaced && t->ns == NULL && collection;
-	if (q->r->kind->namespaced ? t->ns == NULL && !collection : t->ns != NULL)
-		return no_path(q) == 0 ? 1 : ERR_DENIED;
-	if (!*ret_all || (q->c->method & (HTTP_GET | HTTP_HEAD)) != 0)
+	*ret_all = req->r->kind->namespaced && t->ns == NULL && collection;
+	if (req->r->kind->namespaced ? t->ns == NULL && !collection : t->ns != NULL)
+		return no_path(req) == 0 ? 1 : ERR_DENIED;
+	if (!*ret_all || (req->c->method & (HTTP_GET | HTTP_HEAD)) != 0)
 		return 0;
-	if (!q->r->built_in)
-		return no_page(q) == 0 ? 1 : 0;
-	return apiserver_no_such_method(q->st);
+	if (!req->r->built_in)
+		return no_page(req) == 0 ? 1 : 0;
+	return apiserver_no_such_method(req->st);
 }
 
-static int dispatch(struct apiserver_request *q)
+static int dispatch(struct apiserver_request *req)
 {
-	const struct apiserver_route *t = &q->route;
+	const struct apiserver_route *t = &req->route;
 	bool all;
-	int e = check_scope(q, &all);
+	int e = check_scope(req, &all);
 	if (e != 0)
 		return e < 0 ? e : 0;
 	if (t->name != NULL && (strcmp(t->name, ".") == 0 || strcmp(t->name, "..") == 0))
-		return t->sub[0] != '\0' ? apiserver_no_such_path(q->st)
-					 : apiserver_bad_request(q->st,
+		return t->sub[0] != '\0' ? apiserver_no_such_path(req->st)
+					 : apiserver_bad_request(req->st,
 								 "Name parameter invalid: \"%s\": "
 								 "may not be '%s'",
 								 t->name, t->name);
-	if (q->c->method == HTTP_HEAD && q->r->built_in)
-		return apiserver_no_such_method(q->st);
+	if (req->c->method == HTTP_HEAD && req->r->built_in)
+		return apiserver_no_such_method(req->st);
 	enum shape shape = t->name == NULL ? COLLECTION : t->sub[0] == '\0' ? OBJECT : STATUS;
 	if (shape == STATUS &&
-	    (strcmp(t->sub, "status") != 0 || t->below[0] != '\0' || !q->r->status))
-		return refuse_subresource(q);
-	if (q->r->never_kept && q->c->method != HTTP_GET)
-		return refuse_never_kept(q);
-	if (shape == OBJECT && q->r->verbs == APISERVER_CREATE)
-		return apiserver_no_such_path(q->st);
+	    (strcmp(t->sub, "status") != 0 || t->below[0] != '\0' || !req->r->status))
+		return refuse_subresource(req);
+	if (req->r->never_kept && req->c->method != HTTP_GET)
+		return refuse_never_kept(req);
+	if (shape == OBJECT && req->r->verbs == APISERVER_CREATE)
+		return apiserver_no_such_path(req->st);
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-		if ((verbs[i].method & q->c->method) != 0 && (verbs[i].shapes & shape) != 0 &&
-		    (verbs[i].verb & q->r->verbs) != 0)
-			return verbs[i].fn(q);
+		if ((verbs[i].method & req->c->method) != 0 && (verbs[i].shapes & shape) != 0 &&
+		    (verbs[i].verb & req->r->verbs) != 0)
+			return verbs[i].fn(req);
 	}
 	/* A real server's part for custom resources does not look at the name of a POST. */
-	if (q->c->method == HTTP_POST && shape == OBJECT && !q->r->built_in)
-		return apiserver_do_create(q);
-	return no_method(q);
+	if (req->c->method == HTTP_POST && shape == OBJECT && !req->r->built_in)
+		return apiserver_do_create(req);
+	return no_method(req);
 }
 
-static int serve(struct apiserver_request *q)
+static int serve(struct apiserver_request *req)
 {
-	if (!apiserver_route_parse(q->c->path, &q->route))
-		return no_page(q);
-	q->r = q->route.r;
-	return q->r != NULL ? dispatch(q) : no_path(q);
+	if (!apiserver_route_parse(req->c->path, &req->route))
+		return no_page(req);
+	req->r = req->route.r;
+	return req->r != NULL ? dispatch(req) : no_path(req);
 }
 
 /* Before all others. */
-static void add_warning(struct apiserver_request *q)
+static void add_warning(struct apiserver_request *req)
 {
 	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
-	struct strbuf *out = &q->answer->warnings;
-	if (q->r == NULL || q->r->warning[0] == '\0')
+	struct strbuf *out = &req->answer->warnings;
+	if (req->r == NULL || req->r->warning[0] == '\0')
 		return;
-	strbuf_addf(&lines, "%s\n%s", q->r->warning, out->s);
+	strbuf_addf(&lines, "%s\n%s", req->r->warning, out->s);
 	strbuf_reset(out);
 	strbuf_add(out, lines.s, lines.n);
 }
 
-void apiserver_serve(struct apiserver_api *a, const struct apiserver_call *c,
+void apiserver_serve(struct apiserver_api *api, const struct apiserver_call *call,
 		     struct apiserver_answer *ret)
 {
 	struct apiserver_status st = APISERVER_STATUS_INIT;
-	struct apiserver_request q = { .a = a, .c = c, .answer = ret, .st = &st };
+	struct apiserver_request q = { .a = api, .c = call, .answer = ret, .st = &st };
 	CLEANUP(strbuf_done) struct strbuf ignored = STRBUF_INIT;
 	apiserver_answer_init(ret);
 	/* Refusals that come before the verb has looked are in the form asked for, too. */
-	IGNORE(apiserver_accept_parse(c->accept, APISERVER_ACCEPT_REPLY, &q.accept, &ignored));
+	IGNORE(apiserver_accept_parse(call->accept, APISERVER_ACCEPT_REPLY, &q.accept, &ignored));
 	if (serve(&q) < 0)
 		apiserver_respond_refusal(&q);
 	add_warning(&q);

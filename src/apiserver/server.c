@@ -55,9 +55,9 @@ struct apiserver_server {
 
 /* --- behind the front --- */
 
-static void serve(void *ctx, const struct apiserver_call *c, struct apiserver_answer *ret)
+static void serve(void *ctx, const struct apiserver_call *call, struct apiserver_answer *ret)
 {
-	apiserver_serve(ctx, c, ret);
+	apiserver_serve(ctx, call, ret);
 }
 
 static bool is_sound(void *ctx, struct strbuf *why)
@@ -76,21 +76,21 @@ static bool is_open(void *ctx, struct strbuf *why)
 	return ok;
 }
 
-static void set_up_front(struct apiserver_server *s)
+static void set_up_front(struct apiserver_server *server)
 {
-	s->backend = (struct apiserver_backend){ .ctx = s->api,
-						 .serve = serve,
-						 .done = apiserver_answer_done,
-						 .on_wake = apiserver_stream_on_wake,
-						 .pull = apiserver_stream_pull,
-						 .free = apiserver_stream_free };
-	s->health[0] = (struct apiserver_health){ "shutdown", is_open, s, false };
-	s->health[1] = (struct apiserver_health){ "store", is_sound, s, true };
-	s->front = (struct apiserver_front){ .auth = s->auth,
-					     .discovery = s->discovery,
-					     .backend = &s->backend,
-					     .health = s->health,
-					     .n_health = ARRAY_LEN(s->health) };
+	server->backend = (struct apiserver_backend){ .ctx = server->api,
+						      .serve = serve,
+						      .done = apiserver_answer_done,
+						      .on_wake = apiserver_stream_on_wake,
+						      .pull = apiserver_stream_pull,
+						      .free = apiserver_stream_free };
+	server->health[0] = (struct apiserver_health){ "shutdown", is_open, server, false };
+	server->health[1] = (struct apiserver_health){ "store", is_sound, server, true };
+	server->front = (struct apiserver_front){ .auth = server->auth,
+						  .discovery = server->discovery,
+						  .backend = &server->backend,
+						  .health = server->health,
+						  .n_health = ARRAY_LEN(server->health) };
 }
 
 /* --- names and addresses --- */
@@ -108,9 +108,9 @@ static void reach(const union net_addr *listen, char ip[NET_ADDR_TEXT_MAX])
 		snprintf(ip, NET_ADDR_TEXT_MAX, "127.0.0.1");
 }
 
-static int set_names(struct apiserver_server *s, char *err, size_t err_n)
+static int set_names(struct apiserver_server *server, char *err, size_t err_n)
 {
-	const struct apiserver_server_conf *c = &s->conf;
+	const struct apiserver_server_conf *c = &server->conf;
 	union net_addr a;
 	char ip[NET_ADDR_TEXT_MAX];
 	size_t n = 0;
@@ -120,17 +120,17 @@ static int set_names(struct apiserver_server *s, char *err, size_t err_n)
 		return ERR_PARSE;
 	}
 	reach(&a, ip);
-	s->name[n++] = xstrdup(ip);
+	server->name[n++] = xstrdup(ip);
 	for (size_t i = 0; c->names != NULL && c->names[i] != NULL && n < NAMES_MAX; i++)
-		s->name[n++] = xstrdup(c->names[i]);
+		server->name[n++] = xstrdup(c->names[i]);
 	return 0;
 }
 
-static void set_url(struct apiserver_server *s)
+static void set_url(struct apiserver_server *server)
 {
-	bool v6 = strchr(s->name[0], ':') != NULL;
-	s->url = xasprintf("https://%s%s%s:%u", v6 ? "[" : "", s->name[0], v6 ? "]" : "",
-			   http_service_port(s->http));
+	bool v6 = strchr(server->name[0], ':') != NULL;
+	server->url = xasprintf("https://%s%s%s:%u", v6 ? "[" : "", server->name[0], v6 ? "]" : "",
+				http_service_port(server->http));
 }
 
 static int explain_listen(const char *listen, int code, char *err, size_t err_n)
@@ -154,38 +154,39 @@ static int explain_listen(const char *listen, int code, char *err, size_t err_n)
 
 /* --- trust, now and later --- */
 
-static int renew(struct apiserver_server *s, char *err, size_t err_n)
+static int renew(struct apiserver_server *server, char *err, size_t err_n)
 {
-	const struct apiserver_trust_conf c = { .dir = s->dir,
-						.names = (const char *const *)s->name };
-	return apiserver_trust_renew(&s->trust, &c, clock_wall_ns() / NS_PER_S, err, err_n);
+	const struct apiserver_trust_conf c = { .dir = server->dir,
+						.names = (const char *const *)server->name };
+	return apiserver_trust_renew(&server->trust, &c, clock_wall_ns() / NS_PER_S, err, err_n);
 }
 
-static int write_kubeconfigs(struct apiserver_server *s, char *err, size_t err_n)
+static int write_kubeconfigs(struct apiserver_server *server, char *err, size_t err_n)
 {
 	const struct apiserver_kubeconfig k[] = {
-		{ "kubeconfig", s->url, "admin", apiserver_auth_user_token(s->auth) },
-		{ "system.kubeconfig", s->url, "system", apiserver_auth_system_token(s->auth) },
+		{ "kubeconfig", server->url, "admin", apiserver_auth_user_token(server->auth) },
+		{ "system.kubeconfig", server->url, "system",
+		  apiserver_auth_system_token(server->auth) },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(k); i++) {
-		int r = apiserver_kubeconfig_write(&s->trust, s->dir, &k[i], err, err_n);
+		int r = apiserver_kubeconfig_write(&server->trust, server->dir, &k[i], err, err_n);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static void renew_again(struct apiserver_server *s)
+static void renew_again(struct apiserver_server *server)
 {
 	char err[512];
-	int r = renew(s, err, sizeof(err));
+	int r = renew(server, err, sizeof(err));
 	if (r > 0)
-		r = http_tls_set(s->tls, strbuf_slice(&s->trust.cert), strbuf_slice(&s->trust.key),
-				 err, sizeof(err));
+		r = http_tls_set(server->tls, strbuf_slice(&server->trust.cert),
+				 strbuf_slice(&server->trust.key), err, sizeof(err));
 	if (r == 0)
-		r = write_kubeconfigs(s, err, sizeof(err));
-	if (r < 0 && s->conf.trouble != NULL)
-		s->conf.trouble(s->conf.ctx, err);
+		r = write_kubeconfigs(server, err, sizeof(err));
+	if (r < 0 && server->conf.trouble != NULL)
+		server->conf.trouble(server->conf.ctx, err);
 }
 
 struct clock_watch {
@@ -199,13 +200,13 @@ static int64_t clock_offset_s(void)
 }
 
 /* Certificates are good by the wall's clock: one that is set right may be past their end. */
-static bool is_due(struct clock_watch *w)
+static bool is_due(struct clock_watch *watch)
 {
-	int64_t offset_s = clock_offset_s(), moved_s = offset_s - w->offset_s;
+	int64_t offset_s = clock_offset_s(), moved_s = offset_s - watch->offset_s;
 	bool moved = moved_s > CLOCK_MOVED_S || moved_s < -CLOCK_MOVED_S;
-	if (!moved && clock_mono_ns() < w->due_ns)
+	if (!moved && clock_mono_ns() < watch->due_ns)
 		return false;
-	*w = (struct clock_watch){ clock_mono_ns() + RENEW_EVERY_S * NS_PER_S, offset_s };
+	*watch = (struct clock_watch){ clock_mono_ns() + RENEW_EVERY_S * NS_PER_S, offset_s };
 	return true;
 }
 
@@ -228,7 +229,7 @@ static void *keep_trust(void *ctx)
 	return NULL;
 }
 
-static int start_keeper(struct apiserver_server *s, char *err, size_t err_n)
+static int start_keeper(struct apiserver_server *server, char *err, size_t err_n)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -236,10 +237,10 @@ static int start_keeper(struct apiserver_server *s, char *err, size_t err_n)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, KEEPER_STACK_BYTES);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int r = pthread_create(&s->keeper, &attr, keep_trust, s);
+	int r = pthread_create(&server->keeper, &attr, keep_trust, server);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
-	s->keeper_runs = r == 0;
+	server->keeper_runs = r == 0;
 	if (r != 0)
 		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
 	return -r;
@@ -248,38 +249,38 @@ static int start_keeper(struct apiserver_server *s, char *err, size_t err_n)
 /* --- start and stop --- */
 
 /* Only where the store is ours: whatever else lies there is left as it is. */
-static int close_files(struct apiserver_server *s, char *err, size_t err_n)
+static int close_files(struct apiserver_server *server, char *err, size_t err_n)
 {
 	(void)err;
 	(void)err_n;
-	apiserver_rights_mend(s->dir, s->conf.trouble, s->conf.ctx);
+	apiserver_rights_mend(server->dir, server->conf.trouble, server->conf.ctx);
 	return 0;
 }
 
-static int open_store(struct apiserver_server *s, char *err, size_t err_n)
+static int open_store(struct apiserver_server *server, char *err, size_t err_n)
 {
-	const struct apiserver_server_conf *c = &s->conf;
+	const struct apiserver_server_conf *c = &server->conf;
 	const struct apiserver_store_conf store = { .dir = c->dir,
 						    .trouble = c->trouble,
 						    .ctx = c->ctx };
-	return apiserver_store_open(&store, &s->store, err, err_n);
+	return apiserver_store_open(&store, &server->store, err, err_n);
 }
 
-static int open_trust(struct apiserver_server *s, char *err, size_t err_n)
+static int open_trust(struct apiserver_server *server, char *err, size_t err_n)
 {
-	int r = apiserver_auth_open(s->dir, &s->auth, err, err_n);
-	s->clock_offset_s = clock_offset_s();
+	int r = apiserver_auth_open(server->dir, &server->auth, err, err_n);
+	server->clock_offset_s = clock_offset_s();
 	if (r == 0)
-		r = renew(s, err, err_n);
+		r = renew(server, err, err_n);
 	return r < 0 ? r
-		     : http_tls_new(strbuf_slice(&s->trust.cert), strbuf_slice(&s->trust.key),
-				    &s->tls, err, err_n);
+		     : http_tls_new(strbuf_slice(&server->trust.cert),
+				    strbuf_slice(&server->trust.key), &server->tls, err, err_n);
 }
 
-static int open_api(struct apiserver_server *s, char *err, size_t err_n)
+static int open_api(struct apiserver_server *server, char *err, size_t err_n)
 {
-	const struct apiserver_server_conf *c = &s->conf;
-	struct apiserver_api_conf api = { .store = s->store,
+	const struct apiserver_server_conf *c = &server->conf;
+	struct apiserver_api_conf api = { .store = server->store,
 					  .service_cidrs = c->service_cidrs,
 					  .version = c->version,
 					  .checks = c->checks,
@@ -295,52 +296,52 @@ static int open_api(struct apiserver_server *s, char *err, size_t err_n)
 		api.port = net_addr_port(&at);
 	}
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
-	s->discovery = apiserver_discovery_new(rows, n, c->version, c->listen);
-	return apiserver_api_new(&api, &s->api, err, err_n);
+	server->discovery = apiserver_discovery_new(rows, n, c->version, c->listen);
+	return apiserver_api_new(&api, &server->api, err, err_n);
 }
 
 /* Connections: of those with a token, of those without, and how many of the first may be watches,
  * so that requests have room beside them. Where few files may be open they are fewer. */
-static void set_limits(struct apiserver_server *s, struct http_service_conf *http)
+static void set_limits(struct apiserver_server *server, struct http_service_conf *http)
 {
 	unsigned long files = net_raise_file_limit() / 2; /* others in the process need some */
 	unsigned max = (unsigned)MIN(files, (unsigned long)CONNECTIONS_MAX + UNKNOWN_MAX);
 	http->max_unknown = MAX(MIN(max / 8, (unsigned)UNKNOWN_MAX), 1);
 	http->max_connections = MAX(MIN(max - http->max_unknown, (unsigned)CONNECTIONS_MAX), 1);
-	s->front.max_watches = MIN(http->max_connections - http->max_connections / 6,
-				   (unsigned)APISERVER_WATCHES_MAX);
+	server->front.max_watches = MIN(http->max_connections - http->max_connections / 6,
+					(unsigned)APISERVER_WATCHES_MAX);
 }
 
-static int open_http(struct apiserver_server *s, char *err, size_t err_n)
+static int open_http(struct apiserver_server *server, char *err, size_t err_n)
 {
-	set_up_front(s);
-	struct http_service_conf http = { .addr = s->conf.listen,
-					  .tls = s->tls,
+	set_up_front(server);
+	struct http_service_conf http = { .addr = server->conf.listen,
+					  .tls = server->tls,
 					  .max_body_bytes = APISERVER_BODY_MAX_BYTES,
 					  .is_known = apiserver_front_is_known,
 					  .busy = apiserver_front_busy,
 					  .handle = apiserver_front_handle,
 					  .too_long = apiserver_front_too_long,
-					  .ctx = &s->front };
-	set_limits(s, &http);
-	int r = http_service_start(&http, &s->http);
+					  .ctx = &server->front };
+	set_limits(server, &http);
+	int r = http_service_start(&http, &server->http);
 	if (r < 0)
-		return explain_listen(s->conf.listen, r, err, err_n);
-	set_url(s);
-	return write_kubeconfigs(s, err, err_n);
+		return explain_listen(server->conf.listen, r, err, err_n);
+	set_url(server);
+	return write_kubeconfigs(server, err, err_n);
 }
 
-int apiserver_server_start(const struct apiserver_server_conf *c, struct apiserver_server **ret,
+int apiserver_server_start(const struct apiserver_server_conf *conf, struct apiserver_server **ret,
 			   char *err, size_t err_n)
 {
 	static int (*const steps[])(struct apiserver_server * s, char *err, size_t err_n) = {
 		set_names, open_store, close_files, open_trust, open_api, open_http, start_keeper,
 	};
 	struct apiserver_server *s = xcalloc(1, sizeof(*s));
-	s->conf = *c;
-	s->dir = xstrdup(c->dir);
-	s->kubeconfig = xasprintf("%s/kubeconfig", c->dir);
-	s->system_kubeconfig = xasprintf("%s/system.kubeconfig", c->dir);
+	s->conf = *conf;
+	s->dir = xstrdup(conf->dir);
+	s->kubeconfig = xasprintf("%s/kubeconfig", conf->dir);
+	s->system_kubeconfig = xasprintf("%s/system.kubeconfig", conf->dir);
 	apiserver_trust_init(&s->trust);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->change, NULL);
@@ -355,51 +356,51 @@ int apiserver_server_start(const struct apiserver_server_conf *c, struct apiserv
 	return 0;
 }
 
-void apiserver_server_stop(struct apiserver_server *s)
+void apiserver_server_stop(struct apiserver_server *server)
 {
-	if (s == NULL)
+	if (server == NULL)
 		return;
-	pthread_mutex_lock(&s->lock);
-	s->stopping = true;
-	pthread_cond_signal(&s->change);
-	pthread_mutex_unlock(&s->lock);
-	if (s->keeper_runs)
-		pthread_join(s->keeper, NULL);
-	http_service_stop(s->http);
-	if (s->api != NULL)
-		apiserver_api_free(s->api);
-	apiserver_store_close(s->store);
-	apiserver_discovery_free(s->discovery);
-	http_tls_free(s->tls);
-	apiserver_trust_done(&s->trust);
-	apiserver_auth_free(s->auth);
+	pthread_mutex_lock(&server->lock);
+	server->stopping = true;
+	pthread_cond_signal(&server->change);
+	pthread_mutex_unlock(&server->lock);
+	if (server->keeper_runs)
+		pthread_join(server->keeper, NULL);
+	http_service_stop(server->http);
+	if (server->api != NULL)
+		apiserver_api_free(server->api);
+	apiserver_store_close(server->store);
+	apiserver_discovery_free(server->discovery);
+	http_tls_free(server->tls);
+	apiserver_trust_done(&server->trust);
+	apiserver_auth_free(server->auth);
 	for (size_t i = 0; i < NAMES_MAX; i++)
-		free(s->name[i]);
-	pthread_mutex_destroy(&s->lock);
-	pthread_cond_destroy(&s->change);
-	free(s->dir);
-	free(s->url);
-	free(s->kubeconfig);
-	free(s->system_kubeconfig);
-	free(s);
+		free(server->name[i]);
+	pthread_mutex_destroy(&server->lock);
+	pthread_cond_destroy(&server->change);
+	free(server->dir);
+	free(server->url);
+	free(server->kubeconfig);
+	free(server->system_kubeconfig);
+	free(server);
 }
 
-uint16_t apiserver_server_port(const struct apiserver_server *s)
+uint16_t apiserver_server_port(const struct apiserver_server *server)
 {
-	return http_service_port(s->http);
+	return http_service_port(server->http);
 }
 
-const char *apiserver_server_url(const struct apiserver_server *s)
+const char *apiserver_server_url(const struct apiserver_server *server)
 {
-	return s->url;
+	return server->url;
 }
 
-const char *apiserver_server_kubeconfig(const struct apiserver_server *s)
+const char *apiserver_server_kubeconfig(const struct apiserver_server *server)
 {
-	return s->kubeconfig;
+	return server->kubeconfig;
 }
 
-const char *apiserver_server_system_kubeconfig(const struct apiserver_server *s)
+const char *apiserver_server_system_kubeconfig(const struct apiserver_server *server)
 {
-	return s->system_kubeconfig;
+	return server->system_kubeconfig;
 }

@@ -26,14 +26,14 @@ struct apiserver_server_conf {
 
 /* As apiserver_store_open; ERR_PARSE also for an address that is none; -errno (-EADDRINUSE ...).
  * `err` gets a sentence. */
-MUST_CHECK int apiserver_server_start(const struct apiserver_server_conf *c,
+MUST_CHECK int apiserver_server_start(const struct apiserver_server_conf *conf,
 				      struct apiserver_server **ret, char *err, size_t err_n);
 /* Ends watches, finishes writes, closes the store. NULL is fine. */
-void apiserver_server_stop(struct apiserver_server *s);
+void apiserver_server_stop(struct apiserver_server *server);
 
-uint16_t apiserver_server_port(const struct apiserver_server *s);
+uint16_t apiserver_server_port(const struct apiserver_server *server);
 /* "https://127.0.0.1:8054", as the kubeconfigs have it. */
-const char *apiserver_server_url(const struct apiserver_server *s);
+const char *apiserver_server_url(const struct apiserver_server *server);
 /* Paths of the kubeconfigs: the user's, and the one of the system's own programs. */
-const char *apiserver_server_kubeconfig(const struct apiserver_server *s);
-const char *apiserver_server_system_kubeconfig(const struct apiserver_server *s);
+const char *apiserver_server_kubeconfig(const struct apiserver_server *server);
+const char *apiserver_server_system_kubeconfig(const struct apiserver_server *server);

@@ -17,13 +17,13 @@ static enum keep keep_of(const json_t *schema)
 	return strcmp(s, "set") == 0 ? KEEP_SET : KEEP_ALWAYS;
 }
 
-static bool is_empty(const json_t *v)
+static bool is_empty(const json_t *value)
 {
-	return json_is_null(v) || json_is_false(v) ||
-	       (json_is_string(v) && json_string_length(v) == 0) ||
-	       (json_is_integer(v) && json_integer_value(v) == 0) ||
-	       (json_is_object(v) && json_object_size(v) == 0) ||
-	       (json_is_array(v) && json_array_size(v) == 0);
+	return json_is_null(value) || json_is_false(value) ||
+	       (json_is_string(value) && json_string_length(value) == 0) ||
+	       (json_is_integer(value) && json_integer_value(value) == 0) ||
+	       (json_is_object(value) && json_object_size(value) == 0) ||
+	       (json_is_array(value) && json_array_size(value) == 0);
 }
 
 /* The value of a field that was not set; a list or map, and a time, is null then. */
@@ -45,7 +45,7 @@ static json_t *zero_of(const json_t *schema)
 
 static void shape(const json_t *schema, json_t *v);
 
-static void shape_members(const json_t *schema, const json_t *members, json_t *v)
+static void shape_members(const json_t *schema, const json_t *members, json_t *val)
 {
 	bool preserve =
 		json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
@@ -53,48 +53,48 @@ static void shape_members(const json_t *schema, const json_t *members, json_t *v
 	json_t *value, *member;
 	void *next;
 	json_object_foreach (api_tree(members), key, member) {
-		if (keep_of(member) == KEEP_ALWAYS && json_object_get(v, key) == NULL)
-			json_object_set_new(v, key, zero_of(member));
+		if (keep_of(member) == KEEP_ALWAYS && json_object_get(val, key) == NULL)
+			json_object_set_new(val, key, zero_of(member));
 	}
-	json_object_foreach_safe(v, next, key, value)
+	json_object_foreach_safe(val, next, key, value)
 	{
 		member = json_object_get(members, key);
 		if (member != NULL)
 			shape(member, value);
 		if (member == NULL ? !preserve : keep_of(member) == KEEP_FULL && is_empty(value))
-			json_object_del(v, key);
+			json_object_del(val, key);
 	}
 }
 
 /* Times are kept in UTC. What is no time was refused when the body was read. */
-static void shape_text(const json_t *schema, json_t *v)
+static void shape_text(const json_t *schema, json_t *value)
 {
 	const char *type = api_get_string(schema, "x-go.type");
 	char text[API_TIME_TEXT_MAX];
 	uint64_t ns;
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
-	if ((!micro && strcmp(type, "v1.Time") != 0) || api_time_parse(api_text(v), &ns) < 0)
+	if ((!micro && strcmp(type, "v1.Time") != 0) || api_time_parse(api_text(value), &ns) < 0)
 		return;
-	json_string_set(v, micro ? api_micro_time(ns, text) : api_time(ns, text));
+	json_string_set(value, micro ? api_micro_time(ns, text) : api_time(ns, text));
 }
 
-static void shape(const json_t *schema, json_t *v)
+static void shape(const json_t *schema, json_t *val)
 {
 	const json_t *members = json_object_get(schema, "properties");
 	const json_t *below =
-		json_object_get(schema, json_is_array(v) ? "items" : "additionalProperties");
+		json_object_get(schema, json_is_array(val) ? "items" : "additionalProperties");
 	const char *key;
 	json_t *value;
 	size_t i;
-	if (json_is_string(v)) {
-		shape_text(schema, v);
-	} else if (json_is_object(v) && members != NULL) {
-		shape_members(schema, members, v);
-	} else if (json_is_object(v) && below != NULL) {
-		json_object_foreach (v, key, value)
+	if (json_is_string(val)) {
+		shape_text(schema, val);
+	} else if (json_is_object(val) && members != NULL) {
+		shape_members(schema, members, val);
+	} else if (json_is_object(val) && below != NULL) {
+		json_object_foreach (val, key, value)
 			shape(below, value);
-	} else if (json_is_array(v) && below != NULL) {
-		json_array_foreach (v, i, value)
+	} else if (json_is_array(val) && below != NULL) {
+		json_array_foreach (val, i, value)
 			shape(below, value);
 	}
 }
@@ -109,51 +109,51 @@ static json_t *zero_of_null(const json_t *schema)
 }
 
 /* A member that is null is one that is not set: it stays for the step that leaves such out. */
-static void fill_nulls(const json_t *schema, json_t *v)
+static void fill_nulls(const json_t *schema, json_t *val)
 {
 	const json_t *members = json_object_get(schema, "properties");
 	const json_t *below =
-		json_object_get(schema, json_is_array(v) ? "items" : "additionalProperties");
+		json_object_get(schema, json_is_array(val) ? "items" : "additionalProperties");
 	const bool fill = members == NULL && json_is_object(below);
 	const char *key;
 	json_t *value;
 	void *next;
 	size_t i;
-	json_object_foreach_safe(v, next, key, value)
+	json_object_foreach_safe(val, next, key, value)
 	{
 		const json_t *member = json_object_get(members, key);
 		if (member == NULL && fill && json_is_null(value))
-			json_object_set_new(v, key, zero_of_null(below));
+			json_object_set_new(val, key, zero_of_null(below));
 		else if (member != NULL || fill)
 			fill_nulls(member != NULL ? member : below, value);
 	}
-	json_array_foreach (v, i, value) {
+	json_array_foreach (val, i, value) {
 		if (json_is_null(value) && fill)
-			json_array_set_new(v, i, zero_of_null(below));
+			json_array_set_new(val, i, zero_of_null(below));
 		else
 			fill_nulls(below, value);
 	}
 }
 
-void apiserver_shape_nulls(const struct apiserver_resource *r, json_t *o)
+void apiserver_shape_nulls(const struct apiserver_resource *resource, json_t *object)
 {
-	if (r->built_in)
-		fill_nulls(r->openapi, o);
+	if (resource->built_in)
+		fill_nulls(resource->openapi, object);
 	else
-		fill_nulls(apiserver_objectmeta_schema(), json_object_get(o, "metadata"));
+		fill_nulls(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
 }
 
-void apiserver_shape_by(const json_t *schema, json_t *o)
+void apiserver_shape_by(const json_t *schema, json_t *object)
 {
-	shape(schema, o);
+	shape(schema, object);
 }
 
-void apiserver_shape(const struct apiserver_resource *r, json_t *o)
+void apiserver_shape(const struct apiserver_resource *resource, json_t *object)
 {
-	shape(r->openapi, o);
+	shape(resource->openapi, object);
 }
 
-void apiserver_shape_metadata(json_t *o)
+void apiserver_shape_metadata(json_t *object)
 {
-	shape(apiserver_objectmeta_schema(), json_object_get(o, "metadata"));
+	shape(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
 }

@@ -21,15 +21,15 @@ static json_t *start(const char *status)
 }
 
 /* Paths and queries may hold any bytes; what is no UTF-8 is shown as U+FFFD, as Go does. */
-static json_t *shown(struct slice s)
+static json_t *shown(struct slice text)
 {
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
-	while (s.n != 0) {
+	while (text.n != 0) {
 		uint32_t cp;
 		char c[4];
-		size_t n = utf8_decode(s, &cp);
+		size_t n = utf8_decode(text, &cp);
 		strbuf_add(&out, c, utf8_encode(n != 0 ? cp : UINT32_MAX, c));
-		s = slice_from(s, n != 0 ? n : 1);
+		text = slice_from(text, n != 0 ? n : 1);
 	}
 	return json_stringn(out.n != 0 ? out.s : "", out.n);
 }
@@ -48,11 +48,11 @@ json_t *apiserver_status_tree(const struct apiserver_status *st)
 	return o;
 }
 
-void apiserver_qualified(struct strbuf *out, const struct apiserver_resource *r)
+void apiserver_qualified(struct strbuf *out, const struct apiserver_resource *resource)
 {
-	strbuf_adds(out, r->kind->plural);
-	if (r->kind->group[0] != '\0')
-		strbuf_addf(out, ".%s", r->kind->group);
+	strbuf_adds(out, resource->kind->plural);
+	if (resource->kind->group[0] != '\0')
+		strbuf_addf(out, ".%s", resource->kind->group);
 }
 
 /* details: empty members are left out, as Go does. */
@@ -68,11 +68,12 @@ json_t *apiserver_status_details(const char *name, const char *group, const char
 	return d;
 }
 
-json_t *apiserver_status_success(const struct apiserver_resource *r, const json_t *o)
+json_t *apiserver_status_success(const struct apiserver_resource *resource, const json_t *object)
 {
 	json_t *s = start("Success"),
-	       *d = apiserver_status_details(api_name(o), r->kind->group, r->kind->plural);
-	json_object_set_new(d, "uid", json_string(api_uid(o)));
+	       *d = apiserver_status_details(api_name(object), resource->kind->group,
+					     resource->kind->plural);
+	json_object_set_new(d, "uid", json_string(api_uid(object)));
 	json_object_set_new(s, "details", d);
 	return s;
 }
@@ -131,19 +132,20 @@ int apiserver_no_such_method(struct apiserver_status *st)
 
 /* ---- about an object ---- */
 
-static void about(struct apiserver_status *st, const struct apiserver_resource *r, const char *name)
+static void about(struct apiserver_status *st, const struct apiserver_resource *resource,
+		  const char *name)
 {
-	st->details = apiserver_status_details(name, r->kind->group, r->kind->plural);
-	apiserver_qualified(&st->message, r);
+	st->details = apiserver_status_details(name, resource->kind->group, resource->kind->plural);
+	apiserver_qualified(&st->message, resource);
 	strbuf_addc(&st->message, ' ');
 	strbuf_add_quoted(&st->message, slice_of(name));
 }
 
-int apiserver_not_found(struct apiserver_status *st, const struct apiserver_resource *r,
+int apiserver_not_found(struct apiserver_status *st, const struct apiserver_resource *resource,
 			const char *name)
 {
 	begin(st, 404, "NotFound");
-	about(st, r, name);
+	about(st, resource, name);
 	strbuf_adds(&st->message, " not found");
 	return ERR_DENIED;
 }
@@ -153,23 +155,23 @@ int apiserver_no_namespace(struct apiserver_status *st, const char *name)
 	return apiserver_not_found(st, apiserver_resource_find("", "v1", "namespaces"), name);
 }
 
-int apiserver_already_exists(struct apiserver_status *st, const struct apiserver_resource *r,
+int apiserver_already_exists(struct apiserver_status *st, const struct apiserver_resource *resource,
 			     const char *name, bool deleting)
 {
 	begin(st, 409, "AlreadyExists");
 	strbuf_adds(&st->message, deleting ? "object is being deleted: " : "");
-	about(st, r, name);
+	about(st, resource, name);
 	strbuf_adds(&st->message, " already exists");
 	return ERR_DENIED;
 }
 
-int apiserver_conflict(struct apiserver_status *st, const struct apiserver_resource *r,
+int apiserver_conflict(struct apiserver_status *st, const struct apiserver_resource *resource,
 		       const char *name, const char *fmt, ...)
 {
 	va_list ap;
 	begin(st, 409, "Conflict");
 	strbuf_adds(&st->message, "Operation cannot be fulfilled on ");
-	about(st, r, name);
+	about(st, resource, name);
 	strbuf_adds(&st->message, ": ");
 	va_start(ap, fmt);
 	strbuf_vaddf(&st->message, fmt, ap);
@@ -177,10 +179,10 @@ int apiserver_conflict(struct apiserver_status *st, const struct apiserver_resou
 	return ERR_DENIED;
 }
 
-int apiserver_conflict_kind(struct apiserver_status *st, const struct apiserver_resource *r,
+int apiserver_conflict_kind(struct apiserver_status *st, const struct apiserver_resource *resource,
 			    const char *name, const char *fmt, ...)
 {
-	const struct api_kind *k = r->kind;
+	const struct api_kind *k = resource->kind;
 	va_list ap;
 	begin(st, 409, "Conflict");
 	st->details = apiserver_status_details(name, k->group, k->kind);
@@ -194,20 +196,20 @@ int apiserver_conflict_kind(struct apiserver_status *st, const struct apiserver_
 	return ERR_DENIED;
 }
 
-int apiserver_modified(struct apiserver_status *st, const struct apiserver_resource *r,
+int apiserver_modified(struct apiserver_status *st, const struct apiserver_resource *resource,
 		       const char *name)
 {
-	return apiserver_conflict(st, r, name,
+	return apiserver_conflict(st, resource, name,
 				  "the object has been modified; please apply your changes to the "
 				  "latest version and try again");
 }
 
-int apiserver_forbid(struct apiserver_status *st, const struct apiserver_resource *r,
+int apiserver_forbid(struct apiserver_status *st, const struct apiserver_resource *resource,
 		     const char *name, const char *fmt, ...)
 {
 	va_list ap;
 	begin(st, 403, "Forbidden");
-	about(st, r, name);
+	about(st, resource, name);
 	strbuf_adds(&st->message, " is forbidden: ");
 	va_start(ap, fmt);
 	strbuf_vaddf(&st->message, fmt, ap);
@@ -215,10 +217,10 @@ int apiserver_forbid(struct apiserver_status *st, const struct apiserver_resourc
 	return ERR_DENIED;
 }
 
-int apiserver_terminating(struct apiserver_status *st, const struct apiserver_resource *r,
+int apiserver_terminating(struct apiserver_status *st, const struct apiserver_resource *resource,
 			  const char *name, const char *ns)
 {
-	apiserver_forbid(st, r, name,
+	apiserver_forbid(st, resource, name,
 			 "unable to create new content in namespace %s because it is being "
 			 "terminated",
 			 ns);
@@ -250,12 +252,12 @@ int apiserver_bad_options(struct apiserver_status *st, const char *kind,
 	return apiserver_unprocessable(st, "meta.k8s.io", kind, "", errs);
 }
 
-int apiserver_apply_conflict(struct apiserver_status *st, const struct api_conflicts *c)
+int apiserver_apply_conflict(struct apiserver_status *st, const struct api_conflicts *conflicts)
 {
 	begin(st, 409, "Conflict");
-	api_conflicts_text(c, &st->message);
+	api_conflicts_text(conflicts, &st->message);
 	st->details = json_object();
-	json_object_set_new(st->details, "causes", api_conflicts_causes(c));
+	json_object_set_new(st->details, "causes", api_conflicts_causes(conflicts));
 	return ERR_DENIED;
 }
 

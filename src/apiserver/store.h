@@ -45,14 +45,14 @@ struct apiserver_store_conf {
 
 /* ERR_BUSY: another process has it, `err` names its pid. ERR_UNSUPPORTED: written by a newer
  * version. ERR_PARSE: damaged. -errno. `err` gets one sentence that says what to do. */
-MUST_CHECK int apiserver_store_open(const struct apiserver_store_conf *c,
+MUST_CHECK int apiserver_store_open(const struct apiserver_store_conf *conf,
 				    struct apiserver_store **ret, char *err, size_t err_n);
 /* Writes that wait are finished first. NULL is fine. */
-void apiserver_store_close(struct apiserver_store *s);
+void apiserver_store_close(struct apiserver_store *store);
 
 /* The newest durable revision, and the oldest one from which changes can still be told. */
-uint64_t apiserver_store_revision(const struct apiserver_store *s);
-uint64_t apiserver_store_compacted(const struct apiserver_store *s);
+uint64_t apiserver_store_revision(const struct apiserver_store *store);
+uint64_t apiserver_store_compacted(const struct apiserver_store *store);
 
 /* --- reading --- */
 
@@ -69,16 +69,16 @@ struct apiserver_row {
 /* The key of the row, when this thread was given ERR_DAMAGED last. */
 const char *apiserver_store_damaged_key(void);
 /* A value that its reader cannot read: noted, ERR_DAMAGED. */
-int apiserver_store_damaged(struct apiserver_store *s, const char *key);
+int apiserver_store_damaged(struct apiserver_store *store, const char *key);
 /* Has nobody found anything damaged? Else `why` (may be NULL) gets what it is. Any thread. */
-bool apiserver_store_is_sound(struct apiserver_store *s, struct strbuf *why);
+bool apiserver_store_is_sound(struct apiserver_store *store, struct strbuf *why);
 /* Checks all there is; ERR_DAMAGED, ERR_PARSE. Done in the background at the start, and every six
  * hours. */
-MUST_CHECK int apiserver_store_verify(struct apiserver_store *s);
+MUST_CHECK int apiserver_store_verify(struct apiserver_store *store);
 
 /* The newest version; its value is put into `out`. ERR_NOTFOUND. */
-MUST_CHECK int apiserver_store_get(struct apiserver_store *s, const char *key, struct strbuf *out,
-				   uint64_t *ret_revision);
+MUST_CHECK int apiserver_store_get(struct apiserver_store *store, const char *key,
+				   struct strbuf *out, uint64_t *ret_revision);
 
 struct apiserver_range {
 	const char *prefix; /* all keys that begin so */
@@ -96,9 +96,9 @@ typedef int (*apiserver_row_fn)(void *ctx, const struct apiserver_row *r);
  * the last one given (may be NULL: not counted). ERR_GONE: `at` is compacted away; ERR_RANGE: it is
  * in the future. `fn` may read and write the store, but should not wait for anybody: history read
  * by a list cannot be cleaned up meanwhile. */
-MUST_CHECK int apiserver_store_list(struct apiserver_store *s, const struct apiserver_range *range,
-				    apiserver_row_fn fn, void *ctx, uint64_t *ret_at,
-				    uint64_t *ret_left);
+MUST_CHECK int apiserver_store_list(struct apiserver_store *store,
+				    const struct apiserver_range *range, apiserver_row_fn fn,
+				    void *ctx, uint64_t *ret_at, uint64_t *ret_left);
 
 /* --- writing --- */
 
@@ -116,8 +116,9 @@ struct apiserver_write {
  * the revision of the last one. ERR_CONFLICT: another version is there than expected, *ret_conflict
  * (may be NULL) says which write. ERR_SPACE: the disk is full: nothing was written, try later.
  * ERR_LIMIT: key or value too long. */
-MUST_CHECK int apiserver_store_write(struct apiserver_store *s, const struct apiserver_write *w,
-				     size_t n, uint64_t *ret, size_t *ret_conflict);
+MUST_CHECK int apiserver_store_write(struct apiserver_store *store,
+				     const struct apiserver_write *write, size_t count,
+				     uint64_t *ret, size_t *ret_conflict);
 
 /* --- watching --- */
 
@@ -137,30 +138,30 @@ struct apiserver_watch;
  * called on the writer's thread when there may be something to take after next gave 0 (or was not
  * called yet); it must not wait, nor write to the store. ERR_GONE: history does not reach back that
  * far. */
-MUST_CHECK int apiserver_watch_new(struct apiserver_store *s, const char *prefix, uint64_t after,
-				   void (*wake)(void *ctx), void *ctx,
+MUST_CHECK int apiserver_watch_new(struct apiserver_store *store, const char *prefix,
+				   uint64_t after, void (*wake)(void *ctx), void *ctx,
 				   struct apiserver_watch **ret);
 /* When it has returned, wake is not running and not called any more; so a lock that wake takes must
  * not be held here. Wake itself may free its watch. NULL is fine. */
-void apiserver_watch_free(struct apiserver_watch *w);
+void apiserver_watch_free(struct apiserver_watch *watch);
 /* As next, but only what is in memory: ERR_NOTFOUND when the table must be read first. */
-MUST_CHECK int apiserver_watch_take(struct apiserver_watch *w, const struct apiserver_event **ret,
-				    uint64_t *ret_at);
+MUST_CHECK int apiserver_watch_take(struct apiserver_watch *watch,
+				    const struct apiserver_event **ret, uint64_t *ret_at);
 /* Reads a part of the table, which may have nothing for the watch. ERR_GONE. */
-MUST_CHECK int apiserver_watch_read(struct apiserver_watch *w);
+MUST_CHECK int apiserver_watch_read(struct apiserver_watch *watch);
 /* The next change of the watch's keys, in order: 1 and the event, which stays valid until the next
  * call; 0: none now, *ret_at is the revision up to which the watch has seen all (for bookmarks).
  * ERR_GONE: the watcher fell behind what is kept. Any thread, one at a time. */
-MUST_CHECK int apiserver_watch_next(struct apiserver_watch *w, const struct apiserver_event **ret,
-				    uint64_t *ret_at);
+MUST_CHECK int apiserver_watch_next(struct apiserver_watch *watch,
+				    const struct apiserver_event **ret, uint64_t *ret_at);
 
 /* --- keeping --- */
 
 /* Forgets history below the revision. */
-MUST_CHECK int apiserver_store_compact(struct apiserver_store *s, uint64_t below);
+MUST_CHECK int apiserver_store_compact(struct apiserver_store *store, uint64_t below);
 /* A consistent copy of the database in a new file, while all goes on. -EEXIST: it is there already.
  */
-MUST_CHECK int apiserver_store_backup(struct apiserver_store *s, const char *file, char *err,
+MUST_CHECK int apiserver_store_backup(struct apiserver_store *store, const char *file, char *err,
 				      size_t err_n);
 /* The same of a data directory that may be in use by another process. */
 MUST_CHECK int apiserver_backup(const char *dir, const char *file, char *err, size_t err_n);

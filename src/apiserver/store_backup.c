@@ -124,14 +124,14 @@ static int backup(struct store_db *from, const char *file, char *err, size_t err
 	return r;
 }
 
-int apiserver_store_backup(struct apiserver_store *s, const char *file, char *err, size_t err_n)
+int apiserver_store_backup(struct apiserver_store *store, const char *file, char *err, size_t err_n)
 {
 	struct store_db *db;
-	int r = store_read_lend(s, &db);
+	int r = store_read_lend(store, &db);
 	if (r < 0)
-		return store_schema_refuse(r, s->file, err_str(r), err, err_n);
+		return store_schema_refuse(r, store->file, err_str(r), err, err_n);
 	r = backup(db, file, err, err_n);
-	store_read_return(s, db);
+	store_read_return(store, db);
 	return r;
 }
 

@@ -36,13 +36,13 @@ int store_sync_dir(const char *dir)
 	return r;
 }
 
-static int write_synced(const char *path, const char *text, size_t n)
+static int write_synced(const char *path, const char *text, size_t len)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	int r = 0;
-	if (write(fd, text, n) != (ssize_t)n || fsync(fd) < 0)
+	if (write(fd, text, len) != (ssize_t)len || fsync(fd) < 0)
 		r = errno != 0 ? -errno : -EIO;
 	close(fd);
 	return r;

@@ -7,44 +7,44 @@
 #include "base/mem.h"
 
 /* What the database says of itself goes to those who count on from there. */
-static int take_over(struct apiserver_store *s)
+static int take_over(struct apiserver_store *store)
 {
 	uint64_t revision = 0, compacted = 0;
-	struct store_writer *wr = &s->writer;
+	struct store_writer *wr = &store->writer;
 	int r = store_db_view(&wr->db, &revision, &compacted);
-	if (r == 0 && (store_high_read(s->dir, &wr->high) < 0 || wr->high < revision))
-		r = store_high_reserve(s->dir, revision, &wr->high);
+	if (r == 0 && (store_high_read(store->dir, &wr->high) < 0 || wr->high < revision))
+		r = store_high_reserve(store->dir, revision, &wr->high);
 	if (r < 0)
 		return r;
 	wr->last = revision;
-	atomic_store(&s->compacted, compacted);
-	store_ring_init(&s->ring, revision);
+	atomic_store(&store->compacted, compacted);
+	store_ring_init(&store->ring, revision);
 	return 0;
 }
 
-static int start(struct apiserver_store *s, char *err, size_t err_n)
+static int start(struct apiserver_store *store, char *err, size_t err_n)
 {
-	int r = store_lock_take(s->dir, &s->lock_fd, err, err_n);
+	int r = store_lock_take(store->dir, &store->lock_fd, err, err_n);
 	if (r == 0)
-		r = store_schema_open(s->dir, s->file, &s->writer.db, err, err_n);
+		r = store_schema_open(store->dir, store->file, &store->writer.db, err, err_n);
 	if (r < 0)
 		return r;
-	r = take_over(s);
-	store_spare_make(s, 0);
+	r = take_over(store);
+	store_spare_make(store, 0);
 	if (r == 0)
-		r = store_write_start(s);
+		r = store_write_start(store);
 	if (r == 0)
-		r = store_compact_start(s);
-	return r < 0 ? store_schema_refuse(r, s->file, err_str(r), err, err_n) : 0;
+		r = store_compact_start(store);
+	return r < 0 ? store_schema_refuse(r, store->file, err_str(r), err, err_n) : 0;
 }
 
-int apiserver_store_open(const struct apiserver_store_conf *c, struct apiserver_store **ret,
+int apiserver_store_open(const struct apiserver_store_conf *conf, struct apiserver_store **ret,
 			 char *err, size_t err_n)
 {
 	struct apiserver_store *s = xcalloc(1, sizeof(*s));
-	s->conf = *c;
-	s->dir = xstrdup(c->dir);
-	s->file = xasprintf("%s/store.db", c->dir);
+	s->conf = *conf;
+	s->dir = xstrdup(conf->dir);
+	s->file = xasprintf("%s/store.db", conf->dir);
 	s->lock_fd = -1;
 	pthread_mutex_init(&s->pool.lock, NULL);
 	pthread_mutex_init(&s->damage.lock, NULL);
@@ -57,32 +57,32 @@ int apiserver_store_open(const struct apiserver_store_conf *c, struct apiserver_
 	return 0;
 }
 
-void apiserver_store_close(struct apiserver_store *s)
+void apiserver_store_close(struct apiserver_store *store)
 {
-	if (s == NULL)
+	if (store == NULL)
 		return;
-	store_compact_stop(s);
+	store_compact_stop(store);
 	/* The last connection to close puts the log into the file: the writer's. */
-	store_read_close(s);
-	store_write_stop(s);
-	store_compact_done(s);
-	store_ring_done(&s->ring);
-	if (s->lock_fd >= 0)
-		close(s->lock_fd);
-	pthread_mutex_destroy(&s->pool.lock);
-	store_damage_clear(s);
-	pthread_mutex_destroy(&s->damage.lock);
-	free(s->file);
-	free(s->dir);
-	free(s);
+	store_read_close(store);
+	store_write_stop(store);
+	store_compact_done(store);
+	store_ring_done(&store->ring);
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
+	pthread_mutex_destroy(&store->pool.lock);
+	store_damage_clear(store);
+	pthread_mutex_destroy(&store->damage.lock);
+	free(store->file);
+	free(store->dir);
+	free(store);
 }
 
-uint64_t apiserver_store_revision(const struct apiserver_store *s)
+uint64_t apiserver_store_revision(const struct apiserver_store *store)
 {
-	return atomic_load(&s->ring.revision);
+	return atomic_load(&store->ring.revision);
 }
 
-uint64_t apiserver_store_compacted(const struct apiserver_store *s)
+uint64_t apiserver_store_compacted(const struct apiserver_store *store)
 {
-	return atomic_load(&s->compacted);
+	return atomic_load(&store->compacted);
 }

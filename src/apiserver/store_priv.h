@@ -123,8 +123,8 @@ MUST_CHECK int store_schema_open(const char *dir, const char *file, struct store
 MUST_CHECK int store_schema_look(struct store_db *db, const char *file, char *err, size_t err_n);
 /* All of it; ERR_PARSE. */
 MUST_CHECK int store_schema_check(struct store_db *db, const char *file, char *err, size_t err_n);
-/* A sentence for the failure `r`, which is returned. */
-int store_schema_refuse(int r, const char *file, const char *why, char *err, size_t err_n);
+/* A sentence for the failure `ret`, which is returned. */
+int store_schema_refuse(int ret, const char *file, const char *why, char *err, size_t err_n);
 
 /* The number in the directory's `store.revision`. ERR_NOTFOUND, ERR_PARSE, -errno. */
 MUST_CHECK int store_high_read(const char *dir, uint64_t *ret);
@@ -146,7 +146,7 @@ struct store_sum_row {
 int64_t store_sum(const struct store_sum_row *row);
 /* Against the checksum in the statement's column, which may be NULL: 0, or ERR_DAMAGED, which is
  * noted. */
-MUST_CHECK int store_sum_check(struct apiserver_store *s, const struct store_sum_row *row,
+MUST_CHECK int store_sum_check(struct apiserver_store *store, const struct store_sum_row *row,
 			       sqlite3_stmt *st, int column);
 /* Gives rows of before there were checksums theirs. ERR_SPACE: not all. */
 MUST_CHECK int store_sum_fill(struct store_db *db);
@@ -158,10 +158,10 @@ struct store_damage {
 };
 
 /* `key` "": it is not known what. Any thread. */
-void store_damage_note(struct apiserver_store *s, const char *key);
+void store_damage_note(struct apiserver_store *store, const char *key);
 /* Notes an error that tells of damage; returns it. */
-int store_damage_of(struct apiserver_store *s, int error);
-void store_damage_clear(struct apiserver_store *s);
+int store_damage_of(struct apiserver_store *store, int error);
+void store_damage_clear(struct apiserver_store *store);
 
 /* ---- events and the ring ---- */
 
@@ -182,9 +182,9 @@ struct store_event_parts {
 	struct slice before;
 };
 
-struct store_event *store_event_new(const struct store_event_parts *p);
-struct store_event *store_event_ref(struct store_event *e);
-void store_event_unref(struct store_event *e);
+struct store_event *store_event_new(const struct store_event_parts *parts);
+struct store_event *store_event_ref(struct store_event *event);
+void store_event_unref(struct store_event *event);
 
 struct store_ring {
 	pthread_mutex_t lock;	   /* guards all below */
@@ -201,14 +201,14 @@ struct store_ring {
 	_Atomic uint64_t revision;	 /* newest published; written under lock */
 };
 
-void store_ring_init(struct store_ring *r, uint64_t revision);
-void store_ring_done(struct store_ring *r);
+void store_ring_init(struct store_ring *ring, uint64_t revision);
+void store_ring_done(struct store_ring *ring);
 /* Takes over the list, which is in order. */
-void store_ring_publish(struct store_ring *r, struct store_event *list);
+void store_ring_publish(struct store_ring *ring, struct store_event *list);
 /* Calls what publishing has made due. */
-void store_ring_wake(struct store_ring *r);
+void store_ring_wake(struct store_ring *ring);
 /* Returns when the revision, which is durable, is published too: microseconds. */
-void store_ring_await(struct store_ring *r, uint64_t revision);
+void store_ring_await(struct store_ring *ring, uint64_t revision);
 
 struct apiserver_watch {
 	struct apiserver_store *store;
@@ -264,11 +264,11 @@ struct store_writer {
 
 /* A thread that no signal is delivered to. */
 MUST_CHECK int store_thread(pthread_t *ret, void *(*fn)(void *), void *arg);
-MUST_CHECK int store_write_start(struct apiserver_store *s);
+MUST_CHECK int store_write_start(struct apiserver_store *store);
 /* Finishes what waits. */
-void store_write_stop(struct apiserver_store *s);
+void store_write_stop(struct apiserver_store *store);
 /* Queues the job and waits until it is finished; its result. */
-int store_write_job(struct apiserver_store *s, struct store_job *j);
+int store_write_job(struct apiserver_store *store, struct store_job *job);
 
 /* ---- backup ---- */
 
@@ -296,29 +296,29 @@ struct store_compactor {
 	bool closing, hurry;
 };
 
-MUST_CHECK int store_compact_start(struct apiserver_store *s);
+MUST_CHECK int store_compact_start(struct apiserver_store *store);
 /* Ends its thread, while the writer is still there; and what is left, when it is not. */
-void store_compact_stop(struct apiserver_store *s);
-void store_compact_done(struct apiserver_store *s);
+void store_compact_stop(struct apiserver_store *store);
+void store_compact_done(struct apiserver_store *store);
 /* Do it now, and keep no history: space is short. */
-void store_compact_hurry(struct apiserver_store *s);
+void store_compact_hurry(struct apiserver_store *store);
 /* The same, before it returns; on the writer's thread. */
-MUST_CHECK int store_compact_now(struct apiserver_store *s);
+MUST_CHECK int store_compact_now(struct apiserver_store *store);
 /* Waits; true when the store is closing. */
-bool store_compact_pause(struct apiserver_store *s, uint64_t ns);
+bool store_compact_pause(struct apiserver_store *store, uint64_t ns);
 
 /* ---- the spare ---- */
 
 /* All on the writer's thread, or before there is one. */
 /* True: it is there, and removals stay possible when so many bytes more have been written. False:
  * the store is tight. */
-bool store_spare_make(struct apiserver_store *s, uint64_t more_bytes);
+bool store_spare_make(struct apiserver_store *store, uint64_t more_bytes);
 /* Where there is room in the database, but not for the log: gives some of its own up for that. */
-void store_spare_shrink(struct apiserver_store *s);
+void store_spare_shrink(struct apiserver_store *store);
 /* Bytes that are free on the disk. */
-uint64_t store_spare_disk(const struct apiserver_store *s);
+uint64_t store_spare_disk(const struct apiserver_store *store);
 /* Gives all of its room up. */
-void store_spare_give(struct apiserver_store *s);
+void store_spare_give(struct apiserver_store *store);
 
 /* ---- readers ---- */
 
@@ -328,9 +328,9 @@ struct store_pool {
 	size_t n_free;
 };
 
-MUST_CHECK int store_read_lend(struct apiserver_store *s, struct store_db **ret);
-void store_read_return(struct apiserver_store *s, struct store_db *db);
-void store_read_close(struct apiserver_store *s);
+MUST_CHECK int store_read_lend(struct apiserver_store *store, struct store_db **ret);
+void store_read_return(struct apiserver_store *store, struct store_db *db);
+void store_read_close(struct apiserver_store *store);
 
 /* ---- all ---- */
 

@@ -8,9 +8,9 @@
 
 /* ---- the pool ---- */
 
-int store_read_lend(struct apiserver_store *s, struct store_db **ret)
+int store_read_lend(struct apiserver_store *store, struct store_db **ret)
 {
-	struct store_pool *p = &s->pool;
+	struct store_pool *p = &store->pool;
 	pthread_mutex_lock(&p->lock);
 	struct store_db *db = p->free;
 	if (db != NULL) {
@@ -20,7 +20,7 @@ int store_read_lend(struct apiserver_store *s, struct store_db **ret)
 	pthread_mutex_unlock(&p->lock);
 	if (db == NULL) {
 		db = xmalloc(sizeof(*db));
-		int r = store_db_open(s->file, STORE_DB_READER, db);
+		int r = store_db_open(store->file, STORE_DB_READER, db);
 		if (r < 0) {
 			free(db);
 			return r;
@@ -30,9 +30,9 @@ int store_read_lend(struct apiserver_store *s, struct store_db **ret)
 	return 0;
 }
 
-void store_read_return(struct apiserver_store *s, struct store_db *db)
+void store_read_return(struct apiserver_store *store, struct store_db *db)
 {
-	struct store_pool *p = &s->pool;
+	struct store_pool *p = &store->pool;
 	store_db_rollback(db);
 	pthread_mutex_lock(&p->lock);
 	bool keep = p->n_free < STORE_READERS_KEPT;
@@ -48,11 +48,11 @@ void store_read_return(struct apiserver_store *s, struct store_db *db)
 	}
 }
 
-void store_read_close(struct apiserver_store *s)
+void store_read_close(struct apiserver_store *store)
 {
-	while (s->pool.free != NULL) {
-		struct store_db *db = s->pool.free;
-		s->pool.free = db->next;
+	while (store->pool.free != NULL) {
+		struct store_db *db = store->pool.free;
+		store->pool.free = db->next;
 		store_db_close(db);
 		free(db);
 	}
@@ -60,7 +60,7 @@ void store_read_close(struct apiserver_store *s)
 
 /* ---- get ---- */
 
-static int newest(struct apiserver_store *s, struct store_db *db, const char *key,
+static int newest(struct apiserver_store *store, struct store_db *db, const char *key,
 		  struct strbuf *out, uint64_t *ret)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_NEWEST);
@@ -71,7 +71,7 @@ static int newest(struct apiserver_store *s, struct store_db *db, const char *ke
 	int r = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? ERR_NOTFOUND : store_db_error(db, rc);
 	if (r == 0)
 		r = store_sum_check(
-			s,
+			store,
 			&(struct store_sum_row){ .id = (uint64_t)sqlite3_column_int64(st, 0),
 						 .key = key,
 						 .created = (uint64_t)sqlite3_column_int64(st, 1),
@@ -89,20 +89,20 @@ static int newest(struct apiserver_store *s, struct store_db *db, const char *ke
 	return r;
 }
 
-int apiserver_store_get(struct apiserver_store *s, const char *key, struct strbuf *out,
+int apiserver_store_get(struct apiserver_store *store, const char *key, struct strbuf *out,
 			uint64_t *ret_revision)
 {
 	struct store_db *db;
 	uint64_t revision = 0;
-	int r = store_read_lend(s, &db);
+	int r = store_read_lend(store, &db);
 	if (r < 0)
 		return r;
-	r = newest(s, db, key, out, &revision);
-	store_read_return(s, db);
+	r = newest(store, db, key, out, &revision);
+	store_read_return(store, db);
 	if (r < 0)
-		return store_damage_of(s, r);
+		return store_damage_of(store, r);
 	/* Who has read a revision may watch from it. */
-	store_ring_await(&s->ring, revision);
+	store_ring_await(&store->ring, revision);
 	*ret_revision = revision;
 	return 0;
 }
@@ -125,128 +125,130 @@ struct walk {
 	size_t end_n;			       /* 0: there is none */
 };
 
-static int walk_init(struct walk *w)
+static int walk_init(struct walk *walk)
 {
-	const char *prefix = w->range->prefix;
-	w->end_n = strlen(prefix);
-	if (w->end_n > APISERVER_KEY_MAX_BYTES)
+	const char *prefix = walk->range->prefix;
+	walk->end_n = strlen(prefix);
+	if (walk->end_n > APISERVER_KEY_MAX_BYTES)
 		return ERR_LIMIT;
-	memcpy(w->end, prefix, w->end_n);
-	while (w->end_n > 0 && (unsigned char)w->end[w->end_n - 1] == 0xff)
-		w->end_n--;
-	if (w->end_n > 0)
-		w->end[w->end_n - 1]++;
+	memcpy(walk->end, prefix, walk->end_n);
+	while (walk->end_n > 0 && (unsigned char)walk->end[walk->end_n - 1] == 0xff)
+		walk->end_n--;
+	if (walk->end_n > 0)
+		walk->end[walk->end_n - 1]++;
 	return 0;
 }
 
-static void bind_bounds(const struct walk *w, sqlite3_stmt *st, const char *from)
+static void bind_bounds(const struct walk *walk, sqlite3_stmt *st, const char *from)
 {
 	sqlite3_bind_text(st, 1, from, -1, SQLITE_STATIC);
-	if (w->end_n > 0)
-		sqlite3_bind_text(st, 2, w->end, (int)w->end_n, SQLITE_STATIC);
+	if (walk->end_n > 0)
+		sqlite3_bind_text(st, 2, walk->end, (int)walk->end_n, SQLITE_STATIC);
 	else
 		sqlite3_bind_blob(st, 2, "", 0, SQLITE_STATIC); /* sorts behind all texts */
 }
 
 /* The version of the walk's key, unless it is a tombstone. */
-static int give(struct walk *w)
+static int give(struct walk *walk)
 {
-	if (w->id == 0)
+	if (walk->id == 0)
 		return 0;
-	sqlite3_stmt *st = store_db_stmt(w->db, SQL_ROW);
+	sqlite3_stmt *st = store_db_stmt(walk->db, SQL_ROW);
 	if (st == NULL)
-		return store_db_error(w->db, sqlite3_errcode(w->db->db));
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)w->id);
+		return store_db_error(walk->db, sqlite3_errcode(walk->db->db));
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)walk->id);
 	int rc = sqlite3_step(st);
-	int r = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? ERR_DAMAGED : store_db_error(w->db, rc);
+	int r = rc == SQLITE_ROW    ? 0
+		: rc == SQLITE_DONE ? ERR_DAMAGED
+				    : store_db_error(walk->db, rc);
 	if (r == ERR_DAMAGED)
-		store_damage_note(w->store, w->key);
+		store_damage_note(walk->store, walk->key);
 	else if (r == 0)
 		r = store_sum_check(
-			w->store,
-			&(struct store_sum_row){ .id = w->id,
-						 .key = w->key,
+			walk->store,
+			&(struct store_sum_row){ .id = walk->id,
+						 .key = walk->key,
 						 .created = (uint64_t)sqlite3_column_int64(st, 0),
 						 .prev = (uint64_t)sqlite3_column_int64(st, 3),
 						 .removed = sqlite3_column_int(st, 1) != 0,
 						 .value = store_db_blob(st, 2) },
 			st, 4);
-	if (r == ERR_DAMAGED && w->range->skip_damaged) {
+	if (r == ERR_DAMAGED && walk->range->skip_damaged) {
 		sqlite3_reset(st);
 		return 0;
 	}
 	if (r == 0 && sqlite3_column_int(st, 1) == 0) {
 		struct apiserver_row row = {
-			.key = w->key,
-			.revision = w->id,
+			.key = walk->key,
+			.revision = walk->id,
 			.created = (uint64_t)sqlite3_column_int64(st, 0),
 			.value = store_db_blob(st, 2),
 		};
-		r = w->fn(w->ctx, &row);
-		w->given++;
-		w->full = r > 0 || w->given == w->range->limit;
+		r = walk->fn(walk->ctx, &row);
+		walk->given++;
+		walk->full = r > 0 || walk->given == walk->range->limit;
 	}
 	sqlite3_reset(st);
 	return MIN(r, 0);
 }
 
 /* One version of a key, in the order of both: the last one seen counts. */
-static int walk_step(struct walk *w, sqlite3_stmt *st)
+static int walk_step(struct walk *walk, sqlite3_stmt *st)
 {
 	const char *key = (const char *)sqlite3_column_text(st, 0);
 	size_t n = (size_t)sqlite3_column_bytes(st, 0);
 	uint64_t id = (uint64_t)sqlite3_column_int64(st, 1);
 	if (key == NULL || n > APISERVER_KEY_MAX_BYTES)
 		return ERR_PARSE;
-	if (n != w->key_n || memcmp(key, w->key, n) != 0) {
-		int r = give(w);
-		if (r < 0 || w->full)
+	if (n != walk->key_n || memcmp(key, walk->key, n) != 0) {
+		int r = give(walk);
+		if (r < 0 || walk->full)
 			return r;
-		memcpy(w->key, key, n + 1);
-		w->key_n = n;
-		w->id = 0;
+		memcpy(walk->key, key, n + 1);
+		walk->key_n = n;
+		walk->id = 0;
 	}
-	if (id <= w->at && (w->range->after == NULL || strcmp(key, w->range->after) != 0))
-		w->id = id;
+	if (id <= walk->at && (walk->range->after == NULL || strcmp(key, walk->range->after) != 0))
+		walk->id = id;
 	return 0;
 }
 
-static int walk(struct walk *w)
+static int walk(struct walk *walk)
 {
-	sqlite3_stmt *st = store_db_stmt(w->db, SQL_WALK);
+	sqlite3_stmt *st = store_db_stmt(walk->db, SQL_WALK);
 	if (st == NULL)
-		return store_db_error(w->db, sqlite3_errcode(w->db->db));
-	const char *from = w->range->prefix;
-	if (w->range->after != NULL && strcmp(w->range->after, from) > 0)
-		from = w->range->after;
-	bind_bounds(w, st, from);
+		return store_db_error(walk->db, sqlite3_errcode(walk->db->db));
+	const char *from = walk->range->prefix;
+	if (walk->range->after != NULL && strcmp(walk->range->after, from) > 0)
+		from = walk->range->after;
+	bind_bounds(walk, st, from);
 	int r = 0, rc = SQLITE_ROW;
-	while (r == 0 && !w->full && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		r = walk_step(w, st);
+	while (r == 0 && !walk->full && (rc = sqlite3_step(st)) == SQLITE_ROW)
+		r = walk_step(walk, st);
 	if (r == 0 && rc == SQLITE_DONE)
-		r = give(w);
-	else if (r == 0 && !w->full)
-		r = store_db_error(w->db, rc);
+		r = give(walk);
+	else if (r == 0 && !walk->full)
+		r = store_db_error(walk->db, rc);
 	sqlite3_reset(st);
 	return r;
 }
 
 /* Objects behind the last one given. */
-static int count_left(struct walk *w, uint64_t *ret)
+static int count_left(struct walk *walk, uint64_t *ret)
 {
 	*ret = 0;
-	if (!w->full)
+	if (!walk->full)
 		return 0;
-	sqlite3_stmt *st = store_db_stmt(w->db, SQL_COUNT);
+	sqlite3_stmt *st = store_db_stmt(walk->db, SQL_COUNT);
 	if (st == NULL)
-		return store_db_error(w->db, sqlite3_errcode(w->db->db));
-	bind_bounds(w, st, w->key);
-	sqlite3_bind_int64(st, 3, (sqlite3_int64)w->at);
+		return store_db_error(walk->db, sqlite3_errcode(walk->db->db));
+	bind_bounds(walk, st, walk->key);
+	sqlite3_bind_int64(st, 3, (sqlite3_int64)walk->at);
 	int rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW)
 		*ret = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_reset(st);
-	return rc == SQLITE_ROW ? 0 : store_db_error(w->db, rc);
+	return rc == SQLITE_ROW ? 0 : store_db_error(walk->db, rc);
 }
 
 static int list(struct walk *w, uint64_t *ret_left)
@@ -266,22 +268,22 @@ static int list(struct walk *w, uint64_t *ret_left)
 	return r == 0 && ret_left != NULL ? count_left(w, ret_left) : r;
 }
 
-int apiserver_store_list(struct apiserver_store *s, const struct apiserver_range *range,
+int apiserver_store_list(struct apiserver_store *store, const struct apiserver_range *range,
 			 apiserver_row_fn fn, void *ctx, uint64_t *ret_at, uint64_t *ret_left)
 {
-	struct walk w = { .store = s, .range = range, .fn = fn, .ctx = ctx };
+	struct walk w = { .store = store, .range = range, .fn = fn, .ctx = ctx };
 	int r = walk_init(&w);
 	if (r < 0)
 		return r;
-	r = store_read_lend(s, &w.db);
+	r = store_read_lend(store, &w.db);
 	if (r < 0)
 		return r;
 	r = list(&w, ret_left);
-	store_read_return(s, w.db);
+	store_read_return(store, w.db);
 	if (r < 0)
-		return store_damage_of(s, r);
+		return store_damage_of(store, r);
 	/* Who has read a revision may watch from it. */
-	store_ring_await(&s->ring, w.at);
+	store_ring_await(&store->ring, w.at);
 	*ret_at = w.at;
 	return 0;
 }

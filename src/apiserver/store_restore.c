@@ -21,22 +21,22 @@ struct place {
 
 /* How far the database that is there has come. When it cannot tell, the bound beside it can; and
  * without that it is taken to have gone on from the backup for long. */
-static uint64_t highest_there(const struct place *p, uint64_t backup)
+static uint64_t highest_there(const struct place *place, uint64_t backup)
 {
 	struct store_db db;
 	char ignored[256];
 	uint64_t revision, compacted;
-	int r = access(p->file, F_OK) == 0 ? store_db_open(p->file, STORE_DB_BARE, &db)
-					   : ERR_NOTFOUND;
+	int r = access(place->file, F_OK) == 0 ? store_db_open(place->file, STORE_DB_BARE, &db)
+					       : ERR_NOTFOUND;
 	if (r == 0) {
-		r = store_schema_look(&db, p->file, ignored, sizeof(ignored));
+		r = store_schema_look(&db, place->file, ignored, sizeof(ignored));
 		r = r == 0 ? store_db_view(&db, &revision, &compacted) : ERR_NOTFOUND;
 		/* One that is well gets its log; of another one both are kept as they are. */
 		store_db_keep_log(&db, r < 0);
 		store_db_close(&db);
 	}
 	if (r < 0)
-		r = store_high_read(p->dir, &revision);
+		r = store_high_read(place->dir, &revision);
 	return r == 0 ? revision : backup + STORE_RESERVE;
 }
 
@@ -52,46 +52,46 @@ static char *kept_name(const char *file)
 }
 
 /* A log that is left, because its database is gone or damaged, must not meet the new one. */
-static int move_log(const struct place *p)
+static int move_log(const struct place *place)
 {
-	CLEANUP(freep) char *log = xasprintf("%s-wal", p->file);
-	CLEANUP(freep) char *kept = xasprintf("%s-wal", p->kept);
-	CLEANUP(freep) char *shm = xasprintf("%s-shm", p->file);
+	CLEANUP(freep) char *log = xasprintf("%s-wal", place->file);
+	CLEANUP(freep) char *kept = xasprintf("%s-wal", place->kept);
+	CLEANUP(freep) char *shm = xasprintf("%s-shm", place->file);
 	unlink(shm);
 	return rename(log, kept) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-static int swap(struct place *p)
+static int swap(struct place *place)
 {
-	p->kept = kept_name(p->file);
-	int r = link(p->file, p->kept) < 0 ? -errno : 0;
-	p->was_there = r == 0;
+	place->kept = kept_name(place->file);
+	int r = link(place->file, place->kept) < 0 ? -errno : 0;
+	place->was_there = r == 0;
 	if (r == 0 || r == -ENOENT)
-		r = move_log(p);
+		r = move_log(place);
 	if (r == 0)
-		r = store_sync_dir(p->dir);
-	if (r == 0 && rename(p->new, p->file) < 0)
+		r = store_sync_dir(place->dir);
+	if (r == 0 && rename(place->new, place->file) < 0)
 		r = -errno;
-	return r == 0 ? store_sync_dir(p->dir) : r;
+	return r == 0 ? store_sync_dir(place->dir) : r;
 }
 
-static int put_in_place(struct place *p, struct store_db *from, char *err, size_t err_n)
+static int put_in_place(struct place *place, struct store_db *from, char *err, size_t err_n)
 {
 	uint64_t backup = 0, compacted = 0, bound = 0;
 	int r = store_db_view(from, &backup, &compacted);
 	if (r < 0)
 		return r;
-	uint64_t there = highest_there(p, backup), next = MAX(there, backup) + 1;
+	uint64_t there = highest_there(place, backup), next = MAX(there, backup) + 1;
 	CLEANUP(freep)
 	char *sql =
 		xasprintf("BEGIN; UPDATE sqlite_sequence SET seq = %" PRIu64 " WHERE name = 'row';"
 			  "UPDATE meta SET value = %" PRIu64 " WHERE name = 'compacted'; COMMIT",
 			  next, next);
-	r = store_backup_copy(from, p->new, sql, err, err_n);
+	r = store_backup_copy(from, place->new, sql, err, err_n);
 	/* The bound first: it may be too high, but never too low. */
-	if (r == 0 && (store_high_read(p->dir, &bound) < 0 || bound < next))
-		r = store_high_reserve(p->dir, next, &bound);
-	return r == 0 ? swap(p) : r;
+	if (r == 0 && (store_high_read(place->dir, &bound) < 0 || bound < next))
+		r = store_high_reserve(place->dir, next, &bound);
+	return r == 0 ? swap(place) : r;
 }
 
 static int restore(const char *dir, struct store_db *from, char *err, size_t err_n)

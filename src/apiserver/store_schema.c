@@ -41,17 +41,17 @@ static const char upgrade[] = "BEGIN IMMEDIATE;"
 _Static_assert(STORE_APPLICATION_ID == 1179406916, "as in the schema");
 _Static_assert(STORE_SCHEMA_VERSION == 2, "as in the schema");
 
-int store_schema_refuse(int r, const char *file, const char *why, char *err, size_t err_n)
+int store_schema_refuse(int ret, const char *file, const char *why, char *err, size_t err_n)
 {
 	/* SQLite's words may be several lines, the last of which tells. */
 	const char *last = strrchr(why, '\n');
-	if (r == ERR_PARSE)
+	if (ret == ERR_PARSE)
 		snprintf(err, err_n,
 			 "'%s' is damaged (%s): put a backup in its place with `fairlead restore`",
 			 file, last != NULL ? last + 1 : why);
 	else
-		snprintf(err, err_n, "cannot open '%s': %s", file, err_str(r));
-	return r;
+		snprintf(err, err_n, "cannot open '%s': %s", file, err_str(ret));
+	return ret;
 }
 
 int store_schema_look(struct store_db *db, const char *file, char *err, size_t err_n)

@@ -29,18 +29,18 @@ static uint64_t file_bytes(const char *path)
 	return stat(path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
 }
 
-uint64_t store_spare_disk(const struct apiserver_store *s)
+uint64_t store_spare_disk(const struct apiserver_store *store)
 {
 	struct statvfs fs;
-	return statvfs(s->dir, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
+	return statvfs(store->dir, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : 0;
 }
 
 /* Free pages inside the database. */
-static uint64_t inner_bytes(struct apiserver_store *s)
+static uint64_t inner_bytes(struct apiserver_store *store)
 {
 	int64_t pages = 0, page_bytes = 0;
-	if (store_db_number(&s->writer.db, "PRAGMA freelist_count", &pages) < 0 ||
-	    store_db_number(&s->writer.db, "PRAGMA page_size", &page_bytes) < 0)
+	if (store_db_number(&store->writer.db, "PRAGMA freelist_count", &pages) < 0 ||
+	    store_db_number(&store->writer.db, "PRAGMA page_size", &page_bytes) < 0)
 		return 0;
 	return (uint64_t)pages * (uint64_t)page_bytes;
 }
@@ -75,47 +75,48 @@ static bool is_allowed(void)
 	return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur >= STORE_SPARE_BYTES;
 }
 
-static void set_tight(struct apiserver_store *s, bool tight)
+static void set_tight(struct apiserver_store *store, bool tight)
 {
-	if (atomic_exchange(&s->tight, tight) || !tight || s->conf.trouble == NULL)
+	if (atomic_exchange(&store->tight, tight) || !tight || store->conf.trouble == NULL)
 		return;
 	char text[512];
 	snprintf(text, sizeof(text),
-		 "the disk of '%s' is full: only deletions are taken until there is space", s->dir);
-	s->conf.trouble(s->conf.ctx, text);
+		 "the disk of '%s' is full: only deletions are taken until there is space",
+		 store->dir);
+	store->conf.trouble(store->conf.ctx, text);
 }
 
-bool store_spare_make(struct apiserver_store *s, uint64_t more_bytes)
+bool store_spare_make(struct apiserver_store *store, uint64_t more_bytes)
 {
-	CLEANUP(freep) char *path = xasprintf("%s/store.spare", s->dir);
+	CLEANUP(freep) char *path = xasprintf("%s/store.spare", store->dir);
 	uint64_t there = file_bytes(path), inner = 0;
 	if (is_allowed() && there < STORE_SPARE_BYTES) {
-		inner = inner_bytes(s);
+		inner = inner_bytes(store);
 		inner -= MIN(inner, more_bytes);
-		uint64_t bytes = wanted_bytes(store_spare_disk(s) + there, inner);
+		uint64_t bytes = wanted_bytes(store_spare_disk(store) + there, inner);
 		if (bytes > there && set_bytes(path, there, bytes))
 			there = bytes;
 	} else {
 		there = STORE_SPARE_BYTES;
 	}
-	s->lean = there < STORE_SPARE_BYTES;
-	set_tight(s,
-		  s->lean && (there < STORE_SPARE_MIN_BYTES || there + inner < STORE_SPARE_BYTES));
-	return !atomic_load(&s->tight);
+	store->lean = there < STORE_SPARE_BYTES;
+	set_tight(store, store->lean && (there < STORE_SPARE_MIN_BYTES ||
+					 there + inner < STORE_SPARE_BYTES));
+	return !atomic_load(&store->tight);
 }
 
-void store_spare_shrink(struct apiserver_store *s)
+void store_spare_shrink(struct apiserver_store *store)
 {
-	CLEANUP(freep) char *path = xasprintf("%s/store.spare", s->dir);
+	CLEANUP(freep) char *path = xasprintf("%s/store.spare", store->dir);
 	uint64_t there = file_bytes(path);
-	uint64_t bytes = wanted_bytes(store_spare_disk(s) + there, inner_bytes(s));
+	uint64_t bytes = wanted_bytes(store_spare_disk(store) + there, inner_bytes(store));
 	if (bytes < there && set_bytes(path, there, bytes))
-		s->lean = true;
+		store->lean = true;
 }
 
-void store_spare_give(struct apiserver_store *s)
+void store_spare_give(struct apiserver_store *store)
 {
-	CLEANUP(freep) char *path = xasprintf("%s/store.spare", s->dir);
+	CLEANUP(freep) char *path = xasprintf("%s/store.spare", store->dir);
 	unlink(path);
-	set_tight(s, true);
+	set_tight(store, true);
 }

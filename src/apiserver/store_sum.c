@@ -33,9 +33,9 @@ int64_t store_sum(const struct store_sum_row *row)
 	return (int64_t)sum;
 }
 
-void store_damage_note(struct apiserver_store *s, const char *key)
+void store_damage_note(struct apiserver_store *store, const char *key)
 {
-	struct store_damage *d = &s->damage;
+	struct store_damage *d = &store->damage;
 	bool is_new = true;
 	snprintf(last_key, sizeof(last_key), "%s", key);
 	pthread_mutex_lock(&d->lock);
@@ -45,24 +45,24 @@ void store_damage_note(struct apiserver_store *s, const char *key)
 	if (is_new)
 		d->key[d->n++] = xstrdup(key);
 	pthread_mutex_unlock(&d->lock);
-	if (!is_new || s->conf.trouble == NULL)
+	if (!is_new || store->conf.trouble == NULL)
 		return;
 	CLEANUP(freep)
 	char *text = xasprintf("%s%s%s in '%s' is damaged: put a backup in its place with "
 			       "`fairlead restore`",
 			       *key != '\0' ? "object '" : "something", key,
-			       *key != '\0' ? "'" : "", s->file);
-	s->conf.trouble(s->conf.ctx, text);
+			       *key != '\0' ? "'" : "", store->file);
+	store->conf.trouble(store->conf.ctx, text);
 }
 
-int store_sum_check(struct apiserver_store *s, const struct store_sum_row *row, sqlite3_stmt *st,
-		    int column)
+int store_sum_check(struct apiserver_store *store, const struct store_sum_row *row,
+		    sqlite3_stmt *st, int column)
 {
 	/* A store of before there were any may not have had the room to get them. */
 	if (sqlite3_column_type(st, column) == SQLITE_NULL ||
 	    sqlite3_column_int64(st, column) == store_sum(row))
 		return 0;
-	store_damage_note(s, row->key);
+	store_damage_note(store, row->key);
 	return ERR_DAMAGED;
 }
 
@@ -130,25 +130,25 @@ int store_sum_fill(struct store_db *db)
 	return store_db_exec(db, "DELETE FROM meta WHERE name = 'unsummed'");
 }
 
-int store_damage_of(struct apiserver_store *s, int error)
+int store_damage_of(struct apiserver_store *store, int error)
 {
 	if (error == ERR_PARSE)
-		store_damage_note(s, "");
+		store_damage_note(store, "");
 	return error;
 }
 
-void store_damage_clear(struct apiserver_store *s)
+void store_damage_clear(struct apiserver_store *store)
 {
-	struct store_damage *d = &s->damage;
+	struct store_damage *d = &store->damage;
 	pthread_mutex_lock(&d->lock);
 	while (d->n > 0)
 		free(d->key[--d->n]);
 	pthread_mutex_unlock(&d->lock);
 }
 
-int apiserver_store_damaged(struct apiserver_store *s, const char *key)
+int apiserver_store_damaged(struct apiserver_store *store, const char *key)
 {
-	store_damage_note(s, key);
+	store_damage_note(store, key);
 	return ERR_DAMAGED;
 }
 
@@ -157,9 +157,9 @@ const char *apiserver_store_damaged_key(void)
 	return last_key;
 }
 
-bool apiserver_store_is_sound(struct apiserver_store *s, struct strbuf *why)
+bool apiserver_store_is_sound(struct apiserver_store *store, struct strbuf *why)
 {
-	struct store_damage *d = &s->damage;
+	struct store_damage *d = &store->damage;
 	pthread_mutex_lock(&d->lock);
 	for (size_t i = 0; i < d->n && why != NULL; i++)
 		strbuf_addf(why, "%s%s", i > 0 ? ", " : "damaged in the database: ",

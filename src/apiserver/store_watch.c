@@ -15,15 +15,15 @@ enum {
 	RING_STEPS = 256,
 };
 
-static bool wanted(const struct apiserver_watch *w, const char *key)
+static bool wanted(const struct apiserver_watch *watch, const char *key)
 {
-	return strncmp(key, w->prefix, w->prefix_n) == 0;
+	return strncmp(key, watch->prefix, watch->prefix_n) == 0;
 }
 
 /* ---- from the table ---- */
 
 /* Appends the event of the row that `st` stands on. */
-static int read_event(struct apiserver_watch *w, struct store_db *db, sqlite3_stmt *st,
+static int read_event(struct apiserver_watch *watch, struct store_db *db, sqlite3_stmt *st,
 		      struct store_event ***end, size_t *bytes)
 {
 	struct store_event_parts p = {
@@ -42,11 +42,11 @@ static int read_event(struct apiserver_watch *w, struct store_db *db, sqlite3_st
 				     .removed = p.removed,
 				     .value = p.head };
 	/* Also of others' keys: what is damaged may be the key. */
-	int r = store_sum_check(w->store, &row, st, 6);
+	int r = store_sum_check(watch->store, &row, st, 6);
 	if (r < 0)
 		return r;
-	w->at = p.revision;
-	if (!wanted(w, p.key))
+	watch->at = p.revision;
+	if (!wanted(watch, p.key))
 		return 0;
 	sqlite3_stmt *before = NULL;
 	if ((uint64_t)sqlite3_column_int64(st, 2) != p.revision) {
@@ -58,7 +58,7 @@ static int read_event(struct apiserver_watch *w, struct store_db *db, sqlite3_st
 		if (rc != SQLITE_ROW)
 			return rc == SQLITE_DONE ? ERR_PARSE : store_db_error(db, rc);
 		p.before = store_db_blob(before, 2);
-		r = store_sum_check(w->store,
+		r = store_sum_check(watch->store,
 				    &(struct store_sum_row){
 					    .id = p.replaced,
 					    .key = p.key,
@@ -79,7 +79,7 @@ static int read_event(struct apiserver_watch *w, struct store_db *db, sqlite3_st
 	return 0;
 }
 
-static int read_rows(struct apiserver_watch *w, struct store_db *db)
+static int read_rows(struct apiserver_watch *watch, struct store_db *db)
 {
 	uint64_t newest = 0, compacted = 0;
 	int r = store_db_run(db, SQL_BEGIN_READ);
@@ -87,46 +87,46 @@ static int read_rows(struct apiserver_watch *w, struct store_db *db)
 		r = store_db_view(db, &newest, &compacted);
 	if (r < 0)
 		return r;
-	if (w->at < compacted)
+	if (watch->at < compacted)
 		return ERR_GONE;
 	sqlite3_stmt *st = store_db_stmt(db, SQL_CHANGES);
 	if (st == NULL)
 		return store_db_error(db, sqlite3_errcode(db->db));
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)w->at);
-	struct store_event **end = &w->chunk;
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)watch->at);
+	struct store_event **end = &watch->chunk;
 	size_t rows = 0, bytes = 0;
 	int rc = SQLITE_ROW;
 	while (r == 0 && rows++ < CHUNK_ROWS && bytes < CHUNK_BYTES &&
 	       (rc = sqlite3_step(st)) == SQLITE_ROW)
-		r = read_event(w, db, st, &end, &bytes);
+		r = read_event(watch, db, st, &end, &bytes);
 	sqlite3_reset(st);
 	if (r == 0 && rc == SQLITE_DONE)
-		w->at = MAX(w->at, newest);
+		watch->at = MAX(watch->at, newest);
 	else if (r == 0 && rc != SQLITE_ROW)
 		r = store_db_error(db, rc);
 	return r;
 }
 
-int apiserver_watch_read(struct apiserver_watch *w)
+int apiserver_watch_read(struct apiserver_watch *watch)
 {
 	struct store_db *db;
-	int r = store_read_lend(w->store, &db);
+	int r = store_read_lend(watch->store, &db);
 	if (r < 0)
 		return r;
-	r = read_rows(w, db);
-	store_read_return(w->store, db);
-	return store_damage_of(w->store, r);
+	r = read_rows(watch, db);
+	store_read_return(watch->store, db);
+	return store_damage_of(watch->store, r);
 }
 
 /* ---- from the ring ---- */
 
 /* Number of the first event behind the revision. */
-static uint64_t find(const struct store_ring *r, uint64_t revision)
+static uint64_t find(const struct store_ring *ring, uint64_t revision)
 {
-	uint64_t low = r->first, high = r->end;
+	uint64_t low = ring->first, high = ring->end;
 	while (low < high) {
 		uint64_t mid = low + (high - low) / 2;
-		if (r->slot[mid % APISERVER_RING_EVENTS]->e.revision <= revision)
+		if (ring->slot[mid % APISERVER_RING_EVENTS]->e.revision <= revision)
 			low = mid + 1;
 		else
 			high = mid;
@@ -136,66 +136,66 @@ static uint64_t find(const struct store_ring *r, uint64_t revision)
 
 /* Under lock. 1: w->current is the next event; 0: nothing yet; ERR_BUSY: looked at enough for now;
  * ERR_NOTFOUND: what follows is not in the ring. */
-static int take(struct apiserver_watch *w, struct store_ring *r)
+static int take(struct apiserver_watch *watch, struct store_ring *ring)
 {
-	if (!w->joined || w->number < r->first) {
-		w->joined = w->at >= r->evicted;
-		if (!w->joined)
+	if (!watch->joined || watch->number < ring->first) {
+		watch->joined = watch->at >= ring->evicted;
+		if (!watch->joined)
 			return ERR_NOTFOUND;
-		w->number = find(r, w->at);
+		watch->number = find(ring, watch->at);
 	}
-	for (size_t steps = 0; w->number < r->end; steps++) {
+	for (size_t steps = 0; watch->number < ring->end; steps++) {
 		if (steps == RING_STEPS)
 			return ERR_BUSY;
-		struct store_event *e = r->slot[w->number++ % APISERVER_RING_EVENTS];
-		if (e->e.revision <= w->at)
+		struct store_event *e = ring->slot[watch->number++ % APISERVER_RING_EVENTS];
+		if (e->e.revision <= watch->at)
 			continue;
-		w->at = e->e.revision;
-		if (wanted(w, e->e.key)) {
-			w->current = store_event_ref(e);
+		watch->at = e->e.revision;
+		if (wanted(watch, e->e.key)) {
+			watch->current = store_event_ref(e);
 			return 1;
 		}
 	}
-	w->idle = true;
+	watch->idle = true;
 	return 0;
 }
 
-static int take_from_ring(struct apiserver_watch *w)
+static int take_from_ring(struct apiserver_watch *watch)
 {
-	struct store_ring *ring = &w->store->ring;
+	struct store_ring *ring = &watch->store->ring;
 	int r;
 	do {
 		pthread_mutex_lock(&ring->lock);
-		r = take(w, ring);
+		r = take(watch, ring);
 		pthread_mutex_unlock(&ring->lock);
 	} while (r == ERR_BUSY);
 	return r;
 }
 
-int apiserver_watch_take(struct apiserver_watch *w, const struct apiserver_event **ret,
+int apiserver_watch_take(struct apiserver_watch *watch, const struct apiserver_event **ret,
 			 uint64_t *ret_at)
 {
 	int r = 1;
-	store_event_unref(TAKE_PTR(w->current));
-	if (w->chunk != NULL) {
-		w->current = w->chunk;
-		w->chunk = w->current->next;
+	store_event_unref(TAKE_PTR(watch->current));
+	if (watch->chunk != NULL) {
+		watch->current = watch->chunk;
+		watch->chunk = watch->current->next;
 	} else {
-		r = take_from_ring(w);
+		r = take_from_ring(watch);
 	}
 	if (r == 0)
-		*ret_at = w->at;
+		*ret_at = watch->at;
 	else if (r == 1)
-		*ret = &w->current->e;
+		*ret = &watch->current->e;
 	return r;
 }
 
-int apiserver_watch_next(struct apiserver_watch *w, const struct apiserver_event **ret,
+int apiserver_watch_next(struct apiserver_watch *watch, const struct apiserver_event **ret,
 			 uint64_t *ret_at)
 {
 	int r;
-	while ((r = apiserver_watch_take(w, ret, ret_at)) == ERR_NOTFOUND) {
-		r = apiserver_watch_read(w);
+	while ((r = apiserver_watch_take(watch, ret, ret_at)) == ERR_NOTFOUND) {
+		r = apiserver_watch_read(watch);
 		if (r < 0)
 			break;
 	}
@@ -204,54 +204,54 @@ int apiserver_watch_next(struct apiserver_watch *w, const struct apiserver_event
 
 /* ---- life ---- */
 
-int apiserver_watch_new(struct apiserver_store *s, const char *prefix, uint64_t after,
+int apiserver_watch_new(struct apiserver_store *store, const char *prefix, uint64_t after,
 			void (*wake)(void *ctx), void *ctx, struct apiserver_watch **ret)
 {
-	if (after < apiserver_store_compacted(s))
+	if (after < apiserver_store_compacted(store))
 		return ERR_GONE;
 	struct apiserver_watch *w = xcalloc(1, sizeof(*w));
-	w->store = s;
+	w->store = store;
 	w->prefix = xstrdup(prefix);
 	w->prefix_n = strlen(prefix);
 	w->at = after;
 	w->wake = wake;
 	w->ctx = ctx;
 	w->idle = true;
-	pthread_mutex_lock(&s->ring.lock);
-	w->next = s->ring.watches;
-	w->link = &s->ring.watches;
+	pthread_mutex_lock(&store->ring.lock);
+	w->next = store->ring.watches;
+	w->link = &store->ring.watches;
 	if (w->next != NULL)
 		w->next->link = &w->next;
-	s->ring.watches = w;
-	pthread_mutex_unlock(&s->ring.lock);
+	store->ring.watches = w;
+	pthread_mutex_unlock(&store->ring.lock);
 	*ret = w;
 	return 0;
 }
 
-void apiserver_watch_free(struct apiserver_watch *w)
+void apiserver_watch_free(struct apiserver_watch *watch)
 {
-	if (w == NULL)
+	if (watch == NULL)
 		return;
-	struct store_ring *r = &w->store->ring;
+	struct store_ring *r = &watch->store->ring;
 	pthread_mutex_lock(&r->lock);
-	*w->link = w->next;
-	if (w->next != NULL)
-		w->next->link = w->link;
+	*watch->link = watch->next;
+	if (watch->next != NULL)
+		watch->next->link = watch->link;
 	struct apiserver_watch **at = &r->to_wake;
-	while (w->due && *at != w)
+	while (watch->due && *at != watch)
 		at = &(*at)->wake_next;
-	if (w->due)
-		*at = w->wake_next;
+	if (watch->due)
+		*at = watch->wake_next;
 	/* From inside its own wake there is nothing to wait for. */
-	while (r->waking == w && !pthread_equal(r->waker, pthread_self()))
+	while (r->waking == watch && !pthread_equal(r->waker, pthread_self()))
 		pthread_cond_wait(&r->waked, &r->lock);
 	pthread_mutex_unlock(&r->lock);
-	store_event_unref(w->current);
-	while (w->chunk != NULL) {
-		struct store_event *e = w->chunk;
-		w->chunk = e->next;
+	store_event_unref(watch->current);
+	while (watch->chunk != NULL) {
+		struct store_event *e = watch->chunk;
+		watch->chunk = e->next;
 		store_event_unref(e);
 	}
-	free(w->prefix);
-	free(w);
+	free(watch->prefix);
+	free(watch);
 }

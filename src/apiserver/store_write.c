@@ -32,9 +32,9 @@ struct newest {
 };
 
 /* The newest version; id 0: there is none. */
-static int newest_get(struct apiserver_store *s, const char *key, struct newest *ret)
+static int newest_get(struct apiserver_store *store, const char *key, struct newest *ret)
 {
-	struct store_db *db = &s->writer.db;
+	struct store_db *db = &store->writer.db;
 	sqlite3_stmt *st = store_db_stmt(db, SQL_NEWEST);
 	if (st == NULL)
 		return store_db_error(db, sqlite3_errcode(db->db));
@@ -51,7 +51,7 @@ static int newest_get(struct apiserver_store *s, const char *key, struct newest 
 	ret->value = store_db_blob(st, 3);
 	ret->prev = (uint64_t)sqlite3_column_int64(st, 4);
 	/* Watchers will get it as the version before. */
-	return store_sum_check(s,
+	return store_sum_check(store,
 			       &(struct store_sum_row){ .id = ret->id,
 							.key = key,
 							.created = ret->created,
@@ -61,26 +61,26 @@ static int newest_get(struct apiserver_store *s, const char *key, struct newest 
 			       st, 5);
 }
 
-static int insert(struct store_db *db, const struct store_event *e, const struct newest *n)
+static int insert(struct store_db *db, const struct store_event *event, const struct newest *newest)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_INSERT);
 	if (st == NULL)
 		return store_db_error(db, sqlite3_errcode(db->db));
-	bool first = e->e.replaced == 0;
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)e->e.revision);
-	sqlite3_bind_text(st, 2, e->e.key, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(st, 3, (sqlite3_int64)(first ? e->e.revision : n->created));
-	sqlite3_bind_int64(st, 4, (sqlite3_int64)n->id);
-	sqlite3_bind_int(st, 5, e->e.removed);
-	sqlite3_bind_blob64(st, 6, e->e.value.p, e->e.value.n, SQLITE_STATIC);
-	sqlite3_bind_int64(
-		st, 7,
-		store_sum(&(struct store_sum_row){ .id = e->e.revision,
-						   .key = e->e.key,
-						   .created = first ? e->e.revision : n->created,
-						   .prev = n->id,
-						   .removed = e->e.removed,
-						   .value = e->e.value }));
+	bool first = event->e.replaced == 0;
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)event->e.revision);
+	sqlite3_bind_text(st, 2, event->e.key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 3, (sqlite3_int64)(first ? event->e.revision : newest->created));
+	sqlite3_bind_int64(st, 4, (sqlite3_int64)newest->id);
+	sqlite3_bind_int(st, 5, event->e.removed);
+	sqlite3_bind_blob64(st, 6, event->e.value.p, event->e.value.n, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 7,
+			   store_sum(&(struct store_sum_row){ .id = event->e.revision,
+							      .key = event->e.key,
+							      .created = first ? event->e.revision
+									       : newest->created,
+							      .prev = newest->id,
+							      .removed = event->e.removed,
+							      .value = event->e.value }));
 	int rc = sqlite3_step(st);
 	sqlite3_reset(st);
 	if (rc == SQLITE_CONSTRAINT_UNIQUE)
@@ -88,87 +88,87 @@ static int insert(struct store_db *db, const struct store_event *e, const struct
 	return rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
 }
 
-static int apply_one(struct apiserver_store *s, struct store_job *j,
-		     const struct apiserver_write *w)
+static int apply_one(struct apiserver_store *store, struct store_job *job,
+		     const struct apiserver_write *write)
 {
-	struct store_writer *wr = &s->writer;
+	struct store_writer *wr = &store->writer;
 	struct newest n = { 0 };
-	int r = wr->last < wr->high ? 0 : store_high_reserve(s->dir, wr->last, &wr->high);
+	int r = wr->last < wr->high ? 0 : store_high_reserve(store->dir, wr->last, &wr->high);
 	if (r == 0)
-		r = newest_get(s, w->key, &n);
+		r = newest_get(store, write->key, &n);
 	if (r < 0) {
 		sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
 		return r;
 	}
 	uint64_t there = n.removed ? 0 : n.id;
 	/* What is not there cannot be removed. */
-	if (there != w->expect || (w->remove && there == 0)) {
+	if (there != write->expect || (write->remove && there == 0)) {
 		sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
 		return ERR_CONFLICT;
 	}
 	struct store_event *e = store_event_new(&(struct store_event_parts){
-		.key = w->key,
+		.key = write->key,
 		.revision = ++wr->last,
 		.replaced = there,
-		.removed = w->remove,
-		.head = w->head,
-		.tail = w->tail,
+		.removed = write->remove,
+		.head = write->head,
+		.tail = write->tail,
 		.before = there != 0 ? n.value : (struct slice){ 0 },
 	});
 	sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
-	*j->events_end = e;
-	j->events_end = &e->next;
-	j->revision = e->e.revision;
+	*job->events_end = e;
+	job->events_end = &e->next;
+	job->revision = e->e.revision;
 	return insert(&wr->db, e, &n);
 }
 
 /* ---- a set ---- */
 
-static void drop_events(struct store_job *j)
+static void drop_events(struct store_job *job)
 {
-	while (j->events != NULL) {
-		struct store_event *e = j->events;
-		j->events = e->next;
+	while (job->events != NULL) {
+		struct store_event *e = job->events;
+		job->events = e->next;
 		store_event_unref(e);
 	}
-	j->events_end = &j->events;
+	job->events_end = &job->events;
 }
 
-static bool is_refusal(int r)
+static bool is_refusal(int ret)
 {
-	return r == ERR_CONFLICT || r == ERR_DAMAGED;
+	return ret == ERR_CONFLICT || ret == ERR_DAMAGED;
 }
 
-/* 0, with ERR_CONFLICT or ERR_DAMAGED in `j` when only this set is refused, or what fails the whole
- * batch. A single write needs no savepoint: a statement is all or nothing by itself. */
-static int apply(struct apiserver_store *s, struct store_job *j)
+/* 0, with ERR_CONFLICT or ERR_DAMAGED in `job` when only this set is refused, or what fails the
+ * whole batch. A single write needs no savepoint: a statement is all or nothing by itself. */
+static int apply(struct apiserver_store *store, struct store_job *job)
 {
-	struct store_writer *wr = &s->writer;
-	drop_events(j); /* of a try that did not fit */
-	int r = j->n > 1 ? store_db_run(&wr->db, SQL_SAVE) : 0;
-	for (size_t i = 0; r == 0 && i < j->n; i++) {
-		r = apply_one(s, j, &j->w[i]);
+	struct store_writer *wr = &store->writer;
+	drop_events(job); /* of a try that did not fit */
+	int r = job->n > 1 ? store_db_run(&wr->db, SQL_SAVE) : 0;
+	for (size_t i = 0; r == 0 && i < job->n; i++) {
+		r = apply_one(store, job, &job->w[i]);
 		if (is_refusal(r))
-			j->conflict = i;
+			job->conflict = i;
 	}
-	j->r = r;
+	job->r = r;
 	if (r < 0)
-		drop_events(j);
+		drop_events(job);
 	if (r < 0 && !is_refusal(r))
 		return r;
-	if (j->n == 1)
+	if (job->n == 1)
 		return 0;
 	if (r < 0)
 		r = store_db_run(&wr->db, SQL_SAVE_UNDO);
 	return r < 0 ? r : store_db_run(&wr->db, SQL_SAVE_DONE);
 }
 
-static int apply_all(struct apiserver_store *s, struct store_job *batch)
+static int apply_all(struct apiserver_store *store, struct store_job *batch)
 {
-	struct store_writer *wr = &s->writer;
+	struct store_writer *wr = &store->writer;
 	int r = store_db_run(&wr->db, SQL_BEGIN_WRITE);
 	for (struct store_job *j = batch; r == 0 && j != NULL; j = j->next)
-		r = j->passed_over ? 0 : apply(s, j);
+		r = j->passed_over ? 0 : apply(store, j);
 	if (r == 0)
 		r = store_db_run(&wr->db, SQL_COMMIT);
 	if (r < 0)
@@ -176,10 +176,10 @@ static int apply_all(struct apiserver_store *s, struct store_job *batch)
 	return r;
 }
 
-static bool frees(const struct store_job *j)
+static bool frees(const struct store_job *job)
 {
-	for (size_t i = 0; i < j->n; i++)
-		if (!j->w[i].remove && !j->w[i].frees)
+	for (size_t i = 0; i < job->n; i++)
+		if (!job->w[i].remove && !job->w[i].frees)
 			return false;
 	return true;
 }
@@ -196,11 +196,11 @@ static bool pass_over_others(struct store_job *batch)
 	return any;
 }
 
-static size_t job_bytes(const struct store_job *j)
+static size_t job_bytes(const struct store_job *job)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < j->n; i++)
-		n += j->w[i].head.n + j->w[i].tail.n;
+	for (size_t i = 0; i < job->n; i++)
+		n += job->w[i].head.n + job->w[i].tail.n;
 	return n;
 }
 
@@ -213,22 +213,22 @@ static bool has_removal(const struct store_job *batch)
 }
 
 /* True: what is not a removal may be written, too. */
-static bool has_room(struct apiserver_store *s, const struct store_job *batch)
+static bool has_room(struct apiserver_store *store, const struct store_job *batch)
 {
 	uint64_t bytes = 0;
-	if (!atomic_load(&s->tight) && !s->lean)
+	if (!atomic_load(&store->tight) && !store->lean)
 		return true;
 	for (const struct store_job *j = batch; j != NULL; j = j->next)
 		bytes += frees(j) ? 0 : job_bytes(j);
-	return store_spare_make(s, bytes);
+	return store_spare_make(store, bytes);
 }
 
-static int apply_alone(struct apiserver_store *s, struct store_job *j)
+static int apply_alone(struct apiserver_store *store, struct store_job *job)
 {
-	struct store_db *db = &s->writer.db;
+	struct store_db *db = &store->writer.db;
 	int r = store_db_run(db, SQL_BEGIN_WRITE);
 	if (r == 0)
-		r = apply(s, j);
+		r = apply(store, job);
 	if (r == 0)
 		r = store_db_run(db, SQL_COMMIT);
 	if (r < 0)
@@ -238,30 +238,30 @@ static int apply_alone(struct apiserver_store *s, struct store_job *j)
 
 /* Many removals are faster than the compactor: what they have left is given back before the file
  * has grown so far into the spare's room that there could be no spare any more. */
-static void make_room(struct apiserver_store *s, uint64_t bytes)
+static void make_room(struct apiserver_store *store, uint64_t bytes)
 {
-	if (store_spare_disk(s) < STORE_SPARE_MIN_BYTES + 2 * bytes + ROOM_BYTES)
-		IGNORE(store_compact_now(s)); /* the write tells */
+	if (store_spare_disk(store) < STORE_SPARE_MIN_BYTES + 2 * bytes + ROOM_BYTES)
+		IGNORE(store_compact_now(store)); /* the write tells */
 }
 
-static int apply_together(struct apiserver_store *s, struct store_job *batch)
+static int apply_together(struct apiserver_store *store, struct store_job *batch)
 {
 	uint64_t bytes = 0;
 	for (const struct store_job *j = batch; j != NULL; j = j->next)
 		bytes += j->passed_over ? 0 : job_bytes(j);
-	make_room(s, bytes);
-	return apply_all(s, batch);
+	make_room(store, bytes);
+	return apply_all(store, batch);
 }
 
 /* Removals that do not fit together may do so alone. */
-static int apply_each(struct apiserver_store *s, struct store_job *batch)
+static int apply_each(struct apiserver_store *store, struct store_job *batch)
 {
 	bool any = false;
 	for (struct store_job *j = batch; j != NULL; j = j->next) {
 		if (j->passed_over)
 			continue;
-		make_room(s, job_bytes(j));
-		if (apply_alone(s, j) == 0) {
+		make_room(store, job_bytes(j));
+		if (apply_alone(store, j) == 0) {
 			any = true;
 			continue;
 		}
@@ -272,37 +272,37 @@ static int apply_each(struct apiserver_store *s, struct store_job *batch)
 }
 
 /* On a full disk, removals alone. */
-static int apply_what_fits(struct apiserver_store *s, struct store_job *batch)
+static int apply_what_fits(struct apiserver_store *store, struct store_job *batch)
 {
 	int r = ERR_SPACE;
-	if (has_room(s, batch)) {
-		r = apply_all(s, batch);
+	if (has_room(store, batch)) {
+		r = apply_all(store, batch);
 		if (r == ERR_SPACE) {
 			/* There may be room in the file, and only the log has none. */
-			store_spare_shrink(s);
-			IGNORE(store_db_empty_log(&s->writer.db)); /* the write tells */
-			r = apply_all(s, batch);
+			store_spare_shrink(store);
+			IGNORE(store_db_empty_log(&store->writer.db)); /* the write tells */
+			r = apply_all(store, batch);
 		}
-		if (r == 0 && s->lean && has_removal(batch))
-			store_compact_hurry(s);
+		if (r == 0 && store->lean && has_removal(batch))
+			store_compact_hurry(store);
 		if (r != ERR_SPACE)
 			return r;
 	}
 	if (!pass_over_others(batch))
 		return ERR_SPACE;
-	store_spare_give(s);
-	r = apply_together(s, batch);
+	store_spare_give(store);
+	r = apply_together(store, batch);
 	if (r == ERR_SPACE)
-		r = apply_each(s, batch);
+		r = apply_each(store, batch);
 	if (r == 0)
-		store_compact_hurry(s);
+		store_compact_hurry(store);
 	return r;
 }
 
 /* Durable first, then published, then answered, then watchers are woken. */
-static void commit(struct apiserver_store *s, struct store_job *batch)
+static void commit(struct apiserver_store *store, struct store_job *batch)
 {
-	int r = apply_what_fits(s, batch);
+	int r = apply_what_fits(store, batch);
 	struct store_event *list = NULL, **end = &list;
 	uint64_t writes = 0;
 	for (struct store_job *j = batch; j != NULL; j = j->next) {
@@ -321,10 +321,10 @@ static void commit(struct apiserver_store *s, struct store_job *batch)
 	}
 	*end = NULL;
 	if (writes > 0) {
-		metrics_add(s->writer.commits, 0, 1);
-		metrics_add(s->writer.writes, 0, writes);
+		metrics_add(store->writer.commits, 0, 1);
+		metrics_add(store->writer.writes, 0, writes);
 	}
-	store_ring_publish(&s->ring, list);
+	store_ring_publish(&store->ring, list);
 }
 
 /* ---- the thread ---- */
@@ -397,22 +397,22 @@ int store_thread(pthread_t *ret, void *(*fn)(void *), void *arg)
 	return r;
 }
 
-int store_write_start(struct apiserver_store *s)
+int store_write_start(struct apiserver_store *store)
 {
-	struct store_writer *wr = &s->writer;
+	struct store_writer *wr = &store->writer;
 	wr->end = &wr->first;
 	wr->commits = metrics_get(&commits_total, NULL);
 	wr->writes = metrics_get(&writes_total, NULL);
 	pthread_mutex_init(&wr->lock, NULL);
 	pthread_cond_init(&wr->cond, NULL);
-	int r = store_thread(&wr->thread, writer_main, s);
+	int r = store_thread(&wr->thread, writer_main, store);
 	wr->started = r == 0;
 	return r;
 }
 
-void store_write_stop(struct apiserver_store *s)
+void store_write_stop(struct apiserver_store *store)
 {
-	struct store_writer *wr = &s->writer;
+	struct store_writer *wr = &store->writer;
 	if (!wr->started) {
 		store_db_close(&wr->db);
 		return;
@@ -426,43 +426,43 @@ void store_write_stop(struct apiserver_store *s)
 	pthread_mutex_destroy(&wr->lock);
 }
 
-int store_write_job(struct apiserver_store *s, struct store_job *j)
+int store_write_job(struct apiserver_store *store, struct store_job *job)
 {
-	struct store_writer *wr = &s->writer;
-	j->events = NULL;
-	j->events_end = &j->events;
-	j->next = NULL;
-	j->finished = false;
-	pthread_cond_init(&j->cond, NULL);
+	struct store_writer *wr = &store->writer;
+	job->events = NULL;
+	job->events_end = &job->events;
+	job->next = NULL;
+	job->finished = false;
+	pthread_cond_init(&job->cond, NULL);
 	pthread_mutex_lock(&wr->lock);
-	*wr->end = j;
-	wr->end = &j->next;
+	*wr->end = job;
+	wr->end = &job->next;
 	pthread_cond_signal(&wr->cond);
-	while (!j->finished)
-		pthread_cond_wait(&j->cond, &wr->lock);
+	while (!job->finished)
+		pthread_cond_wait(&job->cond, &wr->lock);
 	pthread_mutex_unlock(&wr->lock);
-	pthread_cond_destroy(&j->cond);
-	return j->r;
+	pthread_cond_destroy(&job->cond);
+	return job->r;
 }
 
-int apiserver_store_write(struct apiserver_store *s, const struct apiserver_write *w, size_t n,
-			  uint64_t *ret, size_t *ret_conflict)
+int apiserver_store_write(struct apiserver_store *store, const struct apiserver_write *write,
+			  size_t count, uint64_t *ret, size_t *ret_conflict)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strlen(w[i].key) > APISERVER_KEY_MAX_BYTES ||
-		    w[i].head.n + w[i].tail.n > APISERVER_VALUE_MAX_BYTES)
+	for (size_t i = 0; i < count; i++)
+		if (strlen(write[i].key) > APISERVER_KEY_MAX_BYTES ||
+		    write[i].head.n + write[i].tail.n > APISERVER_VALUE_MAX_BYTES)
 			return ERR_LIMIT;
-	if (n == 0) {
-		*ret = apiserver_store_revision(s);
+	if (count == 0) {
+		*ret = apiserver_store_revision(store);
 		return 0;
 	}
-	struct store_job j = { .w = w, .n = n };
-	int r = store_write_job(s, &j);
+	struct store_job j = { .w = write, .n = count };
+	int r = store_write_job(store, &j);
 	if (r == ERR_CONFLICT && ret_conflict != NULL)
 		*ret_conflict = j.conflict;
 	if (r == ERR_DAMAGED)
-		store_damage_note(s, w[j.conflict].key); /* for this thread */
+		store_damage_note(store, write[j.conflict].key); /* for this thread */
 	if (r == 0)
 		*ret = j.revision;
-	return store_damage_of(s, r);
+	return store_damage_of(store, r);
 }

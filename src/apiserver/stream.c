@@ -28,22 +28,22 @@ struct apiserver_filler {
 /* ---- the filler ---- */
 
 /* With the lock held. */
-static void enqueue(struct apiserver_filler *f, struct apiserver_stream *s)
+static void enqueue(struct apiserver_filler *filler, struct apiserver_stream *stream)
 {
-	s->next = NULL;
-	*f->end = s;
-	f->end = &s->next;
-	pthread_cond_signal(&f->work);
+	stream->next = NULL;
+	*filler->end = stream;
+	filler->end = &stream->next;
+	pthread_cond_signal(&filler->work);
 }
 
 /* True: it has nothing yet, and wants another turn. */
-static bool fill(struct apiserver_stream *s)
+static bool fill(struct apiserver_stream *stream)
 {
-	bool more = s->ops->produce(s, false);
-	if (more && s->out.n == 0 && !s->ended)
+	bool more = stream->ops->produce(stream, false);
+	if (more && stream->out.n == 0 && !stream->ended)
 		return true;
-	atomic_store(&s->filling, false);
-	apiserver_stream_woken(s);
+	atomic_store(&stream->filling, false);
+	apiserver_stream_woken(stream);
 	return false;
 }
 
@@ -93,43 +93,43 @@ struct apiserver_filler *apiserver_filler_new(void)
 	return f;
 }
 
-void apiserver_filler_free(struct apiserver_filler *f)
+void apiserver_filler_free(struct apiserver_filler *filler)
 {
-	if (f == NULL)
+	if (filler == NULL)
 		return;
-	pthread_mutex_lock(&f->lock);
-	assert(f->first == NULL);
-	f->stop = true;
-	pthread_cond_signal(&f->work);
-	pthread_mutex_unlock(&f->lock);
-	pthread_join(f->thread, NULL);
-	pthread_cond_destroy(&f->work);
-	pthread_cond_destroy(&f->changed);
-	pthread_mutex_destroy(&f->lock);
-	free(f);
+	pthread_mutex_lock(&filler->lock);
+	assert(filler->first == NULL);
+	filler->stop = true;
+	pthread_cond_signal(&filler->work);
+	pthread_mutex_unlock(&filler->lock);
+	pthread_join(filler->thread, NULL);
+	pthread_cond_destroy(&filler->work);
+	pthread_cond_destroy(&filler->changed);
+	pthread_mutex_destroy(&filler->lock);
+	free(filler);
 }
 
-static void ask(struct apiserver_stream *s)
+static void ask(struct apiserver_stream *stream)
 {
-	atomic_store(&s->filling, true);
-	pthread_mutex_lock(&s->filler->lock);
-	enqueue(s->filler, s);
-	pthread_mutex_unlock(&s->filler->lock);
+	atomic_store(&stream->filling, true);
+	pthread_mutex_lock(&stream->filler->lock);
+	enqueue(stream->filler, stream);
+	pthread_mutex_unlock(&stream->filler->lock);
 }
 
 /* When it has returned, the filler does not know the stream. */
-static void forget(struct apiserver_stream *s)
+static void forget(struct apiserver_stream *stream)
 {
-	struct apiserver_filler *f = s->filler;
+	struct apiserver_filler *f = stream->filler;
 	pthread_mutex_lock(&f->lock);
-	while (f->running == s)
+	while (f->running == stream)
 		pthread_cond_wait(&f->changed, &f->lock);
 	struct apiserver_stream **at = &f->first;
-	while (*at != NULL && *at != s)
+	while (*at != NULL && *at != stream)
 		at = &(*at)->next;
-	if (*at == s) {
-		*at = s->next;
-		if (f->end == &s->next)
+	if (*at == stream) {
+		*at = stream->next;
+		if (f->end == &stream->next)
 			f->end = at;
 	}
 	pthread_mutex_unlock(&f->lock);
@@ -138,82 +138,82 @@ static void forget(struct apiserver_stream *s)
 /* ---- pulling ---- */
 
 /* The next piece. False: the filler makes it. */
-static bool refill(struct apiserver_stream *s)
+static bool refill(struct apiserver_stream *stream)
 {
-	if (s->out.cap > KEPT_BYTES)
-		strbuf_done(&s->out);
-	strbuf_reset(&s->out);
-	s->sent = 0;
-	if (s->ended || !s->ops->produce(s, true))
+	if (stream->out.cap > KEPT_BYTES)
+		strbuf_done(&stream->out);
+	strbuf_reset(&stream->out);
+	stream->sent = 0;
+	if (stream->ended || !stream->ops->produce(stream, true))
 		return true;
-	ask(s);
+	ask(stream);
 	return false;
 }
 
-ssize_t apiserver_stream_pull(struct apiserver_stream *s, char *buf, size_t n)
+ssize_t apiserver_stream_pull(struct apiserver_stream *stream, char *buf, size_t len)
 {
 	size_t put = 0;
-	if (atomic_load(&s->filling))
+	if (atomic_load(&stream->filling))
 		return 0;
-	while (put < n) {
-		if (s->sent == s->out.n && !refill(s))
+	while (put < len) {
+		if (stream->sent == stream->out.n && !refill(stream))
 			return (ssize_t)put;
-		if (s->out.n == 0)
+		if (stream->out.n == 0)
 			break;
-		size_t part = MIN(n - put, s->out.n - s->sent);
-		memcpy(buf + put, s->out.s + s->sent, part);
-		s->sent += part;
+		size_t part = MIN(len - put, stream->out.n - stream->sent);
+		memcpy(buf + put, stream->out.s + stream->sent, part);
+		stream->sent += part;
 		put += part;
 	}
 	if (put != 0)
 		return (ssize_t)put;
-	if (!s->ended)
+	if (!stream->ended)
 		return 0;
-	return s->broken ? HTTP_STREAM_BROKEN : HTTP_STREAM_END;
+	return stream->broken ? HTTP_STREAM_BROKEN : HTTP_STREAM_END;
 }
 
 /* ---- waking ---- */
 
-void apiserver_stream_woken(struct apiserver_stream *s)
+void apiserver_stream_woken(struct apiserver_stream *stream)
 {
-	pthread_mutex_lock(&s->lock);
-	s->woken = true;
-	if (s->wake != NULL)
-		s->wake(s->wake_ctx);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&stream->lock);
+	stream->woken = true;
+	if (stream->wake != NULL)
+		stream->wake(stream->wake_ctx);
+	pthread_mutex_unlock(&stream->lock);
 }
 
-void apiserver_stream_on_wake(struct apiserver_stream *s, void (*wake)(void *ctx), void *ctx)
+void apiserver_stream_on_wake(struct apiserver_stream *stream, void (*wake)(void *ctx), void *ctx)
 {
-	pthread_mutex_lock(&s->lock);
-	s->wake = wake;
-	s->wake_ctx = ctx;
-	if (s->woken && wake != NULL)
+	pthread_mutex_lock(&stream->lock);
+	stream->wake = wake;
+	stream->wake_ctx = ctx;
+	if (stream->woken && wake != NULL)
 		wake(ctx);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&stream->lock);
 }
 
 /* ---- life ---- */
 
-void apiserver_stream_init(struct apiserver_stream *s, struct apiserver_filler *f,
+void apiserver_stream_init(struct apiserver_stream *stream, struct apiserver_filler *filler,
 			   const struct apiserver_stream_ops *ops)
 {
-	s->ops = ops;
-	s->filler = f;
-	strbuf_init(&s->out);
-	pthread_mutex_init(&s->lock, NULL);
+	stream->ops = ops;
+	stream->filler = filler;
+	strbuf_init(&stream->out);
+	pthread_mutex_init(&stream->lock, NULL);
 }
 
-void apiserver_stream_done(struct apiserver_stream *s)
+void apiserver_stream_done(struct apiserver_stream *stream)
 {
-	strbuf_done(&s->out);
-	pthread_mutex_destroy(&s->lock);
+	strbuf_done(&stream->out);
+	pthread_mutex_destroy(&stream->lock);
 }
 
-void apiserver_stream_free(struct apiserver_stream *s)
+void apiserver_stream_free(struct apiserver_stream *stream)
 {
-	if (s == NULL)
+	if (stream == NULL)
 		return;
-	forget(s);
-	s->ops->free(s);
+	forget(stream);
+	stream->ops->free(stream);
 }

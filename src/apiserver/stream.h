@@ -48,11 +48,11 @@ struct apiserver_stream {
 
 struct apiserver_filler *apiserver_filler_new(void);
 /* No stream may be left. NULL is fine. */
-void apiserver_filler_free(struct apiserver_filler *f);
+void apiserver_filler_free(struct apiserver_filler *filler);
 
-void apiserver_stream_init(struct apiserver_stream *s, struct apiserver_filler *f,
+void apiserver_stream_init(struct apiserver_stream *stream, struct apiserver_filler *filler,
 			   const struct apiserver_stream_ops *ops);
 /* There may be something to produce; any thread. */
-void apiserver_stream_woken(struct apiserver_stream *s);
+void apiserver_stream_woken(struct apiserver_stream *stream);
 /* For ops->free. */
-void apiserver_stream_done(struct apiserver_stream *s);
+void apiserver_stream_done(struct apiserver_stream *stream);

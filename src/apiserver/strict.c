@@ -37,30 +37,30 @@ struct scan {
 	bool built_in;
 };
 
-static void skip_blanks(struct scan *s)
+static void skip_blanks(struct scan *scan)
 {
-	while (s->p < s->end && ascii_isspace(*s->p))
-		s->p++;
+	while (scan->p < scan->end && ascii_isspace(*scan->p))
+		scan->p++;
 }
 
 /* The token of a string, quotes included; the text was parsed before, so it ends. */
-static struct slice string_token(struct scan *s)
+static struct slice string_token(struct scan *scan)
 {
-	const char *from = s->p++;
-	while (s->p < s->end && *s->p != '"')
-		s->p += *s->p == '\\' ? 2 : 1;
-	s->p++;
-	return (struct slice){ from, (size_t)(s->p - from) };
+	const char *from = scan->p++;
+	while (scan->p < scan->end && *scan->p != '"')
+		scan->p += *scan->p == '\\' ? 2 : 1;
+	scan->p++;
+	return (struct slice){ from, (size_t)(scan->p - from) };
 }
 
 /* A number, true, false or null. At least one byte, whatever it is: callers go on until the text
  * ends. */
-static void skip_word(struct scan *s)
+static void skip_word(struct scan *scan)
 {
 	static const char ends[] = { ',', ']', '}', ' ', '\t', '\r', '\n' };
 	do
-		s->p++;
-	while (s->p < s->end && memchr(ends, *s->p, sizeof(ends)) == NULL);
+		scan->p++;
+	while (scan->p < scan->end && memchr(ends, *scan->p, sizeof(ends)) == NULL);
 }
 
 static char *unquoted(struct slice token)
@@ -73,108 +73,108 @@ static char *unquoted(struct slice token)
 	return text;
 }
 
-static void note(struct scan *s, bool unknown)
+static void note(struct scan *scan, bool unknown)
 {
-	char *text = xasprintf("%s field \"%s\"", unknown ? "unknown" : "duplicate", s->path.s);
-	if (unknown && !s->built_in)
-		vec_push(&s->unknown, text);
+	char *text = xasprintf("%s field \"%s\"", unknown ? "unknown" : "duplicate", scan->path.s);
+	if (unknown && !scan->built_in)
+		vec_push(&scan->unknown, text);
 	else
-		vec_push(&s->doubled, text);
+		vec_push(&scan->doubled, text);
 }
 
 static void scan_value(struct scan *s, const json_t *schema, bool described);
 
 /* One member; `seen` are the keys before it. What a built-in kind does not know is not looked
  * into. */
-static void scan_member(struct scan *s, const json_t *schema, bool described, struct map *seen)
+static void scan_member(struct scan *scan, const json_t *schema, bool described, struct map *seen)
 {
-	CLEANUP(freep) char *key = unquoted(string_token(s));
-	size_t n = s->path.n;
+	CLEANUP(freep) char *key = unquoted(string_token(scan));
+	size_t n = scan->path.n;
 	const json_t *member = described ? property(schema, key) : NULL;
 	bool unknown = described && member == NULL && !is_open(schema);
-	bool again = map_set(seen, slice_of(key), s) != NULL;
-	strbuf_addf(&s->path, "%s%s", n != 0 ? "." : "", key);
-	if (again && !(unknown && s->built_in))
-		note(s, false);
+	bool again = map_set(seen, slice_of(key), scan) != NULL;
+	strbuf_addf(&scan->path, "%s%s", n != 0 ? "." : "", key);
+	if (again && !(unknown && scan->built_in))
+		note(scan, false);
 	if (unknown && !again)
-		note(s, true);
-	skip_blanks(s);
-	s->p++; /* : */
-	if (unknown && s->built_in) {
-		struct scan quiet = { .p = s->p, .end = s->end, .path = STRBUF_INIT };
+		note(scan, true);
+	skip_blanks(scan);
+	scan->p++; /* : */
+	if (unknown && scan->built_in) {
+		struct scan quiet = { .p = scan->p, .end = scan->end, .path = STRBUF_INIT };
 		scan_value(&quiet, NULL, false);
-		s->p = quiet.p;
+		scan->p = quiet.p;
 		strbuf_done(&quiet.path);
 		strict_lines_done(quiet.doubled.v, quiet.doubled.n);
 	} else {
-		scan_value(s, member, member != NULL);
+		scan_value(scan, member, member != NULL);
 	}
-	s->path.s[s->path.n = n] = '\0';
+	scan->path.s[scan->path.n = n] = '\0';
 }
 
-static void scan_object(struct scan *s, const json_t *schema, bool described)
+static void scan_object(struct scan *scan, const json_t *schema, bool described)
 {
 	struct map seen;
 	map_init(&seen);
-	s->p++;
-	for (skip_blanks(s); s->p < s->end && *s->p != '}'; skip_blanks(s)) {
-		if (*s->p == '"')
-			scan_member(s, schema, described, &seen);
+	scan->p++;
+	for (skip_blanks(scan); scan->p < scan->end && *scan->p != '}'; skip_blanks(scan)) {
+		if (*scan->p == '"')
+			scan_member(scan, schema, described, &seen);
 		else
-			s->p++; /* , */
+			scan->p++; /* , */
 	}
-	s->p++;
+	scan->p++;
 	map_done(&seen);
 }
 
-static void scan_array(struct scan *s, const json_t *schema, bool described)
+static void scan_array(struct scan *scan, const json_t *schema, bool described)
 {
 	const json_t *items = json_object_get(schema, "items");
-	size_t n = s->path.n, i = 0;
-	s->p++;
-	for (skip_blanks(s); s->p < s->end && *s->p != ']'; skip_blanks(s)) {
-		if (*s->p == ',') {
-			s->p++;
+	size_t n = scan->path.n, i = 0;
+	scan->p++;
+	for (skip_blanks(scan); scan->p < scan->end && *scan->p != ']'; skip_blanks(scan)) {
+		if (*scan->p == ',') {
+			scan->p++;
 			continue;
 		}
-		strbuf_addf(&s->path, "[%zu]", i++);
-		scan_value(s, items, described && items != NULL);
-		if (s->path.cap != 0)
-			s->path.s[s->path.n = n] = '\0';
+		strbuf_addf(&scan->path, "[%zu]", i++);
+		scan_value(scan, items, described && items != NULL);
+		if (scan->path.cap != 0)
+			scan->path.s[scan->path.n = n] = '\0';
 	}
-	s->p++;
+	scan->p++;
 }
 
 /* `described`: the schema says what may be inside. */
-static void scan_value(struct scan *s, const json_t *schema, bool described)
+static void scan_value(struct scan *scan, const json_t *schema, bool described)
 {
 	const json_t *open = json_object_get(schema, "properties");
 	bool known = described &&
 		     (open != NULL || json_object_get(schema, "additionalProperties") != NULL ||
 		      json_object_get(schema, "items") != NULL || !is_open(schema));
-	skip_blanks(s);
-	if (s->p >= s->end)
+	skip_blanks(scan);
+	if (scan->p >= scan->end)
 		return;
-	if (*s->p == '{')
-		scan_object(s, schema, known);
-	else if (*s->p == '[')
-		scan_array(s, schema, known);
-	else if (*s->p == '"')
-		string_token(s);
+	if (*scan->p == '{')
+		scan_object(scan, schema, known);
+	else if (*scan->p == '[')
+		scan_array(scan, schema, known);
+	else if (*scan->p == '"')
+		string_token(scan);
 	else
-		skip_word(s);
+		skip_word(scan);
 }
 
-static int by_text(const void *a, const void *b)
+static int by_text(const void *left, const void *right)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-void strict_lines_done(char **v, size_t n)
+void strict_lines_done(char **values, size_t len)
 {
-	for (size_t i = 0; i < n; i++)
-		free(v[i]);
-	free(v);
+	for (size_t i = 0; i < len; i++)
+		free(values[i]);
+	free(values);
 }
 
 static bool has_line(const json_t *list, const char *text)
@@ -186,20 +186,22 @@ static bool has_line(const json_t *list, const char *text)
 	return false;
 }
 
-static void add_lines(json_t *out, char *const *v, size_t n)
+static void add_lines(json_t *out, char *const *values, size_t len)
 {
-	for (size_t i = 0; i < n && json_array_size(out) < STRICT_LINES_MAX; i++) {
-		if (!has_line(out, v[i]))
-			json_array_append_new(out, json_string(v[i]));
+	for (size_t i = 0; i < len && json_array_size(out) < STRICT_LINES_MAX; i++) {
+		if (!has_line(out, values[i]))
+			json_array_append_new(out, json_string(values[i]));
 	}
 }
 
-static void scan_text(const struct apiserver_resource *r, struct slice body, json_t *warnings)
+static void scan_text(const struct apiserver_resource *resource, struct slice body,
+		      json_t *warnings)
 {
-	struct scan s = {
-		.p = body.p, .end = body.p + body.n, .path = STRBUF_INIT, .built_in = r->built_in
-	};
-	scan_value(&s, r->openapi, true);
+	struct scan s = { .p = body.p,
+			  .end = body.p + body.n,
+			  .path = STRBUF_INIT,
+			  .built_in = resource->built_in };
+	scan_value(&s, resource->openapi, true);
 	if (s.unknown.n != 0)
 		qsort(s.unknown.v, s.unknown.n, sizeof(*s.unknown.v), by_text);
 	add_lines(warnings, s.doubled.v, s.doubled.n);
@@ -216,20 +218,20 @@ static bool is_json(struct slice text)
 	return text.n != 0 && text.p[0] == '{' && !apiserver_json_error(text, &why);
 }
 
-int apiserver_strict(const struct apiserver_resource *r, struct slice body, const json_t *o,
-		     json_t *warnings, char *err, size_t err_n)
+int apiserver_strict(const struct apiserver_resource *resource, struct slice body,
+		     const json_t *object, json_t *warnings, char *err, size_t err_n)
 {
-	int code = strict_types(r, o, err, err_n);
+	int code = strict_types(resource, object, err, err_n);
 	struct slice text = slice_trim(body);
 	if (code < 0)
 		return code;
 	if (is_json(text)) {
-		scan_text(r, text, warnings);
+		scan_text(resource, text, warnings);
 		return 0;
 	}
 	/* YAML, in which no key can stand twice: its tree tells the rest. */
-	CLEANUP(freep) char *json = json_dumps(o, JSON_COMPACT);
+	CLEANUP(freep) char *json = json_dumps(object, JSON_COMPACT);
 	if (json != NULL)
-		scan_text(r, slice_of(json), warnings);
+		scan_text(resource, slice_of(json), warnings);
 	return 0;
 }

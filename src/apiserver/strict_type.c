@@ -41,63 +41,64 @@ static void add_type(struct strbuf *out, const json_t *schema)
 		strbuf_adds(out, strcmp(type, "boolean") == 0 ? "bool" : "string");
 }
 
-static const char *value_word(const json_t *v)
+static const char *value_word(const json_t *value)
 {
-	if (json_is_boolean(v))
+	if (json_is_boolean(value))
 		return "bool";
-	if (json_is_number(v))
+	if (json_is_number(value))
 		return "number";
-	if (json_is_string(v))
+	if (json_is_string(value))
 		return "string";
-	return json_is_array(v) ? "array" : "object";
+	return json_is_array(value) ? "array" : "object";
 }
 
 /* `number`: a number that does not fit is told. */
-static int refuse(struct walk *w, const json_t *v, const char *number, const char *type)
+static int refuse(struct walk *walk, const json_t *value, const char *number, const char *type)
 {
 	char place[512];
-	if (w->owner[0] != '\0')
-		snprintf(place, sizeof(place), "Go struct field %s.%s", w->owner, w->path.s);
+	if (walk->owner[0] != '\0')
+		snprintf(place, sizeof(place), "Go struct field %s.%s", walk->owner, walk->path.s);
 	else
 		snprintf(place, sizeof(place), "Go value");
-	snprintf(w->err, w->err_n, "json: cannot unmarshal %s%s%s into %s of type %s",
-		 value_word(v), number[0] != '\0' ? " " : "", number, place, type);
+	snprintf(walk->err, walk->err_n, "json: cannot unmarshal %s%s%s into %s of type %s",
+		 value_word(value), number[0] != '\0' ? " " : "", number, place, type);
 	return ERR_TYPE;
 }
 
-static int refuse_type(struct walk *w, const json_t *schema, const json_t *v)
+static int refuse_type(struct walk *walk, const json_t *schema, const json_t *value)
 {
 	CLEANUP(strbuf_done) struct strbuf type = STRBUF_INIT;
 	add_type(&type, schema);
-	return refuse(w, v, "", type.s);
+	return refuse(walk, value, "", type.s);
 }
 
-static int check_integer(struct walk *w, const json_t *v, const char *type)
+static int check_integer(struct walk *walk, const json_t *value, const char *type)
 {
 	bool narrow = strcmp(type, "int32") == 0;
 	char number[64];
-	if (!json_is_number(v))
-		return refuse(w, v, "", type);
-	if (json_is_integer(v) &&
-	    (!narrow || (json_integer_value(v) >= INT32_MIN && json_integer_value(v) <= INT32_MAX)))
+	if (!json_is_number(value))
+		return refuse(walk, value, "", type);
+	if (json_is_integer(value) && (!narrow || (json_integer_value(value) >= INT32_MIN &&
+						   json_integer_value(value) <= INT32_MAX)))
 		return 0;
-	snprintf(number, sizeof(number), json_is_integer(v) ? "%.0f" : "%g", json_number_value(v));
-	return refuse(w, v, number, type);
+	snprintf(number, sizeof(number), json_is_integer(value) ? "%.0f" : "%g",
+		 json_number_value(value));
+	return refuse(walk, value, number, type);
 }
 
 /* Types that read themselves. */
-static int check_special(struct walk *w, const json_t *v, const char *type)
+static int check_special(struct walk *walk, const json_t *value, const char *type)
 {
 	bool micro = strcmp(type, "v1.MicroTime") == 0;
 	if (strcmp(type, "intstr.IntOrString") == 0)
-		return json_is_string(v) ? 0 : check_integer(w, v, "int32");
+		return json_is_string(value) ? 0 : check_integer(walk, value, "int32");
 	if (strcmp(type, "resource.Quantity") == 0)
-		return strict_bad_quantity(v, w->err, w->err_n) ? ERR_TYPE : 0;
-	if (!json_is_string(v))
-		return refuse(w, v, "", strcmp(type, "[]uint8") == 0 ? type : "string");
+		return strict_bad_quantity(value, walk->err, walk->err_n) ? ERR_TYPE : 0;
+	if (!json_is_string(value))
+		return refuse(walk, value, "", strcmp(type, "[]uint8") == 0 ? type : "string");
 	bool bad = strcmp(type, "[]uint8") == 0
-			   ? strict_bad_base64(api_text(v), w->err, w->err_n)
-			   : strict_bad_time(api_text(v), micro, w->err, w->err_n);
+			   ? strict_bad_base64(api_text(value), walk->err, walk->err_n)
+			   : strict_bad_time(api_text(value), micro, walk->err, walk->err_n);
 	return bad ? ERR_TYPE : 0;
 }
 
@@ -112,89 +113,90 @@ static bool is_special(const char *type)
 	return false;
 }
 
-static int check_struct(struct walk *w, const json_t *schema, const json_t *members,
-			const json_t *v)
+static int check_struct(struct walk *walk, const json_t *schema, const json_t *members,
+			const json_t *val)
 {
-	const char *key, *owner = w->owner, *name = strchr(go_type(schema), '.');
-	size_t n = w->path.n;
+	const char *key, *owner = walk->owner, *name = strchr(go_type(schema), '.');
+	size_t n = walk->path.n;
 	json_t *value;
 	int r = 0;
 	if (name != NULL)
-		w->owner = name + 1;
-	json_object_foreach (api_tree(v), key, value) {
+		walk->owner = name + 1;
+	json_object_foreach (api_tree(val), key, value) {
 		const json_t *member = json_object_get(members, key);
 		if (member == NULL)
 			continue;
-		strbuf_addf(&w->path, "%s%s", n != 0 ? "." : "", key);
-		r = check(w, member, value);
-		w->path.s[w->path.n = n] = '\0';
+		strbuf_addf(&walk->path, "%s%s", n != 0 ? "." : "", key);
+		r = check(walk, member, value);
+		walk->path.s[walk->path.n = n] = '\0';
 		if (r < 0)
 			return r;
 	}
-	w->owner = owner;
+	walk->owner = owner;
 	return 0;
 }
 
-static int check_object(struct walk *w, const json_t *schema, const json_t *v)
+static int check_object(struct walk *walk, const json_t *schema, const json_t *val)
 {
 	const json_t *members = json_object_get(schema, "properties");
 	const json_t *others = json_object_get(schema, "additionalProperties");
 	const char *key;
 	json_t *value;
-	if (!json_is_object(v))
-		return refuse_type(w, schema, v);
+	if (!json_is_object(val))
+		return refuse_type(walk, schema, val);
 	if (members != NULL)
-		return check_struct(w, schema, members, v);
+		return check_struct(walk, schema, members, val);
 	if (!json_is_object(others))
 		return 0;
-	json_object_foreach (api_tree(v), key, value) {
-		int r = check(w, others, value);
+	json_object_foreach (api_tree(val), key, value) {
+		int r = check(walk, others, value);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int check_array(struct walk *w, const json_t *schema, const json_t *v)
+static int check_array(struct walk *walk, const json_t *schema, const json_t *value)
 {
 	size_t i;
 	json_t *item;
-	if (!json_is_array(v))
-		return refuse_type(w, schema, v);
-	json_array_foreach (api_tree(v), i, item) {
-		int r = check(w, json_object_get(schema, "items"), item);
+	if (!json_is_array(value))
+		return refuse_type(walk, schema, value);
+	json_array_foreach (api_tree(value), i, item) {
+		int r = check(walk, json_object_get(schema, "items"), item);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int check(struct walk *w, const json_t *schema, const json_t *v)
+static int check(struct walk *walk, const json_t *schema, const json_t *value)
 {
 	const char *type = api_get_string(schema, "type");
-	if (json_is_null(v))
+	if (json_is_null(value))
 		return 0; /* as if it was not there */
 	if (is_special(go_type(schema)))
-		return check_special(w, v, go_type(schema));
+		return check_special(walk, value, go_type(schema));
 	if (strcmp(type, "object") == 0)
-		return check_object(w, schema, v);
+		return check_object(walk, schema, value);
 	if (strcmp(type, "array") == 0)
-		return check_array(w, schema, v);
+		return check_array(walk, schema, value);
 	if (strcmp(type, "integer") == 0)
-		return check_integer(w, v, api_get_string(schema, "format"));
-	if ((strcmp(type, "string") == 0 && !json_is_string(v)) ||
-	    (strcmp(type, "boolean") == 0 && !json_is_boolean(v)))
-		return refuse_type(w, schema, v);
+		return check_integer(walk, value, api_get_string(schema, "format"));
+	if ((strcmp(type, "string") == 0 && !json_is_string(value)) ||
+	    (strcmp(type, "boolean") == 0 && !json_is_boolean(value)))
+		return refuse_type(walk, schema, value);
 	return 0;
 }
 
-int strict_types(const struct apiserver_resource *r, const json_t *o, char *err, size_t err_n)
+int strict_types(const struct apiserver_resource *resource, const json_t *object, char *err,
+		 size_t err_n)
 {
 	struct walk w = { .owner = "", .path = STRBUF_INIT, .err = err, .err_n = err_n };
-	const json_t *meta = json_object_get(o, "metadata");
+	const json_t *meta = json_object_get(object, "metadata");
 	int code = 0;
-	if (r->built_in)
-		code = check(&w, r->openapi, o);
+	if (resource->built_in)
+		code = check(&w, resource->openapi, object);
 	else if (meta != NULL)
 		code = check(&w, apiserver_objectmeta_schema(), meta);
 	strbuf_done(&w.path);

@@ -16,13 +16,13 @@ struct piece {
 	const char *what;
 };
 
-static bool read_digits(const char *s, size_t n, unsigned *ret)
+static bool read_digits(const char *text, size_t len, unsigned *ret)
 {
 	*ret = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (!ascii_isdigit(s[i]))
+	for (size_t i = 0; i < len; i++) {
+		if (!ascii_isdigit(text[i]))
 			return false;
-		*ret = *ret * 10 + (unsigned)(s[i] - '0');
+		*ret = *ret * 10 + (unsigned)(text[i] - '0');
 	}
 	return true;
 }
@@ -35,23 +35,23 @@ static unsigned days_in(unsigned year, unsigned month)
 }
 
 /* "Z" or an offset as +02:00 at the end; what is left when it is not one. */
-static const char *zone_rest(const char *s)
+static const char *zone_rest(const char *text)
 {
 	unsigned n;
-	if (s[0] == 'Z')
-		return s + 1;
-	if ((s[0] == '+' || s[0] == '-') && strlen(s) >= 6 && read_digits(s + 1, 2, &n) &&
-	    s[3] == ':' && read_digits(s + 4, 2, &n))
-		return s + 6;
+	if (text[0] == 'Z')
+		return text + 1;
+	if ((text[0] == '+' || text[0] == '-') && strlen(text) >= 6 &&
+	    read_digits(text + 1, 2, &n) && text[3] == ':' && read_digits(text + 4, 2, &n))
+		return text + 6;
 	return NULL;
 }
 
-static size_t fraction(const char *s)
+static size_t fraction(const char *text)
 {
 	size_t n = 1;
-	if (s[0] != '.' || !ascii_isdigit(s[1]))
+	if (text[0] != '.' || !ascii_isdigit(text[1]))
 		return 0;
-	while (ascii_isdigit(s[n]))
+	while (ascii_isdigit(text[n]))
 		n++;
 	return n;
 }
@@ -62,7 +62,7 @@ struct failure {
 	const char *extra;	   /* or this is too much */
 };
 
-static struct failure read_time(const char *s, bool micro)
+static struct failure read_time(const char *text, bool micro)
 {
 	static const struct piece pieces[] = {
 		{ "2006", 4, 0, "" },	 { "-", 0, 0, "" },	    { "01", 2, 12, "month" },
@@ -73,19 +73,20 @@ static struct failure read_time(const char *s, bool micro)
 	unsigned number[ARRAY_LEN(pieces)] = { 0 };
 	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
 		const struct piece *p = &pieces[i];
-		if (p->digits == 0 ? *s != p->layout[0] : !read_digits(s, p->digits, &number[i]))
-			return (struct failure){ .rest = s, .layout = p->layout };
+		if (p->digits == 0 ? *text != p->layout[0]
+				   : !read_digits(text, p->digits, &number[i]))
+			return (struct failure){ .rest = text, .layout = p->layout };
 		if (p->max != 0 && (number[i] > p->max || (i <= 4 && number[i] == 0)))
 			return (struct failure){ .range = p->what };
-		s += p->digits != 0 ? p->digits : 1;
+		text += p->digits != 0 ? p->digits : 1;
 	}
-	size_t n = fraction(s);
+	size_t n = fraction(text);
 	if (micro && n < 7)
-		return (struct failure){ .rest = s, .layout = ".000000" };
-	s += micro ? 7 : n; /* a dot and six digits */
-	const char *rest = zone_rest(s);
+		return (struct failure){ .rest = text, .layout = ".000000" };
+	text += micro ? 7 : n; /* a dot and six digits */
+	const char *rest = zone_rest(text);
 	if (rest == NULL)
-		return (struct failure){ .rest = s, .layout = "Z07:00" };
+		return (struct failure){ .rest = text, .layout = "Z07:00" };
 	if (*rest != '\0')
 		return (struct failure){ .extra = rest };
 	if (number[4] > days_in(number[0], number[2]))
@@ -93,58 +94,58 @@ static struct failure read_time(const char *s, bool micro)
 	return (struct failure){ 0 };
 }
 
-bool strict_bad_time(const char *s, bool micro, char *err, size_t err_n)
+bool strict_bad_time(const char *text, bool micro, char *err, size_t err_n)
 {
 	static const char *const layouts[] = { "2006-01-02T15:04:05Z07:00",
 					       "2006-01-02T15:04:05.000000Z07:00" };
-	struct failure f = read_time(s, micro);
+	struct failure f = read_time(text, micro);
 	if (f.rest != NULL)
 		snprintf(err, err_n, "parsing time \"%s\" as \"%s\": cannot parse \"%s\" as \"%s\"",
-			 s, layouts[micro], f.rest, f.layout);
+			 text, layouts[micro], f.rest, f.layout);
 	else if (f.range != NULL)
-		snprintf(err, err_n, "parsing time \"%s\": %s out of range", s, f.range);
+		snprintf(err, err_n, "parsing time \"%s\": %s out of range", text, f.range);
 	else if (f.extra != NULL)
-		snprintf(err, err_n, "parsing time \"%s\": extra text: \"%s\"", s, f.extra);
+		snprintf(err, err_n, "parsing time \"%s\": extra text: \"%s\"", text, f.extra);
 	return f.rest != NULL || f.range != NULL || f.extra != NULL;
 }
 
-static size_t skip_breaks(const char *s, size_t i)
+static size_t skip_breaks(const char *text, size_t index)
 {
-	while (s[i] == '\n' || s[i] == '\r')
-		i++;
-	return i;
+	while (text[index] == '\n' || text[index] == '\r')
+		index++;
+	return index;
 }
 
 /* Where the text stops being base64; -1 when it does not. */
-static ptrdiff_t bad_base64_at(const char *s)
+static ptrdiff_t bad_base64_at(const char *text)
 {
-	size_t n = strlen(s), i = 0;
+	size_t n = strlen(text), i = 0;
 	for (size_t k = 0;; k++) { /* k: digits so far */
-		i = skip_breaks(s, i);
+		i = skip_breaks(text, i);
 		size_t have = k % 4;
 		if (i == n)
 			return have == 0 ? -1 : (ptrdiff_t)(i - have);
-		if (base64_value(s[i]) >= 0) {
+		if (base64_value(text[i]) >= 0) {
 			i++;
 			continue;
 		}
-		if (s[i] != '=' || have < 2)
+		if (text[i] != '=' || have < 2)
 			return (ptrdiff_t)i;
-		i = skip_breaks(s, i + 1);
+		i = skip_breaks(text, i + 1);
 		if (have == 2) {
 			if (i == n)
 				return (ptrdiff_t)n;
-			if (s[i] != '=')
+			if (text[i] != '=')
 				return (ptrdiff_t)i - 1;
-			i = skip_breaks(s, i + 1);
+			i = skip_breaks(text, i + 1);
 		}
 		return i < n ? (ptrdiff_t)i : -1;
 	}
 }
 
-bool strict_bad_base64(const char *s, char *err, size_t err_n)
+bool strict_bad_base64(const char *text, char *err, size_t err_n)
 {
-	ptrdiff_t at = bad_base64_at(s);
+	ptrdiff_t at = bad_base64_at(text);
 	if (at >= 0)
 		snprintf(err, err_n, "illegal base64 data at input byte %td", at);
 	return at >= 0;
@@ -152,62 +153,63 @@ bool strict_bad_base64(const char *s, char *err, size_t err_n)
 
 /* ---- quantities: a decimal number and a suffix ---- */
 
-static size_t count_in(struct slice s, const char *set)
+static size_t count_in(struct slice text, const char *set)
 {
 	size_t n = 0;
-	while (n < s.n && strchr(set, s.p[n]) != NULL && s.p[n] != '\0')
+	while (n < text.n && strchr(set, text.p[n]) != NULL && text.p[n] != '\0')
 		n++;
 	return n;
 }
 
-static bool is_exponent(struct slice s)
+static bool is_exponent(struct slice text)
 {
-	if (s.n < 2 || (s.p[0] != 'e' && s.p[0] != 'E'))
+	if (text.n < 2 || (text.p[0] != 'e' && text.p[0] != 'E'))
 		return false;
-	s = slice_from(s, s.p[1] == '+' || s.p[1] == '-' ? 2 : 1);
-	return s.n != 0 && count_in(s, "0123456789") == s.n;
+	text = slice_from(text, text.p[1] == '+' || text.p[1] == '-' ? 2 : 1);
+	return text.n != 0 && count_in(text, "0123456789") == text.n;
 }
 
-static bool is_quantity_suffix(struct slice s)
+static bool is_quantity_suffix(struct slice text)
 {
 	static const char *const suffixes[] = { "",  "n", "u",	"m",  "k",  "M",  "G",	"T",
 						"P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei" };
 	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-		if (slice_is(s, suffixes[i]))
+		if (slice_is(text, suffixes[i]))
 			return true;
 	}
-	return is_exponent(s);
+	return is_exponent(text);
 }
 
-static const char *quantity_error(struct slice s)
+static const char *quantity_error(struct slice text)
 {
 	static const char digits[] = "0123456789";
 	static const char format[] = "quantities must match the regular expression "
 				     "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-	if (s.n == 0)
+	if (text.n == 0)
 		return format;
-	s = slice_from(s, s.p[0] == '+' || s.p[0] == '-');
-	size_t whole = count_in(s, digits), part = 0;
-	s = slice_from(s, whole);
-	if (s.n != 0 && s.p[0] == '.') {
-		part = count_in(slice_from(s, 1), digits);
-		s = slice_from(s, 1 + part);
+	text = slice_from(text, text.p[0] == '+' || text.p[0] == '-');
+	size_t whole = count_in(text, digits), part = 0;
+	text = slice_from(text, whole);
+	if (text.n != 0 && text.p[0] == '.') {
+		part = count_in(slice_from(text, 1), digits);
+		text = slice_from(text, 1 + part);
 	}
-	size_t letters = count_in(s, "eEinumkKMGTP");
-	struct slice rest = slice_from(s, letters);
+	size_t letters = count_in(text, "eEinumkKMGTP");
+	struct slice rest = slice_from(text, letters);
 	rest = slice_from(rest, rest.n != 0 && (rest.p[0] == '+' || rest.p[0] == '-'));
 	if (count_in(rest, digits) != rest.n)
 		return format;
-	if (!is_quantity_suffix(s))
+	if (!is_quantity_suffix(text))
 		return "unable to parse quantity's suffix";
-	return whole + part == 0 && s.n != 0 ? "unable to parse numeric part of quantity" : NULL;
+	return whole + part == 0 && text.n != 0 ? "unable to parse numeric part of quantity" : NULL;
 }
 
-bool strict_bad_quantity(const json_t *v, char *err, size_t err_n)
+bool strict_bad_quantity(const json_t *value, char *err, size_t err_n)
 {
-	CLEANUP(freep) char *text = json_is_string(v) ? NULL : json_dumps(v, JSON_ENCODE_ANY);
-	const char *wrong =
-		quantity_error(json_is_string(v) ? slice_trim(api_text_slice(v)) : slice_of(text));
+	CLEANUP(freep)
+	char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
+	const char *wrong = quantity_error(json_is_string(value) ? slice_trim(api_text_slice(value))
+								 : slice_of(text));
 	if (wrong != NULL)
 		snprintf(err, err_n, "%s", wrong);
 	return wrong != NULL;

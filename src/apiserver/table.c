@@ -37,81 +37,81 @@ int apiserver_table_include(const char *arg, enum apiserver_include *ret, struct
 
 /* --- texts --- */
 
-static void add_tree(struct strbuf *out, const json_t *v)
+static void add_tree(struct strbuf *out, const json_t *value)
 {
-	char *text = v != NULL ? json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	char *text = value != NULL ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 	strbuf_adds(out, text != NULL ? text : "null");
 	free(text);
 }
 
-static void add_text(struct strbuf *out, const char *s)
+static void add_text(struct strbuf *out, const char *text)
 {
-	strbuf_add_json(out, slice_of(s != NULL ? s : ""));
+	strbuf_add_json(out, slice_of(text != NULL ? text : ""));
 }
 
-static void add_text_member(struct strbuf *out, const char *before, const char *s)
+static void add_text_member(struct strbuf *out, const char *before, const char *text)
 {
 	strbuf_adds(out, before);
-	add_text(out, s);
+	add_text(out, text);
 }
 
 /* --- cells --- */
 
-static void add_string_cell(struct strbuf *out, const json_t *v)
+static void add_string_cell(struct strbuf *out, const json_t *value)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	if (json_is_string(v))
-		strbuf_adds(&text, api_text(v));
-	else if (json_is_real(v))
-		api_fielderr_float(&text, json_real_value(v));
+	if (json_is_string(value))
+		strbuf_adds(&text, api_text(value));
+	else if (json_is_real(value))
+		api_fielderr_float(&text, json_real_value(value));
 	else
-		add_tree(&text, v);
+		add_tree(&text, value);
 	strbuf_add_json(out, strbuf_slice(&text));
 }
 
-static void add_integer_cell(struct strbuf *out, const json_t *v)
+static void add_integer_cell(struct strbuf *out, const json_t *value)
 {
-	double real = json_number_value(v);
-	if (json_is_integer(v))
-		strbuf_addf(out, "%lld", (long long)json_integer_value(v));
-	else if (json_is_real(v) && real > -9e18 && real < 9e18)
+	double real = json_number_value(value);
+	if (json_is_integer(value))
+		strbuf_addf(out, "%lld", (long long)json_integer_value(value));
+	else if (json_is_real(value) && real > -9e18 && real < 9e18)
 		strbuf_addf(out, "%lld", (long long)real);
 	else
 		strbuf_adds(out, "null");
 }
 
-static void add_path_cell(struct strbuf *out, const struct apiserver_table *t,
-			  const struct apiserver_column *c, const json_t *o)
+static void add_path_cell(struct strbuf *out, const struct apiserver_table *table,
+			  const struct apiserver_column *column, const json_t *object)
 {
 	char age[APISERVER_AGE_MAX];
-	const json_t *v = apiserver_jsonpath_first(o, c->path);
-	if (v == NULL && strcmp(c->format, "name") == 0)
+	const json_t *v = apiserver_jsonpath_first(object, column->path);
+	if (v == NULL && strcmp(column->format, "name") == 0)
 		strbuf_adds(out, "\"\"");
 	else if (v == NULL || json_is_null(v))
 		strbuf_adds(out, "null");
-	else if (strcmp(c->type, "string") == 0)
+	else if (strcmp(column->type, "string") == 0)
 		add_string_cell(out, v);
-	else if (strcmp(c->type, "integer") == 0)
+	else if (strcmp(column->type, "integer") == 0)
 		add_integer_cell(out, v);
-	else if (strcmp(c->type, "date") == 0 && json_is_string(v))
-		add_text(out, apiserver_age(api_text(v), t->now_s, age));
-	else if ((strcmp(c->type, "number") == 0 && json_is_number(v)) ||
-		 (strcmp(c->type, "boolean") == 0 && json_is_boolean(v)))
+	else if (strcmp(column->type, "date") == 0 && json_is_string(v))
+		add_text(out, apiserver_age(api_text(v), table->now_s, age));
+	else if ((strcmp(column->type, "number") == 0 && json_is_number(v)) ||
+		 (strcmp(column->type, "boolean") == 0 && json_is_boolean(v)))
 		add_tree(out, v);
 	else
 		strbuf_adds(out, "null");
 }
 
-static void add_cells(struct strbuf *out, const struct apiserver_table *t, const json_t *o)
+static void add_cells(struct strbuf *out, const struct apiserver_table *table, const json_t *object)
 {
-	const struct apiserver_resource *r = t->r;
-	json_t *own = r->strategy->cells != NULL ? r->strategy->cells(o, t->now_s) : NULL;
+	const struct apiserver_resource *r = table->r;
+	json_t *own = r->strategy->cells != NULL ? r->strategy->cells(object, table->now_s) : NULL;
 	strbuf_adds(out, "\"cells\":[");
 	for (size_t i = 0; i < r->n_columns; i++) {
 		if (i > 0)
 			strbuf_addc(out, ',');
 		if (r->columns[i].path != NULL)
-			add_path_cell(out, t, &r->columns[i], o);
+			add_path_cell(out, table, &r->columns[i], object);
 		else
 			add_tree(out, json_array_get(own, i));
 	}
@@ -121,11 +121,11 @@ static void add_cells(struct strbuf *out, const struct apiserver_table *t, const
 
 /* --- the table --- */
 
-static void add_columns(struct strbuf *out, const struct apiserver_resource *r)
+static void add_columns(struct strbuf *out, const struct apiserver_resource *resource)
 {
 	strbuf_addc(out, '[');
-	for (size_t i = 0; i < r->n_columns; i++) {
-		const struct apiserver_column *c = &r->columns[i];
+	for (size_t i = 0; i < resource->n_columns; i++) {
+		const struct apiserver_column *c = &resource->columns[i];
 		add_text_member(out, i > 0 ? ",{\"name\":" : "{\"name\":", c->name);
 		add_text_member(out, ",\"type\":", c->type);
 		add_text_member(out, ",\"format\":", c->format);
@@ -135,37 +135,38 @@ static void add_columns(struct strbuf *out, const struct apiserver_resource *r)
 	strbuf_addc(out, ']');
 }
 
-void apiserver_table_begin(struct strbuf *out, const struct apiserver_table *t,
+void apiserver_table_begin(struct strbuf *out, const struct apiserver_table *table,
 			   const json_t *list_meta, bool columns)
 {
 	strbuf_addf(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/%s\",\"metadata\":",
-		    t->meta_version);
+		    table->meta_version);
 	if (list_meta != NULL)
 		add_tree(out, list_meta);
 	else
 		strbuf_adds(out, "{}");
 	strbuf_adds(out, ",\"columnDefinitions\":");
 	if (columns)
-		add_columns(out, t->r);
+		add_columns(out, table->r);
 	else
 		strbuf_adds(out, "null");
 	strbuf_adds(out, ",\"rows\":[");
 }
 
-void apiserver_table_row(struct strbuf *out, const struct apiserver_table *t, const json_t *o)
+void apiserver_table_row(struct strbuf *out, const struct apiserver_table *table,
+			 const json_t *object)
 {
 	strbuf_adds(out, out->n > 0 && out->s[out->n - 1] != '[' ? ",{" : "{");
-	add_cells(out, t, o);
+	add_cells(out, table, object);
 	strbuf_adds(out, ",\"object\":");
-	switch (t->include) {
+	switch (table->include) {
 	case APISERVER_INCLUDE_NONE:
 		strbuf_adds(out, "null");
 		break;
 	case APISERVER_INCLUDE_OBJECT:
-		add_tree(out, o);
+		add_tree(out, object);
 		break;
 	case APISERVER_INCLUDE_METADATA:
-		apiserver_partial(out, t->meta_version, o);
+		apiserver_partial(out, table->meta_version, object);
 		break;
 	}
 	strbuf_addc(out, '}');
@@ -176,22 +177,22 @@ void apiserver_table_end(struct strbuf *out)
 	strbuf_adds(out, "]}");
 }
 
-void apiserver_table_object(struct strbuf *out, const struct apiserver_table *t, const json_t *o,
-			    bool columns)
+void apiserver_table_object(struct strbuf *out, const struct apiserver_table *table,
+			    const json_t *object, bool columns)
 {
 	json_t *meta = json_object();
-	const char *version = api_resource_version(o);
+	const char *version = api_resource_version(object);
 	if (*version != '\0')
 		json_object_set_new(meta, "resourceVersion", json_string(version));
-	apiserver_table_begin(out, t, meta, columns);
-	apiserver_table_row(out, t, o);
+	apiserver_table_begin(out, table, meta, columns);
+	apiserver_table_row(out, table, object);
 	apiserver_table_end(out);
 	json_decref(meta);
 }
 
-void apiserver_partial(struct strbuf *out, const char *meta_version, const json_t *o)
+void apiserver_partial(struct strbuf *out, const char *meta_version, const json_t *object)
 {
-	const json_t *meta = json_object_get(o, "metadata");
+	const json_t *meta = json_object_get(object, "metadata");
 	strbuf_addf(out,
 		    "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/%s\","
 		    "\"metadata\":",

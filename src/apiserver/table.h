@@ -32,13 +32,14 @@ MUST_CHECK int apiserver_table_include(const char *arg, enum apiserver_include *
 
 /* A whole list: begin, a row for each object, end. `list_meta` is the list's metadata; `columns`:
  * with columnDefinitions, which later events of a watch do without. Trees are borrowed. */
-void apiserver_table_begin(struct strbuf *out, const struct apiserver_table *t,
+void apiserver_table_begin(struct strbuf *out, const struct apiserver_table *table,
 			   const json_t *list_meta, bool columns);
-void apiserver_table_row(struct strbuf *out, const struct apiserver_table *t, const json_t *o);
+void apiserver_table_row(struct strbuf *out, const struct apiserver_table *table,
+			 const json_t *object);
 void apiserver_table_end(struct strbuf *out);
 /* One object, or the object of an event of a watch. */
-void apiserver_table_object(struct strbuf *out, const struct apiserver_table *t, const json_t *o,
-			    bool columns);
+void apiserver_table_object(struct strbuf *out, const struct apiserver_table *table,
+			    const json_t *object, bool columns);
 
 /* {"kind":"PartialObjectMetadata",...}; items of a PartialObjectMetadataList are written so too. */
-void apiserver_partial(struct strbuf *out, const char *meta_version, const json_t *o);
+void apiserver_partial(struct strbuf *out, const char *meta_version, const json_t *object);

@@ -39,168 +39,168 @@ static const char config_key_words[] =
 
 enum { LABEL_MAX = 63, SUBDOMAIN_MAX = 253, PORT_NAME_MAX = 15 };
 
-static void complain(const struct apiserver_at *at, const char *s, const char *detail)
+static void complain(const struct apiserver_at *at, const char *text, const char *detail)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
-	strbuf_add_quoted(&value, slice_of(at->shown != NULL ? at->shown : s));
+	strbuf_add_quoted(&value, slice_of(at->shown != NULL ? at->shown : text));
 	api_errors_add(at->errs, API_FIELD_INVALID, at->field, value.s, detail);
 }
 
-static void too_long(const struct apiserver_at *at, const char *s, const char *prefix, size_t max,
-		     const char *units)
+static void too_long(const struct apiserver_at *at, const char *string, const char *prefix,
+		     size_t max, const char *units)
 {
 	char text[80];
 	snprintf(text, sizeof(text), "%smust be no more than %zu %s", prefix, max, units);
-	complain(at, s, text);
+	complain(at, string, text);
 }
 
-static bool lower_or_digit(char c)
+static bool lower_or_digit(char ch)
 {
-	return ascii_isdigit(c) || (c >= 'a' && c <= 'z');
+	return ascii_isdigit(ch) || (ch >= 'a' && ch <= 'z');
 }
 
-static bool is_label(struct slice s)
+static bool is_label(struct slice text)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		if (!lower_or_digit(s.p[i]) && s.p[i] != '-')
+	for (size_t i = 0; i < text.n; i++) {
+		if (!lower_or_digit(text.p[i]) && text.p[i] != '-')
 			return false;
 	}
-	return s.n != 0 && s.p[0] != '-' && s.p[s.n - 1] != '-';
+	return text.n != 0 && text.p[0] != '-' && text.p[text.n - 1] != '-';
 }
 
-static bool is_subdomain(struct slice s)
+static bool is_subdomain(struct slice text)
 {
 	do {
-		if (!is_label(slice_cut(&s, '.')))
+		if (!is_label(slice_cut(&text, '.')))
 			return false;
-	} while (s.p != NULL);
+	} while (text.p != NULL);
 	return true;
 }
 
-void apiserver_label(const struct apiserver_at *at, const char *s)
+void apiserver_label(const struct apiserver_at *at, const char *text)
 {
-	if (strlen(s) > LABEL_MAX)
-		too_long(at, s, "", LABEL_MAX, "characters");
-	if (is_label(slice_of(s)))
+	if (strlen(text) > LABEL_MAX)
+		too_long(at, text, "", LABEL_MAX, "characters");
+	if (is_label(slice_of(text)))
 		return;
-	complain(at, s, is_subdomain(slice_of(s)) ? "must not contain dots" : label_words);
+	complain(at, text, is_subdomain(slice_of(text)) ? "must not contain dots" : label_words);
 }
 
-void apiserver_subdomain(const struct apiserver_at *at, const char *s)
+void apiserver_subdomain(const struct apiserver_at *at, const char *text)
 {
-	if (strlen(s) > SUBDOMAIN_MAX)
-		too_long(at, s, "", SUBDOMAIN_MAX, "characters");
-	if (!is_subdomain(slice_of(s)))
-		complain(at, s, subdomain_words);
+	if (strlen(text) > SUBDOMAIN_MAX)
+		too_long(at, text, "", SUBDOMAIN_MAX, "characters");
+	if (!is_subdomain(slice_of(text)))
+		complain(at, text, subdomain_words);
 }
 
-void apiserver_path_segment(const struct apiserver_at *at, const char *s)
+void apiserver_path_segment(const struct apiserver_at *at, const char *text)
 {
-	if (strcmp(s, ".") == 0 || strcmp(s, "..") == 0) {
-		complain(at, s, s[1] == '\0' ? "may not be '.'" : "may not be '..'");
+	if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0) {
+		complain(at, text, text[1] == '\0' ? "may not be '.'" : "may not be '..'");
 		return;
 	}
-	if (strchr(s, '/') != NULL)
-		complain(at, s, "may not contain '/'");
-	if (strchr(s, '%') != NULL)
-		complain(at, s, "may not contain '%'");
+	if (strchr(text, '/') != NULL)
+		complain(at, text, "may not contain '/'");
+	if (strchr(text, '%') != NULL)
+		complain(at, text, "may not contain '%'");
 }
 
-static bool is_key_name(struct slice s)
+static bool is_key_name(struct slice text)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
 		if (!ascii_isalpha(c) && !ascii_isdigit(c) &&
-		    (i == 0 || i == s.n - 1 || !charset_has("-_.", c)))
+		    (i == 0 || i == text.n - 1 || !charset_has("-_.", c)))
 			return false;
 	}
-	return s.n != 0;
+	return text.n != 0;
 }
 
-static void check_prefix(const struct apiserver_at *at, const char *s, struct slice prefix)
+static void check_prefix(const struct apiserver_at *at, const char *string, struct slice prefix)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (prefix.n == 0) {
-		complain(at, s, "prefix part must be non-empty");
+		complain(at, string, "prefix part must be non-empty");
 		return;
 	}
 	if (prefix.n > SUBDOMAIN_MAX)
-		too_long(at, s, "prefix part ", SUBDOMAIN_MAX, "bytes");
+		too_long(at, string, "prefix part ", SUBDOMAIN_MAX, "bytes");
 	strbuf_addf(&text, "prefix part %s", subdomain_words);
 	if (!is_subdomain(prefix))
-		complain(at, s, text.s);
+		complain(at, string, text.s);
 }
 
-void apiserver_label_key(const struct apiserver_at *at, const char *s)
+void apiserver_label_key(const struct apiserver_at *at, const char *text)
 {
-	struct slice name = slice_of(s), prefix = { NULL, 0 };
+	struct slice name = slice_of(text), prefix = { NULL, 0 };
 	if (slice_find(name, '/') >= 0)
 		prefix = slice_cut(&name, '/');
 	if (slice_find(name, '/') >= 0) {
-		complain(at, s,
+		complain(at, text,
 			 "a valid label key " KEY_WORDS
 			 " with an optional DNS subdomain prefix and "
 			 "'/' (e.g. 'example.com/MyName')");
 		return;
 	}
 	if (prefix.p != NULL)
-		check_prefix(at, s, prefix);
+		check_prefix(at, text, prefix);
 	if (name.n == 0)
-		complain(at, s, "name part must be non-empty");
+		complain(at, text, "name part must be non-empty");
 	else if (name.n > LABEL_MAX)
-		too_long(at, s, "name part ", LABEL_MAX, "bytes");
+		too_long(at, text, "name part ", LABEL_MAX, "bytes");
 	if (!is_key_name(name))
-		complain(at, s, "name part " KEY_WORDS);
+		complain(at, text, "name part " KEY_WORDS);
 }
 
-void apiserver_label_value(const struct apiserver_at *at, const char *s)
+void apiserver_label_value(const struct apiserver_at *at, const char *text)
 {
-	if (strlen(s) > LABEL_MAX)
-		too_long(at, s, "", LABEL_MAX, "bytes");
-	if (s[0] != '\0' && !is_key_name(slice_of(s)))
-		complain(at, s, value_words);
+	if (strlen(text) > LABEL_MAX)
+		too_long(at, text, "", LABEL_MAX, "bytes");
+	if (text[0] != '\0' && !is_key_name(slice_of(text)))
+		complain(at, text, value_words);
 }
 
-static bool is_config_key(const char *s)
+static bool is_config_key(const char *text)
 {
-	const char *p = s;
+	const char *p = text;
 	while (ascii_isalpha(*p) || ascii_isdigit(*p) || charset_has("-._", *p))
 		p++;
-	return *p == '\0' && p != s;
+	return *p == '\0' && p != text;
 }
 
-void apiserver_config_key(const struct apiserver_at *at, const char *s)
+void apiserver_config_key(const struct apiserver_at *at, const char *text)
 {
-	if (strlen(s) > SUBDOMAIN_MAX)
-		too_long(at, s, "", SUBDOMAIN_MAX, "characters");
-	if (!is_config_key(s))
-		complain(at, s, config_key_words);
-	if (strcmp(s, ".") == 0)
-		complain(at, s, "must not be '.'");
-	else if (strcmp(s, "..") == 0)
-		complain(at, s, "must not be '..'");
-	else if (strncmp(s, "..", 2) == 0)
-		complain(at, s, "must not start with '..'");
+	if (strlen(text) > SUBDOMAIN_MAX)
+		too_long(at, text, "", SUBDOMAIN_MAX, "characters");
+	if (!is_config_key(text))
+		complain(at, text, config_key_words);
+	if (strcmp(text, ".") == 0)
+		complain(at, text, "must not be '.'");
+	else if (strcmp(text, "..") == 0)
+		complain(at, text, "must not be '..'");
+	else if (strncmp(text, "..", 2) == 0)
+		complain(at, text, "must not start with '..'");
 }
 
-void apiserver_port_name(const struct apiserver_at *at, const char *s)
+void apiserver_port_name(const struct apiserver_at *at, const char *text)
 {
-	size_t n = strlen(s), letters = 0, known = 0;
+	size_t n = strlen(text), letters = 0, known = 0;
 	for (size_t i = 0; i < n; i++) {
-		letters += s[i] >= 'a' && s[i] <= 'z';
-		known += lower_or_digit(s[i]) || s[i] == '-';
+		letters += text[i] >= 'a' && text[i] <= 'z';
+		known += lower_or_digit(text[i]) || text[i] == '-';
 	}
 	if (n > PORT_NAME_MAX)
-		too_long(at, s, "", PORT_NAME_MAX, "characters");
+		too_long(at, text, "", PORT_NAME_MAX, "characters");
 	if (known != n || n == 0)
-		complain(at, s,
+		complain(at, text,
 			 "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
 	if (letters == 0)
-		complain(at, s, "must contain at least one letter (a-z)");
-	if (strstr(s, "--") != NULL)
-		complain(at, s, "must not contain consecutive hyphens");
-	if (n > 0 && (s[0] == '-' || s[n - 1] == '-'))
-		complain(at, s, "must not begin or end with a hyphen");
+		complain(at, text, "must contain at least one letter (a-z)");
+	if (strstr(text, "--") != NULL)
+		complain(at, text, "must not contain consecutive hyphens");
+	if (n > 0 && (text[0] == '-' || text[n - 1] == '-'))
+		complain(at, text, "must not begin or end with a hyphen");
 }
 
 void apiserver_labels(struct api_errors *errs, const char *field, const json_t *labels)
@@ -233,19 +233,19 @@ void apiserver_forbidden(struct api_errors *errs, const char *field, const char 
 	api_errors_add(errs, API_FIELD_FORBIDDEN, field, NULL, detail);
 }
 
-bool apiserver_one_of(struct api_errors *errs, const char *field, const char *s,
+bool apiserver_one_of(struct api_errors *errs, const char *field, const char *text,
 		      const char *const *words)
 {
 	CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT, value = STRBUF_INIT;
 	strbuf_adds(&detail, "supported values: ");
 	for (size_t i = 0; words[i] != NULL; i++) {
-		if (strcmp(words[i], s) == 0)
+		if (strcmp(words[i], text) == 0)
 			return true;
 		if (i != 0)
 			strbuf_adds(&detail, ", ");
 		strbuf_add_quoted(&detail, slice_of(words[i]));
 	}
-	strbuf_add_quoted(&value, slice_of(s));
+	strbuf_add_quoted(&value, slice_of(text));
 	api_errors_add(errs, API_FIELD_UNSUPPORTED, field, value.s, detail.s);
 	return false;
 }
@@ -264,11 +264,11 @@ void apiserver_immutable(struct api_errors *errs, const char *field, const json_
 		apiserver_invalid(errs, field, now, "field is immutable");
 }
 
-const char *apiserver_path(struct apiserver_path *p, const char *fmt, ...)
+const char *apiserver_path(struct apiserver_path *path, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(p->s, sizeof(p->s), fmt, ap);
+	vsnprintf(path->s, sizeof(path->s), fmt, ap);
 	va_end(ap);
-	return p->s;
+	return path->s;
 }

@@ -20,13 +20,13 @@ struct apiserver_at {
 /* A rule about a text. */
 typedef void (*apiserver_rule)(const struct apiserver_at *at, const char *s);
 
-void apiserver_label(const struct apiserver_at *at, const char *s); /* RFC 1123 */
-void apiserver_subdomain(const struct apiserver_at *at, const char *s);
-void apiserver_path_segment(const struct apiserver_at *at, const char *s);
-void apiserver_label_key(const struct apiserver_at *at, const char *s);
-void apiserver_label_value(const struct apiserver_at *at, const char *s);
-void apiserver_config_key(const struct apiserver_at *at, const char *s);
-void apiserver_port_name(const struct apiserver_at *at, const char *s);
+void apiserver_label(const struct apiserver_at *at, const char *text); /* RFC 1123 */
+void apiserver_subdomain(const struct apiserver_at *at, const char *text);
+void apiserver_path_segment(const struct apiserver_at *at, const char *text);
+void apiserver_label_key(const struct apiserver_at *at, const char *text);
+void apiserver_label_value(const struct apiserver_at *at, const char *text);
+void apiserver_config_key(const struct apiserver_at *at, const char *text);
+void apiserver_port_name(const struct apiserver_at *at, const char *text);
 
 /* Keys and values of a map of labels. `field` is that of the map. */
 void apiserver_labels(struct api_errors *errs, const char *field, const json_t *labels);
@@ -37,7 +37,7 @@ void apiserver_invalid(struct api_errors *errs, const char *field, const json_t 
 void apiserver_required(struct api_errors *errs, const char *field, const char *detail);
 void apiserver_forbidden(struct api_errors *errs, const char *field, const char *detail);
 /* `words` are the texts that are allowed, NULL-terminated; false, and an error, when s is none. */
-bool apiserver_one_of(struct api_errors *errs, const char *field, const char *s,
+bool apiserver_one_of(struct api_errors *errs, const char *field, const char *text,
 		      const char *const *words);
 void apiserver_duplicate(struct api_errors *errs, const char *field, const json_t *value);
 void apiserver_immutable(struct api_errors *errs, const char *field, const json_t *now,
@@ -47,4 +47,4 @@ void apiserver_immutable(struct api_errors *errs, const char *field, const json_
 struct apiserver_path {
 	char s[256];
 };
-const char *apiserver_path(struct apiserver_path *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+const char *apiserver_path(struct apiserver_path *path, const char *fmt, ...) PRINTF_LIKE(2, 3);

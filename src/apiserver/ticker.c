@@ -27,29 +27,29 @@ struct apiserver_ticker {
 	bool stop;
 };
 
-static uint64_t earliest(const struct apiserver_ticker *t)
+static uint64_t earliest(const struct apiserver_ticker *ticker)
 {
 	uint64_t at = UINT64_MAX;
-	for (const struct apiserver_tick *k = t->ticks; k != NULL; k = k->next)
+	for (const struct apiserver_tick *k = ticker->ticks; k != NULL; k = k->next)
 		at = MIN(at, k->at_ns);
 	return at;
 }
 
-static void call(struct apiserver_ticker *t, struct apiserver_tick *k)
+static void call(struct apiserver_ticker *ticker, struct apiserver_tick *tick)
 {
-	k->at_ns = UINT64_MAX;
-	t->calling = k;
-	pthread_mutex_unlock(&t->lock);
-	k->fn(k->ctx);
-	pthread_mutex_lock(&t->lock);
-	t->calling = NULL;
-	pthread_cond_broadcast(&t->called);
+	tick->at_ns = UINT64_MAX;
+	ticker->calling = tick;
+	pthread_mutex_unlock(&ticker->lock);
+	tick->fn(tick->ctx);
+	pthread_mutex_lock(&ticker->lock);
+	ticker->calling = NULL;
+	pthread_cond_broadcast(&ticker->called);
 }
 
 /* One that is due, or NULL. */
-static struct apiserver_tick *due(const struct apiserver_ticker *t, uint64_t now)
+static struct apiserver_tick *due(const struct apiserver_ticker *ticker, uint64_t now)
 {
-	for (struct apiserver_tick *k = t->ticks; k != NULL; k = k->next) {
+	for (struct apiserver_tick *k = ticker->ticks; k != NULL; k = k->next) {
 		if (k->at_ns <= now)
 			return k;
 	}
@@ -92,57 +92,57 @@ struct apiserver_ticker *apiserver_ticker_new(void)
 	return t;
 }
 
-void apiserver_ticker_free(struct apiserver_ticker *t)
+void apiserver_ticker_free(struct apiserver_ticker *ticker)
 {
-	if (t == NULL)
+	if (ticker == NULL)
 		return;
-	pthread_mutex_lock(&t->lock);
-	assert(t->ticks == NULL);
-	t->stop = true;
-	pthread_cond_signal(&t->changed);
-	pthread_mutex_unlock(&t->lock);
-	pthread_join(t->thread, NULL);
-	pthread_cond_destroy(&t->changed);
-	pthread_cond_destroy(&t->called);
-	pthread_mutex_destroy(&t->lock);
-	free(t);
+	pthread_mutex_lock(&ticker->lock);
+	assert(ticker->ticks == NULL);
+	ticker->stop = true;
+	pthread_cond_signal(&ticker->changed);
+	pthread_mutex_unlock(&ticker->lock);
+	pthread_join(ticker->thread, NULL);
+	pthread_cond_destroy(&ticker->changed);
+	pthread_cond_destroy(&ticker->called);
+	pthread_mutex_destroy(&ticker->lock);
+	free(ticker);
 }
 
-struct apiserver_tick *apiserver_tick_new(struct apiserver_ticker *t, void (*fn)(void *ctx),
+struct apiserver_tick *apiserver_tick_new(struct apiserver_ticker *ticker, void (*fn)(void *ctx),
 					  void *ctx)
 {
 	struct apiserver_tick *k = xcalloc(1, sizeof(*k));
-	*k = (struct apiserver_tick){ .ticker = t, .fn = fn, .ctx = ctx, .at_ns = UINT64_MAX };
-	pthread_mutex_lock(&t->lock);
-	k->next = t->ticks;
-	k->link = &t->ticks;
+	*k = (struct apiserver_tick){ .ticker = ticker, .fn = fn, .ctx = ctx, .at_ns = UINT64_MAX };
+	pthread_mutex_lock(&ticker->lock);
+	k->next = ticker->ticks;
+	k->link = &ticker->ticks;
 	if (k->next != NULL)
 		k->next->link = &k->next;
-	t->ticks = k;
-	pthread_mutex_unlock(&t->lock);
+	ticker->ticks = k;
+	pthread_mutex_unlock(&ticker->lock);
 	return k;
 }
 
-void apiserver_tick_set(struct apiserver_tick *k, uint64_t at_ns)
+void apiserver_tick_set(struct apiserver_tick *tick, uint64_t at_ns)
 {
-	struct apiserver_ticker *t = k->ticker;
+	struct apiserver_ticker *t = tick->ticker;
 	pthread_mutex_lock(&t->lock);
-	k->at_ns = at_ns;
+	tick->at_ns = at_ns;
 	pthread_cond_signal(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 }
 
-void apiserver_tick_free(struct apiserver_tick *k)
+void apiserver_tick_free(struct apiserver_tick *tick)
 {
-	if (k == NULL)
+	if (tick == NULL)
 		return;
-	struct apiserver_ticker *t = k->ticker;
+	struct apiserver_ticker *t = tick->ticker;
 	pthread_mutex_lock(&t->lock);
-	while (t->calling == k)
+	while (t->calling == tick)
 		pthread_cond_wait(&t->called, &t->lock);
-	*k->link = k->next;
-	if (k->next != NULL)
-		k->next->link = k->link;
+	*tick->link = tick->next;
+	if (tick->next != NULL)
+		tick->next->link = tick->link;
 	pthread_mutex_unlock(&t->lock);
-	free(k);
+	free(tick);
 }

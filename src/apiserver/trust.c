@@ -31,24 +31,25 @@ static const char *const own_names[] = { "localhost",
 					 "kubernetes.default.svc",
 					 "kubernetes.default.svc.cluster.local" };
 
-void apiserver_trust_init(struct apiserver_trust *t)
+void apiserver_trust_init(struct apiserver_trust *trust)
 {
-	strbuf_init(&t->ca);
-	strbuf_init(&t->ca_key);
-	strbuf_init(&t->old_ca);
-	strbuf_init(&t->cert);
-	strbuf_init(&t->key);
+	strbuf_init(&trust->ca);
+	strbuf_init(&trust->ca_key);
+	strbuf_init(&trust->old_ca);
+	strbuf_init(&trust->cert);
+	strbuf_init(&trust->key);
 }
 
-static void wipe(struct strbuf *b)
+static void wipe(struct strbuf *out)
 {
-	explicit_bzero(b->s, b->n);
-	strbuf_reset(b);
+	explicit_bzero(out->s, out->n);
+	strbuf_reset(out);
 }
 
-void apiserver_trust_done(struct apiserver_trust *t)
+void apiserver_trust_done(struct apiserver_trust *trust)
 {
-	struct strbuf *all[] = { &t->ca, &t->ca_key, &t->old_ca, &t->cert, &t->key };
+	struct strbuf *all[] = { &trust->ca, &trust->ca_key, &trust->old_ca, &trust->cert,
+				 &trust->key };
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
 		wipe(all[i]);
 		strbuf_done(all[i]);
@@ -78,13 +79,13 @@ static int load(const char *dir, const char *name, struct strbuf *cert, struct s
 	return 0;
 }
 
-static int load_all(struct apiserver_trust *t, const char *dir, char *err, size_t err_n)
+static int load_all(struct apiserver_trust *trust, const char *dir, char *err, size_t err_n)
 {
-	int r = load(dir, "ca.pem", &t->ca, &t->ca_key, err, err_n);
+	int r = load(dir, "ca.pem", &trust->ca, &trust->ca_key, err, err_n);
 	if (r == 0)
-		r = load(dir, "old-ca.pem", &t->old_ca, NULL, err, err_n);
+		r = load(dir, "old-ca.pem", &trust->old_ca, NULL, err, err_n);
 	if (r == 0)
-		r = load(dir, "server.pem", &t->cert, &t->key, err, err_n);
+		r = load(dir, "server.pem", &trust->cert, &trust->key, err, err_n);
 	return r;
 }
 
@@ -110,11 +111,11 @@ static bool is_good(const struct strbuf *pem, uint64_t now_s, uint64_t left_s)
 	       now_s + left_s < i.not_after_s;
 }
 
-static bool cert_fits(const struct apiserver_trust *t, const char *const *names, uint64_t now_s)
+static bool cert_fits(const struct apiserver_trust *trust, const char *const *names, uint64_t now_s)
 {
-	struct slice cert = strbuf_slice(&t->cert);
-	if (t->key.n == 0 || !is_good(&t->cert, now_s, CERT_DAYS / 3 * (uint64_t)DAY_S) ||
-	    !net_cert_signed_by(cert, strbuf_slice(&t->ca)))
+	struct slice cert = strbuf_slice(&trust->cert);
+	if (trust->key.n == 0 || !is_good(&trust->cert, now_s, CERT_DAYS / 3 * (uint64_t)DAY_S) ||
+	    !net_cert_signed_by(cert, strbuf_slice(&trust->ca)))
 		return false;
 	for (; *names != NULL; names++) {
 		if (!net_cert_has_name(cert, *names))
@@ -135,7 +136,7 @@ static uint64_t end_of(uint64_t now_s, uint64_t days)
 	return MAX(now_s, (uint64_t)RELEASED_S) + days * DAY_S;
 }
 
-static int make_ca(struct apiserver_trust *t, const char *dir, uint64_t now_s, char *err,
+static int make_ca(struct apiserver_trust *trust, const char *dir, uint64_t now_s, char *err,
 		   size_t err_n)
 {
 	CLEANUP(freep) char *cn = xasprintf("fairlead %llu", (unsigned long long)now_s);
@@ -144,93 +145,95 @@ static int make_ca(struct apiserver_trust *t, const char *dir, uint64_t now_s, c
 				 .not_before_s = begin_of(now_s),
 				 .not_after_s = end_of(now_s, CA_DAYS) };
 	/* Whoever trusts the old one goes on doing so until it ends. */
-	bool keeps_old = is_good(&t->ca, MAX(now_s, (uint64_t)EARLIEST_S), 0);
-	strbuf_reset(&t->old_ca);
+	bool keeps_old = is_good(&trust->ca, MAX(now_s, (uint64_t)EARLIEST_S), 0);
+	strbuf_reset(&trust->old_ca);
 	if (keeps_old)
-		strbuf_add_slice(&t->old_ca, strbuf_slice(&t->ca));
-	wipe(&t->ca);
-	wipe(&t->ca_key);
-	int r = net_certgen(&g, &t->ca, &t->ca_key, err, err_n);
+		strbuf_add_slice(&trust->old_ca, strbuf_slice(&trust->ca));
+	wipe(&trust->ca);
+	wipe(&trust->ca_key);
+	int r = net_certgen(&g, &trust->ca, &trust->ca_key, err, err_n);
 	if (r == 0)
-		r = keep(dir, "old-ca.pem", &t->old_ca, NULL, err, err_n);
+		r = keep(dir, "old-ca.pem", &trust->old_ca, NULL, err, err_n);
 	if (r == 0)
-		r = keep(dir, "ca.pem", &t->ca, &t->ca_key, err, err_n);
-	return r == 0 ? keep(dir, "ca.crt", &t->ca, &t->old_ca, err, err_n) : r;
+		r = keep(dir, "ca.pem", &trust->ca, &trust->ca_key, err, err_n);
+	return r == 0 ? keep(dir, "ca.crt", &trust->ca, &trust->old_ca, err, err_n) : r;
 }
 
-static int make_cert(struct apiserver_trust *t, const char *dir, const char *const *names,
+static int make_cert(struct apiserver_trust *trust, const char *dir, const char *const *names,
 		     uint64_t now_s, char *err, size_t err_n)
 {
 	struct net_certgen g = { .cn = "fairlead",
 				 .names = names,
-				 .ca_cert = t->ca.s,
-				 .ca_key = t->ca_key.s,
+				 .ca_cert = trust->ca.s,
+				 .ca_key = trust->ca_key.s,
 				 .not_before_s = begin_of(now_s),
 				 .not_after_s = end_of(now_s, CERT_DAYS) };
-	wipe(&t->cert);
-	wipe(&t->key);
-	int r = net_certgen(&g, &t->cert, &t->key, err, err_n);
-	return r == 0 ? keep(dir, "server.pem", &t->cert, &t->key, err, err_n) : r;
+	wipe(&trust->cert);
+	wipe(&trust->key);
+	int r = net_certgen(&g, &trust->cert, &trust->key, err, err_n);
+	return r == 0 ? keep(dir, "server.pem", &trust->cert, &trust->key, err, err_n) : r;
 }
 
-int apiserver_trust_renew(struct apiserver_trust *t, const struct apiserver_trust_conf *c,
+int apiserver_trust_renew(struct apiserver_trust *trust, const struct apiserver_trust_conf *conf,
 			  uint64_t now_s, char *err, size_t err_n)
 {
 	const char *names[ARRAY_LEN(own_names) + NAMES_MAX + 1] = { NULL };
 	size_t n = 0;
 	for (size_t i = 0; i < ARRAY_LEN(own_names); i++)
 		names[n++] = own_names[i];
-	for (size_t i = 0; i < NAMES_MAX && c->names != NULL && c->names[i] != NULL; i++)
-		names[n++] = c->names[i];
-	int r = load_all(t, c->dir, err, err_n);
+	for (size_t i = 0; i < NAMES_MAX && conf->names != NULL && conf->names[i] != NULL; i++)
+		names[n++] = conf->names[i];
+	int r = load_all(trust, conf->dir, err, err_n);
 	bool changed = false;
 	/* By a clock that is further back nothing is judged. */
 	uint64_t judged_s = MAX(now_s, (uint64_t)EARLIEST_S);
-	if (r == 0 &&
-	    (t->ca_key.n == 0 || !is_good(&t->ca, judged_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
-		r = make_ca(t, c->dir, now_s, err, err_n);
+	if (r == 0 && (trust->ca_key.n == 0 ||
+		       !is_good(&trust->ca, judged_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
+		r = make_ca(trust, conf->dir, now_s, err, err_n);
 		changed = true;
 	}
-	if (r == 0 && !cert_fits(t, names, judged_s)) {
-		r = make_cert(t, c->dir, names, now_s, err, err_n);
+	if (r == 0 && !cert_fits(trust, names, judged_s)) {
+		r = make_cert(trust, conf->dir, names, now_s, err, err_n);
 		changed = true;
 		/* A key that is not the authority's: both are made anew. */
-		if (r == ERR_PARSE || (r == 0 && !cert_fits(t, names, judged_s))) {
-			r = make_ca(t, c->dir, now_s, err, err_n);
+		if (r == ERR_PARSE || (r == 0 && !cert_fits(trust, names, judged_s))) {
+			r = make_ca(trust, conf->dir, now_s, err, err_n);
 			if (r == 0)
-				r = make_cert(t, c->dir, names, now_s, err, err_n);
+				r = make_cert(trust, conf->dir, names, now_s, err, err_n);
 		}
 	}
 	return r < 0 ? r : changed;
 }
 
-void apiserver_trust_bundle(const struct apiserver_trust *t, struct strbuf *out)
+void apiserver_trust_bundle(const struct apiserver_trust *trust, struct strbuf *out)
 {
-	strbuf_add_slice(out, strbuf_slice(&t->ca));
-	strbuf_add_slice(out, strbuf_slice(&t->old_ca));
+	strbuf_add_slice(out, strbuf_slice(&trust->ca));
+	strbuf_add_slice(out, strbuf_slice(&trust->old_ca));
 }
 
-int apiserver_kubeconfig_write(const struct apiserver_trust *t, const char *dir,
-			       const struct apiserver_kubeconfig *k, char *err, size_t err_n)
+int apiserver_kubeconfig_write(const struct apiserver_trust *trust, const char *dir,
+			       const struct apiserver_kubeconfig *kubeconfig, char *err,
+			       size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf there = STRBUF_INIT;
-	apiserver_trust_bundle(t, &pem);
+	apiserver_trust_bundle(trust, &pem);
 	strbuf_addf(&text,
 		    "apiVersion: v1\nkind: Config\ncurrent-context: fairlead\n"
 		    "clusters:\n- name: fairlead\n  cluster:\n    server: %s\n"
 		    "    certificate-authority-data: ",
-		    k->server);
+		    kubeconfig->server);
 	base64_encode(&text, strbuf_slice(&pem));
 	strbuf_addf(&text,
 		    "\ncontexts:\n- name: fairlead\n  context:\n    cluster: fairlead\n"
 		    "    user: %s\n"
 		    "users:\n- name: %s\n  user:\n    token: %s\n",
-		    k->user, k->user, k->token);
-	int r = apiserver_keepfile_read(dir, k->file, &there, err, err_n);
+		    kubeconfig->user, kubeconfig->user, kubeconfig->token);
+	int r = apiserver_keepfile_read(dir, kubeconfig->file, &there, err, err_n);
 	if (r < 0 || !slice_eq(strbuf_slice(&there), strbuf_slice(&text)))
-		r = apiserver_keepfile_write(dir, k->file, strbuf_slice(&text), err, err_n);
+		r = apiserver_keepfile_write(dir, kubeconfig->file, strbuf_slice(&text), err,
+					     err_n);
 	wipe(&text);
 	wipe(&there);
 	return r;

@@ -25,22 +25,22 @@ struct apiserver_trust_conf {
 	const char *const *names; /* what clients call us by, beside localhost; NULL-terminated */
 };
 
-void apiserver_trust_init(struct apiserver_trust *t);
-void apiserver_trust_done(struct apiserver_trust *t); /* wipes */
+void apiserver_trust_init(struct apiserver_trust *trust);
+void apiserver_trust_done(struct apiserver_trust *trust); /* wipes */
 
 /* Reads the files where nothing is known yet, and does what is due at `now_s`: 1 when something has
  * changed, 0 when not. What is damaged is made anew. Negative with a sentence. */
-MUST_CHECK int apiserver_trust_renew(struct apiserver_trust *t,
-				     const struct apiserver_trust_conf *c, uint64_t now_s,
+MUST_CHECK int apiserver_trust_renew(struct apiserver_trust *trust,
+				     const struct apiserver_trust_conf *conf, uint64_t now_s,
 				     char *err, size_t err_n);
 /* The authorities to trust, as PEM. */
-void apiserver_trust_bundle(const struct apiserver_trust *t, struct strbuf *out);
+void apiserver_trust_bundle(const struct apiserver_trust *trust, struct strbuf *out);
 
 struct apiserver_kubeconfig {
 	const char *file; /* in dir */
 	const char *server, *user, *token;
 };
 /* Writes the file, unless it says just that already. */
-MUST_CHECK int apiserver_kubeconfig_write(const struct apiserver_trust *t, const char *dir,
-					  const struct apiserver_kubeconfig *k, char *err,
+MUST_CHECK int apiserver_kubeconfig_write(const struct apiserver_trust *trust, const char *dir,
+					  const struct apiserver_kubeconfig *kubeconfig, char *err,
 					  size_t err_n);

@@ -13,19 +13,19 @@
 /* ---- Services ---- */
 
 /* Zeros in front of numbers were once read as decimal, and elsewhere as octal. */
-static void warn_address(const char *field, const char *s, struct strbuf *out)
+static void warn_address(const char *field, const char *text, struct strbuf *out)
 {
 	CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
-	struct slice rest = slice_of(s);
+	struct slice rest = slice_of(text);
 	for (int i = 0; i < 4; i++) {
 		uint64_t number;
 		if (slice_u64(slice_cut(&rest, '.'), &number) < 0 || number > 255)
 			return;
 		strbuf_addf(&plain, "%s%llu", i != 0 ? "." : "", (unsigned long long)number);
 	}
-	if (rest.n == 0 && strcmp(plain.s, s) != 0)
+	if (rest.n == 0 && strcmp(plain.s, text) != 0)
 		strbuf_addf(out, "%s: non-standard IP address \"%s\" is invalid: use \"%s\"\n",
-			    field, s, plain.s);
+			    field, text, plain.s);
 }
 
 static void warn_headless(const json_t *spec, struct strbuf *out)
@@ -38,12 +38,12 @@ static void warn_headless(const json_t *spec, struct strbuf *out)
 		strbuf_adds(out, "spec.SessionAffinity is ignored for headless services\n");
 }
 
-static void warn_service(const json_t *o, struct strbuf *out)
+static void warn_service(const json_t *object, struct strbuf *out)
 {
-	const json_t *spec = json_object_get(o, "spec");
+	const json_t *spec = json_object_get(object, "spec");
 	const bool headless = apiserver_service_is_headless(spec);
 	const bool external = json_array_size(json_object_get(spec, "externalIPs")) != 0;
-	if (api_annotation(o, "service.kubernetes.io/topology-aware-hints") != NULL)
+	if (api_annotation(object, "service.kubernetes.io/topology-aware-hints") != NULL)
 		strbuf_adds(out, "annotation service.kubernetes.io/topology-aware-hints is "
 				 "deprecated, please use service.kubernetes.io/topology-mode "
 				 "instead\n");
@@ -58,15 +58,15 @@ static void warn_service(const json_t *o, struct strbuf *out)
 	warn_address("spec.loadBalancerIP", api_get_string(spec, "loadBalancerIP"), out);
 }
 
-static void warn_endpointslice(const json_t *o, struct strbuf *out)
+static void warn_endpointslice(const json_t *object, struct strbuf *out)
 {
-	if (apiserver_is(o, "addressType", "FQDN"))
+	if (apiserver_is(object, "addressType", "FQDN"))
 		strbuf_adds(out, "spec.addressType: FQDN endpoints are deprecated\n");
 }
 
-static void warn_serviceaccount(const json_t *o, struct strbuf *out)
+static void warn_serviceaccount(const json_t *object, struct strbuf *out)
 {
-	if (api_annotation(o, "kubernetes.io/enforce-mountable-secrets") != NULL)
+	if (api_annotation(object, "kubernetes.io/enforce-mountable-secrets") != NULL)
 		strbuf_adds(out,
 			    "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: "
 			    "deprecated in v1.32+; prefer separate namespaces to isolate access to "
@@ -128,11 +128,11 @@ static void warn_aliases(const json_t *spec, struct strbuf *out)
 	json_decref(seen);
 }
 
-static void warn_pod(const json_t *o, struct strbuf *out)
+static void warn_pod(const json_t *object, struct strbuf *out)
 {
-	const json_t *spec = json_object_get(o, "spec");
+	const json_t *spec = json_object_get(object, "spec");
 	const json_t *containers = json_object_get(spec, "containers");
-	if (strchr(api_name(o), '.') != NULL)
+	if (strchr(api_name(object), '.') != NULL)
 		strbuf_adds(out,
 			    "metadata.name: this is used in the Pod's hostname, which can result "
 			    "in surprising behavior; a DNS label is recommended: [must not contain "
@@ -143,19 +143,20 @@ static void warn_pod(const json_t *o, struct strbuf *out)
 		warn_variables(json_array_get(containers, i), i, out);
 }
 
-void apiserver_warnings(const struct apiserver_resource *r, const json_t *o, struct strbuf *out)
+void apiserver_warnings(const struct apiserver_resource *resource, const json_t *object,
+			struct strbuf *out)
 {
 	static const struct {
 		const char *kind;
-		void (*warn)(const json_t *o, struct strbuf *out);
+		void (*warn)(const json_t *object, struct strbuf *out);
 	} rows[] = {
 		{ "Service", warn_service },
 		{ "EndpointSlice", warn_endpointslice },
 		{ "ServiceAccount", warn_serviceaccount },
 		{ "Pod", warn_pod },
 	};
-	for (size_t i = 0; r->built_in && i < ARRAY_LEN(rows); i++) {
-		if (strcmp(rows[i].kind, r->kind->kind) == 0)
-			rows[i].warn(o, out);
+	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(rows); i++) {
+		if (strcmp(rows[i].kind, resource->kind->kind) == 0)
+			rows[i].warn(object, out);
 	}
 }

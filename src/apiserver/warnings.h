@@ -6,5 +6,6 @@
 #include "apiserver/resource.h"
 #include "base/strbuf.h"
 
-/* Appends a line for each. `o` is valid and has its defaults. */
-void apiserver_warnings(const struct apiserver_resource *r, const json_t *o, struct strbuf *out);
+/* Appends a line for each. `object` is valid and has its defaults. */
+void apiserver_warnings(const struct apiserver_resource *resource, const json_t *object,
+			struct strbuf *out);

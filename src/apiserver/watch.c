@@ -46,110 +46,113 @@ struct watching {
 
 /* ---- events ---- */
 
-static void add_event(struct watching *s, const char *type, const json_t *o)
+static void add_event(struct watching *watch, const char *type, const json_t *object)
 {
-	strbuf_addf(&s->stream.out, "{\"type\":\"%s\",\"object\":", type);
-	apiserver_respond_event(&s->accept, &s->table, o, s->first, &s->stream.out);
-	strbuf_adds(&s->stream.out, "}\n");
-	s->first = false;
+	strbuf_addf(&watch->stream.out, "{\"type\":\"%s\",\"object\":", type);
+	apiserver_respond_event(&watch->accept, &watch->table, object, watch->first,
+				&watch->stream.out);
+	strbuf_adds(&watch->stream.out, "}\n");
+	watch->first = false;
 }
 
-static void add_raw(struct watching *s, const char *type, struct slice text)
+static void add_raw(struct watching *watch, const char *type, struct slice text)
 {
-	strbuf_addf(&s->stream.out, "{\"type\":\"%s\",\"object\":", type);
-	strbuf_add_slice(&s->stream.out, text);
-	strbuf_adds(&s->stream.out, "}\n");
-	s->first = false;
+	strbuf_addf(&watch->stream.out, "{\"type\":\"%s\",\"object\":", type);
+	strbuf_add_slice(&watch->stream.out, text);
+	strbuf_adds(&watch->stream.out, "}\n");
+	watch->first = false;
 }
 
-static void add_error(struct watching *s, const struct apiserver_status *st)
+static void add_error(struct watching *watch, const struct apiserver_status *st)
 {
 	json_t *o = apiserver_status_tree(st);
 	char *text = json_dumps(o, JSON_COMPACT);
-	add_raw(s, "ERROR", slice_of(text));
+	add_raw(watch, "ERROR", slice_of(text));
 	free(text);
 	json_decref(o);
-	s->stream.ended = true;
+	watch->stream.ended = true;
 }
 
-static void add_bookmark(struct watching *s, bool end_of_state)
+static void add_bookmark(struct watching *watch, bool end_of_state)
 {
 	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
-	strbuf_addf(&version, "%s%s%s", s->r->kind->group, s->r->kind->group[0] != '\0' ? "/" : "",
-		    s->r->version);
-	json_t *o = json_pack("{ss,ss,s{}}", "kind", s->r->kind->kind, "apiVersion", version.s,
+	strbuf_addf(&version, "%s%s%s", watch->r->kind->group,
+		    watch->r->kind->group[0] != '\0' ? "/" : "", watch->r->version);
+	json_t *o = json_pack("{ss,ss,s{}}", "kind", watch->r->kind->kind, "apiVersion", version.s,
 			      "metadata");
-	apiserver_object_set_revision(o, s->at);
+	apiserver_object_set_revision(o, watch->at);
 	if (end_of_state)
 		json_object_set_new(json_object_get(o, "metadata"), "annotations",
 				    json_pack("{ss}", "k8s.io/initial-events-end", "true"));
-	if (s->accept.as == APISERVER_AS_OBJECT) {
+	if (watch->accept.as == APISERVER_AS_OBJECT) {
 		char *text = json_dumps(o, JSON_COMPACT);
-		add_raw(s, "BOOKMARK", slice_of(text));
+		add_raw(watch, "BOOKMARK", slice_of(text));
 		free(text);
 	} else {
-		add_event(s, "BOOKMARK", o);
+		add_event(watch, "BOOKMARK", o);
 	}
 	json_decref(o);
 }
 
-static bool is_raw(const struct watching *s)
+static bool is_raw(const struct watching *watch)
 {
-	return s->accept.as == APISERVER_AS_OBJECT && apiserver_object_raw(s->r);
+	return watch->accept.as == APISERVER_AS_OBJECT && apiserver_object_raw(watch->r);
 }
 
 /* Does the key say all that the selectors ask? */
-static bool by_key(const struct watching *s)
+static bool by_key(const struct watching *watch)
 {
-	return s->sel.all || s->sel.by_name;
+	return watch->sel.all || watch->sel.by_name;
 }
 
 /* Is it of interest, told by its text? The tree too where it had to be made. */
-static bool looks_wanted(const struct watching *s, struct slice text, json_t **ret)
+static bool looks_wanted(const struct watching *watch, struct slice text, json_t **ret)
 {
 	*ret = NULL;
 	if (text.n == 0)
 		return false;
-	if (by_key(s) && is_raw(s))
+	if (by_key(watch) && is_raw(watch))
 		return true;
-	*ret = apiserver_object_parse(s->r, text);
-	return *ret != NULL && apiserver_selection_match(&s->sel, *ret);
+	*ret = apiserver_object_parse(watch->r, text);
+	return *ret != NULL && apiserver_selection_match(&watch->sel, *ret);
 }
 
-static void add_version(struct watching *s, const char *type, struct slice text, const json_t *o)
+static void add_version(struct watching *watch, const char *type, struct slice text,
+			const json_t *object)
 {
-	if (is_raw(s))
-		add_raw(s, type, text);
+	if (is_raw(watch))
+		add_raw(watch, type, text);
 	else
-		add_event(s, type, o);
+		add_event(watch, type, object);
 }
 
-static bool other_name(const struct watching *s, const char *key)
+static bool other_name(const struct watching *watch, const char *key)
 {
-	return s->sel.name != NULL && strcmp(strrchr(key, '/') + 1, s->sel.name) != 0;
+	return watch->sel.name != NULL && strcmp(strrchr(key, '/') + 1, watch->sel.name) != 0;
 }
 
 /* An object that ceases to match is deleted to this watcher: it sees the last one that did, with
  * the revision of the change. */
-static void tell(struct watching *s, const struct apiserver_event *e)
+static void tell(struct watching *watch, const struct apiserver_event *event)
 {
 	json_t *now, *was = NULL;
-	s->at = e->revision;
-	if (other_name(s, e->key))
+	watch->at = event->revision;
+	if (other_name(watch, event->key))
 		return;
-	if (e->removed) {
-		if (looks_wanted(s, e->value, &now))
-			add_version(s, "DELETED", e->value, now);
+	if (event->removed) {
+		if (looks_wanted(watch, event->value, &now))
+			add_version(watch, "DELETED", event->value, now);
 		json_decref(now);
 		return;
 	}
-	bool is = looks_wanted(s, e->value, &now);
-	bool had = e->replaced != 0 && (by_key(s) || looks_wanted(s, e->before, &was));
+	bool is = looks_wanted(watch, event->value, &now);
+	bool had =
+		event->replaced != 0 && (by_key(watch) || looks_wanted(watch, event->before, &was));
 	if (is)
-		add_version(s, had ? "MODIFIED" : "ADDED", e->value, now);
+		add_version(watch, had ? "MODIFIED" : "ADDED", event->value, now);
 	else if (had) {
-		apiserver_object_set_revision(was, e->revision);
-		add_event(s, "DELETED", was);
+		apiserver_object_set_revision(was, event->revision);
+		add_event(watch, "DELETED", was);
 	}
 	json_decref(now);
 	json_decref(was);
@@ -174,106 +177,107 @@ static int add_row(void *ctx, const struct apiserver_row *row)
 	return s->cut;
 }
 
-static void end_with(struct watching *s, int error)
+static void end_with(struct watching *watch, int error)
 {
 	struct apiserver_status st = APISERVER_STATUS_INIT;
 	if (error == ERR_GONE)
 		apiserver_expired(&st, "too old resource version: %llu (%llu)",
-				  (unsigned long long)s->at,
-				  (unsigned long long)apiserver_store_compacted(s->a->store));
+				  (unsigned long long)watch->at,
+				  (unsigned long long)apiserver_store_compacted(watch->a->store));
 	else
 		apiserver_store_failed(&st, error);
-	add_error(s, &st);
+	add_error(watch, &st);
 	apiserver_status_done(&st);
 }
 
 static void watch_woken(void *ctx);
 
-static void begin_watch(struct watching *s)
+static void begin_watch(struct watching *watch)
 {
-	int e = apiserver_watch_new(s->a->store, s->prefix.s, s->at, watch_woken, s, &s->watch);
+	int e = apiserver_watch_new(watch->a->store, watch->prefix.s, watch->at, watch_woken, watch,
+				    &watch->watch);
 	if (e < 0)
-		end_with(s, e);
+		end_with(watch, e);
 }
 
-static void next_page(struct watching *s)
+static void next_page(struct watching *watch)
 {
-	struct apiserver_range range = { .prefix = s->prefix.s,
-					 .after = s->after.n != 0 ? s->after.s : NULL,
-					 .at = s->at };
-	s->rows = 0;
-	s->cut = false;
-	int e = apiserver_store_list(s->a->store, &range, add_row, s, &s->at, NULL);
+	struct apiserver_range range = { .prefix = watch->prefix.s,
+					 .after = watch->after.n != 0 ? watch->after.s : NULL,
+					 .at = watch->at };
+	watch->rows = 0;
+	watch->cut = false;
+	int e = apiserver_store_list(watch->a->store, &range, add_row, watch, &watch->at, NULL);
 	if (e < 0)
-		end_with(s, e);
-	if (e < 0 || s->cut)
+		end_with(watch, e);
+	if (e < 0 || watch->cut)
 		return;
-	s->initial = false;
-	if (s->tell_end)
-		add_bookmark(s, true);
-	begin_watch(s);
+	watch->initial = false;
+	if (watch->tell_end)
+		add_bookmark(watch, true);
+	begin_watch(watch);
 }
 
 /* ---- time ---- */
 
-static void set_tick(struct watching *s)
+static void set_tick(struct watching *watch)
 {
-	apiserver_tick_set(s->tick, MIN(s->end_ns, s->bookmark_ns));
+	apiserver_tick_set(watch->tick, MIN(watch->end_ns, watch->bookmark_ns));
 }
 
-static uint64_t bookmark_after(const struct watching *s, uint64_t now)
+static uint64_t bookmark_after(const struct watching *watch, uint64_t now)
 {
-	uint64_t every = s->a->conf.bookmark_ns != 0 ? s->a->conf.bookmark_ns
-						     : BOOKMARK_DEFAULT_S * NS_PER_S;
-	uint64_t last = s->end_ns - MIN(s->end_ns, LAST_BOOKMARK_S * NS_PER_S);
-	if (!s->bookmarks)
+	uint64_t every = watch->a->conf.bookmark_ns != 0 ? watch->a->conf.bookmark_ns
+							 : BOOKMARK_DEFAULT_S * NS_PER_S;
+	uint64_t last = watch->end_ns - MIN(watch->end_ns, LAST_BOOKMARK_S * NS_PER_S);
+	if (!watch->bookmarks)
 		return UINT64_MAX;
 	return last > now ? MIN(now + every, last) : now + every;
 }
 
 /* Looks at the clock when there is nothing else to tell. */
-static void look_at_clock(struct watching *s)
+static void look_at_clock(struct watching *watch)
 {
 	uint64_t now = clock_mono_ns();
-	if (now >= s->end_ns) {
-		s->stream.ended = true;
+	if (now >= watch->end_ns) {
+		watch->stream.ended = true;
 		return;
 	}
-	if (now >= s->bookmark_ns) {
-		add_bookmark(s, false);
-		s->bookmark_ns = bookmark_after(s, now);
+	if (now >= watch->bookmark_ns) {
+		add_bookmark(watch, false);
+		watch->bookmark_ns = bookmark_after(watch, now);
 	}
-	set_tick(s);
+	set_tick(watch);
 }
 
 /* ---- producing ---- */
 
 /* Events until one is told. True: not all was looked at. */
-static bool tell_next(struct watching *s, bool swift)
+static bool tell_next(struct watching *watch, bool swift)
 {
 	const struct apiserver_event *e;
 	uint64_t at;
 	size_t looks = swift ? SWIFT_EVENTS : APISERVER_PIECE_ROWS;
-	while (s->stream.out.n == 0 && !s->stream.ended && s->watch != NULL) {
+	while (watch->stream.out.n == 0 && !watch->stream.ended && watch->watch != NULL) {
 		if (looks-- == 0)
 			return true;
-		int r = apiserver_watch_take(s->watch, &e, &at);
+		int r = apiserver_watch_take(watch->watch, &e, &at);
 		if (r == ERR_NOTFOUND && swift)
 			return true;
 		if (r == ERR_NOTFOUND) {
-			r = apiserver_watch_read(s->watch);
+			r = apiserver_watch_read(watch->watch);
 			if (r == ERR_DAMAGED || r == ERR_PARSE)
-				end_with(s, r);
+				end_with(watch, r);
 			r = r == 0 ? 2 : ERR_GONE;
 		}
 		if (r == 1)
-			tell(s, e);
+			tell(watch, e);
 		else if (r < 0)
-			s->stream.ended =
+			watch->stream.ended =
 				true; /* it fell behind: it may come back at its version */
 		if (r != 0)
 			continue;
-		s->at = MAX(s->at, at);
+		watch->at = MAX(watch->at, at);
 		break;
 	}
 	return false;
@@ -332,65 +336,66 @@ static uint64_t timeout_ns(int64_t asked_s)
 	return (TIMEOUT_MIN_S + rng_below(&rng, TIMEOUT_MIN_S)) * NS_PER_S;
 }
 
-static struct watching *watching_new(struct apiserver_request *q,
-				     const struct apiserver_list_options *o)
+static struct watching *watching_new(struct apiserver_request *req,
+				     const struct apiserver_list_options *options)
 {
 	struct watching *s = xcalloc(1, sizeof(*s));
 	uint64_t now = clock_mono_ns();
-	s->a = q->a;
-	s->r = q->r;
-	s->accept = q->accept;
-	s->table = (struct apiserver_table){ .r = q->r,
-					     .meta_version = q->accept.meta_version,
-					     .include = q->include };
+	s->a = req->a;
+	s->r = req->r;
+	s->accept = req->accept;
+	s->table = (struct apiserver_table){ .r = req->r,
+					     .meta_version = req->accept.meta_version,
+					     .include = req->include };
 	strbuf_init(&s->prefix);
-	apiserver_stream_init(&s->stream, q->a->filler, &watch_ops);
+	apiserver_stream_init(&s->stream, req->a->filler, &watch_ops);
 	strbuf_init(&s->after);
-	s->label = xstrdup(o->label);
-	s->field = xstrdup(o->field);
+	s->label = xstrdup(options->label);
+	s->field = xstrdup(options->field);
 	s->first = true;
-	s->bookmarks = o->bookmarks;
-	s->end_ns = now + timeout_ns(o->timeout_s);
+	s->bookmarks = options->bookmarks;
+	s->end_ns = now + timeout_ns(options->timeout_s);
 	s->bookmark_ns = bookmark_after(s, now);
-	s->tick = apiserver_tick_new(q->a->ticker, watch_woken, s);
+	s->tick = apiserver_tick_new(req->a->ticker, watch_woken, s);
 	return s;
 }
 
 /* From which revision, and with the state first? */
-static int set_start(struct apiserver_request *q, struct watching *s,
-		     const struct apiserver_list_options *o)
+static int set_start(struct apiserver_request *req, struct watching *watch,
+		     const struct apiserver_list_options *options)
 {
 	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
 	uint64_t rv;
-	if (!apiserver_version_parse(o->rv, &rv)) {
-		strbuf_add_quoted(&quoted, slice_of(o->rv));
-		return apiserver_refuse(q->st, 500, "",
+	if (!apiserver_version_parse(options->rv, &rv)) {
+		strbuf_add_quoted(&quoted, slice_of(options->rv));
+		return apiserver_refuse(req->st, 500, "",
 					"resourceVersion: Invalid value: %s: strconv.ParseUint: "
 					"parsing %s: %s",
-					quoted.s, quoted.s, apiserver_version_why(o->rv));
+					quoted.s, quoted.s, apiserver_version_why(options->rv));
 	}
-	s->initial = o->initial_events == 1 || (o->initial_events < 0 && rv == 0);
-	s->tell_end = o->initial_events == 1 && o->bookmarks;
-	if (!s->initial) {
-		s->at = rv != 0 ? rv : apiserver_store_revision(q->a->store);
-		begin_watch(s);
-	} else if (apiserver_wait_revision(q->a, rv, q->st) < 0) {
-		add_error(s, q->st); /* 200 and an event, as for all that is wrong with versions */
-		s->initial = false;
+	watch->initial = options->initial_events == 1 || (options->initial_events < 0 && rv == 0);
+	watch->tell_end = options->initial_events == 1 && options->bookmarks;
+	if (!watch->initial) {
+		watch->at = rv != 0 ? rv : apiserver_store_revision(req->a->store);
+		begin_watch(watch);
+	} else if (apiserver_wait_revision(req->a, rv, req->st) < 0) {
+		add_error(watch,
+			  req->st); /* 200 and an event, as for all that is wrong with versions */
+		watch->initial = false;
 	}
 	return 0;
 }
 
-int apiserver_do_watch(struct apiserver_request *q, const struct apiserver_list_options *o)
+int apiserver_do_watch(struct apiserver_request *req, const struct apiserver_list_options *options)
 {
-	int e = apiserver_respond_begin(q, APISERVER_ACCEPT_WATCH);
+	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_WATCH);
 	if (e < 0)
 		return e;
-	struct watching *s = watching_new(q, o);
-	e = apiserver_selection_parse(q->r, s->label, s->field, &s->sel, q->st);
-	apiserver_selection_prefix(&s->sel, q->r, q->route.ns, &s->prefix);
+	struct watching *s = watching_new(req, options);
+	e = apiserver_selection_parse(req->r, s->label, s->field, &s->sel, req->st);
+	apiserver_selection_prefix(&s->sel, req->r, req->route.ns, &s->prefix);
 	if (e == 0)
-		e = set_start(q, s, o);
+		e = set_start(req, s, options);
 	if (e < 0) {
 		apiserver_stream_free(&s->stream);
 		return e;
@@ -399,8 +404,8 @@ int apiserver_do_watch(struct apiserver_request *q, const struct apiserver_list_
 	if (s->initial)
 		next_page(s);
 	set_tick(s);
-	q->answer->status = 200;
-	q->answer->content_type = apiserver_accept_type(&q->accept);
-	q->answer->stream = &s->stream;
+	req->answer->status = 200;
+	req->answer->content_type = apiserver_accept_type(&req->accept);
+	req->answer->stream = &s->stream;
 	return 0;
 }

@@ -21,10 +21,10 @@ static const char *now_text(char out[API_TIME_TEXT_MAX])
 	return api_time(clock_wall_ns(), out);
 }
 
-static struct apiserver_env env_of(const struct apiserver_writing *w)
+static struct apiserver_env env_of(const struct apiserver_writing *writing)
 {
-	struct apiserver_env env = apiserver_env_of(w->a, w->dry_run);
-	env.applied = w->applied;
+	struct apiserver_env env = apiserver_env_of(writing->a, writing->dry_run);
+	env.applied = writing->applied;
 	return env;
 }
 
@@ -57,22 +57,22 @@ static void generate_name(json_t *meta, const char *base)
 	json_object_set_new(meta, "name", json_string_nocheck(name.s));
 }
 
-static bool begins_to_count(const struct apiserver_resource *r, const json_t *o)
+static bool begins_to_count(const struct apiserver_resource *resource, const json_t *object)
 {
-	return r->strategy->counts != NULL ? r->strategy->counts(o, NULL) : true;
+	return resource->strategy->counts != NULL ? resource->strategy->counts(object, NULL) : true;
 }
 
 /* What the server alone decides of a new object. */
-static void set_system_fields(const struct apiserver_writing *w, json_t *o)
+static void set_system_fields(const struct apiserver_writing *writing, json_t *object)
 {
 	static const char *const not_yours[] = { "deletionTimestamp", "deletionGracePeriodSeconds",
 						 "selfLink" };
-	json_t *meta = apiserver_object_meta(o);
+	json_t *meta = apiserver_object_meta(object);
 	char now[API_TIME_TEXT_MAX];
 	for (size_t i = 0; i < ARRAY_LEN(not_yours); i++)
 		json_object_del(meta, not_yours[i]);
-	if (w->r->kind->namespaced)
-		json_object_set_new(meta, "namespace", json_string(w->ns));
+	if (writing->r->kind->namespaced)
+		json_object_set_new(meta, "namespace", json_string(writing->ns));
 	else
 		json_object_del(meta, "namespace");
 	json_object_set_new(meta, "creationTimestamp", json_string(now_text(now)));
@@ -80,99 +80,100 @@ static void set_system_fields(const struct apiserver_writing *w, json_t *o)
 }
 
 /* Is there a namespace to put it in? */
-static int check_namespace(const struct apiserver_writing *w, const json_t *o)
+static int check_namespace(const struct apiserver_writing *writing, const json_t *object)
 {
 	const struct apiserver_resource *namespaces =
 		apiserver_resource_find("", "v1", "namespaces");
 	json_t *ns;
 	uint64_t revision;
-	if (!w->r->kind->namespaced)
+	if (!writing->r->kind->namespaced)
 		return 0;
-	int e = apiserver_object_read(w->a->store, namespaces, NULL, w->ns, &ns, &revision);
+	int e = apiserver_object_read(writing->a->store, namespaces, NULL, writing->ns, &ns,
+				      &revision);
 	if (e == ERR_NOTFOUND)
-		return apiserver_no_namespace(w->st, w->ns);
+		return apiserver_no_namespace(writing->st, writing->ns);
 	if (e < 0)
-		return apiserver_store_failed(w->st, e);
+		return apiserver_store_failed(writing->st, e);
 	if (api_is_deleting(ns))
-		e = apiserver_terminating(w->st, w->r, api_name(o), w->ns);
+		e = apiserver_terminating(writing->st, writing->r, api_name(object), writing->ns);
 	json_decref(ns);
 	return e;
 }
 
 /* ---- what is wrong ---- */
 
-static void check_registered(const struct apiserver_writing *w, const json_t *o, const json_t *old,
-			     struct api_errors *errs)
+static void check_registered(const struct apiserver_writing *writing, const json_t *object,
+			     const json_t *old, struct api_errors *errs)
 {
-	for (size_t i = 0; i < w->a->conf.n_checks; i++) {
-		const struct apiserver_check *c = &w->a->conf.checks[i];
-		if (strcmp(c->group, w->r->kind->group) == 0 &&
-		    strcmp(c->kind, w->r->kind->kind) == 0)
-			c->check(o, old, errs);
+	for (size_t i = 0; i < writing->a->conf.n_checks; i++) {
+		const struct apiserver_check *c = &writing->a->conf.checks[i];
+		if (strcmp(c->group, writing->r->kind->group) == 0 &&
+		    strcmp(c->kind, writing->r->kind->kind) == 0)
+			c->check(object, old, errs);
 	}
 }
 
-static int refuse_fields(const struct apiserver_writing *w, const json_t *o,
+static int refuse_fields(const struct apiserver_writing *writing, const json_t *object,
 			 struct api_errors *errs)
 {
 	int e = 0;
 	if (errs->n != 0)
-		e = apiserver_unprocessable(w->st, w->r->kind->group, w->r->kind->kind, api_name(o),
-					    errs);
+		e = apiserver_unprocessable(writing->st, writing->r->kind->group,
+					    writing->r->kind->kind, api_name(object), errs);
 	api_errors_done(errs);
 	return e;
 }
 
-static int check(const struct apiserver_writing *w, const struct apiserver_env *env,
-		 const json_t *o, const json_t *old)
+static int check(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		 const json_t *object, const json_t *old)
 {
 	struct api_errors errs = { 0 };
-	if (w->sub[0] != '\0') {
-		apiserver_validate_status(w->r, o, old, &errs);
-		return refuse_fields(w, o, &errs);
+	if (writing->sub[0] != '\0') {
+		apiserver_validate_status(writing->r, object, old, &errs);
+		return refuse_fields(writing, object, &errs);
 	}
-	apiserver_validate(w->r, env, o, old, &errs);
+	apiserver_validate(writing->r, env, object, old, &errs);
 	if (errs.n == 0)
-		check_registered(w, o, old, &errs);
-	return refuse_fields(w, o, &errs);
+		check_registered(writing, object, old, &errs);
+	return refuse_fields(writing, object, &errs);
 }
 
 /* A write that is tried again warns once: of what was stored. */
-static void warn(const struct apiserver_writing *w, const json_t *o)
+static void warn(const struct apiserver_writing *writing, const json_t *object)
 {
-	if (w->warnings != NULL && w->sub[0] == '\0')
-		apiserver_warnings(w->r, o, w->warnings);
+	if (writing->warnings != NULL && writing->sub[0] == '\0')
+		apiserver_warnings(writing->r, object, writing->warnings);
 }
 
-static int admit(const struct apiserver_writing *w, const struct apiserver_env *env, json_t *o,
-		 const json_t *old)
+static int admit(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		 json_t *object, const json_t *old)
 {
 	struct api_errors errs = { 0 };
-	if (w->r->strategy->admit == NULL || w->sub[0] != '\0')
+	if (writing->r->strategy->admit == NULL || writing->sub[0] != '\0')
 		return 0;
-	int e = w->r->strategy->admit(env, o, old, &errs);
+	int e = writing->r->strategy->admit(env, object, old, &errs);
 	if (errs.n == 0 && e < 0)
-		return apiserver_store_failed(w->st, e);
-	return refuse_fields(w, o, &errs);
+		return apiserver_store_failed(writing->st, e);
+	return refuse_fields(writing, object, &errs);
 }
 
-static void undo(const struct apiserver_writing *w, const struct apiserver_env *env,
-		 const json_t *o, const json_t *old)
+static void undo(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		 const json_t *object, const json_t *old)
 {
-	if (w->r->strategy->undo != NULL && w->sub[0] == '\0')
-		w->r->strategy->undo(env, o, old);
+	if (writing->r->strategy->undo != NULL && writing->sub[0] == '\0')
+		writing->r->strategy->undo(env, object, old);
 }
 
 /* ---- storing ---- */
 
-static int put(struct apiserver_api *a, const struct apiserver_resource *r, const json_t *stored,
-	       uint64_t expect, bool remove, uint64_t *ret_revision)
+static int put(struct apiserver_api *api, const struct apiserver_resource *resource,
+	       const json_t *stored, uint64_t expect, bool remove, uint64_t *ret_revision)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	CLEANUP(apiserver_text_done) struct apiserver_text text;
 	uint64_t revision;
-	apiserver_key(&key, r->stored->kind, api_namespace(stored), api_name(stored));
-	apiserver_text_make(&text, r->stored, stored);
+	apiserver_key(&key, resource->stored->kind, api_namespace(stored), api_name(stored));
+	apiserver_text_make(&text, resource->stored, stored);
 	struct apiserver_write write = {
 		.key = key.s,
 		.expect = expect,
@@ -181,104 +182,107 @@ static int put(struct apiserver_api *a, const struct apiserver_resource *r, cons
 		.head = apiserver_text_head(&text),
 		.tail = apiserver_text_tail(&text),
 	};
-	int e = apiserver_store_write(a->store, &write, 1,
+	int e = apiserver_store_write(api->store, &write, 1,
 				      ret_revision != NULL ? ret_revision : &revision, NULL);
 	return e;
 }
 
-int apiserver_write_plain(struct apiserver_api *a, const struct apiserver_resource *r,
-			  const json_t *o, uint64_t revision, uint64_t *ret_revision)
+int apiserver_write_plain(struct apiserver_api *api, const struct apiserver_resource *resource,
+			  const json_t *object, uint64_t revision, uint64_t *ret_revision)
 {
-	return put(a, r, o, revision, false, ret_revision);
+	return put(api, resource, object, revision, false, ret_revision);
 }
 
-int apiserver_write_removal(struct apiserver_api *a, const struct apiserver_resource *r,
+int apiserver_write_removal(struct apiserver_api *api, const struct apiserver_resource *resource,
 			    const json_t *was, uint64_t revision, uint64_t *ret_revision)
 {
-	struct apiserver_env env = apiserver_env_of(a, false);
-	int e = put(a, r, was, revision, true, ret_revision);
-	if (e == 0 && r->stored->strategy->removed != NULL)
-		r->stored->strategy->removed(&env, was);
+	struct apiserver_env env = apiserver_env_of(api, false);
+	int e = put(api, resource, was, revision, true, ret_revision);
+	if (e == 0 && resource->stored->strategy->removed != NULL)
+		resource->stored->strategy->removed(&env, was);
 	return e;
 }
 
-static int store(const struct apiserver_writing *w, json_t *o, uint64_t expect)
+static int store(const struct apiserver_writing *writing, json_t *object, uint64_t expect)
 {
-	json_t *stored = apiserver_object_to_stored(w->r, o);
+	json_t *stored = apiserver_object_to_stored(writing->r, object);
 	uint64_t revision;
-	int e = put(w->a, w->r, stored, expect, false, &revision);
+	int e = put(writing->a, writing->r, stored, expect, false, &revision);
 	json_decref(stored);
 	if (e == 0)
-		apiserver_object_set_revision(o, revision);
+		apiserver_object_set_revision(object, revision);
 	return e;
 }
 
-static int exists(const struct apiserver_writing *w, const char *name)
+static int exists(const struct apiserver_writing *writing, const char *name)
 {
 	json_t *there;
 	uint64_t revision;
 	bool deleting = false;
-	if (apiserver_object_read(w->a->store, w->r, w->ns, name, &there, &revision) == 0) {
+	if (apiserver_object_read(writing->a->store, writing->r, writing->ns, name, &there,
+				  &revision) == 0) {
 		deleting = api_is_deleting(there);
 		json_decref(there);
 	}
-	return apiserver_already_exists(w->st, w->r, name, deleting);
+	return apiserver_already_exists(writing->st, writing->r, name, deleting);
 }
 
 /* One try: ERR_DUPLICATE when the name is taken. */
-static int store_new(const struct apiserver_writing *w, const struct apiserver_env *env, json_t *o)
+static int store_new(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		     json_t *object)
 {
-	int e = admit(w, env, o, NULL);
+	int e = admit(writing, env, object, NULL);
 	if (e < 0)
 		return e;
-	if (w->dry_run) {
+	if (writing->dry_run) {
 		json_t *there;
 		uint64_t revision;
-		e = apiserver_object_read(w->a->store, w->r, w->ns, api_name(o), &there, &revision);
+		e = apiserver_object_read(writing->a->store, writing->r, writing->ns,
+					  api_name(object), &there, &revision);
 		if (e == 0)
 			json_decref(there);
 		e = e == 0 ? ERR_CONFLICT : 0;
 	} else {
-		e = store(w, o, 0);
+		e = store(writing, object, 0);
 	}
-	if (e < 0 || w->dry_run)
-		undo(w, env, o, NULL);
+	if (e < 0 || writing->dry_run)
+		undo(writing, env, object, NULL);
 	if (e == ERR_CONFLICT)
 		return ERR_DUPLICATE;
-	return e < 0 ? apiserver_store_failed(w->st, e) : 0;
+	return e < 0 ? apiserver_store_failed(writing->st, e) : 0;
 }
 
-/* *ret is a new reference: `o` itself where apply has made its managedFields already, otherwise a
- * copy that has them. */
-static int note_managers(const struct apiserver_writing *w, unsigned left, const json_t *old,
-			 json_t *o, json_t **ret)
+/* *ret is a new reference: `object` itself where apply has made its managedFields already,
+ * otherwise a copy that has them. */
+static int note_managers(const struct apiserver_writing *writing, unsigned left, const json_t *old,
+			 json_t *object, json_t **ret)
 {
-	if (!w->applied)
-		return apiserver_managers_update(w, left, old, o, ret);
-	*ret = json_incref(o);
+	if (!writing->applied)
+		return apiserver_managers_update(writing, left, old, object, ret);
+	*ret = json_incref(object);
 	return 0;
 }
 
-static int make_new(const struct apiserver_writing *w, const struct apiserver_env *env, json_t *o,
-		    json_t **ret)
+static int make_new(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		    json_t *object, json_t **ret)
 {
 	json_t *with = NULL;
-	const bool has_version = api_resource_version(o)[0] != '\0';
-	set_system_fields(w, o);
-	if (!w->r->built_in && w->r->status)
-		json_object_del(o, "status");
-	if (begins_to_count(w->r, o))
-		json_object_set_new(apiserver_object_meta(o), "generation", json_integer(1));
-	const unsigned left = apiserver_managers_left(w->r, o);
-	apiserver_prepare(w->r, env, o, NULL);
-	int e = note_managers(w, left, NULL, o, &with);
+	const bool has_version = api_resource_version(object)[0] != '\0';
+	set_system_fields(writing, object);
+	if (!writing->r->built_in && writing->r->status)
+		json_object_del(object, "status");
+	if (begins_to_count(writing->r, object))
+		json_object_set_new(apiserver_object_meta(object), "generation", json_integer(1));
+	const unsigned left = apiserver_managers_left(writing->r, object);
+	apiserver_prepare(writing->r, env, object, NULL);
+	int e = note_managers(writing, left, NULL, object, &with);
 	if (e == 0)
-		e = check(w, env, with, NULL);
+		e = check(writing, env, with, NULL);
 	if (e == 0 && has_version)
-		e = apiserver_refuse(w->st, 500, "",
+		e = apiserver_refuse(writing->st, 500, "",
 				     "resourceVersion should not be set on objects to be created");
 	if (e == 0)
-		e = store_new(w, env, with);
+		e = store_new(writing, env, with);
 	if (e == 0)
 		*ret = with;
 	else
@@ -286,27 +290,27 @@ static int make_new(const struct apiserver_writing *w, const struct apiserver_en
 	return e;
 }
 
-int apiserver_write_new(const struct apiserver_writing *w, json_t *o, json_t **ret)
+int apiserver_write_new(const struct apiserver_writing *writing, json_t *object, json_t **ret)
 {
-	const struct apiserver_env env = env_of(w);
+	const struct apiserver_env env = env_of(writing);
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
-	const char *base = api_get_string(o, "metadata.generateName");
-	bool generate = api_name(o)[0] == '\0' && base[0] != '\0';
-	int e = check_namespace(w, o);
+	const char *base = api_get_string(object, "metadata.generateName");
+	bool generate = api_name(object)[0] == '\0' && base[0] != '\0';
+	int e = check_namespace(writing, object);
 	for (int i = 0; e == 0 || e == ERR_DUPLICATE; i++) {
-		json_t *copy = json_deep_copy(o);
+		json_t *copy = json_deep_copy(object);
 		if (generate)
 			generate_name(apiserver_object_meta(copy), base);
 		strbuf_reset(&name);
 		strbuf_adds(&name, api_name(copy));
-		e = make_new(w, &env, copy, ret);
+		e = make_new(writing, &env, copy, ret);
 		json_decref(copy);
 		if (e != ERR_DUPLICATE || !generate || i + 1 == NAME_TRIES)
 			break;
 	}
 	if (e == 0)
-		warn(w, *ret);
-	return e == ERR_DUPLICATE ? exists(w, name.s) : e;
+		warn(writing, *ret);
+	return e == ERR_DUPLICATE ? exists(writing, name.s) : e;
 }
 
 /* ---- changes ---- */
@@ -321,17 +325,17 @@ static void take(json_t *to, const json_t *from, const char *key)
 }
 
 /* Metadata that an update cannot change, whatever it says. */
-static void keep_metadata(json_t *o, const json_t *old)
+static void keep_metadata(json_t *object, const json_t *old)
 {
-	json_t *meta = apiserver_object_meta(o);
+	json_t *meta = apiserver_object_meta(object);
 	const json_t *was = json_object_get(old, "metadata");
 	take(meta, was, "generation");
-	if (api_namespace(o)[0] == '\0' || api_namespace(old)[0] == '\0')
+	if (api_namespace(object)[0] == '\0' || api_namespace(old)[0] == '\0')
 		take(meta, was, "namespace");
 	take(meta, was, "creationTimestamp");
 	take(meta, was, "resourceVersion");
 	json_object_del(meta, "selfLink");
-	if (api_uid(o)[0] == '\0')
+	if (api_uid(object)[0] == '\0')
 		take(meta, was, "uid");
 	if (json_object_get(was, "deletionTimestamp") != NULL)
 		take(meta, was, "deletionTimestamp");
@@ -339,9 +343,10 @@ static void keep_metadata(json_t *o, const json_t *old)
 		take(meta, was, "deletionGracePeriodSeconds");
 }
 
-static bool same_but(const json_t *a, const json_t *b, const char *const *but)
+static bool same_but(const json_t *left, const json_t *right, const char *const *but)
 {
-	json_t *x = json_copy((json_t *)(uintptr_t)a), *y = json_copy((json_t *)(uintptr_t)b);
+	json_t *x = json_copy((json_t *)(uintptr_t)left),
+	       *y = json_copy((json_t *)(uintptr_t)right);
 	for (; *but != NULL; but++) {
 		json_object_del(x, *but);
 		json_object_del(y, *but);
@@ -352,62 +357,63 @@ static bool same_but(const json_t *a, const json_t *b, const char *const *but)
 	return same;
 }
 
-static void count_generation(const struct apiserver_writing *w, json_t *o, const json_t *old)
+static void count_generation(const struct apiserver_writing *writing, json_t *object,
+			     const json_t *old)
 {
 	static const char *const with_status[] = { "metadata", "status", NULL };
 	static const char *const without[] = { "metadata", NULL };
 	bool counts;
-	if (w->sub[0] != '\0')
+	if (writing->sub[0] != '\0')
 		return;
-	if (w->r->strategy->counts != NULL)
-		counts = w->r->strategy->counts(o, old);
+	if (writing->r->strategy->counts != NULL)
+		counts = writing->r->strategy->counts(object, old);
 	else
-		counts = !same_but(o, old, w->r->status ? with_status : without);
+		counts = !same_but(object, old, writing->r->status ? with_status : without);
 	if (counts)
-		json_object_set_new(apiserver_object_meta(o), "generation",
+		json_object_set_new(apiserver_object_meta(object), "generation",
 				    json_integer(api_generation(old) + 1));
 }
 
-bool apiserver_is_finalized(const struct apiserver_resource *r, const json_t *o)
+bool apiserver_is_finalized(const struct apiserver_resource *resource, const json_t *object)
 {
-	if (json_array_size(api_get(o, "metadata.finalizers")) != 0)
+	if (json_array_size(api_get(object, "metadata.finalizers")) != 0)
 		return false;
-	return strcmp(r->kind->kind, "Namespace") != 0 ||
-	       json_array_size(api_get(o, "spec.finalizers")) == 0;
+	return strcmp(resource->kind->kind, "Namespace") != 0 ||
+	       json_array_size(api_get(object, "spec.finalizers")) == 0;
 }
 
-static int store_change(const struct apiserver_writing *w, const json_t *old, uint64_t revision,
-			json_t *o)
+static int store_change(const struct apiserver_writing *writing, const json_t *old,
+			uint64_t revision, json_t *object)
 {
-	if (json_equal(o, old))
+	if (json_equal(object, old))
 		return 0;
-	bool goes = api_is_deleting(o) && apiserver_is_finalized(w->r, o);
-	if (w->dry_run)
+	bool goes = api_is_deleting(object) && apiserver_is_finalized(writing->r, object);
+	if (writing->dry_run)
 		return 0;
 	if (!goes)
-		return store(w, o, revision);
-	json_t *was = apiserver_object_to_stored(w->r, old);
-	int e = apiserver_write_removal(w->a, w->r, was, revision, NULL);
+		return store(writing, object, revision);
+	json_t *was = apiserver_object_to_stored(writing->r, old);
+	int e = apiserver_write_removal(writing->a, writing->r, was, revision, NULL);
 	json_decref(was);
 	return e;
 }
 
-static int make_change(const struct apiserver_writing *w, const struct apiserver_env *env,
-		       const json_t *old, json_t *o, json_t **ret)
+static int make_change(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		       const json_t *old, json_t *object, json_t **ret)
 {
 	json_t *with = NULL;
-	keep_metadata(o, old);
-	if (w->sub[0] == '\0' && !w->r->built_in && w->r->status)
-		take(o, old, "status");
-	const unsigned left = apiserver_managers_left(w->r, o);
-	if (w->sub[0] == '\0')
-		apiserver_prepare(w->r, env, o, old);
+	keep_metadata(object, old);
+	if (writing->sub[0] == '\0' && !writing->r->built_in && writing->r->status)
+		take(object, old, "status");
+	const unsigned left = apiserver_managers_left(writing->r, object);
+	if (writing->sub[0] == '\0')
+		apiserver_prepare(writing->r, env, object, old);
 	else
-		apiserver_prepare_status(w->r, o, old);
-	int e = note_managers(w, left, old, o, &with);
+		apiserver_prepare_status(writing->r, object, old);
+	int e = note_managers(writing, left, old, object, &with);
 	if (e == 0) {
-		count_generation(w, with, old);
-		e = check(w, env, with, old);
+		count_generation(writing, with, old);
+		e = check(writing, env, with, old);
 	}
 	if (e == 0)
 		*ret = with;
@@ -416,49 +422,49 @@ static int make_change(const struct apiserver_writing *w, const struct apiserver
 	return e;
 }
 
-int apiserver_write_change(const struct apiserver_writing *w, const json_t *old, uint64_t revision,
-			   json_t *o, json_t **ret)
+int apiserver_write_change(const struct apiserver_writing *writing, const json_t *old,
+			   uint64_t revision, json_t *object, json_t **ret)
 {
-	const struct apiserver_env env = env_of(w);
+	const struct apiserver_env env = env_of(writing);
 	json_t *with = NULL;
-	int e = make_change(w, &env, old, o, &with);
+	int e = make_change(writing, &env, old, object, &with);
 	if (e == 0) {
-		e = admit(w, &env, with, old);
+		e = admit(writing, &env, with, old);
 		if (e < 0)
 			json_decref(with);
 	}
 	if (e < 0)
 		return e;
 	api_managed_keep_times(old, with);
-	e = store_change(w, old, revision, with);
-	if (e < 0 || w->dry_run)
-		undo(w, &env, with, old);
+	e = store_change(writing, old, revision, with);
+	if (e < 0 || writing->dry_run)
+		undo(writing, &env, with, old);
 	else
-		undo(w, &env, old, with); /* what it had and has no more */
+		undo(writing, &env, old, with); /* what it had and has no more */
 	if (e < 0) {
 		json_decref(with);
-		return e == ERR_CONFLICT ? e : apiserver_store_failed(w->st, e);
+		return e == ERR_CONFLICT ? e : apiserver_store_failed(writing->st, e);
 	}
-	warn(w, with);
+	warn(writing, with);
 	*ret = with;
 	return 0;
 }
 
 /* ---- places ---- */
 
-int apiserver_check_place(const struct apiserver_route *route, const json_t *o, bool name,
+int apiserver_check_place(const struct apiserver_route *route, const json_t *object, bool name,
 			  struct apiserver_status *st)
 {
-	const char *ns = api_namespace(o);
-	if (name && api_name(o)[0] == '\0')
+	const char *ns = api_namespace(object);
+	if (name && api_name(object)[0] == '\0')
 		return apiserver_bad_request(st,
 					     "the name of the object (%s based on URL) was "
 					     "undeterminable: name must be provided",
 					     route->name);
-	if (name && strcmp(api_name(o), route->name) != 0)
+	if (name && strcmp(api_name(object), route->name) != 0)
 		return apiserver_bad_request(
 			st, "the name of the object (%s) does not match the name on the URL (%s)",
-			api_name(o), route->name);
+			api_name(object), route->name);
 	if (route->ns != NULL && ns[0] != '\0' && strcmp(ns, route->ns) != 0)
 		return apiserver_bad_request(st, "the namespace of the provided object does not "
 						 "match the namespace sent on the request");

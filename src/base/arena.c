@@ -15,103 +15,106 @@ struct arena_chunk {
 	size_t pad_; /* keeps the payload 16-byte aligned */
 };
 
-void arena_init_fixed(struct arena *a, void *buf, size_t n)
+void arena_init_fixed(struct arena *arena, void *buf, size_t len)
 {
 	size_t skip = (ARENA_ALIGN - ((uintptr_t)buf & (ARENA_ALIGN - 1))) & (ARENA_ALIGN - 1);
-	skip = MIN(skip, n);
-	*a = (struct arena){ .cur = (char *)buf + skip,
-			     .end = (char *)buf + n,
-			     .start = (char *)buf + skip };
+	skip = MIN(skip, len);
+	*arena = (struct arena){ .cur = (char *)buf + skip,
+				 .end = (char *)buf + len,
+				 .start = (char *)buf + skip };
 }
 
-void arena_init(struct arena *a)
+void arena_init(struct arena *arena)
 {
 	/* An address for allocations of no bytes, before there is a chunk: adding to NULL is
 	 * undefined, and NULL means to callers that memory is used up. */
 	static _Alignas(ARENA_ALIGN) char no_bytes[1];
-	*a = (struct arena){ .cur = no_bytes, .end = no_bytes, .chunk_bytes = FIRST_CHUNK_BYTES };
+	*arena = (struct arena){ .cur = no_bytes,
+				 .end = no_bytes,
+				 .chunk_bytes = FIRST_CHUNK_BYTES };
 }
 
-void arena_done(struct arena *a)
+void arena_done(struct arena *arena)
 {
-	if (a->chunk_bytes == 0) {
-		arena_reset(a);
+	if (arena->chunk_bytes == 0) {
+		arena_reset(arena);
 		return;
 	}
-	while (a->chunks != NULL) {
-		struct arena_chunk *c = a->chunks;
-		a->chunks = c->next;
+	while (arena->chunks != NULL) {
+		struct arena_chunk *c = arena->chunks;
+		arena->chunks = c->next;
 		free(c);
 	}
-	arena_init(a);
+	arena_init(arena);
 }
 
-void arena_reset(struct arena *a)
+void arena_reset(struct arena *arena)
 {
-	if (a->chunk_bytes == 0)
-		a->cur = a->start;
+	if (arena->chunk_bytes == 0)
+		arena->cur = arena->start;
 	else
-		arena_done(a);
+		arena_done(arena);
 }
 
-void *arena_alloc_slow(struct arena *a, size_t n)
+void *arena_alloc_slow(struct arena *arena, size_t count)
 {
-	if (a->chunk_bytes == 0) {
-		if (a->more == NULL || !a->more(a, n) || n > (size_t)(a->end - a->cur))
+	if (arena->chunk_bytes == 0) {
+		if (arena->more == NULL || !arena->more(arena, count) ||
+		    count > (size_t)(arena->end - arena->cur))
 			return NULL;
-		void *p = a->cur;
-		a->cur += n;
+		void *p = arena->cur;
+		arena->cur += count;
 		return p;
 	}
-	size_t payload = MAX(n, a->chunk_bytes);
+	size_t payload = MAX(count, arena->chunk_bytes);
 	struct arena_chunk *c = xmalloc(sizeof(*c) + payload);
-	c->next = a->chunks;
-	a->chunks = c;
-	a->chunk_bytes = MIN(a->chunk_bytes * 2, (size_t)MAX_CHUNK_BYTES);
-	a->cur = (char *)(c + 1) + n;
-	a->end = (char *)(c + 1) + payload;
+	c->next = arena->chunks;
+	arena->chunks = c;
+	arena->chunk_bytes = MIN(arena->chunk_bytes * 2, (size_t)MAX_CHUNK_BYTES);
+	arena->cur = (char *)(c + 1) + count;
+	arena->end = (char *)(c + 1) + payload;
 	return c + 1;
 }
 
-void *arena_calloc(struct arena *a, size_t n)
+void *arena_calloc(struct arena *arena, size_t count)
 {
-	void *p = arena_alloc(a, n);
+	void *p = arena_alloc(arena, count);
 	if (p != NULL)
-		memset(p, 0, n);
+		memset(p, 0, count);
 	return p;
 }
 
-void *arena_memdup(struct arena *a, const void *p, size_t n)
+void *arena_memdup(struct arena *arena, const void *data, size_t len)
 {
-	void *q = arena_alloc(a, n);
-	if (q != NULL && n != 0)
-		memcpy(q, p, n);
+	void *q = arena_alloc(arena, len);
+	if (q != NULL && len != 0)
+		memcpy(q, data, len);
 	return q;
 }
 
-char *arena_strndup(struct arena *a, const char *s, size_t n)
+char *arena_strndup(struct arena *arena, const char *text, size_t len)
 {
-	char *q = arena_alloc(a, n + 1);
+	char *q = arena_alloc(arena, len + 1);
 	if (q == NULL)
 		return NULL;
-	if (n != 0)
-		memcpy(q, s, n);
-	q[n] = '\0';
+	if (len != 0)
+		memcpy(q, text, len);
+	q[len] = '\0';
 	return q;
 }
 
-char *arena_strdup(struct arena *a, const char *s)
+char *arena_strdup(struct arena *arena, const char *text)
 {
-	return arena_strndup(a, s, strlen(s));
+	return arena_strndup(arena, text, strlen(text));
 }
 
-char *arena_printf(struct arena *a, const char *fmt, ...)
+char *arena_printf(struct arena *arena, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
-	char *s = n >= 0 ? arena_alloc(a, (size_t)n + 1) : NULL;
+	char *s = n >= 0 ? arena_alloc(arena, (size_t)n + 1) : NULL;
 	if (s == NULL)
 		return NULL;
 	va_start(ap, fmt);

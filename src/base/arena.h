@@ -25,34 +25,34 @@ struct arena {
 
 enum { ARENA_ALIGN = 8 };
 
-void arena_init_fixed(struct arena *a, void *buf, size_t n);
-void arena_init(struct arena *a);
+void arena_init_fixed(struct arena *arena, void *buf, size_t len);
+void arena_init(struct arena *arena);
 /* Growing: frees all. Fixed: like arena_reset. */
-void arena_done(struct arena *a);
-void arena_reset(struct arena *a);
+void arena_done(struct arena *arena);
+void arena_reset(struct arena *arena);
 
-void *arena_alloc_slow(struct arena *a, size_t n);
+void *arena_alloc_slow(struct arena *arena, size_t count);
 
 /* Uninitialised memory aligned to 8 bytes; NULL only from a fixed arena. */
-static inline void *arena_alloc(struct arena *a, size_t n)
+static inline void *arena_alloc(struct arena *arena, size_t count)
 {
-	n = (n + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
-	if (UNLIKELY(n > (size_t)(a->end - a->cur)))
-		return arena_alloc_slow(a, n);
-	char *p = a->cur;
-	a->cur += n;
+	count = (count + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	if (UNLIKELY(count > (size_t)(arena->end - arena->cur)))
+		return arena_alloc_slow(arena, count);
+	char *p = arena->cur;
+	arena->cur += count;
 	return p;
 }
 
-void *arena_calloc(struct arena *a, size_t n);
-void *arena_memdup(struct arena *a, const void *p, size_t n);
+void *arena_calloc(struct arena *arena, size_t count);
+void *arena_memdup(struct arena *arena, const void *data, size_t len);
 /* Terminated copies. */
-char *arena_strndup(struct arena *a, const char *s, size_t n);
-char *arena_strdup(struct arena *a, const char *s);
+char *arena_strndup(struct arena *arena, const char *text, size_t len);
+char *arena_strdup(struct arena *arena, const char *text);
 /* Formats; NULL only from a fixed arena. */
-char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+char *arena_printf(struct arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-static inline size_t arena_left(const struct arena *a)
+static inline size_t arena_left(const struct arena *arena)
 {
-	return (size_t)(a->end - a->cur);
+	return (size_t)(arena->end - arena->cur);
 }

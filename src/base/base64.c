@@ -25,9 +25,9 @@ void base64_encode(struct strbuf *out, struct slice bytes)
 	}
 }
 
-int base64_value(char c)
+int base64_value(char ch)
 {
-	const char *at = c != '\0' ? strchr(letters, c) : NULL;
+	const char *at = ch != '\0' ? strchr(letters, ch) : NULL;
 	return at != NULL ? (int)(at - letters) : -1;
 }
 

@@ -12,7 +12,7 @@
 /* Appends, with padding. */
 void base64_encode(struct strbuf *out, struct slice bytes);
 /* What a digit stands for, 0 to 63, or -1. */
-int base64_value(char c);
+int base64_value(char ch);
 /* Into out, which has room for text.n / 4 * 3 + 3 bytes: for secrets, of which no copy may stay
  * elsewhere. Their number, or ERR_PARSE (what was written is then of no use). Blanks and line
  * breaks are passed over; bits that say nothing may be anything, as Go's decoder has it. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static inline bool charset_has(const char *set, char c)
+static inline bool charset_has(const char *set, char ch)
 {
-	return c != '\0' && strchr(set, c) != NULL;
+	return ch != '\0' && strchr(set, ch) != NULL;
 }

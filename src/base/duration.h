@@ -8,6 +8,6 @@
 #include "base/slice.h"
 
 /* Nanoseconds, may be negative; ERR_PARSE or ERR_RANGE. */
-MUST_CHECK int duration_parse(struct slice s, int64_t *ret_ns);
+MUST_CHECK int duration_parse(struct slice text, int64_t *ret_ns);
 /* As Go prints it (`1m30s`, `1.5s`, `250ms`, `0s`); returns `out`. */
-const char *duration_str(int64_t ns, char *out, size_t n);
+const char *duration_str(int64_t ns, char *out, size_t len);

@@ -23,23 +23,23 @@ static ALWAYS_INLINE void sip_round(uint64_t v[4])
 	v[2] = ROTL(v[2], 32);
 }
 
-uint64_t hash_bytes(const struct hash_key *key, const void *p, size_t n)
+uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len)
 {
-	const uint8_t *in = p;
+	const uint8_t *in = data;
 	uint64_t v[4] = { key->k0 ^ 0x736f6d6570736575, key->k1 ^ 0x646f72616e646f6d,
 			  key->k0 ^ 0x6c7967656e657261, key->k1 ^ 0x7465646279746573 };
-	uint64_t last = (uint64_t)n << 56;
+	uint64_t last = (uint64_t)len << 56;
 	uint64_t m;
 
-	for (; n >= 8; n -= 8, in += 8) {
+	for (; len >= 8; len -= 8, in += 8) {
 		memcpy(&m, in, 8);
 		v[3] ^= m;
 		sip_round(v);
 		v[0] ^= m;
 	}
 	m = 0;
-	if (n != 0)
-		memcpy(&m, in, n);
+	if (len != 0)
+		memcpy(&m, in, len);
 	m |= last;
 	v[3] ^= m;
 	sip_round(v);

@@ -10,7 +10,7 @@ struct hash_key {
 	uint64_t k1;
 };
 
-uint64_t hash_bytes(const struct hash_key *key, const void *p, size_t n);
+uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t len);
 
 /* The key of this process: drawn from the kernel at first use. */
 const struct hash_key *hash_process_key(void);

@@ -55,7 +55,7 @@ void log_set_fd(int fd)
 }
 
 /* RFC 3339 in UTC; digits of the second's fraction only as far as they say something. */
-static void add_time(struct strbuf *b, uint64_t wall_ns)
+static void add_time(struct strbuf *out, uint64_t wall_ns)
 {
 	time_t s = (time_t)(wall_ns / NS_PER_S);
 	struct tm tm;
@@ -65,42 +65,42 @@ static void add_time(struct strbuf *b, uint64_t wall_ns)
 	int n = snprintf(fraction, sizeof(fraction), ".%09u", (unsigned)(wall_ns % NS_PER_S));
 	while (fraction[n - 1] == '0')
 		n--;
-	strbuf_adds(b, day);
+	strbuf_adds(out, day);
 	if (n > 1)
-		strbuf_add(b, fraction, (size_t)n);
-	strbuf_addc(b, 'Z');
+		strbuf_add(out, fraction, (size_t)n);
+	strbuf_addc(out, 'Z');
 }
 
-static void add_json_line(struct strbuf *b, enum log_level level, const char *area,
+static void add_json_line(struct strbuf *out, enum log_level level, const char *area,
 			  struct slice msg, struct slice extra)
 {
 	const struct slice plugin = SLICE("plugin/");
-	strbuf_adds(b, "{\"time\":\"");
-	add_time(b, clock_wall_ns());
-	strbuf_addf(b, "\",\"level\":\"%s\",\"msg\":", level_names[level].json);
-	strbuf_add_json(b, msg);
+	strbuf_adds(out, "{\"time\":\"");
+	add_time(out, clock_wall_ns());
+	strbuf_addf(out, "\",\"level\":\"%s\",\"msg\":", level_names[level].json);
+	strbuf_add_json(out, msg);
 	if (area != NULL) {
 		bool is_plugin = slice_starts(slice_of(area), plugin);
-		strbuf_adds(b, is_plugin ? ",\"plugin\":" : ",\"area\":");
-		strbuf_add_json(b, slice_from(slice_of(area), is_plugin ? plugin.n : 0));
+		strbuf_adds(out, is_plugin ? ",\"plugin\":" : ",\"area\":");
+		strbuf_add_json(out, slice_from(slice_of(area), is_plugin ? plugin.n : 0));
 	}
-	strbuf_add_slice(b, extra);
-	strbuf_adds(b, "}\n");
+	strbuf_add_slice(out, extra);
+	strbuf_adds(out, "}\n");
 }
 
-void log_format_line(struct strbuf *b, enum log_level level, const char *area, struct slice msg,
+void log_format_line(struct strbuf *out, enum log_level level, const char *area, struct slice msg,
 		     struct slice extra)
 {
 	if (log_get_format() == LOG_JSON) {
-		add_json_line(b, level, area, msg, extra);
+		add_json_line(out, level, area, msg, extra);
 		return;
 	}
-	strbuf_addf(b, "[%s] ", level_names[level].text);
+	strbuf_addf(out, "[%s] ", level_names[level].text);
 	if (area != NULL)
-		strbuf_addf(b, "%s: ", area);
-	strbuf_add_slice(b, msg);
+		strbuf_addf(out, "%s: ", area);
+	strbuf_add_slice(out, msg);
 	if (msg.n == 0 || msg.p[msg.n - 1] != '\n')
-		strbuf_addc(b, '\n');
+		strbuf_addc(out, '\n');
 }
 
 /* A reader that is behind gets a moment; while it stands still further lines wait no longer. Under
@@ -150,16 +150,17 @@ void log_msg(enum log_level level, const char *area, const char *fmt, ...)
 	va_end(ap);
 }
 
-void log_limited(struct log_limit *l, enum log_level level, const char *area, const char *fmt, ...)
+void log_limited(struct log_limit *limit, enum log_level level, const char *area, const char *fmt,
+		 ...)
 {
 	uint64_t now = clock_mono_ns();
-	uint64_t next = atomic_load_explicit(&l->next_ns, memory_order_relaxed);
+	uint64_t next = atomic_load_explicit(&limit->next_ns, memory_order_relaxed);
 	if (now < next ||
-	    !atomic_compare_exchange_strong(&l->next_ns, &next, now + l->interval_ns)) {
-		atomic_fetch_add_explicit(&l->held_back, 1, memory_order_relaxed);
+	    !atomic_compare_exchange_strong(&limit->next_ns, &next, now + limit->interval_ns)) {
+		atomic_fetch_add_explicit(&limit->held_back, 1, memory_order_relaxed);
 		return;
 	}
-	uint32_t held = atomic_exchange_explicit(&l->held_back, 0, memory_order_relaxed);
+	uint32_t held = atomic_exchange_explicit(&limit->held_back, 0, memory_order_relaxed);
 	CLEANUP(strbuf_done) struct strbuf msg = STRBUF_INIT;
 	va_list ap;
 	va_start(ap, fmt);

@@ -50,10 +50,10 @@ struct log_limit {
 	_Atomic uint64_t next_ns;
 	_Atomic uint32_t held_back;
 };
-void log_limited(struct log_limit *l, enum log_level level, const char *area, const char *fmt, ...)
-	PRINTF_LIKE(4, 5);
+void log_limited(struct log_limit *limit, enum log_level level, const char *area, const char *fmt,
+		 ...) PRINTF_LIKE(4, 5);
 
-/* One complete line (with its newline) as the current format wants it, appended to `b`. `extra` is
- * empty or further JSON members starting with a comma, used only by the JSON format. */
-void log_format_line(struct strbuf *b, enum log_level level, const char *area, struct slice msg,
+/* One complete line (with its newline) as the current format wants it, appended to `out`. `extra`
+ * is empty or further JSON members starting with a comma, used only by the JSON format. */
+void log_format_line(struct strbuf *out, enum log_level level, const char *area, struct slice msg,
 		     struct slice extra);

@@ -57,25 +57,25 @@ struct logq {
 	char batch[BATCH_BYTES];
 };
 
-static uint64_t padded(size_t n)
+static uint64_t padded(size_t count)
 {
-	return (n + HEADER_BYTES + 7) & ~(uint64_t)7;
+	return (count + HEADER_BYTES + 7) & ~(uint64_t)7;
 }
 
-static char *at(const struct ring *r, uint64_t pos)
+static char *at(const struct ring *ring, uint64_t pos)
 {
-	return r->buf + (pos & (LOGQ_RING_BYTES - 1));
+	return ring->buf + (pos & (LOGQ_RING_BYTES - 1));
 }
 
-static void put_length(const struct ring *r, uint64_t pos, uint32_t n)
+static void put_length(const struct ring *ring, uint64_t pos, uint32_t count)
 {
-	memcpy(at(r, pos), &n, sizeof(n));
+	memcpy(at(ring, pos), &count, sizeof(count));
 }
 
-char *logq_reserve(struct logq *q, unsigned slot, size_t max)
+char *logq_reserve(struct logq *logq, unsigned slot, size_t max)
 {
-	assert(slot < q->slots);
-	struct ring *r = &q->rings[slot];
+	assert(slot < logq->slots);
+	struct ring *r = &logq->rings[slot];
 	uint64_t start = atomic_load_explicit(&r->head, memory_order_relaxed);
 	uint64_t to_end = LOGQ_RING_BYTES - (start & (LOGQ_RING_BYTES - 1));
 	bool wraps = to_end < padded(max);
@@ -96,30 +96,30 @@ char *logq_reserve(struct logq *q, unsigned slot, size_t max)
 	return at(r, start) + HEADER_BYTES;
 }
 
-void logq_commit(struct logq *q, unsigned slot, size_t n)
+void logq_commit(struct logq *logq, unsigned slot, size_t count)
 {
-	struct ring *r = &q->rings[slot];
-	if (n == 0)
+	struct ring *r = &logq->rings[slot];
+	if (count == 0)
 		return;
-	put_length(r, r->reserved, (uint32_t)n);
-	atomic_store_explicit(&r->head, r->reserved + padded(n), memory_order_release);
+	put_length(r, r->reserved, (uint32_t)count);
+	atomic_store_explicit(&r->head, r->reserved + padded(count), memory_order_release);
 }
 
 /* Copies whole lines from *pos on into the batch and moves *pos past them; how many. */
-static unsigned fill_batch(struct logq *q, const struct ring *r, uint64_t *pos, uint64_t head)
+static unsigned fill_batch(struct logq *logq, const struct ring *ring, uint64_t *pos, uint64_t head)
 {
 	unsigned lines = 0;
 	while (*pos < head) {
 		uint32_t n;
-		memcpy(&n, at(r, *pos), sizeof(n));
+		memcpy(&n, at(ring, *pos), sizeof(n));
 		if (n == SKIP) {
 			*pos += LOGQ_RING_BYTES - (*pos & (LOGQ_RING_BYTES - 1));
 			continue;
 		}
-		if (q->batch_n > 0 && q->batch_n + n > q->chunk_bytes)
+		if (logq->batch_n > 0 && logq->batch_n + n > logq->chunk_bytes)
 			break;
-		memcpy(q->batch + q->batch_n, at(r, *pos) + HEADER_BYTES, n);
-		q->batch_n += n;
+		memcpy(logq->batch + logq->batch_n, at(ring, *pos) + HEADER_BYTES, n);
+		logq->batch_n += n;
 		*pos += padded(n);
 		lines++;
 	}
@@ -128,30 +128,30 @@ static unsigned fill_batch(struct logq *q, const struct ring *r, uint64_t *pos, 
 
 /* Waits for room, in steps, so that freeing the queue cannot hang on a reader that stands still: it
  * is waited for once, not for each batch. */
-static bool wait_writable(struct logq *q)
+static bool wait_writable(struct logq *logq)
 {
 	enum { STEP_MS = 100 };
 	while (true) {
-		bool patient = q->waited_ms < STOP_PATIENCE_MS;
-		struct pollfd p = { .fd = q->fd, .events = POLLOUT };
+		bool patient = logq->waited_ms < STOP_PATIENCE_MS;
+		struct pollfd p = { .fd = logq->fd, .events = POLLOUT };
 		int r = poll(&p, 1, patient ? STEP_MS : 0);
 		if (r > 0 || (r < 0 && errno != EINTR))
 			return true;
 		if (!patient)
 			return false;
-		if (atomic_load_explicit(&q->stop, memory_order_relaxed))
-			q->waited_ms += STEP_MS;
+		if (atomic_load_explicit(&logq->stop, memory_order_relaxed))
+			logq->waited_ms += STEP_MS;
 	}
 }
 
-static bool write_batch(struct logq *q)
+static bool write_batch(struct logq *logq)
 {
 	size_t done = 0;
-	while (done < q->batch_n) {
-		if (!wait_writable(q))
+	while (done < logq->batch_n) {
+		if (!wait_writable(logq))
 			return false;
-		size_t n = MIN(q->batch_n - done, q->chunk_bytes);
-		ssize_t w = write(q->fd, q->batch + done, n);
+		size_t n = MIN(logq->batch_n - done, logq->chunk_bytes);
+		ssize_t w = write(logq->fd, logq->batch + done, n);
 		if (w >= 0)
 			done += (size_t)w;
 		else if (errno != EINTR && errno != EAGAIN)
@@ -161,36 +161,36 @@ static bool write_batch(struct logq *q)
 }
 
 /* False when there was nothing to do. */
-static bool drain(struct logq *q, struct ring *r)
+static bool drain(struct logq *logq, struct ring *ring)
 {
-	uint64_t pos = atomic_load_explicit(&r->tail, memory_order_relaxed);
-	uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
+	uint64_t pos = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
 	if (pos == head)
 		return false;
 	while (pos < head) {
-		q->batch_n = 0;
-		unsigned lines = fill_batch(q, r, &pos, head);
-		if (!write_batch(q))
-			atomic_fetch_add_explicit(&q->lost, lines, memory_order_relaxed);
-		atomic_store_explicit(&r->tail, pos, memory_order_release);
+		logq->batch_n = 0;
+		unsigned lines = fill_batch(logq, ring, &pos, head);
+		if (!write_batch(logq))
+			atomic_fetch_add_explicit(&logq->lost, lines, memory_order_relaxed);
+		atomic_store_explicit(&ring->tail, pos, memory_order_release);
 	}
 	return true;
 }
 
-static bool drain_all(struct logq *q)
+static bool drain_all(struct logq *logq)
 {
 	bool any = false;
-	for (unsigned i = 0; i < q->slots; i++)
-		any = drain(q, &q->rings[i]) || any;
+	for (unsigned i = 0; i < logq->slots; i++)
+		any = drain(logq, &logq->rings[i]) || any;
 	return any;
 }
 
-static void nap(struct logq *q, long ns)
+static void nap(struct logq *logq, long ns)
 {
-	struct pollfd p = { .fd = q->wake_fd, .events = POLLIN };
+	struct pollfd p = { .fd = logq->wake_fd, .events = POLLIN };
 	uint64_t count;
 	if (ppoll(&p, 1, &(struct timespec){ .tv_nsec = ns }, NULL) > 0)
-		IGNORE(read(q->wake_fd, &count, sizeof(count))); /* only resets it */
+		IGNORE(read(logq->wake_fd, &count, sizeof(count))); /* only resets it */
 }
 
 static void *writer(void *arg)
@@ -211,10 +211,10 @@ static void *writer(void *arg)
 	}
 }
 
-static void wake(struct logq *q)
+static void wake(struct logq *logq)
 {
 	static const uint64_t one = 1;
-	IGNORE(write(q->wake_fd, &one, sizeof(one))); /* full means it is awake */
+	IGNORE(write(logq->wake_fd, &one, sizeof(one))); /* full means it is awake */
 }
 
 struct logq *logq_new(unsigned slots, int fd)
@@ -242,34 +242,34 @@ struct logq *logq_new(unsigned slots, int fd)
 	return q;
 }
 
-void logq_free(struct logq *q)
+void logq_free(struct logq *logq)
 {
-	if (q == NULL)
+	if (logq == NULL)
 		return;
-	atomic_store_explicit(&q->stop, true, memory_order_release);
-	wake(q);
-	pthread_join(q->thread, NULL);
-	for (unsigned i = 0; i < q->slots; i++)
-		munmap(q->rings[i].buf, LOGQ_RING_BYTES);
-	close(q->wake_fd);
-	free(q->rings);
-	free(q);
+	atomic_store_explicit(&logq->stop, true, memory_order_release);
+	wake(logq);
+	pthread_join(logq->thread, NULL);
+	for (unsigned i = 0; i < logq->slots; i++)
+		munmap(logq->rings[i].buf, LOGQ_RING_BYTES);
+	close(logq->wake_fd);
+	free(logq->rings);
+	free(logq);
 }
 
-uint64_t logq_dropped(const struct logq *q)
+uint64_t logq_dropped(const struct logq *logq)
 {
-	uint64_t n = atomic_load_explicit(&q->lost, memory_order_relaxed);
-	for (unsigned i = 0; i < q->slots; i++)
-		n += atomic_load_explicit(&q->rings[i].dropped, memory_order_relaxed);
+	uint64_t n = atomic_load_explicit(&logq->lost, memory_order_relaxed);
+	for (unsigned i = 0; i < logq->slots; i++)
+		n += atomic_load_explicit(&logq->rings[i].dropped, memory_order_relaxed);
 	return n;
 }
 
-void logq_flush(struct logq *q)
+void logq_flush(struct logq *logq)
 {
-	for (unsigned i = 0; i < q->slots; i++) {
-		uint64_t goal = atomic_load_explicit(&q->rings[i].head, memory_order_acquire);
-		while (atomic_load_explicit(&q->rings[i].tail, memory_order_acquire) < goal) {
-			wake(q);
+	for (unsigned i = 0; i < logq->slots; i++) {
+		uint64_t goal = atomic_load_explicit(&logq->rings[i].head, memory_order_acquire);
+		while (atomic_load_explicit(&logq->rings[i].tail, memory_order_acquire) < goal) {
+			wake(logq);
 			nanosleep(&(struct timespec){ .tv_nsec = FIRST_NAP_NS }, NULL);
 		}
 	}

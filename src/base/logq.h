@@ -16,12 +16,12 @@ struct logq;
  * lazily by the kernel (mmap), so idle memory stays small. */
 struct logq *logq_new(unsigned slots, int fd);
 /* Writes what is left, stops the thread. NULL is fine. */
-void logq_free(struct logq *q);
+void logq_free(struct logq *logq);
 /* Room for up to `max` bytes in the slot's ring, or NULL (counted) when full or max >
  * LOGQ_LINE_MAX. */
-char *logq_reserve(struct logq *q, unsigned slot, size_t max);
+char *logq_reserve(struct logq *logq, unsigned slot, size_t max);
 /* Publishes the first n bytes of what was reserved; n may be 0. */
-void logq_commit(struct logq *q, unsigned slot, size_t n);
-uint64_t logq_dropped(const struct logq *q);
+void logq_commit(struct logq *logq, unsigned slot, size_t count);
+uint64_t logq_dropped(const struct logq *logq);
 /* Waits until all that was committed before has been written; control threads only. */
-void logq_flush(struct logq *q);
+void logq_flush(struct logq *logq);

@@ -6,57 +6,57 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-void map_init(struct map *m)
+void map_init(struct map *map)
 {
-	*m = (struct map){ 0 };
+	*map = (struct map){ 0 };
 }
 
-void map_done(struct map *m)
+void map_done(struct map *map)
 {
-	for (size_t i = 0; i < m->n_e; i++)
-		free(m->e[i].key);
-	free(m->e);
-	free(m->slot);
-	map_init(m);
+	for (size_t i = 0; i < map->n_e; i++)
+		free(map->e[i].key);
+	free(map->e);
+	free(map->slot);
+	map_init(map);
 }
 
-static void place(struct map *m, uint32_t index)
+static void place(struct map *map, uint32_t index)
 {
-	size_t mask = m->n_slot - 1;
-	size_t i = (size_t)m->e[index].hash & mask;
-	while (m->slot[i] != 0)
+	size_t mask = map->n_slot - 1;
+	size_t i = (size_t)map->e[index].hash & mask;
+	while (map->slot[i] != 0)
 		i = (i + 1) & mask;
-	m->slot[i] = index + 1;
+	map->slot[i] = index + 1;
 }
 
 /* Makes room for one more entry and drops deleted ones. */
-static void rebuild(struct map *m)
+static void rebuild(struct map *map)
 {
 	size_t live = 0;
-	for (size_t i = 0; i < m->n_e; i++) {
-		if (m->e[i].key != NULL)
-			m->e[live++] = m->e[i];
+	for (size_t i = 0; i < map->n_e; i++) {
+		if (map->e[i].key != NULL)
+			map->e[live++] = map->e[i];
 	}
-	m->n_e = live;
+	map->n_e = live;
 	size_t n_slot = 16;
 	while (n_slot < (live + 1) * 2)
 		n_slot *= 2;
-	m->n_slot = n_slot;
-	free(m->slot);
-	m->slot = xcalloc(n_slot, sizeof(*m->slot));
-	m->cap_e = n_slot / 2 + 1;
-	m->e = xreallocarray(m->e, m->cap_e, sizeof(*m->e));
+	map->n_slot = n_slot;
+	free(map->slot);
+	map->slot = xcalloc(n_slot, sizeof(*map->slot));
+	map->cap_e = n_slot / 2 + 1;
+	map->e = xreallocarray(map->e, map->cap_e, sizeof(*map->e));
 	for (size_t i = 0; i < live; i++)
-		place(m, (uint32_t)i);
+		place(map, (uint32_t)i);
 }
 
-static struct map_entry *find(const struct map *m, struct slice key, uint64_t hash)
+static struct map_entry *find(const struct map *map, struct slice key, uint64_t hash)
 {
-	if (m->n_slot == 0)
+	if (map->n_slot == 0)
 		return NULL;
-	size_t mask = m->n_slot - 1;
-	for (size_t i = (size_t)hash & mask; m->slot[i] != 0; i = (i + 1) & mask) {
-		struct map_entry *e = &m->e[m->slot[i] - 1];
+	size_t mask = map->n_slot - 1;
+	for (size_t i = (size_t)hash & mask; map->slot[i] != 0; i = (i + 1) & mask) {
+		struct map_entry *e = &map->e[map->slot[i] - 1];
 		if (e->key != NULL && e->hash == hash &&
 		    slice_eq((struct slice){ e->key, e->key_n }, key))
 			return e;
@@ -69,52 +69,52 @@ static uint64_t hash_of(struct slice key)
 	return hash_bytes(hash_process_key(), key.p, key.n);
 }
 
-void *map_get(const struct map *m, struct slice key)
+void *map_get(const struct map *map, struct slice key)
 {
-	const struct map_entry *e = find(m, key, hash_of(key));
+	const struct map_entry *e = find(map, key, hash_of(key));
 	return e != NULL ? e->value : NULL;
 }
 
-bool map_has(const struct map *m, struct slice key)
+bool map_has(const struct map *map, struct slice key)
 {
-	return find(m, key, hash_of(key)) != NULL;
+	return find(map, key, hash_of(key)) != NULL;
 }
 
-void *map_set(struct map *m, struct slice key, void *value)
+void *map_set(struct map *map, struct slice key, void *value)
 {
 	uint64_t hash = hash_of(key);
-	struct map_entry *e = find(m, key, hash);
+	struct map_entry *e = find(map, key, hash);
 	if (e != NULL) {
 		void *old = e->value;
 		e->value = value;
 		return old;
 	}
-	if (m->n_e == m->cap_e)
-		rebuild(m);
-	m->e[m->n_e] = (struct map_entry){
+	if (map->n_e == map->cap_e)
+		rebuild(map);
+	map->e[map->n_e] = (struct map_entry){
 		.hash = hash, .key = xstrndup(key.p, key.n), .key_n = key.n, .value = value
 	};
-	place(m, (uint32_t)m->n_e);
-	m->n_e++;
-	m->n++;
+	place(map, (uint32_t)map->n_e);
+	map->n_e++;
+	map->n++;
 	return NULL;
 }
 
-void *map_del(struct map *m, struct slice key)
+void *map_del(struct map *map, struct slice key)
 {
-	struct map_entry *e = find(m, key, hash_of(key));
+	struct map_entry *e = find(map, key, hash_of(key));
 	if (e == NULL)
 		return NULL;
 	free(e->key);
 	e->key = NULL;
-	m->n--;
+	map->n--;
 	return e->value;
 }
 
-const struct map_entry *map_next(const struct map *m, size_t *pos)
+const struct map_entry *map_next(const struct map *map, size_t *pos)
 {
-	while (*pos < m->n_e) {
-		const struct map_entry *e = &m->e[(*pos)++];
+	while (*pos < map->n_e) {
+		const struct map_entry *e = &map->e[(*pos)++];
 		if (e->key != NULL)
 			return e;
 	}

@@ -24,15 +24,15 @@ struct map {
 	size_t n;	/* live entries */
 };
 
-void map_init(struct map *m);
+void map_init(struct map *map);
 /* Frees keys and tables; not the values. */
-void map_done(struct map *m);
+void map_done(struct map *map);
 /* The value or NULL. */
-void *map_get(const struct map *m, struct slice key);
-bool map_has(const struct map *m, struct slice key);
+void *map_get(const struct map *map, struct slice key);
+bool map_has(const struct map *map, struct slice key);
 /* Sets, replacing; returns the previous value or NULL. */
-void *map_set(struct map *m, struct slice key, void *value);
+void *map_set(struct map *map, struct slice key, void *value);
 /* Removes; returns the value or NULL. */
-void *map_del(struct map *m, struct slice key);
+void *map_del(struct map *map, struct slice key);
 /* Next live entry after position *pos (start with 0); NULL at the end. */
-const struct map_entry *map_next(const struct map *m, size_t *pos);
+const struct map_entry *map_next(const struct map *map, size_t *pos);

@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static NORETURN void out_of_memory(size_t n)
+static NORETURN void out_of_memory(size_t count)
 {
-	fprintf(stderr, "fairlead: out of memory (asked for %zu bytes)\n", n);
+	fprintf(stderr, "fairlead: out of memory (asked for %zu bytes)\n", count);
 	abort();
 }
 
-void *xmalloc(size_t n)
+void *xmalloc(size_t count)
 {
-	void *p = malloc(n != 0 ? n : 1);
+	void *p = malloc(count != 0 ? count : 1);
 	if (p == NULL)
-		out_of_memory(n);
+		out_of_memory(count);
 	return p;
 }
 
@@ -29,41 +29,41 @@ void *xcalloc(size_t count, size_t size)
 	return p;
 }
 
-void *xrealloc(void *p, size_t n)
+void *xrealloc(void *data, size_t len)
 {
-	void *q = realloc(p, n != 0 ? n : 1);
+	void *q = realloc(data, len != 0 ? len : 1);
 	if (q == NULL)
-		out_of_memory(n);
+		out_of_memory(len);
 	return q;
 }
 
-void *xreallocarray(void *p, size_t count, size_t size)
+void *xreallocarray(void *data, size_t count, size_t size)
 {
 	size_t n;
 	if (__builtin_mul_overflow(count, size, &n))
 		out_of_memory(SIZE_MAX);
-	return xrealloc(p, n);
+	return xrealloc(data, n);
 }
 
-char *xstrdup(const char *s)
+char *xstrdup(const char *text)
 {
-	return xmemdup(s, strlen(s) + 1);
+	return xmemdup(text, strlen(text) + 1);
 }
 
-char *xstrndup(const char *s, size_t n)
+char *xstrndup(const char *text, size_t len)
 {
-	char *p = xmalloc(n + 1);
-	if (n != 0)
-		memcpy(p, s, n);
-	p[n] = '\0';
+	char *p = xmalloc(len + 1);
+	if (len != 0)
+		memcpy(p, text, len);
+	p[len] = '\0';
 	return p;
 }
 
-void *xmemdup(const void *p, size_t n)
+void *xmemdup(const void *data, size_t len)
 {
-	void *q = xmalloc(n);
-	if (n != 0)
-		memcpy(q, p, n);
+	void *q = xmalloc(len);
+	if (len != 0)
+		memcpy(q, data, len);
 	return q;
 }
 

@@ -7,14 +7,14 @@
 
 #include "base/compiler.h"
 
-void *xmalloc(size_t n) MUST_CHECK __attribute__((malloc));
+void *xmalloc(size_t count) MUST_CHECK __attribute__((malloc));
 void *xcalloc(size_t count, size_t size) MUST_CHECK __attribute__((malloc));
-void *xrealloc(void *p, size_t n) MUST_CHECK;
+void *xrealloc(void *data, size_t len) MUST_CHECK;
 /* realloc of `count` elements of `size` bytes, checked for overflow. */
-void *xreallocarray(void *p, size_t count, size_t size) MUST_CHECK;
-char *xstrdup(const char *s) MUST_CHECK __attribute__((malloc));
-char *xstrndup(const char *s, size_t n) MUST_CHECK __attribute__((malloc));
-void *xmemdup(const void *p, size_t n) MUST_CHECK __attribute__((malloc));
+void *xreallocarray(void *data, size_t count, size_t size) MUST_CHECK;
+char *xstrdup(const char *text) MUST_CHECK __attribute__((malloc));
+char *xstrndup(const char *text, size_t len) MUST_CHECK __attribute__((malloc));
+void *xmemdup(const void *data, size_t len) MUST_CHECK __attribute__((malloc));
 char *xasprintf(const char *fmt, ...) MUST_CHECK PRINTF_LIKE(1, 2);
 
 /* For CLEANUP(freep) on any heap pointer. */

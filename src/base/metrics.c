@@ -44,61 +44,62 @@ void metrics_init(unsigned worker_slots)
 	pthread_mutex_unlock(&lock);
 }
 
-size_t metrics_label_count(const struct metrics_family *f)
+size_t metrics_label_count(const struct metrics_family *family)
 {
 	size_t n = 0;
-	while (n < METRICS_MAX_LABELS && f->labels[n] != NULL)
+	while (n < METRICS_MAX_LABELS && family->labels[n] != NULL)
 		n++;
 	return n;
 }
 
-static bool same_family(const struct metrics_family *a, const struct metrics_family *b)
+static bool same_family(const struct metrics_family *left, const struct metrics_family *right)
 {
-	if (a == b)
+	if (left == right)
 		return true;
-	size_t n = metrics_label_count(a);
-	if (a->kind != b->kind || n != metrics_label_count(b) || a->n_buckets != b->n_buckets ||
-	    a->sum_scale < b->sum_scale || a->sum_scale > b->sum_scale)
+	size_t n = metrics_label_count(left);
+	if (left->kind != right->kind || n != metrics_label_count(right) ||
+	    left->n_buckets != right->n_buckets || left->sum_scale < right->sum_scale ||
+	    left->sum_scale > right->sum_scale)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(a->labels[i], b->labels[i]) != 0)
+		if (strcmp(left->labels[i], right->labels[i]) != 0)
 			return false;
 	}
 	return true;
 }
 
-static struct metrics_group *group_of(const struct metrics_family *f)
+static struct metrics_group *group_of(const struct metrics_family *family)
 {
 	if (!ready) {
 		arena_init(&memory);
 		map_init(&families);
 		ready = true;
 	}
-	struct metrics_group *g = map_get(&families, slice_of(f->name));
+	struct metrics_group *g = map_get(&families, slice_of(family->name));
 	if (g != NULL) {
-		assert(same_family(&g->family, f));
+		assert(same_family(&g->family, family));
 		return g;
 	}
-	assert(f->n_buckets <= METRICS_MAX_BUCKETS);
+	assert(family->n_buckets <= METRICS_MAX_BUCKETS);
 	g = arena_calloc(&memory, sizeof(*g));
-	g->family = *f;
+	g->family = *family;
 	map_init(&g->series);
-	map_set(&families, slice_of(f->name), g);
+	map_set(&families, slice_of(family->name), g);
 	return g;
 }
 
-static size_t cells_needed(const struct metrics_family *f)
+static size_t cells_needed(const struct metrics_family *family)
 {
-	return f->kind == METRICS_HISTOGRAM ? f->n_buckets + 2 : 1;
+	return family->kind == METRICS_HISTOGRAM ? family->n_buckets + 2 : 1;
 }
 
-static _Atomic uint64_t *take_cells(size_t n)
+static _Atomic uint64_t *take_cells(size_t count)
 {
 	for (size_t i = 0; i < pages.n; i++) {
 		struct page *p = &pages.v[i];
-		if (METRICS_PAGE_CELLS - p->used >= n) {
-			p->used += n;
-			return p->cells + p->used - n;
+		if (METRICS_PAGE_CELLS - p->used >= count) {
+			p->used += count;
+			return p->cells + p->used - count;
 		}
 	}
 	size_t bytes = n_slots * METRICS_PAGE_CELLS * sizeof(uint64_t);
@@ -106,35 +107,36 @@ static _Atomic uint64_t *take_cells(size_t n)
 	if (cells == NULL)
 		abort();
 	memset(cells, 0, bytes);
-	vec_push(&pages, (struct page){ cells, n });
+	vec_push(&pages, (struct page){ cells, count });
 	return cells;
 }
 
-static void clear(struct metrics_series *s)
+static void clear(struct metrics_series *series)
 {
-	size_t n = cells_needed(s->family);
+	size_t n = cells_needed(series->family);
 	for (unsigned slot = 0; slot < n_slots; slot++) {
 		for (size_t i = 0; i < n; i++)
-			atomic_store_explicit(metrics_row(s, slot) + i, 0, memory_order_relaxed);
+			atomic_store_explicit(metrics_row(series, slot) + i, 0,
+					      memory_order_relaxed);
 	}
 }
 
-struct metrics_series *metrics_get(const struct metrics_family *f, const char *const *values)
+struct metrics_series *metrics_get(const struct metrics_family *family, const char *const *values)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	size_t n = metrics_label_count(f);
+	size_t n = metrics_label_count(family);
 	for (size_t i = 0; i < n; i++) {
 		const char *v = values[i] != NULL ? values[i] : "";
 		strbuf_add(&key, v, strlen(v) + 1);
 	}
 	pthread_mutex_lock(&lock);
-	struct metrics_group *g = group_of(f);
+	struct metrics_group *g = group_of(family);
 	struct metrics_series *s = map_get(&g->series, strbuf_slice(&key));
 	if (s == NULL) {
 		s = arena_calloc(&memory, sizeof(*s));
 		s->family = &g->family;
 		s->values = arena_memdup(&memory, key.s, key.n);
-		s->cells = take_cells(cells_needed(f));
+		s->cells = take_cells(cells_needed(family));
 		map_set(&g->series, strbuf_slice(&key), s);
 	} else if (s->dropped) {
 		clear(s);
@@ -144,40 +146,40 @@ struct metrics_series *metrics_get(const struct metrics_family *f, const char *c
 	return s;
 }
 
-uint16_t metrics_number(struct metrics_series *s)
+uint16_t metrics_number(struct metrics_series *series)
 {
 	pthread_mutex_lock(&lock);
-	if (s->number == 0 && n_numbered < METRICS_NUMBERS - 1) {
-		s->number = ++n_numbered;
-		metrics_by_number[s->number] = s;
+	if (series->number == 0 && n_numbered < METRICS_NUMBERS - 1) {
+		series->number = ++n_numbered;
+		metrics_by_number[series->number] = series;
 	}
-	uint16_t n = s->number;
+	uint16_t n = series->number;
 	pthread_mutex_unlock(&lock);
 	return n;
 }
 
-void metrics_drop(struct metrics_series *s)
+void metrics_drop(struct metrics_series *series)
 {
 	pthread_mutex_lock(&lock);
-	s->dropped = 1;
+	series->dropped = 1;
 	pthread_mutex_unlock(&lock);
 }
 
-void metrics_drop_family(const struct metrics_family *f)
+void metrics_drop_family(const struct metrics_family *family)
 {
 	size_t pos = 0;
 	const struct map_entry *e;
 	pthread_mutex_lock(&lock);
-	struct metrics_group *g = group_of(f);
+	struct metrics_group *g = group_of(family);
 	while ((e = map_next(&g->series, &pos)) != NULL)
 		((struct metrics_series *)e->value)->dropped = 1;
 	pthread_mutex_unlock(&lock);
 }
 
-static uint64_t bits_of(double v)
+static uint64_t bits_of(double number)
 {
 	uint64_t bits;
-	memcpy(&bits, &v, sizeof(bits));
+	memcpy(&bits, &number, sizeof(bits));
 	return bits;
 }
 
@@ -188,64 +190,67 @@ static double double_of(uint64_t bits)
 	return v;
 }
 
-void metrics_set(struct metrics_series *s, double v)
+void metrics_set(struct metrics_series *series, double number)
 {
-	atomic_store_explicit(s->cells, bits_of(v), memory_order_relaxed);
-	atomic_store_explicit(&s->is_real, 1, memory_order_relaxed);
+	atomic_store_explicit(series->cells, bits_of(number), memory_order_relaxed);
+	atomic_store_explicit(&series->is_real, 1, memory_order_relaxed);
 }
 
-static void add_real(_Atomic uint64_t *c, double v)
+static void add_real(_Atomic uint64_t *c, double number)
 {
 	uint64_t old = atomic_load_explicit(c, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(c, &old, bits_of(double_of(old) + v),
+	while (!atomic_compare_exchange_weak_explicit(c, &old, bits_of(double_of(old) + number),
 						      memory_order_relaxed, memory_order_relaxed)) {
 	}
 }
 
-void metrics_observe(struct metrics_series *s, unsigned slot, double v)
+void metrics_observe(struct metrics_series *series, unsigned slot, double number)
 {
-	const struct metrics_family *f = s->family;
-	_Atomic uint64_t *row = metrics_row(s, slot);
+	const struct metrics_family *f = series->family;
+	_Atomic uint64_t *row = metrics_row(series, slot);
 	size_t i = 0;
-	while (i < f->n_buckets && !(v <= f->buckets[i]))
+	while (i < f->n_buckets && !(number <= f->buckets[i]))
 		i++;
 	metrics_cell_add(row + i, slot, 1);
 	if (f->sum_scale > 0)
-		metrics_cell_add(row + f->n_buckets + 1, slot, (uint64_t)(v / f->sum_scale + 0.5));
+		metrics_cell_add(row + f->n_buckets + 1, slot,
+				 (uint64_t)(number / f->sum_scale + 0.5));
 	else
-		add_real(row + f->n_buckets + 1, v);
+		add_real(row + f->n_buckets + 1, number);
 }
 
-uint64_t metrics_cell_sum(const struct metrics_series *s, size_t cell)
+uint64_t metrics_cell_sum(const struct metrics_series *series, size_t cell)
 {
 	uint64_t sum = 0;
 	for (unsigned slot = 0; slot < n_slots; slot++)
-		sum += atomic_load_explicit(s->cells + (size_t)slot * METRICS_PAGE_CELLS + cell,
+		sum += atomic_load_explicit(series->cells + (size_t)slot * METRICS_PAGE_CELLS +
+						    cell,
 					    memory_order_relaxed);
 	return sum;
 }
 
-double metrics_histogram_sum(const struct metrics_series *s)
+double metrics_histogram_sum(const struct metrics_series *series)
 {
-	size_t cell = s->family->n_buckets + 1;
-	if (s->family->sum_scale > 0)
-		return (double)metrics_cell_sum(s, cell) * s->family->sum_scale;
+	size_t cell = series->family->n_buckets + 1;
+	if (series->family->sum_scale > 0)
+		return (double)metrics_cell_sum(series, cell) * series->family->sum_scale;
 	double sum = 0;
 	for (unsigned slot = 0; slot < n_slots; slot++)
 		sum += double_of(atomic_load_explicit(
-			s->cells + (size_t)slot * METRICS_PAGE_CELLS + cell, memory_order_relaxed));
+			series->cells + (size_t)slot * METRICS_PAGE_CELLS + cell,
+			memory_order_relaxed));
 	return sum;
 }
 
-double metrics_value(const struct metrics_series *s)
+double metrics_value(const struct metrics_series *series)
 {
-	if (s->family->kind == METRICS_HISTOGRAM)
-		return metrics_histogram_sum(s);
-	if (atomic_load_explicit(&s->is_real, memory_order_relaxed))
-		return double_of(atomic_load_explicit(s->cells, memory_order_relaxed));
-	uint64_t sum = metrics_cell_sum(s, 0);
+	if (series->family->kind == METRICS_HISTOGRAM)
+		return metrics_histogram_sum(series);
+	if (atomic_load_explicit(&series->is_real, memory_order_relaxed))
+		return double_of(atomic_load_explicit(series->cells, memory_order_relaxed));
+	uint64_t sum = metrics_cell_sum(series, 0);
 	/* What is added to a gauge may be negative. */
-	return s->family->kind == METRICS_GAUGE ? (double)(int64_t)sum : (double)sum;
+	return series->family->kind == METRICS_GAUGE ? (double)(int64_t)sum : (double)sum;
 }
 
 void metrics_on_collect(metrics_collect_fn fn, void *ctx)

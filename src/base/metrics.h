@@ -47,50 +47,50 @@ void metrics_init(unsigned worker_slots);
 /* Finds or creates. `values` has one text per label (NULL counts as ""). Thread-safe. The same
  * family must always be passed by the same pointer or with equal contents; its texts and buckets
  * are borrowed for ever. */
-struct metrics_series *metrics_get(const struct metrics_family *f, const char *const *values);
+struct metrics_series *metrics_get(const struct metrics_family *family, const char *const *values);
 /* Forgets a series; its memory stays valid until the process ends. Asking for the same values again
  * gives the same series, restarted from 0. */
-void metrics_drop(struct metrics_series *s);
+void metrics_drop(struct metrics_series *series);
 /* Forgets all series of a family. */
-void metrics_drop_family(const struct metrics_family *f);
+void metrics_drop_family(const struct metrics_family *family);
 
 /* The cell row of a slot, inline for the hot path. Counter: cell 0 is the count. Histogram, when
  * the caller knows the bucket (0..n_buckets, the last being +Inf) and has the value as an integer
  * in a unit of its own: add 1 to row[bucket] and the value to row[n_buckets + 1], which a scrape
  * multiplies by the family's sum_scale. */
-static ALWAYS_INLINE _Atomic uint64_t *metrics_row(struct metrics_series *s, unsigned slot)
+static ALWAYS_INLINE _Atomic uint64_t *metrics_row(struct metrics_series *series, unsigned slot)
 {
-	return s->cells + (size_t)slot * METRICS_PAGE_CELLS;
+	return series->cells + (size_t)slot * METRICS_PAGE_CELLS;
 }
 
-static ALWAYS_INLINE void metrics_cell_add(_Atomic uint64_t *c, unsigned slot, uint64_t n)
+static ALWAYS_INLINE void metrics_cell_add(_Atomic uint64_t *c, unsigned slot, uint64_t number)
 {
 	if (slot == 0)
-		atomic_fetch_add_explicit(c, n, memory_order_relaxed);
+		atomic_fetch_add_explicit(c, number, memory_order_relaxed);
 	else
-		atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+		atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + number,
 				      memory_order_relaxed);
 }
 
-static inline void metrics_add(struct metrics_series *s, unsigned slot, uint64_t n)
+static inline void metrics_add(struct metrics_series *series, unsigned slot, uint64_t number)
 {
-	metrics_cell_add(metrics_row(s, slot), slot, n);
+	metrics_cell_add(metrics_row(series, slot), slot, number);
 }
 
 /* A small number that stands for a series from then on, for those who keep it in many places; 0
  * when METRICS_NUMBERS - 1 others have one. Thread-safe. */
 enum { METRICS_NUMBERS = 1 << 14 };
-uint16_t metrics_number(struct metrics_series *s);
+uint16_t metrics_number(struct metrics_series *series);
 extern struct metrics_series *metrics_by_number[METRICS_NUMBERS]; /* read by those who got one */
 
 /* Sets a gauge, or a counter that is kept elsewhere. A series is either set or added to, never
  * both; a gauge that is added to may go down: metrics_add(s, slot, (uint64_t)-1). */
-void metrics_set(struct metrics_series *s, double v);
-/* Histogram: counts `v` (any unit; the buckets are in the same one). */
-void metrics_observe(struct metrics_series *s, unsigned slot, double v);
+void metrics_set(struct metrics_series *series, double number);
+/* Histogram: counts `number` (any unit; the buckets are in the same one). */
+void metrics_observe(struct metrics_series *series, unsigned slot, double number);
 
 /* Sum over all slots; for tests and for status pages. */
-double metrics_value(const struct metrics_series *s);
+double metrics_value(const struct metrics_series *series);
 
 /* Called at each scrape before rendering, e.g. to set gauges; one at a time. After
  * metrics_off_collect has returned it is not running any more, so neither may be called from within
@@ -104,7 +104,7 @@ void metrics_off_collect(metrics_collect_fn fn, void *ctx);
 void metrics_render(struct strbuf *out);
 
 /* A number as Prometheus' Go client prints it: 0.00025, 16000, 1e+06, +Inf. */
-void metrics_add_number(struct strbuf *out, double v);
+void metrics_add_number(struct strbuf *out, double number);
 
 /* Registers process_* (cpu seconds, fds, max fds, resident and virtual bytes, start time). */
 void metrics_add_process_collector(void);

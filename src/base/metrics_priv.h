@@ -10,9 +10,9 @@ struct metrics_group {
 	struct map series; /* label values -> struct metrics_series */
 };
 
-size_t metrics_label_count(const struct metrics_family *f);
+size_t metrics_label_count(const struct metrics_family *family);
 /* Over all slots. */
-uint64_t metrics_cell_sum(const struct metrics_series *s, size_t cell);
-double metrics_histogram_sum(const struct metrics_series *s);
+uint64_t metrics_cell_sum(const struct metrics_series *series, size_t cell);
+double metrics_histogram_sum(const struct metrics_series *series);
 /* `families`: name -> struct metrics_group. The registry's mutex is held. */
 void metrics_print_families(const struct map *families, struct strbuf *out);

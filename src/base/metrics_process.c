@@ -35,17 +35,17 @@ static const struct metrics_family rows[] = {
 		    .kind = METRICS_GAUGE },
 };
 
-static void set(enum row row, double v)
+static void set(enum row row, double number)
 {
-	metrics_set(metrics_get(&rows[row], NULL), v);
+	metrics_set(metrics_get(&rows[row], NULL), number);
 }
 
-static bool read_text(const char *path, char *buf, size_t n)
+static bool read_text(const char *path, char *buf, size_t len)
 {
 	FILE *f = fopen(path, "re");
 	if (f == NULL)
 		return false;
-	size_t got = fread(buf, 1, n - 1, f);
+	size_t got = fread(buf, 1, len - 1, f);
 	fclose(f);
 	buf[got] = '\0';
 	return got > 0;

@@ -10,47 +10,47 @@
 #include "base/metrics_priv.h"
 
 /* The fewest digits that read back as the same number, in the form d.ddde+XX; returns how many. */
-static int shortest(double v, char *buf, size_t n)
+static int shortest(double number, char *buf, size_t len)
 {
 	int after_point = 0;
 	for (; after_point < 16; after_point++) {
-		snprintf(buf, n, "%.*e", after_point, v);
-		if (strtod(buf, NULL) == v)
+		snprintf(buf, len, "%.*e", after_point, number);
+		if (strtod(buf, NULL) == number)
 			return after_point + 1;
 	}
-	snprintf(buf, n, "%.*e", after_point, v);
+	snprintf(buf, len, "%.*e", after_point, number);
 	return after_point + 1;
 }
 
-void metrics_add_number(struct strbuf *out, double v)
+void metrics_add_number(struct strbuf *out, double number)
 {
 	char buf[64];
-	if (isnan(v)) {
+	if (isnan(number)) {
 		strbuf_adds(out, "NaN");
-	} else if (isinf(v)) {
-		strbuf_adds(out, v > 0 ? "+Inf" : "-Inf");
-	} else if (fabs(v) < 1e6 && floor(v) >= v) {
-		strbuf_addf(out, "%d", (int)v);
+	} else if (isinf(number)) {
+		strbuf_adds(out, number > 0 ? "+Inf" : "-Inf");
+	} else if (fabs(number) < 1e6 && floor(number) >= number) {
+		strbuf_addf(out, "%d", (int)number);
 	} else {
-		int digits = shortest(v, buf, sizeof(buf));
+		int digits = shortest(number, buf, sizeof(buf));
 		int exponent = (int)strtol(strchr(buf, 'e') + 1, NULL, 10);
 		/* Go's bounds for the shortest %g. */
 		if (exponent < -4 || exponent >= 6)
 			strbuf_adds(out, buf);
 		else
-			strbuf_addf(out, "%.*f", MAX(digits - 1 - exponent, 0), v);
+			strbuf_addf(out, "%.*f", MAX(digits - 1 - exponent, 0), number);
 	}
 }
 
-static void add_escaped(struct strbuf *out, const char *s, bool quote_too)
+static void add_escaped(struct strbuf *out, const char *text, bool quote_too)
 {
-	for (; *s != '\0'; s++) {
-		if (*s == '\n')
+	for (; *text != '\0'; text++) {
+		if (*text == '\n')
 			strbuf_adds(out, "\\n");
-		else if (*s == '\\' || (quote_too && *s == '"'))
-			strbuf_add(out, (const char[]){ '\\', *s }, 2);
+		else if (*text == '\\' || (quote_too && *text == '"'))
+			strbuf_add(out, (const char[]){ '\\', *text }, 2);
 		else
-			strbuf_addc(out, *s);
+			strbuf_addc(out, *text);
 	}
 }
 
@@ -61,29 +61,30 @@ struct view {
 	size_t order[METRICS_MAX_LABELS];
 };
 
-static void view_init(struct view *v, const struct metrics_family *f)
+static void view_init(struct view *view, const struct metrics_family *family)
 {
-	*v = (struct view){ .f = f, .n = metrics_label_count(f) };
-	for (size_t i = 0; i < v->n; i++) {
+	*view = (struct view){ .f = family, .n = metrics_label_count(family) };
+	for (size_t i = 0; i < view->n; i++) {
 		size_t at = i;
-		for (; at > 0 && strcmp(f->labels[v->order[at - 1]], f->labels[i]) > 0; at--)
-			v->order[at] = v->order[at - 1];
-		v->order[at] = i;
+		for (; at > 0 && strcmp(family->labels[view->order[at - 1]], family->labels[i]) > 0;
+		     at--)
+			view->order[at] = view->order[at - 1];
+		view->order[at] = i;
 	}
 }
 
-static const char *value_at(const struct metrics_series *s, size_t label)
+static const char *value_at(const struct metrics_series *series, size_t label)
 {
-	const char *v = s->values;
+	const char *v = series->values;
 	while (label-- > 0)
 		v += strlen(v) + 1;
 	return v;
 }
 
-static int by_label_values(const void *a, const void *b, void *ctx)
+static int by_label_values(const void *left, const void *right, void *ctx)
 {
-	const struct metrics_series *x = *(const struct metrics_series *const *)a;
-	const struct metrics_series *y = *(const struct metrics_series *const *)b;
+	const struct metrics_series *x = *(const struct metrics_series *const *)left;
+	const struct metrics_series *y = *(const struct metrics_series *const *)right;
 	const struct view *v = ctx;
 	for (size_t i = 0; i < v->n; i++) {
 		int c = strcmp(value_at(x, v->order[i]), value_at(y, v->order[i]));
@@ -93,25 +94,25 @@ static int by_label_values(const void *a, const void *b, void *ctx)
 	return 0;
 }
 
-static int by_family_name(const void *a, const void *b)
+static int by_family_name(const void *left, const void *right)
 {
-	const struct metrics_group *x = *(const struct metrics_group *const *)a;
-	const struct metrics_group *y = *(const struct metrics_group *const *)b;
+	const struct metrics_group *x = *(const struct metrics_group *const *)left;
+	const struct metrics_group *y = *(const struct metrics_group *const *)right;
 	return strcmp(x->family.name, y->family.name);
 }
 
 /* `name_suffix{labels} value`; `le`, when not NULL, is the last label. */
-static void print_sample(const struct view *v, const struct metrics_series *s, const char *suffix,
-			 const double *le, double value, struct strbuf *out)
+static void print_sample(const struct view *view, const struct metrics_series *series,
+			 const char *suffix, const double *le, double value, struct strbuf *out)
 {
-	strbuf_adds(out, v->f->name);
+	strbuf_adds(out, view->f->name);
 	strbuf_adds(out, suffix);
 	char before = '{';
-	for (size_t i = 0; i < v->n; i++) {
+	for (size_t i = 0; i < view->n; i++) {
 		strbuf_addc(out, before);
-		strbuf_adds(out, v->f->labels[v->order[i]]);
+		strbuf_adds(out, view->f->labels[view->order[i]]);
 		strbuf_adds(out, "=\"");
-		add_escaped(out, value_at(s, v->order[i]), true);
+		add_escaped(out, value_at(series, view->order[i]), true);
 		strbuf_addc(out, '"');
 		before = ',';
 	}
@@ -129,36 +130,36 @@ static void print_sample(const struct view *v, const struct metrics_series *s, c
 	strbuf_addc(out, '\n');
 }
 
-static void print_histogram(const struct view *v, const struct metrics_series *s,
+static void print_histogram(const struct view *view, const struct metrics_series *series,
 			    struct strbuf *out)
 {
 	double count = 0;
-	for (size_t i = 0; i <= v->f->n_buckets; i++) {
-		double le = i < v->f->n_buckets ? v->f->buckets[i] : (double)INFINITY;
-		count += (double)metrics_cell_sum(s, i);
-		print_sample(v, s, "_bucket", &le, count, out);
+	for (size_t i = 0; i <= view->f->n_buckets; i++) {
+		double le = i < view->f->n_buckets ? view->f->buckets[i] : (double)INFINITY;
+		count += (double)metrics_cell_sum(series, i);
+		print_sample(view, series, "_bucket", &le, count, out);
 	}
-	print_sample(v, s, "_sum", NULL, metrics_histogram_sum(s), out);
-	print_sample(v, s, "_count", NULL, count, out);
+	print_sample(view, series, "_sum", NULL, metrics_histogram_sum(series), out);
+	print_sample(view, series, "_count", NULL, count, out);
 }
 
-static void print_group(const struct metrics_group *g, struct strbuf *out)
+static void print_group(const struct metrics_group *group, struct strbuf *out)
 {
 	static const char *const kinds[] = {
 		[METRICS_COUNTER] = "counter",
 		[METRICS_GAUGE] = "gauge",
 		[METRICS_HISTOGRAM] = "histogram",
 	};
-	const struct metrics_series **live = xcalloc(g->series.n + 1, sizeof(const void *));
+	const struct metrics_series **live = xcalloc(group->series.n + 1, sizeof(const void *));
 	size_t n = 0, pos = 0;
 	const struct map_entry *e;
-	while ((e = map_next(&g->series, &pos)) != NULL) {
+	while ((e = map_next(&group->series, &pos)) != NULL) {
 		const struct metrics_series *s = e->value;
 		if (!s->dropped)
 			live[n++] = s;
 	}
 	struct view v;
-	view_init(&v, &g->family);
+	view_init(&v, &group->family);
 	qsort_r(live, n, sizeof(live[0]), by_label_values, &v);
 	if (n > 0) {
 		strbuf_addf(out, "# HELP %s ", v.f->name);

@@ -127,10 +127,10 @@ static int parse_enum(const struct opt *row, const struct word *arg, struct opt_
 	return fail_got(ctx, arg, row, b.s);
 }
 
-static const struct word *keep_word(struct opt_ctx *ctx, const struct word *w)
+static const struct word *keep_word(struct opt_ctx *ctx, const struct word *word)
 {
-	struct word *copy = arena_memdup(ctx->arena, w, sizeof(*w));
-	const char *s = arena_strdup(ctx->arena, w->s);
+	struct word *copy = arena_memdup(ctx->arena, word, sizeof(*word));
+	const char *s = arena_strdup(ctx->arena, word->s);
 	if (copy == NULL || s == NULL)
 		return NULL;
 	copy->s = s;
@@ -240,9 +240,9 @@ static int parse_default(const struct opt *row, struct opt_ctx *ctx)
 	return parse_row(row, &line, ctx);
 }
 
-void opt_defaults(const struct opt *rows, size_t n, struct opt_ctx *ctx)
+void opt_defaults(const struct opt *rows, size_t count, struct opt_ctx *ctx)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (rows[i].def == NULL)
 			continue;
 		int r = parse_default(&rows[i], ctx);
@@ -256,11 +256,11 @@ static bool is_positional(const struct opt *row)
 	return row->name[0] == '<';
 }
 
-static int unknown_option(const struct opt *rows, size_t n, const struct opt_line *line,
+static int unknown_option(const struct opt *rows, size_t count, const struct opt_line *line,
 			  const struct opt_ctx *ctx)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (!is_positional(&rows[i]))
 			strbuf_addf(&b, "%s%s", b.n == 0 ? "" : ", ", rows[i].name);
 	}
@@ -271,15 +271,15 @@ static int unknown_option(const struct opt *rows, size_t n, const struct opt_lin
 			  line->name.s, b.s);
 }
 
-int opt_parse_line(const struct opt *rows, size_t n, const struct opt_line *line, uint64_t *seen,
-		   struct opt_ctx *ctx)
+int opt_parse_line(const struct opt *rows, size_t count, const struct opt_line *line,
+		   uint64_t *seen, struct opt_ctx *ctx)
 {
-	assert(n <= 64);
+	assert(count <= 64);
 	size_t i = 0;
-	while (i < n && (is_positional(&rows[i]) || strcmp(rows[i].name, line->name.s) != 0))
+	while (i < count && (is_positional(&rows[i]) || strcmp(rows[i].name, line->name.s) != 0))
 		i++;
-	if (i == n)
-		return unknown_option(rows, n, line, ctx);
+	if (i == count)
+		return unknown_option(rows, count, line, ctx);
 	const struct opt *row = &rows[i];
 	uint64_t bit = UINT64_C(1) << i;
 	if ((*seen & bit) != 0 && !row->repeatable && row->type != OPT_LIST)
@@ -291,11 +291,11 @@ int opt_parse_line(const struct opt *rows, size_t n, const struct opt_line *line
 	return parse_row(row, line, ctx);
 }
 
-int opt_parse_args(const struct opt *rows, size_t n, const struct opt_line *line,
+int opt_parse_args(const struct opt *rows, size_t count, const struct opt_line *line,
 		   struct opt_ctx *ctx)
 {
 	size_t at = 0;
-	for (size_t i = 0; i < n && at < line->n_arg; i++) {
+	for (size_t i = 0; i < count && at < line->n_arg; i++) {
 		const struct opt *row = &rows[i];
 		if (!is_positional(row))
 			continue;
@@ -334,12 +334,12 @@ static size_t left_width(const struct opt *row)
 	return strlen(row->name) + (args[0] != '\0') + strlen(args);
 }
 
-void opt_help(const struct opt *rows, size_t n, struct strbuf *out)
+void opt_help(const struct opt *rows, size_t count, struct strbuf *out)
 {
 	size_t width = 0;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < count; i++)
 		width = MAX(width, left_width(&rows[i]));
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const char *args = args_of(&rows[i]);
 		strbuf_addf(out, "  %s%s%s%*s  %s", rows[i].name, args[0] != '\0' ? " " : "", args,
 			    (int)(width - left_width(&rows[i])), "",

@@ -67,14 +67,14 @@ struct opt {
 };
 
 /* Puts every row's default into conf. */
-void opt_defaults(const struct opt *rows, size_t n, struct opt_ctx *ctx);
+void opt_defaults(const struct opt *rows, size_t count, struct opt_ctx *ctx);
 /* Parses one option line; unknown names are an error that lists the known ones. `seen` is a bit set
  * of rows already met (n <= 64), kept by the caller over the lines of one directive. */
-MUST_CHECK int opt_parse_line(const struct opt *rows, size_t n, const struct opt_line *line,
+MUST_CHECK int opt_parse_line(const struct opt *rows, size_t count, const struct opt_line *line,
 			      uint64_t *seen, struct opt_ctx *ctx);
 /* Parses the positional arguments by the '<' rows, in order. Too many is an error; a missing one
  * keeps its default. A last '<...>' row of type OPT_LIST takes all that is left. */
-MUST_CHECK int opt_parse_args(const struct opt *rows, size_t n, const struct opt_line *line,
+MUST_CHECK int opt_parse_args(const struct opt *rows, size_t count, const struct opt_line *line,
 			      struct opt_ctx *ctx);
 /* A table of options for --help, one per line, aligned. */
-void opt_help(const struct opt *rows, size_t n, struct strbuf *out);
+void opt_help(const struct opt *rows, size_t count, struct strbuf *out);

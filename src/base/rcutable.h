@@ -30,21 +30,22 @@ struct rcutable {
 	size_t n;
 };
 
-void rcutable_init(struct rcutable *t);
+void rcutable_init(struct rcutable *rcutable);
 /* When nobody reads any more; nodes are left alone. */
-void rcutable_done(struct rcutable *t);
+void rcutable_done(struct rcutable *rcutable);
 
 /* ---- writer ---- */
 
 /* Behind (before) all others of its hash. May wait for readers, when the table grows. */
-void rcutable_add(struct rcutable *t, struct rcutable_node *n, uint32_t hash);
-void rcutable_add_first(struct rcutable *t, struct rcutable_node *n, uint32_t hash);
-void rcutable_remove(struct rcutable *t, struct rcutable_node *n);
+void rcutable_add(struct rcutable *rcutable, struct rcutable_node *node, uint32_t hash);
+void rcutable_add_first(struct rcutable *rcutable, struct rcutable_node *node, uint32_t hash);
+void rcutable_remove(struct rcutable *rcutable, struct rcutable_node *node);
 /* Readers see the old one or the new one, never none; of equal hash. */
-void rcutable_replace(struct rcutable *t, struct rcutable_node *old, struct rcutable_node *now);
+void rcutable_replace(struct rcutable *rcutable, struct rcutable_node *old,
+		      struct rcutable_node *now);
 
 /* All nodes, in no order: *pos starts at 0, `prev` at NULL. The writer's own. */
-struct rcutable_node *rcutable_walk(const struct rcutable *t, size_t *pos,
+struct rcutable_node *rcutable_walk(const struct rcutable *rcutable, size_t *pos,
 				    const struct rcutable_node *prev);
 
 /* ---- readers ---- */
@@ -54,25 +55,26 @@ struct rcutable_cursor {
 	unsigned link;
 };
 
-static ALWAYS_INLINE struct rcutable_node *rcutable_skip(const struct rcutable_cursor *c,
-							 struct rcutable_node *n)
+static ALWAYS_INLINE struct rcutable_node *rcutable_skip(const struct rcutable_cursor *cursor,
+							 struct rcutable_node *node)
 {
-	while (n != NULL && n->hash != c->hash)
-		n = rcu_get(&n->next[c->link]);
-	return n;
+	while (node != NULL && node->hash != cursor->hash)
+		node = rcu_get(&node->next[cursor->link]);
+	return node;
 }
 
 /* The first node of the hash, or NULL; then the next one. */
-static ALWAYS_INLINE struct rcutable_node *rcutable_find(const struct rcutable *t, uint32_t hash,
-							 struct rcutable_cursor *c)
+static ALWAYS_INLINE struct rcutable_node *rcutable_find(const struct rcutable *rcutable,
+							 uint32_t hash,
+							 struct rcutable_cursor *cursor)
 {
-	struct rcutable_heads *h = rcu_get(&t->heads);
-	*c = (struct rcutable_cursor){ hash, h->link };
-	return rcutable_skip(c, rcu_get(&h->head[hash & h->mask]));
+	struct rcutable_heads *h = rcu_get(&rcutable->heads);
+	*cursor = (struct rcutable_cursor){ hash, h->link };
+	return rcutable_skip(cursor, rcu_get(&h->head[hash & h->mask]));
 }
 
-static ALWAYS_INLINE struct rcutable_node *rcutable_next(const struct rcutable_cursor *c,
-							 const struct rcutable_node *n)
+static ALWAYS_INLINE struct rcutable_node *rcutable_next(const struct rcutable_cursor *cursor,
+							 const struct rcutable_node *node)
 {
-	return rcutable_skip(c, rcu_get(&n->next[c->link]));
+	return rcutable_skip(cursor, rcu_get(&node->next[cursor->link]));
 }

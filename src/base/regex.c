@@ -48,11 +48,11 @@ struct regex_scratch {
 	unsigned n_set;	       /* groups, 0 included */
 };
 
-static void *check(void *p)
+static void *check(void *ptr)
 {
-	if (p == NULL)
+	if (ptr == NULL)
 		abort();
-	return p;
+	return ptr;
 }
 
 static int refuse_as(const char *text, struct slice pattern, struct srcerr *reterr)
@@ -186,9 +186,9 @@ unsigned regex_groups(const struct regex *re)
 	return re->n_groups;
 }
 
-const char *regex_group_name(const struct regex *re, unsigned i)
+const char *regex_group_name(const struct regex *re, unsigned index)
 {
-	return i >= 1 && i <= re->n_groups ? re->names[i - 1] : NULL;
+	return index >= 1 && index <= re->n_groups ? re->names[index - 1] : NULL;
 }
 
 int regex_group_index(const struct regex *re, struct slice name)
@@ -229,16 +229,16 @@ struct regex_scratch *regex_scratch_new(unsigned max_groups)
 	return s;
 }
 
-void regex_scratch_free(struct regex_scratch *s)
+void regex_scratch_free(struct regex_scratch *scratch)
 {
-	if (s == NULL)
+	if (scratch == NULL)
 		return;
-	pcre2_match_data_free(s->data);
-	pcre2_match_context_free(s->context);
-	pcre2_jit_stack_free(s->stack);
-	regex_linear_done(&s->linear);
-	free(s->linear_offsets);
-	free(s);
+	pcre2_match_data_free(scratch->data);
+	pcre2_match_context_free(scratch->context);
+	pcre2_jit_stack_free(scratch->stack);
+	regex_linear_done(&scratch->linear);
+	free(scratch->linear_offsets);
+	free(scratch);
 }
 
 /* Names are; PCRE2 need not look at each byte then. */
@@ -255,51 +255,51 @@ static bool is_ascii(struct slice text)
 	return (high & UINT64_C(0x8080808080808080)) == 0;
 }
 
-int regex_match_pcre(const struct regex *re, struct regex_scratch *s, struct slice subject)
+int regex_match_pcre(const struct regex *re, struct regex_scratch *scratch, struct slice subject)
 {
 	uint32_t options = is_ascii(subject) ? PCRE2_NO_UTF_CHECK : 0;
-	s->subject = subject;
-	s->n_set = 0;
-	int rc = pcre2_match(re->code, (PCRE2_SPTR)subject.p, subject.n, 0, options, s->data,
-			     s->context);
+	scratch->subject = subject;
+	scratch->n_set = 0;
+	int rc = pcre2_match(re->code, (PCRE2_SPTR)subject.p, subject.n, 0, options, scratch->data,
+			     scratch->context);
 	if (rc == PCRE2_ERROR_NOMATCH)
 		return 0;
 	if (rc < 0)
 		return ERR_LIMIT;
 	/* 0: more groups than the scratch has room for. */
-	s->n_set = rc > 0 ? (unsigned)rc : s->n_groups;
-	s->offsets = pcre2_get_ovector_pointer(s->data);
+	scratch->n_set = rc > 0 ? (unsigned)rc : scratch->n_groups;
+	scratch->offsets = pcre2_get_ovector_pointer(scratch->data);
 	return 1;
 }
 
-bool regex_match_linear(const struct regex *re, struct regex_scratch *s, struct slice subject)
+bool regex_match_linear(const struct regex *re, struct regex_scratch *scratch, struct slice subject)
 {
 	const struct regex_linear_match match = {
 		.program = re->program,
 		.subject = subject,
-		.match_data = s->data,
-		.n_groups = MIN(re->n_groups + 1, s->n_groups),
-		.offsets = s->linear_offsets,
+		.match_data = scratch->data,
+		.n_groups = MIN(re->n_groups + 1, scratch->n_groups),
+		.offsets = scratch->linear_offsets,
 	};
-	s->subject = subject;
-	s->n_set = 0;
-	if (!regex_linear_match(&s->linear, &match))
+	scratch->subject = subject;
+	scratch->n_set = 0;
+	if (!regex_linear_match(&scratch->linear, &match))
 		return false;
-	s->n_set = match.n_groups;
-	s->offsets = s->linear_offsets;
+	scratch->n_set = match.n_groups;
+	scratch->offsets = scratch->linear_offsets;
 	return true;
 }
 
-bool regex_match(const struct regex *re, struct regex_scratch *s, struct slice subject)
+bool regex_match(const struct regex *re, struct regex_scratch *scratch, struct slice subject)
 {
 	if (subject.p == NULL)
 		subject.p = "";
 	if (!re->pcre_differs) {
-		int r = regex_match_pcre(re, s, subject);
+		int r = regex_match_pcre(re, scratch, subject);
 		if (r >= 0)
 			return r > 0;
 	}
-	return regex_match_linear(re, s, subject);
+	return regex_match_linear(re, scratch, subject);
 }
 
 bool regex_pcre_differs(const struct regex *re)
@@ -307,11 +307,12 @@ bool regex_pcre_differs(const struct regex *re)
 	return re->pcre_differs;
 }
 
-struct slice regex_group(const struct regex_scratch *s, unsigned i)
+struct slice regex_group(const struct regex_scratch *scratch, unsigned index)
 {
 	/* An empty subject may have no address, to which nothing may be added. */
-	if (i >= s->n_set || s->offsets[2 * i] == SIZE_MAX || s->subject.p == NULL)
+	if (index >= scratch->n_set || scratch->offsets[2 * index] == SIZE_MAX ||
+	    scratch->subject.p == NULL)
 		return (struct slice){ NULL, 0 };
-	return (struct slice){ s->subject.p + s->offsets[2 * i],
-			       s->offsets[2 * i + 1] - s->offsets[2 * i] };
+	return (struct slice){ scratch->subject.p + scratch->offsets[2 * index],
+			       scratch->offsets[2 * index + 1] - scratch->offsets[2 * index] };
 }

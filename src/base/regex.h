@@ -32,7 +32,7 @@ const char *regex_pattern(const struct regex *re);
 unsigned regex_groups(const struct regex *re);
 /* Name of group i (1..regex_groups) or NULL. Names may be of any length and, as in Go, stand twice.
  */
-const char *regex_group_name(const struct regex *re, unsigned i);
+const char *regex_group_name(const struct regex *re, unsigned index);
 /* The first group of that name; -1 when there is none. */
 int regex_group_index(const struct regex *re, struct slice name);
 /* True when the pattern matches any text (".*" or ""), so that matching may be skipped. */
@@ -43,11 +43,12 @@ bool regex_is_costly(const struct regex *re);
 
 /* For patterns of up to `max_groups` groups; further groups read as absent. */
 struct regex_scratch *regex_scratch_new(unsigned max_groups);
-void regex_scratch_free(struct regex_scratch *s);
+void regex_scratch_free(struct regex_scratch *scratch);
 
 /* Thread-safe with separate scratches. The scratch grows to what the largest pattern needs when it
  * is first needed: REGEX_HEAP_KB where the system forbids JIT, the state of the linear matcher
  * (commonly some KB) when PCRE2 gives up. Bytes that are not UTF-8 are U+FFFD, as in Go. */
-MUST_CHECK bool regex_match(const struct regex *re, struct regex_scratch *s, struct slice subject);
+MUST_CHECK bool regex_match(const struct regex *re, struct regex_scratch *scratch,
+			    struct slice subject);
 /* After a match: text of group i of the last subject; {NULL, 0} when it did not take part. */
-struct slice regex_group(const struct regex_scratch *s, unsigned i);
+struct slice regex_group(const struct regex_scratch *scratch, unsigned index);

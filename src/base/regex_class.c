@@ -175,9 +175,10 @@ static void print_set(struct strbuf *out, const struct named_set *set, bool nega
 	print_range(out, 0x212b, CP_MAX);
 }
 
-static const struct named_set *find_set(const struct named_set *sets, size_t n, struct slice name)
+static const struct named_set *find_set(const struct named_set *sets, size_t count,
+					struct slice name)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (slice_is(name, sets[i].name))
 			return &sets[i];
 	}
@@ -186,14 +187,14 @@ static const struct named_set *find_set(const struct named_set *sets, size_t n, 
 
 /* Lower case without blanks, hyphens and underscores, as names are compared; false: too long or
  * not a name. */
-static bool loose_name(struct slice name, char *out, size_t n)
+static bool loose_name(struct slice name, char *out, size_t len)
 {
 	size_t at = 0;
 	for (size_t i = 0; i < name.n; i++) {
 		char c = name.p[i];
 		if (c == ' ' || c == '-' || c == '_')
 			continue;
-		if (!ascii_isalpha(c) || at + 1 >= n)
+		if (!ascii_isalpha(c) || at + 1 >= len)
 			return false;
 		out[at++] = ascii_lower(c);
 	}
@@ -319,18 +320,18 @@ static bool read_hex(struct regex_class_in *in, uint32_t *ret)
 	return digits > 0;
 }
 
-static bool is_octal(struct slice s)
+static bool is_octal(struct slice text)
 {
-	return s.n > 0 && s.p[0] >= '0' && s.p[0] <= '7';
+	return text.n > 0 && text.p[0] >= '0' && text.p[0] <= '7';
 }
 
-static uint32_t read_octal(struct regex_class_in *in, uint32_t v)
+static uint32_t read_octal(struct regex_class_in *in, uint32_t value)
 {
 	for (int i = 1; i < 3 && is_octal(in->rest); i++) {
-		v = v * 8 + (uint32_t)(in->rest.p[0] - '0');
+		value = value * 8 + (uint32_t)(in->rest.p[0] - '0');
 		in->rest = slice_from(in->rest, 1);
 	}
-	return v;
+	return value;
 }
 
 const char *regex_class_char(struct regex_class_in *in, uint32_t *ret)

@@ -60,12 +60,12 @@ size_t regex_linear_bytes(const struct regex_program *program)
 }
 
 /* Old contents are of no use. */
-static MUST_CHECK void *grow(void *array, size_t *n, size_t want, size_t elem_bytes)
+static MUST_CHECK void *grow(void *array, size_t *count, size_t want, size_t elem_bytes)
 {
-	if (want <= *n)
+	if (want <= *count)
 		return array;
 	free(array);
-	*n = want;
+	*count = want;
 	return xcalloc(want, elem_bytes);
 }
 

@@ -18,7 +18,7 @@ struct regex_syntax {
 /* `ret` is initialised here and to be given to regex_syntax_done, whatever the result. */
 MUST_CHECK int regex_syntax_read(struct slice pattern, struct regex_syntax *ret,
 				 struct srcerr *reterr);
-void regex_syntax_done(struct regex_syntax *s);
+void regex_syntax_done(struct regex_syntax *syntax);
 
 /* Character classes and escapes, in regex_class.c. All of them look at the front of *rest and cut
  * off what they read. On error *bad is the offending text and the result its description. */
@@ -45,9 +45,9 @@ struct regex_scratch;
 
 /* The two matchers of regex.c, each alone. PCRE2: 1, 0, or ERR_LIMIT when it gives up or the
  * subject is not UTF-8. */
-MUST_CHECK int regex_match_pcre(const struct regex *re, struct regex_scratch *s,
+MUST_CHECK int regex_match_pcre(const struct regex *re, struct regex_scratch *scratch,
 				struct slice subject);
-MUST_CHECK bool regex_match_linear(const struct regex *re, struct regex_scratch *s,
+MUST_CHECK bool regex_match_linear(const struct regex *re, struct regex_scratch *scratch,
 				   struct slice subject);
 /* Patterns that PCRE2 understands otherwise than Go, and that are never given to it. */
 bool regex_pcre_differs(const struct regex *re);

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-void rng_secure(void *buf, size_t n)
+void rng_secure(void *buf, size_t len)
 {
 	char *p = buf;
-	while (n > 0) {
-		ssize_t got = getrandom(p, n, 0);
+	while (len > 0) {
+		ssize_t got = getrandom(p, len, 0);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -20,25 +20,25 @@ void rng_secure(void *buf, size_t n)
 			abort();
 		}
 		p += got;
-		n -= (size_t)got;
+		len -= (size_t)got;
 	}
 }
 
-void rng_init(struct rng *r)
+void rng_init(struct rng *rng)
 {
 	/* The all-zero state is the one the generator never leaves. */
 	do
-		rng_secure(r->s, sizeof(r->s));
-	while ((r->s[0] | r->s[1] | r->s[2] | r->s[3]) == 0);
+		rng_secure(rng->s, sizeof(rng->s));
+	while ((rng->s[0] | rng->s[1] | rng->s[2] | rng->s[3]) == 0);
 }
 
-void rng_init_seed(struct rng *r, uint64_t seed)
+void rng_init_seed(struct rng *rng, uint64_t seed)
 {
 	for (size_t i = 0; i < 4; i++) {
 		seed += 0x9e3779b97f4a7c15;
 		uint64_t z = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9;
 		z = (z ^ z >> 27) * 0x94d049bb133111eb;
-		r->s[i] = z ^ z >> 31;
+		rng->s[i] = z ^ z >> 31;
 	}
 }
 
@@ -47,9 +47,9 @@ static uint64_t rotl(uint64_t x, int by)
 	return x << by | x >> (64 - by);
 }
 
-uint64_t rng_u64(struct rng *r)
+uint64_t rng_u64(struct rng *rng)
 {
-	uint64_t *s = r->s;
+	uint64_t *s = rng->s;
 	uint64_t result = rotl(s[1] * 5, 7) * 9;
 	uint64_t t = s[1] << 17;
 	s[2] ^= s[0];
@@ -62,13 +62,13 @@ uint64_t rng_u64(struct rng *r)
 }
 
 /* Multiply-and-shift; products whose low half falls into the uneven rest are drawn again. */
-uint32_t rng_below(struct rng *r, uint32_t n)
+uint32_t rng_below(struct rng *rng, uint32_t count)
 {
-	uint64_t m = (rng_u64(r) >> 32) * n;
-	if ((uint32_t)m < n) {
-		uint32_t uneven = (0 - n) % n;
+	uint64_t m = (rng_u64(rng) >> 32) * count;
+	if ((uint32_t)m < count) {
+		uint32_t uneven = (0 - count) % count;
 		while ((uint32_t)m < uneven)
-			m = (rng_u64(r) >> 32) * n;
+			m = (rng_u64(rng) >> 32) * count;
 	}
 	return (uint32_t)(m >> 32);
 }
@@ -116,32 +116,32 @@ void rng_chacha20(const uint32_t key[8], uint32_t counter, const uint32_t nonce[
 
 /* The first bytes of what a key makes are the next key; nothing given out was made by a key that is
  * still there. */
-void rng_strong_refill(struct rng_strong *r)
+void rng_strong_refill(struct rng_strong *rng)
 {
 	static const uint32_t nonce[3];
 	for (uint32_t i = 0; i < RNG_STRONG_BYTES / 64; i++)
-		rng_chacha20(r->key, i, nonce, r->buf + 64 * (size_t)i);
-	memcpy(r->key, r->buf, sizeof(r->key));
-	memset(r->buf, 0, sizeof(r->key));
-	r->at = sizeof(r->key);
+		rng_chacha20(rng->key, i, nonce, rng->buf + 64 * (size_t)i);
+	memcpy(rng->key, rng->buf, sizeof(rng->key));
+	memset(rng->buf, 0, sizeof(rng->key));
+	rng->at = sizeof(rng->key);
 }
 
-void rng_strong_init(struct rng_strong *r)
+void rng_strong_init(struct rng_strong *rng)
 {
-	rng_secure(r->key, sizeof(r->key));
-	rng_strong_refill(r);
+	rng_secure(rng->key, sizeof(rng->key));
+	rng_strong_refill(rng);
 }
 
-void rng_strong_bytes(struct rng_strong *r, void *out, size_t n)
+void rng_strong_bytes(struct rng_strong *rng, void *out, size_t len)
 {
 	uint8_t *p = out;
-	while (n > 0) {
-		if (r->at == RNG_STRONG_BYTES)
-			rng_strong_refill(r);
-		size_t take = RNG_STRONG_BYTES - r->at < n ? RNG_STRONG_BYTES - r->at : n;
-		memcpy(p, r->buf + r->at, take);
-		r->at += (uint32_t)take;
+	while (len > 0) {
+		if (rng->at == RNG_STRONG_BYTES)
+			rng_strong_refill(rng);
+		size_t take = RNG_STRONG_BYTES - rng->at < len ? RNG_STRONG_BYTES - rng->at : len;
+		memcpy(p, rng->buf + rng->at, take);
+		rng->at += (uint32_t)take;
 		p += take;
-		n -= take;
+		len -= take;
 	}
 }

@@ -10,11 +10,11 @@ struct rng {
 	uint64_t s[4];
 };
 
-void rng_init(struct rng *r);			  /* seeded from getrandom(2) */
-void rng_init_seed(struct rng *r, uint64_t seed); /* for tests: repeatable */
-uint64_t rng_u64(struct rng *r);
+void rng_init(struct rng *rng);			    /* seeded from getrandom(2) */
+void rng_init_seed(struct rng *rng, uint64_t seed); /* for tests: repeatable */
+uint64_t rng_u64(struct rng *rng);
 /* Uniform in [0, n), n > 0, without modulo bias. */
-uint32_t rng_below(struct rng *r, uint32_t n);
+uint32_t rng_below(struct rng *rng, uint32_t count);
 
 /* ChaCha20 that forgets its key with every refill: numbers given out tell nothing about others,
  * earlier or later. Few nanoseconds each, no system call after rng_strong_init. */
@@ -24,21 +24,21 @@ struct rng_strong {
 	uint32_t at; /* bytes of buf given out */
 	uint8_t buf[RNG_STRONG_BYTES];
 };
-void rng_strong_init(struct rng_strong *r);
-void rng_strong_bytes(struct rng_strong *r, void *out, size_t n);
-void rng_strong_refill(struct rng_strong *r);
+void rng_strong_init(struct rng_strong *rng);
+void rng_strong_bytes(struct rng_strong *rng, void *out, size_t len);
+void rng_strong_refill(struct rng_strong *rng);
 /* One block of RFC 8439. */
 void rng_chacha20(const uint32_t key[8], uint32_t counter, const uint32_t nonce[3],
 		  uint8_t out[64]);
 
-static inline uint16_t rng_strong_u16(struct rng_strong *r)
+static inline uint16_t rng_strong_u16(struct rng_strong *rng)
 {
-	if (r->at + 2 > RNG_STRONG_BYTES)
-		rng_strong_refill(r);
-	uint16_t v = (uint16_t)(r->buf[r->at] << 8 | r->buf[r->at + 1]);
-	r->at += 2;
+	if (rng->at + 2 > RNG_STRONG_BYTES)
+		rng_strong_refill(rng);
+	uint16_t v = (uint16_t)(rng->buf[rng->at] << 8 | rng->buf[rng->at + 1]);
+	rng->at += 2;
 	return v;
 }
 
 /* Bytes from the kernel; aborts when it has none. */
-void rng_secure(void *buf, size_t n);
+void rng_secure(void *buf, size_t len);

@@ -3,52 +3,52 @@
 
 #include "base/err.h"
 
-bool slice_eq_nocase(struct slice a, struct slice b)
+bool slice_eq_nocase(struct slice left, struct slice right)
 {
-	if (a.n != b.n)
+	if (left.n != right.n)
 		return false;
-	for (size_t i = 0; i < a.n; i++) {
-		if (ascii_lower(a.p[i]) != ascii_lower(b.p[i]))
+	for (size_t i = 0; i < left.n; i++) {
+		if (ascii_lower(left.p[i]) != ascii_lower(right.p[i]))
 			return false;
 	}
 	return true;
 }
 
-bool slice_starts(struct slice a, struct slice prefix)
+bool slice_starts(struct slice text, struct slice prefix)
 {
-	return a.n >= prefix.n && slice_eq((struct slice){ a.p, prefix.n }, prefix);
+	return text.n >= prefix.n && slice_eq((struct slice){ text.p, prefix.n }, prefix);
 }
 
-bool slice_ends(struct slice a, struct slice suffix)
+bool slice_ends(struct slice text, struct slice suffix)
 {
-	return a.n >= suffix.n && slice_eq(slice_from(a, a.n - suffix.n), suffix);
+	return text.n >= suffix.n && slice_eq(slice_from(text, text.n - suffix.n), suffix);
 }
 
-int slice_cmp(struct slice a, struct slice b)
+int slice_cmp(struct slice left, struct slice right)
 {
-	size_t n = MIN(a.n, b.n);
-	int c = n != 0 ? memcmp(a.p, b.p, n) : 0;
+	size_t n = MIN(left.n, right.n);
+	int c = n != 0 ? memcmp(left.p, right.p, n) : 0;
 	if (c != 0)
 		return c;
-	return a.n < b.n ? -1 : a.n > b.n;
+	return left.n < right.n ? -1 : left.n > right.n;
 }
 
-struct slice slice_trim(struct slice a)
+struct slice slice_trim(struct slice text)
 {
-	while (a.n > 0 && ascii_isspace(a.p[0])) {
-		a.p++;
-		a.n--;
+	while (text.n > 0 && ascii_isspace(text.p[0])) {
+		text.p++;
+		text.n--;
 	}
-	while (a.n > 0 && ascii_isspace(a.p[a.n - 1]))
-		a.n--;
-	return a;
+	while (text.n > 0 && ascii_isspace(text.p[text.n - 1]))
+		text.n--;
+	return text;
 }
 
-struct slice slice_from(struct slice a, size_t from)
+struct slice slice_from(struct slice text, size_t from)
 {
-	if (from >= a.n)
-		return (struct slice){ a.p != NULL ? a.p + a.n : NULL, 0 };
-	return (struct slice){ a.p + from, a.n - from };
+	if (from >= text.n)
+		return (struct slice){ text.p != NULL ? text.p + text.n : NULL, 0 };
+	return (struct slice){ text.p + from, text.n - from };
 }
 
 struct slice slice_cut(struct slice *rest, char sep)
@@ -64,20 +64,20 @@ struct slice slice_cut(struct slice *rest, char sep)
 	return head;
 }
 
-ptrdiff_t slice_find(struct slice a, char c)
+ptrdiff_t slice_find(struct slice text, char ch)
 {
-	const char *at = a.n != 0 ? memchr(a.p, c, a.n) : NULL;
-	return at != NULL ? at - a.p : -1;
+	const char *at = text.n != 0 ? memchr(text.p, ch, text.n) : NULL;
+	return at != NULL ? at - text.p : -1;
 }
 
-int slice_u64(struct slice a, uint64_t *ret)
+int slice_u64(struct slice text, uint64_t *ret)
 {
 	uint64_t v = 0;
-	if (a.n == 0)
+	if (text.n == 0)
 		return ERR_PARSE;
-	for (size_t i = 0; i < a.n; i++) {
-		if (!ascii_isdigit(a.p[i]) || __builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(a.p[i] - '0'), &v))
+	for (size_t i = 0; i < text.n; i++) {
+		if (!ascii_isdigit(text.p[i]) || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(text.p[i] - '0'), &v))
 			return ERR_PARSE;
 	}
 	*ret = v;

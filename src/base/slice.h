@@ -15,59 +15,59 @@ struct slice {
 
 #define SLICE(literal) ((struct slice){ "" literal, sizeof(literal) - 1 })
 
-static inline struct slice slice_of(const char *s)
+static inline struct slice slice_of(const char *text)
 {
-	return (struct slice){ s, s != NULL ? strlen(s) : 0 };
+	return (struct slice){ text, text != NULL ? strlen(text) : 0 };
 }
 
-static inline bool slice_eq(struct slice a, struct slice b)
+static inline bool slice_eq(struct slice left, struct slice right)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): p is NULL only when n is 0 */
-	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+	return left.n == right.n && (left.n == 0 || memcmp(left.p, right.p, left.n) == 0);
 }
 
-static inline bool slice_is(struct slice a, const char *s)
+static inline bool slice_is(struct slice text, const char *string)
 {
-	return slice_eq(a, slice_of(s));
+	return slice_eq(text, slice_of(string));
 }
 
 /* ASCII letters only. */
-bool slice_eq_nocase(struct slice a, struct slice b);
-bool slice_starts(struct slice a, struct slice prefix);
-bool slice_ends(struct slice a, struct slice suffix);
-int slice_cmp(struct slice a, struct slice b);
+bool slice_eq_nocase(struct slice left, struct slice right);
+bool slice_starts(struct slice text, struct slice prefix);
+bool slice_ends(struct slice text, struct slice suffix);
+int slice_cmp(struct slice left, struct slice right);
 
 /* Without leading and trailing ASCII white space. */
-struct slice slice_trim(struct slice a);
+struct slice slice_trim(struct slice text);
 /* From `from` on; empty when that is past the end. */
-struct slice slice_from(struct slice a, size_t from);
+struct slice slice_from(struct slice text, size_t from);
 /* Cuts the text before the first `sep` off `*rest` and returns it; `*rest` then starts after the
  * separator. Without a separator all of `*rest` is returned and `*rest` becomes empty with p NULL.
  */
 struct slice slice_cut(struct slice *rest, char sep);
-/* Position of `c` or -1. */
-ptrdiff_t slice_find(struct slice a, char c);
+/* Position of `ch` or -1. */
+ptrdiff_t slice_find(struct slice text, char ch);
 
 /* Whole text as an unsigned decimal; ERR_PARSE (also for "", signs and overflow). */
-MUST_CHECK int slice_u64(struct slice a, uint64_t *ret);
+MUST_CHECK int slice_u64(struct slice text, uint64_t *ret);
 
 /* ASCII, whatever the locale. */
-static inline char ascii_lower(char c)
+static inline char ascii_lower(char ch)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+	return ch >= 'A' && ch <= 'Z' ? (char)(ch | 0x20) : ch;
 }
 
-static inline bool ascii_isspace(char c)
+static inline bool ascii_isspace(char ch)
 {
-	return c == ' ' || (c >= '\t' && c <= '\r');
+	return ch == ' ' || (ch >= '\t' && ch <= '\r');
 }
 
-static inline bool ascii_isdigit(char c)
+static inline bool ascii_isdigit(char ch)
 {
-	return c >= '0' && c <= '9';
+	return ch >= '0' && ch <= '9';
 }
 
-static inline bool ascii_isalpha(char c)
+static inline bool ascii_isalpha(char ch)
 {
-	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+	return (ch | 0x20) >= 'a' && (ch | 0x20) <= 'z';
 }

@@ -6,24 +6,25 @@
 
 #include "base/err.h"
 
-int srcerr_set(struct srcerr *e, struct srcpos pos, const char *fmt, ...)
+int srcerr_set(struct srcerr *srcerr, struct srcpos pos, const char *fmt, ...)
 {
-	if (e == NULL)
+	if (srcerr == NULL)
 		return ERR_PARSE;
 	va_list ap;
-	e->pos = pos;
-	snprintf(e->file, sizeof(e->file), "%s", pos.file != NULL ? pos.file : "");
+	srcerr->pos = pos;
+	snprintf(srcerr->file, sizeof(srcerr->file), "%s", pos.file != NULL ? pos.file : "");
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	vsnprintf(srcerr->text, sizeof(srcerr->text), fmt, ap);
 	va_end(ap);
 	return ERR_PARSE;
 }
 
-const char *srcerr_str(const struct srcerr *e, char *out, size_t n)
+const char *srcerr_str(const struct srcerr *srcerr, char *out, size_t len)
 {
-	if (e->file[0] == '\0')
-		snprintf(out, n, "%s", e->text);
+	if (srcerr->file[0] == '\0')
+		snprintf(out, len, "%s", srcerr->text);
 	else
-		snprintf(out, n, "%s:%u:%u: %s", e->file, e->pos.line, e->pos.col, e->text);
+		snprintf(out, len, "%s:%u:%u: %s", srcerr->file, srcerr->pos.line, srcerr->pos.col,
+			 srcerr->text);
 	return out;
 }

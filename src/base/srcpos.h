@@ -24,8 +24,9 @@ struct srcerr {
 	char text[512];
 };
 
-/* Fills `e` (may be NULL) and returns ERR_PARSE, so that parsers can `return srcerr_set(...)`. */
-int srcerr_set(struct srcerr *e, struct srcpos pos, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Fills `srcerr` (may be NULL) and returns ERR_PARSE, so that parsers can `return srcerr_set(...)`.
+ */
+int srcerr_set(struct srcerr *srcerr, struct srcpos pos, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* "file:line:col: text", or the text alone when no place is known; into `out`, returned. */
-const char *srcerr_str(const struct srcerr *e, char *out, size_t n);
+const char *srcerr_str(const struct srcerr *srcerr, char *out, size_t len);

@@ -9,68 +9,68 @@
 
 char strbuf_empty[1] = "";
 
-void strbuf_init(struct strbuf *b)
+void strbuf_init(struct strbuf *out)
 {
-	*b = (struct strbuf)STRBUF_INIT;
+	*out = (struct strbuf)STRBUF_INIT;
 }
 
-void strbuf_done(struct strbuf *b)
+void strbuf_done(struct strbuf *out)
 {
-	if (b->cap != 0)
-		free(b->s);
-	strbuf_init(b);
+	if (out->cap != 0)
+		free(out->s);
+	strbuf_init(out);
 }
 
-void strbuf_reset(struct strbuf *b)
+void strbuf_reset(struct strbuf *out)
 {
-	b->n = 0;
-	if (b->cap != 0)
-		b->s[0] = '\0';
+	out->n = 0;
+	if (out->cap != 0)
+		out->s[0] = '\0';
 }
 
-static void grow(struct strbuf *b, size_t extra)
+static void grow(struct strbuf *out, size_t extra)
 {
-	size_t need = b->n + extra + 1;
-	if (need <= b->cap)
+	size_t need = out->n + extra + 1;
+	if (need <= out->cap)
 		return;
-	size_t cap = MAX(need, MAX(b->cap * 2, (size_t)64));
-	b->s = xrealloc(b->cap != 0 ? b->s : NULL, cap);
-	b->cap = cap;
+	size_t cap = MAX(need, MAX(out->cap * 2, (size_t)64));
+	out->s = xrealloc(out->cap != 0 ? out->s : NULL, cap);
+	out->cap = cap;
 }
 
-void strbuf_add(struct strbuf *b, const void *p, size_t n)
+void strbuf_add(struct strbuf *out, const void *data, size_t len)
 {
-	grow(b, n);
-	if (n != 0)
-		memcpy(b->s + b->n, p, n);
-	b->n += n;
-	b->s[b->n] = '\0';
+	grow(out, len);
+	if (len != 0)
+		memcpy(out->s + out->n, data, len);
+	out->n += len;
+	out->s[out->n] = '\0';
 }
 
-void strbuf_addc(struct strbuf *b, char c)
+void strbuf_addc(struct strbuf *out, char ch)
 {
-	strbuf_add(b, &c, 1);
+	strbuf_add(out, &ch, 1);
 }
 
-void strbuf_adds(struct strbuf *b, const char *s)
+void strbuf_adds(struct strbuf *out, const char *text)
 {
-	strbuf_add(b, s, strlen(s));
+	strbuf_add(out, text, strlen(text));
 }
 
-void strbuf_add_slice(struct strbuf *b, struct slice s)
+void strbuf_add_slice(struct strbuf *out, struct slice text)
 {
-	strbuf_add(b, s.p, s.n);
+	strbuf_add(out, text.p, text.n);
 }
 
-void strbuf_addf(struct strbuf *b, const char *fmt, ...)
+void strbuf_addf(struct strbuf *out, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	strbuf_vaddf(b, fmt, ap);
+	strbuf_vaddf(out, fmt, ap);
 	va_end(ap);
 }
 
-void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap)
+void strbuf_vaddf(struct strbuf *out, const char *fmt, va_list ap)
 {
 	va_list ap2;
 	va_copy(ap2, ap);
@@ -78,91 +78,91 @@ void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap)
 	va_end(ap2);
 	if (n <= 0)
 		return;
-	grow(b, (size_t)n);
-	vsnprintf(b->s + b->n, (size_t)n + 1, fmt, ap);
-	b->n += (size_t)n;
+	grow(out, (size_t)n);
+	vsnprintf(out->s + out->n, (size_t)n + 1, fmt, ap);
+	out->n += (size_t)n;
 }
 
-static const char *short_escape(unsigned char c)
+static const char *short_escape(unsigned char ch)
 {
 	static const char *const map[128] = {
 		['\n'] = "\\n", ['\r'] = "\\r", ['\t'] = "\\t", ['"'] = "\\\"", ['\\'] = "\\\\",
 	};
-	return c < 128 ? map[c] : NULL;
+	return ch < 128 ? map[ch] : NULL;
 }
 
 /* Adds what both forms share; returns the bytes taken, or 0 when the caller must encode s.p[0]. */
-static size_t add_plain(struct strbuf *b, struct slice s)
+static size_t add_plain(struct strbuf *out, struct slice text)
 {
-	unsigned char c = (unsigned char)s.p[0];
+	unsigned char c = (unsigned char)text.p[0];
 	const char *esc = short_escape(c);
 	if (esc != NULL) {
-		strbuf_adds(b, esc);
+		strbuf_adds(out, esc);
 		return 1;
 	}
 	if (c >= 0x20 && c < 0x7f) {
-		strbuf_addc(b, (char)c);
+		strbuf_addc(out, (char)c);
 		return 1;
 	}
 	if (c < 0x80)
 		return 0;
 	uint32_t cp;
-	size_t n = utf8_decode(s, &cp);
+	size_t n = utf8_decode(text, &cp);
 	if (n != 0)
-		strbuf_add(b, s.p, n);
+		strbuf_add(out, text.p, n);
 	return n;
 }
 
-void strbuf_add_json(struct strbuf *b, struct slice s)
+void strbuf_add_json(struct strbuf *out, struct slice text)
 {
-	strbuf_addc(b, '"');
-	for (size_t i = 0; i < s.n;) {
-		size_t n = add_plain(b, slice_from(s, i));
+	strbuf_addc(out, '"');
+	for (size_t i = 0; i < text.n;) {
+		size_t n = add_plain(out, slice_from(text, i));
 		if (n == 0) {
-			unsigned char c = (unsigned char)s.p[i];
+			unsigned char c = (unsigned char)text.p[i];
 			if (c < 0x80)
-				strbuf_addf(b, "\\u%04x", c);
+				strbuf_addf(out, "\\u%04x", c);
 			else
-				strbuf_adds(b, "\xef\xbf\xbd");
+				strbuf_adds(out, "\xef\xbf\xbd");
 			n = 1;
 		}
 		i += n;
 	}
-	strbuf_addc(b, '"');
+	strbuf_addc(out, '"');
 }
 
-void strbuf_add_quoted(struct strbuf *b, struct slice s)
+void strbuf_add_quoted(struct strbuf *out, struct slice text)
 {
-	strbuf_addc(b, '"');
-	for (size_t i = 0; i < s.n;) {
-		size_t n = add_plain(b, slice_from(s, i));
+	strbuf_addc(out, '"');
+	for (size_t i = 0; i < text.n;) {
+		size_t n = add_plain(out, slice_from(text, i));
 		if (n == 0) {
-			strbuf_addf(b, "\\x%02x", (unsigned char)s.p[i]);
+			strbuf_addf(out, "\\x%02x", (unsigned char)text.p[i]);
 			n = 1;
 		}
 		i += n;
 	}
-	strbuf_addc(b, '"');
+	strbuf_addc(out, '"');
 }
 
-void strbuf_add_url(struct strbuf *b, struct slice s)
+void strbuf_add_url(struct strbuf *out, struct slice text)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
 		/* RFC 3986 §2.3: unreserved */
 		if (ascii_isalpha(c) || ascii_isdigit(c) ||
 		    (c != '\0' && strchr("-._~", c) != NULL))
-			strbuf_addc(b, c);
+			strbuf_addc(out, c);
 		else
-			strbuf_addf(b, "%%%02X", (unsigned char)c);
+			strbuf_addf(out, "%%%02X", (unsigned char)c);
 	}
 }
 
-char *strbuf_take(struct strbuf *b)
+char *strbuf_take(struct strbuf *out)
 {
-	if (b->cap == 0)
-		strbuf_add(b, "", 0);
-	char *s = b->s;
-	strbuf_init(b);
+	if (out->cap == 0)
+		strbuf_add(out, "", 0);
+	char *s = out->s;
+	strbuf_init(out);
 	return s;
 }

@@ -20,27 +20,27 @@ extern char strbuf_empty[1];
 		.s = strbuf_empty, .n = 0, .cap = 0 \
 	}
 
-void strbuf_init(struct strbuf *b);
+void strbuf_init(struct strbuf *out);
 /* Frees the memory and leaves an empty, usable buffer; for CLEANUP too. */
-void strbuf_done(struct strbuf *b);
+void strbuf_done(struct strbuf *out);
 /* Empties, keeps the memory. */
-void strbuf_reset(struct strbuf *b);
-void strbuf_add(struct strbuf *b, const void *p, size_t n);
-void strbuf_addc(struct strbuf *b, char c);
-void strbuf_adds(struct strbuf *b, const char *s);
-void strbuf_add_slice(struct strbuf *b, struct slice s);
-void strbuf_addf(struct strbuf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
+void strbuf_reset(struct strbuf *out);
+void strbuf_add(struct strbuf *out, const void *data, size_t len);
+void strbuf_addc(struct strbuf *out, char ch);
+void strbuf_adds(struct strbuf *out, const char *text);
+void strbuf_add_slice(struct strbuf *out, struct slice text);
+void strbuf_addf(struct strbuf *out, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void strbuf_vaddf(struct strbuf *out, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 /* A JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
-void strbuf_add_json(struct strbuf *b, struct slice s);
+void strbuf_add_json(struct strbuf *out, struct slice text);
 /* Quoted as Go's %q does for text: \n \t \" \\ \xNN, printable UTF-8 kept. */
-void strbuf_add_quoted(struct strbuf *b, struct slice s);
+void strbuf_add_quoted(struct strbuf *out, struct slice text);
 /* As a segment or argument of a URL: all but letters, digits and -._~ as %XX. */
-void strbuf_add_url(struct strbuf *b, struct slice s);
+void strbuf_add_url(struct strbuf *out, struct slice text);
 /* The text, now the caller's (free it); the buffer is empty again. */
-char *strbuf_take(struct strbuf *b) MUST_CHECK;
+char *strbuf_take(struct strbuf *out) MUST_CHECK;
 
-static inline struct slice strbuf_slice(const struct strbuf *b)
+static inline struct slice strbuf_slice(const struct strbuf *out)
 {
-	return (struct slice){ b->s, b->n };
+	return (struct slice){ out->s, out->n };
 }

@@ -1,18 +1,18 @@
 /* UTF-8 decoding and encoding. */
 #include "base/utf8.h"
 
-size_t utf8_decode(struct slice s, uint32_t *ret_cp)
+size_t utf8_decode(struct slice text, uint32_t *ret_cp)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	if (s.n == 0)
+	if (text.n == 0)
 		return 0;
-	unsigned char c = (unsigned char)s.p[0];
+	unsigned char c = (unsigned char)text.p[0];
 	size_t n = c < 0x80 ? 1 : (c >> 5) == 6 ? 2 : (c >> 4) == 14 ? 3 : (c >> 3) == 30 ? 4 : 0;
-	if (n == 0 || n > s.n)
+	if (n == 0 || n > text.n)
 		return 0;
 	uint32_t cp = n == 1 ? c : c & (0x7fU >> n);
 	for (size_t i = 1; i < n; i++) {
-		unsigned char t = (unsigned char)s.p[i];
+		unsigned char t = (unsigned char)text.p[i];
 		if ((t & 0xc0) != 0x80)
 			return 0;
 		cp = cp << 6 | (t & 0x3f);

@@ -6,9 +6,9 @@
 
 #include "base/slice.h"
 
-/* Decodes the first character of `s`: the bytes it takes, or 0 when `s` is empty or does not start
- * with valid, shortest-form UTF-8 (surrogates are invalid). */
-size_t utf8_decode(struct slice s, uint32_t *ret_cp);
+/* Decodes the first character of `text`: the bytes it takes, or 0 when `text` is empty or does not
+ * start with valid, shortest-form UTF-8 (surrogates are invalid). */
+size_t utf8_decode(struct slice text, uint32_t *ret_cp);
 
 /* Encodes into at most 4 bytes and returns their number; an invalid code point becomes U+FFFD. */
 size_t utf8_encode(uint32_t cp, char out[4]);

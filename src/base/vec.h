@@ -19,7 +19,7 @@
 		size_t cap; \
 	}
 
-void *vec_grow(void *v, size_t n, size_t *cap, size_t elem_bytes) MUST_CHECK;
+void *vec_grow(void *value, size_t len, size_t *cap, size_t elem_bytes) MUST_CHECK;
 
 #define vec_reserve_one(vec) \
 	((vec)->v = vec_grow((vec)->v, (vec)->n, &(vec)->cap, sizeof(*(vec)->v)))

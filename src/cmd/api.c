@@ -10,7 +10,7 @@
 #include "cmd/embedded.h"
 #include "cmd/flags.h"
 
-static int serve(struct embedded *e)
+static int serve(struct embedded *embedded)
 {
 	sigset_t set;
 	int sig = 0;
@@ -21,7 +21,7 @@ static int serve(struct embedded *e)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	struct apiserver_server *s = embedded_start(e, "api");
+	struct apiserver_server *s = embedded_start(embedded, "api");
 	if (s == NULL)
 		return EXIT_FAILED;
 	printf("the API is at %s\ntry: kubectl --kubeconfig %s get services -A\n",

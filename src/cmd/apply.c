@@ -20,15 +20,15 @@ struct apply {
 	size_t refused; /* objects */
 };
 
-static void say_at(const struct manifest_object *o, const char *field, const char *text)
+static void say_at(const struct manifest_object *object, const char *field, const char *text)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	manifest_place(o, field, &b);
+	manifest_place(object, field, &b);
 	fprintf(stderr, "%s: %s\n", b.s, text);
 }
 
 /* One line per cause that names a field, or the whole message. */
-static void say_refusal(const struct manifest_object *o, const char *name, int e,
+static void say_refusal(const struct manifest_object *object, const char *name, int e,
 			const struct kube_status *st)
 {
 	size_t i, shown = 0;
@@ -39,7 +39,7 @@ static void say_refusal(const struct manifest_object *o, const char *name, int e
 			continue;
 		CLEANUP(freep)
 		char *text = xasprintf("%s: %s: %s", name, field, api_get_string(cause, "message"));
-		say_at(o, field, text);
+		say_at(object, field, text);
 		shown++;
 	}
 	if (shown != 0)
@@ -48,31 +48,31 @@ static void say_refusal(const struct manifest_object *o, const char *name, int e
 	char *text =
 		xasprintf("%s: %s%s", name, st->message,
 			  e == ERR_CONFLICT ? " (--force-conflicts takes these fields over)" : "");
-	say_at(o, "", text);
+	say_at(object, "", text);
 }
 
-static const char *result_word(const struct apply *a, const char *before, const json_t *after)
+static const char *result_word(const struct apply *apply, const char *before, const json_t *after)
 {
 	if (before[0] == '\0')
 		return "created";
-	if (!a->dry_run && strcmp(before, api_resource_version(after)) == 0)
+	if (!apply->dry_run && strcmp(before, api_resource_version(after)) == 0)
 		return "unchanged";
 	return "configured";
 }
 
-static void request_path(const struct apply *a, const struct kube_ref *ref, struct strbuf *path)
+static void request_path(const struct apply *apply, const struct kube_ref *ref, struct strbuf *path)
 {
 	api_kind_path(path, ref->kind, ref->ns, ref->name, NULL);
 	strbuf_addf(path, "?fieldManager=%s&fieldValidation=Strict&force=%s%s", manager,
-		    a->force ? "true" : "false", a->dry_run ? "&dryRun=All" : "");
+		    apply->force ? "true" : "false", apply->dry_run ? "&dryRun=All" : "");
 }
 
 /* Its version before, or "" when it is new. */
-static int version_before(const struct apply *a, const struct kube_ref *ref, struct strbuf *ret,
+static int version_before(const struct apply *apply, const struct kube_ref *ref, struct strbuf *ret,
 			  struct kube_status *st)
 {
 	json_t *live = NULL;
-	int e = kube_get(a->cli.conn, ref, &live, st);
+	int e = kube_get(apply->cli.conn, ref, &live, st);
 	if (e == 0)
 		strbuf_adds(ret, api_resource_version(live));
 	json_decref(live);
@@ -83,77 +83,78 @@ static int version_before(const struct apply *a, const struct kube_ref *ref, str
 	return e;
 }
 
-static bool apply_ref(const struct apply *a, const struct manifest_object *o,
+static bool apply_ref(const struct apply *apply, const struct manifest_object *object,
 		      const struct kube_ref *ref, const char *name)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf before = STRBUF_INIT;
 	struct kube_status st = { 0 };
 	json_t *after = NULL;
-	int e = version_before(a, ref, &before, &st);
-	request_path(a, ref, &path);
+	int e = version_before(apply, ref, &before, &st);
+	request_path(apply, ref, &path);
 	if (e == 0) {
 		kube_status_done(&st);
 		e = kube_call(
-			a->cli.conn,
+			apply->cli.conn,
 			&(struct kube_request){ .method = "PATCH",
 						.path = path.s,
-						.body = o->o,
+						.body = object->o,
 						.content_type = "application/apply-patch+yaml" },
 			&after, &st);
 	}
 	if (e == 0)
-		printf("%s %s%s\n", name, result_word(a, before.s, after),
-		       a->dry_run ? " (dry run)" : "");
+		printf("%s %s%s\n", name, result_word(apply, before.s, after),
+		       apply->dry_run ? " (dry run)" : "");
 	else
-		say_refusal(o, name, e, &st);
-	if (e == 0 && kube_conn_warnings(a->cli.conn)[0] != '\0')
-		fprintf(stderr, "%s: warning: %s\n", name, kube_conn_warnings(a->cli.conn));
+		say_refusal(object, name, e, &st);
+	if (e == 0 && kube_conn_warnings(apply->cli.conn)[0] != '\0')
+		fprintf(stderr, "%s: warning: %s\n", name, kube_conn_warnings(apply->cli.conn));
 	kube_status_done(&st);
 	json_decref(after);
 	return e == 0;
 }
 
-static bool apply_one(const struct apply *a, const struct manifest_object *o)
+static bool apply_one(const struct apply *apply, const struct manifest_object *object)
 {
-	const struct api_kind *kind = api_kind_of(o->o);
+	const struct api_kind *kind = api_kind_of(object->o);
 	if (kind == NULL) {
 		CLEANUP(freep)
 		char *text = xasprintf("%s of %s is no kind of this program's; use kubectl for it",
-				       api_kind(o->o), api_version(o->o));
-		say_at(o, "kind", text);
+				       api_kind(object->o), api_version(object->o));
+		say_at(object, "kind", text);
 		return false;
 	}
-	const char *ns = api_namespace(o->o);
+	const char *ns = api_namespace(object->o);
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	if (!kubecli_ns_fits(&a->cli, kind, o->o, &why)) {
-		say_at(o, "metadata.namespace", why.s);
+	if (!kubecli_ns_fits(&apply->cli, kind, object->o, &why)) {
+		say_at(object, "metadata.namespace", why.s);
 		return false;
 	}
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
-	kubecli_name(&name, kind, api_name(o->o));
-	return apply_ref(a, o,
-			 &(struct kube_ref){ .kind = kind,
-					     .ns = ns[0] != '\0' ? ns : kubecli_ns(&a->cli, kind),
-					     .name = api_name(o->o) },
-			 name.s);
+	kubecli_name(&name, kind, api_name(object->o));
+	return apply_ref(
+		apply, object,
+		&(struct kube_ref){ .kind = kind,
+				    .ns = ns[0] != '\0' ? ns : kubecli_ns(&apply->cli, kind),
+				    .name = api_name(object->o) },
+		name.s);
 }
 
-static int run(struct apply *a)
+static int run(struct apply *apply)
 {
 	struct manifests m;
 	char err[1024] = "";
-	bool ok = manifests_read(&a->files, &m, err, sizeof(err));
+	bool ok = manifests_read(&apply->files, &m, err, sizeof(err));
 	if (!ok)
 		fprintf(stderr, "%s\n", err);
 	else
-		ok = kubecli_open(&a->cli);
+		ok = kubecli_open(&apply->cli);
 	if (ok) {
 		for (size_t i = 0; i < m.objects.n; i++)
-			a->refused += apply_one(a, &m.objects.v[i]) ? 0 : 1;
+			apply->refused += apply_one(apply, &m.objects.v[i]) ? 0 : 1;
 	}
 	manifests_done(&m);
-	return kubecli_flush(&a->cli, ok && a->refused == 0 ? EXIT_DONE : EXIT_FAILED);
+	return kubecli_flush(&apply->cli, ok && apply->refused == 0 ? EXIT_DONE : EXIT_FAILED);
 }
 
 int apply_files(const char *verb, const char *kubeconfig, const struct flag_values *files)

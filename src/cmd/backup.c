@@ -128,7 +128,7 @@ static const struct verb verbs[] = {
 	  run_export },
 };
 
-static int run_verb(const struct verb *v, int argc, char **argv)
+static int run_verb(const struct verb *verb, int argc, char **argv)
 {
 	const char *data = "fairlead-data";
 	const struct flag flags[] = {
@@ -139,19 +139,19 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 	int status = EXIT_USAGE;
 	int r = flags_parse_mixed(flags, ARRAY_LEN(flags), argc, argv, &args, why, sizeof(why));
 	if (r == -2) {
-		printf("usage: fairlead %s%s%s [FLAGS]\n\n%s\n\nflags:\n", v->name,
-		       v->n_args != 0 ? " " : "", v->arguments, v->help);
+		printf("usage: fairlead %s%s%s [FLAGS]\n\n%s\n\nflags:\n", verb->name,
+		       verb->n_args != 0 ? " " : "", verb->arguments, verb->help);
 		flags_help(flags, ARRAY_LEN(flags), stdout);
 		status = EXIT_DONE;
-	} else if (r < 0 || args.n != v->n_args) {
-		fprintf(stderr, "fairlead %s: %s\nTry `fairlead %s --help`.\n", v->name,
-			r < 0		 ? why
-			: v->n_args != 0 ? "say one FILE"
-					 : "takes no arguments",
-			v->name);
+	} else if (r < 0 || args.n != verb->n_args) {
+		fprintf(stderr, "fairlead %s: %s\nTry `fairlead %s --help`.\n", verb->name,
+			r < 0		    ? why
+			: verb->n_args != 0 ? "say one FILE"
+					    : "takes no arguments",
+			verb->name);
 	} else {
 		signal(SIGXFSZ, SIG_IGN);
-		status = v->run(data, args.n != 0 ? args.v[0] : NULL);
+		status = verb->run(data, args.n != 0 ? args.v[0] : NULL);
 	}
 	vec_done(&args);
 	return status;

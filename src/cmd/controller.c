@@ -57,15 +57,15 @@ static void *wait_signal(void *arg)
 	return NULL;
 }
 
-static int run_manager(struct manager *m, const sigset_t *set)
+static int run_manager(struct manager *manager, const sigset_t *set)
 {
-	struct stopper s = { .manager = m, .set = *set };
+	struct stopper s = { .manager = manager, .set = *set };
 	if (pthread_create(&s.thread, NULL, wait_signal, &s) != 0) {
-		manager_stop(m);
-		IGNORE(manager_run(m));
+		manager_stop(manager);
+		IGNORE(manager_run(manager));
 		return EXIT_FAILED;
 	}
-	int r = manager_run(m);
+	int r = manager_run(manager);
 	pthread_kill(s.thread, SIGUSR1);
 	pthread_join(s.thread, NULL);
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
@@ -81,29 +81,32 @@ static void block_signals(sigset_t *ret)
 	pthread_sigmask(SIG_BLOCK, ret, NULL);
 }
 
-static int manage(const struct controllerconf_flags *f, struct controllerconf *s,
+static int manage(const struct controllerconf_flags *flags, struct controllerconf *controllerconf,
 		  struct kube_client *client, struct kube_client *leases)
 {
 	char err[700] = "";
 	struct manager *m;
 	sigset_t set;
-	const char *ns = f->ns != NULL ? f->ns : kube_config_namespace(kube_client_config(leases));
+	const char *ns =
+		flags->ns != NULL ? flags->ns : kube_config_namespace(kube_client_config(leases));
 	CLEANUP(freep) char *service = xasprintf("fairlead-webhooks.%s.svc", ns);
 	struct manager_conf mc = { .client = client,
 				   .lease_client = leases,
-				   .controllers = s->chosen.v,
-				   .n_controllers = s->chosen.n,
+				   .controllers = controllerconf->chosen.v,
+				   .n_controllers = controllerconf->chosen.n,
 				   .ns = ns,
-				   .no_election = f->no_election,
-				   .times = s->times,
-				   .listen = f->listen,
-				   .options = &f->options,
-				   .webhooks = s->hooks.listen != NULL ? &s->hooks : NULL };
-	s->hooks.client = client;
-	s->hooks.secret_client = leases;
-	s->hooks.ns = ns;
-	if (s->names[0] == NULL)
-		s->names[0] = service;
+				   .no_election = flags->no_election,
+				   .times = controllerconf->times,
+				   .listen = flags->listen,
+				   .options = &flags->options,
+				   .webhooks = controllerconf->hooks.listen != NULL
+						       ? &controllerconf->hooks
+						       : NULL };
+	controllerconf->hooks.client = client;
+	controllerconf->hooks.secret_client = leases;
+	controllerconf->hooks.ns = ns;
+	if (controllerconf->names[0] == NULL)
+		controllerconf->names[0] = service;
 	block_signals(&set);
 	log_info(NULL, "controllers of %s, namespace %s", kube_client_text(client), ns);
 	if (leases != client)
@@ -112,25 +115,26 @@ static int manage(const struct controllerconf_flags *f, struct controllerconf *s
 		cmd_complain("controller", "%s", err);
 		return EXIT_FAILED;
 	}
-	if (f->listen != NULL)
+	if (flags->listen != NULL)
 		log_info(NULL, "health and metrics on port %u", manager_port(m));
-	if (s->hooks.listen != NULL)
+	if (controllerconf->hooks.listen != NULL)
 		log_info(NULL, "web hooks on port %u", manager_webhook_port(m));
 	return run_manager(m, &set);
 }
 
-static int run(const struct controllerconf_flags *f, struct controllerconf *s)
+static int run(const struct controllerconf_flags *flags, struct controllerconf *controllerconf)
 {
 	char err[512] = "";
-	struct kube_client *client = open_client(f->kubeconfig, f->context, err, sizeof(err));
+	struct kube_client *client =
+		open_client(flags->kubeconfig, flags->context, err, sizeof(err));
 	struct kube_client *leases = client;
 	int status = EXIT_FAILED;
-	if (client != NULL && f->lease_kubeconfig != NULL)
-		leases = open_client(f->lease_kubeconfig, NULL, err, sizeof(err));
+	if (client != NULL && flags->lease_kubeconfig != NULL)
+		leases = open_client(flags->lease_kubeconfig, NULL, err, sizeof(err));
 	if (client != NULL)
 		kube_client_limit_writes(client, WRITES_PER_S, WRITES_BURST);
 	if (client != NULL && leases != NULL)
-		status = manage(f, s, client, leases);
+		status = manage(flags, controllerconf, client, leases);
 	else
 		cmd_complain("controller", "%s", err);
 	if (leases != client)
@@ -141,12 +145,12 @@ static int run(const struct controllerconf_flags *f, struct controllerconf *s)
 
 /* ---- flags ---- */
 
-static void print_help(const struct flag *flags, size_t n)
+static void print_help(const struct flag *flags, size_t count)
 {
 	printf("usage: fairlead controller --controllers NAME,... [FLAGS]\n\n"
 	       "Runs controllers until SIGTERM or SIGINT. Of several processes with the same\n"
 	       "controllers one leads, the others wait.\n\nflags:\n");
-	flags_help(flags, n, stdout);
+	flags_help(flags, count, stdout);
 	printf("\ncontrollers:\n");
 	for (size_t i = 0; controller_list[i] != NULL; i++)
 		printf("  %-16s %s\n", controller_list[i]->name, controller_list[i]->help);
@@ -158,86 +162,91 @@ static int usage(const char *why)
 }
 
 /* The index of the first argument, or as flags_parse; -2 after the help was printed. */
-static int parse_flags(struct controllerconf_flags *f, int argc, char **argv, char *why,
-		       size_t why_n)
+static int parse_flags(struct controllerconf_flags *controllerconf_flags, int argc, char **argv,
+		       char *why, size_t why_n)
 {
 	const struct flag flags[] = {
-		FLAG_VALUE("controllers", &f->controllers, "NAME,...", "which to run"),
-		FLAG_VALUE("kubeconfig", &f->kubeconfig, "FILE",
+		FLAG_VALUE("controllers", &controllerconf_flags->controllers, "NAME,...",
+			   "which to run"),
+		FLAG_VALUE("kubeconfig", &controllerconf_flags->kubeconfig, "FILE",
 			   "default: $KUBECONFIG, ~/.kube/config, the pod's service account"),
-		FLAG_VALUE("context", &f->context, "NAME",
+		FLAG_VALUE("context", &controllerconf_flags->context, "NAME",
 			   "of the kubeconfig; default: its current one"),
-		FLAG_VALUE("namespace", &f->ns, "NAME",
+		FLAG_VALUE("namespace", &controllerconf_flags->ns, "NAME",
 			   "the program's own, of leases and sources; default: that of the context "
 			   "of --lease-kubeconfig, else of --kubeconfig"),
-		FLAG_VALUE("lease-kubeconfig", &f->lease_kubeconfig, "FILE",
+		FLAG_VALUE("lease-kubeconfig", &controllerconf_flags->lease_kubeconfig, "FILE",
 			   "where the leases and the web hooks' Secret are, or " IN_CLUSTER
 			   ": by the pod's service account; default: in the same cluster"),
-		FLAG_VALUE("lease-duration", &f->duration, "TIME",
+		FLAG_VALUE("lease-duration", &controllerconf_flags->duration, "TIME",
 			   "others wait so long for a dead leader; default 15s"),
-		FLAG_VALUE("lease-renew", &f->renew, "TIME",
+		FLAG_VALUE("lease-renew", &controllerconf_flags->renew, "TIME",
 			   "a leader that could not renew for so long stops; default 10s"),
-		FLAG_VALUE("lease-retry", &f->retry, "TIME",
+		FLAG_VALUE("lease-retry", &controllerconf_flags->retry, "TIME",
 			   "between two renewals or looks; default 2s"),
-		FLAG_SWITCH("no-election", &f->no_election,
+		FLAG_SWITCH("no-election", &controllerconf_flags->no_election,
 			    "lead without a lease: for one process"),
-		FLAG_VALUE("listen", &f->listen, "ADDR:PORT",
+		FLAG_VALUE("listen", &controllerconf_flags->listen, "ADDR:PORT",
 			   "serve /healthz, /readyz and /metrics there; default: nowhere"),
-		FLAG_VALUE("webhook-listen", &f->hook_listen, "ADDR:PORT",
+		FLAG_VALUE("webhook-listen", &controllerconf_flags->hook_listen, "ADDR:PORT",
 			   "serve web hooks over HTTPS there; default: nowhere"),
-		FLAG_VALUE("webhook-cert", &f->hook_cert, "FILE",
+		FLAG_VALUE("webhook-cert", &controllerconf_flags->hook_cert, "FILE",
 			   "their certificate, read again when it changes; default: managed by the "
 			   "program"),
-		FLAG_VALUE("webhook-key", &f->hook_key, "FILE", "its key"),
-		FLAG_VALUE("webhook-names", &f->hook_names, "NAME,...",
+		FLAG_VALUE("webhook-key", &controllerconf_flags->hook_key, "FILE", "its key"),
+		FLAG_VALUE("webhook-names", &controllerconf_flags->hook_names, "NAME,...",
 			   "names and addresses of managed certificates; default "
 			   "fairlead-webhooks.NAMESPACE.svc"),
-		FLAG_VALUE("webhook-secret", &f->hook_secret, "NAME",
+		FLAG_VALUE("webhook-secret", &controllerconf_flags->hook_secret, "NAME",
 			   "where they are kept; default fairlead-webhooks"),
-		FLAG_VALUE("webhook-registration", &f->hook_registration, "NAME",
+		FLAG_VALUE("webhook-registration", &controllerconf_flags->hook_registration, "NAME",
 			   "webhook configurations whose caBundle is kept up to date; default "
 			   "fairlead"),
-		FLAG_VALUE("webhook-ca-life", &f->ca_life, "TIME",
+		FLAG_VALUE("webhook-ca-life", &controllerconf_flags->ca_life, "TIME",
 			   "of an authority; default 8760h"),
-		FLAG_VALUE("webhook-cert-life", &f->cert_life, "TIME",
+		FLAG_VALUE("webhook-cert-life", &controllerconf_flags->cert_life, "TIME",
 			   "of a certificate; default 2160h"),
-		FLAG_VALUE("webhook-overlap", &f->overlap, "TIME",
+		FLAG_VALUE("webhook-overlap", &controllerconf_flags->overlap, "TIME",
 			   "an authority is trusted so long before and after its use; default 10m"),
-		FLAG_VALUE("webhook-look", &f->look, "TIME",
+		FLAG_VALUE("webhook-look", &controllerconf_flags->look, "TIME",
 			   "between two looks at files or Secret; default 10s"),
 		FLAG_VALUE(
-			"platform", &f->options.platform, "NAME",
+			"platform", &controllerconf_flags->options.platform, "NAME",
 			"kubernetes, openshift, microshift, gardener or auto (look); default auto"),
-		FLAG_VALUE("feature-gates", &f->options.feature_gates, "NAME=true|false,...",
-			   "what is on or off, whatever the cluster says"),
-		FLAG_VALUE("dns-instances", &f->dns_instances, "ADDR:PORT,...",
+		FLAG_VALUE("feature-gates", &controllerconf_flags->options.feature_gates,
+			   "NAME=true|false,...", "what is on or off, whatever the cluster says"),
+		FLAG_VALUE("dns-instances", &controllerconf_flags->dns_instances, "ADDR:PORT,...",
 			   "the DNS servers that dnsoperator asks for what they run; default: the "
 			   "ready pods of the platform"),
-		FLAG_VALUE("dns-ask", &f->dns_ask, "WAY",
+		FLAG_VALUE("dns-ask", &controllerconf_flags->dns_ask, "WAY",
 			   "how it asks pods: dns, proxy (through the API server) or auto: proxy "
 			   "with --lease-kubeconfig and without --dns-instances; default auto"),
-		FLAG_VALUE("dns-reload-time", &f->dns_reload, "TIME",
+		FLAG_VALUE("dns-reload-time", &controllerconf_flags->dns_reload, "TIME",
 			   "within which they load what it writes; default 3m"),
-		FLAG_VALUE("dns-settle-time", &f->dns_settle, "TIME",
+		FLAG_VALUE("dns-settle-time", &controllerconf_flags->dns_settle, "TIME",
 			   "for which its Progressing and Degraded stay False at least; default "
 			   "40s"),
-		FLAG_VALUE("dns-cluster-domain", &f->options.dns_cluster_domain, "DOMAIN",
+		FLAG_VALUE("dns-cluster-domain", &controllerconf_flags->options.dns_cluster_domain,
+			   "DOMAIN",
 			   "of the cluster, on platform kubernetes; default: the one that the "
 			   "present Corefile names"),
-		FLAG_VALUE("dns-operands", &f->options.dns_operands, "WHEN",
+		FLAG_VALUE("dns-operands", &controllerconf_flags->options.dns_operands, "WHEN",
 			   "apply what runs DNS (deploy/operands): true, false or auto (on "
 			   "OpenShift); default auto"),
-		FLAG_VALUE("dns-image", &f->options.dns_image, "IMAGE",
+		FLAG_VALUE("dns-image", &controllerconf_flags->options.dns_image, "IMAGE",
 			   "of the DNS servers; default: $IMAGE"),
-		FLAG_VALUE("dns-cli-image", &f->options.dns_cli_image, "IMAGE",
+		FLAG_VALUE("dns-cli-image", &controllerconf_flags->options.dns_cli_image, "IMAGE",
 			   "of node-resolver; default: $OPENSHIFT_CLI_IMAGE"),
-		FLAG_VALUE("dns-proxy-image", &f->options.dns_proxy_image, "IMAGE",
+		FLAG_VALUE("dns-proxy-image", &controllerconf_flags->options.dns_proxy_image,
+			   "IMAGE",
 			   "in front of the servers' metrics; default: $KUBE_RBAC_PROXY_IMAGE"),
 		FLAG_VALUE(
-			"dns-config-source", &f->options.dns_config_source, "HOW",
+			"dns-config-source", &controllerconf_flags->options.dns_config_source,
+			"HOW",
 			"servers read the Corefile from a file, or through the api (at once; not "
 			"for CoreDNS); default file"),
-		FLAG_VALUE("log-format", &f->log_format, "FORMAT", "text or json; default text"),
+		FLAG_VALUE("log-format", &controllerconf_flags->log_format, "FORMAT",
+			   "text or json; default text"),
 	};
 	cmd_find_log_format(argc, argv);
 	int at = flags_parse(flags, ARRAY_LEN(flags), argc, argv, why, why_n);

@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 
 /* Names separated by commas. */
-static int choose(const char *text, struct controllerconf *s, char *why, size_t why_n)
+static int choose(const char *text, struct controllerconf *controllerconf, char *why, size_t why_n)
 {
 	struct slice rest = slice_of(text);
 	while (rest.n != 0) {
@@ -24,17 +24,17 @@ static int choose(const char *text, struct controllerconf *s, char *why, size_t 
 			snprintf(why, why_n, "there is no controller '%s'", word);
 			return -1;
 		}
-		for (size_t i = 0; i < s->chosen.n; i++) {
-			if (s->chosen.v[i] == c) {
+		for (size_t i = 0; i < controllerconf->chosen.n; i++) {
+			if (controllerconf->chosen.v[i] == c) {
 				snprintf(why, why_n, "controller '%s' is named twice", word);
 				return -1;
 			}
 		}
-		vec_push(&s->chosen, c);
+		vec_push(&controllerconf->chosen, c);
 	}
-	if (s->chosen.n == 0)
+	if (controllerconf->chosen.n == 0)
 		snprintf(why, why_n, "--controllers NAME,... says which to run");
-	return s->chosen.n != 0 ? 0 : -1;
+	return controllerconf->chosen.n != 0 ? 0 : -1;
 }
 
 static int parse_time(const char *name, const char *text, uint64_t *ret, char *why, size_t why_n)
@@ -50,14 +50,14 @@ static int parse_time(const char *name, const char *text, uint64_t *ret, char *w
 	return 0;
 }
 
-static int parse_times(const struct controllerconf_flags *f, struct elect_times *t, char *why,
-		       size_t why_n)
+static int parse_times(const struct controllerconf_flags *flags, struct elect_times *times,
+		       char *why, size_t why_n)
 {
-	if (parse_time("lease-duration", f->duration, &t->duration_ns, why, why_n) < 0 ||
-	    parse_time("lease-renew", f->renew, &t->renew_ns, why, why_n) < 0 ||
-	    parse_time("lease-retry", f->retry, &t->retry_ns, why, why_n) < 0)
+	if (parse_time("lease-duration", flags->duration, &times->duration_ns, why, why_n) < 0 ||
+	    parse_time("lease-renew", flags->renew, &times->renew_ns, why, why_n) < 0 ||
+	    parse_time("lease-retry", flags->retry, &times->retry_ns, why, why_n) < 0)
 		return -1;
-	return elect_times_check(t, why, why_n);
+	return elect_times_check(times, why, why_n);
 }
 
 /* One of a few; NULL is none of them, and fine. */
@@ -82,24 +82,24 @@ static int check_platform(const char *name, char *why, size_t why_n)
 }
 
 /* What the environment says where no flag does, by the names that OpenShift's operator has. */
-static int read_operands(struct controller_options *o, char *why, size_t why_n)
+static int read_operands(struct controller_options *options, char *why, size_t why_n)
 {
 	static const char *const when[] = { "auto", "true", "false", NULL };
 	static const char *const sources[] = { "file", "api", NULL };
 	const struct {
 		const char **flag, *name;
 	} images[] = {
-		{ &o->dns_image, "IMAGE" },
-		{ &o->dns_cli_image, "OPENSHIFT_CLI_IMAGE" },
-		{ &o->dns_proxy_image, "KUBE_RBAC_PROXY_IMAGE" },
+		{ &options->dns_image, "IMAGE" },
+		{ &options->dns_cli_image, "OPENSHIFT_CLI_IMAGE" },
+		{ &options->dns_proxy_image, "KUBE_RBAC_PROXY_IMAGE" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(images); i++) {
 		if (*images[i].flag == NULL)
 			*images[i].flag = getenv(images[i].name);
 	}
-	if (check_word("dns-operands", o->dns_operands, when, why, why_n) < 0)
+	if (check_word("dns-operands", options->dns_operands, when, why, why_n) < 0)
 		return -1;
-	return check_word("dns-config-source", o->dns_config_source, sources, why, why_n);
+	return check_word("dns-config-source", options->dns_config_source, sources, why, why_n);
 }
 
 static int check_gates(const char *text, char *why, size_t why_n)
@@ -130,48 +130,52 @@ static int parse_seconds(const char *name, const char *text, uint64_t *ret, char
 }
 
 /* What callers call us by; the text is cut in place. */
-static int split_names(struct controllerconf *s, const char *text, char *why, size_t why_n)
+static int split_names(struct controllerconf *controllerconf, const char *text, char *why,
+		       size_t why_n)
 {
 	size_t n = 0;
-	s->names_text = xstrdup(text);
-	for (char *p = s->names_text; p != NULL && *p != '\0'; n++) {
+	controllerconf->names_text = xstrdup(text);
+	for (char *p = controllerconf->names_text; p != NULL && *p != '\0'; n++) {
 		if (n == CONTROLLERCONF_NAMES_MAX) {
 			snprintf(why, why_n, "--webhook-names has more than %d names",
 				 CONTROLLERCONF_NAMES_MAX);
 			return -1;
 		}
-		s->names[n] = strsep(&p, ",");
+		controllerconf->names[n] = strsep(&p, ",");
 	}
 	return 0;
 }
 
-static int parse_hooks(const struct controllerconf_flags *f, struct controllerconf *s, char *why,
-		       size_t why_n)
+static int parse_hooks(const struct controllerconf_flags *flags,
+		       struct controllerconf *controllerconf, char *why, size_t why_n)
 {
-	struct hookserver_conf *h = &s->hooks;
-	h->listen = f->hook_listen;
-	h->cert_file = f->hook_cert;
-	h->key_file = f->hook_key;
-	h->secret = f->hook_secret;
-	h->registration = f->hook_registration;
-	h->certs.names = s->names;
-	if ((f->hook_cert == NULL) != (f->hook_key == NULL)) {
+	struct hookserver_conf *h = &controllerconf->hooks;
+	h->listen = flags->hook_listen;
+	h->cert_file = flags->hook_cert;
+	h->key_file = flags->hook_key;
+	h->secret = flags->hook_secret;
+	h->registration = flags->hook_registration;
+	h->certs.names = controllerconf->names;
+	if ((flags->hook_cert == NULL) != (flags->hook_key == NULL)) {
 		snprintf(why, why_n, "--webhook-cert and --webhook-key belong together");
 		return -1;
 	}
-	if (parse_seconds("webhook-ca-life", f->ca_life, &h->certs.ca_s, why, why_n) < 0 ||
-	    parse_seconds("webhook-cert-life", f->cert_life, &h->certs.cert_s, why, why_n) < 0 ||
-	    parse_seconds("webhook-overlap", f->overlap, &h->certs.overlap_s, why, why_n) < 0 ||
-	    parse_time("webhook-look", f->look, &h->look_ns, why, why_n) < 0)
+	if (parse_seconds("webhook-ca-life", flags->ca_life, &h->certs.ca_s, why, why_n) < 0 ||
+	    parse_seconds("webhook-cert-life", flags->cert_life, &h->certs.cert_s, why, why_n) <
+		    0 ||
+	    parse_seconds("webhook-overlap", flags->overlap, &h->certs.overlap_s, why, why_n) < 0 ||
+	    parse_time("webhook-look", flags->look, &h->look_ns, why, why_n) < 0)
 		return -1;
-	return f->hook_names != NULL ? split_names(s, f->hook_names, why, why_n) : 0;
+	return flags->hook_names != NULL
+		       ? split_names(controllerconf, flags->hook_names, why, why_n)
+		       : 0;
 }
 
 /* The cluster's DNS servers, by address. */
-static int parse_instances(struct controllerconf_flags *f, struct controllerconf *s, char *why,
-			   size_t why_n)
+static int parse_instances(struct controllerconf_flags *flags,
+			   struct controllerconf *controllerconf, char *why, size_t why_n)
 {
-	struct slice rest = slice_of(f->dns_instances);
+	struct slice rest = slice_of(flags->dns_instances);
 	size_t n = 0;
 	while (rest.n != 0) {
 		struct slice one = slice_trim(slice_cut(&rest, ','));
@@ -180,8 +184,8 @@ static int parse_instances(struct controllerconf_flags *f, struct controllerconf
 				 CONTROLLERCONF_INSTANCES_MAX);
 			return -1;
 		}
-		if (net_addr_parse(one, &s->instances[n]) < 0 ||
-		    net_addr_port(&s->instances[n]) == 0) {
+		if (net_addr_parse(one, &controllerconf->instances[n]) < 0 ||
+		    net_addr_port(&controllerconf->instances[n]) == 0) {
 			snprintf(why, why_n,
 				 "--dns-instances takes addresses with a port as 192.0.2.1:53, not "
 				 "'%.*s'",
@@ -190,11 +194,13 @@ static int parse_instances(struct controllerconf_flags *f, struct controllerconf
 		}
 		n++;
 	}
-	f->options.dns_instances = s->instances;
-	f->options.n_dns_instances = n;
-	if (parse_time("dns-settle-time", f->dns_settle, &f->options.dns_settle_ns, why, why_n) < 0)
+	flags->options.dns_instances = controllerconf->instances;
+	flags->options.n_dns_instances = n;
+	if (parse_time("dns-settle-time", flags->dns_settle, &flags->options.dns_settle_ns, why,
+		       why_n) < 0)
 		return -1;
-	return parse_time("dns-reload-time", f->dns_reload, &f->options.dns_reload_ns, why, why_n);
+	return parse_time("dns-reload-time", flags->dns_reload, &flags->options.dns_reload_ns, why,
+			  why_n);
 }
 
 static int check_domain(const char *domain, char *why, size_t why_n)
@@ -209,12 +215,12 @@ static int check_domain(const char *domain, char *why, size_t why_n)
 }
 
 /* Beside a hosted control plane pods cannot be reached; addresses that were given can. */
-static int choose_ask(struct controllerconf_flags *f, char *why, size_t why_n)
+static int choose_ask(struct controllerconf_flags *flags, char *why, size_t why_n)
 {
 	static const char *const ways[] = { "dns", "proxy", "auto", NULL };
-	bool given = f->options.n_dns_instances != 0;
-	bool proxy = strcmp(f->dns_ask, "proxy") == 0;
-	if (check_word("dns-ask", f->dns_ask, ways, why, why_n) < 0)
+	bool given = flags->options.n_dns_instances != 0;
+	bool proxy = strcmp(flags->dns_ask, "proxy") == 0;
+	if (check_word("dns-ask", flags->dns_ask, ways, why, why_n) < 0)
 		return -1;
 	if (proxy && given) {
 		snprintf(why, why_n,
@@ -222,27 +228,27 @@ static int choose_ask(struct controllerconf_flags *f, char *why, size_t why_n)
 			 "reached: use one of them");
 		return -1;
 	}
-	f->options.dns_by_proxy =
-		proxy || (strcmp(f->dns_ask, "auto") == 0 && !given && f->lease_kubeconfig != NULL);
+	flags->options.dns_by_proxy = proxy || (strcmp(flags->dns_ask, "auto") == 0 && !given &&
+						flags->lease_kubeconfig != NULL);
 	return 0;
 }
 
-int controllerconf_read(struct controllerconf_flags *f, struct controllerconf *ret, char *why,
+int controllerconf_read(struct controllerconf_flags *flags, struct controllerconf *ret, char *why,
 			size_t why_n)
 {
-	if (parse_times(f, &ret->times, why, why_n) < 0 ||
-	    check_platform(f->options.platform, why, why_n) < 0 ||
-	    check_gates(f->options.feature_gates, why, why_n) < 0 ||
-	    check_domain(f->options.dns_cluster_domain, why, why_n) < 0 ||
-	    choose(f->controllers, ret, why, why_n) < 0 ||
-	    parse_instances(f, ret, why, why_n) < 0 || choose_ask(f, why, why_n) < 0 ||
-	    read_operands(&f->options, why, why_n) < 0)
+	if (parse_times(flags, &ret->times, why, why_n) < 0 ||
+	    check_platform(flags->options.platform, why, why_n) < 0 ||
+	    check_gates(flags->options.feature_gates, why, why_n) < 0 ||
+	    check_domain(flags->options.dns_cluster_domain, why, why_n) < 0 ||
+	    choose(flags->controllers, ret, why, why_n) < 0 ||
+	    parse_instances(flags, ret, why, why_n) < 0 || choose_ask(flags, why, why_n) < 0 ||
+	    read_operands(&flags->options, why, why_n) < 0)
 		return -1;
-	return parse_hooks(f, ret, why, why_n);
+	return parse_hooks(flags, ret, why, why_n);
 }
 
-void controllerconf_done(struct controllerconf *c)
+void controllerconf_done(struct controllerconf *controllerconf)
 {
-	vec_done(&c->chosen);
-	free(c->names_text);
+	vec_done(&controllerconf->chosen);
+	free(controllerconf->names_text);
 }

@@ -37,6 +37,6 @@ struct controllerconf {
 
 /* Negative with a text in `why`. `ret` is zeroed before, lives as long as the flags are used, and
  * is given back in any case. */
-MUST_CHECK int controllerconf_read(struct controllerconf_flags *f, struct controllerconf *ret,
+MUST_CHECK int controllerconf_read(struct controllerconf_flags *flags, struct controllerconf *ret,
 				   char *why, size_t why_n);
-void controllerconf_done(struct controllerconf *c);
+void controllerconf_done(struct controllerconf *controllerconf);

@@ -33,20 +33,20 @@ static const struct {
 };
 
 /* Those of a namespace that is being emptied stand in its spec. */
-static char *finalizers_of(const json_t *o)
+static char *finalizers_of(const json_t *object)
 {
-	const json_t *l = api_get(o, "metadata.finalizers");
-	return json_dumps(l != NULL ? l : api_get(o, "spec.finalizers"), JSON_ENCODE_ANY);
+	const json_t *l = api_get(object, "metadata.finalizers");
+	return json_dumps(l != NULL ? l : api_get(object, "spec.finalizers"), JSON_ENCODE_ANY);
 }
 
 /* Until it is gone, or another one of the name is there. */
-static int wait_gone(const struct del *d, const struct kube_ref *ref, const char *uid,
+static int wait_gone(const struct del *deletion, const struct kube_ref *ref, const char *uid,
 		     struct kube_status *st, struct strbuf *held_by)
 {
-	uint64_t end = clock_mono_ns() + (uint64_t)d->timeout_ns;
+	uint64_t end = clock_mono_ns() + (uint64_t)deletion->timeout_ns;
 	for (;;) {
 		json_t *o = NULL;
-		int e = kube_get(d->cli.conn, ref, &o, st);
+		int e = kube_get(deletion->cli.conn, ref, &o, st);
 		bool other = e == 0 && strcmp(api_uid(o), uid) != 0;
 		CLEANUP(freep) char *left = e == 0 ? finalizers_of(o) : NULL;
 		json_decref(o);
@@ -64,7 +64,7 @@ static int wait_gone(const struct del *d, const struct kube_ref *ref, const char
 	}
 }
 
-static bool remove_ref(const struct del *d, const struct kube_ref *ref)
+static bool remove_ref(const struct del *deletion, const struct kube_ref *ref)
 {
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf held = STRBUF_INIT;
@@ -72,32 +72,32 @@ static bool remove_ref(const struct del *d, const struct kube_ref *ref)
 	struct kube_status st = { 0 };
 	json_t *o = NULL;
 	kubecli_name(&name, ref->kind, ref->name);
-	int e = kube_get(d->cli.conn, ref, &o, &st);
+	int e = kube_get(deletion->cli.conn, ref, &o, &st);
 	if (e == 0) {
 		kube_status_done(&st);
 		uid = xstrdup(api_uid(o));
 		json_decref(o);
-		e = kube_delete(
-			d->cli.conn, ref,
-			&(struct kube_delete_opts){ .uid = uid, .propagation = d->propagation },
-			&st);
+		e = kube_delete(deletion->cli.conn, ref,
+				&(struct kube_delete_opts){ .uid = uid,
+							    .propagation = deletion->propagation },
+				&st);
 	}
-	if (e == ERR_NOTFOUND && d->ignore_missing) {
+	if (e == ERR_NOTFOUND && deletion->ignore_missing) {
 		kube_status_done(&st);
 		return true;
 	}
-	if (e == 0 && !d->no_wait) {
+	if (e == 0 && !deletion->no_wait) {
 		kube_status_done(&st);
-		e = wait_gone(d, ref, uid, &st, &held);
+		e = wait_gone(deletion, ref, uid, &st, &held);
 	}
 	if (e == 0)
 		printf("%s deleted\n", name.s);
 	else if (held.n != 0)
-		kubecli_say(&d->cli,
+		kubecli_say(&deletion->cli,
 			    "%s: deletion has begun, but it is still there after %s: held by %s",
-			    name.s, d->timeout, held.s);
+			    name.s, deletion->timeout, held.s);
 	else
-		kubecli_say_status(&d->cli, name.s, &st);
+		kubecli_say_status(&deletion->cli, name.s, &st);
 	kube_status_done(&st);
 	return e == 0;
 }
@@ -114,64 +114,68 @@ static bool remove_named(void *ctx, const struct api_kind *kind, const char *nam
 }
 
 /* In the opposite order, so that what others stand in goes last. */
-static bool remove_manifests(struct del *d, const struct manifests *m)
+static bool remove_manifests(struct del *deletion, const struct manifests *manifests)
 {
 	bool ok = true;
-	for (size_t i = m->objects.n; i-- > 0;) {
-		const json_t *o = m->objects.v[i].o;
+	for (size_t i = manifests->objects.n; i-- > 0;) {
+		const json_t *o = manifests->objects.v[i].o;
 		const struct api_kind *kind = api_kind_of(o);
 		const char *ns = api_namespace(o);
 		CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
 		if (kind == NULL) {
-			kubecli_say(&d->cli, "%s of %s is no kind of this program's; use kubectl",
+			kubecli_say(&deletion->cli,
+				    "%s of %s is no kind of this program's; use kubectl",
 				    api_kind(o), api_version(o));
 			ok = false;
 			continue;
 		}
-		if (!kubecli_ns_fits(&d->cli, kind, o, &why)) {
+		if (!kubecli_ns_fits(&deletion->cli, kind, o, &why)) {
 			CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
-			manifest_place(&m->objects.v[i], "metadata.namespace", &place);
+			manifest_place(&manifests->objects.v[i], "metadata.namespace", &place);
 			fprintf(stderr, "%s: %s\n", place.s, why.s);
 			ok = false;
 			continue;
 		}
-		ok = remove_ref(d,
-				&(struct kube_ref){ .kind = kind,
-						    .ns = ns[0] != '\0' ? ns
-									: kubecli_ns(&d->cli, kind),
-						    .name = api_name(o) }) &&
+		ok = remove_ref(deletion,
+				&(struct kube_ref){
+					.kind = kind,
+					.ns = ns[0] != '\0' ? ns : kubecli_ns(&deletion->cli, kind),
+					.name = api_name(o) }) &&
 		     ok;
 	}
 	return ok;
 }
 
-static int run(struct del *d, const struct flag_values *args)
+static int run(struct del *deletion, const struct flag_values *args)
 {
 	struct manifests m = { 0 };
 	char err[1024] = "";
-	bool ok = manifests_read(&d->files, &m, err, sizeof(err));
+	bool ok = manifests_read(&deletion->files, &m, err, sizeof(err));
 	if (!ok)
 		fprintf(stderr, "%s\n", err);
 	else
-		ok = kubecli_open(&d->cli);
+		ok = kubecli_open(&deletion->cli);
 	if (ok)
-		ok = d->files.n != 0 ? remove_manifests(d, &m)
-				     : kubecli_each(&d->cli, args, remove_named, d);
+		ok = deletion->files.n != 0
+			     ? remove_manifests(deletion, &m)
+			     : kubecli_each(&deletion->cli, args, remove_named, deletion);
 	manifests_done(&m);
-	return kubecli_flush(&d->cli, ok ? EXIT_DONE : EXIT_FAILED);
+	return kubecli_flush(&deletion->cli, ok ? EXIT_DONE : EXIT_FAILED);
 }
 
-static bool choose(struct del *d, char *why, size_t why_n)
+static bool choose(struct del *deletion, char *why, size_t why_n)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cascades); i++) {
-		if (strcmp(d->cascade, cascades[i].word) == 0)
-			d->propagation = cascades[i].policy;
+		if (strcmp(deletion->cascade, cascades[i].word) == 0)
+			deletion->propagation = cascades[i].policy;
 	}
-	if (d->propagation == NULL)
+	if (deletion->propagation == NULL)
 		snprintf(why, why_n, "--cascade is background, foreground or orphan, not '%s'",
-			 d->cascade);
-	else if (duration_parse(slice_of(d->timeout), &d->timeout_ns) < 0 || d->timeout_ns < 0)
-		snprintf(why, why_n, "--timeout takes a time as '60s', not '%s'", d->timeout);
+			 deletion->cascade);
+	else if (duration_parse(slice_of(deletion->timeout), &deletion->timeout_ns) < 0 ||
+		 deletion->timeout_ns < 0)
+		snprintf(why, why_n, "--timeout takes a time as '60s', not '%s'",
+			 deletion->timeout);
 	return why[0] == '\0';
 }
 

@@ -19,9 +19,9 @@ struct dns_flags {
 	bool plugins, quiet, version;
 };
 
-static int compare_names(const void *a, const void *b)
+static int compare_names(const void *left, const void *right)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 static void print_plugins(void)
@@ -60,14 +60,14 @@ static void accepted(void *ctx)
 	confsource_accepted(ctx);
 }
 
-static int run(const struct dns_flags *f, uint16_t port, uint32_t max_tls)
+static int run(const struct dns_flags *flags, uint16_t port, uint32_t max_tls)
 {
 	struct confsource *src;
 	char why[256];
-	const struct confsource_opts so = { .name = f->conf,
+	const struct confsource_opts so = { .name = flags->conf,
 					    .default_port = port,
-					    .kubeconfig = f->kubeconfig,
-					    .state_dir = f->state_dir };
+					    .kubeconfig = flags->kubeconfig,
+					    .state_dir = flags->state_dir };
 	if (confsource_open(&so, &src, why, sizeof(why)) < 0) {
 		cmd_complain(NULL, "-conf: %s", why);
 		return EXIT_USAGE;
@@ -81,8 +81,8 @@ static int run(const struct dns_flags *f, uint16_t port, uint32_t max_tls)
 		.server = { .default_port = port,
 			    .explain = catalogue_explain,
 			    .max_tls = max_tls },
-		.pidfile = f->pidfile,
-		.quiet = f->quiet,
+		.pidfile = flags->pidfile,
+		.quiet = flags->quiet,
 		.version = "Fairlead-" FAIRLEAD_VERSION,
 	};
 	if (confsource_is_watched(src)) {

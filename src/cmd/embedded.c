@@ -16,31 +16,32 @@ static void trouble(void *ctx, const char *text)
 }
 
 /* Ended by NULL, as the server takes lists. */
-static const char *const *list_of(struct flag_values *v)
+static const char *const *list_of(struct flag_values *values)
 {
-	if (v->n == 0)
+	if (values->n == 0)
 		return NULL;
-	vec_push(v, NULL);
-	return v->v;
+	vec_push(values, NULL);
+	return values->v;
 }
 
-bool embedded_retry(int r, uint64_t first_ns)
+bool embedded_retry(int ret, uint64_t first_ns)
 {
 	static const struct timespec pause = { .tv_nsec = 50 * (long)NS_PER_MS };
-	if ((r != -EADDRINUSE && r != ERR_BUSY) || clock_mono_ns() >= first_ns + EMBEDDED_RETRY_NS)
+	if ((ret != -EADDRINUSE && ret != ERR_BUSY) ||
+	    clock_mono_ns() >= first_ns + EMBEDDED_RETRY_NS)
 		return false;
 	nanosleep(&pause, NULL);
 	return true;
 }
 
-struct apiserver_server *embedded_start(struct embedded *e, const char *command)
+struct apiserver_server *embedded_start(struct embedded *embedded, const char *command)
 {
 	struct apiserver_server *s;
 	char err[700] = "";
-	struct apiserver_server_conf c = { .dir = e->data,
-					   .listen = e->listen,
-					   .names = list_of(&e->names),
-					   .service_cidrs = list_of(&e->cidrs),
+	struct apiserver_server_conf c = { .dir = embedded->data,
+					   .listen = embedded->listen,
+					   .names = list_of(&embedded->names),
+					   .service_cidrs = list_of(&embedded->cidrs),
 					   .version = FAIRLEAD_VERSION,
 					   .trouble = trouble };
 	uint64_t first_ns = clock_mono_ns();
@@ -54,8 +55,8 @@ struct apiserver_server *embedded_start(struct embedded *e, const char *command)
 	return NULL;
 }
 
-void embedded_done(struct embedded *e)
+void embedded_done(struct embedded *embedded)
 {
-	vec_done(&e->names);
-	vec_done(&e->cidrs);
+	vec_done(&embedded->names);
+	vec_done(&embedded->cidrs);
 }

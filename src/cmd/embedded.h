@@ -32,10 +32,10 @@ struct embedded {
 		    "addresses of Services, one per family; default 10.96.0.0/16")
 
 /* A process that was killed holds its ports and its data directory for a moment longer. True, after
- * a pause, when `r` says that something is in use and less than EMBEDDED_RETRY_NS went by since the
- * first try: try again. */
+ * a pause, when `ret` says that something is in use and less than EMBEDDED_RETRY_NS went by since
+ * the first try: try again. */
 #define EMBEDDED_RETRY_NS (3 * NS_PER_S)
-bool embedded_retry(int r, uint64_t first_ns);
+bool embedded_retry(int ret, uint64_t first_ns);
 /* NULL when it did not start: why is on standard error, as from `fairlead COMMAND`. */
-struct apiserver_server *embedded_start(struct embedded *e, const char *command);
-void embedded_done(struct embedded *e);
+struct apiserver_server *embedded_start(struct embedded *embedded, const char *command);
+void embedded_done(struct embedded *embedded);

@@ -6,16 +6,16 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 
-static const struct flag *find(const struct flag *f, size_t n, const char *name, size_t len)
+static const struct flag *find(const struct flag *flag, size_t count, const char *name, size_t len)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (strlen(f[i].name) == len && memcmp(f[i].name, name, len) == 0)
-			return &f[i];
+	for (size_t i = 0; i < count; i++) {
+		if (strlen(flag[i].name) == len && memcmp(flag[i].name, name, len) == 0)
+			return &flag[i];
 	}
 	return NULL;
 }
 
-static int set_switch(const struct flag *f, const char *text, char *why, size_t why_n)
+static int set_switch(const struct flag *flag, const char *text, char *why, size_t why_n)
 {
 	/* The words of Go's strconv.ParseBool. */
 	static const char *const words[][6] = {
@@ -23,24 +23,24 @@ static int set_switch(const struct flag *f, const char *text, char *why, size_t 
 		{ "1", "t", "T", "true", "TRUE", "True" },
 	};
 	if (text == NULL) {
-		*f->set = true;
+		*flag->set = true;
 		return 0;
 	}
 	for (size_t i = 0; i < 2 * ARRAY_LEN(words[0]); i++) {
 		if (strcmp(text, words[i % 2][i / 2]) == 0) {
-			*f->set = i % 2 == 1;
+			*flag->set = i % 2 == 1;
 			return 0;
 		}
 	}
-	snprintf(why, why_n, "flag -%s is true or false, not '%s'", f->name, text);
+	snprintf(why, why_n, "flag -%s is true or false, not '%s'", flag->name, text);
 	return -1;
 }
 
 /* The flag at argv[*i]; *i is left on its last word. 0, -1, -2, or 1 for `--`, which ends flags. */
-static int parse_one(const struct flag *f, size_t n, int argc, char **argv, int *i, char *why,
-		     size_t why_n)
+static int parse_one(const struct flag *flag, size_t count, int argc, char **argv, int *index,
+		     char *why, size_t why_n)
 {
-	const char *word = argv[*i];
+	const char *word = argv[*index];
 	const char *name = word + (word[1] == '-' ? 2 : 1);
 	if (name[0] == '\0')
 		return 1;
@@ -50,7 +50,7 @@ static int parse_one(const struct flag *f, size_t n, int argc, char **argv, int 
 	}
 	size_t len = strcspn(name, "=");
 	const char *text = name[len] == '=' ? name + len + 1 : NULL;
-	const struct flag *x = find(f, n, name, len);
+	const struct flag *x = find(flag, count, name, len);
 	if (x == NULL && (strcmp(name, "h") == 0 || strcmp(name, "help") == 0))
 		return -2;
 	if (x == NULL) {
@@ -59,12 +59,12 @@ static int parse_one(const struct flag *f, size_t n, int argc, char **argv, int 
 	}
 	if (x->set != NULL)
 		return set_switch(x, text, why, why_n);
-	if (text == NULL && *i + 1 >= argc) {
+	if (text == NULL && *index + 1 >= argc) {
 		snprintf(why, why_n, "flag needs an argument: -%s", x->name);
 		return -1;
 	}
 	if (text == NULL)
-		text = argv[++*i];
+		text = argv[++*index];
 	if (x->values != NULL)
 		vec_push(x->values, text);
 	else
@@ -77,11 +77,12 @@ static bool is_flag(const char *word)
 	return word[0] == '-' && word[1] != '\0';
 }
 
-int flags_parse(const struct flag *f, size_t n, int argc, char **argv, char *why, size_t why_n)
+int flags_parse(const struct flag *flag, size_t count, int argc, char **argv, char *why,
+		size_t why_n)
 {
 	int i = 1;
 	for (; i < argc && is_flag(argv[i]); i++) {
-		int r = parse_one(f, n, argc, argv, &i, why, why_n);
+		int r = parse_one(flag, count, argc, argv, &i, why, why_n);
 		if (r < 0)
 			return r;
 		if (r > 0)
@@ -90,14 +91,14 @@ int flags_parse(const struct flag *f, size_t n, int argc, char **argv, char *why
 	return i;
 }
 
-int flags_parse_mixed(const struct flag *f, size_t n, int argc, char **argv,
+int flags_parse_mixed(const struct flag *flag, size_t count, int argc, char **argv,
 		      struct flag_values *ret, char *why, size_t why_n)
 {
 	bool ended = false;
 	for (int i = 1; i < argc; i++) {
 		int r = 0;
 		if (!ended && is_flag(argv[i]))
-			r = parse_one(f, n, argc, argv, &i, why, why_n);
+			r = parse_one(flag, count, argc, argv, &i, why, why_n);
 		else
 			vec_push(ret, argv[i]);
 		if (r < 0)
@@ -107,9 +108,10 @@ int flags_parse_mixed(const struct flag *f, size_t n, int argc, char **argv,
 	return 0;
 }
 
-void flags_help(const struct flag *f, size_t n, FILE *out)
+void flags_help(const struct flag *flag, size_t count, FILE *out)
 {
-	for (size_t i = 0; i < n; i++)
-		fprintf(out, "  -%s%s%s\n        %s\n", f[i].name, f[i].arg != NULL ? " " : "",
-			f[i].arg != NULL ? f[i].arg : "", f[i].help);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "  -%s%s%s\n        %s\n", flag[i].name,
+			flag[i].arg != NULL ? " " : "", flag[i].arg != NULL ? flag[i].arg : "",
+			flag[i].help);
 }

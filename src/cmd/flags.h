@@ -38,10 +38,10 @@ struct flag_values {
 
 /* Reads flags from argv[1] on. The index of the first argument that is no flag, or -1 with a text
  * in `why`, or -2 when help was asked for. */
-MUST_CHECK int flags_parse(const struct flag *f, size_t n, int argc, char **argv, char *why,
+MUST_CHECK int flags_parse(const struct flag *flag, size_t count, int argc, char **argv, char *why,
 			   size_t why_n);
 /* The same, but flags and arguments come in any order, as kubectl takes them: the arguments are put
  * into `ret`. 0, -1 or -2. */
-MUST_CHECK int flags_parse_mixed(const struct flag *f, size_t n, int argc, char **argv,
+MUST_CHECK int flags_parse_mixed(const struct flag *flag, size_t count, int argc, char **argv,
 				 struct flag_values *ret, char *why, size_t why_n);
-void flags_help(const struct flag *f, size_t n, FILE *out);
+void flags_help(const struct flag *flag, size_t count, FILE *out);

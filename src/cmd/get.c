@@ -35,18 +35,18 @@ static void add_arg(struct strbuf *path, const char *name, const char *value)
 	strbuf_add_url(path, slice_of(value));
 }
 
-static bool wants_table(const struct get *g)
+static bool wants_table(const struct get *get)
 {
-	return g->form == OUT_TABLE || g->form == OUT_WIDE;
+	return get->form == OUT_TABLE || get->form == OUT_WIDE;
 }
 
 /* An answer of either form. */
-static int ask(struct get *g, const char *path, json_t **ret, struct kube_status *st)
+static int ask(struct get *get, const char *path, json_t **ret, struct kube_status *st)
 {
-	int r = kube_call(g->cli.conn,
+	int r = kube_call(get->cli.conn,
 			  &(struct kube_request){ .method = "GET",
 						  .path = path,
-						  .accept = wants_table(g) ? table_types : NULL },
+						  .accept = wants_table(get) ? table_types : NULL },
 			  ret, st);
 	if (r < 0 || api_kind(*ret)[0] != '\0')
 		return r;
@@ -58,56 +58,58 @@ static int ask(struct get *g, const char *path, json_t **ret, struct kube_status
 }
 
 /* True when there is nothing to tell. */
-static bool told(struct get *g, int r, const char *what, struct kube_status *st)
+static bool told(struct get *get, int ret, const char *what, struct kube_status *st)
 {
-	if (r < 0)
-		kubecli_say_status(&g->cli, what, st);
+	if (ret < 0)
+		kubecli_say_status(&get->cli, what, st);
 	kube_status_done(st);
-	return r >= 0;
+	return ret >= 0;
 }
 
 /* One page behind `next`. Large objects may make it longer than an answer may be: then a shorter
  * one. */
-static int get_page(struct get *g, const struct api_kind *kind, const char *next, unsigned *limit,
+static int get_page(struct get *get, const struct api_kind *kind, const char *next, unsigned *limit,
 		    json_t **ret, struct kube_status *st)
 {
 	int r;
 	do {
 		CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-		api_kind_path(&path, kind, g->all ? NULL : kubecli_ns(&g->cli, kind), NULL, NULL);
+		api_kind_path(&path, kind, get->all ? NULL : kubecli_ns(&get->cli, kind), NULL,
+			      NULL);
 		strbuf_addf(&path, "?limit=%u", *limit);
-		add_arg(&path, "labelSelector", g->selector);
-		add_arg(&path, "fieldSelector", g->fields);
+		add_arg(&path, "labelSelector", get->selector);
+		add_arg(&path, "fieldSelector", get->fields);
 		add_arg(&path, "continue", next[0] != '\0' ? next : NULL);
 		kube_status_done(st);
-		r = ask(g, path.s, ret, st);
+		r = ask(get, path.s, ret, st);
 		*limit /= r == ERR_LIMIT ? 4 : 1;
 	} while (r == ERR_LIMIT && *limit > 0);
 	return r;
 }
 
-static bool get_list(struct get *g, const struct api_kind *kind)
+static bool get_list(struct get *get, const struct api_kind *kind)
 {
 	CLEANUP(strbuf_done) struct strbuf next = STRBUF_INIT;
 	unsigned limit = PAGE;
-	g->listed = true;
+	get->listed = true;
 	do {
 		json_t *page = NULL;
 		struct kube_status st = { 0 };
-		int r = get_page(g, kind, next.s, &limit, &page, &st);
-		if (!told(g, r, kind->plural, &st))
+		int r = get_page(get, kind, next.s, &limit, &page, &st);
+		if (!told(get, r, kind->plural, &st))
 			return false;
 		json_t *items = json_object_get(page, "items");
 		if (strcmp(api_kind(page), "Table") == 0 || items == NULL)
-			json_array_append(g->items, page);
+			json_array_append(get->items, page);
 		else
-			json_array_extend(g->items, items);
+			json_array_extend(get->items, items);
 		CLEANUP(freep) char *sent = xstrdup(next.s);
 		strbuf_reset(&next);
 		strbuf_adds(&next, api_get_string(page, "metadata.continue"));
 		json_decref(page);
 		if (next.n != 0 && strcmp(next.s, sent) == 0) {
-			kubecli_say(&g->cli, "%s: the list does not come to an end", kind->plural);
+			kubecli_say(&get->cli, "%s: the list does not come to an end",
+				    kind->plural);
 			return false;
 		}
 	} while (next.n != 0);
@@ -143,87 +145,90 @@ struct table {
 };
 
 /* Whoever writes an object must not write to the terminals of those who look at it. */
-static char *cell_text(const json_t *v)
+static char *cell_text(const json_t *value)
 {
-	if (!json_is_string(v))
-		return v == NULL || json_is_null(v) ? xstrdup("") : json_dumps(v, JSON_ENCODE_ANY);
-	char *text = xstrdup(api_text(v));
+	if (!json_is_string(value))
+		return value == NULL || json_is_null(value) ? xstrdup("")
+							    : json_dumps(value, JSON_ENCODE_ANY);
+	char *text = xstrdup(api_text(value));
 	for (char *p = text; *p != '\0'; p++)
 		*p = (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p;
 	return text;
 }
 
 /* How many columns a terminal gives it: characters, not bytes. */
-static size_t width_of(const char *s)
+static size_t width_of(const char *text)
 {
 	size_t n = 0;
-	for (; *s != '\0'; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
+	for (; *text != '\0'; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
 	return n;
 }
 
-static void put_cell(struct table *t, struct line *l, char *text)
+static void put_cell(struct table *table, struct line *line, char *text)
 {
-	size_t i = l->cells.n;
-	vec_push(&l->cells, text);
-	if (i == t->widths.n)
-		vec_push(&t->widths, 0);
-	t->widths.v[i] = MAX(t->widths.v[i], width_of(text));
+	size_t i = line->cells.n;
+	vec_push(&line->cells, text);
+	if (i == table->widths.n)
+		vec_push(&table->widths, 0);
+	table->widths.v[i] = MAX(table->widths.v[i], width_of(text));
 }
 
-static void add_head(const struct get *g, struct table *t, const json_t *columns)
+static void add_head(const struct get *get, struct table *table, const json_t *columns)
 {
-	struct line *l = vec_add(&t->lines);
+	struct line *l = vec_add(&table->lines);
 	size_t i;
 	const json_t *c;
-	if (g->all)
-		put_cell(t, l, xstrdup("NAMESPACE"));
+	if (get->all)
+		put_cell(table, l, xstrdup("NAMESPACE"));
 	json_array_foreach (api_tree(columns), i, c) {
-		if (g->form != OUT_WIDE && json_integer_value(json_object_get(c, "priority")) != 0)
+		if (get->form != OUT_WIDE &&
+		    json_integer_value(json_object_get(c, "priority")) != 0)
 			continue;
 		char *name = cell_text(json_object_get(c, "name"));
 		for (char *p = name; *p != '\0'; p++)
 			*p = *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p;
-		put_cell(t, l, name);
+		put_cell(table, l, name);
 	}
 }
 
-static void add_row(const struct get *g, struct table *t, const json_t *columns, const json_t *row)
+static void add_row(const struct get *get, struct table *table, const json_t *columns,
+		    const json_t *row)
 {
-	struct line *l = vec_add(&t->lines);
+	struct line *l = vec_add(&table->lines);
 	size_t i;
 	const json_t *c;
-	if (g->all)
-		put_cell(t, l, xstrdup(api_get_string(row, "object.metadata.namespace")));
+	if (get->all)
+		put_cell(table, l, xstrdup(api_get_string(row, "object.metadata.namespace")));
 	json_array_foreach (json_object_get(row, "cells"), i, c) {
 		const json_t *column = json_array_get(columns, i);
-		if (g->form == OUT_WIDE ||
+		if (get->form == OUT_WIDE ||
 		    json_integer_value(json_object_get(column, "priority")) == 0)
-			put_cell(t, l, cell_text(c));
+			put_cell(table, l, cell_text(c));
 	}
 }
 
 /* A server that makes no tables sent the object itself. */
-static void add_plain(const struct get *g, struct table *t, const json_t *o)
+static void add_plain(const struct get *get, struct table *table, const json_t *object)
 {
-	if (t->lines.n == 0) {
-		struct line *head = vec_add(&t->lines);
-		if (g->all)
-			put_cell(t, head, xstrdup("NAMESPACE"));
-		put_cell(t, head, xstrdup("NAME"));
+	if (table->lines.n == 0) {
+		struct line *head = vec_add(&table->lines);
+		if (get->all)
+			put_cell(table, head, xstrdup("NAMESPACE"));
+		put_cell(table, head, xstrdup("NAME"));
 	}
-	struct line *l = vec_add(&t->lines);
-	if (g->all)
-		put_cell(t, l, xstrdup(api_namespace(o)));
-	put_cell(t, l, xstrdup(api_name(o)));
+	struct line *l = vec_add(&table->lines);
+	if (get->all)
+		put_cell(table, l, xstrdup(api_namespace(object)));
+	put_cell(table, l, xstrdup(api_name(object)));
 }
 
-static void print_table(struct table *t)
+static void print_table(struct table *table)
 {
-	for (size_t i = 0; i < t->lines.n; i++) {
-		struct line *l = &t->lines.v[i];
+	for (size_t i = 0; i < table->lines.n; i++) {
+		struct line *l = &table->lines.v[i];
 		for (size_t c = 0; c < l->cells.n; c++) {
-			size_t pad = t->widths.v[c] - width_of(l->cells.v[c]) + GAP;
+			size_t pad = table->widths.v[c] - width_of(l->cells.v[c]) + GAP;
 			bool last = c + 1 == l->cells.n;
 			printf("%s%*s", l->cells.v[c], last ? 0 : (int)pad, "");
 			free(l->cells.v[c]);
@@ -231,20 +236,20 @@ static void print_table(struct table *t)
 		putchar('\n');
 		vec_done(&l->cells);
 	}
-	vec_done(&t->lines);
-	vec_done(&t->widths);
+	vec_done(&table->lines);
+	vec_done(&table->widths);
 }
 
 /* Tables of one kind follow each other under one head. */
-static void show_tables(const struct get *g)
+static void show_tables(const struct get *get)
 {
 	struct table t = { 0 };
 	const json_t *item, *row, *head = NULL;
 	size_t i, j;
-	json_array_foreach (g->items, i, item) {
+	json_array_foreach (get->items, i, item) {
 		const json_t *columns = json_object_get(item, "columnDefinitions");
 		if (strcmp(api_kind(item), "Table") != 0) {
-			add_plain(g, &t, item);
+			add_plain(get, &t, item);
 			continue;
 		}
 		if (json_array_size(json_object_get(item, "rows")) == 0)
@@ -255,10 +260,10 @@ static void show_tables(const struct get *g)
 				putchar('\n');
 			}
 			head = columns;
-			add_head(g, &t, columns);
+			add_head(get, &t, columns);
 		}
 		json_array_foreach (json_object_get(item, "rows"), j, row)
-			add_row(g, &t, head, row);
+			add_row(get, &t, head, row);
 	}
 	if (t.lines.n == 0)
 		fprintf(stderr, "nothing found\n");
@@ -267,11 +272,11 @@ static void show_tables(const struct get *g)
 
 /* ---- whole objects ---- */
 
-static void show_names(const struct get *g)
+static void show_names(const struct get *get)
 {
 	const json_t *o;
 	size_t i;
-	json_array_foreach (g->items, i, o) {
+	json_array_foreach (get->items, i, o) {
 		const struct api_kind *k = api_kind_of(o);
 		CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 		if (k != NULL)
@@ -280,14 +285,14 @@ static void show_names(const struct get *g)
 	}
 }
 
-static void show_objects(const struct get *g)
+static void show_objects(const struct get *get)
 {
-	json_t *all = !g->listed && json_array_size(g->items) == 1
-			      ? json_incref(json_array_get(g->items, 0))
+	json_t *all = !get->listed && json_array_size(get->items) == 1
+			      ? json_incref(json_array_get(get->items, 0))
 			      : json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List",
-					  "items", g->items);
+					  "items", get->items);
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	if (g->form == OUT_YAML) {
+	if (get->form == OUT_YAML) {
 		api_yaml_write(&b, all);
 	} else {
 		CLEANUP(freep) char *text = json_dumps(all, JSON_INDENT(4));
@@ -320,38 +325,38 @@ static void hide_managed(const json_t *items)
 		json_object_del(json_object_get(o, "metadata"), "managedFields");
 }
 
-static bool choose_form(struct get *g)
+static bool choose_form(struct get *get)
 {
-	if (g->output == NULL)
+	if (get->output == NULL)
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(output_words); i++) {
-		if (strcmp(g->output, output_words[i]) == 0) {
-			g->form = (enum output)i;
+		if (strcmp(get->output, output_words[i]) == 0) {
+			get->form = (enum output)i;
 			return true;
 		}
 	}
-	kubecli_say(&g->cli, "-o is table, wide, yaml, json or name, not '%s'", g->output);
+	kubecli_say(&get->cli, "-o is table, wide, yaml, json or name, not '%s'", get->output);
 	return false;
 }
 
-static int run(struct get *g, const struct flag_values *args)
+static int run(struct get *get, const struct flag_values *args)
 {
-	if (!kubecli_open(&g->cli))
+	if (!kubecli_open(&get->cli))
 		return EXIT_FAILED;
-	g->items = json_array();
-	bool ok = kubecli_each(&g->cli, args, get_one, g);
-	if (g->listed && !wants_table(g))
-		name_kinds(g->items, kubecli_kind(&g->cli, args->v[0]));
-	if (!g->managed)
-		hide_managed(g->items);
-	if (wants_table(g) && (ok || json_array_size(g->items) != 0))
-		show_tables(g);
-	else if (g->form == OUT_NAME)
-		show_names(g);
-	else if (ok || json_array_size(g->items) != 0)
-		show_objects(g);
-	json_decref(g->items);
-	return kubecli_flush(&g->cli, ok ? EXIT_DONE : EXIT_FAILED);
+	get->items = json_array();
+	bool ok = kubecli_each(&get->cli, args, get_one, get);
+	if (get->listed && !wants_table(get))
+		name_kinds(get->items, kubecli_kind(&get->cli, args->v[0]));
+	if (!get->managed)
+		hide_managed(get->items);
+	if (wants_table(get) && (ok || json_array_size(get->items) != 0))
+		show_tables(get);
+	else if (get->form == OUT_NAME)
+		show_names(get);
+	else if (ok || json_array_size(get->items) != 0)
+		show_objects(get);
+	json_decref(get->items);
+	return kubecli_flush(&get->cli, ok ? EXIT_DONE : EXIT_FAILED);
 }
 
 int cmd_get(int argc, char **argv)

@@ -33,27 +33,27 @@ struct kubecli {
 		FLAG_VALUE("namespace", &(k)->ns, "NAMESPACE", "the same as -n")
 
 /* False after a message on standard error. */
-MUST_CHECK bool kubecli_open(struct kubecli *k);
-void kubecli_close(struct kubecli *k);
+MUST_CHECK bool kubecli_open(struct kubecli *cli);
+void kubecli_close(struct kubecli *cli);
 
 /* "fairlead get: TEXT" on standard error. */
-void kubecli_say(const struct kubecli *k, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void kubecli_say(const struct kubecli *cli, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* What a refusal says, with what to do where that is known. */
-void kubecli_say_status(const struct kubecli *k, const char *what, const struct kube_status *st);
+void kubecli_say_status(const struct kubecli *cli, const char *what, const struct kube_status *st);
 
 /* The kind a user's word means; NULL after a message. */
-const struct api_kind *kubecli_kind(const struct kubecli *k, const char *word);
+const struct api_kind *kubecli_kind(const struct kubecli *cli, const char *word);
 /* "KIND NAME..." or "KIND/NAME ...": calls `each` with a name, or once with NULL when there is none
  * but the kind. False when a word was wrong or one call was. */
-bool kubecli_each(const struct kubecli *k, const struct flag_values *args,
+bool kubecli_each(const struct kubecli *cli, const struct flag_values *args,
 		  bool (*each)(void *ctx, const struct api_kind *kind, const char *name),
 		  void *ctx);
 /* "service/web", "dns.operator.openshift.io/default" */
 void kubecli_name(struct strbuf *out, const struct api_kind *kind, const char *name);
 /* False, and why, when -n names another namespace than the object of a manifest. */
-bool kubecli_ns_fits(const struct kubecli *k, const struct api_kind *kind, const json_t *o,
+bool kubecli_ns_fits(const struct kubecli *cli, const struct api_kind *kind, const json_t *object,
 		     struct strbuf *why);
 /* The exit status: the one given, or that of a failure when standard output did not take all. */
-int kubecli_flush(const struct kubecli *k, int status);
+int kubecli_flush(const struct kubecli *cli, int status);
 /* The namespace that is meant for the kind: "" for objects of the cluster. */
-const char *kubecli_ns(const struct kubecli *k, const struct api_kind *kind);
+const char *kubecli_ns(const struct kubecli *cli, const struct api_kind *kind);

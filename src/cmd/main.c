@@ -29,12 +29,13 @@ static const struct {
 	{ "help", cmd_help, "options of a plugin: `fairlead help PLUGIN`" },
 };
 
-static void usage(FILE *f)
+static void usage(FILE *file)
 {
-	fprintf(f, "usage: fairlead COMMAND [ARGUMENTS]\n\ncommands:\n");
+	fprintf(file, "usage: fairlead COMMAND [ARGUMENTS]\n\ncommands:\n");
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].help);
-	fprintf(f, "\n`fairlead COMMAND --help` tells more; `fairlead --version` the version.\n");
+		fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].help);
+	fprintf(file,
+		"\n`fairlead COMMAND --help` tells more; `fairlead --version` the version.\n");
 }
 
 static const char *base_name(const char *path)

@@ -23,69 +23,70 @@ struct reader {
 	size_t err_n;
 };
 
-static bool add_object(struct reader *r, json_t *o, const struct manifest_file *f, unsigned doc,
-		       const char *inside)
+static bool add_object(struct reader *reader, json_t *object, const struct manifest_file *file,
+		       unsigned doc, const char *inside)
 {
 	struct manifest_object x = {
-		.o = json_incref(o), .file = f, .doc = doc, .inside = xstrdup(inside)
+		.o = json_incref(object), .file = file, .doc = doc, .inside = xstrdup(inside)
 	};
-	const char *missing = api_kind(o)[0] == '\0'	  ? "kind"
-			      : api_version(o)[0] == '\0' ? "apiVersion"
-			      : api_name(o)[0] == '\0'	  ? "metadata.name"
-							  : NULL;
-	vec_push(&r->m->objects, x);
+	const char *missing = api_kind(object)[0] == '\0'      ? "kind"
+			      : api_version(object)[0] == '\0' ? "apiVersion"
+			      : api_name(object)[0] == '\0'    ? "metadata.name"
+							       : NULL;
+	vec_push(&reader->m->objects, x);
 	if (missing == NULL)
 		return true;
 	CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
 	manifest_place(&x, "", &place);
-	snprintf(r->err, r->err_n, "%s: an object without %s", place.s, missing);
+	snprintf(reader->err, reader->err_n, "%s: an object without %s", place.s, missing);
 	return false;
 }
 
-static bool add_document(struct reader *r, json_t *o, const struct manifest_file *f, unsigned doc)
+static bool add_document(struct reader *reader, json_t *object, const struct manifest_file *file,
+			 unsigned doc)
 {
-	json_t *items = json_object_get(o, "items"), *item;
+	json_t *items = json_object_get(object, "items"), *item;
 	size_t i;
-	size_t n = strlen(api_kind(o));
-	if (!json_is_array(items) || n < 4 || strcmp(api_kind(o) + n - 4, "List") != 0)
-		return add_object(r, o, f, doc, "");
+	size_t n = strlen(api_kind(object));
+	if (!json_is_array(items) || n < 4 || strcmp(api_kind(object) + n - 4, "List") != 0)
+		return add_object(reader, object, file, doc, "");
 	json_array_foreach (items, i, item) {
 		CLEANUP(freep) char *inside = xasprintf("items[%zu]", i);
-		if (!add_object(r, item, f, doc, inside))
+		if (!add_object(reader, item, file, doc, inside))
 			return false;
 	}
 	return true;
 }
 
-static bool parse(struct reader *r, const struct manifest_file *f)
+static bool parse(struct reader *reader, const struct manifest_file *file)
 {
 	struct api_docs docs = { 0 };
 	struct srcerr where = { 0 };
 	bool ok = true;
-	if (api_yaml_parse(f->name, strbuf_slice(&f->text), &docs, &where) < 0) {
-		srcerr_str(&where, r->err, r->err_n);
+	if (api_yaml_parse(file->name, strbuf_slice(&file->text), &docs, &where) < 0) {
+		srcerr_str(&where, reader->err, reader->err_n);
 		return false;
 	}
 	for (size_t i = 0; i < docs.n && ok; i++)
-		ok = add_document(r, docs.v[i], f, docs.index[i]);
+		ok = add_document(reader, docs.v[i], file, docs.index[i]);
 	api_docs_done(&docs);
 	return ok;
 }
 
-static bool read_file(struct reader *r, const char *path)
+static bool read_file(struct reader *reader, const char *path)
 {
 	struct manifest_file *f = xcalloc(1, sizeof(*f));
 	bool standard = strcmp(path, "-") == 0;
 	f->name = xstrdup(standard ? "<stdin>" : path);
 	strbuf_init(&f->text);
-	vec_push(&r->m->files, f);
+	vec_push(&reader->m->files, f);
 	int e = standard ? readfile_fd(STDIN_FILENO, API_YAML_BYTES_MAX, &f->text)
 			 : readfile_path(path, API_YAML_BYTES_MAX, PIPE_WAIT_MS, &f->text);
 	if (e < 0) {
-		snprintf(r->err, r->err_n, "cannot read '%s': %s", f->name, err_str(e));
+		snprintf(reader->err, reader->err_n, "cannot read '%s': %s", f->name, err_str(e));
 		return false;
 	}
-	return parse(r, f);
+	return parse(reader, f);
 }
 
 static bool is_manifest_name(const char *name)
@@ -100,23 +101,24 @@ static bool is_manifest_name(const char *name)
 	return false;
 }
 
-static int wanted(const struct dirent *d)
+static int wanted(const struct dirent *entry)
 {
-	return is_manifest_name(d->d_name);
+	return is_manifest_name(entry->d_name);
 }
 
-static bool read_folder(struct reader *r, const char *path)
+static bool read_folder(struct reader *reader, const char *path)
 {
 	struct dirent **names = NULL;
 	int n = scandir(path, &names, wanted, alphasort);
 	bool ok = n > 0;
 	if (n < 0)
-		snprintf(r->err, r->err_n, "cannot read '%s': %s", path, err_str(-errno));
+		snprintf(reader->err, reader->err_n, "cannot read '%s': %s", path, err_str(-errno));
 	else if (n == 0)
-		snprintf(r->err, r->err_n, "there is no .yaml, .yml or .json file in '%s'", path);
+		snprintf(reader->err, reader->err_n,
+			 "there is no .yaml, .yml or .json file in '%s'", path);
 	for (int i = 0; i < n; i++) {
 		CLEANUP(freep) char *file = xasprintf("%s/%s", path, names[i]->d_name);
-		ok = ok && read_file(r, file);
+		ok = ok && read_file(reader, file);
 		free(names[i]);
 	}
 	free(names);
@@ -141,29 +143,30 @@ bool manifests_read(const struct flag_values *paths, struct manifests *ret, char
 	return true;
 }
 
-void manifests_done(struct manifests *m)
+void manifests_done(struct manifests *manifests)
 {
-	for (size_t i = 0; i < m->objects.n; i++) {
-		json_decref(m->objects.v[i].o);
-		free(m->objects.v[i].inside);
+	for (size_t i = 0; i < manifests->objects.n; i++) {
+		json_decref(manifests->objects.v[i].o);
+		free(manifests->objects.v[i].inside);
 	}
-	for (size_t i = 0; i < m->files.n; i++) {
-		free(m->files.v[i]->name);
-		strbuf_done(&m->files.v[i]->text);
-		free(m->files.v[i]);
+	for (size_t i = 0; i < manifests->files.n; i++) {
+		free(manifests->files.v[i]->name);
+		strbuf_done(&manifests->files.v[i]->text);
+		free(manifests->files.v[i]);
 	}
-	vec_done(&m->objects);
-	vec_done(&m->files);
+	vec_done(&manifests->objects);
+	vec_done(&manifests->files);
 }
 
-void manifest_place(const struct manifest_object *o, const char *field, struct strbuf *out)
+void manifest_place(const struct manifest_object *object, const char *field, struct strbuf *out)
 {
 	struct srcpos pos = { .line = 1, .col = 1 };
 	CLEANUP(freep)
-	char *path = xasprintf("%s%s%s", o->inside,
-			       o->inside[0] != '\0' && field[0] != '\0' ? "." : "", field);
+	char *path = xasprintf("%s%s%s", object->inside,
+			       object->inside[0] != '\0' && field[0] != '\0' ? "." : "", field);
 	/* Without such a place the nearest parent's is given, or the document's own. */
-	if (!api_yaml_locate(o->file->name, strbuf_slice(&o->file->text), o->doc, path, &pos))
+	if (!api_yaml_locate(object->file->name, strbuf_slice(&object->file->text), object->doc,
+			     path, &pos))
 		pos = (struct srcpos){ .line = 1, .col = 1 };
-	strbuf_addf(out, "%s:%u:%u", o->file->name, pos.line, pos.col);
+	strbuf_addf(out, "%s:%u:%u", object->file->name, pos.line, pos.col);
 }

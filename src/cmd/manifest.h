@@ -36,7 +36,7 @@ struct manifests {
  * kind or name. */
 MUST_CHECK bool manifests_read(const struct flag_values *paths, struct manifests *ret, char *err,
 			       size_t err_n);
-void manifests_done(struct manifests *m);
+void manifests_done(struct manifests *manifests);
 
 /* Where a field of the object stands ("" for the object): "file.yaml:3:7". */
-void manifest_place(const struct manifest_object *o, const char *field, struct strbuf *out);
+void manifest_place(const struct manifest_object *object, const char *field, struct strbuf *out);

@@ -25,10 +25,10 @@ struct status {
 	unsigned bad, objects;
 };
 
-static void wrong(struct status *s, const char *what, const char *text)
+static void wrong(struct status *status, const char *what, const char *text)
 {
 	printf("%s: %s\n", what, text);
-	s->bad++;
+	status->bad++;
 }
 
 /* ---- the objects ---- */
@@ -45,7 +45,7 @@ static bool is_one_of(const char *const *words, const char *word)
 	return *words != NULL;
 }
 
-static void look_at_condition(struct status *s, const char *name, const json_t *c)
+static void look_at_condition(struct status *status, const char *name, const json_t *c)
 {
 	const char *type = api_get_string(c, "type"), *value = api_get_string(c, "status");
 	bool is_true = strcmp(value, "True") == 0;
@@ -58,27 +58,27 @@ static void look_at_condition(struct status *s, const char *name, const json_t *
 		CLEANUP(freep)
 		char *text = xasprintf("%s is %s (%s): %s", type, value,
 				       api_get_string(c, "reason"), api_get_string(c, "message"));
-		wrong(s, name, text);
+		wrong(status, name, text);
 	}
 }
 
-static void look_at_object(struct status *s, const struct api_kind *kind, const json_t *o)
+static void look_at_object(struct status *status, const struct api_kind *kind, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
 	const json_t *c;
 	size_t i;
-	kubecli_name(&name, kind, api_name(o));
-	if (api_namespace(o)[0] != '\0')
-		strbuf_addf(&name, " in %s", api_namespace(o));
-	s->objects++;
-	json_array_foreach (api_get(o, "status.conditions"), i, c)
-		look_at_condition(s, name.s, c);
-	const char *state = api_get_string(o, "status.lastOperation.state");
+	kubecli_name(&name, kind, api_name(object));
+	if (api_namespace(object)[0] != '\0')
+		strbuf_addf(&name, " in %s", api_namespace(object));
+	status->objects++;
+	json_array_foreach (api_get(object, "status.conditions"), i, c)
+		look_at_condition(status, name.s, c);
+	const char *state = api_get_string(object, "status.lastOperation.state");
 	if (strcmp(state, "Error") == 0 || strcmp(state, "Failed") == 0)
-		wrong(s, name.s, api_get_string(o, "status.lastOperation.description"));
+		wrong(status, name.s, api_get_string(object, "status.lastOperation.description"));
 }
 
-static void look_at_kind(struct status *s, const struct api_kind *kind)
+static void look_at_kind(struct status *status, const struct api_kind *kind)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	struct kube_status st;
@@ -86,29 +86,29 @@ static void look_at_kind(struct status *s, const struct api_kind *kind)
 	const json_t *o;
 	size_t i;
 	api_kind_path(&path, kind, NULL, NULL, NULL);
-	int e = kube_call(s->cli.conn, &(struct kube_request){ .method = "GET", .path = path.s },
-			  &list, &st);
+	int e = kube_call(status->cli.conn,
+			  &(struct kube_request){ .method = "GET", .path = path.s }, &list, &st);
 	/* A kind that is not installed has nothing to say. */
 	if (e < 0 && e != ERR_NOTFOUND)
-		wrong(s, kind->plural, st.message);
+		wrong(status, kind->plural, st.message);
 	kube_status_done(&st);
 	json_array_foreach (json_object_get(list, "items"), i, o)
-		look_at_object(s, kind, o);
+		look_at_object(status, kind, o);
 	json_decref(list);
 }
 
 /* ---- the servers ---- */
 
-static bool look_at_api(struct status *s)
+static bool look_at_api(struct status *status)
 {
 	struct kube_status st;
 	json_t *v = NULL;
-	int e = kube_call(s->cli.conn,
+	int e = kube_call(status->cli.conn,
 			  &(struct kube_request){ .method = "GET", .path = "/version" }, &v, &st);
 	if (e < 0)
-		wrong(s, "api", st.message);
+		wrong(status, "api", st.message);
 	else
-		printf("api: %s, version %s\n", kube_client_text(s->cli.client),
+		printf("api: %s, version %s\n", kube_client_text(status->cli.client),
 		       api_get_string(v, "gitVersion"));
 	kube_status_done(&st);
 	json_decref(v);
@@ -116,67 +116,69 @@ static bool look_at_api(struct status *s)
 }
 
 /* The embedded API's own check of what it has stored; a cluster has no such page. */
-static void look_at_store(struct status *s)
+static void look_at_store(struct status *status)
 {
 	struct kube_status st;
-	int e = kube_call(s->cli.conn,
+	int e = kube_call(status->cli.conn,
 			  &(struct kube_request){ .method = "GET", .path = "/readyz/store" }, NULL,
 			  &st);
 	if (e < 0 && st.code >= 500)
-		wrong(s, "store", st.message);
+		wrong(status, "store", st.message);
 	kube_status_done(&st);
 }
 
 /* EDNS version 1 is refused by the server itself, whatever its configuration: an answer that needs
  * nobody else. */
-static int ask_dns(const union net_addr *a)
+static int ask_dns(const union net_addr *addr)
 {
 	static const uint8_t query[] = "\0\0\1\0\0\1\0\0\0\0\0\1\0\0\2\0\1"
 				       "\0\0\51\4\320\0\1\0\0\0\0";
 	uint8_t msg[sizeof(query) + DNS_REQUEST_SLACK], reply[512];
-	struct resolve_conf c = { .addr = *a };
+	struct resolve_conf c = { .addr = *addr };
 	memcpy(msg, query, sizeof(query) - 1);
 	return resolve_ask(&c, msg, sizeof(query) - 1, 2 * NS_PER_S, reply, sizeof(reply));
 }
 
 /* The DNS server of `fairlead up`, when it left a note of where it is. */
-static void look_at_dns(struct status *s)
+static void look_at_dns(struct status *status)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	CLEANUP(freep)
-	char *path = xasprintf("%s/up.json", s->cli.data != NULL ? s->cli.data : "fairlead-data");
+	char *path = xasprintf("%s/up.json",
+			       status->cli.data != NULL ? status->cli.data : "fairlead-data");
 	struct srcerr err;
 	json_t *note = NULL;
 	union net_addr a;
-	if (s->cli.found == NULL || readfile_path(path, NOTE_MAX_BYTES, NOTE_WAIT_MS, &text) < 0 ||
+	if (status->cli.found == NULL ||
+	    readfile_path(path, NOTE_MAX_BYTES, NOTE_WAIT_MS, &text) < 0 ||
 	    api_yaml_parse_one(path, strbuf_slice(&text), &note, &err) < 0)
 		return;
 	const char *where = api_get_string(note, "dns");
 	if (net_addr_parse(slice_of(where), &a) == 0) {
 		int e = ask_dns(&a);
 		if (e < 0)
-			wrong(s, "dns", err_str(e));
+			wrong(status, "dns", err_str(e));
 		else
 			printf("dns: %s answers\n", where);
 	}
 	json_decref(note);
 }
 
-static int run(struct status *s)
+static int run(struct status *status)
 {
-	if (!kubecli_open(&s->cli))
+	if (!kubecli_open(&status->cli))
 		return EXIT_FAILED;
-	if (look_at_api(s)) {
-		look_at_store(s);
-		look_at_dns(s);
+	if (look_at_api(status)) {
+		look_at_store(status);
+		look_at_dns(status);
 		for (size_t i = 0; i < api_n_kinds; i++) {
 			if (api_kinds[i].ours)
-				look_at_kind(s, &api_kinds[i]);
+				look_at_kind(status, &api_kinds[i]);
 		}
-		printf("%u object%s looked at, ", s->objects, s->objects == 1 ? "" : "s");
-		printf(s->bad == 0 ? "all well\n" : "%u not well\n", s->bad);
+		printf("%u object%s looked at, ", status->objects, status->objects == 1 ? "" : "s");
+		printf(status->bad == 0 ? "all well\n" : "%u not well\n", status->bad);
 	}
-	return s->bad == 0 ? EXIT_DONE : EXIT_FAILED;
+	return status->bad == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
 int cmd_status(int argc, char **argv)

@@ -62,31 +62,31 @@ static bool has_nameservers(void)
 
 /* Where there is nobody to forward to, what is not the cluster's is refused, and reverse names that
  * are not there do not exist. */
-static void write_corefile(struct up *u)
+static void write_corefile(struct up *up)
 {
 	char ip[NET_ADDR_TEXT_MAX];
-	unsigned port = net_addr_port(&u->dns_addr);
+	unsigned port = net_addr_port(&up->dns_addr);
 	bool forward = has_nameservers();
-	net_addr_ip_str(&u->dns_addr, ip);
+	net_addr_ip_str(&up->dns_addr, ip);
 	if (forward)
-		strbuf_addf(&u->corefile, ".:%u {\n", port);
+		strbuf_addf(&up->corefile, ".:%u {\n", port);
 	else
-		strbuf_addf(&u->corefile, "cluster.local:%u in-addr.arpa:%u ip6.arpa:%u {\n", port,
+		strbuf_addf(&up->corefile, "cluster.local:%u in-addr.arpa:%u ip6.arpa:%u {\n", port,
 			    port, port);
-	strbuf_addf(&u->corefile,
+	strbuf_addf(&up->corefile,
 		    "    bind %s\n"
 		    "    errors\n"
 		    "    kubernetes cluster.local in-addr.arpa ip6.arpa {\n"
 		    "        kubeconfig ",
 		    ip);
-	strbuf_add_quoted(&u->corefile, slice_of(apiserver_server_system_kubeconfig(u->server)));
-	strbuf_adds(&u->corefile, "\n        pods insecure\n");
+	strbuf_add_quoted(&up->corefile, slice_of(apiserver_server_system_kubeconfig(up->server)));
+	strbuf_adds(&up->corefile, "\n        pods insecure\n");
 	if (forward)
-		strbuf_adds(&u->corefile, "        fallthrough in-addr.arpa ip6.arpa\n");
-	strbuf_adds(&u->corefile, "    }\n    prometheus\n    cache 30\n");
+		strbuf_adds(&up->corefile, "        fallthrough in-addr.arpa ip6.arpa\n");
+	strbuf_adds(&up->corefile, "    }\n    prometheus\n    cache 30\n");
 	if (forward)
-		strbuf_addf(&u->corefile, "    forward . %s\n    loop\n", resolv_conf);
-	strbuf_adds(&u->corefile, "    reload\n}\n");
+		strbuf_addf(&up->corefile, "    forward . %s\n    loop\n", resolv_conf);
+	strbuf_adds(&up->corefile, "    reload\n}\n");
 }
 
 static int load_text(void *ctx, struct strbuf *out, char *why, size_t why_n)
@@ -102,15 +102,16 @@ static int load_text(void *ctx, struct strbuf *out, char *why, size_t why_n)
 }
 
 /* The DNS operator, for a server that has no configuration of its own. */
-static int start_control(struct up *u)
+static int start_control(struct up *up)
 {
 	char ip[NET_ADDR_TEXT_MAX], err[512] = "";
-	net_addr_ip_str(&u->dns_addr, ip);
-	struct controller_machine m = { .port = net_addr_port(&u->dns_addr),
-					.bind = u->bind = xstrdup(ip),
-					.kubeconfig = apiserver_server_system_kubeconfig(u->server),
+	net_addr_ip_str(&up->dns_addr, ip);
+	struct controller_machine m = { .port = net_addr_port(&up->dns_addr),
+					.bind = up->bind = xstrdup(ip),
+					.kubeconfig =
+						apiserver_server_system_kubeconfig(up->server),
 					.no_resolvers = !has_nameservers() };
-	if (upcontrol_start(&m, &u->control, err, sizeof(err)) == 0)
+	if (upcontrol_start(&m, &up->control, err, sizeof(err)) == 0)
 		return 0;
 	cmd_complain("up", "%s", err);
 	return -1;
@@ -118,19 +119,19 @@ static int start_control(struct up *u)
 
 /* ---- what `fairlead status` reads ---- */
 
-static void write_note(const struct up *u)
+static void write_note(const struct up *up)
 {
 	char dns[NET_ADDR_TEXT_MAX];
-	net_addr_str(&u->dns_addr, dns);
-	int fd = open(u->note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	net_addr_str(&up->dns_addr, dns);
+	int fd = open(up->note, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
 	bool ok = f != NULL && fprintf(f, "{\"pid\": %d, \"api\": \"%s\", \"dns\": \"%s\"}\n",
-				       (int)getpid(), apiserver_server_url(u->server), dns) > 0;
+				       (int)getpid(), apiserver_server_url(up->server), dns) > 0;
 	if (f != NULL)
 		ok = fclose(f) == 0 && ok;
 	if (!ok)
 		log_warn(NULL, "cannot write '%s': `fairlead status` will not ask the DNS server",
-			 u->note);
+			 up->note);
 }
 
 static void started(void *ctx)
@@ -153,34 +154,34 @@ static void started(void *ctx)
 
 /* ---- life ---- */
 
-static int run_dns(struct up *u)
+static int run_dns(struct up *up)
 {
-	if (u->conf != NULL)
-		u->file = confsource_new(u->conf, net_addr_port(&u->dns_addr));
+	if (up->conf != NULL)
+		up->file = confsource_new(up->conf, net_addr_port(&up->dns_addr));
 	else
-		write_corefile(u);
+		write_corefile(up);
 	struct control_opts o = {
-		.src = { .ctx = u,
-			 .name = u->conf != NULL ? u->conf : "<up>",
-			 .path = u->file != NULL ? confsource_path(u->file) : NULL,
+		.src = { .ctx = up,
+			 .name = up->conf != NULL ? up->conf : "<up>",
+			 .path = up->file != NULL ? confsource_path(up->file) : NULL,
 			 .load = load_text },
 		.server = { .workers = server_default_workers(),
-			    .default_port = net_addr_port(&u->dns_addr),
+			    .default_port = net_addr_port(&up->dns_addr),
 			    /* /metrics of the API has them, behind its token */
-			    .no_metrics_page = u->conf == NULL,
+			    .no_metrics_page = up->conf == NULL,
 			    .explain = catalogue_explain },
 		.quiet = true,
 		.version = "Fairlead-" FAIRLEAD_VERSION,
 		.started = started,
-		.started_ctx = u,
+		.started_ctx = up,
 	};
-	if (u->conf == NULL && start_control(u) < 0)
+	if (up->conf == NULL && start_control(up) < 0)
 		return EXIT_FAILED;
 	int status = control_run(&o);
-	unlink(u->note);
-	upcontrol_stop(u->control);
-	free(u->bind);
-	confsource_free(u->file);
+	unlink(up->note);
+	upcontrol_stop(up->control);
+	free(up->bind);
+	confsource_free(up->file);
 	return status;
 }
 
@@ -198,35 +199,35 @@ static void block_signals(void)
 }
 
 /* A second server would share the port without a word, and each would get a part of the queries. */
-static bool port_is_ours(const struct up *u)
+static bool port_is_ours(const struct up *up)
 {
 	uint64_t first_ns = clock_mono_ns();
 	int r;
 	do
-		r = u->conf == NULL ? net_sock_try(&u->dns_addr) : 0;
+		r = up->conf == NULL ? net_sock_try(&up->dns_addr) : 0;
 	while (r < 0 && embedded_retry(r, first_ns));
 	if (r < 0)
 		cmd_complain("up", "cannot serve DNS on %s: %s; --dns takes another address",
-			     u->dns, err_str(r));
+			     up->dns, err_str(r));
 	return r == 0;
 }
 
-static int run(struct up *u)
+static int run(struct up *up)
 {
-	if (!port_is_ours(u))
+	if (!port_is_ours(up))
 		return EXIT_FAILED;
 	block_signals();
 	metrics_init(server_slots(server_default_workers()));
 	metrics_add_process_collector();
-	u->server = embedded_start(&u->api, "up");
-	if (u->server == NULL)
+	up->server = embedded_start(&up->api, "up");
+	if (up->server == NULL)
 		return EXIT_FAILED;
 	int status = EXIT_DONE;
-	if (u->load.n != 0)
-		status = apply_files("up", apiserver_server_kubeconfig(u->server), &u->load);
+	if (up->load.n != 0)
+		status = apply_files("up", apiserver_server_kubeconfig(up->server), &up->load);
 	if (status == EXIT_DONE)
-		status = run_dns(u);
-	apiserver_server_stop(u->server);
+		status = run_dns(up);
+	apiserver_server_stop(up->server);
 	return status;
 }
 

@@ -23,9 +23,9 @@ struct upcontrol {
 	char *text;	      /* NULL: none */
 };
 
-static bool same(const char *a, const char *b)
+static bool same(const char *left, const char *right)
 {
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+	return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
 }
 
 static void publish(void *ctx, const char *text)
@@ -42,41 +42,41 @@ static void publish(void *ctx, const char *text)
 		kill(getpid(), SIGUSR1);
 }
 
-bool upcontrol_text(struct upcontrol *u, struct strbuf *out)
+bool upcontrol_text(struct upcontrol *upcontrol, struct strbuf *out)
 {
-	pthread_mutex_lock(&u->lock);
-	bool any = u->text != NULL;
+	pthread_mutex_lock(&upcontrol->lock);
+	bool any = upcontrol->text != NULL;
 	if (any) {
 		strbuf_reset(out);
-		strbuf_adds(out, u->text);
+		strbuf_adds(out, upcontrol->text);
 	}
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_unlock(&upcontrol->lock);
 	return any;
 }
 
-static void upcontrol_free(struct upcontrol *u)
+static void upcontrol_free(struct upcontrol *upcontrol)
 {
-	kube_client_free(u->client);
-	pthread_mutex_destroy(&u->lock);
-	free(u->text);
-	free(u);
+	kube_client_free(upcontrol->client);
+	pthread_mutex_destroy(&upcontrol->lock);
+	free(upcontrol->text);
+	free(upcontrol);
 }
 
-static int start(struct upcontrol *u, char *err, size_t err_n)
+static int start(struct upcontrol *upcontrol, char *err, size_t err_n)
 {
 	const struct controller *const list[] = { controller_find("dnsoperator") };
 	struct kube_config *config;
-	int r = kube_config_load(u->machine.kubeconfig, NULL, &config, err, err_n);
+	int r = kube_config_load(upcontrol->machine.kubeconfig, NULL, &config, err, err_n);
 	if (r < 0)
 		return r;
-	u->client = kube_client_new(config);
-	return manager_start(&(struct manager_conf){ .client = u->client,
+	upcontrol->client = kube_client_new(config);
+	return manager_start(&(struct manager_conf){ .client = upcontrol->client,
 						     .controllers = list,
 						     .n_controllers = ARRAY_LEN(list),
 						     .ns = "default",
 						     .no_election = true,
-						     .options = &u->options },
-			     &u->manager, err, err_n);
+						     .options = &upcontrol->options },
+			     &upcontrol->manager, err, err_n);
 }
 
 int upcontrol_start(const struct controller_machine *machine, struct upcontrol **ret, char *err,
@@ -96,11 +96,11 @@ int upcontrol_start(const struct controller_machine *machine, struct upcontrol *
 	return r;
 }
 
-void upcontrol_stop(struct upcontrol *u)
+void upcontrol_stop(struct upcontrol *upcontrol)
 {
-	if (u == NULL)
+	if (upcontrol == NULL)
 		return;
-	manager_stop(u->manager);
-	IGNORE(manager_run(u->manager)); /* nothing is left to be done about it */
-	upcontrol_free(u);
+	manager_stop(upcontrol->manager);
+	IGNORE(manager_run(upcontrol->manager)); /* nothing is left to be done about it */
+	upcontrol_free(upcontrol);
 }

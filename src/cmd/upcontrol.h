@@ -16,6 +16,6 @@ struct upcontrol;
 MUST_CHECK int upcontrol_start(const struct controller_machine *machine, struct upcontrol **ret,
 			       char *err, size_t err_n);
 /* NULL is fine. */
-void upcontrol_stop(struct upcontrol *u);
+void upcontrol_stop(struct upcontrol *upcontrol);
 /* Replaces *out by the Corefile; false when there is none, and the server has its own. */
-bool upcontrol_text(struct upcontrol *u, struct strbuf *out);
+bool upcontrol_text(struct upcontrol *upcontrol, struct strbuf *out);

@@ -61,28 +61,28 @@ struct configmap {
 
 /* ---- the reflector's thread ---- */
 
-static void ring(const struct configmap *m)
+static void ring(const struct configmap *configmap)
 {
 	uint64_t one = 1;
-	IGNORE(write(m->fd, &one, sizeof(one)) < 0); /* it rings already then */
+	IGNORE(write(configmap->fd, &one, sizeof(one)) < 0); /* it rings already then */
 }
 
-static void set(struct configmap *m, enum state state, struct slice text)
+static void set(struct configmap *configmap, enum state state, struct slice text)
 {
-	pthread_mutex_lock(&m->lock);
-	m->troubled = false;
-	m->state = state;
-	strbuf_reset(&m->text);
-	strbuf_add_slice(&m->text, text);
-	pthread_mutex_unlock(&m->lock);
-	ring(m);
+	pthread_mutex_lock(&configmap->lock);
+	configmap->troubled = false;
+	configmap->state = state;
+	strbuf_reset(&configmap->text);
+	strbuf_add_slice(&configmap->text, text);
+	pthread_mutex_unlock(&configmap->lock);
+	ring(configmap);
 }
 
-static void on_object(void *ctx, struct kube_obj *o)
+static void on_object(void *ctx, struct kube_obj *obj)
 {
 	struct configmap *m = ctx;
-	const json_t *text = json_object_get(json_object_get(kube_tree_of(o), "data"), m->key);
-	if (strcmp(o->name, m->name) != 0)
+	const json_t *text = json_object_get(json_object_get(kube_tree_of(obj), "data"), m->key);
+	if (strcmp(obj->name, m->name) != 0)
 		return;
 	if (json_is_string(text))
 		set(m, HERE, api_text_slice(text));
@@ -90,10 +90,10 @@ static void on_object(void *ctx, struct kube_obj *o)
 		set(m, KEYLESS, SLICE(""));
 }
 
-static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
 	(void)old;
-	on_object(ctx, o);
+	on_object(ctx, obj);
 }
 
 static void on_deleted(void *ctx, struct kube_obj *last)
@@ -126,18 +126,19 @@ static void on_trouble(void *ctx, const char *text)
 
 /* ---- the copy ---- */
 
-static bool has_copy(const struct configmap *m)
+static bool has_copy(const struct configmap *configmap)
 {
-	return m->copy != NULL && access(m->copy, R_OK) == 0;
+	return configmap->copy != NULL && access(configmap->copy, R_OK) == 0;
 }
 
-int configmap_last_good(struct configmap *m, struct strbuf *out, char *why, size_t why_n)
+int configmap_last_good(struct configmap *configmap, struct strbuf *out, char *why, size_t why_n)
 {
 	strbuf_reset(out);
-	int r = m->copy != NULL ? readfile_path(m->copy, CONFSOURCE_MAX_BYTES, 0, out)
-				: ERR_NOTFOUND;
+	int r = configmap->copy != NULL
+			? readfile_path(configmap->copy, CONFSOURCE_MAX_BYTES, 0, out)
+			: ERR_NOTFOUND;
 	if (r < 0)
-		snprintf(why, why_n, "no last good copy of %s: %s", m->shown, err_str(r));
+		snprintf(why, why_n, "no last good copy of %s: %s", configmap->shown, err_str(r));
 	return r;
 }
 
@@ -153,71 +154,74 @@ static int write_all(int fd, struct slice text)
 }
 
 /* Beside the old one, then in its place: whoever starts next finds one of the two whole. */
-static int save(const struct configmap *m, struct slice text)
+static int save(const struct configmap *configmap, struct slice text)
 {
 	CLEANUP(strbuf_done) struct strbuf tmp = STRBUF_INIT;
-	if (mkdir(m->dir, 0700) < 0 && errno != EEXIST)
+	if (mkdir(configmap->dir, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	strbuf_addf(&tmp, "%s.new", m->copy);
+	strbuf_addf(&tmp, "%s.new", configmap->copy);
 	int fd = open(tmp.s, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
 	int r = write_all(fd, text);
 	close(fd);
-	if (r == 0 && rename(tmp.s, m->copy) < 0)
+	if (r == 0 && rename(tmp.s, configmap->copy) < 0)
 		r = -errno;
 	if (r < 0)
 		unlink(tmp.s);
 	return r;
 }
 
-void configmap_accepted(struct configmap *m)
+void configmap_accepted(struct configmap *configmap)
 {
-	struct slice text = strbuf_slice(&m->loaded);
-	if (m->copy == NULL || (has_copy(m) && slice_eq(text, strbuf_slice(&m->saved))))
+	struct slice text = strbuf_slice(&configmap->loaded);
+	if (configmap->copy == NULL ||
+	    (has_copy(configmap) && slice_eq(text, strbuf_slice(&configmap->saved))))
 		return;
-	int r = save(m, text);
+	int r = save(configmap, text);
 	if (r < 0) {
 		log_warn(AREA, "cannot keep a copy of %s in '%s', a start needs the API: %s",
-			 m->shown, m->copy, err_str(r));
+			 configmap->shown, configmap->copy, err_str(r));
 		return;
 	}
-	strbuf_reset(&m->saved);
-	strbuf_add_slice(&m->saved, text);
+	strbuf_reset(&configmap->saved);
+	strbuf_add_slice(&configmap->saved, text);
 }
 
 /* ---- loading ---- */
 
-static int start_watch(struct configmap *m, char *why, size_t why_n)
+static int start_watch(struct configmap *configmap, char *why, size_t why_n)
 {
 	const char *path[] = { "data" };
 	CLEANUP(strbuf_done) struct strbuf fields = STRBUF_INIT;
 	struct kube_config *config;
-	int r = m->kubeconfig != NULL ? kube_config_load(m->kubeconfig, NULL, &config, why, why_n)
-				      : kube_config_in_cluster(NULL, &config, why, why_n);
+	int r = configmap->kubeconfig != NULL
+			? kube_config_load(configmap->kubeconfig, NULL, &config, why, why_n)
+			: kube_config_in_cluster(NULL, &config, why, why_n);
 	if (r < 0)
 		return r;
-	m->client = kube_client_new(config);
+	configmap->client = kube_client_new(config);
 	const struct api_kind *kind = api_kind_find("", "ConfigMap");
-	strbuf_addf(&fields, "metadata.name=%s", m->name);
-	m->informer = kube_informer_new(&(struct kube_informer_conf){
-		.client = m->client,
+	strbuf_addf(&fields, "metadata.name=%s", configmap->name);
+	configmap->informer = kube_informer_new(&(struct kube_informer_conf){
+		.client = configmap->client,
 		.kind = kind,
-		.ns = m->ns,
+		.ns = configmap->ns,
 		.fields = fields.s,
 		.codec = kube_tree_codec(kind, path, ARRAY_LEN(path)),
-		.times = { .backoff_min_ns = m->conf.backoff_ns, .backoff_max_ns = BACKOFF_NS },
+		.times = { .backoff_min_ns = configmap->conf.backoff_ns,
+			   .backoff_max_ns = BACKOFF_NS },
 	});
-	kube_informer_handle(m->informer, &(struct kube_handler){ .added = on_object,
-								  .updated = on_updated,
-								  .deleted = on_deleted,
-								  .synced = on_synced,
-								  .trouble = on_trouble,
-								  .ctx = m });
-	r = kube_informer_start(m->informer, why, why_n);
+	kube_informer_handle(configmap->informer, &(struct kube_handler){ .added = on_object,
+									  .updated = on_updated,
+									  .deleted = on_deleted,
+									  .synced = on_synced,
+									  .trouble = on_trouble,
+									  .ctx = configmap });
+	r = kube_informer_start(configmap->informer, why, why_n);
 	if (r < 0) {
-		kube_informer_free(TAKE_PTR(m->informer));
-		kube_client_free(TAKE_PTR(m->client));
+		kube_informer_free(TAKE_PTR(configmap->informer));
+		kube_client_free(TAKE_PTR(configmap->client));
 	}
 	return r;
 }
@@ -231,87 +235,91 @@ static bool told_to_end(void)
 }
 
 /* At a start. An object that is not there may be about to be made. */
-static void wait_for_text(struct configmap *m)
+static void wait_for_text(struct configmap *configmap)
 {
-	bool copy = has_copy(m);
-	uint64_t end = clock_mono_ns() + (copy ? m->conf.wait_copy_ns : m->conf.wait_ns);
-	struct pollfd p = { .fd = m->fd, .events = POLLIN };
+	bool copy = has_copy(configmap);
+	uint64_t end =
+		clock_mono_ns() + (copy ? configmap->conf.wait_copy_ns : configmap->conf.wait_ns);
+	struct pollfd p = { .fd = configmap->fd, .events = POLLIN };
 	while (clock_mono_ns() < end && !told_to_end()) {
-		pthread_mutex_lock(&m->lock);
-		bool enough = m->state == HERE || (copy && (m->state != UNKNOWN || m->troubled));
-		pthread_mutex_unlock(&m->lock);
+		pthread_mutex_lock(&configmap->lock);
+		bool enough = configmap->state == HERE ||
+			      (copy && (configmap->state != UNKNOWN || configmap->troubled));
+		pthread_mutex_unlock(&configmap->lock);
 		if (enough)
 			return;
 		poll(&p, 1, SLICE_MS);
-		IGNORE(configmap_changed(m));
+		IGNORE(configmap_changed(configmap));
 	}
 }
 
-static int take(struct configmap *m, char *why, size_t why_n)
+static int take(struct configmap *configmap, char *why, size_t why_n)
 {
-	switch (m->state) {
+	switch (configmap->state) {
 	case HERE:
-		strbuf_reset(&m->loaded);
-		strbuf_add_slice(&m->loaded, strbuf_slice(&m->text));
+		strbuf_reset(&configmap->loaded);
+		strbuf_add_slice(&configmap->loaded, strbuf_slice(&configmap->text));
 		return 0;
 	case KEYLESS:
-		snprintf(why, why_n, "ConfigMap %s/%s has no key '%s'", m->ns, m->name, m->key);
+		snprintf(why, why_n, "ConfigMap %s/%s has no key '%s'", configmap->ns,
+			 configmap->name, configmap->key);
 		return ERR_NOTFOUND;
 	case ABSENT:
-		snprintf(why, why_n, "ConfigMap %s/%s is not there", m->ns, m->name);
+		snprintf(why, why_n, "ConfigMap %s/%s is not there", configmap->ns,
+			 configmap->name);
 		return ERR_NOTFOUND;
 	case UNKNOWN:
 		break;
 	}
-	snprintf(why, why_n, "cannot read ConfigMap %s/%s: %s", m->ns, m->name,
-		 m->trouble[0] != '\0' ? m->trouble : "no answer in time");
+	snprintf(why, why_n, "cannot read ConfigMap %s/%s: %s", configmap->ns, configmap->name,
+		 configmap->trouble[0] != '\0' ? configmap->trouble : "no answer in time");
 	return ERR_TIMEOUT;
 }
 
-int configmap_load(struct configmap *m, struct strbuf *out, char *why, size_t why_n)
+int configmap_load(struct configmap *configmap, struct strbuf *out, char *why, size_t why_n)
 {
-	int r = m->informer == NULL ? start_watch(m, why, why_n) : 0;
+	int r = configmap->informer == NULL ? start_watch(configmap, why, why_n) : 0;
 	if (r < 0)
 		return r;
-	if (!m->waited)
-		wait_for_text(m);
-	m->waited = true;
-	pthread_mutex_lock(&m->lock);
-	r = take(m, why, why_n);
-	pthread_mutex_unlock(&m->lock);
+	if (!configmap->waited)
+		wait_for_text(configmap);
+	configmap->waited = true;
+	pthread_mutex_lock(&configmap->lock);
+	r = take(configmap, why, why_n);
+	pthread_mutex_unlock(&configmap->lock);
 	if (r == 0) {
 		strbuf_reset(out);
-		strbuf_add_slice(out, strbuf_slice(&m->loaded));
+		strbuf_add_slice(out, strbuf_slice(&configmap->loaded));
 	}
 	return r;
 }
 
-int configmap_fd(const struct configmap *m)
+int configmap_fd(const struct configmap *configmap)
 {
-	return m->fd;
+	return configmap->fd;
 }
 
-bool configmap_changed(struct configmap *m)
+bool configmap_changed(struct configmap *configmap)
 {
 	uint64_t n;
-	return read(m->fd, &n, sizeof(n)) == (ssize_t)sizeof(n);
+	return read(configmap->fd, &n, sizeof(n)) == (ssize_t)sizeof(n);
 }
 
 /* ---- life ---- */
 
 /* Names of objects, and keys of data, which may have upper case and '_' too. */
-static bool is_name(struct slice s, bool key)
+static bool is_name(struct slice text, bool key)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
 		if (!ascii_isdigit(c) && !(c >= 'a' && c <= 'z') && c != '-' && c != '.' &&
 		    !(key && (ascii_isalpha(c) || c == '_')))
 			return false;
 	}
-	return s.n != 0 && s.n <= NAME_MAX_BYTES && s.p[0] != '.';
+	return text.n != 0 && text.n <= NAME_MAX_BYTES && text.p[0] != '.';
 }
 
-static bool split(struct configmap *m, const char *where)
+static bool split(struct configmap *configmap, const char *where)
 {
 	struct slice rest = slice_of(where);
 	struct slice ns = slice_cut(&rest, '/');
@@ -319,32 +327,34 @@ static bool split(struct configmap *m, const char *where)
 	struct slice key = rest.p != NULL ? rest : SLICE("Corefile");
 	if (!is_name(ns, false) || !is_name(name, false) || !is_name(key, true))
 		return false;
-	m->ns = xstrndup(ns.p, ns.n);
-	m->name = xstrndup(name.p, name.n);
-	m->key = xstrndup(key.p, key.n);
+	configmap->ns = xstrndup(ns.p, ns.n);
+	configmap->name = xstrndup(name.p, name.n);
+	configmap->key = xstrndup(key.p, key.n);
 	return true;
 }
 
-int configmap_new(const struct configmap_conf *c, struct configmap **ret, char *err, size_t err_n)
+int configmap_new(const struct configmap_conf *conf, struct configmap **ret, char *err,
+		  size_t err_n)
 {
 	struct configmap *m = xcalloc(1, sizeof(*m));
-	if (!split(m, c->where)) {
+	if (!split(m, conf->where)) {
 		free(m);
 		snprintf(err, err_n, "expected configmap:NAMESPACE/NAME[/KEY], got 'configmap:%s'",
-			 c->where);
+			 conf->where);
 		return ERR_CONFIG;
 	}
 	m->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (m->fd < 0)
 		abort(); /* the first descriptors of a program */
-	m->conf = *c;
-	m->conf.wait_ns = c->wait_ns != 0 ? c->wait_ns : WAIT_NS;
-	m->conf.wait_copy_ns = c->wait_copy_ns != 0 ? c->wait_copy_ns : WAIT_COPY_NS;
-	m->kubeconfig = c->kubeconfig != NULL ? xstrdup(c->kubeconfig) : NULL;
+	m->conf = *conf;
+	m->conf.wait_ns = conf->wait_ns != 0 ? conf->wait_ns : WAIT_NS;
+	m->conf.wait_copy_ns = conf->wait_copy_ns != 0 ? conf->wait_copy_ns : WAIT_COPY_NS;
+	m->kubeconfig = conf->kubeconfig != NULL ? xstrdup(conf->kubeconfig) : NULL;
 	m->shown = xasprintf("configmap:%s/%s/%s", m->ns, m->name, m->key);
-	m->dir = c->state_dir != NULL ? xstrdup(c->state_dir) : NULL;
-	if (c->state_dir != NULL)
-		m->copy = xasprintf("%s/configmap_%s_%s_%s", c->state_dir, m->ns, m->name, m->key);
+	m->dir = conf->state_dir != NULL ? xstrdup(conf->state_dir) : NULL;
+	if (conf->state_dir != NULL)
+		m->copy =
+			xasprintf("%s/configmap_%s_%s_%s", conf->state_dir, m->ns, m->name, m->key);
 	strbuf_init(&m->loaded);
 	strbuf_init(&m->saved);
 	strbuf_init(&m->text);
@@ -353,28 +363,28 @@ int configmap_new(const struct configmap_conf *c, struct configmap **ret, char *
 	return 0;
 }
 
-void configmap_free(struct configmap *m)
+void configmap_free(struct configmap *configmap)
 {
-	if (m == NULL)
+	if (configmap == NULL)
 		return;
-	kube_informer_free(m->informer);
-	kube_client_free(m->client);
-	pthread_mutex_destroy(&m->lock);
-	close(m->fd);
-	strbuf_done(&m->loaded);
-	strbuf_done(&m->saved);
-	strbuf_done(&m->text);
-	free(m->ns);
-	free(m->name);
-	free(m->key);
-	free(m->kubeconfig);
-	free(m->shown);
-	free(m->dir);
-	free(m->copy);
-	free(m);
+	kube_informer_free(configmap->informer);
+	kube_client_free(configmap->client);
+	pthread_mutex_destroy(&configmap->lock);
+	close(configmap->fd);
+	strbuf_done(&configmap->loaded);
+	strbuf_done(&configmap->saved);
+	strbuf_done(&configmap->text);
+	free(configmap->ns);
+	free(configmap->name);
+	free(configmap->key);
+	free(configmap->kubeconfig);
+	free(configmap->shown);
+	free(configmap->dir);
+	free(configmap->copy);
+	free(configmap);
 }
 
-const char *configmap_name(const struct configmap *m)
+const char *configmap_name(const struct configmap *configmap)
 {
-	return m->shown;
+	return configmap->shown;
 }

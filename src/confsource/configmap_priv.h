@@ -24,20 +24,21 @@ struct configmap_conf {
 };
 
 /* Opens nothing yet. ERR_CONFIG with a sentence in `err`. */
-MUST_CHECK int configmap_new(const struct configmap_conf *c, struct configmap **ret, char *err,
+MUST_CHECK int configmap_new(const struct configmap_conf *conf, struct configmap **ret, char *err,
 			     size_t err_n);
-void configmap_free(struct configmap *m);	       /* NULL is fine */
-const char *configmap_name(const struct configmap *m); /* "configmap:NAMESPACE/NAME/KEY" */
+void configmap_free(struct configmap *configmap);	       /* NULL is fine */
+const char *configmap_name(const struct configmap *configmap); /* "configmap:NAMESPACE/NAME/KEY" */
 
 /* The text as the API has it now. The first call starts the watch and waits for the object; with a
  * copy at hand it gives up at the first trouble. Errors have a sentence in `why`. */
-MUST_CHECK int configmap_load(struct configmap *m, struct strbuf *out, char *why, size_t why_n);
+MUST_CHECK int configmap_load(struct configmap *configmap, struct strbuf *out, char *why,
+			      size_t why_n);
 /* The copy. */
-MUST_CHECK int configmap_last_good(struct configmap *m, struct strbuf *out, char *why,
+MUST_CHECK int configmap_last_good(struct configmap *configmap, struct strbuf *out, char *why,
 				   size_t why_n);
 /* What was loaded last serves: it becomes the copy. */
-void configmap_accepted(struct configmap *m);
+void configmap_accepted(struct configmap *configmap);
 
 /* Readable after a change; configmap_changed takes that off. */
-int configmap_fd(const struct configmap *m);
-bool configmap_changed(struct configmap *m);
+int configmap_fd(const struct configmap *configmap);
+bool configmap_changed(struct configmap *configmap);

@@ -40,91 +40,92 @@ struct confsource *confsource_new(const char *name, unsigned default_port)
 	return s;
 }
 
-int confsource_open(const struct confsource_opts *o, struct confsource **ret, char *err,
+int confsource_open(const struct confsource_opts *opts, struct confsource **ret, char *err,
 		    size_t err_n)
 {
 	static const char prefix[] = "configmap:";
 	struct configmap *map = NULL;
-	if (o->name != NULL && strncmp(o->name, prefix, sizeof(prefix) - 1) == 0) {
+	if (opts->name != NULL && strncmp(opts->name, prefix, sizeof(prefix) - 1) == 0) {
 		int r = configmap_new(
-			&(struct configmap_conf){ .where = o->name + sizeof(prefix) - 1,
-						  .kubeconfig = o->kubeconfig,
-						  .state_dir = o->state_dir },
+			&(struct configmap_conf){ .where = opts->name + sizeof(prefix) - 1,
+						  .kubeconfig = opts->kubeconfig,
+						  .state_dir = opts->state_dir },
 			&map, err, err_n);
 		if (r < 0)
 			return r;
 	}
-	*ret = confsource_new(map != NULL ? configmap_name(map) : o->name, o->default_port);
+	*ret = confsource_new(map != NULL ? configmap_name(map) : opts->name, opts->default_port);
 	(*ret)->map = map;
 	return 0;
 }
 
-bool confsource_is_watched(const struct confsource *s)
+bool confsource_is_watched(const struct confsource *confsource)
 {
-	return s->map != NULL;
+	return confsource->map != NULL;
 }
 
-int confsource_fd(const struct confsource *s)
+int confsource_fd(const struct confsource *confsource)
 {
-	return configmap_fd(s->map);
+	return configmap_fd(confsource->map);
 }
 
-bool confsource_changed(struct confsource *s)
+bool confsource_changed(struct confsource *confsource)
 {
-	return configmap_changed(s->map);
+	return configmap_changed(confsource->map);
 }
 
-void confsource_accepted(struct confsource *s)
+void confsource_accepted(struct confsource *confsource)
 {
-	configmap_accepted(s->map);
+	configmap_accepted(confsource->map);
 }
 
-int confsource_last_good(struct confsource *s, struct strbuf *out, char *why, size_t why_n)
+int confsource_last_good(struct confsource *confsource, struct strbuf *out, char *why, size_t why_n)
 {
-	return configmap_last_good(s->map, out, why, why_n);
+	return configmap_last_good(confsource->map, out, why, why_n);
 }
 
-void confsource_free(struct confsource *s)
+void confsource_free(struct confsource *confsource)
 {
-	if (s == NULL)
+	if (confsource == NULL)
 		return;
-	configmap_free(s->map);
-	strbuf_done(&s->kept);
-	strbuf_done(&s->fallback);
-	free(s->path);
-	free(s);
+	configmap_free(confsource->map);
+	strbuf_done(&confsource->kept);
+	strbuf_done(&confsource->fallback);
+	free(confsource->path);
+	free(confsource);
 }
 
-const char *confsource_default(const struct confsource *s)
+const char *confsource_default(const struct confsource *confsource)
 {
-	return s->fallback.s;
+	return confsource->fallback.s;
 }
 
-const char *confsource_name(const struct confsource *s)
+const char *confsource_name(const struct confsource *confsource)
 {
-	return s->path != NULL ? s->path : "Corefile";
+	return confsource->path != NULL ? confsource->path : "Corefile";
 }
 
-const char *confsource_path(const struct confsource *s)
+const char *confsource_path(const struct confsource *confsource)
 {
-	return s->is_stdin || s->map != NULL ? NULL : s->path;
+	return confsource->is_stdin || confsource->map != NULL ? NULL : confsource->path;
 }
 
-int confsource_load(struct confsource *s, struct strbuf *out, char *why, size_t why_n)
+int confsource_load(struct confsource *confsource, struct strbuf *out, char *why, size_t why_n)
 {
 	int r = 0;
-	if (s->map != NULL)
-		return configmap_load(s->map, out, why, why_n);
+	if (confsource->map != NULL)
+		return configmap_load(confsource->map, out, why, why_n);
 	strbuf_reset(out);
-	if (s->is_stdin && !s->have_stdin) {
-		r = readfile_fd(STDIN_FILENO, CONFSOURCE_MAX_BYTES, &s->kept);
-		s->have_stdin = r == 0;
+	if (confsource->is_stdin && !confsource->have_stdin) {
+		r = readfile_fd(STDIN_FILENO, CONFSOURCE_MAX_BYTES, &confsource->kept);
+		confsource->have_stdin = r == 0;
 	}
-	if (s->is_stdin)
-		strbuf_add_slice(out, strbuf_slice(&s->kept));
-	else if (s->path != NULL)
-		r = readfile_path(s->path, CONFSOURCE_MAX_BYTES, PIPE_WAIT_MS, out);
+	if (confsource->is_stdin)
+		strbuf_add_slice(out, strbuf_slice(&confsource->kept));
+	else if (confsource->path != NULL)
+		r = readfile_path(confsource->path, CONFSOURCE_MAX_BYTES, PIPE_WAIT_MS, out);
 	if (r < 0)
-		snprintf(why, why_n, "cannot read '%s': %s", confsource_name(s), err_str(r));
+		snprintf(why, why_n, "cannot read '%s': %s", confsource_name(confsource),
+			 err_str(r));
 	return r;
 }

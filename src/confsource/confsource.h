@@ -15,7 +15,7 @@ struct confsource;
 /* `name` as given to -conf: a path, "stdin", or NULL: ./Corefile if there is one, else the default
  * `.:PORT { whoami; log }`. Never NULL. */
 struct confsource *confsource_new(const char *name, unsigned default_port);
-void confsource_free(struct confsource *s);
+void confsource_free(struct confsource *confsource);
 
 /* As that; `name` may also be "configmap:NAMESPACE/NAME[/KEY]", which is read and watched through
  * the API. ERR_CONFIG, with a sentence, when it is misspelt. */
@@ -25,25 +25,26 @@ struct confsource_opts {
 	const char *kubeconfig; /* NULL: the pod's service account */
 	const char *state_dir;	/* for the last good copy; NULL: none is kept */
 };
-MUST_CHECK int confsource_open(const struct confsource_opts *o, struct confsource **ret, char *err,
-			       size_t err_n);
+MUST_CHECK int confsource_open(const struct confsource_opts *opts, struct confsource **ret,
+			       char *err, size_t err_n);
 /* Does it tell of changes, and keep a copy? The functions below it are for such ones only. */
-bool confsource_is_watched(const struct confsource *s);
+bool confsource_is_watched(const struct confsource *confsource);
 /* Readable after a change; confsource_changed takes that off. */
-int confsource_fd(const struct confsource *s);
-bool confsource_changed(struct confsource *s);
+int confsource_fd(const struct confsource *confsource);
+bool confsource_changed(struct confsource *confsource);
 /* What was loaded last serves. */
-void confsource_accepted(struct confsource *s);
+void confsource_accepted(struct confsource *confsource);
 /* As confsource_load: what served before. */
-MUST_CHECK int confsource_last_good(struct confsource *s, struct strbuf *out, char *why,
+MUST_CHECK int confsource_last_good(struct confsource *confsource, struct strbuf *out, char *why,
 				    size_t why_n);
 
 /* What is served when there is no configuration: `.:PORT { whoami; log }`. */
-const char *confsource_default(const struct confsource *s);
+const char *confsource_default(const struct confsource *confsource);
 /* The file it is; NULL when it is none. */
-const char *confsource_path(const struct confsource *s);
+const char *confsource_path(const struct confsource *confsource);
 /* Shown in error positions. */
-const char *confsource_name(const struct confsource *s);
+const char *confsource_name(const struct confsource *confsource);
 /* The text now, replacing *out; standard input is read once and remembered. 0, or a negative code
  * with a text in `why`. */
-MUST_CHECK int confsource_load(struct confsource *s, struct strbuf *out, char *why, size_t why_n);
+MUST_CHECK int confsource_load(struct confsource *confsource, struct strbuf *out, char *why,
+			       size_t why_n);

@@ -35,12 +35,12 @@ struct manager {
 
 /* ---- health ---- */
 
-static void answer_health(struct manager *m, bool (*ask)(struct unit *u, struct strbuf *why),
+static void answer_health(struct manager *manager, bool (*ask)(struct unit *u, struct strbuf *why),
 			  struct http_reply *reply)
 {
 	bool ok = reply->status != NOT_READY;
-	for (size_t i = 0; i < m->n_units; i++)
-		ok = ask(m->units[i], &reply->body) && ok;
+	for (size_t i = 0; i < manager->n_units; i++)
+		ok = ask(manager->units[i], &reply->body) && ok;
 	if (ok)
 		strbuf_adds(&reply->body, "ok\n");
 	else
@@ -81,27 +81,27 @@ static void collect(void *ctx)
 		unit_collect(m->units[i]);
 }
 
-static int start_http(struct manager *m, const char *listen, char *err, size_t err_n)
+static int start_http(struct manager *manager, const char *listen, char *err, size_t err_n)
 {
 	const struct http_route routes[] = {
-		{ .path = "/healthz", .handle = on_healthz, .ctx = m },
-		{ .path = "/readyz", .handle = on_readyz, .ctx = m },
-		{ .path = "/metrics", .handle = on_metrics, .ctx = m },
+		{ .path = "/healthz", .handle = on_healthz, .ctx = manager },
+		{ .path = "/readyz", .handle = on_readyz, .ctx = manager },
+		{ .path = "/metrics", .handle = on_metrics, .ctx = manager },
 	};
-	int r = http_server_start(listen, routes, ARRAY_LEN(routes), &m->http);
+	int r = http_server_start(listen, routes, ARRAY_LEN(routes), &manager->http);
 	if (r < 0)
 		snprintf(err, err_n, "cannot listen on '%s': %s", listen, err_str(r));
 	return r;
 }
 
-unsigned manager_port(const struct manager *m)
+unsigned manager_port(const struct manager *manager)
 {
-	return m->http != NULL ? http_server_port(m->http) : 0;
+	return manager->http != NULL ? http_server_port(manager->http) : 0;
 }
 
-unsigned manager_webhook_port(const struct manager *m)
+unsigned manager_webhook_port(const struct manager *manager)
 {
-	return m->webhooks != NULL ? hookserver_port(m->webhooks) : 0;
+	return manager->webhooks != NULL ? hookserver_port(manager->webhooks) : 0;
 }
 
 /* ---- web hooks ---- */
@@ -112,38 +112,39 @@ static void on_trouble(void *ctx, const char *text)
 	log_limited(&m->hook_limit, LOG_WARNING, "webhooks", "%s; will be tried again", text);
 }
 
-static int start_webhooks(struct manager *m, const struct manager_conf *c, char *err, size_t err_n)
+static int start_webhooks(struct manager *manager, const struct manager_conf *conf, char *err,
+			  size_t err_n)
 {
 	VEC(struct admission_hook) hooks = { 0 };
-	for (size_t i = 0; i < c->n_controllers; i++) {
-		for (size_t j = 0; j < c->controllers[i]->n_hooks; j++) {
-			struct admission_hook h = c->controllers[i]->hooks[j];
-			h.ctx = h.ctx != NULL ? h.ctx : unit_view(m->units[i]);
+	for (size_t i = 0; i < conf->n_controllers; i++) {
+		for (size_t j = 0; j < conf->controllers[i]->n_hooks; j++) {
+			struct admission_hook h = conf->controllers[i]->hooks[j];
+			h.ctx = h.ctx != NULL ? h.ctx : unit_view(manager->units[i]);
 			vec_push(&hooks, h);
 		}
 	}
-	struct hookserver_conf hc = *c->webhooks;
+	struct hookserver_conf hc = *conf->webhooks;
 	hc.hooks = hooks.v;
 	hc.n_hooks = hooks.n;
 	hc.trouble = on_trouble;
-	hc.ctx = m;
+	hc.ctx = manager;
 	int r = ERR_CONFIG;
 	if (hooks.n == 0)
 		snprintf(err, err_n, "none of these controllers has web hooks");
 	else
-		r = hookserver_start(&hc, &m->webhooks, err, err_n);
+		r = hookserver_start(&hc, &manager->webhooks, err, err_n);
 	vec_done(&hooks);
 	return r;
 }
 
 /* ---- start and end ---- */
 
-void manager_stop(struct manager *m)
+void manager_stop(struct manager *manager)
 {
-	pthread_mutex_lock(&m->lock);
-	m->stop = true;
-	pthread_cond_signal(&m->cond);
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_lock(&manager->lock);
+	manager->stop = true;
+	pthread_cond_signal(&manager->cond);
+	pthread_mutex_unlock(&manager->lock);
 }
 
 static void on_ended(void *ctx)
@@ -151,70 +152,71 @@ static void on_ended(void *ctx)
 	manager_stop(ctx);
 }
 
-static int end_units(struct manager *m)
+static int end_units(struct manager *manager)
 {
 	int result = 0;
-	for (size_t i = 0; i < m->n_units; i++)
-		unit_stop(m->units[i]);
-	for (size_t i = m->n_units; i > 0; i--) {
-		int r = unit_join(m->units[i - 1]);
+	for (size_t i = 0; i < manager->n_units; i++)
+		unit_stop(manager->units[i]);
+	for (size_t i = manager->n_units; i > 0; i--) {
+		int r = unit_join(manager->units[i - 1]);
 		result = r < 0 ? r : result;
 	}
-	m->n_units = 0;
+	manager->n_units = 0;
 	return result;
 }
 
-static int end(struct manager *m)
+static int end(struct manager *manager)
 {
-	http_server_stop(m->http); /* it asks units */
-	metrics_off_collect(collect, m);
-	hookserver_stop(m->webhooks);
-	int r = end_units(m);
-	pthread_cond_destroy(&m->cond);
-	pthread_mutex_destroy(&m->lock);
-	free(m->units);
-	free(m->identity);
-	free(m);
+	http_server_stop(manager->http); /* it asks units */
+	metrics_off_collect(collect, manager);
+	hookserver_stop(manager->webhooks);
+	int r = end_units(manager);
+	pthread_cond_destroy(&manager->cond);
+	pthread_mutex_destroy(&manager->lock);
+	free(manager->units);
+	free(manager->identity);
+	free(manager);
 	return r;
 }
 
-static int start_units(struct manager *m, const struct manager_conf *c, char *err, size_t err_n)
+static int start_units(struct manager *manager, const struct manager_conf *conf, char *err,
+		       size_t err_n)
 {
 	struct unit_conf uc = {
-		.client = c->client,
-		.lease_client = c->lease_client != NULL ? c->lease_client : c->client,
-		.ns = c->ns,
-		.identity = m->identity,
-		.elect = !c->no_election,
-		.times = c->times,
-		.memory = &m->memory,
-		.options = c->options,
+		.client = conf->client,
+		.lease_client = conf->lease_client != NULL ? conf->lease_client : conf->client,
+		.ns = conf->ns,
+		.identity = manager->identity,
+		.elect = !conf->no_election,
+		.times = conf->times,
+		.memory = &manager->memory,
+		.options = conf->options,
 		.ended = on_ended,
-		.ctx = m,
+		.ctx = manager,
 	};
 	int r = elect_times_check(&uc.times, err, err_n);
-	m->units = xcalloc(c->n_controllers, sizeof(struct unit *));
-	for (size_t i = 0; r >= 0 && i < c->n_controllers; i++) {
-		uc.controller = c->controllers[i];
-		r = unit_start(&uc, &m->units[i], err, err_n);
-		m->n_units += r >= 0;
+	manager->units = xcalloc(conf->n_controllers, sizeof(struct unit *));
+	for (size_t i = 0; r >= 0 && i < conf->n_controllers; i++) {
+		uc.controller = conf->controllers[i];
+		r = unit_start(&uc, &manager->units[i], err, err_n);
+		manager->n_units += r >= 0;
 	}
 	return r;
 }
 
-int manager_start(const struct manager_conf *c, struct manager **ret, char *err, size_t err_n)
+int manager_start(const struct manager_conf *conf, struct manager **ret, char *err, size_t err_n)
 {
 	struct manager *m = xcalloc(1, sizeof(*m));
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->cond, NULL);
 	m->identity = lease_make_identity();
 	m->hook_limit.interval_ns = TROUBLE_S * NS_PER_S;
-	int r = start_units(m, c, err, err_n);
+	int r = start_units(m, conf, err, err_n);
 	metrics_on_collect(collect, m);
-	if (r >= 0 && c->webhooks != NULL)
-		r = start_webhooks(m, c, err, err_n);
-	if (r >= 0 && c->listen != NULL) /* it asks all of them */
-		r = start_http(m, c->listen, err, err_n);
+	if (r >= 0 && conf->webhooks != NULL)
+		r = start_webhooks(m, conf, err, err_n);
+	if (r >= 0 && conf->listen != NULL) /* it asks all of them */
+		r = start_http(m, conf->listen, err, err_n);
 	if (r < 0) {
 		IGNORE(end(m)); /* the first reason counts */
 		return r;
@@ -223,11 +225,11 @@ int manager_start(const struct manager_conf *c, struct manager **ret, char *err,
 	return 0;
 }
 
-int manager_run(struct manager *m)
+int manager_run(struct manager *manager)
 {
-	pthread_mutex_lock(&m->lock);
-	while (!m->stop)
-		pthread_cond_wait(&m->cond, &m->lock);
-	pthread_mutex_unlock(&m->lock);
-	return end(m);
+	pthread_mutex_lock(&manager->lock);
+	while (!manager->stop)
+		pthread_cond_wait(&manager->cond, &manager->lock);
+	pthread_mutex_unlock(&manager->lock);
+	return end(manager);
 }

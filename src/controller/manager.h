@@ -33,14 +33,14 @@ struct manager_conf {
 	const struct controller_options *options; /* for the controllers; NULL: none */
 };
 
-MUST_CHECK int manager_start(const struct manager_conf *c, struct manager **ret, char *err,
+MUST_CHECK int manager_start(const struct manager_conf *conf, struct manager **ret, char *err,
 			     size_t err_n);
 /* Waits for manager_stop, or for a controller that ends by itself, and ends all. Negative in the
  * second case. Frees. */
-int manager_run(struct manager *m);
+int manager_run(struct manager *manager);
 /* From any thread, once or more often, while manager_run has not returned. */
-void manager_stop(struct manager *m);
+void manager_stop(struct manager *manager);
 /* The port of `listen`; 0 without. */
-unsigned manager_port(const struct manager *m);
+unsigned manager_port(const struct manager *manager);
 /* The port of `webhooks`; 0 without. */
-unsigned manager_webhook_port(const struct manager *m);
+unsigned manager_webhook_port(const struct manager *manager);

@@ -68,24 +68,25 @@ struct controller_metrics *controller_metrics_new(const char *controller)
 	return m;
 }
 
-void controller_metrics_free(struct controller_metrics *m)
+void controller_metrics_free(struct controller_metrics *metrics)
 {
-	free(m);
+	free(metrics);
 }
 
-void controller_metrics_reconciled(struct controller_metrics *m, int r, bool again,
+void controller_metrics_reconciled(struct controller_metrics *metrics, int ret, bool again,
 				   uint64_t took_ns)
 {
-	metrics_add(m->result[r < 0 ? FAILED : again ? AGAIN : DONE], 0, 1);
-	metrics_observe(m->series[DURATION], 0, (double)took_ns / (double)NS_PER_S);
+	metrics_add(metrics->result[ret < 0 ? FAILED : again ? AGAIN : DONE], 0, 1);
+	metrics_observe(metrics->series[DURATION], 0, (double)took_ns / (double)NS_PER_S);
 }
 
-void controller_metrics_set(struct controller_metrics *m, struct workqueue *q, bool leading)
+void controller_metrics_set(struct controller_metrics *metrics, struct workqueue *workqueue,
+			    bool leading)
 {
 	struct workqueue_stats st;
-	workqueue_stats(q, &st);
-	metrics_set(m->series[DEPTH], (double)st.ready);
-	metrics_set(m->series[ADDS], (double)st.adds);
-	metrics_set(m->series[RETRIES], (double)st.retries);
-	metrics_set(m->series[LEADER], leading);
+	workqueue_stats(workqueue, &st);
+	metrics_set(metrics->series[DEPTH], (double)st.ready);
+	metrics_set(metrics->series[ADDS], (double)st.adds);
+	metrics_set(metrics->series[RETRIES], (double)st.retries);
+	metrics_set(metrics->series[LEADER], leading);
 }

@@ -8,8 +8,9 @@ struct controller_metrics;
 struct workqueue;
 
 struct controller_metrics *controller_metrics_new(const char *controller);
-void controller_metrics_free(struct controller_metrics *m);
-void controller_metrics_reconciled(struct controller_metrics *m, int r, bool again,
+void controller_metrics_free(struct controller_metrics *metrics);
+void controller_metrics_reconciled(struct controller_metrics *metrics, int ret, bool again,
 				   uint64_t took_ns);
 /* The gauges, from what is so now. */
-void controller_metrics_set(struct controller_metrics *m, struct workqueue *q, bool leading);
+void controller_metrics_set(struct controller_metrics *metrics, struct workqueue *workqueue,
+			    bool leading);

@@ -78,26 +78,26 @@ static void emit_key(void *arg, const char *key)
 	workqueue_add(u->queue, key);
 }
 
-static void changed(const struct watching *w, const struct kube_obj *o)
+static void changed(const struct watching *watch, const struct kube_obj *obj)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	if (w->watch->keys != NULL) {
-		w->watch->keys(&w->unit->view, kube_tree_of(o), emit_key, w->unit);
+	if (watch->watch->keys != NULL) {
+		watch->watch->keys(&watch->unit->view, kube_tree_of(obj), emit_key, watch->unit);
 		return;
 	}
-	api_key(&key, kube_tree_of(o));
-	workqueue_add(w->unit->queue, key.s);
+	api_key(&key, kube_tree_of(obj));
+	workqueue_add(watch->unit->queue, key.s);
 }
 
-static void on_added(void *ctx, struct kube_obj *o)
+static void on_added(void *ctx, struct kube_obj *obj)
 {
-	changed(ctx, o);
+	changed(ctx, obj);
 }
 
-static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
 	changed(ctx, old);
-	changed(ctx, o);
+	changed(ctx, obj);
 }
 
 static void on_deleted(void *ctx, struct kube_obj *last)
@@ -106,9 +106,9 @@ static void on_deleted(void *ctx, struct kube_obj *last)
 }
 
 /* What to do about a kind that is not there. */
-static const char *advice_of(const struct watching *w)
+static const char *advice_of(const struct watching *watch)
 {
-	return kube_informer_absent(w->informer)
+	return kube_informer_absent(watch->informer)
 		       ? " (the API has no such kind: install its CRD, deploy/crds)"
 		       : "";
 }
@@ -132,28 +132,28 @@ static size_t count_paths(const char *const *paths)
 	return n;
 }
 
-static int start_watch(struct unit *u, size_t i, char *err, size_t err_n)
+static int start_watch(struct unit *unit, size_t index, char *err, size_t err_n)
 {
-	struct watching *w = &u->watching[i];
-	const struct controller_watch *cw = &u->controller->watch[i];
+	struct watching *w = &unit->watching[index];
+	const struct controller_watch *cw = &unit->controller->watch[index];
 	const struct api_kind *kind = api_kind_find(cw->group, cw->kind);
 	if (kind == NULL) {
 		snprintf(err, err_n, "kind '%s' of group '%s' is not known", cw->kind, cw->group);
 		return ERR_INTERNAL;
 	}
 	struct kube_informer_conf c = {
-		.client = u->conf.client,
+		.client = unit->conf.client,
 		.kind = kind,
-		.ns = cw->own_ns ? u->ns : cw->ns,
+		.ns = cw->own_ns ? unit->ns : cw->ns,
 		.labels = cw->labels,
 		.fields = cw->fields,
 		.codec = kube_tree_codec(kind, cw->paths, count_paths(cw->paths)),
-		.memory = u->conf.memory,
+		.memory = unit->conf.memory,
 	};
-	w->unit = u;
+	w->unit = unit;
 	w->watch = cw;
 	w->informer = kube_informer_new(&c);
-	u->stores[i] = kube_informer_store(w->informer);
+	unit->stores[index] = kube_informer_store(w->informer);
 	kube_informer_handle(w->informer, &(struct kube_handler){ .added = on_added,
 								  .updated = on_updated,
 								  .deleted = on_deleted,
@@ -163,64 +163,66 @@ static int start_watch(struct unit *u, size_t i, char *err, size_t err_n)
 }
 
 /* Handlers of one kind may look at another's store: all are made before any is started. */
-static int start_watches(struct unit *u, char *err, size_t err_n)
+static int start_watches(struct unit *unit, char *err, size_t err_n)
 {
 	int r = 0;
-	for (size_t i = 0; r >= 0 && i < u->controller->n_watch; i++)
-		r = start_watch(u, i, err, err_n);
-	for (size_t i = 0; r >= 0 && i < u->controller->n_watch; i++)
-		r = kube_informer_start(u->watching[i].informer, err, err_n);
+	for (size_t i = 0; r >= 0 && i < unit->controller->n_watch; i++)
+		r = start_watch(unit, i, err, err_n);
+	for (size_t i = 0; r >= 0 && i < unit->controller->n_watch; i++)
+		r = kube_informer_start(unit->watching[i].informer, err, err_n);
 	return r;
 }
 
 /* Is there anything to wait for before work can begin? */
-static bool is_filled(const struct watching *w)
+static bool is_filled(const struct watching *watch)
 {
-	return kube_informer_synced(w->informer) ||
-	       (w->watch->optional && kube_informer_absent(w->informer));
+	return kube_informer_synced(watch->informer) ||
+	       (watch->watch->optional && kube_informer_absent(watch->informer));
 }
 
-bool unit_is_synced(struct unit *u, struct strbuf *why)
+bool unit_is_synced(struct unit *unit, struct strbuf *why)
 {
-	for (size_t i = 0; i < u->controller->n_watch; i++) {
-		if (is_filled(&u->watching[i]))
+	for (size_t i = 0; i < unit->controller->n_watch; i++) {
+		if (is_filled(&unit->watching[i]))
 			continue;
-		strbuf_addf(why, "controller %s waits for the list of %s%s\n", u->controller->name,
-			    u->watching[i].watch->kind, advice_of(&u->watching[i]));
+		strbuf_addf(why, "controller %s waits for the list of %s%s\n",
+			    unit->controller->name, unit->watching[i].watch->kind,
+			    advice_of(&unit->watching[i]));
 		return false;
 	}
 	return true;
 }
 
-static bool wait_synced(struct unit *u)
+static bool wait_synced(struct unit *unit)
 {
-	for (size_t i = 0; i < u->controller->n_watch; i++) {
-		while (!u->stopping && !is_filled(&u->watching[i]) &&
-		       !kube_informer_wait(u->watching[i].informer, SYNC_LOOK_MS * NS_PER_MS)) {
+	for (size_t i = 0; i < unit->controller->n_watch; i++) {
+		while (!unit->stopping && !is_filled(&unit->watching[i]) &&
+		       !kube_informer_wait(unit->watching[i].informer, SYNC_LOOK_MS * NS_PER_MS)) {
 		}
 	}
-	return !u->stopping;
+	return !unit->stopping;
 }
 
 /* ---- workers ---- */
 
-static void reconcile_one(struct worker *w, const struct strbuf *key)
+static void reconcile_one(struct worker *worker, const struct strbuf *key)
 {
-	struct unit *u = w->unit;
+	struct unit *u = worker->unit;
 	uint64_t start = clock_mono_ns();
-	w->busy_since_ns = start;
-	w->ctx.again_ns = 0;
-	w->ctx.err[0] = '\0';
-	int r = u->controller->reconcile(&w->ctx, key->s);
-	w->busy_since_ns = 0;
-	controller_metrics_reconciled(u->metrics, r, w->ctx.again_ns != 0, clock_mono_ns() - start);
+	worker->busy_since_ns = start;
+	worker->ctx.again_ns = 0;
+	worker->ctx.err[0] = '\0';
+	int r = u->controller->reconcile(&worker->ctx, key->s);
+	worker->busy_since_ns = 0;
+	controller_metrics_reconciled(u->metrics, r, worker->ctx.again_ns != 0,
+				      clock_mono_ns() - start);
 	if (r < 0 && r != -ECANCELED)
 		log_warn(u->area, "%s: %s; will be tried again (failure %u)", key->s,
-			 w->ctx.err[0] != '\0' ? w->ctx.err : err_str(r),
+			 worker->ctx.err[0] != '\0' ? worker->ctx.err : err_str(r),
 			 workqueue_failures(u->queue, key->s) + 1);
 	workqueue_done(u->queue, key, r < 0 ? WORK_RETRY : WORK_OK);
-	if (r >= 0 && w->ctx.again_ns != 0)
-		workqueue_add_after(u->queue, key->s, w->ctx.again_ns);
+	if (r >= 0 && worker->ctx.again_ns != 0)
+		workqueue_add_after(u->queue, key->s, worker->ctx.again_ns);
 }
 
 static void *work(void *arg)
@@ -236,22 +238,22 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int start_workers(struct unit *u, char *err, size_t err_n)
+static int start_workers(struct unit *unit, char *err, size_t err_n)
 {
-	unsigned want = u->controller->workers != 0 ? u->controller->workers : WORKERS;
-	for (; u->n_workers < MIN(want, (unsigned)CONTROLLER_WORKERS_MAX); u->n_workers++) {
-		struct worker *w = &u->workers[u->n_workers];
-		w->unit = u;
-		w->ctx = u->view;
-		w->ctx.events = u->events;
-		w->ctx.lease = u->lease;
-		w->ctx.conn = kube_conn_new(u->conf.client, err, err_n);
+	unsigned want = unit->controller->workers != 0 ? unit->controller->workers : WORKERS;
+	for (; unit->n_workers < MIN(want, (unsigned)CONTROLLER_WORKERS_MAX); unit->n_workers++) {
+		struct worker *w = &unit->workers[unit->n_workers];
+		w->unit = unit;
+		w->ctx = unit->view;
+		w->ctx.events = unit->events;
+		w->ctx.lease = unit->lease;
+		w->ctx.conn = kube_conn_new(unit->conf.client, err, err_n);
 		if (w->ctx.conn == NULL)
 			return ERR_CONFIG;
-		pthread_mutex_lock(&u->lock);
+		pthread_mutex_lock(&unit->lock);
 		int r = pthread_create(&w->thread, NULL, work, w);
-		u->running += r == 0;
-		pthread_mutex_unlock(&u->lock);
+		unit->running += r == 0;
+		pthread_mutex_unlock(&unit->lock);
 		if (r != 0) {
 			snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
 			kube_conn_free(w->ctx.conn);
@@ -261,48 +263,48 @@ static int start_workers(struct unit *u, char *err, size_t err_n)
 	return 0;
 }
 
-static void cancel_workers(struct unit *u)
+static void cancel_workers(struct unit *unit)
 {
-	for (unsigned i = 0; i < u->n_workers; i++)
-		kube_conn_cancel(u->workers[i].ctx.conn);
+	for (unsigned i = 0; i < unit->n_workers; i++)
+		kube_conn_cancel(unit->workers[i].ctx.conn);
 }
 
 /* True when all have ended in time, by the clock that nobody sets. */
-static bool workers_ended(struct unit *u, uint64_t until_ns)
+static bool workers_ended(struct unit *unit, uint64_t until_ns)
 {
 	struct timespec ts = { .tv_sec = (time_t)(until_ns / NS_PER_S),
 			       .tv_nsec = (long)(until_ns % NS_PER_S) };
 	int r = 0;
-	pthread_mutex_lock(&u->lock);
-	while (u->running != 0 && r == 0)
-		r = pthread_cond_timedwait(&u->cond, &u->lock, &ts);
-	bool ended = u->running == 0;
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_lock(&unit->lock);
+	while (unit->running != 0 && r == 0)
+		r = pthread_cond_timedwait(&unit->cond, &unit->lock, &ts);
+	bool ended = unit->running == 0;
+	pthread_mutex_unlock(&unit->lock);
 	return ended;
 }
 
 /* Reconciles under way may end by themselves, unless there is no right any more to what they do. */
-static void stop_workers(struct unit *u, bool at_once)
+static void stop_workers(struct unit *unit, bool at_once)
 {
-	workqueue_close(u->queue);
-	if (at_once || !workers_ended(u, clock_mono_ns() + STOP_GRACE_S * NS_PER_S))
-		cancel_workers(u);
-	for (unsigned i = 0; i < u->n_workers; i++) {
-		pthread_join(u->workers[i].thread, NULL);
-		kube_conn_free(u->workers[i].ctx.conn);
+	workqueue_close(unit->queue);
+	if (at_once || !workers_ended(unit, clock_mono_ns() + STOP_GRACE_S * NS_PER_S))
+		cancel_workers(unit);
+	for (unsigned i = 0; i < unit->n_workers; i++) {
+		pthread_join(unit->workers[i].thread, NULL);
+		kube_conn_free(unit->workers[i].ctx.conn);
 	}
-	u->n_workers = 0;
+	unit->n_workers = 0;
 }
 
-bool unit_is_alive(struct unit *u, struct strbuf *why)
+bool unit_is_alive(struct unit *unit, struct strbuf *why)
 {
 	uint64_t now = clock_mono_ns();
 	for (size_t i = 0; i < CONTROLLER_WORKERS_MAX; i++) {
-		uint64_t since = u->workers[i].busy_since_ns;
+		uint64_t since = unit->workers[i].busy_since_ns;
 		if (since == 0 || now < since + STUCK_S * NS_PER_S)
 			continue;
 		strbuf_addf(why, "controller %s: a reconcile takes longer than %d s\n",
-			    u->controller->name, STUCK_S);
+			    unit->controller->name, STUCK_S);
 		return false;
 	}
 	return true;
@@ -312,31 +314,32 @@ bool unit_is_alive(struct unit *u, struct strbuf *why)
 
 /* Waits until it is no longer ours to work: false when the lease was lost, true when told to stop.
  */
-static bool wait_end(struct unit *u)
+static bool wait_end(struct unit *unit)
 {
 	bool held = true;
-	if (u->lease != NULL)
-		held = lease_wait(u->lease, true);
-	pthread_mutex_lock(&u->lock);
-	while (u->lease == NULL && !u->stopping)
-		pthread_cond_wait(&u->cond, &u->lock);
-	pthread_mutex_unlock(&u->lock);
-	return held || u->stopping;
+	if (unit->lease != NULL)
+		held = lease_wait(unit->lease, true);
+	pthread_mutex_lock(&unit->lock);
+	while (unit->lease == NULL && !unit->stopping)
+		pthread_cond_wait(&unit->cond, &unit->lock);
+	pthread_mutex_unlock(&unit->lock);
+	return held || unit->stopping;
 }
 
 /* Works until there is a reason to stop; negative when it could not, or had to. */
-static int lead(struct unit *u, char *err, size_t err_n)
+static int lead(struct unit *unit, char *err, size_t err_n)
 {
-	u->leading = true;
-	log_info(u->area, "leading as %s", u->lease != NULL ? lease_identity(u->lease) : "told");
-	int r = start_workers(u, err, err_n);
-	if (r == 0 && !wait_end(u)) {
+	unit->leading = true;
+	log_info(unit->area, "leading as %s",
+		 unit->lease != NULL ? lease_identity(unit->lease) : "told");
+	int r = start_workers(unit, err, err_n);
+	if (r == 0 && !wait_end(unit)) {
 		snprintf(err, err_n, "the lease '%s%s' was lost", LEASE_PREFIX,
-			 u->controller->name);
+			 unit->controller->name);
 		r = ERR_TIMEOUT;
 	}
-	u->leading = false;
-	stop_workers(u, r < 0);
+	unit->leading = false;
+	stop_workers(unit, r < 0);
 	return r;
 }
 
@@ -349,36 +352,36 @@ static void on_lease_trouble(void *ctx, const char *text)
 }
 
 /* Under the lock, so that unit_stop wakes either this one or nobody. */
-static int start_lease(struct unit *u, char *err, size_t err_n)
+static int start_lease(struct unit *unit, char *err, size_t err_n)
 {
-	CLEANUP(freep) char *name = xasprintf("%s%s", LEASE_PREFIX, u->controller->name);
-	struct lease_conf c = { .client = u->conf.lease_client,
-				.ns = u->ns,
+	CLEANUP(freep) char *name = xasprintf("%s%s", LEASE_PREFIX, unit->controller->name);
+	struct lease_conf c = { .client = unit->conf.lease_client,
+				.ns = unit->ns,
 				.name = name,
-				.identity = u->conf.identity,
-				.times = u->conf.times,
+				.identity = unit->conf.identity,
+				.times = unit->conf.times,
 				.trouble = on_lease_trouble,
-				.ctx = u };
-	pthread_mutex_lock(&u->lock);
-	int r = u->stopping ? 0 : lease_start(&c, &u->lease, err, err_n);
-	pthread_mutex_unlock(&u->lock);
+				.ctx = unit };
+	pthread_mutex_lock(&unit->lock);
+	int r = unit->stopping ? 0 : lease_start(&c, &unit->lease, err, err_n);
+	pthread_mutex_unlock(&unit->lock);
 	return r;
 }
 
-static int run_unit(struct unit *u, char *err, size_t err_n)
+static int run_unit(struct unit *unit, char *err, size_t err_n)
 {
-	if (!wait_synced(u))
+	if (!wait_synced(unit))
 		return 0;
-	if (!u->conf.elect)
-		return lead(u, err, err_n);
-	int r = start_lease(u, err, err_n);
-	if (r < 0 || u->lease == NULL)
+	if (!unit->conf.elect)
+		return lead(unit, err, err_n);
+	int r = start_lease(unit, err, err_n);
+	if (r < 0 || unit->lease == NULL)
 		return r;
-	log_info(u->area, "waiting to lead");
-	r = lease_wait(u->lease, false) ? lead(u, err, err_n) : 0;
-	pthread_mutex_lock(&u->lock);
-	struct lease *l = TAKE_PTR(u->lease);
-	pthread_mutex_unlock(&u->lock);
+	log_info(unit->area, "waiting to lead");
+	r = lease_wait(unit->lease, false) ? lead(unit, err, err_n) : 0;
+	pthread_mutex_lock(&unit->lock);
+	struct lease *l = TAKE_PTR(unit->lease);
+	pthread_mutex_unlock(&unit->lock);
 	lease_stop(l);
 	return r;
 }
@@ -395,69 +398,69 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void unit_free(struct unit *u)
+static void unit_free(struct unit *unit)
 {
-	for (size_t i = 0; i < u->controller->n_watch; i++) {
-		if (u->watching[i].informer != NULL)
-			kube_informer_stop(u->watching[i].informer);
+	for (size_t i = 0; i < unit->controller->n_watch; i++) {
+		if (unit->watching[i].informer != NULL)
+			kube_informer_stop(unit->watching[i].informer);
 	}
-	for (size_t i = 0; i < u->controller->n_watch; i++)
-		kube_informer_free(u->watching[i].informer);
-	events_stop(u->events);
-	workqueue_close(u->queue);
-	workqueue_free(u->queue);
-	if (u->controller->stop != NULL && u->state != NULL)
-		u->controller->stop(u->state);
-	controller_metrics_free(u->metrics);
-	pthread_cond_destroy(&u->cond);
-	pthread_mutex_destroy(&u->lock);
-	free(u->ns);
-	free(u);
+	for (size_t i = 0; i < unit->controller->n_watch; i++)
+		kube_informer_free(unit->watching[i].informer);
+	events_stop(unit->events);
+	workqueue_close(unit->queue);
+	workqueue_free(unit->queue);
+	if (unit->controller->stop != NULL && unit->state != NULL)
+		unit->controller->stop(unit->state);
+	controller_metrics_free(unit->metrics);
+	pthread_cond_destroy(&unit->cond);
+	pthread_mutex_destroy(&unit->lock);
+	free(unit->ns);
+	free(unit);
 }
 
-static int prepare(struct unit *u, char *err, size_t err_n)
+static int prepare(struct unit *unit, char *err, size_t err_n)
 {
-	CLEANUP(freep) char *reporter = xasprintf("fairlead.dev/%s", u->controller->name);
+	CLEANUP(freep) char *reporter = xasprintf("fairlead.dev/%s", unit->controller->name);
 	int r = 0;
-	if (u->controller->start != NULL)
-		r = u->controller->start(&u->state, err, err_n);
-	u->view = (struct controller_ctx){
-		.ns = u->ns,
-		.options = u->conf.options,
-		.stores = u->stores,
-		.state = u->state,
+	if (unit->controller->start != NULL)
+		r = unit->controller->start(&unit->state, err, err_n);
+	unit->view = (struct controller_ctx){
+		.ns = unit->ns,
+		.options = unit->conf.options,
+		.stores = unit->stores,
+		.state = unit->state,
 		.emit = emit_key,
-		.emit_arg = u,
+		.emit_arg = unit,
 	};
 	if (r >= 0)
-		r = events_start(u->conf.client, reporter, u->conf.identity, &u->events, err,
-				 err_n);
+		r = events_start(unit->conf.client, reporter, unit->conf.identity, &unit->events,
+				 err, err_n);
 	if (r >= 0)
-		r = start_watches(u, err, err_n);
+		r = start_watches(unit, err, err_n);
 	return r;
 }
 
-static void init_lock(struct unit *u)
+static void init_lock(struct unit *unit)
 {
 	pthread_condattr_t ca;
-	pthread_mutex_init(&u->lock, NULL);
+	pthread_mutex_init(&unit->lock, NULL);
 	pthread_condattr_init(&ca);
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
-	pthread_cond_init(&u->cond, &ca);
+	pthread_cond_init(&unit->cond, &ca);
 	pthread_condattr_destroy(&ca);
 }
 
-int unit_start(const struct unit_conf *c, struct unit **ret, char *err, size_t err_n)
+int unit_start(const struct unit_conf *conf, struct unit **ret, char *err, size_t err_n)
 {
 	struct unit *u = xcalloc(1, sizeof(*u));
-	u->conf = *c;
-	u->controller = c->controller;
-	u->ns = xstrdup(c->ns);
+	u->conf = *conf;
+	u->controller = conf->controller;
+	u->ns = xstrdup(conf->ns);
 	u->trouble_limit.interval_ns = TROUBLE_S * NS_PER_S;
 	u->lease_limit.interval_ns = LEASE_S * NS_PER_S;
-	snprintf(u->area, sizeof(u->area), "controller/%s", c->controller->name);
+	snprintf(u->area, sizeof(u->area), "controller/%s", conf->controller->name);
 	init_lock(u);
-	u->metrics = controller_metrics_new(c->controller->name);
+	u->metrics = controller_metrics_new(conf->controller->name);
 	u->queue = workqueue_new(NULL);
 	int r = prepare(u, err, err_n);
 	if (r >= 0) {
@@ -473,38 +476,38 @@ int unit_start(const struct unit_conf *c, struct unit **ret, char *err, size_t e
 	return 0;
 }
 
-void unit_stop(struct unit *u)
+void unit_stop(struct unit *unit)
 {
-	pthread_mutex_lock(&u->lock);
-	u->stopping = true;
-	pthread_cond_broadcast(&u->cond);
-	if (u->lease != NULL)
-		lease_wake(u->lease);
-	pthread_mutex_unlock(&u->lock);
+	pthread_mutex_lock(&unit->lock);
+	unit->stopping = true;
+	pthread_cond_broadcast(&unit->cond);
+	if (unit->lease != NULL)
+		lease_wake(unit->lease);
+	pthread_mutex_unlock(&unit->lock);
 }
 
-int unit_join(struct unit *u)
+int unit_join(struct unit *unit)
 {
-	if (u == NULL)
+	if (unit == NULL)
 		return 0;
-	pthread_join(u->thread, NULL);
-	int r = u->result;
-	unit_free(u);
+	pthread_join(unit->thread, NULL);
+	int r = unit->result;
+	unit_free(unit);
 	return r;
 }
 
-struct controller_ctx *unit_view(struct unit *u)
+struct controller_ctx *unit_view(struct unit *unit)
 {
-	return &u->view;
+	return &unit->view;
 }
 
-void unit_note(const struct unit *u, struct strbuf *out)
+void unit_note(const struct unit *unit, struct strbuf *out)
 {
-	if (u->controller->note != NULL)
-		u->controller->note(u->state, out);
+	if (unit->controller->note != NULL)
+		unit->controller->note(unit->state, out);
 }
 
-void unit_collect(struct unit *u)
+void unit_collect(struct unit *unit)
 {
-	controller_metrics_set(u->metrics, u->queue, u->leading);
+	controller_metrics_set(unit->metrics, unit->queue, unit->leading);
 }

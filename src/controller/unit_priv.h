@@ -31,18 +31,18 @@ struct unit_conf {
 	void *ctx;
 };
 
-MUST_CHECK int unit_start(const struct unit_conf *c, struct unit **ret, char *err, size_t err_n);
+MUST_CHECK int unit_start(const struct unit_conf *conf, struct unit **ret, char *err, size_t err_n);
 /* Begins to end; any thread. */
-void unit_stop(struct unit *u);
+void unit_stop(struct unit *unit);
 /* Waits for the end and frees; negative when the lease was lost. NULL is fine. */
-int unit_join(struct unit *u);
+int unit_join(struct unit *unit);
 
 /* What hooks see; as long as the unit is there. */
-struct controller_ctx *unit_view(struct unit *u);
+struct controller_ctx *unit_view(struct unit *unit);
 /* Are all copies filled? A sentence about one that is not. */
-bool unit_is_synced(struct unit *u, struct strbuf *why);
+bool unit_is_synced(struct unit *unit, struct strbuf *why);
 /* Does each reconcile end? A sentence about one that does not. */
-bool unit_is_alive(struct unit *u, struct strbuf *why);
+bool unit_is_alive(struct unit *unit, struct strbuf *why);
 /* What its controller has to say. */
-void unit_note(const struct unit *u, struct strbuf *out);
-void unit_collect(struct unit *u); /* its gauges */
+void unit_note(const struct unit *unit, struct strbuf *out);
+void unit_collect(struct unit *unit); /* its gauges */

@@ -34,206 +34,207 @@ struct parser {
 	 arena_memdup(&(p)->cf->arena, (vec)->v != NULL ? (vec)->v + (mark) : (vec)->v, \
 		      *(ret_n) * sizeof(*(vec)->v)))
 
-static bool at(const struct parser *p, const char *syntax)
+static bool at(const struct parser *parser, const char *syntax)
 {
-	return !p->st.eof && corefile_tok_is(p->st.tok, syntax);
+	return !parser->st.eof && corefile_tok_is(parser->st.tok, syntax);
 }
 
-static int next(struct parser *p)
+static int next(struct parser *parser)
 {
-	return corefile_stream_next(&p->st);
+	return corefile_stream_next(&parser->st);
 }
 
-static int unexpected(const struct parser *p, const char *expected)
+static int unexpected(const struct parser *parser, const char *expected)
 {
-	if (p->st.eof)
-		return srcerr_set(p->err, p->st.last, "unexpected end of file, expected %s",
-				  expected);
-	return srcerr_set(p->err, p->st.tok->w.pos, "unexpected '%.100s', expected %s",
-			  p->st.tok->w.s, expected);
+	if (parser->st.eof)
+		return srcerr_set(parser->err, parser->st.last,
+				  "unexpected end of file, expected %s", expected);
+	return srcerr_set(parser->err, parser->st.tok->w.pos, "unexpected '%.100s', expected %s",
+			  parser->st.tok->w.s, expected);
 }
 
-static int unclosed(const struct parser *p, const char *what, struct srcpos open)
+static int unclosed(const struct parser *parser, const char *what, struct srcpos open)
 {
-	return srcerr_set(p->err, p->st.last,
+	return srcerr_set(parser->err, parser->st.last,
 			  "unexpected end of file, expected '}' for the '{' of %s at %s:%u:%u",
 			  what, open.file, open.line, open.col);
 }
 
-static void record(struct parser *p, const char *text)
+static void record(struct parser *parser, const char *text)
 {
-	struct srcpos pos = p->st.tok->w.pos;
-	vec_push(&p->tokens, (struct corefile_token){
-				     .dir = p->dir,
-				     .file = pos.file == p->main_file ? "" : pos.file,
-				     .line = pos.line,
-				     .text = text,
-			     });
+	struct srcpos pos = parser->st.tok->w.pos;
+	vec_push(&parser->tokens, (struct corefile_token){
+					  .dir = parser->dir,
+					  .file = pos.file == parser->main_file ? "" : pos.file,
+					  .line = pos.line,
+					  .text = text,
+				  });
 }
 
 /* A `}` too many that ends the file does no harm in CoreDNS (it becomes a zone nobody asks for),
  * and such files are in use. */
-static int skip_stray_brace(struct parser *p, const char *expected)
+static int skip_stray_brace(struct parser *parser, const char *expected)
 {
-	if (!corefile_stream_at_last(&p->st))
-		return unexpected(p, expected);
-	corefile_stream_warn(&p->st, p->st.tok->w.pos, "'}' without '{' at the end of the file");
-	return next(p);
+	if (!corefile_stream_at_last(&parser->st))
+		return unexpected(parser, expected);
+	corefile_stream_warn(&parser->st, parser->st.tok->w.pos,
+			     "'}' without '{' at the end of the file");
+	return next(parser);
 }
 
 /* The current token as a key; the comma at its end is cut and reported. */
-static int take_key(struct parser *p, bool *ret_comma)
+static int take_key(struct parser *parser, bool *ret_comma)
 {
 	const char *text;
-	int r = corefile_stream_text(&p->st, &text);
+	int r = corefile_stream_text(&parser->st, &text);
 	if (r < 0)
 		return r;
 	size_t n = strlen(text);
 	if (n == 0)
-		return next(p);
+		return next(parser);
 	*ret_comma = text[n - 1] == ',';
 	if (*ret_comma)
-		text = arena_strndup(&p->cf->arena, text, --n);
+		text = arena_strndup(&parser->cf->arena, text, --n);
 	if (n == 0 || text[n - 1] == ',')
-		return unexpected(p, "a zone");
-	vec_push(&p->words, (struct word){ text, p->st.tok->w.pos });
-	return next(p);
+		return unexpected(parser, "a zone");
+	vec_push(&parser->words, (struct word){ text, parser->st.tok->w.pos });
+	return next(parser);
 }
 
 /* Keys up to `{`, the end of the line or the end of the file. */
-static int parse_keys(struct parser *p)
+static int parse_keys(struct parser *parser)
 {
 	bool comma = false;
-	while (!p->st.eof && !at(p, "{")) {
+	while (!parser->st.eof && !at(parser, "{")) {
 		int r;
-		if (p->st.nl && at(p, "import")) {
-			r = corefile_stream_import(&p->st);
+		if (parser->st.nl && at(parser, "import")) {
+			r = corefile_stream_import(&parser->st);
 			if (r < 0)
 				return r;
 			continue;
 		}
-		if (at(p, "}"))
-			return unexpected(p, "a zone");
-		r = take_key(p, &comma);
+		if (at(parser, "}"))
+			return unexpected(parser, "a zone");
+		r = take_key(parser, &comma);
 		if (r < 0)
 			return r;
-		if (p->st.nl && !comma)
+		if (parser->st.nl && !comma)
 			return 0;
 	}
-	return comma ? unexpected(p, "another zone after ','") : 0;
+	return comma ? unexpected(parser, "another zone after ','") : 0;
 }
 
 static int parse_line(struct parser *p);
 
 /* The `{` is the current token. Leaves the body on top of p->dirs and the `}` current. */
-static int parse_body(struct parser *p, const char *what)
+static int parse_body(struct parser *parser, const char *what)
 {
-	struct srcpos open = p->st.tok->w.pos;
-	if (++p->nesting > COREFILE_MAX_DEPTH) {
-		IGNORE(srcerr_set(p->err, open, "more than %d braces inside each other",
+	struct srcpos open = parser->st.tok->w.pos;
+	if (++parser->nesting > COREFILE_MAX_DEPTH) {
+		IGNORE(srcerr_set(parser->err, open, "more than %d braces inside each other",
 				  COREFILE_MAX_DEPTH));
 		return ERR_LIMIT;
 	}
-	record(p, "{");
-	int r = next(p);
-	while (r == 0 && !at(p, "}")) {
-		if (p->st.eof)
-			return unclosed(p, what, open);
-		if (at(p, "{"))
-			return unexpected(p, "a property before its '{'");
-		if (p->st.nl && at(p, "import"))
-			r = corefile_stream_import(&p->st);
+	record(parser, "{");
+	int r = next(parser);
+	while (r == 0 && !at(parser, "}")) {
+		if (parser->st.eof)
+			return unclosed(parser, what, open);
+		if (at(parser, "{"))
+			return unexpected(parser, "a property before its '{'");
+		if (parser->st.nl && at(parser, "import"))
+			r = corefile_stream_import(&parser->st);
 		else
-			r = parse_line(p);
+			r = parse_line(parser);
 	}
-	p->nesting--;
+	parser->nesting--;
 	return r;
 }
 
 /* The rest of a line after its `}`. */
-static int parse_line_end(struct parser *p)
+static int parse_line_end(struct parser *parser)
 {
-	record(p, "}");
-	int r = next(p);
-	if (r < 0 || p->st.nl || (p->nesting > 0 && at(p, "}")))
+	record(parser, "}");
+	int r = next(parser);
+	if (r < 0 || parser->st.nl || (parser->nesting > 0 && at(parser, "}")))
 		return r;
-	return unexpected(p, "a new line after '}'");
+	return unexpected(parser, "a new line after '}'");
 }
 
-static int parse_args(struct parser *p, struct corefile_dir *d)
+static int parse_args(struct parser *parser, struct corefile_dir *dir)
 {
-	int r = next(p);
-	while (r == 0 && !p->st.nl && !at(p, "{")) {
-		if (at(p, "}")) {
+	int r = next(parser);
+	while (r == 0 && !parser->st.nl && !at(parser, "{")) {
+		if (at(parser, "}")) {
 			/* `name { a b }` on one line works in CoreDNS for a body, not for a block.
 			 */
-			if (p->nesting > 0)
+			if (parser->nesting > 0)
 				return 0;
-			return unexpected(p, "an argument, or '}' on a line of its own");
+			return unexpected(parser, "an argument, or '}' on a line of its own");
 		}
 		const char *text;
-		r = corefile_stream_text(&p->st, &text);
+		r = corefile_stream_text(&parser->st, &text);
 		if (r < 0)
 			return r;
-		record(p, text);
-		d->end = p->st.tok->w.pos;
-		vec_push(&p->words, (struct word){ text, d->end });
-		r = next(p);
+		record(parser, text);
+		dir->end = parser->st.tok->w.pos;
+		vec_push(&parser->words, (struct word){ text, dir->end });
+		r = next(parser);
 	}
 	return r;
 }
 
 /* A line of a body, or a directive with nesting 0: name, arguments, body. Pushed onto p->dirs. */
-static int parse_line(struct parser *p)
+static int parse_line(struct parser *parser)
 {
-	struct corefile_dir d = { .name.pos = p->st.tok->w.pos, .end = p->st.tok->w.pos };
-	size_t words = p->words.n, dirs = p->dirs.n;
-	int r = corefile_stream_text(&p->st, &d.name.s);
+	struct corefile_dir d = { .name.pos = parser->st.tok->w.pos, .end = parser->st.tok->w.pos };
+	size_t words = parser->words.n, dirs = parser->dirs.n;
+	int r = corefile_stream_text(&parser->st, &d.name.s);
 	if (r < 0)
 		return r;
-	if (p->nesting == 0)
-		p->dir = d.name.s;
-	record(p, p->nesting == 0 ? p->st.tok->w.s : d.name.s);
-	r = parse_args(p, &d);
+	if (parser->nesting == 0)
+		parser->dir = d.name.s;
+	record(parser, parser->nesting == 0 ? parser->st.tok->w.s : d.name.s);
+	r = parse_args(parser, &d);
 	if (r < 0)
 		return r;
-	d.arg = TAKE_FROM(p, &p->words, words, &d.n_arg);
-	if (!p->st.nl && at(p, "{")) {
+	d.arg = TAKE_FROM(parser, &parser->words, words, &d.n_arg);
+	if (!parser->st.nl && at(parser, "{")) {
 		d.has_body = true;
-		r = parse_body(p, d.name.s);
+		r = parse_body(parser, d.name.s);
 		if (r < 0)
 			return r;
-		d.end = p->st.tok->w.pos;
-		d.body = TAKE_FROM(p, &p->dirs, dirs, &d.n_body);
-		r = parse_line_end(p);
+		d.end = parser->st.tok->w.pos;
+		d.body = TAKE_FROM(parser, &parser->dirs, dirs, &d.n_body);
+		r = parse_line_end(parser);
 		if (r < 0)
 			return r;
 	}
-	vec_push(&p->dirs, d);
+	vec_push(&parser->dirs, d);
 	return 0;
 }
 
 /* Directives up to the `}` of the block, or to the end of the file if `open` is NULL. */
-static int parse_directives(struct parser *p, const struct srcpos *open)
+static int parse_directives(struct parser *parser, const struct srcpos *open)
 {
-	size_t first = p->dirs.n;
+	size_t first = parser->dirs.n;
 	int r = 0;
-	while (r == 0 && !p->st.eof) {
-		if (at(p, "}"))
-			return open != NULL
-				       ? next(p)
-				       : skip_stray_brace(p, "a directive: the block has no '{'");
-		if (at(p, "{"))
-			return unexpected(p, "a directive; its '{' must be on the same line");
-		r = at(p, "import") ? corefile_stream_import(&p->st) : parse_line(p);
+	while (r == 0 && !parser->st.eof) {
+		if (at(parser, "}"))
+			return open != NULL ? next(parser)
+					    : skip_stray_brace(parser,
+							       "a directive: the block has no '{'");
+		if (at(parser, "{"))
+			return unexpected(parser, "a directive; its '{' must be on the same line");
+		r = at(parser, "import") ? corefile_stream_import(&parser->st) : parse_line(parser);
 	}
 	if (r < 0 || open == NULL)
 		return r;
 	/* CoreDNS looks at the last token only, so it takes the brace of a body for that of the
 	 * block; such files are in use. */
-	if (p->dirs.n == first || !p->dirs.v[p->dirs.n - 1].has_body)
-		return unclosed(p, "the block", *open);
-	corefile_stream_warn(&p->st, *open, "'{' without '}' at the end of the file");
+	if (parser->dirs.n == first || !parser->dirs.v[parser->dirs.n - 1].has_body)
+		return unclosed(parser, "the block", *open);
+	corefile_stream_warn(&parser->st, *open, "'{' without '}' at the end of the file");
 	return 0;
 }
 
@@ -244,100 +245,101 @@ static bool is_snippet(const char *key)
 }
 
 /* The snippet's tokens, up to the matching brace; nothing in them is looked at before its use. */
-static int read_snippet(struct parser *p, const char *name)
+static int read_snippet(struct parser *parser, const char *name)
 {
-	struct srcpos open = p->st.tok->w.pos;
+	struct srcpos open = parser->st.tok->w.pos;
 	size_t braces = 1;
-	p->snippet.n = 0;
+	parser->snippet.n = 0;
 	for (;;) {
-		int r = next(p);
+		int r = next(parser);
 		if (r < 0)
 			return r;
-		if (p->st.eof)
-			return unclosed(p, name, open);
-		braces += at(p, "{");
-		braces -= at(p, "}");
+		if (parser->st.eof)
+			return unclosed(parser, name, open);
+		braces += at(parser, "{");
+		braces -= at(parser, "}");
 		if (braces == 0)
-			return next(p);
-		struct corefile_tok t = *p->st.tok;
-		t.bol = p->st.nl;
-		vec_push(&p->snippet, t);
+			return next(parser);
+		struct corefile_tok t = *parser->st.tok;
+		t.bol = parser->st.nl;
+		vec_push(&parser->snippet, t);
 	}
 }
 
-static int parse_snippet(struct parser *p, const struct word *key)
+static int parse_snippet(struct parser *parser, const struct word *key)
 {
-	if (!at(p, "{"))
-		return unexpected(p, "'{' after the name of a snippet");
+	if (!at(parser, "{"))
+		return unexpected(parser, "'{' after the name of a snippet");
 	struct corefile_toks toks;
-	const char *name = arena_strndup(&p->cf->arena, key->s + 1, strlen(key->s) - 2);
+	const char *name = arena_strndup(&parser->cf->arena, key->s + 1, strlen(key->s) - 2);
 	struct srcpos pos = key->pos;
-	int r = read_snippet(p, key->s);
+	int r = read_snippet(parser, key->s);
 	if (r < 0)
 		return r;
-	toks.v = TAKE_FROM(p, &p->snippet, 0, &toks.n);
+	toks.v = TAKE_FROM(parser, &parser->snippet, 0, &toks.n);
 	for (size_t i = 0; i + 1 < toks.n; i++) {
 		if (toks.v[i].bol && corefile_tok_is(&toks.v[i], "import") &&
 		    strcmp(toks.v[i + 1].w.s, name) == 0)
-			return srcerr_set(p->err, toks.v[i].w.pos,
+			return srcerr_set(parser->err, toks.v[i].w.pos,
 					  "import cycle: snippet '%s' imports itself", name);
 	}
-	r = corefile_stream_define(&p->st, name, toks);
+	r = corefile_stream_define(&parser->st, name, toks);
 	if (r < 0)
-		return srcerr_set(p->err, pos,
+		return srcerr_set(parser->err, pos,
 				  "snippet '%s' is already defined, expected another name", name);
 	return 0;
 }
 
-static void finish_block(struct parser *p, size_t words)
+static void finish_block(struct parser *parser, size_t words)
 {
 	struct corefile_block b;
-	b.key = TAKE_FROM(p, &p->words, words, &b.n_key);
-	b.dir = TAKE_FROM(p, &p->dirs, 0, &b.n_dir);
-	b.token = TAKE_FROM(p, &p->tokens, 0, &b.n_token);
+	b.key = TAKE_FROM(parser, &parser->words, words, &b.n_key);
+	b.dir = TAKE_FROM(parser, &parser->dirs, 0, &b.n_dir);
+	b.token = TAKE_FROM(parser, &parser->tokens, 0, &b.n_token);
 	if (b.n_key > 0)
-		vec_push(&p->blocks, b);
+		vec_push(&parser->blocks, b);
 }
 
-static int parse_block(struct parser *p)
+static int parse_block(struct parser *parser)
 {
-	struct srcpos start = p->st.last;
-	if (at(p, "}"))
-		return skip_stray_brace(p, "a zone");
-	int r = parse_keys(p);
+	struct srcpos start = parser->st.last;
+	if (at(parser, "}"))
+		return skip_stray_brace(parser, "a zone");
+	int r = parse_keys(parser);
 	if (r < 0)
 		return r;
-	if (p->words.n == 1 && is_snippet(p->words.v[0].s)) {
-		p->words.n = 0;
-		return parse_snippet(p, &p->words.v[0]);
+	if (parser->words.n == 1 && is_snippet(parser->words.v[0].s)) {
+		parser->words.n = 0;
+		return parse_snippet(parser, &parser->words.v[0]);
 	}
-	if (at(p, "{")) {
-		struct srcpos open = p->st.tok->w.pos;
-		r = next(p);
+	if (at(parser, "{")) {
+		struct srcpos open = parser->st.tok->w.pos;
+		r = next(parser);
 		if (r == 0)
-			r = parse_directives(p, &open);
-	} else if (!p->st.eof) {
-		r = parse_directives(p, NULL);
+			r = parse_directives(parser, &open);
+	} else if (!parser->st.eof) {
+		r = parse_directives(parser, NULL);
 	}
 	if (r < 0)
 		return r;
-	if (p->words.n == 0 && p->dirs.n > 0)
-		corefile_stream_warn(&p->st, start, "a block without a zone serves nothing");
-	finish_block(p, 0);
+	if (parser->words.n == 0 && parser->dirs.n > 0)
+		corefile_stream_warn(&parser->st, start, "a block without a zone serves nothing");
+	finish_block(parser, 0);
 	return 0;
 }
 
-static int parse_all(struct parser *p, struct slice text, const struct corefile_source *src)
+static int parse_all(struct parser *parser, struct slice text, const struct corefile_source *src)
 {
-	int r = corefile_stream_init(&p->st, &p->cf->arena, src, p->main_file, text, p->err);
+	int r = corefile_stream_init(&parser->st, &parser->cf->arena, src, parser->main_file, text,
+				     parser->err);
 	if (r == 0)
-		r = next(p);
-	while (r == 0 && !p->st.eof)
-		r = parse_block(p);
+		r = next(parser);
+	while (r == 0 && !parser->st.eof)
+		r = parse_block(parser);
 	if (r < 0)
 		return r;
-	p->cf->block = TAKE_FROM(p, &p->blocks, 0, &p->cf->n_block);
-	p->cf->file = TAKE_FROM(p, &p->st.file, 0, &p->cf->n_file);
+	parser->cf->block = TAKE_FROM(parser, &parser->blocks, 0, &parser->cf->n_block);
+	parser->cf->file = TAKE_FROM(parser, &parser->st.file, 0, &parser->cf->n_file);
 	return 0;
 }
 

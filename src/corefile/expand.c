@@ -27,48 +27,48 @@ struct expansion {
 	int steps;
 };
 
-static const char *value_of(const struct corefile_source *src, const char *name, size_t n)
+static const char *value_of(const struct corefile_source *src, const char *name, size_t len)
 {
 	if (src == NULL || src->env == NULL)
 		return "";
-	char *copy = xstrndup(name, n);
+	char *copy = xstrndup(name, len);
 	const char *v = src->env(src->ctx, copy);
 	free(copy);
 	return v != NULL ? v : "";
 }
 
-/* Every occurrence of the `n` bytes at `ref`, which lie in the text, becomes the value. */
-static int replace_all(struct expansion *e, const char *ref, size_t n, const char *value)
+/* Every occurrence of the `len` bytes at `ref`, which lie in the text, becomes the value. */
+static int replace_all(struct expansion *expansion, const char *ref, size_t len, const char *value)
 {
 	struct strbuf out = STRBUF_INIT;
 	size_t value_n = strlen(value);
-	const char *p = e->text.s, *end = e->text.s + e->text.n, *hit;
-	while ((hit = memmem(p, (size_t)(end - p), ref, n)) != NULL) {
+	const char *p = expansion->text.s, *end = expansion->text.s + expansion->text.n, *hit;
+	while ((hit = memmem(p, (size_t)(end - p), ref, len)) != NULL) {
 		strbuf_add(&out, p, (size_t)(hit - p));
 		strbuf_add(&out, value, value_n);
-		p = hit + n;
+		p = hit + len;
 		if (out.n > COREFILE_MAX_WORD_BYTES)
 			break;
 	}
 	strbuf_add(&out, p, (size_t)(end - p));
-	strbuf_done(&e->text);
-	e->text = out;
-	if (out.n > COREFILE_MAX_WORD_BYTES || ++e->steps > MAX_STEPS)
+	strbuf_done(&expansion->text);
+	expansion->text = out;
+	if (out.n > COREFILE_MAX_WORD_BYTES || ++expansion->steps > MAX_STEPS)
 		return ERR_LIMIT;
 	return 0;
 }
 
-static int expand_form(struct expansion *e, const struct form *f)
+static int expand_form(struct expansion *expansion, const struct form *form)
 {
-	size_t open_n = strlen(f->open), close_n = strlen(f->close);
+	size_t open_n = strlen(form->open), close_n = strlen(form->close);
 	const char *start;
-	while ((start = strstr(e->text.s, f->open)) != NULL) {
-		const char *close = strstr(start, f->close);
+	while ((start = strstr(expansion->text.s, form->open)) != NULL) {
+		const char *close = strstr(start, form->close);
 		if (close == NULL || close <= start + open_n)
 			return 0;
 		const char *name = start + open_n;
-		int r = replace_all(e, start, (size_t)(close + close_n - start),
-				    value_of(e->src, name, (size_t)(close - name)));
+		int r = replace_all(expansion, start, (size_t)(close + close_n - start),
+				    value_of(expansion->src, name, (size_t)(close - name)));
 		if (r < 0)
 			return r;
 	}
@@ -76,54 +76,54 @@ static int expand_form(struct expansion *e, const struct form *f)
 }
 
 /* A value may hold references of the other kind: go on until nothing changes. */
-static int expand_all(struct expansion *e)
+static int expand_all(struct expansion *expansion)
 {
 	int before;
 	do {
-		before = e->steps;
+		before = expansion->steps;
 		for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-			int r = expand_form(e, &forms[i]);
+			int r = expand_form(expansion, &forms[i]);
 			if (r < 0)
 				return r;
 		}
-	} while (e->steps != before);
+	} while (expansion->steps != before);
 	return 0;
 }
 
 /* Values come from outside; the lexer never lets other bytes through either. */
-static char *dup_as_utf8(struct arena *a, struct slice s)
+static char *dup_as_utf8(struct arena *arena, struct slice text)
 {
 	struct strbuf out = STRBUF_INIT;
-	while (s.n > 0) {
+	while (text.n > 0) {
 		uint32_t cp;
-		size_t n = utf8_decode(s, &cp);
-		strbuf_add_slice(&out, n > 0 ? (struct slice){ s.p, n } : SLICE("\xef\xbf\xbd"));
-		s = slice_from(s, MAX(n, (size_t)1));
+		size_t n = utf8_decode(text, &cp);
+		strbuf_add_slice(&out, n > 0 ? (struct slice){ text.p, n } : SLICE("\xef\xbf\xbd"));
+		text = slice_from(text, MAX(n, (size_t)1));
 	}
-	char *copy = arena_strndup(a, out.s, out.n);
+	char *copy = arena_strndup(arena, out.s, out.n);
 	strbuf_done(&out);
 	return copy;
 }
 
-int corefile_expand(struct arena *a, const struct corefile_source *src, const struct word *w,
+int corefile_expand(struct arena *arena, const struct corefile_source *src, const struct word *word,
 		    const char **ret, struct srcerr *reterr)
 {
 	struct expansion e = { .src = src };
-	if (strstr(w->s, "{$") == NULL && strstr(w->s, "{%") == NULL) {
-		*ret = w->s;
+	if (strstr(word->s, "{$") == NULL && strstr(word->s, "{%") == NULL) {
+		*ret = word->s;
 		return 0;
 	}
 	strbuf_init(&e.text);
-	strbuf_adds(&e.text, w->s);
+	strbuf_adds(&e.text, word->s);
 	int r = expand_all(&e);
 	if (r == 0)
-		*ret = e.steps == 0 ? w->s : dup_as_utf8(a, strbuf_slice(&e.text));
+		*ret = e.steps == 0 ? word->s : dup_as_utf8(arena, strbuf_slice(&e.text));
 	else
 		IGNORE(srcerr_set(
-			reterr, w->pos,
+			reterr, word->pos,
 			"environment variables in '%.100s' refer to themselves or give more "
 			"than %d bytes",
-			w->s, COREFILE_MAX_WORD_BYTES));
+			word->s, COREFILE_MAX_WORD_BYTES));
 	strbuf_done(&e.text);
 	return r;
 }

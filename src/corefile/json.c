@@ -23,31 +23,31 @@ static const struct escape {
 	{ "\xe2\x80\xa9", "\\u2029" },
 };
 
-static const struct escape *find_escape(const char *s)
+static const struct escape *find_escape(const char *text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(escapes); i++) {
-		if (strncmp(s, escapes[i].raw, strlen(escapes[i].raw)) == 0)
+		if (strncmp(text, escapes[i].raw, strlen(escapes[i].raw)) == 0)
 			return &escapes[i];
 	}
 	return NULL;
 }
 
 /* All text here is valid UTF-8 already. */
-static void add_string(struct strbuf *out, const char *s)
+static void add_string(struct strbuf *out, const char *text)
 {
 	strbuf_addc(out, '"');
-	while (*s != '\0') {
-		const struct escape *e = find_escape(s);
+	while (*text != '\0') {
+		const struct escape *e = find_escape(text);
 		if (e != NULL) {
 			strbuf_adds(out, e->escaped);
-			s += strlen(e->raw);
+			text += strlen(e->raw);
 			continue;
 		}
-		if ((unsigned char)*s < ' ')
-			strbuf_addf(out, "\\u%04x", (unsigned)*s);
+		if ((unsigned char)*text < ' ')
+			strbuf_addf(out, "\\u%04x", (unsigned)*text);
 		else
-			strbuf_addc(out, *s);
-		s++;
+			strbuf_addc(out, *text);
+		text++;
 	}
 	strbuf_addc(out, '"');
 }
@@ -60,13 +60,13 @@ static int by_directive(const void *pa, const void *pb)
 	return c != 0 ? c : (a > b) - (a < b);
 }
 
-static void add_tokens(struct strbuf *out, const struct corefile_block *b)
+static void add_tokens(struct strbuf *out, const struct corefile_block *block)
 {
-	const struct corefile_token **t = xcalloc(b->n_token + 1, sizeof(*t));
-	for (size_t i = 0; i < b->n_token; i++)
-		t[i] = &b->token[i];
-	qsort(t, b->n_token, sizeof(*t), by_directive);
-	for (size_t i = 0; i < b->n_token; i++) {
+	const struct corefile_token **t = xcalloc(block->n_token + 1, sizeof(*t));
+	for (size_t i = 0; i < block->n_token; i++)
+		t[i] = &block->token[i];
+	qsort(t, block->n_token, sizeof(*t), by_directive);
+	for (size_t i = 0; i < block->n_token; i++) {
 		bool first = i == 0 || strcmp(t[i]->dir, t[i - 1]->dir) != 0;
 		if (first) {
 			strbuf_adds(out, i == 0 ? "" : "],");
@@ -78,7 +78,7 @@ static void add_tokens(struct strbuf *out, const struct corefile_block *b)
 		add_string(out, t[i]->text);
 		strbuf_addc(out, '}');
 	}
-	strbuf_adds(out, b->n_token > 0 ? "]" : "");
+	strbuf_adds(out, block->n_token > 0 ? "]" : "");
 	free(t);
 }
 

@@ -59,33 +59,33 @@ static int cut_port(struct slice *text, uint64_t *ret)
 	return 1;
 }
 
-/* Bytes of an escape at `p` (`\DDD` or `\C`), or 0 if it is none. */
-static size_t escape_bytes(const char *p, size_t n)
+/* Bytes of an escape at `pos` (`\DDD` or `\C`), or 0 if it is none. */
+static size_t escape_bytes(const char *pos, size_t len)
 {
-	if (n < 2)
+	if (len < 2)
 		return 0;
-	if (!ascii_isdigit(p[1]))
+	if (!ascii_isdigit(pos[1]))
 		return 2;
-	if (n < 4 || !ascii_isdigit(p[2]) || !ascii_isdigit(p[3]))
+	if (len < 4 || !ascii_isdigit(pos[2]) || !ascii_isdigit(pos[3]))
 		return 2;
-	int value = (p[1] - '0') * 100 + (p[2] - '0') * 10 + (p[3] - '0');
+	int value = (pos[1] - '0') * 100 + (pos[2] - '0') * 10 + (pos[3] - '0');
 	return value <= UINT8_MAX ? 4 : 0;
 }
 
 /* What is wrong with a name, or NULL; `*ret_fqdn` says whether it ends in a dot that separates. */
-static const char *check_name(struct slice s, bool *ret_fqdn)
+static const char *check_name(struct slice text, bool *ret_fqdn)
 {
 	size_t label = 0, total = 1;
-	*ret_fqdn = s.n == 1 && s.p[0] == '.';
-	if (s.n == 0)
+	*ret_fqdn = text.n == 1 && text.p[0] == '.';
+	if (text.n == 0)
 		return "the zone is empty";
 	if (*ret_fqdn)
 		return NULL;
-	for (size_t i = 0; i < s.n;) {
-		size_t n = s.p[i] == '\\' ? escape_bytes(s.p + i, s.n - i) : 1;
+	for (size_t i = 0; i < text.n;) {
+		size_t n = text.p[i] == '\\' ? escape_bytes(text.p + i, text.n - i) : 1;
 		if (n == 0)
 			return "bad escape";
-		*ret_fqdn = s.p[i] == '.';
+		*ret_fqdn = text.p[i] == '.';
 		if (*ret_fqdn && label == 0)
 			return "empty label";
 		label = *ret_fqdn ? 0 : label + 1;
@@ -101,10 +101,10 @@ static const char *check_name(struct slice s, bool *ret_fqdn)
 }
 
 /* Fills `ret` if the text is ADDRESS/BITS. */
-static bool parse_network(struct slice s, struct network *ret)
+static bool parse_network(struct slice text, struct network *ret)
 {
 	char addr[INET6_ADDRSTRLEN];
-	struct slice bits = s;
+	struct slice bits = text;
 	struct slice host = slice_cut(&bits, '/');
 	uint64_t n;
 	if (host.n >= sizeof(addr) || bits.p == NULL || slice_u64(bits, &n) < 0)
@@ -125,49 +125,50 @@ static bool parse_network(struct slice s, struct network *ret)
 	return true;
 }
 
-static unsigned get_label(const struct network *net, unsigned i)
+static unsigned get_label(const struct network *net, unsigned index)
 {
 	if (net->label == 8)
-		return net->addr[i];
-	return i % 2 == 0 ? net->addr[i / 2] >> 4 : net->addr[i / 2] & 0xFU;
+		return net->addr[index];
+	return index % 2 == 0 ? net->addr[index / 2] >> 4 : net->addr[index / 2] & 0xFU;
 }
 
-/* The reverse zone of the first `n` labels, `add` added to the last of them. */
-static const char *reverse_zone(struct arena *a, const struct network *net, unsigned n,
+/* The reverse zone of the first `count` labels, `add` added to the last of them. */
+static const char *reverse_zone(struct arena *arena, const struct network *net, unsigned count,
 				unsigned add)
 {
 	struct strbuf b = STRBUF_INIT;
-	for (unsigned i = n; i-- > 0; add = 0)
+	for (unsigned i = count; i-- > 0; add = 0)
 		strbuf_addf(&b, net->label == 8 ? "%u." : "%x.", get_label(net, i) + add);
 	strbuf_adds(&b, net->label == 8 ? "in-addr.arpa." : "ip6.arpa.");
-	const char *zone = arena_strndup(a, b.s, b.n);
+	const char *zone = arena_strndup(arena, b.s, b.n);
 	strbuf_done(&b);
 	return zone;
 }
 
-static void reverse_zones(struct arena *a, const struct network *net, const char *const **ret,
+static void reverse_zones(struct arena *arena, const struct network *net, const char *const **ret,
 			  size_t *ret_n)
 {
 	unsigned n_label = (net->bits + net->label - 1) / net->label;
 	unsigned n = 1U << (n_label * net->label - net->bits);
-	const char **zones = arena_alloc(a, n * sizeof(*zones));
+	const char **zones = arena_alloc(arena, n * sizeof(*zones));
 	for (unsigned i = 0; i < n; i++)
-		zones[i] = reverse_zone(a, net, n_label, i);
+		zones[i] = reverse_zone(arena, net, n_label, i);
 	*ret = zones;
 	*ret_n = n;
 }
 
-static int name_zone(struct arena *a, const struct word *w, struct slice text,
+static int name_zone(struct arena *arena, const struct word *word, struct slice text,
 		     const char *const **ret, size_t *ret_n, struct srcerr *reterr)
 {
 	bool fqdn;
 	const char *wrong = check_name(text, &fqdn);
 	if (wrong != NULL)
-		return srcerr_set(reterr, w->pos, "%s in '%.300s', expected a zone", wrong, w->s);
-	char *zone = arena_printf(a, "%.*s%s", (int)text.n, text.p, fqdn ? "" : ".");
+		return srcerr_set(reterr, word->pos, "%s in '%.300s', expected a zone", wrong,
+				  word->s);
+	char *zone = arena_printf(arena, "%.*s%s", (int)text.n, text.p, fqdn ? "" : ".");
 	for (char *p = zone; *p != '\0'; p++)
 		*p = ascii_lower(*p);
-	const char **zones = arena_alloc(a, sizeof(*zones));
+	const char **zones = arena_alloc(arena, sizeof(*zones));
 	zones[0] = zone;
 	*ret = zones;
 	*ret_n = 1;
@@ -175,67 +176,69 @@ static int name_zone(struct arena *a, const struct word *w, struct slice text,
 }
 
 /* Scheme and port have been cut off. */
-static int zones_of(struct arena *a, const struct word *w, struct slice text,
+static int zones_of(struct arena *arena, const struct word *word, struct slice text,
 		    const char *const **ret, size_t *ret_n, struct srcerr *reterr)
 {
 	struct network net;
 	if (text.n > MAX_TEXT_CHARS)
-		return srcerr_set(reterr, w->pos,
+		return srcerr_set(reterr, word->pos,
 				  "zone of %zu characters, expected at most %d: '%.100s...'",
-				  text.n, MAX_TEXT_CHARS, w->s);
+				  text.n, MAX_TEXT_CHARS, word->s);
 	if (!parse_network(text, &net))
-		return name_zone(a, w, text, ret, ret_n, reterr);
+		return name_zone(arena, word, text, ret, ret_n, reterr);
 	if (text.p[0] == ':' || (text.p[0] == '0' && slice_find(text, ':') >= 0))
-		return srcerr_set(reterr, w->pos,
-				  "network '%s' starts with zero, expected another network", w->s);
-	reverse_zones(a, &net, ret, ret_n);
+		return srcerr_set(reterr, word->pos,
+				  "network '%s' starts with zero, expected another network",
+				  word->s);
+	reverse_zones(arena, &net, ret, ret_n);
 	return 0;
 }
 
-static int check_colon(const struct word *w, struct slice text, struct srcerr *reterr)
+static int check_colon(const struct word *word, struct slice text, struct srcerr *reterr)
 {
 	if (text.n == 0)
-		return srcerr_set(reterr, w->pos, "no zone in '%s', expected a zone", w->s);
+		return srcerr_set(reterr, word->pos, "no zone in '%s', expected a zone", word->s);
 	if (text.p[text.n - 1] == ':')
-		return srcerr_set(reterr, w->pos,
+		return srcerr_set(reterr, word->pos,
 				  "nothing after the last colon of '%.300s', expected a port",
-				  w->s);
+				  word->s);
 	return 0;
 }
 
-int corefile_key_parse(struct arena *a, const struct word *w, struct corefile_key *ret,
+int corefile_key_parse(struct arena *arena, const struct word *word, struct corefile_key *ret,
 		       struct srcerr *reterr)
 {
-	struct slice text = slice_of(w->s);
+	struct slice text = slice_of(word->s);
 	struct corefile_key key = { .how = cut_scheme(&text) };
 	uint64_t port = 0;
 	if (slice_starts(text, SLICE("unix://")))
-		return srcerr_set(reterr, w->pos, "no zone can be served at '%.300s'", w->s);
-	int r = check_colon(w, text, reterr);
+		return srcerr_set(reterr, word->pos, "no zone can be served at '%.300s'", word->s);
+	int r = check_colon(word, text, reterr);
 	if (r < 0)
 		return r;
 	key.scheme = key.how->name;
 	key.has_port = cut_port(&text, &port) > 0;
 	if (port > MAX_PORT)
-		return srcerr_set(reterr, w->pos, "port of '%.300s' out of range, expected 0 to %d",
-				  w->s, MAX_PORT);
+		return srcerr_set(reterr, word->pos,
+				  "port of '%.300s' out of range, expected 0 to %d", word->s,
+				  MAX_PORT);
 	key.port = (uint16_t)port;
-	r = zones_of(a, w, text, &key.zones, &key.n_zones, reterr);
+	r = zones_of(arena, word, text, &key.zones, &key.n_zones, reterr);
 	if (r < 0)
 		return r;
 	*ret = key;
 	return 0;
 }
 
-int corefile_zones_expand(struct arena *a, const struct word *w, const char *const **ret,
+int corefile_zones_expand(struct arena *arena, const struct word *word, const char *const **ret,
 			  size_t *ret_n, struct srcerr *reterr)
 {
-	struct slice text = slice_of(w->s);
+	struct slice text = slice_of(word->s);
 	uint64_t port;
 	cut_scheme(&text);
-	int r = check_colon(w, text, reterr);
+	int r = check_colon(word, text, reterr);
 	if (r < 0)
 		return r;
 	cut_port(&text, &port);
-	return zones_of(a, w, text, ret, ret_n, reterr);
+	return zones_of(arena, word, text, ret, ret_n, reterr);
 }

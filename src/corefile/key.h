@@ -29,12 +29,12 @@ struct corefile_key {
 	uint16_t port; /* as given (0: any free port), or 0 without has_port: the scheme's */
 };
 
-/* Memory from `a`. ERR_PARSE with `reterr` filled. A scheme that is not in the table is part of the
- * zone, as in CoreDNS. */
-MUST_CHECK int corefile_key_parse(struct arena *a, const struct word *w, struct corefile_key *ret,
-				  struct srcerr *reterr);
+/* Memory from `arena`. ERR_PARSE with `reterr` filled. A scheme that is not in the table is part of
+ * the zone, as in CoreDNS. */
+MUST_CHECK int corefile_key_parse(struct arena *arena, const struct word *word,
+				  struct corefile_key *ret, struct srcerr *reterr);
 
 /* The zones of a plugin's argument: like a key's; scheme and port may be there and are dropped.
  * ERR_PARSE with `reterr` filled (CoreDNS passes over such an argument without a word). */
-MUST_CHECK int corefile_zones_expand(struct arena *a, const struct word *w, const char *const **ret,
-				     size_t *ret_n, struct srcerr *reterr);
+MUST_CHECK int corefile_zones_expand(struct arena *arena, const struct word *word,
+				     const char *const **ret, size_t *ret_n, struct srcerr *reterr);

@@ -32,119 +32,120 @@ bool corefile_is_space(uint32_t cp)
 }
 
 /* Reads one character: false at the end. */
-static bool read_char(struct lexer *l)
+static bool read_char(struct lexer *lexer)
 {
-	if (l->rest.n == 0)
+	if (lexer->rest.n == 0)
 		return false;
-	size_t n = utf8_decode(l->rest, &l->cp);
-	l->bytes = (struct slice){ l->rest.p, n };
+	size_t n = utf8_decode(lexer->rest, &lexer->cp);
+	lexer->bytes = (struct slice){ lexer->rest.p, n };
 	if (n == 0) {
 		n = 1;
-		l->cp = REPLACEMENT;
-		l->bytes = SLICE("\xef\xbf\xbd");
+		lexer->cp = REPLACEMENT;
+		lexer->bytes = SLICE("\xef\xbf\xbd");
 	}
-	l->rest = slice_from(l->rest, n);
-	l->pos.col++;
-	if (l->cp == '\n') {
-		l->pos.line++;
-		l->pos.col = 1;
+	lexer->rest = slice_from(lexer->rest, n);
+	lexer->pos.col++;
+	if (lexer->cp == '\n') {
+		lexer->pos.line++;
+		lexer->pos.col = 1;
 	}
 	return true;
 }
 
-static int add_token(struct lexer *l, struct srcpos at, bool quoted)
+static int add_token(struct lexer *lexer, struct srcpos at, bool quoted)
 {
-	if (l->toks.n >= COREFILE_MAX_TOKENS) {
-		IGNORE(srcerr_set(l->err, at, "more than %d words in one file",
+	if (lexer->toks.n >= COREFILE_MAX_TOKENS) {
+		IGNORE(srcerr_set(lexer->err, at, "more than %d words in one file",
 				  COREFILE_MAX_TOKENS));
 		return ERR_LIMIT;
 	}
-	if (memchr(l->text.s, '\0', l->text.n) != NULL)
-		return srcerr_set(l->err, at, "unexpected NUL byte in a word, expected text");
-	vec_push(&l->toks, (struct corefile_tok){
-				   .w = { arena_strndup(l->a, l->text.s, l->text.n), at },
-				   .quoted = quoted,
-				   .bol = at.line > l->last_line,
-			   });
-	l->last_line = at.line;
-	for (size_t i = 0; i < l->text.n; i++)
-		l->last_line += l->text.s[i] == '\n';
+	if (memchr(lexer->text.s, '\0', lexer->text.n) != NULL)
+		return srcerr_set(lexer->err, at, "unexpected NUL byte in a word, expected text");
+	vec_push(&lexer->toks,
+		 (struct corefile_tok){
+			 .w = { arena_strndup(lexer->a, lexer->text.s, lexer->text.n), at },
+			 .quoted = quoted,
+			 .bol = at.line > lexer->last_line,
+		 });
+	lexer->last_line = at.line;
+	for (size_t i = 0; i < lexer->text.n; i++)
+		lexer->last_line += lexer->text.s[i] == '\n';
 	return 0;
 }
 
 /* The opening quote has been read. A quote that is never closed ends with the file; as in CoreDNS
  * nothing comes of it when it holds no character. */
-static int lex_quoted(struct lexer *l, struct srcpos at)
+static int lex_quoted(struct lexer *lexer, struct srcpos at)
 {
 	bool escaped = false;
-	strbuf_reset(&l->text);
-	while (read_char(l)) {
-		if (!escaped && l->cp == '"')
-			return add_token(l, at, true);
-		if (!escaped && l->cp == '\\') {
+	strbuf_reset(&lexer->text);
+	while (read_char(lexer)) {
+		if (!escaped && lexer->cp == '"')
+			return add_token(lexer, at, true);
+		if (!escaped && lexer->cp == '\\') {
 			escaped = true;
 			continue;
 		}
-		if (escaped && l->cp != '"')
-			strbuf_addc(&l->text, '\\');
+		if (escaped && lexer->cp != '"')
+			strbuf_addc(&lexer->text, '\\');
 		escaped = false;
-		strbuf_add_slice(&l->text, l->bytes);
+		strbuf_add_slice(&lexer->text, lexer->bytes);
 	}
-	return l->text.n > 0 ? add_token(l, at, true) : 0;
+	return lexer->text.n > 0 ? add_token(lexer, at, true) : 0;
 }
 
 /* The first character has been read and belongs to the token. */
-static int lex_plain(struct lexer *l, struct srcpos at)
+static int lex_plain(struct lexer *lexer, struct srcpos at)
 {
 	bool comment = false;
-	strbuf_reset(&l->text);
+	strbuf_reset(&lexer->text);
 	do {
-		if (l->cp == '\r')
+		if (lexer->cp == '\r')
 			continue;
-		if (corefile_is_space(l->cp))
+		if (corefile_is_space(lexer->cp))
 			break;
-		if (l->cp == '#')
+		if (lexer->cp == '#')
 			comment = true;
 		if (!comment)
-			strbuf_add_slice(&l->text, l->bytes);
-	} while (read_char(l));
-	return add_token(l, at, false);
+			strbuf_add_slice(&lexer->text, lexer->bytes);
+	} while (read_char(lexer));
+	return add_token(lexer, at, false);
 }
 
-static int lex_all(struct lexer *l)
+static int lex_all(struct lexer *lexer)
 {
-	struct lexer start = *l;
-	if (read_char(l) && l->cp != BYTE_ORDER_MARK)
-		*l = start;
-	l->pos = start.pos;
+	struct lexer start = *lexer;
+	if (read_char(lexer) && lexer->cp != BYTE_ORDER_MARK)
+		*lexer = start;
+	lexer->pos = start.pos;
 	bool comment = false;
 	for (;;) {
-		struct srcpos at = l->pos;
-		if (!read_char(l))
+		struct srcpos at = lexer->pos;
+		if (!read_char(lexer))
 			return 0;
-		if (corefile_is_space(l->cp)) {
-			if (l->cp == '\n')
+		if (corefile_is_space(lexer->cp)) {
+			if (lexer->cp == '\n')
 				comment = false;
 			continue;
 		}
-		if (l->cp == '#')
+		if (lexer->cp == '#')
 			comment = true;
 		if (comment)
 			continue;
-		int r = l->cp == '"' ? lex_quoted(l, at) : lex_plain(l, at);
+		int r = lexer->cp == '"' ? lex_quoted(lexer, at) : lex_plain(lexer, at);
 		if (r < 0)
 			return r;
 	}
 }
 
-int corefile_lex(struct arena *a, const char *file, struct slice text, struct corefile_toks *ret,
-		 struct srcerr *reterr)
+int corefile_lex(struct arena *arena, const char *file, struct slice text,
+		 struct corefile_toks *ret, struct srcerr *reterr)
 {
-	struct lexer l = { .a = a, .rest = text, .pos = { file, 1, 1 }, .err = reterr };
+	struct lexer l = { .a = arena, .rest = text, .pos = { file, 1, 1 }, .err = reterr };
 	strbuf_init(&l.text);
 	int r = lex_all(&l);
 	if (r == 0) {
-		ret->v = arena_memdup(a, l.toks.v, l.toks.n * sizeof(*l.toks.v));
+		ret->v = arena_memdup(arena, l.toks.v, l.toks.n * sizeof(*l.toks.v));
 		ret->n = l.toks.n;
 	}
 	strbuf_done(&l.text);

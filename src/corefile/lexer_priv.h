@@ -21,9 +21,9 @@ struct corefile_toks {
 	size_t n;
 };
 
-/* Tokens and their texts are from `a`; `file` must live as long as they. Bytes that are not UTF-8
- * become U+FFFD. ERR_PARSE for a NUL byte, ERR_LIMIT past COREFILE_MAX_TOKENS. */
-MUST_CHECK int corefile_lex(struct arena *a, const char *file, struct slice text,
+/* Tokens and their texts are from `arena`; `file` must live as long as they. Bytes that are not
+ * UTF-8 become U+FFFD. ERR_PARSE for a NUL byte, ERR_LIMIT past COREFILE_MAX_TOKENS. */
+MUST_CHECK int corefile_lex(struct arena *arena, const char *file, struct slice text,
 			    struct corefile_toks *ret, struct srcerr *reterr);
 
 /* White space as Go's unicode.IsSpace has it. */

@@ -7,17 +7,17 @@
 #include "corefile/corefile.h"
 #include "corefile/lexer_priv.h"
 
-static bool needs_quotes(const char *s)
+static bool needs_quotes(const char *text)
 {
 	static const char *const syntax[] = { "", "{", "}", "import" };
 	for (size_t i = 0; i < ARRAY_LEN(syntax); i++) {
-		if (strcmp(s, syntax[i]) == 0)
+		if (strcmp(text, syntax[i]) == 0)
 			return true;
 	}
 	/* A byte order mark would be lost at the start of the file. */
-	if (s[0] == '"' || strchr(s, '#') != NULL || strncmp(s, "\xef\xbb\xbf", 3) == 0)
+	if (text[0] == '"' || strchr(text, '#') != NULL || strncmp(text, "\xef\xbb\xbf", 3) == 0)
 		return true;
-	for (struct slice rest = slice_of(s); rest.n > 0;) {
+	for (struct slice rest = slice_of(text); rest.n > 0;) {
 		uint32_t cp;
 		size_t n = utf8_decode(rest, &cp);
 		if (n > 0 && corefile_is_space(cp))
@@ -29,37 +29,37 @@ static bool needs_quotes(const char *s)
 
 /* In quotes a backslash stands for itself, two of them for two, and one before `"` for none. So an
  * odd number of them cannot stand before a `"`, be it in the word or the closing one. */
-static int add_quoted(struct strbuf *out, const char *s)
+static int add_quoted(struct strbuf *out, const char *text)
 {
 	bool odd = false;
 	strbuf_addc(out, '"');
-	for (; *s != '\0'; s++) {
-		if (*s == '"') {
+	for (; *text != '\0'; text++) {
+		if (*text == '"') {
 			if (odd)
 				return ERR_UNSUPPORTED;
 			strbuf_addc(out, '\\');
 		}
-		odd = *s == '\\' && !odd;
-		strbuf_addc(out, *s);
+		odd = *text == '\\' && !odd;
+		strbuf_addc(out, *text);
 	}
 	strbuf_addc(out, '"');
 	return odd ? ERR_UNSUPPORTED : 0;
 }
 
-static int add_word(struct strbuf *out, const char *s)
+static int add_word(struct strbuf *out, const char *text)
 {
-	if (needs_quotes(s))
-		return add_quoted(out, s);
-	strbuf_adds(out, s);
+	if (needs_quotes(text))
+		return add_quoted(out, text);
+	strbuf_adds(out, text);
 	return 0;
 }
 
-static int add_words(struct strbuf *out, const struct word *w, size_t n, bool after)
+static int add_words(struct strbuf *out, const struct word *word, size_t count, bool after)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (i > 0 || after)
 			strbuf_addc(out, ' ');
-		int r = add_word(out, w[i].s);
+		int r = add_word(out, word[i].s);
 		if (r < 0)
 			return r;
 	}
@@ -72,16 +72,16 @@ static void indent(struct strbuf *out, int depth)
 		strbuf_addc(out, '\t');
 }
 
-static int add_lines(struct strbuf *out, const struct corefile_dir *d, size_t n, int depth)
+static int add_lines(struct strbuf *out, const struct corefile_dir *dir, size_t count, int depth)
 {
 	strbuf_adds(out, " {\n");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		indent(out, depth);
-		int r = add_word(out, d[i].name.s);
+		int r = add_word(out, dir[i].name.s);
 		if (r == 0)
-			r = add_words(out, d[i].arg, d[i].n_arg, true);
-		if (r == 0 && d[i].has_body)
-			r = add_lines(out, d[i].body, d[i].n_body, depth + 1);
+			r = add_words(out, dir[i].arg, dir[i].n_arg, true);
+		if (r == 0 && dir[i].has_body)
+			r = add_lines(out, dir[i].body, dir[i].n_body, depth + 1);
 		else
 			strbuf_addc(out, '\n');
 		if (r < 0)

@@ -16,11 +16,11 @@ static int limit_err(struct corefile_stream *st, struct srcpos pos, const char *
 	return ERR_LIMIT;
 }
 
-static int count_bytes(struct corefile_stream *st, struct srcpos pos, size_t n)
+static int count_bytes(struct corefile_stream *st, struct srcpos pos, size_t count)
 {
-	if (n > COREFILE_MAX_BYTES - st->n_bytes)
+	if (count > COREFILE_MAX_BYTES - st->n_bytes)
 		return limit_err(st, pos, "bytes of Corefile in all", COREFILE_MAX_BYTES);
-	st->n_bytes += n;
+	st->n_bytes += count;
 	return 0;
 }
 
@@ -83,19 +83,19 @@ static int check_cycle(struct corefile_stream *st, bool snippet, const char *nam
 }
 
 /* The next file of an import by pattern. */
-static int next_file(struct corefile_stream *st, struct corefile_frame *f)
+static int next_file(struct corefile_stream *st, struct corefile_frame *frame)
 {
-	const char *path = f->file[f->next_file++];
+	const char *path = frame->file[frame->next_file++];
 	struct corefile_toks *toks = NULL;
-	f->name = NULL;
-	int r = check_cycle(st, false, path, f->import_pos);
+	frame->name = NULL;
+	int r = check_cycle(st, false, path, frame->import_pos);
 	if (r == 0)
-		r = load_file(st, path, f->import_pos, &toks);
+		r = load_file(st, path, frame->import_pos, &toks);
 	if (r < 0 || toks == NULL)
 		return r;
-	f->name = path;
-	f->toks = *toks;
-	f->next = 0;
+	frame->name = path;
+	frame->toks = *toks;
+	frame->next = 0;
 	return 0;
 }
 
@@ -176,13 +176,13 @@ static int import_snippet(struct corefile_stream *st, const char *name,
 
 /* `pattern` in the folder of `file`, without `.`, `..` and doubled slashes where they can be taken
  * out of the text; an absolute pattern as it is. */
-static const char *join_path(struct arena *a, const char *file, const char *pattern)
+static const char *join_path(struct arena *arena, const char *file, const char *pattern)
 {
 	if (pattern[0] == '/')
 		return pattern;
 	const char *slash = strrchr(file, '/');
 	int dir_n = slash != NULL ? (int)(slash - file) + 1 : 0;
-	char *path = arena_printf(a, "%.*s%s", dir_n, file, pattern);
+	char *path = arena_printf(arena, "%.*s%s", dir_n, file, pattern);
 	bool rooted = path[0] == '/';
 	struct slice rest = slice_of(path + rooted);
 	size_t base = rooted, n = rooted; /* path[0..n) is done; ".."s before `base` must stay */
@@ -209,11 +209,11 @@ static const char *join_path(struct arena *a, const char *file, const char *patt
 	return n > 0 ? path : ".";
 }
 
-static size_t count_char(const char *s, char c)
+static size_t count_char(const char *text, char ch)
 {
 	size_t n = 0;
-	for (; *s != '\0'; s++)
-		n += *s == c;
+	for (; *text != '\0'; text++)
+		n += *text == ch;
 	return n;
 }
 
@@ -287,11 +287,11 @@ int corefile_stream_define(struct corefile_stream *st, const char *name, struct 
 	return 0;
 }
 
-int corefile_stream_init(struct corefile_stream *st, struct arena *a,
+int corefile_stream_init(struct corefile_stream *st, struct arena *arena,
 			 const struct corefile_source *src, const char *file, struct slice text,
 			 struct srcerr *reterr)
 {
-	*st = (struct corefile_stream){ .a = a, .src = src, .err = reterr };
+	*st = (struct corefile_stream){ .a = arena, .src = src, .err = reterr };
 	map_init(&st->snippets);
 	map_init(&st->files);
 	st->last = (struct srcpos){ file, 1, 1 };

@@ -44,7 +44,7 @@ struct corefile_stream {
 
 /* Starts before the first token of `text`; call corefile_stream_next. Errors of all functions:
  * ERR_PARSE, ERR_LIMIT, or what a function of the source gave, with st->err filled. */
-MUST_CHECK int corefile_stream_init(struct corefile_stream *st, struct arena *a,
+MUST_CHECK int corefile_stream_init(struct corefile_stream *st, struct arena *arena,
 				    const struct corefile_source *src, const char *file,
 				    struct slice text, struct srcerr *reterr);
 void corefile_stream_done(struct corefile_stream *st);
@@ -64,7 +64,7 @@ void corefile_stream_warn(const struct corefile_stream *st, struct srcpos pos, c
 	PRINTF_LIKE(3, 4);
 
 /* An unquoted token with this text: the only ones that can be syntax. */
-static inline bool corefile_tok_is(const struct corefile_tok *t, const char *s)
+static inline bool corefile_tok_is(const struct corefile_tok *tok, const char *text)
 {
-	return !t->quoted && strcmp(t->w.s, s) == 0;
+	return !tok->quoted && strcmp(tok->w.s, text) == 0;
 }

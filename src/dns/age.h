@@ -9,4 +9,4 @@ enum { DNS_AGE_MIN_S = 5, DNS_AGE_MAX_S = 3600 };
 /* The lowest TTL of a whole message, at most DNS_AGE_MAX_S; DNS_AGE_MIN_S for errors, delegations
  * and replies without records (CoreDNS's pkg/dnsutil). Malformed ones count as errors. `msg` is not
  * changed. */
-uint32_t dns_age(uint8_t *msg, size_t n);
+uint32_t dns_age(uint8_t *msg, size_t len);

@@ -12,7 +12,7 @@
 #include "dns/resp.h"
 #include "dns/types.h"
 
-static void dump_header(const uint8_t *msg, const struct dns_resp *r, struct strbuf *out)
+static void dump_header(const uint8_t *msg, const struct dns_resp *resp, struct strbuf *out)
 {
 	static const struct {
 		uint16_t bit;
@@ -25,7 +25,7 @@ static void dump_header(const uint8_t *msg, const struct dns_resp *r, struct str
 	char buf[DNS_MNEMONIC_MAX];
 	uint16_t flags = dns_get16(msg + 2);
 	uint8_t opcode = (uint8_t)(flags >> 11 & 15);
-	strbuf_adds(out, dns_rcode_str(r->rcode, buf));
+	strbuf_adds(out, dns_rcode_str(resp->rcode, buf));
 	for (size_t i = 0; i < ARRAY_LEN(bits); i++) {
 		if ((flags & bits[i].bit) != 0)
 			strbuf_adds(out, bits[i].text);
@@ -35,12 +35,12 @@ static void dump_header(const uint8_t *msg, const struct dns_resp *r, struct str
 	strbuf_addc(out, '\n');
 }
 
-static void dump_question(const uint8_t *msg, size_t n, struct strbuf *out)
+static void dump_question(const uint8_t *msg, size_t len, struct strbuf *out)
 {
 	uint8_t name[DNS_NAME_MAX];
 	char text[DNS_NAME_TEXT_MAX];
 	char cls[DNS_MNEMONIC_MAX], type[DNS_MNEMONIC_MAX];
-	int at = dns_name_unpack(msg, n, DNS_HEADER_BYTES, name);
+	int at = dns_name_unpack(msg, len, DNS_HEADER_BYTES, name);
 	if (dns_get16(msg + 4) != 1 || at < 0)
 		return;
 	dns_name_to_text(name, false, text);
@@ -96,29 +96,29 @@ static void dump_rdata(const struct dns_rr *rr, struct strbuf *out)
 	free(text);
 }
 
-static void dump_section(const struct dns_resp *r, enum dns_section s, struct strbuf *out)
+static void dump_section(const struct dns_resp *resp, enum dns_section section, struct strbuf *out)
 {
 	static const char *const names[] = { "answer", "authority", "additional" };
 	char text[DNS_NAME_TEXT_MAX];
 	char cls[DNS_MNEMONIC_MAX], type[DNS_MNEMONIC_MAX];
-	DNS_RR_FOREACH(rr, r, s)
+	DNS_RR_FOREACH(rr, resp, section)
 	{
 		dns_name_to_text(rr->owner, false, text);
-		strbuf_addf(out, "%s %s %u %s %s ", names[s], text, rr->ttl,
+		strbuf_addf(out, "%s %s %u %s %s ", names[section], text, rr->ttl,
 			    dns_class_str(rr->cls, cls), dns_type_str(rr->type, type));
 		dump_rdata(rr, out);
 		strbuf_addc(out, '\n');
 	}
 }
 
-static void dump_opt(const struct dns_resp *r, struct strbuf *out)
+static void dump_opt(const struct dns_resp *resp, struct strbuf *out)
 {
-	struct dns_opt o = { .options = r->options, .options_len = r->options_len };
+	struct dns_opt o = { .options = resp->options, .options_len = resp->options_len };
 	struct dns_option opt;
 	size_t pos = 0;
-	if (!r->has_opt)
+	if (!resp->has_opt)
 		return;
-	strbuf_addf(out, "opt %u%s", r->opt_udp_size, r->opt_do ? " do" : "");
+	strbuf_addf(out, "opt %u%s", resp->opt_udp_size, resp->opt_do ? " do" : "");
 	while (dns_option_next(&o, &pos, &opt)) {
 		strbuf_addf(out, " %u:", opt.code);
 		for (size_t i = 0; i < opt.len; i++)
@@ -127,16 +127,16 @@ static void dump_opt(const struct dns_resp *r, struct strbuf *out)
 	strbuf_addc(out, '\n');
 }
 
-int dns_dump(const uint8_t *msg, size_t n, struct strbuf *out)
+int dns_dump(const uint8_t *msg, size_t len, struct strbuf *out)
 {
 	struct dns_resp r;
 	struct arena a;
 	arena_init(&a);
-	uint8_t *copy = arena_memdup(&a, msg, n);
-	int err = dns_resp_from_wire(&r, &a, copy, n);
+	uint8_t *copy = arena_memdup(&a, msg, len);
+	int err = dns_resp_from_wire(&r, &a, copy, len);
 	if (err == 0) {
 		dump_header(msg, &r, out);
-		dump_question(msg, n, out);
+		dump_question(msg, len, out);
 		err = dns_resp_thaw(&r, &a);
 	}
 	for (int s = 0; s < DNS_SECTIONS && err == 0; s++)

@@ -14,4 +14,4 @@
  *	opt 1232 do 15:0000
  * (sections answer, authority, additional; options as code:hex). ERR_PARSE for a malformed message,
  * after what could be read. */
-MUST_CHECK int dns_dump(const uint8_t *msg, size_t n, struct strbuf *out);
+MUST_CHECK int dns_dump(const uint8_t *msg, size_t len, struct strbuf *out);

@@ -24,23 +24,23 @@ struct encoder {
 	uint16_t comp[COMP_SLOTS]; /* offset of a name in out; 0: free */
 };
 
-static ALWAYS_INLINE uint32_t hash_step(uint32_t h, const uint8_t *label)
+static ALWAYS_INLINE uint32_t hash_step(uint32_t hash, const uint8_t *label)
 {
 	for (unsigned i = 0; i <= label[0]; i++)
-		h = (h ^ label[i]) * 16777619U;
-	return h ^ h >> 15;
+		hash = (hash ^ label[i]) * 16777619U;
+	return hash ^ hash >> 15;
 }
 
 /* Is the name at `off` of the message exactly `name` (uncompressed, same case)? */
-static bool same_at(const struct encoder *e, size_t off, const uint8_t *name)
+static bool same_at(const struct encoder *encoder, size_t off, const uint8_t *name)
 {
 	for (;;) {
-		uint8_t len = e->out[off];
+		uint8_t len = encoder->out[off];
 		if (len > DNS_LABEL_MAX) {
-			off = (size_t)(len & 0x3f) << 8 | e->out[off + 1];
+			off = (size_t)(len & 0x3f) << 8 | encoder->out[off + 1];
 			continue;
 		}
-		if (len != name[0] || memcmp(e->out + off, name, len + 1U) != 0)
+		if (len != name[0] || memcmp(encoder->out + off, name, len + 1U) != 0)
 			return false;
 		if (len == 0)
 			return true;
@@ -50,10 +50,10 @@ static bool same_at(const struct encoder *e, size_t off, const uint8_t *name)
 }
 
 /* Slot of a suffix: holding its offset, or free. */
-static unsigned comp_slot(const struct encoder *e, uint32_t hash, const uint8_t *name)
+static unsigned comp_slot(const struct encoder *encoder, uint32_t hash, const uint8_t *name)
 {
 	unsigned i = hash & (COMP_SLOTS - 1);
-	while (e->comp[i] != 0 && !same_at(e, e->comp[i], name))
+	while (encoder->comp[i] != 0 && !same_at(encoder, encoder->comp[i], name))
 		i = (i + 1) & (COMP_SLOTS - 1);
 	return i;
 }
@@ -73,84 +73,84 @@ static unsigned label_offsets(const uint8_t *name, uint8_t at[DNS_LABELS_MAX + 1
 }
 
 /* Remembers the first `upto` suffixes of a name that now stands at `off`. */
-static void comp_remember(struct encoder *e, size_t off, const uint8_t *name, const uint8_t *at,
-			  const uint32_t *hash, unsigned upto)
+static void comp_remember(struct encoder *encoder, size_t off, const uint8_t *name,
+			  const uint8_t *at, const uint32_t *hash, unsigned upto)
 {
 	for (unsigned i = 0; i < upto; i++) {
-		if (off + at[i] > POINTER_MAX || e->n_comp >= COMP_MAX)
+		if (off + at[i] > POINTER_MAX || encoder->n_comp >= COMP_MAX)
 			return;
-		unsigned slot = comp_slot(e, hash[i], name + at[i]);
-		if (e->comp[slot] == 0) {
-			e->comp[slot] = (uint16_t)(off + at[i]);
-			e->n_comp++;
+		unsigned slot = comp_slot(encoder, hash[i], name + at[i]);
+		if (encoder->comp[slot] == 0) {
+			encoder->comp[slot] = (uint16_t)(off + at[i]);
+			encoder->n_comp++;
 		}
 	}
 }
 
-static void comp_init(struct encoder *e)
+static void comp_init(struct encoder *encoder)
 {
 	uint8_t at[DNS_LABELS_MAX + 1];
 	uint32_t hash[DNS_LABELS_MAX + 1];
-	memset(e->comp, 0, sizeof(e->comp));
-	e->n_comp = 0;
-	e->table_ready = true;
-	if (e->in->question_len != 0) {
-		unsigned n = label_offsets(e->in->question, at, hash);
-		comp_remember(e, DNS_HEADER_BYTES, e->in->question, at, hash, n);
+	memset(encoder->comp, 0, sizeof(encoder->comp));
+	encoder->n_comp = 0;
+	encoder->table_ready = true;
+	if (encoder->in->question_len != 0) {
+		unsigned n = label_offsets(encoder->in->question, at, hash);
+		comp_remember(encoder, DNS_HEADER_BYTES, encoder->in->question, at, hash, n);
 	}
 }
 
 /* Appends a name, compressed; false when it does not fit. */
-static bool put_name(struct encoder *e, const uint8_t *name, size_t len)
+static bool put_name(struct encoder *encoder, const uint8_t *name, size_t len)
 {
 	uint8_t at[DNS_LABELS_MAX + 1];
 	uint32_t hash[DNS_LABELS_MAX + 1];
-	if (!e->table_ready)
-		comp_init(e);
+	if (!encoder->table_ready)
+		comp_init(encoder);
 	unsigned n = label_offsets(name, at, hash);
 	unsigned i = 0;
 	uint16_t found = 0;
 	for (; i < n && found == 0; i++)
-		found = e->comp[comp_slot(e, hash[i], name + at[i])];
+		found = encoder->comp[comp_slot(encoder, hash[i], name + at[i])];
 	if (found != 0)
 		i--;
 	size_t plain = found != 0 ? at[i] : len;
-	if (e->n + plain + (found != 0 ? 2 : 0) > e->limit)
+	if (encoder->n + plain + (found != 0 ? 2 : 0) > encoder->limit)
 		return false;
-	size_t start = e->n;
-	memcpy(e->out + e->n, name, plain);
-	e->n += plain;
+	size_t start = encoder->n;
+	memcpy(encoder->out + encoder->n, name, plain);
+	encoder->n += plain;
 	if (found != 0) {
-		dns_put16(e->out + e->n, (uint16_t)(0xc000 | found));
-		e->n += 2;
+		dns_put16(encoder->out + encoder->n, (uint16_t)(0xc000 | found));
+		encoder->n += 2;
 	}
-	comp_remember(e, start, name, at, hash, i);
+	comp_remember(encoder, start, name, at, hash, i);
 	return true;
 }
 
 /* Appends a name as it is, for others to point to; false when it does not fit. */
-static bool put_plain_name(struct encoder *e, const uint8_t *name, size_t len)
+static bool put_plain_name(struct encoder *encoder, const uint8_t *name, size_t len)
 {
 	uint8_t at[DNS_LABELS_MAX + 1];
 	uint32_t hash[DNS_LABELS_MAX + 1];
-	if (e->n + len > e->limit)
+	if (encoder->n + len > encoder->limit)
 		return false;
-	memcpy(e->out + e->n, name, len);
-	e->n += len;
+	memcpy(encoder->out + encoder->n, name, len);
+	encoder->n += len;
 	/* Nobody points to the root. */
 	if (len == 1)
 		return true;
-	if (!e->table_ready)
-		comp_init(e);
+	if (!encoder->table_ready)
+		comp_init(encoder);
 	unsigned n = label_offsets(name, at, hash);
-	comp_remember(e, e->n - len, name, at, hash, n);
+	comp_remember(encoder, encoder->n - len, name, at, hash, n);
 	return true;
 }
 
-static bool is_question_name(const struct encoder *e, const struct dns_rr *rr)
+static bool is_question_name(const struct encoder *encoder, const struct dns_rr *rr)
 {
-	const struct dns_qname *q = e->in->qname;
-	return e->question_lower && rr->owner_len == q->len &&
+	const struct dns_qname *q = encoder->in->qname;
+	return encoder->question_lower && rr->owner_len == q->len &&
 	       (rr->owner == q->wire || memcmp(rr->owner, q->wire, q->len) == 0);
 }
 
@@ -167,149 +167,149 @@ static const struct {
 	{ DNS_TYPE_MX, 2, 1, put_name },  { DNS_TYPE_SRV, 6, 1, put_plain_name },
 };
 
-static bool put_bytes(struct encoder *e, const uint8_t *p, size_t n)
+static bool put_bytes(struct encoder *encoder, const uint8_t *data, size_t len)
 {
-	if (e->n + n > e->limit)
+	if (encoder->n + len > encoder->limit)
 		return false;
-	if (n != 0)
-		memcpy(e->out + e->n, p, n);
-	e->n += n;
+	if (len != 0)
+		memcpy(encoder->out + encoder->n, data, len);
+	encoder->n += len;
 	return true;
 }
 
-static bool put_rdata(struct encoder *e, const struct dns_rr *rr)
+static bool put_rdata(struct encoder *encoder, const struct dns_rr *rr)
 {
 	size_t i = 0;
 	while (i < ARRAY_LEN(with_names) && with_names[i].type != rr->type)
 		i++;
 	/* Too short for its type: no data at all, as in an update. */
 	if (i == ARRAY_LEN(with_names) || with_names[i].fixed > rr->rdlen)
-		return put_bytes(e, rr->rdata, rr->rdlen);
+		return put_bytes(encoder, rr->rdata, rr->rdlen);
 	const uint8_t *p = rr->rdata;
 	const uint8_t *end = p + rr->rdlen;
-	if (!put_bytes(e, p, with_names[i].fixed))
+	if (!put_bytes(encoder, p, with_names[i].fixed))
 		return false;
 	p += with_names[i].fixed;
 	for (unsigned k = 0; k < with_names[i].names && p < end; k++) {
 		size_t len = dns_name_len(p);
-		if (!with_names[i].put(e, p, len))
+		if (!with_names[i].put(encoder, p, len))
 			return false;
 		p += len;
 	}
-	return put_bytes(e, p, (size_t)(end - p));
+	return put_bytes(encoder, p, (size_t)(end - p));
 }
 
-static bool put_rr(struct encoder *e, const struct dns_rr *rr)
+static bool put_rr(struct encoder *encoder, const struct dns_rr *rr)
 {
-	if (is_question_name(e, rr)) {
-		if (e->n + 2 > e->limit)
+	if (is_question_name(encoder, rr)) {
+		if (encoder->n + 2 > encoder->limit)
 			return false;
-		dns_put16(e->out + e->n, 0xc000 | DNS_HEADER_BYTES);
-		e->n += 2;
-	} else if (!put_name(e, rr->owner, rr->owner_len)) {
+		dns_put16(encoder->out + encoder->n, 0xc000 | DNS_HEADER_BYTES);
+		encoder->n += 2;
+	} else if (!put_name(encoder, rr->owner, rr->owner_len)) {
 		return false;
 	}
-	if (e->n + 10 > e->limit)
+	if (encoder->n + 10 > encoder->limit)
 		return false;
-	uint8_t *p = e->out + e->n;
+	uint8_t *p = encoder->out + encoder->n;
 	dns_put16(p, rr->type);
 	dns_put16(p + 2, rr->cls);
 	dns_put32(p + 4, rr->ttl);
-	e->n += 10;
-	if (!put_rdata(e, rr))
+	encoder->n += 10;
+	if (!put_rdata(encoder, rr))
 		return false;
-	dns_put16(p + 8, (uint16_t)(e->out + e->n - p - 10));
+	dns_put16(p + 8, (uint16_t)(encoder->out + encoder->n - p - 10));
 	return true;
 }
 
-static void put_opt(struct encoder *e, const struct dns_resp *r)
+static void put_opt(struct encoder *encoder, const struct dns_resp *resp)
 {
-	uint8_t *p = e->out + e->n;
+	uint8_t *p = encoder->out + encoder->n;
 	p[0] = 0;
 	dns_put16(p + 1, DNS_TYPE_OPT);
-	dns_put16(p + 3, r->opt_udp_size);
-	p[5] = (uint8_t)(r->rcode >> 4);
+	dns_put16(p + 3, resp->opt_udp_size);
+	p[5] = (uint8_t)(resp->rcode >> 4);
 	p[6] = 0;
-	dns_put16(p + 7, (uint16_t)((r->opt_do ? 0x8000 : 0) | r->opt_z));
-	dns_put16(p + 9, r->options_len);
-	if (r->options_len != 0)
-		memcpy(p + DNS_OPT_BYTES, r->options, r->options_len);
-	e->n += DNS_OPT_BYTES + (size_t)r->options_len;
+	dns_put16(p + 7, (uint16_t)((resp->opt_do ? 0x8000 : 0) | resp->opt_z));
+	dns_put16(p + 9, resp->options_len);
+	if (resp->options_len != 0)
+		memcpy(p + DNS_OPT_BYTES, resp->options, resp->options_len);
+	encoder->n += DNS_OPT_BYTES + (size_t)resp->options_len;
 }
 
-static void put_header(const struct encoder *e, const struct dns_resp *r,
+static void put_header(const struct encoder *encoder, const struct dns_resp *resp,
 		       const uint16_t count[DNS_SECTIONS])
 {
-	uint8_t *p = e->out;
-	dns_put16(p, e->in->id);
-	dns_put16(p + 2, (uint16_t)(r->flags | (r->rcode & 15)));
-	dns_put16(p + 4, e->in->question_len != 0);
+	uint8_t *p = encoder->out;
+	dns_put16(p, encoder->in->id);
+	dns_put16(p + 2, (uint16_t)(resp->flags | (resp->rcode & 15)));
+	dns_put16(p + 4, encoder->in->question_len != 0);
 	dns_put16(p + 6, count[DNS_ANSWER]);
 	dns_put16(p + 8, count[DNS_AUTHORITY]);
-	dns_put16(p + 10, (uint16_t)(count[DNS_ADDITIONAL] + r->has_opt));
+	dns_put16(p + 10, (uint16_t)(count[DNS_ADDITIONAL] + resp->has_opt));
 }
 
 /* Pointers of a wire message lead into its question: they stay right when the one we write differs
  * in the case of its letters at most. */
-static bool same_question_name(const uint8_t *a, const uint8_t *b, size_t n)
+static bool same_question_name(const uint8_t *left, const uint8_t *right, size_t len)
 {
-	if (memcmp(a, b, n) == 0)
+	if (memcmp(left, right, len) == 0)
 		return true;
-	for (size_t i = 0; i < n; i++) {
-		if (ascii_lower((char)a[i]) != ascii_lower((char)b[i]))
+	for (size_t i = 0; i < len; i++) {
+		if (ascii_lower((char)left[i]) != ascii_lower((char)right[i]))
 			return false;
 	}
 	return true;
 }
 
 /* Copies the records, msg[start, end), behind the question. */
-static int put_body(struct dns_resp *r, struct encoder *e, size_t start, size_t end,
+static int put_body(struct dns_resp *resp, struct encoder *encoder, size_t start, size_t end,
 		    size_t opt_bytes)
 {
-	if (end + opt_bytes > e->limit)
+	if (end + opt_bytes > encoder->limit)
 		return ERR_SPACE;
-	memcpy(e->out + e->n, r->msg + start, end - start);
-	e->n += end - start;
-	put_header(e, r, r->count);
+	memcpy(encoder->out + encoder->n, resp->msg + start, end - start);
+	encoder->n += end - start;
+	put_header(encoder, resp, resp->count);
 	return 0;
 }
 
 /* The records of a wire message fit unchanged. */
-static int encode_wire(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
+static int encode_wire(struct dns_resp *resp, struct encoder *encoder, size_t opt_bytes)
 {
-	size_t body = DNS_HEADER_BYTES + (size_t)e->in->question_len;
-	if (r->body_at != 0 && r->body_at == body &&
-	    same_question_name(r->msg + DNS_HEADER_BYTES, e->in->question,
-			       (size_t)e->in->question_len - 4))
-		return put_body(r, e, body, r->msg_len, opt_bytes);
-	int off = dns_name_skip(r->msg, r->msg_len, DNS_HEADER_BYTES);
-	if (dns_get16(r->msg + 4) != 1 || off < 0 ||
-	    (size_t)off + 4 != DNS_HEADER_BYTES + (size_t)e->in->question_len ||
-	    !same_question_name(r->msg + DNS_HEADER_BYTES, e->in->question,
+	size_t body = DNS_HEADER_BYTES + (size_t)encoder->in->question_len;
+	if (resp->body_at != 0 && resp->body_at == body &&
+	    same_question_name(resp->msg + DNS_HEADER_BYTES, encoder->in->question,
+			       (size_t)encoder->in->question_len - 4))
+		return put_body(resp, encoder, body, resp->msg_len, opt_bytes);
+	int off = dns_name_skip(resp->msg, resp->msg_len, DNS_HEADER_BYTES);
+	if (dns_get16(resp->msg + 4) != 1 || off < 0 ||
+	    (size_t)off + 4 != DNS_HEADER_BYTES + (size_t)encoder->in->question_len ||
+	    !same_question_name(resp->msg + DNS_HEADER_BYTES, encoder->in->question,
 				(size_t)off - DNS_HEADER_BYTES))
 		return ERR_SPACE;
 	size_t start = (size_t)off + 4;
 	size_t at = start;
-	unsigned left = (unsigned)r->count[0] + r->count[1] + r->count[2];
+	unsigned left = (unsigned)resp->count[0] + resp->count[1] + resp->count[2];
 	for (; left > 0; left--) {
-		int end = dns_name_skip(r->msg, r->msg_len, at);
-		if (end < 0 || dns_get16(r->msg + end) == DNS_TYPE_OPT)
+		int end = dns_name_skip(resp->msg, resp->msg_len, at);
+		if (end < 0 || dns_get16(resp->msg + end) == DNS_TYPE_OPT)
 			return ERR_SPACE; /* OPT in the middle: the caller opens it up */
-		at = (size_t)end + 10U + dns_get16(r->msg + end + 8);
+		at = (size_t)end + 10U + dns_get16(resp->msg + end + 8);
 	}
-	return put_body(r, e, start, at, opt_bytes);
+	return put_body(resp, encoder, start, at, opt_bytes);
 }
 
-static void encode_open(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
+static void encode_open(struct dns_resp *resp, struct encoder *encoder, size_t opt_bytes)
 {
 	uint16_t count[DNS_SECTIONS] = { 0 };
 	bool truncated = false;
-	e->limit -= opt_bytes;
+	encoder->limit -= opt_bytes;
 	for (int s = 0; s < DNS_SECTIONS && !truncated; s++) {
-		for (const struct dns_rr *rr = r->first[s]; rr != NULL; rr = rr->next) {
-			size_t before = e->n;
-			if (!put_rr(e, rr)) {
-				e->n = before;
+		for (const struct dns_rr *rr = resp->first[s]; rr != NULL; rr = rr->next) {
+			size_t before = encoder->n;
+			if (!put_rr(encoder, rr)) {
+				encoder->n = before;
 				truncated = true;
 				break;
 			}
@@ -319,14 +319,14 @@ static void encode_open(struct dns_resp *r, struct encoder *e, size_t opt_bytes)
 			break;
 	}
 	if (truncated)
-		r->flags |= DNS_FLAG_TC; /* logs tell what was sent */
-	put_header(e, r, count);
+		resp->flags |= DNS_FLAG_TC; /* logs tell what was sent */
+	put_header(encoder, resp, count);
 }
 
-int dns_resp_encode(struct dns_resp *r, const struct dns_encode *in, uint8_t *out, size_t cap)
+int dns_resp_encode(struct dns_resp *resp, const struct dns_encode *in, uint8_t *out, size_t cap)
 {
 	struct encoder e;
-	size_t opt_bytes = r->has_opt ? DNS_OPT_BYTES + (size_t)r->options_len : 0;
+	size_t opt_bytes = resp->has_opt ? DNS_OPT_BYTES + (size_t)resp->options_len : 0;
 	e.in = in;
 	e.out = out;
 	e.limit = MIN(in->limit, cap);
@@ -337,14 +337,14 @@ int dns_resp_encode(struct dns_resp *r, const struct dns_encode *in, uint8_t *ou
 		return ERR_SPACE;
 	if (in->question_len != 0)
 		memcpy(out + DNS_HEADER_BYTES, in->question, in->question_len);
-	if (r->msg != NULL) {
-		int err = encode_wire(r, &e, opt_bytes);
+	if (resp->msg != NULL) {
+		int err = encode_wire(resp, &e, opt_bytes);
 		if (err < 0)
 			return err;
 	} else {
-		encode_open(r, &e, opt_bytes);
+		encode_open(resp, &e, opt_bytes);
 	}
-	if (r->has_opt)
-		put_opt(&e, r);
+	if (resp->has_opt)
+		put_opt(&e, resp);
 	return (int)e.n;
 }

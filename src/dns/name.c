@@ -10,10 +10,10 @@ const uint8_t dns_name_root[1] = { 0 };
 
 enum { WORD = sizeof(uint64_t), POINTER_BITS = 0xc0 };
 
-static inline uint64_t load_word(const uint8_t *p)
+static inline uint64_t load_word(const uint8_t *pos)
 {
 	uint64_t w;
-	memcpy(&w, p, sizeof(w));
+	memcpy(&w, pos, sizeof(w));
 	return w;
 }
 
@@ -29,9 +29,9 @@ static inline uint64_t lower_word(uint64_t w)
 	return w | upper >> 2;
 }
 
-static inline uint8_t lower_byte(uint8_t c)
+static inline uint8_t lower_byte(uint8_t ch)
 {
-	return (uint8_t)(c - 'A') < 26 ? (uint8_t)(c | 0x20) : c;
+	return (uint8_t)(ch - 'A') < 26 ? (uint8_t)(ch | 0x20) : ch;
 }
 
 size_t dns_name_len(const uint8_t *name)
@@ -50,30 +50,30 @@ unsigned dns_name_labels(const uint8_t *name)
 	return n;
 }
 
-static bool eq_nocase(const uint8_t *a, const uint8_t *b, size_t n)
+static bool eq_nocase(const uint8_t *left, const uint8_t *right, size_t len)
 {
-	for (; n >= WORD; n -= WORD, a += WORD, b += WORD) {
-		uint64_t x = load_word(a);
-		uint64_t y = load_word(b);
+	for (; len >= WORD; len -= WORD, left += WORD, right += WORD) {
+		uint64_t x = load_word(left);
+		uint64_t y = load_word(right);
 		if (x != y && lower_word(x) != lower_word(y))
 			return false;
 	}
-	for (; n > 0; n--)
-		if (lower_byte(*a++) != lower_byte(*b++))
+	for (; len > 0; len--)
+		if (lower_byte(*left++) != lower_byte(*right++))
 			return false;
 	return true;
 }
 
-bool dns_name_eq(const uint8_t *a, const uint8_t *b)
+bool dns_name_eq(const uint8_t *left, const uint8_t *right)
 {
-	size_t n = dns_name_len(a);
-	return n == dns_name_len(b) && eq_nocase(a, b, n);
+	size_t n = dns_name_len(left);
+	return n == dns_name_len(right) && eq_nocase(left, right, n);
 }
 
-bool dns_name_eq_case(const uint8_t *a, const uint8_t *b)
+bool dns_name_eq_case(const uint8_t *left, const uint8_t *right)
 {
-	size_t n = dns_name_len(a);
-	return n == dns_name_len(b) && memcmp(a, b, n) == 0;
+	size_t n = dns_name_len(left);
+	return n == dns_name_len(right) && memcmp(left, right, n) == 0;
 }
 
 bool dns_name_is_below(const uint8_t *name, const uint8_t *zone)
@@ -173,9 +173,9 @@ int dns_name_from_text(struct slice text, uint8_t out[DNS_NAME_MAX])
 /* How a byte of a label is written. */
 enum escape { ESC_NONE, ESC_BACKSLASH, ESC_DECIMAL };
 
-static inline enum escape escape_of(uint8_t c)
+static inline enum escape escape_of(uint8_t ch)
 {
-	switch (c) {
+	switch (ch) {
 	case '.':
 	case ' ':
 	case '\'':
@@ -187,27 +187,27 @@ static inline enum escape escape_of(uint8_t c)
 	case '\\':
 		return ESC_BACKSLASH;
 	default:
-		return c < ' ' || c > '~' ? ESC_DECIMAL : ESC_NONE;
+		return ch < ' ' || ch > '~' ? ESC_DECIMAL : ESC_NONE;
 	}
 }
 
-static char *put_label_byte(char *o, uint8_t c)
+static char *put_label_byte(char *out, uint8_t ch)
 {
-	switch (escape_of(c)) {
+	switch (escape_of(ch)) {
 	case ESC_BACKSLASH:
-		*o++ = '\\';
+		*out++ = '\\';
 		break;
 	case ESC_DECIMAL:
-		*o++ = '\\';
-		*o++ = (char)('0' + c / 100);
-		*o++ = (char)('0' + c / 10 % 10);
-		c = (uint8_t)('0' + c % 10);
+		*out++ = '\\';
+		*out++ = (char)('0' + ch / 100);
+		*out++ = (char)('0' + ch / 10 % 10);
+		ch = (uint8_t)('0' + ch % 10);
 		break;
 	case ESC_NONE:
 		break;
 	}
-	*o++ = (char)c;
-	return o;
+	*out++ = (char)ch;
+	return out;
 }
 
 size_t dns_name_to_text(const uint8_t *name, bool lower, char out[DNS_NAME_TEXT_MAX])
@@ -225,18 +225,18 @@ size_t dns_name_to_text(const uint8_t *name, bool lower, char out[DNS_NAME_TEXT_
 	return (size_t)(o - out);
 }
 
-int dns_name_unpack(const uint8_t *msg, size_t n, size_t off, uint8_t out[DNS_NAME_MAX])
+int dns_name_unpack(const uint8_t *msg, size_t size, size_t off, uint8_t out[DNS_NAME_MAX])
 {
 	size_t chunk = off; /* where the labels now being read began */
 	size_t after = 0;   /* behind the first pointer */
 	size_t len = 0;
 	for (;;) {
-		if (off >= n)
+		if (off >= size)
 			return ERR_PARSE;
 		size_t c = msg[off];
 		if (c <= DNS_LABEL_MAX) {
 			/* A label must leave room for the root label. */
-			if (c >= n - off || len + 1 + c + (c != 0) > DNS_NAME_MAX)
+			if (c >= size - off || len + 1 + c + (c != 0) > DNS_NAME_MAX)
 				return ERR_PARSE;
 			memcpy(out + len, msg + off, c + 1);
 			len += c + 1;
@@ -245,7 +245,7 @@ int dns_name_unpack(const uint8_t *msg, size_t n, size_t off, uint8_t out[DNS_NA
 				return (int)(after != 0 ? after : off);
 			continue;
 		}
-		if (c < POINTER_BITS || n - off < 2)
+		if (c < POINTER_BITS || size - off < 2)
 			return ERR_PARSE;
 		size_t to = (c & ~(size_t)POINTER_BITS) << 8 | msg[off + 1];
 		/* Only to before these labels: so chains shrink and cannot loop. */
@@ -257,15 +257,15 @@ int dns_name_unpack(const uint8_t *msg, size_t n, size_t off, uint8_t out[DNS_NA
 	}
 }
 
-int dns_name_skip(const uint8_t *msg, size_t n, size_t off)
+int dns_name_skip(const uint8_t *msg, size_t len, size_t off)
 {
 	size_t start = off;
-	while (off < n) {
+	while (off < len) {
 		size_t c = msg[off];
 		if (c == 0)
 			return (int)(off + 1);
 		if (c >= POINTER_BITS)
-			return n - off >= 2 ? (int)(off + 2) : ERR_PARSE;
+			return len - off >= 2 ? (int)(off + 2) : ERR_PARSE;
 		off += c + 1;
 		if (c > DNS_LABEL_MAX || off - start >= DNS_NAME_MAX)
 			return ERR_PARSE;

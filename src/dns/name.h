@@ -17,8 +17,8 @@ extern const uint8_t dns_name_root[1];
 size_t dns_name_len(const uint8_t *name);
 /* Labels without the root. */
 unsigned dns_name_labels(const uint8_t *name);
-bool dns_name_eq(const uint8_t *a, const uint8_t *b);		  /* ASCII letters alike */
-bool dns_name_eq_case(const uint8_t *a, const uint8_t *b);	  /* exactly */
+bool dns_name_eq(const uint8_t *left, const uint8_t *right);	  /* ASCII letters alike */
+bool dns_name_eq_case(const uint8_t *left, const uint8_t *right); /* exactly */
 bool dns_name_is_below(const uint8_t *name, const uint8_t *zone); /* at or below, letters alike */
 /* Copies `name` lower-cased; returns its length. */
 size_t dns_name_lower(const uint8_t *name, uint8_t out[DNS_NAME_MAX]);
@@ -33,6 +33,7 @@ size_t dns_name_to_text(const uint8_t *name, bool lower, char out[DNS_NAME_TEXT_
 
 /* Reads a possibly compressed name at `off` of a message. Pointers must point backwards. Returns
  * the offset after the name in the message, or ERR_PARSE. */
-MUST_CHECK int dns_name_unpack(const uint8_t *msg, size_t n, size_t off, uint8_t out[DNS_NAME_MAX]);
+MUST_CHECK int dns_name_unpack(const uint8_t *msg, size_t size, size_t off,
+			       uint8_t out[DNS_NAME_MAX]);
 /* Offset after the name at `off` without reading it out, or ERR_PARSE. */
-MUST_CHECK int dns_name_skip(const uint8_t *msg, size_t n, size_t off);
+MUST_CHECK int dns_name_skip(const uint8_t *msg, size_t len, size_t off);

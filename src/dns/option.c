@@ -3,28 +3,28 @@
 
 #include "dns/request.h"
 
-static bool at_least(const struct dns_option *o, uint16_t n)
+static bool at_least(const struct dns_option *option, uint16_t number)
 {
-	return o->len >= n;
+	return option->len >= number;
 }
 
-static bool llq_ok(const struct dns_option *o)
+static bool llq_ok(const struct dns_option *option)
 {
-	return at_least(o, 18);
+	return at_least(option, 18);
 }
 
-static bool lease_ok(const struct dns_option *o)
+static bool lease_ok(const struct dns_option *option)
 {
-	return o->len == 4 || o->len == 8;
+	return option->len == 4 || option->len == 8;
 }
 
 /* RFC 7871: family, source and scope prefix length, address. */
-static bool subnet_ok(const struct dns_option *o)
+static bool subnet_ok(const struct dns_option *option)
 {
-	if (!at_least(o, 4))
+	if (!at_least(option, 4))
 		return false;
-	uint8_t source = o->data[2], scope = o->data[3];
-	switch (dns_get16(o->data)) {
+	uint8_t source = option->data[2], scope = option->data[3];
+	switch (dns_get16(option->data)) {
 	case 0:
 		return source == 0;
 	case 1:
@@ -36,25 +36,26 @@ static bool subnet_ok(const struct dns_option *o)
 	}
 }
 
-static bool expire_ok(const struct dns_option *o)
+static bool expire_ok(const struct dns_option *option)
 {
-	return o->len == 0 || at_least(o, 4);
+	return option->len == 0 || at_least(option, 4);
 }
 
-static bool keepalive_ok(const struct dns_option *o)
+static bool keepalive_ok(const struct dns_option *option)
 {
-	return o->len == 0 || o->len == 2;
+	return option->len == 0 || option->len == 2;
 }
 
-static bool ede_ok(const struct dns_option *o)
+static bool ede_ok(const struct dns_option *option)
 {
-	return at_least(o, 2);
+	return at_least(option, 2);
 }
 
-static bool reporting_ok(const struct dns_option *o)
+static bool reporting_ok(const struct dns_option *option)
 {
 	uint8_t name[DNS_NAME_MAX];
-	return dns_name_unpack(o->data, o->len, 0, name) > 0; /* a pointer has no target here */
+	return dns_name_unpack(option->data, option->len, 0, name) >
+	       0; /* a pointer has no target here */
 }
 
 static const struct {
@@ -65,11 +66,11 @@ static const struct {
 	{ 11, keepalive_ok }, { 15, ede_ok },  { 18, reporting_ok },
 };
 
-bool dns_option_valid(const struct dns_option *o)
+bool dns_option_valid(const struct dns_option *option)
 {
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
-		if (checks[i].code == o->code)
-			return checks[i].ok(o);
+		if (checks[i].code == option->code)
+			return checks[i].ok(option);
 	}
 	return true;
 }

@@ -19,42 +19,42 @@ static ALWAYS_INLINE uint64_t lower8(uint64_t w)
 	return w | is_upper >> 2;
 }
 
-static ALWAYS_INLINE uint32_t mix(uint32_t h, uint64_t w)
+static ALWAYS_INLINE uint32_t mix(uint32_t hash, uint64_t w)
 {
-	uint64_t x = (h ^ w) * 0x9e3779b97f4a7c15;
+	uint64_t x = (hash ^ w) * 0x9e3779b97f4a7c15;
 	return (uint32_t)(x >> 32) ^ (uint32_t)x;
 }
 
 /* `p` points at a label's length byte; HASH_OVERREAD bytes after the label may be read. */
 enum { HASH_OVERREAD = 8 };
-static ALWAYS_INLINE uint32_t hash_label(uint32_t h, const uint8_t *p)
+static ALWAYS_INLINE uint32_t hash_label(uint32_t hash, const uint8_t *pos)
 {
-	size_t n = (size_t)p[0] + 1;
+	size_t n = (size_t)pos[0] + 1;
 	uint64_t w;
-	for (; n >= 8; n -= 8, p += 8) {
-		memcpy(&w, p, 8);
-		h = mix(h, w);
+	for (; n >= 8; n -= 8, pos += 8) {
+		memcpy(&w, pos, 8);
+		hash = mix(hash, w);
 	}
-	memcpy(&w, p, 8);
-	return mix(h, w & ((UINT64_C(1) << 8 * n) - 1));
+	memcpy(&w, pos, 8);
+	return mix(hash, w & ((UINT64_C(1) << 8 * n) - 1));
 }
 
-static void index_labels(struct dns_qname *q)
+static void index_labels(struct dns_qname *qname)
 {
 	unsigned n = 0;
-	for (size_t at = 0; q->wire[at] != 0; at += q->wire[at] + 1U)
-		q->label[n++] = (uint8_t)at;
-	q->n_labels = (uint8_t)n;
-	q->label[n] = (uint8_t)(q->len - 1);
+	for (size_t at = 0; qname->wire[at] != 0; at += qname->wire[at] + 1U)
+		qname->label[n++] = (uint8_t)at;
+	qname->n_labels = (uint8_t)n;
+	qname->label[n] = (uint8_t)(qname->len - 1);
 	uint32_t h = HASH_SEED;
-	q->hash[n] = h;
+	qname->hash[n] = h;
 	while (n-- > 0) {
-		h = hash_label(h, q->wire + q->label[n]);
-		q->hash[n] = h;
+		h = hash_label(h, qname->wire + qname->label[n]);
+		qname->hash[n] = h;
 	}
 }
 
-void dns_qname_set(struct dns_qname *q, const uint8_t *name)
+void dns_qname_set(struct dns_qname *qname, const uint8_t *name)
 {
 	size_t n = dns_name_len(name);
 	uint64_t w, l, changed = 0;
@@ -63,16 +63,16 @@ void dns_qname_set(struct dns_qname *q, const uint8_t *name)
 		memcpy(&w, name + i, 8);
 		l = lower8(w);
 		changed |= w ^ l;
-		memcpy(q->wire + i, &l, 8);
+		memcpy(qname->wire + i, &l, 8);
 	}
 	w = 0;
 	memcpy(&w, name + i, n - i);
 	l = lower8(w);
 	changed |= w ^ l;
-	memcpy(q->wire + i, &l, n - i);
-	q->len = (uint8_t)n;
-	q->has_upper = changed != 0;
-	index_labels(q);
+	memcpy(qname->wire + i, &l, n - i);
+	qname->len = (uint8_t)n;
+	qname->has_upper = changed != 0;
+	index_labels(qname);
 }
 
 uint32_t dns_name_hash(const uint8_t *lower_name)
@@ -83,11 +83,11 @@ uint32_t dns_name_hash(const uint8_t *lower_name)
 }
 
 /* The question's name must stand there in full: pointers have nothing to point to yet. */
-static int plain_name_end(const uint8_t *msg, size_t n, size_t off)
+static int plain_name_end(const uint8_t *msg, size_t size, size_t off)
 {
 	size_t start = off;
 	for (;;) {
-		if (off >= n || off - start >= DNS_NAME_MAX)
+		if (off >= size || off - start >= DNS_NAME_MAX)
 			return ERR_PARSE;
 		uint8_t len = msg[off];
 		if (len == 0)
@@ -98,22 +98,23 @@ static int plain_name_end(const uint8_t *msg, size_t n, size_t off)
 	}
 }
 
-bool dns_option_next(const struct dns_opt *o, size_t *pos, struct dns_option *ret)
+bool dns_option_next(const struct dns_opt *opt, size_t *pos, struct dns_option *ret)
 {
-	if (*pos + 4 > o->options_len)
+	if (*pos + 4 > opt->options_len)
 		return false;
-	const uint8_t *p = o->options + *pos;
+	const uint8_t *p = opt->options + *pos;
 	uint16_t len = dns_get16(p + 2);
-	if (*pos + 4 + len > o->options_len)
+	if (*pos + 4 + len > opt->options_len)
 		return false;
 	*ret = (struct dns_option){ .code = dns_get16(p), .len = len, .data = p + 4 };
 	*pos += 4U + len;
 	return true;
 }
 
-static int read_opt(const uint8_t *rr, const uint8_t *rdata, uint16_t rdlen, struct dns_opt *o)
+static int read_opt(const uint8_t *rr, const uint8_t *rdata, uint16_t rdlen,
+		    struct dns_opt *dns_opt)
 {
-	*o = (struct dns_opt){
+	*dns_opt = (struct dns_opt){
 		.present = true,
 		.udp_size = dns_get16(rr + 2),
 		.ext_rcode = rr[4],
@@ -126,7 +127,7 @@ static int read_opt(const uint8_t *rr, const uint8_t *rdata, uint16_t rdlen, str
 	};
 	size_t pos = 0;
 	struct dns_option opt;
-	while (dns_option_next(o, &pos, &opt)) {
+	while (dns_option_next(dns_opt, &pos, &opt)) {
 		if (!dns_option_valid(&opt))
 			return ERR_PARSE;
 	}
@@ -135,42 +136,46 @@ static int read_opt(const uint8_t *rr, const uint8_t *rdata, uint16_t rdlen, str
 
 /* One record at *off: owner and data must be well formed; an OPT in the additional section is read.
  */
-static int read_record(struct dns_request *r, size_t *off, bool additional)
+static int read_record(struct dns_request *request, size_t *off, bool additional)
 {
 	uint8_t owner[DNS_NAME_MAX];
-	int end = r->msg[*off] == 0 ? (int)*off + 1 : dns_name_unpack(r->msg, r->len, *off, owner);
-	if (end < 0 || (size_t)end + 10 > r->len)
+	int end = request->msg[*off] == 0
+			  ? (int)*off + 1
+			  : dns_name_unpack(request->msg, request->len, *off, owner);
+	if (end < 0 || (size_t)end + 10 > request->len)
 		return ERR_PARSE;
-	const uint8_t *rr = r->msg + end;
+	const uint8_t *rr = request->msg + end;
 	size_t rdata = (size_t)end + 10;
 	uint16_t type = dns_get16(rr);
 	uint16_t rdlen = dns_get16(rr + 8);
 	*off = rdata + rdlen;
-	if (*off > r->len)
+	if (*off > request->len)
 		return ERR_PARSE;
 	struct dns_opt elsewhere; /* it counts for nothing, but must be well formed */
 	if (type == DNS_TYPE_OPT)
-		return read_opt(rr, r->msg + rdata, rdlen, additional ? &r->opt : &elsewhere);
-	return dns_rdata_valid(r->msg, rdata, rdlen, type) ? 0 : ERR_PARSE;
+		return read_opt(rr, request->msg + rdata, rdlen,
+				additional ? &request->opt : &elsewhere);
+	return dns_rdata_valid(request->msg, rdata, rdlen, type) ? 0 : ERR_PARSE;
 }
 
 /* Counts may promise more than there is, as long as the message ends with a record. */
-static int read_records(struct dns_request *r, size_t off)
+static int read_records(struct dns_request *request, size_t off)
 {
-	unsigned before = (unsigned)dns_get16(r->msg + 6) + dns_get16(r->msg + 8);
-	unsigned count = before + dns_get16(r->msg + 10);
-	for (unsigned i = 0; i < count && off < r->len; i++) {
-		if (read_record(r, &off, i >= before) < 0)
+	unsigned before = (unsigned)dns_get16(request->msg + 6) + dns_get16(request->msg + 8);
+	unsigned count = before + dns_get16(request->msg + 10);
+	for (unsigned i = 0; i < count && off < request->len; i++) {
+		if (read_record(request, &off, i >= before) < 0)
 			return ERR_PARSE;
 	}
 	return 0;
 }
 
-static enum dns_admit admit_header(const uint8_t *msg, uint16_t opcodes, struct dns_request *r)
+static enum dns_admit admit_header(const uint8_t *msg, uint16_t opcodes,
+				   struct dns_request *request)
 {
-	bool known = r->opcode == DNS_OPCODE_QUERY || r->opcode == DNS_OPCODE_NOTIFY;
-	bool opted_in = (opcodes >> r->opcode & 1) != 0;
-	if ((r->flags & DNS_FLAG_QR) != 0)
+	bool known = request->opcode == DNS_OPCODE_QUERY || request->opcode == DNS_OPCODE_NOTIFY;
+	bool opted_in = (opcodes >> request->opcode & 1) != 0;
+	if ((request->flags & DNS_FLAG_QR) != 0)
 		return DNS_ADMIT_IGNORE;
 	if (!known && !opted_in)
 		return DNS_ADMIT_NOTIMP;
@@ -182,33 +187,34 @@ static enum dns_admit admit_header(const uint8_t *msg, uint16_t opcodes, struct 
 	return DNS_ADMIT_OK;
 }
 
-enum dns_admit dns_request_parse(uint8_t *msg, size_t n, uint16_t opcodes, struct dns_request *r)
+enum dns_admit dns_request_parse(uint8_t *msg, size_t len, uint16_t opcodes,
+				 struct dns_request *request)
 {
-	if (n < DNS_HEADER_BYTES)
+	if (len < DNS_HEADER_BYTES)
 		return DNS_ADMIT_IGNORE;
-	r->msg = msg;
-	r->len = n;
-	r->id = dns_get16(msg);
-	r->flags = dns_get16(msg + 2);
-	r->opcode = (uint8_t)(r->flags >> 11 & 15);
-	r->opt = (struct dns_opt){ 0 };
-	r->question_len = 0;
-	enum dns_admit a = admit_header(msg, opcodes, r);
+	request->msg = msg;
+	request->len = len;
+	request->id = dns_get16(msg);
+	request->flags = dns_get16(msg + 2);
+	request->opcode = (uint8_t)(request->flags >> 11 & 15);
+	request->opt = (struct dns_opt){ 0 };
+	request->question_len = 0;
+	enum dns_admit a = admit_header(msg, opcodes, request);
 	if (a != DNS_ADMIT_OK)
 		return a;
-	if (n == DNS_HEADER_BYTES)
+	if (len == DNS_HEADER_BYTES)
 		return DNS_ADMIT_EMPTY;
-	int end = plain_name_end(msg, n, DNS_HEADER_BYTES);
-	if (end < 0 || (size_t)end + 1 == n || (size_t)end + 3 == n)
+	int end = plain_name_end(msg, len, DNS_HEADER_BYTES);
+	if (end < 0 || (size_t)end + 1 == len || (size_t)end + 3 == len)
 		return DNS_ADMIT_FORMERR;
-	if ((size_t)end + 4 > n) {
-		memset(msg + n, 0, (size_t)end + 4 - n);
+	if ((size_t)end + 4 > len) {
+		memset(msg + len, 0, (size_t)end + 4 - len);
 	}
-	r->qname = msg + DNS_HEADER_BYTES;
-	r->qtype = dns_get16(msg + end);
-	r->qclass = dns_get16(msg + end + 2);
-	r->question_len = (uint16_t)(end + 4 - DNS_HEADER_BYTES);
-	if (read_records(r, (size_t)end + 4) < 0)
+	request->qname = msg + DNS_HEADER_BYTES;
+	request->qtype = dns_get16(msg + end);
+	request->qclass = dns_get16(msg + end + 2);
+	request->question_len = (uint16_t)(end + 4 - DNS_HEADER_BYTES);
+	if (read_records(request, (size_t)end + 4) < 0)
 		return DNS_ADMIT_FORMERR;
 	return DNS_ADMIT_OK;
 }

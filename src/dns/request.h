@@ -69,12 +69,13 @@ enum dns_admit {
 
 /* `msg` must have room for DNS_REQUEST_SLACK bytes after its end: a question cut off behind its
  * name counts as type and class 0 and is completed there. `opcodes` has a bit for each opcode
- * accepted beyond QUERY and NOTIFY. Pointers in `r` point into msg. Except with IGNORE, id, flags
- * and opcode are valid; on FORMERR question_len is 0 unless the question itself was read. */
-enum dns_admit dns_request_parse(uint8_t *msg, size_t n, uint16_t opcodes, struct dns_request *r);
+ * accepted beyond QUERY and NOTIFY. Pointers in `request` point into msg. Except with IGNORE, id,
+ * flags and opcode are valid; on FORMERR question_len is 0 unless the question itself was read. */
+enum dns_admit dns_request_parse(uint8_t *msg, size_t len, uint16_t opcodes,
+				 struct dns_request *request);
 
 /* Lower-cases and hashes a wire name. */
-void dns_qname_set(struct dns_qname *q, const uint8_t *name);
+void dns_qname_set(struct dns_qname *qname, const uint8_t *name);
 
 /* One option TLV after another: start with *pos = 0; false at the end. */
 struct dns_option {
@@ -82,11 +83,11 @@ struct dns_option {
 	uint16_t len;
 	const uint8_t *data;
 };
-bool dns_option_next(const struct dns_opt *o, size_t *pos, struct dns_option *ret);
+bool dns_option_next(const struct dns_opt *opt, size_t *pos, struct dns_option *ret);
 
 /* Is the option's data as its RFC wants it? A malformed one makes the request a FORMERR, as in
  * miekg/dns. */
-bool dns_option_valid(const struct dns_option *o);
+bool dns_option_valid(const struct dns_option *option);
 
 /* Is the record data at `off` of a message as its type wants it? No data at all always is. */
 bool dns_rdata_valid(const uint8_t *msg, size_t off, uint16_t rdlen, uint16_t type);
@@ -94,24 +95,24 @@ bool dns_rdata_valid(const uint8_t *msg, size_t off, uint16_t rdlen, uint16_t ty
 /* The hash used for suffixes, of a lower-case wire name. */
 uint32_t dns_name_hash(const uint8_t *lower_name);
 
-static inline uint16_t dns_get16(const uint8_t *p)
+static inline uint16_t dns_get16(const uint8_t *pos)
 {
-	return (uint16_t)(p[0] << 8 | p[1]);
+	return (uint16_t)(pos[0] << 8 | pos[1]);
 }
 
-static inline uint32_t dns_get32(const uint8_t *p)
+static inline uint32_t dns_get32(const uint8_t *pos)
 {
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+	return (uint32_t)pos[0] << 24 | (uint32_t)pos[1] << 16 | (uint32_t)pos[2] << 8 | pos[3];
 }
 
-static inline void dns_put16(uint8_t *p, uint16_t v)
+static inline void dns_put16(uint8_t *pos, uint16_t v)
 {
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
+	pos[0] = (uint8_t)(v >> 8);
+	pos[1] = (uint8_t)v;
 }
 
-static inline void dns_put32(uint8_t *p, uint32_t v)
+static inline void dns_put32(uint8_t *pos, uint32_t value)
 {
-	dns_put16(p, (uint16_t)(v >> 16));
-	dns_put16(p + 2, (uint16_t)v);
+	dns_put16(pos, (uint16_t)(value >> 16));
+	dns_put16(pos + 2, (uint16_t)value);
 }

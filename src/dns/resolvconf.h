@@ -28,4 +28,5 @@ struct dns_resolvconf {
 
 /* Fills *ret from the text; its strings are copies in the (growing) arena. ERR_LIMIT beyond the
  * limits above; anything else is a resolv.conf. */
-MUST_CHECK int dns_resolvconf_parse(struct slice text, struct arena *a, struct dns_resolvconf *ret);
+MUST_CHECK int dns_resolvconf_parse(struct slice text, struct arena *arena,
+				    struct dns_resolvconf *ret);

@@ -57,27 +57,29 @@ struct dns_resp {
 	uint32_t full_size; /* uncompressed, before truncation; travels with a wire form */
 };
 
-/* Empty NOERROR reply to `r`, as miekg's SetReply: opcode, and for QUERY the bits RD and CD copied.
+/* Empty NOERROR reply to `request`, as miekg's SetReply: opcode, and for QUERY the bits RD and CD
+ * copied.
  */
-void dns_resp_reply(struct dns_resp *resp, const struct dns_request *r);
+void dns_resp_reply(struct dns_resp *resp, const struct dns_request *request);
 
 /* Appends a record. owner and rdata are borrowed and must live as long as the query. */
-MUST_CHECK int dns_resp_add(struct dns_resp *resp, struct arena *a, enum dns_section s,
+MUST_CHECK int dns_resp_add(struct dns_resp *resp, struct arena *arena, enum dns_section section,
 			    const struct dns_rr *rr);
 /* Appends a record the caller allocated in the arena. */
-void dns_resp_link(struct dns_resp *resp, enum dns_section s, struct dns_rr *rr);
+void dns_resp_link(struct dns_resp *resp, enum dns_section section, struct dns_rr *rr);
 /* Removes all records of a section (open form). */
-void dns_resp_clear(struct dns_resp *resp, enum dns_section s);
+void dns_resp_clear(struct dns_resp *resp, enum dns_section section);
 
 /* Takes over a whole wire message (header, one question, records): flags, rcode, counts and OPT are
  * read out; `msg` is borrowed and must live as long as the query. ERR_PARSE leaves resp unchanged.
  */
-MUST_CHECK int dns_resp_from_wire(struct dns_resp *resp, struct arena *a, uint8_t *msg, size_t n);
+MUST_CHECK int dns_resp_from_wire(struct dns_resp *resp, struct arena *arena, uint8_t *msg,
+				  size_t len);
 /* Wire form to open form; does nothing when open already. On failure resp is unchanged. */
-MUST_CHECK int dns_resp_thaw(struct dns_resp *resp, struct arena *a);
+MUST_CHECK int dns_resp_thaw(struct dns_resp *resp, struct arena *arena);
 /* Copies records and options, which may point outside the arena, into it (before a WAIT). After
  * ERR_SPACE the response is not to be used. */
-MUST_CHECK int dns_resp_own(struct dns_resp *resp, struct arena *a);
+MUST_CHECK int dns_resp_own(struct dns_resp *resp, struct arena *arena);
 
 /* The lowest TTL of its records, at most `max`. */
 uint32_t dns_resp_min_ttl(const struct dns_resp *resp, uint32_t max);
@@ -85,13 +87,13 @@ uint32_t dns_resp_min_ttl(const struct dns_resp *resp, uint32_t max);
 void dns_resp_set_ttl(struct dns_resp *resp, uint32_t ttl);
 
 /* Adds an EDNS option; makes has_opt true. */
-MUST_CHECK int dns_resp_option(struct dns_resp *resp, struct arena *a, uint16_t code,
-			       const void *data, uint16_t n);
+MUST_CHECK int dns_resp_option(struct dns_resp *resp, struct arena *arena, uint16_t code,
+			       const void *data, uint16_t number);
 /* Without any option; without OPT at all (the server makes one when the client had one). */
 void dns_resp_drop_options(struct dns_resp *resp);
 void dns_resp_drop_opt(struct dns_resp *resp);
 /* Extended DNS Error (RFC 8914): forces an OPT. */
-MUST_CHECK int dns_resp_ede(struct dns_resp *resp, struct arena *a, uint16_t info,
+MUST_CHECK int dns_resp_ede(struct dns_resp *resp, struct arena *arena, uint16_t info,
 			    struct slice text);
 
 /* Uncompressed size of the whole message, OPT included when the response has its own. */

@@ -2,25 +2,25 @@
 #include "dns/resp.h"
 
 /* Calls fn for the TTL field of each record of a checked message, OPT left out. */
-static void each_ttl(const struct dns_resp *r, void (*fn)(uint8_t *field, uint32_t *value),
+static void each_ttl(const struct dns_resp *resp, void (*fn)(uint8_t *field, uint32_t *value),
 		     uint32_t *value)
 {
 	int at = DNS_HEADER_BYTES;
-	for (unsigned n = dns_get16(r->msg + 4); n > 0; n--) {
-		at = dns_name_skip(r->msg, r->msg_len, (size_t)at);
+	for (unsigned n = dns_get16(resp->msg + 4); n > 0; n--) {
+		at = dns_name_skip(resp->msg, resp->msg_len, (size_t)at);
 		if (at < 0)
 			return;
 		at += 4;
 	}
-	unsigned left =
-		(unsigned)dns_get16(r->msg + 6) + dns_get16(r->msg + 8) + dns_get16(r->msg + 10);
+	unsigned left = (unsigned)dns_get16(resp->msg + 6) + dns_get16(resp->msg + 8) +
+			dns_get16(resp->msg + 10);
 	for (; left > 0; left--) {
-		at = dns_name_skip(r->msg, r->msg_len, (size_t)at);
-		if (at < 0 || (size_t)at + 10 > r->msg_len)
+		at = dns_name_skip(resp->msg, resp->msg_len, (size_t)at);
+		if (at < 0 || (size_t)at + 10 > resp->msg_len)
 			return;
-		if (dns_get16(r->msg + at) != DNS_TYPE_OPT)
-			fn(r->msg + at + 4, value);
-		at += 10 + dns_get16(r->msg + at + 8);
+		if (dns_get16(resp->msg + at) != DNS_TYPE_OPT)
+			fn(resp->msg + at + 4, value);
+		at += 10 + dns_get16(resp->msg + at + 8);
 	}
 }
 
@@ -34,27 +34,27 @@ static void put(uint8_t *field, uint32_t *value)
 	dns_put32(field, *value);
 }
 
-uint32_t dns_resp_min_ttl(const struct dns_resp *r, uint32_t max)
+uint32_t dns_resp_min_ttl(const struct dns_resp *resp, uint32_t max)
 {
-	if (r->msg != NULL) {
-		each_ttl(r, lower, &max);
+	if (resp->msg != NULL) {
+		each_ttl(resp, lower, &max);
 		return max;
 	}
 	for (int s = 0; s < DNS_SECTIONS; s++) {
-		DNS_RR_FOREACH(rr, r, s)
+		DNS_RR_FOREACH(rr, resp, s)
 		max = MIN(max, rr->ttl);
 	}
 	return max;
 }
 
-void dns_resp_set_ttl(struct dns_resp *r, uint32_t ttl)
+void dns_resp_set_ttl(struct dns_resp *resp, uint32_t ttl)
 {
-	if (r->msg != NULL) {
-		each_ttl(r, put, &ttl);
+	if (resp->msg != NULL) {
+		each_ttl(resp, put, &ttl);
 		return;
 	}
 	for (int s = 0; s < DNS_SECTIONS; s++) {
-		DNS_RR_FOREACH(rr, r, s)
+		DNS_RR_FOREACH(rr, resp, s)
 		rr->ttl = ttl;
 	}
 }

@@ -15,10 +15,10 @@ struct wire_rr {
 	size_t end;
 };
 
-static int wire_rr_read(const uint8_t *msg, size_t n, size_t off, struct wire_rr *ret)
+static int wire_rr_read(const uint8_t *msg, size_t len, size_t off, struct wire_rr *ret)
 {
-	int end = dns_name_skip(msg, n, off);
-	if (end < 0 || (size_t)end + 10 > n)
+	int end = dns_name_skip(msg, len, off);
+	if (end < 0 || (size_t)end + 10 > len)
 		return ERR_PARSE;
 	const uint8_t *p = msg + end;
 	*ret = (struct wire_rr){
@@ -30,15 +30,15 @@ static int wire_rr_read(const uint8_t *msg, size_t n, size_t off, struct wire_rr
 		.rdata_off = (size_t)end + 10,
 	};
 	ret->end = ret->rdata_off + ret->rdlen;
-	return ret->end <= n ? 0 : ERR_PARSE;
+	return ret->end <= len ? 0 : ERR_PARSE;
 }
 
-static int question_end(const uint8_t *msg, size_t n)
+static int question_end(const uint8_t *msg, size_t len)
 {
 	size_t off = DNS_HEADER_BYTES;
 	for (unsigned i = dns_get16(msg + 4); i > 0; i--) {
-		int end = dns_name_skip(msg, n, off);
-		if (end < 0 || (size_t)end + 4 > n)
+		int end = dns_name_skip(msg, len, off);
+		if (end < 0 || (size_t)end + 4 > len)
 			return ERR_PARSE;
 		off = (size_t)end + 4;
 	}
@@ -57,41 +57,41 @@ static void take_opt(struct dns_resp *resp, uint8_t *msg, const struct wire_rr *
 
 /* Reads the record at *at and goes behind it. There should be one OPT of the root at the end, but
  * upstreams send several, of other names and before other records: the last one counts. */
-static int take_record(struct dns_resp *resp, uint8_t *msg, size_t n, enum dns_section s,
+static int take_record(struct dns_resp *resp, uint8_t *msg, size_t len, enum dns_section section,
 		       size_t *at)
 {
 	struct wire_rr rr;
-	if (wire_rr_read(msg, n, *at, &rr) < 0)
+	if (wire_rr_read(msg, len, *at, &rr) < 0)
 		return ERR_PARSE;
-	if (s == DNS_ADDITIONAL && rr.type == DNS_TYPE_OPT) {
+	if (section == DNS_ADDITIONAL && rr.type == DNS_TYPE_OPT) {
 		if (!resp->has_opt)
 			resp->opt_at = (uint16_t)*at;
 		take_opt(resp, msg, &rr);
 	} else {
 		resp->opt_at = 0;
-		resp->count[s]++;
+		resp->count[section]++;
 	}
 	*at = rr.end;
 	return 0;
 }
 
-int dns_resp_from_wire(struct dns_resp *resp, struct arena *a, uint8_t *msg, size_t n)
+int dns_resp_from_wire(struct dns_resp *resp, struct arena *arena, uint8_t *msg, size_t len)
 {
-	(void)a;
-	if (n < DNS_HEADER_BYTES || n > UINT16_MAX)
+	(void)arena;
+	if (len < DNS_HEADER_BYTES || len > UINT16_MAX)
 		return ERR_PARSE;
-	int off = question_end(msg, n);
+	int off = question_end(msg, len);
 	if (off < 0)
 		return off;
 	uint16_t flags = dns_get16(msg + 2);
 	struct dns_resp r = {
-		.flags = flags & 0xfff0, .rcode = flags & 15, .msg = msg, .msg_len = (uint32_t)n
+		.flags = flags & 0xfff0, .rcode = flags & 15, .msg = msg, .msg_len = (uint32_t)len
 	};
 	size_t at = (size_t)off;
 	for (int s = 0; s < DNS_SECTIONS; s++) {
 		unsigned count = dns_get16(msg + 6 + 2 * s);
 		for (unsigned i = 0; i < count; i++) {
-			if (take_record(&r, msg, n, (enum dns_section)s, &at) < 0)
+			if (take_record(&r, msg, len, (enum dns_section)s, &at) < 0)
 				return ERR_PARSE;
 		}
 	}
@@ -105,46 +105,46 @@ struct rdata_out {
 	size_t n;
 };
 
-static int put_raw(struct rdata_out *o, const uint8_t *p, size_t n)
+static int put_raw(struct rdata_out *out, const uint8_t *data, size_t len)
 {
-	if (o->n + n > UINT16_MAX)
+	if (out->n + len > UINT16_MAX)
 		return ERR_SPACE;
-	if (o->buf != NULL)
-		memcpy(o->buf + o->n, p, n);
-	o->n += n;
+	if (out->buf != NULL)
+		memcpy(out->buf + out->n, data, len);
+	out->n += len;
 	return 0;
 }
 
-static int put_name(struct rdata_out *o, const uint8_t *msg, size_t n, size_t *off)
+static int put_name(struct rdata_out *out, const uint8_t *msg, size_t len, size_t *off)
 {
 	uint8_t name[DNS_NAME_MAX];
-	int end = dns_name_unpack(msg, n, *off, name);
+	int end = dns_name_unpack(msg, len, *off, name);
 	if (end < 0)
 		return end;
 	*off = (size_t)end;
-	return put_raw(o, name, dns_name_len(name));
+	return put_raw(out, name, dns_name_len(name));
 }
 
 /* Length of a NAPTR's two numbers and three strings before its name, or ERR_PARSE. */
-static int naptr_header(const uint8_t *p, size_t n)
+static int naptr_header(const uint8_t *data, size_t len)
 {
 	size_t at = 4;
 	for (int i = 0; i < 3; i++) {
-		if (at >= n)
+		if (at >= len)
 			return ERR_PARSE;
-		at += p[at] + 1U;
+		at += data[at] + 1U;
 	}
-	return at <= n ? (int)at : ERR_PARSE;
+	return at <= len ? (int)at : ERR_PARSE;
 }
 
 /* Copies rdata with its names decompressed. `msg_end` bounds the rdata; pointers may go back. */
-static int open_rdata(struct rdata_out *o, const uint8_t *msg, const struct wire_rr *rr)
+static int open_rdata(struct rdata_out *out, const uint8_t *msg, const struct wire_rr *rr)
 {
 	const knot_rdata_descriptor_t *d = knot_get_rdata_descriptor(rr->type);
 	if (d->type_name == NULL) /* MB, MG, MR, PX...: names that may come compressed, too */
 		d = knot_get_obsolete_rdata_descriptor(rr->type);
 	size_t off = rr->rdata_off;
-	o->n = 0;
+	out->n = 0;
 	for (int i = 0; d->block_types[i] != KNOT_RDATA_WF_END && off < rr->end; i++) {
 		int r, block = d->block_types[i];
 		size_t take;
@@ -152,7 +152,7 @@ static int open_rdata(struct rdata_out *o, const uint8_t *msg, const struct wire
 		case KNOT_RDATA_WF_COMPRESSIBLE_DNAME:
 		case KNOT_RDATA_WF_DECOMPRESSIBLE_DNAME:
 		case KNOT_RDATA_WF_FIXED_DNAME:
-			r = put_name(o, msg, rr->end, &off);
+			r = put_name(out, msg, rr->end, &off);
 			if (r < 0)
 				return r;
 			continue;
@@ -169,19 +169,19 @@ static int open_rdata(struct rdata_out *o, const uint8_t *msg, const struct wire
 			take = (size_t)block;
 			break;
 		}
-		if (take > rr->end - off || put_raw(o, msg + off, take) < 0)
+		if (take > rr->end - off || put_raw(out, msg + off, take) < 0)
 			return ERR_PARSE;
 		off += take;
 	}
 	return off == rr->end ? 0 : ERR_PARSE;
 }
 
-static bool strings_valid(const uint8_t *p, size_t n)
+static bool strings_valid(const uint8_t *data, size_t len)
 {
 	size_t at = 0;
-	while (at < n)
-		at += p[at] + 1U;
-	return at == n;
+	while (at < len)
+		at += data[at] + 1U;
+	return at == len;
 }
 
 bool dns_rdata_valid(const uint8_t *msg, size_t off, uint16_t rdlen, uint16_t type)
@@ -196,21 +196,21 @@ bool dns_rdata_valid(const uint8_t *msg, size_t off, uint16_t rdlen, uint16_t ty
 }
 
 /* Length of the name at `at` when written out, or ERR_PARSE. Most are pointers to the question. */
-static int name_size(const uint8_t *msg, size_t n, size_t at, size_t question_len)
+static int name_size(const uint8_t *msg, size_t len, size_t at, size_t question_len)
 {
 	uint8_t name[DNS_NAME_MAX];
-	if (at + 2 <= n && dns_get16(msg + at) == (0xc000 | DNS_HEADER_BYTES) && question_len > 4)
+	if (at + 2 <= len && dns_get16(msg + at) == (0xc000 | DNS_HEADER_BYTES) && question_len > 4)
 		return (int)question_len - 4;
-	int r = dns_name_unpack(msg, n, at, name);
+	int r = dns_name_unpack(msg, len, at, name);
 	return r < 0 ? r : (int)dns_name_len(name);
 }
 
-static size_t open_rdata_size(const uint8_t *msg, const struct wire_rr *w)
+static size_t open_rdata_size(const uint8_t *msg, const struct wire_rr *rr)
 {
 	struct rdata_out rdata = { 0 };
-	if (w->type == DNS_TYPE_A || w->type == DNS_TYPE_AAAA)
-		return w->rdlen;
-	IGNORE(open_rdata(&rdata, msg, w) < 0); /* then as far as it was read */
+	if (rr->type == DNS_TYPE_A || rr->type == DNS_TYPE_AAAA)
+		return rr->rdlen;
+	IGNORE(open_rdata(&rdata, msg, rr) < 0); /* then as far as it was read */
 	return rdata.n;
 }
 
@@ -238,23 +238,23 @@ size_t dns_resp_open_size(const struct dns_resp *resp)
 	return size;
 }
 
-static int open_rr(struct dns_resp *resp, struct arena *a, enum dns_section s,
-		   const struct wire_rr *w)
+static int open_rr(struct dns_resp *resp, struct arena *arena, enum dns_section section,
+		   const struct wire_rr *wire_rr)
 {
 	uint8_t owner[DNS_NAME_MAX];
 	struct rdata_out rdata = { 0 };
-	int r = dns_name_unpack(resp->msg, resp->msg_len, w->owner_off, owner);
+	int r = dns_name_unpack(resp->msg, resp->msg_len, wire_rr->owner_off, owner);
 	if (r >= 0)
-		r = open_rdata(&rdata, resp->msg, w);
+		r = open_rdata(&rdata, resp->msg, wire_rr);
 	if (r < 0)
 		return r;
-	struct dns_rr *rr = arena_alloc(a, sizeof(*rr));
+	struct dns_rr *rr = arena_alloc(arena, sizeof(*rr));
 	size_t owner_len = dns_name_len(owner);
-	const uint8_t *owner_copy = arena_memdup(a, owner, owner_len);
-	rdata.buf = arena_alloc(a, rdata.n);
+	const uint8_t *owner_copy = arena_memdup(arena, owner, owner_len);
+	rdata.buf = arena_alloc(arena, rdata.n);
 	if (rr == NULL || owner_copy == NULL || rdata.buf == NULL)
 		return ERR_SPACE;
-	r = open_rdata(&rdata, resp->msg, w);
+	r = open_rdata(&rdata, resp->msg, wire_rr);
 	if (r < 0)
 		return r;
 	*rr = (struct dns_rr){
@@ -262,15 +262,15 @@ static int open_rr(struct dns_resp *resp, struct arena *a, enum dns_section s,
 		.owner_len = (uint8_t)owner_len,
 		.rdata = rdata.buf,
 		.rdlen = (uint16_t)rdata.n,
-		.ttl = w->ttl,
-		.type = w->type,
-		.cls = w->cls,
+		.ttl = wire_rr->ttl,
+		.type = wire_rr->type,
+		.cls = wire_rr->cls,
 	};
-	dns_resp_link(resp, s, rr);
+	dns_resp_link(resp, section, rr);
 	return 0;
 }
 
-int dns_resp_thaw(struct dns_resp *resp, struct arena *a)
+int dns_resp_thaw(struct dns_resp *resp, struct arena *arena)
 {
 	if (resp->msg == NULL)
 		return 0;
@@ -291,7 +291,7 @@ int dns_resp_thaw(struct dns_resp *resp, struct arena *a)
 			at = w.end;
 			if (s == DNS_ADDITIONAL && w.type == DNS_TYPE_OPT)
 				continue;
-			int r = open_rr(&open, a, (enum dns_section)s, &w);
+			int r = open_rr(&open, arena, (enum dns_section)s, &w);
 			if (r < 0)
 				return r;
 		}

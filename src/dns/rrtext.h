@@ -15,11 +15,11 @@ struct dns_rrtext;
 
 /* NULL never: aborts when memory is gone. Not thread-safe: one per thread. */
 struct dns_rrtext *dns_rrtext_new(void);
-void dns_rrtext_free(struct dns_rrtext *p);
+void dns_rrtext_free(struct dns_rrtext *parser);
 
-/* Parses into `ret`, its owner and rdata allocated from `a`. 0; ERR_PARSE with a reason in
+/* Parses into `ret`, its owner and rdata allocated from `arena`. 0; ERR_PARSE with a reason in
  * dns_rrtext_error(p) for malformed text; ERR_NOTFOUND when the text holds no record (only blanks
  * or comments); ERR_SPACE when the arena is used up. No allocation beyond the arena. */
-MUST_CHECK int dns_rrtext_parse(struct dns_rrtext *p, struct slice text, struct arena *a,
+MUST_CHECK int dns_rrtext_parse(struct dns_rrtext *parser, struct slice text, struct arena *arena,
 				struct dns_rr *ret);
-const char *dns_rrtext_error(const struct dns_rrtext *p);
+const char *dns_rrtext_error(const struct dns_rrtext *parser);

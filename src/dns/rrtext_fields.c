@@ -83,49 +83,49 @@ const struct rrtext_layout *dns_rrtext_layout_find(uint16_t type)
 	return &layouts[type];
 }
 
-int dns_rrtext_put(struct rrtext_lexer *lx, struct rrtext_out *out, const void *p, size_t n)
+int dns_rrtext_put(struct rrtext_lexer *lx, struct rrtext_out *out, const void *data, size_t len)
 {
-	if (n > (size_t)(out->end - out->p))
+	if (len > (size_t)(out->end - out->p))
 		return dns_rrtext_fail(lx, "record data too long");
-	memcpy(out->p, p, n);
-	out->p += n;
+	memcpy(out->p, data, len);
+	out->p += len;
 	return 0;
 }
 
-int dns_rrtext_put_name(struct rrtext_lexer *lx, struct slice s, struct rrtext_out *out)
+int dns_rrtext_put_name(struct rrtext_lexer *lx, struct slice text, struct rrtext_out *out)
 {
 	uint8_t name[DNS_NAME_MAX];
-	int n = dns_rrtext_name(lx, s, name);
+	int n = dns_rrtext_name(lx, text, name);
 	if (n < 0)
 		return dns_rrtext_fail(lx, "bad domain name");
 	return dns_rrtext_put(lx, out, name, (size_t)n);
 }
 
-bool dns_rrtext_ip4(struct slice s, uint8_t out[4])
+bool dns_rrtext_ip4(struct slice text, uint8_t out[4])
 {
 	size_t i = 0;
 	for (int part = 0; part < 4; part++) {
 		unsigned v = 0;
-		if (part > 0 && (i >= s.n || s.p[i++] != '.'))
+		if (part > 0 && (i >= text.n || text.p[i++] != '.'))
 			return false;
 		size_t from = i;
-		for (; i < s.n && ascii_isdigit(s.p[i]) && i - from < 3; i++)
-			v = v * 10 + (unsigned)(s.p[i] - '0');
+		for (; i < text.n && ascii_isdigit(text.p[i]) && i - from < 3; i++)
+			v = v * 10 + (unsigned)(text.p[i] - '0');
 		/* A leading zero might mean octal to somebody. */
-		if (i == from || v > 255 || (i - from > 1 && s.p[from] == '0'))
+		if (i == from || v > 255 || (i - from > 1 && text.p[from] == '0'))
 			return false;
 		out[part] = (uint8_t)v;
 	}
-	return i == s.n;
+	return i == text.n;
 }
 
-bool dns_rrtext_ip6(struct slice s, uint8_t out[16])
+bool dns_rrtext_ip6(struct slice word, uint8_t out[16])
 {
 	char text[INET6_ADDRSTRLEN];
-	if (s.n >= sizeof(text) || memchr(s.p, '\0', s.n) != NULL)
+	if (word.n >= sizeof(text) || memchr(word.p, '\0', word.n) != NULL)
 		return false;
-	memcpy(text, s.p, s.n);
-	text[s.n] = '\0';
+	memcpy(text, word.p, word.n);
+	text[word.n] = '\0';
 	return inet_pton(AF_INET6, text, out) == 1;
 }
 
@@ -142,19 +142,19 @@ int dns_rrtext_get_u(struct rrtext_lexer *lx, uint32_t max, uint32_t *ret)
 	return 0;
 }
 
-static int hex_digit(char c)
+static int hex_digit(char ch)
 {
-	if (ascii_isdigit(c))
-		return c - '0';
-	c = ascii_lower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	if (ascii_isdigit(ch))
+		return ch - '0';
+	ch = ascii_lower(ch);
+	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
 /* Appends digits; *half is the upper half of an unfinished byte, or -1. */
-static int put_digits(struct rrtext_lexer *lx, struct slice s, int *half, struct rrtext_out *out)
+static int put_digits(struct rrtext_lexer *lx, struct slice text, int *half, struct rrtext_out *out)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		int d = hex_digit(s.p[i]);
+	for (size_t i = 0; i < text.n; i++) {
+		int d = hex_digit(text.p[i]);
 		if (d < 0)
 			return dns_rrtext_fail(lx, "bad hexadecimal digit");
 		if (*half < 0) {
@@ -169,10 +169,10 @@ static int put_digits(struct rrtext_lexer *lx, struct slice s, int *half, struct
 	return 0;
 }
 
-int dns_rrtext_put_hex(struct rrtext_lexer *lx, struct slice s, struct rrtext_out *out)
+int dns_rrtext_put_hex(struct rrtext_lexer *lx, struct slice text, struct rrtext_out *out)
 {
 	int half = -1;
-	int r = put_digits(lx, s, &half, out);
+	int r = put_digits(lx, text, &half, out);
 	return r == 0 && half >= 0 ? dns_rrtext_fail(lx, "odd number of hexadecimal digits") : r;
 }
 
@@ -191,24 +191,24 @@ int dns_rrtext_put_hex_rest(struct rrtext_lexer *lx, struct rrtext_out *out)
 	return k == RRTEXT_END ? 0 : dns_rrtext_fail(lx, "unexpected quotes");
 }
 
-int dns_rrtext_put_base64(struct rrtext_lexer *lx, struct slice s, struct rrtext_out *out)
+int dns_rrtext_put_base64(struct rrtext_lexer *lx, struct slice text, struct rrtext_out *out)
 {
 	size_t pad = 0;
-	while (pad < 2 && pad < s.n && s.p[s.n - 1 - pad] == '=')
+	while (pad < 2 && pad < text.n && text.p[text.n - 1 - pad] == '=')
 		pad++;
-	if (s.n % 4 != 0)
+	if (text.n % 4 != 0)
 		return dns_rrtext_fail(lx, "bad base64");
-	if (s.n / 4 * 3 - pad > (size_t)(out->end - out->p))
+	if (text.n / 4 * 3 - pad > (size_t)(out->end - out->p))
 		return dns_rrtext_fail(lx, "record data too long");
 	uint32_t bits = 0;
-	for (size_t i = 0; i < s.n; i++) {
-		int d = i < s.n - pad ? base64_value(s.p[i]) : 0;
+	for (size_t i = 0; i < text.n; i++) {
+		int d = i < text.n - pad ? base64_value(text.p[i]) : 0;
 		if (d < 0)
 			return dns_rrtext_fail(lx, "bad base64");
 		bits = bits << 6 | (uint32_t)d;
 		if (i % 4 != 3)
 			continue;
-		size_t n = i + 1 == s.n ? 3 - pad : 3;
+		size_t n = i + 1 == text.n ? 3 - pad : 3;
 		for (size_t k = 0; k < n; k++)
 			*out->p++ = (uint8_t)(bits >> (16 - 8 * k));
 	}
@@ -216,14 +216,15 @@ int dns_rrtext_put_base64(struct rrtext_lexer *lx, struct slice s, struct rrtext
 }
 
 /* Decodes from *i on until the end or 255 bytes are written. */
-static int put_chunk(struct rrtext_lexer *lx, struct slice s, size_t *i, struct rrtext_out *out)
+static int put_chunk(struct rrtext_lexer *lx, struct slice text, size_t *index,
+		     struct rrtext_out *out)
 {
 	uint8_t *len = out->p;
 	if (out->p == out->end)
 		return dns_rrtext_fail(lx, "record data too long");
 	out->p++;
-	while (*i < s.n && out->p - len <= 255) {
-		int c = dns_rrtext_byte(s, i);
+	while (*index < text.n && out->p - len <= 255) {
+		int c = dns_rrtext_byte(text, index);
 		if (c < 0)
 			return dns_rrtext_fail(lx, "bad escape");
 		if (out->p == out->end)
@@ -234,11 +235,11 @@ static int put_chunk(struct rrtext_lexer *lx, struct slice s, size_t *i, struct 
 	return 0;
 }
 
-int dns_rrtext_put_string(struct rrtext_lexer *lx, struct slice s, struct rrtext_out *out)
+int dns_rrtext_put_string(struct rrtext_lexer *lx, struct slice text, struct rrtext_out *out)
 {
 	size_t i = 0;
-	int r = put_chunk(lx, s, &i, out);
-	return r == 0 && i < s.n ? dns_rrtext_fail(lx, "string longer than 255 bytes") : r;
+	int r = put_chunk(lx, text, &i, out);
+	return r == 0 && i < text.n ? dns_rrtext_fail(lx, "string longer than 255 bytes") : r;
 }
 
 /* Longer texts continue in a further string. */
@@ -274,31 +275,31 @@ static int put_first_text(struct rrtext_lexer *lx, struct rrtext_out *out)
 	return r;
 }
 
-static bool is_float(struct slice s)
+static bool is_float(struct slice text)
 {
-	size_t i = s.n > 0 && (s.p[0] == '+' || s.p[0] == '-');
+	size_t i = text.n > 0 && (text.p[0] == '+' || text.p[0] == '-');
 	size_t digits = 0;
-	for (; i < s.n && ascii_isdigit(s.p[i]); i++)
+	for (; i < text.n && ascii_isdigit(text.p[i]); i++)
 		digits++;
-	if (i < s.n && s.p[i] == '.')
-		for (i++; i < s.n && ascii_isdigit(s.p[i]); i++)
+	if (i < text.n && text.p[i] == '.')
+		for (i++; i < text.n && ascii_isdigit(text.p[i]); i++)
 			digits++;
-	return digits != 0 && i == s.n;
+	return digits != 0 && i == text.n;
 }
 
-static int put_number(struct rrtext_lexer *lx, enum field f, struct rrtext_out *out)
+static int put_number(struct rrtext_lexer *lx, enum field field, struct rrtext_out *out)
 {
 	uint8_t b[4];
 	uint32_t v = 0;
-	int r = dns_rrtext_get_u(lx, f == F_U16 ? UINT16_MAX : UINT32_MAX, &v);
+	int r = dns_rrtext_get_u(lx, field == F_U16 ? UINT16_MAX : UINT32_MAX, &v);
 	if (r < 0)
 		return r;
 	dns_put32(b, v);
-	return f == F_U16 ? dns_rrtext_put(lx, out, b + 2, 2) : dns_rrtext_put(lx, out, b, 4);
+	return field == F_U16 ? dns_rrtext_put(lx, out, b + 2, 2) : dns_rrtext_put(lx, out, b, 4);
 }
 
 /* A field that is exactly one word. */
-static int put_word(struct rrtext_lexer *lx, enum field f, struct rrtext_out *out)
+static int put_word(struct rrtext_lexer *lx, enum field field, struct rrtext_out *out)
 {
 	struct slice s;
 	uint8_t b[16];
@@ -306,7 +307,7 @@ static int put_word(struct rrtext_lexer *lx, enum field f, struct rrtext_out *ou
 	int r = dns_rrtext_word(lx, &s);
 	if (r < 0)
 		return r;
-	switch (f) {
+	switch (field) {
 	case F_IP4:
 		return dns_rrtext_ip4(s, b) ? dns_rrtext_put(lx, out, b, 4)
 					    : dns_rrtext_fail(lx, "bad IPv4 address");
@@ -350,19 +351,19 @@ static int put_minimum(struct rrtext_lexer *lx, struct rrtext_out *out)
 	return put_word(lx, F_SECONDS, out);
 }
 
-static int put_field(struct rrtext_lexer *lx, enum field f, struct rrtext_out *out)
+static int put_field(struct rrtext_lexer *lx, enum field field, struct rrtext_out *out)
 {
-	switch (f) {
+	switch (field) {
 	case F_IP4:
 	case F_IP6:
 	case F_NAME:
 	case F_SECONDS:
 	case F_FLOAT:
 	case F_STRING:
-		return put_word(lx, f, out);
+		return put_word(lx, field, out);
 	case F_U16:
 	case F_U32:
-		return put_number(lx, f, out);
+		return put_number(lx, field, out);
 	case F_MINIMUM:
 		return put_minimum(lx, out);
 	case F_HEX:
@@ -383,11 +384,11 @@ static int put_field(struct rrtext_lexer *lx, enum field f, struct rrtext_out *o
 	return 0;
 }
 
-int dns_rrtext_layout_write(const struct rrtext_layout *l, struct rrtext_lexer *lx,
+int dns_rrtext_layout_write(const struct rrtext_layout *layout, struct rrtext_lexer *lx,
 			    struct rrtext_out *out)
 {
-	for (size_t i = 0; l->field[i] != F_END; i++) {
-		int r = put_field(lx, (enum field)l->field[i], out);
+	for (size_t i = 0; layout->field[i] != F_END; i++) {
+		int r = put_field(lx, (enum field)layout->field[i], out);
 		if (r < 0)
 			return r;
 	}
@@ -395,12 +396,12 @@ int dns_rrtext_layout_write(const struct rrtext_layout *l, struct rrtext_lexer *
 }
 
 /* Bytes the field takes at the start of p[n]; 0: it does not fit. */
-static size_t field_size(enum field f, const uint8_t *p, size_t n)
+static size_t field_size(enum field field, const uint8_t *data, size_t len)
 {
 	uint8_t name[DNS_NAME_MAX];
-	size_t size = n;
+	size_t size = len;
 	int r;
-	switch (f) {
+	switch (field) {
 	case F_U16:
 		size = 2;
 		break;
@@ -415,7 +416,7 @@ static size_t field_size(enum field f, const uint8_t *p, size_t n)
 		break;
 	case F_NAME:
 		/* From offset 0 on no pointer leads backwards, so none is accepted. */
-		r = dns_name_unpack(p, n, 0, name);
+		r = dns_name_unpack(data, len, 0, name);
 		if (r < 0)
 			return 0;
 		size = (size_t)r;
@@ -423,11 +424,11 @@ static size_t field_size(enum field f, const uint8_t *p, size_t n)
 	case F_STRING:
 	case F_FLOAT:
 	case F_TEXT:
-		size = n > 0 ? 1U + p[0] : 1;
+		size = len > 0 ? 1U + data[0] : 1;
 		break;
 	case F_TEXTS:
 	case F_HINFO:
-		for (size = 0; size < n; size += 1U + p[size])
+		for (size = 0; size < len; size += 1U + data[size])
 			;
 		break;
 	case F_END:
@@ -436,17 +437,17 @@ static size_t field_size(enum field f, const uint8_t *p, size_t n)
 	case F_AMTRELAY:
 		break;
 	}
-	return size <= n ? size : 0;
+	return size <= len ? size : 0;
 }
 
-bool dns_rrtext_layout_check(const struct rrtext_layout *l, const uint8_t *rdata, size_t n)
+bool dns_rrtext_layout_check(const struct rrtext_layout *layout, const uint8_t *rdata, size_t len)
 {
 	size_t at = 0;
-	for (size_t i = 0; l->field[i] != F_END; i++) {
-		size_t size = field_size((enum field)l->field[i], rdata + at, n - at);
+	for (size_t i = 0; layout->field[i] != F_END; i++) {
+		size_t size = field_size((enum field)layout->field[i], rdata + at, len - at);
 		if (size == 0)
 			return false;
 		at += size;
 	}
-	return at == n;
+	return at == len;
 }

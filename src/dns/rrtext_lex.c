@@ -25,15 +25,15 @@ static void skip_comment(struct rrtext_lexer *lx)
 		lx->p++;
 }
 
-static bool is_blank(char c)
+static bool is_blank(char ch)
 {
-	return c == ' ' || c == '\t';
+	return ch == ' ' || ch == '\t';
 }
 
 /* Ends a word and nothing else. */
-static bool is_separator(const struct rrtext_lexer *lx, char c)
+static bool is_separator(const struct rrtext_lexer *lx, char ch)
 {
-	return is_blank(c) || (c == '\n' && lx->depth > 0);
+	return is_blank(ch) || (ch == '\n' && lx->depth > 0);
 }
 
 /* At the start of a line that may hold nothing but blanks and a comment. */
@@ -88,11 +88,11 @@ static bool take_dropped(struct rrtext_lexer *lx)
 	return true;
 }
 
-static struct slice join(struct rrtext_lexer *lx, char *start, const char *piece, size_t n)
+static struct slice join(struct rrtext_lexer *lx, char *start, const char *piece, size_t len)
 {
 	/* The pieces of all words together are shorter than the text, so the room suffices. */
-	memcpy(lx->joined, piece, n);
-	lx->joined += n;
+	memcpy(lx->joined, piece, len);
+	lx->joined += len;
 	return (struct slice){ start, (size_t)(lx->joined - start) };
 }
 
@@ -191,13 +191,13 @@ int dns_rrtext_finish(struct rrtext_lexer *lx)
 	return k == RRTEXT_END ? 0 : dns_rrtext_fail(lx, "too many fields");
 }
 
-int dns_rrtext_ttl(struct slice s, uint32_t *ret)
+int dns_rrtext_ttl(struct slice text, uint32_t *ret)
 {
 	uint64_t sum = 0;
 	uint64_t n = 0;
-	for (size_t i = 0; i < s.n; i++) {
+	for (size_t i = 0; i < text.n; i++) {
 		uint64_t unit;
-		char c = s.p[i];
+		char c = text.p[i];
 		if (ascii_isdigit(c)) {
 			n = n * 10 + (uint64_t)(c - '0');
 			if (n > UINT32_MAX)
@@ -234,12 +234,13 @@ int dns_rrtext_ttl(struct slice s, uint32_t *ret)
 	return 0;
 }
 
-int dns_rrtext_type(struct slice s)
+int dns_rrtext_type(struct slice text)
 {
 	char upper[DNS_MNEMONIC_MAX];
-	if (s.n > sizeof(upper))
+	if (text.n > sizeof(upper))
 		return ERR_NOTFOUND;
-	for (size_t i = 0; i < s.n; i++)
-		upper[i] = s.p[i] >= 'a' && s.p[i] <= 'z' ? (char)(s.p[i] & ~0x20) : s.p[i];
-	return dns_type_parse((struct slice){ upper, s.n }, true);
+	for (size_t i = 0; i < text.n; i++)
+		upper[i] = text.p[i] >= 'a' && text.p[i] <= 'z' ? (char)(text.p[i] & ~0x20)
+								: text.p[i];
+	return dns_type_parse((struct slice){ upper, text.n }, true);
 }

@@ -79,71 +79,73 @@ MUST_CHECK int dns_rrtext_word(struct rrtext_lexer *lx, struct slice *ret);
 MUST_CHECK int dns_rrtext_finish(struct rrtext_lexer *lx);
 
 /* One byte of escaped text at *i; advances. Negative: the escape is broken. */
-static inline int dns_rrtext_byte(struct slice s, size_t *i)
+static inline int dns_rrtext_byte(struct slice text, size_t *index)
 {
-	int c = (unsigned char)s.p[(*i)++];
+	int c = (unsigned char)text.p[(*index)++];
 	if (LIKELY(c != '\\'))
 		return c;
-	size_t left = s.n - *i;
+	size_t left = text.n - *index;
 	if (left == 0)
 		return -1;
-	const char *d = s.p + *i;
+	const char *d = text.p + *index;
 	if (left >= 3 && ascii_isdigit(d[0]) && ascii_isdigit(d[1]) && ascii_isdigit(d[2])) {
-		*i += 3;
+		*index += 3;
 		c = (d[0] - '0') * 100 + (d[1] - '0') * 10 + (d[2] - '0');
 		return c <= 255 ? c : -1;
 	}
-	(*i)++;
+	(*index)++;
 	return (unsigned char)d[0];
 }
 
 /* A name as it stands in a record: "@", or relative to the origin unless it ends with a dot. Its
  * wire length, or ERR_PARSE. */
-MUST_CHECK int dns_rrtext_name(const struct rrtext_lexer *lx, struct slice s,
+MUST_CHECK int dns_rrtext_name(const struct rrtext_lexer *lx, struct slice text,
 			       uint8_t out[DNS_NAME_MAX]);
 /* TTL, class and type, up to the record data; then the data. has_ttl, has_class and has_type tell
  * what was there; fields not given keep their value. */
-MUST_CHECK int dns_rrtext_head(struct rrtext_lexer *lx, struct rrtext_head *h);
-MUST_CHECK int dns_rrtext_rdata(struct dns_rrtext *p, uint16_t type, struct rrtext_out *out);
+MUST_CHECK int dns_rrtext_head(struct rrtext_lexer *lx, struct rrtext_head *head);
+MUST_CHECK int dns_rrtext_rdata(struct dns_rrtext *parser, uint16_t type, struct rrtext_out *out);
 
 /* TTL text: a number, or numbers with units as in 1h30m. */
-MUST_CHECK int dns_rrtext_ttl(struct slice s, uint32_t *ret);
+MUST_CHECK int dns_rrtext_ttl(struct slice text, uint32_t *ret);
 /* Letters in any case. */
-MUST_CHECK int dns_rrtext_type(struct slice s);
+MUST_CHECK int dns_rrtext_type(struct slice text);
 
 /* Layout table. NULL: the type has no row. */
 struct rrtext_layout;
 const struct rrtext_layout *dns_rrtext_layout_find(uint16_t type);
-MUST_CHECK int dns_rrtext_layout_write(const struct rrtext_layout *l, struct rrtext_lexer *lx,
+MUST_CHECK int dns_rrtext_layout_write(const struct rrtext_layout *layout, struct rrtext_lexer *lx,
 				       struct rrtext_out *out);
 /* Whether bytes given as RFC 3597 text have this layout. */
-bool dns_rrtext_layout_check(const struct rrtext_layout *l, const uint8_t *rdata, size_t n);
+bool dns_rrtext_layout_check(const struct rrtext_layout *layout, const uint8_t *rdata, size_t len);
 
 /* Writers for fields that are used outside the table too. */
-MUST_CHECK int dns_rrtext_put(struct rrtext_lexer *lx, struct rrtext_out *out, const void *p,
-			      size_t n);
-MUST_CHECK int dns_rrtext_put_name(struct rrtext_lexer *lx, struct slice s, struct rrtext_out *out);
-MUST_CHECK int dns_rrtext_put_hex(struct rrtext_lexer *lx, struct slice s, struct rrtext_out *out);
+MUST_CHECK int dns_rrtext_put(struct rrtext_lexer *lx, struct rrtext_out *out, const void *data,
+			      size_t len);
+MUST_CHECK int dns_rrtext_put_name(struct rrtext_lexer *lx, struct slice text,
+				   struct rrtext_out *out);
+MUST_CHECK int dns_rrtext_put_hex(struct rrtext_lexer *lx, struct slice text,
+				  struct rrtext_out *out);
 /* All words that follow; they need not hold whole bytes. */
 MUST_CHECK int dns_rrtext_put_hex_rest(struct rrtext_lexer *lx, struct rrtext_out *out);
-MUST_CHECK int dns_rrtext_put_base64(struct rrtext_lexer *lx, struct slice s,
+MUST_CHECK int dns_rrtext_put_base64(struct rrtext_lexer *lx, struct slice text,
 				     struct rrtext_out *out);
 MUST_CHECK int dns_rrtext_get_u(struct rrtext_lexer *lx, uint32_t max, uint32_t *ret);
-bool dns_rrtext_ip4(struct slice s, uint8_t out[4]);
-bool dns_rrtext_ip6(struct slice s, uint8_t out[16]);
+bool dns_rrtext_ip4(struct slice text, uint8_t out[4]);
+bool dns_rrtext_ip6(struct slice word, uint8_t out[16]);
 
 /* Types with a structure of their own. */
 MUST_CHECK int dns_rrtext_write_hinfo(struct rrtext_lexer *lx, struct rrtext_out *out);
 MUST_CHECK int dns_rrtext_write_hip(struct rrtext_lexer *lx, struct rrtext_out *out);
 MUST_CHECK int dns_rrtext_write_amtrelay(struct rrtext_lexer *lx, struct rrtext_out *out);
 /* One token as a character string of at most 255 bytes. */
-MUST_CHECK int dns_rrtext_put_string(struct rrtext_lexer *lx, struct slice s,
+MUST_CHECK int dns_rrtext_put_string(struct rrtext_lexer *lx, struct slice text,
 				     struct rrtext_out *out);
 
 /* libzscanner. */
-void dns_rrtext_scan_init(struct dns_rrtext *p);
+void dns_rrtext_scan_init(struct dns_rrtext *parser);
 bool dns_rrtext_scan_knows(uint16_t type);
-MUST_CHECK int dns_rrtext_scan(struct dns_rrtext *p, uint16_t type, struct rrtext_out *out);
+MUST_CHECK int dns_rrtext_scan(struct dns_rrtext *parser, uint16_t type, struct rrtext_out *out);
 
 /* For tests: types in the layout table that libzscanner knows too go to it. */
-void dns_rrtext_force_scanner(struct dns_rrtext *p, bool on);
+void dns_rrtext_force_scanner(struct dns_rrtext *parser, bool on);

@@ -6,11 +6,11 @@
 enum { STRING_MAX = 255 };
 
 /* Appends to a character string whose length byte is at `len`. */
-static int append_text(struct rrtext_lexer *lx, uint8_t *len, struct slice s,
+static int append_text(struct rrtext_lexer *lx, uint8_t *len, struct slice text,
 		       struct rrtext_out *out)
 {
-	for (size_t i = 0; i < s.n;) {
-		int c = dns_rrtext_byte(s, &i);
+	for (size_t i = 0; i < text.n;) {
+		int c = dns_rrtext_byte(text, &i);
 		if (c < 0)
 			return dns_rrtext_fail(lx, "bad escape");
 		if (out->p == out->end || out->p - len > STRING_MAX)
@@ -21,11 +21,11 @@ static int append_text(struct rrtext_lexer *lx, uint8_t *len, struct slice s,
 	return 0;
 }
 
-static int append_spaced(struct rrtext_lexer *lx, uint8_t *len, struct slice s,
+static int append_spaced(struct rrtext_lexer *lx, uint8_t *len, struct slice text,
 			 struct rrtext_out *out)
 {
 	int r = out->p - len > 1 ? append_text(lx, len, SLICE(" "), out) : 0;
-	return r < 0 ? r : append_text(lx, len, s, out);
+	return r < 0 ? r : append_text(lx, len, text, out);
 }
 
 static struct slice cut_field(struct slice *rest)
@@ -114,24 +114,25 @@ int dns_rrtext_write_hip(struct rrtext_lexer *lx, struct rrtext_out *out)
 
 enum relay { RELAY_NONE, RELAY_IP4, RELAY_IP6, RELAY_NAME };
 
-static int put_relay(struct rrtext_lexer *lx, enum relay type, struct slice s,
+static int put_relay(struct rrtext_lexer *lx, enum relay type, struct slice text,
 		     struct rrtext_out *out)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	uint8_t ip[16];
 	switch (type) {
 	case RELAY_NONE:
-		return slice_is(s, ".") ? 0
-					: dns_rrtext_fail(lx, "relay given although type is none");
+		return slice_is(text, ".")
+			       ? 0
+			       : dns_rrtext_fail(lx, "relay given although type is none");
 	case RELAY_IP4:
-		return dns_rrtext_ip4(s, ip) ? dns_rrtext_put(lx, out, ip, 4)
-					     : dns_rrtext_fail(lx, "bad IPv4 address");
+		return dns_rrtext_ip4(text, ip) ? dns_rrtext_put(lx, out, ip, 4)
+						: dns_rrtext_fail(lx, "bad IPv4 address");
 	case RELAY_IP6:
-		if (!dns_rrtext_ip6(s, ip) || memcmp(ip, mapped, sizeof(mapped)) == 0)
+		if (!dns_rrtext_ip6(text, ip) || memcmp(ip, mapped, sizeof(mapped)) == 0)
 			return dns_rrtext_fail(lx, "bad IPv6 address");
 		return dns_rrtext_put(lx, out, ip, 16);
 	case RELAY_NAME:
-		return dns_rrtext_put_name(lx, s, out);
+		return dns_rrtext_put_name(lx, text, out);
 	}
 	return ERR_INTERNAL;
 }

@@ -80,9 +80,9 @@ struct line {
 	const char *end;
 };
 
-static const struct scan *find_in(const struct scan *rows, size_t n, uint16_t type)
+static const struct scan *find_in(const struct scan *rows, size_t count, uint16_t type)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < count; i++)
 		if (rows[i].type == type)
 			return &rows[i];
 	return NULL;
@@ -107,74 +107,75 @@ static void copy_state(zs_scanner_t *to, const zs_scanner_t *from)
 	memcpy((char *)to + path, (const char *)from + path, offsetof(zs_scanner_t, r_data) - path);
 }
 
-void dns_rrtext_scan_init(struct dns_rrtext *p)
+void dns_rrtext_scan_init(struct dns_rrtext *parser)
 {
 	/* Fails only for an origin that is no name. */
-	int r = zs_init(&p->scanner, ".", DNS_CLASS_IN, DEFAULT_TTL_S);
+	int r = zs_init(&parser->scanner, ".", DNS_CLASS_IN, DEFAULT_TTL_S);
 	if (r != 0)
 		abort();
-	copy_state(&p->fresh, &p->scanner);
+	copy_state(&parser->fresh, &parser->scanner);
 }
 
-static void add(struct line *l, const char *s, size_t n)
+static void add(struct line *line, const char *text, size_t len)
 {
-	if (n > (size_t)(l->end - l->p))
-		n = (size_t)(l->end - l->p);
-	memcpy(l->p, s, n);
-	l->p += n;
+	if (len > (size_t)(line->end - line->p))
+		len = (size_t)(line->end - line->p);
+	memcpy(line->p, text, len);
+	line->p += len;
 }
 
-static void add_str(struct line *l, const char *s)
+static void add_str(struct line *line, const char *text)
 {
-	add(l, s, strlen(s));
+	add(line, text, strlen(text));
 }
 
-static void add_decimal(struct line *l, uint8_t c)
+static void add_decimal(struct line *line, uint8_t ch)
 {
-	char d[4] = { '\\', (char)('0' + c / 100), (char)('0' + c / 10 % 10),
-		      (char)('0' + c % 10) };
-	add(l, d, sizeof(d));
+	char d[4] = { '\\', (char)('0' + ch / 100), (char)('0' + ch / 10 % 10),
+		      (char)('0' + ch % 10) };
+	add(line, d, sizeof(d));
 }
 
-static bool is_plain(int c, const char *others)
+static bool is_plain(int ch, const char *others)
 {
-	return (c < 128 && (ascii_isalpha((char)c) || ascii_isdigit((char)c))) ||
-	       (c != 0 && c < 128 && strchr(others, c) != NULL);
+	return (ch < 128 && (ascii_isalpha((char)ch) || ascii_isdigit((char)ch))) ||
+	       (ch != 0 && ch < 128 && strchr(others, ch) != NULL);
 }
 
-static void add_name(struct line *l, const uint8_t *name)
+static void add_name(struct line *line, const uint8_t *name)
 {
 	if (*name == 0)
-		add_str(l, ".");
+		add_str(line, ".");
 	while (*name != 0) {
 		const uint8_t *end = name + 1 + *name;
 		for (name++; name < end; name++) {
 			char c = (char)*name;
 			if (is_plain(*name, "-_"))
-				add(l, &c, 1);
+				add(line, &c, 1);
 			else
-				add_decimal(l, *name);
+				add_decimal(line, *name);
 		}
-		add_str(l, ".");
+		add_str(line, ".");
 	}
 }
 
 /* Text with its escapes normalised; an escaped backslash keeps its form, because lists inside
  * service parameters look for it. */
-static int add_text(struct rrtext_lexer *lx, struct line *l, struct slice s, const char *plain)
+static int add_text(struct rrtext_lexer *lx, struct line *line, struct slice text,
+		    const char *plain)
 {
-	for (size_t i = 0; i < s.n;) {
-		bool escaped = s.p[i] == '\\';
-		int c = dns_rrtext_byte(s, &i);
+	for (size_t i = 0; i < text.n;) {
+		bool escaped = text.p[i] == '\\';
+		int c = dns_rrtext_byte(text, &i);
 		char ch = (char)c;
 		if (c < 0)
 			return dns_rrtext_fail(lx, "bad escape");
 		if (c == '\\')
-			add_str(l, "\\\\");
+			add_str(line, "\\\\");
 		else if (!escaped && is_plain(c, plain))
-			add(l, &ch, 1);
+			add(line, &ch, 1);
 		else
-			add_decimal(l, (uint8_t)c);
+			add_decimal(line, (uint8_t)c);
 	}
 	return 0;
 }
@@ -192,70 +193,71 @@ static struct slice svcb_key(struct slice key)
 	return key;
 }
 
-static int add_svcb_param(struct rrtext_lexer *lx, struct line *l, struct slice s)
+static int add_svcb_param(struct rrtext_lexer *lx, struct line *line, struct slice text)
 {
-	struct slice value = s;
+	struct slice value = text;
 	struct slice key = slice_cut(&value, '=');
 	struct slice name = svcb_key(key);
 	if (slice_is(key, "ohttp") && value.n != 0)
 		return dns_rrtext_fail(lx, "parameter takes no value");
-	add(l, name.p, name.n);
+	add(line, name.p, name.n);
 	/* "key=" alone means no value, which libzscanner takes only in quotes or without "=". */
 	if (value.n == 0)
 		return 0;
-	add_str(l, "=");
+	add_str(line, "=");
 	if (!slice_is(key, "mandatory"))
-		return add_text(lx, l, value, word_plain);
+		return add_text(lx, line, value, word_plain);
 	for (struct slice rest = value; rest.p != NULL;) {
 		name = svcb_key(slice_cut(&rest, ','));
-		add(l, name.p, name.n);
+		add(line, name.p, name.n);
 		if (rest.p != NULL)
-			add_str(l, ",");
+			add_str(line, ",");
 	}
 	return 0;
 }
 
-static int add_name_word(struct rrtext_lexer *lx, struct line *l, struct slice s)
+static int add_name_word(struct rrtext_lexer *lx, struct line *line, struct slice text)
 {
 	uint8_t name[DNS_NAME_MAX];
-	if (dns_rrtext_name(lx, s, name) < 0)
+	if (dns_rrtext_name(lx, text, name) < 0)
 		return dns_rrtext_fail(lx, "bad domain name");
-	add_name(l, name);
+	add_name(line, name);
 	return 0;
 }
 
-static int add_word(struct rrtext_lexer *lx, struct line *l, const struct scan *sc, unsigned i,
-		    struct slice s)
+static int add_word(struct rrtext_lexer *lx, struct line *line, const struct scan *sc,
+		    unsigned index, struct slice text)
 {
 	char buf[DNS_MNEMONIC_MAX];
 	bool svcb = sc->as == DNS_TYPE_SVCB || sc->as == DNS_TYPE_HTTPS;
 	/* An IPSECKEY gateway may be an address. */
 	uint8_t ip[16];
-	if (i == sc->name && !(sc->as == 45 && (dns_rrtext_ip4(s, ip) || dns_rrtext_ip6(s, ip))))
-		return add_name_word(lx, l, s);
-	if (i >= sc->types_from && i <= sc->types_to) {
-		int t = dns_rrtext_type(s);
+	if (index == sc->name &&
+	    !(sc->as == 45 && (dns_rrtext_ip4(text, ip) || dns_rrtext_ip6(text, ip))))
+		return add_name_word(lx, line, text);
+	if (index >= sc->types_from && index <= sc->types_to) {
+		int t = dns_rrtext_type(text);
 		if (t < 0)
 			return dns_rrtext_fail(lx, "unknown record type");
 		snprintf(buf, sizeof(buf), "TYPE%d", t);
-		add_str(l, buf);
+		add_str(line, buf);
 		return 0;
 	}
-	if (svcb && i > sc->name)
-		return add_svcb_param(lx, l, s);
-	return add_text(lx, l, s, word_plain);
+	if (svcb && index > sc->name)
+		return add_svcb_param(lx, line, text);
+	return add_text(lx, line, text, word_plain);
 }
 
-static int add_quoted(struct rrtext_lexer *lx, struct line *l, struct slice s)
+static int add_quoted(struct rrtext_lexer *lx, struct line *line, struct slice text)
 {
-	add_str(l, "\"");
-	int r = add_text(lx, l, s, quoted_plain);
-	add_str(l, "\"");
+	add_str(line, "\"");
+	int r = add_text(lx, line, text, quoted_plain);
+	add_str(line, "\"");
 	return r;
 }
 
 /* Writes the record's tokens behind the head. */
-static int build_line(struct rrtext_lexer *lx, struct line *l, const struct scan *sc)
+static int build_line(struct rrtext_lexer *lx, struct line *line, const struct scan *sc)
 {
 	struct rrtext_token t;
 	enum rrtext_kind k;
@@ -265,37 +267,39 @@ static int build_line(struct rrtext_lexer *lx, struct line *l, const struct scan
 	while ((k = dns_rrtext_lex_next(lx, &t)) == RRTEXT_WORD || k == RRTEXT_QUOTED) {
 		int r;
 		if (t.glued && svcb && k == RRTEXT_QUOTED)
-			add_str(l, "=");
+			add_str(line, "=");
 		else if (t.glued && !texts)
 			return dns_rrtext_fail(lx, "missing blank between fields");
 		else
-			add_str(l, " ");
+			add_str(line, " ");
 		i++;
-		r = k == RRTEXT_WORD ? add_word(lx, l, sc, i, t.text) : add_quoted(lx, l, t.text);
+		r = k == RRTEXT_WORD ? add_word(lx, line, sc, i, t.text)
+				     : add_quoted(lx, line, t.text);
 		if (r < 0)
 			return r;
 	}
 	return k == RRTEXT_END ? 0 : ERR_PARSE;
 }
 
-int dns_rrtext_scan(struct dns_rrtext *p, uint16_t type, struct rrtext_out *out)
+int dns_rrtext_scan(struct dns_rrtext *parser, uint16_t type, struct rrtext_out *out)
 {
 	char buf[DNS_MNEMONIC_MAX];
 	const struct scan *sc = find_scan(type);
-	struct line l = { p->line, p->line + sizeof(p->line) - 1 };
-	zs_scanner_t *s = &p->scanner;
+	struct line l = { parser->line, parser->line + sizeof(parser->line) - 1 };
+	zs_scanner_t *s = &parser->scanner;
 	add_str(&l, ". 0 IN ");
 	add_str(&l, dns_type_str(sc->as, buf));
-	int r = build_line(&p->lex, &l, sc);
+	int r = build_line(&parser->lex, &l, sc);
 	if (r < 0)
 		return r;
 	*l.p++ = '\n';
-	if (zs_set_input_string(s, p->line, (size_t)(l.p - p->line)) == 0 &&
+	if (zs_set_input_string(s, parser->line, (size_t)(l.p - parser->line)) == 0 &&
 	    zs_parse_record(s) == 0 && s->state == ZS_STATE_DATA)
-		return dns_rrtext_put(&p->lex, out, s->r_data, s->r_data_length);
-	r = dns_rrtext_fail(&p->lex, s->error.code != 0 ? zs_strerror(s->error.code) : "no record");
+		return dns_rrtext_put(&parser->lex, out, s->r_data, s->r_data_length);
+	r = dns_rrtext_fail(&parser->lex,
+			    s->error.code != 0 ? zs_strerror(s->error.code) : "no record");
 	/* What an error leaves behind would spoil the next record. Another zs_init() would do, but
 	 * it allocates. */
-	copy_state(s, &p->fresh);
+	copy_state(s, &parser->fresh);
 	return r;
 }

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-static size_t question_end(const struct dns_resp *r)
+static size_t question_end(const struct dns_resp *resp)
 {
 	size_t at = DNS_HEADER_BYTES;
-	for (unsigned n = dns_get16(r->msg + 4); n > 0; n--) {
-		int end = dns_name_skip(r->msg, r->msg_len, at);
+	for (unsigned n = dns_get16(resp->msg + 4); n > 0; n--) {
+		int end = dns_name_skip(resp->msg, resp->msg_len, at);
 		if (end < 0)
 			return 0;
 		at = (size_t)end + 4;
@@ -16,82 +16,82 @@ static size_t question_end(const struct dns_resp *r)
 	return at;
 }
 
-static void enter(struct dns_rrwalk *w, enum dns_section s)
+static void enter(struct dns_rrwalk *rrwalk, enum dns_section section)
 {
-	w->section = s;
-	if (w->resp->msg != NULL)
-		w->left = dns_get16(w->resp->msg + 6 + 2 * s);
+	rrwalk->section = section;
+	if (rrwalk->resp->msg != NULL)
+		rrwalk->left = dns_get16(rrwalk->resp->msg + 6 + 2 * section);
 	else
-		w->next = w->resp->first[s];
+		rrwalk->next = rrwalk->resp->first[section];
 }
 
-void dns_rrwalk_init(struct dns_rrwalk *w, const struct dns_resp *resp)
+void dns_rrwalk_init(struct dns_rrwalk *rrwalk, const struct dns_resp *resp)
 {
-	*w = (struct dns_rrwalk){ .resp = resp };
+	*rrwalk = (struct dns_rrwalk){ .resp = resp };
 	if (resp->msg != NULL)
-		w->at = question_end(resp);
-	enter(w, DNS_ANSWER);
+		rrwalk->at = question_end(resp);
+	enter(rrwalk, DNS_ANSWER);
 }
 
 /* Reads the record at w->at. */
-static bool read_wire(struct dns_rrwalk *w)
+static bool read_wire(struct dns_rrwalk *rrwalk)
 {
-	const struct dns_resp *r = w->resp;
-	if (w->at == 0)
+	const struct dns_resp *r = rrwalk->resp;
+	if (rrwalk->at == 0)
 		return false;
-	int end = dns_name_skip(r->msg, r->msg_len, w->at);
+	int end = dns_name_skip(r->msg, r->msg_len, rrwalk->at);
 	if (end < 0 || (size_t)end + 10 > r->msg_len)
 		return false;
 	const uint8_t *p = r->msg + end;
-	w->of = w->section;
-	w->start = w->at;
-	w->type = dns_get16(p);
-	w->cls = dns_get16(p + 2);
-	w->ttl = dns_get32(p + 4);
-	w->rdlen = dns_get16(p + 8);
-	w->rdata = p + 10;
-	w->at = w->end = (size_t)end + 10 + w->rdlen;
-	w->left--;
-	return w->end <= r->msg_len;
+	rrwalk->of = rrwalk->section;
+	rrwalk->start = rrwalk->at;
+	rrwalk->type = dns_get16(p);
+	rrwalk->cls = dns_get16(p + 2);
+	rrwalk->ttl = dns_get32(p + 4);
+	rrwalk->rdlen = dns_get16(p + 8);
+	rrwalk->rdata = p + 10;
+	rrwalk->at = rrwalk->end = (size_t)end + 10 + rrwalk->rdlen;
+	rrwalk->left--;
+	return rrwalk->end <= r->msg_len;
 }
 
-static bool read_open(struct dns_rrwalk *w)
+static bool read_open(struct dns_rrwalk *rrwalk)
 {
-	struct dns_rr *rr = w->next;
-	w->rr = rr;
-	w->of = w->section;
-	w->type = rr->type;
-	w->cls = rr->cls;
-	w->ttl = rr->ttl;
-	w->rdlen = rr->rdlen;
-	w->rdata = rr->rdata;
-	w->next = rr->next;
+	struct dns_rr *rr = rrwalk->next;
+	rrwalk->rr = rr;
+	rrwalk->of = rrwalk->section;
+	rrwalk->type = rr->type;
+	rrwalk->cls = rr->cls;
+	rrwalk->ttl = rr->ttl;
+	rrwalk->rdlen = rr->rdlen;
+	rrwalk->rdata = rr->rdata;
+	rrwalk->next = rr->next;
 	return true;
 }
 
-bool dns_rrwalk_next(struct dns_rrwalk *w)
+bool dns_rrwalk_next(struct dns_rrwalk *rrwalk)
 {
-	bool wire = w->resp->msg != NULL;
+	bool wire = rrwalk->resp->msg != NULL;
 	for (;;) {
-		if (wire ? w->left > 0 : w->next != NULL) {
-			if (!(wire ? read_wire(w) : read_open(w)))
+		if (wire ? rrwalk->left > 0 : rrwalk->next != NULL) {
+			if (!(wire ? read_wire(rrwalk) : read_open(rrwalk)))
 				return false;
-			if (wire && w->type == DNS_TYPE_OPT && w->of == DNS_ADDITIONAL)
+			if (wire && rrwalk->type == DNS_TYPE_OPT && rrwalk->of == DNS_ADDITIONAL)
 				continue;
 			return true;
 		}
-		if (w->section == DNS_ADDITIONAL)
+		if (rrwalk->section == DNS_ADDITIONAL)
 			return false;
-		enter(w, (enum dns_section)(w->section + 1));
+		enter(rrwalk, (enum dns_section)(rrwalk->section + 1));
 	}
 }
 
-int dns_rrwalk_owner(const struct dns_rrwalk *w, uint8_t ret[DNS_NAME_MAX])
+int dns_rrwalk_owner(const struct dns_rrwalk *rrwalk, uint8_t ret[DNS_NAME_MAX])
 {
-	if (w->rr != NULL) {
-		memcpy(ret, w->rr->owner, w->rr->owner_len);
-		return w->rr->owner_len;
+	if (rrwalk->rr != NULL) {
+		memcpy(ret, rrwalk->rr->owner, rrwalk->rr->owner_len);
+		return rrwalk->rr->owner_len;
 	}
-	int r = dns_name_unpack(w->resp->msg, w->resp->msg_len, w->start, ret);
+	int r = dns_name_unpack(rrwalk->resp->msg, rrwalk->resp->msg_len, rrwalk->start, ret);
 	return r < 0 ? r : (int)dns_name_len(ret);
 }

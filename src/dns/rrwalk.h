@@ -24,8 +24,8 @@ struct dns_rrwalk {
 	struct dns_rr *rr; /* open form; else NULL */
 };
 
-void dns_rrwalk_init(struct dns_rrwalk *w, const struct dns_resp *resp);
+void dns_rrwalk_init(struct dns_rrwalk *rrwalk, const struct dns_resp *resp);
 /* False at the end. */
-bool dns_rrwalk_next(struct dns_rrwalk *w);
+bool dns_rrwalk_next(struct dns_rrwalk *rrwalk);
 /* Owner of the record at hand, uncompressed; its length, or ERR_PARSE. */
-MUST_CHECK int dns_rrwalk_owner(const struct dns_rrwalk *w, uint8_t ret[DNS_NAME_MAX]);
+MUST_CHECK int dns_rrwalk_owner(const struct dns_rrwalk *rrwalk, uint8_t ret[DNS_NAME_MAX]);

@@ -156,9 +156,9 @@ static const char *const class_index[] = { CLASSES(INDEX) };
 static const char *const rcode_index[] = { RCODES(INDEX) };
 static const char *const opcode_index[] = { OPCODES(INDEX) };
 
-static const char *indexed(const char *const *index, size_t n, unsigned number)
+static const char *indexed(const char *const *index, size_t len, unsigned number)
 {
-	return number < n ? index[number] : NULL;
+	return number < len ? index[number] : NULL;
 }
 
 /* Prefix and decimal number; the prefix is at most 5 bytes. */
@@ -205,54 +205,54 @@ const char *dns_opcode_str(uint8_t opcode, char buf[DNS_MNEMONIC_MAX])
 	return s != NULL ? s : numbered("", opcode, buf);
 }
 
-static int compare(struct slice s, const struct row *r)
+static int compare(struct slice text, const struct row *row)
 {
-	int d = memcmp(s.p, r->text, MIN(s.n, r->len));
-	return d != 0 ? d : (s.n > r->len) - (s.n < r->len);
+	int d = memcmp(text.p, row->text, MIN(text.n, row->len));
+	return d != 0 ? d : (text.n > row->len) - (text.n < row->len);
 }
 
-static int find(const struct row *rows, size_t n, struct slice s)
+static int find(const struct row *rows, size_t count, struct slice text)
 {
 	size_t low = 0;
-	while (s.n != 0 && low < n) {
-		size_t mid = low + (n - low) / 2;
-		int d = compare(s, &rows[mid]);
+	while (text.n != 0 && low < count) {
+		size_t mid = low + (count - low) / 2;
+		int d = compare(text, &rows[mid]);
 		if (d == 0)
 			return rows[mid].number;
 		if (d > 0)
 			low = mid + 1;
 		else
-			n = mid;
+			count = mid;
 	}
 	return ERR_NOTFOUND;
 }
 
-static int generic_number(struct slice s, struct slice prefix)
+static int generic_number(struct slice text, struct slice prefix)
 {
 	uint64_t v;
-	if (!slice_starts(s, prefix) || slice_u64(slice_from(s, prefix.n), &v) < 0 ||
+	if (!slice_starts(text, prefix) || slice_u64(slice_from(text, prefix.n), &v) < 0 ||
 	    v > UINT16_MAX)
 		return ERR_NOTFOUND;
 	return (int)v;
 }
 
-int dns_type_parse(struct slice s, bool generic)
+int dns_type_parse(struct slice text, bool generic)
 {
-	int r = find(types, ARRAY_LEN(types), s);
+	int r = find(types, ARRAY_LEN(types), text);
 	if (r < 0)
-		r = find(large_types, ARRAY_LEN(large_types), s);
-	return r < 0 && generic ? generic_number(s, SLICE("TYPE")) : r;
+		r = find(large_types, ARRAY_LEN(large_types), text);
+	return r < 0 && generic ? generic_number(text, SLICE("TYPE")) : r;
 }
 
-int dns_class_parse(struct slice s, bool generic)
+int dns_class_parse(struct slice text, bool generic)
 {
-	int r = find(classes, ARRAY_LEN(classes), s);
-	return r < 0 && generic ? generic_number(s, SLICE("CLASS")) : r;
+	int r = find(classes, ARRAY_LEN(classes), text);
+	return r < 0 && generic ? generic_number(text, SLICE("CLASS")) : r;
 }
 
-int dns_rcode_parse(struct slice s)
+int dns_rcode_parse(struct slice text)
 {
-	int r = find(rcodes, ARRAY_LEN(rcodes), s);
+	int r = find(rcodes, ARRAY_LEN(rcodes), text);
 	/* The older spelling is still accepted. */
-	return r < 0 && slice_is(s, "NOTIMPL") ? DNS_RCODE_NOTIMP : r;
+	return r < 0 && slice_is(text, "NOTIMPL") ? DNS_RCODE_NOTIMP : r;
 }

@@ -61,6 +61,6 @@ const char *dns_opcode_str(uint8_t opcode, char buf[DNS_MNEMONIC_MAX]);
 
 /* Exact upper-case mnemonics only (with `generic`, TYPE123 and CLASS123 too); the number or
  * ERR_NOTFOUND. */
-MUST_CHECK int dns_type_parse(struct slice s, bool generic);
-MUST_CHECK int dns_class_parse(struct slice s, bool generic);
-MUST_CHECK int dns_rcode_parse(struct slice s);
+MUST_CHECK int dns_type_parse(struct slice text, bool generic);
+MUST_CHECK int dns_class_parse(struct slice text, bool generic);
+MUST_CHECK int dns_rcode_parse(struct slice text);

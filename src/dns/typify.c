@@ -28,10 +28,10 @@ static const struct {
 };
 
 /* RFC 1982 arithmetic of the two times of an RRSIG, done as miekg/dns does it. */
-static bool signature_valid(const uint8_t *rdata, size_t n, int64_t now_s)
+static bool signature_valid(const uint8_t *rdata, size_t len, int64_t now_s)
 {
 	const int64_t half = INT64_C(1) << 31;
-	if (n < 16)
+	if (len < 16)
 		return true;
 	int64_t expiration = dns_get32(rdata + 8);
 	int64_t inception = dns_get32(rdata + 12);
@@ -40,50 +40,50 @@ static bool signature_valid(const uint8_t *rdata, size_t n, int64_t now_s)
 	return inception <= now_s && now_s <= expiration;
 }
 
-static void see(struct seen *s, const struct dns_rrwalk *w)
+static void see(struct seen *seen, const struct dns_rrwalk *rrwalk)
 {
-	if (w->of == DNS_AUTHORITY) {
-		s->soa |= w->type == DNS_TYPE_SOA;
-		s->ns |= w->type == DNS_TYPE_NS;
+	if (rrwalk->of == DNS_AUTHORITY) {
+		seen->soa |= rrwalk->type == DNS_TYPE_SOA;
+		seen->ns |= rrwalk->type == DNS_TYPE_NS;
 	}
-	if (s->check_time && w->type == DNS_TYPE_RRSIG &&
-	    !signature_valid(w->rdata, w->rdlen, s->now_s))
-		s->expired = true;
+	if (seen->check_time && rrwalk->type == DNS_TYPE_RRSIG &&
+	    !signature_valid(rrwalk->rdata, rrwalk->rdlen, seen->now_s))
+		seen->expired = true;
 }
 
-static struct seen look(const struct dns_resp *r)
+static struct seen look(const struct dns_resp *resp)
 {
-	struct seen s = { .check_time = r->has_opt && r->opt_do };
+	struct seen s = { .check_time = resp->has_opt && resp->opt_do };
 	if (s.check_time)
 		s.now_s = (int64_t)(clock_wall_ns() / NS_PER_S);
 	struct dns_rrwalk w;
-	dns_rrwalk_init(&w, r);
+	dns_rrwalk_init(&w, resp);
 	while (dns_rrwalk_next(&w))
 		see(&s, &w);
 	return s;
 }
 
-enum dns_kind dns_resp_kind(const struct dns_resp *r, uint16_t qtype)
+enum dns_kind dns_resp_kind(const struct dns_resp *resp, uint16_t qtype)
 {
-	unsigned opcode = r->flags >> 11 & 15;
+	unsigned opcode = resp->flags >> 11 & 15;
 	if (opcode == DNS_OPCODE_UPDATE)
 		return DNS_KIND_UPDATE;
 	if (opcode == DNS_OPCODE_NOTIFY || qtype == DNS_TYPE_AXFR || qtype == DNS_TYPE_IXFR)
 		return DNS_KIND_META;
-	bool answer = r->count[DNS_ANSWER] != 0;
-	bool ok = r->rcode == DNS_RCODE_NOERROR;
+	bool answer = resp->count[DNS_ANSWER] != 0;
+	bool ok = resp->rcode == DNS_RCODE_NOERROR;
 	struct seen s = { 0 };
-	if ((ok && !answer) || (r->has_opt && r->opt_do))
-		s = look(r);
-	if (s.expired || (answer && r->rcode == DNS_RCODE_NXDOMAIN))
+	if ((ok && !answer) || (resp->has_opt && resp->opt_do))
+		s = look(resp);
+	if (s.expired || (answer && resp->rcode == DNS_RCODE_NXDOMAIN))
 		return DNS_KIND_OTHER;
 	if (answer && ok)
 		return DNS_KIND_NOERROR;
 	if (ok)
 		return s.soa ? DNS_KIND_NODATA : s.ns ? DNS_KIND_DELEGATION : DNS_KIND_NOERROR;
-	if (r->rcode == DNS_RCODE_NXDOMAIN)
+	if (resp->rcode == DNS_RCODE_NXDOMAIN)
 		return DNS_KIND_NXDOMAIN;
-	if (r->rcode == DNS_RCODE_SERVFAIL || r->rcode == DNS_RCODE_NOTIMP)
+	if (resp->rcode == DNS_RCODE_SERVFAIL || resp->rcode == DNS_RCODE_NOTIMP)
 		return DNS_KIND_SERVER;
 	return DNS_KIND_OTHER;
 }
@@ -98,7 +98,9 @@ const char *dns_kind_str(enum dns_kind kind)
 	return kinds[kind].name;
 }
 
-const char *dns_reply_class_str(enum dns_reply_class c)
+const char *dns_reply_class_str(enum dns_reply_class class)
 {
-	return c == DNS_REPLY_SUCCESS ? "success" : c == DNS_REPLY_DENIAL ? "denial" : "error";
+	return class == DNS_REPLY_SUCCESS  ? "success"
+	       : class == DNS_REPLY_DENIAL ? "denial"
+					   : "error";
 }

@@ -25,9 +25,9 @@ enum dns_reply_class { DNS_REPLY_SUCCESS = 1, DNS_REPLY_DENIAL = 2, DNS_REPLY_ER
 
 /* Either form of a response; nothing is changed or allocated. Signatures are looked at only when
  * the response has an OPT with DO. */
-enum dns_kind dns_resp_kind(const struct dns_resp *r, uint16_t qtype);
+enum dns_kind dns_resp_kind(const struct dns_resp *resp, uint16_t qtype);
 enum dns_reply_class dns_kind_class(enum dns_kind kind);
 
 /* As CoreDNS prints them: "NODATA", "denial". */
 const char *dns_kind_str(enum dns_kind kind);
-const char *dns_reply_class_str(enum dns_reply_class c);
+const char *dns_reply_class_str(enum dns_reply_class class);

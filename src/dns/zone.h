@@ -66,61 +66,62 @@ struct dns_zone;
 
 struct dns_zone_builder;
 struct dns_zone_builder *dns_zone_builder_new(const uint8_t *origin);
-void dns_zone_builder_free(struct dns_zone_builder *b);
+void dns_zone_builder_free(struct dns_zone_builder *builder);
 /* Takes a record; what lies outside the zone is counted and left out. ERR_LIMIT; ERR_PARSE when the
  * data is not as its type wants it. */
-MUST_CHECK int dns_zone_builder_add(struct dns_zone_builder *b, const struct dns_rr *rr);
-size_t dns_zone_builder_outside(const struct dns_zone_builder *b);
+MUST_CHECK int dns_zone_builder_add(struct dns_zone_builder *builder, const struct dns_rr *rr);
+size_t dns_zone_builder_outside(const struct dns_zone_builder *builder);
 /* The zone, with one reference; the builder is freed, whatever happens. ERR_NOTFOUND without an SOA
  * record at the apex; ERR_LIMIT. */
-MUST_CHECK int dns_zone_build(struct dns_zone_builder *b, struct dns_zone **ret);
+MUST_CHECK int dns_zone_build(struct dns_zone_builder *builder, struct dns_zone **ret);
 
 /* ---- life ---- */
 
-struct dns_zone *dns_zone_ref(struct dns_zone *z);
+struct dns_zone *dns_zone_ref(struct dns_zone *zone);
 /* NULL is fine. */
-void dns_zone_unref(struct dns_zone *z);
+void dns_zone_unref(struct dns_zone *zone);
 /* Gives a reference back once no reader of now can see the zone any more (base/rcu.h). */
-void dns_zone_retire(struct dns_zone *z);
+void dns_zone_retire(struct dns_zone *zone);
 
 /* ---- what it is ---- */
 
-const uint8_t *dns_zone_origin(const struct dns_zone *z);
-unsigned dns_zone_origin_labels(const struct dns_zone *z);
-uint32_t dns_zone_serial(const struct dns_zone *z);
-bool dns_zone_signed(const struct dns_zone *z);	  /* the apex has NSEC and a signed SOA */
-bool dns_zone_has_sigs(const struct dns_zone *z); /* there is any RRSIG record */
-size_t dns_zone_n_nodes(const struct dns_zone *z);
-size_t dns_zone_n_records(const struct dns_zone *z);
-size_t dns_zone_bytes(const struct dns_zone *z); /* of memory */
+const uint8_t *dns_zone_origin(const struct dns_zone *zone);
+unsigned dns_zone_origin_labels(const struct dns_zone *zone);
+uint32_t dns_zone_serial(const struct dns_zone *zone);
+bool dns_zone_signed(const struct dns_zone *zone);   /* the apex has NSEC and a signed SOA */
+bool dns_zone_has_sigs(const struct dns_zone *zone); /* there is any RRSIG record */
+size_t dns_zone_n_nodes(const struct dns_zone *zone);
+size_t dns_zone_n_records(const struct dns_zone *zone);
+size_t dns_zone_bytes(const struct dns_zone *zone); /* of memory */
 
 /* ---- nodes and sets ---- */
 
 /* In canonical order (RFC 4034 §6.1), the apex first. */
-const struct dns_zone_node *dns_zone_node(const struct dns_zone *z, size_t i);
-const uint8_t *dns_zone_name(const struct dns_zone *z, const struct dns_zone_node *n);
+const struct dns_zone_node *dns_zone_node(const struct dns_zone *zone, size_t index);
+const uint8_t *dns_zone_name(const struct dns_zone *zone, const struct dns_zone_node *node);
 /* The node of the name's suffix that starts at this label; NULL: none. */
-const struct dns_zone_node *dns_zone_find(const struct dns_zone *z, const struct dns_qname *q,
-					  unsigned label);
+const struct dns_zone_node *dns_zone_find(const struct dns_zone *zone,
+					  const struct dns_qname *qname, unsigned label);
 /* The same for the whole of another name, in any case. */
-const struct dns_zone_node *dns_zone_find_name(const struct dns_zone *z, const uint8_t *name);
+const struct dns_zone_node *dns_zone_find_name(const struct dns_zone *zone, const uint8_t *name);
 /* The last node at or before the name that has an NSEC record; NULL: none. */
-const struct dns_zone_node *dns_zone_nsec_before(const struct dns_zone *z, const uint8_t *name);
+const struct dns_zone_node *dns_zone_nsec_before(const struct dns_zone *zone, const uint8_t *name);
 
 /* NULL: the node has none. */
-const struct dns_zone_set *dns_zone_set(const struct dns_zone *z, const struct dns_zone_node *n,
-					uint16_t type);
-const struct dns_zone_set *dns_zone_sigs(const struct dns_zone *z, const struct dns_zone_node *n,
-					 uint16_t covered);
+const struct dns_zone_set *dns_zone_set(const struct dns_zone *zone,
+					const struct dns_zone_node *node, uint16_t type);
+const struct dns_zone_set *dns_zone_sigs(const struct dns_zone *zone,
+					 const struct dns_zone_node *node, uint16_t covered);
 /* All sets of a node, signatures included. */
-const struct dns_zone_set *dns_zone_sets(const struct dns_zone *z, const struct dns_zone_node *n);
+const struct dns_zone_set *dns_zone_sets(const struct dns_zone *zone,
+					 const struct dns_zone_node *node);
 /* The owner as it is served. */
-const uint8_t *dns_zone_owner(const struct dns_zone *z, const struct dns_zone_node *n,
-			      const struct dns_zone_set *s);
+const uint8_t *dns_zone_owner(const struct dns_zone *zone, const struct dns_zone_node *node,
+			      const struct dns_zone_set *set);
 
 /* The records of a set, each as it would stand in a reply behind a question of its owner's name
  * (with the data uncompressed). */
-const uint8_t *dns_zone_data(const struct dns_zone *z, const struct dns_zone_set *s);
+const uint8_t *dns_zone_data(const struct dns_zone *zone, const struct dns_zone_set *set);
 static inline size_t dns_zone_rr_bytes(const uint8_t *rr)
 {
 	return DNS_ZONE_RR_HEAD + (size_t)dns_get16(rr + 10);
@@ -131,11 +132,11 @@ static inline uint32_t dns_zone_rr_ttl(const uint8_t *rr)
 }
 
 /* Whether look-ups of random names wait for memory. */
-bool dns_zone_is_large(const struct dns_zone *z);
+bool dns_zone_is_large(const struct dns_zone *zone);
 /* Brings what a look-up of a name with this hash reads nearer, in steps 0, 1, ...: each needs what
  * the one before has brought, so other work should lie between. */
 enum { DNS_ZONE_PREFETCH_STEPS = 3 };
-void dns_zone_prefetch(const struct dns_zone *z, uint32_t hash, unsigned step);
+void dns_zone_prefetch(const struct dns_zone *zone, uint32_t hash, unsigned step);
 
 /* The apex's NS or SOA set as it stands in replies: names compressed against the zone's own name,
  * which lies in the question, and against each other. */
@@ -159,10 +160,10 @@ struct dns_zone_piece {
 };
 
 /* NULL: there is none, or it is too large, or the zone is the root. */
-const struct dns_zone_piece *dns_zone_piece(const struct dns_zone *z,
+const struct dns_zone_piece *dns_zone_piece(const struct dns_zone *zone,
 					    enum dns_zone_piece_kind kind);
 /* Copies a piece to msg[off], where the zone's name stands at `origin_off`; the bytes written. */
-size_t dns_zone_piece_put(const struct dns_zone_piece *p, uint8_t *msg, size_t off,
+size_t dns_zone_piece_put(const struct dns_zone_piece *piece, uint8_t *msg, size_t off,
 			  size_t origin_off);
 
 /* ---- looking up ---- */
@@ -185,4 +186,5 @@ struct dns_zone_hit {
 };
 
 /* The name must lie in the zone. */
-void dns_zone_lookup(const struct dns_zone *z, const struct dns_qname *q, struct dns_zone_hit *ret);
+void dns_zone_lookup(const struct dns_zone *zone, const struct dns_qname *qname,
+		     struct dns_zone_hit *ret);

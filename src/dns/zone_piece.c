@@ -19,22 +19,22 @@ static const uint8_t *common_suffix(const uint8_t *name, const uint8_t *whole, s
 	return NULL;
 }
 
-static bool put(struct dns_zone_piece *p, const void *bytes, size_t n)
+static bool put(struct dns_zone_piece *piece, const void *bytes, size_t len)
 {
-	if (p->len + n > DNS_ZONE_PIECE_MAX)
+	if (piece->len + len > DNS_ZONE_PIECE_MAX)
 		return false;
-	memcpy(p->bytes + p->len, bytes, n);
-	p->len = (uint16_t)(p->len + n);
+	memcpy(piece->bytes + piece->len, bytes, len);
+	piece->len = (uint16_t)(piece->len + len);
 	return true;
 }
 
-static bool put_pointer(struct dns_zone_piece *p, size_t to, bool in_piece)
+static bool put_pointer(struct dns_zone_piece *piece, size_t to, bool in_piece)
 {
-	if (p->n_fix == DNS_ZONE_FIXES_MAX)
+	if (piece->n_fix == DNS_ZONE_FIXES_MAX)
 		return false;
-	p->fix[p->n_fix++] =
-		(struct dns_zone_fix){ .at = p->len, .to = (uint16_t)to, .in_piece = in_piece };
-	return put(p, "\0\0", 2);
+	piece->fix[piece->n_fix++] =
+		(struct dns_zone_fix){ .at = piece->len, .to = (uint16_t)to, .in_piece = in_piece };
+	return put(piece, "\0\0", 2);
 }
 
 /* Names that stand in the piece in full, up to a pointer. */
@@ -44,62 +44,63 @@ struct written {
 	uint16_t at[DNS_ZONE_FIXES_MAX];
 };
 
-static bool put_name(const struct dns_zone *z, struct dns_zone_piece *p, struct written *w,
-		     const uint8_t *name)
+static bool put_name(const struct dns_zone *zone, struct dns_zone_piece *piece,
+		     struct written *written, const uint8_t *name)
 {
 	size_t to = 0;
 	bool in_piece = false;
-	const uint8_t *tail = common_suffix(name, dns_zone_origin(z), &to);
-	for (unsigned i = 0; i < w->n; i++) {
+	const uint8_t *tail = common_suffix(name, dns_zone_origin(zone), &to);
+	for (unsigned i = 0; i < written->n; i++) {
 		size_t off;
-		const uint8_t *t = common_suffix(name, w->name[i], &off);
+		const uint8_t *t = common_suffix(name, written->name[i], &off);
 		/* Only what stands there literally can be pointed at. */
 		if (t != NULL && (tail == NULL || t < tail)) {
 			tail = t;
-			to = w->at[i] + off;
+			to = written->at[i] + off;
 			in_piece = true;
 		}
 	}
-	if (w->n < DNS_ZONE_FIXES_MAX) {
-		w->name[w->n] = name;
-		w->at[w->n++] = p->len;
+	if (written->n < DNS_ZONE_FIXES_MAX) {
+		written->name[written->n] = name;
+		written->at[written->n++] = piece->len;
 	}
 	if (tail == NULL)
-		return put(p, name, dns_name_len(name));
-	return put(p, name, (size_t)(tail - name)) && put_pointer(p, to, in_piece);
+		return put(piece, name, dns_name_len(name));
+	return put(piece, name, (size_t)(tail - name)) && put_pointer(piece, to, in_piece);
 }
 
-static bool put_rr(const struct dns_zone *z, struct dns_zone_piece *p, struct written *w,
-		   const uint8_t *rr)
+static bool put_rr(const struct dns_zone *zone, struct dns_zone_piece *piece,
+		   struct written *written, const uint8_t *rr)
 {
 	const struct zone_names *names = dns_zone_names(dns_get16(rr + 2));
 	const uint8_t *rdata = rr + DNS_ZONE_RR_HEAD;
-	if (!put_pointer(p, 0, false) || !put(p, rr + 2, DNS_ZONE_RR_HEAD - 2))
+	if (!put_pointer(piece, 0, false) || !put(piece, rr + 2, DNS_ZONE_RR_HEAD - 2))
 		return false;
-	uint16_t start = p->len;
+	uint16_t start = piece->len;
 	for (unsigned i = 0; i < names->n; i++) {
-		if (!put_name(z, p, w, rdata))
+		if (!put_name(zone, piece, written, rdata))
 			return false;
 		rdata += dns_name_len(rdata);
 	}
-	if (!put(p, rdata, names->after))
+	if (!put(piece, rdata, names->after))
 		return false;
-	dns_put16(p->bytes + start - 2, (uint16_t)(p->len - start));
-	p->full_size = (uint16_t)(p->full_size + z->node[0].name_len + dns_zone_rr_bytes(rr) - 2);
-	p->n++;
+	dns_put16(piece->bytes + start - 2, (uint16_t)(piece->len - start));
+	piece->full_size =
+		(uint16_t)(piece->full_size + zone->node[0].name_len + dns_zone_rr_bytes(rr) - 2);
+	piece->n++;
 	return true;
 }
 
-static struct dns_zone_piece *lay_piece(const struct dns_zone *z, uint16_t type)
+static struct dns_zone_piece *lay_piece(const struct dns_zone *zone, uint16_t type)
 {
-	const struct dns_zone_set *s = dns_zone_set(z, &z->node[0], type);
+	const struct dns_zone_set *s = dns_zone_set(zone, &zone->node[0], type);
 	struct written w = { 0 };
-	if (s == NULL || z->origin_labels == 0)
+	if (s == NULL || zone->origin_labels == 0)
 		return NULL;
 	struct dns_zone_piece *p = xcalloc(1, sizeof(*p));
-	const uint8_t *rr = dns_zone_data(z, s);
+	const uint8_t *rr = dns_zone_data(zone, s);
 	for (unsigned i = 0; i < s->n; i++, rr += dns_zone_rr_bytes(rr)) {
-		if (!put_rr(z, p, &w, rr)) {
+		if (!put_rr(zone, p, &w, rr)) {
 			free(p);
 			return NULL;
 		}
@@ -107,20 +108,20 @@ static struct dns_zone_piece *lay_piece(const struct dns_zone *z, uint16_t type)
 	return p;
 }
 
-void dns_zone_lay_pieces(struct dns_zone *z)
+void dns_zone_lay_pieces(struct dns_zone *zone)
 {
-	z->piece[DNS_ZONE_PIECE_NS] = lay_piece(z, DNS_TYPE_NS);
-	z->piece[DNS_ZONE_PIECE_SOA] = lay_piece(z, DNS_TYPE_SOA);
+	zone->piece[DNS_ZONE_PIECE_NS] = lay_piece(zone, DNS_TYPE_NS);
+	zone->piece[DNS_ZONE_PIECE_SOA] = lay_piece(zone, DNS_TYPE_SOA);
 }
 
-size_t dns_zone_piece_put(const struct dns_zone_piece *p, uint8_t *msg, size_t off,
+size_t dns_zone_piece_put(const struct dns_zone_piece *piece, uint8_t *msg, size_t off,
 			  size_t origin_off)
 {
-	memcpy(msg + off, p->bytes, p->len);
-	for (unsigned i = 0; i < p->n_fix; i++) {
-		const struct dns_zone_fix *f = &p->fix[i];
+	memcpy(msg + off, piece->bytes, piece->len);
+	for (unsigned i = 0; i < piece->n_fix; i++) {
+		const struct dns_zone_fix *f = &piece->fix[i];
 		size_t to = f->to + (f->in_piece ? off : origin_off);
 		dns_put16(msg + off + f->at, (uint16_t)(0xc000 | to));
 	}
-	return p->len;
+	return piece->len;
 }

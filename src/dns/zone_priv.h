@@ -48,7 +48,7 @@ struct dns_zone {
 };
 
 /* Lays out the pieces of a zone that is complete otherwise. */
-void dns_zone_lay_pieces(struct dns_zone *z);
+void dns_zone_lay_pieces(struct dns_zone *zone);
 
 /* Where a type's data has names that matter to replies: so many after these bytes; whether they end
  * the data. NULL: none. */

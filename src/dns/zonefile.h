@@ -36,5 +36,5 @@ struct dns_zonefile {
 
 /* Reads `text`. 0, or a negative code with file, line, column and a sentence in `err` (which may be
  * NULL). */
-MUST_CHECK int dns_zonefile_read(const struct dns_zonefile *f, struct slice text,
+MUST_CHECK int dns_zonefile_read(const struct dns_zonefile *zonefile, struct slice text,
 				 struct srcerr *err);

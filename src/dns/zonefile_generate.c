@@ -23,21 +23,21 @@ static int fail(const char **reterr, const char *why)
 }
 
 /* Decimal, with a sign. */
-static int get_int(struct slice s, int64_t *ret)
+static int get_int(struct slice text, int64_t *ret)
 {
-	bool minus = s.n > 0 && s.p[0] == '-';
+	bool minus = text.n > 0 && text.p[0] == '-';
 	uint64_t v;
-	if (minus || (s.n > 0 && s.p[0] == '+'))
-		s = slice_from(s, 1);
-	if (slice_u64(s, &v) < 0 || v > INT64_MAX)
+	if (minus || (text.n > 0 && text.p[0] == '+'))
+		text = slice_from(text, 1);
+	if (slice_u64(text, &v) < 0 || v > INT64_MAX)
 		return ERR_PARSE;
 	*ret = minus ? -(int64_t)v : (int64_t)v;
 	return 0;
 }
 
-int dns_zonefile_range(struct slice s, struct zonefile_range *ret, const char **reterr)
+int dns_zonefile_range(struct slice text, struct zonefile_range *ret, const char **reterr)
 {
-	struct slice step = s;
+	struct slice step = text;
 	struct slice to = slice_cut(&step, '/');
 	struct slice from = slice_cut(&to, '-');
 	ret->step = 1;
@@ -54,14 +54,14 @@ int dns_zonefile_range(struct slice s, struct zonefile_range *ret, const char **
 	return 0;
 }
 
-static int get_modifier(struct slice s, struct modifier *m, const char **reterr)
+static int get_modifier(struct slice text, struct modifier *modifier, const char **reterr)
 {
-	struct slice width = s;
+	struct slice width = text;
 	struct slice offset = slice_cut(&width, ',');
 	struct slice base = width;
 	uint64_t w = 0;
-	m->base = 'd';
-	if (get_int(offset, &m->offset) < 0)
+	modifier->base = 'd';
+	if (get_int(offset, &modifier->offset) < 0)
 		return fail(reterr, "bad offset in ${...}");
 	if (width.p != NULL) {
 		width = slice_cut(&base, ',');
@@ -70,37 +70,37 @@ static int get_modifier(struct slice s, struct modifier *m, const char **reterr)
 		if (base.p != NULL) {
 			if (base.n != 1 || !charset_has("doxXnN", base.p[0]))
 				return fail(reterr, "bad base in ${...}");
-			m->base = base.p[0];
+			modifier->base = base.p[0];
 		}
 	}
-	m->width = (unsigned)w;
+	modifier->width = (unsigned)w;
 	return 0;
 }
 
 /* Hexadecimal digits in reverse, each a label; the width counts digits and dots. */
-static void add_nibbles(struct strbuf *out, uint64_t v, unsigned width, bool upper)
+static void add_nibbles(struct strbuf *out, uint64_t value, unsigned width, bool upper)
 {
 	const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
 	do {
-		strbuf_addc(out, digits[v & 15]);
-		v >>= 4;
+		strbuf_addc(out, digits[value & 15]);
+		value >>= 4;
 		width -= width > 0;
-		if (width > 0 || v != 0) {
+		if (width > 0 || value != 0) {
 			strbuf_addc(out, '.');
 			width -= width > 0;
 		}
-	} while (v != 0 || width > 0);
+	} while (value != 0 || width > 0);
 }
 
-static void add_value(struct strbuf *out, const struct modifier *m, int64_t value)
+static void add_value(struct strbuf *out, const struct modifier *modifier, int64_t value)
 {
 	char text[DIGITS_MAX];
 	uint64_t v = (uint64_t)value;
 	int n = 0;
-	switch (m->base) {
+	switch (modifier->base) {
 	case 'n':
 	case 'N':
-		add_nibbles(out, v, m->width, m->base == 'N');
+		add_nibbles(out, v, modifier->width, modifier->base == 'N');
 		return;
 	case 'o':
 		n = snprintf(text, sizeof(text), "%" PRIo64, v);
@@ -115,17 +115,17 @@ static void add_value(struct strbuf *out, const struct modifier *m, int64_t valu
 		n = snprintf(text, sizeof(text), "%" PRIu64, v);
 		break;
 	}
-	for (unsigned i = (unsigned)n; i < m->width; i++)
+	for (unsigned i = (unsigned)n; i < modifier->width; i++)
 		strbuf_addc(out, '0');
 	strbuf_add(out, text, (size_t)n);
 }
 
 /* At a dollar sign; advances past what belongs to it. */
-static int expand_dollar(struct slice p, size_t *at, const struct zonefile_range *range,
+static int expand_dollar(struct slice text, size_t *at, const struct zonefile_range *range,
 			 int64_t value, struct strbuf *out, const char **reterr)
 {
 	struct modifier m = { .base = 'd' };
-	struct slice rest = slice_from(p, *at + 1);
+	struct slice rest = slice_from(text, *at + 1);
 	(*at)++;
 	if (rest.n > 0 && rest.p[0] == '$') {
 		(*at)++;
@@ -147,32 +147,32 @@ static int expand_dollar(struct slice p, size_t *at, const struct zonefile_range
 	return 0;
 }
 
-int dns_zonefile_expand(struct slice p, const struct zonefile_range *range, int64_t value,
+int dns_zonefile_expand(struct slice text, const struct zonefile_range *range, int64_t value,
 			struct strbuf *out, const char **reterr)
 {
-	for (size_t i = 0; i < p.n;) {
+	for (size_t i = 0; i < text.n;) {
 		if (out->n > DNS_ZONEFILE_RECORD_MAX)
 			return fail(reterr, "generated record is too long");
-		if (p.p[i] == '$') {
-			int r = expand_dollar(p, &i, range, value, out, reterr);
+		if (text.p[i] == '$') {
+			int r = expand_dollar(text, &i, range, value, out, reterr);
 			if (r < 0)
 				return r;
 			continue;
 		}
-		if (p.p[i] != '\\') {
-			strbuf_addc(out, p.p[i++]);
+		if (text.p[i] != '\\') {
+			strbuf_addc(out, text.p[i++]);
 			continue;
 		}
 		/* An escape protects $ and itself; before anything else it belongs to the record.
 		 */
 		i++;
-		if (i < p.n && p.p[i] == '$') {
-			strbuf_addc(out, p.p[i++]);
+		if (i < text.n && text.p[i] == '$') {
+			strbuf_addc(out, text.p[i++]);
 			continue;
 		}
 		strbuf_addc(out, '\\');
-		if (i < p.n && p.p[i] == '\\')
-			strbuf_addc(out, p.p[i++]);
+		if (i < text.n && text.p[i] == '\\')
+			strbuf_addc(out, text.p[i++]);
 	}
 	return 0;
 }

@@ -14,7 +14,8 @@ struct zonefile_range {
 };
 
 /* "1-10/2". 0, or ERR_PARSE with a sentence. */
-MUST_CHECK int dns_zonefile_range(struct slice s, struct zonefile_range *ret, const char **reterr);
+MUST_CHECK int dns_zonefile_range(struct slice text, struct zonefile_range *ret,
+				  const char **reterr);
 
 /* The line for one value: each $ replaced, escapes and modifiers taken out. ERR_PARSE with a
  * sentence, also when the line would be longer than a record may be. */

@@ -54,18 +54,18 @@ static int take(void *ctx, const struct dns_rr *rr, struct strbuf *why)
 	return r;
 }
 
-int dns_zone_load(const struct dns_zoneload *l, struct slice text, struct srcerr *err,
+int dns_zone_load(const struct dns_zoneload *zoneload, struct slice text, struct srcerr *err,
 		  struct dns_zone **ret, size_t *ret_outside)
 {
-	struct load ld = { .l = l, .b = dns_zone_builder_new(l->origin) };
+	struct load ld = { .l = zoneload, .b = dns_zone_builder_new(zoneload->origin) };
 	struct dns_zonefile f = {
-		.path = l->path,
-		.origin = l->origin,
+		.path = zoneload->path,
+		.origin = zoneload->origin,
 		.record = take,
-		.include = l->include != NULL ? include : NULL,
+		.include = zoneload->include != NULL ? include : NULL,
 		.ctx = &ld,
 	};
-	struct srcpos end = { .file = l->path, .line = 1, .col = 1 };
+	struct srcpos end = { .file = zoneload->path, .line = 1, .col = 1 };
 	char origin[DNS_NAME_TEXT_MAX];
 	int r = dns_zonefile_read(&f, text, err);
 	if (r < 0) {
@@ -75,7 +75,7 @@ int dns_zone_load(const struct dns_zoneload *l, struct slice text, struct srcerr
 	*ret_outside = dns_zone_builder_outside(ld.b);
 	r = dns_zone_build(ld.b, ret);
 	if (r == ERR_NOTFOUND) {
-		dns_name_to_text(l->origin, false, origin);
+		dns_name_to_text(zoneload->origin, false, origin);
 		IGNORE(srcerr_set(err, end, "no SOA record for origin '%s'", origin) == 0);
 	} else if (r < 0) {
 		IGNORE(srcerr_set(err, end, "zone cannot be built: %s", err_str(r)) == 0);

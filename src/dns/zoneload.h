@@ -23,5 +23,5 @@ struct dns_zoneload {
 /* 0; ERR_BUSY (without text) when the first SOA's serial is the one served now: nothing was read
  * beyond it; else a negative code with place and sentence in `err`. *ret_outside: records left out
  * because they lie outside the zone. */
-MUST_CHECK int dns_zone_load(const struct dns_zoneload *l, struct slice text, struct srcerr *err,
-			     struct dns_zone **ret, size_t *ret_outside);
+MUST_CHECK int dns_zone_load(const struct dns_zoneload *zoneload, struct slice text,
+			     struct srcerr *err, struct dns_zone **ret, size_t *ret_outside);

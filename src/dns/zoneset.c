@@ -99,28 +99,28 @@ size_t dns_zoneset_count(const struct dns_zoneset *zs)
 }
 
 static const struct dns_zone_entry *at_label(const struct dns_zoneset *zs,
-					     const struct dns_qname *q, unsigned i,
+					     const struct dns_qname *qname, unsigned index,
 					     unsigned *ret_label)
 {
-	size_t at = q->label[i];
-	const struct zone_node *z = find(zs, q->hash[i], q->wire + at, q->len - at);
+	size_t at = qname->label[index];
+	const struct zone_node *z = find(zs, qname->hash[index], qname->wire + at, qname->len - at);
 	if (z->first == 0)
 		return NULL;
 	if (ret_label != NULL)
-		*ret_label = i;
+		*ret_label = index;
 	return &zs->entry.v[z->first - 1];
 }
 
 /* Names of so many labels that their depths are not in one word. */
 static NOINLINE const struct dns_zone_entry *longest_deep(const struct dns_zoneset *zs,
-							  const struct dns_qname *q,
+							  const struct dns_qname *qname,
 							  unsigned from_label, unsigned *ret_label)
 {
-	for (unsigned i = from_label; i <= q->n_labels; i++) {
-		unsigned depth = q->n_labels - i;
+	for (unsigned i = from_label; i <= qname->n_labels; i++) {
+		unsigned depth = qname->n_labels - i;
 		if ((zs->depths[depth / 64] >> depth % 64 & 1) == 0)
 			continue;
-		const struct dns_zone_entry *e = at_label(zs, q, i, ret_label);
+		const struct dns_zone_entry *e = at_label(zs, qname, i, ret_label);
 		if (e != NULL)
 			return e;
 	}
@@ -128,18 +128,19 @@ static NOINLINE const struct dns_zone_entry *longest_deep(const struct dns_zones
 }
 
 const struct dns_zone_entry *dns_zoneset_longest(const struct dns_zoneset *zs,
-						 const struct dns_qname *q, unsigned from_label,
+						 const struct dns_qname *qname, unsigned from_label,
 						 unsigned *ret_label)
 {
-	if (UNLIKELY(q->n_labels >= 64))
-		return longest_deep(zs, q, from_label, ret_label);
-	if (from_label > q->n_labels)
+	if (UNLIKELY(qname->n_labels >= 64))
+		return longest_deep(zs, qname, from_label, ret_label);
+	if (from_label > qname->n_labels)
 		return NULL;
 	/* Only depths at which there are zones, the deepest first. */
-	uint64_t depths = zs->depths[0] & (UINT64_MAX >> (63 - (q->n_labels - from_label)));
+	uint64_t depths = zs->depths[0] & (UINT64_MAX >> (63 - (qname->n_labels - from_label)));
 	while (depths != 0) {
 		unsigned depth = 63 - (unsigned)__builtin_clzll(depths);
-		const struct dns_zone_entry *e = at_label(zs, q, q->n_labels - depth, ret_label);
+		const struct dns_zone_entry *e =
+			at_label(zs, qname, qname->n_labels - depth, ret_label);
 		if (e != NULL)
 			return e;
 		depths ^= UINT64_C(1) << depth;
@@ -148,19 +149,20 @@ const struct dns_zone_entry *dns_zoneset_longest(const struct dns_zoneset *zs,
 }
 
 const struct dns_zone_entry *dns_zoneset_same(const struct dns_zoneset *zs,
-					      const struct dns_zone_entry *e)
+					      const struct dns_zone_entry *entry)
 {
-	return e->next != 0 ? &zs->entry.v[e->next - 1] : NULL;
+	return entry->next != 0 ? &zs->entry.v[entry->next - 1] : NULL;
 }
 
 void dns_zoneset_iter(struct dns_zoneset_iter *it, const struct dns_zoneset *zs,
-		      const struct dns_qname *q)
+		      const struct dns_qname *qname)
 {
 	unsigned label = 0;
 	it->zs = zs;
 	it->n = 0;
 	const struct dns_zone_entry *e;
-	while (label <= q->n_labels && (e = dns_zoneset_longest(zs, q, label, &label)) != NULL) {
+	while (label <= qname->n_labels &&
+	       (e = dns_zoneset_longest(zs, qname, label, &label)) != NULL) {
 		it->at[it->n++] = e;
 		label++;
 	}

@@ -29,11 +29,11 @@ size_t dns_zoneset_count(const struct dns_zoneset *zs);
  * name). NULL: none. *ret_label: the label index of the zone found, so that a caller who wants the
  * next shorter one calls again with *ret_label + 1. */
 const struct dns_zone_entry *dns_zoneset_longest(const struct dns_zoneset *zs,
-						 const struct dns_qname *q, unsigned from_label,
+						 const struct dns_qname *qname, unsigned from_label,
 						 unsigned *ret_label);
 /* The next entry of the same zone, in file order; NULL at the end. */
 const struct dns_zone_entry *dns_zoneset_same(const struct dns_zoneset *zs,
-					      const struct dns_zone_entry *e);
+					      const struct dns_zone_entry *entry);
 
 /* All entries whose zone covers the name, in ascending seq; where one seq has several such zones,
  * once, with the longest. */
@@ -44,5 +44,5 @@ struct dns_zoneset_iter {
 	const struct dns_zone_entry *at[DNS_ZONESET_ITER_MAX]; /* longest zone first */
 };
 void dns_zoneset_iter(struct dns_zoneset_iter *it, const struct dns_zoneset *zs,
-		      const struct dns_qname *q);
+		      const struct dns_qname *qname);
 const struct dns_zone_entry *dns_zoneset_next(struct dns_zoneset_iter *it);

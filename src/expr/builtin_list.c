@@ -2,24 +2,24 @@
 #include "base/err.h"
 #include "expr/expr_priv.h"
 
-static int want_list(struct ev *ev, const struct expr_value *v, const char *what)
+static int want_list(struct ev *ev, const struct expr_value *value, const char *what)
 {
-	if (expr_is_list(v))
+	if (expr_is_list(value))
 		return 0;
-	return expr_fail(ev, "cannot %s %s", what, expr_value_type_name(v));
+	return expr_fail(ev, "cannot %s %s", what, expr_value_type_name(value));
 }
 
-static int want_map(struct ev *ev, const struct expr_value *v, const char *what)
+static int want_map(struct ev *ev, const struct expr_value *value, const char *what)
 {
-	if (expr_is_map(v))
+	if (expr_is_map(value))
 		return 0;
-	return expr_fail(ev, "cannot get %s from %s", what, expr_value_type_name(v));
+	return expr_fail(ev, "cannot get %s from %s", what, expr_value_type_name(value));
 }
 
-/* `n` values, the steps of going over them spent. */
-static struct expr_value *room(struct ev *ev, size_t n)
+/* `count` values, the steps of going over them spent. */
+static struct expr_value *room(struct ev *ev, size_t count)
 {
-	return expr_spend(ev, n) == 0 ? expr_alloc_values(ev, n) : NULL;
+	return expr_spend(ev, count) == 0 ? expr_alloc_values(ev, count) : NULL;
 }
 
 /* get() answers nil where an index would fail. */

@@ -7,9 +7,10 @@
 #include "base/err.h"
 #include "expr/expr_priv.h"
 
-static int bad(struct ev *ev, const char *name, const struct expr_value *v)
+static int bad(struct ev *ev, const char *name, const struct expr_value *value)
 {
-	return expr_fail(ev, "invalid argument for %s (type %s)", name, expr_value_type_name(v));
+	return expr_fail(ev, "invalid argument for %s (type %s)", name,
+			 expr_value_type_name(value));
 }
 
 BUILTIN(abs)
@@ -174,18 +175,18 @@ double expr_pow(double x, double y)
 
 typedef int (*visit_fn)(struct ev *ev, void *state, const struct expr_value *v);
 
-static int visit_numbers(struct ev *ev, const struct expr_value *v, const char *name,
+static int visit_numbers(struct ev *ev, const struct expr_value *value, const char *name,
 			 visit_fn visit, void *state)
 {
 	int r = expr_spend(ev, 1);
 	if (r < 0)
 		return r;
-	if (expr_is_number(v))
-		return visit(ev, state, v);
-	if (!expr_is_list(v))
-		return bad(ev, name, v);
-	for (size_t i = 0; i < expr_list_len(v); i++) {
-		struct expr_value item = expr_list_at(v, i);
+	if (expr_is_number(value))
+		return visit(ev, state, value);
+	if (!expr_is_list(value))
+		return bad(ev, name, value);
+	for (size_t i = 0; i < expr_list_len(value); i++) {
+		struct expr_value item = expr_list_at(value, i);
 		r = visit_numbers(ev, &item, name, visit, state);
 		if (r < 0)
 			return r;
@@ -193,11 +194,11 @@ static int visit_numbers(struct ev *ev, const struct expr_value *v, const char *
 	return 0;
 }
 
-static int visit_all(struct ev *ev, const struct expr_value *a, unsigned n, const char *name,
-		     visit_fn visit, void *state)
+static int visit_all(struct ev *ev, const struct expr_value *value, unsigned count,
+		     const char *name, visit_fn visit, void *state)
 {
-	for (unsigned i = 0; i < n; i++) {
-		int r = visit_numbers(ev, &a[i], name, visit, state);
+	for (unsigned i = 0; i < count; i++) {
+		int r = visit_numbers(ev, &value[i], name, visit, state);
 		if (r < 0)
 			return r;
 	}
@@ -209,25 +210,25 @@ struct best {
 	struct expr_value v;
 };
 
-static int visit_best(struct ev *ev, void *state, const struct expr_value *v)
+static int visit_best(struct ev *ev, void *state, const struct expr_value *value)
 {
 	struct best *b = state;
-	int r = b->v.type == EXPR_NIL ? 1 : expr_order(ev, b->worse, &b->v, v);
+	int r = b->v.type == EXPR_NIL ? 1 : expr_order(ev, b->worse, &b->v, value);
 	if (r > 0)
-		b->v = *v;
+		b->v = *value;
 	return MIN(r, 0);
 }
 
-static int best_of(struct ev *ev, const struct expr_value *a, unsigned n, enum op worse,
+static int best_of(struct ev *ev, const struct expr_value *value, unsigned count, enum op worse,
 		   struct expr_value *ret)
 {
 	struct best b = { .worse = worse, .v = expr_nil() };
 	/* One argument that is no number is its own best, in expr-lang. */
-	if (n == 1 && !expr_is_list(a)) {
-		*ret = *a;
+	if (count == 1 && !expr_is_list(value)) {
+		*ret = *value;
 		return 0;
 	}
-	int r = visit_all(ev, a, n, worse == OP_LT ? "max" : "min", visit_best, &b);
+	int r = visit_all(ev, value, count, worse == OP_LT ? "max" : "min", visit_best, &b);
 	*ret = b.v;
 	return r;
 }
@@ -248,13 +249,13 @@ struct total {
 	struct expr_value *v; /* where to collect, when not NULL */
 };
 
-static int visit_total(struct ev *ev, void *state, const struct expr_value *v)
+static int visit_total(struct ev *ev, void *state, const struct expr_value *value)
 {
 	struct total *t = state;
 	(void)ev;
-	t->sum += expr_to_float(v);
+	t->sum += expr_to_float(value);
 	if (t->v != NULL)
-		t->v[t->n] = expr_float(expr_to_float(v));
+		t->v[t->n] = expr_float(expr_to_float(value));
 	t->n++;
 	return 0;
 }

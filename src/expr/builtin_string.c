@@ -43,30 +43,30 @@ static uint32_t change_case(uint32_t cp, bool upper)
 }
 
 /* One character, U+FFFD for a byte that is none; bytes taken. */
-static size_t next_char(struct slice s, uint32_t *ret_cp)
+static size_t next_char(struct slice text, uint32_t *ret_cp)
 {
-	size_t n = utf8_decode(s, ret_cp);
+	size_t n = utf8_decode(text, ret_cp);
 	if (n == 0)
 		*ret_cp = 0xfffd;
 	return n != 0 ? n : 1;
 }
 
-static int want_strings(struct ev *ev, const struct expr_value *a, unsigned n)
+static int want_strings(struct ev *ev, const struct expr_value *value, unsigned count)
 {
-	for (unsigned i = 0; i < n; i++) {
-		int r = expr_want(ev, &a[i], EXPR_STRING);
+	for (unsigned i = 0; i < count; i++) {
+		int r = expr_want(ev, &value[i], EXPR_STRING);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int cased(struct ev *ev, const struct expr_value *a, bool upper, struct expr_value *ret)
+static int cased(struct ev *ev, const struct expr_value *value, bool upper, struct expr_value *ret)
 {
-	struct slice s = a->s;
+	struct slice s = value->s;
 	uint32_t cp;
 	size_t k = 0;
-	int r = want_strings(ev, a, 1);
+	int r = want_strings(ev, value, 1);
 	/* An invalid byte becomes the three of U+FFFD. */
 	char *p = r == 0 ? expr_alloc(ev, 3 * s.n + 4) : NULL;
 	if (p == NULL)
@@ -115,14 +115,14 @@ static bool in_set(uint32_t cp, const struct slice *set)
 	return false;
 }
 
-static struct slice last_char(struct slice s)
+static struct slice last_char(struct slice text)
 {
 	size_t k = 1;
 	uint32_t cp;
-	while (k < s.n && k < 4 && ((unsigned char)s.p[s.n - k] & 0xc0) == 0x80)
+	while (k < text.n && k < 4 && ((unsigned char)text.p[text.n - k] & 0xc0) == 0x80)
 		k++;
-	struct slice c = { s.p + s.n - k, k };
-	return utf8_decode(c, &cp) == k ? c : (struct slice){ s.p + s.n - 1, 1 };
+	struct slice c = { text.p + text.n - k, k };
+	return utf8_decode(c, &cp) == k ? c : (struct slice){ text.p + text.n - 1, 1 };
 }
 
 BUILTIN(trim)

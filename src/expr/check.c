@@ -57,19 +57,19 @@ static const char *const op_names[] = {
 	[OP_PLUS] = "+",
 };
 
-const char *expr_shape_name(enum shape s)
+const char *expr_shape_name(enum shape shape)
 {
-	return shape_names[s];
+	return shape_names[shape];
 }
 
 /* Go's kind: what a list literal compares its elements by. */
-static int kind_of(struct stype t)
+static int kind_of(struct stype type)
 {
-	if (t.shape == SHAPE_NIL)
+	if (type.shape == SHAPE_NIL)
 		return SHAPE_UNKNOWN;
-	if (is_array(t))
+	if (is_array(type))
 		return SHAPE_LIST;
-	return is_map(t) ? SHAPE_MAP : (int)t.shape;
+	return is_map(type) ? SHAPE_MAP : (int)type.shape;
 }
 
 bool expr_check_assignable(struct stype from, struct stype to)
@@ -82,34 +82,34 @@ bool expr_check_assignable(struct stype from, struct stype to)
 	return to.shape == SHAPE_ANY || from.shape == to.shape;
 }
 
-static bool comparable(struct stype l, struct stype r)
+static bool comparable(struct stype left, struct stype right)
 {
-	return is_unknown(l) || is_unknown(r) || l.shape == SHAPE_NIL || r.shape == SHAPE_NIL ||
-	       (is_number(l) && is_number(r)) || (is_array(l) && is_array(r)) ||
-	       expr_check_assignable(l, r);
+	return is_unknown(left) || is_unknown(right) || left.shape == SHAPE_NIL ||
+	       right.shape == SHAPE_NIL || (is_number(left) && is_number(right)) ||
+	       (is_array(left) && is_array(right)) || expr_check_assignable(left, right);
 }
 
-struct stype expr_check_elem(struct stype t)
+struct stype expr_check_elem(struct stype type)
 {
-	if (t.shape == SHAPE_LIST && t.elem != NULL)
-		return *t.elem;
-	if (t.shape == SHAPE_STRINGS)
+	if (type.shape == SHAPE_LIST && type.elem != NULL)
+		return *type.elem;
+	if (type.shape == SHAPE_STRINGS)
 		return of(SHAPE_STRING);
-	if (t.shape == SHAPE_BYTES)
+	if (type.shape == SHAPE_BYTES)
 		return of(SHAPE_INT);
-	return of(t.shape == SHAPE_GROUPS ? SHAPE_LIST : SHAPE_ANY);
+	return of(type.shape == SHAPE_GROUPS ? SHAPE_LIST : SHAPE_ANY);
 }
 
-struct stype expr_check_array_of(struct checker *c, struct stype elem)
+struct stype expr_check_array_of(struct checker *checker, struct stype elem)
 {
 	return (struct stype){ .shape = SHAPE_LIST,
-			       .elem = arena_memdup(&c->p->e->arena, &elem, sizeof(elem)) };
+			       .elem = arena_memdup(&checker->p->e->arena, &elem, sizeof(elem)) };
 }
 
-int expr_check_args(struct checker *c, const struct node *n)
+int expr_check_args(struct checker *checker, const struct node *node)
 {
-	for (uint32_t i = 0; i < n->n_args; i++) {
-		int r = expr_check_node(c, n->args[i]);
+	for (uint32_t i = 0; i < node->n_args; i++) {
+		int r = expr_check_node(checker, node->args[i]);
 		if (r < 0)
 			return r;
 	}
@@ -136,132 +136,134 @@ const struct expr_var *expr_find_var(const struct expr_env *env, struct slice na
 	return NULL;
 }
 
-static int unknown_name(struct checker *c, const struct node *n, struct slice name)
+static int unknown_name(struct checker *checker, const struct node *node, struct slice name)
 {
-	return CHECK_ERROR(c, n, "unknown name %.*s", (int)MIN(name.n, 200U), name.p);
+	return CHECK_ERROR(checker, node, "unknown name %.*s", (int)MIN(name.n, 200U), name.p);
 }
 
 /* An environment variable; functions are no values. */
-static int resolve_env(struct checker *c, struct node *n, struct slice name)
+static int resolve_env(struct checker *checker, struct node *node, struct slice name)
 {
-	const struct expr_env *env = c->p->env;
+	const struct expr_env *env = checker->p->env;
 	const struct expr_var *v = expr_find_var(env, name);
 	if (v == NULL && expr_find_func(env, name) == NULL)
-		return unknown_name(c, n, name);
+		return unknown_name(checker, node, name);
 	if (v == NULL)
-		return CHECK_ERROR(c, n, "%.*s is a function and must be called: %.*s(...)",
-				   (int)name.n, name.p, (int)name.n, name.p);
-	n->kind = NODE_VAR;
-	n->index = (uint32_t)(v - env->vars);
-	n->type = of(shape_of_type[v->type]);
+		return CHECK_ERROR(checker, node,
+				   "%.*s is a function and must be called: %.*s(...)", (int)name.n,
+				   name.p, (int)name.n, name.p);
+	node->kind = NODE_VAR;
+	node->index = (uint32_t)(v - env->vars);
+	node->type = of(shape_of_type[v->type]);
 	return 0;
 }
 
-static int check_ident(struct checker *c, struct node *n)
+static int check_ident(struct checker *checker, struct node *node)
 {
-	struct slice name = n->name;
-	for (const struct let_scope *s = c->lets; s != NULL; s = s->up) {
+	struct slice name = node->name;
+	for (const struct let_scope *s = checker->lets; s != NULL; s = s->up) {
 		if (!slice_eq(s->name, name))
 			continue;
-		n->kind = NODE_LOCAL;
-		n->index = s->index;
-		n->type = s->type;
+		node->kind = NODE_LOCAL;
+		node->index = s->index;
+		node->type = s->type;
 		return 0;
 	}
 	if (slice_is(name, "$env"))
-		return CHECK_ERROR(c, n, "$env is supported only as $env.name");
-	const struct expr_env *env = c->p->env;
+		return CHECK_ERROR(checker, node, "$env is supported only as $env.name");
+	const struct expr_env *env = checker->p->env;
 	if (expr_find_builtin(name) != NULL && expr_find_func(env, name) == NULL &&
 	    expr_find_var(env, name) == NULL)
-		return CHECK_ERROR(c, n, "%.*s is a function and must be called: %.*s(...)",
-				   (int)name.n, name.p, (int)name.n, name.p);
-	return resolve_env(c, n, name);
+		return CHECK_ERROR(checker, node,
+				   "%.*s is a function and must be called: %.*s(...)", (int)name.n,
+				   name.p, (int)name.n, name.p);
+	return resolve_env(checker, node, name);
 }
 
-static int check_let(struct checker *c, struct node *n)
+static int check_let(struct checker *checker, struct node *node)
 {
-	const struct expr_env *env = c->p->env;
-	struct slice name = n->name;
+	const struct expr_env *env = checker->p->env;
+	struct slice name = node->name;
 	const char *what = NULL;
 	if (expr_find_func(env, name) != NULL || expr_find_var(env, name) != NULL)
 		what = "";
 	else if (expr_find_builtin(name) != NULL)
 		what = "builtin ";
-	for (const struct let_scope *s = c->lets; s != NULL && what == NULL; s = s->up)
+	for (const struct let_scope *s = checker->lets; s != NULL && what == NULL; s = s->up)
 		what = slice_eq(s->name, name) ? "variable " : NULL;
 	if (what != NULL)
-		return CHECK_ERROR(c, n, "cannot redeclare %s%.*s", what, (int)MIN(name.n, 200U),
-				   name.p);
-	int r = expr_check_node(c, n->a);
+		return CHECK_ERROR(checker, node, "cannot redeclare %s%.*s", what,
+				   (int)MIN(name.n, 200U), name.p);
+	int r = expr_check_node(checker, node->a);
 	if (r < 0)
 		return r;
-	struct let_scope s = { .up = c->lets,
+	struct let_scope s = { .up = checker->lets,
 			       .name = name,
-			       .type = n->a->type,
-			       .index = c->lets != NULL ? c->lets->index + 1 : 0 };
-	n->index = s.index;
-	c->p->e->n_slots = MAX(c->p->e->n_slots, s.index + 1);
-	c->lets = &s;
-	r = expr_check_node(c, n->b);
-	c->lets = s.up;
-	n->type = n->b->type;
+			       .type = node->a->type,
+			       .index = checker->lets != NULL ? checker->lets->index + 1 : 0 };
+	node->index = s.index;
+	checker->p->e->n_slots = MAX(checker->p->e->n_slots, s.index + 1);
+	checker->lets = &s;
+	r = expr_check_node(checker, node->b);
+	checker->lets = s.up;
+	node->type = node->b->type;
 	return r;
 }
 
-static int check_pointer(struct checker *c, struct node *n)
+static int check_pointer(struct checker *checker, struct node *node)
 {
-	const struct pred_scope *s = c->pred;
+	const struct pred_scope *s = checker->pred;
 	if (s == NULL)
-		return CHECK_ERROR(c, n, "cannot use pointer accessor outside predicate");
-	if (n->kind == NODE_ELEM)
-		n->type = is_unknown(s->collection) ? of(SHAPE_UNKNOWN)
-						    : expr_check_elem(s->collection);
-	else if (n->kind == NODE_INDEX && s->has_index)
-		n->type = of(SHAPE_INT);
-	else if (n->kind == NODE_ACC && s->has_acc)
-		n->type = of(SHAPE_UNKNOWN);
+		return CHECK_ERROR(checker, node, "cannot use pointer accessor outside predicate");
+	if (node->kind == NODE_ELEM)
+		node->type = is_unknown(s->collection) ? of(SHAPE_UNKNOWN)
+						       : expr_check_elem(s->collection);
+	else if (node->kind == NODE_INDEX && s->has_index)
+		node->type = of(SHAPE_INT);
+	else if (node->kind == NODE_ACC && s->has_acc)
+		node->type = of(SHAPE_UNKNOWN);
 	else
-		return CHECK_ERROR(c, n, "unknown pointer #%.*s", (int)MIN(n->name.n, 200U),
-				   n->name.p);
+		return CHECK_ERROR(checker, node, "unknown pointer #%.*s",
+				   (int)MIN(node->name.n, 200U), node->name.p);
 	return 0;
 }
 
 /* --- operators --- */
 
-static int check_unary(struct checker *c, struct node *n)
+static int check_unary(struct checker *checker, struct node *node)
 {
-	int r = expr_check_node(c, n->a);
+	int r = expr_check_node(checker, node->a);
 	if (r < 0)
 		return r;
-	struct stype t = n->a->type;
-	if (n->op == OP_NOT) {
-		n->type = of(SHAPE_BOOL);
+	struct stype t = node->a->type;
+	if (node->op == OP_NOT) {
+		node->type = of(SHAPE_BOOL);
 		if (t.shape == SHAPE_BOOL || is_unknown(t))
 			return 0;
 	} else {
-		n->type = is_unknown(t) ? of(SHAPE_UNKNOWN) : t;
+		node->type = is_unknown(t) ? of(SHAPE_UNKNOWN) : t;
 		if (is_number(t) || is_unknown(t))
 			return 0;
 	}
-	bool bang = c->p->lx.text.p[n->at] == '!';
-	return CHECK_ERROR(c, n, "invalid operation: %s (mismatched type %s)",
-			   bang ? "!" : op_names[n->op], type_name(t));
+	bool bang = checker->p->lx.text.p[node->at] == '!';
+	return CHECK_ERROR(checker, node, "invalid operation: %s (mismatched type %s)",
+			   bang ? "!" : op_names[node->op], type_name(t));
 }
 
-static int mismatch(struct checker *c, const struct node *n)
+static int mismatch(struct checker *checker, const struct node *node)
 {
 	/* and, && and so on share an operator; the text has the one that was written. */
-	const char *name = op_names[n->op], *at = c->p->lx.text.p + n->at;
-	if (n->op == OP_AND && at[0] == '&')
+	const char *name = op_names[node->op], *at = checker->p->lx.text.p + node->at;
+	if (node->op == OP_AND && at[0] == '&')
 		name = "&&";
-	else if (n->op == OP_OR && at[0] == '|')
+	else if (node->op == OP_OR && at[0] == '|')
 		name = "||";
-	else if (n->op == OP_AND && at[0] != 'a')
+	else if (node->op == OP_AND && at[0] != 'a')
 		name = "&&";
-	else if (n->op == OP_POW && at[0] == '^')
+	else if (node->op == OP_POW && at[0] == '^')
 		name = "^";
-	return CHECK_ERROR(c, n, "invalid operation: %s (mismatched types %s and %s)", name,
-			   type_name(n->a->type), type_name(n->b->type));
+	return CHECK_ERROR(checker, node, "invalid operation: %s (mismatched types %s and %s)",
+			   name, type_name(node->a->type), type_name(node->b->type));
 }
 
 /* Which operands an operator takes, and what it gives. */
@@ -282,310 +284,314 @@ static const struct {
 	[OP_POW] = { NUM, SHAPE_FLOAT },
 };
 
-static unsigned class_of(struct stype t)
+static unsigned class_of(struct stype type)
 {
 	static const uint8_t classes[SHAPE_COUNT] = { [SHAPE_BOOL] = BOOLEAN,
 						      [SHAPE_INT] = NUM | INTEGER,
 						      [SHAPE_FLOAT] = NUM,
 						      [SHAPE_STRING] = STR };
-	return classes[t.shape];
+	return classes[type.shape];
 }
 
-static int check_ruled(struct checker *c, struct node *n)
+static int check_ruled(struct checker *checker, struct node *node)
 {
-	struct stype l = n->a->type, r = n->b->type;
-	unsigned takes = op_rules[n->op].takes;
+	struct stype l = node->a->type, r = node->b->type;
+	unsigned takes = op_rules[node->op].takes;
 	unsigned both = is_unknown(l)	? (is_unknown(r) ? takes : class_of(r))
 			: is_unknown(r) ? class_of(l)
 					: class_of(l) & class_of(r);
-	if (n->op == OP_MATCHES && l.shape == SHAPE_BYTES && r.shape == SHAPE_STRING)
+	if (node->op == OP_MATCHES && l.shape == SHAPE_BYTES && r.shape == SHAPE_STRING)
 		both = STR;
 	if ((both & takes) == 0)
-		return mismatch(c, n);
-	n->type = of(op_rules[n->op].result);
-	if (n->op == OP_RANGE)
-		n->type = expr_check_array_of(c, of(SHAPE_INT));
-	if (n->type.shape == SHAPE_UNKNOWN && !is_unknown(l) && !is_unknown(r))
-		n->type = l.shape == SHAPE_FLOAT ? l : r;
+		return mismatch(checker, node);
+	node->type = of(op_rules[node->op].result);
+	if (node->op == OP_RANGE)
+		node->type = expr_check_array_of(checker, of(SHAPE_INT));
+	if (node->type.shape == SHAPE_UNKNOWN && !is_unknown(l) && !is_unknown(r))
+		node->type = l.shape == SHAPE_FLOAT ? l : r;
 	return 0;
 }
 
-static int check_in(struct checker *c, struct node *n)
+static int check_in(struct checker *checker, struct node *node)
 {
-	struct stype l = n->a->type, r = n->b->type;
-	n->type = of(SHAPE_BOOL);
+	struct stype l = node->a->type, r = node->b->type;
+	node->type = of(SHAPE_BOOL);
 	if (is_map(r)) {
 		struct stype key = of(r.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
 		if (!is_unknown(l) && !expr_check_assignable(l, key))
-			return CHECK_ERROR(c, n, "cannot use %s as type %s in map key",
+			return CHECK_ERROR(checker, node, "cannot use %s as type %s in map key",
 					   type_name(l), type_name(key));
 		return 0;
 	}
 	if (is_array(r)) {
 		if (!comparable(l, expr_check_elem(r)))
-			return CHECK_ERROR(c, n, "cannot use %s as type %s in array", type_name(l),
-					   type_name(expr_check_elem(r)));
+			return CHECK_ERROR(checker, node, "cannot use %s as type %s in array",
+					   type_name(l), type_name(expr_check_elem(r)));
 		return 0;
 	}
 	if (is_unknown(r) || (is_unknown(l) && r.shape == SHAPE_STRING))
 		return 0;
-	return mismatch(c, n);
+	return mismatch(checker, node);
 }
 
-static void check_coalesce(struct node *n)
+static void check_coalesce(struct node *node)
 {
-	struct stype l = n->a->type, r = n->b->type;
+	struct stype l = node->a->type, r = node->b->type;
 	if (l.shape == SHAPE_NIL)
-		n->type = r;
+		node->type = r;
 	else if (r.shape == SHAPE_NIL || expr_check_assignable(r, l))
-		n->type = l;
+		node->type = l;
 	else
-		n->type = of(SHAPE_UNKNOWN);
+		node->type = of(SHAPE_UNKNOWN);
 }
 
-static int check_binary(struct checker *c, struct node *n)
+static int check_binary(struct checker *checker, struct node *node)
 {
-	int r = expr_check_node(c, n->a);
+	int r = expr_check_node(checker, node->a);
 	if (r == 0)
-		r = expr_check_node(c, n->b);
+		r = expr_check_node(checker, node->b);
 	if (r < 0)
 		return r;
-	if (n->op == OP_MATCHES && n->b->kind == NODE_CONST && n->b->val.type == EXPR_STRING) {
-		r = expr_pattern_new(c->p, n, n->b->val.s, &n->re);
+	if (node->op == OP_MATCHES && node->b->kind == NODE_CONST &&
+	    node->b->val.type == EXPR_STRING) {
+		r = expr_pattern_new(checker->p, node, node->b->val.s, &node->re);
 		if (r < 0)
 			return r;
 	}
-	if (n->op == OP_IN)
-		return check_in(c, n);
-	if (n->op == OP_COALESCE) {
-		check_coalesce(n);
+	if (node->op == OP_IN)
+		return check_in(checker, node);
+	if (node->op == OP_COALESCE) {
+		check_coalesce(node);
 		return 0;
 	}
-	if (n->op != OP_EQ && n->op != OP_NE)
-		return check_ruled(c, n);
-	enum shape l = n->a->type.shape;
-	n->type = of(SHAPE_BOOL);
-	n->strict = l == n->b->type.shape && (l == SHAPE_INT || l == SHAPE_STRING);
-	return comparable(n->a->type, n->b->type) ? 0 : mismatch(c, n);
+	if (node->op != OP_EQ && node->op != OP_NE)
+		return check_ruled(checker, node);
+	enum shape l = node->a->type.shape;
+	node->type = of(SHAPE_BOOL);
+	node->strict = l == node->b->type.shape && (l == SHAPE_INT || l == SHAPE_STRING);
+	return comparable(node->a->type, node->b->type) ? 0 : mismatch(checker, node);
 }
 
-static int check_cond(struct checker *c, struct node *n)
+static int check_cond(struct checker *checker, struct node *node)
 {
-	int r = expr_check_node(c, n->a);
+	int r = expr_check_node(checker, node->a);
 	if (r < 0)
 		return r;
-	if (n->a->type.shape != SHAPE_BOOL && !is_unknown(n->a->type))
-		return CHECK_ERROR(c, n->a, "non-bool expression (type %s) used as condition",
-				   type_name(n->a->type));
-	r = expr_check_node(c, n->b);
+	if (node->a->type.shape != SHAPE_BOOL && !is_unknown(node->a->type))
+		return CHECK_ERROR(checker, node->a,
+				   "non-bool expression (type %s) used as condition",
+				   type_name(node->a->type));
+	r = expr_check_node(checker, node->b);
 	if (r == 0)
-		r = expr_check_node(c, n->c);
+		r = expr_check_node(checker, node->c);
 	if (r < 0)
 		return r;
-	struct stype t1 = n->b->type, t2 = n->c->type;
+	struct stype t1 = node->b->type, t2 = node->c->type;
 	if (t1.shape == SHAPE_NIL)
-		n->type = t2;
+		node->type = t2;
 	else if (t2.shape == SHAPE_NIL)
-		n->type = t1;
+		node->type = t1;
 	else if (!expr_check_assignable(t1, t2))
-		n->type = of(SHAPE_UNKNOWN);
+		node->type = of(SHAPE_UNKNOWN);
 	else if (is_array(t1) && is_array(t2) &&
 		 (!expr_check_assignable(expr_check_elem(t1), expr_check_elem(t2)) ||
 		  !expr_check_assignable(expr_check_elem(t2), expr_check_elem(t1))))
-		n->type = of(SHAPE_LIST);
+		node->type = of(SHAPE_LIST);
 	else
-		n->type = t1;
+		node->type = t1;
 	return 0;
 }
 
 /* --- members, calls --- */
 
-static bool is_env(const struct node *n)
+static bool is_env(const struct node *node)
 {
-	return n->kind == NODE_IDENT && slice_is(n->name, "$env");
+	return node->kind == NODE_IDENT && slice_is(node->name, "$env");
 }
 
-static bool is_text(const struct node *n)
+static bool is_text(const struct node *node)
 {
-	return n->kind == NODE_CONST && n->val.type == EXPR_STRING;
+	return node->kind == NODE_CONST && node->val.type == EXPR_STRING;
 }
 
 /* $env.name; with ?. the name need not exist. */
-static int check_env_member(struct checker *c, struct node *n)
+static int check_env_member(struct checker *checker, struct node *node)
 {
-	struct slice name = n->b->val.s;
-	if (n->optional && expr_find_var(c->p->env, name) == NULL &&
-	    expr_find_func(c->p->env, name) == NULL) {
-		n->kind = NODE_CONST;
-		n->val = expr_nil();
-		n->type = of(SHAPE_UNKNOWN);
-		n->a = n->b = NULL;
+	struct slice name = node->b->val.s;
+	if (node->optional && expr_find_var(checker->p->env, name) == NULL &&
+	    expr_find_func(checker->p->env, name) == NULL) {
+		node->kind = NODE_CONST;
+		node->val = expr_nil();
+		node->type = of(SHAPE_UNKNOWN);
+		node->a = node->b = NULL;
 		return 0;
 	}
-	int r = resolve_env(c, n, name);
+	int r = resolve_env(checker, node, name);
 	if (r == 0)
-		n->a = n->b = NULL;
+		node->a = node->b = NULL;
 	return r;
 }
 
-static int no_member(struct checker *c, const struct node *n, bool method)
+static int no_member(struct checker *checker, const struct node *node, bool method)
 {
-	struct stype base = n->a->type;
-	if (!is_text(n->b))
-		return CHECK_ERROR(c, n, "type %s[%s] is undefined", type_name(base),
-				   type_name(n->b->type));
-	struct slice name = n->b->val.s;
-	return CHECK_ERROR(c, n, "type %s has no %s %.*s",
+	struct stype base = node->a->type;
+	if (!is_text(node->b))
+		return CHECK_ERROR(checker, node, "type %s[%s] is undefined", type_name(base),
+				   type_name(node->b->type));
+	struct slice name = node->b->val.s;
+	return CHECK_ERROR(checker, node, "type %s has no %s %.*s",
 			   base.shape == SHAPE_NIL ? "nil" : type_name(base),
 			   method ? "method" : "field", (int)MIN(name.n, 100U), name.p);
 }
 
-static int check_member(struct checker *c, struct node *n, bool method)
+static int check_member(struct checker *checker, struct node *node, bool method)
 {
-	if (is_env(n->a) && is_text(n->b))
-		return check_env_member(c, n);
-	int r = expr_check_node(c, n->a);
+	if (is_env(node->a) && is_text(node->b))
+		return check_env_member(checker, node);
+	int r = expr_check_node(checker, node->a);
 	if (r == 0)
-		r = expr_check_node(c, n->b);
+		r = expr_check_node(checker, node->b);
 	if (r < 0)
 		return r;
-	struct stype base = n->a->type, key = n->b->type;
-	n->type = of(SHAPE_UNKNOWN);
+	struct stype base = node->a->type, key = node->b->type;
+	node->type = of(SHAPE_UNKNOWN);
 	if (is_unknown(base))
 		return 0;
 	if (is_map(base)) {
 		struct stype want = of(base.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
 		if (!is_unknown(key) && !expr_check_assignable(key, want))
-			return CHECK_ERROR(c, n->b, "cannot use %s to get an element from %s",
+			return CHECK_ERROR(checker, node->b,
+					   "cannot use %s to get an element from %s",
 					   type_name(key), type_name(base));
 	} else if (is_array(base)) {
 		if (key.shape != SHAPE_INT && !is_unknown(key))
-			return CHECK_ERROR(c, n->b,
+			return CHECK_ERROR(checker, node->b,
 					   "array elements can only be selected using an integer "
 					   "(got %s)",
 					   type_name(key));
 	} else {
-		return no_member(c, n, method);
+		return no_member(checker, node, method);
 	}
-	n->type = expr_check_elem(base);
+	node->type = expr_check_elem(base);
 	return 0;
 }
 
-static int check_slice(struct checker *c, struct node *n)
+static int check_slice(struct checker *checker, struct node *node)
 {
-	struct node *ends[] = { n->b, n->c };
-	int r = expr_check_node(c, n->a);
+	struct node *ends[] = { node->b, node->c };
+	int r = expr_check_node(checker, node->a);
 	if (r < 0)
 		return r;
-	struct stype t = n->a->type;
+	struct stype t = node->a->type;
 	if (!is_unknown(t) && !is_array(t) && t.shape != SHAPE_STRING)
-		return CHECK_ERROR(c, n, "cannot slice %s", type_name(t));
+		return CHECK_ERROR(checker, node, "cannot slice %s", type_name(t));
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		if (ends[i] == NULL)
 			continue;
-		r = expr_check_node(c, ends[i]);
+		r = expr_check_node(checker, ends[i]);
 		if (r < 0)
 			return r;
 		if (ends[i]->type.shape != SHAPE_INT && !is_unknown(ends[i]->type))
-			return CHECK_ERROR(c, ends[i], "non-integer slice index %s",
+			return CHECK_ERROR(checker, ends[i], "non-integer slice index %s",
 					   type_name(ends[i]->type));
 	}
-	n->type = is_unknown(t) ? of(SHAPE_UNKNOWN) : t;
+	node->type = is_unknown(t) ? of(SHAPE_UNKNOWN) : t;
 	return 0;
 }
 
 /* The type of the let or environment variable of that name, or NULL. */
-static const char *variable_type(const struct checker *c, struct slice name)
+static const char *variable_type(const struct checker *checker, struct slice name)
 {
-	for (const struct let_scope *s = c->lets; s != NULL; s = s->up) {
+	for (const struct let_scope *s = checker->lets; s != NULL; s = s->up) {
 		if (slice_eq(s->name, name))
 			return type_name(s->type);
 	}
-	const struct expr_var *v = expr_find_var(c->p->env, name);
+	const struct expr_var *v = expr_find_var(checker->p->env, name);
 	return v != NULL ? expr_shape_name(shape_of_type[v->type]) : NULL;
 }
 
 /* The function a call names, or NULL with the error set. */
-static const struct expr_func *find_callee(struct checker *c, struct node *n)
+static const struct expr_func *find_callee(struct checker *checker, struct node *node)
 {
-	const char *variable = n->a == NULL ? variable_type(c, n->name) : NULL;
+	const char *variable = node->a == NULL ? variable_type(checker, node->name) : NULL;
 	const struct expr_func *f = NULL;
-	if (variable == NULL && (n->a == NULL || (is_env(n->a->a) && is_text(n->a->b))))
-		f = expr_find_func(c->p->env, n->name);
+	if (variable == NULL && (node->a == NULL || (is_env(node->a->a) && is_text(node->a->b))))
+		f = expr_find_func(checker->p->env, node->name);
 	if (f != NULL)
 		return f;
-	if (n->a != NULL && check_member(c, n->a, true) < 0)
+	if (node->a != NULL && check_member(checker, node->a, true) < 0)
 		return NULL;
 	if (variable != NULL)
-		CHECK_ERROR(c, n, "%s is not callable", variable);
-	else if (n->a == NULL)
-		IGNORE(unknown_name(c, n, n->name)); /* NULL says it */
+		CHECK_ERROR(checker, node, "%s is not callable", variable);
+	else if (node->a == NULL)
+		IGNORE(unknown_name(checker, node, node->name)); /* NULL says it */
 	else
-		CHECK_ERROR(c, n, "%.*s is not callable", (int)MIN(n->name.n, 100U), n->name.p);
+		CHECK_ERROR(checker, node, "%.*s is not callable", (int)MIN(node->name.n, 100U),
+			    node->name.p);
 	return NULL;
 }
 
-static int check_call(struct checker *c, struct node *n)
+static int check_call(struct checker *checker, struct node *node)
 {
 	enum shape params[EXPR_FUNC_ARGS_MAX];
-	n->func = find_callee(c, n);
-	if (n->func == NULL)
+	node->func = find_callee(checker, node);
+	if (node->func == NULL)
 		return ERR_PARSE;
-	for (unsigned i = 0; i < n->func->n_args; i++)
-		params[i] = shape_of_type[n->func->args[i]];
-	int r = expr_check_params(c, n, n->name, params, n->func->n_args);
-	n->type = of(shape_of_type[n->func->result]);
+	for (unsigned i = 0; i < node->func->n_args; i++)
+		params[i] = shape_of_type[node->func->args[i]];
+	int r = expr_check_params(checker, node, node->name, params, node->func->n_args);
+	node->type = of(shape_of_type[node->func->result]);
 	return r > 0 ? ERR_PARSE : r;
 }
 
 /* --- the rest --- */
 
-static int check_const(struct checker *c, struct node *n)
+static int check_const(struct checker *checker, struct node *node)
 {
-	(void)c;
-	n->type = of(n->val.type == EXPR_NIL ? SHAPE_NIL : shape_of_type[n->val.type]);
+	(void)checker;
+	node->type = of(node->val.type == EXPR_NIL ? SHAPE_NIL : shape_of_type[node->val.type]);
 	return 0;
 }
 
-static int check_array(struct checker *c, struct node *n)
+static int check_array(struct checker *checker, struct node *node)
 {
 	struct stype elem = of(SHAPE_UNKNOWN);
 	bool same = true;
-	int r = expr_check_args(c, n);
+	int r = expr_check_args(checker, node);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < n->n_args; i++) {
-		same = same && (i == 0 || kind_of(n->args[i]->type) == kind_of(elem));
-		elem = n->args[i]->type;
+	for (uint32_t i = 0; i < node->n_args; i++) {
+		same = same && (i == 0 || kind_of(node->args[i]->type) == kind_of(elem));
+		elem = node->args[i]->type;
 	}
-	n->type = same ? expr_check_array_of(c, elem) : of(SHAPE_LIST);
+	node->type = same ? expr_check_array_of(checker, elem) : of(SHAPE_LIST);
 	return 0;
 }
 
-static int check_map(struct checker *c, struct node *n)
+static int check_map(struct checker *checker, struct node *node)
 {
-	n->type = of(SHAPE_MAP);
-	return expr_check_args(c, n);
+	node->type = of(SHAPE_MAP);
+	return expr_check_args(checker, node);
 }
 
-static int check_seq(struct checker *c, struct node *n)
+static int check_seq(struct checker *checker, struct node *node)
 {
-	int r = expr_check_args(c, n);
-	n->type = n->args[n->n_args - 1]->type;
+	int r = expr_check_args(checker, node);
+	node->type = node->args[node->n_args - 1]->type;
 	return r;
 }
 
 /* Chains and predicates are of the type of what they hold. */
-static int check_inner(struct checker *c, struct node *n)
+static int check_inner(struct checker *checker, struct node *node)
 {
-	int r = expr_check_node(c, n->a);
-	n->type = n->a->type;
+	int r = expr_check_node(checker, node->a);
+	node->type = node->a->type;
 	return r;
 }
 
-static int check_plain_member(struct checker *c, struct node *n)
+static int check_plain_member(struct checker *checker, struct node *node)
 {
-	return check_member(c, n, false);
+	return check_member(checker, node, false);
 }
 
 static int (*const checks[NODE_KINDS])(struct checker *c, struct node *n) = {
@@ -610,16 +616,16 @@ static int (*const checks[NODE_KINDS])(struct checker *c, struct node *n) = {
 	[NODE_MAP] = check_map,
 };
 
-int expr_check_node(struct checker *c, struct node *n)
+int expr_check_node(struct checker *checker, struct node *node)
 {
-	if (n->checked)
+	if (node->checked)
 		return 0;
-	n->checked = true;
-	return checks[n->kind](c, n);
+	node->checked = true;
+	return checks[node->kind](checker, node);
 }
 
-int expr_check(struct parser *p, struct node *n)
+int expr_check(struct parser *parser, struct node *node)
 {
-	struct checker c = { .p = p };
-	return expr_check_node(&c, n);
+	struct checker c = { .p = parser };
+	return expr_check_node(&c, node);
 }

@@ -5,14 +5,14 @@
 
 #include "base/err.h"
 
-static void bad_argument(struct checker *c, const struct node *arg, enum shape want,
+static void bad_argument(struct checker *checker, const struct node *arg, enum shape want,
 			 struct slice name)
 {
 	if (arg->type.shape == SHAPE_NIL)
-		CHECK_ERROR(c, arg, "cannot use nil as argument (type %s) to call %.*s",
+		CHECK_ERROR(checker, arg, "cannot use nil as argument (type %s) to call %.*s",
 			    expr_shape_name(want), (int)name.n, name.p);
 	else
-		CHECK_ERROR(c, arg, "cannot use %s as argument (type %s) to call %.*s",
+		CHECK_ERROR(checker, arg, "cannot use %s as argument (type %s) to call %.*s",
 			    type_name(arg->type), expr_shape_name(want), (int)name.n, name.p);
 }
 
@@ -25,23 +25,24 @@ static bool fits(struct stype arg, enum shape want)
 	return arg.shape != SHAPE_NIL && expr_check_assignable(arg, of(want));
 }
 
-int expr_check_params(struct checker *c, const struct node *n, struct slice name,
+int expr_check_params(struct checker *checker, const struct node *node, struct slice name,
 		      const enum shape *params, unsigned n_params)
 {
-	int r = n->n_args != n_params ? expr_check_args(c, n) : 0;
+	int r = node->n_args != n_params ? expr_check_args(checker, node) : 0;
 	if (r < 0)
 		return r;
-	if (n->n_args != n_params) {
-		CHECK_ERROR(c, n, "%s arguments to call %.*s",
-			    n->n_args > n_params ? "too many" : "not enough", (int)name.n, name.p);
+	if (node->n_args != n_params) {
+		CHECK_ERROR(checker, node, "%s arguments to call %.*s",
+			    node->n_args > n_params ? "too many" : "not enough", (int)name.n,
+			    name.p);
 		return 1;
 	}
 	for (unsigned i = 0; i < n_params; i++) {
-		r = expr_check_node(c, n->args[i]);
+		r = expr_check_node(checker, node->args[i]);
 		if (r < 0)
 			return r;
-		if (!fits(n->args[i]->type, params[i])) {
-			bad_argument(c, n->args[i], params[i], name);
+		if (!fits(node->args[i]->type, params[i])) {
+			bad_argument(checker, node->args[i], params[i], name);
 			return 1;
 		}
 	}
@@ -64,48 +65,49 @@ static enum shape shape_of_letter(char letter)
 }
 
 /* The overloads are tried in turn; when none fits, the last one's error stands. */
-static int check_typed(struct checker *c, struct node *n)
+static int check_typed(struct checker *checker, struct node *node)
 {
-	const struct expr_builtin *b = n->builtin;
+	const struct expr_builtin *b = node->builtin;
 	struct slice rest = slice_of(b->params);
 	int r = 0;
-	n->type = of((enum shape)b->result);
+	node->type = of((enum shape)b->result);
 	do {
 		struct slice list = slice_cut(&rest, ',');
 		enum shape params[EXPR_FUNC_ARGS_MAX];
 		for (size_t i = 0; i < list.n; i++)
 			params[i] = shape_of_letter(list.p[i]);
-		r = expr_check_params(c, n, slice_of(b->name), params, (unsigned)list.n);
+		r = expr_check_params(checker, node, slice_of(b->name), params, (unsigned)list.n);
 	} while (r > 0 && rest.p != NULL);
 	return r > 0 ? ERR_PARSE : r;
 }
 
-static bool kind_fits(struct stype t, struct slice letters)
+static bool kind_fits(struct stype type, struct slice letters)
 {
-	if (is_unknown(t))
+	if (is_unknown(type))
 		return true;
-	char letter = is_number(t) ? 'n' : is_array(t) ? 'l' : is_map(t) ? 'm' : '\0';
-	if (t.shape == SHAPE_STRING)
+	char letter = is_number(type) ? 'n' : is_array(type) ? 'l' : is_map(type) ? 'm' : '\0';
+	if (type.shape == SHAPE_STRING)
 		letter = 's';
 	return (letter != '\0' && slice_find(letters, letter) >= 0) ||
-	       (t.shape == SHAPE_INT && slice_find(letters, 'i') >= 0);
+	       (type.shape == SHAPE_INT && slice_find(letters, 'i') >= 0);
 }
 
-static int check_count(struct checker *c, const struct node *n)
+static int check_count(struct checker *checker, const struct node *node)
 {
-	const struct expr_builtin *b = n->builtin;
-	if (n->n_args >= b->min_args && (n->n_args <= b->max_args || b->max_args == UINT8_MAX))
+	const struct expr_builtin *b = node->builtin;
+	if (node->n_args >= b->min_args &&
+	    (node->n_args <= b->max_args || b->max_args == UINT8_MAX))
 		return 0;
 	if (b->result == RESULT_NUMBER)
-		return CHECK_ERROR(c, n, "not enough arguments to call %s", b->name);
-	return CHECK_ERROR(c, n, "invalid number of arguments (expected %s%u, got %u)",
-			   b->max_args > b->min_args ? "at least " : "", b->min_args, n->n_args);
+		return CHECK_ERROR(checker, node, "not enough arguments to call %s", b->name);
+	return CHECK_ERROR(checker, node, "invalid number of arguments (expected %s%u, got %u)",
+			   b->max_args > b->min_args ? "at least " : "", b->min_args, node->n_args);
 }
 
-static struct stype result_type(const struct node *n)
+static struct stype result_type(const struct node *node)
 {
-	int result = n->builtin->result;
-	struct stype arg = of(n->args[0]->type.shape);
+	int result = node->builtin->result;
+	struct stype arg = of(node->args[0]->type.shape);
 	if (result == RESULT_ARG || result == RESULT_NUMBER)
 		return is_unknown(arg) ? of(SHAPE_ANY) : arg;
 	if (result == RESULT_ELEM)
@@ -113,82 +115,84 @@ static struct stype result_type(const struct node *n)
 	return of((enum shape)result);
 }
 
-static int check_kinds(struct checker *c, struct node *n)
+static int check_kinds(struct checker *checker, struct node *node)
 {
-	const struct expr_builtin *b = n->builtin;
+	const struct expr_builtin *b = node->builtin;
 	struct slice rest = slice_of(b->params), letters = { NULL, 0 };
-	int r = check_count(c, n);
+	int r = check_count(checker, node);
 	if (r < 0)
 		return r;
-	n->type = result_type(n);
-	for (uint32_t i = 0; i < n->n_args; i++) {
-		struct stype t = n->args[i]->type;
+	node->type = result_type(node);
+	for (uint32_t i = 0; i < node->n_args; i++) {
+		struct stype t = node->args[i]->type;
 		if (rest.p != NULL)
 			letters = slice_cut(&rest, ',');
 		/* max(list, 'x') is not looked at further: the list decides at run time. */
 		if (b->result == RESULT_NUMBER && (is_unknown(t) || is_array(t))) {
-			n->type = of(SHAPE_ANY);
+			node->type = of(SHAPE_ANY);
 			return 0;
 		}
 		const char *name = t.shape == SHAPE_NIL ? "nil" : type_name(t);
 		if (kind_fits(t, letters))
 			continue;
 		if (i == 1 && b->pre_2 != NULL)
-			return CHECK_ERROR(c, n, "%s%s%s", b->pre_2, name, b->post_2);
-		return CHECK_ERROR(c, n, "%s%s%s", b->pre, name, b->post);
+			return CHECK_ERROR(checker, node, "%s%s%s", b->pre_2, name, b->post_2);
+		return CHECK_ERROR(checker, node, "%s%s%s", b->pre, name, b->post);
 	}
 	return 0;
 }
 
-static int check_get(struct checker *c, struct node *n)
+static int check_get(struct checker *checker, struct node *node)
 {
-	if (n->n_args != 2)
-		return CHECK_ERROR(c, n, "invalid number of arguments (expected 2, got %u)",
-				   n->n_args);
-	struct stype base = n->args[0]->type, key = n->args[1]->type;
-	n->type = of(SHAPE_UNKNOWN);
+	if (node->n_args != 2)
+		return CHECK_ERROR(checker, node,
+				   "invalid number of arguments (expected 2, got %u)",
+				   node->n_args);
+	struct stype base = node->args[0]->type, key = node->args[1]->type;
+	node->type = of(SHAPE_UNKNOWN);
 	if (is_unknown(base))
 		return 0;
 	if (is_array(base)) {
 		if (key.shape != SHAPE_INT && !is_unknown(key))
-			return CHECK_ERROR(c, n->args[1], "non-integer slice index %s",
+			return CHECK_ERROR(checker, node->args[1], "non-integer slice index %s",
 					   type_name(key));
 	} else if (is_map(base)) {
 		struct stype want = of(base.shape == SHAPE_MAP ? SHAPE_STRING : SHAPE_ANY);
 		if (!is_unknown(key) && !expr_check_assignable(key, want))
-			return CHECK_ERROR(c, n->args[1], "cannot use %s to get an element from %s",
+			return CHECK_ERROR(checker, node->args[1],
+					   "cannot use %s to get an element from %s",
 					   type_name(key), type_name(base));
 	} else {
-		return CHECK_ERROR(c, n->args[0], "type %s does not support indexing",
+		return CHECK_ERROR(checker, node->args[0], "type %s does not support indexing",
 				   type_name(base));
 	}
-	n->type = expr_check_elem(base);
+	node->type = expr_check_elem(base);
 	return 0;
 }
 
 /* --- predicates --- */
 
 /* What a loop gives, its predicate being checked. */
-static struct stype loop_type(struct checker *c, const struct node *n, struct stype coll)
+static struct stype loop_type(struct checker *checker, const struct node *node, struct stype coll)
 {
-	struct stype out = n->n_args > 1 ? n->args[1]->type : of(SHAPE_UNKNOWN);
+	struct stype out = node->n_args > 1 ? node->args[1]->type : of(SHAPE_UNKNOWN);
 	struct stype elem = is_unknown(coll) ? of(SHAPE_UNKNOWN) : expr_check_elem(coll);
-	switch (n->builtin->loop) {
+	switch (node->builtin->loop) {
 	case LOOP_ALL:
 	case LOOP_NONE:
 	case LOOP_ANY:
 	case LOOP_ONE:
 		return of(SHAPE_BOOL);
 	case LOOP_FILTER:
-		return is_unknown(coll) ? of(SHAPE_LIST) : expr_check_array_of(c, elem);
+		return is_unknown(coll) ? of(SHAPE_LIST) : expr_check_array_of(checker, elem);
 	case LOOP_MAP:
-		return expr_check_array_of(c, out);
+		return expr_check_array_of(checker, out);
 	case LOOP_COUNT:
 	case LOOP_FIND_INDEX:
 	case LOOP_FIND_LAST_INDEX:
 		return of(SHAPE_INT);
 	case LOOP_SUM:
-		if (n->n_args > 1)
+		if (node->n_args > 1)
 			return of(is_unknown(out) ? SHAPE_ANY : out.shape);
 		return elem;
 	case LOOP_FIND:
@@ -210,63 +214,66 @@ static bool wants_bool(enum loop loop)
 	       loop != LOOP_SORT_BY && loop != LOOP_REDUCE;
 }
 
-static int check_predicate(struct checker *c, struct node *n, struct stype coll)
+static int check_predicate(struct checker *checker, struct node *node, struct stype coll)
 {
-	enum loop loop = n->builtin->loop;
-	struct pred_scope s = { .up = c->pred,
+	enum loop loop = node->builtin->loop;
+	struct pred_scope s = { .up = checker->pred,
 				.collection = coll,
 				.has_index = loop == LOOP_MAP || loop == LOOP_REDUCE,
 				.has_acc = loop == LOOP_REDUCE };
-	struct node *pred = n->args[1];
-	c->pred = &s;
-	int r = expr_check_node(c, pred);
-	c->pred = s.up;
+	struct node *pred = node->args[1];
+	checker->pred = &s;
+	int r = expr_check_node(checker, pred);
+	checker->pred = s.up;
 	if (r < 0)
 		return r;
 	if (pred->type.shape == SHAPE_NIL)
-		return CHECK_ERROR(c, pred, "predicate should has %s input and one output param",
+		return CHECK_ERROR(checker, pred,
+				   "predicate should has %s input and one output param",
 				   loop == LOOP_REDUCE ? "two" : "one");
 	if (wants_bool(loop) && pred->type.shape != SHAPE_BOOL && !is_unknown(pred->type))
-		return CHECK_ERROR(c, pred, "predicate should return boolean (got %s)",
+		return CHECK_ERROR(checker, pred, "predicate should return boolean (got %s)",
 				   type_name(pred->type));
 	return 0;
 }
 
-static int check_loop(struct checker *c, struct node *n)
+static int check_loop(struct checker *checker, struct node *node)
 {
-	int r = expr_check_node(c, n->args[0]);
+	int r = expr_check_node(checker, node->args[0]);
 	if (r < 0)
 		return r;
-	struct stype coll = n->args[0]->type;
+	struct stype coll = node->args[0]->type;
 	if (!is_array(coll) && !is_unknown(coll))
-		return CHECK_ERROR(c, n->args[0], "builtin %s takes only array (got %s)",
-				   n->builtin->name, type_name(coll));
-	if (n->n_args > 1)
-		r = check_predicate(c, n, coll);
-	if (r == 0 && n->n_args > 2)
-		r = expr_check_node(c, n->args[2]);
+		return CHECK_ERROR(checker, node->args[0], "builtin %s takes only array (got %s)",
+				   node->builtin->name, type_name(coll));
+	if (node->n_args > 1)
+		r = check_predicate(checker, node, coll);
+	if (r == 0 && node->n_args > 2)
+		r = expr_check_node(checker, node->args[2]);
 	if (r < 0)
 		return r;
-	if (n->n_args > 2 && n->builtin->loop == LOOP_SORT_BY &&
-	    n->args[2]->type.shape != SHAPE_STRING && !is_unknown(n->args[2]->type))
-		return CHECK_ERROR(c, n->args[2], "sortBy order argument must be a string (got %s)",
-				   type_name(n->args[2]->type));
-	n->type = loop_type(c, n, coll);
+	if (node->n_args > 2 && node->builtin->loop == LOOP_SORT_BY &&
+	    node->args[2]->type.shape != SHAPE_STRING && !is_unknown(node->args[2]->type))
+		return CHECK_ERROR(checker, node->args[2],
+				   "sortBy order argument must be a string (got %s)",
+				   type_name(node->args[2]->type));
+	node->type = loop_type(checker, node, coll);
 	return 0;
 }
 
-int expr_check_builtin(struct checker *c, struct node *n)
+int expr_check_builtin(struct checker *checker, struct node *node)
 {
 	static int (*const forms[])(struct checker *, struct node *) = {
 		[FORM_TYPED] = check_typed,
 		[FORM_KINDS] = check_kinds,
 		[FORM_GET] = check_get,
 	};
-	const struct expr_builtin *b = n->builtin;
+	const struct expr_builtin *b = node->builtin;
 	if (b->form == FORM_REFUSED)
-		return CHECK_ERROR(c, n, "builtin %s is not supported: %s", b->name, b->pre);
+		return CHECK_ERROR(checker, node, "builtin %s is not supported: %s", b->name,
+				   b->pre);
 	if (b->form == FORM_LOOP)
-		return check_loop(c, n);
-	int r = b->form != FORM_TYPED ? expr_check_args(c, n) : 0;
-	return r == 0 ? forms[b->form](c, n) : r;
+		return check_loop(checker, node);
+	int r = b->form != FORM_TYPED ? expr_check_args(checker, node) : 0;
+	return r == 0 ? forms[b->form](checker, node) : r;
 }

@@ -24,47 +24,47 @@ struct checker {
 	const struct pred_scope *pred;
 };
 
-/* Types `n`; ERR_PARSE with the error set. */
-MUST_CHECK int expr_check_node(struct checker *c, struct node *n);
-MUST_CHECK int expr_check_args(struct checker *c, const struct node *n);
-MUST_CHECK int expr_check_builtin(struct checker *c, struct node *n);
-/* Checks the arguments of `n` against a parameter list, from left to right. 1 when one does not
+/* Types `node`; ERR_PARSE with the error set. */
+MUST_CHECK int expr_check_node(struct checker *checker, struct node *node);
+MUST_CHECK int expr_check_args(struct checker *checker, const struct node *node);
+MUST_CHECK int expr_check_builtin(struct checker *checker, struct node *node);
+/* Checks the arguments of `node` against a parameter list, from left to right. 1 when one does not
  * fit, negative when one is wrong in itself; the error is set in both cases. */
-MUST_CHECK int expr_check_params(struct checker *c, const struct node *n, struct slice name,
-				 const enum shape *params, unsigned n_params);
+MUST_CHECK int expr_check_params(struct checker *checker, const struct node *node,
+				 struct slice name, const enum shape *params, unsigned n_params);
 
-static inline struct stype of(enum shape s)
+static inline struct stype of(enum shape shape)
 {
-	return (struct stype){ .shape = s };
+	return (struct stype){ .shape = shape };
 }
 
-static inline bool is_unknown(struct stype t)
+static inline bool is_unknown(struct stype type)
 {
-	return t.shape == SHAPE_UNKNOWN || t.shape == SHAPE_ANY;
+	return type.shape == SHAPE_UNKNOWN || type.shape == SHAPE_ANY;
 }
 
-static inline bool is_number(struct stype t)
+static inline bool is_number(struct stype type)
 {
-	return t.shape == SHAPE_INT || t.shape == SHAPE_FLOAT;
+	return type.shape == SHAPE_INT || type.shape == SHAPE_FLOAT;
 }
 
-static inline bool is_array(struct stype t)
+static inline bool is_array(struct stype type)
 {
-	return t.shape == SHAPE_LIST || t.shape == SHAPE_STRINGS || t.shape == SHAPE_BYTES;
+	return type.shape == SHAPE_LIST || type.shape == SHAPE_STRINGS || type.shape == SHAPE_BYTES;
 }
 
-static inline bool is_map(struct stype t)
+static inline bool is_map(struct stype type)
 {
-	return t.shape == SHAPE_MAP || t.shape == SHAPE_ANYMAP || t.shape == SHAPE_GROUPS;
+	return type.shape == SHAPE_MAP || type.shape == SHAPE_ANYMAP || type.shape == SHAPE_GROUPS;
 }
 
 bool expr_check_assignable(struct stype from, struct stype to);
-struct stype expr_check_elem(struct stype t);
-struct stype expr_check_array_of(struct checker *c, struct stype elem);
+struct stype expr_check_elem(struct stype type);
+struct stype expr_check_array_of(struct checker *checker, struct stype elem);
 
-static inline const char *type_name(struct stype t)
+static inline const char *type_name(struct stype type)
 {
-	return expr_shape_name(t.shape);
+	return expr_shape_name(type.shape);
 }
 
 #define CHECK_ERROR(c, node, ...) expr_error_at(&(c)->p->lx, (node)->at, __VA_ARGS__)

@@ -42,38 +42,38 @@ int expr_parse(struct slice text, struct srcpos base, const struct expr_env *env
 	return 0;
 }
 
-void expr_free(struct expr *e)
+void expr_free(struct expr *expr)
 {
-	if (e == NULL)
+	if (expr == NULL)
 		return;
-	expr_patterns_free(e->patterns);
-	arena_done(&e->arena);
-	free(e);
+	expr_patterns_free(expr->patterns);
+	arena_done(&expr->arena);
+	free(expr);
 }
 
-enum expr_type expr_type(const struct expr *e)
+enum expr_type expr_type(const struct expr *expr)
 {
-	return type_of_shape[e->root->type.shape];
+	return type_of_shape[expr->root->type.shape];
 }
 
-bool expr_is_bool(const struct expr *e)
+bool expr_is_bool(const struct expr *expr)
 {
-	return e->root->type.shape == SHAPE_BOOL;
+	return expr->root->type.shape == SHAPE_BOOL;
 }
 
-const struct expr_value *expr_constant(const struct expr *e)
+const struct expr_value *expr_constant(const struct expr *expr)
 {
-	return e->root->kind == NODE_CONST ? &e->root->val : NULL;
+	return expr->root->kind == NODE_CONST ? &expr->root->val : NULL;
 }
 
-bool expr_uses_regex(const struct expr *e)
+bool expr_uses_regex(const struct expr *expr)
 {
-	return e->patterns != NULL;
+	return expr->patterns != NULL;
 }
 
-unsigned expr_regex_groups(const struct expr *e)
+unsigned expr_regex_groups(const struct expr *expr)
 {
-	return e->max_groups;
+	return expr->max_groups;
 }
 
 bool expr_reserved_name(struct slice name)
@@ -88,23 +88,23 @@ bool expr_reserved_name(struct slice name)
 	return expr_find_builtin(name) != NULL;
 }
 
-int expr_eval(const struct expr *e, const struct expr_run *run, struct expr_value *ret,
+int expr_eval(const struct expr *expr, const struct expr_run *run, struct expr_value *ret,
 	      char *errtext, size_t n_errtext)
 {
-	struct ev ev = { .e = e, .run = run, .errtext = errtext, .n_errtext = n_errtext };
+	struct ev ev = { .e = expr, .run = run, .errtext = errtext, .n_errtext = n_errtext };
 	int r = 0;
 	if (n_errtext > 0)
 		errtext[0] = '\0';
-	if (e->n_slots > 0) {
-		ev.slots = expr_alloc_values(&ev, e->n_slots);
+	if (expr->n_slots > 0) {
+		ev.slots = expr_alloc_values(&ev, expr->n_slots);
 		if (ev.slots == NULL)
 			return ERR_LIMIT;
 	}
-	r = expr_eval_node(&ev, e->root, ret);
+	r = expr_eval_node(&ev, expr->root, ret);
 	if (r < 0 && ev.err_node != NULL && n_errtext > 0) {
 		unsigned line, col;
 		size_t used = strlen(errtext);
-		expr_line_col(e->text, ev.err_node->at, &line, &col);
+		expr_line_col(expr->text, ev.err_node->at, &line, &col);
 		snprintf(errtext + used, n_errtext - used, " (%u:%u)", line, col);
 	}
 	return r;

@@ -126,61 +126,62 @@ struct expr_run {
  * "unknown name x (1:4)". The error's own place is `base`. The text is not kept. */
 MUST_CHECK int expr_parse(struct slice text, struct srcpos base, const struct expr_env *env,
 			  struct expr **ret, struct srcerr *reterr);
-void expr_free(struct expr *e);
-static inline void expr_freep(struct expr **e)
+void expr_free(struct expr *expr);
+static inline void expr_freep(struct expr **expr)
 {
-	expr_free(*e);
+	expr_free(*expr);
 }
 
 /* Static type; EXPR_ANY when only evaluation can tell. */
-enum expr_type expr_type(const struct expr *e);
-bool expr_is_bool(const struct expr *e);
-/* The value when it is the same in every evaluation, else NULL; lives as long as `e`. */
-const struct expr_value *expr_constant(const struct expr *e);
+enum expr_type expr_type(const struct expr *expr);
+bool expr_is_bool(const struct expr *expr);
+/* The value when it is the same in every evaluation, else NULL; lives as long as `expr`. */
+const struct expr_value *expr_constant(const struct expr *expr);
 /* Whether evaluation needs run->scratch; its largest number of groups then. */
-bool expr_uses_regex(const struct expr *e);
-unsigned expr_regex_groups(const struct expr *e);
+bool expr_uses_regex(const struct expr *expr);
+unsigned expr_regex_groups(const struct expr *expr);
 
 /* ERR_LIMIT when arena, memory units or steps are used up ("memory budget exceeded"), another
  * negative code for errors of the expression; the reason is in `errtext`. Strings of the result
- * may point into the arena, into `e`, or into what functions and variables gave. */
-MUST_CHECK int expr_eval(const struct expr *e, const struct expr_run *run, struct expr_value *ret,
-			 char *errtext, size_t n_errtext);
+ * may point into the arena, into `expr`, or into what functions and variables gave. */
+MUST_CHECK int expr_eval(const struct expr *expr, const struct expr_run *run,
+			 struct expr_value *ret, char *errtext, size_t n_errtext);
 
 /* True for builtins, keywords and literals: names that no variable may have. */
 bool expr_reserved_name(struct slice name);
 
 /* Renders as Go's %v does; nil is "<nil>" (a Go template shows "<no value>" for a nil of its own).
- * `out` is terminated. ERR_SPACE when `n` bytes do not suffice. */
-MUST_CHECK int expr_value_print(const struct expr_value *v, char *out, size_t n, size_t *ret_len);
+ * `out` is terminated. ERR_SPACE when `len` bytes do not suffice. */
+MUST_CHECK int expr_value_print(const struct expr_value *value, char *out, size_t len,
+				size_t *ret_len);
 
 /* Lists as one shape: BYTES, ranges and lists; 0 elements for any other type. */
-size_t expr_list_len(const struct expr_value *v);
-struct expr_value expr_list_at(const struct expr_value *v, size_t i);
-/* The value of a key, NULL when there is none or `m` is no map. */
-const struct expr_value *expr_map_get(const struct expr_value *m, const struct expr_value *key);
+size_t expr_list_len(const struct expr_value *value);
+struct expr_value expr_list_at(const struct expr_value *value, size_t index);
+/* The value of a key, NULL when there is none or `value` is no map. */
+const struct expr_value *expr_map_get(const struct expr_value *value, const struct expr_value *key);
 
 static inline struct expr_value expr_nil(void)
 {
 	return (struct expr_value){ .type = EXPR_NIL };
 }
 
-static inline struct expr_value expr_bool(bool b)
+static inline struct expr_value expr_bool(bool value)
 {
-	return (struct expr_value){ .type = EXPR_BOOL, .b = b };
+	return (struct expr_value){ .type = EXPR_BOOL, .b = value };
 }
 
-static inline struct expr_value expr_int(int64_t i)
+static inline struct expr_value expr_int(int64_t number)
 {
-	return (struct expr_value){ .type = EXPR_INT, .i = i };
+	return (struct expr_value){ .type = EXPR_INT, .i = number };
 }
 
-static inline struct expr_value expr_float(double f)
+static inline struct expr_value expr_float(double number)
 {
-	return (struct expr_value){ .type = EXPR_FLOAT, .f = f };
+	return (struct expr_value){ .type = EXPR_FLOAT, .f = number };
 }
 
-static inline struct expr_value expr_string(struct slice s)
+static inline struct expr_value expr_string(struct slice text)
 {
-	return (struct expr_value){ .type = EXPR_STRING, .s = s };
+	return (struct expr_value){ .type = EXPR_STRING, .s = text };
 }

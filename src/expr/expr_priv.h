@@ -171,22 +171,22 @@ struct parser {
 };
 
 /* Tokens to nodes, not yet checked; NULL with the error set. */
-struct node *expr_parse_tree(struct parser *p);
+struct node *expr_parse_tree(struct parser *parser);
 /* Types all nodes and resolves names. */
-MUST_CHECK int expr_check(struct parser *p, struct node *n);
+MUST_CHECK int expr_check(struct parser *parser, struct node *node);
 /* Folds constants; turns constant patterns into regexes, refuses other patterns. */
-MUST_CHECK int expr_fold(struct parser *p, struct node *n);
+MUST_CHECK int expr_fold(struct parser *parser, struct node *node);
 
 const struct expr_func *expr_find_func(const struct expr_env *env, struct slice name);
 const struct expr_var *expr_find_var(const struct expr_env *env, struct slice name);
 /* As Go writes the type. */
-const char *expr_shape_name(enum shape s);
-const char *expr_value_type_name(const struct expr_value *v);
+const char *expr_shape_name(enum shape shape);
+const char *expr_value_type_name(const struct expr_value *value);
 
 /* The one place that knows regexes. */
-MUST_CHECK int expr_pattern_new(struct parser *p, const struct node *n, struct slice pattern,
-				struct regex **ret);
-void expr_patterns_free(struct expr_pattern *p);
+MUST_CHECK int expr_pattern_new(struct parser *parser, const struct node *node,
+				struct slice pattern, struct regex **ret);
+void expr_patterns_free(struct expr_pattern *pattern);
 /* 1, 0, or ERR_INTERNAL without a scratch. */
 MUST_CHECK int expr_pattern_match(const struct regex *re, const struct expr_run *run,
 				  struct slice subject);
@@ -211,19 +211,20 @@ struct ev {
 	size_t n_errtext;
 };
 
-MUST_CHECK int expr_eval_node(struct ev *ev, const struct node *n, struct expr_value *ret);
-MUST_CHECK int expr_eval_loop(struct ev *ev, const struct node *n, struct expr_value *ret);
+MUST_CHECK int expr_eval_node(struct ev *ev, const struct node *node, struct expr_value *ret);
+MUST_CHECK int expr_eval_loop(struct ev *ev, const struct node *node, struct expr_value *ret);
 /* 0, or 1 with nil when a map has no such key. */
 MUST_CHECK int expr_fetch(struct ev *ev, const struct expr_value *from,
 			  const struct expr_value *key, struct expr_value *ret);
 /* Arithmetic and order on two values, also used to fold. */
-MUST_CHECK int expr_arith(struct ev *ev, enum op op, const struct expr_value *a,
-			  const struct expr_value *b, struct expr_value *ret);
+MUST_CHECK int expr_arith(struct ev *ev, enum op op, const struct expr_value *left,
+			  const struct expr_value *right, struct expr_value *ret);
 /* <0 error, else 0 or 1: is a `op` b, for OP_LT, OP_GT, OP_LE, OP_GE. */
-MUST_CHECK int expr_order(struct ev *ev, enum op op, const struct expr_value *a,
-			  const struct expr_value *b);
+MUST_CHECK int expr_order(struct ev *ev, enum op op, const struct expr_value *left,
+			  const struct expr_value *right);
 /* Loosely (1 == 1.0), as ==; <0: out of steps. */
-MUST_CHECK int expr_equal(struct ev *ev, const struct expr_value *a, const struct expr_value *b);
+MUST_CHECK int expr_equal(struct ev *ev, const struct expr_value *left,
+			  const struct expr_value *right);
 
 /* Writes the reason; returns ERR_TYPE. */
 int expr_fail(struct ev *ev, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -232,32 +233,33 @@ int expr_no_memory(struct ev *ev);
 MUST_CHECK int expr_spend(struct ev *ev, size_t steps);
 MUST_CHECK int expr_grow(struct ev *ev, size_t units);
 /* From the arena; NULL with the reason written. */
-void *expr_alloc(struct ev *ev, size_t n);
-struct expr_value *expr_alloc_values(struct ev *ev, size_t n);
+void *expr_alloc(struct ev *ev, size_t count);
+struct expr_value *expr_alloc_values(struct ev *ev, size_t count);
 /* Gives back what was allocated from `cur` on, when it is all of the arena's buffer that ends at
  * `end`: both were read before. */
 void expr_release(struct ev *ev, char *cur, const char *end);
-/* Sets depth; fails when it is too large. `v` must be the arena's. */
-MUST_CHECK int expr_make_list(struct ev *ev, const struct expr_value *v, size_t n,
+/* Sets depth; fails when it is too large. `value` must be the arena's. */
+MUST_CHECK int expr_make_list(struct ev *ev, const struct expr_value *value, size_t count,
 			      struct expr_value *ret);
 /* Sorts the pairs; of equal keys the first (or last) stays. */
-MUST_CHECK int expr_make_map(struct ev *ev, enum expr_type type, struct expr_pair *v, size_t n,
-			     bool first_wins, struct expr_value *ret);
+MUST_CHECK int expr_make_map(struct ev *ev, enum expr_type type, struct expr_pair *pair,
+			     size_t count, bool first_wins, struct expr_value *ret);
 /* Orders keys: by type, then by value. */
-int expr_key_cmp(const struct expr_value *a, const struct expr_value *b);
-/* Stable sort of `v` (and `along`, when not NULL, in the same order). */
-MUST_CHECK int expr_sort(struct ev *ev, struct expr_value *v, struct expr_value *along, size_t n,
-			 bool desc);
+int expr_key_cmp(const struct expr_value *left, const struct expr_value *right);
+/* Stable sort of `value` (and `along`, when not NULL, in the same order). */
+MUST_CHECK int expr_sort(struct ev *ev, struct expr_value *value, struct expr_value *along,
+			 size_t count, bool desc);
 
-static inline bool expr_is_list(const struct expr_value *v)
+static inline bool expr_is_list(const struct expr_value *value)
 {
-	return v->type == EXPR_LIST || v->type == EXPR_BYTES;
+	return value->type == EXPR_LIST || value->type == EXPR_BYTES;
 }
 
 /* nil, or a list that Go would not have made at all: a missing group, concat() of nothing. */
-static inline bool expr_is_nil(const struct expr_value *v)
+static inline bool expr_is_nil(const struct expr_value *value)
 {
-	return v->type == EXPR_NIL || (v->type == EXPR_LIST && !v->range && v->list.v == NULL);
+	return value->type == EXPR_NIL ||
+	       (value->type == EXPR_LIST && !value->range && value->list.v == NULL);
 }
 
 static inline struct expr_value expr_nil_list(void)
@@ -265,23 +267,23 @@ static inline struct expr_value expr_nil_list(void)
 	return (struct expr_value){ .type = EXPR_LIST, .depth = 1 };
 }
 
-static inline bool expr_is_map(const struct expr_value *v)
+static inline bool expr_is_map(const struct expr_value *value)
 {
-	return v->type == EXPR_MAP || v->type == EXPR_ANYMAP;
+	return value->type == EXPR_MAP || value->type == EXPR_ANYMAP;
 }
 
-static inline bool expr_is_number(const struct expr_value *v)
+static inline bool expr_is_number(const struct expr_value *value)
 {
-	return v->type == EXPR_INT || v->type == EXPR_FLOAT;
+	return value->type == EXPR_INT || value->type == EXPR_FLOAT;
 }
 
-static inline double expr_to_float(const struct expr_value *v)
+static inline double expr_to_float(const struct expr_value *value)
 {
-	return v->type == EXPR_INT ? (double)v->i : v->f;
+	return value->type == EXPR_INT ? (double)value->i : value->f;
 }
 
 /* As Go converts on amd64: what does not fit becomes the smallest integer. */
-int64_t expr_float_to_int(double f);
+int64_t expr_float_to_int(double number);
 /* A number as an integer, floats cut; fails for other types. */
 MUST_CHECK int expr_to_int(struct ev *ev, const struct expr_value *v, int64_t *ret);
 /* x ** y with the last digits that Go's math.Pow gives. */
@@ -295,15 +297,15 @@ struct out {
 	bool full;
 };
 
-void expr_out(struct out *o, const char *p, size_t n);
-void expr_out_str(struct out *o, const char *s);
-void expr_out_value(struct out *o, const struct expr_value *v);
+void expr_out(struct out *out, const char *pos, size_t len);
+void expr_out_str(struct out *out, const char *text);
+void expr_out_value(struct out *out, const struct expr_value *value);
 enum { EXPR_FLOAT_BYTES = 352 };
 /* Shortest digits that read back the same; exponents outside [low, high) are written. */
-void expr_format_float(double f, int low, int high, char out[EXPR_FLOAT_BYTES]);
+void expr_format_float(double number, int low, int high, char out[EXPR_FLOAT_BYTES]);
 /* Runs `write` to measure, allocates, runs it again. */
 typedef int (*expr_writer)(struct ev *ev, struct out *o, const struct expr_value *v);
-MUST_CHECK int expr_write(struct ev *ev, expr_writer write, const struct expr_value *v,
+MUST_CHECK int expr_write(struct ev *ev, expr_writer write, const struct expr_value *value,
 			  struct expr_value *ret);
 
 enum builtin_form {
@@ -377,4 +379,4 @@ EXPR_BUILTIN_FUNCS(X)
 			   struct expr_value *ret)
 
 /* Fails unless argument `i` is of that type. */
-MUST_CHECK int expr_want(struct ev *ev, const struct expr_value *v, enum expr_type type);
+MUST_CHECK int expr_want(struct ev *ev, const struct expr_value *value, enum expr_type type);

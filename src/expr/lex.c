@@ -112,12 +112,12 @@ static int skip_blank(struct expr_lexer *lx)
 	}
 }
 
-static int hex_value(int c)
+static int hex_value(int ch)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-		return (c | 0x20) - 'a' + 10;
+	if (ch >= '0' && ch <= '9')
+		return ch - '0';
+	if ((ch | 0x20) >= 'a' && (ch | 0x20) <= 'f')
+		return (ch | 0x20) - 'a' + 10;
 	return -1;
 }
 
@@ -149,19 +149,19 @@ static int64_t braced(struct expr_lexer *lx)
 	return n != 0 ? v : -1;
 }
 
-static int64_t escape_number(struct expr_lexer *lx, int c, bool bytes)
+static int64_t escape_number(struct expr_lexer *lx, int ch, bool bytes)
 {
-	if (c == 'x')
+	if (ch == 'x')
 		return digits(lx, 2, 16);
-	if (c >= '0' && c <= '3') {
+	if (ch >= '0' && ch <= '3') {
 		lx->pos--;
 		return digits(lx, 3, 8);
 	}
 	if (bytes)
 		return -1;
-	if (c == 'u')
+	if (ch == 'u')
 		return peek(lx, 0) == '{' ? braced(lx) : digits(lx, 4, 16);
-	if (c == 'U')
+	if (ch == 'U')
 		return digits(lx, 8, 16);
 	return -1;
 }
@@ -289,10 +289,10 @@ done:
 	return 0;
 }
 
-static bool is_word_op(struct slice s)
+static bool is_word_op(struct slice text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(word_ops); i++) {
-		if (slice_is(s, word_ops[i]))
+		if (slice_is(text, word_ops[i]))
 			return true;
 	}
 	return false;

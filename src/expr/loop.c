@@ -4,9 +4,9 @@
 #include "expr/expr_priv.h"
 
 /* The list to walk. As in Go, a string is one of bytes. */
-static int loop_list(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_list(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
-	int r = expr_eval_node(ev, n, ret);
+	int r = expr_eval_node(ev, node, ret);
 	if (r < 0)
 		return r;
 	if (ret->type == EXPR_STRING)
@@ -19,38 +19,38 @@ static int loop_list(struct ev *ev, const struct node *n, struct expr_value *ret
 }
 
 /* What the predicate gives for the current element; the element itself when there is none. */
-static int loop_value(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_value(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
-	if (n->n_args > 1)
-		return expr_eval_node(ev, n->args[1], ret);
+	if (node->n_args > 1)
+		return expr_eval_node(ev, node->args[1], ret);
 	*ret = expr_list_at(&ev->scope->list, ev->scope->index);
 	return expr_spend(ev, 1);
 }
 
 /* The predicate as yes or no; what it allocated is given back, unless a function of the
  * environment may have kept it. */
-static int loop_test(struct ev *ev, const struct node *n)
+static int loop_test(struct ev *ev, const struct node *node)
 {
 	struct expr_value v;
 	const struct arena before = *ev->run->arena;
-	int r = loop_value(ev, n, &v);
+	int r = loop_value(ev, node, &v);
 	if (r == 0)
 		r = expr_want(ev, &v, EXPR_BOOL);
 	if (r < 0)
 		return r;
-	if (n->n_args > 1 && !n->args[1]->calls)
+	if (node->n_args > 1 && !node->args[1]->calls)
 		expr_release(ev, before.cur, before.end);
 	return v.b;
 }
 
 /* all, none, any: the answer is known at the first element that decides. */
-static int loop_decide(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_decide(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope *s = ev->scope;
-	enum loop loop = n->builtin->loop;
+	enum loop loop = node->builtin->loop;
 	size_t len = expr_list_len(&s->list);
 	for (s->index = 0; s->index < len; s->index++) {
-		int r = loop_test(ev, n);
+		int r = loop_test(ev, node);
 		if (r < 0)
 			return r;
 		if ((r > 0) == (loop != LOOP_ALL)) {
@@ -63,23 +63,23 @@ static int loop_decide(struct ev *ev, const struct node *n, struct expr_value *r
 }
 
 /* one, count */
-static int loop_count(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_count(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope *s = ev->scope;
 	size_t len = expr_list_len(&s->list), count = 0;
 	for (s->index = 0; s->index < len; s->index++) {
-		int r = loop_test(ev, n);
+		int r = loop_test(ev, node);
 		if (r < 0)
 			return r;
 		count += (size_t)r;
-		if (n->index != 0 && count >= n->index)
+		if (node->index != 0 && count >= node->index)
 			break;
 	}
-	*ret = n->builtin->loop == LOOP_ONE ? expr_bool(count == 1) : expr_int((int64_t)count);
+	*ret = node->builtin->loop == LOOP_ONE ? expr_bool(count == 1) : expr_int((int64_t)count);
 	return 0;
 }
 
-static int loop_filter(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_filter(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope *s = ev->scope;
 	size_t len = expr_list_len(&s->list), count = 0;
@@ -88,7 +88,7 @@ static int loop_filter(struct ev *ev, const struct node *n, struct expr_value *r
 		return ERR_LIMIT;
 	const struct arena before = *ev->run->arena;
 	for (s->index = 0; s->index < len; s->index++) {
-		int r = loop_test(ev, n);
+		int r = loop_test(ev, node);
 		if (r < 0)
 			return r;
 		if (r > 0)
@@ -100,7 +100,7 @@ static int loop_filter(struct ev *ev, const struct node *n, struct expr_value *r
 	return r == 0 ? expr_make_list(ev, v, count, ret) : r;
 }
 
-static int loop_map(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_map(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope *s = ev->scope;
 	size_t len = expr_list_len(&s->list);
@@ -108,7 +108,7 @@ static int loop_map(struct ev *ev, const struct node *n, struct expr_value *ret)
 	if (v == NULL)
 		return ERR_LIMIT;
 	for (s->index = 0; s->index < len; s->index++) {
-		int r = loop_value(ev, n, &v[s->index]);
+		int r = loop_value(ev, node, &v[s->index]);
 		if (r < 0)
 			return r;
 	}
@@ -130,16 +130,16 @@ static int sum_literal(struct ev *ev, struct expr_value *ret)
 	return 0;
 }
 
-static int loop_sum(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_sum(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope *s = ev->scope;
 	size_t len = expr_list_len(&s->list);
-	if (n->n_args == 1 && n->args[0]->kind == NODE_ARRAY && len >= 2)
+	if (node->n_args == 1 && node->args[0]->kind == NODE_ARRAY && len >= 2)
 		return sum_literal(ev, ret);
 	struct expr_value acc = expr_int(0);
 	for (s->index = 0; s->index < len; s->index++) {
 		struct expr_value v;
-		int r = loop_value(ev, n, &v);
+		int r = loop_value(ev, node, &v);
 		if (r == 0)
 			r = expr_arith(ev, OP_ADD, &v, &acc, &acc);
 		if (r < 0)
@@ -150,16 +150,16 @@ static int loop_sum(struct ev *ev, const struct node *n, struct expr_value *ret)
 }
 
 /* find, findIndex, findLast, findLastIndex */
-static int loop_find(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_find(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope *s = ev->scope;
-	enum loop loop = n->builtin->loop;
+	enum loop loop = node->builtin->loop;
 	bool back = loop == LOOP_FIND_LAST || loop == LOOP_FIND_LAST_INDEX;
 	bool index = loop == LOOP_FIND_INDEX || loop == LOOP_FIND_LAST_INDEX;
 	size_t len = expr_list_len(&s->list);
 	for (size_t i = 0; i < len; i++) {
 		s->index = back ? len - 1 - i : i;
-		int r = loop_test(ev, n);
+		int r = loop_test(ev, node);
 		if (r < 0)
 			return r;
 		if (r > 0) {
@@ -191,16 +191,16 @@ static int collect_group(struct ev *ev, const struct expr_value *keys, size_t fi
 	return expr_make_list(ev, v, n, ret);
 }
 
-static bool seen(const struct expr_pair *pairs, size_t n, const struct expr_value *key)
+static bool seen(const struct expr_pair *pairs, size_t count, const struct expr_value *key)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (expr_key_cmp(&pairs[i].key, key) == 0)
 			return true;
 	}
 	return false;
 }
 
-static int loop_group(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_group(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope *s = ev->scope;
 	size_t len = expr_list_len(&s->list), count = 0;
@@ -209,7 +209,7 @@ static int loop_group(struct ev *ev, const struct node *n, struct expr_value *re
 	if (pairs == NULL)
 		return ERR_LIMIT;
 	for (s->index = 0; s->index < len; s->index++) {
-		int r = loop_value(ev, n, &keys[s->index]);
+		int r = loop_value(ev, node, &keys[s->index]);
 		if (r < 0)
 			return r;
 		if (keys[s->index].depth > 0)
@@ -230,11 +230,11 @@ static int loop_group(struct ev *ev, const struct node *n, struct expr_value *re
 	return expr_make_map(ev, EXPR_ANYMAP, pairs, count, true, ret);
 }
 
-static int sort_order(struct ev *ev, const struct node *n, bool *ret_desc)
+static int sort_order(struct ev *ev, const struct node *node, bool *ret_desc)
 {
 	const struct expr_value *order = &ev->scope->acc;
 	*ret_desc = false;
-	if (n->n_args < 3)
+	if (node->n_args < 3)
 		return 0;
 	int r = expr_want(ev, order, EXPR_STRING);
 	if (r < 0)
@@ -245,12 +245,12 @@ static int sort_order(struct ev *ev, const struct node *n, bool *ret_desc)
 	return 0;
 }
 
-static int loop_sort(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_sort(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope *s = ev->scope;
 	size_t len = expr_list_len(&s->list);
 	bool desc;
-	int r = sort_order(ev, n, &desc);
+	int r = sort_order(ev, node, &desc);
 	if (r < 0)
 		return r;
 	struct expr_value *items = expr_alloc_values(ev, len);
@@ -259,7 +259,7 @@ static int loop_sort(struct ev *ev, const struct node *n, struct expr_value *ret
 		return ERR_LIMIT;
 	for (s->index = 0; s->index < len; s->index++) {
 		items[s->index] = expr_list_at(&s->list, s->index);
-		r = loop_value(ev, n, &keys[s->index]);
+		r = loop_value(ev, node, &keys[s->index]);
 		if (r < 0)
 			return r;
 	}
@@ -269,12 +269,12 @@ static int loop_sort(struct ev *ev, const struct node *n, struct expr_value *ret
 	return r == 0 ? expr_make_list(ev, items, len, ret) : r;
 }
 
-static int loop_reduce(struct ev *ev, const struct node *n, struct expr_value *ret)
+static int loop_reduce(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope *s = ev->scope;
 	size_t len = expr_list_len(&s->list), first = 0;
 	int r = 0;
-	if (n->n_args < 3) {
+	if (node->n_args < 3) {
 		if (len == 0)
 			return expr_fail(ev, "reduce of empty array with no initial value");
 		s->acc = expr_list_at(&s->list, 0);
@@ -282,7 +282,7 @@ static int loop_reduce(struct ev *ev, const struct node *n, struct expr_value *r
 	}
 	for (s->index = first; r == 0 && s->index < len; s->index++) {
 		struct expr_value acc;
-		r = expr_eval_node(ev, n->args[1], &acc);
+		r = expr_eval_node(ev, node->args[1], &acc);
 		s->acc = acc;
 	}
 	*ret = s->acc;
@@ -300,18 +300,18 @@ static int (*const loops[])(struct ev *ev, const struct node *n, struct expr_val
 	[LOOP_REDUCE] = loop_reduce,
 };
 
-int expr_eval_loop(struct ev *ev, const struct node *n, struct expr_value *ret)
+int expr_eval_loop(struct ev *ev, const struct node *node, struct expr_value *ret)
 {
 	struct scope s = { .acc = expr_nil() };
 	struct scope *up = ev->scope;
-	int r = loop_list(ev, n->args[0], &s.list);
+	int r = loop_list(ev, node->args[0], &s.list);
 	/* The start of reduce and the order of sortBy are not of the loop: # is the outer one's. */
-	if (r == 0 && n->n_args > 2)
-		r = expr_eval_node(ev, n->args[2], &s.acc);
+	if (r == 0 && node->n_args > 2)
+		r = expr_eval_node(ev, node->args[2], &s.acc);
 	if (r < 0)
 		return r;
 	ev->scope = &s;
-	r = loops[n->builtin->loop](ev, n, ret);
+	r = loops[node->builtin->loop](ev, node, ret);
 	ev->scope = up;
 	return r;
 }

@@ -37,118 +37,121 @@ static const struct op_row unary_ops[] = {
 	{ "+", OP_PLUS, 90, false, false },
 };
 
-void expr_add_token(struct strbuf *b, struct tok t)
+void expr_add_token(struct strbuf *out, struct tok token)
 {
 	static const char *const kinds[] = { "EOF",   "Identifier", "Number", "String",
 					     "Bytes", "Operator",   "Bracket" };
-	strbuf_adds(b, kinds[t.kind]);
-	if (t.val.n == 0)
+	strbuf_adds(out, kinds[token.kind]);
+	if (token.val.n == 0)
 		return;
-	strbuf_addc(b, '(');
-	strbuf_add_quoted(b, (struct slice){ t.val.p, MIN(t.val.n, 80U) });
-	strbuf_addc(b, ')');
+	strbuf_addc(out, '(');
+	strbuf_add_quoted(out, (struct slice){ token.val.p, MIN(token.val.n, 80U) });
+	strbuf_addc(out, ')');
 }
 
-void *expr_unexpected(struct parser *p, struct tok t)
+void *expr_unexpected(struct parser *parser, struct tok token)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	expr_add_token(&b, t);
-	expr_error_at(&p->lx, t.at, "unexpected token %s", b.s);
+	expr_add_token(&b, token);
+	expr_error_at(&parser->lx, token.at, "unexpected token %s", b.s);
 	return NULL;
 }
 
-int expr_advance(struct parser *p)
+int expr_advance(struct parser *parser)
 {
-	if (p->has_stash) {
-		p->cur = p->stash;
-		p->has_stash = false;
+	if (parser->has_stash) {
+		parser->cur = parser->stash;
+		parser->has_stash = false;
 		return 0;
 	}
-	return expr_lex(&p->lx, &p->cur);
+	return expr_lex(&parser->lx, &parser->cur);
 }
 
-bool expr_expect(struct parser *p, enum tok_kind kind, const char *text)
+bool expr_expect(struct parser *parser, enum tok_kind kind, const char *text)
 {
-	if (text != NULL ? cur_is(p, kind, text) : p->cur.kind == kind)
-		return expr_advance(p) == 0;
-	expr_unexpected(p, p->cur);
+	if (text != NULL ? cur_is(parser, kind, text) : parser->cur.kind == kind)
+		return expr_advance(parser) == 0;
+	expr_unexpected(parser, parser->cur);
 	return false;
 }
 
-static const struct op_row *find_op(const struct op_row *rows, size_t n, const struct tok *t)
+static const struct op_row *find_op(const struct op_row *rows, size_t count,
+				    const struct tok *token)
 {
-	for (size_t i = 0; t->kind == TOK_OP && i < n; i++) {
-		if (slice_is(t->val, rows[i].text))
+	for (size_t i = 0; token->kind == TOK_OP && i < count; i++) {
+		if (slice_is(token->val, rows[i].text))
 			return &rows[i];
 	}
 	return NULL;
 }
 
-const struct op_row *expr_binary_op(const struct tok *t)
+const struct op_row *expr_binary_op(const struct tok *token)
 {
-	return find_op(binary_ops, ARRAY_LEN(binary_ops), t);
+	return find_op(binary_ops, ARRAY_LEN(binary_ops), token);
 }
 
-const struct op_row *expr_unary_op(const struct tok *t)
+const struct op_row *expr_unary_op(const struct tok *token)
 {
-	return find_op(unary_ops, ARRAY_LEN(unary_ops), t);
+	return find_op(unary_ops, ARRAY_LEN(unary_ops), token);
 }
 
-struct node *expr_new_node(struct parser *p, enum node_kind kind, uint32_t at)
+struct node *expr_new_node(struct parser *parser, enum node_kind kind, uint32_t at)
 {
-	if (++p->n_nodes > EXPR_NODES_MAX) {
-		expr_error_at(&p->lx, at,
+	if (++parser->n_nodes > EXPR_NODES_MAX) {
+		expr_error_at(&parser->lx, at,
 			      "compilation failed: expression exceeds maximum allowed nodes");
 		return NULL;
 	}
-	struct node *n = arena_calloc(&p->e->arena, sizeof(*n));
+	struct node *n = arena_calloc(&parser->e->arena, sizeof(*n));
 	n->kind = kind;
 	n->at = at;
 	n->height = 1;
 	return n;
 }
 
-struct node *expr_seal(struct parser *p, struct node *n)
+struct node *expr_seal(struct parser *parser, struct node *node)
 {
-	const struct node *kids[] = { n->a, n->b, n->c };
+	const struct node *kids[] = { node->a, node->b, node->c };
 	unsigned height = 0;
 	for (size_t i = 0; i < ARRAY_LEN(kids); i++)
 		height = kids[i] != NULL ? MAX(height, kids[i]->height) : height;
-	for (uint32_t i = 0; i < n->n_args; i++)
-		height = MAX(height, n->args[i]->height);
+	for (uint32_t i = 0; i < node->n_args; i++)
+		height = MAX(height, node->args[i]->height);
 	if (height >= EXPR_HEIGHT_MAX) {
-		expr_error_at(&p->lx, n->at, "expression is nested too deeply");
+		expr_error_at(&parser->lx, node->at, "expression is nested too deeply");
 		return NULL;
 	}
-	n->height = (uint16_t)(height + 1);
-	return n;
+	node->height = (uint16_t)(height + 1);
+	return node;
 }
 
-struct node *expr_new_const(struct parser *p, uint32_t at, struct expr_value v)
+struct node *expr_new_const(struct parser *parser, uint32_t at, struct expr_value value)
 {
-	struct node *n = expr_new_node(p, NODE_CONST, at);
+	struct node *n = expr_new_node(parser, NODE_CONST, at);
 	if (n != NULL)
-		n->val = v;
+		n->val = value;
 	return n;
 }
 
-struct node *expr_new_op(struct parser *p, enum op op, uint32_t at, struct node *a, struct node *b)
+struct node *expr_new_op(struct parser *parser, enum op op, uint32_t at, struct node *left,
+			 struct node *right)
 {
-	struct node *n = expr_new_node(p, b != NULL ? NODE_BINARY : NODE_UNARY, at);
+	struct node *n = expr_new_node(parser, right != NULL ? NODE_BINARY : NODE_UNARY, at);
 	if (n == NULL)
 		return NULL;
 	n->op = op;
-	n->a = a;
-	n->b = b;
-	return expr_seal(p, n);
+	n->a = left;
+	n->b = right;
+	return expr_seal(parser, n);
 }
 
-struct node *expr_new_many(struct parser *p, enum node_kind kind, uint32_t at, const node_vec *args)
+struct node *expr_new_many(struct parser *parser, enum node_kind kind, uint32_t at,
+			   const node_vec *args)
 {
-	struct node *n = expr_new_node(p, kind, at);
+	struct node *n = expr_new_node(parser, kind, at);
 	if (n == NULL)
 		return NULL;
 	n->n_args = (uint32_t)args->n;
-	n->args = arena_memdup(&p->e->arena, args->v, args->n * sizeof(struct node *));
-	return expr_seal(p, n);
+	n->args = arena_memdup(&parser->e->arena, args->v, args->n * sizeof(struct node *));
+	return expr_seal(parser, n);
 }

@@ -3,25 +3,25 @@
 #include "base/regex.h"
 #include "expr/expr_priv.h"
 
-int expr_pattern_new(struct parser *p, const struct node *n, struct slice pattern,
+int expr_pattern_new(struct parser *parser, const struct node *node, struct slice pattern,
 		     struct regex **ret)
 {
 	struct srcerr err;
 	struct regex *re;
 	if (regex_new(pattern, &re, &err) < 0)
-		return expr_error_at(&p->lx, n->at, "%s", err.text);
-	struct expr_pattern *row = arena_alloc(&p->e->arena, sizeof(*row));
-	*row = (struct expr_pattern){ .next = p->e->patterns, .re = re };
-	p->e->patterns = row;
-	p->e->max_groups = MAX(p->e->max_groups, regex_groups(re));
+		return expr_error_at(&parser->lx, node->at, "%s", err.text);
+	struct expr_pattern *row = arena_alloc(&parser->e->arena, sizeof(*row));
+	*row = (struct expr_pattern){ .next = parser->e->patterns, .re = re };
+	parser->e->patterns = row;
+	parser->e->max_groups = MAX(parser->e->max_groups, regex_groups(re));
 	*ret = re;
 	return 0;
 }
 
-void expr_patterns_free(struct expr_pattern *p)
+void expr_patterns_free(struct expr_pattern *pattern)
 {
-	for (; p != NULL; p = p->next)
-		regex_free(p->re);
+	for (; pattern != NULL; pattern = pattern->next)
+		regex_free(pattern->re);
 }
 
 int expr_pattern_match(const struct regex *re, const struct expr_run *run, struct slice subject)

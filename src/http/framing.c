@@ -11,140 +11,143 @@ const struct http_field http_fields[HTTP_N_FIELDS] = {
 	{ "cache-control", offsetof(struct http_message, cache_control) },
 };
 
-bool http_target_clean(struct slice s)
+bool http_target_clean(struct slice text)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] <= ' ' || s.p[i] == 0x7f)
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] <= ' ' || text.p[i] == 0x7f)
 			return false; /* bytes from 0x80 on are negative */
 	}
-	return s.n > 0;
+	return text.n > 0;
 }
 
-bool http_value_clean(struct slice s)
+bool http_value_clean(struct slice text)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		uint8_t c = (uint8_t)s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		uint8_t c = (uint8_t)text.p[i];
 		if ((c < ' ' && c != '\t') || c == 0x7f)
 			return false;
 	}
 	return true;
 }
 
-bool http_message_clean(const struct http_message *m, enum http_role sender)
+bool http_message_clean(const struct http_message *message, enum http_role sender)
 {
 	for (size_t i = 0; i < HTTP_N_FIELDS; i++) {
-		if (!http_value_clean(http_field_get(m, &http_fields[i])))
+		if (!http_value_clean(http_field_get(message, &http_fields[i])))
 			return false;
 	}
 	if (sender == HTTP_ROLE_SERVER)
-		return m->status >= 200 && m->status <= 599;
-	return http_target_clean(m->method) && http_target_clean(m->target) &&
-	       http_target_clean(m->authority);
+		return message->status >= 200 && message->status <= 599;
+	return http_target_clean(message->method) && http_target_clean(message->target) &&
+	       http_target_clean(message->authority);
 }
 
-struct http_framing *http_framing_new(const struct http_framing_conf *c)
+struct http_framing *http_framing_new(const struct http_framing_conf *conf)
 {
-	struct http_framing *f = c->version == HTTP_2 ? http_h2_new(c) : http_h1_new();
-	f->conf = *c;
+	struct http_framing *f = conf->version == HTTP_2 ? http_h2_new(conf) : http_h1_new();
+	f->conf = *conf;
 	strbuf_init(&f->out);
 	return f;
 }
 
-void http_framing_free(struct http_framing *f)
+void http_framing_free(struct http_framing *framing)
 {
-	if (f == NULL)
+	if (framing == NULL)
 		return;
-	strbuf_done(&f->out);
-	f->impl->free(f);
+	strbuf_done(&framing->out);
+	framing->impl->free(framing);
 }
 
-ssize_t http_framing_feed(struct http_framing *f, const void *p, size_t n, uint64_t now_ns)
+ssize_t http_framing_feed(struct http_framing *framing, const void *data, size_t len,
+			  uint64_t now_ns)
 {
-	return f->impl->feed(f, p, n, now_ns);
+	return framing->impl->feed(framing, data, len, now_ns);
 }
 
-void http_framing_eof(struct http_framing *f)
+void http_framing_eof(struct http_framing *framing)
 {
-	f->impl->eof(f);
+	framing->impl->eof(framing);
 }
 
-struct slice http_framing_out(struct http_framing *f)
+struct slice http_framing_out(struct http_framing *framing)
 {
-	if (f->out_at == f->out.n) {
+	if (framing->out_at == framing->out.n) {
 		/* An idle connection keeps no buffer. */
-		if (f->out.n > 0)
-			strbuf_done(&f->out);
-		f->out_at = 0;
+		if (framing->out.n > 0)
+			strbuf_done(&framing->out);
+		framing->out_at = 0;
 	}
-	if (f->impl->fill != NULL && f->out.n - f->out_at < HTTP_OUT_HIGH)
-		f->impl->fill(f);
-	return slice_from(strbuf_slice(&f->out), f->out_at);
+	if (framing->impl->fill != NULL && framing->out.n - framing->out_at < HTTP_OUT_HIGH)
+		framing->impl->fill(framing);
+	return slice_from(strbuf_slice(&framing->out), framing->out_at);
 }
 
-void http_framing_sent(struct http_framing *f, size_t n)
+void http_framing_sent(struct http_framing *framing, size_t count)
 {
-	f->out_at += MIN(n, f->out.n - f->out_at);
+	framing->out_at += MIN(count, framing->out.n - framing->out_at);
 }
 
-int http_framing_respond(struct http_framing *f, uint32_t stream, const struct http_message *m)
+int http_framing_respond(struct http_framing *framing, uint32_t stream,
+			 const struct http_message *message)
 {
-	if (!http_message_clean(m, HTTP_ROLE_SERVER))
+	if (!http_message_clean(message, HTTP_ROLE_SERVER))
 		return ERR_PARSE;
-	return m->body.n > HTTP_BODY_MAX ? ERR_LIMIT : f->impl->respond(f, stream, m);
+	return message->body.n > HTTP_BODY_MAX ? ERR_LIMIT
+					       : framing->impl->respond(framing, stream, message);
 }
 
-int http_framing_request(struct http_framing *f, const struct http_message *m, void *user,
-			 uint32_t *ret_stream)
+int http_framing_request(struct http_framing *framing, const struct http_message *message,
+			 void *user, uint32_t *ret_stream)
 {
-	if (!http_message_clean(m, HTTP_ROLE_CLIENT))
+	if (!http_message_clean(message, HTTP_ROLE_CLIENT))
 		return ERR_PARSE;
-	if (m->body.n > HTTP_BODY_MAX)
+	if (message->body.n > HTTP_BODY_MAX)
 		return ERR_LIMIT;
-	return f->impl->request(f, m, user, ret_stream);
+	return framing->impl->request(framing, message, user, ret_stream);
 }
 
-void http_framing_cancel(struct http_framing *f, uint32_t stream)
+void http_framing_cancel(struct http_framing *framing, uint32_t stream)
 {
-	f->impl->cancel(f, stream);
+	framing->impl->cancel(framing, stream);
 }
 
-void http_framing_end(struct http_framing *f)
+void http_framing_end(struct http_framing *framing)
 {
-	f->impl->end(f);
+	framing->impl->end(framing);
 }
 
-bool http_framing_over(const struct http_framing *f)
+bool http_framing_over(const struct http_framing *framing)
 {
-	return f->impl->over(f);
+	return framing->impl->over(framing);
 }
 
-size_t http_framing_unsent(const struct http_framing *f)
+size_t http_framing_unsent(const struct http_framing *framing)
 {
-	size_t more = f->impl->unsent != NULL ? f->impl->unsent(f) : 0;
-	return f->out.n - f->out_at + more;
+	size_t more = framing->impl->unsent != NULL ? framing->impl->unsent(framing) : 0;
+	return framing->out.n - framing->out_at + more;
 }
 
-size_t http_framing_pending(const struct http_framing *f)
+size_t http_framing_pending(const struct http_framing *framing)
 {
-	return f->impl->pending(f);
+	return framing->impl->pending(framing);
 }
 
-size_t http_framing_held(const struct http_framing *f)
+size_t http_framing_held(const struct http_framing *framing)
 {
-	return f->impl->held(f);
+	return framing->impl->held(framing);
 }
 
-void http_framing_refuse(struct http_framing *f, uint32_t stream)
+void http_framing_refuse(struct http_framing *framing, uint32_t stream)
 {
-	f->impl->refuse(f, stream);
+	framing->impl->refuse(framing, stream);
 }
 
-bool http_framing_is_full(const struct http_framing *f)
+bool http_framing_is_full(const struct http_framing *framing)
 {
-	return f->impl->is_full != NULL && f->impl->is_full(f);
+	return framing->impl->is_full != NULL && framing->impl->is_full(framing);
 }
 
-bool http_framing_expire(struct http_framing *f, uint64_t now_ns, uint64_t max_ns)
+bool http_framing_expire(struct http_framing *framing, uint64_t now_ns, uint64_t max_ns)
 {
-	return f->impl->expire != NULL && f->impl->expire(f, now_ns, max_ns);
+	return framing->impl->expire != NULL && framing->impl->expire(framing, now_ns, max_ns);
 }

@@ -69,53 +69,54 @@ struct http_framing_conf {
 struct http_framing;
 
 /* A client may send requests, and http_framing_out has something to send, at once. */
-struct http_framing *http_framing_new(const struct http_framing_conf *c);
-void http_framing_free(struct http_framing *f); /* NULL is fine; calls nothing back */
+struct http_framing *http_framing_new(const struct http_framing_conf *conf);
+void http_framing_free(struct http_framing *framing); /* NULL is fine; calls nothing back */
 
 /* Takes received bytes; returns how many were used, or an error after which the connection is of no
  * use: ERR_PARSE, ERR_LIMIT (a flood or something too large), ERR_CLOSED. http_framing_out may then
  * still have something that tells the peer: send it, then close. Streams are called gone. Fewer
  * than n are used only by an HTTP/1.1 server that has a request to answer first, or as much to
  * send as it holds (http_framing_is_full): feed the rest later. now_ns: monotonic. */
-MUST_CHECK ssize_t http_framing_feed(struct http_framing *f, const void *p, size_t n,
+MUST_CHECK ssize_t http_framing_feed(struct http_framing *framing, const void *data, size_t len,
 				     uint64_t now_ns);
 /* The peer sends no more, or the connection is given up (clients call it then, too). A client's
  * streams without a response are called gone; a response that lasts to the end of its connection is
  * complete. */
-void http_framing_eof(struct http_framing *f);
+void http_framing_eof(struct http_framing *framing);
 
 /* What is to be sent now, in one piece (empty: nothing); valid until the next call. */
-struct slice http_framing_out(struct http_framing *f);
-void http_framing_sent(struct http_framing *f, size_t n);
+struct slice http_framing_out(struct http_framing *framing);
+void http_framing_sent(struct http_framing *framing, size_t count);
 
 /* Server: answers a stream; ignored when it is gone. ERR_LIMIT for a body that is too long. */
-MUST_CHECK int http_framing_respond(struct http_framing *f, uint32_t stream,
-				    const struct http_message *m);
+MUST_CHECK int http_framing_respond(struct http_framing *framing, uint32_t stream,
+				    const struct http_message *message);
 /* Server: a request that is not answered, for want of room; the client may ask again. */
-void http_framing_refuse(struct http_framing *f, uint32_t stream);
+void http_framing_refuse(struct http_framing *framing, uint32_t stream);
 /* Client: sends a request. ERR_BUSY while as many are under way as the server allows (HTTP/1.1:
  * one); ERR_CLOSED when the connection takes no more; ERR_LIMIT. */
-MUST_CHECK int http_framing_request(struct http_framing *f, const struct http_message *m,
-				    void *user, uint32_t *ret_stream);
+MUST_CHECK int http_framing_request(struct http_framing *framing,
+				    const struct http_message *message, void *user,
+				    uint32_t *ret_stream);
 /* Client: its response is not wanted any more; it is not called back. */
-void http_framing_cancel(struct http_framing *f, uint32_t stream);
+void http_framing_cancel(struct http_framing *framing, uint32_t stream);
 
 /* No further request on this connection: a server accepts none that is new (the client is told), a
  * client sends none. Streams under way go on. */
-void http_framing_end(struct http_framing *f);
+void http_framing_end(struct http_framing *framing);
 /* Nothing more will come of it: all streams are done, and the peer or we ended it. Close when
  * http_framing_out is empty. */
-bool http_framing_over(const struct http_framing *f);
+bool http_framing_over(const struct http_framing *framing);
 /* Bytes that were handed in or made and not sent; with HTTP/2 also those the peer does not want
  * yet.
  */
-size_t http_framing_unsent(const struct http_framing *f);
+size_t http_framing_unsent(const struct http_framing *framing);
 /* Bytes of messages that are not whole yet. */
-size_t http_framing_held(const struct http_framing *f);
+size_t http_framing_held(const struct http_framing *framing);
 /* HTTP/1.1 server: no request is taken before some of what is unsent was sent. */
-bool http_framing_is_full(const struct http_framing *f);
+bool http_framing_is_full(const struct http_framing *framing);
 /* HTTP/2 server: gives up responses that wait to be sent since so long, counted in calls of this;
  * true when there were some (which is told to the client: http_framing_out). */
-bool http_framing_expire(struct http_framing *f, uint64_t now_ns, uint64_t max_ns);
+bool http_framing_expire(struct http_framing *framing, uint64_t now_ns, uint64_t max_ns);
 /* Streams that wait for their response. */
-size_t http_framing_pending(const struct http_framing *f);
+size_t http_framing_pending(const struct http_framing *framing);

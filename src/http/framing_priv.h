@@ -38,24 +38,26 @@ struct http_field {
 enum { HTTP_N_FIELDS = 3 };
 extern const struct http_field http_fields[HTTP_N_FIELDS];
 
-static inline struct slice *http_field_of(struct http_message *m, const struct http_field *f)
+static inline struct slice *http_field_of(struct http_message *message,
+					  const struct http_field *field)
 {
-	return (struct slice *)(void *)((char *)m + f->offset);
+	return (struct slice *)(void *)((char *)message + field->offset);
 }
 
-static inline struct slice http_field_get(const struct http_message *m, const struct http_field *f)
+static inline struct slice http_field_get(const struct http_message *message,
+					  const struct http_field *field)
 {
-	return *(const struct slice *)(const void *)((const char *)m + f->offset);
+	return *(const struct slice *)(const void *)((const char *)message + field->offset);
 }
 
 /* May it stand in a start line, in a field? */
-bool http_target_clean(struct slice s);
-bool http_value_clean(struct slice s);
+bool http_target_clean(struct slice text);
+bool http_value_clean(struct slice text);
 /* Are all texts of a message that is to be sent clean? */
-bool http_message_clean(const struct http_message *m, enum http_role sender);
+bool http_message_clean(const struct http_message *message, enum http_role sender);
 
 struct http_framing *http_h1_new(void);
-struct http_framing *http_h2_new(const struct http_framing_conf *c);
+struct http_framing *http_h2_new(const struct http_framing_conf *conf);
 
 /* h1_head.c: the head of an HTTP/1.1 message, all its lines with the empty one. Slices point into
  * it. */

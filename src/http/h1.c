@@ -43,213 +43,213 @@ struct h1 {
 	void *user;
 };
 
-static struct h1 *h1_of(struct http_framing *f)
+static struct h1 *h1_of(struct http_framing *framing)
 {
-	return CONTAINER_OF(f, struct h1, f);
+	return CONTAINER_OF(framing, struct h1, f);
 }
 
-static const struct h1 *h1_of_const(const struct http_framing *f)
+static const struct h1 *h1_of_const(const struct http_framing *framing)
 {
-	return (const struct h1 *)(const void *)((const char *)f - offsetof(struct h1, f));
+	return (const struct h1 *)(const void *)((const char *)framing - offsetof(struct h1, f));
 }
 
-static bool is_server(const struct h1 *h)
+static bool is_server(const struct h1 *h1)
 {
-	return h->f.conf.role == HTTP_ROLE_SERVER;
+	return h1->f.conf.role == HTTP_ROLE_SERVER;
 }
 
-static void reset_message(struct h1 *h)
+static void reset_message(struct h1 *h1)
 {
-	strbuf_done(&h->head); /* an idle connection keeps no memory */
-	strbuf_done(&h->body);
-	strbuf_done(&h->line);
-	h->line_at = 0;
-	h->left = 0;
-	h->body_n = 0;
-	h->discard = false;
-	h->now = (struct http_h1_head){ 0 };
-	h->state = h->closing ? H1_OVER : H1_HEAD;
+	strbuf_done(&h1->head); /* an idle connection keeps no memory */
+	strbuf_done(&h1->body);
+	strbuf_done(&h1->line);
+	h1->line_at = 0;
+	h1->left = 0;
+	h1->body_n = 0;
+	h1->discard = false;
+	h1->now = (struct http_h1_head){ 0 };
+	h1->state = h1->closing ? H1_OVER : H1_HEAD;
 }
 
 /* ---- the end of a message ---- */
 
-static void deliver(struct h1 *h)
+static void deliver(struct h1 *h1)
 {
-	struct http_message m = h->now.m;
-	void *user = h->user;
-	struct strbuf head = h->head, body = h->body; /* the callback may answer, or ask again */
+	struct http_message m = h1->now.m;
+	void *user = h1->user;
+	struct strbuf head = h1->head, body = h1->body; /* the callback may answer, or ask again */
 	m.body = strbuf_slice(&body);
-	strbuf_init(&h->head);
-	strbuf_init(&h->body);
-	h->closing |= h->now.close;
-	if (is_server(h)) {
-		h->is_head = slice_is(m.method, "HEAD");
-		h->stream++;
+	strbuf_init(&h1->head);
+	strbuf_init(&h1->body);
+	h1->closing |= h1->now.close;
+	if (is_server(h1)) {
+		h1->is_head = slice_is(m.method, "HEAD");
+		h1->stream++;
 	}
-	h->waiting = is_server(h);
-	uint32_t stream = h->stream;
-	reset_message(h);
-	if (is_server(h))
-		h->state = H1_ANSWER;
-	h->f.conf.calls.message(h->f.conf.ctx, stream, user, &m);
+	h1->waiting = is_server(h1);
+	uint32_t stream = h1->stream;
+	reset_message(h1);
+	if (is_server(h1))
+		h1->state = H1_ANSWER;
+	h1->f.conf.calls.message(h1->f.conf.ctx, stream, user, &m);
 	strbuf_done(&head);
 	strbuf_done(&body);
 }
 
-static void lose(struct h1 *h, int err)
+static void lose(struct h1 *h1, int err)
 {
-	bool waited = h->waiting;
-	h->closing = true;
-	h->waiting = false;
-	reset_message(h);
-	if (waited && h->f.conf.calls.gone != NULL)
-		h->f.conf.calls.gone(h->f.conf.ctx, h->stream, h->user, err);
+	bool waited = h1->waiting;
+	h1->closing = true;
+	h1->waiting = false;
+	reset_message(h1);
+	if (waited && h1->f.conf.calls.gone != NULL)
+		h1->f.conf.calls.gone(h1->f.conf.ctx, h1->stream, h1->user, err);
 }
 
 /* Refuses what cannot be read further; the peer is told once. */
-static int refuse(struct h1 *h, unsigned status, int err)
+static int refuse(struct h1 *h1, unsigned status, int err)
 {
-	if (is_server(h) && !h->waiting)
-		strbuf_addf(&h->f.out,
+	if (is_server(h1) && !h1->waiting)
+		strbuf_addf(&h1->f.out,
 			    "HTTP/1.1 %u %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
 			    "Connection: close\r\n\r\n%u %s",
 			    status, http_h1_reason(status), status, http_h1_reason(status));
-	lose(h, err);
+	lose(h1, err);
 	return err;
 }
 
 /* `more` bytes of the body are to come. A server's caller answers a message that is too long, when
  * it was read: a client that is still sending might not see the answer. Beyond DISCARD_MAX it is
  * answered at once. Positive: the body goes on. */
-static int expect_body(struct h1 *h, uint64_t more)
+static int expect_body(struct h1 *h1, uint64_t more)
 {
-	if (h->body_n + more <= HTTP_BODY_MAX)
+	if (h1->body_n + more <= HTTP_BODY_MAX)
 		return 1;
-	if (!is_server(h)) {
-		lose(h, ERR_LIMIT);
+	if (!is_server(h1)) {
+		lose(h1, ERR_LIMIT);
 		return ERR_LIMIT;
 	}
-	strbuf_done(&h->body);
-	h->discard = true;
-	h->now.m.too_long = true;
-	if (h->body_n + more <= DISCARD_MAX)
+	strbuf_done(&h1->body);
+	h1->discard = true;
+	h1->now.m.too_long = true;
+	if (h1->body_n + more <= DISCARD_MAX)
 		return 1;
-	h->closing = true;
-	deliver(h);
+	h1->closing = true;
+	deliver(h1);
 	return 0;
 }
 
 /* ---- the head ---- */
 
-static int start_body(struct h1 *h)
+static int start_body(struct h1 *h1)
 {
-	const struct http_h1_head *n = &h->now;
-	bool none = !is_server(h) &&
-		    (h->is_head || n->m.status == 204 || n->m.status == 304 || n->m.status < 200);
+	const struct http_h1_head *n = &h1->now;
+	bool none = !is_server(h1) &&
+		    (h1->is_head || n->m.status == 204 || n->m.status == 304 || n->m.status < 200);
 	if (n->chunked && !none) {
-		h->state = H1_CHUNK_LINE;
+		h1->state = H1_CHUNK_LINE;
 	} else if (n->length > 0 && !none) {
-		h->left = (uint64_t)n->length;
-		h->state = H1_BODY;
-	} else if (!is_server(h) && n->length == HTTP_H1_NO_LENGTH && !none) {
-		h->closing = true;
-		h->state = H1_BODY_TO_EOF;
+		h1->left = (uint64_t)n->length;
+		h1->state = H1_BODY;
+	} else if (!is_server(h1) && n->length == HTTP_H1_NO_LENGTH && !none) {
+		h1->closing = true;
+		h1->state = H1_BODY_TO_EOF;
 	} else {
-		deliver(h);
+		deliver(h1);
 		return 0;
 	}
-	int r = expect_body(h, n->length > 0 ? (uint64_t)n->length : 0);
+	int r = expect_body(h1, n->length > 0 ? (uint64_t)n->length : 0);
 	if (r <= 0)
 		return r;
-	if (is_server(h) && n->expects_continue)
-		strbuf_adds(&h->f.out, "HTTP/1.1 100 Continue\r\n\r\n");
+	if (is_server(h1) && n->expects_continue)
+		strbuf_adds(&h1->f.out, "HTTP/1.1 100 Continue\r\n\r\n");
 	return 0;
 }
 
-static int head_done(struct h1 *h)
+static int head_done(struct h1 *h1)
 {
-	int r = http_h1_head_parse(strbuf_slice(&h->head), h->f.conf.role, &h->now);
+	int r = http_h1_head_parse(strbuf_slice(&h1->head), h1->f.conf.role, &h1->now);
 	if (r < 0)
-		return refuse(h, h->now.refuse, r);
-	if (!is_server(h) && !h->waiting)
-		return refuse(h, 0, ERR_PARSE); /* nobody asked */
-	if (!is_server(h) && h->now.m.status < 200) {
-		if (h->now.m.status == 101)
-			return refuse(h, 0, ERR_PARSE);
-		reset_message(h); /* an interim response: the real one follows */
+		return refuse(h1, h1->now.refuse, r);
+	if (!is_server(h1) && !h1->waiting)
+		return refuse(h1, 0, ERR_PARSE); /* nobody asked */
+	if (!is_server(h1) && h1->now.m.status < 200) {
+		if (h1->now.m.status == 101)
+			return refuse(h1, 0, ERR_PARSE);
+		reset_message(h1); /* an interim response: the real one follows */
 		return 0;
 	}
-	return start_body(h);
+	return start_body(h1);
 }
 
 /* Bytes up to and with the next line end; fewer when it is not there yet. */
-static size_t line_part(const uint8_t *p, size_t n)
+static size_t line_part(const uint8_t *data, size_t len)
 {
-	const uint8_t *end = memchr(p, '\n', n);
-	return end != NULL ? (size_t)(end - p) + 1 : n;
+	const uint8_t *end = memchr(data, '\n', len);
+	return end != NULL ? (size_t)(end - data) + 1 : len;
 }
 
-static bool line_is_empty(const struct strbuf *b, size_t from)
+static bool line_is_empty(const struct strbuf *out, size_t from)
 {
-	struct slice s = slice_from(strbuf_slice(b), from);
+	struct slice s = slice_from(strbuf_slice(out), from);
 	return slice_eq(s, SLICE("\n")) || slice_eq(s, SLICE("\r\n"));
 }
 
-static ssize_t feed_head(struct h1 *h, const uint8_t *p, size_t n)
+static ssize_t feed_head(struct h1 *h1, const uint8_t *data, size_t len)
 {
-	size_t use = line_part(p, n);
-	if (h->head.n + use > HTTP_HEAD_MAX)
-		return refuse(h, 431, ERR_LIMIT);
-	strbuf_add(&h->head, p, use);
-	if (p[use - 1] != '\n')
+	size_t use = line_part(data, len);
+	if (h1->head.n + use > HTTP_HEAD_MAX)
+		return refuse(h1, 431, ERR_LIMIT);
+	strbuf_add(&h1->head, data, use);
+	if (data[use - 1] != '\n')
 		return (ssize_t)use;
-	bool empty = line_is_empty(&h->head, h->line_at);
-	bool first = h->line_at == 0;
-	h->line_at = h->head.n;
+	bool empty = line_is_empty(&h1->head, h1->line_at);
+	bool first = h1->line_at == 0;
+	h1->line_at = h1->head.n;
 	if (empty && first) {
 		/* RFC 9112 2.2: empty lines before a request are passed over. */
-		strbuf_reset(&h->head);
-		h->line_at = 0;
+		strbuf_reset(&h1->head);
+		h1->line_at = 0;
 		return (ssize_t)use;
 	}
-	int r = empty ? head_done(h) : 0;
+	int r = empty ? head_done(h1) : 0;
 	return r < 0 ? r : (ssize_t)use;
 }
 
 /* ---- the body ---- */
 
-static ssize_t feed_body(struct h1 *h, const uint8_t *p, size_t n)
+static ssize_t feed_body(struct h1 *h1, const uint8_t *data, size_t len)
 {
-	size_t use = MIN((uint64_t)n, h->left);
-	if (!h->discard)
-		strbuf_add(&h->body, p, use);
-	h->body_n += use;
-	h->left -= use;
-	if (h->left == 0) {
-		if (h->state == H1_BODY)
-			deliver(h);
+	size_t use = MIN((uint64_t)len, h1->left);
+	if (!h1->discard)
+		strbuf_add(&h1->body, data, use);
+	h1->body_n += use;
+	h1->left -= use;
+	if (h1->left == 0) {
+		if (h1->state == H1_BODY)
+			deliver(h1);
 		else
-			h->state = H1_CHUNK_END;
+			h1->state = H1_CHUNK_END;
 	}
 	return (ssize_t)use;
 }
 
-static ssize_t feed_to_eof(struct h1 *h, const uint8_t *p, size_t n)
+static ssize_t feed_to_eof(struct h1 *h1, const uint8_t *data, size_t len)
 {
-	int r = expect_body(h, n);
+	int r = expect_body(h1, len);
 	if (r < 0)
 		return r;
-	strbuf_add(&h->body, p, n);
-	h->body_n += n;
-	return (ssize_t)n;
+	strbuf_add(&h1->body, data, len);
+	h1->body_n += len;
+	return (ssize_t)len;
 }
 
-static int hex_value(char c)
+static int hex_value(char ch)
 {
-	if (ascii_isdigit(c))
-		return c - '0';
-	c = ascii_lower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	if (ascii_isdigit(ch))
+		return ch - '0';
+	ch = ascii_lower(ch);
+	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
 /* "1a2b;extension": the size, or negative. */
@@ -266,59 +266,59 @@ static int64_t chunk_size(struct slice line)
 	return i > 0 && (rest.n == 0 || rest.p[0] == ';') ? size : ERR_PARSE;
 }
 
-static int chunk_line_done(struct h1 *h)
+static int chunk_line_done(struct h1 *h1)
 {
-	struct slice line = slice_trim(strbuf_slice(&h->line));
-	int64_t size = h->state == H1_CHUNK_LINE ? chunk_size(line) : 0;
-	if (size == ERR_PARSE || (h->state == H1_CHUNK_END && line.n != 0))
-		return refuse(h, 400, ERR_PARSE);
-	if (h->state == H1_CHUNK_END) {
-		h->state = H1_CHUNK_LINE;
+	struct slice line = slice_trim(strbuf_slice(&h1->line));
+	int64_t size = h1->state == H1_CHUNK_LINE ? chunk_size(line) : 0;
+	if (size == ERR_PARSE || (h1->state == H1_CHUNK_END && line.n != 0))
+		return refuse(h1, 400, ERR_PARSE);
+	if (h1->state == H1_CHUNK_END) {
+		h1->state = H1_CHUNK_LINE;
 	} else {
-		int r = expect_body(h, size < 0 ? UINT32_MAX : (uint64_t)size);
+		int r = expect_body(h1, size < 0 ? UINT32_MAX : (uint64_t)size);
 		if (r <= 0)
 			return r;
-		h->left = (uint64_t)size;
-		h->state = size > 0 ? H1_CHUNK : H1_TRAILER;
+		h1->left = (uint64_t)size;
+		h1->state = size > 0 ? H1_CHUNK : H1_TRAILER;
 	}
-	strbuf_reset(&h->line);
+	strbuf_reset(&h1->line);
 	return 0;
 }
 
 /* Lines between chunks and after the last one. */
-static ssize_t feed_chunk_line(struct h1 *h, const uint8_t *p, size_t n)
+static ssize_t feed_chunk_line(struct h1 *h1, const uint8_t *data, size_t len)
 {
-	size_t use = line_part(p, n);
-	size_t max = h->state == H1_TRAILER ? HTTP_HEAD_MAX : CHUNK_LINE_MAX;
-	if (h->line.n + use > max)
-		return refuse(h, 431, ERR_LIMIT);
-	strbuf_add(&h->line, p, use);
-	if (p[use - 1] != '\n')
+	size_t use = line_part(data, len);
+	size_t max = h1->state == H1_TRAILER ? HTTP_HEAD_MAX : CHUNK_LINE_MAX;
+	if (h1->line.n + use > max)
+		return refuse(h1, 431, ERR_LIMIT);
+	strbuf_add(&h1->line, data, use);
+	if (data[use - 1] != '\n')
 		return (ssize_t)use;
 	int r = 0;
-	if (h->state != H1_TRAILER)
-		r = chunk_line_done(h);
-	else if (line_is_empty(&h->line, h->left))
-		deliver(h);
+	if (h1->state != H1_TRAILER)
+		r = chunk_line_done(h1);
+	else if (line_is_empty(&h1->line, h1->left))
+		deliver(h1);
 	else
-		h->left = h->line.n; /* where the next trailer line begins */
+		h1->left = h1->line.n; /* where the next trailer line begins */
 	return r < 0 ? r : (ssize_t)use;
 }
 
-static ssize_t feed_some(struct h1 *h, const uint8_t *p, size_t n)
+static ssize_t feed_some(struct h1 *h1, const uint8_t *data, size_t len)
 {
-	switch (h->state) {
+	switch (h1->state) {
 	case H1_HEAD:
-		return feed_head(h, p, n);
+		return feed_head(h1, data, len);
 	case H1_BODY:
 	case H1_CHUNK:
-		return feed_body(h, p, n);
+		return feed_body(h1, data, len);
 	case H1_BODY_TO_EOF:
-		return feed_to_eof(h, p, n);
+		return feed_to_eof(h1, data, len);
 	case H1_CHUNK_LINE:
 	case H1_CHUNK_END:
 	case H1_TRAILER:
-		return feed_chunk_line(h, p, n);
+		return feed_chunk_line(h1, data, len);
 	case H1_ANSWER:
 	case H1_OVER:
 		break;
@@ -326,22 +326,23 @@ static ssize_t feed_some(struct h1 *h, const uint8_t *p, size_t n)
 	return 0;
 }
 
-static bool h1_is_full(const struct http_framing *f)
+static bool h1_is_full(const struct http_framing *framing)
 {
-	return is_server(h1_of_const(f)) && f->out.n - f->out_at > HTTP_OUT_HIGH;
+	return is_server(h1_of_const(framing)) && framing->out.n - framing->out_at > HTTP_OUT_HIGH;
 }
 
-static ssize_t h1_feed(struct http_framing *f, const uint8_t *p, size_t n, uint64_t now_ns)
+static ssize_t h1_feed(struct http_framing *framing, const uint8_t *data, size_t len,
+		       uint64_t now_ns)
 {
-	struct h1 *h = h1_of(f);
+	struct h1 *h = h1_of(framing);
 	size_t used = 0;
 	(void)now_ns;
-	while (used < n && h->state != H1_ANSWER) {
-		if (h1_is_full(f) && h->state != H1_OVER)
+	while (used < len && h->state != H1_ANSWER) {
+		if (h1_is_full(framing) && h->state != H1_OVER)
 			break;
 		if (h->state == H1_OVER)
-			return is_server(h) ? (ssize_t)n : ERR_CLOSED;
-		ssize_t r = feed_some(h, p + used, n - used);
+			return is_server(h) ? (ssize_t)len : ERR_CLOSED;
+		ssize_t r = feed_some(h, data + used, len - used);
 		if (r < 0)
 			return r;
 		used += (size_t)r;
@@ -349,9 +350,9 @@ static ssize_t h1_feed(struct http_framing *f, const uint8_t *p, size_t n, uint6
 	return (ssize_t)used;
 }
 
-static void h1_eof(struct http_framing *f)
+static void h1_eof(struct http_framing *framing)
 {
-	struct h1 *h = h1_of(f);
+	struct h1 *h = h1_of(framing);
 	h->closing = true;
 	if (h->state == H1_BODY_TO_EOF)
 		deliver(h);
@@ -363,49 +364,52 @@ static void h1_eof(struct http_framing *f)
 
 /* ---- sending ---- */
 
-static void add_fields(struct strbuf *b, const struct http_message *m)
+static void add_fields(struct strbuf *out, const struct http_message *message)
 {
 	static const char *const names[HTTP_N_FIELDS] = { "Content-Type", "Accept",
 							  "Cache-Control" };
 	for (size_t i = 0; i < HTTP_N_FIELDS; i++) {
-		struct slice v = http_field_get(m, &http_fields[i]);
+		struct slice v = http_field_get(message, &http_fields[i]);
 		if (v.n != 0)
-			strbuf_addf(b, "%s: %.*s\r\n", names[i], (int)v.n, v.p);
+			strbuf_addf(out, "%s: %.*s\r\n", names[i], (int)v.n, v.p);
 	}
 }
 
-static int h1_respond(struct http_framing *f, uint32_t stream, const struct http_message *m)
+static int h1_respond(struct http_framing *framing, uint32_t stream,
+		      const struct http_message *message)
 {
-	struct h1 *h = h1_of(f);
+	struct h1 *h = h1_of(framing);
 	if (!h->waiting || stream != h->stream)
 		return 0;
-	strbuf_addf(&f->out, "HTTP/1.1 %u %s\r\n", m->status, http_h1_reason(m->status));
-	add_fields(&f->out, m);
-	strbuf_addf(&f->out, "Content-Length: %zu\r\n%s\r\n", m->body.n,
+	strbuf_addf(&framing->out, "HTTP/1.1 %u %s\r\n", message->status,
+		    http_h1_reason(message->status));
+	add_fields(&framing->out, message);
+	strbuf_addf(&framing->out, "Content-Length: %zu\r\n%s\r\n", message->body.n,
 		    h->closing ? "Connection: close\r\n" : "");
 	if (!h->is_head)
-		strbuf_add_slice(&f->out, m->body);
+		strbuf_add_slice(&framing->out, message->body);
 	h->waiting = false;
 	reset_message(h);
 	return 0;
 }
 
-static int h1_request(struct http_framing *f, const struct http_message *m, void *user,
+static int h1_request(struct http_framing *framing, const struct http_message *message, void *user,
 		      uint32_t *ret_stream)
 {
-	struct h1 *h = h1_of(f);
+	struct h1 *h = h1_of(framing);
 	if (h->waiting)
 		return ERR_BUSY;
 	if (h->closing)
 		return ERR_CLOSED;
-	strbuf_addf(&f->out, "%.*s %.*s HTTP/1.1\r\nHost: %.*s\r\n", (int)m->method.n, m->method.p,
-		    (int)m->target.n, m->target.p, (int)m->authority.n, m->authority.p);
-	add_fields(&f->out, m);
-	if (m->body.n > 0)
-		strbuf_addf(&f->out, "Content-Length: %zu\r\n", m->body.n);
-	strbuf_adds(&f->out, "\r\n");
-	strbuf_add_slice(&f->out, m->body);
-	h->is_head = slice_is(m->method, "HEAD");
+	strbuf_addf(&framing->out, "%.*s %.*s HTTP/1.1\r\nHost: %.*s\r\n", (int)message->method.n,
+		    message->method.p, (int)message->target.n, message->target.p,
+		    (int)message->authority.n, message->authority.p);
+	add_fields(&framing->out, message);
+	if (message->body.n > 0)
+		strbuf_addf(&framing->out, "Content-Length: %zu\r\n", message->body.n);
+	strbuf_adds(&framing->out, "\r\n");
+	strbuf_add_slice(&framing->out, message->body);
+	h->is_head = slice_is(message->method, "HEAD");
 	h->waiting = true;
 	h->user = user;
 	*ret_stream = ++h->stream;
@@ -413,9 +417,9 @@ static int h1_request(struct http_framing *f, const struct http_message *m, void
 }
 
 /* The response cannot be told from the next one but by reading it: the connection is given up. */
-static void h1_cancel(struct http_framing *f, uint32_t stream)
+static void h1_cancel(struct http_framing *framing, uint32_t stream)
 {
-	struct h1 *h = h1_of(f);
+	struct h1 *h = h1_of(framing);
 	if (!h->waiting || stream != h->stream)
 		return;
 	h->waiting = false;
@@ -423,45 +427,45 @@ static void h1_cancel(struct http_framing *f, uint32_t stream)
 	reset_message(h);
 }
 
-static void h1_end(struct http_framing *f)
+static void h1_end(struct http_framing *framing)
 {
-	struct h1 *h = h1_of(f);
+	struct h1 *h = h1_of(framing);
 	h->closing = true;
 	if (h->state == H1_HEAD && !h->waiting)
 		reset_message(h);
 }
 
-static bool h1_over(const struct http_framing *f)
+static bool h1_over(const struct http_framing *framing)
 {
-	const struct h1 *h = h1_of_const(f);
+	const struct h1 *h = h1_of_const(framing);
 	return h->state == H1_OVER && !h->waiting;
 }
 
-static size_t h1_pending(const struct http_framing *f)
+static size_t h1_pending(const struct http_framing *framing)
 {
-	const struct h1 *h = h1_of_const(f);
+	const struct h1 *h = h1_of_const(framing);
 	return h->waiting;
 }
 
-static void h1_free(struct http_framing *f)
+static void h1_free(struct http_framing *framing)
 {
-	struct h1 *h = h1_of(f);
+	struct h1 *h = h1_of(framing);
 	strbuf_done(&h->head);
 	strbuf_done(&h->body);
 	strbuf_done(&h->line);
 	free(h);
 }
 
-static size_t h1_held(const struct http_framing *f)
+static size_t h1_held(const struct http_framing *framing)
 {
-	const struct h1 *h = h1_of_const(f);
+	const struct h1 *h = h1_of_const(framing);
 	return h->head.n + h->body.n + h->line.n;
 }
 
 /* There is no way to say so but by a response, and no other one could follow. */
-static void h1_refuse(struct http_framing *f, uint32_t stream)
+static void h1_refuse(struct http_framing *framing, uint32_t stream)
 {
-	struct h1 *h = h1_of(f);
+	struct h1 *h = h1_of(framing);
 	if (h->waiting && stream == h->stream)
 		lose(h, ERR_LIMIT);
 }

@@ -36,21 +36,21 @@ const char *http_h1_reason(unsigned status)
 	return "";
 }
 
-static int refuse(struct http_h1_head *h, unsigned status)
+static int refuse(struct http_h1_head *head, unsigned status)
 {
-	h->refuse = status;
+	head->refuse = status;
 	return status == 431 ? ERR_LIMIT : ERR_PARSE;
 }
 
-static bool is_token(struct slice s)
+static bool is_token(struct slice text)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
 		bool mark = c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL;
 		if (!ascii_isalpha(c) && !ascii_isdigit(c) && !mark)
 			return false;
 	}
-	return s.n > 0;
+	return text.n > 0;
 }
 
 /* The next line without its end. */
@@ -63,16 +63,16 @@ static struct slice cut_line(struct slice *rest)
 }
 
 /* "HTTP/1.1" or "HTTP/1.0"; minor version, or negative. */
-static int version(struct slice s)
+static int version(struct slice text)
 {
-	if (s.n != 8 || !slice_starts(s, SLICE("HTTP/1.")) || !ascii_isdigit(s.p[7]))
+	if (text.n != 8 || !slice_starts(text, SLICE("HTTP/1.")) || !ascii_isdigit(text.p[7]))
 		return ERR_PARSE;
-	return s.p[7] - '0';
+	return text.p[7] - '0';
 }
 
-static bool is_hex(char c)
+static bool is_hex(char ch)
 {
-	return ascii_isdigit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'f');
+	return ascii_isdigit(ch) || (ascii_lower(ch) >= 'a' && ascii_lower(ch) <= 'f');
 }
 
 /* Every % of the path is followed by two digits. */
@@ -87,74 +87,74 @@ static bool escapes_whole(struct slice target)
 	return true;
 }
 
-static int request_line(struct http_h1_head *h, struct slice line)
+static int request_line(struct http_h1_head *head, struct slice line)
 {
-	h->m.method = slice_cut(&line, ' ');
-	h->m.target = slice_cut(&line, ' ');
+	head->m.method = slice_cut(&line, ' ');
+	head->m.target = slice_cut(&line, ' ');
 	int minor = version(line);
-	if (!is_token(h->m.method) || !http_target_clean(h->m.target) ||
-	    !escapes_whole(h->m.target))
-		return refuse(h, 400);
+	if (!is_token(head->m.method) || !http_target_clean(head->m.target) ||
+	    !escapes_whole(head->m.target))
+		return refuse(head, 400);
 	if (minor < 0)
-		return refuse(h, slice_starts(line, SLICE("HTTP/")) ? 505 : 400);
-	h->close = minor == 0;
+		return refuse(head, slice_starts(line, SLICE("HTTP/")) ? 505 : 400);
+	head->close = minor == 0;
 	return 0;
 }
 
-static int status_line(struct http_h1_head *h, struct slice line)
+static int status_line(struct http_h1_head *head, struct slice line)
 {
 	int minor = version(slice_cut(&line, ' '));
 	struct slice code = slice_cut(&line, ' ');
 	uint64_t status;
 	if (minor < 0 || code.n != 3 || slice_u64(code, &status) < 0 || status < 100)
 		return ERR_PARSE;
-	h->m.status = (unsigned)status;
-	h->close = minor == 0;
+	head->m.status = (unsigned)status;
+	head->close = minor == 0;
 	return 0;
 }
 
-static int content_length(struct http_h1_head *h, struct slice value)
+static int content_length(struct http_h1_head *head, struct slice value)
 {
 	uint64_t n;
 	if (slice_u64(value, &n) < 0 || n > INT64_MAX)
-		return refuse(h, 400);
-	if (h->length != HTTP_H1_NO_LENGTH && h->length != (int64_t)n)
-		return refuse(h, 400);
-	h->length = (int64_t)n;
+		return refuse(head, 400);
+	if (head->length != HTTP_H1_NO_LENGTH && head->length != (int64_t)n)
+		return refuse(head, 400);
+	head->length = (int64_t)n;
 	return 0;
 }
 
-static int transfer_encoding(struct http_h1_head *h, struct slice value)
+static int transfer_encoding(struct http_h1_head *head, struct slice value)
 {
-	if (h->chunked)
-		return refuse(h, 400);
-	h->chunked = slice_eq_nocase(value, SLICE("chunked"));
-	return h->chunked ? 0 : refuse(h, 501);
+	if (head->chunked)
+		return refuse(head, 400);
+	head->chunked = slice_eq_nocase(value, SLICE("chunked"));
+	return head->chunked ? 0 : refuse(head, 501);
 }
 
-static int connection(struct http_h1_head *h, struct slice value)
+static int connection(struct http_h1_head *head, struct slice value)
 {
 	while (value.p != NULL) {
 		struct slice word = slice_trim(slice_cut(&value, ','));
 		if (slice_eq_nocase(word, SLICE("close")))
-			h->close = true;
+			head->close = true;
 		else if (slice_eq_nocase(word, SLICE("keep-alive")))
-			h->close = false;
+			head->close = false;
 	}
 	return 0;
 }
 
-static int expect(struct http_h1_head *h, struct slice value)
+static int expect(struct http_h1_head *head, struct slice value)
 {
-	h->expects_continue = slice_eq_nocase(value, SLICE("100-continue"));
+	head->expects_continue = slice_eq_nocase(value, SLICE("100-continue"));
 	return 0;
 }
 
-static int host(struct http_h1_head *h, struct slice value)
+static int host(struct http_h1_head *head, struct slice value)
 {
-	if (h->m.authority.p != NULL)
-		return refuse(h, 400);
-	h->m.authority = value;
+	if (head->m.authority.p != NULL)
+		return refuse(head, 400);
+	head->m.authority = value;
 	return 0;
 }
 
@@ -170,20 +170,20 @@ static const struct {
 	{ "host", host },
 };
 
-static int field(struct http_h1_head *h, struct slice line)
+static int field(struct http_h1_head *head, struct slice line)
 {
 	struct slice value = line;
 	struct slice name = slice_cut(&value, ':');
 	if (value.p == NULL || !is_token(name) || !http_value_clean(value))
-		return refuse(h, 400); /* also a line that continues the one before */
+		return refuse(head, 400); /* also a line that continues the one before */
 	value = slice_trim(value);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (slice_eq_nocase(name, slice_of(known[i].name)))
-			return known[i].read(h, value);
+			return known[i].read(head, value);
 	}
 	for (size_t i = 0; i < HTTP_N_FIELDS; i++) {
 		if (slice_eq_nocase(name, slice_of(http_fields[i].name)))
-			*http_field_of(&h->m, &http_fields[i]) = value;
+			*http_field_of(&head->m, &http_fields[i]) = value;
 	}
 	return 0;
 }

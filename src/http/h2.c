@@ -57,77 +57,77 @@ struct h2 {
 	bool ended;
 };
 
-static struct h2 *h2_of(struct http_framing *f)
+static struct h2 *h2_of(struct http_framing *framing)
 {
-	return CONTAINER_OF(f, struct h2, f);
+	return CONTAINER_OF(framing, struct h2, f);
 }
 
-static const struct h2 *h2_of_const(const struct http_framing *f)
+static const struct h2 *h2_of_const(const struct http_framing *framing)
 {
-	return (const struct h2 *)(const void *)((const char *)f - offsetof(struct h2, f));
+	return (const struct h2 *)(const void *)((const char *)framing - offsetof(struct h2, f));
 }
 
-static bool is_server(const struct h2 *h)
+static bool is_server(const struct h2 *h2)
 {
-	return h->f.conf.role == HTTP_ROLE_SERVER;
+	return h2->f.conf.role == HTTP_ROLE_SERVER;
 }
 
 /* ---- streams ---- */
 
-static struct h2_stream *stream_new(struct h2 *h, int32_t id)
+static struct h2_stream *stream_new(struct h2 *h2, int32_t id)
 {
 	struct h2_stream *st = xcalloc(1, sizeof(*st));
 	st->id = id;
 	strbuf_init(&st->head);
 	strbuf_init(&st->body);
 	strbuf_init(&st->out);
-	st->next = h->streams;
-	if (h->streams != NULL)
-		h->streams->prev = st;
-	h->streams = st;
-	h->pending++;
+	st->next = h2->streams;
+	if (h2->streams != NULL)
+		h2->streams->prev = st;
+	h2->streams = st;
+	h2->pending++;
 	return st;
 }
 
-static struct h2_stream *stream_get(struct h2 *h, int32_t id)
+static struct h2_stream *stream_get(struct h2 *h2, int32_t id)
 {
-	return nghttp2_session_get_stream_user_data(h->s, id);
+	return nghttp2_session_get_stream_user_data(h2->s, id);
 }
 
-static void settle_pending(struct h2 *h, struct h2_stream *st)
+static void settle_pending(struct h2 *h2, struct h2_stream *st)
 {
 	if (!st->answered)
-		h->pending--;
+		h2->pending--;
 	st->answered = true;
 }
 
 /* What was received of it is not held any more. */
-static void drop_received(struct h2 *h, struct h2_stream *st)
+static void drop_received(struct h2 *h2, struct h2_stream *st)
 {
-	h->held -= st->head.n + st->body.n;
+	h2->held -= st->head.n + st->body.n;
 	strbuf_done(&st->head);
 	strbuf_done(&st->body);
 }
 
-static void stream_free(struct h2 *h, struct h2_stream *st)
+static void stream_free(struct h2 *h2, struct h2_stream *st)
 {
-	settle_pending(h, st);
-	drop_received(h, st);
-	h->unsent -= st->out.n - st->out_at;
-	*(st->prev != NULL ? &st->prev->next : &h->streams) = st->next;
+	settle_pending(h2, st);
+	drop_received(h2, st);
+	h2->unsent -= st->out.n - st->out_at;
+	*(st->prev != NULL ? &st->prev->next : &h2->streams) = st->next;
 	if (st->next != NULL)
 		st->next->prev = st->prev;
 	strbuf_done(&st->out);
 	free(st);
 }
 
-static struct slice text_of(const struct h2_stream *st, size_t i)
+static struct slice text_of(const struct h2_stream *st, size_t index)
 {
-	return (struct slice){ st->head.s + st->text[i].at, st->text[i].n };
+	return (struct slice){ st->head.s + st->text[index].at, st->text[index].n };
 }
 
 /* The stream's message is whole (or too long, which a server's caller is told). */
-static void deliver(struct h2 *h, struct h2_stream *st, bool too_long)
+static void deliver(struct h2 *h2, struct h2_stream *st, bool too_long)
 {
 	struct http_message m = {
 		.method = text_of(st, TEXT_METHOD),
@@ -139,54 +139,54 @@ static void deliver(struct h2 *h, struct h2_stream *st, bool too_long)
 	for (size_t i = 0; i < HTTP_N_FIELDS; i++)
 		*http_field_of(&m, &http_fields[i]) = text_of(st, i);
 	struct strbuf head = st->head, body = st->body;
-	h->held -= head.n + body.n;
+	h2->held -= head.n + body.n;
 	strbuf_init(&st->head);
 	strbuf_init(&st->body);
 	if (!too_long)
 		m.body = strbuf_slice(&body);
 	st->delivered = true;
 	st->is_head = slice_is(m.method, "HEAD");
-	if (!is_server(h))
-		settle_pending(h, st);
-	h->f.conf.calls.message(h->f.conf.ctx, (uint32_t)st->id, st->user, &m);
+	if (!is_server(h2))
+		settle_pending(h2, st);
+	h2->f.conf.calls.message(h2->f.conf.ctx, (uint32_t)st->id, st->user, &m);
 	strbuf_done(&head);
 	strbuf_done(&body);
 }
 
 /* ---- floods ---- */
 
-static void refill(struct h2 *h, uint64_t now_ns)
+static void refill(struct h2 *h2, uint64_t now_ns)
 {
-	uint64_t n = (now_ns - h->tokens_ns) / (NS_PER_S / TOKENS_PER_S);
+	uint64_t n = (now_ns - h2->tokens_ns) / (NS_PER_S / TOKENS_PER_S);
 	if (n == 0)
 		return;
-	h->tokens_ns = now_ns;
-	h->tokens = (int64_t)MIN((uint64_t)h->tokens + n, (uint64_t)TOKENS_MAX);
+	h2->tokens_ns = now_ns;
+	h2->tokens = (int64_t)MIN((uint64_t)h2->tokens + n, (uint64_t)TOKENS_MAX);
 }
 
-static int pay(struct h2 *h, int64_t cost)
+static int pay(struct h2 *h2, int64_t cost)
 {
-	if (h->tokens < cost) {
-		h->flooded = true;
-		IGNORE(nghttp2_session_terminate_session(h->s, NGHTTP2_ENHANCE_YOUR_CALM));
+	if (h2->tokens < cost) {
+		h2->flooded = true;
+		IGNORE(nghttp2_session_terminate_session(h2->s, NGHTTP2_ENHANCE_YOUR_CALM));
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	}
-	h->tokens -= cost;
+	h2->tokens -= cost;
 	return 0;
 }
 
 /* ---- receiving ---- */
 
-static int on_begin_headers(nghttp2_session *s, const nghttp2_frame *frame, void *user)
+static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
 	struct h2 *h = user;
 	if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
 		return 0;
 	if (h->unsent > HTTP_UNSENT_MAX)
-		return nghttp2_submit_rst_stream(s, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+		return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
 						 NGHTTP2_REFUSED_STREAM);
 	struct h2_stream *st = stream_new(h, frame->hd.stream_id);
-	return nghttp2_session_set_stream_user_data(s, st->id, st);
+	return nghttp2_session_set_stream_user_data(session, st->id, st);
 }
 
 static size_t text_index(struct slice name)
@@ -215,22 +215,22 @@ static bool head_too_large(const struct h2_stream *st)
 	return st->head_bytes > HTTP_HEAD_MAX || st->n_fields > HTTP_FIELDS_MAX;
 }
 
-static int hold(struct h2 *h, struct strbuf *b, const void *p, size_t n)
+static int hold(struct h2 *h2, struct strbuf *out, const void *data, size_t len)
 {
-	if (h->held + n > HTTP_HELD_MAX)
-		return pay(h, INT64_MAX);
-	strbuf_add(b, p, n);
-	h->held += n;
+	if (h2->held + len > HTTP_HELD_MAX)
+		return pay(h2, INT64_MAX);
+	strbuf_add(out, data, len);
+	h2->held += len;
 	return 0;
 }
 
-static int on_header(nghttp2_session *s, const nghttp2_frame *frame, const uint8_t *name,
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
 		     size_t name_n, const uint8_t *value, size_t value_n, uint8_t flags, void *user)
 {
 	struct h2 *h = user;
 	struct h2_stream *st = stream_get(h, frame->hd.stream_id);
 	struct slice v = { (const char *)value, value_n };
-	(void)s;
+	(void)session;
 	(void)flags;
 	if (st == NULL || st->have_head || st->delivered)
 		return 0;
@@ -251,24 +251,24 @@ static int on_header(nghttp2_session *s, const nghttp2_frame *frame, const uint8
 
 static int respond(struct h2 *h, struct h2_stream *st, const struct http_message *m);
 
-static int close_stream(struct h2 *h, struct h2_stream *st, uint32_t code)
+static int close_stream(struct h2 *h2, struct h2_stream *st, uint32_t code)
 {
-	return nghttp2_submit_rst_stream(h->s, NGHTTP2_FLAG_NONE, st->id, code);
+	return nghttp2_submit_rst_stream(h2->s, NGHTTP2_FLAG_NONE, st->id, code);
 }
 
-static int head_done(struct h2 *h, struct h2_stream *st)
+static int head_done(struct h2 *h2, struct h2_stream *st)
 {
 	if (st->have_head || st->delivered)
 		return 0;
 	if (head_too_large(st)) {
-		if (!is_server(h))
-			return close_stream(h, st, NGHTTP2_ENHANCE_YOUR_CALM);
-		drop_received(h, st);
+		if (!is_server(h2))
+			return close_stream(h2, st, NGHTTP2_ENHANCE_YOUR_CALM);
+		drop_received(h2, st);
 		st->delivered = true;
-		return respond(h, st, &(struct http_message){ .status = 431 });
+		return respond(h2, st, &(struct http_message){ .status = 431 });
 	}
-	if (!is_server(h) && st->status < 200) {
-		drop_received(h, st); /* an interim response: the real one follows */
+	if (!is_server(h2) && st->status < 200) {
+		drop_received(h2, st); /* an interim response: the real one follows */
 		memset(st->text, 0, sizeof(st->text));
 		return 0;
 	}
@@ -276,17 +276,17 @@ static int head_done(struct h2 *h, struct h2_stream *st)
 	return 0;
 }
 
-static int on_stream_end(struct h2 *h, struct h2_stream *st)
+static int on_stream_end(struct h2 *h2, struct h2_stream *st)
 {
 	if (!st->delivered && st->have_head)
-		deliver(h, st, false);
+		deliver(h2, st, false);
 	return 0;
 }
 
-static int on_frame_recv(nghttp2_session *s, const nghttp2_frame *frame, void *user)
+static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, void *user)
 {
 	struct h2 *h = user;
-	(void)s;
+	(void)session;
 	bool opens = frame->hd.type == NGHTTP2_HEADERS;
 	bool data = frame->hd.type == NGHTTP2_DATA && frame->hd.length > 0;
 	int64_t cost = frame->hd.type == NGHTTP2_RST_STREAM ? COST_RESET : COST_FRAME;
@@ -307,17 +307,17 @@ static int on_frame_recv(nghttp2_session *s, const nghttp2_frame *frame, void *u
 	return r < 0 ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
-static int on_data(nghttp2_session *s, uint8_t flags, int32_t id, const uint8_t *p, size_t n,
-		   void *user)
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const uint8_t *data,
+		   size_t len, void *user)
 {
 	struct h2 *h = user;
 	struct h2_stream *st = stream_get(h, id);
-	(void)s;
+	(void)session;
 	(void)flags;
 	if (st == NULL || st->delivered)
 		return 0;
-	if (st->body.n + n <= HTTP_BODY_MAX)
-		return hold(h, &st->body, p, n);
+	if (st->body.n + len <= HTTP_BODY_MAX)
+		return hold(h, &st->body, data, len);
 	if (!is_server(h))
 		return close_stream(h, st, NGHTTP2_ENHANCE_YOUR_CALM);
 	deliver(h, st, true);
@@ -336,7 +336,7 @@ static int error_of(uint32_t code)
 	}
 }
 
-static int on_close(nghttp2_session *s, int32_t id, uint32_t code, void *user)
+static int on_close(nghttp2_session *session, int32_t id, uint32_t code, void *user)
 {
 	struct h2 *h = user;
 	struct h2_stream *st = stream_get(h, id);
@@ -345,7 +345,7 @@ static int on_close(nghttp2_session *s, int32_t id, uint32_t code, void *user)
 	bool owed = !st->answered;
 	bool told = is_server(h) ? st->delivered : !st->delivered;
 	void *stream_user = st->user;
-	IGNORE(nghttp2_session_set_stream_user_data(s, id, NULL));
+	IGNORE(nghttp2_session_set_stream_user_data(session, id, NULL));
 	if (st->answered && code == NGHTTP2_NO_ERROR)
 		h->tokens = MIN(h->tokens + TOKENS_PER_ANSWER, (int64_t)TOKENS_MAX);
 	stream_free(h, st);
@@ -355,35 +355,36 @@ static int on_close(nghttp2_session *s, int32_t id, uint32_t code, void *user)
 }
 
 /* Nothing more will come for a client's streams. */
-static void lose_all(struct h2 *h, int err)
+static void lose_all(struct h2 *h2, int err)
 {
-	h->ended = true;
-	for (struct h2_stream *st = h->streams, *next; st != NULL; st = next) {
+	h2->ended = true;
+	for (struct h2_stream *st = h2->streams, *next; st != NULL; st = next) {
 		next = st->next;
-		if (is_server(h) || st->delivered)
+		if (is_server(h2) || st->delivered)
 			continue;
 		st->delivered = true;
-		drop_received(h, st);
-		settle_pending(h, st);
-		if (h->f.conf.calls.gone != NULL)
-			h->f.conf.calls.gone(h->f.conf.ctx, (uint32_t)st->id, st->user, err);
+		drop_received(h2, st);
+		settle_pending(h2, st);
+		if (h2->f.conf.calls.gone != NULL)
+			h2->f.conf.calls.gone(h2->f.conf.ctx, (uint32_t)st->id, st->user, err);
 	}
 }
 
-static int feed_error(const struct h2 *h, ssize_t r)
+static int feed_error(const struct h2 *h2, ssize_t ret)
 {
-	if (h->flooded || r == NGHTTP2_ERR_FLOODED)
+	if (h2->flooded || ret == NGHTTP2_ERR_FLOODED)
 		return ERR_LIMIT;
-	return r == NGHTTP2_ERR_NOMEM ? ERR_INTERNAL : ERR_PARSE;
+	return ret == NGHTTP2_ERR_NOMEM ? ERR_INTERNAL : ERR_PARSE;
 }
 
-static ssize_t h2_feed(struct http_framing *f, const uint8_t *p, size_t n, uint64_t now_ns)
+static ssize_t h2_feed(struct http_framing *framing, const uint8_t *data, size_t len,
+		       uint64_t now_ns)
 {
-	struct h2 *h = h2_of(f);
+	struct h2 *h = h2_of(framing);
 	if (h->tokens_ns == 0)
 		h->tokens_ns = now_ns;
 	refill(h, now_ns);
-	ssize_t r = nghttp2_session_mem_recv(h->s, p, n);
+	ssize_t r = nghttp2_session_mem_recv(h->s, data, len);
 	if (r >= 0 && !h->flooded)
 		return r;
 	int err = feed_error(h, r);
@@ -391,15 +392,15 @@ static ssize_t h2_feed(struct http_framing *f, const uint8_t *p, size_t n, uint6
 	return err;
 }
 
-static void h2_eof(struct http_framing *f)
+static void h2_eof(struct http_framing *framing)
 {
-	lose_all(h2_of(f), ERR_CLOSED);
+	lose_all(h2_of(framing), ERR_CLOSED);
 }
 
 /* ---- sending ---- */
 
-static ssize_t read_body(nghttp2_session *s, int32_t id, uint8_t *buf, size_t cap, uint32_t *flags,
-			 nghttp2_data_source *src, void *user)
+static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *buf, size_t cap,
+			 uint32_t *flags, nghttp2_data_source *src, void *user)
 {
 	struct h2 *h = user;
 	struct h2_stream *st = src->ptr;
@@ -411,24 +412,24 @@ static ssize_t read_body(nghttp2_session *s, int32_t id, uint8_t *buf, size_t ca
 		return (ssize_t)n;
 	*flags |= NGHTTP2_DATA_FLAG_EOF;
 	/* A request that was cut short need not be sent to its end. */
-	if (is_server(h) && nghttp2_session_get_stream_remote_close(s, id) == 0)
-		IGNORE(nghttp2_submit_rst_stream(s, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR));
+	if (is_server(h) && nghttp2_session_get_stream_remote_close(session, id) == 0)
+		IGNORE(nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR));
 	return (ssize_t)n;
 }
 
-static void h2_fill(struct http_framing *f)
+static void h2_fill(struct http_framing *framing)
 {
-	struct h2 *h = h2_of(f);
-	while (f->out.n - f->out_at < HTTP_OUT_HIGH) {
+	struct h2 *h = h2_of(framing);
+	while (framing->out.n - framing->out_at < HTTP_OUT_HIGH) {
 		const uint8_t *p;
 		ssize_t n = nghttp2_session_mem_send(h->s, &p);
 		if (n <= 0)
 			return;
-		strbuf_add(&f->out, p, (size_t)n);
+		strbuf_add(&framing->out, p, (size_t)n);
 	}
 }
 
-static void add_nv(nghttp2_nv *nv, size_t *n, const char *name, struct slice value)
+static void add_nv(nghttp2_nv *nv, size_t *count, const char *name, struct slice value)
 {
 	if (value.n == 0)
 		return;
@@ -437,7 +438,7 @@ static void add_nv(nghttp2_nv *nv, size_t *n, const char *name, struct slice val
 		const void *in;
 		uint8_t *out;
 	} k = { .in = name }, v = { .in = value.p };
-	nv[(*n)++] = (nghttp2_nv){
+	nv[(*count)++] = (nghttp2_nv){
 		.name = k.out, .value = v.out, .namelen = strlen(name), .valuelen = value.n
 	};
 }
@@ -445,52 +446,53 @@ static void add_nv(nghttp2_nv *nv, size_t *n, const char *name, struct slice val
 enum { NV_MAX = HTTP_N_FIELDS + 5, NUMBER_MAX = 24 };
 
 /* Fields of either kind of message; `length` keeps the number's text. */
-static void add_fields(nghttp2_nv *nv, size_t *n, const struct http_message *m,
+static void add_fields(nghttp2_nv *nv, size_t *count, const struct http_message *message,
 		       char length[NUMBER_MAX])
 {
 	for (size_t i = 0; i < HTTP_N_FIELDS; i++)
-		add_nv(nv, n, http_fields[i].name, http_field_get(m, &http_fields[i]));
-	if (m->body.n == 0)
+		add_nv(nv, count, http_fields[i].name, http_field_get(message, &http_fields[i]));
+	if (message->body.n == 0)
 		return;
-	snprintf(length, NUMBER_MAX, "%zu", m->body.n);
-	add_nv(nv, n, "content-length", slice_of(length));
+	snprintf(length, NUMBER_MAX, "%zu", message->body.n);
+	add_nv(nv, count, "content-length", slice_of(length));
 }
 
-static void keep_body(struct h2 *h, struct h2_stream *st, struct slice body)
+static void keep_body(struct h2 *h2, struct h2_stream *st, struct slice body)
 {
 	strbuf_add_slice(&st->out, body);
-	h->unsent += body.n;
+	h2->unsent += body.n;
 }
 
-static int respond(struct h2 *h, struct h2_stream *st, const struct http_message *m)
+static int respond(struct h2 *h2, struct h2_stream *st, const struct http_message *message)
 {
 	nghttp2_nv nv[NV_MAX];
 	char status[NUMBER_MAX], length[NUMBER_MAX];
 	size_t n = 0;
-	snprintf(status, sizeof(status), "%u", m->status);
+	snprintf(status, sizeof(status), "%u", message->status);
 	add_nv(nv, &n, ":status", slice_of(status));
-	add_fields(nv, &n, m, length);
-	settle_pending(h, st);
+	add_fields(nv, &n, message, length);
+	settle_pending(h2, st);
 	if (!st->is_head)
-		keep_body(h, st, m->body);
+		keep_body(h2, st, message->body);
 	nghttp2_data_provider data = { .source.ptr = st, .read_callback = read_body };
 	/* An empty body goes the same way: the end of the request may have to be told, too. */
-	return nghttp2_submit_response(h->s, st->id, nv, n, &data) == 0 ? 0 : ERR_INTERNAL;
+	return nghttp2_submit_response(h2->s, st->id, nv, n, &data) == 0 ? 0 : ERR_INTERNAL;
 }
 
-static int h2_respond(struct http_framing *f, uint32_t stream, const struct http_message *m)
+static int h2_respond(struct http_framing *framing, uint32_t stream,
+		      const struct http_message *message)
 {
-	struct h2 *h = h2_of(f);
+	struct h2 *h = h2_of(framing);
 	struct h2_stream *st = stream_get(h, (int32_t)stream);
 	if (st == NULL || st->answered || !st->delivered)
 		return 0;
-	return respond(h, st, m);
+	return respond(h, st, message);
 }
 
-static int h2_request(struct http_framing *f, const struct http_message *m, void *user,
+static int h2_request(struct http_framing *framing, const struct http_message *message, void *user,
 		      uint32_t *ret_stream)
 {
-	struct h2 *h = h2_of(f);
+	struct h2 *h = h2_of(framing);
 	nghttp2_nv nv[NV_MAX];
 	char length[NUMBER_MAX];
 	size_t n = 0;
@@ -499,16 +501,16 @@ static int h2_request(struct http_framing *f, const struct http_message *m, void
 	if (h->pending >=
 	    nghttp2_session_get_remote_settings(h->s, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
 		return ERR_BUSY;
-	add_nv(nv, &n, ":method", m->method);
+	add_nv(nv, &n, ":method", message->method);
 	add_nv(nv, &n, ":scheme", SLICE("https"));
-	add_nv(nv, &n, ":authority", m->authority);
-	add_nv(nv, &n, ":path", m->target);
-	add_fields(nv, &n, m, length);
+	add_nv(nv, &n, ":authority", message->authority);
+	add_nv(nv, &n, ":path", message->target);
+	add_fields(nv, &n, message, length);
 	struct h2_stream *st = stream_new(h, 0);
 	st->user = user;
-	keep_body(h, st, m->body);
+	keep_body(h, st, message->body);
 	nghttp2_data_provider data = { .source.ptr = st, .read_callback = read_body };
-	int id = nghttp2_submit_request(h->s, NULL, nv, n, m->body.n > 0 ? &data : NULL, st);
+	int id = nghttp2_submit_request(h->s, NULL, nv, n, message->body.n > 0 ? &data : NULL, st);
 	if (id < 0) {
 		stream_free(h, st);
 		return id == NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE ? ERR_CLOSED : ERR_INTERNAL;
@@ -518,9 +520,9 @@ static int h2_request(struct http_framing *f, const struct http_message *m, void
 	return 0;
 }
 
-static void h2_cancel(struct http_framing *f, uint32_t stream)
+static void h2_cancel(struct http_framing *framing, uint32_t stream)
 {
-	struct h2 *h = h2_of(f);
+	struct h2 *h = h2_of(framing);
 	struct h2_stream *st = stream_get(h, (int32_t)stream);
 	if (st == NULL || st->delivered)
 		return;
@@ -530,9 +532,9 @@ static void h2_cancel(struct http_framing *f, uint32_t stream)
 	IGNORE(close_stream(h, st, NGHTTP2_CANCEL));
 }
 
-static void h2_end(struct http_framing *f)
+static void h2_end(struct http_framing *framing)
 {
-	struct h2 *h = h2_of(f);
+	struct h2 *h = h2_of(framing);
 	if (h->ended)
 		return;
 	h->ended = true;
@@ -541,33 +543,33 @@ static void h2_end(struct http_framing *f)
 				     NGHTTP2_NO_ERROR, NULL, 0));
 }
 
-static bool h2_over(const struct http_framing *f)
+static bool h2_over(const struct http_framing *framing)
 {
-	const struct h2 *h = h2_of_const(f);
-	if (nghttp2_session_want_write(h->s) != 0 || f->out_at < f->out.n)
+	const struct h2 *h = h2_of_const(framing);
+	if (nghttp2_session_want_write(h->s) != 0 || framing->out_at < framing->out.n)
 		return false;
 	return nghttp2_session_want_read(h->s) == 0 ||
 	       (h->ended && h->pending == 0 && h->unsent == 0);
 }
 
-static size_t h2_pending(const struct http_framing *f)
+static size_t h2_pending(const struct http_framing *framing)
 {
-	return h2_of_const(f)->pending;
+	return h2_of_const(framing)->pending;
 }
 
-static size_t h2_unsent(const struct http_framing *f)
+static size_t h2_unsent(const struct http_framing *framing)
 {
-	return h2_of_const(f)->unsent;
+	return h2_of_const(framing)->unsent;
 }
 
-static size_t h2_held(const struct http_framing *f)
+static size_t h2_held(const struct http_framing *framing)
 {
-	return h2_of_const(f)->held;
+	return h2_of_const(framing)->held;
 }
 
-static void h2_refuse(struct http_framing *f, uint32_t stream)
+static void h2_refuse(struct http_framing *framing, uint32_t stream)
 {
-	struct h2 *h = h2_of(f);
+	struct h2 *h = h2_of(framing);
 	struct h2_stream *st = stream_get(h, (int32_t)stream);
 	if (st == NULL || st->answered)
 		return;
@@ -576,9 +578,9 @@ static void h2_refuse(struct http_framing *f, uint32_t stream)
 }
 
 /* A client may take other responses and leave one for ever: its window is its own. */
-static bool h2_expire(struct http_framing *f, uint64_t now_ns, uint64_t max_ns)
+static bool h2_expire(struct http_framing *framing, uint64_t now_ns, uint64_t max_ns)
 {
-	struct h2 *h = h2_of(f);
+	struct h2 *h = h2_of(framing);
 	bool some = false;
 	for (struct h2_stream *st = h->streams; st != NULL; st = st->next) {
 		if (!st->answered || st->out_at == st->out.n)
@@ -593,9 +595,9 @@ static bool h2_expire(struct http_framing *f, uint64_t now_ns, uint64_t max_ns)
 	return some;
 }
 
-static void h2_free(struct http_framing *f)
+static void h2_free(struct http_framing *framing)
 {
-	struct h2 *h = h2_of(f);
+	struct h2 *h = h2_of(framing);
 	while (h->streams != NULL)
 		stream_free(h, h->streams);
 	nghttp2_session_del(h->s);
@@ -619,15 +621,15 @@ static const struct framing_impl h2_impl = {
 	.free = h2_free,
 };
 
-static void check(int r)
+static void check(int ret)
 {
-	if (r == 0)
+	if (ret == 0)
 		return;
-	fprintf(stderr, "cannot make an HTTP/2 session: %s\n", nghttp2_strerror(r));
+	fprintf(stderr, "cannot make an HTTP/2 session: %s\n", nghttp2_strerror(ret));
 	abort(); /* only for want of memory */
 }
 
-static void make_session(struct h2 *h, bool server)
+static void make_session(struct h2 *h2, bool server)
 {
 	nghttp2_session_callbacks *cb;
 	nghttp2_option *opt;
@@ -640,17 +642,17 @@ static void make_session(struct h2 *h, bool server)
 	nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_close);
 	nghttp2_option_set_max_outbound_ack(opt, OUTBOUND_ACKS_MAX);
 	nghttp2_option_set_no_closed_streams(opt, 1);
-	check(server ? nghttp2_session_server_new2(&h->s, cb, h, opt)
-		     : nghttp2_session_client_new2(&h->s, cb, h, opt));
+	check(server ? nghttp2_session_server_new2(&h2->s, cb, h2, opt)
+		     : nghttp2_session_client_new2(&h2->s, cb, h2, opt));
 	nghttp2_option_del(opt);
 	nghttp2_session_callbacks_del(cb);
 }
 
-struct http_framing *http_h2_new(const struct http_framing_conf *c)
+struct http_framing *http_h2_new(const struct http_framing_conf *conf)
 {
 	struct h2 *h = xcalloc(1, sizeof(*h));
-	bool server = c->role == HTTP_ROLE_SERVER;
-	uint32_t streams = c->max_streams != 0 ? c->max_streams : HTTP_DEFAULT_STREAMS;
+	bool server = conf->role == HTTP_ROLE_SERVER;
+	uint32_t streams = conf->max_streams != 0 ? conf->max_streams : HTTP_DEFAULT_STREAMS;
 	nghttp2_settings_entry set[] = {
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HTTP_HEAD_MAX },
 		{ server ? NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS : NGHTTP2_SETTINGS_ENABLE_PUSH,

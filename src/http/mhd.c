@@ -70,24 +70,24 @@ static enum MHD_Result add_arg(void *ctx, enum MHD_ValueKind kind, const char *n
 	return MHD_YES;
 }
 
-size_t http_request_args(const struct http_request *req, struct http_arg *args, size_t n)
+size_t http_request_args(const struct http_request *req, struct http_arg *args, size_t count)
 {
-	struct arg_list l = { .args = args, .max = n };
+	struct arg_list l = { .args = args, .max = count };
 	MHD_get_connection_values(req->reserved_, MHD_GET_ARGUMENT_KIND, add_arg, &l);
 	return l.n;
 }
 
-static int open_socket(const union net_addr *a, bool shared)
+static int open_socket(const union net_addr *addr, bool shared)
 {
 	static const int on = 1, off = 0;
-	int fd = socket(a->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(addr->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
 	    (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0) ||
-	    (a->family == AF_INET6 &&
+	    (addr->family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
-	    bind(fd, &a->sa, net_addr_len(a)) < 0 || listen(fd, SOMAXCONN) < 0) {
+	    bind(fd, &addr->sa, net_addr_len(addr)) < 0 || listen(fd, SOMAXCONN) < 0) {
 		int r = -errno;
 		close(fd);
 		return r;
@@ -95,10 +95,10 @@ static int open_socket(const union net_addr *a, bool shared)
 	return fd;
 }
 
-static bool is_unspecified(const union net_addr *a)
+static bool is_unspecified(const union net_addr *addr)
 {
 	size_t n;
-	const uint8_t *bytes = net_addr_bytes(a, &n);
+	const uint8_t *bytes = net_addr_bytes(addr, &n);
 	while (n > 0 && bytes[n - 1] == 0)
 		n--;
 	return n == 0;
@@ -142,9 +142,9 @@ void http_conns_init(struct http_conns *cs, struct http_tls *tls, unsigned max,
 	cs->unknown_.prev = cs->unknown_.next = &cs->unknown_;
 }
 
-static unsigned *count_of(struct http_conns *cs, const struct http_conn *c)
+static unsigned *count_of(struct http_conns *cs, const struct http_conn *conn)
 {
-	return c->known ? &cs->n : &cs->n_unknown;
+	return conn->known ? &cs->n : &cs->n_unknown;
 }
 
 struct http_conn *http_conn_of(struct MHD_Connection *mc)
@@ -154,51 +154,51 @@ struct http_conn *http_conn_of(struct MHD_Connection *mc)
 	return info != NULL ? info->socket_context : NULL;
 }
 
-void http_conns_busy(struct http_conns *cs, struct http_conn *c)
+void http_conns_busy(struct http_conns *cs, struct http_conn *conn)
 {
 	(void)cs;
-	if (c == NULL || c->next == NULL)
+	if (conn == NULL || conn->next == NULL)
 		return;
-	c->prev->next = c->next;
-	c->next->prev = c->prev;
-	c->prev = c->next = NULL;
+	conn->prev->next = conn->next;
+	conn->next->prev = conn->prev;
+	conn->prev = conn->next = NULL;
 }
 
-void http_conns_rest(struct http_conns *cs, struct http_conn *c)
+void http_conns_rest(struct http_conns *cs, struct http_conn *conn)
 {
-	if (c == NULL || c->cut)
+	if (conn == NULL || conn->cut)
 		return;
-	struct http_conn *ring = c->known ? &cs->ring_ : &cs->unknown_;
-	http_conns_busy(cs, c);
-	c->next = ring;
-	c->prev = ring->prev;
-	c->prev->next = c;
-	ring->prev = c;
+	struct http_conn *ring = conn->known ? &cs->ring_ : &cs->unknown_;
+	http_conns_busy(cs, conn);
+	conn->next = ring;
+	conn->prev = ring->prev;
+	conn->prev->next = conn;
+	ring->prev = conn;
 }
 
-static void cut(struct http_conns *cs, struct http_conn *c)
+static void cut(struct http_conns *cs, struct http_conn *conn)
 {
-	http_conns_busy(cs, c);
-	c->cut = true;
-	--*count_of(cs, c);
-	shutdown(c->fd, SHUT_RDWR);
+	http_conns_busy(cs, conn);
+	conn->cut = true;
+	--*count_of(cs, conn);
+	shutdown(conn->fd, SHUT_RDWR);
 }
 
-bool http_conns_know(struct http_conns *cs, struct http_conn *c)
+bool http_conns_know(struct http_conns *cs, struct http_conn *conn)
 {
-	if (c == NULL || c->known || c->cut)
+	if (conn == NULL || conn->known || conn->cut)
 		return true;
 	if (cs->n >= cs->max && cs->ring_.next == &cs->ring_)
 		return false;
 	if (cs->n >= cs->max)
 		cut(cs, cs->ring_.next);
-	bool rests = c->next != NULL;
-	http_conns_busy(cs, c);
+	bool rests = conn->next != NULL;
+	http_conns_busy(cs, conn);
 	cs->n_unknown--;
 	cs->n++;
-	c->known = true;
+	conn->known = true;
 	if (rests)
-		http_conns_rest(cs, c);
+		http_conns_rest(cs, conn);
 	return true;
 }
 
@@ -240,18 +240,19 @@ static void on_connection(void *ctx, struct MHD_Connection *mc, void **slot,
 	keep_limit(cs);
 }
 
-static struct MHD_OptionItem https_text(enum MHD_OPTION o, const char *text)
+static struct MHD_OptionItem https_text(enum MHD_OPTION OPTION, const char *text)
 {
-	return (struct MHD_OptionItem){ o, 0, (void *)(uintptr_t)text };
+	return (struct MHD_OptionItem){ OPTION, 0, (void *)(uintptr_t)text };
 }
 
-struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *c)
+struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *conf)
 {
-	unsigned flags = c->flags | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_USE_ITC;
+	unsigned flags =
+		conf->flags | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL | MHD_USE_ITC;
 	size_t stack = HTTP_THREAD_STACK_BYTES;
 	struct MHD_OptionItem more[5] = { { MHD_OPTION_END, 0, NULL } };
 	struct MHD_OptionItem *o = more;
-	const struct http_tls *tls = c->conns->tls;
+	const struct http_tls *tls = conf->conns->tls;
 	sigset_t all, old;
 	if (tls != NULL) {
 		flags |= MHD_USE_TLS;
@@ -261,21 +262,21 @@ struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *c)
 		*o++ = https_text(MHD_OPTION_HTTPS_MEM_KEY, http_tls_first_key(tls));
 		*o++ = https_text(MHD_OPTION_HTTPS_PRIORITIES, tls_priorities);
 	}
-	if (c->unescape != NULL)
-		*o++ = (struct MHD_OptionItem){ MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)c->unescape,
-						c->ctx };
+	if (conf->unescape != NULL)
+		*o++ = (struct MHD_OptionItem){ MHD_OPTION_UNESCAPE_CALLBACK,
+						(intptr_t)conf->unescape, conf->ctx };
 	*o = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
 	sigfillset(&all);
 	/* Signals belong to the main thread; the new thread inherits the mask. */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	struct MHD_Daemon *d = MHD_start_daemon(
-		flags, 0, NULL, NULL, c->on_request, c->ctx, MHD_OPTION_LISTEN_SOCKET, c->fd,
-		MHD_OPTION_CONNECTION_LIMIT,
-		c->conns->max + c->conns->max_unknown + HTTP_SPARE_CONNECTIONS,
-		MHD_OPTION_CONNECTION_TIMEOUT, c->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		c->head_max_bytes, MHD_OPTION_THREAD_STACK_SIZE, stack, MHD_OPTION_ARRAY, more,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, c->conns, MHD_OPTION_NOTIFY_COMPLETED,
-		c->on_completed, c->ctx, MHD_OPTION_END);
+		flags, 0, NULL, NULL, conf->on_request, conf->ctx, MHD_OPTION_LISTEN_SOCKET,
+		conf->fd, MHD_OPTION_CONNECTION_LIMIT,
+		conf->conns->max + conf->conns->max_unknown + HTTP_SPARE_CONNECTIONS,
+		MHD_OPTION_CONNECTION_TIMEOUT, conf->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		conf->head_max_bytes, MHD_OPTION_THREAD_STACK_SIZE, stack, MHD_OPTION_ARRAY, more,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, conf->conns,
+		MHD_OPTION_NOTIFY_COMPLETED, conf->on_completed, conf->ctx, MHD_OPTION_END);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return d;
 }

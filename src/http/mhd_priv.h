@@ -54,11 +54,11 @@ void http_conns_init(struct http_conns *cs, struct http_tls *tls, unsigned max,
 /* NULL once it is gone. */
 struct http_conn *http_conn_of(struct MHD_Connection *mc);
 /* It has asked nothing since now; it may be cut. */
-void http_conns_rest(struct http_conns *cs, struct http_conn *c);
+void http_conns_rest(struct http_conns *cs, struct http_conn *conn);
 /* It may not be cut until it rests again. */
-void http_conns_busy(struct http_conns *cs, struct http_conn *c);
+void http_conns_busy(struct http_conns *cs, struct http_conn *conn);
 /* Its client is known from now on. False: there is no room, all others are busy. */
-MUST_CHECK bool http_conns_know(struct http_conns *cs, struct http_conn *c);
+MUST_CHECK bool http_conns_know(struct http_conns *cs, struct http_conn *conn);
 
 /* Of a request whose header has come: true where its end cannot be told; then it is answered, and
  * *ret is what the library wants to hear (http/unframed.c). */
@@ -80,4 +80,4 @@ struct http_daemon_conf {
 void http_wait_idle(pthread_mutex_t *lock, pthread_cond_t *idle, const unsigned *n_busy);
 
 /* NULL when there are no threads or no memory. */
-struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *c);
+struct MHD_Daemon *http_daemon_start(const struct http_daemon_conf *conf);

@@ -23,30 +23,30 @@ struct http_pool {
 	bool ending;
 };
 
-static struct http_job *take_job(struct http_pool *p)
+static struct http_job *take_job(struct http_pool *pool)
 {
-	struct http_job *j = p->first;
+	struct http_job *j = pool->first;
 	if (j == NULL)
 		return NULL;
-	p->first = j->next_;
-	if (p->first == NULL)
-		p->end = &p->first;
-	p->n_jobs--;
+	pool->first = j->next_;
+	if (pool->first == NULL)
+		pool->end = &pool->first;
+	pool->n_jobs--;
 	return j;
 }
 
 /* NULL: nothing came for long, or the pool ends. */
-static struct http_job *wait_for_job(struct http_pool *p)
+static struct http_job *wait_for_job(struct http_pool *pool)
 {
 	uint64_t until_ns = clock_mono_ns() + HTTP_POOL_IDLE_S * NS_PER_S;
 	struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_S),
 				  .tv_nsec = (long)(until_ns % NS_PER_S) };
 	int r = 0;
-	p->n_idle++;
-	while (p->first == NULL && !p->ending && r == 0)
-		r = pthread_cond_clockwait(&p->work, &p->lock, CLOCK_MONOTONIC, &until);
-	p->n_idle--;
-	return take_job(p);
+	pool->n_idle++;
+	while (pool->first == NULL && !pool->ending && r == 0)
+		r = pthread_cond_clockwait(&pool->work, &pool->lock, CLOCK_MONOTONIC, &until);
+	pool->n_idle--;
+	return take_job(pool);
 }
 
 static void *work(void *ctx)
@@ -81,48 +81,48 @@ struct http_pool *http_pool_new(unsigned max_threads, void (*run)(struct http_jo
 }
 
 /* With the lock held. */
-static bool add_thread(struct http_pool *p)
+static bool add_thread(struct http_pool *pool)
 {
 	pthread_t thread;
 	sigset_t all, old;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	bool made = pthread_create(&thread, &p->attr, work, p) == 0;
+	bool made = pthread_create(&thread, &pool->attr, work, pool) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	p->n_threads += made ? 1 : 0;
+	pool->n_threads += made ? 1 : 0;
 	return made;
 }
 
-bool http_pool_add(struct http_pool *p, struct http_job *j)
+bool http_pool_add(struct http_pool *pool, struct http_job *job)
 {
-	pthread_mutex_lock(&p->lock);
-	bool hands = p->n_threads > 0;
-	if (p->n_jobs >= p->n_idle && p->n_threads < p->max_threads)
-		hands |= add_thread(p);
+	pthread_mutex_lock(&pool->lock);
+	bool hands = pool->n_threads > 0;
+	if (pool->n_jobs >= pool->n_idle && pool->n_threads < pool->max_threads)
+		hands |= add_thread(pool);
 	if (hands) {
-		j->next_ = NULL;
-		*p->end = j;
-		p->end = &j->next_;
-		p->n_jobs++;
-		pthread_cond_signal(&p->work);
+		job->next_ = NULL;
+		*pool->end = job;
+		pool->end = &job->next_;
+		pool->n_jobs++;
+		pthread_cond_signal(&pool->work);
 	}
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_unlock(&pool->lock);
 	return hands;
 }
 
-void http_pool_free(struct http_pool *p)
+void http_pool_free(struct http_pool *pool)
 {
-	if (p == NULL)
+	if (pool == NULL)
 		return;
-	pthread_mutex_lock(&p->lock);
-	p->ending = true;
-	pthread_cond_broadcast(&p->work);
-	while (p->n_threads > 0)
-		pthread_cond_wait(&p->gone, &p->lock);
-	pthread_mutex_unlock(&p->lock);
-	pthread_mutex_destroy(&p->lock);
-	pthread_cond_destroy(&p->work);
-	pthread_cond_destroy(&p->gone);
-	pthread_attr_destroy(&p->attr);
-	free(p);
+	pthread_mutex_lock(&pool->lock);
+	pool->ending = true;
+	pthread_cond_broadcast(&pool->work);
+	while (pool->n_threads > 0)
+		pthread_cond_wait(&pool->gone, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_destroy(&pool->lock);
+	pthread_cond_destroy(&pool->work);
+	pthread_cond_destroy(&pool->gone);
+	pthread_attr_destroy(&pool->attr);
+	free(pool);
 }

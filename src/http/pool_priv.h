@@ -18,6 +18,6 @@ struct http_pool;
 
 struct http_pool *http_pool_new(unsigned max_threads, void (*run)(struct http_job *j));
 /* In the order they come. False: there is no thread and none can be made. */
-bool http_pool_add(struct http_pool *p, struct http_job *j);
+bool http_pool_add(struct http_pool *pool, struct http_job *job);
 /* Waits until all jobs are done. NULL is fine. */
-void http_pool_free(struct http_pool *p);
+void http_pool_free(struct http_pool *pool);

@@ -35,13 +35,13 @@ static int wait_for(int fd, short events, uint64_t deadline_ns)
 	}
 }
 
-static int connect_to(const union net_addr *a, uint64_t deadline_ns)
+static int connect_to(const union net_addr *addr, uint64_t deadline_ns)
 {
 	CLEANUP(close_fd)
-	int fd = socket(a->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(addr->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, &a->sa, net_addr_len(a)) < 0) {
+	if (connect(fd, &addr->sa, net_addr_len(addr)) < 0) {
 		int err = errno;
 		socklen_t n = sizeof(err);
 		if (err != EINPROGRESS)
@@ -59,20 +59,20 @@ static int connect_to(const union net_addr *a, uint64_t deadline_ns)
 	return ret;
 }
 
-static int connect_any(const union net_addr *a, uint64_t deadline_ns)
+static int connect_any(const union net_addr *addr, uint64_t deadline_ns)
 {
 	static const char *const loopback[] = { "127.0.0.1", "::1" };
 	size_t n;
-	const uint8_t *bytes = net_addr_bytes(a, &n);
+	const uint8_t *bytes = net_addr_bytes(addr, &n);
 	for (size_t i = 0; i < n; i++) {
 		if (bytes[i] != 0)
-			return connect_to(a, deadline_ns);
+			return connect_to(addr, deadline_ns);
 	}
 	int r = ERR_INTERNAL;
 	for (size_t i = 0; i < ARRAY_LEN(loopback); i++) {
 		union net_addr to;
 		IGNORE(net_addr_parse_ip(slice_of(loopback[i]), &to)); /* literals cannot fail */
-		net_addr_set_port(&to, net_addr_port(a));
+		net_addr_set_port(&to, net_addr_port(addr));
 		r = connect_to(&to, deadline_ns);
 		if (r >= 0)
 			break;
@@ -80,13 +80,13 @@ static int connect_any(const union net_addr *a, uint64_t deadline_ns)
 	return r;
 }
 
-static int send_all(int fd, const char *p, size_t n, uint64_t deadline_ns)
+static int send_all(int fd, const char *pos, size_t len, uint64_t deadline_ns)
 {
-	while (n > 0) {
-		ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
+	while (len > 0) {
+		ssize_t sent = send(fd, pos, len, MSG_NOSIGNAL);
 		if (sent >= 0) {
-			p += sent;
-			n -= (size_t)sent;
+			pos += sent;
+			len -= (size_t)sent;
 			continue;
 		}
 		if (errno != EAGAIN && errno != EINTR)

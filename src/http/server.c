@@ -36,9 +36,9 @@ struct exchange {
 	size_t excess_bytes;
 };
 
-static unsigned methods_of(const struct http_route *r)
+static unsigned methods_of(const struct http_route *route)
 {
-	return r->methods != 0 ? r->methods : HTTP_GET | HTTP_HEAD;
+	return route->methods != 0 ? route->methods : HTTP_GET | HTTP_HEAD;
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *mc, void **slot,
@@ -77,78 +77,79 @@ static enum MHD_Result send_reply(struct MHD_Connection *mc, struct http_reply *
 	return ok;
 }
 
-static void list_methods(const struct http_server *s, const char *path, struct strbuf *out)
+static void list_methods(const struct http_server *server, const char *path, struct strbuf *out)
 {
-	for (size_t i = 0; i < s->n_routes; i++) {
-		const struct http_route *r = &s->routes[i];
+	for (size_t i = 0; i < server->n_routes; i++) {
+		const struct http_route *r = &server->routes[i];
 		if (r->path != NULL && strcmp(r->path, path) != 0)
 			continue;
 		http_methods_str(methods_of(r), out);
 	}
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *mc, const struct exchange *x, const char *path)
+static enum MHD_Result refuse(struct MHD_Connection *mc, const struct exchange *exchange,
+			      const char *path)
 {
 	CLEANUP(strbuf_done) struct strbuf allow = STRBUF_INIT;
-	struct http_reply reply = { .status = x->refused, .content_type = http_plain_text };
+	struct http_reply reply = { .status = exchange->refused, .content_type = http_plain_text };
 	strbuf_init(&reply.body);
 	/* Go's words for 404, which scripts may look for. */
-	if (x->refused == MHD_HTTP_NOT_FOUND)
+	if (exchange->refused == MHD_HTTP_NOT_FOUND)
 		strbuf_adds(&reply.body, "404 page not found\n");
 	else
-		strbuf_addf(&reply.body, "%s\n", MHD_get_reason_phrase_for(x->refused));
-	if (x->refused == MHD_HTTP_METHOD_NOT_ALLOWED)
-		list_methods(x->server, path, &allow);
+		strbuf_addf(&reply.body, "%s\n", MHD_get_reason_phrase_for(exchange->refused));
+	if (exchange->refused == MHD_HTTP_METHOD_NOT_ALLOWED)
+		list_methods(exchange->server, path, &allow);
 	return send_reply(mc, &reply, allow.n > 0 ? allow.s : NULL);
 }
 
-static enum MHD_Result handle(struct MHD_Connection *mc, struct exchange *x, const char *path,
-			      const char *method)
+static enum MHD_Result handle(struct MHD_Connection *mc, struct exchange *exchange,
+			      const char *path, const char *method)
 {
 	struct http_request req = {
 		.method = http_method_of(method),
 		.method_text = method,
 		.path = path,
-		.body = strbuf_slice(&x->body),
+		.body = strbuf_slice(&exchange->body),
 		.reserved_ = mc,
 	};
 	struct http_reply reply = { .status = MHD_HTTP_OK, .content_type = http_plain_text };
 	strbuf_init(&reply.body);
-	x->route->handle(x->route->ctx, &req, &reply);
+	exchange->route->handle(exchange->route->ctx, &req, &reply);
 	return send_reply(mc, &reply, NULL);
 }
 
 /* Finds the route; without one `refused` says why. */
-static void route_request(struct exchange *x, const char *path, const char *method)
+static void route_request(struct exchange *exchange, const char *path, const char *method)
 {
-	const struct http_server *s = x->server;
-	x->refused = MHD_HTTP_NOT_FOUND;
+	const struct http_server *s = exchange->server;
+	exchange->refused = MHD_HTTP_NOT_FOUND;
 	for (size_t i = 0; i < s->n_routes; i++) {
 		const struct http_route *r = &s->routes[i];
 		if (r->path != NULL && strcmp(r->path, path) != 0)
 			continue;
 		if ((methods_of(r) & http_method_of(method)) != 0) {
-			x->route = r;
+			exchange->route = r;
 			return;
 		}
-		x->refused = MHD_HTTP_METHOD_NOT_ALLOWED;
+		exchange->refused = MHD_HTTP_METHOD_NOT_ALLOWED;
 	}
 }
 
-static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *mc, const char *path,
-			     const char *method, void **slot)
+static enum MHD_Result begin(struct http_server *server, struct MHD_Connection *mc,
+			     const char *path, const char *method, void **slot)
 {
 	enum MHD_Result answered;
 	if (http_refuse_framing(mc, &answered))
 		return answered;
 	struct exchange *x = xcalloc(1, sizeof(*x));
 	uint64_t length;
-	x->server = s;
+	x->server = server;
 	strbuf_init(&x->body);
 	*slot = x;
-	pthread_mutex_lock(&s->lock);
-	s->n_busy++;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&server->lock);
+	server->n_busy++;
+	pthread_mutex_unlock(&server->lock);
 	route_request(x, path, method);
 	/* A length announced beyond the limit is refused before the body is read; the library
 	 * checked the number itself. */
@@ -164,51 +165,52 @@ static enum MHD_Result begin(struct http_server *s, struct MHD_Connection *mc, c
 
 /* A part of the body. A reply can be sent only when the body has ended, so what is too much is read
  * and dropped for a while. */
-static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *n)
+static enum MHD_Result take_body(struct exchange *exchange, const char *data, size_t *count)
 {
-	if (x->route != NULL && *n <= x->route->max_body_bytes - x->body.n) {
-		strbuf_add(&x->body, data, *n);
+	if (exchange->route != NULL &&
+	    *count <= exchange->route->max_body_bytes - exchange->body.n) {
+		strbuf_add(&exchange->body, data, *count);
 	} else {
-		x->route = NULL;
-		x->refused = MHD_HTTP_CONTENT_TOO_LARGE;
-		x->excess_bytes += *n;
+		exchange->route = NULL;
+		exchange->refused = MHD_HTTP_CONTENT_TOO_LARGE;
+		exchange->excess_bytes += *count;
 	}
-	*n = 0;
-	return x->excess_bytes <= EXCESS_MAX_BYTES ? MHD_YES : MHD_NO;
+	*count = 0;
+	return exchange->excess_bytes <= EXCESS_MAX_BYTES ? MHD_YES : MHD_NO;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mc, const char *path,
 				  const char *method, const char *version, const char *data,
-				  size_t *n, void **slot)
+				  size_t *count, void **slot)
 {
 	struct exchange *x = *slot;
 	(void)version;
 	if (x == NULL)
 		return begin(ctx, mc, path, method, slot);
-	if (*n > 0)
-		return take_body(x, data, n);
+	if (*count > 0)
+		return take_body(x, data, count);
 	return x->route != NULL ? handle(mc, x, path, method) : refuse(mc, x, path);
 }
 
-static struct MHD_Daemon *start_daemon(struct http_server *s, int fd)
+static struct MHD_Daemon *start_daemon(struct http_server *server, int fd)
 {
 	return http_daemon_start(&(struct http_daemon_conf){
 		.fd = fd,
 		.timeout_s = HTTP_TIMEOUT_S,
 		.head_max_bytes = HTTP_HEAD_MAX_BYTES,
-		.conns = &s->conns,
+		.conns = &server->conns,
 		.on_request = on_request,
 		.on_completed = on_completed,
-		.ctx = s,
+		.ctx = server,
 	});
 }
 
-static void server_free(struct http_server *s)
+static void server_free(struct http_server *server)
 {
-	pthread_mutex_destroy(&s->lock);
-	pthread_cond_destroy(&s->idle);
-	free(s->routes);
-	free(s);
+	pthread_mutex_destroy(&server->lock);
+	pthread_cond_destroy(&server->idle);
+	free(server->routes);
+	free(server);
 }
 
 int http_server_address(struct slice text, union net_addr *ret)
@@ -221,15 +223,15 @@ int http_server_address(struct slice text, union net_addr *ret)
 }
 
 int http_server_start_tls(const char *addr, struct http_tls *tls, const struct http_route *routes,
-			  size_t n, struct http_server **ret)
+			  size_t count, struct http_server **ret)
 {
 	uint16_t port = 0;
 	int fd = http_listen(addr, true, &port);
 	if (fd < 0)
 		return fd;
 	struct http_server *s = xcalloc(1, sizeof(*s));
-	s->routes = xmemdup(routes, n * sizeof(*routes));
-	s->n_routes = n;
+	s->routes = xmemdup(routes, count * sizeof(*routes));
+	s->n_routes = count;
 	s->port = port;
 	http_conns_init(&s->conns, tls, HTTP_MAX_CONNECTIONS, 0);
 	pthread_mutex_init(&s->lock, NULL);
@@ -244,25 +246,25 @@ int http_server_start_tls(const char *addr, struct http_tls *tls, const struct h
 	return 0;
 }
 
-int http_server_start(const char *addr, const struct http_route *routes, size_t n,
+int http_server_start(const char *addr, const struct http_route *routes, size_t count,
 		      struct http_server **ret)
 {
-	return http_server_start_tls(addr, NULL, routes, n, ret);
+	return http_server_start_tls(addr, NULL, routes, count, ret);
 }
 
-void http_server_stop(struct http_server *s)
+void http_server_stop(struct http_server *server)
 {
-	if (s == NULL)
+	if (server == NULL)
 		return;
-	int fd = MHD_quiesce_daemon(s->daemon);
-	http_wait_idle(&s->lock, &s->idle, &s->n_busy);
-	MHD_stop_daemon(s->daemon);
+	int fd = MHD_quiesce_daemon(server->daemon);
+	http_wait_idle(&server->lock, &server->idle, &server->n_busy);
+	MHD_stop_daemon(server->daemon);
 	if (fd >= 0)
 		close(fd);
-	server_free(s);
+	server_free(server);
 }
 
-uint16_t http_server_port(const struct http_server *s)
+uint16_t http_server_port(const struct http_server *server)
 {
-	return s->port;
+	return server->port;
 }

@@ -49,7 +49,7 @@ struct http_arg {
 	const char *name, *value; /* decoded; value "" when there is none */
 };
 /* All arguments in order; says how many there are, of which at most n were written. */
-size_t http_request_args(const struct http_request *req, struct http_arg *args, size_t n);
+size_t http_request_args(const struct http_request *req, struct http_arg *args, size_t count);
 
 /* Set up before the handler runs as 200, text/plain (UTF-8), empty. */
 struct http_reply {
@@ -80,14 +80,14 @@ MUST_CHECK int http_server_address(struct slice text, union net_addr *ret);
  * the same address, so that a new one can be opened before the old one is closed. The first route
  * that fits wins; other paths are answered with 404. `routes` is copied, its texts and ctx must
  * outlive the server. ERR_PARSE for an address that is none; -errno (-EADDRINUSE, -EACCES, ...). */
-MUST_CHECK int http_server_start(const char *addr, const struct http_route *routes, size_t n,
+MUST_CHECK int http_server_start(const char *addr, const struct http_route *routes, size_t count,
 				 struct http_server **ret);
 /* The same with HTTPS (TLS 1.2 and 1.3); `tls` (http/tlscert.h) is borrowed. */
 MUST_CHECK int http_server_start_tls(const char *addr, struct http_tls *tls,
-				     const struct http_route *routes, size_t n,
+				     const struct http_route *routes, size_t count,
 				     struct http_server **ret);
 /* Takes no new connection, waits up to HTTP_DRAIN_MS for replies under way, ends the thread and
  * frees all. NULL is fine. Not from inside a handler. */
-void http_server_stop(struct http_server *s);
+void http_server_stop(struct http_server *server);
 /* The port listened on. */
-uint16_t http_server_port(const struct http_server *s);
+uint16_t http_server_port(const struct http_server *server);

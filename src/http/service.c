@@ -78,21 +78,21 @@ static void add_clean(struct strbuf *out, const char *text)
 	strbuf_addc(out, '\0');
 }
 
-void http_answer_header(struct http_answer *a, const char *name, const char *value)
+void http_answer_header(struct http_answer *answer, const char *name, const char *value)
 {
-	if (a->n_headers_ == HTTP_ANSWER_HEADERS_MAX)
+	if (answer->n_headers_ == HTTP_ANSWER_HEADERS_MAX)
 		return;
-	add_clean(&a->headers_, name);
-	add_clean(&a->headers_, value);
-	a->n_headers_++;
+	add_clean(&answer->headers_, name);
+	add_clean(&answer->headers_, value);
+	answer->n_headers_++;
 }
 
-static void add_headers(struct MHD_Response *resp, const struct http_answer *a)
+static void add_headers(struct MHD_Response *resp, const struct http_answer *answer)
 {
-	const char *at = a->headers_.s;
-	if (a->content_type != NULL)
-		MHD_add_response_header(resp, MHD_HTTP_HEADER_CONTENT_TYPE, a->content_type);
-	for (unsigned i = 0; i < a->n_headers_; i++) {
+	const char *at = answer->headers_.s;
+	if (answer->content_type != NULL)
+		MHD_add_response_header(resp, MHD_HTTP_HEADER_CONTENT_TYPE, answer->content_type);
+	for (unsigned i = 0; i < answer->n_headers_; i++) {
 		const char *value = at + strlen(at) + 1;
 		/* Refused only when it is no header field, which a handler would not write. */
 		MHD_add_response_header(resp, at, value);
@@ -106,55 +106,57 @@ static struct MHD_Response *text_response(struct strbuf *body)
 	return MHD_create_response_from_buffer_with_free_callback(n, strbuf_take(body), free);
 }
 
-static struct MHD_Response *respond(struct exchange *x, struct http_answer *a)
+static struct MHD_Response *respond(struct exchange *exchange, struct http_answer *answer)
 {
 	struct MHD_Response *resp = NULL;
-	if (a->stream != NULL)
-		resp = http_stream_response(x->stream, a->stream, a->stream_ctx, &a->body);
+	if (answer->stream != NULL)
+		resp = http_stream_response(exchange->stream, answer->stream, answer->stream_ctx,
+					    &answer->body);
 	/* The library would end even a reply without a body by a last chunk. */
-	if (resp != NULL && http_method_of(x->method) == HTTP_HEAD) {
+	if (resp != NULL && http_method_of(exchange->method) == HTTP_HEAD) {
 		MHD_destroy_response(resp);
-		resp = text_response(&a->body);
+		resp = text_response(&answer->body);
 	}
-	if (a->stream == NULL)
-		resp = text_response(&a->body);
+	if (answer->stream == NULL)
+		resp = text_response(&answer->body);
 	if (resp != NULL)
-		add_headers(resp, a);
+		add_headers(resp, answer);
 	return resp;
 }
 
-static void say_too_long(void *ctx, const struct http_request *req, struct http_answer *a)
+static void say_too_long(void *ctx, const struct http_request *req, struct http_answer *answer)
 {
 	(void)ctx;
 	(void)req;
-	a->status = MHD_HTTP_CONTENT_TOO_LARGE;
-	strbuf_adds(&a->body, "the request's body is too long\n");
+	answer->status = MHD_HTTP_CONTENT_TOO_LARGE;
+	strbuf_adds(&answer->body, "the request's body is too long\n");
 }
 
-static void say_busy(void *ctx, const struct http_request *req, struct http_answer *a)
+static void say_busy(void *ctx, const struct http_request *req, struct http_answer *answer)
 {
 	(void)ctx;
 	(void)req;
-	a->status = MHD_HTTP_TOO_MANY_REQUESTS;
-	http_answer_header(a, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-	strbuf_adds(&a->body, "too many requests\n");
+	answer->status = MHD_HTTP_TOO_MANY_REQUESTS;
+	http_answer_header(answer, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+	strbuf_adds(&answer->body, "too many requests\n");
 }
 
-static struct http_request request_of(const struct exchange *x)
+static struct http_request request_of(const struct exchange *exchange)
 {
 	return (struct http_request){
-		.method = http_method_of(x->method),
-		.method_text = x->method,
-		.path = x->path,
-		.body = x->fate != FATE_SERVED ? (struct slice){ "", 0 } : strbuf_slice(&x->body),
-		.reserved_ = x->mc,
+		.method = http_method_of(exchange->method),
+		.method_text = exchange->method,
+		.path = exchange->path,
+		.body = exchange->fate != FATE_SERVED ? (struct slice){ "", 0 }
+						      : strbuf_slice(&exchange->body),
+		.reserved_ = exchange->mc,
 	};
 }
 
 /* On a thread of the pool. */
-static void run(struct http_job *j)
+static void run(struct http_job *job)
 {
-	struct exchange *x = CONTAINER_OF(j, struct exchange, job);
+	struct exchange *x = CONTAINER_OF(job, struct exchange, job);
 	const struct http_service_conf *c = &x->service->conf;
 	const http_service_fn by_fate[] = { [FATE_SERVED] = c->handle,
 					    [FATE_UNKNOWN] = c->handle,
@@ -183,29 +185,29 @@ static void set_timeout(struct MHD_Connection *mc, unsigned seconds)
 	MHD_set_connection_option(mc, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
 
-static bool count_begin(struct http_service *s)
+static bool count_begin(struct http_service *service)
 {
-	pthread_mutex_lock(&s->lock);
-	bool ok = !s->stopping;
+	pthread_mutex_lock(&service->lock);
+	bool ok = !service->stopping;
 	if (ok)
-		s->n_busy++;
-	pthread_mutex_unlock(&s->lock);
+		service->n_busy++;
+	pthread_mutex_unlock(&service->lock);
 	return ok;
 }
 
-static void count_end(struct http_service *s)
+static void count_end(struct http_service *service)
 {
-	pthread_mutex_lock(&s->lock);
-	if (--s->n_busy == 0)
-		pthread_cond_signal(&s->idle);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&service->lock);
+	if (--service->n_busy == 0)
+		pthread_cond_signal(&service->idle);
+	pthread_mutex_unlock(&service->lock);
 }
 
-static void drop_body(struct exchange *x)
+static void drop_body(struct exchange *exchange)
 {
-	strbuf_done(&x->body);
-	x->service->bodies_bytes -= x->body_bytes;
-	x->body_bytes = 0;
+	strbuf_done(&exchange->body);
+	exchange->service->bodies_bytes -= exchange->body_bytes;
+	exchange->body_bytes = 0;
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *mc, void **slot,
@@ -228,110 +230,111 @@ static void on_completed(void *ctx, struct MHD_Connection *mc, void **slot,
 }
 
 /* Gives the whole request to the pool. */
-static enum MHD_Result hand_over(struct exchange *x)
+static enum MHD_Result hand_over(struct exchange *exchange)
 {
-	x->handed = true;
-	http_conns_busy(&x->service->conns, http_conn_of(x->mc));
-	x->stream = http_stream_new(x->service->streams, x->mc);
-	MHD_suspend_connection(x->mc);
-	if (http_pool_add(x->service->pool, &x->job))
+	exchange->handed = true;
+	http_conns_busy(&exchange->service->conns, http_conn_of(exchange->mc));
+	exchange->stream = http_stream_new(exchange->service->streams, exchange->mc);
+	MHD_suspend_connection(exchange->mc);
+	if (http_pool_add(exchange->service->pool, &exchange->job))
 		return MHD_YES;
-	MHD_resume_connection(x->mc);
+	MHD_resume_connection(exchange->mc);
 	return MHD_YES; /* comes back without a response, which ends it */
 }
 
-static enum MHD_Result send_response(struct exchange *x)
+static enum MHD_Result send_response(struct exchange *exchange)
 {
-	if (x->response == NULL)
+	if (exchange->response == NULL)
 		return MHD_NO;
-	enum MHD_Result ok = MHD_queue_response(x->mc, x->status, x->response);
-	MHD_destroy_response(TAKE_PTR(x->response));
+	enum MHD_Result ok = MHD_queue_response(exchange->mc, exchange->status, exchange->response);
+	MHD_destroy_response(TAKE_PTR(exchange->response));
 	return ok;
 }
 
 /* Answered before the body is read: it is not wanted, and its announced length is far beyond what
  * is worth dropping, or the client asks before it sends. The library has checked the number itself.
  */
-static bool answer_early(struct exchange *x)
+static bool answer_early(struct exchange *exchange)
 {
-	uint64_t length = UINT64_MAX, max = x->service->conf.max_body_bytes;
-	const char *text =
-		MHD_lookup_connection_value(x->mc, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	uint64_t length = UINT64_MAX, max = exchange->service->conf.max_body_bytes;
+	const char *text = MHD_lookup_connection_value(exchange->mc, MHD_HEADER_KIND,
+						       MHD_HTTP_HEADER_CONTENT_LENGTH);
 	if (text != NULL && slice_u64(slice_of(text), &length) < 0)
 		length = UINT64_MAX;
-	if (x->fate == FATE_SERVED && (text == NULL || length <= max))
+	if (exchange->fate == FATE_SERVED && (text == NULL || length <= max))
 		return false;
-	if (x->fate == FATE_SERVED)
-		x->fate = FATE_TOO_LONG;
+	if (exchange->fate == FATE_SERVED)
+		exchange->fate = FATE_TOO_LONG;
 	return (text != NULL && length > max + SERVICE_EXCESS_BYTES) ||
-	       MHD_lookup_connection_value(x->mc, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT) != NULL;
+	       MHD_lookup_connection_value(exchange->mc, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT) !=
+		       NULL;
 }
 
 /* Who asks is looked at before a byte of the body is: strangers may be cut all the time. */
-static void set_fate(struct exchange *x)
+static void set_fate(struct exchange *exchange)
 {
-	struct http_service *s = x->service;
-	struct http_conn *conn = http_conn_of(x->mc);
-	struct http_request req = request_of(x);
+	struct http_service *s = exchange->service;
+	struct http_conn *conn = http_conn_of(exchange->mc);
+	struct http_request req = request_of(exchange);
 	if (s->conf.is_known != NULL && !s->conf.is_known(s->conf.ctx, &req))
-		x->fate = FATE_UNKNOWN;
+		exchange->fate = FATE_UNKNOWN;
 	else if (!http_conns_know(&s->conns, conn))
-		x->fate = FATE_BUSY;
+		exchange->fate = FATE_BUSY;
 	else
 		http_conns_busy(&s->conns, conn);
 }
 
-static enum MHD_Result begin(struct http_service *s, struct MHD_Connection *mc, const char *path,
-			     const char *method, void **slot)
+static enum MHD_Result begin(struct http_service *service, struct MHD_Connection *mc,
+			     const char *path, const char *method, void **slot)
 {
 	enum MHD_Result answered;
 	if (http_refuse_framing(mc, &answered))
 		return answered;
-	if (!count_begin(s))
+	if (!count_begin(service))
 		return MHD_NO;
 	struct exchange *x = xcalloc(1, sizeof(*x));
-	x->service = s;
+	x->service = service;
 	x->mc = mc;
 	x->path = path;
 	x->method = method;
 	strbuf_init(&x->body);
 	*slot = x;
 	set_fate(x);
-	set_timeout(mc, s->conf.stall_s);
+	set_timeout(mc, service->conf.stall_s);
 	return answer_early(x) ? hand_over(x) : MHD_YES;
 }
 
 /* Is there room for more of the body? */
-static void check_limits(struct exchange *x, size_t n)
+static void check_limits(struct exchange *exchange, size_t count)
 {
-	const struct http_service *s = x->service;
-	if (n > s->conf.max_body_bytes - x->body.n)
-		x->fate = FATE_TOO_LONG;
-	else if (s->bodies_bytes + n > s->conf.max_bodies_bytes)
-		x->fate = FATE_BUSY;
+	const struct http_service *s = exchange->service;
+	if (count > s->conf.max_body_bytes - exchange->body.n)
+		exchange->fate = FATE_TOO_LONG;
+	else if (s->bodies_bytes + count > s->conf.max_bodies_bytes)
+		exchange->fate = FATE_BUSY;
 }
 
 /* A part of the body. A reply can be sent only when the body has ended, so what is not wanted is
  * read and dropped for a while. */
-static enum MHD_Result take_body(struct exchange *x, const char *data, size_t *n)
+static enum MHD_Result take_body(struct exchange *exchange, const char *data, size_t *count)
 {
-	if (x->fate == FATE_SERVED)
-		check_limits(x, *n);
-	if (x->fate == FATE_SERVED) {
-		strbuf_add(&x->body, data, *n);
-		x->body_bytes += *n;
-		x->service->bodies_bytes += *n;
+	if (exchange->fate == FATE_SERVED)
+		check_limits(exchange, *count);
+	if (exchange->fate == FATE_SERVED) {
+		strbuf_add(&exchange->body, data, *count);
+		exchange->body_bytes += *count;
+		exchange->service->bodies_bytes += *count;
 	} else {
-		x->excess_bytes += *n;
-		drop_body(x);
+		exchange->excess_bytes += *count;
+		drop_body(exchange);
 	}
-	*n = 0;
-	return x->excess_bytes <= SERVICE_EXCESS_BYTES ? MHD_YES : MHD_NO;
+	*count = 0;
+	return exchange->excess_bytes <= SERVICE_EXCESS_BYTES ? MHD_YES : MHD_NO;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mc, const char *path,
 				  const char *method, const char *version, const char *data,
-				  size_t *n, void **slot)
+				  size_t *count, void **slot)
 {
 	struct exchange *x = *slot;
 	(void)version;
@@ -339,26 +342,26 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mc, const ch
 		return begin(ctx, mc, path, method, slot);
 	if (x->handed)
 		return send_response(x);
-	if (*n > 0)
-		return take_body(x, data, n);
+	if (*count > 0)
+		return take_body(x, data, count);
 	return hand_over(x);
 }
 
-static int hex_digit(char c)
+static int hex_digit(char ch)
 {
-	if (ascii_isdigit(c))
-		return c - '0';
-	c = ascii_lower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	if (ascii_isdigit(ch))
+		return ch - '0';
+	ch = ascii_lower(ch);
+	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
 /* As the library does it, but %00 stays as it is: a name may not end before its end. */
-static size_t unescape(void *ctx, struct MHD_Connection *mc, char *s)
+static size_t unescape(void *ctx, struct MHD_Connection *mc, char *text)
 {
-	char *out = s;
+	char *out = text;
 	(void)ctx;
 	(void)mc;
-	for (const char *in = s; *in != '\0'; in++) {
+	for (const char *in = text; *in != '\0'; in++) {
 		int hi = in[0] == '%' ? hex_digit(in[1]) : -1;
 		int lo = hi >= 0 ? hex_digit(in[2]) : -1;
 		if (lo < 0 || (hi | lo) == 0) {
@@ -369,58 +372,58 @@ static size_t unescape(void *ctx, struct MHD_Connection *mc, char *s)
 		in += 2;
 	}
 	*out = '\0';
-	return (size_t)(out - s);
+	return (size_t)(out - text);
 }
 
 /* --- start and stop --- */
 
-static struct http_service *service_new(const struct http_service_conf *c, uint16_t port)
+static struct http_service *service_new(const struct http_service_conf *conf, uint16_t port)
 {
 	struct http_service *s = xcalloc(1, sizeof(*s));
-	s->conf = *c;
+	s->conf = *conf;
 	s->conf.addr = NULL;
 	s->port = port;
-	if (c->threads == 0)
+	if (conf->threads == 0)
 		s->conf.threads = SERVICE_THREADS;
-	if (c->max_connections == 0)
+	if (conf->max_connections == 0)
 		s->conf.max_connections = SERVICE_CONNECTIONS;
-	if (c->idle_s == 0)
+	if (conf->idle_s == 0)
 		s->conf.idle_s = SERVICE_IDLE_S;
-	if (c->stall_s == 0)
+	if (conf->stall_s == 0)
 		s->conf.stall_s = SERVICE_STALL_S;
-	if (c->max_body_bytes == 0)
+	if (conf->max_body_bytes == 0)
 		s->conf.max_body_bytes = SERVICE_BODY_BYTES;
-	if (c->max_bodies_bytes == 0)
+	if (conf->max_bodies_bytes == 0)
 		s->conf.max_bodies_bytes = SERVICE_BODIES_BYTES;
-	if (c->too_long == NULL)
+	if (conf->too_long == NULL)
 		s->conf.too_long = say_too_long;
-	if (c->busy == NULL)
+	if (conf->busy == NULL)
 		s->conf.busy = say_busy;
-	unsigned max_unknown = c->max_unknown != 0 ? c->max_unknown : SERVICE_UNKNOWN;
-	http_conns_init(&s->conns, c->tls, s->conf.max_connections,
-			c->is_known != NULL ? max_unknown : 0);
+	unsigned max_unknown = conf->max_unknown != 0 ? conf->max_unknown : SERVICE_UNKNOWN;
+	http_conns_init(&s->conns, conf->tls, s->conf.max_connections,
+			conf->is_known != NULL ? max_unknown : 0);
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->idle, NULL);
 	s->pool = http_pool_new(s->conf.threads, run);
 	return s;
 }
 
-static void service_free(struct http_service *s)
+static void service_free(struct http_service *service)
 {
-	http_pool_free(s->pool);
-	http_streams_free(s->streams);
-	pthread_mutex_destroy(&s->lock);
-	pthread_cond_destroy(&s->idle);
-	free(s);
+	http_pool_free(service->pool);
+	http_streams_free(service->streams);
+	pthread_mutex_destroy(&service->lock);
+	pthread_cond_destroy(&service->idle);
+	free(service);
 }
 
-int http_service_start(const struct http_service_conf *c, struct http_service **ret)
+int http_service_start(const struct http_service_conf *conf, struct http_service **ret)
 {
 	uint16_t port = 0;
-	int fd = http_listen(c->addr, false, &port);
+	int fd = http_listen(conf->addr, false, &port);
 	if (fd < 0)
 		return fd;
-	struct http_service *s = service_new(c, port);
+	struct http_service *s = service_new(conf, port);
 	s->streams = http_streams_new();
 	if (s->streams == NULL) {
 		close(fd);
@@ -445,31 +448,31 @@ int http_service_start(const struct http_service_conf *c, struct http_service **
 	return 0;
 }
 
-uint16_t http_service_port(const struct http_service *s)
+uint16_t http_service_port(const struct http_service *service)
 {
-	return s->port;
+	return service->port;
 }
 
 /* No request begins any more; those under way get their time. */
-static void drain(struct http_service *s)
+static void drain(struct http_service *service)
 {
-	pthread_mutex_lock(&s->lock);
-	s->stopping = true;
-	pthread_mutex_unlock(&s->lock);
-	http_streams_end(s->streams);
-	http_wait_idle(&s->lock, &s->idle, &s->n_busy);
+	pthread_mutex_lock(&service->lock);
+	service->stopping = true;
+	pthread_mutex_unlock(&service->lock);
+	http_streams_end(service->streams);
+	http_wait_idle(&service->lock, &service->idle, &service->n_busy);
 }
 
-void http_service_stop(struct http_service *s)
+void http_service_stop(struct http_service *service)
 {
-	if (s == NULL)
+	if (service == NULL)
 		return;
-	int fd = MHD_quiesce_daemon(s->daemon);
-	drain(s);
+	int fd = MHD_quiesce_daemon(service->daemon);
+	drain(service);
 	/* A handler cannot be broken off; and the library wants no connection suspended. */
-	http_pool_free(TAKE_PTR(s->pool));
-	MHD_stop_daemon(s->daemon);
+	http_pool_free(TAKE_PTR(service->pool));
+	MHD_stop_daemon(service->daemon);
 	if (fd >= 0)
 		close(fd);
-	service_free(s);
+	service_free(service);
 }

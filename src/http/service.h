@@ -51,10 +51,10 @@ struct http_answer {
 };
 
 /* Adds a header field; name and value are copied, line ends in them become spaces. */
-void http_answer_header(struct http_answer *a, const char *name, const char *value);
+void http_answer_header(struct http_answer *answer, const char *name, const char *value);
 
 /* There is something to pull; any thread. */
-void http_stream_wake(struct http_stream *s);
+void http_stream_wake(struct http_stream *stream);
 
 /* On a thread of the pool; may wait. `req` (http/server.h) lives until it returns. */
 typedef void (*http_service_fn)(void *ctx, const struct http_request *req, struct http_answer *a);
@@ -84,8 +84,8 @@ struct http_service_conf {
 };
 
 /* Texts of the configuration are copied. Errors as of http_server_start. */
-MUST_CHECK int http_service_start(const struct http_service_conf *c, struct http_service **ret);
-uint16_t http_service_port(const struct http_service *s);
+MUST_CHECK int http_service_start(const struct http_service_conf *conf, struct http_service **ret);
+uint16_t http_service_port(const struct http_service *service);
 /* Takes no new request, ends all streams, waits up to HTTP_DRAIN_MS for handlers and replies under
  * way, then for handlers alone, and ends. NULL is fine. */
-void http_service_stop(struct http_service *s);
+void http_service_stop(struct http_service *service);

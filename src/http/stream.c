@@ -48,58 +48,58 @@ struct http_streams {
 /* --- waking --- */
 
 /* With the stream's lock held. */
-static void wake_locked(struct http_stream *s)
+static void wake_locked(struct http_stream *stream)
 {
-	s->woken = true;
-	if (!s->resting)
+	stream->woken = true;
+	if (!stream->resting)
 		return;
-	s->resting = false;
-	MHD_resume_connection(s->mc);
+	stream->resting = false;
+	MHD_resume_connection(stream->mc);
 }
 
-void http_stream_wake(struct http_stream *s)
+void http_stream_wake(struct http_stream *stream)
 {
-	pthread_mutex_lock(&s->lock);
-	if (!s->woken)
-		wake_locked(s);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&stream->lock);
+	if (!stream->woken)
+		wake_locked(stream);
+	pthread_mutex_unlock(&stream->lock);
 }
 
-static void end_stream(struct http_stream *s, bool gone)
+static void end_stream(struct http_stream *stream, bool gone)
 {
-	pthread_mutex_lock(&s->lock);
-	s->over = true;
-	s->gone |= gone;
-	wake_locked(s);
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&stream->lock);
+	stream->over = true;
+	stream->gone |= gone;
+	wake_locked(stream);
+	pthread_mutex_unlock(&stream->lock);
 }
 
 /* --- pulling: the library's thread --- */
 
-static size_t pull_first(struct http_stream *s, char *buf, size_t n)
+static size_t pull_first(struct http_stream *stream, char *buf, size_t len)
 {
-	size_t part = MIN(n, s->first.n - s->first_sent);
-	memcpy(buf, s->first.s + s->first_sent, part);
-	s->first_sent += part;
-	if (s->first_sent == s->first.n)
-		strbuf_done(&s->first), s->first_sent = 0;
+	size_t part = MIN(len, stream->first.n - stream->first_sent);
+	memcpy(buf, stream->first.s + stream->first_sent, part);
+	stream->first_sent += part;
+	if (stream->first_sent == stream->first.n)
+		strbuf_done(&stream->first), stream->first_sent = 0;
 	return part;
 }
 
 /* Rests until woken, which may be at once: the library then asks again after its other
  * connections. */
-static void rest(struct http_stream *s)
+static void rest(struct http_stream *stream)
 {
-	pthread_mutex_lock(&s->lock);
-	MHD_suspend_connection(s->mc);
-	if (s->woken)
-		MHD_resume_connection(s->mc);
+	pthread_mutex_lock(&stream->lock);
+	MHD_suspend_connection(stream->mc);
+	if (stream->woken)
+		MHD_resume_connection(stream->mc);
 	else
-		s->resting = true;
-	pthread_mutex_unlock(&s->lock);
+		stream->resting = true;
+	pthread_mutex_unlock(&stream->lock);
 }
 
-static ssize_t on_pull(void *ctx, uint64_t pos, char *buf, size_t n)
+static ssize_t on_pull(void *ctx, uint64_t pos, char *buf, size_t len)
 {
 	struct http_stream *s = ctx;
 	(void)pos;
@@ -110,8 +110,8 @@ static ssize_t on_pull(void *ctx, uint64_t pos, char *buf, size_t n)
 	if (gone || (over && s->ops->whole))
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (s->first.n > 0)
-		return (ssize_t)pull_first(s, buf, n);
-	ssize_t got = over ? HTTP_STREAM_END : s->ops->pull(s->ctx, buf, n);
+		return (ssize_t)pull_first(s, buf, len);
+	ssize_t got = over ? HTTP_STREAM_END : s->ops->pull(s->ctx, buf, len);
 	if (got == HTTP_STREAM_BROKEN)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (got < 0)
@@ -225,49 +225,51 @@ struct http_stream *http_stream_new(struct http_streams *all, struct MHD_Connect
 	return s;
 }
 
-static void enlist(struct http_stream *s)
+static void enlist(struct http_stream *stream)
 {
-	struct http_streams *all = s->all;
-	int fd = MHD_get_connection_info(s->mc, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+	struct http_streams *all = stream->all;
+	int fd = MHD_get_connection_info(stream->mc, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 	pthread_mutex_lock(&all->lock);
-	s->id = ++all->last_id;
-	s->next = &all->ring;
-	s->prev = all->ring.prev;
-	s->prev->next = s;
-	all->ring.prev = s;
+	stream->id = ++all->last_id;
+	stream->next = &all->ring;
+	stream->prev = all->ring.prev;
+	stream->prev->next = stream;
+	all->ring.prev = stream;
 	if (all->over)
-		end_stream(s, false);
+		end_stream(stream, false);
 	pthread_mutex_unlock(&all->lock);
 	/* Once is enough, and the kernel forgets it when the socket is closed. A second stream on
 	 * the same connection watches anew. Where it fails, the next write tells. */
-	struct epoll_event e = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.u64 = s->id };
-	if (!watch_fd(all, fd, e.events, s->id) && errno == EEXIST)
+	struct epoll_event e = { .events = EPOLLRDHUP | EPOLLONESHOT, .data.u64 = stream->id };
+	if (!watch_fd(all, fd, e.events, stream->id) && errno == EEXIST)
 		epoll_ctl(all->epoll_fd, EPOLL_CTL_MOD, fd, &e);
 }
 
-struct MHD_Response *http_stream_response(struct http_stream *s, const struct http_stream_ops *ops,
-					  void *ctx, struct strbuf *body)
+struct MHD_Response *http_stream_response(struct http_stream *stream,
+					  const struct http_stream_ops *ops, void *ctx,
+					  struct strbuf *body)
 {
-	s->ops = ops;
-	s->ctx = ctx;
-	s->first = *body;
+	stream->ops = ops;
+	stream->ctx = ctx;
+	stream->first = *body;
 	strbuf_init(body);
-	enlist(s);
-	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PULL_BYTES, on_pull, s, NULL);
+	enlist(stream);
+	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PULL_BYTES, on_pull, stream,
+						 NULL);
 }
 
-void http_stream_free(struct http_stream *s)
+void http_stream_free(struct http_stream *stream)
 {
-	if (s == NULL)
+	if (stream == NULL)
 		return;
-	if (s->ops != NULL) {
-		pthread_mutex_lock(&s->all->lock);
-		s->prev->next = s->next;
-		s->next->prev = s->prev;
-		pthread_mutex_unlock(&s->all->lock);
-		s->ops->done(s->ctx);
+	if (stream->ops != NULL) {
+		pthread_mutex_lock(&stream->all->lock);
+		stream->prev->next = stream->next;
+		stream->next->prev = stream->prev;
+		pthread_mutex_unlock(&stream->all->lock);
+		stream->ops->done(stream->ctx);
 	}
-	strbuf_done(&s->first);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
+	strbuf_done(&stream->first);
+	pthread_mutex_destroy(&stream->lock);
+	free(stream);
 }

@@ -20,7 +20,8 @@ void http_streams_free(struct http_streams *all);
 struct http_stream *http_stream_new(struct http_streams *all, struct MHD_Connection *mc);
 /* What the handler gave: from now on `ops` is called. `body` is taken. NULL: no memory; the stream
  * is there still. */
-struct MHD_Response *http_stream_response(struct http_stream *s, const struct http_stream_ops *ops,
-					  void *ctx, struct strbuf *body);
+struct MHD_Response *http_stream_response(struct http_stream *stream,
+					  const struct http_stream_ops *ops, void *ctx,
+					  struct strbuf *body);
 /* Calls ops->done where there are ops. NULL is fine. */
-void http_stream_free(struct http_stream *s);
+void http_stream_free(struct http_stream *stream);

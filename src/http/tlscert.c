@@ -23,9 +23,10 @@ struct http_tls {
 	struct http_tls_pair *pair;
 };
 
-static gnutls_datum_t datum(struct slice s)
+static gnutls_datum_t datum(struct slice text)
 {
-	return (gnutls_datum_t){ .data = (unsigned char *)(uintptr_t)s.p, .size = (unsigned)s.n };
+	return (gnutls_datum_t){ .data = (unsigned char *)(uintptr_t)text.p,
+				 .size = (unsigned)text.n };
 }
 
 static int load(struct slice cert, struct slice key, struct http_tls_pair **ret, char *err,
@@ -68,56 +69,56 @@ int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret, cha
 	return 0;
 }
 
-int http_tls_set(struct http_tls *t, struct slice cert, struct slice key, char *err, size_t err_n)
+int http_tls_set(struct http_tls *tls, struct slice cert, struct slice key, char *err, size_t err_n)
 {
 	struct http_tls_pair *p, *old;
 	int r = load(cert, key, &p, err, err_n);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&t->lock);
-	old = t->pair;
-	t->pair = p;
-	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_lock(&tls->lock);
+	old = tls->pair;
+	tls->pair = p;
+	pthread_mutex_unlock(&tls->lock);
 	http_tls_pair_unref(old);
 	return 0;
 }
 
-void http_tls_free(struct http_tls *t)
+void http_tls_free(struct http_tls *tls)
 {
-	if (t == NULL)
+	if (tls == NULL)
 		return;
-	http_tls_pair_unref(t->pair);
-	pthread_mutex_destroy(&t->lock);
-	explicit_bzero(t->first_key, strlen(t->first_key));
-	free(t->first_cert);
-	free(t->first_key);
-	free(t);
+	http_tls_pair_unref(tls->pair);
+	pthread_mutex_destroy(&tls->lock);
+	explicit_bzero(tls->first_key, strlen(tls->first_key));
+	free(tls->first_cert);
+	free(tls->first_key);
+	free(tls);
 }
 
-struct http_tls_pair *http_tls_attach(struct http_tls *t, gnutls_session_t session)
+struct http_tls_pair *http_tls_attach(struct http_tls *tls, gnutls_session_t session)
 {
-	pthread_mutex_lock(&t->lock);
-	struct http_tls_pair *p = t->pair;
+	pthread_mutex_lock(&tls->lock);
+	struct http_tls_pair *p = tls->pair;
 	p->refs++;
-	pthread_mutex_unlock(&t->lock);
+	pthread_mutex_unlock(&tls->lock);
 	gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, p->cred);
 	return p;
 }
 
-void http_tls_pair_unref(struct http_tls_pair *p)
+void http_tls_pair_unref(struct http_tls_pair *pair)
 {
-	if (p == NULL || --p->refs != 0)
+	if (pair == NULL || --pair->refs != 0)
 		return;
-	gnutls_certificate_free_credentials(p->cred);
-	free(p);
+	gnutls_certificate_free_credentials(pair->cred);
+	free(pair);
 }
 
-const char *http_tls_first_cert(const struct http_tls *t)
+const char *http_tls_first_cert(const struct http_tls *tls)
 {
-	return t->first_cert;
+	return tls->first_cert;
 }
 
-const char *http_tls_first_key(const struct http_tls *t)
+const char *http_tls_first_key(const struct http_tls *tls)
 {
-	return t->first_key;
+	return tls->first_key;
 }

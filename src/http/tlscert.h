@@ -16,7 +16,7 @@ struct http_tls;
 MUST_CHECK int http_tls_new(struct slice cert, struct slice key, struct http_tls **ret, char *err,
 			    size_t err_n);
 /* From any thread. What was there stays when it fails. */
-MUST_CHECK int http_tls_set(struct http_tls *t, struct slice cert, struct slice key, char *err,
+MUST_CHECK int http_tls_set(struct http_tls *tls, struct slice cert, struct slice key, char *err,
 			    size_t err_n);
 /* After the servers that use it; NULL is fine. */
-void http_tls_free(struct http_tls *t);
+void http_tls_free(struct http_tls *tls);

@@ -35,10 +35,10 @@ static void add_op(json_t *ops, const char *op, const struct strbuf *path, const
 	json_array_append_new(ops, o);
 }
 
-static void cut_path(struct strbuf *path, size_t n)
+static void cut_path(struct strbuf *path, size_t count)
 {
-	path->n = n;
-	path->s[n] = '\0';
+	path->n = count;
+	path->s[count] = '\0';
 }
 
 /* Arrays are replaced whole: their elements have no names that would survive a concurrent change.
@@ -83,17 +83,17 @@ json_t *admission_diff(const json_t *from, const json_t *to)
 
 /* ---- what hooks say ---- */
 
-void admission_refuse(struct admission_reply *r, const char *fmt, ...)
+void admission_refuse(struct admission_reply *reply, const char *fmt, ...)
 {
 	va_list ap;
-	r->allowed = false;
-	strbuf_reset(&r->message);
+	reply->allowed = false;
+	strbuf_reset(&reply->message);
 	va_start(ap, fmt);
-	strbuf_vaddf(&r->message, fmt, ap);
+	strbuf_vaddf(&reply->message, fmt, ap);
 	va_end(ap);
 }
 
-void admission_warn(struct admission_reply *r, const char *fmt, ...)
+void admission_warn(struct admission_reply *reply, const char *fmt, ...)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	va_list ap;
@@ -105,25 +105,25 @@ void admission_warn(struct admission_reply *r, const char *fmt, ...)
 		n--;
 	json_t *v = json_stringn(text.s, n);
 	if (v != NULL)
-		json_array_append_new(r->warnings, v);
+		json_array_append_new(reply->warnings, v);
 }
 
-static void reply_done(struct admission_reply *r)
+static void reply_done(struct admission_reply *reply)
 {
-	strbuf_done(&r->message);
-	json_decref(r->object);
-	json_decref(r->warnings);
+	strbuf_done(&reply->message);
+	json_decref(reply->object);
+	json_decref(reply->warnings);
 }
 
 /* ---- the answer ---- */
 
-static void add_patch(json_t *response, const struct admission_request *q,
-		      const struct admission_reply *r)
+static void add_patch(json_t *response, const struct admission_request *req,
+		      const struct admission_reply *reply)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	if (r->object == NULL || q->object == NULL)
+	if (reply->object == NULL || req->object == NULL)
 		return;
-	json_t *ops = admission_diff(q->object, r->object);
+	json_t *ops = admission_diff(req->object, reply->object);
 	if (json_array_size(ops) != 0) {
 		char *json = json_dumps(ops, JSON_COMPACT);
 		base64_encode(&text, slice_of(json));
@@ -135,26 +135,26 @@ static void add_patch(json_t *response, const struct admission_request *q,
 }
 
 /* Hooks build their sentences of what users wrote, which need not be UTF-8. */
-static json_t *text_value(const struct strbuf *b)
+static json_t *text_value(const struct strbuf *out)
 {
-	json_t *v = json_stringn(b->s, b->n);
+	json_t *v = json_stringn(out->s, out->n);
 	return v != NULL ? v : json_string("refused (the reason is not UTF-8)");
 }
 
-static void write_answer(struct strbuf *out, const char *uid, const struct admission_request *q,
-			 const struct admission_reply *r)
+static void write_answer(struct strbuf *out, const char *uid, const struct admission_request *req,
+			 const struct admission_reply *reply)
 {
-	json_t *response = json_pack("{s:s, s:b}", "uid", uid, "allowed", r->allowed);
-	if (!r->allowed) {
-		unsigned code = r->code != 0 ? r->code : CODE_FORBIDDEN;
+	json_t *response = json_pack("{s:s, s:b}", "uid", uid, "allowed", reply->allowed);
+	if (!reply->allowed) {
+		unsigned code = reply->code != 0 ? reply->code : CODE_FORBIDDEN;
 		json_object_set_new(response, "status",
 				    json_pack("{s:i, s:o}", "code", (int)code, "message",
-					      text_value(&r->message)));
+					      text_value(&reply->message)));
 	} else {
-		add_patch(response, q, r);
+		add_patch(response, req, reply);
 	}
-	if (json_array_size(r->warnings) != 0)
-		json_object_set(response, "warnings", r->warnings);
+	if (json_array_size(reply->warnings) != 0)
+		json_object_set(response, "warnings", reply->warnings);
 	json_t *review = json_pack("{s:s, s:s, s:o}", "apiVersion", "admission.k8s.io/v1", "kind",
 				   "AdmissionReview", "response", response);
 	char *text = json_dumps(review, JSON_COMPACT);
@@ -165,18 +165,18 @@ static void write_answer(struct strbuf *out, const char *uid, const struct admis
 
 /* ---- the question ---- */
 
-static bool is_deeper(const json_t *v, unsigned than)
+static bool is_deeper(const json_t *value, unsigned than)
 {
 	const char *key;
 	json_t *e;
 	size_t i;
 	if (than == 0)
 		return true;
-	json_object_foreach (api_tree(v), key, e) {
+	json_object_foreach (api_tree(value), key, e) {
 		if (is_deeper(e, than - 1))
 			return true;
 	}
-	json_array_foreach (v, i, e) {
+	json_array_foreach (value, i, e) {
 		if (is_deeper(e, than - 1))
 			return true;
 	}
@@ -231,14 +231,15 @@ static json_t *parse(struct slice body, struct strbuf *why)
 	return NULL;
 }
 
-static bool fits(const struct admission_hook *h, enum admission_phase phase, const json_t *review)
+static bool fits(const struct admission_hook *hook, enum admission_phase phase,
+		 const json_t *review)
 {
-	return h->phase == phase &&
-	       strcmp(h->group, api_get_string(review, "request.kind.group")) == 0 &&
-	       strcmp(h->kind, api_get_string(review, "request.kind.kind")) == 0;
+	return hook->phase == phase &&
+	       strcmp(hook->group, api_get_string(review, "request.kind.group")) == 0 &&
+	       strcmp(hook->kind, api_get_string(review, "request.kind.kind")) == 0;
 }
 
-static int answer(const struct admission_hook *hooks, size_t n, enum admission_phase phase,
+static int answer(const struct admission_hook *hooks, size_t count, enum admission_phase phase,
 		  const json_t *review, struct strbuf *out)
 {
 	struct admission_request q;
@@ -252,7 +253,7 @@ static int answer(const struct admission_hook *hooks, size_t n, enum admission_p
 	reply.warnings = json_array();
 	if (phase == ADMISSION_MUTATE && q.object != NULL)
 		reply.object = json_deep_copy(q.object);
-	for (size_t i = 0; i < n && reply.allowed; i++) {
+	for (size_t i = 0; i < count && reply.allowed; i++) {
 		if (!fits(&hooks[i], phase, review))
 			continue;
 		found = true;
@@ -268,13 +269,13 @@ static int answer(const struct admission_hook *hooks, size_t n, enum admission_p
 	return 0;
 }
 
-int admission_review(const struct admission_hook *hooks, size_t n, enum admission_phase phase,
+int admission_review(const struct admission_hook *hooks, size_t count, enum admission_phase phase,
 		     struct slice body, struct strbuf *out)
 {
 	json_t *review = parse(body, out);
 	if (review == NULL)
 		return ERR_PARSE;
-	int r = answer(hooks, n, phase, review, out);
+	int r = answer(hooks, count, phase, review, out);
 	json_decref(review);
 	return r;
 }

@@ -38,8 +38,8 @@ struct admission_reply {
 };
 
 /* Refuses with a sentence. */
-void admission_refuse(struct admission_reply *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void admission_warn(struct admission_reply *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void admission_refuse(struct admission_reply *reply, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void admission_warn(struct admission_reply *reply, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 enum admission_phase { ADMISSION_VALIDATE, ADMISSION_MUTATE };
 enum { ADMISSION_PHASES = ADMISSION_MUTATE + 1 };
@@ -55,7 +55,7 @@ struct admission_hook {
 /* Answers the bytes of one AdmissionReview by the hooks of its kind, in order, until one refuses.
  * ERR_PARSE: that is none; ERR_NOTFOUND: no hook for the kind; the text then says why, and the API
  * server decides by the registration's failurePolicy. */
-MUST_CHECK int admission_review(const struct admission_hook *hooks, size_t n,
+MUST_CHECK int admission_review(const struct admission_hook *hooks, size_t count,
 				enum admission_phase phase, struct slice body, struct strbuf *out);
 
 /* The JSON patch (RFC 6902) that makes `to` of `from`; an array, empty when they are equal. */

@@ -29,28 +29,28 @@ static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice tex
 	return 0;
 }
 
-static bool was_said(const struct kube_bad *b, uint64_t hash)
+static bool was_said(const struct kube_bad *bad, uint64_t hash)
 {
-	for (uint32_t i = 0; i < b->n && i < KUBE_BAD_MAX; i++) {
-		if (b->said[i] == hash)
+	for (uint32_t i = 0; i < bad->n && i < KUBE_BAD_MAX; i++) {
+		if (bad->said[i] == hash)
 			return true;
 	}
 	return false;
 }
 
-bool kube_bad_say(struct kube_bad *b, const char *plural, struct slice json, int why, char *out,
-		  size_t n)
+bool kube_bad_say(struct kube_bad *bad, const char *plural, struct slice json, int why, char *out,
+		  size_t len)
 {
 	uint64_t hash = hash_bytes(hash_process_key(), json.p, json.n);
 	struct who w = { 0 };
-	if (was_said(b, hash))
+	if (was_said(bad, hash))
 		return false;
-	b->said[b->n++ % KUBE_BAD_MAX] = hash;
+	bad->said[bad->n++ % KUBE_BAD_MAX] = hash;
 	struct kube_sax *s = kube_sax_new(rows, sizeof(rows) / sizeof(rows[0]));
 	IGNORE(kube_sax_parse(s, json, on_value, &w)); /* as far as it goes */
 	kube_sax_free(s);
 	const char *ns = w.text[NAMESPACE], *name = w.text[NAME];
-	snprintf(out, n, "%s: '%s%s%s' cannot be read and is left out: %s", plural, ns,
+	snprintf(out, len, "%s: '%s%s%s' cannot be read and is left out: %s", plural, ns,
 		 ns[0] != '\0' ? "/" : "", name[0] != '\0' ? name : "(without a name)",
 		 err_str(why));
 	return true;

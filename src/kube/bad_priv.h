@@ -17,5 +17,5 @@ struct kube_bad {
 
 /* A sentence without any of the content but its name; false: it was said of the same bytes before.
  * `why` is what the decoder gave. */
-bool kube_bad_say(struct kube_bad *b, const char *plural, struct slice json, int why, char *out,
-		  size_t n);
+bool kube_bad_say(struct kube_bad *bad, const char *plural, struct slice json, int why, char *out,
+		  size_t len);

@@ -39,20 +39,21 @@ static ALWAYS_INLINE unsigned block_count(uint64_t bits)
 	return (unsigned)(((bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fU) * 0x0101010101010101U >> 56);
 }
 
-static ALWAYS_INLINE void block_read(struct block *b, const char *p)
+static ALWAYS_INLINE void block_read(struct block *block, const char *pos)
 {
 	uint8_t quote[BLOCK_BYTES], open[BLOCK_BYTES], close[BLOCK_BYTES], backslash = 0;
 	for (unsigned i = 0; i < BLOCK_BYTES; i++) {
-		uint8_t c = (uint8_t)p[i], low = c | 0x20; /* of [ and { the same, of ] and } too */
+		uint8_t c = (uint8_t)pos[i],
+			low = c | 0x20; /* of [ and { the same, of ] and } too */
 		quote[i] = c == '"';
 		open[i] = low == '{';
 		close[i] = low == '}';
 		backslash |= (uint8_t)(c == '\\');
 	}
-	b->quotes = block_bits(quote);
-	b->opens = block_bits(open);
-	b->closes = block_bits(close);
-	b->backslash = backslash != 0;
+	block->quotes = block_bits(quote);
+	block->opens = block_bits(open);
+	block->closes = block_bits(close);
+	block->backslash = backslash != 0;
 }
 
 /* The bytes inside strings, opening quotes counted in: bit i is the parity of the quotes up to i.

@@ -14,10 +14,10 @@ struct kube_bucket {
 	uint64_t next_ns;      /* when the next one is due at a steady pace */
 };
 
-void kube_bucket_init(struct kube_bucket *b);
-void kube_bucket_done(struct kube_bucket *b);
+void kube_bucket_init(struct kube_bucket *bucket);
+void kube_bucket_done(struct kube_bucket *bucket);
 /* Before threads share it. per_s 0: no limit. */
-void kube_bucket_set(struct kube_bucket *b, unsigned per_s, unsigned burst);
+void kube_bucket_set(struct kube_bucket *bucket, unsigned per_s, unsigned burst);
 /* Takes one; how long to wait before it may be used. Who is patient leaves a quarter of a burst to
  * the others. Any thread. */
-uint64_t kube_bucket_take(struct kube_bucket *b, bool patient, uint64_t now_ns);
+uint64_t kube_bucket_take(struct kube_bucket *bucket, bool patient, uint64_t now_ns);

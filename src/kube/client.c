@@ -32,12 +32,12 @@ static struct slice port_of(struct slice authority_text, bool tls)
 	return tls ? SLICE("443") : SLICE("80");
 }
 
-static struct slice host_of(struct slice a)
+static struct slice host_of(struct slice text)
 {
-	for (size_t i = a.n; i-- > 0 && a.p[i] != ']';)
-		if (a.p[i] == ':')
-			return (struct slice){ a.p, i };
-	return a;
+	for (size_t i = text.n; i-- > 0 && text.p[i] != ']';)
+		if (text.p[i] == ':')
+			return (struct slice){ text.p, i };
+	return text;
 }
 
 /* As Go: the environment's proxy is not for this machine itself. */
@@ -49,12 +49,13 @@ static bool is_loopback(struct slice host)
 
 /* libcurl verifies the name in the URL: so the URL has it, and the real host is where to connect.
  */
-static void use_tls_name(struct kube_client *c, struct slice a, struct slice rest)
+static void use_tls_name(struct kube_client *client, struct slice text, struct slice rest)
 {
-	struct slice port = port_of(a, true), host = host_of(a);
-	c->url = xasprintf("https://%s:%.*s%s", c->config->tls_name, (int)port.n, port.p, rest.p);
-	c->connect_to = xasprintf("::%.*s:%.*s", (int)host.n, host.p, (int)port.n, port.p);
-	c->host = xasprintf("Host: %.*s", (int)a.n, a.p);
+	struct slice port = port_of(text, true), host = host_of(text);
+	client->url = xasprintf("https://%s:%.*s%s", client->config->tls_name, (int)port.n, port.p,
+				rest.p);
+	client->connect_to = xasprintf("::%.*s:%.*s", (int)host.n, host.p, (int)port.n, port.p);
+	client->host = xasprintf("Host: %.*s", (int)text.n, text.p);
 }
 
 struct kube_client *kube_client_new(struct kube_config *config)
@@ -73,32 +74,32 @@ struct kube_client *kube_client_new(struct kube_config *config)
 	return c;
 }
 
-void kube_client_free(struct kube_client *c)
+void kube_client_free(struct kube_client *client)
 {
-	if (c == NULL)
+	if (client == NULL)
 		return;
-	kube_config_free(c->config);
-	kube_bucket_done(&c->writes);
-	free(c->text);
-	free(c->url);
-	free(c->connect_to);
-	free(c->host);
-	free(c);
+	kube_config_free(client->config);
+	kube_bucket_done(&client->writes);
+	free(client->text);
+	free(client->url);
+	free(client->connect_to);
+	free(client->host);
+	free(client);
 }
 
-void kube_client_limit_writes(struct kube_client *c, unsigned per_s, unsigned burst)
+void kube_client_limit_writes(struct kube_client *client, unsigned per_s, unsigned burst)
 {
-	kube_bucket_set(&c->writes, per_s, burst);
+	kube_bucket_set(&client->writes, per_s, burst);
 }
 
-const char *kube_client_text(const struct kube_client *c)
+const char *kube_client_text(const struct kube_client *client)
 {
-	return c->text;
+	return client->text;
 }
 
-struct kube_config *kube_client_config(const struct kube_client *c)
+struct kube_config *kube_client_config(const struct kube_client *client)
 {
-	return c->config;
+	return client->config;
 }
 
 /* ---- retries ---- */
@@ -109,96 +110,103 @@ struct attempt {
 };
 
 /* What to do with how it went: 1 again, 0 that was it, negative: stop with this code. */
-static int after_answer(struct kube_conn *c, struct kube_exchange *x, struct attempt *a)
+static int after_answer(struct kube_conn *conn, struct kube_exchange *exchange,
+			struct attempt *attempt)
 {
-	bool server = x->code == 429 || (x->code >= 500 && x->code <= 599);
-	uint64_t wait = (uint64_t)x->retry_after_s * NS_PER_S;
-	if (x->code == 401 && !a->token_renewed && kube_config_renewable(c->client->config)) {
-		a->token_renewed = true;
-		c->tls_suspect = true; /* or the certificate is what was too old */
+	bool server = exchange->code == 429 || (exchange->code >= 500 && exchange->code <= 599);
+	uint64_t wait = (uint64_t)exchange->retry_after_s * NS_PER_S;
+	if (exchange->code == 401 && !attempt->token_renewed &&
+	    kube_config_renewable(conn->client->config)) {
+		attempt->token_renewed = true;
+		conn->tls_suspect = true; /* or the certificate is what was too old */
 		return 1;
 	}
-	if (!server || !x->has_retry_after || a->retries == KUBE_RETRIES_MAX ||
-	    x->retry_after_s > KUBE_RETRY_AFTER_MAX_S)
+	if (!server || !exchange->has_retry_after || attempt->retries == KUBE_RETRIES_MAX ||
+	    exchange->retry_after_s > KUBE_RETRY_AFTER_MAX_S)
 		return 0;
-	if (x->end_ns != 0 && clock_mono_ns() + wait >= x->end_ns)
+	if (exchange->end_ns != 0 && clock_mono_ns() + wait >= exchange->end_ns)
 		return 0;
-	a->retries++;
-	int r = kube_conn_sleep(c, wait);
+	attempt->retries++;
+	int r = kube_conn_sleep(conn, wait);
 	return r < 0 ? r : 1;
 }
 
-static bool after_failure(const struct kube_exchange *x, struct attempt *a)
+static bool after_failure(const struct kube_exchange *exchange, struct attempt *attempt)
 {
-	if (!x->reset || a->reset_once || strcmp(x->method, "GET") != 0)
+	if (!exchange->reset || attempt->reset_once || strcmp(exchange->method, "GET") != 0)
 		return false;
-	if (x->got_bytes && x->restart == NULL)
+	if (exchange->got_bytes && exchange->restart == NULL)
 		return false;
-	a->reset_once = true;
+	attempt->reset_once = true;
 	return true;
 }
 
-static int one_attempt(struct kube_conn *c, struct kube_exchange *x, bool fresh, uint64_t *asked_ns)
+static int one_attempt(struct kube_conn *conn, struct kube_exchange *exchange, bool fresh,
+		       uint64_t *asked_ns)
 {
 	CLEANUP(kube_secret_wipe) struct strbuf token = STRBUF_INIT;
-	const struct kube_token_ask ask = { fresh, *asked_ns, &c->cancelled };
-	int r = kube_config_token(c->client->config, &ask, &token, x->error, sizeof(x->error));
+	const struct kube_token_ask ask = { fresh, *asked_ns, &conn->cancelled };
+	int r = kube_config_token(conn->client->config, &ask, &token, exchange->error,
+				  sizeof(exchange->error));
 	if (r < 0)
 		return r;
 	*asked_ns = clock_mono_ns();
-	if (x->got_bytes)
-		x->restart(x->ctx);
-	x->token = strbuf_slice(&token);
-	r = kube_conn_exchange(c, x);
-	x->token = (struct slice){ 0 };
+	if (exchange->got_bytes)
+		exchange->restart(exchange->ctx);
+	exchange->token = strbuf_slice(&token);
+	r = kube_conn_exchange(conn, exchange);
+	exchange->token = (struct slice){ 0 };
 	return r;
 }
 
 /* The result for the caller, and its text. */
-static int conclude(struct kube_conn *c, struct kube_exchange *x, int r, struct kube_status *reterr)
+static int conclude(struct kube_conn *conn, struct kube_exchange *exchange, int ret,
+		    struct kube_status *reterr)
 {
 	struct kube_status dummy = { 0 };
 	struct kube_status *s = reterr != NULL ? reterr : &dummy;
 	char text[CURL_ERROR_SIZE + 256];
 	*s = (struct kube_status){ 0 };
-	if (r == 0 && x->code >= 200 && x->code <= 299)
+	if (ret == 0 && exchange->code >= 200 && exchange->code <= 299)
 		return 0;
-	if (r == 0) {
-		r = kube_status_from(s, x->code, strbuf_slice(&x->error_body), x->audit_id);
-		if (x->has_retry_after)
-			s->retry_after_s = x->retry_after_s;
+	if (ret == 0) {
+		ret = kube_status_from(s, exchange->code, strbuf_slice(&exchange->error_body),
+				       exchange->audit_id);
+		if (exchange->has_retry_after)
+			s->retry_after_s = exchange->retry_after_s;
 	} else {
-		snprintf(text, sizeof(text), "%s: %s", kube_config_server(c->client->config),
-			 x->error[0] != '\0' ? x->error : err_str(r));
+		snprintf(text, sizeof(text), "%s: %s", kube_config_server(conn->client->config),
+			 exchange->error[0] != '\0' ? exchange->error : err_str(ret));
 		kube_status_say(s, text);
 	}
 	kube_status_done(&dummy);
-	return r;
+	return ret;
 }
 
 /* A write waits its turn, if there is a limit. */
-static int wait_turn(struct kube_conn *c, const struct kube_exchange *x)
+static int wait_turn(struct kube_conn *conn, const struct kube_exchange *exchange)
 {
-	if (c->urgent || strcmp(x->method, "GET") == 0)
+	if (conn->urgent || strcmp(exchange->method, "GET") == 0)
 		return 0;
-	uint64_t wait = kube_bucket_take(&c->client->writes, c->patient, clock_mono_ns());
-	return wait != 0 ? kube_conn_sleep(c, wait) : 0;
+	uint64_t wait = kube_bucket_take(&conn->client->writes, conn->patient, clock_mono_ns());
+	return wait != 0 ? kube_conn_sleep(conn, wait) : 0;
 }
 
-int kube_conn_request(struct kube_conn *c, struct kube_exchange *x, struct kube_status *reterr)
+int kube_conn_request(struct kube_conn *conn, struct kube_exchange *exchange,
+		      struct kube_status *reterr)
 {
 	struct attempt a = { 0 };
 	uint64_t asked_ns = 0;
 	bool fresh = false;
-	int r = wait_turn(c, x), again = r == 0 ? 1 : r;
+	int r = wait_turn(conn, exchange), again = r == 0 ? 1 : r;
 	while (again > 0) {
 		bool renewed = a.token_renewed;
-		r = one_attempt(c, x, fresh, &asked_ns);
-		again = r == 0 ? after_answer(c, x, &a) : after_failure(x, &a);
+		r = one_attempt(conn, exchange, fresh, &asked_ns);
+		again = r == 0 ? after_answer(conn, exchange, &a) : after_failure(exchange, &a);
 		fresh = a.token_renewed && !renewed;
 	}
-	x->error[0] = again < 0 ? '\0' : x->error[0];
-	return conclude(c, x, again < 0 ? again : r, reterr);
+	exchange->error[0] = again < 0 ? '\0' : exchange->error[0];
+	return conclude(conn, exchange, again < 0 ? again : r, reterr);
 }
 
 /* ---- one request, one answer ---- */
@@ -239,31 +247,34 @@ static int decode(struct slice text, int code, json_t **ret, struct kube_status 
 	return 0;
 }
 
-int kube_call(struct kube_conn *c, const struct kube_request *r, json_t **ret,
+int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t **ret,
 	      struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	CLEANUP(freep) char *body = r->body != NULL ? json_dumps(r->body, JSON_COMPACT) : NULL;
-	uint64_t limit = r->timeout_ns != 0 ? r->timeout_ns : DEFAULT_TIMEOUT_S * NS_PER_S;
+	CLEANUP(freep)
+	char *body = request->body != NULL ? json_dumps(request->body, JSON_COMPACT) : NULL;
+	uint64_t limit =
+		request->timeout_ns != 0 ? request->timeout_ns : DEFAULT_TIMEOUT_S * NS_PER_S;
 	struct kube_exchange x = {
-		.method = r->method,
-		.path = r->path,
-		.body = body != NULL ? slice_of(body) : r->raw,
-		.content_type = r->content_type != NULL ? r->content_type : "application/json",
-		.accept = r->accept,
-		.gzip = strcmp(r->method, "GET") == 0,
+		.method = request->method,
+		.path = request->path,
+		.body = body != NULL ? slice_of(body) : request->raw,
+		.content_type =
+			request->content_type != NULL ? request->content_type : "application/json",
+		.accept = request->accept,
+		.gzip = strcmp(request->method, "GET") == 0,
 		.end_ns = clock_mono_ns() + limit,
 		.data = keep_answer,
 		.restart = forget_answer,
 		.ctx = &text,
 		.error_body = STRBUF_INIT,
 	};
-	if (r->body != NULL && body == NULL) {
+	if (request->body != NULL && body == NULL) {
 		if (reterr != NULL)
 			*reterr = (struct kube_status){ .message = "the body cannot be written" };
 		return ERR_PARSE;
 	}
-	int e = kube_conn_request(c, &x, reterr);
+	int e = kube_conn_request(conn, &x, reterr);
 	/* An exec plugin, too, may have said more than it should: that is no answer. */
 	if (e == ERR_LIMIT && x.code >= 200 && x.code <= 299)
 		say_unusable(reterr, x.code, "the answer is longer than this program takes");

@@ -26,29 +26,29 @@ struct kube_config;
 struct kube_conn;
 
 struct kube_client *kube_client_new(struct kube_config *c); /* takes the configuration over */
-void kube_client_free(struct kube_client *c);		    /* after its conns */
+void kube_client_free(struct kube_client *client);	    /* after its conns */
 /* For people: "https://10.0.0.1:6443 (context 'prod' of /home/me/.kube/config)". */
-const char *kube_client_text(const struct kube_client *c);
+const char *kube_client_text(const struct kube_client *client);
 /* At most so many writes per second, so many at once after a pause; for controllers. Before threads
  * share it. Calls wait their turn. Default: no limit. */
-void kube_client_limit_writes(struct kube_client *c, unsigned per_s, unsigned burst);
+void kube_client_limit_writes(struct kube_client *client, unsigned per_s, unsigned burst);
 /* Borrowed; its functions take it from any thread. */
-struct kube_config *kube_client_config(const struct kube_client *c);
+struct kube_config *kube_client_config(const struct kube_client *client);
 
 /* NULL only when libcurl cannot be loaded: `err` tells. */
 struct kube_conn *kube_conn_new(struct kube_client *c, char *err, size_t err_n);
-void kube_conn_free(struct kube_conn *c);
+void kube_conn_free(struct kube_conn *conn);
 /* What it was made of, for another of the same kind. */
-struct kube_client *kube_conn_client(const struct kube_conn *c);
+struct kube_client *kube_conn_client(const struct kube_conn *conn);
 /* From any thread: a call under way on it ends with -ECANCELED, and all later ones. An exec plugin
  * that it runs is killed. */
-void kube_conn_cancel(struct kube_conn *c);
+void kube_conn_cancel(struct kube_conn *conn);
 /* From now on its writes leave a quarter of the allowance to others, and wait sooner than they: for
  * Events and reports. */
-void kube_conn_set_patient(struct kube_conn *c, bool patient);
+void kube_conn_set_patient(struct kube_conn *conn, bool patient);
 /* What the server warned of in the last call (`Warning: 299`), a line each, none twice; "" mostly.
  * Borrowed until the next call. */
-const char *kube_conn_warnings(const struct kube_conn *c);
+const char *kube_conn_warnings(const struct kube_conn *conn);
 
 struct kube_status {
 	int code;	   /* of HTTP; 0: no answer came */
@@ -57,7 +57,7 @@ struct kube_status {
 	unsigned retry_after_s;
 	json_t *causes; /* details.causes, a reference of the caller's, or NULL */
 };
-void kube_status_done(struct kube_status *s);
+void kube_status_done(struct kube_status *status);
 
 struct kube_request {
 	const char *method;
@@ -83,7 +83,7 @@ enum {
  * cut), ERR_PARSE, ERR_LIMIT,
  * ERR_INTERNAL (other 5xx), ERR_UNSUPPORTED (other 4xx). `reterr` (may be NULL) has the details. It
  * needs no initialising; kube_status_done it after each call, also one that succeeded. */
-MUST_CHECK int kube_call(struct kube_conn *c, const struct kube_request *r, json_t **ret,
+MUST_CHECK int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t **ret,
 			 struct kube_status *reterr);
 
 /* ---- objects ---- */
@@ -95,35 +95,35 @@ struct kube_ref {
 	const char *name;
 };
 
-MUST_CHECK int kube_get(struct kube_conn *c, const struct kube_ref *o, json_t **ret,
+MUST_CHECK int kube_get(struct kube_conn *conn, const struct kube_ref *ref, json_t **ret,
 			struct kube_status *reterr);
-MUST_CHECK int kube_create(struct kube_conn *c, const struct kube_ref *in, const json_t *o,
+MUST_CHECK int kube_create(struct kube_conn *conn, const struct kube_ref *in, const json_t *object,
 			   json_t **ret, struct kube_status *reterr);
 /* PUT; the object's resourceVersion must be the one that was read. */
-MUST_CHECK int kube_update(struct kube_conn *c, const struct kube_ref *o, const char *sub,
-			   const json_t *v, json_t **ret, struct kube_status *reterr);
+MUST_CHECK int kube_update(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			   const json_t *value, json_t **ret, struct kube_status *reterr);
 /* JSON merge patch; sub "status" or NULL. To lock it, put metadata.resourceVersion into the patch.
  */
-MUST_CHECK int kube_merge(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+MUST_CHECK int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 			  const json_t *patch, json_t **ret, struct kube_status *reterr);
-MUST_CHECK int kube_json_patch(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+MUST_CHECK int kube_json_patch(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 			       const json_t *ops, json_t **ret, struct kube_status *reterr);
-/* Server-side apply with force. `v` holds only the fields we own, with apiVersion and kind. */
-MUST_CHECK int kube_apply(struct kube_conn *c, const struct kube_ref *o, const char *sub,
-			  const char *manager, const json_t *v, json_t **ret,
+/* Server-side apply with force. `value` holds only the fields we own, with apiVersion and kind. */
+MUST_CHECK int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			  const char *manager, const json_t *value, json_t **ret,
 			  struct kube_status *reterr);
 struct kube_delete_opts {
 	const char *uid; /* preconditions; NULL: none */
 	const char *resource_version;
 	const char *propagation; /* "Background", "Foreground", "Orphan"; NULL: the server's */
 };
-MUST_CHECK int kube_delete(struct kube_conn *c, const struct kube_ref *o,
+MUST_CHECK int kube_delete(struct kube_conn *conn, const struct kube_ref *ref,
 			   const struct kube_delete_opts *opts, struct kube_status *reterr);
 
 /* Reads, lets `change` edit a copy, writes the difference as a merge patch locked by
  * resourceVersion; after a conflict again, five times in all. change: 1 write, 0 nothing to do,
  * negative: stop. */
-MUST_CHECK int kube_edit(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+MUST_CHECK int kube_edit(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 			 int (*change)(void *ctx, json_t *copy), void *ctx,
 			 struct kube_status *reterr);
 
@@ -141,5 +141,5 @@ struct kube_stream {
 	int (*data)(void *ctx, struct slice bytes);
 	void *ctx;
 };
-MUST_CHECK int kube_stream(struct kube_conn *c, const struct kube_stream *s,
+MUST_CHECK int kube_stream(struct kube_conn *conn, const struct kube_stream *stream,
 			   struct kube_status *reterr);

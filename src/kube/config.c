@@ -29,10 +29,10 @@ struct kube_config *kube_config_new(void)
 	return c;
 }
 
-static void source_done(struct kube_source *s)
+static void source_done(struct kube_source *source)
 {
-	free(s->path);
-	kube_secret_done(&s->data);
+	free(source->path);
+	kube_secret_done(&source->data);
 }
 
 #define FREE_ALL(vec)                                    \
@@ -42,53 +42,53 @@ static void source_done(struct kube_source *s)
 		vec_done(vec);                           \
 	} while (0)
 
-void kube_config_free(struct kube_config *c)
+void kube_config_free(struct kube_config *config)
 {
-	if (c == NULL)
+	if (config == NULL)
 		return;
-	free(c->server);
-	free(c->ns);
-	free(c->origin);
-	free(c->tls_name);
-	free(c->proxy);
-	free(c->token_file);
-	FREE_ALL(&c->headers);
-	source_done(&c->ca);
-	source_done(&c->cert);
-	source_done(&c->key);
-	free(c->exec.command);
-	free(c->exec.api_version);
-	free(c->exec.hint);
-	FREE_ALL(&c->exec.args);
-	FREE_ALL(&c->exec.env);
-	kube_secret_done(&c->token);
-	kube_exec_cred_done(&c->cred);
-	kube_tls_unref(c->tls);
-	pthread_cond_destroy(&c->exec_ended);
-	pthread_mutex_destroy(&c->lock);
-	free(c);
+	free(config->server);
+	free(config->ns);
+	free(config->origin);
+	free(config->tls_name);
+	free(config->proxy);
+	free(config->token_file);
+	FREE_ALL(&config->headers);
+	source_done(&config->ca);
+	source_done(&config->cert);
+	source_done(&config->key);
+	free(config->exec.command);
+	free(config->exec.api_version);
+	free(config->exec.hint);
+	FREE_ALL(&config->exec.args);
+	FREE_ALL(&config->exec.env);
+	kube_secret_done(&config->token);
+	kube_exec_cred_done(&config->cred);
+	kube_tls_unref(config->tls);
+	pthread_cond_destroy(&config->exec_ended);
+	pthread_mutex_destroy(&config->lock);
+	free(config);
 }
 
-void kube_config_set_times(struct kube_config *c, const struct kube_config_times *t)
+void kube_config_set_times(struct kube_config *config, const struct kube_config_times *times)
 {
-	c->times.token_ns = t->token_ns != 0 ? t->token_ns : default_times.token_ns;
-	c->times.files_ns = t->files_ns != 0 ? t->files_ns : default_times.files_ns;
-	c->times.exec_ns = t->exec_ns != 0 ? t->exec_ns : default_times.exec_ns;
+	config->times.token_ns = times->token_ns != 0 ? times->token_ns : default_times.token_ns;
+	config->times.files_ns = times->files_ns != 0 ? times->files_ns : default_times.files_ns;
+	config->times.exec_ns = times->exec_ns != 0 ? times->exec_ns : default_times.exec_ns;
 }
 
-const char *kube_config_server(const struct kube_config *c)
+const char *kube_config_server(const struct kube_config *config)
 {
-	return c->server;
+	return config->server;
 }
 
-const char *kube_config_namespace(const struct kube_config *c)
+const char *kube_config_namespace(const struct kube_config *config)
 {
-	return c->ns;
+	return config->ns;
 }
 
-const char *kube_config_origin(const struct kube_config *c)
+const char *kube_config_origin(const struct kube_config *config)
 {
-	return c->origin;
+	return config->origin;
 }
 
 /* ---- files ---- */
@@ -99,23 +99,23 @@ struct texts {
 	size_t n;
 };
 
-static void texts_done(struct texts *t)
+static void texts_done(struct texts *texts)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		free(t->path[i]);
-		kube_secret_done(&t->text[i]);
+	for (size_t i = 0; i < texts->n; i++) {
+		free(texts->path[i]);
+		kube_secret_done(&texts->text[i]);
 	}
 }
 
 /* 0 also when it is not there and need not be. */
-static int texts_add(struct texts *t, const char *path, bool must, char *err, size_t err_n)
+static int texts_add(struct texts *texts, const char *path, bool must, char *err, size_t err_n)
 {
 	struct kube_secret text = { 0 };
-	for (size_t i = 0; i < t->n; i++)
-		if (strcmp(t->path[i], path) == 0)
+	for (size_t i = 0; i < texts->n; i++)
+		if (strcmp(texts->path[i], path) == 0)
 			return 0;
-	if (t->n == ARRAY_LEN(t->path)) {
-		snprintf(err, err_n, "more than %zu kubeconfig files", ARRAY_LEN(t->path));
+	if (texts->n == ARRAY_LEN(texts->path)) {
+		snprintf(err, err_n, "more than %zu kubeconfig files", ARRAY_LEN(texts->path));
 		return ERR_LIMIT;
 	}
 	int r = kube_secret_read(path, &text);
@@ -125,12 +125,12 @@ static int texts_add(struct texts *t, const char *path, bool must, char *err, si
 		snprintf(err, err_n, "cannot read '%s': %s", path, err_str(r));
 		return r;
 	}
-	t->path[t->n] = xstrdup(path);
-	t->text[t->n++] = text;
+	texts->path[texts->n] = xstrdup(path);
+	texts->text[texts->n++] = text;
 	return 0;
 }
 
-static int texts_from_env(struct texts *t, const char *list, char *err, size_t err_n)
+static int texts_from_env(struct texts *texts, const char *list, char *err, size_t err_n)
 {
 	struct slice rest = slice_of(list);
 	while (rest.n != 0) {
@@ -138,35 +138,36 @@ static int texts_from_env(struct texts *t, const char *list, char *err, size_t e
 		if (one.n == 0)
 			continue;
 		CLEANUP(freep) char *path = xstrndup(one.p, one.n);
-		int r = texts_add(t, path, false, err, err_n);
+		int r = texts_add(texts, path, false, err, err_n);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int texts_find(struct texts *t, const char *file, char *err, size_t err_n)
+static int texts_find(struct texts *texts, const char *file, char *err, size_t err_n)
 {
 	const char *list = getenv("KUBECONFIG");
 	const char *home = getenv("HOME");
 	if (file != NULL)
-		return texts_add(t, file, true, err, err_n);
+		return texts_add(texts, file, true, err, err_n);
 	if (list != NULL && list[0] != '\0')
-		return texts_from_env(t, list, err, err_n);
+		return texts_from_env(texts, list, err, err_n);
 	if (home == NULL || home[0] == '\0')
 		return 0;
 	CLEANUP(freep) char *path = xasprintf("%s/.kube/config", home);
-	return texts_add(t, path, false, err, err_n);
+	return texts_add(texts, path, false, err, err_n);
 }
 
-static int read_texts(const struct texts *t, const char *context, struct kube_config **ret,
+static int read_texts(const struct texts *texts, const char *context, struct kube_config **ret,
 		      char *err, size_t err_n)
 {
-	struct kube_config_file f[ARRAY_LEN(t->path)];
+	struct kube_config_file f[ARRAY_LEN(texts->path)];
 	struct kube_config *c = kube_config_new();
-	for (size_t i = 0; i < t->n; i++)
-		f[i] = (struct kube_config_file){ t->path[i], kube_secret_slice(&t->text[i]) };
-	int r = kube_config_read(f, t->n, context, c, err, err_n);
+	for (size_t i = 0; i < texts->n; i++)
+		f[i] = (struct kube_config_file){ texts->path[i],
+						  kube_secret_slice(&texts->text[i]) };
+	int r = kube_config_read(f, texts->n, context, c, err, err_n);
 	if (r == 0)
 		r = kube_config_check(c, err, err_n);
 	if (r < 0) {

@@ -24,13 +24,15 @@ MUST_CHECK int kube_config_in_cluster(const char *root, struct kube_config **ret
 MUST_CHECK int kube_config_explicit(const char *server, const char *cert, const char *key,
 				    const char *ca, struct kube_config **ret, char *err,
 				    size_t err_n);
-void kube_config_free(struct kube_config *c);
+void kube_config_free(struct kube_config *config);
 
-const char *kube_config_server(const struct kube_config *c); /* "https://host:port", no slash behind
-							      */
-const char *kube_config_namespace(const struct kube_config *c); /* "default" when none is said */
+const char *kube_config_server(
+	const struct kube_config *config); /* "https://host:port", no slash behind
+					    */
+const char *kube_config_namespace(
+	const struct kube_config *config); /* "default" when none is said */
 /* For people: "context 'prod' of /home/me/.kube/config", "the pod's service account". */
-const char *kube_config_origin(const struct kube_config *c);
+const char *kube_config_origin(const struct kube_config *config);
 
 /* Zero: the default. */
 struct kube_config_times {
@@ -39,7 +41,7 @@ struct kube_config_times {
 	uint64_t exec_ns;  /* after which an exec plugin is killed; 60 s */
 };
 /* Before threads share it. */
-void kube_config_set_times(struct kube_config *c, const struct kube_config_times *t);
+void kube_config_set_times(struct kube_config *config, const struct kube_config_times *times);
 
 struct kube_token_ask {
 	bool fresh;		  /* read it again at once (after a 401), ... */
@@ -50,7 +52,7 @@ struct kube_token_ask {
  * once a minute, exec plugins run when their credential has expired. The old token stays when
  * reading fails; an error only when there is none, with a sentence in `err`. -ECANCELED after
  * `stop`. Any thread. Wipe `out` after use. */
-MUST_CHECK int kube_config_token(struct kube_config *c, const struct kube_token_ask *ask,
+MUST_CHECK int kube_config_token(struct kube_config *config, const struct kube_token_ask *ask,
 				 struct strbuf *out, char *err, size_t err_n);
 /* Makes all that wait for an exec plugin look at their `stop`. Any thread. */
-void kube_config_wake(struct kube_config *c);
+void kube_config_wake(struct kube_config *config);

@@ -78,33 +78,35 @@ struct kube_config_file {
 	const char *path; /* for messages, and where relative paths start */
 	struct slice text;
 };
-/* Reads and merges the texts, picks the context (NULL: the current one) and fills `c`. Opens no
- * file that they name. ERR_PARSE, ERR_NOTFOUND, ERR_UNSUPPORTED with a sentence in `err`. */
-MUST_CHECK int kube_config_read(const struct kube_config_file *f, size_t n, const char *context,
-				struct kube_config *c, char *err, size_t err_n);
+/* Reads and merges the texts, picks the context (NULL: the current one) and fills `config`. Opens
+ * no file that they name. ERR_PARSE, ERR_NOTFOUND, ERR_UNSUPPORTED with a sentence in `err`. */
+MUST_CHECK int kube_config_read(const struct kube_config_file *file, size_t count,
+				const char *context, struct kube_config *config, char *err,
+				size_t err_n);
 
 /* Reads all files once, so that what is missing is found at start. */
-MUST_CHECK int kube_config_check(struct kube_config *c, char *err, size_t err_n);
+MUST_CHECK int kube_config_check(struct kube_config *config, char *err, size_t err_n);
 
 /* The TLS material in force, a reference of the caller's. Files are looked at again every 5 min;
  * `fresh`: at once (after a failed handshake or a 401). The old one stays when reading fails.
  * `stop` as kube_config_token's. */
-MUST_CHECK int kube_config_tls(struct kube_config *c, bool fresh, const _Atomic bool *stop,
+MUST_CHECK int kube_config_tls(struct kube_config *config, bool fresh, const _Atomic bool *stop,
 			       struct kube_tls **ret, char *err, size_t err_n);
-void kube_tls_unref(struct kube_tls *t); /* NULL is fine */
+void kube_tls_unref(struct kube_tls *tls); /* NULL is fine */
 
 /* May credentials change without a restart? Else asking again after a 401 is in vain. */
-static inline bool kube_config_renewable(const struct kube_config *c)
+static inline bool kube_config_renewable(const struct kube_config *config)
 {
-	return c->token_file != NULL || c->exec.command != NULL || c->cert.path != NULL;
+	return config->token_file != NULL || config->exec.command != NULL ||
+	       config->cert.path != NULL;
 }
 
 /* Runs the plugin. When `wake` (an eventfd) becomes readable it looks at `stop`. ERR_TIMEOUT,
  * ERR_PARSE, ERR_CLOSED (it failed), -ECANCELED, -errno; `err` has a sentence that names the
  * command. */
-MUST_CHECK int kube_exec_run(const struct kube_config *c, const _Atomic bool *stop, int wake,
+MUST_CHECK int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, int wake,
 			     struct kube_exec_cred *ret, char *err, size_t err_n);
 /* What such a plugin prints: an ExecCredential. */
 MUST_CHECK int kube_exec_parse(struct slice text, const char *api_version,
 			       struct kube_exec_cred *ret, char *err, size_t err_n);
-void kube_exec_cred_done(struct kube_exec_cred *c);
+void kube_exec_cred_done(struct kube_exec_cred *cred);

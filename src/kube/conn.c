@@ -26,13 +26,13 @@ enum {
 /* ---- what libcurl calls ---- */
 
 /* Its own sockets would be inherited by exec plugins. */
-static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *sockaddr)
 {
 	int idle = KEEPALIVE_IDLE_S, every = KEEPALIVE_INTERVAL_S, on = 1;
 	unsigned limit = USER_TIMEOUT_MS;
 	(void)ctx;
 	(void)purpose;
-	int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+	int fd = socket(sockaddr->family, sockaddr->socktype | SOCK_CLOEXEC, sockaddr->protocol);
 	if (fd < 0)
 		return CURL_SOCKET_BAD;
 	/* All are for peers that vanish; a kernel that knows one of them not changes nothing. */
@@ -44,88 +44,89 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 }
 
 /* `"text"` of a Warning header's value: 299 - "text". */
-static struct slice warning_text(struct slice v)
+static struct slice warning_text(struct slice value)
 {
-	ptrdiff_t open = slice_find(v, '"');
-	if (!slice_starts(v, SLICE("299 ")) || open < 0)
+	ptrdiff_t open = slice_find(value, '"');
+	if (!slice_starts(value, SLICE("299 ")) || open < 0)
 		return (struct slice){ 0 };
-	struct slice t = slice_from(v, (size_t)open + 1);
+	struct slice t = slice_from(value, (size_t)open + 1);
 	while (t.n > 0 && t.p[t.n - 1] != '"')
 		t.n--;
 	return t.n > 0 ? (struct slice){ t.p, t.n - 1 } : t;
 }
 
-static void keep_warning(struct kube_conn *c, struct slice value)
+static void keep_warning(struct kube_conn *conn, struct slice value)
 {
 	struct slice t = warning_text(value);
-	struct slice rest = strbuf_slice(&c->warnings);
-	if (t.n == 0 || c->warnings.n + t.n + 1 > KUBE_WARNINGS_MAX_BYTES)
+	struct slice rest = strbuf_slice(&conn->warnings);
+	if (t.n == 0 || conn->warnings.n + t.n + 1 > KUBE_WARNINGS_MAX_BYTES)
 		return;
 	while (rest.n != 0)
 		if (slice_eq(slice_cut(&rest, '\n'), t))
 			return;
 	for (size_t i = 0; i < t.n; i++)
-		strbuf_addc(&c->warnings, (unsigned char)t.p[i] < ' ' ? ' ' : t.p[i]);
-	strbuf_addc(&c->warnings, '\n');
+		strbuf_addc(&conn->warnings, (unsigned char)t.p[i] < ' ' ? ' ' : t.p[i]);
+	strbuf_addc(&conn->warnings, '\n');
 }
 
-static void take_header(struct kube_exchange *x, struct slice name, struct slice value)
+static void take_header(struct kube_exchange *exchange, struct slice name, struct slice value)
 {
 	uint64_t s;
 	if (slice_eq_nocase(name, SLICE("Warning")))
-		keep_warning(x->conn, value);
+		keep_warning(exchange->conn, value);
 	if (slice_eq_nocase(name, SLICE("Audit-Id")))
-		snprintf(x->audit_id, sizeof(x->audit_id), "%.*s", (int)MIN(value.n, (size_t)63),
-			 value.p);
+		snprintf(exchange->audit_id, sizeof(exchange->audit_id), "%.*s",
+			 (int)MIN(value.n, (size_t)63), value.p);
 	/* Seconds only, as client-go: API servers send no dates. */
 	if (slice_eq_nocase(name, SLICE("Retry-After")) && slice_u64(value, &s) == 0) {
-		x->has_retry_after = true;
-		x->retry_after_s = (unsigned)MIN(s, (uint64_t)1 << 20);
+		exchange->has_retry_after = true;
+		exchange->retry_after_s = (unsigned)MIN(s, (uint64_t)1 << 20);
 	}
 }
 
-static size_t on_header(char *p, size_t size, size_t n, void *ctx)
+static size_t on_header(char *pos, size_t size, size_t count, void *ctx)
 {
 	struct kube_exchange *x = ctx;
-	struct slice line = slice_trim((struct slice){ p, size * n });
+	struct slice line = slice_trim((struct slice){ pos, size * count });
 	x->heard_ns = clock_mono_ns();
 	ptrdiff_t colon = slice_find(line, ':');
 	if (colon > 0 && x->headers++ < KUBE_HEADERS_MAX)
 		take_header(x, (struct slice){ line.p, (size_t)colon },
 			    slice_trim(slice_from(line, (size_t)colon + 1)));
-	return size * n;
+	return size * count;
 }
 
-static int code_of(struct kube_exchange *x)
+static int code_of(struct kube_exchange *exchange)
 {
 	long code = 0;
-	if (x->code == 0 &&
-	    x->conn->lib->easy_getinfo(x->conn->easy, CURLINFO_RESPONSE_CODE, &code) == CURLE_OK)
-		x->code = (int)code;
-	return x->code;
+	if (exchange->code == 0 &&
+	    exchange->conn->lib->easy_getinfo(exchange->conn->easy, CURLINFO_RESPONSE_CODE,
+					      &code) == CURLE_OK)
+		exchange->code = (int)code;
+	return exchange->code;
 }
 
-static size_t on_data(char *p, size_t size, size_t n, void *ctx)
+static size_t on_data(char *pos, size_t size, size_t count, void *ctx)
 {
 	struct kube_exchange *x = ctx;
 	int code = code_of(x);
-	n *= size;
+	count *= size;
 	if (code < 200 || code > 299) {
 		size_t room = KUBE_ERROR_MAX_BYTES - x->error_body.n;
-		strbuf_add(&x->error_body, p, MIN(n, room));
+		strbuf_add(&x->error_body, pos, MIN(count, room));
 	} else {
 		x->got_bytes = true;
-		x->data_error = x->data(x->ctx, (struct slice){ p, n });
+		x->data_error = x->data(x->ctx, (struct slice){ pos, count });
 	}
 	x->heard_ns = clock_mono_ns(); /* `data` may take its time: that is no silence */
-	return x->data_error < 0 ? 0 : n;
+	return x->data_error < 0 ? 0 : count;
 }
 
-static size_t on_body(char *p, size_t size, size_t n, void *ctx)
+static size_t on_body(char *pos, size_t size, size_t count, void *ctx)
 {
 	struct kube_exchange *x = ctx;
-	size_t k = MIN(size * n, x->body.n - x->body_at);
-	memcpy(p, x->body.p + x->body_at, k);
+	size_t k = MIN(size * count, x->body.n - x->body_at);
+	memcpy(pos, x->body.p + x->body_at, k);
 	x->body_at += k;
 	return k;
 }
@@ -142,12 +143,12 @@ static int refuse_rewind(void *ctx, curl_off_t offset, int origin)
 
 /* ---- setting up ---- */
 
-#define SET(option, value) IGNORE(c->lib->easy_setopt(c->easy, CURLOPT_##option, (value)))
+#define SET(option, value) IGNORE(conn->lib->easy_setopt(conn->easy, CURLOPT_##option, (value)))
 
-static void set_tls(struct kube_conn *c)
+static void set_tls(struct kube_conn *conn)
 {
-	const struct kube_tls *t = c->tls;
-	bool verify = !c->client->config->insecure;
+	const struct kube_tls *t = conn->tls;
+	bool verify = !conn->client->config->insecure;
 	SET(SSL_VERIFYPEER, (long)verify);
 	SET(SSL_VERIFYHOST, verify ? 2L : 0L);
 	/* Spec 6.1: unless told otherwise each handle loads the system's whole bundle, 4 MB. */
@@ -160,9 +161,9 @@ static void set_tls(struct kube_conn *c)
 	SET(SSL_SESSIONID_CACHE, 0L); /* a resumed session would keep an old identity */
 }
 
-static void set_line(struct kube_conn *c)
+static void set_line(struct kube_conn *conn)
 {
-	const struct kube_client *cl = c->client;
+	const struct kube_client *cl = conn->client;
 	SET(NOSIGNAL, 1L);
 	SET(PROTOCOLS_STR, "http,https");
 	SET(HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1); /* spec 6.1: faster for one list */
@@ -178,135 +179,137 @@ static void set_line(struct kube_conn *c)
 		SET(NOPROXY, cl->config->proxy != NULL ? "" : "*");
 }
 
-static void set_request(struct kube_conn *c, struct kube_exchange *x)
+static void set_request(struct kube_conn *conn, struct kube_exchange *exchange)
 {
-	SET(CUSTOMREQUEST, x->method);
+	SET(CUSTOMREQUEST, exchange->method);
 	SET(HEADERFUNCTION, on_header);
-	SET(HEADERDATA, x);
+	SET(HEADERDATA, exchange);
 	SET(WRITEFUNCTION, on_data);
-	SET(WRITEDATA, x);
-	SET(ERRORBUFFER, x->error);
+	SET(WRITEDATA, exchange);
+	SET(ERRORBUFFER, exchange->error);
 	SET(PATH_AS_IS, 1L); /* `configmaps/..` would become the namespace itself */
-	if (x->gzip)
+	if (exchange->gzip)
 		SET(ACCEPT_ENCODING, "gzip");
-	if (x->body.p == NULL)
+	if (exchange->body.p == NULL)
 		return;
 	SET(POST, 1L);
-	SET(POSTFIELDSIZE_LARGE, (curl_off_t)x->body.n);
+	SET(POSTFIELDSIZE_LARGE, (curl_off_t)exchange->body.n);
 	SET(READFUNCTION, on_body);
-	SET(READDATA, x);
+	SET(READDATA, exchange);
 	SET(SEEKFUNCTION, refuse_rewind);
 }
 
-static void add_header(struct kube_conn *c, struct curl_slist **l, const char *name,
+static void add_header(struct kube_conn *conn, struct curl_slist **slist, const char *name,
 		       struct slice value)
 {
 	CLEANUP(kube_secret_wipe) struct strbuf b = STRBUF_INIT;
 	strbuf_addf(&b, "%s%.*s", name, (int)value.n, value.n != 0 ? value.p : "");
-	struct curl_slist *more = c->lib->slist_append(*l, b.s);
+	struct curl_slist *more = conn->lib->slist_append(*slist, b.s);
 	if (more != NULL)
-		*l = more;
+		*slist = more;
 }
 
-static struct curl_slist *make_headers(struct kube_conn *c, const struct kube_exchange *x)
+static struct curl_slist *make_headers(struct kube_conn *conn, const struct kube_exchange *exchange)
 {
-	const struct kube_config *conf = c->client->config;
+	const struct kube_config *conf = conn->client->config;
 	struct curl_slist *l = NULL;
-	add_header(c, &l, "Accept: ", slice_of(x->accept != NULL ? x->accept : "application/json"));
-	add_header(c, &l, "Expect:", SLICE("")); /* no extra round trip before a body */
-	if (c->client->host != NULL)
-		add_header(c, &l, c->client->host, SLICE(""));
-	if (x->body.p != NULL)
-		add_header(c, &l, "Content-Type: ", slice_of(x->content_type));
-	if (x->token.n != 0)
-		add_header(c, &l, "Authorization: Bearer ", x->token);
+	add_header(conn, &l, "Accept: ",
+		   slice_of(exchange->accept != NULL ? exchange->accept : "application/json"));
+	add_header(conn, &l, "Expect:", SLICE("")); /* no extra round trip before a body */
+	if (conn->client->host != NULL)
+		add_header(conn, &l, conn->client->host, SLICE(""));
+	if (exchange->body.p != NULL)
+		add_header(conn, &l, "Content-Type: ", slice_of(exchange->content_type));
+	if (exchange->token.n != 0)
+		add_header(conn, &l, "Authorization: Bearer ", exchange->token);
 	for (size_t i = 0; i < conf->headers.n; i++)
-		add_header(c, &l, conf->headers.v[i], SLICE(""));
+		add_header(conn, &l, conf->headers.v[i], SLICE(""));
 	return l;
 }
 
-static void drop_headers(struct kube_conn *c, struct curl_slist *l)
+static void drop_headers(struct kube_conn *conn, struct curl_slist *slist)
 {
-	for (struct curl_slist *h = l; h != NULL; h = h->next)
+	for (struct curl_slist *h = slist; h != NULL; h = h->next)
 		explicit_bzero(h->data, strlen(h->data));
-	c->lib->slist_free_all(l);
+	conn->lib->slist_free_all(slist);
 }
 
 /* Takes the newest TLS material; a change means a new connection. */
-static int refresh_tls(struct kube_conn *c, struct kube_exchange *x, bool *ret_changed)
+static int refresh_tls(struct kube_conn *conn, struct kube_exchange *exchange, bool *ret_changed)
 {
 	struct kube_tls *t = NULL;
-	int r = kube_config_tls(c->client->config, c->tls_suspect, &c->cancelled, &t, x->error,
-				sizeof(x->error));
+	int r = kube_config_tls(conn->client->config, conn->tls_suspect, &conn->cancelled, &t,
+				exchange->error, sizeof(exchange->error));
 	if (r < 0)
 		return r;
-	*ret_changed = c->tls != NULL && c->tls != t;
-	kube_tls_unref(c->tls);
-	c->tls = t;
-	c->tls_suspect = false;
+	*ret_changed = conn->tls != NULL && conn->tls != t;
+	kube_tls_unref(conn->tls);
+	conn->tls = t;
+	conn->tls_suspect = false;
 	return 0;
 }
 
 /* ---- waiting ---- */
 
-static int wait_ms(const struct kube_exchange *x, uint64_t now)
+static int wait_ms(const struct kube_exchange *exchange, uint64_t now)
 {
-	uint64_t end = x->end_ns != 0 ? x->end_ns : UINT64_MAX;
-	if (x->idle_ns != 0)
-		end = MIN(end, x->heard_ns + x->idle_ns);
+	uint64_t end = exchange->end_ns != 0 ? exchange->end_ns : UINT64_MAX;
+	if (exchange->idle_ns != 0)
+		end = MIN(end, exchange->heard_ns + exchange->idle_ns);
 	if (end <= now)
 		return 0;
 	return (int)MIN((end - now) / NS_PER_MS + 1, (uint64_t)POLL_MAX_MS);
 }
 
-static int give_up(struct kube_exchange *x, uint64_t now)
+static int give_up(struct kube_exchange *exchange, uint64_t now)
 {
-	if (x->idle_ns != 0 && now >= x->heard_ns + x->idle_ns) {
-		snprintf(x->error, sizeof(x->error), "no byte came for %llu ms",
-			 (unsigned long long)(x->idle_ns / NS_PER_MS));
+	if (exchange->idle_ns != 0 && now >= exchange->heard_ns + exchange->idle_ns) {
+		snprintf(exchange->error, sizeof(exchange->error), "no byte came for %llu ms",
+			 (unsigned long long)(exchange->idle_ns / NS_PER_MS));
 		return ERR_TIMEOUT;
 	}
-	if (x->end_ns != 0 && now >= x->end_ns) {
-		snprintf(x->error, sizeof(x->error), "no answer in time");
+	if (exchange->end_ns != 0 && now >= exchange->end_ns) {
+		snprintf(exchange->error, sizeof(exchange->error), "no answer in time");
 		return ERR_TIMEOUT;
 	}
 	return 0;
 }
 
 /* Until libcurl is done (its result in *ret), somebody cancels, or time is over. */
-static int drive(struct kube_conn *c, struct kube_exchange *x, CURLcode *ret)
+static int drive(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode *ret)
 {
 	for (;;) {
 		int running = 0, left = 0;
-		if (atomic_load(&c->cancelled))
+		if (atomic_load(&conn->cancelled))
 			return -ECANCELED;
-		if (c->lib->multi_perform(c->multi, &running) != CURLM_OK)
+		if (conn->lib->multi_perform(conn->multi, &running) != CURLM_OK)
 			return ERR_INTERNAL;
-		const CURLMsg *m = c->lib->multi_info_read(c->multi, &left);
+		const CURLMsg *m = conn->lib->multi_info_read(conn->multi, &left);
 		if (m != NULL && m->msg == CURLMSG_DONE) {
 			*ret = m->data.result;
 			return 0;
 		}
 		uint64_t now = clock_mono_ns();
-		int r = give_up(x, now);
+		int r = give_up(exchange, now);
 		if (r < 0)
 			return r;
-		if (c->lib->multi_poll(c->multi, NULL, 0, wait_ms(x, now), NULL) != CURLM_OK)
+		if (conn->lib->multi_poll(conn->multi, NULL, 0, wait_ms(exchange, now), NULL) !=
+		    CURLM_OK)
 			return ERR_INTERNAL;
 	}
 }
 
-int kube_conn_sleep(struct kube_conn *c, uint64_t ns)
+int kube_conn_sleep(struct kube_conn *conn, uint64_t ns)
 {
 	uint64_t end = clock_mono_ns() + ns;
 	for (;;) {
 		uint64_t now = clock_mono_ns();
-		if (atomic_load(&c->cancelled))
+		if (atomic_load(&conn->cancelled))
 			return -ECANCELED;
 		if (now >= end)
 			return 0;
 		uint64_t ms = MIN((end - now) / NS_PER_MS + 1, (uint64_t)POLL_MAX_MS);
-		if (c->lib->multi_poll(c->multi, NULL, 0, (int)ms, NULL) != CURLM_OK)
+		if (conn->lib->multi_poll(conn->multi, NULL, 0, (int)ms, NULL) != CURLM_OK)
 			return ERR_INTERNAL;
 	}
 }
@@ -343,95 +346,96 @@ static const struct {
 };
 
 /* libcurl names the file in memory instead, and not why. */
-static void explain_trust(const struct kube_conn *c, struct kube_exchange *x)
+static void explain_trust(const struct kube_conn *conn, struct kube_exchange *exchange)
 {
-	if (strncmp(x->error, "server certificate verification failed", 38) == 0)
-		snprintf(x->error, sizeof(x->error),
+	if (strncmp(exchange->error, "server certificate verification failed", 38) == 0)
+		snprintf(exchange->error, sizeof(exchange->error),
 			 "its certificate is not trusted: it has expired, or was not signed by %s",
-			 c->tls->system_ca ? "an authority of this system, and the kubeconfig "
-					     "names no certificate-authority"
-					   : "the certificate-authority that was given");
+			 conn->tls->system_ca ? "an authority of this system, and the kubeconfig "
+						"names no certificate-authority"
+					      : "the certificate-authority that was given");
 }
 
-static int judge(struct kube_conn *c, struct kube_exchange *x, CURLcode code)
+static int judge(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode code)
 {
-	if (x->data_error < 0) {
-		x->error[0] = '\0'; /* libcurl's words are about writing */
-		return x->data_error;
+	if (exchange->data_error < 0) {
+		exchange->error[0] = '\0'; /* libcurl's words are about writing */
+		return exchange->data_error;
 	}
 	if (code == CURLE_OK) {
-		code_of(x);
+		code_of(exchange);
 		return 0;
 	}
 	if (code == CURLE_SEND_FAIL_REWIND) /* libcurl's words are about refuse_rewind */
-		snprintf(x->error, sizeof(x->error),
+		snprintf(exchange->error, sizeof(exchange->error),
 			 "the connection ended while the request was sent");
-	if (x->error[0] == '\0')
-		snprintf(x->error, sizeof(x->error), "%s", c->lib->easy_strerror(code));
-	explain_trust(c, x);
+	if (exchange->error[0] == '\0')
+		snprintf(exchange->error, sizeof(exchange->error), "%s",
+			 conn->lib->easy_strerror(code));
+	explain_trust(conn, exchange);
 	for (size_t i = 0; i < ARRAY_LEN(curl_codes); i++)
 		if (curl_codes[i].code == code) {
-			x->reset = curl_codes[i].reset;
+			exchange->reset = curl_codes[i].reset;
 			/* Files may have been renewed since they were read; with TLS 1.3 a server
 			 * that refuses our certificate says so after the handshake. */
-			c->tls_suspect = curl_codes[i].err == ERR_TLS || x->code == 0;
+			conn->tls_suspect = curl_codes[i].err == ERR_TLS || exchange->code == 0;
 			return curl_codes[i].err;
 		}
 	return ERR_CLOSED;
 }
 
-static void prepare(struct kube_conn *c, struct kube_exchange *x)
+static void prepare(struct kube_conn *conn, struct kube_exchange *exchange)
 {
-	x->conn = c;
-	x->code = 0;
-	x->got_bytes = x->has_retry_after = x->reset = false;
-	x->retry_after_s = x->headers = 0;
-	x->audit_id[0] = x->error[0] = '\0';
-	x->body_at = 0;
-	x->data_error = 0;
-	strbuf_reset(&x->error_body);
-	strbuf_reset(&c->warnings);
-	x->heard_ns = clock_mono_ns();
+	exchange->conn = conn;
+	exchange->code = 0;
+	exchange->got_bytes = exchange->has_retry_after = exchange->reset = false;
+	exchange->retry_after_s = exchange->headers = 0;
+	exchange->audit_id[0] = exchange->error[0] = '\0';
+	exchange->body_at = 0;
+	exchange->data_error = 0;
+	strbuf_reset(&exchange->error_body);
+	strbuf_reset(&conn->warnings);
+	exchange->heard_ns = clock_mono_ns();
 }
 
-int kube_conn_exchange(struct kube_conn *c, struct kube_exchange *x)
+int kube_conn_exchange(struct kube_conn *conn, struct kube_exchange *exchange)
 {
 	CURLcode code = CURLE_OK;
 	bool changed = false;
 	CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
 	struct curl_slist *to = NULL;
-	prepare(c, x);
-	int r = refresh_tls(c, x, &changed);
+	prepare(conn, exchange);
+	int r = refresh_tls(conn, exchange, &changed);
 	if (r < 0)
 		return r;
-	strbuf_addf(&url, "%s%s", c->client->url, x->path);
-	struct curl_slist *headers = make_headers(c, x);
-	set_line(c);
-	set_tls(c);
-	set_request(c, x);
+	strbuf_addf(&url, "%s%s", conn->client->url, exchange->path);
+	struct curl_slist *headers = make_headers(conn, exchange);
+	set_line(conn);
+	set_tls(conn);
+	set_request(conn, exchange);
 	SET(URL, url.s);
 	SET(HTTPHEADER, headers);
 	SET(FRESH_CONNECT, (long)changed);
-	if (c->client->connect_to != NULL) {
-		to = c->lib->slist_append(NULL, c->client->connect_to);
+	if (conn->client->connect_to != NULL) {
+		to = conn->lib->slist_append(NULL, conn->client->connect_to);
 		SET(CONNECT_TO, to);
 	}
-	if (c->lib->multi_add_handle(c->multi, c->easy) != CURLM_OK)
+	if (conn->lib->multi_add_handle(conn->multi, conn->easy) != CURLM_OK)
 		r = ERR_INTERNAL;
 	else
-		r = drive(c, x, &code);
+		r = drive(conn, exchange, &code);
 	/* A handle that is taken out before it was done closes its connection. */
-	IGNORE(c->lib->multi_remove_handle(c->multi, c->easy));
-	r = r < 0 ? r : judge(c, x, code);
-	c->lib->easy_reset(c->easy);
-	drop_headers(c, headers);
-	c->lib->slist_free_all(to);
+	IGNORE(conn->lib->multi_remove_handle(conn->multi, conn->easy));
+	r = r < 0 ? r : judge(conn, exchange, code);
+	conn->lib->easy_reset(conn->easy);
+	drop_headers(conn, headers);
+	conn->lib->slist_free_all(to);
 	return r;
 }
 
-void kube_exchange_done(struct kube_exchange *x)
+void kube_exchange_done(struct kube_exchange *exchange)
 {
-	strbuf_done(&x->error_body);
+	strbuf_done(&exchange->error_body);
 }
 
 /* ---- public ---- */
@@ -457,37 +461,37 @@ struct kube_conn *kube_conn_new(struct kube_client *client, char *err, size_t er
 	return c;
 }
 
-void kube_conn_free(struct kube_conn *c)
+void kube_conn_free(struct kube_conn *conn)
 {
-	if (c == NULL)
+	if (conn == NULL)
 		return;
-	if (c->easy != NULL)
-		c->lib->easy_cleanup(c->easy);
-	if (c->multi != NULL)
-		IGNORE(c->lib->multi_cleanup(c->multi));
-	kube_tls_unref(c->tls);
-	strbuf_done(&c->warnings);
-	free(c);
+	if (conn->easy != NULL)
+		conn->lib->easy_cleanup(conn->easy);
+	if (conn->multi != NULL)
+		IGNORE(conn->lib->multi_cleanup(conn->multi));
+	kube_tls_unref(conn->tls);
+	strbuf_done(&conn->warnings);
+	free(conn);
 }
 
-struct kube_client *kube_conn_client(const struct kube_conn *c)
+struct kube_client *kube_conn_client(const struct kube_conn *conn)
 {
-	return c->client;
+	return conn->client;
 }
 
-void kube_conn_cancel(struct kube_conn *c)
+void kube_conn_cancel(struct kube_conn *conn)
 {
-	atomic_store(&c->cancelled, true);
-	IGNORE(c->lib->multi_wakeup(c->multi));
-	kube_config_wake(c->client->config);
+	atomic_store(&conn->cancelled, true);
+	IGNORE(conn->lib->multi_wakeup(conn->multi));
+	kube_config_wake(conn->client->config);
 }
 
-void kube_conn_set_patient(struct kube_conn *c, bool patient)
+void kube_conn_set_patient(struct kube_conn *conn, bool patient)
 {
-	c->patient = patient;
+	conn->patient = patient;
 }
 
-const char *kube_conn_warnings(const struct kube_conn *c)
+const char *kube_conn_warnings(const struct kube_conn *conn)
 {
-	return c->warnings.s;
+	return conn->warnings.s;
 }

@@ -78,17 +78,17 @@ struct kube_exchange {
 
 /* 0 when an answer came, whatever its code. Errors: ERR_TIMEOUT, -ECANCELED, ERR_CLOSED, ERR_TLS,
  * ERR_PARSE (not HTTP), or what `data` said. `error` has the text. */
-MUST_CHECK int kube_conn_exchange(struct kube_conn *c, struct kube_exchange *x);
-void kube_exchange_done(struct kube_exchange *x);
+MUST_CHECK int kube_conn_exchange(struct kube_conn *conn, struct kube_exchange *exchange);
+void kube_exchange_done(struct kube_exchange *exchange);
 /* -ECANCELED at once when cancelled meanwhile, else 0 when the time is over. */
-MUST_CHECK int kube_conn_sleep(struct kube_conn *c, uint64_t ns);
+MUST_CHECK int kube_conn_sleep(struct kube_conn *conn, uint64_t ns);
 
 /* One request with all the retries of client.h. It is not repeated once `data` has seen
  * bytes, unless there is `restart`. */
-MUST_CHECK int kube_conn_request(struct kube_conn *c, struct kube_exchange *x,
+MUST_CHECK int kube_conn_request(struct kube_conn *conn, struct kube_exchange *exchange,
 				 struct kube_status *reterr);
 
 /* Fills the status from a refusal and returns its code of err.h. */
-int kube_status_from(struct kube_status *s, int code, struct slice body, const char *audit_id);
+int kube_status_from(struct kube_status *status, int code, struct slice body, const char *audit_id);
 /* One that came without an answer. */
-void kube_status_say(struct kube_status *s, const char *text);
+void kube_status_say(struct kube_status *status, const char *text);

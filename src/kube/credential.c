@@ -21,23 +21,23 @@ static bool is_due(uint64_t read_ns, uint64_t every_ns, bool fresh, uint64_t ask
 
 /* ---- tokens ---- */
 
-static int read_token_file(struct kube_config *c, char *err, size_t err_n)
+static int read_token_file(struct kube_config *config, char *err, size_t err_n)
 {
 	struct kube_secret raw = { 0 };
-	int r = kube_secret_read(c->token_file, &raw);
+	int r = kube_secret_read(config->token_file, &raw);
 	if (r < 0) {
-		snprintf(err, err_n, "%s: token: cannot read '%s': %s", c->origin, c->token_file,
-			 err_str(r));
+		snprintf(err, err_n, "%s: token: cannot read '%s': %s", config->origin,
+			 config->token_file, err_str(r));
 		return r;
 	}
 	struct slice t = slice_trim(kube_secret_slice(&raw));
 	if (t.n == 0 || memchr(t.p, '\n', t.n) != NULL || memchr(t.p, '\0', t.n) != NULL) {
-		snprintf(err, err_n, "%s: token: '%s' %s", c->origin, c->token_file,
+		snprintf(err, err_n, "%s: token: '%s' %s", config->origin, config->token_file,
 			 t.n == 0 ? "is empty" : "holds more than one line");
 		r = ERR_PARSE;
 	} else {
-		kube_secret_set(&c->token, t);
-		c->token_read_ns = clock_mono_ns();
+		kube_secret_set(&config->token, t);
+		config->token_read_ns = clock_mono_ns();
 	}
 	kube_secret_done(&raw);
 	return r;
@@ -45,120 +45,121 @@ static int read_token_file(struct kube_config *c, char *err, size_t err_n)
 
 /* ---- exec plugins ---- */
 
-void kube_config_wake(struct kube_config *c)
+void kube_config_wake(struct kube_config *config)
 {
-	pthread_mutex_lock(&c->lock);
-	if (c->exec_wake >= 0)
-		IGNORE(eventfd_write(c->exec_wake, 1));
-	pthread_cond_broadcast(&c->exec_ended);
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&config->lock);
+	if (config->exec_wake >= 0)
+		IGNORE(eventfd_write(config->exec_wake, 1));
+	pthread_cond_broadcast(&config->exec_ended);
+	pthread_mutex_unlock(&config->lock);
 }
 
 /* Without the lock, so that others need not wait for what they do not need. */
-static int run_unlocked(struct kube_config *c, const _Atomic bool *stop, struct kube_exec_cred *got,
-			char *err, size_t err_n)
+static int run_unlocked(struct kube_config *config, const _Atomic bool *stop,
+			struct kube_exec_cred *got, char *err, size_t err_n)
 {
 	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wake < 0) {
 		int r = -errno;
-		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s", c->origin,
-			 c->exec.command, err_str(r));
+		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s", config->origin,
+			 config->exec.command, err_str(r));
 		return r;
 	}
-	c->exec_wake = wake;
-	pthread_mutex_unlock(&c->lock);
-	int r = kube_exec_run(c, stop, wake, got, err, err_n);
-	pthread_mutex_lock(&c->lock);
-	c->exec_wake = -1;
+	config->exec_wake = wake;
+	pthread_mutex_unlock(&config->lock);
+	int r = kube_exec_run(config, stop, wake, got, err, err_n);
+	pthread_mutex_lock(&config->lock);
+	config->exec_wake = -1;
 	close(wake);
-	pthread_cond_broadcast(&c->exec_ended);
+	pthread_cond_broadcast(&config->exec_ended);
 	return r;
 }
 
-static int run_plugin(struct kube_config *c, const _Atomic bool *stop, char *err, size_t err_n)
+static int run_plugin(struct kube_config *config, const _Atomic bool *stop, char *err, size_t err_n)
 {
 	struct kube_exec_cred got = { 0 };
-	int r = run_unlocked(c, stop, &got, err, err_n);
+	int r = run_unlocked(config, stop, &got, err, err_n);
 	if (r < 0)
-		return c->cred_known && r != -ECANCELED ? 0 : r;
-	kube_exec_cred_done(&c->cred);
-	c->cred = got;
-	c->cred_known = true;
-	c->cred_read_ns = clock_mono_ns();
+		return config->cred_known && r != -ECANCELED ? 0 : r;
+	kube_exec_cred_done(&config->cred);
+	config->cred = got;
+	config->cred_known = true;
+	config->cred_read_ns = clock_mono_ns();
 	return 0;
 }
 
-static bool cred_is_good(const struct kube_config *c, const struct kube_token_ask *ask)
+static bool cred_is_good(const struct kube_config *config, const struct kube_token_ask *ask)
 {
-	uint64_t expires = c->cred.expires_wall_ns;
+	uint64_t expires = config->cred.expires_wall_ns;
 	bool expired = expires != 0 && clock_wall_ns() >= expires;
-	return c->cred_known && !expired && !(ask->fresh && c->cred_read_ns <= ask->asked_ns);
+	return config->cred_known && !expired &&
+	       !(ask->fresh && config->cred_read_ns <= ask->asked_ns);
 }
 
 /* Runs the plugin when there is need to; one at a time. */
-static int need_cred(struct kube_config *c, const struct kube_token_ask *ask, char *err,
+static int need_cred(struct kube_config *config, const struct kube_token_ask *ask, char *err,
 		     size_t err_n)
 {
-	while (!cred_is_good(c, ask)) {
+	while (!cred_is_good(config, ask)) {
 		if (ask->stop != NULL && atomic_load(ask->stop))
 			return -ECANCELED;
-		if (c->exec_wake < 0)
-			return run_plugin(c, ask->stop, err, err_n);
-		pthread_cond_wait(&c->exec_ended, &c->lock);
+		if (config->exec_wake < 0)
+			return run_plugin(config, ask->stop, err, err_n);
+		pthread_cond_wait(&config->exec_ended, &config->lock);
 	}
 	return 0;
 }
 
 /* ---- the token in force ---- */
 
-static int token_locked(struct kube_config *c, const struct kube_token_ask *ask, struct strbuf *out,
-			char *err, size_t err_n)
+static int token_locked(struct kube_config *config, const struct kube_token_ask *ask,
+			struct strbuf *out, char *err, size_t err_n)
 {
 	int r = 0;
-	if (c->token_file != NULL &&
-	    (c->token.p == NULL ||
-	     is_due(c->token_read_ns, c->times.token_ns, ask->fresh, ask->asked_ns)))
-		r = read_token_file(c, err, err_n);
-	if (c->token.p != NULL) {
-		strbuf_add(out, c->token.p, c->token.n);
+	if (config->token_file != NULL &&
+	    (config->token.p == NULL ||
+	     is_due(config->token_read_ns, config->times.token_ns, ask->fresh, ask->asked_ns)))
+		r = read_token_file(config, err, err_n);
+	if (config->token.p != NULL) {
+		strbuf_add(out, config->token.p, config->token.n);
 		return 0;
 	}
-	if (r < 0 || c->exec.command == NULL)
+	if (r < 0 || config->exec.command == NULL)
 		return r;
-	if ((r = need_cred(c, ask, err, err_n)) < 0)
+	if ((r = need_cred(config, ask, err, err_n)) < 0)
 		return r;
-	strbuf_add(out, c->cred.token.p, c->cred.token.n);
+	strbuf_add(out, config->cred.token.p, config->cred.token.n);
 	return 0;
 }
 
-int kube_config_token(struct kube_config *c, const struct kube_token_ask *ask, struct strbuf *out,
-		      char *err, size_t err_n)
+int kube_config_token(struct kube_config *config, const struct kube_token_ask *ask,
+		      struct strbuf *out, char *err, size_t err_n)
 {
 	/* As client-go: no credentials over a line that anybody can read. */
-	if (strncmp(c->server, "https://", 8) != 0)
+	if (strncmp(config->server, "https://", 8) != 0)
 		return 0;
-	pthread_mutex_lock(&c->lock);
-	int r = token_locked(c, ask, out, err, err_n);
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&config->lock);
+	int r = token_locked(config, ask, out, err, err_n);
+	pthread_mutex_unlock(&config->lock);
 	return r;
 }
 
 /* ---- TLS ---- */
 
-void kube_tls_unref(struct kube_tls *t)
+void kube_tls_unref(struct kube_tls *tls)
 {
-	if (t == NULL || atomic_fetch_sub(&t->refs, 1) != 1)
+	if (tls == NULL || atomic_fetch_sub(&tls->refs, 1) != 1)
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(t->fd); i++)
-		if (t->fd[i] >= 0)
-			close(t->fd[i]);
-	kube_secret_done(&t->ca);
-	kube_secret_done(&t->cert);
-	kube_secret_done(&t->key);
-	free(t->ca_path);
-	free(t->cert_path);
-	free(t->key_path);
-	free(t);
+	for (size_t i = 0; i < ARRAY_LEN(tls->fd); i++)
+		if (tls->fd[i] >= 0)
+			close(tls->fd[i]);
+	kube_secret_done(&tls->ca);
+	kube_secret_done(&tls->cert);
+	kube_secret_done(&tls->key);
+	free(tls->ca_path);
+	free(tls->cert_path);
+	free(tls->key_path);
+	free(tls);
 }
 
 static struct kube_tls *tls_new(void)
@@ -172,15 +173,15 @@ static struct kube_tls *tls_new(void)
 
 /* The GnuTLS build of libcurl takes no certificates as bytes (7.88 refuses CAINFO_BLOB), only as
  * files: so as files in memory, and nothing touches a disk. */
-static int make_file(const struct kube_secret *s, int *fd, char **path)
+static int make_file(const struct kube_secret *secret, int *fd, char **path)
 {
-	if (s->p == NULL)
+	if (secret->p == NULL)
 		return 0;
 	*fd = memfd_create("kube-credential", MFD_CLOEXEC);
 	if (*fd < 0)
 		return -errno;
-	for (size_t at = 0; at < s->n;) {
-		ssize_t n = write(*fd, s->p + at, s->n - at);
+	for (size_t at = 0; at < secret->n;) {
+		ssize_t n = write(*fd, secret->p + at, secret->n - at);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		at += n > 0 ? (size_t)n : 0;
@@ -189,125 +190,128 @@ static int make_file(const struct kube_secret *s, int *fd, char **path)
 	return 0;
 }
 
-static int make_files(struct kube_tls *t)
+static int make_files(struct kube_tls *tls)
 {
-	int r = make_file(&t->ca, &t->fd[0], &t->ca_path);
+	int r = make_file(&tls->ca, &tls->fd[0], &tls->ca_path);
 	if (r == 0)
-		r = make_file(&t->cert, &t->fd[1], &t->cert_path);
-	return r < 0 ? r : make_file(&t->key, &t->fd[2], &t->key_path);
+		r = make_file(&tls->cert, &tls->fd[1], &tls->cert_path);
+	return r < 0 ? r : make_file(&tls->key, &tls->fd[2], &tls->key_path);
 }
 
-static int read_source(const struct kube_config *c, const struct kube_source *s, const char *key,
-		       const char *mark, struct kube_secret *out, char *err, size_t err_n)
+static int read_source(const struct kube_config *config, const struct kube_source *source,
+		       const char *key, const char *mark, struct kube_secret *out, char *err,
+		       size_t err_n)
 {
-	if (s->path == NULL && s->data.p == NULL)
+	if (source->path == NULL && source->data.p == NULL)
 		return 0;
-	if (s->path != NULL) {
-		int r = kube_secret_read(s->path, out);
+	if (source->path != NULL) {
+		int r = kube_secret_read(source->path, out);
 		if (r < 0) {
-			snprintf(err, err_n, "%s: %s: cannot read '%s': %s", c->origin, key,
-				 s->path, err_str(r));
+			snprintf(err, err_n, "%s: %s: cannot read '%s': %s", config->origin, key,
+				 source->path, err_str(r));
 			return r;
 		}
 	} else {
-		kube_secret_set(out, kube_secret_slice(&s->data));
+		kube_secret_set(out, kube_secret_slice(&source->data));
 	}
 	if (memmem(out->p, out->n, mark, strlen(mark)) != NULL)
 		return 0;
-	snprintf(err, err_n, "%s: %s: %s%s%s holds no PEM '%s'", c->origin, key,
-		 s->path != NULL ? "'" : "", s->path != NULL ? s->path : "the data",
-		 s->path != NULL ? "'" : "", mark);
+	snprintf(err, err_n, "%s: %s: %s%s%s holds no PEM '%s'", config->origin, key,
+		 source->path != NULL ? "'" : "", source->path != NULL ? source->path : "the data",
+		 source->path != NULL ? "'" : "", mark);
 	return ERR_PARSE;
 }
 
-static int read_sources(const struct kube_config *c, struct kube_tls *t, char *err, size_t err_n)
+static int read_sources(const struct kube_config *config, struct kube_tls *tls, char *err,
+			size_t err_n)
 {
 	const struct {
 		const struct kube_source *from;
 		const char *key, *mark;
 		struct kube_secret *to;
 	} rows[] = {
-		{ &c->ca, "certificate-authority", "CERTIFICATE-----", &t->ca },
-		{ &c->cert, "client-certificate", "CERTIFICATE-----", &t->cert },
-		{ &c->key, "client-key", "PRIVATE KEY-----", &t->key },
+		{ &config->ca, "certificate-authority", "CERTIFICATE-----", &tls->ca },
+		{ &config->cert, "client-certificate", "CERTIFICATE-----", &tls->cert },
+		{ &config->key, "client-key", "PRIVATE KEY-----", &tls->key },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		int r = read_source(c, rows[i].from, rows[i].key, rows[i].mark, rows[i].to, err,
-				    err_n);
+		int r = read_source(config, rows[i].from, rows[i].key, rows[i].mark, rows[i].to,
+				    err, err_n);
 		if (r < 0)
 			return r;
 	}
-	if (t->cert.p == NULL && c->cred.cert.p != NULL) {
-		kube_secret_set(&t->cert, kube_secret_slice(&c->cred.cert));
-		kube_secret_set(&t->key, kube_secret_slice(&c->cred.key));
+	if (tls->cert.p == NULL && config->cred.cert.p != NULL) {
+		kube_secret_set(&tls->cert, kube_secret_slice(&config->cred.cert));
+		kube_secret_set(&tls->key, kube_secret_slice(&config->cred.key));
 	}
-	t->system_ca = t->ca.p == NULL && !c->insecure;
+	tls->system_ca = tls->ca.p == NULL && !config->insecure;
 	return 0;
 }
 
-static bool tls_eq(const struct kube_tls *a, const struct kube_tls *b)
+static bool tls_eq(const struct kube_tls *left, const struct kube_tls *right)
 {
-	return kube_secret_eq(&a->ca, &b->ca) && kube_secret_eq(&a->cert, &b->cert) &&
-	       kube_secret_eq(&a->key, &b->key);
+	return kube_secret_eq(&left->ca, &right->ca) && kube_secret_eq(&left->cert, &right->cert) &&
+	       kube_secret_eq(&left->key, &right->key);
 }
 
 /* Makes a new version when something has changed. */
-static int renew_tls(struct kube_config *c, char *err, size_t err_n)
+static int renew_tls(struct kube_config *config, char *err, size_t err_n)
 {
 	struct kube_tls *t = tls_new();
-	int r = read_sources(c, t, err, err_n);
-	if (r == 0 && c->tls != NULL && tls_eq(t, c->tls)) {
+	int r = read_sources(config, t, err, err_n);
+	if (r == 0 && config->tls != NULL && tls_eq(t, config->tls)) {
 		kube_tls_unref(t);
-		c->tls_read_ns = clock_mono_ns();
+		config->tls_read_ns = clock_mono_ns();
 		return 0;
 	}
 	if (r == 0 && (r = make_files(t)) < 0)
-		snprintf(err, err_n, "%s: cannot hold certificates in memory: %s", c->origin,
+		snprintf(err, err_n, "%s: cannot hold certificates in memory: %s", config->origin,
 			 err_str(r));
 	if (r < 0) {
 		kube_tls_unref(t);
-		return c->tls != NULL ? 0 : r;
+		return config->tls != NULL ? 0 : r;
 	}
-	kube_tls_unref(c->tls);
-	c->tls = t;
-	c->tls_read_ns = clock_mono_ns();
+	kube_tls_unref(config->tls);
+	config->tls = t;
+	config->tls_read_ns = clock_mono_ns();
 	return 0;
 }
 
-static int tls_locked(struct kube_config *c, bool fresh, const _Atomic bool *stop, char *err,
+static int tls_locked(struct kube_config *config, bool fresh, const _Atomic bool *stop, char *err,
 		      size_t err_n)
 {
-	uint64_t before = c->cred_read_ns;
-	if (c->exec.command != NULL && c->token.p == NULL) {
-		int r = need_cred(c, &(struct kube_token_ask){ .stop = stop }, err, err_n);
+	uint64_t before = config->cred_read_ns;
+	if (config->exec.command != NULL && config->token.p == NULL) {
+		int r = need_cred(config, &(struct kube_token_ask){ .stop = stop }, err, err_n);
 		if (r < 0)
 			return r;
 	}
-	if (c->tls != NULL && before == c->cred_read_ns && c->cred_read_ns <= c->tls_read_ns &&
-	    !fresh && !is_due(c->tls_read_ns, c->times.files_ns, false, 0))
+	if (config->tls != NULL && before == config->cred_read_ns &&
+	    config->cred_read_ns <= config->tls_read_ns && !fresh &&
+	    !is_due(config->tls_read_ns, config->times.files_ns, false, 0))
 		return 0;
-	return renew_tls(c, err, err_n);
+	return renew_tls(config, err, err_n);
 }
 
-int kube_config_tls(struct kube_config *c, bool fresh, const _Atomic bool *stop,
+int kube_config_tls(struct kube_config *config, bool fresh, const _Atomic bool *stop,
 		    struct kube_tls **ret, char *err, size_t err_n)
 {
-	pthread_mutex_lock(&c->lock);
-	int r = tls_locked(c, fresh, stop, err, err_n);
+	pthread_mutex_lock(&config->lock);
+	int r = tls_locked(config, fresh, stop, err, err_n);
 	if (r == 0) {
-		atomic_fetch_add(&c->tls->refs, 1);
-		*ret = c->tls;
+		atomic_fetch_add(&config->tls->refs, 1);
+		*ret = config->tls;
 	}
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_unlock(&config->lock);
 	return r;
 }
 
-int kube_config_check(struct kube_config *c, char *err, size_t err_n)
+int kube_config_check(struct kube_config *config, char *err, size_t err_n)
 {
 	struct kube_tls *t = tls_new();
-	int r = read_sources(c, t, err, err_n);
+	int r = read_sources(config, t, err, err_n);
 	kube_tls_unref(t);
-	if (r == 0 && c->token_file != NULL)
-		r = read_token_file(c, err, err_n);
+	if (r == 0 && config->token_file != NULL)
+		r = read_token_file(config, err, err_n);
 	return r;
 }

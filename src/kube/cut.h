@@ -47,13 +47,13 @@ struct kube_cut {
 	uint8_t key_n, type_n;
 };
 
-void kube_cut_list(struct kube_cut *c, int (*item)(void *ctx, struct slice object), void *ctx);
-void kube_cut_watch(struct kube_cut *c,
+void kube_cut_list(struct kube_cut *cut, int (*item)(void *ctx, struct slice object), void *ctx);
+void kube_cut_watch(struct kube_cut *cut,
 		    int (*frame)(void *ctx, struct slice type, struct slice object), void *ctx);
-void kube_cut_done(struct kube_cut *c);
+void kube_cut_done(struct kube_cut *cut);
 
 /* ERR_PARSE, ERR_LIMIT, or what the callee said; then no more may be fed. */
-MUST_CHECK int kube_cut_feed(struct kube_cut *c, struct slice bytes);
+MUST_CHECK int kube_cut_feed(struct kube_cut *cut, struct slice bytes);
 /* The stream has ended: ERR_CLOSED when inside something; for a list also ERR_PARSE when it had no
  * items. */
-MUST_CHECK int kube_cut_end(const struct kube_cut *c);
+MUST_CHECK int kube_cut_end(const struct kube_cut *cut);

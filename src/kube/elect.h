@@ -24,7 +24,7 @@ struct elect_times {
 };
 
 /* Zeroes become 15, 10 and 2 s. ERR_CONFIG with a sentence unless duration > renew > 1.2 retry. */
-MUST_CHECK int elect_times_check(struct elect_times *t, char *err, size_t err_n);
+MUST_CHECK int elect_times_check(struct elect_times *times, char *err, size_t err_n);
 
 enum elect_act { ELECT_WAIT, ELECT_GET, ELECT_CREATE, ELECT_UPDATE };
 
@@ -43,21 +43,21 @@ struct elect {
 	unsigned conflicts; /* in a row */
 };
 
-void elect_init(struct elect *e, const struct elect_times *t, const char *ns, const char *name,
-		const char *identity);
-void elect_done(struct elect *e);
+void elect_init(struct elect *elect, const struct elect_times *times, const char *ns,
+		const char *name, const char *identity);
+void elect_done(struct elect *elect);
 
 /* What to do now. ELECT_WAIT: nothing before *ret_until_ns. CREATE and UPDATE: *ret_body is what to
  * send, a reference of the caller's. */
-enum elect_act elect_next(struct elect *e, uint64_t now_ns, uint64_t wall_ns, json_t **ret_body,
+enum elect_act elect_next(struct elect *elect, uint64_t now_ns, uint64_t wall_ns, json_t **ret_body,
 			  uint64_t *ret_until_ns);
 /* What came of it: r as kube_call gives it, `answer` the object when r is 0 (borrowed); when it was
  * sent, and now. */
-void elect_result(struct elect *e, enum elect_act act, int r, const json_t *answer,
+void elect_result(struct elect *elect, enum elect_act act, int ret, const json_t *answer,
 		  uint64_t sent_ns, uint64_t now_ns);
 /* Until when we may act as the leader; 0: we are none. */
-uint64_t elect_deadline_ns(const struct elect *e, uint64_t now_ns);
+uint64_t elect_deadline_ns(const struct elect *elect, uint64_t now_ns);
 /* The object that gives the lease back, or NULL when it is not ours (any more). */
-json_t *elect_release(const struct elect *e, uint64_t now_ns, uint64_t wall_ns);
+json_t *elect_release(const struct elect *elect, uint64_t now_ns, uint64_t wall_ns);
 /* Who holds it, "" for nobody; as long as the machine is left alone. */
-const char *elect_holder(const struct elect *e);
+const char *elect_holder(const struct elect *elect);

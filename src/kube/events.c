@@ -37,30 +37,30 @@ struct events {
 /* ---- the object ---- */
 
 /* Not longer than the server takes, and no half character at the end. */
-static json_t *cut_text(const char *s, size_t max)
+static json_t *cut_text(const char *text, size_t max)
 {
-	size_t n = strlen(s);
+	size_t n = strlen(text);
 	if (n > max) {
 		n = max;
-		while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80)
+		while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
 			n--;
 	}
-	json_t *v = json_stringn(s, n);
+	json_t *v = json_stringn(text, n);
 	return v != NULL ? v : json_string("(not UTF-8)");
 }
 
-static json_t *reference(const json_t *o)
+static json_t *reference(const json_t *object)
 {
 	static const struct {
 		const char *key;
-		const char *(*get)(const json_t *o);
+		const char *(*get)(const json_t *object);
 	} fields[] = {
 		{ "apiVersion", api_version }, { "kind", api_kind }, { "namespace", api_namespace },
 		{ "name", api_name },	       { "uid", api_uid },
 	};
 	json_t *r = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		const char *text = fields[i].get(o);
+		const char *text = fields[i].get(object);
 		if (text[0] != '\0')
 			json_object_set_new(r, fields[i].key, json_string(text));
 	}
@@ -105,35 +105,36 @@ json_t *events_body(const char *controller, const char *instance, const struct e
 /* ---- the thread ---- */
 
 /* Without the lock while the request is under way. */
-static void send_one(struct events *e, struct series_item *it, enum series_act act, json_t *body)
+static void send_one(struct events *events, struct series_item *it, enum series_act act,
+		     json_t *body)
 {
 	struct kube_ref ref = { .kind = api_kind_find("events.k8s.io", "Event"),
 				.ns = series_item_namespace(it),
 				.name = series_item_name(it) };
 	struct kube_status st = { 0 };
 	int r;
-	pthread_mutex_unlock(&e->lock);
+	pthread_mutex_unlock(&events->lock);
 	if (act == SERIES_CREATE)
-		r = kube_create(e->conn, &ref, body, NULL, &st);
+		r = kube_create(events->conn, &ref, body, NULL, &st);
 	else
-		r = kube_merge(e->conn, &ref, NULL, body, NULL, &st);
+		r = kube_merge(events->conn, &ref, NULL, body, NULL, &st);
 	if (r < 0)
 		log_debug("kube", "event about '%s': %s", ref.name,
 			  st.message[0] != '\0' ? st.message : err_str(r));
 	kube_status_done(&st);
 	json_decref(body);
-	pthread_mutex_lock(&e->lock);
-	series_result(e->series, it, act, r, clock_mono_ns());
+	pthread_mutex_lock(&events->lock);
+	series_result(events->series, it, act, r, clock_mono_ns());
 }
 
-static void wait_until(struct events *e, uint64_t until_ns)
+static void wait_until(struct events *events, uint64_t until_ns)
 {
 	struct timespec ts = { .tv_sec = (time_t)(until_ns / NS_PER_S),
 			       .tv_nsec = (long)(until_ns % NS_PER_S) };
 	if (until_ns == 0)
-		pthread_cond_wait(&e->cond, &e->lock);
+		pthread_cond_wait(&events->cond, &events->lock);
 	else
-		pthread_cond_timedwait(&e->cond, &e->lock, &ts);
+		pthread_cond_timedwait(&events->cond, &events->lock, &ts);
 }
 
 static void *run(void *arg)
@@ -158,18 +159,18 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void events_free(struct events *e)
+static void events_free(struct events *events)
 {
-	kube_conn_free(e->conn);
-	series_free(e->series);
-	pthread_cond_destroy(&e->cond);
-	pthread_mutex_destroy(&e->lock);
-	free(e->controller);
-	free(e->instance);
-	free(e);
+	kube_conn_free(events->conn);
+	series_free(events->series);
+	pthread_cond_destroy(&events->cond);
+	pthread_mutex_destroy(&events->lock);
+	free(events->controller);
+	free(events->instance);
+	free(events);
 }
 
-int events_start(struct kube_client *c, const char *controller, const char *instance,
+int events_start(struct kube_client *client, const char *controller, const char *instance,
 		 struct events **ret, char *err, size_t err_n)
 {
 	struct events *e = xcalloc(1, sizeof(*e));
@@ -182,7 +183,7 @@ int events_start(struct kube_client *c, const char *controller, const char *inst
 	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
 	pthread_cond_init(&e->cond, &ca);
 	pthread_condattr_destroy(&ca);
-	e->conn = kube_conn_new(c, err, err_n);
+	e->conn = kube_conn_new(client, err, err_n);
 	if (e->conn == NULL) {
 		events_free(e);
 		return ERR_CONFIG;
@@ -199,32 +200,32 @@ int events_start(struct kube_client *c, const char *controller, const char *inst
 }
 
 /* The thread has ended before its time, or is cut off in its request. */
-static void wait_for_end(struct events *e)
+static void wait_for_end(struct events *events)
 {
-	pthread_mutex_lock(&e->lock);
-	while (!e->ended && clock_mono_ns() < e->stop_ns)
-		wait_until(e, e->stop_ns);
-	bool ended = e->ended;
-	pthread_mutex_unlock(&e->lock);
+	pthread_mutex_lock(&events->lock);
+	while (!events->ended && clock_mono_ns() < events->stop_ns)
+		wait_until(events, events->stop_ns);
+	bool ended = events->ended;
+	pthread_mutex_unlock(&events->lock);
 	if (!ended)
-		kube_conn_cancel(e->conn);
-	pthread_join(e->thread, NULL);
+		kube_conn_cancel(events->conn);
+	pthread_join(events->thread, NULL);
 }
 
-void events_stop(struct events *e)
+void events_stop(struct events *events)
 {
-	if (e == NULL)
+	if (events == NULL)
 		return;
-	pthread_mutex_lock(&e->lock);
-	e->stop = true;
-	e->stop_ns = clock_mono_ns() + STOP_S * NS_PER_S;
-	pthread_cond_broadcast(&e->cond);
-	pthread_mutex_unlock(&e->lock);
-	wait_for_end(e);
-	events_free(e);
+	pthread_mutex_lock(&events->lock);
+	events->stop = true;
+	events->stop_ns = clock_mono_ns() + STOP_S * NS_PER_S;
+	pthread_cond_broadcast(&events->cond);
+	pthread_mutex_unlock(&events->lock);
+	wait_for_end(events);
+	events_free(events);
 }
 
-void events_emit(struct events *e, const struct event *ev, const char *fmt, ...)
+void events_emit(struct events *events, const struct event *ev, const char *fmt, ...)
 {
 	CLEANUP(strbuf_done) struct strbuf note = STRBUF_INIT;
 	va_list ap;
@@ -232,19 +233,20 @@ void events_emit(struct events *e, const struct event *ev, const char *fmt, ...)
 	strbuf_vaddf(&note, fmt, ap);
 	va_end(ap);
 	uint64_t wall = clock_wall_ns();
-	json_t *body = events_body(e->controller, e->instance, ev, note.s, wall);
-	pthread_mutex_lock(&e->lock);
-	if (e->stop)
+	json_t *body = events_body(events->controller, events->instance, ev, note.s, wall);
+	pthread_mutex_lock(&events->lock);
+	if (events->stop)
 		json_decref(body);
 	else
-		IGNORE(series_note(e->series, body, clock_mono_ns(), wall)); /* counted there */
-	pthread_cond_signal(&e->cond);
-	pthread_mutex_unlock(&e->lock);
+		IGNORE(series_note(events->series, body, clock_mono_ns(),
+				   wall)); /* counted there */
+	pthread_cond_signal(&events->cond);
+	pthread_mutex_unlock(&events->lock);
 }
 
-void events_stats(struct events *e, struct series_stats *ret)
+void events_stats(struct events *events, struct series_stats *ret)
 {
-	pthread_mutex_lock(&e->lock);
-	series_stats(e->series, ret);
-	pthread_mutex_unlock(&e->lock);
+	pthread_mutex_lock(&events->lock);
+	series_stats(events->series, ret);
+	pthread_mutex_unlock(&events->lock);
 }

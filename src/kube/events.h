@@ -20,10 +20,10 @@ enum {
 };
 
 /* `controller`: "fairlead.dev/example"; `instance`: which process, as the lease's identity. */
-MUST_CHECK int events_start(struct kube_client *c, const char *controller, const char *instance,
-			    struct events **ret, char *err, size_t err_n);
+MUST_CHECK int events_start(struct kube_client *client, const char *controller,
+			    const char *instance, struct events **ret, char *err, size_t err_n);
 /* Sends what is there, within two seconds; frees. NULL is fine. */
-void events_stop(struct events *e);
+void events_stop(struct events *events);
 
 struct event {
 	const json_t *regarding; /* the object, with apiVersion, kind and metadata */
@@ -32,9 +32,10 @@ struct event {
 	const char *reason; /* "CopyCreated": machines read it */
 	const char *action; /* "Create": what was done or failed */
 };
-void events_emit(struct events *e, const struct event *ev, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void events_emit(struct events *events, const struct event *ev, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
 
-void events_stats(struct events *e, struct series_stats *ret);
+void events_stats(struct events *events, struct series_stats *ret);
 
 /* The object that is sent; for tests. */
 json_t *events_body(const char *controller, const char *instance, const struct event *ev,

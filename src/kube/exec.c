@@ -24,37 +24,37 @@ enum { OUTPUT_MAX_BYTES = 1 << 20, STDERR_KEPT_BYTES = 256 };
 
 extern char **environ;
 
-void kube_exec_cred_done(struct kube_exec_cred *c)
+void kube_exec_cred_done(struct kube_exec_cred *cred)
 {
-	kube_secret_done(&c->token);
-	kube_secret_done(&c->cert);
-	kube_secret_done(&c->key);
-	*c = (struct kube_exec_cred){ 0 };
+	kube_secret_done(&cred->token);
+	kube_secret_done(&cred->cert);
+	kube_secret_done(&cred->key);
+	*cred = (struct kube_exec_cred){ 0 };
 }
 
 /* ---- what it is told ---- */
 
-static json_t *cluster_info(const struct kube_config *c)
+static json_t *cluster_info(const struct kube_config *config)
 {
-	json_t *v = json_pack("{s:s}", "server", c->server);
-	if (c->tls_name != NULL)
-		json_object_set_new(v, "tls-server-name", json_string(c->tls_name));
-	if (c->insecure)
+	json_t *v = json_pack("{s:s}", "server", config->server);
+	if (config->tls_name != NULL)
+		json_object_set_new(v, "tls-server-name", json_string(config->tls_name));
+	if (config->insecure)
 		json_object_set_new(v, "insecure-skip-tls-verify", json_true());
-	if (c->proxy != NULL)
-		json_object_set_new(v, "proxy-url", json_string(c->proxy));
+	if (config->proxy != NULL)
+		json_object_set_new(v, "proxy-url", json_string(config->proxy));
 	return v;
 }
 
 /* KUBERNETES_EXEC_INFO=... */
-static char *exec_info(const struct kube_config *c)
+static char *exec_info(const struct kube_config *config)
 {
 	json_t *o = json_pack("{s:s,s:s,s:{s:b}}", "kind", "ExecCredential", "apiVersion",
-			      c->exec.api_version, "spec", "interactive", 0);
+			      config->exec.api_version, "spec", "interactive", 0);
 	if (o == NULL)
 		return xstrdup("KUBERNETES_EXEC_INFO={}");
-	if (c->exec.cluster_info)
-		json_object_set_new(json_object_get(o, "spec"), "cluster", cluster_info(c));
+	if (config->exec.cluster_info)
+		json_object_set_new(json_object_get(o, "spec"), "cluster", cluster_info(config));
 	char *text = json_dumps(o, JSON_COMPACT);
 	char *var = xasprintf("KUBERNETES_EXEC_INFO=%s", text != NULL ? text : "{}");
 	free(text);
@@ -74,23 +74,23 @@ static bool is_set(const word_list *l, const char *var)
 }
 
 /* Ours first, then what of the program's own is not set by it. Texts are borrowed. */
-static void make_env(const struct kube_config *c, char *info, word_list *out)
+static void make_env(const struct kube_config *config, char *info, word_list *out)
 {
 	vec_push(out, info);
-	for (size_t i = c->exec.env.n; i-- > 0;)
-		if (!is_set(out, c->exec.env.v[i]))
-			vec_push(out, c->exec.env.v[i]);
+	for (size_t i = config->exec.env.n; i-- > 0;)
+		if (!is_set(out, config->exec.env.v[i]))
+			vec_push(out, config->exec.env.v[i]);
 	for (char **e = environ; *e != NULL; e++)
 		if (!is_set(out, *e))
 			vec_push(out, *e);
 	vec_push(out, NULL);
 }
 
-static void make_args(const struct kube_config *c, word_list *out)
+static void make_args(const struct kube_config *config, word_list *out)
 {
-	vec_push(out, c->exec.command);
-	for (size_t i = 0; i < c->exec.args.n; i++)
-		vec_push(out, c->exec.args.v[i]);
+	vec_push(out, config->exec.command);
+	for (size_t i = 0; i < config->exec.args.n; i++)
+		vec_push(out, config->exec.args.v[i]);
 	vec_push(out, NULL);
 }
 
@@ -101,15 +101,15 @@ struct child {
 	int out, err; /* read ends */
 };
 
-static int spawn(const struct kube_config *c, int out_w, int err_w, pid_t *ret)
+static int spawn(const struct kube_config *config, int out_w, int err_w, pid_t *ret)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
 	sigset_t none, all;
 	word_list args = { 0 }, env = { 0 };
-	CLEANUP(freep) char *info = exec_info(c);
-	make_args(c, &args);
-	make_env(c, info, &env);
+	CLEANUP(freep) char *info = exec_info(config);
+	make_args(config, &args);
+	make_env(config, info, &env);
 	sigemptyset(&none);
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&fa);
@@ -123,7 +123,7 @@ static int spawn(const struct kube_config *c, int out_w, int err_w, pid_t *ret)
 	posix_spawnattr_setsigdefault(&at, &all);
 	posix_spawnattr_setflags(&at, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
 					      POSIX_SPAWN_SETSIGDEF);
-	int r = posix_spawnp(ret, c->exec.command, &fa, &at, args.v, env.v);
+	int r = posix_spawnp(ret, config->exec.command, &fa, &at, args.v, env.v);
 	posix_spawnattr_destroy(&at);
 	posix_spawn_file_actions_destroy(&fa);
 	vec_done(&args);
@@ -138,14 +138,14 @@ static void close_pipe(int fd[2])
 			close(fd[i]);
 }
 
-static int start(const struct kube_config *c, struct child *ret)
+static int start(const struct kube_config *config, struct child *ret)
 {
 	int out[2] = { -1, -1 }, err[2] = { -1, -1 };
 	int r = 0;
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
 		r = -errno;
 	else
-		r = spawn(c, out[1], err[1], &ret->pid);
+		r = spawn(config, out[1], err[1], &ret->pid);
 	if (r < 0) {
 		close_pipe(out);
 		close_pipe(err);
@@ -178,11 +178,11 @@ struct stopper {
 	int wake;
 };
 
-static bool is_stopped(const struct stopper *s)
+static bool is_stopped(const struct stopper *stopper)
 {
 	eventfd_t n;
-	IGNORE(eventfd_read(s->wake, &n)); /* somebody else may be meant */
-	return s->stop != NULL && atomic_load(s->stop);
+	IGNORE(eventfd_read(stopper->wake, &n)); /* somebody else may be meant */
+	return stopper->stop != NULL && atomic_load(stopper->stop);
 }
 
 /* Until both ends are closed. */
@@ -235,60 +235,62 @@ static int reap(pid_t pid, uint64_t limit_ns)
 	}
 }
 
-static const char *first_line(struct strbuf *b)
+static const char *first_line(struct strbuf *out)
 {
-	size_t n = strcspn(b->s, "\r\n");
-	if (b->cap != 0)
-		b->s[n] = '\0';
+	size_t n = strcspn(out->s, "\r\n");
+	if (out->cap != 0)
+		out->s[n] = '\0';
 	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)b->s[i] < ' ')
-			b->s[i] = ' ';
-	return b->s;
+		if ((unsigned char)out->s[i] < ' ')
+			out->s[i] = ' ';
+	return out->s;
 }
 
-static int explain(const struct kube_config *c, int r, int status, struct strbuf *said, char *err,
-		   size_t err_n)
+static int explain(const struct kube_config *config, int ret, int status, struct strbuf *said,
+		   char *err, size_t err_n)
 {
-	const char *cmd = c->exec.command;
+	const char *cmd = config->exec.command;
 	const char *line = first_line(said);
 	const char *colon = line[0] != '\0' ? ": " : "";
-	if (r == ERR_TIMEOUT)
+	if (ret == ERR_TIMEOUT)
 		snprintf(err, err_n, "%s: exec plugin '%s' took longer than %llu s and was killed",
-			 c->origin, cmd, (unsigned long long)(c->times.exec_ns / NS_PER_S));
-	else if (r < 0)
-		snprintf(err, err_n, "%s: exec plugin '%s': %s", c->origin, cmd, err_str(r));
+			 config->origin, cmd,
+			 (unsigned long long)(config->times.exec_ns / NS_PER_S));
+	else if (ret < 0)
+		snprintf(err, err_n, "%s: exec plugin '%s': %s", config->origin, cmd, err_str(ret));
 	else if (WIFSIGNALED(status))
-		snprintf(err, err_n, "%s: exec plugin '%s' died of signal %d%s%s", c->origin, cmd,
-			 WTERMSIG(status), colon, line);
+		snprintf(err, err_n, "%s: exec plugin '%s' died of signal %d%s%s", config->origin,
+			 cmd, WTERMSIG(status), colon, line);
 	else
-		snprintf(err, err_n, "%s: exec plugin '%s' ended with status %d%s%s", c->origin,
-			 cmd, WEXITSTATUS(status), colon, line);
-	return r < 0 ? r : ERR_CLOSED;
+		snprintf(err, err_n, "%s: exec plugin '%s' ended with status %d%s%s",
+			 config->origin, cmd, WEXITSTATUS(status), colon, line);
+	return ret < 0 ? ret : ERR_CLOSED;
 }
 
-int kube_exec_run(const struct kube_config *c, const _Atomic bool *stop, int wake,
+int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, int wake,
 		  struct kube_exec_cred *ret, char *err, size_t err_n)
 {
 	CLEANUP(kube_secret_wipe) struct strbuf out = STRBUF_INIT;
 	CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
 	struct child ch = { .out = -1, .err = -1 };
 	char why[256];
-	int r = start(c, &ch);
+	int r = start(config, &ch);
 	if (r < 0) {
-		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s%s%s", c->origin,
-			 c->exec.command, err_str(r), c->exec.hint[0] != '\0' ? ". " : "",
-			 c->exec.hint);
+		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s%s%s", config->origin,
+			 config->exec.command, err_str(r), config->exec.hint[0] != '\0' ? ". " : "",
+			 config->exec.hint);
 		return r;
 	}
-	r = read_child(&ch, &(struct stopper){ stop, wake }, c->times.exec_ns, &out, &said);
+	r = read_child(&ch, &(struct stopper){ stop, wake }, config->times.exec_ns, &out, &said);
 	int status = reap(ch.pid, r < 0 ? 0 : NS_PER_S);
 	close(ch.out);
 	close(ch.err);
 	if (r < 0 || status != 0)
-		return explain(c, r, status, &said, err, err_n);
-	r = kube_exec_parse(strbuf_slice(&out), c->exec.api_version, ret, why, sizeof(why));
+		return explain(config, r, status, &said, err, err_n);
+	r = kube_exec_parse(strbuf_slice(&out), config->exec.api_version, ret, why, sizeof(why));
 	if (r < 0)
-		snprintf(err, err_n, "%s: exec plugin '%s': %s", c->origin, c->exec.command, why);
+		snprintf(err, err_n, "%s: exec plugin '%s': %s", config->origin,
+			 config->exec.command, why);
 	return r;
 }
 

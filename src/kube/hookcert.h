@@ -43,15 +43,15 @@ struct hookcert_conf {
 	uint64_t overlap_s; /* 0: ten minutes */
 };
 
-void hookcert_init(struct hookcert *h);
-void hookcert_done(struct hookcert *h); /* wipes */
+void hookcert_init(struct hookcert *hookcert);
+void hookcert_done(struct hookcert *hookcert); /* wipes */
 
 /* Does what is due at `now_s` (since 1970): 1 when something has changed, 0 when not, negative with
  * a sentence. Broken parts are made anew. */
-MUST_CHECK int hookcert_plan(struct hookcert *h, const struct hookcert_conf *c, uint64_t now_s,
-			     char *err, size_t err_n);
+MUST_CHECK int hookcert_plan(struct hookcert *hookcert, const struct hookcert_conf *c,
+			     uint64_t now_s, char *err, size_t err_n);
 
 /* From and to the `data` of a Secret; parts that cannot be read count as none. Other keys of it are
  * left alone. */
-void hookcert_load(struct hookcert *h, const json_t *secret);
-void hookcert_store(const struct hookcert *h, json_t *secret);
+void hookcert_load(struct hookcert *hookcert, const json_t *secret);
+void hookcert_store(const struct hookcert *hookcert, json_t *secret);

@@ -37,9 +37,9 @@ struct hookserver_conf {
 /* Listens when it returns. Files must be there; a managed certificate comes as soon as the API
  * answers, and until then callers get one that nobody trusts: whoever starts must not have to wait
  * for a server. */
-MUST_CHECK int hookserver_start(const struct hookserver_conf *c, struct hookserver **ret, char *err,
-				size_t err_n);
-void hookserver_stop(struct hookserver *s); /* NULL is fine */
-uint16_t hookserver_port(const struct hookserver *s);
+MUST_CHECK int hookserver_start(const struct hookserver_conf *conf, struct hookserver **ret,
+				char *err, size_t err_n);
+void hookserver_stop(struct hookserver *hookserver); /* NULL is fine */
+uint16_t hookserver_port(const struct hookserver *hookserver);
 /* Is the certificate in force one that callers trust? */
-bool hookserver_is_ready(const struct hookserver *s);
+bool hookserver_is_ready(const struct hookserver *hookserver);

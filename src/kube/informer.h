@@ -50,24 +50,24 @@ struct kube_informer_conf {
 	struct kube_server_memory *memory; /* shared by informers of one server; NULL: its own */
 };
 
-struct kube_informer *kube_informer_new(const struct kube_informer_conf *c);
+struct kube_informer *kube_informer_new(const struct kube_informer_conf *conf);
 /* Stops it, too. */
-void kube_informer_free(struct kube_informer *i);
+void kube_informer_free(struct kube_informer *informer);
 /* Before the start; copied. */
-void kube_informer_handle(struct kube_informer *i, const struct kube_handler *h);
-MUST_CHECK int kube_informer_start(struct kube_informer *i, char *err, size_t err_n);
+void kube_informer_handle(struct kube_informer *informer, const struct kube_handler *handler);
+MUST_CHECK int kube_informer_start(struct kube_informer *informer, char *err, size_t err_n);
 /* Ends the thread and waits for it; from any thread but its own. */
-void kube_informer_stop(struct kube_informer *i);
+void kube_informer_stop(struct kube_informer *informer);
 
-struct kube_store *kube_informer_store(struct kube_informer *i);
+struct kube_store *kube_informer_store(struct kube_informer *informer);
 /* Has the first full list been stored and handed to all handlers? What they did is seen then. Any
  * thread, without waiting. */
-bool kube_informer_synced(struct kube_informer *i);
+bool kube_informer_synced(struct kube_informer *informer);
 /* Waits for that; false after the time. */
-bool kube_informer_wait(struct kube_informer *i, uint64_t timeout_ns);
+bool kube_informer_wait(struct kube_informer *informer, uint64_t timeout_ns);
 /* Did the server say at the last step that it has no such kind (404), or not for us (403)? It is
  * asked again, as after any failure. */
-bool kube_informer_absent(struct kube_informer *i);
+bool kube_informer_absent(struct kube_informer *informer);
 
 struct kube_informer_stats {
 	uint64_t added, updated, deleted; /* what handlers were told */
@@ -81,4 +81,4 @@ struct kube_informer_stats {
 		last_event_ns; /* monotonic; lists and bookmarks count: how stale the copy may be */
 };
 /* From any thread. */
-void kube_informer_stats(struct kube_informer *i, struct kube_informer_stats *ret);
+void kube_informer_stats(struct kube_informer *informer, struct kube_informer_stats *ret);

@@ -2,9 +2,9 @@
 #include "base/err.h"
 #include "kube/informer_priv.h"
 
-static int conn_stream(void *ctx, const struct kube_stream *s, struct kube_status *reterr)
+static int conn_stream(void *ctx, const struct kube_stream *stream, struct kube_status *reterr)
 {
-	return kube_stream(ctx, s, reterr);
+	return kube_stream(ctx, stream, reterr);
 }
 
 static void conn_cancel(void *ctx)
@@ -28,7 +28,7 @@ static int conn_open(void *ctx, struct kube_transport *ret, char *err, size_t er
 	return 0;
 }
 
-struct kube_informer *kube_informer_new(const struct kube_informer_conf *c)
+struct kube_informer *kube_informer_new(const struct kube_informer_conf *conf)
 {
-	return kube_informer_new_on(c, conn_open, c->client);
+	return kube_informer_new_on(conf, conn_open, conf->client);
 }

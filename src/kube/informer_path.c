@@ -2,13 +2,13 @@
 #include "base/strbuf.h"
 #include "kube/informer_priv.h"
 
-static void add_escaped(struct strbuf *out, const char *s)
+static void add_escaped(struct strbuf *out, const char *text)
 {
-	for (; *s != '\0'; s++) {
-		if (ascii_isalpha(*s) || ascii_isdigit(*s) || (strchr("-._~", *s) != NULL))
-			strbuf_addc(out, *s);
+	for (; *text != '\0'; text++) {
+		if (ascii_isalpha(*text) || ascii_isdigit(*text) || (strchr("-._~", *text) != NULL))
+			strbuf_addc(out, *text);
 		else
-			strbuf_addf(out, "%%%02X", (unsigned)(unsigned char)*s);
+			strbuf_addf(out, "%%%02X", (unsigned)(unsigned char)*text);
 	}
 }
 
@@ -29,39 +29,39 @@ static void add_watch(struct strbuf *out, unsigned watch_s)
 	strbuf_addf(out, "&timeoutSeconds=%u", watch_s);
 }
 
-static void add_list(struct strbuf *out, const struct kube_plan *p, const char *next)
+static void add_list(struct strbuf *out, const struct kube_plan *plan, const char *next)
 {
-	if (!p->whole) {
+	if (!plan->whole) {
 		add_param(out, "limit", "");
-		strbuf_addf(out, "%u", p->page);
+		strbuf_addf(out, "%u", plan->page);
 	}
 	if (next[0] != '\0') {
 		add_param(out, "continue", next); /* has its version inside */
-	} else if (p->rv[0] != '\0' && !p->fresh) {
-		add_param(out, "resourceVersion", p->rv);
+	} else if (plan->rv[0] != '\0' && !plan->fresh) {
+		add_param(out, "resourceVersion", plan->rv);
 		add_param(out, "resourceVersionMatch", "NotOlderThan");
 	}
 }
 
-void kube_informer_path(struct strbuf *out, const struct kube_informer_conf *c,
-			const struct kube_plan *p, const char *next, unsigned watch_s)
+void kube_informer_path(struct strbuf *out, const struct kube_informer_conf *conf,
+			const struct kube_plan *plan, const char *next, unsigned watch_s)
 {
-	api_kind_path(out, c->kind, c->ns, NULL, NULL);
-	add_param(out, "labelSelector", c->labels);
-	add_param(out, "fieldSelector", c->fields);
-	switch (p->step) {
+	api_kind_path(out, conf->kind, conf->ns, NULL, NULL);
+	add_param(out, "labelSelector", conf->labels);
+	add_param(out, "fieldSelector", conf->fields);
+	switch (plan->step) {
 	case KUBE_STEP_LIST:
-		add_list(out, p, next);
+		add_list(out, plan, next);
 		break;
 	case KUBE_STEP_STREAM:
 		add_watch(out, watch_s);
 		add_param(out, "sendInitialEvents", "true");
 		add_param(out, "resourceVersionMatch", "NotOlderThan");
-		add_param(out, "resourceVersion", p->fresh ? "" : p->rv);
+		add_param(out, "resourceVersion", plan->fresh ? "" : plan->rv);
 		break;
 	case KUBE_STEP_WATCH:
 		add_watch(out, watch_s);
-		add_param(out, "resourceVersion", p->rv);
+		add_param(out, "resourceVersion", plan->rv);
 		break;
 	}
 }

@@ -14,11 +14,11 @@ struct kube_transport {
 /* Opens the transport when the informer starts. */
 typedef int (*kube_transport_open)(void *ctx, struct kube_transport *ret, char *err, size_t err_n);
 
-struct kube_informer *kube_informer_new_on(const struct kube_informer_conf *c,
+struct kube_informer *kube_informer_new_on(const struct kube_informer_conf *conf,
 					   kube_transport_open open, void *open_ctx);
 
 /* ---- paths (informer_path.c) ---- */
 
 /* The request of a step; `next`: the token of a further page, or "". */
-void kube_informer_path(struct strbuf *out, const struct kube_informer_conf *c,
-			const struct kube_plan *p, const char *next, unsigned watch_s);
+void kube_informer_path(struct strbuf *out, const struct kube_informer_conf *conf,
+			const struct kube_plan *plan, const char *next, unsigned watch_s);

@@ -15,38 +15,39 @@ enum state {
 	S_DONE,	 /* nothing */
 };
 
-void kube_json_init(struct kube_json *j, struct slice text)
+void kube_json_init(struct kube_json *json, struct slice text)
 {
 	/* Bits are set before they are read: the array is left as it is. */
-	j->text = (struct slice){ 0 };
-	j->depth = 0;
-	j->p = text.p;
-	j->end = text.p + text.n;
-	j->state = S_VALUE;
-	j->map = false;
-	strbuf_init(&j->plain);
+	json->text = (struct slice){ 0 };
+	json->depth = 0;
+	json->p = text.p;
+	json->end = text.p + text.n;
+	json->state = S_VALUE;
+	json->map = false;
+	strbuf_init(&json->plain);
 }
 
-void kube_json_done(struct kube_json *j)
+void kube_json_done(struct kube_json *json)
 {
-	strbuf_done(&j->plain);
+	strbuf_done(&json->plain);
 }
 
-static ALWAYS_INLINE void space(struct kube_json *j)
+static ALWAYS_INLINE void space(struct kube_json *json)
 {
-	while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\t' || *j->p == '\r'))
-		j->p++;
+	while (json->p < json->end &&
+	       (*json->p == ' ' || *json->p == '\n' || *json->p == '\t' || *json->p == '\r'))
+		json->p++;
 }
 
 /* ---- strings ---- */
 
-static int hex4(struct kube_json *j, uint32_t *ret)
+static int hex4(struct kube_json *json, uint32_t *ret)
 {
 	uint32_t v = 0;
-	if (j->end - j->p < 4)
+	if (json->end - json->p < 4)
 		return ERR_PARSE;
 	for (int i = 0; i < 4; i++) {
-		char c = *j->p++, low = (char)(c | 0x20);
+		char c = *json->p++, low = (char)(c | 0x20);
 		if (ascii_isdigit(c))
 			v = v << 4 | (uint32_t)(c - '0');
 		else if (low >= 'a' && low <= 'f')
@@ -59,16 +60,16 @@ static int hex4(struct kube_json *j, uint32_t *ret)
 }
 
 /* Behind \u; a character beyond the first 65536 is written as two of them. */
-static int code_point(struct kube_json *j, uint32_t *ret)
+static int code_point(struct kube_json *json, uint32_t *ret)
 {
 	uint32_t low;
-	int r = hex4(j, ret);
+	int r = hex4(json, ret);
 	if (r < 0 || *ret < 0xd800 || *ret > 0xdfff)
 		return r;
-	if (*ret > 0xdbff || j->end - j->p < 2 || j->p[0] != '\\' || j->p[1] != 'u')
+	if (*ret > 0xdbff || json->end - json->p < 2 || json->p[0] != '\\' || json->p[1] != 'u')
 		return ERR_PARSE;
-	j->p += 2;
-	r = hex4(j, &low);
+	json->p += 2;
+	r = hex4(json, &low);
 	if (r < 0 || low < 0xdc00 || low > 0xdfff)
 		return ERR_PARSE;
 	*ret = 0x10000 + ((*ret - 0xd800) << 10) + (low - 0xdc00);
@@ -76,7 +77,7 @@ static int code_point(struct kube_json *j, uint32_t *ret)
 }
 
 /* At a backslash. */
-static int escape(struct kube_json *j, bool keep)
+static int escape(struct kube_json *json, bool keep)
 {
 	static const char plain[128] = {
 		['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
@@ -84,219 +85,220 @@ static int escape(struct kube_json *j, bool keep)
 	};
 	char out[4];
 	uint32_t cp;
-	if (j->end - j->p < 2)
+	if (json->end - json->p < 2)
 		return ERR_PARSE;
-	unsigned char c = (unsigned char)j->p[1];
-	j->p += 2;
+	unsigned char c = (unsigned char)json->p[1];
+	json->p += 2;
 	if (c == 'u') {
-		int r = code_point(j, &cp);
+		int r = code_point(json, &cp);
 		if (r < 0)
 			return r;
 		if (keep)
-			strbuf_add(&j->plain, out, utf8_encode(cp, out));
+			strbuf_add(&json->plain, out, utf8_encode(cp, out));
 		return 0;
 	}
 	if (c >= sizeof(plain) || plain[c] == '\0')
 		return ERR_PARSE;
 	if (keep)
-		strbuf_addc(&j->plain, plain[c]);
+		strbuf_addc(&json->plain, plain[c]);
 	return 0;
 }
 
 /* On from the first byte that is not plain; `from` is where the string begins. */
-static NOINLINE int string_rest(struct kube_json *j, const char *from, bool keep)
+static NOINLINE int string_rest(struct kube_json *json, const char *from, bool keep)
 {
 	uint32_t cp;
 	bool copied = false;
-	strbuf_reset(&j->plain);
-	for (; j->p < j->end; j->p = scan_to(j->p, j->end, scan_odd)) {
-		if (*j->p == '"') {
+	strbuf_reset(&json->plain);
+	for (; json->p < json->end; json->p = scan_to(json->p, json->end, scan_odd)) {
+		if (*json->p == '"') {
 			if (copied && keep)
-				strbuf_add(&j->plain, from, (size_t)(j->p - from));
-			j->text = copied ? strbuf_slice(&j->plain)
-					 : (struct slice){ from, (size_t)(j->p - from) };
-			j->p++;
+				strbuf_add(&json->plain, from, (size_t)(json->p - from));
+			json->text = copied ? strbuf_slice(&json->plain)
+					    : (struct slice){ from, (size_t)(json->p - from) };
+			json->p++;
 			return 0;
 		}
-		if (*j->p == '\\') {
+		if (*json->p == '\\') {
 			if (keep)
-				strbuf_add(&j->plain, from, (size_t)(j->p - from));
-			int r = escape(j, keep);
+				strbuf_add(&json->plain, from, (size_t)(json->p - from));
+			int r = escape(json, keep);
 			if (r < 0)
 				return r;
-			from = j->p;
+			from = json->p;
 			copied = true;
 			continue;
 		}
-		size_t n = utf8_decode((struct slice){ j->p, (size_t)(j->end - j->p) }, &cp);
+		size_t n =
+			utf8_decode((struct slice){ json->p, (size_t)(json->end - json->p) }, &cp);
 		if (n <= 1)
 			return ERR_PARSE; /* not UTF-8, or a control character */
-		j->p += n;
+		json->p += n;
 	}
 	return ERR_PARSE;
 }
 
 /* At a quote. */
-static ALWAYS_INLINE int string(struct kube_json *j, bool keep)
+static ALWAYS_INLINE int string(struct kube_json *json, bool keep)
 {
-	const char *from = j->p + 1;
-	j->p = scan_to(from, j->end, scan_odd);
-	if (UNLIKELY(j->p == j->end || *j->p != '"'))
-		return string_rest(j, from, keep);
-	j->text = (struct slice){ from, (size_t)(j->p - from) };
-	j->p++;
+	const char *from = json->p + 1;
+	json->p = scan_to(from, json->end, scan_odd);
+	if (UNLIKELY(json->p == json->end || *json->p != '"'))
+		return string_rest(json, from, keep);
+	json->text = (struct slice){ from, (size_t)(json->p - from) };
+	json->p++;
 	return 0;
 }
 
 /* ---- numbers and names ---- */
 
-static bool digits(struct kube_json *j)
+static bool digits(struct kube_json *json)
 {
-	const char *from = j->p;
-	while (j->p < j->end && ascii_isdigit(*j->p))
-		j->p++;
-	return j->p != from;
+	const char *from = json->p;
+	while (json->p < json->end && ascii_isdigit(*json->p))
+		json->p++;
+	return json->p != from;
 }
 
-static bool at(const struct kube_json *j, char a, char b)
+static bool at(const struct kube_json *json, char left, char right)
 {
-	return j->p < j->end && (*j->p == a || *j->p == b);
+	return json->p < json->end && (*json->p == left || *json->p == right);
 }
 
-static int number(struct kube_json *j)
+static int number(struct kube_json *json)
 {
-	const char *from = j->p;
-	if (*j->p == '-')
-		j->p++;
-	const char *first = j->p;
-	if (!digits(j) || (*first == '0' && j->p != first + 1))
+	const char *from = json->p;
+	if (*json->p == '-')
+		json->p++;
+	const char *first = json->p;
+	if (!digits(json) || (*first == '0' && json->p != first + 1))
 		return ERR_PARSE;
-	if (at(j, '.', '.')) {
-		j->p++;
-		if (!digits(j))
+	if (at(json, '.', '.')) {
+		json->p++;
+		if (!digits(json))
 			return ERR_PARSE;
 	}
-	if (at(j, 'e', 'E')) {
-		j->p++;
-		if (at(j, '+', '-'))
-			j->p++;
-		if (!digits(j))
+	if (at(json, 'e', 'E')) {
+		json->p++;
+		if (at(json, '+', '-'))
+			json->p++;
+		if (!digits(json))
 			return ERR_PARSE;
 	}
-	j->text = (struct slice){ from, (size_t)(j->p - from) };
+	json->text = (struct slice){ from, (size_t)(json->p - from) };
 	return KUBE_SAX_NUMBER;
 }
 
-static ALWAYS_INLINE int name(struct kube_json *j, struct slice word, enum kube_sax_type type)
+static ALWAYS_INLINE int name(struct kube_json *json, struct slice word, enum kube_sax_type type)
 {
-	if ((size_t)(j->end - j->p) < word.n || memcmp(j->p, word.p, word.n) != 0)
+	if ((size_t)(json->end - json->p) < word.n || memcmp(json->p, word.p, word.n) != 0)
 		return ERR_PARSE;
-	j->p += word.n;
+	json->p += word.n;
 	return (int)type;
 }
 
 /* ---- structure ---- */
 
-static ALWAYS_INLINE int open_container(struct kube_json *j, bool map)
+static ALWAYS_INLINE int open_container(struct kube_json *json, bool map)
 {
-	if (j->depth == KUBE_CUT_DEPTH_MAX)
+	if (json->depth == KUBE_CUT_DEPTH_MAX)
 		return ERR_LIMIT;
-	uint64_t bit = (uint64_t)1 << j->depth % 64, *word = &j->maps[j->depth / 64];
+	uint64_t bit = (uint64_t)1 << json->depth % 64, *word = &json->maps[json->depth / 64];
 	*word = map ? *word | bit : *word & ~bit;
-	j->depth++;
-	j->map = map;
-	j->p++;
-	j->state = S_FIRST;
+	json->depth++;
+	json->map = map;
+	json->p++;
+	json->state = S_FIRST;
 	return map ? KUBE_SAX_MAP : KUBE_SAX_ARRAY;
 }
 
-static ALWAYS_INLINE int close_container(struct kube_json *j)
+static ALWAYS_INLINE int close_container(struct kube_json *json)
 {
-	if (*j->p != (j->map ? '}' : ']'))
+	if (*json->p != (json->map ? '}' : ']'))
 		return ERR_PARSE;
-	j->p++;
-	j->depth--;
-	j->state = j->depth != 0 ? S_NEXT : S_DONE;
-	unsigned outer = j->depth - 1;
-	j->map = j->depth != 0 && (j->maps[outer / 64] >> outer % 64 & 1) != 0;
+	json->p++;
+	json->depth--;
+	json->state = json->depth != 0 ? S_NEXT : S_DONE;
+	unsigned outer = json->depth - 1;
+	json->map = json->depth != 0 && (json->maps[outer / 64] >> outer % 64 & 1) != 0;
 	return KUBE_SAX_END;
 }
 
-static ALWAYS_INLINE int value(struct kube_json *j, bool keep)
+static ALWAYS_INLINE int value(struct kube_json *json, bool keep)
 {
-	j->state = j->depth != 0 ? S_NEXT : S_DONE;
-	switch (*j->p) {
+	json->state = json->depth != 0 ? S_NEXT : S_DONE;
+	switch (*json->p) {
 	case '"': {
-		int r = string(j, keep);
+		int r = string(json, keep);
 		return r < 0 ? r : KUBE_SAX_STRING;
 	}
 	case '{':
-		return open_container(j, true);
+		return open_container(json, true);
 	case '[':
-		return open_container(j, false);
+		return open_container(json, false);
 	case 't':
-		return name(j, SLICE("true"), KUBE_SAX_TRUE);
+		return name(json, SLICE("true"), KUBE_SAX_TRUE);
 	case 'f':
-		return name(j, SLICE("false"), KUBE_SAX_FALSE);
+		return name(json, SLICE("false"), KUBE_SAX_FALSE);
 	case 'n':
-		return name(j, SLICE("null"), KUBE_SAX_NULL);
+		return name(json, SLICE("null"), KUBE_SAX_NULL);
 	default:
-		return number(j);
+		return number(json);
 	}
 }
 
-static ALWAYS_INLINE int key(struct kube_json *j, bool keep)
+static ALWAYS_INLINE int key(struct kube_json *json, bool keep)
 {
-	if (*j->p != '"')
+	if (*json->p != '"')
 		return ERR_PARSE;
-	int r = string(j, keep);
+	int r = string(json, keep);
 	if (r < 0)
 		return r;
-	space(j);
-	if (j->p == j->end || *j->p != ':')
+	space(json);
+	if (json->p == json->end || *json->p != ':')
 		return ERR_PARSE;
-	j->p++;
-	j->state = S_VALUE;
+	json->p++;
+	json->state = S_VALUE;
 	return KUBE_SAX_KEY;
 }
 
-static ALWAYS_INLINE int token(struct kube_json *j, bool keep)
+static ALWAYS_INLINE int token(struct kube_json *json, bool keep)
 {
-	space(j);
-	if (j->p == j->end)
-		return j->state == S_DONE ? KUBE_JSON_DONE : ERR_PARSE;
-	switch ((enum state)j->state) {
+	space(json);
+	if (json->p == json->end)
+		return json->state == S_DONE ? KUBE_JSON_DONE : ERR_PARSE;
+	switch ((enum state)json->state) {
 	case S_DONE:
 		return ERR_PARSE;
 	case S_VALUE:
-		return value(j, keep);
+		return value(json, keep);
 	case S_FIRST:
-		if (*j->p == '}' || *j->p == ']')
-			return close_container(j);
+		if (*json->p == '}' || *json->p == ']')
+			return close_container(json);
 		break;
 	case S_NEXT:
-		if (*j->p != ',')
-			return close_container(j);
-		j->p++;
-		space(j);
-		if (j->p == j->end)
+		if (*json->p != ',')
+			return close_container(json);
+		json->p++;
+		space(json);
+		if (json->p == json->end)
 			return ERR_PARSE;
 		break;
 	}
-	return j->map ? key(j, keep) : value(j, keep);
+	return json->map ? key(json, keep) : value(json, keep);
 }
 
-int kube_json_next(struct kube_json *j)
+int kube_json_next(struct kube_json *json)
 {
-	return token(j, true);
+	return token(json, true);
 }
 
-int kube_json_skip(struct kube_json *j, unsigned depth)
+int kube_json_skip(struct kube_json *json, unsigned depth)
 {
 	do {
-		int t = token(j, false);
+		int t = token(json, false);
 		if (t < 0)
 			return t;
-	} while (j->depth > depth);
+	} while (json->depth > depth);
 	return 0;
 }

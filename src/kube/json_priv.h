@@ -28,12 +28,12 @@ struct kube_json {
 	uint64_t maps[KUBE_CUT_DEPTH_MAX / 64]; /* a bit per container: it is a map */
 };
 
-void kube_json_init(struct kube_json *j, struct slice text);
-void kube_json_done(struct kube_json *j);
+void kube_json_init(struct kube_json *json, struct slice text);
+void kube_json_done(struct kube_json *json);
 
 /* An enum kube_sax_type or KUBE_JSON_DONE; ERR_PARSE, ERR_LIMIT (more than KUBE_CUT_DEPTH_MAX
  * containers), after which nothing more may be asked. */
-MUST_CHECK int kube_json_next(struct kube_json *j);
+MUST_CHECK int kube_json_next(struct kube_json *json);
 /* Reads on, at least one token and as strictly, until no more than `depth` containers are open.
  * 0 or as above. */
-MUST_CHECK int kube_json_skip(struct kube_json *j, unsigned depth);
+MUST_CHECK int kube_json_skip(struct kube_json *json, unsigned depth);

@@ -38,20 +38,21 @@ struct lease_conf {
 char *lease_make_identity(void) MUST_CHECK;
 
 /* ERR_CONFIG for times that cannot work, or libcurl's absence; `err` gets a sentence. */
-MUST_CHECK int lease_start(const struct lease_conf *c, struct lease **ret, char *err, size_t err_n);
+MUST_CHECK int lease_start(const struct lease_conf *conf, struct lease **ret, char *err,
+			   size_t err_n);
 /* Gives the lease back if it is ours, so that another need not wait; frees. NULL is fine. */
-void lease_stop(struct lease *l);
+void lease_stop(struct lease *lease);
 
-bool lease_is_held(struct lease *l);
+bool lease_is_held(struct lease *lease);
 /* Until when (clock_mono_ns) we are the leader for sure; 0: we are not. A call to a third party
  * must be over by then, or another leader may be at work. */
-uint64_t lease_deadline_ns(struct lease *l);
+uint64_t lease_deadline_ns(struct lease *lease);
 /* Waits until it is held (held false) or lost (held true), or for lease_wake; whether it is held
  * now.
  */
-bool lease_wait(struct lease *l, bool held);
+bool lease_wait(struct lease *lease, bool held);
 /* From any thread: ends this wait and all later ones. */
-void lease_wake(struct lease *l);
+void lease_wake(struct lease *lease);
 /* The last failure's words, "" when the last request went well; the holder. For logs and health. */
-void lease_status(struct lease *l, char *err, size_t err_n, char *holder, size_t holder_n);
-const char *lease_identity(const struct lease *l);
+void lease_status(struct lease *lease, char *err, size_t err_n, char *holder, size_t holder_n);
+const char *lease_identity(const struct lease *lease);

@@ -20,16 +20,16 @@ struct kube_obj {
 	bool ignore;   /* a state that its consumer does not want to see: the one before stays */
 };
 
-static inline struct kube_obj *kube_obj_ref(struct kube_obj *o)
+static inline struct kube_obj *kube_obj_ref(struct kube_obj *obj)
 {
-	atomic_fetch_add_explicit(&o->refs, 1, memory_order_relaxed);
-	return o;
+	atomic_fetch_add_explicit(&obj->refs, 1, memory_order_relaxed);
+	return obj;
 }
 
-static inline void kube_obj_unref(struct kube_obj *o)
+static inline void kube_obj_unref(struct kube_obj *obj)
 {
-	if (o != NULL && atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) == 1)
-		o->free(o);
+	if (obj != NULL && atomic_fetch_sub_explicit(&obj->refs, 1, memory_order_acq_rel) == 1)
+		obj->free(obj);
 }
 
 /* Makes objects of JSON. The functions may be called from one thread at a time per codec; objects
@@ -41,8 +41,8 @@ struct kube_codec {
 	void (*free)(struct kube_codec *c);
 };
 
-static inline void kube_codec_free(struct kube_codec *c)
+static inline void kube_codec_free(struct kube_codec *codec)
 {
-	if (c != NULL)
-		c->free(c);
+	if (codec != NULL)
+		codec->free(codec);
 }

@@ -13,13 +13,13 @@ enum { EDIT_TRIES = 5 };
 /* Spec 1.7: between two tries, with 10 % jitter. */
 static const uint64_t edit_wait_ns = 10 * NS_PER_MS;
 
-static int path_of(struct strbuf *out, const struct kube_ref *o, const char *sub,
+static int path_of(struct strbuf *out, const struct kube_ref *ref, const char *sub,
 		   struct kube_status *reterr)
 {
-	const char *ns = o->ns != NULL && o->ns[0] != '\0' ? o->ns : NULL;
-	const char *bad = ns != NULL && !api_name_is_step(ns)		  ? ns
-			  : o->name != NULL && !api_name_is_step(o->name) ? o->name
-									  : NULL;
+	const char *ns = ref->ns != NULL && ref->ns[0] != '\0' ? ref->ns : NULL;
+	const char *bad = ns != NULL && !api_name_is_step(ns)		      ? ns
+			  : ref->name != NULL && !api_name_is_step(ref->name) ? ref->name
+									      : NULL;
 	if (bad != NULL) {
 		char text[320];
 		snprintf(text, sizeof(text), "'%s' cannot be the name of an object", bad);
@@ -29,110 +29,115 @@ static int path_of(struct strbuf *out, const struct kube_ref *o, const char *sub
 		}
 		return ERR_CONFIG;
 	}
-	api_kind_path(out, o->kind, ns, o->name, sub);
+	api_kind_path(out, ref->kind, ns, ref->name, sub);
 	return 0;
 }
 
-int kube_get(struct kube_conn *c, const struct kube_ref *o, json_t **ret,
+int kube_get(struct kube_conn *conn, const struct kube_ref *ref, json_t **ret,
 	     struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	int r = path_of(&path, o, NULL, reterr);
+	int r = path_of(&path, ref, NULL, reterr);
 	if (r < 0)
 		return r;
-	return kube_call(c, &(struct kube_request){ .method = "GET", .path = path.s }, ret, reterr);
+	return kube_call(conn, &(struct kube_request){ .method = "GET", .path = path.s }, ret,
+			 reterr);
 }
 
-int kube_create(struct kube_conn *c, const struct kube_ref *in, const json_t *o, json_t **ret,
-		struct kube_status *reterr)
+int kube_create(struct kube_conn *conn, const struct kube_ref *in, const json_t *object,
+		json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	const struct kube_ref all = { .kind = in->kind, .ns = in->ns };
 	int r = path_of(&path, &all, NULL, reterr);
 	if (r < 0)
 		return r;
-	return kube_call(c, &(struct kube_request){ .method = "POST", .path = path.s, .body = o },
+	return kube_call(conn,
+			 &(struct kube_request){ .method = "POST", .path = path.s, .body = object },
 			 ret, reterr);
 }
 
-int kube_update(struct kube_conn *c, const struct kube_ref *o, const char *sub, const json_t *v,
-		json_t **ret, struct kube_status *reterr)
+int kube_update(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+		const json_t *value, json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	int r = path_of(&path, o, sub, reterr);
+	int r = path_of(&path, ref, sub, reterr);
 	if (r < 0)
 		return r;
-	return kube_call(c, &(struct kube_request){ .method = "PUT", .path = path.s, .body = v },
+	return kube_call(conn,
+			 &(struct kube_request){ .method = "PUT", .path = path.s, .body = value },
 			 ret, reterr);
 }
 
-static int patch(struct kube_conn *c, const char *path, const char *type, const json_t *v,
+static int patch(struct kube_conn *conn, const char *path, const char *type, const json_t *value,
 		 json_t **ret, struct kube_status *reterr)
 {
-	return kube_call(c,
-			 &(struct kube_request){
-				 .method = "PATCH", .path = path, .body = v, .content_type = type },
-			 ret, reterr);
+	return kube_call(
+		conn,
+		&(struct kube_request){
+			.method = "PATCH", .path = path, .body = value, .content_type = type },
+		ret, reterr);
 }
 
-int kube_merge(struct kube_conn *c, const struct kube_ref *o, const char *sub, const json_t *v,
-	       json_t **ret, struct kube_status *reterr)
+int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+	       const json_t *value, json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	int r = path_of(&path, o, sub, reterr);
+	int r = path_of(&path, ref, sub, reterr);
 	if (r < 0)
 		return r;
-	return patch(c, path.s, "application/merge-patch+json", v, ret, reterr);
+	return patch(conn, path.s, "application/merge-patch+json", value, ret, reterr);
 }
 
-int kube_json_patch(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+int kube_json_patch(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 		    const json_t *ops, json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	int r = path_of(&path, o, sub, reterr);
+	int r = path_of(&path, ref, sub, reterr);
 	if (r < 0)
 		return r;
-	return patch(c, path.s, "application/json-patch+json", ops, ret, reterr);
+	return patch(conn, path.s, "application/json-patch+json", ops, ret, reterr);
 }
 
-int kube_apply(struct kube_conn *c, const struct kube_ref *o, const char *sub, const char *manager,
-	       const json_t *v, json_t **ret, struct kube_status *reterr)
+int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+	       const char *manager, const json_t *value, json_t **ret, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
-	int r = path_of(&path, o, sub, reterr);
+	int r = path_of(&path, ref, sub, reterr);
 	if (r < 0)
 		return r;
 	strbuf_adds(&path, "?force=true&fieldManager=");
 	strbuf_add_url(&path, slice_of(manager));
-	return patch(c, path.s, "application/apply-patch+yaml", v, ret, reterr);
+	return patch(conn, path.s, "application/apply-patch+yaml", value, ret, reterr);
 }
 
-static json_t *delete_options(const struct kube_delete_opts *d)
+static json_t *delete_options(const struct kube_delete_opts *opts)
 {
 	json_t *o = json_pack("{s:s,s:s}", "kind", "DeleteOptions", "apiVersion", "v1");
 	json_t *pre = json_object();
-	if (d->uid != NULL)
-		json_object_set_new(pre, "uid", json_string(d->uid));
-	if (d->resource_version != NULL)
-		json_object_set_new(pre, "resourceVersion", json_string(d->resource_version));
+	if (opts->uid != NULL)
+		json_object_set_new(pre, "uid", json_string(opts->uid));
+	if (opts->resource_version != NULL)
+		json_object_set_new(pre, "resourceVersion", json_string(opts->resource_version));
 	if (json_object_size(pre) > 0)
 		json_object_set(o, "preconditions", pre);
-	if (d->propagation != NULL)
-		json_object_set_new(o, "propagationPolicy", json_string(d->propagation));
+	if (opts->propagation != NULL)
+		json_object_set_new(o, "propagationPolicy", json_string(opts->propagation));
 	json_decref(pre);
 	return o;
 }
 
-int kube_delete(struct kube_conn *c, const struct kube_ref *o, const struct kube_delete_opts *opts,
-		struct kube_status *reterr)
+int kube_delete(struct kube_conn *conn, const struct kube_ref *ref,
+		const struct kube_delete_opts *opts, struct kube_status *reterr)
 {
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	static const struct kube_delete_opts none = { 0 };
-	int r = path_of(&path, o, NULL, reterr);
+	int r = path_of(&path, ref, NULL, reterr);
 	if (r < 0)
 		return r;
 	json_t *body = delete_options(opts != NULL ? opts : &none);
-	r = kube_call(c, &(struct kube_request){ .method = "DELETE", .path = path.s, .body = body },
+	r = kube_call(conn,
+		      &(struct kube_request){ .method = "DELETE", .path = path.s, .body = body },
 		      NULL, reterr);
 	json_decref(body);
 	return r;
@@ -159,11 +164,11 @@ static json_t *locked_diff(const json_t *from, const json_t *to)
 	return copy;
 }
 
-static int edit_once(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+static int edit_once(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 		     int (*change)(void *ctx, json_t *copy), void *ctx, struct kube_status *reterr)
 {
 	json_t *now = NULL;
-	int r = kube_get(c, o, &now, reterr);
+	int r = kube_get(conn, ref, &now, reterr);
 	if (r < 0)
 		return r;
 	json_t *copy = json_deep_copy(now);
@@ -173,23 +178,23 @@ static int edit_once(struct kube_conn *c, const struct kube_ref *o, const char *
 	json_decref(copy);
 	if (p == NULL)
 		return MIN(r, 0);
-	r = kube_merge(c, o, sub, p, NULL, reterr);
+	r = kube_merge(conn, ref, sub, p, NULL, reterr);
 	json_decref(p);
 	return r;
 }
 
-int kube_edit(struct kube_conn *c, const struct kube_ref *o, const char *sub,
+int kube_edit(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
 	      int (*change)(void *ctx, json_t *copy), void *ctx, struct kube_status *reterr)
 {
 	struct rng rng;
 	rng_init(&rng);
 	for (int i = 1;; i++) {
-		int r = edit_once(c, o, sub, change, ctx, reterr);
+		int r = edit_once(conn, ref, sub, change, ctx, reterr);
 		if (r != ERR_CONFLICT || i == EDIT_TRIES)
 			return r;
 		if (reterr != NULL)
 			kube_status_done(reterr);
-		r = kube_conn_sleep(c, edit_wait_ns + rng_below(&rng, edit_wait_ns / 10));
+		r = kube_conn_sleep(conn, edit_wait_ns + rng_below(&rng, edit_wait_ns / 10));
 		if (r < 0)
 			return r;
 	}

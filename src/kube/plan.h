@@ -87,10 +87,10 @@ struct kube_outcome {
 	unsigned retry_after_s;
 };
 
-void kube_plan_init(struct kube_plan *p, const struct kube_times *t, struct kube_server_memory *m,
-		    uint64_t now_ns);
-void kube_plan_next(struct kube_plan *p, const struct kube_outcome *o, uint64_t now_ns);
+void kube_plan_init(struct kube_plan *plan, const struct kube_times *times,
+		    struct kube_server_memory *memory, uint64_t now_ns);
+void kube_plan_next(struct kube_plan *plan, const struct kube_outcome *outcome, uint64_t now_ns);
 /* A page broke off: the next ones are smaller, until a list is complete. */
-void kube_plan_page_broke(struct kube_plan *p);
+void kube_plan_page_broke(struct kube_plan *plan);
 /* How long this watch shall last, in whole seconds. */
-unsigned kube_plan_watch_s(struct kube_plan *p);
+unsigned kube_plan_watch_s(struct kube_plan *plan);

@@ -31,52 +31,52 @@ struct kube_sax {
 /* ---- building ---- */
 
 /* A key's first eight bytes; all of a shorter one, if one knows its length. */
-static ALWAYS_INLINE uint64_t head_of(const char *p, size_t n)
+static ALWAYS_INLINE uint64_t head_of(const char *pos, size_t len)
 {
 	uint64_t head;
 	uint32_t first, last;
-	if (n >= 8) {
-		memcpy(&head, p, 8);
+	if (len >= 8) {
+		memcpy(&head, pos, 8);
 		return head;
 	}
-	if (n >= 4) {
-		memcpy(&first, p, 4);
-		memcpy(&last, p + n - 4, 4);
+	if (len >= 4) {
+		memcpy(&first, pos, 4);
+		memcpy(&last, pos + len - 4, 4);
 		return (uint64_t)last << 32 | first;
 	}
 	head = 0;
-	for (size_t i = 0; i < n; i++)
-		head = head << 8 | (unsigned char)p[i];
+	for (size_t i = 0; i < len; i++)
+		head = head << 8 | (unsigned char)pos[i];
 	return head;
 }
 
-static int node_add(struct kube_sax *s, const char *key, size_t n)
+static int node_add(struct kube_sax *sax, const char *key, size_t len)
 {
-	vec_push(&s->nodes, (struct node){ .key = key != NULL ? xstrndup(key, n) : NULL,
-					   .key_n = n,
-					   .head = head_of(key, n),
-					   .id = -1,
-					   .child = NONE,
-					   .sibling = NONE });
-	return (int)s->nodes.n - 1;
+	vec_push(&sax->nodes, (struct node){ .key = key != NULL ? xstrndup(key, len) : NULL,
+					     .key_n = len,
+					     .head = head_of(key, len),
+					     .id = -1,
+					     .child = NONE,
+					     .sibling = NONE });
+	return (int)sax->nodes.n - 1;
 }
 
-static int child_get(struct kube_sax *s, int parent, const char *key, size_t n)
+static int child_get(struct kube_sax *sax, int parent, const char *key, size_t len)
 {
-	int *link = &s->nodes.v[parent].child;
-	for (int i = *link; i != NONE; i = s->nodes.v[i].sibling) {
-		const struct node *c = &s->nodes.v[i];
-		if ((key == NULL) == (c->key == NULL) && c->key_n == n &&
-		    (n == 0 || memcmp(c->key, key, n) == 0))
+	int *link = &sax->nodes.v[parent].child;
+	for (int i = *link; i != NONE; i = sax->nodes.v[i].sibling) {
+		const struct node *c = &sax->nodes.v[i];
+		if ((key == NULL) == (c->key == NULL) && c->key_n == len &&
+		    (len == 0 || memcmp(c->key, key, len) == 0))
 			return i;
 	}
-	int added = node_add(s, key, n);
-	s->nodes.v[added].sibling = s->nodes.v[parent].child;
-	s->nodes.v[parent].child = added;
+	int added = node_add(sax, key, len);
+	sax->nodes.v[added].sibling = sax->nodes.v[parent].child;
+	sax->nodes.v[parent].child = added;
 	return added;
 }
 
-static void path_add(struct kube_sax *s, const struct kube_sax_row *row)
+static void path_add(struct kube_sax *sax, const struct kube_sax_row *row)
 {
 	const char *p = row->path;
 	int at = 0;
@@ -86,40 +86,40 @@ static void path_add(struct kube_sax *s, const struct kube_sax_row *row)
 		if (*p == '[') {
 			end = strchr(p, ']');
 			assert(end != NULL);
-			at = end == p + 1 ? child_get(s, at, NULL, 0)
-					  : child_get(s, at, p + 1, (size_t)(end - p - 1));
+			at = end == p + 1 ? child_get(sax, at, NULL, 0)
+					  : child_get(sax, at, p + 1, (size_t)(end - p - 1));
 			end++;
 		} else {
 			end = p + strcspn(p, ".[");
-			at = child_get(s, at, p, (size_t)(end - p));
+			at = child_get(sax, at, p, (size_t)(end - p));
 		}
 		p = *end == '.' ? end + 1 : end;
 		depth++;
-		s->nodes.v[at].wanted |= (row->flags & KUBE_SAX_DROP) == 0;
+		sax->nodes.v[at].wanted |= (row->flags & KUBE_SAX_DROP) == 0;
 	}
 	assert(depth < STACK_MAX);
-	s->nodes.v[at].id = row->id;
-	s->nodes.v[at].flags = row->flags;
+	sax->nodes.v[at].id = row->id;
+	sax->nodes.v[at].flags = row->flags;
 }
 
-struct kube_sax *kube_sax_new(const struct kube_sax_row *rows, size_t n)
+struct kube_sax *kube_sax_new(const struct kube_sax_row *rows, size_t count)
 {
 	struct kube_sax *s = xcalloc(1, sizeof(*s));
 	int root = node_add(s, NULL, 0);
 	s->nodes.v[root].wanted = true;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < count; i++)
 		path_add(s, &rows[i]);
 	return s;
 }
 
-void kube_sax_free(struct kube_sax *s)
+void kube_sax_free(struct kube_sax *sax)
 {
-	if (s == NULL)
+	if (sax == NULL)
 		return;
-	for (size_t i = 0; i < s->nodes.n; i++)
-		free(s->nodes.v[i].key);
-	vec_done(&s->nodes);
-	free(s);
+	for (size_t i = 0; i < sax->nodes.n; i++)
+		free(sax->nodes.v[i].key);
+	vec_done(&sax->nodes);
+	free(sax);
 }
 
 /* ---- reading ---- */
@@ -139,41 +139,41 @@ struct run {
 	unsigned n;
 };
 
-static int emit(struct run *r, int node, enum kube_sax_type type, struct slice text)
+static int emit(struct run *run, int node, enum kube_sax_type type, struct slice text)
 {
-	int id = node == BELOW ? r->deep_id : r->sax->nodes.v[node].id;
-	if (id < 0 && node != BELOW && r->deep_id >= 0)
-		id = r->deep_id; /* an inner node of a path below a deep row */
-	int code = r->fn(r->ctx, id, type, text);
+	int id = node == BELOW ? run->deep_id : run->sax->nodes.v[node].id;
+	if (id < 0 && node != BELOW && run->deep_id >= 0)
+		id = run->deep_id; /* an inner node of a path below a deep row */
+	int code = run->fn(run->ctx, id, type, text);
 	return MIN(code, 0);
 }
 
 /* A node that the paths lead to: itself, or what stands for it. */
-static int admit(const struct run *r, int node)
+static int admit(const struct run *run, int node)
 {
-	bool deep = r->deep_id >= 0;
+	bool deep = run->deep_id >= 0;
 	if (node == NONE)
 		return deep ? BELOW : NONE;
-	const struct node *v = &r->sax->nodes.v[node];
+	const struct node *v = &run->sax->nodes.v[node];
 	return (v->flags & KUBE_SAX_DROP) != 0 || (!deep && !v->wanted) ? NONE : node;
 }
 
 /* What the elements of an array are. */
-static int element_of(const struct run *r, int array)
+static int element_of(const struct run *run, int array)
 {
-	const struct node *nodes = r->sax->nodes.v;
+	const struct node *nodes = run->sax->nodes.v;
 	int i = nodes[array].child;
 	while (i != NONE && nodes[i].key != NULL)
 		i = nodes[i].sibling;
-	return admit(r, i);
+	return admit(run, i);
 }
 
-static int match(const struct run *r, struct slice key)
+static int match(const struct run *run, struct slice key)
 {
-	const struct node *nodes = r->sax->nodes.v;
+	const struct node *nodes = run->sax->nodes.v;
 	uint64_t head = head_of(key.p, key.n);
 	int any = NONE;
-	for (int i = nodes[r->stack[r->n - 1].node].child; i != NONE; i = nodes[i].sibling) {
+	for (int i = nodes[run->stack[run->n - 1].node].child; i != NONE; i = nodes[i].sibling) {
 		const struct node *v = &nodes[i];
 		if (v->key == NULL)
 			continue;
@@ -186,76 +186,76 @@ static int match(const struct run *r, struct slice key)
 	return any;
 }
 
-static int on_key(struct run *r, struct slice key)
+static int on_key(struct run *run, struct slice key)
 {
-	if (r->below == 0)
-		r->next = admit(r, match(r, key));
-	if (r->next == NONE)
-		return kube_json_skip(&r->json, r->json.depth);
-	return emit(r, r->next, KUBE_SAX_KEY, key);
+	if (run->below == 0)
+		run->next = admit(run, match(run, key));
+	if (run->next == NONE)
+		return kube_json_skip(&run->json, run->json.depth);
+	return emit(run, run->next, KUBE_SAX_KEY, key);
 }
 
-static int on_open(struct run *r, enum kube_sax_type type)
+static int on_open(struct run *run, enum kube_sax_type type)
 {
-	int node = r->next;
+	int node = run->next;
 	if (node == NONE)
-		return kube_json_skip(&r->json, r->json.depth - 1);
+		return kube_json_skip(&run->json, run->json.depth - 1);
 	if (node == BELOW) {
-		r->below++;
+		run->below++;
 	} else {
-		assert(r->n < STACK_MAX);
-		r->stack[r->n].node = node;
-		r->stack[r->n].deep_id = r->deep_id;
-		if ((r->sax->nodes.v[node].flags & KUBE_SAX_DEEP) != 0)
-			r->deep_id = r->sax->nodes.v[node].id;
+		assert(run->n < STACK_MAX);
+		run->stack[run->n].node = node;
+		run->stack[run->n].deep_id = run->deep_id;
+		if ((run->sax->nodes.v[node].flags & KUBE_SAX_DEEP) != 0)
+			run->deep_id = run->sax->nodes.v[node].id;
 		/* In a map each key says what comes. */
-		r->next = type == KUBE_SAX_ARRAY ? element_of(r, node) : NONE;
-		r->stack[r->n++].element = r->next;
+		run->next = type == KUBE_SAX_ARRAY ? element_of(run, node) : NONE;
+		run->stack[run->n++].element = run->next;
 	}
-	return emit(r, node, type, (struct slice){ 0 });
+	return emit(run, node, type, (struct slice){ 0 });
 }
 
-static int on_close(struct run *r)
+static int on_close(struct run *run)
 {
 	int node = BELOW;
-	if (r->below != 0)
-		r->below--;
+	if (run->below != 0)
+		run->below--;
 	else
-		node = r->stack[--r->n].node;
-	int code = emit(r, node, KUBE_SAX_END, (struct slice){ 0 });
+		node = run->stack[--run->n].node;
+	int code = emit(run, node, KUBE_SAX_END, (struct slice){ 0 });
 	if (node != BELOW)
-		r->deep_id = r->stack[r->n].deep_id;
+		run->deep_id = run->stack[run->n].deep_id;
 	/* On with the elements of an array, if we are back in one. */
-	if (r->below == 0 && r->n != 0)
-		r->next = r->stack[r->n - 1].element;
+	if (run->below == 0 && run->n != 0)
+		run->next = run->stack[run->n - 1].element;
 	return code;
 }
 
-static int on_token(struct run *r, enum kube_sax_type type)
+static int on_token(struct run *run, enum kube_sax_type type)
 {
 	switch (type) {
 	case KUBE_SAX_KEY:
-		return on_key(r, r->json.text);
+		return on_key(run, run->json.text);
 	case KUBE_SAX_MAP:
 	case KUBE_SAX_ARRAY:
-		return on_open(r, type);
+		return on_open(run, type);
 	case KUBE_SAX_END:
-		return on_close(r);
+		return on_close(run);
 	case KUBE_SAX_STRING:
 	case KUBE_SAX_NUMBER:
-		return r->next == NONE ? 0 : emit(r, r->next, type, r->json.text);
+		return run->next == NONE ? 0 : emit(run, run->next, type, run->json.text);
 	case KUBE_SAX_TRUE:
 	case KUBE_SAX_FALSE:
 	case KUBE_SAX_NULL:
 		break;
 	}
-	return r->next == NONE ? 0 : emit(r, r->next, type, (struct slice){ 0 });
+	return run->next == NONE ? 0 : emit(run, run->next, type, (struct slice){ 0 });
 }
 
-int kube_sax_parse(const struct kube_sax *s, struct slice json, kube_sax_fn fn, void *ctx)
+int kube_sax_parse(const struct kube_sax *sax, struct slice json, kube_sax_fn fn, void *ctx)
 {
 	struct run r;
-	r.sax = s;
+	r.sax = sax;
 	r.fn = fn;
 	r.ctx = ctx;
 	r.next = 0;

@@ -41,9 +41,9 @@ typedef int (*kube_sax_fn)(void *ctx, int id, enum kube_sax_type type, struct sl
 struct kube_sax;
 
 /* Paths are the program's own: a malformed one aborts. */
-struct kube_sax *kube_sax_new(const struct kube_sax_row *rows, size_t n);
-void kube_sax_free(struct kube_sax *s);
+struct kube_sax *kube_sax_new(const struct kube_sax_row *rows, size_t count);
+void kube_sax_free(struct kube_sax *sax);
 
 /* One value, nothing behind it. ERR_PARSE: no JSON; ERR_LIMIT: nested too deeply. Any thread. */
-MUST_CHECK int kube_sax_parse(const struct kube_sax *s, struct slice json, kube_sax_fn fn,
+MUST_CHECK int kube_sax_parse(const struct kube_sax *sax, struct slice json, kube_sax_fn fn,
 			      void *ctx);

@@ -29,20 +29,20 @@ static ALWAYS_INLINE uint64_t scan_odd(uint64_t w)
 }
 
 /* The first byte from p on that `marks` marks; `end` when there is none. */
-static ALWAYS_INLINE const char *scan_to(const char *p, const char *end,
+static ALWAYS_INLINE const char *scan_to(const char *pos, const char *end,
 					 uint64_t (*marks)(uint64_t w))
 {
 	uint64_t w;
-	for (; end - p >= 8; p += 8) {
-		memcpy(&w, p, 8);
+	for (; end - pos >= 8; pos += 8) {
+		memcpy(&w, pos, 8);
 		w = marks(le64toh(w));
 		if (w != 0)
-			return p + (__builtin_ctzll(w) >> 3);
+			return pos + (__builtin_ctzll(w) >> 3);
 	}
 	/* The rest is filled up with bytes that are never marked. */
-	size_t n = (size_t)(end - p);
+	size_t n = (size_t)(end - pos);
 	w = SCAN_EACH('x');
-	memcpy(&w, p, n);
+	memcpy(&w, pos, n);
 	w = marks(le64toh(w));
-	return w != 0 ? p + (__builtin_ctzll(w) >> 3) : end;
+	return w != 0 ? pos + (__builtin_ctzll(w) >> 3) : end;
 }

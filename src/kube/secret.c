@@ -13,80 +13,80 @@
 #include "base/mem.h"
 #include "kube/secret_priv.h"
 
-void kube_secret_done(struct kube_secret *s)
+void kube_secret_done(struct kube_secret *secret)
 {
-	if (s->p != NULL)
-		explicit_bzero(s->p, s->n);
-	free(s->p);
-	*s = (struct kube_secret){ 0 };
+	if (secret->p != NULL)
+		explicit_bzero(secret->p, secret->n);
+	free(secret->p);
+	*secret = (struct kube_secret){ 0 };
 }
 
-void kube_secret_set(struct kube_secret *s, struct slice v)
+void kube_secret_set(struct kube_secret *secret, struct slice value)
 {
-	char *p = xmalloc(v.n + 1);
-	if (v.n != 0)
-		memcpy(p, v.p, v.n);
-	p[v.n] = '\0';
-	kube_secret_done(s);
-	*s = (struct kube_secret){ p, v.n };
+	char *p = xmalloc(value.n + 1);
+	if (value.n != 0)
+		memcpy(p, value.p, value.n);
+	p[value.n] = '\0';
+	kube_secret_done(secret);
+	*secret = (struct kube_secret){ p, value.n };
 }
 
-bool kube_secret_eq(const struct kube_secret *a, const struct kube_secret *b)
+bool kube_secret_eq(const struct kube_secret *left, const struct kube_secret *right)
 {
-	return slice_eq(kube_secret_slice(a), kube_secret_slice(b));
+	return slice_eq(kube_secret_slice(left), kube_secret_slice(right));
 }
 
-void kube_secret_wipe(struct strbuf *b)
+void kube_secret_wipe(struct strbuf *out)
 {
-	if (b->cap != 0)
-		explicit_bzero(b->s, b->cap);
-	strbuf_done(b);
+	if (out->cap != 0)
+		explicit_bzero(out->s, out->cap);
+	strbuf_done(out);
 }
 
-void kube_secret_wipe_tree(json_t *v)
+void kube_secret_wipe_tree(json_t *value)
 {
 	const char *key;
 	json_t *child;
 	size_t i;
-	if (json_is_string(v)) {
+	if (json_is_string(value)) {
 		/* Ours alone: nobody reads the text any more. */
-		explicit_bzero((char *)(uintptr_t)api_text(v), json_string_length(v));
+		explicit_bzero((char *)(uintptr_t)api_text(value), json_string_length(value));
 	}
-	json_array_foreach (v, i, child)
+	json_array_foreach (value, i, child)
 		kube_secret_wipe_tree(json_incref(child));
-	json_object_foreach (v, key, child)
+	json_object_foreach (value, key, child)
 		kube_secret_wipe_tree(json_incref(child));
-	json_decref(v);
+	json_decref(value);
 }
 
 /* ---- files ---- */
 
 /* Twice the room; the old bytes are wiped, which realloc would not do. */
-static char *grown(char *p, size_t n, size_t cap)
+static char *grown(char *pos, size_t len, size_t cap)
 {
 	char *bigger = xmalloc(cap * 2 + 1);
-	memcpy(bigger, p, n);
-	explicit_bzero(p, n);
-	free(p);
+	memcpy(bigger, pos, len);
+	explicit_bzero(pos, len);
+	free(pos);
 	return bigger;
 }
 
-static int read_all(int fd, size_t cap, struct kube_secret *s)
+static int read_all(int fd, size_t cap, struct kube_secret *secret)
 {
 	for (;;) {
-		if (s->n == cap) {
-			s->p = grown(s->p, s->n, cap);
+		if (secret->n == cap) {
+			secret->p = grown(secret->p, secret->n, cap);
 			cap *= 2;
 		}
-		ssize_t n = read(fd, s->p + s->n, cap - s->n);
+		ssize_t n = read(fd, secret->p + secret->n, cap - secret->n);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
 		if (n == 0)
 			return 0;
-		s->n += (size_t)n;
-		if (s->n > KUBE_SECRET_MAX_BYTES)
+		secret->n += (size_t)n;
+		if (secret->n > KUBE_SECRET_MAX_BYTES)
 			return ERR_LIMIT;
 	}
 }

@@ -39,11 +39,11 @@ struct series {
 
 /* ---- keys ---- */
 
-static void add_ref(struct strbuf *out, const json_t *o)
+static void add_ref(struct strbuf *out, const json_t *object)
 {
 	static const char *const fields[] = { "apiVersion", "kind", "namespace", "name", "uid" };
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		strbuf_addf(out, "%s\x1f", api_get_string(o, fields[i]));
+		strbuf_addf(out, "%s\x1f", api_get_string(object, fields[i]));
 }
 
 /* Who speaks about what. */
@@ -64,41 +64,41 @@ static void series_key(struct strbuf *out, const json_t *body)
 
 /* ---- the buckets ---- */
 
-static double filled(const struct bucket *b, uint64_t now_ns)
+static double filled(const struct bucket *bucket, uint64_t now_ns)
 {
-	double more = (double)(now_ns - b->at_ns) / (double)(SERIES_REFILL_S * NS_PER_S);
-	return MIN(b->tokens + more, (double)SERIES_BURST);
+	double more = (double)(now_ns - bucket->at_ns) / (double)(SERIES_REFILL_S * NS_PER_S);
+	return MIN(bucket->tokens + more, (double)SERIES_BURST);
 }
 
 /* Full buckets say nothing; when all of them say something, the oldest goes. */
-static void prune_buckets(struct series *s, uint64_t now_ns)
+static void prune_buckets(struct series *series, uint64_t now_ns)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
 	CLEANUP(freep) char *first = NULL;
-	while ((e = map_next(&s->buckets, &pos)) != NULL) {
+	while ((e = map_next(&series->buckets, &pos)) != NULL) {
 		if (filled(e->value, now_ns) >= SERIES_BURST) {
-			free(map_del(&s->buckets, (struct slice){ e->key, e->key_n }));
+			free(map_del(&series->buckets, (struct slice){ e->key, e->key_n }));
 			return;
 		}
 		if (first == NULL)
 			first = xstrdup(e->key);
 	}
 	if (first != NULL)
-		free(map_del(&s->buckets, slice_of(first)));
+		free(map_del(&series->buckets, slice_of(first)));
 }
 
-static bool may_speak(struct series *s, const json_t *body, uint64_t now_ns)
+static bool may_speak(struct series *series, const json_t *body, uint64_t now_ns)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	object_key(&key, body);
-	struct bucket *b = map_get(&s->buckets, strbuf_slice(&key));
+	struct bucket *b = map_get(&series->buckets, strbuf_slice(&key));
 	if (b == NULL) {
-		if (s->buckets.n >= SERIES_MAX)
-			prune_buckets(s, now_ns);
+		if (series->buckets.n >= SERIES_MAX)
+			prune_buckets(series, now_ns);
 		b = xcalloc(1, sizeof(*b));
 		*b = (struct bucket){ .tokens = SERIES_BURST, .at_ns = now_ns };
-		map_set(&s->buckets, strbuf_slice(&key), b);
+		map_set(&series->buckets, strbuf_slice(&key), b);
 	}
 	b->tokens = filled(b, now_ns);
 	b->at_ns = now_ns;
@@ -117,9 +117,9 @@ static void item_free(struct series_item *it)
 	free(it);
 }
 
-static void forget(struct series *s, struct series_item *it)
+static void forget(struct series *series, struct series_item *it)
 {
-	map_del(&s->items, slice_of(it->key));
+	map_del(&series->items, slice_of(it->key));
 	item_free(it);
 }
 
@@ -149,34 +149,34 @@ static uint64_t wanted_ns(const struct series_item *it)
 }
 
 /* Room for another: one that is told goes first. */
-static bool make_room(struct series *s)
+static bool make_room(struct series *series)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
-	if (s->items.n < SERIES_MAX)
+	if (series->items.n < SERIES_MAX)
 		return true;
-	while ((e = map_next(&s->items, &pos)) != NULL) {
+	while ((e = map_next(&series->items, &pos)) != NULL) {
 		struct series_item *it = e->value;
 		if (it->created && !it->busy && it->count == it->told) {
-			forget(s, it);
+			forget(series, it);
 			return true;
 		}
 	}
 	return false;
 }
 
-static int drop(struct series *s, json_t *body)
+static int drop(struct series *series, json_t *body)
 {
-	s->stats.dropped++;
+	series->stats.dropped++;
 	json_decref(body);
 	return ERR_LIMIT;
 }
 
-int series_note(struct series *s, json_t *body, uint64_t now_ns, uint64_t wall_ns)
+int series_note(struct series *series, json_t *body, uint64_t now_ns, uint64_t wall_ns)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	series_key(&key, body);
-	struct series_item *it = map_get(&s->items, strbuf_slice(&key));
+	struct series_item *it = map_get(&series->items, strbuf_slice(&key));
 	if (it != NULL && !(has_ended(it, now_ns) && it->created && it->count == it->told)) {
 		it->count++;
 		it->last_ns = now_ns;
@@ -185,18 +185,18 @@ int series_note(struct series *s, json_t *body, uint64_t now_ns, uint64_t wall_n
 		return 0;
 	}
 	if (it != NULL && !it->busy)
-		forget(s, it);
+		forget(series, it);
 	else if (it != NULL)
-		return drop(s, body);
-	if (!may_speak(s, body, now_ns) || !make_room(s))
-		return drop(s, body);
+		return drop(series, body);
+	if (!may_speak(series, body, now_ns) || !make_room(series))
+		return drop(series, body);
 	it = xcalloc(1, sizeof(*it));
 	it->key = strbuf_take(&key);
 	it->body = body;
 	it->count = 1;
 	it->last_ns = now_ns;
 	it->last_wall_ns = wall_ns;
-	map_set(&s->items, slice_of(it->key), it);
+	map_set(&series->items, slice_of(it->key), it);
 	return 0;
 }
 
@@ -209,12 +209,12 @@ static json_t *series_of(const struct series_item *it)
 			 api_micro_time(it->last_wall_ns, text));
 }
 
-static struct series_item *earliest(struct series *s)
+static struct series_item *earliest(struct series *series)
 {
 	struct series_item *best = NULL;
 	const struct map_entry *e;
 	size_t pos = 0;
-	while ((e = map_next(&s->items, &pos)) != NULL) {
+	while ((e = map_next(&series->items, &pos)) != NULL) {
 		struct series_item *it = e->value;
 		if (!it->busy && (best == NULL || wanted_ns(it) < wanted_ns(best)))
 			best = it;
@@ -222,13 +222,13 @@ static struct series_item *earliest(struct series *s)
 	return best;
 }
 
-enum series_act series_next(struct series *s, uint64_t now_ns, struct series_item **ret_item,
+enum series_act series_next(struct series *series, uint64_t now_ns, struct series_item **ret_item,
 			    json_t **ret_body, uint64_t *ret_until_ns)
 {
 	struct series_item *it;
-	while ((it = earliest(s)) != NULL && wanted_ns(it) <= now_ns && it->created &&
+	while ((it = earliest(series)) != NULL && wanted_ns(it) <= now_ns && it->created &&
 	       it->count == it->told)
-		forget(s, it); /* silent for long */
+		forget(series, it); /* silent for long */
 	if (it == NULL || wanted_ns(it) > now_ns) {
 		*ret_until_ns = it != NULL ? wanted_ns(it) : 0;
 		return SERIES_WAIT;
@@ -247,36 +247,36 @@ enum series_act series_next(struct series *s, uint64_t now_ns, struct series_ite
 	return SERIES_CREATE;
 }
 
-static bool is_passing(int r)
+static bool is_passing(int ret)
 {
-	return r == ERR_CLOSED || r == ERR_TIMEOUT || r == ERR_BUSY || r == ERR_INTERNAL ||
-	       r == -ECANCELED;
+	return ret == ERR_CLOSED || ret == ERR_TIMEOUT || ret == ERR_BUSY || ret == ERR_INTERNAL ||
+	       ret == -ECANCELED;
 }
 
-void series_result(struct series *s, struct series_item *it, enum series_act act, int r,
+void series_result(struct series *series, struct series_item *it, enum series_act act, int ret,
 		   uint64_t now_ns)
 {
 	it->busy = false;
 	/* An answer that got lost: ours is there already. */
-	if (r == 0 || (act == SERIES_CREATE && r == ERR_DUPLICATE)) {
+	if (ret == 0 || (act == SERIES_CREATE && ret == ERR_DUPLICATE)) {
 		it->created = true;
 		it->tries = 0;
 		it->told_ns = now_ns;
-		s->stats.sent++;
+		series->stats.sent++;
 		return;
 	}
 	it->told = 0;
 	/* The server keeps Events for an hour; a series may be longer. */
-	if (act == SERIES_PATCH && r == ERR_NOTFOUND) {
+	if (act == SERIES_PATCH && ret == ERR_NOTFOUND) {
 		it->created = false;
 		return;
 	}
-	if (!is_passing(r) || ++it->tries >= SERIES_TRIES) {
-		s->stats.failed++;
-		forget(s, it);
+	if (!is_passing(ret) || ++it->tries >= SERIES_TRIES) {
+		series->stats.failed++;
+		forget(series, it);
 		return;
 	}
-	uint32_t jitter_ms = rng_below(&s->rng, SERIES_RETRY_S * 1000 / 4);
+	uint32_t jitter_ms = rng_below(&series->rng, SERIES_RETRY_S * 1000 / 4);
 	it->due_ns = now_ns + SERIES_RETRY_S * NS_PER_S + jitter_ms * NS_PER_MS;
 }
 
@@ -301,28 +301,28 @@ struct series *series_new(void)
 	return s;
 }
 
-void series_free(struct series *s)
+void series_free(struct series *series)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
-	if (s == NULL)
+	if (series == NULL)
 		return;
-	while ((e = map_next(&s->items, &pos)) != NULL)
+	while ((e = map_next(&series->items, &pos)) != NULL)
 		item_free(e->value);
-	for (pos = 0; (e = map_next(&s->buckets, &pos)) != NULL;)
+	for (pos = 0; (e = map_next(&series->buckets, &pos)) != NULL;)
 		free(e->value);
-	map_done(&s->items);
-	map_done(&s->buckets);
-	free(s);
+	map_done(&series->items);
+	map_done(&series->buckets);
+	free(series);
 }
 
-void series_stats(const struct series *s, struct series_stats *ret)
+void series_stats(const struct series *series, struct series_stats *ret)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
-	*ret = s->stats;
-	ret->items = s->items.n;
+	*ret = series->stats;
+	ret->items = series->items.n;
 	ret->unsent = 0;
-	while ((e = map_next(&s->items, &pos)) != NULL)
+	while ((e = map_next(&series->items, &pos)) != NULL)
 		ret->unsent += !((const struct series_item *)e->value)->created;
 }

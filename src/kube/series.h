@@ -25,18 +25,18 @@ struct series;
 struct series_item;
 
 struct series *series_new(void);
-void series_free(struct series *s);
+void series_free(struct series *series);
 
 /* An Event has happened. `body`: the whole Event, a reference taken over. ERR_LIMIT: dropped. */
-MUST_CHECK int series_note(struct series *s, json_t *body, uint64_t now_ns, uint64_t wall_ns);
+MUST_CHECK int series_note(struct series *series, json_t *body, uint64_t now_ns, uint64_t wall_ns);
 
 enum series_act { SERIES_WAIT, SERIES_CREATE, SERIES_PATCH };
 /* What to send now. SERIES_WAIT: nothing before *ret_until_ns (0: until something is noted).
  * Otherwise *ret_item is kept until series_result, and *ret_body, a reference of the caller's, is
  * the Event, or the merge patch for it. */
-enum series_act series_next(struct series *s, uint64_t now_ns, struct series_item **ret_item,
+enum series_act series_next(struct series *series, uint64_t now_ns, struct series_item **ret_item,
 			    json_t **ret_body, uint64_t *ret_until_ns);
-void series_result(struct series *s, struct series_item *it, enum series_act act, int r,
+void series_result(struct series *series, struct series_item *it, enum series_act act, int ret,
 		   uint64_t now_ns);
 const char *series_item_name(const struct series_item *it);
 const char *series_item_namespace(const struct series_item *it);
@@ -45,4 +45,4 @@ struct series_stats {
 	uint64_t sent, dropped, failed;
 	size_t items, unsent;
 };
-void series_stats(const struct series *s, struct series_stats *ret);
+void series_stats(const struct series *series, struct series_stats *ret);

@@ -30,126 +30,127 @@ bool kube_ip_is4(const struct kube_ip *ip)
 	return memcmp(ip->b, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0;
 }
 
-void slim_init(struct slim *s, const char *kind, struct kube_intern *t,
-	       const struct kube_sax_row *rows, size_t n)
+void slim_init(struct slim *slim, const char *kind, struct kube_intern *intern,
+	       const struct kube_sax_row *rows, size_t count)
 {
-	s->kind = kind;
-	s->intern = t;
-	s->sax = kube_sax_new(rows, n);
-	strbuf_init(&s->kept);
-	strbuf_init(&s->shared);
+	slim->kind = kind;
+	slim->intern = intern;
+	slim->sax = kube_sax_new(rows, count);
+	strbuf_init(&slim->kept);
+	strbuf_init(&slim->shared);
 }
 
-void slim_done(struct slim *s)
+void slim_done(struct slim *slim)
 {
-	kube_sax_free(s->sax);
-	strbuf_done(&s->kept);
-	strbuf_done(&s->shared);
-	vec_done(&s->ports);
+	kube_sax_free(slim->sax);
+	strbuf_done(&slim->kept);
+	strbuf_done(&slim->shared);
+	vec_done(&slim->ports);
 }
 
-void slim_begin(struct slim *s)
+void slim_begin(struct slim *slim)
 {
-	strbuf_reset(&s->kept);
-	strbuf_reset(&s->shared);
-	strbuf_addc(&s->kept, '\0');
-	strbuf_addc(&s->shared, '\0');
-	s->name = s->rv = s->ns = 0;
-	s->ports.n = 0;
+	strbuf_reset(&slim->kept);
+	strbuf_reset(&slim->shared);
+	strbuf_addc(&slim->kept, '\0');
+	strbuf_addc(&slim->shared, '\0');
+	slim->name = slim->rv = slim->ns = 0;
+	slim->ports.n = 0;
 }
 
-uint32_t slim_text(struct strbuf *b, struct slice text)
+uint32_t slim_text(struct strbuf *out, struct slice text)
 {
 	if (text.n == 0)
 		return 0;
-	uint32_t at = (uint32_t)b->n; /* below KUBE_CUT_OBJECT_MAX and some */
-	strbuf_add_slice(b, text);
-	strbuf_addc(b, '\0');
+	uint32_t at = (uint32_t)out->n; /* below KUBE_CUT_OBJECT_MAX and some */
+	strbuf_add_slice(out, text);
+	strbuf_addc(out, '\0');
 	return at;
 }
 
-static int port_number(struct slim_port *p, struct slice text)
+static int port_number(struct slim_port *port, struct slice text)
 {
 	uint64_t v;
 	if (slice_u64(text, &v) < 0 || v > 65535)
 		return ERR_RANGE;
-	p->port = (int32_t)v;
+	port->port = (int32_t)v;
 	return 0;
 }
 
-static int port_value(struct slim *s, int id, enum kube_sax_type type, struct slice text)
+static int port_value(struct slim *slim, int id, enum kube_sax_type type, struct slice text)
 {
 	if (id == SLIM_PORT) {
 		if (type == KUBE_SAX_MAP)
-			vec_push(&s->ports, (struct slim_port){ .port = -1 });
+			vec_push(&slim->ports, (struct slim_port){ .port = -1 });
 		return 0;
 	}
-	if (s->ports.n == 0)
+	if (slim->ports.n == 0)
 		return 0;
-	struct slim_port *p = &s->ports.v[s->ports.n - 1];
+	struct slim_port *p = &slim->ports.v[slim->ports.n - 1];
 	if (id == SLIM_PORT_NUMBER && type == KUBE_SAX_NUMBER)
 		return port_number(p, text);
 	if (id == SLIM_PORT_NAME && type == KUBE_SAX_STRING)
-		p->name = slim_text(&s->shared, text);
+		p->name = slim_text(&slim->shared, text);
 	if (id == SLIM_PORT_PROTOCOL && type == KUBE_SAX_STRING)
-		p->protocol = slim_text(&s->shared, text);
+		p->protocol = slim_text(&slim->shared, text);
 	return 0;
 }
 
-int slim_value(struct slim *s, int id, enum kube_sax_type type, struct slice text)
+int slim_value(struct slim *slim, int id, enum kube_sax_type type, struct slice text)
 {
 	if (id >= SLIM_PORT)
-		return port_value(s, id, type, text);
+		return port_value(slim, id, type, text);
 	if (id < 0 || type != KUBE_SAX_STRING)
 		return 0;
 	/* Items of a list say no kind. */
-	if (id == SLIM_KIND && !slice_is(text, s->kind))
+	if (id == SLIM_KIND && !slice_is(text, slim->kind))
 		return ERR_TYPE;
 	if (id == SLIM_NAME)
-		s->name = slim_text(&s->kept, text);
+		slim->name = slim_text(&slim->kept, text);
 	if (id == SLIM_RV)
-		s->rv = slim_text(&s->kept, text);
+		slim->rv = slim_text(&slim->kept, text);
 	if (id == SLIM_NS)
-		s->ns = slim_text(&s->shared, text);
+		slim->ns = slim_text(&slim->shared, text);
 	return 0;
 }
 
-int slim_read(const struct slim *s, struct slice json, kube_sax_fn fn, void *ctx)
+int slim_read(const struct slim *slim, struct slice json, kube_sax_fn fn, void *ctx)
 {
-	int r = kube_sax_parse(s->sax, json, fn, ctx);
-	return r == 0 && s->name == 0 ? ERR_PARSE : r;
+	int r = kube_sax_parse(slim->sax, json, fn, ctx);
+	return r == 0 && slim->name == 0 ? ERR_PARSE : r;
 }
 
-void slim_head(const struct slim *s, struct kube_obj *o, char *text, void (*fn)(struct kube_obj *o))
+void slim_head(const struct slim *slim, struct kube_obj *obj, char *text,
+	       void (*fn)(struct kube_obj *obj))
 {
-	memcpy(text, s->kept.s, s->kept.n);
-	o->ns = slim_intern(s, s->ns);
-	o->name = text + s->name;
-	o->rv = text + s->rv;
-	o->free = fn;
-	o->mark = o->at = 0;
-	o->ignore = false;
-	atomic_init(&o->refs, 1);
+	memcpy(text, slim->kept.s, slim->kept.n);
+	obj->ns = slim_intern(slim, slim->ns);
+	obj->name = text + slim->name;
+	obj->rv = text + slim->rv;
+	obj->free = fn;
+	obj->mark = obj->at = 0;
+	obj->ignore = false;
+	atomic_init(&obj->refs, 1);
 }
 
-void slim_ports(const struct slim *s, struct kube_port *out)
+void slim_ports(const struct slim *slim, struct kube_port *out)
 {
-	if (s->ports.n == 0)
-		*out = (struct kube_port){ .name = slim_intern(s, 0),
-					   .protocol = slim_intern(s, 0),
+	if (slim->ports.n == 0)
+		*out = (struct kube_port){ .name = slim_intern(slim, 0),
+					   .protocol = slim_intern(slim, 0),
 					   .port = -1 };
-	for (size_t i = 0; i < s->ports.n; i++) {
-		const struct slim_port *p = &s->ports.v[i];
-		out[i] = (struct kube_port){ .name = slim_intern(s, p->name),
-					     .protocol = slim_intern(s, p->protocol),
+	for (size_t i = 0; i < slim->ports.n; i++) {
+		const struct slim_port *p = &slim->ports.v[i];
+		out[i] = (struct kube_port){ .name = slim_intern(slim, p->name),
+					     .protocol = slim_intern(slim, p->protocol),
 					     .port = p->port };
 	}
 }
 
-void slim_ports_drop(const struct kube_port *p, uint32_t n)
+void slim_ports_drop(const struct kube_port *port, uint32_t count)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		kube_intern_drop(p[i].name);
-		kube_intern_drop(p[i].protocol);
+	for (uint32_t i = 0; i < count; i++) {
+		kube_intern_drop(port[i].name);
+		kube_intern_drop(port[i].protocol);
 	}
 }

@@ -65,9 +65,9 @@ struct kube_slice {
 	const char *text;
 };
 
-static inline const char *kube_slice_text(const struct kube_slice *s, uint32_t at)
+static inline const char *kube_slice_text(const struct kube_slice *slice, uint32_t at)
 {
-	return s->text + at;
+	return slice->text + at;
 }
 
 struct kube_label {
@@ -83,26 +83,26 @@ struct kube_pod {
 	const struct kube_label *labels;
 };
 
-/* Texts are held in `t`, which must outlive the codecs, but not their objects. */
-struct kube_codec *kube_service_codec(struct kube_intern *t);
+/* Texts are held in `intern`, which must outlive the codecs, but not their objects. */
+struct kube_codec *kube_service_codec(struct kube_intern *intern);
 /* What not everybody needs of endpoints, and would cost a third of their memory. */
 enum { KUBE_SLICE_ZONES = 1, KUBE_SLICE_TARGETS = 2 };
-struct kube_codec *kube_slice_codec(struct kube_intern *t, unsigned keep);
+struct kube_codec *kube_slice_codec(struct kube_intern *intern, unsigned keep);
 /* A slice imported from another cluster: the labels of multicluster.kubernetes.io count. */
-struct kube_codec *kube_imported_slice_codec(struct kube_intern *t, unsigned keep);
-struct kube_codec *kube_pod_codec(struct kube_intern *t);
+struct kube_codec *kube_imported_slice_codec(struct kube_intern *intern, unsigned keep);
+struct kube_codec *kube_pod_codec(struct kube_intern *intern);
 /* A ServiceImport, as the Service that it stands for. */
-struct kube_codec *kube_import_codec(struct kube_intern *t);
+struct kube_codec *kube_import_codec(struct kube_intern *intern);
 
-static inline const struct kube_service *kube_service_of(const struct kube_obj *o)
+static inline const struct kube_service *kube_service_of(const struct kube_obj *obj)
 {
-	return (const struct kube_service *)o;
+	return (const struct kube_service *)obj;
 }
-static inline const struct kube_slice *kube_slice_of(const struct kube_obj *o)
+static inline const struct kube_slice *kube_slice_of(const struct kube_obj *obj)
 {
-	return (const struct kube_slice *)o;
+	return (const struct kube_slice *)obj;
 }
-static inline const struct kube_pod *kube_pod_of(const struct kube_obj *o)
+static inline const struct kube_pod *kube_pod_of(const struct kube_obj *obj)
 {
-	return (const struct kube_pod *)o;
+	return (const struct kube_pod *)obj;
 }

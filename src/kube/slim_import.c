@@ -39,30 +39,31 @@ static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice tex
 	return 0;
 }
 
-static void import_free(struct kube_obj *o)
+static void import_free(struct kube_obj *obj)
 {
-	const struct kube_service *s = kube_service_of(o);
+	const struct kube_service *s = kube_service_of(obj);
 	slim_ports_drop(s->ports, s->n_ports);
-	kube_intern_drop(o->ns);
-	free(o);
+	kube_intern_drop(obj->ns);
+	free(obj);
 }
 
 /* Without ports it has none: CoreDNS's sentinel is for Services only. */
-static struct kube_obj *build(const struct import_codec *c)
+static struct kube_obj *build(const struct import_codec *codec)
 {
-	uint32_t n_ports = (uint32_t)c->s.ports.n;
-	size_t n_ips = c->ips.n;
-	struct kube_service *v = xcalloc(1, sizeof(*v) + n_ports * sizeof(struct kube_port) +
-						    n_ips * sizeof(struct kube_ip) + c->s.kept.n);
+	uint32_t n_ports = (uint32_t)codec->s.ports.n;
+	size_t n_ips = codec->ips.n;
+	struct kube_service *v =
+		xcalloc(1, sizeof(*v) + n_ports * sizeof(struct kube_port) +
+				   n_ips * sizeof(struct kube_ip) + codec->s.kept.n);
 	struct kube_port *ports = (struct kube_port *)(v + 1);
 	struct kube_ip *ips = (struct kube_ip *)(ports + n_ports);
-	slim_head(&c->s, &v->o, (char *)(ips + n_ips), import_free);
+	slim_head(&codec->s, &v->o, (char *)(ips + n_ips), import_free);
 	if (n_ports != 0)
-		slim_ports(&c->s, ports);
+		slim_ports(&codec->s, ports);
 	if (n_ips != 0)
-		memcpy(ips, c->ips.v, n_ips * sizeof(*ips));
+		memcpy(ips, codec->ips.v, n_ips * sizeof(*ips));
 	v->type = KUBE_SERVICE_CLUSTER_IP;
-	v->headless = c->headless;
+	v->headless = codec->headless;
 	v->n_ports = n_ports;
 	v->n_ips = (uint32_t)n_ips;
 	v->external_name = "";
@@ -91,10 +92,10 @@ static void import_codec_free(struct kube_codec *codec)
 	free(c);
 }
 
-struct kube_codec *kube_import_codec(struct kube_intern *t)
+struct kube_codec *kube_import_codec(struct kube_intern *intern)
 {
 	struct import_codec *c = xcalloc(1, sizeof(*c));
-	slim_init(&c->s, "ServiceImport", t, rows, ARRAY_LEN(rows));
+	slim_init(&c->s, "ServiceImport", intern, rows, ARRAY_LEN(rows));
 	c->s.codec = (struct kube_codec){ .decode = import_decode, .free = import_codec_free };
 	return &c->s.codec;
 }

@@ -48,36 +48,36 @@ static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice tex
 	return 0;
 }
 
-static void pod_free(struct kube_obj *o)
+static void pod_free(struct kube_obj *obj)
 {
-	const struct kube_pod *p = kube_pod_of(o);
+	const struct kube_pod *p = kube_pod_of(obj);
 	for (uint32_t i = 0; i < p->n_labels; i++) {
 		kube_intern_drop(p->labels[i].key);
 		kube_intern_drop(p->labels[i].value);
 	}
-	kube_intern_drop(o->ns);
-	free(o);
+	kube_intern_drop(obj->ns);
+	free(obj);
 }
 
-static struct kube_obj *build(const struct pod_codec *c)
+static struct kube_obj *build(const struct pod_codec *codec)
 {
-	struct kube_pod *v = xmalloc(sizeof(*v) + c->labels.n * sizeof(struct kube_label) +
-				     c->ips.n * sizeof(struct kube_ip) + c->s.kept.n);
+	struct kube_pod *v = xmalloc(sizeof(*v) + codec->labels.n * sizeof(struct kube_label) +
+				     codec->ips.n * sizeof(struct kube_ip) + codec->s.kept.n);
 	struct kube_label *labels = (struct kube_label *)(v + 1);
-	struct kube_ip *ips = (struct kube_ip *)(labels + c->labels.n);
-	slim_head(&c->s, &v->o, (char *)(ips + c->ips.n), pod_free);
-	for (size_t i = 0; i < c->labels.n; i++) {
-		labels[i].key = slim_intern(&c->s, c->labels.v[i].key);
-		labels[i].value = slim_intern(&c->s, c->labels.v[i].value);
+	struct kube_ip *ips = (struct kube_ip *)(labels + codec->labels.n);
+	slim_head(&codec->s, &v->o, (char *)(ips + codec->ips.n), pod_free);
+	for (size_t i = 0; i < codec->labels.n; i++) {
+		labels[i].key = slim_intern(&codec->s, codec->labels.v[i].key);
+		labels[i].value = slim_intern(&codec->s, codec->labels.v[i].value);
 	}
-	if (c->ips.n != 0)
-		memcpy(ips, c->ips.v, c->ips.n * sizeof(*ips));
-	v->n_ips = (uint32_t)c->ips.n;
-	v->n_labels = (uint32_t)c->labels.n;
+	if (codec->ips.n != 0)
+		memcpy(ips, codec->ips.v, codec->ips.n * sizeof(*ips));
+	v->n_ips = (uint32_t)codec->ips.n;
+	v->n_labels = (uint32_t)codec->labels.n;
 	v->ips = ips;
 	v->labels = labels;
-	v->host_network = c->host_network;
-	v->o.ignore = c->deleting;
+	v->host_network = codec->host_network;
+	v->o.ignore = codec->deleting;
 	return &v->o;
 }
 
@@ -102,10 +102,10 @@ static void pod_codec_free(struct kube_codec *codec)
 	free(c);
 }
 
-struct kube_codec *kube_pod_codec(struct kube_intern *t)
+struct kube_codec *kube_pod_codec(struct kube_intern *intern)
 {
 	struct pod_codec *c = xcalloc(1, sizeof(*c));
-	slim_init(&c->s, "Pod", t, rows, ARRAY_LEN(rows));
+	slim_init(&c->s, "Pod", intern, rows, ARRAY_LEN(rows));
 	c->s.codec = (struct kube_codec){ .decode = pod_decode, .free = pod_codec_free };
 	return &c->s.codec;
 }

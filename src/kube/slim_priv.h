@@ -45,29 +45,29 @@ struct slim {
 	VEC(struct slim_port) ports;
 };
 
-void slim_init(struct slim *s, const char *kind, struct kube_intern *t,
-	       const struct kube_sax_row *rows, size_t n);
-void slim_done(struct slim *s);
-void slim_begin(struct slim *s);
+void slim_init(struct slim *slim, const char *kind, struct kube_intern *intern,
+	       const struct kube_sax_row *rows, size_t count);
+void slim_done(struct slim *slim);
+void slim_begin(struct slim *slim);
 /* The rows of all kinds. */
-MUST_CHECK int slim_value(struct slim *s, int id, enum kube_sax_type type, struct slice text);
+MUST_CHECK int slim_value(struct slim *slim, int id, enum kube_sax_type type, struct slice text);
 /* Reads an object with `fn`, and looks whether it is whole: ERR_PARSE when it has no name. */
-MUST_CHECK int slim_read(const struct slim *s, struct slice json, kube_sax_fn fn, void *ctx);
+MUST_CHECK int slim_read(const struct slim *slim, struct slice json, kube_sax_fn fn, void *ctx);
 
 /* Copies; the offset. */
-uint32_t slim_text(struct strbuf *b, struct slice text);
-static inline const char *slim_intern(const struct slim *s, uint32_t at)
+uint32_t slim_text(struct strbuf *out, struct slice text);
+static inline const char *slim_intern(const struct slim *slim, uint32_t at)
 {
-	return kube_intern_get(s->intern, slice_of(s->shared.s + at));
+	return kube_intern_get(slim->intern, slice_of(slim->shared.s + at));
 }
 
 /* Fills the head of an object that was allocated with room for the texts at `text`. */
-void slim_head(const struct slim *s, struct kube_obj *o, char *text,
+void slim_head(const struct slim *slim, struct kube_obj *obj, char *text,
 	       void (*fn)(struct kube_obj *o));
 /* At least one: CoreDNS's sentinel of port -1 when there are none. */
-static inline uint32_t slim_n_ports(const struct slim *s)
+static inline uint32_t slim_n_ports(const struct slim *slim)
 {
-	return s->ports.n != 0 ? (uint32_t)s->ports.n : 1;
+	return slim->ports.n != 0 ? (uint32_t)slim->ports.n : 1;
 }
-void slim_ports(const struct slim *s, struct kube_port *out);
-void slim_ports_drop(const struct kube_port *p, uint32_t n);
+void slim_ports(const struct slim *slim, struct kube_port *out);
+void slim_ports_drop(const struct kube_port *port, uint32_t count);

@@ -55,47 +55,47 @@ struct service_codec {
 	uint32_t ingress_ip, ingress_host;
 };
 
-static void add_ip(struct service_codec *c, struct slice text)
+static void add_ip(struct service_codec *codec, struct slice text)
 {
 	struct kube_ip ip;
-	if (c->n_said++ == 0 && slice_is(text, "None"))
-		c->headless = true;
+	if (codec->n_said++ == 0 && slice_is(text, "None"))
+		codec->headless = true;
 	if (kube_ip_parse(text, &ip) == 0)
-		vec_push(&c->ips, ip);
+		vec_push(&codec->ips, ip);
 }
 
-static void set_type(struct service_codec *c, struct slice text)
+static void set_type(struct service_codec *codec, struct slice text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
 		if (slice_is(text, types[i].name))
-			c->type = types[i].type;
+			codec->type = types[i].type;
 	}
 }
 
-static void on_text(struct service_codec *c, int id, struct slice text)
+static void on_text(struct service_codec *codec, int id, struct slice text)
 {
 	switch (id) {
 	case TYPE:
-		set_type(c, text);
+		set_type(codec, text);
 		break;
 	case EXTERNAL_NAME:
-		c->external_name = slim_text(&c->s.kept, text);
+		codec->external_name = slim_text(&codec->s.kept, text);
 		break;
 	case CLUSTER_IP:
-		strbuf_reset(&c->cluster_ip);
-		strbuf_add_slice(&c->cluster_ip, text);
+		strbuf_reset(&codec->cluster_ip);
+		strbuf_add_slice(&codec->cluster_ip, text);
 		break;
 	case CLUSTER_IPS:
-		add_ip(c, text);
+		add_ip(codec, text);
 		break;
 	case EXTERNAL_IP:
-		vec_push(&c->external, slim_text(&c->s.kept, text));
+		vec_push(&codec->external, slim_text(&codec->s.kept, text));
 		break;
 	case INGRESS_IP:
-		c->ingress_ip = slim_text(&c->s.kept, text);
+		codec->ingress_ip = slim_text(&codec->s.kept, text);
 		break;
 	case INGRESS_HOST:
-		c->ingress_host = slim_text(&c->s.kept, text);
+		codec->ingress_host = slim_text(&codec->s.kept, text);
 		break;
 	default:
 		break;
@@ -116,57 +116,59 @@ static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice tex
 	return 0;
 }
 
-static void service_free(struct kube_obj *o)
+static void service_free(struct kube_obj *obj)
 {
-	const struct kube_service *s = kube_service_of(o);
+	const struct kube_service *s = kube_service_of(obj);
 	slim_ports_drop(s->ports, s->n_ports);
-	kube_intern_drop(o->ns);
-	free(o);
+	kube_intern_drop(obj->ns);
+	free(obj);
 }
 
 /* Those of the external texts that are addresses. */
-static void read_external(struct service_codec *c)
+static void read_external(struct service_codec *codec)
 {
-	c->external_ips.n = 0;
-	for (size_t i = 0; i < c->external.n + c->ingress.n; i++) {
-		uint32_t at =
-			i < c->external.n ? c->external.v[i] : c->ingress.v[i - c->external.n];
+	codec->external_ips.n = 0;
+	for (size_t i = 0; i < codec->external.n + codec->ingress.n; i++) {
+		uint32_t at = i < codec->external.n ? codec->external.v[i]
+						    : codec->ingress.v[i - codec->external.n];
 		struct kube_ip ip;
-		if (kube_ip_parse(slice_of(c->s.kept.s + at), &ip) == 0)
-			vec_push(&c->external_ips, ip);
+		if (kube_ip_parse(slice_of(codec->s.kept.s + at), &ip) == 0)
+			vec_push(&codec->external_ips, ip);
 	}
 }
 
-static struct kube_obj *build(const struct service_codec *c)
+static struct kube_obj *build(const struct service_codec *codec)
 {
-	uint32_t n_ports = slim_n_ports(&c->s);
-	size_t n_ips = c->headless ? 0 : c->ips.n, n_ext = c->external.n + c->ingress.n;
+	uint32_t n_ports = slim_n_ports(&codec->s);
+	size_t n_ips = codec->headless ? 0 : codec->ips.n,
+	       n_ext = codec->external.n + codec->ingress.n;
 	struct kube_service *v =
 		xmalloc(sizeof(*v) + n_ports * sizeof(struct kube_port) + n_ext * sizeof(char *) +
-			(n_ips + c->external_ips.n) * sizeof(struct kube_ip) + c->s.kept.n);
+			(n_ips + codec->external_ips.n) * sizeof(struct kube_ip) + codec->s.kept.n);
 	struct kube_port *ports = (struct kube_port *)(v + 1);
 	const char **external = (const char **)(ports + n_ports);
 	struct kube_ip *ips = (struct kube_ip *)(external + n_ext);
-	char *text = (char *)(ips + n_ips + c->external_ips.n);
-	slim_head(&c->s, &v->o, text, service_free);
-	slim_ports(&c->s, ports);
+	char *text = (char *)(ips + n_ips + codec->external_ips.n);
+	slim_head(&codec->s, &v->o, text, service_free);
+	slim_ports(&codec->s, ports);
 	for (size_t i = 0; i < n_ext; i++)
-		external[i] = text + (i < c->external.n ? c->external.v[i]
-							: c->ingress.v[i - c->external.n]);
+		external[i] =
+			text + (i < codec->external.n ? codec->external.v[i]
+						      : codec->ingress.v[i - codec->external.n]);
 	if (n_ips != 0)
-		memcpy(ips, c->ips.v, n_ips * sizeof(*ips));
-	if (c->external_ips.n != 0)
-		memcpy(ips + n_ips, c->external_ips.v, c->external_ips.n * sizeof(*ips));
-	v->type = c->type;
-	v->headless = c->headless;
+		memcpy(ips, codec->ips.v, n_ips * sizeof(*ips));
+	if (codec->external_ips.n != 0)
+		memcpy(ips + n_ips, codec->external_ips.v, codec->external_ips.n * sizeof(*ips));
+	v->type = codec->type;
+	v->headless = codec->headless;
 	v->n_ports = n_ports;
 	v->n_ips = (uint32_t)n_ips;
 	v->n_external = (uint32_t)n_ext;
-	v->external_name = text + c->external_name;
+	v->external_name = text + codec->external_name;
 	v->ports = ports;
 	v->ips = ips;
 	v->external = external;
-	v->n_external_ips = (uint32_t)c->external_ips.n;
+	v->n_external_ips = (uint32_t)codec->external_ips.n;
 	v->external_ips = ips + n_ips;
 	return &v->o;
 }
@@ -202,10 +204,10 @@ static void service_codec_free(struct kube_codec *codec)
 	free(c);
 }
 
-struct kube_codec *kube_service_codec(struct kube_intern *t)
+struct kube_codec *kube_service_codec(struct kube_intern *intern)
 {
 	struct service_codec *c = xcalloc(1, sizeof(*c));
-	slim_init(&c->s, "Service", t, rows, ARRAY_LEN(rows));
+	slim_init(&c->s, "Service", intern, rows, ARRAY_LEN(rows));
 	c->s.codec = (struct kube_codec){ .decode = service_decode, .free = service_codec_free };
 	strbuf_init(&c->cluster_ip);
 	return &c->s.codec;

@@ -61,36 +61,36 @@ struct slice_codec {
 	uint32_t hostname, target, zone;
 };
 
-static void endpoint_begin(struct slice_codec *c)
+static void endpoint_begin(struct slice_codec *codec)
 {
-	c->first = c->found.n;
-	c->ready = true;
-	c->hostname = c->target = c->zone = 0;
+	codec->first = codec->found.n;
+	codec->ready = true;
+	codec->hostname = codec->target = codec->zone = 0;
 }
 
-static void endpoint_end(struct slice_codec *c)
+static void endpoint_end(struct slice_codec *codec)
 {
-	if (!c->ready)
-		c->found.n = c->first;
-	for (size_t i = c->first; i < c->found.n; i++) {
-		struct found *f = &c->found.v[i];
-		f->hostname = c->hostname;
-		f->target = c->target;
-		f->zone = c->zone;
+	if (!codec->ready)
+		codec->found.n = codec->first;
+	for (size_t i = codec->first; i < codec->found.n; i++) {
+		struct found *f = &codec->found.v[i];
+		f->hostname = codec->hostname;
+		f->target = codec->target;
+		f->zone = codec->zone;
 	}
 }
 
-static void add_address(struct slice_codec *c, struct slice text)
+static void add_address(struct slice_codec *codec, struct slice text)
 {
 	struct kube_ip ip;
 	if (kube_ip_parse(text, &ip) == 0)
-		vec_push(&c->found, (struct found){ .ip = ip });
+		vec_push(&codec->found, (struct found){ .ip = ip });
 }
 
-static uint32_t lower_text(struct strbuf *b, struct slice text)
+static uint32_t lower_text(struct strbuf *out, struct slice text)
 {
-	uint32_t at = slim_text(b, text);
-	for (char *p = b->s + at; *p != '\0'; p++)
+	uint32_t at = slim_text(out, text);
+	for (char *p = out->s + at; *p != '\0'; p++)
 		*p = ascii_lower(*p);
 	return at;
 }
@@ -107,30 +107,30 @@ static uint64_t read_time(struct slice text)
 	return api_time_parse(copy, &ns) == 0 ? ns : 0;
 }
 
-static void on_text(struct slice_codec *c, int id, struct slice text)
+static void on_text(struct slice_codec *codec, int id, struct slice text)
 {
 	switch (id) {
 	case SERVICE:
-		c->service = slim_text(&c->s.shared, text);
+		codec->service = slim_text(&codec->s.shared, text);
 		break;
 	case CLUSTER:
-		c->cluster = slim_text(&c->s.shared, text);
+		codec->cluster = slim_text(&codec->s.shared, text);
 		break;
 	case TRIGGER:
-		c->trigger_ns = read_time(text);
+		codec->trigger_ns = read_time(text);
 		break;
 	case ADDRESS:
-		add_address(c, text);
+		add_address(codec, text);
 		break;
 	case HOSTNAME:
-		c->hostname = slim_text(&c->s.kept, text);
+		codec->hostname = slim_text(&codec->s.kept, text);
 		break;
 	case ZONE:
-		c->zone = lower_text(&c->s.shared, text);
+		codec->zone = lower_text(&codec->s.shared, text);
 		break;
 	case TARGET:
 		if (text.n <= TARGET_MAX)
-			c->target = slim_text(&c->s.kept, text);
+			codec->target = slim_text(&codec->s.kept, text);
 		break;
 	default:
 		break;
@@ -153,40 +153,41 @@ static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice tex
 	return 0;
 }
 
-static void slice_free(struct kube_obj *o)
+static void slice_free(struct kube_obj *obj)
 {
-	const struct kube_slice *s = kube_slice_of(o);
+	const struct kube_slice *s = kube_slice_of(obj);
 	for (uint32_t i = 0; i < s->n_endpoints; i++)
 		kube_intern_drop(s->endpoints[i].zone);
 	slim_ports_drop(s->ports, s->n_ports);
 	kube_intern_drop(s->service);
 	kube_intern_drop(s->cluster);
-	kube_intern_drop(o->ns);
-	free(o);
+	kube_intern_drop(obj->ns);
+	free(obj);
 }
 
-static struct kube_obj *build(const struct slice_codec *c)
+static struct kube_obj *build(const struct slice_codec *codec)
 {
-	uint32_t n_ports = slim_n_ports(&c->s);
-	struct kube_slice *v = xmalloc(sizeof(*v) + n_ports * sizeof(struct kube_port) +
-				       c->found.n * sizeof(struct kube_endpoint) + c->s.kept.n);
+	uint32_t n_ports = slim_n_ports(&codec->s);
+	struct kube_slice *v =
+		xmalloc(sizeof(*v) + n_ports * sizeof(struct kube_port) +
+			codec->found.n * sizeof(struct kube_endpoint) + codec->s.kept.n);
 	struct kube_port *ports = (struct kube_port *)(v + 1);
 	struct kube_endpoint *e = (struct kube_endpoint *)(ports + n_ports);
-	char *text = (char *)(e + c->found.n);
-	slim_head(&c->s, &v->o, text, slice_free);
-	slim_ports(&c->s, ports);
-	for (size_t i = 0; i < c->found.n; i++) {
-		const struct found *f = &c->found.v[i];
+	char *text = (char *)(e + codec->found.n);
+	slim_head(&codec->s, &v->o, text, slice_free);
+	slim_ports(&codec->s, ports);
+	for (size_t i = 0; i < codec->found.n; i++) {
+		const struct found *f = &codec->found.v[i];
 		e[i] = (struct kube_endpoint){ .ip = f->ip,
-					       .zone = slim_intern(&c->s, f->zone),
+					       .zone = slim_intern(&codec->s, f->zone),
 					       .hostname = f->hostname,
 					       .target = f->target };
 	}
-	v->service = slim_intern(&c->s, c->service);
-	v->cluster = slim_intern(&c->s, c->cluster);
-	v->trigger_ns = c->trigger_ns;
+	v->service = slim_intern(&codec->s, codec->service);
+	v->cluster = slim_intern(&codec->s, codec->cluster);
+	v->trigger_ns = codec->trigger_ns;
 	v->n_ports = n_ports;
-	v->n_endpoints = (uint32_t)c->found.n;
+	v->n_endpoints = (uint32_t)codec->found.n;
 	v->ports = ports;
 	v->endpoints = e;
 	v->text = text;
@@ -215,27 +216,27 @@ static void slice_codec_free(struct kube_codec *codec)
 	free(c);
 }
 
-static struct kube_codec *codec_new(struct kube_intern *t, unsigned keep,
-				    const struct kube_sax_row *always, size_t n)
+static struct kube_codec *codec_new(struct kube_intern *intern, unsigned keep,
+				    const struct kube_sax_row *always, size_t count)
 {
 	struct kube_sax_row all[ARRAY_LEN(imported_rows) + ARRAY_LEN(wished)];
 	struct slice_codec *c = xcalloc(1, sizeof(*c));
-	memcpy(all, always, n * sizeof(*always));
+	memcpy(all, always, count * sizeof(*always));
 	for (size_t i = 0; i < ARRAY_LEN(wished); i++) {
 		if ((keep & wished[i].keep) != 0)
-			all[n++] = wished[i].row;
+			all[count++] = wished[i].row;
 	}
-	slim_init(&c->s, "EndpointSlice", t, all, n);
+	slim_init(&c->s, "EndpointSlice", intern, all, count);
 	c->s.codec = (struct kube_codec){ .decode = slice_decode, .free = slice_codec_free };
 	return &c->s.codec;
 }
 
-struct kube_codec *kube_slice_codec(struct kube_intern *t, unsigned keep)
+struct kube_codec *kube_slice_codec(struct kube_intern *intern, unsigned keep)
 {
-	return codec_new(t, keep, rows, ARRAY_LEN(rows));
+	return codec_new(intern, keep, rows, ARRAY_LEN(rows));
 }
 
-struct kube_codec *kube_imported_slice_codec(struct kube_intern *t, unsigned keep)
+struct kube_codec *kube_imported_slice_codec(struct kube_intern *intern, unsigned keep)
 {
-	return codec_new(t, keep, imported_rows, ARRAY_LEN(imported_rows));
+	return codec_new(intern, keep, imported_rows, ARRAY_LEN(imported_rows));
 }

@@ -39,69 +39,69 @@ static int err_of(int code, const char *reason)
 	return ERR_PARSE; /* no code of HTTP that an API server gives */
 }
 
-void kube_status_done(struct kube_status *s)
+void kube_status_done(struct kube_status *status)
 {
-	json_decref(s->causes);
-	*s = (struct kube_status){ 0 };
+	json_decref(status->causes);
+	*status = (struct kube_status){ 0 };
 }
 
 /* One line of printable text. */
-static void copy_text(char *out, size_t n, const char *s)
+static void copy_text(char *out, size_t len, const char *text)
 {
-	snprintf(out, n, "%s", s);
+	snprintf(out, len, "%s", text);
 	for (char *p = out; *p != '\0'; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = ' ';
 }
 
-static void from_object(struct kube_status *s, const json_t *o)
+static void from_object(struct kube_status *status, const json_t *object)
 {
-	const json_t *details = json_object_get(o, "details");
+	const json_t *details = json_object_get(object, "details");
 	json_int_t wait = json_integer_value(json_object_get(details, "retryAfterSeconds"));
-	copy_text(s->reason, sizeof(s->reason), api_get_string(o, "reason"));
-	copy_text(s->message, sizeof(s->message), api_get_string(o, "message"));
+	copy_text(status->reason, sizeof(status->reason), api_get_string(object, "reason"));
+	copy_text(status->message, sizeof(status->message), api_get_string(object, "message"));
 	if (wait > 0 && wait < 1 << 20)
-		s->retry_after_s = (unsigned)wait;
-	s->causes = json_incref(json_object_get(details, "causes"));
-	if (!json_is_array(s->causes)) {
-		json_decref(s->causes);
-		s->causes = NULL;
+		status->retry_after_s = (unsigned)wait;
+	status->causes = json_incref(json_object_get(details, "causes"));
+	if (!json_is_array(status->causes)) {
+		json_decref(status->causes);
+		status->causes = NULL;
 	}
 }
 
-static void from_text(struct kube_status *s, struct slice body)
+static void from_text(struct kube_status *status, struct slice body)
 {
 	char text[TEXT_KEPT_BYTES + 1];
 	body = slice_trim(body);
 	snprintf(text, sizeof(text), "%.*s", (int)MIN(body.n, (size_t)TEXT_KEPT_BYTES),
 		 body.n != 0 ? body.p : "");
-	copy_text(s->message, sizeof(s->message), text);
+	copy_text(status->message, sizeof(status->message), text);
 }
 
-int kube_status_from(struct kube_status *s, int code, struct slice body, const char *audit_id)
+int kube_status_from(struct kube_status *status, int code, struct slice body, const char *audit_id)
 {
 	json_t *o = json_loadb(body.n != 0 ? body.p : "", body.n, 0, NULL);
-	kube_status_done(s);
+	kube_status_done(status);
 	if (strcmp(api_kind(o), "Status") == 0)
-		from_object(s, o);
+		from_object(status, o);
 	else
-		from_text(s, body);
+		from_text(status, body);
 	json_decref(o);
-	s->code = code;
-	if (s->message[0] == '\0')
-		snprintf(s->message, sizeof(s->message), "HTTP status %d", code);
+	status->code = code;
+	if (status->message[0] == '\0')
+		snprintf(status->message, sizeof(status->message), "HTTP status %d", code);
 	if (audit_id[0] != '\0') {
 		/* The id must not be what is cut off. */
 		char tail[96];
 		int n = snprintf(tail, sizeof(tail), " (audit id %s)", audit_id);
-		size_t at = MIN(strlen(s->message), sizeof(s->message) - (size_t)n - 1);
-		copy_text(s->message + at, sizeof(s->message) - at, tail);
+		size_t at = MIN(strlen(status->message), sizeof(status->message) - (size_t)n - 1);
+		copy_text(status->message + at, sizeof(status->message) - at, tail);
 	}
-	return err_of(code, s->reason);
+	return err_of(code, status->reason);
 }
 
-void kube_status_say(struct kube_status *s, const char *text)
+void kube_status_say(struct kube_status *status, const char *text)
 {
-	kube_status_done(s);
-	copy_text(s->message, sizeof(s->message), text);
+	kube_status_done(status);
+	copy_text(status->message, sizeof(status->message), text);
 }

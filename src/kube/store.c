@@ -35,53 +35,53 @@ struct kube_store {
 
 /* ---- tables ---- */
 
-static void place(struct table *t, struct entry e)
+static void place(struct table *table, struct entry entry)
 {
-	size_t i = e.hash & (t->cap - 1);
-	while (t->e[i].at != 0)
-		i = (i + 1) & (t->cap - 1);
-	t->e[i] = e;
+	size_t i = entry.hash & (table->cap - 1);
+	while (table->e[i].at != 0)
+		i = (i + 1) & (table->cap - 1);
+	table->e[i] = entry;
 }
 
-static void resize(struct table *t, size_t cap)
+static void resize(struct table *table, size_t cap)
 {
-	struct table old = *t;
-	t->cap = cap;
-	t->e = xcalloc(cap, sizeof(*t->e));
+	struct table old = *table;
+	table->cap = cap;
+	table->e = xcalloc(cap, sizeof(*table->e));
 	for (size_t i = 0; i < old.cap; i++) {
 		if (old.e[i].at != 0)
-			place(t, old.e[i]);
+			place(table, old.e[i]);
 	}
 	free(old.e);
 }
 
-static void table_add(struct table *t, uint32_t hash, uint32_t at)
+static void table_add(struct table *table, uint32_t hash, uint32_t at)
 {
-	if ((t->n + 1) * 4 > t->cap * 3)
-		resize(t, t->cap != 0 ? t->cap * 2 : 16);
-	place(t, (struct entry){ .hash = hash, .at = at + 1 });
-	t->n++;
+	if ((table->n + 1) * 4 > table->cap * 3)
+		resize(table, table->cap != 0 ? table->cap * 2 : 16);
+	place(table, (struct entry){ .hash = hash, .at = at + 1 });
+	table->n++;
 }
 
 /* Closes the gap, so that no search ends too early. */
-static void table_del(struct table *t, uint32_t hash, uint32_t at)
+static void table_del(struct table *table, uint32_t hash, uint32_t at)
 {
-	size_t mask = t->cap - 1, i = hash & mask;
-	while (t->e[i].at != at + 1 || t->e[i].hash != hash) {
-		assert(t->e[i].at != 0);
+	size_t mask = table->cap - 1, i = hash & mask;
+	while (table->e[i].at != at + 1 || table->e[i].hash != hash) {
+		assert(table->e[i].at != 0);
 		i = (i + 1) & mask;
 	}
-	for (size_t j = (i + 1) & mask; t->e[j].at != 0; j = (j + 1) & mask) {
-		if (((j - t->e[j].hash) & mask) >= ((j - i) & mask)) {
-			t->e[i] = t->e[j];
+	for (size_t j = (i + 1) & mask; table->e[j].at != 0; j = (j + 1) & mask) {
+		if (((j - table->e[j].hash) & mask) >= ((j - i) & mask)) {
+			table->e[i] = table->e[j];
 			i = j;
 		}
 	}
-	t->e[i].at = 0;
-	t->n--;
+	table->e[i].at = 0;
+	table->n--;
 	/* Late, and not when small: an update takes an object's keys out before it puts them in. */
-	if (t->cap > 4096 && t->n * 8 < t->cap)
-		resize(t, t->cap / 2);
+	if (table->cap > 4096 && table->n * 8 < table->cap)
+		resize(table, table->cap / 2);
 }
 
 static uint32_t hash_of(struct slice key)
@@ -112,11 +112,11 @@ static void change_one(void *ctx, struct slice key)
 		table_del(c->table, hash_of(key), c->at);
 }
 
-static void index_all(struct kube_store *s, const struct kube_obj *o, bool add)
+static void index_all(struct kube_store *store, const struct kube_obj *obj, bool add)
 {
-	for (size_t i = 0; i < s->n_indexes; i++) {
-		struct index_change c = { .table = &s->indexes[i], .at = o->at, .add = add };
-		s->fn[i](o, change_one, &c);
+	for (size_t i = 0; i < store->n_indexes; i++) {
+		struct index_change c = { .table = &store->indexes[i], .at = obj->at, .add = add };
+		store->fn[i](obj, change_one, &c);
 	}
 }
 
@@ -133,127 +133,127 @@ static void look_one(void *ctx, struct slice key)
 
 /* ---- objects ---- */
 
-struct kube_store *kube_store_new(const kube_index_fn *indexes, size_t n)
+struct kube_store *kube_store_new(const kube_index_fn *indexes, size_t count)
 {
 	struct kube_store *s = xcalloc(1, sizeof(*s));
-	assert(n <= KUBE_STORE_INDEXES_MAX);
-	for (size_t i = 0; i < n; i++)
+	assert(count <= KUBE_STORE_INDEXES_MAX);
+	for (size_t i = 0; i < count; i++)
 		s->fn[i] = indexes[i];
-	s->n_indexes = n;
+	s->n_indexes = count;
 	pthread_rwlock_init(&s->lock, NULL);
 	return s;
 }
 
-void kube_store_free(struct kube_store *s)
+void kube_store_free(struct kube_store *store)
 {
-	if (s == NULL)
+	if (store == NULL)
 		return;
-	for (size_t i = 0; i < s->items.n; i++)
-		kube_obj_unref(s->items.v[i]);
-	for (size_t i = 0; i < s->n_indexes; i++)
-		free(s->indexes[i].e);
-	free(s->main.e);
-	vec_done(&s->items);
-	vec_done(&s->places);
-	pthread_rwlock_destroy(&s->lock);
-	free(s);
+	for (size_t i = 0; i < store->items.n; i++)
+		kube_obj_unref(store->items.v[i]);
+	for (size_t i = 0; i < store->n_indexes; i++)
+		free(store->indexes[i].e);
+	free(store->main.e);
+	vec_done(&store->items);
+	vec_done(&store->places);
+	pthread_rwlock_destroy(&store->lock);
+	free(store);
 }
 
-static struct kube_obj *find(const struct kube_store *s, struct slice ns, struct slice name)
+static struct kube_obj *find(const struct kube_store *store, struct slice ns, struct slice name)
 {
-	const struct table *t = &s->main;
+	const struct table *t = &store->main;
 	uint32_t hash = hash_name(ns, name);
 	if (t->cap == 0)
 		return NULL;
 	for (size_t i = hash & (t->cap - 1); t->e[i].at != 0; i = (i + 1) & (t->cap - 1)) {
 		if (t->e[i].hash != hash)
 			continue;
-		struct kube_obj *o = s->items.v[t->e[i].at - 1];
+		struct kube_obj *o = store->items.v[t->e[i].at - 1];
 		if (slice_is(name, o->name) && slice_is(ns, o->ns))
 			return o;
 	}
 	return NULL;
 }
 
-static void insert(struct kube_store *s, struct kube_obj *o)
+static void insert(struct kube_store *store, struct kube_obj *obj)
 {
-	if (s->places.n != 0) {
-		o->at = s->places.v[--s->places.n];
-		s->items.v[o->at] = o;
+	if (store->places.n != 0) {
+		obj->at = store->places.v[--store->places.n];
+		store->items.v[obj->at] = obj;
 	} else {
-		o->at = (uint32_t)s->items.n;
-		vec_push(&s->items, o);
+		obj->at = (uint32_t)store->items.n;
+		vec_push(&store->items, obj);
 	}
-	table_add(&s->main, hash_name(slice_of(o->ns), slice_of(o->name)), o->at);
-	index_all(s, o, true);
-	s->n++;
+	table_add(&store->main, hash_name(slice_of(obj->ns), slice_of(obj->name)), obj->at);
+	index_all(store, obj, true);
+	store->n++;
 }
 
-static void take_out(struct kube_store *s, struct kube_obj *o)
+static void take_out(struct kube_store *store, struct kube_obj *obj)
 {
-	table_del(&s->main, hash_name(slice_of(o->ns), slice_of(o->name)), o->at);
-	index_all(s, o, false);
-	s->items.v[o->at] = NULL;
-	vec_push(&s->places, o->at);
-	s->n--;
+	table_del(&store->main, hash_name(slice_of(obj->ns), slice_of(obj->name)), obj->at);
+	index_all(store, obj, false);
+	store->items.v[obj->at] = NULL;
+	vec_push(&store->places, obj->at);
+	store->n--;
 }
 
-static void replace(struct kube_store *s, struct kube_obj *old, struct kube_obj *o)
+static void replace(struct kube_store *store, struct kube_obj *old, struct kube_obj *obj)
 {
-	index_all(s, old, false);
-	o->at = old->at;
-	s->items.v[o->at] = o;
-	index_all(s, o, true);
+	index_all(store, old, false);
+	obj->at = old->at;
+	store->items.v[obj->at] = obj;
+	index_all(store, obj, true);
 }
 
-enum kube_store_put kube_store_put(struct kube_store *s, struct kube_obj *o,
+enum kube_store_put kube_store_put(struct kube_store *store, struct kube_obj *obj,
 				   struct kube_obj **ret_old)
 {
-	struct kube_obj *old = find(s, slice_of(o->ns), slice_of(o->name));
-	o->mark = s->mark;
+	struct kube_obj *old = find(store, slice_of(obj->ns), slice_of(obj->name));
+	obj->mark = store->mark;
 	if (old != NULL)
-		old->mark = s->mark;
-	if (o->ignore || (old != NULL && old->rv[0] != '\0' && strcmp(old->rv, o->rv) == 0)) {
-		kube_obj_unref(o);
+		old->mark = store->mark;
+	if (obj->ignore || (old != NULL && old->rv[0] != '\0' && strcmp(old->rv, obj->rv) == 0)) {
+		kube_obj_unref(obj);
 		return KUBE_STORE_SAME;
 	}
-	pthread_rwlock_wrlock(&s->lock);
+	pthread_rwlock_wrlock(&store->lock);
 	if (old != NULL)
-		replace(s, old, o);
+		replace(store, old, obj);
 	else
-		insert(s, o);
-	pthread_rwlock_unlock(&s->lock);
+		insert(store, obj);
+	pthread_rwlock_unlock(&store->lock);
 	if (old == NULL)
 		return KUBE_STORE_ADDED;
 	*ret_old = old;
 	return KUBE_STORE_UPDATED;
 }
 
-struct kube_obj *kube_store_del(struct kube_store *s, struct slice ns, struct slice name)
+struct kube_obj *kube_store_del(struct kube_store *store, struct slice ns, struct slice name)
 {
-	struct kube_obj *o = find(s, ns, name);
+	struct kube_obj *o = find(store, ns, name);
 	if (o == NULL)
 		return NULL;
-	pthread_rwlock_wrlock(&s->lock);
-	take_out(s, o);
-	pthread_rwlock_unlock(&s->lock);
+	pthread_rwlock_wrlock(&store->lock);
+	take_out(store, o);
+	pthread_rwlock_unlock(&store->lock);
 	return o;
 }
 
-void kube_store_mark(struct kube_store *s)
+void kube_store_mark(struct kube_store *store)
 {
-	s->mark++;
+	store->mark++;
 }
 
-struct kube_obj *kube_store_sweep(struct kube_store *s, size_t *pos)
+struct kube_obj *kube_store_sweep(struct kube_store *store, size_t *pos)
 {
-	while (*pos < s->items.n) {
-		struct kube_obj *o = s->items.v[(*pos)++];
-		if (o == NULL || o->mark == s->mark)
+	while (*pos < store->items.n) {
+		struct kube_obj *o = store->items.v[(*pos)++];
+		if (o == NULL || o->mark == store->mark)
 			continue;
-		pthread_rwlock_wrlock(&s->lock);
-		take_out(s, o);
-		pthread_rwlock_unlock(&s->lock);
+		pthread_rwlock_wrlock(&store->lock);
+		take_out(store, o);
+		pthread_rwlock_unlock(&store->lock);
 		return o;
 	}
 	return NULL;
@@ -261,61 +261,61 @@ struct kube_obj *kube_store_sweep(struct kube_store *s, size_t *pos)
 
 /* ---- reading ---- */
 
-struct kube_obj *kube_store_get(struct kube_store *s, struct slice ns, struct slice name)
+struct kube_obj *kube_store_get(struct kube_store *store, struct slice ns, struct slice name)
 {
-	pthread_rwlock_rdlock(&s->lock);
-	struct kube_obj *o = find(s, ns, name);
+	pthread_rwlock_rdlock(&store->lock);
+	struct kube_obj *o = find(store, ns, name);
 	if (o != NULL)
 		kube_obj_ref(o);
-	pthread_rwlock_unlock(&s->lock);
+	pthread_rwlock_unlock(&store->lock);
 	return o;
 }
 
-void kube_store_each(struct kube_store *s, kube_store_fn fn, void *ctx)
+void kube_store_each(struct kube_store *store, kube_store_fn fn, void *ctx)
 {
-	pthread_rwlock_rdlock(&s->lock);
-	for (size_t i = 0; i < s->items.n; i++) {
-		if (s->items.v[i] != NULL && !fn(ctx, s->items.v[i]))
+	pthread_rwlock_rdlock(&store->lock);
+	for (size_t i = 0; i < store->items.n; i++) {
+		if (store->items.v[i] != NULL && !fn(ctx, store->items.v[i]))
 			break;
 	}
-	pthread_rwlock_unlock(&s->lock);
+	pthread_rwlock_unlock(&store->lock);
 }
 
 /* Has an entry between the search's start and i led to the object already? (It may have a key
  * twice.) */
-static bool seen(const struct table *t, uint32_t hash, size_t i)
+static bool seen(const struct table *table, uint32_t hash, size_t index)
 {
-	for (size_t j = hash & (t->cap - 1); j != i; j = (j + 1) & (t->cap - 1)) {
-		if (t->e[j].at == t->e[i].at && t->e[j].hash == hash)
+	for (size_t j = hash & (table->cap - 1); j != index; j = (j + 1) & (table->cap - 1)) {
+		if (table->e[j].at == table->e[index].at && table->e[j].hash == hash)
 			return true;
 	}
 	return false;
 }
 
-void kube_store_each_by(struct kube_store *s, size_t index, struct slice key, kube_store_fn fn,
+void kube_store_each_by(struct kube_store *store, size_t index, struct slice key, kube_store_fn fn,
 			void *ctx)
 {
 	uint32_t hash = hash_of(key);
-	assert(index < s->n_indexes);
-	pthread_rwlock_rdlock(&s->lock);
-	const struct table *t = &s->indexes[index];
+	assert(index < store->n_indexes);
+	pthread_rwlock_rdlock(&store->lock);
+	const struct table *t = &store->indexes[index];
 	size_t mask = t->cap - 1;
 	for (size_t i = hash & mask; t->cap != 0 && t->e[i].at != 0; i = (i + 1) & mask) {
 		struct index_look l = { .key = key };
 		if (t->e[i].hash != hash || seen(t, hash, i))
 			continue;
-		struct kube_obj *o = s->items.v[t->e[i].at - 1];
-		s->fn[index](o, look_one, &l);
+		struct kube_obj *o = store->items.v[t->e[i].at - 1];
+		store->fn[index](o, look_one, &l);
 		if (l.found && !fn(ctx, o))
 			break;
 	}
-	pthread_rwlock_unlock(&s->lock);
+	pthread_rwlock_unlock(&store->lock);
 }
 
-size_t kube_store_count(struct kube_store *s)
+size_t kube_store_count(struct kube_store *store)
 {
-	pthread_rwlock_rdlock(&s->lock);
-	size_t n = s->n;
-	pthread_rwlock_unlock(&s->lock);
+	pthread_rwlock_rdlock(&store->lock);
+	size_t n = store->n;
+	pthread_rwlock_unlock(&store->lock);
 	return n;
 }

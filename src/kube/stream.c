@@ -3,19 +3,20 @@
 #include "base/err.h"
 #include "kube/conn_priv.h"
 
-int kube_stream(struct kube_conn *c, const struct kube_stream *s, struct kube_status *reterr)
+int kube_stream(struct kube_conn *conn, const struct kube_stream *stream,
+		struct kube_status *reterr)
 {
 	struct kube_exchange x = {
 		.method = "GET",
-		.path = s->path,
-		.gzip = s->gzip,
-		.idle_ns = s->idle_ns,
-		.end_ns = s->timeout_ns != 0 ? clock_mono_ns() + s->timeout_ns : 0,
-		.data = s->data,
-		.ctx = s->ctx,
+		.path = stream->path,
+		.gzip = stream->gzip,
+		.idle_ns = stream->idle_ns,
+		.end_ns = stream->timeout_ns != 0 ? clock_mono_ns() + stream->timeout_ns : 0,
+		.data = stream->data,
+		.ctx = stream->ctx,
 		.error_body = STRBUF_INIT,
 	};
-	int r = kube_conn_request(c, &x, reterr);
+	int r = kube_conn_request(conn, &x, reterr);
 	kube_exchange_done(&x);
 	return r;
 }

@@ -38,21 +38,21 @@ struct tree_codec {
 	struct strbuf key;
 };
 
-static int attach(struct tree_codec *c, json_t *v)
+static int attach(struct tree_codec *codec, json_t *value)
 {
-	if (v == NULL)
+	if (value == NULL)
 		return ERR_PARSE; /* text that jansson does not take */
-	if (c->stack.n == 0) {
-		if (c->root != NULL || !json_is_object(v)) {
-			json_decref(v);
+	if (codec->stack.n == 0) {
+		if (codec->root != NULL || !json_is_object(value)) {
+			json_decref(value);
 			return ERR_PARSE;
 		}
-		c->root = v;
+		codec->root = value;
 		return 0;
 	}
-	json_t *top = c->stack.v[c->stack.n - 1];
-	int r = json_is_array(top) ? json_array_append_new(top, v)
-				   : json_object_set_new_nocheck(top, c->key.s, v);
+	json_t *top = codec->stack.v[codec->stack.n - 1];
+	int r = json_is_array(top) ? json_array_append_new(top, value)
+				   : json_object_set_new_nocheck(top, codec->key.s, value);
 	return r < 0 ? ERR_PARSE : 0;
 }
 
@@ -78,12 +78,12 @@ static int number(struct slice text, json_t **ret)
 	return 0;
 }
 
-static int set_key(struct tree_codec *c, struct slice key)
+static int set_key(struct tree_codec *codec, struct slice key)
 {
 	if (key.n != 0 && memchr(key.p, 0, key.n) != NULL)
 		return ERR_PARSE;
-	strbuf_reset(&c->key);
-	strbuf_add_slice(&c->key, key);
+	strbuf_reset(&codec->key);
+	strbuf_add_slice(&codec->key, key);
 	return 0;
 }
 
@@ -121,25 +121,25 @@ static int on_event(void *ctx, int id, enum kube_sax_type type, struct slice tex
 	return 0;
 }
 
-static void tree_free(struct kube_obj *o)
+static void tree_free(struct kube_obj *obj)
 {
-	struct kube_tree *t = (struct kube_tree *)o;
+	struct kube_tree *t = (struct kube_tree *)obj;
 	json_decref(t->v);
 	free(t);
 }
 
 /* Items of built-in lists say neither; what says another kind is not ours. */
-static int identify(const struct tree_codec *c, json_t *v)
+static int identify(const struct tree_codec *codec, json_t *value)
 {
-	const char *kind = api_kind(v);
-	if (kind[0] != '\0' && strcmp(kind, c->kind->kind) != 0)
+	const char *kind = api_kind(value);
+	if (kind[0] != '\0' && strcmp(kind, codec->kind->kind) != 0)
 		return ERR_TYPE;
-	if (api_name(v)[0] == '\0')
+	if (api_name(value)[0] == '\0')
 		return ERR_PARSE;
 	if (kind[0] == '\0')
-		json_object_set_new_nocheck(v, "kind", json_string(c->kind->kind));
-	if (api_version(v)[0] == '\0')
-		json_object_set_new_nocheck(v, "apiVersion", json_string(c->version.s));
+		json_object_set_new_nocheck(value, "kind", json_string(codec->kind->kind));
+	if (api_version(value)[0] == '\0')
+		json_object_set_new_nocheck(value, "apiVersion", json_string(codec->version.s));
 	return 0;
 }
 
@@ -176,7 +176,8 @@ static void tree_codec_free(struct kube_codec *codec)
 	free(c);
 }
 
-struct kube_codec *kube_tree_codec(const struct api_kind *kind, const char *const *paths, size_t n)
+struct kube_codec *kube_tree_codec(const struct api_kind *kind, const char *const *paths,
+				   size_t len)
 {
 	struct tree_codec *c = xcalloc(1, sizeof(*c));
 	VEC(struct kube_sax_row) rows = { 0 };
@@ -187,9 +188,9 @@ struct kube_codec *kube_tree_codec(const struct api_kind *kind, const char *cons
 	strbuf_init(&c->key);
 	for (size_t i = 0; i < ARRAY_LEN(always); i++)
 		vec_push(&rows, always[i]);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < len; i++)
 		vec_push(&rows, (struct kube_sax_row){ paths[i], 0, KUBE_SAX_DEEP });
-	if (n == 0)
+	if (len == 0)
 		vec_push(&rows, (struct kube_sax_row){ "", 0, KUBE_SAX_DEEP });
 	c->sax = kube_sax_new(rows.v, rows.n);
 	vec_done(&rows);

@@ -15,13 +15,14 @@ struct kube_tree {
 	json_t *v;
 };
 
-static inline const json_t *kube_tree_of(const struct kube_obj *o)
+static inline const json_t *kube_tree_of(const struct kube_obj *obj)
 {
-	return ((const struct kube_tree *)o)->v;
+	return ((const struct kube_tree *)obj)->v;
 }
 
 /* Paths as in kube/sax.h, each with all that lies below it ("spec", "status.conditions",
  * "metadata.labels"); n = 0: everything. What identifies an object is always kept: apiVersion, kind
  * (filled in where a list leaves them out), name, namespace, uid, resourceVersion, generation,
  * deletionTimestamp. */
-struct kube_codec *kube_tree_codec(const struct api_kind *kind, const char *const *paths, size_t n);
+struct kube_codec *kube_tree_codec(const struct api_kind *kind, const char *const *paths,
+				   size_t len);

@@ -26,9 +26,9 @@ enum kube_event kube_event_of(struct slice type)
 	return KUBE_EVENT_UNKNOWN;
 }
 
-static int load(struct slice s, json_t **ret)
+static int load(struct slice text, json_t **ret)
 {
-	json_t *o = json_loadb(s.p, s.n, 0, NULL);
+	json_t *o = json_loadb(text.p, text.n, 0, NULL);
 	if (!json_is_object(o)) {
 		json_decref(o);
 		return ERR_PARSE;
@@ -63,11 +63,11 @@ int kube_bookmark_parse(struct slice object, struct kube_bookmark *ret)
 	return r;
 }
 
-static bool has_cause(const json_t *o, const char *reason)
+static bool has_cause(const json_t *object, const char *reason)
 {
 	const json_t *cause;
 	size_t i;
-	json_array_foreach (api_get(o, "details.causes"), i, cause) {
+	json_array_foreach (api_get(object, "details.causes"), i, cause) {
 		if (strcmp(api_get_string(cause, "reason"), reason) == 0)
 			return true;
 	}
@@ -91,10 +91,10 @@ int kube_error_parse(struct slice object, struct kube_error *ret)
 	return 0;
 }
 
-bool kube_error_is_gone(const struct kube_error *e)
+bool kube_error_is_gone(const struct kube_error *error)
 {
-	return e->code == 410 || strcmp(e->reason, "Expired") == 0 ||
-	       strcmp(e->reason, "Gone") == 0;
+	return error->code == 410 || strcmp(error->reason, "Expired") == 0 ||
+	       strcmp(error->reason, "Gone") == 0;
 }
 
 int kube_list_meta_parse(struct slice metadata, struct kube_list_meta *ret)

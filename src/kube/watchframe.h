@@ -34,7 +34,7 @@ struct kube_error {
 };
 MUST_CHECK int kube_error_parse(struct slice object, struct kube_error *ret);
 /* The version asked for is gone: 410, or the reasons Expired and Gone. */
-bool kube_error_is_gone(const struct kube_error *e);
+bool kube_error_is_gone(const struct kube_error *error);
 
 /* A list's metadata. `rv` is what the watch starts from; `next` is the token of the next page or
  * "". */

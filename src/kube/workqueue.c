@@ -41,76 +41,78 @@ struct workqueue {
 
 /* ---- the heap, by time ---- */
 
-static void heap_put(struct workqueue *q, size_t i, struct item *it)
+static void heap_put(struct workqueue *workqueue, size_t index, struct item *it)
 {
-	q->heap.v[i] = it;
-	it->heap_at = i + 1;
+	workqueue->heap.v[index] = it;
+	it->heap_at = index + 1;
 }
 
-static void heap_up(struct workqueue *q, size_t i)
+static void heap_up(struct workqueue *workqueue, size_t index)
 {
-	struct item *it = q->heap.v[i];
-	for (; i > 0 && q->heap.v[(i - 1) / 2]->due_ns > it->due_ns; i = (i - 1) / 2)
-		heap_put(q, i, q->heap.v[(i - 1) / 2]);
-	heap_put(q, i, it);
+	struct item *it = workqueue->heap.v[index];
+	for (; index > 0 && workqueue->heap.v[(index - 1) / 2]->due_ns > it->due_ns;
+	     index = (index - 1) / 2)
+		heap_put(workqueue, index, workqueue->heap.v[(index - 1) / 2]);
+	heap_put(workqueue, index, it);
 }
 
-static void heap_down(struct workqueue *q, size_t i)
+static void heap_down(struct workqueue *workqueue, size_t index)
 {
-	struct item *it = q->heap.v[i];
+	struct item *it = workqueue->heap.v[index];
 	for (;;) {
-		size_t c = 2 * i + 1;
-		if (c >= q->heap.n)
+		size_t c = 2 * index + 1;
+		if (c >= workqueue->heap.n)
 			break;
-		if (c + 1 < q->heap.n && q->heap.v[c + 1]->due_ns < q->heap.v[c]->due_ns)
+		if (c + 1 < workqueue->heap.n &&
+		    workqueue->heap.v[c + 1]->due_ns < workqueue->heap.v[c]->due_ns)
 			c++;
-		if (q->heap.v[c]->due_ns >= it->due_ns)
+		if (workqueue->heap.v[c]->due_ns >= it->due_ns)
 			break;
-		heap_put(q, i, q->heap.v[c]);
-		i = c;
+		heap_put(workqueue, index, workqueue->heap.v[c]);
+		index = c;
 	}
-	heap_put(q, i, it);
+	heap_put(workqueue, index, it);
 }
 
-static void heap_remove(struct workqueue *q, struct item *it)
+static void heap_remove(struct workqueue *workqueue, struct item *it)
 {
 	size_t i = it->heap_at - 1;
-	struct item *last = q->heap.v[--q->heap.n];
+	struct item *last = workqueue->heap.v[--workqueue->heap.n];
 	it->heap_at = 0;
 	if (last == it)
 		return;
-	heap_put(q, i, last);
-	heap_up(q, i);
-	heap_down(q, last->heap_at - 1);
+	heap_put(workqueue, i, last);
+	heap_up(workqueue, i);
+	heap_down(workqueue, last->heap_at - 1);
 }
 
 /* ---- items ---- */
 
-static struct item *item_get(struct workqueue *q, const char *key)
+static struct item *item_get(struct workqueue *workqueue, const char *key)
 {
-	struct item *it = map_get(&q->items, slice_of(key));
+	struct item *it = map_get(&workqueue->items, slice_of(key));
 	if (it != NULL)
 		return it;
 	it = xcalloc(1, sizeof(*it));
 	it->key = xstrdup(key);
-	map_set(&q->items, slice_of(key), it);
+	map_set(&workqueue->items, slice_of(key), it);
 	return it;
 }
 
 /* A key nobody wants and that has not failed needs no record. */
-static void item_settle(struct workqueue *q, struct item *it)
+static void item_settle(struct workqueue *workqueue, struct item *it)
 {
 	if (it->ready || it->active || it->heap_at != 0 || it->failures != 0)
 		return;
-	map_del(&q->items, slice_of(it->key));
+	map_del(&workqueue->items, slice_of(it->key));
 	free(it->key);
 	free(it);
 }
 
-static void make_ready(struct workqueue *q, struct item *it)
+static void make_ready(struct workqueue *workqueue, struct item *it)
 {
 	if (it->heap_at != 0)
-		heap_remove(q, it);
+		heap_remove(workqueue, it);
 	if (it->active) {
 		it->again = true;
 		return;
@@ -119,69 +121,69 @@ static void make_ready(struct workqueue *q, struct item *it)
 		return;
 	it->ready = true;
 	it->next = NULL;
-	*(q->last != NULL ? &q->last->next : &q->first) = it;
-	q->last = it;
-	q->stats.ready++;
-	pthread_cond_signal(&q->cond);
+	*(workqueue->last != NULL ? &workqueue->last->next : &workqueue->first) = it;
+	workqueue->last = it;
+	workqueue->stats.ready++;
+	pthread_cond_signal(&workqueue->cond);
 }
 
-static void wait_until(struct workqueue *q, struct item *it, uint64_t due_ns)
+static void wait_until(struct workqueue *workqueue, struct item *it, uint64_t due_ns)
 {
 	if (it->ready || it->again)
 		return; /* sooner anyway */
 	if (it->heap_at != 0 && it->due_ns <= due_ns)
 		return;
 	if (it->heap_at != 0)
-		heap_remove(q, it);
+		heap_remove(workqueue, it);
 	it->due_ns = due_ns;
-	vec_push(&q->heap, it);
-	heap_up(q, q->heap.n - 1);
+	vec_push(&workqueue->heap, it);
+	heap_up(workqueue, workqueue->heap.n - 1);
 	/* Whoever waits must look at the clock again when this is the first. */
 	if (it->heap_at == 1)
-		pthread_cond_broadcast(&q->cond);
+		pthread_cond_broadcast(&workqueue->cond);
 }
 
-static void move_due(struct workqueue *q, uint64_t now)
+static void move_due(struct workqueue *workqueue, uint64_t now)
 {
-	while (q->heap.n != 0 && q->heap.v[0]->due_ns <= now)
-		make_ready(q, q->heap.v[0]);
+	while (workqueue->heap.n != 0 && workqueue->heap.v[0]->due_ns <= now)
+		make_ready(workqueue, workqueue->heap.v[0]);
 }
 
 /* ---- when a failure comes back ---- */
 
-static uint64_t own_delay(const struct workqueue *q, unsigned failures)
+static uint64_t own_delay(const struct workqueue *workqueue, unsigned failures)
 {
-	uint64_t d = q->conf.retry_min_ns;
-	while (failures-- > 1 && d < q->conf.retry_max_ns)
+	uint64_t d = workqueue->conf.retry_min_ns;
+	while (failures-- > 1 && d < workqueue->conf.retry_max_ns)
 		d *= 2;
-	return MIN(d, q->conf.retry_max_ns);
+	return MIN(d, workqueue->conf.retry_max_ns);
 }
 
 /* Takes a token, which may be one of the future. */
-static uint64_t bucket_delay(struct workqueue *q, uint64_t now)
+static uint64_t bucket_delay(struct workqueue *workqueue, uint64_t now)
 {
-	double per_ns = (double)q->conf.retry_rate / (double)NS_PER_S;
-	q->tokens += (double)(now - q->filled_ns) * per_ns;
-	q->tokens = MIN(q->tokens, (double)q->conf.retry_burst);
-	q->filled_ns = now;
-	q->tokens -= 1;
-	return q->tokens >= 0 ? 0 : (uint64_t)(-q->tokens / per_ns);
+	double per_ns = (double)workqueue->conf.retry_rate / (double)NS_PER_S;
+	workqueue->tokens += (double)(now - workqueue->filled_ns) * per_ns;
+	workqueue->tokens = MIN(workqueue->tokens, (double)workqueue->conf.retry_burst);
+	workqueue->filled_ns = now;
+	workqueue->tokens -= 1;
+	return workqueue->tokens >= 0 ? 0 : (uint64_t)(-workqueue->tokens / per_ns);
 }
 
-static uint64_t retry_delay(struct workqueue *q, const struct item *it, uint64_t now)
+static uint64_t retry_delay(struct workqueue *workqueue, const struct item *it, uint64_t now)
 {
-	uint64_t own = own_delay(q, it->failures);
-	uint64_t shared = bucket_delay(q, now);
+	uint64_t own = own_delay(workqueue, it->failures);
+	uint64_t shared = bucket_delay(workqueue, now);
 	return MAX(own, shared);
 }
 
 /* ---- public ---- */
 
-struct workqueue *workqueue_new(const struct workqueue_conf *c)
+struct workqueue *workqueue_new(const struct workqueue_conf *conf)
 {
 	struct workqueue *q = xcalloc(1, sizeof(*q));
 	pthread_condattr_t ca;
-	q->conf = c != NULL ? *c : (struct workqueue_conf){ 0 };
+	q->conf = conf != NULL ? *conf : (struct workqueue_conf){ 0 };
 	if (q->conf.retry_min_ns == 0)
 		q->conf.retry_min_ns = 5 * NS_PER_MS;
 	if (q->conf.retry_max_ns == 0)
@@ -201,128 +203,129 @@ struct workqueue *workqueue_new(const struct workqueue_conf *c)
 	return q;
 }
 
-void workqueue_free(struct workqueue *q)
+void workqueue_free(struct workqueue *workqueue)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
-	if (q == NULL)
+	if (workqueue == NULL)
 		return;
-	while ((e = map_next(&q->items, &pos)) != NULL) {
+	while ((e = map_next(&workqueue->items, &pos)) != NULL) {
 		struct item *it = e->value;
 		free(it->key);
 		free(it);
 	}
-	map_done(&q->items);
-	vec_done(&q->heap);
-	pthread_cond_destroy(&q->cond);
-	pthread_mutex_destroy(&q->lock);
-	free(q);
+	map_done(&workqueue->items);
+	vec_done(&workqueue->heap);
+	pthread_cond_destroy(&workqueue->cond);
+	pthread_mutex_destroy(&workqueue->lock);
+	free(workqueue);
 }
 
-void workqueue_add(struct workqueue *q, const char *key)
+void workqueue_add(struct workqueue *workqueue, const char *key)
 {
-	pthread_mutex_lock(&q->lock);
-	if (!q->closed) {
-		q->stats.adds++;
-		make_ready(q, item_get(q, key));
+	pthread_mutex_lock(&workqueue->lock);
+	if (!workqueue->closed) {
+		workqueue->stats.adds++;
+		make_ready(workqueue, item_get(workqueue, key));
 	}
-	pthread_mutex_unlock(&q->lock);
+	pthread_mutex_unlock(&workqueue->lock);
 }
 
-void workqueue_add_after(struct workqueue *q, const char *key, uint64_t delay_ns)
+void workqueue_add_after(struct workqueue *workqueue, const char *key, uint64_t delay_ns)
 {
 	if (delay_ns == 0) {
-		workqueue_add(q, key);
+		workqueue_add(workqueue, key);
 		return;
 	}
-	pthread_mutex_lock(&q->lock);
-	if (!q->closed)
-		wait_until(q, item_get(q, key), clock_mono_ns() + delay_ns);
-	pthread_mutex_unlock(&q->lock);
+	pthread_mutex_lock(&workqueue->lock);
+	if (!workqueue->closed)
+		wait_until(workqueue, item_get(workqueue, key), clock_mono_ns() + delay_ns);
+	pthread_mutex_unlock(&workqueue->lock);
 }
 
-static void wait_for_work(struct workqueue *q)
+static void wait_for_work(struct workqueue *workqueue)
 {
-	if (q->heap.n == 0) {
-		pthread_cond_wait(&q->cond, &q->lock);
+	if (workqueue->heap.n == 0) {
+		pthread_cond_wait(&workqueue->cond, &workqueue->lock);
 		return;
 	}
-	uint64_t due = q->heap.v[0]->due_ns;
+	uint64_t due = workqueue->heap.v[0]->due_ns;
 	struct timespec t = { .tv_sec = (time_t)(due / NS_PER_S),
 			      .tv_nsec = (long)(due % NS_PER_S) };
-	IGNORE(pthread_cond_timedwait(&q->cond, &q->lock,
+	IGNORE(pthread_cond_timedwait(&workqueue->cond, &workqueue->lock,
 				      &t)); /* either way the caller looks again */
 }
 
-bool workqueue_get(struct workqueue *q, struct strbuf *key)
+bool workqueue_get(struct workqueue *workqueue, struct strbuf *key)
 {
-	pthread_mutex_lock(&q->lock);
+	pthread_mutex_lock(&workqueue->lock);
 	for (;;) {
-		move_due(q, clock_mono_ns());
-		if (q->closed || q->first != NULL)
+		move_due(workqueue, clock_mono_ns());
+		if (workqueue->closed || workqueue->first != NULL)
 			break;
-		wait_for_work(q);
+		wait_for_work(workqueue);
 	}
-	struct item *it = q->closed ? NULL : q->first;
+	struct item *it = workqueue->closed ? NULL : workqueue->first;
 	if (it != NULL) {
-		q->first = it->next;
-		if (q->first == NULL)
-			q->last = NULL;
+		workqueue->first = it->next;
+		if (workqueue->first == NULL)
+			workqueue->last = NULL;
 		it->ready = false;
 		it->active = true;
-		q->stats.ready--;
-		q->stats.active++;
+		workqueue->stats.ready--;
+		workqueue->stats.active++;
 		strbuf_reset(key);
 		strbuf_adds(key, it->key);
 	}
-	pthread_mutex_unlock(&q->lock);
+	pthread_mutex_unlock(&workqueue->lock);
 	return it != NULL;
 }
 
-void workqueue_done(struct workqueue *q, const struct strbuf *key, enum work_result r)
+void workqueue_done(struct workqueue *workqueue, const struct strbuf *key, enum work_result result)
 {
-	pthread_mutex_lock(&q->lock);
-	struct item *it = item_get(q, key->s);
+	pthread_mutex_lock(&workqueue->lock);
+	struct item *it = item_get(workqueue, key->s);
 	uint64_t now = clock_mono_ns();
 	bool again = it->again;
-	q->stats.active -= it->active;
+	workqueue->stats.active -= it->active;
 	it->active = false;
 	it->again = false;
-	if (r == WORK_OK) {
+	if (result == WORK_OK) {
 		it->failures = 0;
 	} else {
 		it->failures++;
-		q->stats.retries++;
+		workqueue->stats.retries++;
 	}
 	if (again)
-		make_ready(q, it); /* something changed: now, whatever came of the last time */
-	else if (r == WORK_RETRY && !q->closed)
-		wait_until(q, it, now + retry_delay(q, it, now));
-	item_settle(q, it);
-	pthread_mutex_unlock(&q->lock);
+		make_ready(workqueue,
+			   it); /* something changed: now, whatever came of the last time */
+	else if (result == WORK_RETRY && !workqueue->closed)
+		wait_until(workqueue, it, now + retry_delay(workqueue, it, now));
+	item_settle(workqueue, it);
+	pthread_mutex_unlock(&workqueue->lock);
 }
 
-void workqueue_close(struct workqueue *q)
+void workqueue_close(struct workqueue *workqueue)
 {
-	pthread_mutex_lock(&q->lock);
-	q->closed = true;
-	pthread_cond_broadcast(&q->cond);
-	pthread_mutex_unlock(&q->lock);
+	pthread_mutex_lock(&workqueue->lock);
+	workqueue->closed = true;
+	pthread_cond_broadcast(&workqueue->cond);
+	pthread_mutex_unlock(&workqueue->lock);
 }
 
-void workqueue_stats(struct workqueue *q, struct workqueue_stats *ret)
+void workqueue_stats(struct workqueue *workqueue, struct workqueue_stats *ret)
 {
-	pthread_mutex_lock(&q->lock);
-	*ret = q->stats;
-	ret->delayed = q->heap.n;
-	pthread_mutex_unlock(&q->lock);
+	pthread_mutex_lock(&workqueue->lock);
+	*ret = workqueue->stats;
+	ret->delayed = workqueue->heap.n;
+	pthread_mutex_unlock(&workqueue->lock);
 }
 
-unsigned workqueue_failures(struct workqueue *q, const char *key)
+unsigned workqueue_failures(struct workqueue *workqueue, const char *key)
 {
-	pthread_mutex_lock(&q->lock);
-	const struct item *it = map_get(&q->items, slice_of(key));
+	pthread_mutex_lock(&workqueue->lock);
+	const struct item *it = map_get(&workqueue->items, slice_of(key));
 	unsigned n = it != NULL ? it->failures : 0;
-	pthread_mutex_unlock(&q->lock);
+	pthread_mutex_unlock(&workqueue->lock);
 	return n;
 }

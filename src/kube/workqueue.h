@@ -33,25 +33,25 @@ enum work_result {
 	WORK_RETRY, /* again after its back-off */
 };
 
-struct workqueue *workqueue_new(const struct workqueue_conf *c);
+struct workqueue *workqueue_new(const struct workqueue_conf *conf);
 /* After workqueue_close, when no thread is inside any more. */
-void workqueue_free(struct workqueue *q);
+void workqueue_free(struct workqueue *workqueue);
 
-void workqueue_add(struct workqueue *q, const char *key);
+void workqueue_add(struct workqueue *workqueue, const char *key);
 /* Once the time has come; the earlier of several wins. */
-void workqueue_add_after(struct workqueue *q, const char *key, uint64_t delay_ns);
+void workqueue_add_after(struct workqueue *workqueue, const char *key, uint64_t delay_ns);
 
 /* Waits for a key, oldest first; false when the queue is closed. `key` keeps its memory. */
-bool workqueue_get(struct workqueue *q, struct strbuf *key);
-void workqueue_done(struct workqueue *q, const struct strbuf *key, enum work_result r);
+bool workqueue_get(struct workqueue *workqueue, struct strbuf *key);
+void workqueue_done(struct workqueue *workqueue, const struct strbuf *key, enum work_result result);
 
 /* Wakes all who wait; nothing is handed out any more. */
-void workqueue_close(struct workqueue *q);
+void workqueue_close(struct workqueue *workqueue);
 
 struct workqueue_stats {
 	size_t ready, delayed, active;
 	uint64_t adds, retries;
 };
-void workqueue_stats(struct workqueue *q, struct workqueue_stats *ret);
+void workqueue_stats(struct workqueue *workqueue, struct workqueue_stats *ret);
 /* How often in a row the key has failed. */
-unsigned workqueue_failures(struct workqueue *q, const char *key);
+unsigned workqueue_failures(struct workqueue *workqueue, const char *key);

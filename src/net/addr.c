@@ -8,88 +8,90 @@
 
 #include "base/err.h"
 
-socklen_t net_addr_len(const union net_addr *a)
+socklen_t net_addr_len(const union net_addr *addr)
 {
-	return a->family == AF_INET ? sizeof(a->v4) : a->family == AF_INET6 ? sizeof(a->v6) : 0;
+	return addr->family == AF_INET	  ? sizeof(addr->v4)
+	       : addr->family == AF_INET6 ? sizeof(addr->v6)
+					  : 0;
 }
 
-uint16_t net_addr_port(const union net_addr *a)
+uint16_t net_addr_port(const union net_addr *addr)
 {
-	return ntohs(a->family == AF_INET6 ? a->v6.sin6_port : a->v4.sin_port);
+	return ntohs(addr->family == AF_INET6 ? addr->v6.sin6_port : addr->v4.sin_port);
 }
 
-void net_addr_set_port(union net_addr *a, uint16_t port)
+void net_addr_set_port(union net_addr *addr, uint16_t port)
 {
-	if (a->family == AF_INET6)
-		a->v6.sin6_port = htons(port);
+	if (addr->family == AF_INET6)
+		addr->v6.sin6_port = htons(port);
 	else
-		a->v4.sin_port = htons(port);
+		addr->v4.sin_port = htons(port);
 }
 
-const uint8_t *net_addr_bytes(const union net_addr *a, size_t *ret_n)
+const uint8_t *net_addr_bytes(const union net_addr *addr, size_t *ret_n)
 {
-	if (a->family == AF_INET6) {
+	if (addr->family == AF_INET6) {
 		*ret_n = 16;
-		return a->v6.sin6_addr.s6_addr;
+		return addr->v6.sin6_addr.s6_addr;
 	}
 	*ret_n = 4;
-	return (const uint8_t *)&a->v4.sin_addr.s_addr;
+	return (const uint8_t *)&addr->v4.sin_addr.s_addr;
 }
 
-void net_addr_unmap(union net_addr *a)
+void net_addr_unmap(union net_addr *addr)
 {
-	if (a->family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr))
+	if (addr->family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&addr->v6.sin6_addr))
 		return;
-	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = a->v6.sin6_port };
-	memcpy(&v4.sin_addr, a->v6.sin6_addr.s6_addr + 12, 4);
-	a->v4 = v4;
+	struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = addr->v6.sin6_port };
+	memcpy(&v4.sin_addr, addr->v6.sin6_addr.s6_addr + 12, 4);
+	addr->v4 = v4;
 }
 
-bool net_addr_same_ip(const union net_addr *a, const union net_addr *b)
+bool net_addr_same_ip(const union net_addr *left, const union net_addr *right)
 {
 	size_t na, nb;
-	const uint8_t *pa = net_addr_bytes(a, &na);
-	const uint8_t *pb = net_addr_bytes(b, &nb);
-	if (a->family != b->family || memcmp(pa, pb, na) != 0)
+	const uint8_t *pa = net_addr_bytes(left, &na);
+	const uint8_t *pb = net_addr_bytes(right, &nb);
+	if (left->family != right->family || memcmp(pa, pb, na) != 0)
 		return false;
-	return a->family != AF_INET6 || a->v6.sin6_scope_id == b->v6.sin6_scope_id;
+	return left->family != AF_INET6 || left->v6.sin6_scope_id == right->v6.sin6_scope_id;
 }
 
-size_t net_addr_ip_str(const union net_addr *a, char out[NET_ADDR_TEXT_MAX])
+size_t net_addr_ip_str(const union net_addr *addr, char out[NET_ADDR_TEXT_MAX])
 {
 	size_t n;
-	if (inet_ntop(a->family, net_addr_bytes(a, &n), out, NET_ADDR_TEXT_MAX) == NULL) {
+	if (inet_ntop(addr->family, net_addr_bytes(addr, &n), out, NET_ADDR_TEXT_MAX) == NULL) {
 		out[0] = '\0';
 		return 0;
 	}
 	size_t len = strlen(out);
 	char name[IF_NAMESIZE];
-	if (a->family == AF_INET6 && a->v6.sin6_scope_id != 0 &&
-	    if_indextoname(a->v6.sin6_scope_id, name) != NULL)
+	if (addr->family == AF_INET6 && addr->v6.sin6_scope_id != 0 &&
+	    if_indextoname(addr->v6.sin6_scope_id, name) != NULL)
 		len += (size_t)snprintf(out + len, NET_ADDR_TEXT_MAX - len, "%%%s", name);
 	return len;
 }
 
-size_t net_addr_str(const union net_addr *a, char out[NET_ADDR_TEXT_MAX])
+size_t net_addr_str(const union net_addr *addr, char out[NET_ADDR_TEXT_MAX])
 {
 	char ip[NET_ADDR_TEXT_MAX];
-	net_addr_ip_str(a, ip);
-	const char *fmt = a->family == AF_INET6 ? "[%.70s]:%u" : "%.70s:%u";
+	net_addr_ip_str(addr, ip);
+	const char *fmt = addr->family == AF_INET6 ? "[%.70s]:%u" : "%.70s:%u";
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	int n = snprintf(out, NET_ADDR_TEXT_MAX, fmt, ip, net_addr_port(a));
+	int n = snprintf(out, NET_ADDR_TEXT_MAX, fmt, ip, net_addr_port(addr));
 #pragma GCC diagnostic pop
 	return n > 0 ? (size_t)n : 0;
 }
 
-int net_addr_parse_ip(struct slice s, union net_addr *ret)
+int net_addr_parse_ip(struct slice word, union net_addr *ret)
 {
 	char text[NET_ADDR_TEXT_MAX];
 	union net_addr a = { 0 };
-	if (s.n == 0 || s.n >= sizeof(text) || memchr(s.p, '\0', s.n) != NULL)
+	if (word.n == 0 || word.n >= sizeof(text) || memchr(word.p, '\0', word.n) != NULL)
 		return ERR_PARSE;
-	memcpy(text, s.p, s.n);
-	text[s.n] = '\0';
+	memcpy(text, word.p, word.n);
+	text[word.n] = '\0';
 	if (inet_pton(AF_INET, text, &a.v4.sin_addr) == 1) {
 		a.family = AF_INET;
 		*ret = a;
@@ -113,17 +115,17 @@ int net_addr_parse_ip(struct slice s, union net_addr *ret)
 	return 0;
 }
 
-int net_addr_parse(struct slice s, union net_addr *ret)
+int net_addr_parse(struct slice text, union net_addr *ret)
 {
 	ptrdiff_t colon = -1;
-	for (size_t i = s.n; i > 0 && colon < 0; i--) {
-		if (s.p[i - 1] == ':')
+	for (size_t i = text.n; i > 0 && colon < 0; i--) {
+		if (text.p[i - 1] == ':')
 			colon = (ptrdiff_t)i - 1;
 	}
 	uint64_t port;
-	if (colon < 0 || slice_u64(slice_from(s, (size_t)colon + 1), &port) < 0 || port > 65535)
+	if (colon < 0 || slice_u64(slice_from(text, (size_t)colon + 1), &port) < 0 || port > 65535)
 		return ERR_PARSE;
-	struct slice host = { s.p, (size_t)colon };
+	struct slice host = { text.p, (size_t)colon };
 	union net_addr a = { 0 };
 	if (host.n == 0) {
 		a.family = AF_INET6;
@@ -143,9 +145,9 @@ int net_addr_parse(struct slice s, union net_addr *ret)
 	return 0;
 }
 
-int net_cidr_parse(struct slice s, struct net_cidr *ret)
+int net_cidr_parse(struct slice text, struct net_cidr *ret)
 {
-	struct slice rest = s;
+	struct slice rest = text;
 	struct slice ip = slice_cut(&rest, '/');
 	union net_addr a;
 	uint64_t bits;
@@ -166,15 +168,15 @@ int net_cidr_parse(struct slice s, struct net_cidr *ret)
 	return 0;
 }
 
-bool net_cidr_has(const struct net_cidr *c, const union net_addr *a)
+bool net_cidr_has(const struct net_cidr *cidr, const union net_addr *addr)
 {
 	size_t n;
-	if (a->family != c->family)
+	if (addr->family != cidr->family)
 		return false;
-	const uint8_t *p = net_addr_bytes(a, &n);
-	size_t whole = c->bits / 8;
-	unsigned part = c->bits % 8;
-	if (memcmp(p, c->ip, whole) != 0)
+	const uint8_t *p = net_addr_bytes(addr, &n);
+	size_t whole = cidr->bits / 8;
+	unsigned part = cidr->bits % 8;
+	if (memcmp(p, cidr->ip, whole) != 0)
 		return false;
-	return part == 0 || ((p[whole] ^ c->ip[whole]) & (uint8_t)(0xff00U >> part)) == 0;
+	return part == 0 || ((p[whole] ^ cidr->ip[whole]) & (uint8_t)(0xff00U >> part)) == 0;
 }

@@ -19,26 +19,26 @@ union net_addr {
 
 enum { NET_ADDR_TEXT_MAX = 80 };
 
-socklen_t net_addr_len(const union net_addr *a);
-uint16_t net_addr_port(const union net_addr *a);
-void net_addr_set_port(union net_addr *a, uint16_t port);
+socklen_t net_addr_len(const union net_addr *addr);
+uint16_t net_addr_port(const union net_addr *addr);
+void net_addr_set_port(union net_addr *addr, uint16_t port);
 /* The address bytes (4 or 16) and their number. */
-const uint8_t *net_addr_bytes(const union net_addr *a, size_t *ret_n);
+const uint8_t *net_addr_bytes(const union net_addr *addr, size_t *ret_n);
 /* An IPv4-mapped IPv6 address becomes IPv4. */
-void net_addr_unmap(union net_addr *a);
+void net_addr_unmap(union net_addr *addr);
 /* Same family, address and scope; ports ignored. */
-bool net_addr_same_ip(const union net_addr *a, const union net_addr *b);
+bool net_addr_same_ip(const union net_addr *left, const union net_addr *right);
 
 /* Text without port and brackets (`%scope` kept); returns the length, `out` is terminated. */
-size_t net_addr_ip_str(const union net_addr *a, char out[NET_ADDR_TEXT_MAX]);
+size_t net_addr_ip_str(const union net_addr *addr, char out[NET_ADDR_TEXT_MAX]);
 /* `ip:port` or `[ip]:port`. */
-size_t net_addr_str(const union net_addr *a, char out[NET_ADDR_TEXT_MAX]);
+size_t net_addr_str(const union net_addr *addr, char out[NET_ADDR_TEXT_MAX]);
 
 /* An IP literal, IPv6 with or without %scope, no brackets. Port 0. ERR_PARSE. */
-MUST_CHECK int net_addr_parse_ip(struct slice s, union net_addr *ret);
+MUST_CHECK int net_addr_parse_ip(struct slice word, union net_addr *ret);
 /* `ip:port`, `[v6]:port`, `:port` (any address: IPv6 wildcard, dual stack) or `localhost:port`.
  * ERR_PARSE. */
-MUST_CHECK int net_addr_parse(struct slice s, union net_addr *ret);
+MUST_CHECK int net_addr_parse(struct slice text, union net_addr *ret);
 
 struct net_cidr {
 	sa_family_t family;
@@ -47,5 +47,5 @@ struct net_cidr {
 };
 
 /* `ip/len`, or a bare IP (all bits). Host bits are cleared. ERR_PARSE. */
-MUST_CHECK int net_cidr_parse(struct slice s, struct net_cidr *ret);
-bool net_cidr_has(const struct net_cidr *c, const union net_addr *a);
+MUST_CHECK int net_cidr_parse(struct slice text, struct net_cidr *ret);
+bool net_cidr_has(const struct net_cidr *cidr, const union net_addr *addr);

@@ -23,21 +23,22 @@ struct work {
 	gnutls_x509_crt_t crt, ca_crt;
 };
 
-static gnutls_datum_t datum(struct slice s)
+static gnutls_datum_t datum(struct slice text)
 {
-	return (gnutls_datum_t){ .data = (unsigned char *)(uintptr_t)s.p, .size = (unsigned)s.n };
+	return (gnutls_datum_t){ .data = (unsigned char *)(uintptr_t)text.p,
+				 .size = (unsigned)text.n };
 }
 
-static void work_done(struct work *w)
+static void work_done(struct work *work)
 {
-	if (w->crt != NULL)
-		gnutls_x509_crt_deinit(w->crt);
-	if (w->ca_crt != NULL)
-		gnutls_x509_crt_deinit(w->ca_crt);
-	if (w->key != NULL)
-		gnutls_x509_privkey_deinit(w->key);
-	if (w->ca_key != NULL)
-		gnutls_x509_privkey_deinit(w->ca_key);
+	if (work->crt != NULL)
+		gnutls_x509_crt_deinit(work->crt);
+	if (work->ca_crt != NULL)
+		gnutls_x509_crt_deinit(work->ca_crt);
+	if (work->key != NULL)
+		gnutls_x509_privkey_deinit(work->key);
+	if (work->ca_key != NULL)
+		gnutls_x509_privkey_deinit(work->ca_key);
 }
 
 static int import_crt(struct slice pem, gnutls_x509_crt_t *ret)
@@ -56,14 +57,14 @@ static int import_crt(struct slice pem, gnutls_x509_crt_t *ret)
 	return 0;
 }
 
-static int load_ca(struct work *w, const struct net_certgen *g)
+static int load_ca(struct work *work, const struct net_certgen *certgen)
 {
-	gnutls_datum_t key = datum(slice_of(g->ca_key));
-	int r = import_crt(slice_of(g->ca_cert), &w->ca_crt);
+	gnutls_datum_t key = datum(slice_of(certgen->ca_key));
+	int r = import_crt(slice_of(certgen->ca_cert), &work->ca_crt);
 	if (r >= 0)
-		r = gnutls_x509_privkey_init(&w->ca_key);
+		r = gnutls_x509_privkey_init(&work->ca_key);
 	if (r >= 0)
-		r = gnutls_x509_privkey_import(w->ca_key, &key, GNUTLS_X509_FMT_PEM);
+		r = gnutls_x509_privkey_import(work->ca_key, &key, GNUTLS_X509_FMT_PEM);
 	return r;
 }
 
@@ -76,90 +77,91 @@ static int make_key(gnutls_x509_privkey_t *ret)
 					    GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
 }
 
-static int set_serial(gnutls_x509_crt_t c)
+static int set_serial(gnutls_x509_crt_t cert)
 {
 	uint8_t serial[SERIAL_BYTES];
 	rng_secure(serial, sizeof(serial));
 	serial[0] = (uint8_t)((serial[0] & 0x7f) | 0x40); /* positive, of full length */
-	return gnutls_x509_crt_set_serial(c, serial, sizeof(serial));
+	return gnutls_x509_crt_set_serial(cert, serial, sizeof(serial));
 }
 
-static int add_name(gnutls_x509_crt_t c, const char *name)
+static int add_name(gnutls_x509_crt_t cert, const char *name)
 {
 	uint8_t ip[16];
 	if (inet_pton(AF_INET, name, ip) == 1)
-		return gnutls_x509_crt_set_subject_alt_name(c, GNUTLS_SAN_IPADDRESS, ip, 4,
+		return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, ip, 4,
 							    GNUTLS_FSAN_APPEND);
 	if (inet_pton(AF_INET6, name, ip) == 1)
-		return gnutls_x509_crt_set_subject_alt_name(c, GNUTLS_SAN_IPADDRESS, ip, 16,
+		return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, ip, 16,
 							    GNUTLS_FSAN_APPEND);
-	return gnutls_x509_crt_set_subject_alt_name(c, GNUTLS_SAN_DNSNAME, name,
+	return gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_DNSNAME, name,
 						    (unsigned)strlen(name), GNUTLS_FSAN_APPEND);
 }
 
-static int set_names(gnutls_x509_crt_t c, const struct net_certgen *g)
+static int set_names(gnutls_x509_crt_t cert, const struct net_certgen *certgen)
 {
-	int r = gnutls_x509_crt_set_dn_by_oid(c, GNUTLS_OID_X520_COMMON_NAME, 0, g->cn,
-					      (unsigned)strlen(g->cn));
-	for (size_t i = 0; r >= 0 && g->names != NULL && g->names[i] != NULL; i++)
-		r = add_name(c, g->names[i]);
+	int r = gnutls_x509_crt_set_dn_by_oid(cert, GNUTLS_OID_X520_COMMON_NAME, 0, certgen->cn,
+					      (unsigned)strlen(certgen->cn));
+	for (size_t i = 0; r >= 0 && certgen->names != NULL && certgen->names[i] != NULL; i++)
+		r = add_name(cert, certgen->names[i]);
 	return r;
 }
 
 /* What it may be used for, and the ids by which a verifier finds the right authority of two. */
-static int set_usage(struct work *w, const struct net_certgen *g)
+static int set_usage(struct work *work, const struct net_certgen *certgen)
 {
-	gnutls_x509_crt_t c = w->crt;
+	gnutls_x509_crt_t c = work->crt;
 	uint8_t id[KEY_ID_BYTES];
 	size_t n = sizeof(id);
-	int r = gnutls_x509_crt_set_basic_constraints(c, g->ca, g->ca ? 0 : -1);
+	int r = gnutls_x509_crt_set_basic_constraints(c, certgen->ca, certgen->ca ? 0 : -1);
 	if (r >= 0)
-		r = gnutls_x509_crt_set_key_usage(c, g->ca ? GNUTLS_KEY_KEY_CERT_SIGN |
-								     GNUTLS_KEY_CRL_SIGN
-							   : GNUTLS_KEY_DIGITAL_SIGNATURE);
-	if (r >= 0 && !g->ca)
+		r = gnutls_x509_crt_set_key_usage(c, certgen->ca ? GNUTLS_KEY_KEY_CERT_SIGN |
+									   GNUTLS_KEY_CRL_SIGN
+								 : GNUTLS_KEY_DIGITAL_SIGNATURE);
+	if (r >= 0 && !certgen->ca)
 		r = gnutls_x509_crt_set_key_purpose_oid(c, GNUTLS_KP_TLS_WWW_SERVER, 0);
 	if (r >= 0)
 		r = gnutls_x509_crt_get_key_id(c, GNUTLS_KEYID_USE_SHA256, id, &n);
 	if (r >= 0)
 		r = gnutls_x509_crt_set_subject_key_id(c, id, n);
 	n = sizeof(id);
-	if (r >= 0 && w->ca_crt != NULL &&
-	    gnutls_x509_crt_get_subject_key_id(w->ca_crt, id, &n, NULL) >= 0)
+	if (r >= 0 && work->ca_crt != NULL &&
+	    gnutls_x509_crt_get_subject_key_id(work->ca_crt, id, &n, NULL) >= 0)
 		r = gnutls_x509_crt_set_authority_key_id(c, id, n);
 	return r;
 }
 
-static int make_crt(struct work *w, const struct net_certgen *g)
+static int make_crt(struct work *work, const struct net_certgen *certgen)
 {
-	int r = gnutls_x509_crt_init(&w->crt);
+	int r = gnutls_x509_crt_init(&work->crt);
 	if (r >= 0)
-		r = gnutls_x509_crt_set_version(w->crt, 3);
+		r = gnutls_x509_crt_set_version(work->crt, 3);
 	if (r >= 0)
-		r = set_serial(w->crt);
+		r = set_serial(work->crt);
 	if (r >= 0)
-		r = gnutls_x509_crt_set_activation_time(w->crt, (time_t)g->not_before_s);
+		r = gnutls_x509_crt_set_activation_time(work->crt, (time_t)certgen->not_before_s);
 	if (r >= 0)
-		r = gnutls_x509_crt_set_expiration_time(w->crt, (time_t)g->not_after_s);
+		r = gnutls_x509_crt_set_expiration_time(work->crt, (time_t)certgen->not_after_s);
 	if (r >= 0)
-		r = gnutls_x509_crt_set_key(w->crt, w->key);
+		r = gnutls_x509_crt_set_key(work->crt, work->key);
 	if (r >= 0)
-		r = set_names(w->crt, g);
+		r = set_names(work->crt, certgen);
 	if (r >= 0)
-		r = set_usage(w, g);
+		r = set_usage(work, certgen);
 	if (r < 0)
 		return r;
-	return gnutls_x509_crt_sign2(w->crt, w->ca_crt != NULL ? w->ca_crt : w->crt,
-				     w->ca_key != NULL ? w->ca_key : w->key, GNUTLS_DIG_SHA256, 0);
+	return gnutls_x509_crt_sign2(work->crt, work->ca_crt != NULL ? work->ca_crt : work->crt,
+				     work->ca_key != NULL ? work->ca_key : work->key,
+				     GNUTLS_DIG_SHA256, 0);
 }
 
-static int export_both(const struct work *w, struct strbuf *cert, struct strbuf *key)
+static int export_both(const struct work *work, struct strbuf *cert, struct strbuf *key)
 {
 	gnutls_datum_t c, k;
-	int r = gnutls_x509_crt_export2(w->crt, GNUTLS_X509_FMT_PEM, &c);
+	int r = gnutls_x509_crt_export2(work->crt, GNUTLS_X509_FMT_PEM, &c);
 	if (r < 0)
 		return r;
-	r = gnutls_x509_privkey_export2(w->key, GNUTLS_X509_FMT_PEM, &k);
+	r = gnutls_x509_privkey_export2(work->key, GNUTLS_X509_FMT_PEM, &k);
 	if (r >= 0) {
 		strbuf_add(cert, c.data, c.size);
 		strbuf_add(key, k.data, k.size);
@@ -170,20 +172,20 @@ static int export_both(const struct work *w, struct strbuf *cert, struct strbuf 
 	return r;
 }
 
-int net_certgen(const struct net_certgen *g, struct strbuf *cert, struct strbuf *key, char *err,
-		size_t err_n)
+int net_certgen(const struct net_certgen *certgen, struct strbuf *cert, struct strbuf *key,
+		char *err, size_t err_n)
 {
 	CLEANUP(work_done) struct work w = { 0 };
 	int r = 0;
-	if (g->ca_cert != NULL)
-		r = load_ca(&w, g);
+	if (certgen->ca_cert != NULL)
+		r = load_ca(&w, certgen);
 	if (r < 0) {
 		snprintf(err, err_n, "the authority cannot be read: %s", gnutls_strerror(r));
 		return ERR_PARSE;
 	}
 	r = make_key(&w.key);
 	if (r >= 0)
-		r = make_crt(&w, g);
+		r = make_crt(&w, certgen);
 	if (r >= 0)
 		r = export_both(&w, cert, key);
 	if (r < 0) {

@@ -20,8 +20,8 @@ struct net_certgen {
 };
 
 /* Appends the certificate and its key. ERR_PARSE, ERR_INTERNAL with a sentence in `err`. */
-MUST_CHECK int net_certgen(const struct net_certgen *g, struct strbuf *cert, struct strbuf *key,
-			   char *err, size_t err_n);
+MUST_CHECK int net_certgen(const struct net_certgen *certgen, struct strbuf *cert,
+			   struct strbuf *key, char *err, size_t err_n);
 
 struct net_certinfo {
 	uint64_t not_before_s, not_after_s;

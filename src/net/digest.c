@@ -5,8 +5,8 @@
 
 #include <gnutls/crypto.h>
 
-void net_sha512(const void *p, size_t n, uint8_t out[NET_SHA512_BYTES])
+void net_sha512(const void *data, size_t len, uint8_t out[NET_SHA512_BYTES])
 {
-	if (gnutls_hash_fast(GNUTLS_DIG_SHA512, p, n, out) < 0)
+	if (gnutls_hash_fast(GNUTLS_DIG_SHA512, data, len, out) < 0)
 		abort(); /* SHA-512 is always there */
 }

@@ -6,4 +6,4 @@
 
 enum { NET_SHA512_BYTES = 64 };
 
-void net_sha512(const void *p, size_t n, uint8_t out[NET_SHA512_BYTES]);
+void net_sha512(const void *data, size_t len, uint8_t out[NET_SHA512_BYTES]);

@@ -31,11 +31,11 @@ struct loop {
 	int n_ev;
 };
 
-static void drain_wake(struct loop_fd *f, uint32_t events)
+static void drain_wake(struct loop_fd *loop_fd, uint32_t events)
 {
 	uint64_t n;
 	(void)events;
-	while (read(f->fd, &n, sizeof(n)) < 0 && errno == EINTR)
+	while (read(loop_fd->fd, &n, sizeof(n)) < 0 && errno == EINTR)
 		;
 }
 
@@ -53,141 +53,142 @@ struct loop *loop_new(void)
 	return l;
 }
 
-void loop_free(struct loop *l)
+void loop_free(struct loop *loop)
 {
-	if (l == NULL)
+	if (loop == NULL)
 		return;
-	if (l->wake.fd >= 0)
-		close(l->wake.fd);
-	if (l->epfd >= 0)
-		close(l->epfd);
-	vec_done(&l->heap);
-	free(l);
+	if (loop->wake.fd >= 0)
+		close(loop->wake.fd);
+	if (loop->epfd >= 0)
+		close(loop->epfd);
+	vec_done(&loop->heap);
+	free(loop);
 }
 
-void loop_set_around(struct loop *l, void (*before)(void *ctx), void (*after)(void *ctx), void *ctx)
+void loop_set_around(struct loop *loop, void (*before)(void *ctx), void (*after)(void *ctx),
+		     void *ctx)
 {
-	l->before = before;
-	l->after = after;
-	l->around_ctx = ctx;
+	loop->before = before;
+	loop->after = after;
+	loop->around_ctx = ctx;
 }
 
-static int control(struct loop *l, int op, struct loop_fd *f, uint32_t events)
+static int control(struct loop *loop, int op, struct loop_fd *loop_fd, uint32_t events)
 {
-	struct epoll_event ev = { .events = events, .data.ptr = f };
-	return epoll_ctl(l->epfd, op, f->fd, &ev) == 0 ? 0 : -errno;
+	struct epoll_event ev = { .events = events, .data.ptr = loop_fd };
+	return epoll_ctl(loop->epfd, op, loop_fd->fd, &ev) == 0 ? 0 : -errno;
 }
 
-int loop_fd_add(struct loop *l, struct loop_fd *f, uint32_t events)
+int loop_fd_add(struct loop *loop, struct loop_fd *loop_fd, uint32_t events)
 {
-	return control(l, EPOLL_CTL_ADD, f, events);
+	return control(loop, EPOLL_CTL_ADD, loop_fd, events);
 }
 
-int loop_fd_mod(struct loop *l, struct loop_fd *f, uint32_t events)
+int loop_fd_mod(struct loop *loop, struct loop_fd *loop_fd, uint32_t events)
 {
-	return control(l, EPOLL_CTL_MOD, f, events);
+	return control(loop, EPOLL_CTL_MOD, loop_fd, events);
 }
 
-void loop_fd_del(struct loop *l, struct loop_fd *f)
+void loop_fd_del(struct loop *loop, struct loop_fd *loop_fd)
 {
-	IGNORE(control(l, EPOLL_CTL_DEL, f, 0)); /* the descriptor may be closed already */
-	for (int i = 0; i < l->n_ev; i++) {
-		if (l->ev[i].data.ptr == f)
-			l->ev[i].data.ptr = NULL;
+	IGNORE(control(loop, EPOLL_CTL_DEL, loop_fd, 0)); /* the descriptor may be closed already */
+	for (int i = 0; i < loop->n_ev; i++) {
+		if (loop->ev[i].data.ptr == loop_fd)
+			loop->ev[i].data.ptr = NULL;
 	}
 }
 
-static void heap_put(struct loop *l, size_t i, struct loop_timer *t)
+static void heap_put(struct loop *loop, size_t index, struct loop_timer *timer)
 {
-	l->heap.v[i] = t;
-	t->heap_at = (uint32_t)i + 1;
+	loop->heap.v[index] = timer;
+	timer->heap_at = (uint32_t)index + 1;
 }
 
-static void heap_up(struct loop *l, size_t i, struct loop_timer *t)
+static void heap_up(struct loop *loop, size_t index, struct loop_timer *timer)
 {
-	while (i > 0 && l->heap.v[(i - 1) / 2]->due_ns > t->due_ns) {
-		heap_put(l, i, l->heap.v[(i - 1) / 2]);
-		i = (i - 1) / 2;
+	while (index > 0 && loop->heap.v[(index - 1) / 2]->due_ns > timer->due_ns) {
+		heap_put(loop, index, loop->heap.v[(index - 1) / 2]);
+		index = (index - 1) / 2;
 	}
-	heap_put(l, i, t);
+	heap_put(loop, index, timer);
 }
 
-static void heap_down(struct loop *l, size_t i, struct loop_timer *t)
+static void heap_down(struct loop *loop, size_t index, struct loop_timer *timer)
 {
 	for (;;) {
-		size_t c = 2 * i + 1;
-		if (c >= l->heap.n)
+		size_t c = 2 * index + 1;
+		if (c >= loop->heap.n)
 			break;
-		if (c + 1 < l->heap.n && l->heap.v[c + 1]->due_ns < l->heap.v[c]->due_ns)
+		if (c + 1 < loop->heap.n && loop->heap.v[c + 1]->due_ns < loop->heap.v[c]->due_ns)
 			c++;
-		if (l->heap.v[c]->due_ns >= t->due_ns)
+		if (loop->heap.v[c]->due_ns >= timer->due_ns)
 			break;
-		heap_put(l, i, l->heap.v[c]);
-		i = c;
+		heap_put(loop, index, loop->heap.v[c]);
+		index = c;
 	}
-	heap_put(l, i, t);
+	heap_put(loop, index, timer);
 }
 
-void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t due_ns)
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t due_ns)
 {
-	if (t->heap_at == 0) {
-		vec_push(&l->heap, t);
-		t->due_ns = due_ns;
-		heap_up(l, l->heap.n - 1, t);
+	if (timer->heap_at == 0) {
+		vec_push(&loop->heap, timer);
+		timer->due_ns = due_ns;
+		heap_up(loop, loop->heap.n - 1, timer);
 		return;
 	}
-	size_t i = t->heap_at - 1;
-	bool earlier = due_ns < t->due_ns;
-	t->due_ns = due_ns;
+	size_t i = timer->heap_at - 1;
+	bool earlier = due_ns < timer->due_ns;
+	timer->due_ns = due_ns;
 	if (earlier)
-		heap_up(l, i, t);
+		heap_up(loop, i, timer);
 	else
-		heap_down(l, i, t);
+		heap_down(loop, i, timer);
 }
 
-void loop_timer_stop(struct loop *l, struct loop_timer *t)
+void loop_timer_stop(struct loop *loop, struct loop_timer *timer)
 {
-	if (t->heap_at == 0)
+	if (timer->heap_at == 0)
 		return;
-	size_t i = t->heap_at - 1;
-	t->heap_at = 0;
-	struct loop_timer *last = l->heap.v[--l->heap.n];
-	if (last == t)
+	size_t i = timer->heap_at - 1;
+	timer->heap_at = 0;
+	struct loop_timer *last = loop->heap.v[--loop->heap.n];
+	if (last == timer)
 		return;
-	if (i > 0 && l->heap.v[(i - 1) / 2]->due_ns > last->due_ns)
-		heap_up(l, i, last);
+	if (i > 0 && loop->heap.v[(i - 1) / 2]->due_ns > last->due_ns)
+		heap_up(loop, i, last);
 	else
-		heap_down(l, i, last);
+		heap_down(loop, i, last);
 }
 
 /* As many as there are now at most: one that is due again at once must not stop the loop. */
-static void run_timers(struct loop *l)
+static void run_timers(struct loop *loop)
 {
-	for (size_t n = l->heap.n; n > 0 && l->heap.n > 0; n--) {
-		if (l->heap.v[0]->due_ns > l->now_ns)
+	for (size_t n = loop->heap.n; n > 0 && loop->heap.n > 0; n--) {
+		if (loop->heap.v[0]->due_ns > loop->now_ns)
 			return;
-		struct loop_timer *t = l->heap.v[0];
-		loop_timer_stop(l, t);
+		struct loop_timer *t = loop->heap.v[0];
+		loop_timer_stop(loop, t);
 		t->cb(t);
 	}
 }
 
-void loop_post(struct loop *l, struct loop_msg *m)
+void loop_post(struct loop *loop, struct loop_msg *msg)
 {
-	struct loop_msg *head = atomic_load_explicit(&l->posted, memory_order_relaxed);
+	struct loop_msg *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
 	do {
-		m->next = head;
-	} while (!atomic_compare_exchange_weak_explicit(&l->posted, &head, m, memory_order_release,
-							memory_order_relaxed));
+		msg->next = head;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&loop->posted, &head, msg, memory_order_release, memory_order_relaxed));
 	if (head == NULL) {
 		uint64_t one = 1;
-		IGNORE(write(l->wake.fd, &one, sizeof(one)) < 0); /* full means awake already */
+		IGNORE(write(loop->wake.fd, &one, sizeof(one)) < 0); /* full means awake already */
 	}
 }
 
-static void run_posted(struct loop *l)
+static void run_posted(struct loop *loop)
 {
-	struct loop_msg *m = atomic_exchange_explicit(&l->posted, NULL, memory_order_acquire);
+	struct loop_msg *m = atomic_exchange_explicit(&loop->posted, NULL, memory_order_acquire);
 	struct loop_msg *in_order = NULL;
 	while (m != NULL) {
 		struct loop_msg *next = m->next;
@@ -202,66 +203,66 @@ static void run_posted(struct loop *l)
 	}
 }
 
-void loop_again(struct loop *l)
+void loop_again(struct loop *loop)
 {
-	l->again = true;
+	loop->again = true;
 }
 
-uint64_t loop_now(const struct loop *l)
+uint64_t loop_now(const struct loop *loop)
 {
-	return l->now_ns;
+	return loop->now_ns;
 }
 
-uint64_t loop_now_refresh(struct loop *l)
+uint64_t loop_now_refresh(struct loop *loop)
 {
-	l->now_ns = clock_mono_ns();
-	return l->now_ns;
+	loop->now_ns = clock_mono_ns();
+	return loop->now_ns;
 }
 
-static int wait_ms(const struct loop *l, bool wait)
+static int wait_ms(const struct loop *loop, bool wait)
 {
-	if (!wait || l->again)
+	if (!wait || loop->again)
 		return 0;
-	if (l->heap.n == 0)
+	if (loop->heap.n == 0)
 		return -1;
 	uint64_t now = clock_mono_ns();
-	uint64_t due = l->heap.v[0]->due_ns;
+	uint64_t due = loop->heap.v[0]->due_ns;
 	if (due <= now)
 		return 0;
 	uint64_t ms = (due - now + NS_PER_MS - 1) / NS_PER_MS;
 	return ms > 60000 ? 60000 : (int)ms;
 }
 
-void loop_turn(struct loop *l, bool wait)
+void loop_turn(struct loop *loop, bool wait)
 {
-	int n = epoll_wait(l->epfd, l->ev, EVENTS_PER_TURN, wait_ms(l, wait));
-	l->again = false;
-	l->n_ev = n > 0 ? n : 0;
-	loop_now_refresh(l);
-	if (l->before != NULL)
-		l->before(l->around_ctx);
-	for (int i = 0; i < l->n_ev; i++) {
-		struct loop_fd *f = l->ev[i].data.ptr;
+	int n = epoll_wait(loop->epfd, loop->ev, EVENTS_PER_TURN, wait_ms(loop, wait));
+	loop->again = false;
+	loop->n_ev = n > 0 ? n : 0;
+	loop_now_refresh(loop);
+	if (loop->before != NULL)
+		loop->before(loop->around_ctx);
+	for (int i = 0; i < loop->n_ev; i++) {
+		struct loop_fd *f = loop->ev[i].data.ptr;
 		if (f != NULL)
-			f->cb(f, l->ev[i].events);
+			f->cb(f, loop->ev[i].events);
 	}
-	l->n_ev = 0;
-	if (atomic_load_explicit(&l->posted, memory_order_relaxed) != NULL)
-		run_posted(l);
-	run_timers(l);
-	if (l->after != NULL)
-		l->after(l->around_ctx);
+	loop->n_ev = 0;
+	if (atomic_load_explicit(&loop->posted, memory_order_relaxed) != NULL)
+		run_posted(loop);
+	run_timers(loop);
+	if (loop->after != NULL)
+		loop->after(loop->around_ctx);
 }
 
-void loop_run(struct loop *l)
+void loop_run(struct loop *loop)
 {
-	while (!atomic_load_explicit(&l->stop, memory_order_acquire))
-		loop_turn(l, true);
+	while (!atomic_load_explicit(&loop->stop, memory_order_acquire))
+		loop_turn(loop, true);
 }
 
-void loop_stop(struct loop *l)
+void loop_stop(struct loop *loop)
 {
 	uint64_t one = 1;
-	atomic_store_explicit(&l->stop, true, memory_order_release);
-	IGNORE(write(l->wake.fd, &one, sizeof(one)) < 0); /* full means awake already */
+	atomic_store_explicit(&loop->stop, true, memory_order_release);
+	IGNORE(write(loop->wake.fd, &one, sizeof(one)) < 0); /* full means awake already */
 }

@@ -30,34 +30,34 @@ struct loop_msg {
 };
 
 struct loop *loop_new(void);
-void loop_free(struct loop *l);
+void loop_free(struct loop *loop);
 
 /* Called in each turn, `before` when it has waited and `after` when all events were handled. Either
  * may be NULL. */
-void loop_set_around(struct loop *l, void (*before)(void *ctx), void (*after)(void *ctx),
+void loop_set_around(struct loop *loop, void (*before)(void *ctx), void (*after)(void *ctx),
 		     void *ctx);
 
-MUST_CHECK int loop_fd_add(struct loop *l, struct loop_fd *f, uint32_t events);
-MUST_CHECK int loop_fd_mod(struct loop *l, struct loop_fd *f, uint32_t events);
-/* Safe inside callbacks: pending events of `f` in this turn are dropped. Does not close. */
-void loop_fd_del(struct loop *l, struct loop_fd *f);
+MUST_CHECK int loop_fd_add(struct loop *loop, struct loop_fd *loop_fd, uint32_t events);
+MUST_CHECK int loop_fd_mod(struct loop *loop, struct loop_fd *loop_fd, uint32_t events);
+/* Safe inside callbacks: pending events of `loop_fd` in this turn are dropped. Does not close. */
+void loop_fd_del(struct loop *loop, struct loop_fd *loop_fd);
 
 /* (Re)starts a timer. */
-void loop_timer_set(struct loop *l, struct loop_timer *t, uint64_t due_ns);
-void loop_timer_stop(struct loop *l, struct loop_timer *t);
+void loop_timer_set(struct loop *loop, struct loop_timer *timer, uint64_t due_ns);
+void loop_timer_stop(struct loop *loop, struct loop_timer *timer);
 
 /* From any thread: m->cb runs on the loop's thread, in the order posted per sender. */
-void loop_post(struct loop *l, struct loop_msg *m);
+void loop_post(struct loop *loop, struct loop_msg *msg);
 
 /* Makes the next epoll_wait return at once (there is work left). Loop's own thread. */
-void loop_again(struct loop *l);
+void loop_again(struct loop *loop);
 
 /* The time read when this turn began. loop_now_refresh reads the clock anew. */
-uint64_t loop_now(const struct loop *l);
-uint64_t loop_now_refresh(struct loop *l);
+uint64_t loop_now(const struct loop *loop);
+uint64_t loop_now_refresh(struct loop *loop);
 
 /* Runs until loop_stop. */
-void loop_run(struct loop *l);
+void loop_run(struct loop *loop);
 /* One turn; waits for events only when `wait`. For tests and benchmarks. */
-void loop_turn(struct loop *l, bool wait);
-void loop_stop(struct loop *l); /* from any thread */
+void loop_turn(struct loop *loop, bool wait);
+void loop_stop(struct loop *loop); /* from any thread */

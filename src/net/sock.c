@@ -16,17 +16,17 @@ static int set_int(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value)) == 0 ? 0 : -errno;
 }
 
-static int open_bound(const union net_addr *a, int type, bool dual_stack)
+static int open_bound(const union net_addr *addr, int type, bool dual_stack)
 {
-	int fd = socket(a->family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(addr->family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	int r = set_int(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (r == 0 && type == SOCK_STREAM)
 		r = set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-	if (r == 0 && a->family == AF_INET6)
+	if (r == 0 && addr->family == AF_INET6)
 		r = set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, !dual_stack);
-	if (r == 0 && bind(fd, &a->sa, net_addr_len(a)) < 0)
+	if (r == 0 && bind(fd, &addr->sa, net_addr_len(addr)) < 0)
 		r = -errno;
 	if (r < 0) {
 		close(fd);
@@ -36,21 +36,21 @@ static int open_bound(const union net_addr *a, int type, bool dual_stack)
 }
 
 /* All addresses of both families where the machine has both. */
-static int open_any(const union net_addr *a, int type)
+static int open_any(const union net_addr *addr, int type)
 {
-	bool wild6 = a->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr);
-	int fd = open_bound(a, type, wild6);
+	bool wild6 = addr->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&addr->v6.sin6_addr);
+	int fd = open_bound(addr, type, wild6);
 	if (wild6 && (fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL)) {
 		union net_addr v4 = { .v4 = { .sin_family = AF_INET } };
-		net_addr_set_port(&v4, net_addr_port(a));
+		net_addr_set_port(&v4, net_addr_port(addr));
 		fd = open_bound(&v4, type, false);
 	}
 	return fd;
 }
 
-int net_sock_udp(const union net_addr *a)
+int net_sock_udp(const union net_addr *addr)
 {
-	int fd = open_bound(a, SOCK_DGRAM, false);
+	int fd = open_bound(addr, SOCK_DGRAM, false);
 	if (fd < 0)
 		return fd;
 	/* A socket of one family takes the other's option or refuses it; both are right. */
@@ -63,9 +63,9 @@ int net_sock_udp(const union net_addr *a)
 	return fd;
 }
 
-int net_sock_tcp(const union net_addr *a, int backlog)
+int net_sock_tcp(const union net_addr *addr, int backlog)
 {
-	int fd = open_any(a, SOCK_STREAM);
+	int fd = open_any(addr, SOCK_STREAM);
 	if (fd < 0)
 		return fd;
 	IGNORE(set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1) < 0); /* inherited; only a speed-up */
@@ -77,23 +77,23 @@ int net_sock_tcp(const union net_addr *a, int backlog)
 	return fd;
 }
 
-static int try_alone(const union net_addr *a, int type)
+static int try_alone(const union net_addr *addr, int type)
 {
-	int fd = socket(a->family, type | SOCK_CLOEXEC, 0);
+	int fd = socket(addr->family, type | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	/* Connections of a server that has ended do not count. */
 	int r = type == SOCK_STREAM ? set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) : 0;
-	if (r == 0 && bind(fd, &a->sa, net_addr_len(a)) < 0)
+	if (r == 0 && bind(fd, &addr->sa, net_addr_len(addr)) < 0)
 		r = -errno;
 	close(fd);
 	return r;
 }
 
-int net_sock_try(const union net_addr *a)
+int net_sock_try(const union net_addr *addr)
 {
-	int r = try_alone(a, SOCK_DGRAM);
-	return r < 0 ? r : try_alone(a, SOCK_STREAM);
+	int r = try_alone(addr, SOCK_DGRAM);
+	return r < 0 ? r : try_alone(addr, SOCK_STREAM);
 }
 
 unsigned long net_raise_file_limit(void)
@@ -123,21 +123,21 @@ void net_raise_low_ports(void)
 	(void)!syscall(SYS_capset, &head, sets);
 }
 
-static int kernel_recvmmsg(int fd, struct mmsghdr *v, unsigned n)
+static int kernel_recvmmsg(int fd, struct mmsghdr *msgs, unsigned count)
 {
-	return recvmmsg(fd, v, n, MSG_DONTWAIT, NULL);
+	return recvmmsg(fd, msgs, count, MSG_DONTWAIT, NULL);
 }
 
-static int kernel_sendmmsg(int fd, struct mmsghdr *v, unsigned n)
+static int kernel_sendmmsg(int fd, struct mmsghdr *msgs, unsigned count)
 {
-	return sendmmsg(fd, v, n, MSG_DONTWAIT);
+	return sendmmsg(fd, msgs, count, MSG_DONTWAIT);
 }
 
 const struct net_ops net_ops_kernel = { kernel_recvmmsg, kernel_sendmmsg };
 
-void net_pktinfo_get(struct msghdr *m, union net_addr *ret)
+void net_pktinfo_get(struct msghdr *msg, union net_addr *ret)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c != NULL; c = CMSG_NXTHDR(msg, c)) {
 		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
 			struct in_pktinfo i;
 			memcpy(&i, CMSG_DATA(c), sizeof(i));
@@ -158,13 +158,13 @@ void net_pktinfo_get(struct msghdr *m, union net_addr *ret)
 	}
 }
 
-static size_t put_cmsg(unsigned char *buf, int level, int type, const void *data, size_t n)
+static size_t put_cmsg(unsigned char *buf, int level, int type, const void *data, size_t len)
 {
-	struct cmsghdr c = { .cmsg_len = CMSG_LEN(n), .cmsg_level = level, .cmsg_type = type };
-	memset(buf, 0, CMSG_SPACE(n));
+	struct cmsghdr c = { .cmsg_len = CMSG_LEN(len), .cmsg_level = level, .cmsg_type = type };
+	memset(buf, 0, CMSG_SPACE(len));
 	memcpy(buf, &c, sizeof(c));
-	memcpy(buf + CMSG_LEN(0), data, n);
-	return CMSG_SPACE(n);
+	memcpy(buf + CMSG_LEN(0), data, len);
+	return CMSG_SPACE(len);
 }
 
 size_t net_pktinfo_put(const union net_addr *local, unsigned char buf[NET_PKTINFO_BYTES])

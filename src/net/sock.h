@@ -11,12 +11,12 @@
 /* Bound sockets, or -errno. For TCP an unspecified IPv6 address is dual stack; where the machine
  * has no IPv6 it becomes 0.0.0.0. UDP sockets are of one family only (IPv4 through an IPv6 socket
  * costs 3 % more) and report the address that was asked (IP_PKTINFO). */
-MUST_CHECK int net_sock_udp(const union net_addr *a);
-MUST_CHECK int net_sock_tcp(const union net_addr *a, int backlog);
+MUST_CHECK int net_sock_udp(const union net_addr *addr);
+MUST_CHECK int net_sock_tcp(const union net_addr *addr, int backlog);
 /* 0 if these could be opened and nobody else has such a socket, -errno otherwise. The two above
  * succeed beside a server of the same user that shares its port, and each gets a part of the
  * queries. */
-MUST_CHECK int net_sock_try(const union net_addr *a);
+MUST_CHECK int net_sock_try(const union net_addr *addr);
 
 /* Raises the soft limit of open files to the hard one; the limit then in force. */
 unsigned long net_raise_file_limit(void);
@@ -35,6 +35,6 @@ extern const struct net_ops net_ops_kernel;
 enum { NET_PKTINFO_BYTES = 64 };
 
 /* The address a datagram was sent to, from its control data; the port is left alone. */
-void net_pktinfo_get(struct msghdr *m, union net_addr *ret);
+void net_pktinfo_get(struct msghdr *msg, union net_addr *ret);
 /* Control data that makes a reply leave from `local`; its length. 0 when local is AF_UNSPEC. */
 size_t net_pktinfo_put(const union net_addr *local, unsigned char buf[NET_PKTINFO_BYTES]);

@@ -19,22 +19,22 @@ struct testcert {
 	unsigned char serial;
 };
 
-static void must(int r)
+static void must(int ret)
 {
-	if (r >= 0)
+	if (ret >= 0)
 		return;
-	fprintf(stderr, "testcert: %s\n", gnutls_strerror(r));
+	fprintf(stderr, "testcert: %s\n", gnutls_strerror(ret));
 	abort();
 }
 
-static void write_file(const struct testcert *t, const char *name, const char *suffix,
-		       gnutls_datum_t d)
+static void write_file(const struct testcert *testcert, const char *name, const char *suffix,
+		       gnutls_datum_t datum)
 {
-	CLEANUP(freep) char *path = xasprintf("%s/%s.%s", t->dir, name, suffix);
+	CLEANUP(freep) char *path = xasprintf("%s/%s.%s", testcert->dir, name, suffix);
 	FILE *f = fopen(path, "we");
-	if (f == NULL || fwrite(d.data, 1, d.size, f) != d.size || fclose(f) != 0)
+	if (f == NULL || fwrite(datum.data, 1, datum.size, f) != datum.size || fclose(f) != 0)
 		abort();
-	gnutls_free(d.data);
+	gnutls_free(datum.data);
 }
 
 static gnutls_x509_privkey_t new_key(void)
@@ -46,11 +46,12 @@ static gnutls_x509_privkey_t new_key(void)
 	return k;
 }
 
-static gnutls_x509_crt_t new_crt(struct testcert *t, gnutls_x509_privkey_t key, const char *cn)
+static gnutls_x509_crt_t new_crt(struct testcert *testcert, gnutls_x509_privkey_t key,
+				 const char *cn)
 {
 	gnutls_x509_crt_t c;
 	time_t now = time(NULL);
-	unsigned char serial = ++t->serial;
+	unsigned char serial = ++testcert->serial;
 	must(gnutls_x509_crt_init(&c));
 	must(gnutls_x509_crt_set_version(c, 3));
 	must(gnutls_x509_crt_set_serial(c, &serial, 1));
@@ -61,11 +62,11 @@ static gnutls_x509_crt_t new_crt(struct testcert *t, gnutls_x509_privkey_t key, 
 	return c;
 }
 
-static void write_crt(const struct testcert *t, const char *name, gnutls_x509_crt_t c)
+static void write_crt(const struct testcert *testcert, const char *name, gnutls_x509_crt_t cert)
 {
 	gnutls_datum_t d;
-	must(gnutls_x509_crt_export2(c, GNUTLS_X509_FMT_PEM, &d));
-	write_file(t, name, "pem", d);
+	must(gnutls_x509_crt_export2(cert, GNUTLS_X509_FMT_PEM, &d));
+	write_file(testcert, name, "pem", d);
 }
 
 struct testcert *testcert_new(const char *dir)
@@ -81,37 +82,37 @@ struct testcert *testcert_new(const char *dir)
 	return t;
 }
 
-void testcert_free(struct testcert *t)
+void testcert_free(struct testcert *testcert)
 {
-	gnutls_x509_crt_deinit(t->crt);
-	gnutls_x509_privkey_deinit(t->key);
-	free(t->dir);
-	free(t);
+	gnutls_x509_crt_deinit(testcert->crt);
+	gnutls_x509_privkey_deinit(testcert->key);
+	free(testcert->dir);
+	free(testcert);
 }
 
-static void set_san(gnutls_x509_crt_t c, const char *san)
+static void set_san(gnutls_x509_crt_t cert, const char *san)
 {
 	unsigned char ip[16];
 	if (inet_pton(AF_INET, san, ip) == 1)
-		must(gnutls_x509_crt_set_subject_alt_name(c, GNUTLS_SAN_IPADDRESS, ip, 4,
+		must(gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_IPADDRESS, ip, 4,
 							  GNUTLS_FSAN_SET));
 	else
-		must(gnutls_x509_crt_set_subject_alt_name(c, GNUTLS_SAN_DNSNAME, san,
+		must(gnutls_x509_crt_set_subject_alt_name(cert, GNUTLS_SAN_DNSNAME, san,
 							  (unsigned)strlen(san), GNUTLS_FSAN_SET));
 }
 
-void testcert_make(struct testcert *t, const char *name, const char *san)
+void testcert_make(struct testcert *testcert, const char *name, const char *san)
 {
 	gnutls_x509_privkey_t key = new_key();
 	CLEANUP(freep) char *cn = xasprintf("CN=%s", name);
-	gnutls_x509_crt_t c = new_crt(t, key, cn);
+	gnutls_x509_crt_t c = new_crt(testcert, key, cn);
 	gnutls_datum_t d;
 	set_san(c, san);
 	must(gnutls_x509_crt_set_key_usage(c, GNUTLS_KEY_DIGITAL_SIGNATURE));
-	must(gnutls_x509_crt_sign2(c, t->crt, t->key, GNUTLS_DIG_SHA256, 0));
-	write_crt(t, name, c);
+	must(gnutls_x509_crt_sign2(c, testcert->crt, testcert->key, GNUTLS_DIG_SHA256, 0));
+	write_crt(testcert, name, c);
 	must(gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &d));
-	write_file(t, name, "key", d);
+	write_file(testcert, name, "key", d);
 	gnutls_x509_crt_deinit(c);
 	gnutls_x509_privkey_deinit(key);
 }

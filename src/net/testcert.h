@@ -5,9 +5,9 @@ struct testcert; /* a CA */
 
 /* Makes a CA (EC keys, valid for a day around now) and writes DIR/ca.pem. */
 struct testcert *testcert_new(const char *dir);
-void testcert_free(struct testcert *t);
+void testcert_free(struct testcert *testcert);
 /* DIR/FILE; valid until the eighth next call. */
 const char *testcert_path(const char *dir, const char *file);
 /* Writes DIR/NAME.pem and DIR/NAME.key: a certificate for the host name or address `san`, for
  * servers and clients alike. */
-void testcert_make(struct testcert *t, const char *name, const char *san);
+void testcert_make(struct testcert *testcert, const char *name, const char *san);

@@ -54,72 +54,74 @@ static int load(const char *file, const char *what, struct strbuf *out, char *er
 	return r < 0 ? fail(err, err_n, r, what, file, err_str(r)) : 0;
 }
 
-static gnutls_datum_t datum(struct strbuf *s)
+static gnutls_datum_t datum(struct strbuf *out)
 {
-	return (gnutls_datum_t){ .data = (unsigned char *)s->s, .size = (unsigned)s->n };
+	return (gnutls_datum_t){ .data = (unsigned char *)out->s, .size = (unsigned)out->n };
 }
 
 /* Keys are wiped: what a core dump does not hold cannot leak. */
-static void wipe(struct strbuf *s)
+static void wipe(struct strbuf *out)
 {
-	if (s->n != 0)
-		explicit_bzero(s->s, s->n);
-	strbuf_done(s);
+	if (out->n != 0)
+		explicit_bzero(out->s, out->n);
+	strbuf_done(out);
 }
 
-static int load_pair(struct net_tls_cred *c, const struct net_tls_files *f, char *err, size_t err_n)
+static int load_pair(struct net_tls_cred *cred, const struct net_tls_files *files, char *err,
+		     size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
 	CLEANUP(wipe) struct strbuf key = STRBUF_INIT;
-	int r = load(f->cert, "read certificate", &cert, err, err_n);
+	int r = load(files->cert, "read certificate", &cert, err, err_n);
 	if (r == 0)
-		r = load(f->key, "read key", &key, err, err_n);
+		r = load(files->key, "read key", &key, err, err_n);
 	if (r < 0)
 		return r;
 	gnutls_datum_t cd = datum(&cert), kd = datum(&key);
-	r = gnutls_certificate_set_x509_key_mem2(c->x509, &cd, &kd, GNUTLS_X509_FMT_PEM, NULL, 0);
+	r = gnutls_certificate_set_x509_key_mem2(cred->x509, &cd, &kd, GNUTLS_X509_FMT_PEM, NULL,
+						 0);
 	if (r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
-		return fail(err, err_n, ERR_PARSE, "use certificate", f->cert,
+		return fail(err, err_n, ERR_PARSE, "use certificate", files->cert,
 			    "its key does not belong to it");
 	if (r < 0)
-		return fail(err, err_n, ERR_PARSE, "use certificate and key", f->cert,
+		return fail(err, err_n, ERR_PARSE, "use certificate and key", files->cert,
 			    gnutls_strerror(r));
 	return 0;
 }
 
-static int load_ca(struct net_tls_cred *c, const char *file, char *err, size_t err_n)
+static int load_ca(struct net_tls_cred *cred, const char *file, char *err, size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
 	int r = load(file, "read CA certificates", &pem, err, err_n);
 	if (r < 0)
 		return r;
 	gnutls_datum_t d = datum(&pem);
-	r = gnutls_certificate_set_x509_trust_mem(c->x509, &d, GNUTLS_X509_FMT_PEM);
+	r = gnutls_certificate_set_x509_trust_mem(cred->x509, &d, GNUTLS_X509_FMT_PEM);
 	if (r <= 0)
 		return fail(err, err_n, ERR_PARSE, "use CA certificates", file,
 			    r < 0 ? gnutls_strerror(r) : "there are none in it");
 	return 0;
 }
 
-static void cred_free(struct net_tls_cred *c)
+static void cred_free(struct net_tls_cred *cred)
 {
-	if (c->x509 != NULL)
-		gnutls_certificate_free_credentials(c->x509);
-	if (c->priority != NULL)
-		gnutls_priority_deinit(c->priority);
-	if (c->ticket_key.data != NULL) {
-		gnutls_memset(c->ticket_key.data, 0, c->ticket_key.size);
-		gnutls_free(c->ticket_key.data);
+	if (cred->x509 != NULL)
+		gnutls_certificate_free_credentials(cred->x509);
+	if (cred->priority != NULL)
+		gnutls_priority_deinit(cred->priority);
+	if (cred->ticket_key.data != NULL) {
+		gnutls_memset(cred->ticket_key.data, 0, cred->ticket_key.size);
+		gnutls_free(cred->ticket_key.data);
 	}
-	if (c->keylog_fd >= 0)
-		close(c->keylog_fd);
-	free(c);
+	if (cred->keylog_fd >= 0)
+		close(cred->keylog_fd);
+	free(cred);
 }
 
-static void cred_freep(struct net_tls_cred **c)
+static void cred_freep(struct net_tls_cred **cred)
 {
-	if (*c != NULL)
-		cred_free(*c);
+	if (*cred != NULL)
+		cred_free(*cred);
 }
 
 static struct net_tls_cred *cred_new(void)
@@ -148,39 +150,39 @@ static int verify_client(gnutls_session_t session)
 	return 0;
 }
 
-static int open_keylog(struct net_tls_cred *c, const char *file, char *err, size_t err_n)
+static int open_keylog(struct net_tls_cred *cred, const char *file, char *err, size_t err_n)
 {
-	c->keylog_fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
-	return c->keylog_fd < 0
+	cred->keylog_fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
+	return cred->keylog_fd < 0
 		       ? fail(err, err_n, -errno, "write the key log", file, err_str(-errno))
 		       : 0;
 }
 
-static int system_trust(struct net_tls_cred *c, char *err, size_t err_n)
+static int system_trust(struct net_tls_cred *cred, char *err, size_t err_n)
 {
-	int r = gnutls_certificate_set_x509_system_trust(c->x509);
+	int r = gnutls_certificate_set_x509_system_trust(cred->x509);
 	if (r > 0)
 		return 0;
 	snprintf(err, err_n, "the system has no CA certificates (package ca-certificates)");
 	return ERR_NOTFOUND;
 }
 
-int net_tls_server_cred(const struct net_tls_files *f, struct net_tls_cred **ret, char *err,
+int net_tls_server_cred(const struct net_tls_files *files, struct net_tls_cred **ret, char *err,
 			size_t err_n)
 {
 	CLEANUP(cred_freep) struct net_tls_cred *c = cred_new();
-	int r = load_pair(c, f, err, err_n);
-	if (r == 0 && f->ca != NULL)
-		r = load_ca(c, f->ca, err, err_n);
-	else if (r == 0 && f->auth >= NET_TLS_VERIFY_IF_GIVEN)
+	int r = load_pair(c, files, err, err_n);
+	if (r == 0 && files->ca != NULL)
+		r = load_ca(c, files->ca, err, err_n);
+	else if (r == 0 && files->auth >= NET_TLS_VERIFY_IF_GIVEN)
 		r = system_trust(c, err, err_n);
-	if (r == 0 && f->keylog != NULL)
-		r = open_keylog(c, f->keylog, err, err_n);
+	if (r == 0 && files->keylog != NULL)
+		r = open_keylog(c, files->keylog, err, err_n);
 	if (r < 0)
 		return r;
 	if (gnutls_session_ticket_key_generate(&c->ticket_key) < 0)
 		abort(); /* no randomness: nothing here can go on */
-	c->auth = f->auth;
+	c->auth = files->auth;
 	gnutls_certificate_set_verify_function(c->x509, verify_client);
 	*ret = TAKE_PTR(c);
 	return 0;
@@ -209,46 +211,47 @@ static int system_client_cred(struct net_tls_cred **ret, char *err, size_t err_n
 	return r;
 }
 
-int net_tls_client_cred(const struct net_tls_files *f, struct net_tls_cred **ret, char *err,
+int net_tls_client_cred(const struct net_tls_files *files, struct net_tls_cred **ret, char *err,
 			size_t err_n)
 {
-	if (f->cert == NULL && f->ca == NULL)
+	if (files->cert == NULL && files->ca == NULL)
 		return system_client_cred(ret, err, err_n);
 	CLEANUP(cred_freep) struct net_tls_cred *c = cred_new();
-	int r = f->cert != NULL ? load_pair(c, f, err, err_n) : 0;
+	int r = files->cert != NULL ? load_pair(c, files, err, err_n) : 0;
 	if (r == 0)
-		r = f->ca != NULL ? load_ca(c, f->ca, err, err_n) : system_trust(c, err, err_n);
+		r = files->ca != NULL ? load_ca(c, files->ca, err, err_n)
+				      : system_trust(c, err, err_n);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(c);
 	return 0;
 }
 
-struct net_tls_cred *net_tls_cred_ref(struct net_tls_cred *c)
+struct net_tls_cred *net_tls_cred_ref(struct net_tls_cred *cred)
 {
-	atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
-	return c;
+	atomic_fetch_add_explicit(&cred->refs, 1, memory_order_relaxed);
+	return cred;
 }
 
-void net_tls_cred_unref(struct net_tls_cred *c)
+void net_tls_cred_unref(struct net_tls_cred *cred)
 {
-	if (c == NULL)
+	if (cred == NULL)
 		return;
-	bool shared = c->shared;
+	bool shared = cred->shared;
 	if (shared)
 		pthread_mutex_lock(&system_lock); /* nobody may find it between here and the end */
-	bool last = atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1;
+	bool last = atomic_fetch_sub_explicit(&cred->refs, 1, memory_order_acq_rel) == 1;
 	if (last && shared)
 		system_cred = NULL;
 	if (shared)
 		pthread_mutex_unlock(&system_lock);
 	if (last)
-		cred_free(c);
+		cred_free(cred);
 }
 
 /* ---- sessions ---- */
 
-static int set_alpn(gnutls_session_t s, const char *const *alpn, unsigned flags)
+static int set_alpn(gnutls_session_t session, const char *const *alpn, unsigned flags)
 {
 	gnutls_datum_t p[ALPN_MAX];
 	unsigned n = 0;
@@ -256,33 +259,33 @@ static int set_alpn(gnutls_session_t s, const char *const *alpn, unsigned flags)
 		p[n].data = (unsigned char *)(uintptr_t)alpn[n]; /* GnuTLS only reads it */
 		p[n].size = (unsigned)strlen(alpn[n]);
 	}
-	return n != 0 ? gnutls_alpn_set_protocols(s, p, n, flags) : 0;
+	return n != 0 ? gnutls_alpn_set_protocols(session, p, n, flags) : 0;
 }
 
-static void session_freep(struct net_tls **t)
+static void session_freep(struct net_tls **tls)
 {
-	net_tls_free(*t);
+	net_tls_free(*tls);
 }
 
-static struct net_tls *session_new(struct net_tls_cred *c, int fd, unsigned flags)
+static struct net_tls *session_new(struct net_tls_cred *cred, int fd, unsigned flags)
 {
 	struct net_tls *t = xcalloc(1, sizeof(*t));
 	if (gnutls_init(&t->session, flags | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL) < 0)
 		abort(); /* no memory */
-	t->cred = net_tls_cred_ref(c);
+	t->cred = net_tls_cred_ref(cred);
 	gnutls_session_set_ptr(t->session, t);
 	gnutls_transport_set_int(t->session, fd);
 	gnutls_handshake_set_timeout(t->session, 0); /* the caller's timers watch over it */
 	return t;
 }
 
-static int common_setup(struct net_tls *t, const char *const *alpn, unsigned alpn_flags)
+static int common_setup(struct net_tls *tls, const char *const *alpn, unsigned alpn_flags)
 {
-	int r = gnutls_priority_set(t->session, t->cred->priority);
+	int r = gnutls_priority_set(tls->session, tls->cred->priority);
 	if (r >= 0)
-		r = gnutls_credentials_set(t->session, GNUTLS_CRD_CERTIFICATE, t->cred->x509);
+		r = gnutls_credentials_set(tls->session, GNUTLS_CRD_CERTIFICATE, tls->cred->x509);
 	if (r >= 0)
-		r = set_alpn(t->session, alpn, alpn_flags);
+		r = set_alpn(tls->session, alpn, alpn_flags);
 	return r < 0 ? ERR_TLS : 0;
 }
 
@@ -303,7 +306,7 @@ static int log_secret(gnutls_session_t session, const char *label, const gnutls_
 	return 0;
 }
 
-int net_tls_accept(struct net_tls_cred *c, int fd, const char *const *alpn, struct net_tls **ret)
+int net_tls_accept(struct net_tls_cred *cred, int fd, const char *const *alpn, struct net_tls **ret)
 {
 	static const gnutls_certificate_request_t request[] = {
 		[NET_TLS_NOCERT] = GNUTLS_CERT_IGNORE,
@@ -312,14 +315,14 @@ int net_tls_accept(struct net_tls_cred *c, int fd, const char *const *alpn, stru
 		[NET_TLS_VERIFY_IF_GIVEN] = GNUTLS_CERT_REQUEST,
 		[NET_TLS_REQUIRE_AND_VERIFY] = GNUTLS_CERT_REQUIRE,
 	};
-	CLEANUP(session_freep) struct net_tls *t = session_new(c, fd, GNUTLS_SERVER);
+	CLEANUP(session_freep) struct net_tls *t = session_new(cred, fd, GNUTLS_SERVER);
 	int r = common_setup(t, alpn, GNUTLS_ALPN_MANDATORY | GNUTLS_ALPN_SERVER_PRECEDENCE);
 	if (r < 0)
 		return r;
-	gnutls_certificate_server_set_request(t->session, request[c->auth]);
-	if (c->keylog_fd >= 0)
+	gnutls_certificate_server_set_request(t->session, request[cred->auth]);
+	if (cred->keylog_fd >= 0)
 		gnutls_session_set_keylog_function(t->session, log_secret);
-	if (gnutls_session_ticket_enable_server(t->session, &c->ticket_key) < 0)
+	if (gnutls_session_ticket_enable_server(t->session, &cred->ticket_key) < 0)
 		return ERR_TLS;
 	*ret = TAKE_PTR(t);
 	return 0;
@@ -331,10 +334,10 @@ static bool is_address(const char *name)
 	return inet_pton(AF_INET, name, ip) == 1 || inet_pton(AF_INET6, name, ip) == 1;
 }
 
-int net_tls_connect(struct net_tls_cred *c, int fd, const char *name, const char *const *alpn,
+int net_tls_connect(struct net_tls_cred *cred, int fd, const char *name, const char *const *alpn,
 		    const struct net_tls_ticket *resume, struct net_tls **ret)
 {
-	CLEANUP(session_freep) struct net_tls *t = session_new(c, fd, GNUTLS_CLIENT);
+	CLEANUP(session_freep) struct net_tls *t = session_new(cred, fd, GNUTLS_CLIENT);
 	int r = common_setup(t, alpn, 0);
 	if (r < 0)
 		return r;
@@ -350,34 +353,34 @@ int net_tls_connect(struct net_tls_cred *c, int fd, const char *name, const char
 	return 0;
 }
 
-void net_tls_free(struct net_tls *t)
+void net_tls_free(struct net_tls *tls)
 {
-	if (t == NULL)
+	if (tls == NULL)
 		return;
-	gnutls_deinit(t->session);
-	net_tls_cred_unref(t->cred);
-	free(t->name);
-	free(t);
+	gnutls_deinit(tls->session);
+	net_tls_cred_unref(tls->cred);
+	free(tls->name);
+	free(tls);
 }
 
 /* Why the peer's certificate was refused, in GnuTLS's words. */
-static void explain_verification(struct net_tls *t)
+static void explain_verification(struct net_tls *tls)
 {
-	unsigned status = gnutls_session_get_verify_cert_status(t->session);
+	unsigned status = gnutls_session_get_verify_cert_status(tls->session);
 	gnutls_datum_t text = { 0 };
 	if (status == 0 || status == UINT32_MAX ||
 	    gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0) < 0)
 		return;
-	snprintf(t->error, sizeof(t->error), "%.*s", (int)text.size, (const char *)text.data);
+	snprintf(tls->error, sizeof(tls->error), "%.*s", (int)text.size, (const char *)text.data);
 	gnutls_free(text.data);
-	for (size_t n = strlen(t->error); n > 0 && t->error[n - 1] == ' '; n--)
-		t->error[n - 1] = '\0';
+	for (size_t n = strlen(tls->error); n > 0 && tls->error[n - 1] == ' '; n--)
+		tls->error[n - 1] = '\0';
 }
 
 /* GnuTLS's code as ours. */
-static int result(struct net_tls *t, ssize_t r)
+static int result(struct net_tls *tls, ssize_t ret)
 {
-	switch (r) {
+	switch (ret) {
 	case GNUTLS_E_AGAIN:
 	case GNUTLS_E_INTERRUPTED:
 		return -EAGAIN;
@@ -385,75 +388,75 @@ static int result(struct net_tls *t, ssize_t r)
 	case GNUTLS_E_PULL_ERROR:
 		return errno != 0 ? -errno : -ECONNRESET;
 	case GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR:
-		snprintf(t->error, sizeof(t->error), "%s", gnutls_strerror((int)r));
-		explain_verification(t);
+		snprintf(tls->error, sizeof(tls->error), "%s", gnutls_strerror((int)ret));
+		explain_verification(tls);
 		return ERR_TLS;
 	case GNUTLS_E_FATAL_ALERT_RECEIVED:
-		snprintf(t->error, sizeof(t->error), "the peer refused: %s",
-			 gnutls_alert_get_name(gnutls_alert_get(t->session)));
+		snprintf(tls->error, sizeof(tls->error), "the peer refused: %s",
+			 gnutls_alert_get_name(gnutls_alert_get(tls->session)));
 		return ERR_TLS;
 	default:
-		snprintf(t->error, sizeof(t->error), "%s", gnutls_strerror((int)r));
+		snprintf(tls->error, sizeof(tls->error), "%s", gnutls_strerror((int)ret));
 		return ERR_TLS;
 	}
 }
 
-int net_tls_handshake(struct net_tls *t)
+int net_tls_handshake(struct net_tls *tls)
 {
 	int r;
 	do {
 		errno = 0;
-		r = gnutls_handshake(t->session);
+		r = gnutls_handshake(tls->session);
 	} while (r < 0 && r != GNUTLS_E_AGAIN && r != GNUTLS_E_INTERRUPTED &&
 		 gnutls_error_is_fatal(r) == 0);
 	if (r >= 0)
 		return 0;
 	if (gnutls_error_is_fatal(r) != 0 && r != GNUTLS_E_PUSH_ERROR && r != GNUTLS_E_PULL_ERROR) {
-		int e = result(t, r);
-		IGNORE(gnutls_alert_send_appropriate(t->session, r) < 0); /* as far as it goes */
+		int e = result(tls, r);
+		IGNORE(gnutls_alert_send_appropriate(tls->session, r) < 0); /* as far as it goes */
 		return e;
 	}
-	return result(t, r);
+	return result(tls, r);
 }
 
-ssize_t net_tls_recv(struct net_tls *t, void *buf, size_t n)
+ssize_t net_tls_recv(struct net_tls *tls, void *buf, size_t len)
 {
 	errno = 0;
-	ssize_t r = gnutls_record_recv(t->session, buf, n);
+	ssize_t r = gnutls_record_recv(tls->session, buf, len);
 	if (r >= 0)
 		return r;
 	if (r == GNUTLS_E_PREMATURE_TERMINATION)
 		return 0;
-	return result(t, r);
+	return result(tls, r);
 }
 
-ssize_t net_tls_send(struct net_tls *t, const void *buf, size_t n)
+ssize_t net_tls_send(struct net_tls *tls, const void *buf, size_t len)
 {
 	errno = 0;
-	ssize_t r = gnutls_record_send(t->session, buf, n);
-	return r >= 0 ? r : result(t, r);
+	ssize_t r = gnutls_record_send(tls->session, buf, len);
+	return r >= 0 ? r : result(tls, r);
 }
 
-void net_tls_bye(struct net_tls *t)
+void net_tls_bye(struct net_tls *tls)
 {
-	IGNORE(gnutls_bye(t->session, GNUTLS_SHUT_WR) < 0); /* a courtesy */
+	IGNORE(gnutls_bye(tls->session, GNUTLS_SHUT_WR) < 0); /* a courtesy */
 }
 
-bool net_tls_wants_write(const struct net_tls *t)
+bool net_tls_wants_write(const struct net_tls *tls)
 {
-	return gnutls_record_get_direction(t->session) == 1;
+	return gnutls_record_get_direction(tls->session) == 1;
 }
 
-size_t net_tls_pending(const struct net_tls *t)
+size_t net_tls_pending(const struct net_tls *tls)
 {
-	return gnutls_record_check_pending(t->session);
+	return gnutls_record_check_pending(tls->session);
 }
 
-const char *net_tls_alpn(const struct net_tls *t)
+const char *net_tls_alpn(const struct net_tls *tls)
 {
 	gnutls_datum_t d = { 0 };
 	static const char *const known[] = { "dot", "h2", "http/1.1", "doq", "h3" };
-	if (gnutls_alpn_get_selected_protocol(t->session, &d) < 0)
+	if (gnutls_alpn_get_selected_protocol(tls->session, &d) < 0)
 		return "";
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		if (strlen(known[i]) == d.size && memcmp(known[i], d.data, d.size) == 0)
@@ -462,25 +465,25 @@ const char *net_tls_alpn(const struct net_tls *t)
 	return "";
 }
 
-const char *net_tls_error(const struct net_tls *t)
+const char *net_tls_error(const struct net_tls *tls)
 {
-	return t->error;
+	return tls->error;
 }
 
-bool net_tls_resumed(const struct net_tls *t)
+bool net_tls_resumed(const struct net_tls *tls)
 {
-	return gnutls_session_is_resumed(t->session) != 0;
+	return gnutls_session_is_resumed(tls->session) != 0;
 }
 
-void net_tls_ticket_take(struct net_tls *t, struct net_tls_ticket *ret)
+void net_tls_ticket_take(struct net_tls *tls, struct net_tls_ticket *ret)
 {
 	gnutls_datum_t d = { 0 };
 	*ret = (struct net_tls_ticket){ 0 };
 	/* TLS 1.3 sends tickets after the handshake: without one there is nothing to resume. */
-	if (gnutls_protocol_get_version(t->session) == GNUTLS_TLS1_3 &&
-	    (gnutls_session_get_flags(t->session) & GNUTLS_SFLAGS_SESSION_TICKET) == 0)
+	if (gnutls_protocol_get_version(tls->session) == GNUTLS_TLS1_3 &&
+	    (gnutls_session_get_flags(tls->session) & GNUTLS_SFLAGS_SESSION_TICKET) == 0)
 		return;
-	if (gnutls_session_get_data2(t->session, &d) < 0)
+	if (gnutls_session_get_data2(tls->session, &d) < 0)
 		return;
 	*ret = (struct net_tls_ticket){ .p = xmemdup(d.data, d.size), .n = d.size };
 	gnutls_free(d.data);

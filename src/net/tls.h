@@ -33,16 +33,16 @@ struct net_tls_files {
 
 /* Reads the files. ERR_PARSE or -errno; `err` gets a sentence that names the file. Counted
  * references, any thread. */
-MUST_CHECK int net_tls_server_cred(const struct net_tls_files *f, struct net_tls_cred **ret,
+MUST_CHECK int net_tls_server_cred(const struct net_tls_files *files, struct net_tls_cred **ret,
 				   char *err, size_t err_n);
-MUST_CHECK int net_tls_client_cred(const struct net_tls_files *f, struct net_tls_cred **ret,
+MUST_CHECK int net_tls_client_cred(const struct net_tls_files *files, struct net_tls_cred **ret,
 				   char *err, size_t err_n);
-struct net_tls_cred *net_tls_cred_ref(struct net_tls_cred *c);
-void net_tls_cred_unref(struct net_tls_cred *c); /* NULL is fine */
+struct net_tls_cred *net_tls_cred_ref(struct net_tls_cred *cred);
+void net_tls_cred_unref(struct net_tls_cred *cred); /* NULL is fine */
 
 /* A session on `fd`, which stays the caller's. `alpn`: protocols in order of preference, ended by
  * NULL; NULL: none. A server refuses a client whose list has none of its own. */
-MUST_CHECK int net_tls_accept(struct net_tls_cred *c, int fd, const char *const *alpn,
+MUST_CHECK int net_tls_accept(struct net_tls_cred *cred, int fd, const char *const *alpn,
 			      struct net_tls **ret);
 /* `name` is sent (unless an address) and verified, also when it is an address. `resume`: bytes of
  * net_tls_ticket of an earlier session, or NULL. */
@@ -50,25 +50,25 @@ struct net_tls_ticket {
 	uint8_t *p;
 	size_t n;
 };
-MUST_CHECK int net_tls_connect(struct net_tls_cred *c, int fd, const char *name,
+MUST_CHECK int net_tls_connect(struct net_tls_cred *cred, int fd, const char *name,
 			       const char *const *alpn, const struct net_tls_ticket *resume,
 			       struct net_tls **ret);
-void net_tls_free(struct net_tls *t); /* NULL is fine; sends nothing */
+void net_tls_free(struct net_tls *tls); /* NULL is fine; sends nothing */
 
 /* 0: done. -EAGAIN, -errno, or ERR_TLS: net_tls_error tells. */
-MUST_CHECK int net_tls_handshake(struct net_tls *t);
+MUST_CHECK int net_tls_handshake(struct net_tls *tls);
 /* Bytes; 0: the peer said goodbye (or closed); -EAGAIN, -errno, ERR_TLS. */
-MUST_CHECK ssize_t net_tls_recv(struct net_tls *t, void *buf, size_t n);
+MUST_CHECK ssize_t net_tls_recv(struct net_tls *tls, void *buf, size_t len);
 /* After -EAGAIN the same bytes must be given again. */
-MUST_CHECK ssize_t net_tls_send(struct net_tls *t, const void *buf, size_t n);
+MUST_CHECK ssize_t net_tls_send(struct net_tls *tls, const void *buf, size_t len);
 /* Says goodbye as far as the socket takes it. */
-void net_tls_bye(struct net_tls *t);
+void net_tls_bye(struct net_tls *tls);
 
-bool net_tls_wants_write(const struct net_tls *t);
+bool net_tls_wants_write(const struct net_tls *tls);
 /* Decrypted bytes not yet received: no readiness will announce them. */
-size_t net_tls_pending(const struct net_tls *t);
-const char *net_tls_alpn(const struct net_tls *t);  /* chosen; "" when none */
-const char *net_tls_error(const struct net_tls *t); /* of the last ERR_TLS */
-bool net_tls_resumed(const struct net_tls *t);
+size_t net_tls_pending(const struct net_tls *tls);
+const char *net_tls_alpn(const struct net_tls *tls);  /* chosen; "" when none */
+const char *net_tls_error(const struct net_tls *tls); /* of the last ERR_TLS */
+bool net_tls_resumed(const struct net_tls *tls);
 /* What resumes this session later; ret->p NULL when there is nothing yet. Free with free(). */
-void net_tls_ticket_take(struct net_tls *t, struct net_tls_ticket *ret);
+void net_tls_ticket_take(struct net_tls *tls, struct net_tls_ticket *ret);

@@ -12,58 +12,60 @@ enum {
 	TABLE_TIMES = 2, /* places per entry */
 };
 
-static bool same(struct slice a, struct slice b)
+static bool same(struct slice left, struct slice right)
 {
-	return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+	return left.n == right.n && memcmp(left.p, right.p, left.n) == 0;
 }
 
-static bool has_plain(const struct byteset *s, struct slice bytes)
+static bool has_plain(const struct byteset *byteset, struct slice bytes)
 {
-	for (uint32_t i = 0; i < s->n; i++) {
-		if (same(s->v[i], bytes))
+	for (uint32_t i = 0; i < byteset->n; i++) {
+		if (same(byteset->v[i], bytes))
 			return true;
 	}
 	return false;
 }
 
 /* Place of the bytes in the table: theirs, or a free one. */
-static uint32_t place_of(const struct byteset *s, struct slice bytes)
+static uint32_t place_of(const struct byteset *byteset, struct slice bytes)
 {
-	uint32_t mask = TABLE_TIMES * s->cap - 1;
+	uint32_t mask = TABLE_TIMES * byteset->cap - 1;
 	uint32_t at = (uint32_t)hash_bytes(hash_process_key(), bytes.p, bytes.n) & mask;
-	while (s->table[at] != 0 && !same(s->v[s->table[at] - 1], bytes))
+	while (byteset->table[at] != 0 && !same(byteset->v[byteset->table[at] - 1], bytes))
 		at = (at + 1) & mask;
 	return at;
 }
 
-static bool grow(struct byteset *s)
+static bool grow(struct byteset *byteset)
 {
-	uint32_t cap = s->cap != 0 ? 2 * s->cap : FIRST_CAP;
-	struct slice *v = cap <= SET_MAX ? arena_alloc(s->arena, cap * sizeof(*v)) : NULL;
+	uint32_t cap = byteset->cap != 0 ? 2 * byteset->cap : FIRST_CAP;
+	struct slice *v = cap <= SET_MAX ? arena_alloc(byteset->arena, cap * sizeof(*v)) : NULL;
 	if (v == NULL)
 		return false;
-	if (s->n != 0)
-		memcpy(v, s->v, s->n * sizeof(*v));
-	s->v = v;
-	s->cap = cap;
+	if (byteset->n != 0)
+		memcpy(v, byteset->v, byteset->n * sizeof(*v));
+	byteset->v = v;
+	byteset->cap = cap;
 	if (cap <= PLAIN_MAX)
 		return true;
-	s->table = arena_calloc(s->arena, TABLE_TIMES * cap * sizeof(*s->table));
-	for (uint32_t i = 0; s->table != NULL && i < s->n; i++)
-		s->table[place_of(s, v[i])] = (uint16_t)(i + 1);
-	return s->table != NULL;
+	byteset->table = arena_calloc(byteset->arena, TABLE_TIMES * cap * sizeof(*byteset->table));
+	for (uint32_t i = 0; byteset->table != NULL && i < byteset->n; i++)
+		byteset->table[place_of(byteset, v[i])] = (uint16_t)(i + 1);
+	return byteset->table != NULL;
 }
 
-bool byteset_add(struct byteset *s, struct slice bytes)
+bool byteset_add(struct byteset *byteset, struct slice bytes)
 {
-	if (s->full || (s->table == NULL ? has_plain(s, bytes) : s->table[place_of(s, bytes)] != 0))
+	if (byteset->full ||
+	    (byteset->table == NULL ? has_plain(byteset, bytes)
+				    : byteset->table[place_of(byteset, bytes)] != 0))
 		return false;
-	if (s->n == s->cap && !grow(s)) {
-		s->full = true;
+	if (byteset->n == byteset->cap && !grow(byteset)) {
+		byteset->full = true;
 		return false;
 	}
-	if (s->table != NULL)
-		s->table[place_of(s, bytes)] = (uint16_t)(s->n + 1);
-	s->v[s->n++] = bytes;
+	if (byteset->table != NULL)
+		byteset->table[place_of(byteset, bytes)] = (uint16_t)(byteset->n + 1);
+	byteset->v[byteset->n++] = bytes;
 	return true;
 }

@@ -17,4 +17,4 @@ struct byteset {
 };
 
 /* True when they were not there and are now. */
-bool byteset_add(struct byteset *s, struct slice bytes);
+bool byteset_add(struct byteset *byteset, struct slice bytes);

@@ -130,7 +130,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 
 /* Letters to insert, delete, change or swap with their neighbour until one is the other. Both at
  * most NAME_MAX_BYTES long. */
-static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
+static unsigned distance(const char *left, size_t na, const char *right, size_t nb)
 {
 	unsigned row[3][NAME_MAX_BYTES + 1];
 	unsigned *before = row[0], *last = row[1], *cur = row[2];
@@ -139,9 +139,10 @@ static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
 	for (unsigned i = 1; i <= na; i++) {
 		cur[0] = i;
 		for (unsigned k = 1; k <= nb; k++) {
-			unsigned cost = a[i - 1] != b[k - 1];
+			unsigned cost = left[i - 1] != right[k - 1];
 			cur[k] = min3(last[k] + 1, cur[k - 1] + 1, last[k - 1] + cost);
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+			if (i > 1 && k > 1 && left[i - 1] == right[k - 2] &&
+			    left[i - 2] == right[k - 1])
 				cur[k] = min3(cur[k], before[k - 2] + 1, cur[k]);
 		}
 		unsigned *free_row = before;

@@ -15,12 +15,13 @@ static struct query *query_of(const struct expr_run *run)
 }
 
 /* A text that lives as long as the evaluation's results. */
-static int give_text(const struct expr_run *run, const char *p, size_t n, struct expr_value *ret)
+static int give_text(const struct expr_run *run, const char *pos, size_t len,
+		     struct expr_value *ret)
 {
-	const char *copy = arena_strndup(run->arena, p, n);
+	const char *copy = arena_strndup(run->arena, pos, len);
 	if (copy == NULL)
 		return ERR_LIMIT;
-	*ret = expr_string((struct slice){ copy, n });
+	*ret = expr_string((struct slice){ copy, len });
 	return 0;
 }
 
@@ -213,14 +214,14 @@ const struct expr_func exprenv_funcs[EXPRENV_FUNCS] = {
 	{ "group", 1, { EXPR_ANY }, EXPR_STRING, fn_group },
 };
 
-int exprenv_parse(const struct word *words, size_t n, const struct word *line,
+int exprenv_parse(const struct word *words, size_t count, const struct word *line,
 		  const struct expr_env *env, const char *what, struct expr **ret,
 		  struct srcerr *err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	struct srcpos at = n != 0 ? words[0].pos : line->pos;
+	struct srcpos at = count != 0 ? words[0].pos : line->pos;
 	struct srcerr inner = { .text = "" };
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < count; i++)
 		strbuf_addf(&text, "%s%s", i == 0 ? "" : " ", words[i].s);
 	struct expr *e;
 	int r = expr_parse(strbuf_slice(&text), at, env, &e, &inner);
@@ -237,7 +238,7 @@ int exprenv_parse(const struct word *words, size_t n, const struct word *line,
 	return 0;
 }
 
-int exprenv_eval(const struct expr *e, struct exprenv *env, const struct expr_value *vars,
+int exprenv_eval(const struct expr *expr, struct exprenv *env, const struct expr_value *vars,
 		 struct expr_value *ret)
 {
 	char why[128];
@@ -245,7 +246,7 @@ int exprenv_eval(const struct expr *e, struct exprenv *env, const struct expr_va
 		.ctx = env,
 		.vars = vars,
 		.arena = &env->q->arena,
-		.scratch = expr_uses_regex(e) ? query_regex(env->q) : NULL,
+		.scratch = expr_uses_regex(expr) ? query_regex(env->q) : NULL,
 	};
-	return expr_eval(e, &run, ret, why, sizeof(why));
+	return expr_eval(expr, &run, ret, why, sizeof(why));
 }

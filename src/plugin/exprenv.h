@@ -27,15 +27,15 @@ extern const struct expr_func exprenv_funcs[EXPRENV_FUNCS];
 
 /* Parses the words joined by one blank. Errors are placed at the first word (or at `line` when
  * there is none) and start with `what` unless that is NULL. */
-MUST_CHECK int exprenv_parse(const struct word *words, size_t n, const struct word *line,
+MUST_CHECK int exprenv_parse(const struct word *words, size_t count, const struct word *line,
 			     const struct expr_env *env, const char *what, struct expr **ret,
 			     struct srcerr *err);
 
 /* Evaluates with the query's arena and scratch; the errors of expr_eval, without their text. */
-MUST_CHECK int exprenv_eval(const struct expr *e, struct exprenv *env,
+MUST_CHECK int exprenv_eval(const struct expr *expr, struct exprenv *env,
 			    const struct expr_value *vars, struct expr_value *ret);
 /* True when the value is the boolean true; anything else counts as false. */
-static inline bool exprenv_is_true(const struct expr_value *v)
+static inline bool exprenv_is_true(const struct expr_value *value)
 {
-	return v->type == EXPR_BOOL && v->b;
+	return value->type == EXPR_BOOL && value->b;
 }

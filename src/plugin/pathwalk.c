@@ -20,34 +20,35 @@ static enum pathwalk_end no_memory(struct query *q)
 }
 
 /* Asks for the element that the walk is at; the name was seen to fit. */
-static enum pathwalk_end ask(struct plugin_inst *self, struct query *q, const struct pathwalk *w,
-			     uint16_t type)
+static enum pathwalk_end ask(struct plugin_inst *self, struct query *q,
+			     const struct pathwalk *pathwalk, uint16_t type)
 {
 	uint8_t name[DNS_NAME_MAX];
-	const uint8_t *suffix = w->path.v[w->at];
-	memcpy(name, q->req.qname, w->base);
-	memcpy(name + w->base, suffix, dns_name_len(suffix));
+	const uint8_t *suffix = pathwalk->path.v[pathwalk->at];
+	memcpy(name, q->req.qname, pathwalk->base);
+	memcpy(name + pathwalk->base, suffix, dns_name_len(suffix));
 	if (query_sub(q, self, SUB_BELOW, name, type) < 0)
 		return fail(q, DNS_RCODE_SERVFAIL, "search path: too many look-ups");
 	return PATHWALK_WAITS;
 }
 
-enum pathwalk_end pathwalk_next(struct plugin_inst *self, struct query *q, struct pathwalk *w)
+enum pathwalk_end pathwalk_next(struct plugin_inst *self, struct query *q,
+				struct pathwalk *pathwalk)
 {
-	w->probe = 0;
-	for (; w->at < w->path.n; w->at++) {
-		if (w->base + dns_name_len(w->path.v[w->at]) <= DNS_NAME_MAX)
-			return ask(self, q, w, q->req.qtype);
+	pathwalk->probe = 0;
+	for (; pathwalk->at < pathwalk->path.n; pathwalk->at++) {
+		if (pathwalk->base + dns_name_len(pathwalk->path.v[pathwalk->at]) <= DNS_NAME_MAX)
+			return ask(self, q, pathwalk, q->req.qtype);
 	}
 	return PATHWALK_NOTHING;
 }
 
 /* In front of the first record of another owner than the name asked: a CNAME to it. */
-static int put_cname(struct query *q, struct dns_resp *r)
+static int put_cname(struct query *q, struct dns_resp *resp)
 {
 	struct dns_rrwalk w;
 	uint8_t name[DNS_NAME_MAX];
-	dns_rrwalk_init(&w, r);
+	dns_rrwalk_init(&w, resp);
 	for (;;) {
 		if (!dns_rrwalk_next(&w) || w.of != DNS_ANSWER)
 			return 0;
@@ -59,10 +60,10 @@ static int put_cname(struct query *q, struct dns_resp *r)
 	struct dns_rr *rr = arena_alloc(&q->arena, sizeof(*rr));
 	size_t n = dns_name_len(name);
 	uint8_t *target = arena_memdup(&q->arena, name, n);
-	if (rr == NULL || target == NULL || dns_resp_thaw(r, &q->arena) < 0)
+	if (rr == NULL || target == NULL || dns_resp_thaw(resp, &q->arena) < 0)
 		return ERR_SPACE;
 	*rr = (struct dns_rr){
-		.next = r->first[DNS_ANSWER],
+		.next = resp->first[DNS_ANSWER],
 		.owner = q->req.qname,
 		.owner_len = (uint8_t)dns_name_len(q->req.qname),
 		.type = DNS_TYPE_CNAME,
@@ -71,8 +72,8 @@ static int put_cname(struct query *q, struct dns_resp *r)
 		.rdata = target,
 		.rdlen = (uint16_t)n,
 	};
-	r->first[DNS_ANSWER] = rr;
-	r->count[DNS_ANSWER]++;
+	resp->first[DNS_ANSWER] = rr;
+	resp->count[DNS_ANSWER]++;
 	return 0;
 }
 
@@ -88,11 +89,11 @@ static void take_reply(struct query *sub)
 }
 
 /* It may be sent after all, when others were waited for. */
-static int keep(struct query *q, struct pathwalk *w, struct query *sub)
+static int keep(struct query *q, struct pathwalk *pathwalk, struct query *sub)
 {
-	w->here = sub;
-	if (w->first == NULL)
-		w->first = sub;
+	pathwalk->here = sub;
+	if (pathwalk->first == NULL)
+		pathwalk->first = sub;
 	return sub->outcome == V_ANSWERED ? dns_resp_own(&sub->resp, &q->arena) : 0;
 }
 
@@ -102,10 +103,10 @@ static bool is_code(const struct query *sub, uint16_t rcode)
 }
 
 /* Does a reply of this kind end the walk as a failure? */
-static bool is_failure(const struct pathwalk *w, const struct query *sub)
+static bool is_failure(const struct pathwalk *pathwalk, const struct query *sub)
 {
-	if (!w->strict)
-		return w->probe == 0 && sub->outcome == V_FAIL && sub->err != NULL;
+	if (!pathwalk->strict)
+		return pathwalk->probe == 0 && sub->outcome == V_FAIL && sub->err != NULL;
 	return !is_code(sub, DNS_RCODE_NOERROR) && !is_code(sub, DNS_RCODE_NXDOMAIN);
 }
 
@@ -116,53 +117,55 @@ static enum pathwalk_end fail_like(struct query *q, const struct query *sub)
 	return fail(q, sub->outcome == V_ANSWERED ? sub->resp.rcode : DNS_RCODE_SERVFAIL, NULL);
 }
 
-static bool has_name(const struct pathwalk *w, const struct query *sub)
+static bool has_name(const struct pathwalk *pathwalk, const struct query *sub)
 {
-	if (w->strict)
+	if (pathwalk->strict)
 		return is_code(sub, DNS_RCODE_NOERROR) && sub->resp.count[DNS_ANSWER] != 0;
-	if (w->probe != 0)
+	if (pathwalk->probe != 0)
 		return is_code(sub, DNS_RCODE_NOERROR);
 	return sub->outcome == V_ANSWERED && sub->resp.rcode != DNS_RCODE_NXDOMAIN;
 }
 
 /* The next type to look for at this element, as a number of `probes` plus one; 0: none. */
-static unsigned next_probe(const struct query *q, const struct pathwalk *w)
+static unsigned next_probe(const struct query *q, const struct pathwalk *pathwalk)
 {
 	bool address = q->req.qtype == DNS_TYPE_A || q->req.qtype == DNS_TYPE_AAAA;
 	/* Behind the last element there is nothing to keep the types from. */
-	if (w->at + 1 == w->path.n || (!w->strict && !address) || w->here->outcome != V_ANSWERED)
+	if (pathwalk->at + 1 == pathwalk->path.n || (!pathwalk->strict && !address) ||
+	    pathwalk->here->outcome != V_ANSWERED)
 		return 0;
-	for (unsigned i = w->probe; i < ARRAY_LEN(probes); i++) {
+	for (unsigned i = pathwalk->probe; i < ARRAY_LEN(probes); i++) {
 		if (probes[i] != q->req.qtype)
 			return i + 1;
 	}
 	return 0;
 }
 
-static enum pathwalk_end leave(struct plugin_inst *self, struct query *q, struct pathwalk *w)
+static enum pathwalk_end leave(struct plugin_inst *self, struct query *q, struct pathwalk *pathwalk)
 {
-	w->probe = next_probe(q, w);
-	if (w->probe != 0)
-		return ask(self, q, w, probes[w->probe - 1]);
-	if (w->strict && w->at + 1 == w->path.n)
-		w->bare_is_empty = is_code(w->here, DNS_RCODE_NOERROR);
-	w->at++;
-	return pathwalk_next(self, q, w);
+	pathwalk->probe = next_probe(q, pathwalk);
+	if (pathwalk->probe != 0)
+		return ask(self, q, pathwalk, probes[pathwalk->probe - 1]);
+	if (pathwalk->strict && pathwalk->at + 1 == pathwalk->path.n)
+		pathwalk->bare_is_empty = is_code(pathwalk->here, DNS_RCODE_NOERROR);
+	pathwalk->at++;
+	return pathwalk_next(self, q, pathwalk);
 }
 
-enum pathwalk_end pathwalk_resume(struct plugin_inst *self, struct query *q, struct pathwalk *w)
+enum pathwalk_end pathwalk_resume(struct plugin_inst *self, struct query *q,
+				  struct pathwalk *pathwalk)
 {
 	struct query *sub = q->sub;
-	if (is_failure(w, sub))
+	if (is_failure(pathwalk, sub))
 		return fail_like(q, sub);
 	take_reply(sub);
-	bool found = has_name(w, sub);
-	if (w->probe != 0)
-		return found ? PATHWALK_THERE : leave(self, q, w);
-	if ((found ? put_cname(q, &sub->resp) : keep(q, w, sub)) < 0)
+	bool found = has_name(pathwalk, sub);
+	if (pathwalk->probe != 0)
+		return found ? PATHWALK_THERE : leave(self, q, pathwalk);
+	if ((found ? put_cname(q, &sub->resp) : keep(q, pathwalk, sub)) < 0)
 		return no_memory(q);
 	if (!found)
-		return leave(self, q, w);
+		return leave(self, q, pathwalk);
 	q->resp = sub->resp;
 	return PATHWALK_FOUND;
 }

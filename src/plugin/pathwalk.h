@@ -46,6 +46,8 @@ struct pathwalk {
 };
 
 /* Asks for the next element that gives a name. */
-enum pathwalk_end pathwalk_next(struct plugin_inst *self, struct query *q, struct pathwalk *w);
+enum pathwalk_end pathwalk_next(struct plugin_inst *self, struct query *q,
+				struct pathwalk *pathwalk);
 /* q->sub is there. */
-enum pathwalk_end pathwalk_resume(struct plugin_inst *self, struct query *q, struct pathwalk *w);
+enum pathwalk_end pathwalk_resume(struct plugin_inst *self, struct query *q,
+				  struct pathwalk *pathwalk);

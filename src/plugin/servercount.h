@@ -15,6 +15,7 @@ struct servercount {
 };
 
 /* As a plugin's worker_init and worker_done, which need nothing else for their worker. */
-int servercount_worker_init(struct plugin_inst *self, struct worker *w);
-void servercount_worker_done(struct plugin_inst *self, struct worker *w);
-void servercount_add(struct plugin_inst *self, const struct metrics_family *f, struct query *q);
+int servercount_worker_init(struct plugin_inst *self, struct worker *worker);
+void servercount_worker_done(struct plugin_inst *self, struct worker *worker);
+void servercount_add(struct plugin_inst *self, const struct metrics_family *family,
+		     struct query *q);

@@ -17,12 +17,12 @@ struct zonecopy {
 	const uint8_t *at; /* the next one of them */
 };
 
-static void give(const struct zonecopy *c, const struct dns_zone_node *n,
-		 const struct dns_zone_set *s, const uint8_t *at, struct dns_rr *ret)
+static void give(const struct zonecopy *zonecopy, const struct dns_zone_node *node,
+		 const struct dns_zone_set *set, const uint8_t *at, struct dns_rr *ret)
 {
-	*ret = (struct dns_rr){ .owner = dns_zone_owner(c->zone, n, s),
-				.owner_len = n->name_len,
-				.type = s->type,
+	*ret = (struct dns_rr){ .owner = dns_zone_owner(zonecopy->zone, node, set),
+				.owner_len = node->name_len,
+				.type = set->type,
 				.cls = DNS_CLASS_IN,
 				.ttl = dns_zone_rr_ttl(at),
 				.rdata = at + DNS_ZONE_RR_HEAD,
@@ -30,29 +30,30 @@ static void give(const struct zonecopy *c, const struct dns_zone_node *n,
 }
 
 /* The next record of the node at hand that is not the SOA; false: it has no more. */
-static bool next_of_node(struct zonecopy *c, const struct dns_zone_node *n, struct dns_rr *ret)
+static bool next_of_node(struct zonecopy *zonecopy, const struct dns_zone_node *node,
+			 struct dns_rr *ret)
 {
-	const struct dns_zone_set *sets = dns_zone_sets(c->zone, n);
-	for (; c->set < n->n_set; c->set++) {
-		const struct dns_zone_set *s = &sets[c->set];
+	const struct dns_zone_set *sets = dns_zone_sets(zonecopy->zone, node);
+	for (; zonecopy->set < node->n_set; zonecopy->set++) {
+		const struct dns_zone_set *s = &sets[zonecopy->set];
 		if (s->type == DNS_TYPE_SOA)
 			continue;
-		if (c->left == 0) {
-			c->left = s->n;
-			c->at = dns_zone_data(c->zone, s);
+		if (zonecopy->left == 0) {
+			zonecopy->left = s->n;
+			zonecopy->at = dns_zone_data(zonecopy->zone, s);
 		}
-		give(c, n, s, c->at, ret);
-		c->at += dns_zone_rr_bytes(c->at);
-		if (--c->left == 0)
-			c->set++;
+		give(zonecopy, node, s, zonecopy->at, ret);
+		zonecopy->at += dns_zone_rr_bytes(zonecopy->at);
+		if (--zonecopy->left == 0)
+			zonecopy->set++;
 		return true;
 	}
 	return false;
 }
 
-static int zonecopy_next(struct zone_copy *z, struct dns_rr *ret)
+static int zonecopy_next(struct zone_copy *copy, struct dns_rr *ret)
 {
-	struct zonecopy *c = CONTAINER_OF(z, struct zonecopy, base);
+	struct zonecopy *c = CONTAINER_OF(copy, struct zonecopy, base);
 	if (!c->begun) {
 		const struct dns_zone_node *apex = dns_zone_node(c->zone, 0);
 		const struct dns_zone_set *soa = dns_zone_set(c->zone, apex, DNS_TYPE_SOA);
@@ -67,17 +68,17 @@ static int zonecopy_next(struct zone_copy *z, struct dns_rr *ret)
 	return 0;
 }
 
-static void zonecopy_free(struct zone_copy *z)
+static void zonecopy_free(struct zone_copy *copy)
 {
-	struct zonecopy *c = CONTAINER_OF(z, struct zonecopy, base);
+	struct zonecopy *c = CONTAINER_OF(copy, struct zonecopy, base);
 	dns_zone_unref(c->zone);
 	free(c);
 }
 
-struct zone_copy *zonecopy_new(struct dns_zone *z)
+struct zone_copy *zonecopy_new(struct dns_zone *zone)
 {
 	struct zonecopy *c = xcalloc(1, sizeof(*c));
 	c->base = (struct zone_copy){ .next = zonecopy_next, .free = zonecopy_free };
-	c->zone = dns_zone_ref(z);
+	c->zone = dns_zone_ref(zone);
 	return &c->base;
 }

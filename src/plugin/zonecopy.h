@@ -6,4 +6,4 @@ struct dns_zone;
 struct zone_copy;
 
 /* Takes a reference of its own. */
-struct zone_copy *zonecopy_new(struct dns_zone *z);
+struct zone_copy *zonecopy_new(struct dns_zone *zone);

@@ -8,16 +8,17 @@ enum {
 	LOOK_MAX = 256,	  /* records whose targets are looked up for that */
 };
 
-void zoneserve_add(struct zoneserve_run *r, enum dns_section s, const struct dns_zone_node *n,
-		   const struct dns_zone_set *set, const uint8_t *owner)
+void zoneserve_add(struct zoneserve_run *run, enum dns_section section,
+		   const struct dns_zone_node *node, const struct dns_zone_set *set,
+		   const uint8_t *owner)
 {
-	struct query *q = r->q;
-	const uint8_t *p = dns_zone_data(r->z, set);
-	size_t owner_len = n->name_len;
+	struct query *q = run->q;
+	const uint8_t *p = dns_zone_data(run->z, set);
+	size_t owner_len = node->name_len;
 	if (owner == NULL)
-		owner = dns_zone_owner(r->z, n, set);
+		owner = dns_zone_owner(run->z, node, set);
 	else
-		owner_len = r->owner_len;
+		owner_len = run->owner_len;
 	for (unsigned i = 0; i < set->n; i++, p += dns_zone_rr_bytes(p)) {
 		struct dns_rr rr = {
 			.owner = owner,
@@ -28,30 +29,30 @@ void zoneserve_add(struct zoneserve_run *r, enum dns_section s, const struct dns
 			.rdata = p + DNS_ZONE_RR_HEAD,
 			.rdlen = dns_get16(p + 10),
 		};
-		if (dns_resp_add(&q->resp, &q->arena, s, &rr) < 0) {
+		if (dns_resp_add(&q->resp, &q->arena, section, &rr) < 0) {
 			q->resp.flags |= DNS_FLAG_TC;
 			return;
 		}
 	}
 }
 
-void zoneserve_add_type(struct zoneserve_run *r, enum dns_section s, const struct dns_zone_node *n,
-			uint16_t type, const uint8_t *owner)
+void zoneserve_add_type(struct zoneserve_run *run, enum dns_section section,
+			const struct dns_zone_node *node, uint16_t type, const uint8_t *owner)
 {
-	const struct dns_zone_set *set = dns_zone_set(r->z, n, type);
+	const struct dns_zone_set *set = dns_zone_set(run->z, node, type);
 	if (set == NULL)
 		return;
-	zoneserve_add(r, s, n, set, owner);
-	if (!r->dnssec)
+	zoneserve_add(run, section, node, set, owner);
+	if (!run->dnssec)
 		return;
-	set = dns_zone_sigs(r->z, n, type);
+	set = dns_zone_sigs(run->z, node, type);
 	if (set != NULL)
-		zoneserve_add(r, s, n, set, owner);
+		zoneserve_add(run, section, node, set, owner);
 }
 
-void zoneserve_add_apex(struct zoneserve_run *r, uint16_t type)
+void zoneserve_add_apex(struct zoneserve_run *run, uint16_t type)
 {
-	zoneserve_add_type(r, DNS_AUTHORITY, dns_zone_node(r->z, 0), type, NULL);
+	zoneserve_add_type(run, DNS_AUTHORITY, dns_zone_node(run->z, 0), type, NULL);
 }
 
 /* ---- additional ---- */
@@ -61,28 +62,28 @@ struct seen {
 	const struct dns_zone_node *node[TARGETS_MAX];
 };
 
-static bool seen_before(struct seen *seen, const struct dns_zone_node *n)
+static bool seen_before(struct seen *seen, const struct dns_zone_node *node)
 {
 	for (unsigned i = 0; i < seen->n; i++) {
-		if (seen->node[i] == n)
+		if (seen->node[i] == node)
 			return true;
 	}
 	if (seen->n == TARGETS_MAX)
 		return true;
-	seen->node[seen->n++] = n;
+	seen->node[seen->n++] = node;
 	return false;
 }
 
-static void add_addresses(struct zoneserve_run *r, struct seen *seen, const uint8_t *name,
+static void add_addresses(struct zoneserve_run *run, struct seen *seen, const uint8_t *name,
 			  const uint8_t *within)
 {
 	if (!dns_name_is_below(name, within))
 		return;
-	const struct dns_zone_node *n = dns_zone_find_name(r->z, name);
+	const struct dns_zone_node *n = dns_zone_find_name(run->z, name);
 	if (n == NULL || seen_before(seen, n))
 		return;
-	zoneserve_add_type(r, DNS_ADDITIONAL, n, DNS_TYPE_A, NULL);
-	zoneserve_add_type(r, DNS_ADDITIONAL, n, DNS_TYPE_AAAA, NULL);
+	zoneserve_add_type(run, DNS_ADDITIONAL, n, DNS_TYPE_A, NULL);
+	zoneserve_add_type(run, DNS_ADDITIONAL, n, DNS_TYPE_AAAA, NULL);
 }
 
 /* Offset of the target in the data, or -1. */
@@ -100,57 +101,57 @@ static int target_at(uint16_t type)
 	}
 }
 
-void zoneserve_add_targets(struct zoneserve_run *r)
+void zoneserve_add_targets(struct zoneserve_run *run)
 {
 	struct seen seen = { 0 };
-	const uint8_t *origin = dns_zone_origin(r->z);
+	const uint8_t *origin = dns_zone_origin(run->z);
 	unsigned left = LOOK_MAX;
-	DNS_RR_FOREACH(rr, &r->q->resp, DNS_ANSWER)
+	DNS_RR_FOREACH(rr, &run->q->resp, DNS_ANSWER)
 	{
 		int at = target_at(rr->type);
 		if (at < 0 || rr->rdlen <= at)
 			continue;
 		if (left-- == 0)
 			return;
-		add_addresses(r, &seen, rr->rdata + at, origin);
+		add_addresses(run, &seen, rr->rdata + at, origin);
 	}
 }
 
-void zoneserve_add_glue(struct zoneserve_run *r, const struct dns_zone_set *ns,
+void zoneserve_add_glue(struct zoneserve_run *run, const struct dns_zone_set *ns,
 			const uint8_t *within)
 {
 	struct seen seen = { 0 };
-	const uint8_t *p = dns_zone_data(r->z, ns);
+	const uint8_t *p = dns_zone_data(run->z, ns);
 	for (unsigned i = 0; i < MIN(ns->n, LOOK_MAX); i++, p += dns_zone_rr_bytes(p))
-		add_addresses(r, &seen, p + DNS_ZONE_RR_HEAD, within);
+		add_addresses(run, &seen, p + DNS_ZONE_RR_HEAD, within);
 }
 
 /* ---- proofs ---- */
 
-void zoneserve_prove_at(struct zoneserve_run *r, const struct dns_zone_node *n)
+void zoneserve_prove_at(struct zoneserve_run *run, const struct dns_zone_node *node)
 {
-	if (!r->proofs || n == NULL)
+	if (!run->proofs || node == NULL)
 		return;
-	const uint8_t *name = dns_zone_name(r->z, n);
-	DNS_RR_FOREACH(rr, &r->q->resp, DNS_AUTHORITY)
+	const uint8_t *name = dns_zone_name(run->z, node);
+	DNS_RR_FOREACH(rr, &run->q->resp, DNS_AUTHORITY)
 	{
 		if (rr->type == DNS_TYPE_NSEC && rr->owner == name)
 			return;
 	}
-	zoneserve_add_type(r, DNS_AUTHORITY, n, DNS_TYPE_NSEC, NULL);
+	zoneserve_add_type(run, DNS_AUTHORITY, node, DNS_TYPE_NSEC, NULL);
 }
 
-void zoneserve_prove_before(struct zoneserve_run *r, const uint8_t *name)
+void zoneserve_prove_before(struct zoneserve_run *run, const uint8_t *name)
 {
-	if (r->proofs)
-		zoneserve_prove_at(r, dns_zone_nsec_before(r->z, name));
+	if (run->proofs)
+		zoneserve_prove_at(run, dns_zone_nsec_before(run->z, name));
 }
 
-void zoneserve_prove_no_wildcard(struct zoneserve_run *r, const struct dns_zone_node *encloser)
+void zoneserve_prove_no_wildcard(struct zoneserve_run *run, const struct dns_zone_node *encloser)
 {
 	uint8_t name[DNS_NAME_MAX + 2] = { 1, '*' };
-	if (!r->proofs || encloser->name_len + 2 > DNS_NAME_MAX)
+	if (!run->proofs || encloser->name_len + 2 > DNS_NAME_MAX)
 		return; /* no wildcard fits below it */
-	memcpy(name + 2, dns_zone_name(r->z, encloser), encloser->name_len);
-	zoneserve_prove_before(r, name);
+	memcpy(name + 2, dns_zone_name(run->z, encloser), encloser->name_len);
+	zoneserve_prove_before(run, name);
 }

@@ -22,22 +22,23 @@ struct zoneserve_run {
 
 /* Records of a set, with this owner (NULL: its own). What the query has no room for would not fit
  * into a reply either: TC is set, as for one that is cut. */
-void zoneserve_add(struct zoneserve_run *r, enum dns_section s, const struct dns_zone_node *n,
-		   const struct dns_zone_set *set, const uint8_t *owner);
+void zoneserve_add(struct zoneserve_run *run, enum dns_section section,
+		   const struct dns_zone_node *node, const struct dns_zone_set *set,
+		   const uint8_t *owner);
 /* The node's set of that type, if it has one, and its signatures if they are wanted. */
-void zoneserve_add_type(struct zoneserve_run *r, enum dns_section s, const struct dns_zone_node *n,
-			uint16_t type, const uint8_t *owner);
-void zoneserve_add_apex(struct zoneserve_run *r, uint16_t type); /* to the authority section */
+void zoneserve_add_type(struct zoneserve_run *run, enum dns_section section,
+			const struct dns_zone_node *node, uint16_t type, const uint8_t *owner);
+void zoneserve_add_apex(struct zoneserve_run *run, uint16_t type); /* to the authority section */
 /* Addresses of the targets of MX, SRV, SVCB and HTTPS records in the answer. */
-void zoneserve_add_targets(struct zoneserve_run *r);
+void zoneserve_add_targets(struct zoneserve_run *run);
 /* Addresses of name servers of this set: those at or below `within`. */
-void zoneserve_add_glue(struct zoneserve_run *r, const struct dns_zone_set *ns,
+void zoneserve_add_glue(struct zoneserve_run *run, const struct dns_zone_set *ns,
 			const uint8_t *within);
 
 /* Proofs of denial, of nothing in a zone that is not signed. */
-void zoneserve_prove_at(struct zoneserve_run *r, const struct dns_zone_node *n);
-void zoneserve_prove_before(struct zoneserve_run *r, const uint8_t *name);
-void zoneserve_prove_no_wildcard(struct zoneserve_run *r, const struct dns_zone_node *encloser);
+void zoneserve_prove_at(struct zoneserve_run *run, const struct dns_zone_node *node);
+void zoneserve_prove_before(struct zoneserve_run *run, const uint8_t *name);
+void zoneserve_prove_no_wildcard(struct zoneserve_run *run, const struct dns_zone_node *encloser);
 
 /* Whole replies as bytes, for the commonest cases; false: not one of them. */
-bool zoneserve_quick(struct zoneserve_run *r, const struct dns_zone_hit *hit);
+bool zoneserve_quick(struct zoneserve_run *run, const struct dns_zone_hit *hit);

@@ -6,10 +6,10 @@
 
 enum { QUICK_MAX = 1200 /* bytes; compression pointers reach so far */ };
 
-static bool write_reply(struct zoneserve_run *r, const struct dns_zone_set *answer,
+static bool write_reply(struct zoneserve_run *run, const struct dns_zone_set *answer,
 			const struct dns_zone_piece *piece)
 {
-	struct query *q = r->q;
+	struct query *q = run->q;
 	size_t start = DNS_HEADER_BYTES + (size_t)q->req.question_len;
 	size_t answer_bytes = answer != NULL ? answer->bytes : 0;
 	size_t n = start + answer_bytes + piece->len;
@@ -25,8 +25,8 @@ static bool write_reply(struct zoneserve_run *r, const struct dns_zone_set *answ
 	dns_put16(msg + 8, piece->n);
 	memcpy(msg + DNS_HEADER_BYTES, q->req.qname, q->req.question_len);
 	if (answer != NULL)
-		memcpy(msg + start, dns_zone_data(r->z, answer), answer_bytes);
-	size_t origin_len = dns_zone_node(r->z, 0)->name_len;
+		memcpy(msg + start, dns_zone_data(run->z, answer), answer_bytes);
+	size_t origin_len = dns_zone_node(run->z, 0)->name_len;
 	dns_zone_piece_put(piece, msg, start + answer_bytes,
 			   DNS_HEADER_BYTES + (size_t)q->qname.len - origin_len);
 	q->resp.msg = msg;
@@ -38,27 +38,27 @@ static bool write_reply(struct zoneserve_run *r, const struct dns_zone_set *answ
 	return true;
 }
 
-bool zoneserve_quick(struct zoneserve_run *r, const struct dns_zone_hit *hit)
+bool zoneserve_quick(struct zoneserve_run *run, const struct dns_zone_hit *hit)
 {
-	struct query *q = r->q;
+	struct query *q = run->q;
 	uint16_t type = q->req.qtype;
 	/* A question in other letters gets its owners in the zone's. */
-	if (q->qname.has_upper || (r->dnssec && dns_zone_has_sigs(r->z)) ||
+	if (q->qname.has_upper || (run->dnssec && dns_zone_has_sigs(run->z)) ||
 	    q->question != q->req.qname)
 		return false;
-	const struct dns_zone_piece *soa = dns_zone_piece(r->z, DNS_ZONE_PIECE_SOA);
+	const struct dns_zone_piece *soa = dns_zone_piece(run->z, DNS_ZONE_PIECE_SOA);
 	if (hit->kind == DNS_ZONE_NXNAME && soa != NULL &&
-	    !fallthrough_covers(r->fall, &q->qname)) {
+	    !fallthrough_covers(run->fall, &q->qname)) {
 		q->resp.rcode = DNS_RCODE_NXDOMAIN;
-		return write_reply(r, NULL, soa); /* or no_name() does it again */
+		return write_reply(run, NULL, soa); /* or no_name() does it again */
 	}
 	if (hit->kind != DNS_ZONE_FOUND || (hit->node->flags & DNS_ZONE_ALIAS) != 0 ||
 	    type == DNS_TYPE_RRSIG)
 		return false;
-	const struct dns_zone_set *set = dns_zone_set(r->z, hit->node, type);
+	const struct dns_zone_set *set = dns_zone_set(run->z, hit->node, type);
 	if (set == NULL)
-		return soa != NULL && !r->fall->on && write_reply(r, NULL, soa);
-	const struct dns_zone_piece *ns = dns_zone_piece(r->z, DNS_ZONE_PIECE_NS);
+		return soa != NULL && !run->fall->on && write_reply(run, NULL, soa);
+	const struct dns_zone_piece *ns = dns_zone_piece(run->z, DNS_ZONE_PIECE_NS);
 	return ns != NULL && (set->flags & (DNS_ZONE_FLAT | DNS_ZONE_CASED)) == DNS_ZONE_FLAT &&
-	       write_reply(r, set, ns);
+	       write_reply(run, set, ns);
 }

@@ -20,14 +20,14 @@ static void arm(void *ctx)
 	((struct asking *)ctx)->armed = true;
 }
 
-static bool is_truncated(const struct resolve_exchange *x)
+static bool is_truncated(const struct resolve_exchange *exchange)
 {
-	return x->reply_tc || (x->reply[2] & DNS_FLAG_TC >> 8) != 0;
+	return exchange->reply_tc || (exchange->reply[2] & DNS_FLAG_TC >> 8) != 0;
 }
 
-static int outcome(struct asking *a)
+static int outcome(struct asking *asking)
 {
-	const struct resolve_exchange *x = &a->x;
+	const struct resolve_exchange *x = &asking->x;
 	switch (x->result) {
 	case RESOLVE_OK:
 		break;
@@ -39,54 +39,57 @@ static int outcome(struct asking *a)
 	case RESOLVE_MISMATCH:
 		return ERR_PARSE;
 	}
-	if (x->reply_n > a->cap)
+	if (x->reply_n > asking->cap)
 		return ERR_SPACE;
-	memcpy(a->out, x->reply, x->reply_n);
+	memcpy(asking->out, x->reply, x->reply_n);
 	return x->reply_n;
 }
 
-static void answered(struct resolve_exchange *x)
+static void answered(struct resolve_exchange *exchange)
 {
-	struct asking *a = CONTAINER_OF(x, struct asking, x);
-	if (x->result == RESOLVE_OK && x->proto == RESOLVE_UDP && is_truncated(x)) {
-		x->tcp = true;
-		resolve_start(a->r, x);
+	struct asking *a = CONTAINER_OF(exchange, struct asking, x);
+	if (exchange->result == RESOLVE_OK && exchange->proto == RESOLVE_UDP &&
+	    is_truncated(exchange)) {
+		exchange->tcp = true;
+		resolve_start(a->r, exchange);
 		return;
 	}
 	a->result = outcome(a);
 	a->done = true;
 }
 
-static int ask(struct asking *a)
+static int ask(struct asking *asking)
 {
-	struct resolver_env env = { .loop = a->loop, .ops = &net_ops_kernel, .arm = arm, .ctx = a };
-	a->r = resolver_new(&env);
-	resolve_start(a->r, &a->x);
-	while (!a->done) {
-		if (a->armed) {
-			a->armed = false;
-			resolver_flush(a->r);
+	struct resolver_env env = {
+		.loop = asking->loop, .ops = &net_ops_kernel, .arm = arm, .ctx = asking
+	};
+	asking->r = resolver_new(&env);
+	resolve_start(asking->r, &asking->x);
+	while (!asking->done) {
+		if (asking->armed) {
+			asking->armed = false;
+			resolver_flush(asking->r);
 		} else {
-			loop_turn(a->loop, true);
+			loop_turn(asking->loop, true);
 		}
 	}
-	resolver_free(a->r);
-	return a->result;
+	resolver_free(asking->r);
+	return asking->result;
 }
 
-int resolve_ask(const struct resolve_conf *c, uint8_t *msg, uint16_t n, uint64_t timeout_ns,
+int resolve_ask(const struct resolve_conf *conf, uint8_t *msg, uint16_t number, uint64_t timeout_ns,
 		uint8_t *out, size_t cap)
 {
-	if (check_question(msg, n) < 0)
+	if (check_question(msg, number) < 0)
 		return ERR_PARSE;
 	struct loop *loop = loop_new();
 	if (loop == NULL)
 		return ERR_INTERNAL;
-	struct resolve_upstream *u = resolve_upstream_new(c);
+	struct resolve_upstream *u = resolve_upstream_new(conf);
 	struct asking a = { .loop = loop, .out = out, .cap = cap };
 	a.x = (struct resolve_exchange){ .up = u,
 					 .msg = msg,
-					 .msg_n = n,
+					 .msg_n = number,
 					 .deadline_ns = loop_now(loop) + timeout_ns,
 					 .done = answered };
 	int r = ask(&a);

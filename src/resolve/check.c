@@ -10,65 +10,67 @@
 
 enum { OPCODE_BITS = 0x7800, RR_FIXED = 10, POINTER = 0xc0 };
 
-int check_question(const uint8_t *query, size_t n)
+int check_question(const uint8_t *query, size_t len)
 {
-	if (n <= DNS_HEADER_BYTES || dns_get16(query + 4) != 1)
+	if (len <= DNS_HEADER_BYTES || dns_get16(query + 4) != 1)
 		return ERR_PARSE;
 	size_t at = DNS_HEADER_BYTES;
 	while (query[at] != 0) {
 		bool label = query[at] <= DNS_LABEL_MAX;
 		at += 1U + query[at];
-		if (!label || at >= n || at - DNS_HEADER_BYTES >= DNS_NAME_MAX)
+		if (!label || at >= len || at - DNS_HEADER_BYTES >= DNS_NAME_MAX)
 			return ERR_PARSE;
 	}
 	at += 5;
-	return at <= n ? (int)(at - DNS_HEADER_BYTES) : ERR_PARSE;
+	return at <= len ? (int)(at - DNS_HEADER_BYTES) : ERR_PARSE;
 }
 
 static_assert(RESOLVE_CASE_BYTES * 8 >= DNS_NAME_MAX, "the longest name has its bits");
 
-void check_flip_case(uint8_t *p, size_t n, uint8_t bits[RESOLVE_CASE_BYTES])
+void check_flip_case(uint8_t *data, size_t len, uint8_t bits[RESOLVE_CASE_BYTES])
 {
-	assert(n <= DNS_NAME_MAX);
-	for (size_t i = 0; i < n; i++) {
+	assert(len <= DNS_NAME_MAX);
+	for (size_t i = 0; i < len; i++) {
 		uint8_t bit = (uint8_t)(1 << (i % 8));
 		if ((bits[i / 8] & bit) == 0)
 			continue;
 		/* Length bytes are at most 63 and so no letters. */
-		if ((uint8_t)((p[i] | 0x20) - 'a') < 26)
-			p[i] ^= 0x20;
+		if ((uint8_t)((data[i] | 0x20) - 'a') < 26)
+			data[i] ^= 0x20;
 		else
 			bits[i / 8] &= (uint8_t)~bit;
 	}
 }
 
-static bool same_name(const uint8_t *a, const uint8_t *b, size_t n)
+static bool same_name(const uint8_t *left, const uint8_t *right, size_t len)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (a[i] != b[i] && ((a[i] ^ b[i]) != 0x20 || (uint8_t)((a[i] | 0x20) - 'a') >= 26))
+	for (size_t i = 0; i < len; i++) {
+		if (left[i] != right[i] &&
+		    ((left[i] ^ right[i]) != 0x20 || (uint8_t)((left[i] | 0x20) - 'a') >= 26))
 			return false;
 	}
 	return true;
 }
 
-static bool same_question(const uint8_t *a, const uint8_t *b, size_t n, bool exact)
+static bool same_question(const uint8_t *left, const uint8_t *right, size_t len, bool exact)
 {
-	if (memcmp(a, b, n) == 0)
+	if (memcmp(left, right, len) == 0)
 		return true;
-	return !exact && memcmp(a + n - 4, b + n - 4, 4) == 0 && same_name(a, b, n - 4);
+	return !exact && memcmp(left + len - 4, right + len - 4, 4) == 0 &&
+	       same_name(left, right, len - 4);
 }
 
 enum { END_MISSING = -1, END_BAD = -2 };
 
 /* Offset behind the name at `off`, or END_x. What a pointer leads to must lie before the labels it
  * follows, all of it: so there is no loop, and nothing is read that is not part of the message. */
-static int name_end(const uint8_t *msg, size_t n, size_t off)
+static int name_end(const uint8_t *msg, size_t size, size_t off)
 {
 	size_t part = off;
 	size_t len = 0;
 	int end = 0;
 	for (;;) {
-		if (off >= n)
+		if (off >= size)
 			return end != 0 ? END_BAD : END_MISSING;
 		unsigned c = msg[off];
 		if (c == 0)
@@ -80,7 +82,7 @@ static int name_end(const uint8_t *msg, size_t n, size_t off)
 			off += c + 1;
 			continue;
 		}
-		if (off + 2 > n)
+		if (off + 2 > size)
 			return end != 0 ? END_BAD : END_MISSING;
 		if (end == 0)
 			end = (int)off + 2;
@@ -89,33 +91,33 @@ static int name_end(const uint8_t *msg, size_t n, size_t off)
 			return end; /* the question's name, which was compared with ours */
 		if (to >= part || to < DNS_HEADER_BYTES)
 			return END_BAD;
-		n = part;
+		size = part;
 		off = part = to;
 	}
 }
 
-static bool options_whole(const uint8_t *p, size_t n)
+static bool options_whole(const uint8_t *data, size_t size)
 {
-	while (n >= 4 && dns_get16(p + 2) <= n - 4) {
-		size_t len = 4U + dns_get16(p + 2);
-		p += len;
-		n -= len;
+	while (size >= 4 && dns_get16(data + 2) <= size - 4) {
+		size_t len = 4U + dns_get16(data + 2);
+		data += len;
+		size -= len;
 	}
-	return n == 0;
+	return size == 0;
 }
 
 /* Offset behind the record at `off`, or END_x. */
-static int record_end(const uint8_t *msg, size_t n, size_t off)
+static int record_end(const uint8_t *msg, size_t len, size_t off)
 {
-	int at = name_end(msg, n, off);
+	int at = name_end(msg, len, off);
 	if (at < 0)
 		return at;
-	if ((size_t)at + RR_FIXED > n)
+	if ((size_t)at + RR_FIXED > len)
 		return END_MISSING;
 	uint16_t type = dns_get16(msg + at);
 	uint16_t rdlen = dns_get16(msg + at + 8);
 	size_t rdata = (size_t)at + RR_FIXED;
-	if (rdata + rdlen > n || (type == DNS_TYPE_OPT && !options_whole(msg + rdata, rdlen)))
+	if (rdata + rdlen > len || (type == DNS_TYPE_OPT && !options_whole(msg + rdata, rdlen)))
 		return END_MISSING;
 	bool fine = type == DNS_TYPE_A	    ? rdlen == 4 || rdlen == 0
 		    : type == DNS_TYPE_AAAA ? rdlen == 16 || rdlen == 0
@@ -124,20 +126,20 @@ static int record_end(const uint8_t *msg, size_t n, size_t off)
 }
 
 enum check_result check_reply(const uint8_t *query, size_t question_n, const uint8_t *reply,
-			      size_t n, bool exact, size_t *ret_n)
+			      size_t len, bool exact, size_t *ret_n)
 {
-	if (n < DNS_HEADER_BYTES || (reply[2] & 0x80) == 0 ||
+	if (len < DNS_HEADER_BYTES || (reply[2] & 0x80) == 0 ||
 	    ((dns_get16(reply + 2) ^ dns_get16(query + 2)) & OPCODE_BITS) != 0 ||
 	    dns_get16(reply + 4) != 1)
 		return CHECK_MISMATCH;
 	size_t at = DNS_HEADER_BYTES + question_n;
-	if (n < at ||
+	if (len < at ||
 	    !same_question(query + DNS_HEADER_BYTES, reply + DNS_HEADER_BYTES, question_n, exact))
 		return CHECK_MISMATCH;
 	uint32_t records =
 		(uint32_t)dns_get16(reply + 6) + dns_get16(reply + 8) + dns_get16(reply + 10);
 	for (; records > 0; records--) {
-		int end = record_end(reply, n, at);
+		int end = record_end(reply, len, at);
 		if (end < 0)
 			return end == END_MISSING ? CHECK_CUT : CHECK_GARBLED;
 		at = (size_t)end;

@@ -11,29 +11,29 @@ static const char media_type[] = "application/dns-message";
 
 enum { HTTP_OK = 200, TARGET_MAX = 2048 };
 
-static void on_message(void *ctx, uint32_t stream, void *user, const struct http_message *m)
+static void on_message(void *ctx, uint32_t stream, void *user, const struct http_message *message)
 {
 	struct stream *s = ctx;
 	struct resolve_exchange *x = user;
 	(void)stream;
 	x->http_stream = 0;
-	bool fine = m->status == HTTP_OK && m->body.n >= DNS_HEADER_BYTES &&
-		    slice_eq_nocase(
-			    slice_trim(slice_cut(
-				    &(struct slice){ m->content_type.p, m->content_type.n }, ';')),
-			    slice_of(media_type));
+	bool fine = message->status == HTTP_OK && message->body.n >= DNS_HEADER_BYTES &&
+		    slice_eq_nocase(slice_trim(slice_cut(&(struct slice){ message->content_type.p,
+									  message->content_type.n },
+							 ';')),
+				    slice_of(media_type));
 	if (!fine) {
 		stream_heard(s);
 		s->answered++;
 		exchange_fail(s->l.pool->r, x, RESOLVE_NETWORK, ERR_PARSE);
-		x->error_text = m->status == HTTP_OK ? "no DNS message in the HTTP response"
-						     : "unexpected HTTP status";
+		x->error_text = message->status == HTTP_OK ? "no DNS message in the HTTP response"
+							   : "unexpected HTTP status";
 		return;
 	}
 	/* The body is the framing's, and what becomes of a reply changes it in place. */
 	struct resolver *r = s->l.pool->r;
-	memcpy(r->doh_reply, m->body.p, m->body.n);
-	stream_answered(s, x, r->doh_reply, m->body.n);
+	memcpy(r->doh_reply, message->body.p, message->body.n);
+	stream_answered(s, x, r->doh_reply, message->body.n);
 }
 
 static void on_gone(void *ctx, uint32_t stream, void *user, int err)
@@ -44,56 +44,58 @@ static void on_gone(void *ctx, uint32_t stream, void *user, int err)
 	stream_retry(ctx, x, err);
 }
 
-static int doh_opened(struct stream *s)
+static int doh_opened(struct stream *stream)
 {
-	bool h2 = strcmp(net_tls_alpn(s->tls), "h2") == 0;
-	s->depth = s->l.pool->new_depth = h2 ? STREAM_DEPTH_HTTP : 1;
-	if (s->l.pool->r->doh_reply == NULL)
-		s->l.pool->r->doh_reply = xmalloc(HTTP_BODY_MAX);
-	s->http = http_framing_new(&(struct http_framing_conf){
+	bool h2 = strcmp(net_tls_alpn(stream->tls), "h2") == 0;
+	stream->depth = stream->l.pool->new_depth = h2 ? STREAM_DEPTH_HTTP : 1;
+	if (stream->l.pool->r->doh_reply == NULL)
+		stream->l.pool->r->doh_reply = xmalloc(HTTP_BODY_MAX);
+	stream->http = http_framing_new(&(struct http_framing_conf){
 		.role = HTTP_ROLE_CLIENT,
 		.version = h2 ? HTTP_2 : HTTP_1_1,
 		.calls = { .message = on_message, .gone = on_gone },
-		.ctx = s,
+		.ctx = stream,
 	});
 	return 0;
 }
 
 /* RFC 4648 section 5, without padding. */
-static size_t base64url(const uint8_t *p, size_t n, char *out)
+static size_t base64url(const uint8_t *data, size_t len, char *out)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 	size_t at = 0;
-	for (size_t i = 0; i < n; i += 3) {
-		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
-			     (i + 2 < n ? p[i + 2] : 0);
-		size_t chars = MIN(n - i, 3) + 1;
+	for (size_t i = 0; i < len; i += 3) {
+		uint32_t v = (uint32_t)data[i] << 16 |
+			     (i + 1 < len ? (uint32_t)data[i + 1] << 8 : 0) |
+			     (i + 2 < len ? data[i + 2] : 0);
+		size_t chars = MIN(len - i, 3) + 1;
 		for (size_t k = 0; k < chars; k++)
 			out[at++] = digits[v >> (18 - 6 * k) & 63];
 	}
 	return at;
 }
 
-static int put_get(struct stream *s, struct resolve_exchange *x, struct http_message *m)
+static int put_get(struct stream *stream, struct resolve_exchange *exchange,
+		   struct http_message *message)
 {
 	char target[TARGET_MAX];
-	size_t n = m->target.n;
+	size_t n = message->target.n;
 	static const char query[] = "?dns=";
-	if (n + sizeof(query) + (size_t)x->msg_n * 4 / 3 + 4 > sizeof(target))
+	if (n + sizeof(query) + (size_t)exchange->msg_n * 4 / 3 + 4 > sizeof(target))
 		return ERR_LIMIT;
-	memcpy(target, m->target.p, n);
+	memcpy(target, message->target.p, n);
 	memcpy(target + n, query, sizeof(query) - 1);
 	n += sizeof(query) - 1;
-	n += base64url(x->msg, x->msg_n, target + n);
-	m->method = SLICE("GET");
-	m->target = (struct slice){ target, n };
-	return http_framing_request(s->http, m, x, &x->http_stream);
+	n += base64url(exchange->msg, exchange->msg_n, target + n);
+	message->method = SLICE("GET");
+	message->target = (struct slice){ target, n };
+	return http_framing_request(stream->http, message, exchange, &exchange->http_stream);
 }
 
-static int doh_put(struct stream *s, struct resolve_exchange *x)
+static int doh_put(struct stream *stream, struct resolve_exchange *exchange)
 {
-	const struct resolve_conf *c = &x->up->conf;
+	const struct resolve_conf *c = &exchange->up->conf;
 	char host[NET_ADDR_TEXT_MAX];
 	struct http_message m = { .target = slice_of(c->http_path != NULL ? c->http_path
 									  : "/dns-query"),
@@ -102,56 +104,57 @@ static int doh_put(struct stream *s, struct resolve_exchange *x)
 	m.authority = slice_of(c->http_host != NULL	? c->http_host
 			       : c->server_name != NULL ? c->server_name
 							: host);
-	dns_put16(x->msg, 0);
+	dns_put16(exchange->msg, 0);
 	int r = ERR_LIMIT;
 	if (c->http_get)
-		r = put_get(s, x, &m);
+		r = put_get(stream, exchange, &m);
 	if (r == ERR_LIMIT) { /* POST has no limit of this kind */
 		m.method = SLICE("POST");
 		m.content_type = slice_of(media_type);
-		m.body = (struct slice){ (const char *)x->msg, x->msg_n };
-		r = http_framing_request(s->http, &m, x, &x->http_stream);
+		m.body = (struct slice){ (const char *)exchange->msg, exchange->msg_n };
+		r = http_framing_request(stream->http, &m, exchange, &exchange->http_stream);
 	}
 	return r;
 }
 
-static int doh_feed(struct stream *s, uint8_t *buf, size_t n)
+static int doh_feed(struct stream *stream, uint8_t *buf, size_t len)
 {
-	ssize_t r = http_framing_feed(s->http, buf, n, loop_now(s->l.pool->r->env.loop));
-	if (r >= 0 && s->l.io.fd >= 0 && http_framing_over(s->http))
+	ssize_t r =
+		http_framing_feed(stream->http, buf, len, loop_now(stream->l.pool->r->env.loop));
+	if (r >= 0 && stream->l.io.fd >= 0 && http_framing_over(stream->http))
 		return ERR_CLOSED;
 	return r < 0 ? (int)r : 0;
 }
 
 /* A response of HTTP/1.1 may last until its connection ends. */
-static void doh_ended(struct stream *s)
+static void doh_ended(struct stream *stream)
 {
-	if (strcmp(net_tls_alpn(s->tls), "h2") != 0)
-		http_framing_eof(s->http);
+	if (strcmp(net_tls_alpn(stream->tls), "h2") != 0)
+		http_framing_eof(stream->http);
 }
 
-static struct slice doh_out(struct stream *s)
+static struct slice doh_out(struct stream *stream)
 {
-	return http_framing_out(s->http);
+	return http_framing_out(stream->http);
 }
 
-static void doh_sent(struct stream *s, size_t n)
+static void doh_sent(struct stream *stream, size_t count)
 {
-	http_framing_sent(s->http, n);
+	http_framing_sent(stream->http, count);
 }
 
-static void doh_drop(struct stream *s, struct resolve_exchange *x)
+static void doh_drop(struct stream *stream, struct resolve_exchange *exchange)
 {
-	if (x->http_stream == 0)
+	if (exchange->http_stream == 0)
 		return;
-	http_framing_cancel(s->http, x->http_stream);
-	x->http_stream = 0;
-	link_dirty(&s->l); /* the peer is told */
+	http_framing_cancel(stream->http, exchange->http_stream);
+	exchange->http_stream = 0;
+	link_dirty(&stream->l); /* the peer is told */
 }
 
-static void doh_free(struct stream *s)
+static void doh_free(struct stream *stream)
 {
-	http_framing_free(s->http);
+	http_framing_free(stream->http);
 }
 
 const struct stream_codec doh_codec = {

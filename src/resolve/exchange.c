@@ -5,71 +5,74 @@
 #include "base/err.h"
 #include "resolve/resolve_priv.h"
 
-void exchange_detach(struct resolver *r, struct resolve_exchange *x)
+void exchange_detach(struct resolver *resolver, struct resolve_exchange *exchange)
 {
-	if (x->state == X_READY) {
-		xlist_remove(&r->ready, x);
-		x->state = X_IDLE;
+	if (exchange->state == X_READY) {
+		xlist_remove(&resolver->ready, exchange);
+		exchange->state = X_IDLE;
 		return;
 	}
-	wheel_remove(r, x);
-	if (x->state == X_WAITING)
-		stream_pool_unwait(resolver_pool(r, x->up), x);
-	if (x->state == X_QUEUED)
-		xlist_remove(&x->link->queued, x);
-	if (x->state == X_SENT && x->link != NULL && x->link->keeps_sent)
-		xlist_remove(&x->link->sent, x);
-	if (x->link != NULL)
-		link_remove(x->link, x);
-	dns_put16(x->msg, x->asked_id);
-	if (x->random_case)
-		check_flip_case(x->msg + DNS_HEADER_BYTES, x->question_n - 4U, x->case_bits);
-	x->state = X_IDLE;
+	wheel_remove(resolver, exchange);
+	if (exchange->state == X_WAITING)
+		stream_pool_unwait(resolver_pool(resolver, exchange->up), exchange);
+	if (exchange->state == X_QUEUED)
+		xlist_remove(&exchange->link->queued, exchange);
+	if (exchange->state == X_SENT && exchange->link != NULL && exchange->link->keeps_sent)
+		xlist_remove(&exchange->link->sent, exchange);
+	if (exchange->link != NULL)
+		link_remove(exchange->link, exchange);
+	dns_put16(exchange->msg, exchange->asked_id);
+	if (exchange->random_case)
+		check_flip_case(exchange->msg + DNS_HEADER_BYTES, exchange->question_n - 4U,
+				exchange->case_bits);
+	exchange->state = X_IDLE;
 }
 
-static void drop(struct resolve_exchange *x)
+static void drop(struct resolve_exchange *exchange)
 {
-	if (x->state == X_SENT && x->link != NULL && x->link->ops->dropped != NULL)
-		x->link->ops->dropped(x->link, x);
+	if (exchange->state == X_SENT && exchange->link != NULL &&
+	    exchange->link->ops->dropped != NULL)
+		exchange->link->ops->dropped(exchange->link, exchange);
 }
 
 /* Errors are logged with both ends, and rare enough for a system call. */
-static void note_local(struct resolve_exchange *x)
+static void note_local(struct resolve_exchange *exchange)
 {
-	socklen_t len = sizeof(x->local);
-	memset(&x->local, 0, sizeof(x->local));
-	if (x->state != X_SENT || x->link == NULL || x->link->io.fd < 0 ||
-	    getsockname(x->link->io.fd, &x->local.sa, &len) != 0)
-		x->local.family = AF_UNSPEC;
+	socklen_t len = sizeof(exchange->local);
+	memset(&exchange->local, 0, sizeof(exchange->local));
+	if (exchange->state != X_SENT || exchange->link == NULL || exchange->link->io.fd < 0 ||
+	    getsockname(exchange->link->io.fd, &exchange->local.sa, &len) != 0)
+		exchange->local.family = AF_UNSPEC;
 }
 
-void exchange_fail(struct resolver *r, struct resolve_exchange *x, enum resolve_result result,
-		   int code)
+void exchange_fail(struct resolver *resolver, struct resolve_exchange *exchange,
+		   enum resolve_result result, int code)
 {
-	note_local(x);
-	drop(x);
-	exchange_detach(r, x);
-	x->result = result;
-	x->error = code;
-	x->error_text = resolve_error_text(code);
-	x->state = X_READY;
-	xlist_append(&r->ready, x);
-	resolver_arm(r);
+	note_local(exchange);
+	drop(exchange);
+	exchange_detach(resolver, exchange);
+	exchange->result = result;
+	exchange->error = code;
+	exchange->error_text = resolve_error_text(code);
+	exchange->state = X_READY;
+	xlist_append(&resolver->ready, exchange);
+	resolver_arm(resolver);
 }
 
 /* What could not be read whole becomes an empty reply with TC, as CoreDNS makes of it: the client
  * asks again over TCP. */
-static size_t truncate_reply(const struct resolve_exchange *x, uint8_t *msg)
+static size_t truncate_reply(const struct resolve_exchange *exchange, uint8_t *msg)
 {
 	dns_put16(msg + 2, dns_get16(msg + 2) | DNS_FLAG_TC);
 	memset(msg + 6, 0, 6);
-	return (size_t)DNS_HEADER_BYTES + x->question_n;
+	return (size_t)DNS_HEADER_BYTES + exchange->question_n;
 }
 
-static enum resolve_result judge(struct resolver *r, struct resolve_exchange *x, uint8_t *msg,
-				 size_t *n, bool cut)
+static enum resolve_result judge(struct resolver *resolver, struct resolve_exchange *exchange,
+				 uint8_t *msg, size_t *count, bool cut)
 {
-	switch (check_reply(x->msg, x->question_n, msg, *n, x->random_case, n)) {
+	switch (check_reply(exchange->msg, exchange->question_n, msg, *count, exchange->random_case,
+			    count)) {
 	case CHECK_OK:
 		if (!cut)
 			return RESOLVE_OK;
@@ -79,46 +82,48 @@ static enum resolve_result judge(struct resolver *r, struct resolve_exchange *x,
 	case CHECK_GARBLED:
 		if (cut)
 			break;
-		r->stats.garbled++;
+		resolver->stats.garbled++;
 		return RESOLVE_GARBLED;
 	case CHECK_MISMATCH:
-		r->stats.mismatched++;
+		resolver->stats.mismatched++;
 		return RESOLVE_MISMATCH;
 	}
-	if (x->proto != RESOLVE_UDP) {
-		r->stats.garbled++;
+	if (exchange->proto != RESOLVE_UDP) {
+		resolver->stats.garbled++;
 		return RESOLVE_GARBLED;
 	}
-	*n = truncate_reply(x, msg);
-	x->reply_tc = true;
+	*count = truncate_reply(exchange, msg);
+	exchange->reply_tc = true;
 	return RESOLVE_OK;
 }
 
-void exchange_reply(struct resolver *r, struct resolve_exchange *x, uint8_t *msg, size_t n,
-		    bool cut)
+void exchange_reply(struct resolver *resolver, struct resolve_exchange *exchange, uint8_t *msg,
+		    size_t len, bool cut)
 {
-	struct resolve_pool *p = x->link->pool;
-	x->result = judge(r, x, msg, &n, cut);
-	if (x->result == RESOLVE_OK) {
-		x->rtt_ns = loop_now(r->env.loop) - x->sent_ns;
-		upstream_measured(p, x->rtt_ns);
-		if (x->random_case)
-			check_flip_case(msg + DNS_HEADER_BYTES, x->question_n - 4U, x->case_bits);
+	struct resolve_pool *p = exchange->link->pool;
+	exchange->result = judge(resolver, exchange, msg, &len, cut);
+	if (exchange->result == RESOLVE_OK) {
+		exchange->rtt_ns = loop_now(resolver->env.loop) - exchange->sent_ns;
+		upstream_measured(p, exchange->rtt_ns);
+		if (exchange->random_case)
+			check_flip_case(msg + DNS_HEADER_BYTES, exchange->question_n - 4U,
+					exchange->case_bits);
 	}
-	exchange_detach(r, x);
-	dns_put16(msg, x->asked_id);
-	x->reply = msg;
-	x->reply_n = (uint16_t)n;
-	x->error = x->result == RESOLVE_OK ? 0 : ERR_PARSE;
-	x->error_text = x->result == RESOLVE_OK ? NULL : resolve_error_text(ERR_PARSE);
-	x->done(x);
+	exchange_detach(resolver, exchange);
+	dns_put16(msg, exchange->asked_id);
+	exchange->reply = msg;
+	exchange->reply_n = (uint16_t)len;
+	exchange->error = exchange->result == RESOLVE_OK ? 0 : ERR_PARSE;
+	exchange->error_text =
+		exchange->result == RESOLVE_OK ? NULL : resolve_error_text(ERR_PARSE);
+	exchange->done(exchange);
 }
 
-void resolve_cancel(struct resolver *r, struct resolve_exchange *x)
+void resolve_cancel(struct resolver *resolver, struct resolve_exchange *exchange)
 {
-	if (x->state == X_IDLE)
+	if (exchange->state == X_IDLE)
 		return;
-	drop(x);
-	exchange_detach(r, x);
-	resolver_bury(r);
+	drop(exchange);
+	exchange_detach(resolver, exchange);
+	resolver_bury(resolver);
 }

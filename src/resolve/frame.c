@@ -7,30 +7,31 @@
 #include "base/mem.h"
 #include "dns/request.h"
 
-void frame_done(struct frame *f)
+void frame_done(struct frame *frame)
 {
-	free(f->part);
-	*f = (struct frame){ 0 };
+	free(frame->part);
+	*frame = (struct frame){ 0 };
 }
 
-size_t frame_restore(const struct frame *f, uint8_t *buf)
+size_t frame_restore(const struct frame *frame, uint8_t *buf)
 {
-	if (f->part_n != 0)
-		memcpy(buf, f->part, f->part_n);
-	return f->part_n;
+	if (frame->part_n != 0)
+		memcpy(buf, frame->part, frame->part_n);
+	return frame->part_n;
 }
 
-void frame_feed(struct frame *f, uint8_t *buf, size_t n,
-		bool (*fn)(void *ctx, uint8_t *msg, size_t n), void *ctx)
+void frame_feed(struct frame *frame, uint8_t *buf, size_t size,
+		bool (*fn)(void *ctx, uint8_t *msg, size_t size), void *ctx)
 {
 	size_t at = 0;
-	frame_done(f);
-	while (n - at >= 2 && n - at - 2 >= dns_get16(buf + at)) {
+	frame_done(frame);
+	while (size - at >= 2 && size - at - 2 >= dns_get16(buf + at)) {
 		size_t len = dns_get16(buf + at);
 		if (!fn(ctx, buf + at + 2, len))
 			return;
 		at += 2 + len;
 	}
-	if (at < n)
-		*f = (struct frame){ .part = xmemdup(buf + at, n - at), .part_n = n - at };
+	if (at < size)
+		*frame =
+			(struct frame){ .part = xmemdup(buf + at, size - at), .part_n = size - at };
 }

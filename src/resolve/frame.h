@@ -14,10 +14,10 @@ struct frame {
 	size_t part_n;
 };
 
-void frame_done(struct frame *f);
+void frame_done(struct frame *frame);
 /* Copies what is kept to the front of buf[FRAME_MAX]; its length. Receive behind it. */
-size_t frame_restore(const struct frame *f, uint8_t *buf);
+size_t frame_restore(const struct frame *frame, uint8_t *buf);
 /* buf[0..n) is what frame_restore put there and what came after it. Calls fn for each whole message
  * until it returns false (then all is forgotten), and keeps the rest. */
-void frame_feed(struct frame *f, uint8_t *buf, size_t n,
+void frame_feed(struct frame *frame, uint8_t *buf, size_t size,
 		bool (*fn)(void *ctx, uint8_t *msg, size_t n), void *ctx);

@@ -19,48 +19,48 @@ struct resolve_probe {
 	uint8_t msg[DNS_HEADER_BYTES + DNS_NAME_MAX + 4];
 };
 
-static void build(struct resolve_probe *p)
+static void build(struct resolve_probe *probe)
 {
-	const struct resolve_conf *c = &p->up->conf;
+	const struct resolve_conf *c = &probe->up->conf;
 	const uint8_t *name = c->probe_domain != NULL ? c->probe_domain : dns_name_root;
 	size_t n = dns_name_len(name);
-	uint8_t *at = p->msg + DNS_HEADER_BYTES;
-	dns_put16(p->msg + 2, c->probe_no_rec ? 0 : DNS_FLAG_RD);
-	dns_put16(p->msg + 4, 1);
+	uint8_t *at = probe->msg + DNS_HEADER_BYTES;
+	dns_put16(probe->msg + 2, c->probe_no_rec ? 0 : DNS_FLAG_RD);
+	dns_put16(probe->msg + 4, 1);
 	memcpy(at, name, n);
 	dns_put16(at + n, DNS_TYPE_NS);
 	dns_put16(at + n + 2, DNS_CLASS_IN);
-	p->x.msg_n = (uint16_t)(DNS_HEADER_BYTES + n + 4);
+	probe->x.msg_n = (uint16_t)(DNS_HEADER_BYTES + n + 4);
 }
 
-static void probe_end(struct resolve_probe *p)
+static void probe_end(struct resolve_probe *probe)
 {
-	struct resolve_probe **at = &p->r->probes;
-	while (*at != p)
+	struct resolve_probe **at = &probe->r->probes;
+	while (*at != probe)
 		at = &(*at)->next;
-	*at = p->next;
-	resolve_cancel(p->r, &p->x);
-	loop_timer_stop(p->r->env.loop, &p->timer);
-	atomic_store_explicit(&p->up->probing, false, memory_order_release);
-	resolve_upstream_unref(p->up);
-	free(p);
+	*at = probe->next;
+	resolve_cancel(probe->r, &probe->x);
+	loop_timer_stop(probe->r->env.loop, &probe->timer);
+	atomic_store_explicit(&probe->up->probing, false, memory_order_release);
+	resolve_upstream_unref(probe->up);
+	free(probe);
 }
 
-static void ask(struct resolve_probe *p)
+static void ask(struct resolve_probe *probe)
 {
-	p->x.deadline_ns = loop_now(p->r->env.loop) + PROBE_TIMEOUT_NS;
-	resolve_start(p->r, &p->x);
+	probe->x.deadline_ns = loop_now(probe->r->env.loop) + PROBE_TIMEOUT_NS;
+	resolve_start(probe->r, &probe->x);
 }
 
-static void ask_again(struct loop_timer *t)
+static void ask_again(struct loop_timer *timer)
 {
-	ask(CONTAINER_OF(t, struct resolve_probe, timer));
+	ask(CONTAINER_OF(timer, struct resolve_probe, timer));
 }
 
 /* Anything that came back shows that somebody is there. */
-static bool is_alive(const struct resolve_exchange *x)
+static bool is_alive(const struct resolve_exchange *exchange)
 {
-	switch (x->result) {
+	switch (exchange->result) {
 	case RESOLVE_OK:
 	case RESOLVE_GARBLED:
 	case RESOLVE_MISMATCH:
@@ -72,10 +72,10 @@ static bool is_alive(const struct resolve_exchange *x)
 	return false;
 }
 
-static void answered(struct resolve_exchange *x)
+static void answered(struct resolve_exchange *exchange)
 {
-	struct resolve_probe *p = CONTAINER_OF(x, struct resolve_probe, x);
-	if (is_alive(x)) {
+	struct resolve_probe *p = CONTAINER_OF(exchange, struct resolve_probe, x);
+	if (is_alive(exchange)) {
 		atomic_store_explicit(&p->up->fails, 0, memory_order_relaxed);
 		probe_end(p);
 		return;
@@ -86,31 +86,33 @@ static void answered(struct resolve_exchange *x)
 		       loop_now(p->r->env.loop) + p->up->conf.probe_interval_ns);
 }
 
-void resolve_health_kick(struct resolver *r, struct resolve_upstream *u)
+void resolve_health_kick(struct resolver *resolver, struct resolve_upstream *upstream)
 {
 	bool idle = false;
-	if (atomic_load_explicit(&u->probing, memory_order_relaxed) ||
-	    !atomic_compare_exchange_strong_explicit(&u->probing, &idle, true, memory_order_acquire,
-						     memory_order_relaxed))
+	if (atomic_load_explicit(&upstream->probing, memory_order_relaxed) ||
+	    !atomic_compare_exchange_strong_explicit(&upstream->probing, &idle, true,
+						     memory_order_acquire, memory_order_relaxed))
 		return;
 	struct resolve_probe *p = xcalloc(1, sizeof(*p));
-	p->r = r;
-	p->up = resolve_upstream_ref(u);
+	p->r = resolver;
+	p->up = resolve_upstream_ref(upstream);
 	p->timer.cb = ask_again;
-	p->x = (struct resolve_exchange){
-		.up = u, .msg = p->msg, .tcp = u->conf.probe_tcp, .fresh = true, .done = answered
-	};
+	p->x = (struct resolve_exchange){ .up = upstream,
+					  .msg = p->msg,
+					  .tcp = upstream->conf.probe_tcp,
+					  .fresh = true,
+					  .done = answered };
 	build(p);
-	p->next = r->probes;
-	r->probes = p;
+	p->next = resolver->probes;
+	resolver->probes = p;
 	ask(p);
 }
 
-void resolve_health_stop(struct resolver *r, const struct resolve_upstream *u)
+void resolve_health_stop(struct resolver *resolver, const struct resolve_upstream *upstream)
 {
-	for (struct resolve_probe *p = r->probes, *next; p != NULL; p = next) {
+	for (struct resolve_probe *p = resolver->probes, *next; p != NULL; p = next) {
 		next = p->next;
-		if (u == NULL || p->up == u)
+		if (upstream == NULL || p->up == upstream)
 			probe_end(p);
 	}
 }

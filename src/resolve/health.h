@@ -9,10 +9,12 @@
 #include "resolve/resolve.h"
 
 /* After an exchange failed. Starts a check on this resolver's loop unless one runs somewhere. */
-void resolve_health_kick(struct resolver *r, struct resolve_upstream *u);
+void resolve_health_kick(struct resolver *resolver, struct resolve_upstream *upstream);
 
 /* More probes in a row failed than allowed; with max_fails 0 never. Any thread. */
-static inline bool resolve_upstream_down(const struct resolve_upstream *u, uint32_t max_fails)
+static inline bool resolve_upstream_down(const struct resolve_upstream *upstream,
+					 uint32_t max_fails)
 {
-	return max_fails != 0 && atomic_load_explicit(&u->fails, memory_order_relaxed) > max_fails;
+	return max_fails != 0 &&
+	       atomic_load_explicit(&upstream->fails, memory_order_relaxed) > max_fails;
 }

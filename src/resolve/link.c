@@ -9,15 +9,17 @@
 #include "base/mem.h"
 #include "resolve/resolve_priv.h"
 
-int link_socket(const struct resolve_conf *c, int type)
+int link_socket(const struct resolve_conf *conf, int type)
 {
-	int fd = socket(c->addr.family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(conf->addr.family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
 	int r = 0;
-	if (c->source.family != AF_UNSPEC && bind(fd, &c->source.sa, net_addr_len(&c->source)) < 0)
+	if (conf->source.family != AF_UNSPEC &&
+	    bind(fd, &conf->source.sa, net_addr_len(&conf->source)) < 0)
 		r = -errno;
-	if (r == 0 && connect(fd, &c->addr.sa, net_addr_len(&c->addr)) < 0 && errno != EINPROGRESS)
+	if (r == 0 && connect(fd, &conf->addr.sa, net_addr_len(&conf->addr)) < 0 &&
+	    errno != EINPROGRESS)
 		r = -errno;
 	if (r < 0) {
 		close(fd);
@@ -26,13 +28,13 @@ int link_socket(const struct resolve_conf *c, int type)
 	return fd;
 }
 
-struct resolve_link *link_open(struct resolve_pool *p, int fd, uint32_t events,
+struct resolve_link *link_open(struct resolve_pool *pool, int fd, uint32_t events,
 			       const struct link_ops *ops, size_t size)
 {
-	struct resolver *r = p->r;
+	struct resolver *r = pool->r;
 	struct resolve_link *l = xcalloc(1, size);
 	l->io.fd = fd;
-	l->pool = p;
+	l->pool = pool;
 	l->ops = ops;
 	if (loop_fd_add(r->env.loop, &l->io, events) < 0) {
 		close(fd);
@@ -41,168 +43,168 @@ struct resolve_link *link_open(struct resolve_pool *p, int fd, uint32_t events,
 	}
 	l->seq = ++r->link_seq;
 	l->opened_ns = l->idle_ns = loop_now(r->env.loop);
-	l->next = p->links;
+	l->next = pool->links;
 	if (l->next != NULL)
 		l->next->prev = l;
-	p->links = l;
+	pool->links = l;
 	r->stats.opened++;
 	return l;
 }
 
-static void take_off_dirty(struct resolver *r, struct resolve_link *l)
+static void take_off_dirty(struct resolver *resolver, struct resolve_link *link)
 {
-	struct resolve_link **at = &r->dirty;
-	while (*at != l)
+	struct resolve_link **at = &resolver->dirty;
+	while (*at != link)
 		at = &(*at)->dirty_next;
-	*at = l->dirty_next;
-	l->dirty = false;
+	*at = link->dirty_next;
+	link->dirty = false;
 }
 
-void link_close(struct resolve_link *l)
+void link_close(struct resolve_link *link)
 {
-	struct resolve_pool *p = l->pool;
-	if (l->io.fd < 0)
+	struct resolve_pool *p = link->pool;
+	if (link->io.fd < 0)
 		return;
-	l->ops->closed(l);
-	loop_fd_del(p->r->env.loop, &l->io);
-	close(l->io.fd);
-	l->io.fd = -1;
-	if (l->dirty)
-		take_off_dirty(p->r, l);
-	*(l->prev != NULL ? &l->prev->next : &p->links) = l->next;
-	if (l->next != NULL)
-		l->next->prev = l->prev;
-	l->next = p->r->grave;
-	p->r->grave = l;
+	link->ops->closed(link);
+	loop_fd_del(p->r->env.loop, &link->io);
+	close(link->io.fd);
+	link->io.fd = -1;
+	if (link->dirty)
+		take_off_dirty(p->r, link);
+	*(link->prev != NULL ? &link->prev->next : &p->links) = link->next;
+	if (link->next != NULL)
+		link->next->prev = link->prev;
+	link->next = p->r->grave;
+	p->r->grave = link;
 }
 
-void link_drain(struct resolve_link *l)
+void link_drain(struct resolve_link *link)
 {
-	l->draining = true;
-	if (l->inflight == 0)
-		link_close(l);
+	link->draining = true;
+	if (link->inflight == 0)
+		link_close(link);
 }
 
-void link_dirty(struct resolve_link *l)
+void link_dirty(struct resolve_link *link)
 {
-	struct resolver *r = l->pool->r;
-	if (!l->dirty) {
-		l->dirty = true;
-		l->dirty_next = r->dirty;
-		r->dirty = l;
+	struct resolver *r = link->pool->r;
+	if (!link->dirty) {
+		link->dirty = true;
+		link->dirty_next = r->dirty;
+		r->dirty = link;
 	}
 	resolver_arm(r);
 }
 
-struct resolve_exchange *link_find(const struct resolve_link *l, uint16_t id)
+struct resolve_exchange *link_find(const struct resolve_link *link, uint16_t id)
 {
-	struct resolve_exchange *x = l->by_id[id % ID_BUCKETS];
+	struct resolve_exchange *x = link->by_id[id % ID_BUCKETS];
 	while (x != NULL && x->wire_id != id)
 		x = x->hash_next;
 	return x;
 }
 
-static struct resolve_exchange **question_bucket(struct resolve_link *l, uint32_t hash)
+static struct resolve_exchange **question_bucket(struct resolve_link *link, uint32_t hash)
 {
-	return &l->by_question[hash % QUESTION_BUCKETS];
+	return &link->by_question[hash % QUESTION_BUCKETS];
 }
 
-bool link_carries(const struct resolve_link *l, uint32_t question_hash)
+bool link_carries(const struct resolve_link *link, uint32_t question_hash)
 {
-	const struct resolve_exchange *x = l->by_question[question_hash % QUESTION_BUCKETS];
+	const struct resolve_exchange *x = link->by_question[question_hash % QUESTION_BUCKETS];
 	while (x != NULL && x->question_hash != question_hash)
 		x = x->question_next;
 	return x != NULL;
 }
 
-static void add_question(struct resolve_link *l, struct resolve_exchange *x)
+static void add_question(struct resolve_link *link, struct resolve_exchange *exchange)
 {
-	struct resolve_exchange **bucket = question_bucket(l, x->question_hash);
-	x->question_next = *bucket;
-	*bucket = x;
+	struct resolve_exchange **bucket = question_bucket(link, exchange->question_hash);
+	exchange->question_next = *bucket;
+	*bucket = exchange;
 }
 
-static void remove_question(struct resolve_link *l, const struct resolve_exchange *x)
+static void remove_question(struct resolve_link *link, const struct resolve_exchange *exchange)
 {
-	struct resolve_exchange **at = question_bucket(l, x->question_hash);
-	while (*at != x)
+	struct resolve_exchange **at = question_bucket(link, exchange->question_hash);
+	while (*at != exchange)
 		at = &(*at)->question_next;
-	*at = x->question_next;
+	*at = exchange->question_next;
 }
 
-static bool has_question(const struct resolve_exchange *x)
+static bool has_question(const struct resolve_exchange *exchange)
 {
-	return x->question_hash != 0 && x->proto == RESOLVE_UDP;
+	return exchange->question_hash != 0 && exchange->proto == RESOLVE_UDP;
 }
 
-void link_add(struct resolve_link *l, struct resolve_exchange *x)
+void link_add(struct resolve_link *link, struct resolve_exchange *exchange)
 {
 	uint16_t id;
 	do
-		id = rng_strong_u16(&l->pool->r->rng);
-	while (link_find(l, id) != NULL);
-	x->wire_id = id;
-	x->hash_next = l->by_id[id % ID_BUCKETS];
-	l->by_id[id % ID_BUCKETS] = x;
-	x->link = l;
-	if (has_question(x))
-		add_question(l, x);
-	x->reused = l->uses != 0;
-	l->uses++;
-	l->inflight++;
-	dns_put16(x->msg, id);
+		id = rng_strong_u16(&link->pool->r->rng);
+	while (link_find(link, id) != NULL);
+	exchange->wire_id = id;
+	exchange->hash_next = link->by_id[id % ID_BUCKETS];
+	link->by_id[id % ID_BUCKETS] = exchange;
+	exchange->link = link;
+	if (has_question(exchange))
+		add_question(link, exchange);
+	exchange->reused = link->uses != 0;
+	link->uses++;
+	link->inflight++;
+	dns_put16(exchange->msg, id);
 }
 
-void link_remove(struct resolve_link *l, struct resolve_exchange *x)
+void link_remove(struct resolve_link *link, struct resolve_exchange *exchange)
 {
-	struct resolve_exchange **at = &l->by_id[x->wire_id % ID_BUCKETS];
-	while (*at != x)
+	struct resolve_exchange **at = &link->by_id[exchange->wire_id % ID_BUCKETS];
+	while (*at != exchange)
 		at = &(*at)->hash_next;
-	*at = x->hash_next;
-	if (has_question(x))
-		remove_question(l, x);
-	x->link = NULL;
-	if (l->pool->waiting.first != NULL)
-		resolver_pump(l->pool->r);
-	if (--l->inflight != 0)
+	*at = exchange->hash_next;
+	if (has_question(exchange))
+		remove_question(link, exchange);
+	exchange->link = NULL;
+	if (link->pool->waiting.first != NULL)
+		resolver_pump(link->pool->r);
+	if (--link->inflight != 0)
 		return;
-	l->idle_ns = loop_now(l->pool->r->env.loop);
-	if (l->draining || l->pool->forgotten)
-		link_close(l);
-	else if (l->ops->idle != NULL)
-		l->ops->idle(l);
+	link->idle_ns = loop_now(link->pool->r->env.loop);
+	if (link->draining || link->pool->forgotten)
+		link_close(link);
+	else if (link->ops->idle != NULL)
+		link->ops->idle(link);
 }
 
-void link_fail_all(struct resolve_link *l, enum resolve_result result, int code)
+void link_fail_all(struct resolve_link *link, enum resolve_result result, int code)
 {
-	for (unsigned i = 0; i < ID_BUCKETS && l->inflight != 0; i++) {
-		while (l->by_id[i] != NULL)
-			exchange_fail(l->pool->r, l->by_id[i], result, code);
+	for (unsigned i = 0; i < ID_BUCKETS && link->inflight != 0; i++) {
+		while (link->by_id[i] != NULL)
+			exchange_fail(link->pool->r, link->by_id[i], result, code);
 	}
 }
 
-void link_sweep_at(struct resolver *r, uint64_t due_ns)
+void link_sweep_at(struct resolver *resolver, uint64_t due_ns)
 {
-	if (r->sweep.heap_at == 0 || due_ns < r->sweep.due_ns)
-		loop_timer_set(r->env.loop, &r->sweep, due_ns);
+	if (resolver->sweep.heap_at == 0 || due_ns < resolver->sweep.due_ns)
+		loop_timer_set(resolver->env.loop, &resolver->sweep, due_ns);
 }
 
 /* Closes links that are idle for too long. */
-static void sweep_pool(struct resolve_pool *p, uint64_t now)
+static void sweep_pool(struct resolve_pool *pool, uint64_t now)
 {
-	for (struct resolve_link *l = p->links, *next; l != NULL; l = next) {
+	for (struct resolve_link *l = pool->links, *next; l != NULL; l = next) {
 		next = l->next;
-		uint64_t due = l->idle_ns + p->up->conf.expire_ns;
+		uint64_t due = l->idle_ns + pool->up->conf.expire_ns;
 		if (l->inflight == 0 && due <= now)
 			link_close(l);
 		else
-			link_sweep_at(p->r, MAX(due, now + NS_PER_S));
+			link_sweep_at(pool->r, MAX(due, now + NS_PER_S));
 	}
 }
 
-void link_sweep(struct loop_timer *t)
+void link_sweep(struct loop_timer *timer)
 {
-	struct resolver *r = CONTAINER_OF(t, struct resolver, sweep);
+	struct resolver *r = CONTAINER_OF(timer, struct resolver, sweep);
 	uint64_t now = loop_now(r->env.loop);
 	resolver_enter(r);
 	for (unsigned i = 0; i < POOL_BUCKETS; i++) {

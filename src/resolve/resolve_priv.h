@@ -52,18 +52,18 @@ struct xlist {
 	struct resolve_exchange *first, *last;
 };
 
-static inline void xlist_append(struct xlist *l, struct resolve_exchange *x)
+static inline void xlist_append(struct xlist *xlist, struct resolve_exchange *exchange)
 {
-	x->q_next = NULL;
-	x->q_prev = l->last;
-	*(l->last != NULL ? &l->last->q_next : &l->first) = x;
-	l->last = x;
+	exchange->q_next = NULL;
+	exchange->q_prev = xlist->last;
+	*(xlist->last != NULL ? &xlist->last->q_next : &xlist->first) = exchange;
+	xlist->last = exchange;
 }
 
-static inline void xlist_remove(struct xlist *l, struct resolve_exchange *x)
+static inline void xlist_remove(struct xlist *xlist, struct resolve_exchange *exchange)
 {
-	*(x->q_prev != NULL ? &x->q_prev->q_next : &l->first) = x->q_next;
-	*(x->q_next != NULL ? &x->q_next->q_prev : &l->last) = x->q_prev;
+	*(exchange->q_prev != NULL ? &exchange->q_prev->q_next : &xlist->first) = exchange->q_next;
+	*(exchange->q_next != NULL ? &exchange->q_next->q_prev : &xlist->last) = exchange->q_prev;
 }
 
 struct resolve_pool;
@@ -161,74 +161,75 @@ struct resolver {
 
 /* ---- resolver.c ---- */
 
-void resolver_enter(struct resolver *r);
+void resolver_enter(struct resolver *resolver);
 /* Calls what is ready back, frees closed links. */
-void resolver_leave(struct resolver *r);
+void resolver_leave(struct resolver *resolver);
 /* Frees what was closed or forgotten, unless somebody is working on it. */
-void resolver_bury(struct resolver *r);
+void resolver_bury(struct resolver *resolver);
 /* Something waits for resolver_flush. */
-void resolver_arm(struct resolver *r);
+void resolver_arm(struct resolver *resolver);
 /* Exchanges that wait for a connection are looked at in the next flush. */
-void resolver_pump(struct resolver *r);
-struct resolve_pool *resolver_pool(struct resolver *r, const struct resolve_upstream *u);
+void resolver_pump(struct resolver *resolver);
+struct resolve_pool *resolver_pool(struct resolver *resolver,
+				   const struct resolve_upstream *upstream);
 
 /* ---- exchange.c ---- */
 
 /* Takes x off whatever it waits for and gives its message back as it was. */
-void exchange_detach(struct resolver *r, struct resolve_exchange *x);
+void exchange_detach(struct resolver *resolver, struct resolve_exchange *exchange);
 /* Ends x: done is called before the resolver is left. `code` is -errno or an ERR_ code. */
-void exchange_fail(struct resolver *r, struct resolve_exchange *x, enum resolve_result result,
-		   int code);
+void exchange_fail(struct resolver *resolver, struct resolve_exchange *exchange,
+		   enum resolve_result result, int code);
 /* Ends x with a message that came for it. `cut`: its end is missing. */
-void exchange_reply(struct resolver *r, struct resolve_exchange *x, uint8_t *msg, size_t n,
-		    bool cut);
+void exchange_reply(struct resolver *resolver, struct resolve_exchange *exchange, uint8_t *msg,
+		    size_t len, bool cut);
 
 /* ---- link.c ---- */
 
 /* A link with this descriptor, in the loop and in the pool. Closes fd when that fails. */
-struct resolve_link *link_open(struct resolve_pool *p, int fd, uint32_t events,
+struct resolve_link *link_open(struct resolve_pool *pool, int fd, uint32_t events,
 			       const struct link_ops *ops, size_t size);
-void link_close(struct resolve_link *l);
-void link_dirty(struct resolve_link *l);
+void link_close(struct resolve_link *link);
+void link_dirty(struct resolve_link *link);
 /* Gives x a random id that is unique on the link. */
-void link_add(struct resolve_link *l, struct resolve_exchange *x);
-void link_remove(struct resolve_link *l, struct resolve_exchange *x);
+void link_add(struct resolve_link *link, struct resolve_exchange *exchange);
+void link_remove(struct resolve_link *link, struct resolve_exchange *exchange);
 /* Is an exchange with the same question on it? A second one would double the chances of who forges
  * replies to a port that they know. */
-bool link_carries(const struct resolve_link *l, uint32_t question_hash);
-struct resolve_exchange *link_find(const struct resolve_link *l, uint16_t id);
+bool link_carries(const struct resolve_link *link, uint32_t question_hash);
+struct resolve_exchange *link_find(const struct resolve_link *link, uint16_t id);
 /* Ends all exchanges of a link. */
-void link_fail_all(struct resolve_link *l, enum resolve_result result, int code);
+void link_fail_all(struct resolve_link *link, enum resolve_result result, int code);
 /* Closes it now or when its last exchange ends. */
-void link_drain(struct resolve_link *l);
+void link_drain(struct resolve_link *link);
 /* Sets the timer that closes links nobody uses. */
-void link_sweep_at(struct resolver *r, uint64_t due_ns);
-void link_sweep(struct loop_timer *t);
+void link_sweep_at(struct resolver *resolver, uint64_t due_ns);
+void link_sweep(struct loop_timer *timer);
 /* A descriptor connected (or connecting) to the pool's upstream, or -errno. */
-MUST_CHECK int link_socket(const struct resolve_conf *c, int type);
+MUST_CHECK int link_socket(const struct resolve_conf *conf, int type);
 
 /* ---- wheel.c ---- */
 
-void wheel_add(struct resolver *r, struct resolve_exchange *x);
-void wheel_remove(struct resolver *r, struct resolve_exchange *x);
+void wheel_add(struct resolver *resolver, struct resolve_exchange *exchange);
+void wheel_remove(struct resolver *resolver, struct resolve_exchange *exchange);
 void wheel_fire(struct loop_timer *t);
 
 /* ---- udp.c ---- */
 
-void resolve_udp_enqueue(struct resolve_pool *p, struct resolve_exchange *x);
-void resolve_udp_prepare(struct resolver *r);
+void resolve_udp_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange);
+void resolve_udp_prepare(struct resolver *resolver);
 
 /* ---- health.c ---- */
 
 struct resolve_probe;
-/* Ends this resolver's check of `u`, or all of them with NULL. */
-void resolve_health_stop(struct resolver *r, const struct resolve_upstream *u);
+/* Ends this resolver's check of `upstream`, or all of them with NULL. */
+void resolve_health_stop(struct resolver *resolver, const struct resolve_upstream *upstream);
 
 /* ---- stream_pool.c ---- */
 
-void stream_pool_enqueue(struct resolve_pool *p, struct resolve_exchange *x);
-void stream_pool_pump(struct resolve_pool *p);
-void stream_pool_unwait(struct resolve_pool *p, struct resolve_exchange *x);
+void stream_pool_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange);
+void stream_pool_pump(struct resolve_pool *pool);
+void stream_pool_unwait(struct resolve_pool *pool, struct resolve_exchange *exchange);
 
 /* ---- check.c ---- */
 
@@ -240,18 +241,18 @@ enum check_result {
 };
 
 /* Length of the question section of a query with one question, or ERR_PARSE. */
-MUST_CHECK int check_question(const uint8_t *query, size_t n);
+MUST_CHECK int check_question(const uint8_t *query, size_t len);
 /* Is `reply` a reply to `query`, whose question has question_n bytes? Ids are not compared.
  * `exact`: letters must have the same case. *ret_n: the message without what may follow it (set
  * with CHECK_OK only). */
 enum check_result check_reply(const uint8_t *query, size_t question_n, const uint8_t *reply,
-			      size_t n, bool exact, size_t *ret_n);
+			      size_t len, bool exact, size_t *ret_n);
 /* Flips the case of letters of the name at p where `bits` says so; twice is nothing. Bits of what
  * is no letter are cleared. n is at most DNS_NAME_MAX. */
-void check_flip_case(uint8_t *p, size_t n, uint8_t bits[RESOLVE_CASE_BYTES]);
+void check_flip_case(uint8_t *data, size_t len, uint8_t bits[RESOLVE_CASE_BYTES]);
 
 /* ---- upstream.c ---- */
 
 const char *resolve_error_text(int code);
 /* A round trip was measured. */
-void upstream_measured(struct resolve_pool *p, uint64_t rtt_ns);
+void upstream_measured(struct resolve_pool *pool, uint64_t rtt_ns);

@@ -9,162 +9,164 @@
 
 /* ---- pools ---- */
 
-static struct resolve_pool **bucket_of(struct resolver *r, const struct resolve_upstream *u)
+static struct resolve_pool **bucket_of(struct resolver *resolver,
+				       const struct resolve_upstream *upstream)
 {
-	uint64_t h = (uint64_t)(uintptr_t)u * UINT64_C(0x9e3779b97f4a7c15);
-	return &r->pools[h >> 58];
+	uint64_t h = (uint64_t)(uintptr_t)upstream * UINT64_C(0x9e3779b97f4a7c15);
+	return &resolver->pools[h >> 58];
 }
 static_assert(POOL_BUCKETS == 1 << (64 - 58), "the hash's top bits name a bucket");
 
-struct resolve_pool *resolver_pool(struct resolver *r, const struct resolve_upstream *u)
+struct resolve_pool *resolver_pool(struct resolver *resolver,
+				   const struct resolve_upstream *upstream)
 {
-	struct resolve_pool *p = *bucket_of(r, u);
-	while (p != NULL && p->up != u)
+	struct resolve_pool *p = *bucket_of(resolver, upstream);
+	while (p != NULL && p->up != upstream)
 		p = p->next;
 	return p;
 }
 
-static struct resolve_pool *pool_get(struct resolver *r, struct resolve_upstream *u)
+static struct resolve_pool *pool_get(struct resolver *resolver, struct resolve_upstream *upstream)
 {
-	struct resolve_pool *p = resolver_pool(r, u);
+	struct resolve_pool *p = resolver_pool(resolver, upstream);
 	if (p != NULL)
 		return p;
-	struct resolve_pool **bucket = bucket_of(r, u);
+	struct resolve_pool **bucket = bucket_of(resolver, upstream);
 	p = xcalloc(1, sizeof(*p));
-	p->r = r;
-	p->up = resolve_upstream_ref(u);
+	p->r = resolver;
+	p->up = resolve_upstream_ref(upstream);
 	p->max_streams = STREAMS_ALONE;
 	p->depth = UINT32_MAX;
-	p->new_depth = u->conf.transport == RESOLVE_HTTPS ? STREAM_DEPTH_HTTP : STREAM_DEPTH;
+	p->new_depth = upstream->conf.transport == RESOLVE_HTTPS ? STREAM_DEPTH_HTTP : STREAM_DEPTH;
 	p->next = *bucket;
 	*bucket = p;
 	return p;
 }
 
-static void pool_free(struct resolve_pool *p)
+static void pool_free(struct resolve_pool *pool)
 {
-	struct resolve_pool **at = bucket_of(p->r, p->up);
-	while (*at != p)
+	struct resolve_pool **at = bucket_of(pool->r, pool->up);
+	while (*at != pool)
 		at = &(*at)->next;
-	*at = p->next;
-	resolve_upstream_unref(p->up);
-	free(p->ticket.p);
-	free(p);
+	*at = pool->next;
+	resolve_upstream_unref(pool->up);
+	free(pool->ticket.p);
+	free(pool);
 }
 
-static void free_forgotten(struct resolver *r)
+static void free_forgotten(struct resolver *resolver)
 {
-	r->forgotten = false;
+	resolver->forgotten = false;
 	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
-		for (struct resolve_pool *p = r->pools[i], *next; p != NULL; p = next) {
+		for (struct resolve_pool *p = resolver->pools[i], *next; p != NULL; p = next) {
 			next = p->next;
 			if (p->forgotten && p->links == NULL && p->waiting.first == NULL)
 				pool_free(p);
 			else if (p->forgotten)
-				r->forgotten = true;
+				resolver->forgotten = true;
 		}
 	}
 }
 
-void resolver_bury(struct resolver *r)
+void resolver_bury(struct resolver *resolver)
 {
-	if (r->depth != 0)
+	if (resolver->depth != 0)
 		return;
-	while (r->grave != NULL) {
-		struct resolve_link *l = r->grave;
-		r->grave = l->next;
+	while (resolver->grave != NULL) {
+		struct resolve_link *l = resolver->grave;
+		resolver->grave = l->next;
 		if (l->ops->destroy != NULL)
 			l->ops->destroy(l);
 		free(l);
 	}
-	if (r->forgotten)
-		free_forgotten(r);
+	if (resolver->forgotten)
+		free_forgotten(resolver);
 }
 
 /* ---- in and out ---- */
 
-void resolver_enter(struct resolver *r)
+void resolver_enter(struct resolver *resolver)
 {
-	r->depth++;
+	resolver->depth++;
 }
 
 /* Only those that are ready now: an exchange that fails again at once, each time it is started
  * anew, takes turns with everything else. */
-static void call_back(struct resolver *r)
+static void call_back(struct resolver *resolver)
 {
-	struct resolve_exchange *last = r->ready.last;
-	while (r->ready.first != NULL) {
-		struct resolve_exchange *x = r->ready.first;
-		xlist_remove(&r->ready, x);
+	struct resolve_exchange *last = resolver->ready.last;
+	while (resolver->ready.first != NULL) {
+		struct resolve_exchange *x = resolver->ready.first;
+		xlist_remove(&resolver->ready, x);
 		x->state = X_IDLE;
 		bool was_last = x == last;
 		x->done(x);
 		if (was_last)
 			break;
 	}
-	if (r->ready.first != NULL)
-		resolver_arm(r);
+	if (resolver->ready.first != NULL)
+		resolver_arm(resolver);
 }
 
-void resolver_leave(struct resolver *r)
+void resolver_leave(struct resolver *resolver)
 {
-	if (r->depth == 1 && r->ready.first != NULL)
-		call_back(r);
-	r->depth--;
-	resolver_bury(r);
+	if (resolver->depth == 1 && resolver->ready.first != NULL)
+		call_back(resolver);
+	resolver->depth--;
+	resolver_bury(resolver);
 }
 
-void resolver_arm(struct resolver *r)
+void resolver_arm(struct resolver *resolver)
 {
-	if (r->armed)
+	if (resolver->armed)
 		return;
-	r->armed = true;
-	r->env.arm(r->env.ctx);
+	resolver->armed = true;
+	resolver->env.arm(resolver->env.ctx);
 }
 
-void resolver_pump(struct resolver *r)
+void resolver_pump(struct resolver *resolver)
 {
-	r->pump = true;
-	resolver_arm(r);
+	resolver->pump = true;
+	resolver_arm(resolver);
 }
 
-static void pump_all(struct resolver *r)
+static void pump_all(struct resolver *resolver)
 {
-	r->pump = false;
+	resolver->pump = false;
 	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
-		for (struct resolve_pool *p = r->pools[i]; p != NULL; p = p->next)
+		for (struct resolve_pool *p = resolver->pools[i]; p != NULL; p = p->next)
 			stream_pool_pump(p);
 	}
 }
 
-void resolver_flush(struct resolver *r)
+void resolver_flush(struct resolver *resolver)
 {
-	r->armed = false;
-	r->batch++;
-	resolver_enter(r);
-	if (r->pump)
-		pump_all(r);
-	while (r->dirty != NULL) {
-		struct resolve_link *l = r->dirty;
-		r->dirty = l->dirty_next;
+	resolver->armed = false;
+	resolver->batch++;
+	resolver_enter(resolver);
+	if (resolver->pump)
+		pump_all(resolver);
+	while (resolver->dirty != NULL) {
+		struct resolve_link *l = resolver->dirty;
+		resolver->dirty = l->dirty_next;
 		l->dirty = false;
 		l->ops->flush(l);
 	}
-	resolver_leave(r);
+	resolver_leave(resolver);
 }
 
 /* ---- starting and cancelling ---- */
 
-static void randomise_case(struct resolver *r, struct resolve_exchange *x)
+static void randomise_case(struct resolver *resolver, struct resolve_exchange *exchange)
 {
-	size_t name_n = x->question_n - 4U; /* type and class have no letters */
-	rng_strong_bytes(&r->rng, x->case_bits, (name_n + 7) / 8);
-	check_flip_case(x->msg + DNS_HEADER_BYTES, name_n, x->case_bits);
+	size_t name_n = exchange->question_n - 4U; /* type and class have no letters */
+	rng_strong_bytes(&resolver->rng, exchange->case_bits, (name_n + 7) / 8);
+	check_flip_case(exchange->msg + DNS_HEADER_BYTES, name_n, exchange->case_bits);
 }
 
-static enum resolve_proto proto_of(const struct resolve_exchange *x)
+static enum resolve_proto proto_of(const struct resolve_exchange *exchange)
 {
-	switch (x->up->conf.transport) {
+	switch (exchange->up->conf.transport) {
 	case RESOLVE_PLAIN:
 		break;
 	case RESOLVE_TLS:
@@ -172,33 +174,33 @@ static enum resolve_proto proto_of(const struct resolve_exchange *x)
 	case RESOLVE_HTTPS:
 		return RESOLVE_DOH;
 	}
-	return x->tcp ? RESOLVE_TCP : RESOLVE_UDP;
+	return exchange->tcp ? RESOLVE_TCP : RESOLVE_UDP;
 }
 
-void resolve_start(struct resolver *r, struct resolve_exchange *x)
+void resolve_start(struct resolver *resolver, struct resolve_exchange *exchange)
 {
-	int question_n = check_question(x->msg, x->msg_n);
-	struct resolve_pool *p = pool_get(r, x->up);
-	assert(x->state == X_IDLE);
+	int question_n = check_question(exchange->msg, exchange->msg_n);
+	struct resolve_pool *p = pool_get(resolver, exchange->up);
+	assert(exchange->state == X_IDLE);
 	p->forgotten = false;
-	x->question_n = (uint16_t)MAX(question_n, 4);
-	x->asked_id = dns_get16(x->msg);
-	x->reply = NULL;
-	x->reply_n = 0;
-	x->reply_tc = x->retried = x->alone = x->reused = false;
-	x->link = NULL;
-	x->link_after = x->fresh ? r->link_seq : 0;
-	x->state = X_SENT; /* until a link takes it */
-	wheel_add(r, x);
-	if (x->random_case)
-		randomise_case(r, x);
-	x->proto = proto_of(x);
+	exchange->question_n = (uint16_t)MAX(question_n, 4);
+	exchange->asked_id = dns_get16(exchange->msg);
+	exchange->reply = NULL;
+	exchange->reply_n = 0;
+	exchange->reply_tc = exchange->retried = exchange->alone = exchange->reused = false;
+	exchange->link = NULL;
+	exchange->link_after = exchange->fresh ? resolver->link_seq : 0;
+	exchange->state = X_SENT; /* until a link takes it */
+	wheel_add(resolver, exchange);
+	if (exchange->random_case)
+		randomise_case(resolver, exchange);
+	exchange->proto = proto_of(exchange);
 	if (question_n < 0)
-		exchange_fail(r, x, RESOLVE_NETWORK, ERR_PARSE);
-	else if (x->proto == RESOLVE_UDP)
-		resolve_udp_enqueue(p, x);
+		exchange_fail(resolver, exchange, RESOLVE_NETWORK, ERR_PARSE);
+	else if (exchange->proto == RESOLVE_UDP)
+		resolve_udp_enqueue(p, exchange);
 	else
-		stream_pool_enqueue(p, x);
+		stream_pool_enqueue(p, exchange);
 }
 
 /* ---- the resolver itself ---- */
@@ -215,52 +217,52 @@ struct resolver *resolver_new(const struct resolver_env *env)
 	return r;
 }
 
-void resolver_forget(struct resolver *r, struct resolve_upstream *u)
+void resolver_forget(struct resolver *resolver, struct resolve_upstream *upstream)
 {
-	resolve_health_stop(r, u);
-	struct resolve_pool *p = resolver_pool(r, u);
+	resolve_health_stop(resolver, upstream);
+	struct resolve_pool *p = resolver_pool(resolver, upstream);
 	if (p == NULL)
 		return;
-	p->forgotten = r->forgotten = true;
+	p->forgotten = resolver->forgotten = true;
 	for (struct resolve_link *l = p->links, *next; l != NULL; l = next) {
 		next = l->next;
 		link_drain(l);
 	}
-	resolver_bury(r);
+	resolver_bury(resolver);
 }
 
-void resolver_free(struct resolver *r)
+void resolver_free(struct resolver *resolver)
 {
-	if (r == NULL)
+	if (resolver == NULL)
 		return;
-	assert(r->depth == 0);
-	r->armed = true; /* nobody is to be woken any more */
-	resolve_health_stop(r, NULL);
+	assert(resolver->depth == 0);
+	resolver->armed = true; /* nobody is to be woken any more */
+	resolve_health_stop(resolver, NULL);
 	for (unsigned i = 0; i < WHEEL_SLOTS; i++) {
-		while (r->wheel.slot[i] != NULL)
-			exchange_detach(r, r->wheel.slot[i]);
+		while (resolver->wheel.slot[i] != NULL)
+			exchange_detach(resolver, resolver->wheel.slot[i]);
 	}
-	while (r->ready.first != NULL)
-		exchange_detach(r, r->ready.first);
+	while (resolver->ready.first != NULL)
+		exchange_detach(resolver, resolver->ready.first);
 	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
-		while (r->pools[i] != NULL) {
-			struct resolve_pool *p = r->pools[i];
+		while (resolver->pools[i] != NULL) {
+			struct resolve_pool *p = resolver->pools[i];
 			while (p->links != NULL)
 				link_close(p->links);
 			p->forgotten = false;
-			resolver_bury(r);
+			resolver_bury(resolver);
 			pool_free(p);
 		}
 	}
-	loop_timer_stop(r->env.loop, &r->wheel.timer);
-	loop_timer_stop(r->env.loop, &r->sweep);
-	free(r->rx_buf);
-	free(r->stream_in);
-	free(r->doh_reply);
-	free(r);
+	loop_timer_stop(resolver->env.loop, &resolver->wheel.timer);
+	loop_timer_stop(resolver->env.loop, &resolver->sweep);
+	free(resolver->rx_buf);
+	free(resolver->stream_in);
+	free(resolver->doh_reply);
+	free(resolver);
 }
 
-const struct resolver_stats *resolver_stats(const struct resolver *r)
+const struct resolver_stats *resolver_stats(const struct resolver *resolver)
 {
-	return &r->stats;
+	return &resolver->stats;
 }

@@ -18,85 +18,85 @@ enum { READS_PER_TURN = 16 };
 #define DIAL_MAX_NS   (30 * NS_PER_S)
 #define DIAL_START_NS (DIAL_MAX_NS / 2)
 
-static uint64_t now_of(const struct stream *s)
+static uint64_t now_of(const struct stream *stream)
 {
-	return loop_now(s->l.pool->r->env.loop);
+	return loop_now(stream->l.pool->r->env.loop);
 }
 
 /* ---- bytes ---- */
 
-static ssize_t io_recv(struct stream *s, void *p, size_t n)
+static ssize_t io_recv(struct stream *stream, void *data, size_t len)
 {
-	if (s->tls != NULL)
-		return net_tls_recv(s->tls, p, n);
-	ssize_t got = recv(s->l.io.fd, p, n, MSG_DONTWAIT);
+	if (stream->tls != NULL)
+		return net_tls_recv(stream->tls, data, len);
+	ssize_t got = recv(stream->l.io.fd, data, len, MSG_DONTWAIT);
 	return got >= 0 ? got : errno == EINTR ? -EAGAIN : -errno;
 }
 
-static ssize_t io_send(struct stream *s, struct slice out)
+static ssize_t io_send(struct stream *stream, struct slice out)
 {
-	if (s->tls == NULL) {
-		ssize_t n = send(s->l.io.fd, out.p, out.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (stream->tls == NULL) {
+		ssize_t n = send(stream->l.io.fd, out.p, out.n, MSG_DONTWAIT | MSG_NOSIGNAL);
 		return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
 	}
-	size_t want = s->unsent_tls != 0 ? s->unsent_tls : out.n;
-	ssize_t n = net_tls_send(s->tls, out.p, want);
-	s->unsent_tls = n == -EAGAIN ? want : 0;
+	size_t want = stream->unsent_tls != 0 ? stream->unsent_tls : out.n;
+	ssize_t n = net_tls_send(stream->tls, out.p, want);
+	stream->unsent_tls = n == -EAGAIN ? want : 0;
 	return n;
 }
 
-static void watch(struct stream *s, uint32_t events)
+static void watch(struct stream *stream, uint32_t events)
 {
-	if (s->events == events)
+	if (stream->events == events)
 		return;
-	s->events = events;
-	if (loop_fd_mod(s->l.pool->r->env.loop, &s->l.io, events) < 0)
-		stream_lost(s, ERR_INTERNAL);
+	stream->events = events;
+	if (loop_fd_mod(stream->l.pool->r->env.loop, &stream->l.io, events) < 0)
+		stream_lost(stream, ERR_INTERNAL);
 }
 
 /* ---- sending ---- */
 
 /* A question was sent. One that is alone holds up no other. */
-static void watch_stall(struct stream *s)
+static void watch_stall(struct stream *stream)
 {
-	if (s->silent_since_ns == 0)
-		s->silent_since_ns = now_of(s);
-	if (s->l.inflight > 1 && s->timer.heap_at == 0 && !s->l.pool->any_order)
-		loop_timer_set(s->l.pool->r->env.loop, &s->timer,
-			       now_of(s) + stream_patience_ns(s));
+	if (stream->silent_since_ns == 0)
+		stream->silent_since_ns = now_of(stream);
+	if (stream->l.inflight > 1 && stream->timer.heap_at == 0 && !stream->l.pool->any_order)
+		loop_timer_set(stream->l.pool->r->env.loop, &stream->timer,
+			       now_of(stream) + stream_patience_ns(stream));
 }
 
 /* Makes bytes of what waits, as long as there is room for them. */
-static int put_queued(struct stream *s)
+static int put_queued(struct stream *stream)
 {
-	while (s->l.queued.first != NULL && s->codec->out(s).n < STREAM_OUT_HIGH) {
-		struct resolve_exchange *x = s->l.queued.first;
-		int r = s->codec->put(s, x);
+	while (stream->l.queued.first != NULL && stream->codec->out(stream).n < STREAM_OUT_HIGH) {
+		struct resolve_exchange *x = stream->l.queued.first;
+		int r = stream->codec->put(stream, x);
 		if (r == ERR_BUSY || r == ERR_CLOSED)
 			return r;
 		if (r < 0) {
-			exchange_fail(s->l.pool->r, x, RESOLVE_NETWORK, r);
+			exchange_fail(stream->l.pool->r, x, RESOLVE_NETWORK, r);
 			continue;
 		}
-		xlist_remove(&s->l.queued, x);
-		xlist_append(&s->l.sent, x);
+		xlist_remove(&stream->l.queued, x);
+		xlist_append(&stream->l.sent, x);
 		x->state = X_SENT;
-		x->sent_ns = now_of(s);
-		watch_stall(s);
+		x->sent_ns = now_of(stream);
+		watch_stall(stream);
 	}
 	return 0;
 }
 
-static void stream_flush(struct resolve_link *l)
+static void stream_flush(struct resolve_link *link)
 {
-	struct stream *s = stream_of(l);
+	struct stream *s = stream_of(link);
 	if (s->phase != STREAM_OPEN)
 		return;
 	ssize_t n = 0;
 	do {
 		if (put_queued(s) == ERR_CLOSED)
 			stream_stop(s);
-		if (l->io.fd < 0)
+		if (link->io.fd < 0)
 			return;
 		struct slice out = s->codec->out(s);
 		if (out.n == 0)
@@ -115,164 +115,168 @@ static void stream_flush(struct resolve_link *l)
 /* ---- receiving ---- */
 
 /* Replies count, and not what else TLS and HTTP have to say. */
-void stream_heard(struct stream *s)
+void stream_heard(struct stream *stream)
 {
-	s->heard_ns = now_of(s);
-	s->silent_since_ns = s->l.inflight != 0 ? s->heard_ns : 0;
+	stream->heard_ns = now_of(stream);
+	stream->silent_since_ns = stream->l.inflight != 0 ? stream->heard_ns : 0;
 }
 
-void stream_answered(struct stream *s, struct resolve_exchange *x, uint8_t *msg, size_t n)
+void stream_answered(struct stream *stream, struct resolve_exchange *exchange, uint8_t *msg,
+		     size_t len)
 {
-	struct resolve_pool *p = s->l.pool;
-	stream_heard(s);
-	if (x != s->l.sent.first)
+	struct resolve_pool *p = stream->l.pool;
+	stream_heard(stream);
+	if (exchange != stream->l.sent.first)
 		p->any_order = true;
-	if (x->alone)
-		p->held_up_ns = s->heard_ns;
-	s->answered++;
-	if (s->answered > p->depth)
-		p->depth = MIN(s->answered, STREAM_DEPTH);
-	exchange_reply(p->r, x, msg, n, false);
+	if (exchange->alone)
+		p->held_up_ns = stream->heard_ns;
+	stream->answered++;
+	if (stream->answered > p->depth)
+		p->depth = MIN(stream->answered, STREAM_DEPTH);
+	exchange_reply(p->r, exchange, msg, len, false);
 }
 
 /* TLS 1.3 sends tickets after the handshake, and a session that ended badly gives none. */
-static void keep_ticket(struct stream *s)
+static void keep_ticket(struct stream *stream)
 {
 	struct net_tls_ticket t;
-	struct resolve_pool *p = s->l.pool;
-	s->ticket_kept = true;
-	net_tls_ticket_take(s->tls, &t);
+	struct resolve_pool *p = stream->l.pool;
+	stream->ticket_kept = true;
+	net_tls_ticket_take(stream->tls, &t);
 	if (t.p == NULL)
 		return;
 	free(p->ticket.p);
 	p->ticket = t;
 }
 
-static void stream_read(struct stream *s)
+static void stream_read(struct stream *stream)
 {
-	uint8_t *buf = s->l.pool->r->stream_in;
-	for (unsigned k = 0; k < READS_PER_TURN || (s->tls != NULL && net_tls_pending(s->tls) != 0);
+	uint8_t *buf = stream->l.pool->r->stream_in;
+	for (unsigned k = 0;
+	     k < READS_PER_TURN || (stream->tls != NULL && net_tls_pending(stream->tls) != 0);
 	     k++) {
-		size_t have = frame_restore(&s->frame, buf);
-		ssize_t n = io_recv(s, buf + have, FRAME_MAX - have);
+		size_t have = frame_restore(&stream->frame, buf);
+		ssize_t n = io_recv(stream, buf + have, FRAME_MAX - have);
 		if (n == -EAGAIN)
 			return;
 		int r = n > 0 ? 0 : n == 0 ? ERR_CLOSED : (int)n;
 		if (r == 0) {
-			if (s->tls != NULL && !s->ticket_kept)
-				keep_ticket(s);
-			r = s->codec->feed(s, buf, have + (size_t)n);
-		} else if (n == 0 && s->codec->ended != NULL) {
-			s->codec->ended(s);
+			if (stream->tls != NULL && !stream->ticket_kept)
+				keep_ticket(stream);
+			r = stream->codec->feed(stream, buf, have + (size_t)n);
+		} else if (n == 0 && stream->codec->ended != NULL) {
+			stream->codec->ended(stream);
 		}
-		if (s->l.io.fd < 0)
+		if (stream->l.io.fd < 0)
 			return;
 		if (r < 0) {
-			stream_lost(s, r);
+			stream_lost(stream, r);
 			return;
 		}
-		if (s->l.queued.first != NULL || s->codec->out(s).n != 0)
-			link_dirty(&s->l);
+		if (stream->l.queued.first != NULL || stream->codec->out(stream).n != 0)
+			link_dirty(&stream->l);
 	}
 }
 
 /* ---- opening ---- */
 
-static void dial_measured(struct resolve_upstream *u, uint64_t ns)
+static void dial_measured(struct resolve_upstream *upstream, uint64_t ns)
 {
-	uint64_t avg = atomic_load_explicit(&u->dial_ns, memory_order_relaxed);
+	uint64_t avg = atomic_load_explicit(&upstream->dial_ns, memory_order_relaxed);
 	if (avg == 0)
 		avg = DIAL_START_NS;
 	avg = ns > avg ? avg + (ns - avg) / 4 : avg - (avg - ns) / 4;
-	atomic_store_explicit(&u->dial_ns, MAX(avg, 1), memory_order_relaxed);
+	atomic_store_explicit(&upstream->dial_ns, MAX(avg, 1), memory_order_relaxed);
 }
 
-static uint64_t dial_limit(const struct resolve_upstream *u)
+static uint64_t dial_limit(const struct resolve_upstream *upstream)
 {
-	uint64_t avg = atomic_load_explicit(&u->dial_ns, memory_order_relaxed);
+	uint64_t avg = atomic_load_explicit(&upstream->dial_ns, memory_order_relaxed);
 	uint64_t limit = 2 * (avg != 0 ? avg : DIAL_START_NS);
 	return MIN(MAX(limit, DIAL_MIN_NS), DIAL_MAX_NS);
 }
 
-static void on_stall(struct loop_timer *t)
+static void on_stall(struct loop_timer *timer)
 {
-	struct stream *s = CONTAINER_OF(t, struct stream, timer);
+	struct stream *s = CONTAINER_OF(timer, struct stream, timer);
 	struct resolver *r = s->l.pool->r;
 	resolver_enter(r);
 	if (!stream_is_stalled(s, now_of(s))) {
 		if (s->l.inflight > 1 && !s->l.pool->any_order)
-			loop_timer_set(r->env.loop, t, s->silent_since_ns + stream_patience_ns(s));
+			loop_timer_set(r->env.loop, timer,
+				       s->silent_since_ns + stream_patience_ns(s));
 	} else if (stream_rescue(s)) {
-		loop_timer_set(r->env.loop, t, now_of(s) + stream_patience_ns(s));
+		loop_timer_set(r->env.loop, timer, now_of(s) + stream_patience_ns(s));
 	}
 	resolver_leave(r);
 }
 
-static void opened(struct stream *s)
+static void opened(struct stream *stream)
 {
-	struct resolve_pool *p = s->l.pool;
-	loop_timer_stop(p->r->env.loop, &s->timer);
-	dial_measured(p->up, now_of(s) - s->l.opened_ns);
-	s->phase = STREAM_OPEN;
-	s->timer.cb = on_stall;
-	s->heard_ns = now_of(s);
-	int r = s->codec->opened(s);
+	struct resolve_pool *p = stream->l.pool;
+	loop_timer_stop(p->r->env.loop, &stream->timer);
+	dial_measured(p->up, now_of(stream) - stream->l.opened_ns);
+	stream->phase = STREAM_OPEN;
+	stream->timer.cb = on_stall;
+	stream->heard_ns = now_of(stream);
+	int r = stream->codec->opened(stream);
 	if (r < 0) {
-		stream_lost(s, r);
+		stream_lost(stream, r);
 		return;
 	}
-	stream_shed(s);
-	stream_flush(&s->l);
+	stream_shed(stream);
+	stream_flush(&stream->l);
 }
 
-static void handshake(struct stream *s)
+static void handshake(struct stream *stream)
 {
-	int r = net_tls_handshake(s->tls);
+	int r = net_tls_handshake(stream->tls);
 	if (r == 0)
-		opened(s);
+		opened(stream);
 	else if (r == -EAGAIN)
-		watch(s, net_tls_wants_write(s->tls) ? EPOLLOUT : EPOLLIN);
+		watch(stream, net_tls_wants_write(stream->tls) ? EPOLLOUT : EPOLLIN);
 	else
-		stream_lost(s, r);
+		stream_lost(stream, r);
 }
 
-static int start_tls(struct stream *s)
+static int start_tls(struct stream *stream)
 {
 	static const char *const dot[] = { "dot", NULL };
 	static const char *const doh[] = { "h2", "http/1.1", NULL };
-	const struct resolve_pool *p = s->l.pool;
+	const struct resolve_pool *p = stream->l.pool;
 	const struct resolve_conf *c = &p->up->conf;
 	char ip[NET_ADDR_TEXT_MAX];
 	if (c->cred == NULL)
 		return ERR_TLS;
 	net_addr_ip_str(&c->addr, ip);
 	ip[strcspn(ip, "%")] = '\0';
-	return net_tls_connect(c->cred, s->l.io.fd, c->server_name != NULL ? c->server_name : ip,
-			       c->transport == RESOLVE_HTTPS ? doh : dot, &p->ticket, &s->tls);
+	return net_tls_connect(c->cred, stream->l.io.fd,
+			       c->server_name != NULL ? c->server_name : ip,
+			       c->transport == RESOLVE_HTTPS ? doh : dot, &p->ticket, &stream->tls);
 }
 
-static void connected(struct stream *s)
+static void connected(struct stream *stream)
 {
 	int error = 0;
 	socklen_t len = sizeof(error);
-	if (getsockopt(s->l.io.fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
+	if (getsockopt(stream->l.io.fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
 		error = errno;
 	int r = -error;
-	if (r == 0 && s->l.pool->up->conf.transport != RESOLVE_PLAIN)
-		r = start_tls(s);
+	if (r == 0 && stream->l.pool->up->conf.transport != RESOLVE_PLAIN)
+		r = start_tls(stream);
 	if (r < 0) {
-		stream_lost(s, r);
-	} else if (s->tls != NULL) {
-		s->phase = STREAM_HANDSHAKE;
-		handshake(s);
+		stream_lost(stream, r);
+	} else if (stream->tls != NULL) {
+		stream->phase = STREAM_HANDSHAKE;
+		handshake(stream);
 	} else {
-		opened(s);
+		opened(stream);
 	}
 }
 
-static void on_io(struct loop_fd *f, uint32_t events)
+static void on_io(struct loop_fd *loop_fd, uint32_t events)
 {
-	struct stream *s = stream_of(CONTAINER_OF(f, struct resolve_link, io));
+	struct stream *s = stream_of(CONTAINER_OF(loop_fd, struct resolve_link, io));
 	struct resolver *r = s->l.pool->r;
 	resolver_enter(r);
 	switch (s->phase) {
@@ -285,16 +289,16 @@ static void on_io(struct loop_fd *f, uint32_t events)
 	case STREAM_OPEN:
 		if ((events & ~(uint32_t)EPOLLOUT) != 0)
 			stream_read(s);
-		if ((events & EPOLLOUT) != 0 && f->fd >= 0)
+		if ((events & EPOLLOUT) != 0 && loop_fd->fd >= 0)
 			stream_flush(&s->l);
 		break;
 	}
 	resolver_leave(r);
 }
 
-static void on_dial_timeout(struct loop_timer *t)
+static void on_dial_timeout(struct loop_timer *timer)
 {
-	struct stream *s = CONTAINER_OF(t, struct stream, timer);
+	struct stream *s = CONTAINER_OF(timer, struct stream, timer);
 	struct resolver *r = s->l.pool->r;
 	resolver_enter(r);
 	dial_measured(s->l.pool->up, now_of(s) - s->l.opened_ns);
@@ -304,18 +308,18 @@ static void on_dial_timeout(struct loop_timer *t)
 
 /* ---- the end ---- */
 
-static void stream_closed(struct resolve_link *l)
+static void stream_closed(struct resolve_link *link)
 {
-	struct stream *s = stream_of(l);
-	loop_timer_stop(l->pool->r->env.loop, &s->timer);
-	l->pool->n_streams--;
+	struct stream *s = stream_of(link);
+	loop_timer_stop(link->pool->r->env.loop, &s->timer);
+	link->pool->n_streams--;
 	if (s->tls != NULL && s->phase == STREAM_OPEN)
 		net_tls_bye(s->tls);
 }
 
-static void stream_destroy(struct resolve_link *l)
+static void stream_destroy(struct resolve_link *link)
 {
-	struct stream *s = stream_of(l);
+	struct stream *s = stream_of(link);
 	s->codec->free(s);
 	net_tls_free(s->tls);
 	frame_done(&s->frame);
@@ -324,31 +328,32 @@ static void stream_destroy(struct resolve_link *l)
 
 /* Nothing was heard since this exchange was sent: the peer may be gone without a word, so nobody
  * else shall wait for it. */
-static void stream_timed_out(struct resolve_link *l, struct resolve_exchange *x)
+static void stream_timed_out(struct resolve_link *link, struct resolve_exchange *exchange)
 {
-	struct stream *s = stream_of(l);
-	if (s->phase == STREAM_OPEN && x->state == X_SENT && s->heard_ns <= x->sent_ns)
-		l->draining = true;
+	struct stream *s = stream_of(link);
+	if (s->phase == STREAM_OPEN && exchange->state == X_SENT &&
+	    s->heard_ns <= exchange->sent_ns)
+		link->draining = true;
 }
 
-static void stream_dropped(struct resolve_link *l, struct resolve_exchange *x)
+static void stream_dropped(struct resolve_link *link, struct resolve_exchange *exchange)
 {
-	struct stream *s = stream_of(l);
+	struct stream *s = stream_of(link);
 	if (s->codec->drop != NULL && s->l.io.fd >= 0)
-		s->codec->drop(s, x);
+		s->codec->drop(s, exchange);
 }
 
-static void stream_idle(struct resolve_link *l)
+static void stream_idle(struct resolve_link *link)
 {
-	struct resolve_pool *p = l->pool;
+	struct resolve_pool *p = link->pool;
 	unsigned idle = 0;
-	stream_of(l)->silent_since_ns = 0;
+	stream_of(link)->silent_since_ns = 0;
 	for (const struct resolve_link *k = p->links; k != NULL; k = k->next)
 		idle += stream_is(k) && k->inflight == 0;
 	if (p->up->conf.max_idle != 0 && idle > p->up->conf.max_idle)
-		link_close(l);
+		link_close(link);
 	else
-		link_sweep_at(p->r, l->idle_ns + p->up->conf.expire_ns);
+		link_sweep_at(p->r, link->idle_ns + p->up->conf.expire_ns);
 }
 
 static const struct link_ops stream_ops = {
@@ -360,34 +365,34 @@ static const struct link_ops stream_ops = {
 	.dropped = stream_dropped,
 };
 
-bool stream_is(const struct resolve_link *l)
+bool stream_is(const struct resolve_link *link)
 {
-	return l->ops == &stream_ops;
+	return link->ops == &stream_ops;
 }
 
-int stream_dial(struct resolve_pool *p, struct stream **ret)
+int stream_dial(struct resolve_pool *pool, struct stream **ret)
 {
-	struct resolver *r = p->r;
-	int fd = link_socket(&p->up->conf, SOCK_STREAM);
+	struct resolver *r = pool->r;
+	int fd = link_socket(&pool->up->conf, SOCK_STREAM);
 	if (fd < 0)
 		return fd;
 	int on = 1;
 	IGNORE(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0); /* a speed-up */
-	struct resolve_link *l = link_open(p, fd, EPOLLOUT, &stream_ops, sizeof(struct stream));
+	struct resolve_link *l = link_open(pool, fd, EPOLLOUT, &stream_ops, sizeof(struct stream));
 	if (l == NULL)
 		return -ENOMEM;
 	struct stream *s = stream_of(l);
 	l->io.cb = on_io;
 	l->keeps_sent = true;
 	s->events = EPOLLOUT;
-	s->depth = p->new_depth;
-	s->codec = p->up->conf.transport == RESOLVE_HTTPS ? &doh_codec : &stream_dns_codec;
+	s->depth = pool->new_depth;
+	s->codec = pool->up->conf.transport == RESOLVE_HTTPS ? &doh_codec : &stream_dns_codec;
 	s->timer.cb = on_dial_timeout;
 	strbuf_init(&s->out);
-	loop_timer_set(r->env.loop, &s->timer, loop_now(r->env.loop) + dial_limit(p->up));
+	loop_timer_set(r->env.loop, &s->timer, loop_now(r->env.loop) + dial_limit(pool->up));
 	if (r->stream_in == NULL)
 		r->stream_in = xmalloc(FRAME_MAX);
-	p->n_streams++;
+	pool->n_streams++;
 	*ret = s;
 	return 0;
 }

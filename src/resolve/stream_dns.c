@@ -3,28 +3,28 @@
 
 #include "resolve/stream_priv.h"
 
-static int dns_opened(struct stream *s)
+static int dns_opened(struct stream *stream)
 {
-	(void)s;
+	(void)stream;
 	return 0;
 }
 
-static int dns_put(struct stream *s, struct resolve_exchange *x)
+static int dns_put(struct stream *stream, struct resolve_exchange *exchange)
 {
 	uint8_t head[2];
-	dns_put16(head, x->msg_n);
-	strbuf_add(&s->out, head, sizeof(head));
-	strbuf_add(&s->out, x->msg, x->msg_n);
+	dns_put16(head, exchange->msg_n);
+	strbuf_add(&stream->out, head, sizeof(head));
+	strbuf_add(&stream->out, exchange->msg, exchange->msg_n);
 	return 0;
 }
 
-static bool dns_message(void *ctx, uint8_t *msg, size_t n)
+static bool dns_message(void *ctx, uint8_t *msg, size_t len)
 {
 	struct stream *s = ctx;
 	struct resolve_exchange *x =
-		n >= DNS_HEADER_BYTES ? link_find(&s->l, dns_get16(msg)) : NULL;
+		len >= DNS_HEADER_BYTES ? link_find(&s->l, dns_get16(msg)) : NULL;
 	if (x != NULL && x->state == X_SENT) {
-		stream_answered(s, x, msg, n);
+		stream_answered(s, x, msg, len);
 	} else {
 		s->l.pool->r->stats.strays++;
 		stream_heard(s);
@@ -32,30 +32,30 @@ static bool dns_message(void *ctx, uint8_t *msg, size_t n)
 	return s->l.io.fd >= 0;
 }
 
-static int dns_feed(struct stream *s, uint8_t *buf, size_t n)
+static int dns_feed(struct stream *stream, uint8_t *buf, size_t len)
 {
-	frame_feed(&s->frame, buf, n, dns_message, s);
+	frame_feed(&stream->frame, buf, len, dns_message, stream);
 	return 0;
 }
 
-static struct slice dns_out(struct stream *s)
+static struct slice dns_out(struct stream *stream)
 {
-	return (struct slice){ s->out.s + s->out_at, s->out.n - s->out_at };
+	return (struct slice){ stream->out.s + stream->out_at, stream->out.n - stream->out_at };
 }
 
-static void dns_sent(struct stream *s, size_t n)
+static void dns_sent(struct stream *stream, size_t count)
 {
-	s->out_at += n;
-	if (s->out_at < s->out.n && s->out_at < STREAM_OUT_HIGH)
+	stream->out_at += count;
+	if (stream->out_at < stream->out.n && stream->out_at < STREAM_OUT_HIGH)
 		return;
-	s->out.n -= s->out_at;
-	memmove(s->out.s, s->out.s + s->out_at, s->out.n);
-	s->out_at = 0;
+	stream->out.n -= stream->out_at;
+	memmove(stream->out.s, stream->out.s + stream->out_at, stream->out.n);
+	stream->out_at = 0;
 }
 
-static void dns_free(struct stream *s)
+static void dns_free(struct stream *stream)
 {
-	(void)s;
+	(void)stream;
 }
 
 const struct stream_codec stream_dns_codec = {

@@ -16,12 +16,14 @@ enum { RECV_BATCHES_PER_TURN = 4, ERRORS_PER_TURN = 64, SEND_TRIES = 4 };
 static void udp_on_io(struct loop_fd *f, uint32_t events);
 static void udp_flush(struct resolve_link *l);
 
-void resolve_udp_prepare(struct resolver *r)
+void resolve_udp_prepare(struct resolver *resolver)
 {
 	for (unsigned i = 0; i < UDP_BATCH; i++)
-		r->tx[i].msg_hdr = (struct msghdr){ .msg_iov = &r->tx_iov[i], .msg_iovlen = 1 };
+		resolver->tx[i].msg_hdr =
+			(struct msghdr){ .msg_iov = &resolver->tx_iov[i], .msg_iovlen = 1 };
 	for (unsigned i = 0; i < UDP_RECV_BATCH; i++)
-		r->rx[i].msg_hdr = (struct msghdr){ .msg_iov = &r->rx_iov[i], .msg_iovlen = 1 };
+		resolver->rx[i].msg_hdr =
+			(struct msghdr){ .msg_iov = &resolver->rx_iov[i], .msg_iovlen = 1 };
 }
 
 /* ---- sockets ---- */
@@ -32,24 +34,24 @@ static void set_option(int fd, int level, int name, int value)
 	IGNORE(setsockopt(fd, level, name, &value, sizeof(value)) != 0);
 }
 
-static void udp_closed(struct resolve_link *l)
+static void udp_closed(struct resolve_link *link)
 {
-	struct resolve_pool *p = l->pool;
+	struct resolve_pool *p = link->pool;
 	for (unsigned i = 0; i < UDP_SOCKETS; i++) {
-		if (p->udp[i] == l)
+		if (p->udp[i] == link)
 			p->udp[i] = NULL;
 	}
-	if (p->udp_now == l)
+	if (p->udp_now == link)
 		p->udp_now = NULL;
 	p->n_udp--;
 }
 
-static int udp_open(struct resolve_pool *p, struct resolve_link **ret)
+static int udp_open(struct resolve_pool *pool, struct resolve_link **ret)
 {
-	int fd = link_socket(&p->up->conf, SOCK_DGRAM);
+	int fd = link_socket(&pool->up->conf, SOCK_DGRAM);
 	if (fd < 0)
 		return fd;
-	if (p->up->conf.addr.family == AF_INET6) {
+	if (pool->up->conf.addr.family == AF_INET6) {
 		set_option(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
 	} else {
 		set_option(fd, IPPROTO_IP, IP_RECVERR, 1);
@@ -57,107 +59,110 @@ static int udp_open(struct resolve_pool *p, struct resolve_link **ret)
 		set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_OMIT);
 	}
 	static const struct link_ops ops = { .flush = udp_flush, .closed = udp_closed };
-	struct resolve_link *l = link_open(p, fd, EPOLLIN, &ops, sizeof(*l));
+	struct resolve_link *l = link_open(pool, fd, EPOLLIN, &ops, sizeof(*l));
 	if (l == NULL)
 		return -ENOMEM;
 	l->io.cb = udp_on_io;
-	p->n_udp++;
-	link_sweep_at(p->r, l->opened_ns + p->up->conf.expire_ns);
+	pool->n_udp++;
+	link_sweep_at(pool->r, l->opened_ns + pool->up->conf.expire_ns);
 	*ret = l;
 	return 0;
 }
 
-static bool worn_out(const struct resolve_link *l, uint64_t now)
+static bool worn_out(const struct resolve_link *link, uint64_t now)
 {
-	return l->uses >= UDP_USES || now - l->opened_ns >= UDP_AGE_NS;
+	return link->uses >= UDP_USES || now - link->opened_ns >= UDP_AGE_NS;
 }
 
 /* Any open socket with room, from the i-th on. */
-static struct resolve_link *any_socket(const struct resolve_pool *p, unsigned i)
+static struct resolve_link *any_socket(const struct resolve_pool *pool, unsigned index)
 {
 	for (unsigned k = 0; k < UDP_SOCKETS; k++) {
-		struct resolve_link *l = p->udp[(i + k) % UDP_SOCKETS];
+		struct resolve_link *l = pool->udp[(index + k) % UDP_SOCKETS];
 		if (l != NULL && l->inflight < UDP_INFLIGHT)
 			return l;
 	}
 	return NULL;
 }
 
-static bool carries(const struct resolve_link *l, const struct resolve_exchange *x)
+static bool carries(const struct resolve_link *link, const struct resolve_exchange *exchange)
 {
-	return x->question_hash != 0 && link_carries(l, x->question_hash);
+	return exchange->question_hash != 0 && link_carries(link, exchange->question_hash);
 }
 
 /* A random place among the sockets whose socket, if there is one, does not carry x's question. */
-static unsigned draw_place(struct resolve_pool *p, const struct resolve_exchange *x)
+static unsigned draw_place(struct resolve_pool *pool, const struct resolve_exchange *exchange)
 {
-	unsigned first = rng_strong_u16(&p->r->rng) % UDP_SOCKETS;
+	unsigned first = rng_strong_u16(&pool->r->rng) % UDP_SOCKETS;
 	for (unsigned k = 0; k < UDP_SOCKETS; k++) {
 		unsigned i = (first + k) % UDP_SOCKETS;
-		if (p->udp[i] == NULL || !carries(p->udp[i], x))
+		if (pool->udp[i] == NULL || !carries(pool->udp[i], exchange))
 			return i;
 	}
 	return first;
 }
 
-static int draw(struct resolve_pool *p, const struct resolve_exchange *x, struct resolve_link **ret)
+static int draw(struct resolve_pool *pool, const struct resolve_exchange *exchange,
+		struct resolve_link **ret)
 {
-	unsigned i = draw_place(p, x);
-	struct resolve_link *l = p->udp[i];
+	unsigned i = draw_place(pool, exchange);
+	struct resolve_link *l = pool->udp[i];
 	int r = ERR_BUSY;
-	if (l != NULL && p->n_udp < UDP_SOCKETS_ALL && worn_out(l, loop_now(p->r->env.loop))) {
-		p->udp[i] = NULL;
+	if (l != NULL && pool->n_udp < UDP_SOCKETS_ALL &&
+	    worn_out(l, loop_now(pool->r->env.loop))) {
+		pool->udp[i] = NULL;
 		link_drain(l);
 	}
-	if (p->udp[i] == NULL && p->n_udp < UDP_SOCKETS_ALL) {
-		r = udp_open(p, &l);
-		p->udp[i] = r == 0 ? l : NULL;
+	if (pool->udp[i] == NULL && pool->n_udp < UDP_SOCKETS_ALL) {
+		r = udp_open(pool, &l);
+		pool->udp[i] = r == 0 ? l : NULL;
 	}
-	*ret = any_socket(p, i);
+	*ret = any_socket(pool, i);
 	return *ret != NULL ? 0 : r;
 }
 
-static int socket_for(struct resolve_pool *p, const struct resolve_exchange *x,
+static int socket_for(struct resolve_pool *pool, const struct resolve_exchange *exchange,
 		      struct resolve_link **ret)
 {
-	struct resolve_link *l = p->udp_now;
-	if (l != NULL && p->udp_batch == p->r->batch && l->inflight < UDP_INFLIGHT &&
-	    !carries(l, x)) {
+	struct resolve_link *l = pool->udp_now;
+	if (l != NULL && pool->udp_batch == pool->r->batch && l->inflight < UDP_INFLIGHT &&
+	    !carries(l, exchange)) {
 		*ret = l;
 		return 0;
 	}
-	int r = draw(p, x, ret);
-	p->udp_now = *ret;
-	p->udp_batch = p->r->batch;
+	int r = draw(pool, exchange, ret);
+	pool->udp_now = *ret;
+	pool->udp_batch = pool->r->batch;
 	return r;
 }
 
-void resolve_udp_enqueue(struct resolve_pool *p, struct resolve_exchange *x)
+void resolve_udp_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange)
 {
 	struct resolve_link *l = NULL;
-	int r = socket_for(p, x, &l);
+	int r = socket_for(pool, exchange, &l);
 	if (l == NULL) {
-		exchange_fail(p->r, x, RESOLVE_NETWORK, r);
+		exchange_fail(pool->r, exchange, RESOLVE_NETWORK, r);
 		return;
 	}
-	link_add(l, x);
-	x->state = X_QUEUED;
-	xlist_append(&l->queued, x);
+	link_add(l, exchange);
+	exchange->state = X_QUEUED;
+	xlist_append(&l->queued, exchange);
 	link_dirty(l);
 }
 
 /* ---- errors ---- */
 
 /* "Fragmentation needed" says nothing about who listens. */
-static bool is_final(const struct sock_extended_err *e)
+static bool is_final(const struct sock_extended_err *error)
 {
-	return e->ee_errno != EMSGSIZE && e->ee_origin != SO_EE_ORIGIN_TIMESTAMPING;
+	return error->ee_errno != EMSGSIZE && error->ee_origin != SO_EE_ORIGIN_TIMESTAMPING;
 }
 
 /* The error quotes the datagram it is about, if its sender kept enough of it. */
-static void one_error(struct resolve_link *l, struct msghdr *m, const uint8_t *quoted, size_t n)
+static void one_error(struct resolve_link *link, struct msghdr *msg, const uint8_t *quoted,
+		      size_t len)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL; c = CMSG_NXTHDR(m, c)) {
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c != NULL; c = CMSG_NXTHDR(msg, c)) {
 		struct sock_extended_err e;
 		bool ours = (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
 			    (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR);
@@ -166,17 +171,17 @@ static void one_error(struct resolve_link *l, struct msghdr *m, const uint8_t *q
 		memcpy(&e, CMSG_DATA(c), sizeof(e));
 		if (!is_final(&e))
 			continue;
-		struct resolve_exchange *x = n >= 2 ? link_find(l, dns_get16(quoted)) : NULL;
+		struct resolve_exchange *x = len >= 2 ? link_find(link, dns_get16(quoted)) : NULL;
 		if (x != NULL && x->state == X_SENT)
-			exchange_fail(l->pool->r, x, RESOLVE_NETWORK, -(int)e.ee_errno);
-		else if (n < 2)
-			link_fail_all(l, RESOLVE_NETWORK, -(int)e.ee_errno);
+			exchange_fail(link->pool->r, x, RESOLVE_NETWORK, -(int)e.ee_errno);
+		else if (len < 2)
+			link_fail_all(link, RESOLVE_NETWORK, -(int)e.ee_errno);
 	}
 }
 
-static void udp_errors(struct resolve_link *l)
+static void udp_errors(struct resolve_link *link)
 {
-	for (int i = 0; i < ERRORS_PER_TURN && l->io.fd >= 0; i++) {
+	for (int i = 0; i < ERRORS_PER_TURN && link->io.fd >= 0; i++) {
 		uint8_t quoted[2];
 		uint8_t control[512];
 		struct iovec iov = { .iov_base = quoted, .iov_len = sizeof(quoted) };
@@ -184,67 +189,67 @@ static void udp_errors(struct resolve_link *l)
 				    .msg_iovlen = 1,
 				    .msg_control = control,
 				    .msg_controllen = sizeof(control) };
-		ssize_t n = recvmsg(l->io.fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT);
+		ssize_t n = recvmsg(link->io.fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT);
 		if (n < 0)
 			return;
-		one_error(l, &m, quoted, (size_t)n);
+		one_error(link, &m, quoted, (size_t)n);
 	}
 }
 
 /* ---- sending ---- */
 
-static unsigned gather(struct resolve_link *l)
+static unsigned gather(struct resolve_link *link)
 {
-	struct resolver *r = l->pool->r;
+	struct resolver *r = link->pool->r;
 	unsigned n = 0;
-	for (struct resolve_exchange *x = l->queued.first; x != NULL && n < UDP_BATCH;
+	for (struct resolve_exchange *x = link->queued.first; x != NULL && n < UDP_BATCH;
 	     x = x->q_next)
 		r->tx_iov[n++] = (struct iovec){ .iov_base = x->msg, .iov_len = x->msg_n };
 	return n;
 }
 
-static void were_sent(struct resolve_link *l, int n)
+static void were_sent(struct resolve_link *link, int count)
 {
-	uint64_t now = loop_now(l->pool->r->env.loop);
-	struct resolve_exchange *x = l->queued.first;
-	for (; n > 0; n--, x = x->q_next) {
+	uint64_t now = loop_now(link->pool->r->env.loop);
+	struct resolve_exchange *x = link->queued.first;
+	for (; count > 0; count--, x = x->q_next) {
 		x->state = X_SENT;
 		x->sent_ns = now;
 	}
-	l->queued.first = x;
+	link->queued.first = x;
 	if (x != NULL)
 		x->q_prev = NULL;
 	else
-		l->queued.last = NULL;
+		link->queued.last = NULL;
 }
 
-static void watch_writable(struct resolve_link *l, bool on)
+static void watch_writable(struct resolve_link *link, bool on)
 {
 	uint32_t events = on ? EPOLLIN | EPOLLOUT : EPOLLIN;
-	if (loop_fd_mod(l->pool->r->env.loop, &l->io, events) < 0)
-		link_fail_all(l, RESOLVE_NETWORK, ERR_INTERNAL);
+	if (loop_fd_mod(link->pool->r->env.loop, &link->io, events) < 0)
+		link_fail_all(link, RESOLVE_NETWORK, ERR_INTERNAL);
 }
 
-static void udp_flush(struct resolve_link *l)
+static void udp_flush(struct resolve_link *link)
 {
-	struct resolver *r = l->pool->r;
+	struct resolver *r = link->pool->r;
 	unsigned tries = 0;
-	while (l->queued.first != NULL) {
-		int n = r->env.ops->sendmmsg(l->io.fd, r->tx, gather(l));
+	while (link->queued.first != NULL) {
+		int n = r->env.ops->sendmmsg(link->io.fd, r->tx, gather(link));
 		if (n > 0) {
-			were_sent(l, n);
+			were_sent(link, n);
 			tries = 0;
 			continue;
 		}
 		int error = errno;
 		if (error == EAGAIN || error == EINTR) {
-			watch_writable(l, true);
+			watch_writable(link, true);
 			return;
 		}
 		/* An error that is told here may be that of an earlier datagram. */
-		udp_errors(l);
-		if (++tries == SEND_TRIES && l->queued.first != NULL) {
-			exchange_fail(r, l->queued.first, RESOLVE_NETWORK, -error);
+		udp_errors(link);
+		if (++tries == SEND_TRIES && link->queued.first != NULL) {
+			exchange_fail(r, link->queued.first, RESOLVE_NETWORK, -error);
 			tries = 0;
 		}
 	}
@@ -252,43 +257,45 @@ static void udp_flush(struct resolve_link *l)
 
 /* ---- receiving ---- */
 
-static void make_buffers(struct resolver *r)
+static void make_buffers(struct resolver *resolver)
 {
-	r->rx_buf = xmalloc((size_t)UDP_RECV_BATCH * UDP_REPLY_MAX);
+	resolver->rx_buf = xmalloc((size_t)UDP_RECV_BATCH * UDP_REPLY_MAX);
 	for (unsigned i = 0; i < UDP_RECV_BATCH; i++)
-		r->rx_iov[i] = (struct iovec){ .iov_base = r->rx_buf + (size_t)i * UDP_REPLY_MAX,
-					       .iov_len = UDP_REPLY_MAX };
+		resolver->rx_iov[i] =
+			(struct iovec){ .iov_base = resolver->rx_buf + (size_t)i * UDP_REPLY_MAX,
+					.iov_len = UDP_REPLY_MAX };
 }
 
-static void take(struct resolve_link *l, uint8_t *msg, size_t n, bool cut)
+static void take(struct resolve_link *link, uint8_t *msg, size_t len, bool cut)
 {
-	struct resolver *r = l->pool->r;
-	struct resolve_exchange *x = n >= DNS_HEADER_BYTES ? link_find(l, dns_get16(msg)) : NULL;
+	struct resolver *r = link->pool->r;
+	struct resolve_exchange *x =
+		len >= DNS_HEADER_BYTES ? link_find(link, dns_get16(msg)) : NULL;
 	if (x == NULL || x->state != X_SENT) {
 		r->stats.strays++;
 		return;
 	}
-	exchange_reply(r, x, msg, n, cut);
+	exchange_reply(r, x, msg, len, cut);
 }
 
-static void udp_read(struct resolve_link *l)
+static void udp_read(struct resolve_link *link)
 {
-	struct resolver *r = l->pool->r;
+	struct resolver *r = link->pool->r;
 	if (r->rx_buf == NULL)
 		make_buffers(r);
-	for (int k = 0; k < RECV_BATCHES_PER_TURN && l->io.fd >= 0; k++) {
-		int n = r->env.ops->recvmmsg(l->io.fd, r->rx, UDP_RECV_BATCH);
-		for (int i = 0; i < n && l->io.fd >= 0; i++)
-			take(l, r->rx_iov[i].iov_base, r->rx[i].msg_len,
+	for (int k = 0; k < RECV_BATCHES_PER_TURN && link->io.fd >= 0; k++) {
+		int n = r->env.ops->recvmmsg(link->io.fd, r->rx, UDP_RECV_BATCH);
+		for (int i = 0; i < n && link->io.fd >= 0; i++)
+			take(link, r->rx_iov[i].iov_base, r->rx[i].msg_len,
 			     (r->rx[i].msg_hdr.msg_flags & MSG_TRUNC) != 0);
 		if (n < UDP_RECV_BATCH)
 			return;
 	}
 }
 
-static void udp_on_io(struct loop_fd *f, uint32_t events)
+static void udp_on_io(struct loop_fd *loop_fd, uint32_t events)
 {
-	struct resolve_link *l = CONTAINER_OF(f, struct resolve_link, io);
+	struct resolve_link *l = CONTAINER_OF(loop_fd, struct resolve_link, io);
 	struct resolver *r = l->pool->r;
 	resolver_enter(r);
 	if ((events & EPOLLERR) != 0)

@@ -8,71 +8,73 @@
 #include "dns/name.h"
 #include "resolve/resolve_priv.h"
 
-static const char *dup_text(const char *s)
+static const char *dup_text(const char *text)
 {
-	return s != NULL && s[0] != '\0' ? xstrdup(s) : NULL;
+	return text != NULL && text[0] != '\0' ? xstrdup(text) : NULL;
 }
 
 /* Without credentials of their own, TLS and HTTPS trust what the system trusts. */
-static struct net_tls_cred *cred_of(const struct resolve_conf *c)
+static struct net_tls_cred *cred_of(const struct resolve_conf *conf)
 {
 	struct net_tls_cred *system = NULL;
 	char err[256];
-	if (c->cred != NULL)
-		return net_tls_cred_ref(c->cred);
+	if (conf->cred != NULL)
+		return net_tls_cred_ref(conf->cred);
 	/* With none to be had every handshake fails, and says so. */
-	if (c->transport != RESOLVE_PLAIN)
+	if (conf->transport != RESOLVE_PLAIN)
 		IGNORE(net_tls_client_cred(&(struct net_tls_files){ 0 }, &system, err,
 					   sizeof(err)) < 0);
 	return system;
 }
 
-struct resolve_upstream *resolve_upstream_new(const struct resolve_conf *c)
+struct resolve_upstream *resolve_upstream_new(const struct resolve_conf *conf)
 {
 	struct resolve_upstream *u = xcalloc(1, sizeof(*u));
-	u->conf = *c;
-	u->conf.server_name = dup_text(c->server_name);
-	u->conf.http_host = dup_text(c->http_host);
-	u->conf.http_path = dup_text(c->http_path);
-	if (c->probe_domain != NULL)
-		u->conf.probe_domain = xmemdup(c->probe_domain, dns_name_len(c->probe_domain));
-	if (c->expire_ns == 0)
+	u->conf = *conf;
+	u->conf.server_name = dup_text(conf->server_name);
+	u->conf.http_host = dup_text(conf->http_host);
+	u->conf.http_path = dup_text(conf->http_path);
+	if (conf->probe_domain != NULL)
+		u->conf.probe_domain =
+			xmemdup(conf->probe_domain, dns_name_len(conf->probe_domain));
+	if (conf->expire_ns == 0)
 		u->conf.expire_ns = 10 * NS_PER_S;
-	if (c->probe_interval_ns == 0)
+	if (conf->probe_interval_ns == 0)
 		u->conf.probe_interval_ns = NS_PER_S / 2;
-	u->conf.cred = cred_of(c);
-	net_addr_str(&c->addr, u->text);
+	u->conf.cred = cred_of(conf);
+	net_addr_str(&conf->addr, u->text);
 	atomic_init(&u->refs, 1);
 	return u;
 }
 
-struct resolve_upstream *resolve_upstream_ref(struct resolve_upstream *u)
+struct resolve_upstream *resolve_upstream_ref(struct resolve_upstream *upstream)
 {
-	atomic_fetch_add_explicit(&u->refs, 1, memory_order_relaxed);
-	return u;
+	atomic_fetch_add_explicit(&upstream->refs, 1, memory_order_relaxed);
+	return upstream;
 }
 
 /* The struct's texts are const for readers; here they go. */
-static void free_const(const void *p)
+static void free_const(const void *ptr)
 {
 	void *q;
-	memcpy(&q, &p, sizeof(q));
+	memcpy(&q, &ptr, sizeof(q));
 	free(q);
 }
 
-void resolve_upstream_unref(struct resolve_upstream *u)
+void resolve_upstream_unref(struct resolve_upstream *upstream)
 {
-	if (u == NULL || atomic_fetch_sub_explicit(&u->refs, 1, memory_order_acq_rel) != 1)
+	if (upstream == NULL ||
+	    atomic_fetch_sub_explicit(&upstream->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	free_const(u->conf.server_name);
-	free_const(u->conf.http_host);
-	free_const(u->conf.http_path);
-	free_const(u->conf.probe_domain);
-	net_tls_cred_unref(u->conf.cred);
-	free(u);
+	free_const(upstream->conf.server_name);
+	free_const(upstream->conf.http_host);
+	free_const(upstream->conf.http_path);
+	free_const(upstream->conf.probe_domain);
+	net_tls_cred_unref(upstream->conf.cred);
+	free(upstream);
 }
 
-const char *resolve_proto_name(enum resolve_proto p)
+const char *resolve_proto_name(enum resolve_proto proto)
 {
 	static const char *const names[] = {
 		[RESOLVE_UDP] = "udp",
@@ -80,7 +82,7 @@ const char *resolve_proto_name(enum resolve_proto p)
 		[RESOLVE_TCP_TLS] = "tcp-tls",
 		[RESOLVE_DOH] = "https",
 	};
-	return names[p];
+	return names[proto];
 }
 
 /* As Go words them, since CoreDNS's users search their logs for these. */
@@ -111,11 +113,13 @@ const char *resolve_error_text(int code)
 
 /* Smoothed by 1/8 as TCP does. All workers see the same upstream, so each publishes its own value,
  * and only when it moved by more than an eighth: the line stays shared in every cache. */
-void upstream_measured(struct resolve_pool *p, uint64_t rtt_ns)
+void upstream_measured(struct resolve_pool *pool, uint64_t rtt_ns)
 {
-	uint64_t known = atomic_load_explicit(&p->up->srtt_ns, memory_order_relaxed);
-	p->srtt_ns = p->srtt_ns == 0 ? rtt_ns : p->srtt_ns - p->srtt_ns / 8 + rtt_ns / 8;
-	uint64_t moved = p->srtt_ns > known ? p->srtt_ns - known : known - p->srtt_ns;
+	uint64_t known = atomic_load_explicit(&pool->up->srtt_ns, memory_order_relaxed);
+	pool->srtt_ns =
+		pool->srtt_ns == 0 ? rtt_ns : pool->srtt_ns - pool->srtt_ns / 8 + rtt_ns / 8;
+	uint64_t moved = pool->srtt_ns > known ? pool->srtt_ns - known : known - pool->srtt_ns;
 	if (moved > known / 8)
-		atomic_store_explicit(&p->up->srtt_ns, MAX(p->srtt_ns, 1), memory_order_relaxed);
+		atomic_store_explicit(&pool->up->srtt_ns, MAX(pool->srtt_ns, 1),
+				      memory_order_relaxed);
 }

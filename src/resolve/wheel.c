@@ -7,53 +7,53 @@
 /* 8.4 ms a slot, 8.6 s a turn. */
 enum { SLOT_SHIFT = 23 };
 
-static void mark(struct wheel *w, unsigned slot, bool used)
+static void mark(struct wheel *wheel, unsigned slot, bool used)
 {
 	uint64_t bit = UINT64_C(1) << (slot % 64);
 	if (used)
-		w->used[slot / 64] |= bit;
+		wheel->used[slot / 64] |= bit;
 	else
-		w->used[slot / 64] &= ~bit;
+		wheel->used[slot / 64] &= ~bit;
 }
 
-void wheel_add(struct resolver *r, struct resolve_exchange *x)
+void wheel_add(struct resolver *resolver, struct resolve_exchange *exchange)
 {
-	struct wheel *w = &r->wheel;
+	struct wheel *w = &resolver->wheel;
 	/* One that is late already must not go into a slot behind us. */
-	uint64_t due = MAX(x->deadline_ns, loop_now(r->env.loop));
-	x->slot = (uint16_t)(due >> SLOT_SHIFT & (WHEEL_SLOTS - 1));
-	struct resolve_exchange *head = w->slot[x->slot];
-	x->prev = NULL;
-	x->next = head;
+	uint64_t due = MAX(exchange->deadline_ns, loop_now(resolver->env.loop));
+	exchange->slot = (uint16_t)(due >> SLOT_SHIFT & (WHEEL_SLOTS - 1));
+	struct resolve_exchange *head = w->slot[exchange->slot];
+	exchange->prev = NULL;
+	exchange->next = head;
 	if (head != NULL)
-		head->prev = x;
+		head->prev = exchange;
 	else
-		mark(w, x->slot, true);
-	w->slot[x->slot] = x;
+		mark(w, exchange->slot, true);
+	w->slot[exchange->slot] = exchange;
 	if (w->timer.heap_at == 0 || due < w->timer.due_ns)
-		loop_timer_set(r->env.loop, &w->timer, due);
+		loop_timer_set(resolver->env.loop, &w->timer, due);
 }
 
-void wheel_remove(struct resolver *r, struct resolve_exchange *x)
+void wheel_remove(struct resolver *resolver, struct resolve_exchange *exchange)
 {
-	struct wheel *w = &r->wheel;
-	if (x->next != NULL)
-		x->next->prev = x->prev;
-	if (x->prev != NULL) {
-		x->prev->next = x->next;
+	struct wheel *w = &resolver->wheel;
+	if (exchange->next != NULL)
+		exchange->next->prev = exchange->prev;
+	if (exchange->prev != NULL) {
+		exchange->prev->next = exchange->next;
 		return;
 	}
-	w->slot[x->slot] = x->next;
-	if (x->next == NULL)
-		mark(w, x->slot, false);
+	w->slot[exchange->slot] = exchange->next;
+	if (exchange->next == NULL)
+		mark(w, exchange->slot, false);
 }
 
 /* The first slot in use at or after `tick`, as a tick, at most one turn later. */
-static uint64_t next_used(const struct wheel *w, uint64_t tick, uint64_t end)
+static uint64_t next_used(const struct wheel *wheel, uint64_t tick, uint64_t end)
 {
 	while (tick < end) {
 		unsigned slot = tick & (WHEEL_SLOTS - 1);
-		uint64_t bits = w->used[slot / 64] >> (slot % 64);
+		uint64_t bits = wheel->used[slot / 64] >> (slot % 64);
 		if (bits != 0)
 			return MIN(tick + (unsigned)__builtin_ctzll(bits), end);
 		tick += 64 - slot % 64;
@@ -61,18 +61,18 @@ static uint64_t next_used(const struct wheel *w, uint64_t tick, uint64_t end)
 	return end;
 }
 
-static uint64_t earliest_in(const struct wheel *w, uint64_t tick)
+static uint64_t earliest_in(const struct wheel *wheel, uint64_t tick)
 {
 	uint64_t best = UINT64_MAX;
-	for (const struct resolve_exchange *x = w->slot[tick & (WHEEL_SLOTS - 1)]; x != NULL;
+	for (const struct resolve_exchange *x = wheel->slot[tick & (WHEEL_SLOTS - 1)]; x != NULL;
 	     x = x->next)
 		best = MIN(best, x->deadline_ns);
 	return best;
 }
 
-static void set_timer(struct resolver *r, uint64_t now)
+static void set_timer(struct resolver *resolver, uint64_t now)
 {
-	struct wheel *w = &r->wheel;
+	struct wheel *w = &resolver->wheel;
 	uint64_t best = UINT64_MAX;
 	uint64_t end = w->tick + WHEEL_SLOTS;
 	for (uint64_t t = next_used(w, w->tick, end); t < end; t = next_used(w, t + 1, end)) {
@@ -82,7 +82,7 @@ static void set_timer(struct resolver *r, uint64_t now)
 	}
 	/* A slot full of deadlines must not be walked for each one of them. */
 	if (best != UINT64_MAX)
-		loop_timer_set(r->env.loop, &w->timer, MAX(best, now + NS_PER_MS));
+		loop_timer_set(resolver->env.loop, &w->timer, MAX(best, now + NS_PER_MS));
 }
 
 void wheel_fire(struct loop_timer *timer)

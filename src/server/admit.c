@@ -18,22 +18,22 @@ static void prefetch(struct query *q)
 }
 
 /* Rejections that do have a question; rcode, or 0 when the query may be served. */
-static uint16_t refuse_code(struct query *q, const struct route *r)
+static uint16_t refuse_code(struct query *q, const struct route *route)
 {
 	uint16_t rcode;
-	if (q->req.qclass != DNS_CLASS_IN && !r->any_class)
+	if (q->req.qclass != DNS_CLASS_IN && !route->any_class)
 		return DNS_RCODE_REFUSED;
 	if (q->req.opt.present && q->req.opt.version != 0)
 		return DNS_RCODE_BADVERS;
-	return route_query(q, r, &rcode) ? 0 : rcode;
+	return route_query(q, route, &rcode) ? 0 : rcode;
 }
 
-enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t n)
+enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 {
 	struct route *r = q->sock->route;
 	if (r == NULL)
 		return ADMIT_NONE;
-	switch (dns_request_parse(msg, n, r->opcodes, &q->req)) {
+	switch (dns_request_parse(msg, len, r->opcodes, &q->req)) {
 	case DNS_ADMIT_IGNORE:
 		return ADMIT_NONE;
 	case DNS_ADMIT_FORMERR:

@@ -13,6 +13,6 @@ enum admit_result {
 };
 
 /* Parses and routes; the first pass over a batch. q->gen is set and counted when ADMIT_SERVE. */
-enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t n);
+enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len);
 /* Runs the chain, or refuses; the second pass. */
 void admit_serve(struct query *q);

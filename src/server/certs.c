@@ -44,21 +44,21 @@ struct certs {
 	struct resource *res;	    /* NULL: not shared */
 };
 
-static struct net_tls_files files_of(const struct certs *c)
+static struct net_tls_files files_of(const struct certs *certs)
 {
-	return (struct net_tls_files){ .cert = c->file[FILE_CERT],
-				       .key = c->file[FILE_KEY],
-				       .ca = c->file[FILE_CA],
-				       .auth = c->auth,
-				       .keylog = c->keylog };
+	return (struct net_tls_files){ .cert = certs->file[FILE_CERT],
+				       .key = certs->file[FILE_KEY],
+				       .ca = certs->file[FILE_CA],
+				       .auth = certs->auth,
+				       .keylog = certs->keylog };
 }
 
-static void read_stamps(const struct certs *c, struct stamp out[N_FILES])
+static void read_stamps(const struct certs *certs, struct stamp out[N_FILES])
 {
 	memset(out, 0, N_FILES * sizeof(*out));
 	for (int i = 0; i < N_FILES; i++) {
 		struct stat st;
-		if (c->file[i] == NULL || stat(c->file[i], &st) < 0)
+		if (certs->file[i] == NULL || stat(certs->file[i], &st) < 0)
 			continue;
 		out[i].dev = st.st_dev;
 		out[i].ino = st.st_ino;
@@ -69,21 +69,21 @@ static void read_stamps(const struct certs *c, struct stamp out[N_FILES])
 
 /* Loads what is there now. The stamps are older than what is read: a change in between is seen by
  * the next look. */
-static int load(struct certs *c, char *err, size_t err_n)
+static int load(struct certs *certs, char *err, size_t err_n)
 {
 	struct stamp stamp[N_FILES];
 	struct net_tls_cred *fresh = NULL;
-	struct net_tls_files f = files_of(c);
-	read_stamps(c, stamp);
+	struct net_tls_files f = files_of(certs);
+	read_stamps(certs, stamp);
 	int r = net_tls_server_cred(&f, &fresh, err, err_n);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&c->lock);
-	struct net_tls_cred *old = c->cred;
-	c->cred = fresh;
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&certs->lock);
+	struct net_tls_cred *old = certs->cred;
+	certs->cred = fresh;
+	pthread_mutex_unlock(&certs->lock);
 	net_tls_cred_unref(old);
-	memcpy(c->stamp, stamp, sizeof(stamp));
+	memcpy(certs->stamp, stamp, sizeof(stamp));
 	return 0;
 }
 
@@ -126,9 +126,9 @@ static void digest_file(const char *file, uint8_t out[NET_SHA512_BYTES])
 		net_sha512(text.s, text.n, out);
 }
 
-static char *dup_or_null(const char *s)
+static char *dup_or_null(const char *text)
 {
-	return s != NULL ? xstrdup(s) : NULL;
+	return text != NULL ? xstrdup(text) : NULL;
 }
 
 struct make_args {
@@ -161,21 +161,22 @@ static int make(void *arg, void **ret_value)
 	return 0;
 }
 
-static const char *or_none(const char *s)
+static const char *or_none(const char *text)
 {
-	return s != NULL ? s : "";
+	return text != NULL ? text : "";
 }
 
 /* Shared by what was read, too: a configuration that names files that have changed gets new ones.
  */
-static char *key_of(const struct net_tls_files *f)
+static char *key_of(const struct net_tls_files *files)
 {
 	struct strbuf key = STRBUF_INIT;
-	const char *const names[] = { f->cert, f->key, or_none(f->ca), or_none(f->keylog) };
-	strbuf_addf(&key, "tls %d", (int)f->auth);
+	const char *const names[] = { files->cert, files->key, or_none(files->ca),
+				      or_none(files->keylog) };
+	strbuf_addf(&key, "tls %d", (int)files->auth);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		struct stat st = { 0 };
-		if (names[i] != f->keylog && names[i][0] != '\0')
+		if (names[i] != files->keylog && names[i][0] != '\0')
 			IGNORE(stat(names[i], &st) < 0); /* loading it will tell */
 		strbuf_addf(&key, " %s|%ju.%ju|%jd.%ld|%jd", names[i], (uintmax_t)st.st_dev,
 			    (uintmax_t)st.st_ino, (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
@@ -184,9 +185,10 @@ static char *key_of(const struct net_tls_files *f)
 	return strbuf_take(&key);
 }
 
-int certs_open(const struct net_tls_files *f, bool dry, struct certs **ret, char *err, size_t err_n)
+int certs_open(const struct net_tls_files *files, bool dry, struct certs **ret, char *err,
+	       size_t err_n)
 {
-	struct make_args args = { .f = f, .dry = dry, .err = err, .err_n = err_n };
+	struct make_args args = { .f = files, .dry = dry, .err = err, .err_n = err_n };
 	void *value = NULL;
 	if (dry) {
 		int r = make(&args, &value);
@@ -194,7 +196,7 @@ int certs_open(const struct net_tls_files *f, bool dry, struct certs **ret, char
 			*ret = value;
 		return r;
 	}
-	CLEANUP(freep) char *key = key_of(f);
+	CLEANUP(freep) char *key = key_of(files);
 	struct resource *res = NULL;
 	int r = resource_get(key, make, &args, certs_free, &res);
 	if (r < 0)
@@ -204,38 +206,38 @@ int certs_open(const struct net_tls_files *f, bool dry, struct certs **ret, char
 	return 0;
 }
 
-void certs_close(struct certs *c)
+void certs_close(struct certs *certs)
 {
-	if (c == NULL)
+	if (certs == NULL)
 		return;
-	if (c->res != NULL)
-		resource_put(c->res);
+	if (certs->res != NULL)
+		resource_put(certs->res);
 	else
-		certs_free(c);
+		certs_free(certs);
 }
 
-struct net_tls_cred *certs_cred(struct certs *c)
+struct net_tls_cred *certs_cred(struct certs *certs)
 {
-	pthread_mutex_lock(&c->lock);
-	struct net_tls_cred *cred = net_tls_cred_ref(c->cred);
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&certs->lock);
+	struct net_tls_cred *cred = net_tls_cred_ref(certs->cred);
+	pthread_mutex_unlock(&certs->lock);
 	return cred;
 }
 
-static bool same(const struct certs *a, const struct certs *b, int file)
+static bool same(const struct certs *left, const struct certs *right, int file)
 {
-	return memcmp(a->digest[file], b->digest[file], NET_SHA512_BYTES) == 0;
+	return memcmp(left->digest[file], right->digest[file], NET_SHA512_BYTES) == 0;
 }
 
-const char *certs_conflict(const struct certs *a, const struct certs *b)
+const char *certs_conflict(const struct certs *left, const struct certs *right)
 {
-	if (a == b)
+	if (left == right)
 		return NULL;
-	if (a == NULL || b == NULL)
+	if (left == NULL || right == NULL)
 		return "TLS is configured for only one server block";
-	if (a->auth != b->auth)
+	if (left->auth != right->auth)
 		return "client authentication policies differ";
-	if (!same(a, b, FILE_CA))
+	if (!same(left, right, FILE_CA))
 		return "client CA pools differ";
-	return same(a, b, FILE_CERT) ? NULL : "server certificates differ";
+	return same(left, right, FILE_CERT) ? NULL : "server certificates differ";
 }

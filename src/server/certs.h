@@ -13,11 +13,11 @@ struct certs;
 
 /* ERR_PARSE or -errno with a sentence in err. `dry`: nothing is watched or shared. Control thread.
  */
-MUST_CHECK int certs_open(const struct net_tls_files *f, bool dry, struct certs **ret, char *err,
-			  size_t err_n);
-void certs_close(struct certs *c); /* NULL is fine */
+MUST_CHECK int certs_open(const struct net_tls_files *files, bool dry, struct certs **ret,
+			  char *err, size_t err_n);
+void certs_close(struct certs *certs); /* NULL is fine */
 /* Those in force; the caller's reference. Any thread. */
-struct net_tls_cred *certs_cred(struct certs *c);
+struct net_tls_cred *certs_cred(struct certs *certs);
 /* May two blocks with these share a listener? NULL, or the reason against it. Either may be NULL:
  * no TLS. */
-const char *certs_conflict(const struct certs *a, const struct certs *b);
+const char *certs_conflict(const struct certs *left, const struct certs *right);

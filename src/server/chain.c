@@ -5,14 +5,14 @@
 #include "base/err.h"
 #include "server/server_priv.h"
 
-static void run_push(struct worker *w, struct query *q)
+static void run_push(struct worker *worker, struct query *q)
 {
 	q->next = NULL;
-	if (w->run_last != NULL)
-		w->run_last->next = q;
+	if (worker->run_last != NULL)
+		worker->run_last->next = q;
 	else
-		w->run_first = q;
-	w->run_last = q;
+		worker->run_first = q;
+	worker->run_last = q;
 }
 
 void query_resume(struct query *q)
@@ -27,9 +27,9 @@ void query_resume(struct query *q)
 	loop_again(q->worker->loop);
 }
 
-static void timer_resume(struct loop_timer *t)
+static void timer_resume(struct loop_timer *timer)
 {
-	query_resume(CONTAINER_OF(t, struct query, timer));
+	query_resume(CONTAINER_OF(timer, struct query, timer));
 }
 
 void query_resume_at(struct query *q, uint64_t due_ns)
@@ -74,12 +74,12 @@ static void run_done(struct query *q)
 	}
 }
 
-static void unlink_running(struct query *parent, const struct query *s)
+static void unlink_running(struct query *parent, const struct query *query)
 {
 	struct query **at = &parent->running;
-	while (*at != s)
+	while (*at != query)
 		at = &(*at)->sub_next;
-	*at = s->sub_next;
+	*at = query->sub_next;
 }
 
 static void finish_sub(struct query *q)
@@ -142,25 +142,25 @@ static bool begin_wait(struct query *q)
 }
 
 /* What a verdict of the instance at the cursor means for the cursor. True: go on walking. */
-static bool turn(struct query *q, enum verdict v)
+static bool turn(struct query *q, enum verdict verdict)
 {
-	if (v != V_WAIT && (q->resumed || q->timer.heap_at != 0)) {
+	if (verdict != V_WAIT && (q->resumed || q->timer.heap_at != 0)) {
 		/* Nobody waited for it; it must not wake another plugin that waits later. */
 		q->resumed = false;
 		loop_timer_stop(q->worker->loop, &q->timer);
 	}
-	switch (v) {
+	switch (verdict) {
 	case V_NEXT:
 		if (!q->up)
 			q->at++;
 		return true;
 	case V_ANSWERED:
 	case V_FAIL:
-		q->outcome = v;
+		q->outcome = verdict;
 		q->up = true;
 		return true;
 	case V_DROP:
-		q->outcome = v;
+		q->outcome = verdict;
 		finish(q);
 		return false;
 	case V_WAIT:
@@ -212,23 +212,23 @@ static enum verdict call_resume(struct query *q)
 	return p->plugin->resume(p, q);
 }
 
-static void walk(struct query *q, enum verdict v, bool have_verdict)
+static void walk(struct query *q, enum verdict verdict, bool have_verdict)
 {
 	for (;;) {
 		bool end = false;
 		if (!have_verdict)
-			v = step(q, &end);
+			verdict = step(q, &end);
 		if (end) {
 			finish(q);
 			return;
 		}
-		if (v == V_WAIT && q->resumed) {
+		if (verdict == V_WAIT && q->resumed) {
 			q->resumed = false;
-			v = call_resume(q);
+			verdict = call_resume(q);
 			have_verdict = true;
 			continue;
 		}
-		if (!turn(q, v))
+		if (!turn(q, verdict))
 			return;
 		have_verdict = false;
 	}
@@ -259,13 +259,13 @@ static void start_sub_server(struct query *q)
 		chain_refuse(q, rcode);
 }
 
-void chain_drain(struct worker *w)
+void chain_drain(struct worker *worker)
 {
-	while (w->run_first != NULL) {
-		struct query *q = w->run_first;
-		w->run_first = q->next;
-		if (w->run_first == NULL)
-			w->run_last = NULL;
+	while (worker->run_first != NULL) {
+		struct query *q = worker->run_first;
+		worker->run_first = q->next;
+		if (worker->run_first == NULL)
+			worker->run_last = NULL;
 		if (q->started)
 			walk(q, call_resume(q), true);
 		else if (q->block == NULL)
@@ -276,29 +276,29 @@ void chain_drain(struct worker *w)
 }
 
 /* The parent's OPT as plugins have left it; its options only when they fit. Returns the bytes. */
-static size_t put_opt(uint8_t *p, const struct dns_opt *o, size_t room)
+static size_t put_opt(uint8_t *pos, const struct dns_opt *opt, size_t room)
 {
 	enum { FIXED = 11 };
-	uint16_t n = FIXED + (size_t)o->options_len <= room ? o->options_len : 0;
-	p[0] = 0;
-	dns_put16(p + 1, DNS_TYPE_OPT);
-	dns_put16(p + 3, o->udp_size);
-	p[5] = o->ext_rcode;
-	p[6] = o->version;
-	dns_put16(p + 7, (uint16_t)((o->dnssec_ok ? 0x8000 : 0) | o->z));
-	dns_put16(p + 9, n);
+	uint16_t n = FIXED + (size_t)opt->options_len <= room ? opt->options_len : 0;
+	pos[0] = 0;
+	dns_put16(pos + 1, DNS_TYPE_OPT);
+	dns_put16(pos + 3, opt->udp_size);
+	pos[5] = opt->ext_rcode;
+	pos[6] = opt->version;
+	dns_put16(pos + 7, (uint16_t)((opt->dnssec_ok ? 0x8000 : 0) | opt->z));
+	dns_put16(pos + 9, n);
 	if (n != 0)
-		memcpy(p + FIXED, o->options, n);
+		memcpy(pos + FIXED, opt->options, n);
 	return FIXED + (size_t)n;
 }
 
 /* The sub-query's request: header and OPT of the parent with another question. */
-static int build_request(struct query *s, const struct query *q, const uint8_t *name,
+static int build_request(struct query *query, const struct query *q, const uint8_t *name,
 			 uint16_t qtype, uint16_t qclass)
 {
 	size_t name_len = dns_name_len(name);
 	size_t n = DNS_HEADER_BYTES + name_len + 4;
-	uint8_t *p = s->buf;
+	uint8_t *p = query->buf;
 	memset(p, 0, DNS_HEADER_BYTES);
 	dns_put16(p, q->req.id);
 	dns_put16(p + 2, q->req.flags);
@@ -309,12 +309,12 @@ static int build_request(struct query *s, const struct query *q, const uint8_t *
 	dns_put16(p + n - 2, qclass);
 	if (q->req.opt.present)
 		n += put_opt(p + n, &q->req.opt, REQUEST_MAX - n);
-	slot_fit(s, n);
-	if (dns_request_parse(p, n, UINT16_MAX, &s->req) != DNS_ADMIT_OK)
+	slot_fit(query, n);
+	if (dns_request_parse(p, n, UINT16_MAX, &query->req) != DNS_ADMIT_OK)
 		return ERR_INTERNAL;
-	s->question = s->req.qname;
-	s->question_len = s->req.question_len;
-	dns_qname_set(&s->qname, s->req.qname);
+	query->question = query->req.qname;
+	query->question_len = query->req.question_len;
+	dns_qname_set(&query->qname, query->req.qname);
 	return 0;
 }
 

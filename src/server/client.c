@@ -19,11 +19,11 @@ struct client_table *client_table_new(void)
 	return xcalloc(1, sizeof(struct client_table));
 }
 
-void client_table_free(struct client_table *t)
+void client_table_free(struct client_table *table)
 {
-	if (t != NULL)
-		map_done(&t->by_key);
-	free(t);
+	if (table != NULL)
+		map_done(&table->by_key);
+	free(table);
 }
 
 static struct slice key_slice(const uint64_t *key)
@@ -31,9 +31,9 @@ static struct slice key_slice(const uint64_t *key)
 	return (struct slice){ (const char *)key, sizeof(*key) };
 }
 
-struct conn_client *client_enter(struct conn_pool *pool, const union net_addr *a)
+struct conn_client *client_enter(struct conn_pool *pool, const union net_addr *addr)
 {
-	uint64_t key = client_key(a);
+	uint64_t key = client_key(addr);
 	pthread_mutex_lock(&pool->lock);
 	struct conn_client *client = map_get(&pool->clients->by_key, key_slice(&key));
 	if (client == NULL) {

@@ -14,15 +14,15 @@
 
 struct conn_pool;
 
-static inline uint64_t client_key(const union net_addr *a)
+static inline uint64_t client_key(const union net_addr *addr)
 {
 	enum { V6_BYTES = 7 };
 	uint64_t key = 0;
-	if (a->family == AF_INET)
-		return a->v4.sin_addr.s_addr;
-	if (a->family != AF_INET6)
+	if (addr->family == AF_INET)
+		return addr->v4.sin_addr.s_addr;
+	if (addr->family != AF_INET6)
 		return 0;
-	memcpy(&key, &a->v6.sin6_addr, V6_BYTES);
+	memcpy(&key, &addr->v6.sin6_addr, V6_BYTES);
 	((uint8_t *)&key)[V6_BYTES] = 6; /* no IPv4 address has this */
 	return key;
 }
@@ -37,8 +37,8 @@ struct conn_client {
 
 struct client_table;
 struct client_table *client_table_new(void);
-void client_table_free(struct client_table *t);
+void client_table_free(struct client_table *table);
 
 /* Another connection of the client; to be left when it closes. Any thread. */
-struct conn_client *client_enter(struct conn_pool *pool, const union net_addr *a);
+struct conn_client *client_enter(struct conn_pool *pool, const union net_addr *addr);
 void client_leave(struct conn_pool *pool, struct conn_client *client);

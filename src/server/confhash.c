@@ -33,9 +33,9 @@ struct confhash confhash_running(void)
 	return h;
 }
 
-void confhash_set_running(const struct confhash *h)
+void confhash_set_running(const struct confhash *confhash)
 {
 	pthread_mutex_lock(&lock);
-	running = *h;
+	running = *confhash;
 	pthread_mutex_unlock(&lock);
 }

@@ -15,4 +15,4 @@ struct confhash confhash_of(const struct corefile *cf);
 /* Of the configuration by which every worker answers; "" before the first. Any thread. */
 struct confhash confhash_running(void);
 /* For the server, after all of its workers have changed over. */
-void confhash_set_running(const struct confhash *h);
+void confhash_set_running(const struct confhash *confhash);

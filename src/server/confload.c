@@ -15,7 +15,7 @@
 #include "corefile/corefile.h"
 #include "server/confwatch.h"
 
-static int source_glob(void *ctx, const char *pattern, struct arena *a, const char *const **ret,
+static int source_glob(void *ctx, const char *pattern, struct arena *arena, const char *const **ret,
 		       size_t *ret_n)
 {
 	glob_t g = { 0 };
@@ -27,11 +27,11 @@ static int source_glob(void *ctx, const char *pattern, struct arena *a, const ch
 		globfree(&g);
 		return 0;
 	}
-	const char **names = arena_alloc(a, (g.gl_pathc + 1) * sizeof(*names));
+	const char **names = arena_alloc(arena, (g.gl_pathc + 1) * sizeof(*names));
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		const char *p =
 			realpath(g.gl_pathv[i], absolute) != NULL ? absolute : g.gl_pathv[i];
-		names[i] = arena_strdup(a, p);
+		names[i] = arena_strdup(arena, p);
 	}
 	*ret = names;
 	*ret_n = g.gl_pathc;
@@ -39,7 +39,7 @@ static int source_glob(void *ctx, const char *pattern, struct arena *a, const ch
 	return 0;
 }
 
-static int source_read(void *ctx, const char *path, struct arena *a, struct slice *ret)
+static int source_read(void *ctx, const char *path, struct arena *arena, struct slice *ret)
 {
 	struct stat st;
 	confwatch_file(ctx, path);
@@ -52,7 +52,7 @@ static int source_read(void *ctx, const char *path, struct arena *a, struct slic
 		r = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	if (r == 0 && st.st_size > COREFILE_MAX_BYTES)
 		r = ERR_LIMIT;
-	char *buf = r == 0 ? arena_alloc(a, (size_t)st.st_size + 1) : NULL;
+	char *buf = r == 0 ? arena_alloc(arena, (size_t)st.st_size + 1) : NULL;
 	size_t n = 0;
 	while (r == 0 && n < (size_t)st.st_size) {
 		ssize_t got = read(fd, buf + n, (size_t)st.st_size - n);

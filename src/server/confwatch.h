@@ -12,17 +12,17 @@ struct confwatch;
 
 /* NULL when the kernel has none to give; all functions take that. */
 struct confwatch *confwatch_new(void);
-void confwatch_free(struct confwatch *w);
+void confwatch_free(struct confwatch *confwatch);
 /* Readable when something has happened; -1 for NULL. */
-int confwatch_fd(const struct confwatch *w);
+int confwatch_fd(const struct confwatch *confwatch);
 
 /* A reading of the files: between begin and end each one is named before it is opened, so that no
  * change falls between. What was named the time before and is not any more is forgotten. */
-void confwatch_begin(struct confwatch *w);
-void confwatch_file(struct confwatch *w, const char *path);
+void confwatch_begin(struct confwatch *confwatch);
+void confwatch_file(struct confwatch *confwatch, const char *path);
 /* Files by wildcards: any name in the folder in front of the first one. */
-void confwatch_pattern(struct confwatch *w, const char *pattern);
-void confwatch_end(struct confwatch *w);
+void confwatch_pattern(struct confwatch *confwatch, const char *pattern);
+void confwatch_end(struct confwatch *confwatch);
 
 /* Takes off what has happened; true when it was to one of the files. */
-bool confwatch_changed(struct confwatch *w);
+bool confwatch_changed(struct confwatch *confwatch);

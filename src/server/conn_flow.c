@@ -16,55 +16,56 @@ enum { READ_DEFAULT_S = 3, IDLE_DEFAULT_S = 10, WRITE_DEFAULT_S = 5 };
 
 /* What could go on at once (a message kept aside, bytes that no readiness announces, a stream that
  * let others pass) is called by writability, in the next turn. */
-static bool can_go_on(const struct tcp_conn *c)
+static bool can_go_on(const struct tcp_conn *conn)
 {
-	if (c->paused)
+	if (conn->paused)
 		return false;
-	enum conn_part part = c->proto->part(c);
-	bool more = !c->eof && c->how->has_more != NULL && c->how->has_more(c);
+	enum conn_part part = conn->proto->part(conn);
+	bool more = !conn->eof && conn->how->has_more != NULL && conn->how->has_more(conn);
 	return part == CONN_PART_READY || (part == CONN_PART_SHORT && more);
 }
 
-static uint32_t wanted_events(const struct tcp_conn *c)
+static uint32_t wanted_events(const struct tcp_conn *conn)
 {
-	if (c->handshaking)
-		return net_tls_wants_write(c->tls) ? EPOLLOUT : EPOLLIN;
-	bool kept = can_go_on(c);
-	bool in = !c->paused && !c->eof && !kept && c->proto->part(c) == CONN_PART_SHORT;
-	bool out = c->want_write || c->stream != NULL || kept;
+	if (conn->handshaking)
+		return net_tls_wants_write(conn->tls) ? EPOLLOUT : EPOLLIN;
+	bool kept = can_go_on(conn);
+	bool in =
+		!conn->paused && !conn->eof && !kept && conn->proto->part(conn) == CONN_PART_SHORT;
+	bool out = conn->want_write || conn->stream != NULL || kept;
 	return (in ? (uint32_t)EPOLLIN : 0) | (out ? (uint32_t)EPOLLOUT : 0);
 }
 
-void conn_update_events(struct tcp_conn *c)
+void conn_update_events(struct tcp_conn *conn)
 {
-	uint32_t ev = wanted_events(c);
-	if (ev == c->events)
+	uint32_t ev = wanted_events(conn);
+	if (ev == conn->events)
 		return;
-	c->events = ev;
-	if (loop_fd_mod(c->worker->loop, &c->io, ev) < 0)
-		conn_close(c);
+	conn->events = ev;
+	if (loop_fd_mod(conn->worker->loop, &conn->io, ev) < 0)
+		conn_close(conn);
 }
 
-void conn_settle(struct tcp_conn *c)
+void conn_settle(struct tcp_conn *conn)
 {
 	/* While replies are gathered nothing was tried to send yet. */
-	if (!c->gather && !conn_count_kept(c)) {
-		conn_cut(c);
+	if (!conn->gather && !conn_count_kept(conn)) {
+		conn_cut(conn);
 		return;
 	}
-	if (c->eof && c->inflight == 0 && conn_unsent(c) == 0) {
-		conn_close(c);
+	if (conn->eof && conn->inflight == 0 && conn_unsent(conn) == 0) {
+		conn_close(conn);
 		return;
 	}
 	/* Once paused, it stays so until half of it is done. */
-	uint32_t max = c->paused ? CONN_MAX_INFLIGHT / 2 : CONN_MAX_INFLIGHT - 1;
-	c->paused = c->inflight > max || c->out_n - c->out_at > CONN_HIGH_BYTES;
-	conn_update_events(c);
+	uint32_t max = conn->paused ? CONN_MAX_INFLIGHT / 2 : CONN_MAX_INFLIGHT - 1;
+	conn->paused = conn->inflight > max || conn->out_n - conn->out_at > CONN_HIGH_BYTES;
+	conn_update_events(conn);
 }
 
-void conn_on_timeout(struct loop_timer *t)
+void conn_on_timeout(struct loop_timer *timer)
 {
-	struct tcp_conn *c = CONTAINER_OF(t, struct tcp_conn, timer);
+	struct tcp_conn *c = CONTAINER_OF(timer, struct tcp_conn, timer);
 	if (c->inflight > 0 && conn_unsent(c) == 0) {
 		/* waiting for us, not for the client */
 		conn_set_timeout(c, conn_timeouts(c)->idle_ns, IDLE_DEFAULT_S);
@@ -85,167 +86,167 @@ void conn_on_timeout(struct loop_timer *t)
 
 /* The client takes CONN_PACE_BYTES, or all there is, in the time of a write: a timer that each byte
  * started anew would let it hold replies for ever. */
-static void set_pace(struct tcp_conn *c)
+static void set_pace(struct tcp_conn *conn)
 {
-	size_t unsent = conn_unsent(c);
-	const struct block_timeouts *t = conn_timeouts(c);
+	size_t unsent = conn_unsent(conn);
+	const struct block_timeouts *t = conn_timeouts(conn);
 	uint64_t write_ns = t->write_ns != 0 ? (uint64_t)t->write_ns : WRITE_DEFAULT_S * NS_PER_S;
 	if (unsent == 0) {
-		if (c->pacing)
-			conn_set_timeout(c, t->idle_ns, IDLE_DEFAULT_S);
-		c->pacing = false;
+		if (conn->pacing)
+			conn_set_timeout(conn, t->idle_ns, IDLE_DEFAULT_S);
+		conn->pacing = false;
 		return;
 	}
-	if (c->pacing && c->sent_bytes < c->pace_at)
+	if (conn->pacing && conn->sent_bytes < conn->pace_at)
 		return;
-	c->pacing = true;
-	c->pace_at = c->sent_bytes + MIN(unsent, (size_t)CONN_PACE_BYTES);
-	conn_set_timeout(c, (int64_t)write_ns, 0);
+	conn->pacing = true;
+	conn->pace_at = conn->sent_bytes + MIN(unsent, (size_t)CONN_PACE_BYTES);
+	conn_set_timeout(conn, (int64_t)write_ns, 0);
 	/* As long as all that can be unsent may take. */
-	if (c->proto->expire != NULL &&
-	    c->proto->expire(c, CONN_MAX_OUT_BYTES / CONN_PACE_BYTES * write_ns))
-		c->want_write = true;
+	if (conn->proto->expire != NULL &&
+	    conn->proto->expire(conn, CONN_MAX_OUT_BYTES / CONN_PACE_BYTES * write_ns))
+		conn->want_write = true;
 }
 
-bool conn_count_kept(struct tcp_conn *c)
+bool conn_count_kept(struct tcp_conn *conn)
 {
-	size_t kept = conn_unsent(c) + c->part_n;
-	if (c->proto->held != NULL)
-		kept += c->proto->held(c);
-	if (kept == c->kept_bytes)
+	size_t kept = conn_unsent(conn) + conn->part_n;
+	if (conn->proto->held != NULL)
+		kept += conn->proto->held(conn);
+	if (kept == conn->kept_bytes)
 		return true;
-	size_t more = kept - c->kept_bytes; /* or less: it wraps */
-	size_t all = atomic_fetch_add_explicit(&c->of->bytes, more, memory_order_relaxed) + more;
-	bool grew = kept > c->kept_bytes;
-	c->kept_bytes = kept;
+	size_t more = kept - conn->kept_bytes; /* or less: it wraps */
+	size_t all = atomic_fetch_add_explicit(&conn->of->bytes, more, memory_order_relaxed) + more;
+	bool grew = kept > conn->kept_bytes;
+	conn->kept_bytes = kept;
 	return !grew || all <= CONN_CLIENT_BYTES;
 }
 
-void conn_flush(struct tcp_conn *c)
+void conn_flush(struct tcp_conn *conn)
 {
 	struct slice s;
-	c->want_write = false;
-	while ((s = c->proto->out(c)).n > 0) {
-		ssize_t n = c->how->send(c, s.p, s.n);
+	conn->want_write = false;
+	while ((s = conn->proto->out(conn)).n > 0) {
+		ssize_t n = conn->how->send(conn, s.p, s.n);
 		if (n == -EAGAIN || n == 0) {
-			c->want_write = true;
+			conn->want_write = true;
 			break;
 		}
 		if (n < 0) {
-			conn_close(c);
+			conn_close(conn);
 			return;
 		}
-		c->sent_bytes += (uint64_t)n;
-		c->proto->sent(c, (size_t)n);
+		conn->sent_bytes += (uint64_t)n;
+		conn->proto->sent(conn, (size_t)n);
 	}
-	set_pace(c);
-	if (c->want_write)
-		conn_update_events(c);
+	set_pace(conn);
+	if (conn->want_write)
+		conn_update_events(conn);
 }
 
 /* ---- reading ---- */
 
-static void keep_part(struct tcp_conn *c, const uint8_t *p, size_t n)
+static void keep_part(struct tcp_conn *conn, const uint8_t *data, size_t len)
 {
-	uint8_t *copy = n != 0 ? xmemdup(p, n) : NULL;
-	free(c->part);
-	c->part = copy;
-	c->part_n = n;
+	uint8_t *copy = len != 0 ? xmemdup(data, len) : NULL;
+	free(conn->part);
+	conn->part = copy;
+	conn->part_n = len;
 }
 
-static void after_read(struct tcp_conn *c, bool progress)
+static void after_read(struct tcp_conn *conn, bool progress)
 {
 	if (progress)
-		conn_touch(c);
-	if (!c->pacing && (progress || c->timer.heap_at == 0)) {
-		const struct block_timeouts *t = conn_timeouts(c);
-		conn_set_timeout(c, c->part_n != 0 ? t->read_ns : t->idle_ns,
-				 c->part_n != 0 ? READ_DEFAULT_S : IDLE_DEFAULT_S);
+		conn_touch(conn);
+	if (!conn->pacing && (progress || conn->timer.heap_at == 0)) {
+		const struct block_timeouts *t = conn_timeouts(conn);
+		conn_set_timeout(conn, conn->part_n != 0 ? t->read_ns : t->idle_ns,
+				 conn->part_n != 0 ? READ_DEFAULT_S : IDLE_DEFAULT_S);
 	}
-	conn_settle(c);
+	conn_settle(conn);
 }
 
 /* Uses what is in the worker's scratch and keeps the rest. */
-static void use_scratch(struct tcp_conn *c, size_t have)
+static void use_scratch(struct tcp_conn *conn, size_t have)
 {
-	const uint8_t *buf = c->worker->tcp_in;
-	uint64_t before = c->n_queries;
-	conn_hold(c); /* keeps the struct while messages are served */
+	const uint8_t *buf = conn->worker->tcp_in;
+	uint64_t before = conn->n_queries;
+	conn_hold(conn); /* keeps the struct while messages are served */
 	/* A record of TLS, a frame of HTTP/2: the fewer, the cheaper. And handshakes before this
 	 * one took their time. */
-	c->gather = c->tls != NULL || c->http != NULL;
-	if (c->gather)
-		loop_now_refresh(c->worker->loop);
-	size_t used = c->proto->input(c, buf, have);
-	if (!c->closed && c->gather)
-		conn_flush(c);
-	c->gather = false;
-	bool first_bytes = c->part_n == 0 && used < have;
-	if (!c->closed) {
-		keep_part(c, buf + used, have - used);
-		after_read(c, c->n_queries != before || first_bytes);
+	conn->gather = conn->tls != NULL || conn->http != NULL;
+	if (conn->gather)
+		loop_now_refresh(conn->worker->loop);
+	size_t used = conn->proto->input(conn, buf, have);
+	if (!conn->closed && conn->gather)
+		conn_flush(conn);
+	conn->gather = false;
+	bool first_bytes = conn->part_n == 0 && used < have;
+	if (!conn->closed) {
+		keep_part(conn, buf + used, have - used);
+		after_read(conn, conn->n_queries != before || first_bytes);
 	}
-	conn_let_go(c);
+	conn_let_go(conn);
 }
 
-static void read_some(struct tcp_conn *c)
+static void read_some(struct tcp_conn *conn)
 {
-	uint8_t *buf = c->worker->tcp_in;
-	if (c->part_n != 0)
-		memcpy(buf, c->part, c->part_n);
-	ssize_t n = c->how->recv(c, buf + c->part_n, CONN_SCRATCH - c->part_n);
+	uint8_t *buf = conn->worker->tcp_in;
+	if (conn->part_n != 0)
+		memcpy(buf, conn->part, conn->part_n);
+	ssize_t n = conn->how->recv(conn, buf + conn->part_n, CONN_SCRATCH - conn->part_n);
 	if (n < 0) {
 		if (n != -EAGAIN)
-			conn_close(c);
+			conn_close(conn);
 		return;
 	}
 	if (n == 0) {
-		c->eof = true;
-		conn_settle(c);
+		conn->eof = true;
+		conn_settle(conn);
 		return;
 	}
-	use_scratch(c, c->part_n + (size_t)n);
+	use_scratch(conn, conn->part_n + (size_t)n);
 }
 
 /* Nothing is unsent, or it is being sent: what else was put off? */
-static void on_writable(struct tcp_conn *c)
+static void on_writable(struct tcp_conn *conn)
 {
-	if (c->want_write) {
-		conn_hold(c);
-		conn_flush(c);
-		if (!c->closed && !c->want_write)
-			conn_settle(c);
-		conn_let_go(c);
-	} else if (c->stream != NULL) {
-		tcp_stream_run(c);
-	} else if (!c->paused && c->proto->part(c) == CONN_PART_READY) {
-		memcpy(c->worker->tcp_in, c->part, c->part_n);
-		use_scratch(c, c->part_n);
-	} else if (can_go_on(c)) {
-		read_some(c);
+	if (conn->want_write) {
+		conn_hold(conn);
+		conn_flush(conn);
+		if (!conn->closed && !conn->want_write)
+			conn_settle(conn);
+		conn_let_go(conn);
+	} else if (conn->stream != NULL) {
+		tcp_stream_run(conn);
+	} else if (!conn->paused && conn->proto->part(conn) == CONN_PART_READY) {
+		memcpy(conn->worker->tcp_in, conn->part, conn->part_n);
+		use_scratch(conn, conn->part_n);
+	} else if (can_go_on(conn)) {
+		read_some(conn);
 	} else {
-		conn_update_events(c);
+		conn_update_events(conn);
 	}
 }
 
 /* A client may have sent its question together with the end of the handshake. */
-static void shake_hands(struct tcp_conn *c)
+static void shake_hands(struct tcp_conn *conn)
 {
-	if (!conn_tls_handshake(c))
+	if (!conn_tls_handshake(conn))
 		return;
-	const struct block_timeouts *t = conn_timeouts(c);
-	conn_set_timeout(c, c->http != NULL ? t->idle_ns : t->read_ns,
-			 c->http != NULL ? IDLE_DEFAULT_S : READ_DEFAULT_S);
-	conn_hold(c);
-	conn_update_events(c);
-	if (!c->closed)
-		read_some(c);
-	conn_let_go(c);
+	const struct block_timeouts *t = conn_timeouts(conn);
+	conn_set_timeout(conn, conn->http != NULL ? t->idle_ns : t->read_ns,
+			 conn->http != NULL ? IDLE_DEFAULT_S : READ_DEFAULT_S);
+	conn_hold(conn);
+	conn_update_events(conn);
+	if (!conn->closed)
+		read_some(conn);
+	conn_let_go(conn);
 }
 
-void conn_io_ready(struct loop_fd *f, uint32_t events)
+void conn_io_ready(struct loop_fd *loop_fd, uint32_t events)
 {
-	struct tcp_conn *c = CONTAINER_OF(f, struct tcp_conn, io);
+	struct tcp_conn *c = CONTAINER_OF(loop_fd, struct tcp_conn, io);
 	/* Hung up means both directions: no reply can be sent any more. */
 	if ((events & (EPOLLERR | EPOLLHUP)) != 0)
 		conn_close(c);
@@ -259,10 +260,10 @@ void conn_io_ready(struct loop_fd *f, uint32_t events)
 
 /* ---- queries ---- */
 
-void tcp_send(struct query *q, uint8_t *msg, size_t n)
+void tcp_send(struct query *q, uint8_t *msg, size_t len)
 {
 	if (!q->conn->closed)
-		q->conn->proto->reply(q, msg, n);
+		q->conn->proto->reply(q, msg, len);
 }
 
 void tcp_query_done(struct query *q)
@@ -277,26 +278,26 @@ void tcp_query_done(struct query *q)
 	conn_let_go(c);
 }
 
-struct query *conn_query(struct tcp_conn *c, const uint8_t *msg, size_t n, uint8_t **ret_at)
+struct query *conn_query(struct tcp_conn *conn, const uint8_t *msg, size_t len, uint8_t **ret_at)
 {
-	struct worker *w = c->worker;
+	struct worker *w = conn->worker;
 	struct query *q = slot_take(w);
 	*ret_at = NULL;
 	if (q == NULL)
 		return NULL;
-	q->conn = c;
-	uint8_t *at = n > REQUEST_MAX ? slot_request_room(q, n) : q->buf;
+	q->conn = conn;
+	uint8_t *at = len > REQUEST_MAX ? slot_request_room(q, len) : q->buf;
 	if (at == NULL)
 		return q;
 	if (at == q->buf)
-		slot_fit(q, n);
-	memcpy(at, msg, n);
-	q->sock = c->sock;
+		slot_fit(q, len);
+	memcpy(at, msg, len);
+	q->sock = conn->sock;
 	q->proto = QUERY_TCP;
-	q->client = c->client;
-	q->local = c->local;
+	q->client = conn->client;
+	q->local = conn->local;
 	q->start_ns = loop_now(w->loop);
-	c->inflight++;
+	conn->inflight++;
 	*ret_at = at;
 	return q;
 }

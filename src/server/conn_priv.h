@@ -100,57 +100,57 @@ struct tcp_conn {
 extern const struct conn_io conn_io_plain, conn_io_tls;
 extern const struct conn_proto tcp_proto;
 
-static inline size_t conn_unsent(const struct tcp_conn *c)
+static inline size_t conn_unsent(const struct tcp_conn *conn)
 {
-	return c->proto->unsent(c);
+	return conn->proto->unsent(conn);
 }
 
 /* conn_io.c */
 /* Puts TLS on a connection whose client has not spoken yet. */
-MUST_CHECK int conn_tls_start(struct tcp_conn *c, struct certs *certs);
+MUST_CHECK int conn_tls_start(struct tcp_conn *conn, struct certs *certs);
 /* The handshake goes on; true: it is done, and the protocol is chosen. Otherwise it waits, or the
  * connection is closed. */
-bool conn_tls_handshake(struct tcp_conn *c);
+bool conn_tls_handshake(struct tcp_conn *conn);
 
 /* conn.c */
-const struct block_timeouts *conn_timeouts(const struct tcp_conn *c);
-void conn_set_timeout(struct tcp_conn *c, int64_t ns, uint64_t default_s);
+const struct block_timeouts *conn_timeouts(const struct tcp_conn *conn);
+void conn_set_timeout(struct tcp_conn *conn, int64_t ns, uint64_t default_s);
 /* Queries in flight and holds keep the struct alive; the last of them frees it. */
-void conn_hold(struct tcp_conn *c);
-void conn_let_go(struct tcp_conn *c);
-void conn_close(struct tcp_conn *c);
+void conn_hold(struct tcp_conn *conn);
+void conn_let_go(struct tcp_conn *conn);
+void conn_close(struct tcp_conn *conn);
 /* Is there something that the client has not taken? */
-bool conn_is_behind(const struct tcp_conn *c);
+bool conn_is_behind(const struct tcp_conn *conn);
 /* Closes it for a limit or a time-out. What the client did not take until then it would not take
  * any more: the kernel keeps none of it. */
-void conn_cut(struct tcp_conn *c);
+void conn_cut(struct tcp_conn *conn);
 
 /* conn_room.c */
 /* A new connection: counted and listed, and others closed where there are too many. */
-void conn_enter_room(struct tcp_conn *c);
-void conn_leave_room(struct tcp_conn *c);
-void conn_leave_listener(struct tcp_conn *c);
+void conn_enter_room(struct tcp_conn *conn);
+void conn_leave_room(struct tcp_conn *conn);
+void conn_leave_listener(struct tcp_conn *conn);
 /* It did something: it is now the one idle shortest. */
-void conn_touch(struct tcp_conn *c);
+void conn_touch(struct tcp_conn *conn);
 
 /* conn_flow.c */
-void conn_io_ready(struct loop_fd *f, uint32_t events);
-void conn_on_timeout(struct loop_timer *t);
-void conn_update_events(struct tcp_conn *c);
+void conn_io_ready(struct loop_fd *loop_fd, uint32_t events);
+void conn_on_timeout(struct loop_timer *timer);
+void conn_update_events(struct tcp_conn *conn);
 /* Closes, pauses or goes on, as it stands. */
-void conn_settle(struct tcp_conn *c);
+void conn_settle(struct tcp_conn *conn);
 /* Sends what there is, and waits for writability where that is not all. */
-void conn_flush(struct tcp_conn *c);
+void conn_flush(struct tcp_conn *conn);
 /* Counts what is kept for the connection; false: it is too much for its client. */
-MUST_CHECK bool conn_count_kept(struct tcp_conn *c);
-/* A request that came in on `c`: a slot with the message copied into it, counted; NULL when there
- * is none to be had. For a long one without memory *ret_big_failed is set and the slot has no
+MUST_CHECK bool conn_count_kept(struct tcp_conn *conn);
+/* A request that came in on `conn`: a slot with the message copied into it, counted; NULL when
+ * there is none to be had. For a long one without memory *ret_big_failed is set and the slot has no
  * message.
  */
-struct query *conn_query(struct tcp_conn *c, const uint8_t *msg, size_t n, uint8_t **ret_at);
+struct query *conn_query(struct tcp_conn *conn, const uint8_t *msg, size_t len, uint8_t **ret_at);
 
 /* doh.c */
-void doh_start(struct tcp_conn *c, enum http_version version);
+void doh_start(struct tcp_conn *conn, enum http_version version);
 
 /* tcp.c */
-void tcp_stream_run(struct tcp_conn *c);
+void tcp_stream_run(struct tcp_conn *conn);

@@ -11,131 +11,133 @@
 
 /* ---- lists, oldest activity first ---- */
 
-void conn_list_init(struct conn_list *l)
+void conn_list_init(struct conn_list *list)
 {
-	l->oldest_ns = UINT64_MAX;
+	list->oldest_ns = UINT64_MAX;
 }
 
-static void publish_oldest(struct conn_list *l)
+static void publish_oldest(struct conn_list *list)
 {
-	uint64_t ns = l->oldest != NULL ? l->oldest->active_ns : UINT64_MAX;
-	atomic_store_explicit(&l->oldest_ns, ns, memory_order_relaxed);
+	uint64_t ns = list->oldest != NULL ? list->oldest->active_ns : UINT64_MAX;
+	atomic_store_explicit(&list->oldest_ns, ns, memory_order_relaxed);
 }
 
-static void list_remove(struct conn_list *l, struct tcp_conn *c, enum conn_list_kind kind)
+static void list_remove(struct conn_list *list, struct tcp_conn *conn, enum conn_list_kind kind)
 {
-	struct conn_link *link = &c->link[kind];
-	*(link->older != NULL ? &link->older->link[kind].newer : &l->oldest) = link->newer;
-	*(link->newer != NULL ? &link->newer->link[kind].older : &l->newest) = link->older;
+	struct conn_link *link = &conn->link[kind];
+	*(link->older != NULL ? &link->older->link[kind].newer : &list->oldest) = link->newer;
+	*(link->newer != NULL ? &link->newer->link[kind].older : &list->newest) = link->older;
 	link->older = link->newer = NULL;
-	l->n--;
-	publish_oldest(l);
+	list->n--;
+	publish_oldest(list);
 }
 
-static void list_append(struct conn_list *l, struct tcp_conn *c, enum conn_list_kind kind)
+static void list_append(struct conn_list *list, struct tcp_conn *conn, enum conn_list_kind kind)
 {
-	struct conn_link *link = &c->link[kind];
-	link->older = l->newest;
+	struct conn_link *link = &conn->link[kind];
+	link->older = list->newest;
 	link->newer = NULL;
-	*(l->newest != NULL ? &l->newest->link[kind].newer : &l->oldest) = c;
-	l->newest = c;
-	l->n++;
-	publish_oldest(l);
+	*(list->newest != NULL ? &list->newest->link[kind].newer : &list->oldest) = conn;
+	list->newest = conn;
+	list->n++;
+	publish_oldest(list);
 }
 
-static void append_to_both(struct tcp_conn *c)
+static void append_to_both(struct tcp_conn *conn)
 {
-	c->active_ns = loop_now(c->worker->loop);
-	list_append(&c->worker->conns, c, CONN_OF_WORKER);
-	if (c->sock != NULL)
-		list_append(&c->sock->conns, c, CONN_OF_SOCK);
+	conn->active_ns = loop_now(conn->worker->loop);
+	list_append(&conn->worker->conns, conn, CONN_OF_WORKER);
+	if (conn->sock != NULL)
+		list_append(&conn->sock->conns, conn, CONN_OF_SOCK);
 }
 
-void conn_touch(struct tcp_conn *c)
+void conn_touch(struct tcp_conn *conn)
 {
-	list_remove(&c->worker->conns, c, CONN_OF_WORKER);
-	if (c->sock != NULL)
-		list_remove(&c->sock->conns, c, CONN_OF_SOCK);
-	append_to_both(c);
+	list_remove(&conn->worker->conns, conn, CONN_OF_WORKER);
+	if (conn->sock != NULL)
+		list_remove(&conn->sock->conns, conn, CONN_OF_SOCK);
+	append_to_both(conn);
 }
 
 /* ---- counting ---- */
 
-static void count_down(_Atomic uint32_t *n)
+static void count_down(_Atomic uint32_t *counter)
 {
-	atomic_fetch_sub_explicit(n, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(counter, 1, memory_order_relaxed);
 }
 
-void conn_leave_listener(struct tcp_conn *c)
+void conn_leave_listener(struct tcp_conn *conn)
 {
-	if (c->sock == NULL)
+	if (conn->sock == NULL)
 		return;
-	list_remove(&c->sock->conns, c, CONN_OF_SOCK);
-	if (c->uncounted != &c->sock->listener->n_conns)
-		count_down(&c->sock->listener->n_conns);
-	c->sock = NULL;
+	list_remove(&conn->sock->conns, conn, CONN_OF_SOCK);
+	if (conn->uncounted != &conn->sock->listener->n_conns)
+		count_down(&conn->sock->listener->n_conns);
+	conn->sock = NULL;
 }
 
-void conn_leave_room(struct tcp_conn *c)
+void conn_leave_room(struct tcp_conn *conn)
 {
-	struct conn_pool *pool = c->worker->pool;
-	conn_leave_listener(c);
-	list_remove(&c->worker->conns, c, CONN_OF_WORKER);
-	atomic_fetch_sub_explicit(&c->of->bytes, c->kept_bytes, memory_order_relaxed);
-	c->kept_bytes = 0;
-	if (c->uncounted != &pool->n)
+	struct conn_pool *pool = conn->worker->pool;
+	conn_leave_listener(conn);
+	list_remove(&conn->worker->conns, conn, CONN_OF_WORKER);
+	atomic_fetch_sub_explicit(&conn->of->bytes, conn->kept_bytes, memory_order_relaxed);
+	conn->kept_bytes = 0;
+	if (conn->uncounted != &pool->n)
 		count_down(&pool->n);
-	if (c->uncounted != &c->of->n_conns)
-		count_down(&c->of->n_conns);
-	client_leave(pool, c->of);
+	if (conn->uncounted != &conn->of->n_conns)
+		count_down(&conn->of->n_conns);
+	client_leave(pool, conn->of);
 }
 
 /* Takes one off a counter that is above its limit; false when it is not. */
-static bool claim(_Atomic uint32_t *n, uint32_t max)
+static bool claim(_Atomic uint32_t *counter, uint32_t max)
 {
-	uint32_t now = atomic_load_explicit(n, memory_order_relaxed);
+	uint32_t now = atomic_load_explicit(counter, memory_order_relaxed);
 	while (now > max) {
-		if (atomic_compare_exchange_weak_explicit(n, &now, now - 1, memory_order_relaxed,
-							  memory_order_relaxed))
+		if (atomic_compare_exchange_weak_explicit(
+			    counter, &now, now - 1, memory_order_relaxed, memory_order_relaxed))
 			return true;
 	}
 	return false;
 }
 
-static bool is_above(_Atomic uint32_t *n, uint32_t max)
+static bool is_above(_Atomic uint32_t *counter, uint32_t max)
 {
-	return atomic_load_explicit(n, memory_order_relaxed) > max;
+	return atomic_load_explicit(counter, memory_order_relaxed) > max;
 }
 
-static bool close_for(struct tcp_conn *c, _Atomic uint32_t *n, uint32_t max)
+static bool close_for(struct tcp_conn *conn, _Atomic uint32_t *counter, uint32_t max)
 {
-	if (!claim(n, max))
+	if (!claim(counter, max))
 		return false;
-	c->uncounted = n;
-	conn_close(c);
+	conn->uncounted = counter;
+	conn_close(conn);
 	return true;
 }
 
 /* ---- making room ---- */
 
-static void ask_for_room(struct worker *w)
+static void ask_for_room(struct worker *worker)
 {
-	if (!atomic_exchange(&w->room_asked, true))
-		loop_post(w->loop, &w->room_msg);
+	if (!atomic_exchange(&worker->room_asked, true))
+		loop_post(worker->loop, &worker->room_msg);
 }
 
 /* The worker whose connection has been idle longest, of those of a listener or (NULL) of the pool;
  * itself only if no other has one as old. */
-static struct worker *find_oldest(struct worker *self, struct listener *l)
+static struct worker *find_oldest(struct worker *self, struct listener *listener)
 {
 	struct server *srv = self->srv;
-	unsigned first = l != NULL ? l->first : self->is_stream ? srv->n_workers : 0;
-	unsigned n = l != NULL ? l->n : self->is_stream ? srv->n_stream : srv->n_workers;
+	unsigned first = listener != NULL ? listener->first : self->is_stream ? srv->n_workers : 0;
+	unsigned n = listener != NULL  ? listener->n
+		     : self->is_stream ? srv->n_stream
+				       : srv->n_workers;
 	struct worker *found = NULL;
 	uint64_t oldest_ns = UINT64_MAX;
 	for (unsigned i = 0; i < n; i++) {
 		struct worker *w = &srv->worker[first + i];
-		struct conn_list *list = l != NULL ? &l->sock[i].conns : &w->conns;
+		struct conn_list *list = listener != NULL ? &listener->sock[i].conns : &w->conns;
 		uint64_t ns = atomic_load_explicit(&list->oldest_ns, memory_order_relaxed);
 		if (ns < oldest_ns || (ns == oldest_ns && found == self)) {
 			oldest_ns = ns;
@@ -146,34 +148,36 @@ static struct worker *find_oldest(struct worker *self, struct listener *l)
 }
 
 /* Closes the oldest ones of this worker while too many are there and no other worker has older. */
-static void shed(struct worker *self, struct listener_sock *s, _Atomic uint32_t *n, uint32_t max)
+static void shed(struct worker *self, struct listener_sock *sock, _Atomic uint32_t *counter,
+		 uint32_t max)
 {
-	struct conn_list *own = s != NULL ? &s->conns : &self->conns;
-	while (is_above(n, max)) {
-		struct worker *w = find_oldest(self, s != NULL ? s->listener : NULL);
+	struct conn_list *own = sock != NULL ? &sock->conns : &self->conns;
+	while (is_above(counter, max)) {
+		struct worker *w = find_oldest(self, sock != NULL ? sock->listener : NULL);
 		if (w != NULL && w != self)
 			ask_for_room(w);
-		if (w != self || own->oldest == NULL || !close_for(own->oldest, n, max))
+		if (w != self || own->oldest == NULL || !close_for(own->oldest, counter, max))
 			return;
 	}
 }
 
-static void shed_limits(struct worker *w)
+static void shed_limits(struct worker *worker)
 {
-	for (size_t i = 0; w->gen != NULL && i < w->gen->n_route; i++) {
-		struct route *r = w->gen->route[i];
-		struct listener_sock *s = listener_on(r->listener, w);
+	for (size_t i = 0; worker->gen != NULL && i < worker->gen->n_route; i++) {
+		struct route *r = worker->gen->route[i];
+		struct listener_sock *s = listener_on(r->listener, worker);
 		if (s != NULL && r->https.max_connections != 0)
-			shed(w, s, &r->listener->n_conns, r->https.max_connections);
+			shed(worker, s, &r->listener->n_conns, r->https.max_connections);
 	}
-	shed(w, NULL, &w->pool->n, w->pool->max);
+	shed(worker, NULL, &worker->pool->n, worker->pool->max);
 }
 
 /* A client has half of all connections at most: its own oldest one here goes. False: it has none
  * here, but for the fresh one. */
-static bool shed_client(struct worker *w, const struct tcp_conn *fresh, uint32_t max)
+static bool shed_client(struct worker *worker, const struct tcp_conn *fresh, uint32_t max)
 {
-	for (struct tcp_conn *c = w->conns.oldest; c != NULL; c = c->link[CONN_OF_WORKER].newer) {
+	for (struct tcp_conn *c = worker->conns.oldest; c != NULL;
+	     c = c->link[CONN_OF_WORKER].newer) {
 		if (c != fresh && is_above(&c->of->n_conns, max))
 			return close_for(c, &c->of->n_conns, max);
 	}
@@ -181,21 +185,21 @@ static bool shed_client(struct worker *w, const struct tcp_conn *fresh, uint32_t
 }
 
 /* The next worker of the pool looks for a client that has too many; once round. */
-static void pass_on(struct worker *w, unsigned hops)
+static void pass_on(struct worker *worker, unsigned hops)
 {
-	struct server *srv = w->srv;
-	unsigned first = w->is_stream ? srv->n_workers : 0;
-	unsigned n = w->is_stream ? srv->n_stream : srv->n_workers;
+	struct server *srv = worker->srv;
+	unsigned first = worker->is_stream ? srv->n_workers : 0;
+	unsigned n = worker->is_stream ? srv->n_stream : srv->n_workers;
 	if (hops == 0 || n < 2)
 		return;
-	struct worker *next = &srv->worker[first + (w->index - first + 1) % n];
+	struct worker *next = &srv->worker[first + (worker->index - first + 1) % n];
 	atomic_store_explicit(&next->room_hops, hops, memory_order_relaxed);
 	ask_for_room(next);
 }
 
-void conn_room_asked(struct loop_msg *m)
+void conn_room_asked(struct loop_msg *msg)
 {
-	struct worker *w = CONTAINER_OF(m, struct worker, room_msg);
+	struct worker *w = CONTAINER_OF(msg, struct worker, room_msg);
 	atomic_store(&w->room_asked, false);
 	unsigned hops = atomic_exchange_explicit(&w->room_hops, 0, memory_order_relaxed);
 	if (hops != 0 && !shed_client(w, NULL, w->pool->max / 2))
@@ -203,17 +207,17 @@ void conn_room_asked(struct loop_msg *m)
 	shed_limits(w);
 }
 
-void conn_enter_room(struct tcp_conn *c)
+void conn_enter_room(struct tcp_conn *conn)
 {
-	struct worker *w = c->worker;
-	struct listener_sock *s = c->sock;
+	struct worker *w = conn->worker;
+	struct listener_sock *s = conn->sock;
 	uint32_t own_max = s->route->https.max_connections;
-	append_to_both(c);
+	append_to_both(conn);
 	atomic_fetch_add_explicit(&w->pool->n, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&s->listener->n_conns, 1, memory_order_relaxed);
-	c->of = client_enter(w->pool, &c->client);
+	conn->of = client_enter(w->pool, &conn->client);
 	uint32_t client_max = w->pool->max / 2;
-	if (is_above(&c->of->n_conns, client_max) && !shed_client(w, c, client_max))
+	if (is_above(&conn->of->n_conns, client_max) && !shed_client(w, conn, client_max))
 		pass_on(w, (w->is_stream ? w->srv->n_stream : w->srv->n_workers) - 1);
 	if (own_max != 0)
 		shed(w, s, &s->listener->n_conns, own_max);

@@ -61,22 +61,22 @@ struct control {
 
 /* Interval ± jitter/2, drawn once per configuration as CoreDNS does, so that servers that were
  * started together look at different times. */
-static void draw_period(struct control *c)
+static void draw_period(struct control *control)
 {
 	int64_t interval, jitter;
-	server_reload_interval(c->srv, &interval, &jitter);
-	int64_t drawn = jitter > 0 ? (int64_t)(rng_u64(&c->rng) % (uint64_t)jitter) : 0;
-	c->period_ns = (uint64_t)(interval + drawn - jitter / 2);
-	if (c->period_ns == 0) { /* nobody would take off what the watch hears */
-		confwatch_begin(c->src.watch);
-		confwatch_end(c->src.watch);
+	server_reload_interval(control->srv, &interval, &jitter);
+	int64_t drawn = jitter > 0 ? (int64_t)(rng_u64(&control->rng) % (uint64_t)jitter) : 0;
+	control->period_ns = (uint64_t)(interval + drawn - jitter / 2);
+	if (control->period_ns == 0) { /* nobody would take off what the watch hears */
+		confwatch_begin(control->src.watch);
+		confwatch_end(control->src.watch);
 	}
 }
 
-static void plan_check(struct control *c)
+static void plan_check(struct control *control)
 {
-	c->next_check_ns = clock_mono_ns() + c->period_ns;
-	c->changed_ns = 0;
+	control->next_check_ns = clock_mono_ns() + control->period_ns;
+	control->changed_ns = 0;
 }
 
 static void fatal(const struct srcerr *err)
@@ -89,20 +89,20 @@ static void fatal(const struct srcerr *err)
 		fprintf(stderr, "%s\n", text);
 }
 
-static void print_banner(const struct control *c)
+static void print_banner(const struct control *control)
 {
 	CLEANUP(strbuf_done) struct strbuf t = STRBUF_INIT;
-	if (c->o->quiet)
+	if (control->o->quiet)
 		return;
-	server_print_zones(c->srv, &t);
+	server_print_zones(control->srv, &t);
 	while (t.n > 0 && t.s[t.n - 1] == '\n')
 		t.s[--t.n] = '\0';
 	if (log_get_format() == LOG_JSON) {
 		log_info(NULL, "%s", t.s);
-		log_info(NULL, "%s", c->o->version);
+		log_info(NULL, "%s", control->o->version);
 		return;
 	}
-	printf("%s\n%s\n", t.s, c->o->version);
+	printf("%s\n%s\n", t.s, control->o->version);
 	fflush(stdout);
 }
 
@@ -113,14 +113,14 @@ static void failed(const char *what, const char *area, const struct srcerr *err)
 	metrics_add(metrics_get(&reload_failed_family, NULL), 0, 1);
 }
 
-static void tell_hash(const struct control *c)
+static void tell_hash(const struct control *control)
 {
-	log_info("plugin/reload", "Running configuration SHA512 = %s", c->live.s);
+	log_info("plugin/reload", "Running configuration SHA512 = %s", control->live.s);
 }
 
-static void set_version_info(const struct control *c)
+static void set_version_info(const struct control *control)
 {
-	const char *values[] = { "sha512", c->live.s };
+	const char *values[] = { "sha512", control->live.s };
 	metrics_drop_family(&reload_version_family);
 	metrics_set(metrics_get(&reload_version_family, values), 1);
 }
@@ -128,18 +128,18 @@ static void set_version_info(const struct control *c)
 /* Reads the configuration. NULL when it is to be left alone: it cannot be read or does not parse
  * (which has no hash: said and counted once, not at every look), or when `only_changed` and it is
  * the one tried last, good or bad. */
-static struct corefile *load(struct control *c, bool only_changed)
+static struct corefile *load(struct control *control, bool only_changed)
 {
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
 	struct confhash h = { 0 };
-	bool bad = confload(&c->src, &cf, &err) < 0;
+	bool bad = confload(&control->src, &cf, &err) < 0;
 	if (bad)
 		snprintf(h.s, sizeof(h.s), "%.120s", err.text);
 	else
 		h = confhash_of(cf);
-	bool same = only_changed && strcmp(h.s, c->tried.s) == 0;
-	c->tried = h;
+	bool same = only_changed && strcmp(h.s, control->tried.s) == 0;
+	control->tried = h;
 	if (bad && !same && only_changed)
 		failed("Corefile parse failed", "plugin/reload", &err);
 	else if (bad && !same)
@@ -150,41 +150,41 @@ static struct corefile *load(struct control *c, bool only_changed)
 	return NULL;
 }
 
-static void accepted(const struct control *c)
+static void accepted(const struct control *control)
 {
-	if (c->src.accepted != NULL)
-		c->src.accepted(c->src.ctx);
+	if (control->src.accepted != NULL)
+		control->src.accepted(control->src.ctx);
 }
 
 /* By a signal, or because the text has changed. */
-static void reload(struct control *c, bool by_signal)
+static void reload(struct control *control, bool by_signal)
 {
 	struct srcerr err = { 0 };
-	struct corefile *cf = load(c, !by_signal);
+	struct corefile *cf = load(control, !by_signal);
 	if (cf == NULL)
 		return;
 	log_info(NULL, "Reloading");
-	if (server_reload(c->srv, cf, &err) < 0) {
+	if (server_reload(control->srv, cf, &err) < 0) {
 		if (by_signal)
 			failed("SIGUSR1", NULL, &err);
 		else
 			failed("Corefile changed but reload failed", "plugin/reload", &err);
 		return;
 	}
-	c->live = c->tried;
-	accepted(c);
-	draw_period(c);
-	if (c->period_ns != 0) {
-		set_version_info(c);
-		tell_hash(c);
+	control->live = control->tried;
+	accepted(control);
+	draw_period(control);
+	if (control->period_ns != 0) {
+		set_version_info(control);
+		tell_hash(control);
 	}
 	log_info(NULL, "Reloading complete");
 }
 
 /* A server without its pid file still serves, as CoreDNS's does. */
-static void write_pidfile(const struct control *c)
+static void write_pidfile(const struct control *control)
 {
-	const char *path = c->o->pidfile;
+	const char *path = control->o->pidfile;
 	FILE *f = path != NULL ? fopen(path, "we") : NULL;
 	bool ok = f != NULL && fprintf(f, "%d\n", (int)getpid()) > 0;
 	if (f != NULL)
@@ -193,33 +193,33 @@ static void write_pidfile(const struct control *c)
 		log_error(NULL, "Could not write pidfile: '%s': %s", path, strerror(errno));
 }
 
-static void remove_pidfile(const struct control *c)
+static void remove_pidfile(const struct control *control)
 {
-	if (c->o->pidfile != NULL)
-		unlink(c->o->pidfile);
+	if (control->o->pidfile != NULL)
+		unlink(control->o->pidfile);
 }
 
-static int last_good(const struct control *c, struct corefile **ret, struct srcerr *err)
+static int last_good(const struct control *control, struct corefile **ret, struct srcerr *err)
 {
-	struct confsrc src = c->src;
-	src.load = c->src.last_good;
+	struct confsrc src = control->src;
+	src.load = control->src.last_good;
 	src.watch = NULL;
 	return confload(&src, ret, err);
 }
 
 /* `why` is what was wrong with the one that should have been. */
-static int start_last_good(struct control *c, const struct srcerr *why)
+static int start_last_good(struct control *control, const struct srcerr *why)
 {
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
 	char text[1024];
-	int r = last_good(c, &cf, &err);
+	int r = last_good(control, &cf, &err);
 	if (r < 0)
 		return r;
 	log_error(NULL, "starting with the last good configuration: %s",
 		  srcerr_str(why, text, sizeof(text)));
-	c->live = confhash_of(cf);
-	r = server_start(&c->o->server, cf, &c->srv, &err);
+	control->live = confhash_of(cf);
+	r = server_start(&control->o->server, cf, &control->srv, &err);
 	if (r < 0)
 		log_error(NULL, "the last good configuration: %s",
 			  srcerr_str(&err, text, sizeof(text)));
@@ -229,38 +229,38 @@ static int start_last_good(struct control *c, const struct srcerr *why)
 }
 
 /* Serves what the source has or, when that cannot be had or served, the last good one. */
-static int start_serving(struct control *c, struct srcerr *err)
+static int start_serving(struct control *control, struct srcerr *err)
 {
 	struct corefile *cf = NULL;
-	int r = confload_start(&c->src, &cf, err);
+	int r = confload_start(&control->src, &cf, err);
 	if (r == 0) {
-		c->live = c->tried = confhash_of(cf);
-		r = server_start(&c->o->server, cf, &c->srv, err);
+		control->live = control->tried = confhash_of(cf);
+		r = server_start(&control->o->server, cf, &control->srv, err);
 	}
 	if (r == 0)
-		accepted(c);
-	if (r == 0 || c->src.last_good == NULL)
+		accepted(control);
+	if (r == 0 || control->src.last_good == NULL)
 		return r;
-	return start_last_good(c, err) < 0 ? r : 0;
+	return start_last_good(control, err) < 0 ? r : 0;
 }
 
-static int start(struct control *c)
+static int start(struct control *control)
 {
 	struct srcerr err = { 0 };
-	int r = start_serving(c, &err);
+	int r = start_serving(control, &err);
 	if (r < 0) {
 		fatal(&err);
 		return r;
 	}
-	write_pidfile(c);
-	print_banner(c);
-	if (c->o->started != NULL)
-		c->o->started(c->o->started_ctx);
-	draw_period(c);
-	plan_check(c);
+	write_pidfile(control);
+	print_banner(control);
+	if (control->o->started != NULL)
+		control->o->started(control->o->started_ctx);
+	draw_period(control);
+	plan_check(control);
 	metrics_get(&reload_failed_family, NULL); /* so that it is there, as 0, from the start */
-	if (c->period_ns != 0)
-		tell_hash(c);
+	if (control->period_ns != 0)
+		tell_hash(control);
 	return 0;
 }
 
@@ -273,61 +273,62 @@ static void set_timeout(struct timespec *ts, uint64_t until_ns)
 }
 
 /* The next signal, or 0 after a time (0: never) or when one of `news` (-1: none) is readable. */
-static int next_signal(const struct control *c, uint64_t until_ns, const int news[2])
+static int next_signal(const struct control *control, uint64_t until_ns, const int news[2])
 {
 	struct signalfd_siginfo info;
 	struct timespec ts;
-	struct pollfd p[] = { { .fd = c->signals, .events = POLLIN },
+	struct pollfd p[] = { { .fd = control->signals, .events = POLLIN },
 			      { .fd = news != NULL ? news[0] : -1, .events = POLLIN },
 			      { .fd = news != NULL ? news[1] : -1, .events = POLLIN } };
 	if (until_ns != 0)
 		set_timeout(&ts, until_ns);
 	ppoll(p, ARRAY_LEN(p), until_ns != 0 ? &ts : NULL, NULL);
-	if (read(c->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+	if (read(control->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
 		return (int)info.ssi_signo;
 	return 0;
 }
 
 /* Takes news of the configuration off its descriptors. */
-static void hear(struct control *c)
+static void hear(struct control *control)
 {
-	bool changed = confwatch_changed(c->src.watch);
-	if (c->src.changed != NULL)
-		changed |= c->src.changed(c->src.ctx);
-	if (changed && c->changed_ns == 0)
-		c->changed_ns = clock_mono_ns() + SETTLE_MS * NS_PER_MS;
+	bool changed = confwatch_changed(control->src.watch);
+	if (control->src.changed != NULL)
+		changed |= control->src.changed(control->src.ctx);
+	if (changed && control->changed_ns == 0)
+		control->changed_ns = clock_mono_ns() + SETTLE_MS * NS_PER_MS;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t earlier(uint64_t left, uint64_t right)
 {
-	return a == 0 || (b != 0 && b < a) ? b : a;
+	return left == 0 || (right != 0 && right < left) ? right : left;
 }
 
 /* The next signal, or 0 when it is time to look at the configuration. Meanwhile a replaced one is
  * freed when its last query is done. */
-static int next_event(struct control *c)
+static int next_event(struct control *control)
 {
-	bool reloads = c->period_ns != 0;
-	int news[] = { confwatch_fd(c->src.watch), c->src.fd != NULL ? c->src.fd(c->src.ctx) : -1 };
+	bool reloads = control->period_ns != 0;
+	int news[] = { confwatch_fd(control->src.watch),
+		       control->src.fd != NULL ? control->src.fd(control->src.ctx) : -1 };
 	for (;;) {
-		uint64_t look = reloads ? earlier(c->next_check_ns, c->changed_ns) : 0;
+		uint64_t look = reloads ? earlier(control->next_check_ns, control->changed_ns) : 0;
 		uint64_t until = look;
-		if (server_reap(c->srv))
+		if (server_reap(control->srv))
 			until = earlier(look, clock_mono_ns() + REAP_MS * NS_PER_MS);
-		int sig = next_signal(c, until, reloads ? news : NULL);
+		int sig = next_signal(control, until, reloads ? news : NULL);
 		if (sig != 0)
 			return sig;
 		if (look != 0 && clock_mono_ns() >= look)
 			return 0;
 		if (reloads)
-			hear(c);
+			hear(control);
 	}
 }
 
 /* Serves on for the lameduck time; a further INT or QUIT cuts it short. Exit status or -1. */
-static int lameduck(const struct control *c)
+static int lameduck(const struct control *control)
 {
-	int64_t ns = server_lameduck_ns(c->srv);
+	int64_t ns = server_lameduck_ns(control->srv);
 	if (ns <= 0)
 		return -1;
 	char text[32];
@@ -335,7 +336,7 @@ static int lameduck(const struct control *c)
 		 duration_str(ns, text, sizeof(text)));
 	uint64_t until = clock_mono_ns() + (uint64_t)ns;
 	for (;;) {
-		int sig = next_signal(c, until, NULL);
+		int sig = next_signal(control, until, NULL);
 		if (sig == 0 && clock_mono_ns() >= until)
 			return -1;
 		if (sig == SIGINT)
@@ -345,40 +346,40 @@ static int lameduck(const struct control *c)
 	}
 }
 
-static int shut_down(struct control *c, const char *who)
+static int shut_down(struct control *control, const char *who)
 {
 	log_info(NULL, "%s: Shutting down servers then terminating", who);
-	server_begin_shutdown(c->srv);
-	int status = lameduck(c);
+	server_begin_shutdown(control->srv);
+	int status = lameduck(control);
 	if (status >= 0) {
-		remove_pidfile(c);
+		remove_pidfile(control);
 		_exit(status);
 	}
-	server_stop(c->srv, STOP_GRACE_S * NS_PER_S);
-	remove_pidfile(c);
+	server_stop(control->srv, STOP_GRACE_S * NS_PER_S);
+	remove_pidfile(control);
 	return 0;
 }
 
-static int serve(struct control *c)
+static int serve(struct control *control)
 {
 	for (;;) {
-		switch (next_event(c)) {
+		switch (next_event(control)) {
 		case 0:
-			reload(c, false);
-			plan_check(c);
+			reload(control, false);
+			plan_check(control);
 			break;
 		case SIGTERM:
-			return shut_down(c, "SIGTERM");
+			return shut_down(control, "SIGTERM");
 		case SIGINT:
-			return shut_down(c, "SIGINT");
+			return shut_down(control, "SIGINT");
 		case SIGQUIT:
 			log_info(NULL, "SIGQUIT: Quitting process immediately");
-			remove_pidfile(c);
+			remove_pidfile(control);
 			_exit(0);
 		case SIGUSR1:
 			log_info(NULL, "SIGUSR1: Reloading");
-			reload(c, true);
-			plan_check(c);
+			reload(control, true);
+			plan_check(control);
 			break;
 		case SIGUSR2:
 			log_warn(NULL, "SIGUSR2: upgrade in place is not supported, "
@@ -390,9 +391,9 @@ static int serve(struct control *c)
 	}
 }
 
-int control_run(const struct control_opts *o)
+int control_run(const struct control_opts *opts)
 {
-	struct control c = { .o = o, .src = o->src };
+	struct control c = { .o = opts, .src = opts->src };
 	sigset_t set;
 	sigemptyset(&set);
 	int handled[] = { SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGHUP };

@@ -17,4 +17,4 @@ struct control_opts {
 };
 
 /* Serves until a signal ends it; the exit status. */
-int control_run(const struct control_opts *o);
+int control_run(const struct control_opts *opts);

@@ -36,10 +36,10 @@ static size_t place_of(unsigned status)
 	return i;
 }
 
-static void count(const struct tcp_conn *c, size_t place)
+static void count(const struct tcp_conn *conn, size_t place)
 {
-	struct route *r = c->sock != NULL ? c->sock->route : NULL;
-	if (r == NULL || !c->worker->gen->has_metrics)
+	struct route *r = conn->sock != NULL ? conn->sock->route : NULL;
+	if (r == NULL || !conn->worker->gen->has_metrics)
 		return;
 	_Atomic(struct metrics_series *) *at = &r->https_count[place];
 	struct metrics_series *s = atomic_load_explicit(at, memory_order_acquire);
@@ -49,52 +49,52 @@ static void count(const struct tcp_conn *c, size_t place)
 		s = metrics_get(&responses_family, (const char *const[]){ r->label, text });
 		atomic_store_explicit(at, s, memory_order_release);
 	}
-	metrics_add(s, worker_slot(c->worker), 1);
+	metrics_add(s, worker_slot(conn->worker), 1);
 }
 
 /* ---- writing ---- */
 
 /* Sends what there is, unless more is about to come. */
-static void flush_responses(struct tcp_conn *c)
+static void flush_responses(struct tcp_conn *conn)
 {
-	if (!c->gather)
-		conn_flush(c);
-	if (!c->closed && http_framing_over(c->http))
-		c->eof = true;
+	if (!conn->gather)
+		conn_flush(conn);
+	if (!conn->closed && http_framing_over(conn->http))
+		conn->eof = true;
 }
 
 /* What a client does not take is not kept for it without end. While its requests are read nothing
  * can be sent, so that of many large replies at once some may have to be refused, too. */
-static void respond(struct tcp_conn *c, uint32_t stream, const struct http_message *m)
+static void respond(struct tcp_conn *conn, uint32_t stream, const struct http_message *message)
 {
-	if (http_framing_unsent(c->http) + m->body.n > CONN_MAX_OUT_BYTES) {
-		http_framing_refuse(c->http, stream);
+	if (http_framing_unsent(conn->http) + message->body.n > CONN_MAX_OUT_BYTES) {
+		http_framing_refuse(conn->http, stream);
 	} else {
 		/* Only a body that is too long could fail, and a DNS message is not. */
-		IGNORE(http_framing_respond(c->http, stream, m) < 0);
-		count(c, place_of(m->status));
+		IGNORE(http_framing_respond(conn->http, stream, message) < 0);
+		count(conn, place_of(message->status));
 	}
-	flush_responses(c);
+	flush_responses(conn);
 }
 
-static void respond_status(struct tcp_conn *c, uint32_t stream, unsigned status)
+static void respond_status(struct tcp_conn *conn, uint32_t stream, unsigned status)
 {
 	size_t place = place_of(status);
 	struct http_message m = { .status = statuses[place].status,
 				  .content_type = SLICE("text/plain; charset=utf-8"),
 				  .body = slice_of(statuses[place].text) };
-	respond(c, stream, &m);
+	respond(conn, stream, &m);
 }
 
 /* `msg` begins with the length that TCP wants. */
-static void doh_reply(struct query *q, uint8_t *msg, size_t n)
+static void doh_reply(struct query *q, uint8_t *msg, size_t len)
 {
 	char age[32];
-	int age_n = snprintf(age, sizeof(age), "max-age=%u", dns_age(msg + 2, n - 2));
+	int age_n = snprintf(age, sizeof(age), "max-age=%u", dns_age(msg + 2, len - 2));
 	struct http_message m = { .status = 200,
 				  .content_type = SLICE("application/dns-message"),
 				  .cache_control = { age, (size_t)age_n },
-				  .body = { (const char *)msg + 2, n - 2 } };
+				  .body = { (const char *)msg + 2, len - 2 } };
 	q->replied = true;
 	respond(q->conn, q->http_stream, &m);
 }
@@ -108,15 +108,15 @@ static void doh_done(struct query *q)
 
 /* ---- reading ---- */
 
-static void serve(struct tcp_conn *c, uint32_t stream, struct slice msg)
+static void serve(struct tcp_conn *conn, uint32_t stream, struct slice msg)
 {
-	struct worker *w = c->worker;
+	struct worker *w = conn->worker;
 	uint8_t *at;
-	struct query *q = conn_query(c, (const uint8_t *)msg.p, msg.n, &at);
+	struct query *q = conn_query(conn, (const uint8_t *)msg.p, msg.n, &at);
 	if (at == NULL) {
 		if (q != NULL)
 			slot_release(w, q);
-		respond_status(c, stream, 500);
+		respond_status(conn, stream, 500);
 		return;
 	}
 	q->http_stream = stream;
@@ -131,13 +131,13 @@ static void serve(struct tcp_conn *c, uint32_t stream, struct slice msg)
 		reply_bare(q, q->rcode);
 	} else {
 		q->replied = true;
-		respond_status(c, stream, 400);
+		respond_status(conn, stream, 400);
 	}
 	tcp_query_done(q);
 	slot_release(w, q);
 }
 
-static void on_message(void *ctx, uint32_t stream, void *user, const struct http_message *m)
+static void on_message(void *ctx, uint32_t stream, void *user, const struct http_message *message)
 {
 	struct tcp_conn *c = ctx;
 	struct slice msg;
@@ -149,7 +149,7 @@ static void on_message(void *ctx, uint32_t stream, void *user, const struct http
 		http_framing_refuse(c->http, stream);
 		return;
 	}
-	unsigned status = doh_request_read(m, c->worker->tcp_out, &msg);
+	unsigned status = doh_request_read(message, c->worker->tcp_out, &msg);
 	if (status == 0)
 		serve(c, stream, msg);
 	else
@@ -157,60 +157,61 @@ static void on_message(void *ctx, uint32_t stream, void *user, const struct http
 }
 
 /* A connection that broke the rules is told so, and read no further. */
-static size_t doh_input(struct tcp_conn *c, const uint8_t *p, size_t n)
+static size_t doh_input(struct tcp_conn *conn, const uint8_t *data, size_t len)
 {
-	ssize_t used = http_framing_feed(c->http, p, n, loop_now(c->worker->loop));
-	if (used < 0 || http_framing_over(c->http)) {
-		c->eof = true;
-		return n;
+	ssize_t used = http_framing_feed(conn->http, data, len, loop_now(conn->worker->loop));
+	if (used < 0 || http_framing_over(conn->http)) {
+		conn->eof = true;
+		return len;
 	}
 	return (size_t)used;
 }
 
-static enum conn_part doh_part(const struct tcp_conn *c)
+static enum conn_part doh_part(const struct tcp_conn *conn)
 {
-	if (c->part_n == 0)
+	if (conn->part_n == 0)
 		return CONN_PART_SHORT;
-	return http_framing_pending(c->http) > 0 || http_framing_is_full(c->http) ? CONN_PART_WAITS
-										  : CONN_PART_READY;
+	return http_framing_pending(conn->http) > 0 || http_framing_is_full(conn->http)
+		       ? CONN_PART_WAITS
+		       : CONN_PART_READY;
 }
 
 /* ---- the rest of the table ---- */
 
-static struct slice doh_out(struct tcp_conn *c)
+static struct slice doh_out(struct tcp_conn *conn)
 {
-	return http_framing_out(c->http);
+	return http_framing_out(conn->http);
 }
 
-static void doh_sent(struct tcp_conn *c, size_t n)
+static void doh_sent(struct tcp_conn *conn, size_t count)
 {
-	http_framing_sent(c->http, n);
+	http_framing_sent(conn->http, count);
 }
 
-static size_t doh_unsent(const struct tcp_conn *c)
+static size_t doh_unsent(const struct tcp_conn *conn)
 {
-	return http_framing_unsent(c->http);
+	return http_framing_unsent(conn->http);
 }
 
-static size_t doh_held(const struct tcp_conn *c)
+static size_t doh_held(const struct tcp_conn *conn)
 {
-	return http_framing_held(c->http);
+	return http_framing_held(conn->http);
 }
 
-static bool doh_expire(struct tcp_conn *c, uint64_t max_ns)
+static bool doh_expire(struct tcp_conn *conn, uint64_t max_ns)
 {
-	return http_framing_expire(c->http, loop_now(c->worker->loop), max_ns);
+	return http_framing_expire(conn->http, loop_now(conn->worker->loop), max_ns);
 }
 
-static void doh_end(struct tcp_conn *c)
+static void doh_end(struct tcp_conn *conn)
 {
-	http_framing_end(c->http);
-	conn_flush(c);
+	http_framing_end(conn->http);
+	conn_flush(conn);
 }
 
-static void doh_free(struct tcp_conn *c)
+static void doh_free(struct tcp_conn *conn)
 {
-	http_framing_free(c->http);
+	http_framing_free(conn->http);
 }
 
 static const struct conn_proto doh_proto = {
@@ -227,15 +228,15 @@ static const struct conn_proto doh_proto = {
 	.expire = doh_expire,
 };
 
-void doh_start(struct tcp_conn *c, enum http_version version)
+void doh_start(struct tcp_conn *conn, enum http_version version)
 {
-	const struct route *r = c->sock->route;
-	c->http = http_framing_new(&(struct http_framing_conf){
+	const struct route *r = conn->sock->route;
+	conn->http = http_framing_new(&(struct http_framing_conf){
 		.role = HTTP_ROLE_SERVER,
 		.version = version,
 		.max_streams = r != NULL ? r->https.max_streams : 0,
 		.calls = { .message = on_message },
-		.ctx = c,
+		.ctx = conn,
 	});
-	c->proto = &doh_proto;
+	conn->proto = &doh_proto;
 }

@@ -6,34 +6,34 @@
 
 #include "base/err.h"
 
-static int hex_value(char c)
+static int hex_value(char ch)
 {
-	if (ascii_isdigit(c))
-		return c - '0';
-	c = ascii_lower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	if (ascii_isdigit(ch))
+		return ch - '0';
+	ch = ascii_lower(ch);
+	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
 }
 
 /* Undoes %XX, and '+' for a space where that is meant; `out` needs s.n bytes. The length. */
-static int unescape(struct slice s, bool plus, uint8_t *out)
+static int unescape(struct slice text, bool plus, uint8_t *out)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] != '%') {
-			out[n++] = plus && s.p[i] == '+' ? ' ' : (uint8_t)s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] != '%') {
+			out[n++] = plus && text.p[i] == '+' ? ' ' : (uint8_t)text.p[i];
 			continue;
 		}
-		if (i + 2 >= s.n || hex_value(s.p[i + 1]) < 0 || hex_value(s.p[i + 2]) < 0)
+		if (i + 2 >= text.n || hex_value(text.p[i + 1]) < 0 || hex_value(text.p[i + 2]) < 0)
 			return ERR_PARSE;
-		out[n++] = (uint8_t)(hex_value(s.p[i + 1]) << 4 | hex_value(s.p[i + 2]));
+		out[n++] = (uint8_t)(hex_value(text.p[i + 1]) << 4 | hex_value(text.p[i + 2]));
 		i += 2;
 	}
 	return (int)n;
 }
 
-static bool unescaped_is(const uint8_t *p, int n, const char *text)
+static bool unescaped_is(const uint8_t *pos, int len, const char *text)
 {
-	return n >= 0 && slice_is((struct slice){ (const char *)p, (size_t)n }, text);
+	return len >= 0 && slice_is((struct slice){ (const char *)pos, (size_t)len }, text);
 }
 
 /* "https://host/path" → "/path". */
@@ -74,27 +74,27 @@ static int dns_argument(struct slice query, uint8_t *buf)
 	return found;
 }
 
-static int sextet(uint8_t c)
+static int sextet(uint8_t ch)
 {
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	return c == '-' ? 62 : c == '_' ? 63 : -1;
+	if (ch >= 'A' && ch <= 'Z')
+		return ch - 'A';
+	if (ch >= 'a' && ch <= 'z')
+		return ch - 'a' + 26;
+	if (ch >= '0' && ch <= '9')
+		return ch - '0' + 52;
+	return ch == '-' ? 62 : ch == '_' ? 63 : -1;
 }
 
 /* base64url without padding, in place; line ends are passed over. The length. */
-static int decode(uint8_t *p, size_t n)
+static int decode(uint8_t *data, size_t len)
 {
 	uint32_t bits = 0;
 	unsigned have = 0, chars = 0;
 	size_t out = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (p[i] == '\r' || p[i] == '\n')
+	for (size_t i = 0; i < len; i++) {
+		if (data[i] == '\r' || data[i] == '\n')
 			continue;
-		int v = sextet(p[i]);
+		int v = sextet(data[i]);
 		if (v < 0)
 			return ERR_PARSE;
 		bits = bits << 6 | (uint32_t)v;
@@ -102,7 +102,7 @@ static int decode(uint8_t *p, size_t n)
 		chars++;
 		if (have >= 8) {
 			have -= 8;
-			p[out++] = (uint8_t)(bits >> have);
+			data[out++] = (uint8_t)(bits >> have);
 		}
 	}
 	return chars % 4 == 1 ? ERR_PARSE : (int)out;
@@ -119,21 +119,21 @@ static unsigned read_get(struct slice query, uint8_t *buf, struct slice *ret)
 	return 0;
 }
 
-unsigned doh_request_read(const struct http_message *m, uint8_t *buf, struct slice *ret)
+unsigned doh_request_read(const struct http_message *message, uint8_t *buf, struct slice *ret)
 {
-	if (m->target.n > DOH_MESSAGE_MAX)
+	if (message->target.n > DOH_MESSAGE_MAX)
 		return 400;
-	struct slice query = without_origin(m->target);
+	struct slice query = without_origin(message->target);
 	struct slice path = slice_cut(&query, '?');
 	int n = unescape(path, false, buf);
 	if (n < 0)
 		return 400;
 	if (!unescaped_is(buf, n, "/dns-query"))
 		return 404;
-	if (slice_is(m->method, "GET"))
+	if (slice_is(message->method, "GET"))
 		return read_get(query, buf, ret);
-	if (!slice_is(m->method, "POST") || m->too_long)
+	if (!slice_is(message->method, "POST") || message->too_long)
 		return 400;
-	*ret = m->body;
+	*ret = message->body;
 	return 0;
 }

@@ -11,4 +11,4 @@ enum { DOH_MESSAGE_MAX = HTTP_HEAD_MAX };
 
 /* 0 with the message in *ret: the body itself, or decoded into buf[DOH_MESSAGE_MAX]. Otherwise the
  * HTTP status that refuses the request: 404 or 400. */
-unsigned doh_request_read(const struct http_message *m, uint8_t *buf, struct slice *ret);
+unsigned doh_request_read(const struct http_message *message, uint8_t *buf, struct slice *ret);

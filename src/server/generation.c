@@ -58,19 +58,19 @@ static int transport_of(const char *scheme)
 }
 
 /* `like` has what the zones of one key have in common. */
-static int add_served(struct builder *b, struct block_work *work, const char *zone,
+static int add_served(struct builder *builder, struct block_work *work, const char *zone,
 		      const struct served *like)
 {
 	uint8_t wire[DNS_NAME_MAX];
 	int n = dns_name_from_text(slice_of(zone), wire);
 	if (n < 0)
-		return srcerr_set(b->err, like->pos, "'%s' is not a domain name", zone);
+		return srcerr_set(builder->err, like->pos, "'%s' is not a domain name", zone);
 	dns_name_lower(wire, wire);
 	bool fresh = !map_has(&work->zones, slice_of(zone));
 	IGNORE(map_set(&work->zones, slice_of(zone), work));
 	vec_push(&work->served, (struct served){
 					.zone = zone,
-					.wire = arena_memdup(&b->g->arena, wire, (size_t)n),
+					.wire = arena_memdup(&builder->g->arena, wire, (size_t)n),
 					.transport = like->transport,
 					.port = like->port,
 					.pos = like->pos,
@@ -79,32 +79,32 @@ static int add_served(struct builder *b, struct block_work *work, const char *zo
 	return 0;
 }
 
-static int read_keys(struct builder *b, struct block *blk, struct block_work *work)
+static int read_keys(struct builder *builder, struct block *blk, struct block_work *work)
 {
 	const struct corefile_block *src = blk->src;
 	for (size_t i = 0; i < src->n_key; i++) {
 		struct corefile_key k;
-		int r = corefile_key_parse(&b->g->arena, &src->key[i], &k, b->err);
+		int r = corefile_key_parse(&builder->g->arena, &src->key[i], &k, builder->err);
 		if (r < 0)
 			return r;
 		int t = transport_of(k.scheme);
 		if (t < 0)
-			return srcerr_set(b->err, src->key[i].pos,
+			return srcerr_set(builder->err, src->key[i].pos,
 					  "scheme '%s://' is not supported, use 'dns://', 'tls://' "
 					  "or 'https://'",
 					  k.scheme);
-		uint16_t port = t == TRANSPORT_DNS ? b->srv->opts.default_port : k.how->port;
+		uint16_t port = t == TRANSPORT_DNS ? builder->srv->opts.default_port : k.how->port;
 		struct served like = { .transport = (enum transport)t,
 				       .port = k.has_port ? k.port : port,
 				       .pos = src->key[i].pos };
 		for (size_t z = 0; z < k.n_zones; z++) {
-			r = add_served(b, work, k.zones[z], &like);
+			r = add_served(builder, work, k.zones[z], &like);
 			if (r < 0)
 				return r;
 		}
 	}
-	blk->zone_text = arena_alloc(&b->g->arena, (work->served.n + 1) * sizeof(char *));
-	blk->zone_wire = arena_alloc(&b->g->arena, (work->served.n + 1) * sizeof(uint8_t *));
+	blk->zone_text = arena_alloc(&builder->g->arena, (work->served.n + 1) * sizeof(char *));
+	blk->zone_wire = arena_alloc(&builder->g->arena, (work->served.n + 1) * sizeof(uint8_t *));
 	for (size_t i = 0; i < work->served.n; i++) {
 		if (!work->served.v[i].fresh)
 			continue;
@@ -125,111 +125,115 @@ static bool known_plugin(const char *name)
 	return false;
 }
 
-static int unknown_plugin(struct builder *b, const struct word *name)
+static int unknown_plugin(struct builder *builder, const struct word *name)
 {
 	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
-	if (b->srv->opts.explain != NULL)
-		b->srv->opts.explain(name->s, &why);
+	if (builder->srv->opts.explain != NULL)
+		builder->srv->opts.explain(name->s, &why);
 	else
 		strbuf_addf(&why,
 			    "unknown directive '%s', expected the name of a plugin (see `fairlead "
 			    "dns -plugins`)",
 			    name->s);
-	return srcerr_set(b->err, name->pos, "%s", why.s);
+	return srcerr_set(builder->err, name->pos, "%s", why.s);
 }
 
-static int check_names(struct builder *b, const struct corefile_block *src)
+static int check_names(struct builder *builder, const struct corefile_block *src)
 {
 	for (size_t i = 0; i < src->n_dir; i++) {
 		if (!known_plugin(src->dir[i].name.s))
-			return unknown_plugin(b, &src->dir[i].name);
+			return unknown_plugin(builder, &src->dir[i].name);
 	}
 	return 0;
 }
 
 /* Canonical text of the stanzas: equal text means equal configuration. */
-static void add_stanza_text(struct strbuf *t, const struct corefile_dir *d)
+static void add_stanza_text(struct strbuf *out, const struct corefile_dir *dir)
 {
-	strbuf_add_quoted(t, slice_of(d->name.s));
-	for (size_t i = 0; i < d->n_arg; i++) {
-		strbuf_addc(t, ' ');
-		strbuf_add_quoted(t, slice_of(d->arg[i].s));
+	strbuf_add_quoted(out, slice_of(dir->name.s));
+	for (size_t i = 0; i < dir->n_arg; i++) {
+		strbuf_addc(out, ' ');
+		strbuf_add_quoted(out, slice_of(dir->arg[i].s));
 	}
-	if (d->has_body) {
-		strbuf_adds(t, " {\n");
-		for (size_t i = 0; i < d->n_body; i++)
-			add_stanza_text(t, &d->body[i]);
-		strbuf_addc(t, '}');
+	if (dir->has_body) {
+		strbuf_adds(out, " {\n");
+		for (size_t i = 0; i < dir->n_body; i++)
+			add_stanza_text(out, &dir->body[i]);
+		strbuf_addc(out, '}');
 	}
-	strbuf_addc(t, '\n');
+	strbuf_addc(out, '\n');
 }
 
-static struct plugin_inst *new_inst(struct builder *b, struct block *blk, const struct plugin *p,
-				    const struct corefile_dir *const *dirs, size_t n)
+static struct plugin_inst *new_inst(struct builder *builder, struct block *blk,
+				    const struct plugin *plugin,
+				    const struct corefile_dir *const *dirs, size_t count)
 {
-	struct arena *a = &b->g->arena;
+	struct arena *a = &builder->g->arena;
 	struct plugin_inst *in = arena_calloc(a, sizeof(*in));
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < count; i++)
 		add_stanza_text(&text, dirs[i]);
-	in->plugin = p;
+	in->plugin = plugin;
 	in->block = blk;
-	in->conf = arena_calloc(a, p->conf_size);
-	in->id = (unsigned)b->inst.n;
+	in->conf = arena_calloc(a, plugin->conf_size);
+	in->id = (unsigned)builder->inst.n;
 	in->pos = dirs[0]->name.pos;
 	in->stanza = arena_strndup(a, text.s, text.n);
 	in->chain_at = UINT32_MAX;
-	in->worker_data = arena_calloc(a, (b->srv->n_all + 1) * sizeof(void *));
+	in->worker_data = arena_calloc(a, (builder->srv->n_all + 1) * sizeof(void *));
 	return in;
 }
 
-static size_t count_stanzas(const struct corefile_block *src, const struct plugin *p)
+static size_t count_stanzas(const struct corefile_block *src, const struct plugin *plugin)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < src->n_dir; i++)
-		n += strcmp(src->dir[i].name.s, p->name) == 0;
+		n += strcmp(src->dir[i].name.s, plugin->name) == 0;
 	return n;
 }
 
 /* The instance of one plugin in one block, if it has stanzas there. */
-static int setup_one(struct builder *b, struct block *blk, const struct plugin *p)
+static int setup_one(struct builder *builder, struct block *blk, const struct plugin *plugin)
 {
 	const struct corefile_block *src = blk->src;
-	struct arena *a = &b->g->arena;
-	size_t n = count_stanzas(src, p);
+	struct arena *a = &builder->g->arena;
+	size_t n = count_stanzas(src, plugin);
 	if (n == 0)
 		return 0;
 	const struct corefile_dir **dirs = arena_alloc(a, n * sizeof(*dirs));
 	for (size_t i = 0, k = 0; k < n; i++) {
-		if (strcmp(src->dir[i].name.s, p->name) == 0)
+		if (strcmp(src->dir[i].name.s, plugin->name) == 0)
 			dirs[k++] = &src->dir[i];
 	}
-	struct plugin_inst *in = new_inst(b, blk, p, dirs, n);
-	struct setup s = {
-		.arena = a, .block = blk, .conf = &blk->conf, .dir = dirs, .n_dir = n, .err = b->err
-	};
-	int r = p->parse != NULL ? p->parse(in, &s) : 0;
+	struct plugin_inst *in = new_inst(builder, blk, plugin, dirs, n);
+	struct setup s = { .arena = a,
+			   .block = blk,
+			   .conf = &blk->conf,
+			   .dir = dirs,
+			   .n_dir = n,
+			   .err = builder->err };
+	int r = plugin->parse != NULL ? plugin->parse(in, &s) : 0;
 	if (r < 0)
 		return r;
-	vec_push(&b->inst, in);
+	vec_push(&builder->inst, in);
 	blk->inst[blk->n_inst++] = in;
 	in->state_at = blk->n_states++; /* filters and metadata may want one, too */
-	if (p->serve == NULL && p->respond == NULL && p->done == NULL)
+	if (plugin->serve == NULL && plugin->respond == NULL && plugin->done == NULL)
 		return 0;
 	in->chain_at = blk->n_chain;
 	blk->chain[blk->n_chain++] = in;
-	if (p->prefetch != NULL)
+	if (plugin->prefetch != NULL)
 		blk->prefetcher[blk->n_prefetch++] = in;
 	return 0;
 }
 
 /* Plugins outside, blocks inside: a plugin sees what those before it in the chain told any block.
  */
-static int setup_plugins(struct builder *b)
+static int setup_plugins(struct builder *builder)
 {
 	for (size_t i = 0; plugin_list[i] != NULL; i++) {
-		for (size_t k = 0; k < b->g->n_block; k++) {
-			int r = setup_one(b, &b->g->block[k], plugin_list[i]);
+		for (size_t k = 0; k < builder->g->n_block; k++) {
+			int r = setup_one(builder, &builder->g->block[k], plugin_list[i]);
 			if (r < 0)
 				return r;
 		}
@@ -239,103 +243,105 @@ static int setup_plugins(struct builder *b)
 
 /* ---- routes ---- */
 
-static const char *listener_label(struct builder *b, const char *ip, const struct served *sv)
+static const char *listener_label(struct builder *builder, const char *ip, const struct served *sv)
 {
 	const char *fmt_ip = ip;
 	if (strchr(ip, ':') != NULL)
-		fmt_ip = arena_printf(&b->g->arena, "[%s]", ip);
-	return arena_printf(&b->g->arena, "%s://%s:%u", schemes[sv->transport], fmt_ip, sv->port);
+		fmt_ip = arena_printf(&builder->g->arena, "[%s]", ip);
+	return arena_printf(&builder->g->arena, "%s://%s:%u", schemes[sv->transport], fmt_ip,
+			    sv->port);
 }
 
-static struct route *route_get(struct builder *b, const char *label, enum transport transport)
+static struct route *route_get(struct builder *builder, const char *label, enum transport transport)
 {
-	struct route *r = map_get(&b->by_label, slice_of(label));
+	struct route *r = map_get(&builder->by_label, slice_of(label));
 	if (r != NULL)
 		return r;
-	r = arena_calloc(&b->g->arena, sizeof(*r));
+	r = arena_calloc(&builder->g->arena, sizeof(*r));
 	r->label = label;
 	r->transport = transport;
 	size_t prefix = strlen(schemes[transport]) + strlen("://");
 	if (net_addr_parse(slice_from(slice_of(label), prefix), &r->addr) < 0) {
-		srcerr_set(b->err, (struct srcpos){ 0 }, "cannot listen on '%s'", label);
+		srcerr_set(builder->err, (struct srcpos){ 0 }, "cannot listen on '%s'", label);
 		return NULL;
 	}
 	r->zones = dns_zoneset_new();
 	report_init(&r->dropped, label, "dropped", "");
-	vec_push(&b->routes, r);
-	map_set(&b->by_label, slice_of(label), r);
+	vec_push(&builder->routes, r);
+	map_set(&builder->by_label, slice_of(label), r);
 	return r;
 }
 
 /* Refuses a zone served twice on one listener, and a zone that is bound to an address in one block
  * and to all addresses in another (spec 1.0 "Duplicate zone+port"). Views may repeat. */
-static int check_duplicate(struct builder *b, const struct block *blk, const struct served *sv,
-			   const char *ip, const char *label)
+static int check_duplicate(struct builder *builder, const struct block *blk,
+			   const struct served *sv, const char *ip, const char *label)
 {
-	const char *key = arena_printf(&b->g->arena, "%s|%s", sv->zone, label);
+	const char *key = arena_printf(&builder->g->arena, "%s|%s", sv->zone, label);
 	bool view = blk->conf.filter != NULL;
-	if (!view && map_set(&b->seen, slice_of(key), b) != NULL)
-		return srcerr_set(b->err, sv->pos, "cannot serve %s on %s - it is already defined",
-				  sv->zone, label);
+	if (!view && map_set(&builder->seen, slice_of(key), builder) != NULL)
+		return srcerr_set(builder->err, sv->pos,
+				  "cannot serve %s on %s - it is already defined", sv->zone, label);
 	static char bound, unbound;
 	char *mark = ip[0] == '\0' ? &unbound : &bound;
-	key = arena_printf(&b->g->arena, "%s|%s|%u", sv->zone, schemes[sv->transport], sv->port);
-	const char *before =
-		view ? map_get(&b->wild, slice_of(key)) : map_set(&b->wild, slice_of(key), mark);
+	key = arena_printf(&builder->g->arena, "%s|%s|%u", sv->zone, schemes[sv->transport],
+			   sv->port);
+	const char *before = view ? map_get(&builder->wild, slice_of(key))
+				  : map_set(&builder->wild, slice_of(key), mark);
 	if (before != NULL && before != mark)
-		return srcerr_set(b->err, sv->pos,
+		return srcerr_set(builder->err, sv->pos,
 				  "cannot serve %s on port %u - zone overlap listener capacity "
 				  "with a block that %s an address by 'bind'",
 				  sv->zone, sv->port, mark == &bound ? "does not give" : "gives");
 	return 0;
 }
 
-static void merge_conf(struct route *r, const struct block_conf *c)
+static void merge_conf(struct route *route, const struct block_conf *conf)
 {
-	r->opcodes |= c->opcodes;
-	r->any_class |= c->any_class;
-	if (c->timeouts.read_ns != 0)
-		r->timeouts.read_ns = c->timeouts.read_ns;
-	if (c->timeouts.write_ns != 0)
-		r->timeouts.write_ns = c->timeouts.write_ns;
-	if (c->timeouts.idle_ns != 0)
-		r->timeouts.idle_ns = c->timeouts.idle_ns;
-	if (c->timeouts.max_tcp_queries != 0)
-		r->timeouts.max_tcp_queries = c->timeouts.max_tcp_queries;
+	route->opcodes |= conf->opcodes;
+	route->any_class |= conf->any_class;
+	if (conf->timeouts.read_ns != 0)
+		route->timeouts.read_ns = conf->timeouts.read_ns;
+	if (conf->timeouts.write_ns != 0)
+		route->timeouts.write_ns = conf->timeouts.write_ns;
+	if (conf->timeouts.idle_ns != 0)
+		route->timeouts.idle_ns = conf->timeouts.idle_ns;
+	if (conf->timeouts.max_tcp_queries != 0)
+		route->timeouts.max_tcp_queries = conf->timeouts.max_tcp_queries;
 }
 
 /* `https`: the first block of a listener decides about connections; streams must be agreed on. */
-static int merge_https(struct builder *b, struct route *r, const struct block *blk,
+static int merge_https(struct builder *builder, struct route *route, const struct block *blk,
 		       const struct served *sv)
 {
 	const struct block_conf *c = &blk->conf;
-	if (r->transport != TRANSPORT_HTTPS)
+	if (route->transport != TRANSPORT_HTTPS)
 		return 0;
-	if (r->first == NULL && c->https.has_max_connections)
-		r->https.max_connections = c->https.max_connections;
+	if (route->first == NULL && c->https.has_max_connections)
+		route->https.max_connections = c->https.max_connections;
 	if (!c->https.has_max_streams)
 		return 0;
-	if (r->https.has_max_streams && r->https.max_streams != c->https.max_streams)
-		return srcerr_set(b->err, sv->pos,
+	if (route->https.has_max_streams && route->https.max_streams != c->https.max_streams)
+		return srcerr_set(builder->err, sv->pos,
 				  "conflicting max_streams values for shared HTTPS listener %s: %u "
 				  "and %u",
-				  r->label, r->https.max_streams, c->https.max_streams);
-	r->https.max_streams = c->https.max_streams;
-	r->https.has_max_streams = true;
+				  route->label, route->https.max_streams, c->https.max_streams);
+	route->https.max_streams = c->https.max_streams;
+	route->https.has_max_streams = true;
 	return 0;
 }
 
-static int add_route_zone(struct builder *b, struct block *blk, const struct served *sv,
+static int add_route_zone(struct builder *builder, struct block *blk, const struct served *sv,
 			  const char *ip)
 {
-	const char *label = listener_label(b, ip, sv);
-	int r = check_duplicate(b, blk, sv, ip, label);
+	const char *label = listener_label(builder, ip, sv);
+	int r = check_duplicate(builder, blk, sv, ip, label);
 	if (r < 0)
 		return r;
-	struct route *rt = route_get(b, label, sv->transport);
+	struct route *rt = route_get(builder, label, sv->transport);
 	if (rt == NULL)
 		return ERR_CONFIG;
-	struct block_zone *z = arena_calloc(&b->g->arena, sizeof(*z));
+	struct block_zone *z = arena_calloc(&builder->g->arena, sizeof(*z));
 	z->block = blk;
 	z->wire = sv->wire;
 	z->text = sv->zone;
@@ -346,27 +352,28 @@ static int add_route_zone(struct builder *b, struct block *blk, const struct ser
 	blk->served[blk->n_served++] = z;
 	dns_zoneset_add(rt->zones, sv->wire, (uint32_t)blk->index, z);
 	merge_conf(rt, &blk->conf);
-	r = merge_https(b, rt, blk, sv);
+	r = merge_https(builder, rt, blk, sv);
 	if (r < 0)
 		return r;
 	if (rt->first == NULL)
 		rt->first = z;
 	bool plain = sv->transport == TRANSPORT_DNS;
-	vec_push(&b->shown, arena_printf(&b->g->arena, "%s%s%s:%u%s%s",
-					 plain ? "" : schemes[sv->transport], plain ? "" : "://",
-					 sv->zone, sv->port, ip[0] != '\0' ? " on " : "", ip));
+	vec_push(&builder->shown,
+		 arena_printf(&builder->g->arena, "%s%s%s:%u%s%s",
+			      plain ? "" : schemes[sv->transport], plain ? "" : "://", sv->zone,
+			      sv->port, ip[0] != '\0' ? " on " : "", ip));
 	return 0;
 }
 
-static int add_routes(struct builder *b, struct block *blk, const struct block_work *work)
+static int add_routes(struct builder *builder, struct block *blk, const struct block_work *work)
 {
 	size_t n_pairs = work->served.n * MAX(blk->conf.n_listen, (size_t)1);
-	blk->served = arena_alloc(&b->g->arena, n_pairs * sizeof(*blk->served));
+	blk->served = arena_alloc(&builder->g->arena, n_pairs * sizeof(*blk->served));
 	for (size_t i = 0; i < work->served.n; i++) {
 		size_t n = blk->conf.n_listen;
 		for (size_t k = 0; k < MAX(n, (size_t)1); k++) {
 			const char *ip = n != 0 ? blk->conf.listen[k] : "";
-			int r = add_route_zone(b, blk, &work->served.v[i], ip);
+			int r = add_route_zone(builder, blk, &work->served.v[i], ip);
 			if (r < 0)
 				return r;
 		}
@@ -376,55 +383,55 @@ static int add_routes(struct builder *b, struct block *blk, const struct block_w
 
 /* ---- the whole ---- */
 
-static bool has_code(const uint16_t *v, size_t n, uint16_t code)
+static bool has_code(const uint16_t *v, size_t count, uint16_t code)
 {
-	while (n > 0 && v[n - 1] != code)
-		n--;
-	return n > 0;
+	while (count > 0 && v[count - 1] != code)
+		count--;
+	return count > 0;
 }
 
 /* Option codes that any block names are echoed in all, as in CoreDNS. */
-static void collect_echo(struct generation *g)
+static void collect_echo(struct generation *generation)
 {
 	size_t room = 0;
-	for (size_t i = 0; i < g->n_block; i++)
-		room += g->block[i].conf.n_edns_echo;
-	uint16_t *v = arena_alloc(&g->arena, room * sizeof(*v));
-	for (size_t i = 0; i < g->n_block; i++) {
-		const struct block_conf *c = &g->block[i].conf;
+	for (size_t i = 0; i < generation->n_block; i++)
+		room += generation->block[i].conf.n_edns_echo;
+	uint16_t *v = arena_alloc(&generation->arena, room * sizeof(*v));
+	for (size_t i = 0; i < generation->n_block; i++) {
+		const struct block_conf *c = &generation->block[i].conf;
 		for (size_t k = 0; k < c->n_edns_echo; k++) {
-			if (!has_code(v, g->n_edns_echo, c->edns_echo[k]))
-				v[g->n_edns_echo++] = c->edns_echo[k];
+			if (!has_code(v, generation->n_edns_echo, c->edns_echo[k]))
+				v[generation->n_edns_echo++] = c->edns_echo[k];
 		}
 	}
-	g->edns_echo = v;
+	generation->edns_echo = v;
 }
 
-static void collect_conf(struct generation *g)
+static void collect_conf(struct generation *generation)
 {
-	collect_echo(g);
-	for (size_t i = 0; i < g->n_block; i++) {
-		const struct block_conf *c = &g->block[i].conf;
-		g->lameduck_ns = MAX(g->lameduck_ns, c->lameduck_ns);
+	collect_echo(generation);
+	for (size_t i = 0; i < generation->n_block; i++) {
+		const struct block_conf *c = &generation->block[i].conf;
+		generation->lameduck_ns = MAX(generation->lameduck_ns, c->lameduck_ns);
 		if (c->reload_ns != 0) {
-			g->reload_ns = c->reload_ns;
-			g->reload_jitter_ns = c->reload_jitter_ns;
+			generation->reload_ns = c->reload_ns;
+			generation->reload_jitter_ns = c->reload_jitter_ns;
 		}
-		if (g->sockets == 0)
-			g->sockets = c->sockets;
-		if (block_find(&g->block[i], "prometheus") != NULL)
-			g->has_metrics = true;
-		g->debug |= c->debug;
+		if (generation->sockets == 0)
+			generation->sockets = c->sockets;
+		if (block_find(&generation->block[i], "prometheus") != NULL)
+			generation->has_metrics = true;
+		generation->debug |= c->debug;
 	}
 }
 
-static void init_block(struct builder *b, size_t i)
+static void init_block(struct builder *builder, size_t index)
 {
-	struct block *blk = &b->g->block[i];
-	struct arena *a = &b->g->arena;
-	blk->gen = b->g;
-	blk->index = i;
-	blk->src = &b->g->cf->block[i];
+	struct block *blk = &builder->g->block[index];
+	struct arena *a = &builder->g->arena;
+	blk->gen = builder->g;
+	blk->index = index;
+	blk->src = &builder->g->cf->block[index];
 	blk->conf.root = blk->conf.view = "";
 	size_t n = blk->src->n_dir + 1;
 	blk->inst = arena_calloc(a, n * sizeof(*blk->inst));
@@ -432,28 +439,28 @@ static void init_block(struct builder *b, size_t i)
 	blk->prefetcher = arena_calloc(a, n * sizeof(*blk->prefetcher));
 }
 
-static int build(struct builder *b, struct block_work *work)
+static int build(struct builder *builder, struct block_work *work)
 {
-	struct generation *g = b->g;
+	struct generation *g = builder->g;
 	for (size_t i = 0; i < g->n_block; i++) {
-		init_block(b, i);
-		int r = check_names(b, g->block[i].src);
+		init_block(builder, i);
+		int r = check_names(builder, g->block[i].src);
 		if (r == 0)
-			r = read_keys(b, &g->block[i], &work[i]);
+			r = read_keys(builder, &g->block[i], &work[i]);
 		if (r < 0)
 			return r;
 	}
-	int r = setup_plugins(b);
+	int r = setup_plugins(builder);
 	for (size_t i = 0; i < g->n_block && r == 0; i++)
-		r = add_routes(b, &g->block[i], &work[i]);
+		r = add_routes(builder, &g->block[i], &work[i]);
 	return r;
 }
 
 /* Blocks of one listener agree about TLS, as it begins before any zone is asked for. */
-static int join_certs(struct generation *g, struct srcerr *err)
+static int join_certs(struct generation *generation, struct srcerr *err)
 {
-	for (size_t i = 0; i < g->n_block; i++) {
-		const struct block *blk = &g->block[i];
+	for (size_t i = 0; i < generation->n_block; i++) {
+		const struct block *blk = &generation->block[i];
 		for (size_t k = 0; k < blk->n_served; k++) {
 			struct route *r = blk->served[k]->route;
 			if (r->transport == TRANSPORT_DNS)
@@ -472,12 +479,12 @@ static int join_certs(struct generation *g, struct srcerr *err)
 	return 0;
 }
 
-static int prepare_all(struct generation *g, bool dry, struct srcerr *err)
+static int prepare_all(struct generation *generation, bool dry, struct srcerr *err)
 {
-	for (; g->n_prepared < g->n_inst; g->n_prepared++) {
-		struct plugin_inst *in = g->inst[g->n_prepared];
+	for (; generation->n_prepared < generation->n_inst; generation->n_prepared++) {
+		struct plugin_inst *in = generation->inst[generation->n_prepared];
 		struct prepare p = { .dry = dry,
-				     .no_metrics_page = g->srv->opts.no_metrics_page,
+				     .no_metrics_page = generation->srv->opts.no_metrics_page,
 				     .err = err };
 		int r = in->plugin->prepare != NULL ? in->plugin->prepare(in, &p) : 0;
 		if (r >= 0)
@@ -534,20 +541,20 @@ int generation_build(struct server *srv, struct corefile *cf, bool dry, struct g
 	return 0;
 }
 
-void generation_free(struct generation *g, bool aborted)
+void generation_free(struct generation *generation, bool aborted)
 {
-	if (g == NULL)
+	if (generation == NULL)
 		return;
-	for (size_t i = g->n_prepared; i-- > 0;) {
-		struct plugin_inst *in = g->inst[i];
+	for (size_t i = generation->n_prepared; i-- > 0;) {
+		struct plugin_inst *in = generation->inst[i];
 		if (aborted && in->plugin->abort != NULL)
 			in->plugin->abort(in);
 		if (in->plugin->teardown != NULL)
 			in->plugin->teardown(in);
 	}
-	for (size_t i = 0; i < g->n_route; i++)
-		dns_zoneset_free(g->route[i]->zones);
-	corefile_free(g->cf);
-	arena_done(&g->arena);
-	free(g);
+	for (size_t i = 0; i < generation->n_route; i++)
+		dns_zoneset_free(generation->route[i]->zones);
+	corefile_free(generation->cf);
+	arena_done(&generation->arena);
+	free(generation);
 }

@@ -20,16 +20,16 @@ struct listener *listener_find(struct server *srv, const char *label)
 	return l;
 }
 
-struct listener_sock *listener_on(struct listener *l, const struct worker *w)
+struct listener_sock *listener_on(struct listener *listener, const struct worker *worker)
 {
-	unsigned i = w->index - l->first; /* wraps below the first */
-	return i < l->n ? &l->sock[i] : NULL;
+	unsigned i = worker->index - listener->first; /* wraps below the first */
+	return i < listener->n ? &listener->sock[i] : NULL;
 }
 
-static void close_sockets(struct listener *l)
+static void close_sockets(struct listener *listener)
 {
-	for (unsigned i = 0; i < l->n; i++) {
-		struct listener_sock *s = &l->sock[i];
+	for (unsigned i = 0; i < listener->n; i++) {
+		struct listener_sock *s = &listener->sock[i];
 		int *fds[] = { &s->udp[0].io.fd, &s->udp[1].io.fd, &s->tcp.fd };
 		for (size_t k = 0; k < ARRAY_LEN(fds); k++) {
 			if (*fds[k] >= 0)
@@ -39,75 +39,76 @@ static void close_sockets(struct listener *l)
 	}
 }
 
-static void listener_free(struct listener *l)
+static void listener_free(struct listener *listener)
 {
-	close_sockets(l);
-	free(l->label);
-	free(l);
+	close_sockets(listener);
+	free(listener->label);
+	free(listener);
 }
 
-static bool is_wildcard(const union net_addr *a)
+static bool is_wildcard(const union net_addr *addr)
 {
-	return a->family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr)
-				     : a->v4.sin_addr.s_addr == 0;
+	return addr->family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&addr->v6.sin6_addr)
+					: addr->v4.sin_addr.s_addr == 0;
 }
 
 /* Port 0: the first socket's port is taken by all others. */
-static int fix_port(struct listener *l, int fd)
+static int fix_port(struct listener *listener, int fd)
 {
 	union net_addr a = { 0 };
 	socklen_t len = sizeof(a);
-	if (net_addr_port(&l->addr) != 0)
+	if (net_addr_port(&listener->addr) != 0)
 		return 0;
 	if (getsockname(fd, &a.sa, &len) != 0)
 		return -errno;
-	net_addr_set_port(&l->addr, net_addr_port(&a));
+	net_addr_set_port(&listener->addr, net_addr_port(&a));
 	return 0;
 }
 
-static int open_udp(struct listener *l, struct udp_sock *u, const union net_addr *a)
+static int open_udp(struct listener *listener, struct udp_sock *sock, const union net_addr *addr)
 {
-	u->io.fd = net_sock_udp(a);
-	return u->io.fd < 0 ? u->io.fd : fix_port(l, u->io.fd);
+	sock->io.fd = net_sock_udp(addr);
+	return sock->io.fd < 0 ? sock->io.fd : fix_port(listener, sock->io.fd);
 }
 
 /* All addresses: a socket of each family, as far as the machine has them. */
-static int open_udp_wildcard(struct listener *l, struct listener_sock *s)
+static int open_udp_wildcard(struct listener *listener, struct listener_sock *sock)
 {
 	union net_addr v4 = { .v4 = { .sin_family = AF_INET } };
-	net_addr_set_port(&v4, net_addr_port(&l->addr));
-	int r4 = open_udp(l, &s->udp[0], &v4);
+	net_addr_set_port(&v4, net_addr_port(&listener->addr));
+	int r4 = open_udp(listener, &sock->udp[0], &v4);
 	if (r4 < 0 && r4 != -EAFNOSUPPORT)
 		return r4;
-	int r6 = open_udp(l, &s->udp[1], &l->addr);
+	int r6 = open_udp(listener, &sock->udp[1], &listener->addr);
 	if (r6 == -EAFNOSUPPORT || r6 == -EADDRNOTAVAIL)
 		return r4;
 	return r6;
 }
 
-static int open_sock(struct listener *l, struct listener_sock *s)
+static int open_sock(struct listener *listener, struct listener_sock *sock)
 {
-	bool both = s->wildcard && l->addr.family == AF_INET6;
+	bool both = sock->wildcard && listener->addr.family == AF_INET6;
 	int r = 0;
-	if (l->transport == TRANSPORT_DNS)
-		r = both ? open_udp_wildcard(l, s) : open_udp(l, &s->udp[0], &l->addr);
+	if (listener->transport == TRANSPORT_DNS)
+		r = both ? open_udp_wildcard(listener, sock)
+			 : open_udp(listener, &sock->udp[0], &listener->addr);
 	if (r < 0)
 		return r;
-	s->tcp.fd = net_sock_tcp(&l->addr, BACKLOG);
-	return s->tcp.fd < 0 ? s->tcp.fd : fix_port(l, s->tcp.fd);
+	sock->tcp.fd = net_sock_tcp(&listener->addr, BACKLOG);
+	return sock->tcp.fd < 0 ? sock->tcp.fd : fix_port(listener, sock->tcp.fd);
 }
 
 /* A port drawn for UDP (port 0) may be in use by TCP: then another is drawn. */
-static int open_all(struct listener *l, uint16_t port)
+static int open_all(struct listener *listener, uint16_t port)
 {
 	enum { DRAWS = 64 };
 	int r = -EADDRINUSE;
 	for (int draw = 0; draw < DRAWS && r == -EADDRINUSE; draw++) {
-		close_sockets(l);
-		net_addr_set_port(&l->addr, port);
+		close_sockets(listener);
+		net_addr_set_port(&listener->addr, port);
 		r = 0;
-		for (unsigned i = 0; i < l->n && r == 0; i++)
-			r = open_sock(l, &l->sock[i]);
+		for (unsigned i = 0; i < listener->n && r == 0; i++)
+			r = open_sock(listener, &listener->sock[i]);
 		if (port != 0)
 			break;
 	}
@@ -148,12 +149,12 @@ static int listener_open(struct server *srv, const struct route *rt, struct list
 }
 
 /* Opens what this generation needs and is not open yet; all or nothing. */
-int listeners_open(struct server *srv, struct generation *g, struct srcerr *err)
+int listeners_open(struct server *srv, struct generation *generation, struct srcerr *err)
 {
 	struct listener *before = srv->listeners;
 	int r = 0;
-	for (size_t i = 0; i < g->n_route && r == 0; i++) {
-		struct route *rt = g->route[i];
+	for (size_t i = 0; i < generation->n_route && r == 0; i++) {
+		struct route *rt = generation->route[i];
 		struct listener *l = listener_find(srv, rt->label);
 		rt->listener = l;
 		if (l != NULL)
@@ -177,21 +178,21 @@ int listeners_open(struct server *srv, struct generation *g, struct srcerr *err)
 	return r;
 }
 
-static bool uses(const struct generation *g, const struct listener *l)
+static bool uses(const struct generation *generation, const struct listener *listener)
 {
-	for (size_t i = 0; g != NULL && i < g->n_route; i++) {
-		if (g->route[i]->listener == l)
+	for (size_t i = 0; generation != NULL && i < generation->n_route; i++) {
+		if (generation->route[i]->listener == listener)
 			return true;
 	}
 	return false;
 }
 
-static bool in_use(const struct server *srv, const struct listener *l)
+static bool in_use(const struct server *srv, const struct listener *listener)
 {
-	if (uses(srv->gen, l))
+	if (uses(srv->gen, listener))
 		return true;
 	for (const struct generation *g = srv->retired; g != NULL; g = g->next) {
-		if (uses(g, l))
+		if (uses(g, listener))
 			return true; /* a query that waits replies through its socket */
 	}
 	return false;

@@ -176,16 +176,16 @@ struct regex_scratch *query_regex(struct query *q)
 	return q->worker->regex;
 }
 
-void worker_log(struct worker *w, enum log_level level, const char *area, struct slice text,
+void worker_log(struct worker *worker, enum log_level level, const char *area, struct slice text,
 		struct slice json_extra)
 {
-	strbuf_reset(&w->line);
-	log_format_line(&w->line, level, area, text, json_extra);
-	char *p = logq_reserve(w->srv->logq, w->index, w->line.n);
+	strbuf_reset(&worker->line);
+	log_format_line(&worker->line, level, area, text, json_extra);
+	char *p = logq_reserve(worker->srv->logq, worker->index, worker->line.n);
 	if (p == NULL)
 		return;
-	memcpy(p, w->line.s, w->line.n);
-	logq_commit(w->srv->logq, w->index, w->line.n);
+	memcpy(p, worker->line.s, worker->line.n);
+	logq_commit(worker->srv->logq, worker->index, worker->line.n);
 }
 
 void query_log(struct query *q, enum log_level level, const char *area, struct slice text,
@@ -207,17 +207,17 @@ void query_logf(struct query *q, enum log_level level, const char *area, const c
 		  SLICE(""));
 }
 
-struct loop *worker_loop(struct worker *w)
+struct loop *worker_loop(struct worker *worker)
 {
-	return w->loop;
+	return worker->loop;
 }
 
-const struct net_ops *worker_net_ops(struct worker *w)
+const struct net_ops *worker_net_ops(struct worker *worker)
 {
-	return w->ops;
+	return worker->ops;
 }
 
-unsigned worker_slot(const struct worker *w)
+unsigned worker_slot(const struct worker *worker)
 {
-	return w->index + 1;
+	return worker->index + 1;
 }

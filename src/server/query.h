@@ -230,12 +230,12 @@ void query_logf(struct query *q, enum log_level level, const char *area, const c
 	PRINTF_LIKE(4, 5);
 
 /* A worker as plugins see it. */
-struct loop *worker_loop(struct worker *w);
+struct loop *worker_loop(struct worker *worker);
 /* As query_log, where there is no query: timers. Worker's thread only. */
-void worker_log(struct worker *w, enum log_level level, const char *area, struct slice text,
+void worker_log(struct worker *worker, enum log_level level, const char *area, struct slice text,
 		struct slice json_extra);
-unsigned worker_slot(const struct worker *w);
-const struct net_ops *worker_net_ops(struct worker *w);
+unsigned worker_slot(const struct worker *worker);
+const struct net_ops *worker_net_ops(struct worker *worker);
 
 /* Work put off to the end of the batch, so that what its queries want to send can leave together.
  * fn runs once for each arming, before the replies leave; queries it resumes go on in the next
@@ -245,5 +245,5 @@ struct worker_hook {
 	void (*fn)(struct worker_hook *h);
 	bool armed;
 };
-void worker_hook_arm(struct worker *w, struct worker_hook *h);
-void worker_hook_disarm(struct worker *w, struct worker_hook *h);
+void worker_hook_arm(struct worker *worker, struct worker_hook *hook);
+void worker_hook_disarm(struct worker *worker, struct worker_hook *hook);

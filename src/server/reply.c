@@ -5,10 +5,10 @@
 
 #include "server/server_priv.h"
 
-static bool echoed(const struct generation *g, uint16_t code)
+static bool echoed(const struct generation *generation, uint16_t code)
 {
-	for (size_t i = 0; i < g->n_edns_echo; i++) {
-		if (g->edns_echo[i] == code)
+	for (size_t i = 0; i < generation->n_edns_echo; i++) {
+		if (generation->edns_echo[i] == code)
 			return true;
 	}
 	return false;
@@ -107,42 +107,42 @@ static size_t encode(struct query *q, size_t limit, uint8_t *out, size_t cap)
 }
 
 /* The next free entry of the batch; a full batch is sent first. */
-static struct tx_entry *tx_next(struct worker *w, const struct query *q)
+static struct tx_entry *tx_next(struct worker *worker, const struct query *q)
 {
-	if (w->n_tx == BATCH)
-		reply_flush(w);
-	struct tx_entry *t = &w->tx_e[w->n_tx];
+	if (worker->n_tx == BATCH)
+		reply_flush(worker);
+	struct tx_entry *t = &worker->tx_e[worker->n_tx];
 	t->big = NULL;
 	t->fd = q->udp->io.fd;
 	t->to = q->client;
 	return t;
 }
 
-static void tx_commit(struct worker *w, struct tx_entry *t, const struct query *q, uint8_t *buf,
-		      size_t n)
+static void tx_commit(struct worker *worker, struct tx_entry *entry, const struct query *q,
+		      uint8_t *buf, size_t len)
 {
-	struct msghdr *m = &w->tx[w->n_tx].msg_hdr;
-	w->tx_iov[w->n_tx] = (struct iovec){ .iov_base = buf, .iov_len = n };
-	m->msg_name = &t->to;
-	m->msg_namelen = net_addr_len(&t->to);
+	struct msghdr *m = &worker->tx[worker->n_tx].msg_hdr;
+	worker->tx_iov[worker->n_tx] = (struct iovec){ .iov_base = buf, .iov_len = len };
+	m->msg_name = &entry->to;
+	m->msg_namelen = net_addr_len(&entry->to);
 	m->msg_controllen = 0;
 	m->msg_control = NULL;
 	if (q->sock->wildcard) {
-		m->msg_control = t->control;
-		m->msg_controllen = net_pktinfo_put(&q->local, t->control);
+		m->msg_control = entry->control;
+		m->msg_controllen = net_pktinfo_put(&q->local, entry->control);
 	}
-	w->n_tx++;
+	worker->n_tx++;
 }
 
 /* A large reply keeps its block until it is sent: when there is none, those that are ready leave.
  */
-static struct mem_block *tx_block(struct worker *w)
+static struct mem_block *tx_block(struct worker *worker)
 {
-	struct mem_block *b = big_take(w);
+	struct mem_block *b = big_take(worker);
 	if (b != NULL)
 		return b;
-	reply_flush(w);
-	return big_take(w);
+	reply_flush(worker);
+	return big_take(worker);
 }
 
 static void send_udp(struct query *q)
@@ -218,10 +218,10 @@ void reply_bare(struct query *q, uint16_t rcode)
 
 /* Sends entries [from, to), which all leave by the same socket. A full socket buffer drops the
  * rest: UDP clients ask again, waiting would stop everybody. */
-static void send_run(struct worker *w, unsigned from, unsigned to)
+static void send_run(struct worker *worker, unsigned from, unsigned to)
 {
 	while (from < to) {
-		int n = w->ops->sendmmsg(w->tx_e[from].fd, &w->tx[from], to - from);
+		int n = worker->ops->sendmmsg(worker->tx_e[from].fd, &worker->tx[from], to - from);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN)
@@ -232,18 +232,18 @@ static void send_run(struct worker *w, unsigned from, unsigned to)
 	}
 }
 
-void reply_flush(struct worker *w)
+void reply_flush(struct worker *worker)
 {
 	unsigned from = 0;
-	for (unsigned i = 1; i <= w->n_tx; i++) {
-		if (i < w->n_tx && w->tx_e[i].fd == w->tx_e[from].fd)
+	for (unsigned i = 1; i <= worker->n_tx; i++) {
+		if (i < worker->n_tx && worker->tx_e[i].fd == worker->tx_e[from].fd)
 			continue;
-		send_run(w, from, i);
+		send_run(worker, from, i);
 		from = i;
 	}
-	for (unsigned i = 0; i < w->n_tx; i++) {
-		if (w->tx_e[i].big != NULL)
-			big_release(w, w->tx_e[i].big);
+	for (unsigned i = 0; i < worker->n_tx; i++) {
+		if (worker->tx_e[i].big != NULL)
+			big_release(worker, worker->tx_e[i].big);
 	}
-	w->n_tx = 0;
+	worker->n_tx = 0;
 }

@@ -80,20 +80,20 @@ static const char *type_label(unsigned row, char buf[DNS_MNEMONIC_MAX])
 	return row < REPORT_TYPES - 1 ? dns_type_str(own_label[row], buf) : "other";
 }
 
-void report_init(struct zone_report *r, const char *server, const char *zone, const char *view)
+void report_init(struct zone_report *report, const char *server, const char *zone, const char *view)
 {
-	r->server = server;
-	r->zone = zone;
-	r->view = view;
+	report->server = server;
+	report->zone = zone;
+	report->view = view;
 }
 
 static NOINLINE struct metrics_series *make(_Atomic(struct metrics_series *) *at,
-					    const struct metrics_family *f,
-					    const struct zone_report *r, const char *a,
+					    const struct metrics_family *family,
+					    const struct zone_report *report, const char *a,
 					    const char *b, const char *c)
 {
-	const char *values[] = { r->server, r->zone, r->view, a, b, c };
-	struct metrics_series *s = metrics_get(f, values);
+	const char *values[] = { report->server, report->zone, report->view, a, b, c };
+	struct metrics_series *s = metrics_get(family, values);
 	atomic_store_explicit(at, s, memory_order_release);
 	return s;
 }
@@ -104,20 +104,20 @@ static NOINLINE struct metrics_series *make(_Atomic(struct metrics_series *) *at
 		LIKELY(s_ != NULL) ? s_ : make(at, __VA_ARGS__);                            \
 	})
 
-static ALWAYS_INLINE void observe_at(struct metrics_series *s, unsigned slot, unsigned bucket,
+static ALWAYS_INLINE void observe_at(struct metrics_series *series, unsigned slot, unsigned bucket,
 				     size_t n_buckets, uint64_t value)
 {
-	_Atomic uint64_t *row = metrics_row(s, slot);
+	_Atomic uint64_t *row = metrics_row(series, slot);
 	metrics_cell_add(row + bucket, slot, 1);
 	metrics_cell_add(row + n_buckets + 1, slot, value);
 }
 
-static unsigned size_bucket(uint32_t n)
+static unsigned size_bucket(uint32_t count)
 {
 	static const uint32_t upto[] = { 0,    100,  200,  300,	  400,	 511,	1023,
 					 2047, 4095, 8291, 16000, 32000, 48000, 64000 };
 	unsigned i = 0;
-	while (i < ARRAY_LEN(upto) && n > upto[i])
+	while (i < ARRAY_LEN(upto) && count > upto[i])
 		i++;
 	return i;
 }
@@ -130,7 +130,7 @@ static unsigned duration_bucket(uint64_t ns)
 	return i;
 }
 
-static void count_request(struct query *q, struct zone_report *r, unsigned slot)
+static void count_request(struct query *q, struct zone_report *report, unsigned slot)
 {
 	static const char *const protos[] = { "udp", "tcp" };
 	static const char *const families[] = { "1", "2" };
@@ -138,28 +138,29 @@ static void count_request(struct query *q, struct zone_report *r, unsigned slot)
 	unsigned p = q->proto == QUERY_TCP;
 	unsigned f = q->client.family == AF_INET6;
 	unsigned t = type_row(q->req.qtype);
-	struct metrics_series *s = SERIES(&r->requests[p][f][t], &requests_family, r, protos[p],
-					  families[f], type_label(t, buf));
+	struct metrics_series *s = SERIES(&report->requests[p][f][t], &requests_family, report,
+					  protos[p], families[f], type_label(t, buf));
 	metrics_add(s, slot, 1);
-	s = SERIES(&r->request_size[p], &request_size_family, r, protos[p], NULL, NULL);
+	s = SERIES(&report->request_size[p], &request_size_family, report, protos[p], NULL, NULL);
 	uint32_t n = (uint32_t)q->req.len;
 	observe_at(s, slot, size_bucket(n), ARRAY_LEN(size_bounds), n);
 	if (q->req.opt.dnssec_ok)
-		metrics_add(SERIES(&r->dnssec_ok, &dnssec_family, r, NULL, NULL, NULL), slot, 1);
+		metrics_add(SERIES(&report->dnssec_ok, &dnssec_family, report, NULL, NULL, NULL),
+			    slot, 1);
 }
 
-static void count_response(struct query *q, struct zone_report *r, uint16_t rcode,
+static void count_response(struct query *q, struct zone_report *report, uint16_t rcode,
 			   const char *plugin, uint32_t size)
 {
 	unsigned slot = query_slot(q);
 	static const char *const protos[] = { "udp", "tcp" };
 	char buf[DNS_MNEMONIC_MAX];
 	unsigned p = q->proto == QUERY_TCP;
-	struct metrics_series *s =
-		SERIES(&r->response_size[p], &response_size_family, r, protos[p], NULL, NULL);
+	struct metrics_series *s = SERIES(&report->response_size[p], &response_size_family, report,
+					  protos[p], NULL, NULL);
 	observe_at(s, slot, size_bucket(size), ARRAY_LEN(size_bounds), size);
 
-	s = SERIES(&r->duration, &duration_family, r, NULL, NULL, NULL);
+	s = SERIES(&report->duration, &duration_family, report, NULL, NULL, NULL);
 	uint64_t ns = query_now(q) - q->start_ns;
 	observe_at(s, slot, duration_bucket(ns), ARRAY_LEN(duration_bounds), ns);
 
@@ -169,9 +170,9 @@ static void count_response(struct query *q, struct zone_report *r, uint16_t rcod
 	/* The last row is not one code's: those are rare, and looked up each time. */
 	_Atomic(struct metrics_series *) rare = NULL;
 	_Atomic(struct metrics_series *) *at =
-		row == REPORT_RCODES - 1 ? &rare : &r->responses[by_plugin][row];
-	s = SERIES(at, &responses_family, r, dns_rcode_str(rcode, buf), by_plugin ? plugin : "",
-		   NULL);
+		row == REPORT_RCODES - 1 ? &rare : &report->responses[by_plugin][row];
+	s = SERIES(at, &responses_family, report, dns_rcode_str(rcode, buf),
+		   by_plugin ? plugin : "", NULL);
 	metrics_add(s, slot, 1);
 }
 
@@ -185,12 +186,12 @@ void report_query(struct query *q, const char *plugin)
 	count_response(q, r, rcode, plugin, q->outcome == V_ANSWERED ? q->resp.full_size : 0);
 }
 
-void report_dropped(struct query *q, struct zone_report *r, uint16_t rcode)
+void report_dropped(struct query *q, struct zone_report *report, uint16_t rcode)
 {
 	/* What the server itself is about to send: header, question, OPT. */
 	uint32_t size = DNS_HEADER_BYTES + (uint32_t)q->req.question_len;
 	if (q->req.opt.present)
 		size += DNS_OPT_BYTES;
-	count_request(q, r, query_slot(q));
-	count_response(q, r, rcode, "", size);
+	count_request(q, report, query_slot(q));
+	count_response(q, report, rcode, "", size);
 }

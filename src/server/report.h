@@ -20,8 +20,9 @@ struct zone_report {
 	_Atomic(struct metrics_series *) responses[2][REPORT_RCODES]; /* by the server, a plugin */
 };
 
-void report_init(struct zone_report *r, const char *server, const char *zone, const char *view);
+void report_init(struct zone_report *report, const char *server, const char *zone,
+		 const char *view);
 /* Counts a finished query. `plugin`: label of coredns_dns_responses_total. For prometheus' done. */
 void report_query(struct query *q, const char *plugin);
 /* Counts a query refused before any chain ran. */
-void report_dropped(struct query *q, struct zone_report *r, uint16_t rcode);
+void report_dropped(struct query *q, struct zone_report *report, uint16_t rcode);

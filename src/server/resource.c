@@ -35,21 +35,21 @@ int resource_get(const char *key, resource_make_fn make, void *arg, void (*free_
 	return r != NULL ? 0 : err;
 }
 
-void resource_put(struct resource *r)
+void resource_put(struct resource *resource)
 {
-	if (r == NULL)
+	if (resource == NULL)
 		return;
 	pthread_mutex_lock(&lock);
-	bool last = --r->refs == 0;
+	bool last = --resource->refs == 0;
 	if (last)
-		map_del(&all, slice_of(r->key));
+		map_del(&all, slice_of(resource->key));
 	if (last && all.n == 0)
 		map_done(&all);
 	pthread_mutex_unlock(&lock);
 	if (!last)
 		return;
-	if (r->free != NULL)
-		r->free(r->value);
-	free(r->key);
-	free(r);
+	if (resource->free != NULL)
+		resource->free(resource->value);
+	free(resource->key);
+	free(resource);
 }

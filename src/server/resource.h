@@ -21,4 +21,4 @@ typedef int (*resource_make_fn)(void *arg, void **ret_value);
 MUST_CHECK int resource_get(const char *key, resource_make_fn make, void *arg,
 			    void (*free_fn)(void *value), struct resource **ret);
 /* NULL is fine. The last reference frees the value. */
-void resource_put(struct resource *r);
+void resource_put(struct resource *resource);

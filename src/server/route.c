@@ -3,11 +3,11 @@
 #include "server/server_priv.h"
 
 /* As a block's filter: 1, 0, or negative. */
-static int accepts(struct query *q, struct block *b)
+static int accepts(struct query *q, struct block *block)
 {
-	if (b->conf.collect != NULL)
-		b->conf.collect(b->conf.collect_ctx, q);
-	return b->conf.filter == NULL ? 1 : b->conf.filter(b->conf.filter_ctx, q);
+	if (block->conf.collect != NULL)
+		block->conf.collect(block->conf.collect_ctx, q);
+	return block->conf.filter == NULL ? 1 : block->conf.filter(block->conf.filter_ctx, q);
 }
 
 enum pick { PICK_FIRST, PICK_LAST };
@@ -15,12 +15,12 @@ enum pick { PICK_FIRST, PICK_LAST };
 /* The first block of a zone that takes the query, or the last one: 1, 0 when there is none, or
  * negative. Filters and collectors look at q->block and q->zone, and each block starts with states
  * of its own. A block without handlers ends the search. */
-static int try_zone(struct query *q, const struct route *r, const struct dns_zone_entry *e,
+static int try_zone(struct query *q, const struct route *route, const struct dns_zone_entry *entry,
 		    enum pick pick, const struct block_zone **ret)
 {
 	int found = 0;
-	for (; e != NULL; e = dns_zoneset_same(r->zones, e)) {
-		struct block_zone *z = e->value;
+	for (; entry != NULL; entry = dns_zoneset_same(route->zones, entry)) {
+		struct block_zone *z = entry->value;
 		q->block = z->block;
 		q->zone = z;
 		q->state = NULL;
@@ -38,11 +38,11 @@ static int try_zone(struct query *q, const struct route *r, const struct dns_zon
 }
 
 /* The root zone as the last resort: blocks without handlers are passed over. */
-static int try_root(struct query *q, const struct route *r, const struct dns_zone_entry *e,
+static int try_root(struct query *q, const struct route *route, const struct dns_zone_entry *entry,
 		    const struct block_zone **ret)
 {
-	for (; e != NULL; e = dns_zoneset_same(r->zones, e)) {
-		struct block_zone *z = e->value;
+	for (; entry != NULL; entry = dns_zoneset_same(route->zones, entry)) {
+		struct block_zone *z = entry->value;
 		q->block = z->block;
 		q->zone = z;
 		q->state = NULL;
@@ -56,7 +56,7 @@ static int try_root(struct query *q, const struct route *r, const struct dns_zon
 }
 
 /* 0, with the block that takes the query or NULL; negative when a filter failed. */
-static int find_zone(struct query *q, const struct route *r, const struct block_zone **ret)
+static int find_zone(struct query *q, const struct route *route, const struct block_zone **ret)
 {
 	/* DS is asked of the parent side, at the shortest zone; QUERY only. */
 	bool parent_side = q->req.qtype == DNS_TYPE_DS && q->req.opcode == DNS_OPCODE_QUERY;
@@ -65,10 +65,10 @@ static int find_zone(struct query *q, const struct route *r, const struct block_
 	unsigned label = 0;
 	const struct dns_zone_entry *e;
 	while (label <= q->qname.n_labels &&
-	       (e = dns_zoneset_longest(r->zones, &q->qname, label, &label)) != NULL) {
+	       (e = dns_zoneset_longest(route->zones, &q->qname, label, &label)) != NULL) {
 		bool at_root = label == q->qname.n_labels && label != 0;
-		int found = !at_root	   ? try_zone(q, r, e, pick, &z)
-			    : best == NULL ? try_root(q, r, e, &z)
+		int found = !at_root	   ? try_zone(q, route, e, pick, &z)
+			    : best == NULL ? try_root(q, route, e, &z)
 					   : 0;
 		if (found < 0)
 			return found;
@@ -85,10 +85,10 @@ static int find_zone(struct query *q, const struct route *r, const struct block_
 	return 0;
 }
 
-bool route_query(struct query *q, const struct route *r, uint16_t *ret_rcode)
+bool route_query(struct query *q, const struct route *route, uint16_t *ret_rcode)
 {
 	const struct block_zone *z = NULL;
-	int failed = find_zone(q, r, &z);
+	int failed = find_zone(q, route, &z);
 	q->block = NULL;
 	q->zone = z;
 	*ret_rcode = failed < 0 ? DNS_RCODE_SERVFAIL : DNS_RCODE_REFUSED;

@@ -39,109 +39,111 @@ struct order {
 	void (*fn)(struct order *o);
 };
 
-static void ack(struct server *s, int err)
+static void ack(struct server *server, int err)
 {
-	pthread_mutex_lock(&s->lock);
-	s->acks++;
+	pthread_mutex_lock(&server->lock);
+	server->acks++;
 	if (err < 0)
-		s->ack_error = err;
-	pthread_cond_broadcast(&s->cond);
-	pthread_mutex_unlock(&s->lock);
+		server->ack_error = err;
+	pthread_cond_broadcast(&server->cond);
+	pthread_mutex_unlock(&server->lock);
 }
 
-static void run_order(struct loop_msg *m)
+static void run_order(struct loop_msg *msg)
 {
-	struct order *o = CONTAINER_OF(m, struct order, msg);
+	struct order *o = CONTAINER_OF(msg, struct order, msg);
 	o->fn(o);
 }
 
 /* Gives every worker the same order and waits for all acknowledgements; the first error of any. */
-static int order_all(struct server *s, void (*fn)(struct order *o), struct generation *g)
+static int order_all(struct server *server, void (*fn)(struct order *o),
+		     struct generation *generation)
 {
-	struct order *o = xcalloc(s->n_active, sizeof(*o));
-	s->acks = 0;
-	s->ack_error = 0;
-	for (unsigned i = 0; i < s->n_active; i++) {
-		o[i] = (struct order){
-			.msg.cb = run_order, .worker = &s->worker[i], .gen = g, .fn = fn
-		};
-		if (s->opts.no_threads)
+	struct order *o = xcalloc(server->n_active, sizeof(*o));
+	server->acks = 0;
+	server->ack_error = 0;
+	for (unsigned i = 0; i < server->n_active; i++) {
+		o[i] = (struct order){ .msg.cb = run_order,
+				       .worker = &server->worker[i],
+				       .gen = generation,
+				       .fn = fn };
+		if (server->opts.no_threads)
 			fn(&o[i]);
 		else
-			loop_post(s->worker[i].loop, &o[i].msg);
+			loop_post(server->worker[i].loop, &o[i].msg);
 	}
-	pthread_mutex_lock(&s->lock);
-	while (s->acks < s->n_active)
-		pthread_cond_wait(&s->cond, &s->lock);
-	int r = s->ack_error;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&server->lock);
+	while (server->acks < server->n_active)
+		pthread_cond_wait(&server->cond, &server->lock);
+	int r = server->ack_error;
+	pthread_mutex_unlock(&server->lock);
 	free(o);
 	return r;
 }
 
-static void worker_uninit(struct worker *w, struct generation *g)
+static void worker_uninit(struct worker *worker, struct generation *generation)
 {
-	struct generation_worker *gw = &g->w[w->index];
+	struct generation_worker *gw = &generation->w[worker->index];
 	while (gw->n_inited > 0) {
-		struct plugin_inst *in = g->inst[--gw->n_inited];
+		struct plugin_inst *in = generation->inst[--gw->n_inited];
 		if (in->plugin->worker_done != NULL)
-			in->plugin->worker_done(in, w);
+			in->plugin->worker_done(in, worker);
 	}
 }
 
-static void order_init(struct order *o)
+static void order_init(struct order *order)
 {
-	struct generation *g = o->gen;
-	struct generation_worker *gw = &g->w[o->worker->index];
+	struct generation *g = order->gen;
+	struct generation_worker *gw = &g->w[order->worker->index];
 	int r = 0;
 	for (; gw->n_inited < g->n_inst && r >= 0; gw->n_inited++) {
 		struct plugin_inst *in = g->inst[gw->n_inited];
 		if (in->plugin->worker_init != NULL)
-			r = in->plugin->worker_init(in, o->worker);
+			r = in->plugin->worker_init(in, order->worker);
 		if (r < 0)
 			break;
 	}
-	ack(o->worker->srv, r);
+	ack(order->worker->srv, r);
 }
 
-static void order_uninit(struct order *o)
+static void order_uninit(struct order *order)
 {
-	worker_uninit(o->worker, o->gen);
-	ack(o->worker->srv, 0);
+	worker_uninit(order->worker, order->gen);
+	ack(order->worker->srv, 0);
 }
 
-static void order_switch(struct order *o)
+static void order_switch(struct order *order)
 {
-	worker_switch(o->worker, o->gen);
-	ack(o->worker->srv, 0);
+	worker_switch(order->worker, order->gen);
+	ack(order->worker->srv, 0);
 }
 
-void worker_leave(struct worker *w, struct generation *g)
+void worker_leave(struct worker *worker, struct generation *generation)
 {
-	struct server *s = w->srv;
-	g->w[w->index].retiring = false;
-	worker_uninit(w, g);
-	reply_flush(w); /* the sockets may close from now on */
+	struct server *s = worker->srv;
+	generation->w[worker->index].retiring = false;
+	worker_uninit(worker, generation);
+	reply_flush(worker); /* the sockets may close from now on */
 	pthread_mutex_lock(&s->lock);
-	g->n_left++;
+	generation->n_left++;
 	pthread_cond_broadcast(&s->cond);
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void order_retire(struct order *o)
+static void order_retire(struct order *order)
 {
-	struct generation_worker *gw = &o->gen->w[o->worker->index];
+	struct generation_worker *gw = &order->gen->w[order->worker->index];
 	if (gw->inflight == 0)
-		worker_leave(o->worker, o->gen);
+		worker_leave(order->worker, order->gen);
 	else
 		gw->retiring = true; /* its last query leaves it */
-	ack(o->worker->srv, 0);
+	ack(order->worker->srv, 0);
 }
 
-static void order_close(struct order *o)
+static void order_close(struct order *order)
 {
-	tcp_close_all(o->worker);
-	ack(o->worker->srv, 0);
+	tcp_close_all(order->worker);
+	ack(order->worker->srv, 0);
 }
 
 /* ---- machine ---- */
@@ -183,24 +185,24 @@ static uint32_t default_max_tcp(unsigned long files)
 	return (uint32_t)(files > kept ? MIN(files - kept, (unsigned long)DEFAULT_MAX_TCP) : 1);
 }
 
-static void pool_init(struct conn_pool *p, uint32_t max)
+static void pool_init(struct conn_pool *pool, uint32_t max)
 {
-	p->max = max;
-	pthread_mutex_init(&p->lock, NULL);
-	p->clients = client_table_new();
+	pool->max = max;
+	pthread_mutex_init(&pool->lock, NULL);
+	pool->clients = client_table_new();
 }
 
-static void pool_done(struct conn_pool *p)
+static void pool_done(struct conn_pool *pool)
 {
-	client_table_free(p->clients);
-	pthread_mutex_destroy(&p->lock);
+	client_table_free(pool->clients);
+	pthread_mutex_destroy(&pool->lock);
 }
 
-static struct server *server_new(const struct server_opts *o)
+static struct server *server_new(const struct server_opts *opts)
 {
 	struct server *s = xcalloc(1, sizeof(*s));
 	pthread_condattr_t ca;
-	s->opts = *o;
+	s->opts = *opts;
 	unsigned long files = net_raise_file_limit();
 	if (s->opts.max_tcp == 0)
 		s->opts.max_tcp = default_max_tcp(files);
@@ -221,141 +223,144 @@ static struct server *server_new(const struct server_opts *o)
 	return s;
 }
 
-static void server_free(struct server *s)
+static void server_free(struct server *server)
 {
-	for (unsigned i = 0; s->worker != NULL && i < s->n_all; i++) {
-		if (s->worker[i].loop != NULL)
-			worker_cleanup(&s->worker[i]);
+	for (unsigned i = 0; server->worker != NULL && i < server->n_all; i++) {
+		if (server->worker[i].loop != NULL)
+			worker_cleanup(&server->worker[i]);
 	}
-	listeners_close_unused(s);
-	logq_free(s->logq);
-	pool_done(&s->plain);
-	pool_done(&s->stream);
-	pthread_cond_destroy(&s->cond);
-	pthread_mutex_destroy(&s->lock);
-	free(s->worker);
-	free(s);
+	listeners_close_unused(server);
+	logq_free(server->logq);
+	pool_done(&server->plain);
+	pool_done(&server->stream);
+	pthread_cond_destroy(&server->cond);
+	pthread_mutex_destroy(&server->lock);
+	free(server->worker);
+	free(server);
 }
 
-static void commit(struct generation *g)
+static void commit(struct generation *generation)
 {
-	log_set_debug(g->debug);
-	for (size_t i = 0; i < g->n_inst; i++) {
-		if (g->inst[i]->plugin->commit != NULL)
-			g->inst[i]->plugin->commit(g->inst[i]);
+	log_set_debug(generation->debug);
+	for (size_t i = 0; i < generation->n_inst; i++) {
+		if (generation->inst[i]->plugin->commit != NULL)
+			generation->inst[i]->plugin->commit(generation->inst[i]);
 	}
 }
 
 /* ---- retirement: a replaced generation stays until its last query is done ---- */
 
-static bool all_left(struct server *s, const struct generation *g)
+static bool all_left(struct server *server, const struct generation *generation)
 {
-	pthread_mutex_lock(&s->lock);
-	bool yes = g->n_left == g->n_members;
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&server->lock);
+	bool yes = generation->n_left == generation->n_members;
+	pthread_mutex_unlock(&server->lock);
 	return yes;
 }
 
-bool server_reap(struct server *s)
+bool server_reap(struct server *server)
 {
-	struct generation **at = &s->retired;
+	struct generation **at = &server->retired;
 	while (*at != NULL) {
 		struct generation *g = *at;
-		if (!all_left(s, g)) {
+		if (!all_left(server, g)) {
 			at = &g->next;
 			continue;
 		}
 		*at = g->next;
 		generation_free(g, false);
 	}
-	listeners_close_unused(s);
-	return s->retired != NULL;
+	listeners_close_unused(server);
+	return server->retired != NULL;
 }
 
-static void retire(struct server *s, struct generation *g)
+static void retire(struct server *server, struct generation *generation)
 {
-	g->next = s->retired;
-	g->n_members = s->n_active;
-	s->retired = g;
-	IGNORE(order_all(s, order_retire, g)); /* always acknowledged */
+	generation->next = server->retired;
+	generation->n_members = server->n_active;
+	server->retired = generation;
+	IGNORE(order_all(server, order_retire, generation)); /* always acknowledged */
 }
 
 /* Waits until all retired generations are left, or the deadline (monotonic). */
-static void await_retired(struct server *s, uint64_t deadline_ns)
+static void await_retired(struct server *server, uint64_t deadline_ns)
 {
 	struct timespec at = { .tv_sec = (time_t)(deadline_ns / NS_PER_S),
 			       .tv_nsec = (long)(deadline_ns % NS_PER_S) };
-	int r = s->opts.no_threads ? ETIMEDOUT : 0; /* nobody could leave while we wait */
-	for (struct generation *g = s->retired; g != NULL && r == 0; g = g->next) {
-		pthread_mutex_lock(&s->lock);
+	int r = server->opts.no_threads ? ETIMEDOUT : 0; /* nobody could leave while we wait */
+	for (struct generation *g = server->retired; g != NULL && r == 0; g = g->next) {
+		pthread_mutex_lock(&server->lock);
 		while (g->n_left < g->n_members && r == 0)
-			r = pthread_cond_timedwait(&s->cond, &s->lock, &at);
-		pthread_mutex_unlock(&s->lock);
+			r = pthread_cond_timedwait(&server->cond, &server->lock, &at);
+		pthread_mutex_unlock(&server->lock);
 	}
 }
 
-static bool needs_stream_workers(const struct generation *g)
+static bool needs_stream_workers(const struct generation *generation)
 {
-	for (size_t i = 0; i < g->n_route; i++) {
-		if (g->route[i]->transport != TRANSPORT_DNS)
+	for (size_t i = 0; i < generation->n_route; i++) {
+		if (generation->route[i]->transport != TRANSPORT_DNS)
 			return true;
 	}
 	return false;
 }
 
-/* Starts workers up to `n`; those that run already do so on. */
-static int start_workers(struct server *s, unsigned n, struct srcerr *err)
+/* Starts workers up to `count`; those that run already do so on. */
+static int start_workers(struct server *server, unsigned count, struct srcerr *err)
 {
-	for (unsigned i = 0; i < n; i++) {
-		int r = s->worker[i].loop == NULL ? worker_start(&s->worker[i], s, i) : 0;
+	for (unsigned i = 0; i < count; i++) {
+		int r = server->worker[i].loop == NULL ? worker_start(&server->worker[i], server, i)
+						       : 0;
 		if (r < 0) {
 			srcerr_set(err, (struct srcpos){ 0 }, "cannot start workers: %s",
 				   err_str(r));
 			return r;
 		}
 	}
-	s->n_active = MAX(s->n_active, n);
+	server->n_active = MAX(server->n_active, count);
 	return 0;
 }
 
-/* Makes `g` the one that serves. On failure it is freed and all is as before. */
-static int go_live(struct server *s, struct generation *g, struct srcerr *err)
+/* Makes `generation` the one that serves. On failure it is freed and all is as before. */
+static int go_live(struct server *server, struct generation *generation, struct srcerr *err)
 {
-	int r = start_workers(s, needs_stream_workers(g) ? s->n_all : s->n_workers, err);
+	int r = start_workers(
+		server, needs_stream_workers(generation) ? server->n_all : server->n_workers, err);
 	if (r == 0)
-		r = listeners_open(s, g, err);
+		r = listeners_open(server, generation, err);
 	if (r == 0) {
-		r = order_all(s, order_init, g);
+		r = order_all(server, order_init, generation);
 		if (r < 0) {
-			IGNORE(order_all(s, order_uninit, g)); /* always acknowledged */
+			IGNORE(order_all(server, order_uninit,
+					 generation)); /* always acknowledged */
 			srcerr_set(err, (struct srcpos){ 0 }, "a worker cannot start: %s",
 				   err_str(r));
 		}
 	}
 	if (r < 0) {
-		generation_free(g, true);
-		listeners_close_unused(s);
+		generation_free(generation, true);
+		listeners_close_unused(server);
 		return r;
 	}
-	struct generation *old = s->gen;
-	struct confhash hash = confhash_of(g->cf);
-	commit(g);
-	IGNORE(order_all(s, order_switch, g)); /* always acknowledged */
+	struct generation *old = server->gen;
+	struct confhash hash = confhash_of(generation->cf);
+	commit(generation);
+	IGNORE(order_all(server, order_switch, generation)); /* always acknowledged */
 	confhash_set_running(&hash);
-	s->gen = g;
+	server->gen = generation;
 	if (old != NULL)
-		retire(s, old);
-	server_reap(s);
+		retire(server, old);
+	server_reap(server);
 	return 0;
 }
 
-static void stop_threads(struct server *s)
+static void stop_threads(struct server *server)
 {
-	for (unsigned i = 0; s->worker != NULL && i < s->n_all; i++) {
-		if (!s->worker[i].running)
+	for (unsigned i = 0; server->worker != NULL && i < server->n_all; i++) {
+		if (!server->worker[i].running)
 			continue;
-		loop_stop(s->worker[i].loop);
-		pthread_join(s->worker[i].thread, NULL);
+		loop_stop(server->worker[i].loop);
+		pthread_join(server->worker[i].thread, NULL);
 	}
 }
 
@@ -387,24 +392,24 @@ unsigned server_slots(unsigned workers)
 }
 
 /* Parts of a worker have cache lines of their own, and calloc() aligns to 16 bytes. */
-static struct worker *alloc_workers(size_t n)
+static struct worker *alloc_workers(size_t count)
 {
-	struct worker *workers = aligned_alloc(_Alignof(struct worker), n * sizeof(*workers));
+	struct worker *workers = aligned_alloc(_Alignof(struct worker), count * sizeof(*workers));
 	if (workers == NULL)
 		abort(); /* no memory */
-	memset(workers, 0, n * sizeof(*workers));
+	memset(workers, 0, count * sizeof(*workers));
 	return workers;
 }
 
-int server_start(const struct server_opts *o, struct corefile *cf, struct server **ret,
+int server_start(const struct server_opts *opts, struct corefile *cf, struct server **ret,
 		 struct srcerr *err)
 {
-	struct server *s = server_new(o);
+	struct server *s = server_new(opts);
 	unsigned sockets = peek_sockets(cf);
-	s->n_workers = o->workers != 0 ? o->workers
-		       : sockets != 0  ? sockets
-				       : server_default_workers();
-	s->n_stream = stream_workers(o->workers != 0 ? o->workers : server_default_workers());
+	s->n_workers = opts->workers != 0 ? opts->workers
+		       : sockets != 0	  ? sockets
+					  : server_default_workers();
+	s->n_stream = stream_workers(opts->workers != 0 ? opts->workers : server_default_workers());
 	s->n_all = s->n_workers + s->n_stream;
 	metrics_init(s->n_all);
 	struct generation *g = NULL;
@@ -424,7 +429,7 @@ int server_start(const struct server_opts *o, struct corefile *cf, struct server
 	return 0;
 }
 
-int server_reload(struct server *s, struct corefile *cf, struct srcerr *err)
+int server_reload(struct server *server, struct corefile *cf, struct srcerr *err)
 {
 	struct generation *g = NULL;
 	if (cf->n_block == 0) {
@@ -434,18 +439,18 @@ int server_reload(struct server *s, struct corefile *cf, struct srcerr *err)
 		corefile_free(cf);
 		return r;
 	}
-	int r = generation_build(s, cf, false, &g, err);
+	int r = generation_build(server, cf, false, &g, err);
 	if (r < 0)
 		return r;
-	if (g->sockets != 0 && g->sockets != s->n_workers && s->opts.workers == 0)
+	if (g->sockets != 0 && g->sockets != server->n_workers && server->opts.workers == 0)
 		log_warn("server", "multisocket %u takes effect at the next start, %u workers now",
-			 g->sockets, s->n_workers);
-	return go_live(s, g, err);
+			 g->sockets, server->n_workers);
+	return go_live(server, g, err);
 }
 
-int server_check(const struct server_opts *o, struct corefile *cf, struct srcerr *err)
+int server_check(const struct server_opts *opts, struct corefile *cf, struct srcerr *err)
 {
-	struct server *s = server_new(o);
+	struct server *s = server_new(opts);
 	s->n_workers = s->n_stream = 1;
 	s->n_all = 2;
 	metrics_init(s->n_all);
@@ -454,36 +459,36 @@ int server_check(const struct server_opts *o, struct corefile *cf, struct srcerr
 	return r;
 }
 
-void server_stop(struct server *s, uint64_t grace_ns)
+void server_stop(struct server *server, uint64_t grace_ns)
 {
 	uint64_t deadline = clock_mono_ns() + grace_ns;
-	if (s->gen != NULL) {
-		struct generation *g = s->gen;
-		IGNORE(order_all(s, order_switch, NULL)); /* always acknowledged */
-		s->gen = NULL;
-		retire(s, g);
-		await_retired(s, deadline);
-		IGNORE(order_all(s, order_close, NULL)); /* always acknowledged */
-		server_reap(s);
+	if (server->gen != NULL) {
+		struct generation *g = server->gen;
+		IGNORE(order_all(server, order_switch, NULL)); /* always acknowledged */
+		server->gen = NULL;
+		retire(server, g);
+		await_retired(server, deadline);
+		IGNORE(order_all(server, order_close, NULL)); /* always acknowledged */
+		server_reap(server);
 	}
-	stop_threads(s);
+	stop_threads(server);
 	/* What queries still wait in is left to the end of the process: they cannot be resumed. It
 	 * stays reachable, so that a search for leaks finds only others. */
 	static struct generation *left;
-	while (s->retired != NULL) {
-		struct generation *g = s->retired;
-		s->retired = g->next;
+	while (server->retired != NULL) {
+		struct generation *g = server->retired;
+		server->retired = g->next;
 		g->next = left;
 		left = g;
 	}
-	server_free(s);
+	server_free(server);
 }
 
 static _Atomic bool stopping;
 
-void server_begin_shutdown(struct server *s)
+void server_begin_shutdown(struct server *server)
 {
-	(void)s;
+	(void)server;
 	atomic_store(&stopping, true);
 }
 
@@ -492,37 +497,37 @@ bool server_is_stopping(void)
 	return atomic_load(&stopping);
 }
 
-int64_t server_lameduck_ns(const struct server *s)
+int64_t server_lameduck_ns(const struct server *server)
 {
-	return s->gen->lameduck_ns;
+	return server->gen->lameduck_ns;
 }
 
-void server_reload_interval(const struct server *s, int64_t *ret_interval_ns,
+void server_reload_interval(const struct server *server, int64_t *ret_interval_ns,
 			    int64_t *ret_jitter_ns)
 {
-	*ret_interval_ns = s->gen->reload_ns;
-	*ret_jitter_ns = s->gen->reload_jitter_ns;
+	*ret_interval_ns = server->gen->reload_ns;
+	*ret_jitter_ns = server->gen->reload_jitter_ns;
 }
 
-void server_print_zones(const struct server *s, struct strbuf *out)
+void server_print_zones(const struct server *server, struct strbuf *out)
 {
-	for (size_t i = 0; i < s->gen->n_shown; i++)
-		strbuf_addf(out, "%s\n", s->gen->shown[i]);
+	for (size_t i = 0; i < server->gen->n_shown; i++)
+		strbuf_addf(out, "%s\n", server->gen->shown[i]);
 }
 
-const struct corefile *server_corefile(const struct server *s)
+const struct corefile *server_corefile(const struct server *server)
 {
-	return s->gen->cf;
+	return server->gen->cf;
 }
 
-void server_turn(struct server *s, unsigned worker, bool wait)
+void server_turn(struct server *server, unsigned worker, bool wait)
 {
-	loop_turn(s->worker[worker].loop, wait);
-	if (s->retired != NULL)
-		server_reap(s);
+	loop_turn(server->worker[worker].loop, wait);
+	if (server->retired != NULL)
+		server_reap(server);
 }
 
-unsigned server_n_workers(const struct server *s)
+unsigned server_n_workers(const struct server *server)
 {
-	return s->n_workers;
+	return server->n_workers;
 }

@@ -32,36 +32,37 @@ struct server_opts {
 };
 
 /* Builds the first generation, opens its listeners, starts the workers. */
-MUST_CHECK int server_start(const struct server_opts *o, struct corefile *cf, struct server **ret,
-			    struct srcerr *err);
+MUST_CHECK int server_start(const struct server_opts *opts, struct corefile *cf,
+			    struct server **ret, struct srcerr *err);
 /* Swaps to another configuration; on failure the old one serves on. Takes over `cf` either way. */
-MUST_CHECK int server_reload(struct server *s, struct corefile *cf, struct srcerr *err);
+MUST_CHECK int server_reload(struct server *server, struct corefile *cf, struct srcerr *err);
 /* Frees replaced configurations whose last query is done; true when some are left, to be called
  * again after a while. server_reload does it, too. */
-bool server_reap(struct server *s);
+bool server_reap(struct server *server);
 /* Stops listening, gives queries in flight up to grace_ns, frees all. */
-void server_stop(struct server *s, uint64_t grace_ns);
+void server_stop(struct server *server, uint64_t grace_ns);
 /* Parses and dry-prepares only. Takes over `cf`. */
-MUST_CHECK int server_check(const struct server_opts *o, struct corefile *cf, struct srcerr *err);
+MUST_CHECK int server_check(const struct server_opts *opts, struct corefile *cf,
+			    struct srcerr *err);
 
 /* From now on plugin/ready says no; queries are served on until server_stop. */
-void server_begin_shutdown(struct server *s);
+void server_begin_shutdown(struct server *server);
 /* True after that, in any thread of the process. */
 bool server_is_stopping(void);
 /* How long to go on serving after SIGTERM (health's lameduck; the longest of all blocks). */
-int64_t server_lameduck_ns(const struct server *s);
+int64_t server_lameduck_ns(const struct server *server);
 /* reload plugin: interval 0 when off. */
-void server_reload_interval(const struct server *s, int64_t *ret_interval_ns,
+void server_reload_interval(const struct server *server, int64_t *ret_interval_ns,
 			    int64_t *ret_jitter_ns);
 /* One line per zone and listener, as CoreDNS prints at start ("example.org.:53 on 127.0.0.1"). */
-void server_print_zones(const struct server *s, struct strbuf *out);
+void server_print_zones(const struct server *server, struct strbuf *out);
 /* Parsed configuration now live; for the hash of reload. */
-const struct corefile *server_corefile(const struct server *s);
+const struct corefile *server_corefile(const struct server *server);
 
 /* no_threads: one loop turn of worker i. */
-void server_turn(struct server *s, unsigned worker, bool wait);
+void server_turn(struct server *server, unsigned worker, bool wait);
 /* Those of UDP and TCP. */
-unsigned server_n_workers(const struct server *s);
+unsigned server_n_workers(const struct server *server);
 /* Workers this machine suggests: cpuset and cgroup quota. */
 unsigned server_default_workers(void);
 /* For metrics_init, in a program that counts before the server starts: what `workers` of them need.

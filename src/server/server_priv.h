@@ -260,26 +260,26 @@ struct server {
 };
 
 /* slab.c */
-struct query *slot_take(struct worker *w); /* NULL: at the hard cap */
+struct query *slot_take(struct worker *worker); /* NULL: at the hard cap */
 /* The request in q->buf has n bytes: the rest of its room goes to the arena. Before anything was
  * taken from that. */
-void slot_fit(struct query *q, size_t n);
+void slot_fit(struct query *q, size_t count);
 /* Room for a request that is longer than a slot takes; before anything was taken from the arena.
  * NULL: none left. */
-uint8_t *slot_request_room(struct query *q, size_t n);
-void slot_release(struct worker *w, struct query *q);
+uint8_t *slot_request_room(struct query *q, size_t count);
+void slot_release(struct worker *worker, struct query *q);
 /* What the query's arena hands out after the mark is given back by rewinding to it. */
 struct slot_mark {
 	char *cur, *end;
 	struct mem_block *small, *large;
 };
 struct slot_mark slot_mark(const struct query *q);
-void slot_rewind(struct query *q, struct slot_mark m);
-struct mem_block *big_take(struct worker *w); /* NULL: pool used up */
-void big_release(struct worker *w, struct mem_block *b);
+void slot_rewind(struct query *q, struct slot_mark mark);
+struct mem_block *big_take(struct worker *worker); /* NULL: pool used up */
+void big_release(struct worker *worker, struct mem_block *block);
 /* May another sub-query be made? Those that nobody waits for leave room to those of clients. */
-bool slots_allow_sub(const struct worker *w, bool detached);
-void slab_done(struct worker *w);
+bool slots_allow_sub(const struct worker *worker, bool detached);
+void slab_done(struct worker *worker);
 enum {
 	SMALL_BYTES = SLOT_BYTES - sizeof(struct mem_block),
 	BIG_BYTES = 65536 + 1024,
@@ -290,9 +290,9 @@ enum {
 	BIG_WAITING_MAX = 16, /* held by waiting queries: the rest is for those that run */
 };
 /* Memory in use in units of a slot; of one query. */
-static inline uint32_t slab_units(const struct worker *w)
+static inline uint32_t slab_units(const struct worker *worker)
 {
-	return w->n_used + w->small.used + w->large.used * BIG_UNITS;
+	return worker->n_used + worker->small.used + worker->large.used * BIG_UNITS;
 }
 static inline uint32_t slot_units(const struct query *q)
 {
@@ -307,60 +307,61 @@ static inline bool waiting_is_charged(const struct query *q)
 
 /* chain.c */
 void chain_start(struct query *q);
-void chain_drain(struct worker *w);
+void chain_drain(struct worker *worker);
 /* The last message of a stream was sent, or its client is gone. */
 void chain_stream_end(struct query *q);
 /* Replies with rcode without running any chain; counted as zone `dropped`. */
 void chain_refuse(struct query *q, uint16_t rcode);
 /* route.c */
 /* Finds the block; true when q->block and q->zone are set, else *ret_rcode is to be replied. */
-bool route_query(struct query *q, const struct route *r, uint16_t *ret_rcode);
+bool route_query(struct query *q, const struct route *route, uint16_t *ret_rcode);
 
 /* reply.c: encodes and sends q->resp (or nothing after V_DROP), then frees the slot. */
 void reply_send(struct query *q);
 /* A reply without a parsed question: FORMERR, NOTIMP, SERVFAIL. */
 void reply_bare(struct query *q, uint16_t rcode);
-void reply_flush(struct worker *w);
+void reply_flush(struct worker *worker);
 void reply_complete(struct query *q); /* EDNS and failure rules; before done and encoding */
 
 /* udp.c */
-void udp_readable(struct loop_fd *f, uint32_t events);
-void udp_prepare(struct worker *w);
+void udp_readable(struct loop_fd *loop_fd, uint32_t events);
+void udp_prepare(struct worker *worker);
 
 /* conn_room.c */
-void conn_list_init(struct conn_list *l);
-void conn_room_asked(struct loop_msg *m);
+void conn_list_init(struct conn_list *list);
+void conn_room_asked(struct loop_msg *msg);
 
 /* tcp.c */
-void tcp_acceptable(struct loop_fd *f, uint32_t events);
-void tcp_accept_again(struct loop_timer *t);
-void tcp_send(struct query *q, uint8_t *msg, size_t n);
+void tcp_acceptable(struct loop_fd *loop_fd, uint32_t events);
+void tcp_accept_again(struct loop_timer *timer);
+void tcp_send(struct query *q, uint8_t *msg, size_t len);
 /* Can a stream of messages be sent where the query came from? */
 bool tcp_can_stream(const struct query *q);
 void tcp_query_done(struct query *q);
-void tcp_close_all(struct worker *w);
+void tcp_close_all(struct worker *worker);
 /* The listener is given up: its connections close when their replies are sent. */
-void tcp_leave(struct listener_sock *s);
-bool tcp_conn_gone(const struct tcp_conn *c);
+void tcp_leave(struct listener_sock *sock);
+bool tcp_conn_gone(const struct tcp_conn *conn);
 void tcp_stream(struct query *q);
 
 /* generation.c */
 MUST_CHECK int generation_build(struct server *srv, struct corefile *cf, bool dry,
 				struct generation **ret, struct srcerr *err);
-void generation_free(struct generation *g, bool aborted);
+void generation_free(struct generation *generation, bool aborted);
 /* listener.c */
-MUST_CHECK int listeners_open(struct server *srv, struct generation *g, struct srcerr *err);
+MUST_CHECK int listeners_open(struct server *srv, struct generation *generation,
+			      struct srcerr *err);
 /* Closes those that neither the live generation nor a retired one uses. */
 void listeners_close_unused(struct server *srv);
 struct listener *listener_find(struct server *srv, const char *label);
 /* Its sockets on this worker; NULL: it is served by others. */
-struct listener_sock *listener_on(struct listener *l, const struct worker *w);
+struct listener_sock *listener_on(struct listener *listener, const struct worker *worker);
 /* One per worker thread. */
-void worker_switch(struct worker *w, struct generation *g);
+void worker_switch(struct worker *worker, struct generation *generation);
 /* The last query of a retiring generation is done on this worker. */
-void worker_leave(struct worker *w, struct generation *g);
-MUST_CHECK int worker_start(struct worker *w, struct server *srv, unsigned index);
+void worker_leave(struct worker *worker, struct generation *generation);
+MUST_CHECK int worker_start(struct worker *worker, struct server *srv, unsigned index);
 /* The end of a batch: queries that can go on do, hooks run, replies leave. */
-void worker_flush(struct worker *w);
-void worker_prepare(struct worker *w);
-void worker_cleanup(struct worker *w);
+void worker_flush(struct worker *worker);
+void worker_prepare(struct worker *worker);
+void worker_cleanup(struct worker *worker);

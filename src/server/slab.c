@@ -14,68 +14,68 @@ enum {
 	SMALL_PER_QUERY = 4, /* what needs more is an answer that is being made */
 };
 
-static void grow(struct worker *w)
+static void grow(struct worker *worker)
 {
 	char *slab = aligned_alloc(64, (size_t)SLOTS_PER_SLAB * SLOT_BYTES);
 	if (slab == NULL)
 		abort();
-	vec_push(&w->slabs, slab);
+	vec_push(&worker->slabs, slab);
 	for (int i = SLOTS_PER_SLAB; i-- > 0;) {
 		struct query *q = (struct query *)(void *)(slab + (size_t)i * SLOT_BYTES);
-		q->next = w->free;
-		w->free = q;
+		q->next = worker->free;
+		worker->free = q;
 	}
-	w->n_slots += SLOTS_PER_SLAB;
+	worker->n_slots += SLOTS_PER_SLAB;
 }
 
 /* Beyond what may wait: a batch that is being received, one that is being served, sub-queries of
  * both. What is answered at once finds a slot however many others wait. */
 enum { SLOTS_RUNNING = 8 * BATCH };
 
-bool slots_allow_sub(const struct worker *w, bool detached)
+bool slots_allow_sub(const struct worker *worker, bool detached)
 {
 	uint32_t running = detached ? 0 : SLOTS_RUNNING - 2 * BATCH;
-	return w->n_used < w->waiting.limit + running;
+	return worker->n_used < worker->waiting.limit + running;
 }
 
 /* ---- blocks ---- */
 
-static struct mem_block *block_take(struct block_pool *p, uint32_t max, size_t bytes)
+static struct mem_block *block_take(struct block_pool *pool, uint32_t max, size_t bytes)
 {
-	struct mem_block *b = p->free;
+	struct mem_block *b = pool->free;
 	if (b == NULL) {
-		if (p->n >= max)
+		if (pool->n >= max)
 			return NULL;
-		p->n++;
+		pool->n++;
 		b = xmalloc(sizeof(*b) + bytes);
 	} else {
-		p->free = b->next;
+		pool->free = b->next;
 	}
-	p->used++;
+	pool->used++;
 	return b;
 }
 
-static void block_release(struct block_pool *p, struct mem_block *b, uint32_t kept)
+static void block_release(struct block_pool *pool, struct mem_block *block, uint32_t kept)
 {
-	assert(p->used > 0);
-	p->used--;
-	if (p->n > kept) {
-		p->n--;
-		free(b);
+	assert(pool->used > 0);
+	pool->used--;
+	if (pool->n > kept) {
+		pool->n--;
+		free(block);
 		return;
 	}
-	b->next = p->free;
-	p->free = b;
+	block->next = pool->free;
+	pool->free = block;
 }
 
-struct mem_block *big_take(struct worker *w)
+struct mem_block *big_take(struct worker *worker)
 {
-	return block_take(&w->large, BIG_MAX, BIG_BYTES);
+	return block_take(&worker->large, BIG_MAX, BIG_BYTES);
 }
 
-void big_release(struct worker *w, struct mem_block *b)
+void big_release(struct worker *worker, struct mem_block *block)
 {
-	block_release(&w->large, b, BIG_KEPT);
+	block_release(&worker->large, block, BIG_KEPT);
 }
 
 static uint8_t *query_small(struct query *q)
@@ -121,14 +121,14 @@ static void release_blocks(struct query *q, const struct mem_block *small,
 
 /* When the slot's own arena is used up the query goes on in a block: first in small ones, which are
  * what a query can wait with. */
-static bool arena_more(struct arena *a, size_t n)
+static bool arena_more(struct arena *arena, size_t count)
 {
-	struct query *q = CONTAINER_OF(a, struct query, arena);
+	struct query *q = CONTAINER_OF(arena, struct query, arena);
 	uint8_t *data = NULL;
 	size_t bytes = SMALL_BYTES;
-	if (n <= SMALL_BYTES && q->n_small < SMALL_PER_QUERY)
+	if (count <= SMALL_BYTES && q->n_small < SMALL_PER_QUERY)
 		data = query_small(q);
-	if (data == NULL && n <= BIG_BYTES) {
+	if (data == NULL && count <= BIG_BYTES) {
 		data = query_large(q);
 		bytes = BIG_BYTES;
 	}
@@ -136,31 +136,31 @@ static bool arena_more(struct arena *a, size_t n)
 		q->hit_limit = true;
 		return false;
 	}
-	a->cur = (char *)data;
-	a->end = (char *)data + bytes;
+	arena->cur = (char *)data;
+	arena->end = (char *)data + bytes;
 	return true;
 }
 
 /* ---- slots ---- */
 
 /* The arena begins behind the first n bytes of the buffer. */
-static void arena_behind(struct query *q, size_t n)
+static void arena_behind(struct query *q, size_t count)
 {
-	arena_init_fixed(&q->arena, q->buf + n, SLOT_BYTES - sizeof(*q) - n);
+	arena_init_fixed(&q->arena, q->buf + count, SLOT_BYTES - sizeof(*q) - count);
 	q->arena.more = arena_more;
 }
 
-struct query *slot_take(struct worker *w)
+struct query *slot_take(struct worker *worker)
 {
-	if (w->free == NULL) {
-		if (w->n_used >= w->waiting.limit + SLOTS_RUNNING)
+	if (worker->free == NULL) {
+		if (worker->n_used >= worker->waiting.limit + SLOTS_RUNNING)
 			return NULL;
-		grow(w);
+		grow(worker);
 	}
-	struct query *q = w->free;
-	w->free = q->next;
-	w->n_used++;
-	q->worker = w;
+	struct query *q = worker->free;
+	worker->free = q->next;
+	worker->n_used++;
+	q->worker = worker;
 	q->small = q->large = NULL;
 	q->n_small = q->n_large = 0;
 	q->holder = NULL;
@@ -193,28 +193,28 @@ struct query *slot_take(struct worker *w)
 	return q;
 }
 
-void slot_fit(struct query *q, size_t n)
+void slot_fit(struct query *q, size_t count)
 {
-	if (n < REQUEST_MAX)
-		arena_behind(q, n + REQUEST_SLACK);
+	if (count < REQUEST_MAX)
+		arena_behind(q, count + REQUEST_SLACK);
 }
 
-uint8_t *slot_request_room(struct query *q, size_t n)
+uint8_t *slot_request_room(struct query *q, size_t count)
 {
-	return n <= SMALL_BYTES ? query_small(q) : query_large(q);
+	return count <= SMALL_BYTES ? query_small(q) : query_large(q);
 }
 
-void slot_release(struct worker *w, struct query *q)
+void slot_release(struct worker *worker, struct query *q)
 {
 	if (q->holder != NULL)
 		waiting_end(q);
 	if (q->small != NULL || q->large != NULL)
 		release_blocks(q, NULL, NULL);
 	if (q->timer.heap_at != 0)
-		loop_timer_stop(w->loop, &q->timer);
-	q->next = w->free;
-	w->free = q;
-	w->n_used--;
+		loop_timer_stop(worker->loop, &q->timer);
+	q->next = worker->free;
+	worker->free = q;
+	worker->n_used--;
 }
 
 struct slot_mark slot_mark(const struct query *q)
@@ -222,28 +222,28 @@ struct slot_mark slot_mark(const struct query *q)
 	return (struct slot_mark){ q->arena.cur, q->arena.end, q->small, q->large };
 }
 
-void slot_rewind(struct query *q, struct slot_mark m)
+void slot_rewind(struct query *q, struct slot_mark mark)
 {
-	release_blocks(q, m.small, m.large);
-	q->arena.cur = m.cur;
-	q->arena.end = m.end;
+	release_blocks(q, mark.small, mark.large);
+	q->arena.cur = mark.cur;
+	q->arena.end = mark.end;
 }
 
-static void pool_done(struct block_pool *p)
+static void pool_done(struct block_pool *pool)
 {
-	while (p->free != NULL) {
-		struct mem_block *b = p->free;
-		p->free = b->next;
+	while (pool->free != NULL) {
+		struct mem_block *b = pool->free;
+		pool->free = b->next;
 		free(b);
 	}
 }
 
-void slab_done(struct worker *w)
+void slab_done(struct worker *worker)
 {
-	for (size_t i = 0; i < w->slabs.n; i++)
-		free(w->slabs.v[i]);
-	vec_done(&w->slabs);
-	pool_done(&w->small);
-	pool_done(&w->large);
-	waiting_done(&w->waiting);
+	for (size_t i = 0; i < worker->slabs.n; i++)
+		free(worker->slabs.v[i]);
+	vec_done(&worker->slabs);
+	pool_done(&worker->small);
+	pool_done(&worker->large);
+	waiting_done(&worker->waiting);
 }

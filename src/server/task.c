@@ -58,17 +58,17 @@ static void start(void)
 	pthread_attr_destroy(&attr);
 }
 
-static void on_timer(struct loop_timer *t)
+static void on_timer(struct loop_timer *timer)
 {
-	struct task *k = CONTAINER_OF(t, struct task, timer);
+	struct task *k = CONTAINER_OF(timer, struct task, timer);
 	if (!k->once)
 		loop_timer_set(loop, &k->timer, loop_now(loop) + k->interval_ns);
 	k->fn(k->ctx); /* may stop, and so free, its own task */
 }
 
-static void on_add(struct loop_msg *m)
+static void on_add(struct loop_msg *msg)
 {
-	struct task *k = CONTAINER_OF(m, struct task, msg);
+	struct task *k = CONTAINER_OF(msg, struct task, msg);
 	if (k->abandoned) {
 		free(k);
 		return;
@@ -77,9 +77,9 @@ static void on_add(struct loop_msg *m)
 	loop_timer_set(loop, &k->timer, k->first_ns);
 }
 
-static void on_stop(struct loop_msg *m)
+static void on_stop(struct loop_msg *msg)
 {
-	struct task *k = CONTAINER_OF(m, struct task, stop);
+	struct task *k = CONTAINER_OF(msg, struct task, stop);
 	loop_timer_stop(loop, &k->timer);
 	pthread_mutex_lock(&stop_lock);
 	k->stopped = true;
@@ -112,24 +112,24 @@ struct task *task_after(uint64_t delay_ns, task_fn fn, void *ctx)
 	return add(delay_ns, true, fn, ctx);
 }
 
-void task_stop(struct task *k)
+void task_stop(struct task *task)
 {
-	if (k == NULL)
+	if (task == NULL)
 		return;
 	if (on_thread) {
-		loop_timer_stop(loop, &k->timer);
-		k->abandoned = !k->added;
-		if (k->added)
-			free(k);
+		loop_timer_stop(loop, &task->timer);
+		task->abandoned = !task->added;
+		if (task->added)
+			free(task);
 		return;
 	}
-	k->stop.cb = on_stop;
-	loop_post(loop, &k->stop);
+	task->stop.cb = on_stop;
+	loop_post(loop, &task->stop);
 	pthread_mutex_lock(&stop_lock);
-	while (!k->stopped)
+	while (!task->stopped)
 		pthread_cond_wait(&stop_cond, &stop_lock);
 	pthread_mutex_unlock(&stop_lock);
-	free(k);
+	free(task);
 }
 
 /* Two messages: the timers of a turn run after its messages. */
@@ -138,18 +138,18 @@ struct sync {
 	bool done; /* under stop_lock */
 };
 
-static void on_second(struct loop_msg *m)
+static void on_second(struct loop_msg *msg)
 {
-	struct sync *s = CONTAINER_OF(m, struct sync, second);
+	struct sync *s = CONTAINER_OF(msg, struct sync, second);
 	pthread_mutex_lock(&stop_lock);
 	s->done = true;
 	pthread_cond_broadcast(&stop_cond);
 	pthread_mutex_unlock(&stop_lock);
 }
 
-static void on_first(struct loop_msg *m)
+static void on_first(struct loop_msg *msg)
 {
-	struct sync *s = CONTAINER_OF(m, struct sync, first);
+	struct sync *s = CONTAINER_OF(msg, struct sync, first);
 	loop_post(loop, &s->second);
 }
 

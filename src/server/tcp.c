@@ -10,60 +10,60 @@
 
 enum { STREAM_BURST = 16 /* messages before others have their turn */ };
 
-static bool is_whole(const uint8_t *p, size_t n)
+static bool is_whole(const uint8_t *data, size_t len)
 {
-	return n >= 2 && n - 2 >= dns_get16(p);
+	return len >= 2 && len - 2 >= dns_get16(data);
 }
 
-static enum conn_part tcp_part(const struct tcp_conn *c)
+static enum conn_part tcp_part(const struct tcp_conn *conn)
 {
-	return is_whole(c->part, c->part_n) ? CONN_PART_READY : CONN_PART_SHORT;
+	return is_whole(conn->part, conn->part_n) ? CONN_PART_READY : CONN_PART_SHORT;
 }
 
 /* ---- writing ---- */
 
-static size_t tcp_unsent(const struct tcp_conn *c)
+static size_t tcp_unsent(const struct tcp_conn *conn)
 {
-	return c->out_n - c->out_at;
+	return conn->out_n - conn->out_at;
 }
 
-static struct slice tcp_out(struct tcp_conn *c)
+static struct slice tcp_out(struct tcp_conn *conn)
 {
-	return slice_from((struct slice){ (const char *)c->out, c->out_n }, c->out_at);
+	return slice_from((struct slice){ (const char *)conn->out, conn->out_n }, conn->out_at);
 }
 
-static void tcp_sent(struct tcp_conn *c, size_t n)
+static void tcp_sent(struct tcp_conn *conn, size_t count)
 {
-	c->out_at += n;
-	if (c->out_at < c->out_n)
+	conn->out_at += count;
+	if (conn->out_at < conn->out_n)
 		return;
-	free(c->out);
-	c->out = NULL;
-	c->out_n = c->out_at = 0;
+	free(conn->out);
+	conn->out = NULL;
+	conn->out_n = conn->out_at = 0;
 }
 
-static void keep_unsent(struct tcp_conn *c, const uint8_t *p, size_t n)
+static void keep_unsent(struct tcp_conn *conn, const uint8_t *data, size_t len)
 {
-	if (tcp_unsent(c) + n > CONN_MAX_OUT_BYTES) {
-		conn_cut(c);
+	if (tcp_unsent(conn) + len > CONN_MAX_OUT_BYTES) {
+		conn_cut(conn);
 		return;
 	}
-	if (c->out_at != 0) {
-		memmove(c->out, c->out + c->out_at, c->out_n - c->out_at);
-		c->out_n -= c->out_at;
-		c->out_at = 0;
+	if (conn->out_at != 0) {
+		memmove(conn->out, conn->out + conn->out_at, conn->out_n - conn->out_at);
+		conn->out_n -= conn->out_at;
+		conn->out_at = 0;
 	}
-	c->out = xrealloc(c->out, c->out_n + n);
-	memcpy(c->out + c->out_n, p, n);
-	c->out_n += n;
+	conn->out = xrealloc(conn->out, conn->out_n + len);
+	memcpy(conn->out + conn->out_n, data, len);
+	conn->out_n += len;
 }
 
-static void tcp_reply(struct query *q, uint8_t *msg, size_t n)
+static void tcp_reply(struct query *q, uint8_t *msg, size_t len)
 {
 	struct tcp_conn *c = q->conn;
 	ssize_t sent = 0;
 	if (c->out_n == 0 && !c->gather) {
-		sent = c->how->send(c, msg, n);
+		sent = c->how->send(c, msg, len);
 		if (sent < 0 && sent != -EAGAIN) {
 			conn_close(c);
 			return;
@@ -71,9 +71,9 @@ static void tcp_reply(struct query *q, uint8_t *msg, size_t n)
 		sent = MAX(sent, 0);
 		c->sent_bytes += (uint64_t)sent;
 	}
-	if ((size_t)sent == n)
+	if ((size_t)sent == len)
 		return;
-	keep_unsent(c, msg + sent, n - (size_t)sent);
+	keep_unsent(c, msg + sent, len - (size_t)sent);
 	if (!c->closed && !c->gather && !c->want_write)
 		conn_flush(c);
 }
@@ -81,39 +81,39 @@ static void tcp_reply(struct query *q, uint8_t *msg, size_t n)
 /* ---- streams ---- */
 
 /* One message of the first stream. Taken off the list meanwhile: closing ends those on it. */
-static void stream_step(struct tcp_conn *c)
+static void stream_step(struct tcp_conn *conn)
 {
-	struct query *q = c->stream;
+	struct query *q = conn->stream;
 	struct plugin_inst *p = q->block->chain[q->at];
 	struct slot_mark mark = slot_mark(q);
-	c->stream = q->next;
+	conn->stream = q->next;
 	int r = q->stream_next(p, q);
 	if (r >= 0) {
 		reply_complete(q);
 		reply_send(q);
 	} else {
-		conn_close(c);
+		conn_close(conn);
 	}
-	if (r <= 0 || c->closed) {
+	if (r <= 0 || conn->closed) {
 		chain_stream_end(q);
 		return;
 	}
 	slot_rewind(q, mark);
-	q->next = c->stream;
-	c->stream = q;
+	q->next = conn->stream;
+	conn->stream = q;
 }
 
-void tcp_stream_run(struct tcp_conn *c)
+void tcp_stream_run(struct tcp_conn *conn)
 {
-	conn_hold(c);
-	for (int i = 0; i < STREAM_BURST && c->stream != NULL && tcp_unsent(c) <= CONN_HIGH_BYTES;
-	     i++)
-		stream_step(c);
-	if (!c->closed && conn_count_kept(c))
-		conn_update_events(c);
+	conn_hold(conn);
+	for (int i = 0;
+	     i < STREAM_BURST && conn->stream != NULL && tcp_unsent(conn) <= CONN_HIGH_BYTES; i++)
+		stream_step(conn);
+	if (!conn->closed && conn_count_kept(conn))
+		conn_update_events(conn);
 	else
-		conn_cut(c);
-	conn_let_go(c);
+		conn_cut(conn);
+	conn_let_go(conn);
 }
 
 bool tcp_can_stream(const struct query *q)
@@ -152,19 +152,19 @@ static void refuse_large(struct query *q, const uint8_t *msg)
 	slot_release(q->worker, q);
 }
 
-static void serve_message(struct tcp_conn *c, const uint8_t *msg, size_t n)
+static void serve_message(struct tcp_conn *conn, const uint8_t *msg, size_t len)
 {
-	struct worker *w = c->worker;
+	struct worker *w = conn->worker;
 	uint8_t *at;
-	struct query *q = conn_query(c, msg, n, &at);
+	struct query *q = conn_query(conn, msg, len, &at);
 	if (q == NULL)
 		return; /* at the hard cap: the client's own time-out tells it */
 	if (at == NULL) {
 		refuse_large(q, msg);
 		return;
 	}
-	c->n_queries++;
-	switch (admit_parse(q, at, n)) {
+	conn->n_queries++;
+	switch (admit_parse(q, at, len)) {
 	case ADMIT_SERVE:
 		admit_serve(q);
 		chain_drain(w);
@@ -180,19 +180,19 @@ static void serve_message(struct tcp_conn *c, const uint8_t *msg, size_t n)
 }
 
 /* Serves whole messages until too much is in flight. */
-static size_t tcp_input(struct tcp_conn *c, const uint8_t *p, size_t n)
+static size_t tcp_input(struct tcp_conn *conn, const uint8_t *data, size_t size)
 {
 	size_t used = 0;
-	int64_t max = conn_timeouts(c)->max_tcp_queries;
-	while (!c->closed && is_whole(p + used, n - used)) {
-		if (c->inflight >= CONN_MAX_INFLIGHT || tcp_unsent(c) > CONN_HIGH_BYTES)
+	int64_t max = conn_timeouts(conn)->max_tcp_queries;
+	while (!conn->closed && is_whole(data + used, size - used)) {
+		if (conn->inflight >= CONN_MAX_INFLIGHT || tcp_unsent(conn) > CONN_HIGH_BYTES)
 			break;
-		size_t len = dns_get16(p + used);
-		serve_message(c, p + used + 2, len);
+		size_t len = dns_get16(data + used);
+		serve_message(conn, data + used + 2, len);
 		used += 2 + len;
-		if (max > 0 && c->n_queries >= (uint64_t)max) {
-			c->eof = true;
-			return n; /* the rest is not looked at */
+		if (max > 0 && conn->n_queries >= (uint64_t)max) {
+			conn->eof = true;
+			return size; /* the rest is not looked at */
 		}
 	}
 	return used;

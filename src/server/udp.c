@@ -7,19 +7,20 @@
 
 enum { BATCHES_PER_TURN = 4 };
 
-static unsigned refill(struct worker *w)
+static unsigned refill(struct worker *worker)
 {
 	unsigned i = 0;
 	for (; i < BATCH; i++) {
-		struct query *q = w->rx_q[i];
+		struct query *q = worker->rx_q[i];
 		if (q == NULL) {
-			q = slot_take(w);
+			q = slot_take(worker);
 			if (q == NULL)
 				break;
-			w->rx_q[i] = q;
-			w->rx_iov[i] = (struct iovec){ .iov_base = q->buf, .iov_len = REQUEST_MAX };
+			worker->rx_q[i] = q;
+			worker->rx_iov[i] =
+				(struct iovec){ .iov_base = q->buf, .iov_len = REQUEST_MAX };
 		}
-		struct msghdr *m = &w->rx[i].msg_hdr;
+		struct msghdr *m = &worker->rx[i].msg_hdr;
 		m->msg_name = &q->client;
 		m->msg_namelen = sizeof(q->client);
 		m->msg_controllen = NET_PKTINFO_BYTES;
@@ -27,39 +28,40 @@ static unsigned refill(struct worker *w)
 	return i;
 }
 
-void udp_prepare(struct worker *w)
+void udp_prepare(struct worker *worker)
 {
 	for (unsigned i = 0; i < BATCH; i++) {
-		w->rx[i].msg_hdr = (struct msghdr){
-			.msg_iov = &w->rx_iov[i],
+		worker->rx[i].msg_hdr = (struct msghdr){
+			.msg_iov = &worker->rx_iov[i],
 			.msg_iovlen = 1,
-			.msg_control = w->rx_control[i],
+			.msg_control = worker->rx_control[i],
 		};
-		w->tx[i].msg_hdr = (struct msghdr){ .msg_iov = &w->tx_iov[i], .msg_iovlen = 1 };
+		worker->tx[i].msg_hdr =
+			(struct msghdr){ .msg_iov = &worker->tx_iov[i], .msg_iovlen = 1 };
 	}
 }
 
-static void set_addresses(struct query *q, struct msghdr *m)
+static void set_addresses(struct query *q, struct msghdr *msg)
 {
 	const struct listener_sock *s = q->sock;
 	q->local = s->listener->addr;
 	if (s->wildcard) {
-		net_pktinfo_get(m, &q->local);
+		net_pktinfo_get(msg, &q->local);
 		net_addr_set_port(&q->local, net_addr_port(&s->listener->addr));
 	}
 }
 
-static enum admit_result receive_one(struct udp_sock *u, struct query *q, struct mmsghdr *m,
+static enum admit_result receive_one(struct udp_sock *sock, struct query *q, struct mmsghdr *msgs,
 				     uint64_t now)
 {
-	q->udp = u;
-	q->sock = u->of;
+	q->udp = sock;
+	q->sock = sock->of;
 	q->proto = QUERY_UDP;
 	q->start_ns = now;
-	set_addresses(q, &m->msg_hdr);
-	if ((m->msg_hdr.msg_flags & MSG_TRUNC) == 0) {
-		slot_fit(q, m->msg_len);
-		return admit_parse(q, q->buf, m->msg_len);
+	set_addresses(q, &msgs->msg_hdr);
+	if ((msgs->msg_hdr.msg_flags & MSG_TRUNC) == 0) {
+		slot_fit(q, msgs->msg_len);
+		return admit_parse(q, q->buf, msgs->msg_len);
 	}
 	/* Longer than we receive: FORMERR with the question, unless it is a response. */
 	if (dns_request_parse(q->buf, REQUEST_MAX, 0, &q->req) == DNS_ADMIT_IGNORE)
@@ -68,9 +70,9 @@ static enum admit_result receive_one(struct udp_sock *u, struct query *q, struct
 	return ADMIT_BARE;
 }
 
-static void conclude(struct worker *w, struct query *q, enum admit_result a)
+static void conclude(struct worker *worker, struct query *q, enum admit_result result)
 {
-	switch (a) {
+	switch (result) {
 	case ADMIT_SERVE:
 		admit_serve(q);
 		return;
@@ -80,29 +82,29 @@ static void conclude(struct worker *w, struct query *q, enum admit_result a)
 	case ADMIT_NONE:
 		break;
 	}
-	slot_release(w, q);
+	slot_release(worker, q);
 }
 
-static int one_batch(struct worker *w, struct udp_sock *u)
+static int one_batch(struct worker *worker, struct udp_sock *sock)
 {
 	enum admit_result act[BATCH];
 	struct query *batch[BATCH];
-	int n = w->ops->recvmmsg(u->io.fd, w->rx, refill(w));
-	uint64_t now = loop_now(w->loop);
+	int n = worker->ops->recvmmsg(sock->io.fd, worker->rx, refill(worker));
+	uint64_t now = loop_now(worker->loop);
 	for (int i = 0; i < n; i++) {
-		batch[i] = w->rx_q[i];
-		act[i] = receive_one(u, batch[i], &w->rx[i], now);
+		batch[i] = worker->rx_q[i];
+		act[i] = receive_one(sock, batch[i], &worker->rx[i], now);
 	}
 	for (int i = 0; i < n; i++) {
-		w->rx_q[i] = NULL;
-		conclude(w, batch[i], act[i]);
+		worker->rx_q[i] = NULL;
+		conclude(worker, batch[i], act[i]);
 	}
 	return n;
 }
 
-void udp_readable(struct loop_fd *f, uint32_t events)
+void udp_readable(struct loop_fd *loop_fd, uint32_t events)
 {
-	struct udp_sock *u = CONTAINER_OF(f, struct udp_sock, io);
+	struct udp_sock *u = CONTAINER_OF(loop_fd, struct udp_sock, io);
 	struct worker *w = u->of->worker;
 	(void)events;
 	for (int i = 0; i < BATCHES_PER_TURN; i++) {

@@ -28,71 +28,72 @@ static const char *const reason_text[WAITING_REFUSALS] = { "server", "client", "
 /* ---- clients ---- */
 
 /* Multiplication by a secret odd number: clients cannot choose addresses that collide. */
-static struct waiting_client **bucket_of(const struct waiting *t, uint64_t key)
+static struct waiting_client **bucket_of(const struct waiting *waiting, uint64_t key)
 {
-	return &t->bucket[(key ^ t->seed[0]) * t->seed[1] >> (64 - t->bits)];
+	return &waiting->bucket[(key ^ waiting->seed[0]) * waiting->seed[1] >>
+				(64 - waiting->bits)];
 }
 
-static void link_client(struct waiting *t, struct waiting_client *client)
+static void link_client(struct waiting *waiting, struct waiting_client *client)
 {
-	struct waiting_client **at = bucket_of(t, client->key);
+	struct waiting_client **at = bucket_of(waiting, client->key);
 	client->next = *at;
 	*at = client;
 }
 
-static void grow(struct waiting *t)
+static void grow(struct waiting *waiting)
 {
-	struct waiting_client **old = t->bucket;
-	size_t n_old = old != NULL ? (size_t)1 << t->bits : 0;
+	struct waiting_client **old = waiting->bucket;
+	size_t n_old = old != NULL ? (size_t)1 << waiting->bits : 0;
 	if (old == NULL) {
-		t->seed[0] = hash_process_key()->k0;
-		t->seed[1] = hash_process_key()->k1 | 1;
+		waiting->seed[0] = hash_process_key()->k0;
+		waiting->seed[1] = hash_process_key()->k1 | 1;
 	}
-	t->bits = old == NULL ? FIRST_BITS : t->bits + 1;
-	t->bucket = xcalloc((size_t)1 << t->bits, sizeof(struct waiting_client *));
+	waiting->bits = old == NULL ? FIRST_BITS : waiting->bits + 1;
+	waiting->bucket = xcalloc((size_t)1 << waiting->bits, sizeof(struct waiting_client *));
 	for (size_t i = 0; i < n_old; i++) {
 		for (struct waiting_client *c = old[i], *next; c != NULL; c = next) {
 			next = c->next;
-			link_client(t, c);
+			link_client(waiting, c);
 		}
 	}
 	free(old);
 }
 
 /* Its entry; NULL when it has none. */
-static ALWAYS_INLINE struct waiting_client *find_client(const struct waiting *t, uint64_t key)
+static ALWAYS_INLINE struct waiting_client *find_client(const struct waiting *waiting, uint64_t key)
 {
-	struct waiting_client *c = t->bucket != NULL ? *bucket_of(t, key) : NULL;
+	struct waiting_client *c = waiting->bucket != NULL ? *bucket_of(waiting, key) : NULL;
 	while (c != NULL && c->key != key)
 		c = c->next;
 	return c;
 }
 
-static NOINLINE struct waiting_client *add_client(struct waiting *t, uint64_t key)
+static NOINLINE struct waiting_client *add_client(struct waiting *waiting, uint64_t key)
 {
-	if (t->bucket == NULL || t->n_clients >> t->bits != 0)
-		grow(t);
-	struct waiting_client *client = t->free;
+	if (waiting->bucket == NULL || waiting->n_clients >> waiting->bits != 0)
+		grow(waiting);
+	struct waiting_client *client = waiting->free;
 	if (client != NULL)
-		t->free = client->next;
+		waiting->free = client->next;
 	else
 		client = xmalloc(sizeof(*client));
 	client->key = key;
 	client->units = client->n_large = 0;
-	t->n_clients++;
-	link_client(t, client);
+	waiting->n_clients++;
+	link_client(waiting, client);
 	return client;
 }
 
-static void leave_client(struct waiting *t, struct waiting_client *client)
+static void leave_client(struct waiting *waiting, struct waiting_client *client)
 {
-	struct waiting_client **at = bucket_of(t, client->key);
+	struct waiting_client **at = bucket_of(waiting, client->key);
 	while (*at != client)
 		at = &(*at)->next;
 	*at = client->next;
-	client->next = t->free;
-	t->free = client;
-	t->n_clients--;
+	client->next = waiting->free;
+	waiting->free = client;
+	waiting->n_clients--;
 }
 
 /* ---- refusing ---- */
@@ -136,14 +137,14 @@ static NOINLINE bool refuse(struct query *q, enum waiting_refusal why)
 
 /* ---- the limit ---- */
 
-void waiting_init(struct worker *w)
+void waiting_init(struct worker *worker)
 {
 	/* Encrypted transports have a quarter of what may wait, on top. */
-	const struct server *s = w->srv;
-	uint32_t n = w->is_stream ? s->opts.max_waiting / 4 / s->n_stream
-				  : s->opts.max_waiting / s->n_workers;
+	const struct server *s = worker->srv;
+	uint32_t n = worker->is_stream ? s->opts.max_waiting / 4 / s->n_stream
+				       : s->opts.max_waiting / s->n_workers;
 	/* Others of the batch are in use, too, and do not wait yet. */
-	w->waiting.limit = MAX(n, (uint32_t)BATCH) + BATCH;
+	worker->waiting.limit = MAX(n, (uint32_t)BATCH) + BATCH;
 }
 
 static inline void charge_client(struct query *q)
@@ -225,10 +226,10 @@ static void free_clients(struct waiting_client *client)
 }
 
 /* Queries that were given up at the end of the server may still be counted. */
-void waiting_done(struct waiting *t)
+void waiting_done(struct waiting *waiting)
 {
-	for (size_t i = 0; t->bucket != NULL && i >> t->bits == 0; i++)
-		free_clients(t->bucket[i]);
-	free_clients(t->free);
-	free(t->bucket);
+	for (size_t i = 0; waiting->bucket != NULL && i >> waiting->bits == 0; i++)
+		free_clients(waiting->bucket[i]);
+	free_clients(waiting->free);
+	free(waiting->bucket);
 }

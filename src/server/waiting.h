@@ -41,11 +41,11 @@ struct waiting {
 };
 
 /* The share of a worker of what may wait in the process. */
-void waiting_init(struct worker *w);
+void waiting_init(struct worker *worker);
 /* Counts what q holds for its client; false, counted and logged, when it may not wait. */
 MUST_CHECK bool waiting_begin(struct query *q);
 /* Counts q for its client without asking (sub-queries, whose parent was asked or will be). */
 void waiting_charge(struct query *q);
 /* q is over. */
 void waiting_end(struct query *q);
-void waiting_done(struct waiting *t);
+void waiting_done(struct waiting *waiting);

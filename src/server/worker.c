@@ -27,38 +27,38 @@ static void after_turn(void *ctx)
 	rcu_leave();
 }
 
-void worker_flush(struct worker *w)
+void worker_flush(struct worker *worker)
 {
-	if (w->run_first != NULL)
-		chain_drain(w);
-	while (w->hooks != NULL) {
-		struct worker_hook *h = w->hooks;
-		w->hooks = h->next;
+	if (worker->run_first != NULL)
+		chain_drain(worker);
+	while (worker->hooks != NULL) {
+		struct worker_hook *h = worker->hooks;
+		worker->hooks = h->next;
 		h->armed = false;
 		h->fn(h);
 	}
-	if (w->n_tx != 0)
-		reply_flush(w);
+	if (worker->n_tx != 0)
+		reply_flush(worker);
 }
 
-void worker_hook_arm(struct worker *w, struct worker_hook *h)
+void worker_hook_arm(struct worker *worker, struct worker_hook *hook)
 {
-	if (h->armed)
+	if (hook->armed)
 		return;
-	h->armed = true;
-	h->next = w->hooks;
-	w->hooks = h;
+	hook->armed = true;
+	hook->next = worker->hooks;
+	worker->hooks = hook;
 }
 
-void worker_hook_disarm(struct worker *w, struct worker_hook *h)
+void worker_hook_disarm(struct worker *worker, struct worker_hook *hook)
 {
-	struct worker_hook **at = &w->hooks;
-	if (!h->armed)
+	struct worker_hook **at = &worker->hooks;
+	if (!hook->armed)
 		return;
-	while (*at != h)
+	while (*at != hook)
 		at = &(*at)->next;
-	*at = h->next;
-	h->armed = false;
+	*at = hook->next;
+	hook->armed = false;
 }
 
 static void *thread_main(void *arg)
@@ -70,115 +70,115 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-void worker_prepare(struct worker *w)
+void worker_prepare(struct worker *worker)
 {
-	w->is_stream = w->index >= w->srv->n_workers;
-	w->pool = w->is_stream ? &w->srv->stream : &w->srv->plain;
-	waiting_init(w);
-	conn_list_init(&w->conns);
-	w->room_msg.cb = conn_room_asked;
-	strbuf_init(&w->line);
-	w->ops = w->srv->opts.ops != NULL ? w->srv->opts.ops : &net_ops_kernel;
-	w->tx_buf = xmalloc(BATCH * sizeof(*w->tx_buf));
-	w->tcp_in = xmalloc(2 + 65535);
-	w->tcp_out = xmalloc(2 + 65535);
-	rng_init(&w->rng);
-	udp_prepare(w);
-	loop_set_around(w->loop, before_turn, after_turn, w);
+	worker->is_stream = worker->index >= worker->srv->n_workers;
+	worker->pool = worker->is_stream ? &worker->srv->stream : &worker->srv->plain;
+	waiting_init(worker);
+	conn_list_init(&worker->conns);
+	worker->room_msg.cb = conn_room_asked;
+	strbuf_init(&worker->line);
+	worker->ops = worker->srv->opts.ops != NULL ? worker->srv->opts.ops : &net_ops_kernel;
+	worker->tx_buf = xmalloc(BATCH * sizeof(*worker->tx_buf));
+	worker->tcp_in = xmalloc(2 + 65535);
+	worker->tcp_out = xmalloc(2 + 65535);
+	rng_init(&worker->rng);
+	udp_prepare(worker);
+	loop_set_around(worker->loop, before_turn, after_turn, worker);
 }
 
-int worker_start(struct worker *w, struct server *srv, unsigned index)
+int worker_start(struct worker *worker, struct server *srv, unsigned index)
 {
-	w->srv = srv;
-	w->index = index;
-	w->loop = loop_new();
-	if (w->loop == NULL)
+	worker->srv = srv;
+	worker->index = index;
+	worker->loop = loop_new();
+	if (worker->loop == NULL)
 		return ERR_INTERNAL;
-	worker_prepare(w);
+	worker_prepare(worker);
 	if (srv->opts.no_threads)
 		return 0;
 	pthread_attr_t attr;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 512 * 1024);
-	int r = pthread_create(&w->thread, &attr, thread_main, w);
+	int r = pthread_create(&worker->thread, &attr, thread_main, worker);
 	pthread_attr_destroy(&attr);
 	if (r != 0)
 		return -r;
-	w->running = true;
+	worker->running = true;
 	char name[16];
-	snprintf(name, sizeof(name), w->is_stream ? "stream-%u" : "worker-%u",
-		 w->is_stream ? index - srv->n_workers : index);
-	pthread_setname_np(w->thread, name);
+	snprintf(name, sizeof(name), worker->is_stream ? "stream-%u" : "worker-%u",
+		 worker->is_stream ? index - srv->n_workers : index);
+	pthread_setname_np(worker->thread, name);
 	return 0;
 }
 
-void worker_cleanup(struct worker *w)
+void worker_cleanup(struct worker *worker)
 {
 	for (unsigned i = 0; i < BATCH; i++) {
-		if (w->rx_q[i] != NULL)
-			slot_release(w, w->rx_q[i]);
+		if (worker->rx_q[i] != NULL)
+			slot_release(worker, worker->rx_q[i]);
 	}
-	slab_done(w);
-	strbuf_done(&w->line);
-	dns_rrtext_free(w->rrtext);
-	regex_scratch_free(w->regex);
-	free(w->tx_buf);
-	free(w->tcp_in);
-	free(w->tcp_out);
-	loop_free(w->loop);
+	slab_done(worker);
+	strbuf_done(&worker->line);
+	dns_rrtext_free(worker->rrtext);
+	regex_scratch_free(worker->regex);
+	free(worker->tx_buf);
+	free(worker->tcp_in);
+	free(worker->tcp_out);
+	loop_free(worker->loop);
 }
 
-static void sock_register(struct worker *w, struct listener_sock *s)
+static void sock_register(struct worker *worker, struct listener_sock *sock)
 {
-	if (s->registered || s->tcp.fd < 0)
+	if (sock->registered || sock->tcp.fd < 0)
 		return;
-	struct loop_fd *fds[] = { &s->udp[0].io, &s->udp[1].io, &s->tcp };
+	struct loop_fd *fds[] = { &sock->udp[0].io, &sock->udp[1].io, &sock->tcp };
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
-		if (fds[i]->fd >= 0 && loop_fd_add(w->loop, fds[i], EPOLLIN) < 0)
-			log_error("server", "worker %u cannot watch %s", w->index,
-				  s->listener->label);
+		if (fds[i]->fd >= 0 && loop_fd_add(worker->loop, fds[i], EPOLLIN) < 0)
+			log_error("server", "worker %u cannot watch %s", worker->index,
+				  sock->listener->label);
 	}
-	s->registered = true;
+	sock->registered = true;
 }
 
-static void sock_unregister(struct worker *w, struct listener_sock *s)
+static void sock_unregister(struct worker *worker, struct listener_sock *sock)
 {
-	if (!s->registered)
+	if (!sock->registered)
 		return;
-	struct loop_fd *fds[] = { &s->udp[0].io, &s->udp[1].io, &s->tcp };
+	struct loop_fd *fds[] = { &sock->udp[0].io, &sock->udp[1].io, &sock->tcp };
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-		loop_fd_del(w->loop, fds[i]);
-	if (s->accept_timer.heap_at != 0)
-		loop_timer_stop(w->loop, &s->accept_timer);
-	s->registered = false;
-	s->route = NULL;
-	tcp_leave(s);
+		loop_fd_del(worker->loop, fds[i]);
+	if (sock->accept_timer.heap_at != 0)
+		loop_timer_stop(worker->loop, &sock->accept_timer);
+	sock->registered = false;
+	sock->route = NULL;
+	tcp_leave(sock);
 }
 
-static bool routed(const struct generation *g, const struct listener *l)
+static bool routed(const struct generation *generation, const struct listener *listener)
 {
-	for (size_t i = 0; g != NULL && i < g->n_route; i++) {
-		if (g->route[i]->listener == l)
+	for (size_t i = 0; generation != NULL && i < generation->n_route; i++) {
+		if (generation->route[i]->listener == listener)
 			return true;
 	}
 	return false;
 }
 
 /* On the worker's thread. NULL: stop serving. */
-void worker_switch(struct worker *w, struct generation *g)
+void worker_switch(struct worker *worker, struct generation *generation)
 {
-	struct generation *old = w->gen;
-	for (size_t i = 0; g != NULL && i < g->n_route; i++) {
-		struct listener_sock *s = listener_on(g->route[i]->listener, w);
+	struct generation *old = worker->gen;
+	for (size_t i = 0; generation != NULL && i < generation->n_route; i++) {
+		struct listener_sock *s = listener_on(generation->route[i]->listener, worker);
 		if (s == NULL)
 			continue;
-		s->route = g->route[i];
-		sock_register(w, s);
+		s->route = generation->route[i];
+		sock_register(worker, s);
 	}
 	for (size_t i = 0; old != NULL && i < old->n_route; i++) {
-		struct listener_sock *s = listener_on(old->route[i]->listener, w);
-		if (s != NULL && !routed(g, s->listener))
-			sock_unregister(w, s);
+		struct listener_sock *s = listener_on(old->route[i]->listener, worker);
+		if (s != NULL && !routed(generation, s->listener))
+			sock_unregister(worker, s);
 	}
-	w->gen = g;
+	worker->gen = generation;
 }

@@ -29,17 +29,17 @@ static const struct range letters[] = {
 	{ 0x20000, 0x2a6df },
 };
 
-static bool in_ranges(const struct range *r, size_t n, uint32_t cp)
+static bool in_ranges(const struct range *range, size_t count, uint32_t cp)
 {
-	size_t low = 0, high = n;
+	size_t low = 0, high = count;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		if (cp > r[mid].last)
+		if (cp > range[mid].last)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < n && cp >= r[low].first;
+	return low < count && cp >= range[low].first;
 }
 
 bool tmpl_is_print(uint32_t cp)

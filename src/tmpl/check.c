@@ -34,85 +34,86 @@ static int check_value(struct checker *c, struct operand *o, const struct tmpl_t
 #define FAIL(c, pos, ...) srcerr_set((c)->err, tmpl_place((c)->t, (pos)), __VA_ARGS__)
 #define SHOW(s)		  (int)MIN((s).n, (size_t)100), (s).p
 
-static bool same_type(const struct tmpl_type *a, const struct tmpl_type *b)
+static bool same_type(const struct tmpl_type *left, const struct tmpl_type *right)
 {
-	if (a->kind != b->kind || a->bits != b->bits)
+	if (left->kind != right->kind || left->bits != right->bits)
 		return false;
-	return a->kind < TMPL_LIST || a->kind == TMPL_ANY || a->cls == b->cls;
+	return left->kind < TMPL_LIST || left->kind == TMPL_ANY || left->cls == right->cls;
 }
 
-static bool is_unprintable(const struct tmpl_type *t)
+static bool is_unprintable(const struct tmpl_type *type)
 {
-	bool inner = t->kind == TMPL_LIST || t->kind == TMPL_MAP;
-	while (t->kind == TMPL_LIST || t->kind == TMPL_MAP)
-		t = t->kind == TMPL_LIST ? &t->list->elem : &t->map->elem;
-	if (t->kind == TMPL_ANY)
-		return t->bits == ANY_UNPRINTABLE;
-	return t->kind == TMPL_OBJECT && (inner || t->cls->text == NULL);
+	bool inner = type->kind == TMPL_LIST || type->kind == TMPL_MAP;
+	while (type->kind == TMPL_LIST || type->kind == TMPL_MAP)
+		type = type->kind == TMPL_LIST ? &type->list->elem : &type->map->elem;
+	if (type->kind == TMPL_ANY)
+		return type->bits == ANY_UNPRINTABLE;
+	return type->kind == TMPL_OBJECT && (inner || type->cls->text == NULL);
 }
 
-static void join(struct tmpl_type *a, const struct tmpl_type *b)
+static void join(struct tmpl_type *type, const struct tmpl_type *tmpl_type)
 {
-	if (same_type(a, b))
+	if (same_type(type, tmpl_type))
 		return;
-	uint8_t bits = is_unprintable(a) || is_unprintable(b) ? ANY_UNPRINTABLE : 0;
-	*a = (struct tmpl_type){ .kind = TMPL_ANY, .bits = bits };
+	uint8_t bits = is_unprintable(type) || is_unprintable(tmpl_type) ? ANY_UNPRINTABLE : 0;
+	*type = (struct tmpl_type){ .kind = TMPL_ANY, .bits = bits };
 }
 
-static struct slice type_name(const struct tmpl_type *t)
+static struct slice type_name(const struct tmpl_type *type)
 {
-	struct tmpl_value v = tmpl_zero(t);
+	struct tmpl_value v = tmpl_zero(type);
 	return tmpl_type_name(&v);
 }
 
-static const char *kind_name(enum tmpl_kind k)
+static const char *kind_name(enum tmpl_kind kind)
 {
-	return type_name(&(struct tmpl_type){ .kind = k }).p;
+	return type_name(&(struct tmpl_type){ .kind = kind }).p;
 }
 
-static enum tmpl_kind wanted(const enum tmpl_kind *kinds, size_t n, size_t i)
+static enum tmpl_kind wanted(const enum tmpl_kind *kinds, size_t left, size_t right)
 {
-	return i < n && kinds[i] != TMPL_NIL ? kinds[i] : TMPL_ANY;
+	return right < left && kinds[right] != TMPL_NIL ? kinds[right] : TMPL_ANY;
 }
 
-static int check_printable(struct checker *c, const struct tmpl_type *t, uint32_t pos)
+static int check_printable(struct checker *checker, const struct tmpl_type *type, uint32_t pos)
 {
-	struct slice name = type_name(t);
-	if (!is_unprintable(t))
+	struct slice name = type_name(type);
+	if (!is_unprintable(type))
 		return 0;
-	if (t->kind == TMPL_ANY)
-		return FAIL(c, pos, "printing a value that may be an object is not supported");
-	return FAIL(c, pos, "printing a %.*s is not supported", SHOW(name));
+	if (type->kind == TMPL_ANY)
+		return FAIL(checker, pos,
+			    "printing a value that may be an object is not supported");
+	return FAIL(checker, pos, "printing a %.*s is not supported", SHOW(name));
 }
 
-static int check_kind(struct checker *c, const struct tmpl_type *t, enum tmpl_kind want,
+static int check_kind(struct checker *checker, const struct tmpl_type *type, enum tmpl_kind want,
 		      uint32_t pos)
 {
-	if (want == TMPL_ANY || t->kind == TMPL_ANY || (t->kind == want && t->bits == 0))
+	if (want == TMPL_ANY || type->kind == TMPL_ANY || (type->kind == want && type->bits == 0))
 		return 0;
-	if (t->kind == TMPL_NIL)
-		return FAIL(c, pos, "invalid value; expected %s", kind_name(want));
-	struct slice got = type_name(t);
-	return FAIL(c, pos, "wrong type for value; expected %s; got %.*s", kind_name(want),
+	if (type->kind == TMPL_NIL)
+		return FAIL(checker, pos, "invalid value; expected %s", kind_name(want));
+	struct slice got = type_name(type);
+	return FAIL(checker, pos, "wrong type for value; expected %s; got %.*s", kind_name(want),
 		    SHOW(got));
 }
 
 /* Gives a number the kind asked for. */
-static bool fit_number(struct operand *o, enum tmpl_kind want)
+static bool fit_number(struct operand *operand, enum tmpl_kind want)
 {
-	const struct number *n = o->number;
+	const struct number *n = operand->number;
 	if (want == TMPL_INT && n->is_int)
-		o->value = tmpl_int(n->i);
+		operand->value = tmpl_int(n->i);
 	else if (want == TMPL_UINT && n->is_uint)
-		o->value = tmpl_uint(n->u, 0);
+		operand->value = tmpl_uint(n->u, 0);
 	else if (want == TMPL_FLOAT && n->is_float)
-		o->value = tmpl_float(n->f);
+		operand->value = tmpl_float(n->f);
 	else
 		return false;
 	return true;
 }
 
-static int check_const(struct checker *c, struct operand *o, enum tmpl_kind want,
+static int check_const(struct checker *checker, struct operand *operand, enum tmpl_kind want,
 		       struct tmpl_type *ret)
 {
 	static const char *const names[] = {
@@ -122,50 +123,53 @@ static int check_const(struct checker *c, struct operand *o, enum tmpl_kind want
 		[TMPL_LIST] = "list",	 [TMPL_MAP] = "map",
 		[TMPL_OBJECT] = "object"
 	};
-	if (want == TMPL_ANY && o->kind == OPERAND_NUMBER && o->value.kind == TMPL_NIL)
-		return FAIL(c, o->pos, "%.*s overflows int", SHOW(o->text));
-	bool fits = want == TMPL_ANY || (o->kind == OPERAND_BOOL && want == TMPL_BOOL) ||
-		    (o->kind == OPERAND_STRING && want == TMPL_STRING) ||
-		    (o->kind == OPERAND_NUMBER && fit_number(o, want));
+	if (want == TMPL_ANY && operand->kind == OPERAND_NUMBER && operand->value.kind == TMPL_NIL)
+		return FAIL(checker, operand->pos, "%.*s overflows int", SHOW(operand->text));
+	bool fits = want == TMPL_ANY || (operand->kind == OPERAND_BOOL && want == TMPL_BOOL) ||
+		    (operand->kind == OPERAND_STRING && want == TMPL_STRING) ||
+		    (operand->kind == OPERAND_NUMBER && fit_number(operand, want));
 	if (!fits)
-		return FAIL(c, o->pos, "expected %s; found %.*s", names[want], SHOW(o->text));
-	*ret = (struct tmpl_type){ .kind = o->value.kind };
+		return FAIL(checker, operand->pos, "expected %s; found %.*s", names[want],
+			    SHOW(operand->text));
+	*ret = (struct tmpl_type){ .kind = operand->value.kind };
 	return 0;
 }
 
-static int check_arg(struct checker *c, struct operand *o, const struct tmpl_type *dot,
+static int check_arg(struct checker *checker, struct operand *operand, const struct tmpl_type *dot,
 		     enum tmpl_kind want, struct tmpl_type *ret)
 {
 	int r;
-	switch (o->kind) {
+	switch (operand->kind) {
 	case OPERAND_NIL:
 		*ret = type_nil;
 		if (want != TMPL_ANY)
-			return FAIL(c, o->pos, "cannot assign nil to %s", kind_name(want));
+			return FAIL(checker, operand->pos, "cannot assign nil to %s",
+				    kind_name(want));
 		return 0;
 	case OPERAND_BOOL:
 	case OPERAND_NUMBER:
 	case OPERAND_STRING:
-		return check_const(c, o, want, ret);
+		return check_const(checker, operand, want, ret);
 	case OPERAND_DOT:
 	case OPERAND_FIELD:
 	case OPERAND_VAR:
 	case OPERAND_FUNC:
 	case OPERAND_PIPE:
 	case OPERAND_CHAIN:
-		r = check_value(c, o, dot, no_args, ret);
-		return r < 0 ? r : check_kind(c, ret, want, o->pos);
+		r = check_value(checker, operand, dot, no_args, ret);
+		return r < 0 ? r : check_kind(checker, ret, want, operand->pos);
 	}
 	return ERR_INTERNAL;
 }
 
 /* All arguments of a call; `ret_types` (may be NULL) has room for all, the final one last. */
-static int check_args(struct checker *c, const struct call_args *args, const struct tmpl_type *dot,
-		      const enum tmpl_kind *kinds, size_t n_kinds, struct tmpl_type *ret_types)
+static int check_args(struct checker *checker, const struct call_args *args,
+		      const struct tmpl_type *dot, const enum tmpl_kind *kinds, size_t n_kinds,
+		      struct tmpl_type *ret_types)
 {
 	struct tmpl_type type;
 	for (uint32_t i = 0; i < args->n; i++) {
-		int r = check_arg(c, &args->v[i], dot, wanted(kinds, n_kinds, i), &type);
+		int r = check_arg(checker, &args->v[i], dot, wanted(kinds, n_kinds, i), &type);
 		if (r < 0)
 			return r;
 		if (ret_types != NULL)
@@ -175,13 +179,13 @@ static int check_args(struct checker *c, const struct call_args *args, const str
 		return 0;
 	if (ret_types != NULL)
 		ret_types[args->n] = *args->final;
-	return check_kind(c, args->final, wanted(kinds, n_kinds, args->n), args->pos);
+	return check_kind(checker, args->final, wanted(kinds, n_kinds, args->n), args->pos);
 }
 
-static void index_type(const struct tmpl_type *types, uint32_t n, struct tmpl_type *ret)
+static void index_type(const struct tmpl_type *types, uint32_t count, struct tmpl_type *ret)
 {
-	*ret = n > 0 ? types[0] : type_any;
-	for (uint32_t i = 1; i < n; i++) {
+	*ret = count > 0 ? types[0] : type_any;
+	for (uint32_t i = 1; i < count; i++) {
 		struct tmpl_type item = *ret;
 		*ret = type_any;
 		if (item.kind == TMPL_LIST)
@@ -193,141 +197,148 @@ static void index_type(const struct tmpl_type *types, uint32_t n, struct tmpl_ty
 	}
 }
 
-static void func_type(const struct tmpl_func *f, const struct tmpl_type *types, uint32_t n,
+static void func_type(const struct tmpl_func *func, const struct tmpl_type *types, uint32_t count,
 		      struct tmpl_type *ret)
 {
-	*ret = f->ret;
-	if (f->fn == tmpl_fn_index) {
-		index_type(types, n, ret);
-	} else if (f->fn == tmpl_fn_slice) {
+	*ret = func->ret;
+	if (func->fn == tmpl_fn_index) {
+		index_type(types, count, ret);
+	} else if (func->fn == tmpl_fn_slice) {
 		*ret = types[0].kind == TMPL_STRING || types[0].kind == TMPL_LIST ? types[0]
 										  : type_any;
-	} else if (tmpl_is_lazy(f)) {
+	} else if (tmpl_is_lazy(func)) {
 		*ret = types[0];
-		for (uint32_t i = 1; i < n; i++)
+		for (uint32_t i = 1; i < count; i++)
 			join(ret, &types[i]);
 	}
 }
 
-static int check_call(struct checker *c, const struct operand *o, const struct tmpl_type *dot,
-		      const struct call_args *args, struct tmpl_type *ret)
+static int check_call(struct checker *checker, const struct operand *operand,
+		      const struct tmpl_type *dot, const struct call_args *args,
+		      struct tmpl_type *ret)
 {
-	const struct tmpl_func *f = o->func;
+	const struct tmpl_func *f = operand->func;
 	struct tmpl_type types[TMPL_MAX_ARGS + 1];
 	uint32_t n = args->n + (args->final != NULL);
 	if (f->max_args == TMPL_VARIADIC && n < f->min_args)
-		return FAIL(c, o->pos, "wrong number of args for %s: want at least %d got %u",
-			    f->name, f->min_args, args->n);
+		return FAIL(checker, operand->pos,
+			    "wrong number of args for %s: want at least %d got %u", f->name,
+			    f->min_args, args->n);
 	if (f->max_args != TMPL_VARIADIC && (n < f->min_args || n > f->max_args))
-		return FAIL(c, o->pos, "wrong number of args for %s: want %d got %u", f->name,
-			    f->max_args, n);
-	int r = check_args(c, args, dot, f->args, TMPL_FUNC_ARGS, types);
+		return FAIL(checker, operand->pos, "wrong number of args for %s: want %d got %u",
+			    f->name, f->max_args, n);
+	int r = check_args(checker, args, dot, f->args, TMPL_FUNC_ARGS, types);
 	for (uint32_t i = 0; r == 0 && f->prints && i < n; i++)
-		r = check_printable(c, &types[i], o->pos);
+		r = check_printable(checker, &types[i], operand->pos);
 	if (r == 0)
 		func_type(f, types, n, ret);
 	return r;
 }
 
-static int check_object_step(struct checker *c, const struct operand *o, struct step *s,
-			     const struct tmpl_type *dot, const struct call_args *args,
-			     struct tmpl_type *type)
+static int check_object_step(struct checker *checker, const struct operand *operand,
+			     struct step *step, const struct tmpl_type *dot,
+			     const struct call_args *args, struct tmpl_type *type)
 {
-	const struct tmpl_field *f = tmpl_find_field(type->cls, s->name);
+	const struct tmpl_field *f = tmpl_find_field(type->cls, step->name);
 	uint32_t n = args->n + (args->final != NULL);
 	if (f == NULL)
-		return FAIL(c, o->pos, "can't evaluate field %.*s in type %s", SHOW(s->name),
-			    type->cls->name);
+		return FAIL(checker, operand->pos, "can't evaluate field %.*s in type %s",
+			    SHOW(step->name), type->cls->name);
 	if (f->call == NULL && n > 0)
-		return FAIL(c, o->pos, "%s has arguments but cannot be invoked as function",
-			    f->name);
+		return FAIL(checker, operand->pos,
+			    "%s has arguments but cannot be invoked as function", f->name);
 	if (f->call != NULL && n != f->n_args)
-		return FAIL(c, o->pos, "wrong number of args for %s: want %d got %u", f->name,
-			    f->n_args, n);
-	s->field = f;
+		return FAIL(checker, operand->pos, "wrong number of args for %s: want %d got %u",
+			    f->name, f->n_args, n);
+	step->field = f;
 	*type = f->type;
-	return check_args(c, args, dot, f->args, f->n_args, NULL);
+	return check_args(checker, args, dot, f->args, f->n_args, NULL);
 }
 
 /* One step of a field chain: `type` is what it is asked of and becomes what it gives. */
-static int check_step(struct checker *c, const struct operand *o, struct step *s,
+static int check_step(struct checker *checker, const struct operand *operand, struct step *step,
 		      const struct tmpl_type *dot, const struct call_args *args,
 		      struct tmpl_type *type)
 {
 	bool any_args = args->n > 0 || args->final != NULL;
-	s->field = NULL;
+	step->field = NULL;
 	if (type->kind == TMPL_OBJECT)
-		return check_object_step(c, o, s, dot, args, type);
+		return check_object_step(checker, operand, step, dot, args, type);
 	if (type->kind == TMPL_NIL)
-		return check_args(c, args, dot, NULL, 0, NULL);
+		return check_args(checker, args, dot, NULL, 0, NULL);
 	if (type->kind == TMPL_MAP && any_args)
-		return FAIL(c, o->pos, "%.*s is not a method but has arguments", SHOW(s->name));
+		return FAIL(checker, operand->pos, "%.*s is not a method but has arguments",
+			    SHOW(step->name));
 	if (type->kind == TMPL_MAP || type->kind == TMPL_ANY) {
 		*type = type_any;
-		return check_args(c, args, dot, NULL, 0, NULL);
+		return check_args(checker, args, dot, NULL, 0, NULL);
 	}
 	struct slice name = type_name(type);
-	return FAIL(c, o->pos, "can't evaluate field %.*s in type %.*s", SHOW(s->name), SHOW(name));
+	return FAIL(checker, operand->pos, "can't evaluate field %.*s in type %.*s",
+		    SHOW(step->name), SHOW(name));
 }
 
-static int check_steps(struct checker *c, struct operand *o, const struct tmpl_type *dot,
-		       const struct call_args *args, struct tmpl_type *type)
+static int check_steps(struct checker *checker, struct operand *operand,
+		       const struct tmpl_type *dot, const struct call_args *args,
+		       struct tmpl_type *type)
 {
-	for (uint32_t i = 0; i < o->n_steps; i++) {
-		bool last = i + 1 == o->n_steps;
-		int r = check_step(c, o, &o->steps[i], dot, last ? args : &no_args, type);
+	for (uint32_t i = 0; i < operand->n_steps; i++) {
+		bool last = i + 1 == operand->n_steps;
+		int r = check_step(checker, operand, &operand->steps[i], dot,
+				   last ? args : &no_args, type);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int not_a_function(struct checker *c, const struct operand *o)
+static int not_a_function(struct checker *checker, const struct operand *operand)
 {
-	bool parens = o->kind == OPERAND_PIPE;
-	uint32_t pos = parens ? o->pipe->pos : o->pos, end = parens ? o->pipe->end : o->end;
-	struct slice words = { c->t->text.p + pos, end - pos };
-	return FAIL(c, o->pos, "can't give argument to non-function %.*s", SHOW(words));
+	bool parens = operand->kind == OPERAND_PIPE;
+	uint32_t pos = parens ? operand->pipe->pos : operand->pos,
+		 end = parens ? operand->pipe->end : operand->end;
+	struct slice words = { checker->t->text.p + pos, end - pos };
+	return FAIL(checker, operand->pos, "can't give argument to non-function %.*s", SHOW(words));
 }
 
 /* What an operand is when evaluated, as the first word of a command or as an argument. */
-static int check_value(struct checker *c, struct operand *o, const struct tmpl_type *dot,
-		       struct call_args args, struct tmpl_type *ret)
+static int check_value(struct checker *checker, struct operand *operand,
+		       const struct tmpl_type *dot, struct call_args args, struct tmpl_type *ret)
 {
 	int r = 0;
-	if (o->kind == OPERAND_FUNC)
-		return check_call(c, o, dot, &args, ret);
-	if (o->n_steps == 0 && (args.n > 0 || args.final != NULL))
-		return not_a_function(c, o);
-	switch (o->kind) {
+	if (operand->kind == OPERAND_FUNC)
+		return check_call(checker, operand, dot, &args, ret);
+	if (operand->n_steps == 0 && (args.n > 0 || args.final != NULL))
+		return not_a_function(checker, operand);
+	switch (operand->kind) {
 	case OPERAND_DOT:
 	case OPERAND_FIELD:
 		*ret = *dot;
 		break;
 	case OPERAND_VAR:
-		*ret = c->body->slots[o->slot].type;
+		*ret = checker->body->slots[operand->slot].type;
 		break;
 	case OPERAND_PIPE:
-		r = check_pipe(c, o->pipe, dot, ret);
+		r = check_pipe(checker, operand->pipe, dot, ret);
 		break;
 	case OPERAND_CHAIN:
-		r = check_value(c, o->base, dot, no_args, ret);
+		r = check_value(checker, operand->base, dot, no_args, ret);
 		break;
 	case OPERAND_NIL:
-		return FAIL(c, o->pos, "nil is not a command");
+		return FAIL(checker, operand->pos, "nil is not a command");
 	case OPERAND_BOOL:
 	case OPERAND_NUMBER:
 	case OPERAND_STRING:
-		return check_const(c, o, TMPL_ANY, ret);
+		return check_const(checker, operand, TMPL_ANY, ret);
 	case OPERAND_FUNC:
 		return ERR_INTERNAL;
 	}
-	return r < 0 ? r : check_steps(c, o, dot, &args, ret);
+	return r < 0 ? r : check_steps(checker, operand, dot, &args, ret);
 }
 
-static void set_slot(struct checker *c, uint32_t slot, const struct tmpl_type *type)
+static void set_slot(struct checker *checker, uint32_t slot, const struct tmpl_type *type)
 {
-	struct slot *s = &c->body->slots[slot];
+	struct slot *s = &checker->body->slots[slot];
 	if (!s->assigned) {
 		s->type = *type;
 		return;
@@ -335,13 +346,13 @@ static void set_slot(struct checker *c, uint32_t slot, const struct tmpl_type *t
 	/* It may be used above the place where it is assigned, in a loop: check again. */
 	bool bad = is_unprintable(type);
 	if (bad && s->type.bits != ANY_UNPRINTABLE)
-		c->body->stale = true;
+		checker->body->stale = true;
 	s->type.kind = TMPL_ANY;
 	if (bad)
 		s->type.bits = ANY_UNPRINTABLE;
 }
 
-static int check_pipe(struct checker *c, struct pipe *pipe, const struct tmpl_type *dot,
+static int check_pipe(struct checker *checker, struct pipe *pipe, const struct tmpl_type *dot,
 		      struct tmpl_type *ret)
 {
 	struct tmpl_type type = type_nil, final;
@@ -350,27 +361,27 @@ static int check_pipe(struct checker *c, struct pipe *pipe, const struct tmpl_ty
 		final = type;
 		struct call_args args = { cmd->args + 1, cmd->n_args - 1, cmd->pos,
 					  i > 0 ? &final : NULL };
-		int r = check_value(c, &cmd->args[0], dot, args, &type);
+		int r = check_value(checker, &cmd->args[0], dot, args, &type);
 		if (r < 0)
 			return r;
 	}
 	for (uint32_t i = 0; i < pipe->n_decls; i++)
-		set_slot(c, pipe->decls[i].slot, &type);
+		set_slot(checker, pipe->decls[i].slot, &type);
 	*ret = type;
 	return 0;
 }
 
 static int check_block(struct checker *c, struct block *b, const struct tmpl_type *dot);
 
-static int check_else(struct checker *c, struct stmt *s, const struct tmpl_type *dot)
+static int check_else(struct checker *checker, struct stmt *stmt, const struct tmpl_type *dot)
 {
-	return s->else_block != NULL ? check_block(c, s->else_block, dot) : 0;
+	return stmt->else_block != NULL ? check_block(checker, stmt->else_block, dot) : 0;
 }
 
-static int check_range(struct checker *c, struct stmt *s, const struct tmpl_type *dot)
+static int check_range(struct checker *checker, struct stmt *stmt, const struct tmpl_type *dot)
 {
 	struct tmpl_type type, key = { .kind = TMPL_INT };
-	int r = check_pipe(c, s->pipe, dot, &type);
+	int r = check_pipe(checker, stmt->pipe, dot, &type);
 	if (r < 0)
 		return r;
 	if (type.kind == TMPL_MAP)
@@ -382,95 +393,96 @@ static int check_range(struct checker *c, struct stmt *s, const struct tmpl_type
 	if (type.kind == TMPL_ANY)
 		key = type_any;
 	/* In the else branch the variables are what was ranged over. */
-	const struct tmpl_type *one = s->else_block != NULL ? &type_any : &elem;
-	const struct tmpl_type *first = s->else_block != NULL ? &type_any : &key;
-	struct pipe *p = s->pipe;
+	const struct tmpl_type *one = stmt->else_block != NULL ? &type_any : &elem;
+	const struct tmpl_type *first = stmt->else_block != NULL ? &type_any : &key;
+	struct pipe *p = stmt->pipe;
 	if (p->n_decls == 2)
-		set_slot(c, p->decls[0].slot, first);
+		set_slot(checker, p->decls[0].slot, first);
 	if (p->n_decls > 0)
-		set_slot(c, p->decls[p->n_decls - 1].slot, one);
-	r = check_block(c, &s->block, &elem);
-	return r < 0 ? r : check_else(c, s, dot);
+		set_slot(checker, p->decls[p->n_decls - 1].slot, one);
+	r = check_block(checker, &stmt->block, &elem);
+	return r < 0 ? r : check_else(checker, stmt, dot);
 }
 
 /* The type a body is invoked with; it is checked again when that became less certain. */
-static void add_caller(struct body *b, const struct tmpl_type *dot)
+static void add_caller(struct body *body, const struct tmpl_type *dot)
 {
-	struct tmpl_type old = b->dot;
-	if (!b->called) {
-		b->dot = *dot;
-		b->called = b->stale = true;
+	struct tmpl_type old = body->dot;
+	if (!body->called) {
+		body->dot = *dot;
+		body->called = body->stale = true;
 		return;
 	}
-	join(&b->dot, dot);
-	b->stale |= !same_type(&old, &b->dot);
+	join(&body->dot, dot);
+	body->stale |= !same_type(&old, &body->dot);
 }
 
-static int check_template(struct checker *c, struct stmt *s, const struct tmpl_type *dot)
+static int check_template(struct checker *checker, struct stmt *stmt, const struct tmpl_type *dot)
 {
 	struct tmpl_type type = type_nil;
-	s->callee = tmpl_find_body(c->t, s->text);
-	if (s->callee == NULL)
-		return FAIL(c, s->pos, "template \"%.*s\" not defined", SHOW(s->text));
-	int r = s->pipe != NULL ? check_pipe(c, s->pipe, dot, &type) : 0;
+	stmt->callee = tmpl_find_body(checker->t, stmt->text);
+	if (stmt->callee == NULL)
+		return FAIL(checker, stmt->pos, "template \"%.*s\" not defined", SHOW(stmt->text));
+	int r = stmt->pipe != NULL ? check_pipe(checker, stmt->pipe, dot, &type) : 0;
 	if (r == 0)
-		add_caller(s->callee, &type);
+		add_caller(stmt->callee, &type);
 	return r;
 }
 
-static int check_stmt(struct checker *c, struct stmt *s, const struct tmpl_type *dot)
+static int check_stmt(struct checker *checker, struct stmt *stmt, const struct tmpl_type *dot)
 {
 	struct tmpl_type type;
 	int r;
-	switch (s->kind) {
+	switch (stmt->kind) {
 	case STMT_TEXT:
 	case STMT_BREAK:
 	case STMT_CONTINUE:
 		return 0;
 	case STMT_ACTION:
-		r = check_pipe(c, s->pipe, dot, &type);
-		if (r == 0 && s->pipe->n_decls == 0)
-			r = check_printable(c, &type, s->pipe->pos);
+		r = check_pipe(checker, stmt->pipe, dot, &type);
+		if (r == 0 && stmt->pipe->n_decls == 0)
+			r = check_printable(checker, &type, stmt->pipe->pos);
 		return r;
 	case STMT_IF:
 	case STMT_WITH:
-		r = check_pipe(c, s->pipe, dot, &type);
+		r = check_pipe(checker, stmt->pipe, dot, &type);
 		if (r == 0)
-			r = check_block(c, &s->block, s->kind == STMT_WITH ? &type : dot);
-		return r < 0 ? r : check_else(c, s, dot);
+			r = check_block(checker, &stmt->block,
+					stmt->kind == STMT_WITH ? &type : dot);
+		return r < 0 ? r : check_else(checker, stmt, dot);
 	case STMT_RANGE:
-		return check_range(c, s, dot);
+		return check_range(checker, stmt, dot);
 	case STMT_TEMPLATE:
-		return check_template(c, s, dot);
+		return check_template(checker, stmt, dot);
 	}
 	return ERR_INTERNAL;
 }
 
-static int check_block(struct checker *c, struct block *b, const struct tmpl_type *dot)
+static int check_block(struct checker *checker, struct block *block, const struct tmpl_type *dot)
 {
 	int r = 0;
-	for (uint32_t i = 0; r == 0 && i < b->n; i++)
-		r = check_stmt(c, &b->v[i], dot);
+	for (uint32_t i = 0; r == 0 && i < block->n; i++)
+		r = check_stmt(checker, &block->v[i], dot);
 	return r;
 }
 
-static int check_body(struct checker *c, struct body *b)
+static int check_body(struct checker *checker, struct body *body)
 {
-	c->body = b;
-	b->stale = false;
-	struct tmpl_type dot = b->dot;
-	set_slot(c, 0, &dot);
-	return check_block(c, &b->block, &dot);
+	checker->body = body;
+	body->stale = false;
+	struct tmpl_type dot = body->dot;
+	set_slot(checker, 0, &dot);
+	return check_block(checker, &body->block, &dot);
 }
 
 /* Bodies nobody invokes are checked too, last, with data of any type. */
-static struct body *next_stale(const struct tmpl *t)
+static struct body *next_stale(const struct tmpl *tmpl)
 {
-	for (struct body *b = t->bodies; b != NULL; b = b->next) {
+	for (struct body *b = tmpl->bodies; b != NULL; b = b->next) {
 		if (b->stale)
 			return b;
 	}
-	for (struct body *b = t->bodies; b != NULL; b = b->next) {
+	for (struct body *b = tmpl->bodies; b != NULL; b = b->next) {
 		if (!b->called) {
 			add_caller(b, &type_any);
 			return b;
@@ -479,12 +491,12 @@ static struct body *next_stale(const struct tmpl *t)
 	return NULL;
 }
 
-int tmpl_check(struct tmpl *t, struct srcerr *err)
+int tmpl_check(struct tmpl *tmpl, struct srcerr *err)
 {
-	struct checker c = { .t = t, .err = err };
+	struct checker c = { .t = tmpl, .err = err };
 	struct body *b;
-	add_caller(t->main, &t->env->root);
-	while ((b = next_stale(t)) != NULL) {
+	add_caller(tmpl->main, &tmpl->env->root);
+	while ((b = next_stale(tmpl)) != NULL) {
 		int r = check_body(&c, b);
 		if (r < 0)
 			return r;

@@ -15,22 +15,22 @@ struct quoted_char {
 	size_t n;     /* bytes read */
 };
 
-static int digit_value(char c)
+static int digit_value(char ch)
 {
-	if (ascii_isdigit(c))
-		return c - '0';
-	if (ascii_isalpha(c))
-		return ascii_lower(c) - 'a' + 10;
+	if (ascii_isdigit(ch))
+		return ch - '0';
+	if (ascii_isalpha(ch))
+		return ascii_lower(ch) - 'a' + 10;
 	return 36;
 }
 
-static int read_digits(struct slice s, size_t n, uint32_t base, uint32_t *ret)
+static int read_digits(struct slice text, size_t count, uint32_t base, uint32_t *ret)
 {
 	uint32_t v = 0;
-	if (s.n < n)
+	if (text.n < count)
 		return ERR_PARSE;
-	for (size_t i = 0; i < n; i++) {
-		int d = digit_value(s.p[i]);
+	for (size_t i = 0; i < count; i++) {
+		int d = digit_value(text.p[i]);
 		if (d >= (int)base)
 			return ERR_PARSE;
 		v = v * base + (uint32_t)d;
@@ -39,14 +39,14 @@ static int read_digits(struct slice s, size_t n, uint32_t base, uint32_t *ret)
 	return 0;
 }
 
-/* After the backslash; `s` starts with the letter. */
-static int read_escape(struct slice s, char quote, struct quoted_char *ret)
+/* After the backslash; `text` starts with the letter. */
+static int read_escape(struct slice text, char quote, struct quoted_char *ret)
 {
 	static const char letters[] = "abfnrtv\\";
 	static const char values[] = "\a\b\f\n\r\t\v\\";
-	if (s.n == 0 || s.p[0] == '\0')
+	if (text.n == 0 || text.p[0] == '\0')
 		return ERR_PARSE;
-	char c = s.p[0];
+	char c = text.p[0];
 	const char *at = strchr(letters, c);
 	*ret = (struct quoted_char){ .n = 2 };
 	if (at != NULL || c == quote) {
@@ -55,37 +55,37 @@ static int read_escape(struct slice s, char quote, struct quoted_char *ret)
 	}
 	if (c >= '0' && c <= '7') {
 		*ret = (struct quoted_char){ .n = 4, .is_byte = true };
-		return read_digits(s, 3, 8, &ret->cp) < 0 || ret->cp > 255 ? ERR_PARSE : 0;
+		return read_digits(text, 3, 8, &ret->cp) < 0 || ret->cp > 255 ? ERR_PARSE : 0;
 	}
 	size_t n = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
 	*ret = (struct quoted_char){ .n = n + 2, .is_byte = c == 'x' };
-	if (n == 0 || read_digits(slice_from(s, 1), n, 16, &ret->cp) < 0)
+	if (n == 0 || read_digits(slice_from(text, 1), n, 16, &ret->cp) < 0)
 		return ERR_PARSE;
 	bool bad = ret->cp > 0x10ffff || (ret->cp >= 0xd800 && ret->cp <= 0xdfff);
 	return bad ? ERR_PARSE : 0;
 }
 
-static int read_char(struct slice s, char quote, struct quoted_char *ret)
+static int read_char(struct slice text, char quote, struct quoted_char *ret)
 {
-	if (s.n == 0 || s.p[0] == quote || s.p[0] == '\n')
+	if (text.n == 0 || text.p[0] == quote || text.p[0] == '\n')
 		return ERR_PARSE;
-	if (s.p[0] == '\\')
-		return read_escape(slice_from(s, 1), quote, ret);
+	if (text.p[0] == '\\')
+		return read_escape(slice_from(text, 1), quote, ret);
 	*ret = (struct quoted_char){ .cp = 0xfffd };
-	ret->n = utf8_decode(s, &ret->cp);
+	ret->n = utf8_decode(text, &ret->cp);
 	if (ret->n == 0)
 		ret->n = 1;
 	return 0;
 }
 
-int tmpl_unquote(struct slice quoted, struct arena *a, struct slice *ret)
+int tmpl_unquote(struct slice quoted, struct arena *arena, struct slice *ret)
 {
 	if (quoted.n < 2)
 		return ERR_PARSE;
 	char quote = quoted.p[0];
 	struct slice s = { quoted.p + 1, quoted.n - 2 };
 	/* An invalid byte grows to the three of U+FFFD. */
-	char *out = arena_alloc(a, 3 * s.n + 1);
+	char *out = arena_alloc(arena, 3 * s.n + 1);
 	size_t n = 0;
 	while (s.n > 0 && quote == '`') {
 		if (s.p[0] != '\r')
@@ -122,11 +122,11 @@ int tmpl_char_const(struct slice quoted, struct number *ret)
 	return 0;
 }
 
-static bool has_prefix(struct slice s, unsigned *ret_base)
+static bool has_prefix(struct slice text, unsigned *ret_base)
 {
-	if (s.n < 2 || s.p[0] != '0')
+	if (text.n < 2 || text.p[0] != '0')
 		return false;
-	char c = ascii_lower(s.p[1]);
+	char c = ascii_lower(text.p[1]);
 	unsigned base = c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 0;
 	if (base != 0)
 		*ret_base = base;
@@ -134,21 +134,21 @@ static bool has_prefix(struct slice s, unsigned *ret_base)
 }
 
 /* An underscore stands between two digits, or between the base prefix and a digit. */
-static bool underscores_ok(struct slice s)
+static bool underscores_ok(struct slice text)
 {
 	unsigned base = 10;
 	char last = '^'; /* '0' a digit or the prefix, '_' itself, anything else */
-	if (s.n > 0 && (s.p[0] == '-' || s.p[0] == '+'))
-		s = slice_from(s, 1);
-	bool hex = has_prefix(s, &base) && base == 16;
+	if (text.n > 0 && (text.p[0] == '-' || text.p[0] == '+'))
+		text = slice_from(text, 1);
+	bool hex = has_prefix(text, &base) && base == 16;
 	if (base != 10) {
-		s = slice_from(s, 2);
+		text = slice_from(text, 2);
 		last = '0';
 	}
-	for (size_t i = 0; i < s.n; i++) {
-		if (ascii_isdigit(s.p[i]) || (hex && digit_value(s.p[i]) < 16)) {
+	for (size_t i = 0; i < text.n; i++) {
+		if (ascii_isdigit(text.p[i]) || (hex && digit_value(text.p[i]) < 16)) {
 			last = '0';
-		} else if (s.p[i] == '_') {
+		} else if (text.p[i] == '_') {
 			if (last != '0')
 				return false;
 			last = '_';
@@ -161,14 +161,14 @@ static bool underscores_ok(struct slice s)
 	return last != '_';
 }
 
-static int parse_digits(struct slice s, unsigned base, bool underscores, uint64_t *ret)
+static int parse_digits(struct slice text, unsigned base, bool underscores, uint64_t *ret)
 {
 	uint64_t v = 0;
 	bool over = false, any = false;
-	for (size_t i = 0; i < s.n; i++) {
-		if (s.p[i] == '_' && underscores)
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == '_' && underscores)
 			continue;
-		int d = digit_value(s.p[i]);
+		int d = digit_value(text.p[i]);
 		if (d >= (int)base)
 			return ERR_PARSE;
 		any = true;
@@ -181,17 +181,17 @@ static int parse_digits(struct slice s, unsigned base, bool underscores, uint64_
 	return over ? ERR_RANGE : 0;
 }
 
-int tmpl_parse_uint(struct slice s, unsigned base, unsigned bits, uint64_t *ret)
+int tmpl_parse_uint(struct slice text, unsigned base, unsigned bits, uint64_t *ret)
 {
-	struct slice digits = s;
+	struct slice digits = text;
 	bool any_base = base == 0;
-	if (any_base && !underscores_ok(s))
+	if (any_base && !underscores_ok(text))
 		return ERR_PARSE;
-	if (any_base && has_prefix(s, &base)) {
-		digits = slice_from(s, 2);
+	if (any_base && has_prefix(text, &base)) {
+		digits = slice_from(text, 2);
 	} else if (any_base) {
-		base = s.n > 1 && s.p[0] == '0' ? 8 : 10;
-		digits = slice_from(s, base == 8 ? 1 : 0);
+		base = text.n > 1 && text.p[0] == '0' ? 8 : 10;
+		digits = slice_from(text, base == 8 ? 1 : 0);
 	}
 	int r = parse_digits(digits, base, any_base, ret);
 	if (r == 0 && bits < 64 && *ret >> bits != 0)
@@ -199,13 +199,13 @@ int tmpl_parse_uint(struct slice s, unsigned base, unsigned bits, uint64_t *ret)
 	return r;
 }
 
-static int parse_int(struct slice s, int64_t *ret)
+static int parse_int(struct slice text, int64_t *ret)
 {
-	bool negative = s.n > 0 && s.p[0] == '-';
+	bool negative = text.n > 0 && text.p[0] == '-';
 	uint64_t u;
-	if (s.n > 0 && (s.p[0] == '-' || s.p[0] == '+'))
-		s = slice_from(s, 1);
-	int r = tmpl_parse_uint(s, 0, 64, &u);
+	if (text.n > 0 && (text.p[0] == '-' || text.p[0] == '+'))
+		text = slice_from(text, 1);
+	int r = tmpl_parse_uint(text, 0, 64, &u);
 	if (r < 0)
 		return r;
 	if (u > (uint64_t)INT64_MAX + negative)
@@ -214,18 +214,18 @@ static int parse_int(struct slice s, int64_t *ret)
 	return 0;
 }
 
-static int parse_float(struct slice s, double *ret)
+static int parse_float(struct slice text, double *ret)
 {
 	char buf[256], *end;
 	size_t n = 0;
 	bool hex = false, exponent = false;
-	if (!underscores_ok(s) || s.n >= sizeof(buf))
+	if (!underscores_ok(text) || text.n >= sizeof(buf))
 		return ERR_PARSE;
-	for (size_t i = 0; i < s.n; i++) {
-		hex |= ascii_lower(s.p[i]) == 'x';
-		exponent |= ascii_lower(s.p[i]) == 'p';
-		if (s.p[i] != '_')
-			buf[n++] = s.p[i];
+	for (size_t i = 0; i < text.n; i++) {
+		hex |= ascii_lower(text.p[i]) == 'x';
+		exponent |= ascii_lower(text.p[i]) == 'p';
+		if (text.p[i] != '_')
+			buf[n++] = text.p[i];
 	}
 	buf[n] = '\0';
 	/* Go asks for an exponent where C does not. */
@@ -235,18 +235,18 @@ static int parse_float(struct slice s, double *ret)
 	return *end != '\0' || isinf(*ret) ? ERR_PARSE : 0;
 }
 
-static void set_float(struct number *n, double f)
+static void set_float(struct number *number, double f)
 {
 	static const double two63 = 9223372036854775808.0;
-	n->is_float = true;
-	n->f = f;
+	number->is_float = true;
+	number->f = f;
 	if (f >= -two63 && f < two63 && trunc(f) == f) {
-		n->is_int = true;
-		n->i = (int64_t)f;
+		number->is_int = true;
+		number->i = (int64_t)f;
 	}
 	if (f >= 0 && f < 2 * two63 && trunc(f) == f) {
-		n->is_uint = true;
-		n->u = (uint64_t)f;
+		number->is_uint = true;
+		number->u = (uint64_t)f;
 	}
 }
 

@@ -69,13 +69,14 @@ static void at(struct exec *ex, uint32_t pos, uint32_t end)
 }
 
 /* Static types were checked already; this is for values known only now. */
-static int check_kind(struct exec *ex, const struct tmpl_value *v, enum tmpl_kind want)
+static int check_kind(struct exec *ex, const struct tmpl_value *value, enum tmpl_kind want)
 {
-	if (LIKELY(want == TMPL_NIL || want == TMPL_ANY || (v->kind == want && v->bits == 0)))
+	if (LIKELY(want == TMPL_NIL || want == TMPL_ANY ||
+		   (value->kind == want && value->bits == 0)))
 		return 0;
 	struct tmpl_value zero = tmpl_zero(&(struct tmpl_type){ .kind = want });
-	struct slice expected = tmpl_type_name(&zero), got = tmpl_type_name(v);
-	if (v->kind == TMPL_NIL)
+	struct slice expected = tmpl_type_name(&zero), got = tmpl_type_name(value);
+	if (value->kind == TMPL_NIL)
 		return fail(ex, ERR_TYPE, "invalid value; expected %.*s", SHOW(expected));
 	return fail(ex, ERR_TYPE, "wrong type for value; expected %.*s; got %.*s", SHOW(expected),
 		    SHOW(got));
@@ -99,20 +100,20 @@ static int eval_args(struct exec *ex, const struct tmpl_value *dot, const struct
 	return 0;
 }
 
-static int called(struct exec *ex, const char *name, int r)
+static int called(struct exec *ex, const char *name, int ret)
 {
-	if (LIKELY(r >= 0))
+	if (LIKELY(ret >= 0))
 		return 0;
 	ex->calling = name;
 	if (ex->why[0] == '\0')
-		return fail(ex, r, "%s", err_str(r));
-	return r;
+		return fail(ex, ret, "%s", err_str(ret));
+	return ret;
 }
 
-static int call_lazy(struct exec *ex, const struct tmpl_value *dot, const struct tmpl_func *f,
+static int call_lazy(struct exec *ex, const struct tmpl_value *dot, const struct tmpl_func *func,
 		     const struct call_args *args, struct tmpl_value *ret)
 {
-	bool stop_at = f->fn == tmpl_fn_or;
+	bool stop_at = func->fn == tmpl_fn_or;
 	for (uint32_t i = 0; i < args->n; i++) {
 		int r = eval_operand(ex, dot, &args->v[i], &no_args, ret);
 		if (r < 0 || tmpl_truth(ret) == stop_at)
@@ -123,10 +124,10 @@ static int call_lazy(struct exec *ex, const struct tmpl_value *dot, const struct
 	return 0;
 }
 
-static int call_func(struct exec *ex, const struct tmpl_value *dot, const struct operand *o,
+static int call_func(struct exec *ex, const struct tmpl_value *dot, const struct operand *operand,
 		     const struct call_args *args, struct tmpl_value *ret)
 {
-	const struct tmpl_func *f = o->func;
+	const struct tmpl_func *f = operand->func;
 	struct tmpl_value small[SMALL_ARGS], *v = small;
 	size_t n = args->n + (size_t)(args->final != NULL);
 	uint32_t start = ex->at, end = ex->at_end;
@@ -144,32 +145,33 @@ static int call_func(struct exec *ex, const struct tmpl_value *dot, const struct
 }
 
 static int call_method(struct exec *ex, const struct tmpl_value *dot, const struct tmpl_value *obj,
-		       const struct tmpl_field *f, const struct call_args *args,
+		       const struct tmpl_field *field, const struct call_args *args,
 		       struct tmpl_value *ret)
 {
 	struct tmpl_value v[TMPL_METHOD_ARGS];
 	uint32_t n = args->n + (args->final != NULL);
-	if (n != f->n_args)
-		return fail(ex, ERR_TYPE, "wrong number of args for %s: want %d got %u", f->name,
-			    f->n_args, n);
-	int r = eval_args(ex, dot, args, f->args, f->n_args, v);
+	if (n != field->n_args)
+		return fail(ex, ERR_TYPE, "wrong number of args for %s: want %d got %u",
+			    field->name, field->n_args, n);
+	int r = eval_args(ex, dot, args, field->args, field->n_args, v);
 	if (r < 0)
 		return r;
-	return called(ex, f->name, f->call(obj->obj.self, v, ex->call.arena, ret));
+	return called(ex, field->name, field->call(obj->obj.self, v, ex->call.arena, ret));
 }
 
 static int object_field(struct exec *ex, const struct tmpl_value *dot, const struct tmpl_value *obj,
-			const struct step *s, const struct call_args *args, struct tmpl_value *ret)
+			const struct step *step, const struct call_args *args,
+			struct tmpl_value *ret)
 {
-	const struct tmpl_field *f = s->field;
+	const struct tmpl_field *f = step->field;
 	if (f == NULL)
-		f = tmpl_find_field(obj->obj.cls, s->name);
+		f = tmpl_find_field(obj->obj.cls, step->name);
 	if (f == NULL)
-		return fail(ex, ERR_TYPE, "can't evaluate field %.*s in type %s", SHOW(s->name),
+		return fail(ex, ERR_TYPE, "can't evaluate field %.*s in type %s", SHOW(step->name),
 			    obj->obj.cls->name);
 	if (obj->obj.self == NULL)
 		return fail(ex, ERR_TYPE, "nil pointer evaluating %s.%.*s", obj->obj.cls->name,
-			    SHOW(s->name));
+			    SHOW(step->name));
 	if (f->call != NULL)
 		return call_method(ex, dot, obj, f, args, ret);
 	if (args->n > 0 || args->final != NULL)
@@ -179,39 +181,41 @@ static int object_field(struct exec *ex, const struct tmpl_value *dot, const str
 }
 
 /* An absent key is no value, not an error; 1 when the key is there. */
-static int map_field(struct exec *ex, const struct tmpl_value *map, const struct step *s,
+static int map_field(struct exec *ex, const struct tmpl_value *map, const struct step *step,
 		     const struct call_args *args, struct tmpl_value *ret)
 {
 	if (args->n > 0 || args->final != NULL)
-		return fail(ex, ERR_TYPE, "%.*s is not a method but has arguments", SHOW(s->name));
+		return fail(ex, ERR_TYPE, "%.*s is not a method but has arguments",
+			    SHOW(step->name));
 	int r = 0;
 	if (map->map.self != NULL)
-		r = map->map.type->find(map->map.self, s->name, ex->call.arena, ret);
+		r = map->map.type->find(map->map.self, step->name, ex->call.arena, ret);
 	if (r == 0)
 		*ret = (struct tmpl_value){ .kind = TMPL_NIL };
 	return r < 0 ? fail(ex, r, "%s", err_str(r)) : r;
 }
 
-static int no_field(struct exec *ex, const struct tmpl_value *v, const struct step *s, bool untyped)
+static int no_field(struct exec *ex, const struct tmpl_value *value, const struct step *step,
+		    bool untyped)
 {
-	struct slice name = untyped ? SLICE("interface {}") : tmpl_type_name(v);
-	return fail(ex, ERR_TYPE, "can't evaluate field %.*s in type %.*s", SHOW(s->name),
+	struct slice name = untyped ? SLICE("interface {}") : tmpl_type_name(value);
+	return fail(ex, ERR_TYPE, "can't evaluate field %.*s in type %.*s", SHOW(step->name),
 		    SHOW(name));
 }
 
 /* Follows the fields of an operand from `recv`, which must not change meanwhile. */
-static int eval_steps(struct exec *ex, const struct tmpl_value *dot, const struct operand *o,
+static int eval_steps(struct exec *ex, const struct tmpl_value *dot, const struct operand *operand,
 		      const struct call_args *args, const struct tmpl_value *recv,
 		      struct tmpl_value *ret)
 {
 	struct tmpl_value inner;
 	bool untyped = false; /* the last step was into a map of anything */
-	for (uint32_t i = 0; i < o->n_steps; i++) {
-		const struct step *s = &o->steps[i];
-		bool last = i + 1 == o->n_steps;
+	for (uint32_t i = 0; i < operand->n_steps; i++) {
+		const struct step *s = &operand->steps[i];
+		bool last = i + 1 == operand->n_steps;
 		const struct call_args *a = last ? args : &no_args;
 		int r;
-		at(ex, o->pos, o->end);
+		at(ex, operand->pos, operand->end);
 		if (recv->kind == TMPL_OBJECT) {
 			r = object_field(ex, dot, recv, s, a, ret);
 		} else if (recv->kind == TMPL_MAP) {
@@ -236,38 +240,39 @@ static int eval_steps(struct exec *ex, const struct tmpl_value *dot, const struc
 	return 0;
 }
 
-static int eval_operand(struct exec *ex, const struct tmpl_value *dot, const struct operand *o,
-			const struct call_args *args, struct tmpl_value *ret)
+static int eval_operand(struct exec *ex, const struct tmpl_value *dot,
+			const struct operand *operand, const struct call_args *args,
+			struct tmpl_value *ret)
 {
 	struct tmpl_value base = { 0 };
 	int r;
-	switch (o->kind) {
+	switch (operand->kind) {
 	case OPERAND_FIELD:
-		return eval_steps(ex, dot, o, args, dot, ret);
+		return eval_steps(ex, dot, operand, args, dot, ret);
 	case OPERAND_DOT:
 		*ret = *dot;
 		return 0;
 	case OPERAND_VAR:
-		if (o->n_steps == 0) {
-			*ret = ex->vars[o->slot];
+		if (operand->n_steps == 0) {
+			*ret = ex->vars[operand->slot];
 			return 0;
 		}
 		/* A copy: an argument may assign to the variable. */
-		base = ex->vars[o->slot];
-		return eval_steps(ex, dot, o, args, &base, ret);
+		base = ex->vars[operand->slot];
+		return eval_steps(ex, dot, operand, args, &base, ret);
 	case OPERAND_BOOL:
 	case OPERAND_NUMBER:
 	case OPERAND_STRING:
 	case OPERAND_NIL: /* its value is zero, which is nil */
-		*ret = o->value;
+		*ret = operand->value;
 		return 0;
 	case OPERAND_FUNC:
-		return call_func(ex, dot, o, args, ret);
+		return call_func(ex, dot, operand, args, ret);
 	case OPERAND_PIPE:
-		return eval_pipe(ex, dot, o->pipe, ret);
+		return eval_pipe(ex, dot, operand->pipe, ret);
 	case OPERAND_CHAIN:
-		r = eval_operand(ex, dot, o->base, &no_args, &base);
-		return r < 0 ? r : eval_steps(ex, dot, o, args, &base, ret);
+		r = eval_operand(ex, dot, operand->base, &no_args, &base);
+		return r < 0 ? r : eval_steps(ex, dot, operand, args, &base, ret);
 	}
 	return ERR_INTERNAL;
 }
@@ -304,22 +309,22 @@ static int walk_action(struct exec *ex, const struct tmpl_value *dot, const stru
 	return tmpl_print_value(&ex->call, &v);
 }
 
-static int walk_branch(struct exec *ex, const struct tmpl_value *dot, const struct stmt *s)
+static int walk_branch(struct exec *ex, const struct tmpl_value *dot, const struct stmt *stmt)
 {
 	struct tmpl_value v;
-	int r = eval_pipe(ex, dot, s->pipe, &v);
+	int r = eval_pipe(ex, dot, stmt->pipe, &v);
 	if (r < 0)
 		return r;
 	if (tmpl_truth(&v))
-		return walk_block(ex, s->kind == STMT_WITH ? &v : dot, &s->block);
-	return s->else_block != NULL ? walk_block(ex, dot, s->else_block) : 0;
+		return walk_block(ex, stmt->kind == STMT_WITH ? &v : dot, &stmt->block);
+	return stmt->else_block != NULL ? walk_block(ex, dot, stmt->else_block) : 0;
 }
 
 /* One round; WALK_BREAK ends the loop. */
-static int iterate(struct exec *ex, const struct stmt *s, const struct tmpl_value *key,
+static int iterate(struct exec *ex, const struct stmt *stmt, const struct tmpl_value *key,
 		   const struct tmpl_value *elem)
 {
-	const struct pipe *p = s->pipe;
+	const struct pipe *p = stmt->pipe;
 	int r = step(ex);
 	if (r < 0)
 		return r;
@@ -329,66 +334,67 @@ static int iterate(struct exec *ex, const struct stmt *s, const struct tmpl_valu
 		ex->vars[p->decls[p->n_decls - 1].slot] = *elem;
 	if (p->n_decls > 1)
 		ex->vars[p->decls[0].slot] = *key;
-	r = walk_block(ex, elem, &s->block);
+	r = walk_block(ex, elem, &stmt->block);
 	return r == WALK_CONTINUE ? 0 : r;
 }
 
-static int range_list(struct exec *ex, const struct stmt *s, const struct tmpl_value *v)
+static int range_list(struct exec *ex, const struct stmt *stmt, const struct tmpl_value *value)
 {
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < v->list.n; i++) {
+	for (size_t i = 0; r == 0 && i < value->list.n; i++) {
 		struct tmpl_value elem, key = tmpl_int((int64_t)i);
-		r = tmpl_list_get(&ex->call, v, i, &elem);
+		r = tmpl_list_get(&ex->call, value, i, &elem);
 		if (r == 0)
-			r = iterate(ex, s, &key, &elem);
+			r = iterate(ex, stmt, &key, &elem);
 	}
 	return r;
 }
 
-static int range_map(struct exec *ex, const struct stmt *s, const struct tmpl_entry *e, size_t n)
+static int range_map(struct exec *ex, const struct stmt *stmt, const struct tmpl_entry *entry,
+		     size_t count)
 {
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct tmpl_value key = tmpl_string(e[i].key);
-		r = iterate(ex, s, &key, &e[i].value);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct tmpl_value key = tmpl_string(entry[i].key);
+		r = iterate(ex, stmt, &key, &entry[i].value);
 	}
 	return r;
 }
 
-static int range_count(struct exec *ex, const struct stmt *s, const struct tmpl_value *v,
-		       uint64_t n)
+static int range_count(struct exec *ex, const struct stmt *stmt, const struct tmpl_value *value,
+		       uint64_t number)
 {
 	struct tmpl_value key = { .kind = TMPL_NIL };
 	int r = 0;
-	for (uint64_t i = 0; r == 0 && i < n; i++) {
-		struct tmpl_value elem = *v;
+	for (uint64_t i = 0; r == 0 && i < number; i++) {
+		struct tmpl_value elem = *value;
 		elem.u = i; /* an int has the same bits */
-		r = iterate(ex, s, &key, &elem);
+		r = iterate(ex, stmt, &key, &elem);
 	}
 	return r;
 }
 
 /* How many rounds a range has; for a map its sorted entries too. */
-static int range_size(struct exec *ex, const struct stmt *s, const struct tmpl_value *v,
+static int range_size(struct exec *ex, const struct stmt *stmt, const struct tmpl_value *value,
 		      struct tmpl_entry **ret_entries, size_t *ret)
 {
-	struct slice name = tmpl_type_name(v);
-	switch (v->kind) {
+	struct slice name = tmpl_type_name(value);
+	switch (value->kind) {
 	case TMPL_NIL:
 		*ret = 0;
 		return 0;
 	case TMPL_LIST:
-		*ret = v->list.n;
+		*ret = value->list.n;
 		return 0;
 	case TMPL_MAP:
-		return tmpl_map_sorted(&ex->call, v, ret_entries, ret);
+		return tmpl_map_sorted(&ex->call, value, ret_entries, ret);
 	case TMPL_INT:
 	case TMPL_UINT:
-		if (s->pipe->n_decls > 1)
+		if (stmt->pipe->n_decls > 1)
 			return fail(ex, ERR_TYPE,
 				    "can't use %.*s to iterate over more than one variable",
 				    SHOW(name));
-		*ret = v->kind == TMPL_INT && v->i < 0 ? 0 : v->u;
+		*ret = value->kind == TMPL_INT && value->i < 0 ? 0 : value->u;
 		return 0;
 	case TMPL_BOOL:
 	case TMPL_FLOAT:
@@ -400,24 +406,24 @@ static int range_size(struct exec *ex, const struct stmt *s, const struct tmpl_v
 	return fail(ex, ERR_TYPE, "range can't iterate over a %.*s", SHOW(name));
 }
 
-static int walk_range(struct exec *ex, const struct tmpl_value *dot, const struct stmt *s)
+static int walk_range(struct exec *ex, const struct tmpl_value *dot, const struct stmt *stmt)
 {
 	struct tmpl_value v;
 	struct tmpl_entry *entries = NULL;
 	size_t n = 0;
-	int r = eval_pipe(ex, dot, s->pipe, &v);
+	int r = eval_pipe(ex, dot, stmt->pipe, &v);
 	if (r == 0)
-		r = range_size(ex, s, &v, &entries, &n);
+		r = range_size(ex, stmt, &v, &entries, &n);
 	if (r < 0)
 		return r;
 	if (n == 0)
-		return s->else_block != NULL ? walk_block(ex, dot, s->else_block) : 0;
+		return stmt->else_block != NULL ? walk_block(ex, dot, stmt->else_block) : 0;
 	if (v.kind == TMPL_LIST)
-		r = range_list(ex, s, &v);
+		r = range_list(ex, stmt, &v);
 	else if (v.kind == TMPL_MAP)
-		r = range_map(ex, s, entries, n);
+		r = range_map(ex, stmt, entries, n);
 	else
-		r = range_count(ex, s, &v, n);
+		r = range_count(ex, stmt, &v, n);
 	return r == WALK_BREAK ? 0 : r;
 }
 
@@ -442,35 +448,35 @@ static int run_body(struct exec *ex, const struct body *b, const struct tmpl_val
 	return 0;
 }
 
-static int walk_template(struct exec *ex, const struct tmpl_value *dot, const struct stmt *s)
+static int walk_template(struct exec *ex, const struct tmpl_value *dot, const struct stmt *stmt)
 {
 	struct tmpl_value v = { .kind = TMPL_NIL };
 	if (ex->calls >= TMPL_MAX_CALLS)
 		return fail(ex, ERR_LIMIT, "exceeded maximum template depth (%d)", TMPL_MAX_CALLS);
-	int r = s->pipe != NULL ? eval_pipe(ex, dot, s->pipe, &v) : 0;
+	int r = stmt->pipe != NULL ? eval_pipe(ex, dot, stmt->pipe, &v) : 0;
 	if (r < 0)
 		return r;
 	ex->calls++;
-	r = run_body(ex, s->callee, &v);
+	r = run_body(ex, stmt->callee, &v);
 	ex->calls--;
 	return r;
 }
 
-static int walk_stmt(struct exec *ex, const struct tmpl_value *dot, const struct stmt *s)
+static int walk_stmt(struct exec *ex, const struct tmpl_value *dot, const struct stmt *stmt)
 {
-	switch (s->kind) {
+	switch (stmt->kind) {
 	case STMT_TEXT:
-		tmpl_out_slice(&ex->out, s->text);
+		tmpl_out_slice(&ex->out, stmt->text);
 		return ex->out.full ? ERR_SPACE : 0;
 	case STMT_ACTION:
-		return walk_action(ex, dot, s->pipe);
+		return walk_action(ex, dot, stmt->pipe);
 	case STMT_IF:
 	case STMT_WITH:
-		return walk_branch(ex, dot, s);
+		return walk_branch(ex, dot, stmt);
 	case STMT_RANGE:
-		return walk_range(ex, dot, s);
+		return walk_range(ex, dot, stmt);
 	case STMT_TEMPLATE:
-		return walk_template(ex, dot, s);
+		return walk_template(ex, dot, stmt);
 	case STMT_BREAK:
 		return WALK_BREAK;
 	case STMT_CONTINUE:
@@ -479,20 +485,20 @@ static int walk_stmt(struct exec *ex, const struct tmpl_value *dot, const struct
 	return ERR_INTERNAL;
 }
 
-static int walk_block(struct exec *ex, const struct tmpl_value *dot, const struct block *b)
+static int walk_block(struct exec *ex, const struct tmpl_value *dot, const struct block *block)
 {
 	int r = enter(ex);
-	for (uint32_t i = 0; r == 0 && i < b->n; i++) {
+	for (uint32_t i = 0; r == 0 && i < block->n; i++) {
 		r = step(ex);
 		if (r == 0)
-			r = walk_stmt(ex, dot, &b->v[i]);
+			r = walk_stmt(ex, dot, &block->v[i]);
 	}
 	ex->depth--;
 	return r;
 }
 
 /* In Go's words: where, in which template, at which expression, why. */
-static void explain(const struct exec *ex, int r, char *out, size_t cap)
+static void explain(const struct exec *ex, int ret, char *out, size_t cap)
 {
 	uint32_t line = 1, col = 0;
 	for (uint32_t i = 0; i < ex->at && i < ex->t->text.n; i++) {
@@ -502,19 +508,19 @@ static void explain(const struct exec *ex, int r, char *out, size_t cap)
 	}
 	struct slice name = ex->t->name, body = ex->body->name;
 	struct slice expr = { ex->t->text.p + ex->at, ex->at_end - ex->at };
-	const char *why = ex->why[0] != '\0' ? ex->why : err_str(r);
+	const char *why = ex->why[0] != '\0' ? ex->why : err_str(ret);
 	snprintf(out, cap, "template: %.*s:%u:%u: executing \"%.*s\" at <%.*s>: %s%s%s%s",
 		 SHOW(name), line, col, SHOW(body), SHOW(expr),
 		 ex->calling != NULL ? "error calling " : "",
 		 ex->calling != NULL ? ex->calling : "", ex->calling != NULL ? ": " : "", why);
 }
 
-int tmpl_exec(const struct tmpl *t, const struct tmpl_run *run, char *out, size_t cap,
+int tmpl_exec(const struct tmpl *tmpl, const struct tmpl_run *run, char *out, size_t cap,
 	      size_t *ret_n)
 {
 	struct exec ex;
-	ex.t = t;
-	ex.body = t->main;
+	ex.t = tmpl;
+	ex.body = tmpl->main;
 	ex.vars = NULL;
 	ex.out = (struct tmpl_out){ .p = out, .cap = cap };
 	ex.call = (struct tmpl_call){ .arena = run->arena,
@@ -527,7 +533,7 @@ int tmpl_exec(const struct tmpl *t, const struct tmpl_run *run, char *out, size_
 	ex.at = ex.at_end = 0;
 	ex.calling = NULL;
 	ex.why[0] = '\0';
-	int r = run_body(&ex, t->main, &run->root);
+	int r = run_body(&ex, tmpl->main, &run->root);
 	if (r < 0) {
 		if (run->err != NULL && run->err_cap > 0)
 			explain(&ex, r, run->err, run->err_cap);

@@ -6,10 +6,10 @@
 
 #include "base/utf8.h"
 
-static size_t count_chars(const char *p, size_t n)
+static size_t count_chars(const char *pos, size_t size)
 {
 	size_t chars = 0;
-	struct slice s = { p, n };
+	struct slice s = { pos, size };
 	while (s.n > 0) {
 		uint32_t cp;
 		size_t len = utf8_decode(s, &cp);
@@ -19,148 +19,151 @@ static size_t count_chars(const char *p, size_t n)
 	return chars;
 }
 
-/* Opens a gap of `n` bytes at `at` and fills it. */
-static void insert(struct tmpl_out *o, size_t at, char c, size_t n)
+/* Opens a gap of `count` bytes at `at` and fills it. */
+static void insert(struct tmpl_out *out, size_t at, char ch, size_t count)
 {
-	size_t tail = o->n - at;
-	if (n > o->cap - o->n) {
-		o->full = true;
+	size_t tail = out->n - at;
+	if (count > out->cap - out->n) {
+		out->full = true;
 		return;
 	}
-	memmove(o->p + at + n, o->p + at, tail);
-	memset(o->p + at, c, n);
-	o->n += n;
+	memmove(out->p + at + count, out->p + at, tail);
+	memset(out->p + at, ch, count);
+	out->n += count;
 }
 
-static void pad_with(struct tmpl_out *o, const struct fmt *f, size_t start, bool zeros)
+static void pad_with(struct tmpl_out *out, const struct fmt *fmt, size_t start, bool zeros)
 {
-	if (o->full || !(f->flags & FMT_WIDTH))
+	if (out->full || !(fmt->flags & FMT_WIDTH))
 		return;
-	size_t have = count_chars(o->p + start, o->n - start);
-	if (have >= f->width)
+	size_t have = count_chars(out->p + start, out->n - start);
+	if (have >= fmt->width)
 		return;
-	if (f->flags & FMT_MINUS)
-		tmpl_out_fill(o, ' ', f->width - have);
+	if (fmt->flags & FMT_MINUS)
+		tmpl_out_fill(out, ' ', fmt->width - have);
 	else
-		insert(o, start, zeros ? '0' : ' ', f->width - have);
+		insert(out, start, zeros ? '0' : ' ', fmt->width - have);
 }
 
-void tmpl_fmt_pad(struct tmpl_out *o, const struct fmt *f, size_t start)
+void tmpl_fmt_pad(struct tmpl_out *out, const struct fmt *fmt, size_t start)
 {
-	pad_with(o, f, start, f->flags & FMT_ZERO);
+	pad_with(out, fmt, start, fmt->flags & FMT_ZERO);
 }
 
-static size_t digits_of(uint64_t u, unsigned base, bool upper, char out[64])
+static size_t digits_of(uint64_t number, unsigned base, bool upper, char out[64])
 {
 	const char *set = upper ? "0123456789ABCDEF" : "0123456789abcdef";
 	char tmp[64];
 	size_t n = 0;
 	do {
-		tmp[n++] = set[u % base];
-		u /= base;
-	} while (u != 0);
+		tmp[n++] = set[number % base];
+		number /= base;
+	} while (number != 0);
 	for (size_t i = 0; i < n; i++)
 		out[i] = tmp[n - 1 - i];
 	return n;
 }
 
-static void add_sign(struct tmpl_out *o, const struct fmt *f, bool negative)
+static void add_sign(struct tmpl_out *out, const struct fmt *fmt, bool negative)
 {
 	if (negative)
-		tmpl_out_c(o, '-');
-	else if (f->flags & FMT_PLUS)
-		tmpl_out_c(o, '+');
-	else if (f->flags & FMT_SPACE)
-		tmpl_out_c(o, ' ');
+		tmpl_out_c(out, '-');
+	else if (fmt->flags & FMT_PLUS)
+		tmpl_out_c(out, '+');
+	else if (fmt->flags & FMT_SPACE)
+		tmpl_out_c(out, ' ');
 }
 
-static const char *base_prefix(const struct fmt *f, uint32_t verb, unsigned base, char first_digit)
+static const char *base_prefix(const struct fmt *fmt, uint32_t verb, unsigned base,
+			       char first_digit)
 {
 	if (verb == 'O')
 		return "0o";
-	if (!(f->flags & FMT_SHARP))
+	if (!(fmt->flags & FMT_SHARP))
 		return "";
 	if (base == 8)
 		return first_digit != '0' ? "0" : "";
 	return base == 2 ? "0b" : base == 16 ? (verb == 'X' ? "0X" : "0x") : "";
 }
 
-static void add_integer(struct tmpl_out *o, const struct fmt *f, uint32_t verb, uint64_t u,
+static void add_integer(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, uint64_t number,
 			bool negative, unsigned base)
 {
 	char digits[64];
-	size_t start = o->n, prec = 0;
-	if (f->flags & FMT_PREC) {
-		prec = f->prec;
-		if (prec == 0 && u == 0) {
-			tmpl_out_fill(o, ' ', f->flags & FMT_WIDTH ? f->width : 0);
+	size_t start = out->n, prec = 0;
+	if (fmt->flags & FMT_PREC) {
+		prec = fmt->prec;
+		if (prec == 0 && number == 0) {
+			tmpl_out_fill(out, ' ', fmt->flags & FMT_WIDTH ? fmt->width : 0);
 			return;
 		}
-	} else if ((f->flags & FMT_ZERO) && !(f->flags & FMT_MINUS) && (f->flags & FMT_WIDTH)) {
-		prec = f->width;
-		if (prec > 0 && (negative || (f->flags & (FMT_PLUS | FMT_SPACE))))
+	} else if ((fmt->flags & FMT_ZERO) && !(fmt->flags & FMT_MINUS) &&
+		   (fmt->flags & FMT_WIDTH)) {
+		prec = fmt->width;
+		if (prec > 0 && (negative || (fmt->flags & (FMT_PLUS | FMT_SPACE))))
 			prec--;
 	}
-	size_t n = digits_of(u, base, verb == 'X', digits);
+	size_t n = digits_of(number, base, verb == 'X', digits);
 	char first = prec > n ? '0' : digits[0];
-	add_sign(o, f, negative);
-	tmpl_out_s(o, base_prefix(f, verb, base, first));
-	if (verb == 'O' && (f->flags & FMT_SHARP) && first != '0')
-		tmpl_out_c(o, '0');
-	tmpl_out_fill(o, '0', prec > n ? prec - n : 0);
-	tmpl_out_add(o, digits, n);
-	pad_with(o, f, start, false);
+	add_sign(out, fmt, negative);
+	tmpl_out_s(out, base_prefix(fmt, verb, base, first));
+	if (verb == 'O' && (fmt->flags & FMT_SHARP) && first != '0')
+		tmpl_out_c(out, '0');
+	tmpl_out_fill(out, '0', prec > n ? prec - n : 0);
+	tmpl_out_add(out, digits, n);
+	pad_with(out, fmt, start, false);
 }
 
-static void add_unicode(struct tmpl_out *o, const struct fmt *f, uint64_t u)
+static void add_unicode(struct tmpl_out *out, const struct fmt *fmt, uint64_t number)
 {
 	char digits[64];
-	size_t start = o->n;
-	size_t prec = (f->flags & FMT_PREC) && f->prec > 4 ? f->prec : 4;
-	size_t n = digits_of(u, 16, true, digits);
-	tmpl_out_s(o, "U+");
-	tmpl_out_fill(o, '0', prec > n ? prec - n : 0);
-	tmpl_out_add(o, digits, n);
-	if ((f->flags & FMT_SHARP) && u <= 0x10ffff && tmpl_is_print((uint32_t)u)) {
-		tmpl_out_s(o, " '");
-		tmpl_out_cp(o, (uint32_t)u);
-		tmpl_out_c(o, '\'');
+	size_t start = out->n;
+	size_t prec = (fmt->flags & FMT_PREC) && fmt->prec > 4 ? fmt->prec : 4;
+	size_t n = digits_of(number, 16, true, digits);
+	tmpl_out_s(out, "U+");
+	tmpl_out_fill(out, '0', prec > n ? prec - n : 0);
+	tmpl_out_add(out, digits, n);
+	if ((fmt->flags & FMT_SHARP) && number <= 0x10ffff && tmpl_is_print((uint32_t)number)) {
+		tmpl_out_s(out, " '");
+		tmpl_out_cp(out, (uint32_t)number);
+		tmpl_out_c(out, '\'');
 	}
-	pad_with(o, f, start, false);
+	pad_with(out, fmt, start, false);
 }
 
-bool tmpl_fmt_int(struct tmpl_out *o, const struct fmt *f, uint32_t verb, uint64_t u, bool negative)
+bool tmpl_fmt_int(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, uint64_t number,
+		  bool negative)
 {
-	size_t start = o->n;
+	size_t start = out->n;
 	/* Verbs for characters see the two's complement. */
-	uint64_t raw = negative ? 0 - u : u;
+	uint64_t raw = negative ? 0 - number : number;
 	uint32_t cp = raw > 0x10ffff ? 0xfffd : (uint32_t)raw;
 	switch (verb) {
 	case 'v':
 	case 'd':
-		add_integer(o, f, verb, u, negative, 10);
+		add_integer(out, fmt, verb, number, negative, 10);
 		return true;
 	case 'b':
-		add_integer(o, f, verb, u, negative, 2);
+		add_integer(out, fmt, verb, number, negative, 2);
 		return true;
 	case 'o':
 	case 'O':
-		add_integer(o, f, verb, u, negative, 8);
+		add_integer(out, fmt, verb, number, negative, 8);
 		return true;
 	case 'x':
 	case 'X':
-		add_integer(o, f, verb, u, negative, 16);
+		add_integer(out, fmt, verb, number, negative, 16);
 		return true;
 	case 'c':
-		tmpl_out_cp(o, cp);
-		tmpl_fmt_pad(o, f, start);
+		tmpl_out_cp(out, cp);
+		tmpl_fmt_pad(out, fmt, start);
 		return true;
 	case 'q':
-		tmpl_out_quote_cp(o, cp, f->flags & FMT_PLUS);
-		tmpl_fmt_pad(o, f, start);
+		tmpl_out_quote_cp(out, cp, fmt->flags & FMT_PLUS);
+		tmpl_fmt_pad(out, fmt, start);
 		return true;
 	case 'U':
-		add_unicode(o, f, raw);
+		add_unicode(out, fmt, raw);
 		return true;
 	default:
 		return false;
@@ -168,12 +171,13 @@ bool tmpl_fmt_int(struct tmpl_out *o, const struct fmt *f, uint32_t verb, uint64
 }
 
 /* A positive, finite number as its shortest decimal digits d.ddd times 10 to the exponent. */
-static size_t shortest(double v, unsigned bits, char digits[18], int *ret_exp)
+static size_t shortest(double number, unsigned bits, char digits[18], int *ret_exp)
 {
 	char buf[40];
 	for (int prec = 0; prec < 17; prec++) {
-		snprintf(buf, sizeof(buf), "%.*e", prec, v);
-		bool same = bits == 32 ? strtof(buf, NULL) == (float)v : strtod(buf, NULL) == v;
+		snprintf(buf, sizeof(buf), "%.*e", prec, number);
+		bool same = bits == 32 ? strtof(buf, NULL) == (float)number
+				       : strtod(buf, NULL) == number;
 		if (same || prec == 16)
 			break;
 	}
@@ -188,90 +192,90 @@ static size_t shortest(double v, unsigned bits, char digits[18], int *ret_exp)
 }
 
 /* %g and %v without precision: few digits, an exponent below 1e-4 and from 1e6 on. */
-static void add_shortest(struct tmpl_out *o, double v, unsigned bits, uint32_t verb)
+static void add_shortest(struct tmpl_out *out, double number, unsigned bits, uint32_t verb)
 {
 	char digits[18] = "0", buf[16];
 	int exp;
-	size_t n = shortest(v, bits, digits, &exp);
+	size_t n = shortest(number, bits, digits, &exp);
 	if (exp < -4 || exp >= 6) {
-		tmpl_out_c(o, digits[0]);
+		tmpl_out_c(out, digits[0]);
 		if (n > 1)
-			tmpl_out_c(o, '.');
-		tmpl_out_add(o, digits + 1, n - 1);
+			tmpl_out_c(out, '.');
+		tmpl_out_add(out, digits + 1, n - 1);
 		int len = snprintf(buf, sizeof(buf), "%c%+03d", verb == 'G' ? 'E' : 'e', exp);
-		tmpl_out_add(o, buf, (size_t)len);
+		tmpl_out_add(out, buf, (size_t)len);
 		return;
 	}
 	size_t whole = exp < 0 ? 0 : (size_t)exp + 1;
 	if (whole == 0) {
-		tmpl_out_s(o, "0.");
-		tmpl_out_fill(o, '0', (size_t)(-exp - 1));
-		tmpl_out_add(o, digits, n);
+		tmpl_out_s(out, "0.");
+		tmpl_out_fill(out, '0', (size_t)(-exp - 1));
+		tmpl_out_add(out, digits, n);
 		return;
 	}
-	tmpl_out_add(o, digits, MIN(n, whole));
-	tmpl_out_fill(o, '0', whole > n ? whole - n : 0);
+	tmpl_out_add(out, digits, MIN(n, whole));
+	tmpl_out_fill(out, '0', whole > n ? whole - n : 0);
 	if (n > whole) {
-		tmpl_out_c(o, '.');
-		tmpl_out_add(o, digits + whole, n - whole);
+		tmpl_out_c(out, '.');
+		tmpl_out_add(out, digits + whole, n - whole);
 	}
 }
 
 /* libc prints the rest; only the exponent of %x is shorter there. */
-static void add_libc(struct tmpl_out *o, const char *format, int prec, double v)
+static void add_libc(struct tmpl_out *out, const char *format, int prec, double number)
 {
-	size_t left = o->cap - o->n;
+	size_t left = out->cap - out->n;
 	if (prec > 0 && (size_t)prec > left) {
-		o->full = true;
+		out->full = true;
 		return;
 	}
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	int n = prec < 0 ? snprintf(o->p + o->n, left, format, v)
-			 : snprintf(o->p + o->n, left, format, prec, v);
+	int n = prec < 0 ? snprintf(out->p + out->n, left, format, number)
+			 : snprintf(out->p + out->n, left, format, prec, number);
 #pragma GCC diagnostic pop
 	if (n < 0 || (size_t)n >= left)
-		o->full = true;
+		out->full = true;
 	else
-		o->n += (size_t)n;
+		out->n += (size_t)n;
 }
 
-static void fix_hex_exponent(struct tmpl_out *o, size_t start)
+static void fix_hex_exponent(struct tmpl_out *out, size_t start)
 {
-	if (!o->full && o->n - start > 3 && !ascii_isdigit(o->p[o->n - 2]))
-		insert(o, o->n - 1, '0', 1);
+	if (!out->full && out->n - start > 3 && !ascii_isdigit(out->p[out->n - 2]))
+		insert(out, out->n - 1, '0', 1);
 }
 
-static void add_binary(struct tmpl_out *o, double v)
+static void add_binary(struct tmpl_out *out, double number)
 {
 	char buf[48];
 	int exp;
-	double m = frexp(v, &exp);
+	double m = frexp(number, &exp);
 	uint64_t mantissa = (uint64_t)ldexp(m, 53);
-	exp = v > 0 ? exp - 53 : -1074;
+	exp = number > 0 ? exp - 53 : -1074;
 	int n = snprintf(buf, sizeof(buf), "%llup%+d", (unsigned long long)mantissa, exp);
-	tmpl_out_add(o, buf, (size_t)n);
+	tmpl_out_add(out, buf, (size_t)n);
 }
 
 /* The sharp flag keeps the point, and six digits where no precision was given. */
-static void sharpen(struct tmpl_out *o, size_t start)
+static void sharpen(struct tmpl_out *out, size_t start)
 {
 	size_t end = start, digits = 0;
 	bool point = false;
-	for (; end < o->n && (ascii_isdigit(o->p[end]) || o->p[end] == '.'); end++) {
-		point |= o->p[end] == '.';
-		if (ascii_isdigit(o->p[end]) && (digits > 0 || o->p[end] != '0'))
+	for (; end < out->n && (ascii_isdigit(out->p[end]) || out->p[end] == '.'); end++) {
+		point |= out->p[end] == '.';
+		if (ascii_isdigit(out->p[end]) && (digits > 0 || out->p[end] != '0'))
 			digits++;
 	}
 	if (digits == 0 && !point)
 		digits = 1;
 	if (!point)
-		insert(o, end++, '.', 1);
+		insert(out, end++, '.', 1);
 	if (digits < 6)
-		insert(o, end, '0', 6 - digits);
+		insert(out, end, '0', 6 - digits);
 }
 
-static void add_float(struct tmpl_out *o, const struct fmt *f, uint32_t verb, double v,
+static void add_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, double number,
 		      unsigned bits)
 {
 	static const struct {
@@ -282,135 +286,137 @@ static void add_float(struct tmpl_out *o, const struct fmt *f, uint32_t verb, do
 		{ 'E', "%.*E", "%#.*E" }, { 'g', "%.*g", "%#.*g" }, { 'G', "%.*G", "%#.*G" },
 		{ 'v', "%.*g", "%#.*g" }, { 'x', "%.*a", "%#.*a" }, { 'X', "%.*A", "%#.*A" },
 	};
-	bool has_prec = f->flags & FMT_PREC, hex = verb == 'x' || verb == 'X';
-	size_t start = o->n;
+	bool has_prec = fmt->flags & FMT_PREC, hex = verb == 'x' || verb == 'X';
+	size_t start = out->n;
 	if (verb == 'b') {
-		add_binary(o, v);
+		add_binary(out, number);
 	} else if (!has_prec && (verb == 'v' || verb == 'g' || verb == 'G')) {
-		add_shortest(o, v, bits, verb);
-		if (f->flags & FMT_SHARP)
-			sharpen(o, start);
+		add_shortest(out, number, bits, verb);
+		if (fmt->flags & FMT_SHARP)
+			sharpen(out, start);
 	} else if (!has_prec && hex) {
-		add_libc(o, verb == 'x' ? "%a" : "%A", -1, v);
+		add_libc(out, verb == 'x' ? "%a" : "%A", -1, number);
 	} else {
 		size_t i = 0;
 		while ((uint32_t)libc[i].verb != verb)
 			i++;
-		add_libc(o, f->flags & FMT_SHARP ? libc[i].sharp : libc[i].plain,
-			 has_prec ? (int)f->prec : 6, v);
+		add_libc(out, fmt->flags & FMT_SHARP ? libc[i].sharp : libc[i].plain,
+			 has_prec ? (int)fmt->prec : 6, number);
 	}
 	if (hex)
-		fix_hex_exponent(o, start);
+		fix_hex_exponent(out, start);
 }
 
-bool tmpl_fmt_float(struct tmpl_out *o, const struct fmt *f, uint32_t verb, double v, unsigned bits)
+bool tmpl_fmt_float(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, double v,
+		    unsigned bits)
 {
-	size_t start = o->n;
+	size_t start = out->n;
 	if (verb >= 0x80 || verb == 0 || strchr("vbgGxXfFeE", (int)verb) == NULL)
 		return false;
 	bool number = isfinite(v);
 	if (isnan(v)) {
-		add_sign(o, f, false);
-		tmpl_out_s(o, "NaN");
+		add_sign(out, fmt, false);
+		tmpl_out_s(out, "NaN");
 	} else {
-		add_sign(o, f, signbit(v));
-		size_t digits = o->n;
+		add_sign(out, fmt, signbit(v));
+		size_t digits = out->n;
 		if (isinf(v)) {
-			if (o->n == start)
-				tmpl_out_c(o, '+');
-			tmpl_out_s(o, "Inf");
+			if (out->n == start)
+				tmpl_out_c(out, '+');
+			tmpl_out_s(out, "Inf");
 		} else {
-			add_float(o, f, verb, fabs(v), bits);
+			add_float(out, fmt, verb, fabs(v), bits);
 		}
 		/* Zeros go between the sign and the digits. */
-		if (number && !o->full && (f->flags & FMT_ZERO) && !(f->flags & FMT_MINUS) &&
-		    (f->flags & FMT_WIDTH) && f->width > o->n - start)
-			insert(o, digits, '0', f->width - (o->n - start));
+		if (number && !out->full && (fmt->flags & FMT_ZERO) && !(fmt->flags & FMT_MINUS) &&
+		    (fmt->flags & FMT_WIDTH) && fmt->width > out->n - start)
+			insert(out, digits, '0', fmt->width - (out->n - start));
 	}
-	pad_with(o, f, start, false);
+	pad_with(out, fmt, start, false);
 	return true;
 }
 
-static struct slice cut_chars(const struct fmt *f, struct slice s)
+static struct slice cut_chars(const struct fmt *fmt, struct slice text)
 {
-	if (!(f->flags & FMT_PREC))
-		return s;
+	if (!(fmt->flags & FMT_PREC))
+		return text;
 	size_t at = 0;
-	for (size_t chars = 0; chars < f->prec && at < s.n; chars++) {
+	for (size_t chars = 0; chars < fmt->prec && at < text.n; chars++) {
 		uint32_t cp;
-		size_t n = utf8_decode(slice_from(s, at), &cp);
+		size_t n = utf8_decode(slice_from(text, at), &cp);
 		at += n != 0 ? n : 1;
 	}
-	return (struct slice){ s.p, at };
+	return (struct slice){ text.p, at };
 }
 
-static void add_hex_bytes(struct tmpl_out *o, const struct fmt *f, struct slice s, bool upper)
+static void add_hex_bytes(struct tmpl_out *out, const struct fmt *fmt, struct slice text,
+			  bool upper)
 {
 	const char *set = upper ? "0123456789ABCDEF" : "0123456789abcdef";
 	const char *prefix = upper ? "0X" : "0x";
-	size_t start = o->n;
-	if ((f->flags & FMT_PREC) && f->prec < s.n)
-		s.n = f->prec;
-	for (size_t i = 0; i < s.n; i++) {
-		unsigned char c = (unsigned char)s.p[i];
-		if (i > 0 && (f->flags & FMT_SPACE))
-			tmpl_out_c(o, ' ');
-		if ((f->flags & FMT_SHARP) && (i == 0 || (f->flags & FMT_SPACE)))
-			tmpl_out_s(o, prefix);
-		tmpl_out_c(o, set[c >> 4]);
-		tmpl_out_c(o, set[c & 15]);
+	size_t start = out->n;
+	if ((fmt->flags & FMT_PREC) && fmt->prec < text.n)
+		text.n = fmt->prec;
+	for (size_t i = 0; i < text.n; i++) {
+		unsigned char c = (unsigned char)text.p[i];
+		if (i > 0 && (fmt->flags & FMT_SPACE))
+			tmpl_out_c(out, ' ');
+		if ((fmt->flags & FMT_SHARP) && (i == 0 || (fmt->flags & FMT_SPACE)))
+			tmpl_out_s(out, prefix);
+		tmpl_out_c(out, set[c >> 4]);
+		tmpl_out_c(out, set[c & 15]);
 	}
-	tmpl_fmt_pad(o, f, start);
+	tmpl_fmt_pad(out, fmt, start);
 }
 
-static bool can_backquote(struct slice s)
+static bool can_backquote(struct slice text)
 {
-	while (s.n > 0) {
+	while (text.n > 0) {
 		uint32_t cp;
-		size_t n = utf8_decode(s, &cp);
+		size_t n = utf8_decode(text, &cp);
 		if (n == 0 || cp == 0xfeff || (cp < ' ' && cp != '\t') || cp == '`' || cp == 0x7f)
 			return false;
-		s = slice_from(s, n);
+		text = slice_from(text, n);
 	}
 	return true;
 }
 
-static void add_quoted(struct tmpl_out *o, const struct fmt *f, struct slice s)
+static void add_quoted(struct tmpl_out *out, const struct fmt *fmt, struct slice text)
 {
-	size_t start = o->n;
-	s = cut_chars(f, s);
-	if ((f->flags & FMT_SHARP) && can_backquote(s)) {
-		tmpl_out_c(o, '`');
-		tmpl_out_slice(o, s);
-		tmpl_out_c(o, '`');
+	size_t start = out->n;
+	text = cut_chars(fmt, text);
+	if ((fmt->flags & FMT_SHARP) && can_backquote(text)) {
+		tmpl_out_c(out, '`');
+		tmpl_out_slice(out, text);
+		tmpl_out_c(out, '`');
 	} else {
-		tmpl_out_quote(o, s, f->flags & FMT_PLUS);
+		tmpl_out_quote(out, text, fmt->flags & FMT_PLUS);
 	}
-	tmpl_fmt_pad(o, f, start);
+	tmpl_fmt_pad(out, fmt, start);
 }
 
-bool tmpl_fmt_string(struct tmpl_out *o, const struct fmt *f, uint32_t verb, struct slice s)
+bool tmpl_fmt_string(struct tmpl_out *out, const struct fmt *fmt, uint32_t verb, struct slice text)
 {
-	size_t start = o->n;
+	size_t start = out->n;
 	switch (verb) {
 	case 'v':
-		if (f->flags & FMT_SHARP_V) {
-			add_quoted(o, f, s);
+		if (fmt->flags & FMT_SHARP_V) {
+			add_quoted(out, fmt, text);
 			return true;
 		}
-		tmpl_out_slice(o, cut_chars(f, s));
-		tmpl_fmt_pad(o, f, start);
+		tmpl_out_slice(out, cut_chars(fmt, text));
+		tmpl_fmt_pad(out, fmt, start);
 		return true;
 	case 's':
-		tmpl_out_slice(o, cut_chars(f, s));
-		tmpl_fmt_pad(o, f, start);
+		tmpl_out_slice(out, cut_chars(fmt, text));
+		tmpl_fmt_pad(out, fmt, start);
 		return true;
 	case 'x':
 	case 'X':
-		add_hex_bytes(o, f, s, verb == 'X');
+		add_hex_bytes(out, fmt, text, verb == 'X');
 		return true;
 	case 'q':
-		add_quoted(o, f, s);
+		add_quoted(out, fmt, text);
 		return true;
 	default:
 		return false;

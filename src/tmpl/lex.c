@@ -36,20 +36,20 @@ static const struct {
 	{ "false", TOK_BOOL },
 };
 
-static struct slice rest(const struct lexer *l)
+static struct slice rest(const struct lexer *lexer)
 {
-	return slice_from(l->text, l->pos);
+	return slice_from(lexer->text, lexer->pos);
 }
 
-static bool at(const struct lexer *l, struct slice what)
+static bool at(const struct lexer *lexer, struct slice what)
 {
-	return slice_starts(rest(l), what);
+	return slice_starts(rest(lexer), what);
 }
 
-static uint32_t peek(const struct lexer *l, size_t *ret_n)
+static uint32_t peek(const struct lexer *lexer, size_t *ret_n)
 {
 	uint32_t cp = 0xfffd;
-	struct slice r = rest(l);
+	struct slice r = rest(lexer);
 	if (r.n == 0) {
 		*ret_n = 0;
 		return END;
@@ -60,11 +60,11 @@ static uint32_t peek(const struct lexer *l, size_t *ret_n)
 	return cp;
 }
 
-static uint32_t next(struct lexer *l)
+static uint32_t next(struct lexer *lexer)
 {
 	size_t n;
-	uint32_t cp = peek(l, &n);
-	l->pos += n;
+	uint32_t cp = peek(lexer, &n);
+	lexer->pos += n;
 	return cp;
 }
 
@@ -78,33 +78,33 @@ static bool is_word(uint32_t cp)
 	return cp == '_' || (cp >= '0' && cp <= '9') || (cp != END && tmpl_is_letter(cp));
 }
 
-static bool peek_is_word(const struct lexer *l)
+static bool peek_is_word(const struct lexer *lexer)
 {
 	size_t n;
-	return is_word(peek(l, &n));
+	return is_word(peek(lexer, &n));
 }
 
-static bool emit(struct lexer *l, enum tok type)
+static bool emit(struct lexer *lexer, enum tok type)
 {
-	struct slice val = { l->text.p + l->start, l->pos - l->start };
-	vec_push(l->toks, (struct token){ type, (uint32_t)l->start, val });
-	l->start = l->pos;
+	struct slice val = { lexer->text.p + lexer->start, lexer->pos - lexer->start };
+	vec_push(lexer->toks, (struct token){ type, (uint32_t)lexer->start, val });
+	lexer->start = lexer->pos;
 	return true;
 }
 
 /* An error ends the token list; what follows is never looked at. `tail` may be empty. */
-static bool fail(struct lexer *l, const char *what, struct slice tail)
+static bool fail(struct lexer *lexer, const char *what, struct slice tail)
 {
 	struct strbuf b = STRBUF_INIT;
 	strbuf_adds(&b, what);
 	strbuf_add_slice(&b, tail);
-	struct slice val = { arena_strndup(l->arena, b.s, b.n), b.n };
-	vec_push(l->toks, (struct token){ TOK_ERROR, (uint32_t)l->start, val });
+	struct slice val = { arena_strndup(lexer->arena, b.s, b.n), b.n };
+	vec_push(lexer->toks, (struct token){ TOK_ERROR, (uint32_t)lexer->start, val });
 	strbuf_done(&b);
 	return false;
 }
 
-static bool fail_char(struct lexer *l, const char *what, uint32_t cp)
+static bool fail_char(struct lexer *lexer, const char *what, uint32_t cp)
 {
 	char buf[32];
 	struct tmpl_out o = { .p = buf, .cap = sizeof(buf) };
@@ -112,64 +112,64 @@ static bool fail_char(struct lexer *l, const char *what, uint32_t cp)
 		tmpl_out_s(&o, "U+FFFFFFFFFFFFFFFF");
 	else
 		tmpl_out_codepoint(&o, cp);
-	return fail(l, what, (struct slice){ buf, o.n });
+	return fail(lexer, what, (struct slice){ buf, o.n });
 }
 
-static size_t space_prefix(struct slice s)
+static size_t space_prefix(struct slice text)
 {
 	size_t n = 0;
-	while (n < s.n && is_space((unsigned char)s.p[n]))
+	while (n < text.n && is_space((unsigned char)text.p[n]))
 		n++;
 	return n;
 }
 
-static bool has_left_marker(struct slice s)
+static bool has_left_marker(struct slice text)
 {
-	return s.n >= 2 && s.p[0] == '-' && is_space((unsigned char)s.p[1]);
+	return text.n >= 2 && text.p[0] == '-' && is_space((unsigned char)text.p[1]);
 }
 
 /* At "}}" or at " -}}"; `ret_trim` says which. */
-static bool at_right(const struct lexer *l, bool *ret_trim)
+static bool at_right(const struct lexer *lexer, bool *ret_trim)
 {
-	struct slice r = rest(l);
+	struct slice r = rest(lexer);
 	*ret_trim = r.n >= 4 && is_space((unsigned char)r.p[0]) &&
 		    slice_starts(slice_from(r, 1), SLICE("-}}"));
 	return *ret_trim || slice_starts(r, SLICE("}}"));
 }
 
-static void skip_right(struct lexer *l, bool trim)
+static void skip_right(struct lexer *lexer, bool trim)
 {
-	l->pos += trim ? 4 : 2;
+	lexer->pos += trim ? 4 : 2;
 	if (trim)
-		l->pos += space_prefix(rest(l));
-	l->start = l->pos;
+		lexer->pos += space_prefix(rest(lexer));
+	lexer->start = lexer->pos;
 }
 
-static bool lex_comment(struct lexer *l)
+static bool lex_comment(struct lexer *lexer)
 {
 	bool trim;
-	l->pos += 2;
-	struct slice r = rest(l);
+	lexer->pos += 2;
+	struct slice r = rest(lexer);
 	const char *end = r.n != 0 ? memmem(r.p, r.n, "*/", 2) : NULL;
 	if (end == NULL)
-		return fail(l, "unclosed comment", SLICE(""));
-	l->pos += (size_t)(end - r.p) + 2;
-	if (!at_right(l, &trim))
-		return fail(l, "comment ends before closing delimiter", SLICE(""));
-	skip_right(l, trim);
+		return fail(lexer, "unclosed comment", SLICE(""));
+	lexer->pos += (size_t)(end - r.p) + 2;
+	if (!at_right(lexer, &trim))
+		return fail(lexer, "comment ends before closing delimiter", SLICE(""));
+	skip_right(lexer, trim);
 	return true;
 }
 
 /* Text up to the next "{{"; false at the end of the input. */
-static bool lex_text(struct lexer *l)
+static bool lex_text(struct lexer *lexer)
 {
-	struct slice r = rest(l);
+	struct slice r = rest(lexer);
 	const char *left = r.n != 0 ? memmem(r.p, r.n, "{{", 2) : NULL;
 	if (left == NULL) {
-		l->pos = l->text.n;
-		if (l->pos > l->start)
-			emit(l, TOK_TEXT);
-		emit(l, TOK_EOF);
+		lexer->pos = lexer->text.n;
+		if (lexer->pos > lexer->start)
+			emit(lexer, TOK_TEXT);
+		emit(lexer, TOK_EOF);
 		return false;
 	}
 	size_t n = (size_t)(left - r.p);
@@ -178,101 +178,105 @@ static bool lex_text(struct lexer *l)
 		while (keep > 0 && is_space((unsigned char)r.p[keep - 1]))
 			keep--;
 	}
-	l->pos += keep;
+	lexer->pos += keep;
 	if (keep > 0)
-		emit(l, TOK_TEXT);
-	l->pos += n - keep;
-	l->start = l->pos;
+		emit(lexer, TOK_TEXT);
+	lexer->pos += n - keep;
+	lexer->start = lexer->pos;
 	return true;
 }
 
-static bool lex_quoted(struct lexer *l, uint32_t quote, enum tok type, const char *unterminated)
+static bool lex_quoted(struct lexer *lexer, uint32_t quote, enum tok type, const char *unterminated)
 {
 	for (;;) {
-		uint32_t cp = next(l);
+		uint32_t cp = next(lexer);
 		if (cp == '\\') {
-			cp = next(l);
+			cp = next(lexer);
 			if (cp != END && cp != '\n')
 				continue;
 		}
 		if (cp == END || cp == '\n')
-			return fail(l, unterminated, SLICE(""));
+			return fail(lexer, unterminated, SLICE(""));
 		if (cp == quote)
-			return emit(l, type);
+			return emit(lexer, type);
 	}
 }
 
-static bool lex_raw(struct lexer *l)
+static bool lex_raw(struct lexer *lexer)
 {
-	ptrdiff_t end = slice_find(rest(l), '`');
+	ptrdiff_t end = slice_find(rest(lexer), '`');
 	if (end < 0)
-		return fail(l, "unterminated raw quoted string", SLICE(""));
-	l->pos += (size_t)end + 1;
-	return emit(l, TOK_RAW_STRING);
+		return fail(lexer, "unterminated raw quoted string", SLICE(""));
+	lexer->pos += (size_t)end + 1;
+	return emit(lexer, TOK_RAW_STRING);
 }
 
-static bool accept(struct lexer *l, const char *set)
+static bool accept(struct lexer *lexer, const char *set)
 {
-	if (l->pos >= l->text.n || l->text.p[l->pos] == '\0' ||
-	    strchr(set, l->text.p[l->pos]) == NULL)
+	if (lexer->pos >= lexer->text.n || lexer->text.p[lexer->pos] == '\0' ||
+	    strchr(set, lexer->text.p[lexer->pos]) == NULL)
 		return false;
-	l->pos++;
+	lexer->pos++;
 	return true;
 }
 
-static void accept_run(struct lexer *l, const char *set)
+static void accept_run(struct lexer *lexer, const char *set)
 {
-	while (accept(l, set)) {
+	while (accept(lexer, set)) {
 	}
 }
 
-static bool scan_number(struct lexer *l)
+static bool scan_number(struct lexer *lexer)
 {
 	static const char dec[] = "0123456789_", hex[] = "0123456789abcdefABCDEF_";
 	const char *digits = dec;
-	accept(l, "+-");
-	if (accept(l, "0"))
-		digits = accept(l, "xX")   ? hex
-			 : accept(l, "oO") ? "01234567_"
-			 : accept(l, "bB") ? "01_"
-					   : dec;
-	accept_run(l, digits);
-	if (accept(l, "."))
-		accept_run(l, digits);
-	if ((digits == dec && accept(l, "eE")) || (digits == hex && accept(l, "pP"))) {
-		accept(l, "+-");
-		accept_run(l, dec);
+	accept(lexer, "+-");
+	if (accept(lexer, "0"))
+		digits = accept(lexer, "xX")   ? hex
+			 : accept(lexer, "oO") ? "01234567_"
+			 : accept(lexer, "bB") ? "01_"
+					       : dec;
+	accept_run(lexer, digits);
+	if (accept(lexer, "."))
+		accept_run(lexer, digits);
+	if ((digits == dec && accept(lexer, "eE")) || (digits == hex && accept(lexer, "pP"))) {
+		accept(lexer, "+-");
+		accept_run(lexer, dec);
 	}
-	accept(l, "i");
-	if (!peek_is_word(l))
+	accept(lexer, "i");
+	if (!peek_is_word(lexer))
 		return true;
-	next(l);
+	next(lexer);
 	return false;
 }
 
-static bool lex_number(struct lexer *l)
+static bool lex_number(struct lexer *lexer)
 {
-	bool good = scan_number(l), is_complex = false;
-	if (good && l->pos < l->text.n && (l->text.p[l->pos] == '+' || l->text.p[l->pos] == '-')) {
+	bool good = scan_number(lexer), is_complex = false;
+	if (good && lexer->pos < lexer->text.n &&
+	    (lexer->text.p[lexer->pos] == '+' || lexer->text.p[lexer->pos] == '-')) {
 		is_complex = true;
-		good = scan_number(l) && l->text.p[l->pos - 1] == 'i';
+		good = scan_number(lexer) && lexer->text.p[lexer->pos - 1] == 'i';
 	}
 	if (good)
-		return emit(l, is_complex ? TOK_COMPLEX : TOK_NUMBER);
+		return emit(lexer, is_complex ? TOK_COMPLEX : TOK_NUMBER);
 	char buf[128];
 	struct tmpl_out o = { .p = buf, .cap = sizeof(buf) };
-	tmpl_out_quote(&o, (struct slice){ l->text.p + l->start, l->pos - l->start }, false);
-	return fail(l, "bad number syntax: ", (struct slice){ buf, o.n });
+	tmpl_out_quote(&o,
+		       (struct slice){ lexer->text.p + lexer->start, lexer->pos - lexer->start },
+		       false);
+	return fail(lexer, "bad number syntax: ", (struct slice){ buf, o.n });
 }
 
 /* What may follow a word, so that "$x+2" stays free for a later meaning. */
-static bool at_terminator(const struct lexer *l)
+static bool at_terminator(const struct lexer *lexer)
 {
 	size_t n;
-	uint32_t cp = peek(l, &n);
+	uint32_t cp = peek(lexer, &n);
 	if (cp == END || is_space(cp))
 		return true;
-	return (cp < 0x80 && cp != 0 && strchr(".,|:)(", (int)cp) != NULL) || at(l, SLICE("}}"));
+	return (cp < 0x80 && cp != 0 && strchr(".,|:)(", (int)cp) != NULL) ||
+	       at(lexer, SLICE("}}"));
 }
 
 static enum tok word_type(struct slice word, enum tok otherwise)
@@ -285,58 +289,58 @@ static enum tok word_type(struct slice word, enum tok otherwise)
 }
 
 /* A word, a field (its dot is read already) or a variable (its dollar is). */
-static bool lex_word(struct lexer *l, enum tok type)
+static bool lex_word(struct lexer *lexer, enum tok type)
 {
 	size_t n;
-	while (peek_is_word(l))
-		next(l);
-	if (!at_terminator(l))
-		return fail_char(l, "bad character ", peek(l, &n));
-	struct slice word = { l->text.p + l->start, l->pos - l->start };
+	while (peek_is_word(lexer))
+		next(lexer);
+	if (!at_terminator(lexer))
+		return fail_char(lexer, "bad character ", peek(lexer, &n));
+	struct slice word = { lexer->text.p + lexer->start, lexer->pos - lexer->start };
 	if (type == TOK_VAR)
-		return emit(l, type);
-	return emit(l, word_type(word, type));
+		return emit(lexer, type);
+	return emit(lexer, word_type(word, type));
 }
 
-static bool lex_spaces(struct lexer *l)
+static bool lex_spaces(struct lexer *lexer)
 {
 	bool trim;
-	while (l->pos < l->text.n && is_space((unsigned char)l->text.p[l->pos])) {
+	while (lexer->pos < lexer->text.n && is_space((unsigned char)lexer->text.p[lexer->pos])) {
 		/* The last blank may belong to a trim marker. */
-		if (at_right(l, &trim))
+		if (at_right(lexer, &trim))
 			break;
-		l->pos++;
+		lexer->pos++;
 	}
-	return l->pos > l->start ? emit(l, TOK_SPACE) : true;
+	return lexer->pos > lexer->start ? emit(lexer, TOK_SPACE) : true;
 }
 
-static bool lex_paren(struct lexer *l, bool open)
+static bool lex_paren(struct lexer *lexer, bool open)
 {
 	if (open)
-		l->parens++;
-	else if (l->parens-- == 0)
-		return fail(l, "unexpected right paren", SLICE(""));
-	return emit(l, open ? TOK_LPAREN : TOK_RPAREN);
+		lexer->parens++;
+	else if (lexer->parens-- == 0)
+		return fail(lexer, "unexpected right paren", SLICE(""));
+	return emit(lexer, open ? TOK_LPAREN : TOK_RPAREN);
 }
 
-static bool lex_sign(struct lexer *l, uint32_t cp)
+static bool lex_sign(struct lexer *lexer, uint32_t cp)
 {
 	switch (cp) {
 	case '=':
-		return emit(l, TOK_ASSIGN);
+		return emit(lexer, TOK_ASSIGN);
 	case ':':
-		if (next(l) != '=')
-			return fail(l, "expected :=", SLICE(""));
-		return emit(l, TOK_DECLARE);
+		if (next(lexer) != '=')
+			return fail(lexer, "expected :=", SLICE(""));
+		return emit(lexer, TOK_DECLARE);
 	case '|':
-		return emit(l, TOK_PIPE);
+		return emit(lexer, TOK_PIPE);
 	case '(':
 	case ')':
-		return lex_paren(l, cp == '(');
+		return lex_paren(lexer, cp == '(');
 	default:
 		if (cp >= ' ' && cp < 0x7f)
-			return emit(l, TOK_CHAR);
-		return fail_char(l, "unrecognized character in action: ", cp);
+			return emit(lexer, TOK_CHAR);
+		return fail_char(lexer, "unrecognized character in action: ", cp);
 	}
 }
 
@@ -345,64 +349,65 @@ static bool is_digit(uint32_t cp)
 	return cp >= '0' && cp <= '9';
 }
 
-static bool lex_in_action(struct lexer *l)
+static bool lex_in_action(struct lexer *lexer)
 {
 	size_t n;
-	uint32_t cp = next(l);
+	uint32_t cp = next(lexer);
 	switch (cp) {
 	case END:
-		return fail(l, "unclosed action", SLICE(""));
+		return fail(lexer, "unclosed action", SLICE(""));
 	case '"':
-		return lex_quoted(l, '"', TOK_STRING, "unterminated quoted string");
+		return lex_quoted(lexer, '"', TOK_STRING, "unterminated quoted string");
 	case '\'':
-		return lex_quoted(l, '\'', TOK_CHAR_CONST, "unterminated character constant");
+		return lex_quoted(lexer, '\'', TOK_CHAR_CONST, "unterminated character constant");
 	case '`':
-		return lex_raw(l);
+		return lex_raw(lexer);
 	case '$':
-		return lex_word(l, TOK_VAR);
+		return lex_word(lexer, TOK_VAR);
 	default:
 		break;
 	}
-	if (cp == '.' && l->pos < l->text.n && !is_digit(peek(l, &n)))
-		return lex_word(l, TOK_FIELD);
+	if (cp == '.' && lexer->pos < lexer->text.n && !is_digit(peek(lexer, &n)))
+		return lex_word(lexer, TOK_FIELD);
 	if (is_space(cp) || cp == '.' || cp == '+' || cp == '-' || is_digit(cp)) {
-		l->pos = l->start;
-		return is_space(cp) ? lex_spaces(l) : lex_number(l);
+		lexer->pos = lexer->start;
+		return is_space(cp) ? lex_spaces(lexer) : lex_number(lexer);
 	}
-	return is_word(cp) ? lex_word(l, TOK_IDENT) : lex_sign(l, cp);
+	return is_word(cp) ? lex_word(lexer, TOK_IDENT) : lex_sign(lexer, cp);
 }
 
 /* From "{{" to "}}" or, for a comment, to its end. */
-static bool lex_action(struct lexer *l)
+static bool lex_action(struct lexer *lexer)
 {
 	bool trim;
-	l->pos += 2;
-	size_t marker = has_left_marker(rest(l)) ? 2 : 0;
-	if (slice_starts(slice_from(rest(l), marker), SLICE("/*"))) {
-		l->pos += marker;
-		l->start = l->pos;
-		return lex_comment(l);
+	lexer->pos += 2;
+	size_t marker = has_left_marker(rest(lexer)) ? 2 : 0;
+	if (slice_starts(slice_from(rest(lexer), marker), SLICE("/*"))) {
+		lexer->pos += marker;
+		lexer->start = lexer->pos;
+		return lex_comment(lexer);
 	}
-	emit(l, TOK_LEFT);
-	l->pos += marker;
-	l->start = l->pos;
-	l->parens = 0;
-	while (!at_right(l, &trim)) {
-		if (!lex_in_action(l))
+	emit(lexer, TOK_LEFT);
+	lexer->pos += marker;
+	lexer->start = lexer->pos;
+	lexer->parens = 0;
+	while (!at_right(lexer, &trim)) {
+		if (!lex_in_action(lexer))
 			return false;
 	}
-	if (l->parens > 0)
-		return fail(l, "unclosed left paren", SLICE(""));
-	struct slice sign = slice_from(rest(l), trim ? 2 : 0);
+	if (lexer->parens > 0)
+		return fail(lexer, "unclosed left paren", SLICE(""));
+	struct slice sign = slice_from(rest(lexer), trim ? 2 : 0);
 	sign.n = 2;
-	vec_push(l->toks, (struct token){ TOK_RIGHT, (uint32_t)(sign.p - l->text.p), sign });
-	skip_right(l, trim);
+	vec_push(lexer->toks,
+		 (struct token){ TOK_RIGHT, (uint32_t)(sign.p - lexer->text.p), sign });
+	skip_right(lexer, trim);
 	return true;
 }
 
-void tmpl_lex(struct slice text, struct arena *a, struct tokens *ret)
+void tmpl_lex(struct slice text, struct arena *arena, struct tokens *ret)
 {
-	struct lexer l = { .text = text, .arena = a, .toks = ret };
+	struct lexer l = { .text = text, .arena = arena, .toks = ret };
 	while (lex_text(&l) && lex_action(&l)) {
 	}
 }

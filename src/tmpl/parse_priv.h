@@ -37,48 +37,49 @@ struct parser {
 
 /* Moves a vector into the template's arena. */
 #define KEEP(p, vec) tmpl_parse_keep((p), (vec)->v, (vec)->n, sizeof(*(vec)->v))
-void *tmpl_parse_keep(struct parser *p, void *v, size_t n, size_t elem_bytes);
+void *tmpl_parse_keep(struct parser *parser, void *value, size_t len, size_t elem_bytes);
 
-static inline const struct token *tmpl_peek(const struct parser *p)
+static inline const struct token *tmpl_peek(const struct parser *parser)
 {
-	return &p->toks->v[p->i];
+	return &parser->toks->v[parser->i];
 }
 
 /* The last token is never passed. */
-static inline const struct token *tmpl_next(struct parser *p)
+static inline const struct token *tmpl_next(struct parser *parser)
 {
-	const struct token *t = tmpl_peek(p);
-	if (p->i + 1 < p->toks->n)
-		p->i++;
+	const struct token *t = tmpl_peek(parser);
+	if (parser->i + 1 < parser->toks->n)
+		parser->i++;
 	return t;
 }
 
-static inline const struct token *tmpl_peek_word(struct parser *p)
+static inline const struct token *tmpl_peek_word(struct parser *parser)
 {
-	while (tmpl_peek(p)->type == TOK_SPACE)
-		p->i++;
-	return tmpl_peek(p);
+	while (tmpl_peek(parser)->type == TOK_SPACE)
+		parser->i++;
+	return tmpl_peek(parser);
 }
 
-static inline const struct token *tmpl_next_word(struct parser *p)
+static inline const struct token *tmpl_next_word(struct parser *parser)
 {
-	tmpl_peek_word(p);
-	return tmpl_next(p);
+	tmpl_peek_word(parser);
+	return tmpl_next(parser);
 }
 
 /* Where the last word read ends. */
-uint32_t tmpl_parse_end(const struct parser *p);
+uint32_t tmpl_parse_end(const struct parser *parser);
 /* Go's %q, cut to fit an error text; in the template's arena. */
-const char *tmpl_parse_quoted(struct parser *p, struct slice s);
-int tmpl_parse_unexpected(struct parser *p, const struct token *t, const char *context);
-MUST_CHECK int tmpl_parse_count(struct parser *p);
+const char *tmpl_parse_quoted(struct parser *parser, struct slice text);
+int tmpl_parse_unexpected(struct parser *parser, const struct token *token, const char *context);
+MUST_CHECK int tmpl_parse_count(struct parser *parser);
 /* Left by p->nesting--, whatever it returned. */
-MUST_CHECK int tmpl_parse_enter(struct parser *p);
-MUST_CHECK int tmpl_parse_find_var(struct parser *p, struct slice name, uint32_t pos,
+MUST_CHECK int tmpl_parse_enter(struct parser *parser);
+MUST_CHECK int tmpl_parse_find_var(struct parser *parser, struct slice name, uint32_t pos,
 				   uint32_t *ret_slot);
-MUST_CHECK int tmpl_parse_declare(struct parser *p, struct slice name, uint32_t pos,
+MUST_CHECK int tmpl_parse_declare(struct parser *parser, struct slice name, uint32_t pos,
 				  uint32_t *ret_slot);
-MUST_CHECK int tmpl_parse_string(struct parser *p, const struct token *t, struct slice *ret);
+MUST_CHECK int tmpl_parse_string(struct parser *parser, const struct token *token,
+				 struct slice *ret);
 /* Reads on to and with `end`; `context` names the place in errors. */
-MUST_CHECK int tmpl_parse_pipe(struct parser *p, const char *context, enum tok end,
+MUST_CHECK int tmpl_parse_pipe(struct parser *parser, const char *context, enum tok end,
 			       struct pipe **ret);

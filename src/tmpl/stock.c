@@ -6,10 +6,10 @@ static size_t strings_len(const void *self)
 	return ((const struct tmpl_strings *)self)->n;
 }
 
-static int strings_get(const void *self, size_t i, struct arena *a, struct tmpl_value *ret)
+static int strings_get(const void *self, size_t index, struct arena *arena, struct tmpl_value *ret)
 {
-	(void)a;
-	*ret = tmpl_string(((const struct tmpl_strings *)self)->v[i]);
+	(void)arena;
+	*ret = tmpl_string(((const struct tmpl_strings *)self)->v[index]);
 	return 0;
 }
 
@@ -25,10 +25,10 @@ static size_t values_len(const void *self)
 	return ((const struct tmpl_values *)self)->n;
 }
 
-static int values_get(const void *self, size_t i, struct arena *a, struct tmpl_value *ret)
+static int values_get(const void *self, size_t index, struct arena *arena, struct tmpl_value *ret)
 {
-	(void)a;
-	*ret = ((const struct tmpl_values *)self)->v[i];
+	(void)arena;
+	*ret = ((const struct tmpl_values *)self)->v[index];
 	return 0;
 }
 
@@ -44,10 +44,11 @@ static size_t entries_len(const void *self)
 	return ((const struct tmpl_entries *)self)->n;
 }
 
-static int entries_find(const void *self, struct slice key, struct arena *a, struct tmpl_value *ret)
+static int entries_find(const void *self, struct slice key, struct arena *arena,
+			struct tmpl_value *ret)
 {
 	const struct tmpl_entries *e = self;
-	(void)a;
+	(void)arena;
 	for (size_t i = 0; i < e->n; i++) {
 		if (slice_eq(e->v[i].key, key)) {
 			*ret = e->v[i].value;
@@ -57,11 +58,11 @@ static int entries_find(const void *self, struct slice key, struct arena *a, str
 	return 0;
 }
 
-static int entries_entry(const void *self, size_t i, struct slice *ret_key, struct arena *a,
+static int entries_entry(const void *self, size_t index, struct slice *ret_key, struct arena *arena,
 			 struct tmpl_value *ret)
 {
-	const struct tmpl_entry *e = &((const struct tmpl_entries *)self)->v[i];
-	(void)a;
+	const struct tmpl_entry *e = &((const struct tmpl_entries *)self)->v[index];
+	(void)arena;
 	*ret_key = e->key;
 	*ret = e->value;
 	return 0;

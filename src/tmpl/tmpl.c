@@ -4,23 +4,23 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-struct srcpos tmpl_place(const struct tmpl *t, uint32_t pos)
+struct srcpos tmpl_place(const struct tmpl *tmpl, uint32_t pos)
 {
-	struct srcpos at = t->base;
-	for (uint32_t i = 0; i < pos && i < t->text.n; i++) {
-		if (t->text.p[i] == '\n') {
+	struct srcpos at = tmpl->base;
+	for (uint32_t i = 0; i < pos && i < tmpl->text.n; i++) {
+		if (tmpl->text.p[i] == '\n') {
 			at.line++;
 			at.col = 1;
-		} else if (((unsigned char)t->text.p[i] & 0xc0) != 0x80) {
+		} else if (((unsigned char)tmpl->text.p[i] & 0xc0) != 0x80) {
 			at.col++;
 		}
 	}
 	return at;
 }
 
-struct body *tmpl_find_body(const struct tmpl *t, struct slice name)
+struct body *tmpl_find_body(const struct tmpl *tmpl, struct slice name)
 {
-	struct body *b = t->bodies;
+	struct body *b = tmpl->bodies;
 	while (b != NULL && !slice_eq(b->name, name))
 		b = b->next;
 	return b;
@@ -48,15 +48,15 @@ const struct tmpl_field *tmpl_find_field(const struct tmpl_class *cls, struct sl
 	return NULL;
 }
 
-static int parse_and_check(struct tmpl *t, struct srcerr *err)
+static int parse_and_check(struct tmpl *tmpl, struct srcerr *err)
 {
 	struct tokens toks = { 0 };
-	if (t->text.n > TMPL_MAX_BYTES)
-		return srcerr_set(err, t->base, "template longer than %d bytes", TMPL_MAX_BYTES);
-	tmpl_lex(t->text, &t->arena, &toks);
-	int r = tmpl_parse_tokens(t, &toks, err);
+	if (tmpl->text.n > TMPL_MAX_BYTES)
+		return srcerr_set(err, tmpl->base, "template longer than %d bytes", TMPL_MAX_BYTES);
+	tmpl_lex(tmpl->text, &tmpl->arena, &toks);
+	int r = tmpl_parse_tokens(tmpl, &toks, err);
 	vec_done(&toks);
-	return r < 0 ? r : tmpl_check(t, err);
+	return r < 0 ? r : tmpl_check(tmpl, err);
 }
 
 int tmpl_parse(struct slice text, struct srcpos base, const struct tmpl_env *env, struct tmpl **ret,
@@ -79,28 +79,28 @@ int tmpl_parse(struct slice text, struct srcpos base, const struct tmpl_env *env
 	return 0;
 }
 
-void tmpl_free(struct tmpl *t)
+void tmpl_free(struct tmpl *tmpl)
 {
-	if (t == NULL)
+	if (tmpl == NULL)
 		return;
-	arena_done(&t->arena);
-	free(t);
+	arena_done(&tmpl->arena);
+	free(tmpl);
 }
 
-size_t tmpl_n_parts(const struct tmpl *t)
+size_t tmpl_n_parts(const struct tmpl *tmpl)
 {
-	return t->main->block.n;
+	return tmpl->main->block.n;
 }
 
-struct tmpl_part tmpl_part(const struct tmpl *t, size_t i)
+struct tmpl_part tmpl_part(const struct tmpl *tmpl, size_t index)
 {
-	const struct stmt *s = &t->main->block.v[i];
+	const struct stmt *s = &tmpl->main->block.v[index];
 	if (s->kind == STMT_TEXT)
 		return (struct tmpl_part){ TMPL_PART_TEXT, s->text };
 	if (s->kind == STMT_ACTION && s->pipe->n_decls == 0 && s->pipe->n_cmds == 1 &&
 	    s->pipe->cmds[0].n_args == 1 && s->pipe->cmds[0].args[0].kind == OPERAND_FIELD) {
 		const struct operand *o = &s->pipe->cmds[0].args[0];
-		struct slice path = { t->text.p + o->pos, o->end - o->pos };
+		struct slice path = { tmpl->text.p + o->pos, o->end - o->pos };
 		return (struct tmpl_part){ TMPL_PART_FIELD, path };
 	}
 	return (struct tmpl_part){ .kind = TMPL_PART_OTHER };

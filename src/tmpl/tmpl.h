@@ -139,7 +139,7 @@ struct tmpl_call {
 };
 
 /* Says why a function fails and returns ERR_TYPE, so that functions can `return tmpl_fail(...)`. */
-int tmpl_fail(struct tmpl_call *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+int tmpl_fail(struct tmpl_call *call, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 enum { TMPL_FUNC_ARGS = 3, TMPL_VARIADIC = 255 };
 struct tmpl_func {
@@ -177,21 +177,21 @@ struct tmpl_run {
  * (may be NULL) filled. */
 MUST_CHECK int tmpl_parse(struct slice text, struct srcpos base, const struct tmpl_env *env,
 			  struct tmpl **ret, struct srcerr *err);
-void tmpl_free(struct tmpl *t);
-static inline void tmpl_freep(struct tmpl **t)
+void tmpl_free(struct tmpl *tmpl);
+static inline void tmpl_freep(struct tmpl **tmpl)
 {
-	tmpl_free(*t);
+	tmpl_free(*tmpl);
 }
 
 /* Executes into `out` (not terminated). Any number of threads may execute one template at once,
  * each with its own run. Errors: ERR_SPACE (out or arena too small), ERR_LIMIT, ERR_TYPE (the data
  * does not fit the template), or what a callback returned. `out` then holds rubbish. Intermediate
  * texts are built in the unused rest of `out`, so they are bounded by it too. */
-MUST_CHECK int tmpl_exec(const struct tmpl *t, const struct tmpl_run *run, char *out, size_t cap,
+MUST_CHECK int tmpl_exec(const struct tmpl *tmpl, const struct tmpl_run *run, char *out, size_t cap,
 			 size_t *ret_n);
 
 /* Appends the template in Go's canonical form, as text/template's Tree.Root.String() prints it. */
-void tmpl_text(const struct tmpl *t, struct strbuf *b);
+void tmpl_text(const struct tmpl *tmpl, struct strbuf *out);
 
 /* The top-level nodes, for callers that compile simple templates themselves. */
 enum tmpl_part_kind { TMPL_PART_TEXT, TMPL_PART_FIELD, TMPL_PART_OTHER };
@@ -199,34 +199,34 @@ struct tmpl_part {
 	enum tmpl_part_kind kind;
 	struct slice text; /* TEXT: what is printed; FIELD: ".Group.x" */
 };
-size_t tmpl_n_parts(const struct tmpl *t);
+size_t tmpl_n_parts(const struct tmpl *tmpl);
 /* Borrowed from the template. */
-struct tmpl_part tmpl_part(const struct tmpl *t, size_t i);
+struct tmpl_part tmpl_part(const struct tmpl *tmpl, size_t index);
 
 /* Values of the simple kinds. */
-static inline struct tmpl_value tmpl_string(struct slice s)
+static inline struct tmpl_value tmpl_string(struct slice text)
 {
-	return (struct tmpl_value){ .kind = TMPL_STRING, .s = s };
+	return (struct tmpl_value){ .kind = TMPL_STRING, .s = text };
 }
 
-static inline struct tmpl_value tmpl_int(int64_t i)
+static inline struct tmpl_value tmpl_int(int64_t number)
 {
-	return (struct tmpl_value){ .kind = TMPL_INT, .i = i };
+	return (struct tmpl_value){ .kind = TMPL_INT, .i = number };
 }
 
-static inline struct tmpl_value tmpl_uint(uint64_t u, uint8_t bits)
+static inline struct tmpl_value tmpl_uint(uint64_t number, uint8_t bits)
 {
-	return (struct tmpl_value){ .kind = TMPL_UINT, .bits = bits, .u = u };
+	return (struct tmpl_value){ .kind = TMPL_UINT, .bits = bits, .u = number };
 }
 
-static inline struct tmpl_value tmpl_bool(bool b)
+static inline struct tmpl_value tmpl_bool(bool value)
 {
-	return (struct tmpl_value){ .kind = TMPL_BOOL, .b = b };
+	return (struct tmpl_value){ .kind = TMPL_BOOL, .b = value };
 }
 
-static inline struct tmpl_value tmpl_float(double f)
+static inline struct tmpl_value tmpl_float(double number)
 {
-	return (struct tmpl_value){ .kind = TMPL_FLOAT, .f = f };
+	return (struct tmpl_value){ .kind = TMPL_FLOAT, .f = number };
 }
 
 static inline struct tmpl_value tmpl_object(const struct tmpl_class *cls, const void *self)

@@ -5,11 +5,11 @@
 
 #include "base/err.h"
 
-int tmpl_fail(struct tmpl_call *c, const char *fmt, ...)
+int tmpl_fail(struct tmpl_call *call, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(c->err, c->err_cap, fmt, ap);
+	vsnprintf(call->err, call->err_cap, fmt, ap);
 	va_end(ap);
 	return ERR_TYPE;
 }
@@ -21,16 +21,16 @@ struct tmpl_value tmpl_list(const struct tmpl_list *type, const void *self)
 				    .list = { .type = type, .self = self, .n = n, .cap = n } };
 }
 
-struct slice tmpl_type_name(const struct tmpl_value *v)
+struct slice tmpl_type_name(const struct tmpl_value *value)
 {
 	static const char *const ints[] = { "int", "int8", "int16", "int32", "int64" };
 	static const char *const uints[] = { "uint", "uint8", "uint16", "uint32", "uint64" };
-	size_t size = v->bits == 8    ? 1
-		      : v->bits == 16 ? 2
-		      : v->bits == 32 ? 3
-		      : v->bits == 64 ? 4
-				      : 0;
-	switch (v->kind) {
+	size_t size = value->bits == 8	  ? 1
+		      : value->bits == 16 ? 2
+		      : value->bits == 32 ? 3
+		      : value->bits == 64 ? 4
+					  : 0;
+	switch (value->kind) {
 	case TMPL_NIL:
 		return SLICE("<nil>");
 	case TMPL_BOOL:
@@ -40,38 +40,38 @@ struct slice tmpl_type_name(const struct tmpl_value *v)
 	case TMPL_UINT:
 		return slice_of(uints[size]);
 	case TMPL_FLOAT:
-		return v->bits == 32 ? SLICE("float32") : SLICE("float64");
+		return value->bits == 32 ? SLICE("float32") : SLICE("float64");
 	case TMPL_STRING:
 		return SLICE("string");
 	case TMPL_LIST:
-		return slice_of(v->list.type->name);
+		return slice_of(value->list.type->name);
 	case TMPL_MAP:
-		return slice_of(v->map.type->name);
+		return slice_of(value->map.type->name);
 	case TMPL_OBJECT:
-		return slice_of(v->obj.cls->name);
+		return slice_of(value->obj.cls->name);
 	case TMPL_ANY:
 		return SLICE("interface {}");
 	}
 	return SLICE("");
 }
 
-struct slice tmpl_elem_name(const struct tmpl_value *v)
+struct slice tmpl_elem_name(const struct tmpl_value *value)
 {
-	struct slice name = tmpl_type_name(v);
+	struct slice name = tmpl_type_name(value);
 	return slice_from(name, name.n > 0 && name.p[0] == '*');
 }
 
-bool tmpl_is_nil(const struct tmpl_value *v)
+bool tmpl_is_nil(const struct tmpl_value *value)
 {
-	switch (v->kind) {
+	switch (value->kind) {
 	case TMPL_NIL:
 		return true;
 	case TMPL_LIST:
-		return v->list.self == NULL;
+		return value->list.self == NULL;
 	case TMPL_MAP:
-		return v->map.self == NULL;
+		return value->map.self == NULL;
 	case TMPL_OBJECT:
-		return v->obj.self == NULL;
+		return value->obj.self == NULL;
 	case TMPL_BOOL:
 	case TMPL_INT:
 	case TMPL_UINT:
@@ -83,33 +83,33 @@ bool tmpl_is_nil(const struct tmpl_value *v)
 	return false;
 }
 
-static size_t map_len(const struct tmpl_value *v)
+static size_t map_len(const struct tmpl_value *value)
 {
-	return v->map.self != NULL ? v->map.type->len(v->map.self) : 0;
+	return value->map.self != NULL ? value->map.type->len(value->map.self) : 0;
 }
 
-bool tmpl_truth(const struct tmpl_value *v)
+bool tmpl_truth(const struct tmpl_value *value)
 {
-	switch (v->kind) {
+	switch (value->kind) {
 	case TMPL_NIL:
 	case TMPL_ANY:
 		return false;
 	case TMPL_BOOL:
-		return v->b;
+		return value->b;
 	case TMPL_INT:
-		return v->i != 0;
+		return value->i != 0;
 	case TMPL_UINT:
-		return v->u != 0;
+		return value->u != 0;
 	case TMPL_FLOAT:
-		return v->f < 0 || v->f > 0 || v->f != v->f; /* NaN is true */
+		return value->f < 0 || value->f > 0 || value->f != value->f; /* NaN is true */
 	case TMPL_STRING:
-		return v->s.n != 0;
+		return value->s.n != 0;
 	case TMPL_LIST:
-		return v->list.n != 0;
+		return value->list.n != 0;
 	case TMPL_MAP:
-		return map_len(v) != 0;
+		return map_len(value) != 0;
 	case TMPL_OBJECT:
-		return v->obj.self != NULL;
+		return value->obj.self != NULL;
 	}
 	return false;
 }
@@ -143,25 +143,25 @@ struct tmpl_value tmpl_zero(const struct tmpl_type *type)
 	return v;
 }
 
-int tmpl_len(struct tmpl_call *c, const struct tmpl_value *v, size_t *ret)
+int tmpl_len(struct tmpl_call *call, const struct tmpl_value *value, size_t *ret)
 {
-	struct slice name = tmpl_elem_name(v);
-	switch (v->kind) {
+	struct slice name = tmpl_elem_name(value);
+	switch (value->kind) {
 	case TMPL_STRING:
-		*ret = v->s.n;
+		*ret = value->s.n;
 		return 0;
 	case TMPL_LIST:
-		*ret = v->list.n;
+		*ret = value->list.n;
 		return 0;
 	case TMPL_MAP:
-		*ret = map_len(v);
+		*ret = map_len(value);
 		return 0;
 	case TMPL_OBJECT:
-		if (v->obj.self == NULL)
-			return tmpl_fail(c, "len of nil pointer");
+		if (value->obj.self == NULL)
+			return tmpl_fail(call, "len of nil pointer");
 		break;
 	case TMPL_NIL: /* what Go stumbles over */
-		return tmpl_fail(c, "reflect: call of reflect.Value.Type on zero Value");
+		return tmpl_fail(call, "reflect: call of reflect.Value.Type on zero Value");
 	case TMPL_BOOL:
 	case TMPL_INT:
 	case TMPL_UINT:
@@ -169,46 +169,48 @@ int tmpl_len(struct tmpl_call *c, const struct tmpl_value *v, size_t *ret)
 	case TMPL_ANY:
 		break;
 	}
-	return tmpl_fail(c, "len of type %.*s", (int)name.n, name.p);
+	return tmpl_fail(call, "len of type %.*s", (int)name.n, name.p);
 }
 
-int tmpl_list_get(struct tmpl_call *c, const struct tmpl_value *v, size_t i, struct tmpl_value *ret)
+int tmpl_list_get(struct tmpl_call *call, const struct tmpl_value *value, size_t index,
+		  struct tmpl_value *ret)
 {
-	if (i >= v->list.n)
-		return tmpl_fail(c, "reflect: slice index out of range");
-	return v->list.type->get(v->list.self, v->list.off + i, c->arena, ret);
+	if (index >= value->list.n)
+		return tmpl_fail(call, "reflect: slice index out of range");
+	return value->list.type->get(value->list.self, value->list.off + index, call->arena, ret);
 }
 
-static int cmp_entries(const void *a, const void *b)
+static int cmp_entries(const void *left, const void *right)
 {
-	const struct tmpl_entry *x = a, *y = b;
+	const struct tmpl_entry *x = left, *y = right;
 	return slice_cmp(x->key, y->key);
 }
 
 /* In place and without memory of its own, which qsort does not promise. Maps are small: they fit
  * the arena of an execution. */
-static void sort_entries(struct tmpl_entry *v, size_t n)
+static void sort_entries(struct tmpl_entry *entry, size_t count)
 {
-	for (size_t i = 1; i < n; i++) {
-		struct tmpl_entry e = v[i];
+	for (size_t i = 1; i < count; i++) {
+		struct tmpl_entry e = entry[i];
 		size_t k = i;
-		for (; k > 0 && cmp_entries(&v[k - 1], &e) > 0; k--)
-			v[k] = v[k - 1];
-		v[k] = e;
+		for (; k > 0 && cmp_entries(&entry[k - 1], &e) > 0; k--)
+			entry[k] = entry[k - 1];
+		entry[k] = e;
 	}
 }
 
-int tmpl_map_sorted(struct tmpl_call *c, const struct tmpl_value *v, struct tmpl_entry **ret,
+int tmpl_map_sorted(struct tmpl_call *call, const struct tmpl_value *value, struct tmpl_entry **ret,
 		    size_t *ret_n)
 {
-	size_t n = map_len(v);
+	size_t n = map_len(value);
 	if (n > TMPL_MAX_ITERATIONS)
 		return ERR_LIMIT;
-	struct tmpl_entry *e = arena_alloc(c->arena, n * sizeof(*e));
+	struct tmpl_entry *e = arena_alloc(call->arena, n * sizeof(*e));
 	if (e == NULL)
 		return ERR_SPACE;
 	for (size_t i = 0; i < n; i++) {
-		int r = v->map.type->entry(v->map.self, i, &e[i].key, c->arena, &e[i].value);
+		int r = value->map.type->entry(value->map.self, i, &e[i].key, call->arena,
+					       &e[i].value);
 		if (r < 0)
 			return r;
 	}
@@ -218,29 +220,29 @@ int tmpl_map_sorted(struct tmpl_call *c, const struct tmpl_value *v, struct tmpl
 	return 0;
 }
 
-static bool is_basic(const struct tmpl_value *v)
+static bool is_basic(const struct tmpl_value *value)
 {
-	return v->kind >= TMPL_BOOL && v->kind <= TMPL_STRING;
+	return value->kind >= TMPL_BOOL && value->kind <= TMPL_STRING;
 }
 
-static bool int_equals_uint(const struct tmpl_value *i, const struct tmpl_value *u)
+static bool int_equals_uint(const struct tmpl_value *left, const struct tmpl_value *right)
 {
-	return i->i >= 0 && (uint64_t)i->i == u->u;
+	return left->i >= 0 && (uint64_t)left->i == right->u;
 }
 
-static bool basic_equal(const struct tmpl_value *a, const struct tmpl_value *b)
+static bool basic_equal(const struct tmpl_value *left, const struct tmpl_value *right)
 {
-	switch (a->kind) {
+	switch (left->kind) {
 	case TMPL_BOOL:
-		return a->b == b->b;
+		return left->b == right->b;
 	case TMPL_INT:
-		return a->i == b->i;
+		return left->i == right->i;
 	case TMPL_UINT:
-		return a->u == b->u;
+		return left->u == right->u;
 	case TMPL_FLOAT:
-		return a->f <= b->f && a->f >= b->f;
+		return left->f <= right->f && left->f >= right->f;
 	case TMPL_STRING:
-		return slice_eq(a->s, b->s);
+		return slice_eq(left->s, right->s);
 	case TMPL_NIL:
 	case TMPL_LIST:
 	case TMPL_MAP:
@@ -251,74 +253,75 @@ static bool basic_equal(const struct tmpl_value *a, const struct tmpl_value *b)
 	return false;
 }
 
-static int incompatible(struct tmpl_call *c, const struct tmpl_value *a, const struct tmpl_value *b)
+static int incompatible(struct tmpl_call *call, const struct tmpl_value *left,
+			const struct tmpl_value *right)
 {
-	struct slice x = tmpl_type_name(a), y = tmpl_type_name(b);
-	return tmpl_fail(c, "incompatible types for comparison: %.*s and %.*s", (int)x.n, x.p,
+	struct slice x = tmpl_type_name(left), y = tmpl_type_name(right);
+	return tmpl_fail(call, "incompatible types for comparison: %.*s and %.*s", (int)x.n, x.p,
 			 (int)y.n, y.p);
 }
 
 /* Neither is of a basic kind: nil compares with all, pointers with each other. */
-static int reference_equal(struct tmpl_call *c, const struct tmpl_value *a,
-			   const struct tmpl_value *b, bool *ret)
+static int reference_equal(struct tmpl_call *call, const struct tmpl_value *left,
+			   const struct tmpl_value *right, bool *ret)
 {
-	struct slice name = tmpl_type_name(b);
-	if (a->kind != b->kind && a->kind != TMPL_NIL && b->kind != TMPL_NIL)
-		return tmpl_fail(c, "non-comparable types");
-	if (tmpl_is_nil(a) || tmpl_is_nil(b)) {
-		*ret = tmpl_is_nil(a) == tmpl_is_nil(b);
+	struct slice name = tmpl_type_name(right);
+	if (left->kind != right->kind && left->kind != TMPL_NIL && right->kind != TMPL_NIL)
+		return tmpl_fail(call, "non-comparable types");
+	if (tmpl_is_nil(left) || tmpl_is_nil(right)) {
+		*ret = tmpl_is_nil(left) == tmpl_is_nil(right);
 		return 0;
 	}
-	if (a->kind != TMPL_OBJECT)
-		return tmpl_fail(c, "non-comparable type %.*s", (int)name.n, name.p);
-	*ret = a->obj.cls == b->obj.cls && a->obj.self == b->obj.self;
+	if (left->kind != TMPL_OBJECT)
+		return tmpl_fail(call, "non-comparable type %.*s", (int)name.n, name.p);
+	*ret = left->obj.cls == right->obj.cls && left->obj.self == right->obj.self;
 	return 0;
 }
 
-int tmpl_equal(struct tmpl_call *c, const struct tmpl_value *a, const struct tmpl_value *b,
-	       bool *ret)
+int tmpl_equal(struct tmpl_call *call, const struct tmpl_value *left,
+	       const struct tmpl_value *right, bool *ret)
 {
 	*ret = false;
-	if (!is_basic(a) && !is_basic(b))
-		return reference_equal(c, a, b, ret);
-	if (a->kind == b->kind)
-		*ret = basic_equal(a, b);
-	else if (a->kind == TMPL_INT && b->kind == TMPL_UINT)
-		*ret = int_equals_uint(a, b);
-	else if (a->kind == TMPL_UINT && b->kind == TMPL_INT)
-		*ret = int_equals_uint(b, a);
-	else if (a->kind != TMPL_NIL && b->kind != TMPL_NIL)
-		return incompatible(c, a, b);
+	if (!is_basic(left) && !is_basic(right))
+		return reference_equal(call, left, right, ret);
+	if (left->kind == right->kind)
+		*ret = basic_equal(left, right);
+	else if (left->kind == TMPL_INT && right->kind == TMPL_UINT)
+		*ret = int_equals_uint(left, right);
+	else if (left->kind == TMPL_UINT && right->kind == TMPL_INT)
+		*ret = int_equals_uint(right, left);
+	else if (left->kind != TMPL_NIL && right->kind != TMPL_NIL)
+		return incompatible(call, left, right);
 	return 0;
 }
 
-int tmpl_less(struct tmpl_call *c, const struct tmpl_value *a, const struct tmpl_value *b,
+int tmpl_less(struct tmpl_call *call, const struct tmpl_value *left, const struct tmpl_value *right,
 	      bool *ret)
 {
-	if (!is_basic(a) || !is_basic(b))
-		return tmpl_fail(c, "invalid type for comparison");
-	if (a->kind == TMPL_INT && b->kind == TMPL_UINT) {
-		*ret = a->i < 0 || (uint64_t)a->i < b->u;
+	if (!is_basic(left) || !is_basic(right))
+		return tmpl_fail(call, "invalid type for comparison");
+	if (left->kind == TMPL_INT && right->kind == TMPL_UINT) {
+		*ret = left->i < 0 || (uint64_t)left->i < right->u;
 		return 0;
 	}
-	if (a->kind == TMPL_UINT && b->kind == TMPL_INT) {
-		*ret = b->i >= 0 && a->u < (uint64_t)b->i;
+	if (left->kind == TMPL_UINT && right->kind == TMPL_INT) {
+		*ret = right->i >= 0 && left->u < (uint64_t)right->i;
 		return 0;
 	}
-	if (a->kind != b->kind)
-		return incompatible(c, a, b);
-	switch (a->kind) {
+	if (left->kind != right->kind)
+		return incompatible(call, left, right);
+	switch (left->kind) {
 	case TMPL_INT:
-		*ret = a->i < b->i;
+		*ret = left->i < right->i;
 		return 0;
 	case TMPL_UINT:
-		*ret = a->u < b->u;
+		*ret = left->u < right->u;
 		return 0;
 	case TMPL_FLOAT:
-		*ret = a->f < b->f;
+		*ret = left->f < right->f;
 		return 0;
 	case TMPL_STRING:
-		*ret = slice_cmp(a->s, b->s) < 0;
+		*ret = slice_cmp(left->s, right->s) < 0;
 		return 0;
 	case TMPL_NIL:
 	case TMPL_BOOL:
@@ -328,5 +331,5 @@ int tmpl_less(struct tmpl_call *c, const struct tmpl_value *a, const struct tmpl
 	case TMPL_ANY:
 		break;
 	}
-	return tmpl_fail(c, "invalid type for comparison");
+	return tmpl_fail(call, "invalid type for comparison");
 }

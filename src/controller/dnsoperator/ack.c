@@ -52,10 +52,10 @@ void dnsoperator_ack_name(const char *domain, char ret[DNSOPERATOR_ACK_NAME_MAX]
 		snprintf(ret, DNSOPERATOR_ACK_NAME_MAX, DNSOPERATOR_ACK_NAME);
 }
 
-void dnsoperator_ack_hash(const void *text, size_t n, char ret[DNSOPERATOR_ACK_HASH_MAX])
+void dnsoperator_ack_hash(const void *text, size_t len, char ret[DNSOPERATOR_ACK_HASH_MAX])
 {
 	uint8_t digest[NET_SHA512_BYTES];
-	net_sha512(text, n, digest);
+	net_sha512(text, len, digest);
 	for (size_t i = 0; i < DNSOPERATOR_ACK_HASH_MAX / 2; i++)
 		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
 }
@@ -69,10 +69,10 @@ static void other(struct dnsoperator_ack *ret, const char *what, const char *mor
 }
 
 /* One string of as many hexadecimal digits as a hash has. */
-static bool is_hash(const uint8_t *rdata, size_t n)
+static bool is_hash(const uint8_t *rdata, size_t len)
 {
 	enum { DIGITS = DNSOPERATOR_ACK_HASH_MAX - 1 };
-	if (n != 1 + DIGITS || rdata[0] != DIGITS)
+	if (len != 1 + DIGITS || rdata[0] != DIGITS)
 		return false;
 	for (size_t i = 1; i <= DIGITS; i++) {
 		if ((rdata[i] < '0' || rdata[i] > '9') && (rdata[i] < 'a' || rdata[i] > 'f'))
@@ -82,21 +82,21 @@ static bool is_hash(const uint8_t *rdata, size_t n)
 }
 
 /* Finds a hash among the answers; false when there is none. */
-static bool find_hash(const uint8_t *msg, size_t n, struct dnsoperator_ack *ret)
+static bool find_hash(const uint8_t *msg, size_t len, struct dnsoperator_ack *ret)
 {
 	size_t at = DNS_HEADER_BYTES;
 	unsigned questions = dns_get16(msg + 4), answers = dns_get16(msg + 6);
 	if (questions > 1 || answers > RECORDS_MAX)
 		return false;
 	for (unsigned i = 0; i < questions + answers; i++) {
-		int end = dns_name_skip(msg, n, at);
+		int end = dns_name_skip(msg, len, at);
 		size_t fixed = i < questions ? 4 : 10;
-		if (end < 0 || (size_t)end + fixed > n)
+		if (end < 0 || (size_t)end + fixed > len)
 			return false;
 		const uint8_t *p = msg + end;
 		size_t rdlen = i < questions ? 0 : dns_get16(p + 8);
 		at = (size_t)end + fixed + rdlen;
-		if (at > n)
+		if (at > len)
 			return false;
 		if (i >= questions && dns_get16(p) == DNS_TYPE_TXT && is_hash(p + 10, rdlen)) {
 			memcpy(ret->hash, p + 11, rdlen - 1);
@@ -119,18 +119,18 @@ static const char *why_failed(uint16_t rcode)
 	}
 }
 
-void dnsoperator_ack_read(const uint8_t *msg, size_t n, struct dnsoperator_ack *ret)
+void dnsoperator_ack_read(const uint8_t *msg, size_t len, struct dnsoperator_ack *ret)
 {
 	char buf[DNS_MNEMONIC_MAX];
 	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_TOLD };
-	if (n < DNS_HEADER_BYTES) {
+	if (len < DNS_HEADER_BYTES) {
 		other(ret, "no DNS message", "");
 		return;
 	}
 	uint16_t rcode = dns_get16(msg + 2) & 15;
 	if (rcode != DNS_RCODE_NOERROR)
 		other(ret, "it answers ", dns_rcode_str(rcode, buf));
-	else if (!find_hash(msg, n, ret))
+	else if (!find_hash(msg, len, ret))
 		other(ret, "it answers without a hash", "");
 	if (rcode != DNS_RCODE_NOERROR && rcode != DNS_RCODE_NXDOMAIN) {
 		/* a marker may be there, and the server not able or willing to answer from it */
@@ -158,55 +158,55 @@ static uint16_t make_question(const char *asked, uint8_t msg[QUESTION_MAX])
 
 static void answered(struct resolve_exchange *x);
 
-static void try_once(struct asking *a, bool tcp)
+static void try_once(struct asking *asking, bool tcp)
 {
-	struct pull *p = a->pull;
-	a->x = (struct resolve_exchange){ .up = a->up,
-					  .msg = a->msg,
-					  .msg_n = make_question(p->opts.name, a->msg),
-					  .tcp = tcp,
-					  .deadline_ns = loop_now(p->loop) + p->opts.try_ns,
-					  .done = answered };
-	resolve_start(p->resolver, &a->x);
+	struct pull *p = asking->pull;
+	asking->x = (struct resolve_exchange){ .up = asking->up,
+					       .msg = asking->msg,
+					       .msg_n = make_question(p->opts.name, asking->msg),
+					       .tcp = tcp,
+					       .deadline_ns = loop_now(p->loop) + p->opts.try_ns,
+					       .done = answered };
+	resolve_start(p->resolver, &asking->x);
 }
 
-static void start_next(struct pull *p)
+static void start_next(struct pull *pull)
 {
-	while (p->started < p->n && p->running < AT_ONCE) {
-		struct asking *a = &p->v[p->started++];
-		p->running++;
+	while (pull->started < pull->n && pull->running < AT_ONCE) {
+		struct asking *a = &pull->v[pull->started++];
+		pull->running++;
 		a->tried = 1;
-		try_once(a, p->opts.tries == 1);
+		try_once(a, pull->opts.tries == 1);
 	}
 }
 
-static void unreachable(struct asking *a)
+static void unreachable(struct asking *asking)
 {
-	const struct resolve_exchange *x = &a->x;
-	*a->ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
-	snprintf(a->ret->text, sizeof(a->ret->text), "%s",
+	const struct resolve_exchange *x = &asking->x;
+	*asking->ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
+	snprintf(asking->ret->text, sizeof(asking->ret->text), "%s",
 		 x->result == RESOLVE_TIMEOUT	? "no answer in time"
 		 : x->result == RESOLVE_NETWORK ? x->error_text
 						: "no DNS message");
 }
 
-static void answered(struct resolve_exchange *x)
+static void answered(struct resolve_exchange *exchange)
 {
-	struct asking *a = CONTAINER_OF(x, struct asking, x);
+	struct asking *a = CONTAINER_OF(exchange, struct asking, x);
 	struct pull *p = a->pull;
-	bool udp = x->proto == RESOLVE_UDP;
-	if (x->result == RESOLVE_OK && udp &&
-	    (x->reply_tc || (x->reply[2] & DNS_FLAG_TC >> 8) != 0)) {
+	bool udp = exchange->proto == RESOLVE_UDP;
+	if (exchange->result == RESOLVE_OK && udp &&
+	    (exchange->reply_tc || (exchange->reply[2] & DNS_FLAG_TC >> 8) != 0)) {
 		try_once(a, true);
 		return;
 	}
-	if (x->result != RESOLVE_OK && a->tried < p->opts.tries) {
+	if (exchange->result != RESOLVE_OK && a->tried < p->opts.tries) {
 		a->tried++;
 		try_once(a, a->tried == p->opts.tries);
 		return;
 	}
-	if (x->result == RESOLVE_OK)
-		dnsoperator_ack_read(x->reply, x->reply_n, a->ret);
+	if (exchange->result == RESOLVE_OK)
+		dnsoperator_ack_read(exchange->reply, exchange->reply_n, a->ret);
 	else
 		unreachable(a);
 	p->running--;
@@ -218,37 +218,37 @@ static void arm(void *ctx)
 	((struct pull *)ctx)->armed = true;
 }
 
-static void report_progress(struct loop_timer *t)
+static void report_progress(struct loop_timer *timer)
 {
-	struct pull *p = CONTAINER_OF(t, struct pull, progress);
+	struct pull *p = CONTAINER_OF(timer, struct pull, progress);
 	p->opts.progress(p->opts.ctx);
-	loop_timer_set(p->loop, t, loop_now(p->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
+	loop_timer_set(p->loop, timer, loop_now(p->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
 }
 
-static void run(struct pull *p)
+static void run(struct pull *pull)
 {
-	p->progress.cb = report_progress;
-	if (p->opts.progress != NULL)
-		loop_timer_set(p->loop, &p->progress,
-			       loop_now(p->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
-	start_next(p);
-	while (p->running != 0) {
-		if (p->armed) {
-			p->armed = false;
-			resolver_flush(p->resolver);
+	pull->progress.cb = report_progress;
+	if (pull->opts.progress != NULL)
+		loop_timer_set(pull->loop, &pull->progress,
+			       loop_now(pull->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
+	start_next(pull);
+	while (pull->running != 0) {
+		if (pull->armed) {
+			pull->armed = false;
+			resolver_flush(pull->resolver);
 		} else {
-			loop_turn(p->loop, true);
+			loop_turn(pull->loop, true);
 		}
 	}
-	loop_timer_stop(p->loop, &p->progress);
+	loop_timer_stop(pull->loop, &pull->progress);
 }
 
-void dnsoperator_ack_pull(const union net_addr *addr, size_t n,
+void dnsoperator_ack_pull(const union net_addr *addr, size_t count,
 			  const struct dnsoperator_ack_opts *opts, struct dnsoperator_ack *ret)
 {
-	struct pull p = { .loop = loop_new(), .opts = *opts, .n = n };
+	struct pull p = { .loop = loop_new(), .opts = *opts, .n = count };
 	if (p.loop == NULL) {
-		for (size_t i = 0; i < n; i++) {
+		for (size_t i = 0; i < count; i++) {
 			ret[i] = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
 			snprintf(ret[i].text, sizeof(ret[i].text), "no descriptors left to ask it");
 		}
@@ -257,10 +257,10 @@ void dnsoperator_ack_pull(const union net_addr *addr, size_t n,
 	p.opts.name = opts->name != NULL ? opts->name : DNSOPERATOR_ACK_NAME;
 	p.opts.try_ns = opts->try_ns != 0 ? opts->try_ns : TRY_NS;
 	p.opts.tries = opts->tries != 0 ? opts->tries : TRIES;
-	p.v = xcalloc(n + 1, sizeof(*p.v));
+	p.v = xcalloc(count + 1, sizeof(*p.v));
 	p.resolver = resolver_new(&(struct resolver_env){
 		.loop = p.loop, .ops = &net_ops_kernel, .arm = arm, .ctx = &p });
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct resolve_conf c = { .addr = addr[i] };
 		ret[i] = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_PENDING };
 		p.v[i] = (struct asking){ .pull = &p,
@@ -269,7 +269,7 @@ void dnsoperator_ack_pull(const union net_addr *addr, size_t n,
 	}
 	run(&p);
 	resolver_free(p.resolver);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < count; i++)
 		resolve_upstream_unref(p.v[i].up);
 	free(p.v);
 	loop_free(p.loop);

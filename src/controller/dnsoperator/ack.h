@@ -30,7 +30,7 @@ enum {
 void dnsoperator_ack_name(const char *domain, char ret[DNSOPERATOR_ACK_NAME_MAX]);
 
 /* The hash of a text, for the one who renders it and the one who compares. */
-void dnsoperator_ack_hash(const void *text, size_t n, char ret[DNSOPERATOR_ACK_HASH_MAX]);
+void dnsoperator_ack_hash(const void *text, size_t len, char ret[DNSOPERATOR_ACK_HASH_MAX]);
 
 enum dnsoperator_ack_kind {
 	DNSOPERATOR_ACK_TOLD,	/* `hash` is that of the text it runs */
@@ -49,7 +49,7 @@ struct dnsoperator_ack {
 };
 
 /* What a reply says; any bytes. */
-void dnsoperator_ack_read(const uint8_t *msg, size_t n, struct dnsoperator_ack *ret);
+void dnsoperator_ack_read(const uint8_t *msg, size_t len, struct dnsoperator_ack *ret);
 
 struct dnsoperator_ack_opts {
 	const char *name; /* asked for; NULL: DNSOPERATOR_ACK_NAME */
@@ -65,5 +65,5 @@ struct dnsoperator_ack_opts {
 /* Asks all of them at once, over UDP, again after a silence, and at last over TCP, as it does when
  * a reply is truncated. Blocks, for not much longer than try_ns * tries for each 256 of them.
  * ret[i] is of addr[i]. */
-void dnsoperator_ack_pull(const union net_addr *addr, size_t n,
+void dnsoperator_ack_pull(const union net_addr *addr, size_t count,
 			  const struct dnsoperator_ack_opts *opts, struct dnsoperator_ack *ret);

@@ -13,10 +13,10 @@ static void begin(struct strbuf *out)
 		strbuf_addc(out, '\n');
 }
 
-static void advise_transport(const struct dnsoperator_transport *t, const char *field,
+static void advise_transport(const struct dnsoperator_transport *transport, const char *field,
 			     struct strbuf *out)
 {
-	if (dnsoperator_is_tls(t) || t->server_name[0] == '\0')
+	if (dnsoperator_is_tls(transport) || transport->server_name[0] == '\0')
 		return;
 	begin(out);
 	strbuf_addf(out,
@@ -26,10 +26,10 @@ static void advise_transport(const struct dnsoperator_transport *t, const char *
 }
 
 /* The CRD fills in 53 where no port is given, so that DNS over TLS goes where there is none. */
-static void advise_port(const struct dnsoperator_resolvers *r, struct strbuf *out)
+static void advise_port(const struct dnsoperator_resolvers *resolvers, struct strbuf *out)
 {
-	const struct dnsoperator_upstream *u = r->upstreams.v;
-	for (size_t i = 0; dnsoperator_is_tls(&r->how) && i < r->upstreams.n; i++) {
+	const struct dnsoperator_upstream *u = resolvers->upstreams.v;
+	for (size_t i = 0; dnsoperator_is_tls(&resolvers->how) && i < resolvers->upstreams.n; i++) {
 		if (u[i].port != CLEAR_PORT)
 			continue;
 		begin(out);
@@ -42,30 +42,31 @@ static void advise_port(const struct dnsoperator_resolvers *r, struct strbuf *ou
 }
 
 /* Names of the cluster have a server block of their own then (render.h). */
-static void advise_zones(const struct dnsoperator_server *s, size_t index, const char *domain,
+static void advise_zones(const struct dnsoperator_server *server, size_t index, const char *domain,
 			 struct strbuf *out)
 {
-	for (size_t i = 0; i < s->zones.n; i++) {
-		if (!dnsoperator_server_zone_covers(s->zones.v[i], domain))
+	for (size_t i = 0; i < server->zones.n; i++) {
+		if (!dnsoperator_server_zone_covers(server->zones.v[i], domain))
 			continue;
 		begin(out);
 		strbuf_addf(out,
 			    "spec.servers[%zu].zones[%zu]: \"%s\" includes zones of the cluster, "
 			    "which are excluded from it: names of %s and the cluster's addresses "
 			    "are still answered from its Services.",
-			    index, i, s->zones.v[i], domain);
+			    index, i, server->zones.v[i], domain);
 	}
 }
 
-void dnsoperator_advise(const struct dnsoperator_routes *r, const char *domain, struct strbuf *out)
+void dnsoperator_advise(const struct dnsoperator_routes *routes, const char *domain,
+			struct strbuf *out)
 {
-	const struct dnsoperator_server *s = r->servers.v;
-	for (size_t i = 0; i < r->servers.n; i++) {
+	const struct dnsoperator_server *s = routes->servers.v;
+	for (size_t i = 0; i < routes->servers.n; i++) {
 		char field[64];
 		snprintf(field, sizeof(field), "spec.servers[%zu].forwardPlugin", i);
 		advise_transport(&s[i].how, field, out);
 		advise_zones(&s[i], i, domain, out);
 	}
-	advise_transport(&r->resolvers.how, "spec.upstreamResolvers", out);
-	advise_port(&r->resolvers, out);
+	advise_transport(&routes->resolvers.how, "spec.upstreamResolvers", out);
+	advise_port(&routes->resolvers, out);
 }

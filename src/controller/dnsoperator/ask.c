@@ -34,55 +34,60 @@ struct dnsoperator_asker *dnsoperator_asker_new(void)
 	return a;
 }
 
-void dnsoperator_asker_free(struct dnsoperator_asker *a)
+void dnsoperator_asker_free(struct dnsoperator_asker *asker)
 {
-	if (a == NULL)
+	if (asker == NULL)
 		return;
-	dnsoperator_roll_done(&a->roll);
-	pthread_mutex_destroy(&a->lock);
-	free(a);
+	dnsoperator_roll_done(&asker->roll);
+	pthread_mutex_destroy(&asker->lock);
+	free(asker);
 }
 
-static uint64_t late_ns(const struct controller_options *o, enum dnsoperator_platform p)
+static uint64_t late_ns(const struct controller_options *options,
+			enum dnsoperator_platform platform)
 {
-	if (o->dns_reload_ns != 0)
-		return o->dns_reload_ns;
-	return p == DNSOPERATOR_MACHINE ? LATE_MACHINE_NS : LATE_NS;
+	if (options->dns_reload_ns != 0)
+		return options->dns_reload_ns;
+	return platform == DNSOPERATOR_MACHINE ? LATE_MACHINE_NS : LATE_NS;
 }
 
 /* Through the API server? Addresses that were given, and a server of this process, are for DNS. */
-static bool by_proxy(const struct controller_options *o, enum dnsoperator_platform p)
+static bool by_proxy(const struct controller_options *options, enum dnsoperator_platform platform)
 {
-	return o->dns_by_proxy && o->n_dns_instances == 0 && p != DNSOPERATOR_MACHINE;
+	return options->dns_by_proxy && options->n_dns_instances == 0 &&
+	       platform != DNSOPERATOR_MACHINE;
 }
 
-void dnsoperator_asker_text(struct dnsoperator_asker *a, const struct controller_options *o,
-			    struct slice text, const char *hash)
+void dnsoperator_asker_text(struct dnsoperator_asker *asker,
+			    const struct controller_options *options, struct slice text,
+			    const char *hash)
 {
-	if (!o->dns_by_proxy)
+	if (!options->dns_by_proxy)
 		return;
-	pthread_mutex_lock(&a->lock);
-	dnsoperator_texts_add(&a->texts, text, hash);
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_lock(&asker->lock);
+	dnsoperator_texts_add(&asker->texts, text, hash);
+	pthread_mutex_unlock(&asker->lock);
 }
 
-bool dnsoperator_asker_want(struct dnsoperator_asker *a, const struct controller_options *o,
-			    const struct dnsoperator_facts *f, const char *hash, uint64_t age_ns)
+bool dnsoperator_asker_want(struct dnsoperator_asker *asker,
+			    const struct controller_options *options,
+			    const struct dnsoperator_facts *facts, const char *hash,
+			    uint64_t age_ns)
 {
-	pthread_mutex_lock(&a->lock);
-	a->roll.apart = by_proxy(o, f->platform);
-	dnsoperator_ack_name(dnsoperator_domain(f), a->name);
-	bool changed = dnsoperator_roll_want(&a->roll, hash, late_ns(o, f->platform), age_ns,
-					     clock_mono_ns());
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_lock(&asker->lock);
+	asker->roll.apart = by_proxy(options, facts->platform);
+	dnsoperator_ack_name(dnsoperator_domain(facts), asker->name);
+	bool changed = dnsoperator_roll_want(&asker->roll, hash, late_ns(options, facts->platform),
+					     age_ns, clock_mono_ns());
+	pthread_mutex_unlock(&asker->lock);
 	return changed;
 }
 
-bool dnsoperator_asker_doubt(struct dnsoperator_asker *a)
+bool dnsoperator_asker_doubt(struct dnsoperator_asker *asker)
 {
-	pthread_mutex_lock(&a->lock);
-	bool any = dnsoperator_roll_doubt(&a->roll, clock_mono_ns());
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_lock(&asker->lock);
+	bool any = dnsoperator_roll_doubt(&asker->roll, clock_mono_ns());
+	pthread_mutex_unlock(&asker->lock);
 	return any;
 }
 
@@ -104,21 +109,22 @@ static void add_at(dnsoperator_servers_at *out, const union net_addr *at, struct
 	vec_push(out, (struct dnsoperator_server_at){ arena_strdup(arena, text), *at });
 }
 
-static void list_servers(const struct controller_options *o, enum dnsoperator_platform p,
-			 const json_t *pods, struct arena *arena, dnsoperator_servers_at *out)
+static void list_servers(const struct controller_options *options,
+			 enum dnsoperator_platform platform, const json_t *pods,
+			 struct arena *arena, dnsoperator_servers_at *out)
 {
 	union net_addr at;
-	if (p == DNSOPERATOR_MACHINE) {
-		if (net_addr_parse_ip(slice_of(o->machine->bind), &at) < 0)
+	if (platform == DNSOPERATOR_MACHINE) {
+		if (net_addr_parse_ip(slice_of(options->machine->bind), &at) < 0)
 			return;
-		net_addr_set_port(&at, o->machine->port);
+		net_addr_set_port(&at, options->machine->port);
 		avoid_wildcard(&at);
 		add_at(out, &at, arena);
-	} else if (o->n_dns_instances != 0) {
-		for (size_t i = 0; i < o->n_dns_instances; i++)
-			add_at(out, &o->dns_instances[i], arena);
+	} else if (options->n_dns_instances != 0) {
+		for (size_t i = 0; i < options->n_dns_instances; i++)
+			add_at(out, &options->dns_instances[i], arena);
 	} else {
-		dnsoperator_ready_pods(pods, dnsoperator_sites[p].port, out);
+		dnsoperator_ready_pods(pods, dnsoperator_sites[platform].port, out);
 	}
 }
 
@@ -146,76 +152,76 @@ static void hear(void *ctx)
 		t->news(t->c);
 }
 
-static void ask_by_dns(struct turn *t)
+static void ask_by_dns(struct turn *turn)
 {
-	struct dnsoperator_ack_opts opts = { .name = t->name, .progress = hear, .ctx = t };
-	dnsoperator_ack_pull(t->addr, t->n, &opts, t->said);
+	struct dnsoperator_ack_opts opts = { .name = turn->name, .progress = hear, .ctx = turn };
+	dnsoperator_ack_pull(turn->addr, turn->n, &opts, turn->said);
 }
 
-static void ask_by_proxy(struct turn *t, const char *ns)
+static void ask_by_proxy(struct turn *turn, const char *ns)
 {
-	struct dnsoperator_asker *a = t->asker;
-	struct dnsoperator_proxy_answer *answers = xcalloc(t->n, sizeof(*answers));
-	dnsoperator_proxy_pull(t->c->conn, ns, t->pod, t->n, answers);
+	struct dnsoperator_asker *a = turn->asker;
+	struct dnsoperator_proxy_answer *answers = xcalloc(turn->n, sizeof(*answers));
+	dnsoperator_proxy_pull(turn->c->conn, ns, turn->pod, turn->n, answers);
 	pthread_mutex_lock(&a->lock);
-	for (size_t i = 0; i < t->n; i++) {
-		t->said[i] = answers[i].ack;
-		dnsoperator_texts_name(&a->texts, answers[i].running, &t->said[i]);
+	for (size_t i = 0; i < turn->n; i++) {
+		turn->said[i] = answers[i].ack;
+		dnsoperator_texts_name(&a->texts, answers[i].running, &turn->said[i]);
 	}
 	pthread_mutex_unlock(&a->lock);
 	free(answers);
 }
 
 /* Those whose turn it is, into t. True when servers went. */
-static bool begin_turn(struct turn *t, const dnsoperator_servers_at *list, struct arena *arena)
+static bool begin_turn(struct turn *turn, const dnsoperator_servers_at *list, struct arena *arena)
 {
-	struct dnsoperator_asker *a = t->asker;
+	struct dnsoperator_asker *a = turn->asker;
 	pthread_mutex_lock(&a->lock);
 	bool changed = dnsoperator_roll_take(&a->roll, list->v, list->n);
-	memcpy(t->name, a->name, sizeof(t->name));
-	t->n = dnsoperator_roll_due(&a->roll, clock_mono_ns(), t->which, AT_ONCE);
-	for (size_t i = 0; i < t->n; i++) {
-		const struct dnsoperator_roll_entry *e = &a->roll.servers.v[t->which[i]];
-		t->addr[i] = e->addr;
-		t->pod[i] = arena_strdup(arena, e->name);
+	memcpy(turn->name, a->name, sizeof(turn->name));
+	turn->n = dnsoperator_roll_due(&a->roll, clock_mono_ns(), turn->which, AT_ONCE);
+	for (size_t i = 0; i < turn->n; i++) {
+		const struct dnsoperator_roll_entry *e = &a->roll.servers.v[turn->which[i]];
+		turn->addr[i] = e->addr;
+		turn->pod[i] = arena_strdup(arena, e->name);
 	}
 	pthread_mutex_unlock(&a->lock);
 	return changed;
 }
 
-void dnsoperator_ask(struct dnsoperator_asker *a, struct controller_ctx *c,
-		     enum dnsoperator_platform p, const json_t *pods,
-		     void (*news)(const struct controller_ctx *c))
+void dnsoperator_ask(struct dnsoperator_asker *asker, struct controller_ctx *ctx,
+		     enum dnsoperator_platform platform, const json_t *pods,
+		     void (*news)(const struct controller_ctx *ctx))
 {
-	const struct controller_options *o = dnsoperator_options(c);
+	const struct controller_options *o = dnsoperator_options(ctx);
 	CLEANUP(freep) struct turn *t = xcalloc(1, sizeof(*t));
 	dnsoperator_servers_at list = { 0 };
 	struct arena arena;
-	*t = (struct turn){ .asker = a, .c = c, .news = news };
+	*t = (struct turn){ .asker = asker, .c = ctx, .news = news };
 	arena_init(&arena);
-	list_servers(o, p, pods, &arena, &list);
+	list_servers(o, platform, pods, &arena, &list);
 	bool changed = begin_turn(t, &list, &arena);
 	vec_done(&list);
-	if (t->n != 0 && by_proxy(o, p))
-		ask_by_proxy(t, dnsoperator_sites[p].ns);
+	if (t->n != 0 && by_proxy(o, platform))
+		ask_by_proxy(t, dnsoperator_sites[platform].ns);
 	else if (t->n != 0)
 		ask_by_dns(t);
 	arena_done(&arena);
-	pthread_mutex_lock(&a->lock);
+	pthread_mutex_lock(&asker->lock);
 	uint64_t now = clock_mono_ns();
-	changed = dnsoperator_roll_answer(&a->roll, t->which, t->said, t->n, now) || changed;
-	c->again_ns = dnsoperator_roll_again(&a->roll, now);
-	pthread_mutex_unlock(&a->lock);
+	changed = dnsoperator_roll_answer(&asker->roll, t->which, t->said, t->n, now) || changed;
+	ctx->again_ns = dnsoperator_roll_again(&asker->roll, now);
+	pthread_mutex_unlock(&asker->lock);
 	if (changed)
-		news(c);
+		news(ctx);
 }
 
-const struct dnsoperator_instances *dnsoperator_asker_view(struct dnsoperator_asker *a,
+const struct dnsoperator_instances *dnsoperator_asker_view(struct dnsoperator_asker *asker,
 							   struct arena *arena)
 {
 	struct dnsoperator_instances *v = arena_calloc(arena, sizeof(*v));
-	pthread_mutex_lock(&a->lock);
-	bool any = dnsoperator_roll_view(&a->roll, clock_mono_ns(), arena, v);
-	pthread_mutex_unlock(&a->lock);
+	pthread_mutex_lock(&asker->lock);
+	bool any = dnsoperator_roll_view(&asker->roll, clock_mono_ns(), arena, v);
+	pthread_mutex_unlock(&asker->lock);
 	return any ? v : NULL;
 }

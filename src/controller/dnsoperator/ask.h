@@ -14,24 +14,27 @@
 struct dnsoperator_asker;
 
 struct dnsoperator_asker *dnsoperator_asker_new(void);
-void dnsoperator_asker_free(struct dnsoperator_asker *a);
+void dnsoperator_asker_free(struct dnsoperator_asker *asker);
 /* The hash of the text that servers are to run, in which cluster domain, and how long it has been
  * there; NULL: nobody is to be asked. True when it is another one than before, so that
  * dnsoperator_ask should run soon. */
-bool dnsoperator_asker_want(struct dnsoperator_asker *a, const struct controller_options *o,
-			    const struct dnsoperator_facts *f, const char *hash, uint64_t age_ns);
+bool dnsoperator_asker_want(struct dnsoperator_asker *asker,
+			    const struct controller_options *options,
+			    const struct dnsoperator_facts *facts, const char *hash,
+			    uint64_t age_ns);
 /* Servers may have loaded what another writer left in the ConfigMap: all of them are asked again,
  * until they had time enough to load what it has now. True when dnsoperator_ask should run soon. */
-bool dnsoperator_asker_doubt(struct dnsoperator_asker *a);
+bool dnsoperator_asker_doubt(struct dnsoperator_asker *asker);
 /* The text that has this hash: whoever is not asked over DNS tells another one of it. */
-void dnsoperator_asker_text(struct dnsoperator_asker *a, const struct controller_options *o,
-			    struct slice text, const char *hash);
+void dnsoperator_asker_text(struct dnsoperator_asker *asker,
+			    const struct controller_options *options, struct slice text,
+			    const char *hash);
 /* Asks those whose turn it is; `pods` are the platform's. Waits for a few seconds when they are
  * silent. c->conn is for those that are asked through the API server. Calls news(c) when the status
  * should be looked at again; c->again_ns: when to come back. */
-void dnsoperator_ask(struct dnsoperator_asker *a, struct controller_ctx *c,
-		     enum dnsoperator_platform p, const json_t *pods,
+void dnsoperator_ask(struct dnsoperator_asker *asker, struct controller_ctx *ctx,
+		     enum dnsoperator_platform platform, const json_t *pods,
 		     void (*news)(const struct controller_ctx *c));
 /* What is known, in the arena; NULL when it is not all that should be. */
-const struct dnsoperator_instances *dnsoperator_asker_view(struct dnsoperator_asker *a,
+const struct dnsoperator_instances *dnsoperator_asker_view(struct dnsoperator_asker *asker,
 							   struct arena *arena);

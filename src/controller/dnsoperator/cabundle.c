@@ -23,10 +23,10 @@ bool dnsoperator_ca_has(const dnsoperator_names *names, const char *name)
 	return false;
 }
 
-static void add_transport(const json_t *t, dnsoperator_names *ret)
+static void add_transport(const json_t *tree, dnsoperator_names *ret)
 {
-	const char *name = api_get_string(t, "tls.caBundle.name");
-	if (strcmp(api_get_string(t, "transport"), "TLS") == 0 && api_is_subdomain_name(name) &&
+	const char *name = api_get_string(tree, "tls.caBundle.name");
+	if (strcmp(api_get_string(tree, "transport"), "TLS") == 0 && api_is_subdomain_name(name) &&
 	    !dnsoperator_ca_has(ret, name))
 		vec_push(ret, name);
 }
@@ -47,11 +47,11 @@ char *dnsoperator_ca_copy_name(const char *name)
 
 /* ---- trees ---- */
 
-bool dnsoperator_ca_is_copy(const json_t *o)
+bool dnsoperator_ca_is_copy(const json_t *object)
 {
-	const char *label = api_label(o, DNSOPERATOR_CA_LABEL);
+	const char *label = api_label(object, DNSOPERATOR_CA_LABEL);
 	return label != NULL && strcmp(label, "true") == 0 &&
-	       strncmp(api_name(o), PREFIX, strlen(PREFIX)) == 0;
+	       strncmp(api_name(object), PREFIX, strlen(PREFIX)) == 0;
 }
 
 const char *dnsoperator_ca_trouble(const json_t *source)
@@ -77,13 +77,13 @@ json_t *dnsoperator_ca_copy(const json_t *source, const json_t *dns, const char 
 
 /* ---- platforms without it ---- */
 
-static void refuse(const struct dnsoperator_transport *t, const char *field,
+static void refuse(const struct dnsoperator_transport *transport, const char *field,
 		   struct dnsoperator_problems *problems)
 {
 	char at[160];
-	struct slice value = slice_of(t->ca);
+	struct slice value = slice_of(transport->ca);
 	struct dnsoperator_place place = { .field = at, .value = &value };
-	if (!dnsoperator_is_tls(t) || t->ca[0] == '\0')
+	if (!dnsoperator_is_tls(transport) || transport->ca[0] == '\0')
 		return;
 	snprintf(at, sizeof(at), "%s.transportConfig.tls.caBundle.name", field);
 	dnsoperator_problem_add(problems, DNSOPERATOR_INVALID_SERVERS, &place,
@@ -92,18 +92,18 @@ static void refuse(const struct dnsoperator_transport *t, const char *field,
 				"trust by themselves");
 }
 
-int dnsoperator_ca_check(const struct dnsoperator_routes *r, enum dnsoperator_platform p,
-			 struct dnsoperator_problems *problems)
+int dnsoperator_ca_check(const struct dnsoperator_routes *routes,
+			 enum dnsoperator_platform platform, struct dnsoperator_problems *problems)
 {
-	const struct dnsoperator_server *s = r->servers.v;
+	const struct dnsoperator_server *s = routes->servers.v;
 	size_t before = problems->n;
-	if (dnsoperator_sites[p].bundles)
+	if (dnsoperator_sites[platform].bundles)
 		return 0;
-	for (size_t i = 0; i < r->servers.n; i++) {
+	for (size_t i = 0; i < routes->servers.n; i++) {
 		char field[64];
 		snprintf(field, sizeof(field), "spec.servers[%zu].forwardPlugin", i);
 		refuse(&s[i].how, field, problems);
 	}
-	refuse(&r->resolvers.how, "spec.upstreamResolvers", problems);
+	refuse(&routes->resolvers.how, "spec.upstreamResolvers", problems);
 	return problems->n == before ? 0 : ERR_CONFIG;
 }

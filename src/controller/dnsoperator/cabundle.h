@@ -35,7 +35,8 @@ const char *dnsoperator_ca_trouble(const json_t *source);
 json_t *dnsoperator_ca_copy(const json_t *source, const json_t *dns, const char *ns);
 
 /* Where nothing mounts copies into servers, naming a bundle is refused. ERR_CONFIG. */
-MUST_CHECK int dnsoperator_ca_check(const struct dnsoperator_routes *r, enum dnsoperator_platform p,
+MUST_CHECK int dnsoperator_ca_check(const struct dnsoperator_routes *routes,
+				    enum dnsoperator_platform platform,
 				    struct dnsoperator_problems *problems);
 
 /* ---- with the cluster ---- */
@@ -43,7 +44,7 @@ MUST_CHECK int dnsoperator_ca_check(const struct dnsoperator_routes *r, enum dns
 /* Copies what the object names and fills in facts.ca; a source that is missing, or is no bundle,
  * leaves the last copy, and is told by an Event. Negative with c->err when a copy could not be
  * made: the facts are good nevertheless. */
-MUST_CHECK int dnsoperator_ca_sync(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_ca_sync(struct dnsoperator_look *pass);
 /* Deletes copies that neither the object nor the plan uses; after the text was written. */
-MUST_CHECK int dnsoperator_ca_prune(struct dnsoperator_look *l);
-void dnsoperator_ca_done(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_ca_prune(struct dnsoperator_look *pass);
+void dnsoperator_ca_done(struct dnsoperator_look *pass);

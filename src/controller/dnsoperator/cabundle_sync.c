@@ -16,29 +16,29 @@ struct wanted {
 	json_t *accepted;
 };
 
-static void wanted_read(const struct dnsoperator_look *l, struct wanted *w)
+static void wanted_read(const struct dnsoperator_look *pass, struct wanted *wanted)
 {
-	*w = (struct wanted){ .accepted = dnsoperator_accepted_read(l->accepted) };
-	dnsoperator_ca_names(json_object_get(kube_tree_of(l->dns), "spec"), &w->spec);
-	dnsoperator_ca_names(json_object_get(kube_tree_of(l->dns), "spec"), &w->all);
-	dnsoperator_ca_names(w->accepted, &w->all);
+	*wanted = (struct wanted){ .accepted = dnsoperator_accepted_read(pass->accepted) };
+	dnsoperator_ca_names(json_object_get(kube_tree_of(pass->dns), "spec"), &wanted->spec);
+	dnsoperator_ca_names(json_object_get(kube_tree_of(pass->dns), "spec"), &wanted->all);
+	dnsoperator_ca_names(wanted->accepted, &wanted->all);
 }
 
-static void wanted_done(struct wanted *w)
+static void wanted_done(struct wanted *wanted)
 {
-	vec_done(&w->spec);
-	vec_done(&w->all);
-	json_decref(w->accepted);
+	vec_done(&wanted->spec);
+	vec_done(&wanted->all);
+	json_decref(wanted->accepted);
 }
 
-static void add_fact(struct dnsoperator_look *l, const char *name, const json_t *copy)
+static void add_fact(struct dnsoperator_look *pass, const char *name, const json_t *copy)
 {
-	vec_push(&l->ca,
+	vec_push(&pass->ca,
 		 (struct dnsoperator_ca){ .name = xstrdup(name),
 					  .revision = xasprintf("%s-%s", api_name(copy),
 								api_resource_version(copy)) });
-	l->facts.ca = l->ca.v;
-	l->facts.n_ca = l->ca.n;
+	pass->facts.ca = pass->ca.v;
+	pass->facts.n_ca = pass->ca.n;
 }
 
 struct trouble {
@@ -59,16 +59,16 @@ static void note(trouble_vec *v, const char *name, const json_t *source, bool co
 }
 
 /* Takes them over. They are told when they are others than before: a settled operator is silent. */
-static void tell(struct dnsoperator_look *l, trouble_vec *v)
+static void tell(struct dnsoperator_look *pass, trouble_vec *v)
 {
-	struct dnsoperator_state *s = l->c->state;
+	struct dnsoperator_state *s = pass->c->state;
 	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
 	for (size_t i = 0; i < v->n; i++)
 		strbuf_adds(&all, v->v[i].text);
 	uint64_t hash = hash_bytes(hash_process_key(), all.s, all.n);
 	for (size_t i = 0; i < v->n; i++) {
 		if (hash != s->ca_told)
-			dnsoperator_tell(l, true, v->v[i].reason, "Copy", v->v[i].text);
+			dnsoperator_tell(pass, true, v->v[i].reason, "Copy", v->v[i].text);
 		free(v->v[i].text);
 	}
 	vec_done(v);
@@ -76,22 +76,22 @@ static void tell(struct dnsoperator_look *l, trouble_vec *v)
 }
 
 /* Brings the copy up to date with its source, if that is any good. */
-static int update(struct dnsoperator_look *l, const char *name, json_t **copy,
+static int update(struct dnsoperator_look *pass, const char *name, json_t **copy,
 		  trouble_vec *troubles)
 {
-	struct dnsoperator_state *s = l->c->state;
-	struct kube_obj *o =
-		kube_store_get(l->c->stores[CA_SOURCES], SLICE(DNSOPERATOR_CA_NS), slice_of(name));
+	struct dnsoperator_state *s = pass->c->state;
+	struct kube_obj *o = kube_store_get(pass->c->stores[CA_SOURCES], SLICE(DNSOPERATOR_CA_NS),
+					    slice_of(name));
 	const json_t *source = o != NULL ? kube_tree_of(o) : NULL;
 	int r = 0;
 	if (dnsoperator_ca_trouble(source) != NULL) {
 		note(troubles, name, source, *copy != NULL);
 	} else {
-		json_t *want = dnsoperator_ca_copy(source, kube_tree_of(l->dns),
-						   dnsoperator_sites[l->facts.platform].ns);
+		json_t *want = dnsoperator_ca_copy(source, kube_tree_of(pass->dns),
+						   dnsoperator_sites[pass->facts.platform].ns);
 		json_t *now = NULL;
 		if (*copy == NULL || !dnsoperator_object_has(*copy, want))
-			r = dnsoperator_maps_apply(s->maps, l->c, want, &now);
+			r = dnsoperator_maps_apply(s->maps, pass->c, want, &now);
 		if (now != NULL) {
 			json_decref(*copy);
 			*copy = now;
@@ -102,31 +102,31 @@ static int update(struct dnsoperator_look *l, const char *name, json_t **copy,
 	return r;
 }
 
-int dnsoperator_ca_sync(struct dnsoperator_look *l)
+int dnsoperator_ca_sync(struct dnsoperator_look *pass)
 {
-	struct dnsoperator_state *s = l->c->state;
-	const struct dnsoperator_site *site = &dnsoperator_sites[l->facts.platform];
-	const char *state = api_get_string(kube_tree_of(l->dns), "spec.managementState");
+	struct dnsoperator_state *s = pass->c->state;
+	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
+	const char *state = api_get_string(kube_tree_of(pass->dns), "spec.managementState");
 	trouble_vec troubles = { 0 };
 	struct wanted w;
 	int result = 0;
 	if (!site->bundles)
 		return 0;
-	wanted_read(l, &w);
+	wanted_read(pass, &w);
 	for (size_t i = 0; i < w.all.n; i++) {
 		const char *name = w.all.v[i];
 		CLEANUP(freep) char *copy_name = dnsoperator_ca_copy_name(name);
 		json_t *copy = NULL;
-		int r = dnsoperator_maps_read(s->maps, l->c, MAPS_OPENSHIFT, site->ns, copy_name,
+		int r = dnsoperator_maps_read(s->maps, pass->c, MAPS_OPENSHIFT, site->ns, copy_name,
 					      &copy);
 		if (r >= 0 && dnsoperator_ca_has(&w.spec, name) && strcmp(state, "Unmanaged") != 0)
-			r = update(l, name, &copy, &troubles);
+			r = update(pass, name, &copy, &troubles);
 		if (copy != NULL && dnsoperator_ca_trouble(copy) == NULL)
-			add_fact(l, name, copy);
+			add_fact(pass, name, copy);
 		json_decref(copy);
 		result = result < 0 ? result : MIN(r, 0);
 	}
-	tell(l, &troubles);
+	tell(pass, &troubles);
 	wanted_done(&w);
 	return result;
 }
@@ -139,42 +139,42 @@ struct unused {
 	VEC(struct kube_obj *) found;
 };
 
-static bool see(void *ctx, struct kube_obj *o)
+static bool see(void *ctx, struct kube_obj *obj)
 {
 	struct unused *u = ctx;
 	bool used = false;
 	for (size_t i = 0; i < u->used.n && !used; i++) {
 		CLEANUP(freep) char *name = dnsoperator_ca_copy_name(u->used.v[i]);
-		used = strcmp(name, o->name) == 0;
+		used = strcmp(name, obj->name) == 0;
 	}
-	if (!used && dnsoperator_ca_is_copy(kube_tree_of(o)))
-		vec_push(&u->found, kube_obj_ref(o));
+	if (!used && dnsoperator_ca_is_copy(kube_tree_of(obj)))
+		vec_push(&u->found, kube_obj_ref(obj));
 	return true;
 }
 
 /* As it is now: the watch's copy may not know yet that it is gone. */
-static int drop(struct dnsoperator_look *l, const struct kube_obj *o)
+static int drop(struct dnsoperator_look *pass, const struct kube_obj *obj)
 {
-	struct dnsoperator_state *s = l->c->state;
+	struct dnsoperator_state *s = pass->c->state;
 	json_t *now = NULL;
-	int r = dnsoperator_maps_read(s->maps, l->c, MAPS_OPENSHIFT, o->ns, o->name, &now);
+	int r = dnsoperator_maps_read(s->maps, pass->c, MAPS_OPENSHIFT, obj->ns, obj->name, &now);
 	if (r >= 0 && now != NULL && dnsoperator_ca_is_copy(now))
-		r = dnsoperator_maps_delete(s->maps, l->c, now);
+		r = dnsoperator_maps_delete(s->maps, pass->c, now);
 	json_decref(now);
 	return r;
 }
 
-int dnsoperator_ca_prune(struct dnsoperator_look *l)
+int dnsoperator_ca_prune(struct dnsoperator_look *pass)
 {
-	struct unused u = { .l = l };
+	struct unused u = { .l = pass };
 	int result = 0;
-	if (!dnsoperator_sites[l->facts.platform].bundles)
+	if (!dnsoperator_sites[pass->facts.platform].bundles)
 		return 0;
-	dnsoperator_ca_names(json_object_get(kube_tree_of(l->dns), "spec"), &u.used);
-	dnsoperator_ca_names(l->plan.accepted, &u.used);
-	kube_store_each(l->c->stores[MAPS_OPENSHIFT], see, &u);
+	dnsoperator_ca_names(json_object_get(kube_tree_of(pass->dns), "spec"), &u.used);
+	dnsoperator_ca_names(pass->plan.accepted, &u.used);
+	kube_store_each(pass->c->stores[MAPS_OPENSHIFT], see, &u);
 	for (size_t i = 0; i < u.found.n; i++) {
-		int r = drop(l, u.found.v[i]);
+		int r = drop(pass, u.found.v[i]);
 		result = result < 0 ? result : MIN(r, 0);
 		kube_obj_unref(u.found.v[i]);
 	}
@@ -183,11 +183,11 @@ int dnsoperator_ca_prune(struct dnsoperator_look *l)
 	return result;
 }
 
-void dnsoperator_ca_done(struct dnsoperator_look *l)
+void dnsoperator_ca_done(struct dnsoperator_look *pass)
 {
-	for (size_t i = 0; i < l->ca.n; i++) {
-		free((char *)(uintptr_t)l->ca.v[i].name);
-		free((char *)(uintptr_t)l->ca.v[i].revision);
+	for (size_t i = 0; i < pass->ca.n; i++) {
+		free((char *)(uintptr_t)pass->ca.v[i].name);
+		free((char *)(uintptr_t)pass->ca.v[i].revision);
 	}
-	vec_done(&l->ca);
+	vec_done(&pass->ca);
 }

@@ -57,18 +57,19 @@ static const char *image(const json_t *daemonset, const char *container)
 	return NULL;
 }
 
-static int64_t number(const json_t *o, const char *path)
+static int64_t number(const json_t *object, const char *path)
 {
-	return json_integer_value(api_get(o, path));
+	return json_integer_value(api_get(object, path));
 }
 
 /* Do all pods run what the DaemonSet has now? */
-static bool rolled_out(const json_t *o)
+static bool rolled_out(const json_t *object)
 {
-	int64_t want = number(o, "status.desiredNumberScheduled");
-	return o != NULL && number(o, "status.observedGeneration") >= api_generation(o) &&
-	       number(o, "status.updatedNumberScheduled") >= want &&
-	       number(o, "status.numberAvailable") >= want;
+	int64_t want = number(object, "status.desiredNumberScheduled");
+	return object != NULL &&
+	       number(object, "status.observedGeneration") >= api_generation(object) &&
+	       number(object, "status.updatedNumberScheduled") >= want &&
+	       number(object, "status.numberAvailable") >= want;
 }
 
 static const char *old_version(const json_t *co, const char *name)
@@ -106,12 +107,12 @@ static void count_versions(const json_t *co, const struct dnsoperator_clusterope
 	}
 }
 
-static json_t *versions_list(const struct versions *v)
+static json_t *versions_list(const struct versions *versions)
 {
 	json_t *list = json_array();
 	for (int i = 0; i < DNSOPERATOR_VERSIONS; i++)
 		json_array_append_new(list, json_pack("{ss,ss}", "name", version_rows[i].name,
-						      "version", v->current[i]));
+						      "version", versions->current[i]));
 	return list;
 }
 
@@ -129,53 +130,53 @@ struct job {
 static const char absent_reason[] = "DNSDoesNotExist";
 static const char absent_text[] = "DNS \"default\" does not exist.";
 
-static void tell(struct job *j, const char *type, enum api_status status, const char *reason,
+static void tell(struct job *job, const char *type, enum api_status status, const char *reason,
 		 const char *message)
 {
 	struct api_condition c = { type, status, reason, message, 0 };
-	j->changed |= api_condition_set(j->conditions, &c, j->now);
+	job->changed |= api_condition_set(job->conditions, &c, job->now);
 }
 
-static const char *message_of(const struct job *j, const char *type)
+static const char *message_of(const struct job *job, const char *type)
 {
-	return api_get_string(api_condition_find(j->dns, type), "message");
+	return api_get_string(api_condition_find(job->dns, type), "message");
 }
 
-static void tell_available(struct job *j)
+static void tell_available(struct job *job)
 {
-	if (j->in->dns == NULL)
-		tell(j, "Available", API_FALSE, absent_reason, absent_text);
-	else if (api_condition_status(j->dns, "Available") != API_TRUE)
-		tell(j, "Available", API_FALSE, "DNSUnavailable",
+	if (job->in->dns == NULL)
+		tell(job, "Available", API_FALSE, absent_reason, absent_text);
+	else if (api_condition_status(job->dns, "Available") != API_TRUE)
+		tell(job, "Available", API_FALSE, "DNSUnavailable",
 		     "DNS \"default\" is unavailable.");
 	else
-		tell(j, "Available", API_TRUE, "AsExpected", "DNS \"default\" is available.");
+		tell(job, "Available", API_TRUE, "AsExpected", "DNS \"default\" is available.");
 }
 
 /* Pods that are replaced by an upgrade are no trouble. */
-static void tell_degraded(struct job *j)
+static void tell_degraded(struct job *job)
 {
 	CLEANUP(strbuf_done) struct strbuf m = STRBUF_INIT;
-	if (j->in->dns == NULL) {
-		tell(j, "Degraded", API_TRUE, absent_reason, absent_text);
-	} else if (!j->versions->upgrading &&
-		   api_condition_status(j->dns, "Degraded") == API_TRUE) {
-		strbuf_addf(&m, "DNS default is degraded: %s", message_of(j, "Degraded"));
-		tell(j, "Degraded", API_TRUE, "DNSDegraded", m.s);
+	if (job->in->dns == NULL) {
+		tell(job, "Degraded", API_TRUE, absent_reason, absent_text);
+	} else if (!job->versions->upgrading &&
+		   api_condition_status(job->dns, "Degraded") == API_TRUE) {
+		strbuf_addf(&m, "DNS default is degraded: %s", message_of(job, "Degraded"));
+		tell(job, "Degraded", API_TRUE, "DNSDegraded", m.s);
 	} else {
-		tell(j, "Degraded", API_FALSE, "DNSNotDegraded", "");
+		tell(job, "Degraded", API_FALSE, "DNSNotDegraded", "");
 	}
 }
 
-static void tell_upgradeable(struct job *j)
+static void tell_upgradeable(struct job *job)
 {
-	bool no = api_condition_find(j->dns, "Upgradeable") != NULL &&
-		  api_condition_status(j->dns, "Upgradeable") != API_TRUE;
-	const char *why = message_of(j, "Upgradeable");
+	bool no = api_condition_find(job->dns, "Upgradeable") != NULL &&
+		  api_condition_status(job->dns, "Upgradeable") != API_TRUE;
+	const char *why = message_of(job, "Upgradeable");
 	CLEANUP(strbuf_done) struct strbuf m = STRBUF_INIT;
 	strbuf_addf(&m, "DNS default is %supgradeable%s%s", no ? "not " : "",
 		    why[0] != '\0' ? ": " : "", why);
-	tell(j, "Upgradeable", no ? API_FALSE : API_TRUE,
+	tell(job, "Upgradeable", no ? API_FALSE : API_TRUE,
 	     no ? "DNSNotUpgradeable" : "DNSUpgradeable", m.s);
 }
 
@@ -184,56 +185,58 @@ struct progress {
 	struct strbuf reason, message;
 };
 
-static void add_progress(struct progress *p, const char *reason, const char *text, const char *more)
+static void add_progress(struct progress *progress, const char *reason, const char *text,
+			 const char *more)
 {
-	strbuf_addf(&p->reason, "%s%s", p->reason.n != 0 ? "And" : "", reason);
-	strbuf_addf(&p->message, "%s%s%s", p->message.n != 0 ? "\n" : "", text, more);
+	strbuf_addf(&progress->reason, "%s%s", progress->reason.n != 0 ? "And" : "", reason);
+	strbuf_addf(&progress->message, "%s%s%s", progress->message.n != 0 ? "\n" : "", text, more);
 }
 
-static void add_dns_progress(const struct job *j, struct progress *p)
+static void add_dns_progress(const struct job *job, struct progress *progress)
 {
-	const json_t *c = api_condition_find(j->dns, "Progressing");
-	enum api_status s = api_condition_status(j->dns, "Progressing");
-	const char *why = message_of(j, "Progressing");
-	if (j->in->dns == NULL) {
-		p->status = API_TRUE;
-		add_progress(p, absent_reason, absent_text, "");
+	const json_t *c = api_condition_find(job->dns, "Progressing");
+	enum api_status s = api_condition_status(job->dns, "Progressing");
+	const char *why = message_of(job, "Progressing");
+	if (job->in->dns == NULL) {
+		progress->status = API_TRUE;
+		add_progress(progress, absent_reason, absent_text, "");
 	} else if (c == NULL) {
-		add_progress(p, "DNSDoesNotReportProgressingStatus",
+		add_progress(progress, "DNSDoesNotReportProgressingStatus",
 			     "DNS \"default\" has no condition Progressing.", "");
 	} else if (s == API_TRUE) {
-		p->status = API_TRUE;
-		add_progress(p, "DNSReportsProgressingIsTrue",
+		progress->status = API_TRUE;
+		add_progress(progress, "DNSReportsProgressingIsTrue",
 			     "DNS \"default\" reports Progressing=True: ", why);
 	} else if (s == API_UNKNOWN) {
-		add_progress(p, "DNSReportsProgressingIsUnknown",
+		add_progress(progress, "DNSReportsProgressingIsUnknown",
 			     "DNS \"default\" reports Progressing=Unknown: ", why);
 	}
 }
 
-static void add_upgrades(const struct versions *v, struct progress *p)
+static void add_upgrades(const struct versions *versions, struct progress *progress)
 {
 	CLEANUP(strbuf_done) struct strbuf m = STRBUF_INIT;
 	for (int i = 0; i < DNSOPERATOR_VERSIONS; i++) {
-		if (v->wanted[i] != NULL && strcmp(v->wanted[i], v->current[i]) != 0)
+		if (versions->wanted[i] != NULL &&
+		    strcmp(versions->wanted[i], versions->current[i]) != 0)
 			strbuf_addf(&m, "%sUpgrading %s to \"%s\".", m.n != 0 ? "\n" : "",
-				    version_rows[i].name, v->wanted[i]);
+				    version_rows[i].name, versions->wanted[i]);
 	}
 	if (m.n != 0) {
-		p->status = API_TRUE;
-		add_progress(p, "Upgrading", m.s, "");
+		progress->status = API_TRUE;
+		add_progress(progress, "Upgrading", m.s, "");
 	}
 }
 
-static void tell_progressing(struct job *j)
+static void tell_progressing(struct job *job)
 {
 	struct progress p = { API_UNKNOWN, STRBUF_INIT, STRBUF_INIT };
-	add_dns_progress(j, &p);
-	add_upgrades(j->versions, &p);
+	add_dns_progress(job, &p);
+	add_upgrades(job->versions, &p);
 	if (p.reason.n != 0)
-		tell(j, "Progressing", p.status, p.reason.s, p.message.s);
+		tell(job, "Progressing", p.status, p.reason.s, p.message.s);
 	else
-		tell(j, "Progressing", API_FALSE, "AsExpected",
+		tell(job, "Progressing", API_FALSE, "AsExpected",
 		     "Desired and current number of DNSes are equal");
 	strbuf_done(&p.reason);
 	strbuf_done(&p.message);
@@ -256,10 +259,10 @@ static json_t *related(const char *ns)
 }
 
 /* Takes it over; true when it was another one. */
-static bool replace(json_t *o, const char *name, json_t *v)
+static bool replace(json_t *left, const char *name, json_t *right)
 {
-	bool same = json_equal(json_object_get(o, name), v) != 0;
-	json_object_set_new(o, name, v);
+	bool same = json_equal(json_object_get(left, name), right) != 0;
+	json_object_set_new(left, name, right);
 	return !same;
 }
 
@@ -291,51 +294,51 @@ static int change(void *ctx, json_t *copy)
 	return dnsoperator_clusteroperator_set(copy, ctx, clock_wall_ns());
 }
 
-static bool is_settled(const struct kube_obj *o, const struct dnsoperator_clusteroperator *in)
+static bool is_settled(const struct kube_obj *obj, const struct dnsoperator_clusteroperator *in)
 {
-	json_t *copy = json_deep_copy(kube_tree_of(o));
+	json_t *copy = json_deep_copy(kube_tree_of(obj));
 	bool changed = dnsoperator_clusteroperator_set(copy, in, clock_wall_ns());
 	json_decref(copy);
 	return !changed;
 }
 
 /* 1: there is no such kind. */
-static int create(struct controller_ctx *c, const struct kube_ref *ref)
+static int create(struct controller_ctx *ctx, const struct kube_ref *ref)
 {
 	struct kube_status st = { 0 };
 	json_t *o = json_pack("{ss,ss,s{ss},s{}}", "apiVersion", "config.openshift.io/v1", "kind",
 			      "ClusterOperator", "metadata", "name", ref->name, "spec");
-	int r = kube_create(c->conn, ref, o, NULL, &st);
+	int r = kube_create(ctx->conn, ref, o, NULL, &st);
 	if (r == ERR_NOTFOUND)
 		r = 1;
 	else if (r == ERR_DUPLICATE)
 		r = 0; /* it is there by now */
 	else if (r < 0)
-		r = dnsoperator_failed(c, r, "ClusterOperator", &st);
+		r = dnsoperator_failed(ctx, r, "ClusterOperator", &st);
 	kube_status_done(&st);
 	json_decref(o);
 	return r;
 }
 
-int dnsoperator_clusteroperator_write(struct controller_ctx *c,
+int dnsoperator_clusteroperator_write(struct controller_ctx *ctx,
 				      const struct dnsoperator_clusteroperator *in)
 {
 	struct kube_ref ref = { .kind = api_kind_find("config.openshift.io", "ClusterOperator"),
 				.name = DNSOPERATOR_CLUSTEROPERATOR };
-	struct kube_obj *o = kube_store_get(c->stores[CLUSTEROPERATOR], SLICE(""),
+	struct kube_obj *o = kube_store_get(ctx->stores[CLUSTEROPERATOR], SLICE(""),
 					    SLICE(DNSOPERATOR_CLUSTEROPERATOR));
 	struct kube_status st = { 0 };
 	struct dnsoperator_clusteroperator now = *in;
 	bool settled = o != NULL && is_settled(o, in);
-	int r = o == NULL ? create(c, &ref) : 0;
+	int r = o == NULL ? create(ctx, &ref) : 0;
 	kube_obj_unref(o);
 	if (settled || r != 0)
 		return r < 0 ? r : 0;
-	r = kube_edit(c->conn, &ref, "status", change, &now, &st);
+	r = kube_edit(ctx->conn, &ref, "status", change, &now, &st);
 	if (r == ERR_NOTFOUND)
 		r = 0; /* deleted meanwhile: its watch tells */
 	else if (r < 0)
-		r = dnsoperator_failed(c, r, "status of the ClusterOperator", &st);
+		r = dnsoperator_failed(ctx, r, "status of the ClusterOperator", &st);
 	kube_status_done(&st);
 	return r < 0 ? r : 0;
 }

@@ -43,5 +43,5 @@ bool dnsoperator_clusteroperator_set(json_t *co, const struct dnsoperator_cluste
 				     uint64_t now_wall_ns);
 /* Makes it when it is missing, and writes what changed. Nothing is done where there is no such
  * kind. */
-MUST_CHECK int dnsoperator_clusteroperator_write(struct controller_ctx *c,
+MUST_CHECK int dnsoperator_clusteroperator_write(struct controller_ctx *ctx,
 						 const struct dnsoperator_clusteroperator *in);

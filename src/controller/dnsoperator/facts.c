@@ -33,47 +33,47 @@ int dnsoperator_platform_find(const char *name)
 /* ---- families ---- */
 
 /* An address or a network; what is neither (a Service's "None") tells nothing. */
-static void see(struct dnsoperator_families *f, const json_t *v)
+static void see(struct dnsoperator_families *families, const json_t *value)
 {
 	struct net_cidr c;
-	if (!json_is_string(v) || net_cidr_parse(slice_of(api_text(v)), &c) < 0)
+	if (!json_is_string(value) || net_cidr_parse(slice_of(api_text(value)), &c) < 0)
 		return;
-	f->known = true;
-	f->v4 = f->v4 || c.family == AF_INET;
-	f->v6 = f->v6 || c.family == AF_INET6;
+	families->known = true;
+	families->v4 = families->v4 || c.family == AF_INET;
+	families->v6 = families->v6 || c.family == AF_INET6;
 }
 
 /* Each item of the list at `path`, or of its items the member. */
-static void see_list(struct dnsoperator_families *f, const json_t *o, const char *path,
+static void see_list(struct dnsoperator_families *families, const json_t *object, const char *path,
 		     const char *member)
 {
 	size_t i;
 	json_t *v;
-	json_array_foreach (api_get(o, path), i, v)
-		see(f, member != NULL ? json_object_get(v, member) : v);
+	json_array_foreach (api_get(object, path), i, v)
+		see(families, member != NULL ? json_object_get(v, member) : v);
 }
 
-static void see_network(struct dnsoperator_families *f, const json_t *o)
+static void see_network(struct dnsoperator_families *families, const json_t *object)
 {
-	see_list(f, o, "spec.clusterNetwork", "cidr");
-	see_list(f, o, "spec.serviceNetwork", NULL);
-	see_list(f, o, "status.clusterNetwork", "cidr");
-	see_list(f, o, "status.serviceNetwork", NULL);
+	see_list(families, object, "spec.clusterNetwork", "cidr");
+	see_list(families, object, "spec.serviceNetwork", NULL);
+	see_list(families, object, "status.clusterNetwork", "cidr");
+	see_list(families, object, "status.serviceNetwork", NULL);
 }
 
-struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform p,
-						    const struct dnsoperator_network *n)
+struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform platform,
+						    const struct dnsoperator_network *network)
 {
 	struct dnsoperator_families f = { 0 };
 	size_t i;
 	json_t *o;
-	see_network(&f, n->network);
-	if (!dnsoperator_sites[p].network_object) {
-		json_array_foreach (n->service_cidrs, i, o)
+	see_network(&f, network->network);
+	if (!dnsoperator_sites[platform].network_object) {
+		json_array_foreach (network->service_cidrs, i, o)
 			see_list(&f, o, "spec.cidrs", NULL);
-		json_array_foreach (n->nodes, i, o)
+		json_array_foreach (network->nodes, i, o)
 			see_list(&f, o, "spec.podCIDRs", NULL);
-		see_list(&f, n->service, "spec.clusterIPs", NULL);
+		see_list(&f, network->service, "spec.clusterIPs", NULL);
 	}
 	if (!f.known)
 		f.v4 = f.v6 = true;
@@ -89,14 +89,15 @@ static bool is_reverse(struct slice zone)
 
 /* The one of these zones that is not for addresses, into `out`, unless it is there already.
  * ERR_PARSE: it is not a domain, or another one: nobody can tell which is meant. */
-static int take_domains(struct arena *a, const struct word *words, size_t n,
+static int take_domains(struct arena *arena, const struct word *words, size_t count,
 			char out[DNSOPERATOR_DOMAIN_MAX])
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const char *const *zones;
 		size_t n_zones;
 		struct srcerr err;
-		if (corefile_zones_expand(a, &words[i], &zones, &n_zones, &err) < 0 || n_zones == 0)
+		if (corefile_zones_expand(arena, &words[i], &zones, &n_zones, &err) < 0 ||
+		    n_zones == 0)
 			return ERR_PARSE;
 		struct slice z = slice_of(zones[0]);
 		if (z.n == 1)
@@ -178,21 +179,21 @@ static bool lists_gate(const json_t *list)
 	return false;
 }
 
-static int gate_in(const json_t *o)
+static int gate_in(const json_t *object)
 {
-	if (lists_gate(json_object_get(o, "enabled")))
+	if (lists_gate(json_object_get(object, "enabled")))
 		return 1;
-	return lists_gate(json_object_get(o, "disabled")) ? 0 : -1;
+	return lists_gate(json_object_get(object, "disabled")) ? 0 : -1;
 }
 
 /* OpenShift lists the gates that its own release knows, which need not include ours: the gate then
  * follows the feature set that it belongs to (seed 000; DevPreview includes TechPreview). */
-static int gate_by_feature_set(const json_t *o)
+static int gate_by_feature_set(const json_t *object)
 {
 	static const char *const preview[] = { "TechPreviewNoUpgrade", "DevPreviewNoUpgrade" };
-	const char *set = api_get_string(o, "spec.featureSet");
+	const char *set = api_get_string(object, "spec.featureSet");
 	if (strcmp(set, "CustomNoUpgrade") == 0)
-		return gate_in(api_get(o, "spec.customNoUpgrade"));
+		return gate_in(api_get(object, "spec.customNoUpgrade"));
 	for (size_t i = 0; i < ARRAY_LEN(preview); i++) {
 		if (strcmp(set, preview[i]) == 0)
 			return 1;
@@ -200,11 +201,11 @@ static int gate_by_feature_set(const json_t *o)
 	return -1;
 }
 
-static int gate_by_object(const json_t *o, const char *version)
+static int gate_by_object(const json_t *object, const char *version)
 {
 	size_t i;
 	json_t *v;
-	json_array_foreach (api_get(o, "status.featureGates"), i, v) {
+	json_array_foreach (api_get(object, "status.featureGates"), i, v) {
 		if (version[0] != '\0' && strcmp(api_get_string(v, "version"), version) != 0)
 			continue;
 		int said = gate_in(v);
@@ -212,17 +213,17 @@ static int gate_by_object(const json_t *o, const char *version)
 			return said;
 		break;
 	}
-	return gate_by_feature_set(o);
+	return gate_by_feature_set(object);
 }
 
-enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform p, const char *flag,
+enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform platform, const char *flag,
 					  const json_t *feature_gate, const char *version)
 {
 	int said = gate_by_flag(flag);
 	if (said < 0)
 		said = gate_by_object(feature_gate, version);
 	if (said < 0)
-		said = dnsoperator_sites[p].gate ? 1 : 0;
+		said = dnsoperator_sites[platform].gate ? 1 : 0;
 	return said != 0 ? DNSOPERATOR_GATE_ON : DNSOPERATOR_GATE_OFF;
 }
 

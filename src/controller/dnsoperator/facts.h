@@ -77,8 +77,8 @@ struct dnsoperator_network {
 	const json_t *service; /* default/kubernetes */
 };
 /* Spec and status are united: a cluster under conversion is both (T7). */
-struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform p,
-						    const struct dnsoperator_network *n);
+struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform platform,
+						    const struct dnsoperator_network *network);
 
 /* The domain that the plugin kubernetes serves in a Corefile; ERR_NOTFOUND when the file names none
  * that can be read: by an environment variable, in a file that it imports, or not at all. */
@@ -86,7 +86,7 @@ MUST_CHECK int dnsoperator_domain_of(struct slice corefile, char out[DNSOPERATOR
 
 /* DNSTemplatePlugin: the flag ("A=true,B=false", may be ""), else the FeatureGate object (may be
  * NULL) for this version of the cluster ("": the first it has), else what the platform has. */
-enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform p, const char *flag,
+enum dnsoperator_gate dnsoperator_gate_of(enum dnsoperator_platform platform, const char *flag,
 					  const json_t *feature_gate, const char *version);
 /* Of the CustomResourceDefinition dnses.operator.openshift.io; NULL: unknown. */
 enum dnsoperator_keeps dnsoperator_keeps_of(const json_t *crd);

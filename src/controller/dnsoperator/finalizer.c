@@ -23,9 +23,9 @@ static bool is_unmanaged(const json_t *dns)
 }
 
 /* Where the operands of OpenShift are ours: elsewhere nothing has to be deleted with the object. */
-static bool needs_finalizer(const struct dnsoperator_look *l)
+static bool needs_finalizer(const struct dnsoperator_look *pass)
 {
-	return l->facts.platform == DNSOPERATOR_OPENSHIFT && dnsoperator_operands_wanted(l);
+	return pass->facts.platform == DNSOPERATOR_OPENSHIFT && dnsoperator_operands_wanted(pass);
 }
 
 /* ---- adding and removing ---- */
@@ -55,31 +55,31 @@ static int remove_finalizer(void *ctx, json_t *copy)
 	return changed;
 }
 
-static int edit_dns(struct dnsoperator_look *l, const char *sub,
+static int edit_dns(struct dnsoperator_look *pass, const char *sub,
 		    int (*change)(void *ctx, json_t *copy), void *ctx, const char *what)
 {
 	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
 				.name = DNS_NAME };
 	struct kube_status st = { 0 };
-	int r = kube_edit(l->c->conn, &ref, sub, change, ctx, &st);
+	int r = kube_edit(pass->c->conn, &ref, sub, change, ctx, &st);
 	if (r == ERR_NOTFOUND)
 		r = 0;
 	else if (r < 0)
-		r = dnsoperator_failed(l->c, r, what, &st);
+		r = dnsoperator_failed(pass->c, r, what, &st);
 	kube_status_done(&st);
 	return r < 0 ? r : 0;
 }
 
-int dnsoperator_finalizer_ensure(struct dnsoperator_look *l)
+int dnsoperator_finalizer_ensure(struct dnsoperator_look *pass)
 {
-	if (!needs_finalizer(l) || api_has_finalizer(kube_tree_of(l->dns), FINALIZER))
+	if (!needs_finalizer(pass) || api_has_finalizer(kube_tree_of(pass->dns), FINALIZER))
 		return 0;
-	return edit_dns(l, NULL, add_finalizer, NULL, "finalizer of DNS default");
+	return edit_dns(pass, NULL, add_finalizer, NULL, "finalizer of DNS default");
 }
 
 /* ---- deletion ---- */
 
-static int delete_operands(struct dnsoperator_look *l)
+static int delete_operands(struct dnsoperator_look *pass)
 {
 	static const struct {
 		const char *group, *kind, *ns, *name;
@@ -93,27 +93,27 @@ static int delete_operands(struct dnsoperator_look *l)
 					.ns = operands[i].ns,
 					.name = operands[i].name };
 		struct kube_status st = { 0 };
-		int r = kube_delete(l->c->conn, &ref, &(struct kube_delete_opts){ 0 }, &st);
+		int r = kube_delete(pass->c->conn, &ref, &(struct kube_delete_opts){ 0 }, &st);
 		if (r < 0 && r != ERR_NOTFOUND && first == 0)
-			first = dnsoperator_failed(l->c, r, ref.name, &st);
+			first = dnsoperator_failed(pass->c, r, ref.name, &st);
 		kube_status_done(&st);
 	}
 	return first;
 }
 
-static int release(struct dnsoperator_look *l, const json_t *dns)
+static int release(struct dnsoperator_look *pass, const json_t *dns)
 {
 	int r = 0;
 	if (is_unmanaged(dns) || !api_has_finalizer(dns, FINALIZER))
 		return 0; /* as OpenShift's operator: it acts on nothing that is not managed */
-	if (needs_finalizer(l))
-		r = delete_operands(l);
-	return r < 0 ? r : edit_dns(l, NULL, remove_finalizer, NULL, "finalizer of DNS default");
+	if (needs_finalizer(pass))
+		r = delete_operands(pass);
+	return r < 0 ? r : edit_dns(pass, NULL, remove_finalizer, NULL, "finalizer of DNS default");
 }
 
 /* ---- status ---- */
 
-static void add_holders(struct strbuf *m, const json_t *dns)
+static void add_holders(struct strbuf *message, const json_t *dns)
 {
 	json_t *name;
 	size_t i, n = 0;
@@ -121,12 +121,14 @@ static void add_holders(struct strbuf *m, const json_t *dns)
 		const char *text = api_text(name);
 		if (text[0] == '\0' || (strcmp(text, FINALIZER) == 0 && !is_unmanaged(dns)))
 			continue;
-		strbuf_addf(m, "%s%s", n++ == 0 ? " It waits for these finalizers: " : ", ", text);
+		strbuf_addf(message, "%s%s", n++ == 0 ? " It waits for these finalizers: " : ", ",
+			    text);
 	}
-	strbuf_adds(m, n != 0 ? "." : "");
+	strbuf_adds(message, n != 0 ? "." : "");
 	if (is_unmanaged(dns) && api_has_finalizer(dns, FINALIZER))
-		strbuf_adds(m, " " FINALIZER " stays as long as spec.managementState is Unmanaged; "
-			       "set it to Managed to let the object go.");
+		strbuf_adds(message,
+			    " " FINALIZER " stays as long as spec.managementState is Unmanaged; "
+			    "set it to Managed to let the object go.");
 }
 
 /* The CRD requires them in any status; an object may be deleted before it has got one. */
@@ -168,23 +170,23 @@ static int set_terminating(void *ctx, json_t *copy)
 	return *ret_changed;
 }
 
-static int report_terminating(struct dnsoperator_look *l, const json_t *dns)
+static int report_terminating(struct dnsoperator_look *pass, const json_t *dns)
 {
 	json_t *copy = json_deep_copy(dns);
 	bool changed = false;
-	int r = dnsoperator_report_read(l), wrote = 0;
+	int r = dnsoperator_report_read(pass), wrote = 0;
 	IGNORE(set_terminating(&changed, copy)); /* of the copy */
 	if (changed)
-		wrote = edit_dns(l, "status", set_terminating, &changed, "status");
+		wrote = edit_dns(pass, "status", set_terminating, &changed, "status");
 	if (changed && wrote >= 0)
 		dnsoperator_tell(
-			l, true, "Terminating", "Delete",
+			pass, true, "Terminating", "Delete",
 			api_get_string(api_condition_find(api_get(copy, "status.conditions"),
 							  "Progressing"),
 				       "message"));
 	if (r >= 0)
-		r = dnsoperator_report_publish(l, copy);
-	dnsoperator_report_done(l);
+		r = dnsoperator_report_publish(pass, copy);
+	dnsoperator_report_done(pass);
 	json_decref(copy);
 	return wrote < 0 ? wrote : r;
 }
@@ -200,18 +202,18 @@ static bool is_held(const json_t *dns)
 	return false;
 }
 
-int dnsoperator_terminate(struct dnsoperator_look *l)
+int dnsoperator_terminate(struct dnsoperator_look *pass)
 {
-	const json_t *dns = kube_tree_of(l->dns);
-	int r = dnsoperator_look_beside(l), told = 0;
+	const json_t *dns = kube_tree_of(pass->dns);
+	int r = dnsoperator_look_beside(pass), told = 0;
 	if (r == 0)
-		r = dnsoperator_find_microshift(l);
+		r = dnsoperator_find_microshift(pass);
 	if (r == 0)
-		r = dnsoperator_learn(l);
+		r = dnsoperator_learn(pass);
 	if (r != 0)
 		return r < 0 ? r : 0;
-	r = release(l, dns);
+	r = release(pass, dns);
 	if (r < 0 || is_held(dns))
-		told = report_terminating(l, dns);
+		told = report_terminating(pass, dns);
 	return r < 0 ? r : told;
 }

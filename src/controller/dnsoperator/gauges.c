@@ -43,15 +43,15 @@ struct dnsoperator_gauges *dnsoperator_gauges_new(void)
 	return g;
 }
 
-void dnsoperator_gauges_free(struct dnsoperator_gauges *g)
+void dnsoperator_gauges_free(struct dnsoperator_gauges *gauges)
 {
-	if (g == NULL)
+	if (gauges == NULL)
 		return;
-	dnsoperator_gauges_templates(g, NULL, "");
+	dnsoperator_gauges_templates(gauges, NULL, "");
 	dnsoperator_gauges_conditions(NULL);
 	dnsoperator_gauges_servers(NULL, "");
-	json_decref(g->shown);
-	free(g);
+	json_decref(gauges->shown);
+	free(gauges);
 }
 
 /* ---- conditions, servers ---- */
@@ -82,19 +82,19 @@ void dnsoperator_gauges_conditions(const json_t *dns)
 	}
 }
 
-void dnsoperator_gauges_servers(const struct dnsoperator_instances *v, const char *hash)
+void dnsoperator_gauges_servers(const struct dnsoperator_instances *instances, const char *hash)
 {
 	enum { CURRENT, OTHER, UNREACHABLE, STATES };
 	static const char *const words[STATES] = { "current", "other", "unreachable" };
 	size_t n[STATES] = { 0 };
-	if (v == NULL) {
+	if (instances == NULL) {
 		metrics_drop_family(&instance_family);
 		return;
 	}
-	for (size_t i = 0; i < v->n; i++)
-		n[!v->v[i].reached		    ? UNREACHABLE
-		  : strcmp(v->v[i].hash, hash) == 0 ? CURRENT
-						    : OTHER]++;
+	for (size_t i = 0; i < instances->n; i++)
+		n[!instances->v[i].reached		    ? UNREACHABLE
+		  : strcmp(instances->v[i].hash, hash) == 0 ? CURRENT
+							    : OTHER]++;
 	for (int i = 0; i < STATES; i++)
 		metrics_set(metrics_get(&instance_family, (const char *const[]){ words[i] }),
 			    (double)n[i]);
@@ -108,21 +108,21 @@ static struct metrics_series *series(const char *name, const char *zone)
 }
 
 /* Sets the series of each, and returns them as `shown` has them. */
-static json_t *show(const struct dnsoperator_templates *t)
+static json_t *show(const struct dnsoperator_templates *templates)
 {
 	json_t *shown = json_object();
-	for (size_t i = 0; i < t->n; i++) {
+	for (size_t i = 0; i < templates->n; i++) {
 		json_t *zones = json_object();
-		for (size_t k = 0; k < t->v[i].n_zones; k++) {
+		for (size_t k = 0; k < templates->v[i].n_zones; k++) {
 			char zone[DNSOPERATOR_ZONE_CHARS_MAX + 2];
-			const char *bare = t->v[i].zones[k];
+			const char *bare = templates->v[i].zones[k];
 			/* servers have zones with a final dot */
 			snprintf(zone, sizeof(zone), "%s%s", bare,
 				 strcmp(bare, ".") == 0 ? "" : ".");
-			metrics_set(series(t->v[i].name, zone), 1);
+			metrics_set(series(templates->v[i].name, zone), 1);
 			json_object_set_new(zones, zone, json_true());
 		}
-		json_object_set_new(shown, t->v[i].name, zones);
+		json_object_set_new(shown, templates->v[i].name, zones);
 	}
 	return shown;
 }
@@ -141,23 +141,23 @@ static void drop_others(const json_t *old, const json_t *new)
 	}
 }
 
-void dnsoperator_gauges_templates(struct dnsoperator_gauges *g, const json_t *list,
+void dnsoperator_gauges_templates(struct dnsoperator_gauges *gauges, const json_t *list,
 				  const char *domain)
 {
 	struct dnsoperator_problems none = { 0 };
 	struct dnsoperator_templates t = { 0 };
 	struct arena a;
-	if (list == g->list || json_equal(api_tree(list), g->list))
+	if (list == gauges->list || json_equal(api_tree(list), gauges->list))
 		return;
 	arena_init(&a);
 	/* what does not pass any more is not in force either */
 	IGNORE(dnsoperator_templates_check(list, domain, &a, &t, &none));
 	json_t *shown = show(&t);
-	drop_others(g->shown, shown);
-	json_decref(g->shown);
-	g->shown = shown;
-	json_decref(g->list);
-	g->list = list != NULL ? json_deep_copy(list) : NULL;
+	drop_others(gauges->shown, shown);
+	json_decref(gauges->shown);
+	gauges->shown = shown;
+	json_decref(gauges->list);
+	gauges->list = list != NULL ? json_deep_copy(list) : NULL;
 	dnsoperator_problems_done(&none);
 	arena_done(&a);
 }

@@ -10,12 +10,12 @@ struct dnsoperator_gauges;
 
 struct dnsoperator_gauges *dnsoperator_gauges_new(void);
 /* And forgets all series. */
-void dnsoperator_gauges_free(struct dnsoperator_gauges *g);
+void dnsoperator_gauges_free(struct dnsoperator_gauges *gauges);
 
 /* NULL: there is no DNS object. */
 void dnsoperator_gauges_conditions(const json_t *dns);
 /* What servers answered, NULL: not known; `hash` is that of the text that they are to run. */
-void dnsoperator_gauges_servers(const struct dnsoperator_instances *v, const char *hash);
+void dnsoperator_gauges_servers(const struct dnsoperator_instances *instances, const char *hash);
 /* The accepted list as it is in the object, NULL for none; `domain` is the cluster's. */
-void dnsoperator_gauges_templates(struct dnsoperator_gauges *g, const json_t *list,
+void dnsoperator_gauges_templates(struct dnsoperator_gauges *gauges, const json_t *list,
 				  const char *domain);

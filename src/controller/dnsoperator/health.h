@@ -56,12 +56,12 @@ struct dnsoperator_health {
 
 void dnsoperator_health_make(const struct dnsoperator_health_in *in,
 			     struct dnsoperator_health *ret);
-void dnsoperator_health_done(struct dnsoperator_health *h);
+void dnsoperator_health_done(struct dnsoperator_health *health);
 /* Into the status of the object; true when something besides times changed. */
-bool dnsoperator_health_set(json_t *dns, const struct dnsoperator_health *h,
-			    const struct dnsoperator_observed *g, uint64_t now_wall_ns);
+bool dnsoperator_health_set(json_t *dns, const struct dnsoperator_health *health,
+			    const struct dnsoperator_observed *observed, uint64_t now_wall_ns);
 
 /* Of the platform's pods. */
 struct dnsoperator_alive dnsoperator_alive_pods(const json_t *pods);
 /* Of what they answered; NULL: not known yet. */
-struct dnsoperator_alive dnsoperator_alive_answers(const struct dnsoperator_instances *v);
+struct dnsoperator_alive dnsoperator_alive_answers(const struct dnsoperator_instances *instances);

@@ -12,41 +12,41 @@
 static const char advice[] = "Only the DNS object named default is acted on, so this one has no "
 			     "effect; move its spec there, and delete it";
 
-void dnsoperator_ignored_init(struct dnsoperator_ignored *g)
+void dnsoperator_ignored_init(struct dnsoperator_ignored *ignored)
 {
-	pthread_mutex_init(&g->lock, NULL);
-	map_init(&g->uids);
+	pthread_mutex_init(&ignored->lock, NULL);
+	map_init(&ignored->uids);
 }
 
-void dnsoperator_ignored_done(struct dnsoperator_ignored *g)
+void dnsoperator_ignored_done(struct dnsoperator_ignored *ignored)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
-	while ((e = map_next(&g->uids, &pos)) != NULL)
+	while ((e = map_next(&ignored->uids, &pos)) != NULL)
 		free(e->value);
-	map_done(&g->uids);
-	pthread_mutex_destroy(&g->lock);
+	map_done(&ignored->uids);
+	pthread_mutex_destroy(&ignored->lock);
 }
 
 /* Notes the object (uid NULL: there is none of that name); true when it is new. */
-static bool is_new(struct dnsoperator_ignored *g, const char *name, const char *uid)
+static bool is_new(struct dnsoperator_ignored *ignored, const char *name, const char *uid)
 {
-	pthread_mutex_lock(&g->lock);
-	const char *known = map_get(&g->uids, slice_of(name));
+	pthread_mutex_lock(&ignored->lock);
+	const char *known = map_get(&ignored->uids, slice_of(name));
 	bool new = uid != NULL && (known == NULL || strcmp(known, uid) != 0);
 	if (uid == NULL)
-		free(map_del(&g->uids, slice_of(name)));
+		free(map_del(&ignored->uids, slice_of(name)));
 	else if (new)
-		free(map_set(&g->uids, slice_of(name), xstrdup(uid)));
-	pthread_mutex_unlock(&g->lock);
+		free(map_set(&ignored->uids, slice_of(name), xstrdup(uid)));
+	pthread_mutex_unlock(&ignored->lock);
 	return new;
 }
 
-void dnsoperator_ignore(struct controller_ctx *c, const char *name)
+void dnsoperator_ignore(struct controller_ctx *ctx, const char *name)
 {
-	struct dnsoperator_state *s = c->state;
-	struct dnsoperator_look l = { .c = c };
-	l.dns = kube_store_get(c->stores[DNS], SLICE(""), slice_of(name));
+	struct dnsoperator_state *s = ctx->state;
+	struct dnsoperator_look l = { .c = ctx };
+	l.dns = kube_store_get(ctx->stores[DNS], SLICE(""), slice_of(name));
 	const json_t *o = l.dns != NULL ? kube_tree_of(l.dns) : NULL;
 	CLEANUP(freep) char *text = xasprintf("DNS %s: %s", name, advice);
 	if (is_new(&s->ignored, name, o != NULL ? api_uid(o) : NULL))

@@ -10,27 +10,27 @@
 #include "kube/events.h"
 #include "kube/tree.h"
 
-const struct controller_options *dnsoperator_options(const struct controller_ctx *c)
+const struct controller_options *dnsoperator_options(const struct controller_ctx *ctx)
 {
 	static const struct controller_options none;
-	return c->options != NULL ? c->options : &none;
+	return ctx->options != NULL ? ctx->options : &none;
 }
 
-void dnsoperator_again(struct controller_ctx *c, uint64_t ns)
+void dnsoperator_again(struct controller_ctx *ctx, uint64_t ns)
 {
-	if (c->again_ns == 0 || ns < c->again_ns)
-		c->again_ns = ns;
+	if (ctx->again_ns == 0 || ns < ctx->again_ns)
+		ctx->again_ns = ns;
 }
 
-int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
+int dnsoperator_failed(struct controller_ctx *ctx, int ret, const char *what,
 		       const struct kube_status *st)
 {
-	snprintf(c->err, sizeof(c->err), "%s: %.400s", what,
-		 st->message[0] != '\0' ? st->message : err_str(r));
-	return r;
+	snprintf(ctx->err, sizeof(ctx->err), "%s: %.400s", what,
+		 st->message[0] != '\0' ? st->message : err_str(ret));
+	return ret;
 }
 
-void dnsoperator_tell(const struct dnsoperator_look *l, bool warning, const char *reason,
+void dnsoperator_tell(const struct dnsoperator_look *pass, bool warning, const char *reason,
 		      const char *action, const char *text)
 {
 	CLEANUP(freep) char *line = xstrdup(text);
@@ -40,10 +40,10 @@ void dnsoperator_tell(const struct dnsoperator_look *l, bool warning, const char
 		log_warn(AREA, "%s: %s", reason, line);
 	else
 		log_info(AREA, "%s: %s", reason, line);
-	if (l->c->events == NULL || l->dns == NULL)
+	if (pass->c->events == NULL || pass->dns == NULL)
 		return;
-	events_emit(l->c->events,
-		    &(struct event){ .regarding = kube_tree_of(l->dns),
+	events_emit(pass->c->events,
+		    &(struct event){ .regarding = kube_tree_of(pass->dns),
 				     .warning = warning,
 				     .reason = reason,
 				     .action = action },
@@ -52,47 +52,47 @@ void dnsoperator_tell(const struct dnsoperator_look *l, bool warning, const char
 
 /* ---- from the watches ---- */
 
-static bool append(void *ctx, struct kube_obj *o)
+static bool append(void *ctx, struct kube_obj *obj)
 {
-	json_array_append_new(ctx, json_deep_copy(kube_tree_of(o)));
+	json_array_append_new(ctx, json_deep_copy(kube_tree_of(obj)));
 	return true;
 }
 
-json_t *dnsoperator_all_of(const struct controller_ctx *c, int watch)
+json_t *dnsoperator_all_of(const struct controller_ctx *ctx, int watch)
 {
 	json_t *list = json_array();
-	kube_store_each(c->stores[watch], append, list);
+	kube_store_each(ctx->stores[watch], append, list);
 	return list;
 }
 
-json_t *dnsoperator_object_of(const struct controller_ctx *c, int watch, const char *ns,
+json_t *dnsoperator_object_of(const struct controller_ctx *ctx, int watch, const char *ns,
 			      const char *name)
 {
-	struct kube_obj *o = kube_store_get(c->stores[watch], slice_of(ns), slice_of(name));
+	struct kube_obj *o = kube_store_get(ctx->stores[watch], slice_of(ns), slice_of(name));
 	json_t *v = o != NULL ? json_deep_copy(kube_tree_of(o)) : NULL;
 	kube_obj_unref(o);
 	return v;
 }
 
-json_t *dnsoperator_pods_of(const struct controller_ctx *c, enum dnsoperator_platform p)
+json_t *dnsoperator_pods_of(const struct controller_ctx *ctx, enum dnsoperator_platform platform)
 {
-	return dnsoperator_all_of(c,
-				  p == DNSOPERATOR_KUBERNETES ? PODS_KUBERNETES : PODS_OPENSHIFT);
+	return dnsoperator_all_of(ctx, platform == DNSOPERATOR_KUBERNETES ? PODS_KUBERNETES
+									  : PODS_OPENSHIFT);
 }
 
 /* ---- from the server ---- */
 
-int dnsoperator_get(struct controller_ctx *c, const char *path, const char *what, json_t **ret)
+int dnsoperator_get(struct controller_ctx *ctx, const char *path, const char *what, json_t **ret)
 {
 	struct kube_request q = { .method = "GET", .path = path };
 	struct kube_status st = { 0 };
-	int r = kube_call(c->conn, &q, ret, &st);
+	int r = kube_call(ctx->conn, &q, ret, &st);
 	if (r < 0)
 		*ret = NULL;
 	if (r == ERR_NOTFOUND)
 		r = 0;
 	else if (r < 0)
-		r = dnsoperator_failed(c, r, what, &st);
+		r = dnsoperator_failed(ctx, r, what, &st);
 	kube_status_done(&st);
 	return r < 0 ? r : 0;
 }

@@ -112,71 +112,71 @@ struct dnsoperator_look {
 
 /* look.c */
 /* Never NULL. */
-const struct controller_options *dnsoperator_options(const struct controller_ctx *c);
+const struct controller_options *dnsoperator_options(const struct controller_ctx *ctx);
 /* Another look is due after this time, or sooner. */
-void dnsoperator_again(struct controller_ctx *c, uint64_t ns);
+void dnsoperator_again(struct controller_ctx *ctx, uint64_t ns);
 /* Notes why it failed; returns r. */
-int dnsoperator_failed(struct controller_ctx *c, int r, const char *what,
+int dnsoperator_failed(struct controller_ctx *ctx, int ret, const char *what,
 		       const struct kube_status *st);
 /* A line of the log, and an Event of the DNS object, if there is one. */
-void dnsoperator_tell(const struct dnsoperator_look *l, bool warning, const char *reason,
+void dnsoperator_tell(const struct dnsoperator_look *pass, bool warning, const char *reason,
 		      const char *action, const char *text);
 /* Copies, since trees of a store are read by several threads and none of them takes references: all
  * objects of a watch as an array, one of them (NULL: none), the servers' pods. */
-json_t *dnsoperator_all_of(const struct controller_ctx *c, int watch);
-json_t *dnsoperator_object_of(const struct controller_ctx *c, int watch, const char *ns,
+json_t *dnsoperator_all_of(const struct controller_ctx *ctx, int watch);
+json_t *dnsoperator_object_of(const struct controller_ctx *ctx, int watch, const char *ns,
 			      const char *name);
-json_t *dnsoperator_pods_of(const struct controller_ctx *c, enum dnsoperator_platform p);
+json_t *dnsoperator_pods_of(const struct controller_ctx *ctx, enum dnsoperator_platform platform);
 /* What the server has now; *ret is NULL when that is nothing. Negative with c->err. */
-MUST_CHECK int dnsoperator_get(struct controller_ctx *c, const char *path, const char *what,
+MUST_CHECK int dnsoperator_get(struct controller_ctx *ctx, const char *path, const char *what,
 			       json_t **ret);
 
 /* ignored.c */
-void dnsoperator_ignored_init(struct dnsoperator_ignored *g);
-void dnsoperator_ignored_done(struct dnsoperator_ignored *g);
+void dnsoperator_ignored_init(struct dnsoperator_ignored *ignored);
+void dnsoperator_ignored_done(struct dnsoperator_ignored *ignored);
 /* A DNS object of another name than `default` came, changed or went. Any worker. */
-void dnsoperator_ignore(struct controller_ctx *c, const char *name);
+void dnsoperator_ignore(struct controller_ctx *ctx, const char *name);
 
 /* learn.c */
-unsigned dnsoperator_families_mask(const struct dnsoperator_families *f);
+unsigned dnsoperator_families_mask(const struct dnsoperator_families *families);
 /* NULL in a cluster. */
-const struct controller_machine *dnsoperator_machine_of(const struct controller_ctx *c);
+const struct controller_machine *dnsoperator_machine_of(const struct controller_ctx *ctx);
 /* The one that the command line names, or the one that looks like it; network may be NULL. */
-enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c,
+enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *ctx,
 						  const json_t *network, bool microshift);
 /* Another copy of the DNS object, read from the server, while its CRD is new. */
-MUST_CHECK int dnsoperator_renew(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_renew(struct dnsoperator_look *pass);
 /* Fills in the facts, from the watches. Negative with c->err when one is not known. */
-MUST_CHECK int dnsoperator_learn(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_learn(struct dnsoperator_look *pass);
 /* Those that are there, and the domain that the Corefile in one tells. */
-MUST_CHECK int dnsoperator_read_configmaps(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_read_configmaps(struct dnsoperator_look *pass);
 
 /* place.c */
-void dnsoperator_place_start(struct dnsoperator_state *s);
+void dnsoperator_place_start(struct dnsoperator_state *state);
 /* For /readyz: why nothing is done. */
 void dnsoperator_note(void *state, struct strbuf *out);
-MUST_CHECK int dnsoperator_find_microshift(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_find_microshift(struct dnsoperator_look *pass);
 /* Two operators must not own one object: 1 when the original runs, and that was told; it is looked
  * at again soon. */
-MUST_CHECK int dnsoperator_look_beside(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_look_beside(struct dnsoperator_look *pass);
 
 /* operands_apply.c: what runs DNS (operands.h), where it is ours to apply. */
 struct dnsoperator_operands_state *dnsoperator_operands_state_new(void);
-void dnsoperator_operands_state_free(struct dnsoperator_operands_state *s);
-MUST_CHECK int dnsoperator_operands_apply(struct dnsoperator_look *l);
+void dnsoperator_operands_state_free(struct dnsoperator_operands_state *state);
+MUST_CHECK int dnsoperator_operands_apply(struct dnsoperator_look *pass);
 /* Are they ours to apply, by platform and flag? */
-bool dnsoperator_operands_wanted(const struct dnsoperator_look *l);
+bool dnsoperator_operands_wanted(const struct dnsoperator_look *pass);
 
 /* restore.c */
 /* Would a write of the DNS object destroy a list that is saved nowhere? Then false, which is told.
  */
-bool dnsoperator_may_write_dns(struct dnsoperator_look *l);
+bool dnsoperator_may_write_dns(struct dnsoperator_look *pass);
 /* Puts the list of the plan back, if there is one. */
-MUST_CHECK int dnsoperator_restore_templates(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_restore_templates(struct dnsoperator_look *pass);
 
 /* finalizer.c */
 /* Puts the finalizer on the object, where it needs one. */
-MUST_CHECK int dnsoperator_finalizer_ensure(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_finalizer_ensure(struct dnsoperator_look *pass);
 /* A look at an object that is being deleted: deletes what must go with it, lets it go, and says in
  * its status who else holds it. */
-MUST_CHECK int dnsoperator_terminate(struct dnsoperator_look *l);
+MUST_CHECK int dnsoperator_terminate(struct dnsoperator_look *pass);

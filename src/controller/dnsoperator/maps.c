@@ -35,49 +35,49 @@ static uint64_t version(const char *rv)
 	return rv != NULL && slice_u64(slice_of(rv), &v) == 0 ? v : 0;
 }
 
-bool dnsoperator_seen_trusts(const struct dnsoperator_seen *s, const char *rv)
+bool dnsoperator_seen_trusts(const struct dnsoperator_seen *seen, const char *rv)
 {
-	if (!s->known)
+	if (!seen->known)
 		return false;
-	return rv != NULL ? version(rv) >= MAX(s->least, 1u) : !s->there;
+	return rv != NULL ? version(rv) >= MAX(seen->least, 1u) : !seen->there;
 }
 
-void dnsoperator_seen_note(struct dnsoperator_seen *s, const char *rv, const char *copy_rv)
+void dnsoperator_seen_note(struct dnsoperator_seen *seen, const char *rv, const char *copy_rv)
 {
-	s->known = true;
-	s->there = rv != NULL;
-	s->least = rv != NULL ? version(rv) : version(copy_rv) + 1;
+	seen->known = true;
+	seen->there = rv != NULL;
+	seen->least = rv != NULL ? version(rv) : version(copy_rv) + 1;
 }
 
-uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *s, uint64_t applied, uint64_t now_ns)
+uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *seen, uint64_t applied, uint64_t now_ns)
 {
 	const uint64_t ahead = (REPAIRS - 1) * REPAIR_S * NS_PER_S;
-	uint64_t due = MAX(s->due_ns, now_ns);
-	if (applied != s->applied) {
-		s->applied = applied;
-		s->due_ns = 0;
-		s->contested = false;
+	uint64_t due = MAX(seen->due_ns, now_ns);
+	if (applied != seen->applied) {
+		seen->applied = applied;
+		seen->due_ns = 0;
+		seen->contested = false;
 		return 0;
 	}
 	if (due > now_ns + ahead) {
-		s->contested = true;
+		seen->contested = true;
 		return due - now_ns - ahead;
 	}
-	s->due_ns = due + REPAIR_S * NS_PER_S;
-	s->repaired_ns = now_ns;
+	seen->due_ns = due + REPAIR_S * NS_PER_S;
+	seen->repaired_ns = now_ns;
 	return 0;
 }
 
-uint64_t dnsoperator_seen_quiet(struct dnsoperator_seen *s, uint64_t now_ns)
+uint64_t dnsoperator_seen_quiet(struct dnsoperator_seen *seen, uint64_t now_ns)
 {
-	uint64_t end = s->repaired_ns + REPAIR_S * NS_PER_S;
-	s->contested = s->contested && now_ns < end;
-	return s->contested ? end - now_ns : 0;
+	uint64_t end = seen->repaired_ns + REPAIR_S * NS_PER_S;
+	seen->contested = seen->contested && now_ns < end;
+	return seen->contested ? end - now_ns : 0;
 }
 
-void dnsoperator_seen_failed(struct dnsoperator_seen *s)
+void dnsoperator_seen_failed(struct dnsoperator_seen *seen)
 {
-	s->applied = 0;
+	seen->applied = 0;
 }
 
 struct dnsoperator_maps *dnsoperator_maps_new(void)
@@ -87,82 +87,82 @@ struct dnsoperator_maps *dnsoperator_maps_new(void)
 	return m;
 }
 
-void dnsoperator_maps_free(struct dnsoperator_maps *m)
+void dnsoperator_maps_free(struct dnsoperator_maps *maps)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
-	if (m == NULL)
+	if (maps == NULL)
 		return;
-	while ((e = map_next(&m->seen, &pos)) != NULL)
+	while ((e = map_next(&maps->seen, &pos)) != NULL)
 		free(e->value);
-	map_done(&m->seen);
-	free(m);
+	map_done(&maps->seen);
+	free(maps);
 }
 
-static struct dnsoperator_seen *seen_of(struct dnsoperator_maps *m, const char *ns,
+static struct dnsoperator_seen *seen_of(struct dnsoperator_maps *maps, const char *ns,
 					const char *name)
 {
 	CLEANUP(freep) char *key = xasprintf("%s/%s", ns, name);
-	struct dnsoperator_seen *s = map_get(&m->seen, slice_of(key));
+	struct dnsoperator_seen *s = map_get(&maps->seen, slice_of(key));
 	if (s == NULL) {
 		s = xcalloc(1, sizeof(*s));
-		map_set(&m->seen, slice_of(key), s);
+		map_set(&maps->seen, slice_of(key), s);
 	}
 	return s;
 }
 
 /* ---- the server ---- */
 
-int dnsoperator_maps_read(struct dnsoperator_maps *m, struct controller_ctx *c, int watch,
+int dnsoperator_maps_read(struct dnsoperator_maps *maps, struct controller_ctx *ctx, int watch,
 			  const char *ns, const char *name, json_t **ret)
 {
 	CLEANUP(freep) char *path = xasprintf("/api/v1/namespaces/%s/configmaps/%s", ns, name);
-	struct dnsoperator_seen *s = seen_of(m, ns, name);
-	struct kube_obj *o = kube_store_get(c->stores[watch], slice_of(ns), slice_of(name));
+	struct dnsoperator_seen *s = seen_of(maps, ns, name);
+	struct kube_obj *o = kube_store_get(ctx->stores[watch], slice_of(ns), slice_of(name));
 	const char *copy = o != NULL ? o->rv : NULL;
 	int r = 0;
 	if (dnsoperator_seen_trusts(s, copy)) {
 		/* no references of what other threads read, too */
 		*ret = o != NULL ? json_deep_copy(kube_tree_of(o)) : NULL;
 	} else {
-		r = dnsoperator_get(c, path, name, ret);
+		r = dnsoperator_get(ctx, path, name, ret);
 		if (r >= 0)
 			dnsoperator_seen_note(s, *ret != NULL ? api_resource_version(*ret) : NULL,
 					      copy);
 		if (*ret != NULL && o == NULL)
-			dnsoperator_again(c, NOT_WATCHED_S * NS_PER_S);
+			dnsoperator_again(ctx, NOT_WATCHED_S * NS_PER_S);
 	}
 	kube_obj_unref(o);
 	return r;
 }
 
-static uint64_t hash_of(const json_t *o)
+static uint64_t hash_of(const json_t *object)
 {
-	char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+	char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
 	uint64_t h = hash_bytes(hash_process_key(), text, strlen(text));
 	free(text);
 	return h;
 }
 
-int dnsoperator_maps_apply(struct dnsoperator_maps *m, struct controller_ctx *c,
+int dnsoperator_maps_apply(struct dnsoperator_maps *maps, struct controller_ctx *ctx,
 			   const json_t *wanted, json_t **ret)
 {
 	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
 				.ns = api_namespace(wanted),
 				.name = api_name(wanted) };
-	struct dnsoperator_seen *s = seen_of(m, ref.ns, ref.name);
+	struct dnsoperator_seen *s = seen_of(maps, ref.ns, ref.name);
 	struct kube_status st = { 0 };
 	json_t *now = NULL;
 	uint64_t wait = dnsoperator_seen_repair(s, hash_of(wanted), clock_mono_ns());
 	if (ret != NULL)
 		*ret = NULL;
 	if (wait != 0) {
-		dnsoperator_again(c, wait);
+		dnsoperator_again(ctx, wait);
 		return 0;
 	}
-	int r = kube_apply(c->conn, &ref, NULL, DNSOPERATOR_MANAGER, wanted, &now, &st);
+	int r = kube_apply(ctx->conn, &ref, NULL, DNSOPERATOR_MANAGER, wanted, &now, &st);
 	if (r < 0) {
-		r = dnsoperator_failed(c, r, ref.name, &st);
+		r = dnsoperator_failed(ctx, r, ref.name, &st);
 		dnsoperator_seen_failed(s);
 	} else {
 		dnsoperator_seen_note(s, api_resource_version(now), NULL);
@@ -174,31 +174,32 @@ int dnsoperator_maps_apply(struct dnsoperator_maps *m, struct controller_ctx *c,
 	return r < 0 ? r : 1;
 }
 
-bool dnsoperator_maps_contested(struct dnsoperator_maps *m, struct controller_ctx *c,
+bool dnsoperator_maps_contested(struct dnsoperator_maps *maps, struct controller_ctx *ctx,
 				const json_t *wanted, bool right)
 {
-	struct dnsoperator_seen *s = seen_of(m, api_namespace(wanted), api_name(wanted));
+	struct dnsoperator_seen *s = seen_of(maps, api_namespace(wanted), api_name(wanted));
 	uint64_t wait = right ? dnsoperator_seen_quiet(s, clock_mono_ns()) : 0;
 	if (wait != 0)
-		dnsoperator_again(c, wait);
+		dnsoperator_again(ctx, wait);
 	return s->contested;
 }
 
-int dnsoperator_maps_delete(struct dnsoperator_maps *m, struct controller_ctx *c, const json_t *o)
+int dnsoperator_maps_delete(struct dnsoperator_maps *maps, struct controller_ctx *ctx,
+			    const json_t *object)
 {
 	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
-				.ns = api_namespace(o),
-				.name = api_name(o) };
-	struct kube_delete_opts opts = { .uid = api_uid(o),
-					 .resource_version = api_resource_version(o) };
+				.ns = api_namespace(object),
+				.name = api_name(object) };
+	struct kube_delete_opts opts = { .uid = api_uid(object),
+					 .resource_version = api_resource_version(object) };
 	struct kube_status st = { 0 };
-	int r = kube_delete(c->conn, &ref, &opts, &st);
+	int r = kube_delete(ctx->conn, &ref, &opts, &st);
 	if (r == ERR_NOTFOUND)
 		r = 0;
 	if (r < 0)
-		r = dnsoperator_failed(c, r, ref.name, &st);
+		r = dnsoperator_failed(ctx, r, ref.name, &st);
 	else
-		dnsoperator_seen_note(seen_of(m, ref.ns, ref.name), NULL, opts.resource_version);
+		dnsoperator_seen_note(seen_of(maps, ref.ns, ref.name), NULL, opts.resource_version);
 	kube_status_done(&st);
 	return r;
 }

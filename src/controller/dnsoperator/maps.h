@@ -29,33 +29,33 @@ struct dnsoperator_seen {
 };
 
 /* May the copy be believed? `rv` is its object's resourceVersion; NULL: it has none. */
-bool dnsoperator_seen_trusts(const struct dnsoperator_seen *s, const char *rv);
+bool dnsoperator_seen_trusts(const struct dnsoperator_seen *seen, const char *rv);
 /* The server said that the object has this version (NULL: that there is none), while the copy had
  * another. */
-void dnsoperator_seen_note(struct dnsoperator_seen *s, const char *rv, const char *copy_rv);
+void dnsoperator_seen_note(struct dnsoperator_seen *seen, const char *rv, const char *copy_rv);
 /* What is about to be applied. 0: go on; else so long to wait: the same was applied several times
  * in a few minutes. */
-uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *s, uint64_t applied, uint64_t now_ns);
+uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *seen, uint64_t applied, uint64_t now_ns);
 /* The object is as wanted. Nanoseconds until it no longer counts as contested; 0: it does not. */
-uint64_t dnsoperator_seen_quiet(struct dnsoperator_seen *s, uint64_t now_ns);
+uint64_t dnsoperator_seen_quiet(struct dnsoperator_seen *seen, uint64_t now_ns);
 /* ... and the server refused it, or was away: nobody contradicted, so it does not count. */
-void dnsoperator_seen_failed(struct dnsoperator_seen *s);
+void dnsoperator_seen_failed(struct dnsoperator_seen *seen);
 
 struct dnsoperator_maps *dnsoperator_maps_new(void);
-void dnsoperator_maps_free(struct dnsoperator_maps *m);
+void dnsoperator_maps_free(struct dnsoperator_maps *maps);
 
 /* One worker at a time. A new tree, NULL when there is none; `watch` is the number of the one that
  * covers the object. Negative with c->err. */
-MUST_CHECK int dnsoperator_maps_read(struct dnsoperator_maps *m, struct controller_ctx *c,
+MUST_CHECK int dnsoperator_maps_read(struct dnsoperator_maps *maps, struct controller_ctx *ctx,
 				     int watch, const char *ns, const char *name, json_t **ret);
 /* Makes it so, unless it was done too often: 1, or 0 with c->again_ns. *ret (may be NULL): what it
  * became, NULL with 0. */
-MUST_CHECK int dnsoperator_maps_apply(struct dnsoperator_maps *m, struct controller_ctx *c,
+MUST_CHECK int dnsoperator_maps_apply(struct dnsoperator_maps *maps, struct controller_ctx *ctx,
 				      const json_t *wanted, json_t **ret);
 /* Is another writer changing it again and again? Clears that, or asks for another look, when the
  * object is as wanted (`right`). */
-bool dnsoperator_maps_contested(struct dnsoperator_maps *m, struct controller_ctx *c,
+bool dnsoperator_maps_contested(struct dnsoperator_maps *maps, struct controller_ctx *ctx,
 				const json_t *wanted, bool right);
 /* Deletes this version of it; one that is gone already is fine. */
-MUST_CHECK int dnsoperator_maps_delete(struct dnsoperator_maps *m, struct controller_ctx *c,
-				       const json_t *o);
+MUST_CHECK int dnsoperator_maps_delete(struct dnsoperator_maps *maps, struct controller_ctx *ctx,
+				       const json_t *object);

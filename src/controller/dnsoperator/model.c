@@ -53,57 +53,59 @@ static const struct api_view route_view = { route_rows, ARRAY_LEN(route_rows),
 					    sizeof(struct dnsoperator_routes) };
 /* clang-format on */
 
-void dnsoperator_routes_read(const json_t *spec, struct arena *a, struct dnsoperator_routes *ret,
-			     struct api_errors *errs)
+void dnsoperator_routes_read(const json_t *spec, struct arena *arena,
+			     struct dnsoperator_routes *ret, struct api_errors *errs)
 {
 	json_t *o = json_pack("{sO}", "spec", api_tree(spec));
 	/* what is wrong is in errs, where the caller looks */
-	IGNORE(api_view_fill(&route_view, o, a, ret, errs));
+	IGNORE(api_view_fill(&route_view, o, arena, ret, errs));
 	json_decref(o);
 }
 
 /* As the original: rounded half up to seconds, and nothing left means the default. */
-static uint32_t seconds(const json_t *o, const char *path, uint32_t def)
+static uint32_t seconds(const json_t *object, const char *path, uint32_t def)
 {
 	int64_t ns;
-	if (duration_parse(slice_of(api_get_string(o, path)), &ns) < 0 || ns < NS_PER_S / 2)
+	if (duration_parse(slice_of(api_get_string(object, path)), &ns) < 0 || ns < NS_PER_S / 2)
 		return def;
 	int64_t s = ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2 ? 1 : 0);
 	return s < SECONDS_MAX ? (uint32_t)s : SECONDS_MAX;
 }
 
-static enum dnsoperator_log log_level(const json_t *o, const char *path)
+static enum dnsoperator_log log_level(const json_t *object, const char *path)
 {
-	const char *s = api_get_string(o, path);
+	const char *s = api_get_string(object, path);
 	if (strcmp(s, "Trace") == 0)
 		return DNSOPERATOR_LOG_TRACE;
 	return strcmp(s, "Debug") == 0 ? DNSOPERATOR_LOG_DEBUG : DNSOPERATOR_LOG_NORMAL;
 }
 
-void dnsoperator_dns_read(const json_t *o, struct arena *a, struct dnsoperator_dns *ret)
+void dnsoperator_dns_read(const json_t *object, struct arena *arena, struct dnsoperator_dns *ret)
 {
-	json_t *spec = json_object_get(o, "spec");
+	json_t *spec = json_object_get(object, "spec");
 	*ret = (struct dnsoperator_dns){
-		.generation = api_generation(o),
-		.positive_s = seconds(o, "spec.cache.positiveTTL", POSITIVE_S),
-		.negative_s = seconds(o, "spec.cache.negativeTTL", NEGATIVE_S),
-		.log = log_level(o, "spec.logLevel"),
-		.operator_log = log_level(o, "spec.operatorLogLevel"),
-		.unmanaged = strcmp(api_get_string(o, "spec.managementState"), "Unmanaged") == 0,
+		.generation = api_generation(object),
+		.positive_s = seconds(object, "spec.cache.positiveTTL", POSITIVE_S),
+		.negative_s = seconds(object, "spec.cache.negativeTTL", NEGATIVE_S),
+		.log = log_level(object, "spec.logLevel"),
+		.operator_log = log_level(object, "spec.operatorLogLevel"),
+		.unmanaged =
+			strcmp(api_get_string(object, "spec.managementState"), "Unmanaged") == 0,
 		.templates = json_object_get(spec, "templates"),
-		.annotation = api_annotation(o, DNSOPERATOR_ANNOTATION),
+		.annotation = api_annotation(object, DNSOPERATOR_ANNOTATION),
 		.node_placement = json_object_get(spec, "nodePlacement"),
 	};
 	if (json_is_null(ret->templates))
 		ret->templates = NULL;
 	json_t *none = json_object();
-	dnsoperator_routes_read(json_is_object(spec) ? spec : none, a, &ret->routes, &ret->errs);
+	dnsoperator_routes_read(json_is_object(spec) ? spec : none, arena, &ret->routes,
+				&ret->errs);
 	json_decref(none);
 }
 
-void dnsoperator_dns_done(struct dnsoperator_dns *d)
+void dnsoperator_dns_done(struct dnsoperator_dns *dns)
 {
-	api_errors_done(&d->errs);
+	api_errors_done(&dns->errs);
 }
 
 const char *dnsoperator_policy_word(const char *policy, enum dnsoperator_policy def)
@@ -117,7 +119,7 @@ const char *dnsoperator_policy_word(const char *policy, enum dnsoperator_policy 
 						       : DNSOPERATOR_RANDOM];
 }
 
-bool dnsoperator_is_tls(const struct dnsoperator_transport *t)
+bool dnsoperator_is_tls(const struct dnsoperator_transport *transport)
 {
-	return strcmp(t->transport, "TLS") == 0;
+	return strcmp(transport->transport, "TLS") == 0;
 }

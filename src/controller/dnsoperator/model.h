@@ -78,12 +78,12 @@ struct dnsoperator_templates {
 };
 
 /* Always fills; what has the wrong type is in `errs`. Free with dnsoperator_dns_done. */
-void dnsoperator_dns_read(const json_t *o, struct arena *a, struct dnsoperator_dns *ret);
-void dnsoperator_dns_done(struct dnsoperator_dns *d);
+void dnsoperator_dns_read(const json_t *object, struct arena *arena, struct dnsoperator_dns *ret);
+void dnsoperator_dns_done(struct dnsoperator_dns *dns);
 /* The routes alone, of {"servers": [...], "upstreamResolvers": {...}}. */
-void dnsoperator_routes_read(const json_t *spec, struct arena *a, struct dnsoperator_routes *ret,
-			     struct api_errors *errs);
+void dnsoperator_routes_read(const json_t *spec, struct arena *arena,
+			     struct dnsoperator_routes *ret, struct api_errors *errs);
 
 /* `random`, `round_robin` or `sequential`; what is unknown is random, "" is `def`. */
 const char *dnsoperator_policy_word(const char *policy, enum dnsoperator_policy def);
-bool dnsoperator_is_tls(const struct dnsoperator_transport *t);
+bool dnsoperator_is_tls(const struct dnsoperator_transport *transport);

@@ -38,15 +38,15 @@ static bool is_among(const char *words, const char *word)
 	return false;
 }
 
-static bool is_bad(const struct row *r, const json_t *conditions)
+static bool is_bad(const struct row *row, const json_t *conditions)
 {
-	return api_condition_find(conditions, r->type) != NULL &&
-	       r->bad[api_condition_status(conditions, r->type)];
+	return api_condition_find(conditions, row->type) != NULL &&
+	       row->bad[api_condition_status(conditions, row->type)];
 }
 
-static bool is_same(const json_t *a, const json_t *b, const char *name)
+static bool is_same(const json_t *left, const json_t *right, const char *name)
 {
-	return strcmp(api_get_string(a, name), api_get_string(b, name)) == 0;
+	return strcmp(api_get_string(left, name), api_get_string(right, name)) == 0;
 }
 
 /* The gate of OpenShift is off for everybody who never heard of templates. */
@@ -55,20 +55,20 @@ static bool is_default(const json_t *old, const char *reason)
 	return old == NULL && strcmp(reason, "FeatureGateDisabled") == 0;
 }
 
-static bool tell(const struct row *r, const json_t *before, const json_t *after,
+static bool tell(const struct row *row, const json_t *before, const json_t *after,
 		 struct dnsoperator_news *ret)
 {
-	const json_t *old = api_condition_find(before, r->type);
-	const json_t *now = api_condition_find(after, r->type);
+	const json_t *old = api_condition_find(before, row->type);
+	const json_t *now = api_condition_find(after, row->type);
 	const char *reason = api_get_string(now, "reason");
-	bool bad = is_bad(r, after);
-	if (now == NULL || is_among(r->quiet, reason) || (!bad && !is_bad(r, before)))
+	bool bad = is_bad(row, after);
+	if (now == NULL || is_among(row->quiet, reason) || (!bad && !is_bad(row, before)))
 		return false;
 	if (bad && (is_default(old, reason) ||
 		    (is_same(old, now, "status") && is_same(old, now, "reason") &&
-		     (!r->every || is_same(old, now, "message")))))
+		     (!row->every || is_same(old, now, "message")))))
 		return false;
-	*ret = (struct dnsoperator_news){ .reason = bad ? reason : r->good,
+	*ret = (struct dnsoperator_news){ .reason = bad ? reason : row->good,
 					  .message = api_get_string(now, "message"),
 					  .warning = bad };
 	return true;

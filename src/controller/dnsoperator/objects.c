@@ -28,14 +28,14 @@ static json_t *configmap(const char *ns, const char *name)
 			 DNSOPERATOR_MANAGER, OWNING, "default", "data");
 }
 
-const char *dnsoperator_data(const json_t *o, const char *key)
+const char *dnsoperator_data(const json_t *object, const char *key)
 {
-	return api_text_or(json_object_get(json_object_get(o, "data"), key), NULL);
+	return api_text_or(json_object_get(json_object_get(object, "data"), key), NULL);
 }
 
-static bool is_ours(const json_t *o)
+static bool is_ours(const json_t *object)
 {
-	const char *by = api_label(o, MANAGED);
+	const char *by = api_label(object, MANAGED);
 	return by != NULL && strcmp(by, DNSOPERATOR_MANAGER) == 0;
 }
 
@@ -51,14 +51,15 @@ json_t *dnsoperator_owner(const json_t *dns)
 			 "name", api_name(dns), "uid", api_uid(dns), "controller", 1);
 }
 
-json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct dnsoperator_facts *f,
-				const json_t *dns, const json_t *now)
+json_t *dnsoperator_text_object(const struct dnsoperator_plan *plan,
+				const struct dnsoperator_facts *facts, const json_t *dns,
+				const json_t *now)
 {
-	const struct dnsoperator_site *site = &dnsoperator_sites[f->platform];
+	const struct dnsoperator_site *site = &dnsoperator_sites[facts->platform];
 	json_t *o = configmap(site->ns, site->configmap);
 	json_t *data = json_object_get(o, "data");
-	json_object_set_new(data, "Corefile", json_stringn(p->text.s, p->text.n));
-	if (f->platform == DNSOPERATOR_OPENSHIFT) {
+	json_object_set_new(data, "Corefile", json_stringn(plan->text.s, plan->text.n));
+	if (facts->platform == DNSOPERATOR_OPENSHIFT) {
 		/* As the original: it goes with the object. Elsewhere servers would lose theirs. */
 		json_object_set_new(json_object_get(o, "metadata"), "ownerReferences",
 				    json_pack("[o]", dnsoperator_owner(dns)));
@@ -69,11 +70,11 @@ json_t *dnsoperator_text_object(const struct dnsoperator_plan *p, const struct d
 	return o;
 }
 
-uint64_t dnsoperator_text_time(const json_t *o)
+uint64_t dnsoperator_text_time(const json_t *object)
 {
 	const json_t *f;
 	size_t i;
-	json_array_foreach (api_get(o, "metadata.managedFields"), i, f) {
+	json_array_foreach (api_get(object, "metadata.managedFields"), i, f) {
 		uint64_t at;
 		if (strcmp(api_get_string(f, "manager"), DNSOPERATOR_MANAGER) == 0 &&
 		    api_time_parse(api_get_string(f, "time"), &at) == 0)
@@ -82,21 +83,21 @@ uint64_t dnsoperator_text_time(const json_t *o)
 	return 0;
 }
 
-json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *p,
-				    const struct dnsoperator_facts *f)
+json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *plan,
+				    const struct dnsoperator_facts *facts)
 {
-	const struct dnsoperator_site *site = &dnsoperator_sites[f->platform];
+	const struct dnsoperator_site *site = &dnsoperator_sites[facts->platform];
 	CLEANUP(freep) char *name = dnsoperator_accepted_name(site);
-	char *text = json_dumps(p->accepted, JSON_COMPACT | JSON_SORT_KEYS);
+	char *text = json_dumps(plan->accepted, JSON_COMPACT | JSON_SORT_KEYS);
 	json_t *o = configmap(site->ns, name);
 	json_object_set_new(json_object_get(o, "data"), accepted_key, json_string(text));
 	free(text);
 	return o;
 }
 
-json_t *dnsoperator_accepted_read(const json_t *o)
+json_t *dnsoperator_accepted_read(const json_t *object)
 {
-	const char *text = dnsoperator_data(o, accepted_key);
+	const char *text = dnsoperator_data(object, accepted_key);
 	json_t *v = text != NULL ? json_loads(text, 0, NULL) : NULL;
 	if (json_is_object(v))
 		return v;
@@ -151,14 +152,15 @@ static bool has_room(const json_t *dns, const char *backup)
 	return strlen(backup) <= BACKUP_MAX && n <= ANNOTATIONS_MAX;
 }
 
-json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *p,
-				 const struct dnsoperator_facts *f)
+json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_plan *plan,
+				 const struct dnsoperator_facts *facts)
 {
 	const char *now = api_annotation(dns, DNSOPERATOR_BACKUP);
 	const json_t *list = api_get(dns, "spec.templates");
 	json_t *patch = NULL;
 	/* A list that is gone may have been taken by a CRD: the copy stays. */
-	if (json_array_size(list) == 0 || f->gate == DNSOPERATOR_GATE_OFF || p->templates.n != 0)
+	if (json_array_size(list) == 0 || facts->gate == DNSOPERATOR_GATE_OFF ||
+	    plan->templates.n != 0)
 		return NULL;
 	char *want = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
 	if (has_room(dns, want) && (now == NULL || strcmp(now, want) != 0))
@@ -172,7 +174,7 @@ json_t *dnsoperator_backup_patch(const json_t *dns, const struct dnsoperator_pla
 
 /* ---- status ---- */
 
-void dnsoperator_cluster_ip(const json_t *network, char *out, size_t n)
+void dnsoperator_cluster_ip(const json_t *network, char *out, size_t len)
 {
 	enum { TENTH = 10 };
 	struct net_cidr c;
@@ -186,27 +188,27 @@ void dnsoperator_cluster_ip(const json_t *network, char *out, size_t n)
 		c.ip[i] = (uint8_t)carry;
 		carry >>= 8;
 	}
-	if (inet_ntop(c.family, c.ip, out, (socklen_t)n) == NULL)
+	if (inet_ntop(c.family, c.ip, out, (socklen_t)len) == NULL)
 		out[0] = '\0';
 }
 
-json_t *dnsoperator_member(json_t *o, const char *name, json_t *(*make)(void))
+json_t *dnsoperator_member(json_t *object, const char *name, json_t *(*make)(void))
 {
-	json_t *v = json_object_get(o, name), *fresh = make();
+	json_t *v = json_object_get(object, name), *fresh = make();
 	if (v != NULL && json_typeof(v) == json_typeof(fresh)) {
 		json_decref(fresh);
 		return v;
 	}
-	json_object_set_new(o, name, fresh);
+	json_object_set_new(object, name, fresh);
 	return fresh;
 }
 
-static bool set_text(json_t *o, const char *name, const char *text)
+static bool set_text(json_t *object, const char *name, const char *text)
 {
-	const json_t *now = json_object_get(o, name);
+	const json_t *now = json_object_get(object, name);
 	if (json_is_string(now) && strcmp(api_text(now), text) == 0)
 		return false;
-	json_object_set_new(o, name, json_string(text));
+	json_object_set_new(object, name, json_string(text));
 	return true;
 }
 
@@ -233,50 +235,52 @@ struct dnsoperator_observed dnsoperator_observed_of(const json_t *dns, int64_t s
 					      try || in_conditions ? now : 0 };
 }
 
-bool dnsoperator_conditions_set(json_t *list, const struct dnsoperator_condition *v, size_t n,
-				const struct dnsoperator_observed *g, uint64_t now_wall_ns)
+bool dnsoperator_conditions_set(json_t *list, const struct dnsoperator_condition *condition,
+				size_t count, const struct dnsoperator_observed *observed,
+				uint64_t now_wall_ns)
 {
 	bool changed = false;
-	for (size_t i = 0; i < n; i++) {
-		if (v[i].reason == NULL)
+	for (size_t i = 0; i < count; i++) {
+		if (condition[i].reason == NULL)
 			continue;
-		changed |= api_condition_set(list,
-					     &(struct api_condition){ .type = v[i].type,
-								      .status = v[i].status,
-								      .reason = v[i].reason,
-								      .message = v[i].message,
-								      .generation = g->conditions },
-					     now_wall_ns);
+		changed |= api_condition_set(
+			list,
+			&(struct api_condition){ .type = condition[i].type,
+						 .status = condition[i].status,
+						 .reason = condition[i].reason,
+						 .message = condition[i].message,
+						 .generation = observed->conditions },
+			now_wall_ns);
 	}
 	return changed;
 }
 
 /* Not before every condition of templates is of this generation. */
-static bool set_observed(json_t *status, const struct dnsoperator_plan *p, int64_t generation)
+static bool set_observed(json_t *status, const struct dnsoperator_plan *plan, int64_t generation)
 {
 	const json_t *now = json_object_get(status, "observedGeneration");
-	if (generation == 0 || p->conditions[DNSOPERATOR_APPLIED].reason == NULL ||
+	if (generation == 0 || plan->conditions[DNSOPERATOR_APPLIED].reason == NULL ||
 	    (now != NULL && json_integer_value(now) == generation))
 		return false;
 	json_object_set_new(status, "observedGeneration", json_integer(generation));
 	return true;
 }
 
-bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *p,
-			    const struct dnsoperator_facts *f, const char *cluster_ip,
-			    const struct dnsoperator_observed *g, uint64_t now_wall_ns)
+bool dnsoperator_status_set(json_t *dns, const struct dnsoperator_plan *plan,
+			    const struct dnsoperator_facts *facts, const char *cluster_ip,
+			    const struct dnsoperator_observed *observed, uint64_t now_wall_ns)
 {
 	json_t *status = dnsoperator_member(dns, "status", json_object);
 	json_t *conditions = dnsoperator_member(status, "conditions", json_array);
 	bool changed = false;
 	/* OpenShift's CRD requires the field; "" claims nothing */
-	if (!f->domain_unknown || json_object_get(status, "clusterDomain") == NULL)
+	if (!facts->domain_unknown || json_object_get(status, "clusterDomain") == NULL)
 		changed = set_text(status, "clusterDomain",
-				   f->domain_unknown ? "" : dnsoperator_domain(f));
+				   facts->domain_unknown ? "" : dnsoperator_domain(facts));
 	if (cluster_ip[0] != '\0' || json_object_get(status, "clusterIP") == NULL)
 		changed |= set_text(status, "clusterIP", cluster_ip);
-	changed |= set_observed(status, p, g->status);
-	return dnsoperator_conditions_set(conditions, p->conditions, DNSOPERATOR_CONDITIONS, g,
-					  now_wall_ns) ||
+	changed |= set_observed(status, plan, observed->status);
+	return dnsoperator_conditions_set(conditions, plan->conditions, DNSOPERATOR_CONDITIONS,
+					  observed, now_wall_ns) ||
 	       changed;
 }

@@ -53,14 +53,14 @@ static const struct {
 	[DNSOPERATOR_MACHINE] = { NULL, NULL },
 };
 
-bool dnsoperator_operands_exist(enum dnsoperator_platform p)
+bool dnsoperator_operands_exist(enum dnsoperator_platform platform)
 {
-	return sets[p].folder != NULL;
+	return sets[platform].folder != NULL;
 }
 
-const char *dnsoperator_operands_servers(enum dnsoperator_platform p)
+const char *dnsoperator_operands_servers(enum dnsoperator_platform platform)
 {
-	return sets[p].servers;
+	return sets[platform].servers;
 }
 
 /* ---- CA bundles: where render.c says that they are ---- */
@@ -92,32 +92,33 @@ static bool lists(const json_t *list, const char *member, const char *value)
 }
 
 /* Several servers may share a bundle, and a name. */
-static void add_bundle(struct bundles *b, const struct dnsoperator_ca *ca, const char *server_name)
+static void add_bundle(struct bundles *bundles, const struct dnsoperator_ca *ca,
+		       const char *server_name)
 {
 	CLEANUP(freep) char *configmap = dnsoperator_ca_copy_name(ca->name);
 	CLEANUP(freep) char *volume = volume_name(configmap);
 	CLEANUP(freep) char *path = xasprintf("/etc/pki/%s-%s", server_name, ca->revision);
-	if (!lists(b->volumes, "name", volume))
-		json_array_append_new(b->volumes,
+	if (!lists(bundles->volumes, "name", volume))
+		json_array_append_new(bundles->volumes,
 				      json_pack("{ss,s{ss,s[{ss,ss}]}}", "name", volume,
 						"configMap", "name", configmap, "items", "key",
 						DNSOPERATOR_CA_KEY, "path", DNSOPERATOR_CA_KEY));
-	if (!lists(b->mounts, "mountPath", path))
-		json_array_append_new(b->mounts, json_pack("{ss,ss,sb}", "name", volume,
-							   "mountPath", path, "readOnly", 1));
+	if (!lists(bundles->mounts, "mountPath", path))
+		json_array_append_new(bundles->mounts, json_pack("{ss,ss,sb}", "name", volume,
+								 "mountPath", path, "readOnly", 1));
 }
 
-static void add_transport(struct bundles *b, const struct dnsoperator_transport *t)
+static void add_transport(struct bundles *bundles, const struct dnsoperator_transport *transport)
 {
-	if (!dnsoperator_is_tls(t))
+	if (!dnsoperator_is_tls(transport))
 		return;
-	for (size_t i = 0; i < b->facts->n_ca; i++) {
-		if (strcmp(b->facts->ca[i].name, t->ca) == 0)
-			add_bundle(b, &b->facts->ca[i], t->server_name);
+	for (size_t i = 0; i < bundles->facts->n_ca; i++) {
+		if (strcmp(bundles->facts->ca[i].name, transport->ca) == 0)
+			add_bundle(bundles, &bundles->facts->ca[i], transport->server_name);
 	}
 }
 
-static void add_bundles(struct bundles *b, const json_t *accepted)
+static void add_bundles(struct bundles *bundles, const json_t *accepted)
 {
 	struct dnsoperator_routes routes;
 	struct api_errors errs = { 0 };
@@ -126,8 +127,8 @@ static void add_bundles(struct bundles *b, const json_t *accepted)
 	dnsoperator_routes_read(accepted, &arena, &routes, &errs);
 	const struct dnsoperator_server *servers = routes.servers.v;
 	for (size_t i = 0; i < routes.servers.n; i++)
-		add_transport(b, &servers[i].how);
-	add_transport(b, &routes.resolvers.how);
+		add_transport(bundles, &servers[i].how);
+	add_transport(bundles, &routes.resolvers.how);
 	api_errors_done(&errs);
 	arena_done(&arena);
 }
@@ -140,15 +141,15 @@ struct filler {
 	size_t n;
 };
 
-static void put(struct filler *f, const char *name, json_t *v)
+static void put(struct filler *filler, const char *name, json_t *value)
 {
-	assert(f->n < VALUES_MAX);
-	f->v[f->n++] = (struct dnsoperator_value){ name, v };
+	assert(filler->n < VALUES_MAX);
+	filler->v[filler->n++] = (struct dnsoperator_value){ name, value };
 }
 
-static void put_text(struct filler *f, const char *name, const char *text)
+static void put_text(struct filler *filler, const char *name, const char *text)
 {
-	put(f, name, text != NULL && text[0] != '\0' ? json_string(text) : NULL);
+	put(filler, name, text != NULL && text[0] != '\0' ? json_string(text) : NULL);
 }
 
 /* The address of a Service does not change. */
@@ -158,64 +159,65 @@ static const char *cluster_ip(const struct dnsoperator_operands_in *in)
 	return now[0] != '\0' ? now : in->cluster_ip;
 }
 
-static void put_placement(struct filler *f, struct dnsoperator_operands *ret)
+static void put_placement(struct filler *filler, struct dnsoperator_operands *ret)
 {
-	const struct dnsoperator_operands_in *in = f->in;
+	const struct dnsoperator_operands_in *in = filler->in;
 	struct dnsoperator_placement p;
 	dnsoperator_placement_of(&(struct dnsoperator_place_in){ .platform = in->facts->platform,
 								 .dns = in->dns,
 								 .nodes = in->nodes,
 								 .now = in->servers },
 				 &p);
-	put(f, "NODE_SELECTOR", p.selector);
-	put(f, "TOLERATIONS", p.tolerations);
+	put(filler, "NODE_SELECTOR", p.selector);
+	put(filler, "TOLERATIONS", p.tolerations);
 	ret->placement_ignored = p.ignored;
 }
 
-static void put_config(struct filler *f)
+static void put_config(struct filler *filler)
 {
-	const struct dnsoperator_site *site = &dnsoperator_sites[f->in->facts->platform];
+	const struct dnsoperator_site *site = &dnsoperator_sites[filler->in->facts->platform];
 	CLEANUP(freep) char *object = xasprintf("configmap:%s/%s", site->ns, site->configmap);
-	bool api = f->in->config_by_api;
-	put_text(f, "CONFIG", api ? object : "/etc/coredns/Corefile");
+	bool api = filler->in->config_by_api;
+	put_text(filler, "CONFIG", api ? object : "/etc/coredns/Corefile");
 	/* a last good copy, for starts while the API is away */
-	put(f, "CONFIG_ARGS", api ? json_pack("[ss]", "-state-dir", "/tmp") : NULL);
+	put(filler, "CONFIG_ARGS", api ? json_pack("[ss]", "-state-dir", "/tmp") : NULL);
 }
 
-static void put_tls(struct filler *f)
+static void put_tls(struct filler *filler)
 {
 	CLEANUP(strbuf_done) struct strbuf ciphers = STRBUF_INIT;
-	put_text(f, "TLS_MIN_VERSION", dnsoperator_tls_profile(f->in->apiserver, &ciphers));
-	put_text(f, "TLS_CIPHERS", ciphers.s);
+	put_text(filler, "TLS_MIN_VERSION",
+		 dnsoperator_tls_profile(filler->in->apiserver, &ciphers));
+	put_text(filler, "TLS_CIPHERS", ciphers.s);
 }
 
-static void put_all(struct filler *f, struct dnsoperator_operands *ret)
+static void put_all(struct filler *filler, struct dnsoperator_operands *ret)
 {
-	const struct dnsoperator_operands_in *in = f->in;
+	const struct dnsoperator_operands_in *in = filler->in;
 	struct bundles b = { in->facts, json_array(), json_array() };
 	add_bundles(&b, in->accepted);
-	put(f, "OWNER", json_pack("[o]", dnsoperator_owner(in->dns)));
-	put_text(f, "DNS_IMAGE", in->dns_image);
-	put_text(f, "CLI_IMAGE", in->cli_image);
-	put_text(f, "PROXY_IMAGE", in->proxy_image);
-	put_text(f, "CLUSTER_IP", cluster_ip(in));
-	put_text(f, "CLUSTER_DOMAIN", dnsoperator_domain(in->facts));
-	put_text(f, "TOPOLOGY_HINTS", dnsoperator_zones_differ(in->nodes) ? "auto" : NULL);
-	put(f, "CA_VOLUMES", b.volumes);
-	put(f, "CA_MOUNTS", b.mounts);
-	put_placement(f, ret);
-	put_config(f);
-	put_tls(f);
+	put(filler, "OWNER", json_pack("[o]", dnsoperator_owner(in->dns)));
+	put_text(filler, "DNS_IMAGE", in->dns_image);
+	put_text(filler, "CLI_IMAGE", in->cli_image);
+	put_text(filler, "PROXY_IMAGE", in->proxy_image);
+	put_text(filler, "CLUSTER_IP", cluster_ip(in));
+	put_text(filler, "CLUSTER_DOMAIN", dnsoperator_domain(in->facts));
+	put_text(filler, "TOPOLOGY_HINTS", dnsoperator_zones_differ(in->nodes) ? "auto" : NULL);
+	put(filler, "CA_VOLUMES", b.volumes);
+	put(filler, "CA_MOUNTS", b.mounts);
+	put_placement(filler, ret);
+	put_config(filler);
+	put_tls(filler);
 }
 
 /* ---- objects ---- */
 
 /* By which it is seen that something is to be taken back, too. */
-static void add_hash(json_t *o)
+static void add_hash(json_t *object)
 {
 	char hash[DNSOPERATOR_ACK_HASH_MAX];
-	char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
-	json_t *meta = json_object_get(o, "metadata");
+	char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+	json_t *meta = json_object_get(object, "metadata");
 	json_t *annotations = json_object_get(meta, "annotations");
 	dnsoperator_ack_hash(text, strlen(text), hash);
 	hash[HASH_DIGITS] = '\0';
@@ -227,10 +229,10 @@ static void add_hash(json_t *o)
 	json_object_set_new(annotations, DNSOPERATOR_APPLIED_HASH, json_string(hash));
 }
 
-static void add_file(const struct filler *f, const struct embedded_text *file,
+static void add_file(const struct filler *filler, const struct embedded_text *file,
 		     struct dnsoperator_operands *ret)
 {
-	struct dnsoperator_values values = { f->v, f->n };
+	struct dnsoperator_values values = { filler->v, filler->n };
 	struct api_docs docs;
 	struct srcerr err;
 	int r = api_yaml_parse(file->name, file->text, &docs, &err);
@@ -264,8 +266,8 @@ void dnsoperator_operands_make(const struct dnsoperator_operands_in *in,
 		json_decref(f.v[i].v);
 }
 
-void dnsoperator_operands_done(struct dnsoperator_operands *o)
+void dnsoperator_operands_done(struct dnsoperator_operands *operands)
 {
-	json_decref(o->v);
-	strbuf_done(&o->left_out);
+	json_decref(operands->v);
+	strbuf_done(&operands->left_out);
 }

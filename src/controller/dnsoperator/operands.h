@@ -32,10 +32,10 @@ struct dnsoperator_operands {
 };
 
 /* Is there a set for the platform? Not on one machine. */
-bool dnsoperator_operands_exist(enum dnsoperator_platform p);
+bool dnsoperator_operands_exist(enum dnsoperator_platform platform);
 void dnsoperator_operands_make(const struct dnsoperator_operands_in *in,
 			       struct dnsoperator_operands *ret);
-void dnsoperator_operands_done(struct dnsoperator_operands *o);
+void dnsoperator_operands_done(struct dnsoperator_operands *operands);
 
 /* The name of the servers' DaemonSet there. */
-const char *dnsoperator_operands_servers(enum dnsoperator_platform p);
+const char *dnsoperator_operands_servers(enum dnsoperator_platform platform);

@@ -42,30 +42,30 @@ struct dnsoperator_operands_state *dnsoperator_operands_state_new(void)
 	return xcalloc(1, sizeof(struct dnsoperator_operands_state));
 }
 
-void dnsoperator_operands_state_free(struct dnsoperator_operands_state *s)
+void dnsoperator_operands_state_free(struct dnsoperator_operands_state *state)
 {
-	if (s == NULL)
+	if (state == NULL)
 		return;
-	for (size_t i = 0; i < s->memory.n; i++) {
-		free(s->memory.v[i].key);
-		free(s->memory.v[i].hash);
-		free(s->memory.v[i].version);
+	for (size_t i = 0; i < state->memory.n; i++) {
+		free(state->memory.v[i].key);
+		free(state->memory.v[i].hash);
+		free(state->memory.v[i].version);
 	}
-	vec_done(&s->memory);
-	free(s->left_out);
-	free(s);
+	vec_done(&state->memory);
+	free(state->left_out);
+	free(state);
 }
 
-static struct memory *remember(struct dnsoperator_operands_state *s, const json_t *o)
+static struct memory *remember(struct dnsoperator_operands_state *state, const json_t *object)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	strbuf_addf(&key, "%s ", api_kind(o));
-	api_key(&key, o);
-	for (size_t i = 0; i < s->memory.n; i++) {
-		if (strcmp(s->memory.v[i].key, key.s) == 0)
-			return &s->memory.v[i];
+	strbuf_addf(&key, "%s ", api_kind(object));
+	api_key(&key, object);
+	for (size_t i = 0; i < state->memory.n; i++) {
+		if (strcmp(state->memory.v[i].key, key.s) == 0)
+			return &state->memory.v[i];
 	}
-	struct memory *m = vec_add(&s->memory);
+	struct memory *m = vec_add(&state->memory);
 	m->key = strbuf_take(&key);
 	m->hash = xstrdup("");
 	m->version = xstrdup("");
@@ -88,7 +88,7 @@ struct one {
 };
 
 /* -1: it is not watched. */
-static int watch_of(const json_t *o)
+static int watch_of(const json_t *object)
 {
 	static const struct {
 		const char *kind;
@@ -99,8 +99,8 @@ static int watch_of(const json_t *o)
 		{ "NetworkPolicy", OPERAND_POLICIES },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (strcmp(api_kind(o), rows[i].kind) == 0 &&
-		    strcmp(api_namespace(o), OPENSHIFT_NS) == 0)
+		if (strcmp(api_kind(object), rows[i].kind) == 0 &&
+		    strcmp(api_namespace(object), OPENSHIFT_NS) == 0)
 			return rows[i].watch;
 	}
 	return -1;
@@ -115,59 +115,59 @@ static bool lacks_kind(const struct kube_status *st)
 }
 
 /* *ret is NULL when it is not there. 1: the server has no such kind. */
-static int read_object(const struct one *x, json_t **ret)
+static int read_object(const struct one *one, json_t **ret)
 {
 	struct kube_status st = { 0 };
-	int r = kube_get(x->l->c->conn, &x->ref, ret, &st);
-	x->m->read_ns = clock_mono_ns();
+	int r = kube_get(one->l->c->conn, &one->ref, ret, &st);
+	one->m->read_ns = clock_mono_ns();
 	if (r < 0)
 		*ret = NULL;
 	if (r == ERR_NOTFOUND)
 		r = lacks_kind(&st);
 	else if (r < 0)
-		r = dnsoperator_failed(x->l->c, r, x->m->key, &st);
+		r = dnsoperator_failed(one->l->c, r, one->m->key, &st);
 	kube_status_done(&st);
 	return r;
 }
 
-static const char *hash_of(const json_t *o)
+static const char *hash_of(const json_t *object)
 {
-	const char *hash = api_annotation(o, DNSOPERATOR_APPLIED_HASH);
+	const char *hash = api_annotation(object, DNSOPERATOR_APPLIED_HASH);
 	return hash != NULL ? hash : "";
 }
 
 /* A copy that is older than what we wrote tells nothing of it. And what the server gave back is as
  * good as it gets, even where it does not know some field. */
-static bool is_settled(const struct one *x, const json_t *now)
+static bool is_settled(const struct one *one, const json_t *now)
 {
-	const char *hash = hash_of(x->wanted);
-	if (strcmp(x->m->hash, hash) == 0 &&
-	    api_resource_version_cmp(api_resource_version(now), x->m->version) <= 0)
+	const char *hash = hash_of(one->wanted);
+	if (strcmp(one->m->hash, hash) == 0 &&
+	    api_resource_version_cmp(api_resource_version(now), one->m->version) <= 0)
 		return true;
-	return strcmp(hash_of(now), hash) == 0 && dnsoperator_is_as_applied(now, x->wanted);
+	return strcmp(hash_of(now), hash) == 0 && dnsoperator_is_as_applied(now, one->wanted);
 }
 
-static int apply_object(const struct one *x)
+static int apply_object(const struct one *one)
 {
-	struct controller_ctx *c = x->l->c;
+	struct controller_ctx *c = one->l->c;
 	struct kube_status st = { 0 };
 	json_t *made = NULL;
-	uint64_t wait = dnsoperator_seen_repair(&x->m->seen, strtoull(hash_of(x->wanted), NULL, 16),
-						clock_mono_ns());
+	uint64_t wait = dnsoperator_seen_repair(
+		&one->m->seen, strtoull(hash_of(one->wanted), NULL, 16), clock_mono_ns());
 	if (wait != 0) { /* others insist */
 		dnsoperator_again(c, wait);
 		return 0;
 	}
-	int r = kube_apply(c->conn, &x->ref, NULL, DNSOPERATOR_MANAGER, x->wanted, &made, &st);
+	int r = kube_apply(c->conn, &one->ref, NULL, DNSOPERATOR_MANAGER, one->wanted, &made, &st);
 	if (r >= 0) {
-		log_info(AREA, "applied %s%s%s", x->m->key,
+		log_info(AREA, "applied %s%s%s", one->m->key,
 			 kube_conn_warnings(c->conn)[0] != '\0' ? "; the server warns: " : "",
 			 kube_conn_warnings(c->conn));
-		set(&x->m->hash, hash_of(x->wanted));
-		set(&x->m->version, api_resource_version(made));
+		set(&one->m->hash, hash_of(one->wanted));
+		set(&one->m->version, api_resource_version(made));
 	} else {
-		r = dnsoperator_failed(c, r, x->m->key, &st);
-		dnsoperator_seen_failed(&x->m->seen);
+		r = dnsoperator_failed(c, r, one->m->key, &st);
+		dnsoperator_seen_failed(&one->m->seen);
 	}
 	kube_status_done(&st);
 	json_decref(made);
@@ -175,24 +175,24 @@ static int apply_object(const struct one *x)
 }
 
 /* Was it read lately, and is it to be what it was then? */
-static bool is_fresh(const struct one *x)
+static bool is_fresh(const struct one *one)
 {
-	return x->m->read_ns != 0 && strcmp(x->m->hash, hash_of(x->wanted)) == 0 &&
-	       clock_mono_ns() - x->m->read_ns < READ_S * NS_PER_S;
+	return one->m->read_ns != 0 && strcmp(one->m->hash, hash_of(one->wanted)) == 0 &&
+	       clock_mono_ns() - one->m->read_ns < READ_S * NS_PER_S;
 }
 
-static int ensure(struct dnsoperator_look *l, const json_t *wanted)
+static int ensure(struct dnsoperator_look *pass, const json_t *wanted)
 {
-	struct dnsoperator_state *s = l->c->state;
+	struct dnsoperator_state *s = pass->c->state;
 	int watch = watch_of(wanted), r = 0;
-	struct one x = { .l = l,
+	struct one x = { .l = pass,
 			 .wanted = wanted,
 			 .m = remember(s->operands, wanted),
 			 .ref = { .kind = api_kind_of(wanted),
 				  .ns = api_namespace(wanted),
 				  .name = api_name(wanted) } };
 	json_t *now =
-		watch >= 0 ? dnsoperator_object_of(l->c, watch, OPENSHIFT_NS, x.ref.name) : NULL;
+		watch >= 0 ? dnsoperator_object_of(pass->c, watch, OPENSHIFT_NS, x.ref.name) : NULL;
 	if (now == NULL && watch < 0 && is_fresh(&x))
 		return 0;
 	if (now == NULL)
@@ -207,85 +207,86 @@ static int ensure(struct dnsoperator_look *l, const json_t *wanted)
 
 /* ---- all of them ---- */
 
-bool dnsoperator_operands_wanted(const struct dnsoperator_look *l)
+bool dnsoperator_operands_wanted(const struct dnsoperator_look *pass)
 {
-	const struct controller_options *o = dnsoperator_options(l->c);
+	const struct controller_options *o = dnsoperator_options(pass->c);
 	const char *flag = o->dns_operands != NULL ? o->dns_operands : "auto";
-	if (!dnsoperator_operands_exist(l->facts.platform) || strcmp(flag, "false") == 0)
+	if (!dnsoperator_operands_exist(pass->facts.platform) || strcmp(flag, "false") == 0)
 		return false;
-	return l->facts.platform == DNSOPERATOR_OPENSHIFT || strcmp(flag, "true") == 0;
+	return pass->facts.platform == DNSOPERATOR_OPENSHIFT || strcmp(flag, "true") == 0;
 }
 
-static void tell(const struct dnsoperator_look *l, const char *reason, const char *text)
+static void tell(const struct dnsoperator_look *pass, const char *reason, const char *text)
 {
-	dnsoperator_tell(l, true, reason, "Apply", text);
+	dnsoperator_tell(pass, true, reason, "Apply", text);
 }
 
 /* Each once, and again when it was different in between. */
-static void tell_lacks(struct dnsoperator_look *l, const struct dnsoperator_operands *o)
+static void tell_lacks(struct dnsoperator_look *pass, const struct dnsoperator_operands *operands)
 {
-	struct dnsoperator_operands_state *s = ((struct dnsoperator_state *)l->c->state)->operands;
-	const char *left_out = o->left_out.n != 0 ? o->left_out.s : "";
+	struct dnsoperator_operands_state *s =
+		((struct dnsoperator_state *)pass->c->state)->operands;
+	const char *left_out = operands->left_out.n != 0 ? operands->left_out.s : "";
 	if (left_out[0] != '\0' && (s->left_out == NULL || strcmp(s->left_out, left_out) != 0)) {
 		CLEANUP(freep)
 		char *text = xasprintf(
 			"these objects are not applied, because a value is missing: %.900s",
 			left_out);
-		tell(l, "OperandsLeftOut", text);
+		tell(pass, "OperandsLeftOut", text);
 	}
 	set(&s->left_out, left_out);
-	if (o->placement_ignored && !s->ignored)
-		tell(l, "NodePlacementIgnored",
+	if (operands->placement_ignored && !s->ignored)
+		tell(pass, "NodePlacementIgnored",
 		     "no schedulable node fits spec.nodePlacement, so servers stay where they "
 		     "are; change its nodeSelector or tolerations");
-	s->ignored = o->placement_ignored;
+	s->ignored = operands->placement_ignored;
 }
 
 /* The servers' DaemonSet, NULL when there is none or nobody can tell. */
-static json_t *servers_now(const struct dnsoperator_look *l)
+static json_t *servers_now(const struct dnsoperator_look *pass)
 {
-	const struct dnsoperator_site *site = &dnsoperator_sites[l->facts.platform];
+	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
 	struct kube_ref ref = { .kind = api_kind_find("apps", "DaemonSet"),
 				.ns = site->ns,
-				.name = dnsoperator_operands_servers(l->facts.platform) };
+				.name = dnsoperator_operands_servers(pass->facts.platform) };
 	struct kube_status st = { 0 };
 	json_t *o = NULL;
 	if (strcmp(ref.ns, OPENSHIFT_NS) == 0)
-		return dnsoperator_object_of(l->c, OPERAND_DAEMONSETS, ref.ns, ref.name);
-	if (kube_get(l->c->conn, &ref, &o, &st) < 0)
+		return dnsoperator_object_of(pass->c, OPERAND_DAEMONSETS, ref.ns, ref.name);
+	if (kube_get(pass->c->conn, &ref, &o, &st) < 0)
 		o = NULL;
 	kube_status_done(&st);
 	return o;
 }
 
 /* *ret is NULL where there is no such object, or no need of it. */
-static int read_apiserver(struct dnsoperator_look *l, json_t **ret)
+static int read_apiserver(struct dnsoperator_look *pass, json_t **ret)
 {
 	*ret = NULL;
-	if (l->facts.platform == DNSOPERATOR_KUBERNETES)
+	if (pass->facts.platform == DNSOPERATOR_KUBERNETES)
 		return 0;
-	return dnsoperator_get(l->c, "/apis/config.openshift.io/v1/apiservers/cluster",
+	return dnsoperator_get(pass->c, "/apis/config.openshift.io/v1/apiservers/cluster",
 			       "APIServer cluster", ret);
 }
 
-static void make(struct dnsoperator_look *l, const json_t *apiserver,
+static void make(struct dnsoperator_look *pass, const json_t *apiserver,
 		 struct dnsoperator_operands *ret)
 {
-	const struct controller_ctx *c = l->c;
+	const struct controller_ctx *c = pass->c;
 	const struct controller_options *o = dnsoperator_options(c);
 	json_t *nodes = dnsoperator_all_of(c, NODES);
-	json_t *servers = servers_now(l);
+	json_t *servers = servers_now(pass);
 	json_t *service = dnsoperator_object_of(c, OPERAND_SERVICES, OPENSHIFT_NS, "dns-default");
 	const char *source = o->dns_config_source != NULL ? o->dns_config_source : "file";
 	dnsoperator_operands_make(
 		&(struct dnsoperator_operands_in){
-			.facts = &l->facts,
-			.dns = kube_tree_of(l->dns),
-			.accepted = l->plan.accepted,
+			.facts = &pass->facts,
+			.dns = kube_tree_of(pass->dns),
+			.accepted = pass->plan.accepted,
 			.dns_image = o->dns_image,
 			.cli_image = o->dns_cli_image,
 			.proxy_image = o->dns_proxy_image,
-			.cluster_ip = l->cluster_ip,
+			.cluster_ip = pass->cluster_ip,
 			.config_by_api = strcmp(source, "api") == 0,
 			.nodes = nodes,
 			.servers = servers,
@@ -298,32 +299,32 @@ static void make(struct dnsoperator_look *l, const json_t *apiserver,
 	json_decref(service);
 }
 
-int dnsoperator_operands_apply(struct dnsoperator_look *l)
+int dnsoperator_operands_apply(struct dnsoperator_look *pass)
 {
 	struct dnsoperator_operands o;
-	char err[sizeof(l->c->err)] = "";
+	char err[sizeof(pass->c->err)] = "";
 	int first = 0;
 	size_t i;
 	json_t *v, *apiserver = NULL;
-	if (!dnsoperator_operands_wanted(l))
+	if (!dnsoperator_operands_wanted(pass))
 		return 0;
-	dnsoperator_again(l->c, AGAIN_S * NS_PER_S);
-	int r = read_apiserver(l, &apiserver);
+	dnsoperator_again(pass->c, AGAIN_S * NS_PER_S);
+	int r = read_apiserver(pass, &apiserver);
 	if (r < 0)
 		return r;
-	make(l, apiserver, &o);
+	make(pass, apiserver, &o);
 	json_decref(apiserver);
-	tell_lacks(l, &o);
+	tell_lacks(pass, &o);
 	/* one that is refused keeps none of the others back */
 	json_array_foreach (o.v, i, v) {
-		r = ensure(l, v);
+		r = ensure(pass, v);
 		if (r < 0 && first == 0) {
 			first = r;
-			snprintf(err, sizeof(err), "%s", l->c->err);
+			snprintf(err, sizeof(err), "%s", pass->c->err);
 		}
 	}
 	if (first < 0)
-		snprintf(l->c->err, sizeof(l->c->err), "%s", err);
+		snprintf(pass->c->err, sizeof(pass->c->err), "%s", err);
 	dnsoperator_operands_done(&o);
 	return first;
 }

@@ -12,22 +12,22 @@ static uint64_t left(uint64_t since_ns, uint64_t wait_ns, uint64_t now_ns)
 	return since_ns != 0 && now_ns < since_ns + wait_ns ? since_ns + wait_ns - now_ns : 0;
 }
 
-void dnsoperator_pace_wrote(struct dnsoperator_pace *p, uint64_t now_ns)
+void dnsoperator_pace_wrote(struct dnsoperator_pace *pace, uint64_t now_ns)
 {
-	p->text_ns = now_ns;
-	if (p->untold_ns == 0)
-		p->untold_ns = now_ns;
+	pace->text_ns = now_ns;
+	if (pace->untold_ns == 0)
+		pace->untold_ns = now_ns;
 }
 
-uint64_t dnsoperator_pace_tell(struct dnsoperator_pace *p, bool settled, uint64_t now_ns)
+uint64_t dnsoperator_pace_tell(struct dnsoperator_pace *pace, bool settled, uint64_t now_ns)
 {
-	uint64_t wait = settled ? 0 : left(p->untold_ns, TELL_NS, now_ns);
+	uint64_t wait = settled ? 0 : left(pace->untold_ns, TELL_NS, now_ns);
 	if (wait == 0)
-		p->untold_ns = 0;
+		pace->untold_ns = 0;
 	return wait;
 }
 
-uint64_t dnsoperator_pace_backup(const struct dnsoperator_pace *p, uint64_t now_ns)
+uint64_t dnsoperator_pace_backup(const struct dnsoperator_pace *pace, uint64_t now_ns)
 {
-	return left(p->text_ns, BACKUP_NS, now_ns);
+	return left(pace->text_ns, BACKUP_NS, now_ns);
 }

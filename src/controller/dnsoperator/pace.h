@@ -12,9 +12,9 @@ struct dnsoperator_pace {
 };
 
 /* A text was written. */
-void dnsoperator_pace_wrote(struct dnsoperator_pace *p, uint64_t now_ns);
+void dnsoperator_pace_wrote(struct dnsoperator_pace *pace, uint64_t now_ns);
 /* How long the status can wait; 0: it is to be told now, which counts as done. `settled`: it will
  * not soon be another one. */
-uint64_t dnsoperator_pace_tell(struct dnsoperator_pace *p, bool settled, uint64_t now_ns);
+uint64_t dnsoperator_pace_tell(struct dnsoperator_pace *pace, bool settled, uint64_t now_ns);
 /* How long the backup can wait. */
-uint64_t dnsoperator_pace_backup(const struct dnsoperator_pace *p, uint64_t now_ns);
+uint64_t dnsoperator_pace_backup(const struct dnsoperator_pace *pace, uint64_t now_ns);

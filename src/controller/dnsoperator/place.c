@@ -26,10 +26,10 @@ static const char advice[] =
 	ORIGINAL " runs, so nothing is changed; to take over, set an override for it in "
 		 "ClusterVersion version (spec.overrides, unmanaged: true), then scale it to 0";
 
-void dnsoperator_place_start(struct dnsoperator_state *s)
+void dnsoperator_place_start(struct dnsoperator_state *state)
 {
-	atomic_init(&s->beside, DNSOPERATOR_ALONE);
-	s->original_runs = metrics_get(&family, NULL);
+	atomic_init(&state->beside, DNSOPERATOR_ALONE);
+	state->original_runs = metrics_get(&family, NULL);
 }
 
 void dnsoperator_note(void *state, struct strbuf *out)
@@ -42,28 +42,28 @@ void dnsoperator_note(void *state, struct strbuf *out)
 /* ---- MicroShift ---- */
 
 /* It has neither an operator nor the object Network, but it says its name. */
-int dnsoperator_find_microshift(struct dnsoperator_look *l)
+int dnsoperator_find_microshift(struct dnsoperator_look *pass)
 {
-	const struct controller_options *o = dnsoperator_options(l->c);
+	const struct controller_options *o = dnsoperator_options(pass->c);
 	json_t *found = NULL;
 	bool told = o->platform != NULL && strcmp(o->platform, "auto") != 0;
-	if (told || dnsoperator_machine_of(l->c) != NULL)
+	if (told || dnsoperator_machine_of(pass->c) != NULL)
 		return 0;
-	int r = dnsoperator_get(l->c,
+	int r = dnsoperator_get(pass->c,
 				"/api/v1/namespaces/kube-public/configmaps/microshift-version",
 				"is this MicroShift? (--platform says it, too) "
 				"kube-public/microshift-version",
 				&found);
-	l->microshift = found != NULL;
+	pass->microshift = found != NULL;
 	json_decref(found);
 	return r;
 }
 
 /* ---- the original ---- */
 
-static bool has_any(const json_t *o, const char *path)
+static bool has_any(const json_t *object, const char *path)
 {
-	return json_integer_value(api_get(o, path)) > 0;
+	return json_integer_value(api_get(object, path)) > 0;
 }
 
 /* Pods that were told to end may still write. */
@@ -78,11 +78,11 @@ static enum dnsoperator_beside beside_of(const json_t *deployment)
 		       : DNSOPERATOR_ALONE;
 }
 
-static int look(struct controller_ctx *c, enum dnsoperator_beside *ret)
+static int look(struct controller_ctx *ctx, enum dnsoperator_beside *ret)
 {
 	json_t *o = NULL;
 	int r = dnsoperator_get(
-		c, "/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator",
+		ctx, "/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator",
 		"the original operator's Deployment", &o);
 	*ret = o != NULL ? beside_of(o) : DNSOPERATOR_ALONE;
 	json_decref(o);
@@ -90,24 +90,24 @@ static int look(struct controller_ctx *c, enum dnsoperator_beside *ret)
 }
 
 /* The object may come after the line in the log. */
-static void tell(const struct dnsoperator_look *l)
+static void tell(const struct dnsoperator_look *pass)
 {
-	struct dnsoperator_state *s = l->c->state;
+	struct dnsoperator_state *s = pass->c->state;
 	uint64_t now = clock_mono_ns(), last = s->told_ns;
 	bool due = last == 0 || now >= last + TELL_S * NS_PER_S;
-	if (!due && (l->dns == NULL || s->told_event))
+	if (!due && (pass->dns == NULL || s->told_event))
 		return;
 	if (due)
 		s->told_ns = now;
-	s->told_event = l->dns != NULL;
-	dnsoperator_tell(l, true, "OriginalOperatorRuns", "Refuse", advice);
+	s->told_event = pass->dns != NULL;
+	dnsoperator_tell(pass, true, "OriginalOperatorRuns", "Refuse", advice);
 }
 
-int dnsoperator_look_beside(struct dnsoperator_look *l)
+int dnsoperator_look_beside(struct dnsoperator_look *pass)
 {
-	struct dnsoperator_state *s = l->c->state;
+	struct dnsoperator_state *s = pass->c->state;
 	enum dnsoperator_beside now = DNSOPERATOR_ALONE;
-	int r = dnsoperator_machine_of(l->c) != NULL ? 0 : look(l->c, &now);
+	int r = dnsoperator_machine_of(pass->c) != NULL ? 0 : look(pass->c, &now);
 	if (r < 0)
 		return r;
 	int before = atomic_exchange(&s->beside, (int)now);
@@ -120,9 +120,9 @@ int dnsoperator_look_beside(struct dnsoperator_look *l)
 		return 0;
 	}
 	if (now == DNSOPERATOR_BESIDE)
-		tell(l);
+		tell(pass);
 	else if (before != DNSOPERATOR_ENDING)
 		log_info(AREA, "waiting for the pods of " ORIGINAL " to end");
-	l->c->again_ns = LOOK_S * NS_PER_S;
+	pass->c->again_ns = LOOK_S * NS_PER_S;
 	return 1;
 }

@@ -70,13 +70,14 @@ static bool taints_fit(const json_t *node, const json_t *tolerations)
 	return true;
 }
 
-static bool some_node_fits(const json_t *nodes, const struct dnsoperator_placement *p)
+static bool some_node_fits(const json_t *nodes, const struct dnsoperator_placement *placement)
 {
 	size_t i;
 	json_t *node;
 	json_array_foreach (nodes, i, node) {
 		if (!json_is_true(api_get(node, "spec.unschedulable")) &&
-		    labels_fit(node, p->selector) && taints_fit(node, p->tolerations))
+		    labels_fit(node, placement->selector) &&
+		    taints_fit(node, placement->tolerations))
 			return true;
 	}
 	return json_array_size(nodes) == 0;
@@ -85,15 +86,15 @@ static bool some_node_fits(const json_t *nodes, const struct dnsoperator_placeme
 /* ---- what is asked for ---- */
 
 /* As the API gives it back: without members that are empty. */
-static json_t *toleration_of(const json_t *v)
+static json_t *toleration_of(const json_t *value)
 {
 	static const char *const texts[] = { "key", "operator", "value", "effect" };
-	const json_t *seconds = json_object_get(v, "tolerationSeconds");
+	const json_t *seconds = json_object_get(value, "tolerationSeconds");
 	json_t *out = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		if (api_get_string(v, texts[i])[0] != '\0')
+		if (api_get_string(value, texts[i])[0] != '\0')
 			json_object_set_new(out, texts[i],
-					    json_string(api_get_string(v, texts[i])));
+					    json_string(api_get_string(value, texts[i])));
 	}
 	if (json_is_integer(seconds))
 		json_object_set_new(out, "tolerationSeconds",
@@ -108,7 +109,7 @@ json_t *dnsoperator_node_selector(const json_t *dns)
 					: json_pack("{ss}", "kubernetes.io/os", "linux");
 }
 
-json_t *dnsoperator_tolerations(const json_t *dns, enum dnsoperator_platform p)
+json_t *dnsoperator_tolerations(const json_t *dns, enum dnsoperator_platform platform)
 {
 	const json_t *list = api_get(dns, "spec.nodePlacement.tolerations");
 	json_t *out = json_array();
@@ -117,8 +118,8 @@ json_t *dnsoperator_tolerations(const json_t *dns, enum dnsoperator_platform p)
 	json_array_foreach (list, i, v)
 		json_array_append_new(out, toleration_of(v));
 	if (json_array_size(list) == 0)
-		json_array_append_new(
-			out, json_pack("{ss,ss}", "key", own_taint[p], "operator", "Exists"));
+		json_array_append_new(out, json_pack("{ss,ss}", "key", own_taint[platform],
+						     "operator", "Exists"));
 	return out;
 }
 

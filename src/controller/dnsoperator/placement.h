@@ -20,7 +20,7 @@ struct dnsoperator_placement {
 
 /* What the object asks for, or what holds without it. New trees. */
 json_t *dnsoperator_node_selector(const json_t *dns);
-json_t *dnsoperator_tolerations(const json_t *dns, enum dnsoperator_platform p);
+json_t *dnsoperator_tolerations(const json_t *dns, enum dnsoperator_platform platform);
 /* The members are the caller's. */
 void dnsoperator_placement_of(const struct dnsoperator_place_in *in,
 			      struct dnsoperator_placement *ret);

@@ -43,131 +43,133 @@ struct job {
 /* ---- templates ---- */
 
 /* The list that the object asks for; NULL: none. */
-static const json_t *wanted_list(struct job *j)
+static const json_t *wanted_list(struct job *job)
 {
-	const struct dnsoperator_facts *f = j->in->facts;
+	const struct dnsoperator_facts *f = job->in->facts;
 	if (f->gate == DNSOPERATOR_GATE_OFF)
 		return NULL;
-	if (j->stored.restore)
-		return j->stored.list;
-	if (j->dns.templates != NULL || f->keeps == DNSOPERATOR_KEEPS)
-		return j->dns.templates;
-	if (j->dns.annotation != NULL) {
-		j->outcome.source = DNSOPERATOR_FROM_ANNOTATION;
-		if (dnsoperator_annotation_parse(j->dns.annotation, &j->list, &j->plan->templates) <
-		    0)
+	if (job->stored.restore)
+		return job->stored.list;
+	if (job->dns.templates != NULL || f->keeps == DNSOPERATOR_KEEPS)
+		return job->dns.templates;
+	if (job->dns.annotation != NULL) {
+		job->outcome.source = DNSOPERATOR_FROM_ANNOTATION;
+		if (dnsoperator_annotation_parse(job->dns.annotation, &job->list,
+						 &job->plan->templates) < 0)
 			return NULL;
-		return j->list;
+		return job->list;
 	}
 	if (f->keeps == DNSOPERATOR_PRUNES)
-		j->outcome.source = DNSOPERATOR_FROM_NOWHERE;
+		job->outcome.source = DNSOPERATOR_FROM_NOWHERE;
 	return NULL;
 }
 
 /* What was accepted the last time, as far as it still would be. */
-static struct template_choice last_templates(struct job *j)
+static struct template_choice last_templates(struct job *job)
 {
 	struct template_choice last = {
-		.list = json_object_get(j->in->accepted, "templates"),
-		.generation = json_integer_value(json_object_get(j->in->accepted, "generation")),
+		.list = json_object_get(job->in->accepted, "templates"),
+		.generation = json_integer_value(json_object_get(job->in->accepted, "generation")),
 	};
 	struct dnsoperator_problems none = { 0 };
-	if (dnsoperator_templates_check(last.list, dnsoperator_reserved_domain(j->in->facts), &j->a,
-					&last.templates, &none) < 0)
+	if (dnsoperator_templates_check(last.list, dnsoperator_reserved_domain(job->in->facts),
+					&job->a, &last.templates, &none) < 0)
 		last.list = NULL;
 	dnsoperator_problems_done(&none);
 	return last;
 }
 
-static void choose_templates(struct job *j)
+static void choose_templates(struct job *job)
 {
-	struct dnsoperator_problems *problems = &j->plan->templates;
-	struct template_choice wanted = { .list = wanted_list(j), .generation = j->dns.generation };
-	int r = dnsoperator_templates_check(wanted.list, dnsoperator_reserved_domain(j->in->facts),
-					    &j->a, &wanted.templates, problems);
-	j->templates = r < 0 || problems->n != 0 ? last_templates(j) : wanted;
+	struct dnsoperator_problems *problems = &job->plan->templates;
+	struct template_choice wanted = { .list = wanted_list(job),
+					  .generation = job->dns.generation };
+	int r = dnsoperator_templates_check(wanted.list,
+					    dnsoperator_reserved_domain(job->in->facts), &job->a,
+					    &wanted.templates, problems);
+	job->templates = r < 0 || problems->n != 0 ? last_templates(job) : wanted;
 }
 
 /* ---- servers and resolvers ---- */
 
 /* False, with problems, when something in `spec` is refused. */
-static bool try_routes(struct job *j, const json_t *spec, struct dnsoperator_problems *problems,
+static bool try_routes(struct job *job, const json_t *spec, struct dnsoperator_problems *problems,
 		       struct route_choice *ret)
 {
-	const char *domain = dnsoperator_reserved_domain(j->in->facts);
+	const char *domain = dnsoperator_reserved_domain(job->in->facts);
 	struct api_errors errs = { 0 };
-	ret->spec = json_is_object(spec) ? spec : j->nothing;
-	dnsoperator_routes_read(ret->spec, &j->a, &ret->routes, &errs);
+	ret->spec = json_is_object(spec) ? spec : job->nothing;
+	dnsoperator_routes_read(ret->spec, &job->a, &ret->routes, &errs);
 	bool accepted = dnsoperator_routes_check(&ret->routes, &errs, domain, problems) == 0 &&
-			dnsoperator_ca_check(&ret->routes, j->in->facts->platform, problems) == 0;
+			dnsoperator_ca_check(&ret->routes, job->in->facts->platform, problems) == 0;
 	api_errors_done(&errs);
 	return accepted;
 }
 
-static struct route_choice no_routes(struct job *j)
+static struct route_choice no_routes(struct job *job)
 {
 	struct dnsoperator_problems none = { 0 };
 	struct route_choice choice;
-	bool accepted = try_routes(j, j->nothing, &none, &choice);
+	bool accepted = try_routes(job, job->nothing, &none, &choice);
 	assert(accepted);
 	return choice;
 }
 
 /* Without a generation only the stored list was kept, of an object that was not managed. */
-static bool was_accepted(const struct job *j)
+static bool was_accepted(const struct job *job)
 {
-	return json_object_get(j->in->accepted, "generation") != NULL;
+	return json_object_get(job->in->accepted, "generation") != NULL;
 }
 
 /* What was accepted the last time, less zones of the cluster, which an earlier release may have
  * accepted. Where nothing was accepted yet, other zones need not suffer from one of the cluster. */
-static struct route_choice last_routes(struct job *j)
+static struct route_choice last_routes(struct job *job)
 {
-	const json_t *last = was_accepted(j) ? j->in->accepted : NULL;
-	const json_t *from = last != NULL ? last : json_object_get(j->in->dns, "spec");
+	const json_t *last = was_accepted(job) ? job->in->accepted : NULL;
+	const json_t *from = last != NULL ? last : json_object_get(job->in->dns, "spec");
 	struct dnsoperator_problems none = { 0 };
 	struct route_choice choice;
-	if (j->unreserved == NULL)
-		j->unreserved = dnsoperator_routes_unreserved(
-			from, dnsoperator_reserved_domain(j->in->facts));
-	bool accepted = (last != NULL && try_routes(j, last, &none, &choice)) ||
-			try_routes(j, j->unreserved, &none, &choice);
+	if (job->unreserved == NULL)
+		job->unreserved = dnsoperator_routes_unreserved(
+			from, dnsoperator_reserved_domain(job->in->facts));
+	bool accepted = (last != NULL && try_routes(job, last, &none, &choice)) ||
+			try_routes(job, job->unreserved, &none, &choice);
 	dnsoperator_problems_done(&none);
-	return accepted ? choice : no_routes(j);
+	return accepted ? choice : no_routes(job);
 }
 
-static void choose_routes(struct job *j)
+static void choose_routes(struct job *job)
 {
-	const json_t *spec = json_object_get(j->in->dns, "spec");
-	if (!try_routes(j, spec, &j->plan->servers, &j->routes))
-		j->routes = last_routes(j);
+	const json_t *spec = json_object_get(job->in->dns, "spec");
+	if (!try_routes(job, spec, &job->plan->servers, &job->routes))
+		job->routes = last_routes(job);
 }
 
 /* ---- text ---- */
 
-static bool render_fits(struct job *j)
+static bool render_fits(struct job *job)
 {
-	struct dnsoperator_wanted w = { j->in->facts, &j->dns, &j->routes.routes,
-					&j->templates.templates };
-	dnsoperator_render(&w, &j->plan->text, j->plan->hash);
-	return j->plan->text.n <= DNSOPERATOR_TEXT_MAX;
+	struct dnsoperator_wanted w = { job->in->facts, &job->dns, &job->routes.routes,
+					&job->templates.templates };
+	dnsoperator_render(&w, &job->plan->text, job->plan->hash);
+	return job->plan->text.n <= DNSOPERATOR_TEXT_MAX;
 }
 
-static void refuse_templates_size(struct job *j)
+static void refuse_templates_size(struct job *job)
 {
 	struct dnsoperator_place at = { .field = "spec.templates" };
-	if (j->plan->templates.n == 0)
-		dnsoperator_problem_add(&j->plan->templates, DNSOPERATOR_TOO_LARGE, &at,
+	if (job->plan->templates.n == 0)
+		dnsoperator_problem_add(&job->plan->templates, DNSOPERATOR_TOO_LARGE, &at,
 					"makes a configuration of more than 900 KiB",
 					"use fewer zones, or fewer entries of spec.servers");
 }
 
-static void refuse_servers_size(struct job *j)
+static void refuse_servers_size(struct job *job)
 {
 	struct dnsoperator_place at = { .field = "spec.servers" };
-	if (j->plan->servers.n == 0)
+	if (job->plan->servers.n == 0)
 		dnsoperator_problem_add(
-			&j->plan->servers, DNSOPERATOR_TOO_LARGE, &at,
+			&job->plan->servers, DNSOPERATOR_TOO_LARGE, &at,
 			"makes a configuration of more than 900 KiB",
 			"use fewer servers, or fewer zones in spec.templates, which "
 			"each server has");
@@ -175,47 +177,47 @@ static void refuse_servers_size(struct job *j)
 
 /* What no ConfigMap can hold is refused, and what was accepted last stays: of the templates where
  * that is enough, else of the servers, else of both. False when nothing of it is left. */
-static bool fall_back_to_fit(struct job *j)
+static bool fall_back_to_fit(struct job *job)
 {
-	struct template_choice wanted = j->templates, last = last_templates(j);
+	struct template_choice wanted = job->templates, last = last_templates(job);
 	if (wanted.templates.n != 0) {
-		j->templates = last;
-		if (render_fits(j)) {
-			refuse_templates_size(j);
+		job->templates = last;
+		if (render_fits(job)) {
+			refuse_templates_size(job);
 			return true;
 		}
-		j->templates = wanted;
+		job->templates = wanted;
 	}
-	refuse_servers_size(j);
-	j->routes = was_accepted(j) ? last_routes(j) : no_routes(j);
-	if (render_fits(j))
+	refuse_servers_size(job);
+	job->routes = was_accepted(job) ? last_routes(job) : no_routes(job);
+	if (render_fits(job))
 		return true;
-	refuse_templates_size(j);
-	j->templates = last;
-	return render_fits(j);
+	refuse_templates_size(job);
+	job->templates = last;
+	return render_fits(job);
 }
 
-static void render_to_fit(struct job *j)
+static void render_to_fit(struct job *job)
 {
-	if (render_fits(j) || fall_back_to_fit(j))
+	if (render_fits(job) || fall_back_to_fit(job))
 		return;
 	/* even the last accepted do not fit, with a longer name of a CA file, say */
-	j->templates = (struct template_choice){ .generation = j->templates.generation };
-	if (render_fits(j))
+	job->templates = (struct template_choice){ .generation = job->templates.generation };
+	if (render_fits(job))
 		return;
-	j->routes = no_routes(j);
-	bool fits = render_fits(j);
+	job->routes = no_routes(job);
+	bool fits = render_fits(job);
 	assert(fits);
 }
 
-static json_t *accepted_of(const struct job *j)
+static json_t *accepted_of(const struct job *job)
 {
 	static const char *const members[] = { "servers", "upstreamResolvers" };
-	json_t *accepted = json_pack("{sI}", "generation", (json_int_t)j->templates.generation);
-	if (j->templates.list != NULL)
-		json_object_set_new(accepted, "templates", json_deep_copy(j->templates.list));
+	json_t *accepted = json_pack("{sI}", "generation", (json_int_t)job->templates.generation);
+	if (job->templates.list != NULL)
+		json_object_set_new(accepted, "templates", json_deep_copy(job->templates.list));
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		const json_t *v = json_object_get(j->routes.spec, members[i]);
+		const json_t *v = json_object_get(job->routes.spec, members[i]);
 		if (v != NULL)
 			json_object_set_new(accepted, members[i], json_deep_copy(v));
 	}
@@ -224,19 +226,19 @@ static json_t *accepted_of(const struct job *j)
 
 /* What is not managed keeps what was accepted before; the list that the object has stored is kept
  * in any case. */
-static void keep_accepted(struct job *j)
+static void keep_accepted(struct job *job)
 {
-	struct dnsoperator_plan *p = j->plan;
+	struct dnsoperator_plan *p = job->plan;
 	if (p->write)
-		p->accepted = accepted_of(j);
+		p->accepted = accepted_of(job);
 	else
-		p->accepted = json_is_object(j->in->accepted) ? json_deep_copy(j->in->accepted)
-							      : json_object();
-	dnsoperator_stored_keep(&j->stored, j->in->dns, p->accepted);
-	p->at_risk = j->stored.list != NULL && j->in->facts->keeps == DNSOPERATOR_PRUNES;
+		p->accepted = json_is_object(job->in->accepted) ? json_deep_copy(job->in->accepted)
+								: json_object();
+	dnsoperator_stored_keep(&job->stored, job->in->dns, p->accepted);
+	p->at_risk = job->stored.list != NULL && job->in->facts->keeps == DNSOPERATOR_PRUNES;
 	/* one that is refused, too: the conditions are about what the object has */
-	if (j->stored.restore && p->write)
-		p->restore = json_deep_copy(j->stored.list);
+	if (job->stored.restore && p->write)
+		p->restore = json_deep_copy(job->stored.list);
 }
 
 void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_plan *ret)
@@ -267,15 +269,15 @@ void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_p
 	arena_done(&j.a);
 }
 
-void dnsoperator_plan_done(struct dnsoperator_plan *p)
+void dnsoperator_plan_done(struct dnsoperator_plan *plan)
 {
-	strbuf_done(&p->text);
-	strbuf_done(&p->advice);
-	json_decref(p->accepted);
-	json_decref(p->restore);
-	dnsoperator_problems_done(&p->templates);
-	dnsoperator_problems_done(&p->servers);
+	strbuf_done(&plan->text);
+	strbuf_done(&plan->advice);
+	json_decref(plan->accepted);
+	json_decref(plan->restore);
+	dnsoperator_problems_done(&plan->templates);
+	dnsoperator_problems_done(&plan->servers);
 	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++)
-		free(p->conditions[i].message);
-	*p = (struct dnsoperator_plan){ .text = STRBUF_INIT, .advice = STRBUF_INIT };
+		free(plan->conditions[i].message);
+	*plan = (struct dnsoperator_plan){ .text = STRBUF_INIT, .advice = STRBUF_INIT };
 }

@@ -83,5 +83,5 @@ void dnsoperator_plan_make(const struct dnsoperator_in *in, struct dnsoperator_p
 /* Servers cannot get the text: `why` is reported by TemplateConfigurationApplied instead of what
  * they answered. Unless the ConfigMap is contested, servers that run the text all the same count.
  */
-void dnsoperator_plan_blocked(struct dnsoperator_plan *p, bool contested, const char *why);
-void dnsoperator_plan_done(struct dnsoperator_plan *p);
+void dnsoperator_plan_blocked(struct dnsoperator_plan *plan, bool contested, const char *why);
+void dnsoperator_plan_done(struct dnsoperator_plan *plan);

@@ -20,4 +20,5 @@ struct dnsoperator_outcome {
 };
 
 /* Fills plan->conditions by the rest of the plan. */
-void dnsoperator_conditions_fill(const struct dnsoperator_outcome *o, struct dnsoperator_plan *p);
+void dnsoperator_conditions_fill(const struct dnsoperator_outcome *outcome,
+				 struct dnsoperator_plan *plan);

@@ -13,9 +13,9 @@ static const char *const reasons[] = {
 #undef X
 };
 
-const char *dnsoperator_reason_str(enum dnsoperator_reason r)
+const char *dnsoperator_reason_str(enum dnsoperator_reason reason)
 {
-	return reasons[r];
+	return reasons[reason];
 }
 
 /* Quoted, so that nothing in it can be taken for our words; cut, so that it stays a line. */
@@ -37,60 +37,61 @@ static char *show(const struct slice *value)
 	return strbuf_take(&b);
 }
 
-void dnsoperator_problem_add(struct dnsoperator_problems *p, enum dnsoperator_reason reason,
+void dnsoperator_problem_add(struct dnsoperator_problems *problems, enum dnsoperator_reason reason,
 			     const struct dnsoperator_place *at, const char *why, const char *fix)
 {
-	if (p->n == DNSOPERATOR_PROBLEMS_MAX) {
-		p->n_more++;
+	if (problems->n == DNSOPERATOR_PROBLEMS_MAX) {
+		problems->n_more++;
 		return;
 	}
-	vec_push(p, (struct dnsoperator_problem){
-			    .reason = reason,
-			    .template_name = xstrdup(at->tmpl != NULL ? at->tmpl : ""),
-			    .field = xstrdup(at->field),
-			    .value = show(at->value),
-			    .why = xstrdup(why),
-			    .fix = xstrdup(fix),
-		    });
+	vec_push(problems, (struct dnsoperator_problem){
+				   .reason = reason,
+				   .template_name = xstrdup(at->tmpl != NULL ? at->tmpl : ""),
+				   .field = xstrdup(at->field),
+				   .value = show(at->value),
+				   .why = xstrdup(why),
+				   .fix = xstrdup(fix),
+			   });
 }
 
-void dnsoperator_problems_done(struct dnsoperator_problems *p)
+void dnsoperator_problems_done(struct dnsoperator_problems *problems)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		free(p->v[i].template_name);
-		free(p->v[i].field);
-		free(p->v[i].value);
-		free(p->v[i].why);
-		free(p->v[i].fix);
+	for (size_t i = 0; i < problems->n; i++) {
+		free(problems->v[i].template_name);
+		free(problems->v[i].field);
+		free(problems->v[i].value);
+		free(problems->v[i].why);
+		free(problems->v[i].fix);
 	}
-	free(p->v);
-	*p = (struct dnsoperator_problems){ 0 };
+	free(problems->v);
+	*problems = (struct dnsoperator_problems){ 0 };
 }
 
-const char *dnsoperator_problems_reason(const struct dnsoperator_problems *p)
+const char *dnsoperator_problems_reason(const struct dnsoperator_problems *problems)
 {
-	for (size_t i = 1; i < p->n; i++) {
-		if (p->v[i].reason != p->v[0].reason)
+	for (size_t i = 1; i < problems->n; i++) {
+		if (problems->v[i].reason != problems->v[0].reason)
 			return "MultipleErrors";
 	}
-	return p->n != 0 ? reasons[p->v[0].reason] : "";
+	return problems->n != 0 ? reasons[problems->v[0].reason] : "";
 }
 
-static void add_line(const struct dnsoperator_problem *p, struct strbuf *out)
+static void add_line(const struct dnsoperator_problem *problem, struct strbuf *out)
 {
-	if (p->template_name[0] != '\0')
-		strbuf_addf(out, "Template %s: ", p->template_name);
-	strbuf_addf(out, "%s%s%s %s; %s.", p->field, p->value[0] != '\0' ? ": " : "", p->value,
-		    p->why, p->fix);
+	if (problem->template_name[0] != '\0')
+		strbuf_addf(out, "Template %s: ", problem->template_name);
+	strbuf_addf(out, "%s%s%s %s; %s.", problem->field, problem->value[0] != '\0' ? ": " : "",
+		    problem->value, problem->why, problem->fix);
 }
 
-void dnsoperator_problems_text(const struct dnsoperator_problems *p, struct strbuf *out)
+void dnsoperator_problems_text(const struct dnsoperator_problems *problems, struct strbuf *out)
 {
-	size_t shown = p->n < DNSOPERATOR_PROBLEMS_SHOWN ? p->n : DNSOPERATOR_PROBLEMS_SHOWN;
+	size_t shown =
+		problems->n < DNSOPERATOR_PROBLEMS_SHOWN ? problems->n : DNSOPERATOR_PROBLEMS_SHOWN;
 	for (size_t i = 0; i < shown; i++) {
 		strbuf_adds(out, i != 0 ? "\n" : "");
-		add_line(&p->v[i], out);
+		add_line(&problems->v[i], out);
 	}
-	if (p->n + p->n_more > shown)
-		strbuf_addf(out, "\nThere are %zu more.", p->n + p->n_more - shown);
+	if (problems->n + problems->n_more > shown)
+		strbuf_addf(out, "\nThere are %zu more.", problems->n + problems->n_more - shown);
 }

@@ -56,12 +56,12 @@ struct dnsoperator_place {
 	const struct slice *value;
 };
 
-void dnsoperator_problem_add(struct dnsoperator_problems *p, enum dnsoperator_reason reason,
+void dnsoperator_problem_add(struct dnsoperator_problems *problems, enum dnsoperator_reason reason,
 			     const struct dnsoperator_place *at, const char *why, const char *fix);
-void dnsoperator_problems_done(struct dnsoperator_problems *p);
+void dnsoperator_problems_done(struct dnsoperator_problems *problems);
 
-const char *dnsoperator_reason_str(enum dnsoperator_reason r);
+const char *dnsoperator_reason_str(enum dnsoperator_reason reason);
 /* The reason of all of them, or MultipleErrors; "" when there are none. */
-const char *dnsoperator_problems_reason(const struct dnsoperator_problems *p);
+const char *dnsoperator_problems_reason(const struct dnsoperator_problems *problems);
 /* A line for each, up to DNSOPERATOR_PROBLEMS_SHOWN. */
-void dnsoperator_problems_text(const struct dnsoperator_problems *p, struct strbuf *out);
+void dnsoperator_problems_text(const struct dnsoperator_problems *problems, struct strbuf *out);

@@ -36,31 +36,31 @@ static int running_hash(struct slice text, char ret[DNSOPERATOR_PROXY_HASH_MAX])
 	return 0;
 }
 
-static const struct dnsoperator_text_names *find(const struct dnsoperator_texts *t,
+static const struct dnsoperator_text_names *find(const struct dnsoperator_texts *texts,
 						 const char *running)
 {
 	for (size_t i = 0; i < DNSOPERATOR_TEXTS_MAX; i++) {
-		if (running[0] != '\0' && strcmp(t->v[i].running, running) == 0)
-			return &t->v[i];
+		if (running[0] != '\0' && strcmp(texts->v[i].running, running) == 0)
+			return &texts->v[i];
 	}
 	return NULL;
 }
 
-void dnsoperator_texts_add(struct dnsoperator_texts *t, struct slice text, const char *hash)
+void dnsoperator_texts_add(struct dnsoperator_texts *texts, struct slice text, const char *hash)
 {
 	struct dnsoperator_text_names n = { 0 };
 	/* One that does not parse is run by nobody. */
-	if (running_hash(text, n.running) < 0 || find(t, n.running) != NULL)
+	if (running_hash(text, n.running) < 0 || find(texts, n.running) != NULL)
 		return;
 	snprintf(n.hash, sizeof(n.hash), "%s", hash);
-	t->v[t->next] = n;
-	t->next = (t->next + 1) % DNSOPERATOR_TEXTS_MAX;
+	texts->v[texts->next] = n;
+	texts->next = (texts->next + 1) % DNSOPERATOR_TEXTS_MAX;
 }
 
-void dnsoperator_texts_name(const struct dnsoperator_texts *t, const char *running,
+void dnsoperator_texts_name(const struct dnsoperator_texts *texts, const char *running,
 			    struct dnsoperator_ack *ack)
 {
-	const struct dnsoperator_text_names *n = find(t, running);
+	const struct dnsoperator_text_names *n = find(texts, running);
 	if (ack->kind != DNSOPERATOR_ACK_TOLD)
 		return;
 	snprintf(ack->hash, sizeof(ack->hash), "%.*s", (int)sizeof(ack->hash) - 1,
@@ -97,14 +97,14 @@ static const struct {
 	{ 0, false, 0, "The API server did not pass the question on to port 8181 of these pods." },
 };
 
-static const char *why_of(int r, const struct kube_status *st)
+static const char *why_of(int ret, const struct kube_status *st)
 {
 	size_t i = 0;
 	bool of_api = st->reason[0] != '\0';
 	while (i + 1 < ARRAY_LEN(refusals) &&
 	       !(refusals[i].code != 0
 			 ? refusals[i].code == st->code && refusals[i].of_api == of_api
-			 : refusals[i].r == r))
+			 : refusals[i].r == ret))
 		i++;
 	return refusals[i].why;
 }
@@ -121,23 +121,23 @@ static bool is_hash(struct slice body)
 	return true;
 }
 
-void dnsoperator_proxy_read(int r, const struct kube_status *st, struct slice body,
+void dnsoperator_proxy_read(int result, const struct kube_status *st, struct slice body,
 			    char ret_running[DNSOPERATOR_PROXY_HASH_MAX],
 			    struct dnsoperator_ack *ret)
 {
 	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
 	ret_running[0] = '\0';
-	if (r == ERR_LIMIT || (r == 0 && !is_hash(body))) {
+	if (result == ERR_LIMIT || (result == 0 && !is_hash(body))) {
 		ret->why = "Port 8181 of these pods answers, but not as `fairlead dns` does.";
-	} else if (r < 0) {
-		ret->why = why_of(r, st);
+	} else if (result < 0) {
+		ret->why = why_of(result, st);
 	} else {
 		ret->kind = DNSOPERATOR_ACK_TOLD;
 		snprintf(ret_running, DNSOPERATOR_PROXY_HASH_MAX, "%.*s",
 			 DNSOPERATOR_PROXY_HASH_MAX - 1, body.p);
 	}
 	snprintf(ret->text, sizeof(ret->text), "%.*s", (int)sizeof(ret->text) - 1,
-		 r < 0 ? st->message : "");
+		 result < 0 ? st->message : "");
 }
 
 /* ---- questions ---- */
@@ -159,26 +159,27 @@ static int keep(void *ctx, struct slice bytes)
 	return 0;
 }
 
-static int ask_one(struct kube_conn *c, const struct pull *p, size_t i)
+static int ask_one(struct kube_conn *conn, const struct pull *pull, size_t index)
 {
 	CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
 	struct kube_status st = { 0 };
 	char path[PATH_MAX_BYTES];
-	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods/%s:%d/proxy/config", p->ns,
-		 p->names[i], DNSOPERATOR_PROXY_PORT);
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods/%s:%d/proxy/config", pull->ns,
+		 pull->names[index], DNSOPERATOR_PROXY_PORT);
 	struct kube_stream s = { .path = path, .timeout_ns = TRY_NS, .data = keep, .ctx = &body };
-	int r = kube_stream(c, &s, &st);
-	dnsoperator_proxy_read(r, &st, strbuf_slice(&body), p->ret[i].running, &p->ret[i].ack);
+	int r = kube_stream(conn, &s, &st);
+	dnsoperator_proxy_read(r, &st, strbuf_slice(&body), pull->ret[index].running,
+			       &pull->ret[index].ack);
 	kube_status_done(&st);
 	return r;
 }
 
 /* Until there is nobody left to be asked. */
-static void ask_rest(struct kube_conn *c, struct pull *p)
+static void ask_rest(struct kube_conn *conn, struct pull *pull)
 {
-	for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->n;) {
-		if (ask_one(c, p, i) == -ECANCELED)
-			atomic_store(&p->next, p->n);
+	for (size_t i; (i = atomic_fetch_add(&pull->next, 1)) < pull->n;) {
+		if (ask_one(conn, pull, i) == -ECANCELED)
+			atomic_store(&pull->next, pull->n);
 	}
 }
 
@@ -196,29 +197,29 @@ static void *help(void *arg)
 }
 
 /* False when there can be no more: those that are there do all of it. */
-static bool start_helper(struct helper *h, struct kube_client *client, struct pull *p)
+static bool start_helper(struct helper *helper, struct kube_client *client, struct pull *pull)
 {
 	char err[128];
-	h->pull = p;
-	h->conn = kube_conn_new(client, err, sizeof(err));
-	if (h->conn == NULL || pthread_create(&h->thread, NULL, help, h) != 0) {
-		kube_conn_free(h->conn);
+	helper->pull = pull;
+	helper->conn = kube_conn_new(client, err, sizeof(err));
+	if (helper->conn == NULL || pthread_create(&helper->thread, NULL, help, helper) != 0) {
+		kube_conn_free(helper->conn);
 		return false;
 	}
 	return true;
 }
 
 void dnsoperator_proxy_pull(struct kube_conn *conn, const char *ns, const char *const *names,
-			    size_t n, struct dnsoperator_proxy_answer *ret)
+			    size_t len, struct dnsoperator_proxy_answer *ret)
 {
 	struct helper helpers[THREADS - 1];
-	struct pull p = { .ns = ns, .names = names, .n = n, .ret = ret };
+	struct pull p = { .ns = ns, .names = names, .n = len, .ret = ret };
 	size_t more = 0;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < len; i++)
 		ret[i] = (struct dnsoperator_proxy_answer){
 			.ack = { .kind = DNSOPERATOR_ACK_UNREACHABLE }
 		};
-	while (more < ARRAY_LEN(helpers) && more + 1 < n &&
+	while (more < ARRAY_LEN(helpers) && more + 1 < len &&
 	       start_helper(&helpers[more], kube_conn_client(conn), &p))
 		more++;
 	ask_rest(conn, &p);

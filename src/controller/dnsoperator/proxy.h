@@ -29,16 +29,16 @@ struct dnsoperator_texts {
 	size_t next;
 };
 
-void dnsoperator_texts_add(struct dnsoperator_texts *t, struct slice text, const char *hash);
+void dnsoperator_texts_add(struct dnsoperator_texts *texts, struct slice text, const char *hash);
 
-/* What one pod's answer means. `r` and `st` are of the request, `body` is what came with a 2xx.
- * Never DNSOPERATOR_ACK_OTHER: nothing but a hash says anything about the text. */
-void dnsoperator_proxy_read(int r, const struct kube_status *st, struct slice body,
+/* What one pod's answer means. `result` and `st` are of the request, `body` is what came with a
+ * 2xx. Never DNSOPERATOR_ACK_OTHER: nothing but a hash says anything about the text. */
+void dnsoperator_proxy_read(int result, const struct kube_status *st, struct slice body,
 			    char ret_running[DNSOPERATOR_PROXY_HASH_MAX],
 			    struct dnsoperator_ack *ret);
 /* Puts the hash in the text in place of what a pod told; a text that is not known gets one that no
  * other has. */
-void dnsoperator_texts_name(const struct dnsoperator_texts *t, const char *running,
+void dnsoperator_texts_name(const struct dnsoperator_texts *texts, const char *running,
 			    struct dnsoperator_ack *ack);
 
 struct dnsoperator_proxy_answer {
@@ -49,4 +49,4 @@ struct dnsoperator_proxy_answer {
 /* Asks pods of a namespace, eight at a time, each for two seconds at most. `conn` is the caller's;
  * when it is cancelled the rest counts as unreachable. */
 void dnsoperator_proxy_pull(struct kube_conn *conn, const char *ns, const char *const *names,
-			    size_t n, struct dnsoperator_proxy_answer *ret);
+			    size_t len, struct dnsoperator_proxy_answer *ret);

@@ -26,7 +26,7 @@ struct dnsoperator_wanted {
 };
 
 /* `hash` gets what the marker answers, "" when there are no templates. */
-void dnsoperator_render(const struct dnsoperator_wanted *w, struct strbuf *out,
+void dnsoperator_render(const struct dnsoperator_wanted *wanted, struct strbuf *out,
 			char hash[DNSOPERATOR_ACK_HASH_MAX]);
 
 /* Zones of one template that stand in one stanza: those of another lie neither between nor below
@@ -40,19 +40,19 @@ struct dnsoperator_stanzas {
 	struct dnsoperator_stanza *v;
 	size_t n;
 };
-void dnsoperator_stanzas_order(const struct dnsoperator_templates *t, struct arena *a,
+void dnsoperator_stanzas_order(const struct dnsoperator_templates *templates, struct arena *arena,
 			       struct dnsoperator_stanzas *ret);
 
 /* The zones of an entry of a server's `zones`: more than one for a network off a label boundary.
  * Lower case, with their final dots. ERR_PARSE. */
-MUST_CHECK int dnsoperator_server_zones(const char *text, struct arena *a, const char *const **ret,
-					size_t *ret_n);
+MUST_CHECK int dnsoperator_server_zones(const char *text, struct arena *arena,
+					const char *const **ret, size_t *ret_n);
 /* Is `name` the zone or below it? Both normalised. */
 bool dnsoperator_zone_has(const char *zone, const char *name);
 /* The cluster's domain; never "". */
-const char *dnsoperator_domain(const struct dnsoperator_facts *f);
+const char *dnsoperator_domain(const struct dnsoperator_facts *facts);
 /* The same, as far as zones at or below it must be refused; NULL when it is unknown. */
-const char *dnsoperator_reserved_domain(const struct dnsoperator_facts *f);
+const char *dnsoperator_reserved_domain(const struct dnsoperator_facts *facts);
 /* Is an entry of a server's `zones` the cluster's domain or below it? A NULL domain has none. */
 bool dnsoperator_server_zone_reserved(const char *text, const char *domain);
 /* Is it above one of the cluster's zones: the domain or the reverse zones? */

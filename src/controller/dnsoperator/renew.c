@@ -14,10 +14,10 @@
 
 enum { NEW_S = 60, SETTLED_S = 3 };
 
-static bool crd_is_new(const struct controller_ctx *c)
+static bool crd_is_new(const struct controller_ctx *ctx)
 {
-	struct dnsoperator_state *s = c->state;
-	struct kube_obj *crd = kube_store_get(c->stores[CRD], SLICE(""), SLICE(CRD_NAME));
+	struct dnsoperator_state *s = ctx->state;
+	struct kube_obj *crd = kube_store_get(ctx->stores[CRD], SLICE(""), SLICE(CRD_NAME));
 	uint64_t now = clock_mono_ns();
 	if (crd != NULL && strcmp(crd->rv, s->crd_rv) != 0) {
 		snprintf(s->crd_rv, sizeof(s->crd_rv), "%s", crd->rv);
@@ -30,25 +30,25 @@ static bool crd_is_new(const struct controller_ctx *c)
 
 /* The CRD of before may have dropped observedGeneration: it is sent again, now and when the API
  * server has surely taken up the new one. */
-static void send_generation_again(struct controller_ctx *c)
+static void send_generation_again(struct controller_ctx *ctx)
 {
-	struct dnsoperator_state *s = c->state;
+	struct dnsoperator_state *s = ctx->state;
 	if (s->crd_settled)
 		return;
 	s->observed = 0;
 	s->crd_settled = clock_mono_ns() >= s->crd_ns + SETTLED_S * NS_PER_S;
 	if (!s->crd_settled)
-		dnsoperator_again(c, SETTLED_S * NS_PER_S);
+		dnsoperator_again(ctx, SETTLED_S * NS_PER_S);
 }
 
-int dnsoperator_renew(struct dnsoperator_look *l)
+int dnsoperator_renew(struct dnsoperator_look *pass)
 {
 	json_t *o = NULL;
-	if (!crd_is_new(l->c))
+	if (!crd_is_new(pass->c))
 		return 0;
-	send_generation_again(l->c);
-	int r = dnsoperator_get(l->c, "/apis/operator.openshift.io/v1/dnses/default", "DNS default",
-				&o);
+	send_generation_again(pass->c);
+	int r = dnsoperator_get(pass->c, "/apis/operator.openshift.io/v1/dnses/default",
+				"DNS default", &o);
 	if (o == NULL)
 		return r;
 	struct kube_codec *codec =
@@ -57,8 +57,8 @@ int dnsoperator_renew(struct dnsoperator_look *l)
 	char *text = json_dumps(o, JSON_COMPACT);
 	r = codec->decode(codec, slice_of(text), &fresh);
 	if (r >= 0) {
-		kube_obj_unref(l->dns);
-		l->dns = fresh;
+		kube_obj_unref(pass->dns);
+		pass->dns = fresh;
 	}
 	kube_codec_free(codec);
 	free(text);

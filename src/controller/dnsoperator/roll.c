@@ -21,106 +21,108 @@
 
 enum { SILENT = 3 }; /* rounds without an answer that count as none */
 
-static bool is_settled(const struct dnsoperator_roll *r, const struct dnsoperator_roll_entry *e)
+static bool is_settled(const struct dnsoperator_roll *roll,
+		       const struct dnsoperator_roll_entry *entry)
 {
-	return e->told && e->reached && e->fresh && e->silent == 0 &&
-	       strcmp(e->hash, r->wanted) == 0;
+	return entry->told && entry->reached && entry->fresh && entry->silent == 0 &&
+	       strcmp(entry->hash, roll->wanted) == 0;
 }
 
-static size_t unsettled(const struct dnsoperator_roll *r)
+static size_t unsettled(const struct dnsoperator_roll *roll)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < r->servers.n; i++)
-		n += !is_settled(r, &r->servers.v[i]);
+	for (size_t i = 0; i < roll->servers.n; i++)
+		n += !is_settled(roll, &roll->servers.v[i]);
 	return n;
 }
 
-static bool is_late(const struct dnsoperator_roll *r, uint64_t now)
+static bool is_late(const struct dnsoperator_roll *roll, uint64_t now)
 {
-	return r->wants && now >= r->since_ns + r->late_ns;
+	return roll->wants && now >= roll->since_ns + roll->late_ns;
 }
 
-void dnsoperator_roll_done(struct dnsoperator_roll *r)
+void dnsoperator_roll_done(struct dnsoperator_roll *roll)
 {
-	for (size_t i = 0; i < r->servers.n; i++)
-		free(r->servers.v[i].name);
-	vec_done(&r->servers);
+	for (size_t i = 0; i < roll->servers.n; i++)
+		free(roll->servers.v[i].name);
+	vec_done(&roll->servers);
 }
 
-bool dnsoperator_roll_want(struct dnsoperator_roll *r, const char *hash, uint64_t late_ns,
+bool dnsoperator_roll_want(struct dnsoperator_roll *roll, const char *hash, uint64_t late_ns,
 			   uint64_t age, uint64_t now)
 {
-	r->late_ns = late_ns;
-	if (r->wants == (hash != NULL) && (hash == NULL || strcmp(r->wanted, hash) == 0))
+	roll->late_ns = late_ns;
+	if (roll->wants == (hash != NULL) && (hash == NULL || strcmp(roll->wanted, hash) == 0))
 		return false;
-	r->wants = hash != NULL;
-	snprintf(r->wanted, sizeof(r->wanted), "%s", hash != NULL ? hash : "");
-	r->since_ns = now - MIN(age, now);
-	r->told_late = r->told_new = false;
-	r->rounds = 0;
-	r->all_ns = now + ALL_NS;
-	for (size_t i = 0; i < r->servers.n; i++) {
-		r->servers.v[i].due = true;
-		r->servers.v[i].fresh = false;
+	roll->wants = hash != NULL;
+	snprintf(roll->wanted, sizeof(roll->wanted), "%s", hash != NULL ? hash : "");
+	roll->since_ns = now - MIN(age, now);
+	roll->told_late = roll->told_new = false;
+	roll->rounds = 0;
+	roll->all_ns = now + ALL_NS;
+	for (size_t i = 0; i < roll->servers.n; i++) {
+		roll->servers.v[i].due = true;
+		roll->servers.v[i].fresh = false;
 	}
 	return true;
 }
 
-bool dnsoperator_roll_doubt(struct dnsoperator_roll *r, uint64_t now)
+bool dnsoperator_roll_doubt(struct dnsoperator_roll *roll, uint64_t now)
 {
-	r->doubt_ns = now + r->late_ns;
-	r->rounds = 0;
-	for (size_t i = 0; i < r->servers.n; i++)
-		r->servers.v[i].due = true;
-	return r->wants;
+	roll->doubt_ns = now + roll->late_ns;
+	roll->rounds = 0;
+	for (size_t i = 0; i < roll->servers.n; i++)
+		roll->servers.v[i].due = true;
+	return roll->wants;
 }
 
 /* ---- who is there ---- */
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-	const struct dnsoperator_roll_entry *x = a, *y = b;
+	const struct dnsoperator_roll_entry *x = left, *y = right;
 	return strcmp(x->name, y->name);
 }
 
-static struct dnsoperator_roll_entry *find(const struct dnsoperator_roll *r,
+static struct dnsoperator_roll_entry *find(const struct dnsoperator_roll *roll,
 					   const struct dnsoperator_server_at *at)
 {
 	struct dnsoperator_roll_entry key = { .name = (char *)(uintptr_t)at->name };
 	struct dnsoperator_roll_entry *e =
-		r->servers.n == 0 ? NULL
-				  : bsearch(&key, r->servers.v, r->servers.n, sizeof(key), by_name);
+		roll->servers.n == 0
+			? NULL
+			: bsearch(&key, roll->servers.v, roll->servers.n, sizeof(key), by_name);
 	bool same = e != NULL && net_addr_same_ip(&e->addr, &at->addr) &&
 		    net_addr_port(&e->addr) == net_addr_port(&at->addr);
 	return same ? e : NULL;
 }
 
-bool dnsoperator_roll_take(struct dnsoperator_roll *r, const struct dnsoperator_server_at *v,
-			   size_t n)
+bool dnsoperator_roll_take(struct dnsoperator_roll *roll, const struct dnsoperator_server_at *at,
+			   size_t count)
 {
-	struct dnsoperator_roll now = *r;
+	struct dnsoperator_roll now = *roll;
 	size_t kept = 0;
 	now.servers.v = NULL;
 	now.servers.n = now.servers.cap = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct dnsoperator_roll_entry *old = find(r, &v[i]);
+	for (size_t i = 0; i < count; i++) {
+		const struct dnsoperator_roll_entry *old = find(roll, &at[i]);
 		struct dnsoperator_roll_entry *e = vec_add(&now.servers);
 		kept += old != NULL;
 		if (old != NULL)
 			*e = *old;
 		else
-			*e = (struct dnsoperator_roll_entry){ .addr = v[i].addr, .due = true };
-		e->name = xstrdup(v[i].name);
+			*e = (struct dnsoperator_roll_entry){ .addr = at[i].addr, .due = true };
+		e->name = xstrdup(at[i].name);
 	}
-	if (n != 0)
-		qsort(now.servers.v, n, sizeof(*now.servers.v), by_name);
-	if (kept < n)
+	if (count != 0)
+		qsort(now.servers.v, count, sizeof(*now.servers.v), by_name);
+	if (kept < count)
 		now.rounds = 0;
 	/* somebody new has said nothing yet */
-	bool changed = kept < r->servers.n || (!r->taken && n == 0);
+	bool changed = kept < roll->servers.n || (!roll->taken && count == 0);
 	now.taken = true;
-	dnsoperator_roll_done(r);
-	*r = now;
+	dnsoperator_roll_done(roll);
+	*roll = now;
 	return changed;
 }
 
@@ -141,37 +143,38 @@ void dnsoperator_ready_pods(const json_t *pods, uint16_t port, dnsoperator_serve
 
 /* ---- questions and answers ---- */
 
-static bool any_due(const struct dnsoperator_roll *r)
+static bool any_due(const struct dnsoperator_roll *roll)
 {
-	for (size_t i = 0; i < r->servers.n; i++) {
-		if (r->servers.v[i].due)
+	for (size_t i = 0; i < roll->servers.n; i++) {
+		if (roll->servers.v[i].due)
 			return true;
 	}
 	return false;
 }
 
-static void begin_round(struct dnsoperator_roll *r, uint64_t now)
+static void begin_round(struct dnsoperator_roll *roll, uint64_t now)
 {
-	bool some = now >= r->next_ns, all = now >= r->all_ns || (some && now < r->doubt_ns);
-	if (now >= r->all_ns)
-		r->all_ns = now + ALL_NS;
-	for (size_t i = 0; i < r->servers.n; i++) {
-		struct dnsoperator_roll_entry *e = &r->servers.v[i];
-		e->due = all || (some && !is_settled(r, e));
+	bool some = now >= roll->next_ns,
+	     all = now >= roll->all_ns || (some && now < roll->doubt_ns);
+	if (now >= roll->all_ns)
+		roll->all_ns = now + ALL_NS;
+	for (size_t i = 0; i < roll->servers.n; i++) {
+		struct dnsoperator_roll_entry *e = &roll->servers.v[i];
+		e->due = all || (some && !is_settled(roll, e));
 	}
 }
 
-size_t dnsoperator_roll_due(struct dnsoperator_roll *r, uint64_t now, size_t *ret, size_t max)
+size_t dnsoperator_roll_due(struct dnsoperator_roll *roll, uint64_t now, size_t *ret, size_t max)
 {
 	size_t n = 0;
-	if (!r->wants)
+	if (!roll->wants)
 		return 0;
-	if (!any_due(r))
-		begin_round(r, now);
-	for (size_t i = 0; i < r->servers.n && n < max; i++) {
-		if (!r->servers.v[i].due)
+	if (!any_due(roll))
+		begin_round(roll, now);
+	for (size_t i = 0; i < roll->servers.n && n < max; i++) {
+		if (!roll->servers.v[i].due)
 			continue;
-		r->servers.v[i].due = false;
+		roll->servers.v[i].due = false;
 		ret[n++] = i;
 	}
 	return n;
@@ -179,114 +182,115 @@ size_t dnsoperator_roll_due(struct dnsoperator_roll *r, uint64_t now, size_t *re
 
 /* A server that fails does not run the marker that is wanted; whether it dropped the one of before
  * it does not show. */
-static bool is_answer(const struct dnsoperator_roll *r, const struct dnsoperator_ack *said)
+static bool is_answer(const struct dnsoperator_roll *roll, const struct dnsoperator_ack *said)
 {
 	return said->kind == DNSOPERATOR_ACK_TOLD || said->kind == DNSOPERATOR_ACK_OTHER ||
-	       (said->kind == DNSOPERATOR_ACK_FAILED && r->wanted[0] != '\0');
+	       (said->kind == DNSOPERATOR_ACK_FAILED && roll->wanted[0] != '\0');
 }
 
-static bool note(const struct dnsoperator_roll *r, struct dnsoperator_roll_entry *e,
+static bool note(const struct dnsoperator_roll *roll, struct dnsoperator_roll_entry *entry,
 		 const struct dnsoperator_ack *said)
 {
-	bool reached = is_answer(r, said);
+	bool reached = is_answer(roll, said);
 	/* like no text, not even one without a marker */
 	const char *hash = said->kind == DNSOPERATOR_ACK_FAILED ? "failed" : said->hash;
-	bool first = reached && !e->fresh;
-	e->fresh = e->fresh || reached;
-	e->silent = reached ? 0 : MIN(e->silent + 1, (unsigned)SILENT);
-	if (!reached && e->silent < SILENT)
+	bool first = reached && !entry->fresh;
+	entry->fresh = entry->fresh || reached;
+	entry->silent = reached ? 0 : MIN(entry->silent + 1, (unsigned)SILENT);
+	if (!reached && entry->silent < SILENT)
 		return false;
-	bool changed = first || !e->told || e->reached != reached || e->why != said->why ||
-		       strcmp(e->hash, hash) != 0;
-	e->told = true;
-	e->reached = reached;
-	e->why = said->why;
-	snprintf(e->hash, sizeof(e->hash), "%s", hash);
+	bool changed = first || !entry->told || entry->reached != reached ||
+		       entry->why != said->why || strcmp(entry->hash, hash) != 0;
+	entry->told = true;
+	entry->reached = reached;
+	entry->why = said->why;
+	snprintf(entry->hash, sizeof(entry->hash), "%s", hash);
 	return changed;
 }
 
 /* Twice as long each time, but not long beside the time that the text has been there: so that what
  * is told is never much older than what is. */
-static uint64_t pause_ns(const struct dnsoperator_roll *r, uint64_t now)
+static uint64_t pause_ns(const struct dnsoperator_roll *roll, uint64_t now)
 {
-	uint64_t cap = r->apart ? MOST_APART_NS : MOST_NS;
-	uint64_t most = MIN(MAX((now - r->since_ns) / 4, YOUNG_NS), cap);
-	return MIN(FIRST_NS << MIN(r->rounds, 10u), most);
+	uint64_t cap = roll->apart ? MOST_APART_NS : MOST_NS;
+	uint64_t most = MIN(MAX((now - roll->since_ns) / 4, YOUNG_NS), cap);
+	return MIN(FIRST_NS << MIN(roll->rounds, 10u), most);
 }
 
-bool dnsoperator_roll_hear(struct dnsoperator_roll *r, const size_t *which,
-			   const struct dnsoperator_ack *said, size_t n)
+bool dnsoperator_roll_hear(struct dnsoperator_roll *roll, const size_t *which,
+			   const struct dnsoperator_ack *said, size_t count)
 {
 	bool changed = false;
-	for (size_t i = 0; i < n; i++) {
-		if (is_answer(r, &said[i]))
-			changed = note(r, &r->servers.v[which[i]], &said[i]) || changed;
+	for (size_t i = 0; i < count; i++) {
+		if (is_answer(roll, &said[i]))
+			changed = note(roll, &roll->servers.v[which[i]], &said[i]) || changed;
 	}
 	return changed;
 }
 
-bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,
-			     const struct dnsoperator_ack *said, size_t n, uint64_t now)
+bool dnsoperator_roll_answer(struct dnsoperator_roll *roll, const size_t *which,
+			     const struct dnsoperator_ack *said, size_t count, uint64_t now)
 {
-	bool changed = !r->told_new;
-	r->told_new = true;
-	for (size_t i = 0; i < n; i++)
-		changed = note(r, &r->servers.v[which[i]], &said[i]) || changed;
-	bool open = unsettled(r) != 0;
-	if (!open && now >= r->doubt_ns) {
-		r->rounds = 0;
-		r->next_ns = now;
+	bool changed = !roll->told_new;
+	roll->told_new = true;
+	for (size_t i = 0; i < count; i++)
+		changed = note(roll, &roll->servers.v[which[i]], &said[i]) || changed;
+	bool open = unsettled(roll) != 0;
+	if (!open && now >= roll->doubt_ns) {
+		roll->rounds = 0;
+		roll->next_ns = now;
 		return changed;
 	}
-	if (n != 0 && !any_due(r)) {
-		r->next_ns = now + pause_ns(r, now);
-		r->rounds++;
+	if (count != 0 && !any_due(roll)) {
+		roll->next_ns = now + pause_ns(roll, now);
+		roll->rounds++;
 	}
-	if (open && is_late(r, now) && !r->told_late)
-		changed = r->told_late = true;
+	if (open && is_late(roll, now) && !roll->told_late)
+		changed = roll->told_late = true;
 	return changed;
 }
 
-uint64_t dnsoperator_roll_again(const struct dnsoperator_roll *r, uint64_t now)
+uint64_t dnsoperator_roll_again(const struct dnsoperator_roll *roll, uint64_t now)
 {
-	uint64_t at = r->all_ns;
-	bool open = unsettled(r) != 0;
-	if (!r->wants || r->servers.n == 0)
+	uint64_t at = roll->all_ns;
+	bool open = unsettled(roll) != 0;
+	if (!roll->wants || roll->servers.n == 0)
 		return 0;
-	if (any_due(r))
+	if (any_due(roll))
 		return SOON_NS;
-	if (open || now < r->doubt_ns)
-		at = MIN(at, r->next_ns);
-	if (open && !r->told_late)
-		at = MIN(at, r->since_ns + r->late_ns);
+	if (open || now < roll->doubt_ns)
+		at = MIN(at, roll->next_ns);
+	if (open && !roll->told_late)
+		at = MIN(at, roll->since_ns + roll->late_ns);
 	return at > now + SOON_NS ? at - now : SOON_NS;
 }
 
 /* That a server ran the wanted text at another time is no proof that it does now. */
-static const char *shown_hash(const struct dnsoperator_roll *r,
-			      const struct dnsoperator_roll_entry *e, struct arena *a)
+static const char *shown_hash(const struct dnsoperator_roll *roll,
+			      const struct dnsoperator_roll_entry *entry, struct arena *arena)
 {
-	return !e->fresh && strcmp(e->hash, r->wanted) == 0 ? "of before"
-							    : arena_strdup(a, e->hash);
+	return !entry->fresh && strcmp(entry->hash, roll->wanted) == 0
+		       ? "of before"
+		       : arena_strdup(arena, entry->hash);
 }
 
-bool dnsoperator_roll_view(const struct dnsoperator_roll *r, uint64_t now, struct arena *a,
+bool dnsoperator_roll_view(const struct dnsoperator_roll *roll, uint64_t now, struct arena *arena,
 			   struct dnsoperator_instances *ret)
 {
-	struct dnsoperator_instance *v = arena_calloc(a, (r->servers.n + 1) * sizeof(*v));
+	struct dnsoperator_instance *v = arena_calloc(arena, (roll->servers.n + 1) * sizeof(*v));
 	*ret = (struct dnsoperator_instances){ .v = v,
-					       .late = is_late(r, now),
-					       .asked_for = arena_strdup(a, r->wanted) };
-	for (size_t i = 0; i < r->servers.n; i++) {
-		const struct dnsoperator_roll_entry *e = &r->servers.v[i];
+					       .late = is_late(roll, now),
+					       .asked_for = arena_strdup(arena, roll->wanted) };
+	for (size_t i = 0; i < roll->servers.n; i++) {
+		const struct dnsoperator_roll_entry *e = &roll->servers.v[i];
 		if (!e->told)
 			return false;
 		v[ret->n++] = (struct dnsoperator_instance){
-			.name = arena_strdup(a, e->name),
+			.name = arena_strdup(arena, e->name),
 			.reached = e->reached,
-			.hash = e->reached ? shown_hash(r, e, a) : "",
+			.hash = e->reached ? shown_hash(roll, e, arena) : "",
 			.why = e->reached ? NULL : e->why,
 		};
 	}
-	return r->taken;
+	return roll->taken;
 }

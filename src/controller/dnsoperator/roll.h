@@ -45,32 +45,32 @@ struct dnsoperator_roll {
 	uint64_t doubt_ns;		       /* until then nobody counts as settled */
 };
 
-void dnsoperator_roll_done(struct dnsoperator_roll *r);
+void dnsoperator_roll_done(struct dnsoperator_roll *roll);
 /* The text that they are to run; NULL: nobody is to be asked. `age` is how long it has been there,
  * which matters when it is another one than before: true then. */
-bool dnsoperator_roll_want(struct dnsoperator_roll *r, const char *hash, uint64_t late_ns,
+bool dnsoperator_roll_want(struct dnsoperator_roll *roll, const char *hash, uint64_t late_ns,
 			   uint64_t age, uint64_t now);
 /* Servers may load another text than the wanted one, and come back from it, within `late_ns` from
  * now: all of them are asked, at once and again. False when nobody is to be asked. */
-bool dnsoperator_roll_doubt(struct dnsoperator_roll *r, uint64_t now);
+bool dnsoperator_roll_doubt(struct dnsoperator_roll *roll, uint64_t now);
 /* Those that are there. True when what is known of them is another thing than before. */
-bool dnsoperator_roll_take(struct dnsoperator_roll *r, const struct dnsoperator_server_at *v,
-			   size_t n);
+bool dnsoperator_roll_take(struct dnsoperator_roll *roll, const struct dnsoperator_server_at *at,
+			   size_t count);
 /* Who is to be asked now: indexes into `servers`, good until the next roll_take. */
-size_t dnsoperator_roll_due(struct dnsoperator_roll *r, uint64_t now, size_t *ret, size_t max);
+size_t dnsoperator_roll_due(struct dnsoperator_roll *roll, uint64_t now, size_t *ret, size_t max);
 /* What some of them said while others are still silent; to be repeated to
  * dnsoperator_roll_answer(). True when it is another thing than the last time. */
-bool dnsoperator_roll_hear(struct dnsoperator_roll *r, const size_t *which,
-			   const struct dnsoperator_ack *said, size_t n);
+bool dnsoperator_roll_hear(struct dnsoperator_roll *roll, const size_t *which,
+			   const struct dnsoperator_ack *said, size_t count);
 /* What they said. True when it is another thing than the last time, when it is the first word on
  * this text, or when it got late. */
-bool dnsoperator_roll_answer(struct dnsoperator_roll *r, const size_t *which,
-			     const struct dnsoperator_ack *said, size_t n, uint64_t now);
+bool dnsoperator_roll_answer(struct dnsoperator_roll *roll, const size_t *which,
+			     const struct dnsoperator_ack *said, size_t count, uint64_t now);
 /* When to look again; 0: no need to. */
-uint64_t dnsoperator_roll_again(const struct dnsoperator_roll *r, uint64_t now);
+uint64_t dnsoperator_roll_again(const struct dnsoperator_roll *roll, uint64_t now);
 /* For the conditions; false when there is one of which nothing is known yet: what was said before
  * is not replaced by a part of the truth. All of it is in the arena. */
-bool dnsoperator_roll_view(const struct dnsoperator_roll *r, uint64_t now, struct arena *a,
+bool dnsoperator_roll_view(const struct dnsoperator_roll *roll, uint64_t now, struct arena *arena,
 			   struct dnsoperator_instances *ret);
 
 /* The pods of a list that are ready, at their first address; names are those of the list. */

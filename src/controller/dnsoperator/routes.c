@@ -21,27 +21,27 @@ struct check {
 	struct map zones;   /* -> the field that has it */
 };
 
-static void say(struct check *c, const char *field, const char *value, const char *why,
+static void say(struct check *check, const char *field, const char *value, const char *why,
 		const char *fix)
 {
 	struct slice s = slice_of(value);
 	struct dnsoperator_place at = { .field = field, .value = value != NULL ? &s : NULL };
-	dnsoperator_problem_add(c->problems, DNSOPERATOR_INVALID_SERVERS, &at, why, fix);
+	dnsoperator_problem_add(check->problems, DNSOPERATOR_INVALID_SERVERS, &at, why, fix);
 }
 
-static bool all_of(const char *s, const char *also)
+static bool all_of(const char *text, const char *also)
 {
-	for (; *s != '\0'; s++) {
-		if (!ascii_isdigit(*s) && !ascii_isalpha(*s) && strchr(also, *s) == NULL)
+	for (; *text != '\0'; text++) {
+		if (!ascii_isdigit(*text) && !ascii_isalpha(*text) && strchr(also, *text) == NULL)
 			return false;
 	}
 	return true;
 }
 
-static bool has_control(const char *s)
+static bool has_control(const char *text)
 {
-	for (; *s != '\0'; s++) {
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
+	for (; *text != '\0'; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
 			return true;
 	}
 	return false;
@@ -49,13 +49,13 @@ static bool has_control(const char *s)
 
 /* ---- upstreams ---- */
 
-static bool is_ip(struct slice s, bool scope)
+static bool is_ip(struct slice text, bool scope)
 {
-	struct slice zone = s, ip = slice_cut(&zone, '%');
+	struct slice zone = text, ip = slice_cut(&zone, '%');
 	union net_addr addr;
 	if (net_addr_parse_ip(ip, &addr) < 0)
 		return false;
-	if (ip.n == s.n)
+	if (ip.n == text.n)
 		return true;
 	for (size_t i = 0; i < zone.n; i++) {
 		if (!ascii_isdigit(zone.p[i]) && !ascii_isalpha(zone.p[i]) &&
@@ -85,39 +85,40 @@ static bool is_upstream(const char *text, bool scope)
 	return is_ip(s, scope) && slice_u64(port, &n) == 0 && n >= 1 && n <= UINT16_MAX;
 }
 
-static void check_tls(struct check *c, const struct dnsoperator_transport *t, const char *field)
+static void check_tls(struct check *check, const struct dnsoperator_transport *transport,
+		      const char *field)
 {
 	char at[160];
-	if (!dnsoperator_is_tls(t))
+	if (!dnsoperator_is_tls(transport))
 		return;
 	snprintf(at, sizeof(at), "%s.transportConfig.tls.serverName", field);
-	if (t->server_name[0] == '\0')
-		say(c, at, NULL, "is missing",
+	if (transport->server_name[0] == '\0')
+		say(check, at, NULL, "is missing",
 		    "set the name that the upstreams' certificate carries");
-	else if (!all_of(t->server_name, "-."))
-		say(c, at, t->server_name, "is not a DNS name",
+	else if (!all_of(transport->server_name, "-."))
+		say(check, at, transport->server_name, "is not a DNS name",
 		    "set the name that the upstreams' certificate carries");
 	snprintf(at, sizeof(at), "%s.transportConfig.tls.caBundle.name", field);
-	if (t->ca[0] != '\0' && !api_is_subdomain_name(t->ca))
-		say(c, at, t->ca, "is not the name of a ConfigMap",
+	if (transport->ca[0] != '\0' && !api_is_subdomain_name(transport->ca))
+		say(check, at, transport->ca, "is not the name of a ConfigMap",
 		    "name a ConfigMap of the namespace openshift-config");
 }
 
 /* ---- servers ---- */
 
 /* Such a server would answer for the cluster's Services, which nobody means by it. */
-static bool refuse_reserved(struct check *c, const char *text, const char *field)
+static bool refuse_reserved(struct check *check, const char *text, const char *field)
 {
 	char why[400];
-	if (!dnsoperator_server_zone_reserved(text, c->domain))
+	if (!dnsoperator_server_zone_reserved(text, check->domain))
 		return false;
-	snprintf(why, sizeof(why), "is of the cluster's own domain %s", c->domain);
-	say(c, field, text, why,
+	snprintf(why, sizeof(why), "is of the cluster's own domain %s", check->domain);
+	say(check, field, text, why,
 	    "remove it: names of the cluster are always answered from its Services");
 	return true;
 }
 
-static void check_zone(struct check *c, const char *text, const char *field)
+static void check_zone(struct check *check, const char *text, const char *field)
 {
 	static const char *const taken[] = { ".", "hostname.bind.", DNSOPERATOR_ACK_NAME "." };
 	const char *const *zones;
@@ -126,94 +127,96 @@ static void check_zone(struct check *c, const char *text, const char *field)
 	bool fits = text[0] != '\0' &&
 		    (all_of(text, "-._*") ||
 		     (strchr(text, '/') != NULL && net_cidr_parse(slice_of(text), &network) == 0));
-	if (!fits || dnsoperator_server_zones(text, &c->a, &zones, &n) < 0) {
-		say(c, field, text, "is not a DNS name", "write it as example.com");
+	if (!fits || dnsoperator_server_zones(text, &check->a, &zones, &n) < 0) {
+		say(check, field, text, "is not a DNS name", "write it as example.com");
 		return;
 	}
-	if (refuse_reserved(c, text, field))
+	if (refuse_reserved(check, text, field))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		const char *have = map_get(&c->zones, slice_of(zones[i]));
+		const char *have = map_get(&check->zones, slice_of(zones[i]));
 		char why[200];
 		for (size_t k = 0; k < ARRAY_LEN(taken); k++)
 			have = strcmp(zones[i], taken[k]) == 0 ? "the operator's own blocks" : have;
 		if (have == NULL) {
-			map_set(&c->zones, slice_of(zones[i]), arena_strdup(&c->a, field));
+			map_set(&check->zones, slice_of(zones[i]), arena_strdup(&check->a, field));
 			continue;
 		}
 		snprintf(why, sizeof(why), "is in %s already", have);
-		say(c, field, text, why, "list each zone once");
+		say(check, field, text, why, "list each zone once");
 		return;
 	}
 }
 
-static void check_server(struct check *c, const struct dnsoperator_server *s, size_t index)
+static void check_server(struct check *check, const struct dnsoperator_server *server, size_t index)
 {
 	char at[160], forward[80];
 	snprintf(at, sizeof(at), "spec.servers[%zu].name", index);
-	if (has_control(s->name))
-		say(c, at, s->name, "has a control character or a line break in it",
+	if (has_control(server->name))
+		say(check, at, server->name, "has a control character or a line break in it",
 		    "use letters, digits and hyphens");
 	snprintf(at, sizeof(at), "spec.servers[%zu].zones", index);
-	if (s->zones.n == 0)
-		say(c, at, NULL, "is empty", "list the zones that this server is for");
-	for (size_t i = 0; i < s->zones.n; i++) {
+	if (server->zones.n == 0)
+		say(check, at, NULL, "is empty", "list the zones that this server is for");
+	for (size_t i = 0; i < server->zones.n; i++) {
 		snprintf(at, sizeof(at), "spec.servers[%zu].zones[%zu]", index, i);
-		check_zone(c, s->zones.v[i], at);
+		check_zone(check, server->zones.v[i], at);
 	}
 	snprintf(forward, sizeof(forward), "spec.servers[%zu].forwardPlugin", index);
 	snprintf(at, sizeof(at), "%s.upstreams", forward);
-	if (s->upstreams.n == 0)
-		say(c, at, NULL, "is empty", "list the addresses to forward to");
-	if (s->upstreams.n > UPSTREAMS_MAX)
-		say(c, at, NULL, "has more than 15 upstreams", "use at most 15");
-	for (size_t i = 0; i < s->upstreams.n; i++) {
-		const char *u = s->upstreams.v[i];
-		bool tls = dnsoperator_is_tls(&s->how);
+	if (server->upstreams.n == 0)
+		say(check, at, NULL, "is empty", "list the addresses to forward to");
+	if (server->upstreams.n > UPSTREAMS_MAX)
+		say(check, at, NULL, "has more than 15 upstreams", "use at most 15");
+	for (size_t i = 0; i < server->upstreams.n; i++) {
+		const char *u = server->upstreams.v[i];
+		bool tls = dnsoperator_is_tls(&server->how);
 		snprintf(at, sizeof(at), "%s.upstreams[%zu]", forward, i);
 		/* over TLS neither a file nor %scope, as the original has it */
 		if (!is_upstream(u, !tls) && (tls || strcmp(u, "/etc/resolv.conf") != 0))
-			say(c, at, u, "is not an IP address",
+			say(check, at, u, "is not an IP address",
 			    "write it as 10.0.0.1, 10.0.0.1:5353 or [2001:db8::1]:5353");
 	}
-	check_tls(c, &s->how, forward);
+	check_tls(check, &server->how, forward);
 }
 
 /* ---- resolvers ---- */
 
-static void check_resolver(struct check *c, const struct dnsoperator_resolvers *r, size_t index)
+static void check_resolver(struct check *check, const struct dnsoperator_resolvers *resolvers,
+			   size_t index)
 {
 	const struct dnsoperator_upstream *u =
-		&((const struct dnsoperator_upstream *)r->upstreams.v)[index];
+		&((const struct dnsoperator_upstream *)resolvers->upstreams.v)[index];
 	char at[160];
 	snprintf(at, sizeof(at), "spec.upstreamResolvers.upstreams[%zu].address", index);
 	if (strcmp(u->type, "Network") == 0) {
 		if (u->address[0] == '\0')
-			say(c, at, NULL, "is missing", "set the address of the upstream");
+			say(check, at, NULL, "is missing", "set the address of the upstream");
 		else if (!is_ip(slice_of(u->address), false))
-			say(c, at, u->address, "is not an IP address",
+			say(check, at, u->address, "is not an IP address",
 			    "write it as 10.0.0.1 or 2001:db8::1");
-	} else if (dnsoperator_is_tls(&r->how)) {
+	} else if (dnsoperator_is_tls(&resolvers->how)) {
 		snprintf(at, sizeof(at), "spec.upstreamResolvers.upstreams[%zu].type", index);
-		say(c, at, u->type, "cannot be reached over TLS",
+		say(check, at, u->type, "cannot be reached over TLS",
 		    "use type Network with an address, or another transport");
 	}
 }
 
-static void check_resolvers(struct check *c, const struct dnsoperator_resolvers *r)
+static void check_resolvers(struct check *check, const struct dnsoperator_resolvers *resolvers)
 {
 	static const char at[] = "spec.upstreamResolvers.upstreams";
-	if (r->upstreams.n == 0 && dnsoperator_is_tls(&r->how))
-		say(c, at, NULL, "is empty, and the node's resolvers cannot be reached over TLS",
+	if (resolvers->upstreams.n == 0 && dnsoperator_is_tls(&resolvers->how))
+		say(check, at, NULL,
+		    "is empty, and the node's resolvers cannot be reached over TLS",
 		    "list upstreams of type Network, or use another transport");
-	if (r->upstreams.n > UPSTREAMS_MAX)
-		say(c, at, NULL, "has more than 15 upstreams", "use at most 15");
-	for (size_t i = 0; i < r->upstreams.n; i++)
-		check_resolver(c, r, i);
-	check_tls(c, &r->how, "spec.upstreamResolvers");
+	if (resolvers->upstreams.n > UPSTREAMS_MAX)
+		say(check, at, NULL, "has more than 15 upstreams", "use at most 15");
+	for (size_t i = 0; i < resolvers->upstreams.n; i++)
+		check_resolver(check, resolvers, i);
+	check_tls(check, &resolvers->how, "spec.upstreamResolvers");
 }
 
-int dnsoperator_routes_check(const struct dnsoperator_routes *r, const struct api_errors *errs,
+int dnsoperator_routes_check(const struct dnsoperator_routes *routes, const struct api_errors *errs,
 			     const char *domain, struct dnsoperator_problems *problems)
 {
 	struct check c = { .problems = problems, .domain = domain };
@@ -222,9 +225,9 @@ int dnsoperator_routes_check(const struct dnsoperator_routes *r, const struct ap
 		say(&c, errs->v[i].field, NULL, errs->v[i].body, "write it as the CRD has it");
 	arena_init(&c.a);
 	map_init(&c.zones);
-	for (size_t i = 0; i < r->servers.n; i++)
-		check_server(&c, &((const struct dnsoperator_server *)r->servers.v)[i], i);
-	check_resolvers(&c, &r->resolvers);
+	for (size_t i = 0; i < routes->servers.n; i++)
+		check_server(&c, &((const struct dnsoperator_server *)routes->servers.v)[i], i);
+	check_resolvers(&c, &routes->resolvers);
 	map_done(&c.zones);
 	arena_done(&c.a);
 	return problems->n == before ? 0 : ERR_CONFIG;

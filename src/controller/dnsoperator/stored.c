@@ -60,26 +60,27 @@ struct dnsoperator_stored dnsoperator_stored_of(const struct dnsoperator_in *in,
 	return (struct dnsoperator_stored){ .list = dns->templates, .generation = dns->generation };
 }
 
-static size_t size_of(const json_t *o)
+static size_t size_of(const json_t *object)
 {
-	return json_dumpb(o, NULL, 0, JSON_COMPACT);
+	return json_dumpb(object, NULL, 0, JSON_COMPACT);
 }
 
-void dnsoperator_stored_keep(const struct dnsoperator_stored *s, const json_t *dns,
+void dnsoperator_stored_keep(const struct dnsoperator_stored *dnsoperator_stored, const json_t *dns,
 			     json_t *accepted)
 {
 	json_object_del(accepted, "stored");
-	if (s->list == NULL)
+	if (dnsoperator_stored->list == NULL)
 		return;
-	json_t *stored =
-		json_pack("{ss,sI}", "uid", api_uid(dns), "generation", (json_int_t)s->generation);
-	if (s->pruned)
+	json_t *stored = json_pack("{ss,sI}", "uid", api_uid(dns), "generation",
+				   (json_int_t)dnsoperator_stored->generation);
+	if (dnsoperator_stored->pruned)
 		json_object_set_new(stored, "pruned", json_true());
 	json_object_set_new(accepted, "stored", stored);
-	if (json_equal(api_tree(s->list), json_object_get(accepted, "templates")))
+	if (json_equal(api_tree(dnsoperator_stored->list), json_object_get(accepted, "templates")))
 		return;
-	json_object_set_new(stored, "templates", json_deep_copy(s->list));
+	json_object_set_new(stored, "templates", json_deep_copy(dnsoperator_stored->list));
 	/* the object still has it; once it has not, the copy is worth more than the next text */
-	if (!s->pruned && !s->restore && size_of(accepted) > ACCEPTED_MAX)
+	if (!dnsoperator_stored->pruned && !dnsoperator_stored->restore &&
+	    size_of(accepted) > ACCEPTED_MAX)
 		json_object_del(accepted, "stored");
 }

@@ -19,5 +19,5 @@ struct dnsoperator_stored {
 struct dnsoperator_stored dnsoperator_stored_of(const struct dnsoperator_in *in,
 						const struct dnsoperator_dns *dns);
 /* Into what is accepted, whose templates are final. */
-void dnsoperator_stored_keep(const struct dnsoperator_stored *s, const json_t *dns,
+void dnsoperator_stored_keep(const struct dnsoperator_stored *dnsoperator_stored, const json_t *dns,
 			     json_t *accepted);

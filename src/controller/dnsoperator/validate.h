@@ -19,14 +19,14 @@ enum {
 /* `list` is spec.templates as it is in the object, NULL for none; `domain` the cluster's, NULL when
  * it is unknown.
  * ERR_CONFIG when there are problems: then `ret` is empty. */
-MUST_CHECK int dnsoperator_templates_check(const json_t *list, const char *domain, struct arena *a,
-					   struct dnsoperator_templates *ret,
+MUST_CHECK int dnsoperator_templates_check(const json_t *list, const char *domain,
+					   struct arena *arena, struct dnsoperator_templates *ret,
 					   struct dnsoperator_problems *problems);
 /* The list in the annotation's text, JSON or YAML; the caller's. */
 MUST_CHECK int dnsoperator_annotation_parse(const char *text, json_t **ret,
 					    struct dnsoperator_problems *problems);
 /* ERR_CONFIG with problems. `domain` is the cluster's, NULL when it is unknown. */
-MUST_CHECK int dnsoperator_routes_check(const struct dnsoperator_routes *r,
+MUST_CHECK int dnsoperator_routes_check(const struct dnsoperator_routes *routes,
 					const struct api_errors *errs, const char *domain,
 					struct dnsoperator_problems *problems);
 /* A copy of {"servers": [...], "upstreamResolvers": {...}} without the zones of the cluster's

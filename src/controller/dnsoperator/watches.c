@@ -6,20 +6,20 @@
 #include "controller/dnsoperator/look_priv.h"
 #include "kube/tree.h"
 
-static void keys_of_any(const struct controller_ctx *c, const json_t *o, controller_emit emit,
-			void *arg)
+static void keys_of_any(const struct controller_ctx *ctx, const json_t *object,
+			controller_emit emit, void *arg)
 {
-	(void)c;
-	(void)o;
+	(void)ctx;
+	(void)object;
 	emit(arg, DNS_NAME);
 }
 
 /* Nodes report every few minutes, each of them. */
-static void keys_of_node(const struct controller_ctx *c, const json_t *o, controller_emit emit,
-			 void *arg)
+static void keys_of_node(const struct controller_ctx *ctx, const json_t *object,
+			 controller_emit emit, void *arg)
 {
-	struct dnsoperator_state *s = c->state;
-	json_t *list = json_pack("[o]", json_deep_copy(o)); /* workers read it, too */
+	struct dnsoperator_state *s = ctx->state;
+	json_t *list = json_pack("[o]", json_deep_copy(object)); /* workers read it, too */
 	struct dnsoperator_families f = dnsoperator_families_of(
 		DNSOPERATOR_KUBERNETES, &(struct dnsoperator_network){ .nodes = list });
 	json_decref(list);
@@ -27,36 +27,36 @@ static void keys_of_node(const struct controller_ctx *c, const json_t *o, contro
 		emit(arg, DNS_NAME);
 }
 
-static void keys_of_pod(const struct controller_ctx *c, const json_t *o, controller_emit emit,
-			void *arg)
+static void keys_of_pod(const struct controller_ctx *ctx, const json_t *object,
+			controller_emit emit, void *arg)
 {
-	(void)c;
-	(void)o;
+	(void)ctx;
+	(void)object;
 	emit(arg, SERVERS);
 }
 
 /* The namespace has others, too. */
-static void keys_of_map(const struct controller_ctx *c, const json_t *o, controller_emit emit,
-			void *arg)
+static void keys_of_map(const struct controller_ctx *ctx, const json_t *object,
+			controller_emit emit, void *arg)
 {
 	static const char *const ours[] = { "dns-default", "dns-default-accepted" };
-	bool any = dnsoperator_ca_is_copy(o);
-	(void)c;
+	bool any = dnsoperator_ca_is_copy(object);
+	(void)ctx;
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-		any = any || strcmp(api_name(o), ours[i]) == 0;
+		any = any || strcmp(api_name(object), ours[i]) == 0;
 	if (any)
 		emit(arg, DNS_NAME);
 }
 
 /* Those that the object names. */
-static void keys_of_source(const struct controller_ctx *c, const json_t *o, controller_emit emit,
-			   void *arg)
+static void keys_of_source(const struct controller_ctx *ctx, const json_t *object,
+			   controller_emit emit, void *arg)
 {
-	struct kube_obj *dns = kube_store_get(c->stores[DNS], SLICE(""), SLICE(DNS_NAME));
+	struct kube_obj *dns = kube_store_get(ctx->stores[DNS], SLICE(""), SLICE(DNS_NAME));
 	dnsoperator_names names = { 0 };
 	if (dns != NULL)
 		dnsoperator_ca_names(json_object_get(kube_tree_of(dns), "spec"), &names);
-	if (dnsoperator_ca_has(&names, api_name(o)))
+	if (dnsoperator_ca_has(&names, api_name(object)))
 		emit(arg, DNS_NAME);
 	vec_done(&names);
 	kube_obj_unref(dns);

@@ -3,7 +3,7 @@
 
 #include "controller/dnsoperator/look_priv.h"
 
-int dnsoperator_workload_read(struct controller_ctx *c, struct dnsoperator_workload *ret)
+int dnsoperator_workload_read(struct controller_ctx *ctx, struct dnsoperator_workload *ret)
 {
 	*ret = (struct dnsoperator_workload){ 0 };
 	const struct {
@@ -18,13 +18,13 @@ int dnsoperator_workload_read(struct controller_ctx *c, struct dnsoperator_workl
 	};
 	int r = 0;
 	for (size_t i = 0; i < ARRAY_LEN(rows) && r >= 0; i++)
-		r = dnsoperator_get(c, rows[i].path, rows[i].path, rows[i].ret);
+		r = dnsoperator_get(ctx, rows[i].path, rows[i].path, rows[i].ret);
 	return r;
 }
 
-void dnsoperator_workload_done(struct dnsoperator_workload *w)
+void dnsoperator_workload_done(struct dnsoperator_workload *workload)
 {
-	json_decref(w->servers);
-	json_decref(w->node_resolver);
-	json_decref(w->service);
+	json_decref(workload->servers);
+	json_decref(workload->node_resolver);
+	json_decref(workload->service);
 }

@@ -17,6 +17,6 @@ struct dnsoperator_workload {
 };
 
 /* Of the namespace openshift-dns. Negative with c->err when nobody can tell. */
-MUST_CHECK int dnsoperator_workload_read(struct controller_ctx *c,
+MUST_CHECK int dnsoperator_workload_read(struct controller_ctx *ctx,
 					 struct dnsoperator_workload *ret);
-void dnsoperator_workload_done(struct dnsoperator_workload *w);
+void dnsoperator_workload_done(struct dnsoperator_workload *workload);

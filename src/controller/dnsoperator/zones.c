@@ -7,9 +7,9 @@
 #include "controller/dnsoperator/render.h"
 #include "corefile/key.h"
 
-const char *dnsoperator_domain(const struct dnsoperator_facts *f)
+const char *dnsoperator_domain(const struct dnsoperator_facts *facts)
 {
-	return f->domain != NULL && f->domain[0] != '\0' ? f->domain : "cluster.local";
+	return facts->domain != NULL && facts->domain[0] != '\0' ? facts->domain : "cluster.local";
 }
 
 bool dnsoperator_zone_has(const char *zone, const char *name)
@@ -21,27 +21,28 @@ bool dnsoperator_zone_has(const char *zone, const char *name)
 	       (nn == nz || name[nn - nz - 1] == '.');
 }
 
-int dnsoperator_server_zones(const char *text, struct arena *a, const char *const **ret,
+int dnsoperator_server_zones(const char *text, struct arena *arena, const char *const **ret,
 			     size_t *ret_n)
 {
 	struct srcerr err;
 	struct word w = { .s = text };
-	return corefile_zones_expand(a, &w, ret, ret_n, &err);
+	return corefile_zones_expand(arena, &w, ret, ret_n, &err);
 }
 
-const char *dnsoperator_reserved_domain(const struct dnsoperator_facts *f)
+const char *dnsoperator_reserved_domain(const struct dnsoperator_facts *facts)
 {
-	return f->domain_unknown ? NULL : dnsoperator_domain(f);
+	return facts->domain_unknown ? NULL : dnsoperator_domain(facts);
 }
 
 /* The zone of an entry that is a name, not a network; NULL. */
-static const char *zone_of(const char *text, struct arena *a)
+static const char *zone_of(const char *text, struct arena *arena)
 {
 	const char *const *zones;
 	size_t n;
-	if (dnsoperator_server_zones(text, a, &zones, &n) < 0 || n != 1)
+	if (dnsoperator_server_zones(text, arena, &zones, &n) < 0 || n != 1)
 		return NULL;
-	return strcmp(zones[0], ".") == 0 ? "." : arena_strndup(a, zones[0], strlen(zones[0]) - 1);
+	return strcmp(zones[0], ".") == 0 ? "."
+					  : arena_strndup(arena, zones[0], strlen(zones[0]) - 1);
 }
 
 bool dnsoperator_server_zone_reserved(const char *text, const char *domain)
@@ -98,14 +99,14 @@ static int by_depth(const void *pa, const void *pb)
 
 /* Zones above this one come after its stanza, unless they are of the same template: whichever of
  * its zones a name is found in, it gives the same answer. */
-static void hold_back(const struct map *entries, const struct entry *e, size_t stanza)
+static void hold_back(const struct map *entries, const struct entry *entry, size_t stanza)
 {
-	const char *zone = e->zone;
+	const char *zone = entry->zone;
 	while (strcmp(zone, ".") != 0) {
 		const char *dot = strchr(zone, '.');
 		zone = dot != NULL ? dot + 1 : ".";
 		struct entry *above = map_get(entries, slice_of(zone));
-		if (above != NULL && above->of != e->of && above->after < stanza + 1)
+		if (above != NULL && above->of != entry->of && above->after < stanza + 1)
 			above->after = stanza + 1;
 	}
 }
@@ -116,32 +117,34 @@ struct work {
 	struct map entries;
 };
 
-static void place(struct work *w, const struct dnsoperator_templates *t, struct entry *e,
-		  struct arena *a)
+static void place(struct work *work, const struct dnsoperator_templates *templates,
+		  struct entry *entry, struct arena *arena)
 {
-	size_t *cur = &w->current[e->of - t->v];
-	if (*cur == 0 || *cur <= e->after) {
-		vec_push(&w->stanzas,
+	size_t *cur = &work->current[entry->of - templates->v];
+	if (*cur == 0 || *cur <= entry->after) {
+		vec_push(&work->stanzas,
 			 (struct dnsoperator_stanza){
-				 .of = e->of,
-				 .zones = arena_alloc(a, e->of->n_zones * sizeof(const char *)),
+				 .of = entry->of,
+				 .zones = arena_alloc(arena,
+						      entry->of->n_zones * sizeof(const char *)),
 			 });
-		*cur = w->stanzas.n;
+		*cur = work->stanzas.n;
 	}
-	struct dnsoperator_stanza *s = &w->stanzas.v[*cur - 1];
-	s->zones[s->n_zones++] = e->zone;
-	hold_back(&w->entries, e, *cur - 1);
+	struct dnsoperator_stanza *s = &work->stanzas.v[*cur - 1];
+	s->zones[s->n_zones++] = entry->zone;
+	hold_back(&work->entries, entry, *cur - 1);
 }
 
-void dnsoperator_stanzas_order(const struct dnsoperator_templates *t, struct arena *a,
+void dnsoperator_stanzas_order(const struct dnsoperator_templates *templates, struct arena *arena,
 			       struct dnsoperator_stanzas *ret)
 {
-	struct work w = { .current = xcalloc(t->n + 1, sizeof(*w.current)) };
+	struct work w = { .current = xcalloc(templates->n + 1, sizeof(*w.current)) };
 	VEC(struct entry) all = { 0 };
-	for (size_t i = 0; i < t->n; i++) {
-		for (size_t k = 0; k < t->v[i].n_zones; k++) {
-			const char *zone = t->v[i].zones[k];
-			vec_push(&all, (struct entry){ zone, &t->v[i], labels_of(zone), 0 });
+	for (size_t i = 0; i < templates->n; i++) {
+		for (size_t k = 0; k < templates->v[i].n_zones; k++) {
+			const char *zone = templates->v[i].zones[k];
+			vec_push(&all,
+				 (struct entry){ zone, &templates->v[i], labels_of(zone), 0 });
 		}
 	}
 	if (all.n != 0)
@@ -150,12 +153,12 @@ void dnsoperator_stanzas_order(const struct dnsoperator_templates *t, struct are
 	for (size_t i = 0; i < all.n; i++)
 		map_set(&w.entries, slice_of(all.v[i].zone), &all.v[i]);
 	for (size_t i = 0; i < all.n; i++)
-		place(&w, t, &all.v[i], a);
+		place(&w, templates, &all.v[i], arena);
 	map_done(&w.entries);
 	vec_done(&all);
 	free(w.current);
 	ret->n = w.stanzas.n;
-	ret->v = arena_alloc(a, (w.stanzas.n + 1) * sizeof(*ret->v));
+	ret->v = arena_alloc(arena, (w.stanzas.n + 1) * sizeof(*ret->v));
 	if (w.stanzas.n != 0)
 		memcpy(ret->v, w.stanzas.v, w.stanzas.n * sizeof(*ret->v));
 	vec_done(&w.stanzas);

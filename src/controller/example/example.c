@@ -27,11 +27,11 @@ enum { NAMESPACES, SOURCE, COPIES };
 static const char *const namespace_paths[] = { "metadata.labels", "status.phase", NULL };
 
 /* A copy is looked at by its namespace's name. */
-static void keys_of_copy(const struct controller_ctx *c, const json_t *o, controller_emit emit,
-			 void *arg)
+static void keys_of_copy(const struct controller_ctx *ctx, const json_t *object,
+			 controller_emit emit, void *arg)
 {
-	(void)c;
-	emit(arg, api_namespace(o));
+	(void)ctx;
+	emit(arg, api_namespace(object));
 }
 
 struct emit_all {
@@ -39,20 +39,20 @@ struct emit_all {
 	void *arg;
 };
 
-static bool emit_name(void *ctx, struct kube_obj *o)
+static bool emit_name(void *ctx, struct kube_obj *obj)
 {
 	struct emit_all *e = ctx;
-	e->emit(e->arg, o->name);
+	e->emit(e->arg, obj->name);
 	return true;
 }
 
 /* When the source changes, all copies do. */
-static void keys_of_source(const struct controller_ctx *c, const json_t *o, controller_emit emit,
-			   void *arg)
+static void keys_of_source(const struct controller_ctx *ctx, const json_t *object,
+			   controller_emit emit, void *arg)
 {
 	struct emit_all e = { emit, arg };
-	(void)o;
-	kube_store_each(c->stores[NAMESPACES], emit_name, &e);
+	(void)object;
+	kube_store_each(ctx->stores[NAMESPACES], emit_name, &e);
 }
 
 static const struct controller_watch watches[] = {
@@ -69,48 +69,50 @@ struct view {
 	struct kube_obj *ns, *source, *copy;
 };
 
-static struct view look(const struct controller_ctx *c, const char *key)
+static struct view look(const struct controller_ctx *ctx, const char *key)
 {
 	return (struct view){
-		.ns = kube_store_get(c->stores[NAMESPACES], SLICE(""), slice_of(key)),
-		.source = kube_store_get(c->stores[SOURCE], slice_of(c->ns), SLICE(SOURCE_NAME)),
-		.copy = kube_store_get(c->stores[COPIES], slice_of(key), SLICE(COPY_NAME)),
+		.ns = kube_store_get(ctx->stores[NAMESPACES], SLICE(""), slice_of(key)),
+		.source =
+			kube_store_get(ctx->stores[SOURCE], slice_of(ctx->ns), SLICE(SOURCE_NAME)),
+		.copy = kube_store_get(ctx->stores[COPIES], slice_of(key), SLICE(COPY_NAME)),
 	};
 }
 
-static void view_done(struct view *v)
+static void view_done(struct view *view)
 {
-	kube_obj_unref(v->ns);
-	kube_obj_unref(v->source);
-	kube_obj_unref(v->copy);
+	kube_obj_unref(view->ns);
+	kube_obj_unref(view->source);
+	kube_obj_unref(view->copy);
 }
 
-static bool same_data(const struct kube_obj *a, const struct kube_obj *b)
+static bool same_data(const struct kube_obj *left, const struct kube_obj *right)
 {
-	const json_t *x = json_object_get(kube_tree_of(a), "data");
-	const json_t *y = json_object_get(kube_tree_of(b), "data");
+	const json_t *x = json_object_get(kube_tree_of(left), "data");
+	const json_t *y = json_object_get(kube_tree_of(right), "data");
 	return x == y || (x != NULL && y != NULL && json_equal(x, y));
 }
 
-static int failed(struct controller_ctx *c, int r, const struct kube_status *st)
+static int failed(struct controller_ctx *ctx, int ret, const struct kube_status *st)
 {
-	snprintf(c->err, sizeof(c->err), "%s", st->message[0] != '\0' ? st->message : err_str(r));
-	return r;
+	snprintf(ctx->err, sizeof(ctx->err), "%s",
+		 st->message[0] != '\0' ? st->message : err_str(ret));
+	return ret;
 }
 
 /* An object that somebody else made is not ours to overwrite. 1: it is there. */
-static int is_taken(struct controller_ctx *c, const struct kube_ref *ref)
+static int is_taken(struct controller_ctx *ctx, const struct kube_ref *ref)
 {
 	struct kube_status st = { 0 };
 	json_t *o = NULL;
-	int r = kube_get(c->conn, ref, &o, &st);
+	int r = kube_get(ctx->conn, ref, &o, &st);
 	if (r == 0) {
 		const char *by = api_label(o, MANAGED);
 		r = by == NULL || strcmp(by, MANAGER) != 0;
 	} else if (r == ERR_NOTFOUND) {
 		r = 0;
 	} else {
-		r = failed(c, r, &st);
+		r = failed(ctx, r, &st);
 	}
 	kube_status_done(&st);
 	json_decref(o);
@@ -128,96 +130,99 @@ static json_t *make_copy(const char *ns, const json_t *source)
 	return o;
 }
 
-static int write_copy(struct controller_ctx *c, const struct kube_ref *ref, const struct view *v)
+static int write_copy(struct controller_ctx *ctx, const struct kube_ref *ref,
+		      const struct view *view)
 {
 	struct kube_status st = { 0 };
-	json_t *o = make_copy(ref->ns, kube_tree_of(v->source)), *now = NULL;
-	int r = kube_apply(c->conn, ref, NULL, MANAGER, o, &now, &st);
+	json_t *o = make_copy(ref->ns, kube_tree_of(view->source)), *now = NULL;
+	int r = kube_apply(ctx->conn, ref, NULL, MANAGER, o, &now, &st);
 	if (r < 0)
-		r = failed(c, r, &st);
-	else if (c->events != NULL)
-		events_emit(c->events,
+		r = failed(ctx, r, &st);
+	else if (ctx->events != NULL)
+		events_emit(ctx->events,
 			    &(struct event){ .regarding = now,
 					     .reason = "Copied",
-					     .action = v->copy == NULL ? "Create" : "Update" },
-			    "copied from %s/%s", c->ns, SOURCE_NAME);
+					     .action = view->copy == NULL ? "Create" : "Update" },
+			    "copied from %s/%s", ctx->ns, SOURCE_NAME);
 	kube_status_done(&st);
 	json_decref(o);
 	json_decref(now);
 	return r;
 }
 
-static int remove_copy(struct controller_ctx *c, const struct kube_ref *ref,
+static int remove_copy(struct controller_ctx *ctx, const struct kube_ref *ref,
 		       const struct kube_obj *copy)
 {
 	struct kube_status st = { 0 };
 	/* The one we know, not one that took its place meanwhile. */
 	struct kube_delete_opts opts = { .uid = api_uid(kube_tree_of(copy)) };
-	int r = kube_delete(c->conn, ref, &opts, &st);
+	int r = kube_delete(ctx->conn, ref, &opts, &st);
 	if (r == ERR_NOTFOUND)
 		r = 0;
 	else if (r < 0)
-		r = failed(c, r, &st);
+		r = failed(ctx, r, &st);
 	kube_status_done(&st);
 	return r;
 }
 
-static int refuse(struct controller_ctx *c, const struct view *v)
+static int refuse(struct controller_ctx *ctx, const struct view *view)
 {
-	if (c->events != NULL)
-		events_emit(c->events,
-			    &(struct event){ .regarding = kube_tree_of(v->ns),
+	if (ctx->events != NULL)
+		events_emit(ctx->events,
+			    &(struct event){ .regarding = kube_tree_of(view->ns),
 					     .warning = true,
 					     .reason = "NameTaken",
 					     .action = "Create" },
 			    "a ConfigMap '%s' is there that is not ours", COPY_NAME);
-	c->again_ns = TAKEN_AGAIN_S * NS_PER_S;
+	ctx->again_ns = TAKEN_AGAIN_S * NS_PER_S;
 	return 0;
 }
 
-static int reconcile(struct controller_ctx *c, const char *key)
+static int reconcile(struct controller_ctx *ctx, const char *key)
 {
 	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
 				.ns = key,
 				.name = COPY_NAME };
-	CLEANUP(view_done) struct view v = look(c, key);
+	CLEANUP(view_done) struct view v = look(ctx, key);
 	bool ending = v.ns != NULL && api_is_deleting(kube_tree_of(v.ns));
 	if (ending)
 		return 0; /* all of it goes anyway, and nothing can be made there */
 	if (v.ns == NULL || v.source == NULL)
-		return v.copy != NULL ? remove_copy(c, &ref, v.copy) : 0;
+		return v.copy != NULL ? remove_copy(ctx, &ref, v.copy) : 0;
 	if (v.copy != NULL && same_data(v.copy, v.source))
 		return 0;
-	int r = v.copy == NULL ? is_taken(c, &ref) : 0;
+	int r = v.copy == NULL ? is_taken(ctx, &ref) : 0;
 	if (r < 0)
 		return r;
-	return r == 0 ? write_copy(c, &ref, &v) : refuse(c, &v);
+	return r == 0 ? write_copy(ctx, &ref, &v) : refuse(ctx, &v);
 }
 
 /* ---- web hooks ---- */
 
-static const char *label_of(const json_t *o)
+static const char *label_of(const json_t *object)
 {
-	const char *v = api_label(o, LABEL);
+	const char *v = api_label(object, LABEL);
 	return v != NULL ? v : "";
 }
 
-static void check_label(void *ctx, const struct admission_request *q, struct admission_reply *r)
+static void check_label(void *ctx, const struct admission_request *req,
+			struct admission_reply *reply)
 {
-	const char *v = label_of(q->object);
+	const char *v = label_of(req->object);
 	(void)ctx;
 	if (v[0] != '\0' && strcmp(v, "true") != 0 && strcmp(v, "false") != 0)
-		admission_refuse(r, "label %s is 'true' or 'false', not '%s'", LABEL, v);
+		admission_refuse(reply, "label %s is 'true' or 'false', not '%s'", LABEL, v);
 }
 
 /* Words that people write. */
-static void spell_label(void *ctx, const struct admission_request *q, struct admission_reply *r)
+static void spell_label(void *ctx, const struct admission_request *req,
+			struct admission_reply *reply)
 {
 	static const char *const words[][2] = { { "yes", "true" }, { "no", "false" } };
 	(void)ctx;
-	for (size_t i = 0; r->object != NULL && i < ARRAY_LEN(words); i++) {
-		if (strcmp(label_of(q->object), words[i][0]) == 0)
-			json_object_set_new(api_get(r->object, "metadata.labels"), LABEL,
+	for (size_t i = 0; reply->object != NULL && i < ARRAY_LEN(words); i++) {
+		if (strcmp(label_of(req->object), words[i][0]) == 0)
+			json_object_set_new(api_get(reply->object, "metadata.labels"), LABEL,
 					    json_string(words[i][1]));
 	}
 }

@@ -46,11 +46,12 @@ static const struct metrics_family families[ACL_ACTIONS] = {
 		       .labels = { "server", "zone", "view" } },
 };
 
-static void find_series(struct counter *c, const struct query *q)
+static void find_series(struct counter *counter, const struct query *q)
 {
-	const char *by_zone[] = { c->server, c->zone, query_view_label(q) };
-	const char *in_all[] = { c->server, query_view_label(q) };
-	c->series = metrics_get(&families[c->action], c->action == ACL_ALLOW ? in_all : by_zone);
+	const char *by_zone[] = { counter->server, counter->zone, query_view_label(q) };
+	const char *in_all[] = { counter->server, query_view_label(q) };
+	counter->series = metrics_get(&families[counter->action],
+				      counter->action == ACL_ALLOW ? in_all : by_zone);
 }
 
 /* `zone` is NULL for ACL_ALLOW, whose counter has no such label. */
@@ -100,21 +101,21 @@ static enum verdict acl_serve(struct plugin_inst *self, struct query *q)
 	return query_fail(q, DNS_RCODE_SERVFAIL, "acl: unknown action");
 }
 
-static int acl_parse(struct plugin_inst *self, struct setup *s)
+static int acl_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct acl_conf *c = self->conf;
-	return acl_rules_parse(s, &c->rules);
+	return acl_rules_parse(setup, &c->rules);
 }
 
-static int acl_worker_init(struct plugin_inst *self, struct worker *w)
+static int acl_worker_init(struct plugin_inst *self, struct worker *worker)
 {
-	self->worker_data[worker_slot(w)] = xcalloc(1, sizeof(struct worker_counters));
+	self->worker_data[worker_slot(worker)] = xcalloc(1, sizeof(struct worker_counters));
 	return 0;
 }
 
-static void acl_worker_done(struct plugin_inst *self, struct worker *w)
+static void acl_worker_done(struct plugin_inst *self, struct worker *worker)
 {
-	free(self->worker_data[worker_slot(w)]);
+	free(self->worker_data[worker_slot(worker)]);
 }
 
 const struct plugin acl_plugin = {

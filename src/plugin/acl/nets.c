@@ -13,34 +13,34 @@ struct acl_range {
 	struct key first, last;
 };
 
-static int cmp_key(struct key a, struct key b)
+static int cmp_key(struct key left, struct key right)
 {
-	if (a.hi != b.hi)
-		return a.hi < b.hi ? -1 : 1;
-	return (a.lo > b.lo) - (a.lo < b.lo);
+	if (left.hi != right.hi)
+		return left.hi < right.hi ? -1 : 1;
+	return (left.lo > right.lo) - (left.lo < right.lo);
 }
 
-static int cmp_range(const void *a, const void *b)
+static int cmp_range(const void *left, const void *right)
 {
-	const struct acl_range *x = a, *y = b;
+	const struct acl_range *x = left, *y = right;
 	return cmp_key(x->first, y->first);
 }
 
-static struct key key_of(const uint8_t *ip, size_t n)
+static struct key key_of(const uint8_t *ip, size_t len)
 {
 	struct key k = { 0, 0 };
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < len; i++) {
 		k.hi = k.hi << 8 | k.lo >> 56;
 		k.lo = k.lo << 8 | ip[i];
 	}
 	return k;
 }
 
-static struct acl_range range_of(const struct net_cidr *c)
+static struct acl_range range_of(const struct net_cidr *cidr)
 {
-	size_t n = c->family == AF_INET ? 4 : 16;
-	unsigned free_bits = (unsigned)(n * 8) - c->bits;
-	struct acl_range r = { .first = key_of(c->ip, n) };
+	size_t n = cidr->family == AF_INET ? 4 : 16;
+	unsigned free_bits = (unsigned)(n * 8) - cidr->bits;
+	struct acl_range r = { .first = key_of(cidr->ip, n) };
 	struct key mask = { 0, 0 };
 	if (free_bits >= 64)
 		mask.lo = UINT64_MAX;
@@ -56,14 +56,14 @@ static struct acl_range range_of(const struct net_cidr *c)
 
 /* Networks of one family, sorted; one that lies inside another is dropped (two networks never
  * overlap otherwise). */
-static struct acl_ranges build(const struct net_cidr *v, size_t n, sa_family_t family,
-			       struct arena *a)
+static struct acl_ranges build(const struct net_cidr *cidr, size_t size, sa_family_t family,
+			       struct arena *arena)
 {
-	struct acl_range *r = arena_alloc(a, (n + 1) * sizeof(*r));
+	struct acl_range *r = arena_alloc(arena, (size + 1) * sizeof(*r));
 	size_t count = 0, kept = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (v[i].family == family)
-			r[count++] = range_of(&v[i]);
+	for (size_t i = 0; i < size; i++) {
+		if (cidr[i].family == family)
+			r[count++] = range_of(&cidr[i]);
 	}
 	qsort(r, count, sizeof(*r), cmp_range);
 	for (size_t i = 0; i < count; i++) {
@@ -75,15 +75,16 @@ static struct acl_ranges build(const struct net_cidr *v, size_t n, sa_family_t f
 	return (struct acl_ranges){ r, kept };
 }
 
-void acl_nets_build(struct acl_nets *s, const struct net_cidr *v, size_t n, struct arena *a)
+void acl_nets_build(struct acl_nets *nets, const struct net_cidr *cidr, size_t count,
+		    struct arena *arena)
 {
-	s->v4 = build(v, n, AF_INET, a);
-	s->v6 = build(v, n, AF_INET6, a);
+	nets->v4 = build(cidr, count, AF_INET, arena);
+	nets->v6 = build(cidr, count, AF_INET6, arena);
 }
 
-bool acl_nets_has(const struct acl_nets *s, const union net_addr *addr)
+bool acl_nets_has(const struct acl_nets *nets, const union net_addr *addr)
 {
-	const struct acl_ranges *r = addr->family == AF_INET ? &s->v4 : &s->v6;
+	const struct acl_ranges *r = addr->family == AF_INET ? &nets->v4 : &nets->v6;
 	size_t bytes, low = 0, high = r->n;
 	const uint8_t *ip = net_addr_bytes(addr, &bytes);
 	struct key k = key_of(ip, bytes);

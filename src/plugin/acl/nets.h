@@ -21,7 +21,8 @@ struct acl_nets {
 };
 
 /* Ranges come from the arena (a growing one). */
-void acl_nets_build(struct acl_nets *s, const struct net_cidr *v, size_t n, struct arena *a);
+void acl_nets_build(struct acl_nets *nets, const struct net_cidr *cidr, size_t count,
+		    struct arena *arena);
 /* Is the address in one of the networks? Families are apart: an IPv4 network written as part of
  * ::ffff:0:0/96 holds no IPv4 address. */
-bool acl_nets_has(const struct acl_nets *s, const union net_addr *addr);
+bool acl_nets_has(const struct acl_nets *nets, const union net_addr *addr);

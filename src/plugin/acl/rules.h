@@ -33,7 +33,7 @@ struct acl_rules {
 };
 
 /* Reads all stanzas, in order. */
-MUST_CHECK int acl_rules_parse(struct setup *s, struct acl_rules *ret);
+MUST_CHECK int acl_rules_parse(struct setup *setup, struct acl_rules *ret);
 /* The action of the first rule that says one, and the zone of it; ACL_NONE when none does. */
-enum acl_action acl_rules_match(const struct acl_rules *r, const struct query *q,
+enum acl_action acl_rules_match(const struct acl_rules *rules, const struct query *q,
 				const char **ret_zone);

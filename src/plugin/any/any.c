@@ -7,14 +7,14 @@ enum { ANY_TTL_S = 8482 };
 static const uint8_t hinfo[] = "\15ANY obsoleted\14See RFC 8482";
 
 /* Lines after the first one are not looked at. */
-static int any_parse(struct plugin_inst *self, struct setup *s)
+static int any_parse(struct plugin_inst *self, struct setup *setup)
 {
-	const struct corefile_dir *d = s->dir[0];
+	const struct corefile_dir *d = setup->dir[0];
 	(void)self;
 	if (d->n_arg != 0)
-		return setup_error(s, d->arg[0].pos, "any takes no arguments");
+		return setup_error(setup, d->arg[0].pos, "any takes no arguments");
 	if (d->n_body != 0)
-		return setup_error(s, d->body[0].name.pos, "any takes no options");
+		return setup_error(setup, d->body[0].name.pos, "any takes no options");
 	return 0;
 }
 

@@ -29,16 +29,16 @@ static const struct metrics_family success_family = {
 /* ---- set-up ---- */
 
 /* As in CoreDNS the last stanza's zones count, and a plugin is asked even if there is a file. */
-static int autopath_parse(struct plugin_inst *self, struct setup *s)
+static int autopath_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct autopath_conf *c = self->conf;
-	c->arena = s->arena;
-	for (size_t i = 0; i < s->n_dir; i++) {
-		const struct corefile_dir *d = s->dir[i];
+	c->arena = setup->arena;
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		const struct corefile_dir *d = setup->dir[i];
 		if (d->has_body)
-			return setup_error(s, d->name.pos, "autopath takes no options");
+			return setup_error(setup, d->name.pos, "autopath takes no options");
 		if (d->n_arg == 0)
-			return setup_error(s, d->name.pos,
+			return setup_error(setup, d->name.pos,
 					   "expected a file such as /etc/resolv.conf, or @ and the "
 					   "name of a plugin");
 		const struct word *last = &d->arg[d->n_arg - 1];
@@ -46,44 +46,46 @@ static int autopath_parse(struct plugin_inst *self, struct setup *s)
 			c->source = *last;
 		else
 			c->file = *last;
-		int r = setup_zones(s, d->arg, d->n_arg - 1, &c->zones);
+		int r = setup_zones(setup, d->arg, d->n_arg - 1, &c->zones);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int take_search(struct autopath_conf *c, const struct dns_resolvconf *rc, struct srcerr *err)
+static int take_search(struct autopath_conf *conf, const struct dns_resolvconf *rc,
+		       struct srcerr *err)
 {
 	if (rc->n_search >= PATHWALK_MAX)
-		return srcerr_set(err, c->file.pos, "'%s' has more than %d search elements",
-				  c->file.s, PATHWALK_MAX - 1);
-	c->path.v = arena_alloc(c->arena, (rc->n_search + 1) * sizeof(*c->path.v));
-	c->path.n = 0;
+		return srcerr_set(err, conf->file.pos, "'%s' has more than %d search elements",
+				  conf->file.s, PATHWALK_MAX - 1);
+	conf->path.v = arena_alloc(conf->arena, (rc->n_search + 1) * sizeof(*conf->path.v));
+	conf->path.n = 0;
 	for (size_t i = 0; i < rc->n_search; i++) {
 		uint8_t name[DNS_NAME_MAX];
 		int n = dns_name_from_text(slice_of(rc->search[i]), name);
 		if (n < 0)
-			return srcerr_set(err, c->file.pos,
+			return srcerr_set(err, conf->file.pos,
 					  "search element '%s' of '%s' is not a domain name",
-					  rc->search[i], c->file.s);
+					  rc->search[i], conf->file.s);
 		dns_name_lower(name, name);
-		c->path.v[c->path.n++] = arena_memdup(c->arena, name, (size_t)n);
+		conf->path.v[conf->path.n++] = arena_memdup(conf->arena, name, (size_t)n);
 	}
-	c->path.v[c->path.n++] = dns_name_root;
+	conf->path.v[conf->path.n++] = dns_name_root;
 	return 0;
 }
 
-static int read_file(struct autopath_conf *c, struct srcerr *err)
+static int read_file(struct autopath_conf *conf, struct srcerr *err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct dns_resolvconf rc = { 0 };
-	int r = readfile_path(c->file.s, DNS_RESOLVCONF_BYTES_MAX, 0, &text);
+	int r = readfile_path(conf->file.s, DNS_RESOLVCONF_BYTES_MAX, 0, &text);
 	if (r == 0)
-		r = dns_resolvconf_parse(strbuf_slice(&text), c->arena, &rc);
+		r = dns_resolvconf_parse(strbuf_slice(&text), conf->arena, &rc);
 	if (r < 0)
-		return srcerr_set(err, c->file.pos, "cannot read '%s': %s", c->file.s, err_str(r));
-	return take_search(c, &rc, err);
+		return srcerr_set(err, conf->file.pos, "cannot read '%s': %s", conf->file.s,
+				  err_str(r));
+	return take_search(conf, &rc, err);
 }
 
 static int find_source(struct plugin_inst *self, struct srcerr *err)
@@ -98,26 +100,26 @@ static int find_source(struct plugin_inst *self, struct srcerr *err)
 	return 0;
 }
 
-static int autopath_prepare(struct plugin_inst *self, struct prepare *p)
+static int autopath_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct autopath_conf *c = self->conf;
 	int r = 0;
 	if (c->file.s != NULL)
-		r = read_file(c, p->err);
+		r = read_file(c, prepare->err);
 	if (r == 0 && c->source.s != NULL)
-		r = find_source(self, p->err);
+		r = find_source(self, prepare->err);
 	return r;
 }
 
 /* ---- queries ---- */
 
 /* The path for this client; n is 0 where there is none. */
-static struct pathwalk_path path_for(const struct autopath_conf *c, struct query *q)
+static struct pathwalk_path path_for(const struct autopath_conf *conf, struct query *q)
 {
-	if (c->from == NULL)
-		return c->path;
+	if (conf->from == NULL)
+		return conf->path;
 	const uint8_t *v[PATHWALK_MAX];
-	int n = c->from->plugin->ops.search_for_client(c->from, q, v, ARRAY_LEN(v));
+	int n = conf->from->plugin->ops.search_for_client(conf->from, q, v, ARRAY_LEN(v));
 	struct pathwalk_path p = { 0 };
 	if (n > 0)
 		p.v = arena_memdup(&q->arena, v, (size_t)n * sizeof(*v));
@@ -125,10 +127,10 @@ static struct pathwalk_path path_for(const struct autopath_conf *c, struct query
 	return p;
 }
 
-static enum verdict end(struct plugin_inst *self, struct query *q, const struct pathwalk *w,
+static enum verdict end(struct plugin_inst *self, struct query *q, const struct pathwalk *pathwalk,
 			enum pathwalk_end how)
 {
-	const struct query *like = how == PATHWALK_THERE ? w->here : w->first;
+	const struct query *like = how == PATHWALK_THERE ? pathwalk->here : pathwalk->first;
 	switch (how) {
 	case PATHWALK_WAITS:
 		return V_WAIT;

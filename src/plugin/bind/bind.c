@@ -25,42 +25,42 @@ struct work {
 	struct bind_addrs all, line, except;
 };
 
-static bool contains(const struct bind_addrs *l, const char *text)
+static bool contains(const struct bind_addrs *addrs, const char *text)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		if (strcmp(l->v[i], text) == 0)
+	for (size_t i = 0; i < addrs->n; i++) {
+		if (strcmp(addrs->v[i], text) == 0)
 			return true;
 	}
 	return false;
 }
 
-static int add_line(struct setup *s, const struct corefile_dir *d, const struct ifaddrs *ifs,
-		    struct work *w)
+static int add_line(struct setup *setup, const struct corefile_dir *dir, const struct ifaddrs *ifs,
+		    struct work *work)
 {
 	struct bind_conf c = { 0 };
-	w->line.n = w->except.n = 0;
-	if (d->n_arg == 0)
-		return setup_error(s, d->name.pos,
+	work->line.n = work->except.n = 0;
+	if (dir->n_arg == 0)
+		return setup_error(setup, dir->name.pos,
 				   "bind: expected at least one address or interface");
-	int r = setup_options(s, d, bind_opts, ARRAY_LEN(bind_opts), &c, NULL);
+	int r = setup_options(setup, dir, bind_opts, ARRAY_LEN(bind_opts), &c, NULL);
 	if (r == 0)
-		r = bind_expand(&c.addrs, ifs, s->arena, &w->line, s->err);
+		r = bind_expand(&c.addrs, ifs, setup->arena, &work->line, setup->err);
 	if (r == 0)
-		r = bind_expand(&c.except, ifs, s->arena, &w->except, s->err);
+		r = bind_expand(&c.except, ifs, setup->arena, &work->except, setup->err);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < w->line.n; i++) {
-		if (contains(&w->except, w->line.v[i]))
+	for (size_t i = 0; i < work->line.n; i++) {
+		if (contains(&work->except, work->line.v[i]))
 			continue;
-		if (w->all.n == BIND_MAX_ADDRESSES)
-			return setup_error(s, d->name.pos, "bind: more than %d addresses",
+		if (work->all.n == BIND_MAX_ADDRESSES)
+			return setup_error(setup, dir->name.pos, "bind: more than %d addresses",
 					   BIND_MAX_ADDRESSES);
-		w->all.v[w->all.n++] = w->line.v[i];
+		work->all.v[work->all.n++] = work->line.v[i];
 	}
 	return 0;
 }
 
-static int bind_parse(struct plugin_inst *self, struct setup *s)
+static int bind_parse(struct plugin_inst *self, struct setup *setup)
 {
 	CLEANUP(freep) struct work *w = xcalloc(1, sizeof(*w));
 	struct ifaddrs *ifs = NULL;
@@ -69,16 +69,16 @@ static int bind_parse(struct plugin_inst *self, struct setup *s)
 		log_warn("plugin/bind",
 			 "cannot list interfaces, names of them will not be known: %s",
 			 strerror(errno));
-	for (size_t i = 0; i < s->n_dir && r == 0; i++)
-		r = add_line(s, s->dir[i], ifs, w);
+	for (size_t i = 0; i < setup->n_dir && r == 0; i++)
+		r = add_line(setup, setup->dir[i], ifs, w);
 	if (ifs != NULL)
 		freeifaddrs(ifs);
 	if (r < 0)
 		return r;
 	if (w->all.n == 0)
-		return setup_error(s, self->pos, "bind: no address is left to listen on");
-	s->conf->listen = arena_memdup(s->arena, w->all.v, w->all.n * sizeof(w->all.v[0]));
-	s->conf->n_listen = w->all.n;
+		return setup_error(setup, self->pos, "bind: no address is left to listen on");
+	setup->conf->listen = arena_memdup(setup->arena, w->all.v, w->all.n * sizeof(w->all.v[0]));
+	setup->conf->n_listen = w->all.n;
 	return 0;
 }
 

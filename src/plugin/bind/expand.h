@@ -19,5 +19,5 @@ struct bind_addrs {
 /* Appends the addresses that the words stand for: an IP address itself as written, or all addresses
  * of an interface, link-local IPv6 ones with their %scope. `ifs` is what getifaddrs gave, NULL for
  * none. ERR_PARSE for a word that is neither, and beyond the limit. */
-MUST_CHECK int bind_expand(const struct opt_list *words, const struct ifaddrs *ifs, struct arena *a,
-			   struct bind_addrs *ret, struct srcerr *reterr);
+MUST_CHECK int bind_expand(const struct opt_list *words, const struct ifaddrs *ifs,
+			   struct arena *arena, struct bind_addrs *ret, struct srcerr *reterr);

@@ -13,9 +13,10 @@ static const struct opt bufsize_opts[] = {
 };
 
 /* Of several lines the first one counts. */
-static int bufsize_parse(struct plugin_inst *self, struct setup *s)
+static int bufsize_parse(struct plugin_inst *self, struct setup *setup)
 {
-	return setup_options(s, s->dir[0], bufsize_opts, ARRAY_LEN(bufsize_opts), self->conf, NULL);
+	return setup_options(setup, setup->dir[0], bufsize_opts, ARRAY_LEN(bufsize_opts),
+			     self->conf, NULL);
 }
 
 static enum verdict bufsize_serve(struct plugin_inst *self, struct query *q)

@@ -21,22 +21,23 @@ static uint8_t key_bits(const struct query *q)
 }
 
 /* All but the hash. Written field by field: a struct that is copied right after stalls the copy. */
-static ALWAYS_INLINE void set_key(struct store_key *k, const struct query *q)
+static ALWAYS_INLINE void set_key(struct store_key *key, const struct query *q)
 {
-	k->name = q->qname.wire;
-	k->name_len = q->qname.len;
-	k->bits = key_bits(q);
-	k->qtype = q->req.qtype;
-	k->qclass = q->req.qclass;
+	key->name = q->qname.wire;
+	key->name_len = q->qname.len;
+	key->bits = key_bits(q);
+	key->qtype = q->req.qtype;
+	key->qclass = q->req.qclass;
 }
 
-void cache_key(const struct cache_conf *c, const struct query *q, struct store_key *k)
+void cache_key(const struct cache_conf *conf, const struct query *q, struct store_key *key)
 {
-	set_key(k, q);
-	k->hash = store_hash(c->store, k);
+	set_key(key, q);
+	key->hash = store_hash(conf->store, key);
 }
 
-struct store_key cache_name_key(const struct cache_conf *c, const struct query *q, unsigned label)
+struct store_key cache_name_key(const struct cache_conf *conf, const struct query *q,
+				unsigned label)
 {
 	struct store_key k = {
 		.name = q->qname.wire + q->qname.label[label],
@@ -45,70 +46,70 @@ struct store_key cache_name_key(const struct cache_conf *c, const struct query *
 		.qtype = 0, /* no question has this type */
 		.qclass = q->req.qclass,
 	};
-	k.hash = store_hash(c->store, &k);
+	k.hash = store_hash(conf->store, &k);
 	return k;
 }
 
 /* ---- choosing an entry ---- */
 
-static bool usable(const struct cache_conf *c, const struct store_entry *e, uint64_t now)
+static bool usable(const struct cache_conf *conf, const struct store_entry *entry, uint64_t now)
 {
-	if (e == NULL)
+	if (entry == NULL)
 		return false;
-	int64_t ttl = store_ttl(e, now);
-	return ttl > 0 || -ttl < (int64_t)c->stale_s;
+	int64_t ttl = store_ttl(entry, now);
+	return ttl > 0 || -ttl < (int64_t)conf->stale_s;
 }
 
 /* Denials go before answers; but a failure gives way to an answer, and with prefer_positive any
  * denial does. */
-static struct store_entry *choose(const struct cache_conf *c, struct store_entry *e[STORE_KINDS],
+static struct store_entry *choose(const struct cache_conf *conf, struct store_entry *e[STORE_KINDS],
 				  uint64_t now)
 {
 	struct store_entry *answer = e[STORE_WEAK] != NULL ? e[STORE_WEAK] : e[STORE_SUCCESS];
-	if (c->prefer_positive && c->stale_s > 0 && usable(c, e[STORE_SUCCESS], now))
+	if (conf->prefer_positive && conf->stale_s > 0 && usable(conf, e[STORE_SUCCESS], now))
 		return e[STORE_SUCCESS];
-	if (usable(c, e[STORE_DENIAL], now)) {
-		if (e[STORE_DENIAL]->rcode == DNS_RCODE_SERVFAIL && usable(c, answer, now))
+	if (usable(conf, e[STORE_DENIAL], now)) {
+		if (e[STORE_DENIAL]->rcode == DNS_RCODE_SERVFAIL && usable(conf, answer, now))
 			return answer;
 		return e[STORE_DENIAL];
 	}
-	return usable(c, answer, now) ? answer : NULL;
+	return usable(conf, answer, now) ? answer : NULL;
 }
 
-static struct store_entry *look_up(const struct cache_conf *c, const struct query *q,
-				   const struct store_key *k, uint64_t now)
+static struct store_entry *look_up(const struct cache_conf *conf, const struct query *q,
+				   const struct store_key *key, uint64_t now)
 {
 	struct store_entry *e[STORE_KINDS];
-	bool found = store_get(c->store, k, e);
-	if (UNLIKELY(c->nxdomain_cut) && e[STORE_DENIAL] == NULL) {
+	bool found = store_get(conf->store, key, e);
+	if (UNLIKELY(conf->nxdomain_cut) && e[STORE_DENIAL] == NULL) {
 		struct store_entry *cut[STORE_KINDS];
-		struct store_key name = cache_name_key(c, q, 0);
-		found |= store_get(c->store, &name, cut);
+		struct store_key name = cache_name_key(conf, q, 0);
+		found |= store_get(conf->store, &name, cut);
 		e[STORE_DENIAL] = cut[STORE_DENIAL];
 	}
-	return found ? choose(c, e, now) : NULL;
+	return found ? choose(conf, e, now) : NULL;
 }
 
 /* The first name above the question, counted in labels, that may cut it off. One with an underscore
  * does not: servers, CoreDNS's kubernetes among them, deny _tcp.NAME where _http._tcp.NAME is. */
-static unsigned first_cut(const struct dns_qname *q)
+static unsigned first_cut(const struct dns_qname *qname)
 {
 	unsigned first = 1;
-	for (unsigned i = 1; i < q->n_labels; i++) {
-		if (q->wire[q->label[i]] != 0 && q->wire[q->label[i] + 1] == '_')
+	for (unsigned i = 1; i < qname->n_labels; i++) {
+		if (qname->wire[qname->label[i]] != 0 && qname->wire[qname->label[i] + 1] == '_')
 			first = i + 1;
 	}
 	return first;
 }
 
 /* RFC 8020: what is below a name that does not exist does not exist either. */
-static struct store_entry *look_above(const struct cache_conf *c, const struct query *q,
+static struct store_entry *look_above(const struct cache_conf *conf, const struct query *q,
 				      uint64_t now)
 {
 	for (unsigned i = first_cut(&q->qname); i < q->qname.n_labels; i++) {
 		struct store_entry *e[STORE_KINDS];
-		struct store_key k = cache_name_key(c, q, i);
-		store_get(c->store, &k, e);
+		struct store_key k = cache_name_key(conf, q, i);
+		store_get(conf->store, &k, e);
 		if (e[STORE_DENIAL] != NULL && store_ttl(e[STORE_DENIAL], now) > 0)
 			return e[STORE_DENIAL];
 	}
@@ -117,161 +118,163 @@ static struct store_entry *look_above(const struct cache_conf *c, const struct q
 
 /* ---- replies ---- */
 
-static uint16_t reply_flags(const struct query *q, const struct store_entry *e)
+static uint16_t reply_flags(const struct query *q, const struct store_entry *entry)
 {
-	uint16_t flags = e->flags;
+	uint16_t flags = entry->flags;
 	if (!q->req.opt.dnssec_ok && (q->req.flags & DNS_FLAG_AD) == 0)
 		flags &= (uint16_t)~DNS_FLAG_AD;
 	return (uint16_t)(DNS_FLAG_QR | flags | (q->req.flags & (DNS_FLAG_RD | DNS_FLAG_CD)));
 }
 
 /* Makes `resp` the entry's message with all TTLs set; false when memory is gone. */
-static bool make_reply(struct query *q, const struct store_entry *e, uint32_t ttl_s,
+static bool make_reply(struct query *q, const struct store_entry *entry, uint32_t ttl_s,
 		       struct dns_resp *resp)
 {
-	uint8_t *msg = arena_alloc(&q->arena, store_copy_room(e));
+	uint8_t *msg = arena_alloc(&q->arena, store_copy_room(entry));
 	if (msg == NULL)
 		return false;
-	store_copy(e, ttl_s, msg);
+	store_copy(entry, ttl_s, msg);
 	*resp = (struct dns_resp){
-		.flags = reply_flags(q, e),
-		.rcode = e->rcode,
-		.count = { e->count[0], e->count[1], e->count[2] },
+		.flags = reply_flags(q, entry),
+		.rcode = entry->rcode,
+		.count = { entry->count[0], entry->count[1], entry->count[2] },
 		.msg = msg,
-		.msg_len = e->wire_len,
-		.body_at = (uint16_t)(DNS_HEADER_BYTES + e->name_len + 4),
-		.full_size = e->full_size,
+		.msg_len = entry->wire_len,
+		.body_at = (uint16_t)(DNS_HEADER_BYTES + entry->name_len + 4),
+		.full_size = entry->full_size,
 	};
-	if (e->name_len != q->qname.len) /* a name above: its pointers lead into its own question */
+	if (entry->name_len !=
+	    q->qname.len) /* a name above: its pointers lead into its own question */
 		return dns_resp_thaw(resp, &q->arena) == 0;
 	if (UNLIKELY(q->qname.has_upper)) /* records that point there follow the client's case */
-		memcpy(msg + DNS_HEADER_BYTES, q->req.qname, e->name_len);
+		memcpy(msg + DNS_HEADER_BYTES, q->req.qname, entry->name_len);
 	return true;
 }
 
-static enum verdict reply(struct query *q, const struct store_entry *e, uint32_t ttl_s)
+static enum verdict reply(struct query *q, const struct store_entry *entry, uint32_t ttl_s)
 {
-	return make_reply(q, e, ttl_s, &q->resp) ? V_ANSWERED
-						 : query_fail_limit(q, "out of query memory");
+	return make_reply(q, entry, ttl_s, &q->resp) ? V_ANSWERED
+						     : query_fail_limit(q, "out of query memory");
 }
 
 /* Whoever made it counts each time it is given. */
 static ALWAYS_INLINE void count_again(struct plugin_inst *self, const struct query *q,
-				      const struct store_entry *e)
+				      const struct store_entry *entry)
 {
-	metrics_add(metrics_by_number[e->tally], cache_worker(self, q)->slot, 1);
+	metrics_add(metrics_by_number[entry->tally], cache_worker(self, q)->slot, 1);
 }
 
-static void touch(struct store_entry *e)
+static void touch(struct store_entry *entry)
 {
-	if (!atomic_load_explicit(&e->visited, memory_order_relaxed))
-		atomic_store_explicit(&e->visited, 1, memory_order_relaxed);
+	if (!atomic_load_explicit(&entry->visited, memory_order_relaxed))
+		atomic_store_explicit(&entry->visited, 1, memory_order_relaxed);
 }
 
 /* ---- refreshing ---- */
 
-static bool begin_refresh(struct store_entry *e, uint64_t now, int64_t recheck_ns)
+static bool begin_refresh(struct store_entry *entry, uint64_t now, int64_t recheck_ns)
 {
 	uint8_t idle = 0;
-	if (recheck_ns > 0 && now < atomic_load_explicit(&e->retry_ns, memory_order_relaxed))
+	if (recheck_ns > 0 && now < atomic_load_explicit(&entry->retry_ns, memory_order_relaxed))
 		return false;
-	return atomic_compare_exchange_strong(&e->refreshing, &idle, 1);
+	return atomic_compare_exchange_strong(&entry->refreshing, &idle, 1);
 }
 
-static bool start_refresh(struct plugin_inst *self, struct query *q, struct store_entry *e)
+static bool start_refresh(struct plugin_inst *self, struct query *q, struct store_entry *entry)
 {
 	if (query_sub(q, self, SUB_DETACHED, q->req.qname, q->req.qtype) == 0)
 		return true;
-	atomic_store(&e->refreshing, 0);
+	atomic_store(&entry->refreshing, 0);
 	return false;
 }
 
 /* Counts the hit; hits too far apart are not counted together. */
-static bool wants_prefetch(const struct cache_conf *c, struct store_entry *e, uint64_t now)
+static bool wants_prefetch(const struct cache_conf *conf, struct store_entry *entry, uint64_t now)
 {
-	uint64_t last = atomic_load_explicit(&e->last_ns, memory_order_relaxed);
-	uint32_t hits = atomic_load_explicit(&e->hits, memory_order_relaxed);
-	bool gap = last == 0 || (int64_t)(now - last) > c->prefetch_gap_ns;
+	uint64_t last = atomic_load_explicit(&entry->last_ns, memory_order_relaxed);
+	uint32_t hits = atomic_load_explicit(&entry->hits, memory_order_relaxed);
+	bool gap = last == 0 || (int64_t)(now - last) > conf->prefetch_gap_ns;
 	hits = gap ? 1 : hits + 1;
-	atomic_store_explicit(&e->last_ns, now, memory_order_relaxed);
-	atomic_store_explicit(&e->hits, hits, memory_order_relaxed);
-	uint64_t threshold = ((uint64_t)c->prefetch_percent * e->ttl_s + 99) / 100;
-	return (int64_t)hits >= c->prefetch && store_ttl(e, now) <= (int64_t)threshold;
+	atomic_store_explicit(&entry->last_ns, now, memory_order_relaxed);
+	atomic_store_explicit(&entry->hits, hits, memory_order_relaxed);
+	uint64_t threshold = ((uint64_t)conf->prefetch_percent * entry->ttl_s + 99) / 100;
+	return (int64_t)hits >= conf->prefetch && store_ttl(entry, now) <= (int64_t)threshold;
 }
 
-static void prefetch_entry(struct plugin_inst *self, struct query *q, struct store_entry *e,
+static void prefetch_entry(struct plugin_inst *self, struct query *q, struct store_entry *entry,
 			   int64_t recheck_ns)
 {
-	if (begin_refresh(e, query_now(q), recheck_ns) && start_refresh(self, q, e))
+	if (begin_refresh(entry, query_now(q), recheck_ns) && start_refresh(self, q, entry))
 		cache_count(self, q, CACHE_PREFETCHES);
 }
 
 /* ---- what has expired ---- */
 
-static uint32_t stale_ttl(const struct cache_conf *c, const struct store_entry *e)
+static uint32_t stale_ttl(const struct cache_conf *conf, const struct store_entry *entry)
 {
-	return c->stale_ttl_s != 0 ? c->stale_ttl_s : c->keepttl ? e->ttl_s : 0;
+	return conf->stale_ttl_s != 0 ? conf->stale_ttl_s : conf->keepttl ? entry->ttl_s : 0;
 }
 
 static enum verdict reply_stale(struct plugin_inst *self, struct query *q,
-				const struct store_entry *e)
+				const struct store_entry *entry)
 {
 	cache_count(self, q, CACHE_STALE);
-	return reply(q, e, stale_ttl(self->conf, e));
+	return reply(q, entry, stale_ttl(self->conf, entry));
 }
 
 /* Waits for a refresh, of its own or one that others wait for already. */
-static enum verdict verify(struct plugin_inst *self, struct query *q, struct store_entry *e,
-			   const struct store_key *k)
+static enum verdict verify(struct plugin_inst *self, struct query *q, struct store_entry *entry,
+			   const struct store_key *key)
 {
 	const struct cache_conf *c = self->conf;
 	struct cache_worker *w = cache_worker(self, q);
 	uint64_t now = query_now(q);
 	bool tracked = c->verify_ns > 0 || c->recheck_ns > 0;
-	if (tracked && !begin_refresh(e, now, c->recheck_ns))
-		return reply_stale(self, q, e);
+	if (tracked && !begin_refresh(entry, now, c->recheck_ns))
+		return reply_stale(self, q, entry);
 	struct pass *p = query_state(q, self);
-	bool joined = !tracked && flight_waits(w, k->hash);
-	if (p == NULL || !query_may_wait(q) || !make_reply(q, e, stale_ttl(c, e), &p->instead) ||
-	    (!joined && !start_refresh(self, q, e))) {
+	bool joined = !tracked && flight_waits(w, key->hash);
+	if (p == NULL || !query_may_wait(q) ||
+	    !make_reply(q, entry, stale_ttl(c, entry), &p->instead) ||
+	    (!joined && !start_refresh(self, q, entry))) {
 		if (tracked)
-			atomic_store(&e->refreshing, 0);
-		return reply_stale(self, q, e);
+			atomic_store(&entry->refreshing, 0);
+		return reply_stale(self, q, entry);
 	}
 	p->mode = PASS_VERIFY;
 	p->flags = q->req.flags;
-	flight_wait_ahead(w, &p->flight, q, k->hash);
+	flight_wait_ahead(w, &p->flight, q, key->hash);
 	query_resume_at(q, now + (c->verify_ns > 0 ? (uint64_t)c->verify_ns : 2 * FOLLOW_NS));
 	return V_WAIT;
 }
 
-static enum verdict serve_stale(struct plugin_inst *self, struct query *q, struct store_entry *e,
-				const struct store_key *k)
+static enum verdict serve_stale(struct plugin_inst *self, struct query *q,
+				struct store_entry *entry, const struct store_key *key)
 {
 	const struct cache_conf *c = self->conf;
 	if (c->verify)
-		return verify(self, q, e, k);
-	prefetch_entry(self, q, e, c->recheck_ns);
-	return reply_stale(self, q, e);
+		return verify(self, q, entry, key);
+	prefetch_entry(self, q, entry, c->recheck_ns);
+	return reply_stale(self, q, entry);
 }
 
 /* ---- down the chain ---- */
 
-static enum verdict go_down(struct query *q, struct pass *p, enum pass_mode mode)
+static enum verdict go_down(struct query *q, struct pass *pass, enum pass_mode mode)
 {
-	p->mode = mode;
-	p->flags = q->req.flags;
-	p->down = true;
+	pass->mode = mode;
+	pass->flags = q->req.flags;
+	pass->down = true;
 	q->req.flags |= DNS_FLAG_AD; /* what is stored must have been asked for with AD */
 	return V_NEXT;
 }
 
-static void come_up(struct query *q, struct pass *p)
+static void come_up(struct query *q, struct pass *pass)
 {
-	if (!p->down)
+	if (!pass->down)
 		return;
-	p->down = false;
-	q->req.flags = p->flags;
+	pass->down = false;
+	q->req.flags = pass->flags;
 }
 
 static bool single_flight(const struct query *q)
@@ -286,7 +289,7 @@ static bool asks_at_once(const struct query *q, unsigned n_asking)
 	return n_asking == 0 || (q->is_sub && n_asking < FLIGHT_ASKING_MAX);
 }
 
-static enum verdict miss(struct plugin_inst *self, struct query *q, const struct store_key *k)
+static enum verdict miss(struct plugin_inst *self, struct query *q, const struct store_key *key)
 {
 	struct cache_worker *w = cache_worker(self, q);
 	cache_count(self, q, CACHE_MISSES);
@@ -295,25 +298,25 @@ static enum verdict miss(struct plugin_inst *self, struct query *q, const struct
 		return V_NEXT;
 	if (!single_flight(q))
 		return go_down(q, p, PASS_MISS);
-	if (asks_at_once(q, flight_asking(w, k->hash))) {
-		flight_ask(w, &p->flight, q, k->hash);
+	if (asks_at_once(q, flight_asking(w, key->hash))) {
+		flight_ask(w, &p->flight, q, key->hash);
 		return go_down(q, p, PASS_MISS);
 	}
 	uint64_t due = query_now(q) + FOLLOW_NS;
 	p->mode = PASS_FOLLOW;
-	flight_wait(w, &p->flight, q, k->hash);
+	flight_wait(w, &p->flight, q, key->hash);
 	query_resume_at(q, q->deadline_ns != 0 ? MIN(due, q->deadline_ns) : due);
 	return V_WAIT;
 }
 
 static enum verdict serve_refresh(struct plugin_inst *self, struct query *q,
-				  const struct store_key *k)
+				  const struct store_key *key)
 {
 	const struct cache_conf *c = self->conf;
 	struct pass *p = query_state(q, self);
 	if (p == NULL)
 		return V_DROP;
-	const struct store_entry *e = look_up(c, q, k, query_now(q));
+	const struct store_entry *e = look_up(c, q, key, query_now(q));
 	if (e != NULL) {
 		p->has_old = true;
 		p->was_stale = store_ttl(e, query_now(q)) <= 0;
@@ -324,53 +327,54 @@ static enum verdict serve_refresh(struct plugin_inst *self, struct query *q,
 	return go_down(q, p, PASS_REFRESH);
 }
 
-static enum verdict hit(struct plugin_inst *self, struct query *q, struct store_entry *e,
-			const struct store_key *k, uint64_t now)
+static enum verdict hit(struct plugin_inst *self, struct query *q, struct store_entry *entry,
+			const struct store_key *key, uint64_t now)
 {
 	const struct cache_conf *c = self->conf;
-	int64_t ttl = store_ttl(e, now);
-	cache_count(self, q, e->kind == STORE_DENIAL ? CACHE_HITS_DENIAL : CACHE_HITS_SUCCESS);
-	touch(e);
-	if (e->tally != 0)
-		count_again(self, q, e);
+	int64_t ttl = store_ttl(entry, now);
+	cache_count(self, q, entry->kind == STORE_DENIAL ? CACHE_HITS_DENIAL : CACHE_HITS_SUCCESS);
+	touch(entry);
+	if (entry->tally != 0)
+		count_again(self, q, entry);
 	if (UNLIKELY(ttl <= 0))
-		return serve_stale(self, q, e, k);
-	if (c->prefetch > 0 && wants_prefetch(c, e, now))
-		prefetch_entry(self, q, e, 0);
-	return reply(q, e, c->keepttl ? e->ttl_s : (uint32_t)ttl);
+		return serve_stale(self, q, entry, key);
+	if (c->prefetch > 0 && wants_prefetch(c, entry, now))
+		prefetch_entry(self, q, entry, 0);
+	return reply(q, entry, c->keepttl ? entry->ttl_s : (uint32_t)ttl);
 }
 
 /* The last entries of the batch come near while the first is served. */
-static void fetch_rest(const struct cache_conf *c, struct cache_worker *w)
+static void fetch_rest(const struct cache_conf *conf, struct cache_worker *worker)
 {
-	for (; w->n_fetched < w->n_near; w->n_fetched++)
-		store_prefetch_entry(c->store, w->near[w->n_fetched].hash);
+	for (; worker->n_fetched < worker->n_near; worker->n_fetched++)
+		store_prefetch_entry(conf->store, worker->near[worker->n_fetched].hash);
 }
 
 /* The key, its hash taken over from when the query was announced. Should the name be another one by
  * now and have the same 32-bit hash, then an entry is missed or cannot be found: nothing worse. */
-static ALWAYS_INLINE void announced_key(const struct cache_conf *c, struct cache_worker *w,
-					const struct query *q, struct store_key *k)
+static ALWAYS_INLINE void announced_key(const struct cache_conf *conf, struct cache_worker *worker,
+					const struct query *q, struct store_key *key)
 {
-	if (w->n_fetched < w->n_near)
-		fetch_rest(c, w);
-	set_key(k, q);
-	while (w->n_served < w->n_near) {
-		const struct near *n = &w->near[w->n_served++];
+	if (worker->n_fetched < worker->n_near)
+		fetch_rest(conf, worker);
+	set_key(key, q);
+	while (worker->n_served < worker->n_near) {
+		const struct near *n = &worker->near[worker->n_served++];
 		if (n->q != q)
 			continue;
-		if (n->name_hash != q->qname.hash[0] || n->qtype != k->qtype || n->bits != k->bits)
+		if (n->name_hash != q->qname.hash[0] || n->qtype != key->qtype ||
+		    n->bits != key->bits)
 			break;
-		k->hash = n->hash;
+		key->hash = n->hash;
 		return;
 	}
-	k->hash = store_hash(c->store, k);
+	key->hash = store_hash(conf->store, key);
 }
 
-static bool concerns(const struct cache_conf *c, const struct query *q)
+static bool concerns(const struct cache_conf *conf, const struct query *q)
 {
 	return q->req.opcode == DNS_OPCODE_QUERY &&
-	       (c->all_names || zone_list_match(&c->zones, &q->qname) >= 0);
+	       (conf->all_names || zone_list_match(&conf->zones, &q->qname) >= 0);
 }
 
 static enum verdict cache_serve(struct plugin_inst *self, struct query *q)
@@ -412,23 +416,23 @@ static void cache_prefetch(struct plugin_inst *self, struct query *q)
 
 /* ---- after a wait ---- */
 
-static struct store_entry *fresh(const struct cache_conf *c, struct query *q)
+static struct store_entry *fresh(const struct cache_conf *conf, struct query *q)
 {
 	uint64_t now = query_now(q);
 	struct store_key k;
-	cache_key(c, q, &k);
-	struct store_entry *e = look_up(c, q, &k, now);
+	cache_key(conf, q, &k);
+	struct store_entry *e = look_up(conf, q, &k, now);
 	return e != NULL && store_ttl(e, now) > 0 ? e : NULL;
 }
 
 /* A leader's way below is over: those who wait take what it stored, or some ask in its place. */
-static void wake(struct plugin_inst *self, struct query *q, struct pass *p)
+static void wake(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
 	struct cache_worker *w = cache_worker(self, q);
-	if (p->flight.group == NULL || !p->flight.asks)
+	if (pass->flight.group == NULL || !pass->flight.asks)
 		return;
-	uint64_t hash = p->flight.group->hash;
-	flight_remove(&p->flight);
+	uint64_t hash = pass->flight.group->hash;
+	flight_remove(&pass->flight);
 	if (!flight_waits(w, hash))
 		return;
 	if (fresh(self->conf, q) != NULL)
@@ -438,18 +442,18 @@ static void wake(struct plugin_inst *self, struct query *q, struct pass *p)
 }
 
 /* It waited and found nothing: asks by itself, unless too many do. */
-static enum verdict ask_after_wait(struct plugin_inst *self, struct query *q, struct pass *p)
+static enum verdict ask_after_wait(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
 	struct cache_worker *w = cache_worker(self, q);
 	struct store_key k;
-	if (p->flight.asks && p->flight.group != NULL)
-		return go_down(q, p, PASS_MISS);
-	flight_remove(&p->flight);
+	if (pass->flight.asks && pass->flight.group != NULL)
+		return go_down(q, pass, PASS_MISS);
+	flight_remove(&pass->flight);
 	cache_key(self->conf, q, &k);
 	if (flight_asking(w, k.hash) >= FLIGHT_ASKING_MAX)
 		return query_fail_limit(q, "too many equal queries without a reply");
-	flight_ask(w, &p->flight, q, k.hash);
-	return go_down(q, p, PASS_MISS);
+	flight_ask(w, &pass->flight, q, k.hash);
+	return go_down(q, pass, PASS_MISS);
 }
 
 static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
@@ -483,20 +487,20 @@ static bool given_up(const struct query *q)
 	return query_client_gone(q) || (q->deadline_ns != 0 && query_now(q) >= q->deadline_ns);
 }
 
-static void respond_refresh(struct plugin_inst *self, struct query *q, struct pass *p)
+static void respond_refresh(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
 	const struct cache_conf *c = self->conf;
 	if (q->outcome != V_ANSWERED || q->hit_limit)
 		return;
-	p->refreshed = !p->was_stale || cache_refreshes(c, q);
-	if (p->refreshed || (c->prefer_positive && cache_matches(q, &q->resp)))
-		cache_take(self, q, p);
+	pass->refreshed = !pass->was_stale || cache_refreshes(c, q);
+	if (pass->refreshed || (c->prefer_positive && cache_matches(q, &q->resp)))
+		cache_take(self, q, pass);
 }
 
-static void respond_miss(struct plugin_inst *self, struct query *q, struct pass *p)
+static void respond_miss(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
-	if (!cache_take(self, q, p) && p->flight.group != NULL)
-		cache_coalesce(self, q, p);
+	if (!cache_take(self, q, pass) && pass->flight.group != NULL)
+		cache_coalesce(self, q, pass);
 }
 
 static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
@@ -517,26 +521,26 @@ static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
 }
 
 /* The entry may be gone, or another may have its place. */
-static void end_refresh(struct plugin_inst *self, struct query *q, struct pass *p)
+static void end_refresh(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
 	const struct cache_conf *c = self->conf;
 	struct store_entry *e[STORE_KINDS];
 	struct store_key k;
 	cache_key(c, q, &k);
 	store_get(c->store, &k, e);
-	struct store_entry *old = p->has_old ? e[p->old_kind] : NULL;
-	if (old == NULL && p->has_old && c->nxdomain_cut) {
+	struct store_entry *old = pass->has_old ? e[pass->old_kind] : NULL;
+	if (old == NULL && pass->has_old && c->nxdomain_cut) {
 		struct store_key cut = cache_name_key(c, q, 0);
 		store_get(c->store, &cut, e);
-		old = e[p->old_kind];
+		old = e[pass->old_kind];
 	}
-	if (old != NULL && old->serial == p->old_serial) {
-		bool retry_later = p->was_stale && c->recheck_ns > 0 && !p->refreshed;
+	if (old != NULL && old->serial == pass->old_serial) {
+		bool retry_later = pass->was_stale && c->recheck_ns > 0 && !pass->refreshed;
 		atomic_store(&old->retry_ns,
 			     retry_later ? query_now(q) + (uint64_t)c->recheck_ns : 0);
 		atomic_store(&old->refreshing, 0);
 	}
-	flight_wake(self, cache_worker(self, q), k.hash, p->refreshed);
+	flight_wake(self, cache_worker(self, q), k.hash, pass->refreshed);
 }
 
 /* However it ended: nobody may be left waiting for it. */
@@ -560,9 +564,9 @@ static void cache_cancel(struct plugin_inst *self, struct query *q)
 
 /* ---- life ---- */
 
-static int cache_prepare(struct plugin_inst *self, struct prepare *p)
+static int cache_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
-	if (p->dry)
+	if (prepare->dry)
 		return 0;
 	cache_count_open(self);
 	return cache_keep_open(self);

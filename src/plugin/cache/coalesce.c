@@ -13,46 +13,48 @@ enum {
 };
 
 /* Options that say nothing about the records wanted: NSID, COOKIE, keep-alive, padding. */
-static bool concerns_records(const struct dns_option *o)
+static bool concerns_records(const struct dns_option *option)
 {
-	return o->code != 3 && o->code != 10 && o->code != 11 && o->code != 12;
+	return option->code != 3 && option->code != 10 && option->code != 11 && option->code != 12;
 }
 
-static bool next_concern(const struct dns_opt *o, size_t *pos, struct dns_option *ret)
+static bool next_concern(const struct dns_opt *opt, size_t *pos, struct dns_option *ret)
 {
-	while (dns_option_next(o, pos, ret)) {
+	while (dns_option_next(opt, pos, ret)) {
 		if (concerns_records(ret))
 			return true;
 	}
 	return false;
 }
 
-static bool same_options(const struct dns_opt *a, const struct dns_opt *b)
+static bool same_options(const struct dns_opt *left, const struct dns_opt *right)
 {
 	size_t at_a = 0, at_b = 0;
 	struct dns_option x, y;
-	if (a->present != b->present)
+	if (left->present != right->present)
 		return false;
-	while (next_concern(a, &at_a, &x)) {
-		if (!next_concern(b, &at_b, &y) || x.code != y.code || x.len != y.len ||
+	while (next_concern(left, &at_a, &x)) {
+		if (!next_concern(right, &at_b, &y) || x.code != y.code || x.len != y.len ||
 		    memcmp(x.data, y.data, x.len) != 0)
 			return false;
 	}
-	return !next_concern(b, &at_b, &y);
+	return !next_concern(right, &at_b, &y);
 }
 
-static bool same_key(const struct query *a, const struct query *b)
+static bool same_key(const struct query *left, const struct query *right)
 {
-	return a->qname.len == b->qname.len && a->req.qtype == b->req.qtype &&
-	       a->req.qclass == b->req.qclass && a->req.opt.dnssec_ok == b->req.opt.dnssec_ok &&
-	       memcmp(a->qname.wire, b->qname.wire, a->qname.len) == 0;
+	return left->qname.len == right->qname.len && left->req.qtype == right->req.qtype &&
+	       left->req.qclass == right->req.qclass &&
+	       left->req.opt.dnssec_ok == right->req.opt.dnssec_ok &&
+	       memcmp(left->qname.wire, right->qname.wire, left->qname.len) == 0;
 }
 
 /* Beyond the key, of which groups compare the hash, what else goes to an upstream. A reply that was
  * cut may be whole for a client that takes more. */
-static bool asks_the_same(const struct query *leader, const struct pass *p, const struct query *q)
+static bool asks_the_same(const struct query *leader, const struct pass *pass,
+			  const struct query *q)
 {
-	if (((p->flags ^ q->req.flags) & (DNS_FLAG_RD | DNS_FLAG_CD)) != 0 ||
+	if (((pass->flags ^ q->req.flags) & (DNS_FLAG_RD | DNS_FLAG_CD)) != 0 ||
 	    !same_key(leader, q) || !same_options(&leader->req.opt, &q->req.opt))
 		return false;
 	return (leader->resp.flags & DNS_FLAG_TC) == 0 ||
@@ -60,10 +62,10 @@ static bool asks_the_same(const struct query *leader, const struct pass *p, cons
 		query_udp_size(q) <= query_udp_size(leader));
 }
 
-static bool copy_reply(const struct query *leader, const uint8_t *msg, size_t n, struct query *q,
+static bool copy_reply(const struct query *leader, const uint8_t *msg, size_t len, struct query *q,
 		       struct dns_resp *ret)
 {
-	uint8_t *copy = arena_memdup(&q->arena, msg, n);
+	uint8_t *copy = arena_memdup(&q->arena, msg, len);
 	uint16_t flags = leader->resp.flags;
 	if (copy == NULL)
 		return false;
@@ -75,17 +77,17 @@ static bool copy_reply(const struct query *leader, const uint8_t *msg, size_t n,
 		.rcode = leader->resp.rcode,
 		.count = { leader->resp.count[0], leader->resp.count[1], leader->resp.count[2] },
 		.msg = copy,
-		.msg_len = (uint32_t)n,
+		.msg_len = (uint32_t)len,
 		.body_at = (uint16_t)(DNS_HEADER_BYTES + q->qname.len + 4),
 		.full_size = leader->resp.full_size,
 	};
 	return true;
 }
 
-void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass *p)
+void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass *pass)
 {
 	struct cache_worker *w = cache_worker(self, q);
-	struct flight *next, *f = flight_waiting(w, p->flight.group->hash);
+	struct flight *next, *f = flight_waiting(w, pass->flight.group->hash);
 	unsigned others = 0;
 	if (f == NULL || q->hit_limit || q->tally != 0 || q->resp.rcode > 15 ||
 	    !cache_has_question(&q->resp) || !cache_matches(q, &q->resp))
@@ -96,7 +98,8 @@ void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass
 	for (; f != NULL && others < OTHERS_MAX; f = next) {
 		next = f->next;
 		struct pass *waiting = query_state_get(f->q, self);
-		if (waiting == NULL || waiting->mode != PASS_FOLLOW || !asks_the_same(q, p, f->q) ||
+		if (waiting == NULL || waiting->mode != PASS_FOLLOW ||
+		    !asks_the_same(q, pass, f->q) ||
 		    !copy_reply(q, w->scratch, (size_t)n, f->q, &waiting->instead)) {
 			others++;
 			continue;

@@ -21,140 +21,141 @@ enum {
 #define MEMORY_MIN	((int64_t)1 << 20)
 #define MEMORY_MAX	((int64_t)1 << 40)
 
-static int bad(struct opt_ctx *ctx, const struct word *w, const char *text)
+static int bad(struct opt_ctx *ctx, const struct word *word, const char *text)
 {
-	return srcerr_set(ctx->err, w->pos, "'%s' %s", w->s, text);
+	return srcerr_set(ctx->err, word->pos, "'%s' %s", word->s, text);
 }
 
 /* As Go's Atoi: a sign, digits, 64 bits. */
-static bool number(const char *s, int64_t *ret)
+static bool number(const char *text, int64_t *ret)
 {
-	size_t sign = s[0] == '-' || s[0] == '+';
-	size_t n = strspn(s + sign, "0123456789");
+	size_t sign = text[0] == '-' || text[0] == '+';
+	size_t n = strspn(text + sign, "0123456789");
 	uint64_t v = 0;
-	if (n == 0 || s[sign + n] != '\0')
+	if (n == 0 || text[sign + n] != '\0')
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (__builtin_mul_overflow(v, 10U, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(s[sign + i] - '0'), &v) || v > INT64_MAX)
+		    __builtin_add_overflow(v, (uint64_t)(text[sign + i] - '0'), &v) ||
+		    v > INT64_MAX)
 			return false;
 	}
-	*ret = s[0] == '-' ? -(int64_t)v : (int64_t)v;
+	*ret = text[0] == '-' ? -(int64_t)v : (int64_t)v;
 	return true;
 }
 
-static int get_number(struct opt_ctx *ctx, const struct word *w, int64_t *ret)
+static int get_number(struct opt_ctx *ctx, const struct word *word, int64_t *ret)
 {
-	return number(w->s, ret) ? 0 : bad(ctx, w, "is not a number");
+	return number(word->s, ret) ? 0 : bad(ctx, word, "is not a number");
 }
 
 /* Seconds within what a TTL can say. */
-static int get_ttl(struct opt_ctx *ctx, const struct word *w, int64_t min, uint32_t *ret)
+static int get_ttl(struct opt_ctx *ctx, const struct word *word, int64_t min, uint32_t *ret)
 {
 	int64_t v;
-	int r = get_number(ctx, w, &v);
+	int r = get_number(ctx, word, &v);
 	if (r < 0)
 		return r;
 	if (v < min)
-		return bad(ctx, w, min == 0 ? "must not be negative" : "must be positive");
+		return bad(ctx, word, min == 0 ? "must not be negative" : "must be positive");
 	*ret = (uint32_t)MIN(v, (int64_t)INT32_MAX);
 	return 0;
 }
 
-static int get_duration(struct opt_ctx *ctx, const struct word *w, int64_t max, int64_t *ret)
+static int get_duration(struct opt_ctx *ctx, const struct word *word, int64_t max, int64_t *ret)
 {
 	int64_t v;
-	if (duration_parse(slice_of(w->s), &v) < 0)
-		return bad(ctx, w, "is not a duration");
+	if (duration_parse(slice_of(word->s), &v) < 0)
+		return bad(ctx, word, "is not a duration");
 	if (v < 0)
-		return bad(ctx, w, "must not be negative");
+		return bad(ctx, word, "must not be negative");
 	if (max != 0 && v > max)
-		return bad(ctx, w, "is more than 5 minutes");
+		return bad(ctx, word, "is more than 5 minutes");
 	*ret = v;
 	return 0;
 }
 
 /* success|denial CAPACITY [TTL [MINTTL]] */
-static int opt_limits(struct opt_ctx *ctx, const struct opt_line *l)
+static int opt_limits(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	struct cache_limits *h = ctx->field;
-	int r = get_number(ctx, &l->arg[0], &h->capacity);
-	if (r == 0 && l->n_arg > 1)
-		r = get_ttl(ctx, &l->arg[1], 1, &h->max_ttl_s);
-	if (r == 0 && l->n_arg > 2)
-		r = get_ttl(ctx, &l->arg[2], 0, &h->min_ttl_s);
+	int r = get_number(ctx, &line->arg[0], &h->capacity);
+	if (r == 0 && line->n_arg > 1)
+		r = get_ttl(ctx, &line->arg[1], 1, &h->max_ttl_s);
+	if (r == 0 && line->n_arg > 2)
+		r = get_ttl(ctx, &line->arg[2], 0, &h->min_ttl_s);
 	return r;
 }
 
-static int get_percent(struct opt_ctx *ctx, const struct word *w, unsigned *ret)
+static int get_percent(struct opt_ctx *ctx, const struct word *word, unsigned *ret)
 {
 	int64_t v;
-	size_t n = strlen(w->s);
-	if (n == 0 || w->s[n - 1] != '%')
-		return bad(ctx, w, "does not end in '%'");
+	size_t n = strlen(word->s);
+	if (n == 0 || word->s[n - 1] != '%')
+		return bad(ctx, word, "does not end in '%'");
 	char digits[32];
 	if (n > sizeof(digits))
-		return bad(ctx, w, "is not a number");
-	memcpy(digits, w->s, n - 1);
+		return bad(ctx, word, "is not a number");
+	memcpy(digits, word->s, n - 1);
 	digits[n - 1] = '\0';
 	if (!number(digits, &v))
-		return bad(ctx, w, "is not a number");
+		return bad(ctx, word, "is not a number");
 	if (v < 10 || v > 90)
-		return bad(ctx, w, "is not between 10% and 90%");
+		return bad(ctx, word, "is not between 10% and 90%");
 	*ret = (unsigned)v;
 	return 0;
 }
 
 /* prefetch AMOUNT [GAP [PERCENTAGE%]] */
-static int opt_prefetch(struct opt_ctx *ctx, const struct opt_line *l)
+static int opt_prefetch(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	struct cache_conf *c = ctx->conf;
-	int r = get_number(ctx, &l->arg[0], &c->prefetch);
+	int r = get_number(ctx, &line->arg[0], &c->prefetch);
 	if (r == 0 && c->prefetch < 0)
-		return bad(ctx, &l->arg[0], "must not be negative");
-	if (r == 0 && l->n_arg > 1 &&
-	    duration_parse(slice_of(l->arg[1].s), &c->prefetch_gap_ns) < 0)
-		return bad(ctx, &l->arg[1], "is not a duration");
-	if (r == 0 && l->n_arg > 2)
-		r = get_percent(ctx, &l->arg[2], &c->prefetch_percent);
+		return bad(ctx, &line->arg[0], "must not be negative");
+	if (r == 0 && line->n_arg > 1 &&
+	    duration_parse(slice_of(line->arg[1].s), &c->prefetch_gap_ns) < 0)
+		return bad(ctx, &line->arg[1], "is not a duration");
+	if (r == 0 && line->n_arg > 2)
+		r = get_percent(ctx, &line->arg[2], &c->prefetch_percent);
 	return r;
 }
 
-static int get_stale_ttl(struct opt_ctx *ctx, const struct word *w, uint32_t *ret)
+static int get_stale_ttl(struct opt_ctx *ctx, const struct word *word, uint32_t *ret)
 {
 	int64_t v = 0;
-	int r = get_duration(ctx, w, 0, &v);
+	int r = get_duration(ctx, word, 0, &v);
 	if (r < 0)
 		return r;
 	if (v % (int64_t)NS_PER_S != 0)
-		return bad(ctx, w, "is not a whole number of seconds");
+		return bad(ctx, word, "is not a whole number of seconds");
 	if (v / (int64_t)NS_PER_S > (int64_t)UINT32_MAX)
-		return bad(ctx, w, "is more than a TTL can say");
+		return bad(ctx, word, "is more than a TTL can say");
 	*ret = (uint32_t)(v / (int64_t)NS_PER_S);
 	return 0;
 }
 
 /* The words after the mode: verify has its time-out first. */
-static int get_stale_times(struct opt_ctx *ctx, const struct word *w, size_t n)
+static int get_stale_times(struct opt_ctx *ctx, const struct word *word, size_t count)
 {
 	struct cache_conf *c = ctx->conf;
 	int r = 0;
-	if (c->verify && n > 0) {
-		r = get_duration(ctx, w, 0, &c->verify_ns);
-		w++;
-		n--;
+	if (c->verify && count > 0) {
+		r = get_duration(ctx, word, 0, &c->verify_ns);
+		word++;
+		count--;
 	}
-	if (r == 0 && n > 0)
-		r = get_stale_ttl(ctx, &w[0], &c->stale_ttl_s);
-	if (r == 0 && n > 1)
-		r = get_duration(ctx, &w[1], RECHECK_MAX_NS, &c->recheck_ns);
-	if (r == 0 && n > 2)
-		return bad(ctx, &w[2], "is one word too many");
+	if (r == 0 && count > 0)
+		r = get_stale_ttl(ctx, &word[0], &c->stale_ttl_s);
+	if (r == 0 && count > 1)
+		r = get_duration(ctx, &word[1], RECHECK_MAX_NS, &c->recheck_ns);
+	if (r == 0 && count > 2)
+		return bad(ctx, &word[2], "is one word too many");
 	return r;
 }
 
 /* serve_stale [DURATION [immediate [TTL [RECHECK]] | verify [TIMEOUT [TTL [RECHECK]]]]] */
-static int opt_serve_stale(struct opt_ctx *ctx, const struct opt_line *l)
+static int opt_serve_stale(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	struct cache_conf *c = ctx->conf;
 	int64_t up_to = STALE_S * (int64_t)NS_PER_S;
@@ -162,57 +163,57 @@ static int opt_serve_stale(struct opt_ctx *ctx, const struct opt_line *l)
 	c->verify = false;
 	c->verify_ns = c->recheck_ns = 0;
 	c->stale_ttl_s = 0;
-	int r = l->n_arg > 0 ? get_duration(ctx, &l->arg[0], 0, &up_to) : 0;
+	int r = line->n_arg > 0 ? get_duration(ctx, &line->arg[0], 0, &up_to) : 0;
 	if (r < 0)
 		return r;
 	c->stale_s = (uint32_t)MIN(up_to / (int64_t)NS_PER_S, (int64_t)INT32_MAX);
-	if (l->n_arg < 2)
+	if (line->n_arg < 2)
 		return 0;
-	c->verify = strcasecmp(l->arg[1].s, "verify") == 0;
-	if (!c->verify && strcasecmp(l->arg[1].s, "immediate") != 0)
-		return bad(ctx, &l->arg[1], "is neither 'immediate' nor 'verify'");
-	return get_stale_times(ctx, l->arg + 2, l->n_arg - 2);
+	c->verify = strcasecmp(line->arg[1].s, "verify") == 0;
+	if (!c->verify && strcasecmp(line->arg[1].s, "immediate") != 0)
+		return bad(ctx, &line->arg[1], "is neither 'immediate' nor 'verify'");
+	return get_stale_times(ctx, line->arg + 2, line->n_arg - 2);
 }
 
-static int opt_policy(struct opt_ctx *ctx, const struct opt_line *l)
+static int opt_policy(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	struct cache_conf *c = ctx->conf;
-	if (strcasecmp(l->arg[0].s, "prefer_positive") != 0)
-		return bad(ctx, &l->arg[0], "is not 'prefer_positive'");
+	if (strcasecmp(line->arg[0].s, "prefer_positive") != 0)
+		return bad(ctx, &line->arg[0], "is not 'prefer_positive'");
 	c->prefer_positive = c->policy_given = true;
 	return 0;
 }
 
 /* RFC 2308 §7: no failure is kept longer than five minutes. */
-static int opt_servfail(struct opt_ctx *ctx, const struct opt_line *l)
+static int opt_servfail(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	struct cache_conf *c = ctx->conf;
-	return get_duration(ctx, &l->arg[0], SERVFAIL_MAX_NS, &c->servfail_ns);
+	return get_duration(ctx, &line->arg[0], SERVFAIL_MAX_NS, &c->servfail_ns);
 }
 
 /* disable success|denial [ZONE...] */
-static int opt_disable(struct opt_ctx *ctx, const struct opt_line *l)
+static int opt_disable(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	static const struct word root = { .s = "." };
 	struct cache_conf *c = ctx->conf;
 	enum store_half half;
-	if (strcmp(l->arg[0].s, "success") == 0)
+	if (strcmp(line->arg[0].s, "success") == 0)
 		half = STORE_HALF_SUCCESS;
-	else if (strcmp(l->arg[0].s, "denial") == 0)
+	else if (strcmp(line->arg[0].s, "denial") == 0)
 		half = STORE_HALF_DENIAL;
 	else
-		return bad(ctx, &l->arg[0], "is neither 'success' nor 'denial'");
-	bool all = l->n_arg == 1;
-	return setup_zones(ctx->user, all ? &root : l->arg + 1, all ? 1 : l->n_arg - 1,
+		return bad(ctx, &line->arg[0], "is neither 'success' nor 'denial'");
+	bool all = line->n_arg == 1;
+	return setup_zones(ctx->user, all ? &root : line->arg + 1, all ? 1 : line->n_arg - 1,
 			   &c->except[half]);
 }
 
 /* A number with K, M or G behind it. */
-static int opt_memory(struct opt_ctx *ctx, const struct opt_line *l)
+static int opt_memory(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	static const char units[] = "KMG";
 	struct cache_conf *c = ctx->conf;
-	const struct word *w = &l->arg[0];
+	const struct word *w = &line->arg[0];
 	size_t n = strlen(w->s);
 	char digits[32];
 	const char *unit = n > 0 ? strchr(units, w->s[n - 1]) : NULL;
@@ -262,55 +263,56 @@ const struct opt cache_opts[CACHE_OPTS] = {
 	  .help = "most memory for replies (default: 1 KB for each of CAPACITY, at least 16M)" },
 };
 
-static void defaults(struct cache_conf *c)
+static void defaults(struct cache_conf *conf)
 {
-	c->half[STORE_HALF_SUCCESS] = (struct cache_limits){ CAPACITY, MAX_TTL_S, MIN_TTL_S };
-	c->half[STORE_HALF_DENIAL] = (struct cache_limits){ CAPACITY, MAX_TTL_S / 2, MIN_TTL_S };
-	c->servfail_ns = SERVFAIL_NS;
-	c->prefetch_gap_ns = 60 * (int64_t)NS_PER_S;
-	c->prefetch_percent = PERCENT;
+	conf->half[STORE_HALF_SUCCESS] = (struct cache_limits){ CAPACITY, MAX_TTL_S, MIN_TTL_S };
+	conf->half[STORE_HALF_DENIAL] = (struct cache_limits){ CAPACITY, MAX_TTL_S / 2, MIN_TTL_S };
+	conf->servfail_ns = SERVFAIL_NS;
+	conf->prefetch_gap_ns = 60 * (int64_t)NS_PER_S;
+	conf->prefetch_percent = PERCENT;
 }
 
 /* cache [TTL] [ZONE...]: a first word that is a number is the TTL. */
-static int parse_args(struct cache_conf *c, struct setup *s, const struct corefile_dir *d)
+static int parse_args(struct cache_conf *conf, struct setup *setup, const struct corefile_dir *dir)
 {
 	size_t at = 0;
 	int64_t ttl;
-	if (d->n_arg > 0 && number(d->arg[0].s, &ttl)) {
+	if (dir->n_arg > 0 && number(dir->arg[0].s, &ttl)) {
 		if (ttl <= 0)
-			return setup_error(s, d->arg[0].pos, "'%s' must be positive", d->arg[0].s);
+			return setup_error(setup, dir->arg[0].pos, "'%s' must be positive",
+					   dir->arg[0].s);
 		uint32_t v = (uint32_t)MIN(ttl, (int64_t)INT32_MAX);
-		c->half[0].max_ttl_s = c->half[1].max_ttl_s = v;
+		conf->half[0].max_ttl_s = conf->half[1].max_ttl_s = v;
 		at = 1;
 	}
-	return setup_zones(s, d->arg + at, d->n_arg - at, &c->zones);
+	return setup_zones(setup, dir->arg + at, dir->n_arg - at, &conf->zones);
 }
 
-static void label_zones(struct cache_conf *c, struct arena *a)
+static void label_zones(struct cache_conf *conf, struct arena *arena)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	for (size_t i = 0; i < c->zones.n; i++) {
-		strbuf_addf(&text, "%s%s", i != 0 ? "," : "", c->zones.text[i]);
-		c->all_names |= c->zones.wire[i][0] == 0;
+	for (size_t i = 0; i < conf->zones.n; i++) {
+		strbuf_addf(&text, "%s%s", i != 0 ? "," : "", conf->zones.text[i]);
+		conf->all_names |= conf->zones.wire[i][0] == 0;
 	}
-	c->zones_label = arena_strndup(a, text.s, text.n);
+	conf->zones_label = arena_strndup(arena, text.s, text.n);
 }
 
-int cache_parse(struct plugin_inst *self, struct setup *s)
+int cache_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct cache_conf *c = self->conf;
-	int r = setup_once(s);
+	int r = setup_once(setup);
 	if (r < 0)
 		return r;
 	defaults(c);
-	r = parse_args(c, s, s->dir[0]);
+	r = parse_args(c, setup, setup->dir[0]);
 	if (r == 0)
-		r = setup_body(s, s->dir[0], cache_opts, CACHE_OPTS, c, s);
+		r = setup_body(setup, setup->dir[0], cache_opts, CACHE_OPTS, c, setup);
 	if (r < 0)
 		return r;
 	if (c->policy_given && !c->stale_given)
-		return setup_error(s, s->dir[0]->name.pos,
+		return setup_error(setup, setup->dir[0]->name.pos,
 				   "serve_stale_policy needs 'serve_stale' beside it");
-	label_zones(c, s->arena);
+	label_zones(c, setup->arena);
 	return 0;
 }

@@ -54,36 +54,38 @@ static const struct {
 	[CACHE_EVICTIONS_DENIAL] = { &evictions_family, "denial" },
 };
 
-static struct metrics_series *series(const struct plugin_inst *self, const struct metrics_family *f,
-				     const char *server, const char *type)
+static struct metrics_series *series(const struct plugin_inst *self,
+				     const struct metrics_family *family, const char *server,
+				     const char *type)
 {
 	const struct cache_conf *c = self->conf;
 	const char *view = block_conf(self->block)->view;
 	if (type != NULL)
-		return metrics_get(f, (const char *const[]){ server, type, c->zones_label, view });
-	return metrics_get(f, (const char *const[]){ server, c->zones_label, view });
+		return metrics_get(family,
+				   (const char *const[]){ server, type, c->zones_label, view });
+	return metrics_get(family, (const char *const[]){ server, c->zones_label, view });
 }
 
 /* The query's listener among the block's; labels are compared as pointers. */
-static size_t server_of(const struct cache_conf *c, const struct query *q)
+static size_t server_of(const struct cache_conf *conf, const struct query *q)
 {
 	size_t i = 0;
-	if (LIKELY(c->n_servers == 1))
+	if (LIKELY(conf->n_servers == 1))
 		return 0;
 	const char *label = query_server_label(q);
-	while (i + 1 < c->n_servers && c->server[i].label != label)
+	while (i + 1 < conf->n_servers && conf->server[i].label != label)
 		i++;
 	return i;
 }
 
-static NOINLINE _Atomic uint64_t *make_cell(struct plugin_inst *self, struct cache_worker *w,
+static NOINLINE _Atomic uint64_t *make_cell(struct plugin_inst *self, struct cache_worker *worker,
 					    size_t server, enum cache_counter what)
 {
 	const struct cache_conf *c = self->conf;
 	_Atomic uint64_t *cell = metrics_row(
 		series(self, counters[what].family, c->server[server].label, counters[what].type),
-		w->slot);
-	w->cell[server * CACHE_COUNTERS + what] = cell;
+		worker->slot);
+	worker->cell[server * CACHE_COUNTERS + what] = cell;
 	return cell;
 }
 

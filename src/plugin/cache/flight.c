@@ -10,28 +10,28 @@
 #include "base/mem.h"
 #include "plugin/cache/cache_priv.h"
 
-static struct flight_group **list_of(struct cache_worker *w, uint64_t hash)
+static struct flight_group **list_of(struct cache_worker *worker, uint64_t hash)
 {
-	return &w->flight[hash % FLIGHT_LISTS];
+	return &worker->flight[hash % FLIGHT_LISTS];
 }
 
-static struct flight_group *find_group(struct cache_worker *w, uint64_t hash)
+static struct flight_group *find_group(struct cache_worker *worker, uint64_t hash)
 {
-	struct flight_group *g = *list_of(w, hash);
+	struct flight_group *g = *list_of(worker, hash);
 	while (g != NULL && g->hash != hash)
 		g = g->next;
 	return g;
 }
 
 /* Groups are reused: there are never more than queries in flight. */
-static struct flight_group *make_group(struct cache_worker *w, uint64_t hash)
+static struct flight_group *make_group(struct cache_worker *worker, uint64_t hash)
 {
-	struct flight_group **at = list_of(w, hash), *g = w->free_groups;
+	struct flight_group **at = list_of(worker, hash), *g = worker->free_groups;
 	if (g != NULL)
-		w->free_groups = g->next;
+		worker->free_groups = g->next;
 	else
 		g = xmalloc(sizeof(*g));
-	*g = (struct flight_group){ .next = *at, .at = at, .w = w, .hash = hash };
+	*g = (struct flight_group){ .next = *at, .at = at, .w = worker, .hash = hash };
 	g->last = &g->first;
 	if (g->next != NULL)
 		g->next->at = &g->next;
@@ -39,95 +39,97 @@ static struct flight_group *make_group(struct cache_worker *w, uint64_t hash)
 	return g;
 }
 
-static void drop_if_empty(struct flight_group *g)
+static void drop_if_empty(struct flight_group *group)
 {
-	if (g->n_asking != 0 || g->first != NULL)
+	if (group->n_asking != 0 || group->first != NULL)
 		return;
-	*g->at = g->next;
-	if (g->next != NULL)
-		g->next->at = g->at;
-	g->next = g->w->free_groups;
-	g->w->free_groups = g;
+	*group->at = group->next;
+	if (group->next != NULL)
+		group->next->at = group->at;
+	group->next = group->w->free_groups;
+	group->w->free_groups = group;
 }
 
-static struct flight_group *get_group(struct cache_worker *w, uint64_t hash)
+static struct flight_group *get_group(struct cache_worker *worker, uint64_t hash)
 {
-	struct flight_group *g = find_group(w, hash);
-	return g != NULL ? g : make_group(w, hash);
+	struct flight_group *g = find_group(worker, hash);
+	return g != NULL ? g : make_group(worker, hash);
 }
 
-unsigned flight_asking(struct cache_worker *w, uint64_t hash)
+unsigned flight_asking(struct cache_worker *worker, uint64_t hash)
 {
-	const struct flight_group *g = find_group(w, hash);
+	const struct flight_group *g = find_group(worker, hash);
 	return g != NULL ? g->n_asking : 0;
 }
 
-struct flight *flight_waiting(struct cache_worker *w, uint64_t hash)
+struct flight *flight_waiting(struct cache_worker *worker, uint64_t hash)
 {
-	const struct flight_group *g = find_group(w, hash);
+	const struct flight_group *g = find_group(worker, hash);
 	return g != NULL ? g->first : NULL;
 }
 
-bool flight_waits(struct cache_worker *w, uint64_t hash)
+bool flight_waits(struct cache_worker *worker, uint64_t hash)
 {
-	return flight_waiting(w, hash) != NULL;
+	return flight_waiting(worker, hash) != NULL;
 }
 
-void flight_ask(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash)
+void flight_ask(struct cache_worker *worker, struct flight *flight, struct query *q, uint64_t hash)
 {
-	struct flight_group *g = get_group(w, hash);
-	assert(f->group == NULL);
-	*f = (struct flight){ .group = g, .q = q, .asks = true };
+	struct flight_group *g = get_group(worker, hash);
+	assert(flight->group == NULL);
+	*flight = (struct flight){ .group = g, .q = q, .asks = true };
 	g->n_asking++;
 }
 
-void flight_wait(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash)
+void flight_wait(struct cache_worker *worker, struct flight *flight, struct query *q, uint64_t hash)
 {
-	struct flight_group *g = get_group(w, hash);
-	assert(f->group == NULL);
-	*f = (struct flight){ .group = g, .q = q, .at = g->last };
-	*g->last = f;
-	g->last = &f->next;
+	struct flight_group *g = get_group(worker, hash);
+	assert(flight->group == NULL);
+	*flight = (struct flight){ .group = g, .q = q, .at = g->last };
+	*g->last = flight;
+	g->last = &flight->next;
 }
 
-void flight_wait_ahead(struct cache_worker *w, struct flight *f, struct query *q, uint64_t hash)
+void flight_wait_ahead(struct cache_worker *worker, struct flight *flight, struct query *q,
+		       uint64_t hash)
 {
-	struct flight_group *g = get_group(w, hash);
-	assert(f->group == NULL);
-	*f = (struct flight){ .group = g, .q = q, .next = g->first, .at = &g->first };
-	if (f->next != NULL)
-		f->next->at = &f->next;
+	struct flight_group *g = get_group(worker, hash);
+	assert(flight->group == NULL);
+	*flight = (struct flight){ .group = g, .q = q, .next = g->first, .at = &g->first };
+	if (flight->next != NULL)
+		flight->next->at = &flight->next;
 	else
-		g->last = &f->next;
-	g->first = f;
+		g->last = &flight->next;
+	g->first = flight;
 }
 
-static void unlink_waiting(struct flight *f)
+static void unlink_waiting(struct flight *flight)
 {
-	*f->at = f->next;
-	if (f->next != NULL)
-		f->next->at = f->at;
+	*flight->at = flight->next;
+	if (flight->next != NULL)
+		flight->next->at = flight->at;
 	else
-		f->group->last = f->at;
+		flight->group->last = flight->at;
 }
 
-void flight_remove(struct flight *f)
+void flight_remove(struct flight *flight)
 {
-	struct flight_group *g = f->group;
+	struct flight_group *g = flight->group;
 	if (g == NULL)
 		return;
-	if (f->asks)
+	if (flight->asks)
 		g->n_asking--;
 	else
-		unlink_waiting(f);
-	f->group = NULL;
+		unlink_waiting(flight);
+	flight->group = NULL;
 	drop_if_empty(g);
 }
 
-void flight_wake(struct plugin_inst *self, struct cache_worker *w, uint64_t hash, bool refreshed)
+void flight_wake(struct plugin_inst *self, struct cache_worker *worker, uint64_t hash,
+		 bool refreshed)
 {
 	struct flight *next;
-	for (struct flight *f = flight_waiting(w, hash); f != NULL; f = next) {
+	for (struct flight *f = flight_waiting(worker, hash); f != NULL; f = next) {
 		next = f->next;
 		struct pass *p = query_state_get(f->q, self);
 		if (p != NULL)
@@ -137,10 +139,10 @@ void flight_wake(struct plugin_inst *self, struct cache_worker *w, uint64_t hash
 	}
 }
 
-void flight_release(struct plugin_inst *self, struct cache_worker *w, uint64_t hash)
+void flight_release(struct plugin_inst *self, struct cache_worker *worker, uint64_t hash)
 {
 	struct flight *next;
-	for (struct flight *f = flight_waiting(w, hash); f != NULL; f = next) {
+	for (struct flight *f = flight_waiting(worker, hash); f != NULL; f = next) {
 		next = f->next;
 		const struct pass *p = query_state_get(f->q, self);
 		struct flight_group *g = f->group;
@@ -158,11 +160,11 @@ void flight_release(struct plugin_inst *self, struct cache_worker *w, uint64_t h
 	}
 }
 
-void flight_done(struct cache_worker *w)
+void flight_done(struct cache_worker *worker)
 {
-	while (w->free_groups != NULL) {
-		struct flight_group *g = w->free_groups;
-		w->free_groups = g->next;
+	while (worker->free_groups != NULL) {
+		struct flight_group *g = worker->free_groups;
+		worker->free_groups = g->next;
 		free(g);
 	}
 }

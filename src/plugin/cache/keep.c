@@ -104,11 +104,11 @@ static struct slice first_stanza(const char *text)
 }
 
 /* The stanzas of a text, found by their text; false when one stands there twice. */
-static bool index_stanzas(const char *text, struct map *m)
+static bool index_stanzas(const char *text, struct map *map)
 {
-	map_init(m);
+	map_init(map);
 	for (struct slice st; (st = first_stanza(text)).n != 0; text += st.n) {
-		if (map_set(m, st, m) != NULL)
+		if (map_set(map, st, map) != NULL)
 			return false;
 	}
 	return true;
@@ -181,14 +181,15 @@ static struct slice next_common(const char *text, const struct map *other)
 }
 
 /* Do stanzas that both have stand in the same order? The first that fits may decide. */
-static bool same_order(const char *a, const struct map *in_b, const char *b, const struct map *in_a)
+static bool same_order(const char *left, const struct map *in_b, const char *right,
+		       const struct map *in_a)
 {
 	for (;;) {
-		struct slice x = next_common(a, in_b), y = next_common(b, in_a);
+		struct slice x = next_common(left, in_b), y = next_common(right, in_a);
 		if (x.n == 0 || !slice_eq(x, y))
 			return x.n == y.n;
-		a = x.p + x.n;
-		b = y.p + y.n;
+		left = x.p + x.n;
+		right = y.p + y.n;
 	}
 }
 
@@ -206,30 +207,30 @@ static bool comparable(const char *old, const char *new, struct dns_zoneset *zs)
 
 /* ---- life ---- */
 
-static struct kept_store *new_store(const struct cache_conf *c)
+static struct kept_store *new_store(const struct cache_conf *conf)
 {
 	enum { ENTRY_BYTES = 1024, BYTES_MIN = 16 << 20 };
 	struct kept_store *k = xcalloc(1, sizeof(*k));
-	struct store_conf sc = { .stale_s = c->stale_s };
+	struct store_conf sc = { .stale_s = conf->stale_s };
 	size_t entries = 0;
 	for (int h = 0; h < STORE_HALVES; h++) {
 		sc.capacity[h] =
-			(uint32_t)MIN(MAX(c->half[h].capacity, (int64_t)0), (int64_t)1 << 26);
+			(uint32_t)MIN(MAX(conf->half[h].capacity, (int64_t)0), (int64_t)1 << 26);
 		entries += sc.capacity[h];
 	}
-	sc.bytes =
-		c->memory != 0 ? (size_t)c->memory : MAX(entries * ENTRY_BYTES, (size_t)BYTES_MIN);
+	sc.bytes = conf->memory != 0 ? (size_t)conf->memory
+				     : MAX(entries * ENTRY_BYTES, (size_t)BYTES_MIN);
 	k->store = store_new(&sc);
 	k->refs = 1;
 	return k;
 }
 
-static void put_store(struct kept_store *k)
+static void put_store(struct kept_store *store)
 {
-	if (k == NULL || --k->refs != 0)
+	if (store == NULL || --store->refs != 0)
 		return;
-	store_free(k->store);
-	free(k);
+	store_free(store->store);
+	free(store);
 }
 
 static int make_holder(void *arg, void **ret)
@@ -249,15 +250,15 @@ static void free_holder(void *value)
 }
 
 /* The store that was, if its replies are of use; with the zones that are not in k->flush. */
-static struct kept_store *same_store(struct cache_kept *k, const char *stanza)
+static struct kept_store *same_store(struct cache_kept *kept, const char *stanza)
 {
-	const struct holder *h = k->resource->value;
+	const struct holder *h = kept->resource->value;
 	if (h->store == NULL || strcmp(h->stanza, stanza) != 0)
 		return NULL;
-	if (strcmp(h->below, k->below) == 0)
+	if (strcmp(h->below, kept->below) == 0)
 		return h->store;
-	k->flush = dns_zoneset_new();
-	return comparable(h->below, k->below, k->flush) ? h->store : NULL;
+	kept->flush = dns_zoneset_new();
+	return comparable(h->below, kept->below, kept->flush) ? h->store : NULL;
 }
 
 int cache_keep_open(struct plugin_inst *self)

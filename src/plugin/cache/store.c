@@ -28,33 +28,33 @@ __extension__ typedef unsigned __int128 u128;
 
 /* ---- hashing ---- */
 
-static ALWAYS_INLINE uint64_t mix(uint64_t a, uint64_t b)
+static ALWAYS_INLINE uint64_t mix(uint64_t left, uint64_t right)
 {
-	u128 m = (u128)a * b;
+	u128 m = (u128)left * right;
 	return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
 /* Keyed by a secret, so that nobody can choose names that share a bucket. */
-uint64_t store_hash(const struct store *s, const struct store_key *k)
+uint64_t store_hash(const struct store *store, const struct store_key *key)
 {
-	uint64_t h = s->seed[0] ^ ((uint64_t)k->qtype << 32 | (uint64_t)k->qclass << 16 |
-				   (uint64_t)k->bits << 8 | k->name_len);
+	uint64_t h = store->seed[0] ^ ((uint64_t)key->qtype << 32 | (uint64_t)key->qclass << 16 |
+				       (uint64_t)key->bits << 8 | key->name_len);
 	uint64_t w;
-	size_t n = k->name_len;
-	const uint8_t *p = k->name;
+	size_t n = key->name_len;
+	const uint8_t *p = key->name;
 	for (; n > 8; n -= 8, p += 8) {
 		memcpy(&w, p, 8);
-		h = mix(h ^ w, s->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
+		h = mix(h ^ w, store->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
 	}
 	memcpy(&w, p, 8);
 	w &= n < 8 ? (UINT64_C(1) << n * 8) - 1 : ~UINT64_C(0);
-	h = mix(h ^ w, s->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
-	return mix(h, s->seed[0] | 1);
+	h = mix(h ^ w, store->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
+	return mix(h, store->seed[0] | 1);
 }
 
-static ALWAYS_INLINE struct shard *shard_of(const struct store *s, uint64_t hash)
+static ALWAYS_INLINE struct shard *shard_of(const struct store *store, uint64_t hash)
 {
-	return &s->shard[hash >> 48 & (s->n_shards - 1)];
+	return &store->shard[hash >> 48 & (store->n_shards - 1)];
 }
 
 struct bucket *store_bucket_of(const struct shard *sh, uint64_t hash)
@@ -81,16 +81,16 @@ static_assert(STORE_FIRST % 2 == 0 && STORE_MORE % 2 == 0, "no item of the list 
 
 /* The list stays where it is: with its 2 bytes for each record the copy could be longer than any
  * message, and than the memory of a query. */
-void store_copy_more(const struct store_entry *e, uint32_t ttl_s, uint8_t *out)
+void store_copy_more(const struct store_entry *entry, uint32_t ttl_s, uint8_t *out)
 {
-	size_t list = store_data_len(e->wire_len, 0);
-	size_t end = list + (size_t)e->n_ttl * 2;
+	size_t list = store_data_len(entry->wire_len, 0);
+	size_t end = list + (size_t)entry->n_ttl * 2;
 	size_t at = STORE_FIRST;
 	if (list < at) /* then the whole message is in the first cell */
-		store_set_ttls(e->data + list, e->data + MIN(at, end), ttl_s, out);
-	for (const struct store_more *m = e->more; m != NULL; m = m->next, at += STORE_MORE) {
-		if (at < e->wire_len)
-			memcpy(out + at, m->data, MIN(e->wire_len - at, (size_t)STORE_MORE));
+		store_set_ttls(entry->data + list, entry->data + MIN(at, end), ttl_s, out);
+	for (const struct store_more *m = entry->more; m != NULL; m = m->next, at += STORE_MORE) {
+		if (at < entry->wire_len)
+			memcpy(out + at, m->data, MIN(entry->wire_len - at, (size_t)STORE_MORE));
 		if (list < at + STORE_MORE)
 			store_set_ttls(m->data + (list > at ? list - at : 0),
 				       m->data + MIN(end - at, (size_t)STORE_MORE), ttl_s, out);
@@ -98,55 +98,57 @@ void store_copy_more(const struct store_entry *e, uint32_t ttl_s, uint8_t *out)
 }
 
 /* A name of more than a cell: the rest stands in the next one or two. */
-static NOINLINE bool same_long_name(const struct store_entry *e, const struct store_key *k)
+static NOINLINE bool same_long_name(const struct store_entry *entry, const struct store_key *key)
 {
 	size_t at = STORE_FIRST - DNS_HEADER_BYTES;
-	if (memcmp(e->data + DNS_HEADER_BYTES, k->name, at) != 0)
+	if (memcmp(entry->data + DNS_HEADER_BYTES, key->name, at) != 0)
 		return false;
-	for (const struct store_more *m = e->more; m != NULL && at < k->name_len; m = m->next) {
-		size_t n = MIN((size_t)k->name_len - at, (size_t)STORE_MORE);
-		if (memcmp(m->data, k->name + at, n) != 0)
+	for (const struct store_more *m = entry->more; m != NULL && at < key->name_len;
+	     m = m->next) {
+		size_t n = MIN((size_t)key->name_len - at, (size_t)STORE_MORE);
+		if (memcmp(m->data, key->name + at, n) != 0)
 			return false;
 		at += n;
 	}
 	return true;
 }
 
-static ALWAYS_INLINE bool has_key(const struct store_entry *e, const struct store_key *k)
+static ALWAYS_INLINE bool has_key(const struct store_entry *entry, const struct store_key *key)
 {
-	if (e->hash != k->hash || e->name_len != k->name_len || e->qtype != k->qtype ||
-	    e->qclass != k->qclass || e->bits != k->bits)
+	if (entry->hash != key->hash || entry->name_len != key->name_len ||
+	    entry->qtype != key->qtype || entry->qclass != key->qclass || entry->bits != key->bits)
 		return false;
-	if (UNLIKELY(k->name_len > STORE_FIRST - DNS_HEADER_BYTES))
-		return same_long_name(e, k);
-	return memcmp(e->data + DNS_HEADER_BYTES, k->name, k->name_len) == 0;
+	if (UNLIKELY(key->name_len > STORE_FIRST - DNS_HEADER_BYTES))
+		return same_long_name(entry, key);
+	return memcmp(entry->data + DNS_HEADER_BYTES, key->name, key->name_len) == 0;
 }
 
 /* The place of the next tag that fits from *m on, or NULL. */
-static ALWAYS_INLINE struct store_entry *next_match(struct bucket *b, unsigned word, uint64_t *m)
+static ALWAYS_INLINE struct store_entry *next_match(struct bucket *bucket, unsigned word,
+						    uint64_t *m)
 {
 	while (*m != 0) {
 		unsigned i = word * 8 + (unsigned)__builtin_ctzll(*m) / 8;
 		*m &= *m - 1;
-		struct store_entry *e = i < BUCKET_PLACES ? rcu_get(&b->at[i]) : NULL;
+		struct store_entry *e = i < BUCKET_PLACES ? rcu_get(&bucket->at[i]) : NULL;
 		if (e != NULL)
 			return e;
 	}
 	return NULL;
 }
 
-bool store_get(const struct store *s, const struct store_key *k,
+bool store_get(const struct store *store, const struct store_key *key,
 	       struct store_entry *ret[STORE_KINDS])
 {
-	struct bucket *b = store_bucket_of(shard_of(s, k->hash), k->hash);
-	uint8_t tag = tag_of(k->hash);
+	struct bucket *b = store_bucket_of(shard_of(store, key->hash), key->hash);
+	uint8_t tag = tag_of(key->hash);
 	bool found = false;
 	ret[STORE_SUCCESS] = ret[STORE_DENIAL] = ret[STORE_WEAK] = NULL;
 	for (unsigned word = 0; word < 2; word++) {
 		uint64_t m =
 			matching(atomic_load_explicit(&b->tags[word], memory_order_relaxed), tag);
 		for (struct store_entry *e; (e = next_match(b, word, &m)) != NULL;) {
-			if (!has_key(e, k))
+			if (!has_key(e, key))
 				continue;
 			ret[e->kind] = e;
 			found = true;
@@ -155,17 +157,17 @@ bool store_get(const struct store *s, const struct store_key *k,
 	return found;
 }
 
-void store_prefetch(const struct store *s, uint64_t hash)
+void store_prefetch(const struct store *store, uint64_t hash)
 {
-	const char *b = (const char *)store_bucket_of(shard_of(s, hash), hash);
+	const char *b = (const char *)store_bucket_of(shard_of(store, hash), hash);
 	__builtin_prefetch(b);
 	__builtin_prefetch(b + 64);
 }
 
-void store_prefetch_entry(const struct store *s, uint64_t hash)
+void store_prefetch_entry(const struct store *store, uint64_t hash)
 {
 	enum { LINES = STORE_CELL / 64 };
-	struct bucket *b = store_bucket_of(shard_of(s, hash), hash);
+	struct bucket *b = store_bucket_of(shard_of(store, hash), hash);
 	for (unsigned word = 0; word < 2; word++) {
 		uint64_t m = matching(atomic_load_explicit(&b->tags[word], memory_order_relaxed),
 				      tag_of(hash));
@@ -177,12 +179,12 @@ void store_prefetch_entry(const struct store *s, uint64_t hash)
 
 /* ---- writers ---- */
 
-static struct store_entry *find_kind(struct bucket *b, const struct store_key *k,
+static struct store_entry *find_kind(struct bucket *bucket, const struct store_key *key,
 				     enum store_kind kind, unsigned *ret_place)
 {
 	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
-		struct store_entry *e = atomic_load_explicit(&b->at[i], memory_order_relaxed);
-		if (e != NULL && e->kind == kind && has_key(e, k)) {
+		struct store_entry *e = atomic_load_explicit(&bucket->at[i], memory_order_relaxed);
+		if (e != NULL && e->kind == kind && has_key(e, key)) {
 			*ret_place = i;
 			return e;
 		}
@@ -191,12 +193,12 @@ static struct store_entry *find_kind(struct bucket *b, const struct store_key *k
 }
 
 /* The entry of a full bucket that is missed least: expired, else not visited, else the oldest. */
-static struct store_entry *weakest(struct bucket *b, uint64_t now_ns, uint32_t stale_s)
+static struct store_entry *weakest(struct bucket *bucket, uint64_t now_ns, uint32_t stale_s)
 {
 	struct store_entry *best = NULL;
 	int best_rank = 0;
 	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
-		struct store_entry *e = atomic_load_explicit(&b->at[i], memory_order_relaxed);
+		struct store_entry *e = atomic_load_explicit(&bucket->at[i], memory_order_relaxed);
 		bool expired = store_ttl(e, now_ns) + (int64_t)stale_s <= 0;
 		int rank = expired ? 2 : !atomic_load_explicit(&e->visited, memory_order_relaxed);
 		atomic_store_explicit(&e->visited, 0, memory_order_relaxed);
@@ -209,10 +211,10 @@ static struct store_entry *weakest(struct bucket *b, uint64_t now_ns, uint32_t s
 	return best;
 }
 
-static bool free_place(const struct bucket *b, unsigned *ret)
+static bool free_place(const struct bucket *bucket, unsigned *ret)
 {
 	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
-		if (atomic_load_explicit(&b->at[i], memory_order_relaxed) == NULL) {
+		if (atomic_load_explicit(&bucket->at[i], memory_order_relaxed) == NULL) {
 			*ret = i;
 			return true;
 		}
@@ -220,22 +222,22 @@ static bool free_place(const struct bucket *b, unsigned *ret)
 	return false;
 }
 
-static void publish(struct bucket *b, unsigned i, struct store_entry *e)
+static void publish(struct bucket *bucket, unsigned index, struct store_entry *entry)
 {
-	rcu_publish(&b->at[i], e);
-	uint64_t tags = atomic_load_explicit(&b->tags[i / 8], memory_order_relaxed);
-	tags &= ~(UINT64_C(0xff) << (i % 8 * 8));
-	tags |= (uint64_t)tag_of(e->hash) << (i % 8 * 8);
-	atomic_store_explicit(&b->tags[i / 8], tags, memory_order_release);
+	rcu_publish(&bucket->at[index], entry);
+	uint64_t tags = atomic_load_explicit(&bucket->tags[index / 8], memory_order_relaxed);
+	tags &= ~(UINT64_C(0xff) << (index % 8 * 8));
+	tags |= (uint64_t)tag_of(entry->hash) << (index % 8 * 8);
+	atomic_store_explicit(&bucket->tags[index / 8], tags, memory_order_release);
 }
 
 /* Where the TTLs stand goes behind the message; false when it is not well formed. */
-static bool find_ttls(uint8_t *msg, size_t n, size_t at, unsigned left)
+static bool find_ttls(uint8_t *msg, size_t len, size_t at, unsigned left)
 {
-	uint8_t *out = msg + ((n + 1) & ~(size_t)1);
+	uint8_t *out = msg + ((len + 1) & ~(size_t)1);
 	for (; left > 0; left--, out += 2) {
-		int end = dns_name_skip(msg, n, at);
-		if (end < 0 || (size_t)end + 10 > n)
+		int end = dns_name_skip(msg, len, at);
+		if (end < 0 || (size_t)end + 10 > len)
 			return false;
 		uint16_t off = (uint16_t)(end + 4);
 		memcpy(out, &off, 2);
@@ -244,35 +246,35 @@ static bool find_ttls(uint8_t *msg, size_t n, size_t at, unsigned left)
 	return true;
 }
 
-static void fill(struct store_entry *e, const struct store_key *k, const struct store_value *v,
-		 uint16_t n_ttl)
+static void fill(struct store_entry *entry, const struct store_key *key,
+		 const struct store_value *value, uint16_t n_ttl)
 {
-	struct store_more *more = e->more;
-	*e = (struct store_entry){
-		.hash = k->hash,
-		.stored_ns = v->now_ns,
-		.ttl_s = v->ttl_s,
-		.full_size = v->full_size,
-		.qtype = k->qtype,
-		.qclass = k->qclass,
-		.flags = v->flags,
-		.rcode = (uint8_t)v->rcode,
-		.tally = v->tally,
+	struct store_more *more = entry->more;
+	*entry = (struct store_entry){
+		.hash = key->hash,
+		.stored_ns = value->now_ns,
+		.ttl_s = value->ttl_s,
+		.full_size = value->full_size,
+		.qtype = key->qtype,
+		.qclass = key->qclass,
+		.flags = value->flags,
+		.rcode = (uint8_t)value->rcode,
+		.tally = value->tally,
 		.n_ttl = n_ttl,
-		.wire_len = (uint16_t)v->msg_len,
-		.name_len = k->name_len,
-		.bits = k->bits,
-		.kind = (uint8_t)v->kind,
-		.last_ns = v->last_ns,
-		.hits = v->hits,
+		.wire_len = (uint16_t)value->msg_len,
+		.name_len = key->name_len,
+		.bits = key->bits,
+		.kind = (uint8_t)value->kind,
+		.last_ns = value->last_ns,
+		.hits = value->hits,
 		.more = more,
 	};
 	for (int i = 0; i < DNS_SECTIONS; i++)
-		e->count[i] = dns_get16(v->msg + 6 + 2 * i);
-	size_t left = store_data_len(v->msg_len, n_ttl);
-	const uint8_t *from = v->msg;
+		entry->count[i] = dns_get16(value->msg + 6 + 2 * i);
+	size_t left = store_data_len(value->msg_len, n_ttl);
+	const uint8_t *from = value->msg;
 	size_t take = MIN(left, (size_t)STORE_FIRST);
-	memcpy(e->data, from, take);
+	memcpy(entry->data, from, take);
 	for (; more != NULL; more = more->next) {
 		from += take;
 		left -= take;
@@ -282,49 +284,50 @@ static void fill(struct store_entry *e, const struct store_key *k, const struct 
 }
 
 /* Makes room within the limits, replaced entry aside; the number of entries that had to go. */
-static unsigned make_room(struct shard *sh, const struct store_value *v, size_t cells,
+static unsigned make_room(struct shard *sh, const struct store_value *value, size_t cells,
 			  bool replaces)
 {
 	enum { ROUNDS_MAX = 64 };
-	enum store_half half = store_half_of(v->kind);
+	enum store_half half = store_half_of(value->kind);
 	enum store_half other = half == STORE_HALF_DENIAL ? STORE_HALF_SUCCESS : STORE_HALF_DENIAL;
 	size_t limit = sh->budget - sh->budget / 16; /* the rest is for those in limbo */
 	unsigned gone = 0;
 	if (!replaces && sh->n[half] >= sh->capacity[half])
-		gone += store_evict(sh, half, v->now_ns);
+		gone += store_evict(sh, half, value->now_ns);
 	for (int i = 0; i < ROUNDS_MAX && sh->live + cells > limit; i++) {
-		if (!store_evict(sh, half, v->now_ns) && !store_evict(sh, other, v->now_ns))
+		if (!store_evict(sh, half, value->now_ns) && !store_evict(sh, other, value->now_ns))
 			break;
 		gone++;
 	}
 	return gone;
 }
 
-static enum store_result put_locked(struct store *s, struct shard *sh, const struct store_key *k,
-				    const struct store_value *v, uint16_t n_ttl)
+static enum store_result put_locked(struct store *store, struct shard *sh,
+				    const struct store_key *key, const struct store_value *value,
+				    uint16_t n_ttl)
 {
 	unsigned place = 0;
-	size_t cells = store_cells(v->msg_len, n_ttl);
-	struct bucket *b = store_bucket_of(sh, k->hash);
+	size_t cells = store_cells(value->msg_len, n_ttl);
+	struct bucket *b = store_bucket_of(sh, key->hash);
 	if (cells > sh->budget / 4)
 		return STORE_REFUSED;
-	struct store_entry *old = find_kind(b, k, v->kind, &place);
-	unsigned gone = make_room(sh, v, cells, old != NULL);
+	struct store_entry *old = find_kind(b, key, value->kind, &place);
+	unsigned gone = make_room(sh, value, cells, old != NULL);
 	struct store_entry *e = store_take(sh, cells);
 	if (e == NULL) {
 		/* All is in use or in limbo: there will be more room for the next one. */
-		store_evict(sh, store_half_of(v->kind), v->now_ns);
+		store_evict(sh, store_half_of(value->kind), value->now_ns);
 		store_hand_over(sh);
 		return STORE_BUSY;
 	}
-	fill(e, k, v, n_ttl);
+	fill(e, key, value, n_ttl);
 	e->serial = ++sh->serial;
-	old = find_kind(b, k, v->kind, &place); /* making room may have taken it */
+	old = find_kind(b, key, value->kind, &place); /* making room may have taken it */
 	if (old != NULL) {
 		e->visited = old->visited;
 		store_retire(sh, b, old);
 	} else if (!free_place(b, &place)) {
-		store_retire(sh, b, weakest(b, v->now_ns, s->stale_s));
+		store_retire(sh, b, weakest(b, value->now_ns, store->stale_s));
 		gone++;
 		free_place(b, &place);
 	}
@@ -333,34 +336,36 @@ static enum store_result put_locked(struct store *s, struct shard *sh, const str
 	return gone != 0 ? STORE_KEPT_EVICTED : STORE_KEPT;
 }
 
-enum store_result store_put(struct store *s, const struct store_key *k, const struct store_value *v)
+enum store_result store_put(struct store *store, const struct store_key *key,
+			    const struct store_value *value)
 {
-	struct shard *sh = shard_of(s, k->hash);
-	unsigned records =
-		(unsigned)dns_get16(v->msg + 6) + dns_get16(v->msg + 8) + dns_get16(v->msg + 10);
-	if (v->msg_len > STORE_MESSAGE_MAX || records > STORE_RECORDS_MAX ||
-	    !find_ttls(v->msg, v->msg_len, DNS_HEADER_BYTES + (size_t)k->name_len + 4, records))
+	struct shard *sh = shard_of(store, key->hash);
+	unsigned records = (unsigned)dns_get16(value->msg + 6) + dns_get16(value->msg + 8) +
+			   dns_get16(value->msg + 10);
+	if (value->msg_len > STORE_MESSAGE_MAX || records > STORE_RECORDS_MAX ||
+	    !find_ttls(value->msg, value->msg_len, DNS_HEADER_BYTES + (size_t)key->name_len + 4,
+		       records))
 		return STORE_REFUSED;
 	if (pthread_mutex_trylock(&sh->lock) != 0)
 		return STORE_BUSY;
 	enum store_result r = STORE_REFUSED;
-	if (v->epoch == atomic_load(&s->epoch)) {
-		if ((v->flags & STORE_CHASED) != 0)
-			atomic_store(&s->has_chased, true);
-		r = put_locked(s, sh, k, v, (uint16_t)records);
+	if (value->epoch == atomic_load(&store->epoch)) {
+		if ((value->flags & STORE_CHASED) != 0)
+			atomic_store(&store->has_chased, true);
+		r = put_locked(store, sh, key, value, (uint16_t)records);
 	}
 	pthread_mutex_unlock(&sh->lock);
 	return r;
 }
 
-bool store_drop(struct store *s, const struct store_key *k, enum store_kind kind)
+bool store_drop(struct store *store, const struct store_key *key, enum store_kind kind)
 {
-	struct shard *sh = shard_of(s, k->hash);
+	struct shard *sh = shard_of(store, key->hash);
 	unsigned place;
 	if (pthread_mutex_trylock(&sh->lock) != 0)
 		return false;
-	struct bucket *b = store_bucket_of(sh, k->hash);
-	struct store_entry *e = find_kind(b, k, kind, &place);
+	struct bucket *b = store_bucket_of(sh, key->hash);
+	struct store_entry *e = find_kind(b, key, kind, &place);
 	if (e != NULL)
 		store_retire(sh, b, e);
 	pthread_mutex_unlock(&sh->lock);
@@ -368,12 +373,13 @@ bool store_drop(struct store *s, const struct store_key *k, enum store_kind kind
 }
 
 /* The name of an entry, with room behind it. */
-static const uint8_t *name_of(const struct store_entry *e, uint8_t *out)
+static const uint8_t *name_of(const struct store_entry *entry, uint8_t *out)
 {
-	size_t n = MIN((size_t)e->name_len, (size_t)STORE_FIRST - DNS_HEADER_BYTES);
-	memcpy(out, e->data + DNS_HEADER_BYTES, n);
-	for (const struct store_more *m = e->more; m != NULL && n < e->name_len; m = m->next) {
-		size_t take = MIN((size_t)e->name_len - n, (size_t)STORE_MORE);
+	size_t n = MIN((size_t)entry->name_len, (size_t)STORE_FIRST - DNS_HEADER_BYTES);
+	memcpy(out, entry->data + DNS_HEADER_BYTES, n);
+	for (const struct store_more *m = entry->more; m != NULL && n < entry->name_len;
+	     m = m->next) {
+		size_t take = MIN((size_t)entry->name_len - n, (size_t)STORE_MORE);
 		memcpy(out + n, m->data, take);
 		n += take;
 	}
@@ -394,14 +400,14 @@ static void flush_half(struct shard *sh, enum store_half half,
 	}
 }
 
-void store_flush(struct store *s, bool (*is_gone)(const void *ctx, const uint8_t *name),
+void store_flush(struct store *store, bool (*is_gone)(const void *ctx, const uint8_t *name),
 		 const void *ctx)
 {
-	atomic_fetch_add(&s->epoch, 1);
-	if (is_gone == NULL && !atomic_exchange(&s->has_chased, false))
+	atomic_fetch_add(&store->epoch, 1);
+	if (is_gone == NULL && !atomic_exchange(&store->has_chased, false))
 		return;
-	for (uint32_t i = 0; i < s->n_shards; i++) {
-		struct shard *sh = &s->shard[i];
+	for (uint32_t i = 0; i < store->n_shards; i++) {
+		struct shard *sh = &store->shard[i];
 		pthread_mutex_lock(&sh->lock);
 		for (int h = 0; h < STORE_HALVES; h++)
 			flush_half(sh, (enum store_half)h, is_gone, ctx);
@@ -409,9 +415,9 @@ void store_flush(struct store *s, bool (*is_gone)(const void *ctx, const uint8_t
 	}
 }
 
-uint32_t store_epoch(const struct store *s)
+uint32_t store_epoch(const struct store *store)
 {
-	return atomic_load(&s->epoch);
+	return atomic_load(&store->epoch);
 }
 
 /* ---- life ---- */
@@ -422,36 +428,37 @@ static uint32_t clamp(uint32_t capacity)
 }
 
 /* Pages come into being when touched: a large cache that stays empty costs nothing. */
-static void *map(size_t n)
+static void *map(size_t count)
 {
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		       -1, 0);
+	void *p = mmap(NULL, count, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		abort();
-	if (n >= HUGE_PAGES_FROM)
-		madvise(p, n, MADV_HUGEPAGE);
+	if (count >= HUGE_PAGES_FROM)
+		madvise(p, count, MADV_HUGEPAGE);
 	return p;
 }
 
-static void shard_init(struct store *s, struct shard *sh, struct bucket *bucket, uint32_t n_buckets)
+static void shard_init(struct store *store, struct shard *sh, struct bucket *bucket,
+		       uint32_t n_buckets)
 {
 	pthread_mutex_init(&sh->lock, NULL);
-	sh->store = s;
+	sh->store = store;
 	sh->bucket = bucket;
 	sh->n_buckets = n_buckets;
-	sh->budget = s->n_cells / s->n_shards / STORE_RUN * STORE_RUN;
+	sh->budget = store->n_cells / store->n_shards / STORE_RUN * STORE_RUN;
 }
 
-struct store *store_new(const struct store_conf *c)
+struct store *store_new(const struct store_conf *conf)
 {
-	uint32_t cap[STORE_HALVES] = { clamp(c->capacity[0]), clamp(c->capacity[1]) };
+	uint32_t cap[STORE_HALVES] = { clamp(conf->capacity[0]), clamp(conf->capacity[1]) };
 	struct store *s = xcalloc(1, sizeof(*s));
 	s->n_shards = SHARDS_MAX;
-	s->n_cells = c->bytes / STORE_CELL;
+	s->n_cells = conf->bytes / STORE_CELL;
 	while (s->n_shards > 1 && (MIN(cap[0], cap[1]) / s->n_shards < SHARD_ENTRIES_MIN ||
 				   s->n_cells / s->n_shards < SHARD_CELLS_MIN))
 		s->n_shards /= 2;
-	s->stale_s = c->stale_s;
+	s->stale_s = conf->stale_s;
 	s->seed[0] = hash_process_key()->k0;
 	s->seed[1] = hash_process_key()->k1;
 	s->shard = aligned_alloc(64, s->n_shards * sizeof(struct shard));
@@ -472,41 +479,41 @@ struct store *store_new(const struct store_conf *c)
 	return s;
 }
 
-void store_free(struct store *s)
+void store_free(struct store *store)
 {
-	if (s == NULL)
+	if (store == NULL)
 		return;
-	for (uint32_t i = 0; i < s->n_shards; i++) {
-		pthread_mutex_lock(&s->shard[i].lock);
-		s->shard[i].closing = true;
-		pthread_mutex_unlock(&s->shard[i].lock);
+	for (uint32_t i = 0; i < store->n_shards; i++) {
+		pthread_mutex_lock(&store->shard[i].lock);
+		store->shard[i].closing = true;
+		pthread_mutex_unlock(&store->shard[i].lock);
 	}
 	rcu_barrier_all(); /* what was handed over before is back */
-	for (uint32_t i = 0; i < s->n_shards; i++)
-		pthread_mutex_destroy(&s->shard[i].lock);
-	munmap(s->table, s->table_bytes);
-	munmap(s->cells, s->n_cells * STORE_CELL);
-	free(s->shard);
-	free(s);
+	for (uint32_t i = 0; i < store->n_shards; i++)
+		pthread_mutex_destroy(&store->shard[i].lock);
+	munmap(store->table, store->table_bytes);
+	munmap(store->cells, store->n_cells * STORE_CELL);
+	free(store->shard);
+	free(store);
 }
 
-size_t store_count(const struct store *s, enum store_half half)
+size_t store_count(const struct store *store, enum store_half half)
 {
 	size_t n = 0;
-	for (uint32_t i = 0; i < s->n_shards; i++)
-		n += atomic_load_explicit(&s->shard[i].n[half], memory_order_relaxed);
+	for (uint32_t i = 0; i < store->n_shards; i++)
+		n += atomic_load_explicit(&store->shard[i].n[half], memory_order_relaxed);
 	return n;
 }
 
-size_t store_bytes(const struct store *s)
+size_t store_bytes(const struct store *store)
 {
 	size_t n = 0;
-	for (uint32_t i = 0; i < s->n_shards; i++)
-		n += atomic_load_explicit(&s->shard[i].n_taken, memory_order_relaxed);
+	for (uint32_t i = 0; i < store->n_shards; i++)
+		n += atomic_load_explicit(&store->shard[i].n_taken, memory_order_relaxed);
 	return n * STORE_CELL;
 }
 
-size_t store_table_bytes(const struct store *s)
+size_t store_table_bytes(const struct store *store)
 {
-	return s->table_bytes;
+	return store->table_bytes;
 }

@@ -92,9 +92,9 @@ static inline size_t store_data_len(size_t wire_len, size_t n_ttl)
 
 /* What copying out may write: the message, and at least what a first cell holds. Never more than a
  * message can have, so that whatever was stored can be given. */
-static inline size_t store_copy_room(const struct store_entry *e)
+static inline size_t store_copy_room(const struct store_entry *entry)
 {
-	return e->wire_len > STORE_FIRST ? e->wire_len : STORE_FIRST;
+	return entry->wire_len > STORE_FIRST ? entry->wire_len : STORE_FIRST;
 }
 
 /* Writes the TTL at the places in the message `out` that bytes [at, end) of the list name. */
@@ -108,24 +108,24 @@ static inline void store_set_ttls(const uint8_t *at, const uint8_t *end, uint32_
 	}
 }
 
-void store_copy_more(const struct store_entry *e, uint32_t ttl_s, uint8_t *out);
+void store_copy_more(const struct store_entry *entry, uint32_t ttl_s, uint8_t *out);
 
 /* Copies the message and sets its TTLs. */
-static inline void store_copy(const struct store_entry *e, uint32_t ttl_s, uint8_t *out)
+static inline void store_copy(const struct store_entry *entry, uint32_t ttl_s, uint8_t *out)
 {
-	memcpy(out, e->data, STORE_FIRST); /* a fixed number of bytes is copied faster */
-	if (e->more != NULL) {
-		store_copy_more(e, ttl_s, out);
+	memcpy(out, entry->data, STORE_FIRST); /* a fixed number of bytes is copied faster */
+	if (entry->more != NULL) {
+		store_copy_more(entry, ttl_s, out);
 		return;
 	}
-	const uint8_t *list = e->data + store_data_len(e->wire_len, 0);
-	store_set_ttls(list, list + (size_t)e->n_ttl * 2, ttl_s, out);
+	const uint8_t *list = entry->data + store_data_len(entry->wire_len, 0);
+	store_set_ttls(list, list + (size_t)entry->n_ttl * 2, ttl_s, out);
 }
 
 /* Seconds it is still good for; 0 and below: for how long it is not. */
-static inline int64_t store_ttl(const struct store_entry *e, uint64_t now_ns)
+static inline int64_t store_ttl(const struct store_entry *entry, uint64_t now_ns)
 {
-	return (int64_t)e->ttl_s - (int64_t)((now_ns - e->stored_ns) / 1000000000U);
+	return (int64_t)entry->ttl_s - (int64_t)((now_ns - entry->stored_ns) / 1000000000U);
 }
 
 struct store_conf {
@@ -135,17 +135,17 @@ struct store_conf {
 };
 
 /* Never NULL. */
-struct store *store_new(const struct store_conf *c);
+struct store *store_new(const struct store_conf *conf);
 /* When no worker uses it any more. Control threads only. */
-void store_free(struct store *s);
+void store_free(struct store *store);
 
-uint64_t store_hash(const struct store *s, const struct store_key *k);
+uint64_t store_hash(const struct store *store, const struct store_key *key);
 /* Brings the bucket near. */
-void store_prefetch(const struct store *s, uint64_t hash);
+void store_prefetch(const struct store *store, uint64_t hash);
 /* Brings the entry near that the bucket seems to have; the bucket should be near. */
-void store_prefetch_entry(const struct store *s, uint64_t hash);
+void store_prefetch_entry(const struct store *store, uint64_t hash);
 /* The entries under the key, by kind; NULL where there is none. True when there is one. */
-bool store_get(const struct store *s, const struct store_key *k,
+bool store_get(const struct store *store, const struct store_key *key,
 	       struct store_entry *ret[STORE_KINDS]);
 
 /* Something to be stored. `msg` is a whole message without OPT whose question is in lower case, at
@@ -171,20 +171,20 @@ struct store_value {
 };
 /* What became of it. */
 enum store_result { STORE_KEPT, STORE_KEPT_EVICTED, STORE_BUSY, STORE_REFUSED };
-enum store_result store_put(struct store *s, const struct store_key *k,
-			    const struct store_value *v);
+enum store_result store_put(struct store *store, const struct store_key *key,
+			    const struct store_value *value);
 /* Takes an entry out; false when the shard was busy. */
-bool store_drop(struct store *s, const struct store_key *k, enum store_kind kind);
+bool store_drop(struct store *store, const struct store_key *key, enum store_kind kind);
 
 /* Another configuration comes into force: takes out all entries that other blocks had a part in,
  * and those whose (lower-case) name `is_gone` (NULL: none) says; and, from then on, refuses what
  * writers of an older configuration want to store. Control threads only. */
-void store_flush(struct store *s, bool (*is_gone)(const void *ctx, const uint8_t *name),
+void store_flush(struct store *store, bool (*is_gone)(const void *ctx, const uint8_t *name),
 		 const void *ctx);
-uint32_t store_epoch(const struct store *s);
+uint32_t store_epoch(const struct store *store);
 
 /* Entries now; memory for entries that was ever used. Any thread. */
-size_t store_count(const struct store *s, enum store_half half);
-size_t store_bytes(const struct store *s);
+size_t store_count(const struct store *store, enum store_half half);
+size_t store_bytes(const struct store *store);
 /* Memory of the table itself. */
-size_t store_table_bytes(const struct store *s);
+size_t store_table_bytes(const struct store *store);

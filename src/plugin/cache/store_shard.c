@@ -63,24 +63,24 @@ struct store_entry *store_take(struct shard *sh, size_t cells)
 	return e;
 }
 
-static void give_cell(struct shard *sh, struct store_more *m)
+static void give_cell(struct shard *sh, struct store_more *more)
 {
-	m->next = sh->free;
-	sh->free = m;
+	more->next = sh->free;
+	sh->free = more;
 	sh->n_free++;
 }
 
-static void give_back(struct shard *sh, struct store_entry *e)
+static void give_back(struct shard *sh, struct store_entry *entry)
 {
-	while (e != NULL) {
-		struct store_entry *next = e->older;
-		for (struct store_more *m = e->more; m != NULL;) {
+	while (entry != NULL) {
+		struct store_entry *next = entry->older;
+		for (struct store_more *m = entry->more; m != NULL;) {
 			struct store_more *after = m->next;
 			give_cell(sh, m);
 			m = after;
 		}
-		give_cell(sh, (struct store_more *)(void *)e);
-		e = next;
+		give_cell(sh, (struct store_more *)(void *)entry);
+		entry = next;
 	}
 }
 
@@ -109,69 +109,69 @@ void store_hand_over(struct shard *sh)
 
 /* ---- order ---- */
 
-void store_link(struct shard *sh, struct store_entry *e)
+void store_link(struct shard *sh, struct store_entry *entry)
 {
-	enum store_half half = store_half_of(e->kind);
+	enum store_half half = store_half_of(entry->kind);
 	struct sieve *v = &sh->sieve[half];
-	e->newer = NULL;
-	e->older = v->newest;
+	entry->newer = NULL;
+	entry->older = v->newest;
 	if (v->newest != NULL)
-		v->newest->newer = e;
+		v->newest->newer = entry;
 	else
-		v->oldest = e;
-	v->newest = e;
-	sh->live += store_cells(e->wire_len, e->n_ttl);
+		v->oldest = entry;
+	v->newest = entry;
+	sh->live += store_cells(entry->wire_len, entry->n_ttl);
 	atomic_store_explicit(&sh->n[half], sh->n[half] + 1, memory_order_relaxed);
 }
 
-static void unlink_entry(struct shard *sh, struct store_entry *e)
+static void unlink_entry(struct shard *sh, struct store_entry *entry)
 {
-	enum store_half half = store_half_of(e->kind);
+	enum store_half half = store_half_of(entry->kind);
 	struct sieve *v = &sh->sieve[half];
-	if (v->hand == e)
-		v->hand = e->newer;
-	if (e->newer != NULL)
-		e->newer->older = e->older;
+	if (v->hand == entry)
+		v->hand = entry->newer;
+	if (entry->newer != NULL)
+		entry->newer->older = entry->older;
 	else
-		v->newest = e->older;
-	if (e->older != NULL)
-		e->older->newer = e->newer;
+		v->newest = entry->older;
+	if (entry->older != NULL)
+		entry->older->newer = entry->newer;
 	else
-		v->oldest = e->newer;
-	sh->live -= store_cells(e->wire_len, e->n_ttl);
+		v->oldest = entry->newer;
+	sh->live -= store_cells(entry->wire_len, entry->n_ttl);
 	atomic_store_explicit(&sh->n[half], sh->n[half] - 1, memory_order_relaxed);
 }
 
-static void clear_place(struct bucket *b, unsigned i)
+static void clear_place(struct bucket *bucket, unsigned index)
 {
-	uint64_t tags = atomic_load_explicit(&b->tags[i / 8], memory_order_relaxed);
-	tags &= ~(UINT64_C(0xff) << (i % 8 * 8));
-	atomic_store_explicit(&b->tags[i / 8], tags, memory_order_relaxed);
-	atomic_store_explicit(&b->at[i], NULL, memory_order_relaxed);
+	uint64_t tags = atomic_load_explicit(&bucket->tags[index / 8], memory_order_relaxed);
+	tags &= ~(UINT64_C(0xff) << (index % 8 * 8));
+	atomic_store_explicit(&bucket->tags[index / 8], tags, memory_order_relaxed);
+	atomic_store_explicit(&bucket->at[index], NULL, memory_order_relaxed);
 }
 
-void store_retire(struct shard *sh, struct bucket *b, struct store_entry *e)
+void store_retire(struct shard *sh, struct bucket *bucket, struct store_entry *entry)
 {
 	for (unsigned i = 0; i < BUCKET_PLACES; i++) {
-		if (atomic_load_explicit(&b->at[i], memory_order_relaxed) == e)
-			clear_place(b, i);
+		if (atomic_load_explicit(&bucket->at[i], memory_order_relaxed) == entry)
+			clear_place(bucket, i);
 	}
-	unlink_entry(sh, e);
-	e->older = sh->limbo;
-	sh->limbo = e;
+	unlink_entry(sh, entry);
+	entry->older = sh->limbo;
+	sh->limbo = entry;
 	sh->limbo_n++;
-	sh->limbo_cells += store_cells(e->wire_len, e->n_ttl);
+	sh->limbo_cells += store_cells(entry->wire_len, entry->n_ttl);
 	if (sh->limbo_n >= LIMBO_MAX || sh->limbo_cells > sh->budget / 32)
 		store_hand_over(sh);
 }
 
-static bool spared(struct store_entry *e, uint64_t now_ns, uint32_t stale_s)
+static bool spared(struct store_entry *entry, uint64_t now_ns, uint32_t stale_s)
 {
-	if (store_ttl(e, now_ns) + (int64_t)stale_s <= 0)
+	if (store_ttl(entry, now_ns) + (int64_t)stale_s <= 0)
 		return false; /* of no use any more, however popular it was */
-	if (!atomic_load_explicit(&e->visited, memory_order_relaxed))
+	if (!atomic_load_explicit(&entry->visited, memory_order_relaxed))
 		return false;
-	atomic_store_explicit(&e->visited, 0, memory_order_relaxed);
+	atomic_store_explicit(&entry->visited, 0, memory_order_relaxed);
 	return true;
 }
 

@@ -7,21 +7,22 @@
 
 enum { SHORT_TTL_S = 5 };
 
-static bool is_denial(enum dns_kind k)
+static bool is_denial(enum dns_kind kind)
 {
-	return k == DNS_KIND_NXDOMAIN || k == DNS_KIND_NODATA || k == DNS_KIND_SERVER;
+	return kind == DNS_KIND_NXDOMAIN || kind == DNS_KIND_NODATA || kind == DNS_KIND_SERVER;
 }
 
 /* Spec 1.4: the lowest TTL of all records within the limits; the SOA's minimum is not looked at. */
-static uint32_t ttl_of(const struct cache_conf *c, const struct dns_resp *r, enum dns_kind kind)
+static uint32_t ttl_of(const struct cache_conf *conf, const struct dns_resp *resp,
+		       enum dns_kind kind)
 {
-	const struct cache_limits *l = &c->half[is_denial(kind)];
+	const struct cache_limits *l = &conf->half[is_denial(kind)];
 	uint32_t ttl = SHORT_TTL_S;
 	if (kind == DNS_KIND_SERVER)
-		return (uint32_t)(c->servfail_ns / (int64_t)NS_PER_S);
-	bool records = r->count[0] != 0 || r->count[1] != 0 || r->count[2] != 0;
+		return (uint32_t)(conf->servfail_ns / (int64_t)NS_PER_S);
+	bool records = resp->count[0] != 0 || resp->count[1] != 0 || resp->count[2] != 0;
 	if (records && (kind == DNS_KIND_NOERROR || is_denial(kind)))
-		ttl = dns_resp_min_ttl(r, l->max_ttl_s);
+		ttl = dns_resp_min_ttl(resp, l->max_ttl_s);
 	return MIN(MAX(ttl, l->min_ttl_s), l->max_ttl_s);
 }
 
@@ -47,7 +48,7 @@ int cache_message(struct plugin_inst *self, struct query *q)
 	return r >= 0 && (copy.flags & DNS_FLAG_TC) != 0 ? ERR_SPACE : r;
 }
 
-static struct store_value value_of(const struct cache_conf *c, const struct query *q,
+static struct store_value value_of(const struct cache_conf *conf, const struct query *q,
 				   uint32_t ttl_s)
 {
 	enum { KEPT_FLAGS = DNS_FLAG_AA | DNS_FLAG_RA | DNS_FLAG_AD };
@@ -58,54 +59,54 @@ static struct store_value value_of(const struct cache_conf *c, const struct quer
 		.flags = (uint16_t)((q->resp.flags & KEPT_FLAGS) | (q->chased ? STORE_CHASED : 0)),
 		.rcode = q->resp.rcode,
 		.tally = q->tally,
-		.epoch = atomic_load_explicit(&c->epoch, memory_order_relaxed),
+		.epoch = atomic_load_explicit(&conf->epoch, memory_order_relaxed),
 	};
 }
 
-static bool excepted(const struct cache_conf *c, const struct query *q, enum store_half half)
+static bool excepted(const struct cache_conf *conf, const struct query *q, enum store_half half)
 {
-	const struct zone_list *z = &c->except[half];
+	const struct zone_list *z = &conf->except[half];
 	return z->n != 0 && zone_list_match(z, &q->qname) >= 0;
 }
 
-static bool put(struct plugin_inst *self, struct query *q, struct store_value *v,
-		const struct store_key *k)
+static bool put(struct plugin_inst *self, struct query *q, struct store_value *value,
+		const struct store_key *key)
 {
 	struct cache_conf *c = self->conf;
 	int n = cache_message(self, q);
 	if (n < 0)
 		return false;
-	v->msg = cache_worker(self, q)->scratch;
-	v->msg_len = (size_t)n;
-	enum store_result r = store_put(c->store, k, v);
+	value->msg = cache_worker(self, q)->scratch;
+	value->msg_len = (size_t)n;
+	enum store_result r = store_put(c->store, key, value);
 	if (r == STORE_KEPT_EVICTED)
 		cache_count(self, q,
-			    v->kind == STORE_DENIAL ? CACHE_EVICTIONS_DENIAL
-						    : CACHE_EVICTIONS_SUCCESS);
+			    value->kind == STORE_DENIAL ? CACHE_EVICTIONS_DENIAL
+							: CACHE_EVICTIONS_SUCCESS);
 	cache_count_stored(self, q);
 	return r == STORE_KEPT || r == STORE_KEPT_EVICTED;
 }
 
 /* What an answer makes out of date. */
-static void drop_others(const struct cache_conf *c, struct query *q, const struct store_key *k,
-			const struct pass *p, bool answers)
+static void drop_others(const struct cache_conf *conf, struct query *q, const struct store_key *key,
+			const struct pass *pass, bool answers)
 {
-	if (c->prefer_positive ? !answers : p->mode != PASS_REFRESH)
+	if (conf->prefer_positive ? !answers : pass->mode != PASS_REFRESH)
 		return;
-	store_drop(c->store, k, STORE_DENIAL);
-	if (c->prefer_positive)
-		store_drop(c->store, k, STORE_WEAK);
-	if (c->nxdomain_cut) {
-		struct store_key cut = cache_name_key(c, q, 0);
-		store_drop(c->store, &cut, STORE_DENIAL);
+	store_drop(conf->store, key, STORE_DENIAL);
+	if (conf->prefer_positive)
+		store_drop(conf->store, key, STORE_WEAK);
+	if (conf->nxdomain_cut) {
+		struct store_key cut = cache_name_key(conf, q, 0);
+		store_drop(conf->store, &cut, STORE_DENIAL);
 	}
 }
 
-static bool store(struct plugin_inst *self, struct query *q, const struct pass *p,
-		  const struct cache_verdict *v, uint32_t ttl_s)
+static bool store(struct plugin_inst *self, struct query *q, const struct pass *pass,
+		  const struct cache_verdict *verdict, uint32_t ttl_s)
 {
 	const struct cache_conf *c = self->conf;
-	enum store_half half = is_denial(v->kind) ? STORE_HALF_DENIAL : STORE_HALF_SUCCESS;
+	enum store_half half = is_denial(verdict->kind) ? STORE_HALF_DENIAL : STORE_HALF_SUCCESS;
 	if (excepted(c, q, half))
 		return false;
 	struct store_value val = value_of(c, q, ttl_s);
@@ -114,26 +115,26 @@ static bool store(struct plugin_inst *self, struct query *q, const struct pass *
 	if (half == STORE_HALF_DENIAL)
 		val.kind = STORE_DENIAL;
 	else
-		val.kind = c->prefer_positive && !v->answers ? STORE_WEAK : STORE_SUCCESS;
-	if (p->mode == PASS_REFRESH) {
+		val.kind = c->prefer_positive && !verdict->answers ? STORE_WEAK : STORE_SUCCESS;
+	if (pass->mode == PASS_REFRESH) {
 		val.last_ns = val.now_ns;
-		val.hits = p->old_hits;
+		val.hits = pass->old_hits;
 	}
-	if (v->kind == DNS_KIND_NXDOMAIN && c->nxdomain_cut)
+	if (verdict->kind == DNS_KIND_NXDOMAIN && c->nxdomain_cut)
 		k = cache_name_key(c, q, 0);
 	bool kept = put(self, q, &val, &k);
 	if (half == STORE_HALF_SUCCESS)
-		drop_others(c, q, &k, p, v->answers);
+		drop_others(c, q, &k, pass, verdict->answers);
 	return kept;
 }
 
-static void strip_opt(struct dns_resp *r)
+static void strip_opt(struct dns_resp *resp)
 {
-	if (r->msg != NULL && r->has_opt && r->full_size != 0)
-		r->full_size -= (uint32_t)(DNS_OPT_BYTES + r->options_len);
-	r->has_opt = r->opt_do = false;
-	r->opt_z = r->options_len = 0;
-	r->options = NULL;
+	if (resp->msg != NULL && resp->has_opt && resp->full_size != 0)
+		resp->full_size -= (uint32_t)(DNS_OPT_BYTES + resp->options_len);
+	resp->has_opt = resp->opt_do = false;
+	resp->opt_z = resp->options_len = 0;
+	resp->options = NULL;
 }
 
 static void warn_no_question(struct query *q)
@@ -144,7 +145,7 @@ static void warn_no_question(struct query *q)
 		   (int)name.n, name.p);
 }
 
-bool cache_take(struct plugin_inst *self, struct query *q, struct pass *p)
+bool cache_take(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
 	const struct cache_conf *c = self->conf;
 	struct dns_resp *r = &q->resp;
@@ -161,15 +162,15 @@ bool cache_take(struct plugin_inst *self, struct query *q, struct pass *p)
 	else if (r->msg == NULL)
 		r->full_size = (uint32_t)dns_resp_size(r, q->question_len);
 	/* A refresh is kept whatever it brings: it takes the place of what would go stale. */
-	bool wanted =
-		v.storable && lasting && !q->hit_limit && (!q->unkept || p->mode == PASS_REFRESH);
+	bool wanted = v.storable && lasting && !q->hit_limit &&
+		      (!q->unkept || pass->mode == PASS_REFRESH);
 	if (!cache_has_question(r))
 		warn_no_question(q);
 	else if (wanted && cache_matches(q, r))
-		kept = store(self, q, p, &v, ttl_s);
+		kept = store(self, q, pass, &v, ttl_s);
 	else if (wanted)
 		cache_count(self, q, CACHE_DROPS);
-	if (!q->req.opt.dnssec_ok && (p->flags & DNS_FLAG_AD) == 0)
+	if (!q->req.opt.dnssec_ok && (pass->flags & DNS_FLAG_AD) == 0)
 		r->flags &= (uint16_t)~DNS_FLAG_AD;
 	return kept;
 }
@@ -192,13 +193,13 @@ bool cache_take_failure(struct plugin_inst *self, struct query *q)
 }
 
 /* RFC 8767 §4: a failure does not refresh. */
-bool cache_refreshes(const struct cache_conf *c, const struct query *q)
+bool cache_refreshes(const struct cache_conf *conf, const struct query *q)
 {
 	const struct dns_resp *r = &q->resp;
 	if (q->outcome != V_ANSWERED || (r->flags & DNS_FLAG_TC) != 0 || !cache_matches(q, r))
 		return false;
 	struct cache_verdict v = cache_judge(q, r);
-	if (c->prefer_positive)
+	if (conf->prefer_positive)
 		return v.kind == DNS_KIND_NOERROR && v.answers;
 	return v.kind != DNS_KIND_OTHER && v.kind != DNS_KIND_META && v.kind != DNS_KIND_UPDATE &&
 	       (r->rcode == DNS_RCODE_NOERROR || r->rcode == DNS_RCODE_NXDOMAIN);

@@ -11,11 +11,11 @@ static const struct opt cancel_opts[] = {
 	  .def = "5001ms", .args = "DURATION", .help = "time a query may take" },
 };
 
-static int cancel_parse(struct plugin_inst *self, struct setup *s)
+static int cancel_parse(struct plugin_inst *self, struct setup *setup)
 {
-	for (size_t i = 0; i < s->n_dir; i++) {
-		int r = setup_options(s, s->dir[i], cancel_opts, ARRAY_LEN(cancel_opts), self->conf,
-				      NULL);
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		int r = setup_options(setup, setup->dir[i], cancel_opts, ARRAY_LEN(cancel_opts),
+				      self->conf, NULL);
 		if (r < 0)
 			return r;
 	}

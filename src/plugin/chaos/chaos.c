@@ -59,47 +59,47 @@ static uint8_t next_byte(const char **at)
 }
 
 /* What is longer than TEXT_MAX characters is cut. */
-static void set_text(struct text *t, const char *s)
+static void set_text(struct text *text, const char *string)
 {
 	char cut[TEXT_MAX + 1];
-	size_t n = 0, len = MIN(strlen(s), (size_t)TEXT_MAX);
-	memcpy(cut, s, len);
+	size_t n = 0, len = MIN(strlen(string), (size_t)TEXT_MAX);
+	memcpy(cut, string, len);
 	cut[len] = '\0';
 	for (const char *p = cut; *p != '\0'; n++)
-		t->rdata[1 + n] = next_byte(&p);
-	t->rdata[0] = (uint8_t)n;
-	t->n = (uint16_t)(1 + n);
+		text->rdata[1 + n] = next_byte(&p);
+	text->rdata[0] = (uint8_t)n;
+	text->n = (uint16_t)(1 + n);
 }
 
-static int cmp_words(const void *a, const void *b)
+static int cmp_words(const void *left, const void *right)
 {
-	const struct word *const *x = a, *const *y = b;
+	const struct word *const *x = left, *const *y = right;
 	return strcmp((*x)->s, (*y)->s);
 }
 
 /* Each author once. */
-static int set_authors(struct chaos_conf *c, struct setup *s)
+static int set_authors(struct chaos_conf *conf, struct setup *setup)
 {
-	struct opt_list *l = &c->author_words;
+	struct opt_list *l = &conf->author_words;
 	if (l->n > AUTHORS_MAX)
-		return setup_error(s, l->v[AUTHORS_MAX]->pos, "chaos: more than %d authors",
+		return setup_error(setup, l->v[AUTHORS_MAX]->pos, "chaos: more than %d authors",
 				   AUTHORS_MAX);
 	qsort(l->v, l->n, sizeof(l->v[0]), cmp_words);
-	c->author = arena_calloc(s->arena, l->n * sizeof(*c->author));
+	conf->author = arena_calloc(setup->arena, l->n * sizeof(*conf->author));
 	for (size_t i = 0; i < l->n; i++) {
 		if (i == 0 || strcmp(l->v[i]->s, l->v[i - 1]->s) != 0)
-			set_text(&c->author[c->n_authors++], l->v[i]->s);
+			set_text(&conf->author[conf->n_authors++], l->v[i]->s);
 	}
 	return 0;
 }
 
 /* Lines after the first one are not looked at. */
-static int chaos_parse(struct plugin_inst *self, struct setup *s)
+static int chaos_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct chaos_conf *c = self->conf;
 	char host[TEXT_MAX + 1] = "localhost";
 	c->version_text = "Fairlead-" FAIRLEAD_VERSION;
-	int r = setup_options(s, s->dir[0], chaos_opts, ARRAY_LEN(chaos_opts), c, NULL);
+	int r = setup_options(setup, setup->dir[0], chaos_opts, ARRAY_LEN(chaos_opts), c, NULL);
 	if (r < 0)
 		return r;
 	set_text(&c->version, c->version_text);
@@ -107,47 +107,47 @@ static int chaos_parse(struct plugin_inst *self, struct setup *s)
 		memcpy(host, "localhost", sizeof("localhost"));
 	host[TEXT_MAX] = '\0';
 	set_text(&c->host, host);
-	s->conf->any_class = true;
-	return set_authors(c, s);
+	setup->conf->any_class = true;
+	return set_authors(c, setup);
 }
 
-static int add_text(struct query *q, const struct text *t)
+static int add_text(struct query *q, const struct text *text)
 {
 	struct dns_rr rr = {
 		.owner = q->req.qname,
 		.owner_len = q->qname.len,
 		.type = DNS_TYPE_TXT,
 		.cls = DNS_CLASS_CH,
-		.rdata = t->rdata,
-		.rdlen = t->n,
+		.rdata = text->rdata,
+		.rdlen = text->n,
 	};
 	return dns_resp_add(&q->resp, &q->arena, DNS_ANSWER, &rr);
 }
 
 /* In a random order, so that none is always first. */
-static int add_authors(struct query *q, const struct chaos_conf *c)
+static int add_authors(struct query *q, const struct chaos_conf *conf)
 {
 	uint16_t order[AUTHORS_MAX];
 	int r = 0;
-	for (size_t i = 0; i < c->n_authors; i++) {
+	for (size_t i = 0; i < conf->n_authors; i++) {
 		size_t k = rng_below(query_rng(q), (uint32_t)i + 1);
 		order[i] = order[k];
 		order[k] = (uint16_t)i;
 	}
-	for (size_t i = 0; i < c->n_authors && r == 0; i++)
-		r = add_text(q, &c->author[order[i]]);
+	for (size_t i = 0; i < conf->n_authors && r == 0; i++)
+		r = add_text(q, &conf->author[order[i]]);
 	return r;
 }
 
-static int add_answer(struct query *q, const struct chaos_conf *c, enum question what)
+static int add_answer(struct query *q, const struct chaos_conf *conf, enum question what)
 {
 	switch (what) {
 	case Q_VERSION:
-		return add_text(q, &c->version);
+		return add_text(q, &conf->version);
 	case Q_HOST:
-		return add_text(q, &c->host);
+		return add_text(q, &conf->host);
 	case Q_AUTHORS:
-		return add_authors(q, c);
+		return add_authors(q, conf);
 	}
 	return ERR_INTERNAL;
 }

@@ -31,18 +31,19 @@ static const struct metrics_family translated_family = {
 
 /* ---- set-up ---- */
 
-static int read_prefix(struct opt_ctx *ctx, const struct word *w)
+static int read_prefix(struct opt_ctx *ctx, const struct word *word)
 {
-	switch (dns64_prefix_parse(slice_of(w->s), ctx->field)) {
+	switch (dns64_prefix_parse(slice_of(word->s), ctx->field)) {
 	case 0:
 		return 0;
 	case ERR_RANGE:
 		return srcerr_set(
-			ctx->err, w->pos,
-			"invalid prefix length of '%s', expected 32, 40, 48, 56, 64 or 96", w->s);
+			ctx->err, word->pos,
+			"invalid prefix length of '%s', expected 32, 40, 48, 56, 64 or 96",
+			word->s);
 	default:
-		return srcerr_set(ctx->err, w->pos, "'%s' is not an IPv6 network such as '%s'",
-				  w->s, "64:ff9b::/96");
+		return srcerr_set(ctx->err, word->pos, "'%s' is not an IPv6 network such as '%s'",
+				  word->s, "64:ff9b::/96");
 	}
 }
 
@@ -64,17 +65,17 @@ static const struct opt dns64_opts[] = {
 };
 
 /* Stanzas add up; the last prefix counts. */
-static int dns64_parse(struct plugin_inst *self, struct setup *s)
+static int dns64_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct dns64_conf *c = self->conf;
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .err = s->err };
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = c, .err = setup->err };
 	opt_defaults(dns64_opts, ARRAY_LEN(dns64_opts), &ctx);
-	for (size_t i = 0; i < s->n_dir; i++) {
-		const struct corefile_dir *d = s->dir[i];
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		const struct corefile_dir *d = setup->dir[i];
 		const struct opt_line line = { d->name, d->arg, d->n_arg };
 		int r = opt_parse_args(dns64_opts, ARRAY_LEN(dns64_opts), &line, &ctx);
 		if (r == 0)
-			r = setup_body(s, d, dns64_opts, ARRAY_LEN(dns64_opts), c, NULL);
+			r = setup_body(setup, d, dns64_opts, ARRAY_LEN(dns64_opts), c, NULL);
 		if (r < 0)
 			return r;
 	}
@@ -83,19 +84,19 @@ static int dns64_parse(struct plugin_inst *self, struct setup *s)
 
 /* ---- the decision ---- */
 
-static bool wants(const struct dns64_conf *c, const struct query *q)
+static bool wants(const struct dns64_conf *conf, const struct query *q)
 {
 	return q->req.qtype == DNS_TYPE_AAAA && q->req.qclass == DNS_CLASS_IN &&
-	       (c->allow_ipv4 || q->client.family != AF_INET);
+	       (conf->allow_ipv4 || q->client.family != AF_INET);
 }
 
 /* True when the reply has an AAAA record; else what the SOA says about TTLs is kept. */
-static bool has_address(const struct dns_resp *r, uint32_t *ret_ttl_max)
+static bool has_address(const struct dns_resp *resp, uint32_t *ret_ttl_max)
 {
 	struct dns_rrwalk w;
 	bool found = false;
 	*ret_ttl_max = TTL_WITHOUT_SOA_S;
-	dns_rrwalk_init(&w, r);
+	dns_rrwalk_init(&w, resp);
 	while (dns_rrwalk_next(&w) && w.of != DNS_ADDITIONAL) {
 		found |= w.of == DNS_ANSWER && w.type == DNS_TYPE_AAAA;
 		if (w.of == DNS_AUTHORITY && w.type == DNS_TYPE_SOA)
@@ -123,13 +124,13 @@ static enum verdict dns64_respond(struct plugin_inst *self, struct query *q)
 
 /* ---- the answer ---- */
 
-static int map_record(const struct dns64_conf *c, struct query *q, struct dns_rr *rr,
+static int map_record(const struct dns64_conf *conf, struct query *q, struct dns_rr *rr,
 		      uint32_t ttl_max)
 {
 	uint8_t *ip = arena_alloc(&q->arena, 16);
 	if (ip == NULL)
 		return ERR_SPACE;
-	dns64_prefix_map(&c->prefix, rr->rdata, ip);
+	dns64_prefix_map(&conf->prefix, rr->rdata, ip);
 	rr->type = DNS_TYPE_AAAA;
 	rr->rdata = ip;
 	rr->rdlen = 16;
@@ -138,14 +139,15 @@ static int map_record(const struct dns64_conf *c, struct query *q, struct dns_rr
 }
 
 /* The reply to the A query becomes q's: its records, rcode, TC and OPT. */
-static int synthesize(const struct dns64_conf *c, struct query *q, struct dns_resp *from,
+static int synthesize(const struct dns64_conf *conf, struct query *q, struct dns_resp *from,
 		      uint32_t ttl_max)
 {
 	if (dns_resp_thaw(from, &q->arena) < 0)
 		return ERR_SPACE;
 	DNS_RR_FOREACH(rr, from, DNS_ANSWER)
 	{
-		if (rr->type == DNS_TYPE_A && rr->rdlen == 4 && map_record(c, q, rr, ttl_max) < 0)
+		if (rr->type == DNS_TYPE_A && rr->rdlen == 4 &&
+		    map_record(conf, q, rr, ttl_max) < 0)
 			return ERR_SPACE;
 	}
 	query_reply(q);

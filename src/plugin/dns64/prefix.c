@@ -23,10 +23,10 @@ int dns64_prefix_parse(struct slice text, struct dns64_prefix *ret)
 	return 0;
 }
 
-void dns64_prefix_map(const struct dns64_prefix *p, const uint8_t v4[4], uint8_t ret[16])
+void dns64_prefix_map(const struct dns64_prefix *prefix, const uint8_t v4[4], uint8_t ret[16])
 {
-	memcpy(ret, p->ip, 16);
-	size_t at = p->bytes;
+	memcpy(ret, prefix->ip, 16);
+	size_t at = prefix->bytes;
 	for (size_t i = 0; i < 4; i++) {
 		if (at == RESERVED_BYTE)
 			ret[at++] = 0;

@@ -14,4 +14,4 @@ struct dns64_prefix {
 /* `ipv6/length`, with 32, 40, 48, 56, 64 or 96. ERR_PARSE: not a network; ERR_RANGE: another
  * length; ERR_TYPE: of IPv4. */
 MUST_CHECK int dns64_prefix_parse(struct slice text, struct dns64_prefix *ret);
-void dns64_prefix_map(const struct dns64_prefix *p, const uint8_t v4[4], uint8_t ret[16]);
+void dns64_prefix_map(const struct dns64_prefix *prefix, const uint8_t v4[4], uint8_t ret[16]);

@@ -74,12 +74,13 @@ static const struct opt erratic_opts[] = {
 	  .help = "answer A with 30 records" },
 };
 
-static int erratic_parse(struct plugin_inst *self, struct setup *s)
+static int erratic_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct erratic_conf *c = self->conf;
 	c->drop = DEFAULT_AMOUNT;
-	for (size_t i = 0; i < s->n_dir; i++) {
-		int r = setup_options(s, s->dir[i], erratic_opts, ARRAY_LEN(erratic_opts), c, NULL);
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		int r = setup_options(setup, setup->dir[i], erratic_opts, ARRAY_LEN(erratic_opts),
+				      c, NULL);
 		if (r < 0)
 			return r;
 	}
@@ -152,7 +153,7 @@ static bool known_type(uint16_t type)
 	return type == DNS_TYPE_A || type == DNS_TYPE_AAAA || type == DNS_TYPE_AXFR;
 }
 
-static int fill(struct query *q, const struct erratic_conf *c, bool cut)
+static int fill(struct query *q, const struct erratic_conf *conf, bool cut)
 {
 	query_reply(q);
 	q->resp.flags |= DNS_FLAG_AA;
@@ -163,7 +164,7 @@ static int fill(struct query *q, const struct erratic_conf *c, bool cut)
 	if (q->req.qtype == DNS_TYPE_AAAA)
 		return add(q, q->req.qname, DNS_TYPE_AAAA, ipv6, sizeof(ipv6));
 	int r = 0;
-	for (int i = 0; i < (c->large ? LARGE_RECORDS : 1) && r == 0; i++)
+	for (int i = 0; i < (conf->large ? LARGE_RECORDS : 1) && r == 0; i++)
 		r = add(q, q->req.qname, DNS_TYPE_A, ipv4, sizeof(ipv4));
 	return r;
 }

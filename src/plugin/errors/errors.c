@@ -60,7 +60,7 @@ static const enum log_level *find_level(const char *word)
 }
 
 /* What may follow the pattern: a level, then show_first. */
-static int parse_tail(struct opt_ctx *ctx, const struct opt_line *line, struct pattern *p)
+static int parse_tail(struct opt_ctx *ctx, const struct opt_line *line, struct pattern *pattern)
 {
 	bool have_level = false;
 	for (size_t i = 2; i < line->n_arg; i++) {
@@ -68,15 +68,15 @@ static int parse_tail(struct opt_ctx *ctx, const struct opt_line *line, struct p
 		const enum log_level *level = find_level(w->s);
 		if (level != NULL && have_level)
 			return srcerr_set(ctx->err, w->pos, "consolidate: a second log level");
-		if (level != NULL && p->show_first)
+		if (level != NULL && pattern->show_first)
 			return srcerr_set(ctx->err, w->pos,
 					  "consolidate: the log level must stand before "
 					  "'show_first'");
 		if (level != NULL) {
-			p->level = *level;
+			pattern->level = *level;
 			have_level = true;
 		} else if (strcmp(w->s, "show_first") == 0) {
-			p->show_first = true;
+			pattern->show_first = true;
 		} else {
 			return srcerr_set(ctx->err, w->pos,
 					  "consolidate: expected warning, error, info, debug or "
@@ -115,12 +115,14 @@ static const struct opt errors_opts[] = {
 	  .help = "count the errors that match and tell their number once per DURATION" },
 };
 
-static int errors_parse(struct plugin_inst *self, struct setup *s)
+static int errors_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct errors_conf *c = self->conf;
 	c->last = &c->first;
-	int r = setup_once(s);
-	return r < 0 ? r : setup_options(s, s->dir[0], errors_opts, ARRAY_LEN(errors_opts), c, s);
+	int r = setup_once(setup);
+	return r < 0 ? r
+		     : setup_options(setup, setup->dir[0], errors_opts, ARRAY_LEN(errors_opts), c,
+				     setup);
 }
 
 static void errors_teardown(struct plugin_inst *self)
@@ -147,17 +149,17 @@ static int errors_prepare(struct plugin_inst *self, struct prepare *prep)
 }
 
 /* The period of a pattern is over, or the worker's part in it. */
-static void tell_count(struct pattern_timer *t)
+static void tell_count(struct pattern_timer *timer)
 {
-	struct pattern *p = t->p;
+	struct pattern *p = timer->p;
 	char line[REGEX_PATTERN_MAX / 2], period[64];
 	uint32_t n = atomic_exchange(&p->count, 0);
 	if (n == 0 || (n == 1 && p->show_first) || (p->level == LOG_DEBUG && !log_debug_enabled()))
 		return;
 	int len = snprintf(line, sizeof(line), "%u errors like '%s' occurred in last %s", n,
 			   p->text.s, duration_str(p->period_ns, period, sizeof(period)));
-	worker_log(t->w, p->level, AREA, (struct slice){ line, MIN((size_t)len, sizeof(line) - 1) },
-		   SLICE(""));
+	worker_log(timer->w, p->level, AREA,
+		   (struct slice){ line, MIN((size_t)len, sizeof(line) - 1) }, SLICE(""));
 }
 
 static void on_timer(struct loop_timer *timer)
@@ -165,45 +167,45 @@ static void on_timer(struct loop_timer *timer)
 	tell_count(CONTAINER_OF(timer, struct pattern_timer, timer));
 }
 
-static int errors_worker_init(struct plugin_inst *self, struct worker *w)
+static int errors_worker_init(struct plugin_inst *self, struct worker *worker)
 {
 	struct errors_conf *c = self->conf;
 	struct pattern_timer *t = xcalloc(c->n + 1, sizeof(*t));
 	for (struct pattern *p = c->first; p != NULL; p = p->next)
-		t[p->index] = (struct pattern_timer){ .timer.cb = on_timer, .p = p, .w = w };
-	self->worker_data[worker_slot(w)] = t;
+		t[p->index] = (struct pattern_timer){ .timer.cb = on_timer, .p = p, .w = worker };
+	self->worker_data[worker_slot(worker)] = t;
 	return 0;
 }
 
 /* Also at shutdown: nothing that was counted gets lost. */
-static void errors_worker_done(struct plugin_inst *self, struct worker *w)
+static void errors_worker_done(struct plugin_inst *self, struct worker *worker)
 {
 	struct errors_conf *c = self->conf;
-	struct pattern_timer *t = self->worker_data[worker_slot(w)];
+	struct pattern_timer *t = self->worker_data[worker_slot(worker)];
 	for (unsigned i = 0; i < c->n; i++) {
 		if (t[i].timer.heap_at == 0)
 			continue;
-		loop_timer_stop(worker_loop(w), &t[i].timer);
+		loop_timer_stop(worker_loop(worker), &t[i].timer);
 		tell_count(&t[i]);
 	}
 	free(t);
-	self->worker_data[worker_slot(w)] = NULL;
+	self->worker_data[worker_slot(worker)] = NULL;
 }
 
 /* True when the error is counted and needs no line of its own. */
-static bool consolidate(struct plugin_inst *self, struct query *q, struct pattern *p)
+static bool consolidate(struct plugin_inst *self, struct query *q, struct pattern *pattern)
 {
-	if (atomic_fetch_add(&p->count, 1) != 0)
+	if (atomic_fetch_add(&pattern->count, 1) != 0)
 		return true;
 	struct pattern_timer *t = self->worker_data[query_slot(q)];
-	uint64_t wait_ns = p->period_ns > 0 ? (uint64_t)p->period_ns : 0;
-	loop_timer_set(query_loop(q), &t[p->index].timer, query_now(q) + wait_ns);
-	return !p->show_first;
+	uint64_t wait_ns = pattern->period_ns > 0 ? (uint64_t)pattern->period_ns : 0;
+	loop_timer_set(query_loop(q), &t[pattern->index].timer, query_now(q) + wait_ns);
+	return !pattern->show_first;
 }
 
-static struct pattern *find_pattern(const struct errors_conf *c, struct query *q)
+static struct pattern *find_pattern(const struct errors_conf *conf, struct query *q)
 {
-	for (struct pattern *p = c->first; p != NULL; p = p->next) {
+	for (struct pattern *p = conf->first; p != NULL; p = p->next) {
 		if (regex_match(p->re, query_regex(q), slice_of(q->err)))
 			return p;
 	}

@@ -64,52 +64,52 @@ static const struct opt file_opts[] = {
 
 /* ---- set-up ---- */
 
-static int parse_stanza(struct file_conf *c, struct setup *s, const struct corefile_dir *d)
+static int parse_stanza(struct file_conf *conf, struct setup *setup, const struct corefile_dir *dir)
 {
 	struct zone_list z;
-	if (d->n_arg == 0)
-		return setup_error(s, d->name.pos, "file: expected a file name");
-	int r = setup_zones(s, d->arg + 1, d->n_arg - 1, &z);
+	if (dir->n_arg == 0)
+		return setup_error(setup, dir->name.pos, "file: expected a file name");
+	int r = setup_zones(setup, dir->arg + 1, dir->n_arg - 1, &z);
 	if (r == 0)
-		r = setup_body(s, d, file_opts, ARRAY_LEN(file_opts), c, s);
+		r = setup_body(setup, dir, file_opts, ARRAY_LEN(file_opts), conf, setup);
 	if (r < 0)
 		return r;
-	const char *path = setup_path(s, arena_strdup(s->arena, d->arg[0].s));
+	const char *path = setup_path(setup, arena_strdup(setup->arena, dir->arg[0].s));
 	for (size_t i = 0; i < z.n; i++) {
-		struct file_zone *fz = arena_calloc(s->arena, sizeof(*fz));
-		fz->conf = c;
+		struct file_zone *fz = arena_calloc(setup->arena, sizeof(*fz));
+		fz->conf = conf;
 		fz->src.path = path;
 		fz->src.origin = z.wire[i];
 		fz->src.origin_text = z.text[i];
-		fz->src.by_mtime = c->by_mtime;
-		fz->reload_ns = c->reload_ns;
-		fz->next = c->last;
-		c->last = fz;
+		fz->src.by_mtime = conf->by_mtime;
+		fz->reload_ns = conf->reload_ns;
+		fz->next = conf->last;
+		conf->last = fz;
 	}
 	return 0;
 }
 
 /* What a stanza does not say it has from the one before, as in CoreDNS. */
-static int file_parse(struct plugin_inst *self, struct setup *s)
+static int file_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct file_conf *c = self->conf;
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .user = s, .err = s->err };
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = c, .user = setup, .err = setup->err };
 	int r = 0;
 	opt_defaults(file_opts, ARRAY_LEN(file_opts), &ctx);
-	for (size_t i = 0; i < s->n_dir && r == 0; i++)
-		r = parse_stanza(c, s, s->dir[i]);
+	for (size_t i = 0; i < setup->n_dir && r == 0; i++)
+		r = parse_stanza(c, setup, setup->dir[i]);
 	return r;
 }
 
-static void publish_zone(struct file_zone *fz, struct dns_zone *z)
+static void publish_zone(struct file_zone *fz, struct dns_zone *zone)
 {
-	if (dns_zone_is_large(z))
+	if (dns_zone_is_large(zone))
 		atomic_store_explicit(&fz->conf->has_large, true, memory_order_relaxed);
-	rcu_publish(&fz->zone, z);
+	rcu_publish(&fz->zone, zone);
 }
 
 /* A file that cannot be opened may come, if somebody looks for it. */
-static int read_first(struct file_zone *fz, struct prepare *p)
+static int read_first(struct file_zone *fz, struct prepare *prepare)
 {
 	struct dns_zone *z = NULL;
 	struct srcerr err = { 0 };
@@ -120,8 +120,8 @@ static int read_first(struct file_zone *fz, struct prepare *p)
 		return 0;
 	}
 	if (r <= ERR_PARSE || fz->reload_ns == 0) {
-		if (p->err != NULL)
-			*p->err = err;
+		if (prepare->err != NULL)
+			*prepare->err = err;
 		return r;
 	}
 	log_warn(AREA, "Failed to open zone \"%s\": %s; trying again in %gs", fz->src.origin_text,
@@ -141,7 +141,7 @@ static void file_teardown(struct plugin_inst *self)
 	c->zones = NULL;
 }
 
-static int file_prepare(struct plugin_inst *self, struct prepare *p)
+static int file_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct file_conf *c = self->conf;
 	uint32_t seq = 0;
@@ -149,7 +149,7 @@ static int file_prepare(struct plugin_inst *self, struct prepare *p)
 	c->zones = dns_zoneset_new();
 	/* The later one of two for the same zone comes first, and so is the one found. */
 	for (struct file_zone *fz = c->last; fz != NULL; fz = fz->next) {
-		int r = read_first(fz, p);
+		int r = read_first(fz, prepare);
 		if (r < 0) {
 			file_teardown(self);
 			return r;
@@ -161,12 +161,12 @@ static int file_prepare(struct plugin_inst *self, struct prepare *p)
 
 /* ---- transfers ---- */
 
-static const struct file_zone *find_exactly(const struct file_conf *c, const uint8_t *zone)
+static const struct file_zone *find_exactly(const struct file_conf *conf, const uint8_t *zone)
 {
 	struct dns_qname q;
 	unsigned label;
 	dns_qname_set(&q, zone);
-	const struct dns_zone_entry *e = dns_zoneset_longest(c->zones, &q, 0, &label);
+	const struct dns_zone_entry *e = dns_zoneset_longest(conf->zones, &q, 0, &label);
 	return e != NULL && label == 0 ? e->value : NULL;
 }
 
@@ -232,15 +232,15 @@ struct file_worker {
 	bool served;				/* the batch at hand is being served */
 };
 
-static int file_worker_init(struct plugin_inst *self, struct worker *w)
+static int file_worker_init(struct plugin_inst *self, struct worker *worker)
 {
-	self->worker_data[worker_slot(w)] = xcalloc(1, sizeof(struct file_worker));
+	self->worker_data[worker_slot(worker)] = xcalloc(1, sizeof(struct file_worker));
 	return 0;
 }
 
-static void file_worker_done(struct plugin_inst *self, struct worker *w)
+static void file_worker_done(struct plugin_inst *self, struct worker *worker)
 {
-	free(self->worker_data[worker_slot(w)]);
+	free(self->worker_data[worker_slot(worker)]);
 }
 
 /* The next name of each step after the first, if the step before is `ahead` names further. */
@@ -260,10 +260,10 @@ static void fetch_next(struct file_worker *fw, unsigned ahead)
 
 /* ---- queries ---- */
 
-static const struct file_zone *find_zone(const struct file_conf *c, const struct query *q)
+static const struct file_zone *find_zone(const struct file_conf *conf, const struct query *q)
 {
 	unsigned label;
-	const struct dns_zone_entry *e = dns_zoneset_longest(c->zones, &q->qname, 0, &label);
+	const struct dns_zone_entry *e = dns_zoneset_longest(conf->zones, &q->qname, 0, &label);
 	return e != NULL ? e->value : NULL;
 }
 

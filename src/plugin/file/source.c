@@ -55,54 +55,55 @@ static int include(void *ctx, const char *path, struct strbuf *out)
 	return read_path(path, out);
 }
 
-static bool after(struct timespec a, struct timespec b)
+static bool after(struct timespec left, struct timespec right)
 {
-	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+	return left.tv_sec != right.tv_sec ? left.tv_sec > right.tv_sec
+					   : left.tv_nsec > right.tv_nsec;
 }
 
-static bool same_time(struct timespec a, struct timespec b)
+static bool same_time(struct timespec left, struct timespec right)
 {
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+	return left.tv_sec == right.tv_sec && left.tv_nsec == right.tv_nsec;
 }
 
-static void remember(struct file_source *s, const struct stat *st)
+static void remember(struct file_source *source, const struct stat *st)
 {
 	uint64_t changed = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
-	s->read_mtime = st->st_mtim;
-	s->read_size = st->st_size;
-	s->read_inode = st->st_ino;
-	s->read_settled = changed + SETTLE_NS < clock_wall_ns();
+	source->read_mtime = st->st_mtim;
+	source->read_size = st->st_size;
+	source->read_inode = st->st_ino;
+	source->read_settled = changed + SETTLE_NS < clock_wall_ns();
 }
 
-static int load_text(struct file_source *s, const uint32_t *serial, struct strbuf *text,
+static int load_text(struct file_source *source, const uint32_t *serial, struct strbuf *text,
 		     struct srcerr *err, struct dns_zone **ret)
 {
 	struct included inc = { 0 };
 	size_t outside = 0;
 	struct dns_zoneload l = {
-		.path = s->path,
-		.origin = s->origin,
+		.path = source->path,
+		.origin = source->origin,
 		.serial = serial,
 		.include = include,
 		.ctx = &inc,
 	};
 	int r = dns_zone_load(&l, strbuf_slice(text), err, ret, &outside);
-	s->read_settled = s->read_settled && !inc.any;
+	source->read_settled = source->read_settled && !inc.any;
 	if (r == 0 && outside != 0)
 		log_warn(AREA, "Zone \"%s\" in \"%s\": %zu records outside the zone are left out",
-			 s->origin_text, s->path, outside);
+			 source->origin_text, source->path, outside);
 	return r;
 }
 
-static int load_fd(struct file_source *s, int fd, const uint32_t *serial, struct srcerr *err,
+static int load_fd(struct file_source *source, int fd, const uint32_t *serial, struct srcerr *err,
 		   struct dns_zone **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	struct srcpos pos = { .file = s->path, .line = 1, .col = 1 };
+	struct srcpos pos = { .file = source->path, .line = 1, .col = 1 };
 	struct stat st;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return srcerr_set(err, pos, "not a regular file");
-	remember(s, &st);
+	remember(source, &st);
 	if (too_large(&st))
 		return srcerr_set(err, pos, "larger than %d bytes", DNS_ZONEFILE_BYTES_MAX);
 	int r = readfile_fd(fd, DNS_ZONEFILE_BYTES_MAX, &text);
@@ -110,83 +111,83 @@ static int load_fd(struct file_source *s, int fd, const uint32_t *serial, struct
 		IGNORE(srcerr_set(err, pos, "cannot read: %s", err_str(r)) == 0);
 		return r;
 	}
-	r = load_text(s, serial, &text, err, ret);
+	r = load_text(source, serial, &text, err, ret);
 	if (r == 0)
-		s->mtime = st.st_mtim;
+		source->mtime = st.st_mtim;
 	return r;
 }
 
-int file_source_read(struct file_source *s, struct srcerr *err, struct dns_zone **ret)
+int file_source_read(struct file_source *source, struct srcerr *err, struct dns_zone **ret)
 {
-	struct srcpos pos = { .file = s->path, .line = 1, .col = 1 };
-	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct srcpos pos = { .file = source->path, .line = 1, .col = 1 };
+	int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
 		int e = -errno;
 		IGNORE(srcerr_set(err, pos, "cannot open: %s", err_str(e)) == 0);
 		return e;
 	}
-	int r = load_fd(s, fd, NULL, err, ret);
+	int r = load_fd(source, fd, NULL, err, ret);
 	close(fd);
 	/* -errno is for files that cannot be opened, which may come yet. */
 	return r < 0 && r > ERR_PARSE ? ERR_UNSUPPORTED : r;
 }
 
 /* Is it worth reading? A serial can have changed only if the file did. */
-static bool changed(const struct file_source *s, const struct stat *st)
+static bool changed(const struct file_source *source, const struct stat *st)
 {
-	if (s->by_mtime)
-		return after(st->st_mtim, s->mtime) &&
-		       !(s->read_settled && same_time(st->st_mtim, s->read_mtime));
-	return !s->read_settled || !same_time(st->st_mtim, s->read_mtime) ||
-	       st->st_size != s->read_size || st->st_ino != s->read_inode;
+	if (source->by_mtime)
+		return after(st->st_mtim, source->mtime) &&
+		       !(source->read_settled && same_time(st->st_mtim, source->read_mtime));
+	return !source->read_settled || !same_time(st->st_mtim, source->read_mtime) ||
+	       st->st_size != source->read_size || st->st_ino != source->read_inode;
 }
 
 /* What is wrong may stay so for days. */
-static PRINTF_LIKE(2, 3) void complain(struct file_source *s, const char *fmt, ...)
+static PRINTF_LIKE(2, 3) void complain(struct file_source *source, const char *fmt, ...)
 {
-	char text[sizeof(s->said)];
+	char text[sizeof(source->said)];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (strcmp(text, s->said) == 0)
+	if (strcmp(text, source->said) == 0)
 		return;
-	memcpy(s->said, text, sizeof(text));
+	memcpy(source->said, text, sizeof(text));
 	log_error(AREA, "%s", text);
 }
 
-static struct dns_zone *reload_fd(struct file_source *s, int fd, const struct dns_zone *now)
+static struct dns_zone *reload_fd(struct file_source *source, int fd, const struct dns_zone *now)
 {
 	struct srcerr err = { 0 };
 	struct dns_zone *z = NULL;
 	char line[1024];
 	uint32_t serial = now != NULL ? dns_zone_serial(now) : 0;
-	int r = load_fd(s, fd, now != NULL && !s->by_mtime ? &serial : NULL, &err, &z);
+	int r = load_fd(source, fd, now != NULL && !source->by_mtime ? &serial : NULL, &err, &z);
 	if (r < 0 && r != ERR_BUSY) {
-		complain(s, "Parsing zone \"%s\": %s", s->origin_text,
+		complain(source, "Parsing zone \"%s\": %s", source->origin_text,
 			 srcerr_str(&err, line, sizeof(line)));
 		return NULL;
 	}
-	s->said[0] = '\0';
+	source->said[0] = '\0';
 	if (r == ERR_BUSY)
 		return NULL;
 	log_info(AREA, "Successfully reloaded zone \"%s\" in \"%s\" with %u SOA serial",
-		 s->origin_text, s->path, dns_zone_serial(z));
+		 source->origin_text, source->path, dns_zone_serial(z));
 	return z;
 }
 
-struct dns_zone *file_source_reload(struct file_source *s, const struct dns_zone *now)
+struct dns_zone *file_source_reload(struct file_source *source, const struct dns_zone *now)
 {
 	struct stat st;
 	struct dns_zone *z = NULL;
-	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
-		complain(s, "Failed to open zone \"%s\" in \"%s\": %s", s->origin_text, s->path,
-			 err_str(-errno));
+		complain(source, "Failed to open zone \"%s\" in \"%s\": %s", source->origin_text,
+			 source->path, err_str(-errno));
 		return NULL;
 	}
-	if (fstat(fd, &st) == 0 && (now == NULL || changed(s, &st)))
-		z = reload_fd(s, fd, now);
+	if (fstat(fd, &st) == 0 && (now == NULL || changed(source, &st)))
+		z = reload_fd(source, fd, now);
 	close(fd);
 	return z;
 }

@@ -28,7 +28,8 @@ struct file_source {
 
 /* Reads the file. 0; -errno when it cannot be opened; else a negative code, with place and reason
  * in `err` in all cases. */
-MUST_CHECK int file_source_read(struct file_source *s, struct srcerr *err, struct dns_zone **ret);
+MUST_CHECK int file_source_read(struct file_source *source, struct srcerr *err,
+				struct dns_zone **ret);
 /* The zone of a file that changed; NULL when it did not or is bad, which is logged, each error
  * once. `now`: what is served, or NULL. */
-struct dns_zone *file_source_reload(struct file_source *s, const struct dns_zone *now);
+struct dns_zone *file_source_reload(struct file_source *source, const struct dns_zone *now);

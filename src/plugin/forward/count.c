@@ -75,22 +75,22 @@ static void collect(void *ctx)
 	}
 }
 
-void forward_count_init(struct forward_conf *c)
+void forward_count_init(struct forward_conf *conf)
 {
-	c->broken = metrics_get(&broken_family, NULL);
-	c->rejects = metrics_get(&rejects_family, NULL);
-	c->probes_shown = xcalloc(c->n_up + 1, sizeof(*c->probes_shown));
-	metrics_on_collect(collect, c);
-	c->collecting = true;
+	conf->broken = metrics_get(&broken_family, NULL);
+	conf->rejects = metrics_get(&rejects_family, NULL);
+	conf->probes_shown = xcalloc(conf->n_up + 1, sizeof(*conf->probes_shown));
+	metrics_on_collect(collect, conf);
+	conf->collecting = true;
 }
 
-void forward_count_done(struct forward_conf *c)
+void forward_count_done(struct forward_conf *conf)
 {
-	if (!c->collecting)
+	if (!conf->collecting)
 		return;
-	metrics_off_collect(collect, c);
-	collect(c);
-	free(c->probes_shown);
+	metrics_off_collect(collect, conf);
+	collect(conf);
+	free(conf->probes_shown);
 }
 
 /* The bucket bounds are 250 µs times powers of two. */
@@ -123,46 +123,46 @@ static NOINLINE struct metrics_series *find_asked(const struct forward_up *up, u
 	return metrics_get(&asked_family, labels);
 }
 
-void forward_count_asked(const struct forward_query *f, struct forward_up *up)
+void forward_count_asked(const struct forward_query *query, struct forward_up *up)
 {
 	unsigned i = 0;
-	while (i < ARRAY_LEN(own_label) && own_label[i] != f->q->req.qtype)
+	while (i < ARRAY_LEN(own_label) && own_label[i] != query->q->req.qtype)
 		i++;
 	if (UNLIKELY(up->asked[i] == NULL))
 		up->asked[i] = find_asked(up, i);
-	metrics_add(up->asked[i], f->w->slot, 1);
+	metrics_add(up->asked[i], query->w->slot, 1);
 }
 
-void forward_count_reply(const struct forward_query *f, struct forward_up *up, uint16_t rcode,
+void forward_count_reply(const struct forward_query *query, struct forward_up *up, uint16_t rcode,
 			 uint64_t ns)
 {
 	struct metrics_series **s = &up->duration[MIN(rcode, (uint16_t)FORWARD_RCODES)];
 	if (*s == NULL || rcode >= FORWARD_RCODES) /* the last place is shared */
 		*s = find_duration(up, rcode);
-	_Atomic uint64_t *row = metrics_row(*s, f->w->slot);
-	metrics_cell_add(row + bucket(ns), f->w->slot, 1);
-	metrics_cell_add(row + ARRAY_LEN(duration_bounds) + 1, f->w->slot, ns);
+	_Atomic uint64_t *row = metrics_row(*s, query->w->slot);
+	metrics_cell_add(row + bucket(ns), query->w->slot, 1);
+	metrics_cell_add(row + ARRAY_LEN(duration_bounds) + 1, query->w->slot, ns);
 }
 
-void forward_count_conn(const struct forward_query *f, struct forward_up *up,
-			const struct resolve_exchange *x)
+void forward_count_conn(const struct forward_query *query, struct forward_up *up,
+			const struct resolve_exchange *exchange)
 {
-	if (x->proto > RESOLVE_TCP_TLS) /* HTTPS has its own connections in CoreDNS */
+	if (exchange->proto > RESOLVE_TCP_TLS) /* HTTPS has its own connections in CoreDNS */
 		return;
-	struct metrics_series **s = &up->conn[x->proto][x->reused];
+	struct metrics_series **s = &up->conn[exchange->proto][exchange->reused];
 	if (*s == NULL) {
-		const char *labels[] = { PROXY, up->u->text, resolve_proto_name(x->proto) };
-		*s = metrics_get(x->reused ? &hits_family : &misses_family, labels);
+		const char *labels[] = { PROXY, up->u->text, resolve_proto_name(exchange->proto) };
+		*s = metrics_get(exchange->reused ? &hits_family : &misses_family, labels);
 	}
-	metrics_add(*s, f->w->slot, 1);
+	metrics_add(*s, query->w->slot, 1);
 }
 
-void forward_count_broken(const struct forward_query *f)
+void forward_count_broken(const struct forward_query *query)
 {
-	metrics_add(f->conf->broken, f->w->slot, 1);
+	metrics_add(query->conf->broken, query->w->slot, 1);
 }
 
-void forward_count_rejected(const struct forward_query *f)
+void forward_count_rejected(const struct forward_query *query)
 {
-	metrics_add(f->conf->rejects, f->w->slot, 1);
+	metrics_add(query->conf->rejects, query->w->slot, 1);
 }

@@ -7,33 +7,33 @@
 #include "base/mem.h"
 #include "plugin/forward/serve.h"
 
-static int forward_parse(struct plugin_inst *self, struct setup *s)
+static int forward_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct forward_conf *c = self->conf;
-	c->stanza = arena_calloc(s->arena, s->n_dir * sizeof(*c->stanza));
-	for (size_t i = 0; i < s->n_dir; i++) {
+	c->stanza = arena_calloc(setup->arena, setup->n_dir * sizeof(*c->stanza));
+	for (size_t i = 0; i < setup->n_dir; i++) {
 		struct forward_stanza *st = &c->stanza[c->n_stanza];
 		st->index = c->n_stanza++;
-		int r = forward_stanza_parse(s, s->dir[i], st);
+		int r = forward_stanza_parse(setup, setup->dir[i], st);
 		if (r < 0)
 			return r;
 	}
-	s->conf->any_class = true;
+	setup->conf->any_class = true;
 	return 0;
 }
 
-static int make_upstreams(struct forward_conf *c, struct forward_stanza *st,
-			  const struct prepare *p)
+static int make_upstreams(struct forward_conf *conf, struct forward_stanza *st,
+			  const struct prepare *prepare)
 {
 	struct resolve_upstream *up[FORWARD_UPSTREAMS_MAX];
 	unsigned n = 0;
-	int r = forward_upstreams_make(st, p, up, &n);
-	c->up = xreallocarray(c->up, c->n_up + n + 1, sizeof(struct resolve_upstream *));
+	int r = forward_upstreams_make(st, prepare, up, &n);
+	conf->up = xreallocarray(conf->up, conf->n_up + n + 1, sizeof(struct resolve_upstream *));
 	if (n != 0)
-		memcpy(c->up + c->n_up, up, n * sizeof(struct resolve_upstream *));
-	st->first = c->n_up;
+		memcpy(conf->up + conf->n_up, up, n * sizeof(struct resolve_upstream *));
+	st->first = conf->n_up;
 	st->n_up = n;
-	c->n_up += n;
+	conf->n_up += n;
 	st->attempts = (uint32_t)(st->has_max_attempts ? st->max_attempts : 2 * (uint64_t)n);
 	return r;
 }
@@ -48,7 +48,7 @@ static void forward_teardown(struct plugin_inst *self)
 	free(c->up);
 }
 
-static int forward_prepare(struct plugin_inst *self, struct prepare *p)
+static int forward_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct forward_conf *c = self->conf;
 	c->active = aligned_alloc(sizeof(*c->active), c->n_stanza * sizeof(*c->active));
@@ -56,22 +56,22 @@ static int forward_prepare(struct plugin_inst *self, struct prepare *p)
 		abort(); /* no memory */
 	memset(c->active, 0, c->n_stanza * sizeof(*c->active));
 	for (unsigned i = 0; i < c->n_stanza; i++) {
-		int r = make_upstreams(c, &c->stanza[i], p);
+		int r = make_upstreams(c, &c->stanza[i], prepare);
 		if (r < 0) {
 			forward_teardown(self); /* it is not called for one that failed */
 			return r;
 		}
 	}
-	if (!p->dry)
+	if (!prepare->dry)
 		forward_count_init(c);
 	return 0;
 }
 
 /* ---- workers ---- */
 
-static void on_hook(struct worker_hook *h)
+static void on_hook(struct worker_hook *hook)
 {
-	struct forward_worker *w = CONTAINER_OF(h, struct forward_worker, hook);
+	struct forward_worker *w = CONTAINER_OF(hook, struct forward_worker, hook);
 	resolver_flush(w->resolver);
 }
 

@@ -54,11 +54,11 @@ static size_t question(const char *name, uint16_t type, uint8_t *msg)
 	return DNS_HEADER_BYTES + (size_t)n + 4;
 }
 
-static void take(const struct dns_resp *resp, uint16_t type, union net_addr *addr, int *n)
+static void take(const struct dns_resp *resp, uint16_t type, union net_addr *addr, int *count)
 {
 	DNS_RR_FOREACH(rr, resp, DNS_ANSWER)
 	{
-		if (rr->type != type || *n == FORWARD_LOOKUP_MAX)
+		if (rr->type != type || *count == FORWARD_LOOKUP_MAX)
 			continue;
 		union net_addr a = { 0 };
 		if (type == DNS_TYPE_A && rr->rdlen == sizeof(a.v4.sin_addr)) {
@@ -70,13 +70,13 @@ static void take(const struct dns_resp *resp, uint16_t type, union net_addr *add
 		} else {
 			continue;
 		}
-		addr[(*n)++] = a;
+		addr[(*count)++] = a;
 	}
 }
 
 /* 0, or the error of the exchange. */
 static int ask(const char *name, uint16_t type, const union net_addr *resolver,
-	       union net_addr *addr, int *n)
+	       union net_addr *addr, int *count)
 {
 	enum { REPLY_MAX = 65535 };
 	uint8_t msg[DNS_HEADER_BYTES + DNS_NAME_MAX + 4];
@@ -93,7 +93,7 @@ static int ask(const char *name, uint16_t type, const union net_addr *resolver,
 	if (r >= 0)
 		r = dns_resp_thaw(&resp, &arena);
 	if (r >= 0)
-		take(&resp, type, addr, n);
+		take(&resp, type, addr, count);
 	arena_done(&arena);
 	return r;
 }

@@ -13,29 +13,29 @@ static bool has_more(const struct query *q)
 	return n > q->req.opt.present;
 }
 
-static size_t put_opt(uint8_t *p, const struct dns_opt *o)
+static size_t put_opt(uint8_t *pos, const struct dns_opt *opt)
 {
-	p[0] = 0;
-	dns_put16(p + 1, DNS_TYPE_OPT);
-	dns_put16(p + 3, o->udp_size);
-	p[5] = o->ext_rcode;
-	p[6] = o->version;
-	dns_put16(p + 7, (uint16_t)((o->dnssec_ok ? 0x8000 : 0) | o->z));
-	dns_put16(p + 9, o->options_len);
-	if (o->options_len != 0)
-		memcpy(p + DNS_OPT_BYTES, o->options, o->options_len);
-	return DNS_OPT_BYTES + (size_t)o->options_len;
+	pos[0] = 0;
+	dns_put16(pos + 1, DNS_TYPE_OPT);
+	dns_put16(pos + 3, opt->udp_size);
+	pos[5] = opt->ext_rcode;
+	pos[6] = opt->version;
+	dns_put16(pos + 7, (uint16_t)((opt->dnssec_ok ? 0x8000 : 0) | opt->z));
+	dns_put16(pos + 9, opt->options_len);
+	if (opt->options_len != 0)
+		memcpy(pos + DNS_OPT_BYTES, opt->options, opt->options_len);
+	return DNS_OPT_BYTES + (size_t)opt->options_len;
 }
 
 /* The rare form: all records of the request, opened and written anew behind our question. */
-static int build_whole(struct forward_query *f, const struct dns_opt *o)
+static int build_whole(struct forward_query *query, const struct dns_opt *opt)
 {
-	struct query *q = f->q;
+	struct query *q = query->q;
 	struct dns_resp all;
 	uint8_t *copy = arena_memdup(&q->arena, q->req.msg, q->req.len);
-	size_t cap = 2 * q->req.len + DNS_NAME_MAX + DNS_OPT_BYTES + o->options_len;
-	f->msg = arena_alloc(&q->arena, cap);
-	if (copy == NULL || f->msg == NULL)
+	size_t cap = 2 * q->req.len + DNS_NAME_MAX + DNS_OPT_BYTES + opt->options_len;
+	query->msg = arena_alloc(&q->arena, cap);
+	if (copy == NULL || query->msg == NULL)
 		return ERR_SPACE;
 	int r = dns_resp_from_wire(&all, &q->arena, copy, q->req.len);
 	if (r >= 0)
@@ -49,37 +49,37 @@ static int build_whole(struct forward_query *f, const struct dns_opt *o)
 		.question_len = q->req.question_len,
 		.limit = UINT16_MAX,
 	};
-	r = dns_resp_encode(&all, &e, f->msg, cap - DNS_OPT_BYTES - o->options_len);
+	r = dns_resp_encode(&all, &e, query->msg, cap - DNS_OPT_BYTES - opt->options_len);
 	if (r < 0)
 		return r;
 	size_t n = (size_t)r;
-	if (o->present && n + DNS_OPT_BYTES + o->options_len > UINT16_MAX)
+	if (opt->present && n + DNS_OPT_BYTES + opt->options_len > UINT16_MAX)
 		return ERR_LIMIT;
-	if (o->present) {
-		n += put_opt(f->msg + n, o);
-		dns_put16(f->msg + 10, (uint16_t)(dns_get16(f->msg + 10) + 1));
+	if (opt->present) {
+		n += put_opt(query->msg + n, opt);
+		dns_put16(query->msg + 10, (uint16_t)(dns_get16(query->msg + 10) + 1));
 	}
-	f->msg_n = (uint16_t)n;
+	query->msg_n = (uint16_t)n;
 	return 0;
 }
 
-int forward_message_build(struct forward_query *f)
+int forward_message_build(struct forward_query *query)
 {
-	const struct query *q = f->q;
+	const struct query *q = query->q;
 	struct dns_opt o = q->req.opt;
-	f->own_opt = f->st->cookies && !o.present;
-	if (f->own_opt)
+	query->own_opt = query->st->cookies && !o.present;
+	if (query->own_opt)
 		o = (struct dns_opt){ .present = true, .udp_size = 1232 };
-	f->options_n = o.options_len;
-	f->udp_max = f->own_opt ? o.udp_size : query_udp_size(q);
+	query->options_n = o.options_len;
+	query->udp_max = query->own_opt ? o.udp_size : query_udp_size(q);
 	if (has_more(q))
-		return build_whole(f, &o);
+		return build_whole(query, &o);
 	size_t cap = DNS_HEADER_BYTES + (size_t)q->req.question_len;
 	if (o.present)
 		cap += DNS_OPT_BYTES + (size_t)o.options_len;
 	if (cap > UINT16_MAX) /* rules of rewrite may have added to what was as long as can be */
 		return ERR_LIMIT;
-	uint8_t *m = arena_alloc(&f->q->arena, cap);
+	uint8_t *m = arena_alloc(&query->q->arena, cap);
 	if (m == NULL)
 		return ERR_SPACE;
 	memset(m, 0, DNS_HEADER_BYTES);
@@ -90,7 +90,7 @@ int forward_message_build(struct forward_query *f)
 	memcpy(m + DNS_HEADER_BYTES, q->req.qname, q->req.question_len);
 	if (o.present)
 		put_opt(m + DNS_HEADER_BYTES + q->req.question_len, &o);
-	f->msg = m;
-	f->msg_n = (uint16_t)cap;
+	query->msg = m;
+	query->msg_n = (uint16_t)cap;
 	return 0;
 }

@@ -53,12 +53,13 @@ static int parse_tls(struct opt_ctx *ctx, const struct opt_line *line)
 	return 0;
 }
 
-static int parse_domain(struct opt_ctx *ctx, const struct word *w, const uint8_t **ret)
+static int parse_domain(struct opt_ctx *ctx, const struct word *word, const uint8_t **ret)
 {
 	uint8_t wire[DNS_NAME_MAX];
-	int n = dns_name_from_text(slice_of(w->s), wire);
+	int n = dns_name_from_text(slice_of(word->s), wire);
 	if (n < 0)
-		return srcerr_set(ctx->err, w->pos, "health_check: invalid domain name %s", w->s);
+		return srcerr_set(ctx->err, word->pos, "health_check: invalid domain name %s",
+				  word->s);
 	dns_name_lower(wire, wire);
 	*ret = arena_memdup(ctx->arena, wire, (size_t)n);
 	return 0;
@@ -215,50 +216,50 @@ const struct opt forward_opts[FORWARD_OPTS] = {
 
 /* ---- a stanza ---- */
 
-static int parse_from(struct setup *s, const struct word *w, struct forward_stanza *st)
+static int parse_from(struct setup *setup, const struct word *word, struct forward_stanza *st)
 {
 	const char *const *zones;
 	size_t n;
 	uint8_t wire[DNS_NAME_MAX];
-	if (corefile_zones_expand(s->arena, w, &zones, &n, s->err) < 0 || n == 0)
-		return setup_error(s, w->pos, "unable to normalize '%s'", w->s);
+	if (corefile_zones_expand(setup->arena, word, &zones, &n, setup->err) < 0 || n == 0)
+		return setup_error(setup, word->pos, "unable to normalize '%s'", word->s);
 	if (n > 1)
 		log_warn(AREA,
 			 "Unsupported CIDR notation: '%s' expands to multiple zones. Using only "
 			 "'%s'.",
-			 w->s, zones[0]);
+			 word->s, zones[0]);
 	int len = dns_name_from_text(slice_of(zones[0]), wire);
 	if (len < 0)
-		return setup_error(s, w->pos, "unable to normalize '%s'", w->s);
+		return setup_error(setup, word->pos, "unable to normalize '%s'", word->s);
 	dns_name_lower(wire, wire);
-	st->from = arena_memdup(s->arena, wire, (size_t)len);
+	st->from = arena_memdup(setup->arena, wire, (size_t)len);
 	return 0;
 }
 
-static int parse_except(struct setup *s, struct forward_stanza *st)
+static int parse_except(struct setup *setup, struct forward_stanza *st)
 {
 	size_t n = st->except_words.n;
 	if (n == 0)
 		return 0;
-	struct word *w = arena_alloc(s->arena, n * sizeof(*w));
+	struct word *w = arena_alloc(setup->arena, n * sizeof(*w));
 	for (size_t i = 0; i < n; i++)
 		w[i] = *st->except_words.v[i];
-	return setup_zones(s, w, n, &st->except);
+	return setup_zones(setup, w, n, &st->except);
 }
 
 /* What is wrong with a TO whatever files and names there are. */
-static int check_to(struct setup *s, const struct forward_stanza *st)
+static int check_to(struct setup *setup, const struct forward_stanza *st)
 {
 	char err[FORWARD_ERR_MAX];
 	if (st->to.n == 0)
-		return setup_error(s, st->pos, "forward needs FROM and at least one TO");
+		return setup_error(setup, st->pos, "forward needs FROM and at least one TO");
 	for (size_t i = 0; i < st->to.n; i++) {
 		struct forward_to to;
 		const struct word *w = st->to.v[i];
 		if (forward_to_parse(slice_of(w->s), &to, err) < 0)
-			return setup_error(s, w->pos, "%s", err);
+			return setup_error(setup, w->pos, "%s", err);
 		if (to.transport == RESOLVE_TLS && to.name.n != 0 && st->tls_servername != NULL)
-			return setup_error(s, w->pos,
+			return setup_error(setup, w->pos,
 					   "both forward ('%s') and proxy level ('%.*s') TLS "
 					   "servernames are set for upstream proxy '%s'",
 					   st->tls_servername, (int)to.name.n, to.name.p, w->s);
@@ -266,28 +267,29 @@ static int check_to(struct setup *s, const struct forward_stanza *st)
 	return 0;
 }
 
-int forward_stanza_parse(struct setup *s, const struct corefile_dir *d, struct forward_stanza *st)
+int forward_stanza_parse(struct setup *setup, const struct corefile_dir *dir,
+			 struct forward_stanza *st)
 {
-	st->pos = d->name.pos;
-	st->setup = s;
-	int r = setup_options(s, d, forward_opts, FORWARD_OPTS, st, s);
+	st->pos = dir->name.pos;
+	st->setup = setup;
+	int r = setup_options(setup, dir, forward_opts, FORWARD_OPTS, st, setup);
 	st->setup = NULL;
 	if (r < 0)
 		return r;
 	if (st->from_text == NULL)
-		return setup_error(s, st->pos, "forward needs FROM and at least one TO");
-	r = parse_from(s, &d->arg[0], st);
+		return setup_error(setup, st->pos, "forward needs FROM and at least one TO");
+	r = parse_from(setup, &dir->arg[0], st);
 	if (r >= 0)
-		r = parse_except(s, st);
+		r = parse_except(setup, st);
 	if (r < 0)
 		return r;
 	if (st->max_age_ns > 0 && st->max_age_ns < st->expire_ns) {
 		char age[40], expire[40];
-		return setup_error(s, st->pos, "max_age (%s) must not be less than expire (%s)",
+		return setup_error(setup, st->pos, "max_age (%s) must not be less than expire (%s)",
 				   duration_str(st->max_age_ns, age, sizeof(age)),
 				   duration_str(st->expire_ns, expire, sizeof(expire)));
 	}
-	st->too_many = arena_printf(s->arena, "concurrent queries exceeded maximum %llu",
+	st->too_many = arena_printf(setup->arena, "concurrent queries exceeded maximum %llu",
 				    (unsigned long long)st->max_concurrent);
-	return check_to(s, st);
+	return check_to(setup, st);
 }

@@ -11,76 +11,76 @@
 enum { BAND_SHIFT = 2, EXPLORE = 32, LATE_SHIFT_MAX = 8 };
 #define BAND_MIN_NS NS_PER_MS
 
-static unsigned first_random(struct forward_query *f)
+static unsigned first_random(struct forward_query *query)
 {
-	return rng_below(query_rng(f->q), f->st->n_up);
+	return rng_below(query_rng(query->q), query->st->n_up);
 }
 
 /* As CoreDNS counts: the second upstream comes first. */
-static unsigned first_round_robin(struct forward_query *f)
+static unsigned first_round_robin(struct forward_query *query)
 {
-	return ++f->w->robin[f->st->index] % f->st->n_up;
+	return ++query->w->robin[query->st->index] % query->st->n_up;
 }
 
-static unsigned first_sequential(struct forward_query *f)
+static unsigned first_sequential(struct forward_query *query)
 {
-	(void)f;
+	(void)query;
 	return 0;
 }
 
 /* Time-outs count as a longer round trip; one not measured yet is as good as the best. */
-static uint64_t cost(const struct forward_query *f, unsigned i)
+static uint64_t cost(const struct forward_query *query, unsigned index)
 {
-	const struct forward_up *up = forward_up(f, i);
+	const struct forward_up *up = forward_up(query, index);
 	uint64_t ns = atomic_load_explicit(&up->u->srtt_ns, memory_order_relaxed);
-	if (resolve_upstream_down(up->u, (uint32_t)f->st->max_fails))
+	if (resolve_upstream_down(up->u, (uint32_t)query->st->max_fails))
 		return UINT64_MAX;
 	if (up->late == 0)
 		return ns;
 	return MAX(ns, (uint64_t)NS_PER_MS) << MIN(up->late, (uint8_t)LATE_SHIFT_MAX);
 }
 
-static unsigned first_fastest(struct forward_query *f)
+static unsigned first_fastest(struct forward_query *query)
 {
-	struct rng *rng = query_rng(f->q);
-	unsigned n = f->st->n_up, pick = 0, seen = 0;
+	struct rng *rng = query_rng(query->q);
+	unsigned n = query->st->n_up, pick = 0, seen = 0;
 	uint64_t best = UINT64_MAX;
 	if (rng_below(rng, EXPLORE) == 0)
 		return rng_below(rng, n);
 	for (unsigned i = 0; i < n; i++)
-		best = MIN(best, cost(f, i));
+		best = MIN(best, cost(query, i));
 	uint64_t band = best >= UINT64_MAX / 2 ? best : best + MAX(best >> BAND_SHIFT, BAND_MIN_NS);
 	for (unsigned i = 0; i < n; i++) {
-		if (cost(f, i) <= band && rng_below(rng, ++seen) == 0)
+		if (cost(query, i) <= band && rng_below(rng, ++seen) == 0)
 			pick = i;
 	}
 	return pick;
 }
 
-static void list_random(struct forward_query *f)
+static void list_random(struct forward_query *query)
 {
-	for (unsigned i = 2; i < f->st->n_up; i++) {
-		unsigned k = 1 + rng_below(query_rng(f->q), i);
-		uint8_t t = f->list[i];
-		f->list[i] = f->list[k];
-		f->list[k] = t;
+	for (unsigned i = 2; i < query->st->n_up; i++) {
+		unsigned k = 1 + rng_below(query_rng(query->q), i);
+		uint8_t t = query->list[i];
+		query->list[i] = query->list[k];
+		query->list[k] = t;
 	}
 }
 
-static void list_in_order(struct forward_query *f)
+static void list_in_order(struct forward_query *query)
 {
-	(void)f;
+	(void)query;
 }
 
 /* By cost; few, so insertion. */
-static void list_fastest(struct forward_query *f)
+static void list_fastest(struct forward_query *query)
 {
-	for (unsigned i = 2; i < f->st->n_up; i++) {
-		uint8_t v = f->list[i];
+	for (unsigned i = 2; i < query->st->n_up; i++) {
+		uint8_t v = query->list[i];
 		unsigned k = i;
-		for (; k > 1 && cost(f, f->list[k - 1]) > cost(f, v); k--)
-			f->list[k] = f->list[k - 1];
-		f->list[k] = v;
+		for (; k > 1 && cost(query, query->list[k - 1]) > cost(query, v); k--)
+			query->list[k] = query->list[k - 1];
+		query->list[k] = v;
 	}
 }
 
@@ -94,26 +94,26 @@ static const struct {
 	[FORWARD_FASTEST] = { first_fastest, list_fastest },
 };
 
-unsigned forward_policy_first(struct forward_query *f)
+unsigned forward_policy_first(struct forward_query *query)
 {
-	return f->st->n_up == 1 ? 0 : policies[f->st->policy].first(f);
+	return query->st->n_up == 1 ? 0 : policies[query->st->policy].first(query);
 }
 
-int forward_policy_at(struct forward_query *f, unsigned at)
+int forward_policy_at(struct forward_query *query, unsigned at)
 {
 	if (at == 0)
-		return f->first;
-	if (f->list == NULL) {
+		return query->first;
+	if (query->list == NULL) {
 		unsigned n = 0;
-		f->list = arena_alloc(&f->q->arena, f->st->n_up);
-		if (f->list == NULL)
+		query->list = arena_alloc(&query->q->arena, query->st->n_up);
+		if (query->list == NULL)
 			return -1;
-		f->list[n++] = f->first;
-		for (unsigned i = 0; i < f->st->n_up; i++) {
-			if (i != f->first)
-				f->list[n++] = (uint8_t)i;
+		query->list[n++] = query->first;
+		for (unsigned i = 0; i < query->st->n_up; i++) {
+			if (i != query->first)
+				query->list[n++] = (uint8_t)i;
 		}
-		policies[f->st->policy].rest(f);
+		policies[query->st->policy].rest(query);
 	}
-	return f->list[at];
+	return query->list[at];
 }

@@ -37,62 +37,62 @@ static const struct scheme *cut_scheme(struct slice *text)
 	return &plain;
 }
 
-static ptrdiff_t find_last(struct slice s, char c)
+static ptrdiff_t find_last(struct slice text, char ch)
 {
-	for (size_t i = s.n; i-- > 0;) {
-		if (s.p[i] == c)
+	for (size_t i = text.n; i-- > 0;) {
+		if (text.p[i] == ch)
 			return (ptrdiff_t)i;
 	}
 	return -1;
 }
 
 /* `host:port` or `[host]:port`, as Go's SplitHostPort. False: there is no port. */
-static bool split_port(struct slice s, struct slice *ret_host, struct slice *ret_port)
+static bool split_port(struct slice text, struct slice *ret_host, struct slice *ret_port)
 {
-	ptrdiff_t colon = find_last(s, ':');
+	ptrdiff_t colon = find_last(text, ':');
 	if (colon < 0)
 		return false;
-	struct slice host = { s.p, (size_t)colon };
-	if (s.p[0] == '[') {
-		ptrdiff_t end = slice_find(s, ']');
+	struct slice host = { text.p, (size_t)colon };
+	if (text.p[0] == '[') {
+		ptrdiff_t end = slice_find(text, ']');
 		if (end < 0 || end + 1 != colon)
 			return false;
-		host = (struct slice){ s.p + 1, (size_t)end - 1 };
+		host = (struct slice){ text.p + 1, (size_t)end - 1 };
 	} else if (slice_find(host, ':') >= 0) {
 		return false;
 	}
 	if (slice_find(host, '[') >= 0 || slice_find(host, ']') >= 0)
 		return false;
 	*ret_host = host;
-	*ret_port = slice_from(s, (size_t)colon + 1);
+	*ret_port = slice_from(text, (size_t)colon + 1);
 	return true;
 }
 
-static struct slice trim_brackets(struct slice s)
+static struct slice trim_brackets(struct slice text)
 {
-	while (s.n > 0 && (s.p[0] == '[' || s.p[0] == ']'))
-		s = slice_from(s, 1);
-	while (s.n > 0 && (s.p[s.n - 1] == '[' || s.p[s.n - 1] == ']'))
-		s.n--;
-	return s;
+	while (text.n > 0 && (text.p[0] == '[' || text.p[0] == ']'))
+		text = slice_from(text, 1);
+	while (text.n > 0 && (text.p[text.n - 1] == '[' || text.p[text.n - 1] == ']'))
+		text.n--;
+	return text;
 }
 
-static int parse_port(struct slice s, uint16_t *ret)
+static int parse_port(struct slice text, uint16_t *ret)
 {
 	uint64_t v;
-	if (slice_u64(s, &v) < 0 || v == 0 || v > UINT16_MAX)
+	if (slice_u64(text, &v) < 0 || v == 0 || v > UINT16_MAX)
 		return ERR_PARSE;
 	*ret = (uint16_t)v;
 	return 0;
 }
 
 /* An interface that is not there is dropped, as CoreDNS drops all of them. */
-static int parse_ip(const struct forward_to *t, struct slice with_name, union net_addr *ret)
+static int parse_ip(const struct forward_to *to, struct slice with_name, union net_addr *ret)
 {
-	if (t->transport == RESOLVE_PLAIN && t->name.n != 0 &&
+	if (to->transport == RESOLVE_PLAIN && to->name.n != 0 &&
 	    net_addr_parse_ip(with_name, ret) == 0)
 		return 0;
-	return net_addr_parse_ip(t->host, ret);
+	return net_addr_parse_ip(to->host, ret);
 }
 
 bool forward_to_is_name(struct slice host)
@@ -102,30 +102,30 @@ bool forward_to_is_name(struct slice host)
 }
 
 /* Host, name behind % and port. */
-static int parse_host(struct slice s, struct forward_to *t, char err[FORWARD_ERR_MAX])
+static int parse_host(struct slice text, struct forward_to *to, char err[FORWARD_ERR_MAX])
 {
 	struct slice host, port = { NULL, 0 };
-	bool has_port = split_port(s, &host, &port);
+	bool has_port = split_port(text, &host, &port);
 	if (!has_port)
-		host = trim_brackets(s);
+		host = trim_brackets(text);
 	ptrdiff_t percent = find_last(host, '%');
-	t->host = host;
+	to->host = host;
 	if (percent >= 0) {
-		t->host.n = (size_t)percent;
-		t->name = slice_from(host, (size_t)percent + 1);
+		to->host.n = (size_t)percent;
+		to->name = slice_from(host, (size_t)percent + 1);
 	}
-	t->kind = parse_ip(t, host, &t->addr) == 0 ? FORWARD_TO_ADDRESS : FORWARD_TO_OTHER;
+	to->kind = parse_ip(to, host, &to->addr) == 0 ? FORWARD_TO_ADDRESS : FORWARD_TO_OTHER;
 	/* A file's name may end in anything; as a host it is looked at when there is no such file.
 	 */
-	if (has_port && parse_port(port, &t->port) < 0) {
-		t->port = 0;
-		if (t->kind == FORWARD_TO_ADDRESS) {
+	if (has_port && parse_port(port, &to->port) < 0) {
+		to->port = 0;
+		if (to->kind == FORWARD_TO_ADDRESS) {
 			snprintf(err, FORWARD_ERR_MAX, "'%.*s' is not a port", (int)port.n, port.p);
 			return ERR_PARSE;
 		}
 	}
-	if (t->kind == FORWARD_TO_ADDRESS)
-		net_addr_set_port(&t->addr, t->port);
+	if (to->kind == FORWARD_TO_ADDRESS)
+		net_addr_set_port(&to->addr, to->port);
 	return 0;
 }
 

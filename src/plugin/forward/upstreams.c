@@ -30,34 +30,34 @@ struct maker {
 	unsigned named; /* names not looked up (dry) */
 };
 
-static int fail(const struct maker *m, const struct word *w, const char *text)
+static int fail(const struct maker *maker, const struct word *word, const char *text)
 {
-	return srcerr_set(m->p->err, w->pos, "%s", text);
+	return srcerr_set(maker->p->err, word->pos, "%s", text);
 }
 
 /* ---- one upstream ---- */
 
-static bool same_text(const char *a, const char *b)
+static bool same_text(const char *left, const char *right)
 {
-	return slice_eq_nocase(slice_of(a), slice_of(b));
+	return slice_eq_nocase(slice_of(left), slice_of(right));
 }
 
-static bool known(const struct maker *m, const struct resolve_conf *c)
+static bool known(const struct maker *maker, const struct resolve_conf *conf)
 {
-	for (unsigned i = 0; i < m->n; i++) {
-		const struct resolve_conf *o = &m->up[i]->conf;
-		if (o->transport == c->transport && net_addr_same_ip(&o->addr, &c->addr) &&
-		    net_addr_port(&o->addr) == net_addr_port(&c->addr) &&
-		    same_text(o->server_name, c->server_name))
+	for (unsigned i = 0; i < maker->n; i++) {
+		const struct resolve_conf *o = &maker->up[i]->conf;
+		if (o->transport == conf->transport && net_addr_same_ip(&o->addr, &conf->addr) &&
+		    net_addr_port(&o->addr) == net_addr_port(&conf->addr) &&
+		    same_text(o->server_name, conf->server_name))
 			return true;
 	}
 	return false;
 }
 
-static int add(struct maker *m, const struct word *w, const struct forward_to *to,
+static int add(struct maker *maker, const struct word *word, const struct forward_to *to,
 	       const union net_addr *addr)
 {
-	const struct forward_stanza *st = m->st;
+	const struct forward_stanza *st = maker->st;
 	char name[FORWARD_TO_TEXT_MAX + 1] = "";
 	bool secure = to->transport != RESOLVE_PLAIN;
 	struct slice given = to->name.n != 0 ? to->name : (struct slice){ NULL, 0 };
@@ -73,7 +73,7 @@ static int add(struct maker *m, const struct word *w, const struct forward_to *t
 		.source = st->source,
 		.server_name = name,
 		.http_get = st->doh == FORWARD_DOH_GET,
-		.cred = secure ? m->cred : NULL,
+		.cred = secure ? maker->cred : NULL,
 		/* None at all is not the default: such connections are used once. */
 		.expire_ns = st->expire_ns > 0 ? (uint64_t)st->expire_ns : 1,
 		.max_age_ns = (uint64_t)st->max_age_ns,
@@ -83,24 +83,24 @@ static int add(struct maker *m, const struct word *w, const struct forward_to *t
 		.probe_no_rec = st->check_no_rec,
 		.probe_tcp = st->force_tcp,
 	};
-	if (known(m, &c))
+	if (known(maker, &c))
 		return 0;
-	if (m->n == FORWARD_UPSTREAMS_MAX)
-		return fail(m, w, "more than 255 upstreams");
-	m->up[m->n++] = resolve_upstream_new(&c);
+	if (maker->n == FORWARD_UPSTREAMS_MAX)
+		return fail(maker, word, "more than 255 upstreams");
+	maker->up[maker->n++] = resolve_upstream_new(&c);
 	return 0;
 }
 
 /* ---- the kinds of TO ---- */
 
-static int add_file(struct maker *m, const struct word *w, const struct forward_to *to, int fd,
-		    const char *path)
+static int add_file(struct maker *maker, const struct word *word, const struct forward_to *to,
+		    int fd, const char *path)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct arena arena;
 	struct dns_resolvconf conf = { 0 };
 	if (to->transport != RESOLVE_PLAIN)
-		return fail(m, w,
+		return fail(maker, word,
 			    "the servers of a file are asked over plain DNS; leave tls:// out "
 			    "or name the servers");
 	arena_init(&arena);
@@ -108,13 +108,13 @@ static int add_file(struct maker *m, const struct word *w, const struct forward_
 	if (r >= 0)
 		r = dns_resolvconf_parse(strbuf_slice(&text), &arena, &conf);
 	if (r < 0)
-		r = srcerr_set(m->p->err, w->pos, "cannot read '%s': %s", path, err_str(r));
-	m->n_to += conf.n_nameserver > 0;
+		r = srcerr_set(maker->p->err, word->pos, "cannot read '%s': %s", path, err_str(r));
+	maker->n_to += conf.n_nameserver > 0;
 	for (size_t i = 0; i < conf.n_nameserver && r >= 0; i++) {
 		union net_addr a;
 		struct forward_to plain = { .kind = FORWARD_TO_ADDRESS };
 		if (forward_to_nameserver(slice_of(conf.nameserver[i]), &a) == 0)
-			r = add(m, w, &plain, &a);
+			r = add(maker, word, &plain, &a);
 		else
 			log_warn(AREA, "'%s' of '%s' is not an address, going on without it",
 				 conf.nameserver[i], path);
@@ -123,7 +123,7 @@ static int add_file(struct maker *m, const struct word *w, const struct forward_
 	return r;
 }
 
-static int add_name(struct maker *m, const struct word *w, const struct forward_to *to)
+static int add_name(struct maker *maker, const struct word *word, const struct forward_to *to)
 {
 	char name[FORWARD_TO_TEXT_MAX + 1];
 	char err[FORWARD_ERR_MAX];
@@ -131,43 +131,45 @@ static int add_name(struct maker *m, const struct word *w, const struct forward_
 	if (!forward_to_is_name(to->host) || slice_find(to->host, '/') >= 0) {
 		char text[FORWARD_ERR_MAX];
 		snprintf(text, sizeof(text), "not an IP address, file, or valid domain: \"%.80s\"",
-			 w->s);
-		return fail(m, w, text);
+			 word->s);
+		return fail(maker, word, text);
 	}
 	if (to->port == 0)
-		return fail(m, w, "the port is not a number from 1 to 65535");
-	m->n_to++;
-	if (m->p->dry) {
-		m->named++;
+		return fail(maker, word, "the port is not a number from 1 to 65535");
+	maker->n_to++;
+	if (maker->p->dry) {
+		maker->named++;
 		return 0;
 	}
 	snprintf(name, sizeof(name), "%.*s", (int)to->host.n, to->host.p);
-	int n = forward_lookup(name, m->st->resolver, m->st->n_resolver, addr, err);
+	int n = forward_lookup(name, maker->st->resolver, maker->st->n_resolver, addr, err);
 	if (n < 0)
-		return srcerr_set(m->p->err, w->pos, "failed to resolve \"%s\": %s", name, err);
+		return srcerr_set(maker->p->err, word->pos, "failed to resolve \"%s\": %s", name,
+				  err);
 	int r = 0;
 	for (int i = 0; i < n && r >= 0; i++) {
 		net_addr_set_port(&addr[i], to->port);
-		r = add(m, w, to, &addr[i]);
+		r = add(maker, word, to, &addr[i]);
 	}
 	return r;
 }
 
-static int add_other(struct maker *m, const struct word *w, const struct forward_to *to)
+static int add_other(struct maker *maker, const struct word *word, const struct forward_to *to)
 {
 	char path[FORWARD_TO_TEXT_MAX + 1];
 	struct stat s;
 	snprintf(path, sizeof(path), "%.*s", (int)to->path.n, to->path.p);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 && strchr(path, '/') != NULL)
-		return srcerr_set(m->p->err, w->pos, "cannot open '%s': %s", path, err_str(-errno));
+		return srcerr_set(maker->p->err, word->pos, "cannot open '%s': %s", path,
+				  err_str(-errno));
 	if (fd < 0)
-		return add_name(m, w, to);
+		return add_name(maker, word, to);
 	int r;
 	if (fstat(fd, &s) == 0 && S_ISDIR(s.st_mode))
-		r = srcerr_set(m->p->err, w->pos, "'%s' is a directory", path);
+		r = srcerr_set(maker->p->err, word->pos, "'%s' is a directory", path);
 	else
-		r = add_file(m, w, to, fd, path);
+		r = add_file(maker, word, to, fd, path);
 	close(fd);
 	return r;
 }
@@ -186,9 +188,9 @@ static bool wants_tls(const struct forward_stanza *st)
 	return false;
 }
 
-static int make_cred(struct maker *m)
+static int make_cred(struct maker *maker)
 {
-	const struct forward_stanza *st = m->st;
+	const struct forward_stanza *st = maker->st;
 	char err[FORWARD_ERR_MAX] = "";
 	struct net_tls_files files = {
 		.cert = st->tls_file[FORWARD_TLS_CERT],
@@ -198,42 +200,43 @@ static int make_cred(struct maker *m)
 	bool named = files.cert != NULL || files.ca != NULL;
 	if (!named && !wants_tls(st))
 		return 0;
-	int r = net_tls_client_cred(&files, &m->cred, err, sizeof(err));
+	int r = net_tls_client_cred(&files, &maker->cred, err, sizeof(err));
 	if (r < 0)
-		return srcerr_set(m->p->err, st->pos, "tls: %s", err);
+		return srcerr_set(maker->p->err, st->pos, "tls: %s", err);
 	return 0;
 }
 
-static int make_all(struct maker *m)
+static int make_all(struct maker *maker)
 {
 	char err[FORWARD_ERR_MAX];
-	for (size_t i = 0; i < m->st->to.n; i++) {
-		const struct word *w = m->st->to.v[i];
+	for (size_t i = 0; i < maker->st->to.n; i++) {
+		const struct word *w = maker->st->to.v[i];
 		struct forward_to to;
 		if (forward_to_parse(slice_of(w->s), &to, err) < 0)
-			return fail(m, w, err);
+			return fail(maker, w, err);
 		int r;
 		if (to.kind == FORWARD_TO_ADDRESS) {
-			m->n_to++;
-			r = add(m, w, &to, &to.addr);
+			maker->n_to++;
+			r = add(maker, w, &to, &to.addr);
 		} else {
-			r = add_other(m, w, &to);
+			r = add_other(maker, w, &to);
 		}
 		if (r < 0)
 			return r;
 	}
-	if (m->n_to > FORWARD_TO_MAX)
-		return srcerr_set(m->p->err, m->st->pos, "more than %d TOs configured: %u",
-				  FORWARD_TO_MAX, m->n_to);
-	if (m->n + m->named == 0)
-		return srcerr_set(m->p->err, m->st->pos, "no valid upstream addresses found");
+	if (maker->n_to > FORWARD_TO_MAX)
+		return srcerr_set(maker->p->err, maker->st->pos, "more than %d TOs configured: %u",
+				  FORWARD_TO_MAX, maker->n_to);
+	if (maker->n + maker->named == 0)
+		return srcerr_set(maker->p->err, maker->st->pos,
+				  "no valid upstream addresses found");
 	return 0;
 }
 
-int forward_upstreams_make(const struct forward_stanza *st, const struct prepare *p,
+int forward_upstreams_make(const struct forward_stanza *st, const struct prepare *prepare,
 			   struct resolve_upstream **up, unsigned *n)
 {
-	struct maker m = { .st = st, .p = p, .up = up };
+	struct maker m = { .st = st, .p = prepare, .up = up };
 	int r = make_cred(&m);
 	if (r >= 0)
 		r = make_all(&m);

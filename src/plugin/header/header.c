@@ -24,16 +24,19 @@ static const struct {
 	{ "rd", DNS_FLAG_RD },
 };
 
-static int add_flag(struct opt_ctx *ctx, const struct word *w, bool set, struct flag_rules *r)
+static int add_flag(struct opt_ctx *ctx, const struct word *word, bool set,
+		    struct flag_rules *rules)
 {
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
-		if (strcasecmp(w->s, flags[i].name) != 0)
+		if (strcasecmp(word->s, flags[i].name) != 0)
 			continue;
-		r->set = (uint16_t)(set ? r->set | flags[i].bit : r->set & ~flags[i].bit);
-		r->clear = (uint16_t)(set ? r->clear & ~flags[i].bit : r->clear | flags[i].bit);
+		rules->set =
+			(uint16_t)(set ? rules->set | flags[i].bit : rules->set & ~flags[i].bit);
+		rules->clear = (uint16_t)(set ? rules->clear & ~flags[i].bit
+					      : rules->clear | flags[i].bit);
 		return 0;
 	}
-	return srcerr_set(ctx->err, w->pos, "expected aa, ra or rd, got '%s'", w->s);
+	return srcerr_set(ctx->err, word->pos, "expected aa, ra or rd, got '%s'", word->s);
 }
 
 static int parse_rule(struct opt_ctx *ctx, const struct opt_line *line)
@@ -60,20 +63,21 @@ static const struct opt header_opts[] = {
 	  .help = "flags of the reply" },
 };
 
-static bool has_rules(const struct flag_rules *r)
+static bool has_rules(const struct flag_rules *rules)
 {
-	return (r->set | r->clear) != 0;
+	return (rules->set | rules->clear) != 0;
 }
 
 /* Words in any case, the options' names too. */
-static int parse_stanza(struct setup *s, const struct corefile_dir *d, struct header_conf *ret)
+static int parse_stanza(struct setup *setup, const struct corefile_dir *dir,
+			struct header_conf *ret)
 {
-	struct opt_ctx ctx = { .arena = s->arena, .conf = ret, .err = s->err };
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = ret, .err = setup->err };
 	uint64_t seen = 0;
-	if (d->n_arg != 0)
-		return setup_error(s, d->arg[0].pos, "header takes no arguments");
-	for (size_t i = 0; i < d->n_body; i++) {
-		struct opt_line line = { d->body[i].name, d->body[i].arg, d->body[i].n_arg };
+	if (dir->n_arg != 0)
+		return setup_error(setup, dir->arg[0].pos, "header takes no arguments");
+	for (size_t i = 0; i < dir->n_body; i++) {
+		struct opt_line line = { dir->body[i].name, dir->body[i].arg, dir->body[i].n_arg };
 		for (size_t k = 0; k < ARRAY_LEN(header_opts); k++) {
 			if (strcasecmp(line.name.s, header_opts[k].name) == 0)
 				line.name.s = header_opts[k].name;
@@ -86,26 +90,26 @@ static int parse_stanza(struct setup *s, const struct corefile_dir *d, struct he
 }
 
 /* As in CoreDNS the first stanza with a rule is the one that counts. */
-static int header_parse(struct plugin_inst *self, struct setup *s)
+static int header_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct header_conf *c = self->conf;
-	for (size_t i = 0; i < s->n_dir; i++) {
+	for (size_t i = 0; i < setup->n_dir; i++) {
 		struct header_conf here = { 0 };
-		int r = parse_stanza(s, s->dir[i], &here);
+		int r = parse_stanza(setup, setup->dir[i], &here);
 		if (r < 0)
 			return r;
 		if (!has_rules(&c->query) && !has_rules(&c->response))
 			*c = here;
 	}
 	if (!has_rules(&c->query) && !has_rules(&c->response))
-		return setup_error(s, s->dir[0]->name.pos,
+		return setup_error(setup, setup->dir[0]->name.pos,
 				   "expected a block with 'query' or 'response' rules");
 	return 0;
 }
 
-static uint16_t apply(const struct flag_rules *r, uint16_t bits)
+static uint16_t apply(const struct flag_rules *rules, uint16_t bits)
 {
-	return (uint16_t)((bits & ~r->clear) | r->set);
+	return (uint16_t)((bits & ~rules->clear) | rules->set);
 }
 
 static enum verdict header_serve(struct plugin_inst *self, struct query *q)

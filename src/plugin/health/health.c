@@ -80,39 +80,39 @@ static int listener_make(void *arg, void **ret_value)
 }
 
 /* Several stanzas in a block add up, the last word on each point counts. */
-static int health_parse(struct plugin_inst *self, struct setup *s)
+static int health_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct health_conf *c = self->conf;
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .err = s->err };
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = c, .err = setup->err };
 	union net_addr a;
 	opt_defaults(health_opts, ARRAY_LEN(health_opts), &ctx);
-	for (size_t i = 0; i < s->n_dir; i++) {
-		const struct corefile_dir *d = s->dir[i];
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		const struct corefile_dir *d = setup->dir[i];
 		const struct opt_line line = { d->name, d->arg, d->n_arg };
 		int r = opt_parse_args(health_opts, ARRAY_LEN(health_opts), &line, &ctx);
 		if (r < 0)
 			return r;
 		if (http_server_address(slice_of(c->addr), &a) < 0)
-			return setup_error(s, d->arg[0].pos, "'%s' is not an address such as :8080",
-					   c->addr);
-		r = setup_body(s, d, health_opts, ARRAY_LEN(health_opts), c, NULL);
+			return setup_error(setup, d->arg[0].pos,
+					   "'%s' is not an address such as :8080", c->addr);
+		r = setup_body(setup, d, health_opts, ARRAY_LEN(health_opts), c, NULL);
 		if (r < 0)
 			return r;
 	}
-	s->conf->lameduck_ns = c->lameduck_ns;
+	setup->conf->lameduck_ns = c->lameduck_ns;
 	return 0;
 }
 
-static int health_prepare(struct plugin_inst *self, struct prepare *p)
+static int health_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct health_conf *c = self->conf;
-	if (p->dry)
+	if (prepare->dry)
 		return 0;
 	CLEANUP(freep) char *key = xasprintf("health %s", c->addr);
 	CLEANUP(freep) char *addr = xstrdup(c->addr);
 	int r = resource_get(key, listener_make, addr, listener_free, &c->listener);
 	if (r < 0)
-		return srcerr_set(p->err, self->pos, "cannot listen on '%s': %s", c->addr,
+		return srcerr_set(prepare->err, self->pos, "cannot listen on '%s': %s", c->addr,
 				  err_str(r));
 	return 0;
 }

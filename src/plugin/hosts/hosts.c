@@ -88,17 +88,19 @@ static bool is_option(const char *word)
 }
 
 /* Lines that are no option are entries of their own, as long as no `fallthrough` came before. */
-static int parse_body(struct hosts_conf *c, struct setup *s, const struct corefile_dir *d)
+static int parse_body(struct hosts_conf *conf, struct setup *setup, const struct corefile_dir *dir)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .user = s, .err = s->err };
+	struct opt_ctx ctx = {
+		.arena = setup->arena, .conf = conf, .user = setup, .err = setup->err
+	};
 	uint64_t seen = 0;
-	for (size_t i = 0; i < d->n_body; i++) {
-		const struct corefile_dir *b = &d->body[i];
+	for (size_t i = 0; i < dir->n_body; i++) {
+		const struct corefile_dir *b = &dir->body[i];
 		struct opt_line line = { b->name, b->arg, b->n_arg };
 		if (b->has_body)
-			return setup_error(s, b->name.pos, "'%s' takes no block", b->name.s);
-		if (c->fall.on || is_option(b->name.s)) {
+			return setup_error(setup, b->name.pos, "'%s' takes no block", b->name.s);
+		if (conf->fall.on || is_option(b->name.s)) {
 			int r = opt_parse_line(hosts_opts, ARRAY_LEN(hosts_opts), &line, &seen,
 					       &ctx);
 			if (r < 0)
@@ -110,30 +112,30 @@ static int parse_body(struct hosts_conf *c, struct setup *s, const struct corefi
 			strbuf_addf(&text, " %s", b->arg[k].s);
 		strbuf_addc(&text, '\n');
 	}
-	c->inline_text = arena_strndup(s->arena, text.s, text.n);
+	conf->inline_text = arena_strndup(setup->arena, text.s, text.n);
 	return 0;
 }
 
-static int hosts_parse(struct plugin_inst *self, struct setup *s)
+static int hosts_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct hosts_conf *c = self->conf;
-	const struct corefile_dir *d = s->dir[0];
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .user = s, .err = s->err };
-	int r = setup_once(s);
+	const struct corefile_dir *d = setup->dir[0];
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = c, .user = setup, .err = setup->err };
+	int r = setup_once(setup);
 	if (r < 0)
 		return r;
 	opt_defaults(hosts_opts, ARRAY_LEN(hosts_opts), &ctx);
 	c->path_given = d->n_arg > 0;
 	if (c->path_given)
-		c->path = setup_path(s, arena_strdup(s->arena, d->arg[0].s));
-	r = setup_zones(s, d->arg + c->path_given, d->n_arg - c->path_given, &c->zones);
+		c->path = setup_path(setup, arena_strdup(setup->arena, d->arg[0].s));
+	r = setup_zones(setup, d->arg + c->path_given, d->n_arg - c->path_given, &c->zones);
 	if (r < 0)
 		return r;
-	r = parse_body(c, s, d);
+	r = parse_body(c, setup, d);
 	if (r < 0)
 		return r;
 	if (c->fall_unsupported && !c->fall.on)
-		return setup_error(s, d->name.pos,
+		return setup_error(setup, d->name.pos,
 				   "fallthrough_unsupported needs 'fallthrough' beside it");
 	return 0;
 }
@@ -164,12 +166,12 @@ static void too_long(void *ctx, unsigned line, bool is_address)
 		  is_address ? "line" : "name");
 }
 
-static int parse_text(const struct hosts_conf *c, const char *name, struct slice text,
+static int parse_text(const struct hosts_conf *conf, const char *name, struct slice text,
 		      struct hostsfile **ret)
 {
-	struct source src = { .c = c, .name = name };
+	struct source src = { .c = conf, .name = name };
 	struct hostsfile_opts o = {
-		.reverse = !c->no_reverse, .keep = keep, .too_long = too_long, .ctx = &src
+		.reverse = !conf->no_reverse, .keep = keep, .too_long = too_long, .ctx = &src
 	};
 	return hostsfile_parse(text, &o, ret);
 }
@@ -181,57 +183,57 @@ static void free_table(struct rcu_item *item)
 	free(t);
 }
 
-static void publish(struct hosts_conf *c, struct hostsfile *hosts)
+static void publish(struct hosts_conf *conf, struct hostsfile *hosts)
 {
 	struct table *t = xcalloc(1, sizeof(*t));
 	t->hosts = hosts;
-	struct table *old = rcu_get(&c->table);
-	rcu_publish(&c->table, t);
+	struct table *old = rcu_get(&conf->table);
+	rcu_publish(&conf->table, t);
 	if (old != NULL)
 		rcu_defer(&old->rcu, free_table);
 }
 
-static int load(const struct hosts_conf *c, int fd, struct hostsfile **ret)
+static int load(const struct hosts_conf *conf, int fd, struct hostsfile **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, name = STRBUF_INIT;
 	strbuf_adds(&name, "Hosts file ");
-	strbuf_add_quoted(&name, slice_of(c->path));
+	strbuf_add_quoted(&name, slice_of(conf->path));
 	int r = readfile_fd(fd, HOSTSFILE_BYTES_MAX, &text);
-	return r < 0 ? r : parse_text(c, name.s, strbuf_slice(&text), ret);
+	return r < 0 ? r : parse_text(conf, name.s, strbuf_slice(&text), ret);
 }
 
-static void set_metrics(const struct hosts_conf *c, const struct hostsfile *file)
+static void set_metrics(const struct hosts_conf *conf, const struct hostsfile *file)
 {
-	const char *labels[] = { c->path };
+	const char *labels[] = { conf->path };
 	metrics_set(metrics_get(&entries_family, labels),
-		    (double)(hostsfile_entries(c->inlined) + hostsfile_entries(file)));
+		    (double)(hostsfile_entries(conf->inlined) + hostsfile_entries(file)));
 	metrics_set(metrics_get(&reload_family, NULL),
-		    (double)c->mtime.tv_sec + (double)c->mtime.tv_nsec / 1e9);
+		    (double)conf->mtime.tv_sec + (double)conf->mtime.tv_nsec / 1e9);
 }
 
 /* Reads the file when its time or size changed. Without a file the table stays. */
-static void refresh(struct hosts_conf *c)
+static void refresh(struct hosts_conf *conf)
 {
 	struct stat st;
 	struct hostsfile *hosts = NULL;
-	int fd = open(c->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(conf->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return;
 	if (fstat(fd, &st) == 0 &&
-	    (st.st_mtim.tv_sec != c->mtime.tv_sec || st.st_mtim.tv_nsec != c->mtime.tv_nsec ||
-	     st.st_size != c->size || rcu_get(&c->table) == NULL)) {
-		c->mtime = st.st_mtim;
-		c->size = st.st_size;
-		int r = load(c, fd, &hosts);
+	    (st.st_mtim.tv_sec != conf->mtime.tv_sec || st.st_mtim.tv_nsec != conf->mtime.tv_nsec ||
+	     st.st_size != conf->size || rcu_get(&conf->table) == NULL)) {
+		conf->mtime = st.st_mtim;
+		conf->size = st.st_size;
+		int r = load(conf, fd, &hosts);
 		if (r < 0)
-			log_error(AREA, "cannot read hosts file '%s': %s", c->path, err_str(r));
+			log_error(AREA, "cannot read hosts file '%s': %s", conf->path, err_str(r));
 	}
 	close(fd);
 	if (hosts == NULL)
 		return;
-	set_metrics(c, hosts);
+	set_metrics(conf, hosts);
 	log_debug(AREA, "Parsed hosts file into %zu entries", hostsfile_entries(hosts));
-	publish(c, hosts);
+	publish(conf, hosts);
 }
 
 static void on_task(void *ctx)
@@ -240,33 +242,34 @@ static void on_task(void *ctx)
 }
 
 /* A file that is not there yet may come. */
-static int check_file(const struct hosts_conf *c, const struct plugin_inst *self,
-		      const struct prepare *p)
+static int check_file(const struct hosts_conf *conf, const struct plugin_inst *self,
+		      const struct prepare *prepare)
 {
 	struct stat st;
-	if (!c->path_given)
+	if (!conf->path_given)
 		return 0;
-	if (stat(c->path, &st) < 0) {
+	if (stat(conf->path, &st) < 0) {
 		if (errno != ENOENT)
-			return srcerr_set(p->err, self->pos, "cannot access hosts file '%s': %s",
-					  c->path, err_str(-errno));
-		log_warn(AREA, "File does not exist: %s", c->path);
+			return srcerr_set(prepare->err, self->pos,
+					  "cannot access hosts file '%s': %s", conf->path,
+					  err_str(-errno));
+		log_warn(AREA, "File does not exist: %s", conf->path);
 	} else if (S_ISDIR(st.st_mode)) {
-		log_warn(AREA, "Hosts file \"%s\" is a directory", c->path);
+		log_warn(AREA, "Hosts file \"%s\" is a directory", conf->path);
 	}
 	return 0;
 }
 
-static int hosts_prepare(struct plugin_inst *self, struct prepare *p)
+static int hosts_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct hosts_conf *c = self->conf;
-	int r = check_file(c, self, p);
+	int r = check_file(c, self, prepare);
 	if (r < 0)
 		return r;
 	r = parse_text(c, "Inline hosts entries", slice_of(c->inline_text), &c->inlined);
 	if (r < 0)
 		return r;
-	if (!p->dry)
+	if (!prepare->dry)
 		refresh(c);
 	return 0;
 }
@@ -298,17 +301,17 @@ struct view {
 
 /* Data is copied: the table may be gone when the reply is written. What the query has no room for
  * would not fit into a reply either, so it is cut like one. */
-static bool add(struct query *q, const struct hosts_conf *c, uint16_t type, const uint8_t *data,
-		size_t n)
+static bool add(struct query *q, const struct hosts_conf *conf, uint16_t type, const uint8_t *data,
+		size_t len)
 {
 	struct dns_rr rr = {
 		.owner = q->qname.wire,
 		.owner_len = q->qname.len,
 		.type = type,
 		.cls = DNS_CLASS_IN,
-		.ttl = (uint32_t)c->ttl_s,
-		.rdata = arena_memdup(&q->arena, data, n),
-		.rdlen = (uint16_t)n,
+		.ttl = (uint32_t)conf->ttl_s,
+		.rdata = arena_memdup(&q->arena, data, len),
+		.rdlen = (uint16_t)len,
 	};
 	if (rr.rdata != NULL && dns_resp_add(&q->resp, &q->arena, DNS_ANSWER, &rr) == 0)
 		return true;
@@ -316,71 +319,72 @@ static bool add(struct query *q, const struct hosts_conf *c, uint16_t type, cons
 	return false;
 }
 
-static void add_addresses(struct query *q, const struct hosts_conf *c, const struct view *v,
+static void add_addresses(struct query *q, const struct hosts_conf *conf, const struct view *view,
 			  enum hostsfile_family family)
 {
 	bool v4 = family == HOSTSFILE_V4;
 	for (int i = 0; i < TABLES; i++) {
 		const struct hostsfile_addr *a =
-			v->h[i] != NULL ? hostsfile_find(v->h[i], &q->qname, family) : NULL;
-		for (; a != NULL; a = hostsfile_next(v->h[i], a)) {
-			if (!add(q, c, v4 ? DNS_TYPE_A : DNS_TYPE_AAAA, a->ip + (v4 ? 12 : 0),
+			view->h[i] != NULL ? hostsfile_find(view->h[i], &q->qname, family) : NULL;
+		for (; a != NULL; a = hostsfile_next(view->h[i], a)) {
+			if (!add(q, conf, v4 ? DNS_TYPE_A : DNS_TYPE_AAAA, a->ip + (v4 ? 12 : 0),
 				 v4 ? 4 : 16))
 				return;
 		}
 	}
 }
 
-static void add_names(struct query *q, const struct hosts_conf *c, const struct view *v)
+static void add_names(struct query *q, const struct hosts_conf *conf, const struct view *view)
 {
 	uint8_t ip[16];
 	if (!hostsfile_reverse_ip(&q->qname, ip))
 		return;
 	for (int i = 0; i < TABLES; i++) {
 		const struct hostsfile_name *n =
-			v->h[i] != NULL ? hostsfile_reverse(v->h[i], ip) : NULL;
-		for (; n != NULL; n = hostsfile_next_name(v->h[i], n)) {
-			if (!add(q, c, DNS_TYPE_PTR, n->wire, dns_name_len(n->wire)))
+			view->h[i] != NULL ? hostsfile_reverse(view->h[i], ip) : NULL;
+		for (; n != NULL; n = hostsfile_next_name(view->h[i], n)) {
+			if (!add(q, conf, DNS_TYPE_PTR, n->wire, dns_name_len(n->wire)))
 				return;
 		}
 	}
 }
 
-static bool name_known(const struct query *q, const struct view *v)
+static bool name_known(const struct query *q, const struct view *view)
 {
 	for (int i = 0; i < TABLES; i++) {
-		if (v->h[i] != NULL && (hostsfile_find(v->h[i], &q->qname, HOSTSFILE_V4) != NULL ||
-					hostsfile_find(v->h[i], &q->qname, HOSTSFILE_V6) != NULL))
+		if (view->h[i] != NULL &&
+		    (hostsfile_find(view->h[i], &q->qname, HOSTSFILE_V4) != NULL ||
+		     hostsfile_find(view->h[i], &q->qname, HOSTSFILE_V6) != NULL))
 			return true;
 	}
 	return false;
 }
 
-static enum verdict answer(struct query *q, const struct hosts_conf *c, const struct view *v)
+static enum verdict answer(struct query *q, const struct hosts_conf *conf, const struct view *view)
 {
 	query_reply(q);
 	q->resp.flags |= DNS_FLAG_AA;
 	switch (q->req.qtype) {
 	case DNS_TYPE_PTR:
-		add_names(q, c, v);
+		add_names(q, conf, view);
 		if (q->resp.count[DNS_ANSWER] == 0)
 			return V_NEXT;
 		break;
 	case DNS_TYPE_A:
-		add_addresses(q, c, v, HOSTSFILE_V4);
+		add_addresses(q, conf, view, HOSTSFILE_V4);
 		break;
 	case DNS_TYPE_AAAA:
-		add_addresses(q, c, v, HOSTSFILE_V6);
+		add_addresses(q, conf, view, HOSTSFILE_V6);
 		break;
 	default:
-		if (c->fall_unsupported && fallthrough_covers(&c->fall, &q->qname))
+		if (conf->fall_unsupported && fallthrough_covers(&conf->fall, &q->qname))
 			return V_NEXT;
 	}
-	if (q->resp.count[DNS_ANSWER] != 0 || name_known(q, v))
+	if (q->resp.count[DNS_ANSWER] != 0 || name_known(q, view))
 		return V_ANSWERED;
 	/* A denial would need an SOA record, which a hosts file has not. */
-	return fallthrough_covers(&c->fall, &q->qname) ? V_NEXT
-						       : query_fail(q, DNS_RCODE_SERVFAIL, NULL);
+	return fallthrough_covers(&conf->fall, &q->qname) ? V_NEXT
+							  : query_fail(q, DNS_RCODE_SERVFAIL, NULL);
 }
 
 static enum verdict hosts_serve(struct plugin_inst *self, struct query *q)

@@ -28,17 +28,17 @@ struct hostsfile_opts {
 };
 
 /* `text` is not needed afterwards. ERR_LIMIT beyond HOSTSFILE_BYTES_MAX. */
-MUST_CHECK int hostsfile_parse(struct slice text, const struct hostsfile_opts *o,
+MUST_CHECK int hostsfile_parse(struct slice text, const struct hostsfile_opts *opts,
 			       struct hostsfile **ret);
 /* NULL is fine. */
-void hostsfile_free(struct hostsfile *h);
-static inline void hostsfile_freep(struct hostsfile **h)
+void hostsfile_free(struct hostsfile *hostsfile);
+static inline void hostsfile_freep(struct hostsfile **hostsfile)
 {
-	hostsfile_free(*h);
+	hostsfile_free(*hostsfile);
 }
 
 /* Addresses of all names and names of all addresses, repeats included. */
-size_t hostsfile_entries(const struct hostsfile *h);
+size_t hostsfile_entries(const struct hostsfile *hostsfile);
 
 enum hostsfile_family { HOSTSFILE_V4, HOSTSFILE_V6 };
 
@@ -49,10 +49,11 @@ struct hostsfile_addr {
 };
 
 /* The first address of the name, or of the wildcard one label above it; NULL: none. */
-const struct hostsfile_addr *hostsfile_find(const struct hostsfile *h, const struct dns_qname *q,
+const struct hostsfile_addr *hostsfile_find(const struct hostsfile *hostsfile,
+					    const struct dns_qname *qname,
 					    enum hostsfile_family family);
-const struct hostsfile_addr *hostsfile_next(const struct hostsfile *h,
-					    const struct hostsfile_addr *a);
+const struct hostsfile_addr *hostsfile_next(const struct hostsfile *hostsfile,
+					    const struct hostsfile_addr *addr);
 
 /* One name of an address. */
 struct hostsfile_name {
@@ -60,10 +61,11 @@ struct hostsfile_name {
 	const uint8_t *wire;
 };
 /* The first name of an address (16 bytes, IPv4 mapped); NULL: none. */
-const struct hostsfile_name *hostsfile_reverse(const struct hostsfile *h, const uint8_t ip[16]);
-const struct hostsfile_name *hostsfile_next_name(const struct hostsfile *h,
-						 const struct hostsfile_name *n);
+const struct hostsfile_name *hostsfile_reverse(const struct hostsfile *hostsfile,
+					       const uint8_t ip[16]);
+const struct hostsfile_name *hostsfile_next_name(const struct hostsfile *hostsfile,
+						 const struct hostsfile_name *name);
 
 /* The address that a name of in-addr.arpa or ip6.arpa stands for; false when it is none. As in
  * CoreDNS up to three labels in front of a whole ip6.arpa name are overlooked. */
-bool hostsfile_reverse_ip(const struct dns_qname *q, uint8_t ret_ip[16]);
+bool hostsfile_reverse_ip(const struct dns_qname *qname, uint8_t ret_ip[16]);

@@ -33,13 +33,14 @@ static const struct opt https_opts[] = {
 	  .help = "HTTP/2 requests at once on one connection; 0 for the default (250)" },
 };
 
-static int https_parse(struct plugin_inst *self, struct setup *s)
+static int https_parse(struct plugin_inst *self, struct setup *setup)
 {
 	(void)self;
-	int r = setup_once(s);
+	int r = setup_once(setup);
 	if (r < 0)
 		return r;
-	return setup_options(s, s->dir[0], https_opts, ARRAY_LEN(https_opts), s->conf, s->conf);
+	return setup_options(setup, setup->dir[0], https_opts, ARRAY_LEN(https_opts), setup->conf,
+			     setup->conf);
 }
 
 const struct plugin https_plugin = {

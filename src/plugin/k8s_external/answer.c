@@ -20,15 +20,15 @@ struct answer {
 	struct byteset seen[DNS_SECTIONS];
 };
 
-static void ask(struct answer *a, bool (*each)(void *ctx, const struct external_hit *h),
+static void ask(struct answer *answer, bool (*each)(void *ctx, const struct external_hit *h),
 		struct external_ask *ret)
 {
-	*ret = (struct external_ask){ .zone_labels = a->c->zone_labels[a->zone],
-				      .headless = a->c->headless,
+	*ret = (struct external_ask){ .zone_labels = answer->c->zone_labels[answer->zone],
+				      .headless = answer->c->headless,
 				      .each = each,
-				      .ctx = a };
-	a->c->from->plugin->ops.external(a->c->from, a->q, ret);
-	a->ttl_s = ret->ttl_s;
+				      .ctx = answer };
+	answer->c->from->plugin->ops.external(answer->c->from, answer->q, ret);
+	answer->ttl_s = ret->ttl_s;
 }
 
 static bool is_v4(const uint8_t *ip)
@@ -44,13 +44,13 @@ static bool host_name(const char *text, uint8_t out[DNS_NAME_MAX])
 
 /* ---- host names ---- */
 
-static bool count(void *ctx, const struct external_hit *h)
+static bool count(void *ctx, const struct external_hit *hit)
 {
 	struct answer *a = ctx;
 	uint8_t name[DNS_NAME_MAX];
 	struct k8s_external_state *st = a->st;
 	a->n++;
-	if (h->host == NULL || !host_name(h->host, name) || st == NULL ||
+	if (hit->host == NULL || !host_name(hit->host, name) || st == NULL ||
 	    st->n_hosts == K8S_EXTERNAL_HOSTS_MAX)
 		return true;
 	for (size_t i = 0; i < st->n_hosts; i++) {
@@ -64,12 +64,12 @@ static bool count(void *ctx, const struct external_hit *h)
 }
 
 /* Types that are looked up: the one asked for, or both. */
-static uint16_t type_at(const struct query *q, size_t i)
+static uint16_t type_at(const struct query *q, size_t index)
 {
 	static const uint16_t both[K8S_EXTERNAL_TYPES] = { DNS_TYPE_A, DNS_TYPE_AAAA };
 	if (q->req.qtype == DNS_TYPE_SRV)
-		return both[i];
-	return both[i] == q->req.qtype ? both[i] : 0;
+		return both[index];
+	return both[index] == q->req.qtype ? both[index] : 0;
 }
 
 /* Starts the next look-up; false when all are done. */
@@ -85,20 +85,21 @@ static bool look_up(struct plugin_inst *self, struct query *q, struct k8s_extern
 }
 
 /* The answers of a look-up behind ours. */
-static void add_found(struct answer *a, const struct external_hit *h, size_t type,
+static void add_found(struct answer *answer, const struct external_hit *hit, size_t type,
 		      enum dns_section section)
 {
 	uint8_t name[DNS_NAME_MAX];
-	for (size_t i = 0; a->st != NULL && i < a->st->n_hosts; i++) {
-		struct query *sub = a->st->reply[i][type];
-		if (sub == NULL || !host_name(h->host, name) || !dns_name_eq(a->st->host[i], name))
+	for (size_t i = 0; answer->st != NULL && i < answer->st->n_hosts; i++) {
+		struct query *sub = answer->st->reply[i][type];
+		if (sub == NULL || !host_name(hit->host, name) ||
+		    !dns_name_eq(answer->st->host[i], name))
 			continue;
-		a->q->resp.flags |= section == DNS_ANSWER ? sub->resp.flags & DNS_FLAG_TC : 0;
-		if (dns_resp_thaw(&sub->resp, &a->q->arena) < 0)
+		answer->q->resp.flags |= section == DNS_ANSWER ? sub->resp.flags & DNS_FLAG_TC : 0;
+		if (dns_resp_thaw(&sub->resp, &answer->q->arena) < 0)
 			return;
 		DNS_RR_FOREACH(rr, &sub->resp, DNS_ANSWER)
 		{
-			if (!k8s_external_add(a->q, section, rr))
+			if (!k8s_external_add(answer->q, section, rr))
 				return;
 		}
 	}
@@ -107,43 +108,44 @@ static void add_found(struct answer *a, const struct external_hit *h, size_t typ
 /* ---- records ---- */
 
 /* Is it the first such record that is made of a hit? False, too, when there is no more room. */
-static bool is_new(struct answer *a, enum dns_section s, const struct dns_rr *rr)
+static bool is_new(struct answer *answer, enum dns_section section, const struct dns_rr *rr)
 {
 	uint8_t key[2 + DNS_NAME_MAX + SRV_FIXED + DNS_NAME_MAX];
 	size_t owner_n = dns_name_len(rr->owner), n = 2 + owner_n + rr->rdlen;
 	dns_put16(key, rr->type);
 	memcpy(key + 2, rr->owner, owner_n);
 	memcpy(key + 2 + owner_n, rr->rdata, rr->rdlen);
-	const char *copy = arena_memdup(&a->q->arena, key, n);
-	a->seen[s].full = a->seen[s].full || copy == NULL;
-	bool is = byteset_add(&a->seen[s], (struct slice){ copy, n });
-	if (a->seen[s].full)
-		a->q->resp.flags |= DNS_FLAG_TC;
+	const char *copy = arena_memdup(&answer->q->arena, key, n);
+	answer->seen[section].full = answer->seen[section].full || copy == NULL;
+	bool is = byteset_add(&answer->seen[section], (struct slice){ copy, n });
+	if (answer->seen[section].full)
+		answer->q->resp.flags |= DNS_FLAG_TC;
 	return is;
 }
 
 /* False when there is no more room. */
-static bool add_once(struct answer *a, enum dns_section s, const struct dns_rr *rr)
+static bool add_once(struct answer *answer, enum dns_section section, const struct dns_rr *rr)
 {
-	return is_new(a, s, rr) ? k8s_external_add(a->q, s, rr) : !a->seen[s].full;
+	return is_new(answer, section, rr) ? k8s_external_add(answer->q, section, rr)
+					   : !answer->seen[section].full;
 }
 
-static bool add_address(void *ctx, const struct external_hit *h)
+static bool add_address(void *ctx, const struct external_hit *hit)
 {
 	struct answer *a = ctx;
 	uint16_t type = a->q->req.qtype;
 	uint8_t name[DNS_NAME_MAX];
-	if (h->ip != NULL) {
-		size_t n = is_v4(h->ip) ? 4 : 16;
+	if (hit->ip != NULL) {
+		size_t n = is_v4(hit->ip) ? 4 : 16;
 		return (n == 4) != (type == DNS_TYPE_A) ||
 		       add_once(a, DNS_ANSWER,
 				&(struct dns_rr){ .owner = a->q->req.qname,
 						  .type = type,
 						  .ttl = (uint32_t)a->c->ttl_s,
-						  .rdata = h->ip + 16 - n,
+						  .rdata = hit->ip + 16 - n,
 						  .rdlen = (uint16_t)n });
 	}
-	if (!host_name(h->host, name))
+	if (!host_name(hit->host, name))
 		return true;
 	struct dns_rr rr = { .owner = a->q->req.qname,
 			     .type = DNS_TYPE_CNAME,
@@ -154,75 +156,78 @@ static bool add_address(void *ctx, const struct external_hit *h)
 		return !a->seen[DNS_ANSWER].full;
 	if (!k8s_external_add(a->q, DNS_ANSWER, &rr))
 		return false;
-	add_found(a, h, type != DNS_TYPE_A, DNS_ANSWER);
+	add_found(a, hit, type != DNS_TYPE_A, DNS_ANSWER);
 	return true;
 }
 
 /* [endpoint.]service.namespace.ZONE; 0: no such name. */
-static size_t own_name(const struct external_hit *h, const uint8_t *zone, uint8_t out[DNS_NAME_MAX])
+static size_t own_name(const struct external_hit *hit, const uint8_t *zone,
+		       uint8_t out[DNS_NAME_MAX])
 {
 	size_t n = 0, zone_n = dns_name_len(zone);
-	for (unsigned i = 0; i < h->n_labels; i++) {
-		if (h->label[i].n > DNS_LABEL_MAX || n + 1 + h->label[i].n + zone_n > DNS_NAME_MAX)
+	for (unsigned i = 0; i < hit->n_labels; i++) {
+		if (hit->label[i].n > DNS_LABEL_MAX ||
+		    n + 1 + hit->label[i].n + zone_n > DNS_NAME_MAX)
 			return 0;
-		out[n] = (uint8_t)h->label[i].n;
-		memcpy(out + n + 1, h->label[i].p, h->label[i].n);
-		n += 1 + h->label[i].n;
+		out[n] = (uint8_t)hit->label[i].n;
+		memcpy(out + n + 1, hit->label[i].p, hit->label[i].n);
+		n += 1 + hit->label[i].n;
 	}
 	memcpy(out + n, zone, zone_n);
 	return n + zone_n;
 }
 
 /* Further ports of a host name bring no new addresses. */
-static bool add_srv_of_host(struct answer *a, const struct external_hit *h, const struct dns_rr *rr)
+static bool add_srv_of_host(struct answer *answer, const struct external_hit *hit,
+			    const struct dns_rr *rr)
 {
 	bool known = false;
-	DNS_RR_FOREACH(have, &a->q->resp, DNS_ANSWER)
+	DNS_RR_FOREACH(have, &answer->q->resp, DNS_ANSWER)
 	known = known || dns_name_eq_case(have->rdata + SRV_FIXED, rr->rdata + SRV_FIXED);
-	if (!add_once(a, DNS_ANSWER, rr))
+	if (!add_once(answer, DNS_ANSWER, rr))
 		return false;
 	for (size_t i = 0; i < K8S_EXTERNAL_TYPES && !known; i++)
-		add_found(a, h, i, DNS_ADDITIONAL);
+		add_found(answer, hit, i, DNS_ADDITIONAL);
 	return true;
 }
 
-static bool add_srv(void *ctx, const struct external_hit *h)
+static bool add_srv(void *ctx, const struct external_hit *hit)
 {
 	struct answer *a = ctx;
 	uint8_t rdata[SRV_FIXED + DNS_NAME_MAX], *target = rdata + SRV_FIXED;
-	size_t n = h->host == NULL		? own_name(h, a->c->zones.wire[a->zone], target)
-		   : host_name(h->host, target) ? dns_name_len(target)
-						: 0;
-	if (h->port == -1 || n == 0)
+	size_t n = hit->host == NULL		  ? own_name(hit, a->c->zones.wire[a->zone], target)
+		   : host_name(hit->host, target) ? dns_name_len(target)
+						  : 0;
+	if (hit->port == -1 || n == 0)
 		return true;
 	dns_put16(rdata, 0);
 	dns_put16(rdata + 2, a->weight);
-	dns_put16(rdata + 4, (uint16_t)h->port);
+	dns_put16(rdata + 4, (uint16_t)hit->port);
 	struct dns_rr rr = { .owner = a->q->req.qname,
 			     .type = DNS_TYPE_SRV,
 			     .ttl = a->ttl_s,
 			     .rdata = rdata,
 			     .rdlen = (uint16_t)(SRV_FIXED + n) };
-	if (h->host != NULL)
-		return add_srv_of_host(a, h, &rr);
+	if (hit->host != NULL)
+		return add_srv_of_host(a, hit, &rr);
 	if (!add_once(a, DNS_ANSWER, &rr))
 		return false;
-	size_t size = is_v4(h->ip) ? 4 : 16;
+	size_t size = is_v4(hit->ip) ? 4 : 16;
 	const uint8_t *owner = arena_memdup(&a->q->arena, target, n);
 	return owner != NULL &&
 	       add_once(a, DNS_ADDITIONAL,
 			&(struct dns_rr){ .owner = owner,
 					  .type = size == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA,
 					  .ttl = (uint32_t)a->c->ttl_s,
-					  .rdata = h->ip + 16 - size,
+					  .rdata = hit->ip + 16 - size,
 					  .rdlen = (uint16_t)size });
 }
 
-static bool add_ptr(void *ctx, const struct external_hit *h)
+static bool add_ptr(void *ctx, const struct external_hit *hit)
 {
 	struct answer *a = ctx;
 	uint8_t name[DNS_NAME_MAX];
-	size_t n = own_name(h, a->c->zones.wire[0], name);
+	size_t n = own_name(hit, a->c->zones.wire[0], name);
 	return n == 0 || add_once(a, DNS_ANSWER,
 				  &(struct dns_rr){ .owner = a->q->req.qname,
 						    .type = DNS_TYPE_PTR,
@@ -241,20 +246,20 @@ static const struct {
 		{ DNS_TYPE_SRV, add_srv },
 		{ DNS_TYPE_PTR, add_ptr } };
 
-static enum verdict reply(struct answer *a)
+static enum verdict reply(struct answer *answer)
 {
 	struct external_ask x;
-	k8s_external_open(a->q);
+	k8s_external_open(answer->q);
 	for (size_t i = 0; i < DNS_SECTIONS; i++)
-		a->seen[i] = (struct byteset){ .arena = &a->q->arena };
-	a->weight = (uint16_t)(a->n != 0 ? MAX(WEIGHT_ALL / a->n, 1) : WEIGHT_ALL);
+		answer->seen[i] = (struct byteset){ .arena = &answer->q->arena };
+	answer->weight = (uint16_t)(answer->n != 0 ? MAX(WEIGHT_ALL / answer->n, 1) : WEIGHT_ALL);
 	for (size_t i = 0; i < ARRAY_LEN(by_type); i++) {
-		if (by_type[i].type == a->q->req.qtype)
-			ask(a, by_type[i].each, &x);
+		if (by_type[i].type == answer->q->req.qtype)
+			ask(answer, by_type[i].each, &x);
 	}
-	return a->q->resp.count[DNS_ANSWER] != 0
+	return answer->q->resp.count[DNS_ANSWER] != 0
 		       ? V_ANSWERED
-		       : k8s_external_denial(a->c, a->q, a->zone, DNS_RCODE_NOERROR);
+		       : k8s_external_denial(answer->c, answer->q, answer->zone, DNS_RCODE_NOERROR);
 }
 
 enum verdict k8s_external_answer(struct plugin_inst *self, struct query *q, size_t zone)

@@ -21,63 +21,64 @@ static const struct opt opts[] = {
 /* clang-format on */
 
 /* PREFIX.APEX.ZONE */
-static const uint8_t *join(struct setup *s, const uint8_t *apex, size_t apex_n, const uint8_t *zone)
+static const uint8_t *join(struct setup *setup, const uint8_t *apex, size_t apex_n,
+			   const uint8_t *zone)
 {
 	static const uint8_t first[] = "\3ns1";
 	size_t first_n = sizeof(first) - 1, zone_n = dns_name_len(zone);
 	/* The SOA record has hostmaster instead of ns1. */
 	if (sizeof("\12hostmaster") - 1 + apex_n + zone_n > DNS_NAME_MAX)
 		return NULL;
-	uint8_t *name = arena_alloc(s->arena, first_n + apex_n + zone_n);
+	uint8_t *name = arena_alloc(setup->arena, first_n + apex_n + zone_n);
 	memcpy(name, first, first_n);
 	memcpy(name + first_n, apex, apex_n);
 	memcpy(name + first_n + apex_n, zone, zone_n);
 	return name;
 }
 
-static int name_servers(struct k8s_external_conf *c, struct setup *s)
+static int name_servers(struct k8s_external_conf *conf, struct setup *setup)
 {
 	uint8_t apex[DNS_NAME_MAX];
-	const struct srcpos pos = s->dir[s->n_dir - 1]->name.pos;
-	int n = dns_name_from_text(slice_of(c->apex), apex);
+	const struct srcpos pos = setup->dir[setup->n_dir - 1]->name.pos;
+	int n = dns_name_from_text(slice_of(conf->apex), apex);
 	if (n < 2)
-		return setup_error(s, pos, "apex '%s' is not a domain name", c->apex);
+		return setup_error(setup, pos, "apex '%s' is not a domain name", conf->apex);
 	dns_name_lower(apex, apex);
-	c->zone_labels = arena_alloc(s->arena, c->zones.n);
-	c->server = arena_alloc(s->arena, c->zones.n * sizeof(*c->server));
-	for (size_t i = 0; i < c->zones.n; i++) {
-		c->zone_labels[i] = (uint8_t)dns_name_labels(c->zones.wire[i]);
-		c->server[i] = join(s, apex, (size_t)n - 1, c->zones.wire[i]);
-		if (c->server[i] == NULL)
-			return setup_error(s, pos, "apex '%s' is too long for the zone '%s'",
-					   c->apex, c->zones.text[i]);
+	conf->zone_labels = arena_alloc(setup->arena, conf->zones.n);
+	conf->server = arena_alloc(setup->arena, conf->zones.n * sizeof(*conf->server));
+	for (size_t i = 0; i < conf->zones.n; i++) {
+		conf->zone_labels[i] = (uint8_t)dns_name_labels(conf->zones.wire[i]);
+		conf->server[i] = join(setup, apex, (size_t)n - 1, conf->zones.wire[i]);
+		if (conf->server[i] == NULL)
+			return setup_error(setup, pos, "apex '%s' is too long for the zone '%s'",
+					   conf->apex, conf->zones.text[i]);
 	}
 	return 0;
 }
 
 /* As in CoreDNS a later stanza goes on with what the former said, its zones alone are new. */
-static int k8s_external_parse(struct plugin_inst *self, struct setup *s)
+static int k8s_external_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct k8s_external_conf *c = self->conf;
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .user = s, .err = s->err };
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = c, .user = setup, .err = setup->err };
 	opt_defaults(opts, ARRAY_LEN(opts), &ctx);
-	for (size_t i = 0; i < s->n_dir; i++) {
-		const struct corefile_dir *d = s->dir[i];
-		int r = setup_zones(s, d->arg, d->n_arg, &c->zones);
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		const struct corefile_dir *d = setup->dir[i];
+		int r = setup_zones(setup, d->arg, d->n_arg, &c->zones);
 		if (r == 0)
-			r = setup_body(s, d, opts, ARRAY_LEN(opts), c, s);
+			r = setup_body(setup, d, opts, ARRAY_LEN(opts), c, setup);
 		if (r < 0)
 			return r;
 	}
-	return name_servers(c, s);
+	return name_servers(c, setup);
 }
 
-static int k8s_external_prepare(struct plugin_inst *self, struct prepare *p)
+static int k8s_external_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct k8s_external_conf *c = self->conf;
 	c->from = block_find(self->block, "kubernetes");
 	if (c->from == NULL || c->from->plugin->ops.external == NULL)
-		return srcerr_set(p->err, self->pos, "kubernetes plugin not loaded");
+		return srcerr_set(prepare->err, self->pos, "kubernetes plugin not loaded");
 	return 0;
 }
 

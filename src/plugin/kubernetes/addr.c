@@ -5,24 +5,24 @@
 
 enum { RR_HEAD = 12 }; /* a pointer to the question's name, type, class, TTL, length */
 
-void kubernetes_addrs_init(struct kubernetes_addrs *a, struct query *q, uint16_t type)
+void kubernetes_addrs_init(struct kubernetes_addrs *addrs, struct query *q, uint16_t type)
 {
-	*a = (struct kubernetes_addrs){ .type = type, .set.arena = &q->arena };
+	*addrs = (struct kubernetes_addrs){ .type = type, .set.arena = &q->arena };
 }
 
-void kubernetes_addrs_add(struct kubernetes_addrs *a, const struct kube_ip *ip)
+void kubernetes_addrs_add(struct kubernetes_addrs *addrs, const struct kube_ip *ip)
 {
-	size_t n = a->type == DNS_TYPE_A ? 4 : 16;
-	if (kube_ip_is4(ip) == (a->type == DNS_TYPE_A))
-		byteset_add(&a->set, (struct slice){ (const char *)ip->b + 16 - n, n });
+	size_t n = addrs->type == DNS_TYPE_A ? 4 : 16;
+	if (kube_ip_is4(ip) == (addrs->type == DNS_TYPE_A))
+		byteset_add(&addrs->set, (struct slice){ (const char *)ip->b + 16 - n, n });
 }
 
-static bool lay_out(const struct kubernetes_conf *c, struct query *q,
-		    const struct kubernetes_addrs *a)
+static bool lay_out(const struct kubernetes_conf *conf, struct query *q,
+		    const struct kubernetes_addrs *addrs)
 {
-	size_t size = a->type == DNS_TYPE_A ? 4 : 16;
+	size_t size = addrs->type == DNS_TYPE_A ? 4 : 16;
 	size_t start = DNS_HEADER_BYTES + (size_t)q->req.question_len;
-	size_t count = a->set.n, n = start + count * (RR_HEAD + size);
+	size_t count = addrs->set.n, n = start + count * (RR_HEAD + size);
 	uint8_t *msg = arena_alloc(&q->arena, n), *p;
 	if (msg == NULL)
 		return false;
@@ -33,11 +33,11 @@ static bool lay_out(const struct kubernetes_conf *c, struct query *q,
 	p = msg + start;
 	for (size_t i = 0; i < count; i++, p += RR_HEAD + size) {
 		dns_put16(p, 0xc000 | DNS_HEADER_BYTES);
-		dns_put16(p + 2, a->type);
+		dns_put16(p + 2, addrs->type);
 		dns_put16(p + 4, DNS_CLASS_IN);
-		dns_put32(p + 6, (uint32_t)c->ttl_s);
+		dns_put32(p + 6, (uint32_t)conf->ttl_s);
 		dns_put16(p + 10, (uint16_t)size);
-		memcpy(p + RR_HEAD, a->set.v[i].p, size);
+		memcpy(p + RR_HEAD, addrs->set.v[i].p, size);
 	}
 	q->resp.msg = msg;
 	q->resp.msg_len = (uint32_t)n;
@@ -47,25 +47,25 @@ static bool lay_out(const struct kubernetes_conf *c, struct query *q,
 	return true;
 }
 
-void kubernetes_addrs_append(const struct kubernetes_conf *c, struct query *q,
-			     const struct kubernetes_addrs *a, const uint8_t *owner)
+void kubernetes_addrs_append(const struct kubernetes_conf *conf, struct query *q,
+			     const struct kubernetes_addrs *addrs, const uint8_t *owner)
 {
-	for (uint32_t i = 0; i < a->set.n; i++) {
-		if (!kubernetes_reply_add(c, q, DNS_ANSWER, owner, a->type, a->set.v[i].p,
-					  a->set.v[i].n))
+	for (uint32_t i = 0; i < addrs->set.n; i++) {
+		if (!kubernetes_reply_add(conf, q, DNS_ANSWER, owner, addrs->type,
+					  addrs->set.v[i].p, addrs->set.v[i].n))
 			return;
 	}
-	if (a->set.full)
+	if (addrs->set.full)
 		q->resp.flags |= DNS_FLAG_TC;
 }
 
-enum verdict kubernetes_addrs_reply(const struct kubernetes_conf *c, struct query *q,
-				    const struct kubernetes_addrs *a)
+enum verdict kubernetes_addrs_reply(const struct kubernetes_conf *conf, struct query *q,
+				    const struct kubernetes_addrs *addrs)
 {
-	if (a->set.n == 0)
+	if (addrs->set.n == 0)
 		return V_NEXT;
 	kubernetes_reply_open(q);
-	if (q->question != q->req.qname || a->set.full || !lay_out(c, q, a))
-		kubernetes_addrs_append(c, q, a, q->req.qname);
+	if (q->question != q->req.qname || addrs->set.full || !lay_out(conf, q, addrs))
+		kubernetes_addrs_append(conf, q, addrs, q->req.qname);
 	return V_ANSWERED;
 }

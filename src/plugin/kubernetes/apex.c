@@ -6,11 +6,11 @@
 
 enum { REFS_MAX = 64 };
 
-static bool each_of_slice(const struct kubernetes_conf *c, const struct kube_slice *slice,
+static bool each_of_slice(const struct kubernetes_conf *conf, const struct kube_slice *slice,
 			  kubernetes_host_fn fn, void *ctx)
 {
 	const struct kubernetes_entry *e =
-		kubernetes_index_find(c->index, slice_of(slice->o.ns), slice_of(slice->service));
+		kubernetes_index_find(conf->index, slice_of(slice->o.ns), slice_of(slice->service));
 	const struct kube_service *s = e != NULL ? e->service : NULL;
 	bool on = true;
 	if (s == NULL)
@@ -23,49 +23,50 @@ static bool each_of_slice(const struct kubernetes_conf *c, const struct kube_sli
 	return on;
 }
 
-void kubernetes_each_host(const struct kubernetes_conf *c, kubernetes_host_fn fn, void *ctx)
+void kubernetes_each_host(const struct kubernetes_conf *conf, kubernetes_host_fn fn, void *ctx)
 {
 	bool found = false, on = true;
-	for (size_t i = 0; i < c->n_local && on; i++) {
+	for (size_t i = 0; i < conf->n_local && on; i++) {
 		struct kubernetes_endpoint_ref refs[REFS_MAX];
-		size_t n =
-			kubernetes_index_endpoints(c->index, &c->local[i], refs, ARRAY_LEN(refs));
+		size_t n = kubernetes_index_endpoints(conf->index, &conf->local[i], refs,
+						      ARRAY_LEN(refs));
 		for (size_t k = 0; k < MIN(n, ARRAY_LEN(refs)) && on; k++) {
 			found = true;
-			on = each_of_slice(c, refs[k].slice, fn, ctx);
+			on = each_of_slice(conf, refs[k].slice, fn, ctx);
 		}
 	}
-	for (size_t i = 0; !found && on && i < c->n_local; i++)
-		on = fn(ctx, &(struct kubernetes_host){ .ip = &c->local[i] });
+	for (size_t i = 0; !found && on && i < conf->n_local; i++)
+		on = fn(ctx, &(struct kubernetes_host){ .ip = &conf->local[i] });
 }
 
 /* ---- ns.dns.ZONE ---- */
 
-static bool add_address(void *ctx, const struct kubernetes_host *h)
+static bool add_address(void *ctx, const struct kubernetes_host *host)
 {
-	kubernetes_addrs_add(ctx, h->ip);
+	kubernetes_addrs_add(ctx, host->ip);
 	return true;
 }
 
-static const uint8_t *zone_of(const struct kubernetes_conf *c, const struct query *q, size_t zone)
+static const uint8_t *zone_of(const struct kubernetes_conf *conf, const struct query *q,
+			      size_t zone)
 {
-	return q->req.qname + q->qname.label[q->qname.n_labels - c->zone_labels[zone]];
+	return q->req.qname + q->qname.label[q->qname.n_labels - conf->zone_labels[zone]];
 }
 
 /* As in CoreDNS only the zone in lower-case letters has these. */
-static bool has_own_letters(const struct kubernetes_conf *c, const struct query *q, size_t zone)
+static bool has_own_letters(const struct kubernetes_conf *conf, const struct query *q, size_t zone)
 {
-	return dns_name_eq_case(zone_of(c, q, zone), c->zones.wire[zone]);
+	return dns_name_eq_case(zone_of(conf, q, zone), conf->zones.wire[zone]);
 }
 
 /* Nor has the root. */
-bool kubernetes_ns_addrs(const struct kubernetes_conf *c, const struct query *q, size_t zone,
-			 struct kubernetes_addrs *a)
+bool kubernetes_ns_addrs(const struct kubernetes_conf *conf, const struct query *q, size_t zone,
+			 struct kubernetes_addrs *addrs)
 {
-	if (c->zone_labels[zone] == 0 || !has_own_letters(c, q, zone))
+	if (conf->zone_labels[zone] == 0 || !has_own_letters(conf, q, zone))
 		return false;
-	if (a->type == DNS_TYPE_A || a->type == DNS_TYPE_AAAA)
-		kubernetes_each_host(c, add_address, a);
+	if (addrs->type == DNS_TYPE_A || addrs->type == DNS_TYPE_AAAA)
+		kubernetes_each_host(conf, add_address, addrs);
 	return true;
 }
 
@@ -101,34 +102,35 @@ static size_t default_name(const uint8_t *zone, uint8_t out[DNS_NAME_MAX])
 	return n + zone_n;
 }
 
-size_t kubernetes_host_name(const struct kubernetes_conf *c, const struct kubernetes_host *h,
+size_t kubernetes_host_name(const struct kubernetes_conf *conf, const struct kubernetes_host *host,
 			    const uint8_t *zone, uint8_t out[DNS_NAME_MAX])
 {
 	char label[DNS_LABEL_MAX + 1];
-	if (h->service == NULL)
+	if (host->service == NULL)
 		return default_name(zone, out);
-	struct kubernetes_name parts = { .service = slice_of(h->service->o.name),
-					 .ns = slice_of(h->service->o.ns),
+	struct kubernetes_name parts = { .service = slice_of(host->service->o.name),
+					 .ns = slice_of(host->service->o.ns),
 					 .zone = zone };
-	if (h->slice != NULL) {
+	if (host->slice != NULL) {
 		parts.endpoint.p = label;
-		parts.endpoint.n = kubernetes_endpoint_label(c, h->slice, h->endpoint, label);
+		parts.endpoint.n =
+			kubernetes_endpoint_label(conf, host->slice, host->endpoint, label);
 	}
 	return kubernetes_name(&parts, out);
 }
 
-static bool add_ns(void *ctx, const struct kubernetes_host *h)
+static bool add_ns(void *ctx, const struct kubernetes_host *host)
 {
 	const struct ns *x = ctx;
 	uint8_t made[DNS_NAME_MAX];
-	size_t n = kubernetes_host_name(x->c, h, x->zone, made);
+	size_t n = kubernetes_host_name(x->c, host, x->zone, made);
 	const uint8_t *name = n != 0 ? arena_memdup(&x->q->arena, made, n) : NULL;
 	bool seen = false;
 	if (name == NULL)
 		return true;
-	size_t size = kube_ip_is4(h->ip) ? 4 : 16;
+	size_t size = kube_ip_is4(host->ip) ? 4 : 16;
 	if (!kubernetes_reply_add(x->c, x->q, DNS_ADDITIONAL, name,
-				  size == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA, h->ip->b + 16 - size,
+				  size == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA, host->ip->b + 16 - size,
 				  size))
 		return false;
 	DNS_RR_FOREACH(rr, &x->q->resp, DNS_ANSWER)

@@ -6,18 +6,18 @@
 #include "dns/rrwalk.h"
 #include "plugin/kubernetes/conf.h"
 
-static void reply_chain(const struct kubernetes_conf *c, struct query *q,
+static void reply_chain(const struct kubernetes_conf *conf, struct query *q,
 			const struct kubernetes_chain *st)
 {
 	kubernetes_reply_open(q);
 	for (size_t i = 0; i < st->n; i++)
-		kubernetes_reply_add(c, q, DNS_ANSWER, st->owner[i], DNS_TYPE_CNAME, st->target[i],
-				     dns_name_len(st->target[i]));
+		kubernetes_reply_add(conf, q, DNS_ANSWER, st->owner[i], DNS_TYPE_CNAME,
+				     st->target[i], dns_name_len(st->target[i]));
 }
 
-static bool collect(void *ctx, const struct kubernetes_hit *h)
+static bool collect(void *ctx, const struct kubernetes_hit *hit)
 {
-	kubernetes_addrs_add(ctx, h->ip);
+	kubernetes_addrs_add(ctx, hit->ip);
 	return true;
 }
 
@@ -32,10 +32,10 @@ static bool is_known(const struct kubernetes_chain *st, const uint8_t *target)
 
 /* One more record; false when it leads nowhere new, which ends the chain. */
 static bool add_link(struct kubernetes_chain *st, struct query *q, const uint8_t *owner,
-		     const struct kube_service *s)
+		     const struct kube_service *service)
 {
 	uint8_t wire[DNS_NAME_MAX];
-	int n = dns_name_from_text(slice_of(s->external_name), wire);
+	int n = dns_name_from_text(slice_of(service->external_name), wire);
 	if (n < 0 || st->n == KUBERNETES_CHAIN_MAX || dns_name_is_below(wire, owner) ||
 	    is_known(st, wire))
 		return false;
@@ -47,9 +47,9 @@ static bool add_link(struct kubernetes_chain *st, struct query *q, const uint8_t
 	return true;
 }
 
-static enum verdict no_data(const struct kubernetes_conf *c, struct query *q, size_t zone)
+static enum verdict no_data(const struct kubernetes_conf *conf, struct query *q, size_t zone)
 {
-	return kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
+	return kubernetes_reply_soa(conf, q, zone, DNS_RCODE_NOERROR);
 }
 
 static enum verdict follow_outside(struct plugin_inst *self, struct query *q, size_t zone,
@@ -92,7 +92,7 @@ static enum verdict follow(struct plugin_inst *self, struct query *q, size_t zon
 }
 
 enum verdict kubernetes_serve_external(struct plugin_inst *self, struct query *q, size_t zone,
-				       const struct kube_service *s)
+				       const struct kube_service *service)
 {
 	struct kubernetes_chain *st = query_state(q, self);
 	uint16_t type = q->req.qtype;
@@ -103,16 +103,16 @@ enum verdict kubernetes_serve_external(struct plugin_inst *self, struct query *q
 	st->n = 0;
 	if (type == DNS_TYPE_CNAME) {
 		uint8_t wire[DNS_NAME_MAX];
-		int n = dns_name_from_text(slice_of(s->external_name), wire);
+		int n = dns_name_from_text(slice_of(service->external_name), wire);
 		if (n < 0)
 			return query_failf(q, DNS_RCODE_SERVFAIL, "'%s' is no name",
-					   s->external_name);
+					   service->external_name);
 		kubernetes_reply_open(q);
 		kubernetes_reply_add(self->conf, q, DNS_ANSWER, q->req.qname, DNS_TYPE_CNAME, wire,
 				     (size_t)n);
 		return V_ANSWERED;
 	}
-	if (!add_link(st, q, q->req.qname, s))
+	if (!add_link(st, q, q->req.qname, service))
 		return no_data(self->conf, q, zone);
 	return follow(self, q, zone, st);
 }

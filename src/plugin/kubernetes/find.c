@@ -6,10 +6,10 @@
 
 #include "plugin/kubernetes/conf.h"
 
-bool kubernetes_exposed(const struct kubernetes_conf *c, struct slice ns)
+bool kubernetes_exposed(const struct kubernetes_conf *conf, struct slice ns)
 {
-	return (c->namespaces.n == 0 || map_has(&c->listed, ns)) &&
-	       kubernetes_index_has_namespace(c->index, ns);
+	return (conf->namespaces.n == 0 || map_has(&conf->listed, ns)) &&
+	       kubernetes_index_has_namespace(conf->index, ns);
 }
 
 /* An address as it stands in a name: 10-0-0-1, fd00--1; a label cannot end with a dash. */
@@ -27,28 +27,28 @@ static size_t dashed(const struct kube_ip *ip, char out[DNS_LABEL_MAX + 1])
 	return n;
 }
 
-size_t kubernetes_endpoint_label(const struct kubernetes_conf *c, const struct kube_slice *s,
-				 const struct kube_endpoint *e, char out[DNS_LABEL_MAX + 1])
+size_t kubernetes_endpoint_label(const struct kubernetes_conf *conf, const struct kube_slice *slice,
+				 const struct kube_endpoint *endpoint, char out[DNS_LABEL_MAX + 1])
 {
-	const char *text = kube_slice_text(s, e->hostname);
-	if (text[0] == '\0' && c->endpoint_pod_names)
-		text = kube_slice_text(s, e->target);
+	const char *text = kube_slice_text(slice, endpoint->hostname);
+	if (text[0] == '\0' && conf->endpoint_pod_names)
+		text = kube_slice_text(slice, endpoint->target);
 	size_t n = strlen(text);
 	if (n == 0 || n > DNS_LABEL_MAX)
-		return dashed(&e->ip, out);
+		return dashed(&endpoint->ip, out);
 	memcpy(out, text, n + 1);
 	return n;
 }
 
-static bool text_is(const char *text, struct slice s)
+static bool text_is(const char *text, struct slice word)
 {
-	return slice_eq_nocase(slice_of(text), s);
+	return slice_eq_nocase(slice_of(text), word);
 }
 
-static bool port_fits(const struct kubernetes_qparse *p, const struct kube_port *port)
+static bool port_fits(const struct kubernetes_qparse *qparse, const struct kube_port *port)
 {
-	return (p->port.n == 0 || text_is(port->name, p->port)) &&
-	       (p->protocol.n == 0 || text_is(port->protocol, p->protocol));
+	return (qparse->port.n == 0 || text_is(port->name, qparse->port)) &&
+	       (qparse->protocol.n == 0 || text_is(port->protocol, qparse->protocol));
 }
 
 /* What one look-up carries along. */
@@ -61,59 +61,61 @@ struct walk {
 	bool hit, stopped;
 };
 
-static bool give(struct walk *w, const struct kubernetes_hit *h)
+static bool give(struct walk *walk, const struct kubernetes_hit *hit)
 {
-	w->hit = true;
-	w->stopped = !w->each(w->ctx, h);
-	return !w->stopped;
+	walk->hit = true;
+	walk->stopped = !walk->each(walk->ctx, hit);
+	return !walk->stopped;
 }
 
 /* ---- endpoints ---- */
 
-static bool endpoint_fits(const struct walk *w, const struct kube_slice *s,
-			  const struct kube_endpoint *e)
+static bool endpoint_fits(const struct walk *walk, const struct kube_slice *slice,
+			  const struct kube_endpoint *endpoint)
 {
 	char label[DNS_LABEL_MAX + 1];
-	struct slice want = w->f->parsed.endpoint;
-	if (w->zone.n != 0 && !slice_eq(slice_of(e->zone), w->zone))
+	struct slice want = walk->f->parsed.endpoint;
+	if (walk->zone.n != 0 && !slice_eq(slice_of(endpoint->zone), walk->zone))
 		return false;
 	if (want.n == 0)
 		return true;
-	if (w->imported && !slice_eq_nocase(slice_of(s->cluster), w->f->parsed.cluster))
+	if (walk->imported && !slice_eq_nocase(slice_of(slice->cluster), walk->f->parsed.cluster))
 		return false;
-	size_t n = kubernetes_endpoint_label(w->f->conf, s, e, label);
+	size_t n = kubernetes_endpoint_label(walk->f->conf, slice, endpoint, label);
 	return slice_eq_nocase((struct slice){ label, n }, want);
 }
 
-static void walk_slice(struct walk *w, const struct kube_service *svc, const struct kube_slice *s)
+static void walk_slice(struct walk *walk, const struct kube_service *svc,
+		       const struct kube_slice *slice)
 {
-	for (uint32_t i = 0; i < s->n_endpoints && !w->stopped; i++) {
-		const struct kube_endpoint *e = &s->endpoints[i];
-		if (!endpoint_fits(w, s, e))
+	for (uint32_t i = 0; i < slice->n_endpoints && !walk->stopped; i++) {
+		const struct kube_endpoint *e = &slice->endpoints[i];
+		if (!endpoint_fits(walk, slice, e))
 			continue;
-		for (uint32_t k = 0; k < s->n_ports && !w->stopped; k++) {
-			if (port_fits(&w->f->parsed, &s->ports[k]))
-				give(w, &(struct kubernetes_hit){ .ip = &e->ip,
-								  .service = svc,
-								  .slice = s,
-								  .endpoint = e,
-								  .port = s->ports[k].port });
+		for (uint32_t k = 0; k < slice->n_ports && !walk->stopped; k++) {
+			if (port_fits(&walk->f->parsed, &slice->ports[k]))
+				give(walk,
+				     &(struct kubernetes_hit){ .ip = &e->ip,
+							       .service = svc,
+							       .slice = slice,
+							       .endpoint = e,
+							       .port = slice->ports[k].port });
 		}
 	}
 }
 
-static void walk_slices(struct walk *w, const struct kubernetes_entry *e)
+static void walk_slices(struct walk *walk, const struct kubernetes_entry *entry)
 {
-	for (uint32_t i = 0; i < e->n_slices && !w->stopped; i++)
-		walk_slice(w, e->service, e->slices[i]);
+	for (uint32_t i = 0; i < entry->n_slices && !walk->stopped; i++)
+		walk_slice(walk, entry->service, entry->slices[i]);
 }
 
 /* The labels of the topology zone, joined by dots. */
-static struct slice topology(const struct kubernetes_find *f, char out[DNS_NAME_MAX])
+static struct slice topology(const struct kubernetes_find *find, char out[DNS_NAME_MAX])
 {
-	const struct dns_qname *q = f->name;
+	const struct dns_qname *q = find->name;
 	size_t n = 0;
-	for (unsigned i = 0; i < f->parsed.n_zone_labels; i++) {
+	for (unsigned i = 0; i < find->parsed.n_zone_labels; i++) {
 		const uint8_t *l = q->wire + q->label[i];
 		if (i != 0)
 			out[n++] = '.';
@@ -123,72 +125,74 @@ static struct slice topology(const struct kubernetes_find *f, char out[DNS_NAME_
 	return (struct slice){ out, n };
 }
 
-static void find_endpoints(struct walk *w, const struct kubernetes_entry *e)
+static void find_endpoints(struct walk *walk, const struct kubernetes_entry *entry)
 {
 	char zone[DNS_NAME_MAX];
-	w->zone = topology(w->f, zone);
-	walk_slices(w, e);
-	w->zone = (struct slice){ "", 0 };
-	if (!w->hit && w->f->parsed.zone_prefer)
-		walk_slices(w, e);
+	walk->zone = topology(walk->f, zone);
+	walk_slices(walk, entry);
+	walk->zone = (struct slice){ "", 0 };
+	if (!walk->hit && walk->f->parsed.zone_prefer)
+		walk_slices(walk, entry);
 }
 
 /* ---- Services ---- */
 
-static bool has_endpoints(const struct kubernetes_entry *e)
+static bool has_endpoints(const struct kubernetes_entry *entry)
 {
-	for (uint32_t i = 0; i < e->n_slices; i++) {
-		if (e->slices[i]->n_endpoints != 0)
+	for (uint32_t i = 0; i < entry->n_slices; i++) {
+		if (entry->slices[i]->n_endpoints != 0)
 			return true;
 	}
 	return false;
 }
 
-static void find_cluster_ips(struct walk *w, const struct kube_service *s)
+static void find_cluster_ips(struct walk *walk, const struct kube_service *service)
 {
-	for (uint32_t k = 0; k < s->n_ports && !w->stopped; k++) {
-		if (!port_fits(&w->f->parsed, &s->ports[k]))
+	for (uint32_t k = 0; k < service->n_ports && !walk->stopped; k++) {
+		if (!port_fits(&walk->f->parsed, &service->ports[k]))
 			continue;
-		w->hit = true; /* the name exists, whatever addresses it has */
-		for (uint32_t i = 0; i < s->n_ips && !w->stopped; i++)
-			give(w, &(struct kubernetes_hit){
-					.ip = &s->ips[i], .service = s, .port = s->ports[k].port });
+		walk->hit = true; /* the name exists, whatever addresses it has */
+		for (uint32_t i = 0; i < service->n_ips && !walk->stopped; i++)
+			give(walk, &(struct kubernetes_hit){ .ip = &service->ips[i],
+							     .service = service,
+							     .port = service->ports[k].port });
 	}
 }
 
 /* An ExternalName that is an address, or is asked for a part, is not there. */
-static enum kubernetes_found find_external(struct kubernetes_find *f, const struct kube_service *s)
+static enum kubernetes_found find_external(struct kubernetes_find *find,
+					   const struct kube_service *service)
 {
-	const struct kubernetes_qparse *p = &f->parsed;
+	const struct kubernetes_qparse *p = &find->parsed;
 	struct kube_ip ip;
 	if (p->endpoint.n != 0 || p->port.n != 0 || p->protocol.n != 0 || p->n_zone_labels != 0 ||
-	    kube_ip_parse(slice_of(s->external_name), &ip) == 0)
+	    kube_ip_parse(slice_of(service->external_name), &ip) == 0)
 		return KUBERNETES_NXDOMAIN;
-	f->external = s;
+	find->external = service;
 	return KUBERNETES_EXISTS;
 }
 
-static enum kubernetes_found find_service(struct kubernetes_find *f, struct walk *w)
+static enum kubernetes_found find_service(struct kubernetes_find *find, struct walk *walk)
 {
-	const struct kubernetes_qparse *p = &f->parsed;
-	const struct kubernetes_index *x = w->imported ? f->conf->imports : f->conf->index;
+	const struct kubernetes_qparse *p = &find->parsed;
+	const struct kubernetes_index *x = walk->imported ? find->conf->imports : find->conf->index;
 	const struct kubernetes_entry *e = kubernetes_index_find(x, p->ns, p->service);
 	const struct kube_service *s = e != NULL ? e->service : NULL;
 	if (s == NULL)
 		return KUBERNETES_NXDOMAIN;
 	if (s->type == KUBE_SERVICE_EXTERNAL_NAME)
-		return find_external(f, s);
+		return find_external(find, s);
 	if (p->n_zone_labels != 0 && !s->headless)
 		return KUBERNETES_NXDOMAIN;
-	if (f->conf->ignore_empty && !s->headless && !has_endpoints(e))
+	if (find->conf->ignore_empty && !s->headless && !has_endpoints(e))
 		return KUBERNETES_NXDOMAIN;
 	if (s->headless || p->endpoint.n != 0) {
-		find_endpoints(w, e);
+		find_endpoints(walk, e);
 		/* A zone without endpoints is there all the same. */
-		return w->hit || p->n_zone_labels != 0 ? KUBERNETES_EXISTS : KUBERNETES_NXDOMAIN;
+		return walk->hit || p->n_zone_labels != 0 ? KUBERNETES_EXISTS : KUBERNETES_NXDOMAIN;
 	}
-	find_cluster_ips(w, s);
-	return w->hit ? KUBERNETES_EXISTS : KUBERNETES_NXDOMAIN;
+	find_cluster_ips(walk, s);
+	return walk->hit ? KUBERNETES_EXISTS : KUBERNETES_NXDOMAIN;
 }
 
 /* ---- pods ---- */
@@ -209,31 +213,35 @@ static bool pod_address(struct slice label, struct kube_ip *ret)
 	return kube_ip_parse((struct slice){ text, label.n }, ret) == 0;
 }
 
-static enum kubernetes_found find_pod(struct kubernetes_find *f, struct walk *w)
+static enum kubernetes_found find_pod(struct kubernetes_find *find, struct walk *walk)
 {
-	const struct kubernetes_conf *c = f->conf;
-	if (c->pods == KUBERNETES_PODS_DISABLED || !pod_address(f->parsed.service, &f->pod))
+	const struct kubernetes_conf *c = find->conf;
+	if (c->pods == KUBERNETES_PODS_DISABLED || !pod_address(find->parsed.service, &find->pod))
 		return KUBERNETES_NXDOMAIN;
 	if (c->pods == KUBERNETES_PODS_VERIFIED &&
-	    kubernetes_index_pod_in(c->index, &f->pod, f->parsed.ns) == NULL)
+	    kubernetes_index_pod_in(c->index, &find->pod, find->parsed.ns) == NULL)
 		return KUBERNETES_NXDOMAIN;
-	give(w, &(struct kubernetes_hit){ .ip = &f->pod });
+	give(walk, &(struct kubernetes_hit){ .ip = &find->pod });
 	return KUBERNETES_EXISTS;
 }
 
-enum kubernetes_found kubernetes_find(struct kubernetes_find *f, const struct kubernetes_conf *c,
+enum kubernetes_found kubernetes_find(struct kubernetes_find *find,
+				      const struct kubernetes_conf *conf,
 				      const struct dns_qname *name, size_t zone,
 				      kubernetes_hit_fn each, void *ctx)
 {
-	struct walk w = { .f = f, .each = each, .ctx = ctx, .imported = c->is_multicluster[zone] };
-	f->conf = c;
-	f->name = name;
-	f->external = NULL;
-	kubernetes_qparse(name, c->zone_labels[zone],
-			  &(struct kubernetes_qparse_opts){
-				  .multicluster = c->is_multicluster[zone], .zonal = c->zonal },
-			  &f->parsed);
-	switch (f->parsed.what) {
+	struct walk w = {
+		.f = find, .each = each, .ctx = ctx, .imported = conf->is_multicluster[zone]
+	};
+	find->conf = conf;
+	find->name = name;
+	find->external = NULL;
+	kubernetes_qparse(
+		name, conf->zone_labels[zone],
+		&(struct kubernetes_qparse_opts){ .multicluster = conf->is_multicluster[zone],
+						  .zonal = conf->zonal },
+		&find->parsed);
+	switch (find->parsed.what) {
 	case KUBERNETES_APEX:
 	case KUBERNETES_TYPE:
 		return KUBERNETES_EXISTS;
@@ -246,10 +254,11 @@ enum kubernetes_found kubernetes_find(struct kubernetes_find *f, const struct ku
 	case KUBERNETES_POD:
 		break;
 	}
-	if (c->is_reverse[zone] || !kubernetes_exposed(c, f->parsed.ns))
+	if (conf->is_reverse[zone] || !kubernetes_exposed(conf, find->parsed.ns))
 		return KUBERNETES_NXDOMAIN;
-	if (f->parsed.what == KUBERNETES_NAMESPACE)
-		return f->parsed.is_pod && c->pods == KUBERNETES_PODS_DISABLED ? KUBERNETES_NXDOMAIN
-									       : KUBERNETES_EXISTS;
-	return f->parsed.what == KUBERNETES_POD ? find_pod(f, &w) : find_service(f, &w);
+	if (find->parsed.what == KUBERNETES_NAMESPACE)
+		return find->parsed.is_pod && conf->pods == KUBERNETES_PODS_DISABLED
+			       ? KUBERNETES_NXDOMAIN
+			       : KUBERNETES_EXISTS;
+	return find->parsed.what == KUBERNETES_POD ? find_pod(find, &w) : find_service(find, &w);
 }

@@ -29,9 +29,9 @@ static const char *const kinds[KUBERNETES_KINDS] = {
 	[KUBERNETES_IMPORTED_SLICES] = "imported EndpointSlice",
 };
 
-static struct metrics_series *series_of(const struct kubernetes_heard *h, int i)
+static struct metrics_series *series_of(const struct kubernetes_heard *heard, int index)
 {
-	const char *values[] = { h->host, kinds[i] };
+	const char *values[] = { heard->host, kinds[index] };
 	return metrics_get(&age_family, values);
 }
 
@@ -62,15 +62,15 @@ struct kubernetes_heard *kubernetes_heard_new(const char *host,
 	return h;
 }
 
-void kubernetes_heard_free(struct kubernetes_heard *h)
+void kubernetes_heard_free(struct kubernetes_heard *heard)
 {
-	if (h == NULL)
+	if (heard == NULL)
 		return;
-	metrics_off_collect(show, h);
+	metrics_off_collect(show, heard);
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
-		if (h->v[i] != NULL)
-			metrics_drop(series_of(h, i));
+		if (heard->v[i] != NULL)
+			metrics_drop(series_of(heard, i));
 	}
-	free(h->host);
-	free(h);
+	free(heard->host);
+	free(heard);
 }

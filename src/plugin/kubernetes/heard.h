@@ -10,4 +10,4 @@ struct kubernetes_heard;
 struct kubernetes_heard *kubernetes_heard_new(const char *host,
 					      struct kube_informer *const v[KUBERNETES_KINDS]);
 /* NULL is fine. */
-void kubernetes_heard_free(struct kubernetes_heard *h);
+void kubernetes_heard_free(struct kubernetes_heard *heard);

@@ -40,54 +40,57 @@ struct kubernetes_endpoint_ref {
 
 struct kubernetes_index *kubernetes_index_new(void);
 /* When no worker can see it any more. */
-void kubernetes_index_free(struct kubernetes_index *x);
+void kubernetes_index_free(struct kubernetes_index *index);
 
 /* ---- writing: any control thread ---- */
 
 /* `old` and `now` as a handler of an informer gets them; one of them may be NULL (added, deleted).
  */
-void kubernetes_index_service(struct kubernetes_index *x, struct kube_obj *old,
+void kubernetes_index_service(struct kubernetes_index *index, struct kube_obj *old,
 			      struct kube_obj *now);
-void kubernetes_index_slice(struct kubernetes_index *x, struct kube_obj *old, struct kube_obj *now);
-void kubernetes_index_pod(struct kubernetes_index *x, struct kube_obj *old, struct kube_obj *now);
-void kubernetes_index_namespace(struct kubernetes_index *x, struct slice name, bool there);
+void kubernetes_index_slice(struct kubernetes_index *index, struct kube_obj *old,
+			    struct kube_obj *now);
+void kubernetes_index_pod(struct kubernetes_index *index, struct kube_obj *old,
+			  struct kube_obj *now);
+void kubernetes_index_namespace(struct kubernetes_index *index, struct slice name, bool there);
 
 /* ---- reading: under RCU ---- */
 
 /* Names in lower case. NULL when there is neither a Service nor a slice of it. */
-const struct kubernetes_entry *kubernetes_index_find(const struct kubernetes_index *x,
+const struct kubernetes_entry *kubernetes_index_find(const struct kubernetes_index *index,
 						     struct slice ns, struct slice name);
-bool kubernetes_index_has_namespace(const struct kubernetes_index *x, struct slice name);
+bool kubernetes_index_has_namespace(const struct kubernetes_index *index, struct slice name);
 /* The Service whose cluster address this is (the one that came first); NULL. */
-const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index *x,
+const struct kube_service *kubernetes_index_by_ip(const struct kubernetes_index *index,
 						  const struct kube_ip *ip);
 /* All of them in the order they came; false stops. */
-void kubernetes_index_each_by_ip(const struct kubernetes_index *x, const struct kube_ip *ip,
+void kubernetes_index_each_by_ip(const struct kubernetes_index *index, const struct kube_ip *ip,
 				 bool (*fn)(void *ctx, const struct kube_service *s), void *ctx);
 /* Services with the external address: how many, the first `max` of them in `ret`. */
-size_t kubernetes_index_by_external_ip(const struct kubernetes_index *x, const struct kube_ip *ip,
-				       const struct kube_service **ret, size_t max);
+size_t kubernetes_index_by_external_ip(const struct kubernetes_index *index,
+				       const struct kube_ip *ip, const struct kube_service **ret,
+				       size_t max);
 /* All ready endpoints with the address: how many, the first `max` of them in `ret`. */
-size_t kubernetes_index_endpoints(const struct kubernetes_index *x, const struct kube_ip *ip,
+size_t kubernetes_index_endpoints(const struct kubernetes_index *index, const struct kube_ip *ip,
 				  struct kubernetes_endpoint_ref *ret, size_t max);
 /* The pod with the address, any of its addresses; NULL. Of several (addresses that are used again)
  * the one that came last. */
-const struct kube_pod *kubernetes_index_pod_by_ip(const struct kubernetes_index *x,
+const struct kube_pod *kubernetes_index_pod_by_ip(const struct kubernetes_index *index,
 						  const struct kube_ip *ip);
 /* A pod of this namespace with the address (pods on the node's network share one); NULL. */
-const struct kube_pod *kubernetes_index_pod_in(const struct kubernetes_index *x,
+const struct kube_pod *kubernetes_index_pod_in(const struct kubernetes_index *index,
 					       const struct kube_ip *ip, struct slice ns);
 /* The namespace of all pods with the address; NULL when there is none, when they are of several
  * namespaces, or when one of them is on its host's network. */
-const char *kubernetes_index_pod_namespace(const struct kubernetes_index *x,
+const char *kubernetes_index_pod_namespace(const struct kubernetes_index *index,
 					   const struct kube_ip *ip);
 /* Whole walks, for transfers and snapshots; entries in no order. Under the writers' lock: control
  * threads only. */
-void kubernetes_index_each(struct kubernetes_index *x,
+void kubernetes_index_each(struct kubernetes_index *index,
 			   bool (*fn)(void *ctx, const struct kubernetes_entry *e), void *ctx);
 
 /* Search lists of namespaces; they have a lock of their own. */
-struct kubernetes_lists *kubernetes_index_lists(const struct kubernetes_index *x);
+struct kubernetes_lists *kubernetes_index_lists(const struct kubernetes_index *index);
 
 /* What Service has the name; under the writers' lock: control threads only. */
 enum kubernetes_service_kind {
@@ -95,13 +98,13 @@ enum kubernetes_service_kind {
 	KUBERNETES_KIND_CLUSTER_IP, /* or any other that is not headless */
 	KUBERNETES_KIND_HEADLESS
 };
-enum kubernetes_service_kind kubernetes_index_kind(struct kubernetes_index *x, struct slice ns,
+enum kubernetes_service_kind kubernetes_index_kind(struct kubernetes_index *index, struct slice ns,
 						   struct slice name);
 
 /* Unix time of the last change that an answer could show. */
-uint32_t kubernetes_index_serial(const struct kubernetes_index *x);
+uint32_t kubernetes_index_serial(const struct kubernetes_index *index);
 
 struct kubernetes_index_stats {
 	size_t entries, services, slices, endpoints, pods, namespaces;
 };
-void kubernetes_index_stats(struct kubernetes_index *x, struct kubernetes_index_stats *ret);
+void kubernetes_index_stats(struct kubernetes_index *index, struct kubernetes_index_stats *ret);

@@ -10,17 +10,17 @@ static void kubernetes_teardown(struct plugin_inst *self)
 	map_done(&c->listed);
 }
 
-static int kubernetes_prepare(struct plugin_inst *self, struct prepare *p)
+static int kubernetes_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct kubernetes_conf *c = self->conf;
-	if (p->dry)
+	if (prepare->dry)
 		return 0;
 	for (size_t i = 0; i < c->namespaces.n; i++)
 		map_set(&c->listed, slice_of(c->namespaces.v[i]->s), NULL);
 	kubernetes_host_search_read(c, "/etc/resolv.conf");
-	int r = kubernetes_source_get(self, p);
+	int r = kubernetes_source_get(self, prepare);
 	if (r == 0 && kubernetes_source_wait(c->source, c->startup_ns) < 0)
-		r = srcerr_set(p->err, self->pos,
+		r = srcerr_set(prepare->err, self->pos,
 			       "kubernetes: told to end while waiting for the API server");
 	if (r < 0)
 		kubernetes_teardown(self);
@@ -49,16 +49,16 @@ enum verdict kubernetes_no_name(struct plugin_inst *self, struct query *q, size_
 									: DNS_RCODE_SERVFAIL);
 }
 
-static bool collect(void *ctx, const struct kubernetes_hit *h)
+static bool collect(void *ctx, const struct kubernetes_hit *hit)
 {
-	kubernetes_addrs_add(ctx, h->ip);
+	kubernetes_addrs_add(ctx, hit->ip);
 	return true;
 }
 
-static bool stop(void *ctx, const struct kubernetes_hit *h)
+static bool stop(void *ctx, const struct kubernetes_hit *hit)
 {
 	(void)ctx;
-	(void)h;
+	(void)hit;
 	return false;
 }
 
@@ -79,20 +79,21 @@ static enum verdict serve_address(struct plugin_inst *self, struct query *q, siz
 			    : kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR);
 }
 
-static enum verdict serve_version(const struct kubernetes_conf *c, struct query *q)
+static enum verdict serve_version(const struct kubernetes_conf *conf, struct query *q)
 {
 	static const uint8_t text[] = "\0051.1.0";
 	enum { VERSION_TTL_S = 28800 };
 	kubernetes_reply_open(q);
-	kubernetes_reply_add(c, q, DNS_ANSWER, q->req.qname, DNS_TYPE_TXT, text, sizeof(text) - 1);
+	kubernetes_reply_add(conf, q, DNS_ANSWER, q->req.qname, DNS_TYPE_TXT, text,
+			     sizeof(text) - 1);
 	if (q->resp.first[DNS_ANSWER] != NULL)
 		q->resp.first[DNS_ANSWER]->ttl = VERSION_TTL_S;
 	return V_ANSWERED;
 }
 
-static bool note(void *ctx, const struct kubernetes_hit *h)
+static bool note(void *ctx, const struct kubernetes_hit *hit)
 {
-	(void)h;
+	(void)hit;
 	*(bool *)ctx = true;
 	return false;
 }

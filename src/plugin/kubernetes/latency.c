@@ -19,18 +19,18 @@ static const struct metrics_family duration = {
 
 /* A slice that does not say when its cause was, or whose Service is not known (yet), is not
  * counted. A cause in the future counts as now: clocks differ. */
-void kubernetes_latency_observe(struct kubernetes_index *x, const struct kube_slice *s)
+void kubernetes_latency_observe(struct kubernetes_index *index, const struct kube_slice *slice)
 {
 	static const char *const kinds[] = { [KUBERNETES_KIND_CLUSTER_IP] = "cluster_ip",
 					     [KUBERNETES_KIND_HEADLESS] =
 						     "headless_with_selector" };
-	if (s->trigger_ns == 0)
+	if (slice->trigger_ns == 0)
 		return;
 	enum kubernetes_service_kind kind =
-		kubernetes_index_kind(x, slice_of(s->o.ns), slice_of(s->service));
+		kubernetes_index_kind(index, slice_of(slice->o.ns), slice_of(slice->service));
 	uint64_t now = clock_wall_ns();
 	if (kind == KUBERNETES_KIND_NONE)
 		return;
 	metrics_observe(metrics_get(&duration, &kinds[kind]), 0,
-			now > s->trigger_ns ? (double)(now - s->trigger_ns) / NS_PER_S : 0);
+			now > slice->trigger_ns ? (double)(now - slice->trigger_ns) / NS_PER_S : 0);
 }

@@ -16,9 +16,9 @@ struct kubernetes_lists {
 	struct rcutable by_ns, by_id;
 };
 
-static uint32_t hash(struct slice s)
+static uint32_t hash(struct slice text)
 {
-	return (uint32_t)hash_bytes(hash_process_key(), s.p, s.n);
+	return (uint32_t)hash_bytes(hash_process_key(), text.p, text.n);
 }
 
 struct kubernetes_lists *kubernetes_lists_new(void)
@@ -32,19 +32,19 @@ struct kubernetes_lists *kubernetes_lists_new(void)
 
 /* ---- one list ---- */
 
-static void set_id(struct kubernetes_list *l, struct slice canonical)
+static void set_id(struct kubernetes_list *list, struct slice canonical)
 {
 	uint8_t digest[NET_SHA512_BYTES];
 	net_sha512(canonical.p, canonical.n, digest);
-	l->id[0] = 'l';
+	list->id[0] = 'l';
 	for (size_t i = 1; i < KUBERNETES_LIST_ID; i += 2)
-		snprintf(l->id + i, sizeof(l->id) - i, "%02x", digest[i / 2]);
-	l->id[KUBERNETES_LIST_ID] = '\0';
+		snprintf(list->id + i, sizeof(list->id) - i, "%02x", digest[i / 2]);
+	list->id[KUBERNETES_LIST_ID] = '\0';
 }
 
-static bool is_blank(char c)
+static bool is_blank(char ch)
 {
-	return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
+	return ch == ' ' || ch == ',' || ch == '\t' || ch == '\n' || ch == '\r';
 }
 
 /* Cuts the next name off the text; without it there is no more. */
@@ -60,7 +60,7 @@ static struct slice next_word(struct slice *text)
 	return word;
 }
 
-static bool add_name(struct kubernetes_list *l, struct slice word, struct strbuf *canonical)
+static bool add_name(struct kubernetes_list *list, struct slice word, struct strbuf *canonical)
 {
 	uint8_t name[DNS_NAME_MAX];
 	char text[DNS_NAME_TEXT_MAX];
@@ -73,20 +73,20 @@ static bool add_name(struct kubernetes_list *l, struct slice word, struct strbuf
 	/* Names are written without an escape for commas, which end a name in a list. */
 	if (strchr(text, ',') != NULL)
 		return false;
-	l->name[l->n++] = xmemdup(name, (size_t)n);
+	list->name[list->n++] = xmemdup(name, (size_t)n);
 	text[strlen(text) - 1] = '\0';
 	strbuf_addf(canonical, "%s%s", canonical->n != 0 ? " " : "", text);
 	return true;
 }
 
-void kubernetes_list_free(struct kubernetes_list *l)
+void kubernetes_list_free(struct kubernetes_list *list)
 {
-	if (l == NULL)
+	if (list == NULL)
 		return;
-	for (size_t i = 0; i < l->n; i++)
-		free((void *)(uintptr_t)l->name[i]);
-	free((void *)(uintptr_t)l->ns);
-	free(l);
+	for (size_t i = 0; i < list->n; i++)
+		free((void *)(uintptr_t)list->name[i]);
+	free((void *)(uintptr_t)list->ns);
+	free(list);
 }
 
 struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text, char *err,
@@ -122,15 +122,15 @@ struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text
 
 /* ---- all of them ---- */
 
-static struct kubernetes_list *of_ns(struct rcutable_node *n)
+static struct kubernetes_list *of_ns(struct rcutable_node *node)
 {
-	return CONTAINER_OF(n, struct kubernetes_list, by_ns);
+	return CONTAINER_OF(node, struct kubernetes_list, by_ns);
 }
 
-static struct kubernetes_list *find_ns(const struct kubernetes_lists *l, struct slice ns)
+static struct kubernetes_list *find_ns(const struct kubernetes_lists *lists, struct slice ns)
 {
 	struct rcutable_cursor c;
-	struct rcutable_node *n = rcutable_find(&l->by_ns, hash(ns), &c);
+	struct rcutable_node *n = rcutable_find(&lists->by_ns, hash(ns), &c);
 	while (n != NULL && !slice_eq(slice_of(of_ns(n)->ns), ns))
 		n = rcutable_next(&c, n);
 	return n != NULL ? of_ns(n) : NULL;
@@ -141,38 +141,39 @@ static void free_later(struct rcu_item *item)
 	kubernetes_list_free(CONTAINER_OF(item, struct kubernetes_list, rcu));
 }
 
-void kubernetes_lists_set(struct kubernetes_lists *l, struct slice ns, struct kubernetes_list *list)
+void kubernetes_lists_set(struct kubernetes_lists *lists, struct slice ns,
+			  struct kubernetes_list *list)
 {
-	pthread_mutex_lock(&l->lock);
-	struct kubernetes_list *old = find_ns(l, ns);
+	pthread_mutex_lock(&lists->lock);
+	struct kubernetes_list *old = find_ns(lists, ns);
 	/* The new one is there before the old one goes: readers always find a list. */
 	if (list != NULL) {
-		rcutable_add(&l->by_id, &list->by_id, hash(slice_of(list->id)));
+		rcutable_add(&lists->by_id, &list->by_id, hash(slice_of(list->id)));
 		if (old != NULL)
-			rcutable_replace(&l->by_ns, &old->by_ns, &list->by_ns);
+			rcutable_replace(&lists->by_ns, &old->by_ns, &list->by_ns);
 		else
-			rcutable_add(&l->by_ns, &list->by_ns, hash(ns));
+			rcutable_add(&lists->by_ns, &list->by_ns, hash(ns));
 	} else if (old != NULL) {
-		rcutable_remove(&l->by_ns, &old->by_ns);
+		rcutable_remove(&lists->by_ns, &old->by_ns);
 	}
 	if (old != NULL) {
-		rcutable_remove(&l->by_id, &old->by_id);
+		rcutable_remove(&lists->by_id, &old->by_id);
 		rcu_defer(&old->rcu, free_later);
 	}
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&lists->lock);
 }
 
-const struct kubernetes_list *kubernetes_lists_by_ns(const struct kubernetes_lists *l,
+const struct kubernetes_list *kubernetes_lists_by_ns(const struct kubernetes_lists *lists,
 						     struct slice ns)
 {
-	return find_ns(l, ns);
+	return find_ns(lists, ns);
 }
 
-const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lists *l,
+const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lists *lists,
 						     struct slice id)
 {
 	struct rcutable_cursor c;
-	struct rcutable_node *n = rcutable_find(&l->by_id, hash(id), &c);
+	struct rcutable_node *n = rcutable_find(&lists->by_id, hash(id), &c);
 	for (; n != NULL; n = rcutable_next(&c, n)) {
 		const struct kubernetes_list *found =
 			CONTAINER_OF(n, struct kubernetes_list, by_id);
@@ -182,19 +183,19 @@ const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lis
 	return NULL;
 }
 
-void kubernetes_lists_free(struct kubernetes_lists *l)
+void kubernetes_lists_free(struct kubernetes_lists *lists)
 {
 	size_t pos = 0;
-	if (l == NULL)
+	if (lists == NULL)
 		return;
-	struct rcutable_node *n = rcutable_walk(&l->by_ns, &pos, NULL);
+	struct rcutable_node *n = rcutable_walk(&lists->by_ns, &pos, NULL);
 	while (n != NULL) {
-		struct rcutable_node *next = rcutable_walk(&l->by_ns, &pos, n);
+		struct rcutable_node *next = rcutable_walk(&lists->by_ns, &pos, n);
 		kubernetes_list_free(of_ns(n));
 		n = next;
 	}
-	rcutable_done(&l->by_ns);
-	rcutable_done(&l->by_id);
-	pthread_mutex_destroy(&l->lock);
-	free(l);
+	rcutable_done(&lists->by_ns);
+	rcutable_done(&lists->by_id);
+	pthread_mutex_destroy(&lists->lock);
+	free(lists);
 }

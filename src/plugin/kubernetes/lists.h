@@ -32,19 +32,19 @@ struct kubernetes_list {
 struct kubernetes_lists;
 struct kubernetes_lists *kubernetes_lists_new(void);
 /* When no worker can see it any more. */
-void kubernetes_lists_free(struct kubernetes_lists *l);
+void kubernetes_lists_free(struct kubernetes_lists *lists);
 
 /* Names between blanks or commas; NULL, with a reason in `err`, when one of them is none or there
  * are too many or none at all. */
 struct kubernetes_list *kubernetes_list_parse(struct slice ns, struct slice text, char *err,
 					      size_t err_n);
-void kubernetes_list_free(struct kubernetes_list *l);
+void kubernetes_list_free(struct kubernetes_list *list);
 
 /* The namespace has this list now (taken over), or none. */
-void kubernetes_lists_set(struct kubernetes_lists *l, struct slice ns,
+void kubernetes_lists_set(struct kubernetes_lists *lists, struct slice ns,
 			  struct kubernetes_list *list);
 /* Under RCU; NULL. */
-const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lists *l,
+const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lists *lists,
 						     struct slice id);
-const struct kubernetes_list *kubernetes_lists_by_ns(const struct kubernetes_lists *l,
+const struct kubernetes_list *kubernetes_lists_by_ns(const struct kubernetes_lists *lists,
 						     struct slice ns);

@@ -5,33 +5,33 @@
 
 static const char label_prefix[] = "kubernetes/client-label/";
 
-static struct slice type_word(const struct kubernetes_qparse *p)
+static struct slice type_word(const struct kubernetes_qparse *qparse)
 {
-	bool below = p->what == KUBERNETES_NAMESPACE || p->what == KUBERNETES_SERVICE ||
-		     p->what == KUBERNETES_POD;
-	return slice_of(!below ? "" : p->is_pod ? "pod" : "svc");
+	bool below = qparse->what == KUBERNETES_NAMESPACE || qparse->what == KUBERNETES_SERVICE ||
+		     qparse->what == KUBERNETES_POD;
+	return slice_of(!below ? "" : qparse->is_pod ? "pod" : "svc");
 }
 
 /* Topology zone: its labels stand at the left of the question. */
-static struct slice topology(struct query *q, const struct kubernetes_qparse *p)
+static struct slice topology(struct query *q, const struct kubernetes_qparse *qparse)
 {
-	if (p->n_zone_labels == 0)
+	if (qparse->n_zone_labels == 0)
 		return slice_of("");
-	size_t n = q->qname.label[p->n_zone_labels] - 1U;
+	size_t n = q->qname.label[qparse->n_zone_labels] - 1U;
 	char *text = arena_strndup(&q->arena, (const char *)q->qname.wire + 1, n);
-	for (unsigned i = 1; text != NULL && i < p->n_zone_labels; i++)
+	for (unsigned i = 1; text != NULL && i < qparse->n_zone_labels; i++)
 		text[q->qname.label[i] - 1] = '.';
 	return text != NULL ? (struct slice){ text, n } : (struct slice){ NULL, 0 };
 }
 
-static int parse(const struct kubernetes_conf *c, struct query *q, struct kubernetes_qparse *ret)
+static int parse(const struct kubernetes_conf *conf, struct query *q, struct kubernetes_qparse *ret)
 {
-	int zone = zone_list_match(&c->zones, &q->qname);
+	int zone = zone_list_match(&conf->zones, &q->qname);
 	if (zone >= 0)
 		kubernetes_qparse(
-			&q->qname, c->zone_labels[zone],
-			&(struct kubernetes_qparse_opts){ .multicluster = c->is_multicluster[zone],
-							  .zonal = c->zonal },
+			&q->qname, conf->zone_labels[zone],
+			&(struct kubernetes_qparse_opts){
+				.multicluster = conf->is_multicluster[zone], .zonal = conf->zonal },
 			ret);
 	return zone;
 }
@@ -65,15 +65,15 @@ static struct slice error_value(struct plugin_inst *self, struct query *q, struc
 	return slice_of("invalid query name");
 }
 
-static const struct kube_pod *client_pod(const struct kubernetes_conf *c, const struct query *q)
+static const struct kube_pod *client_pod(const struct kubernetes_conf *conf, const struct query *q)
 {
 	struct kube_ip ip = { .b = { [10] = 0xff, [11] = 0xff } };
 	size_t n;
 	const uint8_t *bytes = net_addr_bytes(&q->client, &n);
-	if (c->pods != KUBERNETES_PODS_VERIFIED)
+	if (conf->pods != KUBERNETES_PODS_VERIFIED)
 		return NULL;
 	memcpy(ip.b + sizeof(ip.b) - n, bytes, n);
-	return kubernetes_index_pod_by_ip(c->index, &ip);
+	return kubernetes_index_pod_by_ip(conf->index, &ip);
 }
 
 static struct slice client_value(struct plugin_inst *self, struct query *q, struct slice label)

@@ -3,12 +3,12 @@
 
 #include "plugin/kubernetes/conf.h"
 
-size_t kubernetes_name(const struct kubernetes_name *p, uint8_t out[DNS_NAME_MAX])
+size_t kubernetes_name(const struct kubernetes_name *name, uint8_t out[DNS_NAME_MAX])
 {
-	const struct slice labels[] = { p->endpoint, p->cluster, p->service, p->ns,
-					slice_of(p->pod ? "pod" : "svc") };
-	size_t n = 0, zone_n = dns_name_len(p->zone);
-	if (p->service.n == 0 || p->ns.n == 0)
+	const struct slice labels[] = { name->endpoint, name->cluster, name->service, name->ns,
+					slice_of(name->pod ? "pod" : "svc") };
+	size_t n = 0, zone_n = dns_name_len(name->zone);
+	if (name->service.n == 0 || name->ns.n == 0)
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
 		struct slice l = labels[i];
@@ -20,6 +20,6 @@ size_t kubernetes_name(const struct kubernetes_name *p, uint8_t out[DNS_NAME_MAX
 		memcpy(out + n + 1, l.p, l.n);
 		n += 1 + l.n;
 	}
-	memcpy(out + n, p->zone, zone_n);
+	memcpy(out + n, name->zone, zone_n);
 	return n + zone_n;
 }

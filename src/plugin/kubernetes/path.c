@@ -17,7 +17,7 @@
 
 enum { OWN_ELEMENTS = 4 }; /* ns.svc.Z, svc.Z, Z, and the root in the end */
 
-void kubernetes_host_search_read(struct kubernetes_conf *c, const char *path)
+void kubernetes_host_search_read(struct kubernetes_conf *conf, const char *path)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct dns_resolvconf rc = { 0 };
@@ -27,25 +27,25 @@ void kubernetes_host_search_read(struct kubernetes_conf *c, const char *path)
 	if (readfile_path(path, DNS_RESOLVCONF_BYTES_MAX, 0, &text) < 0 ||
 	    dns_resolvconf_parse(strbuf_slice(&text), &a, &rc) < 0)
 		rc.n_search = 0;
-	c->host_search = xcalloc(rc.n_search + 1, sizeof(*c->host_search));
+	conf->host_search = xcalloc(rc.n_search + 1, sizeof(*conf->host_search));
 	for (size_t i = 0; i < rc.n_search; i++) {
 		uint8_t name[DNS_NAME_MAX];
 		int n = dns_name_from_text(slice_of(rc.search[i]), name);
 		if (n < 0)
 			continue;
 		dns_name_lower(name, name);
-		c->host_search[c->n_host_search++] = xmemdup(name, (size_t)n);
+		conf->host_search[conf->n_host_search++] = xmemdup(name, (size_t)n);
 	}
 	arena_done(&a);
 }
 
-void kubernetes_host_search_free(struct kubernetes_conf *c)
+void kubernetes_host_search_free(struct kubernetes_conf *conf)
 {
-	for (size_t i = 0; i < c->n_host_search; i++)
-		free(c->host_search[i]);
-	free(c->host_search);
-	c->host_search = NULL;
-	c->n_host_search = 0;
+	for (size_t i = 0; i < conf->n_host_search; i++)
+		free(conf->host_search[i]);
+	free(conf->host_search);
+	conf->host_search = NULL;
+	conf->n_host_search = 0;
 }
 
 static bool client_ip(const struct query *q, struct kube_ip *ret)
@@ -60,11 +60,11 @@ static bool client_ip(const struct query *q, struct kube_ip *ret)
 }
 
 /* The namespace's own list, all of it in q's memory; its length, 0 when there is no room. */
-int kubernetes_search_of(const struct kubernetes_conf *c, struct query *q, size_t zone,
+int kubernetes_search_of(const struct kubernetes_conf *conf, struct query *q, size_t zone,
 			 struct slice ns, const uint8_t **out, size_t max)
 {
 	static const uint8_t svc[] = "\3svc";
-	const uint8_t *z = c->zones.wire[zone];
+	const uint8_t *z = conf->zones.wire[zone];
 	size_t zone_n = dns_name_len(z), svc_n = sizeof(svc) - 1;
 	int n = 0;
 	if (max < OWN_ELEMENTS || ns.n > DNS_LABEL_MAX || 1 + ns.n + svc_n + zone_n > DNS_NAME_MAX)
@@ -79,8 +79,8 @@ int kubernetes_search_of(const struct kubernetes_conf *c, struct query *q, size_
 	out[n++] = name;
 	out[n++] = name + 1 + ns.n;
 	out[n++] = name + 1 + ns.n + svc_n;
-	for (size_t i = 0; i < c->n_host_search && (size_t)n + 1 < max; i++)
-		out[n++] = c->host_search[i];
+	for (size_t i = 0; i < conf->n_host_search && (size_t)n + 1 < max; i++)
+		out[n++] = conf->host_search[i];
 	out[n++] = dns_name_root;
 	return n;
 }
@@ -99,12 +99,12 @@ int kubernetes_search_for_client(struct plugin_inst *self, struct query *q, cons
 
 /* ---- by the id of a list, for searchpath ---- */
 
-static int copy_list(const struct kubernetes_list *l, struct query *q, const uint8_t **out,
+static int copy_list(const struct kubernetes_list *list, struct query *q, const uint8_t **out,
 		     size_t max)
 {
 	int n = 0;
-	for (size_t i = 0; i < l->n && (size_t)n + 1 < max; i++) {
-		out[n] = arena_memdup(&q->arena, l->name[i], dns_name_len(l->name[i]));
+	for (size_t i = 0; i < list->n && (size_t)n + 1 < max; i++) {
+		out[n] = arena_memdup(&q->arena, list->name[i], dns_name_len(list->name[i]));
 		if (out[n] == NULL)
 			return 0;
 		n++;
@@ -132,7 +132,7 @@ int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct sl
 						max);
 }
 
-void kubernetes_take_list(struct kubernetes_index *x, const struct kube_obj *ns, bool there)
+void kubernetes_take_list(struct kubernetes_index *index, const struct kube_obj *ns, bool there)
 {
 	const char *text = there ? api_annotation(kube_tree_of(ns), KUBERNETES_LIST_KEY) : NULL;
 	struct kubernetes_list *l = NULL;
@@ -147,5 +147,5 @@ void kubernetes_take_list(struct kubernetes_index *x, const struct kube_obj *ns,
 			log_info(KUBERNETES_AREA, "search list '%s' of namespace '%s'", l->id,
 				 ns->name);
 	}
-	kubernetes_lists_set(kubernetes_index_lists(x), slice_of(ns->name), l);
+	kubernetes_lists_set(kubernetes_index_lists(index), slice_of(ns->name), l);
 }

@@ -7,90 +7,90 @@ struct labels {
 	unsigned n; /* not yet taken, from the left */
 };
 
-static struct slice label_at(const struct labels *l, unsigned i)
+static struct slice label_at(const struct labels *labels, unsigned index)
 {
-	const uint8_t *p = l->q->wire + l->q->label[i];
+	const uint8_t *p = labels->q->wire + labels->q->label[index];
 	return (struct slice){ (const char *)p + 1, p[0] };
 }
 
-static struct slice take_right(struct labels *l)
+static struct slice take_right(struct labels *labels)
 {
-	return label_at(l, --l->n);
+	return label_at(labels, --labels->n);
 }
 
-static bool has_underscore(struct slice s)
+static bool has_underscore(struct slice text)
 {
-	return s.n != 0 && s.p[0] == '_';
+	return text.n != 0 && text.p[0] == '_';
 }
 
-static struct slice strip_underscore(struct slice s)
+static struct slice strip_underscore(struct slice text)
 {
-	return has_underscore(s) ? (struct slice){ s.p + 1, s.n - 1 } : s;
+	return has_underscore(text) ? (struct slice){ text.p + 1, text.n - 1 } : text;
 }
 
-static bool is(struct slice s, const char *word)
+static bool is(struct slice text, const char *word)
 {
-	return slice_eq(s, slice_of(word));
+	return slice_eq(text, slice_of(word));
 }
 
 /* zone.(pin|prefer)._zone */
-static bool take_zone(const struct labels *l, struct kubernetes_qparse *p)
+static bool take_zone(const struct labels *labels, struct kubernetes_qparse *qparse)
 {
-	struct slice how = label_at(l, l->n - 2);
-	if (p->is_pod || !is(label_at(l, l->n - 1), "_zone") ||
+	struct slice how = label_at(labels, labels->n - 2);
+	if (qparse->is_pod || !is(label_at(labels, labels->n - 1), "_zone") ||
 	    (!is(how, "pin") && !is(how, "prefer")))
 		return false;
-	p->n_zone_labels = l->n - 2;
-	p->zone_prefer = is(how, "prefer");
+	qparse->n_zone_labels = labels->n - 2;
+	qparse->zone_prefer = is(how, "prefer");
 	return true;
 }
 
 /* What stands before the service; false when nothing can be meant by it. */
-static bool take_rest(struct labels *l, const struct kubernetes_qparse_opts *o,
-		      struct kubernetes_qparse *p)
+static bool take_rest(struct labels *labels, const struct kubernetes_qparse_opts *opts,
+		      struct kubernetes_qparse *qparse)
 {
-	switch (l->n) {
+	switch (labels->n) {
 	case 0:
 		return true;
 	case 1:
-		p->endpoint = label_at(l, 0);
+		qparse->endpoint = label_at(labels, 0);
 		return true;
 	case 2:
-		if (o->multicluster && !has_underscore(label_at(l, 0)) &&
-		    !has_underscore(label_at(l, 1))) {
-			p->endpoint = label_at(l, 0);
-			p->cluster = label_at(l, 1);
+		if (opts->multicluster && !has_underscore(label_at(labels, 0)) &&
+		    !has_underscore(label_at(labels, 1))) {
+			qparse->endpoint = label_at(labels, 0);
+			qparse->cluster = label_at(labels, 1);
 			return true;
 		}
 		/* The underscores may be left out. */
-		p->port = strip_underscore(label_at(l, 0));
-		p->protocol = strip_underscore(label_at(l, 1));
+		qparse->port = strip_underscore(label_at(labels, 0));
+		qparse->protocol = strip_underscore(label_at(labels, 1));
 		return true;
 	default:
-		return o->zonal && !o->multicluster && take_zone(l, p);
+		return opts->zonal && !opts->multicluster && take_zone(labels, qparse);
 	}
 }
 
-static void parse_below_type(struct labels *l, const struct kubernetes_qparse_opts *o,
-			     struct kubernetes_qparse *p)
+static void parse_below_type(struct labels *labels, const struct kubernetes_qparse_opts *opts,
+			     struct kubernetes_qparse *qparse)
 {
-	p->what = KUBERNETES_TYPE;
-	if (l->n == 0)
+	qparse->what = KUBERNETES_TYPE;
+	if (labels->n == 0)
 		return;
-	p->ns = take_right(l);
-	p->what = KUBERNETES_NAMESPACE;
-	if (l->n == 0)
+	qparse->ns = take_right(labels);
+	qparse->what = KUBERNETES_NAMESPACE;
+	if (labels->n == 0)
 		return;
-	p->service = take_right(l);
-	p->what = p->is_pod ? KUBERNETES_POD : KUBERNETES_SERVICE;
-	if (!take_rest(l, o, p))
-		p->what = KUBERNETES_NONSENSE;
+	qparse->service = take_right(labels);
+	qparse->what = qparse->is_pod ? KUBERNETES_POD : KUBERNETES_SERVICE;
+	if (!take_rest(labels, opts, qparse))
+		qparse->what = KUBERNETES_NONSENSE;
 }
 
-void kubernetes_qparse(const struct dns_qname *q, unsigned zone_labels,
-		       const struct kubernetes_qparse_opts *o, struct kubernetes_qparse *ret)
+void kubernetes_qparse(const struct dns_qname *qname, unsigned zone_labels,
+		       const struct kubernetes_qparse_opts *opts, struct kubernetes_qparse *ret)
 {
-	struct labels l = { q, q->n_labels - zone_labels };
+	struct labels l = { qname, qname->n_labels - zone_labels };
 	*ret = (struct kubernetes_qparse){ .what = KUBERNETES_APEX };
 	if (l.n == 0)
 		return;
@@ -98,7 +98,7 @@ void kubernetes_qparse(const struct dns_qname *q, unsigned zone_labels,
 	ret->what = KUBERNETES_NONSENSE;
 	if (is(last, "svc") || is(last, "pod")) {
 		ret->is_pod = last.p[0] == 'p';
-		parse_below_type(&l, o, ret);
+		parse_below_type(&l, opts, ret);
 	} else if (is(last, "dns-version") && l.n == 0) {
 		ret->what = KUBERNETES_VERSION;
 	} else if (is(last, "dns") && l.n == 1 && is(label_at(&l, 0), "ns")) {

@@ -37,5 +37,5 @@ struct kubernetes_qparse_opts {
 };
 
 /* `zone_labels`: labels of the matched zone, without the root. */
-void kubernetes_qparse(const struct dns_qname *q, unsigned zone_labels,
-		       const struct kubernetes_qparse_opts *o, struct kubernetes_qparse *ret);
+void kubernetes_qparse(const struct dns_qname *qname, unsigned zone_labels,
+		       const struct kubernetes_qparse_opts *opts, struct kubernetes_qparse *ret);

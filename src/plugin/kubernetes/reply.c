@@ -14,33 +14,34 @@ enum {
 
 static const uint8_t mname[] = "\2ns\3dns", rname[] = "\12hostmaster";
 
-static void put_numbers(const struct kubernetes_conf *c, size_t zone, uint8_t *p)
+static void put_numbers(const struct kubernetes_conf *conf, size_t zone, uint8_t *pos)
 {
-	const struct kubernetes_index *x = c->is_multicluster[zone] ? c->imports : c->index;
+	const struct kubernetes_index *x =
+		conf->is_multicluster[zone] ? conf->imports : conf->index;
 	const uint32_t v[] = { kubernetes_index_serial(x), SOA_REFRESH_S, SOA_RETRY_S, SOA_EXPIRE_S,
-			       (uint32_t)c->ttl_s };
+			       (uint32_t)conf->ttl_s };
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
-		dns_put32(p + 4 * i, v[i]);
+		dns_put32(pos + 4 * i, v[i]);
 }
 
-uint32_t kubernetes_soa_ttl(const struct kubernetes_conf *c)
+uint32_t kubernetes_soa_ttl(const struct kubernetes_conf *conf)
 {
-	return (uint32_t)MIN(c->ttl_s, (uint64_t)SOA_TTL_MAX_S);
+	return (uint32_t)MIN(conf->ttl_s, (uint64_t)SOA_TTL_MAX_S);
 }
 
 /* Where the zone begins in the question. */
-static size_t zone_at(const struct kubernetes_conf *c, const struct query *q, size_t zone)
+static size_t zone_at(const struct kubernetes_conf *conf, const struct query *q, size_t zone)
 {
-	return q->qname.label[q->qname.n_labels - c->zone_labels[zone]];
+	return q->qname.label[q->qname.n_labels - conf->zone_labels[zone]];
 }
 
 /* The reply as bytes, behind header and question one SOA record. */
-static bool lay_out_soa(const struct kubernetes_conf *c, struct query *q, size_t zone,
+static bool lay_out_soa(const struct kubernetes_conf *conf, struct query *q, size_t zone,
 			enum dns_section section)
 {
 	size_t start = DNS_HEADER_BYTES + (size_t)q->req.question_len;
-	size_t at = DNS_HEADER_BYTES + zone_at(c, q, zone),
-	       zone_len = q->qname.len - zone_at(c, q, zone);
+	size_t at = DNS_HEADER_BYTES + zone_at(conf, q, zone),
+	       zone_len = q->qname.len - zone_at(conf, q, zone);
 	size_t rdlen = sizeof(mname) - 1 + 2 + sizeof(rname) - 1 + 2 + SOA_NUMBERS;
 	size_t n = start + 2 + 10 + rdlen;
 	uint8_t *msg = arena_alloc(&q->arena, n), *p;
@@ -54,7 +55,7 @@ static bool lay_out_soa(const struct kubernetes_conf *c, struct query *q, size_t
 	dns_put16(p, (uint16_t)(0xc000 | at));
 	dns_put16(p + 2, DNS_TYPE_SOA);
 	dns_put16(p + 4, DNS_CLASS_IN);
-	dns_put32(p + 6, kubernetes_soa_ttl(c));
+	dns_put32(p + 6, kubernetes_soa_ttl(conf));
 	dns_put16(p + 10, (uint16_t)rdlen);
 	p += 12;
 	memcpy(p, mname, sizeof(mname) - 1);
@@ -62,7 +63,7 @@ static bool lay_out_soa(const struct kubernetes_conf *c, struct query *q, size_t
 	p += sizeof(mname) + 1;
 	memcpy(p, rname, sizeof(rname) - 1);
 	dns_put16(p + sizeof(rname) - 1, (uint16_t)(0xc000 | at));
-	put_numbers(c, zone, p + sizeof(rname) + 1);
+	put_numbers(conf, zone, p + sizeof(rname) + 1);
 	q->resp.msg = msg;
 	q->resp.msg_len = (uint32_t)n;
 	q->resp.body_at = (uint16_t)start;
@@ -71,7 +72,7 @@ static bool lay_out_soa(const struct kubernetes_conf *c, struct query *q, size_t
 	return true;
 }
 
-size_t kubernetes_soa_data(const struct kubernetes_conf *c, size_t zone, const uint8_t *name,
+size_t kubernetes_soa_data(const struct kubernetes_conf *conf, size_t zone, const uint8_t *name,
 			   uint8_t out[KUBERNETES_SOA_MAX])
 {
 	size_t len = dns_name_len(name);
@@ -82,51 +83,51 @@ size_t kubernetes_soa_data(const struct kubernetes_conf *c, size_t zone, const u
 	memcpy(p, rname, sizeof(rname) - 1);
 	memcpy(p + sizeof(rname) - 1, name, len);
 	p += sizeof(rname) - 1 + len;
-	put_numbers(c, zone, p);
+	put_numbers(conf, zone, p);
 	return (size_t)(p + SOA_NUMBERS - out);
 }
 
 /* The same as a record, for questions that were changed on their way. */
-static void add_soa(const struct kubernetes_conf *c, struct query *q, size_t zone,
+static void add_soa(const struct kubernetes_conf *conf, struct query *q, size_t zone,
 		    enum dns_section section)
 {
-	const uint8_t *name = q->req.qname + zone_at(c, q, zone);
-	size_t len = q->qname.len - zone_at(c, q, zone);
+	const uint8_t *name = q->req.qname + zone_at(conf, q, zone);
+	size_t len = q->qname.len - zone_at(conf, q, zone);
 	uint8_t rdata[KUBERNETES_SOA_MAX];
 	struct dns_rr rr = { .owner = name,
 			     .owner_len = (uint8_t)len,
 			     .type = DNS_TYPE_SOA,
 			     .cls = DNS_CLASS_IN,
-			     .ttl = kubernetes_soa_ttl(c),
-			     .rdlen = (uint16_t)kubernetes_soa_data(c, zone, name, rdata) };
+			     .ttl = kubernetes_soa_ttl(conf),
+			     .rdlen = (uint16_t)kubernetes_soa_data(conf, zone, name, rdata) };
 	rr.rdata = arena_memdup(&q->arena, rdata, rr.rdlen);
 	if (rr.rdata == NULL || dns_resp_add(&q->resp, &q->arena, section, &rr) < 0)
 		q->resp.flags |= DNS_FLAG_TC;
 }
 
-static enum verdict reply_soa(const struct kubernetes_conf *c, struct query *q, size_t zone,
+static enum verdict reply_soa(const struct kubernetes_conf *conf, struct query *q, size_t zone,
 			      uint16_t rcode, enum dns_section section)
 {
 	query_reply(q);
 	q->resp.flags |= DNS_FLAG_AA;
 	q->resp.rcode = rcode;
-	if (q->question != q->req.qname || !lay_out_soa(c, q, zone, section))
-		add_soa(c, q, zone, section);
+	if (q->question != q->req.qname || !lay_out_soa(conf, q, zone, section))
+		add_soa(conf, q, zone, section);
 	return V_ANSWERED;
 }
 
-enum verdict kubernetes_reply_soa(const struct kubernetes_conf *c, struct query *q, size_t zone,
+enum verdict kubernetes_reply_soa(const struct kubernetes_conf *conf, struct query *q, size_t zone,
 				  uint16_t rcode)
 {
 	/* Search paths ask for any number of names that are not there; kept, each would push out an
 	 * answer that somebody asks for again. */
 	q->unkept = true;
-	return reply_soa(c, q, zone, rcode, DNS_AUTHORITY);
+	return reply_soa(conf, q, zone, rcode, DNS_AUTHORITY);
 }
 
-enum verdict kubernetes_answer_soa(const struct kubernetes_conf *c, struct query *q, size_t zone)
+enum verdict kubernetes_answer_soa(const struct kubernetes_conf *conf, struct query *q, size_t zone)
 {
-	return reply_soa(c, q, zone, DNS_RCODE_NOERROR, DNS_ANSWER);
+	return reply_soa(conf, q, zone, DNS_RCODE_NOERROR, DNS_ANSWER);
 }
 
 void kubernetes_reply_open(struct query *q)
@@ -135,17 +136,18 @@ void kubernetes_reply_open(struct query *q)
 	q->resp.flags |= DNS_FLAG_AA;
 }
 
-bool kubernetes_reply_add(const struct kubernetes_conf *c, struct query *q, enum dns_section s,
-			  const uint8_t *owner, uint16_t type, const void *rdata, size_t n)
+bool kubernetes_reply_add(const struct kubernetes_conf *conf, struct query *q,
+			  enum dns_section section, const uint8_t *owner, uint16_t type,
+			  const void *rdata, size_t len)
 {
 	struct dns_rr rr = { .owner = owner,
 			     .owner_len = (uint8_t)dns_name_len(owner),
 			     .type = type,
 			     .cls = DNS_CLASS_IN,
-			     .ttl = (uint32_t)c->ttl_s,
-			     .rdata = arena_memdup(&q->arena, rdata, n),
-			     .rdlen = (uint16_t)n };
-	if (rr.rdata != NULL && dns_resp_add(&q->resp, &q->arena, s, &rr) == 0)
+			     .ttl = (uint32_t)conf->ttl_s,
+			     .rdata = arena_memdup(&q->arena, rdata, len),
+			     .rdlen = (uint16_t)len };
+	if (rr.rdata != NULL && dns_resp_add(&q->resp, &q->arena, section, &rr) == 0)
 		return true;
 	q->resp.flags |= DNS_FLAG_TC;
 	return false;

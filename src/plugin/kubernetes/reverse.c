@@ -28,23 +28,23 @@ static bool read_nibble(const uint8_t *label, uint8_t *ret)
 	return true;
 }
 
-bool kubernetes_reverse_ip(const struct dns_qname *q, struct kube_ip *ret)
+bool kubernetes_reverse_ip(const struct dns_qname *qname, struct kube_ip *ret)
 {
 	static const uint8_t v4[] = "\7in-addr\4arpa", v6[] = "\3ip6\4arpa";
-	const uint8_t *end = q->n_labels >= ARPA_LABELS
-				     ? q->wire + q->label[q->n_labels - ARPA_LABELS]
-				     : q->wire;
+	const uint8_t *end = qname->n_labels >= ARPA_LABELS
+				     ? qname->wire + qname->label[qname->n_labels - ARPA_LABELS]
+				     : qname->wire;
 	struct kube_ip ip = { .b = { [10] = 0xff, [11] = 0xff } };
-	if (q->n_labels == V4_LABELS + ARPA_LABELS && dns_name_eq(end, v4)) {
+	if (qname->n_labels == V4_LABELS + ARPA_LABELS && dns_name_eq(end, v4)) {
 		for (unsigned i = 0; i < V4_LABELS; i++) {
-			if (!read_byte(q->wire + q->label[i], &ip.b[15 - i]))
+			if (!read_byte(qname->wire + qname->label[i], &ip.b[15 - i]))
 				return false;
 		}
-	} else if (q->n_labels == V6_LABELS + ARPA_LABELS && dns_name_eq(end, v6)) {
+	} else if (qname->n_labels == V6_LABELS + ARPA_LABELS && dns_name_eq(end, v6)) {
 		ip = (struct kube_ip){ 0 };
 		for (unsigned i = 0; i < V6_LABELS; i++) {
 			uint8_t v;
-			if (!read_nibble(q->wire + q->label[i], &v))
+			if (!read_nibble(qname->wire + qname->label[i], &v))
 				return false;
 			ip.b[15 - i / 2] |= (uint8_t)(i % 2 == 0 ? v : v << 4);
 		}
@@ -62,26 +62,27 @@ struct ptrs {
 	struct byteset seen;
 };
 
-static bool add_ptr(struct ptrs *p, struct slice endpoint, const char *service, const char *ns)
+static bool add_ptr(struct ptrs *ptrs, struct slice endpoint, const char *service, const char *ns)
 {
 	uint8_t name[DNS_NAME_MAX];
 	size_t n = kubernetes_name(
 		&(struct kubernetes_name){ .endpoint = endpoint,
 					   .service = slice_of(service),
 					   .ns = slice_of(ns),
-					   .zone = p->c->zones.wire[p->c->primary] },
+					   .zone = ptrs->c->zones.wire[ptrs->c->primary] },
 		name);
-	const char *copy = n != 0 ? arena_memdup(&p->q->arena, name, n) : NULL;
+	const char *copy = n != 0 ? arena_memdup(&ptrs->q->arena, name, n) : NULL;
 	if (n == 0)
 		return true;
-	if (copy == NULL || !byteset_add(&p->seen, (struct slice){ copy, n }))
-		return copy != NULL && !p->seen.full;
-	return kubernetes_reply_add(p->c, p->q, DNS_ANSWER, p->q->req.qname, DNS_TYPE_PTR, copy, n);
+	if (copy == NULL || !byteset_add(&ptrs->seen, (struct slice){ copy, n }))
+		return copy != NULL && !ptrs->seen.full;
+	return kubernetes_reply_add(ptrs->c, ptrs->q, DNS_ANSWER, ptrs->q->req.qname, DNS_TYPE_PTR,
+				    copy, n);
 }
 
-static bool shown(const struct kubernetes_conf *c, const char *ns)
+static bool shown(const struct kubernetes_conf *conf, const char *ns)
 {
-	return c->namespaces.n == 0 || kubernetes_exposed(c, slice_of(ns));
+	return conf->namespaces.n == 0 || kubernetes_exposed(conf, slice_of(ns));
 }
 
 struct first_shown {
@@ -89,16 +90,16 @@ struct first_shown {
 	const struct kube_service *s;
 };
 
-static bool is_not_shown(void *ctx, const struct kube_service *s)
+static bool is_not_shown(void *ctx, const struct kube_service *service)
 {
 	struct first_shown *f = ctx;
-	f->s = shown(f->c, s->o.ns) ? s : NULL;
+	f->s = shown(f->c, service->o.ns) ? service : NULL;
 	return f->s == NULL;
 }
 
-static void add_endpoints(struct ptrs *p, const struct kube_ip *ip)
+static void add_endpoints(struct ptrs *ptrs, const struct kube_ip *ip)
 {
-	const struct kubernetes_conf *c = p->c;
+	const struct kubernetes_conf *c = ptrs->c;
 	struct kubernetes_endpoint_ref refs[ENDPOINTS_MAX];
 	char label[DNS_LABEL_MAX + 1];
 	size_t n = kubernetes_index_endpoints(c->index, ip, refs, ARRAY_LEN(refs));
@@ -107,15 +108,15 @@ static void add_endpoints(struct ptrs *p, const struct kube_ip *ip)
 		if (!shown(c, s->o.ns))
 			continue;
 		size_t k = kubernetes_endpoint_label(c, s, &s->endpoints[refs[i].at], label);
-		if (!add_ptr(p, (struct slice){ label, k }, s->service, s->o.ns))
+		if (!add_ptr(ptrs, (struct slice){ label, k }, s->service, s->o.ns))
 			return;
 	}
 }
 
-static bool nothing(void *ctx, const struct kubernetes_hit *h)
+static bool nothing(void *ctx, const struct kubernetes_hit *hit)
 {
 	(void)ctx;
-	(void)h;
+	(void)hit;
 	return false;
 }
 

@@ -170,68 +170,69 @@ static bool is_reverse(const char *zone)
 	return false;
 }
 
-static int not_authoritative(const struct kubernetes_conf *c, struct setup *s, size_t m)
+static int not_authoritative(const struct kubernetes_conf *conf, struct setup *setup, size_t count)
 {
 	CLEANUP(strbuf_done) struct strbuf zones = STRBUF_INIT;
-	for (size_t i = 0; i < c->zones.n; i++)
-		strbuf_addf(&zones, "%s%s", i != 0 ? " " : "", c->zones.text[i]);
-	return setup_error(s, s->dir[0]->name.pos,
+	for (size_t i = 0; i < conf->zones.n; i++)
+		strbuf_addf(&zones, "%s%s", i != 0 ? " " : "", conf->zones.text[i]);
+	return setup_error(setup, setup->dir[0]->name.pos,
 			   "is not authoritative for the multicluster zone %s (authoritative "
 			   "zones: [%s])",
-			   c->multicluster.text[m], zones.s);
+			   conf->multicluster.text[count], zones.s);
 }
 
-static int look_at_zones(struct kubernetes_conf *c, struct setup *s)
+static int look_at_zones(struct kubernetes_conf *conf, struct setup *setup)
 {
-	const struct srcpos pos = s->dir[0]->name.pos;
-	c->zone_labels = arena_alloc(s->arena, c->zones.n);
-	c->is_multicluster = arena_calloc(s->arena, c->zones.n * sizeof(bool));
-	c->is_reverse = arena_calloc(s->arena, c->zones.n * sizeof(bool));
-	for (size_t i = 0; i < c->zones.n; i++) {
-		const char *zone = c->zones.text[i];
-		c->zone_labels[i] = (uint8_t)dns_name_labels(c->zones.wire[i]);
-		c->is_reverse[i] = is_reverse(zone) || strcmp(zone, "in-addr.arpa.") == 0 ||
-				   strcmp(zone, "ip6.arpa.") == 0;
+	const struct srcpos pos = setup->dir[0]->name.pos;
+	conf->zone_labels = arena_alloc(setup->arena, conf->zones.n);
+	conf->is_multicluster = arena_calloc(setup->arena, conf->zones.n * sizeof(bool));
+	conf->is_reverse = arena_calloc(setup->arena, conf->zones.n * sizeof(bool));
+	for (size_t i = 0; i < conf->zones.n; i++) {
+		const char *zone = conf->zones.text[i];
+		conf->zone_labels[i] = (uint8_t)dns_name_labels(conf->zones.wire[i]);
+		conf->is_reverse[i] = is_reverse(zone) || strcmp(zone, "in-addr.arpa.") == 0 ||
+				      strcmp(zone, "ip6.arpa.") == 0;
 	}
-	while (c->primary < c->zones.n && is_reverse(c->zones.text[c->primary]))
-		c->primary++;
-	if (c->primary == c->zones.n)
-		return setup_error(s, pos, "non-reverse zone name must be used");
-	for (size_t m = 0; m < c->multicluster.n; m++) {
+	while (conf->primary < conf->zones.n && is_reverse(conf->zones.text[conf->primary]))
+		conf->primary++;
+	if (conf->primary == conf->zones.n)
+		return setup_error(setup, pos, "non-reverse zone name must be used");
+	for (size_t m = 0; m < conf->multicluster.n; m++) {
 		bool found = false;
 		/* Zones below one that is listed are such zones, too. */
-		for (size_t i = 0; i < c->zones.n; i++) {
-			found = found || strcmp(c->zones.text[i], c->multicluster.text[m]) == 0;
-			if (dns_name_is_below(c->zones.wire[i], c->multicluster.wire[m]))
-				c->is_multicluster[i] = true;
+		for (size_t i = 0; i < conf->zones.n; i++) {
+			found = found ||
+				strcmp(conf->zones.text[i], conf->multicluster.text[m]) == 0;
+			if (dns_name_is_below(conf->zones.wire[i], conf->multicluster.wire[m]))
+				conf->is_multicluster[i] = true;
 		}
 		if (!found)
-			return not_authoritative(c, s, m);
+			return not_authoritative(conf, setup, m);
 	}
 	return 0;
 }
 
-int kubernetes_parse(struct plugin_inst *self, struct setup *s)
+int kubernetes_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct kubernetes_conf *c = self->conf;
-	const struct corefile_dir *d = s->dir[0];
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .user = s, .err = s->err };
-	int r = setup_once(s);
+	const struct corefile_dir *d = setup->dir[0];
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = c, .user = setup, .err = setup->err };
+	int r = setup_once(setup);
 	if (r == 0)
-		r = setup_zones(s, d->arg, d->n_arg, &c->zones);
+		r = setup_zones(setup, d->arg, d->n_arg, &c->zones);
 	if (r == 0)
-		r = setup_zones_fit(s, d->name.pos, &c->zones, SLICE("\12hostmaster"));
+		r = setup_zones_fit(setup, d->name.pos, &c->zones, SLICE("\12hostmaster"));
 	if (r < 0)
 		return r;
 	opt_defaults(kubernetes_opts, KUBERNETES_N_OPTS, &ctx);
-	r = setup_body(s, d, kubernetes_opts, KUBERNETES_N_OPTS, c, s);
+	r = setup_body(setup, d, kubernetes_opts, KUBERNETES_N_OPTS, c, setup);
 	if (r < 0)
 		return r;
 	if (c->namespaces.n != 0 && c->namespace_labels != NULL)
-		return setup_error(s, d->name.pos,
+		return setup_error(setup, d->name.pos,
 				   "namespaces and namespace_labels cannot both be set");
 	if (c->zonal && c->noendpoints)
-		return setup_error(s, d->name.pos,
+		return setup_error(setup, d->name.pos,
 				   "zonal requires the endpoint cache; remove noendpoints");
-	return look_at_zones(c, s);
+	return look_at_zones(c, setup);
 }

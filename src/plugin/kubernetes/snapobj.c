@@ -13,149 +13,150 @@ const char kubernetes_snapshot_letters[KUBERNETES_KINDS] = {
 	[KUBERNETES_PODS] = 'P',     [KUBERNETES_IMPORTS] = 'I', [KUBERNETES_IMPORTED_SLICES] = 'J',
 };
 
-static void add_text(struct strbuf *b, const char *before, const char *text)
+static void add_text(struct strbuf *out, const char *before, const char *text)
 {
-	strbuf_adds(b, before);
-	strbuf_add_json(b, slice_of(text));
+	strbuf_adds(out, before);
+	strbuf_add_json(out, slice_of(text));
 }
 
-static void add_ip(struct strbuf *b, const char *before, const struct kube_ip *ip)
+static void add_ip(struct strbuf *out, const char *before, const struct kube_ip *ip)
 {
 	char text[INET6_ADDRSTRLEN];
 	bool v4 = kube_ip_is4(ip);
 	inet_ntop(v4 ? AF_INET : AF_INET6, ip->b + (v4 ? 12 : 0), text, sizeof(text));
-	add_text(b, before, text);
+	add_text(out, before, text);
 }
 
-static const char *comma(uint32_t i)
+static const char *comma(uint32_t index)
 {
-	return i != 0 ? "," : "";
+	return index != 0 ? "," : "";
 }
 
-static void add_head(struct strbuf *b, const char *kind, const struct kube_obj *o)
+static void add_head(struct strbuf *out, const char *kind, const struct kube_obj *obj)
 {
-	add_text(b, "{\"kind\":", kind);
-	add_text(b, ",\"metadata\":{\"name\":", o->name);
-	add_text(b, ",\"namespace\":", o->ns);
-	add_text(b, ",\"resourceVersion\":", o->rv);
+	add_text(out, "{\"kind\":", kind);
+	add_text(out, ",\"metadata\":{\"name\":", obj->name);
+	add_text(out, ",\"namespace\":", obj->ns);
+	add_text(out, ",\"resourceVersion\":", obj->rv);
 }
 
-static void add_ports(struct strbuf *b, const struct kube_port *p, uint32_t n)
+static void add_ports(struct strbuf *out, const struct kube_port *port, uint32_t count)
 {
-	strbuf_adds(b, "\"ports\":[");
-	for (uint32_t i = 0; i < n; i++) {
+	strbuf_adds(out, "\"ports\":[");
+	for (uint32_t i = 0; i < count; i++) {
 		/* The one that stands for none. */
-		if (p[i].port == -1 && p[i].name[0] == '\0')
+		if (port[i].port == -1 && port[i].name[0] == '\0')
 			continue;
-		add_text(b, i != 0 ? ",{\"name\":" : "{\"name\":", p[i].name);
-		add_text(b, ",\"protocol\":", p[i].protocol);
-		strbuf_addf(b, ",\"port\":%d}", p[i].port);
+		add_text(out, i != 0 ? ",{\"name\":" : "{\"name\":", port[i].name);
+		add_text(out, ",\"protocol\":", port[i].protocol);
+		strbuf_addf(out, ",\"port\":%d}", port[i].port);
 	}
-	strbuf_adds(b, "]");
+	strbuf_adds(out, "]");
 }
 
-static void add_service(struct strbuf *b, const struct kube_obj *o)
+static void add_service(struct strbuf *out, const struct kube_obj *obj)
 {
 	static const char *const types[] = { [KUBE_SERVICE_CLUSTER_IP] = "ClusterIP",
 					     [KUBE_SERVICE_NODE_PORT] = "NodePort",
 					     [KUBE_SERVICE_LOAD_BALANCER] = "LoadBalancer",
 					     [KUBE_SERVICE_EXTERNAL_NAME] = "ExternalName" };
-	const struct kube_service *s = kube_service_of(o);
-	add_head(b, "Service", o);
-	add_text(b, "},\"spec\":{\"type\":", types[s->type]);
-	add_text(b, ",\"externalName\":", s->external_name);
-	strbuf_adds(b, s->headless ? ",\"clusterIPs\":[\"None\"" : ",\"clusterIPs\":[");
+	const struct kube_service *s = kube_service_of(obj);
+	add_head(out, "Service", obj);
+	add_text(out, "},\"spec\":{\"type\":", types[s->type]);
+	add_text(out, ",\"externalName\":", s->external_name);
+	strbuf_adds(out, s->headless ? ",\"clusterIPs\":[\"None\"" : ",\"clusterIPs\":[");
 	for (uint32_t i = 0; i < s->n_ips; i++)
-		add_ip(b, comma(i), &s->ips[i]);
-	strbuf_adds(b, "],\"externalIPs\":[");
+		add_ip(out, comma(i), &s->ips[i]);
+	strbuf_adds(out, "],\"externalIPs\":[");
 	for (uint32_t i = 0; i < s->n_external; i++)
-		add_text(b, comma(i), s->external[i]);
-	strbuf_adds(b, "],");
-	add_ports(b, s->ports, s->n_ports);
-	strbuf_adds(b, "}}");
+		add_text(out, comma(i), s->external[i]);
+	strbuf_adds(out, "],");
+	add_ports(out, s->ports, s->n_ports);
+	strbuf_adds(out, "}}");
 }
 
 /* A ServiceImport has neither names nor addresses outside of the cluster. */
-static void add_import(struct strbuf *b, const struct kube_obj *o)
+static void add_import(struct strbuf *out, const struct kube_obj *obj)
 {
-	const struct kube_service *s = kube_service_of(o);
-	add_head(b, "ServiceImport", o);
-	add_text(b, "},\"spec\":{\"type\":", s->headless ? "Headless" : "ClusterSetIP");
-	strbuf_adds(b, ",\"ips\":[");
+	const struct kube_service *s = kube_service_of(obj);
+	add_head(out, "ServiceImport", obj);
+	add_text(out, "},\"spec\":{\"type\":", s->headless ? "Headless" : "ClusterSetIP");
+	strbuf_adds(out, ",\"ips\":[");
 	for (uint32_t i = 0; i < s->n_ips; i++)
-		add_ip(b, comma(i), &s->ips[i]);
-	strbuf_adds(b, "],");
-	add_ports(b, s->ports, s->n_ports);
-	strbuf_adds(b, "}}");
+		add_ip(out, comma(i), &s->ips[i]);
+	strbuf_adds(out, "],");
+	add_ports(out, s->ports, s->n_ports);
+	strbuf_adds(out, "}}");
 }
 
 /* What follows the labels. When it changed last is left out: that is long ago when it is read. */
-static void add_endpoints(struct strbuf *b, const struct kube_slice *s)
+static void add_endpoints(struct strbuf *out, const struct kube_slice *slice)
 {
-	strbuf_adds(b, "}},\"endpoints\":[");
-	for (uint32_t i = 0; i < s->n_endpoints; i++) {
-		const struct kube_endpoint *e = &s->endpoints[i];
-		strbuf_adds(b, comma(i));
-		add_ip(b, "{\"addresses\":[", &e->ip);
-		add_text(b, "],\"hostname\":", kube_slice_text(s, e->hostname));
-		add_text(b, ",\"targetRef\":{\"name\":", kube_slice_text(s, e->target));
-		add_text(b, "},\"zone\":", e->zone);
-		strbuf_adds(b, "}");
+	strbuf_adds(out, "}},\"endpoints\":[");
+	for (uint32_t i = 0; i < slice->n_endpoints; i++) {
+		const struct kube_endpoint *e = &slice->endpoints[i];
+		strbuf_adds(out, comma(i));
+		add_ip(out, "{\"addresses\":[", &e->ip);
+		add_text(out, "],\"hostname\":", kube_slice_text(slice, e->hostname));
+		add_text(out, ",\"targetRef\":{\"name\":", kube_slice_text(slice, e->target));
+		add_text(out, "},\"zone\":", e->zone);
+		strbuf_adds(out, "}");
 	}
-	strbuf_adds(b, "],");
-	add_ports(b, s->ports, s->n_ports);
-	strbuf_adds(b, "}");
+	strbuf_adds(out, "],");
+	add_ports(out, slice->ports, slice->n_ports);
+	strbuf_adds(out, "}");
 }
 
-static void add_slice(struct strbuf *b, const struct kube_obj *o)
+static void add_slice(struct strbuf *out, const struct kube_obj *obj)
 {
-	const struct kube_slice *s = kube_slice_of(o);
-	add_head(b, "EndpointSlice", o);
-	add_text(b, ",\"labels\":{\"kubernetes.io/service-name\":", s->service);
-	add_endpoints(b, s);
+	const struct kube_slice *s = kube_slice_of(obj);
+	add_head(out, "EndpointSlice", obj);
+	add_text(out, ",\"labels\":{\"kubernetes.io/service-name\":", s->service);
+	add_endpoints(out, s);
 }
 
-static void add_imported_slice(struct strbuf *b, const struct kube_obj *o)
+static void add_imported_slice(struct strbuf *out, const struct kube_obj *obj)
 {
-	const struct kube_slice *s = kube_slice_of(o);
-	add_head(b, "EndpointSlice", o);
-	add_text(b, ",\"labels\":{\"multicluster.kubernetes.io/service-name\":", s->service);
-	add_text(b, ",\"multicluster.kubernetes.io/source-cluster\":", s->cluster);
-	add_endpoints(b, s);
+	const struct kube_slice *s = kube_slice_of(obj);
+	add_head(out, "EndpointSlice", obj);
+	add_text(out, ",\"labels\":{\"multicluster.kubernetes.io/service-name\":", s->service);
+	add_text(out, ",\"multicluster.kubernetes.io/source-cluster\":", s->cluster);
+	add_endpoints(out, s);
 }
 
-static void add_namespace(struct strbuf *b, const struct kube_obj *o)
+static void add_namespace(struct strbuf *out, const struct kube_obj *obj)
 {
-	const char *list = api_annotation(kube_tree_of(o), KUBERNETES_LIST_KEY);
-	add_head(b, "Namespace", o);
-	strbuf_adds(b, ",\"annotations\":{");
+	const char *list = api_annotation(kube_tree_of(obj), KUBERNETES_LIST_KEY);
+	add_head(out, "Namespace", obj);
+	strbuf_adds(out, ",\"annotations\":{");
 	if (list != NULL)
-		add_text(b, "\"" KUBERNETES_LIST_KEY "\":", list);
-	strbuf_adds(b, "}}}");
+		add_text(out, "\"" KUBERNETES_LIST_KEY "\":", list);
+	strbuf_adds(out, "}}}");
 }
 
-static void add_pod(struct strbuf *b, const struct kube_obj *o)
+static void add_pod(struct strbuf *out, const struct kube_obj *obj)
 {
-	const struct kube_pod *p = kube_pod_of(o);
-	add_head(b, "Pod", o);
-	strbuf_adds(b, ",\"labels\":{");
+	const struct kube_pod *p = kube_pod_of(obj);
+	add_head(out, "Pod", obj);
+	strbuf_adds(out, ",\"labels\":{");
 	for (uint32_t i = 0; i < p->n_labels; i++) {
-		add_text(b, comma(i), p->labels[i].key);
-		add_text(b, ":", p->labels[i].value);
+		add_text(out, comma(i), p->labels[i].key);
+		add_text(out, ":", p->labels[i].value);
 	}
-	strbuf_addf(b, "}},\"spec\":{\"hostNetwork\":%s},\"status\":{\"podIPs\":[",
+	strbuf_addf(out, "}},\"spec\":{\"hostNetwork\":%s},\"status\":{\"podIPs\":[",
 		    p->host_network ? "true" : "false");
 	for (uint32_t i = 0; i < p->n_ips; i++) {
-		add_ip(b, i != 0 ? ",{\"ip\":" : "{\"ip\":", &p->ips[i]);
-		strbuf_adds(b, "}");
+		add_ip(out, i != 0 ? ",{\"ip\":" : "{\"ip\":", &p->ips[i]);
+		strbuf_adds(out, "}");
 	}
-	strbuf_adds(b, "]}}");
+	strbuf_adds(out, "]}}");
 }
 
 void kubernetes_snapshot_add(struct strbuf *out, enum kubernetes_kind kind,
-			     const struct kube_obj *o)
+			     const struct kube_obj *obj)
 {
-	static void (*const add[KUBERNETES_KINDS])(struct strbuf * b, const struct kube_obj *o) = {
+	static void (*const add[KUBERNETES_KINDS])(struct strbuf * b,
+						   const struct kube_obj *obj) = {
 		[KUBERNETES_SERVICES] = add_service,
 		[KUBERNETES_SLICES] = add_slice,
 		[KUBERNETES_NAMESPACES] = add_namespace,
@@ -165,6 +166,6 @@ void kubernetes_snapshot_add(struct strbuf *out, enum kubernetes_kind kind,
 	};
 	strbuf_addc(out, kubernetes_snapshot_letters[kind]);
 	strbuf_addc(out, ' ');
-	add[kind](out, o);
+	add[kind](out, obj);
 	strbuf_addc(out, '\n');
 }

@@ -17,20 +17,20 @@
 #define MAGIC "fairlead-kubernetes"
 enum { VERSION = 1, DIGITS = 32 };
 
-static void digest(struct slice s, char out[DIGITS + 1])
+static void digest(struct slice text, char out[DIGITS + 1])
 {
 	uint8_t d[NET_SHA512_BYTES];
-	net_sha512(s.p, s.n, d);
+	net_sha512(text.p, text.n, d);
 	for (size_t i = 0; i < DIGITS / 2; i++)
 		snprintf(out + 2 * i, 3, "%02x", d[i]);
 }
 
 /* ---- reading ---- */
 
-static int refuse(char *err, size_t err_n, int r, const char *why)
+static int refuse(char *err, size_t err_n, int ret, const char *why)
 {
 	snprintf(err, err_n, "%s", why);
-	return r;
+	return ret;
 }
 
 static void add_head(struct strbuf *out, struct slice source, struct slice lines)
@@ -112,16 +112,16 @@ int kubernetes_snapshot_parse(struct slice text, struct slice source,
 
 /* ---- writing ---- */
 
-static int write_all(int fd, struct slice s)
+static int write_all(int fd, struct slice text)
 {
-	while (s.n != 0) {
-		ssize_t n = write(fd, s.p, s.n);
+	while (text.n != 0) {
+		ssize_t n = write(fd, text.p, text.n);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		s.p += n;
-		s.n -= (size_t)n;
+		text.p += n;
+		text.n -= (size_t)n;
 	}
 	return 0;
 }

@@ -37,7 +37,7 @@ extern const char kubernetes_snapshot_letters[KUBERNETES_KINDS];
 
 /* Appends an object's line. */
 void kubernetes_snapshot_add(struct strbuf *out, enum kubernetes_kind kind,
-			     const struct kube_obj *o);
+			     const struct kube_obj *obj);
 
 /* The objects of a file's text, one after the other; false from fn stops. ERR_PARSE, ERR_LIMIT,
  * ERR_CONFLICT (of another source), with a sentence in err; then fn was not called. */

@@ -47,62 +47,62 @@ struct kubernetes_source {
 
 /* ---- from informers to the index ---- */
 
-static void service_added(void *ctx, struct kube_obj *o)
+static void service_added(void *ctx, struct kube_obj *obj)
 {
-	kubernetes_index_service(ctx, NULL, o);
+	kubernetes_index_service(ctx, NULL, obj);
 }
-static void service_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+static void service_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
-	kubernetes_index_service(ctx, old, o);
+	kubernetes_index_service(ctx, old, obj);
 }
-static void service_deleted(void *ctx, struct kube_obj *o)
+static void service_deleted(void *ctx, struct kube_obj *obj)
 {
-	kubernetes_index_service(ctx, o, NULL);
-}
-
-static void slice_added(void *ctx, struct kube_obj *o)
-{
-	kubernetes_index_slice(ctx, NULL, o);
-	kubernetes_latency_observe(ctx, kube_slice_of(o));
-}
-static void slice_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
-{
-	kubernetes_index_slice(ctx, old, o);
-	kubernetes_latency_observe(ctx, kube_slice_of(o));
-}
-static void slice_deleted(void *ctx, struct kube_obj *o)
-{
-	kubernetes_index_slice(ctx, o, NULL);
-	kubernetes_latency_observe(ctx, kube_slice_of(o));
+	kubernetes_index_service(ctx, obj, NULL);
 }
 
-static void pod_added(void *ctx, struct kube_obj *o)
+static void slice_added(void *ctx, struct kube_obj *obj)
 {
-	kubernetes_index_pod(ctx, NULL, o);
+	kubernetes_index_slice(ctx, NULL, obj);
+	kubernetes_latency_observe(ctx, kube_slice_of(obj));
 }
-static void pod_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+static void slice_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
-	kubernetes_index_pod(ctx, old, o);
+	kubernetes_index_slice(ctx, old, obj);
+	kubernetes_latency_observe(ctx, kube_slice_of(obj));
 }
-static void pod_deleted(void *ctx, struct kube_obj *o)
+static void slice_deleted(void *ctx, struct kube_obj *obj)
 {
-	kubernetes_index_pod(ctx, o, NULL);
+	kubernetes_index_slice(ctx, obj, NULL);
+	kubernetes_latency_observe(ctx, kube_slice_of(obj));
 }
 
-static void namespace_added(void *ctx, struct kube_obj *o)
+static void pod_added(void *ctx, struct kube_obj *obj)
 {
-	kubernetes_index_namespace(ctx, slice_of(o->name), true);
-	kubernetes_take_list(ctx, o, true);
+	kubernetes_index_pod(ctx, NULL, obj);
 }
-static void namespace_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+static void pod_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
+{
+	kubernetes_index_pod(ctx, old, obj);
+}
+static void pod_deleted(void *ctx, struct kube_obj *obj)
+{
+	kubernetes_index_pod(ctx, obj, NULL);
+}
+
+static void namespace_added(void *ctx, struct kube_obj *obj)
+{
+	kubernetes_index_namespace(ctx, slice_of(obj->name), true);
+	kubernetes_take_list(ctx, obj, true);
+}
+static void namespace_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
 	(void)old;
-	kubernetes_take_list(ctx, o, true);
+	kubernetes_take_list(ctx, obj, true);
 }
-static void namespace_deleted(void *ctx, struct kube_obj *o)
+static void namespace_deleted(void *ctx, struct kube_obj *obj)
 {
-	kubernetes_index_namespace(ctx, slice_of(o->name), false);
-	kubernetes_take_list(ctx, o, false);
+	kubernetes_index_namespace(ctx, slice_of(obj->name), false);
+	kubernetes_take_list(ctx, obj, false);
 }
 
 static void trouble(void *ctx, const char *text)
@@ -133,51 +133,51 @@ static const struct {
 	[IMPORTED_SLICES] = { "discovery.k8s.io", "EndpointSlice", NULL, true, HANDLER(slice) },
 };
 
-static bool is_wanted(const struct kubernetes_conf *c, int i)
+static bool is_wanted(const struct kubernetes_conf *conf, int index)
 {
-	switch (i) {
+	switch (index) {
 	case SLICES:
-		return !c->noendpoints;
+		return !conf->noendpoints;
 	case PODS:
-		return c->pods == KUBERNETES_PODS_VERIFIED;
+		return conf->pods == KUBERNETES_PODS_VERIFIED;
 	case IMPORTS:
 	case IMPORTED_SLICES:
-		return c->multicluster.n != 0;
+		return conf->multicluster.n != 0;
 	default:
 		return true;
 	}
 }
 
 /* Selector of labels; in `out` when it is made here. */
-static const char *labels_of(const struct kubernetes_conf *c, int i, struct strbuf *out)
+static const char *labels_of(const struct kubernetes_conf *conf, int index, struct strbuf *out)
 {
 	/* As CoreDNS has it: ServiceImports are chosen by what is said for namespaces. */
-	if (i == NAMESPACES || i == IMPORTS)
-		return c->namespace_labels;
-	if (i != IMPORTED_SLICES)
-		return watched[i].labelled ? c->labels : NULL;
+	if (index == NAMESPACES || index == IMPORTS)
+		return conf->namespace_labels;
+	if (index != IMPORTED_SLICES)
+		return watched[index].labelled ? conf->labels : NULL;
 	strbuf_addf(out, "%s%smulticluster.kubernetes.io/service-name",
-		    c->labels != NULL ? c->labels : "", c->labels != NULL ? "," : "");
+		    conf->labels != NULL ? conf->labels : "", conf->labels != NULL ? "," : "");
 	return out->s;
 }
 
-static struct kube_codec *codec_of(const struct kubernetes_source *s,
-				   const struct kubernetes_conf *c, int i)
+static struct kube_codec *codec_of(const struct kubernetes_source *source,
+				   const struct kubernetes_conf *conf, int index)
 {
 	static const char *const search[] = { "metadata.annotations[" KUBERNETES_LIST_KEY "]" };
-	unsigned keep = (c->zonal ? KUBE_SLICE_ZONES : 0U) |
-			(c->endpoint_pod_names ? KUBE_SLICE_TARGETS : 0U);
-	switch (i) {
+	unsigned keep = (conf->zonal ? KUBE_SLICE_ZONES : 0U) |
+			(conf->endpoint_pod_names ? KUBE_SLICE_TARGETS : 0U);
+	switch (index) {
 	case SERVICES:
-		return kube_service_codec(s->texts);
+		return kube_service_codec(source->texts);
 	case SLICES:
-		return kube_slice_codec(s->texts, keep);
+		return kube_slice_codec(source->texts, keep);
 	case PODS:
-		return kube_pod_codec(s->texts);
+		return kube_pod_codec(source->texts);
 	case IMPORTS:
-		return kube_import_codec(s->texts);
+		return kube_import_codec(source->texts);
 	case IMPORTED_SLICES:
-		return kube_imported_slice_codec(s->texts, keep & KUBE_SLICE_TARGETS);
+		return kube_imported_slice_codec(source->texts, keep & KUBE_SLICE_TARGETS);
 	default:
 		return kube_tree_codec(api_kind_find("", "Namespace"), search, ARRAY_LEN(search));
 	}
@@ -203,65 +203,66 @@ static void source_free(void *value)
 	free(s);
 }
 
-static int open_config(const struct kubernetes_conf *c, struct kube_config **ret, char *err,
+static int open_config(const struct kubernetes_conf *conf, struct kube_config **ret, char *err,
 		       size_t err_n)
 {
-	if (c->kubeconfig != NULL)
-		return kube_config_load(c->kubeconfig, c->context, ret, err, err_n);
-	if (c->endpoint != NULL)
-		return kube_config_explicit(c->endpoint, c->cert, c->key, c->ca, ret, err, err_n);
+	if (conf->kubeconfig != NULL)
+		return kube_config_load(conf->kubeconfig, conf->context, ret, err, err_n);
+	if (conf->endpoint != NULL)
+		return kube_config_explicit(conf->endpoint, conf->cert, conf->key, conf->ca, ret,
+					    err, err_n);
 	return kube_config_in_cluster(NULL, ret, err, err_n);
 }
 
 /* Where a kind's objects go. */
-static struct kubernetes_index *index_of(const struct kubernetes_source *s, int i)
+static struct kubernetes_index *index_of(const struct kubernetes_source *source, int index)
 {
-	return i == IMPORTS || i == IMPORTED_SLICES ? s->imports : s->index;
+	return index == IMPORTS || index == IMPORTED_SLICES ? source->imports : source->index;
 }
 
-static int start_informer(struct kubernetes_source *s, const struct kubernetes_conf *c, int i,
-			  char *err, size_t err_n)
+static int start_informer(struct kubernetes_source *source, const struct kubernetes_conf *conf,
+			  int index, char *err, size_t err_n)
 {
-	struct kube_handler h = watched[i].handler;
+	struct kube_handler h = watched[index].handler;
 	CLEANUP(strbuf_done) struct strbuf labels = STRBUF_INIT;
 	struct kube_informer_conf ic = {
-		.client = s->client,
-		.kind = api_kind_find(watched[i].group, watched[i].kind),
-		.labels = labels_of(c, i, &labels),
-		.fields = watched[i].fields,
-		.codec = codec_of(s, c, i),
-		.memory = &s->memory,
+		.client = source->client,
+		.kind = api_kind_find(watched[index].group, watched[index].kind),
+		.labels = labels_of(conf, index, &labels),
+		.fields = watched[index].fields,
+		.codec = codec_of(source, conf, index),
+		.memory = &source->memory,
 	};
-	h.ctx = index_of(s, i);
-	if (s->stale != NULL)
-		h = kubernetes_stale_handler(s->stale, (enum kubernetes_kind)i);
-	s->informer[i] = kube_informer_new(&ic);
-	kube_informer_handle(s->informer[i], &h);
-	return kube_informer_start(s->informer[i], err, err_n);
+	h.ctx = index_of(source, index);
+	if (source->stale != NULL)
+		h = kubernetes_stale_handler(source->stale, (enum kubernetes_kind)index);
+	source->informer[index] = kube_informer_new(&ic);
+	kube_informer_handle(source->informer[index], &h);
+	return kube_informer_start(source->informer[index], err, err_n);
 }
 
 /* Before the informers start, which then replace what it said. */
-static void read_snapshot(struct kubernetes_source *s, const struct kubernetes_conf *c,
+static void read_snapshot(struct kubernetes_source *source, const struct kubernetes_conf *conf,
 			  const char *key)
 {
-	struct kubernetes_stale_conf sc = { .path = c->snapshot,
+	struct kubernetes_stale_conf sc = { .path = conf->snapshot,
 					    .source = key,
-					    .every_ns = (uint64_t)c->snapshot_ns };
+					    .every_ns = (uint64_t)conf->snapshot_ns };
 	for (int i = 0; i < N_INFORMERS; i++) {
-		sc.codec[i] = is_wanted(c, i) ? codec_of(s, c, i) : NULL;
+		sc.codec[i] = is_wanted(conf, i) ? codec_of(source, conf, i) : NULL;
 		sc.handler[i] = watched[i].handler;
-		sc.handler[i].ctx = index_of(s, i);
+		sc.handler[i].ctx = index_of(source, i);
 	}
-	s->stale = kubernetes_stale_new(&sc);
+	source->stale = kubernetes_stale_new(&sc);
 	for (int i = 0; i < N_INFORMERS; i++)
 		kube_codec_free(sc.codec[i]);
 }
 
 static const struct kubernetes_preset *preset;
 
-void kubernetes_source_preset(const struct kubernetes_preset *p)
+void kubernetes_source_preset(const struct kubernetes_preset *kubernetes_preset)
 {
-	preset = p;
+	preset = kubernetes_preset;
 }
 
 struct make {
@@ -309,15 +310,17 @@ static int source_make(void *arg, void **ret)
 }
 
 /* Everything that decides what is in the index. */
-static char *key_of(const struct kubernetes_conf *c)
+static char *key_of(const struct kubernetes_conf *conf)
 {
-	const char *parts[] = { c->endpoint,   c->cert,	   c->key,    c->ca,
-				c->kubeconfig, c->context, c->labels, c->namespace_labels,
-				c->snapshot };
+	const char *parts[] = { conf->endpoint,	  conf->cert,
+				conf->key,	  conf->ca,
+				conf->kubeconfig, conf->context,
+				conf->labels,	  conf->namespace_labels,
+				conf->snapshot };
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
-	strbuf_addf(&b, "kubernetes %d %d %d %d %d", c->noendpoints, c->zonal,
-		    c->endpoint_pod_names, c->pods == KUBERNETES_PODS_VERIFIED,
-		    c->multicluster.n != 0);
+	strbuf_addf(&b, "kubernetes %d %d %d %d %d", conf->noendpoints, conf->zonal,
+		    conf->endpoint_pod_names, conf->pods == KUBERNETES_PODS_VERIFIED,
+		    conf->multicluster.n != 0);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
 		strbuf_addc(&b, ' ');
 		strbuf_add_quoted(&b, slice_of(parts[i] != NULL ? parts[i] : ""));
@@ -325,13 +328,13 @@ static char *key_of(const struct kubernetes_conf *c)
 	return strbuf_take(&b);
 }
 
-static void add_local_ip(struct kubernetes_conf *c, const struct kube_ip *ip)
+static void add_local_ip(struct kubernetes_conf *conf, const struct kube_ip *ip)
 {
-	c->local = xreallocarray(c->local, c->n_local + 1, sizeof(*c->local));
-	c->local[c->n_local++] = *ip;
+	conf->local = xreallocarray(conf->local, conf->n_local + 1, sizeof(*conf->local));
+	conf->local[conf->n_local++] = *ip;
 }
 
-static void add_local(struct kubernetes_conf *c, const struct sockaddr *sa)
+static void add_local(struct kubernetes_conf *conf, const struct sockaddr *sa)
 {
 	struct kube_ip ip = { .b = { [10] = 0xff, [11] = 0xff } };
 	static const struct kube_ip loopback6 = { .b = { [15] = 1 } };
@@ -341,10 +344,10 @@ static void add_local(struct kubernetes_conf *c, const struct sockaddr *sa)
 		memcpy(ip.b, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
 	if ((kube_ip_is4(&ip) && ip.b[12] == 127) || memcmp(&ip, &loopback6, sizeof(ip)) == 0)
 		return;
-	add_local_ip(c, &ip);
+	add_local_ip(conf, &ip);
 }
 
-static void add_interfaces(struct kubernetes_conf *c)
+static void add_interfaces(struct kubernetes_conf *conf)
 {
 	struct ifaddrs *list = NULL;
 	if (getifaddrs(&list) < 0)
@@ -352,50 +355,50 @@ static void add_interfaces(struct kubernetes_conf *c)
 	for (const struct ifaddrs *i = list; i != NULL; i = i->ifa_next) {
 		const struct sockaddr *sa = i->ifa_addr;
 		if (sa != NULL && (sa->sa_family == AF_INET || sa->sa_family == AF_INET6))
-			add_local(c, sa);
+			add_local(conf, sa);
 	}
 	freeifaddrs(list);
 }
 
-static bool is_any(const union net_addr *a)
+static bool is_any(const union net_addr *addr)
 {
 	static const uint8_t zeros[16];
 	size_t n;
-	const uint8_t *bytes = net_addr_bytes(a, &n);
+	const uint8_t *bytes = net_addr_bytes(addr, &n);
 	return memcmp(bytes, zeros, n) == 0;
 }
 
 /* Addresses that the block listens on, less loopback: endpoints with one of them are ourselves. */
-static void find_local(struct kubernetes_conf *c, const struct block_conf *b)
+static void find_local(struct kubernetes_conf *conf, const struct block_conf *block_conf)
 {
-	bool all = b->n_listen == 0;
-	for (size_t i = 0; i < b->n_listen; i++) {
+	bool all = block_conf->n_listen == 0;
+	for (size_t i = 0; i < block_conf->n_listen; i++) {
 		union net_addr a;
-		if (net_addr_parse_ip(slice_of(b->listen[i]), &a) < 0)
+		if (net_addr_parse_ip(slice_of(block_conf->listen[i]), &a) < 0)
 			continue;
 		all = all || is_any(&a);
 		if (!is_any(&a))
-			add_local(c, &a.sa);
+			add_local(conf, &a.sa);
 	}
 	if (!all)
 		return;
-	free(c->local);
-	c->local = NULL;
-	c->n_local = 0;
-	if (c->source->preset == NULL)
-		add_interfaces(c);
+	free(conf->local);
+	conf->local = NULL;
+	conf->n_local = 0;
+	if (conf->source->preset == NULL)
+		add_interfaces(conf);
 	else
-		add_local_ip(c, &c->source->preset->local);
+		add_local_ip(conf, &conf->source->preset->local);
 }
 
-int kubernetes_source_get(struct plugin_inst *self, struct prepare *p)
+int kubernetes_source_get(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct kubernetes_conf *c = self->conf;
 	CLEANUP(freep) char *key = key_of(c);
 	struct make m = { .conf = c, .key = key };
 	int r = resource_get(key, source_make, &m, source_free, &c->held);
 	if (r < 0) {
-		srcerr_set(p->err, self->pos, "kubernetes: %s",
+		srcerr_set(prepare->err, self->pos, "kubernetes: %s",
 			   m.err[0] != '\0' ? m.err : err_str(r));
 		return r;
 	}
@@ -406,33 +409,33 @@ int kubernetes_source_get(struct plugin_inst *self, struct prepare *p)
 	return 0;
 }
 
-void kubernetes_source_use(struct kubernetes_source *s)
+void kubernetes_source_use(struct kubernetes_source *source)
 {
-	kubernetes_stale_use(s->stale);
+	kubernetes_stale_use(source->stale);
 }
 
-void kubernetes_source_put(struct kubernetes_conf *c)
+void kubernetes_source_put(struct kubernetes_conf *conf)
 {
-	resource_put(c->held);
-	free(c->local);
-	c->held = NULL;
-	c->local = NULL;
+	resource_put(conf->held);
+	free(conf->local);
+	conf->held = NULL;
+	conf->local = NULL;
 }
 
-bool kubernetes_source_synced(const struct kubernetes_source *s)
+bool kubernetes_source_synced(const struct kubernetes_source *source)
 {
-	if (s->preset != NULL)
-		return !s->preset->unsynced;
+	if (source->preset != NULL)
+		return !source->preset->unsynced;
 	for (int i = 0; i < N_INFORMERS; i++) {
-		if (s->informer[i] != NULL && !kube_informer_synced(s->informer[i]))
+		if (source->informer[i] != NULL && !kube_informer_synced(source->informer[i]))
 			return false;
 	}
 	return true;
 }
 
-bool kubernetes_source_usable(const struct kubernetes_source *s)
+bool kubernetes_source_usable(const struct kubernetes_source *source)
 {
-	return kubernetes_stale_read(s->stale) || kubernetes_source_synced(s);
+	return kubernetes_stale_read(source->stale) || kubernetes_source_synced(source);
 }
 
 /* Signals are taken when the start, or the reload, is over; until then they show here. */
@@ -444,16 +447,16 @@ static bool told_to_end(void)
 		sigismember(&pending, SIGQUIT) == 1);
 }
 
-int kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
+int kubernetes_source_wait(struct kubernetes_source *source, int64_t timeout_ns)
 {
 	static const uint64_t say_ns = 500 * NS_PER_MS;
 	uint64_t now = clock_mono_ns(), end = now + (uint64_t)MAX(timeout_ns, 0),
 		 say = now + say_ns;
-	while (s->preset == NULL && !kubernetes_source_synced(s)) {
+	while (source->preset == NULL && !kubernetes_source_synced(source)) {
 		now = clock_mono_ns();
 		if (now >= end) {
 			log_warn(KUBERNETES_AREA, "starting server with unsynced Kubernetes API%s",
-				 kubernetes_stale_serves(s->stale) ? ", from a snapshot" : "");
+				 kubernetes_stale_serves(source->stale) ? ", from a snapshot" : "");
 			return 0;
 		}
 		if (told_to_end())
@@ -466,8 +469,8 @@ int kubernetes_source_wait(struct kubernetes_source *s, int64_t timeout_ns)
 		for (int i = 0; i < N_INFORMERS; i++) {
 			uint64_t until = MIN(end, say);
 			now = clock_mono_ns();
-			if (s->informer[i] != NULL && until > now &&
-			    !kube_informer_wait(s->informer[i], until - now))
+			if (source->informer[i] != NULL && until > now &&
+			    !kube_informer_wait(source->informer[i], until - now))
 				break;
 		}
 	}

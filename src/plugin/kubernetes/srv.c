@@ -15,60 +15,60 @@ struct srv {
 	struct byteset seen[DNS_SECTIONS];
 };
 
-static bool count(void *ctx, const struct kubernetes_hit *h)
+static bool count(void *ctx, const struct kubernetes_hit *hit)
 {
 	struct srv *s = ctx;
-	(void)h;
+	(void)hit;
 	s->n++;
 	return true;
 }
 
 /* Its length; 0 when it is no name. */
-static size_t target_of(const struct srv *s, const struct kubernetes_hit *h,
+static size_t target_of(const struct srv *srv, const struct kubernetes_hit *hit,
 			uint8_t name[DNS_NAME_MAX])
 {
 	char label[DNS_LABEL_MAX + 1];
-	struct kubernetes_name p = { .zone = s->zone, .pod = h->service == NULL };
-	p.service = p.pod ? s->parsed->service : slice_of(h->service->o.name);
-	p.ns = p.pod ? s->parsed->ns : slice_of(h->service->o.ns);
-	if (h->slice != NULL) {
+	struct kubernetes_name p = { .zone = srv->zone, .pod = hit->service == NULL };
+	p.service = p.pod ? srv->parsed->service : slice_of(hit->service->o.name);
+	p.ns = p.pod ? srv->parsed->ns : slice_of(hit->service->o.ns);
+	if (hit->slice != NULL) {
 		p.endpoint.p = label;
-		p.endpoint.n = kubernetes_endpoint_label(s->c, h->slice, h->endpoint, label);
-		p.cluster = slice_of(h->slice->cluster);
+		p.endpoint.n = kubernetes_endpoint_label(srv->c, hit->slice, hit->endpoint, label);
+		p.cluster = slice_of(hit->slice->cluster);
 	}
 	return kubernetes_name(&p, name);
 }
 
 /* A record once; false when there is no more room. */
-static bool add_once(struct srv *s, enum dns_section section, const struct dns_rr *rr)
+static bool add_once(struct srv *srv, enum dns_section section, const struct dns_rr *rr)
 {
 	uint8_t key[DNS_NAME_MAX + SRV_FIXED + DNS_NAME_MAX];
 	size_t owner_n = section == DNS_ADDITIONAL ? rr->owner_len : 0;
 	if (owner_n != 0)
 		memcpy(key, rr->owner, owner_n);
 	memcpy(key + owner_n, rr->rdata, rr->rdlen);
-	const char *copy = arena_memdup(&s->q->arena, key, owner_n + rr->rdlen);
+	const char *copy = arena_memdup(&srv->q->arena, key, owner_n + rr->rdlen);
 	if (copy == NULL)
 		return false;
-	if (!byteset_add(&s->seen[section], (struct slice){ copy, owner_n + rr->rdlen }))
-		return !s->seen[section].full;
+	if (!byteset_add(&srv->seen[section], (struct slice){ copy, owner_n + rr->rdlen }))
+		return !srv->seen[section].full;
 	struct dns_rr kept = *rr;
 	kept.rdata = (const uint8_t *)copy + owner_n;
-	return dns_resp_add(&s->q->resp, &s->q->arena, section, &kept) == 0;
+	return dns_resp_add(&srv->q->resp, &srv->q->arena, section, &kept) == 0;
 }
 
-static bool add_hit(void *ctx, const struct kubernetes_hit *h)
+static bool add_hit(void *ctx, const struct kubernetes_hit *hit)
 {
 	struct srv *s = ctx;
 	uint8_t rdata[SRV_FIXED + DNS_NAME_MAX];
-	size_t n = h->port != -1 ? target_of(s, h, rdata + SRV_FIXED) : 0;
-	size_t size = kube_ip_is4(h->ip) ? 4 : 16;
+	size_t n = hit->port != -1 ? target_of(s, hit, rdata + SRV_FIXED) : 0;
+	size_t size = kube_ip_is4(hit->ip) ? 4 : 16;
 	if (n == 0)
 		return true;
 	const uint8_t *target = arena_memdup(&s->q->arena, rdata + SRV_FIXED, n);
 	dns_put16(rdata, 0);
 	dns_put16(rdata + 2, s->weight);
-	dns_put16(rdata + 4, (uint16_t)h->port);
+	dns_put16(rdata + 4, (uint16_t)hit->port);
 	struct dns_rr srv = { .owner = s->q->req.qname,
 			      .owner_len = (uint8_t)s->q->qname.len,
 			      .type = DNS_TYPE_SRV,
@@ -81,7 +81,7 @@ static bool add_hit(void *ctx, const struct kubernetes_hit *h)
 				  .type = size == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA,
 				  .cls = DNS_CLASS_IN,
 				  .ttl = (uint32_t)s->c->ttl_s,
-				  .rdata = h->ip->b + 16 - size,
+				  .rdata = hit->ip->b + 16 - size,
 				  .rdlen = (uint16_t)size };
 	if (target != NULL && add_once(s, DNS_ANSWER, &srv) &&
 	    add_once(s, DNS_ADDITIONAL, &address))

@@ -49,20 +49,20 @@ static const struct metrics_family stale_family = {
 	.labels = { "file" },
 };
 
-static void show(const struct kubernetes_stale *s)
+static void show(const struct kubernetes_stale *stale)
 {
-	const char *file = s->path;
-	metrics_set(metrics_get(&stale_family, &file), kubernetes_stale_serves(s));
+	const char *file = stale->path;
+	metrics_set(metrics_get(&stale_family, &file), kubernetes_stale_serves(stale));
 }
 
-bool kubernetes_stale_serves(const struct kubernetes_stale *s)
+bool kubernetes_stale_serves(const struct kubernetes_stale *stale)
 {
-	return s != NULL && atomic_load(&s->waiting) != 0;
+	return stale != NULL && atomic_load(&stale->waiting) != 0;
 }
 
-bool kubernetes_stale_read(const struct kubernetes_stale *s)
+bool kubernetes_stale_read(const struct kubernetes_stale *stale)
 {
-	return s != NULL && s->was_read;
+	return stale != NULL && stale->was_read;
 }
 
 /* ---- reading ---- */
@@ -98,78 +98,78 @@ static bool take(void *ctx, enum kubernetes_kind kind, struct slice json)
 	return true;
 }
 
-static void read_file(struct kubernetes_stale *s, const struct kubernetes_stale_conf *c)
+static void read_file(struct kubernetes_stale *stale, const struct kubernetes_stale_conf *conf)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	struct reader r = { .s = s, .c = c };
+	struct reader r = { .s = stale, .c = conf };
 	char err[128];
-	int e = readfile_path(s->path, KUBERNETES_SNAPSHOT_BYTES, 0, &text);
+	int e = readfile_path(stale->path, KUBERNETES_SNAPSHOT_BYTES, 0, &text);
 	if (e == -ENOENT)
 		return;
 	if (e < 0)
 		snprintf(err, sizeof(err), "%s", err_str(e));
 	else
-		e = kubernetes_snapshot_parse(strbuf_slice(&text), slice_of(s->source), take, &r,
-					      err, sizeof(err));
+		e = kubernetes_snapshot_parse(strbuf_slice(&text), slice_of(stale->source), take,
+					      &r, err, sizeof(err));
 	if (e < 0) {
-		log_warn(KUBERNETES_AREA, "snapshot '%s' is not used: %s", s->path, err);
+		log_warn(KUBERNETES_AREA, "snapshot '%s' is not used: %s", stale->path, err);
 		return;
 	}
 	unsigned n = 0;
 	for (int i = 0; i < KUBERNETES_KINDS; i++)
-		n += s->kind[i].wanted;
-	atomic_store(&s->waiting, n);
-	s->was_read = true;
+		n += stale->kind[i].wanted;
+	atomic_store(&stale->waiting, n);
+	stale->was_read = true;
 	log_info(KUBERNETES_AREA,
 		 "%zu objects of snapshot '%s' are served until the API server is heard", r.n,
-		 s->path);
+		 stale->path);
 	if (r.bad != 0)
 		log_warn(KUBERNETES_AREA, "%zu objects of snapshot '%s' could not be read", r.bad,
-			 s->path);
+			 stale->path);
 }
 
-struct kubernetes_stale *kubernetes_stale_new(const struct kubernetes_stale_conf *c)
+struct kubernetes_stale *kubernetes_stale_new(const struct kubernetes_stale_conf *conf)
 {
 	struct kubernetes_stale *s = xcalloc(1, sizeof(*s));
-	s->path = xstrdup(c->path);
-	s->source = xstrdup(c->source);
-	s->every_ns = c->every_ns;
+	s->path = xstrdup(conf->path);
+	s->source = xstrdup(conf->source);
+	s->every_ns = conf->every_ns;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->wake, NULL);
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
 		s->kind[i] = (struct kind){ .all = s,
-					    .inner = c->handler[i],
+					    .inner = conf->handler[i],
 					    .store = kube_store_new(NULL, 0),
-					    .wanted = c->codec[i] != NULL };
+					    .wanted = conf->codec[i] != NULL };
 	}
-	read_file(s, c);
+	read_file(s, conf);
 	show(s);
 	return s;
 }
 
 /* ---- from the snapshot to what the API server says ---- */
 
-static void on_added(void *ctx, struct kube_obj *o)
+static void on_added(void *ctx, struct kube_obj *obj)
 {
 	struct kind *k = ctx;
-	struct kube_obj *old = kube_store_del(k->store, slice_of(o->ns), slice_of(o->name));
+	struct kube_obj *old = kube_store_del(k->store, slice_of(obj->ns), slice_of(obj->name));
 	if (old != NULL)
-		k->inner.updated(k->inner.ctx, old, o);
+		k->inner.updated(k->inner.ctx, old, obj);
 	else
-		k->inner.added(k->inner.ctx, o);
+		k->inner.added(k->inner.ctx, obj);
 	kube_obj_unref(old);
 }
 
-static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *o)
+static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
 	struct kind *k = ctx;
-	k->inner.updated(k->inner.ctx, old, o);
+	k->inner.updated(k->inner.ctx, old, obj);
 }
 
-static void on_deleted(void *ctx, struct kube_obj *o)
+static void on_deleted(void *ctx, struct kube_obj *obj)
 {
 	struct kind *k = ctx;
-	k->inner.deleted(k->inner.ctx, o);
+	k->inner.deleted(k->inner.ctx, obj);
 }
 
 /* What the list did not have is gone. */
@@ -196,29 +196,30 @@ static void on_trouble(void *ctx, const char *text)
 	k->inner.trouble(k->inner.ctx, text);
 }
 
-struct kube_handler kubernetes_stale_handler(struct kubernetes_stale *s, enum kubernetes_kind kind)
+struct kube_handler kubernetes_stale_handler(struct kubernetes_stale *stale,
+					     enum kubernetes_kind kind)
 {
 	return (struct kube_handler){ .added = on_added,
 				      .updated = on_updated,
 				      .deleted = on_deleted,
 				      .synced = on_synced,
 				      .trouble = on_trouble,
-				      .ctx = &s->kind[kind] };
+				      .ctx = &stale->kind[kind] };
 }
 
 /* ---- writing ---- */
 
 /* How much has changed since the start; all lists are there when *ret_whole. */
-static uint64_t changes(const struct kubernetes_stale *s, bool *ret_whole)
+static uint64_t changes(const struct kubernetes_stale *stale, bool *ret_whole)
 {
 	uint64_t n = 0;
 	*ret_whole = true;
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
 		struct kube_informer_stats st;
-		if (s->kind[i].informer == NULL)
+		if (stale->kind[i].informer == NULL)
 			continue;
-		*ret_whole = *ret_whole && kube_informer_synced(s->kind[i].informer);
-		kube_informer_stats(s->kind[i].informer, &st);
+		*ret_whole = *ret_whole && kube_informer_synced(stale->kind[i].informer);
+		kube_informer_stats(stale->kind[i].informer, &st);
 		n += st.added + st.updated + st.deleted;
 	}
 	return n;
@@ -228,10 +229,10 @@ struct held {
 	VEC(struct kube_obj *) list;
 };
 
-static bool hold(void *ctx, struct kube_obj *o)
+static bool hold(void *ctx, struct kube_obj *obj)
 {
 	struct held *h = ctx;
-	vec_push(&h->list, kube_obj_ref(o));
+	vec_push(&h->list, kube_obj_ref(obj));
 	return true;
 }
 
@@ -246,26 +247,26 @@ static void add_kind(struct strbuf *out, const struct kind *k, enum kubernetes_k
 	vec_done(&h.list);
 }
 
-static void save(struct kubernetes_stale *s)
+static void save(struct kubernetes_stale *stale)
 {
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 	bool whole;
-	uint64_t n = changes(s, &whole);
-	if (!whole || n == s->saved || !atomic_load(&s->used))
+	uint64_t n = changes(stale, &whole);
+	if (!whole || n == stale->saved || !atomic_load(&stale->used))
 		return;
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
-		if (s->kind[i].informer != NULL)
-			add_kind(&out, &s->kind[i], (enum kubernetes_kind)i);
+		if (stale->kind[i].informer != NULL)
+			add_kind(&out, &stale->kind[i], (enum kubernetes_kind)i);
 	}
-	int r = kubernetes_snapshot_write(s->path, slice_of(s->source), strbuf_slice(&out));
-	if (r < 0 && !s->failing)
-		log_warn(KUBERNETES_AREA, "cannot write snapshot '%s': %s; trying again", s->path,
-			 err_str(r));
-	else if (r == 0 && s->failing)
-		log_info(KUBERNETES_AREA, "snapshot '%s' is written again", s->path);
-	s->failing = r < 0;
+	int r = kubernetes_snapshot_write(stale->path, slice_of(stale->source), strbuf_slice(&out));
+	if (r < 0 && !stale->failing)
+		log_warn(KUBERNETES_AREA, "cannot write snapshot '%s': %s; trying again",
+			 stale->path, err_str(r));
+	else if (r == 0 && stale->failing)
+		log_info(KUBERNETES_AREA, "snapshot '%s' is written again", stale->path);
+	stale->failing = r < 0;
 	if (r == 0)
-		s->saved = n;
+		stale->saved = n;
 }
 
 static void *run(void *arg)
@@ -286,44 +287,44 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void kubernetes_stale_start(struct kubernetes_stale *s,
+void kubernetes_stale_start(struct kubernetes_stale *stale,
 			    struct kube_informer *const informer[KUBERNETES_KINDS])
 {
 	for (int i = 0; i < KUBERNETES_KINDS; i++)
-		s->kind[i].informer = informer[i];
-	s->started = pthread_create(&s->thread, NULL, run, s) == 0;
+		stale->kind[i].informer = informer[i];
+	stale->started = pthread_create(&stale->thread, NULL, run, stale) == 0;
 }
 
-void kubernetes_stale_use(struct kubernetes_stale *s)
+void kubernetes_stale_use(struct kubernetes_stale *stale)
 {
-	if (s != NULL)
-		atomic_store(&s->used, true);
+	if (stale != NULL)
+		atomic_store(&stale->used, true);
 }
 
-void kubernetes_stale_stop(struct kubernetes_stale *s)
+void kubernetes_stale_stop(struct kubernetes_stale *stale)
 {
-	if (s == NULL || !s->started)
+	if (stale == NULL || !stale->started)
 		return;
-	pthread_mutex_lock(&s->lock);
-	s->stop = true;
-	pthread_cond_signal(&s->wake);
-	pthread_mutex_unlock(&s->lock);
-	pthread_join(s->thread, NULL);
-	s->started = false;
+	pthread_mutex_lock(&stale->lock);
+	stale->stop = true;
+	pthread_cond_signal(&stale->wake);
+	pthread_mutex_unlock(&stale->lock);
+	pthread_join(stale->thread, NULL);
+	stale->started = false;
 }
 
-void kubernetes_stale_free(struct kubernetes_stale *s)
+void kubernetes_stale_free(struct kubernetes_stale *stale)
 {
-	if (s == NULL)
+	if (stale == NULL)
 		return;
-	kubernetes_stale_stop(s);
+	kubernetes_stale_stop(stale);
 	for (int i = 0; i < KUBERNETES_KINDS; i++)
-		kube_store_free(s->kind[i].store);
-	const char *file = s->path;
+		kube_store_free(stale->kind[i].store);
+	const char *file = stale->path;
 	metrics_drop(metrics_get(&stale_family, &file));
-	pthread_cond_destroy(&s->wake);
-	pthread_mutex_destroy(&s->lock);
-	free(s->path);
-	free(s->source);
-	free(s);
+	pthread_cond_destroy(&stale->wake);
+	pthread_mutex_destroy(&stale->lock);
+	free(stale->path);
+	free(stale->source);
+	free(stale);
 }

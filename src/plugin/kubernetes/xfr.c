@@ -42,26 +42,27 @@ struct copy {
 
 /* ---- making records ---- */
 
-static void make(struct copy *x, const uint8_t *owner, uint16_t type, const void *rdata, size_t n)
+static void make(struct copy *copy, const uint8_t *owner, uint16_t type, const void *rdata,
+		 size_t len)
 {
-	struct made m = { .owner = x->bytes.n,
+	struct made m = { .owner = copy->bytes.n,
 			  .owner_len = (uint8_t)dns_name_len(owner),
-			  .ttl = (uint32_t)x->c->ttl_s,
+			  .ttl = (uint32_t)copy->c->ttl_s,
 			  .type = type,
-			  .rdlen = (uint16_t)n };
-	strbuf_add(&x->bytes, owner, m.owner_len);
-	m.rdata = x->bytes.n;
-	strbuf_add(&x->bytes, rdata, n);
-	vec_push(&x->made, m);
+			  .rdlen = (uint16_t)len };
+	strbuf_add(&copy->bytes, owner, m.owner_len);
+	m.rdata = copy->bytes.n;
+	strbuf_add(&copy->bytes, rdata, len);
+	vec_push(&copy->made, m);
 }
 
-static void make_address(struct copy *x, const uint8_t *owner, const struct kube_ip *ip)
+static void make_address(struct copy *copy, const uint8_t *owner, const struct kube_ip *ip)
 {
 	size_t n = kube_ip_is4(ip) ? 4 : 16;
-	make(x, owner, n == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA, ip->b + 16 - n, n);
+	make(copy, owner, n == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA, ip->b + 16 - n, n);
 }
 
-static void make_srv(struct copy *x, const uint8_t *owner, uint16_t weight, int32_t port,
+static void make_srv(struct copy *copy, const uint8_t *owner, uint16_t weight, int32_t port,
 		     const uint8_t *target)
 {
 	uint8_t rdata[SRV_FIXED + DNS_NAME_MAX];
@@ -70,7 +71,7 @@ static void make_srv(struct copy *x, const uint8_t *owner, uint16_t weight, int3
 	dns_put16(rdata + 2, weight);
 	dns_put16(rdata + 4, (uint16_t)port);
 	memcpy(rdata + SRV_FIXED, target, n);
-	make(x, owner, DNS_TYPE_SRV, rdata, SRV_FIXED + n);
+	make(copy, owner, DNS_TYPE_SRV, rdata, SRV_FIXED + n);
 }
 
 /* A label with an underscore before it; what it takes, 0: no room. */
@@ -87,11 +88,12 @@ static size_t put_label(uint8_t *out, size_t room, const char *text)
 }
 
 /* _port._protocol.NAME */
-static bool port_name(const struct kube_port *p, const uint8_t *name, uint8_t out[DNS_NAME_MAX])
+static bool port_name(const struct kube_port *kube_port, const uint8_t *name,
+		      uint8_t out[DNS_NAME_MAX])
 {
 	size_t n = dns_name_len(name), room = DNS_NAME_MAX - n;
-	size_t port = put_label(out, room, p->name);
-	size_t protocol = port != 0 ? put_label(out + port, room - port, p->protocol) : 0;
+	size_t port = put_label(out, room, kube_port->name);
+	size_t protocol = port != 0 ? put_label(out + port, room - port, kube_port->protocol) : 0;
 	if (protocol != 0)
 		memcpy(out + port + protocol, name, n);
 	return protocol != 0;
@@ -101,28 +103,29 @@ static bool port_name(const struct kube_port *p, const uint8_t *name, uint8_t ou
 
 /* A Service without ports has one that stands for none; CoreDNS transfers it as 65535, which nobody
  * could ask for, and we do not. */
-static void make_cluster(struct copy *x, const struct kube_service *s, const uint8_t *name)
+static void make_cluster(struct copy *copy, const struct kube_service *service, const uint8_t *name)
 {
 	uint8_t owner[DNS_NAME_MAX];
-	for (uint32_t i = 0; i < s->n_ips; i++)
-		make_address(x, name, &s->ips[i]);
-	for (uint32_t i = 0; i < s->n_ports; i++) {
-		const struct kube_port *p = &s->ports[i];
+	for (uint32_t i = 0; i < service->n_ips; i++)
+		make_address(copy, name, &service->ips[i]);
+	for (uint32_t i = 0; i < service->n_ports; i++) {
+		const struct kube_port *p = &service->ports[i];
 		if (p->port == -1)
 			continue;
-		make_srv(x, name, WEIGHT_ALL, p->port, name);
+		make_srv(copy, name, WEIGHT_ALL, p->port, name);
 		if (p->name[0] != '\0' && port_name(p, name, owner))
-			make_srv(x, owner, WEIGHT_ALL, p->port, name);
+			make_srv(copy, owner, WEIGHT_ALL, p->port, name);
 	}
 }
 
-static void make_external(struct copy *x, const struct kube_service *s, const uint8_t *name)
+static void make_external(struct copy *copy, const struct kube_service *service,
+			  const uint8_t *name)
 {
 	uint8_t target[DNS_NAME_MAX];
 	struct kube_ip ip;
-	int n = dns_name_from_text(slice_of(s->external_name), target);
-	if (n > 0 && kube_ip_parse(slice_of(s->external_name), &ip) < 0)
-		make(x, name, DNS_TYPE_CNAME, target, (size_t)n);
+	int n = dns_name_from_text(slice_of(service->external_name), target);
+	if (n > 0 && kube_ip_parse(slice_of(service->external_name), &ip) < 0)
+		make(copy, name, DNS_TYPE_CNAME, target, (size_t)n);
 }
 
 /* CoreDNS's own arithmetic. */
@@ -133,71 +136,72 @@ static uint16_t weight_of(uint32_t n_endpoints)
 }
 
 /* Names of imported ones lack their cluster, as in CoreDNS. */
-static void make_endpoint(struct copy *x, const struct kube_service *s,
-			  const struct kube_slice *slice, const struct kube_endpoint *e)
+static void make_endpoint(struct copy *copy, const struct kube_service *service,
+			  const struct kube_slice *slice, const struct kube_endpoint *endpoint)
 {
 	uint8_t name[DNS_NAME_MAX], own[DNS_NAME_MAX], owner[DNS_NAME_MAX];
 	char label[DNS_LABEL_MAX + 1];
-	struct kubernetes_name p = { .service = slice_of(s->o.name),
-				     .ns = slice_of(s->o.ns),
-				     .zone = x->zone };
+	struct kubernetes_name p = { .service = slice_of(service->o.name),
+				     .ns = slice_of(service->o.ns),
+				     .zone = copy->zone };
 	if (kubernetes_name(&p, name) == 0)
 		return;
-	make_address(x, name, &e->ip);
-	p.endpoint = (struct slice){ label, kubernetes_endpoint_label(x->c, slice, e, label) };
+	make_address(copy, name, &endpoint->ip);
+	p.endpoint =
+		(struct slice){ label, kubernetes_endpoint_label(copy->c, slice, endpoint, label) };
 	if (kubernetes_name(&p, own) == 0)
 		return;
-	make_address(x, own, &e->ip);
+	make_address(copy, own, &endpoint->ip);
 	for (uint32_t i = 0; i < slice->n_ports; i++) {
 		if (slice->ports[i].name[0] != '\0' && port_name(&slice->ports[i], name, owner))
-			make_srv(x, owner, weight_of(slice->n_endpoints), slice->ports[i].port,
+			make_srv(copy, owner, weight_of(slice->n_endpoints), slice->ports[i].port,
 				 own);
 	}
 }
 
-static void make_whole(struct copy *x, const struct kube_service *s)
+static void make_whole(struct copy *copy, const struct kube_service *service)
 {
 	uint8_t name[DNS_NAME_MAX];
-	struct kubernetes_name p = { .service = slice_of(s->o.name),
-				     .ns = slice_of(s->o.ns),
-				     .zone = x->zone };
+	struct kubernetes_name p = { .service = slice_of(service->o.name),
+				     .ns = slice_of(service->o.ns),
+				     .zone = copy->zone };
 	if (kubernetes_name(&p, name) == 0)
 		return;
-	if (s->type == KUBE_SERVICE_EXTERNAL_NAME)
-		make_external(x, s, name);
+	if (service->type == KUBE_SERVICE_EXTERNAL_NAME)
+		make_external(copy, service, name);
 	else
-		make_cluster(x, s, name);
+		make_cluster(copy, service, name);
 }
 
 /* One Service, or one endpoint of it; false when all are made. */
-static bool make_more(struct copy *x)
+static bool make_more(struct copy *copy)
 {
-	if (x->item == x->items.n)
+	if (copy->item == copy->items.n)
 		return false;
-	const struct item *i = &x->items.v[x->item];
+	const struct item *i = &copy->items.v[copy->item];
 	bool whole = i->service->type == KUBE_SERVICE_EXTERNAL_NAME || i->service->n_ips != 0;
-	if (whole || x->slice == i->n_slices) {
+	if (whole || copy->slice == i->n_slices) {
 		if (whole)
-			make_whole(x, i->service);
-		x->item++;
-		x->slice = x->endpoint = 0;
+			make_whole(copy, i->service);
+		copy->item++;
+		copy->slice = copy->endpoint = 0;
 		return true;
 	}
-	const struct kube_slice *s = x->slices.v[i->slice + x->slice];
-	if (x->endpoint < s->n_endpoints) {
-		make_endpoint(x, i->service, s, &s->endpoints[x->endpoint++]);
+	const struct kube_slice *s = copy->slices.v[i->slice + copy->slice];
+	if (copy->endpoint < s->n_endpoints) {
+		make_endpoint(copy, i->service, s, &s->endpoints[copy->endpoint++]);
 	} else {
-		x->slice++;
-		x->endpoint = 0;
+		copy->slice++;
+		copy->endpoint = 0;
 	}
 	return true;
 }
 
 /* ---- the copy ---- */
 
-static int copy_next(struct zone_copy *z, struct dns_rr *ret)
+static int copy_next(struct zone_copy *copy, struct dns_rr *ret)
 {
-	struct copy *x = CONTAINER_OF(z, struct copy, base);
+	struct copy *x = CONTAINER_OF(copy, struct copy, base);
 	while (x->given == x->made.n) {
 		x->given = x->made.n = 0;
 		strbuf_reset(&x->bytes);
@@ -217,19 +221,19 @@ static int copy_next(struct zone_copy *z, struct dns_rr *ret)
 }
 
 /* The index hands them out as read-only; their counts are not. */
-static void hold(const struct kube_obj *o)
+static void hold(const struct kube_obj *obj)
 {
-	kube_obj_ref((struct kube_obj *)(uintptr_t)o);
+	kube_obj_ref((struct kube_obj *)(uintptr_t)obj);
 }
 
-static void unhold(const struct kube_obj *o)
+static void unhold(const struct kube_obj *obj)
 {
-	kube_obj_unref((struct kube_obj *)(uintptr_t)o);
+	kube_obj_unref((struct kube_obj *)(uintptr_t)obj);
 }
 
-static void copy_free(struct zone_copy *z)
+static void copy_free(struct zone_copy *copy)
 {
-	struct copy *x = CONTAINER_OF(z, struct copy, base);
+	struct copy *x = CONTAINER_OF(copy, struct copy, base);
 	for (size_t i = 0; i < x->items.n; i++)
 		unhold(&x->items.v[i].service->o);
 	for (size_t i = 0; i < x->slices.n; i++)
@@ -242,74 +246,75 @@ static void copy_free(struct zone_copy *z)
 }
 
 /* Imported Services are in another index than namespaces, under another lock. */
-static bool is_exposed(const struct kubernetes_conf *c, struct slice ns)
+static bool is_exposed(const struct kubernetes_conf *conf, struct slice ns)
 {
 	rcu_enter();
-	bool v = kubernetes_exposed(c, ns);
+	bool v = kubernetes_exposed(conf, ns);
 	rcu_leave();
 	return v;
 }
 
-static bool take(void *ctx, const struct kubernetes_entry *e)
+static bool take(void *ctx, const struct kubernetes_entry *entry)
 {
 	struct copy *x = ctx;
-	if (e->service == NULL || !is_exposed(x->c, slice_of(e->service->o.ns)))
+	if (entry->service == NULL || !is_exposed(x->c, slice_of(entry->service->o.ns)))
 		return true;
-	hold(&e->service->o);
-	vec_push(&x->items, (struct item){ e->service, x->slices.n, e->n_slices });
-	for (uint32_t i = 0; i < e->n_slices; i++) {
-		hold(&e->slices[i]->o);
-		vec_push(&x->slices, e->slices[i]);
+	hold(&entry->service->o);
+	vec_push(&x->items, (struct item){ entry->service, x->slices.n, entry->n_slices });
+	for (uint32_t i = 0; i < entry->n_slices; i++) {
+		hold(&entry->slices[i]->o);
+		vec_push(&x->slices, entry->slices[i]);
 	}
 	return true;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_name(const void *left, const void *right)
 {
-	const struct kube_obj *x = &((const struct item *)a)->service->o;
-	const struct kube_obj *y = &((const struct item *)b)->service->o;
+	const struct kube_obj *x = &((const struct item *)left)->service->o;
+	const struct kube_obj *y = &((const struct item *)right)->service->o;
 	int r = strcmp(x->name, y->name);
 	return r != 0 ? r : strcmp(x->ns, y->ns);
 }
 
 /* ---- the apex ---- */
 
-static bool has_server(const struct copy *x, const uint8_t *name)
+static bool has_server(const struct copy *copy, const uint8_t *name)
 {
-	for (size_t i = 0; i < x->made.n; i++) {
-		const uint8_t *bytes = (const uint8_t *)x->bytes.s;
-		if (x->made.v[i].type == DNS_TYPE_NS &&
-		    dns_name_eq_case(bytes + x->made.v[i].rdata, name))
+	for (size_t i = 0; i < copy->made.n; i++) {
+		const uint8_t *bytes = (const uint8_t *)copy->bytes.s;
+		if (copy->made.v[i].type == DNS_TYPE_NS &&
+		    dns_name_eq_case(bytes + copy->made.v[i].rdata, name))
 			return true;
 	}
 	return false;
 }
 
-static bool make_server(void *ctx, const struct kubernetes_host *h)
+static bool make_server(void *ctx, const struct kubernetes_host *host)
 {
 	struct copy *x = ctx;
 	uint8_t name[DNS_NAME_MAX];
-	size_t n = kubernetes_host_name(x->c, h, x->zone, name);
+	size_t n = kubernetes_host_name(x->c, host, x->zone, name);
 	if (n == 0)
 		return true;
 	if (!has_server(x, name))
 		make(x, x->zone, DNS_TYPE_NS, name, n);
-	make_address(x, name, h->ip);
+	make_address(x, name, host->ip);
 	return true;
 }
 
-static void make_apex(struct copy *x, size_t zone)
+static void make_apex(struct copy *copy, size_t zone)
 {
 	uint8_t soa[KUBERNETES_SOA_MAX];
-	make(x, x->zone, DNS_TYPE_SOA, soa, kubernetes_soa_data(x->c, zone, x->zone, soa));
-	x->made.v[0].ttl = kubernetes_soa_ttl(x->c);
-	kubernetes_each_host(x->c, make_server, x);
+	make(copy, copy->zone, DNS_TYPE_SOA, soa,
+	     kubernetes_soa_data(copy->c, zone, copy->zone, soa));
+	copy->made.v[0].ttl = kubernetes_soa_ttl(copy->c);
+	kubernetes_each_host(copy->c, make_server, copy);
 }
 
-static int find_zone(const struct kubernetes_conf *c, const uint8_t *zone)
+static int find_zone(const struct kubernetes_conf *conf, const uint8_t *zone)
 {
-	for (size_t i = 0; i < c->zones.n; i++) {
-		if (dns_name_eq_case(c->zones.wire[i], zone))
+	for (size_t i = 0; i < conf->zones.n; i++) {
+		if (dns_name_eq_case(conf->zones.wire[i], zone))
 			return (int)i;
 	}
 	return -1;

@@ -78,32 +78,35 @@ static const struct opt loadbalance_opts[] = {
 };
 
 /* Of several stanzas the last one decides; networks add up until a weighted one comes. */
-static int parse_stanza(struct setup *s, const struct corefile_dir *d, struct loadbalance_conf *c)
+static int parse_stanza(struct setup *setup, const struct corefile_dir *dir,
+			struct loadbalance_conf *conf)
 {
-	const char *policy = d->n_arg != 0 ? d->arg[0].s : "round_robin";
+	const char *policy = dir->n_arg != 0 ? dir->arg[0].s : "round_robin";
 	if (strcmp(policy, "round_robin") == 0) {
-		if (d->n_arg > 1)
-			return setup_error(s, d->arg[1].pos, "round_robin takes no arguments");
-		c->file = NULL;
-		return setup_body(s, d, &loadbalance_opts[ROW_PREFER], 1, c, s);
+		if (dir->n_arg > 1)
+			return setup_error(setup, dir->arg[1].pos,
+					   "round_robin takes no arguments");
+		conf->file = NULL;
+		return setup_body(setup, dir, &loadbalance_opts[ROW_PREFER], 1, conf, setup);
 	}
 	if (strcmp(policy, "weighted") != 0)
-		return setup_error(s, d->arg[0].pos, "expected round_robin or weighted, got '%s'",
-				   policy);
-	if (d->n_arg != 2)
-		return setup_error(s, d->arg[d->n_arg == 1 ? 0 : 2].pos,
+		return setup_error(setup, dir->arg[0].pos,
+				   "expected round_robin or weighted, got '%s'", policy);
+	if (dir->n_arg != 2)
+		return setup_error(setup, dir->arg[dir->n_arg == 1 ? 0 : 2].pos,
 				   "expected one weight file behind 'weighted'");
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .err = s->err };
-	*c = (struct loadbalance_conf){ .file = setup_path(s, arena_strdup(s->arena, d->arg[1].s)),
-					.file_pos = d->arg[1].pos };
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = conf, .err = setup->err };
+	*conf = (struct loadbalance_conf){ .file = setup_path(setup, arena_strdup(setup->arena,
+										  dir->arg[1].s)),
+					   .file_pos = dir->arg[1].pos };
 	opt_defaults(&loadbalance_opts[ROW_RELOAD], 1, &ctx);
-	return setup_body(s, d, &loadbalance_opts[ROW_RELOAD], 1, c, s);
+	return setup_body(setup, dir, &loadbalance_opts[ROW_RELOAD], 1, conf, setup);
 }
 
-static int loadbalance_parse(struct plugin_inst *self, struct setup *s)
+static int loadbalance_parse(struct plugin_inst *self, struct setup *setup)
 {
-	for (size_t i = 0; i < s->n_dir; i++) {
-		int r = parse_stanza(s, s->dir[i], self->conf);
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		int r = parse_stanza(setup, setup->dir[i], self->conf);
 		if (r < 0)
 			return r;
 	}
@@ -119,43 +122,43 @@ static void free_table(struct rcu_item *item)
 	free(t);
 }
 
-static void publish(struct loadbalance_conf *c, struct loadbalance_weights *w)
+static void publish(struct loadbalance_conf *conf, struct loadbalance_weights *weights)
 {
 	struct table *t = xcalloc(1, sizeof(*t));
-	struct table *old = rcu_get(&c->table);
-	t->weights = w;
-	rcu_publish(&c->table, t);
+	struct table *old = rcu_get(&conf->table);
+	t->weights = weights;
+	rcu_publish(&conf->table, t);
 	if (old != NULL)
 		rcu_defer(&old->rcu, free_table);
 }
 
 /* Reads the file when its text is new: 1. A text that was met before is not looked at again, be it
  * good or bad: 0. ERR_NOTFOUND when it cannot be opened. */
-static int refresh(struct loadbalance_conf *c, struct srcerr *err)
+static int refresh(struct loadbalance_conf *conf, struct srcerr *err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct loadbalance_weights *w;
-	int fd = open(c->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(conf->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
-		srcerr_set(err, c->file_pos, "cannot open weight file '%s': %s", c->file,
+		srcerr_set(err, conf->file_pos, "cannot open weight file '%s': %s", conf->file,
 			   err_str(-errno));
 		return ERR_NOTFOUND;
 	}
 	int r = readfile_fd(fd, LOADBALANCE_WEIGHTS_BYTES_MAX, &text);
 	close(fd);
 	if (r < 0) {
-		srcerr_set(err, c->file_pos, "cannot read weight file '%s': %s", c->file,
+		srcerr_set(err, conf->file_pos, "cannot read weight file '%s': %s", conf->file,
 			   err_str(r));
 		return r;
 	}
 	uint64_t hash = hash_bytes(hash_process_key(), text.s, text.n);
-	if (hash == c->text_hash && rcu_get(&c->table) != NULL)
+	if (hash == conf->text_hash && rcu_get(&conf->table) != NULL)
 		return 0;
-	c->text_hash = hash;
-	r = loadbalance_weights_parse(c->file, strbuf_slice(&text), &w, err);
+	conf->text_hash = hash;
+	r = loadbalance_weights_parse(conf->file, strbuf_slice(&text), &w, err);
 	if (r < 0)
 		return r;
-	publish(c, w);
+	publish(conf, w);
 	return 1;
 }
 
@@ -172,7 +175,7 @@ static void on_task(void *ctx)
 		log_info(AREA, "Successfully reloaded weight file %s", c->file);
 }
 
-static int loadbalance_prepare(struct plugin_inst *self, struct prepare *p)
+static int loadbalance_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct loadbalance_conf *c = self->conf;
 	struct srcerr err = { 0 };
@@ -186,10 +189,10 @@ static int loadbalance_prepare(struct plugin_inst *self, struct prepare *p)
 		return 0;
 	}
 	if (r < 0) {
-		*p->err = err;
+		*prepare->err = err;
 		return r;
 	}
-	if (!p->dry)
+	if (!prepare->dry)
 		log_info(AREA, "Successfully reloaded weight file %s", c->file);
 	return 0;
 }
@@ -212,25 +215,25 @@ static void loadbalance_teardown(struct plugin_inst *self)
 
 /* ---- replies ---- */
 
-static void weigh(struct loadbalance_conf *c, const struct loadbalance_job *j)
+static void weigh(struct loadbalance_conf *conf, const struct loadbalance_job *job)
 {
 	rcu_enter();
-	const struct table *t = rcu_get(&c->table);
+	const struct table *t = rcu_get(&conf->table);
 	const struct loadbalance_weights *w = t != NULL ? t->weights : NULL;
-	if (j->resp->msg == NULL || !loadbalance_weigh_wire(j, w)) {
+	if (job->resp->msg == NULL || !loadbalance_weigh_wire(job, w)) {
 		/* Without memory to open the reply it keeps its order. */
-		if (dns_resp_thaw(j->resp, j->arena) == 0)
-			loadbalance_weigh(j, w);
+		if (dns_resp_thaw(job->resp, job->arena) == 0)
+			loadbalance_weigh(job, w);
 	}
 	rcu_leave();
 }
 
-static void shuffle(const struct loadbalance_job *j)
+static void shuffle(const struct loadbalance_job *job)
 {
-	if (j->resp->msg != NULL && loadbalance_shuffle_wire(j))
+	if (job->resp->msg != NULL && loadbalance_shuffle_wire(job))
 		return;
-	if (dns_resp_thaw(j->resp, j->arena) == 0)
-		loadbalance_shuffle(j);
+	if (dns_resp_thaw(job->resp, job->arena) == 0)
+		loadbalance_shuffle(job);
 }
 
 static bool concerns(const struct query *q, uint16_t qtype)

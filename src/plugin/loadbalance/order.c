@@ -33,58 +33,59 @@ static enum group group_of(const struct dns_rr *rr)
 }
 
 /* False when there is nothing to order, or no memory for it: then the section stays as it is. */
-static bool split(struct groups *g, const struct loadbalance_job *j, enum dns_section s,
-		  const enum group order[GROUPS])
+static bool split(struct groups *groups, const struct loadbalance_job *job,
+		  enum dns_section section, const enum group order[GROUPS])
 {
 	size_t at[GROUPS];
-	*g = (struct groups){ .total = j->resp->count[s] };
-	if (g->total < 2)
+	*groups = (struct groups){ .total = job->resp->count[section] };
+	if (groups->total < 2)
 		return false;
-	g->rr = arena_alloc(j->arena, g->total * sizeof(struct dns_rr *));
-	if (g->rr == NULL)
+	groups->rr = arena_alloc(job->arena, groups->total * sizeof(struct dns_rr *));
+	if (groups->rr == NULL)
 		return false;
-	DNS_RR_FOREACH(rr, j->resp, s)
-	g->n[group_of(rr)]++;
+	DNS_RR_FOREACH(rr, job->resp, section)
+	groups->n[group_of(rr)]++;
 	size_t start = 0;
 	for (int i = 0; i < GROUPS; i++) {
-		g->start[order[i]] = start;
-		start += g->n[order[i]];
+		groups->start[order[i]] = start;
+		start += groups->n[order[i]];
 	}
-	memcpy(at, g->start, sizeof(at));
-	DNS_RR_FOREACH(rr, j->resp, s)
-	g->rr[at[group_of(rr)]++] = rr;
+	memcpy(at, groups->start, sizeof(at));
+	DNS_RR_FOREACH(rr, job->resp, section)
+	groups->rr[at[group_of(rr)]++] = rr;
 	return true;
 }
 
-static void join(const struct groups *g, const struct loadbalance_job *j, enum dns_section s)
+static void join(const struct groups *groups, const struct loadbalance_job *job,
+		 enum dns_section section)
 {
-	dns_resp_clear(j->resp, s);
-	for (size_t i = 0; i < g->total; i++)
-		dns_resp_link(j->resp, s, g->rr[i]);
+	dns_resp_clear(job->resp, section);
+	for (size_t i = 0; i < groups->total; i++)
+		dns_resp_link(job->resp, section, groups->rr[i]);
 }
 
-static void swap(struct dns_rr **a, struct dns_rr **b)
+static void swap(struct dns_rr **left, struct dns_rr **right)
 {
-	struct dns_rr *tmp = *a;
-	*a = *b;
-	*b = tmp;
+	struct dns_rr *tmp = *left;
+	*left = *right;
+	*right = tmp;
 }
 
-static void shuffle(const struct loadbalance_job *j, struct dns_rr **rr, size_t n)
+static void shuffle(const struct loadbalance_job *job, struct dns_rr **rr, size_t count)
 {
-	for (size_t i = 0; i + 1 < n; i++)
-		swap(&rr[i], &rr[i + rng_below(j->rng, (uint32_t)(n - i))]);
+	for (size_t i = 0; i + 1 < count; i++)
+		swap(&rr[i], &rr[i + rng_below(job->rng, (uint32_t)(count - i))]);
 }
 
-void loadbalance_shuffle(const struct loadbalance_job *j)
+void loadbalance_shuffle(const struct loadbalance_job *job)
 {
 	for (int s = 0; s < DNS_SECTIONS; s++) {
 		struct groups g;
-		if (!split(&g, j, (enum dns_section)s, by_chance))
+		if (!split(&g, job, (enum dns_section)s, by_chance))
 			continue;
-		shuffle(j, g.rr + g.start[ADDRESSES], g.n[ADDRESSES]);
-		shuffle(j, g.rr + g.start[MAILS], g.n[MAILS]);
-		join(&g, j, (enum dns_section)s);
+		shuffle(job, g.rr + g.start[ADDRESSES], g.n[ADDRESSES]);
+		shuffle(job, g.rr + g.start[MAILS], g.n[MAILS]);
+		join(&g, job, (enum dns_section)s);
 	}
 }
 
@@ -103,22 +104,25 @@ static union net_addr address_of(const struct dns_rr *rr)
 	return a;
 }
 
-unsigned loadbalance_record_weight(const struct loadbalance_weights *w, const struct dns_rr *rr)
+unsigned loadbalance_record_weight(const struct loadbalance_weights *weights,
+				   const struct dns_rr *rr)
 {
 	union net_addr ip = address_of(rr);
-	return w == NULL ? 1 : loadbalance_weight_of(loadbalance_weights_find(w, rr->owner), &ip);
+	return weights == NULL
+		       ? 1
+		       : loadbalance_weight_of(loadbalance_weights_find(weights, rr->owner), &ip);
 }
 
 /* Each address is chosen with the chance of its weight among all. */
-static size_t choose(const struct loadbalance_job *j, const struct loadbalance_weights *w,
-		     struct dns_rr **rr, size_t n)
+static size_t choose(const struct loadbalance_job *job, const struct loadbalance_weights *weights,
+		     struct dns_rr **rr, size_t count)
 {
 	uint32_t sum = 0;
-	for (size_t i = 0; i < n; i++)
-		sum += loadbalance_record_weight(w, rr[i]);
-	uint32_t left = rng_below(j->rng, sum);
-	for (size_t i = 0; i < n; i++) {
-		unsigned weight = loadbalance_record_weight(w, rr[i]);
+	for (size_t i = 0; i < count; i++)
+		sum += loadbalance_record_weight(weights, rr[i]);
+	uint32_t left = rng_below(job->rng, sum);
+	for (size_t i = 0; i < count; i++) {
+		unsigned weight = loadbalance_record_weight(weights, rr[i]);
 		if (left < weight)
 			return i;
 		left -= weight;
@@ -126,57 +130,57 @@ static size_t choose(const struct loadbalance_job *j, const struct loadbalance_w
 	return 0;
 }
 
-void loadbalance_weigh(const struct loadbalance_job *j, const struct loadbalance_weights *w)
+void loadbalance_weigh(const struct loadbalance_job *job, const struct loadbalance_weights *weights)
 {
 	static const enum dns_section sections[] = { DNS_ANSWER, DNS_ADDITIONAL };
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		struct groups g;
-		if (!split(&g, j, sections[i], by_chance) || g.n[ADDRESSES] == 0)
+		if (!split(&g, job, sections[i], by_chance) || g.n[ADDRESSES] == 0)
 			continue;
 		struct dns_rr **rr = g.rr + g.start[ADDRESSES];
-		swap(&rr[0], &rr[choose(j, w, rr, g.n[ADDRESSES])]);
-		join(&g, j, sections[i]);
+		swap(&rr[0], &rr[choose(job, weights, rr, g.n[ADDRESSES])]);
+		join(&g, job, sections[i]);
 	}
 }
 
 /* The first network that has the address; n: none. */
-static size_t rank(const struct dns_rr *rr, const struct net_cidr *net, size_t n)
+static size_t rank(const struct dns_rr *rr, const struct net_cidr *net, size_t count)
 {
 	union net_addr ip = address_of(rr);
 	size_t i = 0;
-	while (i < n && !net_cidr_has(&net[i], &ip))
+	while (i < count && !net_cidr_has(&net[i], &ip))
 		i++;
 	return i;
 }
 
-static void sort_by_network(const struct loadbalance_job *j, struct dns_rr **rr, size_t n,
+static void sort_by_network(const struct loadbalance_job *job, struct dns_rr **rr, size_t count,
 			    const struct net_cidr *net, size_t n_net)
 {
-	struct dns_rr **out = arena_alloc(j->arena, n * sizeof(struct dns_rr *));
-	size_t *ranks = arena_alloc(j->arena, n * sizeof(*ranks));
+	struct dns_rr **out = arena_alloc(job->arena, count * sizeof(struct dns_rr *));
+	size_t *ranks = arena_alloc(job->arena, count * sizeof(*ranks));
 	size_t at = 0;
 	if (out == NULL || ranks == NULL)
 		return;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < count; i++)
 		ranks[i] = rank(rr[i], net, n_net);
 	for (size_t r = 0; r <= n_net; r++) {
-		for (size_t i = 0; i < n; i++) {
+		for (size_t i = 0; i < count; i++) {
 			if (ranks[i] == r)
 				out[at++] = rr[i];
 		}
 	}
-	memcpy(rr, out, n * sizeof(struct dns_rr *));
+	memcpy(rr, out, count * sizeof(struct dns_rr *));
 }
 
-void loadbalance_prefer(const struct loadbalance_job *j, const struct net_cidr *net, size_t n)
+void loadbalance_prefer(const struct loadbalance_job *job, const struct net_cidr *net, size_t count)
 {
 	static const enum dns_section sections[] = { DNS_ANSWER, DNS_ADDITIONAL };
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		struct groups g;
-		if (!split(&g, j, sections[i], by_network))
+		if (!split(&g, job, sections[i], by_network))
 			continue;
 		if (g.n[ADDRESSES] > 1)
-			sort_by_network(j, g.rr + g.start[ADDRESSES], g.n[ADDRESSES], net, n);
-		join(&g, j, sections[i]);
+			sort_by_network(job, g.rr + g.start[ADDRESSES], g.n[ADDRESSES], net, count);
+		join(&g, job, sections[i]);
 	}
 }

@@ -40,23 +40,23 @@ static unsigned rank_of(uint16_t type)
 	}
 }
 
-static void add_address(struct run *r, uint8_t *msg, const struct dns_rrwalk *w)
+static void add_address(struct run *run, uint8_t *msg, const struct dns_rrwalk *rrwalk)
 {
-	uint8_t *p = msg + w->start;
-	size_t size = w->end - w->start;
-	if (r->n == 0) {
-		r->at = p;
-		r->size = size;
+	uint8_t *p = msg + rrwalk->start;
+	size_t size = rrwalk->end - rrwalk->start;
+	if (run->n == 0) {
+		run->at = p;
+		run->size = size;
 	}
 	/* An owner in one of them must not lead to another of them. */
-	r->odd |= size != (w->type == DNS_TYPE_A ? A_BYTES : AAAA_BYTES) || size != r->size ||
-		  p != r->at + r->n * size || (p[0] & 0xc0) != 0xc0 ||
-		  (dns_get16(p) & 0x3fff) >= r->at - msg;
-	r->n++;
+	run->odd |= size != (rrwalk->type == DNS_TYPE_A ? A_BYTES : AAAA_BYTES) ||
+		    size != run->size || p != run->at + run->n * size || (p[0] & 0xc0) != 0xc0 ||
+		    (dns_get16(p) & 0x3fff) >= run->at - msg;
+	run->n++;
 }
 
 /* The usual hit, without a walk: addresses of one type in the answer, and nothing else but OPT. */
-static bool look_plain(struct run *r, const struct dns_resp *resp)
+static bool look_plain(struct run *run, const struct dns_resp *resp)
 {
 	if ((resp->count[DNS_AUTHORITY] | resp->count[DNS_ADDITIONAL]) != 0 ||
 	    dns_get16(resp->msg + 4) != 1)
@@ -76,19 +76,19 @@ static bool look_plain(struct run *r, const struct dns_resp *resp)
 		    dns_get16(p + 10) != size - 12)
 			return false;
 	}
-	r->at = resp->msg + start;
-	r->size = size;
-	r->n = (unsigned)n;
+	run->at = resp->msg + start;
+	run->size = size;
+	run->n = (unsigned)n;
 	return true;
 }
 
-static void look(struct plan *p, const struct dns_resp *resp)
+static void look(struct plan *plan, const struct dns_resp *resp)
 {
 	struct dns_rrwalk w;
-	memset(p, 0, sizeof(*p));
+	memset(plan, 0, sizeof(*plan));
 	dns_rrwalk_init(&w, resp);
 	while (dns_rrwalk_next(&w)) {
-		struct run *r = &p->of[w.of];
+		struct run *r = &plan->of[w.of];
 		unsigned rank = rank_of(w.type);
 		r->scattered |= rank < r->rank;
 		r->rank = rank;
@@ -100,11 +100,11 @@ static void look(struct plan *p, const struct dns_resp *resp)
 
 /* Could a name behind the run begin or go on inside of it? Any two bytes that look like a pointer
  * there count. */
-static bool pointed_at(const struct run *r, const struct dns_resp *resp)
+static bool pointed_at(const struct run *run, const struct dns_resp *resp)
 {
-	const uint8_t *from = r->at + r->n * r->size;
+	const uint8_t *from = run->at + run->n * run->size;
 	const uint8_t *last = resp->msg + resp->msg_len - 1;
-	size_t start = (size_t)(r->at - resp->msg), end = (size_t)(from - resp->msg);
+	size_t start = (size_t)(run->at - resp->msg), end = (size_t)(from - resp->msg);
 	for (const uint8_t *p = from; p < last; p++) {
 		size_t to = dns_get16(p) & 0x3fff;
 		if (p[0] >= 0xc0 && to >= start && to < end)
@@ -114,79 +114,80 @@ static bool pointed_at(const struct run *r, const struct dns_resp *resp)
 }
 
 /* A single one that is not alike stays where it is. */
-static bool movable(const struct run *r, const struct dns_resp *resp)
+static bool movable(const struct run *run, const struct dns_resp *resp)
 {
-	return !r->scattered && (r->n < 2 || (!r->odd && !pointed_at(r, resp)));
+	return !run->scattered && (run->n < 2 || (!run->odd && !pointed_at(run, resp)));
 }
 
-static void exchange(uint8_t *a, uint8_t *b, size_t n)
+static void exchange(uint8_t *left, uint8_t *right, size_t len)
 {
 	uint8_t tmp[AAAA_BYTES];
-	memcpy(tmp, a, n);
-	memcpy(a, b, n);
-	memcpy(b, tmp, n);
+	memcpy(tmp, left, len);
+	memcpy(left, right, len);
+	memcpy(right, tmp, len);
 }
 
-static void swap(const struct run *r, size_t i, size_t k)
+static void swap(const struct run *run, size_t left, size_t right)
 {
-	uint8_t *a = r->at + i * r->size, *b = r->at + k * r->size;
-	if (i == k)
+	uint8_t *a = run->at + left * run->size, *b = run->at + right * run->size;
+	if (left == right)
 		return;
-	if (r->size == A_BYTES) /* known at compile time: no calls */
+	if (run->size == A_BYTES) /* known at compile time: no calls */
 		exchange(a, b, A_BYTES);
 	else
 		exchange(a, b, AAAA_BYTES);
 }
 
-static void shuffle(const struct loadbalance_job *j, const struct run *r)
+static void shuffle(const struct loadbalance_job *job, const struct run *run)
 {
-	for (size_t i = 0; i + 1 < r->n; i++)
-		swap(r, i, i + rng_below(j->rng, (uint32_t)(r->n - i)));
+	for (size_t i = 0; i + 1 < run->n; i++)
+		swap(run, i, i + rng_below(job->rng, (uint32_t)(run->n - i)));
 }
 
-bool loadbalance_shuffle_wire(const struct loadbalance_job *j)
+bool loadbalance_shuffle_wire(const struct loadbalance_job *job)
 {
 	struct run plain;
 	struct plan p;
-	if (LIKELY(look_plain(&plain, j->resp))) {
-		shuffle(j, &plain);
+	if (LIKELY(look_plain(&plain, job->resp))) {
+		shuffle(job, &plain);
 		return true;
 	}
-	look(&p, j->resp);
+	look(&p, job->resp);
 	for (int s = 0; s < DNS_SECTIONS; s++) {
-		if (j->resp->count[s] > 1 && (p.of[s].n_mail > 1 || !movable(&p.of[s], j->resp)))
+		if (job->resp->count[s] > 1 &&
+		    (p.of[s].n_mail > 1 || !movable(&p.of[s], job->resp)))
 			return false;
 	}
 	for (int s = 0; s < DNS_SECTIONS; s++)
-		shuffle(j, &p.of[s]);
+		shuffle(job, &p.of[s]);
 	return true;
 }
 
 /* ---- by weight ---- */
 
 /* The record at a place of the run, with its owner in `owner`. */
-static unsigned weight_at(const struct loadbalance_weights *w, const struct loadbalance_job *j,
-			  const struct run *r, size_t i)
+static unsigned weight_at(const struct loadbalance_weights *weights,
+			  const struct loadbalance_job *job, const struct run *run, size_t index)
 {
 	uint8_t owner[DNS_NAME_MAX];
-	const uint8_t *p = r->at + i * r->size;
+	const uint8_t *p = run->at + index * run->size;
 	struct dns_rr rr = { .owner = owner, .type = dns_get16(p + 2), .rdata = p + 12 };
-	rr.rdlen = (uint16_t)(r->size - 12);
-	if (w == NULL ||
-	    dns_name_unpack(j->resp->msg, j->resp->msg_len, (size_t)(p - j->resp->msg), owner) < 0)
+	rr.rdlen = (uint16_t)(run->size - 12);
+	if (weights == NULL || dns_name_unpack(job->resp->msg, job->resp->msg_len,
+					       (size_t)(p - job->resp->msg), owner) < 0)
 		return 1;
-	return loadbalance_record_weight(w, &rr);
+	return loadbalance_record_weight(weights, &rr);
 }
 
-static size_t choose(const struct loadbalance_weights *w, const struct loadbalance_job *j,
-		     const struct run *r)
+static size_t choose(const struct loadbalance_weights *weights, const struct loadbalance_job *job,
+		     const struct run *run)
 {
 	uint32_t sum = 0;
-	for (size_t i = 0; i < r->n; i++)
-		sum += weight_at(w, j, r, i);
-	uint32_t left = rng_below(j->rng, sum);
-	for (size_t i = 0; i < r->n; i++) {
-		unsigned weight = weight_at(w, j, r, i);
+	for (size_t i = 0; i < run->n; i++)
+		sum += weight_at(weights, job, run, i);
+	uint32_t left = rng_below(job->rng, sum);
+	for (size_t i = 0; i < run->n; i++) {
+		unsigned weight = weight_at(weights, job, run, i);
 		if (left < weight)
 			return i;
 		left -= weight;
@@ -194,21 +195,22 @@ static size_t choose(const struct loadbalance_weights *w, const struct loadbalan
 	return 0;
 }
 
-bool loadbalance_weigh_wire(const struct loadbalance_job *j, const struct loadbalance_weights *w)
+bool loadbalance_weigh_wire(const struct loadbalance_job *job,
+			    const struct loadbalance_weights *weights)
 {
 	static const enum dns_section sections[] = { DNS_ANSWER, DNS_ADDITIONAL };
 	struct plan p;
-	look(&p, j->resp);
+	look(&p, job->resp);
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		const struct run *r = &p.of[sections[i]];
-		if (j->resp->count[sections[i]] > 1 && r->n != 0 &&
-		    (r->odd || !movable(r, j->resp)))
+		if (job->resp->count[sections[i]] > 1 && r->n != 0 &&
+		    (r->odd || !movable(r, job->resp)))
 			return false;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		const struct run *r = &p.of[sections[i]];
-		if (j->resp->count[sections[i]] > 1 && r->n != 0)
-			swap(r, 0, choose(w, j, r));
+		if (job->resp->count[sections[i]] > 1 && r->n != 0)
+			swap(r, 0, choose(weights, job, r));
 	}
 	return true;
 }

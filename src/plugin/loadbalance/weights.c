@@ -35,79 +35,81 @@ struct parser {
 	struct srcerr *err;
 };
 
-static int fail(struct parser *p, unsigned word, const char *what)
+static int fail(struct parser *parser, unsigned word, const char *what)
 {
-	struct srcpos pos = p->pos;
-	pos.col = (uint32_t)(p->word[word].p - p->line_start) + 1;
-	return srcerr_set(p->err, pos, "%s, got '%.*s'", what,
-			  (int)MIN(p->word[word].n, (size_t)80), p->word[word].p);
+	struct srcpos pos = parser->pos;
+	pos.col = (uint32_t)(parser->word[word].p - parser->line_start) + 1;
+	return srcerr_set(parser->err, pos, "%s, got '%.*s'", what,
+			  (int)MIN(parser->word[word].n, (size_t)80), parser->word[word].p);
 }
 
-static int parse_ip(struct slice s, union net_addr *ret)
+static int parse_ip(struct slice text, union net_addr *ret)
 {
-	int r = net_addr_parse_ip(s, ret);
+	int r = net_addr_parse_ip(text, ret);
 	if (r == 0)
 		net_addr_unmap(ret);
 	return r;
 }
 
-static int take_domain(struct parser *p)
+static int take_domain(struct parser *parser)
 {
 	uint8_t name[DNS_NAME_MAX];
 	union net_addr ip;
-	if (parse_ip(p->word[0], &ip) == 0)
-		return fail(p, 0, "expected a weight behind the address");
-	int n = dns_name_from_text(p->word[0], name);
+	if (parse_ip(parser->word[0], &ip) == 0)
+		return fail(parser, 0, "expected a weight behind the address");
+	int n = dns_name_from_text(parser->word[0], name);
 	if (n < 0)
-		return fail(p, 0, "expected a domain name");
+		return fail(parser, 0, "expected a domain name");
 	dns_name_lower(name, name);
 	struct slice key = { (const char *)name, (size_t)n };
-	p->domain = map_get(&p->w->domains, key);
-	if (p->domain == NULL) {
-		p->domain = xcalloc(1, sizeof(*p->domain));
-		map_set(&p->w->domains, key, p->domain);
+	parser->domain = map_get(&parser->w->domains, key);
+	if (parser->domain == NULL) {
+		parser->domain = xcalloc(1, sizeof(*parser->domain));
+		map_set(&parser->w->domains, key, parser->domain);
 	}
 	return 0;
 }
 
-static int take_weight(struct parser *p)
+static int take_weight(struct parser *parser)
 {
 	union net_addr ip;
 	uint64_t weight;
-	if (parse_ip(p->word[0], &ip) < 0)
-		return fail(p, 0, "expected an IP address");
-	if (slice_u64(p->word[1], &weight) < 0 || weight == 0 || weight > LOADBALANCE_WEIGHT_MAX)
-		return fail(p, 1, "expected a weight from 1 to 255");
-	if (p->domain == NULL)
-		return fail(p, 0, "expected a domain name before the first address");
-	vec_push(&p->domain->v, (struct item){ ip, (unsigned)weight });
+	if (parse_ip(parser->word[0], &ip) < 0)
+		return fail(parser, 0, "expected an IP address");
+	if (slice_u64(parser->word[1], &weight) < 0 || weight == 0 ||
+	    weight > LOADBALANCE_WEIGHT_MAX)
+		return fail(parser, 1, "expected a weight from 1 to 255");
+	if (parser->domain == NULL)
+		return fail(parser, 0, "expected a domain name before the first address");
+	vec_push(&parser->domain->v, (struct item){ ip, (unsigned)weight });
 	return 0;
 }
 
-static void split(struct parser *p, struct slice line)
+static void split(struct parser *parser, struct slice line)
 {
 	const char *end = line.p + line.n;
-	p->n = 0;
-	p->line_start = line.p;
-	for (const char *s = line.p; s < end && p->n < WORDS_MAX;) {
+	parser->n = 0;
+	parser->line_start = line.p;
+	for (const char *s = line.p; s < end && parser->n < WORDS_MAX;) {
 		const char *start = s;
 		while (s < end && !ascii_isspace(*s))
 			s++;
 		if (s > start)
-			p->word[p->n++] = (struct slice){ start, (size_t)(s - start) };
+			parser->word[parser->n++] = (struct slice){ start, (size_t)(s - start) };
 		else
 			s++;
 	}
 }
 
-static int take_line(struct parser *p, struct slice line)
+static int take_line(struct parser *parser, struct slice line)
 {
-	split(p, line);
-	if (p->n == 0 || p->word[0].p[0] == '#')
+	split(parser, line);
+	if (parser->n == 0 || parser->word[0].p[0] == '#')
 		return 0;
-	if (p->n == 1)
-		return take_domain(p);
-	return p->n == 2 ? take_weight(p) : fail(p, 2, "expected the end of the line");
+	if (parser->n == 1)
+		return take_domain(parser);
+	return parser->n == 2 ? take_weight(parser)
+			      : fail(parser, 2, "expected the end of the line");
 }
 
 int loadbalance_weights_parse(const char *file, struct slice text, struct loadbalance_weights **ret,
@@ -130,34 +132,34 @@ int loadbalance_weights_parse(const char *file, struct slice text, struct loadba
 	return 0;
 }
 
-void loadbalance_weights_free(struct loadbalance_weights *w)
+void loadbalance_weights_free(struct loadbalance_weights *weights)
 {
 	const struct map_entry *e;
 	size_t pos = 0;
-	if (w == NULL)
+	if (weights == NULL)
 		return;
-	while ((e = map_next(&w->domains, &pos)) != NULL) {
+	while ((e = map_next(&weights->domains, &pos)) != NULL) {
 		struct loadbalance_domain *d = e->value;
 		vec_done(&d->v);
 		free(d);
 	}
-	map_done(&w->domains);
-	free(w);
+	map_done(&weights->domains);
+	free(weights);
 }
 
-const struct loadbalance_domain *loadbalance_weights_find(const struct loadbalance_weights *w,
+const struct loadbalance_domain *loadbalance_weights_find(const struct loadbalance_weights *weights,
 							  const uint8_t *name)
 {
 	uint8_t lower[DNS_NAME_MAX];
 	size_t n = dns_name_lower(name, lower);
-	return map_get(&w->domains, (struct slice){ (const char *)lower, n });
+	return map_get(&weights->domains, (struct slice){ (const char *)lower, n });
 }
 
-unsigned loadbalance_weight_of(const struct loadbalance_domain *d, const union net_addr *ip)
+unsigned loadbalance_weight_of(const struct loadbalance_domain *domain, const union net_addr *ip)
 {
-	for (size_t i = 0; d != NULL && i < d->v.n; i++) {
-		if (net_addr_same_ip(&d->v.v[i].ip, ip))
-			return d->v.v[i].weight;
+	for (size_t i = 0; domain != NULL && i < domain->v.n; i++) {
+		if (net_addr_same_ip(&domain->v.v[i].ip, ip))
+			return domain->v.v[i].weight;
 	}
 	return 1;
 }

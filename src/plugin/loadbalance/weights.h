@@ -18,11 +18,11 @@ struct loadbalance_weights;
 MUST_CHECK int loadbalance_weights_parse(const char *file, struct slice text,
 					 struct loadbalance_weights **ret, struct srcerr *reterr);
 /* NULL is fine. */
-void loadbalance_weights_free(struct loadbalance_weights *w);
+void loadbalance_weights_free(struct loadbalance_weights *weights);
 
 struct loadbalance_domain;
 /* What is said of a name (wire form, any case); NULL: nothing. */
-const struct loadbalance_domain *loadbalance_weights_find(const struct loadbalance_weights *w,
+const struct loadbalance_domain *loadbalance_weights_find(const struct loadbalance_weights *weights,
 							  const uint8_t *name);
 /* 1 when the address is not listed, or d is NULL. */
-unsigned loadbalance_weight_of(const struct loadbalance_domain *d, const union net_addr *ip);
+unsigned loadbalance_weight_of(const struct loadbalance_domain *domain, const union net_addr *ip);

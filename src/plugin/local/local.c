@@ -99,19 +99,19 @@ static enum verdict answer(struct query *q, bool host, bool apex)
 }
 
 /* Below localhost, or with localhost as first of several labels. */
-static bool is_subdomain(const struct local_conf *c, const struct dns_qname *n)
+static bool is_subdomain(const struct local_conf *conf, const struct dns_qname *qname)
 {
-	if (n->n_labels < 2)
+	if (qname->n_labels < 2)
 		return false;
-	if (dns_name_eq_case(n->wire + n->label[n->n_labels - 1], localhost))
+	if (dns_name_eq_case(qname->wire + qname->label[qname->n_labels - 1], localhost))
 		return true;
-	return c->localhost_prefix && memcmp(n->wire, localhost, sizeof(localhost) - 1) == 0;
+	return conf->localhost_prefix && memcmp(qname->wire, localhost, sizeof(localhost) - 1) == 0;
 }
 
-static const uint8_t *find_zone(const struct dns_qname *n)
+static const uint8_t *find_zone(const struct dns_qname *qname)
 {
 	for (size_t i = 0; i < ARRAY_LEN(zones); i++) {
-		if (dns_name_is_below(n->wire, zones[i]))
+		if (dns_name_is_below(qname->wire, zones[i]))
 			return zones[i];
 	}
 	return NULL;
@@ -145,16 +145,16 @@ static enum verdict local_serve(struct plugin_inst *self, struct query *q)
 	return zone != NULL ? serve_zone(q, zone) : V_NEXT;
 }
 
-static int local_parse(struct plugin_inst *self, struct setup *s)
+static int local_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct local_conf *c = self->conf;
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .err = s->err };
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = c, .err = setup->err };
 	opt_defaults(local_opts, ARRAY_LEN(local_opts), &ctx);
-	for (size_t i = 0; i < s->n_dir; i++) {
-		const struct corefile_dir *d = s->dir[i];
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		const struct corefile_dir *d = setup->dir[i];
 		if (d->n_arg != 0)
-			return setup_error(s, d->arg[0].pos, "local takes no arguments");
-		int r = setup_body(s, d, local_opts, ARRAY_LEN(local_opts), c, NULL);
+			return setup_error(setup, d->arg[0].pos, "local takes no arguments");
+		int r = setup_body(setup, d, local_opts, ARRAY_LEN(local_opts), c, NULL);
 		if (r < 0)
 			return r;
 	}

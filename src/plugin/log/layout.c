@@ -11,74 +11,74 @@
 
 /* ---- writing ---- */
 
-static void put_bytes(struct log_out *o, const char *s, size_t n)
+static void put_bytes(struct log_out *out, const char *text, size_t len)
 {
-	n = MIN(n, (size_t)(o->end - o->p));
-	memcpy(o->p, s, n);
-	o->p += n;
+	len = MIN(len, (size_t)(out->end - out->p));
+	memcpy(out->p, text, len);
+	out->p += len;
 }
 
-static void put_str(struct log_out *o, const char *s)
+static void put_str(struct log_out *out, const char *text)
 {
-	put_bytes(o, s, strlen(s));
+	put_bytes(out, text, strlen(text));
 }
 
-/* `n` as decimal with at least `width` digits. */
-static void put_number(struct log_out *o, uint64_t n, unsigned width)
+/* `number` as decimal with at least `width` digits. */
+static void put_number(struct log_out *out, uint64_t number, unsigned width)
 {
 	char buf[24];
 	char *p = buf + sizeof(buf);
-	for (unsigned i = 0; n != 0 || i < width; i++, n /= 10)
-		*--p = (char)('0' + n % 10);
-	put_bytes(o, p, (size_t)(buf + sizeof(buf) - p));
+	for (unsigned i = 0; number != 0 || i < width; i++, number /= 10)
+		*--p = (char)('0' + number % 10);
+	put_bytes(out, p, (size_t)(buf + sizeof(buf) - p));
 }
 
-static void put_uint(struct log_out *o, uint64_t n)
+static void put_uint(struct log_out *out, uint64_t number)
 {
-	put_number(o, n, 1);
+	put_number(out, number, 1);
 }
 
-static void put_ip(struct log_out *o, const union net_addr *a, bool brackets)
+static void put_ip(struct log_out *out, const union net_addr *addr, bool brackets)
 {
 	char text[NET_ADDR_TEXT_MAX];
-	size_t n = net_addr_ip_str(a, text);
-	brackets = brackets && a->family == AF_INET6;
+	size_t n = net_addr_ip_str(addr, text);
+	brackets = brackets && addr->family == AF_INET6;
 	if (brackets)
-		put_str(o, "[");
-	put_bytes(o, text, n);
+		put_str(out, "[");
+	put_bytes(out, text, n);
 	if (brackets)
-		put_str(o, "]");
+		put_str(out, "]");
 }
 
 /* ---- placeholders ---- */
 
-static void put_type(struct log_out *o, struct query *q)
+static void put_type(struct log_out *out, struct query *q)
 {
 	char buf[DNS_MNEMONIC_MAX];
-	put_str(o, dns_type_str(q->req.qtype, buf));
+	put_str(out, dns_type_str(q->req.qtype, buf));
 }
 
-static void put_class(struct log_out *o, struct query *q)
+static void put_class(struct log_out *out, struct query *q)
 {
 	char buf[DNS_MNEMONIC_MAX];
-	put_str(o, dns_class_str(q->req.qclass, buf));
+	put_str(out, dns_class_str(q->req.qclass, buf));
 }
 
 /* As the client asked, whatever a plugin below made of it. */
-static void put_name(struct log_out *o, struct query *q)
+static void put_name(struct log_out *out, struct query *q)
 {
 	char text[DNS_NAME_TEXT_MAX];
-	put_bytes(o, text, dns_name_to_text(q->question, true, text));
+	put_bytes(out, text, dns_name_to_text(q->question, true, text));
 }
 
-static void put_proto(struct log_out *o, struct query *q)
+static void put_proto(struct log_out *out, struct query *q)
 {
-	put_str(o, query_proto_text(q));
+	put_str(out, query_proto_text(q));
 }
 
 /* The request as plugins left it. CoreDNS edits its OPT when it puts that into the reply, so
  * options that are not echoed no longer count. */
-static void put_size(struct log_out *o, struct query *q)
+static void put_size(struct log_out *out, struct query *q)
 {
 	const struct dns_opt *opt = &q->req.opt;
 	size_t n = q->req.len + q->req.question_len - q->question_len - opt->got_len;
@@ -86,66 +86,66 @@ static void put_size(struct log_out *o, struct query *q)
 		n += DNS_OPT_BYTES + (size_t)opt->options_len;
 	if (q->outcome == V_ANSWERED && opt->present && !q->own_opt && q->echo == NULL)
 		n -= (size_t)(opt->options_len - q->resp.options_len);
-	put_uint(o, n);
+	put_uint(out, n);
 }
 
-static void put_remote(struct log_out *o, struct query *q)
+static void put_remote(struct log_out *out, struct query *q)
 {
-	put_ip(o, &q->client, true);
+	put_ip(out, &q->client, true);
 }
 
-static void put_port(struct log_out *o, struct query *q)
+static void put_port(struct log_out *out, struct query *q)
 {
-	put_uint(o, net_addr_port(&q->client));
+	put_uint(out, net_addr_port(&q->client));
 }
 
 /* A UDP socket bound to all addresses is named by what it is bound to, as in CoreDNS. */
-static void put_local(struct log_out *o, struct query *q)
+static void put_local(struct log_out *out, struct query *q)
 {
 	if (q->proto == QUERY_UDP && strncmp(query_server_label(q), "dns://:", 7) == 0)
-		put_str(o, "[::]");
+		put_str(out, "[::]");
 	else
-		put_ip(o, &q->local, true);
+		put_ip(out, &q->local, true);
 }
 
-static void put_id(struct log_out *o, struct query *q)
+static void put_id(struct log_out *out, struct query *q)
 {
-	put_uint(o, q->req.id);
+	put_uint(out, q->req.id);
 }
 
-static void put_opcode(struct log_out *o, struct query *q)
+static void put_opcode(struct log_out *out, struct query *q)
 {
-	put_uint(o, q->req.opcode);
+	put_uint(out, q->req.opcode);
 }
 
-static void put_do(struct log_out *o, struct query *q)
+static void put_do(struct log_out *out, struct query *q)
 {
 	const struct dns_opt *opt = &q->req.opt;
-	put_str(o, opt->present && opt->dnssec_ok ? "true" : "false");
+	put_str(out, opt->present && opt->dnssec_ok ? "true" : "false");
 }
 
-static void put_bufsize(struct log_out *o, struct query *q)
+static void put_bufsize(struct log_out *out, struct query *q)
 {
-	put_uint(o, query_udp_size(q));
+	put_uint(out, query_udp_size(q));
 }
 
-static void put_rcode(struct log_out *o, struct query *q)
+static void put_rcode(struct log_out *out, struct query *q)
 {
 	char buf[DNS_MNEMONIC_MAX];
-	put_str(o, q->written ? dns_rcode_str(q->resp.rcode, buf) : "-");
+	put_str(out, q->written ? dns_rcode_str(q->resp.rcode, buf) : "-");
 }
 
-static void put_rsize(struct log_out *o, struct query *q)
+static void put_rsize(struct log_out *out, struct query *q)
 {
 	if (!q->written)
-		put_uint(o, 0);
+		put_uint(out, 0);
 	else if (q->outcome == V_FAIL)
-		put_uint(o, DNS_HEADER_BYTES + (size_t)q->question_len);
+		put_uint(out, DNS_HEADER_BYTES + (size_t)q->question_len);
 	else
-		put_uint(o, q->resp.full_size);
+		put_uint(out, q->resp.full_size);
 }
 
-static void put_rflags(struct log_out *o, struct query *q)
+static void put_rflags(struct log_out *out, struct query *q)
 {
 	static const struct {
 		uint16_t bit;
@@ -157,38 +157,38 @@ static void put_rflags(struct log_out *o, struct query *q)
 	};
 	const char *comma = "";
 	if (!q->written) {
-		put_str(o, "-");
+		put_str(out, "-");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
 		if ((q->resp.flags & flags[i].bit) == 0)
 			continue;
-		put_str(o, comma);
-		put_str(o, flags[i].name);
+		put_str(out, comma);
+		put_str(out, flags[i].name);
 		comma = ",";
 	}
 }
 
 /* Seconds, with as many decimals as say something. */
-static void put_seconds(struct log_out *o, struct query *q)
+static void put_seconds(struct log_out *out, struct query *q)
 {
 	uint64_t now = clock_mono_ns();
 	uint64_t ns = now > q->start_ns ? now - q->start_ns : 0;
-	put_uint(o, ns / NS_PER_S);
+	put_uint(out, ns / NS_PER_S);
 	ns %= NS_PER_S;
 	if (ns == 0)
 		return;
 	unsigned width = 9;
 	for (; ns % 10 == 0; ns /= 10)
 		width--;
-	put_str(o, ".");
-	put_number(o, ns, width);
+	put_str(out, ".");
+	put_number(out, ns, width);
 }
 
-static void put_duration(struct log_out *o, struct query *q)
+static void put_duration(struct log_out *out, struct query *q)
 {
-	put_seconds(o, q);
-	put_str(o, "s");
+	put_seconds(out, q);
+	put_str(out, "s");
 }
 
 static const struct {
@@ -205,7 +205,7 @@ static const struct {
 
 /* ---- at load ---- */
 
-static void expand(struct strbuf *b, const char *text)
+static void expand(struct strbuf *out, const char *text)
 {
 	static const struct {
 		const char *name;
@@ -217,35 +217,35 @@ static void expand(struct strbuf *b, const char *text)
 		       strncmp(text, whole[i].name, strlen(whole[i].name)) != 0)
 			i++;
 		if (i == ARRAY_LEN(whole)) {
-			strbuf_addc(b, *text++);
+			strbuf_addc(out, *text++);
 			continue;
 		}
-		strbuf_adds(b, whole[i].text);
+		strbuf_adds(out, whole[i].text);
 		text += strlen(whole[i].name);
 	}
 }
 
 /* A placeholder in braces; false when it is none. */
-static bool placeholder(struct slice s, struct log_segment *ret)
+static bool placeholder(struct slice text, struct log_segment *ret)
 {
 	for (size_t i = 0; i < ARRAY_LEN(placeholders); i++) {
-		if (slice_is(s, placeholders[i].name)) {
+		if (slice_is(text, placeholders[i].name)) {
 			*ret = (struct log_segment){ .put = placeholders[i].put };
 			return true;
 		}
 	}
-	if (!slice_starts(s, SLICE("{/")))
+	if (!slice_starts(text, SLICE("{/")))
 		return false;
-	*ret = (struct log_segment){ .text = { s.p + 2, s.n - 3 }, .label = true };
+	*ret = (struct log_segment){ .text = { text.p + 2, text.n - 3 }, .label = true };
 	return true;
 }
 
-void log_layout_parse(struct log_layout *f, struct arena *a, const char *text)
+void log_layout_parse(struct log_layout *layout, struct arena *arena, const char *text)
 {
 	CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
 	VEC(struct log_segment) seg = { 0 };
 	expand(&whole, text);
-	const char *s = arena_strndup(a, whole.s, whole.n);
+	const char *s = arena_strndup(arena, whole.s, whole.n);
 	const char *literal = s, *open = NULL;
 	for (; *s != '\0'; s++) {
 		/* The last brace opened before a closing one counts: `{ {name} }` has a name. */
@@ -266,18 +266,19 @@ void log_layout_parse(struct log_layout *f, struct arena *a, const char *text)
 	}
 	if (s > literal)
 		vec_push(&seg, (struct log_segment){ .text = { literal, (size_t)(s - literal) } });
-	f->v = arena_memdup(a, seg.v, seg.n * sizeof(*seg.v));
-	f->n = seg.n;
+	layout->v = arena_memdup(arena, seg.v, seg.n * sizeof(*seg.v));
+	layout->n = seg.n;
 	vec_done(&seg);
 }
 
 /* ---- per query ---- */
 
-struct slice log_layout_put(const struct log_layout *f, struct query *q, char out[LOG_LINE_BYTES])
+struct slice log_layout_put(const struct log_layout *layout, struct query *q,
+			    char out[LOG_LINE_BYTES])
 {
 	struct log_out o = { .p = out, .end = out + LOG_LINE_BYTES };
-	for (size_t i = 0; i < f->n; i++) {
-		const struct log_segment *s = &f->v[i];
+	for (size_t i = 0; i < layout->n; i++) {
+		const struct log_segment *s = &layout->v[i];
 		if (s->put != NULL) {
 			s->put(&o, q);
 			continue;
@@ -291,20 +292,20 @@ struct slice log_layout_put(const struct log_layout *f, struct query *q, char ou
 	return (struct slice){ out, (size_t)(o.p - out) };
 }
 
-static void put_client_ip(struct log_out *o, struct query *q)
+static void put_client_ip(struct log_out *out, struct query *q)
 {
-	put_ip(o, &q->client, false);
+	put_ip(out, &q->client, false);
 }
 
 /* Printable ASCII, in which only the quote and the backslash need a backslash. */
-static void put_json_name(struct log_out *o, struct query *q)
+static void put_json_name(struct log_out *out, struct query *q)
 {
 	char text[DNS_NAME_TEXT_MAX];
 	size_t n = dns_name_to_text(q->question, true, text);
 	for (size_t i = 0; i < n; i++) {
 		if (text[i] == '"' || text[i] == '\\')
-			put_str(o, "\\");
-		put_bytes(o, &text[i], 1);
+			put_str(out, "\\");
+		put_bytes(out, &text[i], 1);
 	}
 }
 

@@ -32,10 +32,11 @@ struct log_layout {
 	"{rcode} {>rflags} {rsize} {duration}"
 #define LOG_LAYOUT_COMBINED LOG_LAYOUT_COMMON " \"{>opcode}\""
 
-/* Cuts `text`, with {common} and {combined} replaced by what they stand for; memory from `a`. An
- * unknown placeholder stays as it is. */
-void log_layout_parse(struct log_layout *f, struct arena *a, const char *text);
+/* Cuts `text`, with {common} and {combined} replaced by what they stand for; memory from `arena`.
+ * An unknown placeholder stays as it is. */
+void log_layout_parse(struct log_layout *layout, struct arena *arena, const char *text);
 /* The text of one query into `out`; returns what was written. */
-struct slice log_layout_put(const struct log_layout *f, struct query *q, char out[LOG_LINE_BYTES]);
+struct slice log_layout_put(const struct log_layout *layout, struct query *q,
+			    char out[LOG_LINE_BYTES]);
 /* The members that a JSON line has beyond time, level and msg, starting with a comma. */
 struct slice log_layout_json(struct query *q, char out[LOG_JSON_BYTES]);

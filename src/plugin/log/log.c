@@ -50,45 +50,45 @@ static const struct opt log_opts[] = {
 	  .args = "success|denial|error|all...", .help = "replies that are logged" },
 };
 
-static void add_rule(struct log_conf *c, struct arena *a, const char *scope,
+static void add_rule(struct log_conf *conf, struct arena *arena, const char *scope,
 		     const struct rule *like)
 {
 	uint8_t wire[DNS_NAME_MAX];
-	struct rule *r = arena_memdup(a, like, sizeof(*like));
+	struct rule *r = arena_memdup(arena, like, sizeof(*like));
 	int n = dns_name_from_text(slice_of(scope), wire);
-	r->scope = n > 0 ? arena_memdup(a, wire, (size_t)n) : NULL;
-	*c->last = r;
-	c->last = &r->next;
+	r->scope = n > 0 ? arena_memdup(arena, wire, (size_t)n) : NULL;
+	*conf->last = r;
+	conf->last = &r->next;
 }
 
 /* `log [NAME...] [FORMAT]`: one word alone is always a name, and so is a last word without braces.
  */
-static int parse_stanza(struct log_conf *c, struct setup *s, const struct corefile_dir *d)
+static int parse_stanza(struct log_conf *conf, struct setup *setup, const struct corefile_dir *dir)
 {
 	struct rule like = { 0 };
-	size_t names = d->n_arg;
+	size_t names = dir->n_arg;
 	const char *format = LOG_LAYOUT_COMMON;
-	int r = setup_body(s, d, log_opts, ARRAY_LEN(log_opts), &like.classes, s);
+	int r = setup_body(setup, dir, log_opts, ARRAY_LEN(log_opts), &like.classes, setup);
 	if (r < 0)
 		return r;
 	if (like.classes == 0)
 		like.classes = classes[0].bits;
-	if (names > 1 && strchr(d->arg[names - 1].s, '{') != NULL)
-		format = d->arg[--names].s;
-	log_layout_parse(&like.layout, s->arena, format);
+	if (names > 1 && strchr(dir->arg[names - 1].s, '{') != NULL)
+		format = dir->arg[--names].s;
+	log_layout_parse(&like.layout, setup->arena, format);
 	for (size_t i = 0; i < names; i++)
-		add_rule(c, s->arena, d->arg[i].s, &like);
+		add_rule(conf, setup->arena, dir->arg[i].s, &like);
 	if (names == 0)
-		add_rule(c, s->arena, ".", &like);
+		add_rule(conf, setup->arena, ".", &like);
 	return 0;
 }
 
-static int log_parse(struct plugin_inst *self, struct setup *s)
+static int log_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct log_conf *c = self->conf;
 	c->last = &c->first;
-	for (size_t i = 0; i < s->n_dir; i++) {
-		int r = parse_stanza(c, s, s->dir[i]);
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		int r = parse_stanza(c, setup, setup->dir[i]);
 		if (r < 0)
 			return r;
 	}
@@ -118,9 +118,9 @@ static void log_metadata(struct plugin_inst *self, struct query *q)
 	query_meta_set(q, self, "log/class", label_value);
 }
 
-static const struct rule *find_rule(const struct log_conf *c, const uint8_t *name)
+static const struct rule *find_rule(const struct log_conf *conf, const uint8_t *name)
 {
-	for (const struct rule *r = c->first; r != NULL; r = r->next) {
+	for (const struct rule *r = conf->first; r != NULL; r = r->next) {
 		if (r->scope != NULL && (r->scope[0] == 0 || dns_name_is_below(name, r->scope)))
 			return r;
 	}

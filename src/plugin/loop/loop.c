@@ -33,45 +33,45 @@ struct loop_conf {
 };
 
 /* Two random numbers below the zone. ERR_PARSE when that is too long for a name. */
-static int make_name(struct loop_conf *c, struct arena *a)
+static int make_name(struct loop_conf *conf, struct arena *arena)
 {
 	uint64_t r[2];
 	rng_secure(r, sizeof(r));
-	const char *zone = strcmp(c->zone, ".") == 0 ? "" : c->zone;
-	c->name_text = arena_printf(a, "%llu.%llu.%s", (unsigned long long)r[0] >> 2,
-				    (unsigned long long)r[1] >> 2, zone);
-	int n = dns_name_from_text(slice_of(c->name_text), c->probe.name);
+	const char *zone = strcmp(conf->zone, ".") == 0 ? "" : conf->zone;
+	conf->name_text = arena_printf(arena, "%llu.%llu.%s", (unsigned long long)r[0] >> 2,
+				       (unsigned long long)r[1] >> 2, zone);
+	int n = dns_name_from_text(slice_of(conf->name_text), conf->probe.name);
 	if (n >= 0)
-		dns_qname_set(&c->name, c->probe.name);
+		dns_qname_set(&conf->name, conf->probe.name);
 	return n;
 }
 
-static int loop_parse(struct plugin_inst *self, struct setup *s)
+static int loop_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct loop_conf *c = self->conf;
-	const struct corefile_dir *d = s->dir[0];
-	int r = setup_once(s);
+	const struct corefile_dir *d = setup->dir[0];
+	int r = setup_once(setup);
 	if (r < 0)
 		return r;
 	if (d->n_arg != 0)
-		return setup_error(s, d->arg[0].pos, "loop takes no arguments");
+		return setup_error(setup, d->arg[0].pos, "loop takes no arguments");
 	if (d->has_body)
-		return setup_error(s, d->name.pos, "loop takes no options");
-	c->zone = block_zone_text(s->block, 0);
-	c->off = make_name(c, s->arena) < 0;
+		return setup_error(setup, d->name.pos, "loop takes no options");
+	c->zone = block_zone_text(setup->block, 0);
+	c->off = make_name(c, setup->arena) < 0;
 	return 0;
 }
 
 /* ---- counting ---- */
 
-static void give_up(const struct loop_conf *c, const struct query *q)
+static void give_up(const struct loop_conf *conf, const struct query *q)
 {
 	char from[NET_ADDR_TEXT_MAX];
 	net_addr_str(&q->client, from);
 	log_msg(LOG_FATAL, "plugin/loop",
 		"Loop (%s -> %s) detected for zone \"%s\", see "
 		"https://coredns.io/plugins/loop#troubleshooting. Query: \"HINFO %s\"",
-		from, c->address, c->zone, c->name_text);
+		from, conf->address, conf->zone, conf->name_text);
 	_exit(1);
 }
 
@@ -96,18 +96,19 @@ static enum verdict loop_serve(struct plugin_inst *self, struct query *q)
 
 /* Our own question is no sign of a loop. What else was met stays counted: where a cache holds the
  * second meeting back, the third comes with the next question. */
-static void take_back_own(struct loop_conf *c)
+static void take_back_own(struct loop_conf *conf)
 {
-	uint32_t seen = atomic_load(&c->seen);
-	while (seen > 0 && !atomic_compare_exchange_weak(&c->seen, &seen, seen - 1))
+	uint32_t seen = atomic_load(&conf->seen);
+	while (seen > 0 && !atomic_compare_exchange_weak(&conf->seen, &seen, seen - 1))
 		continue;
 }
 
 /* A reply to a query that was not met here came from the configuration before this one. */
-static bool over(struct loop_probe *p, bool answered)
+static bool over(struct loop_probe *probe, bool answered)
 {
-	struct loop_conf *c = p->ctx;
-	bool last = (answered && atomic_load(&c->seen) > 0) || loop_now(p->loop) >= c->deadline_ns;
+	struct loop_conf *c = probe->ctx;
+	bool last =
+		(answered && atomic_load(&c->seen) > 0) || loop_now(probe->loop) >= c->deadline_ns;
 	take_back_own(c);
 	if (last)
 		atomic_store(&c->off, true);
@@ -115,45 +116,45 @@ static bool over(struct loop_probe *p, bool answered)
 }
 
 /* Where the block listens first; all addresses: IPv4 loopback, as Go has it. */
-static bool set_target(struct loop_conf *c, const struct block *b)
+static bool set_target(struct loop_conf *conf, const struct block *block)
 {
-	const char *at = strstr(block_server_label(b), "://");
-	c->address = at != NULL ? at + strlen("://") : "";
-	const char *to = c->address;
+	const char *at = strstr(block_server_label(block), "://");
+	conf->address = at != NULL ? at + strlen("://") : "";
+	const char *to = conf->address;
 	char local[NET_ADDR_TEXT_MAX];
 	if (to[0] == ':') {
 		snprintf(local, sizeof(local), "127.0.0.1%s", to);
 		to = local;
 	}
-	return net_addr_parse(slice_of(to), &c->probe.to) == 0;
+	return net_addr_parse(slice_of(to), &conf->probe.to) == 0;
 }
 
-static int loop_prepare(struct plugin_inst *self, struct prepare *p)
+static int loop_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct loop_conf *c = self->conf;
-	(void)p;
+	(void)prepare;
 	c->off = !set_target(c, self->block) || c->off;
 	return 0;
 }
 
-static int loop_worker_init(struct plugin_inst *self, struct worker *w)
+static int loop_worker_init(struct plugin_inst *self, struct worker *worker)
 {
 	struct loop_conf *c = self->conf;
 	/* One asks for all; and on a network of a test's making nobody would hear it. */
-	if (worker_slot(w) != 1 || c->off || worker_net_ops(w) != &net_ops_kernel)
+	if (worker_slot(worker) != 1 || c->off || worker_net_ops(worker) != &net_ops_kernel)
 		return 0;
 	c->probe.qtype = DNS_TYPE_HINFO;
 	c->probe.over = over;
 	c->probe.ctx = c;
-	c->deadline_ns = loop_now(worker_loop(w)) + try_ns;
-	loop_probe_start(&c->probe, worker_loop(w), first_ns);
+	c->deadline_ns = loop_now(worker_loop(worker)) + try_ns;
+	loop_probe_start(&c->probe, worker_loop(worker), first_ns);
 	return 0;
 }
 
-static void loop_worker_done(struct plugin_inst *self, struct worker *w)
+static void loop_worker_done(struct plugin_inst *self, struct worker *worker)
 {
 	struct loop_conf *c = self->conf;
-	if (worker_slot(w) == 1)
+	if (worker_slot(worker) == 1)
 		loop_probe_stop(&c->probe);
 }
 

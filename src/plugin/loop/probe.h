@@ -31,6 +31,6 @@ struct loop_probe {
 };
 
 /* First try after `delay_ns`; a try has 2 s, the next follows a second after it. */
-void loop_probe_start(struct loop_probe *p, struct loop *l, uint64_t delay_ns);
+void loop_probe_start(struct loop_probe *probe, struct loop *loop, uint64_t delay_ns);
 /* Also one that was never started. */
-void loop_probe_stop(struct loop_probe *p);
+void loop_probe_stop(struct loop_probe *probe);

@@ -23,23 +23,23 @@ static void collect(void *ctx, struct query *q)
 		c->provider[i]->plugin->ops.metadata(c->provider[i], q);
 }
 
-static int metadata_parse(struct plugin_inst *self, struct setup *s)
+static int metadata_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct metadata_conf *c = self->conf;
-	const struct corefile_dir *d = s->dir[0];
-	int r = setup_once(s);
+	const struct corefile_dir *d = setup->dir[0];
+	int r = setup_once(setup);
 	if (r < 0)
 		return r;
 	if (d->n_body != 0)
-		return setup_error(s, d->body[0].name.pos, "metadata takes no options");
-	s->conf->collect = collect;
-	s->conf->collect_ctx = c;
-	return setup_zones(s, d->arg, d->n_arg, &c->zones);
+		return setup_error(setup, d->body[0].name.pos, "metadata takes no options");
+	setup->conf->collect = collect;
+	setup->conf->collect_ctx = c;
+	return setup_zones(setup, d->arg, d->n_arg, &c->zones);
 }
 
-static int metadata_prepare(struct plugin_inst *self, struct prepare *p)
+static int metadata_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
-	(void)p;
+	(void)prepare;
 	struct metadata_conf *c = self->conf;
 	struct plugin_inst *in;
 	size_t n = 0;

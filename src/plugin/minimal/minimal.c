@@ -4,15 +4,15 @@
 #include "server/query.h"
 #include "server/setup.h"
 
-static int minimal_parse(struct plugin_inst *self, struct setup *s)
+static int minimal_parse(struct plugin_inst *self, struct setup *setup)
 {
 	(void)self;
-	for (size_t i = 0; i < s->n_dir; i++) {
-		const struct corefile_dir *d = s->dir[i];
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		const struct corefile_dir *d = setup->dir[i];
 		if (d->n_arg != 0)
-			return setup_error(s, d->arg[0].pos, "minimal takes no arguments");
+			return setup_error(setup, d->arg[0].pos, "minimal takes no arguments");
 		if (d->n_body != 0)
-			return setup_error(s, d->body[0].name.pos, "minimal takes no options");
+			return setup_error(setup, d->body[0].name.pos, "minimal takes no options");
 	}
 	return 0;
 }

@@ -13,16 +13,16 @@ static const struct opt multisocket_opts[] = {
 	  .args = "N", .help = "sockets per address (as many as CPUs)" },
 };
 
-static int multisocket_parse(struct plugin_inst *self, struct setup *s)
+static int multisocket_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct multisocket_conf *c = self->conf;
-	int r = setup_once(s);
+	int r = setup_once(setup);
 	if (r == 0)
-		r = setup_options(s, s->dir[0], multisocket_opts, ARRAY_LEN(multisocket_opts), c,
-				  NULL);
+		r = setup_options(setup, setup->dir[0], multisocket_opts,
+				  ARRAY_LEN(multisocket_opts), c, NULL);
 	if (r < 0)
 		return r;
-	s->conf->sockets = (unsigned)c->sockets;
+	setup->conf->sockets = (unsigned)c->sockets;
 	return 0;
 }
 

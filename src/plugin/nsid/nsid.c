@@ -23,38 +23,38 @@ static const struct opt nsid_opts[] = {
 	  .help = "what is told (the name of the host)" },
 };
 
-static const char *host_name(struct arena *a)
+static const char *host_name(struct arena *arena)
 {
 	char host[HOST_MAX] = "";
 	if (gethostname(host, sizeof(host) - 1) < 0)
 		return "localhost";
-	return arena_strdup(a, host);
+	return arena_strdup(arena, host);
 }
 
-static int nsid_parse(struct plugin_inst *self, struct setup *s)
+static int nsid_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct nsid_conf *c = self->conf;
-	int r = setup_once(s);
+	int r = setup_once(setup);
 	if (r == 0)
-		r = setup_options(s, s->dir[0], nsid_opts, ARRAY_LEN(nsid_opts), c, NULL);
+		r = setup_options(setup, setup->dir[0], nsid_opts, ARRAY_LEN(nsid_opts), c, NULL);
 	if (r < 0)
 		return r;
-	c->data = c->words.n == 0 ? host_name(s->arena) : c->words.v[0]->s;
+	c->data = c->words.n == 0 ? host_name(setup->arena) : c->words.v[0]->s;
 	for (size_t i = 1; i < c->words.n; i++)
-		c->data = arena_printf(s->arena, "%s %s", c->data, c->words.v[i]->s);
+		c->data = arena_printf(setup->arena, "%s %s", c->data, c->words.v[i]->s);
 	size_t n = strlen(c->data);
 	if (n > NSID_MAX_BYTES)
-		return setup_error(s, s->dir[0]->arg[0].pos, "nsid: more than %d bytes",
+		return setup_error(setup, setup->dir[0]->arg[0].pos, "nsid: more than %d bytes",
 				   NSID_MAX_BYTES);
 	c->n = (uint16_t)n;
 	return 0;
 }
 
-static bool asks(const struct dns_opt *o)
+static bool asks(const struct dns_opt *dns_opt)
 {
 	struct dns_option opt;
 	size_t pos = 0;
-	while (dns_option_next(o, &pos, &opt)) {
+	while (dns_option_next(dns_opt, &pos, &opt)) {
 		if (opt.code == EDNS_CODE_NSID)
 			return true;
 	}

@@ -105,55 +105,56 @@ static void listener_free(void *value)
 	http_server_stop(value);
 }
 
-static int prometheus_parse(struct plugin_inst *self, struct setup *s)
+static int prometheus_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct prometheus_conf *c = self->conf;
 	union net_addr a;
-	int r = setup_once(s);
+	int r = setup_once(setup);
 	if (r < 0)
 		return r;
-	r = setup_options(s, s->dir[0], prometheus_opts, ARRAY_LEN(prometheus_opts), c, NULL);
+	r = setup_options(setup, setup->dir[0], prometheus_opts, ARRAY_LEN(prometheus_opts), c,
+			  NULL);
 	if (r < 0)
 		return r;
 	if (http_server_address(slice_of(c->addr), &a) < 0)
-		return setup_error(s, s->dir[0]->arg[0].pos,
+		return setup_error(setup, setup->dir[0]->arg[0].pos,
 				   "'%s' is not an address such as localhost:9153", c->addr);
 	return 0;
 }
 
-static int prometheus_prepare(struct plugin_inst *self, struct prepare *p)
+static int prometheus_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct prometheus_conf *c = self->conf;
 	const struct plugin_inst *next = block_next(self->block, self);
 	c->below = next != NULL ? next->plugin->name : "";
-	if (p->dry)
+	if (prepare->dry)
 		return 0;
 	int r = resource_get("prometheus", shared_make, NULL, free, &c->shared);
-	if (r < 0 || p->no_metrics_page)
+	if (r < 0 || prepare->no_metrics_page)
 		return r;
 	CLEANUP(freep) char *key = xasprintf("prometheus %s", c->addr);
 	CLEANUP(freep) char *addr = xstrdup(c->addr);
 	r = resource_get(key, listener_make, addr, listener_free, &c->listener);
 	if (r < 0) {
 		resource_put(TAKE_PTR(c->shared));
-		return srcerr_set(p->err, self->pos, "cannot listen on '%s': %s", c->addr,
+		return srcerr_set(prepare->err, self->pos, "cannot listen on '%s': %s", c->addr,
 				  err_str(r));
 	}
 	return 0;
 }
 
 /* Each handler on each listener of the block's first zone: as CoreDNS shows it. */
-static void show_enabled(struct block *b)
+static void show_enabled(struct block *block)
 {
 	const char *server, *zone;
 	const struct plugin_inst *inst;
-	for (size_t s = 0; block_served(b, s, &server, &zone); s++) {
-		if (strcmp(zone, block_zone_text(b, 0)) != 0)
+	for (size_t s = 0; block_served(block, s, &server, &zone); s++) {
+		if (strcmp(zone, block_zone_text(block, 0)) != 0)
 			continue;
-		for (size_t i = 0; (inst = block_inst(b, i)) != NULL; i++) {
+		for (size_t i = 0; (inst = block_inst(block, i)) != NULL; i++) {
 			if (inst->chain_at == UINT_MAX)
 				continue;
-			const char *const values[] = { server, zone, block_conf(b)->view,
+			const char *const values[] = { server, zone, block_conf(block)->view,
 						       inst->plugin->name };
 			metrics_set(metrics_get(&plugin_enabled, values), 1);
 		}

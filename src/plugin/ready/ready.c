@@ -75,9 +75,9 @@ static int watched_make(void *arg, void **ret_value)
 	return 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_names(const void *left, const void *right)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 /* Sorts the names and appends each once, joined by commas. */
@@ -93,11 +93,11 @@ static void add_names(struct name_list *names, struct strbuf *out)
 }
 
 /* Appends the names of plugins that are not ready. */
-static void ask_all(struct watched *w, struct strbuf *out)
+static void ask_all(struct watched *watched, struct strbuf *out)
 {
 	struct name_list names = { 0 };
-	for (size_t i = 0; i < w->list.n; i++) {
-		struct watched_inst *e = &w->list.v[i];
+	for (size_t i = 0; i < watched->list.n; i++) {
+		struct watched_inst *e = &watched->list.v[i];
 		if (e->was_ready && !e->keep_asking)
 			continue;
 		e->was_ready = e->inst->plugin->ops.ready(e->inst);
@@ -110,10 +110,10 @@ static void ask_all(struct watched *w, struct strbuf *out)
 
 /* The page is served while plugins prepare, which may take as long as `kubernetes` waits for its
  * API: no query is answered until the first generation is in force. */
-static void say_starting(struct watched *w, struct strbuf *out)
+static void say_starting(struct watched *watched, struct strbuf *out)
 {
-	if (w->starting.n > 0)
-		add_names(&w->starting, out);
+	if (watched->starting.n > 0)
+		add_names(&watched->starting, out);
 	else
 		strbuf_adds(out, "Starting up");
 }
@@ -178,38 +178,38 @@ static void listener_free(void *value)
 	http_server_stop(value);
 }
 
-static int ready_parse(struct plugin_inst *self, struct setup *s)
+static int ready_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct ready_conf *c = self->conf;
 	union net_addr a;
-	int r = setup_once(s);
+	int r = setup_once(setup);
 	if (r < 0)
 		return r;
-	r = setup_options(s, s->dir[0], ready_opts, ARRAY_LEN(ready_opts), c, NULL);
+	r = setup_options(setup, setup->dir[0], ready_opts, ARRAY_LEN(ready_opts), c, NULL);
 	if (r < 0)
 		return r;
 	if (http_server_address(slice_of(c->addr), &a) < 0)
-		return setup_error(s, s->dir[0]->arg[0].pos, "'%s' is not an address such as :8181",
-				   c->addr);
+		return setup_error(setup, setup->dir[0]->arg[0].pos,
+				   "'%s' is not an address such as :8181", c->addr);
 	return 0;
 }
 
 /* Before the listener opens, so that its first reply names them. */
-static void note_starting(struct watched *w, struct block *block)
+static void note_starting(struct watched *watched, struct block *block)
 {
 	struct plugin_inst *inst;
-	pthread_mutex_lock(&w->lock);
-	for (size_t i = 0; w->gen == NULL && (inst = block_inst(block, i)) != NULL; i++) {
+	pthread_mutex_lock(&watched->lock);
+	for (size_t i = 0; watched->gen == NULL && (inst = block_inst(block, i)) != NULL; i++) {
 		if (inst->plugin->ops.ready != NULL)
-			vec_push(&w->starting, inst->plugin->name);
+			vec_push(&watched->starting, inst->plugin->name);
 	}
-	pthread_mutex_unlock(&w->lock);
+	pthread_mutex_unlock(&watched->lock);
 }
 
-static int ready_prepare(struct plugin_inst *self, struct prepare *p)
+static int ready_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct ready_conf *c = self->conf;
-	if (p->dry)
+	if (prepare->dry)
 		return 0;
 	int r = resource_get("ready", watched_make, NULL, watched_free, &c->watched);
 	if (r < 0)
@@ -220,7 +220,7 @@ static int ready_prepare(struct plugin_inst *self, struct prepare *p)
 	r = resource_get(key, listener_make, &arg, listener_free, &c->listener);
 	if (r < 0) {
 		resource_put(TAKE_PTR(c->watched));
-		return srcerr_set(p->err, self->pos, "cannot listen on '%s': %s", c->addr,
+		return srcerr_set(prepare->err, self->pos, "cannot listen on '%s': %s", c->addr,
 				  err_str(r));
 	}
 	return 0;

@@ -14,16 +14,16 @@ static const struct opt reload_opts[] = {
 };
 
 /* Of several lines the first one counts. */
-static int reload_parse(struct plugin_inst *self, struct setup *s)
+static int reload_parse(struct plugin_inst *self, struct setup *setup)
 {
-	const struct corefile_dir *d = s->dir[0];
-	struct block_conf *c = s->conf;
+	const struct corefile_dir *d = setup->dir[0];
+	struct block_conf *c = setup->conf;
 	(void)self;
-	int r = setup_options(s, d, reload_opts, ARRAY_LEN(reload_opts), c, NULL);
+	int r = setup_options(setup, d, reload_opts, ARRAY_LEN(reload_opts), c, NULL);
 	if (r < 0)
 		return r;
 	if (c->reload_jitter_ns != 0 && c->reload_jitter_ns < JITTER_MIN_S * (int64_t)NS_PER_S)
-		return setup_error(s, d->arg[1].pos,
+		return setup_error(setup, d->arg[1].pos,
 				   "<jitter>: expected 0 or a duration of at least 1s, got '%s'",
 				   d->arg[1].s);
 	c->reload_jitter_ns = MIN(c->reload_jitter_ns, c->reload_ns / 2);

@@ -24,57 +24,59 @@ static unsigned groups_used(const char *to)
 	return used;
 }
 
-static int check_groups(const struct rewrite_pattern *p, struct srcerr *err)
+static int check_groups(const struct rewrite_pattern *pattern, struct srcerr *err)
 {
-	unsigned has = regex_groups(p->re);
+	unsigned has = regex_groups(pattern->re);
 	if (has > QUERY_REGEX_GROUPS)
-		return srcerr_set(err, p->pos, "regex with more than %d groups",
+		return srcerr_set(err, pattern->pos, "regex with more than %d groups",
 				  QUERY_REGEX_GROUPS);
-	if (p->to != NULL && groups_used(p->to) > has)
-		return srcerr_set(err, p->pos, "'%s' uses more groups than the pattern '%s' has",
-				  p->to, p->text);
-	const struct rewrite_rule *r = p->parts_of;
+	if (pattern->to != NULL && groups_used(pattern->to) > has)
+		return srcerr_set(err, pattern->pos,
+				  "'%s' uses more groups than the pattern '%s' has", pattern->to,
+				  pattern->text);
+	const struct rewrite_rule *r = pattern->parts_of;
 	for (size_t i = 0; r != NULL && i < r->n_parts; i++) {
 		if (r->part[i].group > (int)has)
-			return srcerr_set(err, p->pos, "the pattern '%s' has no group {%d}",
-					  p->text, r->part[i].group);
+			return srcerr_set(err, pattern->pos, "the pattern '%s' has no group {%d}",
+					  pattern->text, r->part[i].group);
 	}
 	return 0;
 }
 
-static int compile(struct rewrite_pattern *p, struct srcerr *err)
+static int compile(struct rewrite_pattern *pattern, struct srcerr *err)
 {
 	struct srcerr inner = { .text = "" };
-	size_t n = strlen(p->text);
+	size_t n = strlen(pattern->text);
 	if (n > REGEX_PATTERN_MAX)
-		return srcerr_set(err, p->pos, "regex pattern too long: %zu > %d", n,
+		return srcerr_set(err, pattern->pos, "regex pattern too long: %zu > %d", n,
 				  REGEX_PATTERN_MAX);
-	if (regex_new((struct slice){ p->text, n }, &p->re, &inner) < 0)
-		return srcerr_set(err, p->pos, "invalid regex '%s': %s", p->text, inner.text);
-	int r = check_groups(p, err);
-	if (r == 0 && !p->check_only && regex_is_costly(p->re))
+	if (regex_new((struct slice){ pattern->text, n }, &pattern->re, &inner) < 0)
+		return srcerr_set(err, pattern->pos, "invalid regex '%s': %s", pattern->text,
+				  inner.text);
+	int r = check_groups(pattern, err);
+	if (r == 0 && !pattern->check_only && regex_is_costly(pattern->re))
 		log_warn("plugin/rewrite",
 			 "%s:%u:%u: pattern '%s' is costly: some names take hundreds of "
 			 "microseconds",
-			 p->pos.file, p->pos.line, p->pos.col, p->text);
+			 pattern->pos.file, pattern->pos.line, pattern->pos.col, pattern->text);
 	return r;
 }
 
-int rewrite_compile(struct rewrite_conf *c, struct srcerr *err)
+int rewrite_compile(struct rewrite_conf *conf, struct srcerr *err)
 {
-	for (struct rewrite_pattern *p = c->patterns; p != NULL; p = p->next) {
+	for (struct rewrite_pattern *p = conf->patterns; p != NULL; p = p->next) {
 		int r = compile(p, err);
 		if (r < 0) {
-			rewrite_release(c);
+			rewrite_release(conf);
 			return r;
 		}
 	}
 	return 0;
 }
 
-void rewrite_release(struct rewrite_conf *c)
+void rewrite_release(struct rewrite_conf *conf)
 {
-	for (struct rewrite_pattern *p = c->patterns; p != NULL; p = p->next) {
+	for (struct rewrite_pattern *p = conf->patterns; p != NULL; p = p->next) {
 		regex_free(p->re);
 		p->re = NULL;
 	}

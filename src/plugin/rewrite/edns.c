@@ -12,11 +12,11 @@ static bool has_type(uint16_t code)
 	return (code >= 1 && code <= 12) || code == 15 || code == 18 || code == 19;
 }
 
-static size_t count_options(const struct dns_opt *o)
+static size_t count_options(const struct dns_opt *dns_opt)
 {
 	struct dns_option opt;
 	size_t pos = 0, n = 0;
-	while (dns_option_next(o, &pos, &opt))
+	while (dns_option_next(dns_opt, &pos, &opt))
 		n++;
 	return n;
 }
@@ -49,43 +49,44 @@ static int open_options(struct rewrite_run *run)
 	return 0;
 }
 
-static void remove_all(struct rewrite_options *l, uint16_t code)
+static void remove_all(struct rewrite_options *options, uint16_t code)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < l->n; i++) {
-		if (l->v[i].code != code)
-			l->v[n++] = l->v[i];
+	for (size_t i = 0; i < options->n; i++) {
+		if (options->v[i].code != code)
+			options->v[n++] = options->v[i];
 	}
-	l->n = n;
+	options->n = n;
 }
 
-static struct rewrite_option *find(const struct rewrite_options *l, const struct rewrite_edns *e)
+static struct rewrite_option *find(const struct rewrite_options *options,
+				   const struct rewrite_edns *edns)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		if (l->v[i].code == e->code && l->v[i].local == e->only_local)
-			return &l->v[i];
+	for (size_t i = 0; i < options->n; i++) {
+		if (options->v[i].code == edns->code && options->v[i].local == edns->only_local)
+			return &options->v[i];
 	}
 	return NULL;
 }
 
-static enum rewrite_result push_undo(struct rewrite_run *run, const struct rewrite_edns *e,
+static enum rewrite_result push_undo(struct rewrite_run *run, const struct rewrite_edns *edns,
 				     const struct rewrite_option *old)
 {
 	struct rewrite_action *act = arena_calloc(&run->q->arena, sizeof(*act));
 	if (act == NULL)
 		return rewrite_failed(run, rewrite_out_of_memory(run->q));
 	act->kind = old != NULL ? REWRITE_ACT_PUT_OPTION : REWRITE_ACT_DROP_OPTION;
-	act->code = e->code;
+	act->code = edns->code;
 	if (old != NULL)
 		act->to = old->data;
 	return rewrite_push(run, act);
 }
 
-enum rewrite_result rewrite_apply_edns(const struct rewrite_rule *r, struct rewrite_run *run)
+enum rewrite_result rewrite_apply_edns(const struct rewrite_rule *rule, struct rewrite_run *run)
 {
-	const struct rewrite_edns *e = &r->edns;
+	const struct rewrite_edns *e = &rule->edns;
 	struct slice data = { NULL, 0 };
-	if (e->value != NULL && !e->value(r, run, &data))
+	if (e->value != NULL && !e->value(rule, run, &data))
 		return REWRITE_IGNORED;
 	if (open_options(run) < 0)
 		return rewrite_failed(run, rewrite_out_of_memory(run->q));
@@ -111,13 +112,13 @@ enum rewrite_result rewrite_apply_edns(const struct rewrite_rule *r, struct rewr
 
 /* ---- bytes ---- */
 
-static uint8_t *put_option(uint8_t *p, uint16_t code, struct slice data)
+static uint8_t *put_option(uint8_t *pos, uint16_t code, struct slice data)
 {
-	dns_put16(p, code);
-	dns_put16(p + 2, (uint16_t)data.n);
+	dns_put16(pos, code);
+	dns_put16(pos + 2, (uint16_t)data.n);
 	if (data.n != 0)
-		memcpy(p + 4, data.p, data.n);
-	return p + 4 + data.n;
+		memcpy(pos + 4, data.p, data.n);
+	return pos + 4 + data.n;
 }
 
 int rewrite_edns_commit(struct rewrite_run *run)
@@ -139,8 +140,8 @@ int rewrite_edns_commit(struct rewrite_run *run)
 	return 0;
 }
 
-int rewrite_edns_undo(const struct rewrite_action *act, struct arena *a, const uint8_t **options,
-		      uint16_t *options_len)
+int rewrite_edns_undo(const struct rewrite_action *act, struct arena *arena,
+		      const uint8_t **options, uint16_t *options_len)
 {
 	struct dns_opt had = { .options = *options, .options_len = *options_len };
 	struct dns_option opt;
@@ -155,7 +156,7 @@ int rewrite_edns_undo(const struct rewrite_action *act, struct arena *a, const u
 	bool put = act->kind == REWRITE_ACT_PUT_OPTION;
 	if (put && n - opt.len + act->to.n > UINT16_MAX)
 		return ERR_SPACE;
-	uint8_t *copy = arena_alloc(a, n + act->to.n);
+	uint8_t *copy = arena_alloc(arena, n + act->to.n);
 	if (copy == NULL)
 		return ERR_SPACE;
 	memcpy(copy, had.options, start);

@@ -4,43 +4,43 @@
 #include "plugin/rewrite/rewrite_priv.h"
 
 /* Rules that are about one name; it is known what that is. */
-static bool is_exact(const struct rewrite_rule *r)
+static bool is_exact(const struct rewrite_rule *rule)
 {
-	return r->match.how == REWRITE_EXACT &&
-	       (r->apply == rewrite_apply_name || r->apply == rewrite_apply_match);
+	return rule->match.how == REWRITE_EXACT &&
+	       (rule->apply == rewrite_apply_name || rule->apply == rewrite_apply_match);
 }
 
-void rewrite_index_init(struct rewrite_conf *c, struct arena *a)
+void rewrite_index_init(struct rewrite_conf *conf, struct arena *arena)
 {
-	uint32_t n = c->n_rules;
+	uint32_t n = conf->n_rules;
 	uint32_t slots = 1;
 	while (slots < 2 * n)
 		slots *= 2;
-	c->slot = arena_alloc(a, slots * sizeof(*c->slot));
-	c->n_slots = slots;
-	c->next = arena_alloc(a, (n + 1) * sizeof(*c->next));
+	conf->slot = arena_alloc(arena, slots * sizeof(*conf->slot));
+	conf->n_slots = slots;
+	conf->next = arena_alloc(arena, (n + 1) * sizeof(*conf->next));
 	for (uint32_t i = 0; i < slots; i++)
-		c->slot[i] = n;
+		conf->slot[i] = n;
 	/* From the last to the first, so that each list is in the order of the rules. */
 	uint32_t other = n;
 	for (uint32_t i = n; i-- > 0;) {
-		const struct rewrite_rule *r = &c->rule[i];
+		const struct rewrite_rule *r = &conf->rule[i];
 		if (!is_exact(r)) {
-			c->next[i] = other;
+			conf->next[i] = other;
 			other = i;
 		} else if (r->match.wire != NULL) {
-			uint32_t *head = &c->slot[r->match.hash & (slots - 1)];
-			c->next[i] = *head;
+			uint32_t *head = &conf->slot[r->match.hash & (slots - 1)];
+			conf->next[i] = *head;
 			*head = i;
 		}
 	}
-	c->first_other = other;
+	conf->first_other = other;
 }
 
-static uint32_t skip(const struct rewrite_conf *c, uint32_t at, uint32_t from)
+static uint32_t skip(const struct rewrite_conf *conf, uint32_t at, uint32_t from)
 {
 	while (at < from)
-		at = c->next[at];
+		at = conf->next[at];
 	return at;
 }
 

@@ -16,94 +16,97 @@ struct reader {
 };
 
 /* In a name's text these stand for themselves. */
-static bool is_plain(char c)
+static bool is_plain(char ch)
 {
-	return ascii_isdigit(c) || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
+	return ascii_isdigit(ch) || (ch >= 'a' && ch <= 'z') || ch == '-' || ch == '_';
 }
 
 /* A literal dot ends at p. */
-static void dot(struct reader *r)
+static void dot(struct reader *reader)
 {
-	if (r->depth > 0 || (*r->p != '\0' && strchr("*?+{", *r->p) != NULL)) {
-		r->run_n = 0;
+	if (reader->depth > 0 || (*reader->p != '\0' && strchr("*?+{", *reader->p) != NULL)) {
+		reader->run_n = 0;
 		return;
 	}
-	r->run[r->run_n++] = '.';
-	if (r->run_n > r->best_n) {
-		memcpy(r->best, r->run, r->run_n);
-		r->best_n = r->run_n;
+	reader->run[reader->run_n++] = '.';
+	if (reader->run_n > reader->best_n) {
+		memcpy(reader->best, reader->run, reader->run_n);
+		reader->best_n = reader->run_n;
 	}
 }
 
 /* Past a backslash: punctuation is literal, these letters stand for one character or for none. */
-static void escape(struct reader *r)
+static void escape(struct reader *reader)
 {
-	char c = *r->p;
+	char c = *reader->p;
 	bool letter = ascii_isalpha(c) || ascii_isdigit(c);
 	if (c == '\0' || (letter && strchr("dDwWsSbBAz", c) == NULL)) {
-		r->give_up = true;
+		reader->give_up = true;
 		return;
 	}
-	r->p++;
+	reader->p++;
 	if (c == '.')
-		dot(r);
+		dot(reader);
 	else
-		r->run_n = 0;
+		reader->run_n = 0;
 }
 
 /* Past the opening bracket of a class. */
-static void skip_class(struct reader *r)
+static void skip_class(struct reader *reader)
 {
-	if (strncmp(r->p, ".]", 2) == 0) {
-		r->p += 2;
-		dot(r);
+	if (strncmp(reader->p, ".]", 2) == 0) {
+		reader->p += 2;
+		dot(reader);
 		return;
 	}
-	r->run_n = 0;
-	r->p += *r->p == '^';
-	for (bool first = true; *r->p != '\0' && (*r->p != ']' || first); first = false) {
-		if (*r->p == '[') { /* [:alpha:] */
-			r->give_up = true;
+	reader->run_n = 0;
+	reader->p += *reader->p == '^';
+	for (bool first = true; *reader->p != '\0' && (*reader->p != ']' || first); first = false) {
+		if (*reader->p == '[') { /* [:alpha:] */
+			reader->give_up = true;
 			return;
 		}
-		r->p += *r->p == '\\' && r->p[1] != '\0' ? 2 : 1;
+		reader->p += *reader->p == '\\' && reader->p[1] != '\0' ? 2 : 1;
 	}
-	r->p += *r->p == ']';
+	reader->p += *reader->p == ']';
 }
 
 /* Past the opening parenthesis of a group: options it may set for the rest are not understood. */
-static void open_group(struct reader *r)
+static void open_group(struct reader *reader)
 {
-	bool fine = *r->p != '?' || strncmp(r->p, "?:", 2) == 0 || strncmp(r->p, "?P<", 3) == 0;
-	r->give_up |= !fine;
-	r->depth++;
-	r->run_n = 0;
+	bool fine = *reader->p != '?' || strncmp(reader->p, "?:", 2) == 0 ||
+		    strncmp(reader->p, "?P<", 3) == 0;
+	reader->give_up |= !fine;
+	reader->depth++;
+	reader->run_n = 0;
 }
 
-static void step(struct reader *r)
+static void step(struct reader *reader)
 {
-	char c = *r->p++;
+	char c = *reader->p++;
 	if (c == '\\') {
-		escape(r);
+		escape(reader);
 	} else if (c == '[') {
-		skip_class(r);
+		skip_class(reader);
 	} else if (c == '(') {
-		open_group(r);
-	} else if (is_plain(c) && r->depth == 0) {
-		r->run[r->run_n++] = c;
+		open_group(reader);
+	} else if (is_plain(c) && reader->depth == 0) {
+		reader->run[reader->run_n++] = c;
 	} else {
-		r->run_n = 0;
-		r->give_up |= c == '|' && r->depth == 0;
-		r->depth -= c == ')' && r->depth > 0;
+		reader->run_n = 0;
+		reader->give_up |= c == '|' && reader->depth == 0;
+		reader->depth -= c == ')' && reader->depth > 0;
 		if (c == '{') /* digits of a count are not literal */
-			r->p += strcspn(r->p, "}");
+			reader->p += strcspn(reader->p, "}");
 	}
 }
 
-struct slice rewrite_literal(const char *pattern, struct arena *a)
+struct slice rewrite_literal(const char *pattern, struct arena *arena)
 {
 	size_t n = strlen(pattern) + 1;
-	struct reader r = { .p = pattern, .run = arena_alloc(a, n), .best = arena_alloc(a, n) };
+	struct reader r = { .p = pattern,
+			    .run = arena_alloc(arena, n),
+			    .best = arena_alloc(arena, n) };
 	while (*r.p != '\0' && !r.give_up)
 		step(&r);
 	return r.give_up ? (struct slice){ NULL, 0 } : (struct slice){ r.best, r.best_n };

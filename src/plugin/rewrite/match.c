@@ -4,59 +4,59 @@
 #include "base/err.h"
 #include "plugin/rewrite/rewrite_priv.h"
 
-void rewrite_text_add(struct rewrite_text *t, struct slice s)
+void rewrite_text_add(struct rewrite_text *text, struct slice word)
 {
-	if (s.n > REWRITE_TEXT_MAX - t->n) {
-		t->too_long = true;
+	if (word.n > REWRITE_TEXT_MAX - text->n) {
+		text->too_long = true;
 		return;
 	}
-	if (s.n != 0)
-		memcpy(t->s + t->n, s.p, s.n);
-	t->n += s.n;
+	if (word.n != 0)
+		memcpy(text->s + text->n, word.p, word.n);
+	text->n += word.n;
 }
 
-void rewrite_text_set(struct rewrite_text *t, struct slice s)
+void rewrite_text_set(struct rewrite_text *text, struct slice word)
 {
-	t->n = 0;
-	t->too_long = false;
-	rewrite_text_add(t, s);
+	text->n = 0;
+	text->too_long = false;
+	rewrite_text_add(text, word);
 }
 
-void rewrite_text_wire(struct rewrite_text *t, const uint8_t *name)
+void rewrite_text_wire(struct rewrite_text *text, const uint8_t *name)
 {
 	_Static_assert((int)REWRITE_TEXT_MAX >= (int)DNS_NAME_TEXT_MAX, "a name must fit");
-	t->n = dns_name_to_text(name, false, t->s);
-	t->too_long = false;
+	text->n = dns_name_to_text(name, false, text->s);
+	text->too_long = false;
 }
 
-/* Appends `s` with each `what` replaced. */
-static void add_replaced(struct rewrite_text *out, struct slice s, struct slice what,
+/* Appends `text` with each `what` replaced. */
+static void add_replaced(struct rewrite_text *out, struct slice text, struct slice what,
 			 struct slice by)
 {
 	const char *hit;
-	while ((hit = memmem(s.p, s.n, what.p, what.n)) != NULL) {
-		rewrite_text_add(out, (struct slice){ s.p, (size_t)(hit - s.p) });
+	while ((hit = memmem(text.p, text.n, what.p, what.n)) != NULL) {
+		rewrite_text_add(out, (struct slice){ text.p, (size_t)(hit - text.p) });
 		rewrite_text_add(out, by);
-		s = slice_from(s, (size_t)(hit - s.p) + what.n);
+		text = slice_from(text, (size_t)(hit - text.p) + what.n);
 	}
-	rewrite_text_add(out, s);
+	rewrite_text_add(out, text);
 }
 
 /* "{N}" */
-static struct slice group_mark(unsigned n, char buf[16])
+static struct slice group_mark(unsigned count, char buf[16])
 {
 	char *p = buf + 15;
 	*--p = '}';
 	do
-		*--p = (char)('0' + n % 10);
-	while ((n /= 10) != 0);
+		*--p = (char)('0' + count % 10);
+	while ((count /= 10) != 0);
 	*--p = '{';
 	return (struct slice){ p, (size_t)(buf + 15 - p) };
 }
 
 /* One group after the other over the whole text, as CoreDNS does it: what one group put there can
  * be a mark for a later one. */
-void rewrite_groups(struct slice to, const struct regex_scratch *s, unsigned groups,
+void rewrite_groups(struct slice to, const struct regex_scratch *scratch, unsigned groups,
 		    struct rewrite_text *out)
 {
 	struct rewrite_text other;
@@ -69,7 +69,7 @@ void rewrite_groups(struct slice to, const struct regex_scratch *s, unsigned gro
 			continue;
 		into->n = 0;
 		into->too_long = from->too_long;
-		add_replaced(into, rewrite_text_slice(from), mark, regex_group(s, i));
+		add_replaced(into, rewrite_text_slice(from), mark, regex_group(scratch, i));
 		struct rewrite_text *swap = from;
 		from = into;
 		into = swap;
@@ -83,43 +83,44 @@ void rewrite_groups(struct slice to, const struct regex_scratch *s, unsigned gro
 
 /* ---- matchers ---- */
 
-/* The part of `s`, which ends with a dot, up to its first dot, or after its last one but that. */
-static struct slice first_label(struct slice s)
+/* The part of `text`, which ends with a dot, up to its first dot, or after its last one but that.
+ */
+static struct slice first_label(struct slice text)
 {
-	ptrdiff_t dot = slice_find(s, '.');
-	return dot < 0 ? s : (struct slice){ s.p, (size_t)dot };
+	ptrdiff_t dot = slice_find(text, '.');
+	return dot < 0 ? text : (struct slice){ text.p, (size_t)dot };
 }
 
-static struct slice last_label(struct slice s)
+static struct slice last_label(struct slice text)
 {
-	s.n--; /* the final dot */
-	size_t from = s.n;
-	while (from > 0 && s.p[from - 1] != '.')
+	text.n--; /* the final dot */
+	size_t from = text.n;
+	while (from > 0 && text.p[from - 1] != '.')
 		from--;
-	return slice_from(s, from);
+	return slice_from(text, from);
 }
 
 /* Digits that a text begins with may be the end of an escape, \DDD, in a name. */
-static struct slice without_digits(struct slice s)
+static struct slice without_digits(struct slice text)
 {
-	while (s.n > 0 && ascii_isdigit(s.p[0]))
-		s = slice_from(s, 1);
-	return s;
+	while (text.n > 0 && ascii_isdigit(text.p[0]))
+		text = slice_from(text, 1);
+	return text;
 }
 
-static struct slice probe_of(struct slice s)
+static struct slice probe_of(struct slice text)
 {
-	s = without_digits(s);
-	return s.n > 0 && s.p[0] == '.' ? slice_from(s, 1) : s;
+	text = without_digits(text);
+	return text.n > 0 && text.p[0] == '.' ? slice_from(text, 1) : text;
 }
 
 /* Do the labels from the i-th on read `text`? */
-static bool labels_read(const struct dns_qname *name, unsigned i, struct slice text)
+static bool labels_read(const struct dns_qname *name, unsigned index, struct slice text)
 {
-	for (; text.n > 0; i++) {
+	for (; text.n > 0; index++) {
 		struct slice part = slice_cut(&text, '.');
-		const uint8_t *label = name->wire + name->label[i];
-		if (i >= name->n_labels || label[0] != part.n ||
+		const uint8_t *label = name->wire + name->label[index];
+		if (index >= name->n_labels || label[0] != part.n ||
 		    memcmp(label + 1, part.p, part.n) != 0)
 			return false;
 	}
@@ -127,121 +128,123 @@ static bool labels_read(const struct dns_qname *name, unsigned i, struct slice t
 }
 
 /* Is there a label that ends as the probe begins, and do those after it read the rest? */
-static bool has_probe(const struct dns_qname *name, const struct rewrite_matcher *m)
+static bool has_probe(const struct dns_qname *name, const struct rewrite_matcher *matcher)
 {
-	size_t n = m->probe_first;
-	uint8_t last = (uint8_t)m->probe.p[n - 1];
+	size_t n = matcher->probe_first;
+	uint8_t last = (uint8_t)matcher->probe.p[n - 1];
 	for (unsigned i = 0; i < name->n_labels; i++) {
 		const uint8_t *label = name->wire + name->label[i];
 		if (label[label[0]] == last && label[0] >= n &&
-		    memcmp(label + 1 + label[0] - n, m->probe.p, n) == 0 &&
-		    labels_read(name, i + 1, slice_from(m->probe, n + 1)))
+		    memcmp(label + 1 + label[0] - n, matcher->probe.p, n) == 0 &&
+		    labels_read(name, i + 1, slice_from(matcher->probe, n + 1)))
 			return true;
 	}
 	return false;
 }
 
-static void init_exact(struct rewrite_matcher *m, struct arena *a)
+static void init_exact(struct rewrite_matcher *matcher, struct arena *arena)
 {
 	uint8_t wire[DNS_NAME_MAX];
 	char text[DNS_NAME_TEXT_MAX];
-	int n = dns_name_from_text(m->from, wire);
+	int n = dns_name_from_text(matcher->from, wire);
 	/* Text that is not as names are shown, `\097.` for `a.`, matches none. */
-	if (n < 0 || !slice_eq(m->from, (struct slice){ text, dns_name_to_text(wire, true, text) }))
+	if (n < 0 ||
+	    !slice_eq(matcher->from, (struct slice){ text, dns_name_to_text(wire, true, text) }))
 		return;
-	m->wire = arena_memdup(a, wire, (size_t)n);
-	m->wire_len = (size_t)n;
-	m->hash = dns_name_hash(m->wire);
+	matcher->wire = arena_memdup(arena, wire, (size_t)n);
+	matcher->wire_len = (size_t)n;
+	matcher->hash = dns_name_hash(matcher->wire);
 }
 
-void rewrite_matcher_init(struct rewrite_matcher *m, struct arena *a)
+void rewrite_matcher_init(struct rewrite_matcher *matcher, struct arena *arena)
 {
 	/* Escapes stand for bytes that look different in a name. */
-	bool plain = slice_find(m->from, '\\') < 0 && m->from.n > 1;
-	switch (m->how) {
+	bool plain = slice_find(matcher->from, '\\') < 0 && matcher->from.n > 1;
+	switch (matcher->how) {
 	case REWRITE_EXACT:
-		init_exact(m, a);
+		init_exact(matcher, arena);
 		break;
 	case REWRITE_PREFIX:
-		m->probe = plain ? first_label(m->from) : m->probe;
-		m->whole_label = m->probe.n < m->from.n;
+		matcher->probe = plain ? first_label(matcher->from) : matcher->probe;
+		matcher->whole_label = matcher->probe.n < matcher->from.n;
 		break;
 	case REWRITE_SUFFIX:
-		m->probe = plain ? without_digits(last_label(m->from)) : m->probe;
+		matcher->probe = plain ? without_digits(last_label(matcher->from)) : matcher->probe;
 		break;
 	case REWRITE_SUBSTRING:
-		m->probe = plain ? probe_of(m->from) : m->probe;
+		matcher->probe = plain ? probe_of(matcher->from) : matcher->probe;
 		break;
 	case REWRITE_REGEX:
-		m->probe = probe_of(rewrite_literal(m->pattern->text, a));
+		matcher->probe = probe_of(rewrite_literal(matcher->pattern->text, arena));
 		break;
 	}
-	m->probe_first = first_label(m->probe).n;
-	if (m->probe_first == 0)
-		m->probe.n = 0;
+	matcher->probe_first = first_label(matcher->probe).n;
+	if (matcher->probe_first == 0)
+		matcher->probe.n = 0;
 }
 
-bool rewrite_matcher_may(const struct rewrite_matcher *m, const struct dns_qname *name)
+bool rewrite_matcher_may(const struct rewrite_matcher *matcher, const struct dns_qname *name)
 {
-	size_t n = m->probe.n;
-	switch (m->how) {
+	size_t n = matcher->probe.n;
+	switch (matcher->how) {
 	case REWRITE_EXACT:
-		return m->hash == name->hash[0] && m->wire_len == name->len &&
-		       memcmp(m->wire, name->wire, name->len) == 0;
+		return matcher->hash == name->hash[0] && matcher->wire_len == name->len &&
+		       memcmp(matcher->wire, name->wire, name->len) == 0;
 	case REWRITE_PREFIX:
-		return n == 0 || (n <= name->wire[0] && (!m->whole_label || n == name->wire[0]) &&
-				  memcmp(name->wire + 1, m->probe.p, n) == 0);
-	case REWRITE_SUFFIX:
 		return n == 0 ||
-		       (n < name->len && name->wire[name->len - 2] == (uint8_t)m->probe.p[n - 1] &&
-			memcmp(name->wire + name->len - 1 - n, m->probe.p, n) == 0);
+		       (n <= name->wire[0] && (!matcher->whole_label || n == name->wire[0]) &&
+			memcmp(name->wire + 1, matcher->probe.p, n) == 0);
+	case REWRITE_SUFFIX:
+		return n == 0 || (n < name->len &&
+				  name->wire[name->len - 2] == (uint8_t)matcher->probe.p[n - 1] &&
+				  memcmp(name->wire + name->len - 1 - n, matcher->probe.p, n) == 0);
 	case REWRITE_SUBSTRING:
 	case REWRITE_REGEX:
-		return n == 0 || has_probe(name, m);
+		return n == 0 || has_probe(name, matcher);
 	}
 	return true;
 }
 
-bool rewrite_matcher_hits(const struct rewrite_matcher *m, struct query *q, struct slice name)
+bool rewrite_matcher_hits(const struct rewrite_matcher *matcher, struct query *q, struct slice name)
 {
-	switch (m->how) {
+	switch (matcher->how) {
 	case REWRITE_EXACT:
-		return slice_eq(name, m->from);
+		return slice_eq(name, matcher->from);
 	case REWRITE_PREFIX:
-		return slice_starts(name, m->from);
+		return slice_starts(name, matcher->from);
 	case REWRITE_SUFFIX:
-		return slice_ends(name, m->from);
+		return slice_ends(name, matcher->from);
 	case REWRITE_SUBSTRING:
-		return memmem(name.p, name.n, m->from.p, m->from.n) != NULL;
+		return memmem(name.p, name.n, matcher->from.p, matcher->from.n) != NULL;
 	case REWRITE_REGEX:
-		return regex_match(m->pattern->re, query_regex(q), name);
+		return regex_match(matcher->pattern->re, query_regex(q), name);
 	}
 	return false;
 }
 
-bool rewrite_replace(const struct rewrite_matcher *m, struct slice to, struct query *q,
+bool rewrite_replace(const struct rewrite_matcher *matcher, struct slice to, struct query *q,
 		     struct slice name, struct rewrite_text *out)
 {
-	if (!rewrite_matcher_hits(m, q, name))
+	if (!rewrite_matcher_hits(matcher, q, name))
 		return false;
 	rewrite_text_set(out, (struct slice){ NULL, 0 });
-	switch (m->how) {
+	switch (matcher->how) {
 	case REWRITE_EXACT:
 		rewrite_text_add(out, to);
 		break;
 	case REWRITE_PREFIX:
 		rewrite_text_add(out, to);
-		rewrite_text_add(out, slice_from(name, m->from.n));
+		rewrite_text_add(out, slice_from(name, matcher->from.n));
 		break;
 	case REWRITE_SUFFIX:
-		rewrite_text_add(out, (struct slice){ name.p, name.n - m->from.n });
+		rewrite_text_add(out, (struct slice){ name.p, name.n - matcher->from.n });
 		rewrite_text_add(out, to);
 		break;
 	case REWRITE_SUBSTRING:
-		add_replaced(out, name, m->from, to);
+		add_replaced(out, name, matcher->from, to);
 		break;
 	case REWRITE_REGEX:
-		rewrite_groups(to, query_regex(q), regex_groups(m->pattern->re), out);
+		rewrite_groups(to, query_regex(q), regex_groups(matcher->pattern->re), out);
 		break;
 	}
 	return true;

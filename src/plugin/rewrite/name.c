@@ -9,9 +9,9 @@ enum verdict rewrite_out_of_memory(struct query *q)
 	return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
 }
 
-enum rewrite_result rewrite_failed(struct rewrite_run *run, enum verdict v)
+enum rewrite_result rewrite_failed(struct rewrite_run *run, enum verdict verdict)
 {
-	run->failed = v;
+	run->failed = verdict;
 	return REWRITE_FAILED;
 }
 
@@ -40,11 +40,11 @@ enum rewrite_result rewrite_push(struct rewrite_run *run, const struct rewrite_a
 	return REWRITE_DONE;
 }
 
-enum rewrite_result rewrite_push_all(struct rewrite_run *run, const struct rewrite_rule *r)
+enum rewrite_result rewrite_push_all(struct rewrite_run *run, const struct rewrite_rule *rule)
 {
 	enum rewrite_result res = REWRITE_DONE;
-	for (size_t i = 0; i < r->n_actions && res == REWRITE_DONE; i++)
-		res = rewrite_push(run, &r->action[i]);
+	for (size_t i = 0; i < rule->n_actions && res == REWRITE_DONE; i++)
+		res = rewrite_push(run, &rule->action[i]);
 	return res;
 }
 
@@ -90,7 +90,7 @@ static enum rewrite_result invalid_name(struct rewrite_run *run, struct slice na
 }
 
 /* The name now is `text`. */
-static enum rewrite_result rename_to(const struct rewrite_rule *r, struct rewrite_run *run,
+static enum rewrite_result rename_to(const struct rewrite_rule *rule, struct rewrite_run *run,
 				     const struct rewrite_text *text)
 {
 	uint8_t wire[DNS_NAME_MAX];
@@ -99,36 +99,36 @@ static enum rewrite_result rename_to(const struct rewrite_rule *r, struct rewrit
 	if (text->too_long || dns_name_from_text(name, wire) < 0)
 		return invalid_name(run, name);
 	enum rewrite_result res = REWRITE_DONE;
-	if (r->automatic)
+	if (rule->automatic)
 		res = push_remap(run, name, wire);
 	if (res == REWRITE_DONE)
 		res = ask(run, wire, q->req.qtype, q->req.qclass);
-	return res == REWRITE_DONE ? rewrite_push_all(run, r) : res;
+	return res == REWRITE_DONE ? rewrite_push_all(run, rule) : res;
 }
 
-enum rewrite_result rewrite_apply_name(const struct rewrite_rule *r, struct rewrite_run *run)
+enum rewrite_result rewrite_apply_name(const struct rewrite_rule *rule, struct rewrite_run *run)
 {
 	struct rewrite_text text;
 	struct query *q = run->q;
-	if (!rewrite_matcher_may(&r->match, &q->qname))
+	if (!rewrite_matcher_may(&rule->match, &q->qname))
 		return REWRITE_IGNORED;
-	if (r->match.how == REWRITE_EXACT) {
-		if (r->to_wire == NULL)
-			return invalid_name(run, r->to);
-		enum rewrite_result res = ask(run, r->to_wire, q->req.qtype, q->req.qclass);
-		return res == REWRITE_DONE ? rewrite_push_all(run, r) : res;
+	if (rule->match.how == REWRITE_EXACT) {
+		if (rule->to_wire == NULL)
+			return invalid_name(run, rule->to);
+		enum rewrite_result res = ask(run, rule->to_wire, q->req.qtype, q->req.qclass);
+		return res == REWRITE_DONE ? rewrite_push_all(run, rule) : res;
 	}
-	if (!rewrite_replace(&r->match, r->to, q, rewrite_run_name(run), &text))
+	if (!rewrite_replace(&rule->match, rule->to, q, rewrite_run_name(run), &text))
 		return REWRITE_IGNORED;
-	return rename_to(r, run, &text);
+	return rename_to(rule, run, &text);
 }
 
 /* False when a label has no value. */
-static bool fill_parts(const struct rewrite_rule *r, struct query *q, struct rewrite_text *text)
+static bool fill_parts(const struct rewrite_rule *rule, struct query *q, struct rewrite_text *text)
 {
 	rewrite_text_set(text, (struct slice){ NULL, 0 });
-	for (size_t i = 0; i < r->n_parts; i++) {
-		const struct rewrite_part *p = &r->part[i];
+	for (size_t i = 0; i < rule->n_parts; i++) {
+		const struct rewrite_part *p = &rule->part[i];
 		struct slice s = p->literal;
 		if (p->group >= 0)
 			s = regex_group(query_regex(q), (unsigned)p->group);
@@ -145,51 +145,51 @@ static bool fill_parts(const struct rewrite_rule *r, struct query *q, struct rew
 	return true;
 }
 
-enum rewrite_result rewrite_apply_metadata(const struct rewrite_rule *r, struct rewrite_run *run)
+enum rewrite_result rewrite_apply_metadata(const struct rewrite_rule *rule, struct rewrite_run *run)
 {
 	struct rewrite_text text;
-	if (!rewrite_matcher_may(&r->match, &run->q->qname))
+	if (!rewrite_matcher_may(&rule->match, &run->q->qname))
 		return REWRITE_IGNORED;
-	if (!rewrite_matcher_hits(&r->match, run->q, rewrite_run_name(run)) ||
-	    !fill_parts(r, run->q, &text))
+	if (!rewrite_matcher_hits(&rule->match, run->q, rewrite_run_name(run)) ||
+	    !fill_parts(rule, run->q, &text))
 		return REWRITE_IGNORED;
-	return rename_to(r, run, &text);
+	return rename_to(rule, run, &text);
 }
 
-enum rewrite_result rewrite_apply_match(const struct rewrite_rule *r, struct rewrite_run *run)
+enum rewrite_result rewrite_apply_match(const struct rewrite_rule *rule, struct rewrite_run *run)
 {
-	if (!rewrite_matcher_may(&r->match, &run->q->qname))
+	if (!rewrite_matcher_may(&rule->match, &run->q->qname))
 		return REWRITE_IGNORED;
-	if (r->match.how != REWRITE_EXACT &&
-	    !rewrite_matcher_hits(&r->match, run->q, rewrite_run_name(run)))
+	if (rule->match.how != REWRITE_EXACT &&
+	    !rewrite_matcher_hits(&rule->match, run->q, rewrite_run_name(run)))
 		return REWRITE_IGNORED;
-	return rewrite_push_all(run, r);
+	return rewrite_push_all(run, rule);
 }
 
-enum rewrite_result rewrite_apply_always(const struct rewrite_rule *r, struct rewrite_run *run)
+enum rewrite_result rewrite_apply_always(const struct rewrite_rule *rule, struct rewrite_run *run)
 {
-	return rewrite_push_all(run, r);
+	return rewrite_push_all(run, rule);
 }
 
-enum rewrite_result rewrite_apply_never(const struct rewrite_rule *r, struct rewrite_run *run)
+enum rewrite_result rewrite_apply_never(const struct rewrite_rule *rule, struct rewrite_run *run)
 {
-	(void)r;
+	(void)rule;
 	(void)run;
 	return REWRITE_IGNORED;
 }
 
-enum rewrite_result rewrite_apply_type(const struct rewrite_rule *r, struct rewrite_run *run)
+enum rewrite_result rewrite_apply_type(const struct rewrite_rule *rule, struct rewrite_run *run)
 {
 	const struct dns_request *req = &run->q->req;
-	if (req->qtype != r->code_from)
+	if (req->qtype != rule->code_from)
 		return REWRITE_IGNORED;
-	return ask(run, req->qname, r->code_to, req->qclass);
+	return ask(run, req->qname, rule->code_to, req->qclass);
 }
 
-enum rewrite_result rewrite_apply_class(const struct rewrite_rule *r, struct rewrite_run *run)
+enum rewrite_result rewrite_apply_class(const struct rewrite_rule *rule, struct rewrite_run *run)
 {
 	const struct dns_request *req = &run->q->req;
-	if (req->qclass != r->code_from)
+	if (req->qclass != rule->code_from)
 		return REWRITE_IGNORED;
-	return ask(run, req->qname, req->qtype, r->code_to);
+	return ask(run, req->qname, req->qtype, rule->code_to);
 }

@@ -9,9 +9,9 @@ static bool is(const char *word, const char *text)
 	return slice_eq_nocase(slice_of(word), slice_of(text));
 }
 
-const char *rewrite_lower(struct setup *s, const char *text)
+const char *rewrite_lower(struct setup *setup, const char *text)
 {
-	char *copy = arena_strdup(s->arena, text);
+	char *copy = arena_strdup(setup->arena, text);
 	for (char *p = copy; *p != '\0'; p++)
 		*p = ascii_lower(*p);
 	return copy;
@@ -28,32 +28,32 @@ static bool is_absolute(const char *text)
 	return slashes % 2 == 0;
 }
 
-const char *rewrite_absolute(struct setup *s, const char *text)
+const char *rewrite_absolute(struct setup *setup, const char *text)
 {
-	return is_absolute(text) ? text : arena_printf(s->arena, "%s.", text);
+	return is_absolute(text) ? text : arena_printf(setup->arena, "%s.", text);
 }
 
-const char *rewrite_normal(struct setup *s, const char *text)
+const char *rewrite_normal(struct setup *setup, const char *text)
 {
-	return rewrite_absolute(s, rewrite_lower(s, text));
+	return rewrite_absolute(setup, rewrite_lower(setup, text));
 }
 
-struct rewrite_pattern *rewrite_add_pattern(struct rewrite_words *w, const struct word *at,
+struct rewrite_pattern *rewrite_add_pattern(struct rewrite_words *words, const struct word *at,
 					    const char *text, const char *to)
 {
-	struct rewrite_pattern *p = arena_calloc(w->s->arena, sizeof(*p));
+	struct rewrite_pattern *p = arena_calloc(words->s->arena, sizeof(*p));
 	*p = (struct rewrite_pattern){
-		.next = w->conf->patterns, .pos = at->pos, .text = text, .to = to
+		.next = words->conf->patterns, .pos = at->pos, .text = text, .to = to
 	};
-	w->conf->patterns = p;
+	words->conf->patterns = p;
 	return p;
 }
 
-struct rewrite_action *rewrite_add_actions(struct rewrite_words *w, size_t n)
+struct rewrite_action *rewrite_add_actions(struct rewrite_words *words, size_t count)
 {
-	struct rewrite_action *v = arena_calloc(w->s->arena, n * sizeof(*v));
-	w->rule->action = v;
-	w->rule->n_actions = n;
+	struct rewrite_action *v = arena_calloc(words->s->arena, count * sizeof(*v));
+	words->rule->action = v;
+	words->rule->n_actions = count;
 	return v;
 }
 
@@ -71,29 +71,30 @@ int rewrite_how_parse(const char *word)
 	return -1;
 }
 
-int rewrite_parse_matcher(struct rewrite_words *w, const struct word *how, const struct word *name)
+int rewrite_parse_matcher(struct rewrite_words *words, const struct word *how,
+			  const struct word *name)
 {
-	struct rewrite_matcher *m = &w->rule->match;
+	struct rewrite_matcher *m = &words->rule->match;
 	int k = how != NULL ? rewrite_how_parse(how->s) : (int)REWRITE_EXACT;
 	if (k < 0)
-		return setup_error(w->s, how->pos,
+		return setup_error(words->s, how->pos,
 				   "expected exact, prefix, suffix, substring or regex, got '%s'",
 				   how->s);
 	m->how = (enum rewrite_how)k;
 	if (m->how == REWRITE_REGEX)
-		m->pattern = rewrite_add_pattern(w, name, name->s, NULL);
+		m->pattern = rewrite_add_pattern(words, name, name->s, NULL);
 	else
-		m->from = slice_of(rewrite_normal(w->s, name->s));
-	rewrite_matcher_init(m, w->s->arena);
+		m->from = slice_of(rewrite_normal(words->s, name->s));
+	rewrite_matcher_init(m, words->s->arena);
 	return 0;
 }
 
 /* ---- ttl ---- */
 
-static int parse_u32(struct slice s, uint32_t *ret)
+static int parse_u32(struct slice text, uint32_t *ret)
 {
 	uint64_t v;
-	if (slice_u64(s, &v) < 0 || v > UINT32_MAX)
+	if (slice_u64(text, &v) < 0 || v > UINT32_MAX)
 		return ERR_PARSE;
 	*ret = (uint32_t)v;
 	return 0;
@@ -120,27 +121,27 @@ static int parse_range(const char *text, struct rewrite_action *act)
 	return act->min <= act->max ? 0 : ERR_RANGE;
 }
 
-int rewrite_parse_ttl(struct rewrite_words *w)
+int rewrite_parse_ttl(struct rewrite_words *words)
 {
-	if (w->n < 2 || w->n > 3)
-		return setup_error(w->s, w->pos, "ttl: expected [HOW] NAME TTL");
-	const struct word *how = w->n == 3 ? &w->v[0] : NULL;
-	const struct word *range = &w->v[w->n - 1];
-	struct rewrite_action *act = rewrite_add_actions(w, 1);
+	if (words->n < 2 || words->n > 3)
+		return setup_error(words->s, words->pos, "ttl: expected [HOW] NAME TTL");
+	const struct word *how = words->n == 3 ? &words->v[0] : NULL;
+	const struct word *range = &words->v[words->n - 1];
+	struct rewrite_action *act = rewrite_add_actions(words, 1);
 	act->kind = REWRITE_ACT_TTL;
 	if (parse_range(range->s, act) < 0)
-		return setup_error(w->s, range->pos,
+		return setup_error(words->s, range->pos,
 				   "ttl: expected seconds or a range such as 60-300, got '%s'",
 				   range->s);
-	w->rule->apply = rewrite_apply_match;
-	return rewrite_parse_matcher(w, how, &w->v[w->n - 2]);
+	words->rule->apply = rewrite_apply_match;
+	return rewrite_parse_matcher(words, how, &words->v[words->n - 2]);
 }
 
 /* ---- rcode ---- */
 
 enum { RCODE_MAX = 23 };
 
-static int parse_rcode(struct rewrite_words *w, const struct word *at, uint32_t *ret)
+static int parse_rcode(struct rewrite_words *words, const struct word *at, uint32_t *ret)
 {
 	uint32_t v;
 	if (parse_u32(slice_of(at->s), &v) == 0 && v <= RCODE_MAX) {
@@ -156,7 +157,7 @@ static int parse_rcode(struct rewrite_words *w, const struct word *at, uint32_t 
 		code = dns_rcode_parse((struct slice){ text, upper.n });
 	}
 	if (code < 0)
-		return setup_error(w->s, at->pos,
+		return setup_error(words->s, at->pos,
 				   "rcode: expected a name such as NXDOMAIN or a number up to %d, "
 				   "got '%s'",
 				   RCODE_MAX, at->s);
@@ -164,54 +165,54 @@ static int parse_rcode(struct rewrite_words *w, const struct word *at, uint32_t 
 	return 0;
 }
 
-int rewrite_parse_rcode(struct rewrite_words *w)
+int rewrite_parse_rcode(struct rewrite_words *words)
 {
-	if (w->n < 3 || w->n > 4)
-		return setup_error(w->s, w->pos, "rcode: expected [HOW] NAME FROM TO");
-	const struct word *how = w->n == 4 ? &w->v[0] : NULL;
-	struct rewrite_action *act = rewrite_add_actions(w, 1);
+	if (words->n < 3 || words->n > 4)
+		return setup_error(words->s, words->pos, "rcode: expected [HOW] NAME FROM TO");
+	const struct word *how = words->n == 4 ? &words->v[0] : NULL;
+	struct rewrite_action *act = rewrite_add_actions(words, 1);
 	act->kind = REWRITE_ACT_RCODE;
-	int r = parse_rcode(w, &w->v[w->n - 2], &act->min);
+	int r = parse_rcode(words, &words->v[words->n - 2], &act->min);
 	if (r == 0)
-		r = parse_rcode(w, &w->v[w->n - 1], &act->max);
+		r = parse_rcode(words, &words->v[words->n - 1], &act->max);
 	if (r < 0)
 		return r;
-	w->rule->apply = rewrite_apply_match;
-	return rewrite_parse_matcher(w, how, &w->v[w->n - 3]);
+	words->rule->apply = rewrite_apply_match;
+	return rewrite_parse_matcher(words, how, &words->v[words->n - 3]);
 }
 
 /* ---- cname ---- */
 
 /* Only exact names are completed with a dot. */
-int rewrite_parse_cname(struct rewrite_words *w)
+int rewrite_parse_cname(struct rewrite_words *words)
 {
-	if (w->n < 2 || w->n > 3)
-		return setup_error(w->s, w->pos, "cname: expected [HOW] FROM TO");
-	struct rewrite_matcher *m = &w->rule->match;
-	const struct word *from = &w->v[w->n - 2], *to = &w->v[w->n - 1];
-	int how = w->n == 3 ? rewrite_how_parse(w->v[0].s) : (int)REWRITE_EXACT;
+	if (words->n < 2 || words->n > 3)
+		return setup_error(words->s, words->pos, "cname: expected [HOW] FROM TO");
+	struct rewrite_matcher *m = &words->rule->match;
+	const struct word *from = &words->v[words->n - 2], *to = &words->v[words->n - 1];
+	int how = words->n == 3 ? rewrite_how_parse(words->v[0].s) : (int)REWRITE_EXACT;
 	if (how < 0)
-		return setup_error(w->s, w->v[0].pos,
+		return setup_error(words->s, words->v[0].pos,
 				   "cname: expected exact, prefix, suffix, substring or regex, got "
 				   "'%s'",
-				   w->v[0].s);
+				   words->v[0].s);
 	bool exact = how == REWRITE_EXACT;
 	m->how = (enum rewrite_how)how;
-	m->from = slice_of((exact ? rewrite_normal : rewrite_lower)(w->s, from->s));
+	m->from = slice_of((exact ? rewrite_normal : rewrite_lower)(words->s, from->s));
 	if (how == REWRITE_REGEX)
-		m->pattern = rewrite_add_pattern(w, from, m->from.p, NULL);
-	struct rewrite_action *act = rewrite_add_actions(w, 1);
+		m->pattern = rewrite_add_pattern(words, from, m->from.p, NULL);
+	struct rewrite_action *act = rewrite_add_actions(words, 1);
 	act->kind = REWRITE_ACT_CNAME;
 	act->match = m;
-	act->to = slice_of((exact ? rewrite_normal : rewrite_lower)(w->s, to->s));
-	w->rule->apply =
+	act->to = slice_of((exact ? rewrite_normal : rewrite_lower)(words->s, to->s));
+	words->rule->apply =
 		m->from.n != 0 && act->to.n != 0 ? rewrite_apply_always : rewrite_apply_never;
 	return 0;
 }
 
 /* ---- type and class ---- */
 
-static int parse_code(struct rewrite_words *w, const struct word *at, bool type, uint16_t *ret)
+static int parse_code(struct rewrite_words *words, const struct word *at, bool type, uint16_t *ret)
 {
 	struct slice word = slice_of(at->s);
 	char text[DNS_MNEMONIC_MAX];
@@ -223,38 +224,38 @@ static int parse_code(struct rewrite_words *w, const struct word *at, bool type,
 		code = type ? dns_type_parse(word, false) : dns_class_parse(word, false);
 	}
 	if (code < 0)
-		return setup_error(w->s, at->pos, "expected a %s, got '%s'",
+		return setup_error(words->s, at->pos, "expected a %s, got '%s'",
 				   type ? "record type" : "class", at->s);
 	*ret = (uint16_t)code;
 	return 0;
 }
 
-static int parse_codes(struct rewrite_words *w, bool type)
+static int parse_codes(struct rewrite_words *words, bool type)
 {
-	struct rewrite_rule *rule = w->rule;
-	if (w->n != 2)
-		return setup_error(w->s, w->pos, "expected two %s",
+	struct rewrite_rule *rule = words->rule;
+	if (words->n != 2)
+		return setup_error(words->s, words->pos, "expected two %s",
 				   type ? "record types" : "classes");
 	rule->apply = type ? rewrite_apply_type : rewrite_apply_class;
-	int r = parse_code(w, &w->v[0], type, &rule->code_from);
-	return r < 0 ? r : parse_code(w, &w->v[1], type, &rule->code_to);
+	int r = parse_code(words, &words->v[0], type, &rule->code_from);
+	return r < 0 ? r : parse_code(words, &words->v[1], type, &rule->code_to);
 }
 
-static int parse_type(struct rewrite_words *w)
+static int parse_type(struct rewrite_words *words)
 {
-	return parse_codes(w, true);
+	return parse_codes(words, true);
 }
 
-static int parse_class(struct rewrite_words *w)
+static int parse_class(struct rewrite_words *words)
 {
-	return parse_codes(w, false);
+	return parse_codes(words, false);
 }
 
 /* ---- stanzas ---- */
 
-static int parse_answer(struct rewrite_words *w)
+static int parse_answer(struct rewrite_words *words)
 {
-	return setup_error(w->s, w->pos, "answer rules must follow a name rule");
+	return setup_error(words->s, words->pos, "answer rules must follow a name rule");
 }
 
 static const struct {
@@ -267,67 +268,69 @@ static const struct {
 	{ "edns0", rewrite_parse_edns },  { "answer", parse_answer },
 };
 
-static int parse_rule(struct rewrite_words *w)
+static int parse_rule(struct rewrite_words *words)
 {
-	bool mode = w->n > 0 && (is(w->v[0].s, "continue") || is(w->v[0].s, "stop"));
+	bool mode = words->n > 0 && (is(words->v[0].s, "continue") || is(words->v[0].s, "stop"));
 	if (mode) {
-		w->rule->go_on = is(w->v[0].s, "continue");
-		w->v++;
-		w->n--;
+		words->rule->go_on = is(words->v[0].s, "continue");
+		words->v++;
+		words->n--;
 	}
-	if (w->n == 0)
-		return setup_error(w->s, w->pos, "rewrite: expected a rule");
-	w->pos = w->v[0].pos;
+	if (words->n == 0)
+		return setup_error(words->s, words->pos, "rewrite: expected a rule");
+	words->pos = words->v[0].pos;
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		if (is(w->v[0].s, fields[i].word)) {
-			w->v++;
-			w->n--;
-			return fields[i].parse(w);
+		if (is(words->v[0].s, fields[i].word)) {
+			words->v++;
+			words->n--;
+			return fields[i].parse(words);
 		}
 	}
-	return setup_error(w->s, w->v[0].pos,
+	return setup_error(words->s, words->v[0].pos,
 			   "rewrite: expected name, type, class, ttl, cname, rcode or edns0, got "
 			   "'%s'",
-			   w->v[0].s);
+			   words->v[0].s);
 }
 
 /* All words of the stanza in a row: what is in its block belongs to the line it opens on. */
-static int collect(struct setup *s, const struct corefile_dir *d, struct rewrite_words *w)
+static int collect(struct setup *setup, const struct corefile_dir *dir, struct rewrite_words *words)
 {
-	size_t n = d->n_arg;
-	if (d->has_body && d->n_arg >= 2)
-		return setup_error(s, d->name.pos, "rewrite: a rule, and then a block");
-	for (size_t i = 0; i < d->n_body; i++) {
-		if (d->body[i].has_body)
-			return setup_error(s, d->body[i].name.pos, "'%s' takes no block",
-					   d->body[i].name.s);
-		n += 1 + d->body[i].n_arg;
+	size_t n = dir->n_arg;
+	if (dir->has_body && dir->n_arg >= 2)
+		return setup_error(setup, dir->name.pos, "rewrite: a rule, and then a block");
+	for (size_t i = 0; i < dir->n_body; i++) {
+		if (dir->body[i].has_body)
+			return setup_error(setup, dir->body[i].name.pos, "'%s' takes no block",
+					   dir->body[i].name.s);
+		n += 1 + dir->body[i].n_arg;
 	}
-	struct word *v = arena_alloc(s->arena, (n + 1) * sizeof(*v));
-	w->v = v;
-	w->n = n;
-	w->pos = d->name.pos;
-	for (size_t i = 0; i < d->n_arg; i++)
-		*v++ = d->arg[i];
-	for (size_t i = 0; i < d->n_body; i++) {
-		*v++ = d->body[i].name;
-		for (size_t k = 0; k < d->body[i].n_arg; k++)
-			*v++ = d->body[i].arg[k];
+	struct word *v = arena_alloc(setup->arena, (n + 1) * sizeof(*v));
+	words->v = v;
+	words->n = n;
+	words->pos = dir->name.pos;
+	for (size_t i = 0; i < dir->n_arg; i++)
+		*v++ = dir->arg[i];
+	for (size_t i = 0; i < dir->n_body; i++) {
+		*v++ = dir->body[i].name;
+		for (size_t k = 0; k < dir->body[i].n_arg; k++)
+			*v++ = dir->body[i].arg[k];
 	}
 	return 0;
 }
 
-int rewrite_parse_stanzas(struct setup *s, struct rewrite_conf *c)
+int rewrite_parse_stanzas(struct setup *setup, struct rewrite_conf *conf)
 {
-	c->rule = arena_calloc(s->arena, s->n_dir * sizeof(*c->rule));
-	for (; c->n_rules < s->n_dir; c->n_rules++) {
-		struct rewrite_words w = { .s = s, .conf = c, .rule = &c->rule[c->n_rules] };
-		int r = collect(s, s->dir[c->n_rules], &w);
+	conf->rule = arena_calloc(setup->arena, setup->n_dir * sizeof(*conf->rule));
+	for (; conf->n_rules < setup->n_dir; conf->n_rules++) {
+		struct rewrite_words w = { .s = setup,
+					   .conf = conf,
+					   .rule = &conf->rule[conf->n_rules] };
+		int r = collect(setup, setup->dir[conf->n_rules], &w);
 		if (r == 0)
 			r = parse_rule(&w);
 		if (r < 0)
 			return r;
 	}
-	rewrite_index_init(c, s->arena);
+	rewrite_index_init(conf, setup->arena);
 	return 0;
 }

@@ -27,15 +27,15 @@ struct rewrite_reply {
 
 enum outcome { OUT_GO_ON, OUT_WAIT, OUT_FAILED };
 
-static enum outcome fail(struct rewrite_reply *r, enum verdict v)
+static enum outcome fail(struct rewrite_reply *reply, enum verdict verdict)
 {
-	r->failed = v;
+	reply->failed = verdict;
 	return OUT_FAILED;
 }
 
-static enum outcome no_memory(struct rewrite_reply *r)
+static enum outcome no_memory(struct rewrite_reply *reply)
 {
-	return fail(r, rewrite_out_of_memory(r->q));
+	return fail(reply, rewrite_out_of_memory(reply->q));
 }
 
 /* ---- names of records ---- */
@@ -64,32 +64,32 @@ static int value_offset(const struct dns_rr *rr)
 	return at < rr->rdlen ? (int)at : -1;
 }
 
-static void open_record(struct rewrite_reply *r, struct dns_rr *rr)
+static void open_record(struct rewrite_reply *reply, struct dns_rr *rr)
 {
-	r->rr = rr;
-	r->owner.has_text = r->owner.changed = false;
-	r->value.has_text = r->value.changed = false;
+	reply->rr = rr;
+	reply->owner.has_text = reply->owner.changed = false;
+	reply->value.has_text = reply->value.changed = false;
 	int at = value_offset(rr);
-	r->owner.wire = rr->owner;
-	r->value.wire = at >= 0 ? rr->rdata + at : NULL;
+	reply->owner.wire = rr->owner;
+	reply->value.wire = at >= 0 ? rr->rdata + at : NULL;
 }
 
-static struct slice field_text(struct field *f)
+static struct slice field_text(struct field *field)
 {
-	if (!f->has_text) {
-		rewrite_text_wire(&f->text, f->wire);
-		f->has_text = true;
+	if (!field->has_text) {
+		rewrite_text_wire(&field->text, field->wire);
+		field->has_text = true;
 	}
-	return rewrite_text_slice(&f->text);
+	return rewrite_text_slice(&field->text);
 }
 
-static int put_value(struct rewrite_reply *r, const uint8_t *name)
+static int put_value(struct rewrite_reply *reply, const uint8_t *name)
 {
-	struct dns_rr *rr = r->rr;
+	struct dns_rr *rr = reply->rr;
 	size_t at = (size_t)value_offset(rr);
 	size_t old = dns_name_len(rr->rdata + at), now = dns_name_len(name);
 	size_t n = rr->rdlen - old + now;
-	uint8_t *copy = n <= UINT16_MAX ? arena_alloc(&r->q->arena, n) : NULL;
+	uint8_t *copy = n <= UINT16_MAX ? arena_alloc(&reply->q->arena, n) : NULL;
 	if (copy == NULL)
 		return ERR_SPACE;
 	memcpy(copy, rr->rdata, at);
@@ -101,45 +101,45 @@ static int put_value(struct rewrite_reply *r, const uint8_t *name)
 }
 
 /* The name as it is now: from the text when that is newer. NULL: none, and the query has failed. */
-static const uint8_t *field_name(struct rewrite_reply *r, struct field *f)
+static const uint8_t *field_name(struct rewrite_reply *reply, struct field *field)
 {
 	uint8_t wire[DNS_NAME_MAX];
-	if (!f->has_text)
-		return f->wire;
-	int n = f->text.too_long ? ERR_PARSE
-				 : dns_name_from_text(rewrite_text_slice(&f->text), wire);
+	if (!field->has_text)
+		return field->wire;
+	int n = field->text.too_long ? ERR_PARSE
+				     : dns_name_from_text(rewrite_text_slice(&field->text), wire);
 	if (n < 0) {
-		r->failed =
-			query_failf(r->q, DNS_RCODE_SERVFAIL, "invalid name after rewrite: %.*s",
-				    (int)f->text.n, f->text.s);
+		reply->failed = query_failf(reply->q, DNS_RCODE_SERVFAIL,
+					    "invalid name after rewrite: %.*s", (int)field->text.n,
+					    field->text.s);
 		return NULL;
 	}
-	f->wire = arena_memdup(&r->q->arena, wire, (size_t)n);
-	f->has_text = false;
-	if (f->wire == NULL)
-		r->failed = rewrite_out_of_memory(r->q);
-	return f->wire;
+	field->wire = arena_memdup(&reply->q->arena, wire, (size_t)n);
+	field->has_text = false;
+	if (field->wire == NULL)
+		reply->failed = rewrite_out_of_memory(reply->q);
+	return field->wire;
 }
 
 /* What changed goes into the record. */
-static enum outcome close_record(struct rewrite_reply *r)
+static enum outcome close_record(struct rewrite_reply *reply)
 {
-	if (r->owner.changed) {
-		const uint8_t *name = field_name(r, &r->owner);
+	if (reply->owner.changed) {
+		const uint8_t *name = field_name(reply, &reply->owner);
 		if (name == NULL)
 			return OUT_FAILED;
-		r->rr->owner = name;
-		r->rr->owner_len = (uint8_t)dns_name_len(name);
-		r->owner.changed = false;
+		reply->rr->owner = name;
+		reply->rr->owner_len = (uint8_t)dns_name_len(name);
+		reply->owner.changed = false;
 	}
-	if (r->value.changed) {
-		const uint8_t *name = field_name(r, &r->value);
+	if (reply->value.changed) {
+		const uint8_t *name = field_name(reply, &reply->value);
 		if (name == NULL)
 			return OUT_FAILED;
-		if (put_value(r, name) < 0)
-			return no_memory(r);
-		r->value.wire = r->rr->rdata + value_offset(r->rr);
-		r->value.changed = false;
+		if (put_value(reply, name) < 0)
+			return no_memory(reply);
+		reply->value.wire = reply->rr->rdata + value_offset(reply->rr);
+		reply->value.changed = false;
 	}
 	return OUT_GO_ON;
 }
@@ -175,7 +175,7 @@ static bool by_remap(const struct rewrite_action *act, struct query *q, struct s
 	return by_suffix(act, q, src, out);
 }
 
-static enum outcome on_name(const struct rewrite_action *act, struct rewrite_reply *r)
+static enum outcome on_name(const struct rewrite_action *act, struct rewrite_reply *reply)
 {
 	static bool (*const ways[])(const struct rewrite_action *act, struct query *q,
 				    struct slice src, struct rewrite_text *out) = {
@@ -184,8 +184,8 @@ static enum outcome on_name(const struct rewrite_action *act, struct rewrite_rep
 		[REWRITE_ACT_REMAP] = by_remap,
 	};
 	struct rewrite_text out;
-	struct field *f = act->value ? &r->value : &r->owner;
-	if (r->rr == NULL || f->wire == NULL)
+	struct field *f = act->value ? &reply->value : &reply->owner;
+	if (reply->rr == NULL || f->wire == NULL)
 		return OUT_GO_ON;
 	/* Most replies are about the very name that was asked. */
 	if (act->from_wire != NULL && act->to_wire != NULL && !f->has_text &&
@@ -194,7 +194,7 @@ static enum outcome on_name(const struct rewrite_action *act, struct rewrite_rep
 		f->changed = true;
 		return OUT_GO_ON;
 	}
-	if (ways[act->kind](act, r->q, field_text(f), &out)) {
+	if (ways[act->kind](act, reply->q, field_text(f), &out)) {
 		rewrite_text_set(&f->text, rewrite_text_slice(&out));
 		f->text.too_long = out.too_long;
 		f->changed = true;
@@ -204,57 +204,58 @@ static enum outcome on_name(const struct rewrite_action *act, struct rewrite_rep
 
 /* ---- other actions ---- */
 
-static enum outcome on_ttl(const struct rewrite_action *act, struct rewrite_reply *r)
+static enum outcome on_ttl(const struct rewrite_action *act, struct rewrite_reply *reply)
 {
-	if (r->rr != NULL && r->rr->ttl < act->min)
-		r->rr->ttl = act->min;
-	else if (r->rr != NULL && r->rr->ttl > act->max)
-		r->rr->ttl = act->max;
+	if (reply->rr != NULL && reply->rr->ttl < act->min)
+		reply->rr->ttl = act->min;
+	else if (reply->rr != NULL && reply->rr->ttl > act->max)
+		reply->rr->ttl = act->max;
 	return OUT_GO_ON;
 }
 
-static enum outcome on_rcode(const struct rewrite_action *act, struct rewrite_reply *r)
+static enum outcome on_rcode(const struct rewrite_action *act, struct rewrite_reply *reply)
 {
-	if (r->q->resp.rcode == act->min)
-		r->q->resp.rcode = (uint16_t)act->max;
+	if (reply->q->resp.rcode == act->min)
+		reply->q->resp.rcode = (uint16_t)act->max;
 	return OUT_GO_ON;
 }
 
-static enum outcome on_option(const struct rewrite_action *act, struct rewrite_reply *r)
+static enum outcome on_option(const struct rewrite_action *act, struct rewrite_reply *reply)
 {
-	struct dns_resp *resp = &r->q->resp;
+	struct dns_resp *resp = &reply->q->resp;
 	const uint8_t *options = resp->options;
 	if (!resp->has_opt)
 		return OUT_GO_ON;
-	if (rewrite_edns_undo(act, &r->q->arena, &options, &resp->options_len) < 0)
-		return no_memory(r);
+	if (rewrite_edns_undo(act, &reply->q->arena, &options, &resp->options_len) < 0)
+		return no_memory(reply);
 	resp->options = (uint8_t *)(uintptr_t)options; /* as it was, or a copy of our own */
 	return OUT_GO_ON;
 }
 
 /* Is this a CNAME whose target the rule replaces? Then the new target is looked up. */
-static enum outcome on_cname(const struct rewrite_action *act, struct rewrite_reply *r)
+static enum outcome on_cname(const struct rewrite_action *act, struct rewrite_reply *reply)
 {
-	struct query *q = r->q;
-	struct rewrite_state *st = r->st;
+	struct query *q = reply->q;
+	struct rewrite_state *st = reply->st;
 	struct rewrite_text out;
 	uint8_t wire[DNS_NAME_MAX];
-	if (r->rr == NULL || r->rr->type != DNS_TYPE_CNAME || r->value.wire == NULL)
+	if (reply->rr == NULL || reply->rr->type != DNS_TYPE_CNAME || reply->value.wire == NULL)
 		return OUT_GO_ON;
-	struct slice target = field_text(&r->value);
+	struct slice target = field_text(&reply->value);
 	bool hit = rewrite_replace(act->match, act->to, q, target, &out);
 	if (!hit || q->depth > CNAME_DEPTH_MAX)
 		return OUT_GO_ON;
 	int n = out.too_long ? ERR_PARSE : dns_name_from_text(rewrite_text_slice(&out), wire);
 	if (n < 0)
-		return fail(r, query_failf(q, DNS_RCODE_SERVFAIL,
-					   "invalid name after rewrite: %.*s", (int)out.n, out.s));
+		return fail(reply,
+			    query_failf(q, DNS_RCODE_SERVFAIL, "invalid name after rewrite: %.*s",
+					(int)out.n, out.s));
 	st->cname_from = (struct slice){ arena_memdup(&q->arena, target.p, target.n), target.n };
 	st->cname_to = arena_memdup(&q->arena, wire, (size_t)n);
 	if (st->cname_from.p == NULL || st->cname_to == NULL ||
 	    query_ask(q, wire, q->req.qtype, q->req.qclass) < 0)
-		return no_memory(r);
-	return query_sub(q, r->self, SUB_SERVER, wire, q->req.qtype) < 0 ? OUT_GO_ON : OUT_WAIT;
+		return no_memory(reply);
+	return query_sub(q, reply->self, SUB_SERVER, wire, q->req.qtype) < 0 ? OUT_GO_ON : OUT_WAIT;
 }
 
 static enum outcome (*const on[])(const struct rewrite_action *act, struct rewrite_reply *r) = {
@@ -267,11 +268,11 @@ static enum outcome (*const on[])(const struct rewrite_action *act, struct rewri
 /* ---- the walk ---- */
 
 /* Runs the steps from `step` on over one record, or over the message alone. */
-static enum outcome run_steps(struct rewrite_reply *r, const struct rewrite_step *step)
+static enum outcome run_steps(struct rewrite_reply *reply, const struct rewrite_step *step)
 {
 	for (; step != NULL; step = step->next) {
-		enum outcome o = on[step->act->kind](step->act, r);
-		r->st->step = step;
+		enum outcome o = on[step->act->kind](step->act, reply);
+		reply->st->step = step;
 		if (o != OUT_GO_ON)
 			return o;
 	}
@@ -313,33 +314,33 @@ static int undo_request_options(struct query *q, const struct rewrite_state *st)
 }
 
 /* OPT counts as a record; without any the message is gone over once. */
-static enum outcome finish_message(struct rewrite_reply *r)
+static enum outcome finish_message(struct rewrite_reply *reply)
 {
 	enum outcome o = OUT_GO_ON;
-	r->rr = NULL;
-	if (r->q->resp.has_opt || r->st->n_rr == 0)
-		o = run_steps(r, r->st->steps);
-	if (o == OUT_GO_ON && undo_request_options(r->q, r->st) < 0)
-		return no_memory(r);
+	reply->rr = NULL;
+	if (reply->q->resp.has_opt || reply->st->n_rr == 0)
+		o = run_steps(reply, reply->st->steps);
+	if (o == OUT_GO_ON && undo_request_options(reply->q, reply->st) < 0)
+		return no_memory(reply);
 	return o;
 }
 
-static enum verdict walk(struct rewrite_reply *r, const struct rewrite_step *step)
+static enum verdict walk(struct rewrite_reply *reply, const struct rewrite_step *step)
 {
-	struct rewrite_state *st = r->st;
+	struct rewrite_state *st = reply->st;
 	enum outcome o = OUT_GO_ON;
 	for (; st->at < st->n_rr; st->at++) {
-		open_record(r, st->rr[st->at]);
-		o = run_steps(r, step);
-		if (o != OUT_FAILED && close_record(r) == OUT_FAILED)
+		open_record(reply, st->rr[st->at]);
+		o = run_steps(reply, step);
+		if (o != OUT_FAILED && close_record(reply) == OUT_FAILED)
 			o = OUT_FAILED;
 		if (o == OUT_WAIT)
 			return V_WAIT;
 		if (o == OUT_FAILED)
-			return r->failed;
+			return reply->failed;
 		step = st->steps;
 	}
-	return finish_message(r) == OUT_FAILED ? r->failed : V_ANSWERED;
+	return finish_message(reply) == OUT_FAILED ? reply->failed : V_ANSWERED;
 }
 
 static bool has_cname_step(const struct rewrite_state *st)
@@ -365,9 +366,9 @@ enum verdict rewrite_reply(struct plugin_inst *self, struct query *q, struct rew
 }
 
 /* CNAMEs up to the one looked for, which gets its new target, and then what the look-up found. */
-static int replace_answer(struct rewrite_reply *r, struct dns_resp *found)
+static int replace_answer(struct rewrite_reply *reply, struct dns_resp *found)
 {
-	struct query *q = r->q;
+	struct query *q = reply->q;
 	struct dns_resp *resp = &q->resp;
 	struct dns_rr *next, *rr = resp->first[DNS_ANSWER];
 	char text[DNS_NAME_TEXT_MAX];
@@ -377,9 +378,9 @@ static int replace_answer(struct rewrite_reply *r, struct dns_resp *found)
 		if (rr->type != DNS_TYPE_CNAME)
 			continue;
 		size_t n = rr->rdlen != 0 ? dns_name_to_text(rr->rdata, false, text) : 0;
-		end = slice_eq(r->st->cname_from, (struct slice){ text, n });
+		end = slice_eq(reply->st->cname_from, (struct slice){ text, n });
 		if (end) {
-			rr->rdata = r->st->cname_to;
+			rr->rdata = reply->st->cname_to;
 			rr->rdlen = (uint16_t)dns_name_len(rr->rdata);
 		}
 		dns_resp_link(resp, DNS_ANSWER, rr);

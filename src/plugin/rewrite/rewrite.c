@@ -2,14 +2,14 @@
 #include "base/err.h"
 #include "plugin/rewrite/rewrite_priv.h"
 
-static int rewrite_parse(struct plugin_inst *self, struct setup *s)
+static int rewrite_parse(struct plugin_inst *self, struct setup *setup)
 {
-	return rewrite_parse_stanzas(s, self->conf);
+	return rewrite_parse_stanzas(setup, self->conf);
 }
 
-static int rewrite_prepare(struct plugin_inst *self, struct prepare *p)
+static int rewrite_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
-	return rewrite_compile(self->conf, p->err);
+	return rewrite_compile(self->conf, prepare->err);
 }
 
 static void rewrite_teardown(struct plugin_inst *self)

@@ -18,32 +18,32 @@ static const struct opt root_opts[] = {
 };
 
 /* Of several lines the last one counts. */
-static int root_parse(struct plugin_inst *self, struct setup *s)
+static int root_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct root_conf *c = self->conf;
-	for (size_t i = 0; i < s->n_dir; i++) {
-		const struct corefile_dir *d = s->dir[i];
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		const struct corefile_dir *d = setup->dir[i];
 		if (d->n_arg == 0)
-			return setup_error(s, d->name.pos, "root: expected a path");
-		int r = setup_options(s, d, root_opts, ARRAY_LEN(root_opts), c, NULL);
+			return setup_error(setup, d->name.pos, "root: expected a path");
+		int r = setup_options(setup, d, root_opts, ARRAY_LEN(root_opts), c, NULL);
 		if (r < 0)
 			return r;
 		c->pos = d->arg[0].pos;
 	}
-	s->conf->root = c->path;
+	setup->conf->root = c->path;
 	return 0;
 }
 
 /* A folder that does not exist may still appear: a warning. One that cannot be looked at will not.
  */
-static int root_prepare(struct plugin_inst *self, struct prepare *p)
+static int root_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	const struct root_conf *c = self->conf;
 	struct stat st;
 	if (stat(c->path, &st) == 0)
 		return 0;
 	if (errno != ENOENT)
-		return srcerr_set(p->err, c->pos, "root: cannot look at '%s': %s", c->path,
+		return srcerr_set(prepare->err, c->pos, "root: cannot look at '%s': %s", c->path,
 				  strerror(errno));
 	log_warn("plugin/root", "Root path does not exist: %s", c->path);
 	return 0;

@@ -40,71 +40,71 @@ static const struct opt opts[] = {
 };
 /* clang-format on */
 
-static int searchpath_parse(struct plugin_inst *self, struct setup *s)
+static int searchpath_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct searchpath_conf *c = self->conf;
-	const struct corefile_dir *d = s->dir[0];
-	struct opt_ctx ctx = { .arena = s->arena, .conf = c, .user = s, .err = s->err };
+	const struct corefile_dir *d = setup->dir[0];
+	struct opt_ctx ctx = { .arena = setup->arena, .conf = c, .user = setup, .err = setup->err };
 	uint8_t wire[DNS_NAME_MAX];
-	int r = setup_once(s);
+	int r = setup_once(setup);
 	if (r == 0)
-		r = setup_zones(s, d->arg, d->n_arg, &c->zones);
+		r = setup_zones(setup, d->arg, d->n_arg, &c->zones);
 	if (r == 0)
-		r = setup_zones_fit(s, d->name.pos, &c->zones, SLICE("\12hostmaster"));
+		r = setup_zones_fit(setup, d->name.pos, &c->zones, SLICE("\12hostmaster"));
 	if (r < 0)
 		return r;
 	opt_defaults(opts, ARRAY_LEN(opts), &ctx);
-	r = setup_body(s, d, opts, ARRAY_LEN(opts), c, s);
+	r = setup_body(setup, d, opts, ARRAY_LEN(opts), c, setup);
 	if (r < 0)
 		return r;
 	int n = dns_name_from_text(slice_of(c->label), wire);
 	if (n < 2 || dns_name_labels(wire) != 1 || wire[0] != strlen(c->label))
-		return setup_error(s, d->name.pos, "'%s' is not one label of a name", c->label);
-	c->zone_labels = arena_alloc(s->arena, c->zones.n);
+		return setup_error(setup, d->name.pos, "'%s' is not one label of a name", c->label);
+	c->zone_labels = arena_alloc(setup->arena, c->zones.n);
 	for (size_t i = 0; i < c->zones.n; i++)
 		c->zone_labels[i] = (uint8_t)dns_name_labels(c->zones.wire[i]);
 	return 0;
 }
 
-static int searchpath_prepare(struct plugin_inst *self, struct prepare *p)
+static int searchpath_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct searchpath_conf *c = self->conf;
 	c->from = block_find(self->block, "kubernetes");
 	if (c->from == NULL || c->from->plugin->ops.search_by_id == NULL)
-		return srcerr_set(p->err, self->pos,
+		return srcerr_set(prepare->err, self->pos,
 				  "searchpath needs the lists of kubernetes in this server block");
 	return 0;
 }
 
 /* ---- denials ---- */
 
-static size_t put(uint8_t *out, size_t n, const void *text, size_t len)
+static size_t put(uint8_t *out, size_t size, const void *text, size_t len)
 {
-	memcpy(out + n, text, len);
-	return n + len;
+	memcpy(out + size, text, len);
+	return size + len;
 }
 
 /* With the SOA record of LABEL.ZONE, the part of the tree that is ours. */
-static enum verdict deny(const struct searchpath_conf *c, struct query *q, size_t zone,
+static enum verdict deny(const struct searchpath_conf *conf, struct query *q, size_t zone,
 			 uint16_t rcode)
 {
 	static const uint8_t mname[] = "\2ns\3dns", rname[] = "\12hostmaster";
-	const uint8_t *z = c->zones.wire[zone];
+	const uint8_t *z = conf->zones.wire[zone];
 	uint8_t rdata[2 * (DNS_NAME_MAX + 16) + SOA_NUMBERS];
-	unsigned own = q->qname.n_labels - c->zone_labels[zone] - 1U;
+	unsigned own = q->qname.n_labels - conf->zone_labels[zone] - 1U;
 	size_t n = 0, zone_n = dns_name_len(z);
 	n = put(rdata, n, mname, sizeof(mname) - 1);
 	n = put(rdata, n, z, zone_n);
 	n = put(rdata, n, rname, sizeof(rname) - 1);
 	n = put(rdata, n, z, zone_n);
-	const uint32_t v[] = { 1, SOA_REFRESH_S, SOA_RETRY_S, SOA_EXPIRE_S, (uint32_t)c->ttl_s };
+	const uint32_t v[] = { 1, SOA_REFRESH_S, SOA_RETRY_S, SOA_EXPIRE_S, (uint32_t)conf->ttl_s };
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
 		dns_put32(rdata + n + 4 * i, v[i]);
 	n += SOA_NUMBERS;
 	struct dns_rr rr = { .owner = q->req.qname + q->qname.label[own],
 			     .type = DNS_TYPE_SOA,
 			     .cls = DNS_CLASS_IN,
-			     .ttl = (uint32_t)c->ttl_s,
+			     .ttl = (uint32_t)conf->ttl_s,
 			     .rdata = arena_memdup(&q->arena, rdata, n),
 			     .rdlen = (uint16_t)n };
 	rr.owner_len = (uint8_t)dns_name_len(rr.owner);
@@ -118,11 +118,11 @@ static enum verdict deny(const struct searchpath_conf *c, struct query *q, size_
 
 /* ---- queries ---- */
 
-static enum verdict end(struct plugin_inst *self, struct query *q, const struct pathwalk *w,
+static enum verdict end(struct plugin_inst *self, struct query *q, const struct pathwalk *pathwalk,
 			enum pathwalk_end how)
 {
 	const struct searchpath_conf *c = self->conf;
-	bool there = how == PATHWALK_THERE || w->bare_is_empty;
+	bool there = how == PATHWALK_THERE || pathwalk->bare_is_empty;
 	switch (how) {
 	case PATHWALK_WAITS:
 		return V_WAIT;
@@ -138,21 +138,21 @@ static enum verdict end(struct plugin_inst *self, struct query *q, const struct 
 		    there ? DNS_RCODE_NOERROR : DNS_RCODE_NXDOMAIN);
 }
 
-static struct slice label_at(const struct query *q, unsigned i)
+static struct slice label_at(const struct query *q, unsigned index)
 {
-	const uint8_t *l = q->qname.wire + q->qname.label[i];
+	const uint8_t *l = q->qname.wire + q->qname.label[index];
 	return (struct slice){ (const char *)l + 1, l[0] };
 }
 
 static enum verdict walk(struct plugin_inst *self, struct query *q, unsigned id,
-			 const uint8_t **path, size_t n)
+			 const uint8_t **path, size_t len)
 {
 	struct pathwalk *w = query_state(q, self);
 	if (w != NULL)
-		w->path.v = arena_memdup(&q->arena, path, n * sizeof(*path));
+		w->path.v = arena_memdup(&q->arena, path, len * sizeof(*path));
 	if (w == NULL || w->path.v == NULL)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
-	w->path.n = n;
+	w->path.n = len;
 	w->base = q->qname.label[id];
 	w->strict = true;
 	servercount_add(self, &walks_family, q);

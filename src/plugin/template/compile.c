@@ -12,57 +12,59 @@
 #include "plugin/template/template_priv.h"
 
 /* Sets a key of .Group; a later group of the same name takes its place, as in Go. */
-static void set_key(struct template_matcher *m, const char *name, unsigned group)
+static void set_key(struct template_matcher *matcher, const char *name, unsigned group)
 {
-	for (unsigned i = 0; i < m->n_keys; i++) {
-		if (slice_is(m->key[i].name, name)) {
-			m->key[i].group = (uint16_t)group;
+	for (unsigned i = 0; i < matcher->n_keys; i++) {
+		if (slice_is(matcher->key[i].name, name)) {
+			matcher->key[i].group = (uint16_t)group;
 			return;
 		}
 	}
-	m->key[m->n_keys++] = (struct template_key){ slice_of(xstrdup(name)), (uint16_t)group };
+	matcher->key[matcher->n_keys++] =
+		(struct template_key){ slice_of(xstrdup(name)), (uint16_t)group };
 }
 
-static void make_keys(struct template_matcher *m)
+static void make_keys(struct template_matcher *matcher)
 {
 	char number[16];
-	unsigned n = m->re != NULL ? regex_groups(m->re) : 0;
-	m->n_groups = (uint16_t)(n + 1);
-	m->key = xcalloc(2 * ((size_t)n + 1), sizeof(*m->key));
+	unsigned n = matcher->re != NULL ? regex_groups(matcher->re) : 0;
+	matcher->n_groups = (uint16_t)(n + 1);
+	matcher->key = xcalloc(2 * ((size_t)n + 1), sizeof(*matcher->key));
 	for (unsigned i = 0; i <= n; i++) {
 		snprintf(number, sizeof(number), "%u", i);
-		set_key(m, number, i);
+		set_key(matcher, number, i);
 	}
 	for (unsigned i = 1; i <= n; i++) {
-		const char *name = regex_group_name(m->re, i);
+		const char *name = regex_group_name(matcher->re, i);
 		if (name != NULL && name[0] != '\0')
-			set_key(m, name, i);
+			set_key(matcher, name, i);
 	}
 }
 
-static int compile_matcher(struct template_matcher *m, struct srcerr *err)
+static int compile_matcher(struct template_matcher *matcher, struct srcerr *err)
 {
 	struct srcerr inner = { .text = "" };
-	const char *pattern = m->word.s;
+	const char *pattern = matcher->word.s;
 	if (strcmp(pattern, ".*") == 0) {
-		make_keys(m);
+		make_keys(matcher);
 		return 0;
 	}
 	if (strlen(pattern) > REGEX_PATTERN_MAX)
-		return srcerr_set(err, m->word.pos, "regex pattern too long: %zu > %d",
+		return srcerr_set(err, matcher->word.pos, "regex pattern too long: %zu > %d",
 				  strlen(pattern), REGEX_PATTERN_MAX);
-	if (regex_new(slice_of(pattern), &m->re, &inner) < 0)
-		return srcerr_set(err, m->word.pos, "could not parse regex: %s, %s", pattern,
+	if (regex_new(slice_of(pattern), &matcher->re, &inner) < 0)
+		return srcerr_set(err, matcher->word.pos, "could not parse regex: %s, %s", pattern,
 				  inner.text);
-	if (regex_groups(m->re) > QUERY_REGEX_GROUPS)
-		return srcerr_set(err, m->word.pos, "regex with more than %d groups",
+	if (regex_groups(matcher->re) > QUERY_REGEX_GROUPS)
+		return srcerr_set(err, matcher->word.pos, "regex with more than %d groups",
 				  QUERY_REGEX_GROUPS);
-	if (regex_is_costly(m->re))
+	if (regex_is_costly(matcher->re))
 		log_warn("plugin/template",
 			 "%s:%u:%u: pattern '%s' is costly: some names take hundreds of "
 			 "microseconds",
-			 m->word.pos.file, m->word.pos.line, m->word.pos.col, pattern);
-	make_keys(m);
+			 matcher->word.pos.file, matcher->word.pos.line, matcher->word.pos.col,
+			 pattern);
+	make_keys(matcher);
 	return 0;
 }
 
@@ -110,21 +112,21 @@ static int compile_conds(struct template_rule *rule, struct srcerr *err)
 	return r;
 }
 
-static struct dns_zoneset *zoneset_of(const struct zone_list *z)
+static struct dns_zoneset *zoneset_of(const struct zone_list *list)
 {
 	struct dns_zoneset *zs = dns_zoneset_new();
-	for (size_t i = 0; i < z->n; i++)
-		dns_zoneset_add(zs, z->wire[i], 0, NULL);
+	for (size_t i = 0; i < list->n; i++)
+		dns_zoneset_add(zs, list->wire[i], 0, NULL);
 	return zs;
 }
 
-static void add_zones(struct template_conf *c, struct template_rule *rule, uint32_t seq)
+static void add_zones(struct template_conf *conf, struct template_rule *rule, uint32_t seq)
 {
 	rule->zone = xcalloc(rule->zones.n + 1, sizeof(*rule->zone));
 	for (size_t i = 0; i < rule->zones.n; i++) {
 		rule->zone[i].rule = rule;
 		rule->zone[i].text = rule->zones.text[i];
-		dns_zoneset_add(c->zones, rule->zones.wire[i], seq, &rule->zone[i]);
+		dns_zoneset_add(conf->zones, rule->zones.wire[i], seq, &rule->zone[i]);
 	}
 	if (rule->fall.on && !rule->fall.all)
 		rule->fall_set = zoneset_of(&rule->fall.zones);
@@ -132,14 +134,14 @@ static void add_zones(struct template_conf *c, struct template_rule *rule, uint3
 		rule->except_set = zoneset_of(&rule->except);
 }
 
-static void add_type(struct template_conf *c, const struct template_rule *rule)
+static void add_type(struct template_conf *conf, const struct template_rule *rule)
 {
 	if (rule->zones.n == 0)
 		return; /* it can match nothing here */
 	if (rule->type == DNS_TYPE_ANY || rule->type >= TEMPLATE_LOW_TYPES)
-		c->any_type = true;
+		conf->any_type = true;
 	else
-		c->types[rule->type / 64] |= UINT64_C(1) << rule->type % 64;
+		conf->types[rule->type / 64] |= UINT64_C(1) << rule->type % 64;
 }
 
 static int compile_rule(struct template_rule *rule, struct dns_rrtext *rrtext, struct srcerr *err)
@@ -154,14 +156,14 @@ static int compile_rule(struct template_rule *rule, struct dns_rrtext *rrtext, s
 	return r;
 }
 
-int template_prepare(struct plugin_inst *self, struct prepare *p)
+int template_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct template_conf *c = self->conf;
 	struct dns_rrtext *rrtext = dns_rrtext_new();
 	int r = 0;
 	c->zones = dns_zoneset_new();
 	for (size_t i = 0; i < c->n_rule && r == 0; i++) {
-		r = compile_rule(&c->rule[i], rrtext, p->err);
+		r = compile_rule(&c->rule[i], rrtext, prepare->err);
 		add_zones(c, &c->rule[i], (uint32_t)i);
 		add_type(c, &c->rule[i]);
 	}

@@ -53,13 +53,13 @@ static const struct metrics_family errors_family = {
 	.labels = { "server", "zone", "view", "class", "type" },
 };
 
-static struct template_count *find(struct template_count *c, const struct template_count *want)
+static struct template_count *find(struct template_count *count, const struct template_count *want)
 {
-	while (c != NULL &&
-	       (c->type != want->type || c->cls != want->cls || c->server != want->server ||
-		c->rec != want->rec || c->what != want->what))
-		c = c->next;
-	return c;
+	while (count != NULL && (count->type != want->type || count->cls != want->cls ||
+				 count->server != want->server || count->rec != want->rec ||
+				 count->what != want->what))
+		count = count->next;
+	return count;
 }
 
 static void get_series(const struct template_run *run, struct template_count *want)
@@ -124,10 +124,10 @@ static const struct template_count *count(_Atomic(struct template_count *) *head
 	return c;
 }
 
-static void count_reply(struct query *q, const struct template_count *c)
+static void count_reply(struct query *q, const struct template_count *count)
 {
-	metrics_add(c->ours, query_slot(q), 1);
-	q->tally = c->tally;
+	metrics_add(count->ours, query_slot(q), 1);
+	q->tally = count->tally;
 }
 
 void template_count_match(struct template_run *run)
@@ -146,12 +146,12 @@ void template_count_failure(const struct template_run *run, const struct templat
 	count_reply(run->q, count(&run->zone->failures, run, rec, what));
 }
 
-static void free_list(struct template_count *c)
+static void free_list(struct template_count *count)
 {
-	while (c != NULL) {
-		struct template_count *next = c->next;
-		free(c);
-		c = next;
+	while (count != NULL) {
+		struct template_count *next = count->next;
+		free(count);
+		count = next;
 	}
 }
 

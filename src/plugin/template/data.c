@@ -56,10 +56,10 @@ static size_t list_len(const void *self)
 	return expr_list_len(self);
 }
 
-static int list_get(const void *self, size_t i, struct arena *a, struct tmpl_value *ret)
+static int list_get(const void *self, size_t index, struct arena *arena, struct tmpl_value *ret)
 {
-	struct expr_value v = expr_list_at(self, i);
-	return give(&v, a, ret);
+	struct expr_value v = expr_list_at(self, index);
+	return give(&v, arena, ret);
 }
 
 static const struct tmpl_list list_type = {
@@ -74,30 +74,30 @@ static size_t map_len(const void *self)
 	return ((const struct expr_value *)self)->map.n;
 }
 
-static int map_find(const void *self, struct slice key, struct arena *a, struct tmpl_value *ret)
+static int map_find(const void *self, struct slice key, struct arena *arena, struct tmpl_value *ret)
 {
 	struct expr_value k = expr_string(key);
 	const struct expr_value *v = expr_map_get(self, &k);
 	if (v == NULL)
 		return 0;
-	int r = give(v, a, ret);
+	int r = give(v, arena, ret);
 	return r < 0 ? r : 1;
 }
 
-static int map_entry(const void *self, size_t i, struct slice *ret_key, struct arena *a,
+static int map_entry(const void *self, size_t index, struct slice *ret_key, struct arena *arena,
 		     struct tmpl_value *ret)
 {
 	enum { KEY_MAX = 512 };
-	const struct expr_pair *p = &((const struct expr_value *)self)->map.v[i];
+	const struct expr_pair *p = &((const struct expr_value *)self)->map.v[index];
 	if (p->key.type == EXPR_STRING) {
 		*ret_key = p->key.s;
 	} else {
-		char *text = arena_alloc(a, KEY_MAX);
+		char *text = arena_alloc(arena, KEY_MAX);
 		if (text == NULL || expr_value_print(&p->key, text, KEY_MAX, &ret_key->n) < 0)
 			return ERR_SPACE;
 		ret_key->p = text;
 	}
-	return give(&p->value, a, ret);
+	return give(&p->value, arena, ret);
 }
 
 static const struct tmpl_map map_type = {
@@ -109,31 +109,31 @@ static const struct tmpl_map map_type = {
 };
 
 /* Lists and maps are referred to, so they are copied to where they stay. */
-static int give(const struct expr_value *v, struct arena *a, struct tmpl_value *ret)
+static int give(const struct expr_value *value, struct arena *arena, struct tmpl_value *ret)
 {
-	const struct expr_value *kept = v;
-	if (v->type == EXPR_LIST || v->type == EXPR_BYTES || v->type == EXPR_MAP ||
-	    v->type == EXPR_ANYMAP) {
-		kept = arena_memdup(a, v, sizeof(*v));
+	const struct expr_value *kept = value;
+	if (value->type == EXPR_LIST || value->type == EXPR_BYTES || value->type == EXPR_MAP ||
+	    value->type == EXPR_ANYMAP) {
+		kept = arena_memdup(arena, value, sizeof(*value));
 		if (kept == NULL)
 			return ERR_SPACE;
 	}
-	switch (v->type) {
+	switch (value->type) {
 	case EXPR_NIL:
 	case EXPR_ANY:
 		*ret = (struct tmpl_value){ .kind = TMPL_NIL };
 		break;
 	case EXPR_BOOL:
-		*ret = tmpl_bool(v->b);
+		*ret = tmpl_bool(value->b);
 		break;
 	case EXPR_INT:
-		*ret = tmpl_int(v->i);
+		*ret = tmpl_int(value->i);
 		break;
 	case EXPR_FLOAT:
-		*ret = tmpl_float(v->f);
+		*ret = tmpl_float(value->f);
 		break;
 	case EXPR_STRING:
-		*ret = tmpl_string(v->s);
+		*ret = tmpl_string(value->s);
 		break;
 	case EXPR_BYTES:
 	case EXPR_LIST:
@@ -155,9 +155,9 @@ static const struct template_matcher *matcher_of(const struct template_run *run)
 	return &run->rule->matcher[run->matcher];
 }
 
-static struct slice filled(struct slice s)
+static struct slice filled(struct slice text)
 {
-	return s.p != NULL ? s : SLICE("");
+	return text.p != NULL ? text : SLICE("");
 }
 
 static size_t match_len(const void *self)
@@ -165,10 +165,10 @@ static size_t match_len(const void *self)
 	return matcher_of(self)->n_groups;
 }
 
-static int match_get(const void *self, size_t i, struct arena *a, struct tmpl_value *ret)
+static int match_get(const void *self, size_t index, struct arena *arena, struct tmpl_value *ret)
 {
-	(void)a;
-	*ret = tmpl_string(filled(((const struct template_run *)self)->group[i]));
+	(void)arena;
+	*ret = tmpl_string(filled(((const struct template_run *)self)->group[index]));
 	return 0;
 }
 
@@ -181,19 +181,20 @@ static size_t group_len(const void *self)
 	return matcher_of(self)->n_keys;
 }
 
-static int group_find(const void *self, struct slice key, struct arena *a, struct tmpl_value *ret)
+static int group_find(const void *self, struct slice key, struct arena *arena,
+		      struct tmpl_value *ret)
 {
-	(void)a;
+	(void)arena;
 	struct slice s = template_group(self, key);
 	*ret = tmpl_string(s);
 	return s.p != NULL;
 }
 
-static int group_entry(const void *self, size_t i, struct slice *ret_key, struct arena *a,
+static int group_entry(const void *self, size_t index, struct slice *ret_key, struct arena *arena,
 		       struct tmpl_value *ret)
 {
-	(void)a;
-	const struct template_key *k = &matcher_of(self)->key[i];
+	(void)arena;
+	const struct template_key *k = &matcher_of(self)->key[index];
 	*ret_key = k->name;
 	*ret = tmpl_string(((const struct template_run *)self)->group[k->group]);
 	return 0;
@@ -212,18 +213,18 @@ static size_t var_len(const void *self)
 	return ((const struct template_run *)self)->rule->n_var;
 }
 
-static int var_entry(const void *self, size_t i, struct slice *ret_key, struct arena *a,
+static int var_entry(const void *self, size_t index, struct slice *ret_key, struct arena *arena,
 		     struct tmpl_value *ret)
 {
 	const struct template_run *run = self;
 	const struct template_cond *c = run->rule->cond;
-	for (size_t left = i + 1; left > 0; c++)
+	for (size_t left = index + 1; left > 0; c++)
 		left -= c->name != NULL;
 	*ret_key = slice_of(c[-1].name->s);
-	return give(&run->var[i], a, ret);
+	return give(&run->var[index], arena, ret);
 }
 
-static int var_find(const void *self, struct slice key, struct arena *a, struct tmpl_value *ret)
+static int var_find(const void *self, struct slice key, struct arena *arena, struct tmpl_value *ret)
 {
 	const struct template_run *run = self;
 	for (size_t i = 0, var = 0; i < run->rule->n_cond; i++) {
@@ -231,7 +232,7 @@ static int var_find(const void *self, struct slice key, struct arena *a, struct 
 		if (c->name == NULL)
 			continue;
 		if (slice_is(key, c->name->s)) {
-			int r = give(&run->var[var], a, ret);
+			int r = give(&run->var[var], arena, ret);
 			return r < 0 ? r : 1;
 		}
 		var++;
@@ -304,10 +305,11 @@ static size_t questions_len(const void *self)
 	return 1;
 }
 
-static int questions_get(const void *self, size_t i, struct arena *a, struct tmpl_value *ret)
+static int questions_get(const void *self, size_t index, struct arena *arena,
+			 struct tmpl_value *ret)
 {
-	(void)i;
-	(void)a;
+	(void)index;
+	(void)arena;
 	*ret = tmpl_object(&question_elem, self);
 	return 0;
 }

@@ -59,9 +59,9 @@ static bool make_op(const struct template_rule *rule, struct tmpl_part part, str
 	       make_group_op(rule, slice_from(part.text, group.n), op);
 }
 
-static bool is_blank(char c)
+static bool is_blank(char ch)
 {
-	return c == ' ' || c == '\t';
+	return ch == ' ' || ch == '\t';
 }
 
 /* False when some part is not simple. */
@@ -237,28 +237,28 @@ static int render(const struct template_run *run, const struct template_record *
 }
 
 /* Plain dotted decimal; anything else is left to the record parser. */
-static bool parse_ip4(struct slice s, uint8_t out[4])
+static bool parse_ip4(struct slice text, uint8_t out[4])
 {
 	size_t at = 0;
 	for (int i = 0; i < 4; i++) {
 		size_t start = at;
 		unsigned v = 0;
-		for (; at < s.n && ascii_isdigit(s.p[at]) && at - start < 3; at++)
-			v = v * 10 + (unsigned)(s.p[at] - '0');
-		if (at == start || v > 255 || (s.p[start] == '0' && at - start > 1))
+		for (; at < text.n && ascii_isdigit(text.p[at]) && at - start < 3; at++)
+			v = v * 10 + (unsigned)(text.p[at] - '0');
+		if (at == start || v > 255 || (text.p[start] == '0' && at - start > 1))
 			return false;
 		out[i] = (uint8_t)v;
-		if (i < 3 && (at == s.n || s.p[at++] != '.'))
+		if (i < 3 && (at == text.n || text.p[at++] != '.'))
 			return false;
 	}
-	return at == s.n;
+	return at == text.n;
 }
 
 /* buf has room for a terminator. */
-static bool parse_ip6(struct slice s, char *buf, uint8_t out[16])
+static bool parse_ip6(struct slice text, char *buf, uint8_t out[16])
 {
-	buf[s.n] = '\0';
-	return memchr(s.p, '.', s.n) == NULL && memchr(s.p, '\0', s.n) == NULL &&
+	buf[text.n] = '\0';
+	return memchr(text.p, '.', text.n) == NULL && memchr(text.p, '\0', text.n) == NULL &&
 	       inet_pton(AF_INET6, buf, out) == 1;
 }
 

@@ -32,18 +32,18 @@ static enum outcome mismatch(const struct template_run *run)
 }
 
 /* Groups outlive the scratch, which expressions and other queries use too. */
-static int keep_groups(struct template_run *run, const struct template_matcher *m)
+static int keep_groups(struct template_run *run, const struct template_matcher *matcher)
 {
-	struct slice *g = arena_alloc(&run->q->arena, m->n_groups * sizeof(*g));
+	struct slice *g = arena_alloc(&run->q->arena, matcher->n_groups * sizeof(*g));
 	if (g == NULL)
 		return ERR_SPACE;
 	run->group = g;
-	if (m->re == NULL) {
+	if (matcher->re == NULL) {
 		g[0] = run->name;
 		return 0;
 	}
 	const struct regex_scratch *s = query_regex(run->q);
-	for (unsigned i = 0; i < m->n_groups; i++) {
+	for (unsigned i = 0; i < matcher->n_groups; i++) {
 		g[i] = regex_group(s, i);
 		if (g[i].p == NULL)
 			g[i] = SLICE("");
@@ -107,10 +107,10 @@ static bool fits(uint16_t of_rule, uint16_t of_query, uint16_t any)
 }
 
 /* Can a rule be for this type? Asked first: it spares most queries the look for their zone. */
-static bool may_fit(const struct template_conf *c, uint16_t type)
+static bool may_fit(const struct template_conf *conf, uint16_t type)
 {
-	return c->any_type || type == DNS_TYPE_ANY ||
-	       (type < TEMPLATE_LOW_TYPES && (c->types[type / 64] >> type % 64 & 1) != 0);
+	return conf->any_type || type == DNS_TYPE_ANY ||
+	       (type < TEMPLATE_LOW_TYPES && (conf->types[type / 64] >> type % 64 & 1) != 0);
 }
 
 static enum outcome try_rule(struct template_run *run)
@@ -265,8 +265,8 @@ enum verdict template_resume(struct plugin_inst *self, struct query *q)
 	return make_records(run);
 }
 
-void template_worker_done(struct plugin_inst *self, struct worker *w)
+void template_worker_done(struct plugin_inst *self, struct worker *worker)
 {
-	free(self->worker_data[worker_slot(w)]);
-	self->worker_data[worker_slot(w)] = NULL;
+	free(self->worker_data[worker_slot(worker)]);
+	self->worker_data[worker_slot(worker)] = NULL;
 }

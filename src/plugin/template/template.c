@@ -51,13 +51,14 @@ static int opt_authority(struct opt_ctx *ctx, const struct opt_line *line)
 	return add_records(ctx, line, DNS_AUTHORITY);
 }
 
-static bool is_identifier(struct slice s)
+static bool is_identifier(struct slice text)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		if (!ascii_isalpha(s.p[i]) && s.p[i] != '_' && !(i > 0 && ascii_isdigit(s.p[i])))
+	for (size_t i = 0; i < text.n; i++) {
+		if (!ascii_isalpha(text.p[i]) && text.p[i] != '_' &&
+		    !(i > 0 && ascii_isdigit(text.p[i])))
 			return false;
 	}
-	return s.n != 0;
+	return text.n != 0;
 }
 
 static int opt_var(struct opt_ctx *ctx, const struct opt_line *line)
@@ -160,36 +161,36 @@ static const struct opt template_opts[] = {
 	  .args = "ZONE...", .help = "zones whose names this template passes over" },
 };
 
-static int read_class_and_type(struct setup *s, const struct corefile_dir *d,
+static int read_class_and_type(struct setup *setup, const struct corefile_dir *dir,
 			       struct template_rule *rule)
 {
-	if (d->n_arg < 2)
-		return setup_error(s, d->end, "template: expected a class and a type");
-	int cls = dns_class_parse(slice_of(d->arg[0].s), false);
+	if (dir->n_arg < 2)
+		return setup_error(setup, dir->end, "template: expected a class and a type");
+	int cls = dns_class_parse(slice_of(dir->arg[0].s), false);
 	if (cls < 0)
-		return setup_error(s, d->arg[0].pos,
+		return setup_error(setup, dir->arg[0].pos,
 				   "invalid query class '%s', expected one such as IN or ANY",
-				   d->arg[0].s);
-	int type = dns_type_parse(slice_of(d->arg[1].s), false);
+				   dir->arg[0].s);
+	int type = dns_type_parse(slice_of(dir->arg[1].s), false);
 	if (type < 0)
-		return setup_error(s, d->arg[1].pos,
+		return setup_error(setup, dir->arg[1].pos,
 				   "invalid record type '%s', expected one such as AAAA or ANY",
-				   d->arg[1].s);
+				   dir->arg[1].s);
 	rule->cls = (uint16_t)cls;
 	rule->type = (uint16_t)type;
 	return 0;
 }
 
 /* Can a name of the block be in one of the zones? */
-static bool can_match(const struct zone_list *block, const struct zone_list *z)
+static bool can_match(const struct zone_list *block, const struct zone_list *list)
 {
-	for (size_t i = 0; i < z->n; i++) {
+	for (size_t i = 0; i < list->n; i++) {
 		struct dns_qname q;
-		dns_qname_set(&q, z->wire[i]);
+		dns_qname_set(&q, list->wire[i]);
 		if (zone_list_match(block, &q) >= 0)
 			return true;
 		for (size_t k = 0; k < block->n; k++) {
-			if (dns_name_is_below(block->wire[k], z->wire[i]))
+			if (dns_name_is_below(block->wire[k], list->wire[i]))
 				return true;
 		}
 	}
@@ -199,78 +200,81 @@ static bool can_match(const struct zone_list *block, const struct zone_list *z)
 /* Which words to keep: CoreDNS passes over those that are no zones, so a file that has them still
  * loads; and the DNS operator writes all zones into every block, most of which can never match
  * there (T23). */
-static size_t choose_zones(struct setup *s, const struct corefile_dir *d, struct word *good)
+static size_t choose_zones(struct setup *setup, const struct corefile_dir *dir, struct word *good)
 {
 	enum { BLOCK_ZONES_MAX = 64 }; /* with more, all are kept: the work is their product */
 	struct srcerr ignored;
 	struct arena scratch;
-	struct setup lenient = *s;
+	struct setup lenient = *setup;
 	struct zone_list block;
 	arena_init(&scratch);
 	lenient.err = &ignored;
 	lenient.arena = &scratch;
 	size_t n = 0;
-	bool all = block_renames(s->block) || setup_zones(s, NULL, 0, &block) < 0 ||
+	bool all = block_renames(setup->block) || setup_zones(setup, NULL, 0, &block) < 0 ||
 		   block.n > BLOCK_ZONES_MAX;
-	for (size_t i = 2; i < d->n_arg; i++) {
+	for (size_t i = 2; i < dir->n_arg; i++) {
 		struct zone_list one;
 		char place[512];
 		arena_reset(&scratch);
-		if (setup_zones(&lenient, &d->arg[i], 1, &one) < 0)
+		if (setup_zones(&lenient, &dir->arg[i], 1, &one) < 0)
 			log_warn("plugin/template", "%s: this zone is passed over",
 				 srcerr_str(&ignored, place, sizeof(place)));
 		else if (all || can_match(&block, &one))
-			good[n++] = d->arg[i];
+			good[n++] = dir->arg[i];
 	}
 	arena_done(&scratch);
 	return n;
 }
 
-static int read_zones(struct setup *s, const struct corefile_dir *d, struct zone_list *ret)
+static int read_zones(struct setup *setup, const struct corefile_dir *dir, struct zone_list *ret)
 {
-	if (d->n_arg == 2)
-		return setup_zones(s, NULL, 0, ret);
-	struct word *good = xcalloc(d->n_arg - 2, sizeof(*good));
-	size_t n = choose_zones(s, d, good);
+	if (dir->n_arg == 2)
+		return setup_zones(setup, NULL, 0, ret);
+	struct word *good = xcalloc(dir->n_arg - 2, sizeof(*good));
+	size_t n = choose_zones(setup, dir, good);
 	*ret = (struct zone_list){ 0 };
-	int r = n != 0 ? setup_zones(s, good, n, ret) : 0;
+	int r = n != 0 ? setup_zones(setup, good, n, ret) : 0;
 	free(good);
 	return r;
 }
 
-static int finish(struct reading *r)
+static int finish(struct reading *reading)
 {
 	static const enum dns_section order[] = { DNS_ANSWER, DNS_ADDITIONAL, DNS_AUTHORITY };
-	struct arena *a = r->s->arena;
-	struct template_rule *rule = r->rule;
-	if (r->matchers.n == 0)
-		vec_push(&r->matchers, (struct template_matcher){ .word = { .s = ".*" } });
-	rule->matcher = arena_memdup(a, r->matchers.v, r->matchers.n * sizeof(*rule->matcher));
-	rule->n_matcher = r->matchers.n;
+	struct arena *a = reading->s->arena;
+	struct template_rule *rule = reading->rule;
+	if (reading->matchers.n == 0)
+		vec_push(&reading->matchers, (struct template_matcher){ .word = { .s = ".*" } });
+	rule->matcher =
+		arena_memdup(a, reading->matchers.v, reading->matchers.n * sizeof(*rule->matcher));
+	rule->n_matcher = reading->matchers.n;
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
-		rule->n_record += r->records[order[i]].n;
+		rule->n_record += reading->records[order[i]].n;
 	rule->record = arena_alloc(a, rule->n_record * sizeof(*rule->record));
 	size_t at = 0;
 	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-		for (size_t k = 0; k < r->records[order[i]].n; k++)
-			rule->record[at++] = r->records[order[i]].v[k];
+		for (size_t k = 0; k < reading->records[order[i]].n; k++)
+			rule->record[at++] = reading->records[order[i]].v[k];
 	}
-	if (r->conds.n != 0)
-		rule->cond = arena_memdup(a, r->conds.v, r->conds.n * sizeof(*rule->cond));
-	rule->n_cond = r->conds.n;
-	if (r->except.n == 0)
+	if (reading->conds.n != 0)
+		rule->cond =
+			arena_memdup(a, reading->conds.v, reading->conds.n * sizeof(*rule->cond));
+	rule->n_cond = reading->conds.n;
+	if (reading->except.n == 0)
 		return 0;
-	return setup_zones(r->s, r->except.v, r->except.n, &rule->except);
+	return setup_zones(reading->s, reading->except.v, reading->except.n, &rule->except);
 }
 
-static int read_rule(struct setup *s, const struct corefile_dir *d, struct template_rule *rule)
+static int read_rule(struct setup *setup, const struct corefile_dir *dir,
+		     struct template_rule *rule)
 {
-	struct reading r = { .s = s, .rule = rule };
-	int e = read_class_and_type(s, d, rule);
+	struct reading r = { .s = setup, .rule = rule };
+	int e = read_class_and_type(setup, dir, rule);
 	if (e == 0)
-		e = read_zones(s, d, &rule->zones);
+		e = read_zones(setup, dir, &rule->zones);
 	if (e == 0)
-		e = setup_body(s, d, template_opts, ARRAY_LEN(template_opts), rule, &r);
+		e = setup_body(setup, dir, template_opts, ARRAY_LEN(template_opts), rule, &r);
 	if (e == 0)
 		e = finish(&r);
 	vec_done(&r.matchers);
@@ -281,16 +285,16 @@ static int read_rule(struct setup *s, const struct corefile_dir *d, struct templ
 	return e;
 }
 
-static int template_parse(struct plugin_inst *self, struct setup *s)
+static int template_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct template_conf *c = self->conf;
-	c->rule = arena_calloc(s->arena, s->n_dir * sizeof(*c->rule));
-	for (size_t i = 0; i < s->n_dir; i++) {
-		int r = read_rule(s, s->dir[i], &c->rule[i]);
+	c->rule = arena_calloc(setup->arena, setup->n_dir * sizeof(*c->rule));
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		int r = read_rule(setup, setup->dir[i], &c->rule[i]);
 		if (r < 0)
 			return r;
 	}
-	c->n_rule = s->n_dir;
+	c->n_rule = setup->n_dir;
 	return 0;
 }
 

@@ -138,7 +138,7 @@ struct template_run {
 enum { TEMPLATE_TEXT_MAX = 65536 };
 
 /* compile.c */
-MUST_CHECK int template_prepare(struct plugin_inst *self, struct prepare *p);
+MUST_CHECK int template_prepare(struct plugin_inst *self, struct prepare *prepare);
 void template_teardown(struct plugin_inst *self);
 
 /* record.c: compiles after the rule's matchers were; makes a record, appended to q->resp. The
@@ -167,7 +167,7 @@ struct slice template_group(const struct template_run *run, struct slice key);
 MUST_CHECK int template_need_name(struct template_run *run);
 enum verdict template_serve(struct plugin_inst *self, struct query *q);
 enum verdict template_resume(struct plugin_inst *self, struct query *q);
-void template_worker_done(struct plugin_inst *self, struct worker *w);
+void template_worker_done(struct plugin_inst *self, struct worker *worker);
 
 /* count.c: adds 1 to CoreDNS's series labelled by the run, and by the record that failed. Answers
  * and failures are also counted in series of our own, which a cache that has them adds to. */

@@ -57,17 +57,17 @@ static const struct opt timeouts_opts[] = {
 	  .help = "queries a connection may bring, -1 for any number (-1)" },
 };
 
-static int timeouts_parse(struct plugin_inst *self, struct setup *s)
+static int timeouts_parse(struct plugin_inst *self, struct setup *setup)
 {
 	(void)self;
-	for (size_t i = 0; i < s->n_dir; i++) {
-		const struct corefile_dir *d = s->dir[i];
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		const struct corefile_dir *d = setup->dir[i];
 		if (d->n_arg == 0 && d->n_body == 0)
-			return setup_error(s, d->name.pos,
+			return setup_error(setup, d->name.pos,
 					   "timeouts: expected a block with at least one of read, "
 					   "write, idle and maxtcpqueries");
-		int r = setup_options(s, d, timeouts_opts, ARRAY_LEN(timeouts_opts),
-				      &s->conf->timeouts, NULL);
+		int r = setup_options(setup, d, timeouts_opts, ARRAY_LEN(timeouts_opts),
+				      &setup->conf->timeouts, NULL);
 		if (r < 0)
 			return r;
 	}

@@ -37,37 +37,37 @@ static const struct opt tls_opts[] = {
 	  .args = "FILE", .help = "secrets of all sessions are appended here, for debugging" },
 };
 
-static int read_one(struct tls_conf *c, struct setup *s, const struct corefile_dir *d)
+static int read_one(struct tls_conf *conf, struct setup *setup, const struct corefile_dir *dir)
 {
-	if (d->n_arg == 0)
+	if (dir->n_arg == 0)
 		return setup_error(
-			s, d->name.pos,
+			setup, dir->name.pos,
 			"tls: certificates by ACME are not supported; give the files of a "
 			"certificate and its key, as in 'tls CERT KEY'");
-	*c = (struct tls_conf){ .block = s->conf };
-	int r = setup_options(s, d, tls_opts, ARRAY_LEN(tls_opts), c, NULL);
+	*conf = (struct tls_conf){ .block = setup->conf };
+	int r = setup_options(setup, dir, tls_opts, ARRAY_LEN(tls_opts), conf, NULL);
 	if (r < 0)
 		return r;
-	if (c->key == NULL)
-		return setup_error(s, d->name.pos,
+	if (conf->key == NULL)
+		return setup_error(setup, dir->name.pos,
 				   "tls: expected the files of a certificate and its key");
-	c->cert = setup_path(s, c->cert);
-	c->key = setup_path(s, c->key);
-	c->ca = c->ca != NULL ? setup_path(s, c->ca) : NULL;
-	c->keylog = c->keylog != NULL ? setup_path(s, c->keylog) : NULL;
+	conf->cert = setup_path(setup, conf->cert);
+	conf->key = setup_path(setup, conf->key);
+	conf->ca = conf->ca != NULL ? setup_path(setup, conf->ca) : NULL;
+	conf->keylog = conf->keylog != NULL ? setup_path(setup, conf->keylog) : NULL;
 	return 0;
 }
 
 /* As in CoreDNS the last line counts. */
-static int tls_parse(struct plugin_inst *self, struct setup *s)
+static int tls_parse(struct plugin_inst *self, struct setup *setup)
 {
 	int r = 0;
-	for (size_t i = 0; i < s->n_dir && r == 0; i++)
-		r = read_one(self->conf, s, s->dir[i]);
+	for (size_t i = 0; i < setup->n_dir && r == 0; i++)
+		r = read_one(self->conf, setup, setup->dir[i]);
 	return r;
 }
 
-static int tls_prepare(struct plugin_inst *self, struct prepare *p)
+static int tls_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct tls_conf *c = self->conf;
 	char why[512];
@@ -76,11 +76,11 @@ static int tls_prepare(struct plugin_inst *self, struct prepare *p)
 				   .ca = c->ca,
 				   .auth = (enum net_tls_auth)c->auth,
 				   .keylog = c->keylog };
-	int r = certs_open(&f, p->dry, &c->certs, why, sizeof(why));
+	int r = certs_open(&f, prepare->dry, &c->certs, why, sizeof(why));
 	if (r < 0)
-		return srcerr_set(p->err, self->pos, "tls: %s", why);
+		return srcerr_set(prepare->err, self->pos, "tls: %s", why);
 	c->block->certs = c->certs;
-	if (c->keylog != NULL && !p->dry)
+	if (c->keylog != NULL && !prepare->dry)
 		log_warn(AREA, "Writing TLS Key Log to \"%s\"", c->keylog);
 	return 0;
 }

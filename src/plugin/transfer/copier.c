@@ -18,31 +18,31 @@ struct transfer_copier {
 };
 
 /* NULL: stop. */
-static struct transfer_job *take(struct transfer_copier *c)
+static struct transfer_job *take(struct transfer_copier *copier)
 {
-	pthread_mutex_lock(&c->lock);
-	while (c->first == NULL && !c->stop)
-		pthread_cond_wait(&c->wake, &c->lock);
-	struct transfer_job *j = c->first;
+	pthread_mutex_lock(&copier->lock);
+	while (copier->first == NULL && !copier->stop)
+		pthread_cond_wait(&copier->wake, &copier->lock);
+	struct transfer_job *j = copier->first;
 	if (j != NULL)
-		c->first = j->next;
-	if (c->first == NULL)
-		c->last = &c->first;
-	pthread_mutex_unlock(&c->lock);
+		copier->first = j->next;
+	if (copier->first == NULL)
+		copier->last = &copier->first;
+	pthread_mutex_unlock(&copier->lock);
 	return j;
 }
 
-static void job_do(struct transfer_job *j)
+static void job_do(struct transfer_job *job)
 {
-	j->copy = j->from->plugin->ops.copy_zone(j->from, j->zone);
-	atomic_store_explicit(&j->ready, true, memory_order_release);
+	job->copy = job->from->plugin->ops.copy_zone(job->from, job->zone);
+	atomic_store_explicit(&job->ready, true, memory_order_release);
 }
 
-static void job_free(struct transfer_job *j)
+static void job_free(struct transfer_job *job)
 {
-	if (j->copy != NULL)
-		j->copy->free(j->copy);
-	free(j);
+	if (job->copy != NULL)
+		job->copy->free(job->copy);
+	free(job);
 }
 
 static void *run(void *arg)
@@ -81,42 +81,42 @@ struct transfer_copier *transfer_copier_new(void)
 	return c;
 }
 
-void transfer_copier_free(struct transfer_copier *c)
+void transfer_copier_free(struct transfer_copier *copier)
 {
-	if (c == NULL)
+	if (copier == NULL)
 		return;
-	pthread_mutex_lock(&c->lock);
-	c->stop = true;
-	pthread_cond_signal(&c->wake);
-	pthread_mutex_unlock(&c->lock);
-	pthread_join(c->thread, NULL);
-	pthread_cond_destroy(&c->wake);
-	pthread_mutex_destroy(&c->lock);
-	free(c);
+	pthread_mutex_lock(&copier->lock);
+	copier->stop = true;
+	pthread_cond_signal(&copier->wake);
+	pthread_mutex_unlock(&copier->lock);
+	pthread_join(copier->thread, NULL);
+	pthread_cond_destroy(&copier->wake);
+	pthread_mutex_destroy(&copier->lock);
+	free(copier);
 }
 
-static void put(struct transfer_copier *c, struct transfer_job *j)
+static void put(struct transfer_copier *copier, struct transfer_job *job)
 {
-	j->next = NULL;
-	pthread_mutex_lock(&c->lock);
-	*c->last = j;
-	c->last = &j->next;
-	pthread_cond_signal(&c->wake);
-	pthread_mutex_unlock(&c->lock);
+	job->next = NULL;
+	pthread_mutex_lock(&copier->lock);
+	*copier->last = job;
+	copier->last = &job->next;
+	pthread_cond_signal(&copier->wake);
+	pthread_mutex_unlock(&copier->lock);
 }
 
-struct transfer_job *transfer_copier_add(struct transfer_copier *c, struct plugin_inst *from,
+struct transfer_job *transfer_copier_add(struct transfer_copier *copier, struct plugin_inst *from,
 					 const uint8_t *zone)
 {
 	struct transfer_job *j = xcalloc(1, sizeof(*j));
 	j->from = from;
 	memcpy(j->zone, zone, dns_name_len(zone));
-	put(c, j);
+	put(copier, j);
 	return j;
 }
 
-void transfer_copier_drop(struct transfer_copier *c, struct transfer_job *j)
+void transfer_copier_drop(struct transfer_copier *copier, struct transfer_job *job)
 {
-	j->drop = true;
-	put(c, j);
+	job->drop = true;
+	put(copier, job);
 }

@@ -26,9 +26,9 @@ struct transfer_copier;
 /* NULL when there is no thread to be had. */
 struct transfer_copier *transfer_copier_new(void);
 /* When every job was given back. NULL is fine. */
-void transfer_copier_free(struct transfer_copier *c);
+void transfer_copier_free(struct transfer_copier *copier);
 
 /* Any thread. The copy is taken, and freed, on the copier's own. */
-struct transfer_job *transfer_copier_add(struct transfer_copier *c, struct plugin_inst *from,
+struct transfer_job *transfer_copier_add(struct transfer_copier *copier, struct plugin_inst *from,
 					 const uint8_t *zone);
-void transfer_copier_drop(struct transfer_copier *c, struct transfer_job *j);
+void transfer_copier_drop(struct transfer_copier *copier, struct transfer_job *job);

@@ -16,18 +16,18 @@ static int find_serial(const uint8_t *msg, int at, int end)
 	return at >= 0 && end - at == SOA_NUMBERS ? at : ERR_PARSE;
 }
 
-int transfer_ixfr_serial(const uint8_t *msg, size_t n, uint32_t *ret)
+int transfer_ixfr_serial(const uint8_t *msg, size_t len, uint32_t *ret)
 {
-	if (n < DNS_HEADER_BYTES || n > UINT16_MAX || dns_get16(msg + 4) != 1 ||
+	if (len < DNS_HEADER_BYTES || len > UINT16_MAX || dns_get16(msg + 4) != 1 ||
 	    dns_get16(msg + 6) != 0 || dns_get16(msg + 8) != 1)
 		return ERR_PARSE;
-	int at = dns_name_skip(msg, n, DNS_HEADER_BYTES);
+	int at = dns_name_skip(msg, len, DNS_HEADER_BYTES);
 	if (at >= 0)
-		at = dns_name_skip(msg, n, (size_t)at + QUESTION_FIXED);
-	if (at < 0 || (size_t)at + RR_FIXED > n || dns_get16(msg + at) != DNS_TYPE_SOA)
+		at = dns_name_skip(msg, len, (size_t)at + QUESTION_FIXED);
+	if (at < 0 || (size_t)at + RR_FIXED > len || dns_get16(msg + at) != DNS_TYPE_SOA)
 		return ERR_PARSE;
 	int end = at + RR_FIXED + dns_get16(msg + at + 8);
-	if ((size_t)end > n)
+	if ((size_t)end > len)
 		return ERR_PARSE;
 	at = find_serial(msg, at + RR_FIXED, end);
 	if (at < 0)

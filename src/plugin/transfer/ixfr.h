@@ -7,4 +7,4 @@
 #include "base/compiler.h"
 
 /* The serial of the SOA record that is the only one of the authority section. ERR_PARSE. */
-MUST_CHECK int transfer_ixfr_serial(const uint8_t *msg, size_t n, uint32_t *ret);
+MUST_CHECK int transfer_ixfr_serial(const uint8_t *msg, size_t len, uint32_t *ret);

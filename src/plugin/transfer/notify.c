@@ -41,12 +41,12 @@ size_t transfer_notify_message(const uint8_t *zone, uint8_t out[TRANSFER_NOTIFY_
 	return DNS_HEADER_BYTES + n + 4;
 }
 
-static void tell(const struct sending *s, const union net_addr *to)
+static void tell(const struct sending *sending, const union net_addr *to)
 {
-	struct resolve_conf conf = { .addr = *to, .source = s->source };
+	struct resolve_conf conf = { .addr = *to, .source = sending->source };
 	uint8_t msg[TRANSFER_NOTIFY_MAX], reply[512];
 	char why[64] = "", text[NET_ADDR_TEXT_MAX];
-	size_t n = transfer_notify_message(s->zone, msg);
+	size_t n = transfer_notify_message(sending->zone, msg);
 	for (int i = 0; i < TRIES; i++) {
 		int r = resolve_ask(&conf, msg, (uint16_t)n, wait_ns, reply, sizeof(reply));
 		if (r < 0) {
@@ -58,8 +58,8 @@ static void tell(const struct sending *s, const union net_addr *to)
 		snprintf(why, sizeof(why), "rcode %d", dns_get16(reply + 2) & RCODE_BITS);
 	}
 	net_addr_str(to, text);
-	log_warn(AREA, "notify for zone \"%s\" was not accepted by \"%s\": %s", s->zone_text, text,
-		 why);
+	log_warn(AREA, "notify for zone \"%s\" was not accepted by \"%s\": %s", sending->zone_text,
+		 text, why);
 }
 
 static void *run(void *arg)
@@ -72,18 +72,18 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void transfer_notify(const struct transfer_notify *n)
+void transfer_notify(const struct transfer_notify *notify)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
-	if (n->n_to == 0)
+	if (notify->n_to == 0)
 		return;
-	struct sending *s = xcalloc(1, sizeof(*s) + n->n_to * sizeof(s->to[0]));
-	memcpy(s->zone, n->zone, dns_name_len(n->zone));
-	s->zone_text = xstrdup(n->zone_text);
-	s->source = n->source;
-	s->n_to = n->n_to;
-	memcpy(s->to, n->to, n->n_to * sizeof(s->to[0]));
+	struct sending *s = xcalloc(1, sizeof(*s) + notify->n_to * sizeof(s->to[0]));
+	memcpy(s->zone, notify->zone, dns_name_len(notify->zone));
+	s->zone_text = xstrdup(notify->zone_text);
+	s->source = notify->source;
+	s->n_to = notify->n_to;
+	memcpy(s->to, notify->to, notify->n_to * sizeof(s->to[0]));
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	if (pthread_create(&thread, &attr, run, s) != 0) {

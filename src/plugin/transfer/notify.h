@@ -16,7 +16,7 @@ struct transfer_notify {
 
 /* Everything is copied. Sends from a thread of its own, three times at most to each until it says
  * yes; what is not accepted is logged. */
-void transfer_notify(const struct transfer_notify *n);
+void transfer_notify(const struct transfer_notify *notify);
 
 /* The message; its length. */
 enum { TRANSFER_NOTIFY_MAX = 12 + 255 + 4 };

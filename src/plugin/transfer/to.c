@@ -7,25 +7,26 @@
 
 enum { DNS_PORT = 53 };
 
-static struct slice without_brackets(struct slice s)
+static struct slice without_brackets(struct slice text)
 {
-	bool both = s.n >= 2 && s.p[0] == '[' && s.p[s.n - 1] == ']';
-	return both ? (struct slice){ s.p + 1, s.n - 2 } : s;
+	bool both = text.n >= 2 && text.p[0] == '[' && text.p[text.n - 1] == ']';
+	return both ? (struct slice){ text.p + 1, text.n - 2 } : text;
 }
 
 /* `IP`, `IPv4:PORT` or `[IP]:PORT`; no port, or an empty one: 53. */
-static bool parse(struct slice s, union net_addr *ret)
+static bool parse(struct slice text, union net_addr *ret)
 {
-	bool plain = net_addr_parse_ip(s, ret) == 0;
-	if (!plain && s.n != 0 && s.p[s.n - 1] == ':') {
-		s.n--;
-		plain = net_addr_parse_ip(without_brackets(s), ret) == 0;
+	bool plain = net_addr_parse_ip(text, ret) == 0;
+	if (!plain && text.n != 0 && text.p[text.n - 1] == ':') {
+		text.n--;
+		plain = net_addr_parse_ip(without_brackets(text), ret) == 0;
 	}
 	if (plain)
 		net_addr_set_port(ret, DNS_PORT);
 	/* A name, or no address at all, would be read as well. */
-	return plain || (s.n != 0 && (s.p[0] == '[' || (s.p[0] >= '0' && s.p[0] <= '9')) &&
-			 net_addr_parse(s, ret) == 0);
+	return plain ||
+	       (text.n != 0 && (text.p[0] == '[' || (text.p[0] >= '0' && text.p[0] <= '9')) &&
+		net_addr_parse(text, ret) == 0);
 }
 
 int transfer_to_opt(struct opt_ctx *ctx, const struct opt_line *line)
@@ -60,11 +61,11 @@ int transfer_source_opt(struct opt_ctx *ctx, const struct opt_line *line)
 	return 0;
 }
 
-bool transfer_to_has(const struct transfer_to *t, const union net_addr *client)
+bool transfer_to_has(const struct transfer_to *to, const union net_addr *client)
 {
-	for (size_t i = 0; i < t->n && !t->any; i++) {
-		if (net_addr_same_ip(&t->v[i], client))
+	for (size_t i = 0; i < to->n && !to->any; i++) {
+		if (net_addr_same_ip(&to->v[i], client))
 			return true;
 	}
-	return t->any;
+	return to->any;
 }

@@ -18,4 +18,4 @@ struct transfer_to {
 int transfer_to_opt(struct opt_ctx *ctx, const struct opt_line *line);
 int transfer_source_opt(struct opt_ctx *ctx, const struct opt_line *line);
 /* Ports do not count. */
-bool transfer_to_has(const struct transfer_to *t, const union net_addr *client);
+bool transfer_to_has(const struct transfer_to *to, const union net_addr *client);

@@ -63,32 +63,33 @@ static const struct opt transfer_opts[] = {
 	  .help = "the address that NOTIFY messages come from" },
 };
 
-static int parse_stanza(struct setup *s, const struct corefile_dir *d, struct stanza *ret)
+static int parse_stanza(struct setup *setup, const struct corefile_dir *dir, struct stanza *ret)
 {
-	int r = setup_zones(s, d->arg, d->n_arg, &ret->zones);
+	int r = setup_zones(setup, dir->arg, dir->n_arg, &ret->zones);
 	if (r == 0)
-		r = setup_body(s, d, transfer_opts, ARRAY_LEN(transfer_opts), &ret->to, s);
+		r = setup_body(setup, dir, transfer_opts, ARRAY_LEN(transfer_opts), &ret->to,
+			       setup);
 	if (r == 0 && !ret->to.any && ret->to.n == 0)
-		return setup_error(s, d->name.pos, "'to' is required");
+		return setup_error(setup, dir->name.pos, "'to' is required");
 	return r;
 }
 
-static int transfer_parse(struct plugin_inst *self, struct setup *s)
+static int transfer_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct transfer_conf *c = self->conf;
 	int r = 0;
-	c->n = s->n_dir;
-	c->stanza = arena_calloc(s->arena, c->n * sizeof(*c->stanza));
+	c->n = setup->n_dir;
+	c->stanza = arena_calloc(setup->arena, c->n * sizeof(*c->stanza));
 	for (size_t i = 0; i < c->n && r == 0; i++)
-		r = parse_stanza(s, s->dir[i], &c->stanza[i]);
+		r = parse_stanza(setup, setup->dir[i], &c->stanza[i]);
 	return r;
 }
 
-static int transfer_prepare(struct plugin_inst *self, struct prepare *p)
+static int transfer_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct transfer_conf *c = self->conf;
 	const struct plugin_inst *i;
-	(void)p;
+	(void)prepare;
 	for (size_t k = 0; (i = block_inst(self->block, k)) != NULL; k++)
 		c->n_from += i->plugin->ops.copy_zone != NULL;
 	c->from = xcalloc(c->n_from, sizeof(struct plugin_inst *));
@@ -119,26 +120,27 @@ static void transfer_teardown(struct plugin_inst *self)
 /* ---- who and what ---- */
 
 /* The stanza with the longest zone; of equal ones the first. */
-static const struct stanza *find_stanza(const struct transfer_conf *c, const struct dns_qname *q)
+static const struct stanza *find_stanza(const struct transfer_conf *conf,
+					const struct dns_qname *qname)
 {
 	const struct stanza *best = NULL;
 	size_t longest = 0;
-	for (size_t i = 0; i < c->n; i++) {
-		int z = zone_list_match(&c->stanza[i].zones, q);
-		size_t n = z >= 0 ? dns_name_len(c->stanza[i].zones.wire[z]) : 0;
+	for (size_t i = 0; i < conf->n; i++) {
+		int z = zone_list_match(&conf->stanza[i].zones, qname);
+		size_t n = z >= 0 ? dns_name_len(conf->stanza[i].zones.wire[z]) : 0;
 		if (n > longest) {
 			longest = n;
-			best = &c->stanza[i];
+			best = &conf->stanza[i];
 		}
 	}
 	return best;
 }
 
-static struct plugin_inst *find_owner(const struct transfer_conf *c, const uint8_t *zone)
+static struct plugin_inst *find_owner(const struct transfer_conf *conf, const uint8_t *zone)
 {
-	for (size_t i = 0; i < c->n_from; i++) {
-		if (c->from[i]->plugin->ops.has_zone(c->from[i], zone))
-			return c->from[i];
+	for (size_t i = 0; i < conf->n_from; i++) {
+		if (conf->from[i]->plugin->ops.has_zone(conf->from[i], zone))
+			return conf->from[i];
 	}
 	return NULL;
 }
@@ -182,25 +184,25 @@ static int add(struct query *q, const struct dns_rr *rr)
 }
 
 /* Takes the next record to `rr`; false: there is none. */
-static bool have_record(struct transfer_state *s)
+static bool have_record(struct transfer_state *state)
 {
-	if (s->pending)
+	if (state->pending)
 		return true;
-	if (s->whole)
+	if (state->whole)
 		return false;
-	s->pending = true;
-	if (s->job->copy->next(s->job->copy, &s->rr) <= 0) {
-		s->rr = s->soa;
-		s->whole = true;
+	state->pending = true;
+	if (state->job->copy->next(state->job->copy, &state->rr) <= 0) {
+		state->rr = state->soa;
+		state->whole = true;
 	}
 	return true;
 }
 
 /* In CoreDNS's words, for which logs are searched. */
-static void say(struct query *q, const struct transfer_state *s, bool current)
+static void say(struct query *q, const struct transfer_state *state, bool current)
 {
 	struct slice name = query_name_text(q), client = query_client_text(q);
-	uint32_t serial = dns_get32(s->soa.rdata + s->soa.rdlen - SOA_NUMBERS);
+	uint32_t serial = dns_get32(state->soa.rdata + state->soa.rdlen - SOA_NUMBERS);
 	if (current)
 		query_logf(
 			q, LOG_INFO, AREA,
@@ -211,7 +213,7 @@ static void say(struct query *q, const struct transfer_state *s, bool current)
 		query_logf(q, LOG_INFO, AREA,
 			   "Outgoing transfer of %llu records of zone \"%.*s\" to %.*s for %u SOA "
 			   "serial",
-			   (unsigned long long)s->records, (int)name.n, name.p, (int)client.n,
+			   (unsigned long long)state->records, (int)name.n, name.p, (int)client.n,
 			   client.p, serial);
 }
 
@@ -273,26 +275,26 @@ static enum verdict transfer_serve(struct plugin_inst *self, struct query *q)
 }
 
 /* The first record of the copy, which is the last one as well. */
-static bool take_soa(struct query *q, struct transfer_state *s)
+static bool take_soa(struct query *q, struct transfer_state *state)
 {
-	struct zone_copy *z = s->job->copy;
-	if (z == NULL || z->next(z, &s->rr) <= 0 || s->rr.type != DNS_TYPE_SOA ||
-	    s->rr.rdlen < SOA_NUMBERS)
+	struct zone_copy *z = state->job->copy;
+	if (z == NULL || z->next(z, &state->rr) <= 0 || state->rr.type != DNS_TYPE_SOA ||
+	    state->rr.rdlen < SOA_NUMBERS)
 		return false;
-	s->soa = s->rr;
-	s->soa.owner = arena_memdup(&q->arena, s->rr.owner, s->rr.owner_len);
-	s->soa.rdata = arena_memdup(&q->arena, s->rr.rdata, s->rr.rdlen);
-	s->pending = true;
-	return s->soa.owner != NULL && s->soa.rdata != NULL;
+	state->soa = state->rr;
+	state->soa.owner = arena_memdup(&q->arena, state->rr.owner, state->rr.owner_len);
+	state->soa.rdata = arena_memdup(&q->arena, state->rr.rdata, state->rr.rdlen);
+	state->pending = true;
+	return state->soa.owner != NULL && state->soa.rdata != NULL;
 }
 
 /* A client that has this version already; serial 0 asks for all, as in CoreDNS. */
-static bool is_current(const struct query *q, const struct transfer_state *s)
+static bool is_current(const struct query *q, const struct transfer_state *state)
 {
 	uint32_t serial;
 	return q->req.qtype == DNS_TYPE_IXFR &&
 	       transfer_ixfr_serial(q->req.msg, q->req.len, &serial) == 0 && serial != 0 &&
-	       serial == dns_get32(s->soa.rdata + s->soa.rdlen - SOA_NUMBERS);
+	       serial == dns_get32(state->soa.rdata + state->soa.rdlen - SOA_NUMBERS);
 }
 
 static enum verdict transfer_resume(struct plugin_inst *self, struct query *q)

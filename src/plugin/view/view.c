@@ -20,27 +20,27 @@ struct view_conf {
 };
 
 /* Clients choose how often this happens, so one line in ten seconds is enough. */
-static void log_failure(struct view_conf *c, struct query *q, const struct word *expr)
+static void log_failure(struct view_conf *conf, struct query *q, const struct word *expr)
 {
 	uint64_t now = query_now(q);
-	uint64_t next = atomic_load_explicit(&c->next_log_ns, memory_order_relaxed);
+	uint64_t next = atomic_load_explicit(&conf->next_log_ns, memory_order_relaxed);
 	if (now < next ||
-	    !atomic_compare_exchange_strong(&c->next_log_ns, &next, now + 10 * NS_PER_S))
+	    !atomic_compare_exchange_strong(&conf->next_log_ns, &next, now + 10 * NS_PER_S))
 		return;
 	query_logf(q, LOG_ERROR, "plugin/view",
 		   "view '%s': the expression at %s:%u:%u takes more memory or steps than a query "
 		   "may; "
 		   "the query gets SERVFAIL",
-		   c->name, expr->pos.file, expr->pos.line, expr->pos.col);
+		   conf->name, expr->pos.file, expr->pos.line, expr->pos.col);
 }
 
-static int all_true(struct view_conf *c, struct exprenv *env)
+static int all_true(struct view_conf *conf, struct exprenv *env)
 {
-	for (size_t i = 0; i < c->n; i++) {
+	for (size_t i = 0; i < conf->n; i++) {
 		struct expr_value v;
-		int r = exprenv_eval(c->cond[i], env, NULL, &v);
+		int r = exprenv_eval(conf->cond[i], env, NULL, &v);
 		if (r < 0 && r != ERR_TYPE) {
-			log_failure(c, env->q, &c->dir->body[i].name);
+			log_failure(conf, env->q, &conf->dir->body[i].name);
 			return r;
 		}
 		/* CoreDNS takes an expression that fails for false. */
@@ -77,21 +77,21 @@ static const struct opt view_opts[] = {
 	  .help = "condition; all of them must be true" },
 };
 
-static int view_parse(struct plugin_inst *self, struct setup *s)
+static int view_parse(struct plugin_inst *self, struct setup *setup)
 {
 	struct view_conf *c = self->conf;
-	c->dir = s->dir[0];
-	int r = setup_once(s);
+	c->dir = setup->dir[0];
+	int r = setup_once(setup);
 	if (r < 0)
 		return r;
 	if (c->dir->n_arg == 0)
-		return setup_error(s, c->dir->name.pos, "view: expected a name");
-	r = setup_options(s, c->dir, view_opts, ARRAY_LEN(view_opts), c, NULL);
+		return setup_error(setup, c->dir->name.pos, "view: expected a name");
+	r = setup_options(setup, c->dir, view_opts, ARRAY_LEN(view_opts), c, NULL);
 	if (r < 0)
 		return r;
-	s->conf->view = c->name;
-	s->conf->filter = filter;
-	s->conf->filter_ctx = c;
+	setup->conf->view = c->name;
+	setup->conf->filter = filter;
+	setup->conf->filter_ctx = c;
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static void view_teardown(struct plugin_inst *self)
 	c->n = 0;
 }
 
-static int view_prepare(struct plugin_inst *self, struct prepare *p)
+static int view_prepare(struct plugin_inst *self, struct prepare *prepare)
 {
 	struct view_conf *c = self->conf;
 	const struct expr_env env = { .funcs = exprenv_funcs, .n_funcs = EXPRENV_FUNCS_NO_GROUP };
@@ -113,7 +113,7 @@ static int view_prepare(struct plugin_inst *self, struct prepare *p)
 	for (size_t i = 0; i < c->dir->n_body; i++) {
 		const struct corefile_dir *line = &c->dir->body[i];
 		int r = exprenv_parse(line->arg, line->n_arg, &line->name, &env, NULL, &c->cond[i],
-				      p->err);
+				      prepare->err);
 		if (r < 0) {
 			view_teardown(self);
 			return r;

@@ -5,15 +5,15 @@
 #include "server/query.h"
 #include "server/setup.h"
 
-static int whoami_parse(struct plugin_inst *self, struct setup *s)
+static int whoami_parse(struct plugin_inst *self, struct setup *setup)
 {
 	(void)self;
-	for (size_t i = 0; i < s->n_dir; i++) {
-		const struct corefile_dir *d = s->dir[i];
+	for (size_t i = 0; i < setup->n_dir; i++) {
+		const struct corefile_dir *d = setup->dir[i];
 		if (d->n_arg != 0)
-			return setup_error(s, d->arg[0].pos, "whoami takes no arguments");
+			return setup_error(setup, d->arg[0].pos, "whoami takes no arguments");
 		if (d->n_body != 0)
-			return setup_error(s, d->body[0].name.pos, "whoami takes no options");
+			return setup_error(setup, d->body[0].name.pos, "whoami takes no options");
 	}
 	return 0;
 }
