@@ -15,8 +15,8 @@
 
 #include "api/kind.h"
 #include "api/meta.h"
-#include "api/test_schema.h"
-#include "api/yaml.h"
+#include "api/schema/test_schema.h"
+#include "api/yaml/yaml.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 

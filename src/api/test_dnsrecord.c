@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "api/dnsrecord.h"
-#include "api/yaml.h"
+#include "api/yaml/yaml.h"
 #include "base/err.h"
 #include "base/mem.h"
 

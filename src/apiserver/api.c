@@ -5,12 +5,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "apiserver/auth.h"
-#include "apiserver/bootstrap.h"
-#include "apiserver/collector.h"
-#include "apiserver/endpoints.h"
-#include "apiserver/rest_priv.h"
-#include "apiserver/stream.h"
+#include "apiserver/access/auth.h"
+#include "apiserver/controllers/bootstrap.h"
+#include "apiserver/controllers/collector.h"
+#include "apiserver/controllers/endpoints.h"
+#include "apiserver/verb/request.h"
+#include "apiserver/verb/stream.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "api/yaml.h"
-#include "apiserver/bootstrap.h"
-#include "apiserver/endpoints_write.h"
-#include "apiserver/key.h"
-#include "apiserver/object.h"
-#include "apiserver/rest.h"
+#include "api/yaml/yaml.h"
+#include "apiserver/controllers/bootstrap.h"
+#include "apiserver/controllers/endpoints_write.h"
+#include "apiserver/store/key.h"
+#include "apiserver/verb/object.h"
+#include "apiserver/verb/rest.h"
 #include "base/err.h"
 
 struct export

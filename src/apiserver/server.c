@@ -9,9 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "apiserver/front.h"
-#include "apiserver/rights.h"
-#include "apiserver/trust.h"
+#include "apiserver/access/http_front.h"
+#include "apiserver/access/file_modes.h"
+#include "apiserver/access/ca.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "api/meta.h"
-#include "apiserver/rest.h"
+#include "apiserver/verb/rest.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"

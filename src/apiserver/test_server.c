@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "api/meta.h"
-#include "api/yaml.h"
-#include "apiserver/keepfile.h"
+#include "api/yaml/yaml.h"
+#include "apiserver/access/atomic_file.h"
 #include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apiserver/rest.h"
-#include "apiserver/store.h"
+#include "apiserver/verb/rest.h"
+#include "apiserver/store/store.h"
 #include "base/compiler.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -14,8 +14,8 @@
 #include "cmd/controllerconf.h"
 #include "cmd/flags.h"
 #include "controller/manager.h"
-#include "kube/client.h"
-#include "kube/config.h"
+#include "kube/client/client.h"
+#include "kube/client/config.h"
 
 /* In place of a kubeconfig's path: the pod's service account, whatever the environment names. */
 #define IN_CLUSTER "in-cluster"

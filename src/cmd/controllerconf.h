@@ -7,8 +7,8 @@
 #include "base/compiler.h"
 #include "base/vec.h"
 #include "controller/controller.h"
-#include "kube/elect.h"
-#include "kube/hookserver.h"
+#include "kube/leader/elect.h"
+#include "kube/webhook/hookserver.h"
 #include "net/addr.h"
 
 enum { CONTROLLERCONF_NAMES_MAX = 16, CONTROLLERCONF_INSTANCES_MAX = 256 };

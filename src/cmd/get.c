@@ -5,7 +5,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "api/yaml.h"
+#include "api/yaml/yaml.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "cmd/cmd.h"
-#include "kube/config.h"
+#include "kube/client/config.h"
 
 void kubecli_say(const struct kubecli *cli, const char *fmt, ...)
 {

@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "cmd/flags.h"
-#include "kube/client.h"
+#include "kube/client/client.h"
 
 struct kubecli {
 	const char *verb; /* for messages: "get" */

@@ -10,7 +10,7 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "api/yaml.h"
+#include "api/yaml/yaml.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/readfile.h"

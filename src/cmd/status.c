@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "api/yaml.h"
+#include "api/yaml/yaml.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"

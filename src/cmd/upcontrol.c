@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "controller/manager.h"
-#include "kube/client.h"
-#include "kube/config.h"
+#include "kube/client/client.h"
+#include "kube/client/config.h"
 
 struct upcontrol {
 	struct kube_client *client;

@@ -21,15 +21,15 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "confsource/confsource.h"
-#include "kube/client.h"
-#include "kube/config.h"
-#include "kube/informer.h"
-#include "kube/tree.h"
+#include "kube/client/client.h"
+#include "kube/client/config.h"
+#include "kube/informer/informer.h"
+#include "kube/decode/tree.h"
 
 #define AREA	     "configmap"
 #define WAIT_NS	     (30 * NS_PER_S)
 #define WAIT_COPY_NS (3 * NS_PER_S)
-#define BACKOFF_NS                                                                     \
+#define BACKOFF_NS \
 	(10 * NS_PER_S) /* one small object: it may be asked for more often than lists \
 			 */
 enum { SLICE_MS = 50, NAME_MAX_BYTES = 253 };

@@ -18,8 +18,8 @@
 #include "api/tree.h"
 #include "base/compiler.h"
 #include "base/strbuf.h"
-#include "kube/admission.h"
-#include "kube/store.h"
+#include "kube/webhook/admission.h"
+#include "kube/informer/store.h"
 #include "net/addr.h"
 
 struct events;

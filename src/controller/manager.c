@@ -13,9 +13,9 @@
 #include "controller/controller.h"
 #include "controller/unit_priv.h"
 #include "http/server.h"
-#include "kube/hookserver.h"
-#include "kube/lease.h"
-#include "kube/plan.h"
+#include "kube/webhook/hookserver.h"
+#include "kube/leader/lease.h"
+#include "kube/informer/plan.h"
 
 enum { NOT_READY = 503, TROUBLE_S = 10 /* between two log lines about web hooks */ };
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "kube/elect.h"
+#include "kube/leader/elect.h"
 
 struct controller;
 struct controller_options;

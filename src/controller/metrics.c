@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "controller/metrics_priv.h"
-#include "kube/workqueue.h"
+#include "kube/informer/workqueue.h"
 
 enum family {
 	RECONCILES,

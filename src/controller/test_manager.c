@@ -15,7 +15,7 @@
 #include "controller/manager.h"
 #include "http/fake.h"
 #include "kube/test_rig.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 /* ---- the controller ---- */
 

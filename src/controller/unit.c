@@ -15,12 +15,12 @@
 #include "controller/controller.h"
 #include "controller/metrics_priv.h"
 #include "controller/unit_priv.h"
-#include "kube/client.h"
-#include "kube/events.h"
-#include "kube/informer.h"
-#include "kube/lease.h"
-#include "kube/tree.h"
-#include "kube/workqueue.h"
+#include "kube/client/client.h"
+#include "kube/events/events.h"
+#include "kube/informer/informer.h"
+#include "kube/leader/lease.h"
+#include "kube/decode/tree.h"
+#include "kube/informer/workqueue.h"
 
 enum {
 	WORKERS = 2,

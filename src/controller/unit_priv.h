@@ -9,8 +9,8 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
-#include "kube/elect.h"
-#include "kube/plan.h"
+#include "kube/leader/elect.h"
+#include "kube/informer/plan.h"
 
 struct controller;
 struct controller_ctx;

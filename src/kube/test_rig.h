@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "kube/client.h"
-#include "kube/config_priv.h"
+#include "kube/client/client.h"
+#include "kube/client/config_priv.h"
 #include "kube/fakeapi.h"
 
 /* The text with the folder in place of each @. */

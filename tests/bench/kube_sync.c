@@ -18,9 +18,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "kube/config.h"
-#include "kube/informer_priv.h"
-#include "kube/slim.h"
+#include "kube/client/config.h"
+#include "kube/informer/informer_priv.h"
+#include "kube/decode/compact.h"
 
 static double cpu_s(clockid_t which)
 {
@@ -142,7 +142,7 @@ static int informers(const char *kubeconfig, bool stream)
 
 /* ---- bare libcurl ---- */
 
-enum { PAGE = 10000 }; /* as informers ask: kube/plan.h */
+enum { PAGE = 10000 }; /* as informers ask: kube/informer/plan.h */
 
 enum method { STREAM, WHOLE, PAGES };
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apiserver/store.h"
+#include "apiserver/store/store.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"

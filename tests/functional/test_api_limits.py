@@ -143,7 +143,7 @@ def test_bodies_with_a_token_have_a_limit(api):
 def test_watches(api):
     """As many as documented, and one more is refused; everybody else goes on."""
     if sanitizer() == "thread":
-        pytest.skip("5000 TLS sessions take 2 GB there; src/apiserver/test_front.c (watches_have_a_limit) has the limit's threads")
+        pytest.skip("5000 TLS sessions take 2 GB there; src/apiserver/access/test_http_front.c (watches_have_a_limit) has the limit's threads")
     before = memory(api)
     watch = head("GET", CONFIG_MAPS + "?watch=1", f"Authorization: Bearer {api.admin}")
     with Clients(api) as c:

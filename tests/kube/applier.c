@@ -1,11 +1,11 @@
 /* Server-side apply for tests: does the writes that lines of JSON on standard input say, and
  * answers each with a line of JSON.
  *
- *   {"kind":{...},"step":{...},"live":{...}|null}	see src/api/test_replay.h */
+ *   {"kind":{...},"step":{...},"live":{...}|null}	see src/api/apply/test_replay.h */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/test_replay.h"
+#include "api/apply/test_replay.h"
 
 int main(void)
 {

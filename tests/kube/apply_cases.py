@@ -1,4 +1,4 @@
-"""Writes by several managers, whose outcome is recorded in src/api/test_managed.json (see applylib.py)."""
+"""Writes by several managers, whose outcome is recorded in src/api/apply/test_managed.json (see applylib.py)."""
 import json
 
 GROUP = "test.fairlead.dev"

@@ -1,4 +1,4 @@
-"""Sequences of writes by several managers: done on a real API server, recorded for src/api/test_managed.c, and done by our
+"""Sequences of writes by several managers: done on a real API server, recorded for src/api/apply/test_managed.c, and done by our
 own code (the program `kube-applier`).
 
 A sequence is (name, kind, [step, ...]); a step is a dict: do (create, update, merge, json, strategic, apply), manager, body,

@@ -18,7 +18,7 @@ WHY = {
     "etcd": "they compact etcd, or put another version of it below the server; src/apiserver/test_store_*.c do that to ours",
     "flags": "the server is told to behave badly by flags of its own: 429, GOAWAY, no streaming lists, few requests at a time",
     "identities": "the embedded API knows two tokens: no client certificates, no users of one's own, no impersonation, no RBAC",
-    "certificates": "the server's certificate is swapped; ours is renewed by itself (src/apiserver/test_trust.c)",
+    "certificates": "the server's certificate is swapped; ours is renewed by itself (src/apiserver/access/test_ca.c)",
     "admission": "web hooks and policies are not served",
     "definitions": "definitions of other kinds are not served",
     "oracle": "they record what the real server says; unit tests hold our code to it",

@@ -20,8 +20,8 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "kube/client.h"
-#include "kube/config.h"
+#include "kube/client/client.h"
+#include "kube/client/config.h"
 
 struct caller {
 	struct kube_client *client;

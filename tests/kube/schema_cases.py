@@ -1,4 +1,4 @@
-"""Schemas and objects, good and bad: what the API server says of them is recorded in src/api/test_schema.json.
+"""Schemas and objects, good and bad: what the API server says of them is recorded in src/api/schema/test_schema.json.
 
 SCHEMAS: {kind: schema of spec, or {"root": schema of the whole object}}; "loose" is the schema under which objects that
 are wrong by now were stored. CASES: (kind, spec) is created; (kind, new spec, old spec) is created and then changed.

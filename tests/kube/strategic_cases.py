@@ -1,4 +1,4 @@
-"""Strategic merge patches and what they are applied to; the server's answers are recorded in src/api/test_strategic.json.
+"""Strategic merge patches and what they are applied to; the server's answers are recorded in src/api/patch/test_strategic.json.
 
 OBJECTS: {name: (kind, object)}; CASES: (name, patch), or (name, patch, subresource).
 

@@ -1,4 +1,4 @@
-"""Server-side apply and managedFields: what src/api/test_managed.json holds our code to is what a real API server does, and
+"""Server-side apply and managedFields: what src/api/apply/test_managed.json holds our code to is what a real API server does, and
 random writes come out the same (k8s-api.md 1.7, 3.4)."""
 import os
 import random
@@ -30,7 +30,7 @@ def install(cluster, body, content_type="application/json"):
 
 @pytest.fixture(scope="module")
 def kinds(cluster):
-    """What src/api/test_replay.h wants to know of each."""
+    """What src/api/apply/test_replay.h wants to know of each."""
     for kind, schema in SCHEMAS.items():
         install(cluster, definition(kind, schema, kind == "Whole"))
     with open(os.path.join(CRDS, "operator.openshift.io_dnses.yaml"), "rb") as f:
@@ -52,7 +52,7 @@ def test_recorded_writes_are_the_servers(cluster, kinds):
     records = run(cluster, PLACES, SEQUENCES)
     steps = [s for r in records for s in r["steps"]]
     assert len(steps) >= 150 and sum("causes" in s for s in steps) >= 30
-    same_as_recorded({"kinds": kinds, "sequences": records}, os.path.join(server.ROOT, "src", "api", "test_managed.json"))
+    same_as_recorded({"kinds": kinds, "sequences": records}, os.path.join(server.ROOT, "src", "api", "apply", "test_managed.json"))
 
 
 def own_time(o, step):

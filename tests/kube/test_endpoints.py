@@ -1,7 +1,7 @@
 """EndpointSlices and Endpoints that the embedded API makes for Services are those of kube-controller-manager.
 
 One difference is on purpose: a Pod without a node, or on one that does not exist as an object, is an endpoint here, since no
-scheduler runs (src/apiserver/test_endpoints.c has such Pods). Each scenario is a list of writes. What kube-controller-manager made of the objects after each one is kept in
+scheduler runs (src/apiserver/controllers/test_endpoints.c has such Pods). Each scenario is a list of writes. What kube-controller-manager made of the objects after each one is kept in
 endpoints_expected.json; FAIRLEAD_RECORD=1 asks it again (etcd, kube-apiserver, kube-controller-manager) and rewrites the file.
 """
 import http.client

@@ -9,8 +9,8 @@ import pytest
 
 from bothlib import c, embedded, real, real_only  # noqa: F401 (fixtures)
 from lib import cluster
-from watcherlib import (Proxy, View, Watcher, World, Writer, compact, converge, random_writes, slim_pod, slim_service,
-                        slim_slice, started, through)
+from watcherlib import (Proxy, View, Watcher, World, Writer, compact, converge, random_writes, compact_pod, compact_service,
+                        compact_slice, started, through)
 
 WITHOUT_STREAMS = ["--feature-gates=WatchList=false"]
 
@@ -77,9 +77,9 @@ VIEWS = [
     View(),
     View("/api/v1/namespaces/kube-public/configmaps", args=["ns=kube-public"]),
     View("/api/v1/configmaps?labelSelector=colour%3Dred", args=["labels=colour=red"]),
-    View("/api/v1/services", "Service", slim_service, ["slim"]),
-    View("/apis/discovery.k8s.io/v1/endpointslices", "EndpointSlice", slim_slice, ["slim", "group=discovery.k8s.io"]),
-    View("/api/v1/pods", "Pod", slim_pod, ["slim"]),
+    View("/api/v1/services", "Service", compact_service, ["compact"]),
+    View("/apis/discovery.k8s.io/v1/endpointslices", "EndpointSlice", compact_slice, ["compact", "group=discovery.k8s.io"]),
+    View("/api/v1/pods", "Pod", compact_pod, ["compact"]),
 ]
 
 

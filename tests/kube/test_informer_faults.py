@@ -19,7 +19,7 @@ from callerlib import Caller, program
 from controllerlib import FAST, config_map, copy_of, events, namespace, start, until
 from credlib import swap, write_kubeconfig
 from lib import cluster, server
-from watcherlib import (CONFIGMAPS, Proxy, View, Watcher, Writer, compact, converge, random_writes, slim_service, started,
+from watcherlib import (CONFIGMAPS, Proxy, View, Watcher, Writer, compact, converge, random_writes, compact_service, started,
                         through)
 
 DAY = 86400
@@ -240,11 +240,11 @@ def test_etcd_without_streaming_lists(old, started):
     assert status == 200 and body["type"] == "ERROR", body
     writer = started(Writer(old, seed=24, names=80))
     writer.write(80)
-    view = View("/api/v1/services", "Service", slim_service, ["slim"])
+    view = View("/api/v1/services", "Service", compact_service, ["compact"])
     proxy = started(Proxy(old.port))
     began = time.monotonic()
     w = started(Watcher(through(old, proxy), "ConfigMap", "fast"))
-    services = started(Watcher(through(old, proxy), "Service", "fast", "slim"))
+    services = started(Watcher(through(old, proxy), "Service", "fast", "compact"))
     w.wait_synced()
     services.wait_synced()
     assert time.monotonic() - began < 5

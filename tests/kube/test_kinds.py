@@ -1,4 +1,4 @@
-"""What src/apiserver/test_kinds.json holds our built-in kinds to is what a real API server says."""
+"""What src/apiserver/kind/test_kinds.json holds our built-in kinds to is what a real API server says."""
 import copy
 import json
 import os
@@ -7,7 +7,7 @@ from crdlib import CRD_PATH, CRDS, cluster, create, established, serves  # noqa:
 from kinds_cases import CASES, DECODING, KINDS, STATUS, TEXTS
 from lib import server
 
-FILE = os.path.join(server.ROOT, "src", "apiserver", "test_kinds.json")
+FILE = os.path.join(server.ROOT, "src", "apiserver", "kind", "test_kinds.json")
 OURS = ("uid", "creationTimestamp", "resourceVersion", "managedFields", "selfLink")
 
 

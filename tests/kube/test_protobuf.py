@@ -1,5 +1,5 @@
 """Bodies that kubectl sends as protobuf, and objects as the server writes them so, recorded into
-src/apiserver/test_protobuf.json beside the same objects as JSON (k8s-api 3.6, 6.3).
+src/apiserver/codec/test_protobuf.json beside the same objects as JSON (k8s-api 3.6, 6.3).
 
 kubectl talks plain HTTP to a recorder that hands everything on to the real server.
 """
@@ -18,7 +18,7 @@ from kinds_cases import CM, EPS, EV, EV2, KINDS, LEASE, MICRO, NS, SA, SECRET, S
 from lib import server
 from lib.cluster import ADMIN, peer
 
-FILE = os.path.join(server.ROOT, "src", "apiserver", "test_protobuf.json")
+FILE = os.path.join(server.ROOT, "src", "apiserver", "codec", "test_protobuf.json")
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 # Commands whose bodies are protobuf since kubectl 1.32; what they would send is also had as JSON.

@@ -1,4 +1,4 @@
-"""What src/api/test_schema.json holds our validation to is what a real API server says."""
+"""What src/api/schema/test_schema.json holds our validation to is what a real API server says."""
 import os
 
 from crdlib import cluster  # noqa: F401 (fixture)
@@ -10,4 +10,4 @@ from schema_cases import CASES, SCHEMAS
 def test_recorded_answers_are_the_servers(cluster):
     table = ask(cluster, SCHEMAS, CASES)
     assert sum("errors" in r for r in table["rows"]) >= 150
-    same_as_recorded(table, os.path.join(server.ROOT, "src", "api", "test_schema.json"))
+    same_as_recorded(table, os.path.join(server.ROOT, "src", "api", "schema", "test_schema.json"))

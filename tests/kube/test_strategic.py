@@ -1,4 +1,4 @@
-"""Strategic merge patches: what src/api/test_strategic.json holds our code to is what a real API server does (k8s-api.md 1.7)."""
+"""Strategic merge patches: what src/api/patch/test_strategic.json holds our code to is what a real API server does (k8s-api.md 1.7)."""
 import os
 
 from applylib import TYPES, Place, built_in, same_as_recorded
@@ -53,4 +53,4 @@ def test_recorded_patches_are_the_servers(cluster):
         row = {"object": name, "patch": patch, **({"sub": sub[0]} if sub else {})}
         rows.append({**row, "result": steady(answer)} if status == 200 else {**row, "code": status, "message": answer["message"]})
     assert len(rows) >= 60
-    same_as_recorded({"kinds": schemas, "objects": objects, "rows": rows}, os.path.join(server.ROOT, "src", "api", "test_strategic.json"))
+    same_as_recorded({"kinds": schemas, "objects": objects, "rows": rows}, os.path.join(server.ROOT, "src", "api", "patch", "test_strategic.json"))

@@ -5,7 +5,7 @@
  *
  *   fast   times of seconds instead of minutes
  *   patient  as fast, but a silent list is waited for
- *   slim   the trimmed decoders (Service, EndpointSlice, Pod) instead of whole trees
+ *   compact   the trimmed decoders (Service, EndpointSlice, Pod) instead of whole trees
  *   quiet  no line per event
  *   group=, ns=, labels=  what to watch
  *   token-ms=, files-ms=  how often files of credentials are looked at
@@ -25,11 +25,11 @@
 #include "api/tree.h"
 #include "base/clock.h"
 #include "base/strbuf.h"
-#include "kube/client.h"
-#include "kube/config.h"
-#include "kube/informer.h"
-#include "kube/slim.h"
-#include "kube/tree.h"
+#include "kube/client/client.h"
+#include "kube/client/config.h"
+#include "kube/informer/informer.h"
+#include "kube/decode/compact.h"
+#include "kube/decode/tree.h"
 
 static pthread_mutex_t out_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -181,13 +181,13 @@ struct options {
 	struct kube_config_times files;
 	const char *group;
 	value_fn value;
-	bool slim, quiet;
+	bool compact, quiet;
 };
 
 static void choose_codec(struct options *o, struct kube_intern *t)
 {
 	const struct api_kind *k = o->informer.kind;
-	if (!o->slim) {
+	if (!o->compact) {
 		o->informer.codec = kube_tree_codec(k, NULL, 0);
 		o->value = tree_value;
 	} else if (strcmp(k->kind, "Service") == 0) {
@@ -226,8 +226,8 @@ static bool word(struct options *o, const char *arg)
 		*t = fast_times;
 	else if (strcmp(arg, "patient") == 0)
 		t->list_ns = t->silence_ns = 60 * NS_PER_S;
-	else if (strcmp(arg, "slim") == 0)
-		o->slim = true;
+	else if (strcmp(arg, "compact") == 0)
+		o->compact = true;
 	else if (strcmp(arg, "quiet") == 0)
 		o->quiet = true;
 	else

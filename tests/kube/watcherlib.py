@@ -96,18 +96,18 @@ def version(o):
     return o["metadata"]["resourceVersion"]
 
 
-def slim_service(o):
+def compact_service(o):
     return [version(o), [ip for ip in o["spec"].get("clusterIPs", []) if ip != "None"],
             [p["port"] for p in o["spec"]["ports"]]]
 
 
-def slim_slice(o):
+def compact_slice(o):
     ready = [e for e in o["endpoints"] or [] if e["conditions"].get("ready", True)]
     return [version(o), o["metadata"]["labels"]["kubernetes.io/service-name"], [ip for e in ready for ip in e["addresses"]],
             [p["port"] for p in o["ports"]]]
 
 
-def slim_pod(o):
+def compact_pod(o):
     return [version(o), [ip["ip"] for ip in o["status"].get("podIPs", [])], o["metadata"].get("labels", {})]
 
 

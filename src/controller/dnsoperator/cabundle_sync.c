@@ -8,7 +8,7 @@
 #include "controller/dnsoperator/cabundle.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 /* What the fall-back names, too: its copies are there since it was accepted. */
 struct wanted {

@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 /* Whose version it is, by container; "": the operator's. Sorted by name. */
 static const struct version_row {

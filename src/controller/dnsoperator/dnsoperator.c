@@ -44,7 +44,7 @@
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/report_priv.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 /* ---- what is done ---- */
 

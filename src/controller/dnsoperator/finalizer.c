@@ -13,7 +13,7 @@
 #include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/operands.h"
 #include "controller/dnsoperator/report_priv.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 #define FINALIZER "dns.operator.openshift.io/dns-controller"
 

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/model.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 enum { CODE_INVALID = 422 };
 

@@ -3,7 +3,7 @@
  * followers answer alike. What is not known is not held against an object. */
 #pragma once
 
-#include "kube/admission.h"
+#include "kube/webhook/admission.h"
 
 /* Their ctx is a struct controller_ctx with the operator's stores. */
 enum { DNSOPERATOR_HOOKS = 1 };

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/look_priv.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 static const char advice[] = "Only the DNS object named default is acted on, so this one has no "
 			     "effect; move its spec there, and delete it";

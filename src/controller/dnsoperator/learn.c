@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 enum { VERSION_MAX = 128 };
 

@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/dnsoperator/look_priv.h"
-#include "kube/events.h"
-#include "kube/tree.h"
+#include "kube/events/events.h"
+#include "kube/decode/tree.h"
 
 const struct controller_options *dnsoperator_options(const struct controller_ctx *ctx)
 {

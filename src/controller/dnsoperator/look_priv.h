@@ -14,7 +14,7 @@
 #include "controller/dnsoperator/pace.h"
 #include "controller/dnsoperator/plan.h"
 #include "controller/dnsoperator/workload.h"
-#include "kube/client.h"
+#include "kube/client/client.h"
 
 struct metrics_series;
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 enum {
 	REPAIRS = 5,   /* of one text at once, */

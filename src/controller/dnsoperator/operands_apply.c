@@ -16,7 +16,7 @@
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/operands.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 /* What is not watched is read: after this time, and not more often than that, however often the DNS
  * object is looked at. */

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "corefile/corefile.h"
-#include "kube/client.h"
+#include "kube/client/client.h"
 #include "net/digest.h"
 
 #define TRY_NS (2 * NS_PER_S)

@@ -9,8 +9,8 @@
 #include "api/kind.h"
 #include "base/clock.h"
 #include "controller/dnsoperator/look_priv.h"
-#include "kube/obj.h"
-#include "kube/tree.h"
+#include "kube/decode/obj.h"
+#include "kube/decode/tree.h"
 
 enum { NEW_S = 60, SETTLED_S = 3 };
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/objects.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 /* An API server may go on for a moment with the CRD of before, and drop the list again. */
 #define AGAIN_NS (2 * NS_PER_S)

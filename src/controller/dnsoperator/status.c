@@ -9,7 +9,7 @@
 #include "controller/dnsoperator/news.h"
 #include "controller/dnsoperator/objects.h"
 #include "controller/dnsoperator/report_priv.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 /* What the plan says is of this generation of this object; of another there will be another plan.
  */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/yaml.h"
+#include "api/yaml/yaml.h"
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/map.h"

@@ -3,7 +3,7 @@
  * `lacks`, and what else comes of it. Fields of the CRD without a row fail the test. */
 #include "controller/dnsoperator/test_rows.h"
 
-#include "api/yaml.h"
+#include "api/yaml/yaml.h"
 #include "base/readfile.h"
 #include "controller/dnsoperator/plan.h"
 

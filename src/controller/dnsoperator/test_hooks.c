@@ -9,7 +9,7 @@
 #include "controller/dnsoperator/look_priv.h"
 #include "controller/dnsoperator/test_rows.h"
 #include "controller/dnsoperator/validate.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 extern const struct controller dnsoperator_controller;
 

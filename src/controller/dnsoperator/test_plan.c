@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "api/meta.h"
-#include "api/yaml.h"
+#include "api/yaml/yaml.h"
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/vec.h"

@@ -4,7 +4,7 @@
 #include "api/meta.h"
 #include "controller/dnsoperator/cabundle.h"
 #include "controller/dnsoperator/look_priv.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 static void keys_of_any(const struct controller_ctx *ctx, const json_t *object,
 			controller_emit emit, void *arg)

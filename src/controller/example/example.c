@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "controller/controller.h"
-#include "kube/client.h"
-#include "kube/events.h"
-#include "kube/tree.h"
+#include "kube/client/client.h"
+#include "kube/events/events.h"
+#include "kube/decode/tree.h"
 
 #define LABEL	    "example.fairlead.dev/copy"
 #define MANAGED	    "app.kubernetes.io/managed-by"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "controller/controller.h"
 #include "kube/test_rig.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 extern const struct controller example_controller;
 

@@ -8,9 +8,8 @@
 #include "base/metrics.h"
 #include "plugin/cache/cache_priv.h"
 
-#define FOLLOW_NS                                                                      \
-	(5 * NS_PER_S) /* no leader is waited for longer; those it asks take no longer \
-			*/
+/* A follower waits for its leader no longer than this; a leader asks upstreams no longer. */
+#define FOLLOW_NS (5 * NS_PER_S)
 
 /* ---- keys ---- */
 

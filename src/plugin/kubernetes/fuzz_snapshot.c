@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "api/kind.h"
-#include "kube/slim.h"
-#include "kube/tree.h"
+#include "kube/decode/compact.h"
+#include "kube/decode/tree.h"
 #include "net/digest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -1,7 +1,7 @@
 /* How long ago the API server was heard of, as a metric: names may be as old as that. */
 #pragma once
 
-#include "kube/informer.h"
+#include "kube/informer/informer.h"
 #include "plugin/kubernetes/snapshot.h"
 
 struct kubernetes_heard;

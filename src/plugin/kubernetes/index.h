@@ -5,7 +5,7 @@
  * Glossary
  *	entry	one Service name of one namespace: the Service, if there is one, and its slices
  *
- * Objects are kube/slim.h's own, held by reference: there is no second copy of their data. An entry
+ * Objects are kube/decode/compact.h's own, held by reference: there is no second copy of their data. An entry
  * and what it points to stay valid until the read section ends. */
 #pragma once
 
@@ -17,7 +17,7 @@
 #include "base/rcu.h"
 #include "base/rcutable.h"
 #include "base/slice.h"
-#include "kube/slim.h"
+#include "kube/decode/compact.h"
 
 struct kubernetes_index;
 struct kubernetes_lists;

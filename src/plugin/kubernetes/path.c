@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "dns/resolvconf.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 #include "plugin/kubernetes/conf.h"
 #include "plugin/kubernetes/lists.h"
 

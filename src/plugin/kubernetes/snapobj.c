@@ -1,10 +1,10 @@
 /* Objects as lines of a snapshot. They are read again by the decoders of what the API server sends
- * (kube/slim.h), so the form is the API's. */
+ * (kube/decode/compact.h), so the form is the API's. */
 #include <arpa/inet.h>
 
 #include "api/meta.h"
-#include "kube/slim.h"
-#include "kube/tree.h"
+#include "kube/decode/compact.h"
+#include "kube/decode/tree.h"
 #include "plugin/kubernetes/lists.h"
 #include "plugin/kubernetes/snapshot.h"
 

@@ -15,7 +15,7 @@
 #include "base/compiler.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
-#include "kube/obj.h"
+#include "kube/decode/obj.h"
 
 enum {
 	KUBERNETES_SNAPSHOT_BYTES = 512 << 20, /* of a file */

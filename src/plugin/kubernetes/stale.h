@@ -1,7 +1,7 @@
 /* Names of a snapshot until the API server has told of its own, and snapshots of what it told. */
 #pragma once
 
-#include "kube/informer.h"
+#include "kube/informer/informer.h"
 #include "plugin/kubernetes/index.h"
 #include "plugin/kubernetes/snapshot.h"
 

@@ -13,7 +13,7 @@
 #include "api/kind.h"
 #include "base/metrics.h"
 #include "base/strbuf.h"
-#include "kube/tree.h"
+#include "kube/decode/tree.h"
 
 #define METRIC "fairlead_kubernetes_unheard_seconds"
 

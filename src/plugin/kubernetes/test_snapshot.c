@@ -17,8 +17,8 @@
 #include "api/kind.h"
 #include "base/err.h"
 #include "base/readfile.h"
-#include "kube/slim.h"
-#include "kube/tree.h"
+#include "kube/decode/compact.h"
+#include "kube/decode/tree.h"
 
 static char folder[] = "/tmp/test_snapshot.XXXXXX";
 static char path[64];

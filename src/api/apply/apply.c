@@ -1,0 +1,276 @@
+/* What an applier says becomes part of the object, and its own; what it says no more goes unless
+ * somebody else owns it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/apply/managed_priv.h"
+#include "api/meta.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+static struct fieldset *named_fields(const struct managed_write *write, const json_t *object)
+{
+	struct fieldset *all = managed_fields(write->type, object);
+	struct fieldset *out = managed_fields_named(write->type, all);
+	fieldset_unref(all);
+	return out;
+}
+
+/* Puts back into `pruned` what the entries of a version own of `merged`. */
+static void add_back(const struct managed_write *write, const struct managed_entries *entries,
+		     const char *version, const json_t *merged, json_t **pruned)
+{
+	struct fieldset *keep = named_fields(write, *pruned), *gone = named_fields(write, merged);
+	for (size_t i = 0; i < entries->n; i++) {
+		if (strcmp(entries->v[i].api_version, version) != 0)
+			continue;
+		struct fieldset *owned = managed_fields_named(write->type, entries->v[i].set);
+		managed_set_change(&keep, fieldset_union, owned);
+		fieldset_unref(owned);
+	}
+	managed_set_change(&gone, fieldset_difference, keep);
+	json_decref(*pruned);
+	*pruned = managed_remove(write->type, merged, gone);
+	fieldset_unref(keep);
+	fieldset_unref(gone);
+}
+
+static bool first_of_version(const struct managed_entries *entries, size_t index)
+{
+	for (size_t j = 0; j < index; j++) {
+		if (strcmp(entries->v[j].api_version, entries->v[index].api_version) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Without what the applier said last time and says no more, unless somebody else owns it. Takes
+ * `merged`. */
+static json_t *prune(const struct managed_write *write, const struct managed_entries *entries,
+		     json_t *merged, struct fieldset *last)
+{
+	if (last == NULL || fieldset_empty(last))
+		return merged;
+	struct fieldset *said = managed_fields_named(write->type, last);
+	json_t *pruned = managed_remove(write->type, merged, said);
+	for (size_t i = 0; i < entries->n; i++) {
+		if (first_of_version(entries, i))
+			add_back(write, entries, entries->v[i].api_version, merged, &pruned);
+	}
+	/* Whatever else went with it comes back: only what it said itself may go. */
+	struct fieldset *gone = named_fields(write, merged), *rest = named_fields(write, pruned);
+	managed_set_change(&gone, fieldset_difference, rest);
+	managed_set_change(&gone, fieldset_intersection, said);
+	json_decref(pruned);
+	pruned = managed_remove(write->type, merged, gone);
+	fieldset_unref(gone);
+	fieldset_unref(rest);
+	fieldset_unref(said);
+	json_decref(merged);
+	return pruned;
+}
+
+/* The applier's entry becomes what it says; what it said before is handed out. */
+static struct managed_entry *say(const struct managed_write *write, struct managed_entries *entries,
+				 const json_t *config, struct fieldset **ret_last)
+{
+	struct managed_entry *e = managed_write_self(write, entries, write->w->manager, true);
+	struct fieldset *set = managed_fields(write->type, config);
+	if (write->reset != NULL)
+		managed_set_change(&set, fieldset_without, write->reset);
+	*ret_last = fieldset_ref(e->set);
+	managed_entry_set(e, set);
+	return e;
+}
+
+/* One try. `entries` holds the entries afterwards; with conflicts it is of no use. NULL: nothing
+ * changes.
+ */
+static json_t *apply_entries(const struct managed_write *write, struct managed_entries *entries,
+			     const json_t *config, bool force, struct managed_taking *conflicts)
+{
+	struct managed_changes c;
+	struct fieldset *last;
+	managed_write_settle(write, entries);
+	CLEANUP(freep) char *self = xstrdup(say(write, entries, config, &last)->id);
+	json_t *to = prune(write, entries, managed_merge(write->type, write->from, config), last);
+	fieldset_unref(last);
+	managed_changes_init(write, to, &c);
+	managed_write_conflicts(write, entries, self, &c, conflicts);
+	if (force || conflicts->n == 0)
+		managed_write_take(write, entries, self, &c, conflicts);
+	managed_changes_done(&c);
+	if (managed_equal(write->from, to)) {
+		json_decref(to);
+		to = NULL;
+	}
+	struct managed_entry *e = managed_entries_find(entries, self);
+	if (e == NULL || (!force && conflicts->n > 0))
+		return to;
+	managed_entry_set(e, managed_set_strip(e->set));
+	if (to != NULL)
+		e->time_s = write->now_s;
+	if (fieldset_empty(e->set))
+		managed_entries_del(entries, (size_t)(e - entries->v));
+	return to;
+}
+
+/* What kubectl set itself when it still applied on its side is no conflict. True: nothing is left
+ * of the conflicts. */
+static bool forgive(const struct managed_write *write, struct managed_taking *conflicts)
+{
+	if (strcmp(write->w->manager, "kubectl") != 0)
+		return false;
+	struct fieldset *allowed =
+		managed_applied_fields(write->type, write->w->api_version, write->from);
+	if (allowed == NULL)
+		return false;
+	bool none = true;
+	for (size_t i = 0; i < conflicts->n; i++) {
+		managed_set_change(&conflicts->v[i].set, fieldset_difference, allowed);
+		none = none && fieldset_empty(conflicts->v[i].set);
+	}
+	fieldset_unref(allowed);
+	return none;
+}
+
+static int by_id(const void *left, const void *right)
+{
+	return strcmp((*(const struct managed_entry *const *)left)->id,
+		      (*(const struct managed_entry *const *)right)->id);
+}
+
+static void tell(const struct managed_entries *entries, const struct managed_taking *taking,
+		 struct api_conflicts *ret)
+{
+	const struct managed_entry **who = xcalloc(taking->n, sizeof(*who));
+	for (size_t i = 0; i < taking->n; i++)
+		who[i] = &entries->v[taking->v[i].at];
+	qsort(who, taking->n, sizeof(*who), by_id);
+	for (size_t i = 0; i < taking->n; i++) {
+		for (size_t j = 0; j < taking->n; j++) {
+			if (&entries->v[taking->v[j].at] == who[i])
+				managed_conflicts_add(ret, who[i], taking->v[j].set);
+		}
+	}
+	free(who);
+}
+
+/* Applies to the entries and gives the object, without managedFields. */
+static int apply_checked(struct managed_write *write, struct managed_entries *entries,
+			 const json_t *config, bool force, json_t **ret,
+			 struct api_conflicts *conflicts)
+{
+	struct managed_entries try;
+	struct managed_taking t = { 0 };
+	managed_entries_copy(&try, entries);
+	json_t *to = apply_entries(write, &try, config, force, &t);
+	int r = 0;
+	if (!force && t.n > 0 && forgive(write, &t)) {
+		json_decref(to);
+		managed_entries_done(&try);
+		managed_taking_done(&t);
+		managed_entries_copy(&try, entries);
+		to = apply_entries(write, &try, config, true, &t);
+	} else if (!force && t.n > 0) {
+		tell(&try, &t, conflicts);
+		r = ERR_CONFLICT;
+	}
+	managed_taking_done(&t);
+	managed_entries_done(entries);
+	*entries = try;
+	if (r == 0)
+		*ret = to != NULL ? to : json_incref(write->from);
+	else
+		json_decref(to);
+	return r;
+}
+
+/* An object that nobody applied before: all that is there was set by somebody. */
+static void before_first(struct managed_write *write, struct managed_entries *entries)
+{
+	json_t *live = write->from;
+	if (write->create || entries->n > 0)
+		return;
+	write->from = json_object();
+	managed_write_update(write, entries, live, "before-first-apply");
+	json_decref(write->from);
+	write->from = live;
+}
+
+/* "default/x; /v1, Kind=ConfigMap" */
+static void object_text(struct strbuf *out, const json_t *object)
+{
+	const char *version = api_version(object), *slash = strchr(version, '/');
+	size_t group = slash != NULL ? (size_t)(slash - version) : 0;
+	strbuf_addf(out, "%s/%s; %.*s/%s, Kind=%s", api_namespace(object), api_name(object),
+		    (int)group, version, slash != NULL ? slash + 1 : version, api_kind(object));
+}
+
+static int check_both(const struct managed_write *write, const json_t *config, char *err,
+		      size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT, what = STRBUF_INIT;
+	const struct {
+		const char *name;
+		const json_t *o;
+		bool twice;
+	} both[] = { { "patch", config, false }, { "live", write->from, true } };
+	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+		int r = managed_check(write->type, both[i].o, both[i].twice, &why);
+		if (r == 0)
+			continue;
+		object_text(&what, both[i].o);
+		if (r == ERR_LIMIT)
+			snprintf(err, err_n, "%s", why.s);
+		else
+			snprintf(err, err_n, "failed to create typed %s object (%s): %s",
+				 both[i].name, what.s, why.s);
+		return r;
+	}
+	return 0;
+}
+
+static int apply(struct managed_write *write, const json_t *config, bool force, json_t **ret,
+		 struct api_conflicts *conflicts, char *err, size_t err_n)
+{
+	struct managed_entries l;
+	json_t *to = NULL;
+	if (json_is_array(managed_write_fields(config))) {
+		snprintf(err, err_n, "metadata.managedFields must be nil");
+		return ERR_CONFIG;
+	}
+	int r = check_both(write, config, err, err_n);
+	if (r < 0)
+		return r;
+	r = managed_entries_read(&l, managed_write_fields(write->w->live));
+	if (r < 0) {
+		snprintf(err, err_n, "failed to decode managed fields: %s", err_str(r));
+		return r;
+	}
+	before_first(write, &l);
+	r = apply_checked(write, &l, config, force, &to, conflicts);
+	if (r == 0 && l.n > API_MANAGED_ENTRIES_MAX) {
+		snprintf(err, err_n, "the object has more than %d managers",
+			 API_MANAGED_ENTRIES_MAX);
+		r = ERR_LIMIT;
+	} else if (r == 0) {
+		*ret = managed_write_finish(to, managed_entries_write(&l));
+		if (strcmp(write->w->manager, "kubectl") == 0)
+			managed_applied_set(*ret, config);
+	}
+	json_decref(to);
+	managed_entries_done(&l);
+	return r;
+}
+
+int api_managed_apply(const struct api_managed_write *write, const json_t *config, bool force,
+		      json_t **ret, struct api_conflicts *conflicts, char *err, size_t err_n)
+{
+	struct managed_write x;
+	managed_write_init(&x, write);
+	int r = apply(&x, config, force, ret, conflicts, err, err_n);
+	managed_write_done(&x);
+	return r;
+}

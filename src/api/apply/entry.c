@@ -1,0 +1,288 @@
+/* managedFields: entries read, written, found, and merged when there are too many. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/apply/managed_priv.h"
+#include "api/time.h"
+#include "api/tree.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+enum { UPDATERS_MAX = 10 };
+
+static void entry_done(struct managed_entry *entry)
+{
+	free(entry->id);
+	free(entry->manager);
+	free(entry->api_version);
+	free(entry->subresource);
+	fieldset_unref(entry->set);
+}
+
+void managed_entries_done(struct managed_entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++)
+		entry_done(&entries->v[i]);
+	vec_done(entries);
+}
+
+void managed_entry_set(struct managed_entry *entry, struct fieldset *set)
+{
+	fieldset_unref(entry->set);
+	entry->set = set;
+}
+
+void managed_entries_copy(struct managed_entries *to, const struct managed_entries *from)
+{
+	*to = (struct managed_entries){ 0 };
+	for (size_t i = 0; i < from->n; i++) {
+		struct managed_entry *e = managed_entries_add(to, &from->v[i]);
+		managed_entry_set(e, fieldset_ref(from->v[i].set));
+		e->time_s = from->v[i].time_s;
+	}
+}
+
+/* An applier is the same one in whatever version it writes. The order of such texts is that in
+ * which conflicts are told. */
+static char *make_id(const struct managed_entry *entry)
+{
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	strbuf_addc(&b, '{');
+	if (entry->manager[0] != '\0') {
+		strbuf_adds(&b, "\"manager\":");
+		strbuf_add_json(&b, slice_of(entry->manager));
+		strbuf_addc(&b, ',');
+	}
+	strbuf_addf(&b, "\"operation\":\"%s\"", entry->applied ? "Apply" : "Update");
+	if (!entry->applied) {
+		strbuf_adds(&b, ",\"apiVersion\":");
+		strbuf_add_json(&b, slice_of(entry->api_version));
+	}
+	if (entry->subresource[0] != '\0') {
+		strbuf_adds(&b, ",\"subresource\":");
+		strbuf_add_json(&b, slice_of(entry->subresource));
+	}
+	strbuf_addc(&b, '}');
+	return strbuf_take(&b);
+}
+
+struct managed_entry *managed_entries_find(struct managed_entries *entries, const char *id)
+{
+	for (size_t i = 0; i < entries->n; i++) {
+		if (strcmp(entries->v[i].id, id) == 0)
+			return &entries->v[i];
+	}
+	return NULL;
+}
+
+struct managed_entry *managed_entries_add(struct managed_entries *entries,
+					  const struct managed_entry *like)
+{
+	CLEANUP(freep) char *id = make_id(like);
+	struct managed_entry *e = managed_entries_find(entries, id);
+	if (e == NULL) {
+		e = vec_add(entries);
+		e->id = TAKE_PTR(id);
+		e->manager = xstrdup(like->manager);
+		e->subresource = xstrdup(like->subresource);
+		e->applied = like->applied;
+		e->set = fieldset_new();
+	} else {
+		free(e->api_version);
+	}
+	e->api_version = xstrdup(like->api_version);
+	return e;
+}
+
+void managed_entries_del(struct managed_entries *entries, size_t index)
+{
+	entry_done(&entries->v[index]);
+	memmove(&entries->v[index], &entries->v[index + 1],
+		(entries->n - index - 1) * sizeof(*entries->v));
+	entries->n--;
+}
+
+/* ---- reading and writing ---- */
+
+static char *text_of(const json_t *value, const char *key)
+{
+	/* NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks) */
+	return xstrdup(api_text(json_object_get(value, key)));
+}
+
+static int read_time(const json_t *value, int64_t *ret)
+{
+	const json_t *t = json_object_get(value, "time");
+	uint64_t ns;
+	*ret = 0;
+	if (t == NULL || json_is_null(t))
+		return 0;
+	if (!json_is_string(t) || api_time_parse(api_text(t), &ns) < 0)
+		return ERR_PARSE;
+	*ret = (int64_t)(ns / 1000000000U);
+	return 0;
+}
+
+static int read_entry(struct managed_entries *entries, const json_t *value)
+{
+	const json_t *fields = json_object_get(value, "fieldsV1");
+	CLEANUP(freep) char *type = text_of(value, "fieldsType"), *op = text_of(value, "operation");
+	CLEANUP(freep)
+	char *manager = text_of(value, "manager"), *version = text_of(value, "apiVersion");
+	CLEANUP(freep) char *sub = text_of(value, "subresource");
+	struct fieldset *set = NULL;
+	int64_t time_s;
+	bool applied = strcmp(op, "Apply") == 0;
+	if ((!applied && strcmp(op, "Update") != 0) || version[0] == '\0' ||
+	    strcmp(type, "FieldsV1") != 0 || read_time(value, &time_s) < 0)
+		return ERR_PARSE;
+	if (fields == NULL || json_is_null(fields))
+		set = fieldset_new();
+	int r = set != NULL ? 0 : fieldset_parse(fields, &set);
+	if (r < 0)
+		return r;
+	struct managed_entry *e = managed_entries_add(entries, &(struct managed_entry){
+								       .manager = manager,
+								       .api_version = version,
+								       .subresource = sub,
+								       .applied = applied,
+							       });
+	managed_entry_set(e, set);
+	e->time_s = time_s;
+	return 0;
+}
+
+int managed_entries_read(struct managed_entries *entries, const json_t *managed_fields)
+{
+	size_t i;
+	json_t *v;
+	*entries = (struct managed_entries){ 0 };
+	if (json_array_size(managed_fields) > API_MANAGED_ENTRIES_MAX)
+		return ERR_LIMIT;
+	json_array_foreach (managed_fields, i, v) {
+		int r = read_entry(entries, v);
+		if (r < 0) {
+			managed_entries_done(entries);
+			return r;
+		}
+	}
+	return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+	const struct managed_entry *x = left, *y = right;
+	int c;
+	if (x->applied != y->applied)
+		return x->applied ? -1 : 1;
+	if (x->time_s != y->time_s)
+		return x->time_s < y->time_s ? -1 : 1;
+	if ((c = strcmp(x->manager, y->manager)) != 0 ||
+	    (c = strcmp(x->api_version, y->api_version)) != 0)
+		return c;
+	return strcmp(x->subresource, y->subresource);
+}
+
+static json_t *write_entry(const struct managed_entry *entry)
+{
+	char time[API_TIME_TEXT_MAX];
+	json_t *v = json_object();
+	if (entry->manager[0] != '\0')
+		json_object_set_new(v, "manager", json_string(entry->manager));
+	json_object_set_new(v, "operation", json_string(entry->applied ? "Apply" : "Update"));
+	json_object_set_new(v, "apiVersion", json_string(entry->api_version));
+	if (entry->time_s != 0)
+		json_object_set_new(
+			v, "time",
+			json_string(api_time((uint64_t)entry->time_s * 1000000000U, time)));
+	json_object_set_new(v, "fieldsType", json_string("FieldsV1"));
+	json_object_set_new(v, "fieldsV1", fieldset_write(entry->set));
+	if (entry->subresource[0] != '\0')
+		json_object_set_new(v, "subresource", json_string(entry->subresource));
+	return v;
+}
+
+json_t *managed_entries_write(const struct managed_entries *entries)
+{
+	if (entries->n == 0)
+		return NULL;
+	struct managed_entry *sorted = xmemdup(entries->v, entries->n * sizeof(*entries->v));
+	json_t *out = json_array();
+	qsort(sorted, entries->n, sizeof(*sorted), by_time);
+	for (size_t i = 0; i < entries->n; i++)
+		json_array_append_new(out, write_entry(&sorted[i]));
+	free(sorted);
+	return out;
+}
+
+/* ---- too many ---- */
+
+static int by_age(const void *left, const void *right)
+{
+	const struct managed_entry *x = left, *y = right;
+	if (x->time_s != y->time_s)
+		return x->time_s < y->time_s ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+/* The updaters as they were, oldest first. */
+static void list_updaters(const struct managed_entries *entries, struct managed_entries *ret)
+{
+	*ret = (struct managed_entries){ 0 };
+	for (size_t i = 0; i < entries->n; i++) {
+		if (!entries->v[i].applied)
+			vec_push(ret, entries->v[i]);
+	}
+	for (size_t i = 0; i < ret->n; i++) {
+		struct managed_entry *e = &ret->v[i];
+		e->id = xstrdup(e->id);
+		e->manager = xstrdup(e->manager);
+		e->api_version = xstrdup(e->api_version);
+		e->subresource = xstrdup(e->subresource);
+		fieldset_ref(e->set);
+	}
+	if (ret->n > 0)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_age);
+}
+
+static void drop(struct managed_entries *entries, const char *id)
+{
+	struct managed_entry *e = managed_entries_find(entries, id);
+	if (e != NULL)
+		managed_entries_del(entries, (size_t)(e - entries->v));
+}
+
+/* Adds an updater's fields to the bucket of its version, which is made of the first one. */
+static void pour(struct managed_entries *entries, const struct managed_entry *first,
+		 const struct managed_entry *entry)
+{
+	static char name[] = "ancient-changes", none[] = "";
+	size_t before = entries->n;
+	struct managed_entry *bucket = managed_entries_add(
+		entries, &(struct managed_entry){ .manager = name,
+						  .api_version = entry->api_version,
+						  .subresource = none });
+	if (entries->n > before)
+		managed_entry_set(bucket, fieldset_ref(first->set));
+	managed_entry_set(bucket, fieldset_union(entry->set, bucket->set));
+	bucket->time_s = entry->time_s;
+	if (entries->n > before)
+		drop(entries, first->id);
+	drop(entries, entry->id);
+}
+
+void managed_entries_cap(struct managed_entries *entries)
+{
+	struct managed_entries old;
+	list_updaters(entries, &old);
+	for (size_t i = 0, left = old.n; i < old.n && left > UPDATERS_MAX; i++) {
+		size_t first = 0;
+		while (strcmp(old.v[first].api_version, old.v[i].api_version) != 0)
+			first++;
+		if (first == i)
+			continue;
+		pour(entries, &old.v[first], &old.v[i]);
+		left--;
+	}
+	managed_entries_done(&old);
+}

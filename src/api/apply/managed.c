@@ -1,0 +1,99 @@
+/* Updates: managedFields as they are after one, and times that stay where nothing changed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/apply/managed_priv.h"
+#include "base/err.h"
+
+/* Objects of CRDs lose an empty list when they are read. */
+static bool is_reset(const struct managed_write *write, const json_t *managed)
+{
+	size_t n = json_array_size(managed);
+	if (n == 0)
+		return json_is_array(managed) && write->w->built_in;
+	return n == 1 && json_object_size(json_array_get(managed, 0)) == 0;
+}
+
+/* Can what the client rewrote be used? Versions that are not known make the server give up on
+ * objects of CRDs; entries of others just go. */
+static bool usable(const struct managed_write *write, const struct managed_entries *entries)
+{
+	for (size_t i = 0; i < entries->n && !write->w->built_in; i++) {
+		if (!managed_write_knows(write->w, entries->v[i].api_version))
+			return false;
+	}
+	return entries->n > 0;
+}
+
+/* The entries that an update starts from. */
+static void entries_before(const struct managed_write *write, const json_t *object,
+			   struct managed_entries *entries)
+{
+	const json_t *sent = managed_write_fields(object);
+	*entries = (struct managed_entries){ 0 };
+	if (write->w->subresource[0] == '\0') {
+		if (is_reset(write, sent))
+			return;
+		if (managed_entries_read(entries, sent) == 0 && usable(write, entries))
+			return;
+		managed_entries_done(entries);
+	}
+	/* What cannot be read is as if it were not there. */
+	IGNORE(managed_entries_read(entries, managed_write_fields(write->w->live)));
+}
+
+int api_managed_update(const struct api_managed_write *write, const json_t *object, json_t **ret,
+		       char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	struct managed_entries l;
+	struct managed_write x;
+	managed_write_init(&x, write);
+	json_t *to = managed_write_without(object);
+	entries_before(&x, object, &l);
+	int r = managed_check(x.type, to, true, &why);
+	if (r == 0)
+		r = managed_check(x.type, x.from, true, &why);
+	if (r == 0) {
+		if (x.create || l.n > 0)
+			managed_write_update(&x, &l, to, write->manager);
+		*ret = managed_write_finish(to, managed_entries_write(&l));
+	} else if (r == ERR_TYPE) {
+		*ret = managed_write_finish(to, json_deep_copy(managed_write_fields(write->live)));
+		r = 0;
+	} else {
+		snprintf(err, err_n, "%s", why.s);
+	}
+	managed_entries_done(&l);
+	json_decref(to);
+	managed_write_done(&x);
+	return r;
+}
+
+/* ---- writes that change nothing but times ---- */
+
+static json_t *without_times(const json_t *managed)
+{
+	size_t i;
+	json_t *e;
+	json_t *copy = json_deep_copy(managed);
+	json_array_foreach (copy, i, e)
+		json_object_del(e, "time");
+	return copy;
+}
+
+void api_managed_keep_times(const json_t *old, json_t *object)
+{
+	const json_t *before = managed_write_fields(old), *after = managed_write_fields(object);
+	if (json_array_size(before) == 0 || json_array_size(before) != json_array_size(after))
+		return;
+	json_t *a = without_times(before), *b = without_times(after);
+	json_t *x = managed_write_without(old), *y = managed_write_without(object);
+	if (managed_equal(a, b) && managed_equal(x, y))
+		json_object_set_new(json_object_get(object, "metadata"), "managedFields",
+				    json_deep_copy(before));
+	json_decref(a);
+	json_decref(b);
+	json_decref(x);
+	json_decref(y);
+}

@@ -1,0 +1,243 @@
+/* One write: what it changes, who owned that, and who owns it afterwards. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/apply/managed_priv.h"
+#include "api/meta.h"
+#include "api/time.h"
+#include "api/tree.h"
+#include "base/mem.h"
+
+void managed_taking_done(struct managed_taking *taking)
+{
+	for (size_t i = 0; i < taking->n; i++)
+		fieldset_unref(taking->v[i].set);
+	vec_done(taking);
+}
+
+/* ---- sets ---- */
+
+/* "metadata.name" */
+static void insert_words(struct fieldset *fieldset, const char *text)
+{
+	struct managed_path path = { 0 };
+	for (struct slice rest = slice_of(text); rest.p != NULL;) {
+		CLEANUP(freep) char *word = NULL;
+		struct slice one = slice_cut(&rest, '.');
+		word = xstrndup(one.p, one.n);
+		managed_path_push_name(&path, word);
+	}
+	fieldset_insert(fieldset, path.v, path.n);
+	managed_path_done(&path);
+}
+
+static struct fieldset *set_of(const char *const *paths)
+{
+	struct fieldset *s = fieldset_new();
+	for (; *paths != NULL; paths++)
+		insert_words(s, *paths);
+	return s;
+}
+
+struct fieldset *managed_set_strip(struct fieldset *fieldset)
+{
+	static const char *const paths[] = {
+		"apiVersion",
+		"kind",
+		"metadata",
+		"metadata.name",
+		"metadata.namespace",
+		"metadata.creationTimestamp",
+		"metadata.selfLink",
+		"metadata.uid",
+		"metadata.clusterName",
+		"metadata.generation",
+		"metadata.managedFields",
+		"metadata.resourceVersion",
+		NULL,
+	};
+	struct fieldset *gone = set_of(paths);
+	struct fieldset *rest = fieldset_difference(fieldset, gone);
+	fieldset_unref(gone);
+	return rest;
+}
+
+void managed_set_change(struct fieldset **fieldset,
+			struct fieldset *(*op)(struct fieldset *, struct fieldset *),
+			struct fieldset *with)
+{
+	struct fieldset *out = op(*fieldset, with);
+	fieldset_unref(*fieldset);
+	*fieldset = out;
+}
+
+/* ---- objects ---- */
+
+json_t *managed_write_without(const json_t *object)
+{
+	const json_t *meta = json_object_get(object, "metadata");
+	json_t *copy = object != NULL ? json_copy(api_tree(object)) : json_object();
+	if (json_object_get(meta, "managedFields") != NULL) {
+		json_t *m = json_copy(api_tree(meta));
+		json_object_del(m, "managedFields");
+		json_object_set_new(copy, "metadata", m);
+	}
+	return copy;
+}
+
+const json_t *managed_write_fields(const json_t *object)
+{
+	return json_object_get(json_object_get(object, "metadata"), "managedFields");
+}
+
+json_t *managed_write_finish(const json_t *object, json_t *managed)
+{
+	json_t *out = json_deep_copy(object);
+	json_t *meta = json_object_get(out, "metadata");
+	if (managed != NULL && !json_is_object(meta)) {
+		meta = json_object();
+		json_object_set_new(out, "metadata", meta);
+	}
+	if (managed != NULL)
+		json_object_set_new(meta, "managedFields", managed);
+	return out;
+}
+
+void managed_write_init(struct managed_write *write, const struct api_managed_write *managed_write)
+{
+	uint64_t ns;
+	*write = (struct managed_write){ .w = managed_write,
+					 .type = managed_type_root(managed_write->schema) };
+	write->create = api_uid(managed_write->live)[0] == '\0';
+	write->from = managed_write_without(managed_write->live);
+	if (managed_write->reset != NULL)
+		write->reset = set_of(managed_write->reset);
+	if (api_time_parse(managed_write->time, &ns) == 0)
+		write->now_s = (int64_t)(ns / 1000000000U);
+}
+
+void managed_write_done(struct managed_write *write)
+{
+	json_decref(write->from);
+	fieldset_unref(write->reset);
+}
+
+bool managed_write_knows(const struct api_managed_write *write, const char *version)
+{
+	if (strcmp(version, write->api_version) == 0)
+		return true;
+	for (const char *const *v = write->versions; v != NULL && *v != NULL; v++) {
+		if (strcmp(*v, version) == 0)
+			return true;
+	}
+	return false;
+}
+
+void managed_write_settle(const struct managed_write *write, struct managed_entries *entries)
+{
+	for (size_t i = entries->n; i-- > 0;) {
+		if (managed_write_knows(write->w, entries->v[i].api_version))
+			managed_entry_set(&entries->v[i],
+					  managed_fields_settle(write->type, entries->v[i].set));
+		else
+			managed_entries_del(entries, i);
+	}
+}
+
+/* ---- what changed, and who owned it ---- */
+
+void managed_changes_done(struct managed_changes *changes)
+{
+	managed_change_done(&changes->own);
+	managed_change_done(&changes->others);
+}
+
+void managed_changes_init(const struct managed_write *write, const json_t *to,
+			  struct managed_changes *changes)
+{
+	managed_compare(write->type, write->from, to, &changes->others);
+	changes->own = (struct managed_change){ fieldset_ref(changes->others.removed),
+						fieldset_ref(changes->others.modified),
+						fieldset_ref(changes->others.added) };
+	managed_change_without(&changes->own, write->reset);
+}
+
+static const struct managed_change *change_for(const struct managed_write *write,
+					       const struct managed_changes *changes,
+					       const struct managed_entry *entry)
+{
+	return strcmp(entry->api_version, write->w->api_version) == 0 ? &changes->own
+								      : &changes->others;
+}
+
+void managed_write_conflicts(const struct managed_write *write, struct managed_entries *entries,
+			     const char *self, const struct managed_changes *changes,
+			     struct managed_taking *ret)
+{
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct managed_change *ch = change_for(write, changes, &entries->v[i]);
+		if (self != NULL && strcmp(entries->v[i].id, self) == 0)
+			continue;
+		struct fieldset *set = fieldset_union(ch->modified, ch->added);
+		struct fieldset *owned = fieldset_intersection(entries->v[i].set, set);
+		fieldset_unref(set);
+		if (fieldset_empty(owned)) {
+			fieldset_unref(owned);
+			continue;
+		}
+		vec_reserve_one(ret);
+		ret->v[ret->n].at = i;
+		ret->v[ret->n++].set = owned;
+	}
+}
+
+void managed_write_take(const struct managed_write *write, struct managed_entries *entries,
+			const char *self, const struct managed_changes *changes,
+			const struct managed_taking *taking)
+{
+	for (size_t i = 0; i < taking->n; i++)
+		managed_set_change(&entries->v[taking->v[i].at].set, fieldset_difference,
+				   taking->v[i].set);
+	for (size_t i = entries->n; i-- > 0;) {
+		if (self == NULL || strcmp(entries->v[i].id, self) != 0)
+			managed_set_change(&entries->v[i].set, fieldset_difference,
+					   change_for(write, changes, &entries->v[i])->removed);
+		if (fieldset_empty(entries->v[i].set))
+			managed_entries_del(entries, i);
+	}
+}
+
+struct managed_entry *managed_write_self(const struct managed_write *write,
+					 struct managed_entries *entries, const char *manager,
+					 bool applied)
+{
+	CLEANUP(freep) char *m = xstrdup(manager), *v = xstrdup(write->w->api_version);
+	CLEANUP(freep) char *s = xstrdup(write->w->subresource);
+	return managed_entries_add(entries, &(struct managed_entry){ .manager = m,
+								     .api_version = v,
+								     .subresource = s,
+								     .applied = applied });
+}
+
+void managed_write_update(const struct managed_write *write, struct managed_entries *entries,
+			  const json_t *to, const char *manager)
+{
+	struct managed_changes c;
+	struct managed_taking t = { 0 };
+	managed_write_settle(write, entries);
+	managed_changes_init(write, to, &c);
+	managed_write_conflicts(write, entries, NULL, &c, &t);
+	managed_write_take(write, entries, NULL, &c, &t);
+	managed_taking_done(&t);
+	struct fieldset *mine = fieldset_union(c.own.modified, c.own.added);
+	struct fieldset *set = managed_set_strip(mine);
+	fieldset_unref(mine);
+	if (!fieldset_empty(set)) {
+		struct managed_entry *e = managed_write_self(write, entries, manager, false);
+		managed_entry_set(e, fieldset_union(set, e->set));
+		e->time_s = write->now_s;
+	}
+	fieldset_unref(set);
+	managed_changes_done(&c);
+	managed_entries_cap(entries);
+}

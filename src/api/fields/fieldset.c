@@ -1,0 +1,300 @@
+/* Sets of fields: a sorted tree, and the operations on two of them as merges of sorted lists. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/fields/fieldset.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+struct fieldset *fieldset_new(void)
+{
+	struct fieldset *s = xcalloc(1, sizeof(*s));
+	s->refs = 1;
+	return s;
+}
+
+struct fieldset *fieldset_ref(struct fieldset *fieldset)
+{
+	fieldset->refs++;
+	return fieldset;
+}
+
+void fieldset_unref(struct fieldset *fieldset)
+{
+	if (fieldset == NULL || --fieldset->refs > 0)
+		return;
+	for (size_t i = 0; i < fieldset->n; i++) {
+		fieldset_el_unref(fieldset->v[i].el);
+		fieldset_unref(fieldset->v[i].sub);
+	}
+	free(fieldset->v);
+	free(fieldset);
+}
+
+/* Where the element is or belongs. What is built is mostly built in order. */
+static size_t place(const struct fieldset *fieldset, const struct fieldset_el *element,
+		    bool *ret_found)
+{
+	size_t lo = 0, hi = fieldset->n;
+	*ret_found = false;
+	if (hi > 0) {
+		int c = fieldset_el_cmp(fieldset->v[hi - 1].el, element);
+		*ret_found = c == 0;
+		if (c <= 0)
+			return c == 0 ? hi - 1 : hi;
+	}
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = fieldset_el_cmp(fieldset->v[mid].el, element);
+		if (c == 0) {
+			*ret_found = true;
+			return mid;
+		}
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static struct fieldset_node *descend(struct fieldset *fieldset, struct fieldset_el *element)
+{
+	bool found;
+	size_t i = place(fieldset, element, &found);
+	if (!found) {
+		vec_reserve_one(fieldset);
+		memmove(&fieldset->v[i + 1], &fieldset->v[i],
+			(fieldset->n - i) * sizeof(*fieldset->v));
+		fieldset->n++;
+		fieldset->v[i] = (struct fieldset_node){ .el = fieldset_el_ref(element) };
+	}
+	return &fieldset->v[i];
+}
+
+void fieldset_insert(struct fieldset *fieldset, struct fieldset_el *const *path, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct fieldset_node *node = descend(fieldset, path[i]);
+		if (i + 1 == count) {
+			node->member = true;
+			return;
+		}
+		if (node->sub == NULL)
+			node->sub = fieldset_new();
+		fieldset = node->sub;
+	}
+}
+
+const struct fieldset_node *fieldset_find(const struct fieldset *fieldset,
+					  const struct fieldset_el *element)
+{
+	bool found;
+	if (fieldset == NULL)
+		return NULL;
+	size_t i = place(fieldset, element, &found);
+	return found ? &fieldset->v[i] : NULL;
+}
+
+bool fieldset_has(const struct fieldset *fieldset, struct fieldset_el *const *path, size_t count)
+{
+	const struct fieldset_node *node = NULL;
+	for (size_t i = 0; i < count; i++) {
+		node = fieldset_find(fieldset, path[i]);
+		if (node == NULL)
+			return false;
+		fieldset = node->sub;
+	}
+	return node != NULL && node->member;
+}
+
+bool fieldset_empty(const struct fieldset *fieldset)
+{
+	return fieldset->n == 0;
+}
+
+size_t fieldset_count(const struct fieldset *fieldset)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < fieldset->n; i++)
+		n += fieldset->v[i].member +
+		     (fieldset->v[i].sub != NULL ? fieldset_count(fieldset->v[i].sub) : 0);
+	return n;
+}
+
+bool fieldset_equal(const struct fieldset *left, const struct fieldset *right)
+{
+	if (left == right)
+		return true;
+	if (left == NULL || right == NULL || left->n != right->n)
+		return false;
+	for (size_t i = 0; i < left->n; i++) {
+		if (left->v[i].member != right->v[i].member ||
+		    fieldset_el_cmp(left->v[i].el, right->v[i].el) != 0 ||
+		    !fieldset_equal(left->v[i].sub, right->v[i].sub))
+			return false;
+	}
+	return true;
+}
+
+/* Appends a node unless there is nothing in it; takes `sub`. */
+static void keep(struct fieldset *fieldset, struct fieldset_el *element, bool member,
+		 struct fieldset *sub)
+{
+	if (sub != NULL && sub->n == 0) {
+		fieldset_unref(sub);
+		sub = NULL;
+	}
+	if (member || sub != NULL)
+		vec_push(fieldset, (struct fieldset_node){ .el = fieldset_el_ref(element),
+							   .sub = sub,
+							   .member = member });
+}
+
+static struct fieldset *ref_or_null(struct fieldset *fieldset)
+{
+	return fieldset != NULL ? fieldset_ref(fieldset) : NULL;
+}
+
+/* What an operation makes of an element that is in one set only, and of one that is in both. */
+struct operation {
+	bool left, right; /* keep what is only there */
+	void (*both)(struct fieldset *out, const struct fieldset_node *a,
+		     const struct fieldset_node *b);
+};
+
+static struct fieldset *combine(const struct fieldset *left, const struct fieldset *right,
+				const struct operation *op)
+{
+	struct fieldset *out = fieldset_new();
+	size_t i = 0, j = 0;
+	while (i < left->n || j < right->n) {
+		int c = i == left->n	? 1
+			: j == right->n ? -1
+					: fieldset_el_cmp(left->v[i].el, right->v[j].el);
+		if (c == 0) {
+			op->both(out, &left->v[i++], &right->v[j++]);
+			continue;
+		}
+		const struct fieldset_node *one = c < 0 ? &left->v[i++] : &right->v[j++];
+		if (c < 0 ? op->left : op->right)
+			keep(out, one->el, one->member, ref_or_null(one->sub));
+	}
+	return out;
+}
+
+static void union_both(struct fieldset *out, const struct fieldset_node *left,
+		       const struct fieldset_node *right)
+{
+	struct fieldset *sub = left->sub != NULL && right->sub != NULL
+				       ? fieldset_union(left->sub, right->sub)
+				       : ref_or_null(left->sub != NULL ? left->sub : right->sub);
+	keep(out, right->member ? right->el : left->el, left->member || right->member, sub);
+}
+
+struct fieldset *fieldset_union(struct fieldset *left, struct fieldset *right)
+{
+	static const struct operation op = { true, true, union_both };
+	if (left->n == 0 || right->n == 0)
+		return fieldset_ref(left->n == 0 ? right : left);
+	return combine(left, right, &op);
+}
+
+static void intersection_both(struct fieldset *out, const struct fieldset_node *left,
+			      const struct fieldset_node *right)
+{
+	struct fieldset *sub = left->sub != NULL && right->sub != NULL
+				       ? fieldset_intersection(left->sub, right->sub)
+				       : NULL;
+	keep(out, left->el, left->member && right->member, sub);
+}
+
+struct fieldset *fieldset_intersection(struct fieldset *left, struct fieldset *right)
+{
+	static const struct operation op = { false, false, intersection_both };
+	return combine(left, right, &op);
+}
+
+static void difference_both(struct fieldset *out, const struct fieldset_node *left,
+			    const struct fieldset_node *right)
+{
+	struct fieldset *sub = left->sub != NULL && right->sub != NULL
+				       ? fieldset_difference(left->sub, right->sub)
+				       : ref_or_null(left->sub);
+	keep(out, left->el, left->member && !right->member, sub);
+}
+
+struct fieldset *fieldset_difference(struct fieldset *left, struct fieldset *right)
+{
+	static const struct operation op = { true, false, difference_both };
+	if (left->n == 0 || right->n == 0)
+		return fieldset_ref(left);
+	return combine(left, right, &op);
+}
+
+static void without_both(struct fieldset *out, const struct fieldset_node *left,
+			 const struct fieldset_node *right)
+{
+	if (right->member)
+		return;
+	struct fieldset *sub = left->sub != NULL && right->sub != NULL
+				       ? fieldset_without(left->sub, right->sub)
+				       : ref_or_null(left->sub);
+	keep(out, left->el, left->member, sub);
+}
+
+struct fieldset *fieldset_without(struct fieldset *left, struct fieldset *right)
+{
+	static const struct operation op = { true, false, without_both };
+	if (left->n == 0 || right->n == 0)
+		return fieldset_ref(left);
+	return combine(left, right, &op);
+}
+
+struct fieldset *fieldset_leaves(struct fieldset *fieldset)
+{
+	struct fieldset *out = fieldset_new();
+	for (size_t i = 0; i < fieldset->n; i++) {
+		const struct fieldset_node *node = &fieldset->v[i];
+		keep(out, node->el, node->member && node->sub == NULL,
+		     node->sub != NULL ? fieldset_leaves(node->sub) : NULL);
+	}
+	return out;
+}
+
+struct each {
+	fieldset_each_fn fn;
+	void *ctx;
+	VEC(struct fieldset_el *) path;
+};
+
+static void each_below(const struct fieldset *fieldset, struct each *each)
+{
+	vec_push(&each->path, NULL);
+	for (size_t i = 0; i < fieldset->n; i++) {
+		if (!fieldset->v[i].member)
+			continue;
+		each->path.v[each->path.n - 1] = fieldset->v[i].el;
+		each->fn(each->ctx, each->path.v, each->path.n);
+	}
+	for (size_t i = 0; i < fieldset->n; i++) {
+		if (fieldset->v[i].sub == NULL)
+			continue;
+		each->path.v[each->path.n - 1] = fieldset->v[i].el;
+		each_below(fieldset->v[i].sub, each);
+	}
+	each->path.n--;
+}
+
+void fieldset_each(const struct fieldset *fieldset, fieldset_each_fn fn, void *ctx)
+{
+	struct each e = { .fn = fn, .ctx = ctx };
+	each_below(fieldset, &e);
+	vec_done(&e.path);
+}
+
+void fieldset_path_text(struct strbuf *out, struct fieldset_el *const *path, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fieldset_el_text(out, path[i]);
+}

@@ -1,0 +1,92 @@
+/* FieldsV1: {"f:spec":{".":{},"f:ports":{"k:{\"port\":80}":{}}}}. An object without anything in it
+ * is a member; "." says that of one that has something below it. */
+#include <string.h>
+
+#include "api/fields/fieldset.h"
+#include "api/tree.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+struct reading {
+	size_t fields;
+	VEC(struct fieldset_el *) path;
+};
+
+static int read_below(struct reading *r, const json_t *v, struct fieldset *out);
+
+/* Members and what is below one element. */
+static int read_element(struct reading *reading, const char *key, const json_t *value,
+			struct fieldset *out)
+{
+	struct fieldset_el *e = NULL;
+	int err = fieldset_el_parse(key, &e);
+	if (err < 0)
+		return err == ERR_UNSUPPORTED ? 0 : err;
+	vec_push(&reading->path, e);
+	err = read_below(reading, value, out);
+	reading->path.n--;
+	fieldset_el_unref(e);
+	return err;
+}
+
+static int read_below(struct reading *reading, const json_t *value, struct fieldset *out)
+{
+	const char *k;
+	json_t *item;
+	bool member = false;
+	size_t before = reading->fields;
+	if (!json_is_object(value) && !json_is_null(value))
+		return ERR_PARSE;
+	if (reading->path.n > FIELDSET_DEPTH_MAX)
+		return ERR_LIMIT;
+	json_object_foreach (api_tree(value), k, item) {
+		if (strcmp(k, ".") == 0) {
+			member = true;
+			continue;
+		}
+		int err = read_element(reading, k, item, out);
+		if (err < 0)
+			return err;
+	}
+	if ((member || reading->fields == before) && reading->path.n > 0) {
+		if (++reading->fields > FIELDSET_FIELDS_MAX)
+			return ERR_LIMIT;
+		fieldset_insert(out, reading->path.v, reading->path.n);
+	}
+	return 0;
+}
+
+int fieldset_parse(const json_t *fields_v1, struct fieldset **ret)
+{
+	struct reading r = { 0 };
+	struct fieldset *s = fieldset_new();
+	int err = read_below(&r, fields_v1, s);
+	vec_done(&r.path);
+	if (err < 0) {
+		fieldset_unref(s);
+		return err;
+	}
+	*ret = s;
+	return 0;
+}
+
+json_t *fieldset_write(const struct fieldset *fieldset)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	json_t *out = json_object();
+	for (size_t i = 0; i < fieldset->n; i++) {
+		const struct fieldset_node *node = &fieldset->v[i];
+		json_t *below = json_object();
+		if (node->member && node->sub != NULL)
+			json_object_set_new(below, ".", json_object());
+		if (node->sub != NULL) {
+			json_t *sub = fieldset_write(node->sub);
+			json_object_update(below, sub);
+			json_decref(sub);
+		}
+		strbuf_reset(&key);
+		fieldset_el_write(&key, node->el);
+		json_object_set_new(out, key.s, below);
+	}
+	return out;
+}

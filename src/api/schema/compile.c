@@ -1,0 +1,474 @@
+/* Reading a schema: a table of keywords, each with how its value is kept. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/schema/schema_priv.h"
+#include "api/tree.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+struct compile {
+	struct api_schema *s;
+	struct strbuf path;	/* "properties[spec].items" */
+	unsigned depth, nested; /* nested: in how many alternatives */
+	char *err;
+	size_t err_n;
+};
+
+static int read_node(struct compile *c, const json_t *o, struct schema_node **ret);
+
+static int refuse(struct compile *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+static int refuse(struct compile *compile, int code, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(compile->err, compile->err_n, "%s%s%s", compile->path.s,
+		 compile->path.n != 0 ? ": " : "", text);
+	return code;
+}
+
+static int wrong(struct compile *compile, const char *key, const char *what)
+{
+	return refuse(compile, ERR_PARSE, "'%s' must be %s", key, what);
+}
+
+struct keyword {
+	const char *name;
+	int (*read)(struct compile *c, const struct keyword *k, struct schema_node *n,
+		    const json_t *v);
+	size_t offset;
+};
+
+static void *field(const struct keyword *keyword, struct schema_node *node)
+{
+	return (char *)node + keyword->offset;
+}
+
+static int read_ignored(struct compile *compile, const struct keyword *keyword,
+			struct schema_node *node, const json_t *value)
+{
+	(void)compile, (void)keyword, (void)node, (void)value;
+	return 0;
+}
+
+static int read_bool(struct compile *compile, const struct keyword *keyword,
+		     struct schema_node *node, const json_t *value)
+{
+	if (!json_is_boolean(value))
+		return wrong(compile, keyword->name, "true or false");
+	*(bool *)field(keyword, node) = json_is_true(value);
+	return 0;
+}
+
+static int read_count(struct compile *compile, const struct keyword *keyword,
+		      struct schema_node *node, const json_t *value)
+{
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		return wrong(compile, keyword->name, "a whole number, not negative");
+	*(int64_t *)field(keyword, node) = json_integer_value(value);
+	return 0;
+}
+
+static int read_bound(struct compile *compile, const struct keyword *keyword,
+		      struct schema_node *node, const json_t *value)
+{
+	if (!json_is_number(value))
+		return wrong(compile, keyword->name, "a number");
+	*(struct schema_bound *)field(keyword, node) =
+		(struct schema_bound){ true, json_number_value(value) };
+	return 0;
+}
+
+static int read_json(struct compile *compile, const struct keyword *keyword,
+		     struct schema_node *node, const json_t *value)
+{
+	(void)compile;
+	*(const json_t **)field(keyword, node) = value;
+	return 0;
+}
+
+static int read_enum(struct compile *compile, const struct keyword *keyword,
+		     struct schema_node *node, const json_t *value)
+{
+	if (json_array_size(value) == 0)
+		return wrong(compile, keyword->name, "a list that is not empty");
+	return read_json(compile, keyword, node, value);
+}
+
+static int read_strings(struct compile *compile, const struct keyword *keyword,
+			struct schema_node *node, const json_t *value)
+{
+	struct schema_strings *list = field(keyword, node);
+	if (!json_is_array(value))
+		return wrong(compile, keyword->name, "a list of texts");
+	list->n = json_array_size(value);
+	list->v = arena_calloc(&compile->s->arena, (list->n + 1) * sizeof(*list->v));
+	for (size_t i = 0; i < list->n; i++) {
+		list->v[i] = api_text_or(json_array_get(value, i), NULL);
+		if (list->v[i] == NULL)
+			return wrong(compile, keyword->name, "a list of texts");
+	}
+	return 0;
+}
+
+/* One of some words: its place in the table. */
+static int read_word(struct compile *compile, const struct keyword *keyword, const json_t *value,
+		     const char *const *words)
+{
+	const char *s = api_text(value);
+	for (int i = 0; words[i] != NULL; i++) {
+		if (strcmp(words[i], s) == 0)
+			return i;
+	}
+	return wrong(compile, keyword->name, "one of the words that are known here");
+}
+
+static int read_type(struct compile *compile, const struct keyword *keyword,
+		     struct schema_node *node, const json_t *value)
+{
+	int i = read_word(compile, keyword, value, schema_type_words);
+	if (i >= 0)
+		node->type = (enum schema_type)i;
+	return MIN(i, 0);
+}
+
+static int read_list_type(struct compile *compile, const struct keyword *keyword,
+			  struct schema_node *node, const json_t *value)
+{
+	static const char *const words[] = {
+		[SCHEMA_LIST_ATOMIC] = "atomic",
+		[SCHEMA_LIST_SET] = "set",
+		[SCHEMA_LIST_MAP] = "map",
+		NULL,
+	};
+	int i = read_word(compile, keyword, value, words);
+	if (i >= 0)
+		node->list = (enum schema_list)i;
+	return MIN(i, 0);
+}
+
+static int read_map_type(struct compile *compile, const struct keyword *keyword,
+			 struct schema_node *node, const json_t *value)
+{
+	static const char *const words[] = { "atomic", "granular", NULL };
+	(void)node;
+	return MIN(read_word(compile, keyword, value, words), 0);
+}
+
+static int read_format(struct compile *compile, const struct keyword *keyword,
+		       struct schema_node *node, const json_t *value)
+{
+	if (!json_is_string(value))
+		return wrong(compile, keyword->name, "a text");
+	node->format = api_text(value); /* settled when the type is known */
+	return 0;
+}
+
+static int read_pattern(struct compile *compile, const struct keyword *keyword,
+			struct schema_node *node, const json_t *value)
+{
+	struct srcerr err = { 0 };
+	if (!json_is_string(value))
+		return wrong(compile, keyword->name, "a text");
+	if (json_string_length(value) == 0)
+		return 0;
+	struct slice pattern = api_text_slice(value);
+	int r = regex_new(pattern, &node->re, &err);
+	if (r < 0)
+		return refuse(compile, r, "'pattern': %s", err.text);
+	return 0;
+}
+
+static struct schema_node *new_node(struct compile *compile)
+{
+	struct schema_node *n = arena_calloc(&compile->s->arena, sizeof(*n));
+	n->min_length = n->max_length = n->min_items = n->max_items = -1;
+	n->min_properties = n->max_properties = -1;
+	map_init(&n->properties);
+	vec_push(&compile->s->nodes, n);
+	return n;
+}
+
+/* Reads `value` as the schema that is reached by `step`. */
+static int read_below(struct compile *compile, const char *step, const char *key,
+		      const json_t *value, struct schema_node **ret)
+{
+	size_t n = compile->path.n;
+	strbuf_addf(&compile->path, "%s%s", n != 0 ? "." : "", step);
+	if (key != NULL)
+		strbuf_addf(&compile->path, "[%s]", key);
+	int r = read_node(compile, value, ret);
+	if (r >= 0)
+		schema_path_cut(&compile->path, n);
+	return r;
+}
+
+static int read_schema(struct compile *compile, const struct keyword *keyword,
+		       struct schema_node *node, const json_t *value)
+{
+	return read_below(compile, keyword->name, NULL, value, field(keyword, node));
+}
+
+static int read_additional(struct compile *compile, const struct keyword *keyword,
+			   struct schema_node *node, const json_t *value)
+{
+	if (json_is_true(value)) {
+		node->additional = new_node(compile); /* without any demand */
+		return 0;
+	}
+	return read_schema(compile, keyword, node, value);
+}
+
+static int read_not(struct compile *compile, const struct keyword *keyword,
+		    struct schema_node *node, const json_t *value)
+{
+	compile->nested++;
+	int r = read_schema(compile, keyword, node, value);
+	compile->nested--;
+	return r;
+}
+
+static int read_schemas(struct compile *compile, const struct keyword *keyword,
+			struct schema_node *node, const json_t *value)
+{
+	struct schema_nodes *list = field(keyword, node);
+	if (!json_is_array(value))
+		return wrong(compile, keyword->name, "a list of schemas");
+	compile->nested++;
+	list->v = arena_calloc(&compile->s->arena, (json_array_size(value) + 1) * sizeof(*list->v));
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		char number[24];
+		snprintf(number, sizeof(number), "%zu", i);
+		int r = read_below(compile, keyword->name, number, json_array_get(value, i),
+				   &list->v[i]);
+		if (r < 0)
+			return r;
+		list->n++;
+	}
+	compile->nested--;
+	return 0;
+}
+
+/* Kept until all nodes are there: a rule may name what stands behind it. */
+static int read_rules(struct compile *compile, const struct keyword *keyword,
+		      struct schema_node *node, const json_t *value)
+{
+	if (!json_is_array(value))
+		return wrong(compile, keyword->name, "a list of rules");
+	if (compile->nested != 0)
+		return refuse(compile, ERR_UNSUPPORTED,
+			      "rules inside alternatives are not supported");
+	node->rules_source = value;
+	node->rules_place = arena_strdup(&compile->s->arena, compile->path.s);
+	return 0;
+}
+
+static int read_properties(struct compile *compile, const struct keyword *keyword,
+			   struct schema_node *node, const json_t *val)
+{
+	const char *key;
+	json_t *value;
+	if (!json_is_object(val))
+		return wrong(compile, keyword->name, "an object of schemas");
+	json_object_foreach (api_tree(val), key, value) {
+		struct schema_node *child;
+		int r = read_below(compile, keyword->name, key, value, &child);
+		if (r < 0)
+			return r;
+		map_set(&node->properties, slice_of(key), child);
+	}
+	return 0;
+}
+
+#define AT(member) offsetof(struct schema_node, member)
+static const struct keyword keywords[] = {
+	{ "additionalProperties", read_additional, AT(additional) },
+	{ "allOf", read_schemas, AT(all_of) },
+	{ "anyOf", read_schemas, AT(any_of) },
+	{ "default", read_json, AT(default_value) },
+	{ "description", read_ignored, 0 },
+	{ "enum", read_enum, AT(enums) },
+	{ "example", read_ignored, 0 },
+	{ "exclusiveMaximum", read_bool, AT(exclusive_max) },
+	{ "exclusiveMinimum", read_bool, AT(exclusive_min) },
+	{ "externalDocs", read_ignored, 0 },
+	{ "format", read_format, 0 },
+	{ "items", read_schema, AT(items) },
+	{ "maxItems", read_count, AT(max_items) },
+	{ "maxLength", read_count, AT(max_length) },
+	{ "maxProperties", read_count, AT(max_properties) },
+	{ "maximum", read_bound, AT(max) },
+	{ "minItems", read_count, AT(min_items) },
+	{ "minLength", read_count, AT(min_length) },
+	{ "minProperties", read_count, AT(min_properties) },
+	{ "minimum", read_bound, AT(min) },
+	{ "multipleOf", read_bound, AT(multiple) },
+	{ "not", read_not, AT(not_) },
+	{ "nullable", read_bool, AT(nullable) },
+	{ "oneOf", read_schemas, AT(one_of) },
+	{ "pattern", read_pattern, 0 },
+	{ "properties", read_properties, 0 },
+	{ "required", read_strings, AT(required) },
+	{ "title", read_ignored, 0 },
+	{ "type", read_type, 0 },
+	{ "x-kubernetes-embedded-resource", read_bool, AT(embedded) },
+	{ "x-kubernetes-int-or-string", read_bool, AT(int_or_string) },
+	{ "x-kubernetes-list-map-keys", read_strings, AT(map_keys) },
+	{ "x-kubernetes-list-type", read_list_type, 0 },
+	{ "x-kubernetes-map-type", read_map_type, 0 },
+	{ "x-kubernetes-preserve-unknown-fields", read_bool, AT(preserve) },
+	{ "x-kubernetes-validations", read_rules, 0 },
+};
+
+static const struct keyword *find_keyword(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(keywords); i++) {
+		if (strcmp(keywords[i].name, name) == 0)
+			return &keywords[i];
+	}
+	return NULL;
+}
+
+static bool is_one_of(const char *s, const char *a, const char *b)
+{
+	return strcmp(s, a) == 0 || strcmp(s, b) == 0;
+}
+
+/* A format that the server does not check for this type is as good as none. */
+static int settle_format(struct compile *compile, struct schema_node *node)
+{
+	bool known = false, kept = false;
+	if (node->format == NULL)
+		return 0;
+	if (node->type == SCHEMA_INTEGER) {
+		kept = !node->int_or_string && is_one_of(node->format, "int32", "int64");
+	} else if (node->type == SCHEMA_NUMBER) {
+		kept = is_one_of(node->format, "float", "double");
+	} else if (node->type == SCHEMA_STRING || node->type == SCHEMA_ANY) {
+		node->check = schema_format_find(node->format, &known);
+		kept = node->check != NULL;
+	}
+	if (known && node->check == NULL)
+		return refuse(compile, ERR_UNSUPPORTED, "format '%s' is not checked here",
+			      node->format);
+	if (!kept)
+		node->format = NULL;
+	return 0;
+}
+
+static int settle(struct compile *compile, struct schema_node *node)
+{
+	if (json_is_null(node->default_value))
+		node->default_value = NULL; /* as good as none */
+	if (node->list == SCHEMA_LIST_MAP && node->map_keys.n == 0)
+		return refuse(compile, ERR_PARSE,
+			      "a list of type map needs x-kubernetes-list-map-keys");
+	if (node->multiple.set && node->multiple.v <= 0)
+		return wrong(compile, "multipleOf", "greater than 0");
+	return settle_format(compile, node);
+}
+
+static int read_node(struct compile *compile, const json_t *object, struct schema_node **ret)
+{
+	const char *key;
+	json_t *value;
+	if (!json_is_object(object))
+		return refuse(compile, ERR_PARSE, "a schema must be an object");
+	if (compile->depth >= API_SCHEMA_DEPTH_MAX || compile->s->nodes.n >= API_SCHEMA_NODES_MAX)
+		return refuse(compile, ERR_LIMIT, "the schema is too large");
+	struct schema_node *n = new_node(compile);
+	compile->depth++;
+	json_object_foreach (api_tree(object), key, value) {
+		const struct keyword *k = find_keyword(key);
+		if (k == NULL)
+			return refuse(compile, ERR_UNSUPPORTED, "keyword '%s' is not supported",
+				      key);
+		int r = k->read(compile, k, n, value);
+		if (r < 0)
+			return r;
+	}
+	compile->depth--;
+	*ret = n;
+	return settle(compile, n);
+}
+
+/* Marks the nodes that lead to rules. */
+static bool mark_rules(struct schema_node *node)
+{
+	size_t pos = 0;
+	node->any_rules = node->n_rules != 0;
+	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;)
+		node->any_rules |= mark_rules(e->value);
+	if (node->items != NULL)
+		node->any_rules |= mark_rules(node->items);
+	if (node->additional != NULL)
+		node->any_rules |= mark_rules(node->additional);
+	return node->any_rules;
+}
+
+static int read_all_rules(struct api_schema *schema, char *err, size_t err_n)
+{
+	for (size_t i = 0; i < schema->nodes.n; i++) {
+		struct schema_node *n = schema->nodes.v[i];
+		char text[448];
+		int r = schema_rules_read(schema, n, n->rules_source, text, sizeof(text));
+		if (r < 0) {
+			snprintf(err, err_n, "%s%sx-kubernetes-validations%s", n->rules_place,
+				 n->rules_place[0] != '\0' ? "." : "", text);
+			return r;
+		}
+	}
+	mark_rules(schema->root);
+	return 0;
+}
+
+void api_schema_free(struct api_schema *schema)
+{
+	if (schema == NULL)
+		return;
+	for (size_t i = 0; i < schema->nodes.n; i++) {
+		schema_rules_done(schema->nodes.v[i]);
+		map_done(&schema->nodes.v[i]->properties);
+		regex_free(schema->nodes.v[i]->re);
+	}
+	vec_done(&schema->nodes);
+	arena_done(&schema->arena);
+	json_decref(schema->source);
+	free(schema);
+}
+
+int api_schema_new(const json_t *openapi, struct api_schema **ret, char *err, size_t err_n)
+{
+	CLEANUP(api_schema_freep) struct api_schema *s = xcalloc(1, sizeof(*s));
+	struct compile c = { .s = s, .path = STRBUF_INIT, .err = err, .err_n = err_n };
+	arena_init(&s->arena);
+	s->source = json_deep_copy(openapi);
+	int r = read_node(&c, s->source, &s->root);
+	strbuf_done(&c.path);
+	if (r >= 0)
+		r = read_all_rules(s, err, err_n);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+int api_schema_of_crd(const json_t *crd, const char *version, struct api_schema **ret, char *err,
+		      size_t err_n)
+{
+	const json_t *list = api_get(crd, "spec.versions");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *v = json_array_get(list, i);
+		if (strcmp(api_get_string(v, "name"), version) == 0)
+			return api_schema_new(api_get(v, "schema.openAPIV3Schema"), ret, err,
+					      err_n);
+	}
+	snprintf(err, err_n, "the CRD has no version '%s'", version);
+	return ERR_NOTFOUND;
+}

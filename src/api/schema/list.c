@@ -1,0 +1,181 @@
+/* Lists of type set and map hold nothing twice; objects inside objects say what they are. */
+#include <string.h>
+
+#include "api/schema/schema_priv.h"
+#include "api/tree.h"
+
+struct lists {
+	struct strbuf path;
+	struct api_errors *errs;
+};
+
+static void visit(struct lists *l, const struct schema_node *n, const json_t *v);
+
+static void twice(struct lists *lists, size_t index, const json_t *val)
+{
+	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+	size_t at = lists->path.n;
+	schema_path_index(&lists->path, index);
+	api_fielderr_value(&value, val);
+	api_errors_add(lists->errs, API_FIELD_DUPLICATE, lists->path.s, value.s, "");
+	schema_path_cut(&lists->path, at);
+}
+
+/* What an item is told apart by: itself in a set, its keys in a map. A new reference. */
+static json_t *identity(const struct schema_node *node, const json_t *item)
+{
+	if (node->list == SCHEMA_LIST_SET)
+		return json_incref(api_tree(item));
+	json_t *keys = json_object();
+	for (size_t i = 0; i < node->map_keys.n; i++) {
+		json_t *v = json_object_get(item, node->map_keys.v[i]);
+		if (v != NULL)
+			json_object_set(keys, node->map_keys.v[i], v);
+	}
+	return keys;
+}
+
+/* Tells each value that stands more than once, at its second place. */
+static void find_twice(struct lists *lists, const struct schema_node *node, const json_t *list)
+{
+	struct map seen;
+	size_t i;
+	json_t *item;
+	map_init(&seen);
+	json_array_foreach (list, i, item) {
+		static char once, told;
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		json_t *id = identity(node, item);
+		api_fielderr_value(&text, id);
+		/* 1 and 1.0 are different values to the server; so are they as texts. */
+		strbuf_addc(&text, json_is_real(id) ? 'r' : 'x');
+		const void *was = map_get(&seen, strbuf_slice(&text));
+		if (was == &once)
+			twice(lists, i, id);
+		map_set(&seen, strbuf_slice(&text), was == NULL ? &once : &told);
+		json_decref(id);
+	}
+	map_done(&seen);
+}
+
+/* The first item that cannot have keys; false when there is none. */
+static bool has_non_object(struct lists *lists, const json_t *list)
+{
+	size_t i, at = lists->path.n;
+	json_t *item;
+	json_array_foreach (list, i, item) {
+		CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+		if (json_is_object(item) || json_is_null(item))
+			continue;
+		schema_path_index(&lists->path, i);
+		api_fielderr_value(&value, item);
+		api_errors_add(lists->errs, API_FIELD_INVALID, lists->path.s, value.s,
+			       "must be an object for an array of list-type map");
+		schema_path_cut(&lists->path, at);
+		return true;
+	}
+	return false;
+}
+
+static void visit_array(struct lists *lists, const struct schema_node *node, const json_t *value)
+{
+	size_t i, at = lists->path.n;
+	json_t *item;
+	if (node->list == SCHEMA_LIST_SET ||
+	    (node->list == SCHEMA_LIST_MAP && !has_non_object(lists, value)))
+		find_twice(lists, node, value);
+	json_array_foreach (value, i, item) {
+		schema_path_index(&lists->path, i);
+		visit(lists, node->items, item);
+		schema_path_cut(&lists->path, at);
+	}
+}
+
+static void visit_object(struct lists *lists, const struct schema_node *node, const json_t *val)
+{
+	size_t at = lists->path.n;
+	const char *key;
+	json_t *value;
+	json_object_foreach (api_tree(val), key, value) {
+		const struct schema_node *p = schema_property(node, key);
+		if (p != NULL)
+			schema_path_child(&lists->path, key);
+		else
+			schema_path_key(&lists->path, key);
+		visit(lists, p != NULL ? p : node->additional, value);
+		schema_path_cut(&lists->path, at);
+	}
+}
+
+static void visit(struct lists *lists, const struct schema_node *node, const json_t *value)
+{
+	if (node == NULL)
+		return;
+	if (json_is_array(value))
+		visit_array(lists, node, value);
+	else if (json_is_object(value))
+		visit_object(lists, node, value);
+}
+
+void schema_validate_lists(const struct api_schema *schema, const json_t *object,
+			   struct api_errors *errs)
+{
+	struct lists l = { STRBUF_INIT, errs };
+	visit(&l, schema->root, object);
+	strbuf_done(&l.path);
+}
+
+/* ---- objects inside objects ---- */
+
+static void check_word(struct lists *lists, const json_t *object, const char *key)
+{
+	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+	const json_t *v = json_object_get(object, key);
+	size_t at = lists->path.n;
+	schema_path_child(&lists->path, key);
+	api_fielderr_value(&value, v);
+	if (v == NULL)
+		api_errors_add(lists->errs, API_FIELD_REQUIRED, lists->path.s, NULL, "");
+	else if (!json_is_string(v))
+		api_errors_add(lists->errs, API_FIELD_INVALID, lists->path.s, value.s,
+			       "must be a string");
+	else if (json_string_length(v) == 0)
+		api_errors_add(lists->errs, API_FIELD_INVALID, lists->path.s, value.s,
+			       "must not be empty");
+	schema_path_cut(&lists->path, at);
+}
+
+static void visit_embedded(struct lists *lists, const struct schema_node *node, const json_t *val)
+{
+	size_t at = lists->path.n, i;
+	const char *key;
+	json_t *value;
+	if (node == NULL)
+		return;
+	if (node->embedded && json_is_object(val)) {
+		check_word(lists, val, "apiVersion");
+		check_word(lists, val, "kind");
+	}
+	json_object_foreach (api_tree(val), key, value) {
+		const struct schema_node *p = schema_property(node, key);
+		if (p != NULL)
+			schema_path_child(&lists->path, key);
+		else
+			schema_path_key(&lists->path, key);
+		visit_embedded(lists, p != NULL ? p : node->additional, value);
+		schema_path_cut(&lists->path, at);
+	}
+	json_array_foreach (val, i, value) {
+		schema_path_index(&lists->path, i);
+		visit_embedded(lists, node->items, value);
+		schema_path_cut(&lists->path, at);
+	}
+}
+
+void schema_validate_embedded(const struct api_schema *schema, const json_t *object,
+			      struct api_errors *errs)
+{
+	struct lists l = { STRBUF_INIT, errs };
+	visit_embedded(&l, schema->root, object);
+	strbuf_done(&l.path);
+}

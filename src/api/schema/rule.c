@@ -1,0 +1,377 @@
+/* x-kubernetes-validations: rules of a schema in CEL, read with it and looked at for each object.
+ * What is told, and when, follows the server. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/schema/cel_priv.h"
+#include "api/meta.h"
+#include "api/schema/schema_priv.h"
+#include "api/tree.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* Of all rules for one object; for one rule, CEL_COST_MAX. */
+enum { RULES_COST_MAX = 10000000, MESSAGE_MAX = 5 * 1024 };
+
+struct schema_rule {
+	struct cel_expr *rule, *message_expr; /* the second may be NULL */
+	const char *message;		      /* trimmed; "" */
+	const char *text;		      /* how the rule is named in errors */
+	const char *field;		      /* below the value: "name", "labels[x]"; "" */
+	enum api_fielderr_type type;
+	bool optional_old;
+};
+
+/* ---- reading ---- */
+
+static const char *trimmed(const json_t *object, const char *key, struct arena *arena)
+{
+	struct slice s = slice_trim(slice_of(api_get_string(object, key)));
+	return arena_strndup(arena, s.p, s.n);
+}
+
+/* ".name", ".labels['a.b']": as places in errors are written. */
+static int read_field(const char *path, const struct schema_node *node, struct arena *arena,
+		      const char **ret)
+{
+	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+	struct slice rest = slice_of(path);
+	while (rest.n != 0 && node != NULL) {
+		bool quoted = slice_starts(rest, SLICE("['"));
+		if (!quoted && rest.p[0] != '.')
+			return ERR_PARSE;
+		rest = slice_from(rest, quoted ? 2 : 1);
+		size_t len = strcspn(rest.p, quoted ? "'" : ".[");
+		const char *key = arena_strndup(arena, rest.p, len);
+		rest = slice_from(rest, len);
+		if (quoted && !slice_starts(rest, SLICE("']")))
+			return ERR_PARSE;
+		rest = slice_from(rest, quoted ? 2 : 0);
+		const struct schema_node *p = schema_property(node, key);
+		if (p != NULL)
+			schema_path_child(&out, key);
+		else
+			schema_path_key(&out, key);
+		node = p != NULL ? p : node->additional;
+	}
+	if (node == NULL)
+		return ERR_NOTFOUND;
+	*ret = arena_strdup(arena, out.s);
+	return 0;
+}
+
+static int read_reason(const json_t *object, enum api_fielderr_type *ret)
+{
+	static const struct {
+		const char *word;
+		enum api_fielderr_type type;
+	} rows[] = {
+		{ "", API_FIELD_INVALID },
+		{ "FieldValueInvalid", API_FIELD_INVALID },
+		{ "FieldValueForbidden", API_FIELD_FORBIDDEN },
+		{ "FieldValueRequired", API_FIELD_REQUIRED },
+		{ "FieldValueDuplicate", API_FIELD_DUPLICATE },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (strcmp(api_get_string(object, "reason"), rows[i].word) == 0) {
+			*ret = rows[i].type;
+			return 0;
+		}
+	}
+	return ERR_PARSE;
+}
+
+static int known_keys(const json_t *object, char *err, size_t err_n)
+{
+	static const char known[] =
+		" rule message messageExpression reason fieldPath optionalOldSelf ";
+	const char *key;
+	json_t *value;
+	json_object_foreach (api_tree(object), key, value) {
+		char word[64];
+		snprintf(word, sizeof(word), " %s ", key);
+		if (strstr(known, word) == NULL) {
+			snprintf(err, err_n, "'%s' is not supported", key);
+			return ERR_UNSUPPORTED;
+		}
+	}
+	return 0;
+}
+
+static int read_rule(struct api_schema *schema, const struct schema_node *node,
+		     const json_t *object, struct schema_rule *ret, char *err, size_t err_n)
+{
+	struct cel_env env = {
+		.self = node,
+		.resource = node == schema->root || node->embedded,
+		.optional_old = json_is_true(json_object_get(object, "optionalOldSelf")),
+	};
+	int r = known_keys(object, err, err_n);
+	if (r < 0)
+		return r;
+	const char *text = trimmed(object, "rule", &schema->arena);
+	ret->message = trimmed(object, "message", &schema->arena);
+	ret->text = ret->message[0] != '\0' ? ret->message : text;
+	ret->optional_old = env.optional_old;
+	if (read_reason(object, &ret->type) < 0 ||
+	    read_field(api_get_string(object, "fieldPath"), node, &schema->arena, &ret->field) <
+		    0) {
+		snprintf(err, err_n, "malformed reason or fieldPath");
+		return ERR_PARSE;
+	}
+	if ((r = cel_parse(slice_of(text), &env, &schema->arena, &ret->rule, err, err_n)) < 0)
+		return r;
+	const char *expr = api_get_string(object, "messageExpression");
+	env.text = true;
+	return expr[0] == '\0' ? 0
+			       : cel_parse(slice_of(expr), &env, &schema->arena, &ret->message_expr,
+					   err, err_n);
+}
+
+int schema_rules_read(struct api_schema *schema, struct schema_node *node, const json_t *list,
+		      char *err, size_t err_n)
+{
+	char text[384];
+	node->rules =
+		arena_calloc(&schema->arena, (json_array_size(list) + 1) * sizeof(*node->rules));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		int r = read_rule(schema, node, o, &node->rules[i], text, sizeof(text));
+		node->n_rules++; /* what was read of it must be freed */
+		if (r < 0) {
+			snprintf(err, err_n, "[%zu]: %s", i, text);
+			return r;
+		}
+	}
+	return 0;
+}
+
+void schema_rules_done(struct schema_node *node)
+{
+	for (size_t i = 0; i < node->n_rules; i++) {
+		cel_expr_done(node->rules[i].rule);
+		cel_expr_done(node->rules[i].message_expr);
+	}
+}
+
+/* ---- looking ---- */
+
+/* A value beside what it was; `old` is NULL when that cannot be told. */
+struct pair {
+	const struct schema_node *node;
+	const json_t *v, *old;
+};
+
+struct look {
+	struct api_errors *errs;
+	struct strbuf path;
+	struct arena arena;
+	struct regex_scratch *scratch;
+	int64_t budget; /* negative: no rule is looked at any more */
+};
+
+static const char *type_name(const struct schema_node *node)
+{
+	static const char *const names[] = {
+		[SCHEMA_ANY] = "\"\"",
+		[SCHEMA_OBJECT] = "\"object\"",
+		[SCHEMA_ARRAY] = "\"array\"",
+		[SCHEMA_STRING] = "\"string\"",
+		[SCHEMA_INTEGER] = "\"integer\"",
+		[SCHEMA_NUMBER] = "\"number\"",
+		[SCHEMA_BOOLEAN] = "\"boolean\"",
+	};
+	return names[node->type];
+}
+
+static void out_of_budget(struct look *look, const struct schema_node *node)
+{
+	api_errors_add(look->errs, API_FIELD_INVALID, look->path.s, type_name(node),
+		       "validation failed due to running out of cost budget, no further validation "
+		       "rules will be run");
+	look->budget = -1;
+}
+
+/* Did the rule's evaluation go wrong? Then that is told. */
+static bool tell_error(struct look *look, const struct pair *pair, const struct schema_rule *rule,
+		       const struct cel_run *run, const struct cel_value *value)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (run->cost > run->cost_max) {
+		strbuf_addf(
+			&text,
+			"'operation cancelled: actual cost limit exceeded': no further "
+			"validation rules will be run due to call cost exceeds limit for rule: %s",
+			rule->text);
+		look->budget = -1;
+	} else if (value->type != CEL_ERROR) {
+		return false;
+	} else if (slice_starts(slice_of(value->u.error), SLICE("no such overload"))) {
+		strbuf_addf(&text,
+			    "'%s': call arguments did not match a supported operator, function or "
+			    "macro signature for rule: %s",
+			    value->u.error, rule->text);
+	} else {
+		strbuf_addf(&text, "%s evaluating rule: %s", value->u.error, rule->text);
+	}
+	api_errors_add(look->errs, API_FIELD_INVALID, look->path.s, type_name(pair->node), text.s);
+	return true;
+}
+
+/* The message of an expression, if it makes one that may be shown. */
+static bool message_of(struct cel_run *run, const struct schema_rule *rule, struct strbuf *out)
+{
+	if (rule->message_expr == NULL)
+		return false;
+	run->cost = 0;
+	struct cel_value v = cel_eval(run, rule->message_expr->root);
+	if (run->cost > run->cost_max || v.type != CEL_STRING)
+		return false;
+	struct slice s = slice_trim(v.u.s);
+	if (s.n == 0 || s.n > MESSAGE_MAX || slice_find(s, '\n') >= 0)
+		return false;
+	strbuf_add_slice(out, s);
+	return true;
+}
+
+static void tell_broken(struct look *look, const struct pair *pair, const struct schema_rule *rule,
+			struct cel_run *run)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, value = STRBUF_INIT;
+	bool shown = pair->node->type != SCHEMA_OBJECT && pair->node->type != SCHEMA_ARRAY &&
+		     (rule->type == API_FIELD_INVALID || rule->type == API_FIELD_DUPLICATE);
+	size_t at = look->path.n;
+	if (!message_of(run, rule, &text))
+		strbuf_addf(&text, "%s%s",
+			    rule->message[0] != '\0' ? "" : "failed rule: ", rule->text);
+	if (shown)
+		api_fielderr_value(&value, pair->v);
+	if (rule->field[0] != '\0')
+		schema_path_child(&look->path, rule->field);
+	api_errors_add(look->errs, rule->type, look->path.s, shown ? value.s : NULL,
+		       rule->type == API_FIELD_DUPLICATE ? "" : text.s);
+	schema_path_cut(&look->path, at);
+}
+
+static struct cel_value old_value(struct look *look, const struct pair *pair, bool optional)
+{
+	struct cel_value v = { .type = CEL_NULL };
+	if (pair->old != NULL)
+		v = cel_of_json(pair->old, pair->node);
+	if (!optional)
+		return v;
+	struct cel_value *inner =
+		pair->old != NULL ? arena_memdup(&look->arena, &v, sizeof(v)) : NULL;
+	return (struct cel_value){ .type = CEL_OPTIONAL, .u.inner = inner };
+}
+
+/* `was` is the nearest value around this one, or itself, whose old one is known. */
+static void look_rule(struct look *look, const struct pair *pair, const struct pair *was,
+		      const struct schema_rule *rule)
+{
+	struct cel_run run = { .arena = &look->arena,
+			       .scratch = look->scratch,
+			       .cost_max = CEL_COST_MAX };
+	bool uses_old = rule->rule->uses_old;
+	if (uses_old && pair->old == NULL && !rule->optional_old)
+		return; /* it is about a change */
+	arena_reset(&look->arena);
+	run.slot[CEL_SLOT_SELF] = cel_of_json(pair->v, pair->node);
+	run.slot[CEL_SLOT_OLD] = old_value(look, pair, rule->optional_old);
+	struct cel_value v = cel_eval(&run, rule->rule->root);
+	look->budget -= (int64_t)MIN(run.cost, run.cost_max);
+	if (look->budget < 0) {
+		out_of_budget(look, pair->node);
+		return;
+	}
+	if (tell_error(look, pair, rule, &run, &v) || (v.type == CEL_BOOL && v.u.b))
+		return;
+	if (!uses_old && was->old != NULL && schema_unchanged(was->node, was->v, was->old))
+		return; /* what an update did not touch is not held against it */
+	tell_broken(look, pair, rule, &run);
+}
+
+static void look(struct look *l, const struct pair *p, const struct pair *was);
+
+static void look_below(struct look *l, const struct pair *pair, const struct pair *parent)
+{
+	look(l, pair, pair->old != NULL ? pair : parent);
+}
+
+static void look_object(struct look *l, const struct pair *pair, const struct pair *was)
+{
+	const char *key;
+	json_t *value;
+	size_t at = l->path.n;
+	static const struct pair none;
+	json_object_foreach (api_tree(pair->v), key, value) {
+		const struct schema_node *own = schema_property(pair->node, key);
+		struct pair sub = { own != NULL ? own : pair->node->additional, value,
+				    json_object_get(pair->old, key) };
+		bool word = at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0);
+		if (sub.node == NULL || !sub.node->any_rules)
+			continue;
+		if (own != NULL)
+			schema_path_child(&l->path, key);
+		else
+			schema_path_key(&l->path, key);
+		if (word)
+			look(l, &sub, &none);
+		else
+			look_below(l, &sub, was);
+		schema_path_cut(&l->path, at);
+	}
+}
+
+static void look(struct look *look, const struct pair *pair, const struct pair *was)
+{
+	size_t at = look->path.n, i;
+	json_t *item;
+	if (json_is_null(pair->v))
+		return;
+	for (i = 0; i < pair->node->n_rules && look->budget >= 0; i++)
+		look_rule(look, pair, was, &pair->node->rules[i]);
+	if (look->budget < 0)
+		return;
+	if (json_is_object(pair->v))
+		look_object(look, pair, was);
+	if (pair->node->items == NULL || !pair->node->items->any_rules)
+		return;
+	json_array_foreach (pair->v, i, item) {
+		struct pair sub = { pair->node->items, item,
+				    schema_same_key(pair->node, pair->old, item) };
+		schema_path_index(&look->path, i);
+		look_below(look, &sub, was);
+		schema_path_cut(&look->path, at);
+	}
+}
+
+static bool blocks(const struct api_fielderr *error)
+{
+	return error->type == API_FIELD_TYPE || error->type == API_FIELD_REQUIRED ||
+	       error->type == API_FIELD_UNSUPPORTED || error->type == API_FIELD_TOO_LONG ||
+	       error->type == API_FIELD_TOO_MANY;
+}
+
+void schema_validate_rules(const struct api_schema *schema, const json_t *object, const json_t *old,
+			   struct api_errors *errs)
+{
+	struct look l = { .errs = errs, .path = STRBUF_INIT, .budget = RULES_COST_MAX };
+	struct pair root = { schema->root, object, old };
+	if (!schema->root->any_rules)
+		return;
+	for (size_t i = 0; i < errs->n; i++) {
+		if (!blocks(&errs->v[i]))
+			continue;
+		api_errors_add(errs, API_FIELD_INVALID, "", "null",
+			       "some validation rules were not checked because the object was "
+			       "invalid; correct the existing errors to complete validation");
+		return;
+	}
+	arena_init(&l.arena);
+	l.scratch = regex_scratch_new(0);
+	look(&l, &root, &root);
+	regex_scratch_free(l.scratch);
+	arena_done(&l.arena);
+	strbuf_done(&l.path);
+}

@@ -1,0 +1,372 @@
+/* Checks of one value by itself: its type, range, length, pattern, format and the words it may be.
+ * The order of checks, what ends them early and the words are those of the server's library. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/schema/schema_priv.h"
+#include "api/tree.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+/* ---- results ---- */
+
+void schema_result_done(struct schema_result *result)
+{
+	for (size_t i = 0; i < result->keys.n; i++)
+		free(result->keys.v[i]);
+	vec_done(&result->keys);
+	api_errors_done(&result->errs);
+}
+
+/* The same text is told once. */
+static bool has_key(const struct schema_result *result, const char *key)
+{
+	for (size_t i = 0; i < result->keys.n; i++) {
+		if (strcmp(result->keys.v[i], key) == 0)
+			return true;
+	}
+	return false;
+}
+
+void schema_result_merge(struct schema_result *result, struct schema_result *from)
+{
+	for (size_t i = 0; i < from->errs.n; i++) {
+		if (has_key(result, from->keys.v[i]) || result->errs.n >= API_ERRORS_MAX) {
+			free(from->errs.v[i].field);
+			free(from->errs.v[i].body);
+			free(from->keys.v[i]);
+			continue;
+		}
+		vec_push(&result->errs, from->errs.v[i]);
+		vec_push(&result->keys, from->keys.v[i]);
+	}
+	result->matches += from->matches;
+	vec_done(&from->errs);
+	vec_done(&from->keys);
+	from->matches = 0;
+}
+
+static void add(struct schema_result *result, enum api_fielderr_type type, const char *field,
+		const char *value, const char *detail, const char *key)
+{
+	if (has_key(result, key) || result->errs.n >= API_ERRORS_MAX)
+		return;
+	api_errors_add(&result->errs, type, field, value, detail);
+	vec_push(&result->keys, xstrdup(key));
+}
+
+void schema_fail(struct schema_result *result, const struct schema_walk *walk,
+		 enum api_fielderr_type type, const char *value, const char *fmt, ...)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, field = STRBUF_INIT;
+	bool whole = type == API_FIELD_INVALID || type == API_FIELD_TYPE;
+	va_list ap;
+	strbuf_addf(&text, "%s in body ", walk->path.s);
+	size_t n = text.n;
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	strbuf_adds(&field, walk->under);
+	if (walk->path.n != 0)
+		schema_path_child(&field, walk->path.s);
+	add(result, type, field.s, value, whole ? text.s : text.s + n, text.s);
+}
+
+void schema_fail_whole(struct schema_result *result, const struct schema_walk *walk,
+		       const char *fmt, ...)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	va_list ap;
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	add(result, API_FIELD_INVALID, walk->under, "\"\"", text.s, text.s);
+}
+
+/* ---- type ---- */
+
+const char *const schema_type_words[] = {
+	[SCHEMA_ANY] = "",
+	[SCHEMA_OBJECT] = "object",
+	[SCHEMA_ARRAY] = "array",
+	[SCHEMA_STRING] = "string",
+	[SCHEMA_INTEGER] = "integer",
+	[SCHEMA_NUMBER] = "number",
+	[SCHEMA_BOOLEAN] = "boolean",
+	NULL,
+};
+
+static enum schema_type type_of(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return SCHEMA_OBJECT;
+	case JSON_ARRAY:
+		return SCHEMA_ARRAY;
+	case JSON_STRING:
+		return SCHEMA_STRING;
+	case JSON_INTEGER:
+		return SCHEMA_INTEGER;
+	case JSON_REAL:
+		return SCHEMA_NUMBER;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return SCHEMA_BOOLEAN;
+	case JSON_NULL:
+		break;
+	}
+	return SCHEMA_ANY;
+}
+
+/* Whole, or as near to it as the library takes for whole, and exact in a double. */
+static bool is_whole(double number)
+{
+	double near = round(number);
+	if (!(fabs(number) <= 0x1p53 - 1))
+		return false;
+	return number == near || (near != 0 && fabs(number - near) < 1e-9 * fabs(near));
+}
+
+static bool takes(const struct schema_node *node, enum schema_type type)
+{
+	return node->int_or_string ? type == SCHEMA_INTEGER || type == SCHEMA_STRING
+				   : node->type == type;
+}
+
+static void wrong_type(const struct schema_walk *walk, const char *want, const char *got,
+		       struct schema_result *result)
+{
+	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+	strbuf_add_quoted(&quoted, slice_of(got));
+	schema_fail(result, walk, API_FIELD_TYPE, quoted.s, "must be of type %s: %s", want,
+		    quoted.s);
+}
+
+/* How the library calls the precise kind of a number. */
+static const char *kind_of(enum schema_type type)
+{
+	return type == SCHEMA_INTEGER ? "int64" : type == SCHEMA_NUMBER ? "float64" : "";
+}
+
+void schema_check_type(const struct schema_node *node, const struct schema_walk *walk,
+		       const json_t *value, struct schema_result *result)
+{
+	const char *want = node->int_or_string ? "integer,string" : schema_type_words[node->type];
+	enum schema_type t = type_of(value);
+	if (t == SCHEMA_ANY) {
+		if (want[0] != '\0' && !node->nullable)
+			wrong_type(walk, want, "null", result);
+		else
+			result->matches++;
+		return;
+	}
+	bool whole = t == SCHEMA_NUMBER && takes(node, SCHEMA_INTEGER) &&
+		     is_whole(json_real_value(value));
+	bool fits = takes(node, t) || whole || (t == SCHEMA_INTEGER && takes(node, SCHEMA_NUMBER));
+	bool text_or_list = t == SCHEMA_STRING || t == SCHEMA_ARRAY;
+	bool number = takes(node, SCHEMA_NUMBER) || takes(node, SCHEMA_INTEGER);
+	if (node->format != NULL && !text_or_list && !fits &&
+	    strcmp(kind_of(t), node->format) != 0) {
+		wrong_type(walk, node->format, kind_of(t), result);
+		return;
+	}
+	/* With a format, a text is left to the format's check; so is a list, which nothing checks.
+	 */
+	if (!fits && !(node->format != NULL && text_or_list && !number)) {
+		wrong_type(walk, want, schema_type_words[t], result);
+		return;
+	}
+	result->matches++;
+}
+
+/* ---- enum ---- */
+
+/* Numbers are compared after conversion, as Go's reflection does. */
+static bool same_value(const json_t *left, const json_t *right)
+{
+	if (json_is_number(left) && json_is_number(right))
+		return json_number_value(left) == json_number_value(right);
+	return json_equal(left, right) != 0;
+}
+
+void schema_check_enum(const struct schema_node *node, const struct schema_walk *walk,
+		       const json_t *val, struct schema_result *result)
+{
+	CLEANUP(strbuf_done) struct strbuf words = STRBUF_INIT, value = STRBUF_INIT;
+	if (node->enums == NULL)
+		return;
+	for (size_t i = 0; i < json_array_size(node->enums); i++) {
+		const json_t *e = json_array_get(node->enums, i);
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		if (!json_is_null(val) && same_value(val, e))
+			return;
+		if (json_is_string(e))
+			strbuf_adds(&text, api_text(e));
+		else
+			api_fielderr_value(&text, e);
+		strbuf_adds(&words, i != 0 ? ", " : "");
+		strbuf_add_quoted(&words, strbuf_slice(&text));
+	}
+	api_fielderr_value(&value, val);
+	schema_fail(result, walk, API_FIELD_UNSUPPORTED, value.s, "supported values: %s", words.s);
+}
+
+/* ---- texts ---- */
+
+int64_t schema_characters(struct slice text)
+{
+	int64_t n = 0;
+	for (uint32_t cp; text.n != 0; n++) {
+		size_t took = utf8_decode(text, &cp);
+		text = slice_from(text, took != 0 ? took : 1);
+	}
+	return n;
+}
+
+static bool fits_pattern(const struct schema_node *node, const struct schema_walk *walk,
+			 struct slice text)
+{
+	return node->re == NULL || regex_match(node->re, walk->scratch, text);
+}
+
+/* The first of length, length and pattern that fails; then the format. */
+void schema_check_string(const struct schema_node *node, const struct schema_walk *walk,
+			 const json_t *val, struct schema_result *result)
+{
+	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+	struct slice s = api_text_slice(val);
+	int64_t length = node->max_length >= 0 || node->min_length >= 0 ? schema_characters(s) : 0;
+	api_fielderr_value(&value, val);
+	if (node->max_length >= 0 && length > node->max_length)
+		schema_fail(result, walk, API_FIELD_TOO_LONG, NULL,
+			    "may not be more than %lld byte%s", (long long)node->max_length,
+			    node->max_length == 1 ? "" : "s");
+	else if (length < node->min_length)
+		schema_fail(result, walk, API_FIELD_INVALID, value.s,
+			    "should be at least %lld chars long", (long long)node->min_length);
+	else if (!fits_pattern(node, walk, s))
+		schema_fail(result, walk, API_FIELD_INVALID, value.s, "should match '%s'",
+			    regex_pattern(node->re));
+	result->matches++;
+	if (node->check == NULL)
+		return;
+	if (!node->check->fits(s))
+		wrong_type(walk, node->format, api_text(val), result);
+	result->matches++;
+}
+
+/* ---- numbers ---- */
+
+static bool in_int_range(double number, const char *format)
+{
+	double limit = format != NULL && strcmp(format, "int32") == 0 ? 0x1p31 : 0x1p63;
+	return number == trunc(number) && number >= -limit && number < limit;
+}
+
+/* Is the number one that the schema's type and format can hold? */
+static bool in_range(const struct schema_node *node, double number)
+{
+	if (node->int_or_string)
+		return true;
+	if (node->type == SCHEMA_INTEGER)
+		return in_int_range(number, node->format);
+	if (node->type == SCHEMA_NUMBER && node->format != NULL &&
+	    strcmp(node->format, "float") == 0)
+		return fabs(number) <= 0x1.fffffep127;
+	return true;
+}
+
+static bool check_range(const struct schema_node *node, const struct schema_walk *walk,
+			double number, const char *what, struct schema_result *result)
+{
+	if (in_range(node, number))
+		return true;
+	if (node->format != NULL)
+		schema_fail_whole(result, walk, "%s value must be of type %s with format %s in %s",
+				  what, schema_type_words[node->type], node->format, walk->path.s);
+	else
+		schema_fail_whole(result, walk,
+				  "%s value must be of type %s (default format) in %s", what,
+				  schema_type_words[node->type], walk->path.s);
+	return false;
+}
+
+struct number {
+	const json_t *v;
+	bool whole; /* compared as a whole number */
+};
+
+/* Less than, equal, greater than the bound: -1, 0, 1. Whole numbers keep their precision. */
+static int compare(const struct number *number, double bound)
+{
+	if (number->whole && fabs(bound) < 0x1p63) {
+		json_int_t a = json_integer_value(number->v), b = (json_int_t)bound;
+		return (a > b) - (a < b);
+	}
+	double a = json_number_value(number->v);
+	return (a > bound) - (a < bound);
+}
+
+static void check_bound(const struct schema_node *node, const struct schema_walk *walk,
+			const struct number *number, bool upper, struct schema_result *result)
+{
+	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT, limit = STRBUF_INIT;
+	const struct schema_bound *b = upper ? &node->max : &node->min;
+	bool exclusive = upper ? node->exclusive_max : node->exclusive_min;
+	if (!b->set)
+		return;
+	struct number as = *number;
+	if (!check_range(node, walk, b->v, upper ? "Maximum boundary" : "Minimum boundary", result))
+		as.whole = false;
+	int side = compare(&as, b->v) * (upper ? 1 : -1);
+	if (side < 0 || (side == 0 && !exclusive))
+		return;
+	api_fielderr_value(&value, number->v);
+	if (as.whole)
+		strbuf_addf(&limit, "%lld", (long long)b->v);
+	else
+		api_fielderr_float(&limit, b->v);
+	schema_fail(result, walk, API_FIELD_INVALID, value.s, "should be %s than %s%s",
+		    upper ? "less" : "greater", exclusive ? "" : "or equal to ", limit.s);
+}
+
+static bool is_multiple(const struct number *number, double factor)
+{
+	if (number->whole && factor >= 1 && factor < 0x1p63)
+		return json_integer_value(number->v) % (json_int_t)factor == 0;
+	double q = factor < 1 ? 1 / factor * json_number_value(number->v)
+			      : json_number_value(number->v) / factor;
+	return is_whole(q);
+}
+
+static void check_multiple(const struct schema_node *node, const struct schema_walk *walk,
+			   const struct number *number, struct schema_result *result)
+{
+	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT, factor = STRBUF_INIT;
+	if (!node->multiple.set)
+		return;
+	struct number as = *number;
+	if (!check_range(node, walk, node->multiple.v, "MultipleOf", result))
+		as.whole = false;
+	if (is_multiple(&as, node->multiple.v))
+		return;
+	api_fielderr_value(&value, number->v);
+	api_fielderr_float(&factor, node->multiple.v);
+	schema_fail(result, walk, API_FIELD_INVALID, value.s, "should be a multiple of %s",
+		    factor.s);
+}
+
+void schema_check_number(const struct schema_node *node, const struct schema_walk *walk,
+			 const json_t *value, struct schema_result *result)
+{
+	struct number x = { value, json_is_integer(value) };
+	if (!x.whole || (node->format != NULL && strcmp(node->format, "int32") == 0))
+		check_range(node, walk, json_number_value(value), "Checked", result);
+	check_multiple(node, walk, &x, result);
+	check_bound(node, walk, &x, false, result);
+	check_bound(node, walk, &x, true, result);
+	result->matches += 2;
+}

@@ -1,0 +1,379 @@
+/* Walking an object beside its schema. The order of checks is the server's: type, alternatives,
+ * text, number, list, enum, object; so is the count of what went well, by which it picks the
+ * alternative whose errors are told.
+ *
+ * On an update, errors of a value that is as it was are dropped: at each member, and at each item
+ * of a list of type map. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/schema/schema_priv.h"
+#include "api/tree.h"
+
+/* ---- places ---- */
+
+void schema_path_cut(struct strbuf *path, size_t count)
+{
+	path->n = count;
+	if (path->cap != 0)
+		path->s[count] = '\0';
+}
+
+void schema_path_child(struct strbuf *path, const char *key)
+{
+	strbuf_addf(path, "%s%s", path->n != 0 ? "." : "", key);
+}
+
+void schema_path_index(struct strbuf *path, size_t index)
+{
+	strbuf_addf(path, "[%zu]", index);
+}
+
+void schema_path_key(struct strbuf *path, const char *key)
+{
+	strbuf_addf(path, "[%s]", key);
+}
+
+/* ---- what was there before ---- */
+
+static bool same_keys(const struct schema_node *node, const json_t *left, const json_t *right)
+{
+	for (size_t i = 0; i < node->map_keys.n; i++) {
+		const json_t *x = json_object_get(left, node->map_keys.v[i]);
+		const json_t *y = json_object_get(right, node->map_keys.v[i]);
+		if (x == NULL || y == NULL ? x != y : !json_equal(x, y))
+			return false;
+	}
+	return true;
+}
+
+const json_t *schema_same_key(const struct schema_node *node, const json_t *list,
+			      const json_t *item)
+{
+	if (node->list != SCHEMA_LIST_MAP || !json_is_object(item))
+		return NULL;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *other = json_array_get(list, i);
+		if (json_is_object(other) && same_keys(node, item, other))
+			return other;
+	}
+	return NULL;
+}
+
+static bool unchanged_object(const struct schema_node *node, const json_t *left,
+			     const json_t *right)
+{
+	const char *key;
+	json_t *value;
+	if (json_object_size(left) != json_object_size(right))
+		return false;
+	json_object_foreach (api_tree(left), key, value) {
+		const json_t *other = json_object_get(right, key);
+		const struct schema_node *m = schema_member(node, key);
+		if (other == NULL || m == NULL || !schema_unchanged(m, value, other))
+			return false;
+	}
+	return true;
+}
+
+static bool unchanged_map(const struct schema_node *node, const json_t *left, const json_t *right)
+{
+	size_t i;
+	json_t *item;
+	if (json_array_size(left) != json_array_size(right))
+		return false;
+	json_array_foreach (left, i, item) {
+		const json_t *other = schema_same_key(node, right, item);
+		if (other == NULL || !schema_unchanged(node->items, item, other))
+			return false;
+	}
+	return true;
+}
+
+bool schema_unchanged(const struct schema_node *node, const json_t *left, const json_t *right)
+{
+	if (json_is_object(left) && json_is_object(right))
+		return unchanged_object(node, left, right);
+	if (json_is_array(left) && json_is_array(right) && node->list == SCHEMA_LIST_MAP &&
+	    node->items != NULL)
+		return unchanged_map(node, left, right);
+	return json_equal(left, right) != 0;
+}
+
+/* ---- the walk ---- */
+
+static void check(const struct schema_node *n, struct schema_walk *w, const json_t *v,
+		  const json_t *old, struct schema_result *r);
+
+/* A member or item, whose errors do not count if it is as it was. */
+static void check_below(const struct schema_node *node, struct schema_walk *walk,
+			const json_t *value, const json_t *old, struct schema_result *result)
+{
+	struct schema_result here = { 0 };
+	check(node, walk, value, old, &here);
+	if (here.errs.n != 0 && old != NULL && schema_unchanged(node, value, old)) {
+		result->matches += here.matches;
+		schema_result_done(&here);
+		return;
+	}
+	schema_result_merge(result, &here);
+}
+
+/* ---- alternatives ---- */
+
+/* Looks at one alternative; true when it fits. */
+static bool try_one(const struct schema_node *node, struct schema_walk *walk, const json_t *value,
+		    const json_t *old, struct schema_result *ret)
+{
+	*ret = (struct schema_result){ 0 };
+	check(node, walk, value, old, ret);
+	return ret->errs.n == 0;
+}
+
+/* Takes `result` over if it is better than the best so far. */
+static void keep_better(struct schema_result *best, bool *have, struct schema_result *result)
+{
+	if (!*have || result->matches > best->matches) {
+		if (*have)
+			schema_result_done(best);
+		*best = *result;
+		*have = true;
+	} else {
+		schema_result_done(result);
+	}
+}
+
+static void check_any_of(const struct schema_node *node, struct schema_walk *walk,
+			 const json_t *value, const json_t *old, struct schema_result *result)
+{
+	struct schema_result best = { 0 }, one;
+	bool have = false;
+	for (size_t i = 0; i < node->any_of.n; i++) {
+		if (try_one(node->any_of.v[i], walk, value, old, &one)) {
+			result->matches += one.matches;
+			schema_result_done(&one);
+			schema_result_done(&best);
+			return;
+		}
+		keep_better(&best, &have, &one);
+	}
+	if (node->any_of.n != 0)
+		schema_fail_whole(result, walk, "\"%s\" must validate at least one schema (anyOf)",
+				  walk->path.s);
+	schema_result_merge(result, &best);
+}
+
+static void check_one_of(const struct schema_node *node, struct schema_walk *walk,
+			 const json_t *value, const json_t *old, struct schema_result *result)
+{
+	struct schema_result best = { 0 }, one;
+	bool have = false;
+	unsigned fits = 0, matches = 0;
+	for (size_t i = 0; i < node->one_of.n; i++) {
+		if (!try_one(node->one_of.v[i], walk, value, old, &one)) {
+			if (fits == 0)
+				keep_better(&best, &have, &one);
+			else
+				schema_result_done(&one);
+			continue;
+		}
+		if (fits++ == 0)
+			matches = one.matches;
+		schema_result_done(&one);
+	}
+	if (fits != 1 && node->one_of.n != 0) {
+		char found[64] = "Found none valid";
+		if (fits != 0)
+			snprintf(found, sizeof(found), "Found %u valid alternatives", fits);
+		schema_fail_whole(result, walk,
+				  "\"%s\" must validate one and only one schema (oneOf). %s",
+				  walk->path.s, found);
+	}
+	if (fits == 0)
+		schema_result_merge(result, &best);
+	else if (fits == 1)
+		result->matches += matches;
+	schema_result_done(&best);
+}
+
+static void check_all_of(const struct schema_node *node, struct schema_walk *walk,
+			 const json_t *value, const json_t *old, struct schema_result *result)
+{
+	size_t fits = 0;
+	for (size_t i = 0; i < node->all_of.n; i++) {
+		struct schema_result one;
+		fits += try_one(node->all_of.v[i], walk, value, old, &one);
+		schema_result_merge(result, &one);
+	}
+	if (fits != node->all_of.n)
+		schema_fail_whole(result, walk, "\"%s\" must validate all the schemas (allOf)%s",
+				  walk->path.s, fits == 0 ? ". None validated" : "");
+}
+
+static void check_not(const struct schema_node *node, struct schema_walk *walk, const json_t *value,
+		      const json_t *old, struct schema_result *result)
+{
+	struct schema_result one;
+	if (node->not_ == NULL)
+		return;
+	if (try_one(node->not_, walk, value, old, &one))
+		schema_fail_whole(result, walk, "\"%s\" must not validate the schema (not)",
+				  walk->path.s);
+	schema_result_done(&one);
+}
+
+/* ---- lists and objects ---- */
+
+static void check_array(const struct schema_node *node, struct schema_walk *walk,
+			const json_t *value, const json_t *old, struct schema_result *result)
+{
+	long long size = (long long)json_array_size(value);
+	char number[24];
+	size_t at = walk->path.n, i;
+	json_t *item;
+	snprintf(number, sizeof(number), "%lld", size);
+	if (node->items != NULL) {
+		json_array_foreach (value, i, item) {
+			const json_t *was = schema_same_key(node, old, item);
+			schema_path_index(&walk->path, i);
+			check_below(node->items, walk, item, was, result);
+			schema_path_cut(&walk->path, at);
+		}
+	}
+	if (size < node->min_items)
+		schema_fail(result, walk, API_FIELD_INVALID, number,
+			    "should have at least %lld items", (long long)node->min_items);
+	if (node->max_items >= 0 && size > node->max_items)
+		schema_fail(result, walk, API_FIELD_TOO_MANY, number,
+			    "must have at most %lld item%s", (long long)node->max_items,
+			    node->max_items == 1 ? "" : "s");
+	result->matches++;
+}
+
+static void check_size(const struct schema_node *node, const struct schema_walk *walk,
+		       const json_t *value, struct schema_result *result)
+{
+	long long size = (long long)json_object_size(value);
+	char number[24];
+	snprintf(number, sizeof(number), "%lld", size);
+	if (size < node->min_properties)
+		schema_fail(result, walk, API_FIELD_INVALID, number,
+			    "should have at least %lld properties",
+			    (long long)node->min_properties);
+	if (node->max_properties >= 0 && size > node->max_properties)
+		schema_fail(result, walk, API_FIELD_TOO_MANY, number,
+			    "must have at most %lld item%s", (long long)node->max_properties,
+			    node->max_properties == 1 ? "" : "s");
+}
+
+static void check_member(const struct schema_node *node, struct schema_walk *walk, const char *key,
+			 const json_t *value, const json_t *old, struct schema_result *result)
+{
+	size_t at = walk->path.n;
+	const json_t *was = json_object_get(old, key);
+	/* Both are of one version by now, so what they were written in cannot be told. */
+	if (at == 0 && (strcmp(key, "apiVersion") == 0 || strcmp(key, "kind") == 0))
+		was = NULL;
+	schema_path_child(&walk->path, key);
+	check_below(node, walk, value, was, result);
+	schema_path_cut(&walk->path, at);
+}
+
+static void check_object(const struct schema_node *node, struct schema_walk *walk,
+			 const json_t *val, const json_t *old, struct schema_result *result)
+{
+	const char *key;
+	json_t *value;
+	size_t pos = 0, at = walk->path.n;
+	check_size(node, walk, val, result);
+	if (node->additional != NULL) {
+		json_object_foreach (api_tree(val), key, value) {
+			if (schema_property(node, key) == NULL)
+				check_member(node->additional, walk, key, value, old, result);
+		}
+	}
+	for (const struct map_entry *e; (e = map_next(&node->properties, &pos)) != NULL;) {
+		value = json_object_get(val, e->key);
+		if (value != NULL)
+			check_member(e->value, walk, e->key, value, old, result);
+	}
+	for (size_t i = 0; i < node->required.n; i++) {
+		if (json_object_get(val, node->required.v[i]) != NULL)
+			continue;
+		schema_path_child(&walk->path, node->required.v[i]);
+		schema_fail(result, walk, API_FIELD_REQUIRED, NULL, "%s", "");
+		schema_path_cut(&walk->path, at);
+	}
+}
+
+static void check(const struct schema_node *node, struct schema_walk *walk, const json_t *value,
+		  const json_t *old, struct schema_result *result)
+{
+	if (json_is_null(value)) {
+		schema_check_type(node, walk, value, result);
+		schema_check_enum(node, walk, value, result);
+		return;
+	}
+	if (node->type != SCHEMA_ANY || node->int_or_string || node->format != NULL) {
+		schema_check_type(node, walk, value, result);
+		result->matches++;
+	}
+	check_any_of(node, walk, value, old, result);
+	check_one_of(node, walk, value, old, result);
+	check_all_of(node, walk, value, old, result);
+	check_not(node, walk, value, old, result);
+	if (json_is_string(value))
+		schema_check_string(node, walk, value, result);
+	if (json_is_number(value))
+		schema_check_number(node, walk, value, result);
+	if (json_is_array(value))
+		check_array(node, walk, value, old, result);
+	schema_check_enum(node, walk, value, result);
+	if (json_is_object(value))
+		check_object(node, walk, value, old, result);
+	/* Alternatives (twice), enum, the whole; and the list or object. */
+	result->matches += json_is_array(value) || json_is_object(value) ? 5 : 4;
+}
+
+void schema_validate_values(const struct schema_node *node, const json_t *object, const json_t *old,
+			    const char *under, struct api_errors *errs)
+{
+	struct schema_walk w = { regex_scratch_new(0), STRBUF_INIT, under };
+	struct schema_result r = { 0 };
+	check_below(node, &w, object, old, &r);
+	api_errors_move(errs, &r.errs);
+	schema_result_done(&r);
+	regex_scratch_free(w.scratch);
+	strbuf_done(&w.path);
+}
+
+/* Lists, which are not blamed on an update if they were wrong before, and rules. */
+static void validate_rest(const struct api_schema *schema, const json_t *object, const json_t *old,
+			  struct api_errors *errs)
+{
+	struct api_errors before = { 0 };
+	if (old != NULL)
+		schema_validate_lists(schema, old, &before);
+	if (before.n == 0)
+		schema_validate_lists(schema, object, errs);
+	api_errors_done(&before);
+	schema_validate_rules(schema, object, old, errs);
+}
+
+void api_schema_validate(const struct api_schema *schema, const json_t *object, const json_t *old,
+			 struct api_errors *errs)
+{
+	schema_validate_values(schema->root, object, old, "", errs);
+	schema_validate_embedded(schema, object, errs);
+	validate_rest(schema, object, old, errs);
+}
+
+void api_schema_validate_status(const struct api_schema *schema, const json_t *object,
+				const json_t *old, struct api_errors *errs)
+{
+	const struct schema_node *n = schema_property(schema->root, "status");
+	const json_t *status = json_object_get(object, "status");
+	if (n != NULL && status != NULL)
+		schema_validate_values(n, status, json_object_get(old, "status"), "status", errs);
+	validate_rest(schema, object, old, errs);
+}

@@ -1,0 +1,72 @@
+/* Written beside, synced, then put in place by one rename. */
+#include "apiserver/access/atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+
+static int complain(const char *verb, const char *path, int code, char *err, size_t err_n)
+{
+	snprintf(err, err_n, "cannot %s '%s': %s", verb, path, err_str(code));
+	return code;
+}
+
+int apiserver_keepfile_read(const char *dir, const char *name, struct strbuf *out, char *err,
+			    size_t err_n)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 && errno == ENOENT)
+		return ERR_NOTFOUND;
+	int r = fd < 0 ? -errno : readfile_fd(fd, APISERVER_KEEPFILE_MAX_BYTES, out);
+	if (fd >= 0)
+		close(fd);
+	return r < 0 ? complain("read", path, r, err, err_n) : 0;
+}
+
+static int write_all(int fd, struct slice text)
+{
+	while (text.n > 0) {
+		ssize_t n = write(fd, text.p, text.n);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		text = slice_from(text, n > 0 ? (size_t)n : 0);
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+static int sync_dir(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+int apiserver_keepfile_write(const char *dir, const char *name, struct slice text, char *err,
+			     size_t err_n)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/%s", dir, name);
+	CLEANUP(freep) char *temp = xasprintf("%s/.%s.new", dir, name);
+	/* One that a crash left may have any mode. */
+	unlink(temp);
+	int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	int r = fd < 0 ? -errno : write_all(fd, text);
+	if (fd >= 0 && close(fd) < 0 && r == 0)
+		r = -errno;
+	if (r == 0 && rename(temp, path) < 0)
+		r = -errno;
+	if (r == 0)
+		r = sync_dir(dir);
+	if (r < 0)
+		unlink(temp);
+	return r < 0 ? complain("write", path, r, err, err_n) : 0;
+}

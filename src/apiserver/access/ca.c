@@ -1,0 +1,240 @@
+/* What is due when, and where it is kept. */
+#include "apiserver/access/ca.h"
+
+#include <string.h>
+
+#include "apiserver/access/atomic_file.h"
+#include "base/base64.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "net/certgen.h"
+
+enum {
+	DAY_S = 24 * 3600,
+	BACKDATE_S = 300, /* clients' clocks may be behind ours */
+	CA_DAYS = 3650,
+	CA_OVERLAP_DAYS = 365,
+	CERT_DAYS = 365,
+	NAMES_MAX = 32,
+	/* A clock may be wrong when a machine starts, and be corrected later. What is made then
+	 * holds before and after: it begins no later than the first (2020), and lasts as if it had
+	 * been made no earlier than the second (2026). */
+	EARLIEST_S = 1577836800,
+	RELEASED_S = 1767225600,
+};
+
+static const char *const own_names[] = { "localhost",
+					 "127.0.0.1",
+					 "::1",
+					 "kubernetes",
+					 "kubernetes.default",
+					 "kubernetes.default.svc",
+					 "kubernetes.default.svc.cluster.local" };
+
+void apiserver_trust_init(struct apiserver_trust *trust)
+{
+	strbuf_init(&trust->ca);
+	strbuf_init(&trust->ca_key);
+	strbuf_init(&trust->old_ca);
+	strbuf_init(&trust->cert);
+	strbuf_init(&trust->key);
+}
+
+static void wipe(struct strbuf *out)
+{
+	explicit_bzero(out->s, out->n);
+	strbuf_reset(out);
+}
+
+void apiserver_trust_done(struct apiserver_trust *trust)
+{
+	struct strbuf *all[] = { &trust->ca, &trust->ca_key, &trust->old_ca, &trust->cert,
+				 &trust->key };
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		wipe(all[i]);
+		strbuf_done(all[i]);
+	}
+}
+
+/* --- files: a certificate and its key are one, so that none is without the other --- */
+
+static int load(const char *dir, const char *name, struct strbuf *cert, struct strbuf *key,
+		char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	if (cert->n > 0)
+		return 0;
+	int r = apiserver_keepfile_read(dir, name, &text, err, err_n);
+	if (r < 0)
+		return r == ERR_NOTFOUND ? 0 : r;
+	/* The key's block is the last one. */
+	const char *at = key != NULL ? strstr(text.s, "PRIVATE KEY-----") : NULL;
+	while (at != NULL && at > text.s && at[-1] != '\n')
+		at--;
+	size_t n = at != NULL ? (size_t)(at - text.s) : text.n;
+	strbuf_add(cert, text.s, n);
+	if (at != NULL)
+		strbuf_adds(key, at);
+	wipe(&text);
+	return 0;
+}
+
+static int load_all(struct apiserver_trust *trust, const char *dir, char *err, size_t err_n)
+{
+	int r = load(dir, "ca.pem", &trust->ca, &trust->ca_key, err, err_n);
+	if (r == 0)
+		r = load(dir, "old-ca.pem", &trust->old_ca, NULL, err, err_n);
+	if (r == 0)
+		r = load(dir, "server.pem", &trust->cert, &trust->key, err, err_n);
+	return r;
+}
+
+static int keep(const char *dir, const char *name, const struct strbuf *cert,
+		const struct strbuf *key, char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	strbuf_add_slice(&text, strbuf_slice(cert));
+	if (key != NULL)
+		strbuf_add_slice(&text, strbuf_slice(key));
+	int r = apiserver_keepfile_write(dir, name, strbuf_slice(&text), err, err_n);
+	wipe(&text);
+	return r;
+}
+
+/* --- when --- */
+
+/* Good now and for at least `left_s` more. */
+static bool is_good(const struct strbuf *pem, uint64_t now_s, uint64_t left_s)
+{
+	struct net_certinfo i;
+	return pem->n > 0 && net_certinfo(strbuf_slice(pem), &i) == 0 && now_s >= i.not_before_s &&
+	       now_s + left_s < i.not_after_s;
+}
+
+static bool cert_fits(const struct apiserver_trust *trust, const char *const *names, uint64_t now_s)
+{
+	struct slice cert = strbuf_slice(&trust->cert);
+	if (trust->key.n == 0 || !is_good(&trust->cert, now_s, CERT_DAYS / 3 * (uint64_t)DAY_S) ||
+	    !net_cert_signed_by(cert, strbuf_slice(&trust->ca)))
+		return false;
+	for (; *names != NULL; names++) {
+		if (!net_cert_has_name(cert, *names))
+			return false;
+	}
+	return true;
+}
+
+/* --- what is made --- */
+
+static uint64_t begin_of(uint64_t now_s)
+{
+	return MIN(now_s - MIN(now_s, (uint64_t)BACKDATE_S), (uint64_t)EARLIEST_S);
+}
+
+static uint64_t end_of(uint64_t now_s, uint64_t days)
+{
+	return MAX(now_s, (uint64_t)RELEASED_S) + days * DAY_S;
+}
+
+static int make_ca(struct apiserver_trust *trust, const char *dir, uint64_t now_s, char *err,
+		   size_t err_n)
+{
+	CLEANUP(freep) char *cn = xasprintf("fairlead %llu", (unsigned long long)now_s);
+	struct net_certgen g = { .cn = cn,
+				 .ca = true,
+				 .not_before_s = begin_of(now_s),
+				 .not_after_s = end_of(now_s, CA_DAYS) };
+	/* Whoever trusts the old one goes on doing so until it ends. */
+	bool keeps_old = is_good(&trust->ca, MAX(now_s, (uint64_t)EARLIEST_S), 0);
+	strbuf_reset(&trust->old_ca);
+	if (keeps_old)
+		strbuf_add_slice(&trust->old_ca, strbuf_slice(&trust->ca));
+	wipe(&trust->ca);
+	wipe(&trust->ca_key);
+	int r = net_certgen(&g, &trust->ca, &trust->ca_key, err, err_n);
+	if (r == 0)
+		r = keep(dir, "old-ca.pem", &trust->old_ca, NULL, err, err_n);
+	if (r == 0)
+		r = keep(dir, "ca.pem", &trust->ca, &trust->ca_key, err, err_n);
+	return r == 0 ? keep(dir, "ca.crt", &trust->ca, &trust->old_ca, err, err_n) : r;
+}
+
+static int make_cert(struct apiserver_trust *trust, const char *dir, const char *const *names,
+		     uint64_t now_s, char *err, size_t err_n)
+{
+	struct net_certgen g = { .cn = "fairlead",
+				 .names = names,
+				 .ca_cert = trust->ca.s,
+				 .ca_key = trust->ca_key.s,
+				 .not_before_s = begin_of(now_s),
+				 .not_after_s = end_of(now_s, CERT_DAYS) };
+	wipe(&trust->cert);
+	wipe(&trust->key);
+	int r = net_certgen(&g, &trust->cert, &trust->key, err, err_n);
+	return r == 0 ? keep(dir, "server.pem", &trust->cert, &trust->key, err, err_n) : r;
+}
+
+int apiserver_trust_renew(struct apiserver_trust *trust, const struct apiserver_trust_conf *conf,
+			  uint64_t now_s, char *err, size_t err_n)
+{
+	const char *names[ARRAY_LEN(own_names) + NAMES_MAX + 1] = { NULL };
+	size_t n = 0;
+	for (size_t i = 0; i < ARRAY_LEN(own_names); i++)
+		names[n++] = own_names[i];
+	for (size_t i = 0; i < NAMES_MAX && conf->names != NULL && conf->names[i] != NULL; i++)
+		names[n++] = conf->names[i];
+	int r = load_all(trust, conf->dir, err, err_n);
+	bool changed = false;
+	/* By a clock that is further back nothing is judged. */
+	uint64_t judged_s = MAX(now_s, (uint64_t)EARLIEST_S);
+	if (r == 0 && (trust->ca_key.n == 0 ||
+		       !is_good(&trust->ca, judged_s, CA_OVERLAP_DAYS * (uint64_t)DAY_S))) {
+		r = make_ca(trust, conf->dir, now_s, err, err_n);
+		changed = true;
+	}
+	if (r == 0 && !cert_fits(trust, names, judged_s)) {
+		r = make_cert(trust, conf->dir, names, now_s, err, err_n);
+		changed = true;
+		/* A key that is not the authority's: both are made anew. */
+		if (r == ERR_PARSE || (r == 0 && !cert_fits(trust, names, judged_s))) {
+			r = make_ca(trust, conf->dir, now_s, err, err_n);
+			if (r == 0)
+				r = make_cert(trust, conf->dir, names, now_s, err, err_n);
+		}
+	}
+	return r < 0 ? r : changed;
+}
+
+void apiserver_trust_bundle(const struct apiserver_trust *trust, struct strbuf *out)
+{
+	strbuf_add_slice(out, strbuf_slice(&trust->ca));
+	strbuf_add_slice(out, strbuf_slice(&trust->old_ca));
+}
+
+int apiserver_kubeconfig_write(const struct apiserver_trust *trust, const char *dir,
+			       const struct apiserver_kubeconfig *kubeconfig, char *err,
+			       size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf pem = STRBUF_INIT;
+	CLEANUP(strbuf_done) struct strbuf there = STRBUF_INIT;
+	apiserver_trust_bundle(trust, &pem);
+	strbuf_addf(&text,
+		    "apiVersion: v1\nkind: Config\ncurrent-context: fairlead\n"
+		    "clusters:\n- name: fairlead\n  cluster:\n    server: %s\n"
+		    "    certificate-authority-data: ",
+		    kubeconfig->server);
+	base64_encode(&text, strbuf_slice(&pem));
+	strbuf_addf(&text,
+		    "\ncontexts:\n- name: fairlead\n  context:\n    cluster: fairlead\n"
+		    "    user: %s\n"
+		    "users:\n- name: %s\n  user:\n    token: %s\n",
+		    kubeconfig->user, kubeconfig->user, kubeconfig->token);
+	int r = apiserver_keepfile_read(dir, kubeconfig->file, &there, err, err_n);
+	if (r < 0 || !slice_eq(strbuf_slice(&there), strbuf_slice(&text)))
+		r = apiserver_keepfile_write(dir, kubeconfig->file, strbuf_slice(&text), err,
+					     err_n);
+	wipe(&text);
+	wipe(&there);
+	return r;
+}

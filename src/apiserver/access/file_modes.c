@@ -1,0 +1,99 @@
+/* One look at the start; files that are made later get the right mode. */
+#include "apiserver/access/file_modes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* Not ca.crt, which is for everybody to trust. */
+static const struct {
+	const char *name, *advice;
+} files[] = {
+	{ "admin.token", "; remove it and the kubeconfig, and start again, to get another token" },
+	{ "system.token", "; remove it and start again to get another token" },
+	{ "kubeconfig", "; remove admin.token and start again to get another token" },
+	{ "system.kubeconfig", "; remove system.token and start again to get another token" },
+	{ "ca.pem", "; remove it and start again to get another key" },
+	{ "old-ca.pem", "" },
+	{ "server.pem", "; remove it and start again to get another key" },
+	{ "store.db", "" },
+	{ "store.db-wal", "" },
+	{ "store.db-shm", "" },
+	{ "store.spare", "" },
+	{ "store.revision", "" },
+	{ "store.lock", "" },
+};
+
+/* The mode it had, when that was changed; else 0. -errno.
+ * The file is opened with O_PATH: closing any other descriptor of store.db or its -shm would drop
+ * the POSIX locks that SQLite holds in this process, and the next process that opens the database
+ * would truncate the memory that is mapped here. */
+static int mend(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	int r = 0;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    (st.st_mode & S_IRWXO) != 0) {
+		/* fchmod() refuses such a descriptor */
+		CLEANUP(freep) char *same_file = xasprintf("/proc/self/fd/%d", fd);
+		r = chmod(same_file, S_IRUSR | S_IWUSR) < 0 ? -errno : (int)(st.st_mode & 0777);
+	}
+	close(fd);
+	return r;
+}
+
+/* Whoever may write the directory may put other files in place of those in it. With the sticky bit
+ * nobody can; a group is there on purpose. */
+static void mend_dir(const char *dir, void (*trouble)(void *ctx, const char *text), void *ctx)
+{
+	struct stat st;
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IWOTH) != 0 &&
+	    (st.st_mode & S_ISVTX) == 0) {
+		mode_t closed = st.st_mode & 07777 & ~(mode_t)S_IWOTH;
+		int r = fchmod(fd, closed) < 0 ? -errno : 0;
+		CLEANUP(freep)
+		char *text =
+			r < 0 ? xasprintf("'%s' can be written by everybody, and its mode cannot "
+					  "be changed: %s",
+					  dir, err_str(r))
+			      : xasprintf("'%s' could be written by everybody (mode %03o); its "
+					  "mode is %03o now; look whether its files are yours",
+					  dir, (unsigned)(st.st_mode & 07777), (unsigned)closed);
+		if (trouble != NULL)
+			trouble(ctx, text);
+	}
+	close(fd);
+}
+
+void apiserver_rights_mend(const char *dir, void (*trouble)(void *ctx, const char *text), void *ctx)
+{
+	mend_dir(dir, trouble, ctx);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		CLEANUP(freep) char *path = xasprintf("%s/%s", dir, files[i].name);
+		int r = mend(path);
+		if (r == 0 || trouble == NULL)
+			continue;
+		CLEANUP(freep)
+		char *text = r < 0 ? xasprintf("'%s' can be read by everybody, and its mode cannot "
+					       "be changed: %s",
+					       path, err_str(r))
+				   : xasprintf("'%s' could be read by everybody (mode %03o); its "
+					       "mode is 0600 now%s",
+					       path, (unsigned)r, files[i].advice);
+		trouble(ctx, text);
+	}
+}

@@ -1,0 +1,415 @@
+/* A request's way: its token, then what is served without an API, then the API. */
+#include "apiserver/access/http_front.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apiserver/access/authorize.h"
+#include "apiserver/verb/failure.h"
+#include "base/mem.h"
+#include "base/metrics.h"
+#include "base/rng.h"
+
+enum { AUDIT_ID_TEXT = 36 + 1, AUDIT_ID_MAX_BYTES = 64 };
+
+static const char plain_text[] = "text/plain; charset=utf-8";
+
+static const struct metrics_family requests_total = {
+	.name = "fairlead_api_requests_total",
+	.help = "Requests to the embedded API, by method and code.",
+	.kind = METRICS_COUNTER,
+	.labels = { "method", "code" },
+};
+static const struct metrics_family streams_open = {
+	.name = "fairlead_api_streams",
+	.help = "Watches and long lists of the embedded API that are being sent.",
+	.kind = METRICS_GAUGE,
+};
+
+static void count_request(const struct http_request *req, unsigned status)
+{
+	char code[12];
+	snprintf(code, sizeof(code), "%u", status);
+	/* Methods that are none have one name: clients may not make up series. */
+	const char *method = req->method == HTTP_OTHER ? "other" : req->method_text;
+	metrics_add(metrics_get(&requests_total, (const char *const[]){ method, code }), 0, 1);
+}
+
+/* --- header fields --- */
+
+static void add_audit_id(const struct http_request *req, struct http_answer *out)
+{
+	const char *given = http_request_header(req, "Audit-ID");
+	char made[AUDIT_ID_TEXT];
+	uint8_t r[16];
+	if (given != NULL && *given != '\0' && strlen(given) <= AUDIT_ID_MAX_BYTES) {
+		http_answer_header(out, "Audit-Id", given);
+		return;
+	}
+	rng_secure(r, sizeof(r));
+	snprintf(made, sizeof(made),
+		 "%02x%02x%02x%02x-%02x%02x-4%01x%02x-a%01x%02x-%02x%02x%02x%02x%02x%02x", r[0],
+		 r[1], r[2], r[3], r[4], r[5], r[6] & 15, r[7], r[8] & 15, r[9], r[10], r[11],
+		 r[12], r[13], r[14], r[15]);
+	http_answer_header(out, "Audit-Id", made);
+}
+
+static void add_warnings(struct http_answer *out, const struct strbuf *lines)
+{
+	struct slice rest = strbuf_slice(lines);
+	for (unsigned n = 0; rest.n > 0 && n < APISERVER_WARNINGS_MAX;) {
+		struct slice line = slice_cut(&rest, '\n');
+		if (line.n == 0)
+			continue;
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		strbuf_adds(&text, "299 - \"");
+		for (size_t i = 0; i < line.n; i++) {
+			if (line.p[i] == '"' || line.p[i] == '\\')
+				strbuf_addc(&text, '\\');
+			strbuf_addc(&text, line.p[i]);
+		}
+		strbuf_addc(&text, '"');
+		http_answer_header(out, "Warning", text.s);
+		n++;
+	}
+}
+
+static void add_headers(struct http_answer *out, const struct apiserver_answer *answer)
+{
+	char seconds[12];
+	http_answer_header(out, "Cache-Control", "no-cache, private");
+	if (answer->etag[0] != '\0')
+		http_answer_header(out, "Etag", answer->etag);
+	if (answer->retry_after_s > 0) {
+		snprintf(seconds, sizeof(seconds), "%u", answer->retry_after_s);
+		http_answer_header(out, "Retry-After", seconds);
+	}
+	add_warnings(out, &answer->warnings);
+}
+
+/* --- streams --- */
+
+struct watch {
+	const struct apiserver_backend *backend;
+	struct apiserver_stream *stream;
+	atomic_uint *count; /* it counts here; NULL: it is a long list */
+};
+
+static ssize_t watch_pull(void *ctx, char *buf, size_t len)
+{
+	struct watch *w = ctx;
+	return w->backend->pull(w->stream, buf, len);
+}
+
+static void watch_done(void *ctx)
+{
+	struct watch *w = ctx;
+	w->backend->free(w->stream);
+	if (w->count != NULL)
+		atomic_fetch_sub(w->count, 1);
+	free(w);
+	metrics_add(metrics_get(&streams_open, NULL), 0, (uint64_t)-1);
+}
+
+static const struct http_stream_ops watch_ops = { watch_pull, watch_done, false };
+static const struct http_stream_ops list_ops = { watch_pull, watch_done, true };
+
+static void wake(void *handle)
+{
+	http_stream_wake(handle);
+}
+
+static void add_stream(struct apiserver_front *front, struct http_answer *out,
+		       struct apiserver_answer *answer)
+{
+	struct watch *w = xcalloc(1, sizeof(*w));
+	w->backend = front->backend;
+	w->stream = TAKE_PTR(answer->stream);
+	w->count = answer->stream_whole ? NULL : &front->n_watches_;
+	out->stream = answer->stream_whole ? &list_ops : &watch_ops;
+	out->stream_ctx = w;
+	metrics_add(metrics_get(&streams_open, NULL), 0, 1);
+	w->backend->on_wake(w->stream, wake, out->handle);
+}
+
+/* As kube-apiserver says it; clients come back after the time. */
+static void refuse_busy(struct apiserver_answer *ret, const char *message)
+{
+	struct apiserver_status st = APISERVER_STATUS_INIT;
+	IGNORE(apiserver_refuse(&st, 429, "TooManyRequests", "%s", message));
+	apiserver_failure(ret, &st);
+	ret->retry_after_s = 1;
+}
+
+/* A watch stays for up to an hour: without a limit they would take the connections of all others.
+ */
+static void limit_watches(struct apiserver_front *front, struct apiserver_answer *ret)
+{
+	unsigned max = front->max_watches != 0 ? front->max_watches : APISERVER_WATCHES_MAX;
+	if (ret->stream == NULL || ret->stream_whole ||
+	    atomic_fetch_add(&front->n_watches_, 1) < max)
+		return;
+	atomic_fetch_sub(&front->n_watches_, 1);
+	front->backend->free(TAKE_PTR(ret->stream));
+	refuse_busy(ret, "too many watches are open: try again later");
+}
+
+/* --- health and metrics: no API is needed for them --- */
+
+static bool always_ok(void *ctx, struct strbuf *why)
+{
+	(void)ctx;
+	(void)why;
+	return true;
+}
+
+struct health_question {
+	const char *what; /* "readyz" */
+	const char *only; /* one check by its name, or "" for all */
+	bool verbose;
+	bool known; /* who asks may hear the reasons */
+};
+
+static void add_check(const struct apiserver_health *health, bool known, bool *all_ok,
+		      struct strbuf *lines)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	bool ok = health->ok(health->ctx, &why);
+	strbuf_addf(lines, "[%c]%s %s%s\n", ok ? '+' : '-', health->name, ok ? "ok" : "failed: ",
+		    ok			 ? ""
+		    : known && why.n > 0 ? why.s
+					 : "reason withheld");
+	*all_ok &= ok;
+}
+
+/* False when there is no check of the name. */
+static bool check_health(const struct apiserver_front *front,
+			 const struct health_question *question, struct apiserver_answer *ret)
+{
+	static const struct apiserver_health ping = { "ping", always_ok, NULL, false };
+	CLEANUP(strbuf_done) struct strbuf lines = STRBUF_INIT;
+	bool all_ok = true, found = false;
+	for (size_t i = 0; i <= front->n_health; i++) {
+		const struct apiserver_health *h = i == 0 ? &ping : &front->health[i - 1];
+		if ((*question->only != '\0' && strcmp(question->only, h->name) != 0) ||
+		    (h->ready_only && strcmp(question->what, "readyz") != 0))
+			continue;
+		add_check(h, question->known, &all_ok, &lines);
+		found = true;
+	}
+	ret->content_type = plain_text;
+	ret->status = all_ok ? 200 : 500;
+	if (all_ok && !question->verbose)
+		strbuf_adds(&ret->body, "ok");
+	else
+		strbuf_addf(&ret->body, "%s%s check %s\n", lines.s, question->what,
+			    all_ok ? "passed" : "failed");
+	return found;
+}
+
+static bool serve_health(const struct apiserver_front *front, const struct http_request *req,
+			 bool known, struct apiserver_answer *ret)
+{
+	static const char *const kinds[] = { "healthz", "livez", "readyz" };
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		size_t n = strlen(kinds[i]);
+		const char *rest = req->path + 1 + n;
+		if (req->path[0] != '/' || strncmp(req->path + 1, kinds[i], n) != 0 ||
+		    (*rest != '\0' && *rest != '/'))
+			continue;
+		const struct health_question q = {
+			.what = kinds[i],
+			.only = *rest == '/' ? rest + 1 : rest,
+			.verbose = http_request_arg(req, "verbose") != NULL,
+			.known = known,
+		};
+		if (req->method != HTTP_GET && req->method != HTTP_HEAD)
+			apiserver_failure_method(ret);
+		else if (!check_health(front, &q, ret))
+			apiserver_failure_page(ret);
+		return true;
+	}
+	return false;
+}
+
+static bool serve_metrics(const struct http_request *req, struct apiserver_answer *ret)
+{
+	if (strcmp(req->path, "/metrics") != 0)
+		return false;
+	if (req->method != HTTP_GET && req->method != HTTP_HEAD) {
+		apiserver_failure_method(ret);
+		return true;
+	}
+	metrics_render(&ret->body);
+	ret->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	return true;
+}
+
+/* --- the way --- */
+
+static const char *header(const struct http_request *req, const char *name)
+{
+	const char *value = http_request_header(req, name);
+	return value != NULL ? value : "";
+}
+
+/* What anybody may ask: they are how one finds out whether the server is there. */
+static bool is_open(const struct http_request *req)
+{
+	static const char *const paths[] = { "/version", "/version/" };
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+		if (strcmp(req->path, paths[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* False: refused, and `ret` says why. */
+static bool check_access(const struct apiserver_call *call, struct apiserver_answer *ret)
+{
+	struct apiserver_wish *w = xcalloc(1, sizeof(*w));
+	bool is_resource = apiserver_wish_read(call, w);
+	bool may = is_resource && apiserver_may(call->who, &w->action);
+	/* Methods without a verb are refused where they are looked at. */
+	may |= is_resource && *w->action.verb == '\0';
+	if (!is_resource)
+		apiserver_failure_page(ret);
+	else if (!may)
+		apiserver_refuse_action(call->who, &w->action, ret);
+	free(w);
+	return may;
+}
+
+static void serve_api(const struct apiserver_front *front, const struct apiserver_call *call,
+		      struct apiserver_answer *ret)
+{
+	struct apiserver_answer found;
+	if (apiserver_discovery_serve(front->discovery, call, &found)) {
+		strbuf_done(&ret->body);
+		*ret = found;
+	} else if (check_access(call, ret)) {
+		strbuf_done(&ret->body);
+		front->backend->serve(front->backend->ctx, call, ret);
+	}
+}
+
+static void serve_known(const struct apiserver_front *front, const struct http_request *req,
+			const struct apiserver_identity *who, struct apiserver_answer *ret)
+{
+	struct apiserver_arg args[APISERVER_ARGS_MAX];
+	struct http_arg given[APISERVER_ARGS_MAX];
+	size_t n = http_request_args(req, given, ARRAY_LEN(given));
+	if (n > ARRAY_LEN(given)) {
+		apiserver_failure_plain(ret, 400, "BadRequest", "too many query parameters");
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		args[i] = (struct apiserver_arg){ given[i].name, given[i].value };
+	const struct apiserver_call c = {
+		.method = req->method,
+		.method_text = req->method_text,
+		.path = req->path,
+		.args = args,
+		.n_args = n,
+		.accept = header(req, "Accept"),
+		.content_type = header(req, "Content-Type"),
+		.if_none_match = header(req, "If-None-Match"),
+		.user_agent = header(req, "User-Agent"),
+		.body = req->body,
+		.who = who,
+	};
+	serve_api(front, &c, ret);
+}
+
+/* Nobody acts as somebody else: to go on as oneself would do more than was asked for. */
+static bool refuse_impersonation(const struct http_request *req,
+				 const struct apiserver_identity *who, struct apiserver_answer *ret)
+{
+	static const struct {
+		const char *header, *resource;
+	} rows[] = { { "Impersonate-User", "users" },
+		     { "Impersonate-Group", "groups" },
+		     { "Impersonate-Uid", "uids" } };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *name = http_request_header(req, rows[i].header);
+		if (name == NULL)
+			continue;
+		const struct apiserver_action a = { .verb = "impersonate",
+						    .group = "",
+						    .resource = rows[i].resource,
+						    .subresource = "",
+						    .ns = "",
+						    .name = name,
+						    .path = "" };
+		apiserver_refuse_action(who, &a, ret);
+		return true;
+	}
+	return false;
+}
+
+/* How the request came to the front. */
+enum arrival { WHOLE, TOO_LONG, TOO_MANY };
+
+static void serve(const struct apiserver_front *front, const struct http_request *req,
+		  enum arrival arrival, struct apiserver_answer *ret)
+{
+	const char *token = http_request_header(req, "Authorization");
+	const struct apiserver_identity *who = apiserver_auth_who(front->auth, token);
+	if (token == NULL && serve_health(front, req, false, ret))
+		return;
+	if (token == NULL && is_open(req))
+		serve_known(front, req, NULL, ret);
+	else if (who == NULL)
+		apiserver_failure_plain(ret, 401, "Unauthorized", "Unauthorized");
+	else if (arrival == TOO_MANY)
+		refuse_busy(ret, "too many requests at a time: try again later");
+	else if (arrival == TOO_LONG)
+		apiserver_failure_plain(ret, 413, "RequestEntityTooLarge",
+					"Request entity too large: limit is 3145728");
+	else if (!refuse_impersonation(req, who, ret) && !serve_health(front, req, true, ret) &&
+		 !serve_metrics(req, ret))
+		serve_known(front, req, who, ret);
+}
+
+static void handle(struct apiserver_front *front, const struct http_request *req,
+		   enum arrival arrival, struct http_answer *out)
+{
+	struct apiserver_answer a;
+	apiserver_answer_init(&a);
+	serve(front, req, arrival, &a);
+	limit_watches(front, &a);
+	out->status = a.status;
+	out->content_type = a.content_type;
+	add_audit_id(req, out);
+	add_headers(out, &a);
+	strbuf_done(&out->body);
+	out->body = a.body;
+	strbuf_init(&a.body);
+	if (a.stream != NULL)
+		add_stream(front, out, &a);
+	count_request(req, a.status);
+	front->backend->done(&a);
+}
+
+bool apiserver_front_is_known(void *front, const struct http_request *req)
+{
+	const struct apiserver_front *f = front;
+	return apiserver_auth_who(f->auth, http_request_header(req, "Authorization")) != NULL;
+}
+
+void apiserver_front_handle(void *front, const struct http_request *req, struct http_answer *answer)
+{
+	handle(front, req, WHOLE, answer);
+}
+
+void apiserver_front_too_long(void *front, const struct http_request *req,
+			      struct http_answer *answer)
+{
+	handle(front, req, TOO_LONG, answer);
+}
+
+void apiserver_front_busy(void *front, const struct http_request *req, struct http_answer *answer)
+{
+	handle(front, req, TOO_MANY, answer);
+}

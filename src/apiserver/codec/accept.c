@@ -1,0 +1,222 @@
+/* Clauses are read, put in the client's order, and the first one that can be served wins. */
+#include "apiserver/codec/accept.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+
+struct clause {
+	struct slice type, sub;
+	double q;
+	struct slice as, group, version, stream, pretty;
+	bool converts; /* any of as, g, v is there */
+};
+
+static const struct {
+	const char *sub; /* behind "application/" */
+	enum apiserver_form form;
+	bool watch;
+	const char *text;
+} forms[] = {
+	{ "json", APISERVER_FORM_JSON, true, "application/json" },
+	{ "yaml", APISERVER_FORM_YAML, false, "application/yaml" },
+};
+
+static const struct {
+	const char *text;
+	enum apiserver_as as;
+	const char *noun;
+} conversions[] = {
+	{ "Table", APISERVER_AS_TABLE, NULL },
+	{ "PartialObjectMetadata", APISERVER_AS_PARTIAL, "a list" },
+	{ "PartialObjectMetadataList", APISERVER_AS_PARTIAL_LIST, "not a list" },
+};
+
+static const char *const meta_versions[] = { "v1", "v1beta1" };
+
+/* --- reading --- */
+
+static struct slice trim_spaces(struct slice text)
+{
+	while (text.n > 0 && text.p[0] == ' ')
+		text = slice_from(text, 1);
+	while (text.n > 0 && text.p[text.n - 1] == ' ')
+		text.n--;
+	return text;
+}
+
+static double number_of(struct slice word)
+{
+	char text[16];
+	char *end;
+	if (word.n == 0 || word.n >= sizeof(text))
+		return 1;
+	memcpy(text, word.p, word.n);
+	text[word.n] = '\0';
+	double q = strtod(text, &end);
+	return *end == '\0' && q >= 0 && q <= 1 ? q : 1;
+}
+
+static void read_parameter(struct slice text, struct clause *clause)
+{
+	const struct {
+		const char *name;
+		struct slice *to;
+		bool converts;
+	} known[] = {
+		{ "as", &clause->as, true },	      { "g", &clause->group, true },
+		{ "v", &clause->version, true },      { "stream", &clause->stream, false },
+		{ "pretty", &clause->pretty, false },
+	};
+	struct slice name = trim_spaces(slice_cut(&text, '='));
+	if (text.p == NULL)
+		return;
+	if (slice_is(name, "q")) {
+		clause->q = number_of(trim_spaces(text));
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		if (slice_is(name, known[i].name)) {
+			*known[i].to = trim_spaces(text);
+			clause->converts |= known[i].converts;
+		}
+	}
+}
+
+static bool read_clause(struct slice text, struct clause *ret)
+{
+	*ret = (struct clause){ .q = 1 };
+	struct slice media = trim_spaces(slice_cut(&text, ';'));
+	ret->type = trim_spaces(slice_cut(&media, '/'));
+	ret->sub = trim_spaces(media);
+	if (media.p == NULL) {
+		if (!slice_is(ret->type, "*"))
+			return false;
+		ret->sub = ret->type;
+	}
+	while (text.p != NULL)
+		read_parameter(slice_cut(&text, ';'), ret);
+	return true;
+}
+
+/* Does `left` go before `right`, which stands before it? */
+static bool goes_before(const struct clause *left, const struct clause *right)
+{
+	bool any_a = slice_is(left->type, "*"), any_b = slice_is(right->type, "*");
+	if (left->q != right->q)
+		return left->q > right->q;
+	if (any_a != any_b)
+		return any_b;
+	return !slice_is(left->sub, "*") && slice_is(right->sub, "*");
+}
+
+static size_t read_all(const char *accept, struct clause *clauses)
+{
+	struct slice rest = slice_of(accept);
+	size_t n = 0;
+	while (rest.p != NULL && n < APISERVER_ACCEPT_CLAUSES_MAX) {
+		struct clause c;
+		if (!read_clause(slice_cut(&rest, ','), &c))
+			continue;
+		size_t at = n++;
+		while (at > 0 && goes_before(&c, &clauses[at - 1])) {
+			clauses[at] = clauses[at - 1];
+			at--;
+		}
+		clauses[at] = c;
+	}
+	return n;
+}
+
+/* --- choosing --- */
+
+static bool converts(const struct clause *clause, struct apiserver_accept *ret)
+{
+	if (!slice_is(clause->group, "meta.k8s.io"))
+		return false;
+	for (size_t v = 0; v < ARRAY_LEN(meta_versions); v++) {
+		for (size_t i = 0; i < ARRAY_LEN(conversions); i++) {
+			if (!slice_is(clause->version, meta_versions[v]) ||
+			    !slice_is(clause->as, conversions[i].text))
+				continue;
+			ret->as = conversions[i].as;
+			ret->meta_version = meta_versions[v];
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Is the clause one of form i? */
+static bool fits(const struct clause *clause, size_t index, struct apiserver_accept *ret)
+{
+	bool any = slice_is(clause->type, "*") && slice_is(clause->sub, "*");
+	if (!any &&
+	    (!slice_is(clause->type, "application") || !slice_is(clause->sub, forms[index].sub)))
+		return false;
+	*ret = (struct apiserver_accept){
+		.form = forms[index].form,
+		.meta_version = "v1",
+		.pretty = slice_is(clause->pretty, "1"),
+	};
+	if (clause->stream.n > 0 && (!forms[index].watch || !slice_is(clause->stream, "watch")))
+		return false;
+	return !clause->converts || converts(clause, ret);
+}
+
+static int refuse(enum apiserver_accept_for what, struct strbuf *err)
+{
+	strbuf_adds(err, "only the following media types are accepted: ");
+	strbuf_adds(err, what == APISERVER_ACCEPT_WATCH ? "application/json;stream=watch"
+							: "application/json, application/yaml");
+	return ERR_UNSUPPORTED;
+}
+
+int apiserver_accept_parse(const char *accept, enum apiserver_accept_for what,
+			   struct apiserver_accept *ret, struct strbuf *err)
+{
+	struct clause clauses[APISERVER_ACCEPT_CLAUSES_MAX];
+	struct apiserver_accept found;
+	*ret = (struct apiserver_accept){ .form = APISERVER_FORM_JSON, .meta_version = "v1" };
+	if (accept == NULL || trim_spaces(slice_of(accept)).n == 0)
+		return 0;
+	size_t n = read_all(accept, clauses);
+	for (size_t i = 0; i < n; i++) {
+		for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
+			if (!fits(&clauses[i], f, &found))
+				continue;
+			if (what == APISERVER_ACCEPT_WATCH && !forms[f].watch) {
+				/* The first choice counts, even when it has no stream. */
+				ret->form = found.form;
+				return refuse(what, err);
+			}
+			*ret = found;
+			return 0;
+		}
+	}
+	return refuse(what, err);
+}
+
+const char *apiserver_accept_type(const struct apiserver_accept *accept)
+{
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		if (forms[i].form == accept->form)
+			return forms[i].text;
+	}
+	return forms[0].text;
+}
+
+int apiserver_accept_check(const struct apiserver_accept *accept, bool is_list, const char *kind,
+			   struct strbuf *err)
+{
+	if ((accept->as != APISERVER_AS_PARTIAL || !is_list) &&
+	    (accept->as != APISERVER_AS_PARTIAL_LIST || is_list))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(conversions); i++) {
+		if (conversions[i].as == accept->as)
+			strbuf_addf(err, "you requested %s, but the requested object is %s (%s)",
+				    conversions[i].text, conversions[i].noun, kind);
+	}
+	return ERR_UNSUPPORTED;
+}

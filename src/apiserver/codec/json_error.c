@@ -1,0 +1,264 @@
+/* A scanner of JSON that knows only where it is, to say what is wrong there. Nesting is a stack of
+ * bits. */
+#include "apiserver/codec/json_error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/slice.h"
+
+struct scan {
+	struct slice in;
+	size_t at;
+	uint8_t *stack; /* bit set: an object */
+	size_t depth;
+	struct strbuf *out;
+};
+
+static int peek(const struct scan *scan)
+{
+	return scan->at < scan->in.n ? (unsigned char)scan->in.p[scan->at] : -1;
+}
+
+static void blanks(struct scan *scan)
+{
+	while (peek(scan) >= 0 && strchr(" \t\r\n", peek(scan)) != NULL && peek(scan) != 0)
+		scan->at++;
+}
+
+/* A character as Go quotes it. Bytes beyond ASCII are shown as the code points they would be. */
+static void add_char(struct strbuf *out, int ch)
+{
+	if (ch == '\'')
+		strbuf_adds(out, "'\\''");
+	else if (ch == '"')
+		strbuf_adds(out, "'\"'");
+	else if (ch == '\n' || ch == '\t' || ch == '\r' || ch == '\b' || ch == '\f' || ch == '\v' ||
+		 ch == '\a')
+		strbuf_addf(out, "'\\%c'", "abtnvfr"[ch - '\a']);
+	else if (ch == '\\')
+		strbuf_adds(out, "'\\\\'");
+	else if (ch < 0x20 || ch == 0x7f)
+		strbuf_addf(out, "'\\x%02x'", (unsigned)ch);
+	else if (ch < 0x7f)
+		strbuf_addf(out, "'%c'", ch);
+	else if (ch <= 0xa0 || ch == 0xad)
+		strbuf_addf(out, "'\\u%04x'", (unsigned)ch);
+	else
+		strbuf_addf(out, "'%c%c'", 0xc0 | ch >> 6, 0x80 | (ch & 0x3f));
+}
+
+/* Always true: found something. */
+static bool wrong(struct scan *scan, const char *where)
+{
+	if (peek(scan) < 0) {
+		strbuf_adds(scan->out, "unexpected end of JSON input");
+		return true;
+	}
+	strbuf_adds(scan->out, "invalid character ");
+	add_char(scan->out, peek(scan));
+	strbuf_addf(scan->out, " %s", where);
+	return true;
+}
+
+/* Go's scanner is told the end of the text as if it was a blank. */
+static bool unfinished(struct scan *scan, const char *where)
+{
+	if (peek(scan) >= 0)
+		return wrong(scan, where);
+	strbuf_addf(scan->out, "invalid character ' ' %s", where);
+	return true;
+}
+
+static bool is_hex(int ch)
+{
+	return (ch >= '0' && ch <= '9') || ((ch | 0x20) >= 'a' && (ch | 0x20) <= 'f');
+}
+
+static bool string_error(struct scan *scan)
+{
+	for (scan->at++; peek(scan) != '"'; scan->at++) {
+		int c = peek(scan);
+		if (c < 0x20)
+			return wrong(scan, "in string literal");
+		if (c != '\\')
+			continue;
+		scan->at++;
+		c = peek(scan);
+		if (c < 0 || strchr("\"\\/bfnrtu", c) == NULL || c == 0)
+			return wrong(scan, "in string escape code");
+		for (int i = 0; c == 'u' && i < 4; i++) {
+			scan->at++;
+			if (!is_hex(peek(scan)))
+				return wrong(scan, "in \\u hexadecimal character escape");
+		}
+	}
+	scan->at++;
+	return false;
+}
+
+static bool digit(const struct scan *scan)
+{
+	return peek(scan) >= '0' && peek(scan) <= '9';
+}
+
+static bool digits_error(struct scan *scan, const char *where)
+{
+	if (!digit(scan))
+		return unfinished(scan, where);
+	while (digit(scan))
+		scan->at++;
+	return false;
+}
+
+static bool number_error(struct scan *scan)
+{
+	if (peek(scan) == '-')
+		scan->at++;
+	if (peek(scan) == '0')
+		scan->at++;
+	else if (digits_error(scan, "in numeric literal"))
+		return true;
+	if (peek(scan) == '.') {
+		scan->at++;
+		if (digits_error(scan, "after decimal point in numeric literal"))
+			return true;
+	}
+	if (peek(scan) == 'e' || peek(scan) == 'E') {
+		scan->at++;
+		if (peek(scan) == '+' || peek(scan) == '-')
+			scan->at++;
+		if (digits_error(scan, "in exponent of numeric literal"))
+			return true;
+	}
+	return false;
+}
+
+static bool literal_error(struct scan *scan, const char *word)
+{
+	for (const char *p = word; *p != '\0'; p++, scan->at++) {
+		if (peek(scan) == (unsigned char)*p)
+			continue;
+		char where[64];
+		snprintf(where, sizeof(where), "in literal %s (expecting '%c')", word, *p);
+		return unfinished(scan, where);
+	}
+	return false;
+}
+
+static bool scalar_error(struct scan *scan)
+{
+	int c = peek(scan);
+	if (c == '"')
+		return string_error(scan);
+	if (c == '-' || digit(scan))
+		return number_error(scan);
+	if (c == 't' || c == 'f' || c == 'n')
+		return literal_error(scan, c == 't' ? "true" : c == 'f' ? "false" : "null");
+	return wrong(scan, "looking for beginning of value");
+}
+
+static bool in_object(const struct scan *scan)
+{
+	return (scan->stack[(scan->depth - 1) / 8] >> (scan->depth - 1) % 8 & 1) != 0;
+}
+
+static bool push(struct scan *scan, bool object)
+{
+	if (scan->depth == APISERVER_JSON_DEPTH_MAX)
+		return false;
+	uint8_t bit = (uint8_t)(1U << scan->depth % 8);
+	uint8_t *byte = &scan->stack[scan->depth / 8];
+	*byte = (uint8_t)(object ? *byte | bit : *byte & ~bit);
+	scan->depth++;
+	scan->at++;
+	return true;
+}
+
+/* `"key":` */
+static bool key_error(struct scan *scan)
+{
+	blanks(scan);
+	if (peek(scan) != '"')
+		return wrong(scan, "looking for beginning of object key string");
+	if (string_error(scan))
+		return true;
+	blanks(scan);
+	if (peek(scan) != ':')
+		return wrong(scan, "after object key");
+	scan->at++;
+	return false;
+}
+
+/* Up to the end of a scalar or of an empty container. */
+static bool value_error(struct scan *scan)
+{
+	for (;;) {
+		blanks(scan);
+		int c = peek(scan);
+		if (c != '{' && c != '[')
+			return scalar_error(scan);
+		if (!push(scan, c == '{'))
+			return wrong(scan, "exceeded max depth");
+		blanks(scan);
+		if (peek(scan) == (c == '{' ? '}' : ']')) {
+			scan->at++;
+			scan->depth--;
+			return false;
+		}
+		if (c == '{' && key_error(scan))
+			return true;
+	}
+}
+
+/* What follows a value inside of something: its next member, or its end. */
+static bool behind_error(struct scan *scan)
+{
+	while (scan->depth != 0) {
+		blanks(scan);
+		bool object = in_object(scan);
+		if (peek(scan) == ',') {
+			scan->at++;
+			return (object && key_error(scan)) || value_error(scan);
+		}
+		if (peek(scan) != (object ? '}' : ']'))
+			return wrong(scan, object ? "after object key:value pair"
+						  : "after array element");
+		scan->at++;
+		scan->depth--;
+	}
+	return false;
+}
+
+bool apiserver_json_error(struct slice text, struct strbuf *out)
+{
+	struct scan s = { .in = text, .out = out };
+	uint8_t stack[APISERVER_JSON_DEPTH_MAX / 8 + 1] = { 0 };
+	s.stack = stack;
+	bool bad = value_error(&s);
+	while (!bad && s.depth != 0)
+		bad = behind_error(&s);
+	if (bad)
+		return true;
+	blanks(&s);
+	return peek(&s) >= 0 && wrong(&s, "after top-level value");
+}
+
+const char *apiserver_json_kind(struct slice text)
+{
+	text = slice_trim(text);
+	switch (text.n != 0 ? text.p[0] : '\0') {
+	case '{':
+		return "object";
+	case '[':
+		return "array";
+	case '"':
+		return "string";
+	case 't':
+	case 'f':
+		return "bool";
+	default:
+		return "number";
+	}
+}

@@ -1,0 +1,237 @@
+/* Bodies as strict decoding sees them. Two walks: one over the tree, for values of wrong types, and
+ * one over the text, since a tree does not show that a key stood twice. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/codec/json_error.h"
+#include "apiserver/kind/resource.h"
+#include "apiserver/codec/strict_priv.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+/* ---- schemas ---- */
+
+static const json_t *property(const json_t *schema, const char *key)
+{
+	const json_t *p = json_object_get(json_object_get(schema, "properties"), key);
+	return p != NULL ? p : json_object_get(schema, "additionalProperties");
+}
+
+/* May anything stand there? */
+static bool is_open(const json_t *schema)
+{
+	return json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
+}
+
+/* ---- the text ---- */
+
+struct scan {
+	const char *p, *end;
+	struct strbuf path;
+	VEC(char *) doubled, unknown; /* of built-in kinds all are in `doubled`, as they stand */
+	bool built_in;
+};
+
+static void skip_blanks(struct scan *scan)
+{
+	while (scan->p < scan->end && ascii_isspace(*scan->p))
+		scan->p++;
+}
+
+/* The token of a string, quotes included; the text was parsed before, so it ends. */
+static struct slice string_token(struct scan *scan)
+{
+	const char *from = scan->p++;
+	while (scan->p < scan->end && *scan->p != '"')
+		scan->p += *scan->p == '\\' ? 2 : 1;
+	scan->p++;
+	return (struct slice){ from, (size_t)(scan->p - from) };
+}
+
+/* A number, true, false or null. At least one byte, whatever it is: callers go on until the text
+ * ends. */
+static void skip_word(struct scan *scan)
+{
+	static const char ends[] = { ',', ']', '}', ' ', '\t', '\r', '\n' };
+	do
+		scan->p++;
+	while (scan->p < scan->end && memchr(ends, *scan->p, sizeof(ends)) == NULL);
+}
+
+static char *unquoted(struct slice token)
+{
+	if (memchr(token.p, '\\', token.n) == NULL)
+		return xstrndup(token.p + 1, token.n - 2);
+	json_t *v = json_loadb(token.p, token.n, JSON_DECODE_ANY, NULL);
+	char *text = xstrdup(api_text(v));
+	json_decref(v);
+	return text;
+}
+
+static void note(struct scan *scan, bool unknown)
+{
+	char *text = xasprintf("%s field \"%s\"", unknown ? "unknown" : "duplicate", scan->path.s);
+	if (unknown && !scan->built_in)
+		vec_push(&scan->unknown, text);
+	else
+		vec_push(&scan->doubled, text);
+}
+
+static void scan_value(struct scan *s, const json_t *schema, bool described);
+
+/* One member; `seen` are the keys before it. What a built-in kind does not know is not looked
+ * into. */
+static void scan_member(struct scan *scan, const json_t *schema, bool described, struct map *seen)
+{
+	CLEANUP(freep) char *key = unquoted(string_token(scan));
+	size_t n = scan->path.n;
+	const json_t *member = described ? property(schema, key) : NULL;
+	bool unknown = described && member == NULL && !is_open(schema);
+	bool again = map_set(seen, slice_of(key), scan) != NULL;
+	strbuf_addf(&scan->path, "%s%s", n != 0 ? "." : "", key);
+	if (again && !(unknown && scan->built_in))
+		note(scan, false);
+	if (unknown && !again)
+		note(scan, true);
+	skip_blanks(scan);
+	scan->p++; /* : */
+	if (unknown && scan->built_in) {
+		struct scan quiet = { .p = scan->p, .end = scan->end, .path = STRBUF_INIT };
+		scan_value(&quiet, NULL, false);
+		scan->p = quiet.p;
+		strbuf_done(&quiet.path);
+		strict_lines_done(quiet.doubled.v, quiet.doubled.n);
+	} else {
+		scan_value(scan, member, member != NULL);
+	}
+	scan->path.s[scan->path.n = n] = '\0';
+}
+
+static void scan_object(struct scan *scan, const json_t *schema, bool described)
+{
+	struct map seen;
+	map_init(&seen);
+	scan->p++;
+	for (skip_blanks(scan); scan->p < scan->end && *scan->p != '}'; skip_blanks(scan)) {
+		if (*scan->p == '"')
+			scan_member(scan, schema, described, &seen);
+		else
+			scan->p++; /* , */
+	}
+	scan->p++;
+	map_done(&seen);
+}
+
+static void scan_array(struct scan *scan, const json_t *schema, bool described)
+{
+	const json_t *items = json_object_get(schema, "items");
+	size_t n = scan->path.n, i = 0;
+	scan->p++;
+	for (skip_blanks(scan); scan->p < scan->end && *scan->p != ']'; skip_blanks(scan)) {
+		if (*scan->p == ',') {
+			scan->p++;
+			continue;
+		}
+		strbuf_addf(&scan->path, "[%zu]", i++);
+		scan_value(scan, items, described && items != NULL);
+		if (scan->path.cap != 0)
+			scan->path.s[scan->path.n = n] = '\0';
+	}
+	scan->p++;
+}
+
+/* `described`: the schema says what may be inside. */
+static void scan_value(struct scan *scan, const json_t *schema, bool described)
+{
+	const json_t *open = json_object_get(schema, "properties");
+	bool known = described &&
+		     (open != NULL || json_object_get(schema, "additionalProperties") != NULL ||
+		      json_object_get(schema, "items") != NULL || !is_open(schema));
+	skip_blanks(scan);
+	if (scan->p >= scan->end)
+		return;
+	if (*scan->p == '{')
+		scan_object(scan, schema, known);
+	else if (*scan->p == '[')
+		scan_array(scan, schema, known);
+	else if (*scan->p == '"')
+		string_token(scan);
+	else
+		skip_word(scan);
+}
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+void strict_lines_done(char **values, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		free(values[i]);
+	free(values);
+}
+
+static bool has_line(const json_t *list, const char *text)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (strcmp(api_text(json_array_get(list, i)), text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_lines(json_t *out, char *const *values, size_t len)
+{
+	for (size_t i = 0; i < len && json_array_size(out) < STRICT_LINES_MAX; i++) {
+		if (!has_line(out, values[i]))
+			json_array_append_new(out, json_string(values[i]));
+	}
+}
+
+static void scan_text(const struct apiserver_resource *resource, struct slice body,
+		      json_t *warnings)
+{
+	struct scan s = { .p = body.p,
+			  .end = body.p + body.n,
+			  .path = STRBUF_INIT,
+			  .built_in = resource->built_in };
+	scan_value(&s, resource->openapi, true);
+	if (s.unknown.n != 0)
+		qsort(s.unknown.v, s.unknown.n, sizeof(*s.unknown.v), by_text);
+	add_lines(warnings, s.doubled.v, s.doubled.n);
+	add_lines(warnings, s.unknown.v, s.unknown.n);
+	strict_lines_done(s.doubled.v, s.doubled.n);
+	strict_lines_done(s.unknown.v, s.unknown.n);
+	strbuf_done(&s.path);
+}
+
+/* The first byte does not say it: mappings of YAML can begin with a brace as well. */
+static bool is_json(struct slice text)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	return text.n != 0 && text.p[0] == '{' && !apiserver_json_error(text, &why);
+}
+
+int apiserver_strict(const struct apiserver_resource *resource, struct slice body,
+		     const json_t *object, json_t *warnings, char *err, size_t err_n)
+{
+	int code = strict_types(resource, object, err, err_n);
+	struct slice text = slice_trim(body);
+	if (code < 0)
+		return code;
+	if (is_json(text)) {
+		scan_text(resource, text, warnings);
+		return 0;
+	}
+	/* YAML, in which no key can stand twice: its tree tells the rest. */
+	CLEANUP(freep) char *json = json_dumps(object, JSON_COMPACT);
+	if (json != NULL)
+		scan_text(resource, slice_of(json), warnings);
+	return 0;
+}

@@ -1,0 +1,204 @@
+/* Values of wrong types, worded as Go's decoder does: `json: cannot unmarshal number into Go struct
+ * field ServicePort.spec.ports.port of type int32`. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/codec/strict_priv.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+
+struct walk {
+	const char *owner;  /* the innermost struct: "ServicePort"; "" at the very top */
+	struct strbuf path; /* of fields, without places in lists: "spec.ports.port" */
+	char *err;
+	size_t err_n;
+};
+
+static int check(struct walk *w, const json_t *schema, const json_t *v);
+
+static const char *go_type(const json_t *schema)
+{
+	return api_text(json_object_get(json_object_get(schema, "x-go"), "type"));
+}
+
+static void add_type(struct strbuf *out, const json_t *schema)
+{
+	const char *type = api_get_string(schema, "type"),
+		   *format = api_get_string(schema, "format");
+	if (go_type(schema)[0] != '\0')
+		strbuf_adds(out, go_type(schema));
+	else if (strcmp(type, "array") == 0)
+		strbuf_adds(out, "[]"), add_type(out, json_object_get(schema, "items"));
+	else if (strcmp(type, "object") == 0)
+		strbuf_adds(out, "map[string]"),
+			add_type(out, json_object_get(schema, "additionalProperties"));
+	else if (strcmp(type, "integer") == 0)
+		strbuf_adds(out, format[0] != '\0' ? format : "int64");
+	else
+		strbuf_adds(out, strcmp(type, "boolean") == 0 ? "bool" : "string");
+}
+
+static const char *value_word(const json_t *value)
+{
+	if (json_is_boolean(value))
+		return "bool";
+	if (json_is_number(value))
+		return "number";
+	if (json_is_string(value))
+		return "string";
+	return json_is_array(value) ? "array" : "object";
+}
+
+/* `number`: a number that does not fit is told. */
+static int refuse(struct walk *walk, const json_t *value, const char *number, const char *type)
+{
+	char place[512];
+	if (walk->owner[0] != '\0')
+		snprintf(place, sizeof(place), "Go struct field %s.%s", walk->owner, walk->path.s);
+	else
+		snprintf(place, sizeof(place), "Go value");
+	snprintf(walk->err, walk->err_n, "json: cannot unmarshal %s%s%s into %s of type %s",
+		 value_word(value), number[0] != '\0' ? " " : "", number, place, type);
+	return ERR_TYPE;
+}
+
+static int refuse_type(struct walk *walk, const json_t *schema, const json_t *value)
+{
+	CLEANUP(strbuf_done) struct strbuf type = STRBUF_INIT;
+	add_type(&type, schema);
+	return refuse(walk, value, "", type.s);
+}
+
+static int check_integer(struct walk *walk, const json_t *value, const char *type)
+{
+	bool narrow = strcmp(type, "int32") == 0;
+	char number[64];
+	if (!json_is_number(value))
+		return refuse(walk, value, "", type);
+	if (json_is_integer(value) && (!narrow || (json_integer_value(value) >= INT32_MIN &&
+						   json_integer_value(value) <= INT32_MAX)))
+		return 0;
+	snprintf(number, sizeof(number), json_is_integer(value) ? "%.0f" : "%g",
+		 json_number_value(value));
+	return refuse(walk, value, number, type);
+}
+
+/* Types that read themselves. */
+static int check_special(struct walk *walk, const json_t *value, const char *type)
+{
+	bool micro = strcmp(type, "v1.MicroTime") == 0;
+	if (strcmp(type, "intstr.IntOrString") == 0)
+		return json_is_string(value) ? 0 : check_integer(walk, value, "int32");
+	if (strcmp(type, "resource.Quantity") == 0)
+		return strict_bad_quantity(value, walk->err, walk->err_n) ? ERR_TYPE : 0;
+	if (!json_is_string(value))
+		return refuse(walk, value, "", strcmp(type, "[]uint8") == 0 ? type : "string");
+	bool bad = strcmp(type, "[]uint8") == 0
+			   ? strict_bad_base64(api_text(value), walk->err, walk->err_n)
+			   : strict_bad_time(api_text(value), micro, walk->err, walk->err_n);
+	return bad ? ERR_TYPE : 0;
+}
+
+static bool is_special(const char *type)
+{
+	static const char *const types[] = { "intstr.IntOrString", "resource.Quantity", "[]uint8",
+					     "v1.Time", "v1.MicroTime" };
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		if (strcmp(types[i], type) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int check_struct(struct walk *walk, const json_t *schema, const json_t *members,
+			const json_t *val)
+{
+	const char *key, *owner = walk->owner, *name = strchr(go_type(schema), '.');
+	size_t n = walk->path.n;
+	json_t *value;
+	int r = 0;
+	if (name != NULL)
+		walk->owner = name + 1;
+	json_object_foreach (api_tree(val), key, value) {
+		const json_t *member = json_object_get(members, key);
+		if (member == NULL)
+			continue;
+		strbuf_addf(&walk->path, "%s%s", n != 0 ? "." : "", key);
+		r = check(walk, member, value);
+		walk->path.s[walk->path.n = n] = '\0';
+		if (r < 0)
+			return r;
+	}
+	walk->owner = owner;
+	return 0;
+}
+
+static int check_object(struct walk *walk, const json_t *schema, const json_t *val)
+{
+	const json_t *members = json_object_get(schema, "properties");
+	const json_t *others = json_object_get(schema, "additionalProperties");
+	const char *key;
+	json_t *value;
+	if (!json_is_object(val))
+		return refuse_type(walk, schema, val);
+	if (members != NULL)
+		return check_struct(walk, schema, members, val);
+	if (!json_is_object(others))
+		return 0;
+	json_object_foreach (api_tree(val), key, value) {
+		int r = check(walk, others, value);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int check_array(struct walk *walk, const json_t *schema, const json_t *value)
+{
+	size_t i;
+	json_t *item;
+	if (!json_is_array(value))
+		return refuse_type(walk, schema, value);
+	json_array_foreach (api_tree(value), i, item) {
+		int r = check(walk, json_object_get(schema, "items"), item);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int check(struct walk *walk, const json_t *schema, const json_t *value)
+{
+	const char *type = api_get_string(schema, "type");
+	if (json_is_null(value))
+		return 0; /* as if it was not there */
+	if (is_special(go_type(schema)))
+		return check_special(walk, value, go_type(schema));
+	if (strcmp(type, "object") == 0)
+		return check_object(walk, schema, value);
+	if (strcmp(type, "array") == 0)
+		return check_array(walk, schema, value);
+	if (strcmp(type, "integer") == 0)
+		return check_integer(walk, value, api_get_string(schema, "format"));
+	if ((strcmp(type, "string") == 0 && !json_is_string(value)) ||
+	    (strcmp(type, "boolean") == 0 && !json_is_boolean(value)))
+		return refuse_type(walk, schema, value);
+	return 0;
+}
+
+int strict_types(const struct apiserver_resource *resource, const json_t *object, char *err,
+		 size_t err_n)
+{
+	struct walk w = { .owner = "", .path = STRBUF_INIT, .err = err, .err_n = err_n };
+	const json_t *meta = json_object_get(object, "metadata");
+	int code = 0;
+	if (resource->built_in)
+		code = check(&w, resource->openapi, object);
+	else if (meta != NULL)
+		code = check(&w, apiserver_objectmeta_schema(), meta);
+	strbuf_done(&w.path);
+	return code;
+}

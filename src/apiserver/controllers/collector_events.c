@@ -1,0 +1,70 @@
+/* Events are kept for a while only. A real server leases them in its store, from their last write
+ * on; here their own times tell. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/time.h"
+#include "api/tree.h"
+#include "apiserver/controllers/collector_priv.h"
+#include "apiserver/store/key.h"
+#include "base/clock.h"
+
+struct sweep {
+	uint64_t before_ns;
+	json_t *old; /* [namespace, name, uid, ...] */
+};
+
+static uint64_t time_at(const json_t *object, const char *path)
+{
+	const char *s = api_get_string(object, path);
+	uint64_t t = 0;
+	if (s[0] != '\0' && api_time_parse(s, &t) < 0)
+		t = 0;
+	return t;
+}
+
+static uint64_t last_written(const json_t *object)
+{
+	static const char *const paths[] = { "metadata.creationTimestamp", "lastTimestamp",
+					     "eventTime", "series.lastObservedTime" };
+	uint64_t last = 0;
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		last = MAX(last, time_at(object, paths[i]));
+	return last;
+}
+
+static int look(void *ctx, const struct apiserver_row *row)
+{
+	struct sweep *s = ctx;
+	json_t *o = json_loadb(row->value.p, row->value.n, 0, NULL);
+	if (o != NULL && last_written(o) < s->before_ns) {
+		json_array_append_new(s->old, json_string(api_namespace(o)));
+		json_array_append_new(s->old, json_string(api_name(o)));
+		json_array_append_new(s->old, json_string(api_uid(o)));
+	}
+	json_decref(o);
+	return 0;
+}
+
+static const char *text(const struct sweep *sweep, size_t index)
+{
+	return api_text(json_array_get(sweep->old, index));
+}
+
+void collector_sweep_events(struct apiserver_collector *collector)
+{
+	const struct apiserver_resource *events = apiserver_resource_find("", "v1", "events");
+	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
+	uint64_t at, now = clock_wall_ns();
+	struct sweep s = { .old = json_array() };
+	s.before_ns = now - MIN(now, collector->a->conf.event_ttl_ns);
+	apiserver_key(&prefix, events->kind, NULL, NULL);
+	/* What fails now is tried with the next sweep. */
+	IGNORE(apiserver_store_list(collector->a->store,
+				    &(struct apiserver_range){ .prefix = prefix.s }, look, &s, &at,
+				    NULL));
+	for (size_t i = 0; i + 2 < json_array_size(s.old); i += 3)
+		IGNORE(collector_delete(collector, events, text(&s, i), text(&s, i + 1),
+					text(&s, i + 2), ""));
+	json_decref(s.old);
+}

@@ -1,0 +1,217 @@
+/* Emptying a namespace that is being deleted, then letting it go. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/time.h"
+#include "api/tree.h"
+#include "apiserver/controllers/collector_priv.h"
+#include "apiserver/store/key.h"
+#include "apiserver/verb/write.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+struct emptying {
+	struct apiserver_collector *c;
+	const struct apiserver_resource *r;
+	const char *ns;
+	json_t *found;	    /* [name, uid, ...] of those that are not being deleted yet */
+	size_t left;	    /* objects that are there */
+	json_t *finalizers; /* that keep some of them: name to number */
+	json_t *kinds;	    /* that are left: resource to number */
+	bool fine;
+};
+
+static void count(json_t *counts, const char *key)
+{
+	json_object_set_new(counts, key,
+			    json_integer(json_integer_value(json_object_get(counts, key)) + 1));
+}
+
+static int look(void *ctx, const struct apiserver_row *row)
+{
+	struct emptying *m = ctx;
+	json_t *o = json_loadb(row->value.p, row->value.n, 0, NULL), *v;
+	CLEANUP(strbuf_done) struct strbuf kind = STRBUF_INIT;
+	size_t i;
+	m->left++;
+	/* With a dot also where there is no group, as the original tells it. */
+	strbuf_addf(&kind, "%s.%s", m->r->kind->plural, m->r->kind->group);
+	count(m->kinds, kind.s);
+	json_array_foreach (api_get(o, "metadata.finalizers"), i, v)
+		count(m->finalizers, api_text(v));
+	if (!api_is_deleting(o)) {
+		json_array_append_new(m->found, json_string(api_name(o)));
+		json_array_append_new(m->found, json_string(api_uid(o)));
+	}
+	json_decref(o);
+	return 0;
+}
+
+/* Everything of one kind. */
+static void empty_kind(struct emptying *emptying)
+{
+	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
+	uint64_t at;
+	emptying->found = json_array();
+	apiserver_key(&prefix, emptying->r->kind, emptying->ns, NULL);
+	if (apiserver_store_list(emptying->c->a->store,
+				 &(struct apiserver_range){ .prefix = prefix.s }, look, emptying,
+				 &at, NULL) < 0)
+		emptying->fine = false;
+	for (size_t i = 0; i + 1 < json_array_size(emptying->found); i += 2)
+		emptying->fine = !apiserver_follower_is_ending(emptying->c->running) &&
+				 collector_delete(emptying->c, emptying->r, emptying->ns,
+						  api_text(json_array_get(emptying->found, i)),
+						  api_text(json_array_get(emptying->found, i + 1)),
+						  "Background") &&
+				 emptying->fine;
+	json_decref(emptying->found);
+}
+
+static void empty_all(struct emptying *emptying)
+{
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	json_decref(emptying->finalizers);
+	json_decref(emptying->kinds);
+	emptying->finalizers = json_object();
+	emptying->kinds = json_object();
+	emptying->left = 0;
+	for (size_t i = 0; i < n; i++) {
+		emptying->r = rows[i];
+		if (emptying->r->stored == emptying->r && emptying->r->kind->namespaced)
+			empty_kind(emptying);
+	}
+}
+
+/* ---- what kubectl shows of it ---- */
+
+static json_t *condition(const char *type, bool is, const char *reason, const char *message)
+{
+	char now[API_TIME_TEXT_MAX];
+	return json_pack("{ss,ss,ss,ss,ss}", "type", type, "status", is ? "True" : "False",
+			 "lastTransitionTime", api_time(clock_wall_ns(), now), "reason", reason,
+			 "message", message);
+}
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* Sorted, so that the same counts are the same text. */
+static void add_counts(struct strbuf *out, const json_t *counts, const char *behind)
+{
+	size_t n = 0;
+	char **lines = xcalloc(json_object_size(counts) + 1, sizeof(*lines));
+	const char *key;
+	json_t *v;
+	json_object_foreach ((json_t *)(uintptr_t)counts, key, v)
+		lines[n++] = xasprintf("%s %s%lld resource instances", key, behind,
+				       (long long)json_integer_value(v));
+	qsort(lines, n, sizeof(*lines), by_text);
+	for (size_t i = 0; i < n; i++) {
+		strbuf_addf(out, "%s%s", i != 0 ? ", " : "", lines[i]);
+		free(lines[i]);
+	}
+	free(lines);
+}
+
+static json_t *conditions(const struct emptying *emptying)
+{
+	CLEANUP(strbuf_done) struct strbuf kinds = STRBUF_INIT, finalizers = STRBUF_INIT;
+	bool kept = json_object_size(emptying->finalizers) != 0;
+	strbuf_adds(&kinds, emptying->left != 0 ? "Some resources are remaining: "
+						: "All content successfully removed");
+	add_counts(&kinds, emptying->kinds, "has ");
+	strbuf_adds(&finalizers, kept ? "Some content in the namespace has finalizers remaining: "
+				      : "All content-preserving finalizers finished");
+	add_counts(&finalizers, emptying->finalizers, "in ");
+	return json_pack(
+		"[ooooo]",
+		condition("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered",
+			  "All resources successfully discovered"),
+		condition("NamespaceDeletionGroupVersionParsingFailure", false,
+			  "ParsedGroupVersions", "All legacy kube types successfully parsed"),
+		condition("NamespaceDeletionContentFailure", false, "ContentDeleted",
+			  "All content successfully deleted, may be waiting on finalization"),
+		condition("NamespaceContentRemaining", emptying->left != 0,
+			  emptying->left != 0 ? "SomeResourcesRemain" : "ContentRemoved", kinds.s),
+		condition("NamespaceFinalizersRemaining", kept,
+			  kept ? "SomeFinalizersRemain" : "ContentHasNoFinalizers", finalizers.s));
+}
+
+static bool same(const json_t *left, const json_t *right, const char *key)
+{
+	return strcmp(api_get_string(left, key), api_get_string(right, key)) == 0;
+}
+
+/* Those whose status has not changed keep their time. Is all as it is written there already? */
+static bool keep_times(const json_t *old, json_t *now)
+{
+	bool all = json_array_size(old) == json_array_size(now);
+	for (size_t i = 0; i < json_array_size(now); i++) {
+		const json_t *was = json_array_get(old, i);
+		json_t *is = json_array_get(now, i);
+		bool kept = same(was, is, "type") && same(was, is, "status");
+		if (kept)
+			json_object_set(is, "lastTransitionTime",
+					json_object_get(was, "lastTransitionTime"));
+		all = all && kept && same(was, is, "message");
+	}
+	return all;
+}
+
+static bool tell(const struct emptying *emptying, struct collector_item *item)
+{
+	json_t *now = conditions(emptying), *status = json_object_get(item->o, "status");
+	bool fine = true;
+	if (keep_times(json_object_get(status, "conditions"), now)) {
+		json_decref(now);
+	} else {
+		json_object_set_new(status, "conditions", now);
+		fine = apiserver_write_plain(emptying->c->a, item->r, item->o, item->revision,
+					     NULL) == 0;
+	}
+	return fine;
+}
+
+/* ---- the end ---- */
+
+static bool let_go(struct apiserver_collector *collector, struct collector_item *item)
+{
+	json_t *spec = json_object_get(item->o, "spec"), *was = json_deep_copy(item->o), *v;
+	json_t *left = json_array();
+	size_t k;
+	json_array_foreach (json_object_get(spec, "finalizers"), k, v) {
+		if (strcmp(api_text(v), "kubernetes") != 0)
+			json_array_append(left, v);
+	}
+	bool changed =
+		json_array_size(left) != json_array_size(json_object_get(spec, "finalizers"));
+	if (json_array_size(left) != 0)
+		json_object_set(spec, "finalizers", left);
+	else
+		json_object_del(spec, "finalizers");
+	int e = 0;
+	if (apiserver_is_finalized(item->r, item->o))
+		e = apiserver_write_removal(collector->a, item->r, was, item->revision, NULL);
+	else if (changed)
+		e = apiserver_write_plain(collector->a, item->r, item->o, item->revision, NULL);
+	json_decref(left);
+	json_decref(was);
+	return e == 0;
+}
+
+bool collector_empty_namespace(struct apiserver_collector *collector, struct collector_item *item)
+{
+	struct emptying m = { .c = collector, .ns = item->name, .fine = true };
+	empty_all(&m);
+	if (m.left != 0) /* what went at once is gone by now */
+		empty_all(&m);
+	bool fine = m.fine && (m.left == 0 ? let_go(collector, item) : tell(&m, item));
+	json_decref(m.finalizers);
+	json_decref(m.kinds);
+	return fine;
+}

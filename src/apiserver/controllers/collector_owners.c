@@ -1,0 +1,184 @@
+/* Owners and dependents, by the rules of Kubernetes' garbage collector. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "apiserver/controllers/collector_priv.h"
+#include "apiserver/verb/write.h"
+
+enum owner {
+	OWNER_THERE,
+	OWNER_WAITING, /* is being deleted and waits for its dependents */
+	OWNER_GONE,
+};
+
+static bool waits_for_dependents(const json_t *object)
+{
+	return api_is_deleting(object) && api_has_finalizer(object, "foregroundDeletion");
+}
+
+/* An owner of a kind that is not kept here, or where it cannot be looked for, is left alone: nobody
+ * can know that it is gone. */
+static enum owner look_up(struct apiserver_collector *collector, const struct collector_item *item,
+			  const json_t *ref)
+{
+	const struct apiserver_resource *r = apiserver_resource_of(ref);
+	json_t *o;
+	uint64_t revision;
+	if (r == NULL || r->never_kept || (r->kind->namespaced && item->ns[0] == '\0'))
+		return OWNER_THERE;
+	int e = apiserver_object_read(collector->a->store, r, item->ns, api_get_string(ref, "name"),
+				      &o, &revision);
+	if (e == ERR_NOTFOUND)
+		return OWNER_GONE;
+	if (e < 0)
+		return OWNER_THERE;
+	enum owner is = OWNER_THERE;
+	if (strcmp(api_uid(o), api_get_string(ref, "uid")) != 0)
+		is = OWNER_GONE;
+	else if (waits_for_dependents(o))
+		is = OWNER_WAITING;
+	json_decref(o);
+	return is;
+}
+
+static bool has_blocking(const struct apiserver_collector *collector, const char *uid)
+{
+	size_t n;
+	const struct apiserver_dependent *d = apiserver_owners_of(&collector->owners, uid, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (d[i].blocking)
+			return true;
+	}
+	return false;
+}
+
+static const char *policy_of(const json_t *object)
+{
+	if (api_has_finalizer(object, "orphan"))
+		return "Orphan";
+	return api_has_finalizer(object, "foregroundDeletion") ? "Foreground" : "Background";
+}
+
+/* One reference less, or those of owners that are gone. */
+static bool drop_references(struct apiserver_collector *collector, struct collector_item *item,
+			    const json_t *left)
+{
+	json_t *meta = apiserver_object_meta(item->o);
+	if (json_array_size(left) != 0)
+		json_object_set(meta, "ownerReferences", (json_t *)(uintptr_t)left);
+	else
+		json_object_del(meta, "ownerReferences");
+	return apiserver_write_plain(collector->a, item->r, item->o, item->revision, NULL) == 0;
+}
+
+/* ---- circles ---- */
+
+static bool key_waits(struct apiserver_collector *collector, const char *key)
+{
+	struct collector_item i = { 0 };
+	bool waits = collector_read(collector, key, &i) == 0 && waits_for_dependents(i.o);
+	collector_item_done(&i);
+	return waits;
+}
+
+/* Owner and dependent would wait for each other: then the object keeps no owner any more. */
+static bool break_circle(struct apiserver_collector *collector, struct collector_item *item)
+{
+	json_t *ref;
+	size_t k, n;
+	bool circle = false;
+	const struct apiserver_dependent *d =
+		apiserver_owners_of(&collector->owners, api_uid(item->o), &n);
+	for (k = 0; k < n && !circle; k++)
+		circle = key_waits(collector, d[k].key);
+	if (!circle)
+		return true;
+	json_array_foreach (api_get(item->o, "metadata.ownerReferences"), k, ref)
+		json_object_set_new(ref, "blockOwnerDeletion", json_false());
+	return apiserver_write_plain(collector->a, item->r, item->o, item->revision, NULL) == 0;
+}
+
+bool collector_check_owners(struct apiserver_collector *collector, struct collector_item *item)
+{
+	const json_t *refs = api_get(item->o, "metadata.ownerReferences");
+	json_t *left = json_array(), *ref;
+	size_t k, gone = 0, waiting = 0, n;
+	bool fine = true;
+	json_array_foreach (refs, k, ref) {
+		enum owner is = look_up(collector, item, ref);
+		gone += is == OWNER_GONE;
+		waiting += is == OWNER_WAITING;
+		if (is == OWNER_THERE)
+			json_array_append(left, ref);
+	}
+	apiserver_owners_of(&collector->owners, api_uid(item->o), &n);
+	if (json_array_size(left) != 0 && gone + waiting != 0)
+		fine = drop_references(collector, item, left);
+	else if (json_array_size(left) == 0 && waiting != 0 && n != 0)
+		fine = break_circle(collector, item) &&
+		       collector_delete(collector, item->r, item->ns, item->name, api_uid(item->o),
+					"Foreground");
+	else if (json_array_size(left) == 0 && gone + waiting != 0)
+		fine = collector_delete(collector, item->r, item->ns, item->name, api_uid(item->o),
+					policy_of(item->o));
+	json_decref(left);
+	return fine;
+}
+
+/* ---- an owner that is being deleted ---- */
+
+static bool release_dependent(struct apiserver_collector *collector, const char *key,
+			      const char *uid)
+{
+	struct collector_item i = { 0 };
+	json_t *left, *ref;
+	size_t k;
+	int e = collector_read(collector, key, &i);
+	if (e < 0)
+		return e == ERR_NOTFOUND;
+	left = json_array();
+	json_array_foreach (api_get(i.o, "metadata.ownerReferences"), k, ref) {
+		if (strcmp(api_get_string(ref, "uid"), uid) != 0)
+			json_array_append(left, ref);
+	}
+	bool fine = drop_references(collector, &i, left);
+	json_decref(left);
+	collector_item_done(&i);
+	return fine;
+}
+
+static bool orphan(struct apiserver_collector *collector, struct collector_item *item)
+{
+	size_t n;
+	bool fine = true;
+	const struct apiserver_dependent *d =
+		apiserver_owners_of(&collector->owners, api_uid(item->o), &n);
+	for (size_t k = 0; k < n; k++)
+		fine = release_dependent(collector, d[k].key, api_uid(item->o)) && fine;
+	return fine && collector_drop_finalizer(collector, item, "orphan");
+}
+
+/* Dependents go first; those that block are waited for. */
+static bool foreground(struct apiserver_collector *collector, struct collector_item *item)
+{
+	size_t n;
+	const struct apiserver_dependent *d =
+		apiserver_owners_of(&collector->owners, api_uid(item->o), &n);
+	if (!has_blocking(collector, api_uid(item->o)))
+		return collector_drop_finalizer(collector, item, "foregroundDeletion");
+	for (size_t k = 0; k < n; k++) {
+		/* One that waits itself is looked at when what it waits for changes. */
+		if (!key_waits(collector, d[k].key))
+			collector_push(collector, d[k].key);
+	}
+	return true;
+}
+
+bool collector_finish_deletion(struct apiserver_collector *collector, struct collector_item *item)
+{
+	if (api_has_finalizer(item->o, "orphan"))
+		return orphan(collector, item);
+	if (api_has_finalizer(item->o, "foregroundDeletion"))
+		return foreground(collector, item);
+	return true;
+}

@@ -1,0 +1,137 @@
+/* Rows into groups, groups into order. */
+#include "apiserver/discovery/catalogue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/slice.h"
+
+enum stage { STAGE_ALPHA, STAGE_BETA, STAGE_STABLE };
+
+struct version {
+	unsigned long major, minor;
+	enum stage stage;
+};
+
+static bool take_number(const char **pos, unsigned long *ret)
+{
+	if (!ascii_isdigit(**pos))
+		return false;
+	char *end;
+	*ret = strtoul(*pos, &end, 10);
+	*pos = end;
+	return true;
+}
+
+/* "v1", "v1beta2" */
+static bool read_version(const char *text, struct version *ret)
+{
+	*ret = (struct version){ .stage = STAGE_STABLE };
+	if (*text++ != 'v' || !take_number(&text, &ret->major))
+		return false;
+	if (*text == '\0')
+		return true;
+	if (slice_starts(slice_of(text), SLICE("alpha"))) {
+		ret->stage = STAGE_ALPHA;
+		text += strlen("alpha");
+	} else if (slice_starts(slice_of(text), SLICE("beta"))) {
+		ret->stage = STAGE_BETA;
+		text += strlen("beta");
+	} else {
+		return false;
+	}
+	return take_number(&text, &ret->minor) && *text == '\0';
+}
+
+int apiserver_version_cmp(const char *left, const char *right)
+{
+	struct version va, vb;
+	bool known_a = read_version(left, &va), known_b = read_version(right, &vb);
+	if (known_a != known_b)
+		return known_a ? -1 : 1;
+	if (!known_a)
+		return strcmp(left, right);
+	if (va.stage != vb.stage)
+		return va.stage > vb.stage ? -1 : 1;
+	if (va.major != vb.major)
+		return va.major > vb.major ? -1 : 1;
+	if (va.minor != vb.minor)
+		return va.minor > vb.minor ? -1 : 1;
+	return 0;
+}
+
+static int rank(const struct apiserver_gv *gv)
+{
+	if (gv->group[0] == '\0')
+		return 0;
+	return gv->rows[0]->built_in ? 1 : 2;
+}
+
+static int compare_gv(const void *left, const void *right)
+{
+	const struct apiserver_gv *x = left, *y = right;
+	if (rank(x) != rank(y))
+		return rank(x) - rank(y);
+	int r = strcmp(x->group, y->group);
+	return r != 0 ? r : apiserver_version_cmp(x->version, y->version);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct apiserver_resource *const *x = left, *const *y = right;
+	return strcmp((*x)->kind->plural, (*y)->kind->plural);
+}
+
+static struct apiserver_gv *find(const struct apiserver_catalogue *apiserver_catalogue,
+				 const char *group, const char *version)
+{
+	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
+		if (strcmp(apiserver_catalogue->v[i].group, group) == 0 &&
+		    strcmp(apiserver_catalogue->v[i].version, version) == 0)
+			return &apiserver_catalogue->v[i];
+	}
+	return NULL;
+}
+
+const struct apiserver_gv *apiserver_catalogue_find(
+	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
+	const char *version)
+{
+	return find(apiserver_catalogue, group, version);
+}
+
+void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
+			      const struct apiserver_resource *const *rows, size_t count)
+{
+	*apiserver_catalogue =
+		(struct apiserver_catalogue){ .v = xcalloc(count + 1,
+							   sizeof(*apiserver_catalogue->v)) };
+	for (size_t i = 0; i < count; i++) {
+		const struct apiserver_resource *r = rows[i];
+		struct apiserver_gv *gv = find(apiserver_catalogue, r->kind->group, r->version);
+		if (gv == NULL) {
+			gv = &apiserver_catalogue->v[apiserver_catalogue->n++];
+			gv->group = r->kind->group;
+			gv->version = r->version;
+			gv->rows = xcalloc(count, sizeof(struct apiserver_resource *));
+		}
+		gv->rows[gv->n_rows++] = r;
+	}
+	if (apiserver_catalogue->n > 0)
+		qsort(apiserver_catalogue->v, apiserver_catalogue->n,
+		      sizeof(*apiserver_catalogue->v), compare_gv);
+	for (size_t i = 0; i < apiserver_catalogue->n; i++) {
+		struct apiserver_gv *gv = &apiserver_catalogue->v[i];
+		gv->first = i == 0 || strcmp(gv->group, apiserver_catalogue->v[i - 1].group) != 0;
+		qsort(gv->rows, gv->n_rows, sizeof(struct apiserver_resource *), compare_rows);
+	}
+}
+
+void apiserver_catalogue_done(struct apiserver_catalogue *apiserver_catalogue)
+{
+	for (size_t i = 0; i < apiserver_catalogue->n; i++)
+		free(apiserver_catalogue->v[i].rows);
+	free(apiserver_catalogue->v);
+	*apiserver_catalogue = (struct apiserver_catalogue){ .v = NULL };
+}

@@ -1,0 +1,33 @@
+/* The groups and versions that are served, in the order in which clients are told of them: core,
+ * the built-in groups, then those of custom resources by name; of each group the best version
+ * first. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "apiserver/kind/resource.h"
+
+/* One version of one group. */
+struct apiserver_gv {
+	const char *group, *version;
+	const struct apiserver_resource **rows; /* by plural */
+	size_t n_rows;
+	bool first; /* of its group, so the preferred one */
+};
+
+struct apiserver_catalogue {
+	struct apiserver_gv *v;
+	size_t n;
+};
+
+void apiserver_catalogue_init(struct apiserver_catalogue *apiserver_catalogue,
+			      const struct apiserver_resource *const *rows, size_t count);
+void apiserver_catalogue_done(struct apiserver_catalogue *apiserver_catalogue);
+/* NULL when it is not served. */
+const struct apiserver_gv *apiserver_catalogue_find(
+	const struct apiserver_catalogue *apiserver_catalogue, const char *group,
+	const char *version);
+
+/* Negative when a goes before b: v2, v1, v1beta2, v1beta1, v1alpha1, then others by letters. */
+int apiserver_version_cmp(const char *left, const char *right);

@@ -1,0 +1,193 @@
+/* Cells of Pods: how many containers are ready, and the most telling word about their state. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/kind/age.h"
+#include "apiserver/kind/cells.h"
+#include "apiserver/kind/strategy.h"
+#include "base/strbuf.h"
+
+struct summary {
+	char reason[128];
+	const json_t *o;
+	long long ready, total, restarts;
+	const char *last_restart; /* time of the newest; "" */
+	bool initializing;
+};
+
+static const json_t *named(const json_t *list, const char *name)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (apiserver_is(json_array_get(list, i), "name", name))
+			return json_array_get(list, i);
+	}
+	return NULL;
+}
+
+static const json_t *condition(const json_t *object, const char *type)
+{
+	const json_t *list = api_get(object, "status.conditions");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (apiserver_is(json_array_get(list, i), "type", type))
+			return json_array_get(list, i);
+	}
+	return NULL;
+}
+
+static bool is_true(const json_t *object, const char *type)
+{
+	return apiserver_is(condition(object, type), "status", "True");
+}
+
+static void add_restarts(struct summary *summary, const json_t *c)
+{
+	const char *end = api_get_string(c, "lastState.terminated.finishedAt");
+	summary->restarts += apiserver_number(c, "restartCount");
+	if (strcmp(end, summary->last_restart) > 0)
+		summary->last_restart = end;
+}
+
+static void say_ended(struct summary *summary, const char *prefix, const json_t *ended)
+{
+	const char *why = api_get_string(ended, "reason");
+	long long signal = apiserver_number(ended, "signal");
+	if (why[0] != '\0')
+		snprintf(summary->reason, sizeof(summary->reason), "%s%s", prefix, why);
+	else if (signal != 0)
+		snprintf(summary->reason, sizeof(summary->reason), "%sSignal:%lld", prefix, signal);
+	else
+		snprintf(summary->reason, sizeof(summary->reason), "%sExitCode:%lld", prefix,
+			 apiserver_number(ended, "exitCode"));
+}
+
+/* True when the next init container is to be looked at. */
+static bool look_at_init(struct summary *summary, const json_t *c, size_t index, bool stays)
+{
+	const json_t *ended = api_get(c, "state.terminated");
+	const char *waits = api_get_string(c, "state.waiting.reason");
+	if (ended != NULL && apiserver_number(ended, "exitCode") == 0)
+		return true;
+	if (stays && json_is_true(json_object_get(c, "started"))) {
+		summary->ready += json_is_true(json_object_get(c, "ready"));
+		return true;
+	}
+	summary->initializing = true;
+	if (ended != NULL)
+		say_ended(summary, "Init:", ended);
+	else if (waits[0] != '\0' && strcmp(waits, "PodInitializing") != 0)
+		snprintf(summary->reason, sizeof(summary->reason), "Init:%s", waits);
+	else
+		snprintf(summary->reason, sizeof(summary->reason), "Init:%zu/%zu", index,
+			 json_array_size(api_get(summary->o, "spec.initContainers")));
+	return false;
+}
+
+/* Init containers; those that stay beside the others count as containers. */
+static void look_at_inits(struct summary *summary, struct summary *staying)
+{
+	const json_t *specs = api_get(summary->o, "spec.initContainers");
+	const json_t *list = api_get(summary->o, "status.initContainerStatuses");
+	for (size_t i = 0; i < json_array_size(specs); i++)
+		summary->total += apiserver_is(json_array_get(specs, i), "restartPolicy", "Always");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *c = json_array_get(list, i);
+		const json_t *spec = named(specs, api_get_string(c, "name"));
+		bool stays = apiserver_is(spec, "restartPolicy", "Always");
+		add_restarts(summary, c);
+		if (stays)
+			add_restarts(staying, c);
+		if (!look_at_init(summary, c, i, stays))
+			break;
+	}
+}
+
+static void look_at_containers(struct summary *summary)
+{
+	const json_t *list = api_get(summary->o, "status.containerStatuses");
+	char failed[sizeof(summary->reason)] = "";
+	bool running = false;
+	for (size_t i = json_array_size(list); i-- > 0;) {
+		const json_t *c = json_array_get(list, i), *ended = api_get(c, "state.terminated");
+		const char *waits = api_get_string(c, "state.waiting.reason");
+		add_restarts(summary, c);
+		if (waits[0] != '\0') {
+			snprintf(summary->reason, sizeof(summary->reason), "%s", waits);
+		} else if (ended != NULL) {
+			say_ended(summary, "", ended);
+			if (apiserver_number(ended, "exitCode") != 0)
+				memcpy(failed, summary->reason, sizeof(failed));
+		} else if (json_is_true(json_object_get(c, "ready")) &&
+			   api_get(c, "state.running") != NULL) {
+			running = true;
+			summary->ready++;
+		}
+	}
+	if (strcmp(summary->reason, "Completed") != 0)
+		return;
+	if (running && is_true(summary->o, "Ready"))
+		snprintf(summary->reason, sizeof(summary->reason), "Running");
+	else if (failed[0] != '\0')
+		memcpy(summary->reason, failed, sizeof(failed));
+	else if (running)
+		snprintf(summary->reason, sizeof(summary->reason), "NotReady");
+}
+
+static void summarize(struct summary *summary)
+{
+	const char *phase = api_get_string(summary->o, "status.phase");
+	const char *reason = api_get_string(summary->o, "status.reason");
+	struct summary staying = { .last_restart = "" };
+	snprintf(summary->reason, sizeof(summary->reason), "%s",
+		 reason[0] != '\0' ? reason : phase);
+	if (apiserver_is(condition(summary->o, "PodScheduled"), "reason", "SchedulingGated"))
+		snprintf(summary->reason, sizeof(summary->reason), "SchedulingGated");
+	summary->total = (long long)json_array_size(api_get(summary->o, "spec.containers"));
+	look_at_inits(summary, &staying);
+	if (!summary->initializing || is_true(summary->o, "Initialized")) {
+		summary->restarts = staying.restarts;
+		summary->last_restart = staying.last_restart;
+		look_at_containers(summary);
+	}
+	if (!api_is_deleting(summary->o))
+		return;
+	if (strcmp(reason, "NodeLost") == 0)
+		snprintf(summary->reason, sizeof(summary->reason), "Unknown");
+	else if (strcmp(phase, "Succeeded") != 0 && strcmp(phase, "Failed") != 0)
+		snprintf(summary->reason, sizeof(summary->reason), "Terminating");
+}
+
+static json_t *gates(const json_t *object)
+{
+	const json_t *list = api_get(object, "spec.readinessGates");
+	size_t open = 0, n = json_array_size(list);
+	char text[48];
+	for (size_t i = 0; i < n; i++)
+		open += is_true(object, api_get_string(json_array_get(list, i), "conditionType"));
+	snprintf(text, sizeof(text), "%zu/%zu", open, n);
+	return json_string(n != 0 ? text : "<none>");
+}
+
+static const char *or_none(const char *text)
+{
+	return text[0] != '\0' ? text : "<none>";
+}
+
+json_t *apiserver_cells_pod(const json_t *object, uint64_t now_s)
+{
+	struct summary s = { .o = object, .last_restart = "" };
+	char ready[48], restarts[64], age[APISERVER_AGE_MAX], since[APISERVER_AGE_MAX];
+	summarize(&s);
+	snprintf(ready, sizeof(ready), "%lld/%lld", s.ready, s.total);
+	snprintf(restarts, sizeof(restarts), "%lld", s.restarts);
+	if (s.restarts != 0 && s.last_restart[0] != '\0')
+		snprintf(restarts, sizeof(restarts), "%lld (%s ago)", s.restarts,
+			 apiserver_age(s.last_restart, now_s, since));
+	return json_pack(
+		"[nssssssso]", ready, s.reason, restarts,
+		apiserver_age(api_get_string(object, "metadata.creationTimestamp"), now_s, age),
+		or_none(api_get_string(object, "status.podIPs[0].ip")),
+		or_none(api_get_string(object, "spec.nodeName")),
+		or_none(api_get_string(object, "status.nominatedNodeName")), gates(object));
+}

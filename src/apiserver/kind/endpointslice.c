@@ -1,0 +1,248 @@
+/* EndpointSlice: addresses of one kind, ports with different names. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/kind/ip_text.h"
+#include "apiserver/kind/cells.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/name_rules.h"
+#include "base/map.h"
+
+enum { ADDRESSES_MAX = 100, ENDPOINTS_MAX = 1000, PORTS_MAX = 20000, HINTS_MAX = 8 };
+
+static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+{
+	json_t *endpoints = json_object_get(object, "endpoints"),
+	       *ports = json_object_get(object, "ports");
+	json_t *item;
+	size_t i;
+	(void)env, (void)old;
+	json_array_foreach (endpoints, i, item)
+		json_object_del(item, "deprecatedTopology"); /* cannot be written by this version */
+	json_array_foreach (ports, i, item) {
+		apiserver_default(item, "name", json_string(""));
+		apiserver_default(item, "protocol", json_string("TCP"));
+	}
+}
+
+/* The server's store does not know an empty list from none. Only now, as whoever writes an empty
+ * one manages that field. */
+static int admit(const struct apiserver_env *env, json_t *object, const json_t *old,
+		 struct api_errors *errs)
+{
+	static const char *const lists[] = { "endpoints", "ports" };
+	(void)env, (void)old, (void)errs;
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		if (json_array_size(json_object_get(object, lists[i])) == 0)
+			json_object_set_new(object, lists[i], json_null());
+	}
+	return 0;
+}
+
+static void too_many(struct api_errors *errs, const char *field, size_t len, size_t max)
+{
+	char value[24], text[64];
+	snprintf(value, sizeof(value), "%zu", len);
+	snprintf(text, sizeof(text), "must have at most %zu items", max);
+	api_errors_add(errs, API_FIELD_TOO_MANY, field, value, text);
+}
+
+/* Was an item with this name met before? */
+static bool had_name(struct map *seen, const char *name)
+{
+	return map_set(seen, slice_of(name), seen) != NULL;
+}
+
+static void check_port(const json_t *list, size_t index, struct map *seen, struct api_errors *errs)
+{
+	static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
+	const json_t *port = json_array_get(list, index),
+		     *app = json_object_get(port, "appProtocol");
+	const char *name = api_get_string(port, "name");
+	struct apiserver_path p;
+	apiserver_path(&p, "ports[%zu].name", index);
+	if (name[0] != '\0')
+		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, name);
+	if (had_name(seen, name))
+		apiserver_duplicate(errs, p.s, json_object_get(port, "name"));
+	apiserver_one_of(errs, apiserver_path(&p, "ports[%zu].protocol", index),
+			 api_get_string(port, "protocol"), protocols);
+	apiserver_path(&p, "ports[%zu].appProtocol", index);
+	if (app != NULL)
+		apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL }, api_text(app));
+}
+
+/* A name of at least two labels; the dot at its end may be there. */
+static void check_fqdn(const char *text, const char *field, struct api_errors *errs)
+{
+	size_t n = strlen(text);
+	char name[256];
+	if (n == 0) {
+		apiserver_required(errs, field, "");
+		return;
+	}
+	snprintf(name, sizeof(name), "%s", text);
+	if (n < sizeof(name) && text[n - 1] == '.')
+		name[n - 1] = '\0';
+	size_t before = errs->n;
+	const struct apiserver_at at = { errs, field, name };
+	apiserver_subdomain(&at, n < sizeof(name) ? name : text);
+	if (errs->n == before && strchr(name, '.') == NULL) {
+		json_t *value = json_string(name);
+		apiserver_invalid(
+			errs, field, value,
+			"should be a domain with at least two segments separated by dots");
+		json_decref(value);
+	}
+}
+
+static void check_ip(const char *text, int family, const char *list_field, const char *field,
+		     struct api_errors *errs)
+{
+	bool fine = family == 4 ? apiserver_address(errs, field, text, NULL)
+				: apiserver_address_canonical(errs, field, text);
+	if (!fine)
+		return;
+	if (apiserver_address_family(text) != family) {
+		json_t *value = json_string(text);
+		apiserver_invalid(errs, list_field, value,
+				  family == 4 ? "must be an IPv4 address"
+					      : "must be an IPv6 address");
+		json_decref(value);
+	}
+	apiserver_address_endpoint(errs, field, text);
+}
+
+static void check_addresses(const json_t *list, size_t index, const char *type,
+			    struct api_errors *errs)
+{
+	struct apiserver_path all, one;
+	apiserver_path(&all, "endpoints[%zu].addresses", index);
+	if (json_array_size(list) == 0)
+		apiserver_required(errs, all.s, "");
+	if (json_array_size(list) > ADDRESSES_MAX)
+		too_many(errs, all.s, json_array_size(list), ADDRESSES_MAX);
+	for (size_t k = 0; k < json_array_size(list); k++) {
+		const char *s = api_text(json_array_get(list, k));
+		apiserver_path(&one, "endpoints[%zu].addresses[%zu]", index, k);
+		if (strcmp(type, "FQDN") == 0)
+			check_fqdn(s, one.s, errs);
+		else if (strcmp(type, "IPv4") == 0 || strcmp(type, "IPv6") == 0)
+			check_ip(s, type[3] - '0', all.s, one.s, errs);
+	}
+}
+
+static void check_hints(const json_t *list, size_t index, const char *which, apiserver_rule rule,
+			struct api_errors *errs)
+{
+	struct apiserver_path p;
+	if (json_array_size(list) > HINTS_MAX) {
+		too_many(errs, apiserver_path(&p, "endpoints[%zu].hints.%s", index, which),
+			 json_array_size(list), HINTS_MAX);
+		return;
+	}
+	struct map seen;
+	map_init(&seen);
+	for (size_t k = 0; k < json_array_size(list); k++) {
+		const json_t *item = json_array_get(list, k);
+		apiserver_path(&p, "endpoints[%zu].hints.%s[%zu].name", index, which, k);
+		if (had_name(&seen, api_get_string(item, "name")))
+			apiserver_duplicate(errs, p.s, json_object_get(item, "name"));
+		rule(&(struct apiserver_at){ errs, p.s, NULL }, api_get_string(item, "name"));
+	}
+	map_done(&seen);
+}
+
+static void check_endpoint(const json_t *e, size_t index, const char *type, struct api_errors *errs)
+{
+	const json_t *node = json_object_get(e, "nodeName"), *host = json_object_get(e, "hostname");
+	struct apiserver_path p;
+	check_addresses(json_object_get(e, "addresses"), index, type, errs);
+	apiserver_path(&p, "endpoints[%zu].nodeName", index);
+	if (node != NULL)
+		apiserver_subdomain(&(struct apiserver_at){ errs, p.s, NULL }, api_text(node));
+	apiserver_path(&p, "endpoints[%zu].hostname", index);
+	if (host != NULL)
+		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, api_text(host));
+	check_hints(api_get(e, "hints.forZones"), index, "forZones", apiserver_label_value, errs);
+	check_hints(api_get(e, "hints.forNodes"), index, "forNodes", apiserver_subdomain, errs);
+}
+
+static void check_endpoints(const json_t *list, const char *type, struct api_errors *errs)
+{
+	if (json_array_size(list) > ENDPOINTS_MAX) {
+		too_many(errs, "endpoints", json_array_size(list), ENDPOINTS_MAX);
+		return;
+	}
+	for (size_t i = 0; i < json_array_size(list); i++)
+		check_endpoint(json_array_get(list, i), i, type, errs);
+}
+
+static void check_ports(const json_t *list, struct api_errors *errs)
+{
+	if (json_array_size(list) > PORTS_MAX) {
+		too_many(errs, "ports", json_array_size(list), PORTS_MAX);
+		return;
+	}
+	struct map seen;
+	map_init(&seen);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		check_port(list, i, &seen, errs);
+	map_done(&seen);
+}
+
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
+		     struct api_errors *errs)
+{
+	static const char *const types[] = { "FQDN", "IPv4", "IPv6", NULL };
+	const char *type = api_get_string(object, "addressType");
+	const json_t *endpoints = json_object_get(object, "endpoints");
+	const json_t *was = json_object_get(old, "endpoints");
+	(void)env;
+	if (type[0] == '\0')
+		apiserver_required(errs, "addressType", "");
+	else
+		apiserver_one_of(errs, "addressType", type, types);
+	check_ports(json_object_get(object, "ports"), errs);
+	if (was == NULL || !json_equal(endpoints, was)) /* what was let in before stays */
+		check_endpoints(endpoints, type, errs);
+	if (old != NULL && !apiserver_is(old, "addressType", type))
+		api_errors_add(errs, API_FIELD_INVALID, "addressType", "null",
+			       "field is immutable");
+}
+
+static bool is_none(const json_t *value)
+{
+	return value == NULL || json_is_null(value) ||
+	       (json_is_array(value) && json_array_size(value) == 0);
+}
+
+static bool differ(const json_t *left, const json_t *right)
+{
+	return is_none(left) || is_none(right) ? is_none(left) != is_none(right)
+					       : !json_equal(left, right);
+}
+
+/* Labels count, too. */
+static bool counts(const json_t *object, const json_t *old)
+{
+	static const char *const fields[] = { "endpoints", "ports", "addressType" };
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		if (differ(json_object_get(object, fields[i]), json_object_get(old, fields[i])))
+			return true;
+	}
+	return old == NULL ||
+	       differ(api_get(object, "metadata.labels"), api_get(old, "metadata.labels"));
+}
+
+const struct apiserver_strategy apiserver_endpointslice_strategy = {
+	.kind = "EndpointSlice",
+	.group = "discovery.k8s.io",
+	.prepare = prepare,
+	.validate = validate,
+	.admit = admit,
+	.counts = counts,
+	.cells = apiserver_cells_endpointslice,
+};

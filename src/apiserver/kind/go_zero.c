@@ -1,0 +1,159 @@
+/* Empty values as Go's encoder has them. */
+#include "apiserver/kind/go_zero.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/time.h"
+#include "api/tree.h"
+
+enum keep { KEEP_FULL, KEEP_SET, KEEP_ALWAYS };
+
+static enum keep keep_of(const json_t *schema)
+{
+	const char *s = api_text(json_object_get(json_object_get(schema, "x-go"), "keep"));
+	if (s[0] == '\0')
+		return KEEP_FULL;
+	return strcmp(s, "set") == 0 ? KEEP_SET : KEEP_ALWAYS;
+}
+
+static bool is_empty(const json_t *value)
+{
+	return json_is_null(value) || json_is_false(value) ||
+	       (json_is_string(value) && json_string_length(value) == 0) ||
+	       (json_is_integer(value) && json_integer_value(value) == 0) ||
+	       (json_is_object(value) && json_object_size(value) == 0) ||
+	       (json_is_array(value) && json_array_size(value) == 0);
+}
+
+/* The value of a field that was not set; a list or map, and a time, is null then. */
+static json_t *zero_of(const json_t *schema)
+{
+	const char *type = api_text(json_object_get(schema, "type"));
+	if (type[0] == '\0')
+		return json_integer(0); /* a number or a text */
+	if (strcmp(type, "object") == 0 && json_object_get(schema, "properties") != NULL)
+		return json_object();
+	if (strcmp(type, "string") == 0 && json_object_get(schema, "format") == NULL)
+		return json_string("");
+	if (strcmp(type, "boolean") == 0)
+		return json_false();
+	if (strcmp(type, "integer") == 0)
+		return json_integer(0);
+	return json_null();
+}
+
+static void shape(const json_t *schema, json_t *v);
+
+static void shape_members(const json_t *schema, const json_t *members, json_t *val)
+{
+	bool preserve =
+		json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
+	const char *key;
+	json_t *value, *member;
+	void *next;
+	json_object_foreach (api_tree(members), key, member) {
+		if (keep_of(member) == KEEP_ALWAYS && json_object_get(val, key) == NULL)
+			json_object_set_new(val, key, zero_of(member));
+	}
+	json_object_foreach_safe(val, next, key, value)
+	{
+		member = json_object_get(members, key);
+		if (member != NULL)
+			shape(member, value);
+		if (member == NULL ? !preserve : keep_of(member) == KEEP_FULL && is_empty(value))
+			json_object_del(val, key);
+	}
+}
+
+/* Times are kept in UTC. What is no time was refused when the body was read. */
+static void shape_text(const json_t *schema, json_t *value)
+{
+	const char *type = api_get_string(schema, "x-go.type");
+	char text[API_TIME_TEXT_MAX];
+	uint64_t ns;
+	bool micro = strcmp(type, "v1.MicroTime") == 0;
+	if ((!micro && strcmp(type, "v1.Time") != 0) || api_time_parse(api_text(value), &ns) < 0)
+		return;
+	json_string_set(value, micro ? api_micro_time(ns, text) : api_time(ns, text));
+}
+
+static void shape(const json_t *schema, json_t *val)
+{
+	const json_t *members = json_object_get(schema, "properties");
+	const json_t *below =
+		json_object_get(schema, json_is_array(val) ? "items" : "additionalProperties");
+	const char *key;
+	json_t *value;
+	size_t i;
+	if (json_is_string(val)) {
+		shape_text(schema, val);
+	} else if (json_is_object(val) && members != NULL) {
+		shape_members(schema, members, val);
+	} else if (json_is_object(val) && below != NULL) {
+		json_object_foreach (val, key, value)
+			shape(below, value);
+	} else if (json_is_array(val) && below != NULL) {
+		json_array_foreach (val, i, value)
+			shape(below, value);
+	}
+}
+
+/* What Go's decoder leaves in a list or map where the body has null: the zero value of the type. */
+static json_t *zero_of_null(const json_t *schema)
+{
+	if (strcmp(api_get_string(schema, "x-go.type"), "resource.Quantity") == 0)
+		return json_string("0");
+	return strcmp(api_get_string(schema, "type"), "string") == 0 ? json_string("")
+								     : zero_of(schema);
+}
+
+/* A member that is null is one that is not set: it stays for the step that leaves such out. */
+static void fill_nulls(const json_t *schema, json_t *val)
+{
+	const json_t *members = json_object_get(schema, "properties");
+	const json_t *below =
+		json_object_get(schema, json_is_array(val) ? "items" : "additionalProperties");
+	const bool fill = members == NULL && json_is_object(below);
+	const char *key;
+	json_t *value;
+	void *next;
+	size_t i;
+	json_object_foreach_safe(val, next, key, value)
+	{
+		const json_t *member = json_object_get(members, key);
+		if (member == NULL && fill && json_is_null(value))
+			json_object_set_new(val, key, zero_of_null(below));
+		else if (member != NULL || fill)
+			fill_nulls(member != NULL ? member : below, value);
+	}
+	json_array_foreach (val, i, value) {
+		if (json_is_null(value) && fill)
+			json_array_set_new(val, i, zero_of_null(below));
+		else
+			fill_nulls(below, value);
+	}
+}
+
+void apiserver_shape_nulls(const struct apiserver_resource *resource, json_t *object)
+{
+	if (resource->built_in)
+		fill_nulls(resource->openapi, object);
+	else
+		fill_nulls(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
+}
+
+void apiserver_shape_by(const json_t *schema, json_t *object)
+{
+	shape(schema, object);
+}
+
+void apiserver_shape(const struct apiserver_resource *resource, json_t *object)
+{
+	shape(resource->openapi, object);
+}
+
+void apiserver_shape_metadata(json_t *object)
+{
+	shape(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
+}

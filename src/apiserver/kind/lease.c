@@ -1,0 +1,40 @@
+/* Lease: numbers that make sense. Its times are checked when the body is read. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "apiserver/kind/cells.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/name_rules.h"
+
+static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
+		     struct api_errors *errs)
+{
+	const json_t *spec = json_object_get(object, "spec");
+	const json_t *duration = json_object_get(spec, "leaseDurationSeconds");
+	const json_t *transitions = json_object_get(spec, "leaseTransitions");
+	(void)env, (void)old;
+	if (duration != NULL && json_integer_value(duration) <= 0)
+		apiserver_invalid(errs, "spec.leaseDurationSeconds", duration,
+				  "must be greater than 0");
+	if (transitions != NULL && json_integer_value(transitions) < 0)
+		apiserver_invalid(errs, "spec.leaseTransitions", transitions,
+				  "must be greater than or equal to 0");
+}
+
+/* The server knows these two only with a feature that is off. */
+static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+{
+	json_t *spec = json_object_get(object, "spec");
+	(void)env, (void)old;
+	json_object_del(spec, "strategy");
+	json_object_del(spec, "preferredHolder");
+}
+
+const struct apiserver_strategy apiserver_lease_strategy = {
+	.kind = "Lease",
+	.group = "coordination.k8s.io",
+	.prepare = prepare,
+	.validate = validate,
+	.counts = apiserver_no_generation,
+	.cells = apiserver_cells_lease,
+};

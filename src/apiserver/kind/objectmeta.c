@@ -1,0 +1,370 @@
+/* The checks of metadata. On an update the server looks at less: names, namespaces and finalizers
+ * were looked at when the object was made. */
+#include "apiserver/kind/objectmeta.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/kind/name_rules.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "base/strbuf.h"
+
+enum { CONTROLLERS_TOLD_MAX = 16 };
+
+/* What a name must be, where it is not a subdomain. */
+static apiserver_rule name_rule(const struct apiserver_resource *resource)
+{
+	static const struct {
+		const char *group, *kind;
+		apiserver_rule rule;
+	} rules[] = {
+		{ "", "Event", apiserver_path_segment },
+		{ "", "Namespace", apiserver_label },
+		{ "", "Service", apiserver_label },
+	};
+	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(rules); i++) {
+		if (strcmp(rules[i].kind, resource->kind->kind) == 0 &&
+		    strcmp(rules[i].group, resource->kind->group) == 0)
+			return rules[i].rule;
+	}
+	return apiserver_subdomain;
+}
+
+/* A name will be put behind it, so a dash at its end is fine. */
+static void check_generate_name(const struct apiserver_at *at, apiserver_rule rule,
+				const char *text)
+{
+	CLEANUP(freep) char *masked = xstrdup(text);
+	size_t n = strlen(text);
+	if (n > 1 && text[n - 1] == '-') {
+		masked[n - 2] = 'a'; /* as the server does: the last but one, and the dash goes */
+		masked[n - 1] = '\0';
+	}
+	rule(at, masked);
+}
+
+static void check_name(const struct apiserver_resource *resource, const json_t *object,
+		       struct api_errors *errs)
+{
+	apiserver_rule rule = name_rule(resource);
+	const char *generate = api_get_string(object, "metadata.generateName");
+	struct apiserver_at at = { errs, "metadata.generateName", generate };
+	if (generate[0] != '\0')
+		check_generate_name(&at, rule, generate);
+	at = (struct apiserver_at){ errs, "metadata.name", NULL };
+	if (api_name(object)[0] == '\0')
+		apiserver_required(errs, "metadata.name", "name or generateName is required");
+	else
+		rule(&at, api_name(object));
+}
+
+static void check_namespace(const struct apiserver_resource *resource, const json_t *object,
+			    struct api_errors *errs)
+{
+	const struct apiserver_at at = { errs, "metadata.namespace", NULL };
+	if (!resource->kind->namespaced && api_namespace(object)[0] != '\0')
+		apiserver_forbidden(errs, at.field, "not allowed on this type");
+	if (!resource->kind->namespaced)
+		return;
+	if (api_namespace(object)[0] == '\0')
+		apiserver_required(errs, at.field, "");
+	else
+		apiserver_label(&at, api_namespace(object));
+}
+
+/* ---- labels and the like ---- */
+
+static void check_annotations(const json_t *object, struct api_errors *errs)
+{
+	static const char field[] = "metadata.annotations";
+	const struct apiserver_at at = { .errs = errs, .field = field };
+	const char *key;
+	json_t *value;
+	size_t bytes = 0;
+	json_object_foreach (api_get(object, field), key, value) {
+		CLEANUP(freep) char *lower = xstrdup(key);
+		for (char *p = lower; *p != '\0'; p++)
+			*p = ascii_lower(*p);
+		struct apiserver_at as_written = at;
+		as_written.shown = key;
+		apiserver_label_key(&as_written, lower);
+		bytes += strlen(key) + json_string_length(value);
+	}
+	if (bytes > APISERVER_ANNOTATIONS_MAX_BYTES) {
+		char text[80];
+		snprintf(text, sizeof(text), "may not be more than %d bytes",
+			 APISERVER_ANNOTATIONS_MAX_BYTES);
+		api_errors_add(errs, API_FIELD_TOO_LONG, field, NULL, text);
+	}
+}
+
+/* Owners in the order in which Go writes their fields. */
+static void add_owner(struct strbuf *out, const json_t *ref)
+{
+	static const char *const order[] = { "apiVersion", "kind",	 "name",
+					     "uid",	   "controller", "blockOwnerDeletion" };
+	const char *comma = "";
+	strbuf_addc(out, '{');
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		const json_t *v = json_object_get(ref, order[i]);
+		if (v == NULL)
+			continue;
+		strbuf_addf(out, "%s\"%s\":", comma, order[i]);
+		if (json_is_string(v))
+			strbuf_add_json(out, slice_of(api_text(v)));
+		else
+			strbuf_adds(out, json_is_true(v) ? "true" : "false");
+		comma = ",";
+	}
+	strbuf_addc(out, '}');
+}
+
+static void check_owner(const json_t *ref, size_t index, struct api_errors *errs)
+{
+	static const char *const must[] = { "kind", "name", "uid" };
+	const char *version = api_get_string(ref, "apiVersion");
+	struct apiserver_path p;
+	const char *slash = strchr(version, '/');
+	if (version[0] == '\0')
+		apiserver_required(
+			errs, apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", index),
+			"must not be empty");
+	else if (slash != NULL && (strchr(slash + 1, '/') != NULL || slash[1] == '\0'))
+		apiserver_invalid(
+			errs, apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", index),
+			json_object_get(ref, "apiVersion"),
+			"must be <group>/<version> or <version>");
+	for (size_t k = 0; k < ARRAY_LEN(must); k++) {
+		if (api_get_string(ref, must[k])[0] == '\0')
+			apiserver_required(errs,
+					   apiserver_path(&p, "metadata.ownerReferences[%zu].%s",
+							  index, must[k]),
+					   "must not be empty");
+	}
+	if (strcmp(version, "v1") == 0 && strcmp(api_get_string(ref, "kind"), "Event") == 0) {
+		CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+		add_owner(&value, ref);
+		api_errors_add(errs, API_FIELD_INVALID,
+			       apiserver_path(&p, "metadata.ownerReferences[%zu]", index), value.s,
+			       "/v1, Kind=Event is disallowed from being an owner");
+	}
+}
+
+/* Was the same reference met before? `seen` has those that were, by their text. */
+static bool had_owner(struct map *seen, const json_t *ref)
+{
+	CLEANUP(freep)
+	char *text = json_dumps(ref, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+	return text != NULL && map_set(seen, slice_of(text), seen) != NULL;
+}
+
+void apiserver_owners_once(json_t *object, const char *when, struct strbuf *warnings)
+{
+	CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
+	json_t *list = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
+	json_t *once = json_array(), *ref;
+	struct map seen;
+	size_t i;
+	map_init(&seen);
+	json_array_foreach (list, i, ref) {
+		if (had_owner(&seen, ref))
+			strbuf_addf(&again, "%s%s", again.n != 0 ? ", " : "",
+				    api_get_string(ref, "uid"));
+		else
+			json_array_append(once, ref);
+	}
+	if (json_array_size(once) != json_array_size(list)) {
+		strbuf_addf(warnings,
+			    ".metadata.ownerReferences contains duplicate entries%s; API server "
+			    "dedups owner references in 1.20+, and may reject such requests as "
+			    "early as 1.24; please fix your requests; duplicate UID(s) observed: "
+			    "%s\n",
+			    when, again.s);
+		json_object_set(json_object_get(object, "metadata"), "ownerReferences", once);
+	}
+	json_decref(once);
+	map_done(&seen);
+}
+
+/* The list as an error shows it. */
+static void add_owners(struct strbuf *out, const json_t *list)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		strbuf_addc(out, i != 0 ? ',' : '[');
+		add_owner(out, json_array_get(list, i));
+	}
+	strbuf_addc(out, ']');
+}
+
+static void check_owners(const json_t *object, struct api_errors *errs)
+{
+	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
+	const json_t *list = api_get(object, "metadata.ownerReferences"), *first = NULL;
+	size_t told = 0;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *ref = json_array_get(list, i);
+		check_owner(ref, i, errs);
+		if (!json_is_true(json_object_get(ref, "controller")))
+			continue;
+		if (first == NULL) {
+			first = ref;
+			continue;
+		}
+		/* Each error shows the whole list: more of them would be its square. */
+		if (told++ == CONTROLLERS_TOLD_MAX)
+			break;
+		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+		if (value.n == 0)
+			add_owners(&value, list);
+		strbuf_addf(&text,
+			    "Only one reference can have Controller set to true. Found \"true\" in "
+			    "references for %s/%s and %s/%s",
+			    api_get_string(first, "kind"), api_get_string(first, "name"),
+			    api_get_string(ref, "kind"), api_get_string(ref, "name"));
+		api_errors_add(errs, API_FIELD_INVALID, "metadata.ownerReferences", value.s,
+			       text.s);
+	}
+}
+
+static void check_finalizers(const json_t *object, struct api_errors *errs)
+{
+	static const char field[] = "metadata.finalizers";
+	const struct apiserver_at at = { .errs = errs, .field = field };
+	const json_t *list = api_get(object, field);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = api_text(json_array_get(list, i));
+		apiserver_label_key(&at, s);
+	}
+	if (api_has_finalizer(object, "orphan") && api_has_finalizer(object, "foregroundDeletion"))
+		apiserver_invalid(errs, field, list,
+				  "finalizer orphan and foregroundDeletion cannot be both set");
+}
+
+/* A rule of the core kinds only. */
+static void check_standard_finalizers(const struct apiserver_resource *resource,
+				      const json_t *object, struct api_errors *errs)
+{
+	static const char *const standard[] = { "kubernetes", "orphan", "foregroundDeletion" };
+	const json_t *list = api_get(object, "metadata.finalizers");
+	struct apiserver_path p;
+	if (!resource->built_in || strcmp(resource->kind->kind, "Lease") == 0)
+		return;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = api_text(json_array_get(list, i));
+		bool known = strchr(s, '/') != NULL;
+		for (size_t k = 0; k < ARRAY_LEN(standard) && !known; k++)
+			known = strcmp(s, standard[k]) == 0;
+		if (!known)
+			apiserver_invalid(errs, apiserver_path(&p, "metadata.finalizers[%zu]", i),
+					  json_array_get(list, i),
+					  "name is neither a standard finalizer name nor is it "
+					  "fully qualified");
+	}
+}
+
+static void check_no_new_finalizers(const json_t *object, const json_t *old,
+				    struct api_errors *errs)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	const json_t *list = api_get(object, "metadata.finalizers");
+	size_t n = 0;
+	strbuf_adds(&text, "no new finalizers can be added if the object is being deleted, found "
+			   "new finalizers []string{");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *s = api_text(json_array_get(list, i));
+		if (api_has_finalizer(old, s))
+			continue;
+		strbuf_adds(&text, n++ != 0 ? ", " : "");
+		strbuf_add_quoted(&text, slice_of(s));
+	}
+	strbuf_addc(&text, '}');
+	if (n != 0)
+		apiserver_forbidden(errs, "metadata.finalizers", text.s);
+}
+
+static void check_managed_fields(const json_t *object, struct api_errors *errs)
+{
+	static const char *const words[] = { "Apply", "Update", NULL };
+	const json_t *list = api_get(object, "metadata.managedFields");
+	struct apiserver_path p;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *e = json_array_get(list, i);
+		const char *type = api_get_string(e, "fieldsType");
+		const char *how = api_get_string(e, "operation");
+		apiserver_path(&p, "metadata.managedFields[%zu].operation", i);
+		if (how[0] == '\0')
+			apiserver_required(errs, p.s, "must not be empty");
+		else
+			apiserver_one_of(errs, p.s, how, words);
+		if (type[0] != '\0' && strcmp(type, "FieldsV1") != 0)
+			apiserver_invalid(
+				errs,
+				apiserver_path(&p, "metadata.managedFields[%zu].fieldsType", i),
+				json_object_get(e, "fieldsType"), "must be `FieldsV1`");
+	}
+}
+
+/* ---- whole ---- */
+
+static void check_generation(const json_t *object, struct api_errors *errs)
+{
+	if (api_generation(object) < 0)
+		apiserver_invalid(errs, "metadata.generation",
+				  api_get(object, "metadata.generation"),
+				  "must be greater than or equal to 0");
+}
+
+/* What cannot change. A missing uid is put in by the server before. */
+static void check_unchanged(const json_t *object, const json_t *old, struct api_errors *errs)
+{
+	static const char *const fields[] = {
+		"metadata.name",
+		"metadata.namespace",
+		"metadata.uid",
+		"metadata.creationTimestamp",
+		"metadata.deletionTimestamp",
+		"metadata.deletionGracePeriodSeconds",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		apiserver_immutable(errs, fields[i], api_get(object, fields[i]),
+				    api_get(old, fields[i]));
+}
+
+static void check_update(const json_t *object, const json_t *old, struct api_errors *errs)
+{
+	if (api_is_deleting(old))
+		check_no_new_finalizers(object, old, errs);
+	if (api_resource_version(object)[0] == '\0')
+		api_errors_add(errs, API_FIELD_INVALID, "metadata.resourceVersion", "\"\"",
+			       "must be specified for an update");
+	check_generation(object, errs);
+	if (api_generation(object) < api_generation(old))
+		apiserver_invalid(errs, "metadata.generation",
+				  api_get(object, "metadata.generation"),
+				  "must not be decremented");
+	check_unchanged(object, old, errs);
+}
+
+void apiserver_objectmeta_validate(const struct apiserver_resource *resource, const json_t *object,
+				   const json_t *old, struct api_errors *errs)
+{
+	if (old != NULL) {
+		check_update(object, old, errs);
+	} else {
+		check_name(resource, object, errs);
+		check_namespace(resource, object, errs);
+		check_generation(object, errs);
+	}
+	apiserver_labels(errs, "metadata.labels", api_get(object, "metadata.labels"));
+	check_annotations(object, errs);
+	check_owners(object, errs);
+	if (old == NULL)
+		check_finalizers(object, errs);
+	check_managed_fields(object, errs);
+	if (old == NULL)
+		check_standard_finalizers(resource, object, errs);
+}

@@ -1,0 +1,83 @@
+/* Service: what controllers of load balancers write. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/kind/ip_text.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/name_rules.h"
+
+static bool is_balanced(const json_t *object)
+{
+	return apiserver_is(json_object_get(object, "spec"), "type", "LoadBalancer");
+}
+
+void apiserver_service_prepare_status(json_t *object, const json_t *old)
+{
+	json_t *list = api_get(object, "status.loadBalancer.ingress"), *e;
+	size_t i;
+	(void)old;
+	json_array_foreach (list, i, e) {
+		if (is_balanced(object) && apiserver_has_text(e, "ip"))
+			apiserver_default(e, "ipMode", json_string("VIP"));
+	}
+}
+
+/* An address that was there before is fine. */
+static json_t *addresses_of(const json_t *object)
+{
+	const json_t *list = api_get(object, "status.loadBalancer.ingress");
+	json_t *out = json_array();
+	for (size_t i = 0; i < json_array_size(list); i++)
+		json_array_append_new(out,
+				      json_string(api_get_string(json_array_get(list, i), "ip")));
+	return out;
+}
+
+static void check_mode(const json_t *e, const char *field, struct api_errors *errs)
+{
+	static const char *const modes[] = { "Proxy", "VIP", NULL };
+	bool has_mode = json_object_get(e, "ipMode") != NULL;
+	if (!has_mode && apiserver_has_text(e, "ip"))
+		apiserver_required(errs, field, "must be specified when `ip` is set");
+	if (!has_mode)
+		return;
+	if (!apiserver_has_text(e, "ip"))
+		apiserver_forbidden(errs, field, "may not be specified when `ip` is not set");
+	else
+		apiserver_one_of(errs, field, api_get_string(e, "ipMode"), modes);
+}
+
+static void check_ingress(const json_t *e, size_t index, const json_t *kept,
+			  struct api_errors *errs)
+{
+	const char *ip = api_get_string(e, "ip"), *name = api_get_string(e, "hostname");
+	struct apiserver_path p;
+	if (ip[0] != '\0')
+		apiserver_address(errs,
+				  apiserver_path(&p, "status.loadBalancer.ingress[%zu].ip", index),
+				  ip, kept);
+	check_mode(e, apiserver_path(&p, "status.loadBalancer.ingress[%zu].ipMode", index), errs);
+	if (name[0] == '\0')
+		return;
+	apiserver_path(&p, "status.loadBalancer.ingress[%zu].hostname", index);
+	apiserver_subdomain(&(struct apiserver_at){ errs, p.s, NULL }, name);
+	if (apiserver_address_family(name) != 0)
+		apiserver_invalid(errs, p.s, json_object_get(e, "hostname"),
+				  "must be a DNS name, not an IP address");
+}
+
+void apiserver_service_validate_status(const json_t *object, const json_t *old,
+				       struct api_errors *errs)
+{
+	const json_t *list = api_get(object, "status.loadBalancer.ingress");
+	if (!is_balanced(object) && json_array_size(list) != 0) {
+		apiserver_forbidden(errs, "status.loadBalancer.ingress",
+				    "may only be used when `spec.type` is 'LoadBalancer'");
+		return;
+	}
+	json_t *kept = addresses_of(old);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		check_ingress(json_array_get(list, i), i, kept, errs);
+	json_decref(kept);
+}

@@ -1,0 +1,338 @@
+/* Compaction: versions that were replaced, and tombstones, up to a revision are deleted; lists and
+ * watches below it get ERR_GONE. The point is moved first, then rows go in batches on the writer's
+ * thread, with pauses in which others write. What a crash leaves undone the next round does.
+ *
+ * What to delete is found from the changes since the last time, each of which names the version it
+ * replaced: the work is that of the changes, however large the table. Rows go in the order of
+ * revisions, so a tombstone goes after all it has buried. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "apiserver/store/store_priv.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+/* A batch has as many rows as the disk takes in some 10 ms: writers wait that long for it. */
+enum { BATCH_ROWS = 1000, BATCH_ROWS_MIN = 50 };
+
+#define BATCH_LONG_NS  (20 * NS_PER_MS)
+#define BATCH_SHORT_NS (5 * NS_PER_MS)
+#define PAUSE_NS       (5 * NS_PER_MS)
+#define DEFAULT_KEEP   (5 * 60 * NS_PER_S)
+#define DEFAULT_EVERY  (60 * NS_PER_S)
+#define VERIFY_EVERY   (6 * 3600 * NS_PER_S)
+enum { DEFAULT_REVISIONS = 1000 };
+
+/* ---- on the writer's thread ---- */
+
+static int run_with(struct store_db *db, enum store_sql which, uint64_t left, uint64_t right)
+{
+	sqlite3_stmt *st = store_db_stmt(db, which);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)left);
+	if (sqlite3_bind_parameter_count(st) > 1)
+		sqlite3_bind_int64(st, 2, (sqlite3_int64)right);
+	int rc = sqlite3_step(st);
+	sqlite3_reset(st);
+	return rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
+}
+
+/* In a transaction of its own, or nothing. */
+static int in_transaction(struct store_db *db, int (*fn)(struct store_db *db, void *ctx), void *ctx)
+{
+	int r = store_db_run(db, SQL_BEGIN_WRITE);
+	if (r == 0)
+		r = fn(db, ctx);
+	if (r == 0)
+		r = store_db_run(db, SQL_COMMIT);
+	if (r < 0)
+		store_db_rollback(db);
+	return r;
+}
+
+static int move_point(struct store_db *db, void *ctx)
+{
+	return run_with(db, SQL_SET_COMPACTED, *(uint64_t *)ctx, 0);
+}
+
+static int point_job(struct apiserver_store *store, void *ctx)
+{
+	uint64_t to = *(uint64_t *)ctx;
+	if (to <= atomic_load(&store->compacted))
+		return 0;
+	int r = in_transaction(&store->writer.db, move_point, &to);
+	if (r == 0)
+		atomic_store(&store->compacted, to);
+	return r;
+}
+
+struct sweep {
+	uint64_t upto; /* the point */
+	int rows;      /* of a batch */
+	bool done;
+	uint64_t took_ns;
+};
+
+/* The last revision of the next batch. */
+static int batch_end(struct store_db *db, struct sweep *sw, uint64_t *ret_from, uint64_t *ret_to)
+{
+	sqlite3_stmt *st = store_db_stmt(db, SQL_BATCH);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)sw->upto);
+	sqlite3_bind_int(st, 2, sw->rows);
+	int rc = sqlite3_step(st);
+	if (rc != SQLITE_ROW) {
+		sqlite3_reset(st);
+		return store_db_error(db, rc);
+	}
+	*ret_from = (uint64_t)sqlite3_column_int64(st, 0);
+	sw->done = sqlite3_column_int(st, 2) < sw->rows;
+	*ret_to = sw->done ? sw->upto : (uint64_t)sqlite3_column_int64(st, 1);
+	sqlite3_reset(st);
+	return 0;
+}
+
+static int sweep(struct store_db *db, void *ctx)
+{
+	struct sweep *sw = ctx;
+	uint64_t from = 0, to = 0;
+	int r = batch_end(db, sw, &from, &to);
+	if (r < 0 || to <= from)
+		return r;
+	r = run_with(db, SQL_DELETE_REPLACED, from, to);
+	if (r == 0)
+		r = run_with(db, SQL_DELETE_REMOVED, from, to);
+	if (r == 0)
+		r = run_with(db, SQL_SET_SWEPT, to, 0);
+	return r;
+}
+
+static int sweep_job(struct apiserver_store *store, void *ctx)
+{
+	struct sweep *sw = ctx;
+	uint64_t start = clock_mono_ns();
+	int r = in_transaction(&store->writer.db, sweep, sw);
+	sw->took_ns = clock_mono_ns() - start;
+	if (sw->took_ns > BATCH_LONG_NS)
+		sw->rows = MAX(sw->rows / 2, BATCH_ROWS_MIN);
+	else if (sw->took_ns < BATCH_SHORT_NS)
+		sw->rows = MIN(sw->rows * 2, BATCH_ROWS);
+	return r;
+}
+
+static int checkpoint_job(struct apiserver_store *store, void *ctx)
+{
+	(void)ctx;
+	return store_db_empty_log(&store->writer.db);
+}
+
+int store_compact_now(struct apiserver_store *store)
+{
+	uint64_t to = apiserver_store_revision(store);
+	int r = point_job(store, &to);
+	struct sweep sw = { .upto = apiserver_store_compacted(store), .rows = BATCH_ROWS_MIN };
+	while (r == 0 && !sw.done) {
+		r = sweep_job(store, &sw);
+		if (r == 0)
+			r = store_db_empty_log(&store->writer.db);
+	}
+	return r;
+}
+
+/* ---- a round ---- */
+
+static int give_job(struct apiserver_store *store, void *ctx)
+{
+	(void)ctx;
+	store_spare_give(store);
+	return 0;
+}
+
+static int make_job(struct apiserver_store *store, void *ctx)
+{
+	(void)ctx;
+	return store_spare_make(store, 0) ? 0 : ERR_SPACE;
+}
+
+/* What makes room needs some: where there is none, the spare's. */
+static int on_writer(struct apiserver_store *store, int (*fn)(struct apiserver_store *, void *),
+		     void *ctx)
+{
+	int r = store_write_job(store, &(struct store_job){ .run = fn, .ctx = ctx });
+	if (r != ERR_SPACE || atomic_load(&store->tight))
+		return r;
+	IGNORE(store_write_job(store, &(struct store_job){ .run = give_job })); /* cannot fail */
+	return store_write_job(store, &(struct store_job){ .run = fn, .ctx = ctx });
+}
+
+/* True when the store is closing. */
+static bool pause_for(struct store_compactor *compactor, uint64_t ns)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns += (uint64_t)t.tv_nsec;
+	t.tv_sec += (time_t)(ns / NS_PER_S);
+	t.tv_nsec = (long)(ns % NS_PER_S);
+	pthread_mutex_lock(&compactor->lock);
+	int r = 0;
+	while (!compactor->closing && !compactor->hurry && r != ETIMEDOUT)
+		r = pthread_cond_timedwait(&compactor->cond, &compactor->lock, &t);
+	bool closing = compactor->closing;
+	pthread_mutex_unlock(&compactor->lock);
+	return closing;
+}
+
+bool store_compact_pause(struct apiserver_store *store, uint64_t ns)
+{
+	return pause_for(&store->compactor, ns);
+}
+
+int apiserver_store_compact(struct apiserver_store *store, uint64_t below)
+{
+	uint64_t to = MIN(below, apiserver_store_revision(store));
+	int r = on_writer(store, point_job, &to);
+	struct sweep sw = { .upto = apiserver_store_compacted(store), .rows = BATCH_ROWS / 4 };
+	while (r == 0 && !sw.done) {
+		r = on_writer(store, sweep_job, &sw);
+		/* Most of the time is for those who wait. */
+		if (r == 0 && !sw.done &&
+		    pause_for(&store->compactor, MAX(PAUSE_NS, 3 * sw.took_ns)))
+			return 0;
+	}
+	return r == 0 ? on_writer(store, checkpoint_job, NULL) : r;
+}
+
+/* ---- by the clock ---- */
+
+/* Remembers what the revision was when: a few samples over the time that history is kept. */
+static void take_sample(struct store_compactor *compactor, uint64_t now, uint64_t revision)
+{
+	if (compactor->n_samples > 0 && now - compactor->sample[compactor->n_samples - 1].ns <
+						compactor->keep_ns / (STORE_SAMPLES / 2))
+		return;
+	if (compactor->n_samples == STORE_SAMPLES)
+		memmove(compactor->sample, compactor->sample + 1,
+			--compactor->n_samples * sizeof(compactor->sample[0]));
+	compactor->sample[compactor->n_samples++] = (struct store_sample){ now, revision };
+}
+
+/* The point to which time and number allow compaction; 0: none yet. */
+static uint64_t target(const struct store_compactor *compactor, uint64_t now, uint64_t revision)
+{
+	uint64_t old = 0;
+	for (size_t i = 0;
+	     i < compactor->n_samples && now - compactor->sample[i].ns >= compactor->keep_ns; i++)
+		old = compactor->sample[i].revision;
+	return revision > compactor->keep_revisions ? MIN(old, revision - compactor->keep_revisions)
+						    : 0;
+}
+
+static bool take_hurry(struct store_compactor *compactor)
+{
+	pthread_mutex_lock(&compactor->lock);
+	bool hurry = compactor->hurry;
+	compactor->hurry = false;
+	pthread_mutex_unlock(&compactor->lock);
+	return hurry;
+}
+
+static void tick(struct apiserver_store *store)
+{
+	struct store_compactor *c = &store->compactor;
+	uint64_t now = clock_mono_ns(), revision = apiserver_store_revision(store);
+	take_sample(c, now, revision);
+	/* Who has removed something wants its room now. */
+	bool all = take_hurry(c) || atomic_load(&store->tight);
+	uint64_t to = all ? revision : target(c, now, revision);
+	if (to <= apiserver_store_compacted(store) && !c->undone)
+		return;
+	int r = apiserver_store_compact(store, to);
+	c->undone = r < 0;
+	/* Until then it stays tight, and is tried again. */
+	if (r == 0 && atomic_load(&store->tight))
+		IGNORE(store_write_job(store, &(struct store_job){ .run = make_job }));
+	if (r < 0 && store->conf.trouble != NULL) {
+		char text[512];
+		snprintf(text, sizeof(text),
+			 "cannot remove old versions from '%s', trying again later: %s",
+			 store->file, err_str(r));
+		store->conf.trouble(store->conf.ctx, text);
+	}
+}
+
+/* What is found is logged where it is. */
+static void verify_now_and_then(struct apiserver_store *store)
+{
+	uint64_t now = clock_mono_ns();
+	if (now < store->compactor.verify_ns)
+		return;
+	store->compactor.verify_ns = now + VERIFY_EVERY;
+	IGNORE(apiserver_store_verify(store));
+}
+
+static void *compactor_main(void *arg)
+{
+	struct apiserver_store *s = arg;
+	do {
+		tick(s);
+		verify_now_and_then(s);
+	} while (!pause_for(&s->compactor, s->compactor.every_ns));
+	return NULL;
+}
+
+int store_compact_start(struct apiserver_store *store)
+{
+	struct store_compactor *c = &store->compactor;
+	const struct apiserver_store_conf *conf = &store->conf;
+	c->keep_ns = conf->keep_ns != 0 ? conf->keep_ns : DEFAULT_KEEP;
+	c->keep_revisions = conf->keep_revisions != 0 ? conf->keep_revisions : DEFAULT_REVISIONS;
+	c->every_ns = conf->compact_every_ns != 0 ? conf->compact_every_ns : DEFAULT_EVERY;
+	c->undone = true; /* by the program before */
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->cond, &attr);
+	pthread_condattr_destroy(&attr);
+	c->ready = true;
+	if (c->every_ns == UINT64_MAX)
+		return 0;
+	int r = store_thread(&c->thread, compactor_main, store);
+	c->started = r == 0;
+	return r;
+}
+
+void store_compact_hurry(struct apiserver_store *store)
+{
+	struct store_compactor *c = &store->compactor;
+	pthread_mutex_lock(&c->lock);
+	c->hurry = true;
+	pthread_cond_broadcast(&c->cond);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void store_compact_stop(struct apiserver_store *store)
+{
+	struct store_compactor *c = &store->compactor;
+	if (!c->ready)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->closing = true;
+	pthread_cond_broadcast(&c->cond);
+	pthread_mutex_unlock(&c->lock);
+	if (c->started)
+		pthread_join(c->thread, NULL);
+}
+
+void store_compact_done(struct apiserver_store *store)
+{
+	struct store_compactor *c = &store->compactor;
+	if (!c->ready)
+		return;
+	pthread_cond_destroy(&c->cond);
+	pthread_mutex_destroy(&c->lock);
+}

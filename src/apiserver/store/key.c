@@ -1,0 +1,27 @@
+/* Keys of the store. A name may not hold a slash (names are path segments), so none is escaped. */
+#include "apiserver/store/key.h"
+
+#include <string.h>
+
+void apiserver_key(struct strbuf *out, const struct api_kind *kind, const char *ns,
+		   const char *name)
+{
+	strbuf_addf(out, "%s/%s/", kind->group[0] != '\0' ? kind->group : "core", kind->plural);
+	if (kind->namespaced && ns == NULL)
+		return;
+	strbuf_addf(out, "%s/", kind->namespaced ? ns : "");
+	if (name != NULL)
+		strbuf_adds(out, name);
+}
+
+void apiserver_key_split(const char *key, struct slice *ret_group, struct slice *ret_plural,
+			 struct slice *ret_ns, const char **ret_name)
+{
+	struct slice rest = slice_of(key);
+	*ret_group = slice_cut(&rest, '/');
+	if (slice_eq(*ret_group, slice_of("core")))
+		ret_group->n = 0;
+	*ret_plural = slice_cut(&rest, '/');
+	*ret_ns = slice_cut(&rest, '/');
+	*ret_name = rest.p;
+}

@@ -1,0 +1,92 @@
+/* The data directory: made when it is not there, used by one store at a time. The lock belongs to
+ * an open file, so the kernel drops it however the process ends; the pid inside is for people. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "apiserver/store/store_priv.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* One that is new must be there after a crash, with all that is in it. */
+static int make_one(const char *path)
+{
+	if (mkdir(path, 0700) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	CLEANUP(freep) char *copy = xstrdup(path);
+	return store_sync_dir(dirname(copy));
+}
+
+/* With its parents. */
+static int make_dir(const char *dir)
+{
+	CLEANUP(freep) char *path = xstrdup(dir);
+	for (char *p = path + 1; *p != '\0'; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		int r = make_one(path);
+		if (r < 0)
+			return r;
+		*p = '/';
+	}
+	return make_one(path);
+}
+
+static int say_holder(int fd, const char *dir, char *err, size_t err_n)
+{
+	char pid[24];
+	ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
+	pid[n > 0 ? n : 0] = '\0';
+	pid[strcspn(pid, "\n")] = '\0';
+	snprintf(err, err_n, "data directory '%s' is in use by process %s", dir,
+		 pid[0] != '\0' ? pid : "(unknown)");
+	return ERR_BUSY;
+}
+
+static int write_pid(int fd)
+{
+	char pid[24];
+	int n = snprintf(pid, sizeof(pid), "%d\n", (int)getpid());
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)n, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static int lock(const char *dir, int *ret, char *err, size_t err_n)
+{
+	CLEANUP(freep) char *path = xasprintf("%s/store.lock", dir);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	struct flock f = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int r = 0;
+	if (fcntl(fd, F_OFD_SETLK, &f) < 0)
+		r = errno == EAGAIN || errno == EACCES ? say_holder(fd, dir, err, err_n) : -errno;
+	if (r == 0) {
+		r = write_pid(fd);
+		/* The lock does not need it: on a full disk the store must open all the same. */
+		if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
+			r = 0;
+	}
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	*ret = fd;
+	return 0;
+}
+
+int store_lock_take(const char *dir, int *ret, char *err, size_t err_n)
+{
+	int r = make_dir(dir);
+	if (r == 0)
+		r = lock(dir, ret, err, err_n);
+	if (r < 0 && r != ERR_BUSY)
+		snprintf(err, err_n, "cannot use data directory '%s': %s", dir, err_str(r));
+	return r;
+}

@@ -1,0 +1,289 @@
+/* Reading: get and list, each in a read transaction of its own on a connection from the pool. No
+ * reader waits for another one or for the writer. */
+#include <string.h>
+
+#include "apiserver/store/store_priv.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* ---- the pool ---- */
+
+int store_read_lend(struct apiserver_store *store, struct store_db **ret)
+{
+	struct store_pool *p = &store->pool;
+	pthread_mutex_lock(&p->lock);
+	struct store_db *db = p->free;
+	if (db != NULL) {
+		p->free = db->next;
+		p->n_free--;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (db == NULL) {
+		db = xmalloc(sizeof(*db));
+		int r = store_db_open(store->file, STORE_DB_READER, db);
+		if (r < 0) {
+			free(db);
+			return r;
+		}
+	}
+	*ret = db;
+	return 0;
+}
+
+void store_read_return(struct apiserver_store *store, struct store_db *db)
+{
+	struct store_pool *p = &store->pool;
+	store_db_rollback(db);
+	pthread_mutex_lock(&p->lock);
+	bool keep = p->n_free < STORE_READERS_KEPT;
+	if (keep) {
+		db->next = p->free;
+		p->free = db;
+		p->n_free++;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (!keep) {
+		store_db_close(db);
+		free(db);
+	}
+}
+
+void store_read_close(struct apiserver_store *store)
+{
+	while (store->pool.free != NULL) {
+		struct store_db *db = store->pool.free;
+		store->pool.free = db->next;
+		store_db_close(db);
+		free(db);
+	}
+}
+
+/* ---- get ---- */
+
+static int newest(struct apiserver_store *store, struct store_db *db, const char *key,
+		  struct strbuf *out, uint64_t *ret)
+{
+	sqlite3_stmt *st = store_db_stmt(db, SQL_NEWEST);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+	int rc = sqlite3_step(st);
+	int r = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? ERR_NOTFOUND : store_db_error(db, rc);
+	if (r == 0)
+		r = store_sum_check(
+			store,
+			&(struct store_sum_row){ .id = (uint64_t)sqlite3_column_int64(st, 0),
+						 .key = key,
+						 .created = (uint64_t)sqlite3_column_int64(st, 1),
+						 .prev = (uint64_t)sqlite3_column_int64(st, 4),
+						 .removed = sqlite3_column_int(st, 2) != 0,
+						 .value = store_db_blob(st, 3) },
+			st, 5);
+	if (r == 0 && sqlite3_column_int(st, 2) != 0)
+		r = ERR_NOTFOUND;
+	if (r == 0) {
+		*ret = (uint64_t)sqlite3_column_int64(st, 0);
+		strbuf_add_slice(out, store_db_blob(st, 3));
+	}
+	sqlite3_reset(st);
+	return r;
+}
+
+int apiserver_store_get(struct apiserver_store *store, const char *key, struct strbuf *out,
+			uint64_t *ret_revision)
+{
+	struct store_db *db;
+	uint64_t revision = 0;
+	int r = store_read_lend(store, &db);
+	if (r < 0)
+		return r;
+	r = newest(store, db, key, out, &revision);
+	store_read_return(store, db);
+	if (r < 0)
+		return store_damage_of(store, r);
+	/* Who has read a revision may watch from it. */
+	store_ring_await(&store->ring, revision);
+	*ret_revision = revision;
+	return 0;
+}
+
+/* ---- list ---- */
+
+struct walk {
+	struct apiserver_store *store;
+	struct store_db *db;
+	const struct apiserver_range *range;
+	apiserver_row_fn fn;
+	void *ctx;
+	uint64_t at;
+	size_t given;
+	bool full;			       /* enough given, `key` was the last */
+	char key[APISERVER_KEY_MAX_BYTES + 1]; /* where the walk is */
+	size_t key_n;
+	uint64_t id; /* of `key`: newest version not behind `at`; 0: none */
+	char end[APISERVER_KEY_MAX_BYTES + 1]; /* the first text behind all keys of the prefix */
+	size_t end_n;			       /* 0: there is none */
+};
+
+static int walk_init(struct walk *walk)
+{
+	const char *prefix = walk->range->prefix;
+	walk->end_n = strlen(prefix);
+	if (walk->end_n > APISERVER_KEY_MAX_BYTES)
+		return ERR_LIMIT;
+	memcpy(walk->end, prefix, walk->end_n);
+	while (walk->end_n > 0 && (unsigned char)walk->end[walk->end_n - 1] == 0xff)
+		walk->end_n--;
+	if (walk->end_n > 0)
+		walk->end[walk->end_n - 1]++;
+	return 0;
+}
+
+static void bind_bounds(const struct walk *walk, sqlite3_stmt *st, const char *from)
+{
+	sqlite3_bind_text(st, 1, from, -1, SQLITE_STATIC);
+	if (walk->end_n > 0)
+		sqlite3_bind_text(st, 2, walk->end, (int)walk->end_n, SQLITE_STATIC);
+	else
+		sqlite3_bind_blob(st, 2, "", 0, SQLITE_STATIC); /* sorts behind all texts */
+}
+
+/* The version of the walk's key, unless it is a tombstone. */
+static int give(struct walk *walk)
+{
+	if (walk->id == 0)
+		return 0;
+	sqlite3_stmt *st = store_db_stmt(walk->db, SQL_ROW);
+	if (st == NULL)
+		return store_db_error(walk->db, sqlite3_errcode(walk->db->db));
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)walk->id);
+	int rc = sqlite3_step(st);
+	int r = rc == SQLITE_ROW    ? 0
+		: rc == SQLITE_DONE ? ERR_DAMAGED
+				    : store_db_error(walk->db, rc);
+	if (r == ERR_DAMAGED)
+		store_damage_note(walk->store, walk->key);
+	else if (r == 0)
+		r = store_sum_check(
+			walk->store,
+			&(struct store_sum_row){ .id = walk->id,
+						 .key = walk->key,
+						 .created = (uint64_t)sqlite3_column_int64(st, 0),
+						 .prev = (uint64_t)sqlite3_column_int64(st, 3),
+						 .removed = sqlite3_column_int(st, 1) != 0,
+						 .value = store_db_blob(st, 2) },
+			st, 4);
+	if (r == ERR_DAMAGED && walk->range->skip_damaged) {
+		sqlite3_reset(st);
+		return 0;
+	}
+	if (r == 0 && sqlite3_column_int(st, 1) == 0) {
+		struct apiserver_row row = {
+			.key = walk->key,
+			.revision = walk->id,
+			.created = (uint64_t)sqlite3_column_int64(st, 0),
+			.value = store_db_blob(st, 2),
+		};
+		r = walk->fn(walk->ctx, &row);
+		walk->given++;
+		walk->full = r > 0 || walk->given == walk->range->limit;
+	}
+	sqlite3_reset(st);
+	return MIN(r, 0);
+}
+
+/* One version of a key, in the order of both: the last one seen counts. */
+static int walk_step(struct walk *walk, sqlite3_stmt *st)
+{
+	const char *key = (const char *)sqlite3_column_text(st, 0);
+	size_t n = (size_t)sqlite3_column_bytes(st, 0);
+	uint64_t id = (uint64_t)sqlite3_column_int64(st, 1);
+	if (key == NULL || n > APISERVER_KEY_MAX_BYTES)
+		return ERR_PARSE;
+	if (n != walk->key_n || memcmp(key, walk->key, n) != 0) {
+		int r = give(walk);
+		if (r < 0 || walk->full)
+			return r;
+		memcpy(walk->key, key, n + 1);
+		walk->key_n = n;
+		walk->id = 0;
+	}
+	if (id <= walk->at && (walk->range->after == NULL || strcmp(key, walk->range->after) != 0))
+		walk->id = id;
+	return 0;
+}
+
+static int walk(struct walk *walk)
+{
+	sqlite3_stmt *st = store_db_stmt(walk->db, SQL_WALK);
+	if (st == NULL)
+		return store_db_error(walk->db, sqlite3_errcode(walk->db->db));
+	const char *from = walk->range->prefix;
+	if (walk->range->after != NULL && strcmp(walk->range->after, from) > 0)
+		from = walk->range->after;
+	bind_bounds(walk, st, from);
+	int r = 0, rc = SQLITE_ROW;
+	while (r == 0 && !walk->full && (rc = sqlite3_step(st)) == SQLITE_ROW)
+		r = walk_step(walk, st);
+	if (r == 0 && rc == SQLITE_DONE)
+		r = give(walk);
+	else if (r == 0 && !walk->full)
+		r = store_db_error(walk->db, rc);
+	sqlite3_reset(st);
+	return r;
+}
+
+/* Objects behind the last one given. */
+static int count_left(struct walk *walk, uint64_t *ret)
+{
+	*ret = 0;
+	if (!walk->full)
+		return 0;
+	sqlite3_stmt *st = store_db_stmt(walk->db, SQL_COUNT);
+	if (st == NULL)
+		return store_db_error(walk->db, sqlite3_errcode(walk->db->db));
+	bind_bounds(walk, st, walk->key);
+	sqlite3_bind_int64(st, 3, (sqlite3_int64)walk->at);
+	int rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*ret = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return rc == SQLITE_ROW ? 0 : store_db_error(walk->db, rc);
+}
+
+static int list(struct walk *w, uint64_t *ret_left)
+{
+	uint64_t newest_revision = 0, compacted = 0;
+	int r = store_db_run(w->db, SQL_BEGIN_READ);
+	if (r == 0)
+		r = store_db_view(w->db, &newest_revision, &compacted);
+	if (r < 0)
+		return r;
+	w->at = w->range->at != 0 ? w->range->at : newest_revision;
+	if (w->at < compacted)
+		return ERR_GONE;
+	if (w->at > newest_revision)
+		return ERR_RANGE;
+	r = walk(w);
+	return r == 0 && ret_left != NULL ? count_left(w, ret_left) : r;
+}
+
+int apiserver_store_list(struct apiserver_store *store, const struct apiserver_range *range,
+			 apiserver_row_fn fn, void *ctx, uint64_t *ret_at, uint64_t *ret_left)
+{
+	struct walk w = { .store = store, .range = range, .fn = fn, .ctx = ctx };
+	int r = walk_init(&w);
+	if (r < 0)
+		return r;
+	r = store_read_lend(store, &w.db);
+	if (r < 0)
+		return r;
+	r = list(&w, ret_left);
+	store_read_return(store, w.db);
+	if (r < 0)
+		return store_damage_of(store, r);
+	/* Who has read a revision may watch from it. */
+	store_ring_await(&store->ring, w.at);
+	*ret_at = w.at;
+	return 0;
+}

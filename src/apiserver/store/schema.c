@@ -1,0 +1,169 @@
+/* Tables and their version. A file of a newer version is left alone, a damaged one is refused. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "apiserver/store/store_priv.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* Revisions start at 2: an empty store is at revision 1, because 0 means "any" to clients. */
+static const char schema[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE row ("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT,"
+	" key TEXT NOT NULL,"
+	" created INTEGER NOT NULL,"
+	" prev INTEGER NOT NULL,"
+	" removed INTEGER NOT NULL,"
+	" value BLOB NOT NULL,"
+	" sum INTEGER,"
+	" UNIQUE (key, prev));"
+	"CREATE INDEX row_removed ON row (key) WHERE removed = 1;"
+	"CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+	"INSERT INTO meta VALUES ('compacted', 0), ('swept', 0);"
+	"INSERT INTO sqlite_sequence VALUES ('row', 1);"
+	"PRAGMA application_id = 1179406916;"
+	"PRAGMA user_version = 2;"
+	"COMMIT;";
+
+/* From the version before: rows have a checksum. They get it afterwards, a few at a time; until
+ * then, and where the disk is full, it is NULL. */
+static const char upgrade[] = "BEGIN IMMEDIATE;"
+			      "ALTER TABLE row ADD COLUMN sum INTEGER;"
+			      "INSERT INTO meta VALUES ('unsummed', 1);"
+			      "PRAGMA user_version = 2;"
+			      "COMMIT;";
+
+_Static_assert(STORE_APPLICATION_ID == 1179406916, "as in the schema");
+_Static_assert(STORE_SCHEMA_VERSION == 2, "as in the schema");
+
+int store_schema_refuse(int ret, const char *file, const char *why, char *err, size_t err_n)
+{
+	/* SQLite's words may be several lines, the last of which tells. */
+	const char *last = strrchr(why, '\n');
+	if (ret == ERR_PARSE)
+		snprintf(err, err_n,
+			 "'%s' is damaged (%s): put a backup in its place with `fairlead restore`",
+			 file, last != NULL ? last + 1 : why);
+	else
+		snprintf(err, err_n, "cannot open '%s': %s", file, err_str(ret));
+	return ret;
+}
+
+int store_schema_look(struct store_db *db, const char *file, char *err, size_t err_n)
+{
+	int64_t id = 0, version = 0, tables = 0;
+	int r = store_db_number(db, "PRAGMA application_id", &id);
+	if (r == 0)
+		r = store_db_number(db, "PRAGMA user_version", &version);
+	if (r == 0)
+		r = store_db_number(db, "SELECT count(*) FROM sqlite_master", &tables);
+	if (r < 0)
+		return store_schema_refuse(r, file, sqlite3_errmsg(db->db), err, err_n);
+	if (id == 0 && version == 0 && tables == 0)
+		return 1;
+	if (id != STORE_APPLICATION_ID || version == 0)
+		return store_schema_refuse(ERR_PARSE, file, "it is not a database of Fairlead", err,
+					   err_n);
+	if (version > STORE_SCHEMA_VERSION) {
+		snprintf(err, err_n,
+			 "'%s' was written by a newer version (schema %lld, this one knows %d)",
+			 file, (long long)version, STORE_SCHEMA_VERSION);
+		return ERR_UNSUPPORTED;
+	}
+	return 0;
+}
+
+int store_schema_check(struct store_db *db, const char *file, char *err, size_t err_n)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db->db, "PRAGMA quick_check(1)", -1, &st, NULL), r = 0;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : NULL;
+	if (rc != SQLITE_ROW)
+		r = store_db_error(db, rc);
+	else if (text == NULL || strcmp(text, "ok") != 0)
+		r = ERR_PARSE;
+	if (r < 0)
+		store_schema_refuse(r, file, text != NULL ? text : sqlite3_errmsg(db->db), err,
+				    err_n);
+	sqlite3_finalize(st);
+	return r;
+}
+
+/* SQLite removes the log when it closes a file well. Only what it did not is checked whole: that
+ * takes time with the size of the file. */
+static bool was_cut_off(const char *file)
+{
+	CLEANUP(freep) char *log = xasprintf("%s-wal", file);
+	struct stat st;
+	return stat(log, &st) == 0 && st.st_size > 0;
+}
+
+static int upgrade_schema(struct store_db *db)
+{
+	int64_t version = 0, unsummed = 0;
+	int r = store_db_number(db, "PRAGMA user_version", &version);
+	if (r == 0 && version == 1)
+		r = store_db_exec(db, upgrade);
+	if (r < 0)
+		store_db_rollback(db);
+	if (r == 0 &&
+	    store_db_number(db, "SELECT value FROM meta WHERE name = 'unsummed'", &unsummed) == 0)
+		r = store_sum_fill(db);
+	/* A full disk is no reason not to start: the next one tries again. */
+	return r == ERR_SPACE ? 0 : r;
+}
+
+static int prepare(struct store_db *db, const char *dir, const char *file, char *err, size_t err_n)
+{
+	bool check = was_cut_off(file);
+	uint64_t high;
+	int fresh = store_schema_look(db, file, err, err_n);
+	if (fresh < 0)
+		return fresh;
+	/* An empty file would do for SQLite, and all objects be gone without a word. */
+	if (fresh == 1 && store_high_read(dir, &high) != ERR_NOTFOUND)
+		return store_schema_refuse(ERR_PARSE, file, "it was in use and is empty now", err,
+					   err_n);
+	if (fresh == 0 && check) {
+		int r = store_schema_check(db, file, err, err_n);
+		if (r < 0)
+			return r;
+	}
+	int r = store_db_settle(db, STORE_DB_WRITER);
+	if (r == 0)
+		r = fresh == 1 ? store_db_exec(db, schema) : upgrade_schema(db);
+	return r < 0 ? store_schema_refuse(r, file, sqlite3_errmsg(db->db), err, err_n) : 0;
+}
+
+/* SQLite would make it readable to all; its log gets the same rights. */
+static int create(const char *file)
+{
+	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+int store_schema_open(const char *dir, const char *file, struct store_db *ret, char *err,
+		      size_t err_n)
+{
+	int r = create(file);
+	if (r == 0)
+		r = store_sync_dir(dir);
+	if (r == 0)
+		r = store_db_open(file, STORE_DB_BARE, ret);
+	if (r < 0)
+		return store_schema_refuse(r, file, err_str(r), err, err_n);
+	r = prepare(ret, dir, file, err, err_n);
+	if (r < 0)
+		store_db_close(ret);
+	return r;
+}

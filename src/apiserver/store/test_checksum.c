@@ -1,0 +1,239 @@
+/* Damage inside rows, which SQLite does not see; and stores of before there were checksums. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "apiserver/store/test_store.h"
+
+enum { OBJECTS = 40 };
+
+static char logged[2048];
+
+static void note_trouble(void *ctx, const char *text)
+{
+	(void)ctx;
+	strncat(logged, text, sizeof(logged) - strlen(logged) - 2);
+	strncat(logged, "\n", 2);
+}
+
+static void fill(struct fixture *f)
+{
+	char key[16], text[32];
+	for (int i = 0; i < OBJECTS; i++) {
+		snprintf(key, sizeof(key), "c/k%02d", i);
+		snprintf(text, sizeof(text), "value-of-%02d", i);
+		put(f->s, key, 0, text);
+	}
+}
+
+static void close_it(struct fixture *f)
+{
+	apiserver_store_close(f->s);
+	f->s = NULL;
+	logged[0] = '\0';
+	f->conf.trouble = note_trouble;
+}
+
+/* Changes bytes of the closed file, wherever they stand; how often they did. */
+static int change(struct fixture *f, const char *from, const char *to)
+{
+	char path[96];
+	struct stat st;
+	int n = 0;
+	snprintf(path, sizeof(path), "%s/store.db", f->dir);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0 && fstat(fd, &st) == 0);
+	CLEANUP(freep) char *all = xmalloc((size_t)st.st_size);
+	assert_int_equal(read(fd, all, (size_t)st.st_size), st.st_size);
+	for (char *at = all;
+	     (at = memmem(at, (size_t)(all + st.st_size - at), from, strlen(from))) != NULL;
+	     at++, n++)
+		assert_int_equal(pwrite(fd, to, strlen(to), at - all), strlen(to));
+	close(fd);
+	return n;
+}
+
+static int list(struct fixture *f, const char *prefix, size_t *ret)
+{
+	CLEANUP(strbuf_done) struct strbuf keys = STRBUF_INIT;
+	struct apiserver_range range = { .prefix = prefix };
+	uint64_t at = 0;
+	int r = apiserver_store_list(f->s, &range, add_key, &keys, &at, NULL);
+	*ret = 0;
+	for (const char *p = keys.s; (p = strchr(p, ' ')) != NULL; p++)
+		++*ret;
+	return r;
+}
+
+static int get(struct fixture *f, const char *key)
+{
+	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+	uint64_t revision;
+	return apiserver_store_get(f->s, key, &out, &revision);
+}
+
+static void assert_unsound(struct fixture *f, const char *key)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	assert_false(apiserver_store_is_sound(f->s, &why));
+	assert_non_null(strstr(why.s, key));
+	assert_non_null(strstr(logged, key));
+}
+
+/* One byte of one value: whoever meets it is told which object it is, all others go on. */
+static void a_byte_of_a_value(void **state)
+{
+	struct fixture *f = *state;
+	size_t n;
+	fill(f);
+	close_it(f);
+	assert_int_equal(change(f, "value-of-07", "value-0f-07"), 1);
+	fixture_open(f);
+	assert_true(apiserver_store_is_sound(f->s, NULL));
+	assert_int_equal(get(f, "c/k06"), 0);
+	assert_int_equal(get(f, "c/k07"), ERR_DAMAGED);
+	assert_string_equal(apiserver_store_damaged_key(), "c/k07");
+	assert_unsound(f, "c/k07");
+	/* Not 39 of 40. */
+	assert_int_equal(list(f, "c/", &n), ERR_DAMAGED);
+	assert_int_equal(list(f, "c/k1", &n), 0);
+	assert_int_equal(n, 10);
+	/* Logged once. */
+	assert_null(strstr(strstr(logged, "c/k07") + 1, "c/k07"));
+	/* Nor is it replaced, with garbage for watchers as the version before; others are. */
+	uint64_t r = 0;
+	assert_int_equal(try_put(f->s, "c/k07", 9, "new", &r), ERR_DAMAGED);
+	assert_int_equal(try_put(f->s, "c/new", 0, "new", &r), 0);
+	/* Watches from the past end there, and say it. */
+	struct apiserver_watch *w;
+	const struct apiserver_event *e;
+	uint64_t at;
+	int code;
+	assert_int_equal(apiserver_watch_new(f->s, "c/", 1, NULL, NULL, &w), 0);
+	while ((code = apiserver_watch_next(w, &e, &at)) == 1)
+		assert_string_not_equal(e->key, "c/k07");
+	assert_int_equal(code, ERR_DAMAGED);
+	apiserver_watch_free(w);
+}
+
+/* Keys stand in the table and in its index. Whichever is changed: no object is left out silently.
+ */
+static void a_byte_of_a_key(void **state)
+{
+	struct fixture *f = *state;
+	fill(f);
+	close_it(f);
+	assert_true(change(f, "c/k07", "x/k07") >= 2);
+	fixture_open(f);
+	/* The list cannot know of it; the pass over all rows does. */
+	assert_int_equal(apiserver_store_verify(f->s), ERR_DAMAGED);
+	assert_unsound(f, "k07");
+}
+
+static void nobody_asks_for_it(void **state)
+{
+	struct fixture *f = *state;
+	fill(f);
+	assert_int_equal(apiserver_store_verify(f->s), 0);
+	close_it(f);
+	assert_int_equal(change(f, "value-of-31", "value-of-3\xff"), 1);
+	fixture_open(f);
+	assert_int_equal(apiserver_store_verify(f->s), ERR_DAMAGED);
+	assert_unsound(f, "c/k31");
+	/* Put right by other means, it is well again after the next pass. */
+	close_it(f);
+	assert_int_equal(change(f, "value-of-3\xff", "value-of-31"), 1);
+	fixture_open(f);
+	assert_int_equal(apiserver_store_verify(f->s), 0);
+	assert_true(apiserver_store_is_sound(f->s, NULL));
+	assert_int_equal(get(f, "c/k31"), 0);
+}
+
+/* --- the schema before --- */
+
+static void sql(struct fixture *f, const char *text)
+{
+	char path[96];
+	sqlite3 *db;
+	snprintf(path, sizeof(path), "%s/store.db", f->dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, text, NULL, NULL, NULL) != SQLITE_OK)
+		fail_msg("%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+/* As version 1 wrote it. */
+static const char old_schema[] =
+	"ALTER TABLE row RENAME TO new_row; DROP INDEX row_removed;"
+	"CREATE TABLE row (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL,"
+	" created INTEGER NOT NULL, prev INTEGER NOT NULL, removed INTEGER NOT NULL,"
+	" value BLOB NOT NULL, UNIQUE (key, prev));"
+	"CREATE INDEX row_removed ON row (key) WHERE removed = 1;"
+	"INSERT INTO row SELECT id, key, created, prev, removed, value FROM new_row;"
+	"DROP TABLE new_row; PRAGMA user_version = 1; VACUUM";
+
+static int64_t number(struct fixture *f, const char *text)
+{
+	char path[96];
+	sqlite3 *db;
+	sqlite3_stmt *st;
+	snprintf(path, sizeof(path), "%s/store.db", f->dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, text, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	int64_t value = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return value;
+}
+
+static void stores_of_before(void **state)
+{
+	struct fixture *f = *state;
+	size_t n;
+	fill(f);
+	uint64_t last = del(f->s, "c/k39", apiserver_store_revision(f->s));
+	close_it(f);
+	sql(f, old_schema);
+	assert_int_equal(number(f, "PRAGMA user_version"), 1);
+	fixture_open(f);
+	assert_int_equal(apiserver_store_revision(f->s), last);
+	assert_int_equal(list(f, "c/", &n), 0);
+	assert_int_equal(n, OBJECTS - 1);
+	assert_int_equal(apiserver_store_verify(f->s), 0);
+	assert_there(f->s, "c/k05", "value-of-05", 7);
+	put(f->s, "c/k05", 7, "changed");
+	close_it(f);
+	assert_int_equal(number(f, "PRAGMA user_version"), 2);
+	assert_int_equal(number(f, "SELECT count(*) FROM row WHERE sum IS NULL"), 0);
+	assert_int_equal(number(f, "SELECT count(*) FROM meta"), 2);
+	/* From then on damage is seen in old rows, too. */
+	assert_int_equal(change(f, "value-of-07", "value-0f-07"), 1);
+	fixture_open(f);
+	assert_int_equal(get(f, "c/k07"), ERR_DAMAGED);
+	assert_int_equal(get(f, "c/k05"), 0);
+}
+
+/* An upgrade that was cut off, or found no room, goes on at the next start. */
+static void upgrade_cut_off(void **state)
+{
+	struct fixture *f = *state;
+	fill(f);
+	close_it(f);
+	sql(f, "UPDATE row SET sum = NULL WHERE id > 20; INSERT INTO meta VALUES ('unsummed', 1)");
+	fixture_open(f);
+	close_it(f);
+	assert_int_equal(number(f, "SELECT count(*) FROM row WHERE sum IS NULL"), 0);
+	fixture_open(f);
+	assert_int_equal(apiserver_store_verify(f->s), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = { T(a_byte_of_a_value), T(a_byte_of_a_key),
+					    T(nobody_asks_for_it), T(stores_of_before),
+					    T(upgrade_cut_off) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,269 @@
+/* Service addresses and node ports: a bitmap per range. The first part of a range is left to those
+ * who name what they want, as the server does; free ones are drawn from the rest, so that a Service
+ * made again seldom gets the address clients still remember. */
+#include "apiserver/verb/allocator.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "net/addr.h"
+
+enum { BAND_MIN = 16, BAND_MAX = 256, BAND_SHARE = 16 };
+enum {
+	PORTS = APISERVER_NODE_PORT_MAX - APISERVER_NODE_PORT_MIN + 1,
+	PORT_BAND = PORTS / 32,
+};
+
+struct range {
+	struct net_cidr cidr; /* of addresses */
+	uint32_t first, end;  /* numbers inside of the range that can be given out */
+	uint32_t band;	      /* numbers below are not drawn */
+	uint8_t *taken;
+};
+
+struct apiserver_addresses {
+	pthread_mutex_t lock; /* guards the bitmaps and rng */
+	struct rng rng;
+	struct range range[APISERVER_CIDRS_MAX];
+	size_t n;
+	struct range ports; /* numbers count from APISERVER_NODE_PORT_MIN */
+	char first[NET_ADDR_TEXT_MAX];
+};
+
+static size_t bytes_of(const struct range *range)
+{
+	return range->cidr.family == AF_INET ? 4 : 16;
+}
+
+/* The address with this number; its text. */
+static void text_of(const struct range *range, uint32_t number, char out[NET_ADDR_TEXT_MAX])
+{
+	union net_addr a = { .family = range->cidr.family };
+	uint8_t ip[16];
+	size_t n = bytes_of(range);
+	memcpy(ip, range->cidr.ip, n);
+	for (size_t i = 0; i < 4; i++)
+		ip[n - 1 - i] = (uint8_t)(ip[n - 1 - i] | (number >> 8 * i & 0xff));
+	if (n == 4)
+		memcpy(&a.v4.sin_addr, ip, n);
+	else
+		memcpy(&a.v6.sin6_addr, ip, n);
+	net_addr_ip_str(&a, out);
+}
+
+/* The number of an address in the range, or -1. */
+static int64_t number_of(const struct range *range, const union net_addr *addr)
+{
+	size_t n;
+	const uint8_t *ip = net_addr_bytes(addr, &n);
+	uint64_t number = 0;
+	if (addr->family != range->cidr.family || !net_cidr_has(&range->cidr, addr))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		number = number << 8 | (uint8_t)(ip[i] ^ range->cidr.ip[i]);
+	return number >= range->first && number < range->end ? (int64_t)number : -1;
+}
+
+static bool is_taken(const struct range *range, uint32_t index)
+{
+	return (range->taken[index / 8] >> index % 8 & 1) != 0;
+}
+
+static void set(struct range *range, uint32_t index, bool taken)
+{
+	uint8_t bit = (uint8_t)(1U << index % 8);
+	range->taken[index / 8] =
+		(uint8_t)(taken ? range->taken[index / 8] | bit : range->taken[index / 8] & ~bit);
+}
+
+/* ---- life ---- */
+
+static int add_range(struct apiserver_addresses *addresses, const char *text, char *err,
+		     size_t err_n)
+{
+	struct range *r = &addresses->range[addresses->n];
+	if (addresses->n == APISERVER_CIDRS_MAX) {
+		snprintf(err, err_n, "more than %d service networks", APISERVER_CIDRS_MAX);
+		return ERR_LIMIT;
+	}
+	if (net_cidr_parse(slice_of(text), &r->cidr) < 0) {
+		snprintf(err, err_n, "'%s' is not a network", text);
+		return ERR_PARSE;
+	}
+	unsigned host_bits = (unsigned)(bytes_of(r) * 8 - r->cidr.bits);
+	if (host_bits < 2) {
+		snprintf(err, err_n, "'%s' is too small for Services", text);
+		return ERR_PARSE;
+	}
+	uint32_t size = host_bits >= 20 ? APISERVER_ADDRESSES_MAX : 1U << host_bits;
+	r->first = 1;
+	/* The last address of an IPv4 network is its broadcast. */
+	r->end = r->cidr.family == AF_INET && host_bits <= 20 ? size - 1 : size;
+	r->band = MIN(MAX((uint32_t)BAND_MIN, size / BAND_SHARE), (uint32_t)BAND_MAX);
+	if (r->band >= r->end - 1)
+		r->band = r->first;
+	r->taken = xcalloc(size / 8 + 1, 1);
+	addresses->n++;
+	return 0;
+}
+
+int apiserver_addresses_new(const char *const *cidrs, struct apiserver_addresses **ret, char *err,
+			    size_t err_n)
+{
+	struct apiserver_addresses *a = xcalloc(1, sizeof(*a));
+	int e = 0;
+	pthread_mutex_init(&a->lock, NULL);
+	rng_init(&a->rng);
+	a->ports = (struct range){ .end = PORTS, .band = PORT_BAND };
+	a->ports.taken = xcalloc(PORTS / 8 + 1, 1);
+	for (size_t i = 0; e == 0 && cidrs[i] != NULL; i++)
+		e = add_range(a, cidrs[i], err, err_n);
+	if (e < 0) {
+		apiserver_addresses_free(a);
+		return e;
+	}
+	text_of(&a->range[0], 1, a->first);
+	*ret = a;
+	return 0;
+}
+
+void apiserver_addresses_free(struct apiserver_addresses *addresses)
+{
+	if (addresses == NULL)
+		return;
+	for (size_t i = 0; i < addresses->n; i++)
+		free(addresses->range[i].taken);
+	free(addresses->ports.taken);
+	pthread_mutex_destroy(&addresses->lock);
+	free(addresses);
+}
+
+const char *apiserver_addresses_first(const struct apiserver_addresses *addresses)
+{
+	return addresses->first;
+}
+
+/* ---- giving ---- */
+
+static int take_wanted(struct range *range, const char *want, char *ret, size_t ret_n)
+{
+	union net_addr addr;
+	if (net_addr_parse_ip(slice_of(want), &addr) < 0)
+		return ERR_RANGE;
+	int64_t number = number_of(range, &addr);
+	if (number < 0)
+		return ERR_RANGE;
+	if (is_taken(range, (uint32_t)number))
+		return ERR_CONFLICT;
+	set(range, (uint32_t)number, true);
+	snprintf(ret, ret_n, "%s", want);
+	return 0;
+}
+
+/* The first free one in [from, to), looking from a number drawn by chance. */
+static bool draw(struct apiserver_addresses *addresses, struct range *range, uint32_t from,
+		 uint32_t to, uint32_t *ret)
+{
+	uint32_t n = to - from, start = n != 0 ? rng_below(&addresses->rng, n) : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t number = from + (start + i) % n;
+		if (is_taken(range, number))
+			continue;
+		set(range, number, true);
+		*ret = number;
+		return true;
+	}
+	return false;
+}
+
+static bool draw_any(struct apiserver_addresses *addresses, struct range *range, uint32_t *ret)
+{
+	return draw(addresses, range, range->band, range->end, ret) ||
+	       draw(addresses, range, range->first, range->band, ret);
+}
+
+static int take_any(struct apiserver_addresses *addresses, struct range *range, char *ret,
+		    size_t ret_n)
+{
+	char text[NET_ADDR_TEXT_MAX];
+	uint32_t number;
+	if (!draw_any(addresses, range, &number))
+		return ERR_SPACE;
+	text_of(range, number, text);
+	snprintf(ret, ret_n, "%s", text);
+	return 0;
+}
+
+int apiserver_addresses_allocate(void *ctx, int family, const char *want, char *ret, size_t ret_n)
+{
+	struct apiserver_addresses *a = ctx;
+	int e = ERR_RANGE;
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < a->n; i++) {
+		struct range *r = &a->range[i];
+		if (r->cidr.family != (family == 6 ? AF_INET6 : AF_INET))
+			continue;
+		e = want[0] != '\0' ? take_wanted(r, want, ret, ret_n) : take_any(a, r, ret, ret_n);
+		break;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return e;
+}
+
+void apiserver_addresses_release(void *ctx, const char *address)
+{
+	struct apiserver_addresses *a = ctx;
+	union net_addr addr;
+	if (net_addr_parse_ip(slice_of(address), &addr) < 0)
+		return;
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < a->n; i++) {
+		int64_t number = number_of(&a->range[i], &addr);
+		if (number >= 0)
+			set(&a->range[i], (uint32_t)number, false);
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- node ports ---- */
+
+static int take_port(struct apiserver_addresses *addresses, unsigned want, unsigned *ret)
+{
+	uint32_t number = want - APISERVER_NODE_PORT_MIN;
+	if (want == 0) {
+		if (!draw_any(addresses, &addresses->ports, &number))
+			return ERR_SPACE;
+	} else if (want < APISERVER_NODE_PORT_MIN || want > APISERVER_NODE_PORT_MAX) {
+		return ERR_RANGE;
+	} else if (is_taken(&addresses->ports, number)) {
+		return ERR_CONFLICT;
+	}
+	set(&addresses->ports, number, true);
+	*ret = APISERVER_NODE_PORT_MIN + number;
+	return 0;
+}
+
+int apiserver_addresses_allocate_port(void *ctx, unsigned want, unsigned *ret)
+{
+	struct apiserver_addresses *a = ctx;
+	pthread_mutex_lock(&a->lock);
+	int e = take_port(a, want, ret);
+	pthread_mutex_unlock(&a->lock);
+	return e;
+}
+
+void apiserver_addresses_release_port(void *ctx, unsigned port)
+{
+	struct apiserver_addresses *a = ctx;
+	if (port < APISERVER_NODE_PORT_MIN || port > APISERVER_NODE_PORT_MAX)
+		return;
+	pthread_mutex_lock(&a->lock);
+	set(&a->ports, port - APISERVER_NODE_PORT_MIN, false);
+	pthread_mutex_unlock(&a->lock);
+}

@@ -1,0 +1,374 @@
+/* Bodies. Sentences are those of Go's decoders, which clients show. */
+#include "apiserver/verb/body.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "api/yaml/yaml.h"
+#include "apiserver/codec/json_error.h"
+#include "apiserver/kind/objectmeta.h"
+#include "apiserver/kind/go_zero.h"
+#include "base/mem.h"
+
+enum { SUMMARY_BYTES = 30 };
+
+static const char scheme[] = "in scheme \"pkg/runtime/scheme.go:111\"";
+static const char type_meta[] =
+	"struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+	"\"json:\\\"kind,omitempty\\\"\" }";
+
+static const char *json_word(const json_t *value)
+{
+	return json_is_object(value)	? "object"
+	       : json_is_array(value)	? "array"
+	       : json_is_string(value)	? "string"
+	       : json_is_boolean(value) ? "bool"
+					: "number";
+}
+
+static struct slice media_type(const char *text)
+{
+	struct slice rest = slice_of(text);
+	return slice_trim(slice_cut(&rest, ';'));
+}
+
+bool apiserver_content_is(const struct apiserver_call *call, const char *type)
+{
+	return slice_eq_nocase(media_type(call->content_type), slice_of(type));
+}
+
+/* The beginning of a body as the server shows it: as it is when it looks like JSON, else in hex. */
+static void summary(struct strbuf *out, struct slice body)
+{
+	size_t n = MIN(body.n, (size_t)SUMMARY_BYTES);
+	if (body.n == 0)
+		strbuf_adds(out, "<empty>");
+	for (size_t i = 0; i < n; i++) {
+		if (body.p[0] == '{')
+			strbuf_addc(out, body.p[i]);
+		else
+			strbuf_addf(out, "%02x", (unsigned)(unsigned char)body.p[i]);
+	}
+	if (body.n > n)
+		strbuf_adds(out, " ...");
+}
+
+static int unrecognized(const struct apiserver_call *call,
+			const struct apiserver_resource *resource, const char *why,
+			struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf begin = STRBUF_INIT;
+	summary(&begin, call->body);
+	return apiserver_bad_request(
+		st, "the object provided is unrecognized (must be of type %s): %s (%s)",
+		resource->kind->kind, why, begin.s);
+}
+
+/* ---- texts ---- */
+
+static int parse_json(struct slice text, json_t **ret, struct strbuf *why)
+{
+	json_error_t e;
+	if (apiserver_json_error(text, why))
+		return ERR_PARSE;
+	*ret = json_loadb(text.p, text.n, JSON_DECODE_ANY, &e);
+	if (*ret == NULL) /* what Go takes and we do not: other text than UTF-8, huge numbers */
+		strbuf_addf(why, "%s", e.text);
+	return *ret != NULL ? 0 : ERR_PARSE;
+}
+
+static int parse_yaml(struct slice text, json_t **ret, struct strbuf *why)
+{
+	struct srcerr e;
+	if (slice_trim(api_yaml_unmarked(text)).n == 0) {
+		*ret = json_null();
+		return 0;
+	}
+	int r = api_yaml_parse_one("body", text, ret, &e);
+	if (r < 0)
+		strbuf_addf(why, "yaml: line %u: %s", e.pos.line, e.text);
+	return r;
+}
+
+/* ---- kinds ---- */
+
+static bool is_built_in(const char *version, const char *kind)
+{
+	json_t *o = json_pack("{ss,ss}", "apiVersion", version, "kind", kind);
+	const struct apiserver_resource *r = apiserver_resource_of(o);
+	json_decref(o);
+	return r != NULL && r->built_in;
+}
+
+/* "v1" of "group/v1" */
+static const char *short_version(const char *value)
+{
+	const char *slash = strchr(value, '/');
+	return slash != NULL ? slash + 1 : value;
+}
+
+/* Known to every scheme, or a list of something that is. */
+static bool is_registered(const char *version, const char *kind)
+{
+	static const char *const everywhere[] = { "List", "Status" };
+	size_t n = strlen(kind), list = strlen("List");
+	for (size_t i = 0; i < ARRAY_LEN(everywhere); i++) {
+		if (strcmp(kind, everywhere[i]) == 0 && strcmp(version, "v1") == 0)
+			return true;
+	}
+	if (n <= list || strcmp(kind + n - list, "List") != 0)
+		return is_built_in(version, kind);
+	CLEANUP(freep) char *of = xstrndup(kind, n - list);
+	return is_built_in(version, of);
+}
+
+static int other_kind(const struct apiserver_resource *resource, const char *version,
+		      const char *kind, struct apiserver_status *st)
+{
+	const char *v = short_version(version);
+	if (!is_registered(version, kind))
+		return apiserver_bad_request(
+			st,
+			"%s in version \"%s\" cannot be handled as a %s: no kind "
+			"\"%s\" is registered for version \"%s\" %s",
+			kind, v, resource->kind->kind, kind, version, scheme);
+	const char *group = resource->kind->group[0] != '\0' ? resource->kind->group : "core";
+	return apiserver_bad_request(st,
+				     "%s in version \"%s\" cannot be handled as a %s: converting "
+				     "(%s.%s) to (%.*s.%s): unknown conversion",
+				     kind, v, resource->kind->kind, v, kind,
+				     (int)strcspn(group, "."), group, resource->kind->kind);
+}
+
+void apiserver_add_version(struct strbuf *out, const struct apiserver_resource *resource)
+{
+	if (resource->kind->group[0] != '\0')
+		strbuf_addf(out, "%s/", resource->kind->group);
+	strbuf_adds(out, resource->version);
+}
+
+/* Both are texts, where they are given. */
+static bool wrong_type(const json_t *object, struct strbuf *why)
+{
+	static const char *const texts[] = { "apiVersion", "kind" };
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const json_t *v = json_object_get(object, texts[i]);
+		if (v == NULL || json_is_null(v) || json_is_string(v))
+			continue;
+		strbuf_addf(why,
+			    "couldn't get version/kind; json parse error: json: cannot unmarshal "
+			    "%s into Go struct field .%s of type string",
+			    json_word(v), texts[i]);
+		return true;
+	}
+	return false;
+}
+
+/* Built-in kinds need not say what they are: the path does. Custom resources must. */
+static int check_kind(const struct apiserver_call *call, const struct apiserver_resource *resource,
+		      json_t *object, struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT, why = STRBUF_INIT;
+	const char *version = api_version(object), *kind = api_kind(object);
+	const char *slash = strchr(version, '/');
+	if (wrong_type(object, &why))
+		return unrecognized(call, resource, why.s, st);
+	apiserver_add_version(&want, resource);
+	if (slash != NULL && strchr(slash + 1, '/') != NULL) {
+		strbuf_addf(&why, "unexpected GroupVersion string: %s", version);
+		return unrecognized(call, resource, why.s, st);
+	}
+	if (!resource->built_in && kind[0] == '\0') {
+		strbuf_addf(&why, "Object 'Kind' is missing in '%.*s'", (int)call->body.n,
+			    call->body.p);
+		return unrecognized(call, resource, why.s, st);
+	}
+	if (!resource->built_in && strcmp(version, want.s) != 0)
+		return apiserver_bad_request(st,
+					     "the API version in the data (%s) does not match the "
+					     "expected API version (%s)",
+					     version, want.s);
+	if (resource->built_in) {
+		const char *v = version[0] != '\0' ? version : want.s;
+		const char *k = kind[0] != '\0' ? kind : resource->kind->kind;
+		if (strcmp(v, want.s) != 0 || strcmp(k, resource->kind->kind) != 0)
+			return other_kind(resource, v, k, st);
+		json_object_set_new(object, "apiVersion", json_string(want.s));
+		json_object_set_new(object, "kind", json_string(resource->kind->kind));
+	}
+	return 0;
+}
+
+/* ---- fields ---- */
+
+int apiserver_decode_check(const struct apiserver_resource *resource, struct slice text,
+			   const json_t *object, enum apiserver_strictness strictness,
+			   struct strbuf *warnings, struct strbuf *ret_why)
+{
+	json_t *found = json_array(), *line;
+	char err[512] = "";
+	size_t i;
+	int ret = apiserver_strict(resource, text, object, found, err, sizeof(err));
+	if (ret < 0)
+		strbuf_adds(ret_why, err);
+	if (ret == 0 && strictness == APISERVER_STRICT && json_array_size(found) != 0) {
+		strbuf_adds(ret_why, "strict decoding error: ");
+		ret = ERR_CONFIG;
+	}
+	json_array_foreach (found, i, line) {
+		if (ret == ERR_CONFIG)
+			strbuf_addf(ret_why, "%s%s", i != 0 ? ", " : "", api_text(line));
+		else if (strictness == APISERVER_WARN)
+			strbuf_addf(warnings, "%s\n", api_text(line));
+	}
+	json_decref(found);
+	return ret;
+}
+
+static int check_fields(const struct apiserver_call *call,
+			const struct apiserver_resource *resource, const json_t *object,
+			enum apiserver_strictness strictness, struct strbuf *warnings,
+			struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	int e = apiserver_decode_check(resource, call->body, object, strictness, warnings, &why);
+	if (e < 0)
+		return apiserver_bad_request(
+			st, "%s in version \"%s\" cannot be handled as a %s: %s", api_kind(object),
+			resource->version, resource->kind->kind, why.s);
+	return 0;
+}
+
+/* ---- whole bodies ---- */
+
+/* By its type; ERR_DENIED when nobody knows that. */
+static int parse_body(const struct apiserver_call *call, json_t **ret, struct strbuf *why,
+		      struct apiserver_status *st)
+{
+	char err[256];
+	if (call->content_type[0] == '\0' || apiserver_content_is(call, "application/json")) {
+		strbuf_adds(why, "couldn't get version/kind; json parse error: ");
+		return parse_json(call->body, ret, why);
+	}
+	if (apiserver_content_is(call, "application/yaml"))
+		return parse_yaml(call->body, ret, why);
+	if (apiserver_content_is(call, "application/vnd.kubernetes.protobuf")) {
+		int e = apiserver_protobuf_decode(call->body, ret, err, sizeof(err));
+		if (e < 0)
+			strbuf_adds(why, err);
+		return e;
+	}
+	return apiserver_refuse(st, 415, "UnsupportedMediaType",
+				"the body of the request was in an unknown format - accepted media "
+				"types include: application/json, application/yaml, "
+				"application/vnd.kubernetes.protobuf");
+}
+
+static int parse_object(const struct apiserver_call *call,
+			const struct apiserver_resource *resource, json_t **ret,
+			struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	int e = parse_body(call, ret, &why, st);
+	return e < 0 && e != ERR_DENIED ? unrecognized(call, resource, why.s, st) : e;
+}
+
+int apiserver_body_object(const struct apiserver_call *call,
+			  const struct apiserver_resource *resource,
+			  enum apiserver_strictness strictness, json_t **ret,
+			  struct strbuf *warnings, struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	json_t *o = NULL;
+	int e = parse_object(call, resource, &o, st);
+	if (e < 0)
+		return e;
+	if (json_is_null(o))
+		o = json_object(); /* Go decodes null into nothing */
+	if (!json_is_object(o)) {
+		strbuf_addf(
+			&why,
+			"couldn't get version/kind; json parse error: json: cannot unmarshal %s "
+			"into Go value of type %s",
+			json_word(o), type_meta);
+		e = unrecognized(call, resource, why.s, st);
+	}
+	if (e == 0)
+		e = check_kind(call, resource, o, st);
+	if (e == 0)
+		e = check_fields(call, resource, o, strictness, warnings, st);
+	if (e == 0) {
+		apiserver_shape_nulls(resource, o);
+		apiserver_owners_once(o, "", warnings);
+	}
+	if (e == 0)
+		*ret = o;
+	else
+		json_decref(o);
+	return e;
+}
+
+int apiserver_body_options(const struct apiserver_call *call, json_t **ret,
+			   struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	json_t *o = NULL;
+	int e = parse_body(call, &o, &why, st);
+	if (e == ERR_DENIED)
+		return e;
+	if (e < 0)
+		return apiserver_bad_request(st, "%s", why.s);
+	const char *kind = api_kind(o);
+	if (json_is_null(o))
+		o = json_object();
+	if (!json_is_object(o))
+		e = apiserver_bad_request(
+			st,
+			"couldn't get version/kind; json parse error: json: cannot "
+			"unmarshal %s into Go value of type %s",
+			json_word(o), type_meta);
+	else if (kind[0] != '\0' && strcmp(kind, "DeleteOptions") != 0)
+		e = apiserver_bad_request(st, "no kind \"%s\" is registered for version \"%s\" %s",
+					  kind, api_version(o), scheme);
+	if (e == 0)
+		*ret = o;
+	else
+		json_decref(o);
+	return e;
+}
+
+int apiserver_body_patch(const struct apiserver_call *call, json_t **ret,
+			 struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	if (parse_json(call->body, ret, &why) < 0)
+		return apiserver_bad_request(st, "invalid JSON patch");
+	return 0;
+}
+
+int apiserver_body_apply(const struct apiserver_call *call, json_t **ret,
+			 struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	json_t *o = NULL;
+	if (parse_yaml(call->body, &o, &why) < 0)
+		return apiserver_bad_request(
+			st, "error decoding patch: error converting YAML to JSON: %s", why.s);
+	if (json_is_null(o))
+		o = json_object();
+	if (!json_is_object(o)) {
+		int e = apiserver_bad_request(
+			st,
+			"error decoding patch: error unmarshaling JSON: while decoding JSON: json: "
+			"cannot unmarshal %s into Go value of type map[string]interface {}",
+			json_is_array(o)    ? "array"
+			: json_is_string(o) ? "string"
+					    : "number");
+		json_decref(o);
+		return e;
+	}
+	*ret = o;
+	return 0;
+}

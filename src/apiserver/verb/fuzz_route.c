@@ -1,0 +1,27 @@
+/* Any text as a path. */
+#include "apiserver/verb/route.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	CLEANUP(freep) char *text = xstrndup((const char *)data, n);
+	struct apiserver_route r;
+	if (apiserver_route_parse(text, &r)) {
+		/* The parts are of the path; where it leads to a kind, none is empty. */
+		assert(strstr(text, r.plural) != NULL);
+		if (r.r == NULL)
+			return 0;
+		assert(r.plural[0] != '\0' && strstr(text, r.plural) != NULL);
+		assert(r.name == NULL || (r.name[0] != '\0' && strstr(text, r.name) != NULL));
+		assert(strstr(text, r.sub) != NULL && strstr(text, r.below) != NULL);
+		assert(strchr(r.sub, '/') == NULL);
+	}
+	return 0;
+}

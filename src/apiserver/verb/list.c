@@ -1,0 +1,256 @@
+/* LIST: pages, selectors and versions. A long list without a limit is sent while it is read, at one
+ * revision; a page is cut where it becomes too long: so a client costs no more memory than that. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "apiserver/codec/continue_token.h"
+#include "apiserver/store/key.h"
+#include "apiserver/verb/respond.h"
+#include "apiserver/verb/selection.h"
+#include "apiserver/verb/stream.h"
+#include "base/mem.h"
+
+enum {
+	PAGE_MAX_BYTES = 8 << 20,
+	/* Looked at for a page: where a selector finds less than the limit, the client comes back.
+	 */
+	PAGE_MAX_ROWS = 10000,
+	/* What is longer, or takes longer, is sent piece by piece. */
+	WHOLE_MAX_BYTES = 256 * 1024,
+	WHOLE_MAX_ROWS = 4 * APISERVER_PIECE_ROWS,
+};
+
+static const char expired[] = "The resourceVersion for the provided list is too old.";
+static const char token_expired[] =
+	"The provided continue parameter is too old to display a consistent list result. You can "
+	"start a new list without the continue parameter, or use the continue token in this "
+	"response to retrieve the remainder of the results. Continuing with the provided token "
+	"results in an inconsistent list - objects that were created, modified, or deleted between "
+	"the time the first chunk was returned and now may show up in the list.";
+
+/* What needs the tree of the whole cannot be sent piece by piece. */
+static const char too_long[] =
+	"the list is too long for YAML and for pretty=true (more than 8 MB): ask for pages with "
+	"limit, or for plain JSON";
+
+struct listing {
+	struct apiserver_stream stream; /* of what is sent piece by piece */
+	struct apiserver_api *a;
+	struct apiserver_request *q; /* NULL: it is over, a stream goes on */
+	char *label, *field;	     /* what sel was made from */
+	struct apiserver_listing out;
+	struct apiserver_selection sel;
+	struct strbuf prefix; /* of keys, as tokens count on it */
+	struct strbuf from;   /* the same, and the name where only one is wanted */
+	struct strbuf after, last;
+	struct apiserver_range range;
+	size_t limit, n;
+	size_t max_bytes, max_rows; /* of one piece */
+	size_t rows;		    /* of this piece, wanted or not */
+	bool cut;		    /* it ended before the range did */
+};
+
+/* 1: it is in the list; 0: it is not wanted. ERR_DAMAGED. */
+static int add_wanted(struct listing *listing, const struct apiserver_row *row)
+{
+	if (listing->sel.name != NULL && strcmp(strrchr(row->key, '/') + 1, listing->sel.name) != 0)
+		return 0;
+	if (listing->out.raw && (listing->sel.all || listing->sel.by_name)) {
+		apiserver_listing_raw(&listing->out, row->value);
+		return 1;
+	}
+	json_t *o = apiserver_object_parse(listing->out.r, row->value);
+	if (o == NULL)
+		return apiserver_store_damaged(listing->a->store, row->key);
+	bool wanted = apiserver_selection_match(&listing->sel, o);
+	if (wanted && listing->out.raw)
+		apiserver_listing_raw(&listing->out, row->value);
+	else if (wanted)
+		apiserver_listing_tree(&listing->out, o);
+	json_decref(o);
+	return wanted;
+}
+
+static int add_row(void *ctx, const struct apiserver_row *row)
+{
+	struct listing *l = ctx;
+	strbuf_reset(&l->last);
+	strbuf_adds(&l->last, row->key);
+	int added = add_wanted(l, row);
+	if (added < 0)
+		return added;
+	l->n += (size_t)added;
+	l->rows++;
+	l->cut = l->out.items.n >= l->max_bytes || l->rows == l->max_rows;
+	return l->cut || (l->limit != 0 && l->n == l->limit);
+}
+
+/* ---- which revision ---- */
+
+/* The token pins it, unless it says that it does not matter. */
+static int from_token(struct listing *listing, const struct apiserver_list_options *options)
+{
+	CLEANUP(strbuf_done) struct strbuf err = STRBUF_INIT;
+	int64_t rv;
+	if (options->rv[0] != '\0' && strcmp(options->rv, "0") != 0)
+		return apiserver_bad_request(
+			listing->q->st,
+			"specifying resource version is not allowed when using continue");
+	if (apiserver_token_read(options->token, listing->prefix.s, &listing->after, &rv, &err) < 0)
+		return apiserver_bad_request(listing->q->st, "invalid continue token: %s", err.s);
+	listing->range.after = listing->after.s;
+	listing->range.at = rv > 0 ? (uint64_t)rv : 0;
+	return 0;
+}
+
+static int set_revision(struct listing *listing, const struct apiserver_list_options *options)
+{
+	uint64_t rv;
+	listing->limit = (size_t)options->limit;
+	if (strcmp(options->rv, "0") == 0)
+		listing->limit = 0; /* the server answers from its cache, all of it */
+	if (options->token[0] != '\0')
+		return from_token(listing, options);
+	if (!apiserver_version_parse(options->rv, &rv))
+		return apiserver_bad_version(listing->q->st, options->rv);
+	/* A limit with a version has always meant that version exactly. */
+	if (strcmp(options->match, "Exact") == 0 ||
+	    (options->match[0] == '\0' && rv != 0 && options->limit != 0))
+		listing->range.at = rv;
+	return apiserver_wait_revision(listing->a, rv, listing->q->st);
+}
+
+static int gone(struct listing *listing, const struct apiserver_list_options *options)
+{
+	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
+	if (options->token[0] == '\0')
+		return apiserver_expired(listing->q->st, "%s", expired);
+	apiserver_expired(listing->q->st, "%s", token_expired);
+	apiserver_token_make(&token, listing->after.s, listing->prefix.s, -1);
+	listing->q->st->list_meta = json_pack("{ss}", "continue", token.s);
+	return ERR_DENIED;
+}
+
+static void listing_free(struct listing *listing)
+{
+	apiserver_selection_done(&listing->sel);
+	apiserver_listing_done(&listing->out);
+	strbuf_done(&listing->prefix);
+	strbuf_done(&listing->from);
+	strbuf_done(&listing->after);
+	strbuf_done(&listing->last);
+	free(listing->label);
+	free(listing->field);
+	free(listing);
+}
+
+/* ---- piece by piece ---- */
+
+/* A client that is so slow that its revision is compacted meanwhile gets no end: it must see that
+ * this is not all. */
+static bool produce(struct apiserver_stream *stream, bool swift)
+{
+	struct listing *l = CONTAINER_OF(stream, struct listing, stream);
+	if (swift)
+		return true;
+	strbuf_reset(&l->after);
+	strbuf_adds(&l->after, l->last.s);
+	l->range.after = l->after.s;
+	l->rows = 0;
+	l->cut = false;
+	int e = apiserver_store_list(l->a->store, &l->range, add_row, l, &l->range.at, NULL);
+	apiserver_listing_more(&l->out, &stream->out);
+	stream->broken = e < 0;
+	stream->ended = e < 0 || !l->cut;
+	if (e == 0 && !l->cut)
+		strbuf_adds(&stream->out, apiserver_listing_close);
+	return l->cut;
+}
+
+static void free_stream(struct apiserver_stream *stream)
+{
+	apiserver_stream_done(stream);
+	listing_free(CONTAINER_OF(stream, struct listing, stream));
+}
+
+static const struct apiserver_stream_ops list_ops = { produce, free_stream };
+
+static int flow(struct listing *listing, uint64_t at)
+{
+	listing->range.at = at;
+	listing->max_bytes = APISERVER_PIECE_BYTES;
+	listing->max_rows = APISERVER_PIECE_ROWS;
+	apiserver_listing_open(listing->q, &listing->out, at);
+	apiserver_stream_init(&listing->stream, listing->a->filler, &list_ops);
+	listing->q->answer->stream = &listing->stream;
+	listing->q->answer->stream_whole = true;
+	listing->q = NULL;
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int run(struct listing *listing, const struct apiserver_list_options *options)
+{
+	uint64_t at, left = 0;
+	CLEANUP(strbuf_done) struct strbuf token = STRBUF_INIT;
+	bool flows = listing->limit == 0 && apiserver_listing_flows(listing->q);
+	listing->max_bytes = flows ? WHOLE_MAX_BYTES : PAGE_MAX_BYTES;
+	listing->max_rows = flows ? WHOLE_MAX_ROWS : listing->limit != 0 ? PAGE_MAX_ROWS : SIZE_MAX;
+	int e = apiserver_store_list(listing->a->store, &listing->range, add_row, listing, &at,
+				     listing->limit != 0 ? &left : NULL);
+	if (e == ERR_GONE)
+		return gone(listing, options);
+	if (e == ERR_RANGE)
+		return apiserver_too_large_version(listing->q->st, listing->range.at,
+						   apiserver_store_revision(listing->a->store));
+	if (e < 0)
+		return apiserver_store_failed(listing->q->st, e);
+	if (listing->cut && flows)
+		return flow(listing, at);
+	if (listing->cut && listing->limit == 0 && listing->q->c->method == HTTP_GET)
+		return apiserver_refuse(listing->q->st, 406, "NotAcceptable", "%s", too_long);
+	if (left != 0)
+		apiserver_token_make(&token, listing->last.s, listing->prefix.s, (int64_t)at);
+	return apiserver_listing_end(listing->q, &listing->out, at, token.s,
+				     token.n != 0 && listing->sel.all ? (int64_t)left : -1);
+}
+
+static int begin(struct listing *listing, const struct apiserver_list_options *options)
+{
+	struct apiserver_request *q = listing->q;
+	apiserver_key(&listing->prefix, q->r->stored->kind, q->route.ns, NULL);
+	int e = apiserver_selection_parse(q->r, listing->label, listing->field, &listing->sel,
+					  q->st);
+	if (e < 0)
+		return e;
+	apiserver_selection_prefix(&listing->sel, q->r, q->route.ns, &listing->from);
+	listing->range.prefix = listing->from.s;
+	return set_revision(listing, options);
+}
+
+int apiserver_do_list(struct apiserver_request *req, const struct apiserver_list_options *options)
+{
+	struct apiserver_listing out;
+	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
+	if (e == 0)
+		e = apiserver_listing_begin(req, &out);
+	if (e < 0)
+		return e;
+	struct listing *l = xcalloc(1, sizeof(*l));
+	l->a = req->a;
+	l->q = req;
+	l->out = out;
+	l->label = xstrdup(options->label);
+	l->field = xstrdup(options->field);
+	strbuf_init(&l->prefix);
+	strbuf_init(&l->from);
+	strbuf_init(&l->after);
+	strbuf_init(&l->last);
+	e = begin(l, options);
+	if (e == 0)
+		e = run(l, options);
+	if (l->q != NULL)
+		listing_free(l);
+	return e;
+}

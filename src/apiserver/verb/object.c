@@ -1,0 +1,161 @@
+/* Objects and texts. */
+#include "apiserver/verb/object.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/store/key.h"
+#include "base/err.h"
+
+static int add_text(const char *pos, size_t len, void *ctx)
+{
+	strbuf_add(ctx, pos, len);
+	return 0;
+}
+
+static void add_value(struct strbuf *out, const json_t *value)
+{
+	if (json_dump_callback(value, add_text, out, JSON_COMPACT | JSON_ENCODE_ANY) != 0)
+		strbuf_adds(out, "null");
+}
+
+static void add_member(struct strbuf *out, const char *key, const json_t *value)
+{
+	strbuf_addc(out, ',');
+	strbuf_add_json(out, slice_of(key));
+	strbuf_addc(out, ':');
+	add_value(out, value);
+}
+
+static void add_identity(struct strbuf *out, const struct apiserver_resource *resource)
+{
+	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
+	if (resource->kind->group[0] != '\0')
+		strbuf_addf(&version, "%s/", resource->kind->group);
+	strbuf_adds(&version, resource->version);
+	if (resource->built_in)
+		strbuf_addf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",", resource->kind->kind,
+			    version.s);
+	else
+		strbuf_addf(out, "{\"apiVersion\":\"%s\",\"kind\":\"%s\",", version.s,
+			    resource->kind->kind);
+}
+
+void apiserver_text_make(struct apiserver_text *text, const struct apiserver_resource *stored,
+			 const json_t *object)
+{
+	const char *key;
+	json_t *v;
+	strbuf_init(&text->b);
+	add_identity(&text->b, stored);
+	strbuf_adds(&text->b, "\"metadata\":{\"resourceVersion\":\"");
+	text->head_n = text->b.n;
+	strbuf_addc(&text->b, '"');
+	json_object_foreach (json_object_get(api_tree(object), "metadata"), key, v) {
+		if (strcmp(key, "resourceVersion") != 0)
+			add_member(&text->b, key, v);
+	}
+	strbuf_addc(&text->b, '}');
+	json_object_foreach (api_tree(object), key, v) {
+		if (strcmp(key, "kind") != 0 && strcmp(key, "apiVersion") != 0 &&
+		    strcmp(key, "metadata") != 0)
+			add_member(&text->b, key, v);
+	}
+	strbuf_addc(&text->b, '}');
+}
+
+void apiserver_text_done(struct apiserver_text *text)
+{
+	strbuf_done(&text->b);
+}
+
+struct slice apiserver_text_head(const struct apiserver_text *text)
+{
+	return (struct slice){ text->b.s, text->head_n };
+}
+
+struct slice apiserver_text_tail(const struct apiserver_text *text)
+{
+	return (struct slice){ text->b.s + text->head_n, text->b.n - text->head_n };
+}
+
+struct slice apiserver_text_inner(const struct apiserver_resource *resource, struct slice text)
+{
+	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
+	add_identity(&b, resource);
+	return resource->built_in && slice_starts(text, strbuf_slice(&b)) ? slice_from(text, b.n)
+									  : slice_from(text, 1);
+}
+
+/* ---- versions ---- */
+
+bool apiserver_object_raw(const struct apiserver_resource *resource)
+{
+	return resource->stored == resource;
+}
+
+static void set_identity(json_t *object, const struct apiserver_resource *resource)
+{
+	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
+	if (resource->kind->group[0] != '\0')
+		strbuf_addf(&version, "%s/", resource->kind->group);
+	strbuf_adds(&version, resource->version);
+	json_object_set_new(object, "kind", json_string(resource->kind->kind));
+	json_object_set_new(object, "apiVersion", json_string(version.s));
+}
+
+json_t *apiserver_object_to_stored(const struct apiserver_resource *resource, const json_t *object)
+{
+	if (apiserver_object_raw(resource))
+		return json_incref(api_tree(object));
+	json_t *copy = json_deep_copy(object);
+	if (resource->strategy->to_stored != NULL)
+		resource->strategy->to_stored(copy, resource->version);
+	set_identity(copy, resource->stored);
+	return copy;
+}
+
+json_t *apiserver_object_parse(const struct apiserver_resource *resource, struct slice text)
+{
+	json_t *o = json_loadb(text.p, text.n, 0, NULL);
+	if (o == NULL || apiserver_object_raw(resource))
+		return o;
+	if (resource->strategy->from_stored != NULL)
+		resource->strategy->from_stored(o, resource->version);
+	set_identity(o, resource);
+	return o;
+}
+
+/* ---- metadata ---- */
+
+json_t *apiserver_object_meta(json_t *object)
+{
+	json_t *meta = json_object_get(object, "metadata");
+	if (!json_is_object(meta)) {
+		meta = json_object();
+		json_object_set_new(object, "metadata", meta);
+	}
+	return meta;
+}
+
+void apiserver_object_set_revision(json_t *object, uint64_t revision)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, revision);
+	json_object_set_new(apiserver_object_meta(object), "resourceVersion", json_string(text));
+}
+
+int apiserver_object_read(struct apiserver_store *store, const struct apiserver_resource *resource,
+			  const char *ns, const char *name, json_t **ret, uint64_t *ret_revision)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT, text = STRBUF_INIT;
+	apiserver_key(&key, resource->stored->kind, ns, name);
+	int e = apiserver_store_get(store, key.s, &text, ret_revision);
+	if (e < 0)
+		return e;
+	*ret = apiserver_object_parse(resource, strbuf_slice(&text));
+	return *ret != NULL ? 0 : apiserver_store_damaged(store, key.s);
+}

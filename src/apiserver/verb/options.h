@@ -1,0 +1,72 @@
+/* What a request asks for beside its path: the arguments of lists, watches and writes, and the
+ * options of deletes, which come as arguments or as a body. Checked and complained about as the
+ * server does. Texts are borrowed from the arguments or the body's tree. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "apiserver/verb/rest.h"
+#include "apiserver/codec/status_error.h"
+#include "base/compiler.h"
+
+enum { APISERVER_MANAGER_MAX_BYTES = 128 };
+
+/* NULL when it is not there. */
+const char *apiserver_arg(const struct apiserver_call *call, const char *name);
+
+struct apiserver_list_options {
+	const char *label, *field;	/* selectors */
+	const char *rv, *match, *token; /* "" when not given */
+	bool watch, bookmarks;
+	int initial_events; /* -1: not said */
+	int64_t limit;
+	int64_t timeout_s; /* 0: not said; below: it is over at once */
+};
+MUST_CHECK int apiserver_list_options(const struct apiserver_call *call,
+				      struct apiserver_list_options *ret,
+				      struct apiserver_status *st);
+
+enum apiserver_write_kind {
+	APISERVER_WRITE_CREATE,
+	APISERVER_WRITE_UPDATE,
+	APISERVER_WRITE_PATCH,
+	APISERVER_WRITE_APPLY,
+};
+
+enum apiserver_strictness {
+	APISERVER_WARN, /* the default */
+	APISERVER_STRICT,
+	APISERVER_IGNORE,
+};
+
+struct apiserver_write_options {
+	char manager[APISERVER_MANAGER_MAX_BYTES + 1];
+	enum apiserver_strictness strictness;
+	bool dry_run, force;
+};
+MUST_CHECK int apiserver_write_options(const struct apiserver_call *call,
+				       enum apiserver_write_kind kind,
+				       struct apiserver_write_options *ret,
+				       struct apiserver_status *st);
+
+struct apiserver_delete_options {
+	bool dry_run;
+	const char *policy;   /* propagationPolicy, "" when not given */
+	int orphan;	      /* orphanDependents; -1: not said */
+	const char *uid, *rv; /* preconditions, NULL when not given */
+	json_t *body;	      /* what they point into */
+};
+MUST_CHECK int apiserver_delete_options(const struct apiserver_call *call,
+					struct apiserver_delete_options *ret,
+					struct apiserver_status *st);
+void apiserver_delete_options_done(struct apiserver_delete_options *options);
+
+/* A resourceVersion as the store counts; "" is 0. False when it is none. */
+bool apiserver_version_parse(const char *text, uint64_t *ret);
+/* "invalid syntax", or what else is wrong with one that is none. */
+const char *apiserver_version_why(const char *rv);
+/* Of a list: 400. */
+int apiserver_bad_version(struct apiserver_status *st, const char *rv);

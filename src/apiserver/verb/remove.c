@@ -1,0 +1,364 @@
+/* DELETE. An object with finalizers is marked and waits for them; another one goes. */
+#include "apiserver/verb/remove.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/time.h"
+#include "api/tree.h"
+#include "apiserver/store/key.h"
+#include "apiserver/verb/respond.h"
+#include "apiserver/verb/selection.h"
+#include "apiserver/verb/stream.h"
+#include "apiserver/verb/write.h"
+#include "base/clock.h"
+
+enum { REMOVE_TRIES = 20 };
+
+static const char orphan_finalizer[] = "orphan";
+static const char foreground_finalizer[] = "foregroundDeletion";
+
+static bool is_kind(const struct apiserver_resource *resource, const char *kind)
+{
+	return resource->built_in && resource->kind->group[0] == '\0' &&
+	       strcmp(resource->kind->kind, kind) == 0;
+}
+
+static int check_preconditions(const struct apiserver_resource *resource, const json_t *old,
+			       const struct apiserver_delete_options *options,
+			       struct apiserver_status *st)
+{
+	if (options->uid != NULL && strcmp(options->uid, api_uid(old)) != 0)
+		return apiserver_conflict_kind(
+			st, resource, api_name(old),
+			"the UID in the precondition (%s) does not match the UID "
+			"in record (%s). The object might have been deleted and "
+			"then recreated",
+			options->uid, api_uid(old));
+	if (options->rv != NULL && strcmp(options->rv, api_resource_version(old)) != 0)
+		return apiserver_conflict_kind(
+			st, resource, api_name(old),
+			"the ResourceVersion in the precondition (%s) does not "
+			"match the ResourceVersion in record (%s). The object "
+			"might have been modified",
+			options->rv, api_resource_version(old));
+	return 0;
+}
+
+/* ---- finalizers ---- */
+
+static void set_finalizer(json_t *object, const char *name, bool there)
+{
+	json_t *meta = apiserver_object_meta(object), *list = json_object_get(meta, "finalizers"),
+	       *v;
+	size_t i;
+	if (api_has_finalizer(object, name) == there)
+		return;
+	if (list == NULL) {
+		list = json_array();
+		json_object_set_new(meta, "finalizers", list);
+	}
+	if (there) {
+		json_array_append_new(list, json_string(name));
+		return;
+	}
+	json_array_foreach (list, i, v) {
+		if (strcmp(api_text(v), name) == 0) {
+			json_array_remove(list, i);
+			break;
+		}
+	}
+	if (json_array_size(list) == 0)
+		json_object_del(meta, "finalizers");
+}
+
+/* What is to happen with those it owns is kept as a finalizer, for the collector. A delete that
+ * says nothing leaves what was said before. */
+static void set_propagation(json_t *object, const struct apiserver_delete_options *opt)
+{
+	bool orphan = strcmp(opt->policy, "Orphan") == 0 || opt->orphan == 1;
+	bool foreground = strcmp(opt->policy, "Foreground") == 0;
+	if (opt->policy[0] == '\0' && opt->orphan < 0)
+		return;
+	set_finalizer(object, orphan_finalizer, orphan);
+	set_finalizer(object, foreground_finalizer, foreground);
+}
+
+/* Kinds whose objects are told of in the answer. Pods are marked even when they go at once: those
+ * who watch see why. */
+static bool tells_object(const struct apiserver_resource *resource)
+{
+	return is_kind(resource, "Pod") || is_kind(resource, "Service") ||
+	       is_kind(resource, "ServiceAccount");
+}
+
+static void mark(const struct apiserver_resource *resource, json_t *object)
+{
+	char now[API_TIME_TEXT_MAX];
+	json_t *meta = apiserver_object_meta(object);
+	if (api_is_deleting(object))
+		return;
+	json_object_set_new(meta, "deletionTimestamp", json_string(api_time(clock_wall_ns(), now)));
+	if (is_kind(resource, "Namespace")) {
+		json_t *status = json_object_get(object, "status");
+		if (!json_is_object(status)) {
+			status = json_object();
+			json_object_set_new(object, "status", status);
+		}
+		json_object_set_new(status, "phase", json_string("Terminating"));
+		return;
+	}
+	json_object_set_new(meta, "deletionGracePeriodSeconds", json_integer(0));
+	if (api_generation(object) > 0)
+		json_object_set_new(meta, "generation", json_integer(api_generation(object) + 1));
+}
+
+static int check_immortal(const struct apiserver_resource *resource, const char *name,
+			  struct apiserver_status *st)
+{
+	static const char *const names[] = { "default", "kube-system", "kube-public" };
+	for (size_t i = 0; is_kind(resource, "Namespace") && i < ARRAY_LEN(names); i++) {
+		if (strcmp(name, names[i]) == 0)
+			return apiserver_forbid(st, resource, name,
+						"this namespace may not be deleted");
+	}
+	if (resource->built_in && strcmp(resource->kind->kind, "CustomResourceDefinition") == 0)
+		return apiserver_forbid(
+			st, resource, name,
+			"this server has a fixed set of kinds: none can be removed");
+	return 0;
+}
+
+/* ---- one object ---- */
+
+static int store_mark(struct apiserver_api *api, const struct apiserver_resource *resource,
+		      json_t *object, uint64_t revision)
+{
+	json_t *stored = apiserver_object_to_stored(resource, object);
+	uint64_t now;
+	int e = apiserver_write_plain(api, resource, stored, revision, &now);
+	json_decref(stored);
+	if (e == 0)
+		apiserver_object_set_revision(object, now);
+	return e;
+}
+
+static int store_removal(struct apiserver_api *api, const struct apiserver_resource *resource,
+			 json_t *object, const json_t *old, uint64_t revision)
+{
+	json_t *stored =
+		apiserver_object_to_stored(resource, is_kind(resource, "Pod") ? object : old);
+	uint64_t now;
+	int e = apiserver_write_removal(api, resource, stored, revision, &now);
+	json_decref(stored);
+	if (e == 0)
+		apiserver_object_set_revision(object, now);
+	return e;
+}
+
+static int try_remove(struct apiserver_api *api, const struct apiserver_resource *resource,
+		      const json_t *old, uint64_t revision,
+		      const struct apiserver_delete_options *opt, struct apiserver_removal *ret)
+{
+	json_t *o = json_deep_copy(old);
+	int e = 0;
+	set_propagation(o, opt);
+	ret->gone = apiserver_is_finalized(resource, o);
+	if (!ret->gone || is_kind(resource, "Pod"))
+		mark(resource, o);
+	if (!opt->dry_run && ret->gone)
+		e = store_removal(api, resource, o, old, revision);
+	else if (!opt->dry_run && !json_equal(o, old))
+		e = store_mark(api, resource, o, revision);
+	if (e == 0)
+		ret->was = o;
+	else
+		json_decref(o);
+	return e;
+}
+
+int apiserver_remove(struct apiserver_api *api, const struct apiserver_resource *resource,
+		     const char *ns, const char *name,
+		     const struct apiserver_delete_options *options, struct apiserver_removal *ret,
+		     struct apiserver_status *st)
+{
+	int e = check_immortal(resource, name, st);
+	if (e < 0)
+		return e;
+	for (int i = 0; i < REMOVE_TRIES; i++) {
+		json_t *old;
+		uint64_t revision;
+		e = apiserver_object_read(api->store, resource, ns, name, &old, &revision);
+		if (e == ERR_NOTFOUND)
+			return apiserver_not_found(st, resource, name);
+		if (e < 0)
+			return apiserver_store_failed(st, e);
+		e = check_preconditions(resource, old, options, st);
+		if (e == 0)
+			e = try_remove(api, resource, old, revision, options, ret);
+		json_decref(old);
+		if (e == 0 || e == ERR_DENIED)
+			return e;
+		if (e != ERR_CONFLICT)
+			return apiserver_store_failed(st, e);
+	}
+	return apiserver_modified(st, resource, name);
+}
+
+int apiserver_do_delete(struct apiserver_request *req)
+{
+	struct apiserver_delete_options o = { .policy = "", .orphan = -1 };
+	struct apiserver_removal done = { 0 };
+	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
+	if (e == 0)
+		e = apiserver_delete_options(req->c, &o, req->st);
+	if (e < 0)
+		return e;
+	e = apiserver_remove(req->a, req->r, req->route.ns, req->route.name, &o, &done, req->st);
+	apiserver_delete_options_done(&o);
+	if (e < 0)
+		return e;
+	if (!done.gone || tells_object(req->r))
+		return apiserver_respond_object(req, 200, done.was);
+	apiserver_respond_tree(req, 200, apiserver_status_success(req->r, done.was));
+	json_decref(done.was);
+	return 0;
+}
+
+/* ---- collections ---- */
+
+/* Found and removed page by page: what is kept of all is the answer's text. */
+struct collection {
+	struct apiserver_request *q;
+	const struct apiserver_selection *sel;
+	struct apiserver_range range;
+	struct apiserver_listing out;
+	struct strbuf last; /* key of the page's last row */
+	json_t *found;	    /* of the page */
+	size_t rows, bytes;
+	bool cut; /* the page ended before the range did */
+};
+
+static int collect(void *ctx, const struct apiserver_row *row)
+{
+	struct collection *c = ctx;
+	json_t *o = apiserver_object_parse(c->q->r, row->value);
+	if (o != NULL && apiserver_selection_match(c->sel, o))
+		json_array_append(c->found, o);
+	json_decref(o);
+	strbuf_reset(&c->last);
+	strbuf_adds(&c->last, row->key);
+	c->rows++;
+	c->bytes += row->value.n;
+	c->cut = c->rows == APISERVER_PIECE_ROWS || c->bytes >= APISERVER_PIECE_BYTES;
+	return c->cut;
+}
+
+/* Others may be at work on the same objects: what is gone already is fine. */
+static int remove_found(struct collection *collection,
+			const struct apiserver_delete_options *options)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach (collection->found, i, v) {
+		struct apiserver_removal done = { 0 };
+		int e = apiserver_remove(collection->q->a, collection->q->r,
+					 collection->q->route.ns, api_name(v), options, &done,
+					 collection->q->st);
+		if (e == 0)
+			json_decref(done.was);
+		else if (collection->q->st->code != 404)
+			return e;
+		apiserver_listing_tree(&collection->out, v);
+	}
+	return 0;
+}
+
+static int remove_page(struct collection *collection,
+		       const struct apiserver_delete_options *options, uint64_t *ret_at)
+{
+	CLEANUP(strbuf_done) struct strbuf after = STRBUF_INIT;
+	strbuf_adds(&after, collection->last.s);
+	collection->range.after = after.n != 0 ? after.s : NULL;
+	collection->rows = collection->bytes = 0;
+	collection->cut = false;
+	collection->found = json_array();
+	int e = apiserver_store_list(collection->q->a->store, &collection->range, collect,
+				     collection, ret_at, NULL);
+	/* On a full disk old revisions go at once: then what is there now counts. */
+	if (e == ERR_GONE) {
+		collection->range.at = 0;
+		e = apiserver_store_list(collection->q->a->store, &collection->range, collect,
+					 collection, ret_at, NULL);
+	}
+	e = e < 0 ? apiserver_store_failed(collection->q->st, e)
+		  : remove_found(collection, options);
+	json_decref(collection->found);
+	return e;
+}
+
+static int remove_pages(struct collection *collection,
+			const struct apiserver_delete_options *options)
+{
+	uint64_t first, at;
+	int e = remove_page(collection, options, &first);
+	collection->range.at = first;
+	while (e == 0 && collection->cut)
+		e = remove_page(collection, options, &at);
+	return e < 0 ? e : apiserver_listing_end(collection->q, &collection->out, first, "", -1);
+}
+
+static int remove_all(struct apiserver_request *req, const struct apiserver_selection *sel,
+		      const struct apiserver_delete_options *options)
+{
+	CLEANUP(strbuf_done) struct strbuf prefix = STRBUF_INIT;
+	struct collection c = { .q = req, .sel = sel, .last = STRBUF_INIT };
+	int e = apiserver_listing_begin(req, &c.out);
+	if (e < 0)
+		return e;
+	apiserver_key(&prefix, req->r->stored->kind, req->route.ns, NULL);
+	c.range.prefix = prefix.s;
+	e = remove_pages(&c, options);
+	apiserver_listing_done(&c.out);
+	strbuf_done(&c.last);
+	return e;
+}
+
+int apiserver_do_delete_all(struct apiserver_request *req)
+{
+	struct apiserver_list_options lo = { 0 };
+	struct apiserver_delete_options o = { .policy = "", .orphan = -1 };
+	struct apiserver_selection sel;
+	uint64_t at;
+	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
+	if (e == 0)
+		e = apiserver_list_options(req->c, &lo, req->st);
+	if (e == 0 && !apiserver_version_parse(lo.rv, &at))
+		e = apiserver_bad_version(req->st, lo.rv);
+	if (e == 0)
+		e = apiserver_delete_options(req->c, &o, req->st);
+	if (e < 0)
+		return e;
+	e = apiserver_selection_parse(req->r, lo.label, lo.field, &sel, req->st);
+	if (e == 0)
+		e = remove_all(req, &sel, &o);
+	apiserver_selection_done(&sel);
+	apiserver_delete_options_done(&o);
+	return e;
+}
+
+bool apiserver_remove_as_system(struct apiserver_api *api,
+				const struct apiserver_resource *resource, const char *ns,
+				const char *name, const char *uid, const char *policy)
+{
+	struct apiserver_delete_options o = { .policy = policy, .orphan = -1, .uid = uid };
+	struct apiserver_status st = APISERVER_STATUS_INIT;
+	struct apiserver_removal done = { 0 };
+	int e = apiserver_remove(api, resource, ns, name, &o, &done, &st);
+	if (e == 0)
+		json_decref(done.was);
+	/* What is gone, or another one by now, needs nothing. */
+	bool fine = e == 0 || st.code == 404 || (st.code == 409 && uid != NULL) || st.code == 403;
+	apiserver_status_done(&st);
+	return fine;
+}

@@ -1,0 +1,92 @@
+/* Paths, part by part. */
+#include "apiserver/verb/route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Splits in place; the number of parts, or -1 when there are too many. Empty ones count. */
+static int split(char *text, char *parts[APISERVER_PATH_PARTS_MAX])
+{
+	int n = 0;
+	for (char *at = text; at != NULL; n++) {
+		if (n == APISERVER_PATH_PARTS_MAX)
+			return -1;
+		parts[n] = at;
+		at = strchr(at, '/');
+		if (at != NULL)
+			*at++ = '\0';
+	}
+	if (n != 0 && parts[n - 1][0] == '\0')
+		n--; /* a slash at the end */
+	return n;
+}
+
+/* Parts that lead elsewhere, or nowhere. */
+static bool is_odd(const char *part)
+{
+	return part[0] == '\0' || strcmp(part, ".") == 0 || strcmp(part, "..") == 0;
+}
+
+static void look_up_group(struct apiserver_route *ret)
+{
+	size_t n;
+	const struct apiserver_resource *const *rows = apiserver_resources(&n);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(rows[i]->kind->group, ret->group) != 0)
+			continue;
+		ret->group_known = true;
+		ret->custom = !rows[i]->built_in;
+	}
+}
+
+/* What follows group and version. A namespace is a place and a thing: /namespaces/NS/status. */
+static bool rest_of(struct apiserver_route *ret, char **part, int len)
+{
+	if (len == 0)
+		return false;
+	if (len > 2 && strcmp(part[0], "namespaces") == 0 &&
+	    !(len == 3 && (strcmp(part[2], "status") == 0 || strcmp(part[2], "finalize") == 0))) {
+		ret->ns = part[1];
+		part += 2;
+		len -= 2;
+	}
+	ret->plural = part[0];
+	ret->name = len > 1 ? part[1] : NULL;
+	ret->sub = len > 2 ? part[2] : "";
+	ret->below = len > 3 ? part[3] : "";
+	for (int i = 4; i < len; i++)
+		part[i][-1] = '/'; /* joined again */
+	return true;
+}
+
+bool apiserver_route_parse(const char *path, struct apiserver_route *ret)
+{
+	char *part[APISERVER_PATH_PARTS_MAX];
+	memset(ret, 0, offsetof(struct apiserver_route, text));
+	ret->sub = ret->below = "";
+	if (path[0] != '/' || strlen(path) >= sizeof(ret->text))
+		return false;
+	snprintf(ret->text, sizeof(ret->text), "%s", path + 1);
+	int n = split(ret->text, part);
+	int skip = 0, odd = 0;
+	if (n >= 2 && strcmp(part[0], "api") == 0) {
+		ret->group = "";
+		skip = 2;
+	} else if (n >= 3 && strcmp(part[0], "apis") == 0) {
+		ret->group = part[1];
+		skip = 3;
+	} else {
+		return false;
+	}
+	ret->version = part[skip - 1];
+	look_up_group(ret);
+	for (int i = 0; i < n; i++)
+		odd += is_odd(part[i]);
+	if (!rest_of(ret, part + skip, n - skip))
+		return false;
+	/* Such a name is told of where the kind is known; in other places there is nothing. */
+	if (odd == 0 ||
+	    (odd == 1 && ret->name != NULL && ret->name[0] != '\0' && is_odd(ret->name)))
+		ret->r = apiserver_resource_find(ret->group, ret->version, ret->plural);
+	return true;
+}

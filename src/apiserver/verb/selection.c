@@ -1,0 +1,157 @@
+/* Selections. */
+#include "apiserver/verb/selection.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/tree.h"
+#include "apiserver/store/key.h"
+#include "base/charset.h"
+
+enum { NAME_MAX_BYTES = 253 };
+
+static bool is_known(const struct apiserver_resource *resource, const char *field)
+{
+	if (strcmp(field, "metadata.name") == 0 || strcmp(field, "metadata.namespace") == 0)
+		return true;
+	for (const char *const *f = resource->fields; f != NULL && *f != NULL; f++) {
+		if (strcmp(*f, field) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The server compares what its Go types hold: a boolean that is not there is false. */
+static bool is_boolean(const struct apiserver_resource *resource, const char *field)
+{
+	struct slice rest = slice_of(field);
+	const json_t *schema = resource->openapi;
+	while (rest.p != NULL) {
+		struct slice part = slice_cut(&rest, '.');
+		schema = json_object_getn(json_object_get(schema, "properties"), part.p, part.n);
+	}
+	return strcmp(api_text(json_object_get(schema, "type")), "boolean") == 0;
+}
+
+static int unknown_field(const struct apiserver_resource *resource, const char *field,
+			 struct apiserver_status *st)
+{
+	bool own = !resource->built_in || (resource->fields != NULL && resource->fields[0] != NULL);
+	if (own)
+		return apiserver_bad_request(st, "field label not supported: %s", field);
+	return apiserver_bad_request(
+		st,
+		"\"%s\" is not a known field selector: only \"metadata.name\", "
+		"\"metadata.namespace\"",
+		field);
+}
+
+/* Up to the next `stop` that is not escaped. */
+static struct slice cut(struct slice *rest, char stop)
+{
+	size_t n = 0;
+	while (n < rest->n && rest->p[n] != stop)
+		n += rest->p[n] == '\\' ? 2 : 1;
+	n = MIN(n, rest->n);
+	struct slice part = { rest->p, n };
+	*rest = n < rest->n ? slice_from(*rest, n + 1) : (struct slice){ 0 };
+	return part;
+}
+
+static int bad_value(struct slice value, struct apiserver_status *st)
+{
+	for (size_t i = 0; i < value.n; i++) {
+		if (value.p[i] == '=' || value.p[i] == ',')
+			return apiserver_bad_request(st,
+						     "invalid field selector: unescaped character "
+						     "in value: %d",
+						     value.p[i]);
+		if (value.p[i] != '\\')
+			continue;
+		if (i + 1 == value.n || !charset_has("\\,=", value.p[i + 1]))
+			return apiserver_bad_request(
+				st, "invalid field selector: invalid escape sequence: \\%.*s",
+				i + 1 < value.n, value.p + i + 1);
+		i++;
+	}
+	return 0;
+}
+
+/* The server's words for the first term that is none. */
+static int bad_field_selector(const char *text, struct apiserver_status *st)
+{
+	struct slice rest = slice_of(text);
+	while (rest.p != NULL) {
+		struct slice term = cut(&rest, ','), value = term;
+		(void)cut(&value, '=');
+		if (term.n != 0 && value.p == NULL)
+			return apiserver_bad_request(
+				st, "invalid selector: '%s'; can't understand '%.*s'", text,
+				(int)term.n, term.p);
+		if (value.n != 0 && value.p[0] == '=')
+			value = slice_from(value, 1); /* `==` */
+		if (bad_value(value, st) < 0)
+			return ERR_DENIED;
+	}
+	return apiserver_bad_request(st, "invalid selector: '%s'", text);
+}
+
+static int parse_fields(const struct apiserver_resource *resource, const char *text,
+			struct apiserver_selection *ret, struct apiserver_status *st)
+{
+	char err[256];
+	if (api_field_selector_parse(slice_of(text), &ret->arena, &ret->field, err, sizeof(err)) <
+	    0)
+		return bad_field_selector(text, st);
+	for (size_t i = 0; i < ret->field.n; i++) {
+		struct api_selector_term *t = &ret->field.term[i];
+		if (!is_known(resource, t->key))
+			return unknown_field(resource, t->key, st);
+		if (resource->built_in && is_boolean(resource, t->key))
+			t->absent = "false";
+		if (strcmp(t->key, "metadata.name") == 0 && t->op == API_SEL_IN)
+			ret->name = t->value[0];
+	}
+	return 0;
+}
+
+int apiserver_selection_parse(const struct apiserver_resource *resource, const char *label,
+			      const char *field, struct apiserver_selection *ret,
+			      struct apiserver_status *st)
+{
+	CLEANUP(strbuf_done) struct strbuf why = STRBUF_INIT;
+	char err[256];
+	*ret = (struct apiserver_selection){ 0 };
+	arena_init(&ret->arena);
+	if (apiserver_label_selector_error(label, &why))
+		return apiserver_bad_request(st, "%s", why.s);
+	if (api_label_selector_parse(slice_of(label), &ret->arena, &ret->label, err, sizeof(err)) <
+	    0)
+		return apiserver_bad_request(st, "unable to parse requirement: %s", err);
+	int e = parse_fields(resource, field, ret, st);
+	ret->all = ret->label.n == 0 && ret->field.n == 0;
+	ret->by_name = ret->label.n == 0 && ret->field.n == 1 && ret->name != NULL;
+	return e;
+}
+
+void apiserver_selection_done(struct apiserver_selection *selection)
+{
+	arena_done(&selection->arena);
+}
+
+bool apiserver_selection_match(const struct apiserver_selection *selection, const json_t *object)
+{
+	return selection->all ||
+	       (api_label_selector_match(&selection->label, api_get(object, "metadata.labels")) &&
+		api_field_selector_match(&selection->field, object));
+}
+
+void apiserver_selection_prefix(const struct apiserver_selection *selection,
+				const struct apiserver_resource *resource, const char *ns,
+				struct strbuf *out)
+{
+	/* A longer name is none, and would make no key. */
+	bool known = selection->name != NULL && strlen(selection->name) <= NAME_MAX_BYTES &&
+		     (ns != NULL || !resource->kind->namespaced);
+	apiserver_key(out, resource->stored->kind, ns, known ? selection->name : NULL);
+}

@@ -1,0 +1,36 @@
+/* Which objects a list or watch wants: label and field selectors together, with the server's words
+ * for what is wrong with them. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "api/selector.h"
+#include "apiserver/kind/resource.h"
+#include "apiserver/codec/status_error.h"
+#include "base/arena.h"
+#include "base/compiler.h"
+
+struct apiserver_selection {
+	struct arena arena;
+	struct api_selector label, field;
+	bool all;	  /* nothing is left out */
+	const char *name; /* the only name that can match, or NULL */
+	bool by_name;	  /* and all of that name match */
+};
+
+/* Done with apiserver_selection_done, also after a refusal. */
+MUST_CHECK int apiserver_selection_parse(const struct apiserver_resource *resource,
+					 const char *label, const char *field,
+					 struct apiserver_selection *ret,
+					 struct apiserver_status *st);
+void apiserver_selection_done(struct apiserver_selection *selection);
+bool apiserver_selection_match(const struct apiserver_selection *selection, const json_t *object);
+/* What the keys of all that can match begin with. */
+void apiserver_selection_prefix(const struct apiserver_selection *selection,
+				const struct apiserver_resource *resource, const char *ns,
+				struct strbuf *out);
+
+/* What the server says of a bad label selector; false, and nothing added, when it is a good one. */
+bool apiserver_label_selector_error(const char *text, struct strbuf *out);

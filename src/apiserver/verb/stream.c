@@ -1,0 +1,219 @@
+/* Streams and the filler. */
+#include "apiserver/verb/stream.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "http/service.h"
+
+enum {
+	FILLER_STACK_BYTES = 512 * 1024,
+	/* A buffer that has grown beyond this is given back when it is empty: most streams say
+	 * little for long. */
+	KEPT_BYTES = 8 * 1024,
+};
+
+struct apiserver_filler {
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t work, changed;
+	struct apiserver_stream *first, **end;
+	struct apiserver_stream *running;
+	bool stop;
+};
+
+/* ---- the filler ---- */
+
+/* With the lock held. */
+static void enqueue(struct apiserver_filler *filler, struct apiserver_stream *stream)
+{
+	stream->next = NULL;
+	*filler->end = stream;
+	filler->end = &stream->next;
+	pthread_cond_signal(&filler->work);
+}
+
+/* True: it has nothing yet, and wants another turn. */
+static bool fill(struct apiserver_stream *stream)
+{
+	bool more = stream->ops->produce(stream, false);
+	if (more && stream->out.n == 0 && !stream->ended)
+		return true;
+	atomic_store(&stream->filling, false);
+	apiserver_stream_woken(stream);
+	return false;
+}
+
+static void *run(void *ctx)
+{
+	struct apiserver_filler *f = ctx;
+	pthread_mutex_lock(&f->lock);
+	for (;;) {
+		while (f->first == NULL && !f->stop)
+			pthread_cond_wait(&f->work, &f->lock);
+		struct apiserver_stream *s = f->first;
+		if (s == NULL)
+			break;
+		f->first = s->next;
+		if (f->first == NULL)
+			f->end = &f->first;
+		f->running = s;
+		pthread_mutex_unlock(&f->lock);
+		bool again = fill(s);
+		pthread_mutex_lock(&f->lock);
+		if (again)
+			enqueue(f, s);
+		f->running = NULL;
+		pthread_cond_broadcast(&f->changed);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+struct apiserver_filler *apiserver_filler_new(void)
+{
+	struct apiserver_filler *f = xcalloc(1, sizeof(*f));
+	pthread_attr_t attr;
+	sigset_t all, old;
+	f->end = &f->first;
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->work, NULL);
+	pthread_cond_init(&f->changed, NULL);
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, FILLER_STACK_BYTES);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int r = pthread_create(&f->thread, &attr, run, f);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	assert(r == 0);
+	return f;
+}
+
+void apiserver_filler_free(struct apiserver_filler *filler)
+{
+	if (filler == NULL)
+		return;
+	pthread_mutex_lock(&filler->lock);
+	assert(filler->first == NULL);
+	filler->stop = true;
+	pthread_cond_signal(&filler->work);
+	pthread_mutex_unlock(&filler->lock);
+	pthread_join(filler->thread, NULL);
+	pthread_cond_destroy(&filler->work);
+	pthread_cond_destroy(&filler->changed);
+	pthread_mutex_destroy(&filler->lock);
+	free(filler);
+}
+
+static void ask(struct apiserver_stream *stream)
+{
+	atomic_store(&stream->filling, true);
+	pthread_mutex_lock(&stream->filler->lock);
+	enqueue(stream->filler, stream);
+	pthread_mutex_unlock(&stream->filler->lock);
+}
+
+/* When it has returned, the filler does not know the stream. */
+static void forget(struct apiserver_stream *stream)
+{
+	struct apiserver_filler *f = stream->filler;
+	pthread_mutex_lock(&f->lock);
+	while (f->running == stream)
+		pthread_cond_wait(&f->changed, &f->lock);
+	struct apiserver_stream **at = &f->first;
+	while (*at != NULL && *at != stream)
+		at = &(*at)->next;
+	if (*at == stream) {
+		*at = stream->next;
+		if (f->end == &stream->next)
+			f->end = at;
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- pulling ---- */
+
+/* The next piece. False: the filler makes it. */
+static bool refill(struct apiserver_stream *stream)
+{
+	if (stream->out.cap > KEPT_BYTES)
+		strbuf_done(&stream->out);
+	strbuf_reset(&stream->out);
+	stream->sent = 0;
+	if (stream->ended || !stream->ops->produce(stream, true))
+		return true;
+	ask(stream);
+	return false;
+}
+
+ssize_t apiserver_stream_pull(struct apiserver_stream *stream, char *buf, size_t len)
+{
+	size_t put = 0;
+	if (atomic_load(&stream->filling))
+		return 0;
+	while (put < len) {
+		if (stream->sent == stream->out.n && !refill(stream))
+			return (ssize_t)put;
+		if (stream->out.n == 0)
+			break;
+		size_t part = MIN(len - put, stream->out.n - stream->sent);
+		memcpy(buf + put, stream->out.s + stream->sent, part);
+		stream->sent += part;
+		put += part;
+	}
+	if (put != 0)
+		return (ssize_t)put;
+	if (!stream->ended)
+		return 0;
+	return stream->broken ? HTTP_STREAM_BROKEN : HTTP_STREAM_END;
+}
+
+/* ---- waking ---- */
+
+void apiserver_stream_woken(struct apiserver_stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	stream->woken = true;
+	if (stream->wake != NULL)
+		stream->wake(stream->wake_ctx);
+	pthread_mutex_unlock(&stream->lock);
+}
+
+void apiserver_stream_on_wake(struct apiserver_stream *stream, void (*wake)(void *ctx), void *ctx)
+{
+	pthread_mutex_lock(&stream->lock);
+	stream->wake = wake;
+	stream->wake_ctx = ctx;
+	if (stream->woken && wake != NULL)
+		wake(ctx);
+	pthread_mutex_unlock(&stream->lock);
+}
+
+/* ---- life ---- */
+
+void apiserver_stream_init(struct apiserver_stream *stream, struct apiserver_filler *filler,
+			   const struct apiserver_stream_ops *ops)
+{
+	stream->ops = ops;
+	stream->filler = filler;
+	strbuf_init(&stream->out);
+	pthread_mutex_init(&stream->lock, NULL);
+}
+
+void apiserver_stream_done(struct apiserver_stream *stream)
+{
+	strbuf_done(&stream->out);
+	pthread_mutex_destroy(&stream->lock);
+}
+
+void apiserver_stream_free(struct apiserver_stream *stream)
+{
+	if (stream == NULL)
+		return;
+	forget(stream);
+	stream->ops->free(stream);
+}

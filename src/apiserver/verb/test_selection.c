@@ -1,0 +1,126 @@
+/* Selectors: what matches, and what is said of those that are none (spec 6.3). */
+#include "apiserver/verb/selection.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void label_words(void **state)
+{
+	static const struct {
+		const char *text, *want; /* "" for none; else how it begins */
+	} rows[] = {
+		{ "", "" },
+		{ "a=b, c in (d,,e), !f , g!=, h, i==j, k>5, l<3, m in (,)", "" },
+		{ "x===2", "unable to parse requirement: found '=', expected: identifier" },
+		{ "x in", "unable to parse requirement: found '' expected: '('" },
+		{ "x in (1", "unable to parse requirement: found '', expected: ',' or ')'" },
+		{ "x in (=",
+		  "unable to parse requirement: found '=', expected: ',', ')' or identifier" },
+		{ "x in (a,=",
+		  "unable to parse requirement: found '=', expected: ',', or identifier" },
+		{ "a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, "
+			 "gt, lt" },
+		{ "!", "unable to parse requirement: found '', expected: identifier" },
+		{ ",", "found ',', expected: !, identifier, or 'end of string'" },
+		{ "x,", "found '', expected: identifier after ','" },
+		{ "x=a b", "found 'b', expected: ',' or 'end of string'" },
+		{ "-a=1",
+		  "unable to parse requirement: <nil>: Invalid value: \"-a\": name part must" },
+		{ "a=-b-",
+		  "unable to parse requirement: values[0][a]: Invalid value: \"-b-\": a valid" },
+		{ "a>x",
+		  "unable to parse requirement: values[0]: Invalid value: \"x\": for 'Gt', 'Lt'" },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
+		bool bad = apiserver_label_selector_error(rows[i].text, &out);
+		assert_int_equal(bad, rows[i].want[0] != '\0');
+		if (strncmp(out.s, rows[i].want, strlen(rows[i].want)) != 0)
+			fail_msg("%s: %s", rows[i].text, out.s);
+	}
+}
+
+static void matching(void **state)
+{
+	static const struct {
+		const char *label, *field;
+		bool want;
+	} rows[] = {
+		{ "", "", true },
+		{ "a=b", "", true },
+		{ "a=c", "", false },
+		{ "a", "metadata.name=x", true },
+		{ "", "metadata.name!=x", false },
+		{ "", "spec.nodeName=n,status.phase!=Running", true },
+		{ "", "metadata.name=y", false },
+		{ "", "spec.hostNetwork=false", true }, /* is not there */
+		{ "", "spec.hostNetwork!=false", false },
+		{ "", "spec.hostNetwork=", false },
+		{ "", "status.podIP=", true },
+		{ "c in ()", "", false },
+		{ "a notin ()", "=", true },
+	};
+	const struct apiserver_resource *pods = apiserver_resource_find("", "v1", "pods");
+	json_t *o = json_pack("{s{ss,s{ss}},s{ss},s{ss}}", "metadata", "name", "x", "labels", "a",
+			      "b", "spec", "nodeName", "n", "status", "phase", "Pending");
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct apiserver_status st = APISERVER_STATUS_INIT;
+		struct apiserver_selection s;
+		assert_int_equal(
+			apiserver_selection_parse(pods, rows[i].label, rows[i].field, &s, &st), 0);
+		assert_int_equal(apiserver_selection_match(&s, o), rows[i].want);
+		assert_int_equal(s.all, i == 0);
+		apiserver_selection_done(&s);
+		apiserver_status_done(&st);
+	}
+	json_decref(o);
+}
+
+static void field_words(void **state)
+{
+	static const struct {
+		const char *plural, *text, *want;
+	} rows[] = {
+		{ "pods", "spec.x=1", "field label not supported: spec.x" },
+		{ "configmaps", "data.x=1",
+		  "\"data.x\" is not a known field selector: only \"metadata.name\", "
+		  "\"metadata.namespace\"" },
+		{ "pods", "metadata.name",
+		  "invalid selector: 'metadata.name'; can't understand 'metadata.name'" },
+		{ "pods", "a=b\\c", "invalid field selector: invalid escape sequence: \\c" },
+		{ "pods", "a=b\\", "invalid field selector: invalid escape sequence: \\" },
+		{ "pods", "a=b=c", "invalid field selector: unescaped character in value: 61" },
+		{ "pods", "a=b\\=c,d", "invalid selector: 'a=b\\=c,d'; can't understand 'd'" },
+		{ "pods", " ", "invalid selector: ' '; can't understand ' '" },
+		{ "pods", "=a", "field label not supported: " },
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct apiserver_status st = APISERVER_STATUS_INIT;
+		struct apiserver_selection s;
+		assert_int_equal(
+			apiserver_selection_parse(apiserver_resource_find("", "v1", rows[i].plural),
+						  "", rows[i].text, &s, &st),
+			ERR_DENIED);
+		assert_int_equal(st.code, 400);
+		assert_string_equal(st.message.s, rows[i].want);
+		apiserver_selection_done(&s);
+		apiserver_status_done(&st);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(label_words),
+		cmocka_unit_test(matching),
+		cmocka_unit_test(field_words),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/* The ticker: a list of ticks, looked through whenever the earliest is due. There are as many as
+ * watches, and each is due once a minute or less, so a list is enough. */
+#include "apiserver/verb/ticker.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+struct apiserver_tick {
+	struct apiserver_ticker *ticker;
+	struct apiserver_tick *next, **link;
+	void (*fn)(void *ctx);
+	void *ctx;
+	uint64_t at_ns; /* UINT64_MAX: not set */
+};
+
+struct apiserver_ticker {
+	pthread_mutex_t lock; /* guards all below and the ticks */
+	pthread_cond_t changed, called;
+	pthread_t thread;
+	struct apiserver_tick *ticks, *calling;
+	bool stop;
+};
+
+static uint64_t earliest(const struct apiserver_ticker *ticker)
+{
+	uint64_t at = UINT64_MAX;
+	for (const struct apiserver_tick *k = ticker->ticks; k != NULL; k = k->next)
+		at = MIN(at, k->at_ns);
+	return at;
+}
+
+static void call(struct apiserver_ticker *ticker, struct apiserver_tick *tick)
+{
+	tick->at_ns = UINT64_MAX;
+	ticker->calling = tick;
+	pthread_mutex_unlock(&ticker->lock);
+	tick->fn(tick->ctx);
+	pthread_mutex_lock(&ticker->lock);
+	ticker->calling = NULL;
+	pthread_cond_broadcast(&ticker->called);
+}
+
+/* One that is due, or NULL. */
+static struct apiserver_tick *due(const struct apiserver_ticker *ticker, uint64_t now)
+{
+	for (struct apiserver_tick *k = ticker->ticks; k != NULL; k = k->next) {
+		if (k->at_ns <= now)
+			return k;
+	}
+	return NULL;
+}
+
+static void *run(void *ctx)
+{
+	struct apiserver_ticker *t = ctx;
+	pthread_mutex_lock(&t->lock);
+	while (!t->stop) {
+		struct apiserver_tick *k = due(t, clock_mono_ns());
+		uint64_t at = earliest(t);
+		if (k != NULL) {
+			call(t, k);
+		} else if (at == UINT64_MAX) {
+			pthread_cond_wait(&t->changed, &t->lock);
+		} else {
+			struct timespec ts = { .tv_sec = (time_t)(at / NS_PER_S),
+					       .tv_nsec = (long)(at % NS_PER_S) };
+			pthread_cond_timedwait(&t->changed, &t->lock, &ts);
+		}
+	}
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+struct apiserver_ticker *apiserver_ticker_new(void)
+{
+	struct apiserver_ticker *t = xcalloc(1, sizeof(*t));
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->changed, &attr);
+	pthread_cond_init(&t->called, NULL);
+	pthread_condattr_destroy(&attr);
+	int r = pthread_create(&t->thread, NULL, run, t);
+	assert(r == 0);
+	return t;
+}
+
+void apiserver_ticker_free(struct apiserver_ticker *ticker)
+{
+	if (ticker == NULL)
+		return;
+	pthread_mutex_lock(&ticker->lock);
+	assert(ticker->ticks == NULL);
+	ticker->stop = true;
+	pthread_cond_signal(&ticker->changed);
+	pthread_mutex_unlock(&ticker->lock);
+	pthread_join(ticker->thread, NULL);
+	pthread_cond_destroy(&ticker->changed);
+	pthread_cond_destroy(&ticker->called);
+	pthread_mutex_destroy(&ticker->lock);
+	free(ticker);
+}
+
+struct apiserver_tick *apiserver_tick_new(struct apiserver_ticker *ticker, void (*fn)(void *ctx),
+					  void *ctx)
+{
+	struct apiserver_tick *k = xcalloc(1, sizeof(*k));
+	*k = (struct apiserver_tick){ .ticker = ticker, .fn = fn, .ctx = ctx, .at_ns = UINT64_MAX };
+	pthread_mutex_lock(&ticker->lock);
+	k->next = ticker->ticks;
+	k->link = &ticker->ticks;
+	if (k->next != NULL)
+		k->next->link = &k->next;
+	ticker->ticks = k;
+	pthread_mutex_unlock(&ticker->lock);
+	return k;
+}
+
+void apiserver_tick_set(struct apiserver_tick *tick, uint64_t at_ns)
+{
+	struct apiserver_ticker *t = tick->ticker;
+	pthread_mutex_lock(&t->lock);
+	tick->at_ns = at_ns;
+	pthread_cond_signal(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void apiserver_tick_free(struct apiserver_tick *tick)
+{
+	if (tick == NULL)
+		return;
+	struct apiserver_ticker *t = tick->ticker;
+	pthread_mutex_lock(&t->lock);
+	while (t->calling == tick)
+		pthread_cond_wait(&t->called, &t->lock);
+	*tick->link = tick->next;
+	if (tick->next != NULL)
+		tick->next->link = tick->link;
+	pthread_mutex_unlock(&t->lock);
+	free(tick);
+}

@@ -1,0 +1,150 @@
+/* PUT: another version of an object, and for some kinds a new one. */
+#include <string.h>
+
+#include "api/meta.h"
+#include "apiserver/verb/body.h"
+#include "apiserver/store/key.h"
+#include "apiserver/verb/respond.h"
+#include "apiserver/verb/write.h"
+
+enum { UPDATE_TRIES = 20 };
+
+/* Kinds of which a PUT makes objects that are not there. */
+static bool creates(const struct apiserver_resource *resource)
+{
+	static const char *const kinds[] = { "Service", "Lease", "Event" };
+	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(kinds); i++) {
+		if (strcmp(kinds[i], resource->kind->kind) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int no_version(const struct apiserver_writing *writing, const char *name)
+{
+	struct api_errors errs = { 0 };
+	api_errors_add(&errs, API_FIELD_INVALID, "metadata.resourceVersion", "0",
+		       "must be specified for an update");
+	/* Here the server names the resource where it names the kind elsewhere. */
+	int e = apiserver_unprocessable(writing->st, writing->r->kind->group,
+					writing->r->kind->plural, name, &errs);
+	api_errors_done(&errs);
+	return e;
+}
+
+/* The body may say which object it means; the server tells of that in its store's words. */
+static int check_uid(const struct apiserver_writing *writing, const json_t *old,
+		     const json_t *object)
+{
+	const char *want = api_uid(object), *ns = api_namespace(old);
+	if (want[0] == '\0' || strcmp(want, api_uid(old)) == 0)
+		return 0;
+	CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
+	strbuf_addf(&place, "/registry/%s%s%s/%s%s%s",
+		    writing->r->built_in ? "" : writing->r->kind->group,
+		    writing->r->built_in ? "" : "/", writing->r->kind->plural, ns,
+		    ns[0] != '\0' ? "/" : "", api_name(old));
+	return apiserver_conflict(
+		writing->st, writing->r, api_name(old),
+		"StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, "
+		"AdditionalErrorMsg: Precondition failed: UID in precondition: %s, "
+		"UID in object meta: %s",
+		place.s, want, api_uid(old));
+}
+
+/* Kinds of which an update must say what it has seen; of custom resources all. */
+static bool needs_version(const struct apiserver_resource *resource)
+{
+	static const char *const kinds[] = { "Lease", "CustomResourceDefinition" };
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (strcmp(kinds[i], resource->kind->kind) == 0)
+			return true;
+	}
+	return !resource->built_in;
+}
+
+static int check_version(const struct apiserver_writing *writing, uint64_t revision, uint64_t want,
+			 const char *name)
+{
+	if (want == 0)
+		return needs_version(writing->r) ? no_version(writing, name) : 0;
+	return want == revision ? 0 : apiserver_modified(writing->st, writing->r, name);
+}
+
+/* One try; ERR_CONFLICT: somebody was faster. */
+static int try_update(const struct apiserver_writing *writing, const char *name, const json_t *body,
+		      uint64_t want, json_t **ret)
+{
+	json_t *old, *o;
+	uint64_t revision;
+	int e = apiserver_object_read(writing->a->store, writing->r, writing->ns, name, &old,
+				      &revision);
+	if (e == ERR_NOTFOUND && !creates(writing->r))
+		return apiserver_not_found(writing->st, writing->r, name);
+	if (e < 0 && e != ERR_NOTFOUND)
+		return apiserver_store_failed(writing->st, e);
+	o = json_deep_copy(body);
+	if (e == ERR_NOTFOUND) {
+		json_object_del(apiserver_object_meta(o), "resourceVersion");
+		e = apiserver_write_new(writing, o, ret);
+		json_decref(o);
+		return e < 0 ? e : 1;
+	}
+	e = check_uid(writing, old, o);
+	if (e == 0)
+		e = check_version(writing, revision, want, name);
+	if (e == 0)
+		e = apiserver_write_change(writing, old, revision, o, ret);
+	json_decref(o);
+	json_decref(old);
+	return e;
+}
+
+static int update(struct apiserver_request *req, const struct apiserver_write_options *options,
+		  const json_t *body)
+{
+	const struct apiserver_writing w = {
+		.a = req->a,
+		.r = req->r,
+		.ns = req->route.ns,
+		.sub = req->route.sub,
+		.manager = options->manager,
+		.dry_run = options->dry_run,
+		.warnings = &req->answer->warnings,
+		.st = req->st,
+	};
+	const char *rv = api_resource_version(body);
+	uint64_t want;
+	json_t *made = NULL;
+	int e = ERR_CONFLICT;
+	if (!apiserver_version_parse(rv, &want)) {
+		CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+		strbuf_add_quoted(&quoted, slice_of(rv));
+		return apiserver_refuse(req->st, 500, "", "strconv.ParseUint: parsing %s: %s",
+					quoted.s, apiserver_version_why(rv));
+	}
+	for (int i = 0; e == ERR_CONFLICT && i < UPDATE_TRIES; i++)
+		e = try_update(&w, req->route.name, body, want, &made);
+	if (e == ERR_CONFLICT)
+		return apiserver_modified(req->st, req->r, req->route.name);
+	return e < 0 ? e : apiserver_respond_object(req, e == 1 ? 201 : 200, made);
+}
+
+int apiserver_do_update(struct apiserver_request *req)
+{
+	struct apiserver_write_options o = { 0 };
+	json_t *body = NULL;
+	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_REPLY);
+	if (e == 0)
+		e = apiserver_write_options(req->c, APISERVER_WRITE_UPDATE, &o, req->st);
+	if (e == 0)
+		e = apiserver_body_object(req->c, req->r, o.strictness, &body,
+					  &req->answer->warnings, req->st);
+	if (e < 0)
+		return e;
+	e = apiserver_check_place(&req->route, body, true, req->st);
+	if (e == 0)
+		e = update(req, &o, body);
+	json_decref(body);
+	return e;
+}

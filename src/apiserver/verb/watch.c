@@ -1,0 +1,411 @@
+/* WATCH: a stream of events, made one at a time when somebody takes them, so that a slow client
+ * costs a buffer of one event. First the state (where it is asked for), read page by page at one
+ * revision; then what happened behind it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "apiserver/verb/respond.h"
+#include "apiserver/verb/selection.h"
+#include "apiserver/verb/stream.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+enum {
+	/* Events looked at in vain while others wait; more are left to the filler. */
+	SWIFT_EVENTS = 32,
+	TIMEOUT_MIN_S = 1800, /* where the client names none, it is drawn from here to twice that */
+	BOOKMARK_DEFAULT_S = 60,
+	LAST_BOOKMARK_S = 2, /* before the end */
+};
+
+struct watching {
+	struct apiserver_stream stream;
+	struct apiserver_api *a;
+	const struct apiserver_resource *r;
+	struct apiserver_selection sel;
+	char *label, *field; /* what sel was made from */
+	struct apiserver_accept accept;
+	struct apiserver_table table;
+	struct strbuf prefix;
+	struct apiserver_watch *watch;
+	bool first; /* the next event is the first one */
+
+	bool initial; /* the state is still being told */
+	bool tell_end;
+	size_t rows; /* of the page */
+	bool cut;    /* it ended before the state did */
+	struct strbuf after;
+	uint64_t at; /* revision of the state, later of the latest event */
+
+	bool bookmarks;
+	uint64_t end_ns, bookmark_ns; /* when the next is due */
+	struct apiserver_tick *tick;
+};
+
+/* ---- events ---- */
+
+static void add_event(struct watching *watch, const char *type, const json_t *object)
+{
+	strbuf_addf(&watch->stream.out, "{\"type\":\"%s\",\"object\":", type);
+	apiserver_respond_event(&watch->accept, &watch->table, object, watch->first,
+				&watch->stream.out);
+	strbuf_adds(&watch->stream.out, "}\n");
+	watch->first = false;
+}
+
+static void add_raw(struct watching *watch, const char *type, struct slice text)
+{
+	strbuf_addf(&watch->stream.out, "{\"type\":\"%s\",\"object\":", type);
+	strbuf_add_slice(&watch->stream.out, text);
+	strbuf_adds(&watch->stream.out, "}\n");
+	watch->first = false;
+}
+
+static void add_error(struct watching *watch, const struct apiserver_status *st)
+{
+	json_t *o = apiserver_status_tree(st);
+	char *text = json_dumps(o, JSON_COMPACT);
+	add_raw(watch, "ERROR", slice_of(text));
+	free(text);
+	json_decref(o);
+	watch->stream.ended = true;
+}
+
+static void add_bookmark(struct watching *watch, bool end_of_state)
+{
+	CLEANUP(strbuf_done) struct strbuf version = STRBUF_INIT;
+	strbuf_addf(&version, "%s%s%s", watch->r->kind->group,
+		    watch->r->kind->group[0] != '\0' ? "/" : "", watch->r->version);
+	json_t *o = json_pack("{ss,ss,s{}}", "kind", watch->r->kind->kind, "apiVersion", version.s,
+			      "metadata");
+	apiserver_object_set_revision(o, watch->at);
+	if (end_of_state)
+		json_object_set_new(json_object_get(o, "metadata"), "annotations",
+				    json_pack("{ss}", "k8s.io/initial-events-end", "true"));
+	if (watch->accept.as == APISERVER_AS_OBJECT) {
+		char *text = json_dumps(o, JSON_COMPACT);
+		add_raw(watch, "BOOKMARK", slice_of(text));
+		free(text);
+	} else {
+		add_event(watch, "BOOKMARK", o);
+	}
+	json_decref(o);
+}
+
+static bool is_raw(const struct watching *watch)
+{
+	return watch->accept.as == APISERVER_AS_OBJECT && apiserver_object_raw(watch->r);
+}
+
+/* Does the key say all that the selectors ask? */
+static bool by_key(const struct watching *watch)
+{
+	return watch->sel.all || watch->sel.by_name;
+}
+
+/* Is it of interest, told by its text? The tree too where it had to be made. */
+static bool looks_wanted(const struct watching *watch, struct slice text, json_t **ret)
+{
+	*ret = NULL;
+	if (text.n == 0)
+		return false;
+	if (by_key(watch) && is_raw(watch))
+		return true;
+	*ret = apiserver_object_parse(watch->r, text);
+	return *ret != NULL && apiserver_selection_match(&watch->sel, *ret);
+}
+
+static void add_version(struct watching *watch, const char *type, struct slice text,
+			const json_t *object)
+{
+	if (is_raw(watch))
+		add_raw(watch, type, text);
+	else
+		add_event(watch, type, object);
+}
+
+static bool other_name(const struct watching *watch, const char *key)
+{
+	return watch->sel.name != NULL && strcmp(strrchr(key, '/') + 1, watch->sel.name) != 0;
+}
+
+/* An object that ceases to match is deleted to this watcher: it sees the last one that did, with
+ * the revision of the change. */
+static void tell(struct watching *watch, const struct apiserver_event *event)
+{
+	json_t *now, *was = NULL;
+	watch->at = event->revision;
+	if (other_name(watch, event->key))
+		return;
+	if (event->removed) {
+		if (looks_wanted(watch, event->value, &now))
+			add_version(watch, "DELETED", event->value, now);
+		json_decref(now);
+		return;
+	}
+	bool is = looks_wanted(watch, event->value, &now);
+	bool had =
+		event->replaced != 0 && (by_key(watch) || looks_wanted(watch, event->before, &was));
+	if (is)
+		add_version(watch, had ? "MODIFIED" : "ADDED", event->value, now);
+	else if (had) {
+		apiserver_object_set_revision(was, event->revision);
+		add_event(watch, "DELETED", was);
+	}
+	json_decref(now);
+	json_decref(was);
+}
+
+/* ---- the state ---- */
+
+static int add_row(void *ctx, const struct apiserver_row *row)
+{
+	struct watching *s = ctx;
+	json_t *o = NULL;
+	strbuf_reset(&s->after);
+	strbuf_adds(&s->after, row->key);
+	bool named = !other_name(s, row->key);
+	if (named && looks_wanted(s, row->value, &o))
+		add_version(s, "ADDED", row->value, o);
+	else if (named && o == NULL)
+		return apiserver_store_damaged(s->a->store, row->key);
+	json_decref(o);
+	s->rows++;
+	s->cut = s->stream.out.n >= APISERVER_PIECE_BYTES || s->rows == APISERVER_PIECE_ROWS;
+	return s->cut;
+}
+
+static void end_with(struct watching *watch, int error)
+{
+	struct apiserver_status st = APISERVER_STATUS_INIT;
+	if (error == ERR_GONE)
+		apiserver_expired(&st, "too old resource version: %llu (%llu)",
+				  (unsigned long long)watch->at,
+				  (unsigned long long)apiserver_store_compacted(watch->a->store));
+	else
+		apiserver_store_failed(&st, error);
+	add_error(watch, &st);
+	apiserver_status_done(&st);
+}
+
+static void watch_woken(void *ctx);
+
+static void begin_watch(struct watching *watch)
+{
+	int e = apiserver_watch_new(watch->a->store, watch->prefix.s, watch->at, watch_woken, watch,
+				    &watch->watch);
+	if (e < 0)
+		end_with(watch, e);
+}
+
+static void next_page(struct watching *watch)
+{
+	struct apiserver_range range = { .prefix = watch->prefix.s,
+					 .after = watch->after.n != 0 ? watch->after.s : NULL,
+					 .at = watch->at };
+	watch->rows = 0;
+	watch->cut = false;
+	int e = apiserver_store_list(watch->a->store, &range, add_row, watch, &watch->at, NULL);
+	if (e < 0)
+		end_with(watch, e);
+	if (e < 0 || watch->cut)
+		return;
+	watch->initial = false;
+	if (watch->tell_end)
+		add_bookmark(watch, true);
+	begin_watch(watch);
+}
+
+/* ---- time ---- */
+
+static void set_tick(struct watching *watch)
+{
+	apiserver_tick_set(watch->tick, MIN(watch->end_ns, watch->bookmark_ns));
+}
+
+static uint64_t bookmark_after(const struct watching *watch, uint64_t now)
+{
+	uint64_t every = watch->a->conf.bookmark_ns != 0 ? watch->a->conf.bookmark_ns
+							 : BOOKMARK_DEFAULT_S * NS_PER_S;
+	uint64_t last = watch->end_ns - MIN(watch->end_ns, LAST_BOOKMARK_S * NS_PER_S);
+	if (!watch->bookmarks)
+		return UINT64_MAX;
+	return last > now ? MIN(now + every, last) : now + every;
+}
+
+/* Looks at the clock when there is nothing else to tell. */
+static void look_at_clock(struct watching *watch)
+{
+	uint64_t now = clock_mono_ns();
+	if (now >= watch->end_ns) {
+		watch->stream.ended = true;
+		return;
+	}
+	if (now >= watch->bookmark_ns) {
+		add_bookmark(watch, false);
+		watch->bookmark_ns = bookmark_after(watch, now);
+	}
+	set_tick(watch);
+}
+
+/* ---- producing ---- */
+
+/* Events until one is told. True: not all was looked at. */
+static bool tell_next(struct watching *watch, bool swift)
+{
+	const struct apiserver_event *e;
+	uint64_t at;
+	size_t looks = swift ? SWIFT_EVENTS : APISERVER_PIECE_ROWS;
+	while (watch->stream.out.n == 0 && !watch->stream.ended && watch->watch != NULL) {
+		if (looks-- == 0)
+			return true;
+		int r = apiserver_watch_take(watch->watch, &e, &at);
+		if (r == ERR_NOTFOUND && swift)
+			return true;
+		if (r == ERR_NOTFOUND) {
+			r = apiserver_watch_read(watch->watch);
+			if (r == ERR_DAMAGED || r == ERR_PARSE)
+				end_with(watch, r);
+			r = r == 0 ? 2 : ERR_GONE;
+		}
+		if (r == 1)
+			tell(watch, e);
+		else if (r < 0)
+			watch->stream.ended =
+				true; /* it fell behind: it may come back at its version */
+		if (r != 0)
+			continue;
+		watch->at = MAX(watch->at, at);
+		break;
+	}
+	return false;
+}
+
+static bool produce(struct apiserver_stream *stream, bool swift)
+{
+	struct watching *s = CONTAINER_OF(stream, struct watching, stream);
+	if (s->initial) {
+		if (!swift)
+			next_page(s);
+		return swift || s->initial;
+	}
+	/* Also where something happens all the time. */
+	if (clock_mono_ns() >= s->end_ns)
+		stream->ended = true;
+	if (tell_next(s, swift))
+		return true;
+	if (stream->out.n == 0 && !stream->ended)
+		look_at_clock(s);
+	return false;
+}
+
+static void watch_woken(void *ctx)
+{
+	struct watching *s = ctx;
+	apiserver_stream_woken(&s->stream);
+}
+
+static void free_watching(struct apiserver_stream *stream)
+{
+	struct watching *s = CONTAINER_OF(stream, struct watching, stream);
+	apiserver_tick_free(s->tick);
+	apiserver_watch_free(s->watch);
+	apiserver_stream_done(stream);
+	apiserver_selection_done(&s->sel);
+	strbuf_done(&s->prefix);
+	strbuf_done(&s->after);
+	free(s->label);
+	free(s->field);
+	free(s);
+}
+
+static const struct apiserver_stream_ops watch_ops = { produce, free_watching };
+
+/* ---- beginning ---- */
+
+static uint64_t timeout_ns(int64_t asked_s)
+{
+	struct rng rng;
+	if (asked_s < 0)
+		return 0;
+	if (asked_s > 0)
+		return (uint64_t)MIN(asked_s, (int64_t)1 << 31) * NS_PER_S;
+	rng_init(&rng);
+	return (TIMEOUT_MIN_S + rng_below(&rng, TIMEOUT_MIN_S)) * NS_PER_S;
+}
+
+static struct watching *watching_new(struct apiserver_request *req,
+				     const struct apiserver_list_options *options)
+{
+	struct watching *s = xcalloc(1, sizeof(*s));
+	uint64_t now = clock_mono_ns();
+	s->a = req->a;
+	s->r = req->r;
+	s->accept = req->accept;
+	s->table = (struct apiserver_table){ .r = req->r,
+					     .meta_version = req->accept.meta_version,
+					     .include = req->include };
+	strbuf_init(&s->prefix);
+	apiserver_stream_init(&s->stream, req->a->filler, &watch_ops);
+	strbuf_init(&s->after);
+	s->label = xstrdup(options->label);
+	s->field = xstrdup(options->field);
+	s->first = true;
+	s->bookmarks = options->bookmarks;
+	s->end_ns = now + timeout_ns(options->timeout_s);
+	s->bookmark_ns = bookmark_after(s, now);
+	s->tick = apiserver_tick_new(req->a->ticker, watch_woken, s);
+	return s;
+}
+
+/* From which revision, and with the state first? */
+static int set_start(struct apiserver_request *req, struct watching *watch,
+		     const struct apiserver_list_options *options)
+{
+	CLEANUP(strbuf_done) struct strbuf quoted = STRBUF_INIT;
+	uint64_t rv;
+	if (!apiserver_version_parse(options->rv, &rv)) {
+		strbuf_add_quoted(&quoted, slice_of(options->rv));
+		return apiserver_refuse(req->st, 500, "",
+					"resourceVersion: Invalid value: %s: strconv.ParseUint: "
+					"parsing %s: %s",
+					quoted.s, quoted.s, apiserver_version_why(options->rv));
+	}
+	watch->initial = options->initial_events == 1 || (options->initial_events < 0 && rv == 0);
+	watch->tell_end = options->initial_events == 1 && options->bookmarks;
+	if (!watch->initial) {
+		watch->at = rv != 0 ? rv : apiserver_store_revision(req->a->store);
+		begin_watch(watch);
+	} else if (apiserver_wait_revision(req->a, rv, req->st) < 0) {
+		add_error(watch,
+			  req->st); /* 200 and an event, as for all that is wrong with versions */
+		watch->initial = false;
+	}
+	return 0;
+}
+
+int apiserver_do_watch(struct apiserver_request *req, const struct apiserver_list_options *options)
+{
+	int e = apiserver_respond_begin(req, APISERVER_ACCEPT_WATCH);
+	if (e < 0)
+		return e;
+	struct watching *s = watching_new(req, options);
+	e = apiserver_selection_parse(req->r, s->label, s->field, &s->sel, req->st);
+	apiserver_selection_prefix(&s->sel, req->r, req->route.ns, &s->prefix);
+	if (e == 0)
+		e = set_start(req, s, options);
+	if (e < 0) {
+		apiserver_stream_free(&s->stream);
+		return e;
+	}
+	/* A small state needs nobody else. */
+	if (s->initial)
+		next_page(s);
+	set_tick(s);
+	req->answer->status = 200;
+	req->answer->content_type = apiserver_accept_type(&req->accept);
+	req->answer->stream = &s->stream;
+	return 0;
+}

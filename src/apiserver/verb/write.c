@@ -1,0 +1,472 @@
+/* The write. In the order of the server: what it gives, what is wrong, what is taken from outside,
+ * storing. */
+#include "apiserver/verb/write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/apply/managed.h"
+#include "api/meta.h"
+#include "api/time.h"
+#include "apiserver/store/key.h"
+#include "apiserver/verb/field_managers.h"
+#include "apiserver/kind/warnings.h"
+#include "base/clock.h"
+#include "base/rng.h"
+
+enum { NAME_MAX_BYTES = 63, SUFFIX_CHARS = 5, NAME_TRIES = 8 };
+
+static const char *now_text(char out[API_TIME_TEXT_MAX])
+{
+	return api_time(clock_wall_ns(), out);
+}
+
+static struct apiserver_env env_of(const struct apiserver_writing *writing)
+{
+	struct apiserver_env env = apiserver_env_of(writing->a, writing->dry_run);
+	env.applied = writing->applied;
+	return env;
+}
+
+/* ---- new objects ---- */
+
+void apiserver_write_uid(json_t *meta)
+{
+	uint8_t b[16];
+	char text[40];
+	rng_secure(b, sizeof(b));
+	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
+	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
+	snprintf(text, sizeof(text),
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+		 b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+		 b[15]);
+	json_object_set_new(meta, "uid", json_string(text));
+}
+
+/* Characters that make no words. */
+static void generate_name(json_t *meta, const char *base)
+{
+	static const char chars[] = "bcdfghjklmnpqrstvwxz2456789";
+	uint8_t b[SUFFIX_CHARS];
+	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+	rng_secure(b, sizeof(b));
+	strbuf_add(&name, base, MIN(strlen(base), (size_t)(NAME_MAX_BYTES - SUFFIX_CHARS)));
+	for (size_t i = 0; i < sizeof(b); i++)
+		strbuf_addc(&name, chars[b[i] % (sizeof(chars) - 1)]);
+	json_object_set_new(meta, "name", json_string_nocheck(name.s));
+}
+
+static bool begins_to_count(const struct apiserver_resource *resource, const json_t *object)
+{
+	return resource->strategy->counts != NULL ? resource->strategy->counts(object, NULL) : true;
+}
+
+/* What the server alone decides of a new object. */
+static void set_system_fields(const struct apiserver_writing *writing, json_t *object)
+{
+	static const char *const not_yours[] = { "deletionTimestamp", "deletionGracePeriodSeconds",
+						 "selfLink" };
+	json_t *meta = apiserver_object_meta(object);
+	char now[API_TIME_TEXT_MAX];
+	for (size_t i = 0; i < ARRAY_LEN(not_yours); i++)
+		json_object_del(meta, not_yours[i]);
+	if (writing->r->kind->namespaced)
+		json_object_set_new(meta, "namespace", json_string(writing->ns));
+	else
+		json_object_del(meta, "namespace");
+	json_object_set_new(meta, "creationTimestamp", json_string(now_text(now)));
+	apiserver_write_uid(meta);
+}
+
+/* Is there a namespace to put it in? */
+static int check_namespace(const struct apiserver_writing *writing, const json_t *object)
+{
+	const struct apiserver_resource *namespaces =
+		apiserver_resource_find("", "v1", "namespaces");
+	json_t *ns;
+	uint64_t revision;
+	if (!writing->r->kind->namespaced)
+		return 0;
+	int e = apiserver_object_read(writing->a->store, namespaces, NULL, writing->ns, &ns,
+				      &revision);
+	if (e == ERR_NOTFOUND)
+		return apiserver_no_namespace(writing->st, writing->ns);
+	if (e < 0)
+		return apiserver_store_failed(writing->st, e);
+	if (api_is_deleting(ns))
+		e = apiserver_terminating(writing->st, writing->r, api_name(object), writing->ns);
+	json_decref(ns);
+	return e;
+}
+
+/* ---- what is wrong ---- */
+
+static void check_registered(const struct apiserver_writing *writing, const json_t *object,
+			     const json_t *old, struct api_errors *errs)
+{
+	for (size_t i = 0; i < writing->a->conf.n_checks; i++) {
+		const struct apiserver_check *c = &writing->a->conf.checks[i];
+		if (strcmp(c->group, writing->r->kind->group) == 0 &&
+		    strcmp(c->kind, writing->r->kind->kind) == 0)
+			c->check(object, old, errs);
+	}
+}
+
+static int refuse_fields(const struct apiserver_writing *writing, const json_t *object,
+			 struct api_errors *errs)
+{
+	int e = 0;
+	if (errs->n != 0)
+		e = apiserver_unprocessable(writing->st, writing->r->kind->group,
+					    writing->r->kind->kind, api_name(object), errs);
+	api_errors_done(errs);
+	return e;
+}
+
+static int check(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		 const json_t *object, const json_t *old)
+{
+	struct api_errors errs = { 0 };
+	if (writing->sub[0] != '\0') {
+		apiserver_validate_status(writing->r, object, old, &errs);
+		return refuse_fields(writing, object, &errs);
+	}
+	apiserver_validate(writing->r, env, object, old, &errs);
+	if (errs.n == 0)
+		check_registered(writing, object, old, &errs);
+	return refuse_fields(writing, object, &errs);
+}
+
+/* A write that is tried again warns once: of what was stored. */
+static void warn(const struct apiserver_writing *writing, const json_t *object)
+{
+	if (writing->warnings != NULL && writing->sub[0] == '\0')
+		apiserver_warnings(writing->r, object, writing->warnings);
+}
+
+static int admit(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		 json_t *object, const json_t *old)
+{
+	struct api_errors errs = { 0 };
+	if (writing->r->strategy->admit == NULL || writing->sub[0] != '\0')
+		return 0;
+	int e = writing->r->strategy->admit(env, object, old, &errs);
+	if (errs.n == 0 && e < 0)
+		return apiserver_store_failed(writing->st, e);
+	return refuse_fields(writing, object, &errs);
+}
+
+static void undo(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		 const json_t *object, const json_t *old)
+{
+	if (writing->r->strategy->undo != NULL && writing->sub[0] == '\0')
+		writing->r->strategy->undo(env, object, old);
+}
+
+/* ---- storing ---- */
+
+static int put(struct apiserver_api *api, const struct apiserver_resource *resource,
+	       const json_t *stored, uint64_t expect, bool remove, uint64_t *ret_revision)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	CLEANUP(apiserver_text_done) struct apiserver_text text;
+	uint64_t revision;
+	apiserver_key(&key, resource->stored->kind, api_namespace(stored), api_name(stored));
+	apiserver_text_make(&text, resource->stored, stored);
+	struct apiserver_write write = {
+		.key = key.s,
+		.expect = expect,
+		.remove = remove,
+		.frees = api_is_deleting(stored),
+		.head = apiserver_text_head(&text),
+		.tail = apiserver_text_tail(&text),
+	};
+	int e = apiserver_store_write(api->store, &write, 1,
+				      ret_revision != NULL ? ret_revision : &revision, NULL);
+	return e;
+}
+
+int apiserver_write_plain(struct apiserver_api *api, const struct apiserver_resource *resource,
+			  const json_t *object, uint64_t revision, uint64_t *ret_revision)
+{
+	return put(api, resource, object, revision, false, ret_revision);
+}
+
+int apiserver_write_removal(struct apiserver_api *api, const struct apiserver_resource *resource,
+			    const json_t *was, uint64_t revision, uint64_t *ret_revision)
+{
+	struct apiserver_env env = apiserver_env_of(api, false);
+	int e = put(api, resource, was, revision, true, ret_revision);
+	if (e == 0 && resource->stored->strategy->removed != NULL)
+		resource->stored->strategy->removed(&env, was);
+	return e;
+}
+
+static int store(const struct apiserver_writing *writing, json_t *object, uint64_t expect)
+{
+	json_t *stored = apiserver_object_to_stored(writing->r, object);
+	uint64_t revision;
+	int e = put(writing->a, writing->r, stored, expect, false, &revision);
+	json_decref(stored);
+	if (e == 0)
+		apiserver_object_set_revision(object, revision);
+	return e;
+}
+
+static int exists(const struct apiserver_writing *writing, const char *name)
+{
+	json_t *there;
+	uint64_t revision;
+	bool deleting = false;
+	if (apiserver_object_read(writing->a->store, writing->r, writing->ns, name, &there,
+				  &revision) == 0) {
+		deleting = api_is_deleting(there);
+		json_decref(there);
+	}
+	return apiserver_already_exists(writing->st, writing->r, name, deleting);
+}
+
+/* One try: ERR_DUPLICATE when the name is taken. */
+static int store_new(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		     json_t *object)
+{
+	int e = admit(writing, env, object, NULL);
+	if (e < 0)
+		return e;
+	if (writing->dry_run) {
+		json_t *there;
+		uint64_t revision;
+		e = apiserver_object_read(writing->a->store, writing->r, writing->ns,
+					  api_name(object), &there, &revision);
+		if (e == 0)
+			json_decref(there);
+		e = e == 0 ? ERR_CONFLICT : 0;
+	} else {
+		e = store(writing, object, 0);
+	}
+	if (e < 0 || writing->dry_run)
+		undo(writing, env, object, NULL);
+	if (e == ERR_CONFLICT)
+		return ERR_DUPLICATE;
+	return e < 0 ? apiserver_store_failed(writing->st, e) : 0;
+}
+
+/* *ret is a new reference: `object` itself where apply has made its managedFields already,
+ * otherwise a copy that has them. */
+static int note_managers(const struct apiserver_writing *writing, unsigned left, const json_t *old,
+			 json_t *object, json_t **ret)
+{
+	if (!writing->applied)
+		return apiserver_managers_update(writing, left, old, object, ret);
+	*ret = json_incref(object);
+	return 0;
+}
+
+static int make_new(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		    json_t *object, json_t **ret)
+{
+	json_t *with = NULL;
+	const bool has_version = api_resource_version(object)[0] != '\0';
+	set_system_fields(writing, object);
+	if (!writing->r->built_in && writing->r->status)
+		json_object_del(object, "status");
+	if (begins_to_count(writing->r, object))
+		json_object_set_new(apiserver_object_meta(object), "generation", json_integer(1));
+	const unsigned left = apiserver_managers_left(writing->r, object);
+	apiserver_prepare(writing->r, env, object, NULL);
+	int e = note_managers(writing, left, NULL, object, &with);
+	if (e == 0)
+		e = check(writing, env, with, NULL);
+	if (e == 0 && has_version)
+		e = apiserver_refuse(writing->st, 500, "",
+				     "resourceVersion should not be set on objects to be created");
+	if (e == 0)
+		e = store_new(writing, env, with);
+	if (e == 0)
+		*ret = with;
+	else
+		json_decref(with);
+	return e;
+}
+
+int apiserver_write_new(const struct apiserver_writing *writing, json_t *object, json_t **ret)
+{
+	const struct apiserver_env env = env_of(writing);
+	CLEANUP(strbuf_done) struct strbuf name = STRBUF_INIT;
+	const char *base = api_get_string(object, "metadata.generateName");
+	bool generate = api_name(object)[0] == '\0' && base[0] != '\0';
+	int e = check_namespace(writing, object);
+	for (int i = 0; e == 0 || e == ERR_DUPLICATE; i++) {
+		json_t *copy = json_deep_copy(object);
+		if (generate)
+			generate_name(apiserver_object_meta(copy), base);
+		strbuf_reset(&name);
+		strbuf_adds(&name, api_name(copy));
+		e = make_new(writing, &env, copy, ret);
+		json_decref(copy);
+		if (e != ERR_DUPLICATE || !generate || i + 1 == NAME_TRIES)
+			break;
+	}
+	if (e == 0)
+		warn(writing, *ret);
+	return e == ERR_DUPLICATE ? exists(writing, name.s) : e;
+}
+
+/* ---- changes ---- */
+
+static void take(json_t *to, const json_t *from, const char *key)
+{
+	json_t *v = json_object_get(from, key);
+	if (v != NULL)
+		json_object_set_new(to, key, json_deep_copy(v));
+	else
+		json_object_del(to, key);
+}
+
+/* Metadata that an update cannot change, whatever it says. */
+static void keep_metadata(json_t *object, const json_t *old)
+{
+	json_t *meta = apiserver_object_meta(object);
+	const json_t *was = json_object_get(old, "metadata");
+	take(meta, was, "generation");
+	if (api_namespace(object)[0] == '\0' || api_namespace(old)[0] == '\0')
+		take(meta, was, "namespace");
+	take(meta, was, "creationTimestamp");
+	take(meta, was, "resourceVersion");
+	json_object_del(meta, "selfLink");
+	if (api_uid(object)[0] == '\0')
+		take(meta, was, "uid");
+	if (json_object_get(was, "deletionTimestamp") != NULL)
+		take(meta, was, "deletionTimestamp");
+	if (json_object_get(meta, "deletionGracePeriodSeconds") == NULL)
+		take(meta, was, "deletionGracePeriodSeconds");
+}
+
+static bool same_but(const json_t *left, const json_t *right, const char *const *but)
+{
+	json_t *x = json_copy((json_t *)(uintptr_t)left),
+	       *y = json_copy((json_t *)(uintptr_t)right);
+	for (; *but != NULL; but++) {
+		json_object_del(x, *but);
+		json_object_del(y, *but);
+	}
+	bool same = json_equal(x, y) != 0;
+	json_decref(x);
+	json_decref(y);
+	return same;
+}
+
+static void count_generation(const struct apiserver_writing *writing, json_t *object,
+			     const json_t *old)
+{
+	static const char *const with_status[] = { "metadata", "status", NULL };
+	static const char *const without[] = { "metadata", NULL };
+	bool counts;
+	if (writing->sub[0] != '\0')
+		return;
+	if (writing->r->strategy->counts != NULL)
+		counts = writing->r->strategy->counts(object, old);
+	else
+		counts = !same_but(object, old, writing->r->status ? with_status : without);
+	if (counts)
+		json_object_set_new(apiserver_object_meta(object), "generation",
+				    json_integer(api_generation(old) + 1));
+}
+
+bool apiserver_is_finalized(const struct apiserver_resource *resource, const json_t *object)
+{
+	if (json_array_size(api_get(object, "metadata.finalizers")) != 0)
+		return false;
+	return strcmp(resource->kind->kind, "Namespace") != 0 ||
+	       json_array_size(api_get(object, "spec.finalizers")) == 0;
+}
+
+static int store_change(const struct apiserver_writing *writing, const json_t *old,
+			uint64_t revision, json_t *object)
+{
+	if (json_equal(object, old))
+		return 0;
+	bool goes = api_is_deleting(object) && apiserver_is_finalized(writing->r, object);
+	if (writing->dry_run)
+		return 0;
+	if (!goes)
+		return store(writing, object, revision);
+	json_t *was = apiserver_object_to_stored(writing->r, old);
+	int e = apiserver_write_removal(writing->a, writing->r, was, revision, NULL);
+	json_decref(was);
+	return e;
+}
+
+static int make_change(const struct apiserver_writing *writing, const struct apiserver_env *env,
+		       const json_t *old, json_t *object, json_t **ret)
+{
+	json_t *with = NULL;
+	keep_metadata(object, old);
+	if (writing->sub[0] == '\0' && !writing->r->built_in && writing->r->status)
+		take(object, old, "status");
+	const unsigned left = apiserver_managers_left(writing->r, object);
+	if (writing->sub[0] == '\0')
+		apiserver_prepare(writing->r, env, object, old);
+	else
+		apiserver_prepare_status(writing->r, object, old);
+	int e = note_managers(writing, left, old, object, &with);
+	if (e == 0) {
+		count_generation(writing, with, old);
+		e = check(writing, env, with, old);
+	}
+	if (e == 0)
+		*ret = with;
+	else
+		json_decref(with);
+	return e;
+}
+
+int apiserver_write_change(const struct apiserver_writing *writing, const json_t *old,
+			   uint64_t revision, json_t *object, json_t **ret)
+{
+	const struct apiserver_env env = env_of(writing);
+	json_t *with = NULL;
+	int e = make_change(writing, &env, old, object, &with);
+	if (e == 0) {
+		e = admit(writing, &env, with, old);
+		if (e < 0)
+			json_decref(with);
+	}
+	if (e < 0)
+		return e;
+	api_managed_keep_times(old, with);
+	e = store_change(writing, old, revision, with);
+	if (e < 0 || writing->dry_run)
+		undo(writing, &env, with, old);
+	else
+		undo(writing, &env, old, with); /* what it had and has no more */
+	if (e < 0) {
+		json_decref(with);
+		return e == ERR_CONFLICT ? e : apiserver_store_failed(writing->st, e);
+	}
+	warn(writing, with);
+	*ret = with;
+	return 0;
+}
+
+/* ---- places ---- */
+
+int apiserver_check_place(const struct apiserver_route *route, const json_t *object, bool name,
+			  struct apiserver_status *st)
+{
+	const char *ns = api_namespace(object);
+	if (name && api_name(object)[0] == '\0')
+		return apiserver_bad_request(st,
+					     "the name of the object (%s based on URL) was "
+					     "undeterminable: name must be provided",
+					     route->name);
+	if (name && strcmp(api_name(object), route->name) != 0)
+		return apiserver_bad_request(
+			st, "the name of the object (%s) does not match the name on the URL (%s)",
+			api_name(object), route->name);
+	if (route->ns != NULL && ns[0] != '\0' && strcmp(ns, route->ns) != 0)
+		return apiserver_bad_request(st, "the namespace of the provided object does not "
+						 "match the namespace sent on the request");
+	return 0;
+}

@@ -1,0 +1,285 @@
+/* The client: where to, and requests with their retries. */
+#include "kube/client/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/client/conn.h"
+
+enum { DEFAULT_TIMEOUT_S = 60 };
+
+/* ---- where to ---- */
+
+/* host[:port] of the URL, what stands behind in *rest. */
+static struct slice authority(const char *url, struct slice *rest)
+{
+	const char *p = strstr(url, "://") + 3;
+	size_t n = strcspn(p, "/");
+	*rest = slice_of(p + n);
+	return (struct slice){ p, n };
+}
+
+static struct slice port_of(struct slice authority_text, bool tls)
+{
+	for (size_t i = authority_text.n; i-- > 0 && authority_text.p[i] != ']';)
+		if (authority_text.p[i] == ':')
+			return slice_from(authority_text, i + 1);
+	return tls ? SLICE("443") : SLICE("80");
+}
+
+static struct slice host_of(struct slice text)
+{
+	for (size_t i = text.n; i-- > 0 && text.p[i] != ']';)
+		if (text.p[i] == ':')
+			return (struct slice){ text.p, i };
+	return text;
+}
+
+/* As Go: the environment's proxy is not for this machine itself. */
+static bool is_loopback(struct slice host)
+{
+	return slice_is(host, "localhost") || slice_is(host, "[::1]") ||
+	       slice_starts(host, SLICE("127."));
+}
+
+/* libcurl verifies the name in the URL: so the URL has it, and the real host is where to connect.
+ */
+static void use_tls_name(struct kube_client *client, struct slice text, struct slice rest)
+{
+	struct slice port = port_of(text, true), host = host_of(text);
+	client->url = xasprintf("https://%s:%.*s%s", client->config->tls_name, (int)port.n, port.p,
+				rest.p);
+	client->connect_to = xasprintf("::%.*s:%.*s", (int)host.n, host.p, (int)port.n, port.p);
+	client->host = xasprintf("Host: %.*s", (int)text.n, text.p);
+}
+
+struct kube_client *kube_client_new(struct kube_config *config)
+{
+	struct kube_client *c = xcalloc(1, sizeof(*c));
+	struct slice rest;
+	struct slice a = authority(config->server, &rest);
+	c->config = config;
+	kube_bucket_init(&c->writes);
+	c->text = xasprintf("%s (%s)", config->server, config->origin);
+	if (config->tls_name != NULL && strncmp(config->server, "https://", 8) == 0)
+		use_tls_name(c, a, rest);
+	else
+		c->url = xstrdup(config->server);
+	c->no_proxy = config->proxy != NULL || is_loopback(host_of(a));
+	return c;
+}
+
+void kube_client_free(struct kube_client *client)
+{
+	if (client == NULL)
+		return;
+	kube_config_free(client->config);
+	kube_bucket_done(&client->writes);
+	free(client->text);
+	free(client->url);
+	free(client->connect_to);
+	free(client->host);
+	free(client);
+}
+
+void kube_client_limit_writes(struct kube_client *client, unsigned per_s, unsigned burst)
+{
+	kube_bucket_set(&client->writes, per_s, burst);
+}
+
+const char *kube_client_text(const struct kube_client *client)
+{
+	return client->text;
+}
+
+struct kube_config *kube_client_config(const struct kube_client *client)
+{
+	return client->config;
+}
+
+/* ---- retries ---- */
+
+struct attempt {
+	unsigned retries;
+	bool token_renewed, reset_once;
+};
+
+/* What to do with how it went: 1 again, 0 that was it, negative: stop with this code. */
+static int after_answer(struct kube_conn *conn, struct kube_exchange *exchange,
+			struct attempt *attempt)
+{
+	bool server = exchange->code == 429 || (exchange->code >= 500 && exchange->code <= 599);
+	uint64_t wait = (uint64_t)exchange->retry_after_s * NS_PER_S;
+	if (exchange->code == 401 && !attempt->token_renewed &&
+	    kube_config_renewable(conn->client->config)) {
+		attempt->token_renewed = true;
+		conn->tls_suspect = true; /* or the certificate is what was too old */
+		return 1;
+	}
+	if (!server || !exchange->has_retry_after || attempt->retries == KUBE_RETRIES_MAX ||
+	    exchange->retry_after_s > KUBE_RETRY_AFTER_MAX_S)
+		return 0;
+	if (exchange->end_ns != 0 && clock_mono_ns() + wait >= exchange->end_ns)
+		return 0;
+	attempt->retries++;
+	int r = kube_conn_sleep(conn, wait);
+	return r < 0 ? r : 1;
+}
+
+static bool after_failure(const struct kube_exchange *exchange, struct attempt *attempt)
+{
+	if (!exchange->reset || attempt->reset_once || strcmp(exchange->method, "GET") != 0)
+		return false;
+	if (exchange->got_bytes && exchange->restart == NULL)
+		return false;
+	attempt->reset_once = true;
+	return true;
+}
+
+static int one_attempt(struct kube_conn *conn, struct kube_exchange *exchange, bool fresh,
+		       uint64_t *asked_ns)
+{
+	CLEANUP(kube_secret_wipe) struct strbuf token = STRBUF_INIT;
+	const struct kube_token_ask ask = { fresh, *asked_ns, &conn->cancelled };
+	int r = kube_config_token(conn->client->config, &ask, &token, exchange->error,
+				  sizeof(exchange->error));
+	if (r < 0)
+		return r;
+	*asked_ns = clock_mono_ns();
+	if (exchange->got_bytes)
+		exchange->restart(exchange->ctx);
+	exchange->token = strbuf_slice(&token);
+	r = kube_conn_exchange(conn, exchange);
+	exchange->token = (struct slice){ 0 };
+	return r;
+}
+
+/* The result for the caller, and its text. */
+static int conclude(struct kube_conn *conn, struct kube_exchange *exchange, int ret,
+		    struct kube_status *reterr)
+{
+	struct kube_status dummy = { 0 };
+	struct kube_status *s = reterr != NULL ? reterr : &dummy;
+	char text[CURL_ERROR_SIZE + 256];
+	*s = (struct kube_status){ 0 };
+	if (ret == 0 && exchange->code >= 200 && exchange->code <= 299)
+		return 0;
+	if (ret == 0) {
+		ret = kube_status_from(s, exchange->code, strbuf_slice(&exchange->error_body),
+				       exchange->audit_id);
+		if (exchange->has_retry_after)
+			s->retry_after_s = exchange->retry_after_s;
+	} else {
+		snprintf(text, sizeof(text), "%s: %s", kube_config_server(conn->client->config),
+			 exchange->error[0] != '\0' ? exchange->error : err_str(ret));
+		kube_status_say(s, text);
+	}
+	kube_status_done(&dummy);
+	return ret;
+}
+
+/* A write waits its turn, if there is a limit. */
+static int wait_turn(struct kube_conn *conn, const struct kube_exchange *exchange)
+{
+	if (conn->urgent || strcmp(exchange->method, "GET") == 0)
+		return 0;
+	uint64_t wait = kube_bucket_take(&conn->client->writes, conn->patient, clock_mono_ns());
+	return wait != 0 ? kube_conn_sleep(conn, wait) : 0;
+}
+
+int kube_conn_request(struct kube_conn *conn, struct kube_exchange *exchange,
+		      struct kube_status *reterr)
+{
+	struct attempt a = { 0 };
+	uint64_t asked_ns = 0;
+	bool fresh = false;
+	int r = wait_turn(conn, exchange), again = r == 0 ? 1 : r;
+	while (again > 0) {
+		bool renewed = a.token_renewed;
+		r = one_attempt(conn, exchange, fresh, &asked_ns);
+		again = r == 0 ? after_answer(conn, exchange, &a) : after_failure(exchange, &a);
+		fresh = a.token_renewed && !renewed;
+	}
+	exchange->error[0] = again < 0 ? '\0' : exchange->error[0];
+	return conclude(conn, exchange, again < 0 ? again : r, reterr);
+}
+
+/* ---- one request, one answer ---- */
+
+static int keep_answer(void *ctx, struct slice bytes)
+{
+	struct strbuf *b = ctx;
+	if (b->n + bytes.n > KUBE_ANSWER_MAX_BYTES)
+		return ERR_LIMIT;
+	strbuf_add_slice(b, bytes);
+	return 0;
+}
+
+static void forget_answer(void *ctx)
+{
+	strbuf_reset(ctx);
+}
+
+static void say_unusable(struct kube_status *reterr, int code, const char *text)
+{
+	if (reterr == NULL)
+		return;
+	kube_status_say(reterr, text);
+	reterr->code = code;
+}
+
+static int decode(struct slice text, int code, json_t **ret, struct kube_status *reterr)
+{
+	json_error_t e;
+	json_t *v = json_loadb(text.n != 0 ? text.p : "", text.n, JSON_DECODE_ANY, &e);
+	if (v == NULL) {
+		char what[320];
+		snprintf(what, sizeof(what), "the answer is not JSON: %s", e.text);
+		say_unusable(reterr, code, what);
+		return ERR_PARSE;
+	}
+	*ret = v;
+	return 0;
+}
+
+int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t **ret,
+	      struct kube_status *reterr)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	CLEANUP(freep)
+	char *body = request->body != NULL ? json_dumps(request->body, JSON_COMPACT) : NULL;
+	uint64_t limit =
+		request->timeout_ns != 0 ? request->timeout_ns : DEFAULT_TIMEOUT_S * NS_PER_S;
+	struct kube_exchange x = {
+		.method = request->method,
+		.path = request->path,
+		.body = body != NULL ? slice_of(body) : request->raw,
+		.content_type =
+			request->content_type != NULL ? request->content_type : "application/json",
+		.accept = request->accept,
+		.gzip = strcmp(request->method, "GET") == 0,
+		.end_ns = clock_mono_ns() + limit,
+		.data = keep_answer,
+		.restart = forget_answer,
+		.ctx = &text,
+		.error_body = STRBUF_INIT,
+	};
+	if (request->body != NULL && body == NULL) {
+		if (reterr != NULL)
+			*reterr = (struct kube_status){ .message = "the body cannot be written" };
+		return ERR_PARSE;
+	}
+	int e = kube_conn_request(conn, &x, reterr);
+	/* An exec plugin, too, may have said more than it should: that is no answer. */
+	if (e == ERR_LIMIT && x.code >= 200 && x.code <= 299)
+		say_unusable(reterr, x.code, "the answer is longer than this program takes");
+	kube_exchange_done(&x);
+	if (e == 0 && ret != NULL)
+		e = decode(strbuf_slice(&text), x.code, ret, reterr);
+	return e;
+}

@@ -1,0 +1,317 @@
+/* Credentials in force: the token, and what TLS needs. Both are renewed while the program runs;
+ * what was good stays in force when the new cannot be read. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/client/config_priv.h"
+
+/* Has what was read at `read_ns` to be read again? */
+static bool is_due(uint64_t read_ns, uint64_t every_ns, bool fresh, uint64_t asked_ns)
+{
+	return clock_mono_ns() - read_ns >= every_ns || (fresh && read_ns <= asked_ns);
+}
+
+/* ---- tokens ---- */
+
+static int read_token_file(struct kube_config *config, char *err, size_t err_n)
+{
+	struct kube_secret raw = { 0 };
+	int r = kube_secret_read(config->token_file, &raw);
+	if (r < 0) {
+		snprintf(err, err_n, "%s: token: cannot read '%s': %s", config->origin,
+			 config->token_file, err_str(r));
+		return r;
+	}
+	struct slice t = slice_trim(kube_secret_slice(&raw));
+	if (t.n == 0 || memchr(t.p, '\n', t.n) != NULL || memchr(t.p, '\0', t.n) != NULL) {
+		snprintf(err, err_n, "%s: token: '%s' %s", config->origin, config->token_file,
+			 t.n == 0 ? "is empty" : "holds more than one line");
+		r = ERR_PARSE;
+	} else {
+		kube_secret_set(&config->token, t);
+		config->token_read_ns = clock_mono_ns();
+	}
+	kube_secret_done(&raw);
+	return r;
+}
+
+/* ---- exec plugins ---- */
+
+void kube_config_wake(struct kube_config *config)
+{
+	pthread_mutex_lock(&config->lock);
+	if (config->exec_wake >= 0)
+		IGNORE(eventfd_write(config->exec_wake, 1));
+	pthread_cond_broadcast(&config->exec_ended);
+	pthread_mutex_unlock(&config->lock);
+}
+
+/* Without the lock, so that others need not wait for what they do not need. */
+static int run_unlocked(struct kube_config *config, const _Atomic bool *stop,
+			struct kube_exec_cred *got, char *err, size_t err_n)
+{
+	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wake < 0) {
+		int r = -errno;
+		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s", config->origin,
+			 config->exec.command, err_str(r));
+		return r;
+	}
+	config->exec_wake = wake;
+	pthread_mutex_unlock(&config->lock);
+	int r = kube_exec_run(config, stop, wake, got, err, err_n);
+	pthread_mutex_lock(&config->lock);
+	config->exec_wake = -1;
+	close(wake);
+	pthread_cond_broadcast(&config->exec_ended);
+	return r;
+}
+
+static int run_plugin(struct kube_config *config, const _Atomic bool *stop, char *err, size_t err_n)
+{
+	struct kube_exec_cred got = { 0 };
+	int r = run_unlocked(config, stop, &got, err, err_n);
+	if (r < 0)
+		return config->cred_known && r != -ECANCELED ? 0 : r;
+	kube_exec_cred_done(&config->cred);
+	config->cred = got;
+	config->cred_known = true;
+	config->cred_read_ns = clock_mono_ns();
+	return 0;
+}
+
+static bool cred_is_good(const struct kube_config *config, const struct kube_token_ask *ask)
+{
+	uint64_t expires = config->cred.expires_wall_ns;
+	bool expired = expires != 0 && clock_wall_ns() >= expires;
+	return config->cred_known && !expired &&
+	       !(ask->fresh && config->cred_read_ns <= ask->asked_ns);
+}
+
+/* Runs the plugin when there is need to; one at a time. */
+static int need_cred(struct kube_config *config, const struct kube_token_ask *ask, char *err,
+		     size_t err_n)
+{
+	while (!cred_is_good(config, ask)) {
+		if (ask->stop != NULL && atomic_load(ask->stop))
+			return -ECANCELED;
+		if (config->exec_wake < 0)
+			return run_plugin(config, ask->stop, err, err_n);
+		pthread_cond_wait(&config->exec_ended, &config->lock);
+	}
+	return 0;
+}
+
+/* ---- the token in force ---- */
+
+static int token_locked(struct kube_config *config, const struct kube_token_ask *ask,
+			struct strbuf *out, char *err, size_t err_n)
+{
+	int r = 0;
+	if (config->token_file != NULL &&
+	    (config->token.p == NULL ||
+	     is_due(config->token_read_ns, config->times.token_ns, ask->fresh, ask->asked_ns)))
+		r = read_token_file(config, err, err_n);
+	if (config->token.p != NULL) {
+		strbuf_add(out, config->token.p, config->token.n);
+		return 0;
+	}
+	if (r < 0 || config->exec.command == NULL)
+		return r;
+	if ((r = need_cred(config, ask, err, err_n)) < 0)
+		return r;
+	strbuf_add(out, config->cred.token.p, config->cred.token.n);
+	return 0;
+}
+
+int kube_config_token(struct kube_config *config, const struct kube_token_ask *ask,
+		      struct strbuf *out, char *err, size_t err_n)
+{
+	/* As client-go: no credentials over a line that anybody can read. */
+	if (strncmp(config->server, "https://", 8) != 0)
+		return 0;
+	pthread_mutex_lock(&config->lock);
+	int r = token_locked(config, ask, out, err, err_n);
+	pthread_mutex_unlock(&config->lock);
+	return r;
+}
+
+/* ---- TLS ---- */
+
+void kube_tls_unref(struct kube_tls *tls)
+{
+	if (tls == NULL || atomic_fetch_sub(&tls->refs, 1) != 1)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(tls->fd); i++)
+		if (tls->fd[i] >= 0)
+			close(tls->fd[i]);
+	kube_secret_done(&tls->ca);
+	kube_secret_done(&tls->cert);
+	kube_secret_done(&tls->key);
+	free(tls->ca_path);
+	free(tls->cert_path);
+	free(tls->key_path);
+	free(tls);
+}
+
+static struct kube_tls *tls_new(void)
+{
+	struct kube_tls *t = xcalloc(1, sizeof(*t));
+	atomic_store(&t->refs, 1);
+	for (size_t i = 0; i < ARRAY_LEN(t->fd); i++)
+		t->fd[i] = -1;
+	return t;
+}
+
+/* The GnuTLS build of libcurl takes no certificates as bytes (7.88 refuses CAINFO_BLOB), only as
+ * files: so as files in memory, and nothing touches a disk. */
+static int make_file(const struct kube_secret *secret, int *fd, char **path)
+{
+	if (secret->p == NULL)
+		return 0;
+	*fd = memfd_create("kube-credential", MFD_CLOEXEC);
+	if (*fd < 0)
+		return -errno;
+	for (size_t at = 0; at < secret->n;) {
+		ssize_t n = write(*fd, secret->p + at, secret->n - at);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	*path = xasprintf("/proc/self/fd/%d", *fd);
+	return 0;
+}
+
+static int make_files(struct kube_tls *tls)
+{
+	int r = make_file(&tls->ca, &tls->fd[0], &tls->ca_path);
+	if (r == 0)
+		r = make_file(&tls->cert, &tls->fd[1], &tls->cert_path);
+	return r < 0 ? r : make_file(&tls->key, &tls->fd[2], &tls->key_path);
+}
+
+static int read_source(const struct kube_config *config, const struct kube_source *source,
+		       const char *key, const char *mark, struct kube_secret *out, char *err,
+		       size_t err_n)
+{
+	if (source->path == NULL && source->data.p == NULL)
+		return 0;
+	if (source->path != NULL) {
+		int r = kube_secret_read(source->path, out);
+		if (r < 0) {
+			snprintf(err, err_n, "%s: %s: cannot read '%s': %s", config->origin, key,
+				 source->path, err_str(r));
+			return r;
+		}
+	} else {
+		kube_secret_set(out, kube_secret_slice(&source->data));
+	}
+	if (memmem(out->p, out->n, mark, strlen(mark)) != NULL)
+		return 0;
+	snprintf(err, err_n, "%s: %s: %s%s%s holds no PEM '%s'", config->origin, key,
+		 source->path != NULL ? "'" : "", source->path != NULL ? source->path : "the data",
+		 source->path != NULL ? "'" : "", mark);
+	return ERR_PARSE;
+}
+
+static int read_sources(const struct kube_config *config, struct kube_tls *tls, char *err,
+			size_t err_n)
+{
+	const struct {
+		const struct kube_source *from;
+		const char *key, *mark;
+		struct kube_secret *to;
+	} rows[] = {
+		{ &config->ca, "certificate-authority", "CERTIFICATE-----", &tls->ca },
+		{ &config->cert, "client-certificate", "CERTIFICATE-----", &tls->cert },
+		{ &config->key, "client-key", "PRIVATE KEY-----", &tls->key },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int r = read_source(config, rows[i].from, rows[i].key, rows[i].mark, rows[i].to,
+				    err, err_n);
+		if (r < 0)
+			return r;
+	}
+	if (tls->cert.p == NULL && config->cred.cert.p != NULL) {
+		kube_secret_set(&tls->cert, kube_secret_slice(&config->cred.cert));
+		kube_secret_set(&tls->key, kube_secret_slice(&config->cred.key));
+	}
+	tls->system_ca = tls->ca.p == NULL && !config->insecure;
+	return 0;
+}
+
+static bool tls_eq(const struct kube_tls *left, const struct kube_tls *right)
+{
+	return kube_secret_eq(&left->ca, &right->ca) && kube_secret_eq(&left->cert, &right->cert) &&
+	       kube_secret_eq(&left->key, &right->key);
+}
+
+/* Makes a new version when something has changed. */
+static int renew_tls(struct kube_config *config, char *err, size_t err_n)
+{
+	struct kube_tls *t = tls_new();
+	int r = read_sources(config, t, err, err_n);
+	if (r == 0 && config->tls != NULL && tls_eq(t, config->tls)) {
+		kube_tls_unref(t);
+		config->tls_read_ns = clock_mono_ns();
+		return 0;
+	}
+	if (r == 0 && (r = make_files(t)) < 0)
+		snprintf(err, err_n, "%s: cannot hold certificates in memory: %s", config->origin,
+			 err_str(r));
+	if (r < 0) {
+		kube_tls_unref(t);
+		return config->tls != NULL ? 0 : r;
+	}
+	kube_tls_unref(config->tls);
+	config->tls = t;
+	config->tls_read_ns = clock_mono_ns();
+	return 0;
+}
+
+static int tls_locked(struct kube_config *config, bool fresh, const _Atomic bool *stop, char *err,
+		      size_t err_n)
+{
+	uint64_t before = config->cred_read_ns;
+	if (config->exec.command != NULL && config->token.p == NULL) {
+		int r = need_cred(config, &(struct kube_token_ask){ .stop = stop }, err, err_n);
+		if (r < 0)
+			return r;
+	}
+	if (config->tls != NULL && before == config->cred_read_ns &&
+	    config->cred_read_ns <= config->tls_read_ns && !fresh &&
+	    !is_due(config->tls_read_ns, config->times.files_ns, false, 0))
+		return 0;
+	return renew_tls(config, err, err_n);
+}
+
+int kube_config_tls(struct kube_config *config, bool fresh, const _Atomic bool *stop,
+		    struct kube_tls **ret, char *err, size_t err_n)
+{
+	pthread_mutex_lock(&config->lock);
+	int r = tls_locked(config, fresh, stop, err, err_n);
+	if (r == 0) {
+		atomic_fetch_add(&config->tls->refs, 1);
+		*ret = config->tls;
+	}
+	pthread_mutex_unlock(&config->lock);
+	return r;
+}
+
+int kube_config_check(struct kube_config *config, char *err, size_t err_n)
+{
+	struct kube_tls *t = tls_new();
+	int r = read_sources(config, t, err, err_n);
+	kube_tls_unref(t);
+	if (r == 0 && config->token_file != NULL)
+		r = read_token_file(config, err, err_n);
+	return r;
+}

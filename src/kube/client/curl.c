@@ -1,0 +1,55 @@
+/* Loading libcurl. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "kube/client/curl.h"
+
+#define LIBRARY "libcurl-gnutls.so.4"
+
+static struct kube_curl table;
+static char load_error[256];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const struct {
+	const char *name;
+	size_t offset;
+} rows[] = {
+#define X(name, result, args) { "curl_" #name, offsetof(struct kube_curl, name) },
+	KUBE_CURL_MAP(X)
+#undef X
+};
+
+static void load(void)
+{
+	void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (lib == NULL) {
+		snprintf(load_error, sizeof(load_error), "cannot load libcurl: %s", dlerror());
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		void *f = dlsym(lib, rows[i].name);
+		if (f == NULL) {
+			snprintf(load_error, sizeof(load_error),
+				 "cannot load libcurl: %s has no %s", LIBRARY, rows[i].name);
+			return;
+		}
+		/* POSIX: a function's address fits into a pointer to data. */
+		memcpy((char *)&table + rows[i].offset, &f, sizeof(f));
+	}
+	CURLcode r = table.global_init(CURL_GLOBAL_DEFAULT);
+	if (r != CURLE_OK)
+		snprintf(load_error, sizeof(load_error), "cannot start libcurl: %s",
+			 table.easy_strerror(r));
+}
+
+const struct kube_curl *kube_curl_load(char *err, size_t err_n)
+{
+	pthread_once(&once, load);
+	if (load_error[0] == '\0')
+		return &table;
+	snprintf(err, err_n, "%s", load_error);
+	return NULL;
+}

@@ -1,0 +1,18 @@
+/* Any text of an exec plugin: a credential or a refusal. */
+#include <stdlib.h>
+
+#include "kube/client/config_priv.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	char err[256];
+	struct kube_exec_cred c = { 0 };
+	if (kube_exec_parse((struct slice){ (const char *)data, n },
+			    "client.authentication.k8s.io/v1", &c, err, sizeof(err)) == 0 &&
+	    c.token.p == NULL && c.cert.p == NULL)
+		abort();
+	kube_exec_cred_done(&c);
+	return 0;
+}

@@ -1,0 +1,328 @@
+/* One record for each series of like Events, and one bucket for each object they are about. */
+#include "kube/events/series.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "api/time.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/strbuf.h"
+
+struct series_item {
+	char *key;
+	json_t *body;
+	bool created; /* the server has it */
+	bool busy;    /* a request is under way */
+	unsigned count, told;
+	unsigned tries;
+	uint64_t last_ns, last_wall_ns;
+	uint64_t told_ns; /* when the count was told */
+	uint64_t due_ns;  /* not before, after a failure */
+};
+
+struct bucket {
+	double tokens;
+	uint64_t at_ns;
+};
+
+struct series {
+	struct map items, buckets;
+	struct series_stats stats;
+	struct rng rng;
+};
+
+/* ---- keys ---- */
+
+static void add_ref(struct strbuf *out, const json_t *object)
+{
+	static const char *const fields[] = { "apiVersion", "kind", "namespace", "name", "uid" };
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		strbuf_addf(out, "%s\x1f", api_get_string(object, fields[i]));
+}
+
+/* Who speaks about what. */
+static void object_key(struct strbuf *out, const json_t *body)
+{
+	strbuf_addf(out, "%s\x1f%s\x1f", api_get_string(body, "reportingController"),
+		    api_get_string(body, "reportingInstance"));
+	add_ref(out, json_object_get(body, "regarding"));
+}
+
+static void series_key(struct strbuf *out, const json_t *body)
+{
+	object_key(out, body);
+	add_ref(out, json_object_get(body, "related"));
+	strbuf_addf(out, "%s\x1f%s\x1f%s", api_get_string(body, "type"),
+		    api_get_string(body, "action"), api_get_string(body, "reason"));
+}
+
+/* ---- the buckets ---- */
+
+static double filled(const struct bucket *bucket, uint64_t now_ns)
+{
+	double more = (double)(now_ns - bucket->at_ns) / (double)(SERIES_REFILL_S * NS_PER_S);
+	return MIN(bucket->tokens + more, (double)SERIES_BURST);
+}
+
+/* Full buckets say nothing; when all of them say something, the oldest goes. */
+static void prune_buckets(struct series *series, uint64_t now_ns)
+{
+	const struct map_entry *e;
+	size_t pos = 0;
+	CLEANUP(freep) char *first = NULL;
+	while ((e = map_next(&series->buckets, &pos)) != NULL) {
+		if (filled(e->value, now_ns) >= SERIES_BURST) {
+			free(map_del(&series->buckets, (struct slice){ e->key, e->key_n }));
+			return;
+		}
+		if (first == NULL)
+			first = xstrdup(e->key);
+	}
+	if (first != NULL)
+		free(map_del(&series->buckets, slice_of(first)));
+}
+
+static bool may_speak(struct series *series, const json_t *body, uint64_t now_ns)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	object_key(&key, body);
+	struct bucket *b = map_get(&series->buckets, strbuf_slice(&key));
+	if (b == NULL) {
+		if (series->buckets.n >= SERIES_MAX)
+			prune_buckets(series, now_ns);
+		b = xcalloc(1, sizeof(*b));
+		*b = (struct bucket){ .tokens = SERIES_BURST, .at_ns = now_ns };
+		map_set(&series->buckets, strbuf_slice(&key), b);
+	}
+	b->tokens = filled(b, now_ns);
+	b->at_ns = now_ns;
+	if (b->tokens < 1)
+		return false;
+	b->tokens -= 1;
+	return true;
+}
+
+/* ---- items ---- */
+
+static void item_free(struct series_item *it)
+{
+	free(it->key);
+	json_decref(it->body);
+	free(it);
+}
+
+static void forget(struct series *series, struct series_item *it)
+{
+	map_del(&series->items, slice_of(it->key));
+	item_free(it);
+}
+
+static bool has_ended(const struct series_item *it, uint64_t now_ns)
+{
+	return now_ns - it->last_ns >= SERIES_SILENCE_S * NS_PER_S;
+}
+
+/* From when the count must be told: the second at once, more of them now and then and at the end.
+ */
+static uint64_t tell_ns(const struct series_item *it)
+{
+	if (it->told < 2)
+		return it->last_ns;
+	uint64_t flush = it->told_ns + SERIES_FLUSH_S * NS_PER_S;
+	uint64_t end = it->last_ns + SERIES_SILENCE_S * NS_PER_S;
+	return MIN(flush, end);
+}
+
+/* When something is to be done with it; what is only to be forgotten counts too. */
+static uint64_t wanted_ns(const struct series_item *it)
+{
+	if (it->created && it->count == it->told)
+		return it->last_ns + SERIES_SILENCE_S * NS_PER_S;
+	uint64_t want = it->created ? tell_ns(it) : it->last_ns;
+	return MAX(want, it->due_ns);
+}
+
+/* Room for another: one that is told goes first. */
+static bool make_room(struct series *series)
+{
+	const struct map_entry *e;
+	size_t pos = 0;
+	if (series->items.n < SERIES_MAX)
+		return true;
+	while ((e = map_next(&series->items, &pos)) != NULL) {
+		struct series_item *it = e->value;
+		if (it->created && !it->busy && it->count == it->told) {
+			forget(series, it);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int drop(struct series *series, json_t *body)
+{
+	series->stats.dropped++;
+	json_decref(body);
+	return ERR_LIMIT;
+}
+
+int series_note(struct series *series, json_t *body, uint64_t now_ns, uint64_t wall_ns)
+{
+	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
+	series_key(&key, body);
+	struct series_item *it = map_get(&series->items, strbuf_slice(&key));
+	if (it != NULL && !(has_ended(it, now_ns) && it->created && it->count == it->told)) {
+		it->count++;
+		it->last_ns = now_ns;
+		it->last_wall_ns = wall_ns;
+		json_decref(body);
+		return 0;
+	}
+	if (it != NULL && !it->busy)
+		forget(series, it);
+	else if (it != NULL)
+		return drop(series, body);
+	if (!may_speak(series, body, now_ns) || !make_room(series))
+		return drop(series, body);
+	it = xcalloc(1, sizeof(*it));
+	it->key = strbuf_take(&key);
+	it->body = body;
+	it->count = 1;
+	it->last_ns = now_ns;
+	it->last_wall_ns = wall_ns;
+	map_set(&series->items, slice_of(it->key), it);
+	return 0;
+}
+
+/* ---- what to send ---- */
+
+static json_t *series_of(const struct series_item *it)
+{
+	char text[API_TIME_TEXT_MAX];
+	return json_pack("{s:i, s:s}", "count", (int)it->count, "lastObservedTime",
+			 api_micro_time(it->last_wall_ns, text));
+}
+
+static struct series_item *earliest(struct series *series)
+{
+	struct series_item *best = NULL;
+	const struct map_entry *e;
+	size_t pos = 0;
+	while ((e = map_next(&series->items, &pos)) != NULL) {
+		struct series_item *it = e->value;
+		if (!it->busy && (best == NULL || wanted_ns(it) < wanted_ns(best)))
+			best = it;
+	}
+	return best;
+}
+
+enum series_act series_next(struct series *series, uint64_t now_ns, struct series_item **ret_item,
+			    json_t **ret_body, uint64_t *ret_until_ns)
+{
+	struct series_item *it;
+	while ((it = earliest(series)) != NULL && wanted_ns(it) <= now_ns && it->created &&
+	       it->count == it->told)
+		forget(series, it); /* silent for long */
+	if (it == NULL || wanted_ns(it) > now_ns) {
+		*ret_until_ns = it != NULL ? wanted_ns(it) : 0;
+		return SERIES_WAIT;
+	}
+	it->busy = true;
+	*ret_item = it;
+	if (it->created) {
+		it->told = it->count;
+		*ret_body = json_pack("{s:o}", "series", series_of(it));
+		return SERIES_PATCH;
+	}
+	*ret_body = json_deep_copy(it->body);
+	it->told = it->count;
+	if (it->count > 1)
+		json_object_set_new(*ret_body, "series", series_of(it));
+	return SERIES_CREATE;
+}
+
+static bool is_passing(int ret)
+{
+	return ret == ERR_CLOSED || ret == ERR_TIMEOUT || ret == ERR_BUSY || ret == ERR_INTERNAL ||
+	       ret == -ECANCELED;
+}
+
+void series_result(struct series *series, struct series_item *it, enum series_act act, int ret,
+		   uint64_t now_ns)
+{
+	it->busy = false;
+	/* An answer that got lost: ours is there already. */
+	if (ret == 0 || (act == SERIES_CREATE && ret == ERR_DUPLICATE)) {
+		it->created = true;
+		it->tries = 0;
+		it->told_ns = now_ns;
+		series->stats.sent++;
+		return;
+	}
+	it->told = 0;
+	/* The server keeps Events for an hour; a series may be longer. */
+	if (act == SERIES_PATCH && ret == ERR_NOTFOUND) {
+		it->created = false;
+		return;
+	}
+	if (!is_passing(ret) || ++it->tries >= SERIES_TRIES) {
+		series->stats.failed++;
+		forget(series, it);
+		return;
+	}
+	uint32_t jitter_ms = rng_below(&series->rng, SERIES_RETRY_S * 1000 / 4);
+	it->due_ns = now_ns + SERIES_RETRY_S * NS_PER_S + jitter_ms * NS_PER_MS;
+}
+
+/* ---- the rest ---- */
+
+const char *series_item_name(const struct series_item *it)
+{
+	return api_name(it->body);
+}
+
+const char *series_item_namespace(const struct series_item *it)
+{
+	return api_namespace(it->body);
+}
+
+struct series *series_new(void)
+{
+	struct series *s = xcalloc(1, sizeof(*s));
+	map_init(&s->items);
+	map_init(&s->buckets);
+	rng_init(&s->rng);
+	return s;
+}
+
+void series_free(struct series *series)
+{
+	const struct map_entry *e;
+	size_t pos = 0;
+	if (series == NULL)
+		return;
+	while ((e = map_next(&series->items, &pos)) != NULL)
+		item_free(e->value);
+	for (pos = 0; (e = map_next(&series->buckets, &pos)) != NULL;)
+		free(e->value);
+	map_done(&series->items);
+	map_done(&series->buckets);
+	free(series);
+}
+
+void series_stats(const struct series *series, struct series_stats *ret)
+{
+	const struct map_entry *e;
+	size_t pos = 0;
+	*ret = series->stats;
+	ret->items = series->items.n;
+	ret->unsent = 0;
+	while ((e = map_next(&series->items, &pos)) != NULL)
+		ret->unsent += !((const struct series_item *)e->value)->created;
+}

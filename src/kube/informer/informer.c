@@ -1,0 +1,523 @@
+/* The reflector: does what the plan says, cuts and decodes what comes, keeps the store, tells the
+ * handlers. */
+#include "kube/informer/informer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "kube/decode/malformed.h"
+#include "kube/decode/frame.h"
+#include "kube/informer/informer_priv.h"
+#include "kube/decode/watchframe.h"
+
+struct counters {
+	atomic_uint_fast64_t added, updated, deleted, events, repeated, bad, lists, watches, errors,
+		last_event_ns;
+};
+
+struct kube_informer {
+	struct kube_informer_conf conf;
+	kube_transport_open open;
+	void *open_ctx;
+	struct kube_transport net;
+	bool opened;
+	struct kube_server_memory own_memory;
+	struct kube_store *store;
+	VEC(struct kube_handler) handlers;
+	struct counters count;
+	pthread_t thread;
+	bool started;
+
+	pthread_mutex_t lock; /* guards stop and absent, and waiting for synced */
+	pthread_cond_t cond;  /* stop or synced changed */
+	bool stop, absent;
+	atomic_bool synced;
+
+	/* The reflector's own: */
+	struct kube_plan plan;
+	struct kube_outcome outcome; /* of the step at hand */
+	struct kube_cut cut;
+	struct kube_list_meta list; /* of the last page */
+	struct kube_bad bad;
+	char trouble[640];
+};
+
+#define COUNT(i, field) atomic_fetch_add_explicit(&(i)->count.field, 1, memory_order_relaxed)
+
+/* TELL(i, deleted, (h->ctx, o)) */
+#define TELL(i, what, args)                                                     \
+	do {                                                                    \
+		for (size_t tell_ = 0; tell_ < (i)->handlers.n; tell_++) {      \
+			const struct kube_handler *h = &(i)->handlers.v[tell_]; \
+			if (h->what != NULL)                                    \
+				h->what args;                                   \
+		}                                                               \
+	} while (0)
+
+/* ---- changes ---- */
+
+static void tell_deleted(struct kube_informer *informer, struct kube_obj *obj)
+{
+	COUNT(informer, deleted);
+	TELL(informer, deleted, (h->ctx, obj));
+	kube_obj_unref(obj);
+}
+
+static void store_put(struct kube_informer *informer, struct kube_obj *obj)
+{
+	struct kube_obj *old = NULL;
+	switch (kube_store_put(informer->store, obj, &old)) {
+	case KUBE_STORE_SAME:
+		COUNT(informer, repeated);
+		break;
+	case KUBE_STORE_ADDED:
+		COUNT(informer, added);
+		TELL(informer, added, (h->ctx, obj));
+		break;
+	case KUBE_STORE_UPDATED:
+		COUNT(informer, updated);
+		TELL(informer, updated, (h->ctx, old, obj));
+		kube_obj_unref(old);
+		break;
+	}
+}
+
+static struct kube_obj *decode(struct kube_informer *informer, struct slice json)
+{
+	struct kube_obj *o = NULL;
+	/* One object that cannot be read must not stop the others. */
+	int r = informer->conf.codec->decode(informer->conf.codec, json, &o);
+	if (r == 0)
+		return o;
+	char text[640];
+	COUNT(informer, bad);
+	if (kube_bad_say(&informer->bad, informer->conf.kind->plural, json, r, text, sizeof(text)))
+		TELL(informer, trouble, (h->ctx, text));
+	return NULL;
+}
+
+static void list_begin(struct kube_informer *informer)
+{
+	kube_store_mark(informer->store);
+}
+
+static void heard(struct kube_informer *informer)
+{
+	atomic_store_explicit(&informer->count.last_event_ns, clock_mono_ns(),
+			      memory_order_relaxed);
+}
+
+static void list_complete(struct kube_informer *informer, const char *rv)
+{
+	struct kube_obj *o;
+	size_t pos = 0;
+	while ((o = kube_store_sweep(informer->store, &pos)) != NULL)
+		tell_deleted(informer, o);
+	memcpy(informer->plan.rv, rv, sizeof(informer->plan.rv));
+	informer->outcome.listed = true;
+	COUNT(informer, lists);
+	heard(informer);
+	if (kube_informer_synced(informer))
+		return;
+	TELL(informer, synced, (h->ctx));
+	pthread_mutex_lock(&informer->lock);
+	atomic_store_explicit(&informer->synced, true, memory_order_release);
+	pthread_cond_broadcast(&informer->cond);
+	pthread_mutex_unlock(&informer->lock);
+}
+
+/* ---- frames ---- */
+
+static void move_rv(struct kube_informer *informer, const char *rv)
+{
+	/* The initial events come in the order of their keys. */
+	if (informer->plan.step == KUBE_STEP_STREAM && !informer->outcome.listed)
+		return;
+	size_t n = strlen(rv);
+	if (n == 0 || n >= sizeof(informer->plan.rv))
+		return;
+	/* What does not lead on is no sign of life: a server that says it and closes would be asked
+	 * without end. */
+	informer->outcome.events += strcmp(informer->plan.rv, rv) != 0;
+	memcpy(informer->plan.rv, rv, n + 1);
+}
+
+static void on_object(struct kube_informer *informer, enum kube_event event, struct slice object)
+{
+	struct kube_obj *o = decode(informer, object);
+	char rv[sizeof(informer->plan.rv)] = "";
+	if (o == NULL)
+		return;
+	if (strlen(o->rv) < sizeof(rv))
+		memcpy(rv, o->rv, strlen(o->rv) + 1);
+	if (event == KUBE_EVENT_DELETED) {
+		struct kube_obj *old =
+			kube_store_del(informer->store, slice_of(o->ns), slice_of(o->name));
+		kube_obj_unref(o);
+		if (old != NULL)
+			tell_deleted(informer, old);
+	} else {
+		store_put(informer, o);
+	}
+	move_rv(informer, rv);
+}
+
+static int on_bookmark(struct kube_informer *informer, struct slice object)
+{
+	struct kube_bookmark b;
+	int r = kube_bookmark_parse(object, &b);
+	if (r < 0)
+		return r;
+	if (b.initial_end && informer->plan.step == KUBE_STEP_STREAM && !informer->outcome.listed)
+		list_complete(informer, b.rv);
+	else
+		move_rv(informer, b.rv);
+	return 0;
+}
+
+static void note_error(struct kube_informer *informer, const struct kube_error *error)
+{
+	informer->outcome.gone |= kube_error_is_gone(error);
+	informer->outcome.too_large |= error->too_large;
+	IGNORE(snprintf(informer->trouble, sizeof(informer->trouble), "%s", error->message) < 0);
+}
+
+static int on_error(struct kube_informer *informer, struct slice object)
+{
+	struct kube_error e;
+	int r = kube_error_parse(object, &e);
+	if (r < 0)
+		return r;
+	note_error(informer, &e);
+	informer->outcome.said_error = true;
+	return informer->outcome.gone ? ERR_GONE : ERR_INTERNAL;
+}
+
+static int on_frame(void *ctx, struct slice type, struct slice object)
+{
+	struct kube_informer *i = ctx;
+	enum kube_event event = kube_event_of(type);
+	COUNT(i, events);
+	heard(i);
+	switch (event) {
+	case KUBE_EVENT_ADDED:
+	case KUBE_EVENT_MODIFIED:
+	case KUBE_EVENT_DELETED:
+		on_object(i, event, object);
+		return 0;
+	case KUBE_EVENT_BOOKMARK:
+		return on_bookmark(i, object);
+	case KUBE_EVENT_ERROR:
+		return on_error(i, object);
+	case KUBE_EVENT_UNKNOWN:
+		break;
+	}
+	return 0;
+}
+
+static int on_item(void *ctx, struct slice object)
+{
+	struct kube_informer *i = ctx;
+	struct kube_obj *o = decode(i, object);
+	if (o != NULL)
+		store_put(i, o);
+	return 0;
+}
+
+static int on_data(void *ctx, struct slice bytes)
+{
+	struct kube_informer *i = ctx;
+	return kube_cut_feed(&i->cut, bytes);
+}
+
+/* ---- steps ---- */
+
+static int request(struct kube_informer *informer, const struct kube_stream *stream)
+{
+	struct kube_status st = { 0 };
+	int r = informer->net.stream(informer->net.ctx, stream, &st);
+	if (r == 0)
+		r = kube_cut_end(&informer->cut);
+	if (r < 0) {
+		informer->outcome.http = st.code;
+		informer->outcome.retry_after_s = st.retry_after_s;
+		informer->outcome.gone |= r == ERR_GONE;
+		/* Reason Timeout: the server is behind the version asked for (k8s-api 1.2). */
+		informer->outcome.too_large |= st.code == 504;
+		if (informer->trouble[0] == '\0')
+			IGNORE(snprintf(informer->trouble, sizeof(informer->trouble), "%s",
+					st.message[0] != '\0' ? st.message : err_str(r)) < 0);
+	}
+	kube_status_done(&st);
+	return r;
+}
+
+static int do_watch(struct kube_informer *informer)
+{
+	unsigned seconds = kube_plan_watch_s(&informer->plan);
+	struct strbuf path = STRBUF_INIT;
+	kube_informer_path(&path, &informer->conf, &informer->plan, "", seconds);
+	struct kube_stream s = {
+		.path = path.s,
+		.idle_ns = informer->plan.times.silence_ns,
+		.timeout_ns = seconds * NS_PER_S + informer->plan.times.watch_grace_ns,
+		.data = on_data,
+		.ctx = informer,
+	};
+	COUNT(informer, watches);
+	if (informer->plan.step == KUBE_STEP_STREAM)
+		list_begin(informer);
+	kube_cut_watch(&informer->cut, on_frame, informer);
+	int r = request(informer, &s);
+	kube_cut_done(&informer->cut);
+	strbuf_done(&path);
+	return r;
+}
+
+static int one_page(struct kube_informer *informer, struct kube_list_meta *meta)
+{
+	struct strbuf path = STRBUF_INIT;
+	kube_informer_path(&path, &informer->conf, &informer->plan, meta->next.s, 0);
+	struct kube_stream s = { .path = path.s,
+				 .gzip = true,
+				 .idle_ns = informer->plan.times.silence_ns,
+				 .timeout_ns = informer->plan.times.list_ns,
+				 .data = on_data,
+				 .ctx = informer };
+	kube_cut_list(&informer->cut, on_item, informer);
+	int r = request(informer, &s);
+	if (r == 0)
+		r = kube_list_meta_parse(strbuf_slice(&informer->cut.meta), meta);
+	kube_cut_done(&informer->cut);
+	strbuf_done(&path);
+	return r;
+}
+
+static int do_list(struct kube_informer *informer)
+{
+	int r;
+	if (!informer->plan.resume) {
+		strbuf_reset(&informer->list.next);
+		list_begin(informer);
+	}
+	do {
+		r = one_page(informer, &informer->list);
+		informer->outcome.pages += r == 0;
+		if (r == ERR_CLOSED || r == ERR_TIMEOUT)
+			kube_plan_page_broke(&informer->plan);
+	} while (r == 0 && informer->list.next.n != 0);
+	informer->outcome.more = informer->list.next.n != 0;
+	if (r == 0)
+		list_complete(informer, informer->list.rv);
+	return r;
+}
+
+static void report(struct kube_informer *informer)
+{
+	static const char *const then[] = { "listing again", "listing again", "watching again" };
+	const char *next =
+		informer->plan.resume ? "going on with the list" : then[informer->plan.step];
+	char text[768];
+	COUNT(informer, errors);
+	IGNORE(snprintf(text, sizeof(text), "%s: %s; %s in %.1f s", informer->conf.kind->plural,
+			informer->trouble, next,
+			(double)informer->plan.delay_ns / (double)NS_PER_S) < 0);
+	TELL(informer, trouble, (h->ctx, text));
+}
+
+static void set_absent(struct kube_informer *informer, bool absent)
+{
+	pthread_mutex_lock(&informer->lock);
+	informer->absent = absent;
+	pthread_mutex_unlock(&informer->lock);
+}
+
+static void do_step(struct kube_informer *informer)
+{
+	uint64_t start = clock_mono_ns();
+	informer->outcome = (struct kube_outcome){ 0 };
+	informer->trouble[0] = '\0';
+	informer->outcome.code =
+		informer->plan.step == KUBE_STEP_LIST ? do_list(informer) : do_watch(informer);
+	uint64_t now = clock_mono_ns();
+	informer->outcome.took_ns = now - start;
+	bool listed = informer->outcome.listed || informer->plan.step == KUBE_STEP_WATCH;
+	if (informer->outcome.code == -ECANCELED)
+		return;
+	set_absent(informer, informer->outcome.http == 404 || informer->outcome.http == 403);
+	kube_plan_next(&informer->plan, &informer->outcome, now);
+	/* A watch that ends is no failure. */
+	if (informer->outcome.code != 0 || !listed)
+		report(informer);
+}
+
+/* ---- the thread ---- */
+
+static void until(struct timespec *timespec, uint64_t at_ns)
+{
+	timespec->tv_sec = (time_t)(at_ns / NS_PER_S);
+	timespec->tv_nsec = (long)(at_ns % NS_PER_S);
+}
+
+/* Waits as the plan says; false: stop. */
+static bool pause_step(struct kube_informer *informer)
+{
+	struct timespec t;
+	int r = 0;
+	until(&t, clock_mono_ns() + informer->plan.delay_ns);
+	pthread_mutex_lock(&informer->lock);
+	while (!informer->stop && informer->plan.delay_ns != 0 && r == 0)
+		r = pthread_cond_timedwait(&informer->cond, &informer->lock, &t);
+	bool go = !informer->stop;
+	pthread_mutex_unlock(&informer->lock);
+	return go;
+}
+
+static void *reflect(void *arg)
+{
+	struct kube_informer *i = arg;
+	while (pause_step(i))
+		do_step(i);
+	return NULL;
+}
+
+struct kube_informer *kube_informer_new_on(const struct kube_informer_conf *conf,
+					   kube_transport_open open, void *open_ctx)
+{
+	struct kube_informer *i = xcalloc(1, sizeof(*i));
+	pthread_condattr_t ca;
+	i->conf = *conf;
+	i->conf.ns = conf->ns != NULL ? xstrdup(conf->ns) : NULL;
+	i->conf.labels = conf->labels != NULL ? xstrdup(conf->labels) : NULL;
+	i->conf.fields = conf->fields != NULL ? xstrdup(conf->fields) : NULL;
+	i->open = open;
+	i->open_ctx = open_ctx;
+	i->store = kube_store_new(conf->indexes, conf->n_indexes);
+	strbuf_init(&i->list.next);
+	if (i->conf.memory == NULL)
+		i->conf.memory = &i->own_memory;
+	pthread_mutex_init(&i->lock, NULL);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&i->cond, &ca);
+	pthread_condattr_destroy(&ca);
+	return i;
+}
+
+static void free_text(const char *text)
+{
+	free((void *)(uintptr_t)text);
+}
+
+void kube_informer_free(struct kube_informer *informer)
+{
+	if (informer == NULL)
+		return;
+	kube_informer_stop(informer);
+	if (informer->opened)
+		informer->net.free(informer->net.ctx);
+	kube_store_free(informer->store);
+	kube_codec_free(informer->conf.codec);
+	vec_done(&informer->handlers);
+	strbuf_done(&informer->list.next);
+	free_text(informer->conf.ns);
+	free_text(informer->conf.labels);
+	free_text(informer->conf.fields);
+	pthread_cond_destroy(&informer->cond);
+	pthread_mutex_destroy(&informer->lock);
+	free(informer);
+}
+
+void kube_informer_handle(struct kube_informer *informer, const struct kube_handler *handler)
+{
+	vec_push(&informer->handlers, *handler);
+}
+
+int kube_informer_start(struct kube_informer *informer, char *err, size_t err_n)
+{
+	int r = informer->open(informer->open_ctx, &informer->net, err, err_n);
+	if (r < 0)
+		return r;
+	informer->opened = true;
+	kube_plan_init(&informer->plan, &informer->conf.times, informer->conf.memory,
+		       clock_mono_ns());
+	r = pthread_create(&informer->thread, NULL, reflect, informer);
+	if (r != 0) {
+		IGNORE(snprintf(err, err_n, "cannot start a thread: %s", err_str(-r)) < 0);
+		return -r;
+	}
+	informer->started = true;
+	return 0;
+}
+
+void kube_informer_stop(struct kube_informer *informer)
+{
+	if (!informer->started)
+		return;
+	pthread_mutex_lock(&informer->lock);
+	informer->stop = true;
+	pthread_cond_broadcast(&informer->cond);
+	pthread_mutex_unlock(&informer->lock);
+	informer->net.cancel(informer->net.ctx);
+	pthread_join(informer->thread, NULL);
+	informer->started = false;
+}
+
+/* ---- asking ---- */
+
+struct kube_store *kube_informer_store(struct kube_informer *informer)
+{
+	return informer->store;
+}
+
+bool kube_informer_absent(struct kube_informer *informer)
+{
+	pthread_mutex_lock(&informer->lock);
+	bool v = informer->absent;
+	pthread_mutex_unlock(&informer->lock);
+	return v;
+}
+
+bool kube_informer_synced(struct kube_informer *informer)
+{
+	return atomic_load_explicit(&informer->synced, memory_order_acquire);
+}
+
+bool kube_informer_wait(struct kube_informer *informer, uint64_t timeout_ns)
+{
+	struct timespec t;
+	int r = 0;
+	until(&t, clock_mono_ns() + timeout_ns);
+	pthread_mutex_lock(&informer->lock);
+	while (!kube_informer_synced(informer) && !informer->stop && r == 0)
+		r = pthread_cond_timedwait(&informer->cond, &informer->lock, &t);
+	pthread_mutex_unlock(&informer->lock);
+	return kube_informer_synced(informer);
+}
+
+#define READ(i, field) atomic_load_explicit(&(i)->count.field, memory_order_relaxed)
+
+void kube_informer_stats(struct kube_informer *informer, struct kube_informer_stats *ret)
+{
+	*ret = (struct kube_informer_stats){
+		.added = READ(informer, added),
+		.updated = READ(informer, updated),
+		.deleted = READ(informer, deleted),
+		.events = READ(informer, events),
+		.repeated = READ(informer, repeated),
+		.bad = READ(informer, bad),
+		.lists = READ(informer, lists),
+		.watches = READ(informer, watches),
+		.errors = READ(informer, errors),
+		.last_event_ns = READ(informer, last_event_ns),
+	};
+}

@@ -1,0 +1,24 @@
+/* How an informer reaches its server; tests put their own in. */
+#pragma once
+
+#include "kube/client/client.h"
+#include "kube/informer/informer.h"
+
+struct kube_transport {
+	int (*stream)(void *ctx, const struct kube_stream *s, struct kube_status *reterr);
+	void (*cancel)(void *ctx); /* as kube_conn_cancel */
+	void (*free)(void *ctx);
+	void *ctx;
+};
+
+/* Opens the transport when the informer starts. */
+typedef int (*kube_transport_open)(void *ctx, struct kube_transport *ret, char *err, size_t err_n);
+
+struct kube_informer *kube_informer_new_on(const struct kube_informer_conf *conf,
+					   kube_transport_open open, void *open_ctx);
+
+/* ---- paths (informer_path.c) ---- */
+
+/* The request of a step; `next`: the token of a further page, or "". */
+void kube_informer_path(struct strbuf *out, const struct kube_informer_conf *conf,
+			const struct kube_plan *plan, const char *next, unsigned watch_s);

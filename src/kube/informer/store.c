@@ -1,0 +1,321 @@
+/* Objects stand in an array; tables of 8 bytes per entry lead from a hash to a place in it. Whether
+ * an entry is the right one is told by the object itself, so keys are not kept. */
+#include "kube/informer/store.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+struct entry {
+	uint32_t hash;
+	uint32_t at; /* place plus one; 0: free */
+};
+
+struct table {
+	struct entry *e;
+	size_t n, cap; /* cap: a power of two, or 0 */
+};
+
+struct kube_store {
+	pthread_rwlock_t lock; /* guards all below; only the writer needs none to read */
+	struct table main;     /* namespace and name */
+	struct table indexes[KUBE_STORE_INDEXES_MAX];
+	kube_index_fn fn[KUBE_STORE_INDEXES_MAX];
+	size_t n_indexes;
+	VEC(struct kube_obj *) items; /* NULL: a free place */
+	VEC(uint32_t) places;	      /* the free ones */
+	size_t n;
+	uint32_t mark;
+};
+
+/* ---- tables ---- */
+
+static void place(struct table *table, struct entry entry)
+{
+	size_t i = entry.hash & (table->cap - 1);
+	while (table->e[i].at != 0)
+		i = (i + 1) & (table->cap - 1);
+	table->e[i] = entry;
+}
+
+static void resize(struct table *table, size_t cap)
+{
+	struct table old = *table;
+	table->cap = cap;
+	table->e = xcalloc(cap, sizeof(*table->e));
+	for (size_t i = 0; i < old.cap; i++) {
+		if (old.e[i].at != 0)
+			place(table, old.e[i]);
+	}
+	free(old.e);
+}
+
+static void table_add(struct table *table, uint32_t hash, uint32_t at)
+{
+	if ((table->n + 1) * 4 > table->cap * 3)
+		resize(table, table->cap != 0 ? table->cap * 2 : 16);
+	place(table, (struct entry){ .hash = hash, .at = at + 1 });
+	table->n++;
+}
+
+/* Closes the gap, so that no search ends too early. */
+static void table_del(struct table *table, uint32_t hash, uint32_t at)
+{
+	size_t mask = table->cap - 1, i = hash & mask;
+	while (table->e[i].at != at + 1 || table->e[i].hash != hash) {
+		assert(table->e[i].at != 0);
+		i = (i + 1) & mask;
+	}
+	for (size_t j = (i + 1) & mask; table->e[j].at != 0; j = (j + 1) & mask) {
+		if (((j - table->e[j].hash) & mask) >= ((j - i) & mask)) {
+			table->e[i] = table->e[j];
+			i = j;
+		}
+	}
+	table->e[i].at = 0;
+	table->n--;
+	/* Late, and not when small: an update takes an object's keys out before it puts them in. */
+	if (table->cap > 4096 && table->n * 8 < table->cap)
+		resize(table, table->cap / 2);
+}
+
+static uint32_t hash_of(struct slice key)
+{
+	return (uint32_t)hash_bytes(hash_process_key(), key.p, key.n);
+}
+
+static uint32_t hash_name(struct slice ns, struct slice name)
+{
+	const struct hash_key *k = hash_process_key();
+	return (uint32_t)(hash_bytes(k, ns.p, ns.n) * 31 + hash_bytes(k, name.p, name.n));
+}
+
+/* ---- index functions ---- */
+
+struct index_change {
+	struct table *table;
+	uint32_t at;
+	bool add;
+};
+
+static void change_one(void *ctx, struct slice key)
+{
+	const struct index_change *c = ctx;
+	if (c->add)
+		table_add(c->table, hash_of(key), c->at);
+	else
+		table_del(c->table, hash_of(key), c->at);
+}
+
+static void index_all(struct kube_store *store, const struct kube_obj *obj, bool add)
+{
+	for (size_t i = 0; i < store->n_indexes; i++) {
+		struct index_change c = { .table = &store->indexes[i], .at = obj->at, .add = add };
+		store->fn[i](obj, change_one, &c);
+	}
+}
+
+struct index_look {
+	struct slice key;
+	bool found;
+};
+
+static void look_one(void *ctx, struct slice key)
+{
+	struct index_look *l = ctx;
+	l->found = l->found || slice_eq(key, l->key);
+}
+
+/* ---- objects ---- */
+
+struct kube_store *kube_store_new(const kube_index_fn *indexes, size_t count)
+{
+	struct kube_store *s = xcalloc(1, sizeof(*s));
+	assert(count <= KUBE_STORE_INDEXES_MAX);
+	for (size_t i = 0; i < count; i++)
+		s->fn[i] = indexes[i];
+	s->n_indexes = count;
+	pthread_rwlock_init(&s->lock, NULL);
+	return s;
+}
+
+void kube_store_free(struct kube_store *store)
+{
+	if (store == NULL)
+		return;
+	for (size_t i = 0; i < store->items.n; i++)
+		kube_obj_unref(store->items.v[i]);
+	for (size_t i = 0; i < store->n_indexes; i++)
+		free(store->indexes[i].e);
+	free(store->main.e);
+	vec_done(&store->items);
+	vec_done(&store->places);
+	pthread_rwlock_destroy(&store->lock);
+	free(store);
+}
+
+static struct kube_obj *find(const struct kube_store *store, struct slice ns, struct slice name)
+{
+	const struct table *t = &store->main;
+	uint32_t hash = hash_name(ns, name);
+	if (t->cap == 0)
+		return NULL;
+	for (size_t i = hash & (t->cap - 1); t->e[i].at != 0; i = (i + 1) & (t->cap - 1)) {
+		if (t->e[i].hash != hash)
+			continue;
+		struct kube_obj *o = store->items.v[t->e[i].at - 1];
+		if (slice_is(name, o->name) && slice_is(ns, o->ns))
+			return o;
+	}
+	return NULL;
+}
+
+static void insert(struct kube_store *store, struct kube_obj *obj)
+{
+	if (store->places.n != 0) {
+		obj->at = store->places.v[--store->places.n];
+		store->items.v[obj->at] = obj;
+	} else {
+		obj->at = (uint32_t)store->items.n;
+		vec_push(&store->items, obj);
+	}
+	table_add(&store->main, hash_name(slice_of(obj->ns), slice_of(obj->name)), obj->at);
+	index_all(store, obj, true);
+	store->n++;
+}
+
+static void take_out(struct kube_store *store, struct kube_obj *obj)
+{
+	table_del(&store->main, hash_name(slice_of(obj->ns), slice_of(obj->name)), obj->at);
+	index_all(store, obj, false);
+	store->items.v[obj->at] = NULL;
+	vec_push(&store->places, obj->at);
+	store->n--;
+}
+
+static void replace(struct kube_store *store, struct kube_obj *old, struct kube_obj *obj)
+{
+	index_all(store, old, false);
+	obj->at = old->at;
+	store->items.v[obj->at] = obj;
+	index_all(store, obj, true);
+}
+
+enum kube_store_put kube_store_put(struct kube_store *store, struct kube_obj *obj,
+				   struct kube_obj **ret_old)
+{
+	struct kube_obj *old = find(store, slice_of(obj->ns), slice_of(obj->name));
+	obj->mark = store->mark;
+	if (old != NULL)
+		old->mark = store->mark;
+	if (obj->ignore || (old != NULL && old->rv[0] != '\0' && strcmp(old->rv, obj->rv) == 0)) {
+		kube_obj_unref(obj);
+		return KUBE_STORE_SAME;
+	}
+	pthread_rwlock_wrlock(&store->lock);
+	if (old != NULL)
+		replace(store, old, obj);
+	else
+		insert(store, obj);
+	pthread_rwlock_unlock(&store->lock);
+	if (old == NULL)
+		return KUBE_STORE_ADDED;
+	*ret_old = old;
+	return KUBE_STORE_UPDATED;
+}
+
+struct kube_obj *kube_store_del(struct kube_store *store, struct slice ns, struct slice name)
+{
+	struct kube_obj *o = find(store, ns, name);
+	if (o == NULL)
+		return NULL;
+	pthread_rwlock_wrlock(&store->lock);
+	take_out(store, o);
+	pthread_rwlock_unlock(&store->lock);
+	return o;
+}
+
+void kube_store_mark(struct kube_store *store)
+{
+	store->mark++;
+}
+
+struct kube_obj *kube_store_sweep(struct kube_store *store, size_t *pos)
+{
+	while (*pos < store->items.n) {
+		struct kube_obj *o = store->items.v[(*pos)++];
+		if (o == NULL || o->mark == store->mark)
+			continue;
+		pthread_rwlock_wrlock(&store->lock);
+		take_out(store, o);
+		pthread_rwlock_unlock(&store->lock);
+		return o;
+	}
+	return NULL;
+}
+
+/* ---- reading ---- */
+
+struct kube_obj *kube_store_get(struct kube_store *store, struct slice ns, struct slice name)
+{
+	pthread_rwlock_rdlock(&store->lock);
+	struct kube_obj *o = find(store, ns, name);
+	if (o != NULL)
+		kube_obj_ref(o);
+	pthread_rwlock_unlock(&store->lock);
+	return o;
+}
+
+void kube_store_each(struct kube_store *store, kube_store_fn fn, void *ctx)
+{
+	pthread_rwlock_rdlock(&store->lock);
+	for (size_t i = 0; i < store->items.n; i++) {
+		if (store->items.v[i] != NULL && !fn(ctx, store->items.v[i]))
+			break;
+	}
+	pthread_rwlock_unlock(&store->lock);
+}
+
+/* Has an entry between the search's start and i led to the object already? (It may have a key
+ * twice.) */
+static bool seen(const struct table *table, uint32_t hash, size_t index)
+{
+	for (size_t j = hash & (table->cap - 1); j != index; j = (j + 1) & (table->cap - 1)) {
+		if (table->e[j].at == table->e[index].at && table->e[j].hash == hash)
+			return true;
+	}
+	return false;
+}
+
+void kube_store_each_by(struct kube_store *store, size_t index, struct slice key, kube_store_fn fn,
+			void *ctx)
+{
+	uint32_t hash = hash_of(key);
+	assert(index < store->n_indexes);
+	pthread_rwlock_rdlock(&store->lock);
+	const struct table *t = &store->indexes[index];
+	size_t mask = t->cap - 1;
+	for (size_t i = hash & mask; t->cap != 0 && t->e[i].at != 0; i = (i + 1) & mask) {
+		struct index_look l = { .key = key };
+		if (t->e[i].hash != hash || seen(t, hash, i))
+			continue;
+		struct kube_obj *o = store->items.v[t->e[i].at - 1];
+		store->fn[index](o, look_one, &l);
+		if (l.found && !fn(ctx, o))
+			break;
+	}
+	pthread_rwlock_unlock(&store->lock);
+}
+
+size_t kube_store_count(struct kube_store *store)
+{
+	pthread_rwlock_rdlock(&store->lock);
+	size_t n = store->n;
+	pthread_rwlock_unlock(&store->lock);
+	return n;
+}

@@ -1,0 +1,63 @@
+/* Leader election by a Lease, as a machine without I/O: it says what to ask the server next, and is
+ * told what came back. kube/leader/lease.h runs it on a thread.
+ *
+ * Glossary
+ *   holder    whose name stands in the Lease
+ *   expiry    when a holder that stopped renewing loses it: the record's own duration after the
+ *             moment *we saw* the record change. Clocks of two machines are never compared
+ *   deadline  until when a leader may act without having renewed: earlier than anybody's expiry */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/compiler.h"
+#include "base/rng.h"
+
+struct elect_times {
+	uint64_t duration_ns; /* others wait so long after the last renewal; whole seconds */
+	uint64_t renew_ns;    /* a leader that could not renew for so long is none any more */
+	uint64_t retry_ns;    /* between two looks */
+};
+
+/* Zeroes become 15, 10 and 2 s. ERR_CONFIG with a sentence unless duration > renew > 1.2 retry. */
+MUST_CHECK int elect_times_check(struct elect_times *times, char *err, size_t err_n);
+
+enum elect_act { ELECT_WAIT, ELECT_GET, ELECT_CREATE, ELECT_UPDATE };
+
+struct elect {
+	struct elect_times times;
+	const char *ns, *name, *identity; /* borrowed */
+	struct rng rng;
+	json_t *lease;	     /* as last read or written; NULL: none seen */
+	uint64_t changed_ns; /* when its spec was seen to be another */
+	uint64_t due_ns;     /* of the next look */
+	uint64_t renewed_ns; /* leading: when the last write that succeeded was sent */
+	bool leading;
+	bool missing;	    /* the server has none */
+	bool take;	    /* it is free */
+	bool stale;	    /* leading: somebody else wrote it, read it first */
+	unsigned conflicts; /* in a row */
+};
+
+void elect_init(struct elect *elect, const struct elect_times *times, const char *ns,
+		const char *name, const char *identity);
+void elect_done(struct elect *elect);
+
+/* What to do now. ELECT_WAIT: nothing before *ret_until_ns. CREATE and UPDATE: *ret_body is what to
+ * send, a reference of the caller's. */
+enum elect_act elect_next(struct elect *elect, uint64_t now_ns, uint64_t wall_ns, json_t **ret_body,
+			  uint64_t *ret_until_ns);
+/* What came of it: r as kube_call gives it, `answer` the object when r is 0 (borrowed); when it was
+ * sent, and now. */
+void elect_result(struct elect *elect, enum elect_act act, int ret, const json_t *answer,
+		  uint64_t sent_ns, uint64_t now_ns);
+/* Until when we may act as the leader; 0: we are none. */
+uint64_t elect_deadline_ns(const struct elect *elect, uint64_t now_ns);
+/* The object that gives the lease back, or NULL when it is not ours (any more). */
+json_t *elect_release(const struct elect *elect, uint64_t now_ns, uint64_t wall_ns);
+/* Who holds it, "" for nobody; as long as the machine is left alone. */
+const char *elect_holder(const struct elect *elect);

@@ -1,0 +1,268 @@
+/* The thread: asks the machine what to do, does it, sleeps until its time. */
+#include "kube/leader/lease.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/kind.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kube/client/conn.h"
+
+enum {
+	RELEASE_TIMEOUT_S = 2,
+	RANDOM_BYTES = 6,
+	REQUEST_MIN_MS = 100, /* whatever little time is left */
+};
+
+struct lease {
+	struct kube_client *client;
+	struct kube_conn *conn;
+	char *ns, *name, *identity;
+	void (*trouble)(void *ctx, const char *text);
+	void *trouble_ctx;
+	pthread_t thread;
+
+	pthread_mutex_t lock; /* guards all below */
+	pthread_cond_t cond;
+	struct elect elect;
+	bool stop;
+	bool woken;
+	char err[512];
+};
+
+/* ---- requests ---- */
+
+static int ask(struct lease *lease, struct kube_conn *conn, enum elect_act act, const json_t *body,
+	       uint64_t timeout_ns, json_t **ret, struct kube_status *st)
+{
+	static const char *const methods[] = {
+		[ELECT_GET] = "GET", [ELECT_CREATE] = "POST", [ELECT_UPDATE] = "PUT"
+	};
+	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
+	const struct api_kind *kind = api_kind_find("coordination.k8s.io", "Lease");
+	api_kind_path(&path, kind, lease->ns, act == ELECT_CREATE ? NULL : lease->name, NULL);
+	struct kube_request r = {
+		.method = methods[act], .path = path.s, .body = body, .timeout_ns = timeout_ns
+	};
+	return kube_call(conn, &r, ret, st);
+}
+
+/* A leader's request must not outlive its deadline: there would be no time for another. */
+static uint64_t timeout_of(const struct lease *lease, uint64_t now_ns)
+{
+	uint64_t deadline = elect_deadline_ns(&lease->elect, now_ns);
+	uint64_t left = deadline != 0 ? (deadline - now_ns) / 2 : lease->elect.times.renew_ns / 2;
+	return MAX(left, REQUEST_MIN_MS * NS_PER_MS);
+}
+
+static bool is_trouble(enum elect_act act, int ret)
+{
+	return ret < 0 && ret != -ECANCELED && ret != ERR_CONFLICT && ret != ERR_DUPLICATE &&
+	       !(act == ELECT_GET && ret == ERR_NOTFOUND);
+}
+
+/* Without the lock while the request is under way. */
+static void act_on(struct lease *lease, enum elect_act act, json_t *body, uint64_t now_ns)
+{
+	struct kube_status st = { 0 };
+	json_t *answer = NULL;
+	uint64_t timeout = timeout_of(lease, now_ns);
+	bool was_held = elect_deadline_ns(&lease->elect, now_ns) != 0;
+	pthread_mutex_unlock(&lease->lock);
+	int r = ask(lease, lease->conn, act, body, timeout, &answer, &st);
+	const char *why = !is_trouble(act, r)	  ? ""
+			  : st.message[0] != '\0' ? st.message
+						  : err_str(r);
+	if (r < 0)
+		log_debug("kube", "lease %s/%s: %s", lease->ns, lease->name, err_str(r));
+	if (why[0] != '\0' && lease->trouble != NULL)
+		lease->trouble(lease->trouble_ctx, why);
+	pthread_mutex_lock(&lease->lock);
+	snprintf(lease->err, sizeof(lease->err), "%s", why);
+	uint64_t after_ns = clock_mono_ns();
+	elect_result(&lease->elect, act, r, answer, now_ns, after_ns);
+	if (was_held != (elect_deadline_ns(&lease->elect, after_ns) != 0))
+		pthread_cond_broadcast(&lease->cond);
+	kube_status_done(&st);
+	json_decref(answer);
+}
+
+static void wait_until(struct lease *lease, uint64_t until_ns)
+{
+	struct timespec ts = { .tv_sec = (time_t)(until_ns / NS_PER_S),
+			       .tv_nsec = (long)(until_ns % NS_PER_S) };
+	pthread_cond_timedwait(&lease->cond, &lease->lock, &ts);
+}
+
+static void *run(void *arg)
+{
+	struct lease *l = arg;
+	pthread_mutex_lock(&l->lock);
+	while (!l->stop) {
+		uint64_t now = clock_mono_ns(), until = 0;
+		json_t *body = NULL;
+		enum elect_act act = elect_next(&l->elect, now, clock_wall_ns(), &body, &until);
+		if (act == ELECT_WAIT)
+			wait_until(l, until);
+		else
+			act_on(l, act, body, now);
+		json_decref(body);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return NULL;
+}
+
+/* ---- start and end ---- */
+
+char *lease_make_identity(void)
+{
+	char host[256] = "";
+	uint8_t random[RANDOM_BYTES];
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		host[0] = '\0';
+	rng_secure(random, sizeof(random));
+	return xasprintf("%s_%02x%02x%02x%02x%02x%02x", host, random[0], random[1], random[2],
+			 random[3], random[4], random[5]);
+}
+
+static void lease_free(struct lease *lease)
+{
+	kube_conn_free(lease->conn);
+	elect_done(&lease->elect);
+	pthread_cond_destroy(&lease->cond);
+	pthread_mutex_destroy(&lease->lock);
+	free(lease->ns);
+	free(lease->name);
+	free(lease->identity);
+	free(lease);
+}
+
+int lease_start(const struct lease_conf *conf, struct lease **ret, char *err, size_t err_n)
+{
+	struct elect_times times = conf->times;
+	int r = elect_times_check(&times, err, err_n);
+	if (r < 0)
+		return r;
+	struct lease *l = xcalloc(1, sizeof(*l));
+	pthread_condattr_t ca;
+	l->client = conf->client;
+	l->ns = xstrdup(conf->ns);
+	l->name = xstrdup(conf->name);
+	l->trouble = conf->trouble;
+	l->trouble_ctx = conf->ctx;
+	l->identity = conf->identity != NULL ? xstrdup(conf->identity) : lease_make_identity();
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&l->cond, &ca);
+	pthread_condattr_destroy(&ca);
+	elect_init(&l->elect, &times, l->ns, l->name, l->identity);
+	l->conn = kube_conn_new(conf->client, err, err_n);
+	if (l->conn == NULL) {
+		lease_free(l);
+		return ERR_CONFIG;
+	}
+	l->conn->urgent = true;
+	r = pthread_create(&l->thread, NULL, run, l);
+	if (r != 0) {
+		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
+		lease_free(l);
+		return -r;
+	}
+	*ret = l;
+	return 0;
+}
+
+/* A new connection: the other may have been cut in the middle of a request. */
+static void release(struct lease *lease)
+{
+	char err[512];
+	json_t *body = elect_release(&lease->elect, clock_mono_ns(), clock_wall_ns());
+	struct kube_conn *conn =
+		body != NULL ? kube_conn_new(lease->client, err, sizeof(err)) : NULL;
+	if (conn != NULL) {
+		struct kube_status st = { 0 };
+		conn->urgent = true;
+		/* Others find out by waiting when this fails. */
+		IGNORE(ask(lease, conn, ELECT_UPDATE, body, RELEASE_TIMEOUT_S * NS_PER_S, NULL,
+			   &st));
+		kube_status_done(&st);
+		kube_conn_free(conn);
+	}
+	json_decref(body);
+}
+
+void lease_stop(struct lease *lease)
+{
+	if (lease == NULL)
+		return;
+	pthread_mutex_lock(&lease->lock);
+	lease->stop = true;
+	pthread_cond_broadcast(&lease->cond);
+	pthread_mutex_unlock(&lease->lock);
+	kube_conn_cancel(lease->conn);
+	pthread_join(lease->thread, NULL);
+	release(lease);
+	lease_free(lease);
+}
+
+/* ---- for others ---- */
+
+uint64_t lease_deadline_ns(struct lease *lease)
+{
+	pthread_mutex_lock(&lease->lock);
+	uint64_t r = elect_deadline_ns(&lease->elect, clock_mono_ns());
+	pthread_mutex_unlock(&lease->lock);
+	return r;
+}
+
+bool lease_is_held(struct lease *lease)
+{
+	return lease_deadline_ns(lease) != 0;
+}
+
+bool lease_wait(struct lease *lease, bool held)
+{
+	pthread_mutex_lock(&lease->lock);
+	uint64_t deadline;
+	for (;;) {
+		deadline = elect_deadline_ns(&lease->elect, clock_mono_ns());
+		if (held != (deadline != 0) || lease->woken)
+			break;
+		if (held)
+			wait_until(lease, deadline);
+		else
+			pthread_cond_wait(&lease->cond, &lease->lock);
+	}
+	pthread_mutex_unlock(&lease->lock);
+	return deadline != 0;
+}
+
+void lease_wake(struct lease *lease)
+{
+	pthread_mutex_lock(&lease->lock);
+	lease->woken = true;
+	pthread_cond_broadcast(&lease->cond);
+	pthread_mutex_unlock(&lease->lock);
+}
+
+void lease_status(struct lease *lease, char *err, size_t err_n, char *holder, size_t holder_n)
+{
+	pthread_mutex_lock(&lease->lock);
+	snprintf(err, err_n, "%s", lease->err);
+	snprintf(holder, holder_n, "%s", elect_holder(&lease->elect));
+	pthread_mutex_unlock(&lease->lock);
+}
+
+const char *lease_identity(const struct lease *lease)
+{
+	return lease->identity;
+}

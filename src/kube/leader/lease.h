@@ -1,0 +1,58 @@
+/* Leader election on a thread and a connection of its own (kube/leader/elect.h has the rules).
+ *
+ * Who acts only as the leader waits for it, works, and stops at once when it is lost:
+ *
+ *	if (lease_wait(l, false)) {
+ *		... start to work; before a call that no resourceVersion guards:
+ *lease_deadline_ns(l) lease_wait(l, true);
+ *		... end all work
+ *	}
+ *	lease_stop(l);
+ *
+ * That a lease was lost is told by the clock, not by the server: a request that hangs delays
+ * nothing. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "kube/leader/elect.h"
+
+struct kube_client;
+struct lease;
+
+struct lease_conf {
+	struct kube_client *client; /* borrowed */
+	const char *ns, *name;
+	const char *identity;	  /* NULL: lease_make_identity's */
+	struct elect_times times; /* zeroes: 15, 10 and 2 s */
+	/* A request has failed and will be made again; on a thread of the lease's. NULL: nobody. */
+	void (*trouble)(void *ctx, const char *text);
+	void *ctx;
+};
+
+/* The host's name, so that people find the process, and random letters, so that one that was
+ * started again does not take itself for the one before. Free it. */
+char *lease_make_identity(void) MUST_CHECK;
+
+/* ERR_CONFIG for times that cannot work, or libcurl's absence; `err` gets a sentence. */
+MUST_CHECK int lease_start(const struct lease_conf *conf, struct lease **ret, char *err,
+			   size_t err_n);
+/* Gives the lease back if it is ours, so that another need not wait; frees. NULL is fine. */
+void lease_stop(struct lease *lease);
+
+bool lease_is_held(struct lease *lease);
+/* Until when (clock_mono_ns) we are the leader for sure; 0: we are not. A call to a third party
+ * must be over by then, or another leader may be at work. */
+uint64_t lease_deadline_ns(struct lease *lease);
+/* Waits until it is held (held false) or lost (held true), or for lease_wake; whether it is held
+ * now.
+ */
+bool lease_wait(struct lease *lease, bool held);
+/* From any thread: ends this wait and all later ones. */
+void lease_wake(struct lease *lease);
+/* The last failure's words, "" when the last request went well; the holder. For logs and health. */
+void lease_status(struct lease *lease, char *err, size_t err_n, char *holder, size_t holder_n);
+const char *lease_identity(const struct lease *lease);

@@ -1,0 +1,178 @@
+/* The election's thread: takes a free lease, tells when it is lost, gives it back. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "kube/leader/lease.h"
+#include "kube/test_rig.h"
+
+static const struct elect_times fast = { NS_PER_S, 300 * NS_PER_MS, 50 * NS_PER_MS };
+
+static char *lease_json(const char *holder)
+{
+	return xasprintf("{\"metadata\":{\"name\":\"x\",\"namespace\":\"ns\",\"resourceVersion\":"
+			 "\"7\"},\"spec\":{\"holderIdentity\":\"%s\",\"leaseDurationSeconds\":1}}",
+			 holder);
+}
+
+static void push_lease(struct fakeapi *f, const char *holder)
+{
+	CLEANUP(freep) char *text = lease_json(holder);
+	fakeapi_push(f, &(struct fakeapi_reply){ .body = text });
+}
+
+static _Atomic int troubles;
+
+static void count_trouble(void *ctx, const char *text)
+{
+	assert_string_equal(ctx, "mine");
+	assert_string_not_equal(text, "");
+	troubles++;
+}
+
+static struct lease *start(struct rig *g, const char *identity)
+{
+	struct lease *l;
+	char err[256];
+	static char mine[] = "mine";
+	struct lease_conf c = { .client = g->client,
+				.ns = "ns",
+				.name = "x",
+				.identity = identity,
+				.times = fast,
+				.trouble = count_trouble,
+				.ctx = mine };
+	troubles = 0;
+	if (lease_start(&c, &l, err, sizeof(err)) < 0)
+		fail_msg("%s", err);
+	return l;
+}
+
+static void takes_and_gives_back(void **state)
+{
+	struct rig g;
+	(void)state;
+	rig_up(&g);
+	fakeapi_push(g.f, &(struct fakeapi_reply){ .status = 404 });
+	/* The creation, and renewals for as long as the test takes. */
+	for (int i = 0; i < 1000; i++)
+		push_lease(g.f, "me");
+	uint64_t before = clock_mono_ns();
+	struct lease *l = start(&g, "me");
+	assert_true(lease_wait(l, false));
+	assert_true(lease_is_held(l));
+	assert_string_equal(lease_identity(l), "me");
+	uint64_t deadline = lease_deadline_ns(l);
+	assert_true(deadline > before && deadline <= clock_mono_ns() + fast.renew_ns);
+	assert_non_null(strstr(fakeapi_request(g.f, 1),
+			       "POST /apis/coordination.k8s.io/v1/namespaces/ns/leases "));
+	assert_non_null(strstr(fakeapi_request(g.f, 2), "PUT "));
+	lease_stop(l);
+	const char *last = fakeapi_request(g.f, fakeapi_requests(g.f) - 1);
+	assert_non_null(strstr(last, "PUT /apis/coordination.k8s.io/v1/namespaces/ns/leases/x "));
+	assert_non_null(strstr(last, "\"holderIdentity\":\"\""));
+	assert_non_null(strstr(last, "\"resourceVersion\":\"7\""));
+	rig_down(&g);
+}
+
+/* A server that says nothing any more: the clock tells that it is over, in time. */
+static void lost_by_the_clock(void **state)
+{
+	struct rig g;
+	(void)state;
+	rig_up(&g);
+	push_lease(g.f, "");
+	push_lease(g.f, "me");
+	for (int i = 0; i < 100; i++)
+		fakeapi_push(g.f, &(struct fakeapi_reply){ .hang_first = true });
+	struct lease *l = start(&g, "me");
+	assert_true(lease_wait(l, false));
+	uint64_t deadline = lease_deadline_ns(l);
+	assert_false(lease_wait(l, true));
+	uint64_t now = clock_mono_ns();
+	assert_true(now >= deadline && now < deadline + NS_PER_S);
+	assert_true(lease_deadline_ns(l) == 0);
+	lease_stop(l);
+	rig_down(&g);
+}
+
+static void *wake_it(void *l)
+{
+	lease_wake(l);
+	return NULL;
+}
+
+static void waits_for_its_turn_until_woken(void **state)
+{
+	struct rig g;
+	pthread_t t;
+	char err[100], holder[100];
+	(void)state;
+	rig_up(&g);
+	/* Renewed by its holder all the time. */
+	for (int i = 0; i < 1000; i++) {
+		CLEANUP(freep)
+		char *text = xasprintf("{\"spec\":{\"holderIdentity\":\"other\","
+				       "\"leaseDurationSeconds\":1,"
+				       "\"leaseTransitions\":%d}}",
+				       i);
+		fakeapi_push(g.f, &(struct fakeapi_reply){ .body = text });
+	}
+	struct lease *l = start(&g, NULL);
+	assert_non_null(strchr(lease_identity(l), '_'));
+	IGNORE(fakeapi_request(g.f, 1)); /* the first answer was read */
+	assert_int_equal(pthread_create(&t, NULL, wake_it, l), 0);
+	assert_false(lease_wait(l, false));
+	assert_false(lease_wait(l, false)); /* it stays woken */
+	pthread_join(t, NULL);
+	lease_status(l, err, sizeof(err), holder, sizeof(holder));
+	assert_string_equal(holder, "other");
+	assert_string_equal(err, "");
+	assert_int_equal(troubles, 0); /* to wait for another is none */
+	size_t n = fakeapi_requests(g.f);
+	lease_stop(l); /* nothing to give back */
+	for (size_t i = 0; i < n; i++)
+		assert_non_null(strstr(fakeapi_request(g.f, i), "GET "));
+	rig_down(&g);
+}
+
+static void refusals_are_told(void **state)
+{
+	struct rig g;
+	char err[200] = "", holder[100];
+	(void)state;
+	rig_up(&g);
+	for (int i = 0; i < 1000; i++)
+		fakeapi_push(g.f,
+			     &(struct fakeapi_reply){
+				     .status = 403,
+				     .body = "{\"kind\":\"Status\",\"code\":403,\"reason\":"
+					     "\"Forbidden\",\"message\":\"no leases for you\"}" });
+	struct lease *l = start(&g, "me");
+	IGNORE(fakeapi_request(g.f, 1));
+	lease_status(l, err, sizeof(err), holder, sizeof(holder));
+	assert_non_null(strstr(err, "no leases for you"));
+	assert_true(troubles > 0);
+	lease_stop(l);
+	struct lease_conf bad = { .client = g.client,
+				  .ns = "ns",
+				  .name = "x",
+				  .times = { NS_PER_S, NS_PER_S, NS_PER_S } };
+	assert_int_equal(lease_start(&bad, &l, err, sizeof(err)), ERR_CONFIG);
+	lease_stop(NULL);
+	rig_down(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_and_gives_back),
+		cmocka_unit_test(lost_by_the_clock),
+		cmocka_unit_test(waits_for_its_turn_until_woken),
+		cmocka_unit_test(refusals_are_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,452 @@
+/* Web hooks over HTTPS, and the thread that looks after their certificate. */
+#include "kube/webhook/hookserver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/kind.h"
+#include "api/meta.h"
+#include "api/tree.h"
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/readfile.h"
+#include "http/server.h"
+#include "http/tlscert.h"
+#include "kube/client/client.h"
+#include "net/certgen.h"
+
+enum {
+	LOOK_S = 10,
+	FIRST_LOOK_S = 1, /* while there is no certificate yet */
+	PLACEHOLDER_S = 3600,
+	BAD_REQUEST = 400,
+	NOT_READY = 503,
+	CONFLICT_TRIES = 5,
+};
+
+struct hookserver {
+	struct hookserver_conf conf;
+	struct admission_hook *hooks;
+	char *cert_file, *key_file, *ns, *secret, *registration;
+	struct kube_conn *conn;	       /* of the thread */
+	struct kube_conn *secret_conn; /* ... for the Secret; may be the same one */
+	struct http_tls *tls;
+	struct http_server *http;
+	struct strbuf cert, key; /* in force; of the thread */
+	_Atomic bool ready;
+	pthread_t thread;
+
+	pthread_mutex_t lock; /* guards stop */
+	pthread_cond_t cond;
+	bool stop;
+};
+
+/* ---- reviews ---- */
+
+static void answer(struct hookserver *hookserver, enum admission_phase phase,
+		   const struct http_request *req, struct http_reply *reply)
+{
+	int r = admission_review(hookserver->hooks, hookserver->conf.n_hooks, phase, req->body,
+				 &reply->body);
+	if (r < 0)
+		reply->status = BAD_REQUEST;
+	else
+		reply->content_type = "application/json";
+}
+
+static void on_validate(void *ctx, const struct http_request *req, struct http_reply *reply)
+{
+	answer(ctx, ADMISSION_VALIDATE, req, reply);
+}
+
+static void on_mutate(void *ctx, const struct http_request *req, struct http_reply *reply)
+{
+	answer(ctx, ADMISSION_MUTATE, req, reply);
+}
+
+static void on_healthz(void *ctx, const struct http_request *req, struct http_reply *reply)
+{
+	const struct hookserver *s = ctx;
+	(void)req;
+	if (!s->ready)
+		reply->status = NOT_READY;
+	strbuf_adds(&reply->body, s->ready ? "ok\n" : "no certificate yet\n");
+}
+
+/* ---- the certificate in force ---- */
+
+static void replace(struct strbuf *out, struct slice value)
+{
+	explicit_bzero(out->s, out->n);
+	strbuf_reset(out);
+	strbuf_add_slice(out, value);
+}
+
+static int use(struct hookserver *hookserver, struct slice cert, struct slice key, char *err,
+	       size_t err_n)
+{
+	int r;
+	if (slice_eq(cert, strbuf_slice(&hookserver->cert)) &&
+	    slice_eq(key, strbuf_slice(&hookserver->key)))
+		return 0;
+	if (hookserver->tls == NULL)
+		r = http_tls_new(cert, key, &hookserver->tls, err, err_n);
+	else
+		r = http_tls_set(hookserver->tls, cert, key, err, err_n);
+	if (r < 0)
+		return r;
+	replace(&hookserver->cert, cert);
+	replace(&hookserver->key, key);
+	return 0;
+}
+
+/* ---- from files ---- */
+
+static int read_pem(const char *path, struct strbuf *out, char *err, size_t err_n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : readfile_fd(fd, HTTP_TLS_PEM_MAX_BYTES, out);
+	if (fd >= 0)
+		close(fd);
+	if (r < 0)
+		snprintf(err, err_n, "cannot read '%s': %s", path, err_str(r));
+	return r;
+}
+
+static void wipe(struct strbuf *out)
+{
+	explicit_bzero(out->s, out->n);
+	strbuf_done(out);
+}
+
+/* A pair that does not fit is one that is being replaced: the next look finds both. */
+static int look_at_files(struct hookserver *hookserver, char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
+	CLEANUP(wipe) struct strbuf key = STRBUF_INIT;
+	char why[256];
+	int r = read_pem(hookserver->cert_file, &cert, err, err_n);
+	if (r >= 0)
+		r = read_pem(hookserver->key_file, &key, err, err_n);
+	if (r < 0)
+		return r;
+	r = use(hookserver, strbuf_slice(&cert), strbuf_slice(&key), why, sizeof(why));
+	if (r < 0)
+		snprintf(err, err_n, "'%s' and '%s': %s", hookserver->cert_file,
+			 hookserver->key_file, why);
+	else
+		hookserver->ready = true;
+	return r;
+}
+
+/* ---- from a Secret that all replicas share ---- */
+
+static int failed(int ret, const char *what, const struct kube_status *st, char *err, size_t err_n)
+{
+	snprintf(err, err_n, "%s: %s", what, st->message[0] != '\0' ? st->message : err_str(ret));
+	return ret;
+}
+
+static struct kube_ref secret_ref(const struct hookserver *hookserver)
+{
+	return (struct kube_ref){ .kind = api_kind_find("", "Secret"),
+				  .ns = hookserver->ns,
+				  .name = hookserver->secret };
+}
+
+static int write_secret(struct hookserver *hookserver, json_t *secret, bool is_new, char *err,
+			size_t err_n)
+{
+	struct kube_ref ref = secret_ref(hookserver);
+	struct kube_status st = { 0 };
+	int r = is_new ? kube_create(hookserver->secret_conn, &ref, secret, NULL, &st)
+		       : kube_update(hookserver->secret_conn, &ref, NULL, secret, NULL, &st);
+	if (r < 0 && r != ERR_CONFLICT && r != ERR_DUPLICATE)
+		failed(r, "the Secret of certificates", &st, err, err_n);
+	kube_status_done(&st);
+	return r;
+}
+
+/* One look: reads, plans, writes. ERR_CONFLICT, ERR_DUPLICATE: another replica was faster. */
+static int plan_secret(struct hookserver *hookserver, struct hookcert *hookcert, char *err,
+		       size_t err_n)
+{
+	struct kube_ref ref = secret_ref(hookserver);
+	struct kube_status st = { 0 };
+	json_t *secret = NULL;
+	int r = kube_get(hookserver->secret_conn, &ref, &secret, &st);
+	bool is_new = r == ERR_NOTFOUND;
+	if (r < 0 && !is_new)
+		failed(r, "the Secret of certificates", &st, err, err_n);
+	kube_status_done(&st);
+	if (r < 0 && !is_new)
+		return r;
+	if (is_new)
+		secret = json_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", "v1", "kind", "Secret",
+				   "metadata", "name", hookserver->secret, "namespace",
+				   hookserver->ns);
+	hookcert_load(hookcert, secret);
+	r = hookcert_plan(hookcert, &hookserver->conf.certs, clock_wall_ns() / NS_PER_S, err,
+			  err_n);
+	if (r > 0) {
+		hookcert_store(hookcert, secret);
+		r = write_secret(hookserver, secret, is_new, err, err_n);
+	}
+	json_decref(secret);
+	return r;
+}
+
+/* ---- the registrations ---- */
+
+static const struct api_kind registrations[] = {
+	{ "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration",
+	  "validatingwebhookconfigurations", "validatingwebhookconfiguration", "", false, false,
+	  false },
+	{ "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration",
+	  "mutatingwebhookconfigurations", "mutatingwebhookconfiguration", "", false, false,
+	  false },
+};
+
+/* kube_edit's: all hooks of the object trust the bundle. */
+static int set_bundle(void *ctx, json_t *object)
+{
+	const char *bundle = ctx;
+	json_t *hook;
+	size_t i;
+	int changed = 0;
+	json_array_foreach (json_object_get(object, "webhooks"), i, hook) {
+		json_t *cc = json_object_get(hook, "clientConfig");
+		const json_t *was = json_object_get(cc, "caBundle");
+		if (json_is_string(was) && strcmp(api_text(was), bundle) == 0)
+			continue;
+		json_object_set_new(cc, "caBundle", json_string(bundle));
+		changed = 1;
+	}
+	return changed;
+}
+
+static int publish(struct hookserver *hookserver, const struct hookcert *hookcert, char *err,
+		   size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf bundle = STRBUF_INIT;
+	int result = 0;
+	base64_encode(&bundle, strbuf_slice(&hookcert->part[HOOKCERT_BUNDLE]));
+	for (size_t i = 0; hookserver->registration != NULL && i < ARRAY_LEN(registrations); i++) {
+		struct kube_ref ref = { .kind = &registrations[i],
+					.name = hookserver->registration };
+		struct kube_status st = { 0 };
+		int r = kube_edit(hookserver->conn, &ref, NULL, set_bundle, bundle.s, &st);
+		if (r < 0 && r != ERR_NOTFOUND)
+			result = failed(r, registrations[i].kind, &st, err, err_n);
+		kube_status_done(&st);
+	}
+	return result;
+}
+
+/* Trust first: a certificate is not used before its authority was published. */
+static int look_at_secret(struct hookserver *hookserver, char *err, size_t err_n)
+{
+	struct hookcert h;
+	int r = ERR_CONFLICT;
+	hookcert_init(&h);
+	for (int i = 0; i < CONFLICT_TRIES && (r == ERR_CONFLICT || r == ERR_DUPLICATE); i++)
+		r = plan_secret(hookserver, &h, err, err_n);
+	if (r >= 0)
+		r = publish(hookserver, &h, err, err_n);
+	/* Even so: what is published may be enough, and the old certificate is running out. */
+	if (h.part[HOOKCERT_CERT].n != 0 && r != ERR_CONFLICT && r != ERR_DUPLICATE) {
+		int u = use(hookserver, strbuf_slice(&h.part[HOOKCERT_CERT]),
+			    strbuf_slice(&h.part[HOOKCERT_KEY]), err, err_n);
+		hookserver->ready = hookserver->ready || u >= 0;
+		r = u < 0 ? u : r;
+	}
+	hookcert_done(&h);
+	return r;
+}
+
+/* Something to listen with before the API has answered. */
+static int use_placeholder(struct hookserver *hookserver, char *err, size_t err_n)
+{
+	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
+	CLEANUP(wipe) struct strbuf key = STRBUF_INIT;
+	uint64_t now_s = clock_wall_ns() / NS_PER_S;
+	const struct net_certgen g = { .cn = "fairlead webhooks, not ready",
+				       .names = hookserver->conf.certs.names,
+				       .not_before_s = now_s,
+				       .not_after_s = now_s + PLACEHOLDER_S };
+	int r = net_certgen(&g, &cert, &key, err, err_n);
+	return r < 0 ? r : use(hookserver, strbuf_slice(&cert), strbuf_slice(&key), err, err_n);
+}
+
+/* ---- the thread ---- */
+
+static int look(struct hookserver *hookserver, char *err, size_t err_n)
+{
+	return hookserver->cert_file != NULL ? look_at_files(hookserver, err, err_n)
+					     : look_at_secret(hookserver, err, err_n);
+}
+
+/* False when it is time to end. */
+static bool wait_look(struct hookserver *hookserver)
+{
+	uint64_t wait = hookserver->ready ? hookserver->conf.look_ns
+					  : MIN(hookserver->conf.look_ns, FIRST_LOOK_S * NS_PER_S);
+	uint64_t until = clock_mono_ns() + wait;
+	struct timespec ts = { .tv_sec = (time_t)(until / NS_PER_S),
+			       .tv_nsec = (long)(until % NS_PER_S) };
+	pthread_mutex_lock(&hookserver->lock);
+	int r = 0;
+	while (!hookserver->stop && r == 0)
+		r = pthread_cond_timedwait(&hookserver->cond, &hookserver->lock, &ts);
+	bool go_on = !hookserver->stop;
+	pthread_mutex_unlock(&hookserver->lock);
+	return go_on;
+}
+
+static void *run(void *arg)
+{
+	struct hookserver *s = arg;
+	bool first = !s->ready;
+	while (first || wait_look(s)) {
+		char err[700] = "";
+		first = false;
+		int r = look(s, err, sizeof(err));
+		if (r < 0 && r != -ECANCELED && s->conf.trouble != NULL)
+			s->conf.trouble(s->conf.ctx, err[0] != '\0' ? err : err_str(r));
+	}
+	return NULL;
+}
+
+/* ---- start and end ---- */
+
+static char *dup_or_null(const char *text)
+{
+	return text != NULL ? xstrdup(text) : NULL;
+}
+
+static void hookserver_free(struct hookserver *hookserver)
+{
+	http_server_stop(hookserver->http);
+	http_tls_free(hookserver->tls);
+	if (hookserver->secret_conn != hookserver->conn)
+		kube_conn_free(hookserver->secret_conn);
+	kube_conn_free(hookserver->conn);
+	wipe(&hookserver->cert);
+	wipe(&hookserver->key);
+	pthread_cond_destroy(&hookserver->cond);
+	pthread_mutex_destroy(&hookserver->lock);
+	free(hookserver->hooks);
+	free(hookserver->cert_file);
+	free(hookserver->key_file);
+	free(hookserver->ns);
+	free(hookserver->secret);
+	free(hookserver->registration);
+	free(hookserver);
+}
+
+static struct hookserver *hookserver_new(const struct hookserver_conf *conf)
+{
+	struct hookserver *s = xcalloc(1, sizeof(*s));
+	pthread_condattr_t ca;
+	s->conf = *conf;
+	if (s->conf.look_ns == 0)
+		s->conf.look_ns = LOOK_S * NS_PER_S;
+	s->hooks = xmemdup(conf->hooks, conf->n_hooks * sizeof(*conf->hooks));
+	s->cert_file = dup_or_null(conf->cert_file);
+	s->key_file = dup_or_null(conf->key_file);
+	s->ns = dup_or_null(conf->ns);
+	s->secret = dup_or_null(conf->secret);
+	s->registration = dup_or_null(conf->registration);
+	strbuf_init(&s->cert);
+	strbuf_init(&s->key);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&ca);
+	pthread_condattr_setclock(&ca, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->cond, &ca);
+	pthread_condattr_destroy(&ca);
+	return s;
+}
+
+static int listen_now(struct hookserver *hookserver, char *err, size_t err_n)
+{
+	const struct http_route routes[] = {
+		{ "/validate", HTTP_POST, ADMISSION_BODY_MAX_BYTES, on_validate, hookserver },
+		{ "/mutate", HTTP_POST, ADMISSION_BODY_MAX_BYTES, on_mutate, hookserver },
+		{ .path = "/healthz", .handle = on_healthz, .ctx = hookserver },
+	};
+	int r = http_server_start_tls(hookserver->conf.listen, hookserver->tls, routes,
+				      ARRAY_LEN(routes), &hookserver->http);
+	if (r < 0)
+		snprintf(err, err_n, "cannot listen on '%s': %s", hookserver->conf.listen,
+			 err_str(r));
+	return r;
+}
+
+static int connect_now(struct hookserver *hookserver, char *err, size_t err_n)
+{
+	const struct hookserver_conf *c = &hookserver->conf;
+	bool apart = c->secret_client != NULL && c->secret_client != c->client;
+	if (c->client == NULL)
+		return 0;
+	hookserver->conn = kube_conn_new(c->client, err, err_n);
+	hookserver->secret_conn =
+		apart ? kube_conn_new(c->secret_client, err, err_n) : hookserver->conn;
+	return hookserver->conn != NULL && hookserver->secret_conn != NULL ? 0 : ERR_CONFIG;
+}
+
+int hookserver_start(const struct hookserver_conf *conf, struct hookserver **ret, char *err,
+		     size_t err_n)
+{
+	struct hookserver *s = hookserver_new(conf);
+	int r = connect_now(s, err, err_n);
+	if (r >= 0)
+		r = conf->cert_file != NULL ? look_at_files(s, err, err_n)
+					    : use_placeholder(s, err, err_n);
+	if (r >= 0)
+		r = listen_now(s, err, err_n);
+	if (r >= 0) {
+		r = -pthread_create(&s->thread, NULL, run, s);
+		if (r < 0)
+			snprintf(err, err_n, "cannot start a thread: %s", err_str(r));
+	}
+	if (r < 0) {
+		hookserver_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void hookserver_stop(struct hookserver *hookserver)
+{
+	if (hookserver == NULL)
+		return;
+	pthread_mutex_lock(&hookserver->lock);
+	hookserver->stop = true;
+	pthread_cond_signal(&hookserver->cond);
+	pthread_mutex_unlock(&hookserver->lock);
+	if (hookserver->conn != NULL)
+		kube_conn_cancel(hookserver->conn);
+	if (hookserver->secret_conn != hookserver->conn)
+		kube_conn_cancel(hookserver->secret_conn);
+	pthread_join(hookserver->thread, NULL);
+	hookserver_free(hookserver);
+}
+
+bool hookserver_is_ready(const struct hookserver *hookserver)
+{
+	return hookserver->ready;
+}
+
+uint16_t hookserver_port(const struct hookserver *hookserver)
+{
+	return http_server_port(hookserver->http);
+}

@@ -1,0 +1,45 @@
+/* The HTTPS server of all web hooks: POST /validate and POST /mutate with an AdmissionReview
+ * (kube/webhook/admission.h has the answers). Its certificate comes from files that are read again when
+ * they change, or from a Secret that we manage ourselves (kube/webhook/hookcert.h): then the registrations'
+ * caBundle is kept up to date, too. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "kube/webhook/admission.h"
+#include "kube/webhook/hookcert.h"
+
+struct hookserver;
+struct kube_client;
+
+struct hookserver_conf {
+	const char *listen;		    /* "0.0.0.0:8443" */
+	const struct admission_hook *hooks; /* copied */
+	size_t n_hooks;
+	/* Certificates from files: */
+	const char *cert_file, *key_file;
+	/* Or managed, when cert_file is NULL: */
+	struct kube_client *client;
+	struct kube_client *secret_client; /* where the Secret is; NULL: in the same cluster */
+	const char *ns, *secret;
+	const char *registration; /* name of the webhook configurations whose caBundle is ours;
+				     those that are not there are passed over */
+	struct hookcert_conf certs;
+	uint64_t look_ns; /* between two looks at files or Secret; 0: 10 s */
+	/* Something has failed and will be tried again; on a thread of the server's. */
+	void (*trouble)(void *ctx, const char *text);
+	void *ctx;
+};
+
+/* Listens when it returns. Files must be there; a managed certificate comes as soon as the API
+ * answers, and until then callers get one that nobody trusts: whoever starts must not have to wait
+ * for a server. */
+MUST_CHECK int hookserver_start(const struct hookserver_conf *conf, struct hookserver **ret,
+				char *err, size_t err_n);
+void hookserver_stop(struct hookserver *hookserver); /* NULL is fine */
+uint16_t hookserver_port(const struct hookserver *hookserver);
+/* Is the certificate in force one that callers trust? */
+bool hookserver_is_ready(const struct hookserver *hookserver);
