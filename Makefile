@@ -46,6 +46,7 @@ test: deps all
 
 check: all
 	@meson test -C $(BUILD) --no-rebuild --print-errorlogs --no-suite bench
+	@tools/house --total
 
 # The peers come from packages and, for CoreDNS, from tests/peers; a peer that cannot be had is named in the report.
 bench: all

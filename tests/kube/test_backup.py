@@ -104,7 +104,7 @@ def test_backup_cut_off(api, tmp_path):
                 there += 1
                 check_backup(str(file), str(tmp_path / f"to{i}"), load, least)
             left = [name for name in os.listdir(tmp_path) if name.startswith(f"b{i}") and name != f"b{i}"]
-            assert all(name.endswith(".partial") for name in left), left
+            assert all(".partial" in name for name in left), left  # with SQLite's own files beside it
     print(f"{there} of 15 backups were whole")
 
 
