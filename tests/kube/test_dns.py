@@ -222,6 +222,9 @@ def test_ready_with_many_services(c, started, who):
     many = [service(f"many-{i}", f"10.97.{i >> 8}.{i & 255}") for i in range(10_000)]
     c.put(many)
     try:
+        # The API server lists from its watch cache, which follows etcd by and by.
+        last = "/api/v1/namespaces/default/services/many-9999?resourceVersion=0"
+        until(lambda: c.call("GET", last)[0] == 200, 120)
         program = server.fairlead() if who == "fairlead" else [server.coredns_program()]
         s, probe = probed(started, program, COREFILE % (c.kubeconfig(), "startup_timeout 5s"))
         s.start()
