@@ -66,12 +66,21 @@ static void invalid_becomes_the_replacement(void **state)
 	}
 }
 
+static void length_counts_characters(void **state)
+{
+	(void)state;
+	assert_int_equal(utf8_length(SLICE("")), 0);
+	assert_int_equal(utf8_length(SLICE("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80")), 4);
+	assert_int_equal(utf8_length(SLICE("a\xff\xc3")), 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_and_back),
 		cmocka_unit_test(malformed),
 		cmocka_unit_test(invalid_becomes_the_replacement),
+		cmocka_unit_test(length_counts_characters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

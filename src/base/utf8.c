@@ -39,3 +39,13 @@ size_t utf8_encode(uint32_t cp, char out[4])
 	out[0] = (char)((0xf00U >> n & 0xf0) | cp);
 	return n;
 }
+
+size_t utf8_length(struct slice text)
+{
+	size_t n = 0;
+	for (uint32_t cp; text.n != 0; n++) {
+		size_t took = utf8_decode(text, &cp);
+		text = slice_from(text, took != 0 ? took : 1);
+	}
+	return n;
+}

@@ -12,3 +12,6 @@ size_t utf8_decode(struct slice text, uint32_t *ret_cp);
 
 /* Encodes into at most 4 bytes and returns their number; an invalid code point becomes U+FFFD. */
 size_t utf8_encode(uint32_t cp, char out[4]);
+
+/* The number of characters; a byte that is not part of valid UTF-8 counts as one. */
+size_t utf8_length(struct slice text);

@@ -1,4 +1,4 @@
-"""What src/api/schema/test_cel.json holds our CEL to is what a real API server says."""
+"""What src/api/schema/test_rule.json holds our CEL to is what a real API server says."""
 import os
 
 from crdlib import cluster  # noqa: F401 (fixture)
@@ -10,4 +10,4 @@ from oracle import ask, same_as_recorded
 def test_recorded_answers_are_the_servers(cluster):
     table = ask(cluster, SCHEMAS, CASES)
     assert sum("errors" in r for r in table["rows"]) >= 80
-    same_as_recorded(table, os.path.join(server.ROOT, "src", "api", "schema", "test_cel.json"))
+    same_as_recorded(table, os.path.join(server.ROOT, "src", "api", "schema", "test_rule.json"))

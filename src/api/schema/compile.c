@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "api/schema/rule_type_priv.h"
 #include "api/schema/schema_priv.h"
 #include "api/tree.h"
 #include "base/err.h"
@@ -414,6 +415,7 @@ static bool mark_rules(struct schema_node *node)
 
 static int read_all_rules(struct api_schema *schema, char *err, size_t err_n)
 {
+	schema_rule_types_init(schema);
 	for (size_t i = 0; i < schema->nodes.n; i++) {
 		struct schema_node *n = schema->nodes.v[i];
 		char text[448];
@@ -434,6 +436,7 @@ void api_schema_free(struct api_schema *schema)
 		return;
 	for (size_t i = 0; i < schema->nodes.n; i++) {
 		schema_rules_done(schema->nodes.v[i]);
+		schema_rule_type_done(schema->nodes.v[i]);
 		map_done(&schema->nodes.v[i]->properties);
 		regex_free(schema->nodes.v[i]->re);
 	}

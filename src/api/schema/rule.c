@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/schema/cel_priv.h"
 #include "api/meta.h"
 #include "api/schema/schema_priv.h"
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "cel/cel.h"
 
 /* Of all rules for one object; for one rule, CEL_COST_MAX. */
 enum { RULES_COST_MAX = 10000000, MESSAGE_MAX = 5 * 1024 };
@@ -102,7 +102,7 @@ static int read_rule(struct api_schema *schema, const struct schema_node *node,
 		     const json_t *object, struct schema_rule *ret, char *err, size_t err_n)
 {
 	struct cel_env env = {
-		.self = node,
+		.self = node->rule_type,
 		.resource = node == schema->root || node->embedded,
 		.optional_old = json_is_true(json_object_get(object, "optionalOldSelf")),
 	};
@@ -224,10 +224,10 @@ static bool message_of(struct cel_run *run, const struct schema_rule *rule, stru
 	if (rule->message_expr == NULL)
 		return false;
 	run->cost = 0;
-	struct cel_value v = cel_eval(run, rule->message_expr->root);
+	struct cel_value v = cel_eval(run, rule->message_expr);
 	if (run->cost > run->cost_max || v.type != CEL_STRING)
 		return false;
-	struct slice s = slice_trim(v.u.s);
+	struct slice s = slice_trim(v.u.text);
 	if (s.n == 0 || s.n > MESSAGE_MAX || slice_find(s, '\n') >= 0)
 		return false;
 	strbuf_add_slice(out, s);
@@ -257,7 +257,7 @@ static struct cel_value old_value(struct look *look, const struct pair *pair, bo
 {
 	struct cel_value v = { .type = CEL_NULL };
 	if (pair->old != NULL)
-		v = cel_of_json(pair->old, pair->node);
+		v = cel_of_json(pair->old, pair->node->rule_type);
 	if (!optional)
 		return v;
 	struct cel_value *inner =
@@ -276,15 +276,15 @@ static void look_rule(struct look *look, const struct pair *pair, const struct p
 	if (uses_old && pair->old == NULL && !rule->optional_old)
 		return; /* it is about a change */
 	arena_reset(&look->arena);
-	run.slot[CEL_SLOT_SELF] = cel_of_json(pair->v, pair->node);
-	run.slot[CEL_SLOT_OLD] = old_value(look, pair, rule->optional_old);
-	struct cel_value v = cel_eval(&run, rule->rule->root);
+	run.slots[CEL_SLOT_SELF] = cel_of_json(pair->v, pair->node->rule_type);
+	run.slots[CEL_SLOT_OLD] = old_value(look, pair, rule->optional_old);
+	struct cel_value v = cel_eval(&run, rule->rule);
 	look->budget -= (int64_t)MIN(run.cost, run.cost_max);
 	if (look->budget < 0) {
 		out_of_budget(look, pair->node);
 		return;
 	}
-	if (tell_error(look, pair, rule, &run, &v) || (v.type == CEL_BOOL && v.u.b))
+	if (tell_error(look, pair, rule, &run, &v) || (v.type == CEL_BOOL && v.u.boolean))
 		return;
 	if (!uses_old && was->old != NULL && schema_unchanged(was->node, was->v, was->old))
 		return; /* what an update did not touch is not held against it */

@@ -216,16 +216,6 @@ void schema_check_enum(const struct schema_node *node, const struct schema_walk 
 
 /* ---- texts ---- */
 
-int64_t schema_characters(struct slice text)
-{
-	int64_t n = 0;
-	for (uint32_t cp; text.n != 0; n++) {
-		size_t took = utf8_decode(text, &cp);
-		text = slice_from(text, took != 0 ? took : 1);
-	}
-	return n;
-}
-
 static bool fits_pattern(const struct schema_node *node, const struct schema_walk *walk,
 			 struct slice text)
 {
@@ -238,7 +228,8 @@ void schema_check_string(const struct schema_node *node, const struct schema_wal
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	struct slice s = api_text_slice(val);
-	int64_t length = node->max_length >= 0 || node->min_length >= 0 ? schema_characters(s) : 0;
+	int64_t length =
+		node->max_length >= 0 || node->min_length >= 0 ? (int64_t)utf8_length(s) : 0;
 	api_fielderr_value(&value, val);
 	if (node->max_length >= 0 && length > node->max_length)
 		schema_fail(result, walk, API_FIELD_TOO_LONG, NULL,

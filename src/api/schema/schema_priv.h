@@ -9,6 +9,7 @@
 #include "base/regex.h"
 #include "base/vec.h"
 
+struct cel_type;
 struct schema_node;
 struct schema_rule;
 
@@ -64,7 +65,8 @@ struct schema_node {
 	struct schema_node *additional, *items, *not_;
 	struct schema_nodes all_of, any_of, one_of;
 	const json_t *rules_source;
-	const char *rules_place; /* for errors */
+	const char *rules_place;    /* for errors */
+	struct cel_type *rule_type; /* for rules; NULL when the schema has none */
 	struct schema_rule *rules;
 	size_t n_rules;
 };
@@ -118,9 +120,6 @@ void schema_check_string(const struct schema_node *node, const struct schema_wal
 			 const json_t *val, struct schema_result *result);
 void schema_check_number(const struct schema_node *node, const struct schema_walk *walk,
 			 const json_t *value, struct schema_result *result);
-
-/* Characters of a text, as lengths are counted. */
-int64_t schema_characters(struct slice text);
 
 /* ---- validate.c, list.c, rule.c: the parts of a validation ---- */
 

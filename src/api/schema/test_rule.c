@@ -1,4 +1,4 @@
-/* Rules in CEL: what a real API server made of the same rules and objects (test_cel.json), which
+/* Rules in CEL: what a real API server made of the same rules and objects (test_rule.json), which
  * expressions are refused, and that none can cost much. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "api/schema/cel_priv.h"
+#include "cel/cel.h"
 #include "api/schema/test_schema.h"
 #include "base/err.h"
 
 static void recorded_answers(void **state)
 {
 	(void)state;
-	test_schema_table(SOURCE_DIR "/test_cel.json", 150);
+	test_schema_table(SOURCE_DIR "/test_rule.json", 150);
 }
 
 #define RULE_SCHEMA                                                                         \

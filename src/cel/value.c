@@ -1,9 +1,12 @@
-/* Values of CEL: made of JSON and schema, compared, looked into. */
+/* Values of CEL: made from JSON, compared, and their items and members read. */
+#include "cel/value.h"
+
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "api/schema/cel_priv.h"
-#include "api/tree.h"
+#include "base/strbuf.h"
+#include "cel/eval.h"
 
 struct cel_value cel_error(const char *text)
 {
@@ -27,25 +30,25 @@ struct cel_value cel_no_overload(void)
 
 struct cel_value cel_bool(bool value)
 {
-	return (struct cel_value){ .type = CEL_BOOL, .u.b = value };
+	return (struct cel_value){ .type = CEL_BOOL, .u.boolean = value };
 }
 
 struct cel_value cel_int(int64_t number)
 {
-	return (struct cel_value){ .type = CEL_INT, .u.i = number };
+	return (struct cel_value){ .type = CEL_INT, .u.integer = number };
 }
 
-static struct cel_value of_number(const json_t *value, const struct schema_node *node)
+static struct cel_value value_of_number(const json_t *value, const struct cel_type *declared)
 {
 	bool whole = json_is_integer(value);
-	if (node != NULL && !node->int_or_string && node->type == SCHEMA_NUMBER)
-		whole = false; /* a number of the schema is a double, however it is written */
+	if (declared != NULL && declared->kind == CEL_KIND_DOUBLE)
+		whole = false; /* a double, even if it is written without a point */
 	if (whole)
 		return cel_int(json_integer_value(value));
-	return (struct cel_value){ .type = CEL_DOUBLE, .u.d = json_number_value(value) };
+	return (struct cel_value){ .type = CEL_DOUBLE, .u.number = json_number_value(value) };
 }
 
-struct cel_value cel_of_json(const json_t *value, const struct schema_node *node)
+struct cel_value cel_of_json(const json_t *value, const struct cel_type *declared)
 {
 	switch (json_typeof(value)) {
 	case JSON_TRUE:
@@ -53,15 +56,17 @@ struct cel_value cel_of_json(const json_t *value, const struct schema_node *node
 		return cel_bool(json_is_true(value));
 	case JSON_INTEGER:
 	case JSON_REAL:
-		return of_number(value, node);
+		return value_of_number(value, declared);
 	case JSON_STRING:
-		return (struct cel_value){ .type = CEL_STRING, .u.s = api_text_slice(value) };
+		return (struct cel_value){ .type = CEL_STRING,
+					   .u.text = { json_string_value(value),
+						       json_string_length(value) } };
 	case JSON_ARRAY:
 		return (struct cel_value){ .type = CEL_LIST,
-					   .u.items = { .json = value, .node = node } };
+					   .u.items = { .json = value, .declared = declared } };
 	case JSON_OBJECT:
 		return (struct cel_value){ .type = CEL_MAP,
-					   .u.items = { .json = value, .node = node } };
+					   .u.items = { .json = value, .declared = declared } };
 	case JSON_NULL:
 		break;
 	}
@@ -74,46 +79,50 @@ size_t cel_items_n(const struct cel_value *value)
 	if (x->json != NULL)
 		return value->type == CEL_LIST ? json_array_size(x->json)
 					       : json_object_size(x->json);
-	return x->n;
+	return x->count;
 }
 
-struct cel_value cel_item(const struct cel_value *value, size_t index)
+struct cel_value cel_item(const struct cel_value *list, size_t index)
 {
-	const struct cel_items *x = &value->u.items;
+	const struct cel_items *x = &list->u.items;
+	assert(list->type == CEL_LIST && index < cel_items_n(list));
 	if (x->json == NULL)
-		return x->v[index];
-	return cel_of_json(json_array_get(x->json, index), x->node != NULL ? x->node->items : NULL);
+		return x->values[index];
+	return cel_of_json(json_array_get(x->json, index),
+			   x->declared != NULL ? x->declared->items : NULL);
 }
 
-struct cel_value cel_keys(struct cel_run *run, const struct cel_value *cel_value)
+struct cel_value cel_keys(struct cel_run *run, const struct cel_value *map)
 {
-	const struct cel_items *x = &cel_value->u.items;
-	size_t n = 0, count = cel_items_n(cel_value);
+	const struct cel_items *x = &map->u.items;
+	size_t n = 0, count = cel_items_n(map);
 	struct cel_value *key = arena_alloc(run->arena, (count + 1) * sizeof(*key));
 	const char *name;
 	json_t *value;
 	cel_spend(run, count);
 	if (x->json != NULL) {
-		json_object_foreach (api_tree(x->json), name, value)
-			key[n++] = (struct cel_value){ .type = CEL_STRING, .u.s = slice_of(name) };
+		/* jansson iterates only over what it may change. */
+		json_object_foreach ((json_t *)(uintptr_t)x->json, name, value)
+			key[n++] =
+				(struct cel_value){ .type = CEL_STRING, .u.text = slice_of(name) };
 	}
 	for (size_t i = 0; x->json == NULL && i < count; i++)
-		key[n++] = x->v[2 * i];
-	return (struct cel_value){ .type = CEL_LIST, .u.items = { .v = key, .n = n } };
+		key[n++] = x->values[2 * i];
+	return (struct cel_value){ .type = CEL_LIST, .u.items = { .values = key, .count = n } };
 }
 
 static bool member_of_json(const struct cel_items *items, struct slice key, struct cel_value *ret)
 {
 	const json_t *v = json_object_getn(items->json, key.p, key.n);
 	/* A field that is null is as good as absent; a map's value may be null. */
-	bool fields = items->node != NULL && items->node->properties.n != 0;
+	bool fields = items->declared != NULL && items->declared->fields.n != 0;
 	if (v == NULL || (fields && json_is_null(v)))
 		return false;
-	const struct schema_node *node =
-		items->node != NULL ? map_get(&items->node->properties, key) : NULL;
-	if (node == NULL && items->node != NULL)
-		node = items->node->additional;
-	*ret = cel_of_json(v, node);
+	const struct cel_type *declared =
+		items->declared != NULL ? map_get(&items->declared->fields, key) : NULL;
+	if (declared == NULL && items->declared != NULL)
+		declared = items->declared->values;
+	*ret = cel_of_json(v, declared);
 	return true;
 }
 
@@ -121,10 +130,10 @@ bool cel_member(const struct cel_value *value, const struct cel_value *key, stru
 {
 	const struct cel_items *x = &value->u.items;
 	if (x->json != NULL)
-		return key->type == CEL_STRING && member_of_json(x, key->u.s, ret);
-	for (size_t i = 0; i < x->n; i++) {
-		if (cel_compare(&x->v[2 * i], key) == 0) {
-			*ret = x->v[2 * i + 1];
+		return key->type == CEL_STRING && member_of_json(x, key->u.text, ret);
+	for (size_t i = 0; i < x->count; i++) {
+		if (cel_compare(&x->values[2 * i], key) == 0) {
+			*ret = x->values[2 * i + 1];
 			return true;
 		}
 	}
@@ -134,9 +143,9 @@ bool cel_member(const struct cel_value *value, const struct cel_value *key, stru
 static int compare_numbers(const struct cel_value *left, const struct cel_value *right)
 {
 	if (left->type == CEL_INT && right->type == CEL_INT)
-		return (left->u.i > right->u.i) - (left->u.i < right->u.i);
-	double x = left->type == CEL_INT ? (double)left->u.i : left->u.d;
-	double y = right->type == CEL_INT ? (double)right->u.i : right->u.d;
+		return (left->u.integer > right->u.integer) - (left->u.integer < right->u.integer);
+	double x = left->type == CEL_INT ? (double)left->u.integer : left->u.number;
+	double y = right->type == CEL_INT ? (double)right->u.integer : right->u.number;
 	return (x > y) - (x < y);
 }
 
@@ -149,9 +158,9 @@ int cel_compare(const struct cel_value *left, const struct cel_value *right)
 	if (left->type != right->type)
 		return 2;
 	if (left->type == CEL_BOOL)
-		return left->u.b - right->u.b;
+		return left->u.boolean - right->u.boolean;
 	if (left->type == CEL_STRING) {
-		int c = slice_cmp(left->u.s, right->u.s);
+		int c = slice_cmp(left->u.text, right->u.text);
 		return (c > 0) - (c < 0);
 	}
 	return 2;
@@ -181,11 +190,12 @@ static bool equal_unordered(struct cel_run *run, const struct cel_value *left,
 static bool equal_lists(struct cel_run *run, const struct cel_value *left,
 			const struct cel_value *right)
 {
-	const struct schema_node *node = left->u.items.json != NULL ? left->u.items.node : NULL;
+	const struct cel_type *declared =
+		left->u.items.json != NULL ? left->u.items.declared : NULL;
 	size_t n = cel_items_n(left);
 	if (n != cel_items_n(right))
 		return false;
-	if (node != NULL && node->list != SCHEMA_LIST_ATOMIC)
+	if (declared != NULL && declared->unordered)
 		return equal_unordered(run, left, right);
 	for (size_t i = 0; i < n && run->cost <= run->cost_max; i++) {
 		struct cel_value x = cel_item(left, i), y = cel_item(right, i);
@@ -213,7 +223,7 @@ static bool equal_maps(struct cel_run *run, const struct cel_value *left,
 
 bool cel_equal(struct cel_run *run, const struct cel_value *left, const struct cel_value *right)
 {
-	cel_spend(run, left->type == CEL_STRING ? cel_text_cost(left->u.s.n) : 1);
+	cel_spend(run, left->type == CEL_STRING ? cel_text_cost(left->u.text.n) : 1);
 	if (left->type == CEL_NULL || right->type == CEL_NULL)
 		return left->type == right->type;
 	if (left->type == CEL_LIST && right->type == CEL_LIST)

@@ -1,16 +1,17 @@
-/* Words of a CEL expression. */
+/* Splits a CEL expression into tokens. */
+#include "cel/lex_priv.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/schema/cel_priv.h"
 #include "base/charset.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
-static int refuse(char *err, size_t err_n, int code, const char *text)
+static int set_error(char *err, size_t err_n, int code, const char *text)
 {
 	snprintf(err, err_n, "%s", text);
 	return code;
@@ -43,7 +44,7 @@ struct text {
 	size_t n;
 };
 
-static int hex_digits(struct text *text, size_t count, uint32_t *ret)
+static int read_hex_digits(struct text *text, size_t count, uint32_t *ret)
 {
 	*ret = 0;
 	if (text->in.n < count)
@@ -59,7 +60,7 @@ static int hex_digits(struct text *text, size_t count, uint32_t *ret)
 }
 
 /* Behind a backslash. */
-static int unescape(struct text *text)
+static int read_escape(struct text *text)
 {
 	static const char plain[] = "a\ab\bf\fn\nr\rt\tv\v\\\\''\"\"``??";
 	if (text->in.n == 0)
@@ -74,7 +75,7 @@ static int unescape(struct text *text)
 	}
 	size_t digits = c == 'x' || c == 'X' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
 	uint32_t cp;
-	if (digits == 0 || hex_digits(text, digits, &cp) < 0 || cp == 0 || cp > 0x10ffff ||
+	if (digits == 0 || read_hex_digits(text, digits, &cp) < 0 || cp == 0 || cp > 0x10ffff ||
 	    (cp >= 0xd800 && cp < 0xe000))
 		return ERR_PARSE;
 	text->n += utf8_encode(cp, text->out + text->n);
@@ -82,7 +83,7 @@ static int unescape(struct text *text)
 }
 
 /* A text whose opening quotes are still there. */
-static int lex_text(struct slice *rest, bool raw, struct arena *arena, struct cel_token *ret)
+static int lex_string(struct slice *rest, bool raw, struct arena *arena, struct cel_token *ret)
 {
 	struct slice q = { rest->p, 1 };
 	char three[3] = { rest->p[0], rest->p[0], rest->p[0] };
@@ -97,7 +98,7 @@ static int lex_text(struct slice *rest, bool raw, struct arena *arena, struct ce
 		t.in = slice_from(t.in, 1);
 		if (c != '\\' || raw)
 			t.out[t.n++] = c;
-		else if (unescape(&t) < 0)
+		else if (read_escape(&t) < 0)
 			return ERR_PARSE;
 	}
 	*rest = slice_from(t.in, q.n);
@@ -126,15 +127,15 @@ static int lex_number(struct slice *rest, struct cel_token *ret, char *err, size
 	text[n] = '\0';
 	*rest = slice_from(*rest, n);
 	if (n != 0 && ascii_lower(text[n - 1]) == 'u')
-		return refuse(err, err_n, ERR_UNSUPPORTED, "unsigned numbers are not supported");
+		return set_error(err, err_n, ERR_UNSUPPORTED, "unsigned numbers are not supported");
 	errno = 0;
 	*ret = (struct cel_token){ .type = real ? CEL_T_DOUBLE : CEL_T_INT };
 	if (real)
-		ret->d = strtod(text, &end);
+		ret->number = strtod(text, &end);
 	else
-		ret->i = strtoll(text, &end, hex ? 16 : 10);
+		ret->integer = strtoll(text, &end, hex ? 16 : 10);
 	if (*end != '\0' || errno != 0)
-		return refuse(err, err_n, ERR_PARSE, "malformed number");
+		return set_error(err, err_n, ERR_PARSE, "malformed number");
 	return 0;
 }
 
@@ -150,8 +151,8 @@ int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, char
 	if (raw)
 		*rest = slice_from(*rest, 1);
 	if (raw || c == '\'' || c == '"') {
-		if (lex_text(rest, raw, arena, ret) < 0)
-			return refuse(err, err_n, ERR_PARSE, "malformed text");
+		if (lex_string(rest, raw, arena, ret) < 0)
+			return set_error(err, err_n, ERR_PARSE, "malformed text");
 		return 0;
 	}
 	if (ascii_isdigit(c) || (c == '.' && ascii_isdigit(next)))
@@ -170,7 +171,7 @@ int cel_lex(struct slice *rest, struct arena *arena, struct cel_token *ret, char
 	ret->text = (struct slice){ rest->p, n };
 	*rest = slice_from(*rest, n);
 	if (ret->type == CEL_T_OP && n == 1 && !charset_has("()[]{}.,:?!<>+-*/%", c))
-		return refuse(err, err_n, ERR_PARSE, "a character that has no meaning");
+		return set_error(err, err_n, ERR_PARSE, "a character that has no meaning");
 	return 0;
 }
 

@@ -1,7 +1,9 @@
-/* Functions of CEL that rules may call. */
+/* The functions that CEL expressions may call, one row each. */
+#include "cel/funcs_priv.h"
+
 #include <string.h>
 
-#include "api/schema/cel_priv.h"
+#include "base/utf8.h"
 
 static struct cel_value call_size(struct cel_run *run, const struct cel_node *node,
 				  const struct cel_value *arg)
@@ -9,16 +11,16 @@ static struct cel_value call_size(struct cel_run *run, const struct cel_node *no
 	if (arg->type == CEL_LIST || arg->type == CEL_MAP)
 		return cel_int((int64_t)cel_items_n(arg));
 	if (arg->type != CEL_STRING)
-		return cel_errorf(run, "no such overload: %s", node->fn->name);
-	cel_spend(run, cel_text_cost(arg->u.s.n));
-	return cel_int(schema_characters(arg->u.s));
+		return cel_errorf(run, "no such overload: %s", node->function->name);
+	cel_spend(run, cel_text_cost(arg->u.text.n));
+	return cel_int((int64_t)utf8_length(arg->u.text));
 }
 
-static bool texts(struct cel_run *run, const struct cel_value *arg)
+static bool are_strings(struct cel_run *run, const struct cel_value *arg)
 {
 	if (arg[0].type != CEL_STRING || arg[1].type != CEL_STRING)
 		return false;
-	cel_spend(run, cel_text_cost(arg[0].u.s.n));
+	cel_spend(run, cel_text_cost(arg[0].u.text.n));
 	return true;
 }
 
@@ -26,34 +28,36 @@ static struct cel_value call_starts_with(struct cel_run *run, const struct cel_n
 					 const struct cel_value *arg)
 {
 	(void)node;
-	return texts(run, arg) ? cel_bool(slice_starts(arg[0].u.s, arg[1].u.s)) : cel_no_overload();
+	return are_strings(run, arg) ? cel_bool(slice_starts(arg[0].u.text, arg[1].u.text))
+				     : cel_no_overload();
 }
 
 static struct cel_value call_ends_with(struct cel_run *run, const struct cel_node *node,
 				       const struct cel_value *arg)
 {
 	(void)node;
-	return texts(run, arg) ? cel_bool(slice_ends(arg[0].u.s, arg[1].u.s)) : cel_no_overload();
+	return are_strings(run, arg) ? cel_bool(slice_ends(arg[0].u.text, arg[1].u.text))
+				     : cel_no_overload();
 }
 
 static struct cel_value call_contains(struct cel_run *run, const struct cel_node *node,
 				      const struct cel_value *arg)
 {
 	(void)node;
-	if (!texts(run, arg))
+	if (!are_strings(run, arg))
 		return cel_no_overload();
-	struct slice s = arg[0].u.s, part = arg[1].u.s;
+	struct slice s = arg[0].u.text, part = arg[1].u.text;
 	return cel_bool(part.n == 0 || memmem(s.p, s.n, part.p, part.n) != NULL);
 }
 
 static struct cel_value call_matches(struct cel_run *run, const struct cel_node *node,
 				     const struct cel_value *arg)
 {
-	if (!texts(run, arg))
+	if (!are_strings(run, arg))
 		return cel_no_overload();
 	/* The server's estimate: a quarter of the pattern's length for each tenth of the text. */
-	cel_spend(run, cel_text_cost(arg[0].u.s.n) * (arg[1].u.s.n / 4 + 1));
-	return cel_bool(regex_match(node->re, run->scratch, arg[0].u.s));
+	cel_spend(run, cel_text_cost(arg[0].u.text.n) * (arg[1].u.text.n / 4 + 1));
+	return cel_bool(regex_match(node->pattern, run->scratch, arg[0].u.text));
 }
 
 static struct cel_value call_has_value(struct cel_run *run, const struct cel_node *node,
@@ -92,7 +96,7 @@ static const struct cel_function functions[] = {
 	{ "orValue", true, false, 2, call_or_value },
 };
 
-const struct cel_function *cel_function_find(struct slice name, bool method, size_t n_args)
+const struct cel_function *cel_funcs_find(struct slice name, bool method, size_t n_args)
 {
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
 		const struct cel_function *f = &functions[i];

@@ -1,21 +1,27 @@
-/* Evaluating CEL. An error is a value: && and ||, all and exists come to a result without it when
- * another part decides. */
+/* Evaluates CEL expressions. An error is a value: &&, ||, all and exists ignore the error of one part
+ * when another part decides the result. */
+#include "cel/eval.h"
+
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "api/schema/cel_priv.h"
+#include "cel/funcs_priv.h"
+#include "cel/node_priv.h"
+
+static struct cel_value eval_node(struct cel_run *run, const struct cel_node *node);
 
 void cel_spend(struct cel_run *run, uint64_t cost)
 {
 	run->cost += cost;
 }
 
-uint64_t cel_text_cost(size_t count)
+uint64_t cel_text_cost(size_t length)
 {
-	return count / 10 + 1; /* as the server counts going through a text */
+	return length / 10 + 1; /* as the API server counts reading a string */
 }
 
-/* How the server calls a type, in CEL or in Go. */
+/* The API server's name of a type, in CEL or in Go. */
 static const char *type_name(const struct cel_value *value, bool go)
 {
 	static const struct {
@@ -36,62 +42,64 @@ static const char *type_name(const struct cel_value *value, bool go)
 
 /* ---- members ---- */
 
-static struct cel_value missing(struct cel_run *run, const struct cel_value *key)
+static struct cel_value no_such_key(struct cel_run *run, const struct cel_value *key)
 {
 	if (key->type == CEL_STRING)
-		return cel_errorf(run, "no such key: %.*s", (int)key->u.s.n, key->u.s.p);
+		return cel_errorf(run, "no such key: %.*s", (int)key->u.text.n, key->u.text.p);
 	if (key->type == CEL_INT)
-		return cel_errorf(run, "no such key: %lld", (long long)key->u.i);
+		return cel_errorf(run, "no such key: %lld", (long long)key->u.integer);
 	return cel_no_overload();
 }
 
-static struct cel_value select_field(struct cel_run *run, const struct cel_node *node, bool test)
+static struct cel_value eval_select(struct cel_run *run, const struct cel_node *node, bool test)
 {
-	struct cel_value of = cel_eval(run, node->arg[0]), ret;
-	struct cel_value key = { .type = CEL_STRING, .u.s = slice_of(node->name) };
+	struct cel_value of = eval_node(run, node->args[0]), ret;
+	struct cel_value key = { .type = CEL_STRING, .u.text = slice_of(node->name) };
 	if (of.type == CEL_ERROR)
 		return of;
 	bool found = of.type == CEL_MAP && cel_member(&of, &key, &ret);
 	if (test)
 		return cel_bool(found);
-	return found ? ret : missing(run, &key);
+	return found ? ret : no_such_key(run, &key);
 }
 
-static struct cel_value index_of(struct cel_run *run, const struct cel_node *node)
+static struct cel_value eval_index(struct cel_run *run, const struct cel_node *node)
 {
-	struct cel_value of = cel_eval(run, node->arg[0]), key = cel_eval(run, node->arg[1]), ret;
+	struct cel_value of = eval_node(run, node->args[0]), key = eval_node(run, node->args[1]),
+			 ret;
 	if (of.type == CEL_ERROR)
 		return of;
 	if (key.type == CEL_ERROR)
 		return key;
 	if (of.type != CEL_LIST)
-		return of.type == CEL_MAP && cel_member(&of, &key, &ret) ? ret : missing(run, &key);
+		return of.type == CEL_MAP && cel_member(&of, &key, &ret) ? ret
+									 : no_such_key(run, &key);
 	if (key.type != CEL_INT)
 		return cel_errorf(run, "unsupported index type '%s' in list",
 				  type_name(&key, false));
-	if (key.u.i < 0 || (uint64_t)key.u.i >= cel_items_n(&of))
-		return cel_errorf(run, "index out of bounds: %lld", (long long)key.u.i);
-	return cel_item(&of, (size_t)key.u.i);
+	if (key.u.integer < 0 || (uint64_t)key.u.integer >= cel_items_n(&of))
+		return cel_errorf(run, "index out of bounds: %lld", (long long)key.u.integer);
+	return cel_item(&of, (size_t)key.u.integer);
 }
 
 /* ---- lists and maps ---- */
 
-static struct cel_value literal_items(struct cel_run *run, const struct cel_node *node)
+static struct cel_value eval_items(struct cel_run *run, const struct cel_node *node)
 {
 	struct cel_value *v = arena_calloc(run->arena, (node->n_args + 1) * sizeof(*v));
 	for (size_t i = 0; i < node->n_args; i++) {
-		v[i] = cel_eval(run, node->arg[i]);
+		v[i] = eval_node(run, node->args[i]);
 		if (v[i].type == CEL_ERROR)
 			return v[i];
 	}
 	bool map = node->op == CEL_OP_MAP;
 	return (struct cel_value){ .type = map ? CEL_MAP : CEL_LIST,
-				   .u.items = { .v = v,
-						.n = map ? node->n_args / 2 : node->n_args } };
+				   .u.items = { .values = v,
+						.count = map ? node->n_args / 2 : node->n_args } };
 }
 
-static struct cel_value join(struct cel_run *run, const struct cel_value *left,
-			     const struct cel_value *right)
+static struct cel_value join_lists(struct cel_run *run, const struct cel_value *left,
+				   const struct cel_value *right)
 {
 	size_t n = cel_items_n(left), m = cel_items_n(right);
 	cel_spend(run, n + m);
@@ -100,11 +108,11 @@ static struct cel_value join(struct cel_run *run, const struct cel_value *left,
 	struct cel_value *v = arena_alloc(run->arena, (n + m + 1) * sizeof(*v));
 	for (size_t i = 0; i < n + m; i++)
 		v[i] = i < n ? cel_item(left, i) : cel_item(right, i - n);
-	return (struct cel_value){ .type = CEL_LIST, .u.items = { .v = v, .n = n + m } };
+	return (struct cel_value){ .type = CEL_LIST, .u.items = { .values = v, .count = n + m } };
 }
 
-static struct cel_value is_in(struct cel_run *run, const struct cel_value *value,
-			      const struct cel_value *of)
+static struct cel_value eval_in(struct cel_run *run, const struct cel_value *value,
+				const struct cel_value *of)
 {
 	struct cel_value ignored;
 	if (of->type == CEL_MAP)
@@ -121,7 +129,7 @@ static struct cel_value is_in(struct cel_run *run, const struct cel_value *value
 
 /* ---- arithmetic ---- */
 
-static struct cel_value add_texts(struct cel_run *run, struct slice left, struct slice right)
+static struct cel_value join_strings(struct cel_run *run, struct slice left, struct slice right)
 {
 	cel_spend(run, cel_text_cost(left.n + right.n));
 	if (run->cost > run->cost_max)
@@ -129,10 +137,10 @@ static struct cel_value add_texts(struct cel_run *run, struct slice left, struct
 	char *p = arena_alloc(run->arena, left.n + right.n + 1);
 	memcpy(p, left.p, left.n);
 	memcpy(p + left.n, right.p, right.n);
-	return (struct cel_value){ .type = CEL_STRING, .u.s = { p, left.n + right.n } };
+	return (struct cel_value){ .type = CEL_STRING, .u.text = { p, left.n + right.n } };
 }
 
-static struct cel_value whole(enum cel_op op, int64_t left, int64_t right)
+static struct cel_value compute_int(enum cel_op op, int64_t left, int64_t right)
 {
 	int64_t v = 0;
 	bool over = false;
@@ -151,38 +159,38 @@ static struct cel_value whole(enum cel_op op, int64_t left, int64_t right)
 	return over ? cel_error("integer overflow") : cel_int(v);
 }
 
-static struct cel_value real(enum cel_op op, double left, double right)
+static struct cel_value compute_double(enum cel_op op, double left, double right)
 {
 	struct cel_value v = { .type = CEL_DOUBLE };
 	if (op == CEL_OP_MOD)
 		return cel_no_overload();
 	if (op == CEL_OP_ADD)
-		v.u.d = left + right;
+		v.u.number = left + right;
 	else if (op == CEL_OP_SUB)
-		v.u.d = left - right;
+		v.u.number = left - right;
 	else
-		v.u.d = op == CEL_OP_MUL ? left * right : left / right;
+		v.u.number = op == CEL_OP_MUL ? left * right : left / right;
 	return v;
 }
 
-static struct cel_value arithmetic(struct cel_run *run, enum cel_op op,
-				   const struct cel_value *left, const struct cel_value *right)
+static struct cel_value compute_result(struct cel_run *run, enum cel_op op,
+				       const struct cel_value *left, const struct cel_value *right)
 {
 	if (left->type != right->type)
 		return cel_no_overload();
 	if (left->type == CEL_INT)
-		return whole(op, left->u.i, right->u.i);
+		return compute_int(op, left->u.integer, right->u.integer);
 	if (left->type == CEL_DOUBLE)
-		return real(op, left->u.d, right->u.d);
+		return compute_double(op, left->u.number, right->u.number);
 	if (op == CEL_OP_ADD && left->type == CEL_STRING)
-		return add_texts(run, left->u.s, right->u.s);
+		return join_strings(run, left->u.text, right->u.text);
 	if (op == CEL_OP_ADD && left->type == CEL_LIST)
-		return join(run, left, right);
+		return join_lists(run, left, right);
 	return cel_no_overload();
 }
 
-static struct cel_value ordered(enum cel_op op, const struct cel_value *left,
-				const struct cel_value *right)
+static struct cel_value compare_order(enum cel_op op, const struct cel_value *left,
+				      const struct cel_value *right)
 {
 	int c = cel_compare(left, right);
 	if (c == 2)
@@ -192,9 +200,9 @@ static struct cel_value ordered(enum cel_op op, const struct cel_value *left,
 	return cel_bool(op == CEL_OP_GT ? c > 0 : c >= 0);
 }
 
-static struct cel_value binary(struct cel_run *run, const struct cel_node *node)
+static struct cel_value eval_binary(struct cel_run *run, const struct cel_node *node)
 {
-	struct cel_value a = cel_eval(run, node->arg[0]), b = cel_eval(run, node->arg[1]);
+	struct cel_value a = eval_node(run, node->args[0]), b = eval_node(run, node->args[1]);
 	if (a.type == CEL_ERROR)
 		return a;
 	if (b.type == CEL_ERROR)
@@ -202,59 +210,60 @@ static struct cel_value binary(struct cel_run *run, const struct cel_node *node)
 	if (node->op == CEL_OP_EQ || node->op == CEL_OP_NE)
 		return cel_bool(cel_equal(run, &a, &b) == (node->op == CEL_OP_EQ));
 	if (node->op == CEL_OP_IN)
-		return is_in(run, &a, &b);
+		return eval_in(run, &a, &b);
 	if (node->op >= CEL_OP_LT && node->op <= CEL_OP_GE)
-		return ordered(node->op, &a, &b);
-	return arithmetic(run, node->op, &a, &b);
+		return compare_order(node->op, &a, &b);
+	return compute_result(run, node->op, &a, &b);
 }
 
-static struct cel_value unary(struct cel_run *run, const struct cel_node *node)
+static struct cel_value eval_unary(struct cel_run *run, const struct cel_node *node)
 {
-	struct cel_value v = cel_eval(run, node->arg[0]);
+	struct cel_value v = eval_node(run, node->args[0]);
 	if (v.type == CEL_ERROR)
 		return v;
 	if (node->op == CEL_OP_NOT)
-		return v.type == CEL_BOOL ? cel_bool(!v.u.b) : cel_no_overload();
+		return v.type == CEL_BOOL ? cel_bool(!v.u.boolean) : cel_no_overload();
 	if (v.type == CEL_INT)
-		return whole(CEL_OP_SUB, 0, v.u.i);
+		return compute_int(CEL_OP_SUB, 0, v.u.integer);
 	if (v.type == CEL_DOUBLE)
-		return (struct cel_value){ .type = CEL_DOUBLE, .u.d = -v.u.d };
+		return (struct cel_value){ .type = CEL_DOUBLE, .u.number = -v.u.number };
 	return cel_no_overload();
 }
 
-/* ---- what need not look at everything ---- */
+/* ---- operators that need not evaluate all of their parts ---- */
 
 /* && and ||: the value `decisive` on either side is the result, whatever the other is. */
-static struct cel_value both(struct cel_run *run, const struct cel_node *node, bool decisive)
+static struct cel_value eval_logic(struct cel_run *run, const struct cel_node *node, bool decisive)
 {
-	struct cel_value a = cel_eval(run, node->arg[0]);
-	if (a.type == CEL_BOOL && a.u.b == decisive)
+	struct cel_value a = eval_node(run, node->args[0]);
+	if (a.type == CEL_BOOL && a.u.boolean == decisive)
 		return a;
-	struct cel_value b = cel_eval(run, node->arg[1]);
-	if (b.type == CEL_BOOL && b.u.b == decisive)
+	struct cel_value b = eval_node(run, node->args[1]);
+	if (b.type == CEL_BOOL && b.u.boolean == decisive)
 		return b;
 	if (a.type == CEL_ERROR || b.type == CEL_ERROR)
 		return a.type == CEL_ERROR ? a : b;
 	return a.type == CEL_BOOL && b.type == CEL_BOOL ? cel_bool(!decisive) : cel_no_overload();
 }
 
-static struct cel_value conditional(struct cel_run *run, const struct cel_node *node)
+static struct cel_value eval_conditional(struct cel_run *run, const struct cel_node *node)
 {
-	struct cel_value c = cel_eval(run, node->arg[0]);
+	struct cel_value c = eval_node(run, node->args[0]);
 	if (c.type == CEL_ERROR)
 		return c;
-	return c.type == CEL_BOOL ? cel_eval(run, node->arg[c.u.b ? 1 : 2]) : cel_no_overload();
+	return c.type == CEL_BOOL ? eval_node(run, node->args[c.u.boolean ? 1 : 2])
+				  : cel_no_overload();
 }
 
 /* all and exists. */
-static struct cel_value quantify(struct cel_run *run, const struct cel_node *node,
-				 const struct cel_value *range, bool decisive)
+static struct cel_value eval_quantifier(struct cel_run *run, const struct cel_node *node,
+					const struct cel_value *range, bool decisive)
 {
 	struct cel_value bad = cel_bool(!decisive);
 	for (size_t i = 0; i < cel_items_n(range) && run->cost <= run->cost_max; i++) {
-		run->slot[node->slot] = cel_item(range, i);
-		struct cel_value v = cel_eval(run, node->arg[1]);
-		if (v.type == CEL_BOOL && v.u.b == decisive)
+		run->slots[node->slot] = cel_item(range, i);
+		struct cel_value v = eval_node(run, node->args[1]);
+		if (v.type == CEL_BOOL && v.u.boolean == decisive)
 			return v;
 		if (v.type != CEL_BOOL && bad.type != CEL_ERROR)
 			bad = v.type == CEL_ERROR ? v : cel_no_overload();
@@ -262,50 +271,51 @@ static struct cel_value quantify(struct cel_run *run, const struct cel_node *nod
 	return bad;
 }
 
-static struct cel_value exists_one(struct cel_run *run, const struct cel_node *node,
-				   const struct cel_value *range)
+static struct cel_value eval_exists_one(struct cel_run *run, const struct cel_node *node,
+					const struct cel_value *range)
 {
 	size_t found = 0;
 	for (size_t i = 0; i < cel_items_n(range) && run->cost <= run->cost_max; i++) {
-		run->slot[node->slot] = cel_item(range, i);
-		struct cel_value v = cel_eval(run, node->arg[1]);
+		run->slots[node->slot] = cel_item(range, i);
+		struct cel_value v = eval_node(run, node->args[1]);
 		if (v.type != CEL_BOOL)
 			return v.type == CEL_ERROR ? v : cel_no_overload();
-		found += v.u.b;
+		found += v.u.boolean;
 	}
 	return cel_bool(found == 1);
 }
 
 /* filter and map: with a condition, those that it holds for; with a transformation, its values. */
-static struct cel_value collect(struct cel_run *run, const struct cel_node *node,
-				const struct cel_value *range)
+static struct cel_value eval_collection(struct cel_run *run, const struct cel_node *node,
+					const struct cel_value *range)
 {
 	const struct cel_node *where =
-		node->loop == CEL_FILTER || node->n_args == 3 ? node->arg[1] : NULL;
-	const struct cel_node *what = node->loop == CEL_FILTER ? NULL : node->arg[node->n_args - 1];
+		node->loop == CEL_FILTER || node->n_args == 3 ? node->args[1] : NULL;
+	const struct cel_node *what =
+		node->loop == CEL_FILTER ? NULL : node->args[node->n_args - 1];
 	struct cel_value *out = arena_alloc(run->arena, (cel_items_n(range) + 1) * sizeof(*out));
 	size_t kept = 0;
 	for (size_t i = 0; i < cel_items_n(range) && run->cost <= run->cost_max; i++) {
 		struct cel_value x = cel_item(range, i), ok = cel_bool(true);
-		run->slot[node->slot] = x;
+		run->slots[node->slot] = x;
 		if (where != NULL)
-			ok = cel_eval(run, where);
+			ok = eval_node(run, where);
 		if (ok.type != CEL_BOOL)
 			return ok.type == CEL_ERROR ? ok : cel_no_overload();
-		if (!ok.u.b)
+		if (!ok.u.boolean)
 			continue;
-		run->slot[node->slot] = x;
-		out[kept] = what != NULL ? cel_eval(run, what) : x;
+		run->slots[node->slot] = x;
+		out[kept] = what != NULL ? eval_node(run, what) : x;
 		if (out[kept].type == CEL_ERROR)
 			return out[kept];
 		kept++;
 	}
-	return (struct cel_value){ .type = CEL_LIST, .u.items = { .v = out, .n = kept } };
+	return (struct cel_value){ .type = CEL_LIST, .u.items = { .values = out, .count = kept } };
 }
 
-static struct cel_value loop(struct cel_run *run, const struct cel_node *node)
+static struct cel_value eval_loop(struct cel_run *run, const struct cel_node *node)
 {
-	struct cel_value range = cel_eval(run, node->arg[0]), outer = run->slot[node->slot], v;
+	struct cel_value range = eval_node(run, node->args[0]), outer = run->slots[node->slot], v;
 	if (range.type == CEL_ERROR)
 		return range;
 	if (range.type == CEL_MAP)
@@ -315,32 +325,33 @@ static struct cel_value loop(struct cel_run *run, const struct cel_node *node)
 	switch (node->loop) {
 	case CEL_ALL:
 	case CEL_EXISTS:
-		v = quantify(run, node, &range, node->loop == CEL_EXISTS);
+		v = eval_quantifier(run, node, &range, node->loop == CEL_EXISTS);
 		break;
 	case CEL_EXISTS_ONE:
-		v = exists_one(run, node, &range);
+		v = eval_exists_one(run, node, &range);
 		break;
 	case CEL_FILTER:
 	case CEL_TRANSFORM:
-		v = collect(run, node, &range);
+		v = eval_collection(run, node, &range);
 		break;
 	}
-	run->slot[node->slot] = outer;
+	run->slots[node->slot] = outer;
 	return v;
 }
 
-static struct cel_value call(struct cel_run *run, const struct cel_node *node)
+static struct cel_value eval_call(struct cel_run *run, const struct cel_node *node)
 {
 	struct cel_value arg[CEL_ARGS_MAX] = { 0 };
+	assert(node->n_args == node->function->n_args && node->n_args <= CEL_ARGS_MAX);
 	for (size_t i = 0; i < node->n_args; i++) {
-		arg[i] = cel_eval(run, node->arg[i]);
+		arg[i] = eval_node(run, node->args[i]);
 		if (arg[i].type == CEL_ERROR)
 			return arg[i];
 	}
-	return node->fn->call(run, node, arg);
+	return node->function->call(run, node, arg);
 }
 
-struct cel_value cel_eval(struct cel_run *run, const struct cel_node *node)
+static struct cel_value eval_node(struct cel_run *run, const struct cel_node *node)
 {
 	cel_spend(run, 1);
 	if (run->cost > run->cost_max)
@@ -349,23 +360,23 @@ struct cel_value cel_eval(struct cel_run *run, const struct cel_node *node)
 	case CEL_OP_LITERAL:
 		return node->literal;
 	case CEL_OP_SLOT:
-		return run->slot[node->slot];
+		return run->slots[node->slot];
 	case CEL_OP_SELECT:
 	case CEL_OP_HAS:
-		return select_field(run, node, node->op == CEL_OP_HAS);
+		return eval_select(run, node, node->op == CEL_OP_HAS);
 	case CEL_OP_INDEX:
-		return index_of(run, node);
+		return eval_index(run, node);
 	case CEL_OP_LIST:
 	case CEL_OP_MAP:
-		return literal_items(run, node);
+		return eval_items(run, node);
 	case CEL_OP_COND:
-		return conditional(run, node);
+		return eval_conditional(run, node);
 	case CEL_OP_AND:
 	case CEL_OP_OR:
-		return both(run, node, node->op == CEL_OP_OR);
+		return eval_logic(run, node, node->op == CEL_OP_OR);
 	case CEL_OP_NOT:
 	case CEL_OP_NEGATE:
-		return unary(run, node);
+		return eval_unary(run, node);
 	case CEL_OP_ADD:
 	case CEL_OP_SUB:
 	case CEL_OP_MUL:
@@ -378,11 +389,16 @@ struct cel_value cel_eval(struct cel_run *run, const struct cel_node *node)
 	case CEL_OP_GT:
 	case CEL_OP_GE:
 	case CEL_OP_IN:
-		return binary(run, node);
+		return eval_binary(run, node);
 	case CEL_OP_CALL:
-		return call(run, node);
+		return eval_call(run, node);
 	case CEL_OP_LOOP:
-		return loop(run, node);
+		return eval_loop(run, node);
 	}
 	return cel_no_overload();
+}
+
+struct cel_value cel_eval(struct cel_run *run, const struct cel_expr *expr)
+{
+	return eval_node(run, expr->root);
 }
