@@ -10,7 +10,7 @@
 #include "confsource/confsource.h"
 #include "corefile/corefile.h"
 #include "plugin/catalogue.h"
-#include "server/confload.h"
+#include "server/config/confload.h"
 #include "server/server.h"
 
 static int load(void *ctx, struct strbuf *out, char *why, size_t why_n)

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "dns/rrwalk.h"
+#include "server/subquery.h"
 
 static const uint16_t probes[] = { DNS_TYPE_A, DNS_TYPE_AAAA };
 

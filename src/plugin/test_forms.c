@@ -18,7 +18,10 @@
 #include "base/strbuf.h"
 #include "dns/rrtext.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/handler.h"
+#include "server/query.h"
+#include "server/server_state.h"
+#include "server/worker.h"
 
 /* ---- replies ---- */
 

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "plugin/zoneserve_priv.h"
+#include "server/subquery.h"
 
 enum {
 	HOPS_MAX = 9,  /* CNAMEs followed inside the zone after the first one */

@@ -1,7 +1,15 @@
 /* The admission rules of spec 1.0 and 1.15.1: what is answered before any plugin sees it. */
 #include "server/admit.h"
 
-#include "server/server_priv.h"
+#include "server/block.h"
+#include "server/chain.h"
+#include "server/conn/listener.h"
+#include "server/generation.h"
+#include "server/handler.h"
+#include "server/query.h"
+#include "server/report.h"
+#include "server/route.h"
+#include "server/worker.h"
 
 static enum admit_result bare(struct query *q, uint16_t rcode)
 {

@@ -23,9 +23,9 @@
 #include "base/rng.h"
 #include "corefile/corefile.h"
 #include "net/sock.h"
-#include "server/confhash.h"
-#include "server/confload.h"
-#include "server/confwatch.h"
+#include "server/config/confhash.h"
+#include "server/config/confload.h"
+#include "server/config/confwatch.h"
 
 enum {
 	STOP_GRACE_S = 5,

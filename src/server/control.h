@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "server/confsrc.h"
+#include "server/config/confsrc.h"
 #include "server/server.h"
 
 struct control_opts {

@@ -18,7 +18,12 @@
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "dns/dump.h"
-#include "server/server_priv.h"
+#include "dns/types.h"
+#include "net/sock.h"
+#include "server/conn/listener.h"
+#include "server/conn/udp.h"
+#include "server/generation.h"
+#include "server/server_state.h"
 #include "server/task.h"
 
 enum { QUEUE = 2048, DATAGRAM_MAX = 65536 };

@@ -1,5 +1,7 @@
 /* From a Corefile to a generation: blocks and their keys, plugin set-up in chain order, routes per
  * listener with the duplicate and overlap rules of spec 1.0. */
+#include "server/generation.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +9,16 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "corefile/corefile.h"
 #include "corefile/key.h"
-#include "server/certs.h"
-#include "server/server_priv.h"
+#include "server/block.h"
+#include "server/conn/certs.h"
+#include "server/conn/transport.h"
+#include "server/handler.h"
+#include "server/report.h"
+#include "server/route.h"
+#include "server/server_state.h"
 #include "server/setup.h"
 
 struct builder {

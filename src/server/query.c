@@ -9,7 +9,14 @@
 #include "base/logq.h"
 #include "base/regex.h"
 #include "dns/rrtext.h"
-#include "server/server_priv.h"
+#include "server/block.h"
+#include "server/conn/conn.h"
+#include "server/conn/listener.h"
+#include "server/handler.h"
+#include "server/route.h"
+#include "server/server_state.h"
+#include "server/waiting.h"
+#include "server/worker.h"
 
 void *query_state(struct query *q, const struct plugin_inst *self)
 {
@@ -79,7 +86,7 @@ bool query_client_gone(const struct query *q)
 {
 	while (q->parent != NULL)
 		q = q->parent;
-	return q->conn != NULL && tcp_conn_gone(q->conn);
+	return q->conn != NULL && conn_is_closed(q->conn);
 }
 
 struct slice query_name_text(struct query *q)

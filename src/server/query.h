@@ -29,14 +29,6 @@ struct block_zone;
 
 enum query_proto { QUERY_UDP, QUERY_TCP };
 
-enum sub_kind {
-	SUB_SERVER,   /* through the whole server: routed anew on the same listener */
-	SUB_BELOW,    /* through the chain below the asking plugin */
-	SUB_DETACHED, /* nobody waits, outlives its parent; starts at the asking plugin itself,
-			 whose serve knows it by query_is_refresh and whose respond sees the outcome
-		       */
-};
-
 struct query_meta {
 	struct query_meta *next;
 	struct slice label;
@@ -165,15 +157,6 @@ void query_resume(struct query *q);
  */
 void query_resume_at(struct query *q, uint64_t due_ns);
 
-/* Asks another question on behalf of q: same client, flags and OPT; class IN with
- * SUB_SERVER, else q's. q is resumed when it
- * is done (not for SUB_DETACHED): then q->sub is the finished sub-query, with outcome, rcode and
- * resp; its records live as long as q. q need not wait for it: one that finishes after q is
- * forgotten. 0; ERR_LIMIT beyond the depth limit or when slots ran out (q->hit_limit). */
-enum { QUERY_SUB_DEPTH_MAX = 10 };
-MUST_CHECK int query_sub(struct query *q, struct plugin_inst *self, enum sub_kind kind,
-			 const uint8_t *name, uint16_t qtype);
-
 /* Is q a SUB_DETACHED query of this instance? */
 static inline bool query_is_refresh(const struct query *q, const struct plugin_inst *self)
 {
@@ -236,14 +219,3 @@ void worker_log(struct worker *worker, enum log_level level, const char *area, s
 		struct slice json_extra);
 unsigned worker_slot(const struct worker *worker);
 const struct net_ops *worker_net_ops(struct worker *worker);
-
-/* Work put off to the end of the batch, so that what its queries want to send can leave together.
- * fn runs once for each arming, before the replies leave; queries it resumes go on in the next
- * turn. Embed one, zeroed but for fn; disarm it before it is freed. */
-struct worker_hook {
-	struct worker_hook *next;
-	void (*fn)(struct worker_hook *h);
-	bool armed;
-};
-void worker_hook_arm(struct worker *worker, struct worker_hook *hook);
-void worker_hook_disarm(struct worker *worker, struct worker_hook *hook);

@@ -1,9 +1,17 @@
 /* From a finished query to bytes on the wire: the reply contract and EDNS rules of spec 1.0, and
  * the worker's batch of outgoing datagrams. */
+#include "server/reply.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "server/server_priv.h"
+#include "server/conn/flow.h"
+#include "server/conn/listener.h"
+#include "server/generation.h"
+#include "server/handler.h"
+#include "server/query.h"
+#include "server/slab.h"
+#include "server/worker.h"
 
 static bool echoed(const struct generation *generation, uint16_t code)
 {
@@ -109,7 +117,7 @@ static size_t encode(struct query *q, size_t limit, uint8_t *out, size_t cap)
 /* The next free entry of the batch; a full batch is sent first. */
 static struct tx_entry *tx_next(struct worker *worker, const struct query *q)
 {
-	if (worker->n_tx == BATCH)
+	if (worker->n_tx == WORKER_BATCH)
 		reply_flush(worker);
 	struct tx_entry *t = &worker->tx_e[worker->n_tx];
 	t->big = NULL;
@@ -138,26 +146,27 @@ static void tx_commit(struct worker *worker, struct tx_entry *entry, const struc
  */
 static struct mem_block *tx_block(struct worker *worker)
 {
-	struct mem_block *b = big_take(worker);
+	struct mem_block *b = slab_take_large(worker);
 	if (b != NULL)
 		return b;
 	reply_flush(worker);
-	return big_take(worker);
+	return slab_take_large(worker);
 }
 
 static void send_udp(struct query *q)
 {
 	struct worker *w = q->worker;
-	size_t cap = TX_BYTES;
+	size_t cap = WORKER_TX_BYTES;
 	size_t limit = query_udp_size(q);
 	size_t need = q->resp.full_size + 16U + q->resp.options_len;
-	struct mem_block *big = need > TX_BYTES && limit > TX_BYTES ? tx_block(w) : NULL;
+	struct mem_block *big =
+		need > WORKER_TX_BYTES && limit > WORKER_TX_BYTES ? tx_block(w) : NULL;
 	struct tx_entry *t = tx_next(w, q);
 	uint8_t *buf = w->tx_buf[w->n_tx];
 	t->big = big;
 	if (big != NULL) {
 		buf = big->data;
-		cap = BIG_BYTES;
+		cap = SLAB_LARGE_BYTES;
 	}
 	size_t n = encode(q, limit, buf, cap);
 	q->wire_len = (uint16_t)n;
@@ -170,7 +179,7 @@ static void send_tcp(struct query *q)
 	size_t n = encode(q, UINT16_MAX, out + 2, UINT16_MAX);
 	dns_put16(out, (uint16_t)n);
 	q->wire_len = (uint16_t)n;
-	tcp_send(q, out, n + 2);
+	conn_send(q, out, n + 2);
 }
 
 void reply_send(struct query *q)
@@ -208,7 +217,7 @@ void reply_bare(struct query *q, uint16_t rcode)
 	if (q->conn != NULL) {
 		size_t n = bare_message(q, rcode, w->tcp_out + 2);
 		dns_put16(w->tcp_out, (uint16_t)n);
-		tcp_send(q, w->tcp_out, n + 2);
+		conn_send(q, w->tcp_out, n + 2);
 		return;
 	}
 	struct tx_entry *t = tx_next(w, q);
@@ -243,7 +252,7 @@ void reply_flush(struct worker *worker)
 	}
 	for (unsigned i = 0; i < worker->n_tx; i++) {
 		if (worker->tx_e[i].big != NULL)
-			big_release(worker, worker->tx_e[i].big);
+			slab_release_large(worker, worker->tx_e[i].big);
 	}
 	worker->n_tx = 0;
 }

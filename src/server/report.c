@@ -3,7 +3,9 @@
 #include "server/report.h"
 
 #include "base/metrics.h"
-#include "server/server_priv.h"
+#include "server/block.h"
+#include "server/handler.h"
+#include "server/query.h"
 
 static const double duration_bounds[] = {
 	0.00025, 0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032,

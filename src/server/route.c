@@ -1,6 +1,9 @@
 /* From a question to a server block: longest suffix, then the first block of that zone whose view
  * takes the query, else the next shorter zone (spec 1.0 "Query routing"). */
-#include "server/server_priv.h"
+#include "server/route.h"
+
+#include "server/block.h"
+#include "server/query.h"
 
 /* As a block's filter: 1, 0, or negative. */
 static int accepts(struct query *q, struct block *block)

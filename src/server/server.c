@@ -18,9 +18,14 @@
 #include "base/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
-#include "server/confhash.h"
-#include "server/client.h"
-#include "server/server_priv.h"
+#include "server/config/confhash.h"
+#include "server/conn/client.h"
+#include "server/conn/conn.h"
+#include "server/conn/listener.h"
+#include "server/conn/room.h"
+#include "server/generation.h"
+#include "server/server_state.h"
+#include "server/worker.h"
 
 enum {
 	DEFAULT_MAX_TCP = 10000,
@@ -81,16 +86,6 @@ static int order_all(struct server *server, void (*fn)(struct order *o),
 	return r;
 }
 
-static void worker_uninit(struct worker *worker, struct generation *generation)
-{
-	struct generation_worker *gw = &generation->w[worker->index];
-	while (gw->n_inited > 0) {
-		struct plugin_inst *in = generation->inst[--gw->n_inited];
-		if (in->plugin->worker_done != NULL)
-			in->plugin->worker_done(in, worker);
-	}
-}
-
 static void order_init(struct order *order)
 {
 	struct generation *g = order->gen;
@@ -118,18 +113,6 @@ static void order_switch(struct order *order)
 	ack(order->worker->srv, 0);
 }
 
-void worker_leave(struct worker *worker, struct generation *generation)
-{
-	struct server *s = worker->srv;
-	generation->w[worker->index].retiring = false;
-	worker_uninit(worker, generation);
-	reply_flush(worker); /* the sockets may close from now on */
-	pthread_mutex_lock(&s->lock);
-	generation->n_left++;
-	pthread_cond_broadcast(&s->cond);
-	pthread_mutex_unlock(&s->lock);
-}
-
 static void order_retire(struct order *order)
 {
 	struct generation_worker *gw = &order->gen->w[order->worker->index];
@@ -142,7 +125,7 @@ static void order_retire(struct order *order)
 
 static void order_close(struct order *order)
 {
-	tcp_close_all(order->worker);
+	conn_close_all(order->worker);
 	ack(order->worker->srv, 0);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/srcpos.h"
-#include "server/confsrc.h"
+#include "server/config/confsrc.h"
 
 struct server;
 struct corefile;

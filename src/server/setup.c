@@ -7,7 +7,9 @@
 
 #include "base/err.h"
 #include "corefile/key.h"
-#include "server/server_priv.h"
+#include "server/block.h"
+#include "server/generation.h"
+#include "server/route.h"
 
 int setup_error(const struct setup *setup, struct srcpos pos, const char *fmt, ...)
 {

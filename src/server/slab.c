@@ -1,11 +1,16 @@
 /* Query slots, and blocks of 4 KB and 64 KB, of one worker: taken and given back without the
  * allocator once the slab has grown to what the load needs. */
+#include "server/slab.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "server/server_priv.h"
+#include "server/block.h"
+#include "server/query.h"
+#include "server/waiting.h"
+#include "server/worker.h"
 
 enum {
 	SLOTS_PER_SLAB = 32,
@@ -30,11 +35,11 @@ static void grow(struct worker *worker)
 
 /* Beyond what may wait: a batch that is being received, one that is being served, sub-queries of
  * both. What is answered at once finds a slot however many others wait. */
-enum { SLOTS_RUNNING = 8 * BATCH };
+enum { SLOTS_RUNNING = 8 * WORKER_BATCH };
 
-bool slots_allow_sub(const struct worker *worker, bool detached)
+bool slab_allows_sub(const struct worker *worker, bool detached)
 {
-	uint32_t running = detached ? 0 : SLOTS_RUNNING - 2 * BATCH;
+	uint32_t running = detached ? 0 : SLOTS_RUNNING - 2 * WORKER_BATCH;
 	return worker->n_used < worker->waiting.limit + running;
 }
 
@@ -68,20 +73,21 @@ static void block_release(struct block_pool *pool, struct mem_block *block, uint
 	pool->free = block;
 }
 
-struct mem_block *big_take(struct worker *worker)
+struct mem_block *slab_take_large(struct worker *worker)
 {
-	return block_take(&worker->large, BIG_MAX, BIG_BYTES);
+	return block_take(&worker->large, SLAB_LARGE_MAX, SLAB_LARGE_BYTES);
 }
 
-void big_release(struct worker *worker, struct mem_block *block)
+void slab_release_large(struct worker *worker, struct mem_block *block)
 {
-	block_release(&worker->large, block, BIG_KEPT);
+	block_release(&worker->large, block, SLAB_LARGE_KEPT);
 }
 
 static uint8_t *query_small(struct query *q)
 {
 	struct worker *w = q->worker;
-	struct mem_block *b = block_take(&w->small, w->waiting.limit + SLOTS_RUNNING, SMALL_BYTES);
+	struct mem_block *b =
+		block_take(&w->small, w->waiting.limit + SLOTS_RUNNING, SLAB_SMALL_BYTES);
 	if (b == NULL)
 		return NULL;
 	b->next = q->small;
@@ -92,7 +98,7 @@ static uint8_t *query_small(struct query *q)
 
 static uint8_t *query_large(struct query *q)
 {
-	struct mem_block *b = q->n_large < BIG_PER_QUERY ? big_take(q->worker) : NULL;
+	struct mem_block *b = q->n_large < SLAB_LARGE_PER_QUERY ? slab_take_large(q->worker) : NULL;
 	if (b == NULL)
 		return NULL;
 	b->next = q->large;
@@ -115,7 +121,7 @@ static void release_blocks(struct query *q, const struct mem_block *small,
 		struct mem_block *b = q->large;
 		q->large = b->next;
 		q->n_large--;
-		big_release(w, b);
+		slab_release_large(w, b);
 	}
 }
 
@@ -125,12 +131,12 @@ static bool arena_more(struct arena *arena, size_t count)
 {
 	struct query *q = CONTAINER_OF(arena, struct query, arena);
 	uint8_t *data = NULL;
-	size_t bytes = SMALL_BYTES;
-	if (count <= SMALL_BYTES && q->n_small < SMALL_PER_QUERY)
+	size_t bytes = SLAB_SMALL_BYTES;
+	if (count <= SLAB_SMALL_BYTES && q->n_small < SMALL_PER_QUERY)
 		data = query_small(q);
-	if (data == NULL && count <= BIG_BYTES) {
+	if (data == NULL && count <= SLAB_LARGE_BYTES) {
 		data = query_large(q);
-		bytes = BIG_BYTES;
+		bytes = SLAB_LARGE_BYTES;
 	}
 	if (data == NULL) {
 		q->hit_limit = true;
@@ -189,19 +195,19 @@ struct query *slot_take(struct worker *worker)
 	q->at = q->top = q->entered = 0;
 	q->deadline_ns = 0;
 	q->timer.heap_at = 0;
-	arena_behind(q, REQUEST_MAX + REQUEST_SLACK);
+	arena_behind(q, SLOT_REQUEST_MAX + REQUEST_SLACK);
 	return q;
 }
 
 void slot_fit(struct query *q, size_t count)
 {
-	if (count < REQUEST_MAX)
+	if (count < SLOT_REQUEST_MAX)
 		arena_behind(q, count + REQUEST_SLACK);
 }
 
 uint8_t *slot_request_room(struct query *q, size_t count)
 {
-	return count <= SMALL_BYTES ? query_small(q) : query_large(q);
+	return count <= SLAB_SMALL_BYTES ? query_small(q) : query_large(q);
 }
 
 void slot_release(struct worker *worker, struct query *q)

@@ -13,9 +13,17 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "server/conn/listener.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/handler.h"
+#include "server/query.h"
+#include "server/server_state.h"
 #include "server/setup.h"
+#include "server/slab.h"
+#include "server/subquery.h"
+#include "server/waiting.h"
+#include "server/worker.h"
+#include "server/worker_hook.h"
 
 typedef enum verdict (*step_fn)(struct plugin_inst *self, struct query *q);
 
@@ -229,7 +237,7 @@ static unsigned slots_in_use(struct fake *f)
 {
 	const struct worker *w = &fake_server(f)->worker[0];
 	unsigned n = w->n_used;
-	for (unsigned i = 0; i < BATCH; i++)
+	for (unsigned i = 0; i < WORKER_BATCH; i++)
 		n -= w->rx_q[i] != NULL;
 	return n;
 }
@@ -918,7 +926,7 @@ static void arena_grows_into_blocks_and_ends(void **state)
 		assert_non_null(ask(f));
 		assert_in_range(pieces, 64 * 65536 / PIECE - 64, 64 * 67000 / PIECE);
 	}
-	assert_int_equal(fake_server(f)->worker[0].large.n, BIG_KEPT);
+	assert_int_equal(fake_server(f)->worker[0].large.n, SLAB_LARGE_KEPT);
 	fake_free(f);
 }
 
@@ -958,7 +966,7 @@ static void full_slots_are_servfail(void **state)
 	unsigned waiting = 0;
 	while (waiting <= 2 * MAX_WAITING && ask_as_client(f, waiting) == NULL)
 		waiting++;
-	assert_in_range(waiting, MAX_WAITING, MAX_WAITING + BATCH);
+	assert_in_range(waiting, MAX_WAITING, MAX_WAITING + WORKER_BATCH);
 	assert_int_equal(fake_inflight(f), waiting);
 	assert_string_equal(ask(f), FAILED("SERVFAIL"));
 	fake_advance(f, 10 * NS_PER_MS);

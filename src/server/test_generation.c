@@ -13,8 +13,12 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
+#include "server/block.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/generation.h"
+#include "server/handler.h"
+#include "server/query.h"
+#include "server/server_state.h"
 #include "server/setup.h"
 
 static char trace[1024];

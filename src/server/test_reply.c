@@ -11,8 +11,13 @@
 #include <cmocka.h>
 
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/handler.h"
+#include "server/query.h"
+#include "server/server_state.h"
 #include "server/setup.h"
+#include "server/slab.h"
+#include "server/waiting.h"
+#include "server/worker.h"
 
 /* What the plugin puts into its reply. */
 static struct {
@@ -94,7 +99,7 @@ static enum verdict make_serve(struct plugin_inst *self, struct query *q)
 		freeze(q);
 	if (made.eat_pool) {
 		struct mem_block *b;
-		while ((b = big_take(q->worker)) != NULL) {
+		while ((b = slab_take_large(q->worker)) != NULL) {
 			b->next = q->large;
 			q->large = b;
 			q->n_large++;
@@ -262,7 +267,7 @@ static void pool_used_up(void **state)
 		const char *text = fake_ask(f, &(struct fake_ask){ .udp_size = 65535 });
 		size_t n;
 		fake_wire(f, &n);
-		assert_true(n <= TX_BYTES && n > TX_BYTES / 2);
+		assert_true(n <= WORKER_TX_BYTES && n > WORKER_TX_BYTES / 2);
 		assert_non_null(strstr(text, " tc"));
 		assert_non_null(strstr(text, "\nopt 65535\n"));
 	}

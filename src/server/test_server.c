@@ -21,8 +21,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "corefile/corefile.h"
-#include "server/server_priv.h"
+#include "server/conn/listener.h"
+#include "server/handler.h"
+#include "server/query.h"
+#include "server/server_state.h"
 #include "server/setup.h"
+#include "server/worker.h"
 
 /* ---- a plugin that answers at once, later, or never ---- */
 

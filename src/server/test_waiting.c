@@ -11,10 +11,16 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "server/client.h"
+#include "server/conn/client.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/handler.h"
+#include "server/query.h"
+#include "server/server_state.h"
 #include "server/setup.h"
+#include "server/slab.h"
+#include "server/subquery.h"
+#include "server/waiting.h"
+#include "server/worker.h"
 
 #define WAIT_NS (10 * NS_PER_MS)
 
@@ -181,7 +187,7 @@ static void only_waiting_is_limited(void **state)
 {
 	(void)state;
 	fill_all();
-	assert_in_range(fake_inflight(f), LIMIT - BATCH, LIMIT + BATCH);
+	assert_in_range(fake_inflight(f), LIMIT - WORKER_BATCH, LIMIT + WORKER_BATCH);
 	for (int i = 0; i < 300; i++) {
 		assert_true(is_answered(ask("x.test.", "198.51.100.1:53")));
 		assert_true(is_answered(ask("b.test.", "203.0.113.1:53")));
@@ -201,9 +207,9 @@ static void a_client_leaves_room_to_others(void **state)
 {
 	(void)state;
 	unsigned first = fill("w.test.", "192.0.2.1:53");
-	assert_in_range(first, LIMIT / 2 - BATCH, LIMIT / 2 + BATCH);
+	assert_in_range(first, LIMIT / 2 - WORKER_BATCH, LIMIT / 2 + WORKER_BATCH);
 	unsigned second = fill("w.test.", "192.0.2.2:53");
-	assert_in_range(second, LIMIT / 4 - BATCH, LIMIT / 4 + BATCH);
+	assert_in_range(second, LIMIT / 4 - WORKER_BATCH, LIMIT / 4 + WORKER_BATCH);
 	assert_true(is_refused(ask("w.test.", "192.0.2.1:54")));
 	assert_true(fill("w.test.", "[2001:db8::1]:53") > 50);
 	assert_true(is_answered(ask("x.test.", "192.0.2.1:53")));
@@ -213,7 +219,7 @@ static void sub_queries_count_for_their_client(void **state)
 {
 	(void)state;
 	unsigned n = fill("s.test.", "192.0.2.1:53");
-	assert_in_range(n, LIMIT / 4 - BATCH, LIMIT / 4 + BATCH);
+	assert_in_range(n, LIMIT / 4 - WORKER_BATCH, LIMIT / 4 + WORKER_BATCH);
 	assert_null(ask("s.test.", "192.0.2.2:53"));
 }
 
@@ -237,12 +243,12 @@ static void who_a_client_is(void **state)
 static void many_clients(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < LIMIT - BATCH; i++) {
+	for (unsigned i = 0; i < LIMIT - WORKER_BATCH; i++) {
 		char client[64];
 		snprintf(client, sizeof(client), "[2001:db8:%x:%x00::1]:53", i / 7, i % 7);
 		assert_null(ask("w.test.", client));
 	}
-	assert_int_equal(worker()->waiting.n_clients, LIMIT - BATCH);
+	assert_int_equal(worker()->waiting.n_clients, LIMIT - WORKER_BATCH);
 }
 
 static void the_plugin_is_told(void **state)
@@ -282,7 +288,7 @@ static void longer_queries_take_small_blocks(void **state)
 {
 	(void)state;
 	unsigned n = fill("p.test.", "192.0.2.1:53");
-	assert_in_range(n, LIMIT / 4 - BATCH, LIMIT / 4 + BATCH);
+	assert_in_range(n, LIMIT / 4 - WORKER_BATCH, LIMIT / 4 + WORKER_BATCH);
 	assert_int_equal(worker()->small.used, n);
 	assert_int_equal(worker()->large.used, 0);
 }
@@ -291,14 +297,14 @@ static void waiting_holds_few_large_blocks(void **state)
 {
 	(void)state;
 	unsigned n = fill("l.test.", "192.0.2.1:53");
-	assert_int_equal(n, BIG_WAITING_MAX / 2);
+	assert_int_equal(n, SLAB_LARGE_WAITING_MAX / 2);
 	for (unsigned i = 2; i < 100; i++) {
 		char client[32];
 		snprintf(client, sizeof(client), "192.0.2.%u:53", i);
 		n += ask("l.test.", client) == NULL;
 		n += ask("h.test.", client) == NULL;
 	}
-	assert_in_range(n, BIG_WAITING_MAX / 2 + 1, BIG_WAITING_MAX);
+	assert_in_range(n, SLAB_LARGE_WAITING_MAX / 2 + 1, SLAB_LARGE_WAITING_MAX);
 	assert_int_equal(worker()->large.used, n);
 	assert_true(is_answered(ask("b.test.", "192.0.2.1:53")));
 	assert_null(ask("w.test.", "192.0.2.1:53"));

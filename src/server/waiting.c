@@ -10,8 +10,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/metrics.h"
-#include "server/client.h"
-#include "server/server_priv.h"
+#include "server/conn/client.h"
+#include "server/query.h"
+#include "server/server_state.h"
+#include "server/slab.h"
+#include "server/worker.h"
 
 enum { FIRST_BITS = 6, LOG_INTERVAL_S = 10 };
 
@@ -144,7 +147,7 @@ void waiting_init(struct worker *worker)
 	uint32_t n = worker->is_stream ? s->opts.max_waiting / 4 / s->n_stream
 				       : s->opts.max_waiting / s->n_workers;
 	/* Others of the batch are in use, too, and do not wait yet. */
-	worker->waiting.limit = MAX(n, (uint32_t)BATCH) + BATCH;
+	worker->waiting.limit = MAX(n, (uint32_t)WORKER_BATCH) + WORKER_BATCH;
 }
 
 static inline void charge_client(struct query *q)
@@ -182,12 +185,18 @@ static NOINLINE bool holds_large(const struct query *q)
 	return false;
 }
 
+/* Memory of the worker's queries in units of a slot. */
+static uint32_t units_in_use(const struct worker *worker)
+{
+	return worker->n_used + worker->small.used + worker->large.used * SLAB_LARGE_UNITS;
+}
+
 bool waiting_begin(struct query *q)
 {
 	if (waiting_is_charged(q))
 		return true;
 	const struct worker *w = q->worker;
-	uint32_t used = slab_units(w);
+	uint32_t used = units_in_use(w);
 	uint32_t limit = w->waiting.limit;
 	if (used > limit && !q->admitted)
 		return refuse(q, WAITING_SERVER);
@@ -195,7 +204,7 @@ bool waiting_begin(struct query *q)
 	if (!q->admitted && q->holder->units > limit - used)
 		return refuse(q, WAITING_CLIENT);
 	if (UNLIKELY(w->waiting.n_large != 0) && holds_large(q) &&
-	    w->waiting.n_large + q->holder->n_large > BIG_WAITING_MAX)
+	    w->waiting.n_large + q->holder->n_large > SLAB_LARGE_WAITING_MAX)
 		return refuse(q, WAITING_MEMORY);
 	q->admitted = true; /* and may wait again, for another try */
 	return true;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "net/addr.h"
+#include "server/slab.h"
 
 struct metrics_series;
 struct query;
@@ -48,4 +48,9 @@ MUST_CHECK bool waiting_begin(struct query *q);
 void waiting_charge(struct query *q);
 /* q is over. */
 void waiting_end(struct query *q);
+/* Was q allowed to wait, with no more memory than it has now? */
+static inline bool waiting_is_charged(const struct query *q)
+{
+	return q->admitted && q->n_large == 0 && q->units == slot_units(q);
+}
 void waiting_done(struct waiting *waiting);

@@ -1,6 +1,8 @@
 /* A worker: one thread, one loop, its sockets. It changes generation by messages from the control
  * thread: first it initialises the new one's instances, then it switches, and when the last query
  * of the old one is done it says so. */
+#include "server/worker.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,17 @@
 #include "base/rcu.h"
 #include "base/regex.h"
 #include "dns/rrtext.h"
-#include "server/server_priv.h"
+#include "server/chain.h"
+#include "server/conn/conn.h"
+#include "server/conn/listener.h"
+#include "server/conn/room.h"
+#include "server/conn/udp.h"
+#include "server/generation.h"
+#include "server/reply.h"
+#include "server/server_state.h"
+#include "server/slab.h"
+#include "server/waiting.h"
+#include "server/worker_hook.h"
 
 /* One read section per turn: what a reply points at lives until it is encoded. */
 static void before_turn(void *ctx)
@@ -31,34 +43,10 @@ void worker_flush(struct worker *worker)
 {
 	if (worker->run_first != NULL)
 		chain_drain(worker);
-	while (worker->hooks != NULL) {
-		struct worker_hook *h = worker->hooks;
-		worker->hooks = h->next;
-		h->armed = false;
-		h->fn(h);
-	}
+	if (worker->hooks != NULL)
+		worker_hook_run_all(worker);
 	if (worker->n_tx != 0)
 		reply_flush(worker);
-}
-
-void worker_hook_arm(struct worker *worker, struct worker_hook *hook)
-{
-	if (hook->armed)
-		return;
-	hook->armed = true;
-	hook->next = worker->hooks;
-	worker->hooks = hook;
-}
-
-void worker_hook_disarm(struct worker *worker, struct worker_hook *hook)
-{
-	struct worker_hook **at = &worker->hooks;
-	if (!hook->armed)
-		return;
-	while (*at != hook)
-		at = &(*at)->next;
-	*at = hook->next;
-	hook->armed = false;
 }
 
 static void *thread_main(void *arg)
@@ -79,7 +67,7 @@ void worker_prepare(struct worker *worker)
 	worker->room_msg.cb = conn_room_asked;
 	strbuf_init(&worker->line);
 	worker->ops = worker->srv->opts.ops != NULL ? worker->srv->opts.ops : &net_ops_kernel;
-	worker->tx_buf = xmalloc(BATCH * sizeof(*worker->tx_buf));
+	worker->tx_buf = xmalloc(WORKER_BATCH * sizeof(*worker->tx_buf));
 	worker->tcp_in = xmalloc(2 + 65535);
 	worker->tcp_out = xmalloc(2 + 65535);
 	rng_init(&worker->rng);
@@ -114,7 +102,7 @@ int worker_start(struct worker *worker, struct server *srv, unsigned index)
 
 void worker_cleanup(struct worker *worker)
 {
-	for (unsigned i = 0; i < BATCH; i++) {
+	for (unsigned i = 0; i < WORKER_BATCH; i++) {
 		if (worker->rx_q[i] != NULL)
 			slot_release(worker, worker->rx_q[i]);
 	}
@@ -126,6 +114,28 @@ void worker_cleanup(struct worker *worker)
 	free(worker->tcp_in);
 	free(worker->tcp_out);
 	loop_free(worker->loop);
+}
+
+void worker_uninit(struct worker *worker, struct generation *generation)
+{
+	struct generation_worker *gw = &generation->w[worker->index];
+	while (gw->n_inited > 0) {
+		struct plugin_inst *in = generation->inst[--gw->n_inited];
+		if (in->plugin->worker_done != NULL)
+			in->plugin->worker_done(in, worker);
+	}
+}
+
+void worker_leave(struct worker *worker, struct generation *generation)
+{
+	struct server *s = worker->srv;
+	generation->w[worker->index].retiring = false;
+	worker_uninit(worker, generation);
+	reply_flush(worker); /* the sockets may close from now on */
+	pthread_mutex_lock(&s->lock);
+	generation->n_left++;
+	pthread_cond_broadcast(&s->cond);
+	pthread_mutex_unlock(&s->lock);
 }
 
 static void sock_register(struct worker *worker, struct listener_sock *sock)
@@ -152,7 +162,7 @@ static void sock_unregister(struct worker *worker, struct listener_sock *sock)
 		loop_timer_stop(worker->loop, &sock->accept_timer);
 	sock->registered = false;
 	sock->route = NULL;
-	tcp_leave(sock);
+	conn_leave_all(sock);
 }
 
 static bool routed(const struct generation *generation, const struct listener *listener)

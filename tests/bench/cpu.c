@@ -25,7 +25,12 @@
 #include "corefile/corefile.h"
 #include "cpu_scenarios.h"
 #include "cpu_upstream.h"
-#include "server/server_priv.h"
+#include "dns/types.h"
+#include "net/sock.h"
+#include "server/conn/listener.h"
+#include "server/conn/udp.h"
+#include "server/generation.h"
+#include "server/server_state.h"
 
 enum { PACKETS_LEAST = 1024, NAMES = 256, PACKET_MAX = 62 };
 

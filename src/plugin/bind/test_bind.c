@@ -11,7 +11,7 @@
 
 #include "base/strbuf.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/server.h"
 
 static void expect(const char *corefile, const char *zones)
 {

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "plugin/cache/cache_priv.h"
+#include "server/subquery.h"
 
 /* A follower waits for its leader no longer than this; a leader asks upstreams no longer. */
 #define FOLLOW_NS (5 * NS_PER_S)

@@ -16,8 +16,10 @@
 #include "dns/rrtext.h"
 #include "dns/test_names.h"
 #include "server/fake.h"
+#include "server/handler.h"
 #include "server/query.h"
-#include "server/server_priv.h"
+#include "server/subquery.h"
+#include "server/waiting.h"
 
 /* ---- the back end ---- */
 

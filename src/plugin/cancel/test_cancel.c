@@ -9,7 +9,9 @@
 
 #include "base/clock.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/generation.h"
+#include "server/query.h"
+#include "server/server_state.h"
 #include "server/setup.h"
 
 static uint64_t deadline(const char *corefile, uint64_t inherited)

@@ -9,6 +9,7 @@
 #include "plugin/dns64/prefix.h"
 #include "plugin/servercount.h"
 #include "server/setup.h"
+#include "server/subquery.h"
 
 enum { TTL_WITHOUT_SOA_S = 600 };
 

@@ -11,7 +11,8 @@
 
 #include "base/clock.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/generation.h"
+#include "server/server_state.h"
 #include "server/setup.h"
 
 /* One letter per query: '-' silence (at once), 't' with TC, '.' without. */

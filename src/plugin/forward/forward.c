@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "plugin/forward/serve.h"
+#include "server/worker_hook.h"
 
 static int forward_parse(struct plugin_inst *self, struct setup *setup)
 {

@@ -9,6 +9,7 @@
 #include "plugin/forward/conf.h"
 #include "resolve/resolve.h"
 #include "server/query.h"
+#include "server/worker_hook.h"
 
 enum {
 	FORWARD_RCODES = 24, /* response codes that have a name */

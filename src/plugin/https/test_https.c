@@ -8,7 +8,9 @@
 #include <cmocka.h>
 
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/generation.h"
+#include "server/route.h"
+#include "server/server_state.h"
 
 static void limits(const char *text, uint32_t connections, uint32_t streams)
 {

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "plugin/byteset.h"
 #include "plugin/k8s_external/k8s_external_priv.h"
+#include "server/subquery.h"
 
 enum { SRV_FIXED = 6, WEIGHT_ALL = 100 };
 

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "dns/rrwalk.h"
 #include "plugin/kubernetes/conf.h"
+#include "server/subquery.h"
 
 static void reply_chain(const struct kubernetes_conf *conf, struct query *q,
 			const struct kubernetes_chain *st)

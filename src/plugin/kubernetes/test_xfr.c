@@ -10,10 +10,11 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "plugin/kubernetes/test_world.h"
 #include "dns/test_names.h"
+#include "plugin/kubernetes/test_world.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/generation.h"
+#include "server/server_state.h"
 
 static const char *const objects[] = {
 	"namespace n",

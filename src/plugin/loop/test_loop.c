@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/server_state.h"
 #include "server/setup.h"
 
 static const char *name_in(struct fake *f)

@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/generation.h"
+#include "server/server_state.h"
 
 static unsigned sockets(const char *corefile)
 {

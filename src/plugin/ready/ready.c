@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "http/server.h"
 #include "net/addr.h"
-#include "server/confhash.h"
+#include "server/config/confhash.h"
 #include "server/handler.h"
 #include "server/resource.h"
 #include "server/server.h"

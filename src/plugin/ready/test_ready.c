@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "corefile/corefile.h"
 #include "http/fake.h"
-#include "server/confhash.h"
+#include "server/config/confhash.h"
 #include "server/fake.h"
 #include "server/server.h"
 #include "server/setup.h"

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/server.h"
 
 static void expect(const char *corefile, uint64_t interval_ms, uint64_t jitter_ms)
 {

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "plugin/rewrite/rewrite_priv.h"
+#include "server/subquery.h"
 
 /* CoreDNS shares this count with file's CNAME chains: the ninth look-up is the last. */
 enum { CNAME_DEPTH_MAX = 8 };

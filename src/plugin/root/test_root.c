@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/generation.h"
+#include "server/server_state.h"
 
 static void sets_the_folder_of_the_block(void **state)
 {

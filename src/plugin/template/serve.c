@@ -7,6 +7,7 @@
 #include "base/metrics.h"
 #include "plugin/exprenv.h"
 #include "plugin/template/template_priv.h"
+#include "server/subquery.h"
 
 enum outcome { HIT, MISS, FAIL };
 

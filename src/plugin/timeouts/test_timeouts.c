@@ -9,7 +9,8 @@
 
 #include "base/clock.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/generation.h"
+#include "server/server_state.h"
 
 static void reads_durations_and_seconds(void **state)
 {

@@ -13,9 +13,10 @@
 
 #include "base/compiler.h"
 #include "net/testcert.h"
-#include "server/certs.h"
+#include "server/conn/certs.h"
 #include "server/fake.h"
-#include "server/server_priv.h"
+#include "server/generation.h"
+#include "server/server_state.h"
 
 static char dir[] = "/tmp/test-tls-plugin-XXXXXX";
 

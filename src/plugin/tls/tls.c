@@ -1,7 +1,7 @@
 /* tls: the certificate of a block's encrypted listeners, and what is asked of their clients. */
 #include "base/err.h"
 #include "base/log.h"
-#include "server/certs.h"
+#include "server/conn/certs.h"
 #include "server/setup.h"
 
 #define AREA "plugin/tls"

@@ -1,0 +1,18 @@
+/* The walk of a query down and up its chain (handler.h explains the verdicts). */
+#pragma once
+
+#include <stdint.h>
+
+struct query;
+struct worker;
+
+/* Runs the chain of q->block until it is answered or waits. */
+void chain_start(struct query *q);
+/* Queues a query that starts, or goes on, when the worker's queue is run next. */
+void chain_queue(struct query *q);
+/* Runs what is queued. */
+void chain_drain(struct worker *worker);
+/* The last message of a stream was sent, or its client is gone. */
+void chain_stream_end(struct query *q);
+/* Replies with rcode without running any chain; counted as zone `dropped`. */
+void chain_refuse(struct query *q, uint16_t rcode);

@@ -1,0 +1,14 @@
+/* From a configuration source to a parsed Corefile, with imports read from files. */
+#pragma once
+
+#include "base/compiler.h"
+#include "base/srcpos.h"
+#include "server/config/confsrc.h"
+
+struct corefile;
+
+/* Whatever the text holds, be it nothing. */
+MUST_CHECK int confload(const struct confsrc *src, struct corefile **ret, struct srcerr *err);
+
+/* For a start: a text without server blocks means the source's fallback, as in CoreDNS. */
+MUST_CHECK int confload_start(const struct confsrc *src, struct corefile **ret, struct srcerr *err);

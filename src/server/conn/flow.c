@@ -1,0 +1,311 @@
+/* Reading and writing a connection: bytes are read into the worker's scratch and only what cannot
+ * be used yet is kept aside; replies leave at once, as far as the client takes them. */
+#include "server/conn/flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "net/tls.h"
+#include "server/conn/conn.h"
+#include "server/conn/io.h"
+#include "server/conn/room.h"
+#include "server/conn/tcp.h"
+#include "server/query.h"
+#include "server/slab.h"
+#include "server/worker.h"
+
+enum { READ_DEFAULT_S = 3, IDLE_DEFAULT_S = 10, WRITE_DEFAULT_S = 5 };
+
+/* ---- going on ---- */
+
+/* What could go on at once (a message kept aside, bytes that no readiness announces, a stream that
+ * let others pass) is called by writability, in the next turn. */
+static bool can_go_on(const struct tcp_conn *conn)
+{
+	if (conn->paused)
+		return false;
+	enum conn_part part = conn->proto->part(conn);
+	bool more = !conn->eof && conn->how->has_more != NULL && conn->how->has_more(conn);
+	return part == CONN_PART_READY || (part == CONN_PART_SHORT && more);
+}
+
+static uint32_t wanted_events(const struct tcp_conn *conn)
+{
+	if (conn->handshaking)
+		return net_tls_wants_write(conn->tls) ? EPOLLOUT : EPOLLIN;
+	bool kept = can_go_on(conn);
+	bool in =
+		!conn->paused && !conn->eof && !kept && conn->proto->part(conn) == CONN_PART_SHORT;
+	bool out = conn->want_write || conn->stream != NULL || kept;
+	return (in ? (uint32_t)EPOLLIN : 0) | (out ? (uint32_t)EPOLLOUT : 0);
+}
+
+void conn_update_events(struct tcp_conn *conn)
+{
+	uint32_t ev = wanted_events(conn);
+	if (ev == conn->events)
+		return;
+	conn->events = ev;
+	if (loop_fd_mod(conn->worker->loop, &conn->io, ev) < 0)
+		conn_close(conn);
+}
+
+void conn_settle(struct tcp_conn *conn)
+{
+	/* While replies are gathered nothing was tried to send yet. */
+	if (!conn->gather && !conn_count_kept(conn)) {
+		conn_abort(conn);
+		return;
+	}
+	if (conn->eof && conn->inflight == 0 && conn_unsent(conn) == 0) {
+		conn_close(conn);
+		return;
+	}
+	/* Once paused, it stays so until half of it is done. */
+	uint32_t max = conn->paused ? CONN_MAX_INFLIGHT / 2 : CONN_MAX_INFLIGHT - 1;
+	conn->paused = conn->inflight > max || conn->out_n - conn->out_at > CONN_HIGH_BYTES;
+	conn_update_events(conn);
+}
+
+void conn_on_timeout(struct loop_timer *timer)
+{
+	struct tcp_conn *c = CONTAINER_OF(timer, struct tcp_conn, timer);
+	if (c->inflight > 0 && conn_unsent(c) == 0) {
+		/* waiting for us, not for the client */
+		conn_set_timeout(c, conn_timeouts(c)->idle_ns, IDLE_DEFAULT_S);
+		return;
+	}
+	if (conn_is_behind(c)) {
+		conn_abort(c);
+		return;
+	}
+	conn_hold(c);
+	if (c->proto->end != NULL)
+		c->proto->end(c); /* a courtesy: the client may be about to ask again */
+	conn_close(c);
+	conn_let_go(c);
+}
+
+/* ---- writing ---- */
+
+/* The client takes CONN_PACE_BYTES, or all there is, in the time of a write: a timer that each byte
+ * started anew would let it hold replies for ever. */
+static void set_pace(struct tcp_conn *conn)
+{
+	size_t unsent = conn_unsent(conn);
+	const struct block_timeouts *t = conn_timeouts(conn);
+	uint64_t write_ns = t->write_ns != 0 ? (uint64_t)t->write_ns : WRITE_DEFAULT_S * NS_PER_S;
+	if (unsent == 0) {
+		if (conn->pacing)
+			conn_set_timeout(conn, t->idle_ns, IDLE_DEFAULT_S);
+		conn->pacing = false;
+		return;
+	}
+	if (conn->pacing && conn->sent_bytes < conn->pace_at)
+		return;
+	conn->pacing = true;
+	conn->pace_at = conn->sent_bytes + MIN(unsent, (size_t)CONN_PACE_BYTES);
+	conn_set_timeout(conn, (int64_t)write_ns, 0);
+	/* As long as all that can be unsent may take. */
+	if (conn->proto->expire != NULL &&
+	    conn->proto->expire(conn, CONN_MAX_OUT_BYTES / CONN_PACE_BYTES * write_ns))
+		conn->want_write = true;
+}
+
+bool conn_count_kept(struct tcp_conn *conn)
+{
+	size_t kept = conn_unsent(conn) + conn->part_n;
+	if (conn->proto->held != NULL)
+		kept += conn->proto->held(conn);
+	if (kept == conn->kept_bytes)
+		return true;
+	size_t more = kept - conn->kept_bytes; /* or less: it wraps */
+	size_t all = atomic_fetch_add_explicit(&conn->of->bytes, more, memory_order_relaxed) + more;
+	bool grew = kept > conn->kept_bytes;
+	conn->kept_bytes = kept;
+	return !grew || all <= CONN_CLIENT_BYTES;
+}
+
+void conn_flush(struct tcp_conn *conn)
+{
+	struct slice s;
+	conn->want_write = false;
+	while ((s = conn->proto->out(conn)).n > 0) {
+		ssize_t n = conn->how->send(conn, s.p, s.n);
+		if (n == -EAGAIN || n == 0) {
+			conn->want_write = true;
+			break;
+		}
+		if (n < 0) {
+			conn_close(conn);
+			return;
+		}
+		conn->sent_bytes += (uint64_t)n;
+		conn->proto->sent(conn, (size_t)n);
+	}
+	set_pace(conn);
+	if (conn->want_write)
+		conn_update_events(conn);
+}
+
+/* ---- reading ---- */
+
+static void keep_part(struct tcp_conn *conn, const uint8_t *data, size_t len)
+{
+	uint8_t *copy = len != 0 ? xmemdup(data, len) : NULL;
+	free(conn->part);
+	conn->part = copy;
+	conn->part_n = len;
+}
+
+static void after_read(struct tcp_conn *conn, bool progress)
+{
+	if (progress)
+		conn_touch(conn);
+	if (!conn->pacing && (progress || conn->timer.heap_at == 0)) {
+		const struct block_timeouts *t = conn_timeouts(conn);
+		conn_set_timeout(conn, conn->part_n != 0 ? t->read_ns : t->idle_ns,
+				 conn->part_n != 0 ? READ_DEFAULT_S : IDLE_DEFAULT_S);
+	}
+	conn_settle(conn);
+}
+
+/* Uses what is in the worker's scratch and keeps the rest. */
+static void use_scratch(struct tcp_conn *conn, size_t have)
+{
+	const uint8_t *buf = conn->worker->tcp_in;
+	uint64_t before = conn->n_queries;
+	conn_hold(conn); /* keeps the struct while messages are served */
+	/* A record of TLS, a frame of HTTP/2: the fewer, the cheaper. And handshakes before this
+	 * one took their time. */
+	conn->gather = conn->tls != NULL || conn->http != NULL;
+	if (conn->gather)
+		loop_now_refresh(conn->worker->loop);
+	size_t used = conn->proto->input(conn, buf, have);
+	if (!conn->closed && conn->gather)
+		conn_flush(conn);
+	conn->gather = false;
+	bool first_bytes = conn->part_n == 0 && used < have;
+	if (!conn->closed) {
+		keep_part(conn, buf + used, have - used);
+		after_read(conn, conn->n_queries != before || first_bytes);
+	}
+	conn_let_go(conn);
+}
+
+static void read_some(struct tcp_conn *conn)
+{
+	uint8_t *buf = conn->worker->tcp_in;
+	if (conn->part_n != 0)
+		memcpy(buf, conn->part, conn->part_n);
+	ssize_t n = conn->how->recv(conn, buf + conn->part_n, CONN_SCRATCH - conn->part_n);
+	if (n < 0) {
+		if (n != -EAGAIN)
+			conn_close(conn);
+		return;
+	}
+	if (n == 0) {
+		conn->eof = true;
+		conn_settle(conn);
+		return;
+	}
+	use_scratch(conn, conn->part_n + (size_t)n);
+}
+
+/* Nothing is unsent, or it is being sent: what else was put off? */
+static void on_writable(struct tcp_conn *conn)
+{
+	if (conn->want_write) {
+		conn_hold(conn);
+		conn_flush(conn);
+		if (!conn->closed && !conn->want_write)
+			conn_settle(conn);
+		conn_let_go(conn);
+	} else if (conn->stream != NULL) {
+		tcp_stream_run(conn);
+	} else if (!conn->paused && conn->proto->part(conn) == CONN_PART_READY) {
+		memcpy(conn->worker->tcp_in, conn->part, conn->part_n);
+		use_scratch(conn, conn->part_n);
+	} else if (can_go_on(conn)) {
+		read_some(conn);
+	} else {
+		conn_update_events(conn);
+	}
+}
+
+/* A client may have sent its question together with the end of the handshake. */
+static void shake_hands(struct tcp_conn *conn)
+{
+	if (!conn_tls_handshake(conn))
+		return;
+	const struct block_timeouts *t = conn_timeouts(conn);
+	conn_set_timeout(conn, conn->http != NULL ? t->idle_ns : t->read_ns,
+			 conn->http != NULL ? IDLE_DEFAULT_S : READ_DEFAULT_S);
+	conn_hold(conn);
+	conn_update_events(conn);
+	if (!conn->closed)
+		read_some(conn);
+	conn_let_go(conn);
+}
+
+void conn_io_ready(struct loop_fd *loop_fd, uint32_t events)
+{
+	struct tcp_conn *c = CONTAINER_OF(loop_fd, struct tcp_conn, io);
+	/* Hung up means both directions: no reply can be sent any more. */
+	if ((events & (EPOLLERR | EPOLLHUP)) != 0)
+		conn_close(c);
+	else if (c->handshaking)
+		shake_hands(c);
+	else if ((events & EPOLLOUT) != 0)
+		on_writable(c); /* the read side comes with the next turn */
+	else if ((events & EPOLLIN) != 0)
+		read_some(c);
+}
+
+/* ---- queries ---- */
+
+void conn_send(struct query *q, uint8_t *msg, size_t len)
+{
+	if (!q->conn->closed)
+		q->conn->proto->reply(q, msg, len);
+}
+
+void conn_query_done(struct query *q)
+{
+	struct tcp_conn *c = q->conn;
+	conn_hold(c);
+	if (c->proto->done != NULL && !c->closed)
+		c->proto->done(q);
+	c->inflight--;
+	if (!c->closed)
+		conn_settle(c);
+	conn_let_go(c);
+}
+
+struct query *conn_query(struct tcp_conn *conn, const uint8_t *msg, size_t len, uint8_t **ret_at)
+{
+	struct worker *w = conn->worker;
+	struct query *q = slot_take(w);
+	*ret_at = NULL;
+	if (q == NULL)
+		return NULL;
+	q->conn = conn;
+	uint8_t *at = len > SLOT_REQUEST_MAX ? slot_request_room(q, len) : q->buf;
+	if (at == NULL)
+		return q;
+	if (at == q->buf)
+		slot_fit(q, len);
+	memcpy(at, msg, len);
+	q->sock = conn->sock;
+	q->proto = QUERY_TCP;
+	q->client = conn->client;
+	q->local = conn->local;
+	q->start_ns = loop_now(w->loop);
+	conn->inflight++;
+	*ret_at = at;
+	return q;
+}

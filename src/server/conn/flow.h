@@ -1,0 +1,29 @@
+/* Reading and writing a connection: what to do when it is readable, writable or too slow. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+struct loop_fd;
+struct loop_timer;
+struct query;
+struct tcp_conn;
+
+void conn_io_ready(struct loop_fd *loop_fd, uint32_t events);
+void conn_on_timeout(struct loop_timer *timer);
+void conn_update_events(struct tcp_conn *conn);
+/* Closes the connection, pauses reading or goes on, as its state asks. */
+void conn_settle(struct tcp_conn *conn);
+/* Sends what it can, and waits for writability where that is not all. */
+void conn_flush(struct tcp_conn *conn);
+/* Counts what is kept for the connection; false: it is too much for its client. */
+MUST_CHECK bool conn_count_kept(struct tcp_conn *conn);
+/* A request that came in on `conn`: a slot with the message copied to *ret_at, counted as in
+ * flight; NULL at the hard cap. *ret_at is NULL for a long message that no memory was left for. */
+struct query *conn_query(struct tcp_conn *conn, const uint8_t *msg, size_t len, uint8_t **ret_at);
+/* The query came in on a connection: sends its reply; and it is over, with or without one. */
+void conn_send(struct query *q, uint8_t *msg, size_t len);
+void conn_query_done(struct query *q);

@@ -1,0 +1,221 @@
+/* Opening and closing listeners: all sockets of a new listener are open before any worker is told
+ * of it, and one that is no longer used closes after the workers have left it. */
+#include "server/conn/listener.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "server/conn/conn.h"
+#include "server/conn/room.h"
+#include "server/conn/udp.h"
+#include "server/generation.h"
+#include "server/route.h"
+#include "server/server_state.h"
+#include "server/worker.h"
+
+enum { BACKLOG = 4096 };
+
+struct listener *listener_find(struct server *srv, const char *label)
+{
+	struct listener *l = srv->listeners;
+	while (l != NULL && strcmp(l->label, label) != 0)
+		l = l->next;
+	return l;
+}
+
+struct listener_sock *listener_on(struct listener *listener, const struct worker *worker)
+{
+	unsigned i = worker->index - listener->first; /* wraps below the first */
+	return i < listener->n ? &listener->sock[i] : NULL;
+}
+
+static void close_sockets(struct listener *listener)
+{
+	for (unsigned i = 0; i < listener->n; i++) {
+		struct listener_sock *s = &listener->sock[i];
+		int *fds[] = { &s->udp[0].io.fd, &s->udp[1].io.fd, &s->tcp.fd };
+		for (size_t k = 0; k < ARRAY_LEN(fds); k++) {
+			if (*fds[k] >= 0)
+				close(*fds[k]);
+			*fds[k] = -1;
+		}
+	}
+}
+
+static void listener_free(struct listener *listener)
+{
+	close_sockets(listener);
+	free(listener->label);
+	free(listener);
+}
+
+static bool is_wildcard(const union net_addr *addr)
+{
+	return addr->family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&addr->v6.sin6_addr)
+					: addr->v4.sin_addr.s_addr == 0;
+}
+
+/* Port 0: the first socket's port is taken by all others. */
+static int fix_port(struct listener *listener, int fd)
+{
+	union net_addr a = { 0 };
+	socklen_t len = sizeof(a);
+	if (net_addr_port(&listener->addr) != 0)
+		return 0;
+	if (getsockname(fd, &a.sa, &len) != 0)
+		return -errno;
+	net_addr_set_port(&listener->addr, net_addr_port(&a));
+	return 0;
+}
+
+static int open_udp(struct listener *listener, struct udp_sock *sock, const union net_addr *addr)
+{
+	sock->io.fd = net_sock_udp(addr);
+	return sock->io.fd < 0 ? sock->io.fd : fix_port(listener, sock->io.fd);
+}
+
+/* All addresses: a socket of each family, as far as the machine has them. */
+static int open_udp_wildcard(struct listener *listener, struct listener_sock *sock)
+{
+	union net_addr v4 = { .v4 = { .sin_family = AF_INET } };
+	net_addr_set_port(&v4, net_addr_port(&listener->addr));
+	int r4 = open_udp(listener, &sock->udp[0], &v4);
+	if (r4 < 0 && r4 != -EAFNOSUPPORT)
+		return r4;
+	int r6 = open_udp(listener, &sock->udp[1], &listener->addr);
+	if (r6 == -EAFNOSUPPORT || r6 == -EADDRNOTAVAIL)
+		return r4;
+	return r6;
+}
+
+static int open_sock(struct listener *listener, struct listener_sock *sock)
+{
+	bool both = sock->wildcard && listener->addr.family == AF_INET6;
+	int r = 0;
+	if (listener->transport == TRANSPORT_DNS)
+		r = both ? open_udp_wildcard(listener, sock)
+			 : open_udp(listener, &sock->udp[0], &listener->addr);
+	if (r < 0)
+		return r;
+	sock->tcp.fd = net_sock_tcp(&listener->addr, BACKLOG);
+	return sock->tcp.fd < 0 ? sock->tcp.fd : fix_port(listener, sock->tcp.fd);
+}
+
+/* A port drawn for UDP (port 0) may be in use by TCP: then another is drawn. */
+static int open_all(struct listener *listener, uint16_t port)
+{
+	enum { DRAWS = 64 };
+	int r = -EADDRINUSE;
+	for (int draw = 0; draw < DRAWS && r == -EADDRINUSE; draw++) {
+		close_sockets(listener);
+		net_addr_set_port(&listener->addr, port);
+		r = 0;
+		for (unsigned i = 0; i < listener->n && r == 0; i++)
+			r = open_sock(listener, &listener->sock[i]);
+		if (port != 0)
+			break;
+	}
+	return r;
+}
+
+static int listener_open(struct server *srv, const struct route *rt, struct listener **ret)
+{
+	bool plain = rt->transport == TRANSPORT_DNS;
+	unsigned n = plain ? srv->n_workers : srv->n_stream;
+	struct listener *l = xcalloc(1, sizeof(*l) + n * sizeof(l->sock[0]));
+	int r = 0;
+	l->transport = rt->transport;
+	l->first = plain ? 0 : srv->n_workers;
+	l->n = n;
+	l->label = xstrdup(rt->label);
+	l->addr = rt->addr;
+	for (unsigned i = 0; i < n; i++) {
+		struct listener_sock *s = &l->sock[i];
+		for (size_t k = 0; k < ARRAY_LEN(s->udp); k++)
+			s->udp[k] = (struct udp_sock){ .io = { .fd = -1, .cb = udp_readable },
+						       .of = s };
+		s->tcp = (struct loop_fd){ .fd = -1, .cb = conn_accept };
+		s->accept_timer.cb = conn_accept_again;
+		conn_list_init(&s->conns);
+		s->listener = l;
+		s->worker = &srv->worker[l->first + i];
+		s->wildcard = is_wildcard(&rt->addr);
+	}
+	if (srv->opts.ops == NULL)
+		r = open_all(l, net_addr_port(&rt->addr));
+	if (r < 0) {
+		listener_free(l);
+		return r;
+	}
+	*ret = l;
+	return 0;
+}
+
+/* Opens what this generation needs and is not open yet; all or nothing. */
+int listeners_open(struct server *srv, struct generation *generation, struct srcerr *err)
+{
+	struct listener *before = srv->listeners;
+	int r = 0;
+	for (size_t i = 0; i < generation->n_route && r == 0; i++) {
+		struct route *rt = generation->route[i];
+		struct listener *l = listener_find(srv, rt->label);
+		rt->listener = l;
+		if (l != NULL)
+			continue;
+		r = listener_open(srv, rt, &l);
+		if (r < 0) {
+			srcerr_set(err, (struct srcpos){ 0 }, "cannot listen on %s: %s", rt->label,
+				   err_str(r));
+			break;
+		}
+		assert(l != NULL);
+		rt->listener = l;
+		l->next = srv->listeners;
+		srv->listeners = l;
+	}
+	while (r < 0 && srv->listeners != before) {
+		struct listener *l = srv->listeners;
+		srv->listeners = l->next;
+		listener_free(l);
+	}
+	return r;
+}
+
+static bool uses(const struct generation *generation, const struct listener *listener)
+{
+	for (size_t i = 0; generation != NULL && i < generation->n_route; i++) {
+		if (generation->route[i]->listener == listener)
+			return true;
+	}
+	return false;
+}
+
+static bool in_use(const struct server *srv, const struct listener *listener)
+{
+	if (uses(srv->gen, listener))
+		return true;
+	for (const struct generation *g = srv->retired; g != NULL; g = g->next) {
+		if (uses(g, listener))
+			return true; /* a query that waits replies through its socket */
+	}
+	return false;
+}
+
+void listeners_close_unused(struct server *srv)
+{
+	struct listener **at = &srv->listeners;
+	while (*at != NULL) {
+		struct listener *l = *at;
+		if (in_use(srv, l)) {
+			at = &l->next;
+			continue;
+		}
+		*at = l->next;
+		listener_free(l);
+	}
+}
