@@ -158,7 +158,7 @@ def function_in(head, first, body):
 def is_product(path):
     """Neither a test nor a double of one."""
     parts = path.split(os.sep)
-    return not os.path.basename(path).startswith(TEST_PREFIXES) and not {"tests", "test", "tests-fuzz"} & set(parts)
+    return not os.path.basename(path).startswith(TEST_PREFIXES) and not {"tests", "test", "tests-fuzz", "testing"} & set(parts)
 
 
 def files_under(root, endings=(".c", ".h")):

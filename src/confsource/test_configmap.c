@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/readfile.h"
 #include "confsource/configmap_priv.h"
-#include "kube/fakeapi.h"
+#include "testing/fake_api.h"
 
 static char dir[] = "/tmp/configmap-XXXXXX";
 static char kubeconfig[64], state[64], copy[128];

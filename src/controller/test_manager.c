@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "controller/controller.h"
 #include "controller/manager.h"
-#include "http/fake.h"
+#include "testing/fake_http.h"
 #include "kube/test_rig.h"
 #include "kube/decode/tree.h"
 

@@ -22,7 +22,7 @@
 #include "base/readfile.h"
 #include "http/tlscert.h"
 #include "net/addr.h"
-#include "net/testcert.h"
+#include "testing/testcert.h"
 #include "net/tls.h"
 
 enum { BODY_MAX_BYTES = 1000, READ_MS = 20000 };

@@ -17,7 +17,7 @@
 #include "http/server.h"
 #include "http/tlscert.h"
 #include "net/addr.h"
-#include "net/testcert.h"
+#include "testing/testcert.h"
 #include "net/tls.h"
 
 struct pair {

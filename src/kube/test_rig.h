@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "kube/client/client.h"
 #include "kube/client/config_priv.h"
-#include "kube/fakeapi.h"
+#include "testing/fake_api.h"
 
 /* The text with the folder in place of each @. */
 static UNUSED void put_folder(char *out, size_t n, const char *text, const char *folder)

@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "net/testcert.h"
+#include "testing/testcert.h"
 #include "net/tls.h"
 
 static char dir[] = "/tmp/test-tls-XXXXXX";

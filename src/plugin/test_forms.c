@@ -17,7 +17,7 @@
 #include "base/rcu.h"
 #include "base/strbuf.h"
 #include "dns/rrtext.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"

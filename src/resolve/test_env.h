@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "dns/dump.h"
 #include "dns/test_names.h"
-#include "resolve/fakeup.h"
+#include "testing/fake_upstream.h"
 #include "resolve/resolve_priv.h"
 
 struct env {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "http/framing.h"
-#include "net/testcert.h"
+#include "testing/testcert.h"
 #include "net/tls.h"
 #include "resolve/stream_priv.h"
 #include "resolve/test_env.h"

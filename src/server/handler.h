@@ -39,6 +39,7 @@ struct query;
 struct server;
 struct setup;
 struct worker;
+struct zone_copy;
 
 enum verdict {
 	V_NEXT,	    /* serve: ask the next plugin. respond: leave the outcome as it is */
@@ -55,35 +56,6 @@ struct prepare {
 	bool dry;	      /* `fairlead check`: read files, open no socket, start no thread */
 	bool no_metrics_page; /* the process shows its metrics elsewhere */
 	struct srcerr *err;
-};
-
-/* What a name has outside of a cluster, for `k8s_external`: one (address, port). */
-struct external_hit {
-	const uint8_t *ip;     /* 16 bytes, IPv4 as ::ffff:a.b.c.d; NULL: a host name instead */
-	const char *host;      /* or NULL */
-	int32_t port;	       /* -1: none */
-	struct slice label[3]; /* of its own name below the zone: [endpoint,] service, namespace */
-	unsigned n_labels;
-};
-
-/* Hits are given one after the other, with what they point at for the call only; false stops. */
-struct external_ask {
-	size_t zone_labels; /* the question without these is what is looked for */
-	bool headless;	    /* endpoints of headless services as well */
-	bool servers;	    /* instead: the addresses of this name server */
-	bool (*each)(void *ctx, const struct external_hit *h);
-	void *ctx;
-	/* the answer: */
-	uint16_t rcode;
-	uint32_t serial, ttl_s;
-};
-
-/* The records of a zone as they were at one moment. Used by one thread at a time. */
-struct zone_copy {
-	/* The next record; the SOA comes first, and not again at the end. 1; 0: that was all. What
-	 * it points at lasts until the next call. */
-	int (*next)(struct zone_copy *z, struct dns_rr *ret);
-	void (*free)(struct zone_copy *z);
 };
 
 /* Optional operations through which plugins meet; NULL: not offered. */
@@ -107,8 +79,9 @@ struct plugin_ops {
 	/* Of `transfer`: a zone (lower case) of the block is there, or has changed. Control threads
 	 * only. */
 	void (*zone_changed)(struct plugin_inst *self, const uint8_t *zone);
-	/* For `k8s_external`: services by their external name or, for PTR, address. */
-	void (*external)(struct plugin_inst *self, struct query *q, struct external_ask *a);
+	/* For any other: a table of operations by its name, whose type a header of plugin/shared
+	 * declares; NULL: this plugin does not have it. */
+	const void *(*offer)(const char *name);
 };
 
 struct plugin {

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "dns/test_bytes.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/query.h"
 #include "server/setup.h"
 

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "server/conn/listener.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"

@@ -14,7 +14,7 @@
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "server/block.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/handler.h"
 #include "server/query.h"

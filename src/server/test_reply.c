@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"

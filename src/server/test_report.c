@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/query.h"
 #include "server/report.h"
 

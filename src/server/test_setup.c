@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/query.h"
 #include "server/setup.h"
 

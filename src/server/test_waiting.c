@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "server/conn/client.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/server_state.h"

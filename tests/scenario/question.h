@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 struct question {
 	struct fake_ask ask; /* points into the fields below */

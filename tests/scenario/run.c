@@ -1,5 +1,5 @@
-/* Runs one scenario file on the real chain, with a fake network and clock (server/fake.h), and says
- * at which line what differed. */
+/* Runs one scenario file on the real chain, with a fake network and clock (testing/fake_server.h),
+ * and says at which line what differed. */
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Serving the upstreams of a scenario. Sockets are resolve/fakeup.h's, replies are put together
+/* Serving the upstreams of a scenario. Sockets are testing/fake_upstream.h's, replies are put together
  * here, because a script says more than that header's replies can. */
 #include "upstream.h"
 
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "message.h"
-#include "resolve/fakeup.h"
+#include "testing/fake_upstream.h"
 #include "rules.h"
 
 enum { ADDRESS_MAX = 64 };

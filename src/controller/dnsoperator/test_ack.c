@@ -17,7 +17,7 @@
 #include "controller/dnsoperator/ack.h"
 #include "dns/request.h"
 #include "dns/types.h"
-#include "resolve/fakeup.h"
+#include "testing/fake_upstream.h"
 
 enum { N_MAX = 150 };
 #define ASKED "config.fairlead.internal. IN TXT"

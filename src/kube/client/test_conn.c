@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "kube/test_rig.h"
-#include "net/testcert.h"
+#include "testing/testcert.h"
 
 struct tls_rig {
 	char dir[64];

@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 /* 'a'llowed, 'b'locked, 'f'iltered or 'd'ropped. */
 static char outcome(struct fake *f, const char *name, const char *type, const char *client)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static void answers_any(void **state)
 {

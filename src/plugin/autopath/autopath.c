@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "base/readfile.h"
 #include "dns/resolvconf.h"
-#include "plugin/pathwalk.h"
-#include "plugin/servercount.h"
+#include "plugin/shared/pathwalk.h"
+#include "plugin/shared/servercount.h"
 #include "server/setup.h"
 
 struct autopath_conf {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static char path[] = "/tmp/test_autopath.XXXXXX";
 

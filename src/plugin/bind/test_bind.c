@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/server.h"
 
 static void expect(const char *corefile, const char *zones)

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static void expect(const char *corefile, uint16_t asked, const char *opt_line)
 {

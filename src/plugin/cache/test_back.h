@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 #include "dns/rrtext.h"
 #include "dns/test_names.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"
 #include "server/subquery.h"

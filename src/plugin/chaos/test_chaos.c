@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static const char *ask(struct fake *f, const char *name)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static void follows_the_configuration(void **state)
 {

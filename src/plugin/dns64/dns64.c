@@ -7,7 +7,7 @@
 #include "dns/rrwalk.h"
 #include "dns/typify.h"
 #include "plugin/dns64/prefix.h"
-#include "plugin/servercount.h"
+#include "plugin/shared/servercount.h"
 #include "server/setup.h"
 #include "server/subquery.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 #define V6 "[2001:db8::9]:5353"
 #define V4 "192.0.2.9:5353"

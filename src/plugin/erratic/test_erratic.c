@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
 #include "server/setup.h"

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static void ask(struct fake *f, const char *name)
 {

@@ -11,8 +11,8 @@
 #include "dns/zone.h"
 #include "dns/zoneset.h"
 #include "plugin/file/source.h"
-#include "plugin/zonecopy.h"
-#include "plugin/zoneserve.h"
+#include "plugin/shared/zonecopy.h"
+#include "plugin/shared/zoneserve.h"
 #include "server/task.h"
 
 #define AREA "plugin/file"

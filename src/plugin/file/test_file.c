@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/strbuf.h"
 #include "dns/zonefile.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static char folder[] = "/tmp/test-file-XXXXXX";
 

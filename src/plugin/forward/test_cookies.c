@@ -12,8 +12,8 @@
 
 #include "dns/request.h"
 #include "dns/types.h"
-#include "resolve/fakeup.h"
-#include "server/fake.h"
+#include "testing/fake_upstream.h"
+#include "testing/fake_server.h"
 
 enum { COOKIE = 10, CLIENT = 8, BADCOOKIE = 23 };
 

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "dns/request.h"
 #include "dns/test_names.h"
-#include "resolve/fakeup.h"
-#include "server/fake.h"
+#include "testing/fake_upstream.h"
+#include "testing/fake_server.h"
 
 enum { UPS = 3 };
 

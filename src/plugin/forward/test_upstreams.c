@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "dns/name.h"
 #include "plugin/forward/conf.h"
-#include "resolve/fakeup.h"
+#include "testing/fake_upstream.h"
 #include "resolve/resolve.h"
 
 enum { WORDS_MAX = 300 };

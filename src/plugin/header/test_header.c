@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "dns/request.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 /* Flags of the reply to a query with RD, from whoami. */
 static const char *flags_of(const char *rules, const char *below)

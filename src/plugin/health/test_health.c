@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "http/fake.h"
+#include "testing/fake_http.h"
 #include "net/addr.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/server.h"
 
 static struct fake *f;

@@ -13,9 +13,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/fake.h"
+#include "testing/fake_http.h"
 #include "http/server.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 #define COUNT	 "coredns_health_request_duration_seconds_count"
 #define FAILURES "coredns_health_request_failures_total"

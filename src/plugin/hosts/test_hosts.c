@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static char path[] = "/tmp/test_hosts_XXXXXX";
 

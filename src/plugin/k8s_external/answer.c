@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/byteset.h"
+#include "plugin/shared/byteset.h"
 #include "plugin/k8s_external/k8s_external_priv.h"
 #include "server/subquery.h"
 
@@ -28,7 +28,7 @@ static void ask(struct answer *answer, bool (*each)(void *ctx, const struct exte
 				      .headless = answer->c->headless,
 				      .each = each,
 				      .ctx = answer };
-	answer->c->from->plugin->ops.external(answer->c->from, answer->q, ret);
+	answer->c->services->find(answer->c->from, answer->q, ret);
 	answer->ttl_s = ret->ttl_s;
 }
 

@@ -39,7 +39,7 @@ static void add_soa(const struct k8s_external_conf *conf, struct query *q, size_
 	const uint8_t *server = conf->server[zone], *apex = server + sizeof("ns1");
 	struct external_ask a = { .servers = true, .each = stop };
 	size_t n = dns_name_len(server);
-	conf->from->plugin->ops.external(conf->from, q, &a);
+	conf->services->find(conf->from, q, &a);
 	memcpy(p, server, n);
 	p += n;
 	memcpy(p, mailbox, sizeof(mailbox) - 1);
@@ -103,7 +103,7 @@ static void add_servers(const struct servers *servers)
 	struct external_ask a = {
 		.servers = true, .headless = servers->c->headless, .each = add_server, .ctx = &own
 	};
-	servers->c->from->plugin->ops.external(servers->c->from, servers->q, &a);
+	servers->c->services->find(servers->c->from, servers->q, &a);
 }
 
 /* ns1.APEX before the zone in the letters of the question. */

@@ -77,7 +77,9 @@ static int k8s_external_prepare(struct plugin_inst *self, struct prepare *prepar
 {
 	struct k8s_external_conf *c = self->conf;
 	c->from = block_find(self->block, "kubernetes");
-	if (c->from == NULL || c->from->plugin->ops.external == NULL)
+	if (c->from != NULL && c->from->plugin->ops.offer != NULL)
+		c->services = c->from->plugin->ops.offer(EXTERNAL_OFFER);
+	if (c->services == NULL)
 		return srcerr_set(prepare->err, self->pos, "kubernetes plugin not loaded");
 	return 0;
 }

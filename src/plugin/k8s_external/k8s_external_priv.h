@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "plugin/shared/external.h"
 #include "server/query.h"
 #include "server/setup.h"
 
@@ -18,7 +19,8 @@ struct k8s_external_conf {
 	uint64_t ttl_s;
 	bool headless;
 	struct fallthrough fall;
-	struct plugin_inst *from; /* kubernetes */
+	struct plugin_inst *from;	     /* kubernetes */
+	const struct external_ops *services; /* of that */
 };
 
 /* Host names of load balancers that are looked up for one query, each for one or two types. */

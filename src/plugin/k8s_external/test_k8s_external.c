@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static const struct {
 	const char *stanza, *error;

@@ -7,7 +7,7 @@
 
 #include "base/compiler.h"
 #include "base/map.h"
-#include "plugin/byteset.h"
+#include "plugin/shared/byteset.h"
 #include "plugin/kubernetes/index.h"
 #include "plugin/kubernetes/qparse.h"
 #include "server/query.h"
@@ -196,7 +196,8 @@ void kubernetes_take_list(struct kubernetes_index *index, const struct kube_obj 
 
 /* ---- ext.c: names for `k8s_external` ---- */
 
-void kubernetes_external(struct plugin_inst *self, struct query *q, struct external_ask *ask);
+/* Of struct plugin_ops. */
+const void *kubernetes_offer(const char *name);
 
 /* ---- latency.c ---- */
 

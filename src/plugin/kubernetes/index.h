@@ -2,11 +2,10 @@
  * address, namespaces, pods by address. Informers' threads write (one lock among them), workers
  * read under RCU. Each change replaces what it concerns in place; nothing is ever rebuilt.
  *
- * Glossary
- *	entry	one Service name of one namespace: the Service, if there is one, and its slices
+ * Glossary entry  one Service name of one namespace: the Service, if there is one, and its slices
  *
- * Objects are kube/decode/compact.h's own, held by reference: there is no second copy of their data. An entry
- * and what it points to stay valid until the read section ends. */
+ * Objects are kube/decode/compact.h's own, held by reference: there is no second copy of their
+ * data. An entry and what it points to stay valid until the read section ends. */
 #pragma once
 
 #include <stdbool.h>

@@ -18,7 +18,7 @@
 #include "kube/decode/tree.h"
 #include "net/addr.h"
 #include "plugin/kubernetes/conf.h"
-#include "plugin/kubernetes/heard.h"
+#include "plugin/kubernetes/informer_age.h"
 #include "plugin/kubernetes/lists.h"
 #include "plugin/kubernetes/stale.h"
 #include "server/resource.h"
@@ -40,7 +40,7 @@ struct kubernetes_source {
 	struct kube_server_memory memory;
 	struct kubernetes_index *index, *imports;
 	struct kubernetes_stale *stale; /* NULL: without snapshots */
-	struct kubernetes_heard *heard;
+	struct kubernetes_informer_age *age;
 	const struct kubernetes_preset
 		*preset; /* not NULL: no API server, the indexes are not ours */
 };
@@ -189,7 +189,7 @@ static void source_free(void *value)
 {
 	struct kubernetes_source *s = value;
 	kubernetes_stale_stop(s->stale);
-	kubernetes_heard_free(s->heard);
+	kubernetes_informer_age_free(s->age);
 	for (int i = 0; i < N_INFORMERS; i++)
 		kube_informer_free(s->informer[i]);
 	kube_client_free(s->client);
@@ -303,8 +303,8 @@ static int source_make(void *arg, void **ret)
 	}
 	if (s->stale != NULL)
 		kubernetes_stale_start(s->stale, s->informer);
-	s->heard = kubernetes_heard_new(kube_config_server(kube_client_config(s->client)),
-					s->informer);
+	s->age = kubernetes_informer_age_new(kube_config_server(kube_client_config(s->client)),
+					     s->informer);
 	*ret = s;
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "plugin/kubernetes/test_world.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static const char *const objects[] = {
 	"namespace podns",

@@ -11,7 +11,7 @@
 
 #include "dns/test_names.h"
 #include "plugin/kubernetes/test_world.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static const char corefile[] = ". {\n kubernetes cluster.local in-addr.arpa {\n pods verified\n"
 			       " endpoint_pod_names\n zonal\n }\n}\n";

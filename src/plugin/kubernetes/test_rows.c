@@ -12,7 +12,7 @@
 
 #include "base/rcu.h"
 #include "plugin/kubernetes/test_world.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 /* ---- what the API has ---- */
 

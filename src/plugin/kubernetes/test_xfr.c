@@ -12,9 +12,10 @@
 
 #include "dns/test_names.h"
 #include "plugin/kubernetes/test_world.h"
-#include "server/fake.h"
+#include "plugin/shared/zonecopy.h"
 #include "server/generation.h"
 #include "server/server_state.h"
+#include "testing/fake_server.h"
 
 static const char *const objects[] = {
 	"namespace n",

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "plugin/kubernetes/conf.h"
+#include "plugin/shared/zonecopy.h"
 
 enum { SRV_FIXED = 6, WEIGHT_ALL = 100 };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 #define RECORDS                                                                              \
 	" template IN A test {\n answer \"{{ .Name }} 60 IN A 192.0.2.1\"\n"                 \

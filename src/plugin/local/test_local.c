@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 #define SOA " 604800 IN SOA localhost. root.localhost. 1 0 0 0 604800\n"
 

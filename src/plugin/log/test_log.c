@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "dns/request.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 /* What a Corefile with this `log` stanza writes for one question, answered by whoami. */
 static const char *logged(const char *stanza, const struct fake_ask *ask)

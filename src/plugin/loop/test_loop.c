@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/server_state.h"
 #include "server/setup.h"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 #define SHOW "template IN TXT {\nanswer \"x. TXT \\\"[{{ .Meta `view/name` }}]\\\"\"\n}\n"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static const char corefile[] =
 	". {\n minimal\n"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
 

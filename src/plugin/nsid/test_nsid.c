@@ -12,7 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static const uint8_t nsid_option[] = { 0, 3, 0, 0 };
 static const uint8_t cookie_option[] = { 0, 10, 0, 2, 1, 2 };

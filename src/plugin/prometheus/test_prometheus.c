@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "http/fake.h"
-#include "server/fake.h"
+#include "testing/fake_http.h"
+#include "testing/fake_server.h"
 #include "server/query.h"
 #include "server/setup.h"
 

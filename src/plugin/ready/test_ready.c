@@ -11,9 +11,9 @@
 
 #include "base/mem.h"
 #include "corefile/corefile.h"
-#include "http/fake.h"
+#include "testing/fake_http.h"
 #include "server/config/confhash.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/server.h"
 #include "server/setup.h"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/server.h"
 
 static void expect(const char *corefile, uint64_t interval_ms, uint64_t jitter_ms)

@@ -13,7 +13,7 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "plugin/rewrite/rewrite_priv.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 /* Tells the question that arrives, as the owner and in the data. */
 #define ECHO                                                                                 \

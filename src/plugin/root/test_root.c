@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/pathwalk.h"
-#include "plugin/servercount.h"
+#include "plugin/shared/pathwalk.h"
+#include "plugin/shared/servercount.h"
 #include "server/setup.h"
 
 enum { SOA_REFRESH_S = 7200, SOA_RETRY_S = 1800, SOA_EXPIRE_S = 86400, SOA_NUMBERS = 20 };

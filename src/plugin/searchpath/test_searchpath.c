@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "dns/test_names.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static const struct {
 	const char *stanza, *error;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "dns/rrtext.h"
-#include "plugin/exprenv.h"
+#include "plugin/shared/exprenv.h"
 #include "plugin/template/template_priv.h"
 
 /* Sets a key of .Group; a later group of the same name takes its place, as in Go. */

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/metrics.h"
-#include "plugin/exprenv.h"
+#include "plugin/shared/exprenv.h"
 #include "plugin/template/template_priv.h"
 #include "server/subquery.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/strbuf.h"
 #include "dns/request.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 /* One block for everything: its body, the question, the reply after the question line. */
 struct row {

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
 

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "net/testcert.h"
+#include "testing/testcert.h"
 #include "server/conn/certs.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 #include "server/generation.h"
 #include "server/server_state.h"
 

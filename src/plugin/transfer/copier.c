@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/rcu.h"
+#include "plugin/shared/zonecopy.h"
 #include "server/handler.h"
 
 struct transfer_copier {

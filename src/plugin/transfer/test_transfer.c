@@ -13,7 +13,8 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "dns/test_names.h"
-#include "server/fake.h"
+#include "plugin/shared/zonecopy.h"
+#include "testing/fake_server.h"
 
 static const struct {
 	const char *body, *error;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "dns/resp.h"
+#include "plugin/shared/zonecopy.h"
 #include "plugin/transfer/copier.h"
 #include "plugin/transfer/ixfr.h"
 #include "plugin/transfer/notify.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 #define BLOCK(zone, view, rcode) zone " {\n" view "\ntemplate ANY ANY {\nrcode " rcode "\n}\n}\n"
 

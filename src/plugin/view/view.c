@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "plugin/exprenv.h"
+#include "plugin/shared/exprenv.h"
 #include "server/query.h"
 #include "server/setup.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static void tells_ipv4_address_and_port(void **state)
 {

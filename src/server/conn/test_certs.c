@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "net/testcert.h"
+#include "testing/testcert.h"
 #include "server/conn/certs.h"
 #include "server/handler.h"
 #include "server/task.h"

@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "corefile/corefile.h"
 #include "http/framing.h"
-#include "net/testcert.h"
+#include "testing/testcert.h"
 #include "net/tls.h"
 #include "server/conn/certs.h"
 #include "server/conn/conn.h"

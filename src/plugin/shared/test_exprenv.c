@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 static const uint8_t subnet[] = { 0, 8, 0, 8, 0, 1, 24, 0, 192, 0, 2, 0 }; /* one byte too many */
 

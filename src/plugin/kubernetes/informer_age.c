@@ -1,5 +1,5 @@
-/* The ages are computed when somebody looks. */
-#include "plugin/kubernetes/heard.h"
+/* The metric of how old each informer's last event is; computed when metrics are collected. */
+#include "plugin/kubernetes/informer_age.h"
 
 #include <stdlib.h>
 
@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 
-struct kubernetes_heard {
+struct kubernetes_informer_age {
 	char *host;
-	uint64_t since_ns; /* for those that were never heard of */
+	uint64_t since_ns; /* for those that had no event yet */
 	struct kube_informer *v[KUBERNETES_KINDS];
 };
 
@@ -29,15 +29,15 @@ static const char *const kinds[KUBERNETES_KINDS] = {
 	[KUBERNETES_IMPORTED_SLICES] = "imported EndpointSlice",
 };
 
-static struct metrics_series *series_of(const struct kubernetes_heard *heard, int index)
+static struct metrics_series *series_of(const struct kubernetes_informer_age *age, int index)
 {
-	const char *values[] = { heard->host, kinds[index] };
+	const char *values[] = { age->host, kinds[index] };
 	return metrics_get(&age_family, values);
 }
 
 static void show(void *ctx)
 {
-	const struct kubernetes_heard *h = ctx;
+	const struct kubernetes_informer_age *h = ctx;
 	uint64_t now = clock_mono_ns();
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
 		struct kube_informer_stats st;
@@ -50,10 +50,10 @@ static void show(void *ctx)
 	}
 }
 
-struct kubernetes_heard *kubernetes_heard_new(const char *host,
-					      struct kube_informer *const v[KUBERNETES_KINDS])
+struct kubernetes_informer_age *kubernetes_informer_age_new(
+	const char *host, struct kube_informer *const v[KUBERNETES_KINDS])
 {
-	struct kubernetes_heard *h = xcalloc(1, sizeof(*h));
+	struct kubernetes_informer_age *h = xcalloc(1, sizeof(*h));
 	h->host = xstrdup(host);
 	h->since_ns = clock_mono_ns();
 	for (int i = 0; i < KUBERNETES_KINDS; i++)
@@ -62,15 +62,15 @@ struct kubernetes_heard *kubernetes_heard_new(const char *host,
 	return h;
 }
 
-void kubernetes_heard_free(struct kubernetes_heard *heard)
+void kubernetes_informer_age_free(struct kubernetes_informer_age *age)
 {
-	if (heard == NULL)
+	if (age == NULL)
 		return;
-	metrics_off_collect(show, heard);
+	metrics_off_collect(show, age);
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
-		if (heard->v[i] != NULL)
-			metrics_drop(series_of(heard, i));
+		if (age->v[i] != NULL)
+			metrics_drop(series_of(age, i));
 	}
-	free(heard->host);
-	free(heard);
+	free(age->host);
+	free(age);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plugin/kubernetes/conf.h"
+#include "plugin/shared/external.h"
 
 enum { REFS_MAX = 64, LABELS_MAX = 4 };
 
@@ -176,7 +177,7 @@ static bool nothing(void *ctx, const struct external_hit *hit)
 	return false;
 }
 
-void kubernetes_external(struct plugin_inst *self, struct query *q, struct external_ask *ask)
+static void find_external(struct plugin_inst *self, struct query *q, struct external_ask *ask)
 {
 	const struct kubernetes_conf *c = self->conf;
 	struct kube_ip ip;
@@ -202,4 +203,10 @@ void kubernetes_external(struct plugin_inst *self, struct query *q, struct exter
 		ask->rcode = DNS_RCODE_NOERROR;
 	else
 		find(c, &w, ask);
+}
+
+const void *kubernetes_offer(const char *name)
+{
+	static const struct external_ops external = { .find = find_external };
+	return strcmp(name, EXTERNAL_OFFER) == 0 ? &external : NULL;
 }

@@ -1,4 +1,4 @@
-#include "net/testcert.h"
+#include "testing/testcert.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

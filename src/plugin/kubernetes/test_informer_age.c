@@ -1,5 +1,5 @@
 /* The age of what is known: from the start, and per kind that is asked for. */
-#include "plugin/kubernetes/heard.h"
+#include "plugin/kubernetes/informer_age.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,12 +31,12 @@ static void ages(void **state)
 	struct kube_informer *v[KUBERNETES_KINDS] = { NULL };
 	(void)state;
 	v[KUBERNETES_SERVICES] = kube_informer_new(&c); /* never started, never heard */
-	struct kubernetes_heard *h = kubernetes_heard_new("https://api:6443", v);
+	struct kubernetes_informer_age *h = kubernetes_informer_age_new("https://api:6443", v);
 	assert_true(shows(METRIC "{host=\"https://api:6443\",kind=\"Service\"} "));
 	assert_false(shows("kind=\"Pod\""));
-	kubernetes_heard_free(h);
+	kubernetes_informer_age_free(h);
 	assert_false(shows(METRIC "{"));
-	kubernetes_heard_free(NULL);
+	kubernetes_informer_age_free(NULL);
 	kube_informer_free(v[KUBERNETES_SERVICES]);
 }
 
@@ -44,5 +44,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(ages) };
 	metrics_init(1);
-	return cmocka_run_group_tests_name("plugin/kubernetes/heard", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("plugin/kubernetes/informer_age", tests, NULL, NULL);
 }

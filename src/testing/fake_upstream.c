@@ -1,5 +1,5 @@
 /* The scripted upstream: non-blocking loopback sockets and a list of questions taken. */
-#include "resolve/fakeup.h"
+#include "testing/fake_upstream.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>

@@ -1,24 +1,7 @@
-/* Inside of answering from a zone: what its files share. */
+/* Adding records of a zone, and proofs of denial, to the reply. */
 #pragma once
 
-#include "dns/zone.h"
-#include "plugin/zoneserve.h"
-
-struct zoneserve_run {
-	struct plugin_inst *self;
-	struct query *q;
-	const struct dns_zone *z;
-	const struct fallthrough *fall;
-	bool dnssec; /* the client wants signatures */
-	bool proofs; /* and the zone is signed */
-	unsigned hops;
-
-	/* The name now looked for: the question's, then the targets of aliases. */
-	const struct dns_qname *name;
-	const uint8_t *owner; /* the same, for records of the reply */
-	uint8_t owner_len;
-	struct dns_qname target;
-};
+#include "plugin/shared/zoneserve_priv.h"
 
 /* Records of a set, with this owner (NULL: its own). What the query has no room for would not fit
  * into a reply either: TC is set, as for one that is cut. */
@@ -39,6 +22,3 @@ void zoneserve_add_glue(struct zoneserve_run *run, const struct dns_zone_set *ns
 void zoneserve_prove_at(struct zoneserve_run *run, const struct dns_zone_node *node);
 void zoneserve_prove_before(struct zoneserve_run *run, const uint8_t *name);
 void zoneserve_prove_no_wildcard(struct zoneserve_run *run, const struct dns_zone_node *encloser);
-
-/* Whole replies as bytes, for the commonest cases; false: not one of them. */
-bool zoneserve_quick(struct zoneserve_run *run, const struct dns_zone_hit *hit);

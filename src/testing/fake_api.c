@@ -1,6 +1,6 @@
 /* The scripted server: a thread that accepts, one per connection; all end when the stop pipe is
  * closed. */
-#include "kube/fakeapi.h"
+#include "testing/fake_api.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* The client side of HTTP, as simple as tests need it. */
-#include "http/fake.h"
+#include "testing/fake_http.h"
 
 #include <stdio.h>
 #include <stdlib.h>

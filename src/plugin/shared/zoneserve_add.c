@@ -1,7 +1,8 @@
 /* Records of a zone into the sections of a reply. Nothing is copied: the zone stays until the reply
  * is encoded. */
+#include "plugin/shared/zoneserve_add.h"
+
 #include "base/err.h"
-#include "plugin/zoneserve_priv.h"
 
 enum {
 	TARGETS_MAX = 64, /* whose addresses are added to one reply */

@@ -1,5 +1,5 @@
 /* The functions of expressions: each is a row that reads one property of the query. */
-#include "plugin/exprenv.h"
+#include "plugin/shared/exprenv.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A zone's copy has every record once, the SOA first. */
-#include "plugin/zonecopy.h"
+#include "plugin/shared/zonecopy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,5 +58,5 @@ static void records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(records) };
-	return cmocka_run_group_tests_name("plugin/zonecopy", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("plugin/shared/zonecopy", tests, NULL, NULL);
 }

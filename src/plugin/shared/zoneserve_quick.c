@@ -1,8 +1,8 @@
 /* The commonest replies, laid out as bytes without building records first: an answer whose data has
  * no names, with the apex's NS records; a denial with its SOA record. */
-#include <string.h>
+#include "plugin/shared/zoneserve_quick.h"
 
-#include "plugin/zoneserve_priv.h"
+#include <string.h>
 
 enum { QUICK_MAX = 1200 /* bytes; compression pointers reach so far */ };
 

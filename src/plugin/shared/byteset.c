@@ -1,5 +1,5 @@
 /* Few are compared one by one; a table of their places is added when there are more. */
-#include "plugin/byteset.h"
+#include "plugin/shared/byteset.h"
 
 #include <string.h>
 

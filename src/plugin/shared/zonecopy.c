@@ -1,5 +1,5 @@
 /* A walk over an immutable zone: the SOA record first, then all others in canonical order. */
-#include "plugin/zonecopy.h"
+#include "plugin/shared/zonecopy.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,13 @@
 /* What a zone answers: names and wildcards, aliases inside and outside the zone, referrals,
  * denials. Spec 1.9 and 1.15.3; RFC 1034 §4.3.2, 4592, 6672, 4035 §3.1. */
-#include "plugin/zoneserve.h"
+#include "plugin/shared/zoneserve.h"
 
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/zoneserve_priv.h"
+#include "plugin/shared/zoneserve_add.h"
+#include "plugin/shared/zoneserve_priv.h"
+#include "plugin/shared/zoneserve_quick.h"
 #include "server/subquery.h"
 
 enum {

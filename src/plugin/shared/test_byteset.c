@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
-#include "plugin/byteset.h"
+#include "plugin/shared/byteset.h"
 
 enum { LIMIT = 4096 };
 

@@ -1,5 +1,5 @@
 /* Counters by listener. */
-#include "plugin/servercount.h"
+#include "plugin/shared/servercount.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* See pathwalk.h. */
-#include "plugin/pathwalk.h"
+#include "plugin/shared/pathwalk.h"
 
 #include <string.h>
 

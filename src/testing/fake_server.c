@@ -1,5 +1,5 @@
 /* The test double of the network: datagrams in, datagrams out, no sockets. */
-#include "server/fake.h"
+#include "testing/fake_server.h"
 
 #include <errno.h>
 #include <stdio.h>
