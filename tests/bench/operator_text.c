@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "controller/dnsoperator/plan.h"
+#include "controller/dnsoperator/plan/plan.h"
 
 static json_t *template_of(unsigned i, unsigned zones)
 {
@@ -46,12 +46,12 @@ void operator_text(unsigned templates, unsigned zones, unsigned servers, struct 
 	for (unsigned i = 0; i < servers; i++)
 		json_array_append_new(s, server_of(i));
 	json_t *dns = json_pack("{s{so,so}}", "spec", "templates", t, "servers", s);
-	struct dnsoperator_in in = { .dns = dns, .facts = &facts };
+	struct dnsoperator_plan_in in = { .dns = dns, .facts = &facts };
 	struct dnsoperator_plan p;
 	dnsoperator_plan_make(&in, &p);
 	if (p.templates.n != 0 || p.servers.n != 0)
 		abort(); /* refused: too large */
-	strbuf_add_slice(ret, strbuf_slice(&p.text));
+	strbuf_add_slice(ret, strbuf_slice(&p.corefile));
 	dnsoperator_plan_done(&p);
 	json_decref(dns);
 }

@@ -7,17 +7,17 @@
 
 #include "base/compiler.h"
 #include "base/readfile.h"
-#include "controller/dnsoperator/ack.h"
+#include "controller/dnsoperator/rollout/marker_query.h"
 
 enum { SERVERS_MAX = 16 };
 
 static int print_hash(void)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	char hash[DNSOPERATOR_ACK_HASH_MAX];
+	char hash[DNSOPERATOR_MARKER_HASH_MAX];
 	if (readfile_fd(STDIN_FILENO, 1 << 20, &text) < 0)
 		return 1;
-	dnsoperator_ack_hash(text.s, text.n, hash);
+	dnsoperator_marker_hash(text.s, text.n, hash);
 	printf("%s\n", hash);
 	return 0;
 }

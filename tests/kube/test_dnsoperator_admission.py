@@ -1,5 +1,5 @@
-"""Admission of `DNS default` in a real API server: each refused row of src/controller/dnsoperator/test_templates.json and
-test_routes.json is denied by the CRD's schema, by deploy/policies or by the web hook, and dnsoperator_admission.txt says by
+"""Admission of `DNS default` in a real API server: each refused row of src/controller/dnsoperator/plan/test_validate_templates.json and
+test_validate_routes.json is denied by the CRD's schema, by deploy/policies or by the web hook, and dnsoperator_admission.txt says by
 which (FAIRLEAD_RECORD=1 writes it anew); what the conditions accept, none of them denies.
 
 Three CRDs: ours; `open`, whose spec says nothing and keeps everything; `stock`, which knows no templates, as OpenShift's: there
@@ -40,10 +40,10 @@ def read(folder, name):
 
 
 def rows(name):
-    return json.loads(read("src/controller/dnsoperator", name))
+    return json.loads(read("src/controller/dnsoperator/plan", name))
 
 
-TEMPLATES, ROUTES = rows("test_templates.json"), rows("test_routes.json")
+TEMPLATES, ROUTES = rows("test_validate_templates.json"), rows("test_validate_routes.json")
 
 
 def crd_of(c, variant):

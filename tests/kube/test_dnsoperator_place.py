@@ -168,7 +168,7 @@ def test_operator_log_level(place, run):  # noqa: F811
         words = ["class error", "class denial error", "class all"][generation - 1]
         until(lambda: words in place.text())  # pylint: disable=cell-var-from-loop
         if level != "Normal":
-            p.wait_line(rf"\[DEBUG\] controller/dnsoperator: generation {generation} on kubernetes: \d+ bytes of text, written")
+            p.wait_line(rf"\[DEBUG\] controller/dnsoperator: generation {generation} on kubernetes: Corefile of \d+ bytes, written")
     assert not p.find(r"\[DEBUG\] controller/dnsoperator: generation 2 .* written")
 
 

@@ -1,4 +1,4 @@
-"""What the DNS operator renders (src/controller/dnsoperator/cases) on the wire: every text starts in Fairlead and in
+"""What the DNS operator renders (src/controller/dnsoperator/plan/cases) on the wire: every text starts in Fairlead and in
 CoreDNS, and templates do what they should in both, beside the Services of a real cluster."""
 import glob
 import os
@@ -11,7 +11,7 @@ from lib import certs, cluster, wire
 from lib.server import ROOT
 from lib.upstream import Upstream
 
-CASES = os.path.join(ROOT, "src", "controller", "dnsoperator", "cases")
+CASES = os.path.join(ROOT, "src", "controller", "dnsoperator", "plan", "cases")
 TEXTS = sorted(os.path.basename(path)[:-len(".Corefile")] for path in glob.glob(f"{CASES}/*.Corefile"))
 SCRIPT = """
 * A

@@ -2,6 +2,8 @@
  * operands are ours it is added, and when the object is deleted, the servers' DaemonSet and the
  * Service default/openshift are deleted before it is removed. An object that others still hold says
  * in its status that it is being deleted. */
+#include "controller/dnsoperator/finalizer.h"
+
 #include <string.h>
 
 #include "api/kind.h"
@@ -10,9 +12,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "controller/dnsoperator/objects.h"
-#include "controller/dnsoperator/operands.h"
-#include "controller/dnsoperator/report_priv.h"
+#include "controller/dnsoperator/gather.h"
+#include "controller/dnsoperator/operands/apply.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
+#include "controller/dnsoperator/operands/manifests.h"
+#include "controller/dnsoperator/rival_operator.h"
+#include "controller/dnsoperator/status/report.h"
 #include "kube/decode/tree.h"
 
 #define FINALIZER "dns.operator.openshift.io/dns-controller"
@@ -23,7 +28,7 @@ static bool is_unmanaged(const json_t *dns)
 }
 
 /* Where the operands of OpenShift are ours: elsewhere nothing has to be deleted with the object. */
-static bool needs_finalizer(const struct dnsoperator_look *pass)
+static bool needs_finalizer(const struct dnsoperator_pass *pass)
 {
 	return pass->facts.platform == DNSOPERATOR_OPENSHIFT && dnsoperator_operands_wanted(pass);
 }
@@ -55,22 +60,22 @@ static int remove_finalizer(void *ctx, json_t *copy)
 	return changed;
 }
 
-static int edit_dns(struct dnsoperator_look *pass, const char *sub,
+static int edit_dns(struct dnsoperator_pass *pass, const char *sub,
 		    int (*change)(void *ctx, json_t *copy), void *ctx, const char *what)
 {
 	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
-				.name = DNS_NAME };
+				.name = DNSOPERATOR_DNS_NAME };
 	struct kube_status st = { 0 };
-	int r = kube_edit(pass->c->conn, &ref, sub, change, ctx, &st);
+	int r = kube_edit(pass->ctx->conn, &ref, sub, change, ctx, &st);
 	if (r == ERR_NOTFOUND)
 		r = 0;
 	else if (r < 0)
-		r = dnsoperator_failed(pass->c, r, what, &st);
+		r = dnsoperator_set_error(pass->ctx, r, what, &st);
 	kube_status_done(&st);
 	return r < 0 ? r : 0;
 }
 
-int dnsoperator_finalizer_ensure(struct dnsoperator_look *pass)
+int dnsoperator_finalizer_ensure(struct dnsoperator_pass *pass)
 {
 	if (!needs_finalizer(pass) || api_has_finalizer(kube_tree_of(pass->dns), FINALIZER))
 		return 0;
@@ -79,13 +84,13 @@ int dnsoperator_finalizer_ensure(struct dnsoperator_look *pass)
 
 /* ---- deletion ---- */
 
-static int delete_operands(struct dnsoperator_look *pass)
+static int delete_operands(struct dnsoperator_pass *pass)
 {
 	static const struct {
 		const char *group, *kind, *ns, *name;
 	} operands[] = {
 		{ "", "Service", "default", "openshift" },
-		{ "apps", "DaemonSet", OPENSHIFT_NS, "dns-default" },
+		{ "apps", "DaemonSet", DNSOPERATOR_OPENSHIFT_NS, "dns-default" },
 	};
 	int first = 0;
 	for (size_t i = 0; i < ARRAY_LEN(operands); i++) {
@@ -93,15 +98,15 @@ static int delete_operands(struct dnsoperator_look *pass)
 					.ns = operands[i].ns,
 					.name = operands[i].name };
 		struct kube_status st = { 0 };
-		int r = kube_delete(pass->c->conn, &ref, &(struct kube_delete_opts){ 0 }, &st);
+		int r = kube_delete(pass->ctx->conn, &ref, &(struct kube_delete_opts){ 0 }, &st);
 		if (r < 0 && r != ERR_NOTFOUND && first == 0)
-			first = dnsoperator_failed(pass->c, r, ref.name, &st);
+			first = dnsoperator_set_error(pass->ctx, r, ref.name, &st);
 		kube_status_done(&st);
 	}
 	return first;
 }
 
-static int release(struct dnsoperator_look *pass, const json_t *dns)
+static int release(struct dnsoperator_pass *pass, const json_t *dns)
 {
 	int r = 0;
 	if (is_unmanaged(dns) || !api_has_finalizer(dns, FINALIZER))
@@ -159,7 +164,7 @@ static int set_terminating(void *ctx, json_t *copy)
 	fill_required(status);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct strbuf m = STRBUF_INIT;
-		strbuf_addf(&m, "DNS " DNS_NAME " is being deleted since %s, so %s.",
+		strbuf_addf(&m, "DNS " DNSOPERATOR_DNS_NAME " is being deleted since %s, so %s.",
 			    api_get_string(copy, "metadata.deletionTimestamp"), rows[i].message);
 		add_holders(&m, copy);
 		struct dnsoperator_condition c = { rows[i].type, rows[i].status, "Terminating",
@@ -170,7 +175,7 @@ static int set_terminating(void *ctx, json_t *copy)
 	return *ret_changed;
 }
 
-static int report_terminating(struct dnsoperator_look *pass, const json_t *dns)
+static int report_terminating(struct dnsoperator_pass *pass, const json_t *dns)
 {
 	json_t *copy = json_deep_copy(dns);
 	bool changed = false;
@@ -179,7 +184,7 @@ static int report_terminating(struct dnsoperator_look *pass, const json_t *dns)
 	if (changed)
 		wrote = edit_dns(pass, "status", set_terminating, &changed, "status");
 	if (changed && wrote >= 0)
-		dnsoperator_tell(
+		dnsoperator_emit_event(
 			pass, true, "Terminating", "Delete",
 			api_get_string(api_condition_find(api_get(copy, "status.conditions"),
 							  "Progressing"),
@@ -202,14 +207,14 @@ static bool is_held(const json_t *dns)
 	return false;
 }
 
-int dnsoperator_terminate(struct dnsoperator_look *pass)
+int dnsoperator_terminate(struct dnsoperator_pass *pass)
 {
 	const json_t *dns = kube_tree_of(pass->dns);
-	int r = dnsoperator_look_beside(pass), told = 0;
+	int r = dnsoperator_rival_check(pass), told = 0;
 	if (r == 0)
 		r = dnsoperator_find_microshift(pass);
 	if (r == 0)
-		r = dnsoperator_learn(pass);
+		r = dnsoperator_gather_facts(pass);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	r = release(pass, dns);

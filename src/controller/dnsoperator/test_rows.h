@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "api/meta.h"
-#include "controller/dnsoperator/problem.h"
+#include "controller/dnsoperator/plan/problems.h"
 
 static inline json_t *rows_load(const char *path)
 {

@@ -1,9 +1,12 @@
 /* What is watched, and which objects ask for a look. */
+#include "controller/dnsoperator/watches.h"
+
 #include <string.h>
 
 #include "api/meta.h"
-#include "controller/dnsoperator/cabundle.h"
-#include "controller/dnsoperator/look_priv.h"
+#include "controller/dnsoperator/gather.h"
+#include "controller/dnsoperator/plan/ca_bundle.h"
+#include "controller/dnsoperator/pass.h"
 #include "kube/decode/tree.h"
 
 static void keys_of_any(const struct controller_ctx *ctx, const json_t *object,
@@ -11,7 +14,7 @@ static void keys_of_any(const struct controller_ctx *ctx, const json_t *object,
 {
 	(void)ctx;
 	(void)object;
-	emit(arg, DNS_NAME);
+	emit(arg, DNSOPERATOR_DNS_NAME);
 }
 
 /* Nodes report every few minutes, each of them. */
@@ -23,8 +26,8 @@ static void keys_of_node(const struct controller_ctx *ctx, const json_t *object,
 	struct dnsoperator_families f = dnsoperator_families_of(
 		DNSOPERATOR_KUBERNETES, &(struct dnsoperator_network){ .nodes = list });
 	json_decref(list);
-	if ((dnsoperator_families_mask(&f) & ~atomic_load(&s->seen)) != 0)
-		emit(arg, DNS_NAME);
+	if ((dnsoperator_families_mask(&f) & ~atomic_load(&s->seen_families)) != 0)
+		emit(arg, DNSOPERATOR_DNS_NAME);
 }
 
 static void keys_of_pod(const struct controller_ctx *ctx, const json_t *object,
@@ -32,7 +35,7 @@ static void keys_of_pod(const struct controller_ctx *ctx, const json_t *object,
 {
 	(void)ctx;
 	(void)object;
-	emit(arg, SERVERS);
+	emit(arg, DNSOPERATOR_SERVERS_KEY);
 }
 
 /* The namespace has others, too. */
@@ -45,19 +48,20 @@ static void keys_of_map(const struct controller_ctx *ctx, const json_t *object,
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		any = any || strcmp(api_name(object), ours[i]) == 0;
 	if (any)
-		emit(arg, DNS_NAME);
+		emit(arg, DNSOPERATOR_DNS_NAME);
 }
 
 /* Those that the object names. */
 static void keys_of_source(const struct controller_ctx *ctx, const json_t *object,
 			   controller_emit emit, void *arg)
 {
-	struct kube_obj *dns = kube_store_get(ctx->stores[DNS], SLICE(""), SLICE(DNS_NAME));
+	struct kube_obj *dns = kube_store_get(ctx->stores[DNSOPERATOR_WATCH_DNS], SLICE(""),
+					      SLICE(DNSOPERATOR_DNS_NAME));
 	dnsoperator_names names = { 0 };
 	if (dns != NULL)
 		dnsoperator_ca_names(json_object_get(kube_tree_of(dns), "spec"), &names);
 	if (dnsoperator_ca_has(&names, api_name(object)))
-		emit(arg, DNS_NAME);
+		emit(arg, DNSOPERATOR_DNS_NAME);
 	vec_done(&names);
 	kube_obj_unref(dns);
 }
@@ -69,38 +73,57 @@ static const char *const node_paths[] = { "spec.podCIDRs",	"metadata.labels",   
 static const char *const source_paths[] = { "data[" DNSOPERATOR_CA_KEY "]", NULL };
 static const char *const crd_paths[] = { "spec.versions", NULL };
 
-const struct controller_watch dnsoperator_watches[WATCHES] = {
-	[DNS] = { .group = "operator.openshift.io", .kind = "DNS" },
-	[NETWORK] = { "config.openshift.io", "Network", .optional = true, .keys = keys_of_any },
-	[GATE] = { "config.openshift.io", "FeatureGate", .optional = true, .keys = keys_of_any },
-	[CIDRS] = { "networking.k8s.io", "ServiceCIDR", .optional = true, .keys = keys_of_any },
-	[NODES] = { "", "Node", .optional = true, .paths = node_paths, .keys = keys_of_node },
-	[SERVICE] = { "", "Service", .optional = true,
-		      .fields = "metadata.name=kubernetes,metadata.namespace=default",
-		      .keys = keys_of_any },
-	[CRD] = { "apiextensions.k8s.io", "CustomResourceDefinition", .optional = true,
-		  .fields = "metadata.name=" CRD_NAME, .paths = crd_paths, .keys = keys_of_any },
-	[PODS_OPENSHIFT] = { "", "Pod", .optional = true, .ns = OPENSHIFT_NS,
-			     .labels = "dns.operator.openshift.io/daemonset-dns=default",
-			     .paths = pod_paths, .keys = keys_of_pod },
-	[PODS_KUBERNETES] = { "", "Pod", .optional = true, .ns = "kube-system",
-			      .labels = "k8s-app=kube-dns", .paths = pod_paths,
-			      .keys = keys_of_pod },
+const struct controller_watch dnsoperator_watches[DNSOPERATOR_WATCH_COUNT] = {
+	[DNSOPERATOR_WATCH_DNS] = { .group = "operator.openshift.io", .kind = "DNS" },
+	[DNSOPERATOR_WATCH_NETWORK] = { "config.openshift.io", "Network", .optional = true,
+					.keys = keys_of_any },
+	[DNSOPERATOR_WATCH_FEATURE_GATE] = { "config.openshift.io", "FeatureGate", .optional = true,
+					     .keys = keys_of_any },
+	[DNSOPERATOR_WATCH_SERVICE_CIDRS] = { "networking.k8s.io", "ServiceCIDR", .optional = true,
+					      .keys = keys_of_any },
+	[DNSOPERATOR_WATCH_NODES] = { "", "Node", .optional = true, .paths = node_paths,
+				      .keys = keys_of_node },
+	[DNSOPERATOR_WATCH_API_SERVICE] = { "", "Service", .optional = true,
+					    .fields = "metadata.name=kubernetes,metadata.namespace="
+						      "default",
+					    .keys = keys_of_any },
+	[DNSOPERATOR_WATCH_CRD] = { "apiextensions.k8s.io", "CustomResourceDefinition",
+				    .optional = true,
+				    .fields = "metadata.name=" DNSOPERATOR_CRD_NAME,
+				    .paths = crd_paths, .keys = keys_of_any },
+	[DNSOPERATOR_WATCH_PODS_OPENSHIFT] = { "", "Pod", .optional = true,
+					       .ns = DNSOPERATOR_OPENSHIFT_NS,
+					       .labels = "dns.operator.openshift.io/"
+							 "daemonset-dns=default",
+					       .paths = pod_paths, .keys = keys_of_pod },
+	[DNSOPERATOR_WATCH_PODS_KUBERNETES] = { "", "Pod", .optional = true, .ns = "kube-system",
+						.labels = "k8s-app=kube-dns", .paths = pod_paths,
+						.keys = keys_of_pod },
 	/* What was written, so that changes by others are put right. */
-	[MAPS_OPENSHIFT] = { "", "ConfigMap", .optional = true, .ns = OPENSHIFT_NS,
-			     .keys = keys_of_map },
-	[TEXT_KUBERNETES] = { "", "ConfigMap", .optional = true, .ns = "kube-system",
-			      .fields = "metadata.name=coredns", .keys = keys_of_any },
-	[ACCEPTED_KUBERNETES] = { "", "ConfigMap", .optional = true, .ns = "kube-system",
-				  .fields = "metadata.name=coredns-accepted", .keys = keys_of_any },
-	[CLUSTEROPERATOR] = { "config.openshift.io", "ClusterOperator", .optional = true,
-			      .fields = "metadata.name=dns", .keys = keys_of_any },
-	[OPERAND_DAEMONSETS] = { "apps", "DaemonSet", .optional = true, .ns = OPENSHIFT_NS,
-				 .keys = keys_of_any },
-	[OPERAND_SERVICES] = { "", "Service", .optional = true, .ns = OPENSHIFT_NS,
-			       .keys = keys_of_any },
-	[OPERAND_POLICIES] = { "networking.k8s.io", "NetworkPolicy", .optional = true,
-			       .ns = OPENSHIFT_NS, .keys = keys_of_any },
-	[CA_SOURCES] = { "", "ConfigMap", .optional = true, .ns = DNSOPERATOR_CA_NS,
-			 .paths = source_paths, .keys = keys_of_source },
+	[DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT] = { "", "ConfigMap", .optional = true,
+						     .ns = DNSOPERATOR_OPENSHIFT_NS,
+						     .keys = keys_of_map },
+	[DNSOPERATOR_WATCH_COREFILE_KUBERNETES] = { "", "ConfigMap", .optional = true,
+						    .ns = "kube-system",
+						    .fields = "metadata.name=coredns",
+						    .keys = keys_of_any },
+	[DNSOPERATOR_WATCH_ACCEPTED_KUBERNETES] = { "", "ConfigMap", .optional = true,
+						    .ns = "kube-system",
+						    .fields = "metadata.name=coredns-accepted",
+						    .keys = keys_of_any },
+	[DNSOPERATOR_WATCH_CLUSTEROPERATOR] = { "config.openshift.io", "ClusterOperator",
+						.optional = true, .fields = "metadata.name=dns",
+						.keys = keys_of_any },
+	[DNSOPERATOR_WATCH_OPERAND_DAEMONSETS] = { "apps", "DaemonSet", .optional = true,
+						   .ns = DNSOPERATOR_OPENSHIFT_NS,
+						   .keys = keys_of_any },
+	[DNSOPERATOR_WATCH_OPERAND_SERVICES] = { "", "Service", .optional = true,
+						 .ns = DNSOPERATOR_OPENSHIFT_NS,
+						 .keys = keys_of_any },
+	[DNSOPERATOR_WATCH_OPERAND_POLICIES] = { "networking.k8s.io", "NetworkPolicy",
+						 .optional = true, .ns = DNSOPERATOR_OPENSHIFT_NS,
+						 .keys = keys_of_any },
+	[DNSOPERATOR_WATCH_CA_SOURCES] = { "", "ConfigMap", .optional = true,
+					   .ns = DNSOPERATOR_CA_NS, .paths = source_paths,
+					   .keys = keys_of_source },
 };

@@ -1,0 +1,281 @@
+/* The web hook: the operator's own checks on an object that somebody is about to store. */
+#include "controller/dnsoperator/admission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/compiler.h"
+#include "base/vec.h"
+#include "controller/dnsoperator/gather.h"
+#include "controller/dnsoperator/pass.h"
+#include "controller/dnsoperator/plan/dns_spec.h"
+#include "kube/decode/tree.h"
+
+enum { CODE_INVALID = 422 };
+
+/* ---- what has changed ---- */
+
+/* Absent and null are the same. */
+static bool is_same(const json_t *left, const json_t *right)
+{
+	bool no_a = left == NULL || json_is_null(left), no_b = right == NULL || json_is_null(right);
+	return no_a || no_b ? no_a == no_b : json_equal(left, right);
+}
+
+static bool is_changed(const struct admission_request *req, const char *path)
+{
+	return !is_same(api_get(req->old, path), api_get(req->object, path));
+}
+
+/* What was stored before the hook was there may stay as it is: only a list that is touched counts.
+ */
+struct touched {
+	bool list, annotation, routes;
+};
+
+static struct touched touched_by(const struct admission_request *req)
+{
+	const char *was = api_annotation(req->old, DNSOPERATOR_ANNOTATION);
+	const char *is = api_annotation(req->object, DNSOPERATOR_ANNOTATION);
+	bool same = was != NULL && is != NULL ? strcmp(was, is) == 0 : was == is;
+	return (struct touched){
+		.list = is_changed(req, "spec.templates"),
+		.annotation = !same,
+		.routes = is_changed(req, "spec.servers") ||
+			  is_changed(req, "spec.upstreamResolvers"),
+	};
+}
+
+/* An object on its way out must not be held up: whoever takes its finalizers away changes it. */
+static bool is_ours(const struct admission_request *req)
+{
+	return req->sub[0] == '\0' && req->object != NULL && !api_is_deleting(req->object) &&
+	       (strcmp(req->operation, "CREATE") == 0 || strcmp(req->operation, "UPDATE") == 0);
+}
+
+/* ---- the place ---- */
+
+struct place {
+	struct dnsoperator_facts facts;
+	char domain[DNSOPERATOR_DOMAIN_MAX];
+	bool gate_known;
+};
+
+/* Trees of stores are shared by threads: they are looked at, and nobody counts on them. */
+struct families {
+	enum dnsoperator_platform platform;
+	int which;
+	struct dnsoperator_families seen;
+};
+
+static void see(struct families *families, const struct dnsoperator_network *network)
+{
+	struct dnsoperator_families one = dnsoperator_families_of(families->platform, network);
+	if (!one.known)
+		return;
+	families->seen.known = true;
+	families->seen.v4 = families->seen.v4 || one.v4;
+	families->seen.v6 = families->seen.v6 || one.v6;
+}
+
+static bool see_listed(void *ctx, struct kube_obj *obj)
+{
+	struct families *f = ctx;
+	json_t *list = json_array();
+	struct dnsoperator_network n = { 0 };
+	json_array_append_new(list, json_deep_copy(kube_tree_of(obj)));
+	*(f->which == DNSOPERATOR_WATCH_NODES ? &n.nodes : &n.service_cidrs) = list;
+	see(f, &n);
+	json_decref(list);
+	return !f->seen.v4 || !f->seen.v6;
+}
+
+static struct dnsoperator_families families_of(const struct controller_ctx *ctx,
+					       enum dnsoperator_platform platform,
+					       const json_t *network)
+{
+	struct families f = { .platform = platform };
+	struct kube_obj *service = kube_store_get(ctx->stores[DNSOPERATOR_WATCH_API_SERVICE],
+						  SLICE("default"), SLICE("kubernetes"));
+	see(&f, &(struct dnsoperator_network){ .network = network,
+					       .service = service != NULL ? kube_tree_of(service)
+									  : NULL });
+	for (f.which = DNSOPERATOR_WATCH_SERVICE_CIDRS; f.which <= DNSOPERATOR_WATCH_NODES;
+	     f.which++)
+		kube_store_each(ctx->stores[f.which], see_listed, &f);
+	kube_obj_unref(service);
+	if (!f.seen.known)
+		f.seen.v4 = f.seen.v6 = true;
+	return f.seen;
+}
+
+/* The version of the cluster, by which FeatureGate lists its gates, is not at hand: the gate is
+ * known when it is the same for all of them. */
+static void learn_gate(const struct controller_ctx *ctx, const json_t *gate, struct place *place)
+{
+	const char *flag = dnsoperator_options(ctx)->feature_gates;
+	size_t i, n = 0, on = 0;
+	json_t *v;
+	flag = flag != NULL ? flag : "";
+	json_array_foreach (api_get(gate, "status.featureGates"), i, v) {
+		n++;
+		on += dnsoperator_gate_of(place->facts.platform, flag, gate,
+					  api_get_string(v, "version")) == DNSOPERATOR_GATE_ON;
+	}
+	if (n == 0) {
+		n = 1;
+		on = dnsoperator_gate_of(place->facts.platform, flag, gate, "") ==
+		     DNSOPERATOR_GATE_ON;
+	}
+	place->gate_known = on == 0 || on == n;
+	place->facts.gate = on == n ? DNSOPERATOR_GATE_ON : DNSOPERATOR_GATE_OFF;
+}
+
+/* Where it may be another, the flag or the status names it: written by whoever read the servers'
+ * Corefile. */
+static void learn_domain(const struct controller_ctx *ctx, const struct admission_request *req,
+			 struct place *place)
+{
+	const char *flag = dnsoperator_options(ctx)->dns_cluster_domain;
+	const char *known = flag != NULL ? flag : api_get_string(req->old, "status.clusterDomain");
+	place->facts.domain = place->domain;
+	if (place->facts.platform != DNSOPERATOR_KUBERNETES)
+		return;
+	place->facts.domain_unknown =
+		strlen(known) >= sizeof(place->domain) || !api_is_subdomain_name(known);
+	if (!place->facts.domain_unknown)
+		memcpy(place->domain, known, strlen(known) + 1);
+}
+
+static void learn(const struct controller_ctx *ctx, const struct admission_request *req,
+		  struct place *place)
+{
+	struct kube_obj *network =
+		kube_store_get(ctx->stores[DNSOPERATOR_WATCH_NETWORK], SLICE(""), SLICE("cluster"));
+	struct kube_obj *gate = kube_store_get(ctx->stores[DNSOPERATOR_WATCH_FEATURE_GATE],
+					       SLICE(""), SLICE("cluster"));
+	struct kube_obj *crd = kube_store_get(ctx->stores[DNSOPERATOR_WATCH_CRD], SLICE(""),
+					      SLICE(DNSOPERATOR_CRD_NAME));
+	const json_t *net = network != NULL ? kube_tree_of(network) : NULL;
+	*place = (struct place){ 0 };
+	/* MicroShift that nobody named is taken for Kubernetes: who does not lead has not asked */
+	place->facts.platform = dnsoperator_platform_of(ctx, net, false);
+	place->facts.families = families_of(ctx, place->facts.platform, net);
+	place->facts.keeps = dnsoperator_keeps_of(crd != NULL ? kube_tree_of(crd) : NULL);
+	learn_gate(ctx, gate != NULL ? kube_tree_of(gate) : NULL, place);
+	learn_domain(ctx, req, place);
+	kube_obj_unref(network);
+	kube_obj_unref(gate);
+	kube_obj_unref(crd);
+}
+
+/* ---- the answer ---- */
+
+static void add_problems(struct strbuf *text, const struct dnsoperator_problems *problems)
+{
+	if (problems->n == 0)
+		return;
+	if (text->n != 0)
+		strbuf_addc(text, '\n');
+	dnsoperator_problems_text(problems, text);
+}
+
+/* Warnings are short: what is longer is told in several, not cut. */
+static void warn_wrapped(struct admission_reply *reply, struct slice text)
+{
+	while (text.n > ADMISSION_WARNING_MAX) {
+		size_t n = ADMISSION_WARNING_MAX;
+		while (n > 0 && text.p[n] != ' ')
+			n--;
+		if (n == 0)
+			break;
+		admission_warn(reply, "%.*s", (int)n, text.p);
+		text = (struct slice){ text.p + n + 1, text.n - n - 1 };
+	}
+	admission_warn(reply, "%.*s", (int)text.n, text.p);
+}
+
+/* A sentence each. */
+static void warn_sentences(struct admission_reply *reply, const char *text)
+{
+	const char *end;
+	while ((end = strstr(text, ". ")) != NULL) {
+		warn_wrapped(reply, (struct slice){ text, (size_t)(end + 1 - text) });
+		text = end + 2;
+	}
+	warn_wrapped(reply, slice_of(text));
+}
+
+static bool reads_annotation(const struct admission_request *req, const struct place *place)
+{
+	return is_same(api_get(req->object, "spec.templates"), NULL) &&
+	       place->facts.keeps != DNSOPERATOR_KEEPS;
+}
+
+static void warn(const struct admission_request *req, const struct place *place,
+		 const struct dnsoperator_plan *plan, struct admission_reply *reply)
+{
+	const struct dnsoperator_condition *danger = &plan->conditions[DNSOPERATOR_WARNING];
+	bool annotation = api_annotation(req->object, DNSOPERATOR_ANNOTATION) != NULL;
+	bool any = annotation || json_array_size(api_get(req->object, "spec.templates")) != 0;
+	if (place->facts.gate == DNSOPERATOR_GATE_OFF) {
+		if (place->gate_known && any)
+			admission_warn(reply, "The feature gate DNSTemplatePlugin is off: these "
+					      "templates are ignored as long as it is.");
+		return;
+	}
+	if (annotation && !reads_annotation(req, place))
+		admission_warn(reply, "The annotation " DNSOPERATOR_ANNOTATION
+				      " is not read, since there is the field spec.templates.");
+	if (danger->status == API_TRUE)
+		warn_sentences(reply, danger->message);
+}
+
+static void judge(const struct admission_request *req, const struct touched *touched,
+		  struct place *place, struct admission_reply *reply)
+{
+	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
+	struct dnsoperator_plan plan;
+	/* the spec of before has the members of what was accepted: by it is told which of two lists
+	 * makes the configuration too large */
+	struct dnsoperator_plan_in in = { .dns = req->object,
+					  .facts = &place->facts,
+					  .accepted = json_object_get(req->old, "spec") };
+	dnsoperator_plan_make(&in, &plan);
+	if (touched->list || (touched->annotation && reads_annotation(req, place)))
+		add_problems(&text, &plan.templates);
+	if (touched->routes)
+		add_problems(&text, &plan.servers);
+	if (text.n != 0) {
+		admission_refuse(reply, "%s", text.s);
+		reply->code = CODE_INVALID;
+	} else if (touched->list || touched->annotation) {
+		warn(req, place, &plan, reply);
+	}
+	dnsoperator_plan_done(&plan);
+}
+
+static void review(void *ctx, const struct admission_request *req, struct admission_reply *reply)
+{
+	struct place p;
+	if (!is_ours(req))
+		return;
+	if (strcmp(api_name(req->object), DNSOPERATOR_DNS_NAME) != 0) {
+		if (api_name(req->object)[0] == '\0')
+			return;
+		admission_warn(reply,
+			       "Only the DNS object named default is acted on; this one has no "
+			       "effect.");
+		return;
+	}
+	struct touched t = touched_by(req);
+	if (!t.list && !t.annotation && !t.routes)
+		return;
+	learn(ctx, req, &p);
+	judge(req, &t, &p, reply);
+}
+
+const struct admission_hook dnsoperator_admission_hooks[DNSOPERATOR_ADMISSION_HOOKS] = {
+	{ ADMISSION_VALIDATE, "operator.openshift.io", "DNS", review, NULL },
+};

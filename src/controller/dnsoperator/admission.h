@@ -1,0 +1,10 @@
+/* Admission of the object `DNS default`: what the conditions would refuse later is refused before
+ * it is stored, in the same words, as far as it can be known without asking the API: leaders and
+ * followers answer alike. What is not known is not held against an object. */
+#pragma once
+
+#include "kube/webhook/admission.h"
+
+/* Their ctx is a struct controller_ctx with the operator's stores. */
+enum { DNSOPERATOR_ADMISSION_HOOKS = 1 };
+extern const struct admission_hook dnsoperator_admission_hooks[DNSOPERATOR_ADMISSION_HOOKS];

@@ -1,0 +1,198 @@
+/* Copies of CA bundles in the cluster: made, kept, deleted. */
+#include "controller/dnsoperator/ca_bundle_copies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/object_contains.h"
+#include "controller/dnsoperator/plan/ca_bundle.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
+#include "kube/decode/tree.h"
+
+/* What the fall-back names, too: its copies are there since it was accepted. */
+struct wanted {
+	dnsoperator_names spec, all;
+	json_t *accepted;
+};
+
+static void wanted_read(const struct dnsoperator_pass *pass, struct wanted *wanted)
+{
+	*wanted = (struct wanted){ .accepted = dnsoperator_accepted_read(pass->accepted_map) };
+	dnsoperator_ca_names(json_object_get(kube_tree_of(pass->dns), "spec"), &wanted->spec);
+	dnsoperator_ca_names(json_object_get(kube_tree_of(pass->dns), "spec"), &wanted->all);
+	dnsoperator_ca_names(wanted->accepted, &wanted->all);
+}
+
+static void wanted_done(struct wanted *wanted)
+{
+	vec_done(&wanted->spec);
+	vec_done(&wanted->all);
+	json_decref(wanted->accepted);
+}
+
+static void add_fact(struct dnsoperator_pass *pass, const char *name, const json_t *copy)
+{
+	vec_push(&pass->ca,
+		 (struct dnsoperator_ca){ .name = xstrdup(name),
+					  .revision = xasprintf("%s-%s", api_name(copy),
+								api_resource_version(copy)) });
+	pass->facts.ca = pass->ca.v;
+	pass->facts.n_ca = pass->ca.n;
+}
+
+struct trouble {
+	const char *reason;
+	char *text;
+};
+typedef VEC(struct trouble) trouble_vec;
+
+static void note(trouble_vec *v, const char *name, const json_t *source, bool copied)
+{
+	const char *what = dnsoperator_ca_trouble(source);
+	char *text = xasprintf("ConfigMap " DNSOPERATOR_CA_NS "/%s %s: %s", name, what,
+			       copied ? "the last good copy of it stays in use"
+				      : "upstreams that should be checked by it are checked by "
+					"the system's authorities");
+	vec_push(v,
+		 (struct trouble){ source == NULL ? "CABundleMissing" : "CABundleInvalid", text });
+}
+
+/* Takes them over. They are told when they are others than before: a settled operator is silent. */
+static void tell(struct dnsoperator_pass *pass, trouble_vec *v)
+{
+	struct dnsoperator_state *s = pass->ctx->state;
+	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
+	for (size_t i = 0; i < v->n; i++)
+		strbuf_adds(&all, v->v[i].text);
+	uint64_t hash = hash_bytes(hash_process_key(), all.s, all.n);
+	for (size_t i = 0; i < v->n; i++) {
+		if (hash != s->ca_reported)
+			dnsoperator_emit_event(pass, true, v->v[i].reason, "Copy", v->v[i].text);
+		free(v->v[i].text);
+	}
+	vec_done(v);
+	s->ca_reported = hash;
+}
+
+/* Brings the copy up to date with its source, if that is any good. */
+static int update(struct dnsoperator_pass *pass, const char *name, json_t **copy,
+		  trouble_vec *troubles)
+{
+	struct dnsoperator_state *s = pass->ctx->state;
+	struct kube_obj *o = kube_store_get(pass->ctx->stores[DNSOPERATOR_WATCH_CA_SOURCES],
+					    SLICE(DNSOPERATOR_CA_NS), slice_of(name));
+	const json_t *source = o != NULL ? kube_tree_of(o) : NULL;
+	int r = 0;
+	if (dnsoperator_ca_trouble(source) != NULL) {
+		note(troubles, name, source, *copy != NULL);
+	} else {
+		json_t *want = dnsoperator_ca_copy(source, kube_tree_of(pass->dns),
+						   dnsoperator_sites[pass->facts.platform].ns);
+		json_t *now = NULL;
+		if (*copy == NULL || !dnsoperator_object_contains(*copy, want))
+			r = dnsoperator_configmaps_apply(s->configmaps, pass->ctx, want, &now);
+		if (now != NULL) {
+			json_decref(*copy);
+			*copy = now;
+		}
+		json_decref(want);
+	}
+	kube_obj_unref(o);
+	return r;
+}
+
+int dnsoperator_ca_sync(struct dnsoperator_pass *pass)
+{
+	struct dnsoperator_state *s = pass->ctx->state;
+	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
+	const char *state = api_get_string(kube_tree_of(pass->dns), "spec.managementState");
+	trouble_vec troubles = { 0 };
+	struct wanted w;
+	int result = 0;
+	if (!site->bundles)
+		return 0;
+	wanted_read(pass, &w);
+	for (size_t i = 0; i < w.all.n; i++) {
+		const char *name = w.all.v[i];
+		CLEANUP(freep) char *copy_name = dnsoperator_ca_copy_name(name);
+		json_t *copy = NULL;
+		int r = dnsoperator_configmaps_read(s->configmaps, pass->ctx,
+						    DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
+						    site->ns, copy_name, &copy);
+		if (r >= 0 && dnsoperator_ca_has(&w.spec, name) && strcmp(state, "Unmanaged") != 0)
+			r = update(pass, name, &copy, &troubles);
+		if (copy != NULL && dnsoperator_ca_trouble(copy) == NULL)
+			add_fact(pass, name, copy);
+		json_decref(copy);
+		result = result < 0 ? result : MIN(r, 0);
+	}
+	tell(pass, &troubles);
+	wanted_done(&w);
+	return result;
+}
+
+/* ---- those that nobody uses ---- */
+
+struct unused {
+	struct dnsoperator_pass *l;
+	dnsoperator_names used;
+	VEC(struct kube_obj *) found;
+};
+
+static bool see(void *ctx, struct kube_obj *obj)
+{
+	struct unused *u = ctx;
+	bool used = false;
+	for (size_t i = 0; i < u->used.n && !used; i++) {
+		CLEANUP(freep) char *name = dnsoperator_ca_copy_name(u->used.v[i]);
+		used = strcmp(name, obj->name) == 0;
+	}
+	if (!used && dnsoperator_ca_is_copy(kube_tree_of(obj)))
+		vec_push(&u->found, kube_obj_ref(obj));
+	return true;
+}
+
+/* As it is now: the watch's copy may not know yet that it is gone. */
+static int drop(struct dnsoperator_pass *pass, const struct kube_obj *obj)
+{
+	struct dnsoperator_state *s = pass->ctx->state;
+	json_t *now = NULL;
+	int r = dnsoperator_configmaps_read(s->configmaps, pass->ctx,
+					    DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT, obj->ns,
+					    obj->name, &now);
+	if (r >= 0 && now != NULL && dnsoperator_ca_is_copy(now))
+		r = dnsoperator_configmaps_delete(s->configmaps, pass->ctx, now);
+	json_decref(now);
+	return r;
+}
+
+int dnsoperator_ca_prune(struct dnsoperator_pass *pass)
+{
+	struct unused u = { .l = pass };
+	int result = 0;
+	if (!dnsoperator_sites[pass->facts.platform].bundles)
+		return 0;
+	dnsoperator_ca_names(json_object_get(kube_tree_of(pass->dns), "spec"), &u.used);
+	dnsoperator_ca_names(pass->plan.accepted, &u.used);
+	kube_store_each(pass->ctx->stores[DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT], see, &u);
+	for (size_t i = 0; i < u.found.n; i++) {
+		int r = drop(pass, u.found.v[i]);
+		result = result < 0 ? result : MIN(r, 0);
+		kube_obj_unref(u.found.v[i]);
+	}
+	vec_done(&u.found);
+	vec_done(&u.used);
+	return result;
+}
+
+void dnsoperator_ca_done(struct dnsoperator_pass *pass)
+{
+	for (size_t i = 0; i < pass->ca.n; i++) {
+		free((char *)(uintptr_t)pass->ca.v[i].name);
+		free((char *)(uintptr_t)pass->ca.v[i].revision);
+	}
+	vec_done(&pass->ca);
+}

@@ -1,0 +1,154 @@
+/* Gathers the inputs of the plan: platform, address families, feature gate and CRD from the watches,
+ * the ConfigMaps, and what only a read of the API server tells. */
+#include "controller/dnsoperator/gather.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/meta.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
+#include "kube/decode/tree.h"
+
+enum { VERSION_MAX = 128 };
+
+unsigned dnsoperator_families_mask(const struct dnsoperator_families *families)
+{
+	return families->known ? (families->v4 ? 1u : 0) | (families->v6 ? 2u : 0) : 0;
+}
+
+static const char *option(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *ctx,
+						  const json_t *network, bool microshift)
+{
+	if (dnsoperator_machine(ctx) != NULL)
+		return DNSOPERATOR_MACHINE;
+	int told = dnsoperator_platform_find(option(dnsoperator_options(ctx)->platform));
+	if (told >= 0)
+		return (enum dnsoperator_platform)told;
+	if (microshift)
+		return DNSOPERATOR_MICROSHIFT;
+	return network != NULL ? DNSOPERATOR_OPENSHIFT : DNSOPERATOR_KUBERNETES;
+}
+
+/* The version of OpenShift that the cluster is to run, by which its feature gates are listed; ""
+ * when there is none. A guess instead of an answer that failed could turn templates off. */
+static int read_version(struct controller_ctx *ctx, char *out, size_t len)
+{
+	json_t *o = NULL;
+	int r = dnsoperator_get(ctx, "/apis/config.openshift.io/v1/clusterversions/version",
+				"ClusterVersion version", &o);
+	snprintf(out, len, "%s", o != NULL ? api_get_string(o, "status.desired.version") : "");
+	json_decref(o);
+	return r;
+}
+
+int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
+{
+	char version[VERSION_MAX] = "";
+	int r = 0;
+	struct controller_ctx *c = pass->ctx;
+	struct dnsoperator_state *s = c->state;
+	json_t *network = dnsoperator_watched_object(c, DNSOPERATOR_WATCH_NETWORK, "", "cluster");
+	json_t *gate = dnsoperator_watched_object(c, DNSOPERATOR_WATCH_FEATURE_GATE, "", "cluster");
+	json_t *crd =
+		dnsoperator_watched_object(c, DNSOPERATOR_WATCH_CRD, "", DNSOPERATOR_CRD_NAME);
+	json_t *service = dnsoperator_watched_object(c, DNSOPERATOR_WATCH_API_SERVICE, "default",
+						     "kubernetes");
+	json_t *cidrs = dnsoperator_watched_objects(c, DNSOPERATOR_WATCH_SERVICE_CIDRS),
+	       *nodes = dnsoperator_watched_objects(c, DNSOPERATOR_WATCH_NODES);
+	struct dnsoperator_network n = { network, cidrs, nodes, service };
+	struct dnsoperator_facts *f = &pass->facts;
+	f->platform = dnsoperator_platform_of(c, network, pass->microshift);
+	f->families = dnsoperator_families_of(f->platform, &n);
+	if (f->platform == DNSOPERATOR_OPENSHIFT && gate != NULL)
+		r = read_version(c, version, sizeof(version));
+	f->gate = dnsoperator_gate_of(f->platform, option(dnsoperator_options(c)->feature_gates),
+				      gate, version);
+	f->keeps = dnsoperator_keeps_of(crd);
+	f->domain = pass->domain;
+	if (dnsoperator_machine(c) != NULL) {
+		f->port = dnsoperator_machine(c)->port;
+		f->bind = dnsoperator_machine(c)->bind;
+		f->kubeconfig = dnsoperator_machine(c)->kubeconfig;
+		f->no_resolvers = dnsoperator_machine(c)->no_resolvers;
+	}
+	dnsoperator_cluster_ip(network, pass->cluster_ip, sizeof(pass->cluster_ip));
+	atomic_store(&s->seen_families, dnsoperator_families_mask(&f->families));
+	atomic_store(&s->platform, (int)f->platform);
+	json_decref(network);
+	json_decref(gate);
+	json_decref(crd);
+	json_decref(service);
+	json_decref(cidrs);
+	json_decref(nodes);
+	return r;
+}
+
+/* It has neither an operator nor the object Network, but it says its name. */
+int dnsoperator_find_microshift(struct dnsoperator_pass *pass)
+{
+	const struct controller_options *o = dnsoperator_options(pass->ctx);
+	json_t *found = NULL;
+	bool told = o->platform != NULL && strcmp(o->platform, "auto") != 0;
+	if (told || dnsoperator_machine(pass->ctx) != NULL)
+		return 0;
+	int r = dnsoperator_get(pass->ctx,
+				"/api/v1/namespaces/kube-public/configmaps/microshift-version",
+				"is this MicroShift? (--platform says it, too) "
+				"kube-public/microshift-version",
+				&found);
+	pass->microshift = found != NULL;
+	json_decref(found);
+	return r;
+}
+
+static bool take_domain(struct dnsoperator_pass *pass, const char *corefile)
+{
+	return corefile != NULL && dnsoperator_domain_of(slice_of(corefile), pass->domain) == 0;
+}
+
+/* The flag names it, else the Corefile of before us, else what we last knew, else the Corefile of
+ * now, which somebody may just have spoilt. A Corefile that does not name it must not be replaced:
+ * all names of Services might be lost. Without any Corefile it is what it nearly always is. */
+static void learn_domain(struct dnsoperator_pass *pass)
+{
+	const char *flag = dnsoperator_options(pass->ctx)->dns_cluster_domain;
+	const char *known = api_get_string(kube_tree_of(pass->dns), "status.clusterDomain");
+	const char *before = dnsoperator_corefile_before(pass->corefile_map);
+	const char *now = dnsoperator_data(pass->corefile_map, "Corefile");
+	if (flag != NULL) {
+		snprintf(pass->domain, sizeof(pass->domain), "%s", flag);
+	} else if (take_domain(pass, before)) {
+		return;
+	} else if (api_is_dns_domain(known)) {
+		snprintf(pass->domain, sizeof(pass->domain), "%s", known);
+	} else if (!take_domain(pass, now)) {
+		pass->domain[0] = '\0';
+		pass->facts.domain_unknown = before != NULL || now != NULL;
+	}
+}
+
+int dnsoperator_gather_configmaps(struct dnsoperator_pass *pass)
+{
+	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
+	CLEANUP(freep) char *accepted = dnsoperator_accepted_name(site);
+	struct dnsoperator_state *s = pass->ctx->state;
+	bool kube = pass->facts.platform == DNSOPERATOR_KUBERNETES;
+	int r = dnsoperator_configmaps_read(s->configmaps, pass->ctx,
+					    kube ? DNSOPERATOR_WATCH_COREFILE_KUBERNETES
+						 : DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
+					    site->ns, site->configmap, &pass->corefile_map);
+	if (r >= 0)
+		r = dnsoperator_configmaps_read(s->configmaps, pass->ctx,
+						kube ? DNSOPERATOR_WATCH_ACCEPTED_KUBERNETES
+						     : DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
+						site->ns, accepted, &pass->accepted_map);
+	if (r >= 0 && kube)
+		learn_domain(pass);
+	return r;
+}

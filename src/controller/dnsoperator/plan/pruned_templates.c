@@ -1,0 +1,87 @@
+/* Which list of templates must outlive a CRD without the field, and when it is put back. */
+#include "controller/dnsoperator/plan/pruned_templates.h"
+
+#include <string.h>
+
+#include "api/meta.h"
+
+/* Of what was accepted as JSON; a ConfigMap holds a MiB. */
+enum { ACCEPTED_MAX = 1000 << 10 };
+
+static const json_t *kept_list(const json_t *accepted)
+{
+	const json_t *own = api_get(accepted, "stored.templates");
+	return own != NULL ? own : json_object_get(accepted, "templates");
+}
+
+/* What was kept is of this object, not of one of the same name that was deleted. */
+static bool is_of(const json_t *stored, const json_t *dns)
+{
+	const char *uid = api_get_string(stored, "uid");
+	return uid[0] != '\0' && strcmp(uid, api_uid(dns)) == 0;
+}
+
+/* A list that is gone: a CRD may have dropped it, or somebody removed it. Whoever removes it makes
+ * a new generation; an API server that drops it does not, unless more was changed. */
+static struct dnsoperator_kept_templates find_lost(const struct dnsoperator_plan_in *in,
+						   const struct dnsoperator_dns *dns)
+{
+	const json_t *stored = json_object_get(in->accepted, "stored");
+	const json_t *list = kept_list(in->accepted);
+	struct dnsoperator_kept_templates none = { 0 }, lost = {
+		.list = list,
+		.generation = json_integer_value(json_object_get(stored, "generation")),
+		.pruned = json_is_true(json_object_get(stored, "pruned")),
+	};
+	if (!is_of(stored, in->dns) || json_array_size(list) == 0)
+		return none;
+	switch (in->facts->keeps) {
+	case DNSOPERATOR_PRUNES:
+		lost.pruned = true;
+		return lost;
+	case DNSOPERATOR_KEEPS_UNKNOWN:
+		return lost;
+	case DNSOPERATOR_KEEPS:
+		break;
+	}
+	/* who writes the annotation has said what is wanted since then */
+	lost.restore =
+		dns->annotation == NULL && (lost.pruned || lost.generation == dns->generation);
+	return lost.restore ? lost : none;
+}
+
+struct dnsoperator_kept_templates dnsoperator_kept_templates_find(
+	const struct dnsoperator_plan_in *in, const struct dnsoperator_dns *dns)
+{
+	if (dns->templates == NULL)
+		return find_lost(in, dns);
+	if (json_array_size(dns->templates) == 0)
+		return (struct dnsoperator_kept_templates){ 0 };
+	return (struct dnsoperator_kept_templates){ .list = dns->templates,
+						    .generation = dns->generation };
+}
+
+static size_t size_of(const json_t *object)
+{
+	return json_dumpb(object, NULL, 0, JSON_COMPACT);
+}
+
+void dnsoperator_kept_templates_store(const struct dnsoperator_kept_templates *dnsoperator_stored,
+				      const json_t *dns, json_t *accepted)
+{
+	json_object_del(accepted, "stored");
+	if (dnsoperator_stored->list == NULL)
+		return;
+	json_t *stored = json_pack("{ss,sI}", "uid", api_uid(dns), "generation",
+				   (json_int_t)dnsoperator_stored->generation);
+	if (dnsoperator_stored->pruned)
+		json_object_set_new(stored, "pruned", json_true());
+	json_object_set_new(accepted, "stored", stored);
+	if (json_equal(api_tree(dnsoperator_stored->list), json_object_get(accepted, "templates")))
+		return;
+	json_object_set_new(stored, "templates", json_deep_copy(dnsoperator_stored->list));
+	/* the object still has it; once it has not, the copy is worth more than the next text */
+	if (!dnsoperator_stored->pruned && !dnsoperator_stored->restore &&
+	    size_of(accepted) > ACCEPTED_MAX)
+		json_object_del(accepted, "stored");
+}

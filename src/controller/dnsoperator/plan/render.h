@@ -1,0 +1,30 @@
+/* Accepted configuration into the text of a Corefile.
+ *
+ * Without templates the text is byte for byte what OpenShift's operator writes (OP-1). With them
+ * each block but that for CHAOS has the templates; names of the cluster are kept out of their reach
+ * by a block of their own (design 8.1), as they are from servers for a zone above them, and a block
+ * `config.fairlead.internal` tells which text a server runs. All of it means the same to CoreDNS.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "base/strbuf.h"
+#include "controller/dnsoperator/plan/marker.h"
+#include "controller/dnsoperator/plan/cluster_facts.h"
+#include "controller/dnsoperator/plan/dns_spec.h"
+
+/* Of a rendered text; a ConfigMap holds a MiB. */
+enum { DNSOPERATOR_TEXT_MAX = 900 << 10 };
+
+struct dnsoperator_render_in {
+	const struct dnsoperator_facts *facts;
+	const struct dnsoperator_dns *dns;	 /* log levels and cache */
+	const struct dnsoperator_routes *routes; /* those that were accepted */
+	const struct dnsoperator_templates *templates;
+};
+
+/* `hash` gets what the marker answers, "" when there are no templates. */
+void dnsoperator_render(const struct dnsoperator_render_in *wanted, struct strbuf *out,
+			char hash[DNSOPERATOR_MARKER_HASH_MAX]);

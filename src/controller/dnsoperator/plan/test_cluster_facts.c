@@ -1,0 +1,205 @@
+/* What the cluster's objects tell: domain, gate, families, and whether the CRD keeps templates. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "base/err.h"
+#include "controller/dnsoperator/plan/cluster_facts.h"
+
+static const struct {
+	const char *corefile, *want; /* "": not found */
+} domains[] = {
+	{ ".:53 {\n kubernetes cluster.local in-addr.arpa ip6.arpa\n}\n", "cluster.local" },
+	{ ".:53 {\n kubernetes in-addr.arpa ip6.arpa K8S.Example.\n}\n", "k8s.example" },
+	{ "a.example:53 {\n errors\n}\n.:53 {\n kubernetes b.example {\n pods insecure\n }\n}\n",
+	  "b.example" },
+	{ "cluster.test:53 in-addr.arpa:53 {\n kubernetes\n}\n", "cluster.test" },
+	{ "dns://cluster.test:53 {\n kubernetes\n}\n", "cluster.test" },
+	{ "(k) {\n kubernetes c.example\n}\n. {\n import k\n}\n", "c.example" },
+	{ ". {\n kubernetes\n}\n", "" },
+	{ ". {\n kubernetes 10.0.0.0/8\n}\n", "" },
+	{ ". {\n forward . 192.0.2.1\n}\n", "" },
+	{ ". {\n kubernetes \"a b\"\n}\n", "" },
+	{ ". {\n kubernetes a_b.example\n}\n", "" },
+	{ ". {\n kubernetes \"x\n}\n", "" },
+	/* by the servers' environment, which nobody here knows */
+	{ ". {\n kubernetes {$CLUSTER_DOMAIN} in-addr.arpa ip6.arpa\n}\n", "" },
+	{ ". {\n kubernetes {%CLUSTER_DOMAIN%} in-addr.arpa\n}\n", "" },
+	{ ". {\n kubernetes {$CLUSTER_DOMAIN} other.example in-addr.arpa\n}\n", "" },
+	{ ". {\n kubernetes k8s{$ENVIRONMENT}.example\n}\n", "" },
+	{ ". {\n kubernetes k8s.{$ZONE}\n}\n", "" },
+	{ "{$CLUSTER_DOMAIN}:53 {\n kubernetes\n}\n", "" },
+	{ ". {\n kubernetes {$A}\n}\nb.example {\n kubernetes b.example\n}\n", "" },
+	{ ". {\n forward . {$UPSTREAM}\n kubernetes c.example\n}\n", "c.example" },
+	/* names of one of them would be lost */
+	{ ". {\n kubernetes a.example b.example in-addr.arpa\n}\n", "" },
+	{ ". {\n kubernetes a.example {$SECOND}\n}\n", "" },
+	{ "a.example {\n kubernetes\n}\nb.example {\n kubernetes b.example\n}\n", "" },
+	{ ". {\n kubernetes a.example A.example. in-addr.arpa\n}\nx {\n kubernetes a.example\n}\n",
+	  "a.example" },
+	/* in a file that is not there, or by a pattern that does not concern it */
+	{ ". {\n import /etc/coredns/kubernetes.conf\n}\n", "" },
+	{ ". {\n import custom/*.override\n}\n", "" },
+	{ ". {\n kubernetes c.example\n import custom/*.override\n}\n", "c.example" },
+	{ "(k) {\n kubernetes {$D}\n}\n. {\n import k\n}\n", "" },
+	/* reverse zones may have a block of their own */
+	{ "in-addr.arpa {\n kubernetes\n}\nc.example {\n kubernetes\n}\n", "c.example" },
+	{ "", "" },
+};
+
+static void domain(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(domains); i++) {
+		char got[DNSOPERATOR_DOMAIN_MAX] = "";
+		int r = dnsoperator_domain_of(slice_of(domains[i].corefile), got);
+		assert_int_equal(r, domains[i].want[0] != '\0' ? 0 : ERR_NOTFOUND);
+		if (r == 0)
+			assert_string_equal(got, domains[i].want);
+	}
+}
+
+/* The longest domain there is. */
+static void long_domain(void **state)
+{
+	(void)state;
+	char text[400] = ". {\n kubernetes ", got[DNSOPERATOR_DOMAIN_MAX];
+	size_t n = strlen(text);
+	for (int i = 0; i < 253; i++)
+		text[n++] = i % 64 == 63 ? '.' : 'a';
+	memcpy(text + n, "\n}\n", 4);
+	assert_int_equal(dnsoperator_domain_of(slice_of(text), got), 0);
+	assert_int_equal(strlen(got), 253);
+}
+
+static const struct {
+	enum dnsoperator_platform p;
+	const char *flag, *object, *version;
+	enum dnsoperator_gate want;
+} gates[] = {
+	{ DNSOPERATOR_OPENSHIFT, "", NULL, "", DNSOPERATOR_GATE_OFF },
+	{ DNSOPERATOR_KUBERNETES, "", NULL, "", DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_MICROSHIFT, "", NULL, "", DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_MACHINE, "", NULL, "", DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_OPENSHIFT, "DNSTemplatePlugin=true", NULL, "", DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_OPENSHIFT, "DNSTemplatePlugins=true", NULL, "", DNSOPERATOR_GATE_OFF },
+	{ DNSOPERATOR_KUBERNETES, "A=true, DNSTemplatePlugin = False", NULL, "",
+	  DNSOPERATOR_GATE_OFF },
+	{ DNSOPERATOR_KUBERNETES, "DNSTemplatePlugin=false,DNSTemplatePlugin=true", NULL, "",
+	  DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_OPENSHIFT, "",
+	  "{\"status\":{\"featureGates\":[{\"version\":\"1\",\"enabled\":[{\"name\":"
+	  "\"DNSTemplatePlugin\"}]}]}}",
+	  "", DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_OPENSHIFT, "",
+	  "{\"status\":{\"featureGates\":[{\"version\":\"1\",\"enabled\":[{\"name\":"
+	  "\"DNSTemplatePlugin\"}]}]}}",
+	  "2", DNSOPERATOR_GATE_OFF },
+	{ DNSOPERATOR_OPENSHIFT, "",
+	  "{\"spec\":{\"featureSet\":\"CustomNoUpgrade\",\"customNoUpgrade\":{\"enabled\":["
+	  "\"DNSTemplatePlugin\"]}},\"status\":{\"featureGates\":[{\"version\":\"1\"}]}}",
+	  "1", DNSOPERATOR_GATE_ON },
+	/* seed 000: the gate belongs to the feature set, whose list is the operator's own */
+	{ DNSOPERATOR_OPENSHIFT, "", "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"}}", "",
+	  DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_OPENSHIFT, "", "{\"spec\":{\"featureSet\":\"DevPreviewNoUpgrade\"}}", "",
+	  DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_OPENSHIFT, "",
+	  "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"},\"status\":{\"featureGates\":[{"
+	  "\"version\":\"1\",\"enabled\":[{\"name\":\"Other\"}]}]}}",
+	  "1", DNSOPERATOR_GATE_ON },
+	{ DNSOPERATOR_OPENSHIFT, "",
+	  "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"},\"status\":{\"featureGates\":[{"
+	  "\"version\":\"1\",\"disabled\":[{\"name\":\"DNSTemplatePlugin\"}]}]}}",
+	  "1", DNSOPERATOR_GATE_OFF },
+	{ DNSOPERATOR_OPENSHIFT, "DNSTemplatePlugin=false",
+	  "{\"spec\":{\"featureSet\":\"TechPreviewNoUpgrade\"}}", "", DNSOPERATOR_GATE_OFF },
+	{ DNSOPERATOR_OPENSHIFT, "", "{\"spec\":{\"featureSet\":\"LatencySensitive\"}}", "",
+	  DNSOPERATOR_GATE_OFF },
+	/* lists of another feature set are not read */
+	{ DNSOPERATOR_OPENSHIFT, "",
+	  "{\"spec\":{\"featureSet\":\"OKD\",\"customNoUpgrade\":{\"enabled\":["
+	  "\"DNSTemplatePlugin\"]}}}",
+	  "", DNSOPERATOR_GATE_OFF },
+	{ DNSOPERATOR_KUBERNETES, "",
+	  "{\"spec\":{\"featureSet\":\"CustomNoUpgrade\",\"customNoUpgrade\":{\"disabled\":["
+	  "\"DNSTemplatePlugin\"]}}}",
+	  "", DNSOPERATOR_GATE_OFF },
+};
+
+static void gate(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(gates); i++) {
+		json_t *o = gates[i].object != NULL ? json_loads(gates[i].object, 0, NULL) : NULL;
+		assert_int_equal(o != NULL, gates[i].object != NULL);
+		assert_int_equal(
+			dnsoperator_gate_of(gates[i].p, gates[i].flag, o, gates[i].version),
+			gates[i].want);
+		json_decref(o);
+	}
+}
+
+static const struct {
+	const char *spec;
+	enum dnsoperator_keeps want;
+} crds[] = {
+	{ "{\"properties\":{\"templates\":{}}}", DNSOPERATOR_KEEPS },
+	{ "{\"properties\":{\"servers\":{}}}", DNSOPERATOR_PRUNES },
+	{ "{\"x-kubernetes-preserve-unknown-fields\":true}", DNSOPERATOR_KEEPS },
+};
+
+static void crd_keeps(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(crds); i++) {
+		json_t *crd = json_pack("{s{s[{ss}{ss,s{s{s{so}}}}]}}", "spec", "versions", "name",
+					"v0", "name", "v1", "schema", "openAPIV3Schema",
+					"properties", "spec", json_loads(crds[i].spec, 0, NULL));
+		assert_non_null(crd);
+		assert_int_equal(dnsoperator_keeps_of(crd), crds[i].want);
+		json_decref(crd);
+	}
+	assert_int_equal(dnsoperator_keeps_of(NULL), DNSOPERATOR_KEEPS_UNKNOWN);
+}
+
+/* On OpenShift only the object Network tells; elsewhere it is one of several. */
+static void families(void **state)
+{
+	(void)state;
+	json_t *node = json_pack("[{s{s[s]}}]", "spec", "podCIDRs", "fd00::/64");
+	json_t *service = json_pack("{s{s[s]}}", "spec", "clusterIPs", "None");
+	struct dnsoperator_network n = { .nodes = node, .service = service };
+	struct dnsoperator_families f = dnsoperator_families_of(DNSOPERATOR_OPENSHIFT, &n);
+	assert_true(!f.known && f.v4 && f.v6);
+	f = dnsoperator_families_of(DNSOPERATOR_KUBERNETES, &n);
+	assert_true(f.known && !f.v4 && f.v6);
+	n.nodes = NULL;
+	f = dnsoperator_families_of(DNSOPERATOR_KUBERNETES, &n);
+	assert_true(!f.known && f.v4 && f.v6);
+	json_decref(node);
+	json_decref(service);
+}
+
+static void platforms(void **state)
+{
+	(void)state;
+	assert_int_equal(dnsoperator_platform_find("openshift"), DNSOPERATOR_OPENSHIFT);
+	assert_int_equal(dnsoperator_platform_find("machine"), DNSOPERATOR_MACHINE);
+	assert_int_equal(dnsoperator_platform_find("gardener"), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(domain),   cmocka_unit_test(long_domain),
+		cmocka_unit_test(gate),	    cmocka_unit_test(crd_keeps),
+		cmocka_unit_test(families), cmocka_unit_test(platforms),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,104 @@
+/* Looks for OpenShift's own DNS operator, by its Deployment. */
+#include "controller/dnsoperator/rival_operator.h"
+
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+
+#define ORIGINAL "the Deployment openshift-dns-operator/dns-operator"
+
+enum {
+	LOOK_S = 5,   /* between two looks whether it is gone: one read each */
+	TELL_S = 300, /* between two lines about it */
+};
+
+static const struct metrics_family family = {
+	.name = "fairlead_dnsoperator_original_runs",
+	.help = "1 while OpenShift's own DNS operator runs, so that nothing is written.",
+	.kind = METRICS_GAUGE,
+};
+
+static const char advice[] =
+	ORIGINAL " runs, so nothing is changed; to take over, set an override for it in "
+		 "ClusterVersion version (spec.overrides, unmanaged: true), then scale it to 0";
+
+void dnsoperator_rival_init(struct dnsoperator_state *state)
+{
+	atomic_init(&state->rival, DNSOPERATOR_RIVAL_NONE);
+	state->rival_runs = metrics_get(&family, NULL);
+}
+
+void dnsoperator_rival_note(void *state, struct strbuf *out)
+{
+	const struct dnsoperator_state *s = state;
+	if (atomic_load(&s->rival) != DNSOPERATOR_RIVAL_NONE)
+		strbuf_addf(out, "controller dnsoperator waits: %s\n", advice);
+}
+
+static bool has_any(const json_t *object, const char *path)
+{
+	return json_integer_value(api_get(object, path)) > 0;
+}
+
+/* Pods that were told to end may still write. */
+static enum dnsoperator_rival beside_of(const json_t *deployment)
+{
+	const json_t *n = api_get(deployment, "spec.replicas");
+	if (n == NULL || json_integer_value(n) > 0)
+		return DNSOPERATOR_RIVAL_RUNS;
+	return has_any(deployment, "status.replicas") ||
+			       has_any(deployment, "status.terminatingReplicas")
+		       ? DNSOPERATOR_RIVAL_ENDING
+		       : DNSOPERATOR_RIVAL_NONE;
+}
+
+static int look(struct controller_ctx *ctx, enum dnsoperator_rival *ret)
+{
+	json_t *o = NULL;
+	int r = dnsoperator_get(
+		ctx, "/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator",
+		"the original operator's Deployment", &o);
+	*ret = o != NULL ? beside_of(o) : DNSOPERATOR_RIVAL_NONE;
+	json_decref(o);
+	return r;
+}
+
+/* The object may come after the line in the log. */
+static void tell(const struct dnsoperator_pass *pass)
+{
+	struct dnsoperator_state *s = pass->ctx->state;
+	uint64_t now = clock_mono_ns(), last = s->rival_logged_ns;
+	bool due = last == 0 || now >= last + TELL_S * NS_PER_S;
+	if (!due && (pass->dns == NULL || s->rival_event))
+		return;
+	if (due)
+		s->rival_logged_ns = now;
+	s->rival_event = pass->dns != NULL;
+	dnsoperator_emit_event(pass, true, "OriginalOperatorRuns", "Refuse", advice);
+}
+
+int dnsoperator_rival_check(struct dnsoperator_pass *pass)
+{
+	struct dnsoperator_state *s = pass->ctx->state;
+	enum dnsoperator_rival now = DNSOPERATOR_RIVAL_NONE;
+	int r = dnsoperator_machine(pass->ctx) != NULL ? 0 : look(pass->ctx, &now);
+	if (r < 0)
+		return r;
+	int before = atomic_exchange(&s->rival, (int)now);
+	metrics_set(s->rival_runs, now != DNSOPERATOR_RIVAL_NONE);
+	if (now == DNSOPERATOR_RIVAL_NONE) {
+		if (before != DNSOPERATOR_RIVAL_NONE)
+			log_info(DNSOPERATOR_LOG_AREA,
+				 ORIGINAL " does not run any more: taking over");
+		s->rival_logged_ns = 0;
+		s->rival_event = false;
+		return 0;
+	}
+	if (now == DNSOPERATOR_RIVAL_RUNS)
+		tell(pass);
+	else if (before != DNSOPERATOR_RIVAL_ENDING)
+		log_info(DNSOPERATOR_LOG_AREA, "waiting for the pods of " ORIGINAL " to end");
+	pass->ctx->again_ns = LOOK_S * NS_PER_S;
+	return 1;
+}

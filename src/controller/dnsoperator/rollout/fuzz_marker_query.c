@@ -1,0 +1,20 @@
+/* Any bytes as a reply: a hash is told only as one, everything else has a text. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "controller/dnsoperator/rollout/marker_query.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct dnsoperator_ack a;
+	dnsoperator_ack_read(data, size, &a);
+	bool told = a.kind == DNSOPERATOR_ACK_TOLD;
+	size_t digits = strspn(a.hash, "0123456789abcdef");
+	if (digits != (told ? DNSOPERATOR_MARKER_HASH_MAX - 1 : 0) || a.hash[digits] != '\0' ||
+	    (a.text[0] == '\0') != told || a.kind == DNSOPERATOR_ACK_UNREACHABLE)
+		abort();
+	return 0;
+}

@@ -1,0 +1,260 @@
+/* Asking instances, on a loop of its own that lives as long as the call. */
+#include "controller/dnsoperator/rollout/marker_query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "dns/name.h"
+#include "dns/request.h"
+#include "dns/types.h"
+#include "net/digest.h"
+#include "net/loop.h"
+#include "resolve/resolve.h"
+
+#define TRY_NS (500 * NS_PER_MS)
+enum {
+	TRIES = 3,
+	AT_ONCE = 256, /* a socket each */
+	RECORDS_MAX = 64,
+	QUESTION_MAX = DNS_HEADER_BYTES + DNS_NAME_MAX + 4,
+};
+
+struct pull;
+
+/* One instance being asked. */
+struct asking {
+	struct resolve_exchange x;
+	struct pull *pull;
+	struct resolve_upstream *up;
+	struct dnsoperator_ack *ret;
+	unsigned tried;
+	uint8_t msg[QUESTION_MAX];
+};
+
+struct pull {
+	struct loop *loop;
+	struct resolver *resolver;
+	bool armed;
+	struct dnsoperator_ack_opts opts;
+	struct loop_timer progress;
+	struct asking *v;
+	size_t n, started, running;
+};
+
+/* ---- replies ---- */
+
+static void other(struct dnsoperator_ack *ret, const char *what, const char *more)
+{
+	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_OTHER };
+	snprintf(ret->text, sizeof(ret->text), "%s%s", what, more);
+}
+
+/* One string of as many hexadecimal digits as a hash has. */
+static bool is_hash(const uint8_t *rdata, size_t len)
+{
+	enum { DIGITS = DNSOPERATOR_MARKER_HASH_MAX - 1 };
+	if (len != 1 + DIGITS || rdata[0] != DIGITS)
+		return false;
+	for (size_t i = 1; i <= DIGITS; i++) {
+		if ((rdata[i] < '0' || rdata[i] > '9') && (rdata[i] < 'a' || rdata[i] > 'f'))
+			return false;
+	}
+	return true;
+}
+
+/* Finds a hash among the answers; false when there is none. */
+static bool find_hash(const uint8_t *msg, size_t len, struct dnsoperator_ack *ret)
+{
+	size_t at = DNS_HEADER_BYTES;
+	unsigned questions = dns_get16(msg + 4), answers = dns_get16(msg + 6);
+	if (questions > 1 || answers > RECORDS_MAX)
+		return false;
+	for (unsigned i = 0; i < questions + answers; i++) {
+		int end = dns_name_skip(msg, len, at);
+		size_t fixed = i < questions ? 4 : 10;
+		if (end < 0 || (size_t)end + fixed > len)
+			return false;
+		const uint8_t *p = msg + end;
+		size_t rdlen = i < questions ? 0 : dns_get16(p + 8);
+		at = (size_t)end + fixed + rdlen;
+		if (at > len)
+			return false;
+		if (i >= questions && dns_get16(p) == DNS_TYPE_TXT && is_hash(p + 10, rdlen)) {
+			memcpy(ret->hash, p + 11, rdlen - 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+static const char *why_failed(uint16_t rcode)
+{
+	switch (rcode) {
+	case DNS_RCODE_SERVFAIL:
+		return "SERVFAIL does not show what a server runs; its log says why.";
+	case DNS_RCODE_REFUSED:
+		return "REFUSED does not show what a server runs; something before it, or another "
+		       "configuration, refuses the question.";
+	default:
+		return "An error does not show what a server runs; dig shows which it is.";
+	}
+}
+
+void dnsoperator_ack_read(const uint8_t *msg, size_t len, struct dnsoperator_ack *ret)
+{
+	char buf[DNS_MNEMONIC_MAX];
+	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_TOLD };
+	if (len < DNS_HEADER_BYTES) {
+		other(ret, "no DNS message", "");
+		return;
+	}
+	uint16_t rcode = dns_get16(msg + 2) & 15;
+	if (rcode != DNS_RCODE_NOERROR)
+		other(ret, "it answers ", dns_rcode_str(rcode, buf));
+	else if (!find_hash(msg, len, ret))
+		other(ret, "it answers without a hash", "");
+	if (rcode != DNS_RCODE_NOERROR && rcode != DNS_RCODE_NXDOMAIN) {
+		/* a marker may be there, and the server not able or willing to answer from it */
+		ret->kind = DNSOPERATOR_ACK_FAILED;
+		ret->why = why_failed(rcode);
+	}
+}
+
+/* ---- questions ---- */
+
+static uint16_t make_question(const char *asked, uint8_t msg[QUESTION_MAX])
+{
+	static const uint8_t header[DNS_HEADER_BYTES] = { 0, 0, 1, 0, 0, 1 }; /* RD, one question */
+	uint8_t name[DNS_NAME_MAX];
+	int n = dns_name_from_text(slice_of(asked), name);
+	if (n < 0)
+		abort();
+	memcpy(msg, header, sizeof(header));
+	memcpy(msg + sizeof(header), name, (size_t)n);
+	uint8_t *end = msg + sizeof(header) + n;
+	dns_put16(end, DNS_TYPE_TXT);
+	dns_put16(end + 2, DNS_CLASS_IN);
+	return (uint16_t)(end + 4 - msg);
+}
+
+static void answered(struct resolve_exchange *x);
+
+static void try_once(struct asking *asking, bool tcp)
+{
+	struct pull *p = asking->pull;
+	asking->x = (struct resolve_exchange){ .up = asking->up,
+					       .msg = asking->msg,
+					       .msg_n = make_question(p->opts.name, asking->msg),
+					       .tcp = tcp,
+					       .deadline_ns = loop_now(p->loop) + p->opts.try_ns,
+					       .done = answered };
+	resolve_start(p->resolver, &asking->x);
+}
+
+static void start_next(struct pull *pull)
+{
+	while (pull->started < pull->n && pull->running < AT_ONCE) {
+		struct asking *a = &pull->v[pull->started++];
+		pull->running++;
+		a->tried = 1;
+		try_once(a, pull->opts.tries == 1);
+	}
+}
+
+static void unreachable(struct asking *asking)
+{
+	const struct resolve_exchange *x = &asking->x;
+	*asking->ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
+	snprintf(asking->ret->text, sizeof(asking->ret->text), "%s",
+		 x->result == RESOLVE_TIMEOUT	? "no answer in time"
+		 : x->result == RESOLVE_NETWORK ? x->error_text
+						: "no DNS message");
+}
+
+static void answered(struct resolve_exchange *exchange)
+{
+	struct asking *a = CONTAINER_OF(exchange, struct asking, x);
+	struct pull *p = a->pull;
+	bool udp = exchange->proto == RESOLVE_UDP;
+	if (exchange->result == RESOLVE_OK && udp &&
+	    (exchange->reply_tc || (exchange->reply[2] & DNS_FLAG_TC >> 8) != 0)) {
+		try_once(a, true);
+		return;
+	}
+	if (exchange->result != RESOLVE_OK && a->tried < p->opts.tries) {
+		a->tried++;
+		try_once(a, a->tried == p->opts.tries);
+		return;
+	}
+	if (exchange->result == RESOLVE_OK)
+		dnsoperator_ack_read(exchange->reply, exchange->reply_n, a->ret);
+	else
+		unreachable(a);
+	p->running--;
+	start_next(p);
+}
+
+static void arm(void *ctx)
+{
+	((struct pull *)ctx)->armed = true;
+}
+
+static void report_progress(struct loop_timer *timer)
+{
+	struct pull *p = CONTAINER_OF(timer, struct pull, progress);
+	p->opts.progress(p->opts.ctx);
+	loop_timer_set(p->loop, timer, loop_now(p->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
+}
+
+static void run(struct pull *pull)
+{
+	pull->progress.cb = report_progress;
+	if (pull->opts.progress != NULL)
+		loop_timer_set(pull->loop, &pull->progress,
+			       loop_now(pull->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
+	start_next(pull);
+	while (pull->running != 0) {
+		if (pull->armed) {
+			pull->armed = false;
+			resolver_flush(pull->resolver);
+		} else {
+			loop_turn(pull->loop, true);
+		}
+	}
+	loop_timer_stop(pull->loop, &pull->progress);
+}
+
+void dnsoperator_ack_pull(const union net_addr *addr, size_t count,
+			  const struct dnsoperator_ack_opts *opts, struct dnsoperator_ack *ret)
+{
+	struct pull p = { .loop = loop_new(), .opts = *opts, .n = count };
+	if (p.loop == NULL) {
+		for (size_t i = 0; i < count; i++) {
+			ret[i] = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
+			snprintf(ret[i].text, sizeof(ret[i].text), "no descriptors left to ask it");
+		}
+		return;
+	}
+	p.opts.name = opts->name != NULL ? opts->name : DNSOPERATOR_MARKER_NAME;
+	p.opts.try_ns = opts->try_ns != 0 ? opts->try_ns : TRY_NS;
+	p.opts.tries = opts->tries != 0 ? opts->tries : TRIES;
+	p.v = xcalloc(count + 1, sizeof(*p.v));
+	p.resolver = resolver_new(&(struct resolver_env){
+		.loop = p.loop, .ops = &net_ops_kernel, .arm = arm, .ctx = &p });
+	for (size_t i = 0; i < count; i++) {
+		struct resolve_conf c = { .addr = addr[i] };
+		ret[i] = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_PENDING };
+		p.v[i] = (struct asking){ .pull = &p,
+					  .up = resolve_upstream_new(&c),
+					  .ret = &ret[i] };
+	}
+	run(&p);
+	resolver_free(p.resolver);
+	for (size_t i = 0; i < count; i++)
+		resolve_upstream_unref(p.v[i].up);
+	free(p.v);
+	loop_free(p.loop);
+}

@@ -1,0 +1,227 @@
+/* The roll, under a lock, with a clock and the network. */
+#include "controller/dnsoperator/rollout/poller.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/rollout/proxy_query.h"
+#include "controller/dnsoperator/rollout/instances.h"
+
+/* A kubelet takes up to a minute and a half to hand a ConfigMap to its pods, and CoreDNS looks at
+ * its file each 30 to 45 seconds. */
+#define LATE_NS		(180 * NS_PER_S)
+#define LATE_MACHINE_NS (5 * NS_PER_S)
+
+enum {
+	AT_ONCE = 256
+}; /* as many as ack.c asks at a time: a second and a half when all are silent */
+
+struct dnsoperator_poller {
+	pthread_mutex_t lock; /* guards the rest; not held while it waits for answers */
+	struct dnsoperator_instances roll;
+	struct dnsoperator_texts texts;
+	char name[DNSOPERATOR_MARKER_NAME_MAX]; /* asked for over DNS */
+};
+
+struct dnsoperator_poller *dnsoperator_poller_new(void)
+{
+	struct dnsoperator_poller *a = xcalloc(1, sizeof(*a));
+	pthread_mutex_init(&a->lock, NULL);
+	return a;
+}
+
+void dnsoperator_poller_free(struct dnsoperator_poller *asker)
+{
+	if (asker == NULL)
+		return;
+	dnsoperator_instances_done(&asker->roll);
+	pthread_mutex_destroy(&asker->lock);
+	free(asker);
+}
+
+static uint64_t late_ns(const struct controller_options *options,
+			enum dnsoperator_platform platform)
+{
+	if (options->dns_reload_ns != 0)
+		return options->dns_reload_ns;
+	return platform == DNSOPERATOR_MACHINE ? LATE_MACHINE_NS : LATE_NS;
+}
+
+/* Through the API server? Addresses that were given, and a server of this process, are for DNS. */
+static bool by_proxy(const struct controller_options *options, enum dnsoperator_platform platform)
+{
+	return options->dns_by_proxy && options->n_dns_instances == 0 &&
+	       platform != DNSOPERATOR_MACHINE;
+}
+
+void dnsoperator_poller_add_corefile(struct dnsoperator_poller *asker,
+				     const struct controller_options *options, struct slice text,
+				     const char *hash)
+{
+	if (!options->dns_by_proxy)
+		return;
+	pthread_mutex_lock(&asker->lock);
+	dnsoperator_texts_add(&asker->texts, text, hash);
+	pthread_mutex_unlock(&asker->lock);
+}
+
+bool dnsoperator_poller_want(struct dnsoperator_poller *asker,
+			     const struct controller_options *options,
+			     const struct dnsoperator_facts *facts, const char *hash,
+			     uint64_t age_ns)
+{
+	pthread_mutex_lock(&asker->lock);
+	asker->roll.apart = by_proxy(options, facts->platform);
+	dnsoperator_marker_name(dnsoperator_domain(facts), asker->name);
+	bool changed = dnsoperator_instances_want(
+		&asker->roll, hash, late_ns(options, facts->platform), age_ns, clock_mono_ns());
+	pthread_mutex_unlock(&asker->lock);
+	return changed;
+}
+
+bool dnsoperator_poller_recheck(struct dnsoperator_poller *asker)
+{
+	pthread_mutex_lock(&asker->lock);
+	bool any = dnsoperator_instances_recheck(&asker->roll, clock_mono_ns());
+	pthread_mutex_unlock(&asker->lock);
+	return any;
+}
+
+/* ---- who is there ---- */
+
+/* One that listens everywhere listens on the loopback address, too. */
+static void avoid_wildcard(union net_addr *at)
+{
+	if (at->family == AF_INET && at->v4.sin_addr.s_addr == htonl(INADDR_ANY))
+		at->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else if (at->family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&at->v6.sin6_addr))
+		at->v6.sin6_addr = in6addr_loopback;
+}
+
+static void add_at(dnsoperator_servers_at *out, const union net_addr *at, struct arena *arena)
+{
+	char text[NET_ADDR_TEXT_MAX];
+	net_addr_str(at, text);
+	vec_push(out, (struct dnsoperator_server_at){ arena_strdup(arena, text), *at });
+}
+
+static void list_servers(const struct controller_options *options,
+			 enum dnsoperator_platform platform, const json_t *pods,
+			 struct arena *arena, dnsoperator_servers_at *out)
+{
+	union net_addr at;
+	if (platform == DNSOPERATOR_MACHINE) {
+		if (net_addr_parse_ip(slice_of(options->machine->bind), &at) < 0)
+			return;
+		net_addr_set_port(&at, options->machine->port);
+		avoid_wildcard(&at);
+		add_at(out, &at, arena);
+	} else if (options->n_dns_instances != 0) {
+		for (size_t i = 0; i < options->n_dns_instances; i++)
+			add_at(out, &options->dns_instances[i], arena);
+	} else {
+		dnsoperator_ready_pods(pods, dnsoperator_sites[platform].port, out);
+	}
+}
+
+/* ---- asking ---- */
+
+/* Some of them, whose turn it is. */
+struct turn {
+	struct dnsoperator_poller *asker;
+	struct controller_ctx *c;
+	void (*news)(const struct controller_ctx *c);
+	char name[DNSOPERATOR_MARKER_NAME_MAX];
+	size_t which[AT_ONCE], n; /* of the roll */
+	const char *pod[AT_ONCE];
+	union net_addr addr[AT_ONCE];
+	struct dnsoperator_ack said[AT_ONCE];
+};
+
+static void hear(void *ctx)
+{
+	struct turn *t = ctx;
+	pthread_mutex_lock(&t->asker->lock);
+	bool changed = dnsoperator_instances_note_early(&t->asker->roll, t->which, t->said, t->n);
+	pthread_mutex_unlock(&t->asker->lock);
+	if (changed)
+		t->news(t->c);
+}
+
+static void ask_by_dns(struct turn *turn)
+{
+	struct dnsoperator_ack_opts opts = { .name = turn->name, .progress = hear, .ctx = turn };
+	dnsoperator_ack_pull(turn->addr, turn->n, &opts, turn->said);
+}
+
+static void ask_by_proxy(struct turn *turn, const char *ns)
+{
+	struct dnsoperator_poller *a = turn->asker;
+	struct dnsoperator_proxy_answer *answers = xcalloc(turn->n, sizeof(*answers));
+	dnsoperator_proxy_pull(turn->c->conn, ns, turn->pod, turn->n, answers);
+	pthread_mutex_lock(&a->lock);
+	for (size_t i = 0; i < turn->n; i++) {
+		turn->said[i] = answers[i].ack;
+		dnsoperator_texts_name(&a->texts, answers[i].running, &turn->said[i]);
+	}
+	pthread_mutex_unlock(&a->lock);
+	free(answers);
+}
+
+/* Those whose turn it is, into t. True when servers went. */
+static bool begin_turn(struct turn *turn, const dnsoperator_servers_at *list, struct arena *arena)
+{
+	struct dnsoperator_poller *a = turn->asker;
+	pthread_mutex_lock(&a->lock);
+	bool changed = dnsoperator_instances_set_list(&a->roll, list->v, list->n);
+	memcpy(turn->name, a->name, sizeof(turn->name));
+	turn->n = dnsoperator_instances_due(&a->roll, clock_mono_ns(), turn->which, AT_ONCE);
+	for (size_t i = 0; i < turn->n; i++) {
+		const struct dnsoperator_instance *e = &a->roll.servers.v[turn->which[i]];
+		turn->addr[i] = e->addr;
+		turn->pod[i] = arena_strdup(arena, e->name);
+	}
+	pthread_mutex_unlock(&a->lock);
+	return changed;
+}
+
+void dnsoperator_poller_poll(struct dnsoperator_poller *asker, struct controller_ctx *ctx,
+			     const struct controller_options *options,
+			     enum dnsoperator_platform platform, const json_t *pods,
+			     void (*news)(const struct controller_ctx *ctx))
+{
+	CLEANUP(freep) struct turn *t = xcalloc(1, sizeof(*t));
+	dnsoperator_servers_at list = { 0 };
+	struct arena arena;
+	*t = (struct turn){ .asker = asker, .c = ctx, .news = news };
+	arena_init(&arena);
+	list_servers(options, platform, pods, &arena, &list);
+	bool changed = begin_turn(t, &list, &arena);
+	vec_done(&list);
+	if (t->n != 0 && by_proxy(options, platform))
+		ask_by_proxy(t, dnsoperator_sites[platform].ns);
+	else if (t->n != 0)
+		ask_by_dns(t);
+	arena_done(&arena);
+	pthread_mutex_lock(&asker->lock);
+	uint64_t now = clock_mono_ns();
+	changed = dnsoperator_instances_note_answers(&asker->roll, t->which, t->said, t->n, now) ||
+		  changed;
+	ctx->again_ns = dnsoperator_instances_next_ns(&asker->roll, now);
+	pthread_mutex_unlock(&asker->lock);
+	if (changed)
+		news(ctx);
+}
+
+const struct dnsoperator_answers *dnsoperator_poller_view(struct dnsoperator_poller *asker,
+							  struct arena *arena)
+{
+	struct dnsoperator_answers *v = arena_calloc(arena, sizeof(*v));
+	pthread_mutex_lock(&asker->lock);
+	bool any = dnsoperator_instances_view(&asker->roll, clock_mono_ns(), arena, v);
+	pthread_mutex_unlock(&asker->lock);
+	return any ? v : NULL;
+}

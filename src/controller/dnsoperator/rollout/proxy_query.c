@@ -1,0 +1,230 @@
+/* Asking pods through the API server, by a few threads with a connection each. */
+#include "controller/dnsoperator/rollout/proxy_query.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "corefile/corefile.h"
+#include "kube/client/client.h"
+#include "net/digest.h"
+
+#define TRY_NS (2 * NS_PER_S)
+
+enum { THREADS = 8, PATH_MAX_BYTES = 640 };
+
+/* ---- hashes ---- */
+
+/* As the server makes it of what it has parsed. */
+static int running_hash(struct slice text, char ret[DNSOPERATOR_PROXY_HASH_MAX])
+{
+	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
+	uint8_t digest[NET_SHA512_BYTES];
+	struct corefile *cf = NULL;
+	int r = corefile_parse("Corefile", text, NULL, &cf, NULL);
+	if (r < 0)
+		return r;
+	corefile_json(cf, &json);
+	corefile_free(cf);
+	net_sha512(json.s, json.n, digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	return 0;
+}
+
+static const struct dnsoperator_text_names *find(const struct dnsoperator_texts *texts,
+						 const char *running)
+{
+	for (size_t i = 0; i < DNSOPERATOR_TEXTS_MAX; i++) {
+		if (running[0] != '\0' && strcmp(texts->v[i].running, running) == 0)
+			return &texts->v[i];
+	}
+	return NULL;
+}
+
+void dnsoperator_texts_add(struct dnsoperator_texts *texts, struct slice text, const char *hash)
+{
+	struct dnsoperator_text_names n = { 0 };
+	/* One that does not parse is run by nobody. */
+	if (running_hash(text, n.running) < 0 || find(texts, n.running) != NULL)
+		return;
+	snprintf(n.hash, sizeof(n.hash), "%s", hash);
+	texts->v[texts->next] = n;
+	texts->next = (texts->next + 1) % DNSOPERATOR_TEXTS_MAX;
+}
+
+void dnsoperator_texts_name(const struct dnsoperator_texts *texts, const char *running,
+			    struct dnsoperator_ack *ack)
+{
+	const struct dnsoperator_text_names *n = find(texts, running);
+	if (ack->kind != DNSOPERATOR_ACK_TOLD)
+		return;
+	snprintf(ack->hash, sizeof(ack->hash), "%.*s", (int)sizeof(ack->hash) - 1,
+		 n != NULL ? n->hash : running);
+}
+
+/* ---- answers ---- */
+
+/* What an answer means that is none. Refusals of the API server itself have a reason, those that it
+ * passes on from a pod have not. */
+static const struct {
+	int code; /* of HTTP; 0: any */
+	bool of_api;
+	int r; /* of the request; 0: any */
+	const char *why;
+} refusals[] = {
+	{ 401, true, 0, "The API server does not accept the credentials of --kubeconfig." },
+	{ 403, true, 0,
+	  "The API server does not allow pods/proxy: apply deploy/rbac/dnsoperator-hosted.yaml." },
+	{ 404, true, 0, "The API server does not know these pods any more." },
+	{ 404, false, 0,
+	  "They have no page /config at port 8181, so they are not `fairlead dns`, or an old one: "
+	  "CoreDNS can be asked over DNS only (--dns-ask dns, from where the pods can be "
+	  "reached)." },
+	{ 503, true, 0,
+	  "The API server cannot reach port 8181 of these pods: let it, or its konnectivity "
+	  "agents, "
+	  "through network policies, and see that the tunnel to the nodes is up." },
+	{ 0, false, ERR_TIMEOUT,
+	  "The API server had no answer from port 8181 of these pods within 2 s: let it, or its "
+	  "konnectivity agents, through network policies, and see that the tunnel to the nodes is "
+	  "up." },
+	{ 0, false, ERR_CLOSED, "The API server of --kubeconfig is away." },
+	{ 0, false, 0, "The API server did not pass the question on to port 8181 of these pods." },
+};
+
+static const char *why_of(int ret, const struct kube_status *st)
+{
+	size_t i = 0;
+	bool of_api = st->reason[0] != '\0';
+	while (i + 1 < ARRAY_LEN(refusals) &&
+	       !(refusals[i].code != 0
+			 ? refusals[i].code == st->code && refusals[i].of_api == of_api
+			 : refusals[i].r == ret))
+		i++;
+	return refusals[i].why;
+}
+
+static bool is_hash(struct slice body)
+{
+	enum { DIGITS = DNSOPERATOR_PROXY_HASH_MAX - 1 };
+	if (body.n != DIGITS + 1 || body.p[DIGITS] != '\n')
+		return false;
+	for (size_t i = 0; i < DIGITS; i++) {
+		if ((body.p[i] < '0' || body.p[i] > '9') && (body.p[i] < 'a' || body.p[i] > 'f'))
+			return false;
+	}
+	return true;
+}
+
+void dnsoperator_proxy_read(int result, const struct kube_status *st, struct slice body,
+			    char ret_running[DNSOPERATOR_PROXY_HASH_MAX],
+			    struct dnsoperator_ack *ret)
+{
+	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
+	ret_running[0] = '\0';
+	if (result == ERR_LIMIT || (result == 0 && !is_hash(body))) {
+		ret->why = "Port 8181 of these pods answers, but not as `fairlead dns` does.";
+	} else if (result < 0) {
+		ret->why = why_of(result, st);
+	} else {
+		ret->kind = DNSOPERATOR_ACK_TOLD;
+		snprintf(ret_running, DNSOPERATOR_PROXY_HASH_MAX, "%.*s",
+			 DNSOPERATOR_PROXY_HASH_MAX - 1, body.p);
+	}
+	snprintf(ret->text, sizeof(ret->text), "%.*s", (int)sizeof(ret->text) - 1,
+		 result < 0 ? st->message : "");
+}
+
+/* ---- questions ---- */
+
+struct pull {
+	const char *ns;
+	const char *const *names;
+	size_t n;
+	struct dnsoperator_proxy_answer *ret;
+	_Atomic size_t next;
+};
+
+static int keep(void *ctx, struct slice bytes)
+{
+	struct strbuf *b = ctx;
+	if (b->n + bytes.n > DNSOPERATOR_PROXY_BODY_MAX)
+		return ERR_LIMIT;
+	strbuf_add_slice(b, bytes);
+	return 0;
+}
+
+static int ask_one(struct kube_conn *conn, const struct pull *pull, size_t index)
+{
+	CLEANUP(strbuf_done) struct strbuf body = STRBUF_INIT;
+	struct kube_status st = { 0 };
+	char path[PATH_MAX_BYTES];
+	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods/%s:%d/proxy/config", pull->ns,
+		 pull->names[index], DNSOPERATOR_PROXY_PORT);
+	struct kube_stream s = { .path = path, .timeout_ns = TRY_NS, .data = keep, .ctx = &body };
+	int r = kube_stream(conn, &s, &st);
+	dnsoperator_proxy_read(r, &st, strbuf_slice(&body), pull->ret[index].running,
+			       &pull->ret[index].ack);
+	kube_status_done(&st);
+	return r;
+}
+
+/* Until there is nobody left to be asked. */
+static void ask_rest(struct kube_conn *conn, struct pull *pull)
+{
+	for (size_t i; (i = atomic_fetch_add(&pull->next, 1)) < pull->n;) {
+		if (ask_one(conn, pull, i) == -ECANCELED)
+			atomic_store(&pull->next, pull->n);
+	}
+}
+
+struct helper {
+	pthread_t thread;
+	struct kube_conn *conn;
+	struct pull *pull;
+};
+
+static void *help(void *arg)
+{
+	struct helper *h = arg;
+	ask_rest(h->conn, h->pull);
+	return NULL;
+}
+
+/* False when there can be no more: those that are there do all of it. */
+static bool start_helper(struct helper *helper, struct kube_client *client, struct pull *pull)
+{
+	char err[128];
+	helper->pull = pull;
+	helper->conn = kube_conn_new(client, err, sizeof(err));
+	if (helper->conn == NULL || pthread_create(&helper->thread, NULL, help, helper) != 0) {
+		kube_conn_free(helper->conn);
+		return false;
+	}
+	return true;
+}
+
+void dnsoperator_proxy_pull(struct kube_conn *conn, const char *ns, const char *const *names,
+			    size_t len, struct dnsoperator_proxy_answer *ret)
+{
+	struct helper helpers[THREADS - 1];
+	struct pull p = { .ns = ns, .names = names, .n = len, .ret = ret };
+	size_t more = 0;
+	for (size_t i = 0; i < len; i++)
+		ret[i] = (struct dnsoperator_proxy_answer){
+			.ack = { .kind = DNSOPERATOR_ACK_UNREACHABLE }
+		};
+	while (more < ARRAY_LEN(helpers) && more + 1 < len &&
+	       start_helper(&helpers[more], kube_conn_client(conn), &p))
+		more++;
+	ask_rest(conn, &p);
+	for (size_t i = 0; i < more; i++) {
+		pthread_join(helpers[i].thread, NULL);
+		kube_conn_free(helpers[i].conn);
+	}
+}

@@ -1,0 +1,47 @@
+/* ClusterOperator `dns` of OpenShift: how DNS is, for the one who upgrades the cluster (spec 1.4).
+ * It follows the conditions of the DNS object, and tells which versions run. What is put together
+ * is sorted, so that equal states are equal texts and a settled operator writes nothing.
+ *
+ * Glossary
+ *   operand    something that the operator has run: the servers, their proxy, the node resolver
+ *   wanted     the version that an operand, or the operator itself, is to have
+ *   current    the last one that all of its pods had */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/tree.h"
+#include "base/compiler.h"
+#include "controller/dnsoperator/status/workload.h"
+
+struct controller_ctx;
+
+#define DNSOPERATOR_CLUSTEROPERATOR "dns"
+
+/* By name, as they stand in the object. */
+enum {
+	DNSOPERATOR_VERSION_COREDNS,
+	DNSOPERATOR_VERSION_PROXY,
+	DNSOPERATOR_VERSION_CLI,
+	DNSOPERATOR_VERSION_OPERATOR,
+};
+enum { DNSOPERATOR_VERSIONS = DNSOPERATOR_VERSION_OPERATOR + 1 };
+
+struct dnsoperator_clusteroperator {
+	const json_t *dns; /* with its conditions; NULL: there is none */
+	const struct dnsoperator_workload *workload;
+	/* NULL: nobody says; then what the DaemonSets have is wanted. */
+	const char *wanted[DNSOPERATOR_VERSIONS];
+	const char *ns; /* of the operator */
+};
+
+/* RELEASE_VERSION, IMAGE, OPENSHIFT_CLI_IMAGE, KUBE_RBAC_PROXY_IMAGE, as the real one has them. */
+void dnsoperator_versions_env(const char *wanted[DNSOPERATOR_VERSIONS]);
+/* Brings the status of the object up to date; true when something besides times changed. */
+bool dnsoperator_clusteroperator_set(json_t *co, const struct dnsoperator_clusteroperator *in,
+				     uint64_t now_wall_ns);
+/* Makes it when it is missing, and writes what changed. Nothing is done where there is no such
+ * kind. */
+MUST_CHECK int dnsoperator_clusteroperator_write(struct controller_ctx *ctx,
+						 const struct dnsoperator_clusteroperator *in);

@@ -1,0 +1,78 @@
+/* Templates that a CRD without the field has dropped are put back into the DNS object, and no write
+ * of ours destroys them before a copy is saved (stored.h). */
+#include "controller/dnsoperator/templates_restore.h"
+
+#include "api/kind.h"
+#include "api/meta.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
+#include "kube/decode/tree.h"
+
+/* An API server may go on for a moment with the CRD of before, and drop the list again. */
+#define AGAIN_NS (2 * NS_PER_S)
+
+bool dnsoperator_may_write_dns(struct dnsoperator_pass *pass)
+{
+	struct dnsoperator_state *s = pass->ctx->state;
+	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
+	bool held = pass->plan.at_risk && !pass->accepted_saved;
+	if (held && !s->held_reported) {
+		CLEANUP(freep)
+		char *text = xasprintf(
+			"the installed CRD drops spec.templates, so that any write of DNS default "
+			"destroys the stored list; its status is not written until a copy is "
+			"saved to the ConfigMap %s/%s-accepted",
+			site->ns, site->configmap);
+		dnsoperator_emit_event(pass, true, "TemplatesAtRisk", "Write", text);
+	}
+	s->held_reported = held;
+	return !held;
+}
+
+static void tell_restored(struct dnsoperator_pass *pass)
+{
+	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
+	CLEANUP(freep)
+	char *text = xasprintf("spec.templates, which a CRD without the field had dropped, was "
+			       "restored from the ConfigMap %s/%s-accepted",
+			       site->ns, site->configmap);
+	dnsoperator_emit_event(pass, false, "TemplatesRestored", "Write", text);
+}
+
+/* For a moment an API server goes on with the CRD of before, and shows the list that the new one
+ * drops; no event tells when that is over. */
+static void look_again_at_new_crd(struct dnsoperator_pass *pass)
+{
+	enum { NEW_S = 60 };
+	const struct dnsoperator_state *s = pass->ctx->state;
+	if (pass->plan.at_risk && api_get(kube_tree_of(pass->dns), "spec.templates") != NULL &&
+	    clock_mono_ns() < s->crd_ns + NEW_S * NS_PER_S)
+		dnsoperator_requeue_after(pass->ctx, AGAIN_NS);
+}
+
+int dnsoperator_restore_templates(struct dnsoperator_pass *pass)
+{
+	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
+				.name = DNSOPERATOR_DNS_NAME };
+	struct kube_status st = { 0 };
+	json_t *now = NULL;
+	look_again_at_new_crd(pass);
+	if (pass->plan.restore == NULL)
+		return 0;
+	json_t *patch = json_pack("{s{ss},s{sO}}", "metadata", "resourceVersion", pass->dns->rv,
+				  "spec", "templates", pass->plan.restore);
+	int r = kube_merge(pass->ctx->conn, &ref, NULL, patch, &now, &st);
+	dnsoperator_requeue_after(pass->ctx, AGAIN_NS);
+	if (r >= 0 && api_get(now, "spec.templates") != NULL)
+		tell_restored(pass);
+	else if (r == ERR_NOTFOUND || r == ERR_CONFLICT)
+		r = 0; /* it has changed meanwhile, and is looked at again */
+	else if (r < 0)
+		r = dnsoperator_set_error(pass->ctx, r, "restoring spec.templates", &st);
+	kube_status_done(&st);
+	json_decref(patch);
+	json_decref(now);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,119 @@
+/* When the watch's copy may be believed, and how long others are contradicted. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "controller/dnsoperator/configmaps.h"
+
+/* Each row goes on from the one before: what the server said (when it said something), then what
+ * the copy shows, and whether that is enough. */
+static const struct {
+	bool said;
+	const char *rv, *copy_then; /* NULL: there is none */
+	const char *copy;
+	bool trusts;
+} rows[] = {
+	{ false, NULL, NULL, NULL, false }, /* the first time the server is asked */
+	{ false, NULL, NULL, "7", false },
+	{ true, "7", "7", "7", true },
+	{ false, NULL, NULL, "8", true },   /* changed by somebody */
+	{ false, NULL, NULL, NULL, false }, /* deleted: the server must say so */
+	{ true, NULL, NULL, NULL, true },
+	{ false, NULL, NULL, "9", true },    /* and made by somebody */
+	{ true, "99", "9", "9", false },     /* ours: the copy is behind */
+	{ false, NULL, NULL, NULL, false },  /* still, or deleted since */
+	{ false, NULL, NULL, "100", true },  /* numbers, not texts */
+	{ true, NULL, "100", "100", false }, /* deleted by us, and the copy does not know */
+	{ false, NULL, NULL, NULL, true },
+	{ false, NULL, NULL, "101", true },
+	{ true, "abc", "101", "101", true },
+	{ false, NULL, NULL, "abc", false }, /* what is no number is never newer */
+};
+
+static void believed(void **state)
+{
+	(void)state;
+	struct dnsoperator_seen s = { 0 };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].said)
+			dnsoperator_seen_note(&s, rows[i].rv, rows[i].copy_then);
+		if (dnsoperator_seen_trusts(&s, rows[i].copy) != rows[i].trusts)
+			fail_msg("row %zu", i);
+	}
+}
+
+/* Somebody puts his text back as often as we put ours: five times at once, then one a minute. */
+static void not_for_ever(void **state)
+{
+	(void)state;
+	struct dnsoperator_seen s = { 0 };
+	uint64_t now = 1000 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+	assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 60 * NS_PER_S);
+	now += 20 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 40 * NS_PER_S);
+	now += 40 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+	assert_true(dnsoperator_seen_repair(&s, 1, now) > 0);
+	/* a new text is written at once */
+	assert_int_equal(dnsoperator_seen_repair(&s, 2, now), 0);
+	assert_int_equal(dnsoperator_seen_repair(&s, 2, now), 0);
+}
+
+/* Contested: from the first repair that had to wait, until a minute passed without need of one. */
+static void contested(void **state)
+{
+	(void)state;
+	struct dnsoperator_seen s = { 0 };
+	uint64_t now = 1000 * NS_PER_S;
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+		assert_false(s.contested);
+		assert_int_equal(dnsoperator_seen_quiet(&s, now), 0);
+	}
+	assert_true(dnsoperator_seen_repair(&s, 1, now) > 0);
+	assert_true(s.contested);
+	now += 60 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+	/* put right, which will not last */
+	now += 20 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_quiet(&s, now), 40 * NS_PER_S);
+	assert_true(s.contested);
+	assert_true(dnsoperator_seen_repair(&s, 1, now) > 0);
+	now += 40 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+	now += 60 * NS_PER_S;
+	assert_int_equal(dnsoperator_seen_quiet(&s, now), 0);
+	assert_false(s.contested);
+}
+
+/* What the server refuses is no contest: it is tried as often as the queue has it, and told. */
+static void refused(void **state)
+{
+	(void)state;
+	struct dnsoperator_seen s = { 0 };
+	uint64_t now = 1000 * NS_PER_S;
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+		dnsoperator_seen_failed(&s);
+	}
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(dnsoperator_seen_repair(&s, 1, now), 0);
+	assert_true(dnsoperator_seen_repair(&s, 1, now) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(believed),
+					    cmocka_unit_test(not_for_ever),
+					    cmocka_unit_test(contested),
+					    cmocka_unit_test(refused) };
+	return cmocka_run_group_tests_name("controller/dnsoperator/maps", tests, NULL, NULL);
+}
