@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "dns/message.h"
 #include "dns/resp.h"
 
 enum {
@@ -224,17 +225,13 @@ static bool put_rr(struct encoder *encoder, const struct dns_rr *rr)
 
 static void put_opt(struct encoder *encoder, const struct dns_resp *resp)
 {
-	uint8_t *p = encoder->out + encoder->n;
-	p[0] = 0;
-	dns_put16(p + 1, DNS_TYPE_OPT);
-	dns_put16(p + 3, resp->opt_udp_size);
-	p[5] = (uint8_t)(resp->rcode >> 4);
-	p[6] = 0;
-	dns_put16(p + 7, (uint16_t)((resp->opt_do ? 0x8000 : 0) | resp->opt_z));
-	dns_put16(p + 9, resp->options_len);
-	if (resp->options_len != 0)
-		memcpy(p + DNS_OPT_BYTES, resp->options, resp->options_len);
-	encoder->n += DNS_OPT_BYTES + (size_t)resp->options_len;
+	struct dns_opt opt = { .udp_size = resp->opt_udp_size,
+			       .ext_rcode = (uint8_t)(resp->rcode >> 4),
+			       .dnssec_ok = resp->opt_do,
+			       .z = resp->opt_z,
+			       .options = resp->options,
+			       .options_len = resp->options_len };
+	encoder->n += dns_message_put_opt(encoder->out + encoder->n, &opt);
 }
 
 static void put_header(const struct encoder *encoder, const struct dns_resp *resp,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "dns/types.h"
+#include "dns/message.h"
 #include "resolve/resolve_priv.h"
 
 #define PROBE_TIMEOUT_NS NS_PER_S
@@ -16,21 +16,15 @@ struct resolve_probe {
 	struct resolve_upstream *up; /* a reference */
 	struct loop_timer timer;
 	struct resolve_exchange x;
-	uint8_t msg[DNS_HEADER_BYTES + DNS_NAME_MAX + 4];
+	uint8_t msg[DNS_QUERY_MAX];
 };
 
 static void build(struct resolve_probe *probe)
 {
 	const struct resolve_conf *c = &probe->up->conf;
 	const uint8_t *name = c->probe_domain != NULL ? c->probe_domain : dns_name_root;
-	size_t n = dns_name_len(name);
-	uint8_t *at = probe->msg + DNS_HEADER_BYTES;
-	dns_put16(probe->msg + 2, c->probe_no_rec ? 0 : DNS_FLAG_RD);
-	dns_put16(probe->msg + 4, 1);
-	memcpy(at, name, n);
-	dns_put16(at + n, DNS_TYPE_NS);
-	dns_put16(at + n + 2, DNS_CLASS_IN);
-	probe->x.msg_n = (uint16_t)(DNS_HEADER_BYTES + n + 4);
+	uint16_t flags = c->probe_no_rec ? 0 : DNS_FLAG_RD;
+	probe->x.msg_n = (uint16_t)dns_message_query(probe->msg, 0, flags, name, DNS_TYPE_NS);
 }
 
 static void probe_end(struct resolve_probe *probe)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/logq.h"
 #include "base/regex.h"
+#include "dns/message.h"
 #include "dns/rrtext.h"
 #include "server/block.h"
 #include "server/conn/conn.h"
@@ -71,9 +72,7 @@ int query_ask(struct query *q, const uint8_t *name, uint16_t qtype, uint16_t qcl
 	uint8_t *question = arena_alloc(&q->arena, len + 4);
 	if (question == NULL)
 		return ERR_SPACE;
-	memcpy(question, name, len);
-	dns_put16(question + len, qtype);
-	dns_put16(question + len + 2, qclass);
+	dns_message_question(question, name, qtype, qclass);
 	q->req.qname = question;
 	q->req.question_len = (uint16_t)(len + 4);
 	q->req.qtype = qtype;

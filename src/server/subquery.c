@@ -2,9 +2,8 @@
  * parent. */
 #include "server/subquery.h"
 
-#include <string.h>
-
 #include "base/err.h"
+#include "dns/message.h"
 #include "server/admit.h"
 #include "server/block.h"
 #include "server/chain.h"
@@ -15,40 +14,25 @@
 #include "server/waiting.h"
 #include "server/worker.h"
 
-/* The parent's OPT as plugins have left it; its options only when they fit. Returns the bytes. */
-static size_t put_opt(uint8_t *pos, const struct dns_opt *opt, size_t room)
+/* Appends the parent's OPT as plugins have left it; its options only when they fit. */
+static size_t add_opt(uint8_t *msg, size_t len, const struct dns_opt *parent)
 {
-	enum { FIXED = 11 };
-	uint16_t n = FIXED + (size_t)opt->options_len <= room ? opt->options_len : 0;
-	pos[0] = 0;
-	dns_put16(pos + 1, DNS_TYPE_OPT);
-	dns_put16(pos + 3, opt->udp_size);
-	pos[5] = opt->ext_rcode;
-	pos[6] = opt->version;
-	dns_put16(pos + 7, (uint16_t)((opt->dnssec_ok ? 0x8000 : 0) | opt->z));
-	dns_put16(pos + 9, n);
-	if (n != 0)
-		memcpy(pos + FIXED, opt->options, n);
-	return FIXED + (size_t)n;
+	struct dns_opt opt = *parent;
+	if (len + DNS_OPT_BYTES + opt.options_len > SLOT_REQUEST_MAX)
+		opt.options_len = 0;
+	return dns_message_add_opt(msg, len, &opt);
 }
 
 /* The sub-query's request: header and OPT of the parent with another question. */
 static int build_request(struct query *query, const struct query *q, const uint8_t *name,
 			 uint16_t qtype, uint16_t qclass)
 {
-	size_t name_len = dns_name_len(name);
-	size_t n = DNS_HEADER_BYTES + name_len + 4;
 	uint8_t *p = query->buf;
-	memset(p, 0, DNS_HEADER_BYTES);
-	dns_put16(p, q->req.id);
-	dns_put16(p + 2, q->req.flags);
-	p[5] = 1;
-	p[11] = q->req.opt.present;
-	memcpy(p + DNS_HEADER_BYTES, name, name_len);
-	dns_put16(p + n - 4, qtype);
-	dns_put16(p + n - 2, qclass);
+	uint8_t question[DNS_QUESTION_MAX];
+	size_t n = dns_message_question(question, name, qtype, qclass);
+	n = dns_message_start(p, q->req.id, q->req.flags, question, n);
 	if (q->req.opt.present)
-		n += put_opt(p + n, &q->req.opt, SLOT_REQUEST_MAX - n);
+		n = add_opt(p, n, &q->req.opt);
 	slot_fit(query, n);
 	if (dns_request_parse(p, n, UINT16_MAX, &query->req) != DNS_ADMIT_OK)
 		return ERR_INTERNAL;

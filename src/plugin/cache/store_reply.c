@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "dns/message.h"
 #include "plugin/cache/cache_priv.h"
 
 enum { SHORT_TTL_S = 5 };
@@ -28,13 +29,10 @@ static uint32_t ttl_of(const struct cache_conf *conf, const struct dns_resp *res
 
 int cache_message(struct plugin_inst *self, struct query *q)
 {
-	uint8_t question[DNS_NAME_MAX + 4];
-	size_t n = q->qname.len;
-	memcpy(question, q->qname.wire, n);
-	dns_put16(question + n, q->req.qtype);
-	dns_put16(question + n + 2, q->req.qclass);
+	uint8_t question[DNS_QUESTION_MAX];
+	size_t n = dns_message_question(question, q->qname.wire, q->req.qtype, q->req.qclass);
 	struct dns_encode e = { .question = question,
-				.question_len = (uint16_t)(n + 4),
+				.question_len = (uint16_t)n,
 				.qname = &q->qname,
 				.limit = STORE_MESSAGE_MAX };
 	struct dns_resp copy = q->resp;

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "dns/message.h"
 #include "dns/resp.h"
 #include "resolve/resolve.h"
 
@@ -42,16 +43,12 @@ static int system_lookup(const char *name, union net_addr addr[FORWARD_LOOKUP_MA
 
 static size_t question(const char *name, uint16_t type, uint8_t *msg)
 {
-	memset(msg, 0, DNS_HEADER_BYTES);
-	rng_secure(msg, 2);
-	dns_put16(msg + 2, DNS_FLAG_RD);
-	msg[5] = 1;
-	int n = dns_name_from_text(slice_of(name), msg + DNS_HEADER_BYTES);
-	if (n < 0)
+	uint8_t wire[DNS_NAME_MAX];
+	uint16_t id;
+	if (dns_name_from_text(slice_of(name), wire) < 0)
 		return 0;
-	dns_put16(msg + DNS_HEADER_BYTES + n, type);
-	dns_put16(msg + DNS_HEADER_BYTES + n + 2, DNS_CLASS_IN);
-	return DNS_HEADER_BYTES + (size_t)n + 4;
+	rng_secure(&id, sizeof(id));
+	return dns_message_query(msg, id, DNS_FLAG_RD, wire, type);
 }
 
 static void take(const struct dns_resp *resp, uint16_t type, union net_addr *addr, int *count)
@@ -79,7 +76,7 @@ static int ask(const char *name, uint16_t type, const union net_addr *resolver,
 	       union net_addr *addr, int *count)
 {
 	enum { REPLY_MAX = 65535 };
-	uint8_t msg[DNS_HEADER_BYTES + DNS_NAME_MAX + 4];
+	uint8_t msg[DNS_QUERY_MAX];
 	CLEANUP(freep) uint8_t *reply = xmalloc(REPLY_MAX);
 	struct resolve_conf c = { .transport = RESOLVE_PLAIN, .addr = *resolver };
 	struct dns_resp resp;

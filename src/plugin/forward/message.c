@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "dns/message.h"
 #include "dns/resp.h"
 #include "plugin/forward/serve.h"
 
@@ -11,20 +12,6 @@ static bool has_more(const struct query *q)
 	const uint8_t *m = q->req.msg;
 	unsigned n = (unsigned)dns_get16(m + 6) + dns_get16(m + 8) + dns_get16(m + 10);
 	return n > q->req.opt.present;
-}
-
-static size_t put_opt(uint8_t *pos, const struct dns_opt *opt)
-{
-	pos[0] = 0;
-	dns_put16(pos + 1, DNS_TYPE_OPT);
-	dns_put16(pos + 3, opt->udp_size);
-	pos[5] = opt->ext_rcode;
-	pos[6] = opt->version;
-	dns_put16(pos + 7, (uint16_t)((opt->dnssec_ok ? 0x8000 : 0) | opt->z));
-	dns_put16(pos + 9, opt->options_len);
-	if (opt->options_len != 0)
-		memcpy(pos + DNS_OPT_BYTES, opt->options, opt->options_len);
-	return DNS_OPT_BYTES + (size_t)opt->options_len;
 }
 
 /* The rare form: all records of the request, opened and written anew behind our question. */
@@ -55,10 +42,8 @@ static int build_whole(struct forward_query *query, const struct dns_opt *opt)
 	size_t n = (size_t)r;
 	if (opt->present && n + DNS_OPT_BYTES + opt->options_len > UINT16_MAX)
 		return ERR_LIMIT;
-	if (opt->present) {
-		n += put_opt(query->msg + n, opt);
-		dns_put16(query->msg + 10, (uint16_t)(dns_get16(query->msg + 10) + 1));
-	}
+	if (opt->present)
+		n = dns_message_add_opt(query->msg, n, opt);
 	query->msg_n = (uint16_t)n;
 	return 0;
 }
@@ -82,14 +67,9 @@ int forward_message_build(struct forward_query *query)
 	uint8_t *m = arena_alloc(&query->q->arena, cap);
 	if (m == NULL)
 		return ERR_SPACE;
-	memset(m, 0, DNS_HEADER_BYTES);
-	dns_put16(m, q->req.id);
-	dns_put16(m + 2, q->req.flags);
-	m[5] = 1;
-	m[11] = o.present;
-	memcpy(m + DNS_HEADER_BYTES, q->req.qname, q->req.question_len);
+	size_t n = dns_message_start(m, q->req.id, q->req.flags, q->req.qname, q->req.question_len);
 	if (o.present)
-		put_opt(m + DNS_HEADER_BYTES + q->req.question_len, &o);
+		dns_message_add_opt(m, n, &o);
 	query->msg = m;
 	query->msg_n = (uint16_t)cap;
 	return 0;

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "dns/types.h"
+#include "dns/message.h"
 
 static const uint64_t wait_ns = 2 * NS_PER_S;
 static const uint64_t rest_ns = NS_PER_S;
@@ -45,22 +45,9 @@ static void on_readable(struct loop_fd *loop_fd, uint32_t events)
 		conclude(p, true);
 }
 
-static size_t build(const struct loop_probe *probe, uint8_t *m)
-{
-	size_t n = dns_name_len(probe->name);
-	memset(m, 0, DNS_HEADER_BYTES);
-	dns_put16(m, probe->id);
-	dns_put16(m + 2, DNS_FLAG_RD);
-	dns_put16(m + 4, 1);
-	memcpy(m + DNS_HEADER_BYTES, probe->name, n);
-	dns_put16(m + DNS_HEADER_BYTES + n, probe->qtype);
-	dns_put16(m + DNS_HEADER_BYTES + n + 2, DNS_CLASS_IN);
-	return DNS_HEADER_BYTES + n + 4;
-}
-
 static bool ask(struct loop_probe *probe)
 {
-	uint8_t m[DNS_HEADER_BYTES + DNS_NAME_MAX + 4];
+	uint8_t m[DNS_QUERY_MAX];
 	rng_secure(&probe->id, sizeof(probe->id));
 	probe->io = (struct loop_fd){ .cb = on_readable };
 	probe->io.fd = socket(probe->to.family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -71,7 +58,7 @@ static bool ask(struct loop_probe *probe)
 		return false;
 	}
 	probe->asked = true;
-	size_t n = build(probe, m);
+	size_t n = dns_message_query(m, probe->id, DNS_FLAG_RD, probe->name, probe->qtype);
 	return connect(probe->io.fd, &probe->to.sa, net_addr_len(&probe->to)) == 0 &&
 	       send(probe->io.fd, m, n, MSG_NOSIGNAL) == (ssize_t)n;
 }

@@ -10,9 +10,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "dns/name.h"
-#include "dns/request.h"
-#include "dns/types.h"
+#include "dns/message.h"
 #include "resolve/resolve.h"
 
 #define AREA "plugin/transfer"
@@ -31,14 +29,7 @@ struct sending {
 /* RFC 1996 §4.5: the question is the zone's SOA, with AA set. The id is given when it is sent. */
 size_t transfer_notify_message(const uint8_t *zone, uint8_t out[TRANSFER_NOTIFY_MAX])
 {
-	size_t n = dns_name_len(zone);
-	memset(out, 0, DNS_HEADER_BYTES);
-	dns_put16(out + 2, DNS_OPCODE_NOTIFY << 11 | DNS_FLAG_AA);
-	dns_put16(out + 4, 1);
-	memcpy(out + DNS_HEADER_BYTES, zone, n);
-	dns_put16(out + DNS_HEADER_BYTES + n, DNS_TYPE_SOA);
-	dns_put16(out + DNS_HEADER_BYTES + n + 2, DNS_CLASS_IN);
-	return DNS_HEADER_BYTES + n + 4;
+	return dns_message_query(out, 0, DNS_OPCODE_NOTIFY << 11 | DNS_FLAG_AA, zone, DNS_TYPE_SOA);
 }
 
 static void tell(const struct sending *sending, const union net_addr *to)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dns/message.h"
 #include "net/addr.h"
 
 struct transfer_notify {
@@ -19,5 +20,5 @@ struct transfer_notify {
 void transfer_notify(const struct transfer_notify *notify);
 
 /* The message; its length. */
-enum { TRANSFER_NOTIFY_MAX = 12 + 255 + 4 };
+enum { TRANSFER_NOTIFY_MAX = DNS_QUERY_MAX };
 size_t transfer_notify_message(const uint8_t *zone, uint8_t out[TRANSFER_NOTIFY_MAX]);

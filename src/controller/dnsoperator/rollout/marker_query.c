@@ -7,9 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "dns/name.h"
-#include "dns/request.h"
-#include "dns/types.h"
+#include "dns/message.h"
 #include "net/digest.h"
 #include "net/loop.h"
 #include "resolve/resolve.h"
@@ -19,7 +17,6 @@ enum {
 	TRIES = 3,
 	AT_ONCE = 256, /* a socket each */
 	RECORDS_MAX = 64,
-	QUESTION_MAX = DNS_HEADER_BYTES + DNS_NAME_MAX + 4,
 };
 
 struct pull;
@@ -31,7 +28,7 @@ struct asking {
 	struct resolve_upstream *up;
 	struct dnsoperator_ack *ret;
 	unsigned tried;
-	uint8_t msg[QUESTION_MAX];
+	uint8_t msg[DNS_QUERY_MAX];
 };
 
 struct pull {
@@ -125,19 +122,12 @@ void dnsoperator_ack_read(const uint8_t *msg, size_t len, struct dnsoperator_ack
 
 /* ---- questions ---- */
 
-static uint16_t make_question(const char *asked, uint8_t msg[QUESTION_MAX])
+static uint16_t make_question(const char *asked, uint8_t msg[DNS_QUERY_MAX])
 {
-	static const uint8_t header[DNS_HEADER_BYTES] = { 0, 0, 1, 0, 0, 1 }; /* RD, one question */
 	uint8_t name[DNS_NAME_MAX];
-	int n = dns_name_from_text(slice_of(asked), name);
-	if (n < 0)
+	if (dns_name_from_text(slice_of(asked), name) < 0)
 		abort();
-	memcpy(msg, header, sizeof(header));
-	memcpy(msg + sizeof(header), name, (size_t)n);
-	uint8_t *end = msg + sizeof(header) + n;
-	dns_put16(end, DNS_TYPE_TXT);
-	dns_put16(end + 2, DNS_CLASS_IN);
-	return (uint16_t)(end + 4 - msg);
+	return (uint16_t)dns_message_query(msg, 0, DNS_FLAG_RD, name, DNS_TYPE_TXT);
 }
 
 static void answered(struct resolve_exchange *x);
