@@ -288,14 +288,6 @@ int regex_class_escape(struct regex_class_in *in, struct strbuf *out, const char
 	return 1;
 }
 
-static int hex_digit(uint32_t c)
-{
-	if (c >= '0' && c <= '9')
-		return (int)(c - '0');
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? (int)(c - 'a' + 10) : -1;
-}
-
 /* After `\x`: two digits, or any number in braces. False: malformed. */
 static bool read_hex(struct regex_class_in *in, uint32_t *ret)
 {
@@ -308,7 +300,7 @@ static bool read_hex(struct regex_class_in *in, uint32_t *ret)
 			return false;
 		if (braces && c == '}')
 			break;
-		int d = hex_digit(c);
+		int d = ascii_hex_value((int)c); /* c <= CP_MAX */
 		if (d < 0)
 			return false;
 		v = v * 16 + (uint32_t)d;

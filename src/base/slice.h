@@ -71,3 +71,13 @@ static inline bool ascii_isalpha(char ch)
 {
 	return (ch | 0x20) >= 'a' && (ch | 0x20) <= 'z';
 }
+
+/* The value of a hexadecimal digit in either case; -1 for any other character, NUL and the -1 of a
+ * reader at its end included. */
+static inline int ascii_hex_value(int ch)
+{
+	if (ch >= '0' && ch <= '9')
+		return ch - '0';
+	ch |= 0x20;
+	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
+}

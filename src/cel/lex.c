@@ -1,7 +1,6 @@
 /* Splits a CEL expression into tokens. */
 #include "cel/lex_priv.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +49,10 @@ static int read_hex_digits(struct text *text, size_t count, uint32_t *ret)
 	if (text->in.n < count)
 		return ERR_PARSE;
 	for (size_t i = 0; i < count; i++) {
-		char c = ascii_lower(text->in.p[i]);
-		if (!isxdigit((unsigned char)c))
+		int digit = ascii_hex_value(text->in.p[i]);
+		if (digit < 0)
 			return ERR_PARSE;
-		*ret = *ret * 16 + (uint32_t)(ascii_isdigit(c) ? c - '0' : c - 'a' + 10);
+		*ret = *ret * 16 + (uint32_t)digit;
 	}
 	text->in = slice_from(text->in, count);
 	return 0;

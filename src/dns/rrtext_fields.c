@@ -142,19 +142,11 @@ int dns_rrtext_get_u(struct rrtext_lexer *lx, uint32_t max, uint32_t *ret)
 	return 0;
 }
 
-static int hex_digit(char ch)
-{
-	if (ascii_isdigit(ch))
-		return ch - '0';
-	ch = ascii_lower(ch);
-	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
-}
-
 /* Appends digits; *half is the upper half of an unfinished byte, or -1. */
 static int put_digits(struct rrtext_lexer *lx, struct slice text, int *half, struct rrtext_out *out)
 {
 	for (size_t i = 0; i < text.n; i++) {
-		int d = hex_digit(text.p[i]);
+		int d = ascii_hex_value(text.p[i]);
 		if (d < 0)
 			return dns_rrtext_fail(lx, "bad hexadecimal digit");
 		if (*half < 0) {

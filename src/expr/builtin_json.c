@@ -266,13 +266,10 @@ static int hex4(struct json *json)
 {
 	unsigned v = 0;
 	for (int i = 0; i < 4; i++, json->pos++) {
-		char c = json->pos < json->s.n ? json->s.p[json->pos] : '\0';
-		if (ascii_isdigit(c))
-			v = v << 4 | (unsigned)(c - '0');
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			v = v << 4 | (unsigned)((c | 0x20) - 'a' + 10);
-		else
+		int digit = json->pos < json->s.n ? ascii_hex_value(json->s.p[json->pos]) : -1;
+		if (digit < 0)
 			return -1;
+		v = v << 4 | (unsigned)digit;
 	}
 	return (int)v;
 }

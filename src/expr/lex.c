@@ -112,21 +112,12 @@ static int skip_blank(struct expr_lexer *lx)
 	}
 }
 
-static int hex_value(int ch)
-{
-	if (ch >= '0' && ch <= '9')
-		return ch - '0';
-	if ((ch | 0x20) >= 'a' && (ch | 0x20) <= 'f')
-		return (ch | 0x20) - 'a' + 10;
-	return -1;
-}
-
 /* Reads `count` digits of a base; -1 when there are fewer. */
 static int64_t digits(struct expr_lexer *lx, int count, int base)
 {
 	int64_t v = 0;
 	for (int i = 0; i < count; i++, lx->pos++) {
-		int d = hex_value(peek(lx, 0));
+		int d = ascii_hex_value(peek(lx, 0));
 		if (d < 0 || d >= base)
 			return -1;
 		v = v * base + d;
@@ -140,7 +131,7 @@ static int64_t braced(struct expr_lexer *lx)
 	int64_t v = 0;
 	int n = 0;
 	for (lx->pos++; peek(lx, 0) != '}'; lx->pos++, n++) {
-		int d = hex_value(peek(lx, 0));
+		int d = ascii_hex_value(peek(lx, 0));
 		if (d < 0 || n >= 6)
 			return -1;
 		v = v << 4 | d;

@@ -244,21 +244,13 @@ static ssize_t feed_to_eof(struct h1 *h1, const uint8_t *data, size_t len)
 	return (ssize_t)len;
 }
 
-static int hex_value(char ch)
-{
-	if (ascii_isdigit(ch))
-		return ch - '0';
-	ch = ascii_lower(ch);
-	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
-}
-
 /* "1a2b;extension": the size, or negative. */
 static int64_t chunk_size(struct slice line)
 {
 	int64_t size = 0;
 	size_t i = 0;
-	for (; i < line.n && hex_value(line.p[i]) >= 0; i++) {
-		size = size * 16 + hex_value(line.p[i]);
+	for (; i < line.n && ascii_hex_value(line.p[i]) >= 0; i++) {
+		size = size * 16 + ascii_hex_value(line.p[i]);
 		if (size > INT32_MAX)
 			return ERR_LIMIT;
 	}

@@ -347,14 +347,6 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mc, const ch
 	return hand_over(x);
 }
 
-static int hex_digit(char ch)
-{
-	if (ascii_isdigit(ch))
-		return ch - '0';
-	ch = ascii_lower(ch);
-	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
-}
-
 /* As the library does it, but %00 stays as it is: a name may not end before its end. */
 static size_t unescape(void *ctx, struct MHD_Connection *mc, char *text)
 {
@@ -362,8 +354,8 @@ static size_t unescape(void *ctx, struct MHD_Connection *mc, char *text)
 	(void)ctx;
 	(void)mc;
 	for (const char *in = text; *in != '\0'; in++) {
-		int hi = in[0] == '%' ? hex_digit(in[1]) : -1;
-		int lo = hi >= 0 ? hex_digit(in[2]) : -1;
+		int hi = in[0] == '%' ? ascii_hex_value(in[1]) : -1;
+		int lo = hi >= 0 ? ascii_hex_value(in[2]) : -1;
 		if (lo < 0 || (hi | lo) == 0) {
 			*out++ = *in;
 			continue;

@@ -15,6 +15,7 @@ struct quoted_char {
 	size_t n;     /* bytes read */
 };
 
+/* Of any base up to 36. */
 static int digit_value(char ch)
 {
 	if (ascii_isdigit(ch))

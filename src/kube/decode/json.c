@@ -47,13 +47,10 @@ static int hex4(struct kube_json *json, uint32_t *ret)
 	if (json->end - json->p < 4)
 		return ERR_PARSE;
 	for (int i = 0; i < 4; i++) {
-		char c = *json->p++, low = (char)(c | 0x20);
-		if (ascii_isdigit(c))
-			v = v << 4 | (uint32_t)(c - '0');
-		else if (low >= 'a' && low <= 'f')
-			v = v << 4 | (uint32_t)(low - 'a' + 10);
-		else
+		int digit = ascii_hex_value(*json->p++);
+		if (digit < 0)
 			return ERR_PARSE;
+		v = v << 4 | (uint32_t)digit;
 	}
 	*ret = v;
 	return 0;

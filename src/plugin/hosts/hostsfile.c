@@ -328,11 +328,6 @@ static bool reversed(const struct dns_qname *qname, const char *suffix, size_t l
 	return true;
 }
 
-static int hex_value(char ch)
-{
-	return ascii_isdigit(ch) ? ch - '0' : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
-}
-
 bool hostsfile_reverse_ip(const struct dns_qname *qname, uint8_t ret_ip[16])
 {
 	enum { V4_LABELS = 4, V6_LABELS = 32 };
@@ -349,7 +344,7 @@ bool hostsfile_reverse_ip(const struct dns_qname *qname, uint8_t ret_ip[16])
 		   strlen(text) == V6_LABELS * 2 - 1) {
 		a.family = AF_INET6;
 		for (unsigned i = 0; i < V6_LABELS; i++) {
-			int v = hex_value(text[(size_t)i * 2]);
+			int v = ascii_hex_value(text[(size_t)i * 2]);
 			if (v < 0 || (i > 0 && text[(size_t)i * 2 - 1] != '.'))
 				return false;
 			a.v6.sin6_addr.s6_addr[i / 2] |= (uint8_t)(i % 2 == 0 ? v << 4 : v);

@@ -21,10 +21,10 @@ static bool read_byte(const uint8_t *label, uint8_t *ret)
 
 static bool read_nibble(const uint8_t *label, uint8_t *ret)
 {
-	char c = (char)label[1];
-	if (label[0] != 1 || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+	int digit = ascii_hex_value(label[1]);
+	if (label[0] != 1 || digit < 0)
 		return false;
-	*ret = (uint8_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	*ret = (uint8_t)digit;
 	return true;
 }
 

@@ -122,13 +122,6 @@ static const struct {
 
 /* ---- words ---- */
 
-static int digit(char ch)
-{
-	if (ascii_isdigit(ch))
-		return ch - '0';
-	return ascii_isalpha(ch) ? ascii_lower(ch) - 'a' + 10 : 99;
-}
-
 /* A number as Go's ParseUint reads it with base 0: prefixes 0x, 0o, 0b, 0, and single underscores
  * between digits and after a prefix. */
 static int go_number(const char *text, unsigned max, unsigned *ret)
@@ -159,9 +152,10 @@ static int go_number(const char *text, unsigned max, unsigned *ret)
 			may_under = false;
 			continue;
 		}
-		if (digit(*text) >= base)
+		int digit = ascii_hex_value(*text);
+		if (digit < 0 || digit >= base)
 			return ERR_PARSE;
-		v = v * (unsigned)base + (unsigned)digit(*text);
+		v = v * (unsigned)base + (unsigned)digit;
 		if (v > max)
 			return ERR_RANGE;
 		digits = may_under = true;
@@ -219,8 +213,8 @@ static int parse_hex(struct rewrite_words *words, const struct word *at)
 	size_t n = strlen(at->s) - 2;
 	char *out = arena_alloc(words->s->arena, n / 2 + 1);
 	for (size_t i = 0; i < n; i++) {
-		int d = digit(at->s[2 + i]);
-		if (d >= 16 || n % 2 != 0)
+		int d = ascii_hex_value(at->s[2 + i]);
+		if (d < 0 || n % 2 != 0)
 			return setup_error(words->s, at->pos,
 					   "edns0: expected pairs of hex digits, got '%s'", at->s);
 		out[i / 2] = (char)(i % 2 == 0 ? d << 4 : (out[i / 2] & 0xf0) | d);

@@ -6,14 +6,6 @@
 
 #include "base/err.h"
 
-static int hex_value(char ch)
-{
-	if (ascii_isdigit(ch))
-		return ch - '0';
-	ch = ascii_lower(ch);
-	return ch >= 'a' && ch <= 'f' ? ch - 'a' + 10 : -1;
-}
-
 /* Undoes %XX, and '+' for a space where that is meant; `out` needs s.n bytes. The length. */
 static int unescape(struct slice text, bool plus, uint8_t *out)
 {
@@ -23,9 +15,11 @@ static int unescape(struct slice text, bool plus, uint8_t *out)
 			out[n++] = plus && text.p[i] == '+' ? ' ' : (uint8_t)text.p[i];
 			continue;
 		}
-		if (i + 2 >= text.n || hex_value(text.p[i + 1]) < 0 || hex_value(text.p[i + 2]) < 0)
+		if (i + 2 >= text.n || ascii_hex_value(text.p[i + 1]) < 0 ||
+		    ascii_hex_value(text.p[i + 2]) < 0)
 			return ERR_PARSE;
-		out[n++] = (uint8_t)(hex_value(text.p[i + 1]) << 4 | hex_value(text.p[i + 2]));
+		out[n++] = (uint8_t)(ascii_hex_value(text.p[i + 1]) << 4 |
+				     ascii_hex_value(text.p[i + 2]));
 		i += 2;
 	}
 	return (int)n;
