@@ -32,8 +32,8 @@ void api_key(struct strbuf *out, const json_t *object);
 json_t *api_get(const json_t *object, const char *path);
 const char *api_get_string(const json_t *object, const char *path); /* "" when no string is there */
 
-/* Resource versions are decimal numbers of any length: negative, 0 or positive as a is before b.
- * "" is before all. */
+/* Compares two resourceVersions of one kind: negative, 0 or positive as `left` is older, the same or
+ * newer. They are decimal numbers of any length; "" and what is no number are older than all. */
 int api_resource_version_cmp(const char *left, const char *right);
 
 /* Is it a name of RFC 1123: a label (63 characters), or a subdomain (253)? */

@@ -82,6 +82,10 @@ static void versions(void **state)
 	assert_true(api_resource_version_cmp("18446744073709551616", "18446744073709551615") > 0);
 	assert_int_equal(api_resource_version_cmp("7", "7"), 0);
 	assert_true(api_resource_version_cmp("", "1") < 0);
+	assert_true(api_resource_version_cmp("", "0") < 0);
+	assert_true(api_resource_version_cmp("abc", "1") < 0);
+	assert_true(api_resource_version_cmp("1", "10x") > 0);
+	assert_int_equal(api_resource_version_cmp("abc", ""), 0);
 }
 
 static void names(void **state)

@@ -1,6 +1,7 @@
 /* Reading from the watch's copy unless it is behind us, and applying. */
 #include "controller/dnsoperator/configmaps.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,25 +29,23 @@ struct dnsoperator_configmaps {
 
 /* ---- what is known ---- */
 
-/* Versions of one kind are numbers that grow; 0: this one is not. */
-static uint64_t version(const char *rv)
-{
-	uint64_t v = 0;
-	return rv != NULL && slice_u64(slice_of(rv), &v) == 0 ? v : 0;
-}
-
 bool dnsoperator_seen_trusts(const struct dnsoperator_seen *seen, const char *rv)
 {
 	if (!seen->known)
 		return false;
-	return rv != NULL ? version(rv) >= MAX(seen->least, 1u) : !seen->there;
+	if (rv == NULL)
+		return !seen->there;
+	/* Where the server had no object, the copy must be newer than what was deleted. */
+	return api_resource_version_cmp(rv, "0") > 0 &&
+	       api_resource_version_cmp(rv, seen->least) >= (seen->there ? 0 : 1);
 }
 
 void dnsoperator_seen_note(struct dnsoperator_seen *seen, const char *rv, const char *copy_rv)
 {
 	seen->known = true;
 	seen->there = rv != NULL;
-	seen->least = rv != NULL ? version(rv) : version(copy_rv) + 1;
+	const char *least = rv != NULL ? rv : copy_rv != NULL ? copy_rv : "";
+	snprintf(seen->least, sizeof(seen->least), "%s", least);
 }
 
 uint64_t dnsoperator_seen_repair(struct dnsoperator_seen *seen, uint64_t applied, uint64_t now_ns)

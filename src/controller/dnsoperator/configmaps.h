@@ -17,7 +17,7 @@ struct dnsoperator_configmaps;
 struct dnsoperator_seen {
 	bool known; /* it has said something */
 	bool there;
-	uint64_t least; /* a copy that shows an older version is behind */
+	char least[32]; /* a copy that shows an older version is behind */
 	/* What was last applied, and when the next one like it is due: others may insist on
 	 * something else, and must not be fought for ever. */
 	uint64_t applied;
