@@ -164,7 +164,7 @@ static int parse_hooks(const struct controllerconf_flags *flags,
 	    parse_seconds("webhook-cert-life", flags->cert_life, &h->certs.cert_s, why, why_n) <
 		    0 ||
 	    parse_seconds("webhook-overlap", flags->overlap, &h->certs.overlap_s, why, why_n) < 0 ||
-	    parse_time("webhook-look", flags->look, &h->look_ns, why, why_n) < 0)
+	    parse_time("webhook-look", flags->look, &h->interval_ns, why, why_n) < 0)
 		return -1;
 	return flags->hook_names != NULL
 		       ? split_names(controllerconf, flags->hook_names, why, why_n)

@@ -15,7 +15,7 @@
 #include "http/server.h"
 #include "kube/webhook/hookserver.h"
 #include "kube/leader/lease.h"
-#include "kube/informer/plan.h"
+#include "kube/informer/reflector_plan.h"
 
 enum { NOT_READY = 503, TROUBLE_S = 10 /* between two log lines about web hooks */ };
 

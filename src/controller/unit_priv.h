@@ -10,7 +10,7 @@
 #include "base/compiler.h"
 #include "base/strbuf.h"
 #include "kube/leader/elect.h"
-#include "kube/informer/plan.h"
+#include "kube/informer/reflector_plan.h"
 
 struct controller;
 struct controller_ctx;

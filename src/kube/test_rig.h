@@ -13,6 +13,8 @@
 #include "kube/client/client.h"
 #include "kube/client/config_priv.h"
 #include "testing/fake_api.h"
+#include "kube/client/credential_priv.h"
+#include "kube/client/kubeconfig_priv.h"
 
 /* The text with the folder in place of each @. */
 static UNUSED void put_folder(char *out, size_t n, const char *text, const char *folder)

@@ -96,7 +96,7 @@ static int informers(const char *kubeconfig, bool stream)
 {
 	static const kube_index_fn indexes[] = { by_service, by_ip };
 	struct kube_config *config = NULL;
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	struct kube_server_memory memory = { .no_stream_until_ns = stream ? 0 : UINT64_MAX };
 	char err[256], line[32];
 	if (kube_config_load(kubeconfig, NULL, &config, err, sizeof(err)) < 0) {
@@ -136,7 +136,7 @@ static int informers(const char *kubeconfig, bool stream)
 	for (int k = 0; k < 2; k++)
 		kube_informer_free(i[k]);
 	kube_client_free(client);
-	kube_intern_free(t);
+	kube_string_pool_free(t);
 	return 0;
 }
 
@@ -378,7 +378,7 @@ static int event(void)
 	static const kube_index_fn indexes[] = { by_service, by_ip };
 	static struct strbuf frames[EVENTS];
 	struct feed f = { .frames = frames, .n = EVENTS };
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	char err[64];
 	for (unsigned i = 0; i < EVENTS; i++) {
 		strbuf_init(&frames[i]);
@@ -404,7 +404,7 @@ static int event(void)
 	printf("{\"bytes\":%zu,\"us\":%.1f,\"best_us\":%.1f,\"updated\":%llu}\n", frames[0].n, f.us,
 	       f.best_us, (unsigned long long)s.updated);
 	kube_informer_free(i);
-	kube_intern_free(t);
+	kube_string_pool_free(t);
 	for (unsigned k = 0; k < EVENTS; k++)
 		strbuf_done(&frames[k]);
 	return s.updated == EVENTS - 1 ? 0 : 1;

@@ -184,7 +184,7 @@ struct options {
 	bool compact, quiet;
 };
 
-static void choose_codec(struct options *o, struct kube_intern *t)
+static void choose_codec(struct options *o, struct kube_string_pool *t)
 {
 	const struct api_kind *k = o->informer.kind;
 	if (!o->compact) {
@@ -276,7 +276,7 @@ static int run(struct kube_config *config, struct options *o)
 				  .deleted = o->quiet ? NULL : on_deleted,
 				  .synced = on_synced,
 				  .trouble = on_trouble };
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	uint64_t start = clock_mono_ns();
 	char err[256];
 	kube_config_set_times(config, &o->files);
@@ -292,7 +292,7 @@ static int run(struct kube_config *config, struct options *o)
 		serve(i, o->value);
 	kube_informer_free(i);
 	kube_client_free(o->informer.client);
-	kube_intern_free(t);
+	kube_string_pool_free(t);
 	return r < 0 ? 1 : 0;
 }
 

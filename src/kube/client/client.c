@@ -1,4 +1,4 @@
-/* The client: where to, and requests with their retries. */
+/* The client: the address of the API server, and requests with their retries. */
 #include "kube/client/client.h"
 
 #include <errno.h>
@@ -9,14 +9,16 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "kube/client/conn.h"
+#include "kube/client/client_priv.h"
+#include "kube/client/credential_priv.h"
+#include "kube/client/status_priv.h"
 
 enum { DEFAULT_TIMEOUT_S = 60 };
 
-/* ---- where to ---- */
+/* ---- the address ---- */
 
 /* host[:port] of the URL, what stands behind in *rest. */
-static struct slice authority(const char *url, struct slice *rest)
+static struct slice parse_authority(const char *url, struct slice *rest)
 {
 	const char *p = strstr(url, "://") + 3;
 	size_t n = strcspn(p, "/");
@@ -62,9 +64,9 @@ struct kube_client *kube_client_new(struct kube_config *config)
 {
 	struct kube_client *c = xcalloc(1, sizeof(*c));
 	struct slice rest;
-	struct slice a = authority(config->server, &rest);
+	struct slice a = parse_authority(config->server, &rest);
 	c->config = config;
-	kube_bucket_init(&c->writes);
+	kube_write_limit_init(&c->writes);
 	c->text = xasprintf("%s (%s)", config->server, config->origin);
 	if (config->tls_name != NULL && strncmp(config->server, "https://", 8) == 0)
 		use_tls_name(c, a, rest);
@@ -79,7 +81,7 @@ void kube_client_free(struct kube_client *client)
 	if (client == NULL)
 		return;
 	kube_config_free(client->config);
-	kube_bucket_done(&client->writes);
+	kube_write_limit_done(&client->writes);
 	free(client->text);
 	free(client->url);
 	free(client->connect_to);
@@ -89,7 +91,7 @@ void kube_client_free(struct kube_client *client)
 
 void kube_client_limit_writes(struct kube_client *client, unsigned per_s, unsigned burst)
 {
-	kube_bucket_set(&client->writes, per_s, burst);
+	kube_write_limit_set(&client->writes, per_s, burst);
 }
 
 const char *kube_client_text(const struct kube_client *client)
@@ -110,8 +112,8 @@ struct attempt {
 };
 
 /* What to do with how it went: 1 again, 0 that was it, negative: stop with this code. */
-static int after_answer(struct kube_conn *conn, struct kube_exchange *exchange,
-			struct attempt *attempt)
+static int retry_after_answer(struct kube_conn *conn, struct kube_exchange *exchange,
+			      struct attempt *attempt)
 {
 	bool server = exchange->code == 429 || (exchange->code >= 500 && exchange->code <= 599);
 	uint64_t wait = (uint64_t)exchange->retry_after_s * NS_PER_S;
@@ -131,7 +133,7 @@ static int after_answer(struct kube_conn *conn, struct kube_exchange *exchange,
 	return r < 0 ? r : 1;
 }
 
-static bool after_failure(const struct kube_exchange *exchange, struct attempt *attempt)
+static bool may_retry_failure(const struct kube_exchange *exchange, struct attempt *attempt)
 {
 	if (!exchange->reset || attempt->reset_once || strcmp(exchange->method, "GET") != 0)
 		return false;
@@ -141,8 +143,8 @@ static bool after_failure(const struct kube_exchange *exchange, struct attempt *
 	return true;
 }
 
-static int one_attempt(struct kube_conn *conn, struct kube_exchange *exchange, bool fresh,
-		       uint64_t *asked_ns)
+static int try_once(struct kube_conn *conn, struct kube_exchange *exchange, bool fresh,
+		    uint64_t *asked_ns)
 {
 	CLEANUP(kube_secret_wipe) struct strbuf token = STRBUF_INIT;
 	const struct kube_token_ask ask = { fresh, *asked_ns, &conn->cancelled };
@@ -160,8 +162,8 @@ static int one_attempt(struct kube_conn *conn, struct kube_exchange *exchange, b
 }
 
 /* The result for the caller, and its text. */
-static int conclude(struct kube_conn *conn, struct kube_exchange *exchange, int ret,
-		    struct kube_status *reterr)
+static int report_result(struct kube_conn *conn, struct kube_exchange *exchange, int ret,
+			 struct kube_status *reterr)
 {
 	struct kube_status dummy = { 0 };
 	struct kube_status *s = reterr != NULL ? reterr : &dummy;
@@ -177,7 +179,7 @@ static int conclude(struct kube_conn *conn, struct kube_exchange *exchange, int 
 	} else {
 		snprintf(text, sizeof(text), "%s: %s", kube_config_server(conn->client->config),
 			 exchange->error[0] != '\0' ? exchange->error : err_str(ret));
-		kube_status_say(s, text);
+		kube_status_set_text(s, text);
 	}
 	kube_status_done(&dummy);
 	return ret;
@@ -188,7 +190,8 @@ static int wait_turn(struct kube_conn *conn, const struct kube_exchange *exchang
 {
 	if (conn->urgent || strcmp(exchange->method, "GET") == 0)
 		return 0;
-	uint64_t wait = kube_bucket_take(&conn->client->writes, conn->patient, clock_mono_ns());
+	uint64_t wait =
+		kube_write_limit_take(&conn->client->writes, conn->patient, clock_mono_ns());
 	return wait != 0 ? kube_conn_sleep(conn, wait) : 0;
 }
 
@@ -201,12 +204,13 @@ int kube_conn_request(struct kube_conn *conn, struct kube_exchange *exchange,
 	int r = wait_turn(conn, exchange), again = r == 0 ? 1 : r;
 	while (again > 0) {
 		bool renewed = a.token_renewed;
-		r = one_attempt(conn, exchange, fresh, &asked_ns);
-		again = r == 0 ? after_answer(conn, exchange, &a) : after_failure(exchange, &a);
+		r = try_once(conn, exchange, fresh, &asked_ns);
+		again = r == 0 ? retry_after_answer(conn, exchange, &a)
+			       : may_retry_failure(exchange, &a);
 		fresh = a.token_renewed && !renewed;
 	}
 	exchange->error[0] = again < 0 ? '\0' : exchange->error[0];
-	return conclude(conn, exchange, again < 0 ? again : r, reterr);
+	return report_result(conn, exchange, again < 0 ? again : r, reterr);
 }
 
 /* ---- one request, one answer ---- */
@@ -220,27 +224,27 @@ static int keep_answer(void *ctx, struct slice bytes)
 	return 0;
 }
 
-static void forget_answer(void *ctx)
+static void drop_answer(void *ctx)
 {
 	strbuf_reset(ctx);
 }
 
-static void say_unusable(struct kube_status *reterr, int code, const char *text)
+static void set_unusable(struct kube_status *reterr, int code, const char *text)
 {
 	if (reterr == NULL)
 		return;
-	kube_status_say(reterr, text);
+	kube_status_set_text(reterr, text);
 	reterr->code = code;
 }
 
-static int decode(struct slice text, int code, json_t **ret, struct kube_status *reterr)
+static int decode_answer(struct slice text, int code, json_t **ret, struct kube_status *reterr)
 {
 	json_error_t e;
 	json_t *v = json_loadb(text.n != 0 ? text.p : "", text.n, JSON_DECODE_ANY, &e);
 	if (v == NULL) {
 		char what[320];
 		snprintf(what, sizeof(what), "the answer is not JSON: %s", e.text);
-		say_unusable(reterr, code, what);
+		set_unusable(reterr, code, what);
 		return ERR_PARSE;
 	}
 	*ret = v;
@@ -265,7 +269,7 @@ int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t
 		.gzip = strcmp(request->method, "GET") == 0,
 		.end_ns = clock_mono_ns() + limit,
 		.data = keep_answer,
-		.restart = forget_answer,
+		.restart = drop_answer,
 		.ctx = &text,
 		.error_body = STRBUF_INIT,
 	};
@@ -277,9 +281,9 @@ int kube_call(struct kube_conn *conn, const struct kube_request *request, json_t
 	int e = kube_conn_request(conn, &x, reterr);
 	/* An exec plugin, too, may have said more than it should: that is no answer. */
 	if (e == ERR_LIMIT && x.code >= 200 && x.code <= 299)
-		say_unusable(reterr, x.code, "the answer is longer than this program takes");
+		set_unusable(reterr, x.code, "the answer is longer than this program takes");
 	kube_exchange_done(&x);
 	if (e == 0 && ret != NULL)
-		e = decode(strbuf_slice(&text), x.code, ret, reterr);
+		e = decode_answer(strbuf_slice(&text), x.code, ret, reterr);
 	return e;
 }

@@ -1,4 +1,5 @@
-/* Which configuration: a file that was named, those of the environment, or the pod's own. */
+/* Finds and loads the configuration: a named kubeconfig, those of the environment, or the service
+ * account of the pod. */
 #include "kube/client/config.h"
 
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/credential_priv.h"
+#include "kube/client/kubeconfig_priv.h"
 
 #define MOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -199,14 +202,14 @@ int kube_config_load(const char *file, const char *context, struct kube_config *
 
 /* ---- the pod's service account ---- */
 
-static char *mounted(const char *root, const char *name)
+static char *mounted_path(const char *root, const char *name)
 {
 	return xasprintf("%s" MOUNT "/%s", root != NULL ? root : "", name);
 }
 
 static char *pod_namespace(const char *root)
 {
-	CLEANUP(freep) char *path = mounted(root, "namespace");
+	CLEANUP(freep) char *path = mounted_path(root, "namespace");
 	struct kube_secret text = { 0 };
 	if (kube_secret_read(path, &text) < 0)
 		return xstrdup("default");
@@ -237,8 +240,8 @@ int kube_config_in_cluster(const char *root, struct kube_config **ret, char *err
 	bool v6 = strchr(host, ':') != NULL;
 	c->server = xasprintf("https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "", port);
 	c->origin = xstrdup("the pod's service account");
-	c->ca.path = mounted(root, "ca.crt");
-	c->token_file = mounted(root, "token");
+	c->ca.path = mounted_path(root, "ca.crt");
+	c->token_file = mounted_path(root, "token");
 	c->ns = pod_namespace(root);
 	int r = kube_config_check(c, err, err_n);
 	if (r < 0) {

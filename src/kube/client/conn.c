@@ -1,4 +1,6 @@
 /* A connection: one libcurl handle, driven so that another thread can end the wait at once. */
+#include "kube/client/conn.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,7 +12,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "kube/client/conn.h"
+#include "kube/client/client_priv.h"
+#include "kube/client/credential_priv.h"
 
 enum {
 	KEEPALIVE_IDLE_S = 30,
@@ -261,7 +264,7 @@ static int wait_ms(const struct kube_exchange *exchange, uint64_t now)
 	return (int)MIN((end - now) / NS_PER_MS + 1, (uint64_t)POLL_MAX_MS);
 }
 
-static int give_up(struct kube_exchange *exchange, uint64_t now)
+static int check_deadlines(struct kube_exchange *exchange, uint64_t now)
 {
 	if (exchange->idle_ns != 0 && now >= exchange->heard_ns + exchange->idle_ns) {
 		snprintf(exchange->error, sizeof(exchange->error), "no byte came for %llu ms",
@@ -276,7 +279,7 @@ static int give_up(struct kube_exchange *exchange, uint64_t now)
 }
 
 /* Until libcurl is done (its result in *ret), somebody cancels, or time is over. */
-static int drive(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode *ret)
+static int run_transfer(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode *ret)
 {
 	for (;;) {
 		int running = 0, left = 0;
@@ -290,7 +293,7 @@ static int drive(struct kube_conn *conn, struct kube_exchange *exchange, CURLcod
 			return 0;
 		}
 		uint64_t now = clock_mono_ns();
-		int r = give_up(exchange, now);
+		int r = check_deadlines(exchange, now);
 		if (r < 0)
 			return r;
 		if (conn->lib->multi_poll(conn->multi, NULL, 0, wait_ms(exchange, now), NULL) !=
@@ -356,7 +359,7 @@ static void explain_trust(const struct kube_conn *conn, struct kube_exchange *ex
 					      : "the certificate-authority that was given");
 }
 
-static int judge(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode code)
+static int classify_result(struct kube_conn *conn, struct kube_exchange *exchange, CURLcode code)
 {
 	if (exchange->data_error < 0) {
 		exchange->error[0] = '\0'; /* libcurl's words are about writing */
@@ -384,7 +387,7 @@ static int judge(struct kube_conn *conn, struct kube_exchange *exchange, CURLcod
 	return ERR_CLOSED;
 }
 
-static void prepare(struct kube_conn *conn, struct kube_exchange *exchange)
+static void reset_exchange(struct kube_conn *conn, struct kube_exchange *exchange)
 {
 	exchange->conn = conn;
 	exchange->code = 0;
@@ -404,7 +407,7 @@ int kube_conn_exchange(struct kube_conn *conn, struct kube_exchange *exchange)
 	bool changed = false;
 	CLEANUP(strbuf_done) struct strbuf url = STRBUF_INIT;
 	struct curl_slist *to = NULL;
-	prepare(conn, exchange);
+	reset_exchange(conn, exchange);
 	int r = refresh_tls(conn, exchange, &changed);
 	if (r < 0)
 		return r;
@@ -423,10 +426,10 @@ int kube_conn_exchange(struct kube_conn *conn, struct kube_exchange *exchange)
 	if (conn->lib->multi_add_handle(conn->multi, conn->easy) != CURLM_OK)
 		r = ERR_INTERNAL;
 	else
-		r = drive(conn, exchange, &code);
+		r = run_transfer(conn, exchange, &code);
 	/* A handle that is taken out before it was done closes its connection. */
 	IGNORE(conn->lib->multi_remove_handle(conn->multi, conn->easy));
-	r = r < 0 ? r : judge(conn, exchange, code);
+	r = r < 0 ? r : classify_result(conn, exchange, code);
 	conn->lib->easy_reset(conn->easy);
 	drop_headers(conn, headers);
 	conn->lib->slist_free_all(to);
@@ -489,6 +492,11 @@ void kube_conn_cancel(struct kube_conn *conn)
 void kube_conn_set_patient(struct kube_conn *conn, bool patient)
 {
 	conn->patient = patient;
+}
+
+void kube_conn_set_urgent(struct kube_conn *conn, bool urgent)
+{
+	conn->urgent = urgent;
 }
 
 const char *kube_conn_warnings(const struct kube_conn *conn)

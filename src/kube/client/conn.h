@@ -1,94 +1,25 @@
-/* One exchange over a connection: what kube_call and kube_stream are made of. No retries here. */
+/* A connection to the API server, for one thread at a time. Another thread can end its wait. */
 #pragma once
 
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
-#include "base/compiler.h"
-#include "base/slice.h"
-#include "base/strbuf.h"
-#include "kube/client/bucket.h"
-#include "kube/client/client.h"
-#include "kube/client/config_priv.h"
-#include "kube/client/curl.h"
+struct kube_client;
+struct kube_conn;
 
-enum {
-	KUBE_CONNECT_TIMEOUT_S = 30,
-	KUBE_WARNINGS_MAX_BYTES = 4096,
-	KUBE_HEADERS_MAX = 256, /* of an answer, looked at */
-};
-
-struct kube_client {
-	struct kube_config *config;
-	char *text;
-	char *url;	  /* in front of each path; its host is the name to verify */
-	char *connect_to; /* the real host where that differs; NULL */
-	char *host;	  /* "Host: ..." in that case */
-	bool no_proxy;	  /* a loopback address, or the kubeconfig names a proxy */
-	struct kube_bucket writes;
-};
-
-struct kube_conn {
-	struct kube_client *client;
-	const struct kube_curl *lib;
-	CURLM *multi; /* keeps the connection between two exchanges */
-	CURL *easy;
-	struct kube_tls *tls; /* that the connection was made with */
-	bool tls_suspect;     /* no answer, or a 401: look at the files again */
-	_Atomic bool cancelled;
-	bool urgent;  /* its writes are not held back: leases */
-	bool patient; /* its writes are held back sooner */
-	struct strbuf warnings;
-};
-
-/* What to ask (filled by the caller) and what came. Zero it first, kube_exchange_done at last. */
-struct kube_exchange {
-	const char *method;
-	const char *path;
-	struct slice body;	  /* p NULL: none */
-	const char *content_type; /* of the body */
-	const char *accept;	  /* NULL: application/json */
-	bool gzip;
-	struct slice token;
-	uint64_t end_ns;  /* give up then; 0: never */
-	uint64_t idle_ns; /* give up after such a silence; 0: never */
-	/* For the body of a 2xx; 0 or the code that ends the exchange. */
-	int (*data)(void *ctx, struct slice bytes);
-	/* Before the body is given again, from its start; NULL: that cannot be. */
-	void (*restart)(void *ctx);
-	void *ctx;
-
-	int code;	/* of HTTP; 0: none came */
-	bool got_bytes; /* of a 2xx's body */
-	bool has_retry_after;
-	unsigned retry_after_s;
-	char audit_id[64];
-	struct strbuf error_body; /* of others */
-	bool reset;		  /* the connection broke, or none was made by it in time */
-	char error[CURL_ERROR_SIZE];
-
-	/* Private to conn.c: */
-	struct kube_conn *conn;
-	size_t body_at;
-	uint64_t heard_ns;
-	unsigned headers;
-	int data_error;
-};
-
-/* 0 when an answer came, whatever its code. Errors: ERR_TIMEOUT, -ECANCELED, ERR_CLOSED, ERR_TLS,
- * ERR_PARSE (not HTTP), or what `data` said. `error` has the text. */
-MUST_CHECK int kube_conn_exchange(struct kube_conn *conn, struct kube_exchange *exchange);
-void kube_exchange_done(struct kube_exchange *exchange);
-/* -ECANCELED at once when cancelled meanwhile, else 0 when the time is over. */
-MUST_CHECK int kube_conn_sleep(struct kube_conn *conn, uint64_t ns);
-
-/* One request with all the retries of client.h. It is not repeated once `data` has seen
- * bytes, unless there is `restart`. */
-MUST_CHECK int kube_conn_request(struct kube_conn *conn, struct kube_exchange *exchange,
-				 struct kube_status *reterr);
-
-/* Fills the status from a refusal and returns its code of err.h. */
-int kube_status_from(struct kube_status *status, int code, struct slice body, const char *audit_id);
-/* One that came without an answer. */
-void kube_status_say(struct kube_status *status, const char *text);
+/* NULL when libcurl cannot be loaded, or descriptors ran out: `err` gets a sentence. */
+struct kube_conn *kube_conn_new(struct kube_client *client, char *err, size_t err_n);
+void kube_conn_free(struct kube_conn *conn);
+/* The client it belongs to, borrowed. */
+struct kube_client *kube_conn_client(const struct kube_conn *conn);
+/* From any thread: a call under way on it ends with -ECANCELED, and all later ones. An exec plugin
+ * that it runs is killed. */
+void kube_conn_cancel(struct kube_conn *conn);
+/* Patient connections wait earlier: they leave a quarter of the client's allowance of writes to
+ * others. For Events and status. */
+void kube_conn_set_patient(struct kube_conn *conn, bool patient);
+/* Writes of urgent connections never wait for the allowance: for leases. */
+void kube_conn_set_urgent(struct kube_conn *conn, bool urgent);
+/* The server's warnings about the last call (`Warning: 299`), one per line, without repetitions; ""
+ * for none. Borrowed until the next call. */
+const char *kube_conn_warnings(const struct kube_conn *conn);

@@ -1,5 +1,7 @@
-/* Credentials in force: the token, and what TLS needs. Both are renewed while the program runs;
- * what was good stays in force when the new cannot be read. */
+/* Reads and renews the credentials in force: the token, from a file or an exec plugin, and the
+ * certificates for TLS. */
+#include "kube/client/credential_priv.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

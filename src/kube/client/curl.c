@@ -1,11 +1,12 @@
-/* Loading libcurl. */
+/* Loads libcurl when it is first needed. */
+#include "kube/client/curl.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
-#include "kube/client/curl.h"
 
 #define LIBRARY "libcurl-gnutls.so.4"
 
@@ -22,7 +23,7 @@ static const struct {
 #undef X
 };
 
-static void load(void)
+static void load_library(void)
 {
 	void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (lib == NULL) {
@@ -47,7 +48,7 @@ static void load(void)
 
 const struct kube_curl *kube_curl_load(char *err, size_t err_n)
 {
-	pthread_once(&once, load);
+	pthread_once(&once, load_library);
 	if (load_error[0] == '\0')
 		return &table;
 	snprintf(err, err_n, "%s", load_error);

@@ -1,5 +1,7 @@
 /* Exec plugins: a program that prints a credential. It gets no terminal and no standard input, has
  * a time limit, and is killed with all it started when that is over or nobody wants it any more. */
+#include "kube/client/exec_priv.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -64,11 +66,11 @@ static char *exec_info(const struct kube_config *config)
 
 typedef VEC(char *) word_list;
 
-static bool is_set(const word_list *l, const char *var)
+static bool is_set(const word_list *list, const char *var)
 {
 	size_t n = strcspn(var, "=") + 1;
-	for (size_t i = 0; i < l->n; i++)
-		if (strncmp(l->v[i], var, n) == 0)
+	for (size_t i = 0; i < list->n; i++)
+		if (strncmp(list->v[i], var, n) == 0)
 			return true;
 	return false;
 }
@@ -101,7 +103,7 @@ struct child {
 	int out, err; /* read ends */
 };
 
-static int spawn(const struct kube_config *config, int out_w, int err_w, pid_t *ret)
+static int spawn_child(const struct kube_config *config, int out_w, int err_w, pid_t *ret)
 {
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t at;
@@ -138,14 +140,14 @@ static void close_pipe(int fd[2])
 			close(fd[i]);
 }
 
-static int start(const struct kube_config *config, struct child *ret)
+static int start_child(const struct kube_config *config, struct child *ret)
 {
 	int out[2] = { -1, -1 }, err[2] = { -1, -1 };
 	int r = 0;
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
 		r = -errno;
 	else
-		r = spawn(config, out[1], err[1], &ret->pid);
+		r = spawn_child(config, out[1], err[1], &ret->pid);
 	if (r < 0) {
 		close_pipe(out);
 		close_pipe(err);
@@ -161,7 +163,7 @@ static int start(const struct kube_config *config, struct child *ret)
 /* ---- reading it ---- */
 
 /* Takes what is there: 1 more may come, 0 its end. What is beyond `max` is dropped. */
-static int drain(int fd, struct strbuf *to, size_t max)
+static int drain_pipe(int fd, struct strbuf *to, size_t max)
 {
 	char buf[4096];
 	ssize_t n = read(fd, buf, sizeof(buf));
@@ -203,10 +205,10 @@ static int read_child(const struct child *ch, const struct stopper *stop, uint64
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n > 0 && p[0].fd >= 0 && p[0].revents != 0 &&
-		    drain(ch->out, out, OUTPUT_MAX_BYTES + 1) == 0)
+		    drain_pipe(ch->out, out, OUTPUT_MAX_BYTES + 1) == 0)
 			p[0].fd = -1;
 		if (n > 0 && p[1].fd >= 0 && p[1].revents != 0 &&
-		    drain(ch->err, err, STDERR_KEPT_BYTES) == 0)
+		    drain_pipe(ch->err, err, STDERR_KEPT_BYTES) == 0)
 			p[1].fd = -1;
 		if (out->n > OUTPUT_MAX_BYTES)
 			return ERR_LIMIT;
@@ -217,7 +219,7 @@ static int read_child(const struct child *ch, const struct stopper *stop, uint64
 /* Its exit status; a process that closed its output but does not end is killed at `end`. With no
  * time at all, the group is killed also when its first process has ended: others hold the output.
  */
-static int reap(pid_t pid, uint64_t limit_ns)
+static int reap_child(pid_t pid, uint64_t limit_ns)
 {
 	uint64_t end = clock_mono_ns() + limit_ns;
 	int status = 0;
@@ -246,8 +248,8 @@ static const char *first_line(struct strbuf *out)
 	return out->s;
 }
 
-static int explain(const struct kube_config *config, int ret, int status, struct strbuf *said,
-		   char *err, size_t err_n)
+static int explain_failure(const struct kube_config *config, int ret, int status,
+			   struct strbuf *said, char *err, size_t err_n)
 {
 	const char *cmd = config->exec.command;
 	const char *line = first_line(said);
@@ -274,7 +276,7 @@ int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, in
 	CLEANUP(strbuf_done) struct strbuf said = STRBUF_INIT;
 	struct child ch = { .out = -1, .err = -1 };
 	char why[256];
-	int r = start(config, &ch);
+	int r = start_child(config, &ch);
 	if (r < 0) {
 		snprintf(err, err_n, "%s: cannot run exec plugin '%s': %s%s%s", config->origin,
 			 config->exec.command, err_str(r), config->exec.hint[0] != '\0' ? ". " : "",
@@ -282,11 +284,11 @@ int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, in
 		return r;
 	}
 	r = read_child(&ch, &(struct stopper){ stop, wake }, config->times.exec_ns, &out, &said);
-	int status = reap(ch.pid, r < 0 ? 0 : NS_PER_S);
+	int status = reap_child(ch.pid, r < 0 ? 0 : NS_PER_S);
 	close(ch.out);
 	close(ch.err);
 	if (r < 0 || status != 0)
-		return explain(config, r, status, &said, err, err_n);
+		return explain_failure(config, r, status, &said, err, err_n);
 	r = kube_exec_parse(strbuf_slice(&out), config->exec.api_version, ret, why, sizeof(why));
 	if (r < 0)
 		snprintf(err, err_n, "%s: exec plugin '%s': %s", config->origin,
@@ -296,12 +298,12 @@ int kube_exec_run(const struct kube_config *config, const _Atomic bool *stop, in
 
 /* ---- what it says ---- */
 
-static int take_status(const json_t *s, struct kube_exec_cred *cred, const char **why)
+static int take_status(const json_t *status, struct kube_exec_cred *cred, const char **why)
 {
-	const char *token = api_get_string(s, "token");
-	const char *cert = api_get_string(s, "clientCertificateData");
-	const char *key = api_get_string(s, "clientKeyData");
-	const char *expires = api_get_string(s, "expirationTimestamp");
+	const char *token = api_get_string(status, "token");
+	const char *cert = api_get_string(status, "clientCertificateData");
+	const char *key = api_get_string(status, "clientKeyData");
+	const char *expires = api_get_string(status, "expirationTimestamp");
 	*why = "status has neither a token nor a certificate";
 	if (token[0] == '\0' && cert[0] == '\0')
 		return ERR_PARSE;

@@ -1,7 +1,7 @@
 /* Any text of an exec plugin: a credential or a refusal. */
 #include <stdlib.h>
 
-#include "kube/client/config_priv.h"
+#include "kube/client/exec_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/kubeconfig_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

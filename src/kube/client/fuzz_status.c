@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kube/client/conn.h"
+#include "kube/client/status_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

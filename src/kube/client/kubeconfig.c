@@ -1,5 +1,7 @@
 /* Reading kubeconfig files: merged by name, the chosen context's cluster and user taken over by
  * tables of their keys. */
+#include "kube/client/kubeconfig_priv.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +34,7 @@ struct reader {
 };
 
 PRINTF_LIKE(3, 4)
-static int refuse(struct reader *rd, int code, const char *fmt, ...)
+static int set_error(struct reader *rd, int code, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -43,46 +45,49 @@ static int refuse(struct reader *rd, int code, const char *fmt, ...)
 
 /* ---- merging: who names a thing first wins, as a whole ---- */
 
-static const struct entry *find(const entry_list *l, const char *name)
+static const struct entry *find_entry(const entry_list *entries, const char *name)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->v[i].name, name) == 0)
-			return &l->v[i];
+	for (size_t i = 0; i < entries->n; i++)
+		if (strcmp(entries->v[i].name, name) == 0)
+			return &entries->v[i];
 	return NULL;
 }
 
-static int add_entry(struct reader *rd, entry_list *l, const struct entry *entry, const char *list)
+static int add_entry(struct reader *rd, entry_list *entries, const struct entry *entry,
+		     const char *list)
 {
-	const struct entry *there = find(l, entry->name);
+	const struct entry *there = find_entry(entries, entry->name);
 	if (there != NULL && there->file == entry->file)
-		return refuse(rd, ERR_DUPLICATE, "%s: '%s' is twice in %s", entry->file,
-			      entry->name, list);
+		return set_error(rd, ERR_DUPLICATE, "%s: '%s' is twice in %s", entry->file,
+				 entry->name, list);
 	if (there != NULL)
 		return 0;
-	if (l->n == ENTRIES_MAX)
-		return refuse(rd, ERR_LIMIT, "%s: more than %d %s", entry->file, ENTRIES_MAX, list);
-	vec_push(l, *entry);
+	if (entries->n == ENTRIES_MAX)
+		return set_error(rd, ERR_LIMIT, "%s: more than %d %s", entry->file, ENTRIES_MAX,
+				 list);
+	vec_push(entries, *entry);
 	return 0;
 }
 
 static int add_list(struct reader *rd, const json_t *tree, const char *file, const char *key,
-		    const char *inner, entry_list *l)
+		    const char *inner, entry_list *entries)
 {
 	const json_t *list = json_object_get(tree, key), *v;
 	size_t i;
 	if (list == NULL || json_is_null(list))
 		return 0;
 	if (!json_is_array(list))
-		return refuse(rd, ERR_PARSE, "%s: %s is not a list", file, key);
+		return set_error(rd, ERR_PARSE, "%s: %s is not a list", file, key);
 	json_array_foreach (list, i, v) {
 		const char *name = api_text_or(json_object_get(v, "name"), NULL);
 		const json_t *body = json_object_get(v, inner);
 		if (name == NULL)
-			return refuse(rd, ERR_PARSE, "%s: %s[%zu].name is missing", file, key, i);
+			return set_error(rd, ERR_PARSE, "%s: %s[%zu].name is missing", file, key,
+					 i);
 		if (body != NULL && !json_is_object(body) && !json_is_null(body))
-			return refuse(rd, ERR_PARSE, "%s: %s '%s': %s is not a map", file, key,
-				      name, inner);
-		int r = add_entry(rd, l, &(struct entry){ name, body, file }, key);
+			return set_error(rd, ERR_PARSE, "%s: %s '%s': %s is not a map", file, key,
+					 name, inner);
+		int r = add_entry(rd, entries, &(struct entry){ name, body, file }, key);
 		if (r < 0)
 			return r;
 	}
@@ -97,7 +102,7 @@ static int add_file(struct reader *rd, const struct kube_config_file *file)
 	int r = api_yaml_parse(file->path, text, &docs, &se);
 	if (r < 0) {
 		char said[768];
-		return refuse(rd, r, "%s", srcerr_str(&se, said, sizeof(said)));
+		return set_error(rd, r, "%s", srcerr_str(&se, said, sizeof(said)));
 	}
 	if (docs.n == 0)
 		return 0; /* an empty file is one that says nothing */
@@ -105,12 +110,12 @@ static int add_file(struct reader *rd, const struct kube_config_file *file)
 	size_t n = docs.n;
 	api_docs_done(&docs);
 	if (n > 1)
-		return refuse(rd, ERR_PARSE, "%s: more than one document", file->path);
+		return set_error(rd, ERR_PARSE, "%s: more than one document", file->path);
 	if (!json_is_object(tree))
-		return refuse(rd, ERR_PARSE, "%s: not a kubeconfig", file->path);
+		return set_error(rd, ERR_PARSE, "%s: not a kubeconfig", file->path);
 	if (api_kind(tree)[0] != '\0' && strcmp(api_kind(tree), "Config") != 0)
-		return refuse(rd, ERR_PARSE, "%s: kind is '%s', not Config", file->path,
-			      api_kind(tree));
+		return set_error(rd, ERR_PARSE, "%s: kind is '%s', not Config", file->path,
+				 api_kind(tree));
 	const char *current = api_text(json_object_get(tree, "current-context"));
 	if (rd->current == NULL && current[0] != '\0') {
 		rd->current = current;
@@ -211,24 +216,24 @@ static int take_field(struct reader *rd, const struct entry *entry, const char *
 	if (v == NULL || json_is_null(v))
 		return 0;
 	if (field->type == FIELD_REFUSED)
-		return refuse(rd, ERR_UNSUPPORTED, "%s: %s '%s': %s is not supported: %s",
-			      entry->file, list, entry->name, field->key, field->advice);
+		return set_error(rd, ERR_UNSUPPORTED, "%s: %s '%s': %s is not supported: %s",
+				 entry->file, list, entry->name, field->key, field->advice);
 	if (field->type == FIELD_BOOL) {
 		if (!json_is_boolean(v))
-			return refuse(rd, ERR_PARSE, "%s: %s '%s': %s is not true or false",
-				      entry->file, list, entry->name, field->key);
+			return set_error(rd, ERR_PARSE, "%s: %s '%s': %s is not true or false",
+					 entry->file, list, entry->name, field->key);
 		*(bool *)at = json_is_true(v);
 		return 0;
 	}
 	const char *text = api_text(v);
 	if (!json_is_string(v))
-		return refuse(rd, ERR_PARSE, "%s: %s '%s': %s is not a text", entry->file, list,
-			      entry->name, field->key);
+		return set_error(rd, ERR_PARSE, "%s: %s '%s': %s is not a text", entry->file, list,
+				 entry->name, field->key);
 	if (text[0] == '\0')
 		return 0;
 	if (take_text(field, entry->file, text, at) < 0)
-		return refuse(rd, ERR_PARSE, "%s: %s '%s': %s is not base64", entry->file, list,
-			      entry->name, field->key);
+		return set_error(rd, ERR_PARSE, "%s: %s '%s': %s is not base64", entry->file, list,
+				 entry->name, field->key);
 	return 0;
 }
 
@@ -239,8 +244,8 @@ static int add_header(struct reader *rd, const struct entry *entry, const char *
 {
 	const char *text = api_text(value);
 	if (!json_is_string(value) || strpbrk(text, "\r\n") != NULL)
-		return refuse(rd, ERR_PARSE, "%s: users '%s': %s is not a text of one line",
-			      entry->file, entry->name, key);
+		return set_error(rd, ERR_PARSE, "%s: users '%s': %s is not a text of one line",
+				 entry->file, entry->name, key);
 	vec_push(&config->headers, xasprintf("%s: %s", header, text));
 	return 0;
 }
@@ -265,8 +270,8 @@ static int take_impersonation(struct reader *rd, const struct entry *entry,
 	}
 	if (groups != NULL && !json_is_null(groups) &&
 	    (!json_is_array(groups) || json_array_size(groups) > LIST_MAX))
-		return refuse(rd, ERR_PARSE, "%s: users '%s': as-groups is not a short list",
-			      entry->file, entry->name);
+		return set_error(rd, ERR_PARSE, "%s: users '%s': as-groups is not a short list",
+				 entry->file, entry->name);
 	json_array_foreach (groups, i, g)
 		if ((r = add_header(rd, entry, "as-groups", g, "Impersonate-Group", config)) < 0)
 			return r;
@@ -275,50 +280,51 @@ static int take_impersonation(struct reader *rd, const struct entry *entry,
 
 /* ---- exec ---- */
 
-static int exec_refuse(struct reader *rd, const struct entry *entry, const char *what)
+static int set_exec_error(struct reader *rd, const struct entry *entry, const char *what)
 {
-	return refuse(rd, ERR_PARSE, "%s: users '%s': exec.%s", entry->file, entry->name, what);
+	return set_error(rd, ERR_PARSE, "%s: users '%s': exec.%s", entry->file, entry->name, what);
 }
 
-static int take_exec_lists(struct reader *rd, const struct entry *entry, const json_t *x,
+static int take_exec_lists(struct reader *rd, const struct entry *entry, const json_t *exec,
 			   struct kube_exec *out)
 {
-	const json_t *args = json_object_get(x, "args"), *env = json_object_get(x, "env"), *v;
+	const json_t *args = json_object_get(exec, "args"), *env = json_object_get(exec, "env"), *v;
 	size_t i;
 	if ((args != NULL && !json_is_null(args) && !json_is_array(args)) ||
 	    json_array_size(args) > LIST_MAX)
-		return exec_refuse(rd, entry, "args is not a list of at most 1000");
+		return set_exec_error(rd, entry, "args is not a list of at most 1000");
 	if ((env != NULL && !json_is_null(env) && !json_is_array(env)) ||
 	    json_array_size(env) > LIST_MAX)
-		return exec_refuse(rd, entry, "env is not a list of at most 1000");
+		return set_exec_error(rd, entry, "env is not a list of at most 1000");
 	json_array_foreach (args, i, v) {
 		if (!json_is_string(v))
-			return exec_refuse(rd, entry, "args holds what is not a text");
+			return set_exec_error(rd, entry, "args holds what is not a text");
 		vec_push(&out->args, xstrdup(api_text(v)));
 	}
 	json_array_foreach (env, i, v) {
 		const char *name = api_text(json_object_get(v, "name"));
 		const char *value = api_text(json_object_get(v, "value"));
 		if (name[0] == '\0' || strchr(name, '=') != NULL)
-			return exec_refuse(rd, entry, "env holds a variable without a name");
+			return set_exec_error(rd, entry, "env holds a variable without a name");
 		vec_push(&out->env, xasprintf("%s=%s", name, value));
 	}
 	return 0;
 }
 
-static int check_exec_mode(struct reader *rd, const struct entry *entry, const json_t *x)
+static int check_exec_mode(struct reader *rd, const struct entry *entry, const json_t *exec)
 {
-	const char *version = api_get_string(x, "apiVersion");
-	const char *mode = api_get_string(x, "interactiveMode");
+	const char *version = api_get_string(exec, "apiVersion");
+	const char *mode = api_get_string(exec, "interactiveMode");
 	bool v1 = strcmp(version, "client.authentication.k8s.io/v1") == 0;
 	if (!v1 && strcmp(version, "client.authentication.k8s.io/v1beta1") != 0)
-		return exec_refuse(rd, entry,
-				   "apiVersion is not client.authentication.k8s.io/v1 or v1beta1");
+		return set_exec_error(
+			rd, entry, "apiVersion is not client.authentication.k8s.io/v1 or v1beta1");
 	if (strcmp(mode, "Always") == 0)
-		return exec_refuse(rd, entry, "interactiveMode is Always: nobody is at a terminal");
+		return set_exec_error(rd, entry,
+				      "interactiveMode is Always: nobody is at a terminal");
 	if (strcmp(mode, "Never") != 0 && strcmp(mode, "IfAvailable") != 0 &&
 	    (v1 || mode[0] != '\0'))
-		return exec_refuse(rd, entry, "interactiveMode is not Never or IfAvailable");
+		return set_exec_error(rd, entry, "interactiveMode is not Never or IfAvailable");
 	return 0;
 }
 
@@ -330,7 +336,7 @@ static int take_exec(struct reader *rd, const struct entry *entry, struct kube_c
 		return 0;
 	const char *command = api_get_string(x, "command");
 	if (command[0] == '\0')
-		return exec_refuse(rd, entry, "command is missing");
+		return set_exec_error(rd, entry, "command is missing");
 	int r = check_exec_mode(rd, entry, x);
 	if (r < 0 || (r = take_exec_lists(rd, entry, x, out)) < 0)
 		return r;
@@ -349,24 +355,25 @@ static int normalise_server(struct reader *rd, const struct entry *entry,
 			    struct kube_config *config)
 {
 	if (config->server == NULL)
-		return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is missing", entry->file,
-			      entry->name);
+		return set_error(rd, ERR_PARSE, "%s: clusters '%s': server is missing", entry->file,
+				 entry->name);
 	/* Neither an argument nor a password: the one would be lost, the other be shown. */
 	for (const char *p = config->server; *p != '\0'; p++)
 		if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("?#@\\", *p) != NULL)
-			return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is not a plain URL",
-				      entry->file, entry->name);
+			return set_error(rd, ERR_PARSE,
+					 "%s: clusters '%s': server is not a plain URL",
+					 entry->file, entry->name);
 	struct slice s = slice_of(config->server);
 	while (s.n > 0 && s.p[s.n - 1] == '/')
 		s.n--;
 	bool has_scheme = strstr(config->server, "://") != NULL;
 	if (has_scheme && !slice_starts(s, SLICE("https://")) && !slice_starts(s, SLICE("http://")))
-		return refuse(rd, ERR_PARSE, "%s: clusters '%s': server is not http or https",
-			      entry->file, entry->name);
+		return set_error(rd, ERR_PARSE, "%s: clusters '%s': server is not http or https",
+				 entry->file, entry->name);
 	struct slice host = has_scheme ? slice_from(s, (size_t)(strstr(s.p, "://") + 3 - s.p)) : s;
 	if (host.n == 0 || host.p[0] == '/' || host.p[0] == ':')
-		return refuse(rd, ERR_PARSE, "%s: clusters '%s': server names no host", entry->file,
-			      entry->name);
+		return set_error(rd, ERR_PARSE, "%s: clusters '%s': server names no host",
+				 entry->file, entry->name);
 	bool tls = config->insecure || config->tls_name != NULL || config->ca.path != NULL ||
 		   config->ca.data.p != NULL;
 	const char *scheme = has_scheme ? "" : tls ? "https://" : "http://";
@@ -385,12 +392,12 @@ static int check_user(struct reader *rd, const struct entry *entry,
 		      const struct kube_config *config)
 {
 	if (is_given(&config->cert) != is_given(&config->key))
-		return refuse(rd, ERR_PARSE, "%s: users '%s': %s is missing", entry->file,
-			      entry->name,
-			      is_given(&config->cert) ? "client-key" : "client-certificate");
+		return set_error(rd, ERR_PARSE, "%s: users '%s': %s is missing", entry->file,
+				 entry->name,
+				 is_given(&config->cert) ? "client-key" : "client-certificate");
 	if (config->token.p != NULL && strpbrk(config->token.p, "\r\n") != NULL)
-		return refuse(rd, ERR_PARSE, "%s: users '%s': token has more than one line",
-			      entry->file, entry->name);
+		return set_error(rd, ERR_PARSE, "%s: users '%s': token has more than one line",
+				 entry->file, entry->name);
 	return 0;
 }
 
@@ -401,10 +408,10 @@ static int take_cluster(struct reader *rd, const struct entry *entry, struct kub
 		if ((r = take_field(rd, entry, "clusters", &cluster_fields[i], config)) < 0)
 			return r;
 	if (config->insecure && is_given(&config->ca))
-		return refuse(rd, ERR_PARSE,
-			      "%s: clusters '%s': insecure-skip-tls-verify and a certificate "
-			      "authority exclude each other",
-			      entry->file, entry->name);
+		return set_error(rd, ERR_PARSE,
+				 "%s: clusters '%s': insecure-skip-tls-verify and a certificate "
+				 "authority exclude each other",
+				 entry->file, entry->name);
 	return normalise_server(rd, entry, config);
 }
 
@@ -430,30 +437,30 @@ static int context_text(struct reader *rd, const struct entry *ctx, const char *
 	*ret = api_text(v);
 	if (v == NULL || json_is_null(v) || json_is_string(v))
 		return 0;
-	return refuse(rd, ERR_PARSE, "%s: contexts '%s': %s is not a text", ctx->file, ctx->name,
-		      key);
+	return set_error(rd, ERR_PARSE, "%s: contexts '%s': %s is not a text", ctx->file, ctx->name,
+			 key);
 }
 
 static int take_context(struct reader *rd, const char *name, struct kube_config *config)
 {
-	const struct entry *ctx = find(&rd->contexts, name);
+	const struct entry *ctx = find_entry(&rd->contexts, name);
 	const char *cluster_name, *user_name, *ns;
 	int r;
 	if (ctx == NULL)
-		return refuse(rd, ERR_NOTFOUND, "%s: there is no context '%s'",
-			      rd->current_file != NULL ? rd->current_file : "kubeconfig", name);
+		return set_error(rd, ERR_NOTFOUND, "%s: there is no context '%s'",
+				 rd->current_file != NULL ? rd->current_file : "kubeconfig", name);
 	if ((r = context_text(rd, ctx, "cluster", &cluster_name)) < 0 ||
 	    (r = context_text(rd, ctx, "user", &user_name)) < 0 ||
 	    (r = context_text(rd, ctx, "namespace", &ns)) < 0)
 		return r;
-	const struct entry *cluster = find(&rd->clusters, cluster_name);
-	const struct entry *user = find(&rd->users, user_name);
+	const struct entry *cluster = find_entry(&rd->clusters, cluster_name);
+	const struct entry *user = find_entry(&rd->users, user_name);
 	if (cluster == NULL)
-		return refuse(rd, ERR_NOTFOUND, "%s: contexts '%s': there is no cluster '%s'",
-			      ctx->file, name, cluster_name);
+		return set_error(rd, ERR_NOTFOUND, "%s: contexts '%s': there is no cluster '%s'",
+				 ctx->file, name, cluster_name);
 	if (user == NULL && user_name[0] != '\0')
-		return refuse(rd, ERR_NOTFOUND, "%s: contexts '%s': there is no user '%s'",
-			      ctx->file, name, user_name);
+		return set_error(rd, ERR_NOTFOUND, "%s: contexts '%s': there is no user '%s'",
+				 ctx->file, name, user_name);
 	config->ns = xstrdup(ns[0] != '\0' ? ns : "default");
 	config->origin = xasprintf("context '%s' of %s", name, ctx->file);
 	r = take_cluster(rd, cluster, config);
@@ -465,7 +472,7 @@ int kube_config_read(const struct kube_config_file *file, size_t count, const ch
 {
 	struct reader rd = { .err = err, .err_n = err_n };
 	int r = count > FILES_MAX
-			? refuse(&rd, ERR_LIMIT, "more than %d kubeconfig files", FILES_MAX)
+			? set_error(&rd, ERR_LIMIT, "more than %d kubeconfig files", FILES_MAX)
 			: 0;
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = add_file(&rd, &file[i]);
@@ -474,8 +481,8 @@ int kube_config_read(const struct kube_config_file *file, size_t count, const ch
 		if (rd.current_file == NULL)
 			rd.current_file = count > 0 ? file[0].path : NULL;
 		r = name != NULL ? take_context(&rd, name, config)
-				 : refuse(&rd, ERR_NOTFOUND, "%s: current-context is not set",
-					  count > 0 ? file[0].path : "kubeconfig");
+				 : set_error(&rd, ERR_NOTFOUND, "%s: current-context is not set",
+					     count > 0 ? file[0].path : "kubeconfig");
 	}
 	for (size_t i = 0; i < rd.n_trees; i++)
 		kube_secret_wipe_tree(rd.tree[i]);

@@ -1,4 +1,6 @@
 /* Objects by kind and name: each verb of the API in one call. */
+#include "kube/client/object.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +9,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/rng.h"
-#include "kube/client/conn.h"
+#include "kube/client/client_priv.h"
+#include "kube/client/status_priv.h"
 
 enum { EDIT_TRIES = 5 };
 /* Spec 1.7: between two tries, with 10 % jitter. */
@@ -25,7 +28,7 @@ static int path_of(struct strbuf *out, const struct kube_ref *ref, const char *s
 		snprintf(text, sizeof(text), "'%s' cannot be the name of an object", bad);
 		if (reterr != NULL) {
 			*reterr = (struct kube_status){ 0 };
-			kube_status_say(reterr, text);
+			kube_status_set_text(reterr, text);
 		}
 		return ERR_CONFIG;
 	}
@@ -69,8 +72,8 @@ int kube_update(struct kube_conn *conn, const struct kube_ref *ref, const char *
 			 ret, reterr);
 }
 
-static int patch(struct kube_conn *conn, const char *path, const char *type, const json_t *value,
-		 json_t **ret, struct kube_status *reterr)
+static int send_patch(struct kube_conn *conn, const char *path, const char *type,
+		      const json_t *value, json_t **ret, struct kube_status *reterr)
 {
 	return kube_call(
 		conn,
@@ -86,7 +89,7 @@ int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *s
 	int r = path_of(&path, ref, sub, reterr);
 	if (r < 0)
 		return r;
-	return patch(conn, path.s, "application/merge-patch+json", value, ret, reterr);
+	return send_patch(conn, path.s, "application/merge-patch+json", value, ret, reterr);
 }
 
 int kube_json_patch(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
@@ -96,7 +99,7 @@ int kube_json_patch(struct kube_conn *conn, const struct kube_ref *ref, const ch
 	int r = path_of(&path, ref, sub, reterr);
 	if (r < 0)
 		return r;
-	return patch(conn, path.s, "application/json-patch+json", ops, ret, reterr);
+	return send_patch(conn, path.s, "application/json-patch+json", ops, ret, reterr);
 }
 
 int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
@@ -108,7 +111,7 @@ int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *s
 		return r;
 	strbuf_adds(&path, "?force=true&fieldManager=");
 	strbuf_add_url(&path, slice_of(manager));
-	return patch(conn, path.s, "application/apply-patch+yaml", value, ret, reterr);
+	return send_patch(conn, path.s, "application/apply-patch+yaml", value, ret, reterr);
 }
 
 static json_t *delete_options(const struct kube_delete_opts *opts)

@@ -1,4 +1,6 @@
-/* Memory of secrets, and the two ways they come in: files and base64. */
+/* Secrets in memory that is wiped, and the two ways they are read: files and base64. */
+#include "kube/client/secret.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -11,7 +13,6 @@
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "kube/client/secret.h"
 
 void kube_secret_done(struct kube_secret *secret)
 {
@@ -62,7 +63,7 @@ void kube_secret_wipe_tree(json_t *value)
 /* ---- files ---- */
 
 /* Twice the room; the old bytes are wiped, which realloc would not do. */
-static char *grown(char *pos, size_t len, size_t cap)
+static char *grow_buffer(char *pos, size_t len, size_t cap)
 {
 	char *bigger = xmalloc(cap * 2 + 1);
 	memcpy(bigger, pos, len);
@@ -75,7 +76,7 @@ static int read_all(int fd, size_t cap, struct kube_secret *secret)
 {
 	for (;;) {
 		if (secret->n == cap) {
-			secret->p = grown(secret->p, secret->n, cap);
+			secret->p = grow_buffer(secret->p, secret->n, cap);
 			cap *= 2;
 		}
 		ssize_t n = read(fd, secret->p + secret->n, cap - secret->n);

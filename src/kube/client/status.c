@@ -1,10 +1,12 @@
-/* What the server says when it refuses: a Status, or any text of a proxy. */
+/* Reads the server's reason for refusing a request: a Status, or any text of a proxy. */
+#include "kube/client/status.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
 #include "base/err.h"
-#include "kube/client/conn.h"
+#include "kube/client/status_priv.h"
 
 enum { TEXT_KEPT_BYTES = 200 };
 
@@ -100,7 +102,7 @@ int kube_status_from(struct kube_status *status, int code, struct slice body, co
 	return err_of(code, status->reason);
 }
 
-void kube_status_say(struct kube_status *status, const char *text)
+void kube_status_set_text(struct kube_status *status, const char *text)
 {
 	kube_status_done(status);
 	copy_text(status->message, sizeof(status->message), text);

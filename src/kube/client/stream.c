@@ -1,7 +1,9 @@
-/* Answers taken as they come: lists and watches. */
+/* Requests whose answers are read while they arrive: lists and watches. */
+#include "kube/client/stream.h"
+
 #include "base/clock.h"
 #include "base/err.h"
-#include "kube/client/conn.h"
+#include "kube/client/client_priv.h"
 
 int kube_stream(struct kube_conn *conn, const struct kube_stream *stream,
 		struct kube_status *reterr)

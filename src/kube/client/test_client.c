@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "kube/client/conn.h"
+#include "kube/client/client_priv.h"
 #include "kube/test_rig.h"
 
 static int get(struct rig *g, const char *path, json_t **ret)

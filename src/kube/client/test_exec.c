@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/credential_priv.h"
 
 #define V1   "client.authentication.k8s.io/v1"
 #define CRED "{\"kind\":\"ExecCredential\",\"apiVersion\":\"" V1 "\",\"status\":"

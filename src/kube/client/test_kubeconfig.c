@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "kube/client/config_priv.h"
+#include "kube/client/kubeconfig_priv.h"
 
 static char err[512];
 

@@ -1,3 +1,4 @@
+/* The part that the decoders of compact objects share: names, namespaces, ports and addresses. */
 #include "kube/decode/compact.h"
 
 #include <arpa/inet.h>
@@ -30,19 +31,19 @@ bool kube_ip_is4(const struct kube_ip *ip)
 	return memcmp(ip->b, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0;
 }
 
-void compact_init(struct compact *compact, const char *kind, struct kube_intern *intern,
-		  const struct kube_sax_row *rows, size_t count)
+void compact_init(struct compact *compact, const char *kind, struct kube_string_pool *pool,
+		  const struct kube_filter_row *rows, size_t count)
 {
 	compact->kind = kind;
-	compact->intern = intern;
-	compact->sax = kube_sax_new(rows, count);
+	compact->pool = pool;
+	compact->filter = kube_filter_new(rows, count);
 	strbuf_init(&compact->kept);
 	strbuf_init(&compact->shared);
 }
 
 void compact_done(struct compact *compact)
 {
-	kube_sax_free(compact->sax);
+	kube_filter_free(compact->filter);
 	strbuf_done(&compact->kept);
 	strbuf_done(&compact->shared);
 	vec_done(&compact->ports);
@@ -62,7 +63,7 @@ uint32_t compact_text(struct strbuf *out, struct slice text)
 {
 	if (text.n == 0)
 		return 0;
-	uint32_t at = (uint32_t)out->n; /* below KUBE_CUT_OBJECT_MAX and some */
+	uint32_t at = (uint32_t)out->n; /* below KUBE_FRAME_OBJECT_MAX and some */
 	strbuf_add_slice(out, text);
 	strbuf_addc(out, '\0');
 	return at;
@@ -77,30 +78,30 @@ static int port_number(struct compact_port *port, struct slice text)
 	return 0;
 }
 
-static int port_value(struct compact *compact, int id, enum kube_sax_type type, struct slice text)
+static int port_value(struct compact *compact, int id, enum kube_json_type type, struct slice text)
 {
 	if (id == COMPACT_PORT) {
-		if (type == KUBE_SAX_MAP)
+		if (type == KUBE_JSON_MAP)
 			vec_push(&compact->ports, (struct compact_port){ .port = -1 });
 		return 0;
 	}
 	if (compact->ports.n == 0)
 		return 0;
 	struct compact_port *p = &compact->ports.v[compact->ports.n - 1];
-	if (id == COMPACT_PORT_NUMBER && type == KUBE_SAX_NUMBER)
+	if (id == COMPACT_PORT_NUMBER && type == KUBE_JSON_NUMBER)
 		return port_number(p, text);
-	if (id == COMPACT_PORT_NAME && type == KUBE_SAX_STRING)
+	if (id == COMPACT_PORT_NAME && type == KUBE_JSON_STRING)
 		p->name = compact_text(&compact->shared, text);
-	if (id == COMPACT_PORT_PROTOCOL && type == KUBE_SAX_STRING)
+	if (id == COMPACT_PORT_PROTOCOL && type == KUBE_JSON_STRING)
 		p->protocol = compact_text(&compact->shared, text);
 	return 0;
 }
 
-int compact_value(struct compact *compact, int id, enum kube_sax_type type, struct slice text)
+int compact_value(struct compact *compact, int id, enum kube_json_type type, struct slice text)
 {
 	if (id >= COMPACT_PORT)
 		return port_value(compact, id, type, text);
-	if (id < 0 || type != KUBE_SAX_STRING)
+	if (id < 0 || type != KUBE_JSON_STRING)
 		return 0;
 	/* Items of a list say no kind. */
 	if (id == COMPACT_KIND && !slice_is(text, compact->kind))
@@ -114,9 +115,9 @@ int compact_value(struct compact *compact, int id, enum kube_sax_type type, stru
 	return 0;
 }
 
-int compact_read(const struct compact *compact, struct slice json, kube_sax_fn fn, void *ctx)
+int compact_read(const struct compact *compact, struct slice json, kube_filter_fn fn, void *ctx)
 {
-	int r = kube_sax_parse(compact->sax, json, fn, ctx);
+	int r = kube_filter_parse(compact->filter, json, fn, ctx);
 	return r == 0 && compact->name == 0 ? ERR_PARSE : r;
 }
 
@@ -124,7 +125,7 @@ void compact_head(const struct compact *compact, struct kube_obj *obj, char *tex
 		  void (*fn)(struct kube_obj *obj))
 {
 	memcpy(text, compact->kept.s, compact->kept.n);
-	obj->ns = compact_intern(compact, compact->ns);
+	obj->ns = compact_share(compact, compact->ns);
 	obj->name = text + compact->name;
 	obj->rv = text + compact->rv;
 	obj->free = fn;
@@ -136,13 +137,13 @@ void compact_head(const struct compact *compact, struct kube_obj *obj, char *tex
 void compact_ports(const struct compact *compact, struct kube_port *out)
 {
 	if (compact->ports.n == 0)
-		*out = (struct kube_port){ .name = compact_intern(compact, 0),
-					   .protocol = compact_intern(compact, 0),
+		*out = (struct kube_port){ .name = compact_share(compact, 0),
+					   .protocol = compact_share(compact, 0),
 					   .port = -1 };
 	for (size_t i = 0; i < compact->ports.n; i++) {
 		const struct compact_port *p = &compact->ports.v[i];
-		out[i] = (struct kube_port){ .name = compact_intern(compact, p->name),
-					     .protocol = compact_intern(compact, p->protocol),
+		out[i] = (struct kube_port){ .name = compact_share(compact, p->name),
+					     .protocol = compact_share(compact, p->protocol),
 					     .port = p->port };
 	}
 }
@@ -150,7 +151,7 @@ void compact_ports(const struct compact *compact, struct kube_port *out)
 void compact_ports_drop(const struct kube_port *port, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		kube_intern_drop(port[i].name);
-		kube_intern_drop(port[i].protocol);
+		kube_string_pool_drop(port[i].name);
+		kube_string_pool_drop(port[i].protocol);
 	}
 }

@@ -1,5 +1,8 @@
-/* Services, EndpointSlices and Pods as name servers need them: the fields CoreDNS keeps, each
- * object one block of memory, texts that many share kept once. Everything is read-only. */
+/* Services, EndpointSlices and Pods as name servers need them: the fields that CoreDNS keeps, each
+ * object in one block of memory, strings that many objects share in a pool. All are read-only.
+ *
+ * The codecs (compact_pod.h and the like) store strings in a pool, which must outlive them, but not
+ * their objects. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +11,12 @@
 
 #include "base/compiler.h"
 #include "base/slice.h"
-#include "kube/decode/intern.h"
+#include "kube/decode/compact_import.h"
+#include "kube/decode/compact_pod.h"
+#include "kube/decode/compact_service.h"
+#include "kube/decode/compact_slice.h"
 #include "kube/decode/obj.h"
+#include "kube/decode/string_pool.h"
 
 /* An address; IPv4 as ::ffff:a.b.c.d. */
 struct kube_ip {
@@ -82,17 +89,6 @@ struct kube_pod {
 	const struct kube_ip *ips;
 	const struct kube_label *labels;
 };
-
-/* Texts are held in `intern`, which must outlive the codecs, but not their objects. */
-struct kube_codec *kube_service_codec(struct kube_intern *intern);
-/* What not everybody needs of endpoints, and would cost a third of their memory. */
-enum { KUBE_SLICE_ZONES = 1, KUBE_SLICE_TARGETS = 2 };
-struct kube_codec *kube_slice_codec(struct kube_intern *intern, unsigned keep);
-/* A slice imported from another cluster: the labels of multicluster.kubernetes.io count. */
-struct kube_codec *kube_imported_slice_codec(struct kube_intern *intern, unsigned keep);
-struct kube_codec *kube_pod_codec(struct kube_intern *intern);
-/* A ServiceImport, as the Service that it stands for. */
-struct kube_codec *kube_import_codec(struct kube_intern *intern);
 
 static inline const struct kube_service *kube_service_of(const struct kube_obj *obj)
 {

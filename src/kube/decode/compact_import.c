@@ -1,4 +1,6 @@
-/* ServiceImports (multicluster.x-k8s.io), read as the Services they stand for. */
+/* Decodes ServiceImports (multicluster.x-k8s.io) into the Services they stand for. */
+#include "kube/decode/compact_import.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +10,7 @@
 
 enum { TYPE = COMPACT_OWN, IPS };
 
-static const struct kube_sax_row rows[] = {
+static const struct kube_filter_row rows[] = {
 	COMPACT_ROWS,
 	{ "spec.type", TYPE, 0 },
 	{ "spec.ips[]", IPS, 0 },
@@ -19,18 +21,18 @@ static const struct kube_sax_row rows[] = {
 };
 
 struct import_codec {
-	struct compact s;
+	struct compact compact;
 	bool headless;
 	VEC(struct kube_ip) ips;
 };
 
-static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice text)
+static int on_value(void *ctx, int id, enum kube_json_type type, struct slice text)
 {
 	struct import_codec *c = ctx;
 	struct kube_ip ip;
 	if (id < COMPACT_OWN)
-		return compact_value(&c->s, id, type, text);
-	if (type != KUBE_SAX_STRING)
+		return compact_value(&c->compact, id, type, text);
+	if (type != KUBE_JSON_STRING)
 		return 0;
 	if (id == TYPE)
 		c->headless = slice_is(text, "Headless");
@@ -43,23 +45,23 @@ static void import_free(struct kube_obj *obj)
 {
 	const struct kube_service *s = kube_service_of(obj);
 	compact_ports_drop(s->ports, s->n_ports);
-	kube_intern_drop(obj->ns);
+	kube_string_pool_drop(obj->ns);
 	free(obj);
 }
 
 /* Without ports it has none: CoreDNS's sentinel is for Services only. */
-static struct kube_obj *build(const struct import_codec *codec)
+static struct kube_obj *build_import(const struct import_codec *codec)
 {
-	uint32_t n_ports = (uint32_t)codec->s.ports.n;
+	uint32_t n_ports = (uint32_t)codec->compact.ports.n;
 	size_t n_ips = codec->ips.n;
 	struct kube_service *v =
 		xcalloc(1, sizeof(*v) + n_ports * sizeof(struct kube_port) +
-				   n_ips * sizeof(struct kube_ip) + codec->s.kept.n);
+				   n_ips * sizeof(struct kube_ip) + codec->compact.kept.n);
 	struct kube_port *ports = (struct kube_port *)(v + 1);
 	struct kube_ip *ips = (struct kube_ip *)(ports + n_ports);
-	compact_head(&codec->s, &v->o, (char *)(ips + n_ips), import_free);
+	compact_head(&codec->compact, &v->o, (char *)(ips + n_ips), import_free);
 	if (n_ports != 0)
-		compact_ports(&codec->s, ports);
+		compact_ports(&codec->compact, ports);
 	if (n_ips != 0)
 		memcpy(ips, codec->ips.v, n_ips * sizeof(*ips));
 	v->type = KUBE_SERVICE_CLUSTER_IP;
@@ -75,27 +77,28 @@ static struct kube_obj *build(const struct import_codec *codec)
 static int import_decode(struct kube_codec *codec, struct slice json, struct kube_obj **ret)
 {
 	struct import_codec *c = (struct import_codec *)codec;
-	compact_begin(&c->s);
+	compact_begin(&c->compact);
 	c->headless = false;
 	c->ips.n = 0;
-	int r = compact_read(&c->s, json, on_value, c);
+	int r = compact_read(&c->compact, json, on_value, c);
 	if (r == 0)
-		*ret = build(c);
+		*ret = build_import(c);
 	return r;
 }
 
 static void import_codec_free(struct kube_codec *codec)
 {
 	struct import_codec *c = (struct import_codec *)codec;
-	compact_done(&c->s);
+	compact_done(&c->compact);
 	vec_done(&c->ips);
 	free(c);
 }
 
-struct kube_codec *kube_import_codec(struct kube_intern *intern)
+struct kube_codec *kube_import_codec(struct kube_string_pool *pool)
 {
 	struct import_codec *c = xcalloc(1, sizeof(*c));
-	compact_init(&c->s, "ServiceImport", intern, rows, ARRAY_LEN(rows));
-	c->s.codec = (struct kube_codec){ .decode = import_decode, .free = import_codec_free };
-	return &c->s.codec;
+	compact_init(&c->compact, "ServiceImport", pool, rows, ARRAY_LEN(rows));
+	c->compact.codec =
+		(struct kube_codec){ .decode = import_decode, .free = import_codec_free };
+	return &c->compact.codec;
 }

@@ -1,4 +1,6 @@
-/* Pods. */
+/* Decodes Pods into compact objects. */
+#include "kube/decode/compact_pod.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +10,7 @@
 
 enum { IP = COMPACT_OWN, LABEL, DELETION, HOST_NETWORK };
 
-static const struct kube_sax_row rows[] = {
+static const struct kube_filter_row rows[] = {
 	COMPACT_ROWS,
 	{ "metadata.deletionTimestamp", DELETION, 0 },
 	{ "metadata.labels.*", LABEL, 0 },
@@ -21,26 +23,27 @@ struct label {
 };
 
 struct pod_codec {
-	struct compact s;
+	struct compact compact;
 	VEC(struct kube_ip) ips;
 	VEC(struct label) labels;
 	bool deleting, host_network;
 };
 
-static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice text)
+static int on_value(void *ctx, int id, enum kube_json_type type, struct slice text)
 {
 	struct pod_codec *c = ctx;
 	struct kube_ip ip;
 	if (id < COMPACT_OWN)
-		return compact_value(&c->s, id, type, text);
-	if (id == LABEL && type == KUBE_SAX_KEY)
-		vec_push(&c->labels, (struct label){ .key = compact_text(&c->s.shared, text) });
+		return compact_value(&c->compact, id, type, text);
+	if (id == LABEL && type == KUBE_JSON_KEY)
+		vec_push(&c->labels,
+			 (struct label){ .key = compact_text(&c->compact.shared, text) });
 	if (id == HOST_NETWORK)
-		c->host_network = type == KUBE_SAX_TRUE;
-	if (type != KUBE_SAX_STRING)
+		c->host_network = type == KUBE_JSON_TRUE;
+	if (type != KUBE_JSON_STRING)
 		return 0;
 	if (id == LABEL)
-		c->labels.v[c->labels.n - 1].value = compact_text(&c->s.shared, text);
+		c->labels.v[c->labels.n - 1].value = compact_text(&c->compact.shared, text);
 	else if (id == DELETION)
 		c->deleting = true;
 	else if (id == IP && kube_ip_parse(text, &ip) == 0)
@@ -52,23 +55,23 @@ static void pod_free(struct kube_obj *obj)
 {
 	const struct kube_pod *p = kube_pod_of(obj);
 	for (uint32_t i = 0; i < p->n_labels; i++) {
-		kube_intern_drop(p->labels[i].key);
-		kube_intern_drop(p->labels[i].value);
+		kube_string_pool_drop(p->labels[i].key);
+		kube_string_pool_drop(p->labels[i].value);
 	}
-	kube_intern_drop(obj->ns);
+	kube_string_pool_drop(obj->ns);
 	free(obj);
 }
 
-static struct kube_obj *build(const struct pod_codec *codec)
+static struct kube_obj *build_pod(const struct pod_codec *codec)
 {
 	struct kube_pod *v = xmalloc(sizeof(*v) + codec->labels.n * sizeof(struct kube_label) +
-				     codec->ips.n * sizeof(struct kube_ip) + codec->s.kept.n);
+				     codec->ips.n * sizeof(struct kube_ip) + codec->compact.kept.n);
 	struct kube_label *labels = (struct kube_label *)(v + 1);
 	struct kube_ip *ips = (struct kube_ip *)(labels + codec->labels.n);
-	compact_head(&codec->s, &v->o, (char *)(ips + codec->ips.n), pod_free);
+	compact_head(&codec->compact, &v->o, (char *)(ips + codec->ips.n), pod_free);
 	for (size_t i = 0; i < codec->labels.n; i++) {
-		labels[i].key = compact_intern(&codec->s, codec->labels.v[i].key);
-		labels[i].value = compact_intern(&codec->s, codec->labels.v[i].value);
+		labels[i].key = compact_share(&codec->compact, codec->labels.v[i].key);
+		labels[i].value = compact_share(&codec->compact, codec->labels.v[i].value);
 	}
 	if (codec->ips.n != 0)
 		memcpy(ips, codec->ips.v, codec->ips.n * sizeof(*ips));
@@ -84,28 +87,28 @@ static struct kube_obj *build(const struct pod_codec *codec)
 static int pod_decode(struct kube_codec *codec, struct slice json, struct kube_obj **ret)
 {
 	struct pod_codec *c = (struct pod_codec *)codec;
-	compact_begin(&c->s);
+	compact_begin(&c->compact);
 	c->ips.n = c->labels.n = 0;
 	c->deleting = c->host_network = false;
-	int r = compact_read(&c->s, json, on_value, c);
+	int r = compact_read(&c->compact, json, on_value, c);
 	if (r == 0)
-		*ret = build(c);
+		*ret = build_pod(c);
 	return r;
 }
 
 static void pod_codec_free(struct kube_codec *codec)
 {
 	struct pod_codec *c = (struct pod_codec *)codec;
-	compact_done(&c->s);
+	compact_done(&c->compact);
 	vec_done(&c->ips);
 	vec_done(&c->labels);
 	free(c);
 }
 
-struct kube_codec *kube_pod_codec(struct kube_intern *intern)
+struct kube_codec *kube_pod_codec(struct kube_string_pool *pool)
 {
 	struct pod_codec *c = xcalloc(1, sizeof(*c));
-	compact_init(&c->s, "Pod", intern, rows, ARRAY_LEN(rows));
-	c->s.codec = (struct kube_codec){ .decode = pod_decode, .free = pod_codec_free };
-	return &c->s.codec;
+	compact_init(&c->compact, "Pod", pool, rows, ARRAY_LEN(rows));
+	c->compact.codec = (struct kube_codec){ .decode = pod_decode, .free = pod_codec_free };
+	return &c->compact.codec;
 }

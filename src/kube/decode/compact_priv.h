@@ -4,7 +4,7 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "kube/decode/sax.h"
+#include "kube/decode/filter.h"
 #include "kube/decode/compact.h"
 
 /* Ids of the rows every kind has; a kind's own start at COMPACT_OWN. */
@@ -35,8 +35,8 @@ struct compact_port {
 struct compact {
 	struct kube_codec codec;
 	const char *kind;
-	struct kube_sax *sax;
-	struct kube_intern *intern;
+	struct kube_filter *filter;
+	struct kube_string_pool *pool;
 
 	/* Of the object at hand: texts that go with it, and those that are interned at the end.
 	 * Offset 0 is "". */
@@ -45,22 +45,22 @@ struct compact {
 	VEC(struct compact_port) ports;
 };
 
-void compact_init(struct compact *compact, const char *kind, struct kube_intern *intern,
-		  const struct kube_sax_row *rows, size_t count);
+void compact_init(struct compact *compact, const char *kind, struct kube_string_pool *pool,
+		  const struct kube_filter_row *rows, size_t count);
 void compact_done(struct compact *compact);
 void compact_begin(struct compact *compact);
 /* The rows of all kinds. */
-MUST_CHECK int compact_value(struct compact *compact, int id, enum kube_sax_type type,
+MUST_CHECK int compact_value(struct compact *compact, int id, enum kube_json_type type,
 			     struct slice text);
 /* Reads an object with `fn`, and looks whether it is whole: ERR_PARSE when it has no name. */
-MUST_CHECK int compact_read(const struct compact *compact, struct slice json, kube_sax_fn fn,
+MUST_CHECK int compact_read(const struct compact *compact, struct slice json, kube_filter_fn fn,
 			    void *ctx);
 
 /* Copies; the offset. */
 uint32_t compact_text(struct strbuf *out, struct slice text);
-static inline const char *compact_intern(const struct compact *compact, uint32_t at)
+static inline const char *compact_share(const struct compact *compact, uint32_t at)
 {
-	return kube_intern_get(compact->intern, slice_of(compact->shared.s + at));
+	return kube_string_pool_get(compact->pool, slice_of(compact->shared.s + at));
 }
 
 /* Fills the head of an object that was allocated with room for the texts at `text`. */

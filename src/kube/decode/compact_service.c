@@ -1,4 +1,6 @@
-/* Services. */
+/* Decodes Services into compact objects. */
+#include "kube/decode/compact_service.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@ enum {
 	INGRESS_HOST,
 };
 
-static const struct kube_sax_row rows[] = {
+static const struct kube_filter_row rows[] = {
 	COMPACT_ROWS,
 	{ "spec.type", TYPE, 0 },
 	{ "spec.externalName", EXTERNAL_NAME, 0 },
@@ -44,7 +46,7 @@ static const struct {
 };
 
 struct service_codec {
-	struct compact s;
+	struct compact compact;
 	enum kube_service_type type;
 	uint32_t external_name;
 	struct strbuf cluster_ip; /* the old, single one */
@@ -79,7 +81,7 @@ static void on_text(struct service_codec *codec, int id, struct slice text)
 		set_type(codec, text);
 		break;
 	case EXTERNAL_NAME:
-		codec->external_name = compact_text(&codec->s.kept, text);
+		codec->external_name = compact_text(&codec->compact.kept, text);
 		break;
 	case CLUSTER_IP:
 		strbuf_reset(&codec->cluster_ip);
@@ -89,29 +91,29 @@ static void on_text(struct service_codec *codec, int id, struct slice text)
 		add_ip(codec, text);
 		break;
 	case EXTERNAL_IP:
-		vec_push(&codec->external, compact_text(&codec->s.kept, text));
+		vec_push(&codec->external, compact_text(&codec->compact.kept, text));
 		break;
 	case INGRESS_IP:
-		codec->ingress_ip = compact_text(&codec->s.kept, text);
+		codec->ingress_ip = compact_text(&codec->compact.kept, text);
 		break;
 	case INGRESS_HOST:
-		codec->ingress_host = compact_text(&codec->s.kept, text);
+		codec->ingress_host = compact_text(&codec->compact.kept, text);
 		break;
 	default:
 		break;
 	}
 }
 
-static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice text)
+static int on_value(void *ctx, int id, enum kube_json_type type, struct slice text)
 {
 	struct service_codec *c = ctx;
 	if (id < COMPACT_OWN)
-		return compact_value(&c->s, id, type, text);
-	if (id == INGRESS && type == KUBE_SAX_MAP)
+		return compact_value(&c->compact, id, type, text);
+	if (id == INGRESS && type == KUBE_JSON_MAP)
 		c->ingress_ip = c->ingress_host = 0;
-	else if (id == INGRESS && type == KUBE_SAX_END)
+	else if (id == INGRESS && type == KUBE_JSON_END)
 		vec_push(&c->ingress, c->ingress_ip != 0 ? c->ingress_ip : c->ingress_host);
-	else if (type == KUBE_SAX_STRING)
+	else if (type == KUBE_JSON_STRING)
 		on_text(c, id, text);
 	return 0;
 }
@@ -120,7 +122,7 @@ static void service_free(struct kube_obj *obj)
 {
 	const struct kube_service *s = kube_service_of(obj);
 	compact_ports_drop(s->ports, s->n_ports);
-	kube_intern_drop(obj->ns);
+	kube_string_pool_drop(obj->ns);
 	free(obj);
 }
 
@@ -132,25 +134,25 @@ static void read_external(struct service_codec *codec)
 		uint32_t at = i < codec->external.n ? codec->external.v[i]
 						    : codec->ingress.v[i - codec->external.n];
 		struct kube_ip ip;
-		if (kube_ip_parse(slice_of(codec->s.kept.s + at), &ip) == 0)
+		if (kube_ip_parse(slice_of(codec->compact.kept.s + at), &ip) == 0)
 			vec_push(&codec->external_ips, ip);
 	}
 }
 
-static struct kube_obj *build(const struct service_codec *codec)
+static struct kube_obj *build_service(const struct service_codec *codec)
 {
-	uint32_t n_ports = compact_n_ports(&codec->s);
+	uint32_t n_ports = compact_n_ports(&codec->compact);
 	size_t n_ips = codec->headless ? 0 : codec->ips.n,
 	       n_ext = codec->external.n + codec->ingress.n;
-	struct kube_service *v =
-		xmalloc(sizeof(*v) + n_ports * sizeof(struct kube_port) + n_ext * sizeof(char *) +
-			(n_ips + codec->external_ips.n) * sizeof(struct kube_ip) + codec->s.kept.n);
+	struct kube_service *v = xmalloc(
+		sizeof(*v) + n_ports * sizeof(struct kube_port) + n_ext * sizeof(char *) +
+		(n_ips + codec->external_ips.n) * sizeof(struct kube_ip) + codec->compact.kept.n);
 	struct kube_port *ports = (struct kube_port *)(v + 1);
 	const char **external = (const char **)(ports + n_ports);
 	struct kube_ip *ips = (struct kube_ip *)(external + n_ext);
 	char *text = (char *)(ips + n_ips + codec->external_ips.n);
-	compact_head(&codec->s, &v->o, text, service_free);
-	compact_ports(&codec->s, ports);
+	compact_head(&codec->compact, &v->o, text, service_free);
+	compact_ports(&codec->compact, ports);
 	for (size_t i = 0; i < n_ext; i++)
 		external[i] =
 			text + (i < codec->external.n ? codec->external.v[i]
@@ -176,26 +178,26 @@ static struct kube_obj *build(const struct service_codec *codec)
 static int service_decode(struct kube_codec *codec, struct slice json, struct kube_obj **ret)
 {
 	struct service_codec *c = (struct service_codec *)codec;
-	compact_begin(&c->s);
+	compact_begin(&c->compact);
 	c->type = KUBE_SERVICE_CLUSTER_IP;
 	c->external_name = 0;
 	c->ips.n = c->external.n = c->ingress.n = c->n_said = 0;
 	c->headless = false;
 	strbuf_reset(&c->cluster_ip);
-	int r = compact_read(&c->s, json, on_value, c);
+	int r = compact_read(&c->compact, json, on_value, c);
 	if (r < 0)
 		return r;
 	if (c->n_said == 0)
 		add_ip(c, strbuf_slice(&c->cluster_ip));
 	read_external(c);
-	*ret = build(c);
+	*ret = build_service(c);
 	return 0;
 }
 
 static void service_codec_free(struct kube_codec *codec)
 {
 	struct service_codec *c = (struct service_codec *)codec;
-	compact_done(&c->s);
+	compact_done(&c->compact);
 	strbuf_done(&c->cluster_ip);
 	vec_done(&c->ips);
 	vec_done(&c->external_ips);
@@ -204,11 +206,12 @@ static void service_codec_free(struct kube_codec *codec)
 	free(c);
 }
 
-struct kube_codec *kube_service_codec(struct kube_intern *intern)
+struct kube_codec *kube_service_codec(struct kube_string_pool *pool)
 {
 	struct service_codec *c = xcalloc(1, sizeof(*c));
-	compact_init(&c->s, "Service", intern, rows, ARRAY_LEN(rows));
-	c->s.codec = (struct kube_codec){ .decode = service_decode, .free = service_codec_free };
+	compact_init(&c->compact, "Service", pool, rows, ARRAY_LEN(rows));
+	c->compact.codec =
+		(struct kube_codec){ .decode = service_decode, .free = service_codec_free };
 	strbuf_init(&c->cluster_ip);
-	return &c->s.codec;
+	return &c->compact.codec;
 }

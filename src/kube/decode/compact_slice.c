@@ -1,4 +1,6 @@
-/* EndpointSlices. */
+/* Decodes EndpointSlices into compact objects. */
+#include "kube/decode/compact_slice.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,12 +27,12 @@ enum { TARGET_MAX = 63 };
 	{ "endpoints[].conditions.ready", READY, 0 }, \
 	{ "endpoints[].hostname", HOSTNAME, 0 }
 
-static const struct kube_sax_row rows[] = {
+static const struct kube_filter_row rows[] = {
 	SLICE_ROWS,
 	{ "metadata.labels[kubernetes.io/service-name]", SERVICE, 0 },
 };
 
-static const struct kube_sax_row imported_rows[] = {
+static const struct kube_filter_row imported_rows[] = {
 	SLICE_ROWS,
 	{ "metadata.labels[multicluster.kubernetes.io/service-name]", SERVICE, 0 },
 	{ "metadata.labels[multicluster.kubernetes.io/source-cluster]", CLUSTER, 0 },
@@ -38,7 +40,7 @@ static const struct kube_sax_row imported_rows[] = {
 
 static const struct {
 	unsigned keep;
-	struct kube_sax_row row;
+	struct kube_filter_row row;
 } wished[] = {
 	{ KUBE_SLICE_ZONES, { "endpoints[].zone", ZONE, 0 } },
 	{ KUBE_SLICE_TARGETS, { "endpoints[].targetRef.name", TARGET, 0 } },
@@ -51,7 +53,7 @@ struct found {
 };
 
 struct slice_codec {
-	struct compact s;
+	struct compact compact;
 	uint32_t service, cluster;
 	uint64_t trigger_ns;
 	VEC(struct found) found;
@@ -111,10 +113,10 @@ static void on_text(struct slice_codec *codec, int id, struct slice text)
 {
 	switch (id) {
 	case SERVICE:
-		codec->service = compact_text(&codec->s.shared, text);
+		codec->service = compact_text(&codec->compact.shared, text);
 		break;
 	case CLUSTER:
-		codec->cluster = compact_text(&codec->s.shared, text);
+		codec->cluster = compact_text(&codec->compact.shared, text);
 		break;
 	case TRIGGER:
 		codec->trigger_ns = read_time(text);
@@ -123,32 +125,32 @@ static void on_text(struct slice_codec *codec, int id, struct slice text)
 		add_address(codec, text);
 		break;
 	case HOSTNAME:
-		codec->hostname = compact_text(&codec->s.kept, text);
+		codec->hostname = compact_text(&codec->compact.kept, text);
 		break;
 	case ZONE:
-		codec->zone = lower_text(&codec->s.shared, text);
+		codec->zone = lower_text(&codec->compact.shared, text);
 		break;
 	case TARGET:
 		if (text.n <= TARGET_MAX)
-			codec->target = compact_text(&codec->s.kept, text);
+			codec->target = compact_text(&codec->compact.kept, text);
 		break;
 	default:
 		break;
 	}
 }
 
-static int on_value(void *ctx, int id, enum kube_sax_type type, struct slice text)
+static int on_value(void *ctx, int id, enum kube_json_type type, struct slice text)
 {
 	struct slice_codec *c = ctx;
 	if (id < COMPACT_OWN)
-		return compact_value(&c->s, id, type, text);
-	if (id == ENDPOINT && type == KUBE_SAX_MAP)
+		return compact_value(&c->compact, id, type, text);
+	if (id == ENDPOINT && type == KUBE_JSON_MAP)
 		endpoint_begin(c);
-	else if (id == ENDPOINT && type == KUBE_SAX_END)
+	else if (id == ENDPOINT && type == KUBE_JSON_END)
 		endpoint_end(c);
-	else if (id == READY && (type == KUBE_SAX_TRUE || type == KUBE_SAX_FALSE))
-		c->ready = type == KUBE_SAX_TRUE;
-	else if (type == KUBE_SAX_STRING)
+	else if (id == READY && (type == KUBE_JSON_TRUE || type == KUBE_JSON_FALSE))
+		c->ready = type == KUBE_JSON_TRUE;
+	else if (type == KUBE_JSON_STRING)
 		on_text(c, id, text);
 	return 0;
 }
@@ -157,34 +159,34 @@ static void slice_free(struct kube_obj *obj)
 {
 	const struct kube_slice *s = kube_slice_of(obj);
 	for (uint32_t i = 0; i < s->n_endpoints; i++)
-		kube_intern_drop(s->endpoints[i].zone);
+		kube_string_pool_drop(s->endpoints[i].zone);
 	compact_ports_drop(s->ports, s->n_ports);
-	kube_intern_drop(s->service);
-	kube_intern_drop(s->cluster);
-	kube_intern_drop(obj->ns);
+	kube_string_pool_drop(s->service);
+	kube_string_pool_drop(s->cluster);
+	kube_string_pool_drop(obj->ns);
 	free(obj);
 }
 
-static struct kube_obj *build(const struct slice_codec *codec)
+static struct kube_obj *build_slice(const struct slice_codec *codec)
 {
-	uint32_t n_ports = compact_n_ports(&codec->s);
+	uint32_t n_ports = compact_n_ports(&codec->compact);
 	struct kube_slice *v =
 		xmalloc(sizeof(*v) + n_ports * sizeof(struct kube_port) +
-			codec->found.n * sizeof(struct kube_endpoint) + codec->s.kept.n);
+			codec->found.n * sizeof(struct kube_endpoint) + codec->compact.kept.n);
 	struct kube_port *ports = (struct kube_port *)(v + 1);
 	struct kube_endpoint *e = (struct kube_endpoint *)(ports + n_ports);
 	char *text = (char *)(e + codec->found.n);
-	compact_head(&codec->s, &v->o, text, slice_free);
-	compact_ports(&codec->s, ports);
+	compact_head(&codec->compact, &v->o, text, slice_free);
+	compact_ports(&codec->compact, ports);
 	for (size_t i = 0; i < codec->found.n; i++) {
 		const struct found *f = &codec->found.v[i];
 		e[i] = (struct kube_endpoint){ .ip = f->ip,
-					       .zone = compact_intern(&codec->s, f->zone),
+					       .zone = compact_share(&codec->compact, f->zone),
 					       .hostname = f->hostname,
 					       .target = f->target };
 	}
-	v->service = compact_intern(&codec->s, codec->service);
-	v->cluster = compact_intern(&codec->s, codec->cluster);
+	v->service = compact_share(&codec->compact, codec->service);
+	v->cluster = compact_share(&codec->compact, codec->cluster);
 	v->trigger_ns = codec->trigger_ns;
 	v->n_ports = n_ports;
 	v->n_endpoints = (uint32_t)codec->found.n;
@@ -197,46 +199,46 @@ static struct kube_obj *build(const struct slice_codec *codec)
 static int slice_decode(struct kube_codec *codec, struct slice json, struct kube_obj **ret)
 {
 	struct slice_codec *c = (struct slice_codec *)codec;
-	compact_begin(&c->s);
+	compact_begin(&c->compact);
 	c->service = c->cluster = 0;
 	c->trigger_ns = 0;
 	c->found.n = 0;
 	endpoint_begin(c);
-	int r = compact_read(&c->s, json, on_value, c);
+	int r = compact_read(&c->compact, json, on_value, c);
 	if (r == 0)
-		*ret = build(c);
+		*ret = build_slice(c);
 	return r;
 }
 
 static void slice_codec_free(struct kube_codec *codec)
 {
 	struct slice_codec *c = (struct slice_codec *)codec;
-	compact_done(&c->s);
+	compact_done(&c->compact);
 	vec_done(&c->found);
 	free(c);
 }
 
-static struct kube_codec *codec_new(struct kube_intern *intern, unsigned keep,
-				    const struct kube_sax_row *always, size_t count)
+static struct kube_codec *codec_new(struct kube_string_pool *pool, unsigned keep,
+				    const struct kube_filter_row *always, size_t count)
 {
-	struct kube_sax_row all[ARRAY_LEN(imported_rows) + ARRAY_LEN(wished)];
+	struct kube_filter_row all[ARRAY_LEN(imported_rows) + ARRAY_LEN(wished)];
 	struct slice_codec *c = xcalloc(1, sizeof(*c));
 	memcpy(all, always, count * sizeof(*always));
 	for (size_t i = 0; i < ARRAY_LEN(wished); i++) {
 		if ((keep & wished[i].keep) != 0)
 			all[count++] = wished[i].row;
 	}
-	compact_init(&c->s, "EndpointSlice", intern, all, count);
-	c->s.codec = (struct kube_codec){ .decode = slice_decode, .free = slice_codec_free };
-	return &c->s.codec;
+	compact_init(&c->compact, "EndpointSlice", pool, all, count);
+	c->compact.codec = (struct kube_codec){ .decode = slice_decode, .free = slice_codec_free };
+	return &c->compact.codec;
 }
 
-struct kube_codec *kube_slice_codec(struct kube_intern *intern, unsigned keep)
+struct kube_codec *kube_slice_codec(struct kube_string_pool *pool, unsigned keep)
 {
-	return codec_new(intern, keep, rows, ARRAY_LEN(rows));
+	return codec_new(pool, keep, rows, ARRAY_LEN(rows));
 }
 
-struct kube_codec *kube_imported_slice_codec(struct kube_intern *intern, unsigned keep)
+struct kube_codec *kube_imported_slice_codec(struct kube_string_pool *pool, unsigned keep)
 {
-	return codec_new(intern, keep, imported_rows, ARRAY_LEN(imported_rows));
+	return codec_new(pool, keep, imported_rows, ARRAY_LEN(imported_rows));
 }

@@ -1,8 +1,9 @@
-/* One pass over the bytes. Between the members of an outer object a small machine reads keys; a
+/* Splits lists and watches into objects in one pass over the bytes. Between the members of an outer object a small machine reads keys; a
  * member's value is skipped or captured by counting brackets outside of strings. What is left of
- * the outer object without items, its shell, is small and read again by the strict tokenizer. */
+ * the outer object without its items, its shell, is small and read again by the strict tokenizer. */
 #include "kube/decode/frame.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -36,113 +37,118 @@ static const struct {
 	{ "items", M_ITEMS, true },
 };
 
-static void init(struct kube_cut *cut, void *ctx)
+static void init_frame(struct kube_frame *frame, void *ctx)
 {
-	*cut = (struct kube_cut){ .ctx = ctx, .state = S_TOP };
-	strbuf_init(&cut->meta);
-	strbuf_init(&cut->held);
-	strbuf_init(&cut->shell);
+	*frame = (struct kube_frame){ .ctx = ctx, .state = S_TOP };
+	strbuf_init(&frame->meta);
+	strbuf_init(&frame->held);
+	strbuf_init(&frame->shell);
 }
 
-void kube_cut_list(struct kube_cut *cut, int (*item)(void *ctx, struct slice object), void *ctx)
+void kube_frame_list(struct kube_frame *frame, int (*on_item)(void *ctx, struct slice object),
+		     void *ctx)
 {
-	init(cut, ctx);
-	cut->item = item;
+	init_frame(frame, ctx);
+	assert(on_item != NULL);
+	frame->on_item = on_item;
 }
 
-void kube_cut_watch(struct kube_cut *cut,
-		    int (*frame)(void *ctx, struct slice type, struct slice object), void *ctx)
+void kube_frame_watch(struct kube_frame *frame,
+		      int (*on_frame)(void *ctx, struct slice type, struct slice object), void *ctx)
 {
-	init(cut, ctx);
-	cut->frame = frame;
+	init_frame(frame, ctx);
+	assert(on_frame != NULL);
+	frame->on_frame = on_frame;
 }
 
-void kube_cut_done(struct kube_cut *cut)
+void kube_frame_done(struct kube_frame *frame)
 {
-	strbuf_done(&cut->meta);
-	strbuf_done(&cut->held);
-	strbuf_done(&cut->shell);
+	strbuf_done(&frame->meta);
+	strbuf_done(&frame->held);
+	strbuf_done(&frame->shell);
 }
 
 /* ---- what is captured ---- */
 
-static size_t limit_of(const struct kube_cut *cut)
+static size_t limit_of(const struct kube_frame *frame)
 {
-	return cut->member == M_META ? KUBE_CUT_META_MAX : KUBE_CUT_OBJECT_MAX;
+	return frame->member == M_META ? KUBE_FRAME_META_MAX : KUBE_FRAME_OBJECT_MAX;
 }
 
 /* The piece ends (or the value): its part of the captured value is kept. */
-static int hold(struct kube_cut *cut, const char *end)
+static int hold_piece(struct kube_frame *frame, const char *end)
 {
-	if (cut->from == NULL)
+	if (frame->from == NULL)
 		return 0;
-	size_t n = (size_t)(end - cut->from);
-	if (n > limit_of(cut) - cut->held.n)
+	size_t n = (size_t)(end - frame->from);
+	if (n > limit_of(frame) - frame->held.n)
 		return ERR_LIMIT;
-	strbuf_add(&cut->held, cut->from, n);
-	cut->from = NULL;
+	strbuf_add(&frame->held, frame->from, n);
+	frame->from = NULL;
 	return 0;
 }
 
-static struct slice captured(const struct kube_cut *cut)
+static struct slice captured_value(const struct kube_frame *frame)
 {
-	if (cut->from != NULL)
-		return (struct slice){ cut->from, (size_t)(cut->to - cut->from) };
-	return strbuf_slice(&cut->held);
+	assert(frame->from == NULL || frame->to > frame->from);
+	if (frame->from != NULL)
+		return (struct slice){ frame->from, (size_t)(frame->to - frame->from) };
+	return strbuf_slice(&frame->held);
 }
 
-static void forget(struct kube_cut *cut)
+static void drop_captured(struct kube_frame *frame)
 {
-	cut->from = cut->to = NULL;
-	cut->held_whole = false;
+	frame->from = frame->to = NULL;
+	frame->held_whole = false;
 	/* One giant object must not cost its size for ever. */
-	if (cut->held.cap > 1 << 20)
-		strbuf_done(&cut->held);
+	if (frame->held.cap > 1 << 20)
+		strbuf_done(&frame->held);
 	else
-		strbuf_reset(&cut->held);
+		strbuf_reset(&frame->held);
 }
 
-static int capture_end(struct kube_cut *cut, const char *end)
+static int capture_end(struct kube_frame *frame, const char *end)
 {
-	cut->to = end;
+	assert(frame->from != NULL && !frame->held_whole);
+	frame->to = end;
 	/* A value that began with an earlier piece is completed; others stay where they are. */
-	if (cut->held.n != 0) {
-		int r = hold(cut, end);
+	if (frame->held.n != 0) {
+		int r = hold_piece(frame, end);
 		if (r < 0)
 			return r;
-	} else if ((size_t)(end - cut->from) > limit_of(cut)) {
+	} else if ((size_t)(end - frame->from) > limit_of(frame)) {
 		return ERR_LIMIT;
 	}
-	if (cut->member == M_OBJECT) {
-		cut->held_whole = true;
+	if (frame->member == M_OBJECT) {
+		frame->held_whole = true;
 		return 0; /* until the frame ends: the type may follow */
 	}
 	int r = 0;
-	if (cut->member == M_META) {
-		strbuf_reset(&cut->meta);
-		strbuf_add_slice(&cut->meta, captured(cut));
+	if (frame->member == M_META) {
+		strbuf_reset(&frame->meta);
+		strbuf_add_slice(&frame->meta, captured_value(frame));
 	} else {
-		r = cut->item(cut->ctx, captured(cut));
+		r = frame->on_item(frame->ctx, captured_value(frame));
 	}
-	forget(cut);
+	drop_captured(frame);
 	return r;
 }
 
 /* ---- the shell ---- */
 
-static int shell_add(struct kube_cut *cut, struct slice text)
+static int shell_add(struct kube_frame *frame, struct slice text)
 {
-	if (text.n > KUBE_CUT_SHELL_MAX - cut->shell.n)
+	if (text.n > KUBE_FRAME_SHELL_MAX - frame->shell.n)
 		return ERR_LIMIT;
-	strbuf_add_slice(&cut->shell, text);
+	strbuf_add_slice(&frame->shell, text);
 	return 0;
 }
 
-static bool in_shell(const struct kube_cut *cut)
+static bool in_shell(const struct kube_frame *frame)
 {
-	switch ((enum state)cut->state) {
+	switch ((enum state)frame->state) {
 	case S_INSIDE:
-		return cut->member != M_OBJECT && cut->member != M_ELEMENT;
+		return frame->member != M_OBJECT && frame->member != M_ELEMENT;
 	case S_KEY:
 	case S_IN_KEY:
 	case S_COLON:
@@ -158,86 +164,90 @@ static bool in_shell(const struct kube_cut *cut)
 	return false;
 }
 
-static int shell_end(struct kube_cut *cut)
+static int shell_end(struct kube_frame *frame)
 {
 	struct kube_json j;
-	int r = shell_add(cut, SLICE("}"));
+	int r = shell_add(frame, SLICE("}"));
 	if (r < 0)
 		return r;
-	kube_json_init(&j, strbuf_slice(&cut->shell));
+	kube_json_init(&j, strbuf_slice(&frame->shell));
 	r = kube_json_skip(&j, 0);
 	kube_json_done(&j);
-	strbuf_reset(&cut->shell);
+	strbuf_reset(&frame->shell);
 	return r;
 }
 
-static int outer_end(struct kube_cut *cut)
+static int outer_end(struct kube_frame *frame)
 {
-	int r = shell_end(cut);
+	assert(!frame->ended);
+	int r = shell_end(frame);
 	if (r < 0)
 		return r;
-	if (cut->item != NULL) {
-		cut->ended = true;
-		cut->state = S_TOP;
+	if (frame->on_item != NULL) {
+		frame->ended = true;
+		frame->state = S_TOP;
 		return 0;
 	}
-	if (!cut->held_whole || cut->type_n == 0)
+	if (!frame->held_whole || frame->type_n == 0)
 		return ERR_PARSE;
-	r = cut->frame(cut->ctx, (struct slice){ cut->type, cut->type_n }, captured(cut));
-	forget(cut);
-	cut->type_n = 0;
-	cut->state = S_TOP;
+	r = frame->on_frame(frame->ctx, (struct slice){ frame->type, frame->type_n },
+			    captured_value(frame));
+	drop_captured(frame);
+	frame->type_n = 0;
+	frame->state = S_TOP;
 	return r;
 }
 
 /* ---- values ---- */
 
 /* Skips the inside of a string; behind its quote or at the end of the piece. */
-static ALWAYS_INLINE const char *string_rest(struct kube_cut *cut, const char *pos, const char *end)
+static ALWAYS_INLINE const char *string_rest(struct kube_frame *frame, const char *pos,
+					     const char *end)
 {
-	if (cut->escaped && pos < end) {
-		cut->escaped = false;
+	if (frame->escaped && pos < end) {
+		frame->escaped = false;
 		pos++;
 	}
 	while ((pos = scan_to(pos, end, scan_ends)) < end && *pos == '\\') {
-		cut->escaped = end - pos == 1;
-		pos += cut->escaped ? 1 : 2;
+		frame->escaped = end - pos == 1;
+		pos += frame->escaped ? 1 : 2;
 	}
 	if (pos == end)
 		return end;
-	cut->in_string = false;
+	frame->in_string = false;
 	return pos + 1;
 }
 
-static bool is_wanted(const struct kube_cut *cut)
+static bool is_wanted(const struct kube_frame *frame)
 {
-	return cut->member == M_OBJECT || cut->member == M_META || cut->member == M_ELEMENT;
+	return frame->member == M_OBJECT || frame->member == M_META || frame->member == M_ELEMENT;
 }
 
-static int value_done(struct kube_cut *cut, const char *pos)
+static int value_done(struct kube_frame *frame, const char *pos)
 {
-	cut->state = cut->member == M_ELEMENT ? S_COMMA : S_NEXT;
-	return is_wanted(cut) ? capture_end(cut, pos) : 0;
+	assert(frame->state == S_INSIDE && frame->depth == 0 && !frame->in_string);
+	frame->state = frame->member == M_ELEMENT ? S_COMMA : S_NEXT;
+	return is_wanted(frame) ? capture_end(frame, pos) : 0;
 }
 
 /* Takes blocks of which it can say at a glance that the value goes on behind them. */
-static const char *blocks(struct kube_cut *cut, const char *pos, const char *end)
+static const char *skip_blocks(struct kube_frame *frame, const char *pos, const char *end)
 {
 	struct block b;
-	unsigned depth = cut->depth;
-	uint64_t inside = cut->in_string ? UINT64_MAX : 0;
-	for (; end - pos >= BLOCK_BYTES && !cut->escaped; pos += BLOCK_BYTES) {
+	unsigned depth = frame->depth;
+	uint64_t inside = frame->in_string ? UINT64_MAX : 0;
+	for (; end - pos >= BLOCK_BYTES && !frame->escaped; pos += BLOCK_BYTES) {
 		block_read(&b, pos);
 		uint64_t strings = block_strings(b.quotes) ^ inside;
 		unsigned opens = block_count(b.opens & ~strings);
 		unsigned closes = block_count(b.closes & ~strings);
-		if (b.backslash || closes >= depth || depth + opens > KUBE_CUT_DEPTH_MAX)
+		if (b.backslash || closes >= depth || depth + opens > KUBE_FRAME_DEPTH_MAX)
 			break;
 		depth += opens - closes;
 		inside = (strings >> 63) != 0 ? UINT64_MAX : 0;
 	}
-	cut->depth = depth;
-	cut->in_string = inside != 0;
+	frame->depth = depth;
+	frame->in_string = inside != 0;
 	return pos;
 }
 
@@ -247,26 +257,26 @@ static const uint8_t kinds[256] = {
 };
 
 /* Byte by byte, to `end` or behind the value. */
-static int bytes(struct kube_cut *cut, const char **pp, const char *end)
+static int skip_bytes(struct kube_frame *frame, const char **pp, const char *end)
 {
 	const char *p = *pp;
 	int r = 0;
-	while (p < end && cut->depth != 0) {
-		if (cut->in_string) {
-			p = string_rest(cut, p, end);
+	while (p < end && frame->depth != 0) {
+		if (frame->in_string) {
+			p = string_rest(frame, p, end);
 			continue;
 		}
 		switch (kinds[(uint8_t)*p++]) {
 		case 1:
-			cut->in_string = true;
+			frame->in_string = true;
 			break;
 		case 2:
-			if (++cut->depth > KUBE_CUT_DEPTH_MAX)
+			if (++frame->depth > KUBE_FRAME_DEPTH_MAX)
 				return ERR_LIMIT;
 			break;
 		case 3:
-			if (--cut->depth == 0)
-				r = value_done(cut, p);
+			if (--frame->depth == 0)
+				r = value_done(frame, p);
 			break;
 		default:
 			break;
@@ -276,134 +286,135 @@ static int bytes(struct kube_cut *cut, const char **pp, const char *end)
 	return r;
 }
 
-static int container(struct kube_cut *cut, const char **pp, const char *end)
+static int skip_container(struct kube_frame *frame, const char **pp, const char *end)
 {
 	int r = 0;
-	while (*pp < end && cut->depth != 0 && r == 0) {
-		*pp = blocks(cut, *pp, end);
-		r = bytes(cut, pp, end - *pp > BLOCK_BYTES ? *pp + BLOCK_BYTES : end);
+	while (*pp < end && frame->depth != 0 && r == 0) {
+		*pp = skip_blocks(frame, *pp, end);
+		r = skip_bytes(frame, pp, end - *pp > BLOCK_BYTES ? *pp + BLOCK_BYTES : end);
 	}
 	return r;
 }
 
 /* The type is short; of other strings nothing is wanted. */
-static int text(struct kube_cut *cut, const char **pp, const char *end)
+static int read_string(struct kube_frame *frame, const char **pp, const char *end)
 {
-	const char *p = string_rest(cut, *pp, end);
-	size_t n = (size_t)(p - *pp) - (cut->in_string ? 0 : 1);
-	if (cut->member == M_TYPE) {
-		if (n > sizeof(cut->type) - cut->type_n)
+	const char *p = string_rest(frame, *pp, end);
+	size_t n = (size_t)(p - *pp) - (frame->in_string ? 0 : 1);
+	if (frame->member == M_TYPE) {
+		if (n > sizeof(frame->type) - frame->type_n)
 			return ERR_LIMIT;
-		memcpy(cut->type + cut->type_n, *pp, n);
-		cut->type_n = (uint8_t)(cut->type_n + n);
+		memcpy(frame->type + frame->type_n, *pp, n);
+		frame->type_n = (uint8_t)(frame->type_n + n);
 	}
 	*pp = p;
-	return cut->in_string ? 0 : value_done(cut, p);
+	return frame->in_string ? 0 : value_done(frame, p);
 }
 
 /* A number, true, false or null: ends before what cannot belong to it. */
-static int bare(struct kube_cut *cut, const char **pp, const char *end)
+static int read_bare(struct kube_frame *frame, const char **pp, const char *end)
 {
 	const char *p = *pp;
 	while (p < end &&
 	       (ascii_isalpha(*p) || ascii_isdigit(*p) || *p == '+' || *p == '-' || *p == '.'))
 		p++;
 	*pp = p;
-	return p < end ? value_done(cut, p) : 0;
+	return p < end ? value_done(frame, p) : 0;
 }
 
-static int inside(struct kube_cut *cut, const char **pp, const char *end)
+static int read_inside(struct kube_frame *frame, const char **pp, const char *end)
 {
-	if (cut->depth != 0)
-		return container(cut, pp, end);
-	return cut->in_string ? text(cut, pp, end) : bare(cut, pp, end);
+	if (frame->depth != 0)
+		return skip_container(frame, pp, end);
+	return frame->in_string ? read_string(frame, pp, end) : read_bare(frame, pp, end);
 }
 
-static int value_start(struct kube_cut *cut, const char **pp)
+static int value_start(struct kube_frame *frame, const char **pp)
 {
 	char ch = **pp;
 	bool object = ch == '{';
-	if (cut->member == M_ITEMS && ch == '[') {
-		if (cut->items_seen)
+	if (frame->member == M_ITEMS && ch == '[') {
+		if (frame->items_seen)
 			return ERR_PARSE;
-		cut->items_seen = true;
-		cut->state = S_ELEMENT;
+		frame->items_seen = true;
+		frame->state = S_ELEMENT;
 		(*pp)++;
-		return shell_add(cut, SLICE("0"));
+		return shell_add(frame, SLICE("0"));
 	}
-	if ((cut->member == M_ITEMS && ch != 'n') || (is_wanted(cut) && !object) ||
-	    (cut->member == M_TYPE && ch != '"') || (cut->member == M_OBJECT && cut->held_whole))
+	if ((frame->member == M_ITEMS && ch != 'n') || (is_wanted(frame) && !object) ||
+	    (frame->member == M_TYPE && ch != '"') ||
+	    (frame->member == M_OBJECT && frame->held_whole))
 		return ERR_PARSE;
 	if (!object && ch != '[' && ch != '"' && ch != '-' && !ascii_isalpha(ch) &&
 	    !ascii_isdigit(ch))
 		return ERR_PARSE;
-	if (cut->member == M_ITEMS)
-		cut->items_seen = true; /* null: Go's empty list */
-	if (cut->member == M_TYPE)
-		cut->type_n = 0;
-	cut->from = is_wanted(cut) ? *pp : cut->from;
-	cut->depth = object || ch == '[' ? 1 : 0;
-	cut->in_string = ch == '"';
-	cut->state = S_INSIDE;
-	if (cut->depth != 0 || cut->in_string)
+	if (frame->member == M_ITEMS)
+		frame->items_seen = true; /* null: Go's empty list */
+	if (frame->member == M_TYPE)
+		frame->type_n = 0;
+	frame->from = is_wanted(frame) ? *pp : frame->from;
+	frame->depth = object || ch == '[' ? 1 : 0;
+	frame->in_string = ch == '"';
+	frame->state = S_INSIDE;
+	if (frame->depth != 0 || frame->in_string)
 		(*pp)++;
-	return cut->member == M_OBJECT ? shell_add(cut, SLICE("0")) : 0;
+	return frame->member == M_OBJECT ? shell_add(frame, SLICE("0")) : 0;
 }
 
 /* ---- between values ---- */
 
-static void key_known(struct kube_cut *cut)
+static void key_known(struct kube_frame *frame)
 {
-	struct slice key = { cut->key, cut->key_n };
-	cut->member = M_OTHER;
+	struct slice key = { frame->key, frame->key_n };
+	frame->member = M_OTHER;
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		if (members[i].list == (cut->item != NULL) && slice_is(key, members[i].key))
-			cut->member = (uint8_t)members[i].member;
+		if (members[i].list == (frame->on_item != NULL) && slice_is(key, members[i].key))
+			frame->member = (uint8_t)members[i].member;
 	}
-	cut->state = S_COLON;
+	frame->state = S_COLON;
 }
 
-static void key_rest(struct kube_cut *cut, const char **pp, const char *end)
+static void key_rest(struct kube_frame *frame, const char **pp, const char *end)
 {
-	const char *p = string_rest(cut, *pp, end);
-	size_t n = (size_t)(p - *pp) - (cut->in_string ? 0 : 1);
+	const char *p = string_rest(frame, *pp, end);
+	size_t n = (size_t)(p - *pp) - (frame->in_string ? 0 : 1);
 	/* Longer than all we know: filled up, and so none of them. */
-	n = MIN(n, sizeof(cut->key) - cut->key_n);
-	memcpy(cut->key + cut->key_n, *pp, n);
-	cut->key_n = (uint8_t)(cut->key_n + n);
+	n = MIN(n, sizeof(frame->key) - frame->key_n);
+	memcpy(frame->key + frame->key_n, *pp, n);
+	frame->key_n = (uint8_t)(frame->key_n + n);
 	*pp = p;
-	if (!cut->in_string)
-		key_known(cut);
+	if (!frame->in_string)
+		key_known(frame);
 }
 
 /* A byte of structure: which state follows, or none. */
-static int between(struct kube_cut *cut, char ch)
+static int read_structure(struct kube_frame *frame, char ch)
 {
-	switch ((enum state)cut->state) {
+	switch ((enum state)frame->state) {
 	case S_TOP:
-		if (ch != '{' || cut->ended)
+		if (ch != '{' || frame->ended)
 			return ERR_PARSE;
-		cut->state = S_KEY;
-		return shell_add(cut, SLICE("{"));
+		frame->state = S_KEY;
+		return shell_add(frame, SLICE("{"));
 	case S_KEY:
 	case S_NEXT:
 		if (ch == '}')
-			return outer_end(cut);
-		if (cut->state == S_NEXT && ch == ',') {
-			cut->state = S_KEY;
+			return outer_end(frame);
+		if (frame->state == S_NEXT && ch == ',') {
+			frame->state = S_KEY;
 			return 0;
 		}
-		if (cut->state == S_NEXT || ch != '"')
+		if (frame->state == S_NEXT || ch != '"')
 			return ERR_PARSE;
-		cut->in_string = true;
-		cut->key_n = 0;
-		cut->state = S_IN_KEY;
+		frame->in_string = true;
+		frame->key_n = 0;
+		frame->state = S_IN_KEY;
 		return 0;
 	case S_COLON:
-		cut->state = S_VALUE;
+		frame->state = S_VALUE;
 		return ch == ':' ? 0 : ERR_PARSE;
 	case S_COMMA:
-		cut->state = ch == ']' ? S_NEXT : S_MORE;
+		frame->state = ch == ']' ? S_NEXT : S_MORE;
 		return ch == ']' || ch == ',' ? 0 : ERR_PARSE;
 	case S_IN_KEY:
 	case S_VALUE:
@@ -415,12 +426,12 @@ static int between(struct kube_cut *cut, char ch)
 	return ERR_INTERNAL;
 }
 
-static int step(struct kube_cut *cut, const char **pp, const char *end)
+static int read_step(struct kube_frame *frame, const char **pp, const char *end)
 {
-	if (cut->state == S_INSIDE)
-		return inside(cut, pp, end);
-	if (cut->state == S_IN_KEY) {
-		key_rest(cut, pp, end);
+	if (frame->state == S_INSIDE)
+		return read_inside(frame, pp, end);
+	if (frame->state == S_IN_KEY) {
+		key_rest(frame, pp, end);
 		return 0;
 	}
 	char ch = **pp;
@@ -428,40 +439,40 @@ static int step(struct kube_cut *cut, const char **pp, const char *end)
 		(*pp)++;
 		return 0;
 	}
-	if (cut->state == S_VALUE)
-		return value_start(cut, pp);
-	if (cut->state == S_MORE || (cut->state == S_ELEMENT && ch != ']')) {
-		cut->member = M_ELEMENT;
-		return value_start(cut, pp);
+	if (frame->state == S_VALUE)
+		return value_start(frame, pp);
+	if (frame->state == S_MORE || (frame->state == S_ELEMENT && ch != ']')) {
+		frame->member = M_ELEMENT;
+		return value_start(frame, pp);
 	}
-	if (cut->state == S_ELEMENT)
-		cut->state = S_COMMA; /* an empty array */
+	if (frame->state == S_ELEMENT)
+		frame->state = S_COMMA; /* an empty array */
 	(*pp)++;
-	return between(cut, ch);
+	return read_structure(frame, ch);
 }
 
-int kube_cut_feed(struct kube_cut *cut, struct slice bytes)
+int kube_frame_feed(struct kube_frame *frame, struct slice bytes)
 {
 	const char *p = bytes.p, *end = bytes.p + bytes.n;
-	if (cut->held.n != 0 && !cut->held_whole)
-		cut->from = p; /* goes on */
+	if (frame->held.n != 0 && !frame->held_whole)
+		frame->from = p; /* goes on */
 	while (p < end) {
 		const char *from = p;
-		bool shell = in_shell(cut);
-		int r = step(cut, &p, end);
-		if (r >= 0 && shell && in_shell(cut))
-			r = shell_add(cut, (struct slice){ from, (size_t)(p - from) });
+		bool shell = in_shell(frame);
+		int r = read_step(frame, &p, end);
+		if (r >= 0 && shell && in_shell(frame))
+			r = shell_add(frame, (struct slice){ from, (size_t)(p - from) });
 		if (r < 0) {
-			cut->from = NULL;
+			frame->from = NULL;
 			return r;
 		}
 	}
-	return hold(cut, cut->held_whole ? cut->to : end);
+	return hold_piece(frame, frame->held_whole ? frame->to : end);
 }
 
-int kube_cut_end(const struct kube_cut *cut)
+int kube_frame_end(const struct kube_frame *frame)
 {
-	if (cut->state != S_TOP || (cut->item != NULL && !cut->ended))
+	if (frame->state != S_TOP || (frame->on_item != NULL && !frame->ended))
 		return ERR_CLOSED;
-	return cut->item != NULL && !cut->items_seen ? ERR_PARSE : 0;
+	return frame->on_item != NULL && !frame->items_seen ? ERR_PARSE : 0;
 }

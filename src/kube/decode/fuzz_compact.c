@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	struct kube_codec *c[] = { kube_service_codec(t),
 				   kube_slice_codec(t, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS),
 				   kube_pod_codec(t), kube_import_codec(t),
@@ -18,8 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			kube_obj_unref(o);
 		kube_codec_free(c[i]);
 	}
-	if (kube_intern_count(t) != 0)
+	if (kube_string_pool_count(t) != 0)
 		abort();
-	kube_intern_free(t);
+	kube_string_pool_free(t);
 	return 0;
 }

@@ -38,17 +38,18 @@ static int frame(void *ctx, struct slice type, struct slice object)
 
 static int run(const uint8_t *data, size_t n, size_t piece, bool list, struct strbuf *out)
 {
-	struct kube_cut c;
+	struct kube_frame c;
 	int r = 0;
 	if (list)
-		kube_cut_list(&c, item, out);
+		kube_frame_list(&c, item, out);
 	else
-		kube_cut_watch(&c, frame, out);
+		kube_frame_watch(&c, frame, out);
 	for (size_t i = 0; i < n && r == 0; i += piece)
-		r = kube_cut_feed(&c, (struct slice){ (const char *)data + i, MIN(piece, n - i) });
+		r = kube_frame_feed(&c,
+				    (struct slice){ (const char *)data + i, MIN(piece, n - i) });
 	if (r == 0)
-		r = kube_cut_end(&c);
-	kube_cut_done(&c);
+		r = kube_frame_end(&c);
+	kube_frame_done(&c);
 	return r;
 }
 

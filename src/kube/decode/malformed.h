@@ -1,4 +1,4 @@
-/* Objects that cannot be read: what is said of them, and that it is said once. */
+/* Reports objects that cannot be decoded: one sentence for each, and only once. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,15 +7,15 @@
 
 #include "base/slice.h"
 
-/* Of so many the last ones are remembered; more would be said again with each list. */
-enum { KUBE_BAD_MAX = 256 };
+/* So many are remembered; beyond that, an object is reported again with each list. */
+enum { KUBE_MALFORMED_MAX = 256 };
 
-struct kube_bad {
-	uint64_t said[KUBE_BAD_MAX]; /* hashes of their bytes */
-	uint32_t n;		     /* all that were ever said */
+struct kube_malformed {
+	uint64_t reported[KUBE_MALFORMED_MAX]; /* hashes of their bytes */
+	uint32_t count;			       /* of all reports so far */
 };
 
-/* A sentence without any of the content but its name; false: it was said of the same bytes before.
- * `why` is what the decoder gave. */
-bool kube_bad_say(struct kube_bad *bad, const char *plural, struct slice json, int why, char *out,
-		  size_t len);
+/* Writes a sentence that holds nothing of the object but its name. False: the same bytes were
+ * reported before. `why` is the decoder's error. */
+bool kube_malformed_report(struct kube_malformed *malformed, const char *plural, struct slice json,
+			   int why, char *out, size_t len);

@@ -1,7 +1,8 @@
-/* An object as a store keeps it: what all have in common, with a count of who holds it. It never
- * changes once it was decoded. */
+/* The head of a decoded object: its name and version, and a count of references. An object never
+ * changes after it was decoded. */
 #pragma once
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,20 +16,25 @@ struct kube_obj {
 	const char *rv;
 	void (*free)(struct kube_obj *o);
 	atomic_uint refs;
-	uint32_t at;   /* the store's */
-	uint32_t mark; /* the store's */
+	uint32_t at;   /* its place in the store */
+	uint32_t mark; /* of the store: when it was last listed */
 	bool ignore;   /* a state that its consumer does not want to see: the one before stays */
 };
 
 static inline struct kube_obj *kube_obj_ref(struct kube_obj *obj)
 {
-	atomic_fetch_add_explicit(&obj->refs, 1, memory_order_relaxed);
+	unsigned before = atomic_fetch_add_explicit(&obj->refs, 1, memory_order_relaxed);
+	assert(before != 0);
 	return obj;
 }
 
 static inline void kube_obj_unref(struct kube_obj *obj)
 {
-	if (obj != NULL && atomic_fetch_sub_explicit(&obj->refs, 1, memory_order_acq_rel) == 1)
+	if (obj == NULL)
+		return;
+	unsigned before = atomic_fetch_sub_explicit(&obj->refs, 1, memory_order_acq_rel);
+	assert(before != 0);
+	if (before == 1)
 		obj->free(obj);
 }
 

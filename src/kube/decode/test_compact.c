@@ -78,7 +78,7 @@ static void pod_add(struct strbuf *b, const struct kube_obj *o)
 
 enum { SERVICE, SLICE_ALL, SLICE_PLAIN, POD, CODECS };
 
-static struct kube_codec *codec_of(int which, struct kube_intern *t)
+static struct kube_codec *codec_of(int which, struct kube_string_pool *t)
 {
 	switch (which) {
 	case SERVICE:
@@ -189,7 +189,7 @@ static void kept(void **state)
 	static void (*const add[CODECS])(struct strbuf * b,
 					 const struct kube_obj *o) = { service_add, slice_add,
 								       slice_add, pod_add };
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct kube_codec *c = codec_of(rows[i].codec, t);
@@ -206,14 +206,14 @@ static void kept(void **state)
 		kube_codec_free(c);
 		strbuf_done(&out);
 	}
-	assert_int_equal(kube_intern_count(t), 0);
-	kube_intern_free(t);
+	assert_int_equal(kube_string_pool_count(t), 0);
+	kube_string_pool_free(t);
 }
 
 /* A codec is used again and again: nothing of one object may show up in the next. */
 static void no_traces(void **state)
 {
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	struct kube_codec *c[CODECS];
 	(void)state;
 	for (int i = 0; i < CODECS; i++)
@@ -253,13 +253,13 @@ static void no_traces(void **state)
 	}
 	for (int i = 0; i < CODECS; i++)
 		kube_codec_free(c[i]);
-	kube_intern_free(t);
+	kube_string_pool_free(t);
 }
 
 /* Objects outlive their codec and its table. */
 static void outlive(void **state)
 {
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	struct kube_codec *c = kube_pod_codec(t);
 	struct kube_obj *o = NULL;
 	(void)state;
@@ -269,7 +269,7 @@ static void outlive(void **state)
 				   &o),
 			 0);
 	kube_codec_free(c);
-	kube_intern_free(t);
+	kube_string_pool_free(t);
 	kube_obj_ref(o);
 	kube_obj_unref(o);
 	assert_string_equal(o->ns, "n");
@@ -307,7 +307,7 @@ static void imports(void **state)
 		  "\"endpoints.kubernetes.io/last-change-trigger-time\":\"yesterday\"}}}",
 		  "n/e@ of  | :-1/ |  0" },
 	};
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	struct kube_codec *c[] = { kube_import_codec(t),
 				   kube_imported_slice_codec(t, KUBE_SLICE_TARGETS) };
 	(void)state;
@@ -326,8 +326,8 @@ static void imports(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(c); i++)
 		kube_codec_free(c[i]);
-	assert_int_equal(kube_intern_count(t), 0);
-	kube_intern_free(t);
+	assert_int_equal(kube_string_pool_count(t), 0);
+	kube_string_pool_free(t);
 }
 
 static void addresses(void **state)

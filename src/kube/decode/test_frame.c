@@ -94,19 +94,19 @@ static const struct {
 };
 
 /* In pieces of n bytes, each in memory of its own so that nothing outside is read. */
-static int feed(struct kube_cut *c, const char *in, size_t piece)
+static int feed(struct kube_frame *c, const char *in, size_t piece)
 {
 	size_t n = strlen(in);
 	for (size_t i = 0; i < n; i += piece) {
 		size_t part = MIN(piece, n - i);
 		char *copy = test_malloc(part);
 		memcpy(copy, in + i, part);
-		int r = kube_cut_feed(c, (struct slice){ copy, part });
+		int r = kube_frame_feed(c, (struct slice){ copy, part });
 		test_free(copy);
 		if (r < 0)
 			return r;
 	}
-	return kube_cut_end(c);
+	return kube_frame_end(c);
 }
 
 static void list_pieces(void **state)
@@ -115,14 +115,14 @@ static void list_pieces(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		for (size_t piece = 1; piece <= strlen(lists[i].in) + 1; piece++) {
 			struct strbuf out = STRBUF_INIT;
-			struct kube_cut c;
-			kube_cut_list(&c, item, &out);
+			struct kube_frame c;
+			kube_frame_list(&c, item, &out);
 			int r = feed(&c, lists[i].in, piece);
 			if (r != lists[i].code || strcmp(out.s, lists[i].out) != 0)
 				fail_msg("%s by %zu: %d, %s", lists[i].in, piece, r, out.s);
 			if (r == 0)
 				assert_string_equal(c.meta.s, lists[i].meta);
-			kube_cut_done(&c);
+			kube_frame_done(&c);
 			strbuf_done(&out);
 		}
 	}
@@ -134,12 +134,12 @@ static void watch_pieces(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(watches); i++) {
 		for (size_t piece = 1; piece <= strlen(watches[i].in) + 1; piece++) {
 			struct strbuf out = STRBUF_INIT;
-			struct kube_cut c;
-			kube_cut_watch(&c, frame, &out);
+			struct kube_frame c;
+			kube_frame_watch(&c, frame, &out);
 			int r = feed(&c, watches[i].in, piece);
 			if (r != watches[i].code || strcmp(out.s, watches[i].out) != 0)
 				fail_msg("%s by %zu: %d, %s", watches[i].in, piece, r, out.s);
-			kube_cut_done(&c);
+			kube_frame_done(&c);
 			strbuf_done(&out);
 		}
 	}
@@ -171,11 +171,11 @@ static void blocks(void **state)
 		long_items(&in, &want, shift);
 		for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
 			struct strbuf out = STRBUF_INIT;
-			struct kube_cut c;
-			kube_cut_list(&c, item, &out);
+			struct kube_frame c;
+			kube_frame_list(&c, item, &out);
 			assert_int_equal(feed(&c, in.s, pieces[i]), 0);
 			assert_string_equal(out.s, want.s);
-			kube_cut_done(&c);
+			kube_frame_done(&c);
 			strbuf_done(&out);
 		}
 		strbuf_done(&in);
@@ -198,22 +198,22 @@ static void size_limit(void **state)
 	(void)state;
 	for (int above = 0; above < 2; above++) {
 		for (int split = 0; split < 2; split++) {
-			size_t n = KUBE_CUT_OBJECT_MAX - strlen("{\"a\":\"\"}") + (size_t)above;
+			size_t n = KUBE_FRAME_OBJECT_MAX - strlen("{\"a\":\"\"}") + (size_t)above;
 			struct strbuf b = STRBUF_INIT;
-			struct kube_cut c;
+			struct kube_frame c;
 			size_t got = 0;
 			strbuf_adds(&b, head);
 			for (size_t i = 0; i < n; i++)
 				strbuf_addc(&b, 'x');
 			strbuf_adds(&b, "\"}}");
-			kube_cut_watch(&c, count, &got);
+			kube_frame_watch(&c, count, &got);
 			size_t first = split ? b.n / 2 : b.n;
-			int r = kube_cut_feed(&c, (struct slice){ b.s, first });
+			int r = kube_frame_feed(&c, (struct slice){ b.s, first });
 			if (r == 0)
-				r = kube_cut_feed(&c, (struct slice){ b.s + first, b.n - first });
+				r = kube_frame_feed(&c, (struct slice){ b.s + first, b.n - first });
 			assert_int_equal(r, above ? ERR_LIMIT : 0);
-			assert_int_equal(got, above ? 0 : KUBE_CUT_OBJECT_MAX);
-			kube_cut_done(&c);
+			assert_int_equal(got, above ? 0 : KUBE_FRAME_OBJECT_MAX);
+			kube_frame_done(&c);
 			strbuf_done(&b);
 		}
 	}
@@ -222,34 +222,34 @@ static void size_limit(void **state)
 static void meta_and_depth_limits(void **state)
 {
 	struct strbuf b = STRBUF_INIT, out = STRBUF_INIT;
-	struct kube_cut c;
+	struct kube_frame c;
 	(void)state;
 	strbuf_adds(&b, "{\"metadata\":{\"continue\":\"");
-	for (size_t i = 0; i < KUBE_CUT_META_MAX; i++)
+	for (size_t i = 0; i < KUBE_FRAME_META_MAX; i++)
 		strbuf_addc(&b, 'x');
 	strbuf_adds(&b, "\"}}");
-	kube_cut_list(&c, item, &out);
-	assert_int_equal(kube_cut_feed(&c, strbuf_slice(&b)), ERR_LIMIT);
-	kube_cut_done(&c);
+	kube_frame_list(&c, item, &out);
+	assert_int_equal(kube_frame_feed(&c, strbuf_slice(&b)), ERR_LIMIT);
+	kube_frame_done(&c);
 	strbuf_reset(&b);
 	strbuf_adds(&b, "{\"a\":\"");
-	for (size_t i = 0; i < KUBE_CUT_SHELL_MAX; i++)
+	for (size_t i = 0; i < KUBE_FRAME_SHELL_MAX; i++)
 		strbuf_addc(&b, 'x');
-	kube_cut_list(&c, item, &out);
-	assert_int_equal(kube_cut_feed(&c, strbuf_slice(&b)), ERR_LIMIT);
-	kube_cut_done(&c);
+	kube_frame_list(&c, item, &out);
+	assert_int_equal(kube_frame_feed(&c, strbuf_slice(&b)), ERR_LIMIT);
+	kube_frame_done(&c);
 	for (int above = 0; above < 2; above++) {
 		strbuf_reset(&b);
 		strbuf_reset(&out);
 		strbuf_adds(&b, "{\"items\":[{\"a\":");
-		for (int i = 1; i < KUBE_CUT_DEPTH_MAX + above; i++)
+		for (int i = 1; i < KUBE_FRAME_DEPTH_MAX + above; i++)
 			strbuf_addc(&b, '[');
-		for (int i = 1; i < KUBE_CUT_DEPTH_MAX + above; i++)
+		for (int i = 1; i < KUBE_FRAME_DEPTH_MAX + above; i++)
 			strbuf_addc(&b, ']');
 		strbuf_adds(&b, "}]}");
-		kube_cut_list(&c, item, &out);
-		assert_int_equal(kube_cut_feed(&c, strbuf_slice(&b)), above ? ERR_LIMIT : 0);
-		kube_cut_done(&c);
+		kube_frame_list(&c, item, &out);
+		assert_int_equal(kube_frame_feed(&c, strbuf_slice(&b)), above ? ERR_LIMIT : 0);
+		kube_frame_done(&c);
 	}
 	strbuf_done(&b);
 	strbuf_done(&out);

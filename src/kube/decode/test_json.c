@@ -18,7 +18,7 @@ static int print(struct slice text, struct strbuf *out)
 	kube_json_init(&j, text);
 	while ((t = kube_json_next(&j)) >= 0 && t != KUBE_JSON_DONE) {
 		strbuf_addc(out, marks[t]);
-		if (t == KUBE_SAX_STRING || t == KUBE_SAX_NUMBER || t == KUBE_SAX_KEY)
+		if (t == KUBE_JSON_STRING || t == KUBE_JSON_NUMBER || t == KUBE_JSON_KEY)
 			strbuf_addf(out, "%.*s ", (int)j.text.n, j.text.p);
 	}
 	kube_json_done(&j);
@@ -176,7 +176,7 @@ static void zero_bytes(void **state)
 	struct kube_json j;
 	(void)state;
 	kube_json_init(&j, SLICE("\"a\\u0000b\""));
-	assert_int_equal(kube_json_next(&j), KUBE_SAX_STRING);
+	assert_int_equal(kube_json_next(&j), KUBE_JSON_STRING);
 	assert_true(slice_eq(j.text, SLICE("a\0b")));
 	assert_int_equal(kube_json_next(&j), KUBE_JSON_DONE);
 	kube_json_done(&j);
@@ -252,10 +252,10 @@ static void depth_limit(void **state)
 {
 	struct strbuf b = STRBUF_INIT, out = STRBUF_INIT;
 	(void)state;
-	nest(&b, KUBE_CUT_DEPTH_MAX);
+	nest(&b, KUBE_FRAME_DEPTH_MAX);
 	assert_null(judge(b.s, b.n));
 	assert_int_equal(print(strbuf_slice(&b), &out), 0);
-	nest(&b, KUBE_CUT_DEPTH_MAX + 1);
+	nest(&b, KUBE_FRAME_DEPTH_MAX + 1);
 	assert_int_equal(print(strbuf_slice(&b), &out), ERR_LIMIT);
 	assert_int_equal(oracle_skip(strbuf_slice(&b)), ERR_LIMIT);
 	strbuf_done(&b);
@@ -268,12 +268,12 @@ static void large(void **state)
 	struct strbuf b = STRBUF_INIT;
 	(void)state;
 	strbuf_addc(&b, '"');
-	while (b.n < KUBE_CUT_OBJECT_MAX - 2)
+	while (b.n < KUBE_FRAME_OBJECT_MAX - 2)
 		strbuf_adds(&b, "\\n");
 	strbuf_addc(&b, '"');
 	assert_null(judge(b.s, b.n));
 	strbuf_reset(&b);
-	while (b.n < KUBE_CUT_OBJECT_MAX)
+	while (b.n < KUBE_FRAME_OBJECT_MAX)
 		strbuf_adds(&b, "1234567890");
 	assert_int_equal(oracle_skip(strbuf_slice(&b)), 0);
 	strbuf_done(&b);

@@ -11,7 +11,7 @@
 #include "kube/decode/json_priv.h"
 
 struct oracle {
-	json_t *stack[KUBE_CUT_DEPTH_MAX];
+	json_t *stack[KUBE_FRAME_DEPTH_MAX];
 	unsigned n;
 	json_t *root;
 	struct strbuf key;
@@ -47,38 +47,38 @@ static inline void oracle_attach(struct oracle *o, json_t *v)
 		json_object_set_new_nocheck(top, o->key.s, v);
 }
 
-static inline void oracle_token(struct oracle *o, enum kube_sax_type type, struct slice text)
+static inline void oracle_token(struct oracle *o, enum kube_json_type type, struct slice text)
 {
 	json_t *v = NULL;
 	switch (type) {
-	case KUBE_SAX_STRING:
+	case KUBE_JSON_STRING:
 		v = json_stringn_nocheck(text.p, text.n);
 		break;
-	case KUBE_SAX_NUMBER:
+	case KUBE_JSON_NUMBER:
 		v = oracle_number(o, text);
 		break;
-	case KUBE_SAX_TRUE:
-	case KUBE_SAX_FALSE:
-		v = json_boolean(type == KUBE_SAX_TRUE);
+	case KUBE_JSON_TRUE:
+	case KUBE_JSON_FALSE:
+		v = json_boolean(type == KUBE_JSON_TRUE);
 		break;
-	case KUBE_SAX_NULL:
+	case KUBE_JSON_NULL:
 		v = json_null();
 		break;
-	case KUBE_SAX_KEY:
+	case KUBE_JSON_KEY:
 		o->odd |= text.n != 0 && memchr(text.p, 0, text.n) != NULL;
 		strbuf_reset(&o->key);
 		strbuf_add_slice(&o->key, text);
 		return;
-	case KUBE_SAX_MAP:
-	case KUBE_SAX_ARRAY:
-		v = type == KUBE_SAX_MAP ? json_object() : json_array();
+	case KUBE_JSON_MAP:
+	case KUBE_JSON_ARRAY:
+		v = type == KUBE_JSON_MAP ? json_object() : json_array();
 		break;
-	case KUBE_SAX_END:
+	case KUBE_JSON_END:
 		o->n--;
 		return;
 	}
 	oracle_attach(o, v);
-	if (type == KUBE_SAX_MAP || type == KUBE_SAX_ARRAY)
+	if (type == KUBE_JSON_MAP || type == KUBE_JSON_ARRAY)
 		o->stack[o->n++] = v;
 }
 
@@ -89,7 +89,7 @@ static inline int oracle_read(struct oracle *o, struct slice text)
 	int t;
 	kube_json_init(&j, text);
 	while ((t = kube_json_next(&j)) >= 0 && t != KUBE_JSON_DONE)
-		oracle_token(o, (enum kube_sax_type)t, j.text);
+		oracle_token(o, (enum kube_json_type)t, j.text);
 	kube_json_done(&j);
 	return MIN(t, 0);
 }

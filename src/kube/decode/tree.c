@@ -11,9 +11,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "kube/decode/sax.h"
+#include "kube/decode/filter.h"
 
-static const struct kube_sax_row always[] = {
+static const struct kube_filter_row always[] = {
 	{ "apiVersion", 0, 0 },
 	{ "kind", 0, 0 },
 	{ "metadata.name", 0, 0 },
@@ -22,23 +22,23 @@ static const struct kube_sax_row always[] = {
 	{ "metadata.resourceVersion", 0, 0 },
 	{ "metadata.generation", 0, 0 },
 	{ "metadata.deletionTimestamp", 0, 0 },
-	{ "metadata.managedFields", 0, KUBE_SAX_DROP },
+	{ "metadata.managedFields", 0, KUBE_FILTER_DROP },
 	{ "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]", 0,
-	  KUBE_SAX_DROP },
+	  KUBE_FILTER_DROP },
 };
 
 struct tree_codec {
 	struct kube_codec codec;
 	const struct api_kind *kind;
 	struct strbuf version;
-	struct kube_sax *sax;
+	struct kube_filter *filter;
 	/* The tree at hand: containers from the outermost in, the first one owned. */
 	VEC(json_t *) stack;
 	json_t *root;
 	struct strbuf key;
 };
 
-static int attach(struct tree_codec *codec, json_t *value)
+static int attach_value(struct tree_codec *codec, json_t *value)
 {
 	if (value == NULL)
 		return ERR_PARSE; /* text that jansson does not take */
@@ -56,7 +56,7 @@ static int attach(struct tree_codec *codec, json_t *value)
 	return r < 0 ? ERR_PARSE : 0;
 }
 
-static int number(struct slice text, json_t **ret)
+static int parse_number(struct slice text, json_t **ret)
 {
 	char buf[64], *end;
 	if (text.n >= sizeof(buf))
@@ -87,36 +87,36 @@ static int set_key(struct tree_codec *codec, struct slice key)
 	return 0;
 }
 
-static int on_event(void *ctx, int id, enum kube_sax_type type, struct slice text)
+static int on_event(void *ctx, int id, enum kube_json_type type, struct slice text)
 {
 	struct tree_codec *c = ctx;
 	json_t *v = NULL;
 	int r = 0;
 	(void)id;
 	switch (type) {
-	case KUBE_SAX_KEY:
+	case KUBE_JSON_KEY:
 		return set_key(c, text);
-	case KUBE_SAX_END:
+	case KUBE_JSON_END:
 		c->stack.n--;
 		return 0;
-	case KUBE_SAX_MAP:
-	case KUBE_SAX_ARRAY:
-		v = type == KUBE_SAX_MAP ? json_object() : json_array();
-		r = attach(c, v);
+	case KUBE_JSON_MAP:
+	case KUBE_JSON_ARRAY:
+		v = type == KUBE_JSON_MAP ? json_object() : json_array();
+		r = attach_value(c, v);
 		if (r == 0)
 			vec_push(&c->stack, v);
 		return r;
-	case KUBE_SAX_STRING:
-		return attach(c, json_stringn_nocheck(text.p, text.n));
-	case KUBE_SAX_NUMBER:
-		r = number(text, &v);
-		return r < 0 ? r : attach(c, v);
-	case KUBE_SAX_TRUE:
-		return attach(c, json_true());
-	case KUBE_SAX_FALSE:
-		return attach(c, json_false());
-	case KUBE_SAX_NULL:
-		return attach(c, json_null());
+	case KUBE_JSON_STRING:
+		return attach_value(c, json_stringn_nocheck(text.p, text.n));
+	case KUBE_JSON_NUMBER:
+		r = parse_number(text, &v);
+		return r < 0 ? r : attach_value(c, v);
+	case KUBE_JSON_TRUE:
+		return attach_value(c, json_true());
+	case KUBE_JSON_FALSE:
+		return attach_value(c, json_false());
+	case KUBE_JSON_NULL:
+		return attach_value(c, json_null());
 	}
 	return 0;
 }
@@ -129,7 +129,7 @@ static void tree_free(struct kube_obj *obj)
 }
 
 /* Items of built-in lists say neither; what says another kind is not ours. */
-static int identify(const struct tree_codec *codec, json_t *value)
+static int check_identity(const struct tree_codec *codec, json_t *value)
 {
 	const char *kind = api_kind(value);
 	if (kind[0] != '\0' && strcmp(kind, codec->kind->kind) != 0)
@@ -148,9 +148,9 @@ static int tree_decode(struct kube_codec *codec, struct slice json, struct kube_
 	struct tree_codec *c = (struct tree_codec *)codec;
 	c->stack.n = 0;
 	c->root = NULL;
-	int r = kube_sax_parse(c->sax, json, on_event, c);
+	int r = kube_filter_parse(c->filter, json, on_event, c);
 	if (r == 0)
-		r = c->root != NULL ? identify(c, c->root) : ERR_PARSE;
+		r = c->root != NULL ? check_identity(c, c->root) : ERR_PARSE;
 	if (r < 0) {
 		json_decref(c->root);
 		return r;
@@ -169,7 +169,7 @@ static int tree_decode(struct kube_codec *codec, struct slice json, struct kube_
 static void tree_codec_free(struct kube_codec *codec)
 {
 	struct tree_codec *c = (struct tree_codec *)codec;
-	kube_sax_free(c->sax);
+	kube_filter_free(c->filter);
 	strbuf_done(&c->version);
 	strbuf_done(&c->key);
 	vec_done(&c->stack);
@@ -180,7 +180,7 @@ struct kube_codec *kube_tree_codec(const struct api_kind *kind, const char *cons
 				   size_t len)
 {
 	struct tree_codec *c = xcalloc(1, sizeof(*c));
-	VEC(struct kube_sax_row) rows = { 0 };
+	VEC(struct kube_filter_row) rows = { 0 };
 	c->codec = (struct kube_codec){ .decode = tree_decode, .free = tree_codec_free };
 	c->kind = kind;
 	strbuf_init(&c->version);
@@ -189,10 +189,10 @@ struct kube_codec *kube_tree_codec(const struct api_kind *kind, const char *cons
 	for (size_t i = 0; i < ARRAY_LEN(always); i++)
 		vec_push(&rows, always[i]);
 	for (size_t i = 0; i < len; i++)
-		vec_push(&rows, (struct kube_sax_row){ paths[i], 0, KUBE_SAX_DEEP });
+		vec_push(&rows, (struct kube_filter_row){ paths[i], 0, KUBE_FILTER_DEEP });
 	if (len == 0)
-		vec_push(&rows, (struct kube_sax_row){ "", 0, KUBE_SAX_DEEP });
-	c->sax = kube_sax_new(rows.v, rows.n);
+		vec_push(&rows, (struct kube_filter_row){ "", 0, KUBE_FILTER_DEEP });
+	c->filter = kube_filter_new(rows.v, rows.n);
 	vec_done(&rows);
 	return &c->codec;
 }

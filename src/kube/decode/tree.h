@@ -20,7 +20,7 @@ static inline const json_t *kube_tree_of(const struct kube_obj *obj)
 	return ((const struct kube_tree *)obj)->v;
 }
 
-/* Paths as in kube/decode/sax.h, each with all that lies below it ("spec", "status.conditions",
+/* Paths as in kube/decode/filter.h, each with all that lies below it ("spec", "status.conditions",
  * "metadata.labels"); n = 0: everything. What identifies an object is always kept: apiVersion, kind
  * (filled in where a list leaves them out), name, namespace, uid, resourceVersion, generation,
  * deletionTimestamp. */

@@ -26,7 +26,7 @@ enum kube_event kube_event_of(struct slice type)
 	return KUBE_EVENT_UNKNOWN;
 }
 
-static int load(struct slice text, json_t **ret)
+static int load_object(struct slice text, json_t **ret)
 {
 	json_t *o = json_loadb(text.p, text.n, 0, NULL);
 	if (!json_is_object(o)) {
@@ -51,7 +51,7 @@ int kube_bookmark_parse(struct slice object, struct kube_bookmark *ret)
 {
 	json_t *o = NULL;
 	struct kube_bookmark b = { 0 };
-	int r = load(object, &o);
+	int r = load_object(object, &o);
 	if (r < 0)
 		return r;
 	r = copy_version(b.rv, api_resource_version(o));
@@ -78,7 +78,7 @@ int kube_error_parse(struct slice object, struct kube_error *ret)
 {
 	json_t *o = NULL;
 	struct kube_error e = { 0 };
-	int r = load(object, &o);
+	int r = load_object(object, &o);
 	if (r < 0)
 		return r;
 	json_int_t code = json_integer_value(json_object_get(o, "code"));
@@ -101,7 +101,7 @@ int kube_list_meta_parse(struct slice metadata, struct kube_list_meta *ret)
 {
 	json_t *o = NULL;
 	char rv[32];
-	int r = load(metadata, &o);
+	int r = load_object(metadata, &o);
 	if (r < 0)
 		return r;
 	const char *next = api_get_string(o, "continue");

@@ -1,4 +1,4 @@
-/* Events: the objects, and the thread that sends them. */
+/* Builds Event objects, and sends them on a thread. */
 #include "kube/events/events.h"
 
 #include <pthread.h>
@@ -49,7 +49,7 @@ static json_t *cut_text(const char *text, size_t max)
 	return v != NULL ? v : json_string("(not UTF-8)");
 }
 
-static json_t *reference(const json_t *object)
+static json_t *make_reference(const json_t *object)
 {
 	static const struct {
 		const char *key;
@@ -96,9 +96,10 @@ json_t *events_body(const char *controller, const char *instance, const struct e
 		cut_text(instance, EVENTS_WORD_MAX), "action",
 		cut_text(ev->action, EVENTS_WORD_MAX), "reason",
 		cut_text(ev->reason, EVENTS_WORD_MAX), "type", ev->warning ? "Warning" : "Normal",
-		"note", cut_text(note, EVENTS_NOTE_MAX), "regarding", reference(ev->regarding));
+		"note", cut_text(note, EVENTS_NOTE_MAX), "regarding",
+		make_reference(ev->regarding));
 	if (ev->related != NULL)
-		json_object_set_new(o, "related", reference(ev->related));
+		json_object_set_new(o, "related", make_reference(ev->related));
 	return o;
 }
 
@@ -137,7 +138,7 @@ static void wait_until(struct events *events, uint64_t until_ns)
 		pthread_cond_timedwait(&events->cond, &events->lock, &ts);
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
 	struct events *e = arg;
 	pthread_mutex_lock(&e->lock);
@@ -189,7 +190,7 @@ int events_start(struct kube_client *client, const char *controller, const char 
 		return ERR_CONFIG;
 	}
 	kube_conn_set_patient(e->conn, true);
-	int r = pthread_create(&e->thread, NULL, run, e);
+	int r = pthread_create(&e->thread, NULL, run_thread, e);
 	if (r != 0) {
 		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
 		events_free(e);

@@ -1,6 +1,6 @@
-/* Events (events.k8s.io/v1) for people who look at an object: `kubectl describe` shows them. Sent
- * by a thread with a connection of its own; whoever emits one never waits. Like Events are counted,
- * not repeated, and what is too much is dropped (kube/events/series.h). */
+/* Events (events.k8s.io/v1) about objects: `kubectl describe` shows them. They are sent by a thread
+ * with a connection of its own; callers never wait. Like Events are counted, not repeated, and too
+ * many are dropped (kube/events/series.h). */
 #pragma once
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ enum {
 /* `controller`: "fairlead.dev/example"; `instance`: which process, as the lease's identity. */
 MUST_CHECK int events_start(struct kube_client *client, const char *controller,
 			    const char *instance, struct events **ret, char *err, size_t err_n);
-/* Sends what is there, within two seconds; frees. NULL is fine. */
+/* Sends what is left, within two seconds; frees. NULL is fine. */
 void events_stop(struct events *events);
 
 struct event {

@@ -1,6 +1,8 @@
-/* One record for each series of like Events, and one bucket for each object they are about. */
+/* Events that still have to be sent: one record for each series of like Events, and one bucket of
+ * tokens for each object they are about. */
 #include "kube/events/series.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +19,13 @@
 struct series_item {
 	char *key;
 	json_t *body;
-	bool created; /* the server has it */
-	bool busy;    /* a request is under way */
-	unsigned count, told;
+	bool created;	     /* the server has it */
+	bool busy;	     /* a request is under way */
+	unsigned count;	     /* of like Events so far */
+	unsigned sent_count; /* the count that the server knows */
 	unsigned tries;
 	uint64_t last_ns, last_wall_ns;
-	uint64_t told_ns; /* when the count was told */
+	uint64_t sent_ns; /* when that was sent */
 	uint64_t due_ns;  /* not before, after a failure */
 };
 
@@ -46,7 +49,7 @@ static void add_ref(struct strbuf *out, const json_t *object)
 		strbuf_addf(out, "%s\x1f", api_get_string(object, fields[i]));
 }
 
-/* Who speaks about what. */
+/* The reporter and the object. */
 static void object_key(struct strbuf *out, const json_t *body)
 {
 	strbuf_addf(out, "%s\x1f%s\x1f", api_get_string(body, "reportingController"),
@@ -64,7 +67,7 @@ static void series_key(struct strbuf *out, const json_t *body)
 
 /* ---- the buckets ---- */
 
-static double filled(const struct bucket *bucket, uint64_t now_ns)
+static double tokens_at(const struct bucket *bucket, uint64_t now_ns)
 {
 	double more = (double)(now_ns - bucket->at_ns) / (double)(SERIES_REFILL_S * NS_PER_S);
 	return MIN(bucket->tokens + more, (double)SERIES_BURST);
@@ -77,7 +80,7 @@ static void prune_buckets(struct series *series, uint64_t now_ns)
 	size_t pos = 0;
 	CLEANUP(freep) char *first = NULL;
 	while ((e = map_next(&series->buckets, &pos)) != NULL) {
-		if (filled(e->value, now_ns) >= SERIES_BURST) {
+		if (tokens_at(e->value, now_ns) >= SERIES_BURST) {
 			free(map_del(&series->buckets, (struct slice){ e->key, e->key_n }));
 			return;
 		}
@@ -88,7 +91,7 @@ static void prune_buckets(struct series *series, uint64_t now_ns)
 		free(map_del(&series->buckets, slice_of(first)));
 }
 
-static bool may_speak(struct series *series, const json_t *body, uint64_t now_ns)
+static bool take_token(struct series *series, const json_t *body, uint64_t now_ns)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	object_key(&key, body);
@@ -100,7 +103,7 @@ static bool may_speak(struct series *series, const json_t *body, uint64_t now_ns
 		*b = (struct bucket){ .tokens = SERIES_BURST, .at_ns = now_ns };
 		map_set(&series->buckets, strbuf_slice(&key), b);
 	}
-	b->tokens = filled(b, now_ns);
+	b->tokens = tokens_at(b, now_ns);
 	b->at_ns = now_ns;
 	if (b->tokens < 1)
 		return false;
@@ -117,8 +120,9 @@ static void item_free(struct series_item *it)
 	free(it);
 }
 
-static void forget(struct series *series, struct series_item *it)
+static void forget_item(struct series *series, struct series_item *it)
 {
+	assert(!it->busy);
 	map_del(&series->items, slice_of(it->key));
 	item_free(it);
 }
@@ -128,23 +132,23 @@ static bool has_ended(const struct series_item *it, uint64_t now_ns)
 	return now_ns - it->last_ns >= SERIES_SILENCE_S * NS_PER_S;
 }
 
-/* From when the count must be told: the second at once, more of them now and then and at the end.
- */
-static uint64_t tell_ns(const struct series_item *it)
+/* When the count has to be sent: the second Event at once, more of them now and then and at the end of
+ * the series. */
+static uint64_t report_due_ns(const struct series_item *it)
 {
-	if (it->told < 2)
+	if (it->sent_count < 2)
 		return it->last_ns;
-	uint64_t flush = it->told_ns + SERIES_FLUSH_S * NS_PER_S;
+	uint64_t flush = it->sent_ns + SERIES_FLUSH_S * NS_PER_S;
 	uint64_t end = it->last_ns + SERIES_SILENCE_S * NS_PER_S;
 	return MIN(flush, end);
 }
 
 /* When something is to be done with it; what is only to be forgotten counts too. */
-static uint64_t wanted_ns(const struct series_item *it)
+static uint64_t due_ns_of(const struct series_item *it)
 {
-	if (it->created && it->count == it->told)
+	if (it->created && it->count == it->sent_count)
 		return it->last_ns + SERIES_SILENCE_S * NS_PER_S;
-	uint64_t want = it->created ? tell_ns(it) : it->last_ns;
+	uint64_t want = it->created ? report_due_ns(it) : it->last_ns;
 	return MAX(want, it->due_ns);
 }
 
@@ -157,15 +161,15 @@ static bool make_room(struct series *series)
 		return true;
 	while ((e = map_next(&series->items, &pos)) != NULL) {
 		struct series_item *it = e->value;
-		if (it->created && !it->busy && it->count == it->told) {
-			forget(series, it);
+		if (it->created && !it->busy && it->count == it->sent_count) {
+			forget_item(series, it);
 			return true;
 		}
 	}
 	return false;
 }
 
-static int drop(struct series *series, json_t *body)
+static int drop_event(struct series *series, json_t *body)
 {
 	series->stats.dropped++;
 	json_decref(body);
@@ -177,7 +181,7 @@ int series_note(struct series *series, json_t *body, uint64_t now_ns, uint64_t w
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	series_key(&key, body);
 	struct series_item *it = map_get(&series->items, strbuf_slice(&key));
-	if (it != NULL && !(has_ended(it, now_ns) && it->created && it->count == it->told)) {
+	if (it != NULL && !(has_ended(it, now_ns) && it->created && it->count == it->sent_count)) {
 		it->count++;
 		it->last_ns = now_ns;
 		it->last_wall_ns = wall_ns;
@@ -185,11 +189,11 @@ int series_note(struct series *series, json_t *body, uint64_t now_ns, uint64_t w
 		return 0;
 	}
 	if (it != NULL && !it->busy)
-		forget(series, it);
+		forget_item(series, it);
 	else if (it != NULL)
-		return drop(series, body);
-	if (!may_speak(series, body, now_ns) || !make_room(series))
-		return drop(series, body);
+		return drop_event(series, body);
+	if (!take_token(series, body, now_ns) || !make_room(series))
+		return drop_event(series, body);
 	it = xcalloc(1, sizeof(*it));
 	it->key = strbuf_take(&key);
 	it->body = body;
@@ -202,21 +206,21 @@ int series_note(struct series *series, json_t *body, uint64_t now_ns, uint64_t w
 
 /* ---- what to send ---- */
 
-static json_t *series_of(const struct series_item *it)
+static json_t *make_series(const struct series_item *it)
 {
 	char text[API_TIME_TEXT_MAX];
 	return json_pack("{s:i, s:s}", "count", (int)it->count, "lastObservedTime",
 			 api_micro_time(it->last_wall_ns, text));
 }
 
-static struct series_item *earliest(struct series *series)
+static struct series_item *earliest_item(struct series *series)
 {
 	struct series_item *best = NULL;
 	const struct map_entry *e;
 	size_t pos = 0;
 	while ((e = map_next(&series->items, &pos)) != NULL) {
 		struct series_item *it = e->value;
-		if (!it->busy && (best == NULL || wanted_ns(it) < wanted_ns(best)))
+		if (!it->busy && (best == NULL || due_ns_of(it) < due_ns_of(best)))
 			best = it;
 	}
 	return best;
@@ -226,24 +230,25 @@ enum series_act series_next(struct series *series, uint64_t now_ns, struct serie
 			    json_t **ret_body, uint64_t *ret_until_ns)
 {
 	struct series_item *it;
-	while ((it = earliest(series)) != NULL && wanted_ns(it) <= now_ns && it->created &&
-	       it->count == it->told)
-		forget(series, it); /* silent for long */
-	if (it == NULL || wanted_ns(it) > now_ns) {
-		*ret_until_ns = it != NULL ? wanted_ns(it) : 0;
+	while ((it = earliest_item(series)) != NULL && due_ns_of(it) <= now_ns && it->created &&
+	       it->count == it->sent_count)
+		forget_item(series, it); /* silent for long */
+	if (it == NULL || due_ns_of(it) > now_ns) {
+		*ret_until_ns = it != NULL ? due_ns_of(it) : 0;
 		return SERIES_WAIT;
 	}
+	assert(!it->busy && it->count > it->sent_count);
 	it->busy = true;
 	*ret_item = it;
 	if (it->created) {
-		it->told = it->count;
-		*ret_body = json_pack("{s:o}", "series", series_of(it));
+		it->sent_count = it->count;
+		*ret_body = json_pack("{s:o}", "series", make_series(it));
 		return SERIES_PATCH;
 	}
 	*ret_body = json_deep_copy(it->body);
-	it->told = it->count;
+	it->sent_count = it->count;
 	if (it->count > 1)
-		json_object_set_new(*ret_body, "series", series_of(it));
+		json_object_set_new(*ret_body, "series", make_series(it));
 	return SERIES_CREATE;
 }
 
@@ -256,16 +261,17 @@ static bool is_passing(int ret)
 void series_result(struct series *series, struct series_item *it, enum series_act act, int ret,
 		   uint64_t now_ns)
 {
+	assert(it->busy && act != SERIES_WAIT);
 	it->busy = false;
 	/* An answer that got lost: ours is there already. */
 	if (ret == 0 || (act == SERIES_CREATE && ret == ERR_DUPLICATE)) {
 		it->created = true;
 		it->tries = 0;
-		it->told_ns = now_ns;
+		it->sent_ns = now_ns;
 		series->stats.sent++;
 		return;
 	}
-	it->told = 0;
+	it->sent_count = 0;
 	/* The server keeps Events for an hour; a series may be longer. */
 	if (act == SERIES_PATCH && ret == ERR_NOTFOUND) {
 		it->created = false;
@@ -273,7 +279,7 @@ void series_result(struct series *series, struct series_item *it, enum series_ac
 	}
 	if (!is_passing(ret) || ++it->tries >= SERIES_TRIES) {
 		series->stats.failed++;
-		forget(series, it);
+		forget_item(series, it);
 		return;
 	}
 	uint32_t jitter_ms = rng_below(&series->rng, SERIES_RETRY_S * 1000 / 4);

@@ -1,6 +1,6 @@
-/* What a recorder of Events still has to tell the server, without I/O: like Events become one with
- * a count, an object that is spoken of too often is cut short, and what failed is tried again.
- * kube/events/events.h runs it. Times are of the monotonic clock. */
+/* Events that still have to be sent to the server, without I/O: like Events become one with a count,
+ * Events about one object are limited, and failed requests are repeated. kube/events/events.h sends
+ * them. Times are of the monotonic clock. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ enum {
 	SERIES_TRIES = 12,
 	SERIES_RETRY_S = 10,	   /* and up to a quarter more */
 	SERIES_SILENCE_S = 6 * 60, /* ends a series */
-	SERIES_FLUSH_S = 30 * 60,  /* a long one is told that often */
+	SERIES_FLUSH_S = 30 * 60,  /* a long one is sent that often */
 	SERIES_BURST = 25,	   /* different Events of one object */
 	SERIES_REFILL_S = 5 * 60,  /* then one more each so often */
 };

@@ -1,7 +1,8 @@
-/* The reflector: does what the plan says, cuts and decodes what comes, keeps the store, tells the
- * handlers. */
+/* The reflector of an informer: sends the requests that the plan asks for, decodes the objects,
+ * updates the store and calls the handlers. */
 #include "kube/informer/informer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,10 +15,11 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "kube/decode/malformed.h"
 #include "kube/decode/frame.h"
-#include "kube/informer/informer_priv.h"
+#include "kube/decode/malformed.h"
 #include "kube/decode/watchframe.h"
+#include "kube/informer/informer_path_priv.h"
+#include "kube/informer/informer_priv.h"
 
 struct counters {
 	atomic_uint_fast64_t added, updated, deleted, events, repeated, bad, lists, watches, errors,
@@ -43,32 +45,32 @@ struct kube_informer {
 	atomic_bool synced;
 
 	/* The reflector's own: */
-	struct kube_plan plan;
+	struct kube_reflector_plan plan;
 	struct kube_outcome outcome; /* of the step at hand */
-	struct kube_cut cut;
+	struct kube_frame frame;
 	struct kube_list_meta list; /* of the last page */
-	struct kube_bad bad;
+	struct kube_malformed malformed;
 	char trouble[640];
 };
 
 #define COUNT(i, field) atomic_fetch_add_explicit(&(i)->count.field, 1, memory_order_relaxed)
 
-/* TELL(i, deleted, (h->ctx, o)) */
-#define TELL(i, what, args)                                                     \
-	do {                                                                    \
-		for (size_t tell_ = 0; tell_ < (i)->handlers.n; tell_++) {      \
-			const struct kube_handler *h = &(i)->handlers.v[tell_]; \
-			if (h->what != NULL)                                    \
-				h->what args;                                   \
-		}                                                               \
+/* NOTIFY(i, deleted, (h->ctx, o)) */
+#define NOTIFY(i, what, args)                                                    \
+	do {                                                                     \
+		for (size_t index_ = 0; index_ < (i)->handlers.n; index_++) {    \
+			const struct kube_handler *h = &(i)->handlers.v[index_]; \
+			if (h->what != NULL)                                     \
+				h->what args;                                    \
+		}                                                                \
 	} while (0)
 
 /* ---- changes ---- */
 
-static void tell_deleted(struct kube_informer *informer, struct kube_obj *obj)
+static void notify_deleted(struct kube_informer *informer, struct kube_obj *obj)
 {
 	COUNT(informer, deleted);
-	TELL(informer, deleted, (h->ctx, obj));
+	NOTIFY(informer, deleted, (h->ctx, obj));
 	kube_obj_unref(obj);
 }
 
@@ -81,17 +83,17 @@ static void store_put(struct kube_informer *informer, struct kube_obj *obj)
 		break;
 	case KUBE_STORE_ADDED:
 		COUNT(informer, added);
-		TELL(informer, added, (h->ctx, obj));
+		NOTIFY(informer, added, (h->ctx, obj));
 		break;
 	case KUBE_STORE_UPDATED:
 		COUNT(informer, updated);
-		TELL(informer, updated, (h->ctx, old, obj));
+		NOTIFY(informer, updated, (h->ctx, old, obj));
 		kube_obj_unref(old);
 		break;
 	}
 }
 
-static struct kube_obj *decode(struct kube_informer *informer, struct slice json)
+static struct kube_obj *decode_object(struct kube_informer *informer, struct slice json)
 {
 	struct kube_obj *o = NULL;
 	/* One object that cannot be read must not stop the others. */
@@ -100,8 +102,9 @@ static struct kube_obj *decode(struct kube_informer *informer, struct slice json
 		return o;
 	char text[640];
 	COUNT(informer, bad);
-	if (kube_bad_say(&informer->bad, informer->conf.kind->plural, json, r, text, sizeof(text)))
-		TELL(informer, trouble, (h->ctx, text));
+	if (kube_malformed_report(&informer->malformed, informer->conf.kind->plural, json, r, text,
+				  sizeof(text)))
+		NOTIFY(informer, trouble, (h->ctx, text));
 	return NULL;
 }
 
@@ -110,7 +113,7 @@ static void list_begin(struct kube_informer *informer)
 	kube_store_mark(informer->store);
 }
 
-static void heard(struct kube_informer *informer)
+static void note_activity(struct kube_informer *informer)
 {
 	atomic_store_explicit(&informer->count.last_event_ns, clock_mono_ns(),
 			      memory_order_relaxed);
@@ -120,15 +123,16 @@ static void list_complete(struct kube_informer *informer, const char *rv)
 {
 	struct kube_obj *o;
 	size_t pos = 0;
+	assert(informer->plan.step != KUBE_STEP_WATCH && !informer->outcome.listed);
 	while ((o = kube_store_sweep(informer->store, &pos)) != NULL)
-		tell_deleted(informer, o);
+		notify_deleted(informer, o);
 	memcpy(informer->plan.rv, rv, sizeof(informer->plan.rv));
 	informer->outcome.listed = true;
 	COUNT(informer, lists);
-	heard(informer);
+	note_activity(informer);
 	if (kube_informer_synced(informer))
 		return;
-	TELL(informer, synced, (h->ctx));
+	NOTIFY(informer, synced, (h->ctx));
 	pthread_mutex_lock(&informer->lock);
 	atomic_store_explicit(&informer->synced, true, memory_order_release);
 	pthread_cond_broadcast(&informer->cond);
@@ -153,7 +157,7 @@ static void move_rv(struct kube_informer *informer, const char *rv)
 
 static void on_object(struct kube_informer *informer, enum kube_event event, struct slice object)
 {
-	struct kube_obj *o = decode(informer, object);
+	struct kube_obj *o = decode_object(informer, object);
 	char rv[sizeof(informer->plan.rv)] = "";
 	if (o == NULL)
 		return;
@@ -164,7 +168,7 @@ static void on_object(struct kube_informer *informer, enum kube_event event, str
 			kube_store_del(informer->store, slice_of(o->ns), slice_of(o->name));
 		kube_obj_unref(o);
 		if (old != NULL)
-			tell_deleted(informer, old);
+			notify_deleted(informer, old);
 	} else {
 		store_put(informer, o);
 	}
@@ -207,7 +211,7 @@ static int on_frame(void *ctx, struct slice type, struct slice object)
 	struct kube_informer *i = ctx;
 	enum kube_event event = kube_event_of(type);
 	COUNT(i, events);
-	heard(i);
+	note_activity(i);
 	switch (event) {
 	case KUBE_EVENT_ADDED:
 	case KUBE_EVENT_MODIFIED:
@@ -227,7 +231,7 @@ static int on_frame(void *ctx, struct slice type, struct slice object)
 static int on_item(void *ctx, struct slice object)
 {
 	struct kube_informer *i = ctx;
-	struct kube_obj *o = decode(i, object);
+	struct kube_obj *o = decode_object(i, object);
 	if (o != NULL)
 		store_put(i, o);
 	return 0;
@@ -236,17 +240,17 @@ static int on_item(void *ctx, struct slice object)
 static int on_data(void *ctx, struct slice bytes)
 {
 	struct kube_informer *i = ctx;
-	return kube_cut_feed(&i->cut, bytes);
+	return kube_frame_feed(&i->frame, bytes);
 }
 
 /* ---- steps ---- */
 
-static int request(struct kube_informer *informer, const struct kube_stream *stream)
+static int send_request(struct kube_informer *informer, const struct kube_stream *stream)
 {
 	struct kube_status st = { 0 };
 	int r = informer->net.stream(informer->net.ctx, stream, &st);
 	if (r == 0)
-		r = kube_cut_end(&informer->cut);
+		r = kube_frame_end(&informer->frame);
 	if (r < 0) {
 		informer->outcome.http = st.code;
 		informer->outcome.retry_after_s = st.retry_after_s;
@@ -263,7 +267,7 @@ static int request(struct kube_informer *informer, const struct kube_stream *str
 
 static int do_watch(struct kube_informer *informer)
 {
-	unsigned seconds = kube_plan_watch_s(&informer->plan);
+	unsigned seconds = kube_reflector_plan_watch_s(&informer->plan);
 	struct strbuf path = STRBUF_INIT;
 	kube_informer_path(&path, &informer->conf, &informer->plan, "", seconds);
 	struct kube_stream s = {
@@ -276,9 +280,9 @@ static int do_watch(struct kube_informer *informer)
 	COUNT(informer, watches);
 	if (informer->plan.step == KUBE_STEP_STREAM)
 		list_begin(informer);
-	kube_cut_watch(&informer->cut, on_frame, informer);
-	int r = request(informer, &s);
-	kube_cut_done(&informer->cut);
+	kube_frame_watch(&informer->frame, on_frame, informer);
+	int r = send_request(informer, &s);
+	kube_frame_done(&informer->frame);
 	strbuf_done(&path);
 	return r;
 }
@@ -293,11 +297,11 @@ static int one_page(struct kube_informer *informer, struct kube_list_meta *meta)
 				 .timeout_ns = informer->plan.times.list_ns,
 				 .data = on_data,
 				 .ctx = informer };
-	kube_cut_list(&informer->cut, on_item, informer);
-	int r = request(informer, &s);
+	kube_frame_list(&informer->frame, on_item, informer);
+	int r = send_request(informer, &s);
 	if (r == 0)
-		r = kube_list_meta_parse(strbuf_slice(&informer->cut.meta), meta);
-	kube_cut_done(&informer->cut);
+		r = kube_list_meta_parse(strbuf_slice(&informer->frame.meta), meta);
+	kube_frame_done(&informer->frame);
 	strbuf_done(&path);
 	return r;
 }
@@ -305,6 +309,7 @@ static int one_page(struct kube_informer *informer, struct kube_list_meta *meta)
 static int do_list(struct kube_informer *informer)
 {
 	int r;
+	assert(informer->plan.step == KUBE_STEP_LIST);
 	if (!informer->plan.resume) {
 		strbuf_reset(&informer->list.next);
 		list_begin(informer);
@@ -313,7 +318,7 @@ static int do_list(struct kube_informer *informer)
 		r = one_page(informer, &informer->list);
 		informer->outcome.pages += r == 0;
 		if (r == ERR_CLOSED || r == ERR_TIMEOUT)
-			kube_plan_page_broke(&informer->plan);
+			kube_reflector_plan_page_broke(&informer->plan);
 	} while (r == 0 && informer->list.next.n != 0);
 	informer->outcome.more = informer->list.next.n != 0;
 	if (r == 0)
@@ -321,7 +326,7 @@ static int do_list(struct kube_informer *informer)
 	return r;
 }
 
-static void report(struct kube_informer *informer)
+static void report_failure(struct kube_informer *informer)
 {
 	static const char *const then[] = { "listing again", "listing again", "watching again" };
 	const char *next =
@@ -331,7 +336,7 @@ static void report(struct kube_informer *informer)
 	IGNORE(snprintf(text, sizeof(text), "%s: %s; %s in %.1f s", informer->conf.kind->plural,
 			informer->trouble, next,
 			(double)informer->plan.delay_ns / (double)NS_PER_S) < 0);
-	TELL(informer, trouble, (h->ctx, text));
+	NOTIFY(informer, trouble, (h->ctx, text));
 }
 
 static void set_absent(struct kube_informer *informer, bool absent)
@@ -354,15 +359,15 @@ static void do_step(struct kube_informer *informer)
 	if (informer->outcome.code == -ECANCELED)
 		return;
 	set_absent(informer, informer->outcome.http == 404 || informer->outcome.http == 403);
-	kube_plan_next(&informer->plan, &informer->outcome, now);
+	kube_reflector_plan_next(&informer->plan, &informer->outcome, now);
 	/* A watch that ends is no failure. */
 	if (informer->outcome.code != 0 || !listed)
-		report(informer);
+		report_failure(informer);
 }
 
 /* ---- the thread ---- */
 
-static void until(struct timespec *timespec, uint64_t at_ns)
+static void set_timespec(struct timespec *timespec, uint64_t at_ns)
 {
 	timespec->tv_sec = (time_t)(at_ns / NS_PER_S);
 	timespec->tv_nsec = (long)(at_ns % NS_PER_S);
@@ -373,7 +378,7 @@ static bool pause_step(struct kube_informer *informer)
 {
 	struct timespec t;
 	int r = 0;
-	until(&t, clock_mono_ns() + informer->plan.delay_ns);
+	set_timespec(&t, clock_mono_ns() + informer->plan.delay_ns);
 	pthread_mutex_lock(&informer->lock);
 	while (!informer->stop && informer->plan.delay_ns != 0 && r == 0)
 		r = pthread_cond_timedwait(&informer->cond, &informer->lock, &t);
@@ -382,7 +387,7 @@ static bool pause_step(struct kube_informer *informer)
 	return go;
 }
 
-static void *reflect(void *arg)
+static void *run_reflector(void *arg)
 {
 	struct kube_informer *i = arg;
 	while (pause_step(i))
@@ -439,18 +444,20 @@ void kube_informer_free(struct kube_informer *informer)
 
 void kube_informer_handle(struct kube_informer *informer, const struct kube_handler *handler)
 {
+	assert(!informer->started); /* the reflector reads the list without a lock */
 	vec_push(&informer->handlers, *handler);
 }
 
 int kube_informer_start(struct kube_informer *informer, char *err, size_t err_n)
 {
+	assert(!informer->opened && !informer->started);
 	int r = informer->open(informer->open_ctx, &informer->net, err, err_n);
 	if (r < 0)
 		return r;
 	informer->opened = true;
-	kube_plan_init(&informer->plan, &informer->conf.times, informer->conf.memory,
-		       clock_mono_ns());
-	r = pthread_create(&informer->thread, NULL, reflect, informer);
+	kube_reflector_plan_init(&informer->plan, &informer->conf.times, informer->conf.memory,
+				 clock_mono_ns());
+	r = pthread_create(&informer->thread, NULL, run_reflector, informer);
 	if (r != 0) {
 		IGNORE(snprintf(err, err_n, "cannot start a thread: %s", err_str(-r)) < 0);
 		return -r;
@@ -467,6 +474,7 @@ void kube_informer_stop(struct kube_informer *informer)
 	informer->stop = true;
 	pthread_cond_broadcast(&informer->cond);
 	pthread_mutex_unlock(&informer->lock);
+	assert(informer->opened);
 	informer->net.cancel(informer->net.ctx);
 	pthread_join(informer->thread, NULL);
 	informer->started = false;
@@ -496,7 +504,7 @@ bool kube_informer_wait(struct kube_informer *informer, uint64_t timeout_ns)
 {
 	struct timespec t;
 	int r = 0;
-	until(&t, clock_mono_ns() + timeout_ns);
+	set_timespec(&t, clock_mono_ns() + timeout_ns);
 	pthread_mutex_lock(&informer->lock);
 	while (!kube_informer_synced(informer) && !informer->stop && r == 0)
 		r = pthread_cond_timedwait(&informer->cond, &informer->lock, &t);

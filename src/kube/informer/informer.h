@@ -1,5 +1,5 @@
-/* A copy of all objects of a kind, kept up to date by one thread of its own (a reflector), and a
- * word to whoever wants to know what changed.
+/* A copy of all objects of a kind, kept up to date by a thread of its own (the reflector), which also
+ * calls handlers for each change.
  *
  *	struct kube_informer *i = kube_informer_new(&conf);
  *	kube_informer_handle(i, &handler);
@@ -7,8 +7,8 @@
  *	if (kube_informer_wait(i, 30 * NS_PER_S)) ... kube_informer_store(i)
  *	kube_informer_free(i);
  *
- * It never gives up: what fails is tried again, later and later (kube/informer/plan.h). While the server is
- * away the copy stays as it was. */
+ * It never gives up: failed requests are repeated, later and later (kube/informer/reflector_plan.h).
+ * While the server is away the copy stays as it was. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,15 +18,15 @@
 #include "api/kind.h"
 #include "base/compiler.h"
 #include "kube/decode/obj.h"
-#include "kube/informer/plan.h"
+#include "kube/informer/reflector_plan.h"
 #include "kube/informer/store.h"
 
 struct kube_client;
 struct kube_informer;
 
-/* All on the reflector's thread, in order; the store has the change already. Objects are borrowed:
- * take a reference to keep one. Members may be NULL. A relist tells only of what differs, with a
- * deletion for what it misses. */
+/* All are called on the reflector's thread, in order, after the store was changed. Objects are
+ * borrowed: take a reference to keep one. Members may be NULL. A relist reports only differences,
+ * with a deletion for each object that it misses. */
 struct kube_handler {
 	void (*added)(void *ctx, struct kube_obj *o);
 	void (*updated)(void *ctx, struct kube_obj *old, struct kube_obj *o);
@@ -65,20 +65,20 @@ struct kube_store *kube_informer_store(struct kube_informer *informer);
 bool kube_informer_synced(struct kube_informer *informer);
 /* Waits for that; false after the time. */
 bool kube_informer_wait(struct kube_informer *informer, uint64_t timeout_ns);
-/* Did the server say at the last step that it has no such kind (404), or not for us (403)? It is
- * asked again, as after any failure. */
+/* Was the last request answered by 404 (no such kind) or 403? It is repeated, as after any failure.
+ */
 bool kube_informer_absent(struct kube_informer *informer);
 
 struct kube_informer_stats {
-	uint64_t added, updated, deleted; /* what handlers were told */
+	uint64_t added, updated, deleted; /* calls of handlers */
 	uint64_t events;		  /* frames of watches, bookmarks included */
 	uint64_t repeated;		  /* of them, versions we had already */
 	uint64_t bad;			  /* objects that could not be read, and were left out */
 	uint64_t lists;			  /* full ones, in whatever way */
 	uint64_t watches;		  /* opened */
 	uint64_t errors;		  /* steps that failed */
-	uint64_t
-		last_event_ns; /* monotonic; lists and bookmarks count: how stale the copy may be */
+	/* Monotonic; lists and bookmarks count: how stale the copy may be. */
+	uint64_t last_event_ns;
 };
 /* From any thread. */
 void kube_informer_stats(struct kube_informer *informer, struct kube_informer_stats *ret);

@@ -1,4 +1,4 @@
-/* Informers over real connections. */
+/* The transport of informers over real connections. */
 #include "base/err.h"
 #include "kube/informer/informer_priv.h"
 

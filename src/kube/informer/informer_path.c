@@ -1,6 +1,7 @@
-/* The requests of a reflector. */
-#include "base/strbuf.h"
-#include "kube/informer/informer_priv.h"
+/* Builds the paths and queries of a reflector's requests. */
+#include "kube/informer/informer_path_priv.h"
+
+#include <string.h>
 
 static void add_escaped(struct strbuf *out, const char *text)
 {
@@ -29,7 +30,7 @@ static void add_watch(struct strbuf *out, unsigned watch_s)
 	strbuf_addf(out, "&timeoutSeconds=%u", watch_s);
 }
 
-static void add_list(struct strbuf *out, const struct kube_plan *plan, const char *next)
+static void add_list(struct strbuf *out, const struct kube_reflector_plan *plan, const char *next)
 {
 	if (!plan->whole) {
 		add_param(out, "limit", "");
@@ -44,7 +45,7 @@ static void add_list(struct strbuf *out, const struct kube_plan *plan, const cha
 }
 
 void kube_informer_path(struct strbuf *out, const struct kube_informer_conf *conf,
-			const struct kube_plan *plan, const char *next, unsigned watch_s)
+			const struct kube_reflector_plan *plan, const char *next, unsigned watch_s)
 {
 	api_kind_path(out, conf->kind, conf->ns, NULL, NULL);
 	add_param(out, "labelSelector", conf->labels);

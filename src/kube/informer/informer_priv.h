@@ -1,4 +1,4 @@
-/* How an informer reaches its server; tests put their own in. */
+/* How an informer reaches its server; tests use their own transport. */
 #pragma once
 
 #include "kube/client/client.h"
@@ -16,9 +16,3 @@ typedef int (*kube_transport_open)(void *ctx, struct kube_transport *ret, char *
 
 struct kube_informer *kube_informer_new_on(const struct kube_informer_conf *conf,
 					   kube_transport_open open, void *open_ctx);
-
-/* ---- paths (informer_path.c) ---- */
-
-/* The request of a step; `next`: the token of a further page, or "". */
-void kube_informer_path(struct strbuf *out, const struct kube_informer_conf *conf,
-			const struct kube_plan *plan, const char *next, unsigned watch_s);

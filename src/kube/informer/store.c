@@ -1,5 +1,5 @@
-/* Objects stand in an array; tables of 8 bytes per entry lead from a hash to a place in it. Whether
- * an entry is the right one is told by the object itself, so keys are not kept. */
+/* The store of an informer. Objects are in an array; hash tables of 8 bytes per entry lead from a
+ * hash to a place in it. The object itself is compared with the key, so no keys are stored. */
 #include "kube/informer/store.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ struct entry {
 };
 
 struct table {
-	struct entry *e;
+	struct entry *entries;
 	size_t n, cap; /* cap: a power of two, or 0 */
 };
 
@@ -25,41 +25,42 @@ struct kube_store {
 	pthread_rwlock_t lock; /* guards all below; only the writer needs none to read */
 	struct table main;     /* namespace and name */
 	struct table indexes[KUBE_STORE_INDEXES_MAX];
-	kube_index_fn fn[KUBE_STORE_INDEXES_MAX];
+	kube_index_fn index_fns[KUBE_STORE_INDEXES_MAX];
 	size_t n_indexes;
 	VEC(struct kube_obj *) items; /* NULL: a free place */
-	VEC(uint32_t) places;	      /* the free ones */
-	size_t n;
+	VEC(uint32_t) free_places;
+	size_t count; /* of objects */
 	uint32_t mark;
 };
 
 /* ---- tables ---- */
 
-static void place(struct table *table, struct entry entry)
+static void place_entry(struct table *table, struct entry entry)
 {
 	size_t i = entry.hash & (table->cap - 1);
-	while (table->e[i].at != 0)
+	while (table->entries[i].at != 0)
 		i = (i + 1) & (table->cap - 1);
-	table->e[i] = entry;
+	table->entries[i] = entry;
 }
 
-static void resize(struct table *table, size_t cap)
+static void resize_table(struct table *table, size_t cap)
 {
+	assert((cap & (cap - 1)) == 0 && cap > table->n);
 	struct table old = *table;
 	table->cap = cap;
-	table->e = xcalloc(cap, sizeof(*table->e));
+	table->entries = xcalloc(cap, sizeof(*table->entries));
 	for (size_t i = 0; i < old.cap; i++) {
-		if (old.e[i].at != 0)
-			place(table, old.e[i]);
+		if (old.entries[i].at != 0)
+			place_entry(table, old.entries[i]);
 	}
-	free(old.e);
+	free(old.entries);
 }
 
 static void table_add(struct table *table, uint32_t hash, uint32_t at)
 {
 	if ((table->n + 1) * 4 > table->cap * 3)
-		resize(table, table->cap != 0 ? table->cap * 2 : 16);
-	place(table, (struct entry){ .hash = hash, .at = at + 1 });
+		resize_table(table, table->cap != 0 ? table->cap * 2 : 16);
+	place_entry(table, (struct entry){ .hash = hash, .at = at + 1 });
 	table->n++;
 }
 
@@ -67,21 +68,22 @@ static void table_add(struct table *table, uint32_t hash, uint32_t at)
 static void table_del(struct table *table, uint32_t hash, uint32_t at)
 {
 	size_t mask = table->cap - 1, i = hash & mask;
-	while (table->e[i].at != at + 1 || table->e[i].hash != hash) {
-		assert(table->e[i].at != 0);
+	while (table->entries[i].at != at + 1 || table->entries[i].hash != hash) {
+		assert(table->entries[i].at != 0);
 		i = (i + 1) & mask;
 	}
-	for (size_t j = (i + 1) & mask; table->e[j].at != 0; j = (j + 1) & mask) {
-		if (((j - table->e[j].hash) & mask) >= ((j - i) & mask)) {
-			table->e[i] = table->e[j];
+	for (size_t j = (i + 1) & mask; table->entries[j].at != 0; j = (j + 1) & mask) {
+		if (((j - table->entries[j].hash) & mask) >= ((j - i) & mask)) {
+			table->entries[i] = table->entries[j];
 			i = j;
 		}
 	}
-	table->e[i].at = 0;
+	assert(table->n != 0);
+	table->entries[i].at = 0;
 	table->n--;
 	/* Late, and not when small: an update takes an object's keys out before it puts them in. */
 	if (table->cap > 4096 && table->n * 8 < table->cap)
-		resize(table, table->cap / 2);
+		resize_table(table, table->cap / 2);
 }
 
 static uint32_t hash_of(struct slice key)
@@ -103,7 +105,7 @@ struct index_change {
 	bool add;
 };
 
-static void change_one(void *ctx, struct slice key)
+static void change_key(void *ctx, struct slice key)
 {
 	const struct index_change *c = ctx;
 	if (c->add)
@@ -116,18 +118,18 @@ static void index_all(struct kube_store *store, const struct kube_obj *obj, bool
 {
 	for (size_t i = 0; i < store->n_indexes; i++) {
 		struct index_change c = { .table = &store->indexes[i], .at = obj->at, .add = add };
-		store->fn[i](obj, change_one, &c);
+		store->index_fns[i](obj, change_key, &c);
 	}
 }
 
-struct index_look {
+struct key_search {
 	struct slice key;
 	bool found;
 };
 
-static void look_one(void *ctx, struct slice key)
+static void compare_key(void *ctx, struct slice key)
 {
-	struct index_look *l = ctx;
+	struct key_search *l = ctx;
 	l->found = l->found || slice_eq(key, l->key);
 }
 
@@ -138,7 +140,7 @@ struct kube_store *kube_store_new(const kube_index_fn *indexes, size_t count)
 	struct kube_store *s = xcalloc(1, sizeof(*s));
 	assert(count <= KUBE_STORE_INDEXES_MAX);
 	for (size_t i = 0; i < count; i++)
-		s->fn[i] = indexes[i];
+		s->index_fns[i] = indexes[i];
 	s->n_indexes = count;
 	pthread_rwlock_init(&s->lock, NULL);
 	return s;
@@ -151,34 +153,35 @@ void kube_store_free(struct kube_store *store)
 	for (size_t i = 0; i < store->items.n; i++)
 		kube_obj_unref(store->items.v[i]);
 	for (size_t i = 0; i < store->n_indexes; i++)
-		free(store->indexes[i].e);
-	free(store->main.e);
+		free(store->indexes[i].entries);
+	free(store->main.entries);
 	vec_done(&store->items);
-	vec_done(&store->places);
+	vec_done(&store->free_places);
 	pthread_rwlock_destroy(&store->lock);
 	free(store);
 }
 
-static struct kube_obj *find(const struct kube_store *store, struct slice ns, struct slice name)
+static struct kube_obj *find_object(const struct kube_store *store, struct slice ns,
+				    struct slice name)
 {
 	const struct table *t = &store->main;
 	uint32_t hash = hash_name(ns, name);
 	if (t->cap == 0)
 		return NULL;
-	for (size_t i = hash & (t->cap - 1); t->e[i].at != 0; i = (i + 1) & (t->cap - 1)) {
-		if (t->e[i].hash != hash)
+	for (size_t i = hash & (t->cap - 1); t->entries[i].at != 0; i = (i + 1) & (t->cap - 1)) {
+		if (t->entries[i].hash != hash)
 			continue;
-		struct kube_obj *o = store->items.v[t->e[i].at - 1];
+		struct kube_obj *o = store->items.v[t->entries[i].at - 1];
 		if (slice_is(name, o->name) && slice_is(ns, o->ns))
 			return o;
 	}
 	return NULL;
 }
 
-static void insert(struct kube_store *store, struct kube_obj *obj)
+static void insert_object(struct kube_store *store, struct kube_obj *obj)
 {
-	if (store->places.n != 0) {
-		obj->at = store->places.v[--store->places.n];
+	if (store->free_places.n != 0) {
+		obj->at = store->free_places.v[--store->free_places.n];
 		store->items.v[obj->at] = obj;
 	} else {
 		obj->at = (uint32_t)store->items.n;
@@ -186,20 +189,22 @@ static void insert(struct kube_store *store, struct kube_obj *obj)
 	}
 	table_add(&store->main, hash_name(slice_of(obj->ns), slice_of(obj->name)), obj->at);
 	index_all(store, obj, true);
-	store->n++;
+	store->count++;
 }
 
-static void take_out(struct kube_store *store, struct kube_obj *obj)
+static void remove_object(struct kube_store *store, struct kube_obj *obj)
 {
 	table_del(&store->main, hash_name(slice_of(obj->ns), slice_of(obj->name)), obj->at);
 	index_all(store, obj, false);
+	assert(store->items.v[obj->at] == obj && store->count != 0);
 	store->items.v[obj->at] = NULL;
-	vec_push(&store->places, obj->at);
-	store->n--;
+	vec_push(&store->free_places, obj->at);
+	store->count--;
 }
 
-static void replace(struct kube_store *store, struct kube_obj *old, struct kube_obj *obj)
+static void replace_object(struct kube_store *store, struct kube_obj *old, struct kube_obj *obj)
 {
+	assert(store->items.v[old->at] == old);
 	index_all(store, old, false);
 	obj->at = old->at;
 	store->items.v[obj->at] = obj;
@@ -209,7 +214,8 @@ static void replace(struct kube_store *store, struct kube_obj *old, struct kube_
 enum kube_store_put kube_store_put(struct kube_store *store, struct kube_obj *obj,
 				   struct kube_obj **ret_old)
 {
-	struct kube_obj *old = find(store, slice_of(obj->ns), slice_of(obj->name));
+	assert(atomic_load(&obj->refs) != 0);
+	struct kube_obj *old = find_object(store, slice_of(obj->ns), slice_of(obj->name));
 	obj->mark = store->mark;
 	if (old != NULL)
 		old->mark = store->mark;
@@ -219,9 +225,9 @@ enum kube_store_put kube_store_put(struct kube_store *store, struct kube_obj *ob
 	}
 	pthread_rwlock_wrlock(&store->lock);
 	if (old != NULL)
-		replace(store, old, obj);
+		replace_object(store, old, obj);
 	else
-		insert(store, obj);
+		insert_object(store, obj);
 	pthread_rwlock_unlock(&store->lock);
 	if (old == NULL)
 		return KUBE_STORE_ADDED;
@@ -231,11 +237,11 @@ enum kube_store_put kube_store_put(struct kube_store *store, struct kube_obj *ob
 
 struct kube_obj *kube_store_del(struct kube_store *store, struct slice ns, struct slice name)
 {
-	struct kube_obj *o = find(store, ns, name);
+	struct kube_obj *o = find_object(store, ns, name);
 	if (o == NULL)
 		return NULL;
 	pthread_rwlock_wrlock(&store->lock);
-	take_out(store, o);
+	remove_object(store, o);
 	pthread_rwlock_unlock(&store->lock);
 	return o;
 }
@@ -252,7 +258,7 @@ struct kube_obj *kube_store_sweep(struct kube_store *store, size_t *pos)
 		if (o == NULL || o->mark == store->mark)
 			continue;
 		pthread_rwlock_wrlock(&store->lock);
-		take_out(store, o);
+		remove_object(store, o);
 		pthread_rwlock_unlock(&store->lock);
 		return o;
 	}
@@ -264,7 +270,7 @@ struct kube_obj *kube_store_sweep(struct kube_store *store, size_t *pos)
 struct kube_obj *kube_store_get(struct kube_store *store, struct slice ns, struct slice name)
 {
 	pthread_rwlock_rdlock(&store->lock);
-	struct kube_obj *o = find(store, ns, name);
+	struct kube_obj *o = find_object(store, ns, name);
 	if (o != NULL)
 		kube_obj_ref(o);
 	pthread_rwlock_unlock(&store->lock);
@@ -283,10 +289,11 @@ void kube_store_each(struct kube_store *store, kube_store_fn fn, void *ctx)
 
 /* Has an entry between the search's start and i led to the object already? (It may have a key
  * twice.) */
-static bool seen(const struct table *table, uint32_t hash, size_t index)
+static bool was_seen(const struct table *table, uint32_t hash, size_t index)
 {
 	for (size_t j = hash & (table->cap - 1); j != index; j = (j + 1) & (table->cap - 1)) {
-		if (table->e[j].at == table->e[index].at && table->e[j].hash == hash)
+		if (table->entries[j].at == table->entries[index].at &&
+		    table->entries[j].hash == hash)
 			return true;
 	}
 	return false;
@@ -300,12 +307,12 @@ void kube_store_each_by(struct kube_store *store, size_t index, struct slice key
 	pthread_rwlock_rdlock(&store->lock);
 	const struct table *t = &store->indexes[index];
 	size_t mask = t->cap - 1;
-	for (size_t i = hash & mask; t->cap != 0 && t->e[i].at != 0; i = (i + 1) & mask) {
-		struct index_look l = { .key = key };
-		if (t->e[i].hash != hash || seen(t, hash, i))
+	for (size_t i = hash & mask; t->cap != 0 && t->entries[i].at != 0; i = (i + 1) & mask) {
+		struct key_search l = { .key = key };
+		if (t->entries[i].hash != hash || was_seen(t, hash, i))
 			continue;
-		struct kube_obj *o = store->items.v[t->e[i].at - 1];
-		store->fn[index](o, look_one, &l);
+		struct kube_obj *o = store->items.v[t->entries[i].at - 1];
+		store->index_fns[index](o, compare_key, &l);
 		if (l.found && !fn(ctx, o))
 			break;
 	}
@@ -315,7 +322,7 @@ void kube_store_each_by(struct kube_store *store, size_t index, struct slice key
 size_t kube_store_count(struct kube_store *store)
 {
 	pthread_rwlock_rdlock(&store->lock);
-	size_t n = store->n;
+	size_t n = store->count;
 	pthread_rwlock_unlock(&store->lock);
 	return n;
 }

@@ -1,5 +1,5 @@
-/* Objects by namespace and name, and by whatever an index says of them. One thread writes (its
- * reflector), any may read.
+/* Objects by namespace and name, and by the keys of indexes. One thread writes (the reflector), any
+ * may read.
  *
  * A relist marks what it sees and sweeps the rest: there is never a second copy. */
 #pragma once
@@ -39,19 +39,19 @@ size_t kube_store_count(struct kube_store *store);
 /* ---- writing: one thread ---- */
 
 enum kube_store_put {
-	KUBE_STORE_SAME, /* this version was there already, or the object is one to ignore */
+	KUBE_STORE_SAME, /* the store has this version already, or the object is to be ignored */
 	KUBE_STORE_ADDED,
 	KUBE_STORE_UPDATED, /* *ret_old is the one before, a reference of the caller's */
 };
 
-/* Takes the caller's reference over. */
+/* Takes over the caller's reference. */
 enum kube_store_put kube_store_put(struct kube_store *store, struct kube_obj *obj,
 				   struct kube_obj **ret_old);
-/* Takes an object out; the caller's reference, or NULL. */
+/* Removes an object and returns the store's reference to it, or NULL. */
 struct kube_obj *kube_store_del(struct kube_store *store, struct slice ns, struct slice name);
 
 /* A list begins: from now on everything that is put counts as seen. */
 void kube_store_mark(struct kube_store *store);
-/* It is complete: takes out one object that was not seen since, again and again until NULL. *pos
- * starts at 0. */
+/* The list is complete: removes and returns one object that was not put since kube_store_mark, or
+ * NULL when there are no more. *pos starts at 0. */
 struct kube_obj *kube_store_sweep(struct kube_store *store, size_t *pos);

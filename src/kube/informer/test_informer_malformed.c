@@ -205,7 +205,7 @@ static void numbers_of_trimmed(void **state)
 						    "ok", "3") ",\"spec\":{\"ports\":[{\"port\":80,"
 							       "\"nodePort\":9007199254740993}]}")
 					END("9");
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	struct kube_informer_stats st;
 	struct ear e;
 	struct fakeapi *f = fakeapi_new(NULL);
@@ -220,7 +220,7 @@ static void numbers_of_trimmed(void **state)
 	assert_int_equal(st.bad, 2);
 	kube_informer_free(i);
 	kube_client_free(client);
-	kube_intern_free(t);
+	kube_string_pool_free(t);
 	fakeapi_free(f);
 	ear_done(&e);
 }
@@ -272,7 +272,7 @@ static void one_size(size_t n, const char *again, const char *heard, bool relist
 	ear_wait(&e, "frame", heard);
 	assert_int_equal(strstr(fakeapi_request(f, 1), "sendInitialEvents") != NULL, relisted);
 	/* The server's copy; the bytes held, in a buffer that doubles; what libcurl has. */
-	long limit = (long)(body.n + 3 * (size_t)KUBE_CUT_OBJECT_MAX) / 1024;
+	long limit = (long)(body.n + 3 * (size_t)KUBE_FRAME_OBJECT_MAX) / 1024;
 #ifdef SANITIZED
 	limit = LONG_MAX;
 #endif
@@ -288,9 +288,9 @@ static void sizes(void **state)
 {
 	(void)state;
 	one_size(64 << 20, ADD("a", "1") ADD("b", "7") END("9"), "+a@1 +b@7 ", true);
-	one_size(KUBE_CUT_OBJECT_MAX + 2000, ADD("a", "1") ADD("b", "7") END("9"), "+a@1 +b@7 ",
+	one_size(KUBE_FRAME_OBJECT_MAX + 2000, ADD("a", "1") ADD("b", "7") END("9"), "+a@1 +b@7 ",
 		 true);
-	one_size(KUBE_CUT_OBJECT_MAX - 2000, ADD("b", "7"), "+a@1 +x@6 +b@7 ", false);
+	one_size(KUBE_FRAME_OBJECT_MAX - 2000, ADD("b", "7"), "+a@1 +x@6 +b@7 ", false);
 }
 
 /* ---- broken at every byte ---- */

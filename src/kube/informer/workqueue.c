@@ -1,7 +1,8 @@
-/* The queue: one record per key that is known for any reason, a list of those that are ready, a
- * heap of those that wait for their time. */
+/* The work queue: one record for each key that is ready, in work, delayed or has failed; a list of
+ * those that are ready and a heap of those that are delayed. */
 #include "kube/informer/workqueue.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ static void heap_down(struct workqueue *workqueue, size_t index)
 
 static void heap_remove(struct workqueue *workqueue, struct item *it)
 {
+	assert(it->heap_at != 0 && workqueue->heap.v[it->heap_at - 1] == it);
 	size_t i = it->heap_at - 1;
 	struct item *last = workqueue->heap.v[--workqueue->heap.n];
 	it->heap_at = 0;
@@ -100,10 +102,11 @@ static struct item *item_get(struct workqueue *workqueue, const char *key)
 }
 
 /* A key nobody wants and that has not failed needs no record. */
-static void item_settle(struct workqueue *workqueue, struct item *it)
+static void item_forget_if_idle(struct workqueue *workqueue, struct item *it)
 {
 	if (it->ready || it->active || it->heap_at != 0 || it->failures != 0)
 		return;
+	assert(!it->again);
 	map_del(&workqueue->items, slice_of(it->key));
 	free(it->key);
 	free(it);
@@ -119,6 +122,7 @@ static void make_ready(struct workqueue *workqueue, struct item *it)
 	}
 	if (it->ready)
 		return;
+	assert(it->heap_at == 0 && !it->again);
 	it->ready = true;
 	it->next = NULL;
 	*(workqueue->last != NULL ? &workqueue->last->next : &workqueue->first) = it;
@@ -138,7 +142,7 @@ static void wait_until(struct workqueue *workqueue, struct item *it, uint64_t du
 	it->due_ns = due_ns;
 	vec_push(&workqueue->heap, it);
 	heap_up(workqueue, workqueue->heap.n - 1);
-	/* Whoever waits must look at the clock again when this is the first. */
+	/* Waiting workers must compute their time-out again when this is the first. */
 	if (it->heap_at == 1)
 		pthread_cond_broadcast(&workqueue->cond);
 }
@@ -252,8 +256,8 @@ static void wait_for_work(struct workqueue *workqueue)
 	uint64_t due = workqueue->heap.v[0]->due_ns;
 	struct timespec t = { .tv_sec = (time_t)(due / NS_PER_S),
 			      .tv_nsec = (long)(due % NS_PER_S) };
-	IGNORE(pthread_cond_timedwait(&workqueue->cond, &workqueue->lock,
-				      &t)); /* either way the caller looks again */
+	/* The caller checks again either way. */
+	IGNORE(pthread_cond_timedwait(&workqueue->cond, &workqueue->lock, &t));
 }
 
 bool workqueue_get(struct workqueue *workqueue, struct strbuf *key)
@@ -267,6 +271,7 @@ bool workqueue_get(struct workqueue *workqueue, struct strbuf *key)
 	}
 	struct item *it = workqueue->closed ? NULL : workqueue->first;
 	if (it != NULL) {
+		assert(it->ready && !it->active && workqueue->stats.ready != 0);
 		workqueue->first = it->next;
 		if (workqueue->first == NULL)
 			workqueue->last = NULL;
@@ -296,12 +301,12 @@ void workqueue_done(struct workqueue *workqueue, const struct strbuf *key, enum 
 		it->failures++;
 		workqueue->stats.retries++;
 	}
+	/* Something changed while it was in work: at once, whatever the result. */
 	if (again)
-		make_ready(workqueue,
-			   it); /* something changed: now, whatever came of the last time */
+		make_ready(workqueue, it);
 	else if (result == WORK_RETRY && !workqueue->closed)
 		wait_until(workqueue, it, now + retry_delay(workqueue, it, now));
-	item_settle(workqueue, it);
+	item_forget_if_idle(workqueue, it);
 	pthread_mutex_unlock(&workqueue->lock);
 }
 

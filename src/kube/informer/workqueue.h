@@ -1,6 +1,6 @@
-/* Keys of objects that somebody has to look at. A key that is in the queue is not put in again; one
- * that is being worked on comes back when that is done: so no key is worked on twice at once, and
- * no change is missed. Failures come back later and later.
+/* Keys of objects to reconcile. A key that is in the queue is not added again; one that is in work is
+ * queued again when that is done: so no key is in work twice at once, and no change is missed. Failed
+ * keys are retried with growing delays.
  *
  * A worker's loop:
  *

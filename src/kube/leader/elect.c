@@ -1,6 +1,8 @@
-/* The election: look, wait for the expiry, take, renew. */
+/* The state machine of leader election: decides by the Lease and the clock whether to read, create,
+ * renew or take over the Lease. */
 #include "kube/leader/elect.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +77,7 @@ static bool is_free(const struct elect *elect, uint64_t now_ns)
 	       now_ns >= expiry_ns(elect);
 }
 
-static void observe(struct elect *elect, const json_t *lease, uint64_t now_ns)
+static void note_lease(struct elect *elect, const json_t *lease, uint64_t now_ns)
 {
 	const json_t *was = json_object_get(elect->lease, "spec");
 	const json_t *is = json_object_get(lease, "spec");
@@ -85,7 +87,7 @@ static void observe(struct elect *elect, const json_t *lease, uint64_t now_ns)
 	elect->lease = json_deep_copy(lease);
 }
 
-static uint64_t jittered(struct elect *elect)
+static uint64_t retry_delay_ns(struct elect *elect)
 {
 	uint32_t fifth_ms = (uint32_t)(elect->times.retry_ns / RETRY_JITTER / NS_PER_MS);
 	return elect->times.retry_ns + rng_below(&elect->rng, fifth_ms + 1) * NS_PER_MS;
@@ -106,7 +108,7 @@ static void set_time(json_t *spec, const char *key, uint64_t wall_ns)
 	json_object_set_new(spec, key, json_string(api_micro_time(wall_ns, text)));
 }
 
-static json_t *claim(const struct elect *elect, uint64_t wall_ns)
+static json_t *make_claim(const struct elect *elect, uint64_t wall_ns)
 {
 	json_t *o = elect->missing || elect->lease == NULL ? new_lease(elect)
 							   : json_deep_copy(elect->lease);
@@ -144,8 +146,9 @@ json_t *elect_release(const struct elect *elect, uint64_t now_ns, uint64_t wall_
 
 /* ---- the machine ---- */
 
-static void lose(struct elect *elect)
+static void lose_lease(struct elect *elect)
 {
+	assert(elect->leading);
 	elect->leading = elect->stale = elect->take = false;
 }
 
@@ -153,14 +156,14 @@ enum elect_act elect_next(struct elect *elect, uint64_t now_ns, uint64_t wall_ns
 			  uint64_t *ret_until_ns)
 {
 	if (elect->leading && elect_deadline_ns(elect, now_ns) == 0)
-		lose(elect);
+		lose_lease(elect);
 	if (now_ns < elect->due_ns) {
 		uint64_t deadline = elect_deadline_ns(elect, now_ns);
 		*ret_until_ns = deadline != 0 ? MIN(elect->due_ns, deadline) : elect->due_ns;
 		return ELECT_WAIT;
 	}
 	if (elect->missing || elect->take || (elect->leading && !elect->stale)) {
-		*ret_body = claim(elect, wall_ns);
+		*ret_body = make_claim(elect, wall_ns);
 		return elect->missing ? ELECT_CREATE : ELECT_UPDATE;
 	}
 	return ELECT_GET;
@@ -168,10 +171,11 @@ enum elect_act elect_next(struct elect *elect, uint64_t now_ns, uint64_t wall_ns
 
 static void result_of_get(struct elect *elect, const json_t *answer, uint64_t now_ns)
 {
-	observe(elect, answer, now_ns);
+	assert(!elect->missing);
+	note_lease(elect, answer, now_ns);
 	elect->stale = false;
 	if (elect->leading && strcmp(elect_holder(elect), elect->identity) != 0)
-		lose(elect);
+		lose_lease(elect);
 	if (elect->leading) {
 		elect->due_ns = now_ns;
 		return;
@@ -179,14 +183,15 @@ static void result_of_get(struct elect *elect, const json_t *answer, uint64_t no
 	elect->take = is_free(elect, now_ns);
 	/* To look just when it expires keeps a take-over short: the retry period alone could add
 	 * itself to the lease's. */
-	uint64_t later = now_ns + jittered(elect);
+	uint64_t later = now_ns + retry_delay_ns(elect);
 	elect->due_ns = elect->take ? now_ns : MIN(later, expiry_ns(elect));
 }
 
 static void result_of_write(struct elect *elect, const json_t *answer, uint64_t sent_ns,
 			    uint64_t now_ns)
 {
-	observe(elect, answer, now_ns);
+	assert(sent_ns <= now_ns);
+	note_lease(elect, answer, now_ns);
 	elect->leading = true;
 	elect->missing = elect->take = elect->stale = false;
 	elect->conflicts = 0;
@@ -198,6 +203,7 @@ static void result_of_write(struct elect *elect, const json_t *answer, uint64_t 
 void elect_result(struct elect *elect, enum elect_act act, int ret, const json_t *answer,
 		  uint64_t sent_ns, uint64_t now_ns)
 {
+	assert(act != ELECT_WAIT && (ret != 0 || answer != NULL));
 	if (ret == 0 && act == ELECT_GET) {
 		elect->missing = false;
 		result_of_get(elect, answer, now_ns);
@@ -212,11 +218,11 @@ void elect_result(struct elect *elect, enum elect_act act, int ret, const json_t
 		/* A leader whose lease was deleted makes it anew, and lets whoever is faster win.
 		 */
 		elect->missing = true;
-		elect->due_ns = act == ELECT_CREATE ? now_ns + jittered(elect) : now_ns;
+		elect->due_ns = act == ELECT_CREATE ? now_ns + retry_delay_ns(elect) : now_ns;
 		return;
 	}
 	elect->stale = elect->leading;
 	bool other_was_first = ret == ERR_CONFLICT || ret == ERR_DUPLICATE;
-	elect->due_ns =
-		other_was_first && elect->conflicts++ == 0 ? now_ns : now_ns + jittered(elect);
+	elect->due_ns = other_was_first && elect->conflicts++ == 0 ? now_ns
+								   : now_ns + retry_delay_ns(elect);
 }

@@ -1,5 +1,5 @@
-/* Leader election by a Lease, as a machine without I/O: it says what to ask the server next, and is
- * told what came back. kube/leader/lease.h runs it on a thread.
+/* Leader election by a Lease, as a state machine without I/O: it returns the next request, and is
+ * given the answer. kube/leader/lease.h runs it on a thread.
  *
  * Glossary
  *   holder    whose name stands in the Lease
@@ -20,7 +20,7 @@
 struct elect_times {
 	uint64_t duration_ns; /* others wait so long after the last renewal; whole seconds */
 	uint64_t renew_ns;    /* a leader that could not renew for so long is none any more */
-	uint64_t retry_ns;    /* between two looks */
+	uint64_t retry_ns;    /* between two requests */
 };
 
 /* Zeroes become 15, 10 and 2 s. ERR_CONFIG with a sentence unless duration > renew > 1.2 retry. */
@@ -34,12 +34,12 @@ struct elect {
 	struct rng rng;
 	json_t *lease;	     /* as last read or written; NULL: none seen */
 	uint64_t changed_ns; /* when its spec was seen to be another */
-	uint64_t due_ns;     /* of the next look */
+	uint64_t due_ns;     /* of the next request */
 	uint64_t renewed_ns; /* leading: when the last write that succeeded was sent */
 	bool leading;
-	bool missing;	    /* the server has none */
-	bool take;	    /* it is free */
-	bool stale;	    /* leading: somebody else wrote it, read it first */
+	bool missing;	    /* the server has no Lease */
+	bool take;	    /* it has no holder, or an expired one: claim it */
+	bool stale;	    /* leading: another process wrote it; read it first */
 	unsigned conflicts; /* in a row */
 };
 
@@ -51,8 +51,8 @@ void elect_done(struct elect *elect);
  * send, a reference of the caller's. */
 enum elect_act elect_next(struct elect *elect, uint64_t now_ns, uint64_t wall_ns, json_t **ret_body,
 			  uint64_t *ret_until_ns);
-/* What came of it: r as kube_call gives it, `answer` the object when r is 0 (borrowed); when it was
- * sent, and now. */
+/* The result of a request: `ret` as kube_call returns it; `answer`, borrowed, the object when `ret` is
+ * 0; when it was sent, and now. */
 void elect_result(struct elect *elect, enum elect_act act, int ret, const json_t *answer,
 		  uint64_t sent_ns, uint64_t now_ns);
 /* Until when we may act as the leader; 0: we are none. */

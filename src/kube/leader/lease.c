@@ -1,6 +1,8 @@
-/* The thread: asks the machine what to do, does it, sleeps until its time. */
+/* The thread of leader election: sends the requests that the state machine (elect.h) asks for and
+ * sleeps until the next one is due. */
 #include "kube/leader/lease.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "kube/client/conn.h"
+#include "kube/client/client.h"
 
 enum {
 	RELEASE_TIMEOUT_S = 2,
@@ -40,8 +42,9 @@ struct lease {
 
 /* ---- requests ---- */
 
-static int ask(struct lease *lease, struct kube_conn *conn, enum elect_act act, const json_t *body,
-	       uint64_t timeout_ns, json_t **ret, struct kube_status *st)
+static int send_request(struct lease *lease, struct kube_conn *conn, enum elect_act act,
+			const json_t *body, uint64_t timeout_ns, json_t **ret,
+			struct kube_status *st)
 {
 	static const char *const methods[] = {
 		[ELECT_GET] = "GET", [ELECT_CREATE] = "POST", [ELECT_UPDATE] = "PUT"
@@ -59,6 +62,7 @@ static int ask(struct lease *lease, struct kube_conn *conn, enum elect_act act, 
 static uint64_t timeout_of(const struct lease *lease, uint64_t now_ns)
 {
 	uint64_t deadline = elect_deadline_ns(&lease->elect, now_ns);
+	assert(deadline == 0 || deadline > now_ns);
 	uint64_t left = deadline != 0 ? (deadline - now_ns) / 2 : lease->elect.times.renew_ns / 2;
 	return MAX(left, REQUEST_MIN_MS * NS_PER_MS);
 }
@@ -74,10 +78,11 @@ static void act_on(struct lease *lease, enum elect_act act, json_t *body, uint64
 {
 	struct kube_status st = { 0 };
 	json_t *answer = NULL;
+	assert(act != ELECT_WAIT);
 	uint64_t timeout = timeout_of(lease, now_ns);
 	bool was_held = elect_deadline_ns(&lease->elect, now_ns) != 0;
 	pthread_mutex_unlock(&lease->lock);
-	int r = ask(lease, lease->conn, act, body, timeout, &answer, &st);
+	int r = send_request(lease, lease->conn, act, body, timeout, &answer, &st);
 	const char *why = !is_trouble(act, r)	  ? ""
 			  : st.message[0] != '\0' ? st.message
 						  : err_str(r);
@@ -102,7 +107,7 @@ static void wait_until(struct lease *lease, uint64_t until_ns)
 	pthread_cond_timedwait(&lease->cond, &lease->lock, &ts);
 }
 
-static void *run(void *arg)
+static void *run_election(void *arg)
 {
 	struct lease *l = arg;
 	pthread_mutex_lock(&l->lock);
@@ -170,8 +175,8 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, char *err, si
 		lease_free(l);
 		return ERR_CONFIG;
 	}
-	l->conn->urgent = true;
-	r = pthread_create(&l->thread, NULL, run, l);
+	kube_conn_set_urgent(l->conn, true);
+	r = pthread_create(&l->thread, NULL, run_election, l);
 	if (r != 0) {
 		snprintf(err, err_n, "cannot start a thread: %s", err_str(-r));
 		lease_free(l);
@@ -182,18 +187,19 @@ int lease_start(const struct lease_conf *conf, struct lease **ret, char *err, si
 }
 
 /* A new connection: the other may have been cut in the middle of a request. */
-static void release(struct lease *lease)
+static void release_lease(struct lease *lease)
 {
 	char err[512];
+	assert(lease->stop); /* the thread has ended */
 	json_t *body = elect_release(&lease->elect, clock_mono_ns(), clock_wall_ns());
 	struct kube_conn *conn =
 		body != NULL ? kube_conn_new(lease->client, err, sizeof(err)) : NULL;
 	if (conn != NULL) {
 		struct kube_status st = { 0 };
-		conn->urgent = true;
+		kube_conn_set_urgent(conn, true);
 		/* Others find out by waiting when this fails. */
-		IGNORE(ask(lease, conn, ELECT_UPDATE, body, RELEASE_TIMEOUT_S * NS_PER_S, NULL,
-			   &st));
+		IGNORE(send_request(lease, conn, ELECT_UPDATE, body, RELEASE_TIMEOUT_S * NS_PER_S,
+				    NULL, &st));
 		kube_status_done(&st);
 		kube_conn_free(conn);
 	}
@@ -210,7 +216,7 @@ void lease_stop(struct lease *lease)
 	pthread_mutex_unlock(&lease->lock);
 	kube_conn_cancel(lease->conn);
 	pthread_join(lease->thread, NULL);
-	release(lease);
+	release_lease(lease);
 	lease_free(lease);
 }
 

@@ -1,16 +1,17 @@
 /* Leader election on a thread and a connection of its own (kube/leader/elect.h has the rules).
  *
- * Who acts only as the leader waits for it, works, and stops at once when it is lost:
+ * A program that acts only as the leader waits for the lease, works, and stops at once when it is
+ * lost:
  *
  *	if (lease_wait(l, false)) {
- *		... start to work; before a call that no resourceVersion guards:
- *lease_deadline_ns(l) lease_wait(l, true);
+ *		... start to work; lease_deadline_ns(l) limits calls that no resourceVersion guards
+ *		lease_wait(l, true);
  *		... end all work
  *	}
  *	lease_stop(l);
  *
- * That a lease was lost is told by the clock, not by the server: a request that hangs delays
- * nothing. */
+ * A lease is lost by the clock, not by an answer of the server: a request that hangs delays nothing.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -28,13 +29,13 @@ struct lease_conf {
 	const char *ns, *name;
 	const char *identity;	  /* NULL: lease_make_identity's */
 	struct elect_times times; /* zeroes: 15, 10 and 2 s */
-	/* A request has failed and will be made again; on a thread of the lease's. NULL: nobody. */
+	/* Called on the lease's thread when a request failed; it is repeated. May be NULL. */
 	void (*trouble)(void *ctx, const char *text);
 	void *ctx;
 };
 
-/* The host's name, so that people find the process, and random letters, so that one that was
- * started again does not take itself for the one before. Free it. */
+/* The host name, so that people find the process, and random letters, so that a restarted process
+ * does not take itself for the one before. The caller frees it. */
 char *lease_make_identity(void) MUST_CHECK;
 
 /* ERR_CONFIG for times that cannot work, or libcurl's absence; `err` gets a sentence. */
@@ -47,12 +48,11 @@ bool lease_is_held(struct lease *lease);
 /* Until when (clock_mono_ns) we are the leader for sure; 0: we are not. A call to a third party
  * must be over by then, or another leader may be at work. */
 uint64_t lease_deadline_ns(struct lease *lease);
-/* Waits until it is held (held false) or lost (held true), or for lease_wake; whether it is held
- * now.
- */
+/* Waits until the lease is held (held false) or lost (held true), or for lease_wake. Returns whether
+ * it is held now. */
 bool lease_wait(struct lease *lease, bool held);
 /* From any thread: ends this wait and all later ones. */
 void lease_wake(struct lease *lease);
-/* The last failure's words, "" when the last request went well; the holder. For logs and health. */
+/* The last error, "" when the last request succeeded, and the holder. For logs and health. */
 void lease_status(struct lease *lease, char *err, size_t err_n, char *holder, size_t holder_n);
 const char *lease_identity(const struct lease *lease);

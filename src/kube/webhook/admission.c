@@ -1,4 +1,4 @@
-/* Reviews: read, asked, answered. */
+/* Answers admission reviews: parses the review, calls the hooks of its kind, writes their answer. */
 #include "kube/webhook/admission.h"
 
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void cut_path(struct strbuf *path, size_t count)
 
 /* Arrays are replaced whole: their elements have no names that would survive a concurrent change.
  */
-static void diff(json_t *ops, struct strbuf *path, const json_t *from, const json_t *to)
+static void diff_values(json_t *ops, struct strbuf *path, const json_t *from, const json_t *to)
 {
 	const char *key;
 	json_t *v;
@@ -67,7 +67,7 @@ static void diff(json_t *ops, struct strbuf *path, const json_t *from, const jso
 		if (was == NULL)
 			add_op(ops, "add", path, v);
 		else
-			diff(ops, path, was, v);
+			diff_values(ops, path, was, v);
 		cut_path(path, n);
 	}
 }
@@ -77,7 +77,7 @@ json_t *admission_diff(const json_t *from, const json_t *to)
 	CLEANUP(strbuf_done) struct strbuf path = STRBUF_INIT;
 	json_t *ops = json_array();
 	strbuf_adds(&path, "");
-	diff(ops, &path, from, to);
+	diff_values(ops, &path, from, to);
 	return ops;
 }
 
@@ -218,7 +218,7 @@ static int read_request(const json_t *review, const char **ret_uid, struct admis
 	return 0;
 }
 
-static json_t *parse(struct slice body, struct strbuf *why)
+static json_t *parse_review(struct slice body, struct strbuf *why)
 {
 	json_error_t err;
 	json_t *v = body.n <= ADMISSION_BODY_MAX_BYTES
@@ -231,16 +231,16 @@ static json_t *parse(struct slice body, struct strbuf *why)
 	return NULL;
 }
 
-static bool fits(const struct admission_hook *hook, enum admission_phase phase,
-		 const json_t *review)
+static bool hook_fits(const struct admission_hook *hook, enum admission_phase phase,
+		      const json_t *review)
 {
 	return hook->phase == phase &&
 	       strcmp(hook->group, api_get_string(review, "request.kind.group")) == 0 &&
 	       strcmp(hook->kind, api_get_string(review, "request.kind.kind")) == 0;
 }
 
-static int answer(const struct admission_hook *hooks, size_t count, enum admission_phase phase,
-		  const json_t *review, struct strbuf *out)
+static int answer_review(const struct admission_hook *hooks, size_t count,
+			 enum admission_phase phase, const json_t *review, struct strbuf *out)
 {
 	struct admission_request q;
 	const char *uid;
@@ -254,7 +254,7 @@ static int answer(const struct admission_hook *hooks, size_t count, enum admissi
 	if (phase == ADMISSION_MUTATE && q.object != NULL)
 		reply.object = json_deep_copy(q.object);
 	for (size_t i = 0; i < count && reply.allowed; i++) {
-		if (!fits(&hooks[i], phase, review))
+		if (!hook_fits(&hooks[i], phase, review))
 			continue;
 		found = true;
 		hooks[i].review(hooks[i].ctx, &q, &reply);
@@ -272,10 +272,10 @@ static int answer(const struct admission_hook *hooks, size_t count, enum admissi
 int admission_review(const struct admission_hook *hooks, size_t count, enum admission_phase phase,
 		     struct slice body, struct strbuf *out)
 {
-	json_t *review = parse(body, out);
+	json_t *review = parse_review(body, out);
 	if (review == NULL)
 		return ERR_PARSE;
-	int r = answer(hooks, count, phase, review, out);
+	int r = answer_review(hooks, count, phase, review, out);
 	json_decref(review);
 	return r;
 }

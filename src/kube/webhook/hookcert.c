@@ -1,4 +1,4 @@
-/* When certificates are made and bundles changed. */
+/* Decides when the certificates of web hooks are made and their bundle is changed. */
 #include "kube/webhook/hookcert.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ void hookcert_init(struct hookcert *hookcert)
 		strbuf_init(&hookcert->part[i]);
 }
 
-static void clear(struct hookcert *hookcert, enum hookcert_part part)
+static void clear_part(struct hookcert *hookcert, enum hookcert_part part)
 {
 	explicit_bzero(hookcert->part[part].s, hookcert->part[part].n);
 	strbuf_reset(&hookcert->part[part]);
@@ -38,12 +38,12 @@ static void clear(struct hookcert *hookcert, enum hookcert_part part)
 void hookcert_done(struct hookcert *hookcert)
 {
 	for (int i = 0; i < HOOKCERT_PARTS; i++) {
-		clear(hookcert, (enum hookcert_part)i);
+		clear_part(hookcert, (enum hookcert_part)i);
 		strbuf_done(&hookcert->part[i]);
 	}
 }
 
-static struct slice part(const struct hookcert *hookcert, enum hookcert_part part)
+static struct slice part_of(const struct hookcert *hookcert, enum hookcert_part part)
 {
 	return strbuf_slice(&hookcert->part[part]);
 }
@@ -82,32 +82,33 @@ static bool is_settled(struct slice pem, const struct hookcert_conf *conf, uint6
 static bool cert_fits(const struct hookcert *hookcert, const struct hookcert_conf *conf,
 		      uint64_t now_s)
 {
-	if (is_old(part(hookcert, HOOKCERT_CERT), now_s) ||
-	    !net_cert_signed_by(part(hookcert, HOOKCERT_CERT), part(hookcert, HOOKCERT_SIGNER)))
+	if (is_old(part_of(hookcert, HOOKCERT_CERT), now_s) ||
+	    !net_cert_signed_by(part_of(hookcert, HOOKCERT_CERT),
+				part_of(hookcert, HOOKCERT_SIGNER)))
 		return false;
 	for (size_t i = 0; conf->names[i] != NULL; i++) {
-		if (!net_cert_has_name(part(hookcert, HOOKCERT_CERT), conf->names[i]))
+		if (!net_cert_has_name(part_of(hookcert, HOOKCERT_CERT), conf->names[i]))
 			return false;
 	}
-	return net_cert_has_key(part(hookcert, HOOKCERT_CERT), part(hookcert, HOOKCERT_KEY));
+	return net_cert_has_key(part_of(hookcert, HOOKCERT_CERT), part_of(hookcert, HOOKCERT_KEY));
 }
 
 /* An authority that can sign. */
 static bool is_whole(const struct hookcert *hookcert, enum hookcert_part cert,
 		     enum hookcert_part key, uint64_t now_s)
 {
-	return !is_dead(part(hookcert, cert), now_s) &&
-	       net_cert_has_key(part(hookcert, cert), part(hookcert, key));
+	return !is_dead(part_of(hookcert, cert), now_s) &&
+	       net_cert_has_key(part_of(hookcert, cert), part_of(hookcert, key));
 }
 
 /* ---- what is made ---- */
 
-static int make(struct hookcert *hookcert, enum hookcert_part cert, enum hookcert_part key,
-		struct net_certgen *certgen, uint64_t now_s, uint64_t life_s, char *err,
-		size_t err_n)
+static int make_pair(struct hookcert *hookcert, enum hookcert_part cert, enum hookcert_part key,
+		     struct net_certgen *certgen, uint64_t now_s, uint64_t life_s, char *err,
+		     size_t err_n)
 {
-	clear(hookcert, cert);
-	clear(hookcert, key);
+	clear_part(hookcert, cert);
+	clear_part(hookcert, key);
 	certgen->not_before_s = now_s - BACKDATE_S;
 	certgen->not_after_s = now_s + life_s;
 	return net_certgen(certgen, &hookcert->part[cert], &hookcert->part[key], err, err_n);
@@ -119,7 +120,7 @@ static int make_ca(struct hookcert *hookcert, enum hookcert_part cert, enum hook
 	char cn[64];
 	snprintf(cn, sizeof(cn), "fairlead webhooks %llu", (unsigned long long)now_s);
 	struct net_certgen g = { .cn = cn, .ca = true };
-	return make(hookcert, cert, key, &g, now_s, conf->ca_s, err, err_n);
+	return make_pair(hookcert, cert, key, &g, now_s, conf->ca_s, err, err_n);
 }
 
 static int make_cert(struct hookcert *hookcert, const struct hookcert_conf *conf, uint64_t now_s,
@@ -129,14 +130,15 @@ static int make_cert(struct hookcert *hookcert, const struct hookcert_conf *conf
 				 .names = conf->names,
 				 .ca_cert = hookcert->part[HOOKCERT_SIGNER].s,
 				 .ca_key = hookcert->part[HOOKCERT_SIGNER_KEY].s };
-	return make(hookcert, HOOKCERT_CERT, HOOKCERT_KEY, &g, now_s, conf->cert_s, err, err_n);
+	return make_pair(hookcert, HOOKCERT_CERT, HOOKCERT_KEY, &g, now_s, conf->cert_s, err,
+			 err_n);
 }
 
-static void move(struct hookcert *hookcert, enum hookcert_part from, enum hookcert_part to)
+static void move_part(struct hookcert *hookcert, enum hookcert_part from, enum hookcert_part to)
 {
-	clear(hookcert, to);
-	strbuf_add_slice(&hookcert->part[to], part(hookcert, from));
-	clear(hookcert, from);
+	clear_part(hookcert, to);
+	strbuf_add_slice(&hookcert->part[to], part_of(hookcert, from));
+	clear_part(hookcert, from);
 }
 
 /* ---- the bundle ---- */
@@ -147,23 +149,23 @@ static bool bundle_has(const struct hookcert *hookcert, enum hookcert_part part)
 	return s->n != 0 && strstr(hookcert->part[HOOKCERT_BUNDLE].s, s->s) != NULL;
 }
 
-static bool trust(struct hookcert *hookcert, enum hookcert_part p)
+static bool add_to_bundle(struct hookcert *hookcert, enum hookcert_part part)
 {
-	if (hookcert->part[p].n == 0 || bundle_has(hookcert, p))
+	if (hookcert->part[part].n == 0 || bundle_has(hookcert, part))
 		return false;
-	strbuf_add_slice(&hookcert->part[HOOKCERT_BUNDLE], part(hookcert, p));
+	strbuf_add_slice(&hookcert->part[HOOKCERT_BUNDLE], part_of(hookcert, part));
 	return true;
 }
 
 /* Only those in use are left. */
-static bool shrink(struct hookcert *hookcert)
+static bool shrink_bundle(struct hookcert *hookcert)
 {
 	size_t want = hookcert->part[HOOKCERT_SIGNER].n + hookcert->part[HOOKCERT_NEXT].n;
 	if (hookcert->part[HOOKCERT_BUNDLE].n == want)
 		return false;
-	clear(hookcert, HOOKCERT_BUNDLE);
-	trust(hookcert, HOOKCERT_SIGNER);
-	trust(hookcert, HOOKCERT_NEXT);
+	clear_part(hookcert, HOOKCERT_BUNDLE);
+	add_to_bundle(hookcert, HOOKCERT_SIGNER);
+	add_to_bundle(hookcert, HOOKCERT_NEXT);
 	return true;
 }
 
@@ -173,10 +175,10 @@ static int plan_signer(struct hookcert *hookcert, const struct hookcert_conf *co
 		       char *err, size_t err_n)
 {
 	bool next = is_whole(hookcert, HOOKCERT_NEXT, HOOKCERT_NEXT_KEY, now_s);
-	if (next && is_settled(part(hookcert, HOOKCERT_NEXT), conf, now_s) &&
+	if (next && is_settled(part_of(hookcert, HOOKCERT_NEXT), conf, now_s) &&
 	    bundle_has(hookcert, HOOKCERT_NEXT)) {
-		move(hookcert, HOOKCERT_NEXT, HOOKCERT_SIGNER);
-		move(hookcert, HOOKCERT_NEXT_KEY, HOOKCERT_SIGNER_KEY);
+		move_part(hookcert, HOOKCERT_NEXT, HOOKCERT_SIGNER);
+		move_part(hookcert, HOOKCERT_NEXT_KEY, HOOKCERT_SIGNER_KEY);
 		return 1;
 	}
 	if (!is_whole(hookcert, HOOKCERT_SIGNER, HOOKCERT_SIGNER_KEY, now_s)) {
@@ -184,7 +186,7 @@ static int plan_signer(struct hookcert *hookcert, const struct hookcert_conf *co
 				err_n);
 		return r < 0 ? r : 1;
 	}
-	if (is_old(part(hookcert, HOOKCERT_SIGNER), now_s) && !next) {
+	if (is_old(part_of(hookcert, HOOKCERT_SIGNER), now_s) && !next) {
 		int r = make_ca(hookcert, HOOKCERT_NEXT, HOOKCERT_NEXT_KEY, conf, now_s, err,
 				err_n);
 		return r < 0 ? r : 1;
@@ -203,21 +205,22 @@ int hookcert_plan(struct hookcert *hookcert, const struct hookcert_conf *conf, u
 	if (c.overlap_s == 0)
 		c.overlap_s = OVERLAP_S;
 	struct net_certinfo info;
-	if (net_certinfo(part(hookcert, HOOKCERT_BUNDLE), &info) < 0)
-		clear(hookcert, HOOKCERT_BUNDLE); /* what is added to it would not be read either */
+	if (net_certinfo(part_of(hookcert, HOOKCERT_BUNDLE), &info) < 0)
+		clear_part(hookcert,
+			   HOOKCERT_BUNDLE); /* what is added to it would not be read either */
 	int r = plan_signer(hookcert, &c, now_s, err, err_n);
 	if (r < 0)
 		return r;
 	bool changed = r > 0;
-	changed |= trust(hookcert, HOOKCERT_SIGNER);
-	changed |= trust(hookcert, HOOKCERT_NEXT);
+	changed |= add_to_bundle(hookcert, HOOKCERT_SIGNER);
+	changed |= add_to_bundle(hookcert, HOOKCERT_NEXT);
 	if (!cert_fits(hookcert, &c, now_s)) {
 		r = make_cert(hookcert, &c, now_s, err, err_n);
 		if (r < 0)
 			return r;
 		changed = true;
-	} else if (is_settled(part(hookcert, HOOKCERT_CERT), &c, now_s)) {
-		changed |= shrink(hookcert);
+	} else if (is_settled(part_of(hookcert, HOOKCERT_CERT), &c, now_s)) {
+		changed |= shrink_bundle(hookcert);
 	}
 	return changed;
 }
@@ -229,12 +232,12 @@ void hookcert_load(struct hookcert *hookcert, const json_t *secret)
 	const json_t *data = json_object_get(secret, "data");
 	for (int i = 0; i < HOOKCERT_PARTS; i++) {
 		const char *text = api_text_or(json_object_get(data, keys[i]), NULL);
-		clear(hookcert, (enum hookcert_part)i);
+		clear_part(hookcert, (enum hookcert_part)i);
 		if (text == NULL || strlen(text) > HOOKCERT_PART_MAX_BYTES)
 			continue;
 		if (base64_decode(&hookcert->part[i], slice_of(text)) < 0 ||
 		    memchr(hookcert->part[i].s, '\0', hookcert->part[i].n) != NULL)
-			clear(hookcert, (enum hookcert_part)i);
+			clear_part(hookcert, (enum hookcert_part)i);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* Web hooks over HTTPS, and the thread that looks after their certificate. */
+/* The HTTPS server of web hooks, and the thread that renews its certificate. */
 #include "kube/webhook/hookserver.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@
 #include "net/certgen.h"
 
 enum {
-	LOOK_S = 10,
-	FIRST_LOOK_S = 1, /* while there is no certificate yet */
+	INTERVAL_S = 10,
+	FIRST_INTERVAL_S = 1, /* while there is no certificate yet */
 	PLACEHOLDER_S = 3600,
 	BAD_REQUEST = 400,
 	NOT_READY = 503,
@@ -51,8 +51,8 @@ struct hookserver {
 
 /* ---- reviews ---- */
 
-static void answer(struct hookserver *hookserver, enum admission_phase phase,
-		   const struct http_request *req, struct http_reply *reply)
+static void answer_review(struct hookserver *hookserver, enum admission_phase phase,
+			  const struct http_request *req, struct http_reply *reply)
 {
 	int r = admission_review(hookserver->hooks, hookserver->conf.n_hooks, phase, req->body,
 				 &reply->body);
@@ -64,12 +64,12 @@ static void answer(struct hookserver *hookserver, enum admission_phase phase,
 
 static void on_validate(void *ctx, const struct http_request *req, struct http_reply *reply)
 {
-	answer(ctx, ADMISSION_VALIDATE, req, reply);
+	answer_review(ctx, ADMISSION_VALIDATE, req, reply);
 }
 
 static void on_mutate(void *ctx, const struct http_request *req, struct http_reply *reply)
 {
-	answer(ctx, ADMISSION_MUTATE, req, reply);
+	answer_review(ctx, ADMISSION_MUTATE, req, reply);
 }
 
 static void on_healthz(void *ctx, const struct http_request *req, struct http_reply *reply)
@@ -83,15 +83,15 @@ static void on_healthz(void *ctx, const struct http_request *req, struct http_re
 
 /* ---- the certificate in force ---- */
 
-static void replace(struct strbuf *out, struct slice value)
+static void replace_pem(struct strbuf *out, struct slice value)
 {
 	explicit_bzero(out->s, out->n);
 	strbuf_reset(out);
 	strbuf_add_slice(out, value);
 }
 
-static int use(struct hookserver *hookserver, struct slice cert, struct slice key, char *err,
-	       size_t err_n)
+static int use_certificate(struct hookserver *hookserver, struct slice cert, struct slice key,
+			   char *err, size_t err_n)
 {
 	int r;
 	if (slice_eq(cert, strbuf_slice(&hookserver->cert)) &&
@@ -103,8 +103,8 @@ static int use(struct hookserver *hookserver, struct slice cert, struct slice ke
 		r = http_tls_set(hookserver->tls, cert, key, err, err_n);
 	if (r < 0)
 		return r;
-	replace(&hookserver->cert, cert);
-	replace(&hookserver->key, key);
+	replace_pem(&hookserver->cert, cert);
+	replace_pem(&hookserver->key, key);
 	return 0;
 }
 
@@ -121,24 +121,24 @@ static int read_pem(const char *path, struct strbuf *out, char *err, size_t err_
 	return r;
 }
 
-static void wipe(struct strbuf *out)
+static void wipe_buffer(struct strbuf *out)
 {
 	explicit_bzero(out->s, out->n);
 	strbuf_done(out);
 }
 
-/* A pair that does not fit is one that is being replaced: the next look finds both. */
-static int look_at_files(struct hookserver *hookserver, char *err, size_t err_n)
+/* A certificate and a key that do not match are being replaced: the next check finds both. */
+static int renew_from_files(struct hookserver *hookserver, char *err, size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
-	CLEANUP(wipe) struct strbuf key = STRBUF_INIT;
+	CLEANUP(wipe_buffer) struct strbuf key = STRBUF_INIT;
 	char why[256];
 	int r = read_pem(hookserver->cert_file, &cert, err, err_n);
 	if (r >= 0)
 		r = read_pem(hookserver->key_file, &key, err, err_n);
 	if (r < 0)
 		return r;
-	r = use(hookserver, strbuf_slice(&cert), strbuf_slice(&key), why, sizeof(why));
+	r = use_certificate(hookserver, strbuf_slice(&cert), strbuf_slice(&key), why, sizeof(why));
 	if (r < 0)
 		snprintf(err, err_n, "'%s' and '%s': %s", hookserver->cert_file,
 			 hookserver->key_file, why);
@@ -149,7 +149,8 @@ static int look_at_files(struct hookserver *hookserver, char *err, size_t err_n)
 
 /* ---- from a Secret that all replicas share ---- */
 
-static int failed(int ret, const char *what, const struct kube_status *st, char *err, size_t err_n)
+static int set_failure(int ret, const char *what, const struct kube_status *st, char *err,
+		       size_t err_n)
 {
 	snprintf(err, err_n, "%s: %s", what, st->message[0] != '\0' ? st->message : err_str(ret));
 	return ret;
@@ -170,12 +171,12 @@ static int write_secret(struct hookserver *hookserver, json_t *secret, bool is_n
 	int r = is_new ? kube_create(hookserver->secret_conn, &ref, secret, NULL, &st)
 		       : kube_update(hookserver->secret_conn, &ref, NULL, secret, NULL, &st);
 	if (r < 0 && r != ERR_CONFLICT && r != ERR_DUPLICATE)
-		failed(r, "the Secret of certificates", &st, err, err_n);
+		set_failure(r, "the Secret of certificates", &st, err, err_n);
 	kube_status_done(&st);
 	return r;
 }
 
-/* One look: reads, plans, writes. ERR_CONFLICT, ERR_DUPLICATE: another replica was faster. */
+/* Reads the Secret, plans, writes it back. ERR_CONFLICT, ERR_DUPLICATE: another replica was faster. */
 static int plan_secret(struct hookserver *hookserver, struct hookcert *hookcert, char *err,
 		       size_t err_n)
 {
@@ -185,7 +186,7 @@ static int plan_secret(struct hookserver *hookserver, struct hookcert *hookcert,
 	int r = kube_get(hookserver->secret_conn, &ref, &secret, &st);
 	bool is_new = r == ERR_NOTFOUND;
 	if (r < 0 && !is_new)
-		failed(r, "the Secret of certificates", &st, err, err_n);
+		set_failure(r, "the Secret of certificates", &st, err, err_n);
 	kube_status_done(&st);
 	if (r < 0 && !is_new)
 		return r;
@@ -233,8 +234,8 @@ static int set_bundle(void *ctx, json_t *object)
 	return changed;
 }
 
-static int publish(struct hookserver *hookserver, const struct hookcert *hookcert, char *err,
-		   size_t err_n)
+static int publish_bundle(struct hookserver *hookserver, const struct hookcert *hookcert, char *err,
+			  size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf bundle = STRBUF_INIT;
 	int result = 0;
@@ -245,14 +246,14 @@ static int publish(struct hookserver *hookserver, const struct hookcert *hookcer
 		struct kube_status st = { 0 };
 		int r = kube_edit(hookserver->conn, &ref, NULL, set_bundle, bundle.s, &st);
 		if (r < 0 && r != ERR_NOTFOUND)
-			result = failed(r, registrations[i].kind, &st, err, err_n);
+			result = set_failure(r, registrations[i].kind, &st, err, err_n);
 		kube_status_done(&st);
 	}
 	return result;
 }
 
 /* Trust first: a certificate is not used before its authority was published. */
-static int look_at_secret(struct hookserver *hookserver, char *err, size_t err_n)
+static int renew_from_secret(struct hookserver *hookserver, char *err, size_t err_n)
 {
 	struct hookcert h;
 	int r = ERR_CONFLICT;
@@ -260,11 +261,11 @@ static int look_at_secret(struct hookserver *hookserver, char *err, size_t err_n
 	for (int i = 0; i < CONFLICT_TRIES && (r == ERR_CONFLICT || r == ERR_DUPLICATE); i++)
 		r = plan_secret(hookserver, &h, err, err_n);
 	if (r >= 0)
-		r = publish(hookserver, &h, err, err_n);
+		r = publish_bundle(hookserver, &h, err, err_n);
 	/* Even so: what is published may be enough, and the old certificate is running out. */
 	if (h.part[HOOKCERT_CERT].n != 0 && r != ERR_CONFLICT && r != ERR_DUPLICATE) {
-		int u = use(hookserver, strbuf_slice(&h.part[HOOKCERT_CERT]),
-			    strbuf_slice(&h.part[HOOKCERT_KEY]), err, err_n);
+		int u = use_certificate(hookserver, strbuf_slice(&h.part[HOOKCERT_CERT]),
+					strbuf_slice(&h.part[HOOKCERT_KEY]), err, err_n);
 		hookserver->ready = hookserver->ready || u >= 0;
 		r = u < 0 ? u : r;
 	}
@@ -272,33 +273,36 @@ static int look_at_secret(struct hookserver *hookserver, char *err, size_t err_n
 	return r;
 }
 
-/* Something to listen with before the API has answered. */
+/* A certificate to listen with before the API server has answered. */
 static int use_placeholder(struct hookserver *hookserver, char *err, size_t err_n)
 {
 	CLEANUP(strbuf_done) struct strbuf cert = STRBUF_INIT;
-	CLEANUP(wipe) struct strbuf key = STRBUF_INIT;
+	CLEANUP(wipe_buffer) struct strbuf key = STRBUF_INIT;
 	uint64_t now_s = clock_wall_ns() / NS_PER_S;
 	const struct net_certgen g = { .cn = "fairlead webhooks, not ready",
 				       .names = hookserver->conf.certs.names,
 				       .not_before_s = now_s,
 				       .not_after_s = now_s + PLACEHOLDER_S };
 	int r = net_certgen(&g, &cert, &key, err, err_n);
-	return r < 0 ? r : use(hookserver, strbuf_slice(&cert), strbuf_slice(&key), err, err_n);
+	return r < 0 ? r
+		     : use_certificate(hookserver, strbuf_slice(&cert), strbuf_slice(&key), err,
+				       err_n);
 }
 
 /* ---- the thread ---- */
 
-static int look(struct hookserver *hookserver, char *err, size_t err_n)
+static int renew_certificate(struct hookserver *hookserver, char *err, size_t err_n)
 {
-	return hookserver->cert_file != NULL ? look_at_files(hookserver, err, err_n)
-					     : look_at_secret(hookserver, err, err_n);
+	return hookserver->cert_file != NULL ? renew_from_files(hookserver, err, err_n)
+					     : renew_from_secret(hookserver, err, err_n);
 }
 
 /* False when it is time to end. */
-static bool wait_look(struct hookserver *hookserver)
+static bool wait_for_check(struct hookserver *hookserver)
 {
-	uint64_t wait = hookserver->ready ? hookserver->conf.look_ns
-					  : MIN(hookserver->conf.look_ns, FIRST_LOOK_S * NS_PER_S);
+	uint64_t wait = hookserver->ready
+				? hookserver->conf.interval_ns
+				: MIN(hookserver->conf.interval_ns, FIRST_INTERVAL_S * NS_PER_S);
 	uint64_t until = clock_mono_ns() + wait;
 	struct timespec ts = { .tv_sec = (time_t)(until / NS_PER_S),
 			       .tv_nsec = (long)(until % NS_PER_S) };
@@ -311,14 +315,14 @@ static bool wait_look(struct hookserver *hookserver)
 	return go_on;
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
 	struct hookserver *s = arg;
 	bool first = !s->ready;
-	while (first || wait_look(s)) {
+	while (first || wait_for_check(s)) {
 		char err[700] = "";
 		first = false;
-		int r = look(s, err, sizeof(err));
+		int r = renew_certificate(s, err, sizeof(err));
 		if (r < 0 && r != -ECANCELED && s->conf.trouble != NULL)
 			s->conf.trouble(s->conf.ctx, err[0] != '\0' ? err : err_str(r));
 	}
@@ -339,8 +343,8 @@ static void hookserver_free(struct hookserver *hookserver)
 	if (hookserver->secret_conn != hookserver->conn)
 		kube_conn_free(hookserver->secret_conn);
 	kube_conn_free(hookserver->conn);
-	wipe(&hookserver->cert);
-	wipe(&hookserver->key);
+	wipe_buffer(&hookserver->cert);
+	wipe_buffer(&hookserver->key);
 	pthread_cond_destroy(&hookserver->cond);
 	pthread_mutex_destroy(&hookserver->lock);
 	free(hookserver->hooks);
@@ -357,8 +361,8 @@ static struct hookserver *hookserver_new(const struct hookserver_conf *conf)
 	struct hookserver *s = xcalloc(1, sizeof(*s));
 	pthread_condattr_t ca;
 	s->conf = *conf;
-	if (s->conf.look_ns == 0)
-		s->conf.look_ns = LOOK_S * NS_PER_S;
+	if (s->conf.interval_ns == 0)
+		s->conf.interval_ns = INTERVAL_S * NS_PER_S;
 	s->hooks = xmemdup(conf->hooks, conf->n_hooks * sizeof(*conf->hooks));
 	s->cert_file = dup_or_null(conf->cert_file);
 	s->key_file = dup_or_null(conf->key_file);
@@ -408,12 +412,12 @@ int hookserver_start(const struct hookserver_conf *conf, struct hookserver **ret
 	struct hookserver *s = hookserver_new(conf);
 	int r = connect_now(s, err, err_n);
 	if (r >= 0)
-		r = conf->cert_file != NULL ? look_at_files(s, err, err_n)
+		r = conf->cert_file != NULL ? renew_from_files(s, err, err_n)
 					    : use_placeholder(s, err, err_n);
 	if (r >= 0)
 		r = listen_now(s, err, err_n);
 	if (r >= 0) {
-		r = -pthread_create(&s->thread, NULL, run, s);
+		r = -pthread_create(&s->thread, NULL, run_thread, s);
 		if (r < 0)
 			snprintf(err, err_n, "cannot start a thread: %s", err_str(r));
 	}

@@ -1,7 +1,7 @@
 /* The HTTPS server of all web hooks: POST /validate and POST /mutate with an AdmissionReview
- * (kube/webhook/admission.h has the answers). Its certificate comes from files that are read again when
- * they change, or from a Secret that we manage ourselves (kube/webhook/hookcert.h): then the registrations'
- * caBundle is kept up to date, too. */
+ * (kube/webhook/admission.h has the answers). Its certificate comes from files, which are read again
+ * when they change, or from a Secret that we manage ourselves (kube/webhook/hookcert.h); then we keep
+ * the caBundle of the registrations up to date, too. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,8 +28,8 @@ struct hookserver_conf {
 	const char *registration; /* name of the webhook configurations whose caBundle is ours;
 				     those that are not there are passed over */
 	struct hookcert_conf certs;
-	uint64_t look_ns; /* between two looks at files or Secret; 0: 10 s */
-	/* Something has failed and will be tried again; on a thread of the server's. */
+	uint64_t interval_ns; /* between two checks of the files or the Secret; 0: 10 s */
+	/* Called on the server's thread when a step failed; it is repeated. */
 	void (*trouble)(void *ctx, const char *text);
 	void *ctx;
 };

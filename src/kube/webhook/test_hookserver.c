@@ -40,7 +40,7 @@ static struct hookserver_conf conf_of(struct rig *g)
 					 .secret = "s",
 					 .registration = "r",
 					 .certs = { .names = names },
-					 .look_ns = 3600 * NS_PER_S };
+					 .interval_ns = 3600 * NS_PER_S };
 }
 
 #define REGISTRATION                                                               \

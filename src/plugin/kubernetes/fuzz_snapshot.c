@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
 	struct slice bytes = { (const char *)data, n };
-	struct kube_intern *t = kube_intern_new();
+	struct kube_string_pool *t = kube_string_pool_new();
 	struct kube_codec *codec[KUBERNETES_KINDS] = {
 		kube_service_codec(t),
 		kube_slice_codec(t, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS),
@@ -56,8 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 					 sizeof(err)));
 	for (size_t i = 0; i < ARRAY_LEN(codec); i++)
 		kube_codec_free(codec[i]);
-	if (kube_intern_count(t) != 0)
+	if (kube_string_pool_count(t) != 0)
 		abort();
-	kube_intern_free(t);
+	kube_string_pool_free(t);
 	return 0;
 }

@@ -35,7 +35,7 @@ enum {
 
 struct kubernetes_source {
 	struct kube_client *client;
-	struct kube_intern *texts;
+	struct kube_string_pool *texts;
 	struct kube_informer *informer[N_INFORMERS]; /* NULL: not asked for */
 	struct kube_server_memory memory;
 	struct kubernetes_index *index, *imports;
@@ -199,7 +199,7 @@ static void source_free(void *value)
 		kubernetes_index_free(s->index);
 		kubernetes_index_free(s->imports);
 	}
-	kube_intern_free(s->texts);
+	kube_string_pool_free(s->texts);
 	free(s);
 }
 
@@ -288,7 +288,7 @@ static int source_make(void *arg, void **ret)
 		return r;
 	struct kubernetes_source *s = xcalloc(1, sizeof(*s));
 	s->client = kube_client_new(config);
-	s->texts = kube_intern_new();
+	s->texts = kube_string_pool_new();
 	s->index = kubernetes_index_new();
 	s->imports = m->conf->multicluster.n != 0 ? kubernetes_index_new() : NULL;
 	if (m->conf->snapshot != NULL)

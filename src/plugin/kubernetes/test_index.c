@@ -18,7 +18,7 @@
 enum { NAMES = 6, SPACES = 3, SLICES = 12, PODS = 8, STEPS = 3000 };
 
 struct world {
-	struct kube_intern *texts;
+	struct kube_string_pool *texts;
 	struct kube_codec *services, *slices, *pods;
 	struct kubernetes_index *x;
 	struct kube_obj *service[SPACES][NAMES], *slice[SPACES][SLICES], *pod[PODS];
@@ -189,7 +189,7 @@ static void check_services_and_pods(const struct world *w)
 static void random_changes(void **state)
 {
 	(void)state;
-	struct world w = { .texts = kube_intern_new(), .x = kubernetes_index_new() };
+	struct world w = { .texts = kube_string_pool_new(), .x = kubernetes_index_new() };
 	w.services = kube_service_codec(w.texts);
 	w.slices = kube_slice_codec(w.texts, KUBE_SLICE_TARGETS);
 	w.pods = kube_pod_codec(w.texts);
@@ -223,7 +223,7 @@ static void random_changes(void **state)
 	kube_codec_free(w.slices);
 	kube_codec_free(w.pods);
 	rcu_barrier_all();
-	kube_intern_free(w.texts);
+	kube_string_pool_free(w.texts);
 }
 
 /* Which namespace an address is of (M3): pods come and go, and use addresses again. */
@@ -238,7 +238,7 @@ static void namespace_of_an_address(void **state)
 		{ "a", "a", "a" },    { "a", "b", NULL },  { "b", "a", NULL },
 		{ "ah", NULL, NULL }, { "a", "ah", NULL }, { "ah", "a", NULL },
 	};
-	struct kube_intern *texts = kube_intern_new();
+	struct kube_string_pool *texts = kube_string_pool_new();
 	struct kube_codec *codec = kube_pod_codec(texts);
 	struct kubernetes_index *x = kubernetes_index_new();
 	struct kube_obj *at[2] = { NULL };
@@ -274,7 +274,7 @@ static void namespace_of_an_address(void **state)
 	kube_obj_unref(at[1]);
 	kube_codec_free(codec);
 	rcu_barrier_all();
-	kube_intern_free(texts);
+	kube_string_pool_free(texts);
 }
 
 /* One address goes from namespace to namespace, much faster than 1 kHz, while another thread asks:
@@ -317,7 +317,7 @@ static void addresses_used_again(void **state)
 {
 	(void)state;
 	enum { TURNS = 20000 };
-	struct kube_intern *texts = kube_intern_new();
+	struct kube_string_pool *texts = kube_string_pool_new();
 	struct kube_codec *codec = kube_pod_codec(texts);
 	struct churn c = { .x = kubernetes_index_new() };
 	struct kube_obj *pod[2];
@@ -347,7 +347,7 @@ static void addresses_used_again(void **state)
 	kube_obj_unref(pod[1]);
 	kube_codec_free(codec);
 	rcu_barrier_all();
-	kube_intern_free(texts);
+	kube_string_pool_free(texts);
 }
 
 static void namespaces(void **state)

@@ -89,14 +89,14 @@ static const struct {
 };
 
 struct codecs {
-	struct kube_intern *texts;
+	struct kube_string_pool *texts;
 	struct kube_codec *v[KUBERNETES_KINDS];
 };
 
 static void codecs_init(struct codecs *c)
 {
 	static const char *const paths[] = { "metadata.annotations" };
-	c->texts = kube_intern_new();
+	c->texts = kube_string_pool_new();
 	c->v[KUBERNETES_SERVICES] = kube_service_codec(c->texts);
 	c->v[KUBERNETES_SLICES] = kube_slice_codec(c->texts, KUBE_SLICE_ZONES | KUBE_SLICE_TARGETS);
 	c->v[KUBERNETES_PODS] = kube_pod_codec(c->texts);
@@ -110,8 +110,8 @@ static void codecs_done(struct codecs *c)
 {
 	for (size_t i = 0; i < ARRAY_LEN(c->v); i++)
 		kube_codec_free(c->v[i]);
-	assert_int_equal(kube_intern_count(c->texts), 0);
-	kube_intern_free(c->texts);
+	assert_int_equal(kube_string_pool_count(c->texts), 0);
+	kube_string_pool_free(c->texts);
 }
 
 static void add_all(struct codecs *c, struct strbuf *out)

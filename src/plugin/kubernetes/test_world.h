@@ -17,7 +17,7 @@
 #include "plugin/kubernetes/conf.h"
 
 struct world {
-	struct kube_intern *texts;
+	struct kube_string_pool *texts;
 	struct kubernetes_index *x, *imports;
 };
 
@@ -187,7 +187,7 @@ static inline struct kube_obj *world_add(struct world *w, const char *text)
 
 static inline void world_init(struct world *w, const char *const *lines, size_t n)
 {
-	w->texts = kube_intern_new();
+	w->texts = kube_string_pool_new();
 	w->x = kubernetes_index_new();
 	w->imports = kubernetes_index_new();
 	for (size_t i = 0; i < n; i++)
@@ -198,5 +198,5 @@ static inline void world_done(struct world *w)
 {
 	kubernetes_index_free(w->x);
 	kubernetes_index_free(w->imports);
-	kube_intern_free(w->texts);
+	kube_string_pool_free(w->texts);
 }

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/err.h"
-#include "kube/informer/plan.h"
+#include "kube/informer/reflector_plan.h"
 
 #define S KUBE_STEP_STREAM
 #define L KUBE_STEP_LIST
@@ -334,14 +334,14 @@ static void decisions(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct kube_server_memory m = { 0 };
-		struct kube_plan p;
-		kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 1000 * NS_PER_S);
+		struct kube_reflector_plan p;
+		kube_reflector_plan_init(&p, &(struct kube_times){ 0 }, &m, 1000 * NS_PER_S);
 		assert_int_equal(p.step, S);
 		p.step = rows[i].step;
 		p.fresh = rows[i].fresh;
 		p.whole = rows[i].whole;
 		memcpy(p.rv, rows[i].rv, strlen(rows[i].rv) + 1);
-		kube_plan_next(&p, &rows[i].o, 1000 * NS_PER_S);
+		kube_reflector_plan_next(&p, &rows[i].o, 1000 * NS_PER_S);
 		if (p.step != rows[i].next || (p.delay_ns != 0) != rows[i].wait ||
 		    p.resume != rows[i].resume || p.fresh != rows[i].next_fresh ||
 		    p.whole != rows[i].next_whole ||
@@ -356,25 +356,25 @@ static void backoff(void **state)
 {
 	struct kube_server_memory m = { 0 };
 	struct kube_outcome failed = { .code = ERR_BUSY, .http = 503 };
-	struct kube_plan p;
+	struct kube_reflector_plan p;
 	uint64_t now = 0, low = 800 * NS_PER_MS;
 	(void)state;
-	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	kube_reflector_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
 	for (int i = 0; i < 12; i++) {
-		kube_plan_next(&p, &failed, now);
+		kube_reflector_plan_next(&p, &failed, now);
 		assert_in_range(p.delay_ns, low, 2 * low);
 		now += p.delay_ns;
 		low = MIN(low * 2, 30 * NS_PER_S);
 	}
-	kube_plan_next(&p, &failed, now + 119 * NS_PER_S);
+	kube_reflector_plan_next(&p, &failed, now + 119 * NS_PER_S);
 	assert_in_range(p.delay_ns, 30 * NS_PER_S, 60 * NS_PER_S);
-	kube_plan_next(&p, &failed, now + 119 * NS_PER_S + p.delay_ns + 121 * NS_PER_S);
+	kube_reflector_plan_next(&p, &failed, now + 119 * NS_PER_S + p.delay_ns + 121 * NS_PER_S);
 	assert_in_range(p.delay_ns, 800 * NS_PER_MS, 1600 * NS_PER_MS);
 	failed.retry_after_s = 7;
-	kube_plan_next(&p, &failed, now + 1000 * NS_PER_S);
+	kube_reflector_plan_next(&p, &failed, now + 1000 * NS_PER_S);
 	assert_int_equal(p.delay_ns, 7 * NS_PER_S);
 	failed.retry_after_s = 1 << 20;
-	kube_plan_next(&p, &failed, now + 2000 * NS_PER_S);
+	kube_reflector_plan_next(&p, &failed, now + 2000 * NS_PER_S);
 	assert_int_equal(p.delay_ns, 300 * NS_PER_S);
 }
 
@@ -383,20 +383,20 @@ static void stuck_page(void **state)
 {
 	struct kube_server_memory m = { 0 };
 	struct kube_outcome cut = { .code = ERR_CLOSED, .more = true };
-	struct kube_plan p;
+	struct kube_reflector_plan p;
 	(void)state;
-	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	kube_reflector_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
 	for (int round = 0; round < 2; round++) {
 		p.step = KUBE_STEP_LIST;
 		cut.pages = 1;
 		for (int i = 0; i < 8; i++) {
-			kube_plan_next(&p, &cut, 0);
+			kube_reflector_plan_next(&p, &cut, 0);
 			assert_true(p.resume && p.step == KUBE_STEP_LIST);
 			assert_int_equal(p.delay_ns == 0, i == 0);
 			cut.pages = 0;
 		}
 	}
-	kube_plan_next(&p, &cut, 0);
+	kube_reflector_plan_next(&p, &cut, 0);
 	assert_true(!p.resume && p.step == KUBE_STEP_STREAM && p.delay_ns != 0);
 }
 
@@ -412,23 +412,23 @@ static void restart(void **state)
 	uint64_t first = UINT64_MAX, last = 0;
 	(void)state;
 	for (int client = 0; client < 500; client++) {
-		struct kube_plan p;
+		struct kube_reflector_plan p;
 		uint64_t now = 0, unseen = 0;
-		kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+		kube_reflector_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
 		p.step = W;
 		for (int i = 0; now < 600 * NS_PER_S; i++) {
-			kube_plan_next(&p, &away, now);
+			kube_reflector_plan_next(&p, &away, now);
 			assert_true(p.step == W && p.delay_ns != 0);
 			unseen = p.delay_ns; /* it is back just after it was asked */
 			now += p.delay_ns;
 		}
 		assert_true(unseen <= 4 * NS_PER_S);
 		if (client % 2 == 0) {
-			kube_plan_next(&p, &denied, now);
+			kube_reflector_plan_next(&p, &denied, now);
 			assert_in_range(p.delay_ns, 800 * NS_PER_MS, 1600 * NS_PER_MS);
 			now += p.delay_ns;
 		}
-		kube_plan_next(&p, &gone, now);
+		kube_reflector_plan_next(&p, &gone, now);
 		assert_int_equal(p.step, S);
 		assert_true(unseen + p.delay_ns <= 5 * NS_PER_S);
 		first = MIN(first, unseen + p.delay_ns);
@@ -443,15 +443,15 @@ static void storm_of_gone(void **state)
 	struct kube_server_memory m = { 0 };
 	struct kube_outcome listed = { .listed = true };
 	struct kube_outcome gone = { .code = ERR_GONE, .gone = true, .events = 3 };
-	struct kube_plan p;
+	struct kube_reflector_plan p;
 	uint64_t now = 1000 * NS_PER_S, waited = 0;
 	(void)state;
-	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, now);
+	kube_reflector_plan_init(&p, &(struct kube_times){ 0 }, &m, now);
 	for (int i = 0; i < 10; i++) {
 		p.step = KUBE_STEP_LIST;
-		kube_plan_next(&p, &listed, now);
+		kube_reflector_plan_next(&p, &listed, now);
 		assert_true(p.step == KUBE_STEP_WATCH && p.delay_ns == 0);
-		kube_plan_next(&p, &gone, now);
+		kube_reflector_plan_next(&p, &gone, now);
 		assert_true(i > 0 || p.delay_ns <= 800 * NS_PER_MS);
 		assert_true(p.delay_ns >= waited);
 		waited = MIN(p.delay_ns, 30 * NS_PER_S);
@@ -459,7 +459,7 @@ static void storm_of_gone(void **state)
 	}
 	assert_int_equal(waited, 30 * NS_PER_S);
 	p.step = KUBE_STEP_WATCH;
-	kube_plan_next(&p, &gone, now + 121 * NS_PER_S);
+	kube_reflector_plan_next(&p, &gone, now + 121 * NS_PER_S);
 	assert_true(p.delay_ns <= 800 * NS_PER_MS);
 }
 
@@ -467,13 +467,13 @@ static void storm_of_gone(void **state)
 static void streaming_memory(void **state)
 {
 	struct kube_server_memory m = { 0 };
-	struct kube_plan p, other;
+	struct kube_reflector_plan p, other;
 	(void)state;
-	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
-	kube_plan_next(&p, &(struct kube_outcome){ .code = ERR_CONFIG, .http = 422 }, 0);
-	kube_plan_init(&other, &(struct kube_times){ 0 }, &m, 3599 * NS_PER_S);
+	kube_reflector_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	kube_reflector_plan_next(&p, &(struct kube_outcome){ .code = ERR_CONFIG, .http = 422 }, 0);
+	kube_reflector_plan_init(&other, &(struct kube_times){ 0 }, &m, 3599 * NS_PER_S);
 	assert_int_equal(other.step, KUBE_STEP_LIST);
-	kube_plan_init(&other, &(struct kube_times){ 0 }, &m, 3601 * NS_PER_S);
+	kube_reflector_plan_init(&other, &(struct kube_times){ 0 }, &m, 3601 * NS_PER_S);
 	assert_int_equal(other.step, KUBE_STEP_STREAM);
 }
 
@@ -482,39 +482,40 @@ static void page_length(void **state)
 {
 	static const unsigned sizes[] = { 2500, 625, 500, 500 };
 	struct kube_server_memory m = { .no_stream_until_ns = UINT64_MAX };
-	struct kube_plan p;
+	struct kube_reflector_plan p;
 	(void)state;
-	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	kube_reflector_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
 	assert_int_equal(p.page, 10000);
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		kube_plan_page_broke(&p);
+		kube_reflector_plan_page_broke(&p);
 		assert_int_equal(p.page, sizes[i]);
 	}
-	kube_plan_next(&p, &(struct kube_outcome){ .code = ERR_CLOSED }, 0);
+	kube_reflector_plan_next(&p, &(struct kube_outcome){ .code = ERR_CLOSED }, 0);
 	assert_int_equal(p.page, 500);
-	kube_plan_next(&p, &(struct kube_outcome){ .listed = true }, 0);
+	kube_reflector_plan_next(&p, &(struct kube_outcome){ .listed = true }, 0);
 	assert_int_equal(p.page, 10000);
-	kube_plan_init(&p, &(struct kube_times){ .page = 20 }, &m, 0);
-	kube_plan_page_broke(&p);
+	kube_reflector_plan_init(&p, &(struct kube_times){ .page = 20 }, &m, 0);
+	kube_reflector_plan_page_broke(&p);
 	assert_int_equal(p.page, 20);
 }
 
 static void watch_length(void **state)
 {
 	struct kube_server_memory m = { 0 };
-	struct kube_plan p;
+	struct kube_reflector_plan p;
 	unsigned lo = 1000, hi = 0;
 	(void)state;
-	kube_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
+	kube_reflector_plan_init(&p, &(struct kube_times){ 0 }, &m, 0);
 	for (int i = 0; i < 5000; i++) {
-		unsigned s = kube_plan_watch_s(&p);
+		unsigned s = kube_reflector_plan_watch_s(&p);
 		lo = MIN(lo, s);
 		hi = MAX(hi, s);
 	}
 	assert_in_range(lo, 300, 310);
 	assert_in_range(hi, 590, 600);
-	kube_plan_init(&p, &(struct kube_times){ .watch_min_ns = 5, .watch_max_ns = 7 }, &m, 0);
-	assert_int_equal(kube_plan_watch_s(&p), 1);
+	kube_reflector_plan_init(&p, &(struct kube_times){ .watch_min_ns = 5, .watch_max_ns = 7 },
+				 &m, 0);
+	assert_int_equal(kube_reflector_plan_watch_s(&p), 1);
 }
 
 int main(void)

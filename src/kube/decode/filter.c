@@ -1,6 +1,7 @@
-/* Paths become a tree of nodes; while we read, a stack holds the nodes of the containers we are in.
- * A counter stands for the containers below a deep row; unwanted ones are skipped whole. */
-#include "kube/decode/sax.h"
+/* Passes the values of wanted paths to a callback. The paths become a tree of nodes; while a text is
+ * read, a stack holds the nodes of the open containers. Containers below a deep row are only counted;
+ * unwanted ones are skipped whole. */
+#include "kube/decode/filter.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ struct node {
 	int child, sibling; /* first, next; NONE */
 };
 
-struct kube_sax {
+struct kube_filter {
 	VEC(struct node) nodes; /* the first one is the whole object */
 };
 
@@ -50,33 +51,33 @@ static ALWAYS_INLINE uint64_t head_of(const char *pos, size_t len)
 	return head;
 }
 
-static int node_add(struct kube_sax *sax, const char *key, size_t len)
+static int node_add(struct kube_filter *filter, const char *key, size_t len)
 {
-	vec_push(&sax->nodes, (struct node){ .key = key != NULL ? xstrndup(key, len) : NULL,
-					     .key_n = len,
-					     .head = head_of(key, len),
-					     .id = -1,
-					     .child = NONE,
-					     .sibling = NONE });
-	return (int)sax->nodes.n - 1;
+	vec_push(&filter->nodes, (struct node){ .key = key != NULL ? xstrndup(key, len) : NULL,
+						.key_n = len,
+						.head = head_of(key, len),
+						.id = -1,
+						.child = NONE,
+						.sibling = NONE });
+	return (int)filter->nodes.n - 1;
 }
 
-static int child_get(struct kube_sax *sax, int parent, const char *key, size_t len)
+static int child_get(struct kube_filter *filter, int parent, const char *key, size_t len)
 {
-	int *link = &sax->nodes.v[parent].child;
-	for (int i = *link; i != NONE; i = sax->nodes.v[i].sibling) {
-		const struct node *c = &sax->nodes.v[i];
+	int *link = &filter->nodes.v[parent].child;
+	for (int i = *link; i != NONE; i = filter->nodes.v[i].sibling) {
+		const struct node *c = &filter->nodes.v[i];
 		if ((key == NULL) == (c->key == NULL) && c->key_n == len &&
 		    (len == 0 || memcmp(c->key, key, len) == 0))
 			return i;
 	}
-	int added = node_add(sax, key, len);
-	sax->nodes.v[added].sibling = sax->nodes.v[parent].child;
-	sax->nodes.v[parent].child = added;
+	int added = node_add(filter, key, len);
+	filter->nodes.v[added].sibling = filter->nodes.v[parent].child;
+	filter->nodes.v[parent].child = added;
 	return added;
 }
 
-static void path_add(struct kube_sax *sax, const struct kube_sax_row *row)
+static void path_add(struct kube_filter *filter, const struct kube_filter_row *row)
 {
 	const char *p = row->path;
 	int at = 0;
@@ -86,25 +87,25 @@ static void path_add(struct kube_sax *sax, const struct kube_sax_row *row)
 		if (*p == '[') {
 			end = strchr(p, ']');
 			assert(end != NULL);
-			at = end == p + 1 ? child_get(sax, at, NULL, 0)
-					  : child_get(sax, at, p + 1, (size_t)(end - p - 1));
+			at = end == p + 1 ? child_get(filter, at, NULL, 0)
+					  : child_get(filter, at, p + 1, (size_t)(end - p - 1));
 			end++;
 		} else {
 			end = p + strcspn(p, ".[");
-			at = child_get(sax, at, p, (size_t)(end - p));
+			at = child_get(filter, at, p, (size_t)(end - p));
 		}
 		p = *end == '.' ? end + 1 : end;
 		depth++;
-		sax->nodes.v[at].wanted |= (row->flags & KUBE_SAX_DROP) == 0;
+		filter->nodes.v[at].wanted |= (row->flags & KUBE_FILTER_DROP) == 0;
 	}
 	assert(depth < STACK_MAX);
-	sax->nodes.v[at].id = row->id;
-	sax->nodes.v[at].flags = row->flags;
+	filter->nodes.v[at].id = row->id;
+	filter->nodes.v[at].flags = row->flags;
 }
 
-struct kube_sax *kube_sax_new(const struct kube_sax_row *rows, size_t count)
+struct kube_filter *kube_filter_new(const struct kube_filter_row *rows, size_t count)
 {
-	struct kube_sax *s = xcalloc(1, sizeof(*s));
+	struct kube_filter *s = xcalloc(1, sizeof(*s));
 	int root = node_add(s, NULL, 0);
 	s->nodes.v[root].wanted = true;
 	for (size_t i = 0; i < count; i++)
@@ -112,21 +113,21 @@ struct kube_sax *kube_sax_new(const struct kube_sax_row *rows, size_t count)
 	return s;
 }
 
-void kube_sax_free(struct kube_sax *sax)
+void kube_filter_free(struct kube_filter *filter)
 {
-	if (sax == NULL)
+	if (filter == NULL)
 		return;
-	for (size_t i = 0; i < sax->nodes.n; i++)
-		free(sax->nodes.v[i].key);
-	vec_done(&sax->nodes);
-	free(sax);
+	for (size_t i = 0; i < filter->nodes.n; i++)
+		free(filter->nodes.v[i].key);
+	vec_done(&filter->nodes);
+	free(filter);
 }
 
 /* ---- reading ---- */
 
 struct run {
-	const struct kube_sax *sax;
-	kube_sax_fn fn;
+	const struct kube_filter *filter;
+	kube_filter_fn fn;
 	void *ctx;
 	struct kube_json json;
 	int next; /* the node of the value that comes: NONE (unwanted), BELOW (of a deep row) */
@@ -136,12 +137,12 @@ struct run {
 		int node, deep_id;
 		int element; /* what its elements are, if it is an array */
 	} stack[STACK_MAX];
-	unsigned n;
+	unsigned n; /* of the stack */
 };
 
-static int emit(struct run *run, int node, enum kube_sax_type type, struct slice text)
+static int emit_event(struct run *run, int node, enum kube_json_type type, struct slice text)
 {
-	int id = node == BELOW ? run->deep_id : run->sax->nodes.v[node].id;
+	int id = node == BELOW ? run->deep_id : run->filter->nodes.v[node].id;
 	if (id < 0 && node != BELOW && run->deep_id >= 0)
 		id = run->deep_id; /* an inner node of a path below a deep row */
 	int code = run->fn(run->ctx, id, type, text);
@@ -149,28 +150,29 @@ static int emit(struct run *run, int node, enum kube_sax_type type, struct slice
 }
 
 /* A node that the paths lead to: itself, or what stands for it. */
-static int admit(const struct run *run, int node)
+static int admit_node(const struct run *run, int node)
 {
 	bool deep = run->deep_id >= 0;
 	if (node == NONE)
 		return deep ? BELOW : NONE;
-	const struct node *v = &run->sax->nodes.v[node];
-	return (v->flags & KUBE_SAX_DROP) != 0 || (!deep && !v->wanted) ? NONE : node;
+	const struct node *v = &run->filter->nodes.v[node];
+	return (v->flags & KUBE_FILTER_DROP) != 0 || (!deep && !v->wanted) ? NONE : node;
 }
 
 /* What the elements of an array are. */
 static int element_of(const struct run *run, int array)
 {
-	const struct node *nodes = run->sax->nodes.v;
+	const struct node *nodes = run->filter->nodes.v;
 	int i = nodes[array].child;
 	while (i != NONE && nodes[i].key != NULL)
 		i = nodes[i].sibling;
-	return admit(run, i);
+	return admit_node(run, i);
 }
 
-static int match(const struct run *run, struct slice key)
+static int match_key(const struct run *run, struct slice key)
 {
-	const struct node *nodes = run->sax->nodes.v;
+	assert(run->n != 0);
+	const struct node *nodes = run->filter->nodes.v;
 	uint64_t head = head_of(key.p, key.n);
 	int any = NONE;
 	for (int i = nodes[run->stack[run->n - 1].node].child; i != NONE; i = nodes[i].sibling) {
@@ -189,13 +191,13 @@ static int match(const struct run *run, struct slice key)
 static int on_key(struct run *run, struct slice key)
 {
 	if (run->below == 0)
-		run->next = admit(run, match(run, key));
+		run->next = admit_node(run, match_key(run, key));
 	if (run->next == NONE)
 		return kube_json_skip(&run->json, run->json.depth);
-	return emit(run, run->next, KUBE_SAX_KEY, key);
+	return emit_event(run, run->next, KUBE_JSON_KEY, key);
 }
 
-static int on_open(struct run *run, enum kube_sax_type type)
+static int on_open(struct run *run, enum kube_json_type type)
 {
 	int node = run->next;
 	if (node == NONE)
@@ -206,23 +208,24 @@ static int on_open(struct run *run, enum kube_sax_type type)
 		assert(run->n < STACK_MAX);
 		run->stack[run->n].node = node;
 		run->stack[run->n].deep_id = run->deep_id;
-		if ((run->sax->nodes.v[node].flags & KUBE_SAX_DEEP) != 0)
-			run->deep_id = run->sax->nodes.v[node].id;
+		if ((run->filter->nodes.v[node].flags & KUBE_FILTER_DEEP) != 0)
+			run->deep_id = run->filter->nodes.v[node].id;
 		/* In a map each key says what comes. */
-		run->next = type == KUBE_SAX_ARRAY ? element_of(run, node) : NONE;
+		run->next = type == KUBE_JSON_ARRAY ? element_of(run, node) : NONE;
 		run->stack[run->n++].element = run->next;
 	}
-	return emit(run, node, type, (struct slice){ 0 });
+	return emit_event(run, node, type, (struct slice){ 0 });
 }
 
 static int on_close(struct run *run)
 {
 	int node = BELOW;
+	assert(run->below != 0 || run->n != 0);
 	if (run->below != 0)
 		run->below--;
 	else
 		node = run->stack[--run->n].node;
-	int code = emit(run, node, KUBE_SAX_END, (struct slice){ 0 });
+	int code = emit_event(run, node, KUBE_JSON_END, (struct slice){ 0 });
 	if (node != BELOW)
 		run->deep_id = run->stack[run->n].deep_id;
 	/* On with the elements of an array, if we are back in one. */
@@ -231,31 +234,32 @@ static int on_close(struct run *run)
 	return code;
 }
 
-static int on_token(struct run *run, enum kube_sax_type type)
+static int on_token(struct run *run, enum kube_json_type type)
 {
 	switch (type) {
-	case KUBE_SAX_KEY:
+	case KUBE_JSON_KEY:
 		return on_key(run, run->json.text);
-	case KUBE_SAX_MAP:
-	case KUBE_SAX_ARRAY:
+	case KUBE_JSON_MAP:
+	case KUBE_JSON_ARRAY:
 		return on_open(run, type);
-	case KUBE_SAX_END:
+	case KUBE_JSON_END:
 		return on_close(run);
-	case KUBE_SAX_STRING:
-	case KUBE_SAX_NUMBER:
-		return run->next == NONE ? 0 : emit(run, run->next, type, run->json.text);
-	case KUBE_SAX_TRUE:
-	case KUBE_SAX_FALSE:
-	case KUBE_SAX_NULL:
+	case KUBE_JSON_STRING:
+	case KUBE_JSON_NUMBER:
+		return run->next == NONE ? 0 : emit_event(run, run->next, type, run->json.text);
+	case KUBE_JSON_TRUE:
+	case KUBE_JSON_FALSE:
+	case KUBE_JSON_NULL:
 		break;
 	}
-	return run->next == NONE ? 0 : emit(run, run->next, type, (struct slice){ 0 });
+	return run->next == NONE ? 0 : emit_event(run, run->next, type, (struct slice){ 0 });
 }
 
-int kube_sax_parse(const struct kube_sax *sax, struct slice json, kube_sax_fn fn, void *ctx)
+int kube_filter_parse(const struct kube_filter *filter, struct slice json, kube_filter_fn fn,
+		      void *ctx)
 {
 	struct run r;
-	r.sax = sax;
+	r.filter = filter;
 	r.fn = fn;
 	r.ctx = ctx;
 	r.next = 0;
@@ -264,7 +268,7 @@ int kube_sax_parse(const struct kube_sax *sax, struct slice json, kube_sax_fn fn
 	kube_json_init(&r.json, json);
 	int code = 0, t = 0;
 	while (code == 0 && (t = kube_json_next(&r.json)) >= 0 && t != KUBE_JSON_DONE)
-		code = on_token(&r, (enum kube_sax_type)t);
+		code = on_token(&r, (enum kube_json_type)t);
 	kube_json_done(&r.json);
 	return code < 0 ? code : MIN(t, 0);
 }

@@ -9,9 +9,9 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "kube/decode/sax.h"
+#include "kube/decode/filter.h"
 
-static int print(void *ctx, int id, enum kube_sax_type type, struct slice text)
+static int print(void *ctx, int id, enum kube_json_type type, struct slice text)
 {
 	static const char marks[] = "\"#tfnk{[}";
 	strbuf_addf(ctx, "%d%c%.*s ", id, marks[type], (int)text.n, text.p != NULL ? text.p : "");
@@ -19,7 +19,7 @@ static int print(void *ctx, int id, enum kube_sax_type type, struct slice text)
 }
 
 static const struct {
-	struct kube_sax_row rows[3];
+	struct kube_filter_row rows[3];
 	const char *in, *out;
 	int code;
 } table[] = {
@@ -39,11 +39,11 @@ static const struct {
 	  "{\"l\":{\"p\":\"q\",\"r\":true}}",
 	  "-1{ -1kl -1{ 3kp 3\"q 3kr 3t -1} -1} ",
 	  0 },
-	{ { { "s", 4, KUBE_SAX_DEEP } },
+	{ { { "s", 4, KUBE_FILTER_DEEP } },
 	  "{\"s\":{\"a\":[{\"b\":false}]},\"t\":1}",
 	  "-1{ 4ks 4{ 4ka 4[ 4{ 4kb 4f 4} 4} 4} -1} ",
 	  0 },
-	{ { { "", 0, KUBE_SAX_DEEP }, { "m.f", 0, KUBE_SAX_DROP }, { "m.n", 5, 0 } },
+	{ { { "", 0, KUBE_FILTER_DEEP }, { "m.f", 0, KUBE_FILTER_DROP }, { "m.n", 5, 0 } },
 	  "{\"m\":{\"f\":[{\"x\":1}],\"n\":2,\"o\":[3]},\"p\":{\"f\":4}}",
 	  "0{ 0km 0{ 5kn 5#2 0ko 0[ 0#3 0} 0} 0kp 0{ 0kf 0#4 0} 0} ",
 	  0 },
@@ -61,17 +61,17 @@ static void tables(void **state)
 		size_t n = 0;
 		while (n < 3 && table[i].rows[n].path != NULL)
 			n++;
-		struct kube_sax *s = kube_sax_new(table[i].rows, n);
+		struct kube_filter *s = kube_filter_new(table[i].rows, n);
 		struct strbuf out = STRBUF_INIT;
-		int r = kube_sax_parse(s, slice_of(table[i].in), print, &out);
+		int r = kube_filter_parse(s, slice_of(table[i].in), print, &out);
 		if (r != table[i].code || strcmp(out.s, table[i].out) != 0)
 			fail_msg("%s: %d, %s", table[i].in, r, out.s);
 		strbuf_done(&out);
-		kube_sax_free(s);
+		kube_filter_free(s);
 	}
 }
 
-static int nothing(void *ctx, int id, enum kube_sax_type type, struct slice text)
+static int nothing(void *ctx, int id, enum kube_json_type type, struct slice text)
 {
 	(void)ctx, (void)id, (void)type, (void)text;
 	return 0;
@@ -79,14 +79,14 @@ static int nothing(void *ctx, int id, enum kube_sax_type type, struct slice text
 
 static void too_deep(void **state)
 {
-	struct kube_sax *s = kube_sax_new(&(struct kube_sax_row){ "a", 0, 0 }, 1);
+	struct kube_filter *s = kube_filter_new(&(struct kube_filter_row){ "a", 0, 0 }, 1);
 	struct strbuf b = STRBUF_INIT;
 	(void)state;
 	for (int i = 0; i < 100000; i++)
 		strbuf_addc(&b, '[');
-	assert_int_equal(kube_sax_parse(s, strbuf_slice(&b), nothing, NULL), ERR_LIMIT);
+	assert_int_equal(kube_filter_parse(s, strbuf_slice(&b), nothing, NULL), ERR_LIMIT);
 	strbuf_done(&b);
-	kube_sax_free(s);
+	kube_filter_free(s);
 }
 
 int main(void)
@@ -95,5 +95,5 @@ int main(void)
 		cmocka_unit_test(tables),
 		cmocka_unit_test(too_deep),
 	};
-	return cmocka_run_group_tests_name("kube/sax", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("kube/filter", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What a reflector does next, and when: pure decisions, without a network.
+/* Which request a reflector sends next, and when: decisions without I/O.
  *
  * Glossary
  *   stream  a streaming list: a watch that begins with everything there is, then goes on
@@ -54,7 +54,7 @@ struct kube_backoff {
 
 enum kube_step { KUBE_STEP_STREAM, KUBE_STEP_LIST, KUBE_STEP_WATCH };
 
-struct kube_plan {
+struct kube_reflector_plan {
 	struct kube_times times;
 	struct kube_server_memory *memory;
 	struct rng rng;
@@ -87,10 +87,11 @@ struct kube_outcome {
 	unsigned retry_after_s;
 };
 
-void kube_plan_init(struct kube_plan *plan, const struct kube_times *times,
-		    struct kube_server_memory *memory, uint64_t now_ns);
-void kube_plan_next(struct kube_plan *plan, const struct kube_outcome *outcome, uint64_t now_ns);
+void kube_reflector_plan_init(struct kube_reflector_plan *plan, const struct kube_times *times,
+			      struct kube_server_memory *memory, uint64_t now_ns);
+void kube_reflector_plan_next(struct kube_reflector_plan *plan, const struct kube_outcome *outcome,
+			      uint64_t now_ns);
 /* A page broke off: the next ones are smaller, until a list is complete. */
-void kube_plan_page_broke(struct kube_plan *plan);
+void kube_reflector_plan_page_broke(struct kube_reflector_plan *plan);
 /* How long this watch shall last, in whole seconds. */
-unsigned kube_plan_watch_s(struct kube_plan *plan);
+unsigned kube_reflector_plan_watch_s(struct kube_reflector_plan *plan);

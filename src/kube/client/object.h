@@ -1,0 +1,48 @@
+/* Objects by kind and name: one function for each verb of the API. */
+#pragma once
+
+#include <jansson.h>
+
+#include "api/kind.h"
+#include "base/compiler.h"
+
+struct kube_conn;
+struct kube_status;
+
+struct kube_ref {
+	const struct api_kind *kind;
+	const char *ns; /* NULL or "" for objects of the cluster */
+	const char *name;
+};
+
+MUST_CHECK int kube_get(struct kube_conn *conn, const struct kube_ref *ref, json_t **ret,
+			struct kube_status *reterr);
+MUST_CHECK int kube_create(struct kube_conn *conn, const struct kube_ref *in, const json_t *object,
+			   json_t **ret, struct kube_status *reterr);
+/* PUT; the object's resourceVersion must be the one that was read. */
+MUST_CHECK int kube_update(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			   const json_t *value, json_t **ret, struct kube_status *reterr);
+/* JSON merge patch; sub "status" or NULL. To lock it, put metadata.resourceVersion into the patch.
+ */
+MUST_CHECK int kube_merge(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			  const json_t *patch, json_t **ret, struct kube_status *reterr);
+MUST_CHECK int kube_json_patch(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			       const json_t *ops, json_t **ret, struct kube_status *reterr);
+/* Server-side apply with force. `value` holds only the fields we own, with apiVersion and kind. */
+MUST_CHECK int kube_apply(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			  const char *manager, const json_t *value, json_t **ret,
+			  struct kube_status *reterr);
+struct kube_delete_opts {
+	const char *uid; /* preconditions; NULL: none */
+	const char *resource_version;
+	const char *propagation; /* "Background", "Foreground", "Orphan"; NULL: the server's */
+};
+MUST_CHECK int kube_delete(struct kube_conn *conn, const struct kube_ref *ref,
+			   const struct kube_delete_opts *opts, struct kube_status *reterr);
+
+/* Reads, lets `change` edit a copy, writes the difference as a merge patch locked by
+ * resourceVersion; after a conflict again, five times in all. change: 1 write, 0 nothing to do,
+ * negative: stop. */
+MUST_CHECK int kube_edit(struct kube_conn *conn, const struct kube_ref *ref, const char *sub,
+			 int (*change)(void *ctx, json_t *copy), void *ctx,
+			 struct kube_status *reterr);

@@ -1,0 +1,10 @@
+/* The requests of a reflector. */
+#pragma once
+
+#include "base/strbuf.h"
+#include "kube/informer/informer.h"
+#include "kube/informer/reflector_plan.h"
+
+/* Appends the path and query of the plan's step. `next` is the token of a further page, or "". */
+void kube_informer_path(struct strbuf *out, const struct kube_informer_conf *conf,
+			const struct kube_reflector_plan *plan, const char *next, unsigned watch_s);
