@@ -1,4 +1,5 @@
-/* Copies of CA bundles in the cluster: made, kept, deleted. */
+/* Copies CA bundles from openshift-config to the namespace of the servers, reports sources that are
+ * missing or invalid, and deletes copies that nobody uses. */
 #include "controller/dnsoperator/ca_bundle_copies.h"
 
 #include <stdlib.h>
@@ -7,12 +8,14 @@
 #include "api/meta.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "controller/dnsoperator/configmaps.h"
 #include "controller/dnsoperator/object_contains.h"
 #include "controller/dnsoperator/plan/ca_bundle.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "kube/decode/tree.h"
 
-/* What the fall-back names, too: its copies are there since it was accepted. */
+/* The bundles that the DNS object names. `all` has those of the accepted configuration, too, which
+ * were copied when it was accepted. */
 struct wanted {
 	dnsoperator_names spec, all;
 	json_t *accepted;
@@ -43,57 +46,58 @@ static void add_fact(struct dnsoperator_pass *pass, const char *name, const json
 	pass->facts.n_ca = pass->ca.n;
 }
 
-struct trouble {
+struct bad_source {
 	const char *reason;
 	char *text;
 };
-typedef VEC(struct trouble) trouble_vec;
+typedef VEC(struct bad_source) bad_source_vec;
 
-static void note(trouble_vec *v, const char *name, const json_t *source, bool copied)
+static void add_bad_source(bad_source_vec *list, const char *name, const json_t *source,
+			   bool copied)
 {
-	const char *what = dnsoperator_ca_trouble(source);
+	const char *what = dnsoperator_ca_error(source);
 	char *text = xasprintf("ConfigMap " DNSOPERATOR_CA_NS "/%s %s: %s", name, what,
-			       copied ? "the last good copy of it stays in use"
-				      : "upstreams that should be checked by it are checked by "
-					"the system's authorities");
-	vec_push(v,
-		 (struct trouble){ source == NULL ? "CABundleMissing" : "CABundleInvalid", text });
+			       copied ? "the last valid copy stays in use"
+				      : "certificates of its upstreams are checked with the "
+					"system's CAs");
+	vec_push(list, (struct bad_source){ source == NULL ? "CABundleMissing" : "CABundleInvalid",
+					    text });
 }
 
-/* Takes them over. They are told when they are others than before: a settled operator is silent. */
-static void tell(struct dnsoperator_pass *pass, trouble_vec *v)
+/* Emits Events when the list differs from the last one: a settled operator is silent. Frees it. */
+static void report_bad_sources(struct dnsoperator_pass *pass, bad_source_vec *list)
 {
 	struct dnsoperator_state *s = pass->ctx->state;
 	CLEANUP(strbuf_done) struct strbuf all = STRBUF_INIT;
-	for (size_t i = 0; i < v->n; i++)
-		strbuf_adds(&all, v->v[i].text);
+	for (size_t i = 0; i < list->n; i++)
+		strbuf_adds(&all, list->v[i].text);
 	uint64_t hash = hash_bytes(hash_process_key(), all.s, all.n);
-	for (size_t i = 0; i < v->n; i++) {
+	for (size_t i = 0; i < list->n; i++) {
 		if (hash != s->ca_reported)
-			dnsoperator_emit_event(pass, true, v->v[i].reason, "Copy", v->v[i].text);
-		free(v->v[i].text);
+			dnsoperator_emit_event(pass, true, list->v[i].reason, "Copy",
+					       list->v[i].text);
+		free(list->v[i].text);
 	}
-	vec_done(v);
+	vec_done(list);
 	s->ca_reported = hash;
 }
 
-/* Brings the copy up to date with its source, if that is any good. */
-static int update(struct dnsoperator_pass *pass, const char *name, json_t **copy,
-		  trouble_vec *troubles)
+/* Brings the copy up to date with its source, if that is valid. */
+static int update_copy(struct dnsoperator_pass *pass, const char *name, json_t **copy,
+		       bad_source_vec *bad)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
 	struct kube_obj *o = kube_store_get(pass->ctx->stores[DNSOPERATOR_WATCH_CA_SOURCES],
 					    SLICE(DNSOPERATOR_CA_NS), slice_of(name));
 	const json_t *source = o != NULL ? kube_tree_of(o) : NULL;
 	int r = 0;
-	if (dnsoperator_ca_trouble(source) != NULL) {
-		note(troubles, name, source, *copy != NULL);
+	if (dnsoperator_ca_error(source) != NULL) {
+		add_bad_source(bad, name, source, *copy != NULL);
 	} else {
 		json_t *want = dnsoperator_ca_copy(source, kube_tree_of(pass->dns),
 						   dnsoperator_sites[pass->facts.platform].ns);
 		json_t *now = NULL;
 		if (*copy == NULL || !dnsoperator_object_contains(*copy, want))
-			r = dnsoperator_configmaps_apply(s->configmaps, pass->ctx, want, &now);
+			r = dnsoperator_configmap_apply(pass->ctx, want, &now);
 		if (now != NULL) {
 			json_decref(*copy);
 			*copy = now;
@@ -106,10 +110,9 @@ static int update(struct dnsoperator_pass *pass, const char *name, json_t **copy
 
 int dnsoperator_ca_sync(struct dnsoperator_pass *pass)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
 	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
 	const char *state = api_get_string(kube_tree_of(pass->dns), "spec.managementState");
-	trouble_vec troubles = { 0 };
+	bad_source_vec bad = { 0 };
 	struct wanted w;
 	int result = 0;
 	if (!site->bundles)
@@ -119,30 +122,29 @@ int dnsoperator_ca_sync(struct dnsoperator_pass *pass)
 		const char *name = w.all.v[i];
 		CLEANUP(freep) char *copy_name = dnsoperator_ca_copy_name(name);
 		json_t *copy = NULL;
-		int r = dnsoperator_configmaps_read(s->configmaps, pass->ctx,
-						    DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
-						    site->ns, copy_name, &copy);
+		int r = dnsoperator_configmap_read(pass->ctx,
+						   DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT, site->ns,
+						   copy_name, &copy);
 		if (r >= 0 && dnsoperator_ca_has(&w.spec, name) && strcmp(state, "Unmanaged") != 0)
-			r = update(pass, name, &copy, &troubles);
-		if (copy != NULL && dnsoperator_ca_trouble(copy) == NULL)
+			r = update_copy(pass, name, &copy, &bad);
+		if (copy != NULL && dnsoperator_ca_error(copy) == NULL)
 			add_fact(pass, name, copy);
 		json_decref(copy);
 		result = result < 0 ? result : MIN(r, 0);
 	}
-	tell(pass, &troubles);
+	report_bad_sources(pass, &bad);
 	wanted_done(&w);
 	return result;
 }
 
-/* ---- those that nobody uses ---- */
+/* ---- unused copies ---- */
 
 struct unused {
-	struct dnsoperator_pass *l;
 	dnsoperator_names used;
 	VEC(struct kube_obj *) found;
 };
 
-static bool see(void *ctx, struct kube_obj *obj)
+static bool collect_unused(void *ctx, struct kube_obj *obj)
 {
 	struct unused *u = ctx;
 	bool used = false;
@@ -155,31 +157,30 @@ static bool see(void *ctx, struct kube_obj *obj)
 	return true;
 }
 
-/* As it is now: the watch's copy may not know yet that it is gone. */
-static int drop(struct dnsoperator_pass *pass, const struct kube_obj *obj)
+/* Reads it first: the watch may not have shown yet that it was deleted. */
+static int delete_copy(struct dnsoperator_pass *pass, const struct kube_obj *obj)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
 	json_t *now = NULL;
-	int r = dnsoperator_configmaps_read(s->configmaps, pass->ctx,
-					    DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT, obj->ns,
-					    obj->name, &now);
+	int r = dnsoperator_configmap_read(pass->ctx, DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
+					   obj->ns, obj->name, &now);
 	if (r >= 0 && now != NULL && dnsoperator_ca_is_copy(now))
-		r = dnsoperator_configmaps_delete(s->configmaps, pass->ctx, now);
+		r = dnsoperator_configmap_delete(pass->ctx, now);
 	json_decref(now);
 	return r;
 }
 
 int dnsoperator_ca_prune(struct dnsoperator_pass *pass)
 {
-	struct unused u = { .l = pass };
+	struct unused u = { 0 };
 	int result = 0;
 	if (!dnsoperator_sites[pass->facts.platform].bundles)
 		return 0;
 	dnsoperator_ca_names(json_object_get(kube_tree_of(pass->dns), "spec"), &u.used);
 	dnsoperator_ca_names(pass->plan.accepted, &u.used);
-	kube_store_each(pass->ctx->stores[DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT], see, &u);
+	kube_store_each(pass->ctx->stores[DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT], collect_unused,
+			&u);
 	for (size_t i = 0; i < u.found.n; i++) {
-		int r = drop(pass, u.found.v[i]);
+		int r = delete_copy(pass, u.found.v[i]);
 		result = result < 0 ? result : MIN(r, 0);
 		kube_obj_unref(u.found.v[i]);
 	}

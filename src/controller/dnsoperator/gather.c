@@ -7,6 +7,7 @@
 
 #include "api/meta.h"
 #include "base/mem.h"
+#include "controller/dnsoperator/configmaps.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "kube/decode/tree.h"
 
@@ -137,17 +138,16 @@ int dnsoperator_gather_configmaps(struct dnsoperator_pass *pass)
 {
 	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
 	CLEANUP(freep) char *accepted = dnsoperator_accepted_name(site);
-	struct dnsoperator_state *s = pass->ctx->state;
 	bool kube = pass->facts.platform == DNSOPERATOR_KUBERNETES;
-	int r = dnsoperator_configmaps_read(s->configmaps, pass->ctx,
-					    kube ? DNSOPERATOR_WATCH_COREFILE_KUBERNETES
-						 : DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
-					    site->ns, site->configmap, &pass->corefile_map);
+	int r = dnsoperator_configmap_read(pass->ctx,
+					   kube ? DNSOPERATOR_WATCH_COREFILE_KUBERNETES
+						: DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
+					   site->ns, site->configmap, &pass->corefile_map);
 	if (r >= 0)
-		r = dnsoperator_configmaps_read(s->configmaps, pass->ctx,
-						kube ? DNSOPERATOR_WATCH_ACCEPTED_KUBERNETES
-						     : DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
-						site->ns, accepted, &pass->accepted_map);
+		r = dnsoperator_configmap_read(pass->ctx,
+					       kube ? DNSOPERATOR_WATCH_ACCEPTED_KUBERNETES
+						    : DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
+					       site->ns, accepted, &pass->accepted_map);
 	if (r >= 0 && kube)
 		learn_domain(pass);
 	return r;

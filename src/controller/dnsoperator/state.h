@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "controller/dnsoperator/configmaps.h"
+#include "controller/dnsoperator/own_writes.h"
 #include "controller/dnsoperator/plan/marker.h"
 #include "controller/dnsoperator/status/write_delay.h"
 
@@ -28,9 +28,8 @@ struct dnsoperator_state {
 	struct dnsoperator_gauges *gauges;
 	struct dnsoperator_ignored ignored;
 
-	struct dnsoperator_configmaps *configmaps;
+	struct dnsoperator_own_writes own_writes;
 	struct dnsoperator_write_delay delay;
-	struct dnsoperator_seen backup; /* the DNS object, since its annotation was written */
 	struct dnsoperator_operands_state *operands;
 
 	/* rival_operator.c */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "controller/dnsoperator/configmaps.h"
 #include "controller/dnsoperator/object_contains.h"
 #include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/plan/template_conditions.h"
@@ -42,13 +43,10 @@ static void note_corefile(struct dnsoperator_pass *pass)
 /* Takes `wanted` over. 1 when it was written. */
 static int write_configmap(struct dnsoperator_pass *pass, const json_t *now, json_t *wanted)
 {
-	struct dnsoperator_state *state = pass->ctx->state;
 	bool right = now != NULL && dnsoperator_object_contains(now, wanted);
-	int r = right ? 0
-		      : dnsoperator_configmaps_apply(state->configmaps, pass->ctx, wanted, NULL);
+	int r = right ? 0 : dnsoperator_configmap_apply(pass->ctx, wanted, NULL);
 	pass->restored = now != NULL && !right;
-	pass->corefile_contested =
-		dnsoperator_configmaps_contested(state->configmaps, pass->ctx, wanted, right);
+	pass->corefile_contested = dnsoperator_configmap_contested(pass->ctx, wanted, right);
 	if (pass->corefile_contested)
 		snprintf(pass->contested, sizeof(pass->contested),
 			 "Another writer keeps changing the ConfigMap %s/%s; it is restored once a "

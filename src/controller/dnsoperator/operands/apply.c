@@ -1,6 +1,6 @@
-/* Applies what runs a cluster's DNS: only what is not as it was applied, so that a settled operator
- * writes nothing. The objects that servers need at once are watched; the others, roles and accounts
- * mostly, are read again from time to time. */
+/* Applies the operands, but only those that differ from what was applied last, so that a settled
+ * operator writes nothing. The objects that servers need at once are watched; the others, roles and
+ * accounts mostly, are read again from time to time. */
 #include "controller/dnsoperator/operands/apply.h"
 
 #include <stdio.h>
@@ -13,29 +13,19 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/vec.h"
 #include "controller/dnsoperator/object_contains.h"
-#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "controller/dnsoperator/operands/manifests.h"
+#include "controller/dnsoperator/plan/configmap_objects.h"
 #include "kube/decode/tree.h"
 
-/* What is not watched is read: after this time, and not more often than that, however often the DNS
- * object is looked at. */
+/* Objects without a watch are read after this time, and not more often than that, however many
+ * passes there are. */
 enum { AGAIN_S = 60, READ_S = 10 };
 
-/* What was applied last, by this process. */
-struct memory {
-	char *key;     /* "DaemonSet openshift-dns/dns-default" */
-	char *hash;    /* of the annotation */
-	char *version; /* what the server made of it */
-	uint64_t read_ns;
-	struct dnsoperator_seen seen; /* how often it was put right */
-};
-
+/* What Events have reported. */
 struct dnsoperator_operands_state {
-	VEC(struct memory) memory; /* only the worker that has the DNS object's key */
-	char *left_out;		   /* what was told already */
-	bool ignored;
+	char *left_out; /* NULL before the first pass */
+	bool placement_ignored;
 };
 
 struct dnsoperator_operands_state *dnsoperator_operands_state_new(void)
@@ -47,46 +37,27 @@ void dnsoperator_operands_state_free(struct dnsoperator_operands_state *state)
 {
 	if (state == NULL)
 		return;
-	for (size_t i = 0; i < state->memory.n; i++) {
-		free(state->memory.v[i].key);
-		free(state->memory.v[i].hash);
-		free(state->memory.v[i].version);
-	}
-	vec_done(&state->memory);
 	free(state->left_out);
 	free(state);
 }
 
-static struct memory *remember(struct dnsoperator_operands_state *state, const json_t *object)
-{
-	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	strbuf_addf(&key, "%s ", api_kind(object));
-	api_key(&key, object);
-	for (size_t i = 0; i < state->memory.n; i++) {
-		if (strcmp(state->memory.v[i].key, key.s) == 0)
-			return &state->memory.v[i];
-	}
-	struct memory *m = vec_add(&state->memory);
-	m->key = strbuf_take(&key);
-	m->hash = xstrdup("");
-	m->version = xstrdup("");
-	return m;
-}
-
-static void set(char **text, const char *value)
-{
-	free(*text);
-	*text = xstrdup(value);
-}
-
 /* ---- one object ---- */
 
-struct one {
-	struct dnsoperator_pass *l;
+struct operand {
+	struct dnsoperator_pass *pass;
 	const json_t *wanted;
-	struct memory *m;
 	struct kube_ref ref;
+	struct dnsoperator_own_write *write;
 };
+
+/* "DaemonSet openshift-dns/dns-default", for the log and errors; the caller's. */
+static char *label_of(const struct operand *operand)
+{
+	struct strbuf label = STRBUF_INIT;
+	strbuf_addf(&label, "%s ", api_kind(operand->wanted));
+	api_key(&label, operand->wanted);
+	return strbuf_take(&label);
+}
 
 /* -1: it is not watched. */
 static int watch_of(const json_t *object)
@@ -107,7 +78,7 @@ static int watch_of(const json_t *object)
 	return -1;
 }
 
-/* Of what was not found: is it the kind? A path that means nothing gets no Status, or one without
+/* After a 404: is the kind missing, not the object? An unknown path gets no Status, or one without
  * the object's name. */
 static bool lacks_kind(const struct kube_status *st)
 {
@@ -115,94 +86,107 @@ static bool lacks_kind(const struct kube_status *st)
 	       strstr(st->message, "could not find the requested resource") != NULL;
 }
 
-/* *ret is NULL when it is not there. 1: the server has no such kind. */
-static int read_object(const struct one *one, json_t **ret)
+static int set_operand_error(const struct operand *operand, int ret, const struct kube_status *st)
+{
+	CLEANUP(freep) char *label = label_of(operand);
+	return dnsoperator_set_error(operand->pass->ctx, ret, label, st);
+}
+
+/* *ret is NULL when the object is missing. 1: the server has no such kind. */
+static int read_operand(const struct operand *operand, json_t **ret)
 {
 	struct kube_status st = { 0 };
-	int r = kube_get(one->l->ctx->conn, &one->ref, ret, &st);
-	one->m->read_ns = clock_mono_ns();
+	int r = kube_get(operand->pass->ctx->conn, &operand->ref, ret, &st);
+	operand->write->read_ns = clock_mono_ns();
 	if (r < 0)
 		*ret = NULL;
 	if (r == ERR_NOTFOUND)
 		r = lacks_kind(&st);
 	else if (r < 0)
-		r = dnsoperator_set_error(one->l->ctx, r, one->m->key, &st);
+		r = set_operand_error(operand, r, &st);
 	kube_status_done(&st);
 	return r;
 }
 
-static const char *hash_of(const json_t *object)
+/* The hash in the annotation; 0: it has none. */
+static uint64_t hash_of(const json_t *object)
 {
 	const char *hash = api_annotation(object, DNSOPERATOR_APPLIED_HASH);
-	return hash != NULL ? hash : "";
+	return hash != NULL ? strtoull(hash, NULL, 16) : 0;
 }
 
-/* A copy that is older than what we wrote tells nothing of it. And what the server gave back is as
- * good as it gets, even where it does not know some field. */
-static bool is_settled(const struct one *one, const json_t *now)
+/* A copy older than our own write does not show it. And what the server returned to our write is
+ * right, even where it dropped a field that it does not know. */
+static bool is_settled(const struct operand *operand, const json_t *now)
 {
-	const char *hash = hash_of(one->wanted);
-	if (strcmp(one->m->hash, hash) == 0 &&
-	    api_resource_version_cmp(api_resource_version(now), one->m->version) <= 0)
+	uint64_t hash = hash_of(operand->wanted);
+	if (operand->write->settled == hash &&
+	    dnsoperator_own_write_is_last(operand->write, api_resource_version(now)))
 		return true;
-	return strcmp(hash_of(now), hash) == 0 && dnsoperator_object_contains(now, one->wanted);
+	return hash_of(now) == hash && dnsoperator_object_contains(now, operand->wanted);
 }
 
-static int apply_object(const struct one *one)
+static int apply_operand(const struct operand *operand)
 {
-	struct controller_ctx *c = one->l->ctx;
+	struct controller_ctx *ctx = operand->pass->ctx;
+	struct dnsoperator_own_write *write = operand->write;
 	struct kube_status st = { 0 };
 	json_t *made = NULL;
-	uint64_t wait = dnsoperator_seen_repair(
-		&one->m->seen, strtoull(hash_of(one->wanted), NULL, 16), clock_mono_ns());
-	if (wait != 0) { /* others insist */
-		dnsoperator_requeue_after(c, wait);
+	uint64_t hash = hash_of(operand->wanted);
+	uint64_t wait = dnsoperator_own_write_repair(write, hash, clock_mono_ns());
+	if (wait != 0) { /* another writer keeps changing it */
+		dnsoperator_requeue_after(ctx, wait);
 		return 0;
 	}
-	int r = kube_apply(c->conn, &one->ref, NULL, DNSOPERATOR_MANAGER, one->wanted, &made, &st);
+	int r = kube_apply(ctx->conn, &operand->ref, NULL, DNSOPERATOR_MANAGER, operand->wanted,
+			   &made, &st);
 	if (r >= 0) {
-		log_info(DNSOPERATOR_LOG_AREA, "applied %s%s%s", one->m->key,
-			 kube_conn_warnings(c->conn)[0] != '\0' ? "; the server warns: " : "",
-			 kube_conn_warnings(c->conn));
-		set(&one->m->hash, hash_of(one->wanted));
-		set(&one->m->version, api_resource_version(made));
+		CLEANUP(freep) char *label = label_of(operand);
+		const char *warnings = kube_conn_warnings(ctx->conn);
+		log_info(DNSOPERATOR_LOG_AREA, "applied %s%s%s", label,
+			 warnings[0] != '\0' ? "; the server warns: " : "", warnings);
+		write->settled = hash;
+		dnsoperator_own_write_note(write, api_resource_version(made), NULL);
 	} else {
-		r = dnsoperator_set_error(c, r, one->m->key, &st);
-		dnsoperator_seen_failed(&one->m->seen);
+		r = set_operand_error(operand, r, &st);
+		dnsoperator_own_write_failed(write);
 	}
 	kube_status_done(&st);
 	json_decref(made);
 	return r;
 }
 
-/* Was it read lately, and is it to be what it was then? */
-static bool is_fresh(const struct one *one)
+/* Was it read a moment ago, and is the same wanted now? */
+static bool was_just_read(const struct operand *operand)
 {
-	return one->m->read_ns != 0 && strcmp(one->m->hash, hash_of(one->wanted)) == 0 &&
-	       clock_mono_ns() - one->m->read_ns < READ_S * NS_PER_S;
+	const struct dnsoperator_own_write *write = operand->write;
+	return write->read_ns != 0 && write->settled == hash_of(operand->wanted) &&
+	       clock_mono_ns() - write->read_ns < READ_S * NS_PER_S;
 }
 
-static int ensure(struct dnsoperator_pass *pass, const json_t *wanted)
+static int ensure_operand(struct dnsoperator_pass *pass, const json_t *wanted)
 {
-	struct dnsoperator_state *s = pass->ctx->state;
+	struct dnsoperator_state *state = pass->ctx->state;
 	int watch = watch_of(wanted), r = 0;
-	struct one x = { .l = pass,
-			 .wanted = wanted,
-			 .m = remember(s->operands, wanted),
-			 .ref = { .kind = api_kind_of(wanted),
-				  .ns = api_namespace(wanted),
-				  .name = api_name(wanted) } };
-	json_t *now = watch >= 0 ? dnsoperator_watched_object(pass->ctx, watch,
-							      DNSOPERATOR_OPENSHIFT_NS, x.ref.name)
-				 : NULL;
-	if (now == NULL && watch < 0 && is_fresh(&x))
+	struct operand operand = { .pass = pass,
+				   .wanted = wanted,
+				   .ref = { .kind = api_kind_of(wanted),
+					    .ns = api_namespace(wanted),
+					    .name = api_name(wanted) } };
+	json_t *now = NULL;
+	operand.write = dnsoperator_own_write_of(&state->own_writes, api_kind(wanted),
+						 operand.ref.ns, operand.ref.name);
+	if (watch >= 0)
+		now = dnsoperator_watched_object(pass->ctx, watch, DNSOPERATOR_OPENSHIFT_NS,
+						 operand.ref.name);
+	else if (was_just_read(&operand))
 		return 0;
 	if (now == NULL)
-		r = read_object(&x, &now);
-	if (r == 0 && now != NULL && is_settled(&x, now))
-		set(&x.m->hash, hash_of(wanted));
+		r = read_operand(&operand, &now);
+	if (r == 0 && now != NULL && is_settled(&operand, now))
+		operand.write->settled = hash_of(wanted);
 	else if (r == 0)
-		r = apply_object(&x);
+		r = apply_operand(&operand);
 	json_decref(now);
 	return r < 0 ? r : 0;
 }
@@ -218,34 +202,32 @@ bool dnsoperator_operands_wanted(const struct dnsoperator_pass *pass)
 	return pass->facts.platform == DNSOPERATOR_OPENSHIFT || strcmp(flag, "true") == 0;
 }
 
-static void tell(const struct dnsoperator_pass *pass, const char *reason, const char *text)
+/* Emits each Event once, and again when it did not hold in between. */
+static void report_left_out(struct dnsoperator_pass *pass,
+			    const struct dnsoperator_operands *operands)
 {
-	dnsoperator_emit_event(pass, true, reason, "Apply", text);
-}
-
-/* Each once, and again when it was different in between. */
-static void tell_lacks(struct dnsoperator_pass *pass, const struct dnsoperator_operands *operands)
-{
-	struct dnsoperator_operands_state *s =
-		((struct dnsoperator_state *)pass->ctx->state)->operands;
+	const struct dnsoperator_state *state = pass->ctx->state;
+	struct dnsoperator_operands_state *s = state->operands;
 	const char *left_out = operands->left_out.n != 0 ? operands->left_out.s : "";
 	if (left_out[0] != '\0' && (s->left_out == NULL || strcmp(s->left_out, left_out) != 0)) {
 		CLEANUP(freep)
 		char *text = xasprintf(
 			"these objects are not applied, because a value is missing: %.900s",
 			left_out);
-		tell(pass, "OperandsLeftOut", text);
+		dnsoperator_emit_event(pass, true, "OperandsLeftOut", "Apply", text);
 	}
-	set(&s->left_out, left_out);
-	if (operands->placement_ignored && !s->ignored)
-		tell(pass, "NodePlacementIgnored",
-		     "no schedulable node fits spec.nodePlacement, so servers stay where they "
-		     "are; change its nodeSelector or tolerations");
-	s->ignored = operands->placement_ignored;
+	free(s->left_out);
+	s->left_out = xstrdup(left_out);
+	if (operands->placement_ignored && !s->placement_ignored)
+		dnsoperator_emit_event(
+			pass, true, "NodePlacementIgnored", "Apply",
+			"no schedulable node fits spec.nodePlacement, so servers stay where they "
+			"are; change its nodeSelector or tolerations");
+	s->placement_ignored = operands->placement_ignored;
 }
 
-/* The servers' DaemonSet, NULL when there is none or nobody can tell. */
-static json_t *servers_now(const struct dnsoperator_pass *pass)
+/* The servers' DaemonSet as it is; NULL when it is missing or cannot be read. */
+static json_t *read_servers(const struct dnsoperator_pass *pass)
 {
 	const struct dnsoperator_site *site = &dnsoperator_sites[pass->facts.platform];
 	struct kube_ref ref = { .kind = api_kind_find("apps", "DaemonSet"),
@@ -272,13 +254,13 @@ static int read_apiserver(struct dnsoperator_pass *pass, json_t **ret)
 			       "APIServer cluster", ret);
 }
 
-static void make(struct dnsoperator_pass *pass, const json_t *apiserver,
-		 struct dnsoperator_operands *ret)
+static void make_operands(struct dnsoperator_pass *pass, const json_t *apiserver,
+			  struct dnsoperator_operands *ret)
 {
 	const struct controller_ctx *c = pass->ctx;
 	const struct controller_options *o = dnsoperator_options(c);
 	json_t *nodes = dnsoperator_watched_objects(c, DNSOPERATOR_WATCH_NODES);
-	json_t *servers = servers_now(pass);
+	json_t *servers = read_servers(pass);
 	json_t *service = dnsoperator_watched_object(c, DNSOPERATOR_WATCH_OPERAND_SERVICES,
 						     DNSOPERATOR_OPENSHIFT_NS, "dns-default");
 	const char *source = o->dns_config_source != NULL ? o->dns_config_source : "file";
@@ -316,12 +298,12 @@ int dnsoperator_operands_apply(struct dnsoperator_pass *pass)
 	int r = read_apiserver(pass, &apiserver);
 	if (r < 0)
 		return r;
-	make(pass, apiserver, &o);
+	make_operands(pass, apiserver, &o);
 	json_decref(apiserver);
-	tell_lacks(pass, &o);
-	/* one that is refused keeps none of the others back */
+	report_left_out(pass, &o);
+	/* one that fails does not stop the others */
 	json_array_foreach (o.v, i, v) {
-		r = ensure(pass, v);
+		r = ensure_operand(pass, v);
 		if (r < 0 && first == 0) {
 			first = r;
 			snprintf(err, sizeof(err), "%s", pass->ctx->err);

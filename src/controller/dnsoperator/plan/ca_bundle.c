@@ -54,7 +54,7 @@ bool dnsoperator_ca_is_copy(const json_t *object)
 	       strncmp(api_name(object), PREFIX, strlen(PREFIX)) == 0;
 }
 
-const char *dnsoperator_ca_trouble(const json_t *source)
+const char *dnsoperator_ca_error(const json_t *source)
 {
 	const char *pem = dnsoperator_data(source, DNSOPERATOR_CA_KEY);
 	if (source == NULL)

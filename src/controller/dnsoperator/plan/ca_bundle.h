@@ -28,7 +28,7 @@ bool dnsoperator_ca_has(const dnsoperator_names *names, const char *name);
 char *dnsoperator_ca_copy_name(const char *name);
 bool dnsoperator_ca_is_copy(const json_t *configmap);
 /* What is wrong with a source (NULL: there is none), after its name; NULL: nothing. */
-const char *dnsoperator_ca_trouble(const json_t *source);
+const char *dnsoperator_ca_error(const json_t *source);
 /* What is to be applied as the copy of a good one. */
 json_t *dnsoperator_ca_copy(const json_t *source, const json_t *dns, const char *ns);
 

@@ -53,7 +53,7 @@ static json_t *source(const char *key, const char *text)
 static const char *trouble(const char *key, const char *text)
 {
 	json_t *o = source(key, text);
-	const char *why = dnsoperator_ca_trouble(o);
+	const char *why = dnsoperator_ca_error(o);
 	json_decref(o);
 	return why != NULL ? why : "";
 }
@@ -73,7 +73,7 @@ static void good_and_bad(void **state)
 	(void)state;
 	struct strbuf pem = STRBUF_INIT;
 	authority(&pem);
-	assert_string_equal(dnsoperator_ca_trouble(NULL), "is not there");
+	assert_string_equal(dnsoperator_ca_error(NULL), "is not there");
 	assert_string_equal(trouble("ca.crt", pem.s), "has no key ca-bundle.crt");
 	assert_non_null(strstr(trouble(DNSOPERATOR_CA_KEY, "hello"), "PEM"));
 	assert_non_null(strstr(trouble(DNSOPERATOR_CA_KEY, ""), "PEM"));

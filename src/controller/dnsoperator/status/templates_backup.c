@@ -52,16 +52,17 @@ int dnsoperator_backup_write(struct dnsoperator_pass *pass)
 	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
 				.name = DNSOPERATOR_DNS_NAME };
 	struct kube_status st = { 0 };
-	struct dnsoperator_state *s = pass->ctx->state;
+	struct dnsoperator_state *state = pass->ctx->state;
+	struct dnsoperator_own_write *write =
+		dnsoperator_own_write_of(&state->own_writes, "DNS", "", DNSOPERATOR_DNS_NAME);
 	json_t *now = NULL;
 	json_t *patch =
 		dnsoperator_backup_patch(kube_tree_of(pass->dns), &pass->plan, &pass->facts);
-	if (patch == NULL ||
-	    (s->backup.known && !dnsoperator_seen_trusts(&s->backup, pass->dns->rv))) {
+	if (patch == NULL || (write->known && !dnsoperator_own_write_shown(write, pass->dns->rv))) {
 		json_decref(patch);
 		return 0;
 	}
-	uint64_t wait = dnsoperator_write_delay_backup(&s->delay, clock_mono_ns());
+	uint64_t wait = dnsoperator_write_delay_backup(&state->delay, clock_mono_ns());
 	int r = wait == 0 ? kube_merge(pass->ctx->conn, &ref, NULL, patch, &now, &st) : 0;
 	if (wait != 0)
 		dnsoperator_requeue_after(pass->ctx, wait);
@@ -70,7 +71,7 @@ int dnsoperator_backup_write(struct dnsoperator_pass *pass)
 	else if (r < 0)
 		r = dnsoperator_set_error(pass->ctx, r, "backup of the templates", &st);
 	else
-		dnsoperator_seen_note(&s->backup, api_resource_version(now), NULL);
+		dnsoperator_own_write_note(write, api_resource_version(now), NULL);
 	kube_status_done(&st);
 	json_decref(patch);
 	json_decref(now);
