@@ -74,7 +74,7 @@ static void on_metrics(void *ctx, const struct http_request *req, struct http_re
 	metrics_render(&reply->body);
 }
 
-static void collect(void *ctx)
+static void collect_metrics(void *ctx)
 {
 	struct manager *m = ctx;
 	for (size_t i = 0; i < m->n_units; i++)
@@ -165,10 +165,10 @@ static int end_units(struct manager *manager)
 	return result;
 }
 
-static int end(struct manager *manager)
+static int end_manager(struct manager *manager)
 {
 	http_server_stop(manager->http); /* it asks units */
-	metrics_off_collect(collect, manager);
+	metrics_off_collect(collect_metrics, manager);
 	hookserver_stop(manager->webhooks);
 	int r = end_units(manager);
 	pthread_cond_destroy(&manager->cond);
@@ -212,13 +212,13 @@ int manager_start(const struct manager_conf *conf, struct manager **ret, char *e
 	m->identity = lease_make_identity();
 	m->hook_limit.interval_ns = TROUBLE_S * NS_PER_S;
 	int r = start_units(m, conf, err, err_n);
-	metrics_on_collect(collect, m);
+	metrics_on_collect(collect_metrics, m);
 	if (r >= 0 && conf->webhooks != NULL)
 		r = start_webhooks(m, conf, err, err_n);
 	if (r >= 0 && conf->listen != NULL) /* it asks all of them */
 		r = start_http(m, conf->listen, err, err_n);
 	if (r < 0) {
-		IGNORE(end(m)); /* the first reason counts */
+		IGNORE(end_manager(m)); /* the first reason counts */
 		return r;
 	}
 	*ret = m;
@@ -231,5 +231,5 @@ int manager_run(struct manager *manager)
 	while (!manager->stop)
 		pthread_cond_wait(&manager->cond, &manager->lock);
 	pthread_mutex_unlock(&manager->lock);
-	return end(manager);
+	return end_manager(manager);
 }

@@ -78,7 +78,7 @@ static void emit_key(void *arg, const char *key)
 	workqueue_add(u->queue, key);
 }
 
-static void changed(const struct watching *watch, const struct kube_obj *obj)
+static void queue_keys(const struct watching *watch, const struct kube_obj *obj)
 {
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
 	if (watch->watch->keys != NULL) {
@@ -91,18 +91,18 @@ static void changed(const struct watching *watch, const struct kube_obj *obj)
 
 static void on_added(void *ctx, struct kube_obj *obj)
 {
-	changed(ctx, obj);
+	queue_keys(ctx, obj);
 }
 
 static void on_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
-	changed(ctx, old);
-	changed(ctx, obj);
+	queue_keys(ctx, old);
+	queue_keys(ctx, obj);
 }
 
 static void on_deleted(void *ctx, struct kube_obj *last)
 {
-	changed(ctx, last);
+	queue_keys(ctx, last);
 }
 
 /* What to do about a kind that is not there. */
@@ -225,7 +225,7 @@ static void reconcile_one(struct worker *worker, const struct strbuf *key)
 		workqueue_add_after(u->queue, key->s, worker->ctx.again_ns);
 }
 
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
 	struct worker *w = arg;
 	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
@@ -251,7 +251,7 @@ static int start_workers(struct unit *unit, char *err, size_t err_n)
 		if (w->ctx.conn == NULL)
 			return ERR_CONFIG;
 		pthread_mutex_lock(&unit->lock);
-		int r = pthread_create(&w->thread, NULL, work, w);
+		int r = pthread_create(&w->thread, NULL, run_worker, w);
 		unit->running += r == 0;
 		pthread_mutex_unlock(&unit->lock);
 		if (r != 0) {
@@ -270,7 +270,7 @@ static void cancel_workers(struct unit *unit)
 }
 
 /* True when all have ended in time, by the clock that nobody sets. */
-static bool workers_ended(struct unit *unit, uint64_t until_ns)
+static bool wait_workers(struct unit *unit, uint64_t until_ns)
 {
 	struct timespec ts = { .tv_sec = (time_t)(until_ns / NS_PER_S),
 			       .tv_nsec = (long)(until_ns % NS_PER_S) };
@@ -287,7 +287,7 @@ static bool workers_ended(struct unit *unit, uint64_t until_ns)
 static void stop_workers(struct unit *unit, bool at_once)
 {
 	workqueue_close(unit->queue);
-	if (at_once || !workers_ended(unit, clock_mono_ns() + STOP_GRACE_S * NS_PER_S))
+	if (at_once || !wait_workers(unit, clock_mono_ns() + STOP_GRACE_S * NS_PER_S))
 		cancel_workers(unit);
 	for (unsigned i = 0; i < unit->n_workers; i++) {
 		pthread_join(unit->workers[i].thread, NULL);
@@ -327,7 +327,7 @@ static bool wait_end(struct unit *unit)
 }
 
 /* Works until there is a reason to stop; negative when it could not, or had to. */
-static int lead(struct unit *unit, char *err, size_t err_n)
+static int lead_until_stopped(struct unit *unit, char *err, size_t err_n)
 {
 	unit->leading = true;
 	log_info(unit->area, "leading as %s",
@@ -373,12 +373,12 @@ static int run_unit(struct unit *unit, char *err, size_t err_n)
 	if (!wait_synced(unit))
 		return 0;
 	if (!unit->conf.elect)
-		return lead(unit, err, err_n);
+		return lead_until_stopped(unit, err, err_n);
 	int r = start_lease(unit, err, err_n);
 	if (r < 0 || unit->lease == NULL)
 		return r;
 	log_info(unit->area, "waiting to lead");
-	r = lease_wait(unit->lease, false) ? lead(unit, err, err_n) : 0;
+	r = lease_wait(unit->lease, false) ? lead_until_stopped(unit, err, err_n) : 0;
 	pthread_mutex_lock(&unit->lock);
 	struct lease *l = TAKE_PTR(unit->lease);
 	pthread_mutex_unlock(&unit->lock);
@@ -386,7 +386,7 @@ static int run_unit(struct unit *unit, char *err, size_t err_n)
 	return r;
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
 	struct unit *u = arg;
 	char err[512] = "";
@@ -418,7 +418,7 @@ static void unit_free(struct unit *unit)
 	free(unit);
 }
 
-static int prepare(struct unit *unit, char *err, size_t err_n)
+static int prepare_unit(struct unit *unit, char *err, size_t err_n)
 {
 	CLEANUP(freep) char *reporter = xasprintf("fairlead.dev/%s", unit->controller->name);
 	int r = 0;
@@ -462,9 +462,9 @@ int unit_start(const struct unit_conf *conf, struct unit **ret, char *err, size_
 	init_lock(u);
 	u->metrics = controller_metrics_new(conf->controller->name);
 	u->queue = workqueue_new(NULL);
-	int r = prepare(u, err, err_n);
+	int r = prepare_unit(u, err, err_n);
 	if (r >= 0) {
-		r = -pthread_create(&u->thread, NULL, run, u);
+		r = -pthread_create(&u->thread, NULL, run_thread, u);
 		if (r < 0)
 			snprintf(err, err_n, "cannot start a thread: %s", err_str(r));
 	}

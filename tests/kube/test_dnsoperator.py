@@ -262,7 +262,7 @@ def test_servers_keep_off_the_cluster(place, run):
     for zone in ("k8s.example.org", "svc.K8s.example.org."):
         place.dns({"servers": [SERVER, {**SERVER, "name": "bar", "zones": [zone, "bar.com"]}]})
         message = place.says("Degraded", "True DegradedConditions")
-        assert f'InvalidServers: spec.servers[1].zones[0]: "{zone}" is of the cluster\'s own domain k8s.example.org' in message
+        assert f'InvalidServers: spec.servers[1].zones[0]: "{zone}" is in the cluster\'s own domain k8s.example.org' in message
         assert "foo.com:53 {" in place.text() and "bar.com" not in place.text() and "svc." not in place.text()
         place.dns({"servers": [SERVER]})
         place.says("Degraded", "False AsExpected")

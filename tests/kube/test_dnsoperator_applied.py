@@ -225,7 +225,7 @@ def test_removed_while_one_errs(place, run, code):  # noqa: F811 pylint: disable
         s.hash = None
         place.dns({})
         until(lambda: "template" not in place.text())
-        assert "does not show what a server runs" in place.says(APPLIED, "Unknown InstancesUnreachable")
+        assert "does not show which configuration a server runs" in place.says(APPLIED, "Unknown InstancesUnreachable")
         s.code = 3
         place.says(APPLIED, "True NoTemplates")
 
@@ -458,7 +458,7 @@ def test_refused_by_one(place, run, kubelet):  # noqa: F811 pylint: disable=rede
         named = f"2 of 3 servers run generation 2; %s: {k.addresses()[2]}."
         until(lambda: place.conditions()[APPLIED]["message"] == named % "still to load it")
         assert place.conditions()[APPLIED]["reason"] == "Updating"
-        assert place.says(APPLIED, "False ReloadFailed") == named % "have not loaded it in time" + " Their logs tell why."
+        assert place.says(APPLIED, "False ReloadFailed") == named % "have not loaded it in time" + " See their logs for the reason."
         p.stop()
         before = place.done("GET", f"{DNS}/default")["metadata"]
         p = run("--dns-instances", ",".join(k.addresses()), "--dns-reload-time", "1500ms")

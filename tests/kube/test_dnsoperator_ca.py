@@ -92,12 +92,12 @@ def test_missing_or_no_bundle(here, run, pem):  # noqa: F811 pylint: disable=red
     here.dns({"servers": [SECURE], "upstreamResolvers": {"upstreams": [{"type": "Network", "address": "192.0.2.7"}],
                                                          "transportConfig": TLS}})
     until(lambda: here.text("openshift-dns", "dns-default").count("        tls\n") == 2)
-    assert event(here, "CABundleMissing").startswith("ConfigMap openshift-config/corp is not there: upstreams that should be")
+    assert event(here, "CABundleMissing").startswith("ConfigMap openshift-config/corp is missing: certificates of its upstreams")
     put(here, {"ca-bundle.crt": good})
     until(lambda: served(here))
     assert here.text("openshift-dns", "dns-default").count("/etc/pki/dns.example-ca-corp-") == 2
     put(here, {"ca-bundle.crt": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"})
-    assert "PEM certificates under ca-bundle.crt: the last good copy" in event(here, "CABundleInvalid")
+    assert "PEM certificates under ca-bundle.crt: the last valid copy" in event(here, "CABundleInvalid")
     assert bundle(here) == good and served(here)
     here.done("DELETE", f"{SOURCES}/corp")
     # after a restart, too; and a refused object falls back to one that names it

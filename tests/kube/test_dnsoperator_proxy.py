@@ -217,8 +217,8 @@ def test_coredns_cannot_tell(c, node, place, run, kubelet):  # pylint: disable=u
         run()
         generation = place.dns({"templates": [template(6)]})
         message = says(place, "Unknown InstancesUnreachable", "/config")
-        assert message.startswith(f"3 of 4 servers run generation {generation}; no answer from: dns-default-9. They have no page")
-        assert "CoreDNS can be asked over DNS only" in message
+        assert message.startswith(f"3 of 4 servers run generation {generation}; no answer from: dns-default-9. They do not serve")
+        assert "CoreDNS can be polled over DNS only" in message
         place.dns({})
         until(lambda: "fairlead.internal" not in open(kubelet.pods[0].conf, encoding="utf-8").read())
         says(place, "Unknown InstancesUnreachable", "no answer from: dns-default-9.")

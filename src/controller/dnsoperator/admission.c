@@ -30,16 +30,16 @@ static bool is_changed(const struct admission_request *req, const char *path)
 
 /* What was stored before the hook was there may stay as it is: only a list that is touched counts.
  */
-struct touched {
+struct changes {
 	bool list, annotation, routes;
 };
 
-static struct touched touched_by(const struct admission_request *req)
+static struct changes changes_of(const struct admission_request *req)
 {
 	const char *was = api_annotation(req->old, DNSOPERATOR_ANNOTATION);
 	const char *is = api_annotation(req->object, DNSOPERATOR_ANNOTATION);
 	bool same = was != NULL && is != NULL ? strcmp(was, is) == 0 : was == is;
-	return (struct touched){
+	return (struct changes){
 		.list = is_changed(req, "spec.templates"),
 		.annotation = !same,
 		.routes = is_changed(req, "spec.servers") ||
@@ -56,7 +56,7 @@ static bool is_ours(const struct admission_request *req)
 
 /* ---- the place ---- */
 
-struct place {
+struct cluster {
 	struct dnsoperator_facts facts;
 	char domain[DNSOPERATOR_DOMAIN_MAX];
 	bool gate_known;
@@ -69,7 +69,7 @@ struct families {
 	struct dnsoperator_families seen;
 };
 
-static void see(struct families *families, const struct dnsoperator_network *network)
+static void merge_families(struct families *families, const struct dnsoperator_network *network)
 {
 	struct dnsoperator_families one = dnsoperator_families_of(families->platform, network);
 	if (!one.known)
@@ -79,14 +79,14 @@ static void see(struct families *families, const struct dnsoperator_network *net
 	families->seen.v6 = families->seen.v6 || one.v6;
 }
 
-static bool see_listed(void *ctx, struct kube_obj *obj)
+static bool merge_listed(void *ctx, struct kube_obj *obj)
 {
 	struct families *f = ctx;
 	json_t *list = json_array();
 	struct dnsoperator_network n = { 0 };
 	json_array_append_new(list, json_deep_copy(kube_tree_of(obj)));
 	*(f->which == DNSOPERATOR_WATCH_NODES ? &n.nodes : &n.service_cidrs) = list;
-	see(f, &n);
+	merge_families(f, &n);
 	json_decref(list);
 	return !f->seen.v4 || !f->seen.v6;
 }
@@ -98,12 +98,12 @@ static struct dnsoperator_families families_of(const struct controller_ctx *ctx,
 	struct families f = { .platform = platform };
 	struct kube_obj *service = kube_store_get(ctx->stores[DNSOPERATOR_WATCH_API_SERVICE],
 						  SLICE("default"), SLICE("kubernetes"));
-	see(&f, &(struct dnsoperator_network){ .network = network,
-					       .service = service != NULL ? kube_tree_of(service)
-									  : NULL });
+	merge_families(&f, &(struct dnsoperator_network){
+				   .network = network,
+				   .service = service != NULL ? kube_tree_of(service) : NULL });
 	for (f.which = DNSOPERATOR_WATCH_SERVICE_CIDRS; f.which <= DNSOPERATOR_WATCH_NODES;
 	     f.which++)
-		kube_store_each(ctx->stores[f.which], see_listed, &f);
+		kube_store_each(ctx->stores[f.which], merge_listed, &f);
 	kube_obj_unref(service);
 	if (!f.seen.known)
 		f.seen.v4 = f.seen.v6 = true;
@@ -112,7 +112,8 @@ static struct dnsoperator_families families_of(const struct controller_ctx *ctx,
 
 /* The version of the cluster, by which FeatureGate lists its gates, is not at hand: the gate is
  * known when it is the same for all of them. */
-static void learn_gate(const struct controller_ctx *ctx, const json_t *gate, struct place *place)
+static void gather_gate(const struct controller_ctx *ctx, const json_t *gate,
+			struct cluster *cluster)
 {
 	const char *flag = dnsoperator_options(ctx)->feature_gates;
 	size_t i, n = 0, on = 0;
@@ -120,36 +121,36 @@ static void learn_gate(const struct controller_ctx *ctx, const json_t *gate, str
 	flag = flag != NULL ? flag : "";
 	json_array_foreach (api_get(gate, "status.featureGates"), i, v) {
 		n++;
-		on += dnsoperator_gate_of(place->facts.platform, flag, gate,
+		on += dnsoperator_gate_of(cluster->facts.platform, flag, gate,
 					  api_get_string(v, "version")) == DNSOPERATOR_GATE_ON;
 	}
 	if (n == 0) {
 		n = 1;
-		on = dnsoperator_gate_of(place->facts.platform, flag, gate, "") ==
+		on = dnsoperator_gate_of(cluster->facts.platform, flag, gate, "") ==
 		     DNSOPERATOR_GATE_ON;
 	}
-	place->gate_known = on == 0 || on == n;
-	place->facts.gate = on == n ? DNSOPERATOR_GATE_ON : DNSOPERATOR_GATE_OFF;
+	cluster->gate_known = on == 0 || on == n;
+	cluster->facts.gate = on == n ? DNSOPERATOR_GATE_ON : DNSOPERATOR_GATE_OFF;
 }
 
 /* Where it may be another, the flag or the status names it: written by whoever read the servers'
  * Corefile. */
-static void learn_domain(const struct controller_ctx *ctx, const struct admission_request *req,
-			 struct place *place)
+static void gather_domain(const struct controller_ctx *ctx, const struct admission_request *req,
+			  struct cluster *cluster)
 {
 	const char *flag = dnsoperator_options(ctx)->dns_cluster_domain;
 	const char *known = flag != NULL ? flag : api_get_string(req->old, "status.clusterDomain");
-	place->facts.domain = place->domain;
-	if (place->facts.platform != DNSOPERATOR_KUBERNETES)
+	cluster->facts.domain = cluster->domain;
+	if (cluster->facts.platform != DNSOPERATOR_KUBERNETES)
 		return;
-	place->facts.domain_unknown =
-		strlen(known) >= sizeof(place->domain) || !api_is_subdomain_name(known);
-	if (!place->facts.domain_unknown)
-		memcpy(place->domain, known, strlen(known) + 1);
+	cluster->facts.domain_unknown =
+		strlen(known) >= sizeof(cluster->domain) || !api_is_subdomain_name(known);
+	if (!cluster->facts.domain_unknown)
+		memcpy(cluster->domain, known, strlen(known) + 1);
 }
 
-static void learn(const struct controller_ctx *ctx, const struct admission_request *req,
-		  struct place *place)
+static void gather_cluster(const struct controller_ctx *ctx, const struct admission_request *req,
+			   struct cluster *cluster)
 {
 	struct kube_obj *network =
 		kube_store_get(ctx->stores[DNSOPERATOR_WATCH_NETWORK], SLICE(""), SLICE("cluster"));
@@ -158,13 +159,13 @@ static void learn(const struct controller_ctx *ctx, const struct admission_reque
 	struct kube_obj *crd = kube_store_get(ctx->stores[DNSOPERATOR_WATCH_CRD], SLICE(""),
 					      SLICE(DNSOPERATOR_CRD_NAME));
 	const json_t *net = network != NULL ? kube_tree_of(network) : NULL;
-	*place = (struct place){ 0 };
+	*cluster = (struct cluster){ 0 };
 	/* MicroShift that nobody named is taken for Kubernetes: who does not lead has not asked */
-	place->facts.platform = dnsoperator_platform_of(ctx, net, false);
-	place->facts.families = families_of(ctx, place->facts.platform, net);
-	place->facts.keeps = dnsoperator_keeps_of(crd != NULL ? kube_tree_of(crd) : NULL);
-	learn_gate(ctx, gate != NULL ? kube_tree_of(gate) : NULL, place);
-	learn_domain(ctx, req, place);
+	cluster->facts.platform = dnsoperator_platform_of(ctx, net, false);
+	cluster->facts.families = families_of(ctx, cluster->facts.platform, net);
+	cluster->facts.keeps = dnsoperator_keeps_of(crd != NULL ? kube_tree_of(crd) : NULL);
+	gather_gate(ctx, gate != NULL ? kube_tree_of(gate) : NULL, cluster);
+	gather_domain(ctx, req, cluster);
 	kube_obj_unref(network);
 	kube_obj_unref(gate);
 	kube_obj_unref(crd);
@@ -207,58 +208,60 @@ static void warn_sentences(struct admission_reply *reply, const char *text)
 	warn_wrapped(reply, slice_of(text));
 }
 
-static bool reads_annotation(const struct admission_request *req, const struct place *place)
+static bool is_annotation_used(const struct admission_request *req, const struct cluster *cluster)
 {
 	return is_same(api_get(req->object, "spec.templates"), NULL) &&
-	       place->facts.keeps != DNSOPERATOR_KEEPS;
+	       cluster->facts.keeps != DNSOPERATOR_KEEPS;
 }
 
-static void warn(const struct admission_request *req, const struct place *place,
-		 const struct dnsoperator_plan *plan, struct admission_reply *reply)
+static void add_warnings(const struct admission_request *req, const struct cluster *cluster,
+			 const struct dnsoperator_plan *plan, struct admission_reply *reply)
 {
 	const struct dnsoperator_condition *danger = &plan->conditions[DNSOPERATOR_WARNING];
 	bool annotation = api_annotation(req->object, DNSOPERATOR_ANNOTATION) != NULL;
 	bool any = annotation || json_array_size(api_get(req->object, "spec.templates")) != 0;
-	if (place->facts.gate == DNSOPERATOR_GATE_OFF) {
-		if (place->gate_known && any)
+	if (cluster->facts.gate == DNSOPERATOR_GATE_OFF) {
+		if (cluster->gate_known && any)
 			admission_warn(reply, "The feature gate DNSTemplatePlugin is off: these "
-					      "templates are ignored as long as it is.");
+					      "templates are ignored until it is on.");
 		return;
 	}
-	if (annotation && !reads_annotation(req, place))
-		admission_warn(reply, "The annotation " DNSOPERATOR_ANNOTATION
-				      " is not read, since there is the field spec.templates.");
+	if (annotation && !is_annotation_used(req, cluster))
+		admission_warn(reply,
+			       "The annotation " DNSOPERATOR_ANNOTATION
+			       " is ignored, because the object has the field spec.templates.");
 	if (danger->status == API_TRUE)
 		warn_sentences(reply, danger->message);
 }
 
-static void judge(const struct admission_request *req, const struct touched *touched,
-		  struct place *place, struct admission_reply *reply)
+static void judge_object(const struct admission_request *req, const struct changes *changes,
+			 struct cluster *cluster, struct admission_reply *reply)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct dnsoperator_plan plan;
 	/* the spec of before has the members of what was accepted: by it is told which of two lists
 	 * makes the configuration too large */
 	struct dnsoperator_plan_in in = { .dns = req->object,
-					  .facts = &place->facts,
+					  .facts = &cluster->facts,
 					  .accepted = json_object_get(req->old, "spec") };
 	dnsoperator_plan_make(&in, &plan);
-	if (touched->list || (touched->annotation && reads_annotation(req, place)))
+	if (changes->list || (changes->annotation && is_annotation_used(req, cluster)))
 		add_problems(&text, &plan.templates);
-	if (touched->routes)
+	if (changes->routes)
 		add_problems(&text, &plan.servers);
 	if (text.n != 0) {
 		admission_refuse(reply, "%s", text.s);
 		reply->code = CODE_INVALID;
-	} else if (touched->list || touched->annotation) {
-		warn(req, place, &plan, reply);
+	} else if (changes->list || changes->annotation) {
+		add_warnings(req, cluster, &plan, reply);
 	}
 	dnsoperator_plan_done(&plan);
 }
 
-static void review(void *ctx, const struct admission_request *req, struct admission_reply *reply)
+static void review_dns(void *ctx, const struct admission_request *req,
+		       struct admission_reply *reply)
 {
-	struct place p;
+	struct cluster p;
 	if (!is_ours(req))
 		return;
 	if (strcmp(api_name(req->object), DNSOPERATOR_DNS_NAME) != 0) {
@@ -269,13 +272,13 @@ static void review(void *ctx, const struct admission_request *req, struct admiss
 			       "effect.");
 		return;
 	}
-	struct touched t = touched_by(req);
+	struct changes t = changes_of(req);
 	if (!t.list && !t.annotation && !t.routes)
 		return;
-	learn(ctx, req, &p);
-	judge(req, &t, &p, reply);
+	gather_cluster(ctx, req, &p);
+	judge_object(req, &t, &p, reply);
 }
 
 const struct admission_hook dnsoperator_admission_hooks[DNSOPERATOR_ADMISSION_HOOKS] = {
-	{ ADMISSION_VALIDATE, "operator.openshift.io", "DNS", review, NULL },
+	{ ADMISSION_VALIDATE, "operator.openshift.io", "DNS", review_dns, NULL },
 };

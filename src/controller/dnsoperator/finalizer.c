@@ -106,7 +106,7 @@ static int delete_operands(struct dnsoperator_pass *pass)
 	return first;
 }
 
-static int release(struct dnsoperator_pass *pass, const json_t *dns)
+static int release_dns(struct dnsoperator_pass *pass, const json_t *dns)
 {
 	int r = 0;
 	if (is_unmanaged(dns) || !api_has_finalizer(dns, FINALIZER))
@@ -217,7 +217,7 @@ int dnsoperator_terminate(struct dnsoperator_pass *pass)
 		r = dnsoperator_gather_facts(pass);
 	if (r != 0)
 		return r < 0 ? r : 0;
-	r = release(pass, dns);
+	r = release_dns(pass, dns);
 	if (r < 0 || is_held(dns))
 		told = report_terminating(pass, dns);
 	return r < 0 ? r : told;

@@ -18,7 +18,7 @@ unsigned dnsoperator_families_mask(const struct dnsoperator_families *families)
 	return families->known ? (families->v4 ? 1u : 0) | (families->v6 ? 2u : 0) : 0;
 }
 
-static const char *option(const char *text)
+static const char *option_text(const char *text)
 {
 	return text != NULL ? text : "";
 }
@@ -28,7 +28,7 @@ enum dnsoperator_platform dnsoperator_platform_of(const struct controller_ctx *c
 {
 	if (dnsoperator_machine(ctx) != NULL)
 		return DNSOPERATOR_MACHINE;
-	int told = dnsoperator_platform_find(option(dnsoperator_options(ctx)->platform));
+	int told = dnsoperator_platform_find(option_text(dnsoperator_options(ctx)->platform));
 	if (told >= 0)
 		return (enum dnsoperator_platform)told;
 	if (microshift)
@@ -68,8 +68,8 @@ int dnsoperator_gather_facts(struct dnsoperator_pass *pass)
 	f->families = dnsoperator_families_of(f->platform, &n);
 	if (f->platform == DNSOPERATOR_OPENSHIFT && gate != NULL)
 		r = read_version(c, version, sizeof(version));
-	f->gate = dnsoperator_gate_of(f->platform, option(dnsoperator_options(c)->feature_gates),
-				      gate, version);
+	f->gate = dnsoperator_gate_of(
+		f->platform, option_text(dnsoperator_options(c)->feature_gates), gate, version);
 	f->keeps = dnsoperator_keeps_of(crd);
 	f->domain = pass->domain;
 	if (dnsoperator_machine(c) != NULL) {
@@ -108,7 +108,7 @@ int dnsoperator_find_microshift(struct dnsoperator_pass *pass)
 	return r;
 }
 
-static bool take_domain(struct dnsoperator_pass *pass, const char *corefile)
+static bool read_domain(struct dnsoperator_pass *pass, const char *corefile)
 {
 	return corefile != NULL && dnsoperator_domain_of(slice_of(corefile), pass->domain) == 0;
 }
@@ -116,7 +116,7 @@ static bool take_domain(struct dnsoperator_pass *pass, const char *corefile)
 /* The flag names it, else the Corefile of before us, else what we last knew, else the Corefile of
  * now, which somebody may just have spoilt. A Corefile that does not name it must not be replaced:
  * all names of Services might be lost. Without any Corefile it is what it nearly always is. */
-static void learn_domain(struct dnsoperator_pass *pass)
+static void choose_domain(struct dnsoperator_pass *pass)
 {
 	const char *flag = dnsoperator_options(pass->ctx)->dns_cluster_domain;
 	const char *known = api_get_string(kube_tree_of(pass->dns), "status.clusterDomain");
@@ -124,11 +124,11 @@ static void learn_domain(struct dnsoperator_pass *pass)
 	const char *now = dnsoperator_data(pass->corefile_map, "Corefile");
 	if (flag != NULL) {
 		snprintf(pass->domain, sizeof(pass->domain), "%s", flag);
-	} else if (take_domain(pass, before)) {
+	} else if (read_domain(pass, before)) {
 		return;
 	} else if (api_is_dns_domain(known)) {
 		snprintf(pass->domain, sizeof(pass->domain), "%s", known);
-	} else if (!take_domain(pass, now)) {
+	} else if (!read_domain(pass, now)) {
 		pass->domain[0] = '\0';
 		pass->facts.domain_unknown = before != NULL || now != NULL;
 	}
@@ -149,6 +149,6 @@ int dnsoperator_gather_configmaps(struct dnsoperator_pass *pass)
 						    : DNSOPERATOR_WATCH_CONFIGMAPS_OPENSHIFT,
 					       site->ns, accepted, &pass->accepted_map);
 	if (r >= 0 && kube)
-		learn_domain(pass);
+		choose_domain(pass);
 	return r;
 }

@@ -11,7 +11,7 @@
 
 #define AGAIN_NS (60 * NS_PER_S)
 
-static int create(struct controller_ctx *ctx)
+static int create_dns(struct controller_ctx *ctx)
 {
 	struct kube_ref ref = { .kind = api_kind_find("operator.openshift.io", "DNS"),
 				.name = DNSOPERATOR_DNS_NAME };
@@ -58,7 +58,7 @@ int dnsoperator_handle_missing(struct dnsoperator_pass *pass)
 	dnsoperator_report_done(pass);
 	uint64_t wait = wait_ns(s);
 	if (r >= 0 && wait == 0)
-		r = create(pass->ctx);
+		r = create_dns(pass->ctx);
 	else if (wait != 0)
 		pass->ctx->again_ns = wait;
 	return r;

@@ -15,10 +15,10 @@ static const struct {
 	{ "ports", "name" },	  { "volumes", "name" }, { "volumeMounts", "mountPath" },
 };
 
-static const char *const whole[] = { "matchLabels", "namespaceSelector", "nodeSelector",
-				     "podSelector", "selector" };
+static const char *const one_value[] = { "matchLabels", "namespaceSelector", "nodeSelector",
+					 "podSelector", "selector" };
 
-static bool has(const char *name, const json_t *now, const json_t *wanted);
+static bool contains_value(const char *name, const json_t *now, const json_t *wanted);
 
 static const char *key_of(const char *list)
 {
@@ -40,7 +40,7 @@ static const json_t *item_by_key(const json_t *list, const char *key, const json
 	return NULL;
 }
 
-static bool list_has(const char *name, const json_t *now, const json_t *wanted)
+static bool contains_list(const char *name, const json_t *now, const json_t *wanted)
 {
 	const char *key = key_of(name);
 	size_t i;
@@ -48,33 +48,33 @@ static bool list_has(const char *name, const json_t *now, const json_t *wanted)
 	if (key == NULL || json_object_get(json_array_get(wanted, 0), key) == NULL)
 		return json_equal(api_tree(now), api_tree(wanted)) != 0;
 	json_array_foreach (wanted, i, v) {
-		if (!has("", item_by_key(now, key, json_object_get(v, key)), v))
+		if (!contains_value("", item_by_key(now, key, json_object_get(v, key)), v))
 			return false;
 	}
 	return true;
 }
 
-static bool is_whole(const char *name)
+static bool is_one_value(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(whole); i++) {
-		if (strcmp(name, whole[i]) == 0)
+	for (size_t i = 0; i < ARRAY_LEN(one_value); i++) {
+		if (strcmp(name, one_value[i]) == 0)
 			return true;
 	}
 	return false;
 }
 
-static bool has(const char *name, const json_t *now, const json_t *wanted)
+static bool contains_value(const char *name, const json_t *now, const json_t *wanted)
 {
 	const char *key;
 	json_t *v;
 	if (now == NULL && json_is_array(wanted) && json_array_size(wanted) == 0)
 		return true; /* the API leaves empty lists out */
 	if (json_is_array(wanted))
-		return list_has(name, now, wanted);
-	if (!json_is_object(wanted) || is_whole(name))
+		return contains_list(name, now, wanted);
+	if (!json_is_object(wanted) || is_one_value(name))
 		return json_equal(api_tree(now), api_tree(wanted)) != 0;
 	json_object_foreach (api_tree(wanted), key, v) {
-		if (!has(key, json_object_get(now, key), v))
+		if (!contains_value(key, json_object_get(now, key), v))
 			return false;
 	}
 	return json_is_object(now);
@@ -82,5 +82,5 @@ static bool has(const char *name, const json_t *now, const json_t *wanted)
 
 bool dnsoperator_object_contains(const json_t *now, const json_t *wanted)
 {
-	return has("", now, wanted);
+	return contains_value("", now, wanted);
 }

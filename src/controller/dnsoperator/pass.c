@@ -58,7 +58,7 @@ void dnsoperator_emit_event(const struct dnsoperator_pass *pass, bool warning, c
 
 /* ---- from the watches ---- */
 
-static bool append(void *ctx, struct kube_obj *obj)
+static bool append_copy(void *ctx, struct kube_obj *obj)
 {
 	json_array_append_new(ctx, json_deep_copy(kube_tree_of(obj)));
 	return true;
@@ -67,7 +67,7 @@ static bool append(void *ctx, struct kube_obj *obj)
 json_t *dnsoperator_watched_objects(const struct controller_ctx *ctx, int watch)
 {
 	json_t *list = json_array();
-	kube_store_each(ctx->stores[watch], append, list);
+	kube_store_each(ctx->stores[watch], append_copy, list);
 	return list;
 }
 

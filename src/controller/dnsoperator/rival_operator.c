@@ -42,7 +42,7 @@ static bool has_any(const json_t *object, const char *path)
 }
 
 /* Pods that were told to end may still write. */
-static enum dnsoperator_rival beside_of(const json_t *deployment)
+static enum dnsoperator_rival rival_of(const json_t *deployment)
 {
 	const json_t *n = api_get(deployment, "spec.replicas");
 	if (n == NULL || json_integer_value(n) > 0)
@@ -53,19 +53,19 @@ static enum dnsoperator_rival beside_of(const json_t *deployment)
 		       : DNSOPERATOR_RIVAL_NONE;
 }
 
-static int look(struct controller_ctx *ctx, enum dnsoperator_rival *ret)
+static int read_rival(struct controller_ctx *ctx, enum dnsoperator_rival *ret)
 {
 	json_t *o = NULL;
 	int r = dnsoperator_get(
 		ctx, "/apis/apps/v1/namespaces/openshift-dns-operator/deployments/dns-operator",
 		"the original operator's Deployment", &o);
-	*ret = o != NULL ? beside_of(o) : DNSOPERATOR_RIVAL_NONE;
+	*ret = o != NULL ? rival_of(o) : DNSOPERATOR_RIVAL_NONE;
 	json_decref(o);
 	return r;
 }
 
 /* The object may come after the line in the log. */
-static void tell(const struct dnsoperator_pass *pass)
+static void report_rival(const struct dnsoperator_pass *pass)
 {
 	struct dnsoperator_state *s = pass->ctx->state;
 	uint64_t now = clock_mono_ns(), last = s->rival_logged_ns;
@@ -82,7 +82,7 @@ int dnsoperator_rival_check(struct dnsoperator_pass *pass)
 {
 	struct dnsoperator_state *s = pass->ctx->state;
 	enum dnsoperator_rival now = DNSOPERATOR_RIVAL_NONE;
-	int r = dnsoperator_machine(pass->ctx) != NULL ? 0 : look(pass->ctx, &now);
+	int r = dnsoperator_machine(pass->ctx) != NULL ? 0 : read_rival(pass->ctx, &now);
 	if (r < 0)
 		return r;
 	int before = atomic_exchange(&s->rival, (int)now);
@@ -96,7 +96,7 @@ int dnsoperator_rival_check(struct dnsoperator_pass *pass)
 		return 0;
 	}
 	if (now == DNSOPERATOR_RIVAL_RUNS)
-		tell(pass);
+		report_rival(pass);
 	else if (before != DNSOPERATOR_RIVAL_ENDING)
 		log_info(DNSOPERATOR_LOG_AREA, "waiting for the pods of " ORIGINAL " to end");
 	pass->ctx->again_ns = LOOK_S * NS_PER_S;

@@ -69,7 +69,7 @@ struct view {
 	struct kube_obj *ns, *source, *copy;
 };
 
-static struct view look(const struct controller_ctx *ctx, const char *key)
+static struct view view_of(const struct controller_ctx *ctx, const char *key)
 {
 	return (struct view){
 		.ns = kube_store_get(ctx->stores[NAMESPACES], SLICE(""), slice_of(key)),
@@ -93,7 +93,7 @@ static bool same_data(const struct kube_obj *left, const struct kube_obj *right)
 	return x == y || (x != NULL && y != NULL && json_equal(x, y));
 }
 
-static int failed(struct controller_ctx *ctx, int ret, const struct kube_status *st)
+static int set_error(struct controller_ctx *ctx, int ret, const struct kube_status *st)
 {
 	snprintf(ctx->err, sizeof(ctx->err), "%s",
 		 st->message[0] != '\0' ? st->message : err_str(ret));
@@ -112,7 +112,7 @@ static int is_taken(struct controller_ctx *ctx, const struct kube_ref *ref)
 	} else if (r == ERR_NOTFOUND) {
 		r = 0;
 	} else {
-		r = failed(ctx, r, &st);
+		r = set_error(ctx, r, &st);
 	}
 	kube_status_done(&st);
 	json_decref(o);
@@ -137,7 +137,7 @@ static int write_copy(struct controller_ctx *ctx, const struct kube_ref *ref,
 	json_t *o = make_copy(ref->ns, kube_tree_of(view->source)), *now = NULL;
 	int r = kube_apply(ctx->conn, ref, NULL, MANAGER, o, &now, &st);
 	if (r < 0)
-		r = failed(ctx, r, &st);
+		r = set_error(ctx, r, &st);
 	else if (ctx->events != NULL)
 		events_emit(ctx->events,
 			    &(struct event){ .regarding = now,
@@ -160,12 +160,12 @@ static int remove_copy(struct controller_ctx *ctx, const struct kube_ref *ref,
 	if (r == ERR_NOTFOUND)
 		r = 0;
 	else if (r < 0)
-		r = failed(ctx, r, &st);
+		r = set_error(ctx, r, &st);
 	kube_status_done(&st);
 	return r;
 }
 
-static int refuse(struct controller_ctx *ctx, const struct view *view)
+static int report_taken(struct controller_ctx *ctx, const struct view *view)
 {
 	if (ctx->events != NULL)
 		events_emit(ctx->events,
@@ -178,12 +178,12 @@ static int refuse(struct controller_ctx *ctx, const struct view *view)
 	return 0;
 }
 
-static int reconcile(struct controller_ctx *ctx, const char *key)
+static int reconcile_namespace(struct controller_ctx *ctx, const char *key)
 {
 	struct kube_ref ref = { .kind = api_kind_find("", "ConfigMap"),
 				.ns = key,
 				.name = COPY_NAME };
-	CLEANUP(view_done) struct view v = look(ctx, key);
+	CLEANUP(view_done) struct view v = view_of(ctx, key);
 	bool ending = v.ns != NULL && api_is_deleting(kube_tree_of(v.ns));
 	if (ending)
 		return 0; /* all of it goes anyway, and nothing can be made there */
@@ -194,7 +194,7 @@ static int reconcile(struct controller_ctx *ctx, const char *key)
 	int r = v.copy == NULL ? is_taken(ctx, &ref) : 0;
 	if (r < 0)
 		return r;
-	return r == 0 ? write_copy(ctx, &ref, &v) : refuse(ctx, &v);
+	return r == 0 ? write_copy(ctx, &ref, &v) : report_taken(ctx, &v);
 }
 
 /* ---- web hooks ---- */
@@ -237,7 +237,7 @@ const struct controller example_controller = {
 	.help = "copies a ConfigMap into labelled Namespaces; to learn from",
 	.watch = watches,
 	.n_watch = ARRAY_LEN(watches),
-	.reconcile = reconcile,
+	.reconcile = reconcile_namespace,
 	.hooks = hooks,
 	.n_hooks = ARRAY_LEN(hooks),
 };

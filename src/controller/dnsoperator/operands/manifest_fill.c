@@ -20,7 +20,7 @@ struct place {
 	size_t n; /* its length */
 };
 
-static const struct dnsoperator_value *find(const struct filling *filling, struct slice name)
+static const struct dnsoperator_value *find_value(const struct filling *filling, struct slice name)
 {
 	for (size_t i = 0; i < filling->values->n; i++) {
 		if (slice_is(name, filling->values->v[i].name))
@@ -39,13 +39,13 @@ static struct place place_at(const struct filling *filling, const char *text)
 	p.optional = name.n != 0 && name.p[name.n - 1] == '?';
 	if (p.optional)
 		name.n--;
-	p.value = find(filling, name);
+	p.value = find_value(filling, name);
 	assert(p.value != NULL);
 	return p;
 }
 
 /* Notes what the object cannot be without. */
-static void miss(struct filling *filling, const struct place *place)
+static void note_missing(struct filling *filling, const struct place *place)
 {
 	if (!place->optional && filling->missing == NULL)
 		filling->missing = place->value->name;
@@ -59,7 +59,7 @@ static json_t *fill_text(struct filling *filling, const char *text)
 	while ((at = strstr(text, "${")) != NULL) {
 		struct place p = place_at(filling, at);
 		if (p.value->v == NULL) {
-			miss(filling, &p);
+			note_missing(filling, &p);
 			return NULL;
 		}
 		if (out.n == 0 && at == text && at[p.n] == '\0')

@@ -26,7 +26,7 @@ enum { HASH_DIGITS = 16, VALUES_MAX = 16 };
 
 /* What a manifest may lack, and how it is given. */
 static const struct {
-	const char *value, *given_by;
+	const char *value, *source;
 } sources[] = {
 	{ "DNS_IMAGE", "--dns-image or the environment variable IMAGE" },
 	{ "CLI_IMAGE", "--dns-cli-image or the environment variable OPENSHIFT_CLI_IMAGE" },
@@ -34,11 +34,11 @@ static const struct {
 	{ "CLUSTER_IP", "status.serviceNetwork of Network cluster" },
 };
 
-static const char *given_by(const char *value)
+static const char *source_of(const char *value)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
 		if (strcmp(sources[i].value, value) == 0)
-			return sources[i].given_by;
+			return sources[i].source;
 	}
 	return value;
 }
@@ -46,7 +46,7 @@ static const char *given_by(const char *value)
 /* The folder of manifests and the servers' DaemonSet; NULL: nothing is applied there. */
 static const struct {
 	const char *folder, *servers;
-} sets[DNSOPERATOR_PLATFORM_COUNT] = {
+} platform_sets[DNSOPERATOR_PLATFORM_COUNT] = {
 	[DNSOPERATOR_OPENSHIFT] = { "openshift", "dns-default" },
 	[DNSOPERATOR_MICROSHIFT] = { "openshift", "dns-default" },
 	[DNSOPERATOR_KUBERNETES] = { "kubernetes", "fairlead-dns" },
@@ -55,12 +55,12 @@ static const struct {
 
 bool dnsoperator_operands_exist(enum dnsoperator_platform platform)
 {
-	return sets[platform].folder != NULL;
+	return platform_sets[platform].folder != NULL;
 }
 
 const char *dnsoperator_operands_servers(enum dnsoperator_platform platform)
 {
-	return sets[platform].servers;
+	return platform_sets[platform].servers;
 }
 
 /* ---- CA bundles: where render.c says that they are ---- */
@@ -80,7 +80,7 @@ static char *volume_name(const char *configmap)
 	return xasprintf("ca-%.*s", HASH_DIGITS, hash);
 }
 
-static bool lists(const json_t *list, const char *member, const char *value)
+static bool has_item(const json_t *list, const char *member, const char *value)
 {
 	size_t i;
 	json_t *v;
@@ -98,12 +98,12 @@ static void add_bundle(struct bundles *bundles, const struct dnsoperator_ca *ca,
 	CLEANUP(freep) char *configmap = dnsoperator_ca_copy_name(ca->name);
 	CLEANUP(freep) char *volume = volume_name(configmap);
 	CLEANUP(freep) char *path = xasprintf("/etc/pki/%s-%s", server_name, ca->revision);
-	if (!lists(bundles->volumes, "name", volume))
+	if (!has_item(bundles->volumes, "name", volume))
 		json_array_append_new(bundles->volumes,
 				      json_pack("{ss,s{ss,s[{ss,ss}]}}", "name", volume,
 						"configMap", "name", configmap, "items", "key",
 						DNSOPERATOR_CA_KEY, "path", DNSOPERATOR_CA_KEY));
-	if (!lists(bundles->mounts, "mountPath", path))
+	if (!has_item(bundles->mounts, "mountPath", path))
 		json_array_append_new(bundles->mounts, json_pack("{ss,ss,sb}", "name", volume,
 								 "mountPath", path, "readOnly", 1));
 }
@@ -141,7 +141,7 @@ struct filler {
 	size_t n;
 };
 
-static void put(struct filler *filler, const char *name, json_t *value)
+static void put_value(struct filler *filler, const char *name, json_t *value)
 {
 	assert(filler->n < VALUES_MAX);
 	filler->v[filler->n++] = (struct dnsoperator_value){ name, value };
@@ -149,7 +149,7 @@ static void put(struct filler *filler, const char *name, json_t *value)
 
 static void put_text(struct filler *filler, const char *name, const char *text)
 {
-	put(filler, name, text != NULL && text[0] != '\0' ? json_string(text) : NULL);
+	put_value(filler, name, text != NULL && text[0] != '\0' ? json_string(text) : NULL);
 }
 
 /* The address of a Service does not change. */
@@ -169,8 +169,8 @@ static void put_placement(struct filler *filler, struct dnsoperator_operands *re
 						    .nodes = in->nodes,
 						    .now = in->servers },
 		&p);
-	put(filler, "NODE_SELECTOR", p.selector);
-	put(filler, "TOLERATIONS", p.tolerations);
+	put_value(filler, "NODE_SELECTOR", p.selector);
+	put_value(filler, "TOLERATIONS", p.tolerations);
 	ret->placement_ignored = p.ignored;
 }
 
@@ -181,7 +181,7 @@ static void put_config(struct filler *filler)
 	bool api = filler->in->config_by_api;
 	put_text(filler, "CONFIG", api ? object : "/etc/coredns/Corefile");
 	/* a last good copy, for starts while the API is away */
-	put(filler, "CONFIG_ARGS", api ? json_pack("[ss]", "-state-dir", "/tmp") : NULL);
+	put_value(filler, "CONFIG_ARGS", api ? json_pack("[ss]", "-state-dir", "/tmp") : NULL);
 }
 
 static void put_tls(struct filler *filler)
@@ -197,15 +197,15 @@ static void put_all(struct filler *filler, struct dnsoperator_operands *ret)
 	const struct dnsoperator_operands_in *in = filler->in;
 	struct bundles b = { in->facts, json_array(), json_array() };
 	add_bundles(&b, in->accepted);
-	put(filler, "OWNER", json_pack("[o]", dnsoperator_owner(in->dns)));
+	put_value(filler, "OWNER", json_pack("[o]", dnsoperator_owner(in->dns)));
 	put_text(filler, "DNS_IMAGE", in->dns_image);
 	put_text(filler, "CLI_IMAGE", in->cli_image);
 	put_text(filler, "PROXY_IMAGE", in->proxy_image);
 	put_text(filler, "CLUSTER_IP", cluster_ip(in));
 	put_text(filler, "CLUSTER_DOMAIN", dnsoperator_domain(in->facts));
 	put_text(filler, "TOPOLOGY_HINTS", dnsoperator_zones_differ(in->nodes) ? "auto" : NULL);
-	put(filler, "CA_VOLUMES", b.volumes);
-	put(filler, "CA_MOUNTS", b.mounts);
+	put_value(filler, "CA_VOLUMES", b.volumes);
+	put_value(filler, "CA_MOUNTS", b.mounts);
 	put_placement(filler, ret);
 	put_config(filler);
 	put_tls(filler);
@@ -247,7 +247,7 @@ static void add_file(const struct filler *filler, const struct embedded_text *fi
 			continue;
 		}
 		strbuf_addf(&ret->left_out, "%s%s %s (needs %s)", ret->left_out.n != 0 ? ", " : "",
-			    api_kind(docs.v[i]), api_name(docs.v[i]), given_by(missing));
+			    api_kind(docs.v[i]), api_name(docs.v[i]), source_of(missing));
 	}
 	api_docs_done(&docs);
 }
@@ -255,7 +255,7 @@ static void add_file(const struct filler *filler, const struct embedded_text *fi
 void dnsoperator_operands_make(const struct dnsoperator_operands_in *in,
 			       struct dnsoperator_operands *ret)
 {
-	const char *folder = sets[in->facts->platform].folder;
+	const char *folder = platform_sets[in->facts->platform].folder;
 	struct filler f = { .in = in };
 	*ret = (struct dnsoperator_operands){ .v = json_array(), .left_out = STRBUF_INIT };
 	put_all(&f, ret);

@@ -34,7 +34,7 @@ static bool labels_fit(const json_t *node, const json_t *selector)
 	return true;
 }
 
-static bool tolerates(const json_t *toleration, const json_t *taint)
+static bool tolerates_taint(const json_t *toleration, const json_t *taint)
 {
 	const char *effect = api_get_string(toleration, "effect"),
 		   *key = api_get_string(toleration, "key");
@@ -63,7 +63,7 @@ static bool taints_fit(const json_t *node, const json_t *tolerations)
 	json_array_foreach (api_get(node, "spec.taints"), i, taint) {
 		bool ok = !taint_matters(taint);
 		json_array_foreach (tolerations, k, t)
-			ok = ok || tolerates(t, taint);
+			ok = ok || tolerates_taint(t, taint);
 		if (!ok)
 			return false;
 	}

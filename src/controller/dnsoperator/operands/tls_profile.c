@@ -55,7 +55,7 @@ static const struct {
 	{ "Modern", MODERN, "VersionTLS13" },
 };
 
-static void add(struct strbuf *out, const char *name)
+static void add_cipher(struct strbuf *out, const char *name)
 {
 	strbuf_addf(out, "%s%s", out->n != 0 ? "," : "", name);
 }
@@ -64,7 +64,7 @@ static void add_profile(struct strbuf *out, unsigned profile)
 {
 	for (size_t i = 0; i < ARRAY_LEN(ciphers); i++) {
 		if ((ciphers[i].profiles & profile) != 0)
-			add(out, ciphers[i].name);
+			add_cipher(out, ciphers[i].name);
 	}
 }
 
@@ -75,7 +75,7 @@ static void add_custom(struct strbuf *out, const json_t *list)
 	json_array_foreach (list, k, v) {
 		for (size_t i = 0; json_is_string(v) && i < ARRAY_LEN(ciphers); i++) {
 			if (strcmp(api_text(v), ciphers[i].openssl) == 0)
-				add(out, ciphers[i].name);
+				add_cipher(out, ciphers[i].name);
 		}
 	}
 }

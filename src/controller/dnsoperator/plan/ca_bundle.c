@@ -58,11 +58,11 @@ const char *dnsoperator_ca_error(const json_t *source)
 {
 	const char *pem = dnsoperator_data(source, DNSOPERATOR_CA_KEY);
 	if (source == NULL)
-		return "is not there";
+		return "is missing";
 	if (pem == NULL)
 		return "has no key " DNSOPERATOR_CA_KEY;
 	if (net_certs_count(slice_of(pem)) <= 0)
-		return "has something else than PEM certificates under " DNSOPERATOR_CA_KEY;
+		return "does not hold PEM certificates under " DNSOPERATOR_CA_KEY;
 	return NULL;
 }
 
@@ -77,8 +77,8 @@ json_t *dnsoperator_ca_copy(const json_t *source, const json_t *dns, const char 
 
 /* ---- platforms without it ---- */
 
-static void refuse(const struct dnsoperator_transport *transport, const char *field,
-		   struct dnsoperator_problems *problems)
+static void refuse_bundle(const struct dnsoperator_transport *transport, const char *field,
+			  struct dnsoperator_problems *problems)
 {
 	char at[160];
 	struct slice value = slice_of(transport->ca);
@@ -87,9 +87,8 @@ static void refuse(const struct dnsoperator_transport *transport, const char *fi
 		return;
 	snprintf(at, sizeof(at), "%s.transportConfig.tls.caBundle.name", field);
 	dnsoperator_problem_add(problems, DNSOPERATOR_INVALID_SERVERS, &place,
-				"cannot be given to the servers of this platform",
-				"leave it out, and add the authority to those that the servers "
-				"trust by themselves");
+				"is not supported on this platform",
+				"remove it, and add the CA to the system CAs of the servers");
 }
 
 int dnsoperator_ca_check(const struct dnsoperator_routes *routes,
@@ -102,8 +101,8 @@ int dnsoperator_ca_check(const struct dnsoperator_routes *routes,
 	for (size_t i = 0; i < routes->servers.n; i++) {
 		char field[64];
 		snprintf(field, sizeof(field), "spec.servers[%zu].forwardPlugin", i);
-		refuse(&s[i].how, field, problems);
+		refuse_bundle(&s[i].how, field, problems);
 	}
-	refuse(&routes->resolvers.how, "spec.upstreamResolvers", problems);
+	refuse_bundle(&routes->resolvers.how, "spec.upstreamResolvers", problems);
 	return problems->n == before ? 0 : ERR_CONFIG;
 }

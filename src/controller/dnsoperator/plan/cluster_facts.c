@@ -34,7 +34,7 @@ int dnsoperator_platform_find(const char *name)
 /* ---- families ---- */
 
 /* An address or a network; what is neither (a Service's "None") tells nothing. */
-static void see(struct dnsoperator_families *families, const json_t *value)
+static void note_family(struct dnsoperator_families *families, const json_t *value)
 {
 	struct net_cidr c;
 	if (!json_is_string(value) || net_cidr_parse(slice_of(api_text(value)), &c) < 0)
@@ -45,21 +45,21 @@ static void see(struct dnsoperator_families *families, const json_t *value)
 }
 
 /* Each item of the list at `path`, or of its items the member. */
-static void see_list(struct dnsoperator_families *families, const json_t *object, const char *path,
-		     const char *member)
+static void note_list(struct dnsoperator_families *families, const json_t *object, const char *path,
+		      const char *member)
 {
 	size_t i;
 	json_t *v;
 	json_array_foreach (api_get(object, path), i, v)
-		see(families, member != NULL ? json_object_get(v, member) : v);
+		note_family(families, member != NULL ? json_object_get(v, member) : v);
 }
 
-static void see_network(struct dnsoperator_families *families, const json_t *object)
+static void note_network(struct dnsoperator_families *families, const json_t *object)
 {
-	see_list(families, object, "spec.clusterNetwork", "cidr");
-	see_list(families, object, "spec.serviceNetwork", NULL);
-	see_list(families, object, "status.clusterNetwork", "cidr");
-	see_list(families, object, "status.serviceNetwork", NULL);
+	note_list(families, object, "spec.clusterNetwork", "cidr");
+	note_list(families, object, "spec.serviceNetwork", NULL);
+	note_list(families, object, "status.clusterNetwork", "cidr");
+	note_list(families, object, "status.serviceNetwork", NULL);
 }
 
 struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform platform,
@@ -68,13 +68,13 @@ struct dnsoperator_families dnsoperator_families_of(enum dnsoperator_platform pl
 	struct dnsoperator_families f = { 0 };
 	size_t i;
 	json_t *o;
-	see_network(&f, network->network);
+	note_network(&f, network->network);
 	if (!dnsoperator_sites[platform].network_object) {
 		json_array_foreach (network->service_cidrs, i, o)
-			see_list(&f, o, "spec.cidrs", NULL);
+			note_list(&f, o, "spec.cidrs", NULL);
 		json_array_foreach (network->nodes, i, o)
-			see_list(&f, o, "spec.podCIDRs", NULL);
-		see_list(&f, network->service, "spec.clusterIPs", NULL);
+			note_list(&f, o, "spec.podCIDRs", NULL);
+		note_list(&f, network->service, "spec.clusterIPs", NULL);
 	}
 	if (!f.known)
 		f.v4 = f.v6 = true;

@@ -21,7 +21,7 @@ char *dnsoperator_accepted_name(const struct dnsoperator_site *site)
 	return xasprintf("%s-accepted", site->configmap);
 }
 
-static json_t *configmap(const char *ns, const char *name)
+static json_t *new_configmap(const char *ns, const char *name)
 {
 	return json_pack("{ss,ss,s{ss,ss,s{ss,ss}},s{}}", "apiVersion", "v1", "kind", "ConfigMap",
 			 "metadata", "name", name, "namespace", ns, "labels", MANAGED,
@@ -56,7 +56,7 @@ json_t *dnsoperator_corefile_object(const struct dnsoperator_plan *plan,
 				    const json_t *now)
 {
 	const struct dnsoperator_site *site = &dnsoperator_sites[facts->platform];
-	json_t *o = configmap(site->ns, site->configmap);
+	json_t *o = new_configmap(site->ns, site->configmap);
 	json_t *data = json_object_get(o, "data");
 	json_object_set_new(data, "Corefile", json_stringn(plan->corefile.s, plan->corefile.n));
 	if (facts->platform == DNSOPERATOR_OPENSHIFT) {
@@ -89,7 +89,7 @@ json_t *dnsoperator_accepted_object(const struct dnsoperator_plan *plan,
 	const struct dnsoperator_site *site = &dnsoperator_sites[facts->platform];
 	CLEANUP(freep) char *name = dnsoperator_accepted_name(site);
 	char *text = json_dumps(plan->accepted, JSON_COMPACT | JSON_SORT_KEYS);
-	json_t *o = configmap(site->ns, name);
+	json_t *o = new_configmap(site->ns, name);
 	json_object_set_new(json_object_get(o, "data"), accepted_key, json_string(text));
 	free(text);
 	return o;

@@ -63,7 +63,7 @@ void dnsoperator_routes_read(const json_t *spec, struct arena *arena,
 }
 
 /* As the original: rounded half up to seconds, and nothing left means the default. */
-static uint32_t seconds(const json_t *object, const char *path, uint32_t def)
+static uint32_t seconds_at(const json_t *object, const char *path, uint32_t def)
 {
 	int64_t ns;
 	if (duration_parse(slice_of(api_get_string(object, path)), &ns) < 0 || ns < NS_PER_S / 2)
@@ -72,7 +72,7 @@ static uint32_t seconds(const json_t *object, const char *path, uint32_t def)
 	return s < SECONDS_MAX ? (uint32_t)s : SECONDS_MAX;
 }
 
-static enum dnsoperator_log log_level(const json_t *object, const char *path)
+static enum dnsoperator_log log_level_at(const json_t *object, const char *path)
 {
 	const char *s = api_get_string(object, path);
 	if (strcmp(s, "Trace") == 0)
@@ -85,10 +85,10 @@ void dnsoperator_dns_read(const json_t *object, struct arena *arena, struct dnso
 	json_t *spec = json_object_get(object, "spec");
 	*ret = (struct dnsoperator_dns){
 		.generation = api_generation(object),
-		.positive_s = seconds(object, "spec.cache.positiveTTL", POSITIVE_S),
-		.negative_s = seconds(object, "spec.cache.negativeTTL", NEGATIVE_S),
-		.log = log_level(object, "spec.logLevel"),
-		.operator_log = log_level(object, "spec.operatorLogLevel"),
+		.positive_s = seconds_at(object, "spec.cache.positiveTTL", POSITIVE_S),
+		.negative_s = seconds_at(object, "spec.cache.negativeTTL", NEGATIVE_S),
+		.log = log_level_at(object, "spec.logLevel"),
+		.operator_log = log_level_at(object, "spec.operatorLogLevel"),
 		.unmanaged =
 			strcmp(api_get_string(object, "spec.managementState"), "Unmanaged") == 0,
 		.templates = json_object_get(spec, "templates"),

@@ -19,7 +19,7 @@ const char *dnsoperator_reason_str(enum dnsoperator_reason reason)
 }
 
 /* Quoted, so that nothing in it can be taken for our words; cut, so that it stays a line. */
-static char *show(const struct slice *value)
+static char *shown_value(const struct slice *value)
 {
 	struct strbuf b = STRBUF_INIT;
 	if (value == NULL)
@@ -49,7 +49,7 @@ void dnsoperator_problem_add(struct dnsoperator_problems *problems, enum dnsoper
 				   .reason = reason,
 				   .template_name = xstrdup(at->tmpl != NULL ? at->tmpl : ""),
 				   .field = xstrdup(at->field),
-				   .value = show(at->value),
+				   .value = shown_value(at->value),
 				   .why = xstrdup(why),
 				   .fix = xstrdup(fix),
 			   });

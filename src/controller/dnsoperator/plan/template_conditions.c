@@ -18,7 +18,7 @@ static const char *const types[DNSOPERATOR_CONDITIONS] = {
 	[DNSOPERATOR_WARNING] = "AAAAFilterDualStackWarning",
 };
 
-struct told {
+struct verdict {
 	enum api_status status;
 	const char *reason;
 };
@@ -58,7 +58,7 @@ const char dnsoperator_domain_unknown[] =
 	"or names it by an environment variable or in an imported file. Name the domain with the "
 	"flag --dns-cluster-domain.";
 
-static const char *plural(size_t count)
+static const char *plural_ending(size_t count)
 {
 	return count == 1 ? "" : "s";
 }
@@ -100,42 +100,41 @@ static void add_source(const struct dnsoperator_outcome *outcome, struct strbuf 
 	else if (outcome->dns->annotation != NULL)
 		strbuf_adds(message,
 			    " The annotation " DNSOPERATOR_ANNOTATION
-			    " is not read, since the object has the field spec.templates.");
+			    " is ignored, because the object has the field spec.templates.");
 }
 
-static struct told tell_valid(const struct dnsoperator_outcome *outcome,
-			      const struct dnsoperator_plan *plan, struct strbuf *message)
+static struct verdict judge_valid(const struct dnsoperator_outcome *outcome,
+				  const struct dnsoperator_plan *plan, struct strbuf *message)
 {
 	size_t n = outcome->templates->n;
 	if (is_gate_off(outcome)) {
 		add_gate_off(outcome, message);
-		return (struct told){ API_UNKNOWN, "FeatureGateDisabled" };
+		return (struct verdict){ API_UNKNOWN, "FeatureGateDisabled" };
 	}
 	if (plan->templates.n != 0) {
 		dnsoperator_problems_text(&plan->templates, message);
 		strbuf_addc(message, '\n');
 		add_what_runs(outcome, message);
 		add_source(outcome, message);
-		return (struct told){ API_FALSE, dnsoperator_problems_reason(&plan->templates) };
+		return (struct verdict){ API_FALSE, dnsoperator_problems_reason(&plan->templates) };
 	}
 	if (plan->domain_unknown) {
 		strbuf_adds(message, dnsoperator_domain_unknown);
-		return (struct told){ API_UNKNOWN, "ClusterDomainUnknown" };
+		return (struct verdict){ API_UNKNOWN, "ClusterDomainUnknown" };
 	}
 	if (outcome->source == DNSOPERATOR_FROM_NOWHERE) {
-		strbuf_adds(message,
-			    "The installed CRD drops spec.templates, so nobody can tell whether "
-			    "there should be any; write the list into the "
-			    "annotation " DNSOPERATOR_ANNOTATION ".");
-		return (struct told){ API_UNKNOWN, "FieldPruned" };
+		strbuf_adds(message, "The installed CRD drops spec.templates, so it is not known "
+				     "whether there should be any; write the list into the "
+				     "annotation " DNSOPERATOR_ANNOTATION ".");
+		return (struct verdict){ API_UNKNOWN, "FieldPruned" };
 	}
 	if (n == 0)
 		strbuf_adds(message, "There are no templates.");
 	else
 		strbuf_addf(message, "%zu template%s of generation %" PRId64 " %s accepted.", n,
-			    plural(n), outcome->templates_generation, n == 1 ? "is" : "are");
+			    plural_ending(n), outcome->templates_generation, n == 1 ? "is" : "are");
 	add_source(outcome, message);
-	return (struct told){ API_TRUE, n == 0 ? "NoTemplates" : "AsExpected" };
+	return (struct verdict){ API_TRUE, n == 0 ? "NoTemplates" : "AsExpected" };
 }
 
 /* ---- TemplateConfigurationApplied ---- */
@@ -200,9 +199,9 @@ static void add_share(const struct dnsoperator_outcome *outcome, const struct an
 		strbuf_addf(message, "run generation %" PRId64 "; ", outcome->templates_generation);
 }
 
-static struct told tell_by_answers(const struct dnsoperator_outcome *outcome,
-				   const struct dnsoperator_plan *plan,
-				   const struct answers *answers, struct strbuf *message)
+static struct verdict judge_answers(const struct dnsoperator_outcome *outcome,
+				    const struct dnsoperator_plan *plan,
+				    const struct answers *answers, struct strbuf *message)
 {
 	size_t n = answers->wanted + answers->other + answers->silent;
 	if (answers->other != 0) {
@@ -215,36 +214,35 @@ static struct told tell_by_answers(const struct dnsoperator_outcome *outcome,
 				   : "load it",
 			    answers->others.s);
 		if (late)
-			strbuf_adds(message, " Their logs tell why.");
-		return (struct told){ API_FALSE, late ? "ReloadFailed" : "Updating" };
+			strbuf_adds(message, " See their logs for the reason.");
+		return (struct verdict){ API_FALSE, late ? "ReloadFailed" : "Updating" };
 	}
 	if (answers->silent != 0) {
 		add_share(outcome, answers, message);
 		strbuf_addf(message, "no answer from: %s.", answers->silents.s);
 		add_whys(outcome->in->answers, message);
-		return (struct told){ API_UNKNOWN, "InstancesUnreachable" };
+		return (struct verdict){ API_UNKNOWN, "InstancesUnreachable" };
 	}
 	if (outcome->templates->n == 0) {
 		add_no_templates(outcome, message);
-		return (struct told){ API_TRUE, "NoTemplates" };
+		return (struct verdict){ API_TRUE, "NoTemplates" };
 	}
 	if (n == 0) {
-		strbuf_adds(message,
-			    "No server is known that could run the templates: no DNS pod "
-			    "is ready; servers that are elsewhere are named by --dns-instances.");
-		return (struct told){ API_UNKNOWN, "NoInstances" };
+		strbuf_adds(message, "No server could run the templates: no DNS pod is ready. Name "
+				     "servers that run elsewhere with --dns-instances.");
+		return (struct verdict){ API_UNKNOWN, "NoInstances" };
 	}
 	if (n == 1)
 		strbuf_adds(message, "The only server runs");
 	else
 		strbuf_addf(message, "All of %zu servers run", n);
 	strbuf_addf(message, " generation %" PRId64 ".", outcome->templates_generation);
-	return (struct told){ API_TRUE, "AsExpected" };
+	return (struct verdict){ API_TRUE, "AsExpected" };
 }
 
 /* Was Applied last told of another configuration than the plan's? */
-static bool is_told_of_another(const struct dnsoperator_outcome *outcome,
-			       const struct dnsoperator_plan *plan)
+static bool is_reported_for_another(const struct dnsoperator_outcome *outcome,
+				    const struct dnsoperator_plan *plan)
 {
 	const struct dnsoperator_reported *reported = &outcome->in->reported;
 	return (reported->generation != 0 && reported->generation != outcome->dns->generation) ||
@@ -254,43 +252,43 @@ static bool is_told_of_another(const struct dnsoperator_outcome *outcome,
 
 /* Nothing is known of some servers yet. What was said before stays, unless that was said of
  * something else. */
-static struct told tell_unasked(const struct dnsoperator_outcome *outcome,
-				const struct dnsoperator_plan *plan, struct strbuf *message)
+static struct verdict judge_unpolled(const struct dnsoperator_outcome *outcome,
+				     const struct dnsoperator_plan *plan, struct strbuf *message)
 {
-	if (!is_told_of_another(outcome, plan))
-		return (struct told){ API_UNKNOWN, NULL };
+	if (!is_reported_for_another(outcome, plan))
+		return (struct verdict){ API_UNKNOWN, NULL };
 	strbuf_addf(message,
-		    "Generation %" PRId64 ": servers have not answered yet whether they run it.",
+		    "Generation %" PRId64 ": servers have not confirmed yet that they run it.",
 		    outcome->dns->generation);
-	return (struct told){ API_FALSE, "Updating" };
+	return (struct verdict){ API_FALSE, "Updating" };
 }
 
-static struct told tell_applied(const struct dnsoperator_outcome *outcome,
-				const struct dnsoperator_plan *plan, struct strbuf *message)
+static struct verdict judge_applied(const struct dnsoperator_outcome *outcome,
+				    const struct dnsoperator_plan *plan, struct strbuf *message)
 {
 	struct answers a;
 	if (is_gate_off(outcome)) {
 		add_gate_off(outcome, message);
-		return (struct told){ API_UNKNOWN, "FeatureGateDisabled" };
+		return (struct verdict){ API_UNKNOWN, "FeatureGateDisabled" };
 	}
 	if (outcome->dns->unmanaged) {
 		strbuf_adds(message, "spec.managementState is Unmanaged, so nothing is applied.");
-		return (struct told){ API_UNKNOWN, "Unmanaged" };
+		return (struct verdict){ API_UNKNOWN, "Unmanaged" };
 	}
 	if (plan->domain_unknown) {
 		strbuf_adds(message, dnsoperator_domain_unknown);
-		return (struct told){ API_UNKNOWN, "ClusterDomainUnknown" };
+		return (struct verdict){ API_UNKNOWN, "ClusterDomainUnknown" };
 	}
 	if (plan->templates.n != 0) {
 		strbuf_addf(message, "The templates of generation %" PRId64 " are not valid. ",
 			    outcome->dns->generation);
 		add_what_runs(outcome, message);
-		return (struct told){ API_FALSE, "InvalidTemplates" };
+		return (struct verdict){ API_FALSE, "InvalidTemplates" };
 	}
 	if (outcome->in->answers == NULL)
-		return tell_unasked(outcome, plan, message);
+		return judge_unpolled(outcome, plan, message);
 	count_answers(outcome, plan, &a);
-	struct told t = tell_by_answers(outcome, plan, &a, message);
+	struct verdict t = judge_answers(outcome, plan, &a, message);
 	strbuf_done(&a.others);
 	strbuf_done(&a.silents);
 	return t;
@@ -389,62 +387,64 @@ static void add_covered(const struct covering *covering, struct strbuf *message)
 		strbuf_addf(message, "names in %s", covering->zones.s);
 }
 
-static struct told tell_danger(const struct dnsoperator_outcome *outcome,
-			       const struct covering *covering, struct strbuf *message)
+static struct verdict judge_families(const struct dnsoperator_outcome *outcome,
+				     const struct covering *covering, struct strbuf *message)
 {
 	const struct dnsoperator_families *f = &outcome->in->facts->families;
 	bool network = dnsoperator_sites[outcome->in->facts->platform].network_object;
 	if (!f->known) {
 		strbuf_addf(message,
-			    " The networks of the cluster are not known (%s), so it is taken "
-			    "for dual stack.",
+			    " The networks of the cluster are not known (%s), so it is treated as "
+			    "dual stack.",
 			    network ? "the object Network cluster is missing or has none"
-				    : "no ServiceCIDR, Node or Service tells them");
-		return (struct told){ API_TRUE, "NetworkUnknown" };
+				    : "no ServiceCIDR, Node or Service shows them");
+		return (struct verdict){ API_TRUE, "NetworkUnknown" };
 	}
 	if (!f->v4) {
 		strbuf_adds(message, " This cluster has IPv6 only: its pods cannot reach ");
 		add_covered(covering, message);
 		strbuf_adds(message, ".");
-		return (struct told){ API_TRUE, "IPv6OnlyCluster" };
+		return (struct verdict){ API_TRUE, "IPv6OnlyCluster" };
 	}
 	strbuf_adds(message, " This is a dual-stack cluster: its pods then reach ");
 	add_covered(covering, message);
 	strbuf_adds(message, " over IPv4 only.");
-	return (struct told){ API_TRUE, "DualStackCluster" };
+	return (struct verdict){ API_TRUE, "DualStackCluster" };
 }
 
-static struct told tell_covering(const struct dnsoperator_outcome *outcome,
-				 const struct covering *covering, struct strbuf *message)
+static struct verdict judge_covering(const struct dnsoperator_outcome *outcome,
+				     const struct covering *covering, struct strbuf *message)
 {
 	const char *domain = dnsoperator_domain(outcome->in->facts);
 	if (outcome->templates->n == 0) {
 		add_no_templates(outcome, message);
-		return (struct told){ API_FALSE, "NoTemplates" };
+		return (struct verdict){ API_FALSE, "NoTemplates" };
 	}
 	if (covering->n == 0) {
 		strbuf_addf(message, "No template has a zone above %s.", domain);
-		return (struct told){ API_FALSE, "NoCoveringTemplate" };
+		return (struct verdict){ API_FALSE, "NoCoveringTemplate" };
 	}
 	if (outcome->in->facts->families.known && !outcome->in->facts->families.v6) {
 		strbuf_adds(message, "The cluster has IPv4 only.");
-		return (struct told){ API_FALSE, "NotDualStack" };
+		return (struct verdict){ API_FALSE, "NotDualStack" };
 	}
 	strbuf_addf(message, "Template%s %s answer%s AAAA queries for a zone above %s",
-		    plural(covering->n), covering->names.s, covering->n == 1 ? "s" : "", domain);
+		    plural_ending(covering->n), covering->names.s, covering->n == 1 ? "s" : "",
+		    domain);
 	strbuf_addf(message, covering->root ? "." : ": %s.", covering->zones.s);
-	struct told t = tell_danger(outcome, covering, message);
+	struct verdict t = judge_families(outcome, covering, message);
 	strbuf_addf(message, " Names of %s are excluded.", domain);
 	add_emptied(outcome, message);
 	strbuf_adds(message, " Use specific zones instead.");
 	return t;
 }
 
-static struct told tell_warning(const struct dnsoperator_outcome *outcome, struct strbuf *message)
+static struct verdict judge_dual_stack(const struct dnsoperator_outcome *outcome,
+				       struct strbuf *message)
 {
 	struct covering c;
 	find_covering(outcome, &c);
-	struct told t = tell_covering(outcome, &c, message);
+	struct verdict t = judge_covering(outcome, &c, message);
 	strbuf_done(&c.names);
 	strbuf_done(&c.zones);
 	return t;
@@ -476,9 +476,9 @@ void dnsoperator_conditions_fill(const struct dnsoperator_outcome *outcome,
 {
 	for (int i = 0; i < DNSOPERATOR_CONDITIONS; i++) {
 		struct strbuf m = STRBUF_INIT;
-		struct told t = i == DNSOPERATOR_VALID	   ? tell_valid(outcome, plan, &m)
-				: i == DNSOPERATOR_APPLIED ? tell_applied(outcome, plan, &m)
-							   : tell_warning(outcome, &m);
+		struct verdict t = i == DNSOPERATOR_VALID     ? judge_valid(outcome, plan, &m)
+				   : i == DNSOPERATOR_APPLIED ? judge_applied(outcome, plan, &m)
+							      : judge_dual_stack(outcome, &m);
 		plan->conditions[i] = (struct dnsoperator_condition){ types[i], t.status, t.reason,
 								      strbuf_take(&m) };
 	}

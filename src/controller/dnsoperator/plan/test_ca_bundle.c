@@ -73,7 +73,7 @@ static void good_and_bad(void **state)
 	(void)state;
 	struct strbuf pem = STRBUF_INIT;
 	authority(&pem);
-	assert_string_equal(dnsoperator_ca_error(NULL), "is not there");
+	assert_string_equal(dnsoperator_ca_error(NULL), "is missing");
 	assert_string_equal(trouble("ca.crt", pem.s), "has no key ca-bundle.crt");
 	assert_non_null(strstr(trouble(DNSOPERATOR_CA_KEY, "hello"), "PEM"));
 	assert_non_null(strstr(trouble(DNSOPERATOR_CA_KEY, ""), "PEM"));

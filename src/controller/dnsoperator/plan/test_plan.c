@@ -494,8 +494,9 @@ static void applied_is_of_this_text(void **state)
 		}
 		assert_string_equal(applied->reason, rows[i].reason);
 		assert_int_equal(applied->status, API_FALSE);
-		assert_string_equal(applied->message, "Generation 3: servers have not answered yet "
-						      "whether they run it.");
+		assert_string_equal(
+			applied->message,
+			"Generation 3: servers have not confirmed yet that they run it.");
 	}
 	free(text);
 	scene_free(s);

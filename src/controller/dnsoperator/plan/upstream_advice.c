@@ -8,7 +8,7 @@
 
 enum { CLEAR_PORT = 53 };
 
-static void begin(struct strbuf *out)
+static void begin_line(struct strbuf *out)
 {
 	if (out->n != 0)
 		strbuf_addc(out, '\n');
@@ -19,10 +19,10 @@ static void advise_transport(const struct dnsoperator_transport *transport, cons
 {
 	if (dnsoperator_is_tls(transport) || transport->server_name[0] == '\0')
 		return;
-	begin(out);
+	begin_line(out);
 	strbuf_addf(out,
-		    "%s.transportConfig.tls is ignored, since transport is not TLS; set "
-		    "transport: TLS, or take it away.",
+		    "%s.transportConfig.tls is ignored, since transport is not TLS; set transport: "
+		    "TLS, or remove it.",
 		    field);
 }
 
@@ -33,12 +33,12 @@ static void advise_port(const struct dnsoperator_resolvers *resolvers, struct st
 	for (size_t i = 0; dnsoperator_is_tls(&resolvers->how) && i < resolvers->upstreams.n; i++) {
 		if (u[i].port != CLEAR_PORT)
 			continue;
-		begin(out);
-		strbuf_addf(out,
-			    "spec.upstreamResolvers.upstreams[%zu].port is 53, which is also set "
-			    "where it is left out, and transport is TLS; most servers have it on "
-			    "port 853.",
-			    i);
+		begin_line(out);
+		strbuf_addf(
+			out,
+			"spec.upstreamResolvers.upstreams[%zu].port is 53, which is also set "
+			"where it is left out, and transport is TLS; most servers use port 853.",
+			i);
 	}
 }
 
@@ -49,7 +49,7 @@ static void advise_zones(const struct dnsoperator_server *server, size_t index, 
 	for (size_t i = 0; i < server->zones.n; i++) {
 		if (!dnsoperator_server_zone_covers(server->zones.v[i], domain))
 			continue;
-		begin(out);
+		begin_line(out);
 		strbuf_addf(out,
 			    "spec.servers[%zu].zones[%zu]: \"%s\" includes zones of the cluster, "
 			    "which are excluded from it: names of %s and the cluster's addresses "

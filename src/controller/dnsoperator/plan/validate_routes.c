@@ -24,15 +24,15 @@ struct check {
 	struct map zones;   /* -> the field that has it */
 };
 
-static void say(struct check *check, const char *field, const char *value, const char *why,
-		const char *fix)
+static void add_problem(struct check *check, const char *field, const char *value, const char *why,
+			const char *fix)
 {
 	struct slice s = slice_of(value);
 	struct dnsoperator_problem_at at = { .field = field, .value = value != NULL ? &s : NULL };
 	dnsoperator_problem_add(check->problems, DNSOPERATOR_INVALID_SERVERS, &at, why, fix);
 }
 
-static bool all_of(const char *text, const char *also)
+static bool has_only(const char *text, const char *also)
 {
 	for (; *text != '\0'; text++) {
 		if (!ascii_isdigit(*text) && !ascii_isalpha(*text) && strchr(also, *text) == NULL)
@@ -96,15 +96,15 @@ static void check_tls(struct check *check, const struct dnsoperator_transport *t
 		return;
 	snprintf(at, sizeof(at), "%s.transportConfig.tls.serverName", field);
 	if (transport->server_name[0] == '\0')
-		say(check, at, NULL, "is missing",
-		    "set the name that the upstreams' certificate carries");
-	else if (!all_of(transport->server_name, "-."))
-		say(check, at, transport->server_name, "is not a DNS name",
-		    "set the name that the upstreams' certificate carries");
+		add_problem(check, at, NULL, "is missing",
+			    "set the name that the upstreams' certificate carries");
+	else if (!has_only(transport->server_name, "-."))
+		add_problem(check, at, transport->server_name, "is not a DNS name",
+			    "set the name that the upstreams' certificate carries");
 	snprintf(at, sizeof(at), "%s.transportConfig.tls.caBundle.name", field);
 	if (transport->ca[0] != '\0' && !api_is_subdomain_name(transport->ca))
-		say(check, at, transport->ca, "is not the name of a ConfigMap",
-		    "name a ConfigMap of the namespace openshift-config");
+		add_problem(check, at, transport->ca, "is not the name of a ConfigMap",
+			    "name a ConfigMap of the namespace openshift-config");
 }
 
 /* ---- servers ---- */
@@ -115,9 +115,9 @@ static bool refuse_reserved(struct check *check, const char *text, const char *f
 	char why[400];
 	if (!dnsoperator_server_zone_reserved(text, check->domain))
 		return false;
-	snprintf(why, sizeof(why), "is of the cluster's own domain %s", check->domain);
-	say(check, field, text, why,
-	    "remove it: names of the cluster are always answered from its Services");
+	snprintf(why, sizeof(why), "is in the cluster's own domain %s", check->domain);
+	add_problem(check, field, text, why,
+		    "remove it: names of the cluster are always answered from its Services");
 	return true;
 }
 
@@ -128,10 +128,10 @@ static void check_zone(struct check *check, const char *text, const char *field)
 	size_t n;
 	struct net_cidr network;
 	bool fits = text[0] != '\0' &&
-		    (all_of(text, "-._*") ||
+		    (has_only(text, "-._*") ||
 		     (strchr(text, '/') != NULL && net_cidr_parse(slice_of(text), &network) == 0));
 	if (!fits || dnsoperator_server_zones(text, &check->a, &zones, &n) < 0) {
-		say(check, field, text, "is not a DNS name", "write it as example.com");
+		add_problem(check, field, text, "is not a DNS name", "write it as example.com");
 		return;
 	}
 	if (refuse_reserved(check, text, field))
@@ -146,7 +146,7 @@ static void check_zone(struct check *check, const char *text, const char *field)
 			continue;
 		}
 		snprintf(why, sizeof(why), "is in %s already", have);
-		say(check, field, text, why, "list each zone once");
+		add_problem(check, field, text, why, "list each zone once");
 		return;
 	}
 }
@@ -156,11 +156,12 @@ static void check_server(struct check *check, const struct dnsoperator_server *s
 	char at[160], forward[80];
 	snprintf(at, sizeof(at), "spec.servers[%zu].name", index);
 	if (has_control(server->name))
-		say(check, at, server->name, "has a control character or a line break in it",
-		    "use letters, digits and hyphens");
+		add_problem(check, at, server->name,
+			    "has a control character or a line break in it",
+			    "use letters, digits and hyphens");
 	snprintf(at, sizeof(at), "spec.servers[%zu].zones", index);
 	if (server->zones.n == 0)
-		say(check, at, NULL, "is empty", "list the zones that this server is for");
+		add_problem(check, at, NULL, "is empty", "list the zones that this server is for");
 	for (size_t i = 0; i < server->zones.n; i++) {
 		snprintf(at, sizeof(at), "spec.servers[%zu].zones[%zu]", index, i);
 		check_zone(check, server->zones.v[i], at);
@@ -168,17 +169,17 @@ static void check_server(struct check *check, const struct dnsoperator_server *s
 	snprintf(forward, sizeof(forward), "spec.servers[%zu].forwardPlugin", index);
 	snprintf(at, sizeof(at), "%s.upstreams", forward);
 	if (server->upstreams.n == 0)
-		say(check, at, NULL, "is empty", "list the addresses to forward to");
+		add_problem(check, at, NULL, "is empty", "list the addresses to forward to");
 	if (server->upstreams.n > UPSTREAMS_MAX)
-		say(check, at, NULL, "has more than 15 upstreams", "use at most 15");
+		add_problem(check, at, NULL, "has more than 15 upstreams", "use at most 15");
 	for (size_t i = 0; i < server->upstreams.n; i++) {
 		const char *u = server->upstreams.v[i];
 		bool tls = dnsoperator_is_tls(&server->how);
 		snprintf(at, sizeof(at), "%s.upstreams[%zu]", forward, i);
 		/* over TLS neither a file nor %scope, as the original has it */
 		if (!is_upstream(u, !tls) && (tls || strcmp(u, "/etc/resolv.conf") != 0))
-			say(check, at, u, "is not an IP address",
-			    "write it as 10.0.0.1, 10.0.0.1:5353 or [2001:db8::1]:5353");
+			add_problem(check, at, u, "is not an IP address",
+				    "write it as 10.0.0.1, 10.0.0.1:5353 or [2001:db8::1]:5353");
 	}
 	check_tls(check, &server->how, forward);
 }
@@ -194,14 +195,15 @@ static void check_resolver(struct check *check, const struct dnsoperator_resolve
 	snprintf(at, sizeof(at), "spec.upstreamResolvers.upstreams[%zu].address", index);
 	if (strcmp(u->type, "Network") == 0) {
 		if (u->address[0] == '\0')
-			say(check, at, NULL, "is missing", "set the address of the upstream");
+			add_problem(check, at, NULL, "is missing",
+				    "set the address of the upstream");
 		else if (!is_ip(slice_of(u->address), false))
-			say(check, at, u->address, "is not an IP address",
-			    "write it as 10.0.0.1 or 2001:db8::1");
+			add_problem(check, at, u->address, "is not an IP address",
+				    "write it as 10.0.0.1 or 2001:db8::1");
 	} else if (dnsoperator_is_tls(&resolvers->how)) {
 		snprintf(at, sizeof(at), "spec.upstreamResolvers.upstreams[%zu].type", index);
-		say(check, at, u->type, "cannot be reached over TLS",
-		    "use type Network with an address, or another transport");
+		add_problem(check, at, u->type, "cannot be reached over TLS",
+			    "use type Network with an address, or another transport");
 	}
 }
 
@@ -209,11 +211,11 @@ static void check_resolvers(struct check *check, const struct dnsoperator_resolv
 {
 	static const char at[] = "spec.upstreamResolvers.upstreams";
 	if (resolvers->upstreams.n == 0 && dnsoperator_is_tls(&resolvers->how))
-		say(check, at, NULL,
-		    "is empty, and the node's resolvers cannot be reached over TLS",
-		    "list upstreams of type Network, or use another transport");
+		add_problem(check, at, NULL,
+			    "is empty, and the node's resolvers cannot be reached over TLS",
+			    "list upstreams of type Network, or use another transport");
 	if (resolvers->upstreams.n > UPSTREAMS_MAX)
-		say(check, at, NULL, "has more than 15 upstreams", "use at most 15");
+		add_problem(check, at, NULL, "has more than 15 upstreams", "use at most 15");
 	for (size_t i = 0; i < resolvers->upstreams.n; i++)
 		check_resolver(check, resolvers, i);
 	check_tls(check, &resolvers->how, "spec.upstreamResolvers");
@@ -225,7 +227,8 @@ int dnsoperator_routes_check(const struct dnsoperator_routes *routes, const stru
 	struct check c = { .problems = problems, .domain = domain };
 	size_t before = problems->n;
 	for (size_t i = 0; i < errs->n; i++)
-		say(&c, errs->v[i].field, NULL, errs->v[i].body, "write it as the CRD has it");
+		add_problem(&c, errs->v[i].field, NULL, errs->v[i].body,
+			    "write it as the CRD has it");
 	arena_init(&c.a);
 	map_init(&c.zones);
 	for (size_t i = 0; i < routes->servers.n; i++)

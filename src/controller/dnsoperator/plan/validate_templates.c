@@ -31,16 +31,16 @@ static struct slice text_of(const json_t *value)
 	return api_text_slice(value);
 }
 
-static void say(const struct check *check, enum dnsoperator_reason reason,
-		const struct slice *value, const char *why, const char *fix)
+static void add_problem(const struct check *check, enum dnsoperator_reason reason,
+			const struct slice *value, const char *why, const char *fix)
 {
 	struct dnsoperator_problem_at at = { check->tmpl, check->field.s, value };
 	dnsoperator_problem_add(check->problems, reason, &at, why, fix);
 }
 
 /* Goes into a member; the caller cuts the field back to what this returns. */
-static size_t enter(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static size_t enter(struct check *check, const char *fmt, ...)
+static size_t enter_field(struct check *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static size_t enter_field(struct check *check, const char *fmt, ...)
 {
 	size_t at = check->field.n;
 	va_list ap;
@@ -50,14 +50,14 @@ static size_t enter(struct check *check, const char *fmt, ...)
 	return at;
 }
 
-static void leave(struct check *check, size_t at)
+static void leave_field(struct check *check, size_t at)
 {
 	check->field.n = at;
 	check->field.s[at] = '\0';
 }
 
 /* A member that is there: the API drops nulls, an annotation does not. */
-static const json_t *member(const json_t *object, const char *name)
+static const json_t *member_of(const json_t *object, const char *name)
 {
 	const json_t *v = json_object_get(object, name);
 	return json_is_null(v) ? NULL : v;
@@ -77,8 +77,8 @@ static void check_members(struct check *check, const json_t *object, const char 
 		struct slice name = slice_of(key);
 		char fix[160];
 		snprintf(fix, sizeof(fix), "use only %s", known);
-		say(check, DNSOPERATOR_UNSUPPORTED_VALUE, &name,
-		    "is a field that is not known here", fix);
+		add_problem(check, DNSOPERATOR_UNSUPPORTED_VALUE, &name, "is an unknown field",
+			    fix);
 	}
 }
 
@@ -100,29 +100,30 @@ static void check_name(struct check *check, const json_t *object)
 {
 	static const char fix[] = "use a label of at most 64 lower-case letters, digits and inner "
 				  "hyphens";
-	const json_t *v = member(object, "name");
+	const json_t *v = member_of(object, "name");
 	struct slice s = text_of(v);
-	size_t at = enter(check, ".name");
+	size_t at = enter_field(check, ".name");
 	if (v == NULL) {
-		say(check, DNSOPERATOR_INVALID_NAME, NULL, "is missing", fix);
+		add_problem(check, DNSOPERATOR_INVALID_NAME, NULL, "is missing", fix);
 	} else if (!json_is_string(v)) {
-		say(check, DNSOPERATOR_INVALID_NAME, NULL, "is not a text", fix);
+		add_problem(check, DNSOPERATOR_INVALID_NAME, NULL, "is not a string", fix);
 	} else if (s.n > DNSOPERATOR_TEMPLATE_NAME_MAX) {
-		say(check, DNSOPERATOR_INVALID_NAME, &s, "is longer than 64 characters", fix);
+		add_problem(check, DNSOPERATOR_INVALID_NAME, &s, "is longer than 64 characters",
+			    fix);
 	} else if (!is_template_name(s)) {
-		say(check, DNSOPERATOR_INVALID_NAME, &s, "is not a label", fix);
+		add_problem(check, DNSOPERATOR_INVALID_NAME, &s, "is not a label", fix);
 	} else if (map_has(&check->names, s)) {
 		char why[160];
 		check->tmpl = s.p;
 		snprintf(why, sizeof(why), "is the name of %s, too",
 			 (const char *)map_get(&check->names, s));
-		say(check, DNSOPERATOR_DUPLICATE_NAME, &s, why,
-		    "give each template a name of its own");
+		add_problem(check, DNSOPERATOR_DUPLICATE_NAME, &s, why,
+			    "give each template a unique name");
 	} else {
 		map_set(&check->names, s, arena_strdup(check->a, check->field.s));
 		check->tmpl = s.p;
 	}
-	leave(check, at);
+	leave_field(check, at);
 }
 
 /* ---- zones ---- */
@@ -161,10 +162,10 @@ static const char *zone_fix(struct slice text)
 		if ((unsigned char)text.p[i] > 0x7f)
 			return "write it in its ASCII form, with xn--";
 		if (text.p[i] == '*')
-			return "leave the wildcard out: a zone has all names below it";
+			return "remove the wildcard: a zone includes all names below it";
 		if (text.p[i] == '_')
-			return "leave out what has an underscore: the zone above it has these "
-			       "names, too";
+			return "remove labels with an underscore: the zone above includes these "
+			       "names";
 	}
 	return "use \".\" or labels of 1 to 63 letters, digits and inner hyphens, 253 characters "
 	       "in "
@@ -187,28 +188,29 @@ static const char *check_zone(struct check *check, const json_t *value)
 {
 	struct slice s = text_of(value), bare = s;
 	if (!json_is_string(value)) {
-		say(check, DNSOPERATOR_INVALID_ZONE, NULL, "is not a text", zone_fix(s));
+		add_problem(check, DNSOPERATOR_INVALID_ZONE, NULL, "is not a string", zone_fix(s));
 		return NULL;
 	}
 	if (s.n > 1 && s.p[s.n - 1] == '.')
 		bare.n--;
 	if (!is_zone(bare) || (slice_is(bare, ".") && s.n != 1)) {
-		say(check, DNSOPERATOR_INVALID_ZONE, &s, "is not a DNS name", zone_fix(s));
+		add_problem(check, DNSOPERATOR_INVALID_ZONE, &s, "is not a DNS name", zone_fix(s));
 		return NULL;
 	}
 	const char *z = normal_zone(check->a, s);
 	if (check->domain != NULL && dnsoperator_zone_has(check->domain, z)) {
 		char why[400];
-		snprintf(why, sizeof(why), "is of the cluster's own domain %s", check->domain);
-		say(check, DNSOPERATOR_RESERVED_ZONE, &s, why,
-		    "remove it: names of the cluster are always answered from its Services");
+		snprintf(why, sizeof(why), "is in the cluster's own domain %s", check->domain);
+		add_problem(
+			check, DNSOPERATOR_RESERVED_ZONE, &s, why,
+			"remove it: names of the cluster are always answered from its Services");
 		return NULL;
 	}
 	if (map_has(&check->zones, slice_of(z))) {
 		char why[200];
 		snprintf(why, sizeof(why), "is in %s already for type AAAA",
 			 (const char *)map_get(&check->zones, slice_of(z)));
-		say(check, DNSOPERATOR_DUPLICATE_ZONE, &s, why, "keep one of the two");
+		add_problem(check, DNSOPERATOR_DUPLICATE_ZONE, &s, why, "keep one of the two");
 		return NULL;
 	}
 	map_set(&check->zones, slice_of(z), arena_strdup(check->a, check->field.s));
@@ -218,32 +220,33 @@ static const char *check_zone(struct check *check, const json_t *value)
 static void check_zones(struct check *check, const json_t *object, struct dnsoperator_template *ret)
 {
 	static const char fix[] = "list the zones, \".\" for all names";
-	const json_t *list = member(object, "zones");
-	size_t at = enter(check, ".zones"), i, n = json_array_size(list);
+	const json_t *list = member_of(object, "zones");
+	size_t at = enter_field(check, ".zones"), i, n = json_array_size(list);
 	json_t *v;
 	char why[64];
 	if (list == NULL)
-		say(check, DNSOPERATOR_INVALID_ZONE, NULL, "is missing", fix);
+		add_problem(check, DNSOPERATOR_INVALID_ZONE, NULL, "is missing", fix);
 	else if (!json_is_array(list))
-		say(check, DNSOPERATOR_INVALID_ZONE, NULL, "is not a list", fix);
+		add_problem(check, DNSOPERATOR_INVALID_ZONE, NULL, "is not a list", fix);
 	else if (n == 0)
-		say(check, DNSOPERATOR_INVALID_ZONE, NULL, "is empty", fix);
+		add_problem(check, DNSOPERATOR_INVALID_ZONE, NULL, "is empty", fix);
 	if (n > DNSOPERATOR_ZONES_MAX) {
 		snprintf(why, sizeof(why), "has %zu zones", n);
-		say(check, DNSOPERATOR_INVALID_ZONE, NULL, why, "use at most 256 in a template");
+		add_problem(check, DNSOPERATOR_INVALID_ZONE, NULL, why,
+			    "use at most 256 in a template");
 		n = 0;
 	}
 	ret->zones = arena_alloc(check->a, (n + 1) * sizeof(*ret->zones));
 	json_array_foreach (list, i, v) {
 		if (i == n)
 			break;
-		size_t here = enter(check, "[%zu]", i);
+		size_t here = enter_field(check, "[%zu]", i);
 		const char *z = check_zone(check, v);
 		if (z != NULL)
 			ret->zones[ret->n_zones++] = z;
-		leave(check, here);
+		leave_field(check, here);
 	}
-	leave(check, at);
+	leave_field(check, at);
 }
 
 /* ---- type, class, action ---- */
@@ -252,32 +255,32 @@ static void check_zones(struct check *check, const json_t *object, struct dnsope
 static void check_only(struct check *check, const json_t *object, const char *name,
 		       const char *only)
 {
-	const json_t *v = member(object, name);
-	size_t at = enter(check, ".%s", name);
+	const json_t *v = member_of(object, name);
+	size_t at = enter_field(check, ".%s", name);
 	struct slice s = text_of(v);
 	char fix[64];
 	snprintf(fix, sizeof(fix), "use %s, or leave it out", only);
 	if (v != NULL && !json_is_string(v))
-		say(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, "is not a text", fix);
+		add_problem(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, "is not a string", fix);
 	else if (v != NULL && !slice_is(s, only))
-		say(check, DNSOPERATOR_UNSUPPORTED_VALUE, &s, "is not supported", fix);
-	leave(check, at);
+		add_problem(check, DNSOPERATOR_UNSUPPORTED_VALUE, &s, "is not supported", fix);
+	leave_field(check, at);
 }
 
 static void check_answer(struct check *check, const json_t *object, struct api_answer *ret)
 {
 	static const char fix[] = "write one record as {{ .Name }} 3600 IN AAAA 2001:db8::1";
-	const json_t *v = member(object, "answerTemplate");
+	const json_t *v = member_of(object, "answerTemplate");
 	struct slice s = text_of(v);
 	char why[512];
-	size_t at = enter(check, ".answerTemplate");
+	size_t at = enter_field(check, ".answerTemplate");
 	if (v == NULL)
-		say(check, DNSOPERATOR_INVALID_ANSWER, NULL, "is missing", fix);
+		add_problem(check, DNSOPERATOR_INVALID_ANSWER, NULL, "is missing", fix);
 	else if (!json_is_string(v))
-		say(check, DNSOPERATOR_INVALID_ANSWER, NULL, "is not a text", fix);
+		add_problem(check, DNSOPERATOR_INVALID_ANSWER, NULL, "is not a string", fix);
 	else if (api_answer_parse(s, ret, why, sizeof(why)) < 0)
-		say(check, DNSOPERATOR_INVALID_ANSWER, &s, why, fix);
-	leave(check, at);
+		add_problem(check, DNSOPERATOR_INVALID_ANSWER, &s, why, fix);
+	leave_field(check, at);
 }
 
 static void check_action(struct check *check, const json_t *object,
@@ -285,39 +288,39 @@ static void check_action(struct check *check, const json_t *object,
 {
 	static const char one[] = "exactly one action type must be specified";
 	static const char fix[] = "set either returnEmpty or generateResponse";
-	const json_t *action = member(object, "action");
-	const json_t *empty = member(action, "returnEmpty");
-	const json_t *generate = member(action, "generateResponse");
-	size_t at = enter(check, ".action");
+	const json_t *action = member_of(object, "action");
+	const json_t *empty = member_of(action, "returnEmpty");
+	const json_t *generate = member_of(action, "generateResponse");
+	size_t at = enter_field(check, ".action");
 	check_members(check, action, "returnEmpty generateResponse");
 	if (!json_is_object(action) || (empty != NULL) == (generate != NULL)) {
 		char why[100];
 		snprintf(why, sizeof(why), "has %s: %s", empty != NULL ? "both" : "none", one);
-		say(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, why, fix);
-		leave(check, at);
+		add_problem(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, why, fix);
+		leave_field(check, at);
 		return;
 	}
 	const json_t *which = empty != NULL ? empty : generate;
 	ret->empty = empty != NULL;
-	enter(check, ret->empty ? ".returnEmpty" : ".generateResponse");
+	enter_field(check, ret->empty ? ".returnEmpty" : ".generateResponse");
 	if (!json_is_object(which)) {
-		say(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, "is not an object",
-		    "write it as {} with its fields");
+		add_problem(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, "is not an object",
+			    "write it as {} with its fields");
 	} else {
 		check_members(check, which, ret->empty ? "rcode" : "answerTemplate rcode");
 		check_only(check, which, "rcode", "NOERROR");
 		if (!ret->empty)
 			check_answer(check, which, &ret->answer);
 	}
-	leave(check, at);
+	leave_field(check, at);
 }
 
 static void check_template(struct check *check, const json_t *object,
 			   struct dnsoperator_template *ret)
 {
 	if (!json_is_object(object)) {
-		say(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, "is not an object",
-		    "write it with name, zones and action");
+		add_problem(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, "is not an object",
+			    "write it with name, zones and action");
 		return;
 	}
 	check_name(check, object);
@@ -334,24 +337,24 @@ static void check_list(struct check *check, const json_t *list, struct dnsoperat
 	size_t i, n = json_array_size(list);
 	json_t *v;
 	if (!json_is_array(list))
-		say(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, "is not a list",
-		    "write a list of templates");
+		add_problem(check, DNSOPERATOR_UNSUPPORTED_VALUE, NULL, "is not a list",
+			    "write a list of templates");
 	if (n > DNSOPERATOR_TEMPLATES_MAX) {
 		char why[64];
 		snprintf(why, sizeof(why), "has %zu templates", n);
-		say(check, DNSOPERATOR_TOO_MANY_TEMPLATES, NULL, why,
-		    "use at most 20: a template may have 256 zones");
+		add_problem(check, DNSOPERATOR_TOO_MANY_TEMPLATES, NULL, why,
+			    "use at most 20: a template may have 256 zones");
 		n = DNSOPERATOR_TEMPLATES_MAX;
 	}
 	ret->v = arena_calloc(check->a, (n + 1) * sizeof(*ret->v));
 	json_array_foreach (list, i, v) {
 		if (i == n)
 			break;
-		size_t at = enter(check, "[%zu]", i);
+		size_t at = enter_field(check, "[%zu]", i);
 		check->tmpl = NULL;
 		check_template(check, v, &ret->v[i]);
 		check->tmpl = NULL;
-		leave(check, at);
+		leave_field(check, at);
 	}
 	ret->n = n;
 }

@@ -79,7 +79,7 @@ static unsigned labels_of(const char *zone)
 	return n;
 }
 
-static int by_depth(const void *pa, const void *pb)
+static int compare_depth(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
 	if (a->labels != b->labels)
@@ -108,8 +108,8 @@ struct work {
 	struct map entries;
 };
 
-static void place(struct work *work, const struct dnsoperator_templates *templates,
-		  struct entry *entry, struct arena *arena)
+static void add_to_stanza(struct work *work, const struct dnsoperator_templates *templates,
+			  struct entry *entry, struct arena *arena)
 {
 	size_t *cur = &work->current[entry->of - templates->v];
 	if (*cur == 0 || *cur <= entry->after) {
@@ -139,12 +139,12 @@ void dnsoperator_stanzas_order(const struct dnsoperator_templates *templates, st
 		}
 	}
 	if (all.n != 0)
-		qsort(all.v, all.n, sizeof(*all.v), by_depth);
+		qsort(all.v, all.n, sizeof(*all.v), compare_depth);
 	map_init(&w.entries);
 	for (size_t i = 0; i < all.n; i++)
 		map_set(&w.entries, slice_of(all.v[i].zone), &all.v[i]);
 	for (size_t i = 0; i < all.n; i++)
-		place(&w, templates, &all.v[i], arena);
+		add_to_stanza(&w, templates, &all.v[i], arena);
 	map_done(&w.entries);
 	vec_done(&all);
 	free(w.current);

@@ -28,7 +28,7 @@ static bool is_settled(const struct dnsoperator_instances *roll,
 	       strcmp(entry->hash, roll->wanted) == 0;
 }
 
-static size_t unsettled(const struct dnsoperator_instances *roll)
+static size_t count_unsettled(const struct dnsoperator_instances *roll)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < roll->servers.n; i++)
@@ -78,20 +78,20 @@ bool dnsoperator_instances_recheck(struct dnsoperator_instances *roll, uint64_t 
 
 /* ---- who is there ---- */
 
-static int by_name(const void *left, const void *right)
+static int compare_names(const void *left, const void *right)
 {
 	const struct dnsoperator_instance *x = left, *y = right;
 	return strcmp(x->name, y->name);
 }
 
-static struct dnsoperator_instance *find(const struct dnsoperator_instances *roll,
-					 const struct dnsoperator_server_at *at)
+static struct dnsoperator_instance *find_instance(const struct dnsoperator_instances *roll,
+						  const struct dnsoperator_server_at *at)
 {
 	struct dnsoperator_instance key = { .name = (char *)(uintptr_t)at->name };
-	struct dnsoperator_instance *e =
-		roll->servers.n == 0
-			? NULL
-			: bsearch(&key, roll->servers.v, roll->servers.n, sizeof(key), by_name);
+	struct dnsoperator_instance *e = roll->servers.n == 0
+						 ? NULL
+						 : bsearch(&key, roll->servers.v, roll->servers.n,
+							   sizeof(key), compare_names);
 	bool same = e != NULL && net_addr_same_ip(&e->addr, &at->addr) &&
 		    net_addr_port(&e->addr) == net_addr_port(&at->addr);
 	return same ? e : NULL;
@@ -105,7 +105,7 @@ bool dnsoperator_instances_set_list(struct dnsoperator_instances *roll,
 	now.servers.v = NULL;
 	now.servers.n = now.servers.cap = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct dnsoperator_instance *old = find(roll, &at[i]);
+		const struct dnsoperator_instance *old = find_instance(roll, &at[i]);
 		struct dnsoperator_instance *e = vec_add(&now.servers);
 		kept += old != NULL;
 		if (old != NULL)
@@ -115,7 +115,7 @@ bool dnsoperator_instances_set_list(struct dnsoperator_instances *roll,
 		e->name = xstrdup(at[i].name);
 	}
 	if (count != 0)
-		qsort(now.servers.v, count, sizeof(*now.servers.v), by_name);
+		qsort(now.servers.v, count, sizeof(*now.servers.v), compare_names);
 	if (kept < count)
 		now.rounds = 0;
 	/* somebody new has said nothing yet */
@@ -189,8 +189,8 @@ static bool is_answer(const struct dnsoperator_instances *roll, const struct dns
 	       (said->kind == DNSOPERATOR_ACK_FAILED && roll->wanted[0] != '\0');
 }
 
-static bool note(const struct dnsoperator_instances *roll, struct dnsoperator_instance *entry,
-		 const struct dnsoperator_ack *said)
+static bool note_answer(const struct dnsoperator_instances *roll,
+			struct dnsoperator_instance *entry, const struct dnsoperator_ack *said)
 {
 	bool reached = is_answer(roll, said);
 	/* like no text, not even one without a marker */
@@ -224,7 +224,8 @@ bool dnsoperator_instances_note_early(struct dnsoperator_instances *roll, const 
 	bool changed = false;
 	for (size_t i = 0; i < count; i++) {
 		if (is_answer(roll, &said[i]))
-			changed = note(roll, &roll->servers.v[which[i]], &said[i]) || changed;
+			changed =
+				note_answer(roll, &roll->servers.v[which[i]], &said[i]) || changed;
 	}
 	return changed;
 }
@@ -236,8 +237,8 @@ bool dnsoperator_instances_note_answers(struct dnsoperator_instances *roll, cons
 	bool changed = !roll->told_new;
 	roll->told_new = true;
 	for (size_t i = 0; i < count; i++)
-		changed = note(roll, &roll->servers.v[which[i]], &said[i]) || changed;
-	bool open = unsettled(roll) != 0;
+		changed = note_answer(roll, &roll->servers.v[which[i]], &said[i]) || changed;
+	bool open = count_unsettled(roll) != 0;
 	if (!open && now >= roll->doubt_ns) {
 		roll->rounds = 0;
 		roll->next_ns = now;
@@ -255,7 +256,7 @@ bool dnsoperator_instances_note_answers(struct dnsoperator_instances *roll, cons
 uint64_t dnsoperator_instances_next_ns(const struct dnsoperator_instances *roll, uint64_t now)
 {
 	uint64_t at = roll->all_ns;
-	bool open = unsettled(roll) != 0;
+	bool open = count_unsettled(roll) != 0;
 	if (!roll->wants || roll->servers.n == 0)
 		return 0;
 	if (any_due(roll))

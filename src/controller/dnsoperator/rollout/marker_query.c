@@ -43,7 +43,7 @@ struct pull {
 
 /* ---- replies ---- */
 
-static void other(struct dnsoperator_ack *ret, const char *what, const char *more)
+static void set_other(struct dnsoperator_ack *ret, const char *what, const char *more)
 {
 	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_OTHER };
 	snprintf(ret->text, sizeof(ret->text), "%s%s", what, more);
@@ -91,12 +91,13 @@ static const char *why_failed(uint16_t rcode)
 {
 	switch (rcode) {
 	case DNS_RCODE_SERVFAIL:
-		return "SERVFAIL does not show what a server runs; its log says why.";
+		return "SERVFAIL does not show which configuration a server runs; see its log.";
 	case DNS_RCODE_REFUSED:
-		return "REFUSED does not show what a server runs; something before it, or another "
-		       "configuration, refuses the question.";
+		return "REFUSED does not show which configuration a server runs; a proxy in front "
+		       "of it, or another configuration, refuses the query.";
 	default:
-		return "An error does not show what a server runs; dig shows which it is.";
+		return "An error does not show which configuration a server runs; query it with "
+		       "dig to see the error.";
 	}
 }
 
@@ -105,14 +106,14 @@ void dnsoperator_ack_read(const uint8_t *msg, size_t len, struct dnsoperator_ack
 	char buf[DNS_MNEMONIC_MAX];
 	*ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_TOLD };
 	if (len < DNS_HEADER_BYTES) {
-		other(ret, "no DNS message", "");
+		set_other(ret, "no DNS message", "");
 		return;
 	}
 	uint16_t rcode = dns_get16(msg + 2) & 15;
 	if (rcode != DNS_RCODE_NOERROR)
-		other(ret, "it answers ", dns_rcode_str(rcode, buf));
+		set_other(ret, "it answers ", dns_rcode_str(rcode, buf));
 	else if (!find_hash(msg, len, ret))
-		other(ret, "it answers without a hash", "");
+		set_other(ret, "it answers without a hash", "");
 	if (rcode != DNS_RCODE_NOERROR && rcode != DNS_RCODE_NXDOMAIN) {
 		/* a marker may be there, and the server not able or willing to answer from it */
 		ret->kind = DNSOPERATOR_ACK_FAILED;
@@ -130,7 +131,7 @@ static uint16_t make_question(const char *asked, uint8_t msg[DNS_QUERY_MAX])
 	return (uint16_t)dns_message_query(msg, 0, DNS_FLAG_RD, name, DNS_TYPE_TXT);
 }
 
-static void answered(struct resolve_exchange *x);
+static void on_answer(struct resolve_exchange *x);
 
 static void try_once(struct asking *asking, bool tcp)
 {
@@ -140,7 +141,7 @@ static void try_once(struct asking *asking, bool tcp)
 					       .msg_n = make_question(p->opts.name, asking->msg),
 					       .tcp = tcp,
 					       .deadline_ns = loop_now(p->loop) + p->opts.try_ns,
-					       .done = answered };
+					       .done = on_answer };
 	resolve_start(p->resolver, &asking->x);
 }
 
@@ -154,7 +155,7 @@ static void start_next(struct pull *pull)
 	}
 }
 
-static void unreachable(struct asking *asking)
+static void set_unreachable(struct asking *asking)
 {
 	const struct resolve_exchange *x = &asking->x;
 	*asking->ret = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_UNREACHABLE };
@@ -164,7 +165,7 @@ static void unreachable(struct asking *asking)
 						: "no DNS message");
 }
 
-static void answered(struct resolve_exchange *exchange)
+static void on_answer(struct resolve_exchange *exchange)
 {
 	struct asking *a = CONTAINER_OF(exchange, struct asking, x);
 	struct pull *p = a->pull;
@@ -182,12 +183,12 @@ static void answered(struct resolve_exchange *exchange)
 	if (exchange->result == RESOLVE_OK)
 		dnsoperator_ack_read(exchange->reply, exchange->reply_n, a->ret);
 	else
-		unreachable(a);
+		set_unreachable(a);
 	p->running--;
 	start_next(p);
 }
 
-static void arm(void *ctx)
+static void arm_flush(void *ctx)
 {
 	((struct pull *)ctx)->armed = true;
 }
@@ -199,7 +200,7 @@ static void report_progress(struct loop_timer *timer)
 	loop_timer_set(p->loop, timer, loop_now(p->loop) + DNSOPERATOR_ACK_PROGRESS_NS);
 }
 
-static void run(struct pull *pull)
+static void run_loop(struct pull *pull)
 {
 	pull->progress.cb = report_progress;
 	if (pull->opts.progress != NULL)
@@ -233,7 +234,7 @@ void dnsoperator_ack_pull(const union net_addr *addr, size_t count,
 	p.opts.tries = opts->tries != 0 ? opts->tries : TRIES;
 	p.v = xcalloc(count + 1, sizeof(*p.v));
 	p.resolver = resolver_new(&(struct resolver_env){
-		.loop = p.loop, .ops = &net_ops_kernel, .arm = arm, .ctx = &p });
+		.loop = p.loop, .ops = &net_ops_kernel, .arm = arm_flush, .ctx = &p });
 	for (size_t i = 0; i < count; i++) {
 		struct resolve_conf c = { .addr = addr[i] };
 		ret[i] = (struct dnsoperator_ack){ .kind = DNSOPERATOR_ACK_PENDING };
@@ -241,7 +242,7 @@ void dnsoperator_ack_pull(const union net_addr *addr, size_t count,
 					  .up = resolve_upstream_new(&c),
 					  .ret = &ret[i] };
 	}
-	run(&p);
+	run_loop(&p);
 	resolver_free(p.resolver);
 	for (size_t i = 0; i < count; i++)
 		resolve_upstream_unref(p.v[i].up);

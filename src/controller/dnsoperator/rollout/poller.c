@@ -51,7 +51,8 @@ static uint64_t late_ns(const struct controller_options *options,
 }
 
 /* Through the API server? Addresses that were given, and a server of this process, are for DNS. */
-static bool by_proxy(const struct controller_options *options, enum dnsoperator_platform platform)
+static bool is_by_proxy(const struct controller_options *options,
+			enum dnsoperator_platform platform)
 {
 	return options->dns_by_proxy && options->n_dns_instances == 0 &&
 	       platform != DNSOPERATOR_MACHINE;
@@ -74,7 +75,7 @@ bool dnsoperator_poller_want(struct dnsoperator_poller *asker,
 			     uint64_t age_ns)
 {
 	pthread_mutex_lock(&asker->lock);
-	asker->roll.apart = by_proxy(options, facts->platform);
+	asker->roll.apart = is_by_proxy(options, facts->platform);
 	dnsoperator_marker_name(dnsoperator_domain(facts), asker->name);
 	bool changed = dnsoperator_instances_want(
 		&asker->roll, hash, late_ns(options, facts->platform), age_ns, clock_mono_ns());
@@ -101,7 +102,7 @@ static void avoid_wildcard(union net_addr *at)
 		at->v6.sin6_addr = in6addr_loopback;
 }
 
-static void add_at(dnsoperator_servers_at *out, const union net_addr *at, struct arena *arena)
+static void add_server(dnsoperator_servers_at *out, const union net_addr *at, struct arena *arena)
 {
 	char text[NET_ADDR_TEXT_MAX];
 	net_addr_str(at, text);
@@ -118,10 +119,10 @@ static void list_servers(const struct controller_options *options,
 			return;
 		net_addr_set_port(&at, options->machine->port);
 		avoid_wildcard(&at);
-		add_at(out, &at, arena);
+		add_server(out, &at, arena);
 	} else if (options->n_dns_instances != 0) {
 		for (size_t i = 0; i < options->n_dns_instances; i++)
-			add_at(out, &options->dns_instances[i], arena);
+			add_server(out, &options->dns_instances[i], arena);
 	} else {
 		dnsoperator_ready_pods(pods, dnsoperator_sites[platform].port, out);
 	}
@@ -141,7 +142,7 @@ struct turn {
 	struct dnsoperator_ack said[AT_ONCE];
 };
 
-static void hear(void *ctx)
+static void note_early_answers(void *ctx)
 {
 	struct turn *t = ctx;
 	pthread_mutex_lock(&t->asker->lock);
@@ -153,7 +154,9 @@ static void hear(void *ctx)
 
 static void ask_by_dns(struct turn *turn)
 {
-	struct dnsoperator_ack_opts opts = { .name = turn->name, .progress = hear, .ctx = turn };
+	struct dnsoperator_ack_opts opts = { .name = turn->name,
+					     .progress = note_early_answers,
+					     .ctx = turn };
 	dnsoperator_ack_pull(turn->addr, turn->n, &opts, turn->said);
 }
 
@@ -201,7 +204,7 @@ void dnsoperator_poller_poll(struct dnsoperator_poller *asker, struct controller
 	list_servers(options, platform, pods, &arena, &list);
 	bool changed = begin_turn(t, &list, &arena);
 	vec_done(&list);
-	if (t->n != 0 && by_proxy(options, platform))
+	if (t->n != 0 && is_by_proxy(options, platform))
 		ask_by_proxy(t, dnsoperator_sites[platform].ns);
 	else if (t->n != 0)
 		ask_by_dns(t);

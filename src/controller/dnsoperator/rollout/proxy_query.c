@@ -20,7 +20,7 @@ enum { THREADS = 8, PATH_MAX_BYTES = 640 };
 /* ---- hashes ---- */
 
 /* As the server makes it of what it has parsed. */
-static int running_hash(struct slice text, char ret[DNSOPERATOR_PROXY_HASH_MAX])
+static int hash_running(struct slice text, char ret[DNSOPERATOR_PROXY_HASH_MAX])
 {
 	CLEANUP(strbuf_done) struct strbuf json = STRBUF_INIT;
 	uint8_t digest[NET_SHA512_BYTES];
@@ -36,8 +36,8 @@ static int running_hash(struct slice text, char ret[DNSOPERATOR_PROXY_HASH_MAX])
 	return 0;
 }
 
-static const struct dnsoperator_text_names *find(const struct dnsoperator_texts *texts,
-						 const char *running)
+static const struct dnsoperator_text_names *find_corefile(const struct dnsoperator_texts *texts,
+							  const char *running)
 {
 	for (size_t i = 0; i < DNSOPERATOR_TEXTS_MAX; i++) {
 		if (running[0] != '\0' && strcmp(texts->v[i].running, running) == 0)
@@ -50,7 +50,7 @@ void dnsoperator_texts_add(struct dnsoperator_texts *texts, struct slice text, c
 {
 	struct dnsoperator_text_names n = { 0 };
 	/* One that does not parse is run by nobody. */
-	if (running_hash(text, n.running) < 0 || find(texts, n.running) != NULL)
+	if (hash_running(text, n.running) < 0 || find_corefile(texts, n.running) != NULL)
 		return;
 	snprintf(n.hash, sizeof(n.hash), "%s", hash);
 	texts->v[texts->next] = n;
@@ -60,7 +60,7 @@ void dnsoperator_texts_add(struct dnsoperator_texts *texts, struct slice text, c
 void dnsoperator_texts_name(const struct dnsoperator_texts *texts, const char *running,
 			    struct dnsoperator_ack *ack)
 {
-	const struct dnsoperator_text_names *n = find(texts, running);
+	const struct dnsoperator_text_names *n = find_corefile(texts, running);
 	if (ack->kind != DNSOPERATOR_ACK_TOLD)
 		return;
 	snprintf(ack->hash, sizeof(ack->hash), "%.*s", (int)sizeof(ack->hash) - 1,
@@ -80,21 +80,19 @@ static const struct {
 	{ 401, true, 0, "The API server does not accept the credentials of --kubeconfig." },
 	{ 403, true, 0,
 	  "The API server does not allow pods/proxy: apply deploy/rbac/dnsoperator-hosted.yaml." },
-	{ 404, true, 0, "The API server does not know these pods any more." },
+	{ 404, true, 0, "These pods no longer exist." },
 	{ 404, false, 0,
-	  "They have no page /config at port 8181, so they are not `fairlead dns`, or an old one: "
-	  "CoreDNS can be asked over DNS only (--dns-ask dns, from where the pods can be "
+	  "They do not serve /config at port 8181, so they are not `fairlead dns`, or an old "
+	  "version: CoreDNS can be polled over DNS only (--dns-ask dns, from where the pods can be "
 	  "reached)." },
 	{ 503, true, 0,
-	  "The API server cannot reach port 8181 of these pods: let it, or its konnectivity "
-	  "agents, "
-	  "through network policies, and see that the tunnel to the nodes is up." },
+	  "The API server cannot reach port 8181 of these pods: allow it, or its konnectivity "
+	  "agents, in network policies, and check the tunnel to the nodes." },
 	{ 0, false, ERR_TIMEOUT,
-	  "The API server had no answer from port 8181 of these pods within 2 s: let it, or its "
-	  "konnectivity agents, through network policies, and see that the tunnel to the nodes is "
-	  "up." },
-	{ 0, false, ERR_CLOSED, "The API server of --kubeconfig is away." },
-	{ 0, false, 0, "The API server did not pass the question on to port 8181 of these pods." },
+	  "The API server got no answer from port 8181 of these pods within 2 s: allow it, or its "
+	  "konnectivity agents, in network policies, and check the tunnel to the nodes." },
+	{ 0, false, ERR_CLOSED, "The API server of --kubeconfig cannot be reached." },
+	{ 0, false, 0, "The API server did not forward the request to port 8181 of these pods." },
 };
 
 static const char *why_of(int ret, const struct kube_status *st)
@@ -150,7 +148,7 @@ struct pull {
 	_Atomic size_t next;
 };
 
-static int keep(void *ctx, struct slice bytes)
+static int keep_body(void *ctx, struct slice bytes)
 {
 	struct strbuf *b = ctx;
 	if (b->n + bytes.n > DNSOPERATOR_PROXY_BODY_MAX)
@@ -166,7 +164,9 @@ static int ask_one(struct kube_conn *conn, const struct pull *pull, size_t index
 	char path[PATH_MAX_BYTES];
 	snprintf(path, sizeof(path), "/api/v1/namespaces/%s/pods/%s:%d/proxy/config", pull->ns,
 		 pull->names[index], DNSOPERATOR_PROXY_PORT);
-	struct kube_stream s = { .path = path, .timeout_ns = TRY_NS, .data = keep, .ctx = &body };
+	struct kube_stream s = {
+		.path = path, .timeout_ns = TRY_NS, .data = keep_body, .ctx = &body
+	};
 	int r = kube_stream(conn, &s, &st);
 	dnsoperator_proxy_read(r, &st, strbuf_slice(&body), pull->ret[index].running,
 			       &pull->ret[index].ack);
@@ -189,7 +189,7 @@ struct helper {
 	struct pull *pull;
 };
 
-static void *help(void *arg)
+static void *run_helper(void *arg)
 {
 	struct helper *h = arg;
 	ask_rest(h->conn, h->pull);
@@ -202,7 +202,8 @@ static bool start_helper(struct helper *helper, struct kube_client *client, stru
 	char err[128];
 	helper->pull = pull;
 	helper->conn = kube_conn_new(client, err, sizeof(err));
-	if (helper->conn == NULL || pthread_create(&helper->thread, NULL, help, helper) != 0) {
+	if (helper->conn == NULL ||
+	    pthread_create(&helper->thread, NULL, run_helper, helper) != 0) {
 		kube_conn_free(helper->conn);
 		return false;
 	}

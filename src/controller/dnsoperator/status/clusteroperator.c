@@ -47,7 +47,7 @@ struct versions {
 };
 
 /* Of a container in a DaemonSet; NULL: it has none of that name. */
-static const char *image(const json_t *daemonset, const char *container)
+static const char *image_of(const json_t *daemonset, const char *container)
 {
 	const json_t *c;
 	size_t i;
@@ -58,19 +58,19 @@ static const char *image(const json_t *daemonset, const char *container)
 	return NULL;
 }
 
-static int64_t number(const json_t *object, const char *path)
+static int64_t number_at(const json_t *object, const char *path)
 {
 	return json_integer_value(api_get(object, path));
 }
 
 /* Do all pods run what the DaemonSet has now? */
-static bool rolled_out(const json_t *object)
+static bool is_rolled_out(const json_t *object)
 {
-	int64_t want = number(object, "status.desiredNumberScheduled");
+	int64_t want = number_at(object, "status.desiredNumberScheduled");
 	return object != NULL &&
-	       number(object, "status.observedGeneration") >= api_generation(object) &&
-	       number(object, "status.updatedNumberScheduled") >= want &&
-	       number(object, "status.numberAvailable") >= want;
+	       number_at(object, "status.observedGeneration") >= api_generation(object) &&
+	       number_at(object, "status.updatedNumberScheduled") >= want &&
+	       number_at(object, "status.numberAvailable") >= want;
 }
 
 static const char *old_version(const json_t *co, const char *name)
@@ -85,8 +85,8 @@ static const char *old_version(const json_t *co, const char *name)
 	return unknown;
 }
 
-static void count_versions(const json_t *co, const struct dnsoperator_clusteroperator *in,
-			   struct versions *ret)
+static void compare_versions(const json_t *co, const struct dnsoperator_clusteroperator *in,
+			     struct versions *ret)
 {
 	bool all = true;
 	*ret = (struct versions){ 0 };
@@ -94,12 +94,12 @@ static void count_versions(const json_t *co, const struct dnsoperator_clusterope
 		const struct version_row *row = &version_rows[i];
 		const json_t *set =
 			row->on_nodes ? in->workload->node_resolver : in->workload->servers;
-		const char *has = image(set, row->container);
+		const char *has = image_of(set, row->container);
 		const char *want = in->wanted[i] != NULL ? in->wanted[i] : has;
 		bool there = all; /* the operator comes last, when all it runs is there */
 		if (row->container[0] != '\0') {
 			/* what has no container has nothing to wait for */
-			there = rolled_out(set) && (has == NULL || strcmp(has, want) == 0);
+			there = is_rolled_out(set) && (has == NULL || strcmp(has, want) == 0);
 			all = all && there;
 		}
 		ret->wanted[i] = want;
@@ -131,8 +131,8 @@ struct job {
 static const char absent_reason[] = "DNSDoesNotExist";
 static const char absent_text[] = "DNS \"default\" does not exist.";
 
-static void tell(struct job *job, const char *type, enum api_status status, const char *reason,
-		 const char *message)
+static void set_condition(struct job *job, const char *type, enum api_status status,
+			  const char *reason, const char *message)
 {
 	struct api_condition c = { type, status, reason, message, 0 };
 	job->changed |= api_condition_set(job->conditions, &c, job->now);
@@ -143,33 +143,34 @@ static const char *message_of(const struct job *job, const char *type)
 	return api_get_string(api_condition_find(job->dns, type), "message");
 }
 
-static void tell_available(struct job *job)
+static void set_available(struct job *job)
 {
 	if (job->in->dns == NULL)
-		tell(job, "Available", API_FALSE, absent_reason, absent_text);
+		set_condition(job, "Available", API_FALSE, absent_reason, absent_text);
 	else if (api_condition_status(job->dns, "Available") != API_TRUE)
-		tell(job, "Available", API_FALSE, "DNSUnavailable",
-		     "DNS \"default\" is unavailable.");
+		set_condition(job, "Available", API_FALSE, "DNSUnavailable",
+			      "DNS \"default\" is unavailable.");
 	else
-		tell(job, "Available", API_TRUE, "AsExpected", "DNS \"default\" is available.");
+		set_condition(job, "Available", API_TRUE, "AsExpected",
+			      "DNS \"default\" is available.");
 }
 
 /* Pods that are replaced by an upgrade are no trouble. */
-static void tell_degraded(struct job *job)
+static void set_degraded(struct job *job)
 {
 	CLEANUP(strbuf_done) struct strbuf m = STRBUF_INIT;
 	if (job->in->dns == NULL) {
-		tell(job, "Degraded", API_TRUE, absent_reason, absent_text);
+		set_condition(job, "Degraded", API_TRUE, absent_reason, absent_text);
 	} else if (!job->versions->upgrading &&
 		   api_condition_status(job->dns, "Degraded") == API_TRUE) {
 		strbuf_addf(&m, "DNS default is degraded: %s", message_of(job, "Degraded"));
-		tell(job, "Degraded", API_TRUE, "DNSDegraded", m.s);
+		set_condition(job, "Degraded", API_TRUE, "DNSDegraded", m.s);
 	} else {
-		tell(job, "Degraded", API_FALSE, "DNSNotDegraded", "");
+		set_condition(job, "Degraded", API_FALSE, "DNSNotDegraded", "");
 	}
 }
 
-static void tell_upgradeable(struct job *job)
+static void set_upgradeable(struct job *job)
 {
 	bool no = api_condition_find(job->dns, "Upgradeable") != NULL &&
 		  api_condition_status(job->dns, "Upgradeable") != API_TRUE;
@@ -177,8 +178,8 @@ static void tell_upgradeable(struct job *job)
 	CLEANUP(strbuf_done) struct strbuf m = STRBUF_INIT;
 	strbuf_addf(&m, "DNS default is %supgradeable%s%s", no ? "not " : "",
 		    why[0] != '\0' ? ": " : "", why);
-	tell(job, "Upgradeable", no ? API_FALSE : API_TRUE,
-	     no ? "DNSNotUpgradeable" : "DNSUpgradeable", m.s);
+	set_condition(job, "Upgradeable", no ? API_FALSE : API_TRUE,
+		      no ? "DNSNotUpgradeable" : "DNSUpgradeable", m.s);
 }
 
 struct progress {
@@ -229,16 +230,16 @@ static void add_upgrades(const struct versions *versions, struct progress *progr
 	}
 }
 
-static void tell_progressing(struct job *job)
+static void set_progressing(struct job *job)
 {
 	struct progress p = { API_UNKNOWN, STRBUF_INIT, STRBUF_INIT };
 	add_dns_progress(job, &p);
 	add_upgrades(job->versions, &p);
 	if (p.reason.n != 0)
-		tell(job, "Progressing", p.status, p.reason.s, p.message.s);
+		set_condition(job, "Progressing", p.status, p.reason.s, p.message.s);
 	else
-		tell(job, "Progressing", API_FALSE, "AsExpected",
-		     "Desired and current number of DNSes are equal");
+		set_condition(job, "Progressing", API_FALSE, "AsExpected",
+			      "Desired and current number of DNSes are equal");
 	strbuf_done(&p.reason);
 	strbuf_done(&p.message);
 }
@@ -246,7 +247,7 @@ static void tell_progressing(struct job *job)
 /* ---- all of it ---- */
 
 /* What `oc adm must-gather` takes along. */
-static json_t *related(const char *ns)
+static json_t *related_objects(const char *ns)
 {
 	static const char rbac[] = "rbac.authorization.k8s.io", us[] = "fairlead-dnsoperator";
 	return json_pack("[{ss,ss,ss},{ss,ss,ss},{ss,ss,ss},{ss,ss,ss},{ss,ss,ss},"
@@ -260,7 +261,7 @@ static json_t *related(const char *ns)
 }
 
 /* Takes it over; true when it was another one. */
-static bool replace(json_t *left, const char *name, json_t *right)
+static bool replace_member(json_t *left, const char *name, json_t *right)
 {
 	bool same = json_equal(json_object_get(left, name), right) != 0;
 	json_object_set_new(left, name, right);
@@ -277,20 +278,20 @@ bool dnsoperator_clusteroperator_set(json_t *co, const struct dnsoperator_cluste
 			 .dns = api_get(in->dns, "status.conditions"),
 			 .conditions = dnsoperator_member(status, "conditions", json_array),
 			 .now = now_wall_ns };
-	count_versions(co, in, &versions);
-	tell_degraded(&j);
-	tell_progressing(&j);
-	tell_available(&j);
-	tell_upgradeable(&j);
+	compare_versions(co, in, &versions);
+	set_degraded(&j);
+	set_progressing(&j);
+	set_available(&j);
+	set_upgradeable(&j);
 	json_t *list = versions_list(&versions); /* whose texts may be in the old one */
-	j.changed |= replace(status, "versions", list);
-	j.changed |= replace(status, "relatedObjects", related(in->ns));
+	j.changed |= replace_member(status, "versions", list);
+	j.changed |= replace_member(status, "relatedObjects", related_objects(in->ns));
 	return j.changed;
 }
 
 /* ---- reading and writing ---- */
 
-static int change(void *ctx, json_t *copy)
+static int set_status(void *ctx, json_t *copy)
 {
 	return dnsoperator_clusteroperator_set(copy, ctx, clock_wall_ns());
 }
@@ -304,7 +305,7 @@ static bool is_settled(const struct kube_obj *obj, const struct dnsoperator_clus
 }
 
 /* 1: there is no such kind. */
-static int create(struct controller_ctx *ctx, const struct kube_ref *ref)
+static int create_object(struct controller_ctx *ctx, const struct kube_ref *ref)
 {
 	struct kube_status st = { 0 };
 	json_t *o = json_pack("{ss,ss,s{ss},s{}}", "apiVersion", "config.openshift.io/v1", "kind",
@@ -331,11 +332,11 @@ int dnsoperator_clusteroperator_write(struct controller_ctx *ctx,
 	struct kube_status st = { 0 };
 	struct dnsoperator_clusteroperator now = *in;
 	bool settled = o != NULL && is_settled(o, in);
-	int r = o == NULL ? create(ctx, &ref) : 0;
+	int r = o == NULL ? create_object(ctx, &ref) : 0;
 	kube_obj_unref(o);
 	if (settled || r != 0)
 		return r < 0 ? r : 0;
-	r = kube_edit(ctx->conn, &ref, "status", change, &now, &st);
+	r = kube_edit(ctx->conn, &ref, "status", set_status, &now, &st);
 	if (r == ERR_NOTFOUND)
 		r = 0; /* deleted meanwhile: its watch tells */
 	else if (r < 0)

@@ -102,13 +102,13 @@ void dnsoperator_gauges_servers(const struct dnsoperator_answers *instances, con
 
 /* ---- templates ---- */
 
-static struct metrics_series *series(const char *name, const char *zone)
+static struct metrics_series *series_of(const char *name, const char *zone)
 {
 	return metrics_get(&template_family, (const char *const[]){ name, zone, "AAAA", "IN" });
 }
 
 /* Sets the series of each, and returns them as `shown` has them. */
-static json_t *show(const struct dnsoperator_templates *templates)
+static json_t *set_series(const struct dnsoperator_templates *templates)
 {
 	json_t *shown = json_object();
 	for (size_t i = 0; i < templates->n; i++) {
@@ -119,7 +119,7 @@ static json_t *show(const struct dnsoperator_templates *templates)
 			/* servers have zones with a final dot */
 			snprintf(zone, sizeof(zone), "%s%s", bare,
 				 strcmp(bare, ".") == 0 ? "" : ".");
-			metrics_set(series(templates->v[i].name, zone), 1);
+			metrics_set(series_of(templates->v[i].name, zone), 1);
 			json_object_set_new(zones, zone, json_true());
 		}
 		json_object_set_new(shown, templates->v[i].name, zones);
@@ -136,7 +136,7 @@ static void drop_others(const json_t *old, const json_t *new)
 		const json_t *still = json_object_get(new, name);
 		json_object_foreach (zones, zone, v) {
 			if (json_object_get(still, zone) == NULL)
-				metrics_drop(series(name, zone));
+				metrics_drop(series_of(name, zone));
 		}
 	}
 }
@@ -152,7 +152,7 @@ void dnsoperator_gauges_templates(struct dnsoperator_gauges *gauges, const json_
 	arena_init(&a);
 	/* what does not pass any more is not in force either */
 	IGNORE(dnsoperator_templates_check(list, domain, &a, &t, &none));
-	json_t *shown = show(&t);
+	json_t *shown = set_series(&t);
 	drop_others(gauges->shown, shown);
 	json_decref(gauges->shown);
 	gauges->shown = shown;

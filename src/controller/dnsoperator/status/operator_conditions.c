@@ -24,15 +24,15 @@ struct job {
 	bool openshift;
 };
 
-static void look_again(struct job *job, uint64_t after)
+static void recheck_after(struct job *job, uint64_t after)
 {
 	if (job->out->again_ns == 0 || after < job->out->again_ns)
 		job->out->again_ns = after;
 }
 
 /* Takes the message over. */
-static void tell(struct job *job, int which, enum api_status status, const char *reason,
-		 struct strbuf *message)
+static void set_condition(struct job *job, int which, enum api_status status, const char *reason,
+			  struct strbuf *message)
 {
 	static const char *const types[DNSOPERATOR_HEALTH_CONDITIONS] = {
 		[DNSOPERATOR_PROGRESSING] = "Progressing",
@@ -44,17 +44,17 @@ static void tell(struct job *job, int which, enum api_status status, const char 
 								      strbuf_take(message) };
 }
 
-static void say(struct job *job, int which, enum api_status status, const char *reason,
-		const char *message)
+static void set_fixed(struct job *job, int which, enum api_status status, const char *reason,
+		      const char *message)
 {
 	struct strbuf m = STRBUF_INIT;
 	strbuf_adds(&m, message);
-	tell(job, which, status, reason, &m);
+	set_condition(job, which, status, reason, &m);
 }
 
 /* How long until the condition, which has this status now, has had it for longer than the time to
  * settle; 0: it has, or it has another status. One of the future is of a clock that was wrong. */
-static uint64_t settles_in(const struct job *job, const char *type, enum api_status status)
+static uint64_t settling_ns(const struct job *job, const char *type, enum api_status status)
 {
 	const json_t *c = api_condition_find(job->old, type);
 	uint64_t since, now = job->in->now_wall_ns;
@@ -75,7 +75,7 @@ static bool has_address(const struct job *job)
 	return api_get_string(job->in->workload->service, "spec.clusterIP")[0] != '\0';
 }
 
-static int64_t count(const json_t *daemonset, const char *path)
+static int64_t count_pods(const json_t *daemonset, const char *path)
 {
 	int64_t n = json_integer_value(api_get(daemonset, path));
 	return MIN(MAX(n, 0), INT32_MAX); /* as the API has it */
@@ -85,15 +85,16 @@ static int64_t count(const json_t *daemonset, const char *path)
 
 static void add_pods(struct strbuf *message, const json_t *daemonset, const char *what)
 {
-	int64_t want = count(daemonset, "status.desiredNumberScheduled");
-	int64_t have = count(daemonset, "status.updatedNumberScheduled");
+	int64_t want = count_pods(daemonset, "status.desiredNumberScheduled");
+	int64_t have = count_pods(daemonset, "status.updatedNumberScheduled");
 	if (have < want)
 		strbuf_addf(message, "%sHave %" PRId64 " %s pods, want %" PRId64 ".",
 			    message->n != 0 ? "\n" : "", have, what, want);
 }
 
 /* `want` is taken over. */
-static void add_drift(struct strbuf *message, const char *what, const json_t *have, json_t *want)
+static void add_difference(struct strbuf *message, const char *what, const json_t *have,
+			   json_t *want)
 {
 	if (!json_equal(api_tree(have), want)) {
 		char *h = have != NULL ? json_dumps(have, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
@@ -115,12 +116,12 @@ static void add_rolling(const struct job *job, struct strbuf *message)
 		add_line(message, no_daemonset);
 	} else {
 		add_pods(message, w->servers, "up-to-date DNS");
-		add_drift(message, "node selector",
-			  api_get(w->servers, "spec.template.spec.nodeSelector"),
-			  dnsoperator_node_selector(job->in->dns));
-		add_drift(message, "tolerations",
-			  api_get(w->servers, "spec.template.spec.tolerations"),
-			  dnsoperator_tolerations(job->in->dns, job->in->platform));
+		add_difference(message, "node selector",
+			       api_get(w->servers, "spec.template.spec.nodeSelector"),
+			       dnsoperator_node_selector(job->in->dns));
+		add_difference(message, "tolerations",
+			       api_get(w->servers, "spec.template.spec.tolerations"),
+			       dnsoperator_tolerations(job->in->dns, job->in->platform));
 	}
 	if (w->node_resolver == NULL)
 		add_line(message, "The node-resolver daemonset does not exist.");
@@ -141,7 +142,7 @@ static void add_loading(const struct job *job, struct strbuf *message)
 }
 
 /* True when it is or stays True. */
-static bool tell_progressing(struct job *job)
+static bool set_progressing(struct job *job)
 {
 	struct strbuf m = STRBUF_INIT;
 	if (job->openshift) {
@@ -153,29 +154,32 @@ static bool tell_progressing(struct job *job)
 	}
 	if (m.n == 0) {
 		strbuf_done(&m);
-		say(job, DNSOPERATOR_PROGRESSING, API_FALSE, "AsExpected",
-		    job->openshift ? "All DNS and node-resolver pods are updated, and the DNS "
-				     "service has a cluster IP address."
-		    : job->in->plan->write ? "No server is known to run another configuration."
-		    : job->in->plan->domain_unknown
-			    ? "Nothing is rolled out, since the cluster's domain is not known."
-			    : "spec.managementState is Unmanaged, so nothing is rolled "
-			      "out.");
+		set_fixed(job, DNSOPERATOR_PROGRESSING, API_FALSE, "AsExpected",
+			  job->openshift
+				  ? "All DNS and node-resolver pods are updated, and the DNS "
+				    "service has a cluster IP address."
+			  : job->in->plan->write
+				  ? "No server runs another configuration, as far as is known."
+			  : job->in->plan->domain_unknown
+				  ? "Nothing is rolled out, because the cluster's domain is not "
+				    "known."
+				  : "spec.managementState is Unmanaged, so nothing is rolled "
+				    "out.");
 		return false;
 	}
-	uint64_t left = settles_in(job, "Progressing", API_FALSE);
+	uint64_t left = settling_ns(job, "Progressing", API_FALSE);
 	if (left != 0) {
-		look_again(job, left);
+		recheck_after(job, left);
 		strbuf_done(&m);
 		return false;
 	}
-	tell(job, DNSOPERATOR_PROGRESSING, API_TRUE, "Reconciling", &m);
+	set_condition(job, DNSOPERATOR_PROGRESSING, API_TRUE, "Reconciling", &m);
 	return true;
 }
 
 /* ---- Available ---- */
 
-static void tell_available_openshift(struct job *job)
+static void set_available_openshift(struct job *job)
 {
 	const json_t *servers = job->in->workload->servers;
 	struct strbuf m = STRBUF_INIT;
@@ -183,7 +187,7 @@ static void tell_available_openshift(struct job *job)
 	if (servers == NULL) {
 		pods = "NoDaemonSet";
 		add_line(&m, no_daemonset);
-	} else if (count(servers, "status.numberAvailable") == 0) {
+	} else if (count_pods(servers, "status.numberAvailable") == 0) {
 		pods = "NoDaemonSetPods";
 		add_line(&m, "The DNS daemonset has no pods available.");
 	}
@@ -194,55 +198,57 @@ static void tell_available_openshift(struct job *job)
 	if (m.n == 0) {
 		strbuf_adds(&m, "The DNS daemonset has available pods, and the DNS service has a "
 				"cluster IP address.");
-		tell(job, DNSOPERATOR_AVAILABLE, API_TRUE, "AsExpected", &m);
+		set_condition(job, DNSOPERATOR_AVAILABLE, API_TRUE, "AsExpected", &m);
 		return;
 	}
 	snprintf(job->out->unavailable, sizeof(job->out->unavailable), "%s%s", pods, service);
-	tell(job, DNSOPERATOR_AVAILABLE, API_FALSE, job->out->unavailable, &m);
+	set_condition(job, DNSOPERATOR_AVAILABLE, API_FALSE, job->out->unavailable, &m);
 }
 
 /* No number of servers is told: each pod that comes and goes would rewrite the object. */
-static void tell_available_elsewhere(struct job *job)
+static void set_available_elsewhere(struct job *job)
 {
 	const struct dnsoperator_alive *s = &job->in->seen;
 	if (!s->known) {
 		if (job->in->plan->domain_unknown)
-			say(job, DNSOPERATOR_AVAILABLE, API_UNKNOWN, "ClusterDomainUnknown",
-			    "Servers are not asked, since the cluster's domain is not known.");
+			set_fixed(job, DNSOPERATOR_AVAILABLE, API_UNKNOWN, "ClusterDomainUnknown",
+				  "Servers are not polled, because the cluster's domain is not "
+				  "known.");
 		else if (!job->in->plan->write)
-			say(job, DNSOPERATOR_AVAILABLE, API_UNKNOWN, "Unmanaged",
-			    "spec.managementState is Unmanaged, so servers are not asked.");
+			set_fixed(job, DNSOPERATOR_AVAILABLE, API_UNKNOWN, "Unmanaged",
+				  "spec.managementState is Unmanaged, so servers are not polled.");
 		return;
 	}
 	if (s->n == 0)
-		say(job, DNSOPERATOR_AVAILABLE, API_UNKNOWN, "NoInstances", "No server is known.");
+		set_fixed(job, DNSOPERATOR_AVAILABLE, API_UNKNOWN, "NoInstances",
+			  "No server is known.");
 	else if (s->ready == 0 && s->by_pods)
-		say(job, DNSOPERATOR_AVAILABLE, API_FALSE, "NoReadyInstances",
-		    "No DNS pod is ready.");
+		set_fixed(job, DNSOPERATOR_AVAILABLE, API_FALSE, "NoReadyInstances",
+			  "No DNS pod is ready.");
 	else if (s->ready == 0)
-		say(job, DNSOPERATOR_AVAILABLE, API_FALSE, "InstancesUnreachable",
-		    "No server answered when it was asked.");
+		set_fixed(job, DNSOPERATOR_AVAILABLE, API_FALSE, "InstancesUnreachable",
+			  "No server answered the last poll.");
 	else
-		say(job, DNSOPERATOR_AVAILABLE, API_TRUE, "AsExpected",
-		    s->by_pods ? "A DNS pod is ready."
-			       : "A server answered when it was asked the last time.");
+		set_fixed(job, DNSOPERATOR_AVAILABLE, API_TRUE, "AsExpected",
+			  s->by_pods ? "At least one DNS pod is ready."
+				     : "At least one server answered the last poll.");
 }
 
 /* ---- Upgradeable ---- */
 
-static void tell_upgradeable(struct job *job)
+static void set_upgradeable(struct job *job)
 {
 	if (job->in->plan->write || job->in->plan->domain_unknown)
-		say(job, DNSOPERATOR_UPGRADEABLE, API_TRUE, "AsExpected",
-		    "DNS Operator can be upgraded");
+		set_fixed(job, DNSOPERATOR_UPGRADEABLE, API_TRUE, "AsExpected",
+			  "DNS Operator can be upgraded");
 	else
-		say(job, DNSOPERATOR_UPGRADEABLE, API_FALSE, "OperatorUnmanaged",
-		    "Cannot upgrade while managementState is Unmanaged");
+		set_fixed(job, DNSOPERATOR_UPGRADEABLE, API_FALSE, "OperatorUnmanaged",
+			  "Cannot upgrade while managementState is Unmanaged");
 }
 
 /* ---- Degraded ---- */
 
-static void add_inner(struct strbuf *msg, const char *reason, const char *message)
+static void add_reason(struct strbuf *msg, const char *reason, const char *message)
 {
 	strbuf_addf(msg, "%s%s=True (%s: %s)", msg->n != 0 ? ", " : "", reason, reason, message);
 }
@@ -253,22 +259,22 @@ static void add_unavailable(struct strbuf *message, int64_t want, int64_t have)
 	int64_t max = (want * PERCENT + 99) / 100;
 	char text[128];
 	if (want == 0) {
-		add_inner(message, "NoDNSPodsDesired",
-			  "No DNS pods are desired; this could mean all nodes are tainted or "
-			  "unschedulable.");
+		add_reason(message, "NoDNSPodsDesired",
+			   "No DNS pods are desired; this could mean all nodes are tainted or "
+			   "unschedulable.");
 	} else if (have == 0) {
-		add_inner(message, "NoDNSPodsAvailable", "No DNS pods are available.");
+		add_reason(message, "NoDNSPodsAvailable", "No DNS pods are available.");
 	} else if (want - have > max) {
 		snprintf(text, sizeof(text),
 			 "Too many DNS pods are unavailable (%" PRId64 " > %" PRId64
 			 " max unavailable).",
 			 want - have, max);
-		add_inner(message, "MaxUnavailableDNSPodsExceeded", text);
+		add_reason(message, "MaxUnavailableDNSPodsExceeded", text);
 	}
 }
 
 /* What comes and goes with pods; while they are rolled out it is no trouble. */
-static void add_pod_troubles(const struct job *job, struct strbuf *message)
+static void add_pod_errors(const struct job *job, struct strbuf *message)
 {
 	const struct dnsoperator_alive *s = &job->in->seen;
 	if (!job->openshift) {
@@ -278,72 +284,72 @@ static void add_pod_troubles(const struct job *job, struct strbuf *message)
 	}
 	const json_t *servers = job->in->workload->servers;
 	if (!has_address(job))
-		add_inner(message, "NoService", no_address);
+		add_reason(message, "NoService", no_address);
 	if (servers == NULL)
-		add_inner(message, "NoDNSDaemonSet", no_daemonset);
+		add_reason(message, "NoDNSDaemonSet", no_daemonset);
 	else
-		add_unavailable(message, count(servers, "status.desiredNumberScheduled"),
-				count(servers, "status.numberAvailable"));
+		add_unavailable(message, count_pods(servers, "status.desiredNumberScheduled"),
+				count_pods(servers, "status.numberAvailable"));
 }
 
 /* T15: templates that servers do not run count when that lasts. */
-static bool lasts(struct job *job, const char *type)
+static bool is_lasting(struct job *job, const char *type)
 {
-	uint64_t left = settles_in(job, type, API_FALSE);
+	uint64_t left = settling_ns(job, type, API_FALSE);
 	if (left != 0)
-		look_again(job, left);
+		recheck_after(job, left);
 	return left == 0 && api_condition_status(job->old, type) == API_FALSE;
 }
 
 /* What the object asks for and servers do not run; a roll-out is no excuse. */
-static void add_config_troubles(struct job *job, struct strbuf *message)
+static void add_config_errors(struct job *job, struct strbuf *message)
 {
 	const struct dnsoperator_plan *p = job->in->plan;
 	const struct dnsoperator_condition *applied = &p->conditions[DNSOPERATOR_APPLIED];
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (p->servers.n != 0) {
 		dnsoperator_problems_text(&p->servers, &text);
-		add_inner(message, "InvalidServers", text.s);
+		add_reason(message, "InvalidServers", text.s);
 	}
 	if (p->domain_unknown)
-		add_inner(message, "ClusterDomainUnknown", dnsoperator_domain_unknown);
+		add_reason(message, "ClusterDomainUnknown", dnsoperator_domain_unknown);
 	if (job->in->unwritten != NULL)
-		add_inner(message, "CorefileNotWritten", job->in->unwritten);
+		add_reason(message, "CorefileNotWritten", job->in->unwritten);
 	if (job->in->contested != NULL)
-		add_inner(message, "ConfigMapContested", job->in->contested);
-	if (p->templates.n != 0 && lasts(job, "TemplateConfigurationValid"))
-		add_inner(message, "InvalidTemplates", p->conditions[DNSOPERATOR_VALID].message);
+		add_reason(message, "ConfigMapContested", job->in->contested);
+	if (p->templates.n != 0 && is_lasting(job, "TemplateConfigurationValid"))
+		add_reason(message, "InvalidTemplates", p->conditions[DNSOPERATOR_VALID].message);
 	if (applied->reason != NULL && strcmp(applied->reason, "ReloadFailed") == 0 &&
-	    lasts(job, "TemplateConfigurationApplied"))
-		add_inner(message, "ReloadFailed", applied->message);
+	    is_lasting(job, "TemplateConfigurationApplied"))
+		add_reason(message, "ReloadFailed", applied->message);
 }
 
-static void tell_degraded(struct job *job, bool progressing)
+static void set_degraded(struct job *job, bool progressing)
 {
 	static const char intro[] =
 		"One or more other status conditions indicate a degraded state: ";
 	CLEANUP(strbuf_done) struct strbuf inner = STRBUF_INIT;
 	struct strbuf m = STRBUF_INIT;
 	if (!progressing)
-		add_pod_troubles(job, &inner);
-	add_config_troubles(job, &inner);
-	uint64_t left = settles_in(job, "Degraded", API_FALSE);
+		add_pod_errors(job, &inner);
+	add_config_errors(job, &inner);
+	uint64_t left = settling_ns(job, "Degraded", API_FALSE);
 	if (inner.n != 0 && left != 0) {
-		look_again(job, left);
+		recheck_after(job, left);
 		return;
 	}
 	if (inner.n != 0) {
 		strbuf_addf(&m, "%s%s", intro, inner.s);
-		tell(job, DNSOPERATOR_DEGRADED, API_TRUE, "DegradedConditions", &m);
-		look_again(job, job->settle_ns);
+		set_condition(job, DNSOPERATOR_DEGRADED, API_TRUE, "DegradedConditions", &m);
+		recheck_after(job, job->settle_ns);
 		return;
 	}
-	say(job, DNSOPERATOR_DEGRADED, API_FALSE, "AsExpected",
-	    progressing ? "Nothing is wrong but what is being rolled out."
-	    : job->openshift
-		    ? "Enough DNS pods are available, and the DNS service has a cluster IP "
-		      "address."
-		    : "Nothing is known to be wrong.");
+	set_fixed(job, DNSOPERATOR_DEGRADED, API_FALSE, "AsExpected",
+		  progressing ? "No errors, apart from the rollout in progress."
+		  : job->openshift
+			  ? "Enough DNS pods are available, and the DNS service has a cluster IP "
+			    "address."
+			  : "No errors are known.");
 }
 
 /* ---- all of them ---- */
@@ -356,13 +362,13 @@ void dnsoperator_health_make(const struct dnsoperator_health_in *in, struct dnso
 			 .settle_ns = in->settle_ns != 0 ? in->settle_ns : DNSOPERATOR_SETTLE_NS,
 			 .openshift = in->platform == DNSOPERATOR_OPENSHIFT };
 	*ret = (struct dnsoperator_health){ 0 };
-	bool progressing = tell_progressing(&j);
+	bool progressing = set_progressing(&j);
 	if (j.openshift)
-		tell_available_openshift(&j);
+		set_available_openshift(&j);
 	else
-		tell_available_elsewhere(&j);
-	tell_upgradeable(&j);
-	tell_degraded(&j, progressing);
+		set_available_elsewhere(&j);
+	set_upgradeable(&j);
+	set_degraded(&j, progressing);
 }
 
 void dnsoperator_health_done(struct dnsoperator_health *health)

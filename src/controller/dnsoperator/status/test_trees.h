@@ -125,7 +125,7 @@ static inline void trees_try_maps(const json_t *all, const struct dnsoperator_pl
 			dnsoperator_accepted_object(plan, f), dnsoperator_accepted_read(map),
 			dnsoperator_backup_patch(dns, plan, f),
 			dnsoperator_ca_error(map) == NULL ? dnsoperator_ca_copy(map, dns, "ns")
-							    : NULL };
+							  : NULL };
 	IGNORE(dnsoperator_object_contains(map, v[0]));
 	IGNORE(dnsoperator_corefile_time(map));
 	IGNORE(dnsoperator_ca_is_copy(map));

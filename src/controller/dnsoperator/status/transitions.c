@@ -55,8 +55,8 @@ static bool is_default(const json_t *old, const char *reason)
 	return old == NULL && strcmp(reason, "FeatureGateDisabled") == 0;
 }
 
-static bool tell(const struct row *row, const json_t *before, const json_t *after,
-		 struct dnsoperator_transition *ret)
+static bool find_transition(const struct row *row, const json_t *before, const json_t *after,
+			    struct dnsoperator_transition *ret)
 {
 	const json_t *old = api_condition_find(before, row->type);
 	const json_t *now = api_condition_find(after, row->type);
@@ -82,6 +82,6 @@ size_t dnsoperator_transitions_of(const json_t *before, const json_t *after,
 	const json_t *is = api_get(after, "status.conditions");
 	size_t n = 0;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		n += tell(&rows[i], was, is, &ret[n]);
+		n += find_transition(&rows[i], was, is, &ret[n]);
 	return n;
 }

@@ -7,7 +7,7 @@
 #define TELL_NS	  (300 * NS_PER_MS)
 #define BACKUP_NS NS_PER_S
 
-static uint64_t left(uint64_t since_ns, uint64_t wait_ns, uint64_t now_ns)
+static uint64_t remaining_ns(uint64_t since_ns, uint64_t wait_ns, uint64_t now_ns)
 {
 	return since_ns != 0 && now_ns < since_ns + wait_ns ? since_ns + wait_ns - now_ns : 0;
 }
@@ -22,7 +22,7 @@ void dnsoperator_write_delay_wrote(struct dnsoperator_write_delay *pace, uint64_
 uint64_t dnsoperator_write_delay_status(struct dnsoperator_write_delay *pace, bool settled,
 					uint64_t now_ns)
 {
-	uint64_t wait = settled ? 0 : left(pace->untold_ns, TELL_NS, now_ns);
+	uint64_t wait = settled ? 0 : remaining_ns(pace->untold_ns, TELL_NS, now_ns);
 	if (wait == 0)
 		pace->untold_ns = 0;
 	return wait;
@@ -30,5 +30,5 @@ uint64_t dnsoperator_write_delay_status(struct dnsoperator_write_delay *pace, bo
 
 uint64_t dnsoperator_write_delay_backup(const struct dnsoperator_write_delay *pace, uint64_t now_ns)
 {
-	return left(pace->text_ns, BACKUP_NS, now_ns);
+	return remaining_ns(pace->text_ns, BACKUP_NS, now_ns);
 }
