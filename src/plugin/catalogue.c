@@ -122,7 +122,7 @@ static const char *const states[] = {
 
 enum { NAME_MAX_BYTES = 31 };
 
-static unsigned min3(unsigned a, unsigned b, unsigned c)
+static unsigned min_of_three(unsigned a, unsigned b, unsigned c)
 {
 	unsigned m = a < b ? a : b;
 	return m < c ? m : c;
@@ -130,7 +130,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 
 /* Letters to insert, delete, change or swap with their neighbour until one is the other. Both at
  * most NAME_MAX_BYTES long. */
-static unsigned distance(const char *left, size_t na, const char *right, size_t nb)
+static unsigned edit_distance(const char *left, size_t na, const char *right, size_t nb)
 {
 	unsigned row[3][NAME_MAX_BYTES + 1];
 	unsigned *before = row[0], *last = row[1], *cur = row[2];
@@ -140,10 +140,10 @@ static unsigned distance(const char *left, size_t na, const char *right, size_t 
 		cur[0] = i;
 		for (unsigned k = 1; k <= nb; k++) {
 			unsigned cost = left[i - 1] != right[k - 1];
-			cur[k] = min3(last[k] + 1, cur[k - 1] + 1, last[k - 1] + cost);
+			cur[k] = min_of_three(last[k] + 1, cur[k - 1] + 1, last[k - 1] + cost);
 			if (i > 1 && k > 1 && left[i - 1] == right[k - 2] &&
 			    left[i - 2] == right[k - 1])
-				cur[k] = min3(cur[k], before[k - 2] + 1, cur[k]);
+				cur[k] = min_of_three(cur[k], before[k - 2] + 1, cur[k]);
 		}
 		unsigned *free_row = before;
 		before = last;
@@ -154,7 +154,7 @@ static unsigned distance(const char *left, size_t na, const char *right, size_t 
 }
 
 /* The plugin of the nearest name, a third of its letters away at most; NULL: none. */
-static const struct plugin *nearest(const char *name)
+static const struct plugin *nearest_plugin(const char *name)
 {
 	const struct plugin *best = NULL;
 	size_t n = strlen(name);
@@ -164,7 +164,7 @@ static const struct plugin *nearest(const char *name)
 	for (size_t i = 0; plugin_list[i] != NULL; i++) {
 		const char *other = plugin_list[i]->name;
 		size_t m = strlen(other);
-		unsigned d = m <= NAME_MAX_BYTES ? distance(name, n, other, m) : UINT32_MAX;
+		unsigned d = m <= NAME_MAX_BYTES ? edit_distance(name, n, other, m) : UINT32_MAX;
 		if (d < best_d && d <= (m + 2) / 3) {
 			best_d = d;
 			best = plugin_list[i];
@@ -173,7 +173,7 @@ static const struct plugin *nearest(const char *name)
 	return best;
 }
 
-static const struct catalogue_row *find(const char *name)
+static const struct catalogue_row *find_row(const char *name)
 {
 	for (const struct catalogue_row *r = catalogue; r->name != NULL; r++) {
 		if (strcmp(r->name, name) == 0)
@@ -184,7 +184,7 @@ static const struct catalogue_row *find(const char *name)
 
 void catalogue_explain(const char *name, struct strbuf *out)
 {
-	const struct catalogue_row *row = find(name);
+	const struct catalogue_row *row = find_row(name);
 	if (row != NULL && row->what != NULL) {
 		strbuf_addf(out, "'%s' (%s) %s", name, row->what, states[row->kind]);
 		if (row->instead != NULL)
@@ -192,7 +192,7 @@ void catalogue_explain(const char *name, struct strbuf *out)
 				    row->instead);
 		return;
 	}
-	const struct plugin *near = nearest(name);
+	const struct plugin *near = nearest_plugin(name);
 	if (near != NULL)
 		strbuf_addf(out, "unknown directive '%s', did you mean '%s'?", name, near->name);
 	else

@@ -11,13 +11,13 @@
 #include "server/route.h"
 #include "server/worker.h"
 
-static enum admit_result bare(struct query *q, uint16_t rcode)
+static enum admit_result reply_only(struct query *q, uint16_t rcode)
 {
 	q->rcode = rcode;
 	return ADMIT_BARE;
 }
 
-static void prefetch(struct query *q)
+static void run_prefetch(struct query *q)
 {
 	for (unsigned i = 0; i < q->block->n_prefetch; i++) {
 		struct plugin_inst *p = q->block->prefetcher[i];
@@ -45,15 +45,15 @@ enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 	case DNS_ADMIT_IGNORE:
 		return ADMIT_NONE;
 	case DNS_ADMIT_FORMERR:
-		return bare(q, DNS_RCODE_FORMERR);
+		return reply_only(q, DNS_RCODE_FORMERR);
 	case DNS_ADMIT_NOTIMP:
-		return bare(q, DNS_RCODE_NOTIMP);
+		return reply_only(q, DNS_RCODE_NOTIMP);
 	case DNS_ADMIT_EMPTY:
 		q->req.qtype = 0;
 		q->outcome = V_FAIL;
 		if (q->worker->gen->has_metrics)
 			report_dropped(q, &r->dropped, DNS_RCODE_SERVFAIL);
-		return bare(q, DNS_RCODE_SERVFAIL);
+		return reply_only(q, DNS_RCODE_SERVFAIL);
 	case DNS_ADMIT_OK:
 		break;
 	}
@@ -66,7 +66,7 @@ enum admit_result admit_parse(struct query *q, unsigned char *msg, size_t len)
 	dns_qname_set(&q->qname, q->req.qname);
 	q->rcode = refuse_code(q, r);
 	if (q->block != NULL && q->block->n_prefetch != 0)
-		prefetch(q);
+		run_prefetch(q);
 	return ADMIT_SERVE;
 }
 

@@ -49,7 +49,7 @@ void query_resume_at(struct query *q, uint64_t due_ns)
 	loop_timer_set(q->worker->loop, &q->timer, due_ns);
 }
 
-static void release(struct query *q);
+static void free_query(struct query *q);
 
 static void release_subs(struct query *q)
 {
@@ -61,12 +61,12 @@ static void release_subs(struct query *q)
 	while (q->sub != NULL) {
 		struct query *s = q->sub;
 		q->sub = s->sub_next;
-		release(s);
+		free_query(s);
 	}
 }
 
 /* Frees a query and its sub-queries; depth is bounded by QUERY_SUB_DEPTH_MAX. */
-static void release(struct query *q)
+static void free_query(struct query *q)
 {
 	struct worker *w = q->worker;
 	struct generation *g = q->gen;
@@ -99,7 +99,7 @@ static void finish_sub(struct query *q)
 	reply_complete(q);
 	run_done(q);
 	if (q->detached) {
-		release(q);
+		free_query(q);
 		return;
 	}
 	unlink_running(parent, q);
@@ -109,7 +109,7 @@ static void finish_sub(struct query *q)
 	query_resume(parent);
 }
 
-static void finish(struct query *q)
+static void finish_query(struct query *q)
 {
 	if (q->is_sub) {
 		finish_sub(q);
@@ -120,7 +120,7 @@ static void finish(struct query *q)
 	run_done(q);
 	if (q->conn != NULL)
 		conn_query_done(q);
-	release(q);
+	free_query(q);
 }
 
 void chain_stream_end(struct query *q)
@@ -128,7 +128,7 @@ void chain_stream_end(struct query *q)
 	run_done(q);
 	if (q->conn != NULL)
 		conn_query_done(q);
-	release(q);
+	free_query(q);
 }
 
 /* True: it waits. Else it fails. A query whose sub-queries run waits for nobody else: if one of
@@ -153,7 +153,7 @@ static bool begin_wait(struct query *q)
 }
 
 /* What a verdict of the instance at the cursor means for the cursor. True: go on walking. */
-static bool turn(struct query *q, enum verdict verdict)
+static bool apply_verdict(struct query *q, enum verdict verdict)
 {
 	if (verdict != V_WAIT && (q->resumed || q->timer.heap_at != 0)) {
 		/* Nobody waited for it; it must not wake another plugin that waits later. */
@@ -172,7 +172,7 @@ static bool turn(struct query *q, enum verdict verdict)
 		return true;
 	case V_DROP:
 		q->outcome = verdict;
-		finish(q);
+		finish_query(q);
 		return false;
 	case V_WAIT:
 		return !begin_wait(q);
@@ -199,7 +199,7 @@ static enum verdict end_of_chain(struct query *q)
 
 /* Calls the instance at the cursor; moves an upward cursor first. V_NEXT when it has nothing to
  * say. *ret_end: the chain is over. */
-static enum verdict step(struct query *q, bool *ret_end)
+static enum verdict call_next(struct query *q, bool *ret_end)
 {
 	*ret_end = false;
 	if (q->up) {
@@ -223,14 +223,14 @@ static enum verdict call_resume(struct query *q)
 	return p->plugin->resume(p, q);
 }
 
-static void walk(struct query *q, enum verdict verdict, bool have_verdict)
+static void walk_chain(struct query *q, enum verdict verdict, bool have_verdict)
 {
 	for (;;) {
 		bool end = false;
 		if (!have_verdict)
-			verdict = step(q, &end);
+			verdict = call_next(q, &end);
 		if (end) {
-			finish(q);
+			finish_query(q);
 			return;
 		}
 		if (verdict == V_WAIT && q->resumed) {
@@ -239,7 +239,7 @@ static void walk(struct query *q, enum verdict verdict, bool have_verdict)
 			have_verdict = true;
 			continue;
 		}
-		if (!turn(q, verdict))
+		if (!apply_verdict(q, verdict))
 			return;
 		have_verdict = false;
 	}
@@ -248,7 +248,7 @@ static void walk(struct query *q, enum verdict verdict, bool have_verdict)
 void chain_start(struct query *q)
 {
 	q->started = true;
-	walk(q, V_NEXT, false);
+	walk_chain(q, V_NEXT, false);
 }
 
 void chain_refuse(struct query *q, uint16_t rcode)
@@ -258,7 +258,7 @@ void chain_refuse(struct query *q, uint16_t rcode)
 	q->outcome = V_FAIL;
 	q->rcode = rcode;
 	q->entered = q->top = 0;
-	finish(q);
+	finish_query(q);
 }
 
 static void start_sub_server(struct query *q)
@@ -278,7 +278,7 @@ void chain_drain(struct worker *worker)
 		if (worker->run_first == NULL)
 			worker->run_last = NULL;
 		if (q->started)
-			walk(q, call_resume(q), true);
+			walk_chain(q, call_resume(q), true);
 		else if (q->block == NULL)
 			start_sub_server(q);
 		else

@@ -1,5 +1,5 @@
 /* Signals as CoreDNS takes them (spec 1.0 "CLI"): TERM and INT end in order, with lameduck; a
- * second INT exits 2; QUIT exits at once; USR1 reloads; HUP is ignored. With the `reload` plugin
+ * second INT exits 2; QUIT exits at once; USR1 reloads; HUP is ignored. With the `reload_corefile` plugin
  * the same reload happens when the text has changed: at once where the change is told of, else
  * after the interval. */
 #include "server/control.h"
@@ -79,7 +79,7 @@ static void plan_check(struct control *control)
 	control->changed_ns = 0;
 }
 
-static void fatal(const struct srcerr *err)
+static void print_fatal(const struct srcerr *err)
 {
 	char text[1024];
 	srcerr_str(err, text, sizeof(text));
@@ -106,7 +106,7 @@ static void print_banner(const struct control *control)
 	fflush(stdout);
 }
 
-static void failed(const char *what, const char *area, const struct srcerr *err)
+static void report_failed_reload(const char *what, const char *area, const struct srcerr *err)
 {
 	char text[1024];
 	log_error(area, "%s: %s", what, srcerr_str(err, text, sizeof(text)));
@@ -128,7 +128,7 @@ static void set_version_info(const struct control *control)
 /* Reads the configuration. NULL when it is to be left alone: it cannot be read or does not parse
  * (which has no hash: said and counted once, not at every look), or when `only_changed` and it is
  * the one tried last, good or bad. */
-static struct corefile *load(struct control *control, bool only_changed)
+static struct corefile *load_corefile(struct control *control, bool only_changed)
 {
 	struct corefile *cf = NULL;
 	struct srcerr err = { 0 };
@@ -141,38 +141,39 @@ static struct corefile *load(struct control *control, bool only_changed)
 	bool same = only_changed && strcmp(h.s, control->tried.s) == 0;
 	control->tried = h;
 	if (bad && !same && only_changed)
-		failed("Corefile parse failed", "plugin/reload", &err);
+		report_failed_reload("Corefile parse failed", "plugin/reload", &err);
 	else if (bad && !same)
-		failed("SIGUSR1", NULL, &err);
+		report_failed_reload("SIGUSR1", NULL, &err);
 	if (bad || !same)
 		return cf;
 	corefile_free(cf);
 	return NULL;
 }
 
-static void accepted(const struct control *control)
+static void confirm_corefile(const struct control *control)
 {
 	if (control->src.accepted != NULL)
 		control->src.accepted(control->src.ctx);
 }
 
 /* By a signal, or because the text has changed. */
-static void reload(struct control *control, bool by_signal)
+static void reload_corefile(struct control *control, bool by_signal)
 {
 	struct srcerr err = { 0 };
-	struct corefile *cf = load(control, !by_signal);
+	struct corefile *cf = load_corefile(control, !by_signal);
 	if (cf == NULL)
 		return;
 	log_info(NULL, "Reloading");
 	if (server_reload(control->srv, cf, &err) < 0) {
 		if (by_signal)
-			failed("SIGUSR1", NULL, &err);
+			report_failed_reload("SIGUSR1", NULL, &err);
 		else
-			failed("Corefile changed but reload failed", "plugin/reload", &err);
+			report_failed_reload("Corefile changed but reload failed", "plugin/reload",
+					     &err);
 		return;
 	}
 	control->live = control->tried;
-	accepted(control);
+	confirm_corefile(control);
 	draw_period(control);
 	if (control->period_ns != 0) {
 		set_version_info(control);
@@ -238,18 +239,18 @@ static int start_serving(struct control *control, struct srcerr *err)
 		r = server_start(&control->o->server, cf, &control->srv, err);
 	}
 	if (r == 0)
-		accepted(control);
+		confirm_corefile(control);
 	if (r == 0 || control->src.last_good == NULL)
 		return r;
 	return start_last_good(control, err) < 0 ? r : 0;
 }
 
-static int start(struct control *control)
+static int start_server(struct control *control)
 {
 	struct srcerr err = { 0 };
 	int r = start_serving(control, &err);
 	if (r < 0) {
-		fatal(&err);
+		print_fatal(&err);
 		return r;
 	}
 	write_pidfile(control);
@@ -289,7 +290,7 @@ static int next_signal(const struct control *control, uint64_t until_ns, const i
 }
 
 /* Takes news of the configuration off its descriptors. */
-static void hear(struct control *control)
+static void read_change_events(struct control *control)
 {
 	bool changed = confwatch_changed(control->src.watch);
 	if (control->src.changed != NULL)
@@ -298,7 +299,7 @@ static void hear(struct control *control)
 		control->changed_ns = clock_mono_ns() + SETTLE_MS * NS_PER_MS;
 }
 
-static uint64_t earlier(uint64_t left, uint64_t right)
+static uint64_t earlier_of(uint64_t left, uint64_t right)
 {
 	return left == 0 || (right != 0 && right < left) ? right : left;
 }
@@ -311,22 +312,23 @@ static int next_event(struct control *control)
 	int news[] = { confwatch_fd(control->src.watch),
 		       control->src.fd != NULL ? control->src.fd(control->src.ctx) : -1 };
 	for (;;) {
-		uint64_t look = reloads ? earlier(control->next_check_ns, control->changed_ns) : 0;
+		uint64_t look =
+			reloads ? earlier_of(control->next_check_ns, control->changed_ns) : 0;
 		uint64_t until = look;
 		if (server_reap(control->srv))
-			until = earlier(look, clock_mono_ns() + REAP_MS * NS_PER_MS);
+			until = earlier_of(look, clock_mono_ns() + REAP_MS * NS_PER_MS);
 		int sig = next_signal(control, until, reloads ? news : NULL);
 		if (sig != 0)
 			return sig;
 		if (look != 0 && clock_mono_ns() >= look)
 			return 0;
 		if (reloads)
-			hear(control);
+			read_change_events(control);
 	}
 }
 
 /* Serves on for the lameduck time; a further INT or QUIT cuts it short. Exit status or -1. */
-static int lameduck(const struct control *control)
+static int serve_lameduck(const struct control *control)
 {
 	int64_t ns = server_lameduck_ns(control->srv);
 	if (ns <= 0)
@@ -350,7 +352,7 @@ static int shut_down(struct control *control, const char *who)
 {
 	log_info(NULL, "%s: Shutting down servers then terminating", who);
 	server_begin_shutdown(control->srv);
-	int status = lameduck(control);
+	int status = serve_lameduck(control);
 	if (status >= 0) {
 		remove_pidfile(control);
 		_exit(status);
@@ -360,12 +362,12 @@ static int shut_down(struct control *control, const char *who)
 	return 0;
 }
 
-static int serve(struct control *control)
+static int run_events(struct control *control)
 {
 	for (;;) {
 		switch (next_event(control)) {
 		case 0:
-			reload(control, false);
+			reload_corefile(control, false);
 			plan_check(control);
 			break;
 		case SIGTERM:
@@ -378,7 +380,7 @@ static int serve(struct control *control)
 			_exit(0);
 		case SIGUSR1:
 			log_info(NULL, "SIGUSR1: Reloading");
-			reload(control, true);
+			reload_corefile(control, true);
 			plan_check(control);
 			break;
 		case SIGUSR2:
@@ -410,7 +412,7 @@ int control_run(const struct control_opts *opts)
 	net_raise_file_limit();
 	rng_init(&c.rng);
 	c.src.watch = confwatch_new();
-	int status = start(&c) < 0 ? 1 : serve(&c);
+	int status = start_server(&c) < 0 ? 1 : run_events(&c);
 	confwatch_free(c.src.watch);
 	close(c.signals);
 	return status;

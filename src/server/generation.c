@@ -447,7 +447,7 @@ static void init_block(struct builder *builder, size_t index)
 	blk->prefetcher = arena_calloc(a, n * sizeof(*blk->prefetcher));
 }
 
-static int build(struct builder *builder, struct block_work *work)
+static int build_all(struct builder *builder, struct block_work *work)
 {
 	struct generation *g = builder->g;
 	for (size_t i = 0; i < g->n_block; i++) {
@@ -518,7 +518,7 @@ int generation_build(struct server *srv, struct corefile *cf, bool dry, struct g
 	g->block = arena_calloc(&g->arena, (cf->n_block + 1) * sizeof(*g->block));
 	err->text[0] = '\0';
 
-	int r = build(&b, work);
+	int r = build_all(&b, work);
 	g->route = arena_memdup(&g->arena, b.routes.v, b.routes.n * sizeof(*g->route));
 	g->n_route = b.routes.n;
 	g->inst = arena_memdup(&g->arena, b.inst.v, b.inst.n * sizeof(*g->inst));

@@ -13,7 +13,7 @@
 #include "server/slab.h"
 #include "server/worker.h"
 
-static bool echoed(const struct generation *generation, uint16_t code)
+static bool is_echoed(const struct generation *generation, uint16_t code)
 {
 	for (size_t i = 0; i < generation->n_edns_echo; i++) {
 		if (generation->edns_echo[i] == code)
@@ -29,7 +29,7 @@ static void echo_options(struct query *q)
 	size_t pos = 0;
 	while (dns_option_next(from, &pos, &o)) {
 		/* Without memory for it the option is left off: echoing is a courtesy. */
-		if (echoed(q->gen, o.code))
+		if (is_echoed(q->gen, o.code))
 			IGNORE(dns_resp_option(&q->resp, &q->arena, o.code, o.data, o.len) < 0);
 	}
 }
@@ -99,7 +99,7 @@ static struct dns_encode encode_args(const struct query *q, size_t limit)
 }
 
 /* Encodes; what cannot be encoded becomes SERVFAIL, which always fits. */
-static size_t encode(struct query *q, size_t limit, uint8_t *out, size_t cap)
+static size_t encode_reply(struct query *q, size_t limit, uint8_t *out, size_t cap)
 {
 	struct dns_encode e = encode_args(q, limit);
 	int n = dns_resp_encode(&q->resp, &e, out, cap);
@@ -168,7 +168,7 @@ static void send_udp(struct query *q)
 		buf = big->data;
 		cap = SLAB_LARGE_BYTES;
 	}
-	size_t n = encode(q, limit, buf, cap);
+	size_t n = encode_reply(q, limit, buf, cap);
 	q->wire_len = (uint16_t)n;
 	tx_commit(w, t, q, buf, n);
 }
@@ -176,7 +176,7 @@ static void send_udp(struct query *q)
 static void send_tcp(struct query *q)
 {
 	uint8_t *out = q->worker->tcp_out;
-	size_t n = encode(q, UINT16_MAX, out + 2, UINT16_MAX);
+	size_t n = encode_reply(q, UINT16_MAX, out + 2, UINT16_MAX);
 	dns_put16(out, (uint16_t)n);
 	q->wire_len = (uint16_t)n;
 	conn_send(q, out, n + 2);

@@ -89,10 +89,10 @@ void report_init(struct zone_report *report, const char *server, const char *zon
 	report->view = view;
 }
 
-static NOINLINE struct metrics_series *make(_Atomic(struct metrics_series *) *at,
-					    const struct metrics_family *family,
-					    const struct zone_report *report, const char *a,
-					    const char *b, const char *c)
+static NOINLINE struct metrics_series *make_series(_Atomic(struct metrics_series *) *at,
+						   const struct metrics_family *family,
+						   const struct zone_report *report, const char *a,
+						   const char *b, const char *c)
 {
 	const char *values[] = { report->server, report->zone, report->view, a, b, c };
 	struct metrics_series *s = metrics_get(family, values);
@@ -103,7 +103,7 @@ static NOINLINE struct metrics_series *make(_Atomic(struct metrics_series *) *at
 #define SERIES(at, ...)                                                                     \
 	__extension__({                                                                     \
 		struct metrics_series *s_ = atomic_load_explicit(at, memory_order_acquire); \
-		LIKELY(s_ != NULL) ? s_ : make(at, __VA_ARGS__);                            \
+		LIKELY(s_ != NULL) ? s_ : make_series(at, __VA_ARGS__);                     \
 	})
 
 static ALWAYS_INLINE void observe_at(struct metrics_series *series, unsigned slot, unsigned bucket,

@@ -6,7 +6,7 @@
 #include "server/query.h"
 
 /* As a block's filter: 1, 0, or negative. */
-static int accepts(struct query *q, struct block *block)
+static int filter_query(struct query *q, struct block *block)
 {
 	if (block->conf.collect != NULL)
 		block->conf.collect(block->conf.collect_ctx, q);
@@ -27,7 +27,7 @@ static int try_zone(struct query *q, const struct route *route, const struct dns
 		q->block = z->block;
 		q->zone = z;
 		q->state = NULL;
-		int taken = z->block->n_chain != 0 ? accepts(q, z->block) : 1;
+		int taken = z->block->n_chain != 0 ? filter_query(q, z->block) : 1;
 		if (taken < 0)
 			return taken;
 		if (taken == 0)
@@ -49,7 +49,7 @@ static int try_root(struct query *q, const struct route *route, const struct dns
 		q->block = z->block;
 		q->zone = z;
 		q->state = NULL;
-		int taken = z->block->n_chain != 0 ? accepts(q, z->block) : 0;
+		int taken = z->block->n_chain != 0 ? filter_query(q, z->block) : 0;
 		if (taken != 0) {
 			*ret = z;
 			return taken;

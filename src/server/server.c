@@ -44,7 +44,7 @@ struct order {
 	void (*fn)(struct order *o);
 };
 
-static void ack(struct server *server, int err)
+static void send_ack(struct server *server, int err)
 {
 	pthread_mutex_lock(&server->lock);
 	server->acks++;
@@ -98,19 +98,19 @@ static void order_init(struct order *order)
 		if (r < 0)
 			break;
 	}
-	ack(order->worker->srv, r);
+	send_ack(order->worker->srv, r);
 }
 
 static void order_uninit(struct order *order)
 {
 	worker_uninit(order->worker, order->gen);
-	ack(order->worker->srv, 0);
+	send_ack(order->worker->srv, 0);
 }
 
 static void order_switch(struct order *order)
 {
 	worker_switch(order->worker, order->gen);
-	ack(order->worker->srv, 0);
+	send_ack(order->worker->srv, 0);
 }
 
 static void order_retire(struct order *order)
@@ -120,13 +120,13 @@ static void order_retire(struct order *order)
 		worker_leave(order->worker, order->gen);
 	else
 		gw->retiring = true; /* its last query leaves it */
-	ack(order->worker->srv, 0);
+	send_ack(order->worker->srv, 0);
 }
 
 static void order_close(struct order *order)
 {
 	conn_close_all(order->worker);
-	ack(order->worker->srv, 0);
+	send_ack(order->worker->srv, 0);
 }
 
 /* ---- machine ---- */
@@ -222,7 +222,7 @@ static void server_free(struct server *server)
 	free(server);
 }
 
-static void commit(struct generation *generation)
+static void commit_instances(struct generation *generation)
 {
 	log_set_debug(generation->debug);
 	for (size_t i = 0; i < generation->n_inst; i++) {
@@ -257,7 +257,7 @@ bool server_reap(struct server *server)
 	return server->retired != NULL;
 }
 
-static void retire(struct server *server, struct generation *generation)
+static void retire_generation(struct server *server, struct generation *generation)
 {
 	generation->next = server->retired;
 	generation->n_members = server->n_active;
@@ -327,12 +327,12 @@ static int go_live(struct server *server, struct generation *generation, struct 
 	}
 	struct generation *old = server->gen;
 	struct confhash hash = confhash_of(generation->cf);
-	commit(generation);
+	commit_instances(generation);
 	IGNORE(order_all(server, order_switch, generation)); /* always acknowledged */
 	confhash_set_running(&hash);
 	server->gen = generation;
 	if (old != NULL)
-		retire(server, old);
+		retire_generation(server, old);
 	server_reap(server);
 	return 0;
 }
@@ -449,7 +449,7 @@ void server_stop(struct server *server, uint64_t grace_ns)
 		struct generation *g = server->gen;
 		IGNORE(order_all(server, order_switch, NULL)); /* always acknowledged */
 		server->gen = NULL;
-		retire(server, g);
+		retire_generation(server, g);
 		await_retired(server, deadline);
 		IGNORE(order_all(server, order_close, NULL)); /* always acknowledged */
 		server_reap(server);

@@ -19,7 +19,7 @@ enum {
 	SMALL_PER_QUERY = 4, /* what needs more is an answer that is being made */
 };
 
-static void grow(struct worker *worker)
+static void add_slab(struct worker *worker)
 {
 	char *slab = aligned_alloc(64, (size_t)SLOTS_PER_SLAB * SLOT_BYTES);
 	if (slab == NULL)
@@ -161,7 +161,7 @@ struct query *slot_take(struct worker *worker)
 	if (worker->free == NULL) {
 		if (worker->n_used >= worker->waiting.limit + SLOTS_RUNNING)
 			return NULL;
-		grow(worker);
+		add_slab(worker);
 	}
 	struct query *q = worker->free;
 	worker->free = q->next;

@@ -33,7 +33,7 @@ static pthread_mutex_t stop_lock = PTHREAD_MUTEX_INITIALIZER; /* guards stopped 
 static pthread_cond_t stop_cond = PTHREAD_COND_INITIALIZER;
 static _Thread_local bool on_thread;
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
 	(void)arg;
 	on_thread = true;
@@ -43,7 +43,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void start(void)
+static void start_thread(void)
 {
 	pthread_attr_t attr;
 	loop = loop_new();
@@ -51,7 +51,7 @@ static void start(void)
 		abort();
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 * 1024);
-	if (pthread_create(&thread, &attr, run, NULL) != 0)
+	if (pthread_create(&thread, &attr, run_thread, NULL) != 0)
 		abort();
 	pthread_setname_np(thread, "background");
 	atomic_store(&started, true);
@@ -87,9 +87,9 @@ static void on_stop(struct loop_msg *msg)
 	pthread_mutex_unlock(&stop_lock);
 }
 
-static struct task *add(uint64_t interval_ns, bool once, task_fn fn, void *ctx)
+static struct task *add_task(uint64_t interval_ns, bool once, task_fn fn, void *ctx)
 {
-	pthread_once(&start_once, start);
+	pthread_once(&start_once, start_thread);
 	struct task *k = xcalloc(1, sizeof(*k));
 	k->timer.cb = on_timer;
 	k->interval_ns = interval_ns;
@@ -104,12 +104,12 @@ static struct task *add(uint64_t interval_ns, bool once, task_fn fn, void *ctx)
 
 struct task *task_every(uint64_t interval_ns, task_fn fn, void *ctx)
 {
-	return add(interval_ns, false, fn, ctx);
+	return add_task(interval_ns, false, fn, ctx);
 }
 
 struct task *task_after(uint64_t delay_ns, task_fn fn, void *ctx)
 {
-	return add(delay_ns, true, fn, ctx);
+	return add_task(delay_ns, true, fn, ctx);
 }
 
 void task_stop(struct task *task)

@@ -44,7 +44,7 @@ static void link_client(struct waiting *waiting, struct waiting_client *client)
 	*at = client;
 }
 
-static void grow(struct waiting *waiting)
+static void grow_table(struct waiting *waiting)
 {
 	struct waiting_client **old = waiting->bucket;
 	size_t n_old = old != NULL ? (size_t)1 << waiting->bits : 0;
@@ -75,7 +75,7 @@ static ALWAYS_INLINE struct waiting_client *find_client(const struct waiting *wa
 static NOINLINE struct waiting_client *add_client(struct waiting *waiting, uint64_t key)
 {
 	if (waiting->bucket == NULL || waiting->n_clients >> waiting->bits != 0)
-		grow(waiting);
+		grow_table(waiting);
 	struct waiting_client *client = waiting->free;
 	if (client != NULL)
 		waiting->free = client->next;
@@ -131,7 +131,7 @@ static void count_refusal(struct query *q, enum waiting_refusal why)
 	metrics_add(*series, worker_slot(q->worker), 1);
 }
 
-static NOINLINE bool refuse(struct query *q, enum waiting_refusal why)
+static NOINLINE bool refuse_wait(struct query *q, enum waiting_refusal why)
 {
 	count_refusal(q, why);
 	log_refusal(q, why);
@@ -199,13 +199,13 @@ bool waiting_begin(struct query *q)
 	uint32_t used = units_in_use(w);
 	uint32_t limit = w->waiting.limit;
 	if (used > limit && !q->admitted)
-		return refuse(q, WAITING_SERVER);
+		return refuse_wait(q, WAITING_SERVER);
 	charge_client(q);
 	if (!q->admitted && q->holder->units > limit - used)
-		return refuse(q, WAITING_CLIENT);
+		return refuse_wait(q, WAITING_CLIENT);
 	if (UNLIKELY(w->waiting.n_large != 0) && holds_large(q) &&
 	    w->waiting.n_large + q->holder->n_large > SLAB_LARGE_WAITING_MAX)
-		return refuse(q, WAITING_MEMORY);
+		return refuse_wait(q, WAITING_MEMORY);
 	q->admitted = true; /* and may wait again, for another try */
 	return true;
 }

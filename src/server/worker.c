@@ -165,7 +165,7 @@ static void sock_unregister(struct worker *worker, struct listener_sock *sock)
 	conn_leave_all(sock);
 }
 
-static bool routed(const struct generation *generation, const struct listener *listener)
+static bool has_route(const struct generation *generation, const struct listener *listener)
 {
 	for (size_t i = 0; generation != NULL && i < generation->n_route; i++) {
 		if (generation->route[i]->listener == listener)
@@ -187,7 +187,7 @@ void worker_switch(struct worker *worker, struct generation *generation)
 	}
 	for (size_t i = 0; old != NULL && i < old->n_route; i++) {
 		struct listener_sock *s = listener_on(old->route[i]->listener, worker);
-		if (s != NULL && !routed(generation, s->listener))
+		if (s != NULL && !has_route(generation, s->listener))
 			sock_unregister(worker, s);
 	}
 	worker->gen = generation;

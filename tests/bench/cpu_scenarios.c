@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "dns/types.h"
 #include "operator_text.h"
+#include "plugin/kubernetes/source.h"
 #include "plugin/kubernetes/test_world.h"
 
 static void corefile_empty(struct strbuf *t, unsigned n)

@@ -55,8 +55,8 @@ static void find_series(struct counter *counter, const struct query *q)
 }
 
 /* `zone` is NULL for ACL_ALLOW, whose counter has no such label. */
-static void count(struct plugin_inst *self, struct query *q, enum acl_action action,
-		  const char *zone)
+static void count_action(struct plugin_inst *self, struct query *q, enum acl_action action,
+			 const char *zone)
 {
 	struct worker_counters *w = self->worker_data[query_slot(q)];
 	const char *server = query_server_label(q);
@@ -69,7 +69,7 @@ static void count(struct plugin_inst *self, struct query *q, enum acl_action act
 	metrics_add(c->series, query_slot(q), 1);
 }
 
-static enum verdict reply(struct query *q, uint16_t rcode, uint16_t ede)
+static enum verdict reply_with_code(struct query *q, uint16_t rcode, uint16_t ede)
 {
 	query_reply(q);
 	q->resp.rcode = rcode;
@@ -86,16 +86,16 @@ static enum verdict acl_serve(struct plugin_inst *self, struct query *q)
 	switch (action) {
 	case ACL_NONE:
 	case ACL_ALLOW:
-		count(self, q, ACL_ALLOW, NULL);
+		count_action(self, q, ACL_ALLOW, NULL);
 		return V_NEXT;
 	case ACL_BLOCK:
-		count(self, q, action, zone);
-		return reply(q, DNS_RCODE_REFUSED, EDE_BLOCKED);
+		count_action(self, q, action, zone);
+		return reply_with_code(q, DNS_RCODE_REFUSED, EDE_BLOCKED);
 	case ACL_FILTER:
-		count(self, q, action, zone);
-		return reply(q, DNS_RCODE_NOERROR, EDE_FILTERED);
+		count_action(self, q, action, zone);
+		return reply_with_code(q, DNS_RCODE_NOERROR, EDE_FILTERED);
 	case ACL_DROP:
-		count(self, q, action, zone);
+		count_action(self, q, action, zone);
 		return V_DROP;
 	}
 	return query_fail(q, DNS_RCODE_SERVFAIL, "acl: unknown action");

@@ -56,8 +56,8 @@ static struct acl_range range_of(const struct net_cidr *cidr)
 
 /* Networks of one family, sorted; one that lies inside another is dropped (two networks never
  * overlap otherwise). */
-static struct acl_ranges build(const struct net_cidr *cidr, size_t size, sa_family_t family,
-			       struct arena *arena)
+static struct acl_ranges build_ranges(const struct net_cidr *cidr, size_t size, sa_family_t family,
+				      struct arena *arena)
 {
 	struct acl_range *r = arena_alloc(arena, (size + 1) * sizeof(*r));
 	size_t count = 0, kept = 0;
@@ -78,8 +78,8 @@ static struct acl_ranges build(const struct net_cidr *cidr, size_t size, sa_fami
 void acl_nets_build(struct acl_nets *nets, const struct net_cidr *cidr, size_t count,
 		    struct arena *arena)
 {
-	nets->v4 = build(cidr, count, AF_INET, arena);
-	nets->v6 = build(cidr, count, AF_INET6, arena);
+	nets->v4 = build_ranges(cidr, count, AF_INET, arena);
+	nets->v6 = build_ranges(cidr, count, AF_INET6, arena);
 }
 
 bool acl_nets_has(const struct acl_nets *nets, const union net_addr *addr)

@@ -22,14 +22,14 @@ struct line {
 	bool all_types, all_nets, has_types, has_nets;
 };
 
-static bool is(const struct word *word, const char *text)
+static bool is_word(const struct word *word, const char *text)
 {
 	return slice_eq_nocase(slice_of(word->s), slice_of(text));
 }
 
 static bool is_section(const struct word *word)
 {
-	return is(word, "type") || is(word, "net");
+	return is_word(word, "type") || is_word(word, "net");
 }
 
 static int add_type(struct line *line, const struct word *word)
@@ -62,7 +62,7 @@ static int add_net(struct line *line, const struct word *word)
 static int read_section(struct line *line)
 {
 	const struct word *name = line->at++;
-	bool types = is(name, "type");
+	bool types = is_word(name, "type");
 	*(types ? &line->has_types : &line->has_nets) = true;
 	if (line->at == line->end || is_section(line->at))
 		return setup_error(line->s, name->pos, "expected something after '%s'", name->s);
@@ -94,7 +94,7 @@ static int read_sections(struct line *line)
 static int find_action(const struct word *word)
 {
 	for (int i = ACL_ALLOW; i < ACL_ACTIONS; i++) {
-		if (is(word, action_words[i]))
+		if (is_word(word, action_words[i]))
 			return i;
 	}
 	return ERR_NOTFOUND;

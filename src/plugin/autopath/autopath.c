@@ -127,8 +127,8 @@ static struct pathwalk_path path_for(const struct autopath_conf *conf, struct qu
 	return p;
 }
 
-static enum verdict end(struct plugin_inst *self, struct query *q, const struct pathwalk *pathwalk,
-			enum pathwalk_end how)
+static enum verdict end_walk(struct plugin_inst *self, struct query *q,
+			     const struct pathwalk *pathwalk, enum pathwalk_end how)
 {
 	const struct query *like = how == PATHWALK_THERE ? pathwalk->here : pathwalk->first;
 	switch (how) {
@@ -179,13 +179,13 @@ static enum verdict autopath_serve(struct plugin_inst *self, struct query *q)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
 	w->path = p;
 	w->base = base;
-	return end(self, q, w, pathwalk_next(self, q, w));
+	return end_walk(self, q, w, pathwalk_next(self, q, w));
 }
 
 static enum verdict autopath_resume(struct plugin_inst *self, struct query *q)
 {
 	struct pathwalk *w = query_state(q, self);
-	return end(self, q, w, pathwalk_resume(self, q, w));
+	return end_walk(self, q, w, pathwalk_resume(self, q, w));
 }
 
 const struct plugin autopath_plugin = {

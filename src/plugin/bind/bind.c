@@ -25,7 +25,7 @@ struct work {
 	struct bind_addrs all, line, except;
 };
 
-static bool contains(const struct bind_addrs *addrs, const char *text)
+static bool has_address(const struct bind_addrs *addrs, const char *text)
 {
 	for (size_t i = 0; i < addrs->n; i++) {
 		if (strcmp(addrs->v[i], text) == 0)
@@ -50,7 +50,7 @@ static int add_line(struct setup *setup, const struct corefile_dir *dir, const s
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < work->line.n; i++) {
-		if (contains(&work->except, work->line.v[i]))
+		if (has_address(&work->except, work->line.v[i]))
 			continue;
 		if (work->all.n == BIND_MAX_ADDRESSES)
 			return setup_error(setup, dir->name.pos, "bind: more than %d addresses",

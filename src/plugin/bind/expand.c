@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "net/addr.h"
 
-static int add(struct bind_addrs *ret, const char *text, const struct word *word,
-	       struct srcerr *reterr)
+static int add_address(struct bind_addrs *ret, const char *text, const struct word *word,
+		       struct srcerr *reterr)
 {
 	if (ret->n == BIND_MAX_ADDRESSES)
 		return srcerr_set(reterr, word->pos, "bind: more than %d addresses",
@@ -52,7 +52,7 @@ static int add_interface(const struct word *word, const struct ifaddrs *ifs, str
 			continue;
 		found = 1;
 		const char *text = address_text(i, arena);
-		int r = text != NULL ? add(ret, text, word, reterr) : 0;
+		int r = text != NULL ? add_address(ret, text, word, reterr) : 0;
 		if (r < 0)
 			return r;
 	}
@@ -75,7 +75,7 @@ int bind_expand(const struct opt_list *words, const struct ifaddrs *ifs, struct 
 				       "got '%s'",
 				       w->s);
 		if (r == 0)
-			r = add(ret, w->s, w, reterr);
+			r = add_address(ret, w->s, w, reterr);
 		if (r < 0)
 			return r;
 	}

@@ -1,5 +1,6 @@
 /* cache: answers from replies seen before (spec 1.4, 1.15.3). A hit is the stored message with the
- * client's question and its TTLs lowered; everything else is in take.c, flight.c and keep.c. */
+ * client's question and its TTLs lowered. Storing replies is in store_reply.c, queries that wait
+ * for the reply to another one in single_flight.c, the store over reloads in kept_store.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,13 @@
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "plugin/cache/cache_priv.h"
+#include "plugin/cache/coalesce.h"
+#include "plugin/cache/conf.h"
+#include "plugin/cache/count.h"
+#include "plugin/cache/kept_store.h"
+#include "plugin/cache/kind.h"
+#include "plugin/cache/single_flight.h"
+#include "plugin/cache/store_reply.h"
 #include "server/subquery.h"
 
 /* A follower waits for its leader no longer than this; a leader asks upstreams no longer. */
@@ -52,7 +60,7 @@ struct store_key cache_name_key(const struct cache_conf *conf, const struct quer
 
 /* ---- choosing an entry ---- */
 
-static bool usable(const struct cache_conf *conf, const struct store_entry *entry, uint64_t now)
+static bool is_usable(const struct cache_conf *conf, const struct store_entry *entry, uint64_t now)
 {
 	if (entry == NULL)
 		return false;
@@ -62,18 +70,18 @@ static bool usable(const struct cache_conf *conf, const struct store_entry *entr
 
 /* Denials go before answers; but a failure gives way to an answer, and with prefer_positive any
  * denial does. */
-static struct store_entry *choose(const struct cache_conf *conf, struct store_entry *e[STORE_KINDS],
-				  uint64_t now)
+static struct store_entry *choose_entry(const struct cache_conf *conf,
+					struct store_entry *e[STORE_KINDS], uint64_t now)
 {
 	struct store_entry *answer = e[STORE_WEAK] != NULL ? e[STORE_WEAK] : e[STORE_SUCCESS];
-	if (conf->prefer_positive && conf->stale_s > 0 && usable(conf, e[STORE_SUCCESS], now))
+	if (conf->prefer_positive && conf->stale_s > 0 && is_usable(conf, e[STORE_SUCCESS], now))
 		return e[STORE_SUCCESS];
-	if (usable(conf, e[STORE_DENIAL], now)) {
-		if (e[STORE_DENIAL]->rcode == DNS_RCODE_SERVFAIL && usable(conf, answer, now))
+	if (is_usable(conf, e[STORE_DENIAL], now)) {
+		if (e[STORE_DENIAL]->rcode == DNS_RCODE_SERVFAIL && is_usable(conf, answer, now))
 			return answer;
 		return e[STORE_DENIAL];
 	}
-	return usable(conf, answer, now) ? answer : NULL;
+	return is_usable(conf, answer, now) ? answer : NULL;
 }
 
 static struct store_entry *look_up(const struct cache_conf *conf, const struct query *q,
@@ -87,7 +95,7 @@ static struct store_entry *look_up(const struct cache_conf *conf, const struct q
 		found |= store_get(conf->store, &name, cut);
 		e[STORE_DENIAL] = cut[STORE_DENIAL];
 	}
-	return found ? choose(conf, e, now) : NULL;
+	return found ? choose_entry(conf, e, now) : NULL;
 }
 
 /* The first name above the question, counted in labels, that may cut it off. One with an underscore
@@ -151,7 +159,8 @@ static bool make_reply(struct query *q, const struct store_entry *entry, uint32_
 	return true;
 }
 
-static enum verdict reply(struct query *q, const struct store_entry *entry, uint32_t ttl_s)
+static enum verdict reply_from_entry(struct query *q, const struct store_entry *entry,
+				     uint32_t ttl_s)
 {
 	return make_reply(q, entry, ttl_s, &q->resp) ? V_ANSWERED
 						     : query_fail_limit(q, "out of query memory");
@@ -164,7 +173,7 @@ static ALWAYS_INLINE void count_again(struct plugin_inst *self, const struct que
 	metrics_add(metrics_by_number[entry->tally], cache_worker(self, q)->slot, 1);
 }
 
-static void touch(struct store_entry *entry)
+static void mark_visited(struct store_entry *entry)
 {
 	if (!atomic_load_explicit(&entry->visited, memory_order_relaxed))
 		atomic_store_explicit(&entry->visited, 1, memory_order_relaxed);
@@ -219,12 +228,12 @@ static enum verdict reply_stale(struct plugin_inst *self, struct query *q,
 				const struct store_entry *entry)
 {
 	cache_count(self, q, CACHE_STALE);
-	return reply(q, entry, stale_ttl(self->conf, entry));
+	return reply_from_entry(q, entry, stale_ttl(self->conf, entry));
 }
 
 /* Waits for a refresh, of its own or one that others wait for already. */
-static enum verdict verify(struct plugin_inst *self, struct query *q, struct store_entry *entry,
-			   const struct store_key *key)
+static enum verdict verify_stale(struct plugin_inst *self, struct query *q,
+				 struct store_entry *entry, const struct store_key *key)
 {
 	const struct cache_conf *c = self->conf;
 	struct cache_worker *w = cache_worker(self, q);
@@ -253,7 +262,7 @@ static enum verdict serve_stale(struct plugin_inst *self, struct query *q,
 {
 	const struct cache_conf *c = self->conf;
 	if (c->verify)
-		return verify(self, q, entry, key);
+		return verify_stale(self, q, entry, key);
 	prefetch_entry(self, q, entry, c->recheck_ns);
 	return reply_stale(self, q, entry);
 }
@@ -289,7 +298,8 @@ static bool asks_at_once(const struct query *q, unsigned n_asking)
 	return n_asking == 0 || (q->is_sub && n_asking < FLIGHT_ASKING_MAX);
 }
 
-static enum verdict miss(struct plugin_inst *self, struct query *q, const struct store_key *key)
+static enum verdict serve_miss(struct plugin_inst *self, struct query *q,
+			       const struct store_key *key)
 {
 	struct cache_worker *w = cache_worker(self, q);
 	cache_count(self, q, CACHE_MISSES);
@@ -327,20 +337,20 @@ static enum verdict serve_refresh(struct plugin_inst *self, struct query *q,
 	return go_down(q, p, PASS_REFRESH);
 }
 
-static enum verdict hit(struct plugin_inst *self, struct query *q, struct store_entry *entry,
-			const struct store_key *key, uint64_t now)
+static enum verdict serve_hit(struct plugin_inst *self, struct query *q, struct store_entry *entry,
+			      const struct store_key *key, uint64_t now)
 {
 	const struct cache_conf *c = self->conf;
 	int64_t ttl = store_ttl(entry, now);
 	cache_count(self, q, entry->kind == STORE_DENIAL ? CACHE_HITS_DENIAL : CACHE_HITS_SUCCESS);
-	touch(entry);
+	mark_visited(entry);
 	if (entry->tally != 0)
 		count_again(self, q, entry);
 	if (UNLIKELY(ttl <= 0))
 		return serve_stale(self, q, entry, key);
 	if (c->prefetch > 0 && wants_prefetch(c, entry, now))
 		prefetch_entry(self, q, entry, 0);
-	return reply(q, entry, c->keepttl ? entry->ttl_s : (uint32_t)ttl);
+	return reply_from_entry(q, entry, c->keepttl ? entry->ttl_s : (uint32_t)ttl);
 }
 
 /* The last entries of the batch come near while the first is served. */
@@ -371,7 +381,7 @@ static ALWAYS_INLINE void announced_key(const struct cache_conf *conf, struct ca
 	key->hash = store_hash(conf->store, key);
 }
 
-static bool concerns(const struct cache_conf *conf, const struct query *q)
+static bool is_cacheable_query(const struct cache_conf *conf, const struct query *q)
 {
 	return q->req.opcode == DNS_OPCODE_QUERY &&
 	       (conf->all_names || zone_list_match(&conf->zones, &q->qname) >= 0);
@@ -381,7 +391,7 @@ static enum verdict cache_serve(struct plugin_inst *self, struct query *q)
 {
 	const struct cache_conf *c = self->conf;
 	struct cache_worker *w = cache_worker(self, q);
-	if (!concerns(c, q))
+	if (!is_cacheable_query(c, q))
 		return V_NEXT;
 	struct store_key k;
 	announced_key(c, w, q, &k);
@@ -392,7 +402,7 @@ static enum verdict cache_serve(struct plugin_inst *self, struct query *q)
 	struct store_entry *e = look_up(c, q, &k, now);
 	if (e == NULL && UNLIKELY(c->nxdomain_cut))
 		e = look_above(c, q, now);
-	return e != NULL ? hit(self, q, e, &k, now) : miss(self, q, &k);
+	return e != NULL ? serve_hit(self, q, e, &k, now) : serve_miss(self, q, &k);
 }
 
 static void cache_prefetch(struct plugin_inst *self, struct query *q)
@@ -416,7 +426,7 @@ static void cache_prefetch(struct plugin_inst *self, struct query *q)
 
 /* ---- after a wait ---- */
 
-static struct store_entry *fresh(const struct cache_conf *conf, struct query *q)
+static struct store_entry *find_fresh(const struct cache_conf *conf, struct query *q)
 {
 	uint64_t now = query_now(q);
 	struct store_key k;
@@ -426,7 +436,7 @@ static struct store_entry *fresh(const struct cache_conf *conf, struct query *q)
 }
 
 /* A leader's way below is over: those who wait take what it stored, or some ask in its place. */
-static void wake(struct plugin_inst *self, struct query *q, struct pass *pass)
+static void wake_followers(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
 	struct cache_worker *w = cache_worker(self, q);
 	if (pass->flight.group == NULL || !pass->flight.asks)
@@ -435,7 +445,7 @@ static void wake(struct plugin_inst *self, struct query *q, struct pass *pass)
 	flight_remove(&pass->flight);
 	if (!flight_waits(w, hash))
 		return;
-	if (fresh(self->conf, q) != NULL)
+	if (find_fresh(self->conf, q) != NULL)
 		flight_wake(self, w, hash, false);
 	else
 		flight_release(self, w, hash);
@@ -469,15 +479,15 @@ static enum verdict cache_resume(struct plugin_inst *self, struct query *q)
 		q->resp = p->instead;
 		return V_ANSWERED;
 	}
-	struct store_entry *e = fresh(c, q);
+	struct store_entry *e = find_fresh(c, q);
 	if (e == NULL)
 		return ask_after_wait(self, q, p);
-	wake(self, q, p);
+	wake_followers(self, q, p);
 	flight_remove(&p->flight);
-	touch(e);
+	mark_visited(e);
 	if (p->mode == PASS_FOLLOW && e->tally != 0)
 		count_again(self, q, e);
-	return reply(q, e, c->keepttl ? e->ttl_s : (uint32_t)store_ttl(e, query_now(q)));
+	return reply_from_entry(q, e, c->keepttl ? e->ttl_s : (uint32_t)store_ttl(e, query_now(q)));
 }
 
 /* ---- up the chain ---- */
@@ -494,12 +504,12 @@ static void respond_refresh(struct plugin_inst *self, struct query *q, struct pa
 		return;
 	pass->refreshed = !pass->was_stale || cache_refreshes(c, q);
 	if (pass->refreshed || (c->prefer_positive && cache_matches(q, &q->resp)))
-		cache_take(self, q, pass);
+		cache_store_reply(self, q, pass);
 }
 
 static void respond_miss(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
-	if (!cache_take(self, q, pass) && pass->flight.group != NULL)
+	if (!cache_store_reply(self, q, pass) && pass->flight.group != NULL)
 		cache_coalesce(self, q, pass);
 }
 
@@ -515,8 +525,8 @@ static enum verdict cache_respond(struct plugin_inst *self, struct query *q)
 		respond_miss(self, q, p);
 	else if (q->outcome == V_FAIL && q->rcode == DNS_RCODE_SERVFAIL && q->err != NULL &&
 		 !q->hit_limit && !given_up(q))
-		cache_take_failure(self, q);
-	wake(self, q, p);
+		cache_store_failure(self, q);
+	wake_followers(self, q, p);
 	return V_NEXT;
 }
 
@@ -552,7 +562,7 @@ static void cache_done(struct plugin_inst *self, struct query *q)
 	come_up(q, p);
 	if (p->mode == PASS_REFRESH)
 		end_refresh(self, q, p);
-	wake(self, q, p);
+	wake_followers(self, q, p);
 }
 
 static void cache_cancel(struct plugin_inst *self, struct query *q)
@@ -569,7 +579,7 @@ static int cache_prepare(struct plugin_inst *self, struct prepare *prepare)
 	if (prepare->dry)
 		return 0;
 	cache_count_open(self);
-	return cache_keep_open(self);
+	return cache_kept_open(self);
 }
 
 static void cache_teardown(struct plugin_inst *self)
@@ -578,7 +588,7 @@ static void cache_teardown(struct plugin_inst *self)
 	if (c->store == NULL)
 		return;
 	cache_count_close(self);
-	cache_keep_close(self);
+	cache_kept_close(self);
 }
 
 static int cache_worker_init(struct plugin_inst *self, struct worker *worker)
@@ -603,7 +613,7 @@ static void cache_worker_done(struct plugin_inst *self, struct worker *worker)
 
 static void cache_commit(struct plugin_inst *self)
 {
-	cache_keep_commit(self);
+	cache_kept_commit(self);
 }
 
 const struct plugin cache_plugin = {

@@ -1,11 +1,11 @@
-/* Inside of the cache plugin.
+/* The types that the files of the cache plugin share.
  *
  * Glossary
  *   entry     a stored reply (store.h)
  *   pass      the way of one query past the cache when it is not simply answered from it
  *   leader    a query of a worker for something not stored; the chain below is asked for it
  *   follower  a later one for the same, which waits for the leader's outcome
- *   group     the leaders and followers of a key (flight.c)
+ *   group     the leaders and followers of a key (single_flight.c)
  *   refresh   a query of our own (SUB_DETACHED) that brings an entry up to date
  *   verify    serve_stale's second mode: a query that waits for a refresh before it takes an entry
  *             that has expired */
@@ -133,71 +133,6 @@ struct pass {
 	struct dns_resp instead; /* verify: what else there is to answer */
 };
 
-/* conf.c */
-enum { CACHE_OPTS = 12 };
-extern const struct opt cache_opts[CACHE_OPTS];
-int cache_parse(struct plugin_inst *self, struct setup *setup);
-
-/* kind.c: what a reply is to the cache. */
-struct cache_verdict {
-	enum dns_kind kind;
-	bool storable;
-	bool answers; /* holds what was asked for */
-};
-struct cache_verdict cache_judge(const struct query *q, const struct dns_resp *resp);
-/* Its question is the one that was asked (a reply in open form has no other). */
-bool cache_matches(const struct query *q, const struct dns_resp *resp);
-bool cache_has_question(const struct dns_resp *resp);
-
-/* take.c: replies that come from below. */
-/* Gives all records one TTL, takes OPT off and stores it; false when it was not stored. */
-bool cache_take(struct plugin_inst *self, struct query *q, struct pass *pass);
-/* Stores an empty SERVFAIL. */
-bool cache_take_failure(struct plugin_inst *self, struct query *q);
-/* May it take the place of an entry that has expired? */
-bool cache_refreshes(const struct cache_conf *conf, const struct query *q);
-
-/* The reply in q->resp as it is kept, in the worker's scratch: lower-case question, no OPT, TC not
- * set. Its length, or an error. */
-MUST_CHECK int cache_message(struct plugin_inst *self, struct query *q);
-
-/* coalesce.c: gives the reply of a leader that was not stored to those who wait for the same. */
-void cache_coalesce(struct plugin_inst *self, struct query *q, const struct pass *pass);
-
-/* flight.c */
-unsigned flight_asking(struct cache_worker *worker, uint64_t hash);
-bool flight_waits(struct cache_worker *worker, uint64_t hash);
-/* The first one that waits, or NULL. */
-struct flight *flight_waiting(struct cache_worker *worker, uint64_t hash);
-/* Joins the group of the key. f must be in none. */
-void flight_ask(struct cache_worker *worker, struct flight *flight, struct query *q, uint64_t hash);
-void flight_wait(struct cache_worker *worker, struct flight *flight, struct query *q,
-		 uint64_t hash);
-/* Ahead of all others: for one that will not ask. */
-void flight_wait_ahead(struct cache_worker *worker, struct flight *flight, struct query *q,
-		       uint64_t hash);
-/* Fine for one that is in no group. */
-void flight_remove(struct flight *flight);
-/* Resumes all that wait for the key. */
-void flight_wake(struct plugin_inst *self, struct cache_worker *worker, uint64_t hash,
-		 bool refreshed);
-/* Nothing was stored: resumes as many followers as may ask now, which count as asking at once. */
-void flight_release(struct plugin_inst *self, struct cache_worker *worker, uint64_t hash);
-/* Frees what the worker has, when no query is left. */
-void flight_done(struct cache_worker *worker);
-
-/* count.c */
-void cache_count(struct plugin_inst *self, const struct query *q, enum cache_counter what);
-void cache_count_stored(struct plugin_inst *self, struct query *q);
-void cache_count_open(struct plugin_inst *self);
-void cache_count_close(struct plugin_inst *self);
-
-/* keep.c: the store over reloads. */
-int cache_keep_open(struct plugin_inst *self);
-void cache_keep_commit(struct plugin_inst *self);
-void cache_keep_close(struct plugin_inst *self);
-
-/* cache.c */
 static inline struct cache_worker *cache_worker(struct plugin_inst *self, const struct query *q)
 {
 	return self->worker_data[query_slot(q)];

@@ -1,9 +1,13 @@
 /* A reply that is not stored, for all who wait for it: to the upstream their queries are the same,
  * so asking again would bring the same, and many equal questions at a time are what a forger of
  * replies hopes for. */
+#include "plugin/cache/coalesce.h"
+
 #include <string.h>
 
-#include "plugin/cache/cache_priv.h"
+#include "plugin/cache/kind.h"
+#include "plugin/cache/single_flight.h"
+#include "plugin/cache/store_reply.h"
 
 enum {
 	/* Longer ones are rare; copies of them could take the memory that other queries need. */

@@ -1,4 +1,6 @@
 /* The cache's stanza (spec 1.4). */
+#include "plugin/cache/conf.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -6,7 +8,6 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/err.h"
-#include "plugin/cache/cache_priv.h"
 
 enum {
 	CAPACITY = 10000,
@@ -21,13 +22,13 @@ enum {
 #define MEMORY_MIN	((int64_t)1 << 20)
 #define MEMORY_MAX	((int64_t)1 << 40)
 
-static int bad(struct opt_ctx *ctx, const struct word *word, const char *text)
+static int reject_word(struct opt_ctx *ctx, const struct word *word, const char *text)
 {
 	return srcerr_set(ctx->err, word->pos, "'%s' %s", word->s, text);
 }
 
 /* As Go's Atoi: a sign, digits, 64 bits. */
-static bool number(const char *text, int64_t *ret)
+static bool parse_number(const char *text, int64_t *ret)
 {
 	size_t sign = text[0] == '-' || text[0] == '+';
 	size_t n = strspn(text + sign, "0123456789");
@@ -46,7 +47,7 @@ static bool number(const char *text, int64_t *ret)
 
 static int get_number(struct opt_ctx *ctx, const struct word *word, int64_t *ret)
 {
-	return number(word->s, ret) ? 0 : bad(ctx, word, "is not a number");
+	return parse_number(word->s, ret) ? 0 : reject_word(ctx, word, "is not a number");
 }
 
 /* Seconds within what a TTL can say. */
@@ -57,7 +58,8 @@ static int get_ttl(struct opt_ctx *ctx, const struct word *word, int64_t min, ui
 	if (r < 0)
 		return r;
 	if (v < min)
-		return bad(ctx, word, min == 0 ? "must not be negative" : "must be positive");
+		return reject_word(ctx, word,
+				   min == 0 ? "must not be negative" : "must be positive");
 	*ret = (uint32_t)MIN(v, (int64_t)INT32_MAX);
 	return 0;
 }
@@ -66,11 +68,11 @@ static int get_duration(struct opt_ctx *ctx, const struct word *word, int64_t ma
 {
 	int64_t v;
 	if (duration_parse(slice_of(word->s), &v) < 0)
-		return bad(ctx, word, "is not a duration");
+		return reject_word(ctx, word, "is not a duration");
 	if (v < 0)
-		return bad(ctx, word, "must not be negative");
+		return reject_word(ctx, word, "must not be negative");
 	if (max != 0 && v > max)
-		return bad(ctx, word, "is more than 5 minutes");
+		return reject_word(ctx, word, "is more than 5 minutes");
 	*ret = v;
 	return 0;
 }
@@ -92,16 +94,16 @@ static int get_percent(struct opt_ctx *ctx, const struct word *word, unsigned *r
 	int64_t v;
 	size_t n = strlen(word->s);
 	if (n == 0 || word->s[n - 1] != '%')
-		return bad(ctx, word, "does not end in '%'");
+		return reject_word(ctx, word, "does not end in '%'");
 	char digits[32];
 	if (n > sizeof(digits))
-		return bad(ctx, word, "is not a number");
+		return reject_word(ctx, word, "is not a number");
 	memcpy(digits, word->s, n - 1);
 	digits[n - 1] = '\0';
-	if (!number(digits, &v))
-		return bad(ctx, word, "is not a number");
+	if (!parse_number(digits, &v))
+		return reject_word(ctx, word, "is not a number");
 	if (v < 10 || v > 90)
-		return bad(ctx, word, "is not between 10% and 90%");
+		return reject_word(ctx, word, "is not between 10% and 90%");
 	*ret = (unsigned)v;
 	return 0;
 }
@@ -112,10 +114,10 @@ static int opt_prefetch(struct opt_ctx *ctx, const struct opt_line *line)
 	struct cache_conf *c = ctx->conf;
 	int r = get_number(ctx, &line->arg[0], &c->prefetch);
 	if (r == 0 && c->prefetch < 0)
-		return bad(ctx, &line->arg[0], "must not be negative");
+		return reject_word(ctx, &line->arg[0], "must not be negative");
 	if (r == 0 && line->n_arg > 1 &&
 	    duration_parse(slice_of(line->arg[1].s), &c->prefetch_gap_ns) < 0)
-		return bad(ctx, &line->arg[1], "is not a duration");
+		return reject_word(ctx, &line->arg[1], "is not a duration");
 	if (r == 0 && line->n_arg > 2)
 		r = get_percent(ctx, &line->arg[2], &c->prefetch_percent);
 	return r;
@@ -128,9 +130,9 @@ static int get_stale_ttl(struct opt_ctx *ctx, const struct word *word, uint32_t 
 	if (r < 0)
 		return r;
 	if (v % (int64_t)NS_PER_S != 0)
-		return bad(ctx, word, "is not a whole number of seconds");
+		return reject_word(ctx, word, "is not a whole number of seconds");
 	if (v / (int64_t)NS_PER_S > (int64_t)UINT32_MAX)
-		return bad(ctx, word, "is more than a TTL can say");
+		return reject_word(ctx, word, "is more than a TTL can say");
 	*ret = (uint32_t)(v / (int64_t)NS_PER_S);
 	return 0;
 }
@@ -150,7 +152,7 @@ static int get_stale_times(struct opt_ctx *ctx, const struct word *word, size_t 
 	if (r == 0 && count > 1)
 		r = get_duration(ctx, &word[1], RECHECK_MAX_NS, &c->recheck_ns);
 	if (r == 0 && count > 2)
-		return bad(ctx, &word[2], "is one word too many");
+		return reject_word(ctx, &word[2], "is one word too many");
 	return r;
 }
 
@@ -171,7 +173,7 @@ static int opt_serve_stale(struct opt_ctx *ctx, const struct opt_line *line)
 		return 0;
 	c->verify = strcasecmp(line->arg[1].s, "verify") == 0;
 	if (!c->verify && strcasecmp(line->arg[1].s, "immediate") != 0)
-		return bad(ctx, &line->arg[1], "is neither 'immediate' nor 'verify'");
+		return reject_word(ctx, &line->arg[1], "is neither 'immediate' nor 'verify'");
 	return get_stale_times(ctx, line->arg + 2, line->n_arg - 2);
 }
 
@@ -179,7 +181,7 @@ static int opt_policy(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	struct cache_conf *c = ctx->conf;
 	if (strcasecmp(line->arg[0].s, "prefer_positive") != 0)
-		return bad(ctx, &line->arg[0], "is not 'prefer_positive'");
+		return reject_word(ctx, &line->arg[0], "is not 'prefer_positive'");
 	c->prefer_positive = c->policy_given = true;
 	return 0;
 }
@@ -202,7 +204,7 @@ static int opt_disable(struct opt_ctx *ctx, const struct opt_line *line)
 	else if (strcmp(line->arg[0].s, "denial") == 0)
 		half = STORE_HALF_DENIAL;
 	else
-		return bad(ctx, &line->arg[0], "is neither 'success' nor 'denial'");
+		return reject_word(ctx, &line->arg[0], "is neither 'success' nor 'denial'");
 	bool all = line->n_arg == 1;
 	return setup_zones(ctx->user, all ? &root : line->arg + 1, all ? 1 : line->n_arg - 1,
 			   &c->except[half]);
@@ -219,16 +221,16 @@ static int opt_memory(struct opt_ctx *ctx, const struct opt_line *line)
 	const char *unit = n > 0 ? strchr(units, w->s[n - 1]) : NULL;
 	int64_t v;
 	if (n == 0 || n >= sizeof(digits))
-		return bad(ctx, w, "is not a size");
+		return reject_word(ctx, w, "is not a size");
 	memcpy(digits, w->s, n + 1);
 	if (unit != NULL)
 		digits[n - 1] = '\0';
-	if (!number(digits, &v) || v < 0 || v > MEMORY_MAX)
-		return bad(ctx, w, "is not a size");
+	if (!parse_number(digits, &v) || v < 0 || v > MEMORY_MAX)
+		return reject_word(ctx, w, "is not a size");
 	if (unit != NULL)
 		v <<= 10 * (unit - units + 1);
 	if (v < MEMORY_MIN || v > MEMORY_MAX)
-		return bad(ctx, w, "is not between 1M and 1024G");
+		return reject_word(ctx, w, "is not between 1M and 1024G");
 	c->memory = v;
 	return 0;
 }
@@ -263,7 +265,7 @@ const struct opt cache_opts[CACHE_OPTS] = {
 	  .help = "most memory for replies (default: 1 KB for each of CAPACITY, at least 16M)" },
 };
 
-static void defaults(struct cache_conf *conf)
+static void set_defaults(struct cache_conf *conf)
 {
 	conf->half[STORE_HALF_SUCCESS] = (struct cache_limits){ CAPACITY, MAX_TTL_S, MIN_TTL_S };
 	conf->half[STORE_HALF_DENIAL] = (struct cache_limits){ CAPACITY, MAX_TTL_S / 2, MIN_TTL_S };
@@ -277,7 +279,7 @@ static int parse_args(struct cache_conf *conf, struct setup *setup, const struct
 {
 	size_t at = 0;
 	int64_t ttl;
-	if (dir->n_arg > 0 && number(dir->arg[0].s, &ttl)) {
+	if (dir->n_arg > 0 && parse_number(dir->arg[0].s, &ttl)) {
 		if (ttl <= 0)
 			return setup_error(setup, dir->arg[0].pos, "'%s' must be positive",
 					   dir->arg[0].s);
@@ -304,7 +306,7 @@ int cache_parse(struct plugin_inst *self, struct setup *setup)
 	int r = setup_once(setup);
 	if (r < 0)
 		return r;
-	defaults(c);
+	set_defaults(c);
 	r = parse_args(c, setup, setup->dir[0]);
 	if (r == 0)
 		r = setup_body(setup, setup->dir[0], cache_opts, CACHE_OPTS, c, setup);

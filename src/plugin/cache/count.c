@@ -1,9 +1,10 @@
 /* Metrics, with CoreDNS's names. A series comes into being when it is first counted, as there. */
+#include "plugin/cache/count.h"
+
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/metrics.h"
-#include "plugin/cache/cache_priv.h"
 
 #define COUNTER(what, text)                                                           \
 	{                                                                             \
@@ -54,9 +55,9 @@ static const struct {
 	[CACHE_EVICTIONS_DENIAL] = { &evictions_family, "denial" },
 };
 
-static struct metrics_series *series(const struct plugin_inst *self,
-				     const struct metrics_family *family, const char *server,
-				     const char *type)
+static struct metrics_series *series_of(const struct plugin_inst *self,
+					const struct metrics_family *family, const char *server,
+					const char *type)
 {
 	const struct cache_conf *c = self->conf;
 	const char *view = block_conf(self->block)->view;
@@ -82,9 +83,10 @@ static NOINLINE _Atomic uint64_t *make_cell(struct plugin_inst *self, struct cac
 					    size_t server, enum cache_counter what)
 {
 	const struct cache_conf *c = self->conf;
-	_Atomic uint64_t *cell = metrics_row(
-		series(self, counters[what].family, c->server[server].label, counters[what].type),
-		worker->slot);
+	_Atomic uint64_t *cell =
+		metrics_row(series_of(self, counters[what].family, c->server[server].label,
+				      counters[what].type),
+			    worker->slot);
 	worker->cell[server * CACHE_COUNTERS + what] = cell;
 	return cell;
 }
@@ -107,7 +109,7 @@ void cache_count_stored(struct plugin_inst *self, struct query *q)
 		atomic_store_explicit(has, true, memory_order_relaxed);
 }
 
-static void collect(void *ctx)
+static void collect_gauges(void *ctx)
 {
 	struct plugin_inst *self = ctx;
 	const struct cache_conf *c = self->conf;
@@ -118,7 +120,7 @@ static void collect(void *ctx)
 		if (!atomic_load_explicit(&c->server[i].has_stored, memory_order_relaxed))
 			continue;
 		for (int h = 0; h < STORE_HALVES; h++)
-			metrics_set(series(self, &entries_family, c->server[i].label, types[h]),
+			metrics_set(series_of(self, &entries_family, c->server[i].label, types[h]),
 				    (double)store_count(c->store, (enum store_half)h));
 	}
 }
@@ -138,12 +140,12 @@ void cache_count_open(struct plugin_inst *self)
 		if (k == c->n_servers)
 			c->server[c->n_servers++].label = server;
 	}
-	metrics_on_collect(collect, self);
+	metrics_on_collect(collect_gauges, self);
 }
 
 void cache_count_close(struct plugin_inst *self)
 {
 	struct cache_conf *c = self->conf;
-	metrics_off_collect(collect, self);
+	metrics_off_collect(collect_gauges, self);
 	free(c->server);
 }

@@ -5,6 +5,8 @@
  *
  * A place (block with its zones and listeners) has one holder in the resource registry, which knows
  * the store of the generation that serves; a generation that is given up changes nothing. */
+#include "plugin/cache/kept_store.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +15,6 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "dns/zoneset.h"
-#include "plugin/cache/cache_priv.h"
 #include "server/resource.h"
 
 /* A store with all that made its replies. Control threads only. */
@@ -194,7 +195,7 @@ static bool same_order(const char *left, const struct map *in_b, const char *rig
 }
 
 /* Can the old replies be kept but for the zones in *zs? */
-static bool comparable(const char *old, const char *new, struct dns_zoneset *zs)
+static bool compare_stanzas(const char *old, const char *new, struct dns_zoneset *zs)
 {
 	struct map in_old, in_new;
 	bool ok = index_stanzas(old, &in_old);
@@ -258,10 +259,10 @@ static struct kept_store *same_store(struct cache_kept *kept, const char *stanza
 	if (strcmp(h->below, kept->below) == 0)
 		return h->store;
 	kept->flush = dns_zoneset_new();
-	return comparable(h->below, kept->below, kept->flush) ? h->store : NULL;
+	return compare_stanzas(h->below, kept->below, kept->flush) ? h->store : NULL;
 }
 
-int cache_keep_open(struct plugin_inst *self)
+int cache_kept_open(struct plugin_inst *self)
 {
 	struct cache_conf *c = self->conf;
 	CLEANUP(freep) char *place = place_of(self);
@@ -290,7 +291,7 @@ static bool in_flushed_zone(const void *ctx, const uint8_t *name)
 	return dns_zoneset_longest(ctx, &q, 0, NULL) != NULL;
 }
 
-void cache_keep_commit(struct plugin_inst *self)
+void cache_kept_commit(struct plugin_inst *self)
 {
 	struct cache_conf *c = self->conf;
 	struct cache_kept *k = c->kept;
@@ -307,7 +308,7 @@ void cache_keep_commit(struct plugin_inst *self)
 	c->epoch = store_epoch(c->store);
 }
 
-void cache_keep_close(struct plugin_inst *self)
+void cache_kept_close(struct plugin_inst *self)
 {
 	struct cache_conf *c = self->conf;
 	struct cache_kept *k = c->kept;

@@ -2,8 +2,9 @@
  *
  * RFC 2308 §2.2: NODATA may come with the CNAME chain that led to it. So a NOERROR reply with
  * records is an answer only if the type asked for stands at the chain's end. */
+#include "plugin/cache/kind.h"
+
 #include "base/err.h"
-#include "plugin/cache/cache_priv.h"
 
 /* Links of a chain that are followed. Each takes a walk over the whole answer, which may have
  * thousands of records; no resolver follows more. */
@@ -138,7 +139,7 @@ static bool plainly_answers(const struct query *q, const struct dns_resp *resp)
 	return yes;
 }
 
-static bool answers(const struct query *q, const struct dns_resp *resp)
+static bool is_answer(const struct query *q, const struct dns_resp *resp)
 {
 	uint8_t target[DNS_NAME_MAX];
 	if (resp->rcode != DNS_RCODE_NOERROR || resp->count[DNS_ANSWER] == 0)
@@ -177,7 +178,7 @@ static bool has_soa(const struct dns_resp *resp)
 struct cache_verdict cache_judge(const struct query *q, const struct dns_resp *resp)
 {
 	struct cache_verdict v = { .kind = dns_resp_kind(resp, q->req.qtype) };
-	v.answers = answers(q, resp);
+	v.answers = is_answer(q, resp);
 	bool non_answer = v.kind == DNS_KIND_NOERROR && resp->count[DNS_ANSWER] != 0 && !v.answers;
 	bool soa = (non_answer || v.kind == DNS_KIND_NXDOMAIN) && has_soa(resp);
 	if (non_answer && soa)

@@ -4,11 +4,12 @@
  *
  * No more than FLIGHT_ASKING_MAX queries of a group ask at a time, whatever becomes of them: a
  * thousand equal questions under way are a thousand chances for who forges a reply. */
+#include "plugin/cache/single_flight.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "plugin/cache/cache_priv.h"
 
 static struct flight_group **list_of(struct cache_worker *worker, uint64_t hash)
 {

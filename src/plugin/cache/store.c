@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "dns/name.h"
 #include "plugin/cache/store_priv.h"
+#include "plugin/cache/store_shard.h"
 
 enum {
 	CAPACITY_MIN = 1024,
@@ -28,7 +29,7 @@ __extension__ typedef unsigned __int128 u128;
 
 /* ---- hashing ---- */
 
-static ALWAYS_INLINE uint64_t mix(uint64_t left, uint64_t right)
+static ALWAYS_INLINE uint64_t mix_hash(uint64_t left, uint64_t right)
 {
 	u128 m = (u128)left * right;
 	return (uint64_t)m ^ (uint64_t)(m >> 64);
@@ -44,12 +45,12 @@ uint64_t store_hash(const struct store *store, const struct store_key *key)
 	const uint8_t *p = key->name;
 	for (; n > 8; n -= 8, p += 8) {
 		memcpy(&w, p, 8);
-		h = mix(h ^ w, store->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
+		h = mix_hash(h ^ w, store->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
 	}
 	memcpy(&w, p, 8);
 	w &= n < 8 ? (UINT64_C(1) << n * 8) - 1 : ~UINT64_C(0);
-	h = mix(h ^ w, store->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
-	return mix(h, store->seed[0] | 1);
+	h = mix_hash(h ^ w, store->seed[1] ^ UINT64_C(0x9e3779b97f4a7c15));
+	return mix_hash(h, store->seed[0] | 1);
 }
 
 static ALWAYS_INLINE struct shard *shard_of(const struct store *store, uint64_t hash)
@@ -69,7 +70,7 @@ static ALWAYS_INLINE uint8_t tag_of(uint64_t hash)
 }
 
 /* A top bit for each byte that equals the tag (and maybe for some above one that does). */
-static ALWAYS_INLINE uint64_t matching(uint64_t tags, uint8_t tag)
+static ALWAYS_INLINE uint64_t match_tags(uint64_t tags, uint8_t tag)
 {
 	uint64_t x = tags ^ EACH_BYTE * tag;
 	return (x - EACH_BYTE) & ~x & TOP_BITS;
@@ -146,7 +147,7 @@ bool store_get(const struct store *store, const struct store_key *key,
 	ret[STORE_SUCCESS] = ret[STORE_DENIAL] = ret[STORE_WEAK] = NULL;
 	for (unsigned word = 0; word < 2; word++) {
 		uint64_t m =
-			matching(atomic_load_explicit(&b->tags[word], memory_order_relaxed), tag);
+			match_tags(atomic_load_explicit(&b->tags[word], memory_order_relaxed), tag);
 		for (struct store_entry *e; (e = next_match(b, word, &m)) != NULL;) {
 			if (!has_key(e, key))
 				continue;
@@ -169,8 +170,8 @@ void store_prefetch_entry(const struct store *store, uint64_t hash)
 	enum { LINES = STORE_CELL / 64 };
 	struct bucket *b = store_bucket_of(shard_of(store, hash), hash);
 	for (unsigned word = 0; word < 2; word++) {
-		uint64_t m = matching(atomic_load_explicit(&b->tags[word], memory_order_relaxed),
-				      tag_of(hash));
+		uint64_t m = match_tags(atomic_load_explicit(&b->tags[word], memory_order_relaxed),
+					tag_of(hash));
 		const char *e = (const char *)next_match(b, word, &m);
 		for (int i = 0; e != NULL && i < LINES; i++)
 			__builtin_prefetch(e + (size_t)i * 64);
@@ -193,7 +194,7 @@ static struct store_entry *find_kind(struct bucket *bucket, const struct store_k
 }
 
 /* The entry of a full bucket that is missed least: expired, else not visited, else the oldest. */
-static struct store_entry *weakest(struct bucket *bucket, uint64_t now_ns, uint32_t stale_s)
+static struct store_entry *find_weakest(struct bucket *bucket, uint64_t now_ns, uint32_t stale_s)
 {
 	struct store_entry *best = NULL;
 	int best_rank = 0;
@@ -222,7 +223,7 @@ static bool free_place(const struct bucket *bucket, unsigned *ret)
 	return false;
 }
 
-static void publish(struct bucket *bucket, unsigned index, struct store_entry *entry)
+static void publish_entry(struct bucket *bucket, unsigned index, struct store_entry *entry)
 {
 	rcu_publish(&bucket->at[index], entry);
 	uint64_t tags = atomic_load_explicit(&bucket->tags[index / 8], memory_order_relaxed);
@@ -246,8 +247,8 @@ static bool find_ttls(uint8_t *msg, size_t len, size_t at, unsigned left)
 	return true;
 }
 
-static void fill(struct store_entry *entry, const struct store_key *key,
-		 const struct store_value *value, uint16_t n_ttl)
+static void fill_entry(struct store_entry *entry, const struct store_key *key,
+		       const struct store_value *value, uint16_t n_ttl)
 {
 	struct store_more *more = entry->more;
 	*entry = (struct store_entry){
@@ -320,18 +321,18 @@ static enum store_result put_locked(struct store *store, struct shard *sh,
 		store_hand_over(sh);
 		return STORE_BUSY;
 	}
-	fill(e, key, value, n_ttl);
+	fill_entry(e, key, value, n_ttl);
 	e->serial = ++sh->serial;
 	old = find_kind(b, key, value->kind, &place); /* making room may have taken it */
 	if (old != NULL) {
 		e->visited = old->visited;
 		store_retire(sh, b, old);
 	} else if (!free_place(b, &place)) {
-		store_retire(sh, b, weakest(b, value->now_ns, store->stale_s));
+		store_retire(sh, b, find_weakest(b, value->now_ns, store->stale_s));
 		gone++;
 		free_place(b, &place);
 	}
-	publish(b, place, e);
+	publish_entry(b, place, e);
 	store_link(sh, e);
 	return gone != 0 ? STORE_KEPT_EVICTED : STORE_KEPT;
 }
@@ -422,13 +423,13 @@ uint32_t store_epoch(const struct store *store)
 
 /* ---- life ---- */
 
-static uint32_t clamp(uint32_t capacity)
+static uint32_t clamp_capacity(uint32_t capacity)
 {
 	return MIN(MAX(capacity, (uint32_t)CAPACITY_MIN), (uint32_t)CAPACITY_MAX);
 }
 
 /* Pages come into being when touched: a large cache that stays empty costs nothing. */
-static void *map(size_t count)
+static void *map_pages(size_t count)
 {
 	void *p = mmap(NULL, count, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -451,7 +452,8 @@ static void shard_init(struct store *store, struct shard *sh, struct bucket *buc
 
 struct store *store_new(const struct store_conf *conf)
 {
-	uint32_t cap[STORE_HALVES] = { clamp(conf->capacity[0]), clamp(conf->capacity[1]) };
+	uint32_t cap[STORE_HALVES] = { clamp_capacity(conf->capacity[0]),
+				       clamp_capacity(conf->capacity[1]) };
 	struct store *s = xcalloc(1, sizeof(*s));
 	s->n_shards = SHARDS_MAX;
 	s->n_cells = conf->bytes / STORE_CELL;
@@ -468,8 +470,8 @@ struct store *store_new(const struct store_conf *conf)
 	uint32_t per_shard =
 		(cap[0] / s->n_shards + cap[1] / s->n_shards + BUCKET_LOAD - 1) / BUCKET_LOAD;
 	s->table_bytes = (size_t)per_shard * s->n_shards * sizeof(struct bucket);
-	s->table = map(s->table_bytes);
-	s->cells = map(s->n_cells * STORE_CELL);
+	s->table = map_pages(s->table_bytes);
+	s->cells = map_pages(s->n_cells * STORE_CELL);
 	for (uint32_t i = 0; i < s->n_shards; i++) {
 		struct shard *sh = &s->shard[i];
 		shard_init(s, sh, (struct bucket *)s->table + (size_t)i * per_shard, per_shard);

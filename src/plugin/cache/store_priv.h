@@ -73,13 +73,4 @@ static inline size_t store_cells(size_t wire_len, size_t n_ttl)
 	return 1 + (n - STORE_FIRST + STORE_MORE - 1) / STORE_MORE;
 }
 
-/* store_shard.c; with the shard's lock held */
-struct store_entry *store_take(struct shard *sh, size_t cells); /* NULL: no memory left */
-void store_link(struct shard *sh, struct store_entry *entry);
-/* Out of its bucket, the order and the counts; freed when no reader can have it. */
-void store_retire(struct shard *sh, struct bucket *bucket, struct store_entry *entry);
-/* One entry of the half makes room; false when it has none. */
-bool store_evict(struct shard *sh, enum store_half half, uint64_t now_ns);
-void store_hand_over(struct shard *sh);
-/* store.c */
 struct bucket *store_bucket_of(const struct shard *sh, uint64_t hash);

@@ -1,10 +1,13 @@
 /* Replies on their way up: one TTL for all records, no OPT, and into the store. */
+#include "plugin/cache/store_reply.h"
+
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "dns/message.h"
-#include "plugin/cache/cache_priv.h"
+#include "plugin/cache/count.h"
+#include "plugin/cache/kind.h"
 
 enum { SHORT_TTL_S = 5 };
 
@@ -61,14 +64,14 @@ static struct store_value value_of(const struct cache_conf *conf, const struct q
 	};
 }
 
-static bool excepted(const struct cache_conf *conf, const struct query *q, enum store_half half)
+static bool is_excepted(const struct cache_conf *conf, const struct query *q, enum store_half half)
 {
 	const struct zone_list *z = &conf->except[half];
 	return z->n != 0 && zone_list_match(z, &q->qname) >= 0;
 }
 
-static bool put(struct plugin_inst *self, struct query *q, struct store_value *value,
-		const struct store_key *key)
+static bool put_message(struct plugin_inst *self, struct query *q, struct store_value *value,
+			const struct store_key *key)
 {
 	struct cache_conf *c = self->conf;
 	int n = cache_message(self, q);
@@ -100,12 +103,12 @@ static void drop_others(const struct cache_conf *conf, struct query *q, const st
 	}
 }
 
-static bool store(struct plugin_inst *self, struct query *q, const struct pass *pass,
-		  const struct cache_verdict *verdict, uint32_t ttl_s)
+static bool store_message(struct plugin_inst *self, struct query *q, const struct pass *pass,
+			  const struct cache_verdict *verdict, uint32_t ttl_s)
 {
 	const struct cache_conf *c = self->conf;
 	enum store_half half = is_denial(verdict->kind) ? STORE_HALF_DENIAL : STORE_HALF_SUCCESS;
-	if (excepted(c, q, half))
+	if (is_excepted(c, q, half))
 		return false;
 	struct store_value val = value_of(c, q, ttl_s);
 	struct store_key k;
@@ -120,7 +123,7 @@ static bool store(struct plugin_inst *self, struct query *q, const struct pass *
 	}
 	if (verdict->kind == DNS_KIND_NXDOMAIN && c->nxdomain_cut)
 		k = cache_name_key(c, q, 0);
-	bool kept = put(self, q, &val, &k);
+	bool kept = put_message(self, q, &val, &k);
 	if (half == STORE_HALF_SUCCESS)
 		drop_others(c, q, &k, pass, verdict->answers);
 	return kept;
@@ -143,7 +146,7 @@ static void warn_no_question(struct query *q)
 		   (int)name.n, name.p);
 }
 
-bool cache_take(struct plugin_inst *self, struct query *q, struct pass *pass)
+bool cache_store_reply(struct plugin_inst *self, struct query *q, struct pass *pass)
 {
 	const struct cache_conf *c = self->conf;
 	struct dns_resp *r = &q->resp;
@@ -165,7 +168,7 @@ bool cache_take(struct plugin_inst *self, struct query *q, struct pass *pass)
 	if (!cache_has_question(r))
 		warn_no_question(q);
 	else if (wanted && cache_matches(q, r))
-		kept = store(self, q, pass, &v, ttl_s);
+		kept = store_message(self, q, pass, &v, ttl_s);
 	else if (wanted)
 		cache_count(self, q, CACHE_DROPS);
 	if (!q->req.opt.dnssec_ok && (pass->flags & DNS_FLAG_AD) == 0)
@@ -173,12 +176,12 @@ bool cache_take(struct plugin_inst *self, struct query *q, struct pass *pass)
 	return kept;
 }
 
-bool cache_take_failure(struct plugin_inst *self, struct query *q)
+bool cache_store_failure(struct plugin_inst *self, struct query *q)
 {
 	const struct cache_conf *c = self->conf;
 	uint32_t ttl_s = (uint32_t)(c->servfail_ns / (int64_t)NS_PER_S);
 	if (c->servfail_ns == 0 || (ttl_s == 0 && c->stale_s == 0) ||
-	    excepted(c, q, STORE_HALF_DENIAL))
+	    is_excepted(c, q, STORE_HALF_DENIAL))
 		return false;
 	query_reply(q);
 	q->resp.rcode = DNS_RCODE_SERVFAIL;
@@ -187,7 +190,7 @@ bool cache_take_failure(struct plugin_inst *self, struct query *q)
 	struct store_key k;
 	cache_key(c, q, &k);
 	v.kind = STORE_DENIAL;
-	return put(self, q, &v, &k);
+	return put_message(self, q, &v, &k);
 }
 
 /* RFC 8767 §4: a failure does not refresh. */

@@ -8,9 +8,9 @@
  * Eviction is SIEVE (Zhang et al., NSDI 2024): new entries join at one end, a hand goes from the
  * old end towards them, passes entries that were visited since it last came by, and takes the first
  * that was not. Entries stay where they are, so a hit costs no more than setting a mark. */
-#include <string.h>
+#include "plugin/cache/store_shard.h"
 
-#include "plugin/cache/store_priv.h"
+#include <string.h>
 
 enum {
 	LIMBO_MAX = 32,	 /* entries that wait before they are handed over */
@@ -19,7 +19,7 @@ enum {
 
 /* ---- memory ---- */
 
-static bool refill(struct shard *sh)
+static bool refill_cells(struct shard *sh)
 {
 	struct store *s = sh->store;
 	if (sh->n_taken + STORE_RUN > sh->budget)
@@ -49,7 +49,7 @@ static struct store_more *take_cell(struct shard *sh)
 struct store_entry *store_take(struct shard *sh, size_t cells)
 {
 	while (sh->n_free < cells) {
-		if (!refill(sh))
+		if (!refill_cells(sh))
 			return NULL;
 	}
 	struct store_more *list = NULL;
@@ -165,7 +165,7 @@ void store_retire(struct shard *sh, struct bucket *bucket, struct store_entry *e
 		store_hand_over(sh);
 }
 
-static bool spared(struct store_entry *entry, uint64_t now_ns, uint32_t stale_s)
+static bool is_spared(struct store_entry *entry, uint64_t now_ns, uint32_t stale_s)
 {
 	if (store_ttl(entry, now_ns) + (int64_t)stale_s <= 0)
 		return false; /* of no use any more, however popular it was */
@@ -181,7 +181,7 @@ bool store_evict(struct shard *sh, enum store_half half, uint64_t now_ns)
 	struct store_entry *e = v->hand != NULL ? v->hand : v->oldest;
 	if (e == NULL)
 		return false;
-	for (int i = 0; i < SWEEP_MAX && spared(e, now_ns, sh->store->stale_s); i++)
+	for (int i = 0; i < SWEEP_MAX && is_spared(e, now_ns, sh->store->stale_s); i++)
 		e = e->newer != NULL ? e->newer : v->oldest;
 	v->hand = e->newer;
 	store_retire(sh, store_bucket_of(sh, e->hash), e);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "plugin/cache/cache_priv.h"
+#include "plugin/cache/single_flight.h"
 
 static struct cache_worker *worker_new(void)
 {

@@ -85,7 +85,7 @@ static int dns64_parse(struct plugin_inst *self, struct setup *setup)
 
 /* ---- the decision ---- */
 
-static bool wants(const struct dns64_conf *conf, const struct query *q)
+static bool is_wanted(const struct dns64_conf *conf, const struct query *q)
 {
 	return q->req.qtype == DNS_TYPE_AAAA && q->req.qclass == DNS_CLASS_IN &&
 	       (conf->allow_ipv4 || q->client.family != AF_INET);
@@ -110,7 +110,7 @@ static enum verdict dns64_respond(struct plugin_inst *self, struct query *q)
 {
 	const struct dns64_conf *c = self->conf;
 	uint32_t ttl_max;
-	if (!wants(c, q) || q->outcome != V_ANSWERED ||
+	if (!is_wanted(c, q) || q->outcome != V_ANSWERED ||
 	    dns_resp_kind(&q->resp, q->req.qtype) == DNS_KIND_NXDOMAIN)
 		return V_NEXT;
 	if (has_address(&q->resp, &ttl_max) && !c->translate_all)
@@ -140,8 +140,8 @@ static int map_record(const struct dns64_conf *conf, struct query *q, struct dns
 }
 
 /* The reply to the A query becomes q's: its records, rcode, TC and OPT. */
-static int synthesize(const struct dns64_conf *conf, struct query *q, struct dns_resp *from,
-		      uint32_t ttl_max)
+static int synthesize_reply(const struct dns64_conf *conf, struct query *q, struct dns_resp *from,
+			    uint32_t ttl_max)
 {
 	if (dns_resp_thaw(from, &q->arena) < 0)
 		return ERR_SPACE;
@@ -164,7 +164,7 @@ static enum verdict dns64_resume(struct plugin_inst *self, struct query *q)
 	struct query *sub = q->sub;
 	if (!sub->written)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "dns64: upstream returned no response");
-	if (synthesize(self->conf, q, &sub->resp, st->ttl_max) < 0)
+	if (synthesize_reply(self->conf, q, &sub->resp, st->ttl_max) < 0)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
 	servercount_add(self, &translated_family, q);
 	return V_ANSWERED;

@@ -95,8 +95,8 @@ static int erratic_parse(struct plugin_inst *self, struct setup *setup)
 static const uint8_t ipv4[] = { 192, 0, 2, 53 };
 static const uint8_t ipv6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 0x53 };
 
-static int add(struct query *q, const uint8_t *owner, uint16_t type, const uint8_t *rdata,
-	       size_t rdlen)
+static int add_record(struct query *q, const uint8_t *owner, uint16_t type, const uint8_t *rdata,
+		      size_t rdlen)
 {
 	struct dns_rr rr = {
 		.owner = owner,
@@ -134,17 +134,17 @@ static int add_zone(struct query *q, bool cut)
 	size_t len = q->qname.len + 2U;
 	if (a == NULL || b == NULL)
 		return ERR_SPACE;
-	int r = add(q, zone, DNS_TYPE_SOA, soa, sizeof(soa) - 1);
+	int r = add_record(q, zone, DNS_TYPE_SOA, soa, sizeof(soa) - 1);
 	if (r == 0)
-		r = add(q, zone, DNS_TYPE_NS, b, len);
+		r = add_record(q, zone, DNS_TYPE_NS, b, len);
 	if (r == 0)
-		r = add(q, zone, DNS_TYPE_NS, a, len);
+		r = add_record(q, zone, DNS_TYPE_NS, a, len);
 	if (r == 0)
-		r = add(q, a, DNS_TYPE_AAAA, ip_a, sizeof(ip_a));
+		r = add_record(q, a, DNS_TYPE_AAAA, ip_a, sizeof(ip_a));
 	if (r == 0)
-		r = add(q, b, DNS_TYPE_AAAA, ip_b, sizeof(ip_b));
+		r = add_record(q, b, DNS_TYPE_AAAA, ip_b, sizeof(ip_b));
 	if (r == 0 && !cut)
-		r = add(q, zone, DNS_TYPE_SOA, soa, sizeof(soa) - 1);
+		r = add_record(q, zone, DNS_TYPE_SOA, soa, sizeof(soa) - 1);
 	return r;
 }
 
@@ -153,7 +153,7 @@ static bool known_type(uint16_t type)
 	return type == DNS_TYPE_A || type == DNS_TYPE_AAAA || type == DNS_TYPE_AXFR;
 }
 
-static int fill(struct query *q, const struct erratic_conf *conf, bool cut)
+static int fill_reply(struct query *q, const struct erratic_conf *conf, bool cut)
 {
 	query_reply(q);
 	q->resp.flags |= DNS_FLAG_AA;
@@ -162,16 +162,16 @@ static int fill(struct query *q, const struct erratic_conf *conf, bool cut)
 	if (cut)
 		q->resp.flags |= DNS_FLAG_TC;
 	if (q->req.qtype == DNS_TYPE_AAAA)
-		return add(q, q->req.qname, DNS_TYPE_AAAA, ipv6, sizeof(ipv6));
+		return add_record(q, q->req.qname, DNS_TYPE_AAAA, ipv6, sizeof(ipv6));
 	int r = 0;
 	for (int i = 0; i < (conf->large ? LARGE_RECORDS : 1) && r == 0; i++)
-		r = add(q, q->req.qname, DNS_TYPE_A, ipv4, sizeof(ipv4));
+		r = add_record(q, q->req.qname, DNS_TYPE_A, ipv4, sizeof(ipv4));
 	return r;
 }
 
 /* ---- queries ---- */
 
-static enum verdict finish(struct query *q)
+static enum verdict finish_reply(struct query *q)
 {
 	if (!known_type(q->req.qtype))
 		return query_fail(q, DNS_RCODE_SERVFAIL, NULL);
@@ -181,7 +181,7 @@ static enum verdict finish(struct query *q)
 static enum verdict erratic_resume(struct plugin_inst *self, struct query *q)
 {
 	(void)self;
-	return finish(q);
+	return finish_reply(q);
 }
 
 static enum verdict erratic_serve(struct plugin_inst *self, struct query *q)
@@ -192,13 +192,13 @@ static enum verdict erratic_serve(struct plugin_inst *self, struct query *q)
 		return V_DROP;
 	/* CoreDNS has a bitwise "and" here, and tests of clients count on what comes of it. */
 	bool cut = c->truncate > 0 && (n & c->truncate) == 0;
-	if (known_type(q->req.qtype) && fill(q, c, cut) < 0)
+	if (known_type(q->req.qtype) && fill_reply(q, c, cut) < 0)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
 	if (c->delay > 0 && n % c->delay == 0 && c->delay_ns > 0) {
 		query_resume_at(q, query_now(q) + (uint64_t)c->delay_ns);
 		return V_WAIT;
 	}
-	return finish(q);
+	return finish_reply(q);
 }
 
 /* For tests of `ready`: so for the third and fourth query only. */

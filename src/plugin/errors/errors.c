@@ -1,4 +1,4 @@
-/* errors: a log line for each query that failed with a text. Lines that match a `consolidate`
+/* errors: a log line for each query that failed with a text. Lines that match a `is_consolidated`
  * pattern are counted instead, and told as one number when the pattern's period is over. */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -193,7 +193,7 @@ static void errors_worker_done(struct plugin_inst *self, struct worker *worker)
 }
 
 /* True when the error is counted and needs no line of its own. */
-static bool consolidate(struct plugin_inst *self, struct query *q, struct pattern *pattern)
+static bool is_consolidated(struct plugin_inst *self, struct query *q, struct pattern *pattern)
 {
 	if (atomic_fetch_add(&pattern->count, 1) != 0)
 		return true;
@@ -218,7 +218,7 @@ static void errors_done(struct plugin_inst *self, struct query *q)
 	    (q->outcome != V_FAIL && (q->outcome != V_ANSWERED || q->rcode != 0)))
 		return;
 	struct pattern *p = find_pattern(self->conf, q);
-	if (p != NULL && consolidate(self, q, p))
+	if (p != NULL && is_consolidated(self, q, p))
 		return;
 	enum log_level level = p != NULL ? p->level : LOG_ERROR;
 	if (level == LOG_DEBUG && !log_debug_enabled())

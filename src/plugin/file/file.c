@@ -39,7 +39,7 @@ struct file_conf {
 	_Atomic bool has_large;	   /* some zone is, or was, worth prefetching from */
 };
 
-static int ignore(struct opt_ctx *ctx, const struct opt_line *line)
+static int ignore_option(struct opt_ctx *ctx, const struct opt_line *line)
 {
 	(void)ctx;
 	(void)line;
@@ -58,7 +58,7 @@ static const struct opt file_opts[] = {
 	{ "fallthrough", OPT_FN, offsetof(struct file_conf, fall), .fn = setup_fallthrough_opt,
 	  .repeatable = true, .args = "[ZONE...]",
 	  .help = "pass names that do not exist (of these zones) to the next plugin" },
-	{ "upstream", OPT_FN, 0, .fn = ignore, .repeatable = true, .args = "[...]",
+	{ "upstream", OPT_FN, 0, .fn = ignore_option, .repeatable = true, .args = "[...]",
 	  .help = "ignored, for old Corefiles" },
 };
 
@@ -185,7 +185,7 @@ static struct zone_copy *file_copy_zone(struct plugin_inst *self, const uint8_t 
 	return copy;
 }
 
-static void tell(const struct file_zone *fz)
+static void notify_transfer(const struct file_zone *fz)
 {
 	if (fz->transfer != NULL)
 		fz->transfer->plugin->ops.zone_changed(fz->transfer, fz->src.origin);
@@ -202,7 +202,7 @@ static void on_task(void *ctx)
 		return;
 	publish_zone(fz, z);
 	dns_zone_retire(old);
-	tell(fz);
+	notify_transfer(fz);
 }
 
 static void file_commit(struct plugin_inst *self)
@@ -210,7 +210,7 @@ static void file_commit(struct plugin_inst *self)
 	struct file_conf *c = self->conf;
 	for (struct file_zone *fz = c->last; fz != NULL; fz = fz->next) {
 		fz->transfer = block_find(self->block, "transfer");
-		tell(fz);
+		notify_transfer(fz);
 		if (fz->reload_ns > 0)
 			fz->task = task_every((uint64_t)fz->reload_ns, on_task, fz);
 	}

@@ -48,14 +48,14 @@ static int read_path(const char *path, struct strbuf *out)
 	return r;
 }
 
-static int include(void *ctx, const char *path, struct strbuf *out)
+static int read_include(void *ctx, const char *path, struct strbuf *out)
 {
 	struct included *inc = ctx;
 	inc->any = true;
 	return read_path(path, out);
 }
 
-static bool after(struct timespec left, struct timespec right)
+static bool is_after(struct timespec left, struct timespec right)
 {
 	return left.tv_sec != right.tv_sec ? left.tv_sec > right.tv_sec
 					   : left.tv_nsec > right.tv_nsec;
@@ -66,13 +66,14 @@ static bool same_time(struct timespec left, struct timespec right)
 	return left.tv_sec == right.tv_sec && left.tv_nsec == right.tv_nsec;
 }
 
-static void remember(struct file_source *source, const struct stat *st)
+static void remember_file(struct file_source *source, const struct stat *st)
 {
-	uint64_t changed = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+	uint64_t changed_ns =
+		(uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
 	source->read_mtime = st->st_mtim;
 	source->read_size = st->st_size;
 	source->read_inode = st->st_ino;
-	source->read_settled = changed + SETTLE_NS < clock_wall_ns();
+	source->read_settled = changed_ns + SETTLE_NS < clock_wall_ns();
 }
 
 static int load_text(struct file_source *source, const uint32_t *serial, struct strbuf *text,
@@ -84,7 +85,7 @@ static int load_text(struct file_source *source, const uint32_t *serial, struct 
 		.path = source->path,
 		.origin = source->origin,
 		.serial = serial,
-		.include = include,
+		.include = read_include,
 		.ctx = &inc,
 	};
 	int r = dns_zone_load(&l, strbuf_slice(text), err, ret, &outside);
@@ -103,7 +104,7 @@ static int load_fd(struct file_source *source, int fd, const uint32_t *serial, s
 	struct stat st;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return srcerr_set(err, pos, "not a regular file");
-	remember(source, &st);
+	remember_file(source, &st);
 	if (too_large(&st))
 		return srcerr_set(err, pos, "larger than %d bytes", DNS_ZONEFILE_BYTES_MAX);
 	int r = readfile_fd(fd, DNS_ZONEFILE_BYTES_MAX, &text);
@@ -133,17 +134,17 @@ int file_source_read(struct file_source *source, struct srcerr *err, struct dns_
 }
 
 /* Is it worth reading? A serial can have changed only if the file did. */
-static bool changed(const struct file_source *source, const struct stat *st)
+static bool has_changed(const struct file_source *source, const struct stat *st)
 {
 	if (source->by_mtime)
-		return after(st->st_mtim, source->mtime) &&
+		return is_after(st->st_mtim, source->mtime) &&
 		       !(source->read_settled && same_time(st->st_mtim, source->read_mtime));
 	return !source->read_settled || !same_time(st->st_mtim, source->read_mtime) ||
 	       st->st_size != source->read_size || st->st_ino != source->read_inode;
 }
 
 /* What is wrong may stay so for days. */
-static PRINTF_LIKE(2, 3) void complain(struct file_source *source, const char *fmt, ...)
+static PRINTF_LIKE(2, 3) void log_error_once(struct file_source *source, const char *fmt, ...)
 {
 	char text[sizeof(source->said)];
 	va_list ap;
@@ -164,8 +165,8 @@ static struct dns_zone *reload_fd(struct file_source *source, int fd, const stru
 	uint32_t serial = now != NULL ? dns_zone_serial(now) : 0;
 	int r = load_fd(source, fd, now != NULL && !source->by_mtime ? &serial : NULL, &err, &z);
 	if (r < 0 && r != ERR_BUSY) {
-		complain(source, "Parsing zone \"%s\": %s", source->origin_text,
-			 srcerr_str(&err, line, sizeof(line)));
+		log_error_once(source, "Parsing zone \"%s\": %s", source->origin_text,
+			       srcerr_str(&err, line, sizeof(line)));
 		return NULL;
 	}
 	source->said[0] = '\0';
@@ -182,11 +183,11 @@ struct dns_zone *file_source_reload(struct file_source *source, const struct dns
 	struct dns_zone *z = NULL;
 	int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
-		complain(source, "Failed to open zone \"%s\" in \"%s\": %s", source->origin_text,
-			 source->path, err_str(-errno));
+		log_error_once(source, "Failed to open zone \"%s\" in \"%s\": %s",
+			       source->origin_text, source->path, err_str(-errno));
 		return NULL;
 	}
-	if (fstat(fd, &st) == 0 && (now == NULL || changed(source, &st)))
+	if (fstat(fd, &st) == 0 && (now == NULL || has_changed(source, &st)))
 		z = reload_fd(source, fd, now);
 	close(fd);
 	return z;

@@ -89,13 +89,3 @@ struct forward_stanza {
 
 enum { FORWARD_OPTS = 26 };
 extern const struct opt forward_opts[FORWARD_OPTS];
-
-/* Reads one stanza. */
-MUST_CHECK int forward_stanza_parse(struct setup *setup, const struct corefile_dir *dir,
-				    struct forward_stanza *st);
-
-/* The upstreams of a stanza, appended to up[*n] (room for FORWARD_UPSTREAMS_MAX more). With dry,
- * names are not looked up and certificates only read. */
-MUST_CHECK int forward_upstreams_make(const struct forward_stanza *st,
-				      const struct prepare *prepare, struct resolve_upstream **up,
-				      unsigned *n);

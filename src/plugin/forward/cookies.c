@@ -1,9 +1,10 @@
 /* DNS cookies towards upstreams (RFC 7873, RFC 9018): a number of ours that a forger cannot know,
  * and what the server gave us to prove that we are where we say we are. */
+#include "plugin/forward/cookies.h"
+
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/forward/serve.h"
 
 enum { COOKIE = 10, BADCOOKIE = 23, SERVER_MIN = 8 };
 
@@ -77,8 +78,8 @@ static bool is_ours(const struct forward_up *up, const struct dns_option *option
 	       (server == 0 || (server >= SERVER_MIN && server <= FORWARD_COOKIE_SERVER_MAX));
 }
 
-enum forward_cookie forward_cookie_take(struct forward_query *query, struct forward_up *up,
-					const struct resolve_exchange *exchange)
+enum forward_cookie forward_cookie_check(struct forward_query *query, struct forward_up *up,
+					 const struct resolve_exchange *exchange)
 {
 	struct dns_resp *r = &query->q->resp;
 	struct dns_option o;

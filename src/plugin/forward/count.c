@@ -1,10 +1,11 @@
 /* Metrics of forward: those of CoreDNS, by its names, and one that it had before 1.10, by type. */
+#include "plugin/forward/count.h"
+
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "dns/types.h"
-#include "plugin/forward/serve.h"
 
 #define PROXY "forward"
 
@@ -61,7 +62,7 @@ static const struct metrics_family rejects_family = {
 
 /* Failed probes are counted where they run; here what came since the last look is added, so that
  * the sum outlives the configuration. */
-static void collect(void *ctx)
+static void collect_probes(void *ctx)
 {
 	struct forward_conf *c = ctx;
 	for (unsigned i = 0; i < c->n_up; i++) {
@@ -80,7 +81,7 @@ void forward_count_init(struct forward_conf *conf)
 	conf->broken = metrics_get(&broken_family, NULL);
 	conf->rejects = metrics_get(&rejects_family, NULL);
 	conf->probes_shown = xcalloc(conf->n_up + 1, sizeof(*conf->probes_shown));
-	metrics_on_collect(collect, conf);
+	metrics_on_collect(collect_probes, conf);
 	conf->collecting = true;
 }
 
@@ -88,13 +89,13 @@ void forward_count_done(struct forward_conf *conf)
 {
 	if (!conf->collecting)
 		return;
-	metrics_off_collect(collect, conf);
-	collect(conf);
+	metrics_off_collect(collect_probes, conf);
+	collect_probes(conf);
 	free(conf->probes_shown);
 }
 
 /* The bucket bounds are 250 µs times powers of two. */
-static size_t bucket(uint64_t ns)
+static size_t bucket_of(uint64_t ns)
 {
 	uint64_t units = ns == 0 ? 0 : (ns - 1) / FIRST_BOUND_NS;
 	size_t k = units == 0 ? 0 : 64 - (size_t)__builtin_clzll(units);
@@ -140,7 +141,7 @@ void forward_count_reply(const struct forward_query *query, struct forward_up *u
 	if (*s == NULL || rcode >= FORWARD_RCODES) /* the last place is shared */
 		*s = find_duration(up, rcode);
 	_Atomic uint64_t *row = metrics_row(*s, query->w->slot);
-	metrics_cell_add(row + bucket(ns), query->w->slot, 1);
+	metrics_cell_add(row + bucket_of(ns), query->w->slot, 1);
 	metrics_cell_add(row + ARRAY_LEN(duration_bounds) + 1, query->w->slot, ns);
 }
 

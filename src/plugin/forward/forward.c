@@ -5,7 +5,11 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "plugin/forward/cookies.h"
+#include "plugin/forward/count.h"
+#include "plugin/forward/options.h"
 #include "plugin/forward/serve.h"
+#include "plugin/forward/upstreams.h"
 #include "server/worker_hook.h"
 
 static int forward_parse(struct plugin_inst *self, struct setup *setup)

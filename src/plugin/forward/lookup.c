@@ -41,7 +41,7 @@ static int system_lookup(const char *name, union net_addr addr[FORWARD_LOOKUP_MA
 	return n;
 }
 
-static size_t question(const char *name, uint16_t type, uint8_t *msg)
+static size_t build_question(const char *name, uint16_t type, uint8_t *msg)
 {
 	uint8_t wire[DNS_NAME_MAX];
 	uint16_t id;
@@ -51,7 +51,8 @@ static size_t question(const char *name, uint16_t type, uint8_t *msg)
 	return dns_message_query(msg, id, DNS_FLAG_RD, wire, type);
 }
 
-static void take(const struct dns_resp *resp, uint16_t type, union net_addr *addr, int *count)
+static void add_addresses(const struct dns_resp *resp, uint16_t type, union net_addr *addr,
+			  int *count)
 {
 	DNS_RR_FOREACH(rr, resp, DNS_ANSWER)
 	{
@@ -72,8 +73,8 @@ static void take(const struct dns_resp *resp, uint16_t type, union net_addr *add
 }
 
 /* 0, or the error of the exchange. */
-static int ask(const char *name, uint16_t type, const union net_addr *resolver,
-	       union net_addr *addr, int *count)
+static int ask_resolver(const char *name, uint16_t type, const union net_addr *resolver,
+			union net_addr *addr, int *count)
 {
 	enum { REPLY_MAX = 65535 };
 	uint8_t msg[DNS_QUERY_MAX];
@@ -81,7 +82,7 @@ static int ask(const char *name, uint16_t type, const union net_addr *resolver,
 	struct resolve_conf c = { .transport = RESOLVE_PLAIN, .addr = *resolver };
 	struct dns_resp resp;
 	struct arena arena;
-	size_t len = question(name, type, msg);
+	size_t len = build_question(name, type, msg);
 	int r = resolve_ask(&c, msg, (uint16_t)len, ASK_SECONDS * NS_PER_S, reply, REPLY_MAX);
 	if (r < 0)
 		return r;
@@ -90,7 +91,7 @@ static int ask(const char *name, uint16_t type, const union net_addr *resolver,
 	if (r >= 0)
 		r = dns_resp_thaw(&resp, &arena);
 	if (r >= 0)
-		take(&resp, type, addr, count);
+		add_addresses(&resp, type, addr, count);
 	arena_done(&arena);
 	return r;
 }
@@ -101,9 +102,9 @@ static int ask_all(const char *name, const union net_addr *resolver, size_t n_re
 	int last = 0;
 	for (size_t i = 0; i < n_resolver; i++) {
 		int n = 0;
-		int r = ask(name, DNS_TYPE_A, &resolver[i], addr, &n);
+		int r = ask_resolver(name, DNS_TYPE_A, &resolver[i], addr, &n);
 		if (r >= 0)
-			r = ask(name, DNS_TYPE_AAAA, &resolver[i], addr, &n);
+			r = ask_resolver(name, DNS_TYPE_AAAA, &resolver[i], addr, &n);
 		if (n > 0) /* one family is enough */
 			return n;
 		if (r < 0)

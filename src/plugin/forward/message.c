@@ -1,10 +1,11 @@
 /* The query that goes up: the client's, as plugins above have left it. */
+#include "plugin/forward/message.h"
+
 #include <string.h>
 
 #include "base/err.h"
 #include "dns/message.h"
 #include "dns/resp.h"
-#include "plugin/forward/serve.h"
 
 /* Records of the request beyond question and OPT (the SOA of an IXFR). */
 static bool has_more(const struct query *q)

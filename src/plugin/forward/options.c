@@ -1,5 +1,7 @@
 /* The options of forward, by table. What CoreDNS takes is taken: lines may be repeated, the last
  * one counts, lists add up. */
+#include "plugin/forward/options.h"
+
 #include <string.h>
 
 #include "base/clock.h"
@@ -8,7 +10,6 @@
 #include "base/log.h"
 #include "corefile/key.h"
 #include "dns/types.h"
-#include "plugin/forward/conf.h"
 #include "plugin/forward/to.h"
 
 #define AREA	"plugin/forward"

@@ -1,9 +1,10 @@
 /* Which upstream is asked first, and which ones after it. The list beyond the first is made only
  * when it is needed: nearly every query is answered by the first. */
+#include "plugin/forward/policy.h"
+
 #include <string.h>
 
 #include "base/clock.h"
-#include "plugin/forward/serve.h"
 #include "resolve/health.h"
 
 /* fastest: upstreams whose round-trip time is within this of the best one's are alike; one query in
@@ -29,7 +30,7 @@ static unsigned first_sequential(struct forward_query *query)
 }
 
 /* Time-outs count as a longer round trip; one not measured yet is as good as the best. */
-static uint64_t cost(const struct forward_query *query, unsigned index)
+static uint64_t cost_of(const struct forward_query *query, unsigned index)
 {
 	const struct forward_up *up = forward_up(query, index);
 	uint64_t ns = atomic_load_explicit(&up->u->srtt_ns, memory_order_relaxed);
@@ -48,10 +49,10 @@ static unsigned first_fastest(struct forward_query *query)
 	if (rng_below(rng, EXPLORE) == 0)
 		return rng_below(rng, n);
 	for (unsigned i = 0; i < n; i++)
-		best = MIN(best, cost(query, i));
+		best = MIN(best, cost_of(query, i));
 	uint64_t band = best >= UINT64_MAX / 2 ? best : best + MAX(best >> BAND_SHIFT, BAND_MIN_NS);
 	for (unsigned i = 0; i < n; i++) {
-		if (cost(query, i) <= band && rng_below(rng, ++seen) == 0)
+		if (cost_of(query, i) <= band && rng_below(rng, ++seen) == 0)
 			pick = i;
 	}
 	return pick;
@@ -78,7 +79,7 @@ static void list_fastest(struct forward_query *query)
 	for (unsigned i = 2; i < query->st->n_up; i++) {
 		uint8_t v = query->list[i];
 		unsigned k = i;
-		for (; k > 1 && cost(query, query->list[k - 1]) > cost(query, v); k--)
+		for (; k > 1 && cost_of(query, query->list[k - 1]) > cost_of(query, v); k--)
 			query->list[k] = query->list[k - 1];
 		query->list[k] = v;
 	}

@@ -3,7 +3,7 @@
  * unless docs/differences.md says otherwise.
  *
  * serve starts a first try and waits. Each reply or error resumes the query, which is then
- * answered, or another try is started. With `hedge` a timer may start a second try beside the
+ * answered, or another try is started. With `start_hedge` a timer may start a second try beside the
  * first. */
 #include "plugin/forward/serve.h"
 
@@ -11,6 +11,10 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "plugin/forward/cookies.h"
+#include "plugin/forward/count.h"
+#include "plugin/forward/message.h"
+#include "plugin/forward/policy.h"
 #include "resolve/health.h"
 
 enum {
@@ -22,7 +26,7 @@ static enum verdict next_try(struct forward_query *f);
 
 /* ---- stanzas ---- */
 
-static bool matches(const struct forward_stanza *st, const struct dns_qname *name)
+static bool matches_stanza(const struct forward_stanza *st, const struct dns_qname *name)
 {
 	if (st->from[0] != 0 && !dns_name_is_below(name->wire, st->from))
 		return false;
@@ -32,7 +36,7 @@ static bool matches(const struct forward_stanza *st, const struct dns_qname *nam
 }
 
 /* Counts itself before it looks, so that there are never too many. */
-static bool enter(struct forward_query *query)
+static bool enter_stanza(struct forward_query *query)
 {
 	const struct forward_stanza *st = query->st;
 	if (st->max_concurrent == 0)
@@ -57,7 +61,7 @@ static void cancel_tries(struct forward_query *query)
 	}
 }
 
-static void leave(struct forward_query *query)
+static void leave_stanza(struct forward_query *query)
 {
 	if (query->st == NULL)
 		return;
@@ -113,19 +117,19 @@ static enum verdict give_up(struct forward_query *query)
 		query->q->hit_limit = true;
 	enum verdict v = tried ? fail_with_error(query)
 			       : query_fail(query->q, DNS_RCODE_SERVFAIL, "no healthy proxies");
-	leave(query);
+	leave_stanza(query);
 	return v;
 }
 
 static enum verdict out_of_memory(struct forward_query *query)
 {
-	leave(query);
+	leave_stanza(query);
 	return query_fail_limit(query->q, "out of query memory");
 }
 
-static enum verdict answer(struct forward_query *query)
+static enum verdict finish_answered(struct forward_query *query)
 {
-	leave(query);
+	leave_stanza(query);
 	return V_ANSWERED;
 }
 
@@ -133,7 +137,7 @@ static enum verdict answer_formerr(struct forward_query *query)
 {
 	query_reply(query->q);
 	query->q->resp.rcode = DNS_RCODE_FORMERR;
-	return answer(query);
+	return finish_answered(query);
 }
 
 /* ---- tries ---- */
@@ -222,7 +226,7 @@ static bool is_late(const struct forward_query *query, unsigned index)
 }
 
 /* The next upstream of the list. -1: there is none to be asked, -2: no memory. */
-static int pick(struct forward_query *query)
+static int pick_upstream(struct forward_query *query)
 {
 	const struct forward_stanza *st = query->st;
 	for (;;) {
@@ -269,7 +273,7 @@ static enum verdict next_try(struct forward_query *query)
 	uint64_t now = query_now(query->q);
 	if (now >= query->deadline_ns || !attempts_left(query) || query_client_gone(query->q))
 		return give_up(query);
-	int up = pick(query);
+	int up = pick_upstream(query);
 	if (up == -1)
 		return give_up(query);
 	if (up < 0 || start_try(query, &query->first_try, (unsigned)up, over_tcp(query)) < 0)
@@ -286,7 +290,7 @@ static bool other_runs(const struct forward_query *query, const struct forward_t
 }
 
 /* The first has not replied yet: ask another, or the same one again when there is no other. */
-static enum verdict hedge(struct forward_query *query)
+static enum verdict start_hedge(struct forward_query *query)
 {
 	struct forward_try *t = &query->first_try;
 	struct forward_up *slow = forward_up(query, t->up);
@@ -335,7 +339,7 @@ static enum verdict try_failed(struct forward_query *query, struct forward_try *
 	return next_try(query);
 }
 
-static enum verdict again(struct forward_query *query, struct forward_try *try, bool tcp)
+static enum verdict repeat_try(struct forward_query *query, struct forward_try *try, bool tcp)
 {
 	if (start_try(query, try, try->up, tcp) < 0)
 		return out_of_memory(query);
@@ -397,36 +401,36 @@ static bool goes_on(const struct forward_query *query)
 		r->count[DNS_ANSWER] == 0);
 }
 
-static enum verdict judge(struct forward_query *query, struct forward_try *try)
+static enum verdict judge_reply(struct forward_query *query, struct forward_try *try)
 {
 	const struct forward_stanza *st = query->st;
 	const struct dns_resp *r = &query->q->resp;
 	if (st->prefer_udp && (r->flags & DNS_FLAG_TC) != 0 && !try->x.tcp)
-		return again(query, try, true);
+		return repeat_try(query, try, true);
 	if (has_rcode(st->failover_rcodes, r->rcode) && ++query->failovers < st->n_up)
 		return other_runs(query, try) ? V_WAIT : next_try(query);
 	if (goes_on(query)) {
 		unsigned next = st->index + 1;
-		leave(query);
+		leave_stanza(query);
 		return serve_from(query, next);
 	}
-	return answer(query);
+	return finish_answered(query);
 }
 
 static enum verdict check_cookie(struct forward_query *query, struct forward_try *try)
 {
-	switch (forward_cookie_take(query, forward_up(query, try->up), &try->x)) {
+	switch (forward_cookie_check(query, forward_up(query, try->up), &try->x)) {
 	case FORWARD_COOKIE_FINE:
 		break;
 	case FORWARD_COOKIE_FORGED:
 		try->x.result = RESOLVE_GARBLED;
 		return try_failed(query, try);
 	case FORWARD_COOKIE_AGAIN:
-		return again(query, try, false);
+		return repeat_try(query, try, false);
 	case FORWARD_COOKIE_TCP:
-		return again(query, try, true);
+		return repeat_try(query, try, true);
 	}
-	return judge(query, try);
+	return judge_reply(query, try);
 }
 
 /* A question that is not even whole is no question. */
@@ -459,7 +463,7 @@ static enum verdict try_ended(struct forward_query *query, struct forward_try *t
 	forward_count_reply(query, up, rcode, query_now(query->q) - try->start_ns);
 	if (mismatch)
 		return answer_formerr(query);
-	return query->st->cookies ? check_cookie(query, try) : judge(query, try);
+	return query->st->cookies ? check_cookie(query, try) : judge_reply(query, try);
 }
 
 /* ---- entries ---- */
@@ -467,19 +471,19 @@ static enum verdict try_ended(struct forward_query *query, struct forward_try *t
 static enum verdict serve_from(struct forward_query *query, unsigned stanza)
 {
 	const struct forward_conf *c = query->conf;
-	while (stanza < c->n_stanza && !matches(&c->stanza[stanza], &query->q->qname))
+	while (stanza < c->n_stanza && !matches_stanza(&c->stanza[stanza], &query->q->qname))
 		stanza++;
 	if (stanza == c->n_stanza)
 		return V_NEXT;
 	query->st = &c->stanza[stanza];
 	if (!query_may_wait(query->q)) {
-		leave(query);
+		leave_stanza(query);
 		return query_fail_limit(query->q, NULL);
 	}
-	if (!enter(query)) {
+	if (!enter_stanza(query)) {
 		forward_count_rejected(query);
 		const char *text = query->st->too_many;
-		leave(query);
+		leave_stanza(query);
 		return query_fail(query->q, DNS_RCODE_REFUSED, text);
 	}
 	uint64_t due = query_now(query->q) + FORWARD_DEADLINE_NS;
@@ -521,7 +525,7 @@ enum verdict forward_resume(struct plugin_inst *self, struct query *q)
 	if (f->st == NULL || f->hedge_at == 0)
 		return V_WAIT;
 	if (query_now(q) >= f->hedge_at && f->first_try.state == FORWARD_TRY_RUNNING)
-		return hedge(f);
+		return start_hedge(f);
 	return wait_for_tries(f);
 }
 
@@ -529,5 +533,5 @@ void forward_done(struct plugin_inst *self, struct query *q)
 {
 	struct forward_query *f = query_state(q, self);
 	if (f != NULL)
-		leave(f);
+		leave_stanza(f);
 }

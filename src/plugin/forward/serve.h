@@ -113,34 +113,14 @@ struct forward_query {
 	struct forward_try *tries[FORWARD_TRIES]; /* first_try, and one made when a hedge is due */
 };
 
-/* ---- serve.c ---- */
-
 enum verdict forward_serve(struct plugin_inst *self, struct query *q);
 enum verdict forward_resume(struct plugin_inst *self, struct query *q);
 void forward_done(struct plugin_inst *self, struct query *q);
-
-/* ---- policy.c ---- */
-
-/* The upstream to ask first, and the one at a position (0: the first). -1: no memory. */
-unsigned forward_policy_first(struct forward_query *query);
-int forward_policy_at(struct forward_query *query, unsigned at);
 
 static inline struct forward_up *forward_up(const struct forward_query *query, unsigned index)
 {
 	return &query->w->up[query->st->first + index];
 }
-
-/* ---- message.c ---- */
-
-/* The query for upstreams in f->msg. ERR_SPACE. */
-MUST_CHECK int forward_message_build(struct forward_query *query);
-
-/* ---- cookies.c: RFC 7873, RFC 9018, the client's side ---- */
-
-void forward_cookie_init(struct forward_up *up);
-/* x->msg becomes a copy of f->msg with the cookies for this upstream. ERR_SPACE. */
-MUST_CHECK int forward_cookie_message(struct forward_query *query, const struct forward_up *up,
-				      struct resolve_exchange *exchange);
 
 enum forward_cookie {
 	FORWARD_COOKIE_FINE,
@@ -148,19 +128,3 @@ enum forward_cookie {
 	FORWARD_COOKIE_AGAIN,  /* ask again with the cookie that came */
 	FORWARD_COOKIE_TCP,    /* missing or refused twice: only TCP can be believed */
 };
-/* Looks at the cookie of the reply in q->resp and takes it away, with an OPT the client did not ask
- * for. */
-enum forward_cookie forward_cookie_take(struct forward_query *query, struct forward_up *up,
-					const struct resolve_exchange *exchange);
-
-/* ---- count.c ---- */
-
-void forward_count_init(struct forward_conf *conf);
-void forward_count_done(struct forward_conf *conf);
-void forward_count_asked(const struct forward_query *query, struct forward_up *up);
-void forward_count_reply(const struct forward_query *query, struct forward_up *up, uint16_t rcode,
-			 uint64_t ns);
-void forward_count_conn(const struct forward_query *query, struct forward_up *up,
-			const struct resolve_exchange *exchange);
-void forward_count_broken(const struct forward_query *query);
-void forward_count_rejected(const struct forward_query *query);

@@ -16,8 +16,9 @@
 #include "base/clock.h"
 #include "dns/name.h"
 #include "plugin/forward/conf.h"
-#include "testing/fake_upstream.h"
+#include "plugin/forward/upstreams.h"
 #include "resolve/resolve.h"
+#include "testing/fake_upstream.h"
 
 enum { WORDS_MAX = 300 };
 

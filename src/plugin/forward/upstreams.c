@@ -1,5 +1,7 @@
 /* From TO arguments to upstreams: files are read and names looked up when a configuration is
  * loaded, duplicates are dropped. */
+#include "plugin/forward/upstreams.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +15,6 @@
 #include "base/strbuf.h"
 #include "dns/resolvconf.h"
 #include "net/tls.h"
-#include "plugin/forward/conf.h"
 #include "plugin/forward/lookup.h"
 #include "plugin/forward/to.h"
 #include "resolve/resolve.h"
@@ -30,7 +31,7 @@ struct maker {
 	unsigned named; /* names not looked up (dry) */
 };
 
-static int fail(const struct maker *maker, const struct word *word, const char *text)
+static int fail_at_word(const struct maker *maker, const struct word *word, const char *text)
 {
 	return srcerr_set(maker->p->err, word->pos, "%s", text);
 }
@@ -42,7 +43,7 @@ static bool same_text(const char *left, const char *right)
 	return slice_eq_nocase(slice_of(left), slice_of(right));
 }
 
-static bool known(const struct maker *maker, const struct resolve_conf *conf)
+static bool is_known(const struct maker *maker, const struct resolve_conf *conf)
 {
 	for (unsigned i = 0; i < maker->n; i++) {
 		const struct resolve_conf *o = &maker->up[i]->conf;
@@ -54,8 +55,8 @@ static bool known(const struct maker *maker, const struct resolve_conf *conf)
 	return false;
 }
 
-static int add(struct maker *maker, const struct word *word, const struct forward_to *to,
-	       const union net_addr *addr)
+static int add_upstream(struct maker *maker, const struct word *word, const struct forward_to *to,
+			const union net_addr *addr)
 {
 	const struct forward_stanza *st = maker->st;
 	char name[FORWARD_TO_TEXT_MAX + 1] = "";
@@ -83,10 +84,10 @@ static int add(struct maker *maker, const struct word *word, const struct forwar
 		.probe_no_rec = st->check_no_rec,
 		.probe_tcp = st->force_tcp,
 	};
-	if (known(maker, &c))
+	if (is_known(maker, &c))
 		return 0;
 	if (maker->n == FORWARD_UPSTREAMS_MAX)
-		return fail(maker, word, "more than 255 upstreams");
+		return fail_at_word(maker, word, "more than 255 upstreams");
 	maker->up[maker->n++] = resolve_upstream_new(&c);
 	return 0;
 }
@@ -100,9 +101,10 @@ static int add_file(struct maker *maker, const struct word *word, const struct f
 	struct arena arena;
 	struct dns_resolvconf conf = { 0 };
 	if (to->transport != RESOLVE_PLAIN)
-		return fail(maker, word,
-			    "the servers of a file are asked over plain DNS; leave tls:// out "
-			    "or name the servers");
+		return fail_at_word(
+			maker, word,
+			"the servers of a file are asked over plain DNS; leave tls:// out "
+			"or name the servers");
 	arena_init(&arena);
 	int r = readfile_fd(fd, DNS_RESOLVCONF_BYTES_MAX, &text);
 	if (r >= 0)
@@ -114,7 +116,7 @@ static int add_file(struct maker *maker, const struct word *word, const struct f
 		union net_addr a;
 		struct forward_to plain = { .kind = FORWARD_TO_ADDRESS };
 		if (forward_to_nameserver(slice_of(conf.nameserver[i]), &a) == 0)
-			r = add(maker, word, &plain, &a);
+			r = add_upstream(maker, word, &plain, &a);
 		else
 			log_warn(AREA, "'%s' of '%s' is not an address, going on without it",
 				 conf.nameserver[i], path);
@@ -132,10 +134,10 @@ static int add_name(struct maker *maker, const struct word *word, const struct f
 		char text[FORWARD_ERR_MAX];
 		snprintf(text, sizeof(text), "not an IP address, file, or valid domain: \"%.80s\"",
 			 word->s);
-		return fail(maker, word, text);
+		return fail_at_word(maker, word, text);
 	}
 	if (to->port == 0)
-		return fail(maker, word, "the port is not a number from 1 to 65535");
+		return fail_at_word(maker, word, "the port is not a number from 1 to 65535");
 	maker->n_to++;
 	if (maker->p->dry) {
 		maker->named++;
@@ -149,7 +151,7 @@ static int add_name(struct maker *maker, const struct word *word, const struct f
 	int r = 0;
 	for (int i = 0; i < n && r >= 0; i++) {
 		net_addr_set_port(&addr[i], to->port);
-		r = add(maker, word, to, &addr[i]);
+		r = add_upstream(maker, word, to, &addr[i]);
 	}
 	return r;
 }
@@ -213,11 +215,11 @@ static int make_all(struct maker *maker)
 		const struct word *w = maker->st->to.v[i];
 		struct forward_to to;
 		if (forward_to_parse(slice_of(w->s), &to, err) < 0)
-			return fail(maker, w, err);
+			return fail_at_word(maker, w, err);
 		int r;
 		if (to.kind == FORWARD_TO_ADDRESS) {
 			maker->n_to++;
-			r = add(maker, w, &to, &to.addr);
+			r = add_upstream(maker, w, &to, &to.addr);
 		} else {
 			r = add_other(maker, w, &to);
 		}

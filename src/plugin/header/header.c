@@ -107,7 +107,7 @@ static int header_parse(struct plugin_inst *self, struct setup *setup)
 	return 0;
 }
 
-static uint16_t apply(const struct flag_rules *rules, uint16_t bits)
+static uint16_t apply_rules(const struct flag_rules *rules, uint16_t bits)
 {
 	return (uint16_t)((bits & ~rules->clear) | rules->set);
 }
@@ -115,7 +115,7 @@ static uint16_t apply(const struct flag_rules *rules, uint16_t bits)
 static enum verdict header_serve(struct plugin_inst *self, struct query *q)
 {
 	const struct header_conf *c = self->conf;
-	q->req.flags = apply(&c->query, q->req.flags);
+	q->req.flags = apply_rules(&c->query, q->req.flags);
 	return V_NEXT;
 }
 
@@ -123,7 +123,7 @@ static enum verdict header_respond(struct plugin_inst *self, struct query *q)
 {
 	const struct header_conf *c = self->conf;
 	if (q->outcome == V_ANSWERED)
-		q->resp.flags = apply(&c->response, q->resp.flags);
+		q->resp.flags = apply_rules(&c->response, q->resp.flags);
 	return V_NEXT;
 }
 

@@ -44,7 +44,7 @@ static void say_ok(void *ctx, const struct http_request *req, struct http_reply 
 	strbuf_adds(&reply->body, "OK");
 }
 
-static void check(void *ctx)
+static void check_listener(void *ctx)
 {
 	const struct health_listener *l = ctx;
 	health_selfcheck(l->addr);
@@ -74,7 +74,7 @@ static int listener_make(void *arg, void **ret_value)
 	l->addr = xasprintf("%.*s:%u", (int)(strrchr(addr, ':') - addr), addr,
 			    http_server_port(http));
 	health_selfcheck_init();
-	l->check = task_every(check_interval_ns, check, l);
+	l->check = task_every(check_interval_ns, check_listener, l);
 	*ret_value = l;
 	return 0;
 }

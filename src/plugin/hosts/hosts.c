@@ -147,7 +147,7 @@ struct source {
 	const char *name; /* for messages */
 };
 
-static bool keep(void *ctx, const uint8_t *name)
+static bool keeps_name(void *ctx, const uint8_t *name)
 {
 	const struct source *src = ctx;
 	const struct zone_list *z = &src->c->zones;
@@ -171,7 +171,7 @@ static int parse_text(const struct hosts_conf *conf, const char *name, struct sl
 {
 	struct source src = { .c = conf, .name = name };
 	struct hostsfile_opts o = {
-		.reverse = !conf->no_reverse, .keep = keep, .too_long = too_long, .ctx = &src
+		.reverse = !conf->no_reverse, .keep = keeps_name, .too_long = too_long, .ctx = &src
 	};
 	return hostsfile_parse(text, &o, ret);
 }
@@ -183,7 +183,7 @@ static void free_table(struct rcu_item *item)
 	free(t);
 }
 
-static void publish(struct hosts_conf *conf, struct hostsfile *hosts)
+static void publish_table(struct hosts_conf *conf, struct hostsfile *hosts)
 {
 	struct table *t = xcalloc(1, sizeof(*t));
 	t->hosts = hosts;
@@ -193,7 +193,7 @@ static void publish(struct hosts_conf *conf, struct hostsfile *hosts)
 		rcu_defer(&old->rcu, free_table);
 }
 
-static int load(const struct hosts_conf *conf, int fd, struct hostsfile **ret)
+static int load_file(const struct hosts_conf *conf, int fd, struct hostsfile **ret)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, name = STRBUF_INIT;
 	strbuf_adds(&name, "Hosts file ");
@@ -212,7 +212,7 @@ static void set_metrics(const struct hosts_conf *conf, const struct hostsfile *f
 }
 
 /* Reads the file when its time or size changed. Without a file the table stays. */
-static void refresh(struct hosts_conf *conf)
+static void refresh_table(struct hosts_conf *conf)
 {
 	struct stat st;
 	struct hostsfile *hosts = NULL;
@@ -224,7 +224,7 @@ static void refresh(struct hosts_conf *conf)
 	     st.st_size != conf->size || rcu_get(&conf->table) == NULL)) {
 		conf->mtime = st.st_mtim;
 		conf->size = st.st_size;
-		int r = load(conf, fd, &hosts);
+		int r = load_file(conf, fd, &hosts);
 		if (r < 0)
 			log_error(AREA, "cannot read hosts file '%s': %s", conf->path, err_str(r));
 	}
@@ -233,12 +233,12 @@ static void refresh(struct hosts_conf *conf)
 		return;
 	set_metrics(conf, hosts);
 	log_debug(AREA, "Parsed hosts file into %zu entries", hostsfile_entries(hosts));
-	publish(conf, hosts);
+	publish_table(conf, hosts);
 }
 
 static void on_task(void *ctx)
 {
-	refresh(ctx);
+	refresh_table(ctx);
 }
 
 /* A file that is not there yet may come. */
@@ -270,7 +270,7 @@ static int hosts_prepare(struct plugin_inst *self, struct prepare *prepare)
 	if (r < 0)
 		return r;
 	if (!prepare->dry)
-		refresh(c);
+		refresh_table(c);
 	return 0;
 }
 
@@ -301,8 +301,8 @@ struct view {
 
 /* Data is copied: the table may be gone when the reply is written. What the query has no room for
  * would not fit into a reply either, so it is cut like one. */
-static bool add(struct query *q, const struct hosts_conf *conf, uint16_t type, const uint8_t *data,
-		size_t len)
+static bool add_record(struct query *q, const struct hosts_conf *conf, uint16_t type,
+		       const uint8_t *data, size_t len)
 {
 	struct dns_rr rr = {
 		.owner = q->qname.wire,
@@ -327,8 +327,8 @@ static void add_addresses(struct query *q, const struct hosts_conf *conf, const 
 		const struct hostsfile_addr *a =
 			view->h[i] != NULL ? hostsfile_find(view->h[i], &q->qname, family) : NULL;
 		for (; a != NULL; a = hostsfile_next(view->h[i], a)) {
-			if (!add(q, conf, v4 ? DNS_TYPE_A : DNS_TYPE_AAAA, a->ip + (v4 ? 12 : 0),
-				 v4 ? 4 : 16))
+			if (!add_record(q, conf, v4 ? DNS_TYPE_A : DNS_TYPE_AAAA,
+					a->ip + (v4 ? 12 : 0), v4 ? 4 : 16))
 				return;
 		}
 	}
@@ -343,7 +343,7 @@ static void add_names(struct query *q, const struct hosts_conf *conf, const stru
 		const struct hostsfile_name *n =
 			view->h[i] != NULL ? hostsfile_reverse(view->h[i], ip) : NULL;
 		for (; n != NULL; n = hostsfile_next_name(view->h[i], n)) {
-			if (!add(q, conf, DNS_TYPE_PTR, n->wire, dns_name_len(n->wire)))
+			if (!add_record(q, conf, DNS_TYPE_PTR, n->wire, dns_name_len(n->wire)))
 				return;
 		}
 	}
@@ -360,7 +360,8 @@ static bool name_known(const struct query *q, const struct view *view)
 	return false;
 }
 
-static enum verdict answer(struct query *q, const struct hosts_conf *conf, const struct view *view)
+static enum verdict answer_query(struct query *q, const struct hosts_conf *conf,
+				 const struct view *view)
 {
 	query_reply(q);
 	q->resp.flags |= DNS_FLAG_AA;
@@ -395,7 +396,7 @@ static enum verdict hosts_serve(struct plugin_inst *self, struct query *q)
 	rcu_enter();
 	const struct table *t = rcu_get(&c->table);
 	struct view v = { { t != NULL ? t->hosts : NULL, c->inlined } };
-	enum verdict verdict = answer(q, c, &v);
+	enum verdict verdict = answer_query(q, c, &v);
 	rcu_leave();
 	return verdict;
 }

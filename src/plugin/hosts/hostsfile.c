@@ -308,8 +308,8 @@ const struct hostsfile_name *hostsfile_next_name(const struct hostsfile *hostsfi
 
 /* The labels before `suffix` as text, the last one first, with `.` between; false when the name is
  * not below it or has more than fits. */
-static bool reversed(const struct dns_qname *qname, const char *suffix, size_t labels, char *out,
-		     size_t cap)
+static bool reverse_labels(const struct dns_qname *qname, const char *suffix, size_t labels,
+			   char *out, size_t cap)
 {
 	size_t n = strlen(suffix) + 1, at = 0;
 	if (qname->n_labels <= 2 ||
@@ -335,12 +335,12 @@ bool hostsfile_reverse_ip(const struct dns_qname *qname, uint8_t ret_ip[16])
 	struct line l = { 0 };
 	union net_addr a = { 0 };
 	if (qname->n_labels == V4_LABELS + 2 &&
-	    reversed(qname, "\7in-addr\4arpa", V4_LABELS, text, sizeof(text))) {
+	    reverse_labels(qname, "\7in-addr\4arpa", V4_LABELS, text, sizeof(text))) {
 		if (strspn(text, "0123456789.") != strlen(text) ||
 		    net_addr_parse_ip(slice_of(text), &a) < 0)
 			return false;
 	} else if (qname->n_labels < V6_LABELS + 4 + 2 &&
-		   reversed(qname, "\3ip6\4arpa", V6_LABELS, text, sizeof(text)) &&
+		   reverse_labels(qname, "\3ip6\4arpa", V6_LABELS, text, sizeof(text)) &&
 		   strlen(text) == V6_LABELS * 2 - 1) {
 		a.family = AF_INET6;
 		for (unsigned i = 0; i < V6_LABELS; i++) {

@@ -1,10 +1,12 @@
 /* Answers for Services. Those with host names (of load balancers) are put together when all their
  * names were looked up, one after the other, through the whole server. */
+#include "plugin/k8s_external/answer.h"
+
 #include <string.h>
 
 #include "base/err.h"
+#include "plugin/k8s_external/apex.h"
 #include "plugin/shared/byteset.h"
-#include "plugin/k8s_external/k8s_external_priv.h"
 #include "server/subquery.h"
 
 enum { SRV_FIXED = 6, WEIGHT_ALL = 100 };
@@ -21,8 +23,9 @@ struct answer {
 	struct byteset seen[DNS_SECTIONS];
 };
 
-static void ask(struct answer *answer, bool (*each)(void *ctx, const struct external_hit *h),
-		struct external_ask *ret)
+static void ask_services(struct answer *answer,
+			 bool (*each)(void *ctx, const struct external_hit *h),
+			 struct external_ask *ret)
 {
 	*ret = (struct external_ask){ .zone_labels = answer->c->zone_labels[answer->zone],
 				      .headless = answer->c->headless,
@@ -45,7 +48,7 @@ static bool host_name(const char *text, uint8_t out[DNS_NAME_MAX])
 
 /* ---- host names ---- */
 
-static bool count(void *ctx, const struct external_hit *hit)
+static bool count_hit(void *ctx, const struct external_hit *hit)
 {
 	struct answer *a = ctx;
 	uint8_t name[DNS_NAME_MAX];
@@ -247,7 +250,7 @@ static const struct {
 		{ DNS_TYPE_SRV, add_srv },
 		{ DNS_TYPE_PTR, add_ptr } };
 
-static enum verdict reply(struct answer *answer)
+static enum verdict reply_with_hits(struct answer *answer)
 {
 	struct external_ask x;
 	k8s_external_open(answer->q);
@@ -256,7 +259,7 @@ static enum verdict reply(struct answer *answer)
 	answer->weight = (uint16_t)(answer->n != 0 ? MAX(WEIGHT_ALL / answer->n, 1) : WEIGHT_ALL);
 	for (size_t i = 0; i < ARRAY_LEN(by_type); i++) {
 		if (by_type[i].type == answer->q->req.qtype)
-			ask(answer, by_type[i].each, &x);
+			ask_services(answer, by_type[i].each, &x);
 	}
 	return answer->q->resp.count[DNS_ANSWER] != 0
 		       ? V_ANSWERED
@@ -268,14 +271,14 @@ enum verdict k8s_external_answer(struct plugin_inst *self, struct query *q, size
 	const struct k8s_external_conf *c = self->conf;
 	struct answer a = { .c = c, .q = q, .zone = zone, .st = query_state(q, self) };
 	struct external_ask x;
-	ask(&a, count, &x);
+	ask_services(&a, count_hit, &x);
 	if (a.n == 0 && x.rcode == DNS_RCODE_NXDOMAIN && fallthrough_covers(&c->fall, &q->qname))
 		return V_NEXT;
 	if (a.n == 0)
 		return k8s_external_denial(c, q, zone, x.rcode);
 	if (a.st != NULL && look_up(self, q, a.st))
 		return V_WAIT;
-	return reply(&a);
+	return reply_with_hits(&a);
 }
 
 enum verdict k8s_external_resume(struct plugin_inst *self, struct query *q)
@@ -294,7 +297,7 @@ enum verdict k8s_external_resume(struct plugin_inst *self, struct query *q)
 	if (look_up(self, q, st))
 		return V_WAIT;
 	a.st = NULL; /* the names are known by now */
-	ask(&a, count, &x);
+	ask_services(&a, count_hit, &x);
 	a.st = st;
-	return reply(&a);
+	return reply_with_hits(&a);
 }

@@ -1,7 +1,7 @@
 /* The zone itself and its name server, ns1.APEX.ZONE. */
-#include <string.h>
+#include "plugin/k8s_external/apex.h"
 
-#include "plugin/k8s_external/k8s_external_priv.h"
+#include <string.h>
 
 enum { SOA_REFRESH_S = 7200, SOA_RETRY_S = 1800, SOA_EXPIRE_S = 86400, SOA_NUMBERS = 20 };
 
@@ -25,7 +25,7 @@ bool k8s_external_add(struct query *q, enum dns_section section, const struct dn
 	return false;
 }
 
-static bool stop(void *ctx, const struct external_hit *hit)
+static bool stop_at_first(void *ctx, const struct external_hit *hit)
 {
 	(void)ctx;
 	(void)hit;
@@ -37,7 +37,7 @@ static void add_soa(const struct k8s_external_conf *conf, struct query *q, size_
 {
 	uint8_t rdata[2 * DNS_NAME_MAX + SOA_NUMBERS], *p = rdata;
 	const uint8_t *server = conf->server[zone], *apex = server + sizeof("ns1");
-	struct external_ask a = { .servers = true, .each = stop };
+	struct external_ask a = { .servers = true, .each = stop_at_first };
 	size_t n = dns_name_len(server);
 	conf->services->find(conf->from, q, &a);
 	memcpy(p, server, n);

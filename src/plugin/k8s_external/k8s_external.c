@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "plugin/k8s_external/answer.h"
+#include "plugin/k8s_external/apex.h"
 #include "plugin/k8s_external/k8s_external_priv.h"
 
 #define F(name) offsetof(struct k8s_external_conf, name)
@@ -21,8 +23,8 @@ static const struct opt opts[] = {
 /* clang-format on */
 
 /* PREFIX.APEX.ZONE */
-static const uint8_t *join(struct setup *setup, const uint8_t *apex, size_t apex_n,
-			   const uint8_t *zone)
+static const uint8_t *join_name(struct setup *setup, const uint8_t *apex, size_t apex_n,
+				const uint8_t *zone)
 {
 	static const uint8_t first[] = "\3ns1";
 	size_t first_n = sizeof(first) - 1, zone_n = dns_name_len(zone);
@@ -48,7 +50,7 @@ static int name_servers(struct k8s_external_conf *conf, struct setup *setup)
 	conf->server = arena_alloc(setup->arena, conf->zones.n * sizeof(*conf->server));
 	for (size_t i = 0; i < conf->zones.n; i++) {
 		conf->zone_labels[i] = (uint8_t)dns_name_labels(conf->zones.wire[i]);
-		conf->server[i] = join(setup, apex, (size_t)n - 1, conf->zones.wire[i]);
+		conf->server[i] = join_name(setup, apex, (size_t)n - 1, conf->zones.wire[i]);
 		if (conf->server[i] == NULL)
 			return setup_error(setup, pos, "apex '%s' is too long for the zone '%s'",
 					   conf->apex, conf->zones.text[i]);

@@ -33,20 +33,3 @@ struct k8s_external_state {
 	struct query *reply[K8S_EXTERNAL_HOSTS_MAX][K8S_EXTERNAL_TYPES];
 	size_t at; /* host * K8S_EXTERNAL_TYPES + type */
 };
-
-/* apex.c */
-void k8s_external_open(struct query *q);
-/* What does not fit sets TC; false then. */
-bool k8s_external_add(struct query *q, enum dns_section section, const struct dns_rr *rr);
-/* An empty reply with the zone's SOA record. */
-enum verdict k8s_external_denial(const struct k8s_external_conf *conf, struct query *q, size_t zone,
-				 uint16_t rcode);
-enum verdict k8s_external_serve_apex(const struct k8s_external_conf *conf, struct query *q,
-				     size_t zone);
-/* Names at and below APEX.ZONE. */
-enum verdict k8s_external_serve_servers(const struct k8s_external_conf *conf, struct query *q,
-					size_t zone);
-
-/* answer.c */
-enum verdict k8s_external_answer(struct plugin_inst *self, struct query *q, size_t zone);
-enum verdict k8s_external_resume(struct plugin_inst *self, struct query *q);

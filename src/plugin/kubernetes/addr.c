@@ -1,7 +1,9 @@
 /* Answers of addresses: each once, laid out as bytes. */
+#include "plugin/kubernetes/addr.h"
+
 #include <string.h>
 
-#include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/reply.h"
 
 enum { RR_HEAD = 12 }; /* a pointer to the question's name, type, class, TTL, length */
 

@@ -1,8 +1,14 @@
 /* The zone's own name servers: the Services whose endpoints we are, or ns.dns.ZONE with our own
  * addresses. */
+#include "plugin/kubernetes/apex.h"
+
 #include <string.h>
 
-#include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/addr.h"
+#include "plugin/kubernetes/find.h"
+#include "plugin/kubernetes/kubernetes.h"
+#include "plugin/kubernetes/name.h"
+#include "plugin/kubernetes/reply.h"
 
 enum { REFS_MAX = 64 };
 

@@ -1,10 +1,15 @@
 /* ExternalName Services: a CNAME record, and what lies behind it. Names of the same zone are
  * followed here, others are asked of the whole server. */
+#include "plugin/kubernetes/external_name.h"
+
 #include <string.h>
 
 #include "base/err.h"
 #include "dns/rrwalk.h"
-#include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/addr.h"
+#include "plugin/kubernetes/apex.h"
+#include "plugin/kubernetes/find.h"
+#include "plugin/kubernetes/reply.h"
 #include "server/subquery.h"
 
 static void reply_chain(const struct kubernetes_conf *conf, struct query *q,
@@ -16,7 +21,7 @@ static void reply_chain(const struct kubernetes_conf *conf, struct query *q,
 				     st->target[i], dns_name_len(st->target[i]));
 }
 
-static bool collect(void *ctx, const struct kubernetes_hit *hit)
+static bool collect_address(void *ctx, const struct kubernetes_hit *hit)
 {
 	kubernetes_addrs_add(ctx, hit->ip);
 	return true;
@@ -62,8 +67,8 @@ static enum verdict follow_outside(struct plugin_inst *self, struct query *q, si
 }
 
 /* Follows the chain as long as it stays in the zone. */
-static enum verdict follow(struct plugin_inst *self, struct query *q, size_t zone,
-			   struct kubernetes_chain *st)
+static enum verdict follow_chain(struct plugin_inst *self, struct query *q, size_t zone,
+				 struct kubernetes_chain *st)
 {
 	const struct kubernetes_conf *c = self->conf;
 	for (;;) {
@@ -75,7 +80,8 @@ static enum verdict follow(struct plugin_inst *self, struct query *q, size_t zon
 			return follow_outside(self, q, zone, target);
 		dns_qname_set(&name, target);
 		kubernetes_addrs_init(&a, q, q->req.qtype);
-		enum kubernetes_found found = kubernetes_find(&f, c, &name, zone, collect, &a);
+		enum kubernetes_found found =
+			kubernetes_find(&f, c, &name, zone, collect_address, &a);
 		if (f.parsed.what == KUBERNETES_NS_HOST)
 			kubernetes_ns_addrs(c, q, zone, &a);
 		else if (found == KUBERNETES_NXDOMAIN)
@@ -115,7 +121,7 @@ enum verdict kubernetes_serve_external(struct plugin_inst *self, struct query *q
 	}
 	if (!add_link(st, q, q->req.qname, service))
 		return no_data(self->conf, q, zone);
-	return follow(self, q, zone, st);
+	return follow_chain(self, q, zone, st);
 }
 
 /* The server has answered for the target: its answers follow ours, whatever its code. */

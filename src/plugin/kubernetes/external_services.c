@@ -1,9 +1,12 @@
 /* What Services have outside of the cluster, for `k8s_external`, in the order and with the
  * exceptions of CoreDNS's External: external addresses and load balancers' by SERVICE.NAMESPACE,
  * endpoints of headless Services where that is wanted. */
+#include "plugin/kubernetes/external_services.h"
+
 #include <string.h>
 
-#include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/find.h"
+#include "plugin/kubernetes/reverse.h"
 #include "plugin/shared/external.h"
 
 enum { REFS_MAX = 64, LABELS_MAX = 4 };
@@ -19,7 +22,7 @@ static struct slice label_at(const struct dns_qname *qname, size_t index)
 	return (struct slice){ (const char *)l + 1, l[0] };
 }
 
-static struct slice plain(struct slice text)
+static struct slice without_underscore(struct slice text)
 {
 	return text.n != 0 && text.p[0] == '_' ? (struct slice){ text.p + 1, text.n - 1 } : text;
 }
@@ -34,22 +37,22 @@ static bool read_name(const struct dns_qname *qname, size_t count, struct wanted
 	if (count > 1)
 		wanted->service = label_at(qname, count - 2);
 	if (count == 3)
-		wanted->endpoint = plain(label_at(qname, 0));
+		wanted->endpoint = without_underscore(label_at(qname, 0));
 	if (count == LABELS_MAX) {
-		wanted->port = plain(label_at(qname, 0));
-		wanted->protocol = plain(label_at(qname, 1));
+		wanted->port = without_underscore(label_at(qname, 0));
+		wanted->protocol = without_underscore(label_at(qname, 1));
 	}
 	return true;
 }
 
-static bool fits(const struct wanted *wanted, const struct kube_port *port)
+static bool matches_port(const struct wanted *wanted, const struct kube_port *port)
 {
 	return (wanted->port.n == 0 || slice_eq_nocase(slice_of(port->name), wanted->port)) &&
 	       (wanted->protocol.n == 0 ||
 		slice_eq_nocase(slice_of(port->protocol), wanted->protocol));
 }
 
-static void give(struct external_ask *ask, const struct external_hit *hit, bool *on)
+static void report_hit(struct external_ask *ask, const struct external_hit *hit, bool *on)
 {
 	ask->rcode = DNS_RCODE_NOERROR;
 	*on = ask->each(ask->ctx, hit);
@@ -73,14 +76,14 @@ static void give_endpoints(const struct kubernetes_conf *conf, const struct kube
 			continue;
 		for (uint32_t k = 0; k < slice->n_ports && *on; k++) {
 			h.port = slice->ports[k].port;
-			if (fits(wanted, &slice->ports[k]))
-				give(ask, &h, on);
+			if (matches_port(wanted, &slice->ports[k]))
+				report_hit(ask, &h, on);
 		}
 	}
 }
 
-static void give_externals(const struct kube_service *service, const struct wanted *wanted,
-			   struct external_ask *ask, bool *on)
+static void report_externals(const struct kube_service *service, const struct wanted *wanted,
+			     struct external_ask *ask, bool *on)
 {
 	for (uint32_t i = 0; i < service->n_external && *on; i++) {
 		struct kube_ip ip;
@@ -92,14 +95,14 @@ static void give_externals(const struct kube_service *service, const struct want
 					  .n_labels = 2 };
 		for (uint32_t k = 0; k < service->n_ports && *on; k++) {
 			h.port = service->ports[k].port;
-			if (fits(wanted, &service->ports[k]))
-				give(ask, &h, on);
+			if (matches_port(wanted, &service->ports[k]))
+				report_hit(ask, &h, on);
 		}
 	}
 }
 
-static void find(const struct kubernetes_conf *conf, const struct wanted *wanted,
-		 struct external_ask *ask)
+static void find_service(const struct kubernetes_conf *conf, const struct wanted *wanted,
+			 struct external_ask *ask)
 {
 	const struct kubernetes_entry *e =
 		kubernetes_index_find(conf->index, wanted->ns, wanted->service);
@@ -108,7 +111,7 @@ static void find(const struct kubernetes_conf *conf, const struct wanted *wanted
 	if (s == NULL)
 		return;
 	if (!ask->headless || s->n_external != 0 || (!s->headless && wanted->endpoint.n == 0)) {
-		give_externals(s, wanted, ask, &on);
+		report_externals(s, wanted, ask, &on);
 		return;
 	}
 	for (uint32_t i = 0; i < e->n_slices && on; i++)
@@ -117,8 +120,8 @@ static void find(const struct kubernetes_conf *conf, const struct wanted *wanted
 
 /* ---- addresses of this server ---- */
 
-static void give_server(const struct kubernetes_conf *conf, const struct kube_slice *slice,
-			struct external_ask *ask, bool *on)
+static void report_server(const struct kubernetes_conf *conf, const struct kube_slice *slice,
+			  struct external_ask *ask, bool *on)
 {
 	const struct kubernetes_entry *e =
 		kubernetes_index_find(conf->index, slice_of(slice->o.ns), slice_of(slice->service));
@@ -128,14 +131,14 @@ static void give_server(const struct kubernetes_conf *conf, const struct kube_sl
 	bool endpoints = ask->headless && s->headless;
 	uint32_t n = endpoints ? slice->n_endpoints : s->n_external_ips;
 	for (uint32_t i = 0; i < n && *on; i++)
-		give(ask,
-		     &(struct external_hit){ .ip = endpoints ? slice->endpoints[i].ip.b
-							     : s->external_ips[i].b },
-		     on);
+		report_hit(ask,
+			   &(struct external_hit){ .ip = endpoints ? slice->endpoints[i].ip.b
+								   : s->external_ips[i].b },
+			   on);
 }
 
 /* Of the Services whose endpoint we are; when we are none's, our own. */
-static void servers(const struct kubernetes_conf *conf, struct external_ask *ask)
+static void find_servers(const struct kubernetes_conf *conf, struct external_ask *ask)
 {
 	bool found = false, on = true;
 	for (size_t i = 0; i < conf->n_local && on; i++) {
@@ -144,16 +147,16 @@ static void servers(const struct kubernetes_conf *conf, struct external_ask *ask
 						      ARRAY_LEN(refs));
 		found = found || n != 0;
 		for (size_t k = 0; k < MIN(n, ARRAY_LEN(refs)) && on; k++)
-			give_server(conf, refs[k].slice, ask, &on);
+			report_server(conf, refs[k].slice, ask, &on);
 	}
 	for (size_t i = 0; !found && i < conf->n_local && on; i++)
-		give(ask, &(struct external_hit){ .ip = conf->local[i].b }, &on);
+		report_hit(ask, &(struct external_hit){ .ip = conf->local[i].b }, &on);
 }
 
 /* ---- from addresses back to names ---- */
 
-static void reverse(const struct kubernetes_conf *conf, const struct kube_ip *ip,
-		    struct external_ask *ask)
+static void find_by_address(const struct kubernetes_conf *conf, const struct kube_ip *ip,
+			    struct external_ask *ask)
 {
 	const struct kube_service *found[REFS_MAX];
 	size_t n = kubernetes_index_by_external_ip(conf->index, ip, found, ARRAY_LEN(found));
@@ -162,15 +165,16 @@ static void reverse(const struct kubernetes_conf *conf, const struct kube_ip *ip
 		const struct kube_service *s = found[i];
 		if (conf->namespaces.n != 0 && !kubernetes_exposed(conf, slice_of(s->o.ns)))
 			continue;
-		give(ask,
-		     &(struct external_hit){ .ip = ip->b,
-					     .label = { slice_of(s->o.name), slice_of(s->o.ns) },
-					     .n_labels = 2 },
-		     &on);
+		report_hit(
+			ask,
+			&(struct external_hit){ .ip = ip->b,
+						.label = { slice_of(s->o.name), slice_of(s->o.ns) },
+						.n_labels = 2 },
+			&on);
 	}
 }
 
-static bool nothing(void *ctx, const struct external_hit *hit)
+static bool ignore_hit(void *ctx, const struct external_hit *hit)
 {
 	(void)ctx;
 	(void)hit;
@@ -186,15 +190,15 @@ static void find_external(struct plugin_inst *self, struct query *q, struct exte
 	ask->ttl_s = (uint32_t)c->ttl_s;
 	ask->rcode = DNS_RCODE_NXDOMAIN;
 	if (ask->servers) {
-		servers(c, ask);
+		find_servers(c, ask);
 		return;
 	}
 	if (q->req.qtype == DNS_TYPE_PTR) {
 		if (kubernetes_reverse_ip(&q->qname, &ip)) {
-			reverse(c, &ip, ask);
+			find_by_address(c, &ip, ask);
 			return;
 		}
-		ask->each = nothing; /* only whether the name is there */
+		ask->each = ignore_hit; /* only whether the name is there */
 	}
 	if (!read_name(&q->qname, q->qname.n_labels - ask->zone_labels, &w) ||
 	    !kubernetes_exposed(c, w.ns))
@@ -202,7 +206,7 @@ static void find_external(struct plugin_inst *self, struct query *q, struct exte
 	if (w.service.n == 0)
 		ask->rcode = DNS_RCODE_NOERROR;
 	else
-		find(c, &w, ask);
+		find_service(c, &w, ask);
 }
 
 const void *kubernetes_offer(const char *name)

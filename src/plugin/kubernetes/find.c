@@ -1,10 +1,10 @@
 /* From a question to what it finds, in the order and with the exceptions of CoreDNS's
  * findServices and findPods (spec 1.3). */
+#include "plugin/kubernetes/find.h"
+
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "plugin/kubernetes/conf.h"
 
 bool kubernetes_exposed(const struct kubernetes_conf *conf, struct slice ns)
 {
@@ -13,7 +13,7 @@ bool kubernetes_exposed(const struct kubernetes_conf *conf, struct slice ns)
 }
 
 /* An address as it stands in a name: 10-0-0-1, fd00--1; a label cannot end with a dash. */
-static size_t dashed(const struct kube_ip *ip, char out[DNS_LABEL_MAX + 1])
+static size_t format_dashed(const struct kube_ip *ip, char out[DNS_LABEL_MAX + 1])
 {
 	bool v4 = kube_ip_is4(ip);
 	inet_ntop(v4 ? AF_INET : AF_INET6, ip->b + (v4 ? 12 : 0), out, DNS_LABEL_MAX);
@@ -35,7 +35,7 @@ size_t kubernetes_endpoint_label(const struct kubernetes_conf *conf, const struc
 		text = kube_slice_text(slice, endpoint->target);
 	size_t n = strlen(text);
 	if (n == 0 || n > DNS_LABEL_MAX)
-		return dashed(&endpoint->ip, out);
+		return format_dashed(&endpoint->ip, out);
 	memcpy(out, text, n + 1);
 	return n;
 }
@@ -61,7 +61,7 @@ struct walk {
 	bool hit, stopped;
 };
 
-static bool give(struct walk *walk, const struct kubernetes_hit *hit)
+static bool report_hit(struct walk *walk, const struct kubernetes_hit *hit)
 {
 	walk->hit = true;
 	walk->stopped = !walk->each(walk->ctx, hit);
@@ -94,12 +94,12 @@ static void walk_slice(struct walk *walk, const struct kube_service *svc,
 			continue;
 		for (uint32_t k = 0; k < slice->n_ports && !walk->stopped; k++) {
 			if (port_fits(&walk->f->parsed, &slice->ports[k]))
-				give(walk,
-				     &(struct kubernetes_hit){ .ip = &e->ip,
-							       .service = svc,
-							       .slice = slice,
-							       .endpoint = e,
-							       .port = slice->ports[k].port });
+				report_hit(walk, &(struct kubernetes_hit){
+							 .ip = &e->ip,
+							 .service = svc,
+							 .slice = slice,
+							 .endpoint = e,
+							 .port = slice->ports[k].port });
 		}
 	}
 }
@@ -111,7 +111,7 @@ static void walk_slices(struct walk *walk, const struct kubernetes_entry *entry)
 }
 
 /* The labels of the topology zone, joined by dots. */
-static struct slice topology(const struct kubernetes_find *find, char out[DNS_NAME_MAX])
+static struct slice topology_of(const struct kubernetes_find *find, char out[DNS_NAME_MAX])
 {
 	const struct dns_qname *q = find->name;
 	size_t n = 0;
@@ -128,7 +128,7 @@ static struct slice topology(const struct kubernetes_find *find, char out[DNS_NA
 static void find_endpoints(struct walk *walk, const struct kubernetes_entry *entry)
 {
 	char zone[DNS_NAME_MAX];
-	walk->zone = topology(walk->f, zone);
+	walk->zone = topology_of(walk->f, zone);
 	walk_slices(walk, entry);
 	walk->zone = (struct slice){ "", 0 };
 	if (!walk->hit && walk->f->parsed.zone_prefer)
@@ -153,7 +153,8 @@ static void find_cluster_ips(struct walk *walk, const struct kube_service *servi
 			continue;
 		walk->hit = true; /* the name exists, whatever addresses it has */
 		for (uint32_t i = 0; i < service->n_ips && !walk->stopped; i++)
-			give(walk, &(struct kubernetes_hit){ .ip = &service->ips[i],
+			report_hit(walk,
+				   &(struct kubernetes_hit){ .ip = &service->ips[i],
 							     .service = service,
 							     .port = service->ports[k].port });
 	}
@@ -221,7 +222,7 @@ static enum kubernetes_found find_pod(struct kubernetes_find *find, struct walk 
 	if (c->pods == KUBERNETES_PODS_VERIFIED &&
 	    kubernetes_index_pod_in(c->index, &find->pod, find->parsed.ns) == NULL)
 		return KUBERNETES_NXDOMAIN;
-	give(walk, &(struct kubernetes_hit){ .ip = &find->pod });
+	report_hit(walk, &(struct kubernetes_hit){ .ip = &find->pod });
 	return KUBERNETES_EXISTS;
 }
 

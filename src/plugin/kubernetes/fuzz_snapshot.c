@@ -8,6 +8,7 @@
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
 #include "net/digest.h"
+#include "plugin/kubernetes/snapshot_object.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -82,7 +82,7 @@ struct kubernetes_index *kubernetes_index_new(void)
 }
 
 /* Seconds since 1970, as a zone's serial. */
-static void touch(struct kubernetes_index *index)
+static void update_serial(struct kubernetes_index *index)
 {
 	atomic_store_explicit(&index->serial, (uint32_t)(clock_wall_ns() / NS_PER_S),
 			      memory_order_relaxed);
@@ -289,7 +289,7 @@ static void set_entry(struct kubernetes_index *index, struct kubernetes_entry *o
 }
 
 /* A name that no question can hold. */
-static bool unusable(struct slice ns, struct slice name)
+static bool is_unusable(struct slice ns, struct slice name)
 {
 	return ns.n == 0 || ns.n > 255 || name.n == 0 || name.n > 255;
 }
@@ -353,7 +353,7 @@ void kubernetes_index_service(struct kubernetes_index *index, struct kube_obj *o
 {
 	const struct kube_obj *o = now != NULL ? now : old;
 	struct slice ns = slice_of(o->ns), name = slice_of(o->name);
-	if (unusable(ns, name))
+	if (is_unusable(ns, name))
 		return;
 	pthread_mutex_lock(&index->lock);
 	struct kubernetes_entry *e = find_entry(index, ns, name);
@@ -374,7 +374,7 @@ void kubernetes_index_service(struct kubernetes_index *index, struct kube_obj *o
 	index->stats.services += now != NULL;
 	index->stats.services -= old != NULL;
 	if (!same_service(old, now))
-		touch(index);
+		update_serial(index);
 	pthread_mutex_unlock(&index->lock);
 }
 
@@ -413,7 +413,7 @@ static void change_slice(struct kubernetes_index *index, const struct kube_obj *
 {
 	const struct kube_slice *s = kube_slice_of(add != NULL ? add : drop);
 	struct slice ns = slice_of(s->o.ns), name = slice_of(s->service);
-	if (unusable(ns, name))
+	if (is_unusable(ns, name))
 		return;
 	struct kubernetes_entry *e = find_entry(index, ns, name);
 	struct parts p = { .drop = drop, .add = add };
@@ -443,7 +443,7 @@ void kubernetes_index_slice(struct kubernetes_index *index, struct kube_obj *old
 	index->stats.slices -= old != NULL;
 	index->stats.endpoints = index->endpoint_ips.n;
 	if (!same_endpoints(old, now))
-		touch(index);
+		update_serial(index);
 	pthread_mutex_unlock(&index->lock);
 }
 

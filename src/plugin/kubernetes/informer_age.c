@@ -35,7 +35,7 @@ static struct metrics_series *series_of(const struct kubernetes_informer_age *ag
 	return metrics_get(&age_family, values);
 }
 
-static void show(void *ctx)
+static void show_ages(void *ctx)
 {
 	const struct kubernetes_informer_age *h = ctx;
 	uint64_t now = clock_mono_ns();
@@ -58,7 +58,7 @@ struct kubernetes_informer_age *kubernetes_informer_age_new(
 	h->since_ns = clock_mono_ns();
 	for (int i = 0; i < KUBERNETES_KINDS; i++)
 		h->v[i] = v[i];
-	metrics_on_collect(show, h);
+	metrics_on_collect(show_ages, h);
 	return h;
 }
 
@@ -66,7 +66,7 @@ void kubernetes_informer_age_free(struct kubernetes_informer_age *age)
 {
 	if (age == NULL)
 		return;
-	metrics_off_collect(show, age);
+	metrics_off_collect(show_ages, age);
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
 		if (age->v[i] != NULL)
 			metrics_drop(series_of(age, i));

@@ -1,6 +1,20 @@
 /* kubernetes: names of a cluster's Services, endpoints and pods, as CoreDNS gives them (spec 1.3).
  * This file picks who answers; see conf.h for the others. */
-#include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/kubernetes.h"
+
+#include "plugin/kubernetes/addr.h"
+#include "plugin/kubernetes/apex.h"
+#include "plugin/kubernetes/external_name.h"
+#include "plugin/kubernetes/external_services.h"
+#include "plugin/kubernetes/find.h"
+#include "plugin/kubernetes/metadata.h"
+#include "plugin/kubernetes/reply.h"
+#include "plugin/kubernetes/reverse.h"
+#include "plugin/kubernetes/search_path.h"
+#include "plugin/kubernetes/setup.h"
+#include "plugin/kubernetes/source.h"
+#include "plugin/kubernetes/srv.h"
+#include "plugin/kubernetes/xfr.h"
 
 static void kubernetes_teardown(struct plugin_inst *self)
 {
@@ -49,13 +63,13 @@ enum verdict kubernetes_no_name(struct plugin_inst *self, struct query *q, size_
 									: DNS_RCODE_SERVFAIL);
 }
 
-static bool collect(void *ctx, const struct kubernetes_hit *hit)
+static bool collect_address(void *ctx, const struct kubernetes_hit *hit)
 {
 	kubernetes_addrs_add(ctx, hit->ip);
 	return true;
 }
 
-static bool stop(void *ctx, const struct kubernetes_hit *hit)
+static bool stop_at_first(void *ctx, const struct kubernetes_hit *hit)
 {
 	(void)ctx;
 	(void)hit;
@@ -68,7 +82,7 @@ static enum verdict serve_address(struct plugin_inst *self, struct query *q, siz
 	struct kubernetes_find f;
 	struct kubernetes_addrs a;
 	kubernetes_addrs_init(&a, q, q->req.qtype);
-	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, collect, &a);
+	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, collect_address, &a);
 	if (f.parsed.what == KUBERNETES_NS_HOST)
 		return kubernetes_serve_ns_host(self, q, zone);
 	if (found == KUBERNETES_NXDOMAIN)
@@ -91,7 +105,7 @@ static enum verdict serve_version(const struct kubernetes_conf *conf, struct que
 	return V_ANSWERED;
 }
 
-static bool note(void *ctx, const struct kubernetes_hit *hit)
+static bool note_hit(void *ctx, const struct kubernetes_hit *hit)
 {
 	(void)hit;
 	*(bool *)ctx = true;
@@ -105,7 +119,7 @@ static enum verdict serve_txt(struct plugin_inst *self, struct query *q, size_t 
 	const struct kubernetes_conf *c = self->conf;
 	struct kubernetes_find f;
 	bool any = false;
-	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, note, &any);
+	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, note_hit, &any);
 	if (f.parsed.what == KUBERNETES_VERSION)
 		return serve_version(c, q);
 	if (found == KUBERNETES_EXISTS && (any || !c->is_multicluster[zone]) &&
@@ -119,7 +133,7 @@ static enum verdict serve_other(struct plugin_inst *self, struct query *q, size_
 {
 	const struct kubernetes_conf *c = self->conf;
 	struct kubernetes_find f;
-	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, stop, NULL);
+	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, stop_at_first, NULL);
 	if (f.parsed.what == KUBERNETES_NS_HOST)
 		return kubernetes_serve_ns_host(self, q, zone);
 	if (found == KUBERNETES_NXDOMAIN)
@@ -149,7 +163,7 @@ static enum verdict serve_srv(struct plugin_inst *self, struct query *q, size_t 
 	return kubernetes_serve_srv(self, q, zone);
 }
 
-static enum verdict refuse(struct plugin_inst *self, struct query *q, size_t zone)
+static enum verdict refuse_query(struct plugin_inst *self, struct query *q, size_t zone)
 {
 	(void)self;
 	(void)zone;
@@ -160,11 +174,11 @@ static const struct {
 	uint16_t type;
 	enum verdict (*serve)(struct plugin_inst *self, struct query *q, size_t zone);
 } by_type[] = {
-	{ DNS_TYPE_A, serve_address }, { DNS_TYPE_AAAA, serve_address },
-	{ DNS_TYPE_SRV, serve_srv },   { DNS_TYPE_PTR, kubernetes_serve_ptr },
-	{ DNS_TYPE_TXT, serve_txt },   { DNS_TYPE_SOA, serve_soa },
-	{ DNS_TYPE_NS, serve_ns },     { DNS_TYPE_AXFR, refuse },
-	{ DNS_TYPE_IXFR, refuse },
+	{ DNS_TYPE_A, serve_address },	 { DNS_TYPE_AAAA, serve_address },
+	{ DNS_TYPE_SRV, serve_srv },	 { DNS_TYPE_PTR, kubernetes_serve_ptr },
+	{ DNS_TYPE_TXT, serve_txt },	 { DNS_TYPE_SOA, serve_soa },
+	{ DNS_TYPE_NS, serve_ns },	 { DNS_TYPE_AXFR, refuse_query },
+	{ DNS_TYPE_IXFR, refuse_query },
 };
 
 static enum verdict kubernetes_serve(struct plugin_inst *self, struct query *q)

@@ -1,7 +1,8 @@
 /* How long a change of endpoints took from its cause to our answers (spec 1.3 "Metrics"). */
+#include "plugin/kubernetes/latency.h"
+
 #include "base/clock.h"
 #include "base/metrics.h"
-#include "plugin/kubernetes/conf.h"
 
 /* From a millisecond to about nine minutes, each twice the one before. */
 static const double buckets[] = { 0.001,  0.002,  0.004,  0.008,   0.016,   0.032,  0.064,

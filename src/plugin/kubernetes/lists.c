@@ -16,7 +16,7 @@ struct kubernetes_lists {
 	struct rcutable by_ns, by_id;
 };
 
-static uint32_t hash(struct slice text)
+static uint32_t hash_text(struct slice text)
 {
 	return (uint32_t)hash_bytes(hash_process_key(), text.p, text.n);
 }
@@ -130,7 +130,7 @@ static struct kubernetes_list *of_ns(struct rcutable_node *node)
 static struct kubernetes_list *find_ns(const struct kubernetes_lists *lists, struct slice ns)
 {
 	struct rcutable_cursor c;
-	struct rcutable_node *n = rcutable_find(&lists->by_ns, hash(ns), &c);
+	struct rcutable_node *n = rcutable_find(&lists->by_ns, hash_text(ns), &c);
 	while (n != NULL && !slice_eq(slice_of(of_ns(n)->ns), ns))
 		n = rcutable_next(&c, n);
 	return n != NULL ? of_ns(n) : NULL;
@@ -148,11 +148,11 @@ void kubernetes_lists_set(struct kubernetes_lists *lists, struct slice ns,
 	struct kubernetes_list *old = find_ns(lists, ns);
 	/* The new one is there before the old one goes: readers always find a list. */
 	if (list != NULL) {
-		rcutable_add(&lists->by_id, &list->by_id, hash(slice_of(list->id)));
+		rcutable_add(&lists->by_id, &list->by_id, hash_text(slice_of(list->id)));
 		if (old != NULL)
 			rcutable_replace(&lists->by_ns, &old->by_ns, &list->by_ns);
 		else
-			rcutable_add(&lists->by_ns, &list->by_ns, hash(ns));
+			rcutable_add(&lists->by_ns, &list->by_ns, hash_text(ns));
 	} else if (old != NULL) {
 		rcutable_remove(&lists->by_ns, &old->by_ns);
 	}
@@ -173,7 +173,7 @@ const struct kubernetes_list *kubernetes_lists_by_id(const struct kubernetes_lis
 						     struct slice id)
 {
 	struct rcutable_cursor c;
-	struct rcutable_node *n = rcutable_find(&lists->by_id, hash(id), &c);
+	struct rcutable_node *n = rcutable_find(&lists->by_id, hash_text(id), &c);
 	for (; n != NULL; n = rcutable_next(&c, n)) {
 		const struct kubernetes_list *found =
 			CONTAINER_OF(n, struct kubernetes_list, by_id);

@@ -1,7 +1,7 @@
 /* Labels for `metadata`: the parts of the question, and with `pods verified` who asks. */
-#include <string.h>
+#include "plugin/kubernetes/metadata.h"
 
-#include "plugin/kubernetes/conf.h"
+#include <string.h>
 
 static const char label_prefix[] = "kubernetes/client-label/";
 
@@ -13,7 +13,7 @@ static struct slice type_word(const struct kubernetes_qparse *qparse)
 }
 
 /* Topology zone: its labels stand at the left of the question. */
-static struct slice topology(struct query *q, const struct kubernetes_qparse *qparse)
+static struct slice topology_of(struct query *q, const struct kubernetes_qparse *qparse)
 {
 	if (qparse->n_zone_labels == 0)
 		return slice_of("");
@@ -24,7 +24,8 @@ static struct slice topology(struct query *q, const struct kubernetes_qparse *qp
 	return text != NULL ? (struct slice){ text, n } : (struct slice){ NULL, 0 };
 }
 
-static int parse(const struct kubernetes_conf *conf, struct query *q, struct kubernetes_qparse *ret)
+static int parse_question(const struct kubernetes_conf *conf, struct query *q,
+			  struct kubernetes_qparse *ret)
 {
 	int zone = zone_list_match(&conf->zones, &q->qname);
 	if (zone >= 0)
@@ -41,7 +42,7 @@ static int parse(const struct kubernetes_conf *conf, struct query *q, struct kub
 static struct slice part_value(struct plugin_inst *self, struct query *q, struct slice label)
 {
 	struct kubernetes_qparse p;
-	if (parse(self->conf, q, &p) < 0)
+	if (parse_question(self->conf, q, &p) < 0)
 		return (struct slice){ NULL, 0 };
 	const struct {
 		const char *label;
@@ -54,7 +55,7 @@ static struct slice part_value(struct plugin_inst *self, struct query *q, struct
 		if (slice_is(label, parts[i].label))
 			return parts[i].value.p != NULL ? parts[i].value : slice_of("");
 	}
-	return topology(q, &p);
+	return topology_of(q, &p);
 }
 
 static struct slice error_value(struct plugin_inst *self, struct query *q, struct slice label)
@@ -123,7 +124,7 @@ void kubernetes_metadata(struct plugin_inst *self, struct query *q)
 	const struct kubernetes_conf *c = self->conf;
 	struct kubernetes_qparse p;
 	add_client(self, q);
-	int zone = parse(c, q, &p);
+	int zone = parse_question(c, q, &p);
 	if (zone < 0)
 		return;
 	if (p.what == KUBERNETES_NONSENSE || p.what == KUBERNETES_VERSION ||

@@ -1,7 +1,7 @@
 /* Names of Services and endpoints as they stand in answers. */
-#include <string.h>
+#include "plugin/kubernetes/name.h"
 
-#include "plugin/kubernetes/conf.h"
+#include <string.h>
 
 size_t kubernetes_name(const struct kubernetes_name *name, uint8_t out[DNS_NAME_MAX])
 {

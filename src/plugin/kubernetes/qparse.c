@@ -28,7 +28,7 @@ static struct slice strip_underscore(struct slice text)
 	return has_underscore(text) ? (struct slice){ text.p + 1, text.n - 1 } : text;
 }
 
-static bool is(struct slice text, const char *word)
+static bool is_word(struct slice text, const char *word)
 {
 	return slice_eq(text, slice_of(word));
 }
@@ -37,11 +37,11 @@ static bool is(struct slice text, const char *word)
 static bool take_zone(const struct labels *labels, struct kubernetes_qparse *qparse)
 {
 	struct slice how = label_at(labels, labels->n - 2);
-	if (qparse->is_pod || !is(label_at(labels, labels->n - 1), "_zone") ||
-	    (!is(how, "pin") && !is(how, "prefer")))
+	if (qparse->is_pod || !is_word(label_at(labels, labels->n - 1), "_zone") ||
+	    (!is_word(how, "pin") && !is_word(how, "prefer")))
 		return false;
 	qparse->n_zone_labels = labels->n - 2;
-	qparse->zone_prefer = is(how, "prefer");
+	qparse->zone_prefer = is_word(how, "prefer");
 	return true;
 }
 
@@ -96,12 +96,12 @@ void kubernetes_qparse(const struct dns_qname *qname, unsigned zone_labels,
 		return;
 	struct slice last = take_right(&l);
 	ret->what = KUBERNETES_NONSENSE;
-	if (is(last, "svc") || is(last, "pod")) {
+	if (is_word(last, "svc") || is_word(last, "pod")) {
 		ret->is_pod = last.p[0] == 'p';
 		parse_below_type(&l, opts, ret);
-	} else if (is(last, "dns-version") && l.n == 0) {
+	} else if (is_word(last, "dns-version") && l.n == 0) {
 		ret->what = KUBERNETES_VERSION;
-	} else if (is(last, "dns") && l.n == 1 && is(label_at(&l, 0), "ns")) {
+	} else if (is_word(last, "dns") && l.n == 1 && is_word(label_at(&l, 0), "ns")) {
 		ret->what = KUBERNETES_NS_HOST;
 	}
 }

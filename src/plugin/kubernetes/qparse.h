@@ -1,8 +1,6 @@
 /* What a name below a zone of the cluster asks for: CoreDNS's grammar (spec 1.3 "Query parse").
  *
- *	[endpoint | _port._proto | zone.(pin|prefer)._zone .] service . namespace . (svc | pod) .
- *ZONE
- */
+ * [ENDPOINT. | _PORT._PROTO. | TOPOLOGY.(pin|prefer)._zone.]SERVICE.NAMESPACE.(svc|pod).ZONE */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Replies. Denials, the commonest of all (search paths ask for names that are not there), are laid
  * out as bytes: the zone's name is in the question, so its SOA record is a few pointers. */
-#include <string.h>
+#include "plugin/kubernetes/reply.h"
 
-#include "plugin/kubernetes/conf.h"
+#include <string.h>
 
 enum {
 	SOA_REFRESH_S = 7200,

@@ -1,7 +1,12 @@
 /* From addresses back to names. */
+#include "plugin/kubernetes/reverse.h"
+
 #include <string.h>
 
-#include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/find.h"
+#include "plugin/kubernetes/kubernetes.h"
+#include "plugin/kubernetes/name.h"
+#include "plugin/kubernetes/reply.h"
 
 enum { V4_LABELS = 4, V6_LABELS = 32, ARPA_LABELS = 2, ENDPOINTS_MAX = 256 };
 
@@ -80,7 +85,7 @@ static bool add_ptr(struct ptrs *ptrs, struct slice endpoint, const char *servic
 				    copy, n);
 }
 
-static bool shown(const struct kubernetes_conf *conf, const char *ns)
+static bool is_shown(const struct kubernetes_conf *conf, const char *ns)
 {
 	return conf->namespaces.n == 0 || kubernetes_exposed(conf, slice_of(ns));
 }
@@ -93,7 +98,7 @@ struct first_shown {
 static bool is_not_shown(void *ctx, const struct kube_service *service)
 {
 	struct first_shown *f = ctx;
-	f->s = shown(f->c, service->o.ns) ? service : NULL;
+	f->s = is_shown(f->c, service->o.ns) ? service : NULL;
 	return f->s == NULL;
 }
 
@@ -105,7 +110,7 @@ static void add_endpoints(struct ptrs *ptrs, const struct kube_ip *ip)
 	size_t n = kubernetes_index_endpoints(c->index, ip, refs, ARRAY_LEN(refs));
 	for (size_t i = 0; i < MIN(n, ARRAY_LEN(refs)); i++) {
 		const struct kube_slice *s = refs[i].slice;
-		if (!shown(c, s->o.ns))
+		if (!is_shown(c, s->o.ns))
 			continue;
 		size_t k = kubernetes_endpoint_label(c, s, &s->endpoints[refs[i].at], label);
 		if (!add_ptr(ptrs, (struct slice){ label, k }, s->service, s->o.ns))
@@ -113,7 +118,7 @@ static void add_endpoints(struct ptrs *ptrs, const struct kube_ip *ip)
 	}
 }
 
-static bool nothing(void *ctx, const struct kubernetes_hit *hit)
+static bool ignore_hit(void *ctx, const struct kubernetes_hit *hit)
 {
 	(void)ctx;
 	(void)hit;
@@ -126,7 +131,8 @@ enum verdict kubernetes_serve_ptr(struct plugin_inst *self, struct query *q, siz
 	struct kube_ip ip;
 	struct kubernetes_find f;
 	if (!kubernetes_reverse_ip(&q->qname, &ip))
-		return kubernetes_find(&f, c, &q->qname, zone, nothing, NULL) == KUBERNETES_EXISTS
+		return kubernetes_find(&f, c, &q->qname, zone, ignore_hit, NULL) ==
+				       KUBERNETES_EXISTS
 			       ? kubernetes_reply_soa(c, q, zone, DNS_RCODE_NOERROR)
 			       : kubernetes_no_name(self, q, zone);
 	struct first_shown first = { .c = c };

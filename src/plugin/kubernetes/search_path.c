@@ -3,6 +3,8 @@
  * itself, as without autopath: that of a node (pods of the host's network share it with each other
  * and with everything that runs there), and one that pods of several namespaces have at the same
  * time, as when it is used again before the old pod is gone. For searchpath those of a list. */
+#include "plugin/kubernetes/search_path.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +14,7 @@
 #include "base/readfile.h"
 #include "dns/resolvconf.h"
 #include "kube/decode/tree.h"
-#include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/find.h"
 #include "plugin/kubernetes/lists.h"
 
 enum { OWN_ELEMENTS = 4 }; /* ns.svc.Z, svc.Z, Z, and the root in the end */
@@ -132,7 +134,8 @@ int kubernetes_search_by_id(struct plugin_inst *self, struct query *q, struct sl
 						max);
 }
 
-void kubernetes_take_list(struct kubernetes_index *index, const struct kube_obj *ns, bool there)
+void kubernetes_set_search_list(struct kubernetes_index *index, const struct kube_obj *ns,
+				bool there)
 {
 	const char *text = there ? api_annotation(kube_tree_of(ns), KUBERNETES_LIST_KEY) : NULL;
 	struct kubernetes_list *l = NULL;

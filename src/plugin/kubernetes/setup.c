@@ -1,5 +1,7 @@
 /* The stanza: CoreDNS's options and their checks (spec 1.3). Tunables of Go's client are taken and
  * have no effect. */
+#include "plugin/kubernetes/setup.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,6 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "plugin/kubernetes/conf.h"
 
 #define F(name)	    offsetof(struct kubernetes_conf, name)
 #define SNAPSHOT_NS ((int64_t)(30 * NS_PER_S))

@@ -17,7 +17,7 @@
 #define MAGIC "fairlead-kubernetes"
 enum { VERSION = 1, DIGITS = 32 };
 
-static void digest(struct slice text, char out[DIGITS + 1])
+static void digest_of(struct slice text, char out[DIGITS + 1])
 {
 	uint8_t d[NET_SHA512_BYTES];
 	net_sha512(text.p, text.n, d);
@@ -27,7 +27,7 @@ static void digest(struct slice text, char out[DIGITS + 1])
 
 /* ---- reading ---- */
 
-static int refuse(char *err, size_t err_n, int ret, const char *why)
+static int refuse_file(char *err, size_t err_n, int ret, const char *why)
 {
 	snprintf(err, err_n, "%s", why);
 	return ret;
@@ -36,12 +36,12 @@ static int refuse(char *err, size_t err_n, int ret, const char *why)
 static void add_head(struct strbuf *out, struct slice source, struct slice lines)
 {
 	char of[DIGITS + 1], of_lines[DIGITS + 1];
-	digest(source, of);
-	digest(lines, of_lines);
+	digest_of(source, of);
+	digest_of(lines, of_lines);
 	strbuf_addf(out, MAGIC " %d %s %zu %s\n", VERSION, of, lines.n, of_lines);
 }
 
-static bool begins(struct slice text, struct slice with)
+static bool begins_with(struct slice text, struct slice with)
 {
 	return text.n >= with.n && memcmp(text.p, with.p, with.n) == 0;
 }
@@ -51,18 +51,18 @@ static int check_head(struct slice *text, struct slice source, char *err, size_t
 {
 	CLEANUP(strbuf_done) struct strbuf want = STRBUF_INIT;
 	const char *end = memchr(text->p, '\n', text->n);
-	if (end == NULL || !begins(*text, slice_of(MAGIC " ")))
-		return refuse(err, err_n, ERR_PARSE, "it is no snapshot");
+	if (end == NULL || !begins_with(*text, slice_of(MAGIC " ")))
+		return refuse_file(err, err_n, ERR_PARSE, "it is no snapshot");
 	size_t n = (size_t)(end - text->p) + 1;
 	struct slice lines = { text->p + n, text->n - n };
 	add_head(&want, source, lines);
 	size_t version = sizeof(MAGIC " 1 ") - 1;
-	if (!begins(*text, (struct slice){ want.s, version }))
-		return refuse(err, err_n, ERR_PARSE, "it is of another version");
-	if (!begins(*text, (struct slice){ want.s, version + DIGITS }))
-		return refuse(err, err_n, ERR_CONFLICT, "it is of another configuration");
-	if (n != want.n || !begins(*text, strbuf_slice(&want)))
-		return refuse(err, err_n, ERR_PARSE, "it is torn");
+	if (!begins_with(*text, (struct slice){ want.s, version }))
+		return refuse_file(err, err_n, ERR_PARSE, "it is of another version");
+	if (!begins_with(*text, (struct slice){ want.s, version + DIGITS }))
+		return refuse_file(err, err_n, ERR_CONFLICT, "it is of another configuration");
+	if (n != want.n || !begins_with(*text, strbuf_slice(&want)))
+		return refuse_file(err, err_n, ERR_PARSE, "it is torn");
 	*text = lines;
 	return 0;
 }
@@ -90,16 +90,16 @@ int kubernetes_snapshot_parse(struct slice text, struct slice source,
 			      void *ctx, char *err, size_t err_n)
 {
 	if (text.n > KUBERNETES_SNAPSHOT_BYTES)
-		return refuse(err, err_n, ERR_LIMIT, "it is too large");
+		return refuse_file(err, err_n, ERR_LIMIT, "it is too large");
 	int r = check_head(&text, source, err, err_n);
 	if (r < 0)
 		return r;
 	for (struct slice left = text; left.n != 0;) {
 		struct slice line = next_line(&left);
 		if (line.n > KUBERNETES_SNAPSHOT_LINE)
-			return refuse(err, err_n, ERR_LIMIT, "a line of it is too long");
+			return refuse_file(err, err_n, ERR_LIMIT, "a line of it is too long");
 		if (kind_of(line) < 0)
-			return refuse(err, err_n, ERR_PARSE, "a line of it is no object");
+			return refuse_file(err, err_n, ERR_PARSE, "a line of it is no object");
 	}
 	while (text.n != 0) {
 		struct slice line = next_line(&text);
@@ -138,7 +138,7 @@ static int sync_folder(const char *path)
 	return r;
 }
 
-static int fill(int fd, struct slice head, struct slice lines)
+static int write_lines(int fd, struct slice head, struct slice lines)
 {
 	int r = write_all(fd, head);
 	if (r == 0)
@@ -158,7 +158,7 @@ int kubernetes_snapshot_write(const char *path, struct slice source, struct slic
 	int fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	int r = fill(fd, strbuf_slice(&head), lines);
+	int r = write_lines(fd, strbuf_slice(&head), lines);
 	if (close(fd) < 0 && r == 0)
 		r = -errno;
 	if (r == 0 && rename(temp, path) < 0)

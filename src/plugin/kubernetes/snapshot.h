@@ -3,9 +3,8 @@
  * The file is a line
  *	fairlead-kubernetes 1 SOURCE BYTES DIGEST
  * and BYTES bytes of lines, each a letter of the kind, a blank and the object as JSON in the API's
- *own form, with the fields that are kept. SOURCE tells one configuration's objects from another's,
- *DIGEST is of the lines (SHA-512, the first 32 digits). A file that is anything else is not used at
- *all. */
+ * own form, with the fields that are kept. SOURCE tells one configuration's objects from another's,
+ * DIGEST is of the lines (SHA-512, the first 32 digits). A file in any other form is not used. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,10 +33,6 @@ enum { KUBERNETES_KINDS = KUBERNETES_IMPORTED_SLICES + 1 };
 
 /* What a line of each kind begins with. */
 extern const char kubernetes_snapshot_letters[KUBERNETES_KINDS];
-
-/* Appends an object's line. */
-void kubernetes_snapshot_add(struct strbuf *out, enum kubernetes_kind kind,
-			     const struct kube_obj *obj);
 
 /* The objects of a file's text, one after the other; false from fn stops. ERR_PARSE, ERR_LIMIT,
  * ERR_CONFLICT (of another source), with a sentence in err; then fn was not called. */

@@ -1,12 +1,13 @@
 /* Objects as lines of a snapshot. They are read again by the decoders of what the API server sends
  * (kube/decode/compact.h), so the form is the API's. */
+#include "plugin/kubernetes/snapshot_object.h"
+
 #include <arpa/inet.h>
 
 #include "api/meta.h"
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
 #include "plugin/kubernetes/lists.h"
-#include "plugin/kubernetes/snapshot.h"
 
 const char kubernetes_snapshot_letters[KUBERNETES_KINDS] = {
 	[KUBERNETES_SERVICES] = 'S', [KUBERNETES_SLICES] = 'E',	 [KUBERNETES_NAMESPACES] = 'N',
@@ -27,7 +28,7 @@ static void add_ip(struct strbuf *out, const char *before, const struct kube_ip 
 	add_text(out, before, text);
 }
 
-static const char *comma(uint32_t index)
+static const char *comma_before(uint32_t index)
 {
 	return index != 0 ? "," : "";
 }
@@ -66,10 +67,10 @@ static void add_service(struct strbuf *out, const struct kube_obj *obj)
 	add_text(out, ",\"externalName\":", s->external_name);
 	strbuf_adds(out, s->headless ? ",\"clusterIPs\":[\"None\"" : ",\"clusterIPs\":[");
 	for (uint32_t i = 0; i < s->n_ips; i++)
-		add_ip(out, comma(i), &s->ips[i]);
+		add_ip(out, comma_before(i), &s->ips[i]);
 	strbuf_adds(out, "],\"externalIPs\":[");
 	for (uint32_t i = 0; i < s->n_external; i++)
-		add_text(out, comma(i), s->external[i]);
+		add_text(out, comma_before(i), s->external[i]);
 	strbuf_adds(out, "],");
 	add_ports(out, s->ports, s->n_ports);
 	strbuf_adds(out, "}}");
@@ -83,7 +84,7 @@ static void add_import(struct strbuf *out, const struct kube_obj *obj)
 	add_text(out, "},\"spec\":{\"type\":", s->headless ? "Headless" : "ClusterSetIP");
 	strbuf_adds(out, ",\"ips\":[");
 	for (uint32_t i = 0; i < s->n_ips; i++)
-		add_ip(out, comma(i), &s->ips[i]);
+		add_ip(out, comma_before(i), &s->ips[i]);
 	strbuf_adds(out, "],");
 	add_ports(out, s->ports, s->n_ports);
 	strbuf_adds(out, "}}");
@@ -95,7 +96,7 @@ static void add_endpoints(struct strbuf *out, const struct kube_slice *slice)
 	strbuf_adds(out, "}},\"endpoints\":[");
 	for (uint32_t i = 0; i < slice->n_endpoints; i++) {
 		const struct kube_endpoint *e = &slice->endpoints[i];
-		strbuf_adds(out, comma(i));
+		strbuf_adds(out, comma_before(i));
 		add_ip(out, "{\"addresses\":[", &e->ip);
 		add_text(out, "],\"hostname\":", kube_slice_text(slice, e->hostname));
 		add_text(out, ",\"targetRef\":{\"name\":", kube_slice_text(slice, e->target));
@@ -140,7 +141,7 @@ static void add_pod(struct strbuf *out, const struct kube_obj *obj)
 	add_head(out, "Pod", obj);
 	strbuf_adds(out, ",\"labels\":{");
 	for (uint32_t i = 0; i < p->n_labels; i++) {
-		add_text(out, comma(i), p->labels[i].key);
+		add_text(out, comma_before(i), p->labels[i].key);
 		add_text(out, ":", p->labels[i].value);
 	}
 	strbuf_addf(out, "}},\"spec\":{\"hostNetwork\":%s},\"status\":{\"podIPs\":[",

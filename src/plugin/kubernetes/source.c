@@ -1,5 +1,7 @@
 /* The API server's objects, kept in an index by informers. Stanzas that ask for the same share one
  * source, which outlives reloads. */
+#include "plugin/kubernetes/source.h"
+
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
@@ -14,12 +16,13 @@
 #include "base/mem.h"
 #include "kube/client/client.h"
 #include "kube/client/config.h"
-#include "kube/informer/informer.h"
 #include "kube/decode/tree.h"
+#include "kube/informer/informer.h"
 #include "net/addr.h"
-#include "plugin/kubernetes/conf.h"
 #include "plugin/kubernetes/informer_age.h"
+#include "plugin/kubernetes/latency.h"
 #include "plugin/kubernetes/lists.h"
+#include "plugin/kubernetes/search_path.h"
 #include "plugin/kubernetes/stale.h"
 #include "server/resource.h"
 
@@ -92,20 +95,20 @@ static void pod_deleted(void *ctx, struct kube_obj *obj)
 static void namespace_added(void *ctx, struct kube_obj *obj)
 {
 	kubernetes_index_namespace(ctx, slice_of(obj->name), true);
-	kubernetes_take_list(ctx, obj, true);
+	kubernetes_set_search_list(ctx, obj, true);
 }
 static void namespace_updated(void *ctx, struct kube_obj *old, struct kube_obj *obj)
 {
 	(void)old;
-	kubernetes_take_list(ctx, obj, true);
+	kubernetes_set_search_list(ctx, obj, true);
 }
 static void namespace_deleted(void *ctx, struct kube_obj *obj)
 {
 	kubernetes_index_namespace(ctx, slice_of(obj->name), false);
-	kubernetes_take_list(ctx, obj, false);
+	kubernetes_set_search_list(ctx, obj, false);
 }
 
-static void trouble(void *ctx, const char *text)
+static void log_trouble(void *ctx, const char *text)
 {
 	(void)ctx;
 	log_warn(KUBERNETES_AREA, "%s", text);
@@ -114,7 +117,7 @@ static void trouble(void *ctx, const char *text)
 #define HANDLER(what)                                                                        \
 	{                                                                                    \
 		.added = what##_added, .updated = what##_updated, .deleted = what##_deleted, \
-		.trouble = trouble                                                           \
+		.trouble = log_trouble                                                       \
 	}
 
 /* What is watched, and what happens with it. */

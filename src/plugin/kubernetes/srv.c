@@ -1,7 +1,13 @@
 /* SRV answers: a record for every port of every address, their addresses beside them. */
+#include "plugin/kubernetes/srv.h"
+
 #include <string.h>
 
-#include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/apex.h"
+#include "plugin/kubernetes/find.h"
+#include "plugin/kubernetes/kubernetes.h"
+#include "plugin/kubernetes/name.h"
+#include "plugin/kubernetes/reply.h"
 
 enum { SRV_FIXED = 6, WEIGHT_ALL = 100 };
 
@@ -15,7 +21,7 @@ struct srv {
 	struct byteset seen[DNS_SECTIONS];
 };
 
-static bool count(void *ctx, const struct kubernetes_hit *hit)
+static bool count_hit(void *ctx, const struct kubernetes_hit *hit)
 {
 	struct srv *s = ctx;
 	(void)hit;
@@ -101,7 +107,7 @@ enum verdict kubernetes_serve_srv(struct plugin_inst *self, struct query *q, siz
 			 .parsed = &f.parsed,
 			 .seen[DNS_ANSWER].arena = &q->arena,
 			 .seen[DNS_ADDITIONAL].arena = &q->arena };
-	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, count, &s);
+	enum kubernetes_found found = kubernetes_find(&f, c, &q->qname, zone, count_hit, &s);
 	if (f.parsed.what == KUBERNETES_NS_HOST)
 		return kubernetes_serve_ns_host(self, q, zone);
 	if (found == KUBERNETES_NXDOMAIN)

@@ -17,6 +17,7 @@
 #include "base/readfile.h"
 #include "base/vec.h"
 #include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/snapshot_object.h"
 
 struct kind {
 	struct kubernetes_stale *all;
@@ -49,7 +50,7 @@ static const struct metrics_family stale_family = {
 	.labels = { "file" },
 };
 
-static void show(const struct kubernetes_stale *stale)
+static void show_stale(const struct kubernetes_stale *stale)
 {
 	const char *file = stale->path;
 	metrics_set(metrics_get(&stale_family, &file), kubernetes_stale_serves(stale));
@@ -73,7 +74,7 @@ struct reader {
 	size_t n, bad;
 };
 
-static bool take(void *ctx, enum kubernetes_kind kind, struct slice json)
+static bool take_object(void *ctx, enum kubernetes_kind kind, struct slice json)
 {
 	struct reader *r = ctx;
 	struct kube_codec *codec = r->c->codec[kind];
@@ -109,8 +110,8 @@ static void read_file(struct kubernetes_stale *stale, const struct kubernetes_st
 	if (e < 0)
 		snprintf(err, sizeof(err), "%s", err_str(e));
 	else
-		e = kubernetes_snapshot_parse(strbuf_slice(&text), slice_of(stale->source), take,
-					      &r, err, sizeof(err));
+		e = kubernetes_snapshot_parse(strbuf_slice(&text), slice_of(stale->source),
+					      take_object, &r, err, sizeof(err));
 	if (e < 0) {
 		log_warn(KUBERNETES_AREA, "snapshot '%s' is not used: %s", stale->path, err);
 		return;
@@ -143,7 +144,7 @@ struct kubernetes_stale *kubernetes_stale_new(const struct kubernetes_stale_conf
 					    .wanted = conf->codec[i] != NULL };
 	}
 	read_file(s, conf);
-	show(s);
+	show_stale(s);
 	return s;
 }
 
@@ -187,7 +188,7 @@ static void on_synced(void *ctx)
 		return;
 	if (atomic_fetch_sub(&k->all->waiting, 1) == 1)
 		log_info(KUBERNETES_AREA, "the API server's objects have replaced the snapshot's");
-	show(k->all);
+	show_stale(k->all);
 }
 
 static void on_trouble(void *ctx, const char *text)
@@ -210,7 +211,7 @@ struct kube_handler kubernetes_stale_handler(struct kubernetes_stale *stale,
 /* ---- writing ---- */
 
 /* How much has changed since the start; all lists are there when *ret_whole. */
-static uint64_t changes(const struct kubernetes_stale *stale, bool *ret_whole)
+static uint64_t count_changes(const struct kubernetes_stale *stale, bool *ret_whole)
 {
 	uint64_t n = 0;
 	*ret_whole = true;
@@ -229,7 +230,7 @@ struct held {
 	VEC(struct kube_obj *) list;
 };
 
-static bool hold(void *ctx, struct kube_obj *obj)
+static bool hold_object(void *ctx, struct kube_obj *obj)
 {
 	struct held *h = ctx;
 	vec_push(&h->list, kube_obj_ref(obj));
@@ -239,7 +240,7 @@ static bool hold(void *ctx, struct kube_obj *obj)
 static void add_kind(struct strbuf *out, const struct kind *k, enum kubernetes_kind kind)
 {
 	struct held h = { 0 };
-	kube_store_each(kube_informer_store(k->informer), hold, &h);
+	kube_store_each(kube_informer_store(k->informer), hold_object, &h);
 	for (size_t i = 0; i < h.list.n; i++) {
 		kubernetes_snapshot_add(out, kind, h.list.v[i]);
 		kube_obj_unref(h.list.v[i]);
@@ -247,11 +248,11 @@ static void add_kind(struct strbuf *out, const struct kind *k, enum kubernetes_k
 	vec_done(&h.list);
 }
 
-static void save(struct kubernetes_stale *stale)
+static void save_snapshot(struct kubernetes_stale *stale)
 {
 	CLEANUP(strbuf_done) struct strbuf out = STRBUF_INIT;
 	bool whole;
-	uint64_t n = changes(stale, &whole);
+	uint64_t n = count_changes(stale, &whole);
 	if (!whole || n == stale->saved || !atomic_load(&stale->used))
 		return;
 	for (int i = 0; i < KUBERNETES_KINDS; i++) {
@@ -269,7 +270,7 @@ static void save(struct kubernetes_stale *stale)
 		stale->saved = n;
 }
 
-static void *run(void *arg)
+static void *run_saver(void *arg)
 {
 	struct kubernetes_stale *s = arg;
 	bool stop = false;
@@ -282,7 +283,7 @@ static void *run(void *arg)
 			pthread_cond_clockwait(&s->wake, &s->lock, CLOCK_MONOTONIC, &until);
 		stop = s->stop;
 		pthread_mutex_unlock(&s->lock);
-		save(s);
+		save_snapshot(s);
 	}
 	return NULL;
 }
@@ -292,7 +293,7 @@ void kubernetes_stale_start(struct kubernetes_stale *stale,
 {
 	for (int i = 0; i < KUBERNETES_KINDS; i++)
 		stale->kind[i].informer = informer[i];
-	stale->started = pthread_create(&stale->thread, NULL, run, stale) == 0;
+	stale->started = pthread_create(&stale->thread, NULL, run_saver, stale) == 0;
 }
 
 void kubernetes_stale_use(struct kubernetes_stale *stale)

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "plugin/kubernetes/latency.h"
 #include "plugin/kubernetes/test_world.h"
 
 static const char *const objects[] = {

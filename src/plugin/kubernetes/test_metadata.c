@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "plugin/kubernetes/source.h"
 #include "plugin/kubernetes/test_world.h"
 #include "testing/fake_server.h"
 

@@ -19,6 +19,7 @@
 #include "base/readfile.h"
 #include "kube/decode/compact.h"
 #include "kube/decode/tree.h"
+#include "plugin/kubernetes/snapshot_object.h"
 
 static char folder[] = "/tmp/test_snapshot.XXXXXX";
 static char path[64];

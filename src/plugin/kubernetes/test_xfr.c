@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "dns/test_names.h"
+#include "plugin/kubernetes/source.h"
 #include "plugin/kubernetes/test_world.h"
 #include "plugin/shared/zonecopy.h"
 #include "server/generation.h"

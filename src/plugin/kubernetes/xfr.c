@@ -1,6 +1,8 @@
 /* Whole zones, for `transfer`: the records that CoreDNS puts into one (spec 1.3 "AXFR"). A copy
  * holds the Services and slices of one moment, in the order of their names; records are made of
  * them a few at a time, when they are asked for. */
+#include "plugin/kubernetes/xfr.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,11 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "plugin/kubernetes/conf.h"
+#include "plugin/kubernetes/apex.h"
+#include "plugin/kubernetes/find.h"
+#include "plugin/kubernetes/name.h"
+#include "plugin/kubernetes/reply.h"
+#include "plugin/kubernetes/source.h"
 #include "plugin/shared/zonecopy.h"
 
 enum { SRV_FIXED = 6, WEIGHT_ALL = 100 };
@@ -43,8 +49,8 @@ struct copy {
 
 /* ---- making records ---- */
 
-static void make(struct copy *copy, const uint8_t *owner, uint16_t type, const void *rdata,
-		 size_t len)
+static void make_record(struct copy *copy, const uint8_t *owner, uint16_t type, const void *rdata,
+			size_t len)
 {
 	struct made m = { .owner = copy->bytes.n,
 			  .owner_len = (uint8_t)dns_name_len(owner),
@@ -60,7 +66,7 @@ static void make(struct copy *copy, const uint8_t *owner, uint16_t type, const v
 static void make_address(struct copy *copy, const uint8_t *owner, const struct kube_ip *ip)
 {
 	size_t n = kube_ip_is4(ip) ? 4 : 16;
-	make(copy, owner, n == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA, ip->b + 16 - n, n);
+	make_record(copy, owner, n == 4 ? DNS_TYPE_A : DNS_TYPE_AAAA, ip->b + 16 - n, n);
 }
 
 static void make_srv(struct copy *copy, const uint8_t *owner, uint16_t weight, int32_t port,
@@ -72,7 +78,7 @@ static void make_srv(struct copy *copy, const uint8_t *owner, uint16_t weight, i
 	dns_put16(rdata + 2, weight);
 	dns_put16(rdata + 4, (uint16_t)port);
 	memcpy(rdata + SRV_FIXED, target, n);
-	make(copy, owner, DNS_TYPE_SRV, rdata, SRV_FIXED + n);
+	make_record(copy, owner, DNS_TYPE_SRV, rdata, SRV_FIXED + n);
 }
 
 /* A label with an underscore before it; what it takes, 0: no room. */
@@ -126,7 +132,7 @@ static void make_external(struct copy *copy, const struct kube_service *service,
 	struct kube_ip ip;
 	int n = dns_name_from_text(slice_of(service->external_name), target);
 	if (n > 0 && kube_ip_parse(slice_of(service->external_name), &ip) < 0)
-		make(copy, name, DNS_TYPE_CNAME, target, (size_t)n);
+		make_record(copy, name, DNS_TYPE_CNAME, target, (size_t)n);
 }
 
 /* CoreDNS's own arithmetic. */
@@ -222,12 +228,12 @@ static int copy_next(struct zone_copy *copy, struct dns_rr *ret)
 }
 
 /* The index hands them out as read-only; their counts are not. */
-static void hold(const struct kube_obj *obj)
+static void hold_object(const struct kube_obj *obj)
 {
 	kube_obj_ref((struct kube_obj *)(uintptr_t)obj);
 }
 
-static void unhold(const struct kube_obj *obj)
+static void release_object(const struct kube_obj *obj)
 {
 	kube_obj_unref((struct kube_obj *)(uintptr_t)obj);
 }
@@ -236,9 +242,9 @@ static void copy_free(struct zone_copy *copy)
 {
 	struct copy *x = CONTAINER_OF(copy, struct copy, base);
 	for (size_t i = 0; i < x->items.n; i++)
-		unhold(&x->items.v[i].service->o);
+		release_object(&x->items.v[i].service->o);
 	for (size_t i = 0; i < x->slices.n; i++)
-		unhold(&x->slices.v[i]->o);
+		release_object(&x->slices.v[i]->o);
 	vec_done(&x->items);
 	vec_done(&x->slices);
 	vec_done(&x->made);
@@ -255,15 +261,15 @@ static bool is_exposed(const struct kubernetes_conf *conf, struct slice ns)
 	return v;
 }
 
-static bool take(void *ctx, const struct kubernetes_entry *entry)
+static bool take_entry(void *ctx, const struct kubernetes_entry *entry)
 {
 	struct copy *x = ctx;
 	if (entry->service == NULL || !is_exposed(x->c, slice_of(entry->service->o.ns)))
 		return true;
-	hold(&entry->service->o);
+	hold_object(&entry->service->o);
 	vec_push(&x->items, (struct item){ entry->service, x->slices.n, entry->n_slices });
 	for (uint32_t i = 0; i < entry->n_slices; i++) {
-		hold(&entry->slices[i]->o);
+		hold_object(&entry->slices[i]->o);
 		vec_push(&x->slices, entry->slices[i]);
 	}
 	return true;
@@ -298,7 +304,7 @@ static bool make_server(void *ctx, const struct kubernetes_host *host)
 	if (n == 0)
 		return true;
 	if (!has_server(x, name))
-		make(x, x->zone, DNS_TYPE_NS, name, n);
+		make_record(x, x->zone, DNS_TYPE_NS, name, n);
 	make_address(x, name, host->ip);
 	return true;
 }
@@ -306,8 +312,8 @@ static bool make_server(void *ctx, const struct kubernetes_host *host)
 static void make_apex(struct copy *copy, size_t zone)
 {
 	uint8_t soa[KUBERNETES_SOA_MAX];
-	make(copy, copy->zone, DNS_TYPE_SOA, soa,
-	     kubernetes_soa_data(copy->c, zone, copy->zone, soa));
+	make_record(copy, copy->zone, DNS_TYPE_SOA, soa,
+		    kubernetes_soa_data(copy->c, zone, copy->zone, soa));
 	copy->made.v[0].ttl = kubernetes_soa_ttl(copy->c);
 	kubernetes_each_host(copy->c, make_server, copy);
 }
@@ -342,7 +348,7 @@ struct zone_copy *kubernetes_copy_zone(struct plugin_inst *self, const uint8_t *
 	rcu_enter();
 	make_apex(x, (size_t)at);
 	rcu_leave();
-	kubernetes_index_each(c->is_multicluster[at] ? c->imports : c->index, take, x);
+	kubernetes_index_each(c->is_multicluster[at] ? c->imports : c->index, take_entry, x);
 	if (x->items.n != 0)
 		qsort(x->items.v, x->items.n, sizeof(x->items.v[0]), by_name);
 	return &x->base;

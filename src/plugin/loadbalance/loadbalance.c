@@ -16,6 +16,8 @@
 #include "base/readfile.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "plugin/loadbalance/order.h"
+#include "plugin/loadbalance/order_wire.h"
 #include "plugin/loadbalance/weights.h"
 #include "server/query.h"
 #include "server/setup.h"
@@ -122,7 +124,7 @@ static void free_table(struct rcu_item *item)
 	free(t);
 }
 
-static void publish(struct loadbalance_conf *conf, struct loadbalance_weights *weights)
+static void publish_table(struct loadbalance_conf *conf, struct loadbalance_weights *weights)
 {
 	struct table *t = xcalloc(1, sizeof(*t));
 	struct table *old = rcu_get(&conf->table);
@@ -134,7 +136,7 @@ static void publish(struct loadbalance_conf *conf, struct loadbalance_weights *w
 
 /* Reads the file when its text is new: 1. A text that was met before is not looked at again, be it
  * good or bad: 0. ERR_NOTFOUND when it cannot be opened. */
-static int refresh(struct loadbalance_conf *conf, struct srcerr *err)
+static int refresh_weights(struct loadbalance_conf *conf, struct srcerr *err)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	struct loadbalance_weights *w;
@@ -158,7 +160,7 @@ static int refresh(struct loadbalance_conf *conf, struct srcerr *err)
 	r = loadbalance_weights_parse(conf->file, strbuf_slice(&text), &w, err);
 	if (r < 0)
 		return r;
-	publish(conf, w);
+	publish_table(conf, w);
 	return 1;
 }
 
@@ -167,7 +169,7 @@ static void on_task(void *ctx)
 	struct loadbalance_conf *c = ctx;
 	struct srcerr err = { 0 };
 	char text[1024];
-	int r = refresh(c, &err);
+	int r = refresh_weights(c, &err);
 	if (r < 0)
 		log_error(AREA, "%s; the weights stay as they are",
 			  srcerr_str(&err, text, sizeof(text)));
@@ -182,7 +184,7 @@ static int loadbalance_prepare(struct plugin_inst *self, struct prepare *prepare
 	char period[64];
 	if (c->file == NULL)
 		return 0;
-	int r = refresh(c, &err);
+	int r = refresh_weights(c, &err);
 	if (r == ERR_NOTFOUND && c->reload_ns != 0) {
 		log_warn(AREA, "%s; will try again in %s", err.text,
 			 duration_str(c->reload_ns, period, sizeof(period)));
@@ -215,7 +217,7 @@ static void loadbalance_teardown(struct plugin_inst *self)
 
 /* ---- replies ---- */
 
-static void weigh(struct loadbalance_conf *conf, const struct loadbalance_job *job)
+static void weigh_reply(struct loadbalance_conf *conf, const struct loadbalance_job *job)
 {
 	rcu_enter();
 	const struct table *t = rcu_get(&conf->table);
@@ -228,7 +230,7 @@ static void weigh(struct loadbalance_conf *conf, const struct loadbalance_job *j
 	rcu_leave();
 }
 
-static void shuffle(const struct loadbalance_job *job)
+static void shuffle_reply(const struct loadbalance_job *job)
 {
 	if (job->resp->msg != NULL && loadbalance_shuffle_wire(job))
 		return;
@@ -236,7 +238,7 @@ static void shuffle(const struct loadbalance_job *job)
 		loadbalance_shuffle(job);
 }
 
-static bool concerns(const struct query *q, uint16_t qtype)
+static bool is_orderable(const struct query *q, uint16_t qtype)
 {
 	const struct dns_resp *r = &q->resp;
 	return q->outcome == V_ANSWERED && r->rcode == DNS_RCODE_NOERROR &&
@@ -249,13 +251,13 @@ static enum verdict loadbalance_respond(struct plugin_inst *self, struct query *
 {
 	struct loadbalance_conf *c = self->conf;
 	uint16_t qtype = dns_get16(q->question + q->question_len - 4);
-	if (!concerns(q, qtype))
+	if (!is_orderable(q, qtype))
 		return V_NEXT;
 	const struct loadbalance_job j = { &q->resp, &q->arena, query_rng(q) };
 	if (c->file == NULL)
-		shuffle(&j);
+		shuffle_reply(&j);
 	else if (qtype == DNS_TYPE_A || qtype == DNS_TYPE_AAAA || qtype == DNS_TYPE_SRV)
-		weigh(c, &j);
+		weigh_reply(c, &j);
 	if (c->prefer.n != 0 && dns_resp_thaw(&q->resp, &q->arena) == 0)
 		loadbalance_prefer(&j, c->prefer.v, c->prefer.n);
 	return V_NEXT;

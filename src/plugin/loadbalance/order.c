@@ -1,8 +1,9 @@
 /* The orders in which loadbalance puts the records of a section: groups by type, and within the
  * addresses by chance, by weight or by network. */
+#include "plugin/loadbalance/order.h"
+
 #include <string.h>
 
-#include "plugin/loadbalance/loadbalance.h"
 #include "plugin/loadbalance/weights.h"
 
 enum group { CNAMES, ADDRESSES, MAILS, OTHERS };
@@ -33,8 +34,8 @@ static enum group group_of(const struct dns_rr *rr)
 }
 
 /* False when there is nothing to order, or no memory for it: then the section stays as it is. */
-static bool split(struct groups *groups, const struct loadbalance_job *job,
-		  enum dns_section section, const enum group order[GROUPS])
+static bool split_section(struct groups *groups, const struct loadbalance_job *job,
+			  enum dns_section section, const enum group order[GROUPS])
 {
 	size_t at[GROUPS];
 	*groups = (struct groups){ .total = job->resp->count[section] };
@@ -56,36 +57,36 @@ static bool split(struct groups *groups, const struct loadbalance_job *job,
 	return true;
 }
 
-static void join(const struct groups *groups, const struct loadbalance_job *job,
-		 enum dns_section section)
+static void join_section(const struct groups *groups, const struct loadbalance_job *job,
+			 enum dns_section section)
 {
 	dns_resp_clear(job->resp, section);
 	for (size_t i = 0; i < groups->total; i++)
 		dns_resp_link(job->resp, section, groups->rr[i]);
 }
 
-static void swap(struct dns_rr **left, struct dns_rr **right)
+static void swap_records(struct dns_rr **left, struct dns_rr **right)
 {
 	struct dns_rr *tmp = *left;
 	*left = *right;
 	*right = tmp;
 }
 
-static void shuffle(const struct loadbalance_job *job, struct dns_rr **rr, size_t count)
+static void shuffle_records(const struct loadbalance_job *job, struct dns_rr **rr, size_t count)
 {
 	for (size_t i = 0; i + 1 < count; i++)
-		swap(&rr[i], &rr[i + rng_below(job->rng, (uint32_t)(count - i))]);
+		swap_records(&rr[i], &rr[i + rng_below(job->rng, (uint32_t)(count - i))]);
 }
 
 void loadbalance_shuffle(const struct loadbalance_job *job)
 {
 	for (int s = 0; s < DNS_SECTIONS; s++) {
 		struct groups g;
-		if (!split(&g, job, (enum dns_section)s, by_chance))
+		if (!split_section(&g, job, (enum dns_section)s, by_chance))
 			continue;
-		shuffle(job, g.rr + g.start[ADDRESSES], g.n[ADDRESSES]);
-		shuffle(job, g.rr + g.start[MAILS], g.n[MAILS]);
-		join(&g, job, (enum dns_section)s);
+		shuffle_records(job, g.rr + g.start[ADDRESSES], g.n[ADDRESSES]);
+		shuffle_records(job, g.rr + g.start[MAILS], g.n[MAILS]);
+		join_section(&g, job, (enum dns_section)s);
 	}
 }
 
@@ -114,8 +115,9 @@ unsigned loadbalance_record_weight(const struct loadbalance_weights *weights,
 }
 
 /* Each address is chosen with the chance of its weight among all. */
-static size_t choose(const struct loadbalance_job *job, const struct loadbalance_weights *weights,
-		     struct dns_rr **rr, size_t count)
+static size_t choose_record(const struct loadbalance_job *job,
+			    const struct loadbalance_weights *weights, struct dns_rr **rr,
+			    size_t count)
 {
 	uint32_t sum = 0;
 	for (size_t i = 0; i < count; i++)
@@ -135,16 +137,16 @@ void loadbalance_weigh(const struct loadbalance_job *job, const struct loadbalan
 	static const enum dns_section sections[] = { DNS_ANSWER, DNS_ADDITIONAL };
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		struct groups g;
-		if (!split(&g, job, sections[i], by_chance) || g.n[ADDRESSES] == 0)
+		if (!split_section(&g, job, sections[i], by_chance) || g.n[ADDRESSES] == 0)
 			continue;
 		struct dns_rr **rr = g.rr + g.start[ADDRESSES];
-		swap(&rr[0], &rr[choose(job, weights, rr, g.n[ADDRESSES])]);
-		join(&g, job, sections[i]);
+		swap_records(&rr[0], &rr[choose_record(job, weights, rr, g.n[ADDRESSES])]);
+		join_section(&g, job, sections[i]);
 	}
 }
 
 /* The first network that has the address; n: none. */
-static size_t rank(const struct dns_rr *rr, const struct net_cidr *net, size_t count)
+static size_t rank_of_net(const struct dns_rr *rr, const struct net_cidr *net, size_t count)
 {
 	union net_addr ip = address_of(rr);
 	size_t i = 0;
@@ -162,7 +164,7 @@ static void sort_by_network(const struct loadbalance_job *job, struct dns_rr **r
 	if (out == NULL || ranks == NULL)
 		return;
 	for (size_t i = 0; i < count; i++)
-		ranks[i] = rank(rr[i], net, n_net);
+		ranks[i] = rank_of_net(rr[i], net, n_net);
 	for (size_t r = 0; r <= n_net; r++) {
 		for (size_t i = 0; i < count; i++) {
 			if (ranks[i] == r)
@@ -177,10 +179,10 @@ void loadbalance_prefer(const struct loadbalance_job *job, const struct net_cidr
 	static const enum dns_section sections[] = { DNS_ANSWER, DNS_ADDITIONAL };
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		struct groups g;
-		if (!split(&g, job, sections[i], by_network))
+		if (!split_section(&g, job, sections[i], by_network))
 			continue;
 		if (g.n[ADDRESSES] > 1)
 			sort_by_network(job, g.rr + g.start[ADDRESSES], g.n[ADDRESSES], net, count);
-		join(&g, job, sections[i]);
+		join_section(&g, job, sections[i]);
 	}
 }

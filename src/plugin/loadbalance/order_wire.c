@@ -2,10 +2,12 @@
  * section change places byte by byte, and the message needs not be opened. That works where they
  * stand together behind the others, all of one size with an owner that is a pointer, and nothing
  * that follows points at them. Messages as servers make them are so nearly always. */
+#include "plugin/loadbalance/order_wire.h"
+
 #include <string.h>
 
 #include "dns/rrwalk.h"
-#include "plugin/loadbalance/loadbalance.h"
+#include "plugin/loadbalance/order.h"
 
 enum { A_BYTES = 2 + 10 + 4, AAAA_BYTES = 2 + 10 + 16 };
 
@@ -82,7 +84,7 @@ static bool look_plain(struct run *run, const struct dns_resp *resp)
 	return true;
 }
 
-static void look(struct plan *plan, const struct dns_resp *resp)
+static void plan_sections(struct plan *plan, const struct dns_resp *resp)
 {
 	struct dns_rrwalk w;
 	memset(plan, 0, sizeof(*plan));
@@ -114,12 +116,12 @@ static bool pointed_at(const struct run *run, const struct dns_resp *resp)
 }
 
 /* A single one that is not alike stays where it is. */
-static bool movable(const struct run *run, const struct dns_resp *resp)
+static bool is_movable(const struct run *run, const struct dns_resp *resp)
 {
 	return !run->scattered && (run->n < 2 || (!run->odd && !pointed_at(run, resp)));
 }
 
-static void exchange(uint8_t *left, uint8_t *right, size_t len)
+static void exchange_bytes(uint8_t *left, uint8_t *right, size_t len)
 {
 	uint8_t tmp[AAAA_BYTES];
 	memcpy(tmp, left, len);
@@ -127,21 +129,21 @@ static void exchange(uint8_t *left, uint8_t *right, size_t len)
 	memcpy(right, tmp, len);
 }
 
-static void swap(const struct run *run, size_t left, size_t right)
+static void swap_records(const struct run *run, size_t left, size_t right)
 {
 	uint8_t *a = run->at + left * run->size, *b = run->at + right * run->size;
 	if (left == right)
 		return;
 	if (run->size == A_BYTES) /* known at compile time: no calls */
-		exchange(a, b, A_BYTES);
+		exchange_bytes(a, b, A_BYTES);
 	else
-		exchange(a, b, AAAA_BYTES);
+		exchange_bytes(a, b, AAAA_BYTES);
 }
 
-static void shuffle(const struct loadbalance_job *job, const struct run *run)
+static void shuffle_run(const struct loadbalance_job *job, const struct run *run)
 {
 	for (size_t i = 0; i + 1 < run->n; i++)
-		swap(run, i, i + rng_below(job->rng, (uint32_t)(run->n - i)));
+		swap_records(run, i, i + rng_below(job->rng, (uint32_t)(run->n - i)));
 }
 
 bool loadbalance_shuffle_wire(const struct loadbalance_job *job)
@@ -149,17 +151,17 @@ bool loadbalance_shuffle_wire(const struct loadbalance_job *job)
 	struct run plain;
 	struct plan p;
 	if (LIKELY(look_plain(&plain, job->resp))) {
-		shuffle(job, &plain);
+		shuffle_run(job, &plain);
 		return true;
 	}
-	look(&p, job->resp);
+	plan_sections(&p, job->resp);
 	for (int s = 0; s < DNS_SECTIONS; s++) {
 		if (job->resp->count[s] > 1 &&
-		    (p.of[s].n_mail > 1 || !movable(&p.of[s], job->resp)))
+		    (p.of[s].n_mail > 1 || !is_movable(&p.of[s], job->resp)))
 			return false;
 	}
 	for (int s = 0; s < DNS_SECTIONS; s++)
-		shuffle(job, &p.of[s]);
+		shuffle_run(job, &p.of[s]);
 	return true;
 }
 
@@ -179,8 +181,8 @@ static unsigned weight_at(const struct loadbalance_weights *weights,
 	return loadbalance_record_weight(weights, &rr);
 }
 
-static size_t choose(const struct loadbalance_weights *weights, const struct loadbalance_job *job,
-		     const struct run *run)
+static size_t choose_record(const struct loadbalance_weights *weights,
+			    const struct loadbalance_job *job, const struct run *run)
 {
 	uint32_t sum = 0;
 	for (size_t i = 0; i < run->n; i++)
@@ -200,17 +202,17 @@ bool loadbalance_weigh_wire(const struct loadbalance_job *job,
 {
 	static const enum dns_section sections[] = { DNS_ANSWER, DNS_ADDITIONAL };
 	struct plan p;
-	look(&p, job->resp);
+	plan_sections(&p, job->resp);
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		const struct run *r = &p.of[sections[i]];
 		if (job->resp->count[sections[i]] > 1 && r->n != 0 &&
-		    (r->odd || !movable(r, job->resp)))
+		    (r->odd || !is_movable(r, job->resp)))
 			return false;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
 		const struct run *r = &p.of[sections[i]];
 		if (job->resp->count[sections[i]] > 1 && r->n != 0)
-			swap(r, 0, choose(weights, job, r));
+			swap_records(r, 0, choose_record(weights, job, r));
 	}
 	return true;
 }

@@ -12,6 +12,8 @@
 
 #include "base/strbuf.h"
 #include "plugin/loadbalance/loadbalance.h"
+#include "plugin/loadbalance/order.h"
+#include "plugin/loadbalance/order_wire.h"
 #include "plugin/loadbalance/weights.h"
 
 static const uint8_t question[] = "\3www\7example\3org\0\0\1\0\1";

@@ -35,7 +35,7 @@ struct parser {
 	struct srcerr *err;
 };
 
-static int fail(struct parser *parser, unsigned word, const char *what)
+static int fail_at_word(struct parser *parser, unsigned word, const char *what)
 {
 	struct srcpos pos = parser->pos;
 	pos.col = (uint32_t)(parser->word[word].p - parser->line_start) + 1;
@@ -56,10 +56,10 @@ static int take_domain(struct parser *parser)
 	uint8_t name[DNS_NAME_MAX];
 	union net_addr ip;
 	if (parse_ip(parser->word[0], &ip) == 0)
-		return fail(parser, 0, "expected a weight behind the address");
+		return fail_at_word(parser, 0, "expected a weight behind the address");
 	int n = dns_name_from_text(parser->word[0], name);
 	if (n < 0)
-		return fail(parser, 0, "expected a domain name");
+		return fail_at_word(parser, 0, "expected a domain name");
 	dns_name_lower(name, name);
 	struct slice key = { (const char *)name, (size_t)n };
 	parser->domain = map_get(&parser->w->domains, key);
@@ -75,17 +75,17 @@ static int take_weight(struct parser *parser)
 	union net_addr ip;
 	uint64_t weight;
 	if (parse_ip(parser->word[0], &ip) < 0)
-		return fail(parser, 0, "expected an IP address");
+		return fail_at_word(parser, 0, "expected an IP address");
 	if (slice_u64(parser->word[1], &weight) < 0 || weight == 0 ||
 	    weight > LOADBALANCE_WEIGHT_MAX)
-		return fail(parser, 1, "expected a weight from 1 to 255");
+		return fail_at_word(parser, 1, "expected a weight from 1 to 255");
 	if (parser->domain == NULL)
-		return fail(parser, 0, "expected a domain name before the first address");
+		return fail_at_word(parser, 0, "expected a domain name before the first address");
 	vec_push(&parser->domain->v, (struct item){ ip, (unsigned)weight });
 	return 0;
 }
 
-static void split(struct parser *parser, struct slice line)
+static void split_words(struct parser *parser, struct slice line)
 {
 	const char *end = line.p + line.n;
 	parser->n = 0;
@@ -103,13 +103,13 @@ static void split(struct parser *parser, struct slice line)
 
 static int take_line(struct parser *parser, struct slice line)
 {
-	split(parser, line);
+	split_words(parser, line);
 	if (parser->n == 0 || parser->word[0].p[0] == '#')
 		return 0;
 	if (parser->n == 1)
 		return take_domain(parser);
 	return parser->n == 2 ? take_weight(parser)
-			      : fail(parser, 2, "expected the end of the line");
+			      : fail_at_word(parser, 2, "expected the end of the line");
 }
 
 int loadbalance_weights_parse(const char *file, struct slice text, struct loadbalance_weights **ret,

@@ -51,7 +51,7 @@ static const uint8_t ipv6[16] = { [15] = 1 };
 static const uint8_t soa[] = "\11localhost\0\4root\11localhost\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0"
 			     "\11\72\200";
 
-static enum verdict reply(struct query *q, enum dns_section section, struct dns_rr rr)
+static enum verdict reply_with_record(struct query *q, enum dns_section section, struct dns_rr rr)
 {
 	rr.owner_len = (uint8_t)dns_name_len(rr.owner);
 	rr.cls = DNS_CLASS_IN;
@@ -61,13 +61,13 @@ static enum verdict reply(struct query *q, enum dns_section section, struct dns_
 	return V_ANSWERED;
 }
 
-static enum verdict nodata(struct query *q, const uint8_t *owner)
+static enum verdict reply_nodata(struct query *q, const uint8_t *owner)
 {
-	return reply(q, DNS_AUTHORITY,
-		     (struct dns_rr){ .owner = owner,
-				      .type = DNS_TYPE_SOA,
-				      .rdata = soa,
-				      .rdlen = sizeof(soa) - 1 });
+	return reply_with_record(q, DNS_AUTHORITY,
+				 (struct dns_rr){ .owner = owner,
+						  .type = DNS_TYPE_SOA,
+						  .rdata = soa,
+						  .rdlen = sizeof(soa) - 1 });
 }
 
 /* What a type has at a name: addresses only where names are of hosts, NS and SOA only at an apex.
@@ -84,18 +84,18 @@ static const struct {
 	{ DNS_TYPE_SOA, false, true, soa, sizeof(soa) - 1 },
 };
 
-static enum verdict answer(struct query *q, bool host, bool apex)
+static enum verdict answer_query(struct query *q, bool host, bool apex)
 {
 	for (size_t i = 0; i < ARRAY_LEN(records); i++) {
 		if (records[i].type == q->req.qtype &&
 		    ((records[i].host && host) || (records[i].apex && apex)))
-			return reply(q, DNS_ANSWER,
-				     (struct dns_rr){ .owner = q->req.qname,
-						      .type = records[i].type,
-						      .rdata = records[i].rdata,
-						      .rdlen = records[i].rdlen });
+			return reply_with_record(q, DNS_ANSWER,
+						 (struct dns_rr){ .owner = q->req.qname,
+								  .type = records[i].type,
+								  .rdata = records[i].rdata,
+								  .rdlen = records[i].rdlen });
 	}
-	return nodata(q, q->req.qname);
+	return reply_nodata(q, q->req.qname);
 }
 
 /* Below localhost, or with localhost as first of several labels. */
@@ -121,16 +121,16 @@ static enum verdict serve_zone(struct query *q, const uint8_t *zone)
 {
 	query_reply(q);
 	if (dns_name_len(zone) == q->qname.len)
-		return answer(q, zone == localhost, true);
+		return answer_query(q, zone == localhost, true);
 	if (!dns_name_eq_case(q->qname.wire, loopback_ptr))
 		q->resp.rcode = DNS_RCODE_NXDOMAIN;
 	else if (q->req.qtype == DNS_TYPE_PTR)
-		return reply(q, DNS_ANSWER,
-			     (struct dns_rr){ .owner = q->req.qname,
-					      .type = DNS_TYPE_PTR,
-					      .rdata = localhost,
-					      .rdlen = sizeof(localhost) });
-	return nodata(q, zone);
+		return reply_with_record(q, DNS_ANSWER,
+					 (struct dns_rr){ .owner = q->req.qname,
+							  .type = DNS_TYPE_PTR,
+							  .rdata = localhost,
+							  .rdlen = sizeof(localhost) });
+	return reply_nodata(q, zone);
 }
 
 static enum verdict local_serve(struct plugin_inst *self, struct query *q)
@@ -139,7 +139,7 @@ static enum verdict local_serve(struct plugin_inst *self, struct query *q)
 	if (is_subdomain(c, &q->qname)) {
 		metrics_add(c->requests, query_slot(q), 1);
 		query_reply(q);
-		return answer(q, true, false);
+		return answer_query(q, true, false);
 	}
 	const uint8_t *zone = find_zone(&q->qname);
 	return zone != NULL ? serve_zone(q, zone) : V_NEXT;

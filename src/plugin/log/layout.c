@@ -205,7 +205,7 @@ static const struct {
 
 /* ---- at load ---- */
 
-static void expand(struct strbuf *out, const char *text)
+static void expand_names(struct strbuf *out, const char *text)
 {
 	static const struct {
 		const char *name;
@@ -226,7 +226,7 @@ static void expand(struct strbuf *out, const char *text)
 }
 
 /* A placeholder in braces; false when it is none. */
-static bool placeholder(struct slice text, struct log_segment *ret)
+static bool parse_placeholder(struct slice text, struct log_segment *ret)
 {
 	for (size_t i = 0; i < ARRAY_LEN(placeholders); i++) {
 		if (slice_is(text, placeholders[i].name)) {
@@ -244,7 +244,7 @@ void log_layout_parse(struct log_layout *layout, struct arena *arena, const char
 {
 	CLEANUP(strbuf_done) struct strbuf whole = STRBUF_INIT;
 	VEC(struct log_segment) seg = { 0 };
-	expand(&whole, text);
+	expand_names(&whole, text);
 	const char *s = arena_strndup(arena, whole.s, whole.n);
 	const char *literal = s, *open = NULL;
 	for (; *s != '\0'; s++) {
@@ -254,7 +254,8 @@ void log_layout_parse(struct log_layout *layout, struct arena *arena, const char
 			open = s;
 		if (*s != '}' || open == NULL)
 			continue;
-		bool found = placeholder((struct slice){ open, (size_t)(s + 1 - open) }, &seg_here);
+		bool found = parse_placeholder((struct slice){ open, (size_t)(s + 1 - open) },
+					       &seg_here);
 		if (found && open > literal)
 			vec_push(&seg, (struct log_segment){
 					       .text = { literal, (size_t)(open - literal) } });

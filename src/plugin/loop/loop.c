@@ -104,7 +104,7 @@ static void take_back_own(struct loop_conf *conf)
 }
 
 /* A reply to a query that was not met here came from the configuration before this one. */
-static bool over(struct loop_probe *probe, bool answered)
+static bool is_over(struct loop_probe *probe, bool answered)
 {
 	struct loop_conf *c = probe->ctx;
 	bool last =
@@ -144,7 +144,7 @@ static int loop_worker_init(struct plugin_inst *self, struct worker *worker)
 	if (worker_slot(worker) != 1 || c->off || worker_net_ops(worker) != &net_ops_kernel)
 		return 0;
 	c->probe.qtype = DNS_TYPE_HINFO;
-	c->probe.over = over;
+	c->probe.over = is_over;
 	c->probe.ctx = c;
 	c->deadline_ns = loop_now(worker_loop(worker)) + try_ns;
 	loop_probe_start(&c->probe, worker_loop(worker), first_ns);

@@ -22,7 +22,7 @@ static void hang_up(struct loop_probe *probe)
 	probe->asked = false;
 }
 
-static void conclude(struct loop_probe *probe, bool answered)
+static void finish_probe(struct loop_probe *probe, bool answered)
 {
 	hang_up(probe);
 	if (probe->over(probe, answered))
@@ -38,14 +38,14 @@ static void on_readable(struct loop_fd *loop_fd, uint32_t events)
 	(void)events;
 	ssize_t n = recv(loop_fd->fd, m, sizeof(m), MSG_DONTWAIT);
 	if (n < 0) {
-		conclude(p, false); /* nobody listens there, or no way */
+		finish_probe(p, false); /* nobody listens there, or no way */
 		return;
 	}
 	if (n >= DNS_HEADER_BYTES && dns_get16(m) == p->id && (dns_get16(m + 2) & DNS_FLAG_QR) != 0)
-		conclude(p, true);
+		finish_probe(p, true);
 }
 
-static bool ask(struct loop_probe *probe)
+static bool send_probe(struct loop_probe *probe)
 {
 	uint8_t m[DNS_QUERY_MAX];
 	rng_secure(&probe->id, sizeof(probe->id));
@@ -66,8 +66,8 @@ static bool ask(struct loop_probe *probe)
 static void on_timer(struct loop_timer *timer)
 {
 	struct loop_probe *p = CONTAINER_OF(timer, struct loop_probe, timer);
-	if (p->asked || !ask(p))
-		conclude(p, false);
+	if (p->asked || !send_probe(p))
+		finish_probe(p, false);
 	else
 		loop_timer_set(p->loop, timer, loop_now(p->loop) + wait_ns);
 }

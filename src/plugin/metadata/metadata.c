@@ -12,7 +12,7 @@ struct metadata_conf {
 	size_t n;
 };
 
-static void collect(void *ctx, struct query *q)
+static void collect_labels(void *ctx, struct query *q)
 {
 	const struct metadata_conf *c = ctx;
 	/* What another block's plugins registered while it was tried is not ours. */
@@ -32,7 +32,7 @@ static int metadata_parse(struct plugin_inst *self, struct setup *setup)
 		return r;
 	if (d->n_body != 0)
 		return setup_error(setup, d->body[0].name.pos, "metadata takes no options");
-	setup->conf->collect = collect;
+	setup->conf->collect = collect_labels;
 	setup->conf->collect_ctx = c;
 	return setup_zones(setup, d->arg, d->n_arg, &c->zones);
 }

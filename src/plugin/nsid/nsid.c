@@ -50,7 +50,7 @@ static int nsid_parse(struct plugin_inst *self, struct setup *setup)
 	return 0;
 }
 
-static bool asks(const struct dns_opt *dns_opt)
+static bool asks_for_nsid(const struct dns_opt *dns_opt)
 {
 	struct dns_option opt;
 	size_t pos = 0;
@@ -64,7 +64,7 @@ static bool asks(const struct dns_opt *dns_opt)
 /* What the client asked is kept, as plugins below may change the request's options. */
 static enum verdict nsid_serve(struct plugin_inst *self, struct query *q)
 {
-	if (!q->req.opt.present || q->req.opt.options_len == 0 || !asks(&q->req.opt))
+	if (!q->req.opt.present || q->req.opt.options_len == 0 || !asks_for_nsid(&q->req.opt))
 		return V_NEXT;
 	struct nsid_state *st = query_state(q, self);
 	if (st != NULL)
@@ -79,7 +79,7 @@ static int drop_theirs(struct query *q)
 	struct dns_opt had = { .options = r->options, .options_len = r->options_len };
 	struct dns_option o;
 	size_t pos = 0;
-	if (!asks(&had))
+	if (!asks_for_nsid(&had))
 		return 0;
 	dns_resp_drop_options(r);
 	while (dns_option_next(&had, &pos, &o)) {

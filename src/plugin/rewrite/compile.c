@@ -1,9 +1,10 @@
 /* Patterns: compiled when a configuration is prepared, freed when it is torn down. */
+#include "plugin/rewrite/compile.h"
+
 #include <string.h>
 
 #include "base/err.h"
 #include "base/log.h"
-#include "plugin/rewrite/rewrite_priv.h"
 
 /* How many of {0} to {100} the text has; each counts once. */
 static unsigned groups_used(const char *to)
@@ -43,7 +44,7 @@ static int check_groups(const struct rewrite_pattern *pattern, struct srcerr *er
 	return 0;
 }
 
-static int compile(struct rewrite_pattern *pattern, struct srcerr *err)
+static int compile_pattern(struct rewrite_pattern *pattern, struct srcerr *err)
 {
 	struct srcerr inner = { .text = "" };
 	size_t n = strlen(pattern->text);
@@ -65,7 +66,7 @@ static int compile(struct rewrite_pattern *pattern, struct srcerr *err)
 int rewrite_compile(struct rewrite_conf *conf, struct srcerr *err)
 {
 	for (struct rewrite_pattern *p = conf->patterns; p != NULL; p = p->next) {
-		int r = compile(p, err);
+		int r = compile_pattern(p, err);
 		if (r < 0) {
 			rewrite_release(conf);
 			return r;

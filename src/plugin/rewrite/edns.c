@@ -1,8 +1,10 @@
 /* What rules do to the EDNS options of a request, and how `revert` undoes it. */
+#include "plugin/rewrite/edns.h"
+
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/rewrite/rewrite_priv.h"
+#include "plugin/rewrite/name.h"
 
 enum { OWN_UDP_SIZE = 4096 };
 
@@ -59,8 +61,8 @@ static void remove_all(struct rewrite_options *options, uint16_t code)
 	options->n = n;
 }
 
-static struct rewrite_option *find(const struct rewrite_options *options,
-				   const struct rewrite_edns *edns)
+static struct rewrite_option *find_option(const struct rewrite_options *options,
+					  const struct rewrite_edns *edns)
 {
 	for (size_t i = 0; i < options->n; i++) {
 		if (options->v[i].code == edns->code && options->v[i].local == edns->only_local)
@@ -95,7 +97,7 @@ enum rewrite_result rewrite_apply_edns(const struct rewrite_rule *rule, struct r
 		remove_all(l, e->code);
 		return REWRITE_DONE;
 	}
-	struct rewrite_option *old = find(l, e);
+	struct rewrite_option *old = find_option(l, e);
 	if (old != NULL && e->action == EDNS_APPEND && e->keep_other)
 		return REWRITE_IGNORED;
 	if (old == NULL && e->action == EDNS_REPLACE)

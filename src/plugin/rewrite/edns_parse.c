@@ -1,14 +1,16 @@
 /* Reading `edns0` rules, and the values they put into options. */
+#include "plugin/rewrite/edns_parse.h"
+
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/rewrite/rewrite_priv.h"
+#include "plugin/rewrite/edns.h"
 
 enum { CODE_NSID = 3, CODE_SUBNET = 8 };
 
 /* ---- values ---- */
 
-static bool copied(struct rewrite_run *run, const void *data, size_t len, struct slice *ret)
+static bool copy_value(struct rewrite_run *run, const void *data, size_t len, struct slice *ret)
 {
 	const char *copy = arena_memdup(&run->q->arena, data, len);
 	*ret = (struct slice){ copy, len };
@@ -28,14 +30,14 @@ static bool qname_value(const struct rewrite_rule *rule, struct rewrite_run *run
 	(void)rule;
 	char text[DNS_NAME_TEXT_MAX];
 	size_t n = dns_name_to_text(run->q->req.qname, false, text);
-	return copied(run, text, n, ret);
+	return copy_value(run, text, n, ret);
 }
 
 static bool number_value(struct rewrite_run *run, uint16_t number, struct slice *ret)
 {
 	uint8_t bytes[2];
 	dns_put16(bytes, number);
-	return copied(run, bytes, sizeof(bytes), ret);
+	return copy_value(run, bytes, sizeof(bytes), ret);
 }
 
 static bool qtype_value(const struct rewrite_rule *rule, struct rewrite_run *run, struct slice *ret)
@@ -85,7 +87,7 @@ static bool protocol_value(const struct rewrite_rule *rule, struct rewrite_run *
 static bool label_value(const struct rewrite_rule *rule, struct rewrite_run *run, struct slice *ret)
 {
 	struct slice value = query_meta_get(run->q, rule->edns.label);
-	return value.n != 0 && copied(run, value.p, value.n, ret);
+	return value.n != 0 && copy_value(run, value.p, value.n, ret);
 }
 
 /* RFC 7871 6: family, source and scope prefix length, as many bytes as the prefix needs. */
@@ -104,7 +106,7 @@ static bool subnet_value(const struct rewrite_rule *rule, struct rewrite_run *ru
 	memcpy(out + 4, ip, bytes);
 	if (bits % 8 != 0)
 		out[3 + bytes] &= (uint8_t)(0xff00U >> (bits % 8));
-	return copied(run, out, 4 + bytes, ret);
+	return copy_value(run, out, 4 + bytes, ret);
 }
 
 static const struct {

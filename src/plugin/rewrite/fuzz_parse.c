@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugin/rewrite/compile.h"
+#include "plugin/rewrite/match.h"
+#include "plugin/rewrite/name.h"
+#include "plugin/rewrite/parse.h"
 #include "plugin/rewrite/rewrite_priv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,9 @@
 /* Which rule is next: exact names are found by their hash, however many rules there are, and only
  * the others are tried one by one. */
+#include "plugin/rewrite/index.h"
+
 #include "base/arena.h"
-#include "plugin/rewrite/rewrite_priv.h"
+#include "plugin/rewrite/name.h"
 
 /* Rules that are about one name; it is known what that is. */
 static bool is_exact(const struct rewrite_rule *rule)
@@ -37,7 +39,7 @@ void rewrite_index_init(struct rewrite_conf *conf, struct arena *arena)
 	conf->first_other = other;
 }
 
-static uint32_t skip(const struct rewrite_conf *conf, uint32_t at, uint32_t from)
+static uint32_t skip_to(const struct rewrite_conf *conf, uint32_t at, uint32_t from)
 {
 	while (at < from)
 		at = conf->next[at];
@@ -61,10 +63,10 @@ const struct rewrite_rule *rewrite_index_next(struct rewrite_run *run)
 {
 	const struct rewrite_conf *c = run->conf;
 	uint32_t hash = run->q->qname.hash[0];
-	run->exact = skip(c, run->exact, run->rule);
+	run->exact = skip_to(c, run->exact, run->rule);
 	while (run->exact < c->n_rules && c->rule[run->exact].match.hash != hash)
 		run->exact = c->next[run->exact];
-	run->other = skip(c, run->other, run->rule);
+	run->other = skip_to(c, run->other, run->rule);
 	uint32_t at = MIN(run->exact, run->other);
 	run->rule = at + 1;
 	return at < c->n_rules ? &c->rule[at] : NULL;

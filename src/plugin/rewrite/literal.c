@@ -1,9 +1,9 @@
 /* What a name must have for a pattern to match it: a text that ends where a label ends, read from
  * the pattern. Found in patterns such as ^(.*)\.apps\.example\.com\.$, whose groups need not be
  * looked into; in others nothing is found, and they are always tried. */
-#include <string.h>
+#include "plugin/rewrite/literal.h"
 
-#include "plugin/rewrite/rewrite_priv.h"
+#include <string.h>
 
 struct reader {
 	const char *p;
@@ -22,7 +22,7 @@ static bool is_plain(char ch)
 }
 
 /* A literal dot ends at p. */
-static void dot(struct reader *reader)
+static void add_dot(struct reader *reader)
 {
 	if (reader->depth > 0 || (*reader->p != '\0' && strchr("*?+{", *reader->p) != NULL)) {
 		reader->run_n = 0;
@@ -36,7 +36,7 @@ static void dot(struct reader *reader)
 }
 
 /* Past a backslash: punctuation is literal, these letters stand for one character or for none. */
-static void escape(struct reader *reader)
+static void read_escape(struct reader *reader)
 {
 	char c = *reader->p;
 	bool letter = ascii_isalpha(c) || ascii_isdigit(c);
@@ -46,7 +46,7 @@ static void escape(struct reader *reader)
 	}
 	reader->p++;
 	if (c == '.')
-		dot(reader);
+		add_dot(reader);
 	else
 		reader->run_n = 0;
 }
@@ -56,7 +56,7 @@ static void skip_class(struct reader *reader)
 {
 	if (strncmp(reader->p, ".]", 2) == 0) {
 		reader->p += 2;
-		dot(reader);
+		add_dot(reader);
 		return;
 	}
 	reader->run_n = 0;
@@ -81,11 +81,11 @@ static void open_group(struct reader *reader)
 	reader->run_n = 0;
 }
 
-static void step(struct reader *reader)
+static void read_next(struct reader *reader)
 {
 	char c = *reader->p++;
 	if (c == '\\') {
-		escape(reader);
+		read_escape(reader);
 	} else if (c == '[') {
 		skip_class(reader);
 	} else if (c == '(') {
@@ -108,6 +108,6 @@ struct slice rewrite_literal(const char *pattern, struct arena *arena)
 			    .run = arena_alloc(arena, n),
 			    .best = arena_alloc(arena, n) };
 	while (*r.p != '\0' && !r.give_up)
-		step(&r);
+		read_next(&r);
 	return r.give_up ? (struct slice){ NULL, 0 } : (struct slice){ r.best, r.best_n };
 }

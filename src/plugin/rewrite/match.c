@@ -1,8 +1,10 @@
 /* How rules look at names, and how they put new ones together. */
+#include "plugin/rewrite/match.h"
+
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/rewrite/rewrite_priv.h"
+#include "plugin/rewrite/literal.h"
 
 void rewrite_text_add(struct rewrite_text *text, struct slice word)
 {

@@ -1,8 +1,11 @@
 /* What rules do to the question. */
+#include "plugin/rewrite/name.h"
+
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/rewrite/rewrite_priv.h"
+#include "plugin/rewrite/index.h"
+#include "plugin/rewrite/match.h"
 
 enum verdict rewrite_out_of_memory(struct query *q)
 {
@@ -48,8 +51,8 @@ enum rewrite_result rewrite_push_all(struct rewrite_run *run, const struct rewri
 	return res;
 }
 
-static enum rewrite_result ask(struct rewrite_run *run, const uint8_t *name, uint16_t qtype,
-			       uint16_t qclass)
+static enum rewrite_result ask_name(struct rewrite_run *run, const uint8_t *name, uint16_t qtype,
+				    uint16_t qclass)
 {
 	if (query_ask(run->q, name, qtype, qclass) < 0)
 		return no_memory(run);
@@ -102,7 +105,7 @@ static enum rewrite_result rename_to(const struct rewrite_rule *rule, struct rew
 	if (rule->automatic)
 		res = push_remap(run, name, wire);
 	if (res == REWRITE_DONE)
-		res = ask(run, wire, q->req.qtype, q->req.qclass);
+		res = ask_name(run, wire, q->req.qtype, q->req.qclass);
 	return res == REWRITE_DONE ? rewrite_push_all(run, rule) : res;
 }
 
@@ -115,7 +118,7 @@ enum rewrite_result rewrite_apply_name(const struct rewrite_rule *rule, struct r
 	if (rule->match.how == REWRITE_EXACT) {
 		if (rule->to_wire == NULL)
 			return invalid_name(run, rule->to);
-		enum rewrite_result res = ask(run, rule->to_wire, q->req.qtype, q->req.qclass);
+		enum rewrite_result res = ask_name(run, rule->to_wire, q->req.qtype, q->req.qclass);
 		return res == REWRITE_DONE ? rewrite_push_all(run, rule) : res;
 	}
 	if (!rewrite_replace(&rule->match, rule->to, q, rewrite_run_name(run), &text))
@@ -183,7 +186,7 @@ enum rewrite_result rewrite_apply_type(const struct rewrite_rule *rule, struct r
 	const struct dns_request *req = &run->q->req;
 	if (req->qtype != rule->code_from)
 		return REWRITE_IGNORED;
-	return ask(run, req->qname, rule->code_to, req->qclass);
+	return ask_name(run, req->qname, rule->code_to, req->qclass);
 }
 
 enum rewrite_result rewrite_apply_class(const struct rewrite_rule *rule, struct rewrite_run *run)
@@ -191,5 +194,5 @@ enum rewrite_result rewrite_apply_class(const struct rewrite_rule *rule, struct 
 	const struct dns_request *req = &run->q->req;
 	if (req->qclass != rule->code_from)
 		return REWRITE_IGNORED;
-	return ask(run, req->qname, req->qtype, rule->code_to);
+	return ask_name(run, req->qname, req->qtype, rule->code_to);
 }

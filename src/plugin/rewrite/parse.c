@@ -1,10 +1,16 @@
 /* Reading `rewrite` stanzas: the words of one become a rule. */
+#include "plugin/rewrite/parse.h"
+
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/rewrite/rewrite_priv.h"
+#include "plugin/rewrite/edns_parse.h"
+#include "plugin/rewrite/index.h"
+#include "plugin/rewrite/match.h"
+#include "plugin/rewrite/name.h"
+#include "plugin/rewrite/parse_name.h"
 
-static bool is(const char *word, const char *text)
+static bool is_word(const char *word, const char *text)
 {
 	return slice_eq_nocase(slice_of(word), slice_of(text));
 }
@@ -65,7 +71,7 @@ int rewrite_how_parse(const char *word)
 		[REWRITE_REGEX] = "regex",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		if (is(word, words[i]))
+		if (is_word(word, words[i]))
 			return (int)i;
 	}
 	return -1;
@@ -270,9 +276,10 @@ static const struct {
 
 static int parse_rule(struct rewrite_words *words)
 {
-	bool mode = words->n > 0 && (is(words->v[0].s, "continue") || is(words->v[0].s, "stop"));
+	bool mode = words->n > 0 &&
+		    (is_word(words->v[0].s, "continue") || is_word(words->v[0].s, "stop"));
 	if (mode) {
-		words->rule->go_on = is(words->v[0].s, "continue");
+		words->rule->go_on = is_word(words->v[0].s, "continue");
 		words->v++;
 		words->n--;
 	}
@@ -280,7 +287,7 @@ static int parse_rule(struct rewrite_words *words)
 		return setup_error(words->s, words->pos, "rewrite: expected a rule");
 	words->pos = words->v[0].pos;
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		if (is(words->v[0].s, fields[i].word)) {
+		if (is_word(words->v[0].s, fields[i].word)) {
 			words->v++;
 			words->n--;
 			return fields[i].parse(words);
@@ -293,7 +300,8 @@ static int parse_rule(struct rewrite_words *words)
 }
 
 /* All words of the stanza in a row: what is in its block belongs to the line it opens on. */
-static int collect(struct setup *setup, const struct corefile_dir *dir, struct rewrite_words *words)
+static int collect_words(struct setup *setup, const struct corefile_dir *dir,
+			 struct rewrite_words *words)
 {
 	size_t n = dir->n_arg;
 	if (dir->has_body && dir->n_arg >= 2)
@@ -325,7 +333,7 @@ int rewrite_parse_stanzas(struct setup *setup, struct rewrite_conf *conf)
 		struct rewrite_words w = { .s = setup,
 					   .conf = conf,
 					   .rule = &conf->rule[conf->n_rules] };
-		int r = collect(setup, setup->dir[conf->n_rules], &w);
+		int r = collect_words(setup, setup->dir[conf->n_rules], &w);
 		if (r == 0)
 			r = parse_rule(&w);
 		if (r < 0)

@@ -1,9 +1,13 @@
 /* Reading `name` rules and what follows `answer`. */
+#include "plugin/rewrite/parse_name.h"
+
 #include <string.h>
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "plugin/rewrite/rewrite_priv.h"
+#include "plugin/rewrite/match.h"
+#include "plugin/rewrite/name.h"
+#include "plugin/rewrite/parse.h"
 
 struct answers {
 	VEC(struct rewrite_action) v;

@@ -1,9 +1,13 @@
 /* What the collected steps do to a reply: they run newest first over every record, authority before
  * answer before additional, as CoreDNS runs them. */
+#include "plugin/rewrite/reply.h"
+
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/rewrite/rewrite_priv.h"
+#include "plugin/rewrite/edns.h"
+#include "plugin/rewrite/match.h"
+#include "plugin/rewrite/name.h"
 #include "server/subquery.h"
 
 /* CoreDNS shares this count with file's CNAME chains: the ninth look-up is the last. */
@@ -28,7 +32,7 @@ struct rewrite_reply {
 
 enum outcome { OUT_GO_ON, OUT_WAIT, OUT_FAILED };
 
-static enum outcome fail(struct rewrite_reply *reply, enum verdict verdict)
+static enum outcome fail_reply(struct rewrite_reply *reply, enum verdict verdict)
 {
 	reply->failed = verdict;
 	return OUT_FAILED;
@@ -36,7 +40,7 @@ static enum outcome fail(struct rewrite_reply *reply, enum verdict verdict)
 
 static enum outcome no_memory(struct rewrite_reply *reply)
 {
-	return fail(reply, rewrite_out_of_memory(reply->q));
+	return fail_reply(reply, rewrite_out_of_memory(reply->q));
 }
 
 /* ---- names of records ---- */
@@ -248,9 +252,9 @@ static enum outcome on_cname(const struct rewrite_action *act, struct rewrite_re
 		return OUT_GO_ON;
 	int n = out.too_long ? ERR_PARSE : dns_name_from_text(rewrite_text_slice(&out), wire);
 	if (n < 0)
-		return fail(reply,
-			    query_failf(q, DNS_RCODE_SERVFAIL, "invalid name after rewrite: %.*s",
-					(int)out.n, out.s));
+		return fail_reply(reply, query_failf(q, DNS_RCODE_SERVFAIL,
+						     "invalid name after rewrite: %.*s", (int)out.n,
+						     out.s));
 	st->cname_from = (struct slice){ arena_memdup(&q->arena, target.p, target.n), target.n };
 	st->cname_to = arena_memdup(&q->arena, wire, (size_t)n);
 	if (st->cname_from.p == NULL || st->cname_to == NULL ||
@@ -326,7 +330,7 @@ static enum outcome finish_message(struct rewrite_reply *reply)
 	return o;
 }
 
-static enum verdict walk(struct rewrite_reply *reply, const struct rewrite_step *step)
+static enum verdict walk_records(struct rewrite_reply *reply, const struct rewrite_step *step)
 {
 	struct rewrite_state *st = reply->st;
 	enum outcome o = OUT_GO_ON;
@@ -363,7 +367,7 @@ enum verdict rewrite_reply(struct plugin_inst *self, struct query *q, struct rew
 	    (has_cname_step(st) && dns_resp_own(&q->resp, &q->arena) < 0) ||
 	    list_records(q, st) < 0)
 		return rewrite_out_of_memory(q);
-	return walk(&r, st->steps);
+	return walk_records(&r, st->steps);
 }
 
 /* CNAMEs up to the one looked for, which gets its new target, and then what the look-up found. */
@@ -408,5 +412,5 @@ enum verdict rewrite_reply_resume(struct plugin_inst *self, struct query *q,
 	} else if (dns_resp_thaw(&sub->resp, &q->arena) < 0 || replace_answer(&r, &sub->resp) < 0) {
 		return rewrite_out_of_memory(q);
 	}
-	return walk(&r, st->step->next);
+	return walk_records(&r, st->step->next);
 }

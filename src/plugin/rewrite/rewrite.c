@@ -1,5 +1,11 @@
 /* rewrite: changes requests on their way down the chain and the replies to them on their way up. */
 #include "base/err.h"
+#include "plugin/rewrite/compile.h"
+#include "plugin/rewrite/edns.h"
+#include "plugin/rewrite/index.h"
+#include "plugin/rewrite/name.h"
+#include "plugin/rewrite/parse.h"
+#include "plugin/rewrite/reply.h"
 #include "plugin/rewrite/rewrite_priv.h"
 
 static int rewrite_parse(struct plugin_inst *self, struct setup *setup)
@@ -27,7 +33,7 @@ static enum verdict give_up(struct rewrite_run *run, const struct dns_request *a
 	return run->failed;
 }
 
-static enum verdict keep(struct plugin_inst *self, struct rewrite_run *run)
+static enum verdict keep_steps(struct plugin_inst *self, struct rewrite_run *run)
 {
 	struct rewrite_state *st = query_state(run->q, self);
 	if (st == NULL)
@@ -57,7 +63,7 @@ static enum verdict rewrite_serve(struct plugin_inst *self, struct query *q)
 	}
 	if (rewrite_edns_commit(&run) < 0)
 		return rewrite_out_of_memory(q);
-	return stopped || run.steps != NULL ? keep(self, &run) : V_NEXT;
+	return stopped || run.steps != NULL ? keep_steps(self, &run) : V_NEXT;
 }
 
 /* What the plugins below left to the server becomes a reply here, so that rules can change it. */

@@ -156,54 +156,6 @@ struct rewrite_run {
 	char text[DNS_NAME_TEXT_MAX];
 };
 
-enum verdict rewrite_out_of_memory(struct query *q);
-enum rewrite_result rewrite_failed(struct rewrite_run *run, enum verdict verdict);
-struct slice rewrite_run_name(struct rewrite_run *run);
-/* Collects an action; REWRITE_DONE or, without memory, REWRITE_FAILED. */
-enum rewrite_result rewrite_push(struct rewrite_run *run, const struct rewrite_action *act);
-enum rewrite_result rewrite_push_all(struct rewrite_run *run, const struct rewrite_rule *rule);
-
-/* ---- literal.c ---- */
-
-/* A text up to the end of a label, dot included, that every name matching the pattern has; may be
- * empty. */
-struct slice rewrite_literal(const char *pattern, struct arena *arena);
-
-/* ---- index.c ---- */
-
-/* After all rules are there. */
-void rewrite_index_init(struct rewrite_conf *conf, struct arena *arena);
-void rewrite_index_start(struct rewrite_run *run);
-/* The question has another name now. */
-void rewrite_index_renamed(struct rewrite_run *run);
-/* The next rule that may be about the name; NULL: none. */
-const struct rewrite_rule *rewrite_index_next(struct rewrite_run *run);
-
-/* ---- match.c ---- */
-
-/* Completes a matcher whose `how` and `from` are set. */
-void rewrite_matcher_init(struct rewrite_matcher *matcher, struct arena *arena);
-/* Could a name match? Costs a few compares; never false for one that does. */
-bool rewrite_matcher_may(const struct rewrite_matcher *matcher, const struct dns_qname *name);
-MUST_CHECK bool rewrite_matcher_hits(const struct rewrite_matcher *matcher, struct query *q,
-				     struct slice name);
-/* The same, and what becomes of the name. */
-MUST_CHECK bool rewrite_replace(const struct rewrite_matcher *matcher, struct slice to,
-				struct query *q, struct slice name, struct rewrite_text *out);
-/* TO with the groups of the last match for {0}, {1}, ... */
-void rewrite_groups(struct slice to, const struct regex_scratch *scratch, unsigned groups,
-		    struct rewrite_text *out);
-void rewrite_text_set(struct rewrite_text *text, struct slice word);
-void rewrite_text_add(struct rewrite_text *text, struct slice word);
-void rewrite_text_wire(struct rewrite_text *text, const uint8_t *name);
-
-/* ---- parse.c, compile.c ---- */
-
-/* Reads all stanzas, in order. */
-MUST_CHECK int rewrite_parse_stanzas(struct setup *setup, struct rewrite_conf *conf);
-MUST_CHECK int rewrite_compile(struct rewrite_conf *conf, struct srcerr *err);
-void rewrite_release(struct rewrite_conf *conf);
-
 /* A stanza being read. */
 struct rewrite_words {
 	struct setup *s;
@@ -213,46 +165,6 @@ struct rewrite_words {
 	size_t n;
 	struct srcpos pos;
 };
-struct rewrite_pattern *rewrite_add_pattern(struct rewrite_words *words, const struct word *at,
-					    const char *text, const char *to);
-/* With a final dot; in lower case; both. */
-const char *rewrite_absolute(struct setup *setup, const char *text);
-const char *rewrite_lower(struct setup *setup, const char *text);
-const char *rewrite_normal(struct setup *setup, const char *text);
-struct rewrite_action *rewrite_add_actions(struct rewrite_words *words, size_t count);
-MUST_CHECK int rewrite_parse_name(struct rewrite_words *words);
-MUST_CHECK int rewrite_parse_ttl(struct rewrite_words *words);
-MUST_CHECK int rewrite_parse_rcode(struct rewrite_words *words);
-MUST_CHECK int rewrite_parse_cname(struct rewrite_words *words);
-MUST_CHECK int rewrite_parse_edns(struct rewrite_words *words);
-/* Name matching words, in order of enum rewrite_how; -1 when it is none. */
-int rewrite_how_parse(const char *word);
-/* Fills in the matcher of a rule of the form [HOW] NAME. */
-MUST_CHECK int rewrite_parse_matcher(struct rewrite_words *words, const struct word *how,
-				     const struct word *name);
-
-/* ---- name.c ---- */
-
-enum rewrite_result rewrite_apply_name(const struct rewrite_rule *rule, struct rewrite_run *run);
-enum rewrite_result rewrite_apply_metadata(const struct rewrite_rule *rule,
-					   struct rewrite_run *run);
-/* A rule that only has actions: for names that match (ttl, rcode), or for all (cname). */
-enum rewrite_result rewrite_apply_match(const struct rewrite_rule *rule, struct rewrite_run *run);
-enum rewrite_result rewrite_apply_always(const struct rewrite_rule *rule, struct rewrite_run *run);
-enum rewrite_result rewrite_apply_never(const struct rewrite_rule *rule, struct rewrite_run *run);
-enum rewrite_result rewrite_apply_type(const struct rewrite_rule *rule, struct rewrite_run *run);
-enum rewrite_result rewrite_apply_class(const struct rewrite_rule *rule, struct rewrite_run *run);
-
-/* ---- edns.c ---- */
-
-enum rewrite_result rewrite_apply_edns(const struct rewrite_rule *rule, struct rewrite_run *run);
-/* Writes the options back into the request. */
-MUST_CHECK int rewrite_edns_commit(struct rewrite_run *run);
-/* What `revert` does to the OPT of a reply, and to what is echoed of the request. */
-MUST_CHECK int rewrite_edns_undo(const struct rewrite_action *act, struct arena *arena,
-				 const uint8_t **options, uint16_t *options_len);
-
-/* ---- reply.c ---- */
 
 enum rewrite_act_kind {
 	REWRITE_ACT_REGEX,
@@ -287,8 +199,3 @@ struct rewrite_state {
 	struct slice cname_from; /* the target looked for and the one that takes its place */
 	const uint8_t *cname_to;
 };
-
-/* Runs the steps over a reply; V_WAIT when a look-up is under way. */
-enum verdict rewrite_reply(struct plugin_inst *self, struct query *q, struct rewrite_state *st);
-enum verdict rewrite_reply_resume(struct plugin_inst *self, struct query *q,
-				  struct rewrite_state *st);

@@ -11,6 +11,9 @@
 
 #include "base/compiler.h"
 #include "base/rng.h"
+#include "plugin/rewrite/index.h"
+#include "plugin/rewrite/match.h"
+#include "plugin/rewrite/name.h"
 #include "plugin/rewrite/rewrite_priv.h"
 
 enum { RULES = 60, NAMES = 5, ROUNDS = 300 };

@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "plugin/rewrite/literal.h"
+#include "plugin/rewrite/match.h"
 #include "plugin/rewrite/rewrite_priv.h"
 
 static const struct {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/compiler.h"
+#include "plugin/rewrite/match.h"
 #include "plugin/rewrite/rewrite_priv.h"
 
 static const char *const words[] = { "exact", "prefix", "suffix", "substring" };

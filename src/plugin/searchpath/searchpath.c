@@ -78,25 +78,25 @@ static int searchpath_prepare(struct plugin_inst *self, struct prepare *prepare)
 
 /* ---- denials ---- */
 
-static size_t put(uint8_t *out, size_t size, const void *text, size_t len)
+static size_t append_bytes(uint8_t *out, size_t size, const void *text, size_t len)
 {
 	memcpy(out + size, text, len);
 	return size + len;
 }
 
 /* With the SOA record of LABEL.ZONE, the part of the tree that is ours. */
-static enum verdict deny(const struct searchpath_conf *conf, struct query *q, size_t zone,
-			 uint16_t rcode)
+static enum verdict deny_name(const struct searchpath_conf *conf, struct query *q, size_t zone,
+			      uint16_t rcode)
 {
 	static const uint8_t mname[] = "\2ns\3dns", rname[] = "\12hostmaster";
 	const uint8_t *z = conf->zones.wire[zone];
 	uint8_t rdata[2 * (DNS_NAME_MAX + 16) + SOA_NUMBERS];
 	unsigned own = q->qname.n_labels - conf->zone_labels[zone] - 1U;
 	size_t n = 0, zone_n = dns_name_len(z);
-	n = put(rdata, n, mname, sizeof(mname) - 1);
-	n = put(rdata, n, z, zone_n);
-	n = put(rdata, n, rname, sizeof(rname) - 1);
-	n = put(rdata, n, z, zone_n);
+	n = append_bytes(rdata, n, mname, sizeof(mname) - 1);
+	n = append_bytes(rdata, n, z, zone_n);
+	n = append_bytes(rdata, n, rname, sizeof(rname) - 1);
+	n = append_bytes(rdata, n, z, zone_n);
 	const uint32_t v[] = { 1, SOA_REFRESH_S, SOA_RETRY_S, SOA_EXPIRE_S, (uint32_t)conf->ttl_s };
 	for (size_t i = 0; i < ARRAY_LEN(v); i++)
 		dns_put32(rdata + n + 4 * i, v[i]);
@@ -118,8 +118,8 @@ static enum verdict deny(const struct searchpath_conf *conf, struct query *q, si
 
 /* ---- queries ---- */
 
-static enum verdict end(struct plugin_inst *self, struct query *q, const struct pathwalk *pathwalk,
-			enum pathwalk_end how)
+static enum verdict end_walk(struct plugin_inst *self, struct query *q,
+			     const struct pathwalk *pathwalk, enum pathwalk_end how)
 {
 	const struct searchpath_conf *c = self->conf;
 	bool there = how == PATHWALK_THERE || pathwalk->bare_is_empty;
@@ -134,8 +134,8 @@ static enum verdict end(struct plugin_inst *self, struct query *q, const struct 
 	case PATHWALK_NOTHING:
 		break;
 	}
-	return deny(c, q, (size_t)zone_list_match(&c->zones, &q->qname),
-		    there ? DNS_RCODE_NOERROR : DNS_RCODE_NXDOMAIN);
+	return deny_name(c, q, (size_t)zone_list_match(&c->zones, &q->qname),
+			 there ? DNS_RCODE_NOERROR : DNS_RCODE_NXDOMAIN);
 }
 
 static struct slice label_at(const struct query *q, unsigned index)
@@ -144,8 +144,8 @@ static struct slice label_at(const struct query *q, unsigned index)
 	return (struct slice){ (const char *)l + 1, l[0] };
 }
 
-static enum verdict walk(struct plugin_inst *self, struct query *q, unsigned id,
-			 const uint8_t **path, size_t len)
+static enum verdict start_walk(struct plugin_inst *self, struct query *q, unsigned id,
+			       const uint8_t **path, size_t len)
 {
 	struct pathwalk *w = query_state(q, self);
 	if (w != NULL)
@@ -156,7 +156,7 @@ static enum verdict walk(struct plugin_inst *self, struct query *q, unsigned id,
 	w->base = q->qname.label[id];
 	w->strict = true;
 	servercount_add(self, &walks_family, q);
-	return end(self, q, w, pathwalk_next(self, q, w));
+	return end_walk(self, q, w, pathwalk_next(self, q, w));
 }
 
 static enum verdict searchpath_serve(struct plugin_inst *self, struct query *q)
@@ -170,18 +170,19 @@ static enum verdict searchpath_serve(struct plugin_inst *self, struct query *q)
 	if (below == 0 || !slice_eq_nocase(label_at(q, below - 1), slice_of(c->label)))
 		return V_NEXT;
 	if (below == 1)
-		return deny(c, q, (size_t)zone, DNS_RCODE_NOERROR);
+		return deny_name(c, q, (size_t)zone, DNS_RCODE_NOERROR);
 	int n = c->from->plugin->ops.search_by_id(c->from, q, label_at(q, below - 2), path,
 						  ARRAY_LEN(path));
 	if (n == 0 || below == 2)
-		return deny(c, q, (size_t)zone, n == 0 ? DNS_RCODE_NXDOMAIN : DNS_RCODE_NOERROR);
-	return walk(self, q, below - 2, path, (size_t)n);
+		return deny_name(c, q, (size_t)zone,
+				 n == 0 ? DNS_RCODE_NXDOMAIN : DNS_RCODE_NOERROR);
+	return start_walk(self, q, below - 2, path, (size_t)n);
 }
 
 static enum verdict searchpath_resume(struct plugin_inst *self, struct query *q)
 {
 	struct pathwalk *w = query_state(q, self);
-	return end(self, q, w, pathwalk_resume(self, q, w));
+	return end_walk(self, q, w, pathwalk_resume(self, q, w));
 }
 
 const struct plugin searchpath_plugin = {

@@ -12,7 +12,7 @@ enum {
 	TABLE_TIMES = 2, /* places per entry */
 };
 
-static bool same(struct slice left, struct slice right)
+static bool is_equal(struct slice left, struct slice right)
 {
 	return left.n == right.n && memcmp(left.p, right.p, left.n) == 0;
 }
@@ -20,7 +20,7 @@ static bool same(struct slice left, struct slice right)
 static bool has_plain(const struct byteset *byteset, struct slice bytes)
 {
 	for (uint32_t i = 0; i < byteset->n; i++) {
-		if (same(byteset->v[i], bytes))
+		if (is_equal(byteset->v[i], bytes))
 			return true;
 	}
 	return false;
@@ -31,12 +31,12 @@ static uint32_t place_of(const struct byteset *byteset, struct slice bytes)
 {
 	uint32_t mask = TABLE_TIMES * byteset->cap - 1;
 	uint32_t at = (uint32_t)hash_bytes(hash_process_key(), bytes.p, bytes.n) & mask;
-	while (byteset->table[at] != 0 && !same(byteset->v[byteset->table[at] - 1], bytes))
+	while (byteset->table[at] != 0 && !is_equal(byteset->v[byteset->table[at] - 1], bytes))
 		at = (at + 1) & mask;
 	return at;
 }
 
-static bool grow(struct byteset *byteset)
+static bool grow_set(struct byteset *byteset)
 {
 	uint32_t cap = byteset->cap != 0 ? 2 * byteset->cap : FIRST_CAP;
 	struct slice *v = cap <= SET_MAX ? arena_alloc(byteset->arena, cap * sizeof(*v)) : NULL;
@@ -60,7 +60,7 @@ bool byteset_add(struct byteset *byteset, struct slice bytes)
 	    (byteset->table == NULL ? has_plain(byteset, bytes)
 				    : byteset->table[place_of(byteset, bytes)] != 0))
 		return false;
-	if (byteset->n == byteset->cap && !grow(byteset)) {
+	if (byteset->n == byteset->cap && !grow_set(byteset)) {
 		byteset->full = true;
 		return false;
 	}

@@ -9,7 +9,7 @@
 
 static const uint16_t probes[] = { DNS_TYPE_A, DNS_TYPE_AAAA };
 
-static enum pathwalk_end fail(struct query *q, uint16_t rcode, const char *err)
+static enum pathwalk_end fail_walk(struct query *q, uint16_t rcode, const char *err)
 {
 	IGNORE(query_fail(q, rcode, err));
 	return PATHWALK_FAILED;
@@ -17,19 +17,19 @@ static enum pathwalk_end fail(struct query *q, uint16_t rcode, const char *err)
 
 static enum pathwalk_end no_memory(struct query *q)
 {
-	return fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
+	return fail_walk(q, DNS_RCODE_SERVFAIL, "out of query memory");
 }
 
 /* Asks for the element that the walk is at; the name was seen to fit. */
-static enum pathwalk_end ask(struct plugin_inst *self, struct query *q,
-			     const struct pathwalk *pathwalk, uint16_t type)
+static enum pathwalk_end ask_element(struct plugin_inst *self, struct query *q,
+				     const struct pathwalk *pathwalk, uint16_t type)
 {
 	uint8_t name[DNS_NAME_MAX];
 	const uint8_t *suffix = pathwalk->path.v[pathwalk->at];
 	memcpy(name, q->req.qname, pathwalk->base);
 	memcpy(name + pathwalk->base, suffix, dns_name_len(suffix));
 	if (query_sub(q, self, SUB_BELOW, name, type) < 0)
-		return fail(q, DNS_RCODE_SERVFAIL, "search path: too many look-ups");
+		return fail_walk(q, DNS_RCODE_SERVFAIL, "search path: too many look-ups");
 	return PATHWALK_WAITS;
 }
 
@@ -39,7 +39,7 @@ enum pathwalk_end pathwalk_next(struct plugin_inst *self, struct query *q,
 	pathwalk->probe = 0;
 	for (; pathwalk->at < pathwalk->path.n; pathwalk->at++) {
 		if (pathwalk->base + dns_name_len(pathwalk->path.v[pathwalk->at]) <= DNS_NAME_MAX)
-			return ask(self, q, pathwalk, q->req.qtype);
+			return ask_element(self, q, pathwalk, q->req.qtype);
 	}
 	return PATHWALK_NOTHING;
 }
@@ -90,7 +90,7 @@ static void take_reply(struct query *sub)
 }
 
 /* It may be sent after all, when others were waited for. */
-static int keep(struct query *q, struct pathwalk *pathwalk, struct query *sub)
+static int keep_reply(struct query *q, struct pathwalk *pathwalk, struct query *sub)
 {
 	pathwalk->here = sub;
 	if (pathwalk->first == NULL)
@@ -114,8 +114,9 @@ static bool is_failure(const struct pathwalk *pathwalk, const struct query *sub)
 static enum pathwalk_end fail_like(struct query *q, const struct query *sub)
 {
 	if (sub->outcome == V_FAIL)
-		return fail(q, sub->rcode, sub->err);
-	return fail(q, sub->outcome == V_ANSWERED ? sub->resp.rcode : DNS_RCODE_SERVFAIL, NULL);
+		return fail_walk(q, sub->rcode, sub->err);
+	return fail_walk(q, sub->outcome == V_ANSWERED ? sub->resp.rcode : DNS_RCODE_SERVFAIL,
+			 NULL);
 }
 
 static bool has_name(const struct pathwalk *pathwalk, const struct query *sub)
@@ -142,11 +143,12 @@ static unsigned next_probe(const struct query *q, const struct pathwalk *pathwal
 	return 0;
 }
 
-static enum pathwalk_end leave(struct plugin_inst *self, struct query *q, struct pathwalk *pathwalk)
+static enum pathwalk_end leave_element(struct plugin_inst *self, struct query *q,
+				       struct pathwalk *pathwalk)
 {
 	pathwalk->probe = next_probe(q, pathwalk);
 	if (pathwalk->probe != 0)
-		return ask(self, q, pathwalk, probes[pathwalk->probe - 1]);
+		return ask_element(self, q, pathwalk, probes[pathwalk->probe - 1]);
 	if (pathwalk->strict && pathwalk->at + 1 == pathwalk->path.n)
 		pathwalk->bare_is_empty = is_code(pathwalk->here, DNS_RCODE_NOERROR);
 	pathwalk->at++;
@@ -162,11 +164,11 @@ enum pathwalk_end pathwalk_resume(struct plugin_inst *self, struct query *q,
 	take_reply(sub);
 	bool found = has_name(pathwalk, sub);
 	if (pathwalk->probe != 0)
-		return found ? PATHWALK_THERE : leave(self, q, pathwalk);
-	if ((found ? put_cname(q, &sub->resp) : keep(q, pathwalk, sub)) < 0)
+		return found ? PATHWALK_THERE : leave_element(self, q, pathwalk);
+	if ((found ? put_cname(q, &sub->resp) : keep_reply(q, pathwalk, sub)) < 0)
 		return no_memory(q);
 	if (!found)
-		return leave(self, q, pathwalk);
+		return leave_element(self, q, pathwalk);
 	q->resp = sub->resp;
 	return PATHWALK_FOUND;
 }

@@ -17,8 +17,8 @@ struct zonecopy {
 	const uint8_t *at; /* the next one of them */
 };
 
-static void give(const struct zonecopy *zonecopy, const struct dns_zone_node *node,
-		 const struct dns_zone_set *set, const uint8_t *at, struct dns_rr *ret)
+static void fill_record(const struct zonecopy *zonecopy, const struct dns_zone_node *node,
+			const struct dns_zone_set *set, const uint8_t *at, struct dns_rr *ret)
 {
 	*ret = (struct dns_rr){ .owner = dns_zone_owner(zonecopy->zone, node, set),
 				.owner_len = node->name_len,
@@ -42,7 +42,7 @@ static bool next_of_node(struct zonecopy *zonecopy, const struct dns_zone_node *
 			zonecopy->left = s->n;
 			zonecopy->at = dns_zone_data(zonecopy->zone, s);
 		}
-		give(zonecopy, node, s, zonecopy->at, ret);
+		fill_record(zonecopy, node, s, zonecopy->at, ret);
 		zonecopy->at += dns_zone_rr_bytes(zonecopy->at);
 		if (--zonecopy->left == 0)
 			zonecopy->set++;
@@ -58,7 +58,7 @@ static int zonecopy_next(struct zone_copy *copy, struct dns_rr *ret)
 		const struct dns_zone_node *apex = dns_zone_node(c->zone, 0);
 		const struct dns_zone_set *soa = dns_zone_set(c->zone, apex, DNS_TYPE_SOA);
 		c->begun = true;
-		give(c, apex, soa, dns_zone_data(c->zone, soa), ret);
+		fill_record(c, apex, soa, dns_zone_data(c->zone, soa), ret);
 		return 1;
 	}
 	for (; c->node < dns_zone_n_nodes(c->zone); c->node++, c->set = 0) {

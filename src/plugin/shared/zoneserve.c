@@ -67,7 +67,7 @@ static enum outcome no_name(struct zoneserve_run *run, const struct dns_zone_hit
 
 /* ---- referrals ---- */
 
-static enum outcome refer(struct zoneserve_run *run, const struct dns_zone_node *cut)
+static enum outcome add_referral(struct zoneserve_run *run, const struct dns_zone_node *cut)
 {
 	struct query *q = run->q;
 	const struct dns_zone_set *ns = dns_zone_set(run->z, cut, DNS_TYPE_NS);
@@ -114,8 +114,8 @@ static enum outcome follow_cname(struct zoneserve_run *run, const struct dns_zon
 }
 
 /* RFC 6672 §2.2: the labels before the owner, then the target; NULL: too long. */
-static uint8_t *substitute(struct zoneserve_run *run, const struct dns_zone_node *node,
-			   const uint8_t *target, size_t *ret_len)
+static uint8_t *substitute_owner(struct zoneserve_run *run, const struct dns_zone_node *node,
+				 const uint8_t *target, size_t *ret_len)
 {
 	size_t front = (size_t)run->name->len - node->name_len;
 	size_t back = dns_name_len(target);
@@ -134,7 +134,7 @@ static enum outcome follow_dname(struct zoneserve_run *run, const struct dns_zon
 	struct query *q = run->q;
 	const uint8_t *rr = dns_zone_data(run->z, dns_zone_set(run->z, node, DNS_TYPE_DNAME));
 	size_t len = 0;
-	const uint8_t *name = substitute(run, node, rr + DNS_ZONE_RR_HEAD, &len);
+	const uint8_t *name = substitute_owner(run, node, rr + DNS_ZONE_RR_HEAD, &len);
 	zoneserve_add_type(run, DNS_ANSWER, node, DNS_TYPE_DNAME, NULL);
 	if (name == NULL) {
 		q->resp.rcode = RCODE_YXDOMAIN;
@@ -267,8 +267,9 @@ static enum outcome answer_hit(struct zoneserve_run *run, const struct dns_zone_
 		return no_name(run, hit);
 	case DNS_ZONE_DELEGATED:
 		/* RFC 4035 §3.1.4.1: DS lives on the parent's side. */
-		return hit->at_cut && run->q->req.qtype == DNS_TYPE_DS ? answer_node(run, hit->node)
-								       : refer(run, hit->node);
+		return hit->at_cut && run->q->req.qtype == DNS_TYPE_DS
+			       ? answer_node(run, hit->node)
+			       : add_referral(run, hit->node);
 	case DNS_ZONE_REDIRECTED:
 		return follow_dname(run, hit->node);
 	}
@@ -293,7 +294,7 @@ static enum outcome answer_target(struct zoneserve_run *run)
 	struct dns_zone_hit hit;
 	dns_zone_lookup(run->z, run->name, &hit);
 	if (hit.kind == DNS_ZONE_DELEGATED && !(hit.at_cut && run->q->req.qtype == DNS_TYPE_DS))
-		return refer(run, hit.node);
+		return add_referral(run, hit.node);
 	if (asks_server(run, &hit))
 		return OUT_EXTERNAL;
 	if (run->hops == HOPS_MAX) {
@@ -366,8 +367,8 @@ static bool append_answer(struct query *q, struct query *sub)
 }
 
 /* Field by field: the room for a target is a kilobyte, and mostly not used. */
-static void start(struct zoneserve_run *run, struct plugin_inst *self, struct query *q,
-		  const struct dns_zone *zone)
+static void start_run(struct zoneserve_run *run, struct plugin_inst *self, struct query *q,
+		      const struct dns_zone *zone)
 {
 	run->self = self;
 	run->q = q;
@@ -386,7 +387,7 @@ enum verdict zoneserve_resume(struct plugin_inst *self, struct query *q,
 	struct zoneserve_run r;
 	struct query *sub = q->sub;
 	uint16_t before = q->resp.count[DNS_ANSWER];
-	start(&r, self, q, zone);
+	start_run(&r, self, q, zone);
 	r.fall = NULL;
 	/* Silence is no failure of ours: the alias alone is the answer. */
 	bool silent = sub == NULL || !sub->written;
@@ -402,7 +403,7 @@ enum verdict zoneserve(struct plugin_inst *self, struct query *q, const struct d
 {
 	struct zoneserve_run r;
 	struct dns_zone_hit hit;
-	start(&r, self, q, zone);
+	start_run(&r, self, q, zone);
 	r.fall = fall;
 	dns_zone_lookup(zone, &q->qname, &hit);
 	bool apex = hit.kind == DNS_ZONE_FOUND && hit.node->parent == DNS_ZONE_NONE;

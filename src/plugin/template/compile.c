@@ -1,4 +1,6 @@
 /* From words to what queries run on: patterns, expressions, record templates, zone tables. */
+#include "plugin/template/compile.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,8 @@
 #include "base/vec.h"
 #include "dns/rrtext.h"
 #include "plugin/shared/exprenv.h"
-#include "plugin/template/template_priv.h"
+#include "plugin/template/count.h"
+#include "plugin/template/record.h"
 
 /* Sets a key of .Group; a later group of the same name takes its place, as in Go. */
 static void set_key(struct template_matcher *matcher, const char *name, unsigned group)

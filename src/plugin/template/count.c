@@ -1,10 +1,12 @@
 /* Counters. Series are found by labels once; after that by a few comparisons in a list that hangs
  * on the zone of the rule. Lists only grow, so workers read them without a lock. */
+#include "plugin/template/count.h"
+
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/metrics.h"
-#include "plugin/template/template_priv.h"
+#include "plugin/template/data.h"
 
 struct template_count {
 	struct template_count *next;
@@ -53,7 +55,8 @@ static const struct metrics_family errors_family = {
 	.labels = { "server", "zone", "view", "class", "type" },
 };
 
-static struct template_count *find(struct template_count *count, const struct template_count *want)
+static struct template_count *find_count(struct template_count *count,
+					 const struct template_count *want)
 {
 	while (count != NULL && (count->type != want->type || count->cls != want->cls ||
 				 count->server != want->server || count->rec != want->rec ||
@@ -85,15 +88,16 @@ static void get_series(const struct template_run *run, struct template_count *wa
 }
 
 /* Two workers may add the same labels at once: both then count into the same series. */
-static NOINLINE struct template_count *add(_Atomic(struct template_count *) *head,
-					   const struct template_run *run,
-					   struct template_count *want)
+static NOINLINE struct template_count *add_count(_Atomic(struct template_count *) *head,
+						 const struct template_run *run,
+						 struct template_count *want)
 {
 	if (template_class_text(run).n == 0)
 		want->cls = NUMBERLESS;
 	if (template_type_text(run).n == 0)
 		want->type = NUMBERLESS;
-	struct template_count *c = find(atomic_load_explicit(head, memory_order_acquire), want);
+	struct template_count *c =
+		find_count(atomic_load_explicit(head, memory_order_acquire), want);
 	if (c != NULL)
 		return c;
 	c = xmemdup(want, sizeof(*want));
@@ -105,10 +109,10 @@ static NOINLINE struct template_count *add(_Atomic(struct template_count *) *hea
 	return c;
 }
 
-static const struct template_count *count(_Atomic(struct template_count *) *head,
-					  const struct template_run *run,
-					  const struct template_record *rec,
-					  enum template_failure what)
+static const struct template_count *count_for(_Atomic(struct template_count *) *head,
+					      const struct template_run *run,
+					      const struct template_record *rec,
+					      enum template_failure what)
 {
 	struct template_count want = {
 		.server = query_server_label(run->q),
@@ -117,9 +121,10 @@ static const struct template_count *count(_Atomic(struct template_count *) *head
 		.cls = template_class(run),
 		.type = template_type(run),
 	};
-	struct template_count *c = find(atomic_load_explicit(head, memory_order_acquire), &want);
+	struct template_count *c =
+		find_count(atomic_load_explicit(head, memory_order_acquire), &want);
 	if (UNLIKELY(c == NULL))
-		c = add(head, run, &want);
+		c = add_count(head, run, &want);
 	metrics_add(c->series, query_slot(run->q), 1);
 	return c;
 }
@@ -132,7 +137,7 @@ static void count_reply(struct query *q, const struct template_count *count)
 
 void template_count_match(struct template_run *run)
 {
-	run->count = count(&run->zone->matches, run, NULL, TEMPLATE_FAILED);
+	run->count = count_for(&run->zone->matches, run, NULL, TEMPLATE_FAILED);
 }
 
 void template_count_answer(const struct template_run *run)
@@ -143,7 +148,7 @@ void template_count_answer(const struct template_run *run)
 void template_count_failure(const struct template_run *run, const struct template_record *rec,
 			    enum template_failure what)
 {
-	count_reply(run->q, count(&run->zone->failures, run, rec, what));
+	count_reply(run->q, count_for(&run->zone->failures, run, rec, what));
 }
 
 static void free_list(struct template_count *count)

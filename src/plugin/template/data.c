@@ -1,8 +1,9 @@
 /* What record templates see: the fields of CoreDNS's template data, over a run. */
+#include "plugin/template/data.h"
+
 #include <string.h>
 
 #include "base/err.h"
-#include "plugin/template/template_priv.h"
 
 /* ---- texts ---- */
 
@@ -49,7 +50,7 @@ struct slice template_group(const struct template_run *run, struct slice key)
 
 /* ---- values of expressions ---- */
 
-static int give(const struct expr_value *v, struct arena *a, struct tmpl_value *ret);
+static int convert_value(const struct expr_value *v, struct arena *a, struct tmpl_value *ret);
 
 static size_t list_len(const void *self)
 {
@@ -59,7 +60,7 @@ static size_t list_len(const void *self)
 static int list_get(const void *self, size_t index, struct arena *arena, struct tmpl_value *ret)
 {
 	struct expr_value v = expr_list_at(self, index);
-	return give(&v, arena, ret);
+	return convert_value(&v, arena, ret);
 }
 
 static const struct tmpl_list list_type = {
@@ -80,7 +81,7 @@ static int map_find(const void *self, struct slice key, struct arena *arena, str
 	const struct expr_value *v = expr_map_get(self, &k);
 	if (v == NULL)
 		return 0;
-	int r = give(v, arena, ret);
+	int r = convert_value(v, arena, ret);
 	return r < 0 ? r : 1;
 }
 
@@ -97,7 +98,7 @@ static int map_entry(const void *self, size_t index, struct slice *ret_key, stru
 			return ERR_SPACE;
 		ret_key->p = text;
 	}
-	return give(&p->value, arena, ret);
+	return convert_value(&p->value, arena, ret);
 }
 
 static const struct tmpl_map map_type = {
@@ -109,7 +110,8 @@ static const struct tmpl_map map_type = {
 };
 
 /* Lists and maps are referred to, so they are copied to where they stay. */
-static int give(const struct expr_value *value, struct arena *arena, struct tmpl_value *ret)
+static int convert_value(const struct expr_value *value, struct arena *arena,
+			 struct tmpl_value *ret)
 {
 	const struct expr_value *kept = value;
 	if (value->type == EXPR_LIST || value->type == EXPR_BYTES || value->type == EXPR_MAP ||
@@ -155,7 +157,7 @@ static const struct template_matcher *matcher_of(const struct template_run *run)
 	return &run->rule->matcher[run->matcher];
 }
 
-static struct slice filled(struct slice text)
+static struct slice or_empty(struct slice text)
 {
 	return text.p != NULL ? text : SLICE("");
 }
@@ -168,7 +170,7 @@ static size_t match_len(const void *self)
 static int match_get(const void *self, size_t index, struct arena *arena, struct tmpl_value *ret)
 {
 	(void)arena;
-	*ret = tmpl_string(filled(((const struct template_run *)self)->group[index]));
+	*ret = tmpl_string(or_empty(((const struct template_run *)self)->group[index]));
 	return 0;
 }
 
@@ -221,7 +223,7 @@ static int var_entry(const void *self, size_t index, struct slice *ret_key, stru
 	for (size_t left = index + 1; left > 0; c++)
 		left -= c->name != NULL;
 	*ret_key = slice_of(c[-1].name->s);
-	return give(&run->var[index], arena, ret);
+	return convert_value(&run->var[index], arena, ret);
 }
 
 static int var_find(const void *self, struct slice key, struct arena *arena, struct tmpl_value *ret)
@@ -232,7 +234,7 @@ static int var_find(const void *self, struct slice key, struct arena *arena, str
 		if (c->name == NULL)
 			continue;
 		if (slice_is(key, c->name->s)) {
-			int r = give(&run->var[var], arena, ret);
+			int r = convert_value(&run->var[var], arena, ret);
 			return r < 0 ? r : 1;
 		}
 		var++;
@@ -256,7 +258,7 @@ static const struct tmpl_map var_type = {
 	static int name(const void *self, const struct tmpl_value *args UNUSED, \
 			struct arena *a UNUSED, struct tmpl_value *ret)
 
-static const struct dns_request *request(const void *self)
+static const struct dns_request *request_of(const void *self)
 {
 	return &((const struct template_run *)self)->q->req;
 }
@@ -264,7 +266,7 @@ static const struct dns_request *request(const void *self)
 GET(question_name)
 {
 	char text[DNS_NAME_TEXT_MAX];
-	size_t n = dns_name_to_text(request(self)->qname, false, text);
+	size_t n = dns_name_to_text(request_of(self)->qname, false, text);
 	const char *copy = arena_strndup(a, text, n);
 	*ret = tmpl_string((struct slice){ copy, n });
 	return copy != NULL ? 0 : ERR_SPACE;
@@ -272,13 +274,13 @@ GET(question_name)
 
 GET(question_type)
 {
-	*ret = tmpl_uint(request(self)->qtype, 16);
+	*ret = tmpl_uint(request_of(self)->qtype, 16);
 	return 0;
 }
 
 GET(question_class)
 {
-	*ret = tmpl_uint(request(self)->qclass, 16);
+	*ret = tmpl_uint(request_of(self)->qclass, 16);
 	return 0;
 }
 
@@ -323,13 +325,13 @@ static const struct tmpl_list questions_type = {
 
 CALL(opt_size)
 {
-	*ret = tmpl_uint(request(self)->opt.udp_size, 16);
+	*ret = tmpl_uint(request_of(self)->opt.udp_size, 16);
 	return 0;
 }
 
 CALL(opt_do)
 {
-	*ret = tmpl_bool(request(self)->opt.dnssec_ok);
+	*ret = tmpl_bool(request_of(self)->opt.dnssec_ok);
 	return 0;
 }
 
@@ -343,19 +345,19 @@ static const struct tmpl_class opt_class = { .name = "*dns.OPT",
 
 GET(message_id)
 {
-	*ret = tmpl_uint(request(self)->id, 16);
+	*ret = tmpl_uint(request_of(self)->id, 16);
 	return 0;
 }
 
 GET(message_opcode)
 {
-	*ret = tmpl_int(request(self)->opcode);
+	*ret = tmpl_int(request_of(self)->opcode);
 	return 0;
 }
 
 GET(message_rcode)
 {
-	*ret = tmpl_int(request(self)->flags & 0xf);
+	*ret = tmpl_int(request_of(self)->flags & 0xf);
 	return 0;
 }
 
@@ -367,15 +369,15 @@ GET(message_question)
 
 CALL(message_edns)
 {
-	*ret = tmpl_object(&opt_class, request(self)->opt.present ? self : NULL);
+	*ret = tmpl_object(&opt_class, request_of(self)->opt.present ? self : NULL);
 	return 0;
 }
 
-#define FLAG(name, bit)                                              \
-	GET(message_##name)                                          \
-	{                                                            \
-		*ret = tmpl_bool((request(self)->flags & bit) != 0); \
-		return 0;                                            \
+#define FLAG(name, bit)                                                 \
+	GET(message_##name)                                             \
+	{                                                               \
+		*ret = tmpl_bool((request_of(self)->flags & bit) != 0); \
+		return 0;                                               \
 	}
 FLAG(response, DNS_FLAG_QR)
 FLAG(aa, DNS_FLAG_AA)
@@ -486,7 +488,7 @@ GET(data_remote)
 CALL(data_meta)
 {
 	struct slice s = query_meta_get(((const struct template_run *)self)->q, args[0].s);
-	*ret = tmpl_string(filled(s));
+	*ret = tmpl_string(or_empty(s));
 	return 0;
 }
 

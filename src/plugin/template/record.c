@@ -1,5 +1,7 @@
 /* One record template: as much of it as possible becomes wire data at load, the rest is text made
  * of pieces, or the template language. */
+#include "plugin/template/record.h"
+
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,9 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "dns/rrtext.h"
-#include "plugin/template/template_priv.h"
+#include "plugin/template/count.h"
+#include "plugin/template/data.h"
+#include "plugin/template/serve.h"
 
 /* ---- at load ---- */
 
@@ -220,8 +224,8 @@ struct rendering {
 };
 
 /* Adds the texts of the ops from `from` on, without the first `skip` bytes; ERR_SPACE. */
-static int render(const struct template_run *run, const struct template_record *rec, size_t from,
-		  size_t skip, struct rendering *out)
+static int render_ops(const struct template_run *run, const struct template_record *rec,
+		      size_t from, size_t skip, struct rendering *out)
 {
 	for (size_t i = from; i < rec->n_op; i++) {
 		struct slice s = op_text(run, &rec->op[i]);
@@ -273,7 +277,7 @@ static int make_address(const struct template_run *run, const struct template_re
 	if (ip == NULL)
 		return ERR_SPACE;
 	rr->rdata = ip;
-	if (render(run, rec, 1, rec->head_n, &out) < 0)
+	if (render_ops(run, rec, 1, rec->head_n, &out) < 0)
 		return ERR_NOTFOUND;
 	struct slice text = { buf, out.n };
 	bool ok = rr->type == DNS_TYPE_A ? parse_ip4(text, ip) : parse_ip6(text, buf, ip);
@@ -309,7 +313,7 @@ static int make_own_text(struct template_run *run, const struct template_record 
 {
 	struct rendering out = { text_buffer(run), TEMPLATE_TEXT_MAX, 1 };
 	out.buf[0] = '.';
-	int r = render(run, rec, 1, 0, &out);
+	int r = render_ops(run, rec, 1, 0, &out);
 	if (r < 0)
 		return r;
 	struct slice text = { out.buf, out.n };
@@ -324,7 +328,7 @@ static int make_text(struct template_run *run, const struct template_record *rec
 		return 0;
 	int r = template_need_name(run);
 	if (r == 0)
-		r = render(run, rec, 0, 0, &out);
+		r = render_ops(run, rec, 0, 0, &out);
 	struct slice text = { out.buf, out.n };
 	if (r == 0)
 		r = dns_rrtext_parse(query_rrtext(run->q), text, &run->q->arena, rr);

@@ -1,12 +1,16 @@
 /* Answering: the first rule whose zone, class and type fit decides by its patterns and conditions;
  * its records are made one by one, with a wait where a CNAME's target is looked up. */
+#include "plugin/template/serve.h"
+
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/metrics.h"
 #include "plugin/shared/exprenv.h"
-#include "plugin/template/template_priv.h"
+#include "plugin/template/count.h"
+#include "plugin/template/data.h"
+#include "plugin/template/record.h"
 #include "server/subquery.h"
 
 enum outcome { HIT, MISS, FAIL };
@@ -21,15 +25,16 @@ int template_need_name(struct template_run *run)
 	return ERR_SPACE;
 }
 
-static bool covers(const struct dns_zoneset *zs, const struct query *q)
+static bool covers_query(const struct dns_zoneset *zs, const struct query *q)
 {
 	return zs != NULL && dns_zoneset_longest(zs, &q->qname, 0, NULL) != NULL;
 }
 
-static enum outcome mismatch(const struct template_run *run)
+static enum outcome outcome_of_mismatch(const struct template_run *run)
 {
 	const struct template_rule *rule = run->rule;
-	return rule->fall.on && (rule->fall.all || covers(rule->fall_set, run->q)) ? MISS : FAIL;
+	return rule->fall.on && (rule->fall.all || covers_query(rule->fall_set, run->q)) ? MISS
+											 : FAIL;
 }
 
 /* Groups outlive the scratch, which expressions and other queries use too. */
@@ -68,7 +73,7 @@ static enum outcome match_name(struct template_run *run)
 		if (m->re == NULL || regex_match(m->re, query_regex(run->q), run->name))
 			return keep_groups(run, m) == 0 ? HIT : FAIL;
 	}
-	return mismatch(run);
+	return outcome_of_mismatch(run);
 }
 
 static struct slice env_group(const void *ctx, struct slice key)
@@ -97,12 +102,12 @@ static enum outcome check_conds(struct template_run *run)
 		if (exprenv_eval(rule->cond[i].expr, &env, var, &v) < 0)
 			return FAIL;
 		if (!exprenv_is_true(&v))
-			return mismatch(run);
+			return outcome_of_mismatch(run);
 	}
 	return HIT;
 }
 
-static bool fits(uint16_t of_rule, uint16_t of_query, uint16_t any)
+static bool matches_number(uint16_t of_rule, uint16_t of_query, uint16_t any)
 {
 	return of_rule == of_query || of_rule == any || of_query == any;
 }
@@ -118,8 +123,9 @@ static enum outcome try_rule(struct template_run *run)
 {
 	const struct template_rule *rule = run->rule;
 	const struct query *q = run->q;
-	if (!fits(rule->type, q->req.qtype, DNS_TYPE_ANY) ||
-	    !fits(rule->cls, q->req.qclass, DNS_CLASS_ANY) || covers(rule->except_set, q))
+	if (!matches_number(rule->type, q->req.qtype, DNS_TYPE_ANY) ||
+	    !matches_number(rule->cls, q->req.qclass, DNS_CLASS_ANY) ||
+	    covers_query(rule->except_set, q))
 		return MISS;
 	if (is_plain(rule))
 		return HIT;
@@ -136,15 +142,15 @@ static int need_groups(struct template_run *run, const struct template_record *r
 	return r < 0 ? r : keep_groups(run, &run->rule->matcher[0]);
 }
 
-static bool chased(const struct query *q, const struct template_record *rec,
-		   const struct dns_rr *rr)
+static bool is_chased(const struct query *q, const struct template_record *rec,
+		      const struct dns_rr *rr)
 {
 	return rec->section == DNS_ANSWER && rr->type == DNS_TYPE_CNAME &&
 	       (q->req.qtype == DNS_TYPE_A || q->req.qtype == DNS_TYPE_AAAA);
 }
 
 /* Starts the look-up of a CNAME's target; false: goes on without. */
-static bool chase(struct template_run *run, const struct dns_rr *rr)
+static bool start_chase(struct template_run *run, const struct dns_rr *rr)
 {
 	struct query *q = run->q;
 	struct template_run *kept = query_state(q, run->self);
@@ -154,7 +160,7 @@ static bool chase(struct template_run *run, const struct dns_rr *rr)
 	return true;
 }
 
-static enum verdict finish(struct template_run *run)
+static enum verdict finish_answer(struct template_run *run)
 {
 	struct query *q = run->q;
 	const struct template_rule *rule = run->rule;
@@ -169,7 +175,7 @@ static enum verdict finish(struct template_run *run)
 
 /* OP-40: words that people look for in the log; at the end, so that patterns of `consolidate` that
  * were written for the cause still fit. */
-static enum verdict failed(struct query *q, const char *why)
+static enum verdict fail_template(struct query *q, const char *why)
 {
 	const char *text = arena_printf(&q->arena, "%s (template error)", why);
 	return query_fail(q, DNS_RCODE_SERVFAIL, text != NULL ? text : "template error");
@@ -185,15 +191,15 @@ static enum verdict make_records(struct template_run *run)
 		const char *why = "out of query memory";
 		struct dns_rr *rr;
 		if (need_groups(run, rec) < 0 || template_record_make(run, rec, &rr, &why) < 0)
-			return failed(q, why);
+			return fail_template(q, why);
 		dns_resp_link(&q->resp, rec->section, rr);
-		if (UNLIKELY(chased(q, rec, rr)) && chase(run, rr))
+		if (UNLIKELY(is_chased(q, rec, rr)) && start_chase(run, rr))
 			return V_WAIT;
 	}
-	return finish(run);
+	return finish_answer(run);
 }
 
-static enum verdict answer(struct template_run *run)
+static enum verdict answer_query(struct template_run *run)
 {
 	struct query *q = run->q;
 	template_count_match(run);
@@ -225,7 +231,7 @@ enum verdict template_serve(struct plugin_inst *self, struct query *q)
 		run.group = NULL;
 		enum outcome o = try_rule(&run);
 		if (o == HIT)
-			return answer(&run);
+			return answer_query(&run);
 		if (o == FAIL)
 			return query_fail(q, DNS_RCODE_SERVFAIL, NULL);
 	}
@@ -244,7 +250,7 @@ static int append_copy(struct query *q, const struct dns_rr *rr)
 }
 
 /* The target's answer is added; that there is none is no failure of ours. */
-static int append(struct query *q, struct query *sub)
+static int append_answer(struct query *q, struct query *sub)
 {
 	if (sub == NULL || !sub->written || dns_resp_thaw(&sub->resp, &sub->arena) < 0)
 		return 0;
@@ -261,7 +267,7 @@ static int append(struct query *q, struct query *sub)
 enum verdict template_resume(struct plugin_inst *self, struct query *q)
 {
 	struct template_run *run = query_state(q, self);
-	if (append(q, q->sub) < 0)
+	if (append_answer(q, q->sub) < 0)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "out of query memory");
 	return make_records(run);
 }

@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "plugin/template/compile.h"
+#include "plugin/template/serve.h"
 #include "plugin/template/template_priv.h"
 
 /* The lines of one stanza while they are read. */
@@ -239,7 +241,7 @@ static int read_zones(struct setup *setup, const struct corefile_dir *dir, struc
 	return r;
 }
 
-static int finish(struct reading *reading)
+static int finish_rule(struct reading *reading)
 {
 	static const enum dns_section order[] = { DNS_ANSWER, DNS_ADDITIONAL, DNS_AUTHORITY };
 	struct arena *a = reading->s->arena;
@@ -276,7 +278,7 @@ static int read_rule(struct setup *setup, const struct corefile_dir *dir,
 	if (e == 0)
 		e = setup_body(setup, dir, template_opts, ARRAY_LEN(template_opts), rule, &r);
 	if (e == 0)
-		e = finish(&r);
+		e = finish_rule(&r);
 	vec_done(&r.matchers);
 	for (size_t i = 0; i < DNS_SECTIONS; i++)
 		vec_done(&r.records[i]);

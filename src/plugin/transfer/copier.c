@@ -19,7 +19,7 @@ struct transfer_copier {
 };
 
 /* NULL: stop. */
-static struct transfer_job *take(struct transfer_copier *copier)
+static struct transfer_job *take_job(struct transfer_copier *copier)
 {
 	pthread_mutex_lock(&copier->lock);
 	while (copier->first == NULL && !copier->stop)
@@ -46,11 +46,11 @@ static void job_free(struct transfer_job *job)
 	free(job);
 }
 
-static void *run(void *arg)
+static void *run_copier(void *arg)
 {
 	struct transfer_copier *c = arg;
 	rcu_thread_register();
-	for (struct transfer_job *j = take(c); j != NULL; j = take(c)) {
+	for (struct transfer_job *j = take_job(c); j != NULL; j = take_job(c)) {
 		if (j->drop)
 			job_free(j);
 		else
@@ -70,7 +70,7 @@ struct transfer_copier *transfer_copier_new(void)
 	pthread_cond_init(&c->wake, NULL);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	int r = pthread_create(&c->thread, &attr, run, c);
+	int r = pthread_create(&c->thread, &attr, run_copier, c);
 	pthread_attr_destroy(&attr);
 	if (r != 0) {
 		pthread_cond_destroy(&c->wake);
@@ -96,7 +96,7 @@ void transfer_copier_free(struct transfer_copier *copier)
 	free(copier);
 }
 
-static void put(struct transfer_copier *copier, struct transfer_job *job)
+static void put_job(struct transfer_copier *copier, struct transfer_job *job)
 {
 	job->next = NULL;
 	pthread_mutex_lock(&copier->lock);
@@ -112,12 +112,12 @@ struct transfer_job *transfer_copier_add(struct transfer_copier *copier, struct 
 	struct transfer_job *j = xcalloc(1, sizeof(*j));
 	j->from = from;
 	memcpy(j->zone, zone, dns_name_len(zone));
-	put(copier, j);
+	put_job(copier, j);
 	return j;
 }
 
 void transfer_copier_drop(struct transfer_copier *copier, struct transfer_job *job)
 {
 	job->drop = true;
-	put(copier, job);
+	put_job(copier, job);
 }

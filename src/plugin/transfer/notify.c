@@ -32,7 +32,7 @@ size_t transfer_notify_message(const uint8_t *zone, uint8_t out[TRANSFER_NOTIFY_
 	return dns_message_query(out, 0, DNS_OPCODE_NOTIFY << 11 | DNS_FLAG_AA, zone, DNS_TYPE_SOA);
 }
 
-static void tell(const struct sending *sending, const union net_addr *to)
+static void notify_server(const struct sending *sending, const union net_addr *to)
 {
 	struct resolve_conf conf = { .addr = *to, .source = sending->source };
 	uint8_t msg[TRANSFER_NOTIFY_MAX], reply[512];
@@ -53,11 +53,11 @@ static void tell(const struct sending *sending, const union net_addr *to)
 		 text, why);
 }
 
-static void *run(void *arg)
+static void *run_sending(void *arg)
 {
 	struct sending *s = arg;
 	for (size_t i = 0; i < s->n_to; i++)
-		tell(s, &s->to[i]);
+		notify_server(s, &s->to[i]);
 	free(s->zone_text);
 	free(s);
 	return NULL;
@@ -77,7 +77,7 @@ void transfer_notify(const struct transfer_notify *notify)
 	memcpy(s->to, notify->to, notify->n_to * sizeof(s->to[0]));
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &attr, run, s) != 0) {
+	if (pthread_create(&thread, &attr, run_sending, s) != 0) {
 		log_warn(AREA, "notify for zone \"%s\" was not sent: no thread for it",
 			 s->zone_text);
 		free(s->zone_text);

@@ -14,7 +14,7 @@ static struct slice without_brackets(struct slice text)
 }
 
 /* `IP`, `IPv4:PORT` or `[IP]:PORT`; no port, or an empty one: 53. */
-static bool parse(struct slice text, union net_addr *ret)
+static bool parse_address(struct slice text, union net_addr *ret)
 {
 	bool plain = net_addr_parse_ip(text, ret) == 0;
 	if (!plain && text.n != 0 && text.p[text.n - 1] == ':') {
@@ -44,7 +44,7 @@ int transfer_to_opt(struct opt_ctx *ctx, const struct opt_line *line)
 			t->any = true;
 			continue;
 		}
-		if (!parse(slice_of(w->s), &t->v[t->n]))
+		if (!parse_address(slice_of(w->s), &t->v[t->n]))
 			return setup_error(ctx->user, w->pos,
 					   "must specify an IP address, got '%s'", w->s);
 		t->n++;

@@ -172,7 +172,7 @@ static const uint8_t *same_owner(const struct query *q, const struct dns_rr *rr)
 }
 
 /* The records point at the copy's buffers, which the next one overwrites. */
-static int add(struct query *q, const struct dns_rr *rr)
+static int add_record(struct query *q, const struct dns_rr *rr)
 {
 	struct dns_rr kept = *rr;
 	kept.owner = same_owner(q, rr);
@@ -200,7 +200,7 @@ static bool have_record(struct transfer_state *state)
 }
 
 /* In CoreDNS's words, for which logs are searched. */
-static void say(struct query *q, const struct transfer_state *state, bool current)
+static void log_transfer(struct query *q, const struct transfer_state *state, bool current)
 {
 	struct slice name = query_name_text(q), client = query_client_text(q);
 	uint32_t serial = dns_get32(state->soa.rdata + state->soa.rdlen - SOA_NUMBERS);
@@ -229,19 +229,20 @@ static int next_message(struct plugin_inst *self, struct query *q)
 		bool empty = q->resp.count[DNS_ANSWER] == 0;
 		if (!empty && bytes + n > MESSAGE_BYTES)
 			return 1;
-		if (add(q, &s->rr) < 0)
+		if (add_record(q, &s->rr) < 0)
 			return empty ? ERR_SPACE : 1;
 		bytes += n;
 		s->pending = false;
 		s->records++;
 	}
-	say(q, s, false);
+	log_transfer(q, s, false);
 	return 0;
 }
 
 /* ---- queries ---- */
 
-static enum verdict start(struct plugin_inst *self, struct query *q, struct plugin_inst *from)
+static enum verdict start_transfer(struct plugin_inst *self, struct query *q,
+				   struct plugin_inst *from)
 {
 	struct transfer_conf *c = self->conf;
 	struct transfer_state *s = query_state(q, self);
@@ -272,7 +273,7 @@ static enum verdict transfer_serve(struct plugin_inst *self, struct query *q)
 	    transfer_ixfr_serial(q->req.msg, q->req.len, &serial) < 0)
 		return query_fail(q, DNS_RCODE_SERVFAIL, NULL);
 	struct plugin_inst *from = find_owner(c, q->qname.wire);
-	return from != NULL ? start(self, q, from) : V_NEXT;
+	return from != NULL ? start_transfer(self, q, from) : V_NEXT;
 }
 
 /* The first record of the copy, which is the last one as well. */
@@ -310,8 +311,9 @@ static enum verdict transfer_resume(struct plugin_inst *self, struct query *q)
 		return query_fail(q, DNS_RCODE_SERVFAIL, "plugin/transfer: no copy of the zone");
 	if (is_current(q, s)) {
 		query_reply(q);
-		say(q, s, true);
-		return add(q, &s->soa) == 0 ? V_ANSWERED : query_fail(q, DNS_RCODE_SERVFAIL, NULL);
+		log_transfer(q, s, true);
+		return add_record(q, &s->soa) == 0 ? V_ANSWERED
+						   : query_fail(q, DNS_RCODE_SERVFAIL, NULL);
 	}
 	q->stream_next = next_message;
 	return V_STREAM;

@@ -50,7 +50,7 @@ static int all_true(struct view_conf *conf, struct exprenv *env)
 	return 1;
 }
 
-static int filter(void *ctx, struct query *q)
+static int filter_query(void *ctx, struct query *q)
 {
 	struct exprenv env = { .q = q };
 	char *cur = q->arena.cur;
@@ -90,7 +90,7 @@ static int view_parse(struct plugin_inst *self, struct setup *setup)
 	if (r < 0)
 		return r;
 	setup->conf->view = c->name;
-	setup->conf->filter = filter;
+	setup->conf->filter = filter_query;
 	setup->conf->filter_ctx = c;
 	return 0;
 }

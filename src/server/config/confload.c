@@ -79,8 +79,8 @@ static void source_warn(void *ctx, struct srcpos pos, const char *text)
 	log_warn(NULL, "%s:%u:%u: %s", pos.file, pos.line, pos.col, text);
 }
 
-static int parse(const struct confsrc *src, struct slice text, struct corefile **ret,
-		 struct srcerr *err)
+static int parse_text(const struct confsrc *src, struct slice text, struct corefile **ret,
+		      struct srcerr *err)
 {
 	const struct corefile_source files = { .ctx = src->watch,
 					       .glob = source_glob,
@@ -101,7 +101,7 @@ static int load_and_parse(const struct confsrc *src, struct corefile **ret, stru
 		srcerr_set(err, (struct srcpos){ 0 }, "%s", why);
 		return r;
 	}
-	return parse(src, strbuf_slice(&text), ret, err);
+	return parse_text(src, strbuf_slice(&text), ret, err);
 }
 
 int confload(const struct confsrc *src, struct corefile **ret, struct srcerr *err)
@@ -118,5 +118,5 @@ int confload_start(const struct confsrc *src, struct corefile **ret, struct srce
 	if (r < 0 || (*ret)->n_block != 0 || src->fallback == NULL)
 		return r;
 	corefile_free(*ret);
-	return parse(src, slice_of(src->fallback), ret, err);
+	return parse_text(src, slice_of(src->fallback), ret, err);
 }

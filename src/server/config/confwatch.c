@@ -42,7 +42,7 @@ struct confwatch *confwatch_new(void)
 	return w;
 }
 
-static void forget(places *p)
+static void free_places(places *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		free(p->v[i].dir);
@@ -57,8 +57,8 @@ void confwatch_free(struct confwatch *confwatch)
 	if (confwatch == NULL)
 		return;
 	close(confwatch->fd);
-	forget(&confwatch->now);
-	forget(&confwatch->before);
+	free_places(&confwatch->now);
+	free_places(&confwatch->before);
 	free(confwatch);
 }
 
@@ -71,7 +71,7 @@ void confwatch_begin(struct confwatch *confwatch)
 {
 	if (confwatch == NULL)
 		return;
-	forget(&confwatch->before);
+	free_places(&confwatch->before);
 	confwatch->before = confwatch->now;
 	confwatch->now = (places){ 0 };
 }
@@ -94,12 +94,12 @@ void confwatch_end(struct confwatch *confwatch)
 		if (!has_folder(&confwatch->now, confwatch->before.v[i].wd))
 			inotify_rm_watch(confwatch->fd, confwatch->before.v[i].wd);
 	}
-	forget(&confwatch->before);
+	free_places(&confwatch->before);
 }
 
 /* A name in a folder; NULL: any. A file's end of writing counts, not each write: what is half
  * written is no configuration. */
-static void add(struct confwatch *confwatch, const char *dir, const char *name)
+static void add_watch(struct confwatch *confwatch, const char *dir, const char *name)
 {
 	enum {
 		EVENTS = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE,
@@ -129,7 +129,7 @@ static size_t last_step(const char *path, size_t len, struct strbuf *dir)
 }
 
 /* Puts the target of a link in place of path[0..n); false when it is none. */
-static bool follow(struct strbuf *path, size_t count, const char *dir)
+static bool replace_link(struct strbuf *path, size_t count, const char *dir)
 {
 	char target[PATH_MAX];
 	CLEANUP(strbuf_done) struct strbuf link = STRBUF_INIT;
@@ -158,8 +158,8 @@ static bool follow_first(struct confwatch *confwatch, struct strbuf *path)
 		size_t at = last_step(path->s, n, &dir);
 		strbuf_reset(&name);
 		strbuf_add(&name, path->s + at, n - at);
-		if (follow(path, n, dir.s)) {
-			add(confwatch, dir.s, name.s);
+		if (replace_link(path, n, dir.s)) {
+			add_watch(confwatch, dir.s, name.s);
 			return true;
 		}
 	}
@@ -176,7 +176,7 @@ void confwatch_file(struct confwatch *confwatch, const char *path)
 	for (int i = 0; i < LINKS_MAX && follow_first(confwatch, &p); i++) {
 	}
 	size_t at = last_step(p.s, p.n, &dir);
-	add(confwatch, dir.s, p.s + at);
+	add_watch(confwatch, dir.s, p.s + at);
 }
 
 void confwatch_pattern(struct confwatch *confwatch, const char *pattern)
@@ -191,7 +191,7 @@ void confwatch_pattern(struct confwatch *confwatch, const char *pattern)
 	}
 	last_step(pattern, n, &dir);
 	confwatch_file(confwatch, dir.s);
-	add(confwatch, dir.s, NULL);
+	add_watch(confwatch, dir.s, NULL);
 }
 
 /* A file that was made just now is written next; a link, or a second name of a file, is whole. */
@@ -203,7 +203,7 @@ static bool will_be_written(const struct place *place, const char *name)
 	return lstat(path.s, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1;
 }
 
-static bool concerns(const struct confwatch *confwatch, const struct inotify_event *event)
+static bool is_relevant(const struct confwatch *confwatch, const struct inotify_event *event)
 {
 	if ((event->mask & IN_Q_OVERFLOW) != 0)
 		return true;
@@ -225,7 +225,7 @@ bool confwatch_changed(struct confwatch *confwatch)
 	while (confwatch != NULL && (n = read(confwatch->fd, buf, sizeof(buf))) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *e = (const void *)(buf + at);
-			yes |= concerns(confwatch, e);
+			yes |= is_relevant(confwatch, e);
 			at += (ssize_t)(sizeof(*e) + e->len);
 		}
 	}

@@ -69,7 +69,7 @@ static void read_stamps(const struct certs *certs, struct stamp out[N_FILES])
 
 /* Loads what is there now. The stamps are older than what is read: a change in between is seen by
  * the next look. */
-static int load(struct certs *certs, char *err, size_t err_n)
+static int load_files(struct certs *certs, char *err, size_t err_n)
 {
 	struct stamp stamp[N_FILES];
 	struct net_tls_cred *fresh = NULL;
@@ -95,7 +95,7 @@ static void on_task(void *ctx)
 	read_stamps(c, stamp);
 	if (memcmp(stamp, c->stamp, sizeof(stamp)) == 0)
 		return;
-	if (load(c, why, sizeof(why)) == 0) {
+	if (load_files(c, why, sizeof(why)) == 0) {
 		c->complained[0] = '\0';
 		log_info(AREA, "certificate '%s' was read again", c->file[FILE_CERT]);
 		return;
@@ -138,7 +138,7 @@ struct make_args {
 	size_t err_n;
 };
 
-static int make(void *arg, void **ret_value)
+static int make_certs(void *arg, void **ret_value)
 {
 	const struct make_args *a = arg;
 	struct certs *c = xcalloc(1, sizeof(*c));
@@ -148,7 +148,7 @@ static int make(void *arg, void **ret_value)
 	c->file[FILE_CA] = dup_or_null(a->f->ca);
 	c->keylog = a->dry ? NULL : dup_or_null(a->f->keylog);
 	c->auth = a->f->auth;
-	int r = load(c, a->err, a->err_n);
+	int r = load_files(c, a->err, a->err_n);
 	if (r < 0) {
 		certs_free(c);
 		return r;
@@ -191,14 +191,14 @@ int certs_open(const struct net_tls_files *files, bool dry, struct certs **ret, 
 	struct make_args args = { .f = files, .dry = dry, .err = err, .err_n = err_n };
 	void *value = NULL;
 	if (dry) {
-		int r = make(&args, &value);
+		int r = make_certs(&args, &value);
 		if (r == 0)
 			*ret = value;
 		return r;
 	}
 	CLEANUP(freep) char *key = key_of(files);
 	struct resource *res = NULL;
-	int r = resource_get(key, make, &args, certs_free, &res);
+	int r = resource_get(key, make_certs, &args, certs_free, &res);
 	if (r < 0)
 		return r;
 	*ret = res->value;
@@ -224,7 +224,7 @@ struct net_tls_cred *certs_cred(struct certs *certs)
 	return cred;
 }
 
-static bool same(const struct certs *left, const struct certs *right, int file)
+static bool same_digest(const struct certs *left, const struct certs *right, int file)
 {
 	return memcmp(left->digest[file], right->digest[file], NET_SHA512_BYTES) == 0;
 }
@@ -237,7 +237,7 @@ const char *certs_conflict(const struct certs *left, const struct certs *right)
 		return "TLS is configured for only one server block";
 	if (left->auth != right->auth)
 		return "client authentication policies differ";
-	if (!same(left, right, FILE_CA))
+	if (!same_digest(left, right, FILE_CA))
 		return "client CA pools differ";
-	return same(left, right, FILE_CERT) ? NULL : "server certificates differ";
+	return same_digest(left, right, FILE_CERT) ? NULL : "server certificates differ";
 }

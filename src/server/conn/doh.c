@@ -47,7 +47,7 @@ static size_t place_of(unsigned status)
 	return i;
 }
 
-static void count(const struct tcp_conn *conn, size_t place)
+static void count_response(const struct tcp_conn *conn, size_t place)
 {
 	struct route *r = conn->sock != NULL ? conn->sock->route : NULL;
 	if (r == NULL || !conn->worker->gen->has_metrics)
@@ -76,14 +76,15 @@ static void flush_responses(struct tcp_conn *conn)
 
 /* What a client does not take is not kept for it without end. While its requests are read nothing
  * can be sent, so that of many large replies at once some may have to be refused, too. */
-static void respond(struct tcp_conn *conn, uint32_t stream, const struct http_message *message)
+static void send_response(struct tcp_conn *conn, uint32_t stream,
+			  const struct http_message *message)
 {
 	if (http_framing_unsent(conn->http) + message->body.n > CONN_MAX_OUT_BYTES) {
 		http_framing_refuse(conn->http, stream);
 	} else {
 		/* Only a body that is too long could fail, and a DNS message is not. */
 		IGNORE(http_framing_respond(conn->http, stream, message) < 0);
-		count(conn, place_of(message->status));
+		count_response(conn, place_of(message->status));
 	}
 	flush_responses(conn);
 }
@@ -94,7 +95,7 @@ static void respond_status(struct tcp_conn *conn, uint32_t stream, unsigned stat
 	struct http_message m = { .status = statuses[place].status,
 				  .content_type = SLICE("text/plain; charset=utf-8"),
 				  .body = slice_of(statuses[place].text) };
-	respond(conn, stream, &m);
+	send_response(conn, stream, &m);
 }
 
 /* `msg` begins with the length that TCP wants. */
@@ -107,7 +108,7 @@ static void doh_reply(struct query *q, uint8_t *msg, size_t len)
 				  .cache_control = { age, (size_t)age_n },
 				  .body = { (const char *)msg + 2, len - 2 } };
 	q->replied = true;
-	respond(q->conn, q->http_stream, &m);
+	send_response(q->conn, q->http_stream, &m);
 }
 
 /* RFC 8484 4.2.1: a query that was dropped has to be answered, too. */
@@ -119,7 +120,7 @@ static void doh_done(struct query *q)
 
 /* ---- reading ---- */
 
-static void serve(struct tcp_conn *conn, uint32_t stream, struct slice msg)
+static void serve_message(struct tcp_conn *conn, uint32_t stream, struct slice msg)
 {
 	struct worker *w = conn->worker;
 	uint8_t *at;
@@ -162,7 +163,7 @@ static void on_message(void *ctx, uint32_t stream, void *user, const struct http
 	}
 	unsigned status = doh_request_read(message, c->worker->tcp_out, &msg);
 	if (status == 0)
-		serve(c, stream, msg);
+		serve_message(c, stream, msg);
 	else
 		respond_status(c, stream, status);
 }

@@ -7,7 +7,7 @@
 #include "base/err.h"
 
 /* Undoes %XX, and '+' for a space where that is meant; `out` needs s.n bytes. The length. */
-static int unescape(struct slice text, bool plus, uint8_t *out)
+static int undo_percent(struct slice text, bool plus, uint8_t *out)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < text.n; i++) {
@@ -55,9 +55,9 @@ static int dns_argument(struct slice query, uint8_t *buf)
 			continue;
 		struct slice key = slice_cut(&value, '=');
 		/* Behind what was found there is room: all of it was in the query. */
-		if (!unescaped_is(at, unescape(key, true, at), "dns"))
+		if (!unescaped_is(at, undo_percent(key, true, at), "dns"))
 			continue;
-		int n = unescape(value, true, at);
+		int n = undo_percent(value, true, at);
 		if (n < 0)
 			continue;
 		if (found >= 0)
@@ -68,7 +68,7 @@ static int dns_argument(struct slice query, uint8_t *buf)
 	return found;
 }
 
-static int sextet(uint8_t ch)
+static int base64_value(uint8_t ch)
 {
 	if (ch >= 'A' && ch <= 'Z')
 		return ch - 'A';
@@ -80,7 +80,7 @@ static int sextet(uint8_t ch)
 }
 
 /* base64url without padding, in place; line ends are passed over. The length. */
-static int decode(uint8_t *data, size_t len)
+static int decode_base64(uint8_t *data, size_t len)
 {
 	uint32_t bits = 0;
 	unsigned have = 0, chars = 0;
@@ -88,7 +88,7 @@ static int decode(uint8_t *data, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		if (data[i] == '\r' || data[i] == '\n')
 			continue;
-		int v = sextet(data[i]);
+		int v = base64_value(data[i]);
 		if (v < 0)
 			return ERR_PARSE;
 		bits = bits << 6 | (uint32_t)v;
@@ -106,7 +106,7 @@ static unsigned read_get(struct slice query, uint8_t *buf, struct slice *ret)
 {
 	int n = dns_argument(query, buf);
 	if (n >= 0)
-		n = decode(buf, (size_t)n);
+		n = decode_base64(buf, (size_t)n);
 	if (n < 0)
 		return 400;
 	*ret = (struct slice){ (const char *)buf, (size_t)n };
@@ -119,7 +119,7 @@ unsigned doh_request_read(const struct http_message *message, uint8_t *buf, stru
 		return 400;
 	struct slice query = without_origin(message->target);
 	struct slice path = slice_cut(&query, '?');
-	int n = unescape(path, false, buf);
+	int n = undo_percent(path, false, buf);
 	if (n < 0)
 		return 400;
 	if (!unescaped_is(buf, n, "/dns-query"))

@@ -186,7 +186,7 @@ int listeners_open(struct server *srv, struct generation *generation, struct src
 	return r;
 }
 
-static bool uses(const struct generation *generation, const struct listener *listener)
+static bool has_route(const struct generation *generation, const struct listener *listener)
 {
 	for (size_t i = 0; generation != NULL && i < generation->n_route; i++) {
 		if (generation->route[i]->listener == listener)
@@ -197,10 +197,10 @@ static bool uses(const struct generation *generation, const struct listener *lis
 
 static bool in_use(const struct server *srv, const struct listener *listener)
 {
-	if (uses(srv->gen, listener))
+	if (has_route(srv->gen, listener))
 		return true;
 	for (const struct generation *g = srv->retired; g != NULL; g = g->next) {
-		if (uses(g, listener))
+		if (has_route(g, listener))
 			return true; /* a query that waits replies through its socket */
 	}
 	return false;

@@ -99,7 +99,7 @@ void conn_leave_room(struct tcp_conn *conn)
 }
 
 /* Takes one off a counter that is above its limit; false when it is not. */
-static bool claim(_Atomic uint32_t *counter, uint32_t max)
+static bool claim_excess(_Atomic uint32_t *counter, uint32_t max)
 {
 	uint32_t now = atomic_load_explicit(counter, memory_order_relaxed);
 	while (now > max) {
@@ -117,7 +117,7 @@ static bool is_above(_Atomic uint32_t *counter, uint32_t max)
 
 static bool close_for(struct tcp_conn *conn, _Atomic uint32_t *counter, uint32_t max)
 {
-	if (!claim(counter, max))
+	if (!claim_excess(counter, max))
 		return false;
 	conn->uncounted = counter;
 	conn_close(conn);
@@ -156,8 +156,8 @@ static struct worker *find_oldest(struct worker *self, struct listener *listener
 }
 
 /* Closes the oldest ones of this worker while too many are there and no other worker has older. */
-static void shed(struct worker *self, struct listener_sock *sock, _Atomic uint32_t *counter,
-		 uint32_t max)
+static void close_oldest(struct worker *self, struct listener_sock *sock, _Atomic uint32_t *counter,
+			 uint32_t max)
 {
 	struct conn_list *own = sock != NULL ? &sock->conns : &self->conns;
 	while (is_above(counter, max)) {
@@ -169,20 +169,20 @@ static void shed(struct worker *self, struct listener_sock *sock, _Atomic uint32
 	}
 }
 
-static void shed_limits(struct worker *worker)
+static void close_above_limits(struct worker *worker)
 {
 	for (size_t i = 0; worker->gen != NULL && i < worker->gen->n_route; i++) {
 		struct route *r = worker->gen->route[i];
 		struct listener_sock *s = listener_on(r->listener, worker);
 		if (s != NULL && r->https.max_connections != 0)
-			shed(worker, s, &r->listener->n_conns, r->https.max_connections);
+			close_oldest(worker, s, &r->listener->n_conns, r->https.max_connections);
 	}
-	shed(worker, NULL, &worker->pool->n, worker->pool->max);
+	close_oldest(worker, NULL, &worker->pool->n, worker->pool->max);
 }
 
 /* A client has half of all connections at most: its own oldest one here goes. False: it has none
  * here, but for the fresh one. */
-static bool shed_client(struct worker *worker, const struct tcp_conn *fresh, uint32_t max)
+static bool close_of_client(struct worker *worker, const struct tcp_conn *fresh, uint32_t max)
 {
 	for (struct tcp_conn *c = worker->conns.oldest; c != NULL;
 	     c = c->link[CONN_OF_WORKER].newer) {
@@ -193,7 +193,7 @@ static bool shed_client(struct worker *worker, const struct tcp_conn *fresh, uin
 }
 
 /* The next worker of the pool looks for a client that has too many; once round. */
-static void pass_on(struct worker *worker, unsigned hops)
+static void ask_next_worker(struct worker *worker, unsigned hops)
 {
 	struct server *srv = worker->srv;
 	unsigned first = worker->is_stream ? srv->n_workers : 0;
@@ -210,9 +210,9 @@ void conn_room_asked(struct loop_msg *msg)
 	struct worker *w = CONTAINER_OF(msg, struct worker, room_msg);
 	atomic_store(&w->room_asked, false);
 	unsigned hops = atomic_exchange_explicit(&w->room_hops, 0, memory_order_relaxed);
-	if (hops != 0 && !shed_client(w, NULL, w->pool->max / 2))
-		pass_on(w, hops - 1);
-	shed_limits(w);
+	if (hops != 0 && !close_of_client(w, NULL, w->pool->max / 2))
+		ask_next_worker(w, hops - 1);
+	close_above_limits(w);
 }
 
 void conn_enter_room(struct tcp_conn *conn)
@@ -225,9 +225,9 @@ void conn_enter_room(struct tcp_conn *conn)
 	atomic_fetch_add_explicit(&s->listener->n_conns, 1, memory_order_relaxed);
 	conn->of = client_enter(w->pool, &conn->client);
 	uint32_t client_max = w->pool->max / 2;
-	if (is_above(&conn->of->n_conns, client_max) && !shed_client(w, conn, client_max))
-		pass_on(w, (w->is_stream ? w->srv->n_stream : w->srv->n_workers) - 1);
+	if (is_above(&conn->of->n_conns, client_max) && !close_of_client(w, conn, client_max))
+		ask_next_worker(w, (w->is_stream ? w->srv->n_stream : w->srv->n_workers) - 1);
 	if (own_max != 0)
-		shed(w, s, &s->listener->n_conns, own_max);
-	shed(w, NULL, &w->pool->n, w->pool->max);
+		close_oldest(w, s, &s->listener->n_conns, own_max);
+	close_oldest(w, NULL, &w->pool->n, w->pool->max);
 }

@@ -13,7 +13,7 @@
 
 enum { BATCHES_PER_TURN = 4 };
 
-static unsigned refill(struct worker *worker)
+static unsigned refill_slots(struct worker *worker)
 {
 	unsigned i = 0;
 	for (; i < WORKER_BATCH; i++) {
@@ -76,7 +76,7 @@ static enum admit_result receive_one(struct udp_sock *sock, struct query *q, str
 	return ADMIT_BARE;
 }
 
-static void conclude(struct worker *worker, struct query *q, enum admit_result result)
+static void finish_admission(struct worker *worker, struct query *q, enum admit_result result)
 {
 	switch (result) {
 	case ADMIT_SERVE:
@@ -95,7 +95,7 @@ static int one_batch(struct worker *worker, struct udp_sock *sock)
 {
 	enum admit_result act[WORKER_BATCH];
 	struct query *batch[WORKER_BATCH];
-	int n = worker->ops->recvmmsg(sock->io.fd, worker->rx, refill(worker));
+	int n = worker->ops->recvmmsg(sock->io.fd, worker->rx, refill_slots(worker));
 	uint64_t now = loop_now(worker->loop);
 	for (int i = 0; i < n; i++) {
 		batch[i] = worker->rx_q[i];
@@ -103,7 +103,7 @@ static int one_batch(struct worker *worker, struct udp_sock *sock)
 	}
 	for (int i = 0; i < n; i++) {
 		worker->rx_q[i] = NULL;
-		conclude(worker, batch[i], act[i]);
+		finish_admission(worker, batch[i], act[i]);
 	}
 	return n;
 }

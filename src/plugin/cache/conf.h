@@ -1,0 +1,9 @@
+/* The cache's stanza (spec 1.4). */
+#pragma once
+
+#include "plugin/cache/cache_priv.h"
+
+enum { CACHE_OPTS = 12 };
+extern const struct opt cache_opts[CACHE_OPTS];
+
+int cache_parse(struct plugin_inst *self, struct setup *setup);

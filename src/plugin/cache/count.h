@@ -1,0 +1,9 @@
+/* Metrics, with CoreDNS's names. A series comes into being when it is first counted, as there. */
+#pragma once
+
+#include "plugin/cache/cache_priv.h"
+
+void cache_count(struct plugin_inst *self, const struct query *q, enum cache_counter what);
+void cache_count_stored(struct plugin_inst *self, struct query *q);
+void cache_count_open(struct plugin_inst *self);
+void cache_count_close(struct plugin_inst *self);

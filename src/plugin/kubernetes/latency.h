@@ -1,0 +1,7 @@
+/* How long a change of endpoints took from its cause to our answers (spec 1.3 "Metrics"). */
+#pragma once
+
+#include "plugin/kubernetes/conf.h"
+
+/* Counts how long a change that was just put into the index was under way. */
+void kubernetes_latency_observe(struct kubernetes_index *index, const struct kube_slice *slice);

@@ -1,0 +1,8 @@
+/* From addresses back to names. */
+#pragma once
+
+#include "plugin/kubernetes/conf.h"
+
+enum verdict kubernetes_serve_ptr(struct plugin_inst *self, struct query *q, size_t zone);
+/* The address of a whole reverse name. */
+bool kubernetes_reverse_ip(const struct dns_qname *qname, struct kube_ip *ret);

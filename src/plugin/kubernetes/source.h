@@ -1,0 +1,26 @@
+/* The API server's objects, kept in an index by informers. Stanzas that ask for the same share one
+ * source, which outlives reloads. */
+#pragma once
+
+#include "plugin/kubernetes/conf.h"
+
+/* For tests and benchmarks: stanzas prepared from now on get their names from these, which stay the
+ * caller's; no API server is asked. NULL: from the API server again. */
+struct kubernetes_preset {
+	struct kubernetes_index *index, *imports;
+	bool unsynced;
+	struct kube_ip local; /* our only address, without `bind` */
+};
+
+/* Starts, or joins, the source of this configuration. */
+MUST_CHECK int kubernetes_source_get(struct plugin_inst *self, struct prepare *prepare);
+/* Queries of this configuration come from now on. */
+void kubernetes_source_use(struct kubernetes_source *source);
+void kubernetes_source_put(struct kubernetes_conf *conf);
+void kubernetes_source_preset(const struct kubernetes_preset *kubernetes_preset);
+bool kubernetes_source_synced(const struct kubernetes_source *source);
+/* That, or a snapshot was read: what is not found is not there. */
+bool kubernetes_source_usable(const struct kubernetes_source *source);
+/* Waits until it has all, up to startup_timeout; says so in the log as it waits. -EINTR: the
+ * program was told to end meanwhile. */
+MUST_CHECK int kubernetes_source_wait(struct kubernetes_source *source, int64_t timeout_ns);

@@ -1,0 +1,6 @@
+/* SRV answers: a record for every port of every address, their addresses beside them. */
+#pragma once
+
+#include "plugin/kubernetes/conf.h"
+
+enum verdict kubernetes_serve_srv(struct plugin_inst *self, struct query *q, size_t zone);

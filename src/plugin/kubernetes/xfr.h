@@ -1,0 +1,9 @@
+/* Whole zones, for `transfer`: the records that CoreDNS puts into one (spec 1.3 "AXFR"). A copy
+ * holds the Services and slices of one moment, in the order of their names; records are made of
+ * them a few at a time, when they are asked for. */
+#pragma once
+
+#include "plugin/kubernetes/conf.h"
+
+bool kubernetes_has_zone(struct plugin_inst *self, const uint8_t *zone);
+struct zone_copy *kubernetes_copy_zone(struct plugin_inst *self, const uint8_t *zone);

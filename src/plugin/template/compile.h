@@ -1,0 +1,7 @@
+/* From words to what queries run on: patterns, expressions, record templates, zone tables. */
+#pragma once
+
+#include "plugin/template/template_priv.h"
+
+MUST_CHECK int template_prepare(struct plugin_inst *self, struct prepare *prepare);
+void template_teardown(struct plugin_inst *self);

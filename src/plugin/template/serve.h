@@ -1,0 +1,10 @@
+/* Answering: the first rule whose zone, class and type fit decides by its patterns and conditions;
+ * its records are made one by one, with a wait where a CNAME's target is looked up. */
+#pragma once
+
+#include "plugin/template/template_priv.h"
+
+MUST_CHECK int template_need_name(struct template_run *run);
+enum verdict template_serve(struct plugin_inst *self, struct query *q);
+enum verdict template_resume(struct plugin_inst *self, struct query *q);
+void template_worker_done(struct plugin_inst *self, struct worker *worker);
