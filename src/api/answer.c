@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "dns/name.h"
 #include "dns/resp.h"
-#include "dns/rrtext.h"
+#include "dns/rrtext/rrtext.h"
 #include "dns/types.h"
 #include "tmpl/tmpl.h"
 

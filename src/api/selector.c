@@ -7,8 +7,8 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "base/charset.h"
 #include "base/err.h"
+#include "base/text/charset.h"
 
 struct parser {
 	struct slice rest;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "api/tree.h"
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/slice.h"
+#include "base/text/duration.h"
 
 struct fill {
 	struct arena *a;

@@ -18,9 +18,9 @@
 #include "api/meta.h"
 #include "api/yaml/yaml.h"
 #include "apiserver/access/atomic_file.h"
-#include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text/base64.h"
 #include "net/addr.h"
 #include "net/tls.h"
 

@@ -1,5 +1,6 @@
 /* The kernel's clocks, or a test's. */
 #include "base/clock.h"
+#include "base/clock_test.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

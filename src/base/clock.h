@@ -11,8 +11,5 @@ struct clock_source {
 	uint64_t (*wall_ns)(void); /* since 1970 */
 };
 
-/* NULL restores the kernel's clocks. Not thread-safe: call before threads start. */
-void clock_set_source(const struct clock_source *source);
-
 uint64_t clock_mono_ns(void);
 uint64_t clock_wall_ns(void);

@@ -126,7 +126,8 @@ static void write_all(int fd, struct slice line)
 	}
 }
 
-void log_vmsg(enum log_level level, const char *area, const char *fmt, va_list ap)
+static PRINTF_LIKE(3, 0) void write_line(enum log_level level, const char *area, const char *fmt,
+					 va_list ap)
 {
 	if (level == LOG_DEBUG && !log_debug_enabled())
 		return;
@@ -146,7 +147,7 @@ void log_msg(enum log_level level, const char *area, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	log_vmsg(level, area, fmt, ap);
+	write_line(level, area, fmt, ap);
 	va_end(ap);
 }
 

@@ -29,8 +29,6 @@ bool log_debug_enabled(void);
 void log_set_fd(int fd);
 
 void log_msg(enum log_level level, const char *area, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void log_vmsg(enum log_level level, const char *area, const char *fmt, va_list ap)
-	PRINTF_LIKE(3, 0);
 
 #define log_debug(area, ...)                                   \
 	do {                                                   \

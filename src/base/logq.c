@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/logq_test.h"
 #include "base/mem.h"
 
 enum {

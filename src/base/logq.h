@@ -22,6 +22,3 @@ void logq_free(struct logq *logq);
 char *logq_reserve(struct logq *logq, unsigned slot, size_t max);
 /* Publishes the first n bytes of what was reserved; n may be 0. */
 void logq_commit(struct logq *logq, unsigned slot, size_t count);
-uint64_t logq_dropped(const struct logq *logq);
-/* Waits until all that was committed before has been written; control threads only. */
-void logq_flush(struct logq *logq);

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "base/err.h"
+#include "base/text/duration.h"
 
 /* Where errors about a row point when there is no argument to point at. */
 static int fail(const struct opt_ctx *ctx, struct srcpos pos, const struct opt *row,

@@ -1,6 +1,7 @@
 /* xoshiro256** seeded by splitmix64 or the kernel, ChaCha20 (RFC 8439) as a generator, and the
  * kernel's own bytes. */
 #include "base/rng.h"
+#include "base/rng_test.h"
 
 #include <errno.h>
 #include <stdio.h>

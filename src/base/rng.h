@@ -10,8 +10,7 @@ struct rng {
 	uint64_t s[4];
 };
 
-void rng_init(struct rng *rng);			    /* seeded from getrandom(2) */
-void rng_init_seed(struct rng *rng, uint64_t seed); /* for tests: repeatable */
+void rng_init(struct rng *rng); /* seeded from getrandom(2) */
 uint64_t rng_u64(struct rng *rng);
 /* Uniform in [0, n), n > 0, without modulo bias. */
 uint32_t rng_below(struct rng *rng, uint32_t count);
@@ -27,9 +26,6 @@ struct rng_strong {
 void rng_strong_init(struct rng_strong *rng);
 void rng_strong_bytes(struct rng_strong *rng, void *out, size_t len);
 void rng_strong_refill(struct rng_strong *rng);
-/* One block of RFC 8439. */
-void rng_chacha20(const uint32_t key[8], uint32_t counter, const uint32_t nonce[3],
-		  uint8_t out[64]);
 
 static inline uint16_t rng_strong_u16(struct rng_strong *rng)
 {

@@ -1,5 +1,6 @@
 /* clock: the kernel's clocks move forward, a fake one replaces all three. */
 #include "base/clock.h"
+#include "base/clock_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

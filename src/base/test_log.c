@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 
 static uint64_t now_ns;
 /* 2026-11-15T06:21:00.25Z */

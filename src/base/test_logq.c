@@ -1,5 +1,6 @@
 /* logq: lines arrive whole and in order; a reader that stands still costs lines, never time. */
 #include "base/logq.h"
+#include "base/logq_test.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* rng: repeatable with a seed, different without, even over its range. */
 #include "base/rng.h"
+#include "base/rng_test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/regex.h"
+#include "base/regex/regex.h"
 #include "cel/parse.h"
 #include "cel/value.h"
 

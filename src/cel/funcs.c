@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 static struct cel_value call_size(struct cel_run *run, const struct cel_node *node,
 				  const struct cel_value *arg)

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/charset.h"
+#include "base/text/charset.h"
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text/charset.h"
+#include "base/text/utf8.h"
 
 static int set_error(char *err, size_t err_n, int code, const char *text)
 {

@@ -1,7 +1,7 @@
 /* The nodes of a parsed expression. They lie in the arena that the parser was given. */
 #pragma once
 
-#include "base/regex.h"
+#include "base/regex/regex.h"
 #include "cel/value.h"
 
 enum { CEL_ARGS_MAX = 3 };

@@ -5,7 +5,8 @@
 
 #include "base/compiler.h"
 #include "base/log.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
+#include "base/metrics/process.h"
 #include "cmd/cmd.h"
 #include "cmd/embedded.h"
 #include "cmd/flags.h"

@@ -7,9 +7,9 @@
 
 #include "api/meta.h"
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text/duration.h"
 
 /* Names separated by commas. */
 static int choose(const char *text, struct controllerconf *controllerconf, char *why, size_t why_n)

@@ -6,9 +6,9 @@
 
 #include "api/meta.h"
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text/duration.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
 #include "cmd/manifest.h"

@@ -13,9 +13,9 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/kubecli.h"
-#include "dns/request.h"
-#include "dns/types.h"
+#include "dns/message.h"
 #include "net/addr.h"
+#include "resolve/ask.h"
 #include "resolve/resolve.h"
 
 enum { NOTE_MAX_BYTES = 4096, NOTE_WAIT_MS = 1000 };
@@ -131,12 +131,12 @@ static void look_at_store(struct status *status)
  * nobody else. */
 static int ask_dns(const union net_addr *addr)
 {
-	static const uint8_t query[] = "\0\0\1\0\0\1\0\0\0\0\0\1\0\0\2\0\1"
-				       "\0\0\51\4\320\0\1\0\0\0\0";
-	uint8_t msg[sizeof(query) + DNS_REQUEST_SLACK], reply[512];
+	uint8_t msg[DNS_QUERY_MAX + DNS_OPT_BYTES + DNS_REQUEST_SLACK], reply[512];
 	struct resolve_conf c = { .addr = *addr };
-	memcpy(msg, query, sizeof(query) - 1);
-	return resolve_ask(&c, msg, sizeof(query) - 1, 2 * NS_PER_S, reply, sizeof(reply));
+	struct dns_opt opt = { .udp_size = 1232, .version = 1 };
+	size_t n = dns_message_query(msg, 0, DNS_FLAG_RD, dns_name_root, DNS_TYPE_NS);
+	n = dns_message_add_opt(msg, n, &opt);
+	return resolve_ask(&c, msg, (uint16_t)n, 2 * NS_PER_S, reply, sizeof(reply));
 }
 
 /* The DNS server of `fairlead up`, when it left a note of where it is. */

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "controller/metrics_priv.h"
 #include "kube/informer/workqueue.h"
 

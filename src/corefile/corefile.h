@@ -97,12 +97,6 @@ static inline void corefile_freep(struct corefile **cf)
 	corefile_free(*cf);
 }
 
-/* Appends the canonical text: imports, snippets and variables are expanded, comments are gone.
- * Parsing it gives the same keys, words and bodies (at other places). ERR_UNSUPPORTED if a word
- * cannot be written in this language: one that needs quotes and has an odd number of backslashes
- * before a `"` or at its end, which only the environment or a program can make. */
-MUST_CHECK int corefile_print(const struct corefile *cf, struct strbuf *out);
-
 /* Appends the bytes whose SHA-512 the reload plugin of CoreDNS prints and compares: the JSON of
  *	[{"Keys":["KEY",...],"Tokens":{"DIR":[{"File":"","Line":1,"Text":"..."},...],...}},...]
  * without white space, `null` for a file without blocks. Keys have their variables expanded and

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 enum { MAX_STEPS = 1000 };
 

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "corefile/corefile.h"
 #include "corefile/key.h"
+#include "corefile/print_test.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "base/vec.h"
 #include "corefile/corefile.h"
 

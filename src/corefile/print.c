@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "corefile/corefile.h"
 #include "corefile/lexer_priv.h"
+#include "corefile/print_test.h"
 
 static bool needs_quotes(const char *text)
 {

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "corefile/corefile.h"
+#include "corefile/print_test.h"
 
 static const char *fake_env(void *ctx, const char *name)
 {

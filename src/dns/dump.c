@@ -1,5 +1,5 @@
 /* Printing a message: records through libknot's text form. */
-#include "dns/dump.h"
+#include "dns/dump_test.h"
 
 #include <stdlib.h>
 #include <string.h>

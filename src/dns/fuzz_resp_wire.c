@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "dns/dump.h"
+#include "dns/dump_test.h"
 #include "dns/resp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "dns/dump.h"
+#include "dns/dump_test.h"
 
 static void test_texts(void **state)
 {

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "dns/dump.h"
+#include "dns/dump_test.h"
 #include "dns/resp.h"
 #include "dns/test_names.h"
 

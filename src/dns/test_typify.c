@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "base/compiler.h"
 #include "dns/typify.h"
 

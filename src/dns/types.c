@@ -130,13 +130,6 @@
 	X(6, "YXDOMAIN")   \
 	X(7, "YXRRSET")
 
-#define OPCODES(X)     \
-	X(1, "IQUERY") \
-	X(4, "NOTIFY") \
-	X(0, "QUERY")  \
-	X(2, "STATUS") \
-	X(5, "UPDATE")
-
 struct row {
 	uint16_t number;
 	uint16_t len;
@@ -154,7 +147,6 @@ static const struct row rcodes[] = { RCODES(ROW) };
 static const char *const type_index[] = { TYPES(INDEX) };
 static const char *const class_index[] = { CLASSES(INDEX) };
 static const char *const rcode_index[] = { RCODES(INDEX) };
-static const char *const opcode_index[] = { OPCODES(INDEX) };
 
 static const char *indexed(const char *const *index, size_t len, unsigned number)
 {
@@ -197,12 +189,6 @@ const char *dns_rcode_str(uint16_t rcode, char buf[DNS_MNEMONIC_MAX])
 {
 	const char *s = indexed(rcode_index, ARRAY_LEN(rcode_index), rcode);
 	return s != NULL ? s : numbered("", rcode, buf);
-}
-
-const char *dns_opcode_str(uint8_t opcode, char buf[DNS_MNEMONIC_MAX])
-{
-	const char *s = indexed(opcode_index, ARRAY_LEN(opcode_index), opcode);
-	return s != NULL ? s : numbered("", opcode, buf);
 }
 
 static int compare(struct slice text, const struct row *row)

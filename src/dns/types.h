@@ -1,4 +1,4 @@
-/* Numbers and mnemonics of record types, classes, response codes and opcodes, as miekg/dns knows
+/* Numbers and mnemonics of record types, classes and response codes, as miekg/dns knows
  * them. Upper-case exact text; TYPE123 and CLASS123 are the fallback in both directions. */
 #pragma once
 
@@ -57,7 +57,6 @@ enum { DNS_MNEMONIC_MAX = 24 };
 const char *dns_type_str(uint16_t type, char buf[DNS_MNEMONIC_MAX]);
 const char *dns_class_str(uint16_t cls, char buf[DNS_MNEMONIC_MAX]);
 const char *dns_rcode_str(uint16_t rcode, char buf[DNS_MNEMONIC_MAX]);
-const char *dns_opcode_str(uint8_t opcode, char buf[DNS_MNEMONIC_MAX]);
 
 /* Exact upper-case mnemonics only (with `generic`, TYPE123 and CLASS123 too); the number or
  * ERR_NOTFOUND. */

@@ -1,4 +1,6 @@
 /* The table of builtins: how each is called, checked and computed. */
+#include "expr/builtin_priv.h"
+
 #include "expr/expr_priv.h"
 
 #define LOOP(text, args, which)                                                      \

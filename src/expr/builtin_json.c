@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
+#include "expr/builtin_priv.h"
 #include "expr/expr_priv.h"
+#include "expr/run_priv.h"
+#include "expr/value_priv.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

@@ -1,6 +1,10 @@
 /* Builtins on lists and maps. */
 #include "base/err.h"
+#include "expr/builtin_priv.h"
+#include "expr/eval_priv.h"
 #include "expr/expr_priv.h"
+#include "expr/run_priv.h"
+#include "expr/value_priv.h"
 
 static int want_list(struct ev *ev, const struct expr_value *value, const char *what)
 {

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "expr/builtin_priv.h"
 #include "expr/expr_priv.h"
+#include "expr/run_priv.h"
+#include "expr/value_priv.h"
 
 static int bad(struct ev *ev, const char *name, const struct expr_value *value)
 {

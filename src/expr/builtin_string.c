@@ -2,8 +2,11 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
+#include "expr/builtin_priv.h"
 #include "expr/expr_priv.h"
+#include "expr/run_priv.h"
+#include "expr/value_priv.h"
 
 /* Upper and lower case of letters beyond ASCII: blocks whose cases are a fixed distance apart, or
  * alternate. Other scripts stay as they are. */

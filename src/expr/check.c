@@ -3,6 +3,9 @@
 #include "expr/check_priv.h"
 
 #include "base/err.h"
+#include "expr/builtin_priv.h"
+#include "expr/check_builtin_priv.h"
+#include "expr/pattern_priv.h"
 
 static const char *const shape_names[SHAPE_COUNT] = {
 	[SHAPE_UNKNOWN] = "unknown",

@@ -1,4 +1,6 @@
 /* Type check of calls: parameter lists, the builtins' own rules, and predicates. */
+#include "expr/check_builtin_priv.h"
+
 #include "expr/check_priv.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "expr/expr_priv.h"
+#include "expr/lex_priv.h"
 
 /* A let variable in sight. */
 struct let_scope {
@@ -27,11 +28,6 @@ struct checker {
 /* Types `node`; ERR_PARSE with the error set. */
 MUST_CHECK int expr_check_node(struct checker *checker, struct node *node);
 MUST_CHECK int expr_check_args(struct checker *checker, const struct node *node);
-MUST_CHECK int expr_check_builtin(struct checker *checker, struct node *node);
-/* Checks the arguments of `node` against a parameter list, from left to right. 1 when one does not
- * fit, negative when one is wrong in itself; the error is set in both cases. */
-MUST_CHECK int expr_check_params(struct checker *checker, const struct node *node,
-				 struct slice name, const enum shape *params, unsigned n_params);
 
 static inline struct stype of(enum shape shape)
 {
@@ -62,9 +58,17 @@ bool expr_check_assignable(struct stype from, struct stype to);
 struct stype expr_check_elem(struct stype type);
 struct stype expr_check_array_of(struct checker *checker, struct stype elem);
 
+/* As Go writes the type. */
+const char *expr_shape_name(enum shape shape);
 static inline const char *type_name(struct stype type)
 {
 	return expr_shape_name(type.shape);
 }
 
 #define CHECK_ERROR(c, node, ...) expr_error_at(&(c)->p->lx, (node)->at, __VA_ARGS__)
+
+/* Types all nodes and resolves names. */
+MUST_CHECK int expr_check(struct parser *parser, struct node *node);
+
+const struct expr_func *expr_find_func(const struct expr_env *env, struct slice name);
+const struct expr_var *expr_find_var(const struct expr_env *env, struct slice name);

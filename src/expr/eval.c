@@ -1,9 +1,15 @@
 /* Walks the checked tree. Every operator looks at the values it gets: static types only promise,
  * as find() and the arms of a condition may give nil or another type. */
+#include "expr/eval_priv.h"
+
 #include <string.h>
 
 #include "base/err.h"
 #include "expr/expr_priv.h"
+#include "expr/loop_priv.h"
+#include "expr/pattern_priv.h"
+#include "expr/run_priv.h"
+#include "expr/value_priv.h"
 
 enum { ARGS_ON_STACK = 4 };
 

@@ -6,7 +6,15 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "expr/builtin_priv.h"
+#include "expr/check_priv.h"
+#include "expr/eval_priv.h"
 #include "expr/expr_priv.h"
+#include "expr/fold_priv.h"
+#include "expr/lex_priv.h"
+#include "expr/parse_priv.h"
+#include "expr/pattern_priv.h"
+#include "expr/run_priv.h"
 
 static const enum expr_type type_of_shape[SHAPE_COUNT] = {
 	[SHAPE_UNKNOWN] = EXPR_ANY,	[SHAPE_ANY] = EXPR_ANY,	    [SHAPE_NIL] = EXPR_NIL,
@@ -54,11 +62,6 @@ void expr_free(struct expr *expr)
 enum expr_type expr_type(const struct expr *expr)
 {
 	return type_of_shape[expr->root->type.shape];
-}
-
-bool expr_is_bool(const struct expr *expr)
-{
-	return expr->root->type.shape == SHAPE_BOOL;
 }
 
 const struct expr_value *expr_constant(const struct expr *expr)

@@ -134,7 +134,6 @@ static inline void expr_freep(struct expr **expr)
 
 /* Static type; EXPR_ANY when only evaluation can tell. */
 enum expr_type expr_type(const struct expr *expr);
-bool expr_is_bool(const struct expr *expr);
 /* The value when it is the same in every evaluation, else NULL; lives as long as `expr`. */
 const struct expr_value *expr_constant(const struct expr *expr);
 /* Whether evaluation needs run->scratch; its largest number of groups then. */

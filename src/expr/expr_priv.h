@@ -35,12 +35,6 @@ struct expr_lexer {
 	struct srcpos base;
 };
 
-/* Reads one token; ERR_PARSE with the error set. */
-MUST_CHECK int expr_lex(struct expr_lexer *lx, struct tok *ret);
-/* Sets the error "text (line:col)" for a byte offset. */
-int expr_error_at(const struct expr_lexer *lx, size_t at, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void expr_line_col(struct slice text, size_t at, unsigned *ret_line, unsigned *ret_col);
-
 enum op {
 	OP_PIPE,
 	OP_OR,
@@ -170,27 +164,6 @@ struct parser {
 	unsigned n_nodes;
 };
 
-/* Tokens to nodes, not yet checked; NULL with the error set. */
-struct node *expr_parse_tree(struct parser *parser);
-/* Types all nodes and resolves names. */
-MUST_CHECK int expr_check(struct parser *parser, struct node *node);
-/* Folds constants; turns constant patterns into regexes, refuses other patterns. */
-MUST_CHECK int expr_fold(struct parser *parser, struct node *node);
-
-const struct expr_func *expr_find_func(const struct expr_env *env, struct slice name);
-const struct expr_var *expr_find_var(const struct expr_env *env, struct slice name);
-/* As Go writes the type. */
-const char *expr_shape_name(enum shape shape);
-const char *expr_value_type_name(const struct expr_value *value);
-
-/* The one place that knows regexes. */
-MUST_CHECK int expr_pattern_new(struct parser *parser, const struct node *node,
-				struct slice pattern, struct regex **ret);
-void expr_patterns_free(struct expr_pattern *pattern);
-/* 1, 0, or ERR_INTERNAL without a scratch. */
-MUST_CHECK int expr_pattern_match(const struct regex *re, const struct expr_run *run,
-				  struct slice subject);
-
 /* The predicate loop that is running. */
 struct scope {
 	struct expr_value list;
@@ -210,45 +183,6 @@ struct ev {
 	char *errtext;
 	size_t n_errtext;
 };
-
-MUST_CHECK int expr_eval_node(struct ev *ev, const struct node *node, struct expr_value *ret);
-MUST_CHECK int expr_eval_loop(struct ev *ev, const struct node *node, struct expr_value *ret);
-/* 0, or 1 with nil when a map has no such key. */
-MUST_CHECK int expr_fetch(struct ev *ev, const struct expr_value *from,
-			  const struct expr_value *key, struct expr_value *ret);
-/* Arithmetic and order on two values, also used to fold. */
-MUST_CHECK int expr_arith(struct ev *ev, enum op op, const struct expr_value *left,
-			  const struct expr_value *right, struct expr_value *ret);
-/* <0 error, else 0 or 1: is a `op` b, for OP_LT, OP_GT, OP_LE, OP_GE. */
-MUST_CHECK int expr_order(struct ev *ev, enum op op, const struct expr_value *left,
-			  const struct expr_value *right);
-/* Loosely (1 == 1.0), as ==; <0: out of steps. */
-MUST_CHECK int expr_equal(struct ev *ev, const struct expr_value *left,
-			  const struct expr_value *right);
-
-/* Writes the reason; returns ERR_TYPE. */
-int expr_fail(struct ev *ev, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* "memory budget exceeded"; returns ERR_LIMIT. */
-int expr_no_memory(struct ev *ev);
-MUST_CHECK int expr_spend(struct ev *ev, size_t steps);
-MUST_CHECK int expr_grow(struct ev *ev, size_t units);
-/* From the arena; NULL with the reason written. */
-void *expr_alloc(struct ev *ev, size_t count);
-struct expr_value *expr_alloc_values(struct ev *ev, size_t count);
-/* Gives back what was allocated from `cur` on, when it is all of the arena's buffer that ends at
- * `end`: both were read before. */
-void expr_release(struct ev *ev, char *cur, const char *end);
-/* Sets depth; fails when it is too large. `value` must be the arena's. */
-MUST_CHECK int expr_make_list(struct ev *ev, const struct expr_value *value, size_t count,
-			      struct expr_value *ret);
-/* Sorts the pairs; of equal keys the first (or last) stays. */
-MUST_CHECK int expr_make_map(struct ev *ev, enum expr_type type, struct expr_pair *pair,
-			     size_t count, bool first_wins, struct expr_value *ret);
-/* Orders keys: by type, then by value. */
-int expr_key_cmp(const struct expr_value *left, const struct expr_value *right);
-/* Stable sort of `value` (and `along`, when not NULL, in the same order). */
-MUST_CHECK int expr_sort(struct ev *ev, struct expr_value *value, struct expr_value *along,
-			 size_t count, bool desc);
 
 static inline bool expr_is_list(const struct expr_value *value)
 {
@@ -282,8 +216,6 @@ static inline double expr_to_float(const struct expr_value *value)
 	return value->type == EXPR_INT ? (double)value->i : value->f;
 }
 
-/* As Go converts on amd64: what does not fit becomes the smallest integer. */
-int64_t expr_float_to_int(double number);
 /* A number as an integer, floats cut; fails for other types. */
 MUST_CHECK int expr_to_int(struct ev *ev, const struct expr_value *v, int64_t *ret);
 /* x ** y with the last digits that Go's math.Pow gives. */
@@ -297,16 +229,8 @@ struct out {
 	bool full;
 };
 
-void expr_out(struct out *out, const char *pos, size_t len);
-void expr_out_str(struct out *out, const char *text);
-void expr_out_value(struct out *out, const struct expr_value *value);
 enum { EXPR_FLOAT_BYTES = 352 };
-/* Shortest digits that read back the same; exponents outside [low, high) are written. */
-void expr_format_float(double number, int low, int high, char out[EXPR_FLOAT_BYTES]);
-/* Runs `write` to measure, allocates, runs it again. */
 typedef int (*expr_writer)(struct ev *ev, struct out *o, const struct expr_value *v);
-MUST_CHECK int expr_write(struct ev *ev, expr_writer write, const struct expr_value *value,
-			  struct expr_value *ret);
 
 enum builtin_form {
 	FORM_LOOP,    /* has a predicate */
@@ -354,29 +278,3 @@ struct expr_builtin {
 	const char *pre, *post;	    /* KINDS: the error around the type's name */
 	const char *pre_2, *post_2; /* the same for the second argument, when not as the first */
 };
-
-const struct expr_builtin *expr_find_builtin(struct slice name);
-
-/* The builtins' functions; the checker has counted the arguments. */
-/* clang-format off */
-#define EXPR_BUILTIN_FUNCS(X) \
-	X(len) X(abs) X(ceil) X(floor) X(round) X(int) X(float) X(string) X(trim) \
-	X(trim_prefix) X(trim_suffix) X(upper) X(lower) X(split) X(split_after) X(replace) \
-	X(repeat) X(join) X(index_of) X(last_index_of) X(has_prefix) X(has_suffix) X(max) \
-	X(min) X(mean) X(median) X(to_json) X(from_json) X(to_base64) X(from_base64) \
-	X(first) X(last) X(get) X(take) X(keys) X(values) X(to_pairs) X(from_pairs) \
-	X(reverse) X(uniq) X(concat) X(flatten) X(sort) X(bitand) X(bitor) X(bitxor) \
-	X(bitnand) X(bitshl) X(bitshr) X(bitushr) X(bitnot)
-/* clang-format on */
-#define X(name)                                                                   \
-	int expr_fn_##name(struct ev *ev, const struct expr_value *a, unsigned n, \
-			   struct expr_value *ret);
-EXPR_BUILTIN_FUNCS(X)
-#undef X
-/* The declaration a builtin's definition repeats. */
-#define BUILTIN(name)                                                             \
-	int expr_fn_##name(struct ev *ev, const struct expr_value *a, unsigned n, \
-			   struct expr_value *ret)
-
-/* Fails unless argument `i` is of that type. */
-MUST_CHECK int expr_want(struct ev *ev, const struct expr_value *value, enum expr_type type);

@@ -1,8 +1,14 @@
 /* Folds constants after the check, as expr-lang's optimiser does where it can be noticed: literal
  * arithmetic, `and`/`or` with a constant side, constant lists, early ends of count(). Patterns of
  * `matches` become regexes here; one that is not constant is refused. */
+#include "expr/fold_priv.h"
+
 #include "base/err.h"
+#include "expr/eval_priv.h"
 #include "expr/expr_priv.h"
+#include "expr/lex_priv.h"
+#include "expr/pattern_priv.h"
+#include "expr/value_priv.h"
 
 static bool is_scalar_const(const struct node *node)
 {

@@ -2,7 +2,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/regex.h"
+#include "base/regex/regex.h"
 #include "expr/test_env.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,11 +1,13 @@
 /* Text to tokens. Follows expr-lang's lexer, so that what is accepted and where an error is shown
  * agree; names may hold any character beyond ASCII that is no white space. */
+#include "expr/lex_priv.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "expr/expr_priv.h"
 
 static const char *const word_ops[] = { "not",	    "in",	"or",  "and",

@@ -1,7 +1,12 @@
 /* The builtins with a predicate: all, filter, map, reduce and the others walk a list and evaluate
  * their second argument for each element. */
+#include "expr/loop_priv.h"
+
 #include "base/err.h"
+#include "expr/eval_priv.h"
 #include "expr/expr_priv.h"
+#include "expr/run_priv.h"
+#include "expr/value_priv.h"
 
 /* The list to walk. As in Go, a string is one of bytes. */
 static int loop_list(struct ev *ev, const struct node *node, struct expr_value *ret)

@@ -1,5 +1,8 @@
 /* Tokens to a tree, by precedence climbing. Follows expr-lang's parser, its error texts and places
  * included. Nesting is counted, so that no text can exhaust the C stack. */
+#include "expr/lex_priv.h"
+#include "expr/parse_node_priv.h"
+#include "expr/parse_primary_priv.h"
 #include "expr/parse_priv.h"
 
 /* 1 < x < 5 is 1 < x && x < 5. */

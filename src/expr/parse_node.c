@@ -1,5 +1,8 @@
 /* What the parser is made of: operators and their binding, the current token, new nodes. */
+#include "expr/parse_node_priv.h"
+
 #include "base/strbuf.h"
+#include "expr/lex_priv.h"
 #include "expr/parse_priv.h"
 
 static const struct op_row binary_ops[] = {

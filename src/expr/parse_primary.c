@@ -1,10 +1,16 @@
 /* Parses what operators stand between: literals, names, calls and predicates, and what may follow
  * them: .name, ?.name, [index], [from:to]. */
+#include "expr/parse_primary_priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "expr/builtin_priv.h"
+#include "expr/check_priv.h"
+#include "expr/lex_priv.h"
+#include "expr/parse_node_priv.h"
 #include "expr/parse_priv.h"
 
 static struct node *parse_postfix(struct parser *p, struct node *n);

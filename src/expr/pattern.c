@@ -1,7 +1,10 @@
 /* The one place of the expression language that knows regexes. */
+#include "expr/pattern_priv.h"
+
 #include "base/err.h"
-#include "base/regex.h"
+#include "base/regex/regex.h"
 #include "expr/expr_priv.h"
+#include "expr/lex_priv.h"
 
 int expr_pattern_new(struct parser *parser, const struct node *node, struct slice pattern,
 		     struct regex **ret)

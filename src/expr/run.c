@@ -1,11 +1,14 @@
 /* What every evaluation needs: failing with a reason, spending steps, memory from the arena, and
  * building, sorting and comparing values within those limits. */
+#include "expr/run_priv.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "expr/expr_priv.h"
+#include "expr/value_priv.h"
 
 int expr_fail(struct ev *ev, const char *fmt, ...)
 {

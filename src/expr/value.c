@@ -1,4 +1,6 @@
 /* Values: reading lists and maps, and rendering as Go's %v does. */
+#include "expr/value_priv.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

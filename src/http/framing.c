@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 #include "http/framing_priv.h"
+#include "http/h1_priv.h"
+#include "http/h2_priv.h"
 
 const struct http_field http_fields[HTTP_N_FIELDS] = {
 	{ "content-type", offsetof(struct http_message, content_type) },
@@ -30,7 +32,8 @@ bool http_value_clean(struct slice text)
 	return true;
 }
 
-bool http_message_clean(const struct http_message *message, enum http_role sender)
+/* Whether all texts of a message that is to be sent are clean. */
+static bool is_message_clean(const struct http_message *message, enum http_role sender)
 {
 	for (size_t i = 0; i < HTTP_N_FIELDS; i++) {
 		if (!http_value_clean(http_field_get(message, &http_fields[i])))
@@ -90,7 +93,7 @@ void http_framing_sent(struct http_framing *framing, size_t count)
 int http_framing_respond(struct http_framing *framing, uint32_t stream,
 			 const struct http_message *message)
 {
-	if (!http_message_clean(message, HTTP_ROLE_SERVER))
+	if (!is_message_clean(message, HTTP_ROLE_SERVER))
 		return ERR_PARSE;
 	return message->body.n > HTTP_BODY_MAX ? ERR_LIMIT
 					       : framing->impl->respond(framing, stream, message);
@@ -99,7 +102,7 @@ int http_framing_respond(struct http_framing *framing, uint32_t stream,
 int http_framing_request(struct http_framing *framing, const struct http_message *message,
 			 void *user, uint32_t *ret_stream)
 {
-	if (!http_message_clean(message, HTTP_ROLE_CLIENT))
+	if (!is_message_clean(message, HTTP_ROLE_CLIENT))
 		return ERR_PARSE;
 	if (message->body.n > HTTP_BODY_MAX)
 		return ERR_LIMIT;

@@ -53,25 +53,3 @@ static inline struct slice http_field_get(const struct http_message *message,
 /* May it stand in a start line, in a field? */
 bool http_target_clean(struct slice text);
 bool http_value_clean(struct slice text);
-/* Are all texts of a message that is to be sent clean? */
-bool http_message_clean(const struct http_message *message, enum http_role sender);
-
-struct http_framing *http_h1_new(void);
-struct http_framing *http_h2_new(const struct http_framing_conf *conf);
-
-/* h1_head.c: the head of an HTTP/1.1 message, all its lines with the empty one. Slices point into
- * it. */
-enum { HTTP_H1_NO_LENGTH = -1 };
-struct http_h1_head {
-	struct http_message m;
-	int64_t length; /* Content-Length, or HTTP_H1_NO_LENGTH */
-	bool chunked;
-	bool close; /* the connection ends after this message and its answer */
-	bool expects_continue;
-	unsigned refuse; /* with an error: the status that tells why */
-};
-/* ERR_PARSE or ERR_LIMIT, with ret->refuse. */
-MUST_CHECK int http_h1_head_parse(struct slice head, enum http_role reader,
-				  struct http_h1_head *ret);
-/* The reason of a status, "" for unknown ones. */
-const char *http_h1_reason(unsigned status);

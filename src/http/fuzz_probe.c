@@ -1,5 +1,6 @@
 /* Status lines of any shape: a number from 100 to 999 or an error. */
 #include "http/probe.h"
+#include "http/probe_test.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,15 @@
 /* HTTP/1.1: one message after the other. Lines are collected until the head is whole, then the body
  * by its length, by chunks, or (responses) to the end of the connection. A server reads the next
  * request when the last one is answered; a client sends the next when it has its response. */
+#include "http/h1_priv.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "http/framing_priv.h"
+#include "http/h1_head_priv.h"
 
 enum {
 	CHUNK_LINE_MAX = 256,

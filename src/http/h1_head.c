@@ -1,5 +1,7 @@
 /* The head of an HTTP/1.1 message: request or status line and header fields. What two readers could
  * understand differently (two lengths, a length beside chunks, folded lines) is refused. */
+#include "http/h1_head_priv.h"
+
 #include <string.h>
 
 #include "base/err.h"

@@ -1,6 +1,8 @@
 /* HTTP/2 by nghttp2: a session per connection, a struct per stream. What a peer can make us hold is
  * bounded (streams, header bytes, bodies that are not whole, answers it does not fetch), and frames
  * that ask for no answer cost it tokens, so that floods of them end the connection. */
+#include "http/h2_priv.h"
+
 #include <nghttp2/nghttp2.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -60,10 +60,6 @@ void http_conns_busy(struct http_conns *cs, struct http_conn *conn);
 /* Its client is known from now on. False: there is no room, all others are busy. */
 MUST_CHECK bool http_conns_know(struct http_conns *cs, struct http_conn *conn);
 
-/* Of a request whose header has come: true where its end cannot be told; then it is answered, and
- * *ret is what the library wants to hear (http/unframed.c). */
-MUST_CHECK bool http_refuse_framing(struct MHD_Connection *mc, enum MHD_Result *ret);
-
 struct http_daemon_conf {
 	int fd;		/* the library's from now on, even when the start fails */
 	unsigned flags; /* beyond the usual ones */

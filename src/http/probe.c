@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "http/probe_test.h"
 #include "net/addr.h"
 
 enum { REQUEST_MAX_BYTES = 512 };

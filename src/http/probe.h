@@ -10,7 +10,3 @@ enum { HTTP_PROBE_MAX_BYTES = 4096 }; /* of the reply that are read */
  * the loopback. The whole exchange takes at most timeout_ms. ERR_TIMEOUT; ERR_PARSE for a bad
  * address or a reply that is not HTTP; ERR_CLOSED for a reply that ends early; -errno. */
 MUST_CHECK int http_probe(const char *addr, const char *path, int timeout_ms, unsigned *ret_status);
-
-/* The status of a reply's first bytes, `HTTP/1.x NNN ...` ended by LF. ERR_PARSE; ERR_CLOSED when
- * the line is not complete. */
-MUST_CHECK int http_probe_status(struct slice reply, unsigned *ret_status);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "http/mhd_priv.h"
+#include "http/unframed_priv.h"
 #include "net/addr.h"
 
 /* Of a body that is too long, read before the connection is broken instead of answered. */

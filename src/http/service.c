@@ -13,6 +13,7 @@
 #include "http/mhd_priv.h"
 #include "http/pool_priv.h"
 #include "http/stream_priv.h"
+#include "http/unframed_priv.h"
 
 enum {
 	SERVICE_THREADS = 16,

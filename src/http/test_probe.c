@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "http/probe_test.h"
 #include "net/addr.h"
 
 /* A peer that takes one connection and writes `reply` to it. */

@@ -2,6 +2,8 @@
  * length is said twice others may see the next request elsewhere than the library does, and with a
  * coding it does not know the library would wait for the end of the connection, the client for an
  * answer (RFC 9112 6.1, 6.3). */
+#include "http/unframed_priv.h"
+
 #include <string.h>
 
 #include "base/slice.h"

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "net/loop.h"

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "testing/testcert.h"
 #include "net/tls.h"
+#include "net/tls_test.h"
 
 static char dir[] = "/tmp/test-tls-XXXXXX";
 static char err[256];

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
+#include "net/tls_test.h"
 
 enum { PEM_MAX_BYTES = 4 << 20, ALPN_MAX = 8, ERROR_TEXT_MAX = 192 };
 

@@ -69,6 +69,5 @@ bool net_tls_wants_write(const struct net_tls *tls);
 size_t net_tls_pending(const struct net_tls *tls);
 const char *net_tls_alpn(const struct net_tls *tls);  /* chosen; "" when none */
 const char *net_tls_error(const struct net_tls *tls); /* of the last ERR_TLS */
-bool net_tls_resumed(const struct net_tls *tls);
 /* What resumes this session later; ret->p NULL when there is nothing yet. Free with free(). */
 void net_tls_ticket_take(struct net_tls *tls, struct net_tls_ticket *ret);

@@ -13,10 +13,11 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "base/rcu.h"
+#include "base/rng_test.h"
 #include "base/strbuf.h"
-#include "dns/rrtext.h"
+#include "dns/rrtext/rrtext.h"
 #include "testing/fake_server.h"
 #include "server/handler.h"
 #include "server/query.h"

@@ -1,9 +1,14 @@
 /* Asking and waiting, for threads that have no loop. */
+#include "resolve/ask.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "resolve/check_priv.h"
 #include "resolve/resolve_priv.h"
+#include "resolve/resolver.h"
+#include "resolve/upstream.h"
 
 struct asking {
 	struct resolve_exchange x;

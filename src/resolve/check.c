@@ -1,5 +1,7 @@
 /* Is a message a reply to our question, and is it whole? Reads without copying; nothing that a
  * later reader would follow into a loop or past the end gets through. */
+#include "resolve/check_priv.h"
+
 #include <assert.h>
 #include <string.h>
 

@@ -5,6 +5,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "http/framing.h"
+#include "resolve/exchange_priv.h"
+#include "resolve/link_priv.h"
+#include "resolve/stream_pool_priv.h"
 #include "resolve/stream_priv.h"
 
 static const char media_type[] = "application/dns-message";

@@ -1,9 +1,17 @@
 /* How an exchange ends: by an error, or by a message that is looked at first. */
+#include "resolve/exchange_priv.h"
+
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
+#include "resolve/check_priv.h"
+#include "resolve/link_priv.h"
 #include "resolve/resolve_priv.h"
+#include "resolve/resolver_priv.h"
+#include "resolve/stream_pool_priv.h"
+#include "resolve/upstream_priv.h"
+#include "resolve/wheel_priv.h"
 
 void exchange_detach(struct resolver *resolver, struct resolve_exchange *exchange)
 {

@@ -1,5 +1,6 @@
 /* Health checks: one prober per upstream over all threads, on the loop that saw the failure. */
 #include "resolve/health.h"
+#include "resolve/health_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 #include "base/mem.h"
 #include "dns/message.h"
 #include "resolve/resolve_priv.h"
+#include "resolve/resolver.h"
+#include "resolve/upstream.h"
 
 #define PROBE_TIMEOUT_NS NS_PER_S
 

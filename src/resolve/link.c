@@ -1,4 +1,6 @@
 /* Links: descriptors in the loop, the ids in use on each, and when they close. */
+#include "resolve/link_priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "resolve/exchange_priv.h"
 #include "resolve/resolve_priv.h"
+#include "resolve/resolver_priv.h"
 
 int link_socket(const struct resolve_conf *conf, int type)
 {
@@ -169,7 +173,7 @@ void link_remove(struct resolve_link *link, struct resolve_exchange *exchange)
 	if (--link->inflight != 0)
 		return;
 	link->idle_ns = loop_now(link->pool->r->env.loop);
-	if (link->draining || link->pool->forgotten)
+	if (link->draining)
 		link_close(link);
 	else if (link->ops->idle != NULL)
 		link->ops->idle(link);

@@ -56,7 +56,6 @@ struct resolve_conf {
 
 /* What an exchange went over, as metrics name it: resolve_proto_name. */
 enum resolve_proto { RESOLVE_UDP, RESOLVE_TCP, RESOLVE_TCP_TLS, RESOLVE_DOH };
-const char *resolve_proto_name(enum resolve_proto proto); /* "udp", "tcp", "tcp-tls", "https" */
 
 struct resolve_upstream {
 	struct resolve_conf conf;
@@ -69,10 +68,6 @@ struct resolve_upstream {
 	_Atomic unsigned refs;
 };
 
-struct resolve_upstream *resolve_upstream_new(const struct resolve_conf *conf);
-struct resolve_upstream *resolve_upstream_ref(struct resolve_upstream *upstream);
-void resolve_upstream_unref(struct resolve_upstream *upstream); /* NULL is fine; any thread */
-
 /* One per loop (worker). `ops` carries UDP, so that benchmarks can fake the network. `arm` is
  * called with `ctx` when something waits to be sent: call resolver_flush soon, at the latest at the
  * end of the loop's turn (so a batch of questions leaves in few system calls). */
@@ -82,20 +77,12 @@ struct resolver_env {
 	void (*arm)(void *ctx);
 	void *ctx;
 };
-struct resolver *resolver_new(const struct resolver_env *env);
-/* Ends all exchanges without calling them back. */
-void resolver_free(struct resolver *resolver);
-void resolver_flush(struct resolver *resolver);
-/* Closes sockets and connections to `upstream` that carry nothing; others close when their last
- * exchange ends. Call before the upstream goes out of use on this loop. */
-void resolver_forget(struct resolver *resolver, struct resolve_upstream *upstream);
 
 struct resolver_stats {
 	uint64_t strays; /* messages with an id nobody waits for: late or forged; ignored */
 	uint64_t mismatched, garbled;
 	uint64_t opened; /* sockets and connections */
 };
-const struct resolver_stats *resolver_stats(const struct resolver *resolver);
 
 enum resolve_result {
 	RESOLVE_OK,	  /* reply and reply_n are a message with our id and our question */
@@ -156,13 +143,5 @@ struct resolve_exchange {
 						*/
 };
 
-/* Starts it; done comes later, never from inside. Errors (a query without its one question, no
- * descriptor, too much under way) come through done as well. */
-void resolve_start(struct resolver *resolver, struct resolve_exchange *exchange);
 /* Forgets it; done is not called. Fine for one that is not running. */
 void resolve_cancel(struct resolver *resolver, struct resolve_exchange *exchange);
-
-/* For threads that may block (controllers): asks once over UDP, again over TCP when truncated.
- * The reply is written into out[cap]; its length, or -ETIMEDOUT, another -errno, or ERR_PARSE. */
-MUST_CHECK int resolve_ask(const struct resolve_conf *conf, uint8_t *msg, uint16_t number,
-			   uint64_t timeout_ns, uint8_t *out, size_t cap);

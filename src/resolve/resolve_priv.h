@@ -1,11 +1,11 @@
-/* What the files of resolve/ share: the resolver's parts and the steps of an exchange's life.
+/* The data that all files of resolve/ share: a resolver with its pools, links and deadlines.
  *
  * Glossary
  *   link   a UDP socket or a stream connection. Exchanges on it are found by their id
  *   pool   the links of one resolver to one upstream
  *   ready  an exchange that ended without a reply and whose done was not called yet
  *
- * done may start and cancel exchanges and forget upstreams. So every way in from the loop is
+ * done may start and cancel exchanges. So every way in from the loop is
  * wrapped in resolver_enter and resolver_leave, and links closed meanwhile are freed at the end. */
 #pragma once
 
@@ -109,7 +109,6 @@ struct resolve_pool {
 	struct resolve_link *udp_now; /* drawn for this batch */
 	uint32_t udp_batch;	      /* the batch it was drawn for */
 	unsigned n_udp;
-	bool forgotten;
 	unsigned n_streams;
 	unsigned max_streams; /* with those that are opened for one question */
 	uint32_t depth;	      /* exchanges at once that a connection was seen to take */
@@ -143,7 +142,6 @@ struct resolver {
 	unsigned depth;
 	bool armed;
 	bool pump;	/* exchanges that wait for a connection may go on */
-	bool forgotten; /* some pool is */
 	uint32_t batch; /* counts flushes */
 	uint32_t link_seq;
 	struct resolve_probe *probes;
@@ -158,101 +156,3 @@ struct resolver {
 	uint8_t *stream_in; /* FRAME_MAX; one for all connections */
 	uint8_t *doh_reply;
 };
-
-/* ---- resolver.c ---- */
-
-void resolver_enter(struct resolver *resolver);
-/* Calls what is ready back, frees closed links. */
-void resolver_leave(struct resolver *resolver);
-/* Frees what was closed or forgotten, unless somebody is working on it. */
-void resolver_bury(struct resolver *resolver);
-/* Something waits for resolver_flush. */
-void resolver_arm(struct resolver *resolver);
-/* Exchanges that wait for a connection are looked at in the next flush. */
-void resolver_pump(struct resolver *resolver);
-struct resolve_pool *resolver_pool(struct resolver *resolver,
-				   const struct resolve_upstream *upstream);
-
-/* ---- exchange.c ---- */
-
-/* Takes x off whatever it waits for and gives its message back as it was. */
-void exchange_detach(struct resolver *resolver, struct resolve_exchange *exchange);
-/* Ends x: done is called before the resolver is left. `code` is -errno or an ERR_ code. */
-void exchange_fail(struct resolver *resolver, struct resolve_exchange *exchange,
-		   enum resolve_result result, int code);
-/* Ends x with a message that came for it. `cut`: its end is missing. */
-void exchange_reply(struct resolver *resolver, struct resolve_exchange *exchange, uint8_t *msg,
-		    size_t len, bool cut);
-
-/* ---- link.c ---- */
-
-/* A link with this descriptor, in the loop and in the pool. Closes fd when that fails. */
-struct resolve_link *link_open(struct resolve_pool *pool, int fd, uint32_t events,
-			       const struct link_ops *ops, size_t size);
-void link_close(struct resolve_link *link);
-void link_dirty(struct resolve_link *link);
-/* Gives x a random id that is unique on the link. */
-void link_add(struct resolve_link *link, struct resolve_exchange *exchange);
-void link_remove(struct resolve_link *link, struct resolve_exchange *exchange);
-/* Is an exchange with the same question on it? A second one would double the chances of who forges
- * replies to a port that they know. */
-bool link_carries(const struct resolve_link *link, uint32_t question_hash);
-struct resolve_exchange *link_find(const struct resolve_link *link, uint16_t id);
-/* Ends all exchanges of a link. */
-void link_fail_all(struct resolve_link *link, enum resolve_result result, int code);
-/* Closes it now or when its last exchange ends. */
-void link_drain(struct resolve_link *link);
-/* Sets the timer that closes links nobody uses. */
-void link_sweep_at(struct resolver *resolver, uint64_t due_ns);
-void link_sweep(struct loop_timer *timer);
-/* A descriptor connected (or connecting) to the pool's upstream, or -errno. */
-MUST_CHECK int link_socket(const struct resolve_conf *conf, int type);
-
-/* ---- wheel.c ---- */
-
-void wheel_add(struct resolver *resolver, struct resolve_exchange *exchange);
-void wheel_remove(struct resolver *resolver, struct resolve_exchange *exchange);
-void wheel_fire(struct loop_timer *t);
-
-/* ---- udp.c ---- */
-
-void resolve_udp_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange);
-void resolve_udp_prepare(struct resolver *resolver);
-
-/* ---- health.c ---- */
-
-struct resolve_probe;
-/* Ends this resolver's check of `upstream`, or all of them with NULL. */
-void resolve_health_stop(struct resolver *resolver, const struct resolve_upstream *upstream);
-
-/* ---- stream_pool.c ---- */
-
-void stream_pool_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange);
-void stream_pool_pump(struct resolve_pool *pool);
-void stream_pool_unwait(struct resolve_pool *pool, struct resolve_exchange *exchange);
-
-/* ---- check.c ---- */
-
-enum check_result {
-	CHECK_OK,
-	CHECK_CUT,	/* the right question, but the message ends too early */
-	CHECK_GARBLED,	/* the right question, and something malformed behind it */
-	CHECK_MISMATCH, /* not a reply to this question */
-};
-
-/* Length of the question section of a query with one question, or ERR_PARSE. */
-MUST_CHECK int check_question(const uint8_t *query, size_t len);
-/* Is `reply` a reply to `query`, whose question has question_n bytes? Ids are not compared.
- * `exact`: letters must have the same case. *ret_n: the message without what may follow it (set
- * with CHECK_OK only). */
-enum check_result check_reply(const uint8_t *query, size_t question_n, const uint8_t *reply,
-			      size_t len, bool exact, size_t *ret_n);
-/* Flips the case of letters of the name at p where `bits` says so; twice is nothing. Bits of what
- * is no letter are cleared. n is at most DNS_NAME_MAX. */
-void check_flip_case(uint8_t *data, size_t len, uint8_t bits[RESOLVE_CASE_BYTES]);
-
-/* ---- upstream.c ---- */
-
-const char *resolve_error_text(int code);
-/* A round trip was measured. */
-void upstream_measured(struct resolve_pool *pool, uint64_t rtt_ns);

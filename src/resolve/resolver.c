@@ -1,11 +1,23 @@
 /* The resolver: its pools, starting exchanges, calling back. */
+#include "resolve/resolver.h"
+
+#include "resolve/resolver_priv.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "resolve/check_priv.h"
+#include "resolve/exchange_priv.h"
+#include "resolve/health_priv.h"
+#include "resolve/link_priv.h"
 #include "resolve/resolve_priv.h"
+#include "resolve/stream_pool_priv.h"
+#include "resolve/udp_priv.h"
+#include "resolve/upstream.h"
+#include "resolve/wheel_priv.h"
 
 /* ---- pools ---- */
 
@@ -54,20 +66,6 @@ static void pool_free(struct resolve_pool *pool)
 	free(pool);
 }
 
-static void free_forgotten(struct resolver *resolver)
-{
-	resolver->forgotten = false;
-	for (unsigned i = 0; i < POOL_BUCKETS; i++) {
-		for (struct resolve_pool *p = resolver->pools[i], *next; p != NULL; p = next) {
-			next = p->next;
-			if (p->forgotten && p->links == NULL && p->waiting.first == NULL)
-				pool_free(p);
-			else if (p->forgotten)
-				resolver->forgotten = true;
-		}
-	}
-}
-
 void resolver_bury(struct resolver *resolver)
 {
 	if (resolver->depth != 0)
@@ -79,8 +77,6 @@ void resolver_bury(struct resolver *resolver)
 			l->ops->destroy(l);
 		free(l);
 	}
-	if (resolver->forgotten)
-		free_forgotten(resolver);
 }
 
 /* ---- in and out ---- */
@@ -182,7 +178,6 @@ void resolve_start(struct resolver *resolver, struct resolve_exchange *exchange)
 	int question_n = check_question(exchange->msg, exchange->msg_n);
 	struct resolve_pool *p = pool_get(resolver, exchange->up);
 	assert(exchange->state == X_IDLE);
-	p->forgotten = false;
 	exchange->question_n = (uint16_t)MAX(question_n, 4);
 	exchange->asked_id = dns_get16(exchange->msg);
 	exchange->reply = NULL;
@@ -217,20 +212,6 @@ struct resolver *resolver_new(const struct resolver_env *env)
 	return r;
 }
 
-void resolver_forget(struct resolver *resolver, struct resolve_upstream *upstream)
-{
-	resolve_health_stop(resolver, upstream);
-	struct resolve_pool *p = resolver_pool(resolver, upstream);
-	if (p == NULL)
-		return;
-	p->forgotten = resolver->forgotten = true;
-	for (struct resolve_link *l = p->links, *next; l != NULL; l = next) {
-		next = l->next;
-		link_drain(l);
-	}
-	resolver_bury(resolver);
-}
-
 void resolver_free(struct resolver *resolver)
 {
 	if (resolver == NULL)
@@ -249,7 +230,6 @@ void resolver_free(struct resolver *resolver)
 			struct resolve_pool *p = resolver->pools[i];
 			while (p->links != NULL)
 				link_close(p->links);
-			p->forgotten = false;
 			resolver_bury(resolver);
 			pool_free(p);
 		}

@@ -9,6 +9,10 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "resolve/exchange_priv.h"
+#include "resolve/link_priv.h"
+#include "resolve/resolver_priv.h"
+#include "resolve/stream_pool_priv.h"
 #include "resolve/stream_priv.h"
 
 enum { READS_PER_TURN = 16 };

@@ -1,6 +1,7 @@
 /* The codec of TCP and TLS: messages with their length in front, replies in any order. */
 #include <string.h>
 
+#include "resolve/link_priv.h"
 #include "resolve/stream_priv.h"
 
 static int dns_opened(struct stream *stream)

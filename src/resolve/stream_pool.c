@@ -1,9 +1,14 @@
 /* Which exchange goes over which connection, who waits for one, and what becomes of exchanges when
  * a connection breaks. */
+#include "resolve/stream_pool_priv.h"
+
 #include <assert.h>
 #include <stdio.h>
 
 #include "base/err.h"
+#include "resolve/exchange_priv.h"
+#include "resolve/link_priv.h"
+#include "resolve/resolver_priv.h"
 #include "resolve/stream_priv.h"
 
 /* ---- choosing ---- */

@@ -81,29 +81,10 @@ static inline struct stream *stream_of(struct resolve_link *link)
 	return (struct stream *)(void *)link;
 }
 
-/* ---- stream.c ---- */
-
 MUST_CHECK int stream_dial(struct resolve_pool *pool, struct stream **ret);
 bool stream_is(const struct resolve_link *link);
 /* The peer answered something. */
 void stream_heard(struct stream *stream);
-/* A reply to x, which was put on this stream. */
+/* A reply to an exchange that was put on this stream. */
 void stream_answered(struct stream *stream, struct resolve_exchange *exchange, uint8_t *msg,
 		     size_t len);
-
-/* ---- stream_pool.c ---- */
-
-/* The connection is of no use: its exchanges fail with `code`, or are asked once more on another
- * one. Closes it. */
-void stream_lost(struct stream *stream, int code);
-/* Asks x once more on another connection if that makes sense, else it fails. */
-void stream_retry(struct stream *stream, struct resolve_exchange *exchange, int code);
-bool stream_is_stalled(const struct stream *stream, uint64_t now);
-uint64_t stream_patience_ns(const struct stream *stream);
-/* It is stalled: what was asked behind its oldest question is asked once more elsewhere, a few at a
- * time. True when there are more. */
-bool stream_rescue(struct stream *stream);
-/* Those that are too many for it now that it is open go elsewhere. */
-void stream_shed(struct stream *stream);
-/* Exchanges that were not put yet go elsewhere; the connection gets no more. */
-void stream_stop(struct stream *stream);

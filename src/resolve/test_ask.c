@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "base/err.h"
+#include "resolve/ask.h"
 #include "resolve/test_env.h"
 
 struct job {

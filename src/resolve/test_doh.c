@@ -1,6 +1,7 @@
 /* DNS over HTTPS: both versions of HTTP, both methods, what is no answer, and peers that end their
  * connections. */
 #include "base/err.h"
+#include "resolve/resolver.h"
 #include "resolve/test_tls_env.h"
 
 static const char *const h2[] = { "h2", NULL };

@@ -13,11 +13,16 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "base/mem.h"
-#include "dns/dump.h"
+#include "dns/dump_test.h"
 #include "dns/test_names.h"
+#include "resolve/link_priv.h"
 #include "testing/fake_upstream.h"
 #include "resolve/resolve_priv.h"
+#include "resolve/resolver.h"
+#include "resolve/resolver_priv.h"
+#include "resolve/upstream.h"
 
 struct env {
 	struct loop *loop;
@@ -155,4 +160,17 @@ static UNUSED void ask_free(struct ask *a)
 	resolve_cancel(a->e->r, &a->x);
 	strbuf_done(&a->reply);
 	free(a);
+}
+
+/* Closes the sockets and connections to the upstream that carry nothing; others close when their
+ * last exchange ends. */
+static UNUSED void drain_links(struct env *e)
+{
+	struct resolve_pool *pool = resolver_pool(e->r, e->up);
+	for (struct resolve_link *l = pool != NULL ? pool->links : NULL, *next; l != NULL;
+	     l = next) {
+		next = l->next;
+		link_drain(l);
+	}
+	resolver_bury(e->r);
 }

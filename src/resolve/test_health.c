@@ -1,6 +1,8 @@
 /* Health checks (spec 1.5): only after an error, one prober, until any reply comes. */
 #include "dns/types.h"
 #include "resolve/health.h"
+#include "resolve/health_priv.h"
+#include "resolve/resolver.h"
 #include "resolve/test_env.h"
 
 static void nothing_without_error(void **state)
@@ -93,9 +95,9 @@ static void as_configured(void **state)
 	resolve_health_kick(other, e->up);
 	resolver_free(other);
 	assert_true(e->up->probing);
-	resolver_forget(e->r, e->up);
+	resolve_health_stop(e->r, e->up);
 	assert_false(e->up->probing);
-	assert_int_equal(e->up->refs, 1);
+	assert_int_equal(e->up->refs, 2); /* the test's and the pool's */
 	env_free(e);
 }
 

@@ -1,8 +1,10 @@
-/* Anything in any order: exchanges over UDP and TCP that start, cancel and forget each other from
+/* Anything in any order: exchanges over UDP and TCP that start and cancel each other from
  * inside their callbacks, an upstream that answers, lies, closes and goes silent. What must hold:
  * each exchange that was started is called back once or was cancelled, nothing is left over, and
  * (sanitizer builds) no memory is touched that is gone. */
+#include "base/rng_test.h"
 #include "resolve/health.h"
+#include "resolve/resolver.h"
 #include "resolve/test_env.h"
 
 enum { SLOTS = 64, STEPS = 20000 };
@@ -80,7 +82,7 @@ static void on_done(struct resolve_exchange *x)
 	if (pick(c, 3) == 0)
 		cancel_one(c);
 	if (pick(c, 40) == 0)
-		resolver_forget(c->e->r, c->e->up);
+		drain_links(c->e);
 	if (pick(c, 40) == 0)
 		resolve_health_kick(c->e->r, c->e->up);
 }

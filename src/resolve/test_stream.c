@@ -3,6 +3,9 @@
 #include <errno.h>
 
 #include "base/err.h"
+#include "resolve/link_priv.h"
+#include "resolve/resolver.h"
+#include "resolve/resolver_priv.h"
 #include "resolve/stream_priv.h"
 #include "resolve/test_env.h"
 
@@ -643,7 +646,7 @@ static void dial_time(void **state)
 	(void)state;
 	for (int i = 0; i < 30; i++) {
 		ask_and_answer(e);
-		resolver_forget(e->r, e->up);
+		drain_links(e);
 	}
 	assert_true(e->up->dial_ns < NS_PER_S / 2);
 	struct ask *a = ask_tcp(e, "a.example.");
@@ -670,15 +673,15 @@ static void cancelled(void **state)
 	env_turn(e);
 	assert_int_equal(a->done + b->done, 0);
 	assert_int_equal(resolver_stats(e->r)->strays, 1);
-	/* The connection goes on, until the upstream is forgotten while one is under way. */
+	/* The connection goes on, until it is drained while one is under way. */
 	resolve_start(e->r, &a->x);
 	assert_non_null(taken(e));
-	resolver_forget(e->r, e->up);
+	drain_links(e);
 	fakeup_answer(e->fake, NULL);
 	env_turn(e);
 	assert_int_equal(a->done, 1);
 	assert_int_equal(fakeup_open(e->fake), 0);
-	assert_null(pool_of(e));
+	assert_null(pool_of(e)->links);
 	ask_free(a);
 	ask_free(b);
 	env_free(e);

@@ -1,7 +1,10 @@
 /* DNS over TLS: verified names, resumption, many questions on one connection, failures that say
  * why. */
 #include "base/err.h"
+#include "resolve/resolver.h"
+#include "resolve/resolver_priv.h"
 #include "resolve/test_tls_env.h"
+#include "resolve/upstream.h"
 
 static const char *const dot[] = { "dot", NULL };
 

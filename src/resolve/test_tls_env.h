@@ -9,8 +9,10 @@
 #include "http/framing.h"
 #include "testing/testcert.h"
 #include "net/tls.h"
+#include "net/tls_test.h"
 #include "resolve/stream_priv.h"
 #include "resolve/test_env.h"
+#include "resolve/upstream.h"
 
 enum { PEERS = 8, ASKED = 256 };
 

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "resolve/exchange_priv.h"
+#include "resolve/resolver.h"
 #include "resolve/test_env.h"
+#include "resolve/upstream.h"
 
 static void answers(void **state)
 {
@@ -584,26 +587,24 @@ static void full(void **state)
 	env_free(e);
 }
 
-static void forgets(void **state)
+static void drains(void **state)
 {
 	struct env *e = env_new(NULL);
 	(void)state;
 	round_trip(e);
-	resolver_forget(e->r, e->up);
+	drain_links(e);
 	assert_int_equal(links_of(e), 0);
-	assert_int_equal(e->up->refs, 1);
 	/* With one in flight it closes when that ends. */
 	struct ask *a = ask_start(e, "a.example.");
 	env_turn(e);
-	resolver_forget(e->r, e->up);
+	drain_links(e);
 	assert_int_equal(links_of(e), 1);
 	assert_non_null(fakeup_next(e->fake));
 	fakeup_answer(e->fake, NULL);
 	env_turn(e);
 	assert_int_equal(a->x.result, RESOLVE_OK);
 	assert_int_equal(links_of(e), 0);
-	assert_int_equal(e->up->refs, 1);
-	resolver_forget(e->r, e->up);
+	drain_links(e);
 	/* The end of all with some in flight, unsent, and failed. */
 	struct ask *b = ask_start(e, "b.example.");
 	env_turn(e);
@@ -632,7 +633,7 @@ int main(void)
 		cmocka_unit_test(starts_from_done), cmocka_unit_test(random_case),
 		cmocka_unit_test(sockets),	    cmocka_unit_test(worn_out_by_use),
 		cmocka_unit_test(ids_are_unique),   cmocka_unit_test(full),
-		cmocka_unit_test(forgets),	    cmocka_unit_test(longest),
+		cmocka_unit_test(drains),	    cmocka_unit_test(longest),
 		cmocka_unit_test(equal_questions),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,6 @@
 /* UDP: connected sockets on random ports, questions and replies in batches, ICMP errors. */
+#include "resolve/udp_priv.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -9,7 +11,10 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "resolve/exchange_priv.h"
+#include "resolve/link_priv.h"
 #include "resolve/resolve_priv.h"
+#include "resolve/resolver_priv.h"
 
 enum { RECV_BATCHES_PER_TURN = 4, ERRORS_PER_TURN = 64, SEND_TRIES = 4 };
 

@@ -1,4 +1,8 @@
 /* Upstream objects: configuration with defaults, and what is measured. */
+#include "resolve/upstream.h"
+
+#include "resolve/upstream_priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,12 @@
 /* Deadlines of exchanges: a hashed wheel of lists and one loop timer. */
+#include "resolve/wheel_priv.h"
+
 #include <string.h>
 
 #include "base/err.h"
+#include "resolve/exchange_priv.h"
 #include "resolve/resolve_priv.h"
+#include "resolve/resolver_priv.h"
 
 /* 8.4 ms a slot, 8.6 s a turn. */
 enum { SLOT_SHIFT = 23 };

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "base/rng.h"
+#include "base/text/duration.h"
 #include "corefile/corefile.h"
 #include "net/sock.h"
 #include "server/config/confhash.h"

@@ -7,9 +7,9 @@
 
 #include "base/err.h"
 #include "base/logq.h"
-#include "base/regex.h"
+#include "base/regex/regex.h"
 #include "dns/message.h"
-#include "dns/rrtext.h"
+#include "dns/rrtext/rrtext.h"
 #include "server/block.h"
 #include "server/conn/conn.h"
 #include "server/conn/listener.h"

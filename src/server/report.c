@@ -2,7 +2,7 @@
  * worker's own cell. */
 #include "server/report.h"
 
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "server/block.h"
 #include "server/handler.h"
 #include "server/query.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dns/zoneset.h"
+#include "dns/zone/zoneset.h"
 #include "net/addr.h"
 #include "server/conn/transport.h"
 #include "server/handler.h"

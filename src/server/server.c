@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/logq.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "base/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "server/handler.h"
 #include "server/task.h"
 

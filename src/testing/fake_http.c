@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "http/probe.h"
+#include "http/probe_test.h"
 #include "net/addr.h"
 
 static union net_addr loopback(uint16_t port)

@@ -10,14 +10,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "base/log.h"
 #include "base/logq.h"
+#include "base/logq_test.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "base/rcu.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
-#include "dns/dump.h"
+#include "dns/dump_test.h"
 #include "dns/types.h"
 #include "net/sock.h"
 #include "server/conn/listener.h"

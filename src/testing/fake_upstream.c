@@ -14,7 +14,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "dns/request.h"
-#include "dns/rrtext.h"
+#include "dns/rrtext/rrtext.h"
 #include "dns/types.h"
 
 enum { KEPT = 256, MESSAGE_MAX = 65535, PORT_TRIES = 100 };

@@ -1,5 +1,7 @@
 /* Which characters are letters, and which can be shown: Unicode in a few ranges. Exact for the
  * scripts in daily use; characters that are not assigned yet count as printable. */
+#include "tmpl/charset_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
 struct range {

@@ -1,9 +1,13 @@
 /* What can be known before there is data: types flow from the root class through fields, variables
  * and functions; fields are looked up, arguments counted, constants given the kind that is asked
  * for. Where a type depends on the data it is TMPL_ANY and the executor looks. */
+#include "tmpl/check_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
 #include "base/err.h"
+#include "tmpl/funcs_priv.h"
+#include "tmpl/value_priv.h"
 
 struct checker {
 	struct tmpl *t;

@@ -1,12 +1,14 @@
 /* Constants as Go writes them: quoted and raw strings, characters, integers in four bases, floats
  * in two. */
+#include "tmpl/const_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
 #include <math.h>
 
-#include "base/charset.h"
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text/charset.h"
+#include "base/text/utf8.h"
 
 /* One escape or character of a quoted text. */
 struct quoted_char {

@@ -1,8 +1,11 @@
 /* Where the parser stands in its tokens, how it complains, what it counts, and which variables are
  * in scope. */
+#include "tmpl/cursor_priv.h"
+
 #include "tmpl/parse_priv.h"
 
 #include "base/err.h"
+#include "tmpl/out_priv.h"
 
 void *tmpl_parse_keep(struct parser *parser, void *value, size_t len, size_t elem_bytes)
 {

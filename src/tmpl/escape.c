@@ -1,7 +1,11 @@
 /* Text made safe for HTML, JavaScript and URL queries, as Go's html, js and urlquery do it. */
+#include "tmpl/escape_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
+#include "tmpl/charset_priv.h"
+#include "tmpl/out_priv.h"
 
 void tmpl_escape_html(struct tmpl_out *out, struct slice text)
 {

@@ -1,10 +1,14 @@
 /* Executes a checked template. Data comes through the tables the fields were resolved to; memory
  * from the run's arena; text goes straight to the caller's buffer. */
+#include "tmpl/out_priv.h"
 #include "tmpl/tmpl_priv.h"
 
 #include <stdarg.h>
 
 #include "base/err.h"
+#include "tmpl/funcs_priv.h"
+#include "tmpl/printf_priv.h"
+#include "tmpl/value_priv.h"
 
 enum { SMALL_ARGS = 4, SMALL_FRAME = 4, WALK_BREAK = 1, WALK_CONTINUE = 2 };
 

@@ -1,10 +1,14 @@
 /* Go's fmt verbs for one value of a basic kind: integers, floats, strings, with flags, width and
  * precision. */
+#include "tmpl/fmt_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
 #include <math.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
+#include "tmpl/charset_priv.h"
+#include "tmpl/out_priv.h"
 
 static size_t count_chars(const char *pos, size_t size)
 {

@@ -1,7 +1,14 @@
 /* The functions every template has, and CoreDNS's parseInt. */
+#include "tmpl/funcs_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
 #include "base/err.h"
+#include "tmpl/const_priv.h"
+#include "tmpl/escape_priv.h"
+#include "tmpl/out_priv.h"
+#include "tmpl/printf_priv.h"
+#include "tmpl/value_priv.h"
 
 /* Text is built behind the output and moved into the arena. */
 static int take_text(struct tmpl_call *call, size_t start, struct tmpl_value *ret)

@@ -1,8 +1,12 @@
 /* Cuts a template text into tokens: plain text, and inside {{ }} the words and signs, where blanks
  * are tokens too because they separate arguments. Trim markers and comments end here. */
+#include "tmpl/lex_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
+#include "tmpl/charset_priv.h"
+#include "tmpl/out_priv.h"
 
 struct lexer {
 	struct slice text;

@@ -1,7 +1,10 @@
 /* Writing text into fixed memory, and quoting it as Go's strconv does. */
+#include "tmpl/out_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
+#include "tmpl/charset_priv.h"
 
 void tmpl_out_add(struct tmpl_out *out, const void *data, size_t len)
 {

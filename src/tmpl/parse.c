@@ -2,6 +2,8 @@
 #include "tmpl/parse_priv.h"
 
 #include "base/err.h"
+#include "tmpl/cursor_priv.h"
+#include "tmpl/pipeline_priv.h"
 
 struct stmts {
 	struct stmt *v;

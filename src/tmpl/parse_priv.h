@@ -35,10 +35,6 @@ struct parser {
 
 #define FAIL(p, pos, ...) srcerr_set((p)->err, tmpl_place((p)->t, (pos)), __VA_ARGS__)
 
-/* Moves a vector into the template's arena. */
-#define KEEP(p, vec) tmpl_parse_keep((p), (vec)->v, (vec)->n, sizeof(*(vec)->v))
-void *tmpl_parse_keep(struct parser *parser, void *value, size_t len, size_t elem_bytes);
-
 static inline const struct token *tmpl_peek(const struct parser *parser)
 {
 	return &parser->toks->v[parser->i];
@@ -66,20 +62,4 @@ static inline const struct token *tmpl_next_word(struct parser *parser)
 	return tmpl_next(parser);
 }
 
-/* Where the last word read ends. */
-uint32_t tmpl_parse_end(const struct parser *parser);
-/* Go's %q, cut to fit an error text; in the template's arena. */
-const char *tmpl_parse_quoted(struct parser *parser, struct slice text);
-int tmpl_parse_unexpected(struct parser *parser, const struct token *token, const char *context);
-MUST_CHECK int tmpl_parse_count(struct parser *parser);
-/* Left by p->nesting--, whatever it returned. */
-MUST_CHECK int tmpl_parse_enter(struct parser *parser);
-MUST_CHECK int tmpl_parse_find_var(struct parser *parser, struct slice name, uint32_t pos,
-				   uint32_t *ret_slot);
-MUST_CHECK int tmpl_parse_declare(struct parser *parser, struct slice name, uint32_t pos,
-				  uint32_t *ret_slot);
-MUST_CHECK int tmpl_parse_string(struct parser *parser, const struct token *token,
-				 struct slice *ret);
-/* Reads on to and with `end`; `context` names the place in errors. */
-MUST_CHECK int tmpl_parse_pipe(struct parser *parser, const char *context, enum tok end,
-			       struct pipe **ret);
+MUST_CHECK int tmpl_parse_tokens(struct tmpl *tmpl, const struct tokens *toks, struct srcerr *err);

@@ -1,9 +1,14 @@
 /* What stands between {{ and }}: pipelines of commands, commands of operands, operands with their
  * fields, declarations. */
+#include "tmpl/funcs_priv.h"
+#include "tmpl/pipeline_priv.h"
+
 #include "tmpl/parse_priv.h"
 
-#include "base/charset.h"
 #include "base/err.h"
+#include "base/text/charset.h"
+#include "tmpl/const_priv.h"
+#include "tmpl/cursor_priv.h"
 
 struct cmds {
 	struct cmd *v;

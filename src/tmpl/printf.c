@@ -1,9 +1,14 @@
 /* Go's fmt.Sprint, Sprintln and Sprintf over template values: the format language, and values made
  * of other values. Mistakes in a format show in the text, as in Go, and are no errors. */
+#include "tmpl/printf_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
+#include "tmpl/fmt_priv.h"
+#include "tmpl/out_priv.h"
+#include "tmpl/value_priv.h"
 
 enum { MAX_WIDTH = 1000000, MAX_VALUE_DEPTH = 16 };
 

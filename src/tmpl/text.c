@@ -1,4 +1,5 @@
 /* A template printed back in Go's canonical form, which is what metrics are labelled with. */
+#include "tmpl/out_priv.h"
 #include "tmpl/tmpl_priv.h"
 
 static void add_pipe(struct strbuf *b, const struct pipe *pipe);

@@ -1,8 +1,12 @@
 /* The public side of parsing: from a text to a checked template, and what can be asked of it. */
+#include "tmpl/funcs_priv.h"
 #include "tmpl/tmpl_priv.h"
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "tmpl/check_priv.h"
+#include "tmpl/lex_priv.h"
+#include "tmpl/parse_priv.h"
 
 struct srcpos tmpl_place(const struct tmpl *tmpl, uint32_t pos)
 {

@@ -1,4 +1,6 @@
 /* Values: what they are called, whether they are true, how they compare, what is in them. */
+#include "tmpl/value_priv.h"
+
 #include "tmpl/tmpl_priv.h"
 
 #include <stdarg.h>
@@ -61,7 +63,7 @@ struct slice tmpl_elem_name(const struct tmpl_value *value)
 	return slice_from(name, name.n > 0 && name.p[0] == '*');
 }
 
-bool tmpl_is_nil(const struct tmpl_value *value)
+static bool is_nil(const struct tmpl_value *value)
 {
 	switch (value->kind) {
 	case TMPL_NIL:
@@ -268,8 +270,8 @@ static int reference_equal(struct tmpl_call *call, const struct tmpl_value *left
 	struct slice name = tmpl_type_name(right);
 	if (left->kind != right->kind && left->kind != TMPL_NIL && right->kind != TMPL_NIL)
 		return tmpl_fail(call, "non-comparable types");
-	if (tmpl_is_nil(left) || tmpl_is_nil(right)) {
-		*ret = tmpl_is_nil(left) == tmpl_is_nil(right);
+	if (is_nil(left) || is_nil(right)) {
+		*ret = is_nil(left) == is_nil(right);
 		return 0;
 	}
 	if (left->kind != TMPL_OBJECT)

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/rcu.h"
 #include "base/rng.h"
+#include "base/rng_test.h"
 #include "base/strbuf.h"
 #include "corefile/corefile.h"
 #include "cpu_scenarios.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "dns/request.h"
-#include "dns/rrtext.h"
+#include "dns/rrtext/rrtext.h"
 #include "dns/types.h"
 
 enum {

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/duration.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text/duration.h"
 #include "base/vec.h"
 #include "question.h"
 #include "script.h"

@@ -14,7 +14,7 @@
 
 #include "base/compiler.h"
 #include "base/strbuf.h"
-#include "dns/dump.h"
+#include "dns/dump_test.h"
 #include "dns/request.h"
 #include "net/addr.h"
 #include "upstream.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "base/mem.h"
+#include "base/text/duration.h"
 #include "base/vec.h"
 #include "message.h"
 #include "testing/fake_upstream.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "api/schema/schema_priv.h"
-#include "base/duration.h"
 #include "base/err.h"
+#include "base/text/duration.h"
 
 static bool is_hex(char ch)
 {

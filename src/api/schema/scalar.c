@@ -9,7 +9,7 @@
 #include "api/schema/schema_priv.h"
 #include "api/tree.h"
 #include "base/mem.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 /* ---- results ---- */
 

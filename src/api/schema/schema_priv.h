@@ -6,7 +6,7 @@
 #include "api/schema/schema.h"
 #include "base/arena.h"
 #include "base/map.h"
-#include "base/regex.h"
+#include "base/regex/regex.h"
 #include "base/vec.h"
 
 struct cel_type;

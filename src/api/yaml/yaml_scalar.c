@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "api/yaml/yaml_priv.h"
-#include "base/charset.h"
 #include "base/mem.h"
+#include "base/text/charset.h"
 
 static const struct {
 	const char *text;

@@ -1,12 +1,12 @@
 /* Writing: block style, two spaces a level, lists in line with their key as kubectl prints them. */
 #include <string.h>
 
+#include "api/tree.h"
 #include "api/yaml/yaml.h"
 #include "api/yaml/yaml_priv.h"
-#include "api/tree.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 /* A date, to readers that know YAML 1.1's timestamps: 2026-01-02 and what may follow it. */
 static bool date_like(struct slice text)

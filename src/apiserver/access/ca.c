@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "apiserver/access/atomic_file.h"
-#include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text/base64.h"
 #include "net/certgen.h"
 
 enum {

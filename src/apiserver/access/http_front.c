@@ -8,7 +8,7 @@
 #include "apiserver/access/authorize.h"
 #include "apiserver/verb/failure.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "base/rng.h"
 
 enum { AUDIT_ID_TEXT = 36 + 1, AUDIT_ID_MAX_BYTES = 64 };

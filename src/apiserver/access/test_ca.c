@@ -17,9 +17,9 @@
 #include "api/meta.h"
 #include "api/yaml/yaml.h"
 #include "apiserver/access/atomic_file.h"
-#include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text/base64.h"
 #include "http/tlscert.h"
 #include "net/certgen.h"
 

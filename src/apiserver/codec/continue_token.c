@@ -7,8 +7,8 @@
 
 #include "api/tree.h"
 #include "apiserver/codec/json_error.h"
-#include "base/base64.h"
 #include "base/err.h"
+#include "base/text/base64.h"
 
 static const char version[] = "meta.k8s.io/v1";
 

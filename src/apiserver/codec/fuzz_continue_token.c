@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/mem.h"
+#include "base/text/base64.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

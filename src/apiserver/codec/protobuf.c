@@ -10,12 +10,12 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
-#include "apiserver/kind/resource.h"
 #include "apiserver/kind/go_zero.h"
-#include "base/base64.h"
+#include "apiserver/kind/resource.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/text/base64.h"
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 void apiserver_status_done(struct apiserver_status *st)
 {

@@ -4,9 +4,9 @@
 
 #include "api/tree.h"
 #include "apiserver/codec/strict_priv.h"
-#include "base/base64.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "base/text/base64.h"
 
 /* A piece of a layout: digits, or a mark that must stand there. */
 struct piece {

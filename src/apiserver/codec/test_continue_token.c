@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "base/base64.h"
 #include "base/err.h"
+#include "base/text/base64.h"
 
 static void round_trip(void **state)
 {

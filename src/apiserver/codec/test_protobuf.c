@@ -11,12 +11,12 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/codec/protobuf.h"
-#include "apiserver/kind/resource.h"
 #include "apiserver/kind/go_zero.h"
-#include "base/base64.h"
+#include "apiserver/kind/resource.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text/base64.h"
 
 /* A JSON text may hold what is empty; kubectl's do. */
 static json_t *shaped(const json_t *o)

@@ -7,9 +7,9 @@
 
 #include "api/selector.h"
 #include "api/tree.h"
-#include "base/charset.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
+#include "base/text/charset.h"
 
 #define LABEL	  "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 #define SUBDOMAIN LABEL "(\\." LABEL ")*"

@@ -4,11 +4,11 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/kind/cells.h"
-#include "apiserver/kind/strategy.h"
 #include "apiserver/kind/name_rules.h"
-#include "base/base64.h"
+#include "apiserver/kind/strategy.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text/base64.h"
 
 /* Data is written anew, as Go writes base64: line breaks in it go. */
 static void write_anew(json_t *data)

@@ -7,7 +7,7 @@
 #include "apiserver/store/store_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 
 /* Of a full disk, for pages beside those of the values. */
 enum { ROOM_BYTES = 1 << 20 };

@@ -10,7 +10,7 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/verb/body.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 const char *apiserver_arg(const struct apiserver_call *call, const char *name)
 {

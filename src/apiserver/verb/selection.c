@@ -6,7 +6,7 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/store/key.h"
-#include "base/charset.h"
+#include "base/text/charset.h"
 
 enum { NAME_MAX_BYTES = 253 };
 

@@ -4,7 +4,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 
 #define ORIGINAL "the Deployment openshift-dns-operator/dns-operator"
 

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base64.h"
 #include "api/tree.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text/base64.h"
 
 void kube_secret_done(struct kube_secret *secret)
 {

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "kube/test_rig.h"

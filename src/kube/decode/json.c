@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "kube/decode/scan_priv.h"
 
 enum state {

@@ -5,6 +5,7 @@
 
 #include "api/meta.h"
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "base/mem.h"
 #include "kube/events/events.h"
 #include "kube/test_rig.h"

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/rng_test.h"
 #include "kube/informer/store.h"
 
 struct thing {

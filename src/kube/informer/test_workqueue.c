@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "kube/informer/workqueue.h"
 
 static _Atomic uint64_t now_ns;

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/rng_test.h"
 #include "kube/leader/elect.h"
 
 #define WALL_NS (UINT64_C(1790000000) * NS_PER_S + 123456789)

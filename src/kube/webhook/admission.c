@@ -7,8 +7,8 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "base/base64.h"
 #include "base/err.h"
+#include "base/text/base64.h"
 
 enum { CODE_FORBIDDEN = 403 };
 

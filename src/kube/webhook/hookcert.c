@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/tree.h"
-#include "base/base64.h"
+#include "base/text/base64.h"
 #include "net/certgen.h"
 
 enum {

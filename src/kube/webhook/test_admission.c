@@ -11,9 +11,9 @@
 
 #include "api/meta.h"
 #include "api/patch/patch.h"
-#include "base/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text/base64.h"
 #include "kube/webhook/admission.h"
 
 static unsigned asked;

@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "api/meta.h"
-#include "base/base64.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "kube/webhook/hookserver.h"
+#include "base/text/base64.h"
 #include "kube/test_rig.h"
+#include "kube/webhook/hookserver.h"
 #include "net/addr.h"
 #include "net/tls.h"
 

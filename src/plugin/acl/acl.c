@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "plugin/acl/rules.h"
 
 enum { EDE_BLOCKED = 15, EDE_FILTERED = 17 };

@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/rng_test.h"
 #include "plugin/acl/nets.h"
 
 static bool has(const char *const *nets, size_t n, const char *ip)

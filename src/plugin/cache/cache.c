@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "plugin/cache/cache_priv.h"
 #include "plugin/cache/coalesce.h"
 #include "plugin/cache/conf.h"

@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/err.h"
+#include "base/text/duration.h"
 
 enum {
 	CAPACITY = 10000,

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "dns/zoneset.h"
+#include "dns/zone/zoneset.h"
 #include "server/resource.h"
 
 /* A store with all that made its replies. Control threads only. */

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "dns/rrtext.h"
+#include "dns/rrtext/rrtext.h"
 #include "dns/test_names.h"
 #include "testing/fake_server.h"
 #include "server/handler.h"

@@ -1,5 +1,5 @@
 /* cache: one question for all who wait, what reloads keep, our own options, limits and metrics. */
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "plugin/cache/test_back.h"
 
 /* ---- single-flight ---- */

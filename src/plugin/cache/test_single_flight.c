@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/rng_test.h"
 #include "plugin/cache/cache_priv.h"
 #include "plugin/cache/single_flight.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/err.h"
+#include "base/text/duration.h"
 #include "server/query.h"
 #include "server/setup.h"
 

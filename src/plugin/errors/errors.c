@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/duration.h"
 #include "base/mem.h"
-#include "base/regex.h"
+#include "base/regex/regex.h"
+#include "base/text/duration.h"
 #include "server/query.h"
 #include "server/setup.h"
 

@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
-#include "dns/zone.h"
-#include "dns/zonefile.h"
-#include "dns/zoneload.h"
+#include "dns/zone/zone.h"
+#include "dns/zone/zonefile.h"
+#include "dns/zone/zoneload.h"
 
 #define AREA "plugin/file"
 

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/strbuf.h"
-#include "dns/zonefile.h"
+#include "dns/zone/zonefile.h"
 #include "testing/fake_server.h"
 
 static char folder[] = "/tmp/test-file-XXXXXX";

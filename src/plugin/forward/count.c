@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "dns/types.h"
+#include "resolve/upstream.h"
 
 #define PROXY "forward"
 

@@ -10,6 +10,8 @@
 #include "plugin/forward/options.h"
 #include "plugin/forward/serve.h"
 #include "plugin/forward/upstreams.h"
+#include "resolve/resolver.h"
+#include "resolve/upstream.h"
 #include "server/worker_hook.h"
 
 static int forward_parse(struct plugin_inst *self, struct setup *setup)

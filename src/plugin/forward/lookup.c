@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "dns/message.h"
 #include "dns/resp.h"
+#include "resolve/ask.h"
 #include "resolve/resolve.h"
 
 enum { ASK_SECONDS = 2 };

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/text/duration.h"
 #include "corefile/key.h"
 #include "dns/types.h"
 #include "plugin/forward/to.h"

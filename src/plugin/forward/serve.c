@@ -16,6 +16,7 @@
 #include "plugin/forward/message.h"
 #include "plugin/forward/policy.h"
 #include "resolve/health.h"
+#include "resolve/resolver.h"
 
 enum {
 	LATE_MAX = 3, /* late this often in a row: asked last while a health check runs */

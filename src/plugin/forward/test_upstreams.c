@@ -18,6 +18,7 @@
 #include "plugin/forward/conf.h"
 #include "plugin/forward/upstreams.h"
 #include "resolve/resolve.h"
+#include "resolve/upstream.h"
 #include "testing/fake_upstream.h"
 
 enum { WORDS_MAX = 300 };

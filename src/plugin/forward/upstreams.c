@@ -18,6 +18,7 @@
 #include "plugin/forward/lookup.h"
 #include "plugin/forward/to.h"
 #include "resolve/resolve.h"
+#include "resolve/upstream.h"
 
 #define AREA "plugin/forward"
 

@@ -2,10 +2,10 @@
 #include "plugin/health/selfcheck.h"
 
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
+#include "base/text/duration.h"
 #include "http/probe.h"
 
 #define AREA "plugin/health"

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "base/log.h"
 #include "testing/fake_http.h"
 #include "http/server.h"

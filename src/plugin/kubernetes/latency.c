@@ -2,7 +2,7 @@
 #include "plugin/kubernetes/latency.h"
 
 #include "base/clock.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 
 /* From a millisecond to about nine minutes, each twice the one before. */
 static const double buckets[] = { 0.001,  0.002,  0.004,  0.008,   0.016,   0.032,  0.064,

@@ -8,10 +8,10 @@
 
 #include "api/selector.h"
 #include "base/clock.h"
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text/duration.h"
 
 #define F(name)	    offsetof(struct kubernetes_conf, name)
 #define SNAPSHOT_NS ((int64_t)(30 * NS_PER_S))

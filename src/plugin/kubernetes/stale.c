@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "base/readfile.h"
 #include "base/vec.h"
 #include "plugin/kubernetes/conf.h"

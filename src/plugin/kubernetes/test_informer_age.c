@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "api/kind.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "base/strbuf.h"
 #include "kube/decode/tree.h"
 

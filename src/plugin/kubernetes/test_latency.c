@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "plugin/kubernetes/latency.h"
 #include "plugin/kubernetes/test_world.h"
 

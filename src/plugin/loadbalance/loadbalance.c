@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/duration.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -15,6 +14,7 @@
 #include "base/rcu.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
+#include "base/text/duration.h"
 #include "base/vec.h"
 #include "plugin/loadbalance/order.h"
 #include "plugin/loadbalance/order_wire.h"

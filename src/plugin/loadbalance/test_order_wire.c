@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/rng_test.h"
 #include "base/strbuf.h"
 #include "plugin/loadbalance/loadbalance.h"
 #include "plugin/loadbalance/order.h"

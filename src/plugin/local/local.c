@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "server/query.h"
 #include "server/setup.h"
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "dns/types.h"
 
 static uint64_t fake_now;

@@ -7,7 +7,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
+#include "base/metrics/process.h"
 #include "http/server.h"
 #include "net/addr.h"
 #include "server/handler.h"

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-#include "base/regex.h"
+#include "base/regex/regex.h"
 #include "base/slice.h"
 #include "base/srcpos.h"
 #include "server/query.h"

@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/rng.h"
+#include "base/rng_test.h"
 #include "plugin/rewrite/index.h"
 #include "plugin/rewrite/match.h"
 #include "plugin/rewrite/name.h"

@@ -2,7 +2,7 @@
  * comes into being with its first count, as in CoreDNS; each worker remembers those it has used. */
 #pragma once
 
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "server/query.h"
 
 enum { SERVERCOUNT_SLOTS = 8 };

@@ -11,8 +11,8 @@
 
 #include "base/srcpos.h"
 #include "base/strbuf.h"
-#include "dns/zone.h"
-#include "dns/zoneload.h"
+#include "dns/zone/zone.h"
+#include "dns/zone/zoneload.h"
 #include "server/handler.h"
 
 static const char text[] = "$ORIGIN x.test.\n"

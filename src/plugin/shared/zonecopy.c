@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "dns/zone.h"
+#include "dns/zone/zone.h"
 #include "server/handler.h"
 
 struct zonecopy {

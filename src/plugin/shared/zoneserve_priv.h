@@ -1,7 +1,7 @@
 /* The state of answering one question from a zone, shared by the files zoneserve*.c. */
 #pragma once
 
-#include "dns/zone.h"
+#include "dns/zone/zone.h"
 #include "plugin/shared/zoneserve.h"
 
 struct zoneserve_run {

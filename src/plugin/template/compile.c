@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include "dns/rrtext.h"
+#include "dns/rrtext/rrtext.h"
 #include "plugin/shared/exprenv.h"
 #include "plugin/template/count.h"
 #include "plugin/template/record.h"

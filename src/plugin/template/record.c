@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/charset.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text/charset.h"
 #include "base/vec.h"
-#include "dns/rrtext.h"
+#include "dns/rrtext/rrtext.h"
 #include "plugin/template/count.h"
 #include "plugin/template/data.h"
 #include "plugin/template/serve.h"

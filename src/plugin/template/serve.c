@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "plugin/shared/exprenv.h"
 #include "plugin/template/count.h"
 #include "plugin/template/data.h"

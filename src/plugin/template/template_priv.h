@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/regex.h"
-#include "dns/zoneset.h"
+#include "base/regex/regex.h"
+#include "dns/zone/zoneset.h"
 #include "expr/expr.h"
 #include "server/query.h"
 #include "server/setup.h"

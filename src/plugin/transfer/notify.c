@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "dns/message.h"
+#include "resolve/ask.h"
 #include "resolve/resolve.h"
 
 #define AREA "plugin/transfer"

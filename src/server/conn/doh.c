@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "dns/age.h"
 #include "http/framing.h"
 #include "server/admit.h"

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "base/clock_test.h"
 #include "base/log.h"
 #include "testing/testcert.h"
 #include "server/conn/certs.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "base/duration.h"
 #include "base/err.h"
+#include "base/text/duration.h"
 
 enum {
 	POSITIVE_S = 900,

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "base/rng_test.h"
 #include "controller/dnsoperator/plan/dns_spec.h"
 #include "controller/dnsoperator/plan/test_shape.h"
 #include "controller/dnsoperator/plan/validate_templates.h"

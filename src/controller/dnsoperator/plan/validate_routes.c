@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "base/charset.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/slice.h"
+#include "base/text/charset.h"
 #include "controller/dnsoperator/plan/render.h"
 #include "controller/dnsoperator/plan/validate_templates.h"
 #include "controller/dnsoperator/plan/zones.h"

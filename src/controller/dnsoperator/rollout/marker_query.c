@@ -11,6 +11,8 @@
 #include "net/digest.h"
 #include "net/loop.h"
 #include "resolve/resolve.h"
+#include "resolve/resolver.h"
+#include "resolve/upstream.h"
 
 #define TRY_NS (500 * NS_PER_MS)
 enum {

@@ -7,7 +7,7 @@
 
 #include "api/meta.h"
 #include "base/mem.h"
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "controller/dnsoperator/plan/validate_templates.h"
 
 /* Labels as in fairlead_dns_template_answers_total of the servers: they are joined by them. At most

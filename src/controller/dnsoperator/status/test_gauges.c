@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/metrics.h"
+#include "base/metrics/metrics.h"
 #include "controller/dnsoperator/status/gauges.h"
 #include "controller/dnsoperator/plan/validate_templates.h"
 

@@ -1,0 +1,7 @@
+/* What tests see of the text form of metrics. */
+#pragma once
+
+#include "base/metrics/metrics.h"
+
+/* A number as Prometheus' Go client prints it: 0.00025, 16000, 1e+06, +Inf. */
+void metrics_add_number(struct strbuf *out, double number);

@@ -1,0 +1,7 @@
+/* Laying out the apex's NS and SOA records when a zone is built. */
+#pragma once
+
+#include "dns/zone/zone_priv.h"
+
+/* Lays out the pieces of a zone that is complete otherwise. */
+void dns_zone_lay_pieces(struct dns_zone *zone);

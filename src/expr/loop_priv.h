@@ -1,0 +1,6 @@
+/* The builtins with a predicate. */
+#pragma once
+
+#include "expr/expr_priv.h"
+
+MUST_CHECK int expr_eval_loop(struct ev *ev, const struct node *node, struct expr_value *ret);

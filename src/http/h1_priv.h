@@ -1,0 +1,6 @@
+/* The HTTP/1.1 framing. */
+#pragma once
+
+#include "http/framing_priv.h"
+
+struct http_framing *http_h1_new(void);

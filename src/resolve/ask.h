@@ -1,0 +1,9 @@
+/* Asking and waiting, for threads that have no loop. */
+#pragma once
+
+#include "resolve/resolve.h"
+
+/* Asks once over UDP, again over TCP when truncated.
+ * The reply is written into out[cap]; its length, or -ETIMEDOUT, another -errno, or ERR_PARSE. */
+MUST_CHECK int resolve_ask(const struct resolve_conf *conf, uint8_t *msg, uint16_t number,
+			   uint64_t timeout_ns, uint8_t *out, size_t cap);

@@ -1,0 +1,7 @@
+/* Ending health checks with their resolver. */
+#pragma once
+
+#include "resolve/resolve_priv.h"
+
+/* Ends this resolver's check of `upstream`, or all of them with NULL. */
+void resolve_health_stop(struct resolver *resolver, const struct resolve_upstream *upstream);

@@ -1,0 +1,7 @@
+/* Exchanges over UDP. */
+#pragma once
+
+#include "resolve/resolve_priv.h"
+
+void resolve_udp_enqueue(struct resolve_pool *pool, struct resolve_exchange *exchange);
+void resolve_udp_prepare(struct resolver *resolver);

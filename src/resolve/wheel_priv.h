@@ -1,0 +1,8 @@
+/* Deadlines of exchanges. */
+#pragma once
+
+#include "resolve/resolve_priv.h"
+
+void wheel_add(struct resolver *resolver, struct resolve_exchange *exchange);
+void wheel_remove(struct resolver *resolver, struct resolve_exchange *exchange);
+void wheel_fire(struct loop_timer *t);
