@@ -9,6 +9,7 @@
 #include "apiserver/controllers/bootstrap.h"
 #include "apiserver/controllers/collector.h"
 #include "apiserver/controllers/endpoints.h"
+#include "apiserver/store/store.h"
 #include "apiserver/verb/request.h"
 #include "apiserver/verb/stream.h"
 #include "base/clock.h"

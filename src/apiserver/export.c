@@ -7,6 +7,7 @@
 #include "apiserver/controllers/bootstrap.h"
 #include "apiserver/controllers/endpoints_write.h"
 #include "apiserver/store/key.h"
+#include "apiserver/store/read.h"
 #include "apiserver/verb/object.h"
 #include "apiserver/verb/rest.h"
 #include "base/err.h"

@@ -12,6 +12,8 @@
 #include "apiserver/access/http_front.h"
 #include "apiserver/access/file_modes.h"
 #include "apiserver/access/ca.h"
+#include "apiserver/store/damage.h"
+#include "apiserver/store/store.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -261,7 +263,7 @@ static int open_store(struct apiserver_server *server, char *err, size_t err_n)
 {
 	const struct apiserver_server_conf *c = &server->conf;
 	const struct apiserver_store_conf store = { .dir = c->dir,
-						    .trouble = c->trouble,
+						    .on_failure = c->trouble,
 						    .ctx = c->ctx };
 	return apiserver_store_open(&store, &server->store, err, err_n);
 }

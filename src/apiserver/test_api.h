@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "api/meta.h"
+#include "apiserver/store/store.h"
 #include "apiserver/verb/rest.h"
 #include "base/clock.h"
 #include "base/err.h"

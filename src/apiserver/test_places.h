@@ -14,6 +14,7 @@
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
 #include "apiserver/kind/resource.h"
+#include "apiserver/store/store.h"
 #include "apiserver/verb/rest.h"
 #include "base/err.h"
 #include "base/mem.h"

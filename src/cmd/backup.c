@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "apiserver/store/backup.h"
+#include "apiserver/store/restore.h"
 #include "apiserver/verb/rest.h"
 #include "apiserver/store/store.h"
 #include "base/compiler.h"

@@ -15,6 +15,10 @@
 #include <unistd.h>
 
 #include "apiserver/store/store.h"
+#include "apiserver/store/compact.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/watch.h"
+#include "apiserver/store/writer.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"

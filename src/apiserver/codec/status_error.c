@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "apiserver/store/damage.h"
+#include "apiserver/store/store.h"
 #include "base/text/utf8.h"
 
 void apiserver_status_done(struct apiserver_status *st)

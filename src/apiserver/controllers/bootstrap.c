@@ -10,6 +10,7 @@
 #include "api/tree.h"
 #include "apiserver/kind/ip_text.h"
 #include "apiserver/store/key.h"
+#include "apiserver/store/read.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"
 

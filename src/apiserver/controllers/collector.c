@@ -10,6 +10,8 @@
 #include "apiserver/controllers/bootstrap.h"
 #include "apiserver/controllers/collector_priv.h"
 #include "apiserver/store/key.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/watch.h"
 #include "apiserver/verb/remove.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"

@@ -7,6 +7,7 @@
 #include "api/tree.h"
 #include "apiserver/controllers/collector_priv.h"
 #include "apiserver/store/key.h"
+#include "apiserver/store/read.h"
 #include "apiserver/verb/write.h"
 #include "base/clock.h"
 #include "base/mem.h"

@@ -17,6 +17,8 @@
 #include "apiserver/controllers/follower.h"
 #include "apiserver/store/key.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/watch.h"
 #include "apiserver/verb/request.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "apiserver/store/read.h"
+#include "apiserver/store/watch.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

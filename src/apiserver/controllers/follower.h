@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "apiserver/store/store.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/watch.h"
 
 struct apiserver_follower;
 

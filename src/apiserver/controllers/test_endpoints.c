@@ -2,6 +2,7 @@
  * store. tests/kube/test_endpoints.py compares whole scenarios with kube-controller-manager. */
 #include "api/tree.h"
 #include "apiserver/controllers/endpoints.h"
+#include "apiserver/store/store.h"
 #include "apiserver/test_api.h"
 
 #define NS     "/api/v1/namespaces/default/"

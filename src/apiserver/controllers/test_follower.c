@@ -1,10 +1,12 @@
 /* A follower ends though there is much left to do. */
 #include "apiserver/controllers/follower.h"
+#include "apiserver/store/read.h"
 #include "apiserver/store/test_store.h"
 
 #include <stdatomic.h>
 #include <time.h>
 
+#include "apiserver/store/watch.h"
 #include "base/clock.h"
 
 struct work {

@@ -1,21 +1,27 @@
-/* A consistent copy of a database that is in use: SQLite's online backup in one step, that is one
- * read transaction, so that no writer makes it start anew. The copy is checked, and gets its name
- * only when it is complete and on disk. */
+/* A consistent copy of a database that is in use. SQLite's online backup copies all pages in one
+ * step, in one read transaction, so that no writer makes it start again. The copy is checked, and
+ * gets its final name only when it is complete and durable. */
+#include "apiserver/store/backup_priv.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "apiserver/store/backup.h"
+#include "apiserver/store/data_dir_priv.h"
+#include "apiserver/store/db_priv.h"
+#include "apiserver/store/reader_pool_priv.h"
+#include "apiserver/store/schema_priv.h"
 #include "apiserver/store/store_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
 
 enum { RETRIES = 500, RETRY_MS = 10 };
 
-/* One file, readable without a log beside it; what is done to it from here on needs none either. */
-static const char plain[] = "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = MEMORY";
+/* Makes the copy one file that needs no log beside it, now and during the changes that follow. */
+static const char single_file[] = "PRAGMA journal_mode = DELETE; PRAGMA journal_mode = MEMORY";
 
 static int copy_pages(struct store_db *from, struct store_db *to)
 {
@@ -29,7 +35,7 @@ static int copy_pages(struct store_db *from, struct store_db *to)
 			break;
 		sqlite3_sleep(RETRY_MS);
 	}
-	/* The copy's errors are the connection's, those of reading only the step's. */
+	/* Of errors in reading only the code is known; those in writing are the connection's. */
 	int r = rc == SQLITE_DONE ? 0 : store_db_error(to, rc);
 	sqlite3_backup_finish(b);
 	return r;
@@ -45,8 +51,8 @@ static int sync_file(const char *file)
 	return r;
 }
 
-/* An empty file of this name, and nothing beside it that SQLite would take for the file's. */
-static int make_empty(const char *file)
+/* Creates an empty file, and deletes logs beside it that SQLite would take for its own. */
+static int make_empty_file(const char *file)
 {
 	static const char *const beside[] = { "-wal", "-shm", "-journal" };
 	for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
@@ -64,13 +70,13 @@ int store_backup_copy(struct store_db *from, const char *file, const char *then,
 		      size_t err_n)
 {
 	struct store_db to = { 0 };
-	int r = make_empty(file);
+	int r = make_empty_file(file);
 	if (r == 0)
 		r = store_db_open(file, STORE_DB_COPY, &to);
 	if (r == 0)
 		r = copy_pages(from, &to);
 	if (r == 0)
-		r = store_db_exec(&to, plain);
+		r = store_db_exec(&to, single_file);
 	if (r == 0 && then != NULL)
 		r = store_db_exec(&to, then);
 	if (r < 0)
@@ -91,11 +97,11 @@ int store_backup_copy(struct store_db *from, const char *file, const char *then,
 static int sync_dir_of(const char *file)
 {
 	CLEANUP(freep) char *path = xstrdup(file);
-	return store_sync_dir(dirname(path));
+	return store_dir_sync(dirname(path));
 }
 
-/* Not over a file that has come meanwhile; some file systems can do it only one way. */
-static int put_name(const char *partial, const char *file)
+/* Gives the copy its name, unless such a file exists by now. Some file systems know only link(). */
+static int rename_partial(const char *partial, const char *file)
 {
 	if (renameat2(AT_FDCWD, partial, AT_FDCWD, file, RENAME_NOREPLACE) == 0)
 		return 0;
@@ -106,7 +112,7 @@ static int put_name(const char *partial, const char *file)
 	return r;
 }
 
-static int backup(struct store_db *from, const char *file, char *err, size_t err_n)
+static int write_backup(struct store_db *from, const char *file, char *err, size_t err_n)
 {
 	if (access(file, F_OK) == 0) {
 		snprintf(err, err_n, "'%s' exists already", file);
@@ -116,7 +122,7 @@ static int backup(struct store_db *from, const char *file, char *err, size_t err
 	int r = store_backup_copy(from, partial, NULL, err, err_n);
 	if (r < 0)
 		return r;
-	r = put_name(partial, file);
+	r = rename_partial(partial, file);
 	if (r == 0)
 		r = sync_dir_of(file);
 	if (r < 0)
@@ -127,11 +133,11 @@ static int backup(struct store_db *from, const char *file, char *err, size_t err
 int apiserver_store_backup(struct apiserver_store *store, const char *file, char *err, size_t err_n)
 {
 	struct store_db *db;
-	int r = store_read_lend(store, &db);
+	int r = store_pool_lend(store, &db);
 	if (r < 0)
-		return store_schema_refuse(r, store->file, err_str(r), err, err_n);
-	r = backup(db, file, err, err_n);
-	store_read_return(store, db);
+		return store_schema_error(r, store->file, err_str(r), err, err_n);
+	r = write_backup(db, file, err, err_n);
+	store_pool_return(store, db);
 	return r;
 }
 
@@ -141,12 +147,12 @@ int apiserver_backup(const char *dir, const char *file, char *err, size_t err_n)
 	struct store_db db;
 	int r = store_db_open(from, STORE_DB_BARE, &db);
 	if (r < 0)
-		return store_schema_refuse(r, from, err_str(r), err, err_n);
-	r = store_schema_look(&db, from, err, err_n);
+		return store_schema_error(r, from, err_str(r), err, err_n);
+	r = store_schema_identify(&db, from, err, err_n);
 	if (r == 1)
-		r = store_schema_refuse(ERR_PARSE, from, "it is empty", err, err_n);
+		r = store_schema_error(ERR_PARSE, from, "it is empty", err, err_n);
 	if (r == 0)
-		r = backup(&db, file, err, err_n);
+		r = write_backup(&db, file, err, err_n);
 	store_db_close(&db);
 	return r;
 }

@@ -1,23 +1,18 @@
-/* Checksums of rows. SQLite finds damage to its own structure; a byte that has changed inside a key
- * or a value is text as good as any to it. So each row carries a checksum of all it holds, which
- * everybody who reads it checks. What is damaged is refused by its name, logged once, and
- * remembered for health checks until a whole pass over the table finds nothing. */
-#include <inttypes.h>
-#include <stdio.h>
+/* Checksums of rows. SQLite detects damage to its own structures, but not a changed byte inside a key
+ * or a value. So each row has a checksum of all its columns, and every reader checks it. */
+#include "apiserver/store/checksum_priv.h"
+
 #include <string.h>
 
-#include "apiserver/store/store_priv.h"
+#include "apiserver/store/damage_priv.h"
+#include "apiserver/store/db_priv.h"
+#include "apiserver/store/store.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/mem.h"
 
-/* The key of the last row that this thread found damaged: errors are codes, and it belongs to the
- * code. */
-static _Thread_local char last_key[APISERVER_KEY_MAX_BYTES + 1];
-
-int64_t store_sum(const struct store_sum_row *row)
+int64_t store_sum_of(const struct store_sum_row *row)
 {
-	/* Fixed for ever: it is in files. */
+	/* Part of the file format: never changes. */
 	static const struct hash_key fixed = { 0x6661697266616972, 0x6c6561646c656164 };
 	struct {
 		uint64_t id, created, prev, removed, value;
@@ -33,42 +28,20 @@ int64_t store_sum(const struct store_sum_row *row)
 	return (int64_t)sum;
 }
 
-void store_damage_note(struct apiserver_store *store, const char *key)
-{
-	struct store_damage *d = &store->damage;
-	bool is_new = true;
-	snprintf(last_key, sizeof(last_key), "%s", key);
-	pthread_mutex_lock(&d->lock);
-	for (size_t i = 0; i < d->n && is_new; i++)
-		is_new = strcmp(d->key[i], key) != 0;
-	is_new = is_new && d->n < STORE_DAMAGE_KEYS;
-	if (is_new)
-		d->key[d->n++] = xstrdup(key);
-	pthread_mutex_unlock(&d->lock);
-	if (!is_new || store->conf.trouble == NULL)
-		return;
-	CLEANUP(freep)
-	char *text = xasprintf("%s%s%s in '%s' is damaged: put a backup in its place with "
-			       "`fairlead restore`",
-			       *key != '\0' ? "object '" : "something", key,
-			       *key != '\0' ? "'" : "", store->file);
-	store->conf.trouble(store->conf.ctx, text);
-}
-
 int store_sum_check(struct apiserver_store *store, const struct store_sum_row *row,
 		    sqlite3_stmt *st, int column)
 {
-	/* A store of before there were any may not have had the room to get them. */
+	/* NULL: a row of the older schema, which had no space on the disk for the upgrade. */
 	if (sqlite3_column_type(st, column) == SQLITE_NULL ||
-	    sqlite3_column_int64(st, column) == store_sum(row))
+	    sqlite3_column_int64(st, column) == store_sum_of(row))
 		return 0;
 	store_damage_note(store, row->key);
 	return ERR_DAMAGED;
 }
 
-/* ---- the rows of before ---- */
+/* ---- rows of the older schema ---- */
 
-static int fill_row(struct store_db *db, sqlite3_stmt *from)
+static int add_sum(struct store_db *db, sqlite3_stmt *from)
 {
 	struct store_sum_row row = { .id = (uint64_t)sqlite3_column_int64(from, 0),
 				     .key = (const char *)sqlite3_column_text(from, 1),
@@ -82,15 +55,15 @@ static int fill_row(struct store_db *db, sqlite3_stmt *from)
 	if (st == NULL)
 		return store_db_error(db, sqlite3_errcode(db->db));
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)row.id);
-	sqlite3_bind_int64(st, 2, store_sum(&row));
+	sqlite3_bind_int64(st, 2, store_sum_of(&row));
 	int rc = sqlite3_step(st);
 	sqlite3_reset(st);
 	return rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
 }
 
-/* One row per statement: an update under a query that still runs may be seen by it. 1: there may be
- * more. */
-static int fill_next(struct store_db *db, uint64_t *at)
+/* Adds the checksum of the next row after *at; 1: there may be more. One row per query, because a
+ * query that still runs may or may not see the update. */
+static int add_next_sum(struct store_db *db, uint64_t *at)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_UNSUMMED);
 	if (st == NULL)
@@ -98,9 +71,7 @@ static int fill_next(struct store_db *db, uint64_t *at)
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)*at);
 	sqlite3_bind_int(st, 2, 1);
 	int rc = sqlite3_step(st);
-	int r = rc == SQLITE_ROW    ? fill_row(db, st)
-		: rc == SQLITE_DONE ? 0
-				    : store_db_error(db, rc);
+	int r = rc == SQLITE_ROW ? add_sum(db, st) : rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
 	if (r == 0 && rc == SQLITE_ROW) {
 		*at = (uint64_t)sqlite3_column_int64(st, 0);
 		r = 1;
@@ -109,7 +80,7 @@ static int fill_next(struct store_db *db, uint64_t *at)
 	return r;
 }
 
-int store_sum_fill(struct store_db *db)
+int store_sum_add_missing(struct store_db *db)
 {
 	enum { TOGETHER = 500 };
 	uint64_t at = 0;
@@ -117,7 +88,7 @@ int store_sum_fill(struct store_db *db)
 	while (r == 1) {
 		r = store_db_run(db, SQL_BEGIN_WRITE);
 		for (int i = 0; i < TOGETHER && r >= 0; i++) {
-			r = fill_next(db, &at);
+			r = add_next_sum(db, &at);
 			if (r == 0)
 				break;
 		}
@@ -128,43 +99,4 @@ int store_sum_fill(struct store_db *db)
 		}
 	}
 	return store_db_exec(db, "DELETE FROM meta WHERE name = 'unsummed'");
-}
-
-int store_damage_of(struct apiserver_store *store, int error)
-{
-	if (error == ERR_PARSE)
-		store_damage_note(store, "");
-	return error;
-}
-
-void store_damage_clear(struct apiserver_store *store)
-{
-	struct store_damage *d = &store->damage;
-	pthread_mutex_lock(&d->lock);
-	while (d->n > 0)
-		free(d->key[--d->n]);
-	pthread_mutex_unlock(&d->lock);
-}
-
-int apiserver_store_damaged(struct apiserver_store *store, const char *key)
-{
-	store_damage_note(store, key);
-	return ERR_DAMAGED;
-}
-
-const char *apiserver_store_damaged_key(void)
-{
-	return last_key;
-}
-
-bool apiserver_store_is_sound(struct apiserver_store *store, struct strbuf *why)
-{
-	struct store_damage *d = &store->damage;
-	pthread_mutex_lock(&d->lock);
-	for (size_t i = 0; i < d->n && why != NULL; i++)
-		strbuf_addf(why, "%s%s", i > 0 ? ", " : "damaged in the database: ",
-			    d->key[i][0] != '\0' ? d->key[i] : "the file");
-	bool sound = d->n == 0;
-	pthread_mutex_unlock(&d->lock);
-	return sound;
 }

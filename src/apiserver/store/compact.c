@@ -1,20 +1,30 @@
-/* Compaction: versions that were replaced, and tombstones, up to a revision are deleted; lists and
- * watches below it get ERR_GONE. The point is moved first, then rows go in batches on the writer's
- * thread, with pauses in which others write. What a crash leaves undone the next round does.
+/* Compaction: deletes replaced versions and tombstones up to a revision, the compaction point. Lists
+ * and watches before it get ERR_GONE. The point is moved first; then rows are deleted in batches on
+ * the writer's thread, with pauses for other writes. If a crash interrupts it, the next round
+ * continues.
  *
- * What to delete is found from the changes since the last time, each of which names the version it
- * replaced: the work is that of the changes, however large the table. Rows go in the order of
- * revisions, so a tombstone goes after all it has buried. */
+ * The rows to delete are found from the changes since the last round, each of which names the version
+ * that it replaced: the cost depends on the number of changes, not on the size of the table. Rows are
+ * deleted in the order of revisions, so a tombstone goes after the versions that it ended. */
+#include "apiserver/store/compact_priv.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "apiserver/store/compact.h"
+#include "apiserver/store/db_priv.h"
+#include "apiserver/store/spare_file_priv.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/store_priv.h"
+#include "apiserver/store/verify.h"
+#include "apiserver/store/writer_priv.h"
 #include "base/clock.h"
 #include "base/err.h"
 
-/* A batch has as many rows as the disk takes in some 10 ms: writers wait that long for it. */
+/* The size of a batch adapts to what the disk does in about 10 ms: so long writers wait for it. */
 enum { BATCH_ROWS = 1000, BATCH_ROWS_MIN = 50 };
 
 #define BATCH_LONG_NS  (20 * NS_PER_MS)
@@ -27,6 +37,7 @@ enum { DEFAULT_REVISIONS = 1000 };
 
 /* ---- on the writer's thread ---- */
 
+/* Runs a statement with one or two parameters. */
 static int run_with(struct store_db *db, enum store_sql which, uint64_t left, uint64_t right)
 {
 	sqlite3_stmt *st = store_db_stmt(db, which);
@@ -40,8 +51,9 @@ static int run_with(struct store_db *db, enum store_sql which, uint64_t left, ui
 	return rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
 }
 
-/* In a transaction of its own, or nothing. */
-static int in_transaction(struct store_db *db, int (*fn)(struct store_db *db, void *ctx), void *ctx)
+/* Runs `fn` in a transaction of its own; an error undoes it. */
+static int run_in_transaction(struct store_db *db, int (*fn)(struct store_db *db, void *ctx),
+			      void *ctx)
 {
 	int r = store_db_run(db, SQL_BEGIN_WRITE);
 	if (r == 0)
@@ -58,26 +70,29 @@ static int move_point(struct store_db *db, void *ctx)
 	return run_with(db, SQL_SET_COMPACTED, *(uint64_t *)ctx, 0);
 }
 
-static int point_job(struct apiserver_store *store, void *ctx)
+static int move_point_job(struct apiserver_store *store, void *ctx)
 {
 	uint64_t to = *(uint64_t *)ctx;
+	assert(to <= apiserver_store_revision(store));
 	if (to <= atomic_load(&store->compacted))
 		return 0;
-	int r = in_transaction(&store->writer.db, move_point, &to);
+	int r = run_in_transaction(&store->writer.db, move_point, &to);
 	if (r == 0)
 		atomic_store(&store->compacted, to);
 	return r;
 }
 
+/* The state of one round. */
 struct sweep {
-	uint64_t upto; /* the point */
-	int rows;      /* of a batch */
-	bool done;
-	uint64_t took_ns;
+	uint64_t upto;	  /* the compaction point */
+	int rows;	  /* of the next batch */
+	bool done;	  /* the last batch reached the point */
+	uint64_t took_ns; /* by the last batch */
 };
 
-/* The last revision of the next batch. */
-static int batch_end(struct store_db *db, struct sweep *sw, uint64_t *ret_from, uint64_t *ret_to)
+/* The revisions (*ret_from, *ret_to] of the next batch. */
+static int find_batch_end(struct store_db *db, struct sweep *sw, uint64_t *ret_from,
+			  uint64_t *ret_to)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_BATCH);
 	if (st == NULL)
@@ -96,11 +111,11 @@ static int batch_end(struct store_db *db, struct sweep *sw, uint64_t *ret_from, 
 	return 0;
 }
 
-static int sweep(struct store_db *db, void *ctx)
+static int delete_batch(struct store_db *db, void *ctx)
 {
 	struct sweep *sw = ctx;
 	uint64_t from = 0, to = 0;
-	int r = batch_end(db, sw, &from, &to);
+	int r = find_batch_end(db, sw, &from, &to);
 	if (r < 0 || to <= from)
 		return r;
 	r = run_with(db, SQL_DELETE_REPLACED, from, to);
@@ -111,11 +126,11 @@ static int sweep(struct store_db *db, void *ctx)
 	return r;
 }
 
-static int sweep_job(struct apiserver_store *store, void *ctx)
+static int delete_batch_job(struct apiserver_store *store, void *ctx)
 {
 	struct sweep *sw = ctx;
 	uint64_t start = clock_mono_ns();
-	int r = in_transaction(&store->writer.db, sweep, sw);
+	int r = run_in_transaction(&store->writer.db, delete_batch, sw);
 	sw->took_ns = clock_mono_ns() - start;
 	if (sw->took_ns > BATCH_LONG_NS)
 		sw->rows = MAX(sw->rows / 2, BATCH_ROWS_MIN);
@@ -127,50 +142,51 @@ static int sweep_job(struct apiserver_store *store, void *ctx)
 static int checkpoint_job(struct apiserver_store *store, void *ctx)
 {
 	(void)ctx;
-	return store_db_empty_log(&store->writer.db);
+	return store_db_truncate_log(&store->writer.db);
 }
 
 int store_compact_now(struct apiserver_store *store)
 {
 	uint64_t to = apiserver_store_revision(store);
-	int r = point_job(store, &to);
+	int r = move_point_job(store, &to);
 	struct sweep sw = { .upto = apiserver_store_compacted(store), .rows = BATCH_ROWS_MIN };
 	while (r == 0 && !sw.done) {
-		r = sweep_job(store, &sw);
+		r = delete_batch_job(store, &sw);
 		if (r == 0)
-			r = store_db_empty_log(&store->writer.db);
+			r = store_db_truncate_log(&store->writer.db);
 	}
 	return r;
 }
 
 /* ---- a round ---- */
 
-static int give_job(struct apiserver_store *store, void *ctx)
+static int release_spare_job(struct apiserver_store *store, void *ctx)
 {
 	(void)ctx;
-	store_spare_give(store);
+	store_spare_release(store);
 	return 0;
 }
 
-static int make_job(struct apiserver_store *store, void *ctx)
+static int make_spare_job(struct apiserver_store *store, void *ctx)
 {
 	(void)ctx;
 	return store_spare_make(store, 0) ? 0 : ERR_SPACE;
 }
 
-/* What makes room needs some: where there is none, the spare's. */
-static int on_writer(struct apiserver_store *store, int (*fn)(struct apiserver_store *, void *),
-		     void *ctx)
+/* Compaction needs disk space itself: on a full disk it uses that of the spare file. */
+static int run_on_writer(struct apiserver_store *store, int (*fn)(struct apiserver_store *, void *),
+			 void *ctx)
 {
-	int r = store_write_job(store, &(struct store_job){ .run = fn, .ctx = ctx });
-	if (r != ERR_SPACE || atomic_load(&store->tight))
+	int r = store_writer_run(store, &(struct store_job){ .run = fn, .ctx = ctx });
+	if (r != ERR_SPACE || atomic_load(&store->removals_only))
 		return r;
-	IGNORE(store_write_job(store, &(struct store_job){ .run = give_job })); /* cannot fail */
-	return store_write_job(store, &(struct store_job){ .run = fn, .ctx = ctx });
+	IGNORE(store_writer_run(store,
+				&(struct store_job){ .run = release_spare_job })); /* cannot fail */
+	return store_writer_run(store, &(struct store_job){ .run = fn, .ctx = ctx });
 }
 
-/* True when the store is closing. */
-static bool pause_for(struct store_compactor *compactor, uint64_t ns)
+/* Waits, at most until a compaction is requested; true if the store is being closed. */
+static bool wait_for(struct store_compactor *compactor, uint64_t ns)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
@@ -179,49 +195,51 @@ static bool pause_for(struct store_compactor *compactor, uint64_t ns)
 	t.tv_nsec = (long)(ns % NS_PER_S);
 	pthread_mutex_lock(&compactor->lock);
 	int r = 0;
-	while (!compactor->closing && !compactor->hurry && r != ETIMEDOUT)
+	while (!compactor->closing && !compactor->requested && r != ETIMEDOUT)
 		r = pthread_cond_timedwait(&compactor->cond, &compactor->lock, &t);
 	bool closing = compactor->closing;
 	pthread_mutex_unlock(&compactor->lock);
 	return closing;
 }
 
-bool store_compact_pause(struct apiserver_store *store, uint64_t ns)
+bool store_compact_wait(struct apiserver_store *store, uint64_t ns)
 {
-	return pause_for(&store->compactor, ns);
+	return wait_for(&store->compactor, ns);
 }
 
 int apiserver_store_compact(struct apiserver_store *store, uint64_t below)
 {
 	uint64_t to = MIN(below, apiserver_store_revision(store));
-	int r = on_writer(store, point_job, &to);
+	int r = run_on_writer(store, move_point_job, &to);
 	struct sweep sw = { .upto = apiserver_store_compacted(store), .rows = BATCH_ROWS / 4 };
 	while (r == 0 && !sw.done) {
-		r = on_writer(store, sweep_job, &sw);
-		/* Most of the time is for those who wait. */
+		r = run_on_writer(store, delete_batch_job, &sw);
+		/* Three quarters of the time are left to queued writes. */
 		if (r == 0 && !sw.done &&
-		    pause_for(&store->compactor, MAX(PAUSE_NS, 3 * sw.took_ns)))
+		    wait_for(&store->compactor, MAX(PAUSE_NS, 3 * sw.took_ns)))
 			return 0;
 	}
-	return r == 0 ? on_writer(store, checkpoint_job, NULL) : r;
+	return r == 0 ? run_on_writer(store, checkpoint_job, NULL) : r;
 }
 
 /* ---- by the clock ---- */
 
-/* Remembers what the revision was when: a few samples over the time that history is kept. */
+/* Records the present revision: a few samples over the time for which history is kept. */
 static void take_sample(struct store_compactor *compactor, uint64_t now, uint64_t revision)
 {
 	if (compactor->n_samples > 0 && now - compactor->sample[compactor->n_samples - 1].ns <
 						compactor->keep_ns / (STORE_SAMPLES / 2))
 		return;
+	assert(compactor->n_samples <= STORE_SAMPLES);
 	if (compactor->n_samples == STORE_SAMPLES)
 		memmove(compactor->sample, compactor->sample + 1,
 			--compactor->n_samples * sizeof(compactor->sample[0]));
 	compactor->sample[compactor->n_samples++] = (struct store_sample){ now, revision };
 }
 
-/* The point to which time and number allow compaction; 0: none yet. */
-static uint64_t target(const struct store_compactor *compactor, uint64_t now, uint64_t revision)
+/* The highest revision up to which both limits, of time and of number, allow compaction; 0: none. */
+static uint64_t find_due_point(const struct store_compactor *compactor, uint64_t now,
+			       uint64_t revision)
 {
 	uint64_t old = 0;
 	for (size_t i = 0;
@@ -231,41 +249,41 @@ static uint64_t target(const struct store_compactor *compactor, uint64_t now, ui
 						    : 0;
 }
 
-static bool take_hurry(struct store_compactor *compactor)
+static bool take_request(struct store_compactor *compactor)
 {
 	pthread_mutex_lock(&compactor->lock);
-	bool hurry = compactor->hurry;
-	compactor->hurry = false;
+	bool requested = compactor->requested;
+	compactor->requested = false;
 	pthread_mutex_unlock(&compactor->lock);
-	return hurry;
+	return requested;
 }
 
-static void tick(struct apiserver_store *store)
+static void compact_if_due(struct apiserver_store *store)
 {
 	struct store_compactor *c = &store->compactor;
 	uint64_t now = clock_mono_ns(), revision = apiserver_store_revision(store);
 	take_sample(c, now, revision);
-	/* Who has removed something wants its room now. */
-	bool all = take_hurry(c) || atomic_load(&store->tight);
-	uint64_t to = all ? revision : target(c, now, revision);
-	if (to <= apiserver_store_compacted(store) && !c->undone)
+	/* On a full disk the space of removed objects is needed now. */
+	bool all = take_request(c) || atomic_load(&store->removals_only);
+	uint64_t to = all ? revision : find_due_point(c, now, revision);
+	if (to <= apiserver_store_compacted(store) && !c->incomplete)
 		return;
 	int r = apiserver_store_compact(store, to);
-	c->undone = r < 0;
-	/* Until then it stays tight, and is tried again. */
-	if (r == 0 && atomic_load(&store->tight))
-		IGNORE(store_write_job(store, &(struct store_job){ .run = make_job }));
-	if (r < 0 && store->conf.trouble != NULL) {
+	c->incomplete = r < 0;
+	/* If that fails, the store stays in its state, and the next round tries again. */
+	if (r == 0 && atomic_load(&store->removals_only))
+		IGNORE(store_writer_run(store, &(struct store_job){ .run = make_spare_job }));
+	if (r < 0 && store->conf.on_failure != NULL) {
 		char text[512];
 		snprintf(text, sizeof(text),
 			 "cannot remove old versions from '%s', trying again later: %s",
 			 store->file, err_str(r));
-		store->conf.trouble(store->conf.ctx, text);
+		store->conf.on_failure(store->conf.ctx, text);
 	}
 }
 
-/* What is found is logged where it is. */
-static void verify_now_and_then(struct apiserver_store *store)
+/* Damage is recorded and reported where it is found. */
+static void verify_if_due(struct apiserver_store *store)
 {
 	uint64_t now = clock_mono_ns();
 	if (now < store->compactor.verify_ns)
@@ -278,9 +296,9 @@ static void *compactor_main(void *arg)
 {
 	struct apiserver_store *s = arg;
 	do {
-		tick(s);
-		verify_now_and_then(s);
-	} while (!pause_for(&s->compactor, s->compactor.every_ns));
+		compact_if_due(s);
+		verify_if_due(s);
+	} while (!wait_for(&s->compactor, s->compactor.every_ns));
 	return NULL;
 }
 
@@ -291,7 +309,7 @@ int store_compact_start(struct apiserver_store *store)
 	c->keep_ns = conf->keep_ns != 0 ? conf->keep_ns : DEFAULT_KEEP;
 	c->keep_revisions = conf->keep_revisions != 0 ? conf->keep_revisions : DEFAULT_REVISIONS;
 	c->every_ns = conf->compact_every_ns != 0 ? conf->compact_every_ns : DEFAULT_EVERY;
-	c->undone = true; /* by the program before */
+	c->incomplete = true; /* the last process may have been killed */
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -301,16 +319,16 @@ int store_compact_start(struct apiserver_store *store)
 	c->ready = true;
 	if (c->every_ns == UINT64_MAX)
 		return 0;
-	int r = store_thread(&c->thread, compactor_main, store);
+	int r = store_thread_start(&c->thread, compactor_main, store);
 	c->started = r == 0;
 	return r;
 }
 
-void store_compact_hurry(struct apiserver_store *store)
+void store_compact_request(struct apiserver_store *store)
 {
 	struct store_compactor *c = &store->compactor;
 	pthread_mutex_lock(&c->lock);
-	c->hurry = true;
+	c->requested = true;
 	pthread_cond_broadcast(&c->cond);
 	pthread_mutex_unlock(&c->lock);
 }
@@ -333,6 +351,7 @@ void store_compact_done(struct apiserver_store *store)
 	struct store_compactor *c = &store->compactor;
 	if (!c->ready)
 		return;
+	assert(c->closing);
 	pthread_cond_destroy(&c->cond);
 	pthread_mutex_destroy(&c->lock);
 }

@@ -1,14 +1,15 @@
-/* A connection to SQLite: settings, statements prepared when first used and kept, errors in our
- * words. */
-#include <errno.h>
-#include <string.h>
+/* One connection to SQLite: its settings, statements that are prepared on first use and kept, and the
+ * translation of SQLite's errors into ERR_ codes and -errno. */
+#include "apiserver/store/db_priv.h"
 
-#include "apiserver/store/store_priv.h"
+#include <assert.h>
+#include <errno.h>
+
 #include "base/err.h"
 
-/* Of one key, versions in the order of `prev` are in the order of `id`, because each names the one
- * before: so the index of the constraint (key, prev), which SQLite ends with the id, serves walks,
- * too. */
+/* Each version names the one before in `prev`, so the versions of a key have the same order by `prev`
+ * as by `id`. That is why the index of the constraint (key, prev), whose last column is the id, also
+ * serves SQL_NEWEST and SQL_WALK. */
 static const char *const sql[STORE_SQL_COUNT] = {
 	[SQL_BEGIN_READ] = "BEGIN",
 	[SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
@@ -25,7 +26,7 @@ static const char *const sql[STORE_SQL_COUNT] = {
 		     " (SELECT value FROM meta WHERE name = 'compacted')",
 	[SQL_WALK] = "SELECT key, id FROM row WHERE key >= ?1 AND key < ?2 ORDER BY key, prev",
 	[SQL_ROW] = "SELECT created, removed, value, prev, sum FROM row WHERE id = ?1",
-	/* Keys, less those whose newest version is a tombstone; both counted in an index alone. */
+	/* Keys, minus those whose newest version is a tombstone; indexes suffice for both. */
 	[SQL_COUNT] = "SELECT (SELECT count(*) FROM (SELECT 1 FROM row"
 		      " WHERE key > ?1 AND key < ?2 AND id <= ?3 GROUP BY key))"
 		      " - (SELECT count(*) FROM row AS t INDEXED BY row_removed"
@@ -52,9 +53,9 @@ static const char *const sql[STORE_SQL_COUNT] = {
 	[SQL_DELETE_REMOVED] = "DELETE FROM row WHERE id > ?1 AND id <= ?2 AND removed = 1",
 };
 
-/* Caches are small: the kernel's page cache is behind them. What a transaction undoes stays in
- * memory, so that a full disk is met in one place only, the log. Pages that become free are not
- * written once more to wipe them: most of what compaction would write. */
+/* Caches are small because the kernel's page cache is behind them. The data for undoing a transaction
+ * stays in memory, so that a full disk fails in one place only, the log. Freed pages are not
+ * overwritten with zeros, which would be most of what compaction writes. */
 static const char writer[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 			     "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;"
 			     "PRAGMA wal_autocheckpoint = 1000;"
@@ -73,7 +74,7 @@ static const char *const settings[] = {
 	[STORE_DB_FOREIGN] = "PRAGMA query_only = 1;",
 };
 
-/* A commit that fails leaves the number with the log's file only. */
+/* The errno of the last failure. After a failed commit only the log's file knows it. */
 static int system_error(struct store_db *db)
 {
 	int e = sqlite3_system_errno(db->db);
@@ -125,7 +126,7 @@ void store_db_keep_log(struct store_db *db, bool keep)
 	sqlite3_db_config(db->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, NULL);
 }
 
-int store_db_settle(struct store_db *db, enum store_db_mode mode)
+int store_db_configure(struct store_db *db, enum store_db_mode mode)
 {
 	if (mode == STORE_DB_BARE || mode == STORE_DB_WRITER)
 		store_db_keep_log(db, mode == STORE_DB_BARE);
@@ -141,14 +142,14 @@ int store_db_open(const char *file, enum store_db_mode mode, struct store_db *re
 	if (r == 0) {
 		sqlite3_extended_result_codes(ret->db, 1);
 		sqlite3_busy_timeout(ret->db, STORE_BUSY_MS);
-		r = store_db_settle(ret, mode);
+		r = store_db_configure(ret, mode);
 	}
 	if (r < 0)
 		store_db_close(ret);
 	return r;
 }
 
-int store_db_number(struct store_db *db, const char *text, int64_t *ret)
+int store_db_query_number(struct store_db *db, const char *text, int64_t *ret)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db->db, text, -1, &st, NULL);
@@ -171,6 +172,7 @@ void store_db_close(struct store_db *db)
 
 sqlite3_stmt *store_db_stmt(struct store_db *db, enum store_sql which)
 {
+	assert((unsigned)which < STORE_SQL_COUNT);
 	sqlite3_stmt **st = &db->stmt[which];
 	if (*st == NULL)
 		sqlite3_prepare_v3(db->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT, st, NULL);
@@ -190,12 +192,12 @@ int store_db_run(struct store_db *db, enum store_sql which)
 
 void store_db_rollback(struct store_db *db)
 {
-	/* SQLite has rolled back by itself after some failures. */
+	/* After some failures SQLite has already rolled back by itself. */
 	if (sqlite3_get_autocommit(db->db) == 0)
-		IGNORE(store_db_run(db, SQL_ROLLBACK)); /* nothing is left to be done about it */
+		IGNORE(store_db_run(db, SQL_ROLLBACK)); /* the next BEGIN fails then */
 }
 
-int store_db_empty_log(struct store_db *db)
+int store_db_truncate_log(struct store_db *db)
 {
 	sqlite3_busy_timeout(db->db, 0);
 	int rc = sqlite3_wal_checkpoint_v2(db->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
@@ -203,7 +205,7 @@ int store_db_empty_log(struct store_db *db)
 	return rc == SQLITE_OK || rc == SQLITE_BUSY ? 0 : store_db_error(db, rc);
 }
 
-int store_db_view(struct store_db *db, uint64_t *ret_revision, uint64_t *ret_compacted)
+int store_db_revisions(struct store_db *db, uint64_t *ret_revision, uint64_t *ret_compacted)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_VIEW);
 	int rc = st != NULL ? sqlite3_step(st) : sqlite3_errcode(db->db);

@@ -1,7 +1,5 @@
-/* Keys of the store. A name may not hold a slash (names are path segments), so none is escaped. */
+/* Building and splitting keys. Nothing is escaped: names are path segments, so they contain no slash. */
 #include "apiserver/store/key.h"
-
-#include <string.h>
 
 void apiserver_key(struct strbuf *out, const struct api_kind *kind, const char *ns,
 		   const char *name)

@@ -1,13 +1,13 @@
-/* Where an object lives in the store: "group/plural/namespace/name", "core" standing for the core
- * group, nothing for the namespace of an object of the cluster. Bytes sort as the API lists. */
+/* Keys of the store: "group/plural/namespace/name", with "core" for the core group and an empty
+ * namespace for cluster-scoped objects. Keys in byte order are in the order of the API's lists. */
 #pragma once
 
 #include "api/kind.h"
 #include "base/strbuf.h"
 
-/* `ns` and `name` may be NULL: the prefix of all keys of a kind, or of a namespace. */
+/* Appends a key. `ns` and `name` may be NULL: the prefix of all keys of the kind or namespace. */
 void apiserver_key(struct strbuf *out, const struct api_kind *kind, const char *ns,
 		   const char *name);
-/* The parts behind the kind's; ns is "" for an object of the cluster. Borrowed from `key`. */
+/* Splits a key; *ret_ns is empty for a cluster-scoped object. All parts point into `key`. */
 void apiserver_key_split(const char *key, struct slice *ret_group, struct slice *ret_plural,
 			 struct slice *ret_ns, const char **ret_name);

@@ -1,67 +1,22 @@
-/* Reading: get and list, each in a read transaction of its own on a connection from the pool. No
- * reader waits for another one or for the writer. */
+/* Get and list. Each runs in a read transaction of its own, on a connection from the pool. A list
+ * walks the index of keys and versions, and reads the value of the newest version of each key. */
+#include "apiserver/store/read.h"
+
 #include <string.h>
 
+#include "apiserver/store/checksum_priv.h"
+#include "apiserver/store/damage_priv.h"
+#include "apiserver/store/db_priv.h"
+#include "apiserver/store/reader_pool_priv.h"
+#include "apiserver/store/ring_priv.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/store_priv.h"
 #include "base/err.h"
-#include "base/mem.h"
-
-/* ---- the pool ---- */
-
-int store_read_lend(struct apiserver_store *store, struct store_db **ret)
-{
-	struct store_pool *p = &store->pool;
-	pthread_mutex_lock(&p->lock);
-	struct store_db *db = p->free;
-	if (db != NULL) {
-		p->free = db->next;
-		p->n_free--;
-	}
-	pthread_mutex_unlock(&p->lock);
-	if (db == NULL) {
-		db = xmalloc(sizeof(*db));
-		int r = store_db_open(store->file, STORE_DB_READER, db);
-		if (r < 0) {
-			free(db);
-			return r;
-		}
-	}
-	*ret = db;
-	return 0;
-}
-
-void store_read_return(struct apiserver_store *store, struct store_db *db)
-{
-	struct store_pool *p = &store->pool;
-	store_db_rollback(db);
-	pthread_mutex_lock(&p->lock);
-	bool keep = p->n_free < STORE_READERS_KEPT;
-	if (keep) {
-		db->next = p->free;
-		p->free = db;
-		p->n_free++;
-	}
-	pthread_mutex_unlock(&p->lock);
-	if (!keep) {
-		store_db_close(db);
-		free(db);
-	}
-}
-
-void store_read_close(struct apiserver_store *store)
-{
-	while (store->pool.free != NULL) {
-		struct store_db *db = store->pool.free;
-		store->pool.free = db->next;
-		store_db_close(db);
-		free(db);
-	}
-}
 
 /* ---- get ---- */
 
-static int newest(struct apiserver_store *store, struct store_db *db, const char *key,
-		  struct strbuf *out, uint64_t *ret)
+static int read_newest(struct apiserver_store *store, struct store_db *db, const char *key,
+		       struct strbuf *out, uint64_t *ret)
 {
 	sqlite3_stmt *st = store_db_stmt(db, SQL_NEWEST);
 	if (st == NULL)
@@ -94,14 +49,14 @@ int apiserver_store_get(struct apiserver_store *store, const char *key, struct s
 {
 	struct store_db *db;
 	uint64_t revision = 0;
-	int r = store_read_lend(store, &db);
+	int r = store_pool_lend(store, &db);
 	if (r < 0)
 		return r;
-	r = newest(store, db, key, out, &revision);
-	store_read_return(store, db);
+	r = read_newest(store, db, key, out, &revision);
+	store_pool_return(store, db);
 	if (r < 0)
-		return store_damage_of(store, r);
-	/* Who has read a revision may watch from it. */
+		return store_damage_note_error(store, r);
+	/* The client may start a watch at this revision: the ring must know it. */
 	store_ring_await(&store->ring, revision);
 	*ret_revision = revision;
 	return 0;
@@ -109,6 +64,7 @@ int apiserver_store_get(struct apiserver_store *store, const char *key, struct s
 
 /* ---- list ---- */
 
+/* A list in progress. */
 struct walk {
 	struct apiserver_store *store;
 	struct store_db *db;
@@ -116,16 +72,17 @@ struct walk {
 	apiserver_row_fn fn;
 	void *ctx;
 	uint64_t at;
-	size_t given;
-	bool full;			       /* enough given, `key` was the last */
-	char key[APISERVER_KEY_MAX_BYTES + 1]; /* where the walk is */
+	size_t delivered;
+	bool full;			       /* enough delivered, `key` was the last */
+	char key[APISERVER_KEY_MAX_BYTES + 1]; /* the current key */
 	size_t key_n;
-	uint64_t id; /* of `key`: newest version not behind `at`; 0: none */
-	char end[APISERVER_KEY_MAX_BYTES + 1]; /* the first text behind all keys of the prefix */
+	uint64_t id; /* newest version of `key` that is not after `at`; 0: none */
+	char end[APISERVER_KEY_MAX_BYTES + 1]; /* first string after all keys of the prefix */
 	size_t end_n;			       /* 0: there is none */
 };
 
-static int walk_init(struct walk *walk)
+/* Computes the end of the range: the prefix with its last byte increased. */
+static int init_walk(struct walk *walk)
 {
 	const char *prefix = walk->range->prefix;
 	walk->end_n = strlen(prefix);
@@ -145,11 +102,11 @@ static void bind_bounds(const struct walk *walk, sqlite3_stmt *st, const char *f
 	if (walk->end_n > 0)
 		sqlite3_bind_text(st, 2, walk->end, (int)walk->end_n, SQLITE_STATIC);
 	else
-		sqlite3_bind_blob(st, 2, "", 0, SQLITE_STATIC); /* sorts behind all texts */
+		sqlite3_bind_blob(st, 2, "", 0, SQLITE_STATIC); /* a blob sorts after all text */
 }
 
-/* The version of the walk's key, unless it is a tombstone. */
-static int give(struct walk *walk)
+/* Passes the current key's version to the callback, unless it is a tombstone. */
+static int deliver_row(struct walk *walk)
 {
 	if (walk->id == 0)
 		return 0;
@@ -185,15 +142,15 @@ static int give(struct walk *walk)
 			.value = store_db_blob(st, 2),
 		};
 		r = walk->fn(walk->ctx, &row);
-		walk->given++;
-		walk->full = r > 0 || walk->given == walk->range->limit;
+		walk->delivered++;
+		walk->full = r > 0 || walk->delivered == walk->range->limit;
 	}
 	sqlite3_reset(st);
 	return MIN(r, 0);
 }
 
-/* One version of a key, in the order of both: the last one seen counts. */
-static int walk_step(struct walk *walk, sqlite3_stmt *st)
+/* Handles one row of the walk. Rows come by key, then by version: the last one up to `at` counts. */
+static int step_walk(struct walk *walk, sqlite3_stmt *st)
 {
 	const char *key = (const char *)sqlite3_column_text(st, 0);
 	size_t n = (size_t)sqlite3_column_bytes(st, 0);
@@ -201,7 +158,7 @@ static int walk_step(struct walk *walk, sqlite3_stmt *st)
 	if (key == NULL || n > APISERVER_KEY_MAX_BYTES)
 		return ERR_PARSE;
 	if (n != walk->key_n || memcmp(key, walk->key, n) != 0) {
-		int r = give(walk);
+		int r = deliver_row(walk);
 		if (r < 0 || walk->full)
 			return r;
 		memcpy(walk->key, key, n + 1);
@@ -213,7 +170,7 @@ static int walk_step(struct walk *walk, sqlite3_stmt *st)
 	return 0;
 }
 
-static int walk(struct walk *walk)
+static int walk_keys(struct walk *walk)
 {
 	sqlite3_stmt *st = store_db_stmt(walk->db, SQL_WALK);
 	if (st == NULL)
@@ -224,16 +181,16 @@ static int walk(struct walk *walk)
 	bind_bounds(walk, st, from);
 	int r = 0, rc = SQLITE_ROW;
 	while (r == 0 && !walk->full && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		r = walk_step(walk, st);
+		r = step_walk(walk, st);
 	if (r == 0 && rc == SQLITE_DONE)
-		r = give(walk);
+		r = deliver_row(walk);
 	else if (r == 0 && !walk->full)
 		r = store_db_error(walk->db, rc);
 	sqlite3_reset(st);
 	return r;
 }
 
-/* Objects behind the last one given. */
+/* Counts the objects after the last one delivered. */
 static int count_left(struct walk *walk, uint64_t *ret)
 {
 	*ret = 0;
@@ -251,38 +208,38 @@ static int count_left(struct walk *walk, uint64_t *ret)
 	return rc == SQLITE_ROW ? 0 : store_db_error(walk->db, rc);
 }
 
-static int list(struct walk *w, uint64_t *ret_left)
+static int list_keys(struct walk *walk, uint64_t *ret_left)
 {
 	uint64_t newest_revision = 0, compacted = 0;
-	int r = store_db_run(w->db, SQL_BEGIN_READ);
+	int r = store_db_run(walk->db, SQL_BEGIN_READ);
 	if (r == 0)
-		r = store_db_view(w->db, &newest_revision, &compacted);
+		r = store_db_revisions(walk->db, &newest_revision, &compacted);
 	if (r < 0)
 		return r;
-	w->at = w->range->at != 0 ? w->range->at : newest_revision;
-	if (w->at < compacted)
+	walk->at = walk->range->at != 0 ? walk->range->at : newest_revision;
+	if (walk->at < compacted)
 		return ERR_GONE;
-	if (w->at > newest_revision)
+	if (walk->at > newest_revision)
 		return ERR_RANGE;
-	r = walk(w);
-	return r == 0 && ret_left != NULL ? count_left(w, ret_left) : r;
+	r = walk_keys(walk);
+	return r == 0 && ret_left != NULL ? count_left(walk, ret_left) : r;
 }
 
 int apiserver_store_list(struct apiserver_store *store, const struct apiserver_range *range,
 			 apiserver_row_fn fn, void *ctx, uint64_t *ret_at, uint64_t *ret_left)
 {
 	struct walk w = { .store = store, .range = range, .fn = fn, .ctx = ctx };
-	int r = walk_init(&w);
+	int r = init_walk(&w);
 	if (r < 0)
 		return r;
-	r = store_read_lend(store, &w.db);
+	r = store_pool_lend(store, &w.db);
 	if (r < 0)
 		return r;
-	r = list(&w, ret_left);
-	store_read_return(store, w.db);
+	r = list_keys(&w, ret_left);
+	store_pool_return(store, w.db);
 	if (r < 0)
-		return store_damage_of(store, r);
-	/* Who has read a revision may watch from it. */
+		return store_damage_note_error(store, r);
+	/* The client may start a watch at this revision: the ring must know it. */
 	store_ring_await(&store->ring, w.at);
 	*ret_at = w.at;
 	return 0;

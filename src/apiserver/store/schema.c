@@ -1,4 +1,7 @@
-/* Tables and their version. A file of a newer version is left alone, a damaged one is refused. */
+/* The database file: creating its tables, upgrading them from the version before, and checking it
+ * after a crash. Files of a newer version and damaged files are refused unchanged. */
+#include "apiserver/store/schema_priv.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apiserver/store/store_priv.h"
+#include "apiserver/store/checksum_priv.h"
+#include "apiserver/store/data_dir_priv.h"
+#include "apiserver/store/db_priv.h"
+#include "apiserver/store/revision_bound_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -30,8 +36,8 @@ static const char schema[] =
 	"PRAGMA user_version = 2;"
 	"COMMIT;";
 
-/* From the version before: rows have a checksum. They get it afterwards, a few at a time; until
- * then, and where the disk is full, it is NULL. */
+/* Version 2 added checksums to rows. Old rows get theirs afterwards, a few at a time; until then, or
+ * while the disk is full, it is NULL. */
 static const char upgrade[] = "BEGIN IMMEDIATE;"
 			      "ALTER TABLE row ADD COLUMN sum INTEGER;"
 			      "INSERT INTO meta VALUES ('unsummed', 1);"
@@ -41,34 +47,34 @@ static const char upgrade[] = "BEGIN IMMEDIATE;"
 _Static_assert(STORE_APPLICATION_ID == 1179406916, "as in the schema");
 _Static_assert(STORE_SCHEMA_VERSION == 2, "as in the schema");
 
-int store_schema_refuse(int ret, const char *file, const char *why, char *err, size_t err_n)
+int store_schema_error(int error, const char *file, const char *why, char *err, size_t err_n)
 {
-	/* SQLite's words may be several lines, the last of which tells. */
+	/* SQLite's message may have several lines; the last one has the reason. */
 	const char *last = strrchr(why, '\n');
-	if (ret == ERR_PARSE)
+	if (error == ERR_PARSE)
 		snprintf(err, err_n,
 			 "'%s' is damaged (%s): put a backup in its place with `fairlead restore`",
 			 file, last != NULL ? last + 1 : why);
 	else
-		snprintf(err, err_n, "cannot open '%s': %s", file, err_str(ret));
-	return ret;
+		snprintf(err, err_n, "cannot open '%s': %s", file, err_str(error));
+	return error;
 }
 
-int store_schema_look(struct store_db *db, const char *file, char *err, size_t err_n)
+int store_schema_identify(struct store_db *db, const char *file, char *err, size_t err_n)
 {
 	int64_t id = 0, version = 0, tables = 0;
-	int r = store_db_number(db, "PRAGMA application_id", &id);
+	int r = store_db_query_number(db, "PRAGMA application_id", &id);
 	if (r == 0)
-		r = store_db_number(db, "PRAGMA user_version", &version);
+		r = store_db_query_number(db, "PRAGMA user_version", &version);
 	if (r == 0)
-		r = store_db_number(db, "SELECT count(*) FROM sqlite_master", &tables);
+		r = store_db_query_number(db, "SELECT count(*) FROM sqlite_master", &tables);
 	if (r < 0)
-		return store_schema_refuse(r, file, sqlite3_errmsg(db->db), err, err_n);
+		return store_schema_error(r, file, sqlite3_errmsg(db->db), err, err_n);
 	if (id == 0 && version == 0 && tables == 0)
 		return 1;
 	if (id != STORE_APPLICATION_ID || version == 0)
-		return store_schema_refuse(ERR_PARSE, file, "it is not a database of Fairlead", err,
-					   err_n);
+		return store_schema_error(ERR_PARSE, file, "it is not a database of Fairlead", err,
+					  err_n);
 	if (version > STORE_SCHEMA_VERSION) {
 		snprintf(err, err_n,
 			 "'%s' was written by a newer version (schema %lld, this one knows %d)",
@@ -90,15 +96,15 @@ int store_schema_check(struct store_db *db, const char *file, char *err, size_t 
 	else if (text == NULL || strcmp(text, "ok") != 0)
 		r = ERR_PARSE;
 	if (r < 0)
-		store_schema_refuse(r, file, text != NULL ? text : sqlite3_errmsg(db->db), err,
-				    err_n);
+		store_schema_error(r, file, text != NULL ? text : sqlite3_errmsg(db->db), err,
+				   err_n);
 	sqlite3_finalize(st);
 	return r;
 }
 
-/* SQLite removes the log when it closes a file well. Only what it did not is checked whole: that
- * takes time with the size of the file. */
-static bool was_cut_off(const char *file)
+/* True if the last process did not close the file: SQLite removes the log when it does. Only then is
+ * the whole file checked, which takes time in proportion to its size. */
+static bool was_not_closed(const char *file)
 {
 	CLEANUP(freep) char *log = xasprintf("%s-wal", file);
 	struct stat st;
@@ -108,42 +114,43 @@ static bool was_cut_off(const char *file)
 static int upgrade_schema(struct store_db *db)
 {
 	int64_t version = 0, unsummed = 0;
-	int r = store_db_number(db, "PRAGMA user_version", &version);
+	int r = store_db_query_number(db, "PRAGMA user_version", &version);
 	if (r == 0 && version == 1)
 		r = store_db_exec(db, upgrade);
 	if (r < 0)
 		store_db_rollback(db);
-	if (r == 0 &&
-	    store_db_number(db, "SELECT value FROM meta WHERE name = 'unsummed'", &unsummed) == 0)
-		r = store_sum_fill(db);
-	/* A full disk is no reason not to start: the next one tries again. */
+	if (r == 0 && store_db_query_number(db, "SELECT value FROM meta WHERE name = 'unsummed'",
+					    &unsummed) == 0)
+		r = store_sum_add_missing(db);
+	/* Start even if the disk is full: the next start tries again. */
 	return r == ERR_SPACE ? 0 : r;
 }
 
-static int prepare(struct store_db *db, const char *dir, const char *file, char *err, size_t err_n)
+static int prepare_file(struct store_db *db, const char *dir, const char *file, char *err,
+			size_t err_n)
 {
-	bool check = was_cut_off(file);
+	bool check = was_not_closed(file);
 	uint64_t high;
-	int fresh = store_schema_look(db, file, err, err_n);
+	int fresh = store_schema_identify(db, file, err, err_n);
 	if (fresh < 0)
 		return fresh;
-	/* An empty file would do for SQLite, and all objects be gone without a word. */
-	if (fresh == 1 && store_high_read(dir, &high) != ERR_NOTFOUND)
-		return store_schema_refuse(ERR_PARSE, file, "it was in use and is empty now", err,
-					   err_n);
+	/* SQLite would accept an emptied file, and all objects would be lost without an error. */
+	if (fresh == 1 && store_bound_read(dir, &high) != ERR_NOTFOUND)
+		return store_schema_error(ERR_PARSE, file, "it was in use and is empty now", err,
+					  err_n);
 	if (fresh == 0 && check) {
 		int r = store_schema_check(db, file, err, err_n);
 		if (r < 0)
 			return r;
 	}
-	int r = store_db_settle(db, STORE_DB_WRITER);
+	int r = store_db_configure(db, STORE_DB_WRITER);
 	if (r == 0)
 		r = fresh == 1 ? store_db_exec(db, schema) : upgrade_schema(db);
-	return r < 0 ? store_schema_refuse(r, file, sqlite3_errmsg(db->db), err, err_n) : 0;
+	return r < 0 ? store_schema_error(r, file, sqlite3_errmsg(db->db), err, err_n) : 0;
 }
 
-/* SQLite would make it readable to all; its log gets the same rights. */
-static int create(const char *file)
+/* SQLite itself would create it readable for all; it copies the mode to its log. */
+static int create_file(const char *file)
 {
 	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -155,14 +162,14 @@ static int create(const char *file)
 int store_schema_open(const char *dir, const char *file, struct store_db *ret, char *err,
 		      size_t err_n)
 {
-	int r = create(file);
+	int r = create_file(file);
 	if (r == 0)
-		r = store_sync_dir(dir);
+		r = store_dir_sync(dir);
 	if (r == 0)
 		r = store_db_open(file, STORE_DB_BARE, ret);
 	if (r < 0)
-		return store_schema_refuse(r, file, err_str(r), err, err_n);
-	r = prepare(ret, dir, file, err, err_n);
+		return store_schema_error(r, file, err_str(r), err, err_n);
+	r = prepare_file(ret, dir, file, err, err_n);
 	if (r < 0)
 		store_db_close(ret);
 	return r;

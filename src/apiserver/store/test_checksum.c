@@ -4,7 +4,12 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "apiserver/store/damage.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
+#include "apiserver/store/verify.h"
+#include "apiserver/store/watch.h"
 
 enum { OBJECTS = 40 };
 
@@ -32,7 +37,7 @@ static void close_it(struct fixture *f)
 	apiserver_store_close(f->s);
 	f->s = NULL;
 	logged[0] = '\0';
-	f->conf.trouble = note_trouble;
+	f->conf.on_failure = note_trouble;
 }
 
 /* Changes bytes of the closed file, wherever they stand; how often they did. */

@@ -4,7 +4,12 @@
 
 #include <sqlite3.h>
 
+#include "apiserver/store/compact.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
+#include "apiserver/store/watch.h"
+#include "apiserver/store/writer.h"
 #include "base/clock.h"
 
 /* What the table really holds. */

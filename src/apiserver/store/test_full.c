@@ -8,7 +8,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "apiserver/store/compact.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
+#include "apiserver/store/watch.h"
+#include "apiserver/store/writer.h"
 
 enum { BYTES = 8 << 10 };
 static char text[BYTES];

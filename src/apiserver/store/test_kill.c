@@ -6,7 +6,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "apiserver/store/read.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
+#include "apiserver/store/watch.h"
+#include "apiserver/store/writer.h"
 #include "base/clock.h"
 
 enum { THREADS = 4, KEYS = 5 };

@@ -1,3 +1,4 @@
+#include "apiserver/store/read.h"
 #include "apiserver/store/test_store.h"
 
 static void order_and_prefix(void **state)

@@ -7,7 +7,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "apiserver/store/backup.h"
+#include "apiserver/store/compact.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/restore.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
+#include "apiserver/store/watch.h"
+#include "apiserver/store/writer.h"
 
 static const char *path(struct fixture *f, const char *name)
 {

@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
+#include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
+#include "apiserver/store/writer.h"
 #include "base/err.h"
 #include "base/mem.h"
 

@@ -1,7 +1,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "apiserver/store/ring_priv.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
+#include "apiserver/store/watch.h"
+#include "apiserver/store/writer.h"
 
 static struct apiserver_watch *watch(struct fixture *f, const char *prefix, uint64_t after)
 {
@@ -117,8 +121,8 @@ static void lag(struct fixture *f, size_t sets, size_t set, size_t bytes)
 
 static void laggard(void **state)
 {
-	_Static_assert(40 * 20 * 16000 > APISERVER_RING_BYTES, "leaves the ring by bytes");
-	_Static_assert(400 * 50 > APISERVER_RING_EVENTS, "leaves the ring by number");
+	_Static_assert(40 * 20 * 16000 > STORE_RING_BYTES, "leaves the ring by bytes");
+	_Static_assert(400 * 50 > STORE_RING_EVENTS, "leaves the ring by number");
 	lag(*state, 40, 20, 16000);
 	lag(*state, 400, 50, 10);
 }

@@ -1,6 +1,13 @@
-/* Reads all rows, a few at a time, and checks them: what nobody asks for is looked at, too. Each is
- * also looked for in the index, without which lists would leave it out. */
-#include "apiserver/store/store_priv.h"
+/* Verification: reads all rows, a few at a time, and compares their checksums, so that damage is
+ * found in rows that nobody reads. It also finds rows that are missing in the index, which lists
+ * would leave out. */
+#include "apiserver/store/verify.h"
+
+#include "apiserver/store/checksum_priv.h"
+#include "apiserver/store/compact_priv.h"
+#include "apiserver/store/damage_priv.h"
+#include "apiserver/store/db_priv.h"
+#include "apiserver/store/reader_pool_priv.h"
 #include "base/clock.h"
 #include "base/err.h"
 
@@ -8,7 +15,7 @@
 
 enum { CHUNK_ROWS = 200, CHUNK_BYTES = 1 << 20 };
 
-/* The row that `st` stands on. */
+/* Checks the current row of `st`. */
 static int verify_row(struct apiserver_store *store, sqlite3_stmt *st, uint64_t *at, size_t *bytes)
 {
 	struct store_sum_row row = { .id = (uint64_t)sqlite3_column_int64(st, 0),
@@ -20,7 +27,7 @@ static int verify_row(struct apiserver_store *store, sqlite3_stmt *st, uint64_t 
 	*at = row.id;
 	*bytes += row.value.n;
 	if (row.key == NULL)
-		return store_damage_of(store, ERR_PARSE);
+		return store_damage_note_error(store, ERR_PARSE);
 	int r = store_sum_check(store, &row, st, 6);
 	if (r == 0 && (uint64_t)sqlite3_column_int64(st, 7) != row.id) {
 		store_damage_note(store, row.key);
@@ -29,7 +36,7 @@ static int verify_row(struct apiserver_store *store, sqlite3_stmt *st, uint64_t 
 	return r;
 }
 
-/* 1: there are more; 0: that was the last one. */
+/* Checks the next rows after *at. 1: there are more; 0: that was the last one. */
 static int verify_chunk(struct apiserver_store *store, struct store_db *db, uint64_t *at,
 			bool *sound)
 {
@@ -58,16 +65,16 @@ int apiserver_store_verify(struct apiserver_store *store)
 	int r = 1;
 	while (r == 1) {
 		struct store_db *db;
-		r = store_read_lend(store, &db);
+		r = store_pool_lend(store, &db);
 		if (r < 0)
 			return r;
 		r = verify_chunk(store, db, &at, &sound);
-		store_read_return(store, db);
-		if (r == 1 && store_compact_pause(store, PAUSE_NS))
+		store_pool_return(store, db);
+		if (r == 1 && store_compact_wait(store, PAUSE_NS))
 			return 0; /* it is closing */
 	}
 	if (r < 0)
-		return store_damage_of(store, r);
+		return store_damage_note_error(store, r);
 	if (!sound)
 		return ERR_DAMAGED;
 	store_damage_clear(store);

@@ -1,28 +1,40 @@
-/* Watches. One that starts in the past, or has fallen out of the ring, reads the table in chunks
- * until what follows is in the ring; then it takes from there. What it holds is bounded: a chunk,
- * and the event handed out. */
+/* Watches. A watch that starts in the past, or is slower than the ring, reads the table in chunks
+ * until the ring has everything that follows; then it takes events from the ring. Its memory is
+ * bounded: one chunk, and the event that it handed out last. */
+#include "apiserver/store/watch_priv.h"
+
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/store/checksum_priv.h"
+#include "apiserver/store/damage_priv.h"
+#include "apiserver/store/db_priv.h"
+#include "apiserver/store/event_priv.h"
+#include "apiserver/store/reader_pool_priv.h"
+#include "apiserver/store/ring_priv.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/store_priv.h"
+#include "apiserver/store/watch.h"
 #include "base/err.h"
 #include "base/mem.h"
 
 enum {
-	/* Rows looked at in one go, and bytes of events after which it ends. */
+	/* Limits of one chunk: rows read, and bytes of events. */
 	CHUNK_ROWS = 512,
 	CHUNK_BYTES = 1 << 20,
-	/* Events of the ring looked at before others get the lock. */
+	/* Events of the ring examined before the lock is released once. */
 	RING_STEPS = 256,
 };
 
-static bool wanted(const struct apiserver_watch *watch, const char *key)
+static bool is_wanted(const struct apiserver_watch *watch, const char *key)
 {
 	return strncmp(key, watch->prefix, watch->prefix_n) == 0;
 }
 
 /* ---- from the table ---- */
 
-/* Appends the event of the row that `st` stands on. */
+/* Appends the event of the current row of `st`, if the watch wants it. */
 static int read_event(struct apiserver_watch *watch, struct store_db *db, sqlite3_stmt *st,
 		      struct store_event ***end, size_t *bytes)
 {
@@ -41,19 +53,19 @@ static int read_event(struct apiserver_watch *watch, struct store_db *db, sqlite
 				     .prev = (uint64_t)sqlite3_column_int64(st, 3),
 				     .removed = p.removed,
 				     .value = p.head };
-	/* Also of others' keys: what is damaged may be the key. */
+	/* Unwanted keys too: the damaged byte may be in the key. */
 	int r = store_sum_check(watch->store, &row, st, 6);
 	if (r < 0)
 		return r;
-	watch->at = p.revision;
-	if (!wanted(watch, p.key))
+	watch->seen = p.revision;
+	if (!is_wanted(watch, p.key))
 		return 0;
 	sqlite3_stmt *before = NULL;
 	if ((uint64_t)sqlite3_column_int64(st, 2) != p.revision) {
 		p.replaced = (uint64_t)sqlite3_column_int64(st, 3);
 		before = store_db_stmt(db, SQL_ROW);
 		sqlite3_bind_int64(before, 1, (sqlite3_int64)p.replaced);
-		/* Compaction keeps what was replaced behind its point. */
+		/* Compaction keeps the versions that changes after its point replaced. */
 		int rc = sqlite3_step(before);
 		if (rc != SQLITE_ROW)
 			return rc == SQLITE_DONE ? ERR_PARSE : store_db_error(db, rc);
@@ -84,15 +96,16 @@ static int read_rows(struct apiserver_watch *watch, struct store_db *db)
 	uint64_t newest = 0, compacted = 0;
 	int r = store_db_run(db, SQL_BEGIN_READ);
 	if (r == 0)
-		r = store_db_view(db, &newest, &compacted);
+		r = store_db_revisions(db, &newest, &compacted);
 	if (r < 0)
 		return r;
-	if (watch->at < compacted)
+	if (watch->seen < compacted)
 		return ERR_GONE;
 	sqlite3_stmt *st = store_db_stmt(db, SQL_CHANGES);
 	if (st == NULL)
 		return store_db_error(db, sqlite3_errcode(db->db));
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)watch->at);
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)watch->seen);
+	assert(watch->chunk == NULL);
 	struct store_event **end = &watch->chunk;
 	size_t rows = 0, bytes = 0;
 	int rc = SQLITE_ROW;
@@ -101,7 +114,7 @@ static int read_rows(struct apiserver_watch *watch, struct store_db *db)
 		r = read_event(watch, db, st, &end, &bytes);
 	sqlite3_reset(st);
 	if (r == 0 && rc == SQLITE_DONE)
-		watch->at = MAX(watch->at, newest);
+		watch->seen = MAX(watch->seen, newest);
 	else if (r == 0 && rc != SQLITE_ROW)
 		r = store_db_error(db, rc);
 	return r;
@@ -110,23 +123,23 @@ static int read_rows(struct apiserver_watch *watch, struct store_db *db)
 int apiserver_watch_read(struct apiserver_watch *watch)
 {
 	struct store_db *db;
-	int r = store_read_lend(watch->store, &db);
+	int r = store_pool_lend(watch->store, &db);
 	if (r < 0)
 		return r;
 	r = read_rows(watch, db);
-	store_read_return(watch->store, db);
-	return store_damage_of(watch->store, r);
+	store_pool_return(watch->store, db);
+	return store_damage_note_error(watch->store, r);
 }
 
 /* ---- from the ring ---- */
 
-/* Number of the first event behind the revision. */
-static uint64_t find(const struct store_ring *ring, uint64_t revision)
+/* Number of the first event after the revision. Under lock. */
+static uint64_t find_first_after(const struct store_ring *ring, uint64_t revision)
 {
 	uint64_t low = ring->first, high = ring->end;
 	while (low < high) {
 		uint64_t mid = low + (high - low) / 2;
-		if (ring->slot[mid % APISERVER_RING_EVENTS]->e.revision <= revision)
+		if (ring->slots[mid % STORE_RING_EVENTS]->change.revision <= revision)
 			low = mid + 1;
 		else
 			high = mid;
@@ -134,24 +147,26 @@ static uint64_t find(const struct store_ring *ring, uint64_t revision)
 	return low;
 }
 
-/* Under lock. 1: w->current is the next event; 0: nothing yet; ERR_BUSY: looked at enough for now;
- * ERR_NOTFOUND: what follows is not in the ring. */
-static int take(struct apiserver_watch *watch, struct store_ring *ring)
+/* 1: watch->current is the next event; 0: none yet; ERR_BUSY: release the lock and go on;
+ * ERR_NOTFOUND: the ring does not have the next change any more. Under lock. */
+static int take_next(struct apiserver_watch *watch, struct store_ring *ring)
 {
-	if (!watch->joined || watch->number < ring->first) {
-		watch->joined = watch->at >= ring->evicted;
+	if (!watch->joined || watch->ring_number < ring->first) {
+		watch->joined = watch->seen >= ring->evicted;
 		if (!watch->joined)
 			return ERR_NOTFOUND;
-		watch->number = find(ring, watch->at);
+		watch->ring_number = find_first_after(ring, watch->seen);
 	}
-	for (size_t steps = 0; watch->number < ring->end; steps++) {
+	assert(ring->first <= watch->ring_number && watch->ring_number <= ring->end);
+	for (size_t steps = 0; watch->ring_number < ring->end; steps++) {
 		if (steps == RING_STEPS)
 			return ERR_BUSY;
-		struct store_event *e = ring->slot[watch->number++ % APISERVER_RING_EVENTS];
-		if (e->e.revision <= watch->at)
+		struct store_event *e = ring->slots[watch->ring_number++ % STORE_RING_EVENTS];
+		if (e->change.revision <= watch->seen)
 			continue;
-		watch->at = e->e.revision;
-		if (wanted(watch, e->e.key)) {
+		watch->seen = e->change.revision;
+		if (is_wanted(watch, e->change.key)) {
+			assert(watch->current == NULL);
 			watch->current = store_event_ref(e);
 			return 1;
 		}
@@ -166,7 +181,7 @@ static int take_from_ring(struct apiserver_watch *watch)
 	int r;
 	do {
 		pthread_mutex_lock(&ring->lock);
-		r = take(watch, ring);
+		r = take_next(watch, ring);
 		pthread_mutex_unlock(&ring->lock);
 	} while (r == ERR_BUSY);
 	return r;
@@ -184,9 +199,9 @@ int apiserver_watch_take(struct apiserver_watch *watch, const struct apiserver_e
 		r = take_from_ring(watch);
 	}
 	if (r == 0)
-		*ret_at = watch->at;
+		*ret_at = watch->seen;
 	else if (r == 1)
-		*ret = &watch->current->e;
+		*ret = &watch->current->change;
 	return r;
 }
 
@@ -202,7 +217,7 @@ int apiserver_watch_next(struct apiserver_watch *watch, const struct apiserver_e
 	return r;
 }
 
-/* ---- life ---- */
+/* ---- start and end ---- */
 
 int apiserver_watch_new(struct apiserver_store *store, const char *prefix, uint64_t after,
 			void (*wake)(void *ctx), void *ctx, struct apiserver_watch **ret)
@@ -213,7 +228,7 @@ int apiserver_watch_new(struct apiserver_store *store, const char *prefix, uint6
 	w->store = store;
 	w->prefix = xstrdup(prefix);
 	w->prefix_n = strlen(prefix);
-	w->at = after;
+	w->seen = after;
 	w->wake = wake;
 	w->ctx = ctx;
 	w->idle = true;
@@ -234,6 +249,7 @@ void apiserver_watch_free(struct apiserver_watch *watch)
 		return;
 	struct store_ring *r = &watch->store->ring;
 	pthread_mutex_lock(&r->lock);
+	assert(*watch->link == watch);
 	*watch->link = watch->next;
 	if (watch->next != NULL)
 		watch->next->link = watch->link;
@@ -242,16 +258,12 @@ void apiserver_watch_free(struct apiserver_watch *watch)
 		at = &(*at)->wake_next;
 	if (watch->due)
 		*at = watch->wake_next;
-	/* From inside its own wake there is nothing to wait for. */
+	/* A watch that is freed by its own `wake` must not wait for the end of that. */
 	while (r->waking == watch && !pthread_equal(r->waker, pthread_self()))
-		pthread_cond_wait(&r->waked, &r->lock);
+		pthread_cond_wait(&r->wake_done, &r->lock);
 	pthread_mutex_unlock(&r->lock);
 	store_event_unref(watch->current);
-	while (watch->chunk != NULL) {
-		struct store_event *e = watch->chunk;
-		watch->chunk = e->next;
-		store_event_unref(e);
-	}
+	store_event_unref_list(watch->chunk);
 	free(watch->prefix);
 	free(watch);
 }

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "apiserver/codec/continue_token.h"
+#include "apiserver/store/damage.h"
 #include "apiserver/store/key.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/store.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"

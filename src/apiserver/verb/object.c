@@ -7,7 +7,9 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/store/damage.h"
 #include "apiserver/store/key.h"
+#include "apiserver/store/read.h"
 #include "base/err.h"
 
 static int add_text(const char *pos, size_t len, void *ctx)

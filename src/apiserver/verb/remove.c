@@ -7,6 +7,7 @@
 #include "api/time.h"
 #include "api/tree.h"
 #include "apiserver/store/key.h"
+#include "apiserver/store/read.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"

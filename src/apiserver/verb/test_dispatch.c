@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "apiserver/store/compact.h"
+#include "apiserver/store/store.h"
 #include "apiserver/verb/request.h"
 #include "apiserver/test_api.h"
 

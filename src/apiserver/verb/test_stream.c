@@ -1,5 +1,7 @@
 /* Streams that the filler makes: long lists, states of many objects, watches that start far back or
  * look at much in vain. Each holds a piece, and the thread that pulls never makes it. */
+#include "apiserver/store/compact.h"
+#include "apiserver/store/store.h"
 #include "apiserver/verb/stream.h"
 
 #include <pthread.h>

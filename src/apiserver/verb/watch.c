@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "apiserver/store/damage.h"
+#include "apiserver/store/read.h"
+#include "apiserver/store/store.h"
+#include "apiserver/store/watch.h"
 #include "apiserver/verb/respond.h"
 #include "apiserver/verb/selection.h"
 #include "apiserver/verb/stream.h"

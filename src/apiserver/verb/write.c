@@ -9,6 +9,7 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "apiserver/store/key.h"
+#include "apiserver/store/writer.h"
 #include "apiserver/verb/field_managers.h"
 #include "apiserver/kind/warnings.h"
 #include "base/clock.h"

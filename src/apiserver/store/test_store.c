@@ -7,6 +7,9 @@
 
 #include "apiserver/store/test_store.h"
 
+#include "apiserver/store/store.h"
+#include "apiserver/store/writer.h"
+
 static int open_at(struct fixture *f, const char *dir)
 {
 	struct apiserver_store_conf c = { .dir = dir };

@@ -1,6 +1,9 @@
 #include <pthread.h>
 
+#include "apiserver/store/read.h"
+#include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
+#include "apiserver/store/writer.h"
 
 static void compare_and_swap(void **state)
 {

@@ -1,5 +1,8 @@
-/* The data directory: made when it is not there, used by one store at a time. The lock belongs to
- * an open file, so the kernel drops it however the process ends; the pid inside is for people. */
+/* The data directory: created if it is missing, used by one store at a time. The lock belongs to an
+ * open file, so the kernel releases it however the process ends; the pid in the file is only for
+ * error messages. */
+#include "apiserver/store/data_dir_priv.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -8,20 +11,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "apiserver/store/store_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
 
-/* One that is new must be there after a crash, with all that is in it. */
-static int make_one(const char *path)
+int store_dir_sync(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int r = fsync(fd) < 0 ? -errno : 0;
+	close(fd);
+	return r;
+}
+
+/* Creates one directory and syncs its parent, so that it survives a crash. */
+static int make_one_dir(const char *path)
 {
 	if (mkdir(path, 0700) < 0)
 		return errno == EEXIST ? 0 : -errno;
 	CLEANUP(freep) char *copy = xstrdup(path);
-	return store_sync_dir(dirname(copy));
+	return store_dir_sync(dirname(copy));
 }
 
-/* With its parents. */
+/* Creates the directory and its parents. */
 static int make_dir(const char *dir)
 {
 	CLEANUP(freep) char *path = xstrdup(dir);
@@ -29,15 +41,15 @@ static int make_dir(const char *dir)
 		if (*p != '/')
 			continue;
 		*p = '\0';
-		int r = make_one(path);
+		int r = make_one_dir(path);
 		if (r < 0)
 			return r;
 		*p = '/';
 	}
-	return make_one(path);
+	return make_one_dir(path);
 }
 
-static int say_holder(int fd, const char *dir, char *err, size_t err_n)
+static int report_holder(int fd, const char *dir, char *err, size_t err_n)
 {
 	char pid[24];
 	ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
@@ -57,7 +69,7 @@ static int write_pid(int fd)
 	return 0;
 }
 
-static int lock(const char *dir, int *ret, char *err, size_t err_n)
+static int lock_dir(const char *dir, int *ret, char *err, size_t err_n)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/store.lock", dir);
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -66,10 +78,11 @@ static int lock(const char *dir, int *ret, char *err, size_t err_n)
 	struct flock f = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	int r = 0;
 	if (fcntl(fd, F_OFD_SETLK, &f) < 0)
-		r = errno == EAGAIN || errno == EACCES ? say_holder(fd, dir, err, err_n) : -errno;
+		r = errno == EAGAIN || errno == EACCES ? report_holder(fd, dir, err, err_n)
+						       : -errno;
 	if (r == 0) {
 		r = write_pid(fd);
-		/* The lock does not need it: on a full disk the store must open all the same. */
+		/* Without the pid the lock works too, and a store must open on a full disk. */
 		if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
 			r = 0;
 	}
@@ -81,11 +94,11 @@ static int lock(const char *dir, int *ret, char *err, size_t err_n)
 	return 0;
 }
 
-int store_lock_take(const char *dir, int *ret, char *err, size_t err_n)
+int store_dir_lock(const char *dir, int *ret, char *err, size_t err_n)
 {
 	int r = make_dir(dir);
 	if (r == 0)
-		r = lock(dir, ret, err, err_n);
+		r = lock_dir(dir, ret, err, err_n);
 	if (r < 0 && r != ERR_BUSY)
 		snprintf(err, err_n, "cannot use data directory '%s': %s", dir, err_str(r));
 	return r;

@@ -1,18 +1,20 @@
-/* The file `store.revision`: a number above which no revision has ever been given out. It is kept
- * ahead of the writer in large steps, so it costs nothing, and tells two things when the database
- * cannot: that there was one, and where revisions must go on after a restore. */
+/* The file `store.revision`: an upper bound of all revisions ever assigned. The writer raises it in
+ * large steps, so it costs nothing. It answers two questions if the database is lost or damaged: did
+ * one exist, and where must revisions continue after a restore. */
+#include "apiserver/store/revision_bound_priv.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "apiserver/store/store_priv.h"
+#include "apiserver/store/data_dir_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/slice.h"
 
-int store_high_read(const char *dir, uint64_t *ret)
+int store_bound_read(const char *dir, uint64_t *ret)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/store.revision", dir);
 	char text[32];
@@ -24,16 +26,6 @@ int store_high_read(const char *dir, uint64_t *ret)
 	if (n <= 0 || (size_t)n == sizeof(text))
 		return ERR_PARSE;
 	return slice_u64(slice_trim((struct slice){ text, (size_t)n }), ret);
-}
-
-int store_sync_dir(const char *dir)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	int r = fsync(fd) < 0 ? -errno : 0;
-	close(fd);
-	return r;
 }
 
 static int write_synced(const char *path, const char *text, size_t len)
@@ -48,25 +40,25 @@ static int write_synced(const char *path, const char *text, size_t len)
 	return r;
 }
 
-int store_high_write(const char *dir, uint64_t high)
+static int write_bound(const char *dir, uint64_t bound)
 {
 	CLEANUP(freep) char *path = xasprintf("%s/store.revision", dir);
 	CLEANUP(freep) char *new = xasprintf("%s.new", path);
 	char text[32];
-	int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", high);
+	int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", bound);
 	int r = write_synced(new, text, (size_t)n);
 	if (r == 0 && rename(new, path) < 0)
 		r = -errno;
 	if (r == 0)
-		r = store_sync_dir(dir);
+		r = store_dir_sync(dir);
 	return r == -ENOSPC || r == -EDQUOT || r == -EFBIG ? ERR_SPACE : r;
 }
 
-int store_high_reserve(const char *dir, uint64_t above, uint64_t *high)
+int store_bound_reserve(const char *dir, uint64_t above, uint64_t *ret)
 {
-	uint64_t to = above + STORE_RESERVE;
-	int r = store_high_write(dir, to);
+	uint64_t bound = above + STORE_BOUND_STEP;
+	int r = write_bound(dir, bound);
 	if (r == 0)
-		*high = to;
+		*ret = bound;
 	return r;
 }

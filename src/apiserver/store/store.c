@@ -1,41 +1,53 @@
-/* Start and end of a store. */
-#include <stdio.h>
+/* Opening and closing a store: the order in which its parts start and stop. */
+#include "apiserver/store/store_priv.h"
+
+#include <stdlib.h>
 #include <unistd.h>
 
-#include "apiserver/store/store_priv.h"
+#include "apiserver/store/compact_priv.h"
+#include "apiserver/store/damage_priv.h"
+#include "apiserver/store/data_dir_priv.h"
+#include "apiserver/store/db_priv.h"
+#include "apiserver/store/reader_pool_priv.h"
+#include "apiserver/store/revision_bound_priv.h"
+#include "apiserver/store/ring_priv.h"
+#include "apiserver/store/schema_priv.h"
+#include "apiserver/store/spare_file_priv.h"
+#include "apiserver/store/store.h"
+#include "apiserver/store/writer_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
 
-/* What the database says of itself goes to those who count on from there. */
-static int take_over(struct apiserver_store *store)
+/* Passes the revisions in the database on to the parts that continue from them. */
+static int read_revisions(struct apiserver_store *store)
 {
 	uint64_t revision = 0, compacted = 0;
 	struct store_writer *wr = &store->writer;
-	int r = store_db_view(&wr->db, &revision, &compacted);
-	if (r == 0 && (store_high_read(store->dir, &wr->high) < 0 || wr->high < revision))
-		r = store_high_reserve(store->dir, revision, &wr->high);
+	int r = store_db_revisions(&wr->db, &revision, &compacted);
+	if (r == 0 && (store_bound_read(store->dir, &wr->bound) < 0 || wr->bound < revision))
+		r = store_bound_reserve(store->dir, revision, &wr->bound);
 	if (r < 0)
 		return r;
-	wr->last = revision;
+	wr->last_revision = revision;
 	atomic_store(&store->compacted, compacted);
 	store_ring_init(&store->ring, revision);
 	return 0;
 }
 
-static int start(struct apiserver_store *store, char *err, size_t err_n)
+static int start_store(struct apiserver_store *store, char *err, size_t err_n)
 {
-	int r = store_lock_take(store->dir, &store->lock_fd, err, err_n);
+	int r = store_dir_lock(store->dir, &store->lock_fd, err, err_n);
 	if (r == 0)
 		r = store_schema_open(store->dir, store->file, &store->writer.db, err, err_n);
 	if (r < 0)
 		return r;
-	r = take_over(store);
+	r = read_revisions(store);
 	store_spare_make(store, 0);
 	if (r == 0)
-		r = store_write_start(store);
+		r = store_writer_start(store);
 	if (r == 0)
 		r = store_compact_start(store);
-	return r < 0 ? store_schema_refuse(r, store->file, err_str(r), err, err_n) : 0;
+	return r < 0 ? store_schema_error(r, store->file, err_str(r), err, err_n) : 0;
 }
 
 int apiserver_store_open(const struct apiserver_store_conf *conf, struct apiserver_store **ret,
@@ -48,7 +60,7 @@ int apiserver_store_open(const struct apiserver_store_conf *conf, struct apiserv
 	s->lock_fd = -1;
 	pthread_mutex_init(&s->pool.lock, NULL);
 	pthread_mutex_init(&s->damage.lock, NULL);
-	int r = start(s, err, err_n);
+	int r = start_store(s, err, err_n);
 	if (r < 0) {
 		apiserver_store_close(s);
 		return r;
@@ -62,9 +74,9 @@ void apiserver_store_close(struct apiserver_store *store)
 	if (store == NULL)
 		return;
 	store_compact_stop(store);
-	/* The last connection to close puts the log into the file: the writer's. */
-	store_read_close(store);
-	store_write_stop(store);
+	/* The last connection that closes moves the log into the file; that must be the writer's. */
+	store_pool_close(store);
+	store_writer_stop(store);
 	store_compact_done(store);
 	store_ring_done(&store->ring);
 	if (store->lock_fd >= 0)

@@ -1,0 +1,10 @@
+/* Compaction on request; otherwise a thread of the store does it by time (see compact.c). */
+#pragma once
+
+#include <stdint.h>
+
+#include "apiserver/store/store.h"
+#include "base/compiler.h"
+
+/* Deletes history before the revision. */
+MUST_CHECK int apiserver_store_compact(struct apiserver_store *store, uint64_t below);

@@ -1,0 +1,23 @@
+/* The database file: its tables and their version. */
+#pragma once
+
+#include <stddef.h>
+
+#include "apiserver/store/db_priv.h"
+#include "base/compiler.h"
+
+enum {
+	STORE_SCHEMA_VERSION = 2,
+	STORE_APPLICATION_ID = 0x464c5244, /* "FLRD" */
+};
+
+/* Opens the database for the writer after checking it; creates it in a new directory. */
+MUST_CHECK int store_schema_open(const char *dir, const char *file, struct store_db *ret, char *err,
+				 size_t err_n);
+/* 0: a store of a version that we know; 1: an empty file. ERR_PARSE, ERR_UNSUPPORTED. */
+MUST_CHECK int store_schema_identify(struct store_db *db, const char *file, char *err,
+				     size_t err_n);
+/* Checks the structure of the whole file. ERR_PARSE: it is damaged. */
+MUST_CHECK int store_schema_check(struct store_db *db, const char *file, char *err, size_t err_n);
+/* Writes the message for `error` into `err`; returns `error`. */
+int store_schema_error(int error, const char *file, const char *why, char *err, size_t err_n);

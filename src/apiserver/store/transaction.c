@@ -1,0 +1,333 @@
+/* One batch of writes as a transaction. Each set of writes is applied completely or not at all; all
+ * sets of a batch share one commit, and so one fsync. On a full disk only removals, and writes that
+ * lead to them, are applied: they may use the space of the spare file. */
+#include "apiserver/store/transaction_priv.h"
+
+#include <assert.h>
+
+#include "apiserver/store/checksum_priv.h"
+#include "apiserver/store/compact_priv.h"
+#include "apiserver/store/db_priv.h"
+#include "apiserver/store/event_priv.h"
+#include "apiserver/store/revision_bound_priv.h"
+#include "apiserver/store/ring_priv.h"
+#include "apiserver/store/spare_file_priv.h"
+#include "apiserver/store/store_priv.h"
+#include "base/err.h"
+#include "base/metrics/metrics.h"
+
+/* Space that a transaction needs beside its values: index pages and the like. */
+enum { PAGE_ROOM_BYTES = 1 << 20 };
+
+/* ---- one write ---- */
+
+struct newest {
+	uint64_t id, created, prev;
+	bool removed;
+	struct slice value; /* the statement's, valid until it is reset */
+};
+
+/* The newest version of the key; id 0: there is none. The caller resets SQL_NEWEST. */
+static int read_newest(struct apiserver_store *store, const char *key, struct newest *ret)
+{
+	struct store_db *db = &store->writer.db;
+	sqlite3_stmt *st = store_db_stmt(db, SQL_NEWEST);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+	int rc = sqlite3_step(st);
+	*ret = (struct newest){ 0 };
+	if (rc == SQLITE_DONE)
+		return 0;
+	if (rc != SQLITE_ROW)
+		return store_db_error(db, rc);
+	ret->id = (uint64_t)sqlite3_column_int64(st, 0);
+	ret->created = (uint64_t)sqlite3_column_int64(st, 1);
+	ret->removed = sqlite3_column_int(st, 2) != 0;
+	ret->value = store_db_blob(st, 3);
+	ret->prev = (uint64_t)sqlite3_column_int64(st, 4);
+	/* Watches will deliver it as the version before. */
+	return store_sum_check(store,
+			       &(struct store_sum_row){ .id = ret->id,
+							.key = key,
+							.created = ret->created,
+							.prev = ret->prev,
+							.removed = ret->removed,
+							.value = ret->value },
+			       st, 5);
+}
+
+static int insert_row(struct store_db *db, const struct store_event *event,
+		      const struct newest *newest)
+{
+	sqlite3_stmt *st = store_db_stmt(db, SQL_INSERT);
+	if (st == NULL)
+		return store_db_error(db, sqlite3_errcode(db->db));
+	bool first = event->change.replaced == 0;
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)event->change.revision);
+	sqlite3_bind_text(st, 2, event->change.key, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 3,
+			   (sqlite3_int64)(first ? event->change.revision : newest->created));
+	sqlite3_bind_int64(st, 4, (sqlite3_int64)newest->id);
+	sqlite3_bind_int(st, 5, event->change.removed);
+	sqlite3_bind_blob64(st, 6, event->change.value.p, event->change.value.n, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 7,
+			   store_sum_of(&(struct store_sum_row){
+				   .id = event->change.revision,
+				   .key = event->change.key,
+				   .created = first ? event->change.revision : newest->created,
+				   .prev = newest->id,
+				   .removed = event->change.removed,
+				   .value = event->change.value }));
+	int rc = sqlite3_step(st);
+	sqlite3_reset(st);
+	if (rc == SQLITE_CONSTRAINT_UNIQUE)
+		return ERR_CONFLICT;
+	return rc == SQLITE_DONE ? 0 : store_db_error(db, rc);
+}
+
+static int apply_one(struct apiserver_store *store, struct store_job *job,
+		     const struct apiserver_write *write)
+{
+	struct store_writer *wr = &store->writer;
+	struct newest n = { 0 };
+	int r = wr->last_revision < wr->bound
+			? 0
+			: store_bound_reserve(store->dir, wr->last_revision, &wr->bound);
+	if (r == 0)
+		r = read_newest(store, write->key, &n);
+	if (r < 0) {
+		sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
+		return r;
+	}
+	uint64_t stored = n.removed ? 0 : n.id;
+	/* A missing object cannot be removed. */
+	if (stored != write->expect || (write->remove && stored == 0)) {
+		sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
+		return ERR_CONFLICT;
+	}
+	assert(wr->last_revision < wr->bound);
+	struct store_event *e = store_event_new(&(struct store_event_parts){
+		.key = write->key,
+		.revision = ++wr->last_revision,
+		.replaced = stored,
+		.removed = write->remove,
+		.head = write->head,
+		.tail = write->tail,
+		.before = stored != 0 ? n.value : (struct slice){ 0 },
+	});
+	sqlite3_reset(wr->db.stmt[SQL_NEWEST]);
+	*job->events_end = e;
+	job->events_end = &e->next;
+	job->revision = e->change.revision;
+	return insert_row(&wr->db, e, &n);
+}
+
+/* ---- a set ---- */
+
+static void drop_events(struct store_job *job)
+{
+	store_event_unref_list(TAKE_PTR(job->events));
+	job->events_end = &job->events;
+}
+
+/* Errors that concern one set alone; the rest of the batch goes on. */
+static bool is_refusal(int error)
+{
+	return error == ERR_CONFLICT || error == ERR_DAMAGED;
+}
+
+/* Applies one set. Returns 0 also if the set alone is refused, with the reason in job->result; an
+ * error fails the whole batch. A single write needs no savepoint: one statement is atomic. */
+static int apply_set(struct apiserver_store *store, struct store_job *job)
+{
+	struct store_writer *wr = &store->writer;
+	drop_events(job); /* of an attempt that did not fit */
+	int r = job->count > 1 ? store_db_run(&wr->db, SQL_SAVE) : 0;
+	for (size_t i = 0; r == 0 && i < job->count; i++) {
+		r = apply_one(store, job, &job->writes[i]);
+		if (is_refusal(r))
+			job->refused = i;
+	}
+	job->result = r;
+	if (r < 0)
+		drop_events(job);
+	if (r < 0 && !is_refusal(r))
+		return r;
+	if (job->count == 1)
+		return 0;
+	if (r < 0)
+		r = store_db_run(&wr->db, SQL_SAVE_UNDO);
+	return r < 0 ? r : store_db_run(&wr->db, SQL_SAVE_DONE);
+}
+
+static int apply_all(struct apiserver_store *store, struct store_job *batch)
+{
+	struct store_writer *wr = &store->writer;
+	int r = store_db_run(&wr->db, SQL_BEGIN_WRITE);
+	for (struct store_job *j = batch; r == 0 && j != NULL; j = j->next)
+		r = j->passed_over ? 0 : apply_set(store, j);
+	if (r == 0) {
+		/* Any error that made SQLite roll back by itself has ended the loop. */
+		assert(sqlite3_get_autocommit(wr->db.db) == 0);
+		r = store_db_run(&wr->db, SQL_COMMIT);
+	}
+	if (r < 0)
+		store_db_rollback(&wr->db);
+	return r;
+}
+
+/* True if all writes of the set are removals or lead to one. */
+static bool is_freeing(const struct store_job *job)
+{
+	for (size_t i = 0; i < job->count; i++)
+		if (!job->writes[i].remove && !job->writes[i].frees)
+			return false;
+	return true;
+}
+
+/* Passes over the sets that may not use the reserved space. True: some may. */
+static bool pass_over_others(struct store_job *batch)
+{
+	bool any = false;
+	for (struct store_job *j = batch; j != NULL; j = j->next) {
+		drop_events(j);
+		j->passed_over = !is_freeing(j);
+		any |= !j->passed_over;
+	}
+	return any;
+}
+
+size_t store_transaction_job_bytes(const struct store_job *job)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < job->count; i++)
+		n += job->writes[i].head.n + job->writes[i].tail.n;
+	return n;
+}
+
+static bool has_removal(const struct store_job *batch)
+{
+	for (const struct store_job *j = batch; j != NULL; j = j->next)
+		if (is_freeing(j))
+			return true;
+	return false;
+}
+
+/* True if the disk has space for all of the batch, not only for removals. */
+static bool has_room(struct apiserver_store *store, const struct store_job *batch)
+{
+	uint64_t bytes = 0;
+	if (!atomic_load(&store->removals_only) && !store->spare_short)
+		return true;
+	for (const struct store_job *j = batch; j != NULL; j = j->next)
+		bytes += is_freeing(j) ? 0 : store_transaction_job_bytes(j);
+	return store_spare_make(store, bytes);
+}
+
+static int apply_alone(struct apiserver_store *store, struct store_job *job)
+{
+	struct store_db *db = &store->writer.db;
+	int r = store_db_run(db, SQL_BEGIN_WRITE);
+	if (r == 0)
+		r = apply_set(store, job);
+	if (r == 0)
+		r = store_db_run(db, SQL_COMMIT);
+	if (r < 0)
+		store_db_rollback(db);
+	return r;
+}
+
+/* Many removals outrun the compactor. So the writer itself compacts, before the file grows so far
+ * into the space of the spare file that the spare could not be made again. */
+static void make_room(struct apiserver_store *store, uint64_t bytes)
+{
+	if (store_spare_disk_free(store) < STORE_SPARE_MIN_BYTES + 2 * bytes + PAGE_ROOM_BYTES)
+		IGNORE(store_compact_now(store)); /* if it failed, so will the write */
+}
+
+static int apply_together(struct apiserver_store *store, struct store_job *batch)
+{
+	uint64_t bytes = 0;
+	for (const struct store_job *j = batch; j != NULL; j = j->next)
+		bytes += j->passed_over ? 0 : store_transaction_job_bytes(j);
+	make_room(store, bytes);
+	return apply_all(store, batch);
+}
+
+/* Applies each set in a transaction of its own: removals that do not fit together may fit alone. */
+static int apply_each(struct apiserver_store *store, struct store_job *batch)
+{
+	bool any = false;
+	for (struct store_job *j = batch; j != NULL; j = j->next) {
+		if (j->passed_over)
+			continue;
+		make_room(store, store_transaction_job_bytes(j));
+		if (apply_alone(store, j) == 0) {
+			any = true;
+			continue;
+		}
+		drop_events(j);
+		j->passed_over = true;
+	}
+	return any ? 0 : ERR_SPACE;
+}
+
+/* Applies the batch; on a full disk only its removals. */
+static int apply_what_fits(struct apiserver_store *store, struct store_job *batch)
+{
+	int r = ERR_SPACE;
+	if (has_room(store, batch)) {
+		r = apply_all(store, batch);
+		if (r == ERR_SPACE) {
+			/* The file may have free pages while only the log cannot grow. */
+			store_spare_shrink(store);
+			/* If it failed, so will the write. */
+			IGNORE(store_db_truncate_log(&store->writer.db));
+			r = apply_all(store, batch);
+		}
+		if (r == 0 && store->spare_short && has_removal(batch))
+			store_compact_request(store);
+		if (r != ERR_SPACE)
+			return r;
+	}
+	if (!pass_over_others(batch))
+		return ERR_SPACE;
+	store_spare_release(store);
+	r = apply_together(store, batch);
+	if (r == ERR_SPACE)
+		r = apply_each(store, batch);
+	if (r == 0)
+		store_compact_request(store);
+	return r;
+}
+
+/* Order: events become durable, then visible; after that the writer answers its callers and wakes
+ * watches. */
+void store_transaction_commit(struct apiserver_store *store, struct store_job *batch)
+{
+	int r = apply_what_fits(store, batch);
+	struct store_event *list = NULL, **end = &list;
+	uint64_t writes = 0;
+	for (struct store_job *j = batch; j != NULL; j = j->next) {
+		if (r < 0) {
+			/* Refused sets too: they may conflict with a write that is undone now. */
+			drop_events(j);
+			j->result = r;
+		} else if (j->passed_over) {
+			j->result = ERR_SPACE;
+		} else if (j->events != NULL) {
+			assert(j->result == 0 && j->revision <= store->writer.last_revision);
+			*end = j->events;
+			end = j->events_end;
+			j->events = NULL;
+			writes += j->count;
+		}
+	}
+	*end = NULL;
+	if (writes > 0) {
+		metrics_add(store->writer.commits, 0, 1);
+		metrics_add(store->writer.writes, 0, writes);
+	}
+	store_ring_publish(&store->ring, list);
+}
