@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "apiserver/store/backup.h"
-#include "apiserver/store/restore.h"
 #include "apiserver/verb/rest.h"
 #include "apiserver/store/store.h"
 #include "base/compiler.h"

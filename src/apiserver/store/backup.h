@@ -1,4 +1,4 @@
-/* Backups: a consistent copy of the database, written while the store is in use. */
+/* Backups: a consistent copy of the database, written while the store is in use; and restoring one. */
 #pragma once
 
 #include <stddef.h>
@@ -11,3 +11,10 @@ MUST_CHECK int apiserver_store_backup(struct apiserver_store *store, const char 
 				      size_t err_n);
 /* The same for a data directory that another process may use. */
 MUST_CHECK int apiserver_backup(const char *dir, const char *file, char *err, size_t err_n);
+
+/* Replaces the database of a directory that no process uses; the old file is kept beside it.
+ * Revisions continue after the highest one ever assigned in the directory, and watches from before
+ * get ERR_GONE, so that no client mistakes old objects for new ones. ERR_BUSY: the directory is in
+ * use. ERR_PARSE: the file is not a complete backup. On success `err` names the file that keeps the
+ * old database, or is "". */
+MUST_CHECK int apiserver_restore(const char *dir, const char *file, char *err, size_t err_n);

@@ -15,11 +15,11 @@
 #include <time.h>
 
 #include "apiserver/store/compact.h"
+#include "apiserver/store/damage.h"
 #include "apiserver/store/db_priv.h"
 #include "apiserver/store/spare_file_priv.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/store_priv.h"
-#include "apiserver/store/verify.h"
 #include "apiserver/store/writer_priv.h"
 #include "base/clock.h"
 #include "base/err.h"

@@ -1,7 +1,8 @@
-/* The data directory and its lock. */
+/* The data directory: its lock, and the file with an upper bound of all revisions. */
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 
@@ -10,3 +11,10 @@
 MUST_CHECK int store_dir_lock(const char *dir, int *ret, char *err, size_t err_n);
 /* Makes the directory's entries durable. */
 MUST_CHECK int store_dir_sync(const char *dir);
+
+enum { STORE_BOUND_STEP = 1 << 20 }; /* revisions by which the bound is ahead */
+
+/* ERR_NOTFOUND, ERR_PARSE, -errno. */
+MUST_CHECK int store_bound_read(const char *dir, uint64_t *ret);
+/* Writes a bound of STORE_BOUND_STEP above the revision; *ret is set when it is durable. */
+MUST_CHECK int store_bound_reserve(const char *dir, uint64_t above, uint64_t *ret);

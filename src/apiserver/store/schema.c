@@ -12,7 +12,6 @@
 #include "apiserver/store/checksum_priv.h"
 #include "apiserver/store/data_dir_priv.h"
 #include "apiserver/store/db_priv.h"
-#include "apiserver/store/revision_bound_priv.h"
 #include "base/err.h"
 #include "base/mem.h"
 

@@ -9,7 +9,6 @@
 #include "apiserver/store/data_dir_priv.h"
 #include "apiserver/store/db_priv.h"
 #include "apiserver/store/reader_pool_priv.h"
-#include "apiserver/store/revision_bound_priv.h"
 #include "apiserver/store/ring_priv.h"
 #include "apiserver/store/schema_priv.h"
 #include "apiserver/store/spare_file_priv.h"

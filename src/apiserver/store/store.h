@@ -1,5 +1,5 @@
 /* The embedded API's store: objects and their history in one append-only SQLite table. This header
- * opens and closes it; read.h, writer.h, watch.h, compact.h, damage.h, backup.h and restore.h use it.
+ * opens and closes it; read.h, writer.h, watch.h, compact.h, damage.h and backup.h use it.
  *
  * Glossary
  *	key		where an object lives: "core/services/default/web", "apps.example/things//x"

@@ -1,8 +1,7 @@
 /* struct apiserver_store and the parts that its files own. Which file does what:
  *
  *	store.c		opening and closing
- *	data_dir.c	the data directory and its lock
- *	revision_bound.c	the file with an upper bound of all revisions
+ *	data_dir.c	the data directory, its lock and its bound of revisions
  *	schema.c	SQLite tables, their version, checks of the file
  *	db.c		one connection to SQLite with its prepared statements
  *	writer.c	the writer's thread and its queue
@@ -14,11 +13,9 @@
  *	watch.c		watches: events from the table first, then from the ring
  *	compact.c	deleting old versions
  *	checksum.c	checksums of rows
- *	damage.c	the list of damaged rows
- *	verify.c	checking all rows
+ *	damage.c	the list of damaged rows, and checking all rows
  *	spare_file.c	disk space reserved for removals
- *	backup.c	copies of the database
- *	restore.c	replacing the database by a copy */
+ *	backup.c	copies of the database, and replacing it by one */
 #pragma once
 
 #include <stdatomic.h>

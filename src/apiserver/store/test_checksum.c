@@ -8,7 +8,6 @@
 #include "apiserver/store/read.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
-#include "apiserver/store/verify.h"
 #include "apiserver/store/watch.h"
 
 enum { OBJECTS = 40 };

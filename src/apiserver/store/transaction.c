@@ -7,9 +7,9 @@
 
 #include "apiserver/store/checksum_priv.h"
 #include "apiserver/store/compact_priv.h"
+#include "apiserver/store/data_dir_priv.h"
 #include "apiserver/store/db_priv.h"
 #include "apiserver/store/event_priv.h"
-#include "apiserver/store/revision_bound_priv.h"
 #include "apiserver/store/ring_priv.h"
 #include "apiserver/store/spare_file_priv.h"
 #include "apiserver/store/store_priv.h"

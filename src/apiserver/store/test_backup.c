@@ -10,7 +10,6 @@
 #include "apiserver/store/backup.h"
 #include "apiserver/store/compact.h"
 #include "apiserver/store/read.h"
-#include "apiserver/store/restore.h"
 #include "apiserver/store/store.h"
 #include "apiserver/store/test_store.h"
 #include "apiserver/store/watch.h"
