@@ -12,24 +12,24 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-static json_t *age_of(const json_t *object, const char *path, uint64_t now_s)
+static json_t *age_since(const json_t *object, const char *path, uint64_t now_s)
 {
 	char text[APISERVER_AGE_MAX];
 	return json_string(apiserver_age(api_get_string(object, path), now_s, text));
 }
 
-static json_t *age(const json_t *object, uint64_t now_s)
+static json_t *age_of(const json_t *object, uint64_t now_s)
 {
-	return age_of(object, "metadata.creationTimestamp", now_s);
+	return age_since(object, "metadata.creationTimestamp", now_s);
 }
 
-static json_t *text_or(const json_t *object, const char *path, const char *otherwise)
+static json_t *text_or_default(const json_t *object, const char *path, const char *otherwise)
 {
 	const char *s = api_get_string(object, path);
 	return json_string(s[0] != '\0' ? s : otherwise);
 }
 
-static json_t *taken(struct strbuf *out, const char *otherwise)
+static json_t *take_text(struct strbuf *out, const char *otherwise)
 {
 	json_t *v = json_string(out->n != 0 ? out->s : otherwise);
 	strbuf_done(out);
@@ -46,7 +46,7 @@ static void add_listed(struct strbuf *out, const json_t *list)
 
 typedef VEC(const char *) words_vec;
 
-static int by_text(const void *left, const void *right)
+static int compare_texts(const void *left, const void *right)
 {
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
@@ -54,7 +54,7 @@ static int by_text(const void *left, const void *right)
 static void add_sorted(struct strbuf *out, const char **values, size_t len)
 {
 	if (len != 0)
-		qsort(values, len, sizeof(*values), by_text);
+		qsort(values, len, sizeof(*values), compare_texts);
 	for (size_t i = 0; i < len; i++) {
 		if (i == 0 || strcmp(values[i - 1], values[i]) != 0)
 			strbuf_addf(out, "%s%s", out->n != 0 ? "," : "", values[i]);
@@ -65,39 +65,39 @@ static void add_sorted(struct strbuf *out, const char **values, size_t len)
 
 json_t *apiserver_cells_plain(const json_t *object, uint64_t now_s)
 {
-	return json_pack("[no]", age(object, now_s));
+	return json_pack("[no]", age_of(object, now_s));
 }
 
 json_t *apiserver_cells_configmap(const json_t *object, uint64_t now_s)
 {
 	size_t n = json_object_size(json_object_get(object, "data")) +
 		   json_object_size(json_object_get(object, "binaryData"));
-	return json_pack("[nIo]", (json_int_t)n, age(object, now_s));
+	return json_pack("[nIo]", (json_int_t)n, age_of(object, now_s));
 }
 
 json_t *apiserver_cells_secret(const json_t *object, uint64_t now_s)
 {
 	return json_pack("[nsIo]", api_get_string(object, "type"),
 			 (json_int_t)json_object_size(json_object_get(object, "data")),
-			 age(object, now_s));
+			 age_of(object, now_s));
 }
 
 json_t *apiserver_cells_namespace(const json_t *object, uint64_t now_s)
 {
-	return json_pack("[nso]", api_get_string(object, "status.phase"), age(object, now_s));
+	return json_pack("[nso]", api_get_string(object, "status.phase"), age_of(object, now_s));
 }
 
 json_t *apiserver_cells_lease(const json_t *object, uint64_t now_s)
 {
 	return json_pack("[nso]", api_get_string(object, "spec.holderIdentity"),
-			 age(object, now_s));
+			 age_of(object, now_s));
 }
 
 json_t *apiserver_cells_servicecidr(const json_t *object, uint64_t now_s)
 {
 	struct strbuf b = STRBUF_INIT;
 	add_listed(&b, api_get(object, "spec.cidrs"));
-	return json_pack("[noo]", taken(&b, ""), age(object, now_s));
+	return json_pack("[noo]", take_text(&b, ""), age_of(object, now_s));
 }
 
 static void add_balancers(struct strbuf *out, const json_t *list)
@@ -113,7 +113,7 @@ static void add_balancers(struct strbuf *out, const json_t *list)
 	vec_done(&words);
 }
 
-static json_t *external(const json_t *spec, const json_t *status)
+static json_t *external_addresses_of(const json_t *spec, const json_t *status)
 {
 	struct strbuf b = STRBUF_INIT;
 	if (apiserver_is(spec, "type", "ExternalName"))
@@ -121,7 +121,7 @@ static json_t *external(const json_t *spec, const json_t *status)
 	if (apiserver_is(spec, "type", "LoadBalancer"))
 		add_balancers(&b, api_get(status, "loadBalancer.ingress"));
 	add_listed(&b, json_object_get(spec, "externalIPs"));
-	return taken(&b, apiserver_is(spec, "type", "LoadBalancer") ? "<pending>" : "<none>");
+	return take_text(&b, apiserver_is(spec, "type", "LoadBalancer") ? "<pending>" : "<none>");
 }
 
 static json_t *service_ports(const json_t *list)
@@ -135,31 +135,31 @@ static json_t *service_ports(const json_t *list)
 			strbuf_addf(&b, ":%lld", node);
 		strbuf_addf(&b, "/%s", api_get_string(p, "protocol"));
 	}
-	return taken(&b, "<none>");
+	return take_text(&b, "<none>");
 }
 
 /* The words in order, which are then freed. */
-static json_t *joined(char **values, size_t len, const char *otherwise)
+static json_t *join_sorted(char **values, size_t len, const char *otherwise)
 {
 	struct strbuf b = STRBUF_INIT;
 	if (len != 0)
-		qsort(values, len, sizeof(*values), by_text);
+		qsort(values, len, sizeof(*values), compare_texts);
 	for (size_t i = 0; i < len; i++) {
 		strbuf_addf(&b, "%s%s", i != 0 ? "," : "", values[i]);
 		free(values[i]);
 	}
 	free(values);
-	return taken(&b, otherwise);
+	return take_text(&b, otherwise);
 }
 
-static json_t *selector(const json_t *labels)
+static json_t *selector_of(const json_t *labels)
 {
 	VEC(char *) words = { 0 };
 	const char *key;
 	json_t *value;
 	json_object_foreach (api_tree(labels), key, value)
 		vec_push(&words, xasprintf("%s=%s", key, api_text(value)));
-	return joined(words.v, words.n, "<none>");
+	return join_sorted(words.v, words.n, "<none>");
 }
 
 json_t *apiserver_cells_service(const json_t *object, uint64_t now_s)
@@ -168,18 +168,18 @@ json_t *apiserver_cells_service(const json_t *object, uint64_t now_s)
 	const char *ip =
 		api_text_or(json_array_get(json_object_get(spec, "clusterIPs"), 0), "<none>");
 	return json_pack("[nssoooo]", api_get_string(spec, "type"), ip,
-			 external(spec, json_object_get(object, "status")),
-			 service_ports(json_object_get(spec, "ports")), age(object, now_s),
-			 selector(json_object_get(spec, "selector")));
+			 external_addresses_of(spec, json_object_get(object, "status")),
+			 service_ports(json_object_get(spec, "ports")), age_of(object, now_s),
+			 selector_of(json_object_get(spec, "selector")));
 }
 
 enum { SHOWN_MAX = 3 };
 
-static json_t *shown(struct strbuf *out, size_t count)
+static json_t *finish_shown(struct strbuf *out, size_t count)
 {
 	if (count > SHOWN_MAX)
 		strbuf_addf(out, " + %zu more...", count - SHOWN_MAX);
-	return taken(out, "<unset>");
+	return take_text(out, "<unset>");
 }
 
 static json_t *slice_ports(const json_t *list)
@@ -195,7 +195,7 @@ static json_t *slice_ports(const json_t *list)
 						? api_get_string(p, "name")
 						: "*");
 	}
-	return shown(&b, json_array_size(list));
+	return finish_shown(&b, json_array_size(list));
 }
 
 static json_t *slice_addresses(const json_t *list)
@@ -210,14 +210,15 @@ static json_t *slice_addresses(const json_t *list)
 					    api_text(json_array_get(all, k)));
 		}
 	}
-	return shown(&b, n);
+	return finish_shown(&b, n);
 }
 
 json_t *apiserver_cells_endpointslice(const json_t *object, uint64_t now_s)
 {
 	return json_pack("[nsooo]", api_get_string(object, "addressType"),
 			 slice_ports(json_object_get(object, "ports")),
-			 slice_addresses(json_object_get(object, "endpoints")), age(object, now_s));
+			 slice_addresses(json_object_get(object, "endpoints")),
+			 age_of(object, now_s));
 }
 
 static void add_host_port(struct strbuf *out, bool comma, const char *ip, long long port)
@@ -255,7 +256,7 @@ json_t *apiserver_cells_endpoints(const json_t *object, uint64_t now_s)
 	if (n > SHOWN_MAX)
 		strbuf_addf(&b, " + %zu more...", n - SHOWN_MAX);
 	bool any = json_array_size(json_object_get(object, "subsets")) != 0;
-	return json_pack("[noo]", taken(&b, any ? "" : "<none>"), age(object, now_s));
+	return json_pack("[noo]", take_text(&b, any ? "" : "<none>"), age_of(object, now_s));
 }
 
 /* ---- nodes ---- */
@@ -289,7 +290,7 @@ static json_t *node_roles(const json_t *object)
 	}
 	add_sorted(&b, words.v, words.n);
 	vec_done(&words);
-	return taken(&b, "<none>");
+	return take_text(&b, "<none>");
 }
 
 static const char *node_address(const json_t *object, const char *type)
@@ -310,22 +311,23 @@ static json_t *node_kernel(const json_t *object)
 	strbuf_adds(&b, kernel[0] != '\0' ? kernel : "<unknown>");
 	if (arch[0] != '\0')
 		strbuf_addf(&b, " (%s)", arch);
-	return taken(&b, "");
+	return take_text(&b, "");
 }
 
 json_t *apiserver_cells_node(const json_t *object, uint64_t now_s)
 {
 	return json_pack(
-		"[nooosssooo]", node_status(object), node_roles(object), age(object, now_s),
+		"[nooosssooo]", node_status(object), node_roles(object), age_of(object, now_s),
 		api_get_string(object, "status.nodeInfo.kubeletVersion"),
 		node_address(object, "InternalIP"), node_address(object, "ExternalIP"),
-		text_or(object, "status.nodeInfo.osImage", "<unknown>"), node_kernel(object),
-		text_or(object, "status.nodeInfo.containerRuntimeVersion", "<unknown>"));
+		text_or_default(object, "status.nodeInfo.osImage", "<unknown>"),
+		node_kernel(object),
+		text_or_default(object, "status.nodeInfo.containerRuntimeVersion", "<unknown>"));
 }
 
 /* ---- events ---- */
 
-static const char *first_of(const char *left, const char *right)
+static const char *first_nonempty(const char *left, const char *right)
 {
 	return left[0] != '\0' ? left : right;
 }
@@ -338,19 +340,19 @@ static json_t *event_object(const json_t *object)
 		strbuf_addc(&b, ascii_lower(*p));
 	if (name[0] != '\0')
 		strbuf_addf(&b, "/%s", name);
-	return taken(&b, "");
+	return take_text(&b, "");
 }
 
 static json_t *event_source(const json_t *object)
 {
 	struct strbuf b = STRBUF_INIT;
-	const char *host = first_of(api_get_string(object, "source.host"),
-				    api_get_string(object, "reportingInstance"));
-	strbuf_adds(&b, first_of(api_get_string(object, "source.component"),
-				 api_get_string(object, "reportingComponent")));
+	const char *host = first_nonempty(api_get_string(object, "source.host"),
+					  api_get_string(object, "reportingInstance"));
+	strbuf_adds(&b, first_nonempty(api_get_string(object, "source.component"),
+				       api_get_string(object, "reportingComponent")));
 	if (host[0] != '\0')
 		strbuf_addf(&b, ", %s", host);
-	return taken(&b, "");
+	return take_text(&b, "");
 }
 
 static json_t *event_message(const json_t *object)
@@ -363,9 +365,9 @@ json_t *apiserver_cells_event(const json_t *object, uint64_t now_s)
 {
 	char first[APISERVER_AGE_MAX], last[APISERVER_AGE_MAX];
 	const json_t *series = json_object_get(object, "series");
-	const char *begin = first_of(api_get_string(object, "firstTimestamp"),
-				     api_get_string(object, "eventTime"));
-	const char *end = first_of(api_get_string(object, "lastTimestamp"), begin);
+	const char *begin = first_nonempty(api_get_string(object, "firstTimestamp"),
+					   api_get_string(object, "eventTime"));
+	const char *end = first_nonempty(api_get_string(object, "lastTimestamp"), begin);
 	long long count = MAX(apiserver_number(object, "count"), 1);
 	if (series != NULL) {
 		end = api_get_string(series, "lastObservedTime");
@@ -391,7 +393,7 @@ static json_t *crd_versions(const json_t *object)
 			vec_push(&words, xasprintf("%s%s", api_get_string(v, "name"),
 						   stored ? "(storage)" : ""));
 	}
-	return joined(words.v, words.n, "");
+	return join_sorted(words.v, words.n, "");
 }
 
 static bool is_established(const json_t *object)
@@ -411,6 +413,6 @@ json_t *apiserver_cells_crd(const json_t *object, uint64_t now_s)
 	(void)now_s;
 	add_listed(&b, api_get(object, "spec.names.shortNames"));
 	return json_pack("[nnosnnob]", crd_versions(object),
-			 api_get_string(object, "metadata.creationTimestamp"), taken(&b, ""),
+			 api_get_string(object, "metadata.creationTimestamp"), take_text(&b, ""),
 			 is_established(object));
 }

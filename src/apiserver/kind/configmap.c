@@ -49,7 +49,7 @@ static void check_data(const json_t *object, struct api_errors *errs)
 			       "may not be more than 1048576 bytes");
 }
 
-static bool differ(const json_t *left, const json_t *right)
+static bool is_different(const json_t *left, const json_t *right)
 {
 	return (left == NULL) != (right == NULL) || (left != NULL && !json_equal(left, right));
 }
@@ -63,13 +63,14 @@ static void check_immutable(const json_t *object, const json_t *old, struct api_
 	if (!json_is_true(json_object_get(object, "immutable")))
 		apiserver_forbidden(errs, "immutable", text);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		if (differ(json_object_get(object, fields[i]), json_object_get(old, fields[i])))
+		if (is_different(json_object_get(object, fields[i]),
+				 json_object_get(old, fields[i])))
 			apiserver_forbidden(errs, fields[i], text);
 	}
 }
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_configmap(const struct apiserver_env *env, const json_t *object,
+			       const json_t *old, struct api_errors *errs)
 {
 	(void)env;
 	if (old != NULL) {
@@ -82,7 +83,7 @@ static void validate(const struct apiserver_env *env, const json_t *object, cons
 const struct apiserver_strategy apiserver_configmap_strategy = {
 	.kind = "ConfigMap",
 	.group = "",
-	.validate = validate,
+	.validate = validate_configmap,
 	.counts = apiserver_no_generation,
 	.cells = apiserver_cells_configmap,
 };

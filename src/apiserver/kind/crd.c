@@ -33,7 +33,7 @@ json_t *apiserver_crd_object(const struct apiserver_resource *resource, const ch
 }
 
 /* The definition that a user's must be equal to. */
-static const struct apiserver_resource *ours(const json_t *object)
+static const struct apiserver_resource *find_own_kind(const json_t *object)
 {
 	size_t n;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);
@@ -45,7 +45,7 @@ static const struct apiserver_resource *ours(const json_t *object)
 	return NULL;
 }
 
-static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+static void prepare_crd(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	(void)env;
 	apiserver_default(apiserver_member(object, "spec"), "conversion",
@@ -53,10 +53,10 @@ static void prepare(const struct apiserver_env *env, json_t *object, const json_
 	apiserver_take_old(object, old, "status");
 }
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_crd(const struct apiserver_env *env, const json_t *object, const json_t *old,
+			 struct api_errors *errs)
 {
-	const struct apiserver_resource *r = ours(object);
+	const struct apiserver_resource *r = find_own_kind(object);
 	(void)env, (void)old;
 	if (r == NULL) {
 		apiserver_forbidden(errs, "spec",
@@ -75,7 +75,7 @@ static void validate(const struct apiserver_env *env, const json_t *object, cons
 const struct apiserver_strategy apiserver_crd_strategy = {
 	.kind = "CustomResourceDefinition",
 	.group = "apiextensions.k8s.io",
-	.prepare = prepare,
-	.validate = validate,
+	.prepare = prepare_crd,
+	.validate = validate_crd,
 	.cells = apiserver_cells_crd,
 };

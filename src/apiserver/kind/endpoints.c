@@ -11,7 +11,7 @@
 
 enum { PORT_MAX = 65535 };
 
-static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+static void prepare_endpoints(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *subset, *port;
 	size_t i, k;
@@ -101,8 +101,8 @@ static void check_subset(const json_t *subset, size_t index, struct api_errors *
 	}
 }
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_endpoints(const struct apiserver_env *env, const json_t *object,
+			       const json_t *old, struct api_errors *errs)
 {
 	const json_t *subsets = json_object_get(object, "subsets"), *subset;
 	size_t i;
@@ -116,8 +116,8 @@ static void validate(const struct apiserver_env *env, const json_t *object, cons
 const struct apiserver_strategy apiserver_endpoints_strategy = {
 	.kind = "Endpoints",
 	.group = "",
-	.prepare = prepare,
-	.validate = validate,
+	.prepare = prepare_endpoints,
+	.validate = validate_endpoints,
 	.counts = apiserver_no_generation,
 	.cells = apiserver_cells_endpoints,
 };

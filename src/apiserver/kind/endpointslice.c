@@ -12,7 +12,7 @@
 
 enum { ADDRESSES_MAX = 100, ENDPOINTS_MAX = 1000, PORTS_MAX = 20000, HINTS_MAX = 8 };
 
-static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+static void prepare_slice(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *endpoints = json_object_get(object, "endpoints"),
 	       *ports = json_object_get(object, "ports");
@@ -29,8 +29,8 @@ static void prepare(const struct apiserver_env *env, json_t *object, const json_
 
 /* The server's store does not know an empty list from none. Only now, as whoever writes an empty
  * one manages that field. */
-static int admit(const struct apiserver_env *env, json_t *object, const json_t *old,
-		 struct api_errors *errs)
+static int admit_slice(const struct apiserver_env *env, json_t *object, const json_t *old,
+		       struct api_errors *errs)
 {
 	static const char *const lists[] = { "endpoints", "ports" };
 	(void)env, (void)old, (void)errs;
@@ -41,7 +41,7 @@ static int admit(const struct apiserver_env *env, json_t *object, const json_t *
 	return 0;
 }
 
-static void too_many(struct api_errors *errs, const char *field, size_t len, size_t max)
+static void add_too_many(struct api_errors *errs, const char *field, size_t len, size_t max)
 {
 	char value[24], text[64];
 	snprintf(value, sizeof(value), "%zu", len);
@@ -123,7 +123,7 @@ static void check_addresses(const json_t *list, size_t index, const char *type,
 	if (json_array_size(list) == 0)
 		apiserver_required(errs, all.s, "");
 	if (json_array_size(list) > ADDRESSES_MAX)
-		too_many(errs, all.s, json_array_size(list), ADDRESSES_MAX);
+		add_too_many(errs, all.s, json_array_size(list), ADDRESSES_MAX);
 	for (size_t k = 0; k < json_array_size(list); k++) {
 		const char *s = api_text(json_array_get(list, k));
 		apiserver_path(&one, "endpoints[%zu].addresses[%zu]", index, k);
@@ -139,8 +139,8 @@ static void check_hints(const json_t *list, size_t index, const char *which, api
 {
 	struct apiserver_path p;
 	if (json_array_size(list) > HINTS_MAX) {
-		too_many(errs, apiserver_path(&p, "endpoints[%zu].hints.%s", index, which),
-			 json_array_size(list), HINTS_MAX);
+		add_too_many(errs, apiserver_path(&p, "endpoints[%zu].hints.%s", index, which),
+			     json_array_size(list), HINTS_MAX);
 		return;
 	}
 	struct map seen;
@@ -155,25 +155,29 @@ static void check_hints(const json_t *list, size_t index, const char *which, api
 	map_done(&seen);
 }
 
-static void check_endpoint(const json_t *e, size_t index, const char *type, struct api_errors *errs)
+static void check_endpoint(const json_t *endpoint, size_t index, const char *type,
+			   struct api_errors *errs)
 {
-	const json_t *node = json_object_get(e, "nodeName"), *host = json_object_get(e, "hostname");
+	const json_t *node = json_object_get(endpoint, "nodeName"),
+		     *host = json_object_get(endpoint, "hostname");
 	struct apiserver_path p;
-	check_addresses(json_object_get(e, "addresses"), index, type, errs);
+	check_addresses(json_object_get(endpoint, "addresses"), index, type, errs);
 	apiserver_path(&p, "endpoints[%zu].nodeName", index);
 	if (node != NULL)
 		apiserver_subdomain(&(struct apiserver_at){ errs, p.s, NULL }, api_text(node));
 	apiserver_path(&p, "endpoints[%zu].hostname", index);
 	if (host != NULL)
 		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, api_text(host));
-	check_hints(api_get(e, "hints.forZones"), index, "forZones", apiserver_label_value, errs);
-	check_hints(api_get(e, "hints.forNodes"), index, "forNodes", apiserver_subdomain, errs);
+	check_hints(api_get(endpoint, "hints.forZones"), index, "forZones", apiserver_label_value,
+		    errs);
+	check_hints(api_get(endpoint, "hints.forNodes"), index, "forNodes", apiserver_subdomain,
+		    errs);
 }
 
 static void check_endpoints(const json_t *list, const char *type, struct api_errors *errs)
 {
 	if (json_array_size(list) > ENDPOINTS_MAX) {
-		too_many(errs, "endpoints", json_array_size(list), ENDPOINTS_MAX);
+		add_too_many(errs, "endpoints", json_array_size(list), ENDPOINTS_MAX);
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(list); i++)
@@ -183,7 +187,7 @@ static void check_endpoints(const json_t *list, const char *type, struct api_err
 static void check_ports(const json_t *list, struct api_errors *errs)
 {
 	if (json_array_size(list) > PORTS_MAX) {
-		too_many(errs, "ports", json_array_size(list), PORTS_MAX);
+		add_too_many(errs, "ports", json_array_size(list), PORTS_MAX);
 		return;
 	}
 	struct map seen;
@@ -193,8 +197,8 @@ static void check_ports(const json_t *list, struct api_errors *errs)
 	map_done(&seen);
 }
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_slice(const struct apiserver_env *env, const json_t *object, const json_t *old,
+			   struct api_errors *errs)
 {
 	static const char *const types[] = { "FQDN", "IPv4", "IPv6", NULL };
 	const char *type = api_get_string(object, "addressType");
@@ -219,30 +223,31 @@ static bool is_none(const json_t *value)
 	       (json_is_array(value) && json_array_size(value) == 0);
 }
 
-static bool differ(const json_t *left, const json_t *right)
+static bool is_different(const json_t *left, const json_t *right)
 {
 	return is_none(left) || is_none(right) ? is_none(left) != is_none(right)
 					       : !json_equal(left, right);
 }
 
 /* Labels count, too. */
-static bool counts(const json_t *object, const json_t *old)
+static bool changes_generation(const json_t *object, const json_t *old)
 {
 	static const char *const fields[] = { "endpoints", "ports", "addressType" };
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		if (differ(json_object_get(object, fields[i]), json_object_get(old, fields[i])))
+		if (is_different(json_object_get(object, fields[i]),
+				 json_object_get(old, fields[i])))
 			return true;
 	}
 	return old == NULL ||
-	       differ(api_get(object, "metadata.labels"), api_get(old, "metadata.labels"));
+	       is_different(api_get(object, "metadata.labels"), api_get(old, "metadata.labels"));
 }
 
 const struct apiserver_strategy apiserver_endpointslice_strategy = {
 	.kind = "EndpointSlice",
 	.group = "discovery.k8s.io",
-	.prepare = prepare,
-	.validate = validate,
-	.admit = admit,
-	.counts = counts,
+	.prepare = prepare_slice,
+	.validate = validate_slice,
+	.admit = admit_slice,
+	.counts = changes_generation,
 	.cells = apiserver_cells_endpointslice,
 };

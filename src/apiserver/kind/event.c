@@ -32,7 +32,7 @@ static void rename_member(json_t *object, const char *from, const char *to)
 }
 
 /* What one version always writes and the other does not. */
-static void reshape(json_t *object, const char *version)
+static void set_version_fields(json_t *object, const char *version)
 {
 	json_object_set_new(object, "apiVersion", json_string(version));
 	bool core = strcmp(version, "v1") == 0;
@@ -56,7 +56,7 @@ static void to_stored(json_t *object, const char *version)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		rename_member(object, names[i].events, names[i].core);
-	reshape(object, "v1");
+	set_version_fields(object, "v1");
 }
 
 static void from_stored(json_t *object, const char *version)
@@ -66,7 +66,7 @@ static void from_stored(json_t *object, const char *version)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		rename_member(object, names[i].core, names[i].events);
-	reshape(object, "events.k8s.io/v1");
+	set_version_fields(object, "events.k8s.io/v1");
 }
 
 /* ---- checks, on the older form ---- */
@@ -89,7 +89,7 @@ static void check_short(const json_t *object, const char *field, struct api_erro
 	check_length(object, field, SHORT_MAX, errs);
 }
 
-static void bad_namespace(const json_t *object, struct api_errors *errs)
+static void add_bad_namespace(const json_t *object, struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	strbuf_add_quoted(&value, slice_of(api_get_string(object, "involvedObject.namespace")));
@@ -103,7 +103,7 @@ static void check_old_style(const json_t *object, struct api_errors *errs)
 	bool fits = ns[0] == '\0' ? strcmp(api_namespace(object), "default") == 0
 				  : strcmp(api_namespace(object), ns) == 0;
 	if (!fits)
-		bad_namespace(object, errs);
+		add_bad_namespace(object, errs);
 }
 
 static void check_with_time(const json_t *object, const char *controller, struct api_errors *errs)
@@ -111,7 +111,7 @@ static void check_with_time(const json_t *object, const char *controller, struct
 	const char *ns = api_get_string(object, "involvedObject.namespace");
 	if (ns[0] == '\0' && strcmp(api_namespace(object), "default") != 0 &&
 	    strcmp(api_namespace(object), "kube-system") != 0)
-		bad_namespace(object, errs);
+		add_bad_namespace(object, errs);
 	if (!apiserver_has_text(object, "reportingComponent"))
 		apiserver_required(errs, controller, "");
 	apiserver_label_key(&(struct apiserver_at){ errs, controller, NULL },
@@ -134,14 +134,15 @@ static void check_series(const json_t *object, struct api_errors *errs)
 		apiserver_required(errs, "series.lastObservedTime", "");
 }
 
-static void unset(const json_t *object, const char *field, bool is_set, struct api_errors *errs)
+static void check_unset(const json_t *object, const char *field, bool is_set,
+			struct api_errors *errs)
 {
 	(void)object;
 	if (is_set)
 		api_errors_add(errs, API_FIELD_INVALID, field, "\"\"", "needs to be unset");
 }
 
-static void check_new(const json_t *object, struct api_errors *errs)
+static void check_created(const json_t *object, struct api_errors *errs)
 {
 	const char *type = api_get_string(object, "type");
 	const json_t *source = json_object_get(object, "source");
@@ -153,11 +154,12 @@ static void check_new(const json_t *object, struct api_errors *errs)
 		strbuf_addf(&text, "has invalid value: %s", type);
 		api_errors_add(errs, API_FIELD_INVALID, "type", "\"\"", text.s);
 	}
-	unset(object, "firstTimestamp", apiserver_has_text(object, "firstTimestamp"), errs);
-	unset(object, "lastTimestamp", apiserver_has_text(object, "lastTimestamp"), errs);
-	unset(object, "count", apiserver_number(object, "count") != 0, errs);
-	unset(object, "source",
-	      apiserver_has_text(source, "component") || apiserver_has_text(source, "host"), errs);
+	check_unset(object, "firstTimestamp", apiserver_has_text(object, "firstTimestamp"), errs);
+	check_unset(object, "lastTimestamp", apiserver_has_text(object, "lastTimestamp"), errs);
+	check_unset(object, "count", apiserver_number(object, "count") != 0, errs);
+	check_unset(object, "source",
+		    apiserver_has_text(source, "component") || apiserver_has_text(source, "host"),
+		    errs);
 }
 
 /* An object reference as the server's inner type is written. */
@@ -208,7 +210,8 @@ static void check_update(const json_t *object, const json_t *old, struct api_err
 				    json_object_get(old, fields[i]));
 }
 
-static void check(const json_t *object, const json_t *old, bool newer, struct api_errors *errs)
+static void check_event(const json_t *object, const json_t *old, bool newer,
+			struct api_errors *errs)
 {
 	struct api_errors meta = { 0 };
 	api_errors_move(&meta, errs); /* of metadata: the server looks at it last */
@@ -217,7 +220,7 @@ static void check(const json_t *object, const json_t *old, bool newer, struct ap
 	else
 		check_with_time(object, newer ? "reportingController" : "reportingComponent", errs);
 	if (newer && old == NULL)
-		check_new(object, errs);
+		check_created(object, errs);
 	else if (newer)
 		check_update(object, old, errs);
 	if (errs->n == 0 || newer)
@@ -225,8 +228,8 @@ static void check(const json_t *object, const json_t *old, bool newer, struct ap
 	api_errors_done(&meta);
 }
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_event(const struct apiserver_env *env, const json_t *object, const json_t *old,
+			   struct api_errors *errs)
 {
 	(void)env;
 	json_t *now = json_deep_copy(object), *was = old != NULL ? json_deep_copy(old) : NULL;
@@ -234,12 +237,12 @@ static void validate(const struct apiserver_env *env, const json_t *object, cons
 	to_stored(now, "v1");
 	if (was != NULL)
 		to_stored(was, "v1");
-	check(now, was, newer, errs);
+	check_event(now, was, newer, errs);
 	json_decref(now);
 	json_decref(was);
 }
 
-static json_t *newer_cells(const json_t *object, uint64_t now_s)
+static json_t *cells_of_newer(const json_t *object, uint64_t now_s)
 {
 	json_t *core = json_deep_copy(object);
 	to_stored(core, "v1");
@@ -251,7 +254,7 @@ static json_t *newer_cells(const json_t *object, uint64_t now_s)
 const struct apiserver_strategy apiserver_event_strategy = {
 	.kind = "Event",
 	.group = "",
-	.validate = validate,
+	.validate = validate_event,
 	.to_stored = to_stored,
 	.from_stored = from_stored,
 	.counts = apiserver_no_generation,
@@ -261,9 +264,9 @@ const struct apiserver_strategy apiserver_event_strategy = {
 const struct apiserver_strategy apiserver_events_event_strategy = {
 	.kind = "Event",
 	.group = "events.k8s.io",
-	.validate = validate,
+	.validate = validate_event,
 	.to_stored = to_stored,
 	.from_stored = from_stored,
 	.counts = apiserver_no_generation,
-	.cells = newer_cells,
+	.cells = cells_of_newer,
 };

@@ -43,9 +43,9 @@ static json_t *zero_of(const json_t *schema)
 	return json_null();
 }
 
-static void shape(const json_t *schema, json_t *v);
+static void normalize_value(const json_t *schema, json_t *v);
 
-static void shape_members(const json_t *schema, const json_t *members, json_t *val)
+static void normalize_members(const json_t *schema, const json_t *members, json_t *val)
 {
 	bool preserve =
 		json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
@@ -60,14 +60,14 @@ static void shape_members(const json_t *schema, const json_t *members, json_t *v
 	{
 		member = json_object_get(members, key);
 		if (member != NULL)
-			shape(member, value);
+			normalize_value(member, value);
 		if (member == NULL ? !preserve : keep_of(member) == KEEP_FULL && is_empty(value))
 			json_object_del(val, key);
 	}
 }
 
 /* Times are kept in UTC. What is no time was refused when the body was read. */
-static void shape_text(const json_t *schema, json_t *value)
+static void normalize_text(const json_t *schema, json_t *value)
 {
 	const char *type = api_get_string(schema, "x-go.type");
 	char text[API_TIME_TEXT_MAX];
@@ -78,7 +78,7 @@ static void shape_text(const json_t *schema, json_t *value)
 	json_string_set(value, micro ? api_micro_time(ns, text) : api_time(ns, text));
 }
 
-static void shape(const json_t *schema, json_t *val)
+static void normalize_value(const json_t *schema, json_t *val)
 {
 	const json_t *members = json_object_get(schema, "properties");
 	const json_t *below =
@@ -87,15 +87,15 @@ static void shape(const json_t *schema, json_t *val)
 	json_t *value;
 	size_t i;
 	if (json_is_string(val)) {
-		shape_text(schema, val);
+		normalize_text(schema, val);
 	} else if (json_is_object(val) && members != NULL) {
-		shape_members(schema, members, val);
+		normalize_members(schema, members, val);
 	} else if (json_is_object(val) && below != NULL) {
 		json_object_foreach (val, key, value)
-			shape(below, value);
+			normalize_value(below, value);
 	} else if (json_is_array(val) && below != NULL) {
 		json_array_foreach (val, i, value)
-			shape(below, value);
+			normalize_value(below, value);
 	}
 }
 
@@ -145,15 +145,15 @@ void apiserver_shape_nulls(const struct apiserver_resource *resource, json_t *ob
 
 void apiserver_shape_by(const json_t *schema, json_t *object)
 {
-	shape(schema, object);
+	normalize_value(schema, object);
 }
 
 void apiserver_shape(const struct apiserver_resource *resource, json_t *object)
 {
-	shape(resource->openapi, object);
+	normalize_value(resource->openapi, object);
 }
 
 void apiserver_shape_metadata(json_t *object)
 {
-	shape(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
+	normalize_value(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
 }

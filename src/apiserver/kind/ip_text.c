@@ -55,7 +55,7 @@ int apiserver_address_family(const char *text)
 	return read_address(text, &a) ? a.family : 0;
 }
 
-static bool was_there(const json_t *kept, const char *text)
+static bool is_kept(const json_t *kept, const char *text)
 {
 	for (size_t i = 0; i < json_array_size(kept); i++) {
 		if (strcmp(api_text(json_array_get(kept, i)), text) == 0)
@@ -64,8 +64,8 @@ static bool was_there(const json_t *kept, const char *text)
 	return false;
 }
 
-static bool complain(struct api_errors *errs, const char *field, const char *text,
-		     const char *detail)
+static bool add_error(struct api_errors *errs, const char *field, const char *text,
+		      const char *detail)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	strbuf_add_quoted(&value, slice_of(text));
@@ -77,15 +77,15 @@ bool apiserver_address(struct api_errors *errs, const char *field, const char *t
 		       const json_t *kept)
 {
 	struct address a;
-	if (was_there(kept, text))
+	if (is_kept(kept, text))
 		return true;
 	if (!read_address(text, &a))
-		return complain(errs, field, text,
-				"must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+		return add_error(errs, field, text,
+				 "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
 	if (a.zeros)
-		return complain(errs, field, text, "must not have leading 0s");
+		return add_error(errs, field, text, "must not have leading 0s");
 	if (a.mapped)
-		return complain(errs, field, text, "must not be an IPv4-mapped IPv6 address");
+		return add_error(errs, field, text, "must not be an IPv4-mapped IPv6 address");
 	return true;
 }
 
@@ -100,10 +100,10 @@ bool apiserver_address_canonical(struct api_errors *errs, const char *field, con
 	    strcmp(text, string) == 0)
 		return true;
 	snprintf(detail, sizeof(detail), "must be in canonical form (\"%s\")", text);
-	return complain(errs, field, string, detail);
+	return add_error(errs, field, string, detail);
 }
 
-static bool all_zero(const uint8_t *data, size_t len)
+static bool is_all_zero(const uint8_t *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		if (data[i] != 0)
@@ -121,17 +121,17 @@ void apiserver_address_endpoint(struct api_errors *errs, const char *field, cons
 	const uint8_t *b = a.byte;
 	bool v4 = a.family == 4;
 	snprintf(text, sizeof(text), "may not be unspecified (%s)", string);
-	if (all_zero(b, v4 ? 4 : 16))
-		complain(errs, field, string, text);
-	if (v4 ? b[0] == 127 : all_zero(b, 15) && b[15] == 1)
-		complain(errs, field, string,
-			 "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+	if (is_all_zero(b, v4 ? 4 : 16))
+		add_error(errs, field, string, text);
+	if (v4 ? b[0] == 127 : is_all_zero(b, 15) && b[15] == 1)
+		add_error(errs, field, string,
+			  "may not be in the loopback range (127.0.0.0/8, ::1/128)");
 	if (v4 ? b[0] == 169 && b[1] == 254 : b[0] == 0xfe && (b[1] & 0xc0) == 0x80)
-		complain(errs, field, string,
-			 "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+		add_error(errs, field, string,
+			  "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
 	if (v4 ? b[0] == 224 && b[1] == 0 && b[2] == 0 : b[0] == 0xff && (b[1] & 0x0f) == 0x02)
-		complain(errs, field, string,
-			 "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
+		add_error(errs, field, string,
+			  "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
 }
 
 /* ---- networks ---- */
@@ -164,7 +164,7 @@ int apiserver_network_family(const char *text)
 	return read_network(text, &n) ? n.a.family : 0;
 }
 
-static bool bits_beyond(const struct network *network)
+static bool has_bits_beyond(const struct network *network)
 {
 	unsigned all = network->a.family == 4 ? 32 : 128;
 	for (unsigned i = network->bits; i < all; i++) {
@@ -178,18 +178,18 @@ bool apiserver_network(struct api_errors *errs, const char *field, const char *t
 		       const json_t *kept)
 {
 	struct network n;
-	if (was_there(kept, text))
+	if (is_kept(kept, text))
 		return true;
 	if (!read_network(text, &n))
-		return complain(errs, field, text,
-				"must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+		return add_error(errs, field, text,
+				 "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
 	if (n.zeros || n.a.zeros)
-		return complain(errs, field, text,
-				"must not have leading 0s in IP or prefix length");
+		return add_error(errs, field, text,
+				 "must not have leading 0s in IP or prefix length");
 	if (n.a.mapped)
-		return complain(errs, field, text, "must not have an IPv4-mapped IPv6 address");
-	if (bits_beyond(&n))
-		return complain(errs, field, text,
-				"must not have bits set beyond the prefix length");
+		return add_error(errs, field, text, "must not have an IPv4-mapped IPv6 address");
+	if (has_bits_beyond(&n))
+		return add_error(errs, field, text,
+				 "must not have bits set beyond the prefix length");
 	return true;
 }

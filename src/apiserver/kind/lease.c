@@ -6,8 +6,8 @@
 #include "apiserver/kind/strategy.h"
 #include "apiserver/kind/name_rules.h"
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_lease(const struct apiserver_env *env, const json_t *object, const json_t *old,
+			   struct api_errors *errs)
 {
 	const json_t *spec = json_object_get(object, "spec");
 	const json_t *duration = json_object_get(spec, "leaseDurationSeconds");
@@ -22,7 +22,7 @@ static void validate(const struct apiserver_env *env, const json_t *object, cons
 }
 
 /* The server knows these two only with a feature that is off. */
-static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+static void prepare_lease(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *spec = json_object_get(object, "spec");
 	(void)env, (void)old;
@@ -33,8 +33,8 @@ static void prepare(const struct apiserver_env *env, json_t *object, const json_
 const struct apiserver_strategy apiserver_lease_strategy = {
 	.kind = "Lease",
 	.group = "coordination.k8s.io",
-	.prepare = prepare,
-	.validate = validate,
+	.prepare = prepare_lease,
+	.validate = validate_lease,
 	.counts = apiserver_no_generation,
 	.cells = apiserver_cells_lease,
 };

@@ -39,22 +39,22 @@ static const char config_key_words[] =
 
 enum { LABEL_MAX = 63, SUBDOMAIN_MAX = 253, PORT_NAME_MAX = 15 };
 
-static void complain(const struct apiserver_at *at, const char *text, const char *detail)
+static void add_error(const struct apiserver_at *at, const char *text, const char *detail)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	strbuf_add_quoted(&value, slice_of(at->shown != NULL ? at->shown : text));
 	api_errors_add(at->errs, API_FIELD_INVALID, at->field, value.s, detail);
 }
 
-static void too_long(const struct apiserver_at *at, const char *string, const char *prefix,
-		     size_t max, const char *units)
+static void add_too_long(const struct apiserver_at *at, const char *string, const char *prefix,
+			 size_t max, const char *units)
 {
 	char text[80];
 	snprintf(text, sizeof(text), "%smust be no more than %zu %s", prefix, max, units);
-	complain(at, string, text);
+	add_error(at, string, text);
 }
 
-static bool lower_or_digit(char ch)
+static bool is_lower_or_digit(char ch)
 {
 	return ascii_isdigit(ch) || (ch >= 'a' && ch <= 'z');
 }
@@ -62,7 +62,7 @@ static bool lower_or_digit(char ch)
 static bool is_label(struct slice text)
 {
 	for (size_t i = 0; i < text.n; i++) {
-		if (!lower_or_digit(text.p[i]) && text.p[i] != '-')
+		if (!is_lower_or_digit(text.p[i]) && text.p[i] != '-')
 			return false;
 	}
 	return text.n != 0 && text.p[0] != '-' && text.p[text.n - 1] != '-';
@@ -80,30 +80,30 @@ static bool is_subdomain(struct slice text)
 void apiserver_label(const struct apiserver_at *at, const char *text)
 {
 	if (strlen(text) > LABEL_MAX)
-		too_long(at, text, "", LABEL_MAX, "characters");
+		add_too_long(at, text, "", LABEL_MAX, "characters");
 	if (is_label(slice_of(text)))
 		return;
-	complain(at, text, is_subdomain(slice_of(text)) ? "must not contain dots" : label_words);
+	add_error(at, text, is_subdomain(slice_of(text)) ? "must not contain dots" : label_words);
 }
 
 void apiserver_subdomain(const struct apiserver_at *at, const char *text)
 {
 	if (strlen(text) > SUBDOMAIN_MAX)
-		too_long(at, text, "", SUBDOMAIN_MAX, "characters");
+		add_too_long(at, text, "", SUBDOMAIN_MAX, "characters");
 	if (!is_subdomain(slice_of(text)))
-		complain(at, text, subdomain_words);
+		add_error(at, text, subdomain_words);
 }
 
 void apiserver_path_segment(const struct apiserver_at *at, const char *text)
 {
 	if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0) {
-		complain(at, text, text[1] == '\0' ? "may not be '.'" : "may not be '..'");
+		add_error(at, text, text[1] == '\0' ? "may not be '.'" : "may not be '..'");
 		return;
 	}
 	if (strchr(text, '/') != NULL)
-		complain(at, text, "may not contain '/'");
+		add_error(at, text, "may not contain '/'");
 	if (strchr(text, '%') != NULL)
-		complain(at, text, "may not contain '%'");
+		add_error(at, text, "may not contain '%'");
 }
 
 static bool is_key_name(struct slice text)
@@ -121,14 +121,14 @@ static void check_prefix(const struct apiserver_at *at, const char *string, stru
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (prefix.n == 0) {
-		complain(at, string, "prefix part must be non-empty");
+		add_error(at, string, "prefix part must be non-empty");
 		return;
 	}
 	if (prefix.n > SUBDOMAIN_MAX)
-		too_long(at, string, "prefix part ", SUBDOMAIN_MAX, "bytes");
+		add_too_long(at, string, "prefix part ", SUBDOMAIN_MAX, "bytes");
 	strbuf_addf(&text, "prefix part %s", subdomain_words);
 	if (!is_subdomain(prefix))
-		complain(at, string, text.s);
+		add_error(at, string, text.s);
 }
 
 void apiserver_label_key(const struct apiserver_at *at, const char *text)
@@ -137,28 +137,28 @@ void apiserver_label_key(const struct apiserver_at *at, const char *text)
 	if (slice_find(name, '/') >= 0)
 		prefix = slice_cut(&name, '/');
 	if (slice_find(name, '/') >= 0) {
-		complain(at, text,
-			 "a valid label key " KEY_WORDS
-			 " with an optional DNS subdomain prefix and "
-			 "'/' (e.g. 'example.com/MyName')");
+		add_error(at, text,
+			  "a valid label key " KEY_WORDS
+			  " with an optional DNS subdomain prefix and "
+			  "'/' (e.g. 'example.com/MyName')");
 		return;
 	}
 	if (prefix.p != NULL)
 		check_prefix(at, text, prefix);
 	if (name.n == 0)
-		complain(at, text, "name part must be non-empty");
+		add_error(at, text, "name part must be non-empty");
 	else if (name.n > LABEL_MAX)
-		too_long(at, text, "name part ", LABEL_MAX, "bytes");
+		add_too_long(at, text, "name part ", LABEL_MAX, "bytes");
 	if (!is_key_name(name))
-		complain(at, text, "name part " KEY_WORDS);
+		add_error(at, text, "name part " KEY_WORDS);
 }
 
 void apiserver_label_value(const struct apiserver_at *at, const char *text)
 {
 	if (strlen(text) > LABEL_MAX)
-		too_long(at, text, "", LABEL_MAX, "bytes");
+		add_too_long(at, text, "", LABEL_MAX, "bytes");
 	if (text[0] != '\0' && !is_key_name(slice_of(text)))
-		complain(at, text, value_words);
+		add_error(at, text, value_words);
 }
 
 static bool is_config_key(const char *text)
@@ -172,15 +172,15 @@ static bool is_config_key(const char *text)
 void apiserver_config_key(const struct apiserver_at *at, const char *text)
 {
 	if (strlen(text) > SUBDOMAIN_MAX)
-		too_long(at, text, "", SUBDOMAIN_MAX, "characters");
+		add_too_long(at, text, "", SUBDOMAIN_MAX, "characters");
 	if (!is_config_key(text))
-		complain(at, text, config_key_words);
+		add_error(at, text, config_key_words);
 	if (strcmp(text, ".") == 0)
-		complain(at, text, "must not be '.'");
+		add_error(at, text, "must not be '.'");
 	else if (strcmp(text, "..") == 0)
-		complain(at, text, "must not be '..'");
+		add_error(at, text, "must not be '..'");
 	else if (strncmp(text, "..", 2) == 0)
-		complain(at, text, "must not start with '..'");
+		add_error(at, text, "must not start with '..'");
 }
 
 void apiserver_port_name(const struct apiserver_at *at, const char *text)
@@ -188,19 +188,19 @@ void apiserver_port_name(const struct apiserver_at *at, const char *text)
 	size_t n = strlen(text), letters = 0, known = 0;
 	for (size_t i = 0; i < n; i++) {
 		letters += text[i] >= 'a' && text[i] <= 'z';
-		known += lower_or_digit(text[i]) || text[i] == '-';
+		known += is_lower_or_digit(text[i]) || text[i] == '-';
 	}
 	if (n > PORT_NAME_MAX)
-		too_long(at, text, "", PORT_NAME_MAX, "characters");
+		add_too_long(at, text, "", PORT_NAME_MAX, "characters");
 	if (known != n || n == 0)
-		complain(at, text,
-			 "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+		add_error(at, text,
+			  "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
 	if (letters == 0)
-		complain(at, text, "must contain at least one letter (a-z)");
+		add_error(at, text, "must contain at least one letter (a-z)");
 	if (strstr(text, "--") != NULL)
-		complain(at, text, "must not contain consecutive hyphens");
+		add_error(at, text, "must not contain consecutive hyphens");
 	if (n > 0 && (text[0] == '-' || text[n - 1] == '-'))
-		complain(at, text, "must not begin or end with a hyphen");
+		add_error(at, text, "must not begin or end with a hyphen");
 }
 
 void apiserver_labels(struct api_errors *errs, const char *field, const json_t *labels)

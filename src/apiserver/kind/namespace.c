@@ -7,7 +7,7 @@
 #include "apiserver/kind/strategy.h"
 #include "apiserver/kind/name_rules.h"
 
-static bool has_ours(const json_t *list)
+static bool has_kubernetes_finalizer(const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		if (strcmp(api_text(json_array_get(list, i)), "kubernetes") == 0)
@@ -16,7 +16,7 @@ static bool has_ours(const json_t *list)
 	return false;
 }
 
-static void put_label(json_t *object)
+static void set_name_label(json_t *object)
 {
 	json_t *meta = apiserver_member(object, "metadata");
 	if (api_name(object)[0] != '\0')
@@ -27,14 +27,14 @@ static void put_label(json_t *object)
 static void prepare_status(json_t *object, const json_t *old)
 {
 	(void)old;
-	put_label(object);
+	set_name_label(object);
 }
 
-static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+static void prepare_namespace(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *spec = apiserver_member(object, "spec");
 	(void)env;
-	put_label(object);
+	set_name_label(object);
 	if (old != NULL) {
 		apiserver_take_old(spec, json_object_get(old, "spec"), "finalizers");
 		apiserver_take_old(object, old, "status");
@@ -43,12 +43,12 @@ static void prepare(const struct apiserver_env *env, json_t *object, const json_
 	json_object_set_new(object, "status", json_pack("{ss}", "phase", "Active"));
 	apiserver_default(spec, "finalizers", json_array());
 	json_t *list = json_object_get(spec, "finalizers");
-	if (!has_ours(list))
+	if (!has_kubernetes_finalizer(list))
 		json_array_append_new(list, json_string("kubernetes"));
 }
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_namespace(const struct apiserver_env *env, const json_t *object,
+			       const json_t *old, struct api_errors *errs)
 {
 	static const char field[] = "spec.finalizers";
 	const json_t *list = api_get(object, field);
@@ -82,8 +82,8 @@ static void validate_status(const json_t *object, const json_t *old, struct api_
 const struct apiserver_strategy apiserver_namespace_strategy = {
 	.kind = "Namespace",
 	.group = "",
-	.prepare = prepare,
-	.validate = validate,
+	.prepare = prepare_namespace,
+	.validate = validate_namespace,
 	.prepare_status = prepare_status,
 	.validate_status = validate_status,
 	.counts = apiserver_no_generation,

@@ -20,7 +20,7 @@ static void prepare_status(json_t *object, const json_t *old)
 }
 
 /* podCIDR is the first of podCIDRs; the plural one wins. */
-static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+static void prepare_node(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *spec = json_object_get(object, "spec");
 	const json_t *one = json_object_get(spec, "podCIDR");
@@ -39,7 +39,7 @@ static void prepare(const struct apiserver_env *env, json_t *object, const json_
 }
 
 /* A taint as the server's inner type is written. */
-static void add_inner_taint(struct strbuf *out, const json_t *tree)
+static void add_go_taint(struct strbuf *out, const json_t *tree)
 {
 	strbuf_adds(out, "{\"Key\":");
 	strbuf_add_json(out, slice_of(api_get_string(tree, "key")));
@@ -77,7 +77,7 @@ static void check_taint(const json_t *list, size_t index, struct map *seen, stru
 	strbuf_addf(&pair, "%s\n%s", key, effect);
 	if (map_set(seen, strbuf_slice(&pair), seen) == NULL)
 		return;
-	add_inner_taint(&text, t);
+	add_go_taint(&text, t);
 	api_errors_add(errs, API_FIELD_DUPLICATE, apiserver_path(&p, "metadata.taints[%zu]", index),
 		       text.s, "taints must be unique by key and effect pair");
 }
@@ -111,8 +111,8 @@ static void check_update(const json_t *object, const json_t *old, struct api_err
 					     : "field cannot be cleared once set");
 }
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_node(const struct apiserver_env *env, const json_t *object, const json_t *old,
+			  struct api_errors *errs)
 {
 	const json_t *taints = api_get(object, "spec.taints");
 	(void)env;
@@ -130,9 +130,9 @@ static void validate(const struct apiserver_env *env, const json_t *object, cons
 const struct apiserver_strategy apiserver_node_strategy = {
 	.kind = "Node",
 	.group = "",
-	.prepare = prepare,
+	.prepare = prepare_node,
 	.prepare_status = prepare_status,
-	.validate = validate,
+	.validate = validate_node,
 	.counts = apiserver_no_generation,
 	.cells = apiserver_cells_node,
 };

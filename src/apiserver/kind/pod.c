@@ -32,16 +32,17 @@ static void default_requests(json_t *resources)
 				  json_deep_copy(value));
 }
 
-static void prepare_container(json_t *c)
+static void prepare_container(json_t *container)
 {
-	json_t *ports = json_object_get(c, "ports"), *port;
+	json_t *ports = json_object_get(container, "ports"), *port;
 	size_t i;
-	apiserver_default(
-		c, "imagePullPolicy",
-		json_string(is_latest(api_get_string(c, "image")) ? "Always" : "IfNotPresent"));
-	apiserver_default(c, "terminationMessagePath", json_string("/dev/termination-log"));
-	apiserver_default(c, "terminationMessagePolicy", json_string("File"));
-	default_requests(apiserver_member(c, "resources"));
+	apiserver_default(container, "imagePullPolicy",
+			  json_string(is_latest(api_get_string(container, "image"))
+					      ? "Always"
+					      : "IfNotPresent"));
+	apiserver_default(container, "terminationMessagePath", json_string("/dev/termination-log"));
+	apiserver_default(container, "terminationMessagePolicy", json_string("File"));
+	default_requests(apiserver_member(container, "resources"));
 	json_array_foreach (ports, i, port)
 		apiserver_default(port, "protocol", json_string("TCP"));
 }
@@ -61,7 +62,7 @@ static void default_toleration(json_t *spec, const char *key)
 					"NoExecute", "tolerationSeconds", 300));
 }
 
-static void prepare_spec(json_t *spec, bool new)
+static void prepare_spec(json_t *spec, bool is_new)
 {
 	static const char *const lists[] = { "containers", "initContainers" };
 	json_t *c;
@@ -83,7 +84,7 @@ static void prepare_spec(json_t *spec, bool new)
 	apiserver_default(spec, "terminationGracePeriodSeconds", json_integer(30));
 	apiserver_default(spec, "schedulerName", json_string("default-scheduler"));
 	apiserver_default(spec, "enableServiceLinks", json_true());
-	if (!new)
+	if (!is_new)
 		return;
 	apiserver_default(spec, "priority", json_integer(0));
 	apiserver_default(spec, "preemptionPolicy", json_string("PreemptLowerPriority"));
@@ -93,15 +94,15 @@ static void prepare_spec(json_t *spec, bool new)
 
 /* ---- quality of service, by the resources of the containers ---- */
 
-struct asked {
+struct resource_use {
 	bool any, all_limited;
 };
 
-static void add_asked(const json_t *c, struct asked *ret)
+static void add_resources(const json_t *container, struct resource_use *ret)
 {
 	static const char *const names[] = { "cpu", "memory" };
-	const json_t *limits = api_get(c, "resources.limits");
-	const json_t *requests = api_get(c, "resources.requests");
+	const json_t *limits = api_get(container, "resources.limits");
+	const json_t *requests = api_get(container, "resources.requests");
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const json_t *most = json_object_get(limits, names[i]);
 		const json_t *least = json_object_get(requests, names[i]);
@@ -110,22 +111,22 @@ static void add_asked(const json_t *c, struct asked *ret)
 	}
 }
 
-static const char *quality(const json_t *spec)
+static const char *qos_class_of(const json_t *spec)
 {
 	static const char *const lists[] = { "containers", "initContainers" };
-	struct asked asked = { .all_limited = true };
+	struct resource_use use = { .all_limited = true };
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
 		const json_t *list = json_object_get(spec, lists[k]);
 		for (size_t i = 0; i < json_array_size(list); i++)
-			add_asked(json_array_get(list, i), &asked);
+			add_resources(json_array_get(list, i), &use);
 	}
-	if (!asked.any)
+	if (!use.any)
 		return "BestEffort";
-	return asked.all_limited ? "Guaranteed" : "Burstable";
+	return use.all_limited ? "Guaranteed" : "Burstable";
 }
 
 /* What admission gives a new Pod stays when an update leaves it out. */
-static void keep_given(json_t *spec, const json_t *old)
+static void keep_admitted(json_t *spec, const json_t *old)
 {
 	static const char *const given[] = { "priority", "preemptionPolicy", "tolerations",
 					     "nodeName" };
@@ -136,19 +137,20 @@ static void keep_given(json_t *spec, const json_t *old)
 	}
 }
 
-static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+static void prepare_pod(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *spec = apiserver_member(object, "spec");
 	(void)env;
 	if (old != NULL) {
-		keep_given(spec, json_object_get(old, "spec"));
+		keep_admitted(spec, json_object_get(old, "spec"));
 		apiserver_take_old(object, old, "status");
 		prepare_spec(spec, false);
 		return;
 	}
 	prepare_spec(spec, true);
-	json_object_set_new(object, "status",
-			    json_pack("{ss,ss}", "phase", "Pending", "qosClass", quality(spec)));
+	json_object_set_new(
+		object, "status",
+		json_pack("{ss,ss}", "phase", "Pending", "qosClass", qos_class_of(spec)));
 }
 
 /* The class is given once; podIP is the first of podIPs. */
@@ -254,8 +256,8 @@ static void check_update(const json_t *object, const json_t *old, struct api_err
 	json_decref(was);
 }
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_pod(const struct apiserver_env *env, const json_t *object, const json_t *old,
+			 struct api_errors *errs)
 {
 	(void)env;
 	check_spec(json_object_get(object, "spec"), errs);
@@ -266,8 +268,8 @@ static void validate(const struct apiserver_env *env, const json_t *object, cons
 const struct apiserver_strategy apiserver_pod_strategy = {
 	.kind = "Pod",
 	.group = "",
-	.prepare = prepare,
+	.prepare = prepare_pod,
 	.prepare_status = prepare_status,
-	.validate = validate,
+	.validate = validate_pod,
 	.cells = apiserver_cells_pod,
 };

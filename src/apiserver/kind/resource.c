@@ -68,23 +68,23 @@ static const struct apiserver_strategy *strategy_of(const struct api_kind *kind)
 	return &no_strategy;
 }
 
-static NORETURN void die(const char *name, const char *text)
+static NORETURN void fail_start(const char *name, const char *text)
 {
 	fprintf(stderr, "the description '%s' that is compiled in is wrong: %s\n", name, text);
 	exit(1);
 }
 
-static json_t *parse(const struct embedded_text *text)
+static json_t *parse_description(const struct embedded_text *text)
 {
 	struct srcerr err = { 0 };
 	json_t *doc;
 	if (api_yaml_parse_one(text->name, text->text, &doc, &err) < 0)
-		die(text->name, err.text);
+		fail_start(text->name, err.text);
 	return doc;
 }
 
-static const struct apiserver_resource *find(const char *group, const char *version,
-					     const char *plural)
+static const struct apiserver_resource *find_row(const char *group, const char *version,
+						 const char *plural)
 {
 	for (size_t i = 0; i < table.rows.n; i++) {
 		const struct apiserver_resource *r = table.rows.v[i];
@@ -119,7 +119,7 @@ static unsigned verbs_of(const json_t *doc)
 	return verbs;
 }
 
-static char *joined(const json_t *list)
+static char *join_words(const json_t *list)
 {
 	CLEANUP(strbuf_done) struct strbuf b = STRBUF_INIT;
 	for (size_t i = 0; i < json_array_size(list); i++)
@@ -136,15 +136,15 @@ static const char *const *fields_of(const json_t *version)
 	return fields;
 }
 
-static struct apiserver_column column_of(const json_t *c)
+static struct apiserver_column column_of(const json_t *column)
 {
-	const char *path = api_get_string(c, "jsonPath");
+	const char *path = api_get_string(column, "jsonPath");
 	return (struct apiserver_column){
-		.name = api_get_string(c, "name"),
-		.type = api_get_string(c, "type"),
-		.format = api_get_string(c, "format"),
-		.description = api_get_string(c, "description"),
-		.priority = (int)json_integer_value(json_object_get(c, "priority")),
+		.name = api_get_string(column, "name"),
+		.type = api_get_string(column, "type"),
+		.format = api_get_string(column, "format"),
+		.description = api_get_string(column, "description"),
+		.priority = (int)json_integer_value(json_object_get(column, "priority")),
 		.path = path[0] != '\0' ? path : NULL,
 	};
 }
@@ -171,7 +171,7 @@ static void set_columns(struct apiserver_resource *resource, const json_t *versi
 
 /* What decides about the shape of an object. Values of built-in kinds are judged by code, since
  * their server words it otherwise than schemas do. */
-static bool shapes(const char *keyword)
+static bool is_structural(const char *keyword)
 {
 	static const char *const words[] = {
 		"type",
@@ -189,20 +189,20 @@ static bool shapes(const char *keyword)
 	return false;
 }
 
-static json_t *bare(const json_t *schema)
+static json_t *strip_schema(const json_t *schema)
 {
 	json_t *out = json_object(), *value, *member;
 	const char *key, *name;
 	json_object_foreach (api_tree(schema), key, value) {
-		if (!shapes(key))
+		if (!is_structural(key))
 			continue;
 		if (strcmp(key, "properties") == 0) {
 			json_t *members = json_object();
 			json_object_foreach (value, name, member)
-				json_object_set_new(members, name, bare(member));
+				json_object_set_new(members, name, strip_schema(member));
 			json_object_set_new(out, key, members);
 		} else if (strcmp(key, "items") == 0 || strcmp(key, "additionalProperties") == 0) {
-			json_object_set_new(out, key, bare(value));
+			json_object_set_new(out, key, strip_schema(value));
 		} else {
 			json_object_set(out, key, value);
 		}
@@ -210,14 +210,14 @@ static json_t *bare(const json_t *schema)
 	return out;
 }
 
-static const struct api_schema *compile(const struct apiserver_resource *resource,
-					const json_t *source)
+static const struct api_schema *compile_schema(const struct apiserver_resource *resource,
+					       const json_t *source)
 {
 	char err[512];
 	struct api_schema *s;
-	json_t *schema = resource->built_in ? bare(source) : json_incref(api_tree(source));
+	json_t *schema = resource->built_in ? strip_schema(source) : json_incref(api_tree(source));
 	if (api_schema_new(schema, &s, err, sizeof(err)) < 0)
-		die(resource->kind->kind, err);
+		fail_start(resource->kind->kind, err);
 	json_decref(schema);
 	return s;
 }
@@ -237,23 +237,23 @@ static const json_t *with_metadata(const json_t *source)
 	return schema;
 }
 
-static struct apiserver_resource *row_of(const struct embedded_text *text, const json_t *doc,
-					 const json_t *version)
+static struct apiserver_resource *make_row(const struct embedded_text *text, const json_t *doc,
+					   const json_t *version)
 {
 	struct apiserver_resource *r = xcalloc(1, sizeof(*r));
 	const json_t *source = api_get(version, "schema.openAPIV3Schema");
 	r->kind = api_kind_find(api_get_string(doc, "spec.group"),
 				api_get_string(doc, "spec.names.kind"));
 	if (r->kind == NULL)
-		die(text->name, "there is no such kind");
+		fail_start(text->name, "there is no such kind");
 	r->version = api_get_string(version, "name");
 	r->list_kind = api_get_string(doc, "spec.names.listKind");
-	r->categories = joined(api_get(doc, "spec.names.categories"));
+	r->categories = join_words(api_get(doc, "spec.names.categories"));
 	r->warning = api_get_string(version, "deprecationWarning");
 	r->verbs = verbs_of(doc);
 	r->built_in = strcmp(text->folder, "builtin") == 0;
 	r->status = api_get(version, "subresources.status") != NULL;
-	r->schema = compile(r, source);
+	r->schema = compile_schema(r, source);
 	r->openapi = with_metadata(source);
 	r->description = doc;
 	r->fields = fields_of(version);
@@ -272,15 +272,15 @@ static void add_rows(const struct embedded_text *text, const json_t *doc)
 	assert(n <= ARRAY_LEN(rows));
 	for (size_t i = 0; i < n; i++) {
 		const json_t *version = json_array_get(list, i);
-		rows[i] = row_of(text, doc, version);
+		rows[i] = make_row(text, doc, version);
 		if (json_is_true(json_object_get(version, "storage")))
 			stored = rows[i];
 	}
 	if (stored == NULL)
-		die(text->name, "no version is stored");
+		fail_start(text->name, "no version is stored");
 	/* Events have two groups and one store; core's are described first. */
 	if (strcmp(stored->kind->group, "events.k8s.io") == 0)
-		stored = find("", "v1", "events");
+		stored = find_row("", "v1", "events");
 	for (size_t i = 0; i < n; i++) {
 		rows[i]->stored = stored;
 		vec_push(&table.rows, rows[i]);
@@ -331,28 +331,29 @@ static void add_never_kept(void)
 	}
 }
 
-static void make(void)
+static void make_table(void)
 {
 	for (size_t i = 0; i < apiserver_descriptions_n; i++) {
 		if (strcmp(apiserver_descriptions[i].name, "meta") == 0)
-			table.meta = parse(&apiserver_descriptions[i]);
+			table.meta = parse_description(&apiserver_descriptions[i]);
 	}
 	for (size_t i = 0; i < apiserver_descriptions_n; i++) {
 		if (strcmp(apiserver_descriptions[i].name, "meta") != 0)
-			add_rows(&apiserver_descriptions[i], parse(&apiserver_descriptions[i]));
+			add_rows(&apiserver_descriptions[i],
+				 parse_description(&apiserver_descriptions[i]));
 	}
 	add_never_kept();
 }
 
-static void ready(void)
+static void ensure_table(void)
 {
-	int r = pthread_once(&table.once, make);
+	int r = pthread_once(&table.once, make_table);
 	assert(r == 0);
 }
 
 const struct apiserver_resource *const *apiserver_resources(size_t *ret_n)
 {
-	ready();
+	ensure_table();
 	*ret_n = table.rows.n;
 	return table.rows.v;
 }
@@ -360,8 +361,8 @@ const struct apiserver_resource *const *apiserver_resources(size_t *ret_n)
 const struct apiserver_resource *apiserver_resource_find(const char *group, const char *version,
 							 const char *plural)
 {
-	ready();
-	return find(group, version, plural);
+	ensure_table();
+	return find_row(group, version, plural);
 }
 
 const struct apiserver_resource *apiserver_resource_of(const json_t *object)
@@ -369,7 +370,7 @@ const struct apiserver_resource *apiserver_resource_of(const json_t *object)
 	struct slice version = slice_of(api_version(object)), group = SLICE("");
 	if (slice_find(version, '/') >= 0)
 		group = slice_cut(&version, '/');
-	ready();
+	ensure_table();
 	for (size_t i = 0; i < table.rows.n; i++) {
 		const struct apiserver_resource *r = table.rows.v[i];
 		if (slice_is(group, r->kind->group) && slice_is(version, r->version) &&
@@ -381,13 +382,13 @@ const struct apiserver_resource *apiserver_resource_of(const json_t *object)
 
 const json_t *apiserver_objectmeta_schema(void)
 {
-	ready();
+	ensure_table();
 	return json_object_get(table.meta, "objectMeta");
 }
 
 const json_t *apiserver_deleteoptions_schema(void)
 {
-	ready();
+	ensure_table();
 	return json_object_get(table.meta, "deleteOptions");
 }
 

@@ -6,8 +6,8 @@
 #include "apiserver/kind/name_rules.h"
 
 /* The one place where rights are asked for. Where nobody decides, nothing is allowed. */
-static bool ask(const struct apiserver_env *env, const char *user,
-		const struct apiserver_action *action)
+static bool is_allowed(const struct apiserver_env *env, const char *user,
+		       const struct apiserver_action *action)
 {
 	return env->may != NULL && env->may(env->ctx, user, action);
 }
@@ -49,7 +49,8 @@ static void review_access(const struct apiserver_env *env, json_t *object, const
 		.name = api_get_string(r, "name"),
 		.path = api_get_string(p, "path"),
 	};
-	json_object_set_new(object, "status", json_pack("{sb}", "allowed", ask(env, user, &a)));
+	json_object_set_new(object, "status",
+			    json_pack("{sb}", "allowed", is_allowed(env, user, &a)));
 }
 
 /* ---- SelfSubjectRulesReview ---- */
@@ -64,14 +65,14 @@ static const struct {
 	{ "delete", APISERVER_DELETE }, { "deletecollection", APISERVER_DELETECOLLECTION },
 };
 
-struct asking {
+struct subject {
 	const struct apiserver_env *env;
 	const char *user, *ns;
 };
 
 /* The verbs that are allowed; NULL when there are none. */
-static json_t *allowed(const struct asking *asking, const struct apiserver_resource *resource,
-		       const char *sub)
+static json_t *list_allowed_verbs(const struct subject *subject,
+				  const struct apiserver_resource *resource, const char *sub)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
@@ -80,11 +81,12 @@ static json_t *allowed(const struct asking *asking, const struct apiserver_resou
 			.group = resource->kind->group,
 			.resource = resource->kind->plural,
 			.subresource = sub,
-			.ns = resource->kind->namespaced ? asking->ns : "",
+			.ns = resource->kind->namespaced ? subject->ns : "",
 			.name = "",
 			.path = "",
 		};
-		if ((resource->verbs & verbs[i].verb) != 0 && ask(asking->env, asking->user, &a))
+		if ((resource->verbs & verbs[i].verb) != 0 &&
+		    is_allowed(subject->env, subject->user, &a))
 			json_array_append_new(list, json_string(verbs[i].name));
 	}
 	if (json_array_size(list) != 0)
@@ -108,13 +110,13 @@ static void add_rule(json_t *rules, const char *group, json_t *resource, json_t 
 					       "apiGroups", group, "resources", resource));
 }
 
-static void add_resource(const struct asking *asking, const struct apiserver_resource *resource,
+static void add_resource(const struct subject *subject, const struct apiserver_resource *resource,
 			 json_t *rules)
 {
-	json_t *list = allowed(asking, resource, "");
+	json_t *list = list_allowed_verbs(subject, resource, "");
 	if (list != NULL)
 		add_rule(rules, resource->kind->group, json_string(resource->kind->plural), list);
-	list = resource->status ? allowed(asking, resource, "status") : NULL;
+	list = resource->status ? list_allowed_verbs(subject, resource, "status") : NULL;
 	if (list != NULL)
 		add_rule(rules, resource->kind->group,
 			 json_pack("s+", resource->kind->plural, "/status"), list);
@@ -122,7 +124,7 @@ static void add_resource(const struct asking *asking, const struct apiserver_res
 
 static void review_rules(const struct apiserver_env *env, json_t *object, const char *user)
 {
-	const struct asking q = { env, user, api_get_string(object, "spec.namespace") };
+	const struct subject q = { env, user, api_get_string(object, "spec.namespace") };
 	json_t *rules = json_array();
 	size_t n;
 	const struct apiserver_resource *const *rows = apiserver_resources(&n);

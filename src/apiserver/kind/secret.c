@@ -11,7 +11,7 @@
 #include "base/text/base64.h"
 
 /* Data is written anew, as Go writes base64: line breaks in it go. */
-static void write_anew(json_t *data)
+static void reencode_data(json_t *data)
 {
 	const char *key;
 	json_t *value;
@@ -25,12 +25,12 @@ static void write_anew(json_t *data)
 	}
 }
 
-static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+static void prepare_secret(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *texts = json_object_get(object, "stringData"), *value;
 	const char *key;
 	(void)env, (void)old;
-	write_anew(json_object_get(object, "data"));
+	reencode_data(json_object_get(object, "data"));
 	json_object_foreach (texts, key, value) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		base64_encode(&text, api_text_slice(value));
@@ -41,11 +41,11 @@ static void prepare(const struct apiserver_env *env, json_t *object, const json_
 }
 
 /* Keys that a type must have. `any`: one of them is enough; `full`: not empty. */
-static const struct demand {
+static const struct required_keys {
 	const char *type;
 	const char *keys[2];
 	bool any, full, json;
-} demands[] = {
+} required_keys[] = {
 	{ "kubernetes.io/dockercfg", { ".dockercfg" }, .json = true },
 	{ "kubernetes.io/dockerconfigjson", { ".dockerconfigjson" }, .json = true },
 	{ "kubernetes.io/basic-auth", { "username", "password" }, .any = true },
@@ -53,10 +53,10 @@ static const struct demand {
 	{ "kubernetes.io/tls", { "tls.crt", "tls.key" }, .any = false },
 };
 
-static bool has_key(const struct demand *demand, const json_t *data, const char *key)
+static bool has_key(const struct required_keys *required, const json_t *data, const char *key)
 {
 	const json_t *v = json_object_get(data, key);
-	return v != NULL && (!demand->full || json_string_length(v) != 0);
+	return v != NULL && (!required->full || json_string_length(v) != 0);
 }
 
 static bool is_json(const json_t *value)
@@ -71,17 +71,18 @@ static bool is_json(const json_t *value)
 	return fits;
 }
 
-static void check_demand(const struct demand *demand, const json_t *data, struct api_errors *errs)
+static void check_required_keys(const struct required_keys *required, const json_t *data,
+				struct api_errors *errs)
 {
 	struct apiserver_path p;
 	size_t found = 0;
-	for (size_t i = 0; i < ARRAY_LEN(demand->keys) && demand->keys[i] != NULL; i++)
-		found += has_key(demand, data, demand->keys[i]);
-	for (size_t i = 0; i < ARRAY_LEN(demand->keys) && demand->keys[i] != NULL; i++) {
-		apiserver_path(&p, "data[%s]", demand->keys[i]);
-		if (!has_key(demand, data, demand->keys[i]) && !(demand->any && found != 0))
+	for (size_t i = 0; i < ARRAY_LEN(required->keys) && required->keys[i] != NULL; i++)
+		found += has_key(required, data, required->keys[i]);
+	for (size_t i = 0; i < ARRAY_LEN(required->keys) && required->keys[i] != NULL; i++) {
+		apiserver_path(&p, "data[%s]", required->keys[i]);
+		if (!has_key(required, data, required->keys[i]) && !(required->any && found != 0))
 			apiserver_required(errs, p.s, "");
-		else if (demand->json && !is_json(json_object_get(data, demand->keys[i])))
+		else if (required->json && !is_json(json_object_get(data, required->keys[i])))
 			api_errors_add(errs, API_FIELD_INVALID, p.s,
 				       "\"<secret contents redacted>\"", "must be a JSON object");
 	}
@@ -91,9 +92,10 @@ static void check_type(const json_t *object, struct api_errors *errs)
 {
 	const char *type = api_get_string(object, "type");
 	const char *account = api_annotation(object, "kubernetes.io/service-account.name");
-	for (size_t i = 0; i < ARRAY_LEN(demands); i++) {
-		if (strcmp(demands[i].type, type) == 0)
-			check_demand(&demands[i], json_object_get(object, "data"), errs);
+	for (size_t i = 0; i < ARRAY_LEN(required_keys); i++) {
+		if (strcmp(required_keys[i].type, type) == 0)
+			check_required_keys(&required_keys[i], json_object_get(object, "data"),
+					    errs);
 	}
 	if (strcmp(type, "kubernetes.io/service-account-token") == 0 &&
 	    (account == NULL || account[0] == '\0'))
@@ -134,8 +136,8 @@ static void check_update(const json_t *object, const json_t *old, struct api_err
 		apiserver_forbidden(errs, "data", text);
 }
 
-static void validate(const struct apiserver_env *env, const json_t *object, const json_t *old,
-		     struct api_errors *errs)
+static void validate_secret(const struct apiserver_env *env, const json_t *object,
+			    const json_t *old, struct api_errors *errs)
 {
 	(void)env;
 	if (old != NULL) {
@@ -149,8 +151,8 @@ static void validate(const struct apiserver_env *env, const json_t *object, cons
 const struct apiserver_strategy apiserver_secret_strategy = {
 	.kind = "Secret",
 	.group = "",
-	.prepare = prepare,
-	.validate = validate,
+	.prepare = prepare_secret,
+	.validate = validate_secret,
 	.counts = apiserver_no_generation,
 	.cells = apiserver_cells_secret,
 };

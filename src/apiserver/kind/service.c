@@ -83,7 +83,7 @@ static void put_defaults(json_t *spec)
 
 /* ---- an update that leaves out what was given stays with it ---- */
 
-static void keep(json_t *spec, const json_t *was, const char *key)
+static void keep_field(json_t *spec, const json_t *was, const char *key)
 {
 	json_t *v = json_object_get(was, key);
 	if (v != NULL)
@@ -117,19 +117,19 @@ static void keep_node_ports(json_t *spec, const json_t *was)
 	}
 }
 
-static void keep_given(json_t *spec, const json_t *was)
+static void keep_allocated(json_t *spec, const json_t *was)
 {
 	if (needs_address(was) && needs_address(spec)) {
-		keep(spec, was, "clusterIP");
-		keep(spec, was, "clusterIPs");
+		keep_field(spec, was, "clusterIP");
+		keep_field(spec, was, "clusterIPs");
 	}
 	if (needs_node_ports(was) && needs_node_ports(spec))
 		keep_node_ports(spec, was);
 	if (needs_health_port(was) && needs_health_port(spec))
-		keep(spec, was, "healthCheckNodePort");
+		keep_field(spec, was, "healthCheckNodePort");
 }
 
-static bool same(const json_t *left, const json_t *right, const char *key)
+static bool is_same(const json_t *left, const json_t *right, const char *key)
 {
 	const json_t *x = json_object_get(left, key), *y = json_object_get(right, key);
 	return x == NULL || y == NULL ? x == y : json_equal(x, y) != 0;
@@ -145,7 +145,7 @@ static void join_addresses(json_t *spec, const json_t *was)
 			json_object_set_new(spec, "clusterIPs", json_pack("[O]", one));
 		return;
 	}
-	if (same(spec, was, "clusterIP") || !same(spec, was, "clusterIPs"))
+	if (is_same(spec, was, "clusterIP") || !is_same(spec, was, "clusterIPs"))
 		return;
 	if (one == NULL)
 		json_object_del(spec, "clusterIPs");
@@ -155,7 +155,7 @@ static void join_addresses(json_t *spec, const json_t *was)
 
 static void drop_same(json_t *spec, const json_t *was, const char *key)
 {
-	if (same(spec, was, key))
+	if (is_same(spec, was, key))
 		json_object_del(spec, key);
 }
 
@@ -177,7 +177,7 @@ static void drop_node_ports(json_t *spec, const json_t *was)
 static void drop_unneeded(json_t *spec, const json_t *was)
 {
 	if (needs_address(was) && !needs_address(spec)) {
-		if (same(spec, was, "clusterIP") && same(spec, was, "clusterIPs")) {
+		if (is_same(spec, was, "clusterIP") && is_same(spec, was, "clusterIPs")) {
 			json_object_del(spec, "clusterIP");
 			json_object_del(spec, "clusterIPs");
 		}
@@ -208,13 +208,13 @@ static void drop_traffic(json_t *spec)
 
 /* ---- address families ---- */
 
-static const char *main_family(const struct apiserver_env *env)
+static const char *main_family_of(const struct apiserver_env *env)
 {
 	const char *first = env->service_cidrs != NULL ? env->service_cidrs[0] : NULL;
 	return first != NULL && strchr(first, ':') != NULL ? "IPv6" : "IPv4";
 }
 
-static bool two_families(const struct apiserver_env *env)
+static bool has_two_families(const struct apiserver_env *env)
 {
 	return env->service_cidrs != NULL && env->service_cidrs[0] != NULL &&
 	       env->service_cidrs[1] != NULL;
@@ -241,8 +241,9 @@ static void default_families(const struct apiserver_env *env, json_t *spec, bool
 				json_string(apiserver_address_family(s) == 6 ? "IPv6" : "IPv4"));
 	}
 	if (json_array_size(families) == 0)
-		json_array_append_new(families, json_string(main_family(env)));
-	if (!apiserver_is(spec, "ipFamilyPolicy", "SingleStack") && (loose || two_families(env)))
+		json_array_append_new(families, json_string(main_family_of(env)));
+	if (!apiserver_is(spec, "ipFamilyPolicy", "SingleStack") &&
+	    (loose || has_two_families(env)))
 		add_other_family(families);
 }
 
@@ -257,7 +258,7 @@ static void set_families(const struct apiserver_env *env, json_t *object, const 
 	if (!needs_address(spec))
 		return;
 	if (was != NULL)
-		keep(spec, was, "ipFamilyPolicy");
+		keep_field(spec, was, "ipFamilyPolicy");
 	apiserver_default(spec, "ipFamilyPolicy",
 			  json_string(loose ? "RequireDualStack" : "SingleStack"));
 	apiserver_service_check_families(env, object, old, &errs);
@@ -266,7 +267,7 @@ static void set_families(const struct apiserver_env *env, json_t *object, const 
 	api_errors_done(&errs);
 }
 
-static void prepare(const struct apiserver_env *env, json_t *object, const json_t *old)
+static void prepare_service(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *spec = apiserver_member(object, "spec");
 	const json_t *was = json_object_get(old, "spec");
@@ -276,7 +277,7 @@ static void prepare(const struct apiserver_env *env, json_t *object, const json_
 		if (!apiserver_is(spec, "type", "LoadBalancer"))
 			json_object_set_new(apiserver_member(object, "status"), "loadBalancer",
 					    json_object());
-		keep_given(spec, was);
+		keep_allocated(spec, was);
 	} else {
 		json_object_set_new(object, "status", json_pack("{s{}}", "loadBalancer"));
 	}
@@ -349,7 +350,7 @@ static int admit_addresses(const struct apiserver_env *env, json_t *spec, const 
 }
 
 /* A port of the same number with another protocol shares its node port. */
-static long long sibling(const json_t *ports, size_t before, const json_t *port)
+static long long find_shared_node_port(const json_t *ports, size_t before, const json_t *port)
 {
 	for (size_t k = 0; k < json_array_size(ports); k++) {
 		const json_t *other = json_array_get(ports, k);
@@ -390,7 +391,7 @@ static int admit_node_ports(const struct apiserver_env *env, const json_t *spec,
 	for (size_t i = 0; needs_node_ports(spec) && i < json_array_size(ports); i++) {
 		json_t *port = json_array_get(ports, i);
 		long long number = apiserver_number(port, "nodePort");
-		long long shared = sibling(ports, i, port);
+		long long shared = find_shared_node_port(ports, i, port);
 		if ((number == 0 && !wanted) || (number != 0 && uses_node_port(was, number)))
 			continue;
 		if (shared != 0 && (number == 0 || number == shared)) {
@@ -449,19 +450,20 @@ static void release_ports(const struct apiserver_env *env, const json_t *object,
 		env->release_port(env->ctx, (unsigned)health);
 }
 
-static void undo(const struct apiserver_env *env, const json_t *object, const json_t *old)
+static void release_changed(const struct apiserver_env *env, const json_t *object,
+			    const json_t *old)
 {
 	release_addresses(env, object, old);
 	release_ports(env, object, old);
 }
 
-static void removed(const struct apiserver_env *env, const json_t *object)
+static void release_removed(const struct apiserver_env *env, const json_t *object)
 {
-	undo(env, object, NULL);
+	release_changed(env, object, NULL);
 }
 
-static int admit(const struct apiserver_env *env, json_t *object, const json_t *old,
-		 struct api_errors *errs)
+static int admit_service(const struct apiserver_env *env, json_t *object, const json_t *old,
+			 struct api_errors *errs)
 {
 	json_t *spec = json_object_get(object, "spec");
 	int r = admit_addresses(env, spec, old, errs);
@@ -471,20 +473,20 @@ static int admit(const struct apiserver_env *env, json_t *object, const json_t *
 	}
 	r = admit_ports(env, spec, json_object_get(old, "spec"), errs);
 	if (r < 0)
-		undo(env, object, old);
+		release_changed(env, object, old);
 	return r;
 }
 
 const struct apiserver_strategy apiserver_service_strategy = {
 	.kind = "Service",
 	.group = "",
-	.prepare = prepare,
+	.prepare = prepare_service,
 	.prepare_status = apiserver_service_prepare_status,
 	.validate_status = apiserver_service_validate_status,
 	.validate = apiserver_service_validate,
-	.admit = admit,
-	.undo = undo,
-	.removed = removed,
+	.admit = admit_service,
+	.undo = release_changed,
+	.removed = release_removed,
 	.counts = apiserver_no_generation,
 	.cells = apiserver_cells_service,
 };

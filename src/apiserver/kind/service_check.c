@@ -108,7 +108,7 @@ static bool had_port(struct map *seen, const json_t *port, const char *key)
 }
 
 /* A port as the server's inner type is written. */
-static void add_inner_port(struct strbuf *out, const json_t *port)
+static void add_go_port(struct strbuf *out, const json_t *port)
 {
 	strbuf_adds(out, "{\"Name\":\"\",\"Protocol\":");
 	strbuf_add_json(out, slice_of(api_get_string(port, "protocol")));
@@ -116,7 +116,7 @@ static void add_inner_port(struct strbuf *out, const json_t *port)
 		    apiserver_number(port, "port"));
 }
 
-static void check_node_ports_twice(const json_t *list, struct api_errors *errs)
+static void check_duplicate_node_ports(const json_t *list, struct api_errors *errs)
 {
 	struct apiserver_path p;
 	struct map seen;
@@ -131,7 +131,7 @@ static void check_node_ports_twice(const json_t *list, struct api_errors *errs)
 	map_done(&seen);
 }
 
-static void check_ports_twice(const json_t *spec, struct api_errors *errs)
+static void check_duplicate_ports(const json_t *spec, struct api_errors *errs)
 {
 	const json_t *list = json_object_get(spec, "ports");
 	struct apiserver_path p;
@@ -143,11 +143,11 @@ static void check_ports_twice(const json_t *spec, struct api_errors *errs)
 			apiserver_forbidden(errs, p.s,
 					    "may not be used when `type` is 'ClusterIP'");
 	}
-	check_node_ports_twice(list, errs);
+	check_duplicate_node_ports(list, errs);
 	map_init(&seen);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-		add_inner_port(&text, json_array_get(list, i));
+		add_go_port(&text, json_array_get(list, i));
 		if (had_port(&seen, json_array_get(list, i), "port"))
 			api_errors_add(errs, API_FIELD_DUPLICATE,
 				       apiserver_path(&p, "spec.ports[%zu]", i), text.s, "");
@@ -282,7 +282,7 @@ static void check_spec(const json_t *object, const json_t *old, struct api_error
 	apiserver_service_check_ips(object, old, errs);
 	check_external_ips(spec, was, errs);
 	apiserver_one_of(errs, "spec.type", api_get_string(spec, "type"), types);
-	check_ports_twice(spec, errs);
+	check_duplicate_ports(spec, errs);
 	check_sources(spec, was, errs);
 	if (!is_balanced(spec) && json_object_get(spec, "allocateLoadBalancerNodePorts") != NULL)
 		apiserver_forbidden(errs, "spec.allocateLoadBalancerNodePorts",

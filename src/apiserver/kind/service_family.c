@@ -148,8 +148,8 @@ static void check_policy(const json_t *spec, const json_t *was, struct api_error
 }
 
 /* Addresses whose family is not given must have one that there is. */
-static void check_known(const struct apiserver_env *env, const json_t *spec,
-			struct api_errors *errs)
+static void check_address_families(const struct apiserver_env *env, const json_t *spec,
+				   struct api_errors *errs)
 {
 	const json_t *ips = json_object_get(spec, "clusterIPs");
 	struct apiserver_path p;
@@ -194,7 +194,7 @@ void apiserver_service_check_families(const struct apiserver_env *env, const jso
 	if (errs->n != before)
 		return;
 	check_policy(spec, json_object_get(old, "spec"), errs);
-	check_known(env, spec, errs);
+	check_address_families(env, spec, errs);
 	if (errs->n != before || (apiserver_is(spec, "clusterIP", "None") &&
 				  json_object_size(json_object_get(spec, "selector")) == 0))
 		return;
@@ -203,7 +203,7 @@ void apiserver_service_check_families(const struct apiserver_env *env, const jso
 
 /* ---- what may not change ---- */
 
-static bool listed_same(const json_t *left, const json_t *right, size_t index)
+static bool is_same_item(const json_t *left, const json_t *right, size_t index)
 {
 	const json_t *x = json_array_get(left, index), *y = json_array_get(right, index);
 	return x == NULL || y == NULL ? x == y : json_equal(x, y) != 0;
@@ -219,7 +219,7 @@ static void check_ips_kept(const json_t *spec, const json_t *was, struct api_err
 	    (apiserver_service_is_headless(spec) && apiserver_service_is_headless(was)))
 		return;
 	for (size_t i = 0; i < MIN(n, n_old) && (i == 0 || n == n_old); i++) {
-		if (!listed_same(now, old, i))
+		if (!is_same_item(now, old, i))
 			apiserver_invalid(errs, apiserver_path(&p, "spec.clusterIPs[%zu]", i), now,
 					  "may not change once set");
 	}
@@ -239,7 +239,7 @@ static void check_families_kept(const json_t *spec, const json_t *was, struct ap
 	    apiserver_service_is_headless(spec) || apiserver_service_is_headless(was))
 		return;
 	for (size_t i = 0; i < MIN(n, n_old) && (i == 0 || n == n_old); i++) {
-		if (!listed_same(now, old, i))
+		if (!is_same_item(now, old, i))
 			apiserver_invalid(errs, "spec.ipFamilies[0]", now,
 					  "may not change once set");
 	}

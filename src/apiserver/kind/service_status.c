@@ -34,36 +34,37 @@ static json_t *addresses_of(const json_t *object)
 	return out;
 }
 
-static void check_mode(const json_t *e, const char *field, struct api_errors *errs)
+static void check_mode(const json_t *ingress, const char *field, struct api_errors *errs)
 {
 	static const char *const modes[] = { "Proxy", "VIP", NULL };
-	bool has_mode = json_object_get(e, "ipMode") != NULL;
-	if (!has_mode && apiserver_has_text(e, "ip"))
+	bool has_mode = json_object_get(ingress, "ipMode") != NULL;
+	if (!has_mode && apiserver_has_text(ingress, "ip"))
 		apiserver_required(errs, field, "must be specified when `ip` is set");
 	if (!has_mode)
 		return;
-	if (!apiserver_has_text(e, "ip"))
+	if (!apiserver_has_text(ingress, "ip"))
 		apiserver_forbidden(errs, field, "may not be specified when `ip` is not set");
 	else
-		apiserver_one_of(errs, field, api_get_string(e, "ipMode"), modes);
+		apiserver_one_of(errs, field, api_get_string(ingress, "ipMode"), modes);
 }
 
-static void check_ingress(const json_t *e, size_t index, const json_t *kept,
+static void check_ingress(const json_t *ingress, size_t index, const json_t *kept,
 			  struct api_errors *errs)
 {
-	const char *ip = api_get_string(e, "ip"), *name = api_get_string(e, "hostname");
+	const char *ip = api_get_string(ingress, "ip"), *name = api_get_string(ingress, "hostname");
 	struct apiserver_path p;
 	if (ip[0] != '\0')
 		apiserver_address(errs,
 				  apiserver_path(&p, "status.loadBalancer.ingress[%zu].ip", index),
 				  ip, kept);
-	check_mode(e, apiserver_path(&p, "status.loadBalancer.ingress[%zu].ipMode", index), errs);
+	check_mode(ingress, apiserver_path(&p, "status.loadBalancer.ingress[%zu].ipMode", index),
+		   errs);
 	if (name[0] == '\0')
 		return;
 	apiserver_path(&p, "status.loadBalancer.ingress[%zu].hostname", index);
 	apiserver_subdomain(&(struct apiserver_at){ errs, p.s, NULL }, name);
 	if (apiserver_address_family(name) != 0)
-		apiserver_invalid(errs, p.s, json_object_get(e, "hostname"),
+		apiserver_invalid(errs, p.s, json_object_get(ingress, "hostname"),
 				  "must be a DNS name, not an IP address");
 }
 

@@ -99,9 +99,9 @@ static void warn_node_labels(const json_t *spec, struct strbuf *out)
 }
 
 /* Variables that stand twice. */
-static void warn_variables(const json_t *c, size_t index, struct strbuf *out)
+static void warn_variables(const json_t *container, size_t index, struct strbuf *out)
 {
-	const json_t *env = json_object_get(c, "env");
+	const json_t *env = json_object_get(container, "env");
 	json_t *seen = json_object();
 	for (size_t i = 0; i < json_array_size(env); i++) {
 		const char *name = api_get_string(json_array_get(env, i), "name");
