@@ -1,4 +1,4 @@
-"""What src/apiserver/kind/test_cells.json holds our tables to is what a real API server shows.
+"""What src/apiserver/kind/test_table_cells.json holds our tables to is what a real API server shows.
 
 Times are chosen an offset before now and written into the file as the same offset before a fixed moment, so that every
 run gives the same rows; offsets lie so that a slow run changes no cell.
@@ -16,7 +16,7 @@ from kinds_cases import EP, EPS, EV, EV2, KINDS, LEASE, NODE, NS, POD, SA, SECRE
 from lib import server
 from lib.cluster import ADMIN
 
-FILE = os.path.join(server.ROOT, "src", "apiserver", "kind", "test_cells.json")
+FILE = os.path.join(server.ROOT, "src", "apiserver", "kind", "test_table_cells.json")
 FIXED = calendar.timegm((2026, 6, 1, 12, 0, 0))
 HOURS, DAYS = 3600, 86400
 

@@ -10,12 +10,12 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
-#include "apiserver/kind/go_zero.h"
 #include "apiserver/kind/resource.h"
+#include "apiserver/kind/go_normalize.h"
+#include "base/text/base64.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "base/text/base64.h"
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
@@ -400,7 +400,7 @@ static int decode(struct reader *reader, const json_t *head, struct slice raw, j
 	int code = read_message(reader, schema, raw, &o);
 	if (code < 0)
 		return code;
-	apiserver_shape_by(schema, o); /* what is empty is written all the same */
+	apiserver_go_normalize_by(schema, o); /* what is empty is written all the same */
 	json_object_update(o, api_tree(head));
 	*ret = o;
 	return 0;

@@ -11,12 +11,12 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/codec/protobuf.h"
-#include "apiserver/kind/go_zero.h"
 #include "apiserver/kind/resource.h"
+#include "apiserver/kind/go_normalize.h"
+#include "base/text/base64.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/text/base64.h"
 
 /* A JSON text may hold what is empty; kubectl's do. */
 static json_t *shaped(const json_t *o)
@@ -25,7 +25,7 @@ static json_t *shaped(const json_t *o)
 	const struct apiserver_resource *r = apiserver_resource_of(copy);
 	assert_non_null(r);
 	api_schema_prepare(r->schema, copy);
-	apiserver_shape(r, copy);
+	apiserver_go_normalize(r, copy);
 	return copy;
 }
 

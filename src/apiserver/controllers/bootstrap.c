@@ -8,7 +8,8 @@
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
-#include "apiserver/kind/ip_text.h"
+#include "apiserver/kind/crd.h"
+#include "apiserver/rules/ip_rules.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/read.h"
 #include "apiserver/verb/write.h"
@@ -137,7 +138,8 @@ static int put(struct boot *boot, const struct apiserver_resource *resource, con
 		apiserver_write_uid(meta);
 		json_object_set_new(meta, "creationTimestamp",
 				    json_string(api_time(clock_wall_ns(), now)));
-		if (resource->strategy->counts == NULL || resource->strategy->counts(object, NULL))
+		if (resource->strategy->bumps_generation == NULL ||
+		    resource->strategy->bumps_generation(object, NULL))
 			json_object_set_new(meta, "generation", json_integer(1));
 	}
 	e = there != NULL && json_equal(there, object)

@@ -4,10 +4,9 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/ip_text.h"
+#include "apiserver/rules/ip_rules.h"
 #include "apiserver/controllers/endpoints.h"
-#include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/members.h"
 
 enum { ENDPOINTS_ADDRESSES_MAX = 1000 }; /* of an Endpoints object, as in a cluster */
 
@@ -58,9 +57,9 @@ static json_t *pod_reference(const json_t *pod)
 static bool may_be_endpoint(const char *address)
 {
 	struct api_errors errs = { 0 };
-	bool fine = apiserver_address(&errs, "ip", address, NULL);
+	bool fine = apiserver_check_address(&errs, "ip", address, NULL);
 	if (fine)
-		apiserver_address_endpoint(&errs, "ip", address);
+		apiserver_check_endpoint_address(&errs, "ip", address);
 	fine = errs.n == 0;
 	api_errors_done(&errs);
 	return fine;

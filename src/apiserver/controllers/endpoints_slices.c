@@ -3,7 +3,7 @@
 
 #include "api/meta.h"
 #include "apiserver/controllers/endpoints.h"
-#include "apiserver/kind/strategy.h"
+#include "apiserver/rules/members.h"
 #include "base/map.h"
 #include "base/mem.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/kind/ip_text.h"
+#include "apiserver/rules/ip_rules.h"
 #include "apiserver/controllers/endpoints.h"
 #include "base/map.h"
 #include "base/mem.h"

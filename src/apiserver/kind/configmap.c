@@ -1,9 +1,10 @@
 /* ConfigMap: keys, size, and data that may not change. */
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/cells.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/name_rules.h"
 #include "base/strbuf.h"
 
 /* Bytes that a text in base64 stands for. */
@@ -21,11 +22,11 @@ static void check_key(const char *field, const char *key, const json_t *other,
 {
 	CLEANUP(strbuf_done) struct strbuf place = STRBUF_INIT;
 	strbuf_addf(&place, "%s[%s]", field, key);
-	apiserver_config_key(&(struct apiserver_at){ errs, place.s, NULL }, key);
+	apiserver_check_config_key(&(struct apiserver_field){ errs, place.s, NULL }, key);
 	if (json_object_get(other, key) == NULL)
 		return;
 	json_t *value = json_string(key);
-	apiserver_invalid(errs, place.s, value, "duplicate of key present in binaryData");
+	apiserver_add_invalid(errs, place.s, value, "duplicate of key present in binaryData");
 	json_decref(value);
 }
 
@@ -61,11 +62,11 @@ static void check_immutable(const json_t *object, const json_t *old, struct api_
 	if (!json_is_true(json_object_get(old, "immutable")))
 		return;
 	if (!json_is_true(json_object_get(object, "immutable")))
-		apiserver_forbidden(errs, "immutable", text);
+		apiserver_add_forbidden(errs, "immutable", text);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
 		if (is_different(json_object_get(object, fields[i]),
 				 json_object_get(old, fields[i])))
-			apiserver_forbidden(errs, fields[i], text);
+			apiserver_add_forbidden(errs, fields[i], text);
 	}
 }
 
@@ -84,6 +85,6 @@ const struct apiserver_strategy apiserver_configmap_strategy = {
 	.kind = "ConfigMap",
 	.group = "",
 	.validate = validate_configmap,
-	.counts = apiserver_no_generation,
+	.bumps_generation = apiserver_no_generation,
 	.cells = apiserver_cells_configmap,
 };

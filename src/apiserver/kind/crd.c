@@ -1,11 +1,15 @@
 /* CustomResourceDefinition: shows the product's kinds. One that says the same may be written, so
  * that manifests made for a cluster can be applied here; no other. */
+#include "apiserver/kind/crd.h"
+
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/kind/cells.h"
+#include "apiserver/kind/resource.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/members.h"
 
 static json_t *true_condition(const char *type, const char *reason, const char *message,
 			      const char *now)
@@ -20,7 +24,7 @@ json_t *apiserver_crd_object(const struct apiserver_resource *resource, const ch
 		return NULL;
 	json_t *o = json_deep_copy(resource->description);
 	json_t *spec = json_object_get(o, "spec");
-	apiserver_default(spec, "conversion", json_pack("{ss}", "strategy", "None"));
+	apiserver_set_default(spec, "conversion", json_pack("{ss}", "strategy", "None"));
 	json_object_set_new(
 		o, "status",
 		json_pack("{s[oo],sO,s[s]}", "conditions",
@@ -48,9 +52,9 @@ static const struct apiserver_resource *find_own_kind(const json_t *object)
 static void prepare_crd(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	(void)env;
-	apiserver_default(apiserver_member(object, "spec"), "conversion",
-			  json_pack("{ss}", "strategy", "None"));
-	apiserver_take_old(object, old, "status");
+	apiserver_set_default(apiserver_make_member(object, "spec"), "conversion",
+			      json_pack("{ss}", "strategy", "None"));
+	apiserver_copy_old(object, old, "status");
 }
 
 static void validate_crd(const struct apiserver_env *env, const json_t *object, const json_t *old,
@@ -59,13 +63,13 @@ static void validate_crd(const struct apiserver_env *env, const json_t *object, 
 	const struct apiserver_resource *r = find_own_kind(object);
 	(void)env, (void)old;
 	if (r == NULL) {
-		apiserver_forbidden(errs, "spec",
-				    "this server has a fixed set of kinds: no kind can be added");
+		apiserver_add_forbidden(
+			errs, "spec", "this server has a fixed set of kinds: no kind can be added");
 		return;
 	}
 	json_t *want = apiserver_crd_object(r, "");
 	if (!json_equal(json_object_get(want, "spec"), json_object_get(object, "spec")))
-		apiserver_forbidden(
+		apiserver_add_forbidden(
 			errs, "spec",
 			"this server has a fixed set of kinds: a definition can only be "
 			"applied as the server has it");

@@ -4,10 +4,12 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/ip_text.h"
-#include "apiserver/kind/cells.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/ip_rules.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/members.h"
+#include "apiserver/rules/name_rules.h"
 
 enum { PORT_MAX = 65535 };
 
@@ -18,7 +20,7 @@ static void prepare_endpoints(const struct apiserver_env *env, json_t *object, c
 	(void)env, (void)old;
 	json_array_foreach (json_object_get(object, "subsets"), i, subset) {
 		json_array_foreach (json_object_get(subset, "ports"), k, port)
-			apiserver_default(port, "protocol", json_string("TCP"));
+			apiserver_set_default(port, "protocol", json_string("TCP"));
 	}
 }
 
@@ -28,23 +30,23 @@ static void check_address(const json_t *address, const char *field, struct api_e
 	const char *ip = api_get_string(address, "ip");
 	const char *hostname = api_get_string(address, "hostname");
 	struct apiserver_path p;
-	IGNORE(apiserver_address(errs, apiserver_path(&p, "%s.ip", field), ip, NULL));
+	IGNORE(apiserver_check_address(errs, apiserver_format_path(&p, "%s.ip", field), ip, NULL));
 	if (hostname[0] != '\0')
-		apiserver_label(&(struct apiserver_at){ errs,
-							apiserver_path(&p, "%s.hostname", field),
-							NULL },
-				hostname);
+		apiserver_check_label(
+			&(struct apiserver_field){
+				errs, apiserver_format_path(&p, "%s.hostname", field), NULL },
+			hostname);
 	if (json_is_string(node))
-		apiserver_subdomain(
-			&(struct apiserver_at){ errs, apiserver_path(&p, "%s.nodeName", field),
-						NULL },
+		apiserver_check_subdomain(
+			&(struct apiserver_field){
+				errs, apiserver_format_path(&p, "%s.nodeName", field), NULL },
 			api_text(node));
-	apiserver_path(&p, "%s.ip", field);
+	apiserver_format_path(&p, "%s.ip", field);
 	if (apiserver_address_family(ip) != 0)
-		apiserver_address_endpoint(errs, p.s, ip);
+		apiserver_check_endpoint_address(errs, p.s, ip);
 	else /* the server checks twice, and reports both */
-		apiserver_invalid(errs, p.s, json_object_get(address, "ip"),
-				  "must be a valid IP address");
+		apiserver_add_invalid(errs, p.s, json_object_get(address, "ip"),
+				      "must be a valid IP address");
 }
 
 static void check_addresses(const json_t *subset, size_t index, const char *list,
@@ -54,7 +56,7 @@ static void check_addresses(const json_t *subset, size_t index, const char *list
 	struct apiserver_path p;
 	size_t k;
 	json_array_foreach (json_object_get(subset, list), k, address) {
-		apiserver_path(&p, "subsets[%zu].%s[%zu]", index, list, k);
+		apiserver_format_path(&p, "subsets[%zu].%s[%zu]", index, list, k);
 		check_address(address, p.s, errs);
 	}
 }
@@ -67,20 +69,20 @@ static void check_port(const json_t *port, bool named, const char *field, struct
 	const char *name = api_get_string(port, "name");
 	long long value = json_integer_value(number);
 	struct apiserver_path p;
-	apiserver_path(&p, "%s.name", field);
+	apiserver_format_path(&p, "%s.name", field);
 	if (name[0] != '\0')
-		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, name);
+		apiserver_check_label(&(struct apiserver_field){ errs, p.s, NULL }, name);
 	else if (named)
-		apiserver_required(errs, p.s, "");
+		apiserver_add_required(errs, p.s, "");
 	if (value < 1 || value > PORT_MAX)
-		apiserver_invalid(errs, apiserver_path(&p, "%s.port", field), number,
-				  "must be between 1 and 65535, inclusive");
-	apiserver_one_of(errs, apiserver_path(&p, "%s.protocol", field),
-			 api_get_string(port, "protocol"), protocols);
+		apiserver_add_invalid(errs, apiserver_format_path(&p, "%s.port", field), number,
+				      "must be between 1 and 65535, inclusive");
+	apiserver_check_one_of(errs, apiserver_format_path(&p, "%s.protocol", field),
+			       api_get_string(port, "protocol"), protocols);
 	if (json_is_string(app))
-		apiserver_label_key(
-			&(struct apiserver_at){ errs, apiserver_path(&p, "%s.appProtocol", field),
-						NULL },
+		apiserver_check_label_key(
+			&(struct apiserver_field){
+				errs, apiserver_format_path(&p, "%s.appProtocol", field), NULL },
 			api_text(app));
 }
 
@@ -91,12 +93,12 @@ static void check_subset(const json_t *subset, size_t index, struct api_errors *
 	size_t k;
 	if (json_array_size(json_object_get(subset, "addresses")) == 0 &&
 	    json_array_size(json_object_get(subset, "notReadyAddresses")) == 0)
-		apiserver_required(errs, apiserver_path(&p, "subsets[%zu]", index),
-				   "must specify `addresses` or `notReadyAddresses`");
+		apiserver_add_required(errs, apiserver_format_path(&p, "subsets[%zu]", index),
+				       "must specify `addresses` or `notReadyAddresses`");
 	check_addresses(subset, index, "addresses", errs);
 	check_addresses(subset, index, "notReadyAddresses", errs);
 	json_array_foreach (ports, k, port) {
-		apiserver_path(&p, "subsets[%zu].ports[%zu]", index, k);
+		apiserver_format_path(&p, "subsets[%zu].ports[%zu]", index, k);
 		check_port(port, json_array_size(ports) > 1, p.s, errs);
 	}
 }
@@ -118,6 +120,6 @@ const struct apiserver_strategy apiserver_endpoints_strategy = {
 	.group = "",
 	.prepare = prepare_endpoints,
 	.validate = validate_endpoints,
-	.counts = apiserver_no_generation,
+	.bumps_generation = apiserver_no_generation,
 	.cells = apiserver_cells_endpoints,
 };

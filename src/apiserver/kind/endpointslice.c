@@ -4,10 +4,12 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/ip_text.h"
-#include "apiserver/kind/cells.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/ip_rules.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/members.h"
+#include "apiserver/rules/name_rules.h"
 #include "base/map.h"
 
 enum { ADDRESSES_MAX = 100, ENDPOINTS_MAX = 1000, PORTS_MAX = 20000, HINTS_MAX = 8 };
@@ -22,8 +24,8 @@ static void prepare_slice(const struct apiserver_env *env, json_t *object, const
 	json_array_foreach (endpoints, i, item)
 		json_object_del(item, "deprecatedTopology"); /* cannot be written by this version */
 	json_array_foreach (ports, i, item) {
-		apiserver_default(item, "name", json_string(""));
-		apiserver_default(item, "protocol", json_string("TCP"));
+		apiserver_set_default(item, "name", json_string(""));
+		apiserver_set_default(item, "protocol", json_string("TCP"));
 	}
 }
 
@@ -62,16 +64,17 @@ static void check_port(const json_t *list, size_t index, struct map *seen, struc
 		     *app = json_object_get(port, "appProtocol");
 	const char *name = api_get_string(port, "name");
 	struct apiserver_path p;
-	apiserver_path(&p, "ports[%zu].name", index);
+	apiserver_format_path(&p, "ports[%zu].name", index);
 	if (name[0] != '\0')
-		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, name);
+		apiserver_check_label(&(struct apiserver_field){ errs, p.s, NULL }, name);
 	if (had_name(seen, name))
-		apiserver_duplicate(errs, p.s, json_object_get(port, "name"));
-	apiserver_one_of(errs, apiserver_path(&p, "ports[%zu].protocol", index),
-			 api_get_string(port, "protocol"), protocols);
-	apiserver_path(&p, "ports[%zu].appProtocol", index);
+		apiserver_add_duplicate(errs, p.s, json_object_get(port, "name"));
+	apiserver_check_one_of(errs, apiserver_format_path(&p, "ports[%zu].protocol", index),
+			       api_get_string(port, "protocol"), protocols);
+	apiserver_format_path(&p, "ports[%zu].appProtocol", index);
 	if (app != NULL)
-		apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL }, api_text(app));
+		apiserver_check_label_key(&(struct apiserver_field){ errs, p.s, NULL },
+					  api_text(app));
 }
 
 /* A name of at least two labels; the dot at its end may be there. */
@@ -80,18 +83,18 @@ static void check_fqdn(const char *text, const char *field, struct api_errors *e
 	size_t n = strlen(text);
 	char name[256];
 	if (n == 0) {
-		apiserver_required(errs, field, "");
+		apiserver_add_required(errs, field, "");
 		return;
 	}
 	snprintf(name, sizeof(name), "%s", text);
 	if (n < sizeof(name) && text[n - 1] == '.')
 		name[n - 1] = '\0';
 	size_t before = errs->n;
-	const struct apiserver_at at = { errs, field, name };
-	apiserver_subdomain(&at, n < sizeof(name) ? name : text);
+	const struct apiserver_field at = { errs, field, name };
+	apiserver_check_subdomain(&at, n < sizeof(name) ? name : text);
 	if (errs->n == before && strchr(name, '.') == NULL) {
 		json_t *value = json_string(name);
-		apiserver_invalid(
+		apiserver_add_invalid(
 			errs, field, value,
 			"should be a domain with at least two segments separated by dots");
 		json_decref(value);
@@ -101,32 +104,32 @@ static void check_fqdn(const char *text, const char *field, struct api_errors *e
 static void check_ip(const char *text, int family, const char *list_field, const char *field,
 		     struct api_errors *errs)
 {
-	bool fine = family == 4 ? apiserver_address(errs, field, text, NULL)
-				: apiserver_address_canonical(errs, field, text);
+	bool fine = family == 4 ? apiserver_check_address(errs, field, text, NULL)
+				: apiserver_check_canonical_address(errs, field, text);
 	if (!fine)
 		return;
 	if (apiserver_address_family(text) != family) {
 		json_t *value = json_string(text);
-		apiserver_invalid(errs, list_field, value,
-				  family == 4 ? "must be an IPv4 address"
-					      : "must be an IPv6 address");
+		apiserver_add_invalid(errs, list_field, value,
+				      family == 4 ? "must be an IPv4 address"
+						  : "must be an IPv6 address");
 		json_decref(value);
 	}
-	apiserver_address_endpoint(errs, field, text);
+	apiserver_check_endpoint_address(errs, field, text);
 }
 
 static void check_addresses(const json_t *list, size_t index, const char *type,
 			    struct api_errors *errs)
 {
 	struct apiserver_path all, one;
-	apiserver_path(&all, "endpoints[%zu].addresses", index);
+	apiserver_format_path(&all, "endpoints[%zu].addresses", index);
 	if (json_array_size(list) == 0)
-		apiserver_required(errs, all.s, "");
+		apiserver_add_required(errs, all.s, "");
 	if (json_array_size(list) > ADDRESSES_MAX)
 		add_too_many(errs, all.s, json_array_size(list), ADDRESSES_MAX);
 	for (size_t k = 0; k < json_array_size(list); k++) {
 		const char *s = api_text(json_array_get(list, k));
-		apiserver_path(&one, "endpoints[%zu].addresses[%zu]", index, k);
+		apiserver_format_path(&one, "endpoints[%zu].addresses[%zu]", index, k);
 		if (strcmp(type, "FQDN") == 0)
 			check_fqdn(s, one.s, errs);
 		else if (strcmp(type, "IPv4") == 0 || strcmp(type, "IPv6") == 0)
@@ -139,7 +142,8 @@ static void check_hints(const json_t *list, size_t index, const char *which, api
 {
 	struct apiserver_path p;
 	if (json_array_size(list) > HINTS_MAX) {
-		add_too_many(errs, apiserver_path(&p, "endpoints[%zu].hints.%s", index, which),
+		add_too_many(errs,
+			     apiserver_format_path(&p, "endpoints[%zu].hints.%s", index, which),
 			     json_array_size(list), HINTS_MAX);
 		return;
 	}
@@ -147,10 +151,10 @@ static void check_hints(const json_t *list, size_t index, const char *which, api
 	map_init(&seen);
 	for (size_t k = 0; k < json_array_size(list); k++) {
 		const json_t *item = json_array_get(list, k);
-		apiserver_path(&p, "endpoints[%zu].hints.%s[%zu].name", index, which, k);
+		apiserver_format_path(&p, "endpoints[%zu].hints.%s[%zu].name", index, which, k);
 		if (had_name(&seen, api_get_string(item, "name")))
-			apiserver_duplicate(errs, p.s, json_object_get(item, "name"));
-		rule(&(struct apiserver_at){ errs, p.s, NULL }, api_get_string(item, "name"));
+			apiserver_add_duplicate(errs, p.s, json_object_get(item, "name"));
+		rule(&(struct apiserver_field){ errs, p.s, NULL }, api_get_string(item, "name"));
 	}
 	map_done(&seen);
 }
@@ -162,16 +166,17 @@ static void check_endpoint(const json_t *endpoint, size_t index, const char *typ
 		     *host = json_object_get(endpoint, "hostname");
 	struct apiserver_path p;
 	check_addresses(json_object_get(endpoint, "addresses"), index, type, errs);
-	apiserver_path(&p, "endpoints[%zu].nodeName", index);
+	apiserver_format_path(&p, "endpoints[%zu].nodeName", index);
 	if (node != NULL)
-		apiserver_subdomain(&(struct apiserver_at){ errs, p.s, NULL }, api_text(node));
-	apiserver_path(&p, "endpoints[%zu].hostname", index);
+		apiserver_check_subdomain(&(struct apiserver_field){ errs, p.s, NULL },
+					  api_text(node));
+	apiserver_format_path(&p, "endpoints[%zu].hostname", index);
 	if (host != NULL)
-		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, api_text(host));
-	check_hints(api_get(endpoint, "hints.forZones"), index, "forZones", apiserver_label_value,
-		    errs);
-	check_hints(api_get(endpoint, "hints.forNodes"), index, "forNodes", apiserver_subdomain,
-		    errs);
+		apiserver_check_label(&(struct apiserver_field){ errs, p.s, NULL }, api_text(host));
+	check_hints(api_get(endpoint, "hints.forZones"), index, "forZones",
+		    apiserver_check_label_value, errs);
+	check_hints(api_get(endpoint, "hints.forNodes"), index, "forNodes",
+		    apiserver_check_subdomain, errs);
 }
 
 static void check_endpoints(const json_t *list, const char *type, struct api_errors *errs)
@@ -206,9 +211,9 @@ static void validate_slice(const struct apiserver_env *env, const json_t *object
 	const json_t *was = json_object_get(old, "endpoints");
 	(void)env;
 	if (type[0] == '\0')
-		apiserver_required(errs, "addressType", "");
+		apiserver_add_required(errs, "addressType", "");
 	else
-		apiserver_one_of(errs, "addressType", type, types);
+		apiserver_check_one_of(errs, "addressType", type, types);
 	check_ports(json_object_get(object, "ports"), errs);
 	if (was == NULL || !json_equal(endpoints, was)) /* what was let in before stays */
 		check_endpoints(endpoints, type, errs);
@@ -248,6 +253,6 @@ const struct apiserver_strategy apiserver_endpointslice_strategy = {
 	.prepare = prepare_slice,
 	.validate = validate_slice,
 	.admit = admit_slice,
-	.counts = changes_generation,
+	.bumps_generation = changes_generation,
 	.cells = apiserver_cells_endpointslice,
 };

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/kind/cells.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/members.h"
+#include "apiserver/rules/name_rules.h"
 #include "base/strbuf.h"
 
 /* What is named otherwise. */
@@ -39,8 +41,8 @@ static void set_version_fields(json_t *object, const char *version)
 	const char *controller = core ? "reportingComponent" : "reportingController";
 	static const char *const texts[] = { "reportingInstance" };
 	if (core) {
-		apiserver_default(object, controller, json_string(""));
-		apiserver_default(object, texts[0], json_string(""));
+		apiserver_set_default(object, controller, json_string(""));
+		apiserver_set_default(object, texts[0], json_string(""));
 		return;
 	}
 	if (!apiserver_has_text(object, controller))
@@ -85,7 +87,7 @@ static void check_length(const json_t *object, const char *field, size_t max,
 static void check_short(const json_t *object, const char *field, struct api_errors *errs)
 {
 	if (!apiserver_has_text(object, field))
-		apiserver_required(errs, field, "");
+		apiserver_add_required(errs, field, "");
 	check_length(object, field, SHORT_MAX, errs);
 }
 
@@ -113,9 +115,9 @@ static void check_with_time(const json_t *object, const char *controller, struct
 	    strcmp(api_namespace(object), "kube-system") != 0)
 		add_bad_namespace(object, errs);
 	if (!apiserver_has_text(object, "reportingComponent"))
-		apiserver_required(errs, controller, "");
-	apiserver_label_key(&(struct apiserver_at){ errs, controller, NULL },
-			    api_get_string(object, "reportingComponent"));
+		apiserver_add_required(errs, controller, "");
+	apiserver_check_label_key(&(struct apiserver_field){ errs, controller, NULL },
+				  api_get_string(object, "reportingComponent"));
 	check_short(object, "reportingInstance", errs);
 	check_short(object, "action", errs);
 	check_short(object, "reason", errs);
@@ -131,7 +133,7 @@ static void check_series(const json_t *object, struct api_errors *errs)
 		api_errors_add(errs, API_FIELD_INVALID, "series.count", "\"\"",
 			       "should be at least 2");
 	if (!apiserver_has_text(series, "lastObservedTime"))
-		apiserver_required(errs, "series.lastObservedTime", "");
+		apiserver_add_required(errs, "series.lastObservedTime", "");
 }
 
 static void check_unset(const json_t *object, const char *field, bool is_set,
@@ -148,7 +150,7 @@ static void check_created(const json_t *object, struct api_errors *errs)
 	const json_t *source = json_object_get(object, "source");
 	check_series(object, errs);
 	if (!apiserver_has_text(object, "eventTime"))
-		apiserver_required(errs, "eventTime", "");
+		apiserver_add_required(errs, "eventTime", "");
 	if (strcmp(type, "Normal") != 0 && strcmp(type, "Warning") != 0) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		strbuf_addf(&text, "has invalid value: %s", type);
@@ -206,8 +208,8 @@ static void check_update(const json_t *object, const json_t *old, struct api_err
 		check_series(object, errs);
 	check_reference(object, old, "involvedObject", errs);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		apiserver_immutable(errs, fields[i], json_object_get(object, fields[i]),
-				    json_object_get(old, fields[i]));
+		apiserver_check_immutable(errs, fields[i], json_object_get(object, fields[i]),
+					  json_object_get(old, fields[i]));
 }
 
 static void check_event(const json_t *object, const json_t *old, bool newer,
@@ -257,7 +259,7 @@ const struct apiserver_strategy apiserver_event_strategy = {
 	.validate = validate_event,
 	.to_stored = to_stored,
 	.from_stored = from_stored,
-	.counts = apiserver_no_generation,
+	.bumps_generation = apiserver_no_generation,
 	.cells = apiserver_cells_event,
 };
 
@@ -267,6 +269,6 @@ const struct apiserver_strategy apiserver_events_event_strategy = {
 	.validate = validate_event,
 	.to_stored = to_stored,
 	.from_stored = from_stored,
-	.counts = apiserver_no_generation,
+	.bumps_generation = apiserver_no_generation,
 	.cells = cells_of_newer,
 };

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "api/meta.h"
-#include "apiserver/kind/cells.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/field_errors.h"
 
 static void validate_lease(const struct apiserver_env *env, const json_t *object, const json_t *old,
 			   struct api_errors *errs)
@@ -14,11 +14,11 @@ static void validate_lease(const struct apiserver_env *env, const json_t *object
 	const json_t *transitions = json_object_get(spec, "leaseTransitions");
 	(void)env, (void)old;
 	if (duration != NULL && json_integer_value(duration) <= 0)
-		apiserver_invalid(errs, "spec.leaseDurationSeconds", duration,
-				  "must be greater than 0");
+		apiserver_add_invalid(errs, "spec.leaseDurationSeconds", duration,
+				      "must be greater than 0");
 	if (transitions != NULL && json_integer_value(transitions) < 0)
-		apiserver_invalid(errs, "spec.leaseTransitions", transitions,
-				  "must be greater than or equal to 0");
+		apiserver_add_invalid(errs, "spec.leaseTransitions", transitions,
+				      "must be greater than or equal to 0");
 }
 
 /* The server knows these two only with a feature that is off. */
@@ -35,6 +35,6 @@ const struct apiserver_strategy apiserver_lease_strategy = {
 	.group = "coordination.k8s.io",
 	.prepare = prepare_lease,
 	.validate = validate_lease,
-	.counts = apiserver_no_generation,
+	.bumps_generation = apiserver_no_generation,
 	.cells = apiserver_cells_lease,
 };

@@ -3,10 +3,12 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/ip_text.h"
-#include "apiserver/kind/cells.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/ip_rules.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/members.h"
+#include "apiserver/rules/name_rules.h"
 #include "base/map.h"
 #include "base/strbuf.h"
 
@@ -16,7 +18,7 @@ static void prepare_status(json_t *object, const json_t *old)
 	       *all = json_object_get(status, "capacity");
 	(void)old;
 	if (all != NULL)
-		apiserver_default(status, "allocatable", json_deep_copy(all));
+		apiserver_set_default(status, "allocatable", json_deep_copy(all));
 }
 
 /* podCIDR is the first of podCIDRs; the plural one wins. */
@@ -33,7 +35,7 @@ static void prepare_node(const struct apiserver_env *env, json_t *object, const 
 	else if (first != NULL && !json_equal(one, first))
 		json_object_set_new(spec, "podCIDRs", json_pack("[O]", one));
 	if (old != NULL)
-		apiserver_take_old(object, old, "status");
+		apiserver_copy_old(object, old, "status");
 	else
 		prepare_status(object, NULL);
 }
@@ -64,22 +66,24 @@ static void check_taint(const json_t *list, size_t index, struct map *seen, stru
 	const char *key = api_get_string(t, "key"), *effect = api_get_string(t, "effect");
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, pair = STRBUF_INIT;
 	struct apiserver_path p;
-	apiserver_path(&p, "metadata.taints[%zu].key", index); /* where the server says it is */
-	apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL }, key);
-	apiserver_path(&p, "metadata.taints[%zu].value", index);
-	apiserver_label_value(&(struct apiserver_at){ errs, p.s, NULL },
-			      api_get_string(t, "value"));
-	apiserver_path(&p, "metadata.taints[%zu].effect", index);
+	apiserver_format_path(&p, "metadata.taints[%zu].key",
+			      index); /* where the server says it is */
+	apiserver_check_label_key(&(struct apiserver_field){ errs, p.s, NULL }, key);
+	apiserver_format_path(&p, "metadata.taints[%zu].value", index);
+	apiserver_check_label_value(&(struct apiserver_field){ errs, p.s, NULL },
+				    api_get_string(t, "value"));
+	apiserver_format_path(&p, "metadata.taints[%zu].effect", index);
 	if (effect[0] == '\0')
-		apiserver_required(errs, p.s, "");
+		apiserver_add_required(errs, p.s, "");
 	else
-		apiserver_one_of(errs, p.s, effect, effects);
+		apiserver_check_one_of(errs, p.s, effect, effects);
 	strbuf_addf(&pair, "%s\n%s", key, effect);
 	if (map_set(seen, strbuf_slice(&pair), seen) == NULL)
 		return;
 	add_go_taint(&text, t);
-	api_errors_add(errs, API_FIELD_DUPLICATE, apiserver_path(&p, "metadata.taints[%zu]", index),
-		       text.s, "taints must be unique by key and effect pair");
+	api_errors_add(errs, API_FIELD_DUPLICATE,
+		       apiserver_format_path(&p, "metadata.taints[%zu]", index), text.s,
+		       "taints must be unique by key and effect pair");
 }
 
 static void check_networks(const json_t *list, struct api_errors *errs)
@@ -88,12 +92,13 @@ static void check_networks(const json_t *list, struct api_errors *errs)
 	int families[2] = { 0, 0 };
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *s = api_text(json_array_get(list, i));
-		apiserver_network(errs, apiserver_path(&p, "spec.podCIDRs[%zu]", i), s, NULL);
+		apiserver_check_network(errs, apiserver_format_path(&p, "spec.podCIDRs[%zu]", i), s,
+					NULL);
 		families[i == 0 ? 0 : 1] = apiserver_network_family(s);
 	}
 	if (json_array_size(list) > 2 || (json_array_size(list) == 2 && families[0] == families[1]))
-		apiserver_invalid(errs, "spec.podCIDRs", list,
-				  "may specify no more than one CIDR for each IP family");
+		apiserver_add_invalid(errs, "spec.podCIDRs", list,
+				      "may specify no more than one CIDR for each IP family");
 }
 
 static void check_update(const json_t *object, const json_t *old, struct api_errors *errs)
@@ -102,7 +107,7 @@ static void check_update(const json_t *object, const json_t *old, struct api_err
 	const char *id = api_get_string(object, "spec.providerID");
 	const char *old_id = api_get_string(old, "spec.providerID");
 	if (json_array_size(was) != 0 && (now == NULL || !json_equal(was, now)))
-		apiserver_forbidden(
+		apiserver_add_forbidden(
 			errs, "spec.podCIDRs",
 			"node updates may not change podCIDR except from \"\" to valid");
 	if (old_id[0] != '\0' && strcmp(id, old_id) != 0)
@@ -133,6 +138,6 @@ const struct apiserver_strategy apiserver_node_strategy = {
 	.prepare = prepare_node,
 	.prepare_status = prepare_status,
 	.validate = validate_node,
-	.counts = apiserver_no_generation,
+	.bumps_generation = apiserver_no_generation,
 	.cells = apiserver_cells_node,
 };

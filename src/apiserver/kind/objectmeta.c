@@ -7,7 +7,9 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/kind/resource.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/name_rules.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/slice.h"
@@ -22,20 +24,20 @@ static apiserver_rule name_rule(const struct apiserver_resource *resource)
 		const char *group, *kind;
 		apiserver_rule rule;
 	} rules[] = {
-		{ "", "Event", apiserver_path_segment },
-		{ "", "Namespace", apiserver_label },
-		{ "", "Service", apiserver_label },
+		{ "", "Event", apiserver_check_path_segment },
+		{ "", "Namespace", apiserver_check_label },
+		{ "", "Service", apiserver_check_label },
 	};
 	for (size_t i = 0; resource->built_in && i < ARRAY_LEN(rules); i++) {
 		if (strcmp(rules[i].kind, resource->kind->kind) == 0 &&
 		    strcmp(rules[i].group, resource->kind->group) == 0)
 			return rules[i].rule;
 	}
-	return apiserver_subdomain;
+	return apiserver_check_subdomain;
 }
 
 /* A name will be put behind it, so a dash at its end is fine. */
-static void check_generate_name(const struct apiserver_at *at, apiserver_rule rule,
+static void check_generate_name(const struct apiserver_field *at, apiserver_rule rule,
 				const char *text)
 {
 	CLEANUP(freep) char *masked = xstrdup(text);
@@ -52,12 +54,12 @@ static void check_name(const struct apiserver_resource *resource, const json_t *
 {
 	apiserver_rule rule = name_rule(resource);
 	const char *generate = api_get_string(object, "metadata.generateName");
-	struct apiserver_at at = { errs, "metadata.generateName", generate };
+	struct apiserver_field at = { errs, "metadata.generateName", generate };
 	if (generate[0] != '\0')
 		check_generate_name(&at, rule, generate);
-	at = (struct apiserver_at){ errs, "metadata.name", NULL };
+	at = (struct apiserver_field){ errs, "metadata.name", NULL };
 	if (api_name(object)[0] == '\0')
-		apiserver_required(errs, "metadata.name", "name or generateName is required");
+		apiserver_add_required(errs, "metadata.name", "name or generateName is required");
 	else
 		rule(&at, api_name(object));
 }
@@ -65,15 +67,15 @@ static void check_name(const struct apiserver_resource *resource, const json_t *
 static void check_namespace(const struct apiserver_resource *resource, const json_t *object,
 			    struct api_errors *errs)
 {
-	const struct apiserver_at at = { errs, "metadata.namespace", NULL };
+	const struct apiserver_field at = { errs, "metadata.namespace", NULL };
 	if (!resource->kind->namespaced && api_namespace(object)[0] != '\0')
-		apiserver_forbidden(errs, at.field, "not allowed on this type");
+		apiserver_add_forbidden(errs, at.field, "not allowed on this type");
 	if (!resource->kind->namespaced)
 		return;
 	if (api_namespace(object)[0] == '\0')
-		apiserver_required(errs, at.field, "");
+		apiserver_add_required(errs, at.field, "");
 	else
-		apiserver_label(&at, api_namespace(object));
+		apiserver_check_label(&at, api_namespace(object));
 }
 
 /* ---- labels and the like ---- */
@@ -81,7 +83,7 @@ static void check_namespace(const struct apiserver_resource *resource, const jso
 static void check_annotations(const json_t *object, struct api_errors *errs)
 {
 	static const char field[] = "metadata.annotations";
-	const struct apiserver_at at = { .errs = errs, .field = field };
+	const struct apiserver_field at = { .errs = errs, .field = field };
 	const char *key;
 	json_t *value;
 	size_t bytes = 0;
@@ -89,9 +91,9 @@ static void check_annotations(const json_t *object, struct api_errors *errs)
 		CLEANUP(freep) char *lower = xstrdup(key);
 		for (char *p = lower; *p != '\0'; p++)
 			*p = ascii_lower(*p);
-		struct apiserver_at as_written = at;
+		struct apiserver_field as_written = at;
 		as_written.shown = key;
-		apiserver_label_key(&as_written, lower);
+		apiserver_check_label_key(&as_written, lower);
 		bytes += strlen(key) + json_string_length(value);
 	}
 	if (bytes > APISERVER_ANNOTATIONS_MAX_BYTES) {
@@ -130,27 +132,32 @@ static void check_owner(const json_t *ref, size_t index, struct api_errors *errs
 	struct apiserver_path p;
 	const char *slash = strchr(version, '/');
 	if (version[0] == '\0')
-		apiserver_required(
-			errs, apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", index),
+		apiserver_add_required(
+			errs,
+			apiserver_format_path(&p, "metadata.ownerReferences[%zu].apiVersion",
+					      index),
 			"must not be empty");
 	else if (slash != NULL && (strchr(slash + 1, '/') != NULL || slash[1] == '\0'))
-		apiserver_invalid(
-			errs, apiserver_path(&p, "metadata.ownerReferences[%zu].apiVersion", index),
+		apiserver_add_invalid(
+			errs,
+			apiserver_format_path(&p, "metadata.ownerReferences[%zu].apiVersion",
+					      index),
 			json_object_get(ref, "apiVersion"),
 			"must be <group>/<version> or <version>");
 	for (size_t k = 0; k < ARRAY_LEN(must); k++) {
 		if (api_get_string(ref, must[k])[0] == '\0')
-			apiserver_required(errs,
-					   apiserver_path(&p, "metadata.ownerReferences[%zu].%s",
-							  index, must[k]),
-					   "must not be empty");
+			apiserver_add_required(
+				errs,
+				apiserver_format_path(&p, "metadata.ownerReferences[%zu].%s", index,
+						      must[k]),
+				"must not be empty");
 	}
 	if (strcmp(version, "v1") == 0 && strcmp(api_get_string(ref, "kind"), "Event") == 0) {
 		CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 		add_owner(&value, ref);
 		api_errors_add(errs, API_FIELD_INVALID,
-			       apiserver_path(&p, "metadata.ownerReferences[%zu]", index), value.s,
-			       "/v1, Kind=Event is disallowed from being an owner");
+			       apiserver_format_path(&p, "metadata.ownerReferences[%zu]", index),
+			       value.s, "/v1, Kind=Event is disallowed from being an owner");
 	}
 }
 
@@ -162,7 +169,7 @@ static bool had_owner(struct map *seen, const json_t *ref)
 	return text != NULL && map_set(seen, slice_of(text), seen) != NULL;
 }
 
-void apiserver_owners_once(json_t *object, const char *when, struct strbuf *warnings)
+void apiserver_drop_duplicate_owners(json_t *object, const char *when, struct strbuf *warnings)
 {
 	CLEANUP(strbuf_done) struct strbuf again = STRBUF_INIT;
 	json_t *list = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
@@ -233,15 +240,15 @@ static void check_owners(const json_t *object, struct api_errors *errs)
 static void check_finalizers(const json_t *object, struct api_errors *errs)
 {
 	static const char field[] = "metadata.finalizers";
-	const struct apiserver_at at = { .errs = errs, .field = field };
+	const struct apiserver_field at = { .errs = errs, .field = field };
 	const json_t *list = api_get(object, field);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *s = api_text(json_array_get(list, i));
-		apiserver_label_key(&at, s);
+		apiserver_check_label_key(&at, s);
 	}
 	if (api_has_finalizer(object, "orphan") && api_has_finalizer(object, "foregroundDeletion"))
-		apiserver_invalid(errs, field, list,
-				  "finalizer orphan and foregroundDeletion cannot be both set");
+		apiserver_add_invalid(errs, field, list,
+				      "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
 /* A rule of the core kinds only. */
@@ -259,10 +266,11 @@ static void check_standard_finalizers(const struct apiserver_resource *resource,
 		for (size_t k = 0; k < ARRAY_LEN(standard) && !known; k++)
 			known = strcmp(s, standard[k]) == 0;
 		if (!known)
-			apiserver_invalid(errs, apiserver_path(&p, "metadata.finalizers[%zu]", i),
-					  json_array_get(list, i),
-					  "name is neither a standard finalizer name nor is it "
-					  "fully qualified");
+			apiserver_add_invalid(
+				errs, apiserver_format_path(&p, "metadata.finalizers[%zu]", i),
+				json_array_get(list, i),
+				"name is neither a standard finalizer name nor is it "
+				"fully qualified");
 	}
 }
 
@@ -283,7 +291,7 @@ static void check_no_new_finalizers(const json_t *object, const json_t *old,
 	}
 	strbuf_addc(&text, '}');
 	if (n != 0)
-		apiserver_forbidden(errs, "metadata.finalizers", text.s);
+		apiserver_add_forbidden(errs, "metadata.finalizers", text.s);
 }
 
 static void check_managed_fields(const json_t *object, struct api_errors *errs)
@@ -295,15 +303,16 @@ static void check_managed_fields(const json_t *object, struct api_errors *errs)
 		const json_t *e = json_array_get(list, i);
 		const char *type = api_get_string(e, "fieldsType");
 		const char *how = api_get_string(e, "operation");
-		apiserver_path(&p, "metadata.managedFields[%zu].operation", i);
+		apiserver_format_path(&p, "metadata.managedFields[%zu].operation", i);
 		if (how[0] == '\0')
-			apiserver_required(errs, p.s, "must not be empty");
+			apiserver_add_required(errs, p.s, "must not be empty");
 		else
-			apiserver_one_of(errs, p.s, how, words);
+			apiserver_check_one_of(errs, p.s, how, words);
 		if (type[0] != '\0' && strcmp(type, "FieldsV1") != 0)
-			apiserver_invalid(
+			apiserver_add_invalid(
 				errs,
-				apiserver_path(&p, "metadata.managedFields[%zu].fieldsType", i),
+				apiserver_format_path(&p, "metadata.managedFields[%zu].fieldsType",
+						      i),
 				json_object_get(e, "fieldsType"), "must be `FieldsV1`");
 	}
 }
@@ -313,9 +322,9 @@ static void check_managed_fields(const json_t *object, struct api_errors *errs)
 static void check_generation(const json_t *object, struct api_errors *errs)
 {
 	if (api_generation(object) < 0)
-		apiserver_invalid(errs, "metadata.generation",
-				  api_get(object, "metadata.generation"),
-				  "must be greater than or equal to 0");
+		apiserver_add_invalid(errs, "metadata.generation",
+				      api_get(object, "metadata.generation"),
+				      "must be greater than or equal to 0");
 }
 
 /* What cannot change. A missing uid is put in by the server before. */
@@ -330,8 +339,8 @@ static void check_unchanged(const json_t *object, const json_t *old, struct api_
 		"metadata.deletionGracePeriodSeconds",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		apiserver_immutable(errs, fields[i], api_get(object, fields[i]),
-				    api_get(old, fields[i]));
+		apiserver_check_immutable(errs, fields[i], api_get(object, fields[i]),
+					  api_get(old, fields[i]));
 }
 
 static void check_update(const json_t *object, const json_t *old, struct api_errors *errs)
@@ -343,9 +352,9 @@ static void check_update(const json_t *object, const json_t *old, struct api_err
 			       "must be specified for an update");
 	check_generation(object, errs);
 	if (api_generation(object) < api_generation(old))
-		apiserver_invalid(errs, "metadata.generation",
-				  api_get(object, "metadata.generation"),
-				  "must not be decremented");
+		apiserver_add_invalid(errs, "metadata.generation",
+				      api_get(object, "metadata.generation"),
+				      "must not be decremented");
 	check_unchanged(object, old, errs);
 }
 
@@ -359,7 +368,7 @@ void apiserver_objectmeta_validate(const struct apiserver_resource *resource, co
 		check_namespace(resource, object, errs);
 		check_generation(object, errs);
 	}
-	apiserver_labels(errs, "metadata.labels", api_get(object, "metadata.labels"));
+	apiserver_check_labels(errs, "metadata.labels", api_get(object, "metadata.labels"));
 	check_annotations(object, errs);
 	check_owners(object, errs);
 	if (old == NULL)

@@ -4,9 +4,11 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/kind/table_cells_pod.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/members.h"
+#include "apiserver/rules/name_rules.h"
 #include "base/map.h"
 #include "base/slice.h"
 
@@ -28,23 +30,24 @@ static void default_requests(json_t *resources)
 	json_t *limits = json_object_get(resources, "limits"), *value;
 	const char *key;
 	json_object_foreach (limits, key, value)
-		apiserver_default(apiserver_member(resources, "requests"), key,
-				  json_deep_copy(value));
+		apiserver_set_default(apiserver_make_member(resources, "requests"), key,
+				      json_deep_copy(value));
 }
 
 static void prepare_container(json_t *container)
 {
 	json_t *ports = json_object_get(container, "ports"), *port;
 	size_t i;
-	apiserver_default(container, "imagePullPolicy",
-			  json_string(is_latest(api_get_string(container, "image"))
-					      ? "Always"
-					      : "IfNotPresent"));
-	apiserver_default(container, "terminationMessagePath", json_string("/dev/termination-log"));
-	apiserver_default(container, "terminationMessagePolicy", json_string("File"));
-	default_requests(apiserver_member(container, "resources"));
+	apiserver_set_default(container, "imagePullPolicy",
+			      json_string(is_latest(api_get_string(container, "image"))
+						  ? "Always"
+						  : "IfNotPresent"));
+	apiserver_set_default(container, "terminationMessagePath",
+			      json_string("/dev/termination-log"));
+	apiserver_set_default(container, "terminationMessagePolicy", json_string("File"));
+	default_requests(apiserver_make_member(container, "resources"));
 	json_array_foreach (ports, i, port)
-		apiserver_default(port, "protocol", json_string("TCP"));
+		apiserver_set_default(port, "protocol", json_string("TCP"));
 }
 
 static void default_toleration(json_t *spec, const char *key)
@@ -56,7 +59,7 @@ static void default_toleration(json_t *spec, const char *key)
 		    (!apiserver_has_text(t, "key") && apiserver_is(t, "operator", "Exists")))
 			return;
 	}
-	apiserver_default(spec, "tolerations", json_array());
+	apiserver_set_default(spec, "tolerations", json_array());
 	json_array_append_new(json_object_get(spec, "tolerations"),
 			      json_pack("{ss,ss,ss,si}", "key", key, "operator", "Exists", "effect",
 					"NoExecute", "tolerationSeconds", 300));
@@ -78,16 +81,16 @@ static void prepare_spec(json_t *spec, bool is_new)
 	if (apiserver_has_text(spec, "serviceAccountName"))
 		json_object_set(spec, "serviceAccount",
 				json_object_get(spec, "serviceAccountName"));
-	apiserver_default(spec, "dnsPolicy", json_string("ClusterFirst"));
-	apiserver_default(spec, "restartPolicy", json_string("Always"));
-	apiserver_default(spec, "securityContext", json_object());
-	apiserver_default(spec, "terminationGracePeriodSeconds", json_integer(30));
-	apiserver_default(spec, "schedulerName", json_string("default-scheduler"));
-	apiserver_default(spec, "enableServiceLinks", json_true());
+	apiserver_set_default(spec, "dnsPolicy", json_string("ClusterFirst"));
+	apiserver_set_default(spec, "restartPolicy", json_string("Always"));
+	apiserver_set_default(spec, "securityContext", json_object());
+	apiserver_set_default(spec, "terminationGracePeriodSeconds", json_integer(30));
+	apiserver_set_default(spec, "schedulerName", json_string("default-scheduler"));
+	apiserver_set_default(spec, "enableServiceLinks", json_true());
 	if (!is_new)
 		return;
-	apiserver_default(spec, "priority", json_integer(0));
-	apiserver_default(spec, "preemptionPolicy", json_string("PreemptLowerPriority"));
+	apiserver_set_default(spec, "priority", json_integer(0));
+	apiserver_set_default(spec, "preemptionPolicy", json_string("PreemptLowerPriority"));
 	default_toleration(spec, "node.kubernetes.io/not-ready");
 	default_toleration(spec, "node.kubernetes.io/unreachable");
 }
@@ -133,17 +136,17 @@ static void keep_admitted(json_t *spec, const json_t *old)
 	for (size_t i = 0; i < ARRAY_LEN(given); i++) {
 		json_t *was = json_object_get(old, given[i]);
 		if (was != NULL)
-			apiserver_default(spec, given[i], json_deep_copy(was));
+			apiserver_set_default(spec, given[i], json_deep_copy(was));
 	}
 }
 
 static void prepare_pod(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
-	json_t *spec = apiserver_member(object, "spec");
+	json_t *spec = apiserver_make_member(object, "spec");
 	(void)env;
 	if (old != NULL) {
 		keep_admitted(spec, json_object_get(old, "spec"));
-		apiserver_take_old(object, old, "status");
+		apiserver_copy_old(object, old, "status");
 		prepare_spec(spec, false);
 		return;
 	}
@@ -156,12 +159,12 @@ static void prepare_pod(const struct apiserver_env *env, json_t *object, const j
 /* The class is given once; podIP is the first of podIPs. */
 static void prepare_status(json_t *object, const json_t *old)
 {
-	json_t *status = apiserver_member(object, "status"),
+	json_t *status = apiserver_make_member(object, "status"),
 	       *one = json_object_get(status, "podIP");
 	json_t *class = api_get(old, "status.qosClass");
 	json_t *first = api_get(status, "podIPs[0].ip");
 	if (class != NULL)
-		apiserver_default(status, "qosClass", json_incref(class));
+		apiserver_set_default(status, "qosClass", json_incref(class));
 	if (first != NULL)
 		json_object_set(status, "podIP", first);
 	else if (one != NULL)
@@ -178,20 +181,22 @@ static void check_container(const json_t *list, size_t index, const char *where,
 	const char *name = api_get_string(c, "name");
 	struct slice text = slice_of(api_get_string(c, "image"));
 	struct apiserver_path p;
-	apiserver_path(&p, "spec.%s[%zu].name", where, index);
+	apiserver_format_path(&p, "spec.%s[%zu].name", where, index);
 	if (name[0] == '\0')
-		apiserver_required(errs, p.s, "");
+		apiserver_add_required(errs, p.s, "");
 	else
-		apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, name);
+		apiserver_check_label(&(struct apiserver_field){ errs, p.s, NULL }, name);
 	if (name[0] != '\0' && map_set(names, slice_of(name), names) != NULL)
-		apiserver_duplicate(errs, p.s, json_object_get(c, "name"));
-	apiserver_path(&p, "spec.%s[%zu].image", where, index);
+		apiserver_add_duplicate(errs, p.s, json_object_get(c, "name"));
+	apiserver_format_path(&p, "spec.%s[%zu].image", where, index);
 	if (text.n == 0)
-		apiserver_required(errs, p.s, "");
+		apiserver_add_required(errs, p.s, "");
 	else if (slice_trim(text).n != text.n)
-		apiserver_invalid(errs, p.s, image, "must not have leading or trailing whitespace");
-	apiserver_one_of(errs, apiserver_path(&p, "spec.%s[%zu].imagePullPolicy", where, index),
-			 api_get_string(c, "imagePullPolicy"), policies);
+		apiserver_add_invalid(errs, p.s, image,
+				      "must not have leading or trailing whitespace");
+	apiserver_check_one_of(
+		errs, apiserver_format_path(&p, "spec.%s[%zu].imagePullPolicy", where, index),
+		api_get_string(c, "imagePullPolicy"), policies);
 }
 
 static void check_spec(const json_t *spec, struct api_errors *errs)
@@ -203,7 +208,7 @@ static void check_spec(const json_t *spec, struct api_errors *errs)
 	static const char *const labels[] = { "hostname", "subdomain" };
 	struct apiserver_path p;
 	if (json_array_size(json_object_get(spec, "containers")) == 0)
-		apiserver_required(errs, "spec.containers", "");
+		apiserver_add_required(errs, "spec.containers", "");
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
 		const json_t *list = json_object_get(spec, lists[k]);
 		struct map names;
@@ -212,14 +217,14 @@ static void check_spec(const json_t *spec, struct api_errors *errs)
 			check_container(list, i, lists[k], &names, errs);
 		map_done(&names);
 	}
-	apiserver_one_of(errs, "spec.restartPolicy", api_get_string(spec, "restartPolicy"),
-			 restart);
-	apiserver_one_of(errs, "spec.dnsPolicy", api_get_string(spec, "dnsPolicy"), dns);
+	apiserver_check_one_of(errs, "spec.restartPolicy", api_get_string(spec, "restartPolicy"),
+			       restart);
+	apiserver_check_one_of(errs, "spec.dnsPolicy", api_get_string(spec, "dnsPolicy"), dns);
 	for (size_t k = 0; k < ARRAY_LEN(labels); k++) {
-		apiserver_path(&p, "spec.%s", labels[k]);
+		apiserver_format_path(&p, "spec.%s", labels[k]);
 		if (apiserver_has_text(spec, labels[k]))
-			apiserver_label(&(struct apiserver_at){ errs, p.s, NULL },
-					api_get_string(spec, labels[k]));
+			apiserver_check_label(&(struct apiserver_field){ errs, p.s, NULL },
+					      api_get_string(spec, labels[k]));
 	}
 }
 
@@ -245,7 +250,7 @@ static void check_update(const json_t *object, const json_t *old, struct api_err
 {
 	json_t *now = fixed_part(object), *was = fixed_part(old);
 	if (!json_equal(now, was))
-		apiserver_forbidden(
+		apiserver_add_forbidden(
 			errs, "spec",
 			"pod updates may not change fields other than `spec.containers[*].image`,"
 			"`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"

@@ -9,11 +9,9 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "api/yaml/yaml.h"
-#include "apiserver/kind/cells.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/objectmeta.h"
 #include "apiserver/kind/resource_priv.h"
-#include "apiserver/kind/go_zero.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -24,7 +22,6 @@ static struct {
 	json_t *meta; /* builtin/meta.yaml */
 } table = { .once = PTHREAD_ONCE_INIT };
 
-static const struct apiserver_strategy no_strategy = { .kind = "", .group = "" };
 static const struct apiserver_strategy never_kept_strategy = { .kind = "",
 							       .group = "",
 							       .cells = apiserver_cells_plain };
@@ -45,28 +42,6 @@ static const struct {
 	{ "batch", "Job" },
 	{ "networking.k8s.io", "Ingress" },
 };
-
-static const struct apiserver_strategy *const strategies[] = {
-	&apiserver_access_review_strategy, &apiserver_rules_review_strategy,
-	&apiserver_self_review_strategy,   &apiserver_configmap_strategy,
-	&apiserver_crd_strategy,	   &apiserver_endpoints_strategy,
-	&apiserver_endpointslice_strategy, &apiserver_event_strategy,
-	&apiserver_events_event_strategy,  &apiserver_lease_strategy,
-	&apiserver_namespace_strategy,	   &apiserver_node_strategy,
-	&apiserver_pod_strategy,	   &apiserver_secret_strategy,
-	&apiserver_service_strategy,	   &apiserver_serviceaccount_strategy,
-	&apiserver_servicecidr_strategy,
-};
-
-static const struct apiserver_strategy *strategy_of(const struct api_kind *kind)
-{
-	for (size_t i = 0; i < ARRAY_LEN(strategies); i++) {
-		if (strcmp(strategies[i]->kind, kind->kind) == 0 &&
-		    strcmp(strategies[i]->group, kind->group) == 0)
-			return strategies[i];
-	}
-	return &no_strategy;
-}
 
 static NORETURN void fail_start(const char *name, const char *text)
 {
@@ -258,7 +233,7 @@ static struct apiserver_resource *make_row(const struct embedded_text *text, con
 	r->description = doc;
 	r->fields = fields_of(version);
 	r->never_kept = json_is_true(json_object_get(doc, "neverKept"));
-	r->strategy = r->never_kept ? &never_kept_strategy : strategy_of(r->kind);
+	r->strategy = r->never_kept ? &never_kept_strategy : apiserver_strategy_of(r->kind);
 	set_columns(r, version);
 	return r;
 }
@@ -390,107 +365,4 @@ const json_t *apiserver_deleteoptions_schema(void)
 {
 	ensure_table();
 	return json_object_get(table.meta, "deleteOptions");
-}
-
-/* ---- a write ---- */
-
-void apiserver_prepare(const struct apiserver_resource *resource, const struct apiserver_env *env,
-		       json_t *object, const json_t *old)
-{
-	/* The nulls that apply leaves are values in a custom resource only. */
-	if (env->applied && !resource->built_in)
-		api_schema_prepare_applied(resource->schema, object);
-	else
-		api_schema_prepare(resource->schema, object);
-	apiserver_shape_metadata(object);
-	if (resource->built_in)
-		apiserver_shape(resource, object);
-	if (resource->strategy->prepare != NULL)
-		resource->strategy->prepare(env, object, old);
-}
-
-/* Some kinds are looked at twice; the server tells it once. */
-static void drop_repeated(struct api_errors *errs)
-{
-	struct api_errors once = { 0 };
-	CLEANUP(strbuf_done) struct strbuf key = STRBUF_INIT;
-	struct map seen;
-	map_init(&seen);
-	for (size_t i = 0; i < errs->n; i++) {
-		struct api_fielderr *e = &errs->v[i];
-		strbuf_reset(&key);
-		strbuf_addf(&key, "%s\n%s", e->field, e->body);
-		if (map_set(&seen, strbuf_slice(&key), &seen) == NULL) {
-			vec_push(&once, *e);
-		} else {
-			free(e->field);
-			free(e->body);
-		}
-	}
-	map_done(&seen);
-	vec_done(errs);
-	*errs = once;
-}
-
-void apiserver_validate(const struct apiserver_resource *resource, const struct apiserver_env *env,
-			const json_t *object, const json_t *old, struct api_errors *errs)
-{
-	apiserver_objectmeta_validate(resource, object, old, errs);
-	if (!resource->built_in)
-		api_schema_validate(resource->schema, object, old, errs);
-	if (resource->strategy->validate != NULL)
-		resource->strategy->validate(env, object, old, errs);
-	if (resource->built_in)
-		drop_repeated(errs);
-}
-
-/* Everything but metadata and status is what it was. */
-static void keep_all_but_status(json_t *object, const json_t *old)
-{
-	static const char *const own[] = { "metadata", "status" };
-	json_t *merged = json_deep_copy(old);
-	for (size_t i = 0; i < ARRAY_LEN(own); i++) {
-		json_t *v = json_object_get(object, own[i]);
-		if (v != NULL)
-			json_object_set(merged, own[i], v);
-		else
-			json_object_del(merged, own[i]);
-	}
-	json_object_clear(object);
-	json_object_update(object, merged);
-	json_decref(merged);
-}
-
-/* Of custom resources only managedFields are written this way. */
-static void keep_metadata(json_t *object, const json_t *old)
-{
-	json_t *meta = json_deep_copy(json_object_get(old, "metadata"));
-	json_t *managed = api_get(object, "metadata.managedFields");
-	if (managed != NULL)
-		json_object_set(meta, "managedFields", managed);
-	json_object_set_new(object, "metadata", meta);
-}
-
-void apiserver_prepare_status(const struct apiserver_resource *resource, json_t *object,
-			      const json_t *old)
-{
-	api_schema_prepare(resource->schema, object);
-	apiserver_shape_metadata(object);
-	if (resource->strategy->prepare_status != NULL)
-		resource->strategy->prepare_status(object, old);
-	keep_all_but_status(object, old);
-	if (resource->built_in)
-		apiserver_shape(resource, object);
-	else
-		keep_metadata(object, old);
-}
-
-void apiserver_validate_status(const struct apiserver_resource *resource, const json_t *object,
-			       const json_t *old, struct api_errors *errs)
-{
-	apiserver_objectmeta_validate(resource, object, old, errs);
-	if (!resource->built_in)
-		api_schema_validate_status(resource->schema, object, old, errs);
-	if (resource->strategy->validate_status != NULL)
-		resource->strategy->validate_status(object, old, errs);
 }

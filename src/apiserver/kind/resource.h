@@ -15,6 +15,7 @@
 #include "api/fielderr.h"
 #include "api/kind.h"
 #include "api/schema/schema.h"
+#include "apiserver/kind/strategy.h"
 #include "base/compiler.h"
 #include "base/strbuf.h"
 
@@ -41,9 +42,6 @@ struct apiserver_column {
 	const char *path; /* JSONPath of a CRD; NULL: the strategy's `cells` knows */
 };
 
-struct apiserver_resource;
-struct apiserver_strategy;
-
 struct apiserver_resource {
 	const struct api_kind *kind; /* names and scope */
 	const char *version;	     /* served by this row */
@@ -67,65 +65,6 @@ struct apiserver_resource {
 	const struct apiserver_strategy *strategy; /* never NULL */
 };
 
-/* Something that somebody wants to do. What does not apply is "". */
-struct apiserver_action {
-	const char *verb; /* "get", "deletecollection" ...; of a path: the method in lower case */
-	const char *group, *resource, *subresource, *ns, *name;
-	const char *path; /* of a request that is for no resource */
-};
-
-/* What a write may need from outside. */
-struct apiserver_env {
-	void *ctx;
-	/* Service addresses. 0, or ERR_CONFLICT: taken, ERR_RANGE: not of the range, ERR_SPACE:
-	 * none left. `want` "" takes a free one. */
-	int (*allocate)(void *ctx, int family, const char *want, char *ret, size_t ret_n);
-	void (*release)(void *ctx, const char *address);
-	/* Node ports; the same results. `want` 0 takes a free one. */
-	int (*allocate_port)(void *ctx, unsigned want, unsigned *ret);
-	void (*release_port)(void *ctx, unsigned port);
-	const char *const *service_cidrs; /* NULL-terminated, the first decides the main family */
-	bool dry_run;			  /* allocate, but give back at the end */
-	bool applied;			  /* the object is what server-side apply made */
-	/* For reviews: may the user do it (NULL: nothing), and which groups has it. */
-	bool (*may)(void *ctx, const char *user, const struct apiserver_action *a);
-	const char *const *groups; /* NULL-terminated; NULL: none */
-};
-
-/* What a kind does beyond its schema. All may be NULL. `old` is NULL for a new object. Both are in
- * the version of the request until to_stored has seen them. */
-struct apiserver_strategy {
-	const char *kind; /* "Service"; group as in api_kinds */
-	const char *group;
-	/* After the schema's defaults, before validation: defaults that depend on other fields,
-	 * fields a user cannot set or change. */
-	void (*prepare)(const struct apiserver_env *env, json_t *o, const json_t *old);
-	void (*validate)(const struct apiserver_env *env, const json_t *o, const json_t *old,
-			 struct api_errors *errs);
-	/* The same for a write to the status subresource. The first sees the object as it was sent,
-	 * whose spec will be lost. */
-	void (*prepare_status)(json_t *o, const json_t *old);
-	void (*validate_status)(const json_t *o, const json_t *old, struct api_errors *errs);
-	/* What must be taken from outside once the object is valid; where it fails, `errs` has it
-	 * and nothing stays taken. `undo` gives back what `o` has and `old` has not: after a write
-	 * that failed, and with the two swapped after one that went well. `removed`: all. */
-	int (*admit)(const struct apiserver_env *env, json_t *o, const json_t *old,
-		     struct api_errors *errs);
-	void (*undo)(const struct apiserver_env *env, const json_t *o, const json_t *old);
-	void (*removed)(const struct apiserver_env *env, const json_t *o);
-	/* Between this row's version and the stored one; the tree is changed in place. */
-	void (*to_stored)(json_t *o, const char *version);
-	void (*from_stored)(json_t *o, const char *version);
-	/* Cells of columns without a path, in the order of `columns`: a new array with one value
-	 * for every column (null where a path says it). */
-	json_t *(*cells)(const json_t *o, uint64_t now_s);
-	/* Does the generation count this change (or begin, for a new object)? Where NULL: changes
-	 * of anything but metadata and status. */
-	bool (*counts)(const json_t *o, const json_t *old);
-	/* Kinds that are answers, not objects: the review is filled in. */
-	void (*review)(const struct apiserver_env *env, json_t *o, const char *user);
-};
-
 /* Schemas of built-in kinds say of each field how the server's Go types have it:
  *
  *	x-go: {field: 3, keep: set, type: v1.ServiceType}
@@ -139,23 +78,6 @@ struct apiserver_strategy {
  * message when a description is wrong, which a test excludes. */
 const struct apiserver_resource *const *apiserver_resources(size_t *ret_n);
 
-/* What a write does to an object first: what the schema does not know goes, defaults come, then
- * what the strategy wants. Metadata is given its shape only (nulls and empty maps go). */
-void apiserver_prepare(const struct apiserver_resource *resource, const struct apiserver_env *env,
-		       json_t *object, const json_t *old);
-/* Everything that is wrong with it: metadata, schema, strategy. `old` is NULL for a new object. */
-void apiserver_validate(const struct apiserver_resource *resource, const struct apiserver_env *env,
-			const json_t *object, const json_t *old, struct api_errors *errs);
-/* The same for a write to the status subresource: `object`, whatever it says, becomes `old` with
- * another status; of built-in kinds with other labels and the like, too. */
-void apiserver_prepare_status(const struct apiserver_resource *resource, json_t *object,
-			      const json_t *old);
-void apiserver_validate_status(const struct apiserver_resource *resource, const json_t *object,
-			       const json_t *old, struct api_errors *errs);
-/* The CustomResourceDefinition by which a server shows one of the product's kinds, as a new object
- * with its status, for the store to hold; NULL for a row of a built-in kind. `now`: as objects
- * write times. */
-json_t *apiserver_crd_object(const struct apiserver_resource *resource, const char *now);
 /* Schema of ObjectMeta, and of DeleteOptions. */
 const json_t *apiserver_objectmeta_schema(void);
 const json_t *apiserver_deleteoptions_schema(void);

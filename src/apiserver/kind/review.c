@@ -2,8 +2,9 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "apiserver/kind/resource.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/field_errors.h"
 
 /* The one place where rights are asked for. Where nobody decides, nothing is allowed. */
 static bool is_allowed(const struct apiserver_env *env, const char *user,
@@ -26,14 +27,15 @@ static void check_access(const struct apiserver_env *env, const json_t *object, 
 					? json_null()
 					: json_pack("{ss,ss}", "Path", api_get_string(path, "path"),
 						    "Verb", api_get_string(path, "verb"));
-		apiserver_invalid(errs, "spec", shown,
-				  "exactly one of nonResourceAttributes or resourceAttributes must "
-				  "be specified");
+		apiserver_add_invalid(
+			errs, "spec", shown,
+			"exactly one of nonResourceAttributes or resourceAttributes must "
+			"be specified");
 		json_decref(shown);
 	}
 	if (json_object_size(json_object_get(object, "metadata")) != 0)
-		apiserver_invalid(errs, "metadata", json_object_get(object, "metadata"),
-				  "must be empty");
+		apiserver_add_invalid(errs, "metadata", json_object_get(object, "metadata"),
+				      "must be empty");
 }
 
 static void review_access(const struct apiserver_env *env, json_t *object, const char *user)

@@ -3,12 +3,14 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/cells.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/members.h"
+#include "apiserver/rules/name_rules.h"
+#include "base/text/base64.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/text/base64.h"
 
 /* Data is written anew, as Go writes base64: line breaks in it go. */
 static void reencode_data(json_t *data)
@@ -34,10 +36,11 @@ static void prepare_secret(const struct apiserver_env *env, json_t *object, cons
 	json_object_foreach (texts, key, value) {
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		base64_encode(&text, api_text_slice(value));
-		json_object_set_new(apiserver_member(object, "data"), key, json_string(text.s));
+		json_object_set_new(apiserver_make_member(object, "data"), key,
+				    json_string(text.s));
 	}
 	json_object_del(object, "stringData");
-	apiserver_default(object, "type", json_string("Opaque"));
+	apiserver_set_default(object, "type", json_string("Opaque"));
 }
 
 /* Keys that a type must have. `any`: one of them is enough; `full`: not empty. */
@@ -79,9 +82,9 @@ static void check_required_keys(const struct required_keys *required, const json
 	for (size_t i = 0; i < ARRAY_LEN(required->keys) && required->keys[i] != NULL; i++)
 		found += has_key(required, data, required->keys[i]);
 	for (size_t i = 0; i < ARRAY_LEN(required->keys) && required->keys[i] != NULL; i++) {
-		apiserver_path(&p, "data[%s]", required->keys[i]);
+		apiserver_format_path(&p, "data[%s]", required->keys[i]);
 		if (!has_key(required, data, required->keys[i]) && !(required->any && found != 0))
-			apiserver_required(errs, p.s, "");
+			apiserver_add_required(errs, p.s, "");
 		else if (required->json && !is_json(json_object_get(data, required->keys[i])))
 			api_errors_add(errs, API_FIELD_INVALID, p.s,
 				       "\"<secret contents redacted>\"", "must be a JSON object");
@@ -99,8 +102,8 @@ static void check_type(const json_t *object, struct api_errors *errs)
 	}
 	if (strcmp(type, "kubernetes.io/service-account-token") == 0 &&
 	    (account == NULL || account[0] == '\0'))
-		apiserver_required(errs, "metadata.annotations[kubernetes.io/service-account.name]",
-				   "");
+		apiserver_add_required(
+			errs, "metadata.annotations[kubernetes.io/service-account.name]", "");
 }
 
 static void check_data(const json_t *object, struct api_errors *errs)
@@ -112,7 +115,7 @@ static void check_data(const json_t *object, struct api_errors *errs)
 		CLEANUP(freep) char *place = xasprintf("data[%s]", key);
 		const char *s = api_text(value);
 		size_t n = json_string_length(value);
-		apiserver_config_key(&(struct apiserver_at){ errs, place, NULL }, key);
+		apiserver_check_config_key(&(struct apiserver_field){ errs, place, NULL }, key);
 		bytes += n / 4 * 3;
 		for (size_t k = n; k > 0 && s[k - 1] == '='; k--)
 			bytes--;
@@ -126,14 +129,14 @@ static void check_update(const json_t *object, const json_t *old, struct api_err
 {
 	static const char text[] = "field is immutable when `immutable` is set";
 	const json_t *data = json_object_get(object, "data"), *was = json_object_get(old, "data");
-	apiserver_immutable(errs, "type", json_object_get(object, "type"),
-			    json_object_get(old, "type"));
+	apiserver_check_immutable(errs, "type", json_object_get(object, "type"),
+				  json_object_get(old, "type"));
 	if (!json_is_true(json_object_get(old, "immutable")))
 		return;
 	if (!json_is_true(json_object_get(object, "immutable")))
-		apiserver_forbidden(errs, "immutable", text);
+		apiserver_add_forbidden(errs, "immutable", text);
 	if ((data == NULL) != (was == NULL) || (data != NULL && !json_equal(data, was)))
-		apiserver_forbidden(errs, "data", text);
+		apiserver_add_forbidden(errs, "data", text);
 }
 
 static void validate_secret(const struct apiserver_env *env, const json_t *object,
@@ -153,6 +156,6 @@ const struct apiserver_strategy apiserver_secret_strategy = {
 	.group = "",
 	.prepare = prepare_secret,
 	.validate = validate_secret,
-	.counts = apiserver_no_generation,
+	.bumps_generation = apiserver_no_generation,
 	.cells = apiserver_cells_secret,
 };

@@ -1,12 +1,18 @@
 /* Service: the defaults that depend on each other, and addresses and ports that are given out. */
+#include "apiserver/kind/service.h"
+
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/ip_text.h"
-#include "apiserver/kind/cells.h"
+#include "apiserver/kind/service_addresses_priv.h"
+#include "apiserver/kind/service_status_priv.h"
+#include "apiserver/kind/service_validate_priv.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/ip_rules.h"
+#include "apiserver/kind/table_cells.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/members.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 
@@ -45,7 +51,7 @@ static bool needs_health_port(const json_t *spec)
 
 static void default_affinity(json_t *spec)
 {
-	apiserver_default(spec, "sessionAffinity", json_string("None"));
+	apiserver_set_default(spec, "sessionAffinity", json_string("None"));
 	if (apiserver_is(spec, "sessionAffinity", "None"))
 		json_object_del(spec, "sessionAffinityConfig");
 	if (apiserver_is(spec, "sessionAffinity", "ClientIP") &&
@@ -60,7 +66,7 @@ static void default_ports(json_t *spec)
 	size_t i;
 	json_array_foreach (json_object_get(spec, "ports"), i, port) {
 		const json_t *target = json_object_get(port, "targetPort");
-		apiserver_default(port, "protocol", json_string("TCP"));
+		apiserver_set_default(port, "protocol", json_string("TCP"));
 		if (target == NULL || (json_is_string(target) && json_string_length(target) == 0) ||
 		    (json_is_integer(target) && json_integer_value(target) == 0))
 			json_object_set_new(port, "targetPort",
@@ -71,14 +77,14 @@ static void default_ports(json_t *spec)
 static void put_defaults(json_t *spec)
 {
 	default_affinity(spec);
-	apiserver_default(spec, "type", json_string("ClusterIP"));
+	apiserver_set_default(spec, "type", json_string("ClusterIP"));
 	default_ports(spec);
 	if (apiserver_service_is_external(spec))
-		apiserver_default(spec, "externalTrafficPolicy", json_string("Cluster"));
+		apiserver_set_default(spec, "externalTrafficPolicy", json_string("Cluster"));
 	if (needs_node_ports(spec) || apiserver_is(spec, "type", "ClusterIP"))
-		apiserver_default(spec, "internalTrafficPolicy", json_string("Cluster"));
+		apiserver_set_default(spec, "internalTrafficPolicy", json_string("Cluster"));
 	if (apiserver_is(spec, "type", "LoadBalancer"))
-		apiserver_default(spec, "allocateLoadBalancerNodePorts", json_true());
+		apiserver_set_default(spec, "allocateLoadBalancerNodePorts", json_true());
 }
 
 /* ---- an update that leaves out what was given stays with it ---- */
@@ -87,7 +93,7 @@ static void keep_field(json_t *spec, const json_t *was, const char *key)
 {
 	json_t *v = json_object_get(was, key);
 	if (v != NULL)
-		apiserver_default(spec, key, json_deep_copy(v));
+		apiserver_set_default(spec, key, json_deep_copy(v));
 }
 
 static bool uses_node_port(const json_t *spec, long long number)
@@ -231,7 +237,7 @@ static void add_other_family(json_t *families)
 static void default_families(const struct apiserver_env *env, json_t *spec, bool loose)
 {
 	const json_t *ips = json_object_get(spec, "clusterIPs");
-	apiserver_default(spec, "ipFamilies", json_array());
+	apiserver_set_default(spec, "ipFamilies", json_array());
 	json_t *families = json_object_get(spec, "ipFamilies");
 	for (size_t i = json_array_size(families); i < json_array_size(ips); i++) {
 		const char *s = api_text(json_array_get(ips, i));
@@ -259,8 +265,8 @@ static void set_families(const struct apiserver_env *env, json_t *object, const 
 		return;
 	if (was != NULL)
 		keep_field(spec, was, "ipFamilyPolicy");
-	apiserver_default(spec, "ipFamilyPolicy",
-			  json_string(loose ? "RequireDualStack" : "SingleStack"));
+	apiserver_set_default(spec, "ipFamilyPolicy",
+			      json_string(loose ? "RequireDualStack" : "SingleStack"));
 	apiserver_service_check_families(env, object, old, &errs);
 	if (errs.n == 0)
 		default_families(env, spec, loose);
@@ -269,13 +275,13 @@ static void set_families(const struct apiserver_env *env, json_t *object, const 
 
 static void prepare_service(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
-	json_t *spec = apiserver_member(object, "spec");
+	json_t *spec = apiserver_make_member(object, "spec");
 	const json_t *was = json_object_get(old, "spec");
 	put_defaults(spec);
 	if (old != NULL) {
-		apiserver_take_old(object, old, "status");
+		apiserver_copy_old(object, old, "status");
 		if (!apiserver_is(spec, "type", "LoadBalancer"))
-			json_object_set_new(apiserver_member(object, "status"), "loadBalancer",
+			json_object_set_new(apiserver_make_member(object, "status"), "loadBalancer",
 					    json_object());
 		keep_allocated(spec, was);
 	} else {
@@ -311,7 +317,7 @@ static void fail_address(const json_t *spec, const char *want, int code, struct 
 		strbuf_adds(&text, "the provided network does not match the current range");
 	else
 		strbuf_adds(&text, "range is full");
-	apiserver_invalid(errs, "spec.clusterIPs", ips, text.s);
+	apiserver_add_invalid(errs, "spec.clusterIPs", ips, text.s);
 }
 
 /* What stands behind was not taken. */
@@ -327,7 +333,7 @@ static int admit_addresses(const struct apiserver_env *env, json_t *spec, const 
 	const json_t *families = json_object_get(spec, "ipFamilies");
 	if (!needs_address(spec) || apiserver_service_is_headless(spec))
 		return 0;
-	apiserver_default(spec, "clusterIPs", json_array());
+	apiserver_set_default(spec, "clusterIPs", json_array());
 	json_t *ips = json_object_get(spec, "clusterIPs");
 	for (size_t i = 0; i < json_array_size(families); i++) {
 		const char *want = api_text(json_array_get(ips, i));
@@ -372,11 +378,11 @@ static int admit_port(const struct apiserver_env *env, json_t *object, const cha
 		return 0;
 	}
 	json_t *value = json_integer(want);
-	apiserver_invalid(errs, field, value,
-			  r == ERR_RANGE ? "provided port is not in the valid range. The range "
-					   "of valid ports is 30000-32767"
-			  : r == ERR_CONFLICT ? "provided port is already allocated"
-					      : "range is full");
+	apiserver_add_invalid(errs, field, value,
+			      r == ERR_RANGE ? "provided port is not in the valid range. The range "
+					       "of valid ports is 30000-32767"
+			      : r == ERR_CONFLICT ? "provided port is already allocated"
+						  : "range is full");
 	json_decref(value);
 	return r;
 }
@@ -399,7 +405,7 @@ static int admit_node_ports(const struct apiserver_env *env, const json_t *spec,
 			continue;
 		}
 		int r = admit_port(env, port, "nodePort", number,
-				   apiserver_path(&p, "spec.ports[%zu].nodePort", i), errs);
+				   apiserver_format_path(&p, "spec.ports[%zu].nodePort", i), errs);
 		if (r < 0) {
 			for (; i < json_array_size(ports); i++)
 				json_object_del(json_array_get(ports, i), "nodePort");
@@ -487,6 +493,6 @@ const struct apiserver_strategy apiserver_service_strategy = {
 	.admit = admit_service,
 	.undo = release_changed,
 	.removed = release_removed,
-	.counts = apiserver_no_generation,
+	.bumps_generation = apiserver_no_generation,
 	.cells = apiserver_cells_service,
 };

@@ -1,11 +1,14 @@
 /* Service: what controllers of load balancers write. */
+#include "apiserver/kind/service_status_priv.h"
+
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/ip_text.h"
-#include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/ip_rules.h"
+#include "apiserver/rules/members.h"
+#include "apiserver/rules/name_rules.h"
 
 static bool is_balanced(const json_t *object)
 {
@@ -19,7 +22,7 @@ void apiserver_service_prepare_status(json_t *object, const json_t *old)
 	(void)old;
 	json_array_foreach (list, i, e) {
 		if (is_balanced(object) && apiserver_has_text(e, "ip"))
-			apiserver_default(e, "ipMode", json_string("VIP"));
+			apiserver_set_default(e, "ipMode", json_string("VIP"));
 	}
 }
 
@@ -39,13 +42,13 @@ static void check_mode(const json_t *ingress, const char *field, struct api_erro
 	static const char *const modes[] = { "Proxy", "VIP", NULL };
 	bool has_mode = json_object_get(ingress, "ipMode") != NULL;
 	if (!has_mode && apiserver_has_text(ingress, "ip"))
-		apiserver_required(errs, field, "must be specified when `ip` is set");
+		apiserver_add_required(errs, field, "must be specified when `ip` is set");
 	if (!has_mode)
 		return;
 	if (!apiserver_has_text(ingress, "ip"))
-		apiserver_forbidden(errs, field, "may not be specified when `ip` is not set");
+		apiserver_add_forbidden(errs, field, "may not be specified when `ip` is not set");
 	else
-		apiserver_one_of(errs, field, api_get_string(ingress, "ipMode"), modes);
+		apiserver_check_one_of(errs, field, api_get_string(ingress, "ipMode"), modes);
 }
 
 static void check_ingress(const json_t *ingress, size_t index, const json_t *kept,
@@ -54,18 +57,20 @@ static void check_ingress(const json_t *ingress, size_t index, const json_t *kep
 	const char *ip = api_get_string(ingress, "ip"), *name = api_get_string(ingress, "hostname");
 	struct apiserver_path p;
 	if (ip[0] != '\0')
-		apiserver_address(errs,
-				  apiserver_path(&p, "status.loadBalancer.ingress[%zu].ip", index),
-				  ip, kept);
-	check_mode(ingress, apiserver_path(&p, "status.loadBalancer.ingress[%zu].ipMode", index),
+		apiserver_check_address(
+			errs,
+			apiserver_format_path(&p, "status.loadBalancer.ingress[%zu].ip", index), ip,
+			kept);
+	check_mode(ingress,
+		   apiserver_format_path(&p, "status.loadBalancer.ingress[%zu].ipMode", index),
 		   errs);
 	if (name[0] == '\0')
 		return;
-	apiserver_path(&p, "status.loadBalancer.ingress[%zu].hostname", index);
-	apiserver_subdomain(&(struct apiserver_at){ errs, p.s, NULL }, name);
+	apiserver_format_path(&p, "status.loadBalancer.ingress[%zu].hostname", index);
+	apiserver_check_subdomain(&(struct apiserver_field){ errs, p.s, NULL }, name);
 	if (apiserver_address_family(name) != 0)
-		apiserver_invalid(errs, p.s, json_object_get(ingress, "hostname"),
-				  "must be a DNS name, not an IP address");
+		apiserver_add_invalid(errs, p.s, json_object_get(ingress, "hostname"),
+				      "must be a DNS name, not an IP address");
 }
 
 void apiserver_service_validate_status(const json_t *object, const json_t *old,
@@ -73,8 +78,8 @@ void apiserver_service_validate_status(const json_t *object, const json_t *old,
 {
 	const json_t *list = api_get(object, "status.loadBalancer.ingress");
 	if (!is_balanced(object) && json_array_size(list) != 0) {
-		apiserver_forbidden(errs, "status.loadBalancer.ingress",
-				    "may only be used when `spec.type` is 'LoadBalancer'");
+		apiserver_add_forbidden(errs, "status.loadBalancer.ingress",
+					"may only be used when `spec.type` is 'LoadBalancer'");
 		return;
 	}
 	json_t *kept = addresses_of(old);

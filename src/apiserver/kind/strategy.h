@@ -1,8 +1,88 @@
-/* The strategies, one per kind that needs one, and what they share. */
+/* Strategies: code for what the schema of a kind cannot express, such as defaults that depend on other
+ * fields, validation with kube-apiserver's wording, allocation of addresses. */
 #pragma once
 
-#include "apiserver/kind/resource.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include <jansson.h>
+
+#include "api/fielderr.h"
+#include "api/kind.h"
+
+enum { APISERVER_DATA_MAX_BYTES = 1 << 20 }; /* of a ConfigMap or a Secret */
+
+/* A request as authorization sees it. Members that do not apply are "". */
+struct apiserver_action {
+	const char *verb; /* "get", "deletecollection" ...; for a path: the method in lower case */
+	const char *group, *resource, *subresource, *ns, *name;
+	const char *path; /* of a request that is for no resource */
+};
+
+/* Services of the server that a strategy may use during a write. */
+struct apiserver_env {
+	void *ctx;
+	/* Allocates a Service address; `want` "": any. ERR_CONFLICT: in use, ERR_RANGE: outside of the
+	 * range, ERR_SPACE: none left. */
+	int (*allocate)(void *ctx, int family, const char *want, char *ret, size_t ret_n);
+	void (*release)(void *ctx, const char *address);
+	/* The same for node ports; `want` 0: any. */
+	int (*allocate_port)(void *ctx, unsigned want, unsigned *ret);
+	void (*release_port)(void *ctx, unsigned port);
+	const char *const *service_cidrs; /* NULL-terminated, the first has the primary family */
+	bool dry_run;			  /* allocate, but release at the end */
+	bool applied;			  /* the object is the result of server-side apply */
+	/* For reviews: whether the user may do it (NULL: nothing is allowed), and the user's groups. */
+	bool (*may)(void *ctx, const char *user, const struct apiserver_action *a);
+	const char *const *groups; /* NULL-terminated; NULL: none */
+};
+
+/* All functions may be NULL. `old` is the stored object, NULL for a new one. Both are in the version of
+ * the request until to_stored has converted them. */
+struct apiserver_strategy {
+	const char *kind; /* "Service"; group as in api_kinds */
+	const char *group;
+	/* Runs after the schema's defaults and before validation: defaults that depend on other
+	 * fields, and fields that a user cannot set or change. */
+	void (*prepare)(const struct apiserver_env *env, json_t *o, const json_t *old);
+	void (*validate)(const struct apiserver_env *env, const json_t *o, const json_t *old,
+			 struct api_errors *errs);
+	/* The same for a write to the status subresource. prepare_status gets the object as it was
+	 * sent, whose spec is dropped afterwards. */
+	void (*prepare_status)(json_t *o, const json_t *old);
+	void (*validate_status)(const json_t *o, const json_t *old, struct api_errors *errs);
+	/* Allocates what the valid object needs; on failure it adds an error and keeps nothing
+	 * allocated. */
+	int (*admit)(const struct apiserver_env *env, json_t *o, const json_t *old,
+		     struct api_errors *errs);
+	/* Releases what `o` has and `old` has not: after a write that failed, and with the two
+	 * exchanged after a write that succeeded. */
+	void (*undo)(const struct apiserver_env *env, const json_t *o, const json_t *old);
+	/* Releases everything of a removed object. */
+	void (*removed)(const struct apiserver_env *env, const json_t *o);
+	/* Converts between this row's version and the stored one, in place. */
+	void (*to_stored)(json_t *o, const char *version);
+	void (*from_stored)(json_t *o, const char *version);
+	/* A new array with one table cell per column, in the order of `columns`; null for columns
+	 * that have a path. */
+	json_t *(*cells)(const json_t *o, uint64_t now_s);
+	/* Whether this change increases metadata.generation (for a new object: whether it has one).
+	 * If NULL, every change outside of metadata and status does. */
+	bool (*bumps_generation)(const json_t *o, const json_t *old);
+	/* For kinds that are answered and not stored: fills in the answer. */
+	void (*review)(const struct apiserver_env *env, json_t *o, const char *user);
+};
+
+/* The strategy of a kind; one without functions if it needs none. Never NULL. */
+const struct apiserver_strategy *apiserver_strategy_of(const struct api_kind *kind);
+
+/* `bumps_generation` of kinds whose objects have no generation. */
+bool apiserver_no_generation(const json_t *object, const json_t *old);
+/* Checks the metadata of an update as that of a new object: some kinds do so in addition. */
+void apiserver_validate_as_new(const json_t *object, struct api_errors *errs);
+
+/* Each in the file of its kind. */
 extern const struct apiserver_strategy apiserver_configmap_strategy;
 extern const struct apiserver_strategy apiserver_secret_strategy;
 extern const struct apiserver_strategy apiserver_namespace_strategy;
@@ -11,49 +91,10 @@ extern const struct apiserver_strategy apiserver_endpoints_strategy;
 extern const struct apiserver_strategy apiserver_endpointslice_strategy;
 extern const struct apiserver_strategy apiserver_pod_strategy;
 extern const struct apiserver_strategy apiserver_node_strategy;
-extern const struct apiserver_strategy apiserver_serviceaccount_strategy;
 extern const struct apiserver_strategy apiserver_lease_strategy;
 extern const struct apiserver_strategy apiserver_event_strategy;
 extern const struct apiserver_strategy apiserver_events_event_strategy;
-extern const struct apiserver_strategy apiserver_servicecidr_strategy;
 extern const struct apiserver_strategy apiserver_crd_strategy;
 extern const struct apiserver_strategy apiserver_access_review_strategy;
 extern const struct apiserver_strategy apiserver_rules_review_strategy;
 extern const struct apiserver_strategy apiserver_self_review_strategy;
-
-enum { APISERVER_DATA_MAX_BYTES = 1 << 20 }; /* of a ConfigMap or a Secret */
-
-/* Puts `value` (its reference goes over) where nothing is. */
-void apiserver_default(json_t *object, const char *key, json_t *value);
-/* The member, made as an empty object when it is not there. */
-json_t *apiserver_member(json_t *object, const char *key);
-/* Takes a member over from what was stored: a field that writes do not touch. */
-void apiserver_take_old(json_t *object, const json_t *old, const char *key);
-/* A text with at least one character? */
-bool apiserver_has_text(const json_t *object, const char *key);
-/* The whole number at a key; 0 when there is none. */
-long long apiserver_number(const json_t *object, const char *key);
-/* Is the text of `key` this one? */
-bool apiserver_is(const json_t *object, const char *key, const char *word);
-/* For `counts` of kinds whose objects have no generation. */
-bool apiserver_no_generation(const json_t *object, const json_t *old);
-/* Some kinds look at an update's metadata as if the object was new, too. */
-void apiserver_validate_as_new(const json_t *object, struct api_errors *errs);
-
-/* service_check.c */
-void apiserver_service_validate(const struct apiserver_env *env, const json_t *object,
-				const json_t *old, struct api_errors *errs);
-/* service_family.c */
-void apiserver_service_check_ips(const json_t *object, const json_t *old, struct api_errors *errs);
-void apiserver_service_check_kept(const json_t *spec, const json_t *was, struct api_errors *errs);
-/* What the server complains of before it gives addresses, when it then stops. */
-void apiserver_service_check_families(const struct apiserver_env *env, const json_t *object,
-				      const json_t *old, struct api_errors *errs);
-/* service.c */
-bool apiserver_service_is_headless(const json_t *spec);
-bool apiserver_service_is_external(const json_t *spec); /* can be reached from outside */
-
-/* service_status.c */
-void apiserver_service_prepare_status(json_t *object, const json_t *old);
-void apiserver_service_validate_status(const json_t *object, const json_t *old,
-				       struct api_errors *errs);

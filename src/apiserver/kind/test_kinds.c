@@ -11,6 +11,8 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/write_steps.h"
 #include "apiserver/verb/allocator.h"
 #include "apiserver/kind/resource.h"
 #include "base/err.h"

@@ -10,7 +10,10 @@
 #include <cmocka.h>
 
 #include "api/meta.h"
+#include "apiserver/kind/crd.h"
 #include "apiserver/kind/resource.h"
+#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/write_steps.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

@@ -9,6 +9,7 @@
 
 #include "api/meta.h"
 #include "apiserver/kind/resource.h"
+#include "apiserver/kind/strategy.h"
 #include "base/compiler.h"
 
 /* A user who may not write status or DNSNames. */

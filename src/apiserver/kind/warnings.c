@@ -7,7 +7,9 @@
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/strategy.h"
+#include "apiserver/kind/resource.h"
+#include "apiserver/kind/service.h"
+#include "apiserver/rules/members.h"
 #include "base/slice.h"
 
 /* ---- Services ---- */

@@ -9,7 +9,7 @@
 #include "api/yaml/yaml.h"
 #include "apiserver/codec/json_error.h"
 #include "apiserver/kind/objectmeta.h"
-#include "apiserver/kind/go_zero.h"
+#include "apiserver/kind/go_normalize.h"
 #include "base/mem.h"
 
 enum { SUMMARY_BYTES = 30 };
@@ -300,8 +300,8 @@ int apiserver_body_object(const struct apiserver_call *call,
 	if (e == 0)
 		e = check_fields(call, resource, o, strictness, warnings, st);
 	if (e == 0) {
-		apiserver_shape_nulls(resource, o);
-		apiserver_owners_once(o, "", warnings);
+		apiserver_go_fill_nulls(resource, o);
+		apiserver_drop_duplicate_owners(o, "", warnings);
 	}
 	if (e == 0)
 		*ret = o;

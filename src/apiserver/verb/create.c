@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "api/meta.h"
+#include "apiserver/rules/field_errors.h"
 #include "apiserver/verb/body.h"
 #include "apiserver/verb/respond.h"
-#include "apiserver/kind/go_zero.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/kind/go_normalize.h"
 #include "apiserver/verb/write.h"
 
 /* A custom resource whose apiVersion fits and whose kind does not is invalid, not malformed. */
@@ -16,7 +16,7 @@ static int check_custom_kind(struct apiserver_request *req, const json_t *object
 	if (req->r->built_in || strcmp(api_kind(object), req->r->kind->kind) == 0)
 		return 0;
 	strbuf_addf(&text, "must be %s", req->r->kind->kind);
-	apiserver_invalid(&errs, "kind", json_object_get(object, "kind"), text.s);
+	apiserver_add_invalid(&errs, "kind", json_object_get(object, "kind"), text.s);
 	int e = apiserver_unprocessable(req->st, req->r->kind->group, api_kind(object),
 					api_name(object), &errs);
 	api_errors_done(&errs);
@@ -34,7 +34,7 @@ static int review(struct apiserver_request *req, json_t *object)
 	struct api_errors errs = { 0 };
 	int e = 0;
 	env.groups = req->c->who->groups;
-	apiserver_shape_metadata(object); /* what says nothing is not there */
+	apiserver_go_normalize_metadata(object); /* what says nothing is not there */
 	if (req->r->strategy->validate != NULL)
 		req->r->strategy->validate(&env, object, NULL, &errs);
 	if (errs.n != 0)

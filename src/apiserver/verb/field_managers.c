@@ -6,7 +6,7 @@
 #include "api/apply/managed.h"
 #include "api/meta.h"
 #include "api/time.h"
-#include "apiserver/kind/go_zero.h"
+#include "apiserver/kind/go_normalize.h"
 #include "base/clock.h"
 
 enum { RESET_MAX = 16, VERSIONS_MAX = 8 };
@@ -102,7 +102,7 @@ static void set_versions(struct managing *managing, const struct apiserver_resou
 static json_t *blank(const struct apiserver_resource *resource)
 {
 	json_t *o = json_pack("{s{}}", "metadata");
-	apiserver_shape(resource, o);
+	apiserver_go_normalize(resource, o);
 	return o;
 }
 

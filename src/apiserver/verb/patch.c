@@ -6,12 +6,12 @@
 #include "api/patch/patch.h"
 #include "api/patch/strategic.h"
 #include "api/tree.h"
+#include "apiserver/rules/field_errors.h"
 #include "apiserver/verb/body.h"
 #include "apiserver/verb/field_managers.h"
 #include "apiserver/kind/objectmeta.h"
 #include "apiserver/verb/respond.h"
-#include "apiserver/kind/go_zero.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/kind/go_normalize.h"
 #include "apiserver/verb/write.h"
 #include "base/mem.h"
 
@@ -243,7 +243,7 @@ static int make_object(struct patching *patching, const json_t *old, json_t **re
 		json_decref(o);
 		return e;
 	}
-	apiserver_shape_nulls(patching->w.r, o);
+	apiserver_go_fill_nulls(patching->w.r, o);
 	*ret = o;
 	return 0;
 }
@@ -259,10 +259,10 @@ static int check_identity(struct patching *patching, const json_t *object)
 	strbuf_addf(&kind, "must be %s", k->kind);
 	if (!patching->w.r->built_in &&
 	    strcmp(api_version(object), version.s + strlen("must be ")) != 0)
-		apiserver_invalid(&errs, "apiVersion", json_object_get(object, "apiVersion"),
-				  version.s);
+		apiserver_add_invalid(&errs, "apiVersion", json_object_get(object, "apiVersion"),
+				      version.s);
 	if (!patching->w.r->built_in && strcmp(api_kind(object), k->kind) != 0)
-		apiserver_invalid(&errs, "kind", json_object_get(object, "kind"), kind.s);
+		apiserver_add_invalid(&errs, "kind", json_object_get(object, "kind"), kind.s);
 	if (errs.n != 0)
 		e = apiserver_unprocessable(patching->q->st, k->group, api_kind(object),
 					    api_name(object), &errs);
@@ -293,8 +293,8 @@ static int change(struct patching *patching, const json_t *old, uint64_t revisio
 	int e = make_object(patching, old, &o);
 	if (e < 0)
 		return e;
-	apiserver_owners_once(o, " after mutating admission happens",
-			      &patching->q->answer->warnings);
+	apiserver_drop_duplicate_owners(o, " after mutating admission happens",
+					&patching->q->answer->warnings);
 	e = check_identity(patching, o);
 	if (e == 0)
 		e = apiserver_check_place(&patching->q->route, o, true, patching->q->st);

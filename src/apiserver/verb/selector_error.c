@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "apiserver/verb/selection.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/name_rules.h"
 #include "base/mem.h"
 
 enum token {
@@ -75,7 +75,7 @@ static bool rule_error(struct words *words, apiserver_rule rule, const char *fie
 		       const char *text)
 {
 	struct api_errors errs = { 0 };
-	rule(&(struct apiserver_at){ .errs = &errs, .field = field }, text);
+	rule(&(struct apiserver_field){ .errs = &errs, .field = field }, text);
 	bool bad = errs.n != 0;
 	CLEANUP(strbuf_done) struct strbuf head = STRBUF_INIT;
 	strbuf_adds(&head, "Invalid value: ");
@@ -97,7 +97,7 @@ static bool value_error(struct words *words, const char *key, size_t index, stru
 {
 	CLEANUP(freep) char *field = xasprintf("values[%zu][%s]", index, key);
 	CLEANUP(freep) char *value = xstrndup(lit.p, lit.n);
-	return rule_error(words, apiserver_label_value, field, value);
+	return rule_error(words, apiserver_check_label_value, field, value);
 }
 
 static bool number_error(struct words *words, struct slice lit)
@@ -166,7 +166,7 @@ static bool term_error(struct words *words)
 	if (words->t != T_WORD)
 		return found(words, ", expected: identifier");
 	CLEANUP(freep) char *key = xstrndup(words->lit.p, words->lit.n);
-	if (rule_error(words, apiserver_label_key, "<nil>", key))
+	if (rule_error(words, apiserver_check_label_key, "<nil>", key))
 		return true;
 	advance(words);
 	if (absent || words->t == T_END || words->t == T_COMMA)

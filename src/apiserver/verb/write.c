@@ -8,6 +8,7 @@
 #include "api/apply/managed.h"
 #include "api/meta.h"
 #include "api/time.h"
+#include "apiserver/kind/write_steps.h"
 #include "apiserver/store/key.h"
 #include "apiserver/store/writer.h"
 #include "apiserver/verb/field_managers.h"
@@ -60,7 +61,9 @@ static void generate_name(json_t *meta, const char *base)
 
 static bool begins_to_count(const struct apiserver_resource *resource, const json_t *object)
 {
-	return resource->strategy->counts != NULL ? resource->strategy->counts(object, NULL) : true;
+	return resource->strategy->bumps_generation != NULL
+		       ? resource->strategy->bumps_generation(object, NULL)
+		       : true;
 }
 
 /* What the server alone decides of a new object. */
@@ -366,8 +369,8 @@ static void count_generation(const struct apiserver_writing *writing, json_t *ob
 	bool counts;
 	if (writing->sub[0] != '\0')
 		return;
-	if (writing->r->strategy->counts != NULL)
-		counts = writing->r->strategy->counts(object, old);
+	if (writing->r->strategy->bumps_generation != NULL)
+		counts = writing->r->strategy->bumps_generation(object, old);
 	else
 		counts = !same_but(object, old, writing->r->status ? with_status : without);
 	if (counts)

@@ -1,12 +1,11 @@
-/* What the strategies share. */
+/* Members of JSON objects, as strategies read and change them. */
+#include "apiserver/rules/members.h"
+
 #include <string.h>
 
-#include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/strategy.h"
-#include "apiserver/kind/objectmeta.h"
 
-void apiserver_default(json_t *object, const char *key, json_t *value)
+void apiserver_set_default(json_t *object, const char *key, json_t *value)
 {
 	const json_t *was = json_object_get(object, key);
 	if (was == NULL || json_is_null(was))
@@ -15,13 +14,13 @@ void apiserver_default(json_t *object, const char *key, json_t *value)
 		json_decref(value);
 }
 
-json_t *apiserver_member(json_t *object, const char *key)
+json_t *apiserver_make_member(json_t *object, const char *key)
 {
-	apiserver_default(object, key, json_object());
+	apiserver_set_default(object, key, json_object());
 	return json_object_get(object, key);
 }
 
-void apiserver_take_old(json_t *object, const json_t *old, const char *key)
+void apiserver_copy_old(json_t *object, const json_t *old, const char *key)
 {
 	const json_t *was = json_object_get(old, key);
 	if (was != NULL)
@@ -43,15 +42,4 @@ long long apiserver_number(const json_t *object, const char *key)
 bool apiserver_is(const json_t *object, const char *key, const char *word)
 {
 	return strcmp(api_text(json_object_get(object, key)), word) == 0;
-}
-
-bool apiserver_no_generation(const json_t *object, const json_t *old)
-{
-	(void)object, (void)old;
-	return false;
-}
-
-void apiserver_validate_as_new(const json_t *object, struct api_errors *errs)
-{
-	apiserver_objectmeta_validate(apiserver_resource_of(object), object, NULL, errs);
 }

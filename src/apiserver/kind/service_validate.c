@@ -1,12 +1,18 @@
 /* The checks of Services, in the server's order. */
+#include "apiserver/kind/service_validate_priv.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/ip_text.h"
+#include "apiserver/kind/service_addresses_priv.h"
+#include "apiserver/kind/service.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/ip_rules.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/members.h"
+#include "apiserver/rules/name_rules.h"
 #include "base/map.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
@@ -35,21 +41,23 @@ static void check_class(const json_t *spec, const json_t *was, struct api_errors
 	const json_t *old = json_object_get(was, "loadBalancerClass");
 	if (was != NULL && is_balanced(was) && is_balanced(spec) &&
 	    (class == NULL || old == NULL ? class != old : !json_equal(class, old)))
-		apiserver_invalid(errs, field, class, "may not change once set");
+		apiserver_add_invalid(errs, field, class, "may not change once set");
 	if (class != NULL && is_balanced(spec))
-		apiserver_label_key(&(struct apiserver_at){ errs, field, NULL }, api_text(class));
+		apiserver_check_label_key(&(struct apiserver_field){ errs, field, NULL },
+					  api_text(class));
 	else if (class != NULL)
-		apiserver_forbidden(errs, field, "may only be used when `type` is 'LoadBalancer'");
+		apiserver_add_forbidden(errs, field,
+					"may only be used when `type` is 'LoadBalancer'");
 }
 
 static void check_update(const json_t *spec, const json_t *was, struct api_errors *errs)
 {
-	apiserver_service_check_kept(spec, was, errs);
+	apiserver_service_check_unchanged(spec, was, errs);
 	check_class(spec, was, errs);
 	if (needs_health_check(spec) && needs_health_check(was) &&
 	    apiserver_number(spec, "healthCheckNodePort") !=
 		    apiserver_number(was, "healthCheckNodePort"))
-		apiserver_forbidden(errs, "spec.healthCheckNodePort", "field is immutable");
+		apiserver_add_forbidden(errs, "spec.healthCheckNodePort", "field is immutable");
 }
 
 /* ---- ports ---- */
@@ -57,7 +65,7 @@ static void check_update(const json_t *spec, const json_t *was, struct api_error
 static void check_number(const json_t *value, const char *field, struct api_errors *errs)
 {
 	if (json_integer_value(value) < 1 || json_integer_value(value) > 65535)
-		apiserver_invalid(errs, field, value, "must be between 1 and 65535, inclusive");
+		apiserver_add_invalid(errs, field, value, "must be between 1 and 65535, inclusive");
 }
 
 static void check_port_name(const json_t *list, size_t index, struct map *names,
@@ -66,15 +74,15 @@ static void check_port_name(const json_t *list, size_t index, struct map *names,
 	const json_t *port = json_array_get(list, index);
 	const char *name = api_get_string(port, "name");
 	struct apiserver_path p;
-	apiserver_path(&p, "spec.ports[%zu].name", index);
+	apiserver_format_path(&p, "spec.ports[%zu].name", index);
 	if (name[0] == '\0') {
 		if (json_array_size(list) > 1)
-			apiserver_required(errs, p.s, "");
+			apiserver_add_required(errs, p.s, "");
 		return;
 	}
-	apiserver_label(&(struct apiserver_at){ errs, p.s, NULL }, name);
+	apiserver_check_label(&(struct apiserver_field){ errs, p.s, NULL }, name);
 	if (map_set(names, slice_of(name), names) != NULL)
-		apiserver_duplicate(errs, p.s, json_object_get(port, "name"));
+		apiserver_add_duplicate(errs, p.s, json_object_get(port, "name"));
 }
 
 static void check_port(const json_t *list, size_t index, struct map *names, struct api_errors *errs)
@@ -85,17 +93,19 @@ static void check_port(const json_t *list, size_t index, struct map *names, stru
 	struct apiserver_path p;
 	check_port_name(list, index, names, errs);
 	check_number(json_object_get(port, "port"),
-		     apiserver_path(&p, "spec.ports[%zu].port", index), errs);
-	apiserver_one_of(errs, apiserver_path(&p, "spec.ports[%zu].protocol", index),
-			 api_get_string(port, "protocol"), protocols);
-	apiserver_path(&p, "spec.ports[%zu].targetPort", index);
+		     apiserver_format_path(&p, "spec.ports[%zu].port", index), errs);
+	apiserver_check_one_of(errs, apiserver_format_path(&p, "spec.ports[%zu].protocol", index),
+			       api_get_string(port, "protocol"), protocols);
+	apiserver_format_path(&p, "spec.ports[%zu].targetPort", index);
 	if (json_is_string(target))
-		apiserver_port_name(&(struct apiserver_at){ errs, p.s, NULL }, api_text(target));
+		apiserver_check_port_name(&(struct apiserver_field){ errs, p.s, NULL },
+					  api_text(target));
 	else
 		check_number(target, p.s, errs);
-	apiserver_path(&p, "spec.ports[%zu].appProtocol", index);
+	apiserver_format_path(&p, "spec.ports[%zu].appProtocol", index);
 	if (app != NULL)
-		apiserver_label_key(&(struct apiserver_at){ errs, p.s, NULL }, api_text(app));
+		apiserver_check_label_key(&(struct apiserver_field){ errs, p.s, NULL },
+					  api_text(app));
 }
 
 /* Was a port with this number and protocol met before? */
@@ -125,8 +135,9 @@ static void check_duplicate_node_ports(const json_t *list, struct api_errors *er
 		const json_t *port = json_array_get(list, i);
 		const json_t *number = json_object_get(port, "nodePort");
 		if (had_port(&seen, port, "nodePort") && number != NULL)
-			apiserver_duplicate(errs, apiserver_path(&p, "spec.ports[%zu].nodePort", i),
-					    number);
+			apiserver_add_duplicate(
+				errs, apiserver_format_path(&p, "spec.ports[%zu].nodePort", i),
+				number);
 	}
 	map_done(&seen);
 }
@@ -138,10 +149,10 @@ static void check_duplicate_ports(const json_t *spec, struct api_errors *errs)
 	struct map seen;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *number = json_object_get(json_array_get(list, i), "nodePort");
-		apiserver_path(&p, "spec.ports[%zu].nodePort", i);
+		apiserver_format_path(&p, "spec.ports[%zu].nodePort", i);
 		if (number != NULL && apiserver_is(spec, "type", "ClusterIP"))
-			apiserver_forbidden(errs, p.s,
-					    "may not be used when `type` is 'ClusterIP'");
+			apiserver_add_forbidden(errs, p.s,
+						"may not be used when `type` is 'ClusterIP'");
 	}
 	check_duplicate_node_ports(list, errs);
 	map_init(&seen);
@@ -150,7 +161,7 @@ static void check_duplicate_ports(const json_t *spec, struct api_errors *errs)
 		add_go_port(&text, json_array_get(list, i));
 		if (had_port(&seen, json_array_get(list, i), "port"))
 			api_errors_add(errs, API_FIELD_DUPLICATE,
-				       apiserver_path(&p, "spec.ports[%zu]", i), text.s, "");
+				       apiserver_format_path(&p, "spec.ports[%zu]", i), text.s, "");
 	}
 	map_done(&seen);
 }
@@ -167,7 +178,7 @@ static void check_type(const json_t *spec, struct api_errors *errs)
 		    !apiserver_service_is_headless(spec))
 			continue;
 		strbuf_addf(&text, "may not be set to 'None' for %s services", not_none[i]);
-		apiserver_invalid(errs, "spec.clusterIPs[0]", first, text.s);
+		apiserver_add_invalid(errs, "spec.clusterIPs[0]", first, text.s);
 	}
 }
 
@@ -181,29 +192,30 @@ static void check_external_name(const json_t *spec, struct api_errors *errs)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(empty); i++) {
 		if (json_object_get(spec, empty[i]) != NULL)
-			apiserver_forbidden(errs, apiserver_path(&p, "spec.%s", empty[i]),
-					    "may not be set for ExternalName services");
+			apiserver_add_forbidden(errs,
+						apiserver_format_path(&p, "spec.%s", empty[i]),
+						"may not be set for ExternalName services");
 	}
 	strbuf_adds(&name, s); /* the dot at its end says that it is whole */
 	if (name.n != 0 && name.s[name.n - 1] == '.')
 		name.s[--name.n] = '\0';
 	if (name.n != 0)
-		apiserver_subdomain(&(struct apiserver_at){ errs, "spec.externalName", NULL },
-				    name.s);
+		apiserver_check_subdomain(
+			&(struct apiserver_field){ errs, "spec.externalName", NULL }, name.s);
 	else
-		apiserver_required(errs, "spec.externalName", "");
+		apiserver_add_required(errs, "spec.externalName", "");
 }
 
 static void check_affinity(const json_t *spec, struct api_errors *errs)
 {
 	static const char *const words[] = { "ClientIP", "None", NULL };
 	const json_t *seconds = api_get(spec, "sessionAffinityConfig.clientIP.timeoutSeconds");
-	apiserver_one_of(errs, "spec.sessionAffinity", api_get_string(spec, "sessionAffinity"),
-			 words);
+	apiserver_check_one_of(errs, "spec.sessionAffinity",
+			       api_get_string(spec, "sessionAffinity"), words);
 	if (apiserver_is(spec, "sessionAffinity", "ClientIP") &&
 	    (json_integer_value(seconds) <= 0 || json_integer_value(seconds) > 86400))
-		apiserver_invalid(errs, "spec.sessionAffinityConfig.clientIP.timeoutSeconds",
-				  seconds, "must be greater than 0 and less than 86400");
+		apiserver_add_invalid(errs, "spec.sessionAffinityConfig.clientIP.timeoutSeconds",
+				      seconds, "must be greater than 0 and less than 86400");
 }
 
 static void check_external_ips(const json_t *spec, const json_t *was, struct api_errors *errs)
@@ -212,9 +224,9 @@ static void check_external_ips(const json_t *spec, const json_t *was, struct api
 	struct apiserver_path p;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *s = api_text(json_array_get(list, i));
-		apiserver_path(&p, "spec.externalIPs[%zu]", i);
-		if (apiserver_address(errs, p.s, s, json_object_get(was, "externalIPs")))
-			apiserver_address_endpoint(errs, p.s, s);
+		apiserver_format_path(&p, "spec.externalIPs[%zu]", i);
+		if (apiserver_check_address(errs, p.s, s, json_object_get(was, "externalIPs")))
+			apiserver_check_endpoint_address(errs, p.s, s);
 	}
 }
 
@@ -225,14 +237,15 @@ static void check_sources(const json_t *spec, const json_t *was, struct api_erro
 	if (json_array_size(list) == 0)
 		return;
 	if (!is_balanced(spec))
-		apiserver_forbidden(errs, "spec.LoadBalancerSourceRanges",
-				    "may only be used when `type` is 'LoadBalancer'");
+		apiserver_add_forbidden(errs, "spec.LoadBalancerSourceRanges",
+					"may only be used when `type` is 'LoadBalancer'");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		struct slice s = slice_trim(slice_of(api_text(json_array_get(list, i))));
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		strbuf_add_slice(&text, s);
-		apiserver_network(errs, apiserver_path(&p, "spec.LoadBalancerSourceRanges[%zu]", i),
-				  text.s, json_object_get(was, "loadBalancerSourceRanges"));
+		apiserver_check_network(
+			errs, apiserver_format_path(&p, "spec.LoadBalancerSourceRanges[%zu]", i),
+			text.s, json_object_get(was, "loadBalancerSourceRanges"));
 	}
 }
 
@@ -244,21 +257,21 @@ static void check_traffic(const json_t *spec, struct api_errors *errs)
 	const json_t *outer = json_object_get(spec, "externalTrafficPolicy");
 	const json_t *port = json_object_get(spec, "healthCheckNodePort");
 	if (!apiserver_service_is_external(spec) && outer != NULL)
-		apiserver_invalid(errs, "spec.externalTrafficPolicy", outer,
-				  "may only be set for externally-accessible services");
+		apiserver_add_invalid(errs, "spec.externalTrafficPolicy", outer,
+				      "may only be set for externally-accessible services");
 	else if (apiserver_service_is_external(spec))
-		apiserver_one_of(errs, "spec.externalTrafficPolicy",
-				 api_get_string(spec, "externalTrafficPolicy"), policies);
+		apiserver_check_one_of(errs, "spec.externalTrafficPolicy",
+				       api_get_string(spec, "externalTrafficPolicy"), policies);
 	if (!needs_health_check(spec) && port != NULL)
-		apiserver_invalid(errs, "spec.healthCheckNodePort", port,
-				  "may only be set when `type` is 'LoadBalancer' and "
-				  "`externalTrafficPolicy` is 'Local'");
+		apiserver_add_invalid(errs, "spec.healthCheckNodePort", port,
+				      "may only be set when `type` is 'LoadBalancer' and "
+				      "`externalTrafficPolicy` is 'Local'");
 	if (json_object_get(spec, "internalTrafficPolicy") != NULL)
-		apiserver_one_of(errs, "spec.internalTrafficPolicy",
-				 api_get_string(spec, "internalTrafficPolicy"), policies);
+		apiserver_check_one_of(errs, "spec.internalTrafficPolicy",
+				       api_get_string(spec, "internalTrafficPolicy"), policies);
 	if (json_object_get(spec, "trafficDistribution") != NULL)
-		apiserver_one_of(errs, "spec.trafficDistribution",
-				 api_get_string(spec, "trafficDistribution"), spread);
+		apiserver_check_one_of(errs, "spec.trafficDistribution",
+				       api_get_string(spec, "trafficDistribution"), spread);
 }
 
 static void check_spec(const json_t *object, const json_t *old, struct api_errors *errs)
@@ -269,7 +282,7 @@ static void check_spec(const json_t *object, const json_t *old, struct api_error
 	const json_t *ports = json_object_get(spec, "ports");
 	if (json_array_size(ports) == 0 && !apiserver_service_is_headless(spec) &&
 	    !is_external_name(spec))
-		apiserver_required(errs, "spec.ports", "");
+		apiserver_add_required(errs, "spec.ports", "");
 	check_type(spec, errs);
 	check_external_name(spec, errs);
 	struct map names;
@@ -277,16 +290,16 @@ static void check_spec(const json_t *object, const json_t *old, struct api_error
 	for (size_t i = 0; i < json_array_size(ports); i++)
 		check_port(ports, i, &names, errs);
 	map_done(&names);
-	apiserver_labels(errs, "spec.selector", json_object_get(spec, "selector"));
+	apiserver_check_labels(errs, "spec.selector", json_object_get(spec, "selector"));
 	check_affinity(spec, errs);
 	apiserver_service_check_ips(object, old, errs);
 	check_external_ips(spec, was, errs);
-	apiserver_one_of(errs, "spec.type", api_get_string(spec, "type"), types);
+	apiserver_check_one_of(errs, "spec.type", api_get_string(spec, "type"), types);
 	check_duplicate_ports(spec, errs);
 	check_sources(spec, was, errs);
 	if (!is_balanced(spec) && json_object_get(spec, "allocateLoadBalancerNodePorts") != NULL)
-		apiserver_forbidden(errs, "spec.allocateLoadBalancerNodePorts",
-				    "may only be used when `type` is 'LoadBalancer'");
+		apiserver_add_forbidden(errs, "spec.allocateLoadBalancerNodePorts",
+					"may only be used when `type` is 'LoadBalancer'");
 	check_class(spec, NULL, errs);
 	check_traffic(spec, errs);
 }
@@ -311,8 +324,9 @@ static void check_node_ports(const json_t *spec, struct api_errors *errs)
 			IGNORE(map_set(&first, slice_of(key), port) != NULL);
 		else if (number != NULL &&
 			 apiserver_number(other, "port") != apiserver_number(port, "port"))
-			apiserver_invalid(errs, apiserver_path(&p, "spec.ports[%zu].nodePort", i),
-					  number, "provided port is already allocated");
+			apiserver_add_invalid(
+				errs, apiserver_format_path(&p, "spec.ports[%zu].nodePort", i),
+				number, "provided port is already allocated");
 	}
 	map_done(&first);
 }

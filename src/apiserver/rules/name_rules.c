@@ -1,7 +1,6 @@
-/* Names and texts: what they may consist of. */
-#include "apiserver/kind/name_rules.h"
+/* Which characters and lengths names, labels and keys may have. */
+#include "apiserver/rules/name_rules.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,14 +38,14 @@ static const char config_key_words[] =
 
 enum { LABEL_MAX = 63, SUBDOMAIN_MAX = 253, PORT_NAME_MAX = 15 };
 
-static void add_error(const struct apiserver_at *at, const char *text, const char *detail)
+static void add_error(const struct apiserver_field *at, const char *text, const char *detail)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	strbuf_add_quoted(&value, slice_of(at->shown != NULL ? at->shown : text));
 	api_errors_add(at->errs, API_FIELD_INVALID, at->field, value.s, detail);
 }
 
-static void add_too_long(const struct apiserver_at *at, const char *string, const char *prefix,
+static void add_too_long(const struct apiserver_field *at, const char *string, const char *prefix,
 			 size_t max, const char *units)
 {
 	char text[80];
@@ -77,7 +76,7 @@ static bool is_subdomain(struct slice text)
 	return true;
 }
 
-void apiserver_label(const struct apiserver_at *at, const char *text)
+void apiserver_check_label(const struct apiserver_field *at, const char *text)
 {
 	if (strlen(text) > LABEL_MAX)
 		add_too_long(at, text, "", LABEL_MAX, "characters");
@@ -86,7 +85,7 @@ void apiserver_label(const struct apiserver_at *at, const char *text)
 	add_error(at, text, is_subdomain(slice_of(text)) ? "must not contain dots" : label_words);
 }
 
-void apiserver_subdomain(const struct apiserver_at *at, const char *text)
+void apiserver_check_subdomain(const struct apiserver_field *at, const char *text)
 {
 	if (strlen(text) > SUBDOMAIN_MAX)
 		add_too_long(at, text, "", SUBDOMAIN_MAX, "characters");
@@ -94,7 +93,7 @@ void apiserver_subdomain(const struct apiserver_at *at, const char *text)
 		add_error(at, text, subdomain_words);
 }
 
-void apiserver_path_segment(const struct apiserver_at *at, const char *text)
+void apiserver_check_path_segment(const struct apiserver_field *at, const char *text)
 {
 	if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0) {
 		add_error(at, text, text[1] == '\0' ? "may not be '.'" : "may not be '..'");
@@ -117,7 +116,7 @@ static bool is_key_name(struct slice text)
 	return text.n != 0;
 }
 
-static void check_prefix(const struct apiserver_at *at, const char *string, struct slice prefix)
+static void check_prefix(const struct apiserver_field *at, const char *string, struct slice prefix)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 	if (prefix.n == 0) {
@@ -131,7 +130,7 @@ static void check_prefix(const struct apiserver_at *at, const char *string, stru
 		add_error(at, string, text.s);
 }
 
-void apiserver_label_key(const struct apiserver_at *at, const char *text)
+void apiserver_check_label_key(const struct apiserver_field *at, const char *text)
 {
 	struct slice name = slice_of(text), prefix = { NULL, 0 };
 	if (slice_find(name, '/') >= 0)
@@ -153,7 +152,7 @@ void apiserver_label_key(const struct apiserver_at *at, const char *text)
 		add_error(at, text, "name part " KEY_WORDS);
 }
 
-void apiserver_label_value(const struct apiserver_at *at, const char *text)
+void apiserver_check_label_value(const struct apiserver_field *at, const char *text)
 {
 	if (strlen(text) > LABEL_MAX)
 		add_too_long(at, text, "", LABEL_MAX, "bytes");
@@ -169,7 +168,7 @@ static bool is_config_key(const char *text)
 	return *p == '\0' && p != text;
 }
 
-void apiserver_config_key(const struct apiserver_at *at, const char *text)
+void apiserver_check_config_key(const struct apiserver_field *at, const char *text)
 {
 	if (strlen(text) > SUBDOMAIN_MAX)
 		add_too_long(at, text, "", SUBDOMAIN_MAX, "characters");
@@ -183,7 +182,7 @@ void apiserver_config_key(const struct apiserver_at *at, const char *text)
 		add_error(at, text, "must not start with '..'");
 }
 
-void apiserver_port_name(const struct apiserver_at *at, const char *text)
+void apiserver_check_port_name(const struct apiserver_field *at, const char *text)
 {
 	size_t n = strlen(text), letters = 0, known = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -203,72 +202,14 @@ void apiserver_port_name(const struct apiserver_at *at, const char *text)
 		add_error(at, text, "must not begin or end with a hyphen");
 }
 
-void apiserver_labels(struct api_errors *errs, const char *field, const json_t *labels)
+void apiserver_check_labels(struct api_errors *errs, const char *field, const json_t *labels)
 {
 	const char *key;
 	json_t *value;
-	const struct apiserver_at at = { .errs = errs, .field = field };
+	const struct apiserver_field at = { .errs = errs, .field = field };
 	json_object_foreach (api_tree(labels), key, value) {
-		apiserver_label_key(&at, key);
+		apiserver_check_label_key(&at, key);
 		if (json_is_string(value))
-			apiserver_label_value(&at, api_text(value));
+			apiserver_check_label_value(&at, api_text(value));
 	}
-}
-
-void apiserver_invalid(struct api_errors *errs, const char *field, const json_t *value,
-		       const char *detail)
-{
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	api_fielderr_value(&text, value);
-	api_errors_add(errs, API_FIELD_INVALID, field, value != NULL ? text.s : "null", detail);
-}
-
-void apiserver_required(struct api_errors *errs, const char *field, const char *detail)
-{
-	api_errors_add(errs, API_FIELD_REQUIRED, field, NULL, detail);
-}
-
-void apiserver_forbidden(struct api_errors *errs, const char *field, const char *detail)
-{
-	api_errors_add(errs, API_FIELD_FORBIDDEN, field, NULL, detail);
-}
-
-bool apiserver_one_of(struct api_errors *errs, const char *field, const char *text,
-		      const char *const *words)
-{
-	CLEANUP(strbuf_done) struct strbuf detail = STRBUF_INIT, value = STRBUF_INIT;
-	strbuf_adds(&detail, "supported values: ");
-	for (size_t i = 0; words[i] != NULL; i++) {
-		if (strcmp(words[i], text) == 0)
-			return true;
-		if (i != 0)
-			strbuf_adds(&detail, ", ");
-		strbuf_add_quoted(&detail, slice_of(words[i]));
-	}
-	strbuf_add_quoted(&value, slice_of(text));
-	api_errors_add(errs, API_FIELD_UNSUPPORTED, field, value.s, detail.s);
-	return false;
-}
-
-void apiserver_duplicate(struct api_errors *errs, const char *field, const json_t *value)
-{
-	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
-	api_fielderr_value(&text, value);
-	api_errors_add(errs, API_FIELD_DUPLICATE, field, text.s, "");
-}
-
-void apiserver_immutable(struct api_errors *errs, const char *field, const json_t *now,
-			 const json_t *was)
-{
-	if (now != was && (now == NULL || was == NULL || !json_equal(now, was)))
-		apiserver_invalid(errs, field, now, "field is immutable");
-}
-
-const char *apiserver_path(struct apiserver_path *path, const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(path->s, sizeof(path->s), fmt, ap);
-	va_end(ap);
-	return path->s;
 }

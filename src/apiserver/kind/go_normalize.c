@@ -1,11 +1,12 @@
 /* Empty values as Go's encoder has them. */
-#include "apiserver/kind/go_zero.h"
+#include "apiserver/kind/go_normalize.h"
 
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/time.h"
 #include "api/tree.h"
+#include "apiserver/kind/resource.h"
 
 enum keep { KEEP_FULL, KEEP_SET, KEEP_ALWAYS };
 
@@ -135,7 +136,7 @@ static void fill_nulls(const json_t *schema, json_t *val)
 	}
 }
 
-void apiserver_shape_nulls(const struct apiserver_resource *resource, json_t *object)
+void apiserver_go_fill_nulls(const struct apiserver_resource *resource, json_t *object)
 {
 	if (resource->built_in)
 		fill_nulls(resource->openapi, object);
@@ -143,17 +144,17 @@ void apiserver_shape_nulls(const struct apiserver_resource *resource, json_t *ob
 		fill_nulls(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
 }
 
-void apiserver_shape_by(const json_t *schema, json_t *object)
+void apiserver_go_normalize_by(const json_t *schema, json_t *object)
 {
 	normalize_value(schema, object);
 }
 
-void apiserver_shape(const struct apiserver_resource *resource, json_t *object)
+void apiserver_go_normalize(const struct apiserver_resource *resource, json_t *object)
 {
 	normalize_value(resource->openapi, object);
 }
 
-void apiserver_shape_metadata(json_t *object)
+void apiserver_go_normalize_metadata(json_t *object)
 {
 	normalize_value(apiserver_objectmeta_schema(), json_object_get(object, "metadata"));
 }

@@ -1,12 +1,13 @@
 /* Cells of Pods: how many containers are ready, and the most telling word about their state. */
+#include "apiserver/kind/table_cells_pod.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/kind/age.h"
-#include "apiserver/kind/cells.h"
-#include "apiserver/kind/strategy.h"
+#include "apiserver/rules/members.h"
 #include "base/strbuf.h"
 
 struct summary {

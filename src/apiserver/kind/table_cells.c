@@ -1,5 +1,5 @@
 /* Cells of all kinds but Pods. */
-#include "apiserver/kind/cells.h"
+#include "apiserver/kind/table_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/kind/age.h"
-#include "apiserver/kind/strategy.h"
+#include "apiserver/rules/members.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"

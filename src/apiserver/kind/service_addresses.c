@@ -1,11 +1,15 @@
 /* Services: addresses and their families, and that they stay. */
+#include "apiserver/kind/service_addresses_priv.h"
+
 #include <string.h>
 
 #include "api/meta.h"
 #include "api/tree.h"
-#include "apiserver/kind/ip_text.h"
+#include "apiserver/kind/service.h"
+#include "apiserver/rules/field_errors.h"
+#include "apiserver/rules/ip_rules.h"
 #include "apiserver/kind/strategy.h"
-#include "apiserver/kind/name_rules.h"
+#include "apiserver/rules/members.h"
 #include "base/map.h"
 #include "base/strbuf.h"
 
@@ -31,13 +35,13 @@ static void check_joined(const json_t *spec, struct api_errors *errs)
 	const json_t *ips = json_object_get(spec, "clusterIPs");
 	const json_t *one = json_object_get(spec, "clusterIP");
 	if (one == NULL && json_array_size(ips) != 0)
-		apiserver_invalid(errs, "spec.clusterIPs", ips,
-				  "must be empty when `clusterIP` is not specified");
+		apiserver_add_invalid(errs, "spec.clusterIPs", ips,
+				      "must be empty when `clusterIP` is not specified");
 	if (one != NULL && json_array_size(ips) == 0)
-		apiserver_required(errs, "spec.clusterIPs", "");
+		apiserver_add_required(errs, "spec.clusterIPs", "");
 	else if (one != NULL && !json_equal(one, json_array_get(ips, 0)))
-		apiserver_invalid(errs, "spec.clusterIPs", ips,
-				  "first value must match `clusterIP`");
+		apiserver_add_invalid(errs, "spec.clusterIPs", ips,
+				      "first value must match `clusterIP`");
 }
 
 static void check_family_words(const json_t *spec, struct api_errors *errs)
@@ -50,15 +54,15 @@ static void check_family_words(const json_t *spec, struct api_errors *errs)
 	map_init(&seen);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
-		apiserver_path(&p, "spec.ipFamilies[%zu]", i);
-		apiserver_one_of(errs, p.s, api_text(v), families);
+		apiserver_format_path(&p, "spec.ipFamilies[%zu]", i);
+		apiserver_check_one_of(errs, p.s, api_text(v), families);
 		if (map_set(&seen, api_text_slice(v), &seen) != NULL)
-			apiserver_duplicate(errs, p.s, v);
+			apiserver_add_duplicate(errs, p.s, v);
 	}
 	map_done(&seen);
 	if (json_object_get(spec, "ipFamilyPolicy") != NULL)
-		apiserver_one_of(errs, "spec.ipFamilyPolicy",
-				 api_get_string(spec, "ipFamilyPolicy"), policies);
+		apiserver_check_one_of(errs, "spec.ipFamilyPolicy",
+				       api_get_string(spec, "ipFamilyPolicy"), policies);
 }
 
 static bool check_each_ip(const json_t *ips, const json_t *old, struct api_errors *errs)
@@ -70,16 +74,17 @@ static bool check_each_ip(const json_t *ips, const json_t *old, struct api_error
 		if (i == 0 && strcmp(s, "None") == 0) {
 			if (json_array_size(ips) > 1) {
 				fine = false;
-				apiserver_invalid(errs, "spec.clusterIPs", ips,
-						  "'None' must be the first and only value");
+				apiserver_add_invalid(errs, "spec.clusterIPs", ips,
+						      "'None' must be the first and only value");
 			}
 			continue;
 		}
-		fine &= apiserver_address(errs, apiserver_path(&p, "spec.clusterIPs[%zu]", i), s,
-					  api_get(old, "spec.clusterIPs"));
+		fine &= apiserver_check_address(
+			errs, apiserver_format_path(&p, "spec.clusterIPs[%zu]", i), s,
+			api_get(old, "spec.clusterIPs"));
 	}
 	if (json_array_size(ips) > 2)
-		apiserver_invalid(errs, "spec.clusterIPs", ips, "may only hold up to 2 values");
+		apiserver_add_invalid(errs, "spec.clusterIPs", ips, "may only hold up to 2 values");
 	return fine;
 }
 
@@ -94,8 +99,8 @@ static void check_ips_fit(const json_t *spec, struct api_errors *errs)
 	const json_t *list = json_object_get(spec, "ipFamilies");
 	struct apiserver_path p;
 	if (json_array_size(ips) > 1 && family_of(ips, 0) == family_of(ips, 1))
-		apiserver_invalid(errs, "spec.clusterIPs", ips,
-				  "may specify no more than one IP for each IP family");
+		apiserver_add_invalid(errs, "spec.clusterIPs", ips,
+				      "may specify no more than one IP for each IP family");
 	for (size_t i = 0; !apiserver_service_is_headless(spec) && i < json_array_size(ips) &&
 			   i < json_array_size(list);
 	     i++) {
@@ -105,8 +110,9 @@ static void check_ips_fit(const json_t *spec, struct api_errors *errs)
 			    i);
 		if ((strcmp(family, "IPv4") == 0 && family_of(ips, i) == 6) ||
 		    (strcmp(family, "IPv6") == 0 && family_of(ips, i) != 6))
-			apiserver_invalid(errs, apiserver_path(&p, "spec.clusterIPs[%zu]", i),
-					  json_array_get(ips, i), text.s);
+			apiserver_add_invalid(errs,
+					      apiserver_format_path(&p, "spec.clusterIPs[%zu]", i),
+					      json_array_get(ips, i), text.s);
 	}
 }
 
@@ -131,17 +137,18 @@ static void check_policy(const json_t *spec, const json_t *was, struct api_error
 	size_t old_n = json_array_size(json_object_get(was, "ipFamilies"));
 	bool single = apiserver_is(spec, "ipFamilyPolicy", "SingleStack");
 	if (!single && ips != 0 && ips < old_ips)
-		apiserver_invalid(errs, field, policy,
-				  "must be 'SingleStack' to release the secondary cluster IP");
+		apiserver_add_invalid(errs, field, policy,
+				      "must be 'SingleStack' to release the secondary cluster IP");
 	if (!single && n != 0 && n < old_n)
-		apiserver_invalid(errs, field, policy,
-				  "must be 'SingleStack' to release the secondary IP family");
+		apiserver_add_invalid(errs, field, policy,
+				      "must be 'SingleStack' to release the secondary IP family");
 	if (single && ips == 2)
-		apiserver_invalid(errs, field, policy,
-				  "must be 'RequireDualStack' or 'PreferDualStack' when multiple "
-				  "cluster IPs are specified");
+		apiserver_add_invalid(
+			errs, field, policy,
+			"must be 'RequireDualStack' or 'PreferDualStack' when multiple "
+			"cluster IPs are specified");
 	if (single && n == 2)
-		apiserver_invalid(
+		apiserver_add_invalid(
 			errs, field, policy,
 			"must be 'RequireDualStack' or 'PreferDualStack' when multiple IP "
 			"families are specified");
@@ -160,8 +167,9 @@ static void check_address_families(const struct apiserver_env *env, const json_t
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		strbuf_addf(&text, "%s is not configured on this cluster", family);
 		if (!has_range(env, family))
-			apiserver_invalid(errs, apiserver_path(&p, "spec.clusterIPs[%zu]", i), ips,
-					  text.s);
+			apiserver_add_invalid(errs,
+					      apiserver_format_path(&p, "spec.clusterIPs[%zu]", i),
+					      ips, text.s);
 	}
 }
 
@@ -172,14 +180,15 @@ static void check_configured(const struct apiserver_env *env, const json_t *spec
 	struct apiserver_path p;
 	if (apiserver_is(spec, "ipFamilyPolicy", "RequireDualStack") &&
 	    !(has_range(env, "IPv4") && has_range(env, "IPv6")))
-		apiserver_invalid(errs, "spec.ipFamilyPolicy",
-				  json_object_get(spec, "ipFamilyPolicy"),
-				  "this cluster is not configured for dual-stack services");
+		apiserver_add_invalid(errs, "spec.ipFamilyPolicy",
+				      json_object_get(spec, "ipFamilyPolicy"),
+				      "this cluster is not configured for dual-stack services");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
 		if (!has_range(env, api_text(v)))
-			apiserver_invalid(errs, apiserver_path(&p, "spec.ipFamilies[%zu]", i), v,
-					  "not configured on this cluster");
+			apiserver_add_invalid(errs,
+					      apiserver_format_path(&p, "spec.ipFamilies[%zu]", i),
+					      v, "not configured on this cluster");
 	}
 }
 
@@ -220,14 +229,15 @@ static void check_ips_kept(const json_t *spec, const json_t *was, struct api_err
 		return;
 	for (size_t i = 0; i < MIN(n, n_old) && (i == 0 || n == n_old); i++) {
 		if (!is_same_item(now, old, i))
-			apiserver_invalid(errs, apiserver_path(&p, "spec.clusterIPs[%zu]", i), now,
-					  "may not change once set");
+			apiserver_add_invalid(errs,
+					      apiserver_format_path(&p, "spec.clusterIPs[%zu]", i),
+					      now, "may not change once set");
 	}
 	if (n_old > n && n == 1 && !apiserver_is(spec, "ipFamilyPolicy", "SingleStack"))
-		apiserver_invalid(errs, "spec.ipFamilyPolicy",
-				  json_object_get(spec, "ipFamilyPolicy"),
-				  "must be set to 'SingleStack' when releasing the secondary "
-				  "clusterIP");
+		apiserver_add_invalid(errs, "spec.ipFamilyPolicy",
+				      json_object_get(spec, "ipFamilyPolicy"),
+				      "must be set to 'SingleStack' when releasing the secondary "
+				      "clusterIP");
 }
 
 static void check_families_kept(const json_t *spec, const json_t *was, struct api_errors *errs)
@@ -240,12 +250,13 @@ static void check_families_kept(const json_t *spec, const json_t *was, struct ap
 		return;
 	for (size_t i = 0; i < MIN(n, n_old) && (i == 0 || n == n_old); i++) {
 		if (!is_same_item(now, old, i))
-			apiserver_invalid(errs, "spec.ipFamilies[0]", now,
-					  "may not change once set");
+			apiserver_add_invalid(errs, "spec.ipFamilies[0]", now,
+					      "may not change once set");
 	}
 }
 
-void apiserver_service_check_kept(const json_t *spec, const json_t *was, struct api_errors *errs)
+void apiserver_service_check_unchanged(const json_t *spec, const json_t *was,
+				       struct api_errors *errs)
 {
 	check_ips_kept(spec, was, errs);
 	check_families_kept(spec, was, errs);

@@ -1,4 +1,4 @@
-/* Cells of tables against those of a real API server (test_cells.json, which
+/* Cells of tables against those of a real API server (test_table_cells.json, which
  * tests/kube/test_cells.py records and compares). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static void fill(const struct apiserver_resource *r, const json_t *o, json_t *ce
 static void recorded_cells(void **state)
 {
 	json_error_t e;
-	json_t *file = json_load_file(SOURCE_DIR "/test_cells.json", 0, &e), *row;
+	json_t *file = json_load_file(SOURCE_DIR "/test_table_cells.json", 0, &e), *row;
 	size_t i, bad = 0;
 	(void)state;
 	assert_non_null(file);

@@ -1,5 +1,5 @@
-/* Reading addresses. */
-#include "apiserver/kind/ip_text.h"
+/* Parsing and checking of IP addresses and networks. */
+#include "apiserver/rules/ip_rules.h"
 
 #include <arpa/inet.h>
 #include <stdint.h>
@@ -7,14 +7,13 @@
 #include <string.h>
 
 #include "api/tree.h"
-#include "apiserver/kind/name_rules.h"
 #include "base/slice.h"
 #include "base/strbuf.h"
 
 struct address {
 	int family;
 	uint8_t byte[16]; /* IPv4: the first four */
-	bool zeros;	  /* a number is written with zeros in front */
+	bool zeros;	  /* a number has leading zeros */
 	bool mapped;	  /* ::ffff:a.b.c.d */
 };
 
@@ -55,6 +54,7 @@ int apiserver_address_family(const char *text)
 	return read_address(text, &a) ? a.family : 0;
 }
 
+/* True if the stored object has this text already. */
 static bool is_kept(const json_t *kept, const char *text)
 {
 	for (size_t i = 0; i < json_array_size(kept); i++) {
@@ -64,6 +64,7 @@ static bool is_kept(const json_t *kept, const char *text)
 	return false;
 }
 
+/* Returns false, for the caller to return. */
 static bool add_error(struct api_errors *errs, const char *field, const char *text,
 		      const char *detail)
 {
@@ -73,8 +74,8 @@ static bool add_error(struct api_errors *errs, const char *field, const char *te
 	return false;
 }
 
-bool apiserver_address(struct api_errors *errs, const char *field, const char *text,
-		       const json_t *kept)
+bool apiserver_check_address(struct api_errors *errs, const char *field, const char *text,
+			     const json_t *kept)
 {
 	struct address a;
 	if (is_kept(kept, text))
@@ -89,11 +90,12 @@ bool apiserver_address(struct api_errors *errs, const char *field, const char *t
 	return true;
 }
 
-bool apiserver_address_canonical(struct api_errors *errs, const char *field, const char *string)
+bool apiserver_check_canonical_address(struct api_errors *errs, const char *field,
+				       const char *string)
 {
 	char text[INET6_ADDRSTRLEN], detail[96];
 	struct address a;
-	if (!apiserver_address(errs, field, string, NULL))
+	if (!apiserver_check_address(errs, field, string, NULL))
 		return false;
 	if (!read_address(string, &a) ||
 	    inet_ntop(a.family == 4 ? AF_INET : AF_INET6, a.byte, text, sizeof(text)) == NULL ||
@@ -112,7 +114,8 @@ static bool is_all_zero(const uint8_t *data, size_t len)
 	return true;
 }
 
-void apiserver_address_endpoint(struct api_errors *errs, const char *field, const char *string)
+void apiserver_check_endpoint_address(struct api_errors *errs, const char *field,
+				      const char *string)
 {
 	struct address a;
 	char text[128];
@@ -139,7 +142,7 @@ void apiserver_address_endpoint(struct api_errors *errs, const char *field, cons
 struct network {
 	struct address a;
 	unsigned bits;
-	bool zeros; /* in front of the length */
+	bool zeros; /* the length has leading zeros */
 };
 
 static bool read_network(const char *text, struct network *ret)
@@ -174,8 +177,8 @@ static bool has_bits_beyond(const struct network *network)
 	return false;
 }
 
-bool apiserver_network(struct api_errors *errs, const char *field, const char *text,
-		       const json_t *kept)
+bool apiserver_check_network(struct api_errors *errs, const char *field, const char *text,
+			     const json_t *kept)
 {
 	struct network n;
 	if (is_kept(kept, text))
