@@ -1,4 +1,4 @@
-/* Spans of time as one or two units. */
+/* Formats a time span with one or two units, as kubectl prints ages. */
 #include "apiserver/kind/age.h"
 
 #include <stdio.h>
@@ -9,10 +9,10 @@
 
 enum { MINUTE_S = 60, HOUR_S = 3600, DAY_S = 24 * HOUR_S, YEAR_S = 365 * DAY_S };
 
-/* Below `below_s` a span is shown in this unit, with the next smaller one if there is any. */
+/* Spans below `below_s` are printed in `unit`, and the remainder in `rest`. */
 static const struct {
 	int64_t below_s;
-	int64_t unit_s, rest_s; /* rest 0: only the unit */
+	int64_t unit_s, rest_s; /* rest_s 0: no remainder */
 	char unit, rest;
 } forms[] = {
 	{ 2 * MINUTE_S, 1, 0, 's', 0 },

@@ -1,4 +1,4 @@
-/* ConfigMap: keys, size, and data that may not change. */
+/* ConfigMap: validation of keys and size, and of data that is immutable. */
 #include "api/meta.h"
 #include "api/tree.h"
 #include "apiserver/kind/table_cells.h"
@@ -7,7 +7,7 @@
 #include "apiserver/rules/name_rules.h"
 #include "base/strbuf.h"
 
-/* Bytes that a text in base64 stands for. */
+/* Number of bytes that base64 text encodes. */
 static size_t decoded_bytes(const json_t *value)
 {
 	const char *s = api_text(value);

@@ -1,5 +1,5 @@
-/* CustomResourceDefinition: shows the product's kinds. One that says the same may be written, so
- * that manifests made for a cluster can be applied here; no other. */
+/* CustomResourceDefinition: the server publishes one for each of the product's kinds. A client may
+ * write it unchanged, so that manifests made for a cluster can be applied here; any other is refused. */
 #include "apiserver/kind/crd.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ json_t *apiserver_crd_object(const struct apiserver_resource *resource, const ch
 	return o;
 }
 
-/* The definition that a user's must be equal to. */
+/* The product's own kind of that name; NULL: there is none. */
 static const struct apiserver_resource *find_own_kind(const json_t *object)
 {
 	size_t n;

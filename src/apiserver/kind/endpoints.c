@@ -1,5 +1,5 @@
-/* Endpoints: addresses behind a Service, grouped by ports. EndpointSlices have replaced it, but
- * people still list it, and old tools still write it. */
+/* Endpoints: the addresses behind a Service, grouped by ports. EndpointSlices have replaced this kind,
+ * but people still list it and old tools still write it. */
 #include <string.h>
 
 #include "api/meta.h"
@@ -110,7 +110,7 @@ static void validate_endpoints(const struct apiserver_env *env, const json_t *ob
 	size_t i;
 	(void)env;
 	if (old != NULL && json_equal(subsets, json_object_get(old, "subsets")))
-		return; /* what was accepted before stays */
+		return; /* stored subsets stay valid */
 	json_array_foreach (subsets, i, subset)
 		check_subset(subset, i, errs);
 }

@@ -1,4 +1,5 @@
-/* EndpointSlice: addresses of one kind, ports with different names. */
+/* EndpointSlice: validation of addresses, which must be of one type, and of ports, whose names must
+ * differ. */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,15 +23,15 @@ static void prepare_slice(const struct apiserver_env *env, json_t *object, const
 	size_t i;
 	(void)env, (void)old;
 	json_array_foreach (endpoints, i, item)
-		json_object_del(item, "deprecatedTopology"); /* cannot be written by this version */
+		json_object_del(item, "deprecatedTopology"); /* v1 cannot write it */
 	json_array_foreach (ports, i, item) {
 		apiserver_set_default(item, "name", json_string(""));
 		apiserver_set_default(item, "protocol", json_string("TCP"));
 	}
 }
 
-/* The server's store does not know an empty list from none. Only now, as whoever writes an empty
- * one manages that field. */
+/* kube-apiserver stores an empty list as null. This happens last, because the manager that writes an
+ * empty list owns the field. */
 static int admit_slice(const struct apiserver_env *env, json_t *object, const json_t *old,
 		       struct api_errors *errs)
 {
@@ -51,7 +52,7 @@ static void add_too_many(struct api_errors *errs, const char *field, size_t len,
 	api_errors_add(errs, API_FIELD_TOO_MANY, field, value, text);
 }
 
-/* Was an item with this name met before? */
+/* True if an item before had this name. */
 static bool had_name(struct map *seen, const char *name)
 {
 	return map_set(seen, slice_of(name), seen) != NULL;
@@ -77,7 +78,7 @@ static void check_port(const json_t *list, size_t index, struct map *seen, struc
 					  api_text(app));
 }
 
-/* A name of at least two labels; the dot at its end may be there. */
+/* A name of at least two labels; a dot at its end is allowed. */
 static void check_fqdn(const char *text, const char *field, struct api_errors *errs)
 {
 	size_t n = strlen(text);
@@ -215,7 +216,7 @@ static void validate_slice(const struct apiserver_env *env, const json_t *object
 	else
 		apiserver_check_one_of(errs, "addressType", type, types);
 	check_ports(json_object_get(object, "ports"), errs);
-	if (was == NULL || !json_equal(endpoints, was)) /* what was let in before stays */
+	if (was == NULL || !json_equal(endpoints, was)) /* stored endpoints stay valid */
 		check_endpoints(endpoints, type, errs);
 	if (old != NULL && !apiserver_is(old, "addressType", type))
 		api_errors_add(errs, API_FIELD_INVALID, "addressType", "null",
@@ -234,7 +235,7 @@ static bool is_different(const json_t *left, const json_t *right)
 					       : !json_equal(left, right);
 }
 
-/* Labels count, too. */
+/* Changes of labels count as well. */
 static bool changes_generation(const json_t *object, const json_t *old)
 {
 	static const char *const fields[] = { "endpoints", "ports", "addressType" };

@@ -1,5 +1,5 @@
-/* Event: two versions of one thing. The older one is stored; checks are made on its form, and
- * worded with its names, as the server does. */
+/* Event: the same objects are served in two groups, core and events.k8s.io. The core form is stored.
+ * Validation works on it and uses its field names in errors, as kube-apiserver does. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "apiserver/rules/name_rules.h"
 #include "base/strbuf.h"
 
-/* What is named otherwise. */
+/* Fields with different names in the two groups. */
 static const struct {
 	const char *core, *events;
 } names[] = {
@@ -33,7 +33,7 @@ static void rename_member(json_t *object, const char *from, const char *to)
 	json_object_del(object, from);
 }
 
-/* What one version always writes and the other does not. */
+/* Sets apiVersion, and the fields that only one of the two forms always contains. */
 static void set_version_fields(json_t *object, const char *version)
 {
 	json_object_set_new(object, "apiVersion", json_string(version));
@@ -71,7 +71,7 @@ static void from_stored(json_t *object, const char *version)
 	set_version_fields(object, "events.k8s.io/v1");
 }
 
-/* ---- checks, on the older form ---- */
+/* ---- validation of the core form ---- */
 
 enum { SHORT_MAX = 128, MESSAGE_MAX = 1024 };
 
@@ -164,7 +164,7 @@ static void check_created(const json_t *object, struct api_errors *errs)
 		    errs);
 }
 
-/* An object reference as the server's inner type is written. */
+/* An object reference as kube-apiserver's internal Go type is printed in errors. */
 static json_t *inner_reference(const json_t *ref)
 {
 	return json_pack("{ss,ss,ss,ss,ss,ss,ss}", "APIVersion", api_get_string(ref, "apiVersion"),
@@ -216,7 +216,7 @@ static void check_event(const json_t *object, const json_t *old, bool newer,
 			struct api_errors *errs)
 {
 	struct api_errors meta = { 0 };
-	api_errors_move(&meta, errs); /* of metadata: the server looks at it last */
+	api_errors_move(&meta, errs); /* errors of metadata: kube-apiserver reports them last */
 	if (!apiserver_has_text(object, "eventTime"))
 		check_old_style(object, errs);
 	else

@@ -1,4 +1,5 @@
-/* Empty values as Go's encoder has them. */
+/* Drops empty values, or adds zero values, as a Go server does when it decodes an object and encodes
+ * it again. The schema's `x-go` says which fields of the Go type are pointers or always encoded. */
 #include "apiserver/kind/go_normalize.h"
 
 #include <string.h>
@@ -27,12 +28,12 @@ static bool is_empty(const json_t *value)
 	       (json_is_array(value) && json_array_size(value) == 0);
 }
 
-/* The value of a field that was not set; a list or map, and a time, is null then. */
+/* Go's zero value of a field: null for lists, maps and times. */
 static json_t *zero_of(const json_t *schema)
 {
 	const char *type = api_text(json_object_get(schema, "type"));
 	if (type[0] == '\0')
-		return json_integer(0); /* a number or a text */
+		return json_integer(0); /* IntOrString */
 	if (strcmp(type, "object") == 0 && json_object_get(schema, "properties") != NULL)
 		return json_object();
 	if (strcmp(type, "string") == 0 && json_object_get(schema, "format") == NULL)
@@ -67,7 +68,7 @@ static void normalize_members(const json_t *schema, const json_t *members, json_
 	}
 }
 
-/* Times are kept in UTC. What is no time was refused when the body was read. */
+/* Converts times to UTC. Malformed ones were refused when the body was decoded. */
 static void normalize_text(const json_t *schema, json_t *value)
 {
 	const char *type = api_get_string(schema, "x-go.type");
@@ -100,7 +101,7 @@ static void normalize_value(const json_t *schema, json_t *val)
 	}
 }
 
-/* What Go's decoder leaves in a list or map where the body has null: the zero value of the type. */
+/* Go's decoder turns null in a list or map into the zero value of the item's type. */
 static json_t *zero_of_null(const json_t *schema)
 {
 	if (strcmp(api_get_string(schema, "x-go.type"), "resource.Quantity") == 0)
@@ -109,7 +110,7 @@ static json_t *zero_of_null(const json_t *schema)
 								     : zero_of(schema);
 }
 
-/* A member that is null is one that is not set: it stays for the step that leaves such out. */
+/* A null member of a struct is an unset one: normalizing drops it later. */
 static void fill_nulls(const json_t *schema, json_t *val)
 {
 	const json_t *members = json_object_get(schema, "properties");

@@ -1,19 +1,18 @@
-/* The shape that a round trip through Go's types gives an object: what is empty is left out, unless
- * the type always writes it; what is always written is there. Told by `x-go` of the schemas
- * (apiserver/kind/resource.h). */
+/* Changes an object as decoding into kube-apiserver's Go types and encoding again would: empty fields
+ * are dropped unless the type always encodes them; those are added. The schema's `x-go` describes the
+ * types (see resource.h). */
 #pragma once
 
 #include <jansson.h>
 
 #include "apiserver/kind/resource.h"
 
-/* All of an object of a built-in kind. */
+/* An object of a built-in kind. */
 void apiserver_go_normalize(const struct apiserver_resource *resource, json_t *object);
-/* The same by the schema alone. */
+/* The same, given the schema. */
 void apiserver_go_normalize_by(const json_t *schema, json_t *object);
-/* Before anything else looks at the object, however it came: null in a list or map is the zero
- * value of the items' type, as Go's decoder has it. Of custom resources metadata alone has such
- * types. */
+/* Replaces null in lists and maps by the zero value of the item's type, as Go's decoder does. Runs first
+ * on every object that a client sends. In custom resources only metadata has Go types. */
 void apiserver_go_fill_nulls(const struct apiserver_resource *resource, json_t *object);
-/* Metadata alone: it has Go's types in custom resources too. */
+/* The metadata alone: it has Go types in custom resources, too. */
 void apiserver_go_normalize_metadata(json_t *object);

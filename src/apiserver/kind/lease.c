@@ -1,4 +1,4 @@
-/* Lease: numbers that make sense. Its times are checked when the body is read. */
+/* Lease: validation of its numbers. Its times are checked when the body is decoded. */
 #include <string.h>
 
 #include "api/meta.h"
@@ -21,7 +21,7 @@ static void validate_lease(const struct apiserver_env *env, const json_t *object
 				      "must be greater than or equal to 0");
 }
 
-/* The server knows these two only with a feature that is off. */
+/* kube-apiserver has these two fields only with a feature that is off by default. */
 static void prepare_lease(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *spec = json_object_get(object, "spec");

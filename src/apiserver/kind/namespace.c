@@ -1,4 +1,4 @@
-/* Namespace: its finalizer, its phase, and the label with its name. */
+/* Namespace: the server sets its finalizer, its phase and the label with its name. */
 #include <string.h>
 
 #include "api/meta.h"

@@ -1,4 +1,4 @@
-/* Node: networks of Pods, taints. Fields that are not described are kept. */
+/* Node: Pod networks and taints. Fields that the schema does not describe are stored unchanged. */
 #include <string.h>
 
 #include "api/meta.h"
@@ -21,7 +21,7 @@ static void prepare_status(json_t *object, const json_t *old)
 		apiserver_set_default(status, "allocatable", json_deep_copy(all));
 }
 
-/* podCIDR is the first of podCIDRs; the plural one wins. */
+/* podCIDR is the first of podCIDRs. If both are set and differ, podCIDR replaces the list. */
 static void prepare_node(const struct apiserver_env *env, json_t *object, const json_t *old)
 {
 	json_t *spec = json_object_get(object, "spec");
@@ -40,7 +40,7 @@ static void prepare_node(const struct apiserver_env *env, json_t *object, const 
 		prepare_status(object, NULL);
 }
 
-/* A taint as the server's inner type is written. */
+/* A taint as kube-apiserver's internal Go type is printed in errors. */
 static void add_go_taint(struct strbuf *out, const json_t *tree)
 {
 	strbuf_adds(out, "{\"Key\":");
@@ -57,7 +57,7 @@ static void add_go_taint(struct strbuf *out, const json_t *tree)
 	strbuf_addc(out, '}');
 }
 
-/* `seen`: keys and effects of those before. */
+/* `seen` has the keys and effects of the taints before. */
 static void check_taint(const json_t *list, size_t index, struct map *seen, struct api_errors *errs)
 {
 	static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute",
@@ -67,7 +67,7 @@ static void check_taint(const json_t *list, size_t index, struct map *seen, stru
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT, pair = STRBUF_INIT;
 	struct apiserver_path p;
 	apiserver_format_path(&p, "metadata.taints[%zu].key",
-			      index); /* where the server says it is */
+			      index); /* kube-apiserver names this path */
 	apiserver_check_label_key(&(struct apiserver_field){ errs, p.s, NULL }, key);
 	apiserver_format_path(&p, "metadata.taints[%zu].value", index);
 	apiserver_check_label_value(&(struct apiserver_field){ errs, p.s, NULL },

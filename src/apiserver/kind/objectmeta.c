@@ -1,5 +1,5 @@
-/* The checks of metadata. On an update the server looks at less: names, namespaces and finalizers
- * were looked at when the object was made. */
+/* Validation of metadata. As in kube-apiserver, an update is checked for less than a new object: names,
+ * namespaces and finalizers were checked when the object was created. */
 #include "apiserver/kind/objectmeta.h"
 
 #include <stdio.h>
@@ -15,9 +15,9 @@
 #include "base/slice.h"
 #include "base/strbuf.h"
 
-enum { CONTROLLERS_TOLD_MAX = 16 };
+enum { CONTROLLER_ERRORS_MAX = 16 };
 
-/* What a name must be, where it is not a subdomain. */
+/* The rule for names of a kind: a DNS subdomain, apart from these. */
 static apiserver_rule name_rule(const struct apiserver_resource *resource)
 {
 	static const struct {
@@ -36,14 +36,15 @@ static apiserver_rule name_rule(const struct apiserver_resource *resource)
 	return apiserver_check_subdomain;
 }
 
-/* A name will be put behind it, so a dash at its end is fine. */
+/* The server appends random characters, so a dash at the end is allowed. */
 static void check_generate_name(const struct apiserver_field *at, apiserver_rule rule,
 				const char *text)
 {
 	CLEANUP(freep) char *masked = xstrdup(text);
 	size_t n = strlen(text);
 	if (n > 1 && text[n - 1] == '-') {
-		masked[n - 2] = 'a'; /* as the server does: the last but one, and the dash goes */
+		masked[n - 2] =
+			'a'; /* as kube-apiserver: replaces the last but one, drops the dash */
 		masked[n - 1] = '\0';
 	}
 	rule(at, masked);
@@ -104,7 +105,7 @@ static void check_annotations(const json_t *object, struct api_errors *errs)
 	}
 }
 
-/* Owners in the order in which Go writes their fields. */
+/* An owner reference with its fields in the order of the Go type. */
 static void add_owner(struct strbuf *out, const json_t *ref)
 {
 	static const char *const order[] = { "apiVersion", "kind",	 "name",
@@ -161,7 +162,7 @@ static void check_owner(const json_t *ref, size_t index, struct api_errors *errs
 	}
 }
 
-/* Was the same reference met before? `seen` has those that were, by their text. */
+/* True if the same reference is in `seen`, which is keyed by the reference as text. */
 static bool had_owner(struct map *seen, const json_t *ref)
 {
 	CLEANUP(freep)
@@ -197,7 +198,7 @@ void apiserver_drop_duplicate_owners(json_t *object, const char *when, struct st
 	map_done(&seen);
 }
 
-/* The list as an error shows it. */
+/* The list of owners as an error shows it. */
 static void add_owners(struct strbuf *out, const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -211,7 +212,7 @@ static void check_owners(const json_t *object, struct api_errors *errs)
 {
 	CLEANUP(strbuf_done) struct strbuf value = STRBUF_INIT;
 	const json_t *list = api_get(object, "metadata.ownerReferences"), *first = NULL;
-	size_t told = 0;
+	size_t reported = 0;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *ref = json_array_get(list, i);
 		check_owner(ref, i, errs);
@@ -221,8 +222,8 @@ static void check_owners(const json_t *object, struct api_errors *errs)
 			first = ref;
 			continue;
 		}
-		/* Each error shows the whole list: more of them would be its square. */
-		if (told++ == CONTROLLERS_TOLD_MAX)
+		/* Each error shows the whole list, so their total size grows with its square. */
+		if (reported++ == CONTROLLER_ERRORS_MAX)
 			break;
 		CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
 		if (value.n == 0)
@@ -251,7 +252,7 @@ static void check_finalizers(const json_t *object, struct api_errors *errs)
 				      "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
-/* A rule of the core kinds only. */
+/* Only built-in kinds have this rule. */
 static void check_standard_finalizers(const struct apiserver_resource *resource,
 				      const json_t *object, struct api_errors *errs)
 {
@@ -317,7 +318,7 @@ static void check_managed_fields(const json_t *object, struct api_errors *errs)
 	}
 }
 
-/* ---- whole ---- */
+/* ---- all of the metadata ---- */
 
 static void check_generation(const json_t *object, struct api_errors *errs)
 {
@@ -327,7 +328,7 @@ static void check_generation(const json_t *object, struct api_errors *errs)
 				      "must be greater than or equal to 0");
 }
 
-/* What cannot change. A missing uid is put in by the server before. */
+/* Fields that cannot change. A missing uid was filled in before. */
 static void check_unchanged(const json_t *object, const json_t *old, struct api_errors *errs)
 {
 	static const char *const fields[] = {

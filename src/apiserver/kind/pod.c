@@ -1,5 +1,5 @@
-/* Pod: what `kubectl describe` and resolvers look at is given its defaults; the rest is kept as it
- * was written. */
+/* Pod: defaults and validation of the fields that `kubectl describe` and resolvers read; all others
+ * are stored unchanged. */
 #include <string.h>
 
 #include "api/meta.h"
@@ -14,7 +14,7 @@
 
 /* ---- defaults ---- */
 
-/* Is it the tag `latest`, said or meant? */
+/* True if the image's tag is `latest`, or missing, which means the same. */
 static bool is_latest(const char *image)
 {
 	const char *name = strrchr(image, '/');
@@ -128,15 +128,15 @@ static const char *qos_class_of(const json_t *spec)
 	return use.all_limited ? "Guaranteed" : "Burstable";
 }
 
-/* What admission gives a new Pod stays when an update leaves it out. */
+/* An update that omits the fields which admission set keeps them. */
 static void keep_admitted(json_t *spec, const json_t *old)
 {
-	static const char *const given[] = { "priority", "preemptionPolicy", "tolerations",
-					     "nodeName" };
-	for (size_t i = 0; i < ARRAY_LEN(given); i++) {
-		json_t *was = json_object_get(old, given[i]);
+	static const char *const fields[] = { "priority", "preemptionPolicy", "tolerations",
+					      "nodeName" };
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		json_t *was = json_object_get(old, fields[i]);
 		if (was != NULL)
-			apiserver_set_default(spec, given[i], json_deep_copy(was));
+			apiserver_set_default(spec, fields[i], json_deep_copy(was));
 	}
 }
 
@@ -156,7 +156,7 @@ static void prepare_pod(const struct apiserver_env *env, json_t *object, const j
 		json_pack("{ss,ss}", "phase", "Pending", "qosClass", qos_class_of(spec)));
 }
 
-/* The class is given once; podIP is the first of podIPs. */
+/* The QoS class never changes; podIP is the first of podIPs. */
 static void prepare_status(json_t *object, const json_t *old)
 {
 	json_t *status = apiserver_make_member(object, "status"),
@@ -171,7 +171,7 @@ static void prepare_status(json_t *object, const json_t *old)
 		json_object_set_new(status, "podIPs", json_pack("[{sO}]", "ip", one));
 }
 
-/* ---- checks ---- */
+/* ---- validation ---- */
 
 static void check_container(const json_t *list, size_t index, const char *where, struct map *names,
 			    struct api_errors *errs)
@@ -228,7 +228,7 @@ static void check_spec(const json_t *spec, struct api_errors *errs)
 	}
 }
 
-/* The spec without what may change. */
+/* A copy of the spec without the fields that may change. */
 static json_t *fixed_part(const json_t *object)
 {
 	static const char *const lists[] = { "containers", "initContainers" };

@@ -1,4 +1,4 @@
-/* The table of what is served, made from the descriptions that are compiled in. */
+/* Builds the table of served resources from the descriptions that are compiled in. */
 #include "apiserver/kind/resource.h"
 
 #include <assert.h>
@@ -26,8 +26,8 @@ static const struct apiserver_strategy never_kept_strategy = { .kind = "",
 							       .group = "",
 							       .cells = apiserver_cells_plain };
 
-/* What runs workloads in a cluster. Clients want to list these whatever a server is for (`kubectl
- * apply --prune` does), and whoever creates one deserves a sentence. */
+/* Workload kinds that this server does not store. Some clients list them on any server (`kubectl apply
+ * --prune` does), and a client that creates one should get a clear error. */
 static const struct {
 	const char *group, *kind;
 } never_kept[] = {
@@ -45,7 +45,7 @@ static const struct {
 
 static NORETURN void fail_start(const char *name, const char *text)
 {
-	fprintf(stderr, "the description '%s' that is compiled in is wrong: %s\n", name, text);
+	fprintf(stderr, "the built-in description '%s' is invalid: %s\n", name, text);
 	exit(1);
 }
 
@@ -144,8 +144,8 @@ static void set_columns(struct apiserver_resource *resource, const json_t *versi
 	resource->n_columns = columns.n;
 }
 
-/* What decides about the shape of an object. Values of built-in kinds are judged by code, since
- * their server words it otherwise than schemas do. */
+/* Keywords of a schema that describe structure. The values of built-in kinds are validated by code,
+ * because kube-apiserver's errors for them differ from those of schemas. */
 static bool is_structural(const char *keyword)
 {
 	static const char *const words[] = {
@@ -197,7 +197,7 @@ static const struct api_schema *compile_schema(const struct apiserver_resource *
 	return s;
 }
 
-/* The schema with metadata described; the document itself stays as it was written. */
+/* A copy of the schema in which metadata is described completely. */
 static const json_t *with_metadata(const json_t *source)
 {
 	json_t *schema = json_copy(api_tree(source));
@@ -206,7 +206,7 @@ static const json_t *with_metadata(const json_t *source)
 	json_t *described = json_object_get(meta, "properties");
 	json_incref(described);
 	json_object_update(meta, json_object_get(members, "metadata"));
-	json_object_set_new(meta, "properties", described); /* also where a CRD says some of it */
+	json_object_set_new(meta, "properties", described); /* instead of those that the CRD has */
 	json_object_set_new(members, "metadata", meta);
 	json_object_set_new(schema, "properties", members);
 	return schema;
@@ -253,7 +253,7 @@ static void add_rows(const struct embedded_text *text, const json_t *doc)
 	}
 	if (stored == NULL)
 		fail_start(text->name, "no version is stored");
-	/* Events have two groups and one store; core's are described first. */
+	/* Both groups of Events share the stored form of core, whose row exists already. */
 	if (strcmp(stored->kind->group, "events.k8s.io") == 0)
 		stored = find_row("", "v1", "events");
 	for (size_t i = 0; i < n; i++) {
@@ -262,7 +262,7 @@ static void add_rows(const struct embedded_text *text, const json_t *doc)
 	}
 }
 
-/* A description as the built-in ones have it. */
+/* A new description in the same form as the built-in ones. */
 static json_t *describe_never_kept(const struct api_kind *kind)
 {
 	static const struct {

@@ -1,9 +1,9 @@
-/* What the embedded API serves: one `struct apiserver_resource` per resource and version, made at
- * start from descriptions in YAML. The product's kinds are described by their CRDs (deploy/crds),
- * the built-in ones in the same form by src/apiserver/builtin: names, schema with list and merge
- * keys, printer columns. What a schema cannot say is a strategy: code for that one kind.
+/* The table of served resources: one `struct apiserver_resource` per resource and version, built at the
+ * start from YAML descriptions. The product's kinds are described by their CRDs (deploy/crds), built-in
+ * kinds in the same form by src/apiserver/builtin: names, schema with list and merge keys, printer
+ * columns. Rules that a schema cannot express are code: see strategy.h.
  *
- * Nothing here knows HTTP or the store, but for the allocator handed to strategies. */
+ * Nothing here knows HTTP or the store. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,15 +31,15 @@ enum apiserver_verb {
 };
 enum { APISERVER_ALL_VERBS = APISERVER_DELETECOLLECTION * 2 - 1 };
 
-/* Columns are complete: Name is among them (first, but for Events), and Age where a CRD has none of
- * its own. */
+/* A resource's columns are complete: they include Name (first, apart from Events), and Age if a CRD has
+ * no columns of its own. */
 struct apiserver_column {
 	const char *name;
 	const char *type;   /* string, integer, boolean, number, date */
 	const char *format; /* "" or "name" */
 	const char *description;
 	int priority;	  /* above 0: only with -o wide */
-	const char *path; /* JSONPath of a CRD; NULL: the strategy's `cells` knows */
+	const char *path; /* JSONPath of a CRD; NULL: the strategy's `cells` returns the value */
 };
 
 struct apiserver_resource {
@@ -47,16 +47,17 @@ struct apiserver_resource {
 	const char *version;	     /* served by this row */
 	const char *list_kind;
 	const char *categories; /* separated by spaces */
-	const char *warning;	/* who uses this version is told; "": nothing */
+	const char *warning;	/* sent to clients that use this version; "": none */
 	unsigned verbs;
-	bool built_in; /* decoded into Go types by a real server: unknown fields and wrong types are
-			  400, strategic merge patches work, PUT without resourceVersion does */
+	bool built_in; /* kube-apiserver decodes it into Go types: unknown fields and wrong types are
+			  400, strategic merge patches and PUT without resourceVersion work */
 	bool status;   /* has the subresource */
-	bool never_kept; /* clients may list it, and find nothing; writing one is refused */
-	const struct apiserver_resource *stored; /* the row whose version is kept: often itself */
+	bool never_kept; /* clients may list it, which returns nothing; writes are refused */
+	const struct apiserver_resource *stored; /* the row of the stored version: often itself */
 	const struct api_schema *schema;
-	const json_t *openapi; /* the schema as it was written, metadata's filled in, for /openapi,
-				  SSA and strategic patches; see "x-go" below */
+	const json_t
+		*openapi; /* the schema's source with metadata filled in, for /openapi, server-side
+				  apply and strategic merge patches; see "x-go" below */
 	const json_t *description; /* the whole document, a CustomResourceDefinition */
 	const struct apiserver_column *columns;
 	size_t n_columns;
@@ -65,27 +66,27 @@ struct apiserver_resource {
 	const struct apiserver_strategy *strategy; /* never NULL */
 };
 
-/* Schemas of built-in kinds say of each field how the server's Go types have it:
+/* Schemas of built-in kinds describe kube-apiserver's Go type of each field:
  *
  *	x-go: {field: 3, keep: set, type: v1.ServiceType}
  *
  *	field	number of the field in protobuf
- *	keep	set: a pointer, written when it was set, even to nothing; always: written even when
- *		it was not set; otherwise it is written when it is not empty
- *	type	name of the type, where it is not that of the schema's own type */
+ *	keep	set: a pointer, encoded when it is set, even to an empty value; always: encoded even
+ *		when it is unset; otherwise it is encoded when it is not empty
+ *	type	name of the Go type, if the schema's own type does not imply it */
 
-/* The table, compiled in; made once, shared by all, never freed before the end. Exits with a
- * message when a description is wrong, which a test excludes. */
+/* The table. Built on the first call, by any thread; never freed. Exits with a message if a description
+ * is invalid; a test makes sure that none is. */
 const struct apiserver_resource *const *apiserver_resources(size_t *ret_n);
 
-/* Schema of ObjectMeta, and of DeleteOptions. */
+/* The schemas of ObjectMeta and of DeleteOptions. */
 const json_t *apiserver_objectmeta_schema(void);
 const json_t *apiserver_deleteoptions_schema(void);
 
-/* By what a path says; NULL when it is not served. */
+/* The resource of a request path; NULL: not served. */
 const struct apiserver_resource *apiserver_resource_find(const char *group, const char *version,
 							 const char *plural);
-/* By an object's apiVersion and kind. */
+/* The resource of an object, by its apiVersion and kind; NULL: not served. */
 const struct apiserver_resource *apiserver_resource_of(const json_t *object);
 
 /* Decodes kubectl's protobuf bodies ("k8s\0" and an envelope) of the few kinds it sends so;

@@ -1,4 +1,4 @@
-/* Inside of the table of resources. */
+/* The descriptions that are compiled in, for resource.c. */
 #pragma once
 
 #include <stddef.h>
@@ -6,6 +6,6 @@
 #include "apiserver/kind/resource.h"
 #include "base/embed.h"
 
-/* Folders are "builtin" and "crds". */
+/* Their folders are "builtin" and "crds". */
 extern const struct embedded_text apiserver_descriptions[];
 extern const size_t apiserver_descriptions_n;

@@ -1,4 +1,4 @@
-/* Reviews: questions about the caller's rights and name, answered and forgotten. */
+/* Reviews: a client asks what it may do, or who it is. The answer is returned and not stored. */
 #include <string.h>
 
 #include "api/meta.h"
@@ -6,7 +6,7 @@
 #include "apiserver/kind/strategy.h"
 #include "apiserver/rules/field_errors.h"
 
-/* The one place where rights are asked for. Where nobody decides, nothing is allowed. */
+/* Asks the authorizer; without one nothing is allowed. */
 static bool is_allowed(const struct apiserver_env *env, const char *user,
 		       const struct apiserver_action *action)
 {
@@ -22,7 +22,7 @@ static void check_access(const struct apiserver_env *env, const json_t *object, 
 	const json_t *path = api_get(object, "spec.nonResourceAttributes");
 	(void)env, (void)old;
 	if ((resource != NULL) == (path != NULL)) {
-		/* Shown by the names that Go has for them. */
+		/* The error shows the field names of the Go type. */
 		json_t *shown = path == NULL
 					? json_null()
 					: json_pack("{ss,ss}", "Path", api_get_string(path, "path"),
@@ -72,7 +72,7 @@ struct subject {
 	const char *user, *ns;
 };
 
-/* The verbs that are allowed; NULL when there are none. */
+/* A new array of the verbs that are allowed; NULL: none. */
 static json_t *list_allowed_verbs(const struct subject *subject,
 				  const struct apiserver_resource *resource, const char *sub)
 {
@@ -97,7 +97,8 @@ static json_t *list_allowed_verbs(const struct subject *subject,
 	return NULL;
 }
 
-/* Joins the rule before it when that allows the same in the same group. */
+/* Appends a rule, or extends the last one if that allows the same verbs in the same group. Takes
+ * ownership of `resource` and `allowed_verbs`. */
 static void add_rule(json_t *rules, const char *group, json_t *resource, json_t *allowed_verbs)
 {
 	size_t n = json_array_size(rules);

@@ -1,4 +1,4 @@
-/* Secret: texts become data, types demand keys. */
+/* Secret: stringData is moved into data, and some types require certain keys. */
 #include <string.h>
 
 #include "api/meta.h"
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-/* Data is written anew, as Go writes base64: line breaks in it go. */
+/* Encodes data again as Go does, without line breaks. */
 static void reencode_data(json_t *data)
 {
 	const char *key;
@@ -43,7 +43,8 @@ static void prepare_secret(const struct apiserver_env *env, json_t *object, cons
 	apiserver_set_default(object, "type", json_string("Opaque"));
 }
 
-/* Keys that a type must have. `any`: one of them is enough; `full`: not empty. */
+/* Keys that a type requires. `any`: one of them is enough; `full`: it must not be empty; `json`: its
+ * value must be a JSON object. */
 static const struct required_keys {
 	const char *type;
 	const char *keys[2];

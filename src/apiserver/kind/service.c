@@ -1,4 +1,4 @@
-/* Service: the defaults that depend on each other, and addresses and ports that are given out. */
+/* Service: defaults that depend on other fields, and allocation of cluster addresses and node ports. */
 #include "apiserver/kind/service.h"
 
 #include <string.h>
@@ -87,7 +87,7 @@ static void put_defaults(json_t *spec)
 		apiserver_set_default(spec, "allocateLoadBalancerNodePorts", json_true());
 }
 
-/* ---- an update that leaves out what was given stays with it ---- */
+/* ---- an update that omits allocated values keeps them ---- */
 
 static void keep_field(json_t *spec, const json_t *was, const char *key)
 {
@@ -141,7 +141,7 @@ static bool is_same(const json_t *left, const json_t *right, const char *key)
 	return x == NULL || y == NULL ? x == y : json_equal(x, y) != 0;
 }
 
-/* clusterIP and clusterIPs say the same: who changes one means both. */
+/* clusterIP is the first of clusterIPs: a client that changes only clusterIP means both. */
 static void join_addresses(json_t *spec, const json_t *was)
 {
 	const json_t *one = json_object_get(spec, "clusterIP");
@@ -165,7 +165,7 @@ static void drop_same(json_t *spec, const json_t *was, const char *key)
 		json_object_del(spec, key);
 }
 
-/* All or none: one that is new is an error of its own. */
+/* Drops all node ports, or none if the client added one, which validation then refuses. */
 static void drop_node_ports(json_t *spec, const json_t *was)
 {
 	json_t *ports = json_object_get(spec, "ports"), *port;
@@ -179,7 +179,7 @@ static void drop_node_ports(json_t *spec, const json_t *was)
 		json_object_del(port, "nodePort");
 }
 
-/* Of a type that does not need it any more goes what the system gave and the user left alone. */
+/* Drops allocated values that the new type does not need and the client did not change. */
 static void drop_unneeded(json_t *spec, const json_t *was)
 {
 	if (needs_address(was) && !needs_address(spec)) {
@@ -203,8 +203,8 @@ static void drop_unneeded(json_t *spec, const json_t *was)
 		drop_same(spec, was, "externalTrafficPolicy");
 }
 
-/* Where no traffic comes through there is no way for it to go. The server leaves it out of what it
- * reads; what is no such way remains, as an error. */
+/* An ExternalName Service has no traffic policy. kube-apiserver drops a valid one when it reads the
+ * object; an invalid one remains, for validation to refuse. */
 static void drop_traffic(json_t *spec)
 {
 	if (!needs_address(spec) && (apiserver_is(spec, "internalTrafficPolicy", "Cluster") ||
@@ -257,7 +257,7 @@ static void set_families(const struct apiserver_env *env, json_t *object, const 
 {
 	json_t *spec = json_object_get(object, "spec");
 	const json_t *was = json_object_get(old, "spec");
-	/* Headless and without a selector: whoever fills it may use both families. */
+	/* Headless without a selector: its endpoints, set by others, may be of both families. */
 	bool loose = apiserver_is(spec, "clusterIP", "None") &&
 		     json_object_size(json_object_get(spec, "selector")) == 0;
 	struct api_errors errs = { 0 };
@@ -294,7 +294,7 @@ static void prepare_service(const struct apiserver_env *env, json_t *object, con
 	set_families(env, object, old);
 }
 
-/* ---- what is given out ---- */
+/* ---- allocation ---- */
 
 static bool had_address(const json_t *old, const char *text)
 {
@@ -320,7 +320,7 @@ static void fail_address(const json_t *spec, const char *want, int code, struct 
 	apiserver_add_invalid(errs, "spec.clusterIPs", ips, text.s);
 }
 
-/* What stands behind was not taken. */
+/* Drops the items that were not allocated. */
 static void truncate_list(json_t *list, size_t count)
 {
 	while (json_array_size(list) > count)
@@ -355,7 +355,8 @@ static int admit_addresses(const struct apiserver_env *env, json_t *spec, const 
 	return 0;
 }
 
-/* A port of the same number with another protocol shares its node port. */
+/* The node port of an earlier port with the same number and another protocol, which are shared; 0:
+ * none. */
 static long long find_shared_node_port(const json_t *ports, size_t before, const json_t *port)
 {
 	for (size_t k = 0; k < json_array_size(ports); k++) {
@@ -425,11 +426,11 @@ static int admit_ports(const struct apiserver_env *env, json_t *spec, const json
 		r = admit_port(env, spec, "healthCheckNodePort", health, "spec.healthCheckNodePort",
 			       errs);
 	if (r < 0)
-		json_object_del(spec, "healthCheckNodePort"); /* not taken */
+		json_object_del(spec, "healthCheckNodePort"); /* it was not allocated */
 	return r;
 }
 
-/* ---- giving back ---- */
+/* ---- release ---- */
 
 static void release_addresses(const struct apiserver_env *env, const json_t *object,
 			      const json_t *stays)
@@ -474,7 +475,7 @@ static int admit_service(const struct apiserver_env *env, json_t *object, const 
 	json_t *spec = json_object_get(object, "spec");
 	int r = admit_addresses(env, spec, old, errs);
 	if (r < 0) {
-		release_addresses(env, object, old); /* ports were not taken yet */
+		release_addresses(env, object, old); /* no port was allocated yet */
 		return r;
 	}
 	r = admit_ports(env, spec, json_object_get(old, "spec"), errs);

@@ -1,4 +1,4 @@
-/* Services: addresses and their families, and that they stay. */
+/* Service: validation of cluster addresses and IP families, and of changes to them. */
 #include "apiserver/kind/service_addresses_priv.h"
 
 #include <string.h>
@@ -154,7 +154,7 @@ static void check_policy(const json_t *spec, const json_t *was, struct api_error
 			"families are specified");
 }
 
-/* Addresses whose family is not given must have one that there is. */
+/* Addresses without an entry in ipFamilies must be of a family that the cluster has. */
 static void check_address_families(const struct apiserver_env *env, const json_t *spec,
 				   struct api_errors *errs)
 {
@@ -210,7 +210,7 @@ void apiserver_service_check_families(const struct apiserver_env *env, const jso
 	check_configured(env, spec, errs);
 }
 
-/* ---- what may not change ---- */
+/* ---- updates ---- */
 
 static bool is_same_item(const json_t *left, const json_t *right, size_t index)
 {

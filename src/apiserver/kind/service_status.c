@@ -1,4 +1,4 @@
-/* Service: what controllers of load balancers write. */
+/* Service status: the addresses that a load balancer's controller writes. */
 #include "apiserver/kind/service_status_priv.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ void apiserver_service_prepare_status(json_t *object, const json_t *old)
 	}
 }
 
-/* An address that was there before is fine. */
+/* A new array of the load balancer's addresses: those of the stored object stay valid. */
 static json_t *addresses_of(const json_t *object)
 {
 	const json_t *list = api_get(object, "status.loadBalancer.ingress");

@@ -1,4 +1,4 @@
-/* The checks of Services, in the server's order. */
+/* Validation of Services, in the order of kube-apiserver, which decides the order of errors. */
 #include "apiserver/kind/service_validate_priv.h"
 
 #include <stdio.h>
@@ -108,7 +108,7 @@ static void check_port(const json_t *list, size_t index, struct map *names, stru
 					  api_text(app));
 }
 
-/* Was a port with this number and protocol met before? */
+/* True if a port before had this number and protocol. */
 static bool had_port(struct map *seen, const json_t *port, const char *key)
 {
 	CLEANUP(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -117,7 +117,7 @@ static bool had_port(struct map *seen, const json_t *port, const char *key)
 	return map_set(seen, strbuf_slice(&text), seen) != NULL;
 }
 
-/* A port as the server's inner type is written. */
+/* A port as kube-apiserver's internal Go type is printed in errors. */
 static void add_go_port(struct strbuf *out, const json_t *port)
 {
 	strbuf_adds(out, "{\"Name\":\"\",\"Protocol\":");
@@ -166,7 +166,7 @@ static void check_duplicate_ports(const json_t *spec, struct api_errors *errs)
 	map_done(&seen);
 }
 
-/* ---- the rest ---- */
+/* ---- type, names, addresses, traffic ---- */
 
 static void check_type(const json_t *spec, struct api_errors *errs)
 {
@@ -196,7 +196,7 @@ static void check_external_name(const json_t *spec, struct api_errors *errs)
 						apiserver_format_path(&p, "spec.%s", empty[i]),
 						"may not be set for ExternalName services");
 	}
-	strbuf_adds(&name, s); /* the dot at its end says that it is whole */
+	strbuf_adds(&name, s); /* a dot at its end is allowed */
 	if (name.n != 0 && name.s[name.n - 1] == '.')
 		name.s[--name.n] = '\0';
 	if (name.n != 0)
@@ -304,8 +304,8 @@ static void check_spec(const json_t *object, const json_t *old, struct api_error
 	check_traffic(spec, errs);
 }
 
-/* Ports of different numbers share no node port. The first error ends it, so that all before have
- * the number of the first with their node port. */
+/* Ports with different numbers cannot share a node port. Stops at the first error: until then, all
+ * ports with the same node port have the same number. */
 static void check_node_ports(const json_t *spec, struct api_errors *errs)
 {
 	const json_t *list = json_object_get(spec, "ports");
@@ -338,7 +338,7 @@ void apiserver_service_validate(const struct apiserver_env *env, const json_t *o
 	apiserver_service_check_families(env, object, old, &first);
 	if (first.n == 0)
 		check_node_ports(json_object_get(object, "spec"), &first);
-	if (first.n != 0) { /* the server gives addresses before it looks at the rest */
+	if (first.n != 0) { /* kube-apiserver allocates before it validates the rest */
 		api_errors_cut(errs, 0);
 		api_errors_move(errs, &first);
 		api_errors_done(&first);

@@ -1,4 +1,4 @@
-/* Cells of all kinds but Pods. */
+/* Table cells of all built-in kinds apart from Pods, computed as kube-apiserver does. */
 #include "apiserver/kind/table_cells.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static void add_listed(struct strbuf *out, const json_t *list)
 		strbuf_addf(out, "%s%s", out->n != 0 ? "," : "", api_text(json_array_get(list, i)));
 }
 
-/* ---- texts in order, each once ---- */
+/* ---- sorted words without duplicates ---- */
 
 typedef VEC(const char *) words_vec;
 
@@ -138,7 +138,7 @@ static json_t *service_ports(const json_t *list)
 	return take_text(&b, "<none>");
 }
 
-/* The words in order, which are then freed. */
+/* Joins the sorted words; frees them and the array. */
 static json_t *join_sorted(char **values, size_t len, const char *otherwise)
 {
 	struct strbuf b = STRBUF_INIT;
@@ -227,8 +227,8 @@ static void add_host_port(struct strbuf *out, bool comma, const char *ip, long l
 	strbuf_addf(out, "%s%s%s%s:%lld", comma ? "," : "", v6 ? "[" : "", ip, v6 ? "]" : "", port);
 }
 
-/* Ready addresses with every port of their subset: "10.0.0.1:80,10.0.0.1:443 + 2 more...". The
- * server stops adding at the third, but counts all. */
+/* Ready addresses with every port of their subset: "10.0.0.1:80,10.0.0.1:443 + 2 more...". Three are
+ * printed, all are counted. */
 json_t *apiserver_cells_endpoints(const json_t *object, uint64_t now_s)
 {
 	struct strbuf b = STRBUF_INIT;
@@ -380,7 +380,7 @@ json_t *apiserver_cells_event(const json_t *object, uint64_t now_s)
 			 apiserver_age(begin, now_s, first), (json_int_t)count);
 }
 
-/* ---- definitions of kinds ---- */
+/* ---- CustomResourceDefinitions ---- */
 
 static json_t *crd_versions(const json_t *object)
 {

@@ -1,4 +1,4 @@
-/* Cells of Pods: how many containers are ready, and the most telling word about their state. */
+/* Table cells of Pods: how many containers are ready, and one word for the state of all of them. */
 #include "apiserver/kind/table_cells_pod.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct summary {
 	char reason[128];
 	const json_t *pod;
 	long long ready, total, restarts;
-	const char *last_restart; /* time of the newest; "" */
+	const char *last_restart; /* time of the latest one, or "" */
 	bool initializing;
 };
 
@@ -63,7 +63,7 @@ static void describe_exit(struct summary *summary, const char *prefix, const jso
 			 apiserver_number(ended, "exitCode"));
 }
 
-/* True when the next init container is to be looked at. */
+/* False: this init container decides the state, the next ones do not count. */
 static bool summarize_init(struct summary *summary, const json_t *container, size_t index,
 			   bool is_sidecar)
 {
@@ -86,7 +86,7 @@ static bool summarize_init(struct summary *summary, const json_t *container, siz
 	return false;
 }
 
-/* Init containers; those that stay beside the others count as containers. */
+/* Init containers; sidecars (restartPolicy Always) count as containers, too. */
 static void summarize_inits(struct summary *summary, struct summary *sidecars)
 {
 	const json_t *specs = api_get(summary->pod, "spec.initContainers");

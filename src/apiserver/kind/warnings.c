@@ -1,5 +1,5 @@
-/* Warnings, in the server's words and order. Of Pods those are told that concern fields which are
- * kept here and read by somebody: names, labels of nodes, variables, ports, aliases. */
+/* Warnings with kube-apiserver's wording and in its order. For Pods only those that concern fields
+ * which something here reads: names, node labels, variables, host aliases. */
 #include "apiserver/kind/warnings.h"
 
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 /* ---- Services ---- */
 
-/* Zeros in front of numbers were once read as decimal, and elsewhere as octal. */
+/* Some parsers read numbers with leading zeros as decimal, others as octal. */
 static void warn_address(const char *field, const char *text, struct strbuf *out)
 {
 	CLEANUP(strbuf_done) struct strbuf plain = STRBUF_INIT;
@@ -100,7 +100,7 @@ static void warn_node_labels(const json_t *spec, struct strbuf *out)
 	}
 }
 
-/* Variables that stand twice. */
+/* Repeated environment variables. */
 static void warn_variables(const json_t *container, size_t index, struct strbuf *out)
 {
 	const json_t *env = json_object_get(container, "env");

@@ -1,4 +1,4 @@
-/* What the server warns of in an object that it accepts, by kind: Warning headers of the answer. */
+/* Warnings about an accepted object, for the response's Warning headers. */
 #pragma once
 
 #include <jansson.h>
@@ -6,6 +6,6 @@
 #include "apiserver/kind/resource.h"
 #include "base/strbuf.h"
 
-/* Appends a line for each. `object` is valid and has its defaults. */
+/* Appends one line per warning. `object` is valid and has its defaults. */
 void apiserver_warnings(const struct apiserver_resource *resource, const json_t *object,
 			struct strbuf *out);

@@ -15,7 +15,7 @@
 void apiserver_prepare(const struct apiserver_resource *resource, const struct apiserver_env *env,
 		       json_t *object, const json_t *old)
 {
-	/* The nulls that apply leaves are values in a custom resource only. */
+	/* Server-side apply leaves nulls, which are values only in custom resources. */
 	if (env->applied && !resource->built_in)
 		api_schema_prepare_applied(resource->schema, object);
 	else
@@ -27,7 +27,7 @@ void apiserver_prepare(const struct apiserver_resource *resource, const struct a
 		resource->strategy->prepare(env, object, old);
 }
 
-/* Some kinds are looked at twice; the server tells it once. */
+/* Some kinds validate metadata twice; kube-apiserver reports each error once. */
 static void drop_repeated(struct api_errors *errs)
 {
 	struct api_errors once = { 0 };
@@ -62,7 +62,7 @@ void apiserver_validate(const struct apiserver_resource *resource, const struct 
 		drop_repeated(errs);
 }
 
-/* Everything but metadata and status is what it was. */
+/* Takes everything but metadata and status from the stored object. */
 static void keep_all_but_status(json_t *object, const json_t *old)
 {
 	static const char *const own[] = { "metadata", "status" };
@@ -79,7 +79,7 @@ static void keep_all_but_status(json_t *object, const json_t *old)
 	json_decref(merged);
 }
 
-/* Of custom resources only managedFields are written this way. */
+/* A status write to a custom resource changes only managedFields of the metadata. */
 static void keep_metadata(json_t *object, const json_t *old)
 {
 	json_t *meta = json_deep_copy(json_object_get(old, "metadata"));
