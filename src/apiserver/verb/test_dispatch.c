@@ -271,6 +271,31 @@ static void bookmarks_and_end(void **state)
 	apiserver_stream_free(s);
 }
 
+/* A negative timeout is over before it begins: the watch sends the state, if the client asked for that,
+ * but no change, and ends without an ERROR event. (kube-apiserver sends one or not, by chance.) */
+static void negative_timeout(void **state)
+{
+	struct fixture *f = *state;
+	CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
+	uint64_t before = apiserver_store_revision(f->s);
+	make(f, "a", "");
+	CLEANUP(freep)
+	char *changes = xasprintf("GET " CMS "?watch=1&timeoutSeconds=-5&resourceVersion=%llu",
+				  (unsigned long long)before);
+	struct apiserver_stream *s = watch(f, changes);
+	assert_false(pull_text(s, &got));
+	assert_string_equal(got.s, "");
+	apiserver_stream_free(s);
+
+	s = watch(f, "GET " CMS "?watch=1&timeoutSeconds=-5");
+	make(f, "b", "");
+	assert_false(pull_text(s, &got));
+	assert_int_equal(strncmp(got.s, "ADDED a ", 8), 0);
+	assert_null(strstr(got.s, "ADDED b"));
+	assert_null(strstr(got.s, "ERROR"));
+	apiserver_stream_free(s);
+}
+
 /* ---- many at a time ---- */
 
 enum { WRITERS = 8, WRITES = 40 };
@@ -598,6 +623,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(streaming_list, setup, teardown),
 		cmocka_unit_test_setup_teardown(expired_watch, setup, teardown),
 		cmocka_unit_test_setup_teardown(bookmarks_and_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(negative_timeout, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_writers_and_watchers, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_there_at_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(addresses_stay, setup, teardown),
