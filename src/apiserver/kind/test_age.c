@@ -1,4 +1,4 @@
-/* age: the borders between units, each from both sides. */
+/* Ages: both sides of each limit between units. */
 #include "apiserver/kind/age.h"
 
 #include <setjmp.h>

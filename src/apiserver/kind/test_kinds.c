@@ -1,5 +1,5 @@
-/* The built-in kinds against what a real API server said of the same objects (test_kinds.json,
- * which tests/kube/test_kinds.py records and compares). */
+/* The built-in kinds compared with the answers of a real API server to the same objects, which are in
+ * test_kinds.json (recorded and compared by tests/kube/test_kinds.py). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static const struct apiserver_env env = {
 	.service_cidrs = cidrs,
 };
 
-/* Texts of a megabyte are short in the file. */
+/* Expands the marks that stand for long texts in the file. */
 static void lengthen(json_t *v)
 {
 	static const struct {
@@ -94,7 +94,7 @@ static void lengthen(json_t *v)
 	}
 }
 
-/* What the server picks is one word in the file. */
+/* Replaces allocated values by the word that the file has for them. */
 static void mark_drawn(json_t *v)
 {
 	const char *key;
@@ -116,7 +116,7 @@ struct outcome {
 	json_t *o;
 };
 
-/* What the server itself puts into metadata before it looks. */
+/* The object with the metadata that the server sets before validation. */
 static json_t *sent(const struct apiserver_resource *r, const json_t *body)
 {
 	json_t *o = json_deep_copy(body), *meta = json_object_get(o, "metadata");
@@ -232,7 +232,7 @@ static bool same_stored(const json_t *row, const struct outcome *out)
 	return same;
 }
 
-/* Where we differ on purpose, the server's answer is made ours first:
+/* Where we differ intentionally, the expected answer is adjusted first:
  *	Node	a new one gets no taint not-ready: no controller would take it off again
  *	Pod	the list of differences behind "pod updates may not change ..." is left out */
 static void adjust(json_t *row)
@@ -312,7 +312,7 @@ static void recorded_status(void **state)
 	check_table("status", 12);
 }
 
-/* ---- what is taken and given back ---- */
+/* ---- allocation and release ---- */
 
 struct pool {
 	VEC(char *) taken;
@@ -401,13 +401,13 @@ static void given_back(void **state)
 	assert_int_equal(admit(&e, a, NULL), 0);
 	assert_int_equal(pool.taken.n, 2); /* an address and a port */
 	json_t *b = service("{\"type\":\"NodePort\",\"ports\":[{\"port\":80,\"nodePort\":31000}]}");
-	assert_int_equal(admit(&e, b, NULL), ERR_CONFLICT); /* nothing stays of it */
+	assert_int_equal(admit(&e, b, NULL), ERR_CONFLICT); /* it keeps nothing allocated */
 	assert_int_equal(pool.taken.n, 2);
 	json_t *c = service("{\"type\":\"ExternalName\",\"externalName\":\"x.y\"}");
 	assert_int_equal(admit(&e, c, a), 0);
-	s->undo(&e, c, a); /* the write failed: nothing was taken for it */
+	s->undo(&e, c, a); /* the write failed: nothing was allocated for it */
 	assert_int_equal(pool.taken.n, 2);
-	s->undo(&e, a, c); /* the write went well */
+	s->undo(&e, a, c); /* the write succeeded */
 	assert_int_equal(pool.taken.n, 0);
 	json_t *d = service("{\"ports\":[{\"port\":80}]}");
 	assert_int_equal(admit(&e, d, c), 0);
@@ -432,7 +432,7 @@ static void sentence(struct strbuf *out, const struct apiserver_resource *r, con
 			    json_string_value(json_array_get(lines, i)));
 }
 
-/* False, and a message, when we say something else of the body than the server. */
+/* False, and a message, if our errors differ from the server's. */
 static bool same_strict(const struct apiserver_resource *r, const char *body, const char *want)
 {
 	CLEANUP(strbuf_done) struct strbuf got = STRBUF_INIT;
@@ -504,7 +504,7 @@ static void strict_yaml(void **state)
 		assert_one_unknown(texts[i]);
 }
 
-/* However many fields are wrong, what is told of them is bounded. */
+/* The number of reported fields is limited. */
 static void strict_limit(void **state)
 {
 	const struct apiserver_resource *r = apiserver_resource_find("", "v1", "configmaps");

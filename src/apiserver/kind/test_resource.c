@@ -1,4 +1,4 @@
-/* The table: all kinds are there, descriptions and the table of kinds agree, and what it costs. */
+/* The table of resources: it is complete, it agrees with api_kinds, and its cost in time and memory. */
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-/* What others define for clusters of theirs, and what has no meaning on one machine. */
+/* Kinds that this server does not have: defined by other products, or meaningless on one machine. */
 static bool is_elsewhere(const struct api_kind *k)
 {
 	static const char *const groups[] = { "monitoring.coreos.com", "multicluster.x-k8s.io",
@@ -87,7 +87,7 @@ static void found(void **state)
 	assert_string_equal(r->columns[0].name, "Name");
 }
 
-/* The product's definitions may be applied as they are, and not otherwise. */
+/* The product's CRDs may be applied unchanged, and only so. */
 static void definitions(void **state)
 {
 	const struct apiserver_resource *crds =
@@ -151,7 +151,7 @@ static void descriptions(void **state)
 	}
 }
 
-/* Printed, not judged: time depends on the machine. The memory is. */
+/* The time is only printed, it depends on the machine; the memory is checked. */
 static void cost(void **state)
 {
 	struct timespec from, to;
@@ -170,7 +170,7 @@ static void cost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cost), /* first: the table is made there */
+		cmocka_unit_test(cost), /* first, because it builds the table */
 		cmocka_unit_test(every_kind),	cmocka_unit_test(found),
 		cmocka_unit_test(descriptions), cmocka_unit_test(definitions),
 	};

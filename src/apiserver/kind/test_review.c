@@ -1,4 +1,4 @@
-/* Reviews: what is asked reaches the rules, and their answer the object. */
+/* Reviews: the question reaches the authorizer, and its answer the object. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void one_question(void **state)
 	}
 }
 
-/* The rule that speaks of a resource. */
+/* The rule for a resource. */
 static const json_t *rule_of(const json_t *o, const char *resource)
 {
 	const json_t *rules = api_get(o, "status.resourceRules");

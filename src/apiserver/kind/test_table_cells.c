@@ -1,5 +1,5 @@
-/* Cells of tables against those of a real API server (test_table_cells.json, which
- * tests/kube/test_cells.py records and compares). */
+/* Table cells compared with those of a real API server, which are in test_table_cells.json (recorded and
+ * compared by tests/kube/test_cells.py). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static bool same_columns(const struct apiserver_resource *r, const json_t *want)
 	return true;
 }
 
-/* What a column's path says; here all of them are plain. */
+/* The value at a column's path; all paths here are simple. */
 static void fill(const struct apiserver_resource *r, const json_t *o, json_t *cells)
 {
 	for (size_t i = 0; i < r->n_columns; i++) {

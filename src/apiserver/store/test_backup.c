@@ -1,4 +1,4 @@
-/* Backup and restore, also of damaged directories, and killed in the middle. */
+/* Backup and restore: also into damaged directories, during writes, and killed at any moment. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -64,7 +64,7 @@ static void there_and_back(void **state)
 	assert_there(f->s, "a", "then", a);
 	assert_there(f->s, "b", "then", b);
 	assert_absent(f->s, "c");
-	/* Who has seen the later state reads anew; what is written is behind it. */
+	/* Clients that saw the later state must list again; new revisions follow it. */
 	uint64_t now = apiserver_store_revision(f->s);
 	assert_true(now > c);
 	struct apiserver_watch *w;
@@ -73,7 +73,7 @@ static void there_and_back(void **state)
 	assert_int_equal(try_put(f->s, "a", a2, "stale", &(uint64_t){ 0 }), ERR_CONFLICT);
 	assert_int_equal(put(f->s, "a", a, "new"), now + 1);
 	apiserver_watch_free(w);
-	/* The way back is a restore, too. */
+	/* The replaced database can be restored in the same way. */
 	close_it(f);
 	restore(f, path(f, "store.db.replaced-1"));
 	assert_non_null(strstr(f->err, "store.db.replaced-2'"));
@@ -98,7 +98,7 @@ static void new_directory(void **state)
 	apiserver_store_close(g.s);
 }
 
-/* The database is unreadable, but it had come further than the backup. */
+/* The database is unreadable, and had higher revisions than the backup. */
 static void damaged(void **state)
 {
 	struct fixture *f = *state;
@@ -117,7 +117,7 @@ static void damaged(void **state)
 	struct strbuf b = STRBUF_INIT;
 	assert_int_equal(apiserver_store_get(f->s, "a", &b, &at), 0);
 	strbuf_done(&b);
-	/* Gone altogether, but for its log, which would fit any database. */
+	/* Only its log is left, which SQLite would apply to any database. */
 	at = put(f->s, "b", 0, "x");
 	char cmd[300];
 	snprintf(cmd, sizeof(cmd), "cp %s %s", path(f, "store.db-wal"), path(f, "log"));
@@ -180,7 +180,7 @@ static void *write_pairs(void *arg)
 	return NULL;
 }
 
-/* In another process, of a store in use; what it got is one state. */
+/* Another process backs up a store in use: the copy is one consistent state. */
 static void in_use(void **state)
 {
 	struct fixture *f = *state, g = { 0 };
@@ -191,7 +191,7 @@ static void in_use(void **state)
 		usleep(1000);
 	pid_t child = fork();
 	if (child == 0) {
-		/* What the parent has open is the parent's. */
+		/* The child must not use the parent's open files. */
 		execl("/proc/self/exe", "backup", f->dir, path(f, "backup"), NULL);
 		_exit(1);
 	}
@@ -218,7 +218,7 @@ static void in_use(void **state)
 	apiserver_store_close(g.s);
 }
 
-/* Killed at any moment, a restore has happened or it has not. */
+/* A killed restore has happened completely or not at all. */
 static void killed(void **state)
 {
 	struct fixture *f = *state;
@@ -236,7 +236,7 @@ static void killed(void **state)
 						 sizeof(f->err)));
 			_exit(0);
 		}
-		/* The last one is left alone. */
+		/* The last one is not killed. */
 		if (i < 19) {
 			usleep((useconds_t)rand_r(&seed) % (1000U << i % 6));
 			kill(child, SIGKILL);

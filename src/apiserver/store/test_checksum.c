@@ -1,4 +1,4 @@
-/* Damage inside rows, which SQLite does not see; and stores of before there were checksums. */
+/* Damage inside rows, which SQLite does not detect; and upgrades of stores without checksums. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -39,7 +39,7 @@ static void close_it(struct fixture *f)
 	f->conf.on_failure = note_trouble;
 }
 
-/* Changes bytes of the closed file, wherever they stand; how often they did. */
+/* Replaces all occurrences of the bytes in the closed file; returns their number. */
 static int change(struct fixture *f, const char *from, const char *to)
 {
 	char path[96];
@@ -85,7 +85,7 @@ static void assert_unsound(struct fixture *f, const char *key)
 	assert_non_null(strstr(logged, key));
 }
 
-/* One byte of one value: whoever meets it is told which object it is, all others go on. */
+/* One changed byte of a value: readers of that object get an error that names it, others are served. */
 static void a_byte_of_a_value(void **state)
 {
 	struct fixture *f = *state;
@@ -99,17 +99,17 @@ static void a_byte_of_a_value(void **state)
 	assert_int_equal(get(f, "c/k07"), ERR_DAMAGED);
 	assert_string_equal(apiserver_store_damaged_key(), "c/k07");
 	assert_unsound(f, "c/k07");
-	/* Not 39 of 40. */
+	/* A list fails; it does not return the 39 others. */
 	assert_int_equal(list(f, "c/", &n), ERR_DAMAGED);
 	assert_int_equal(list(f, "c/k1", &n), 0);
 	assert_int_equal(n, 10);
 	/* Logged once. */
 	assert_null(strstr(strstr(logged, "c/k07") + 1, "c/k07"));
-	/* Nor is it replaced, with garbage for watchers as the version before; others are. */
+	/* It cannot be replaced: watches would deliver the damaged version as `before`. */
 	uint64_t r = 0;
 	assert_int_equal(try_put(f->s, "c/k07", 9, "new", &r), ERR_DAMAGED);
 	assert_int_equal(try_put(f->s, "c/new", 0, "new", &r), 0);
-	/* Watches from the past end there, and say it. */
+	/* A watch that reaches the row ends with the error. */
 	struct apiserver_watch *w;
 	const struct apiserver_event *e;
 	uint64_t at;
@@ -121,8 +121,7 @@ static void a_byte_of_a_value(void **state)
 	apiserver_watch_free(w);
 }
 
-/* Keys stand in the table and in its index. Whichever is changed: no object is left out silently.
- */
+/* Keys are in the table and in its index. If either is changed, no object is omitted silently. */
 static void a_byte_of_a_key(void **state)
 {
 	struct fixture *f = *state;
@@ -130,7 +129,7 @@ static void a_byte_of_a_key(void **state)
 	close_it(f);
 	assert_true(change(f, "c/k07", "x/k07") >= 2);
 	fixture_open(f);
-	/* The list cannot know of it; the pass over all rows does. */
+	/* A list cannot detect it; verification does. */
 	assert_int_equal(apiserver_store_verify(f->s), ERR_DAMAGED);
 	assert_unsound(f, "k07");
 }
@@ -145,7 +144,7 @@ static void nobody_asks_for_it(void **state)
 	fixture_open(f);
 	assert_int_equal(apiserver_store_verify(f->s), ERR_DAMAGED);
 	assert_unsound(f, "c/k31");
-	/* Put right by other means, it is well again after the next pass. */
+	/* After a repair, the next verification clears the state. */
 	close_it(f);
 	assert_int_equal(change(f, "value-of-3\xff", "value-of-31"), 1);
 	fixture_open(f);
@@ -154,7 +153,7 @@ static void nobody_asks_for_it(void **state)
 	assert_int_equal(get(f, "c/k31"), 0);
 }
 
-/* --- the schema before --- */
+/* --- the older schema --- */
 
 static void sql(struct fixture *f, const char *text)
 {
@@ -167,7 +166,7 @@ static void sql(struct fixture *f, const char *text)
 	sqlite3_close(db);
 }
 
-/* As version 1 wrote it. */
+/* A store as schema version 1 wrote it. */
 static const char old_schema[] =
 	"ALTER TABLE row RENAME TO new_row; DROP INDEX row_removed;"
 	"CREATE TABLE row (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL,"
@@ -212,14 +211,14 @@ static void stores_of_before(void **state)
 	assert_int_equal(number(f, "PRAGMA user_version"), 2);
 	assert_int_equal(number(f, "SELECT count(*) FROM row WHERE sum IS NULL"), 0);
 	assert_int_equal(number(f, "SELECT count(*) FROM meta"), 2);
-	/* From then on damage is seen in old rows, too. */
+	/* Damage is now detected in old rows, too. */
 	assert_int_equal(change(f, "value-of-07", "value-0f-07"), 1);
 	fixture_open(f);
 	assert_int_equal(get(f, "c/k07"), ERR_DAMAGED);
 	assert_int_equal(get(f, "c/k05"), 0);
 }
 
-/* An upgrade that was cut off, or found no room, goes on at the next start. */
+/* An upgrade that was interrupted, or had no disk space, continues at the next start. */
 static void upgrade_cut_off(void **state)
 {
 	struct fixture *f = *state;

@@ -1,3 +1,4 @@
+/* Compaction: which rows stay, what lists and watches see, and the thread that does it by time. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -12,7 +13,7 @@
 #include "apiserver/store/writer.h"
 #include "base/clock.h"
 
-/* What the table really holds. */
+/* Number of rows in the table. */
 static int rows(struct fixture *f)
 {
 	char path[128];
@@ -53,7 +54,7 @@ static void forgets(void **state)
 	uint64_t a2 = put(f->s, "a", a, "2"), gone = del(f->s, "b", b);
 	uint64_t a3 = put(f->s, "a", a2, "3"), back = put(f->s, "b", 0, "2");
 	uint64_t gone2 = del(f->s, "b", back);
-	/* At a point all is as it was; behind it nothing is lost. */
+	/* The state at the compaction point is unchanged; nothing after it is lost. */
 	assert_int_equal(apiserver_store_compact(f->s, gone), 0);
 	assert_int_equal(apiserver_store_compacted(f->s), gone);
 	assert_int_equal(rows(f), 4); /* a2 a3 back gone2 */
@@ -62,16 +63,16 @@ static void forgets(void **state)
 	assert_list(f->s, (struct apiserver_range){ .prefix = "", .at = back }, "a b ", 0);
 	assert_int_equal(watch_code(f, gone - 1), ERR_GONE);
 	assert_int_equal(watch_code(f, gone), 0);
-	/* Back is no step. */
+	/* The point does not move back. */
 	assert_int_equal(apiserver_store_compact(f->s, a), 0);
 	assert_int_equal(apiserver_store_compacted(f->s), gone);
-	/* The future is as far as now. */
+	/* A point in the future means now. */
 	assert_int_equal(apiserver_store_compact(f->s, UINT64_MAX), 0);
 	assert_int_equal(apiserver_store_compacted(f->s), gone2);
 	assert_int_equal(rows(f), 1);
 	assert_there(f->s, "a", "3", a3);
 	assert_absent(f->s, "b");
-	/* A revision is not used twice, though its row is gone; stale writers are refused. */
+	/* The revision of a deleted row is not assigned again; stale writers are refused. */
 	fixture_reopen(f);
 	assert_int_equal(apiserver_store_revision(f->s), gone2);
 	assert_int_equal(apiserver_store_compacted(f->s), gone2);
@@ -81,8 +82,8 @@ static void forgets(void **state)
 	assert_int_equal(put(f->s, "b", 0, "new"), gone2 + 1);
 }
 
-/* A watch that reads the table is told when its place is compacted away; what it needs of versions
- * before is there as long as its place is. */
+/* A watch that reads the table gets ERR_GONE once its position is compacted. Until then the versions
+ * that it needs as `before` exist. */
 static void watches(void **state)
 {
 	struct fixture *f = *state;
@@ -141,7 +142,7 @@ static off_t file_bytes(struct fixture *f, const char *name)
 	return stat(path, &st) == 0 ? st.st_size : 0;
 }
 
-/* By the clock: steady updates, a file that stays small, a log that is cut. */
+/* Compaction by time, under steady updates: the file stays small and the log is truncated. */
 static void steady(void **state)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,5 @@
-/* A full disk: a small file system of our own, and a limit of file sizes. Writes are refused whole,
- * reads go on, and when there is space again writes do. */
+/* A full disk, by a small file system of its own and by a file size limit. Writes are refused as a
+ * whole, reads continue, and writes work again as soon as there is space. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ static int put_big(struct apiserver_store *s, int i, uint64_t *ret)
 	return apiserver_store_write(s, w, 2, ret, NULL);
 }
 
-/* Both of each pair below n are there, and neither of n. */
+/* Both objects of each pair below n exist, and none of pair n. */
 static void assert_pairs(struct apiserver_store *s, int n)
 {
 	char key[16];
@@ -48,7 +48,7 @@ static void assert_pairs(struct apiserver_store *s, int n)
 	strbuf_done(&b);
 }
 
-/* Writes until it is full; how many pairs fit. */
+/* Writes until the disk is full; returns how many pairs fit. */
 static int fill_up(struct fixture *f)
 {
 	uint64_t before = apiserver_store_revision(f->s), r = 0;
@@ -59,7 +59,7 @@ static int fill_up(struct fixture *f)
 		assert_true(n < 10000);
 	}
 	assert_int_equal(code, ERR_SPACE);
-	/* Nothing was told to anybody. */
+	/* Neither the revision nor watches show the refused write. */
 	assert_int_equal(apiserver_store_revision(f->s), before);
 	assert_true(n > 0);
 	assert_pairs(f->s, n);
@@ -86,7 +86,7 @@ static void small_disk(void **state)
 	fixture_open(f);
 	int n = fill_up(f);
 	assert_int_equal(put_big(f->s, n, &(uint64_t){ 0 }), ERR_SPACE);
-	/* Space returns: nobody has to do anything. */
+	/* With space again, writes work without a restart. */
 	assert_int_equal(unlink(ballast), 0);
 	uint64_t r = 0, before = apiserver_store_revision(f->s);
 	assert_int_equal(put_big(f->s, n, &r), 0);
@@ -111,7 +111,7 @@ static int remove_big(struct apiserver_store *s, const char *key)
 	return apiserver_store_write(s, &w, 1, &r, NULL);
 }
 
-/* Removals and compaction have room left, nothing else has; and they make room for the rest. */
+/* Removals and compaction have reserved space; they make space for other writes. */
 static void way_out(void **state)
 {
 	struct fixture *f = *state;
@@ -129,7 +129,7 @@ static void way_out(void **state)
 	}
 	assert_int_equal(apiserver_store_compact(f->s, UINT64_MAX), 0);
 	assert_int_equal(put_big(f->s, n, &(uint64_t){ 0 }), 0);
-	/* Once more, and over a restart. */
+	/* Again, with a restart. */
 	while (put_big(f->s, ++n, &(uint64_t){ 0 }) == 0)
 		;
 	assert_int_equal(remove_big(f->s, "b0"), 0);
@@ -140,8 +140,8 @@ static void way_out(void **state)
 	assert_int_equal(umount(dir), 0);
 }
 
-/* Objects so large that their tombstones let the file grow into the spare's room, where it stays:
- * what the removals have left free inside the file is room, too. */
+/* Tombstones of large objects let the file grow into the spare's space for good. Pages that removals
+ * freed inside the file count as space, too. */
 static void way_out_of_large_objects(void **state)
 {
 	struct fixture *f = *state;
@@ -156,7 +156,7 @@ static void way_out_of_large_objects(void **state)
 	assert_int_equal(mount("small", dir, "tmpfs", 0, "size=48m"), 0);
 	fixture_open(f);
 	for (int round = 0; round < 4; round++) {
-		/* Full, then some of it removed, again and again. */
+		/* Fill the disk and remove some objects, repeatedly. */
 		int first = n;
 		for (;; n++) {
 			snprintf(key, sizeof(key), "k%d", n);
@@ -177,7 +177,7 @@ static void way_out_of_large_objects(void **state)
 						     .head = { large, LARGE } };
 			assert_int_equal(apiserver_store_write(f->s, &w, 1, &r, NULL), 0);
 		}
-		/* As the compactor does when it is told to hurry. */
+		/* As the compactor does on request. */
 		assert_int_equal(apiserver_store_compact(f->s, UINT64_MAX), 0);
 	}
 	fixture_reopen(f);
@@ -216,7 +216,7 @@ static void read_only(void **state)
 	assert_int_equal(umount(f->dir), 0);
 }
 
-/* Mounts are seen by this process only. */
+/* Mounts are visible to this process only. */
 static bool own_mounts(void)
 {
 	int flags = CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER);

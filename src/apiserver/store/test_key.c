@@ -1,3 +1,4 @@
+/* Keys of objects: building and splitting. */
 #include "apiserver/store/key.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
-/* kill -9 at random moments under write load, again and again on the same store: what was
- * acknowledged is there, sets are whole, no revision is given twice, watches go on.
+/* kill -9 at random moments under write load, repeatedly on the same store: acknowledged writes exist,
+ * sets are complete, no revision is assigned twice, watches resume.
  *
- *	test_store_kill [ROUNDS]		20 unless told */
+ *	test_store_kill [ROUNDS]		default 20 */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@
 
 enum { THREADS = 4, KEYS = 5 };
 
-/* What a child tells of each acknowledged set. */
+/* What the child reports of each acknowledged set. */
 struct ack {
 	int thread, key, count;
 	uint64_t revision;
@@ -129,14 +129,14 @@ static void check_pairs(struct apiserver_store *s, struct known *known)
 			uint64_t revision[2];
 			assert_int_equal(pair(s, t, k, count, revision), 0);
 			assert_int_equal(count[0], count[1]);
-			/* One more may have been written without having been told. */
+			/* One more may have been written without a report. */
 			assert_in_range(count[0], known->count[t][k], known->count[t][k] + 1);
 			known->count[t][k] = count[0];
 		}
 	}
 }
 
-/* From the oldest place that is still known, every change in order up to the newest. */
+/* A watch from the compaction point delivers every change in order. */
 static void check_watch(struct apiserver_store *s)
 {
 	struct apiserver_watch *w;

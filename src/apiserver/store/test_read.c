@@ -1,3 +1,4 @@
+/* Get and list: order, prefixes, pages, old revisions, and writes during a list. */
 #include "apiserver/store/read.h"
 #include "apiserver/store/test_store.h"
 
@@ -41,7 +42,7 @@ static void pages(void **state)
 	assert_list(f->s, r, "p/4 p/5 p/6 ", 2);
 	r.after = "p/6";
 	assert_list(f->s, r, "p/8 p/9 ", 0);
-	/* A key that is gone, or never was there, is a place all the same. */
+	/* `after` may be a key that was removed or never existed. */
 	r.after = "p/7";
 	assert_list(f->s, r, "p/8 p/9 ", 0);
 	r.after = "p/30";
@@ -119,7 +120,7 @@ static void callee_stops(void **state)
 	assert_int_equal(apiserver_store_list(f->s, &r, stop, &code, &at, &left), ERR_TYPE);
 }
 
-/* Writes while a list is running are not in it, and do not wait for it. */
+/* Writes during a list are not part of it, and do not wait for it. */
 static int write_meanwhile(void *ctx, const struct apiserver_row *r)
 {
 	struct fixture *f = ctx;

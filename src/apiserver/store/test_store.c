@@ -1,3 +1,4 @@
+/* Opening a store: lock, permissions, versions, and files that are damaged, empty or not a store. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -5,9 +6,8 @@
 
 #include <sqlite3.h>
 
-#include "apiserver/store/test_store.h"
-
 #include "apiserver/store/store.h"
+#include "apiserver/store/test_store.h"
 #include "apiserver/store/writer.h"
 
 static int open_at(struct fixture *f, const char *dir)
@@ -40,7 +40,7 @@ static void one_at_a_time(void **state)
 		 (int)getpid());
 	assert_int_equal(open_at(f, f->dir), ERR_BUSY);
 	assert_string_equal(f->err, want);
-	/* Another process, too; and a pid left behind is no obstacle. */
+	/* Another process is refused, too; a pid left behind by a crash does no harm. */
 	pid_t child = fork();
 	if (child == 0)
 		_exit(open_at(f, f->dir) == ERR_BUSY ? 0 : 1);
@@ -151,13 +151,13 @@ static void emptied_or_missing(void **state)
 	assert_damaged(f);
 }
 
-/* Junk inside is found when the program was not ended well, before anybody is served. */
+/* After a crash, damage in the middle of the file is found before anything is served. */
 static void junk_inside(void **state)
 {
 	struct fixture *f = *state, copy = { 0 };
 	char cmd[512];
 	fill(f);
-	fixture_reopen(f); /* all is in the file */
+	fixture_reopen(f); /* moves the log into the file */
 	put(f->s, "last", 0, "in the log");
 	snprintf(copy.dir, sizeof(copy.dir), "%.40s/copy", f->dir);
 	snprintf(cmd, sizeof(cmd), "mkdir %s && cp %s/store.* %s && cp %s/store.db-wal %s/keep",
@@ -170,7 +170,7 @@ static void junk_inside(void **state)
 	assert_damaged(&copy);
 }
 
-/* A directory of somebody else, and a disk that cannot be written. */
+/* A directory of another user. */
 static void rights(void **state)
 {
 	struct fixture *f = *state;
@@ -192,7 +192,7 @@ static void reserved_revisions(void **state)
 	struct fixture *f = *state;
 	uint64_t last = put(f->s, "a", 0, "x");
 	close_it(f);
-	/* The number is no more than a bound: too low or unreadable, it is written anew. */
+	/* The number is only a bound: if it is too low or unreadable, it is written again. */
 	static const char *const texts[] = { "1\n", "", "x",
 					     "99999999999999999999999999999999999" };
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {

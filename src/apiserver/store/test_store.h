@@ -1,4 +1,4 @@
-/* For tests of the store: one in a new directory, and short words for writes. */
+/* Fixture for tests of the store: a store in a new directory, and short functions to write and check. */
 #pragma once
 
 #include <setjmp.h>
@@ -114,7 +114,7 @@ static inline void assert_value(struct slice v, const char *text, uint64_t revis
 	assert_memory_equal(v.p, want, v.n);
 }
 
-/* The object's newest version is this text of this revision. */
+/* Asserts that the object's newest version has this text and revision. */
 static inline void assert_there(struct apiserver_store *s, const char *key, const char *text,
 				uint64_t revision)
 {
@@ -134,7 +134,7 @@ static inline void assert_absent(struct apiserver_store *s, const char *key)
 	strbuf_done(&b);
 }
 
-/* Keys of a list, each followed by a space. */
+/* The keys that a list returns, each followed by a space. */
 static inline int add_key(void *ctx, const struct apiserver_row *r)
 {
 	struct strbuf *b = ctx;

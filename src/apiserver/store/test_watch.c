@@ -1,3 +1,4 @@
+/* Watches: events from the table and from the ring, waking, and freeing while `wake` runs. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -30,7 +31,7 @@ static void assert_none(struct apiserver_watch *w, uint64_t want_at)
 	assert_int_equal(at, want_at);
 }
 
-/* One object's life, seen from revision `after` on. */
+/* The life of one object, watched from revision `after`. */
 static void assert_life(struct apiserver_watch *w, const uint64_t *revision)
 {
 	const struct apiserver_event *e = next(w);
@@ -93,7 +94,7 @@ static void from_ring_and_table(void **state)
 	apiserver_watch_free(NULL);
 }
 
-/* More than ring and chunk hold, by bytes and by number: nothing is missed, in order. */
+/* More events than ring and chunk hold, by bytes and by number: all are delivered in order. */
 static void lag(struct fixture *f, size_t sets, size_t set, size_t bytes)
 {
 	char *big = xmalloc(bytes);
@@ -196,7 +197,7 @@ static void *write_some(void *arg)
 	return NULL;
 }
 
-/* All watchers see all events of theirs, wherever they start. */
+/* Every watch delivers all its events, wherever it starts. */
 static void many(void **state)
 {
 	struct fixture *f = *state;
@@ -233,11 +234,11 @@ static void wake_only_for_its_keys(void **state)
 	put(f->s, "b/1", 0, "x");
 	put(f->s, "a/1", 0, "x");
 	await(&t);
-	put(f->s, "a/2", 0, "x"); /* not idle: it has not been told that there is nothing */
+	put(f->s, "a/2", 0, "x"); /* no wake: the watch has not returned 0 since the last one */
 	assert_int_equal(apiserver_watch_next(t.w, &e, &at), 1);
 	assert_int_equal(apiserver_watch_next(t.w, &e, &at), 1);
 	assert_int_equal(apiserver_watch_next(t.w, &e, &at), 0);
-	/* Two writes later the first one's wakes are over. */
+	/* After two more writes all wakes of the first one have run. */
 	put(f->s, "b/2", 0, "x");
 	put(f->s, "b/3", 0, "x");
 	pthread_mutex_lock(&t.lock);
@@ -248,7 +249,7 @@ static void wake_only_for_its_keys(void **state)
 	apiserver_watch_free(t.w);
 }
 
-/* Free returns only when wake is over, and may be called by it. */
+/* Freeing a watch waits for its `wake`, which may itself free it. */
 struct slow {
 	struct apiserver_watch *w;
 	atomic_bool in, out, go;

@@ -1,3 +1,4 @@
+/* Writes: compare and swap, sets, limits, and many threads at once. */
 #include <pthread.h>
 
 #include "apiserver/store/read.h"
@@ -84,7 +85,7 @@ static void limits(void **state)
 	free(big);
 }
 
-/* Many threads count up one object: every success is seen by the next, no number is lost. */
+/* Many threads increment one object: each sees the last success, no number is lost. */
 enum { THREADS = 8, ROUNDS = 100 };
 
 static void *count_up(void *arg)
