@@ -34,7 +34,7 @@ struct apiserver_env {
 	bool dry_run;			  /* allocate, but release at the end */
 	bool applied;			  /* the object is the result of server-side apply */
 	/* For reviews: whether the user may do it (NULL: nothing is allowed), and the user's groups. */
-	bool (*may)(void *ctx, const char *user, const struct apiserver_action *a);
+	bool (*may)(void *ctx, const char *user, const struct apiserver_action *action);
 	const char *const *groups; /* NULL-terminated; NULL: none */
 };
 
@@ -45,33 +45,33 @@ struct apiserver_strategy {
 	const char *group;
 	/* Runs after the schema's defaults and before validation: defaults that depend on other
 	 * fields, and fields that a user cannot set or change. */
-	void (*prepare)(const struct apiserver_env *env, json_t *o, const json_t *old);
-	void (*validate)(const struct apiserver_env *env, const json_t *o, const json_t *old,
+	void (*prepare)(const struct apiserver_env *env, json_t *object, const json_t *old);
+	void (*validate)(const struct apiserver_env *env, const json_t *object, const json_t *old,
 			 struct api_errors *errs);
 	/* The same for a write to the status subresource. prepare_status gets the object as it was
 	 * sent, whose spec is dropped afterwards. */
-	void (*prepare_status)(json_t *o, const json_t *old);
-	void (*validate_status)(const json_t *o, const json_t *old, struct api_errors *errs);
+	void (*prepare_status)(json_t *object, const json_t *old);
+	void (*validate_status)(const json_t *object, const json_t *old, struct api_errors *errs);
 	/* Allocates what the valid object needs; on failure it adds an error and keeps nothing
 	 * allocated. */
-	int (*admit)(const struct apiserver_env *env, json_t *o, const json_t *old,
+	int (*admit)(const struct apiserver_env *env, json_t *object, const json_t *old,
 		     struct api_errors *errs);
-	/* Releases what `o` has and `old` has not: after a write that failed, and with the two
+	/* Releases what `object` has and `old` has not: after a write that failed, and with the two
 	 * exchanged after a write that succeeded. */
-	void (*undo)(const struct apiserver_env *env, const json_t *o, const json_t *old);
+	void (*undo)(const struct apiserver_env *env, const json_t *object, const json_t *old);
 	/* Releases everything of a removed object. */
-	void (*removed)(const struct apiserver_env *env, const json_t *o);
+	void (*removed)(const struct apiserver_env *env, const json_t *object);
 	/* Converts between this row's version and the stored one, in place. */
-	void (*to_stored)(json_t *o, const char *version);
-	void (*from_stored)(json_t *o, const char *version);
+	void (*to_stored)(json_t *object, const char *version);
+	void (*from_stored)(json_t *object, const char *version);
 	/* A new array with one table cell per column, in the order of `columns`; null for columns
 	 * that have a path. */
-	json_t *(*cells)(const json_t *o, uint64_t now_s);
+	json_t *(*cells)(const json_t *object, uint64_t now_s);
 	/* Whether this change increases metadata.generation (for a new object: whether it has one).
 	 * If NULL, every change outside of metadata and status does. */
-	bool (*bumps_generation)(const json_t *o, const json_t *old);
+	bool (*bumps_generation)(const json_t *object, const json_t *old);
 	/* For kinds that are answered and not stored: fills in the answer. */
-	void (*review)(const struct apiserver_env *env, json_t *o, const char *user);
+	void (*review)(const struct apiserver_env *env, json_t *object, const char *user);
 };
 
 /* The strategy of a kind; one without functions if it needs none. Never NULL. */
